@@ -1,0 +1,118 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# lib.sh: what the scripts share, to be sourced. What a build needs, how it is
+# installed on Debian and Ubuntu, and the build itself.
+#
+#   CF_NO_INSTALL=1   never install: say what is missing and fail
+
+CF_ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+
+cf_say () { printf '%s\n' "$*" >&2; }
+cf_die () { cf_say "$(basename "$0"): $*"; exit 1; }
+
+# Is nvcc here? The toolkit's own place is not in everybody's PATH.
+cf_have_nvcc () { command -v nvcc > /dev/null || [ -x /usr/local/cuda/bin/nvcc ]; }
+
+# Prints the packages that a build lacks. Asks for the thing and not for the
+# package, so that tools from elsewhere (pip, /usr/local) count.
+cf_build_packages () {
+  command -v meson > /dev/null || echo meson
+  command -v ninja > /dev/null || echo ninja-build
+  command -v cc > /dev/null || echo gcc libc6-dev
+  command -v pkg-config > /dev/null || echo pkg-config
+  pkg-config --exists gstreamer-1.0 2> /dev/null || echo libgstreamer1.0-dev
+  pkg-config --exists gstreamer-video-1.0 2> /dev/null || echo libgstreamer-plugins-base1.0-dev
+  if cf_have_nvcc; then
+    command -v c++ > /dev/null || echo g++
+    pkg-config --exists gstreamer-cuda-1.0 2> /dev/null || echo libgstreamer-plugins-bad1.0-dev
+  fi
+}
+
+# cf_element_packages ELEMENT:PACKAGE...: prints the packages of those elements
+# that this GStreamer does not have.
+cf_element_packages () {
+  local pair
+  command -v gst-inspect-1.0 > /dev/null || echo gstreamer1.0-tools
+  for pair in "$@"; do
+    gst-inspect-1.0 --exists "${pair%%:*}" > /dev/null 2>&1 || echo "${pair#*:}"
+  done
+}
+
+# cf_install PACKAGES...: those of them that are not installed, by apt-get,
+# with sudo where we are not root. Says what it does; fails with the line to
+# type where it may not or cannot.
+cf_install () {
+  local package missing=() as_root=() line log
+  for package in "$@"; do
+    case " ${missing[*]} " in *" $package "*) continue ;; esac
+    [ "$(dpkg-query -W -f '${db:Status-Status}' "$package" 2> /dev/null)" = installed ] || missing+=("$package")
+  done
+  [ ${#missing[@]} -gt 0 ] || return 0
+
+  [ "$(id -u)" -eq 0 ] || as_root=(sudo)
+  line="${as_root[*]:+${as_root[*]} }apt-get install --no-install-recommends ${missing[*]}"
+  if [ "${CF_NO_INSTALL:-0}" != 0 ]; then
+    cf_say "missing: ${missing[*]}" "
+to install them:  $line"
+    return 1
+  fi
+  if ! command -v apt-get > /dev/null; then
+    cf_say "missing: ${missing[*]} (Debian's names), and there is no apt-get here to install them with:
+install what your system calls them and try again."
+    return 1
+  fi
+  if [ ${#as_root[@]} -gt 0 ] && ! command -v sudo > /dev/null; then
+    cf_say "missing: ${missing[*]}
+There is no sudo here. As root, type:  ${line#sudo }"
+    return 1
+  fi
+
+  cf_say "installing: ${missing[*]}"
+  log=$(mktemp)
+  # An index that cannot be renewed may still be good enough.
+  "${as_root[@]}" apt-get -q update > "$log" 2>&1 || cf_say "apt-get update failed; trying with the package lists at hand"
+  if ! "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -y install --no-install-recommends "${missing[@]}" \
+      >> "$log" 2>&1 < /dev/null; then
+    tail -n 15 "$log" >&2
+    rm -f "$log"
+    cf_say "apt-get could not install: ${missing[*]}
+What it says is above. To try by hand:  $line"
+    return 1
+  fi
+  rm -f "$log"
+}
+
+# cf_build DIR SETUP-ARGUMENTS -- TARGETS...: configures DIR with meson unless it
+# is a build directory already, and builds the targets (none: everything).
+cf_build () {
+  local dir=$1 setup=() log version
+  shift
+  while [ $# -gt 0 ] && [ "$1" != -- ]; do
+    setup+=("$1")
+    shift
+  done
+  [ $# -eq 0 ] || shift
+
+  if ! pkg-config --atleast-version=1.22 gstreamer-1.0; then
+    version=$(pkg-config --modversion gstreamer-1.0 2> /dev/null)
+    cf_say "GStreamer 1.22 or newer is needed (Debian 12, Ubuntu 24.04 or later); here it is ${version:-not found}."
+    return 1
+  fi
+  mkdir -p "$dir" || return 1
+  log=$dir/build.log
+  if [ ! -f "$dir/build.ninja" ]; then
+    cf_say "configuring $dir"
+    if ! meson setup "${setup[@]}" "$dir" "$CF_ROOT" > "$log" 2>&1; then
+      tail -n 20 "$log" >&2
+      cf_say "meson could not configure $dir; all it said is in $log"
+      return 1
+    fi
+  fi
+  cf_say "building in $dir"
+  if ! ninja -C "$dir" "$@" > "$log" 2>&1; then
+    grep -A 12 -m 3 -E '^FAILED|error:|^ninja: error' "$log" >&2 || tail -n 30 "$log" >&2
+    cf_say "the build failed; all it said is in $log. If $dir is an old one, remove it and try again."
+    return 1
+  fi
+}
