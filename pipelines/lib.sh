@@ -53,8 +53,8 @@ cf_install () {
   [ "$(id -u)" -eq 0 ] || as_root=(sudo)
   line="${as_root[*]:+${as_root[*]} }apt-get install --no-install-recommends ${missing[*]}"
   if [ "${CF_NO_INSTALL:-0}" != 0 ]; then
-    cf_say "missing: ${missing[*]}" "
-to install them:  $line"
+    cf_say "missing: ${missing[*]}
+to install:  $line"
     return 1
   fi
   if ! command -v apt-get > /dev/null; then
@@ -71,9 +71,10 @@ There is no sudo here. As root, type:  ${line#sudo }"
   cf_say "installing: ${missing[*]}"
   log=$(mktemp)
   # An index that cannot be renewed may still be good enough.
-  "${as_root[@]}" apt-get -q update > "$log" 2>&1 || cf_say "apt-get update failed; trying with the package lists at hand"
-  if ! "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -y install --no-install-recommends "${missing[@]}" \
-      >> "$log" 2>&1 < /dev/null; then
+  "${as_root[@]}" apt-get -q update > "$log" 2>&1 ||
+    cf_say "apt-get update failed; trying with the package lists at hand"
+  if ! "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -y install --no-install-recommends \
+      "${missing[@]}" >> "$log" 2>&1 < /dev/null; then
     tail -n 15 "$log" >&2
     rm -f "$log"
     cf_say "apt-get could not install: ${missing[*]}

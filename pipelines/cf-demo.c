@@ -1,0 +1,507 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * cf-demo: video through a filter, the original on the left and the filtered
+ * picture on the right, in a window or into a file. demo.sh builds and runs it.
+ *
+ *   source ! queue ! videoconvert ! salted ! tee ! queue ---------- ! compositor
+ *                                            tee ! queue ! FILTER ! compositor
+ *                       compositor ! size ! window, or encoder ! muxer ! filesink
+ *
+ * It also shows how an application reads a filter's active-backend and stats:
+ * report (). */
+
+#include "cf-demo.h"
+
+#include <gst/video/video.h>
+#include <gst/video/videooverlay.h>
+
+#include <glib-unix.h>
+#include <locale.h>
+#include <stdio.h>
+#include <string.h>
+
+#define MAX_HALF_WIDTH 1920 /* each half of the written picture; larger ones are scaled down */
+#define MAX_HALF_HEIGHT 2160
+#define TEST_FRAMES 200 /* of the test picture, into a file */
+#define SNAPSHOT 30     /* the frame that becomes the PNG, or the last one of a shorter video */
+
+/* Formats that the noise knows: 8 bits a sample, one sample a component. */
+#define SALT_CAPS \
+  "video/x-raw, format = { I420, YV12, NV12, NV21, Y42B, Y444, GRAY8, YUY2, UYVY, RGB, BGR, RGBx, BGRx, RGBA, BGRA }"
+
+typedef struct {
+  Options opt;
+  GstElement *pipeline, *filter;
+  GstPad *tap;       /* in front of the tee */
+  GstElement *comp, *size;
+  GMainLoop *loop;
+  gboolean failed;   /* an error was printed */
+  gint stop;         /* atomic: end the stream with the next frame */
+  gint ended;        /* atomic: EOS has been pushed at the tap */
+  guint n_in, n_out; /* frames before and behind the filter; streaming threads */
+  gint64 first, last;
+  GstVideoInfo info;
+  gboolean sized;
+  guint64 random;
+  GMutex lock; /* of shot */
+  GstBuffer *shot;
+  guint n_shot;
+} Demo;
+
+/* ---- what happens to the frames ----------------------------------------- */
+
+static guint32
+next_random (Demo *demo)
+{
+  demo->random ^= demo->random << 13;
+  demo->random ^= demo->random >> 7;
+  demo->random ^= demo->random << 17;
+  return demo->random >> 32;
+}
+
+/* Salt and pepper: every now and then a pixel is black or white. In YUV its
+ * luma alone: that is where a bad sensor cell or a bad bit shows. */
+static void
+salt (Demo *demo, GstBuffer *buffer)
+{
+  int width = GST_VIDEO_INFO_WIDTH (&demo->info), height = GST_VIDEO_INFO_HEIGHT (&demo->info), c;
+  gint64 n = (gint64) (demo->opt.noise / 100 * width * height);
+  GstVideoFrame frame;
+
+  if (!gst_video_frame_map (&frame, &demo->info, buffer, GST_MAP_READWRITE))
+    return;
+  for (; n > 0; n--) {
+    int x = next_random (demo) % width, y = next_random (demo) % height;
+    guint8 value = next_random (demo) & 1 ? 255 : 0;
+
+    for (c = 0; c < (GST_VIDEO_INFO_IS_RGB (&demo->info) ? 3 : 1); c++) {
+      guint8 *row = (guint8 *) GST_VIDEO_FRAME_COMP_DATA (&frame, c) + y * GST_VIDEO_FRAME_COMP_STRIDE (&frame, c);
+
+      row[x * GST_VIDEO_FRAME_COMP_PSTRIDE (&frame, c)] = value;
+    }
+  }
+  gst_video_frame_unmap (&frame);
+}
+
+/* Both halves as large as the input, or smaller where it is larger than
+ * encoders take; even sides, which 4:2:0 encoders want. */
+static void
+set_size (Demo *demo)
+{
+  double w = GST_VIDEO_INFO_WIDTH (&demo->info), h = GST_VIDEO_INFO_HEIGHT (&demo->info);
+  double scale = MIN (1.0, MIN (MAX_HALF_WIDTH / w, MAX_HALF_HEIGHT / h));
+  int half_w = ((int) (w * scale) + 1) & ~1, half_h = ((int) (h * scale) + 1) & ~1, i;
+  g_autoptr (GstCaps) caps = gst_caps_new_simple ("video/x-raw", "width", G_TYPE_INT, 2 * half_w, "height", G_TYPE_INT,
+      half_h, "pixel-aspect-ratio", GST_TYPE_FRACTION, GST_VIDEO_INFO_PAR_N (&demo->info),
+      GST_VIDEO_INFO_PAR_D (&demo->info), NULL);
+
+  if (GST_VIDEO_INFO_FPS_N (&demo->info) > 0)
+    gst_caps_set_simple (caps, "framerate", GST_TYPE_FRACTION, GST_VIDEO_INFO_FPS_N (&demo->info),
+        GST_VIDEO_INFO_FPS_D (&demo->info), NULL);
+  for (i = 0; i < 2; i++) {
+    GstPad *pad = gst_element_get_static_pad (demo->comp, i ? "sink_1" : "sink_0");
+
+    g_object_set (pad, "xpos", i * half_w, "width", half_w, "height", half_h, NULL);
+    gst_object_unref (pad);
+  }
+  g_object_set (demo->size, "caps", caps, NULL);
+}
+
+/* Ends the stream at the tap, as if the input had ended: what was made so far
+ * is drained and the file gets its index. */
+static void
+end_stream (Demo *demo)
+{
+  if (g_atomic_int_compare_and_exchange (&demo->ended, 0, 1))
+    gst_pad_push_event (demo->tap, gst_event_new_eos ());
+}
+
+static GstPadProbeReturn
+before_filter (GstPad *pad, GstPadProbeInfo *probe, gpointer data)
+{
+  Demo *demo = data;
+  GstEvent *event = GST_PAD_PROBE_INFO_EVENT (probe);
+
+  (void) pad;
+  if (GST_PAD_PROBE_INFO_TYPE (probe) & GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM) {
+    GstCaps *caps;
+
+    if (GST_EVENT_TYPE (event) != GST_EVENT_CAPS)
+      return GST_PAD_PROBE_OK;
+    gst_event_parse_caps (event, &caps);
+    if (gst_video_info_from_caps (&demo->info, caps) && !demo->sized) {
+      demo->sized = TRUE;
+      set_size (demo);
+    }
+    return GST_PAD_PROBE_OK;
+  }
+  if (g_atomic_int_get (&demo->stop) || (demo->opt.frames > 0 && demo->n_in >= (guint) demo->opt.frames)) {
+    end_stream (demo);
+    return GST_PAD_PROBE_DROP;
+  }
+  demo->n_in++;
+  if (demo->opt.noise > 0) {
+    GST_PAD_PROBE_INFO_DATA (probe) = gst_buffer_make_writable (GST_PAD_PROBE_INFO_BUFFER (probe));
+    salt (demo, GST_PAD_PROBE_INFO_BUFFER (probe));
+  }
+  return GST_PAD_PROBE_OK;
+}
+
+static GstPadProbeReturn
+behind_filter (GstPad *pad, GstPadProbeInfo *probe, gpointer data)
+{
+  Demo *demo = data;
+
+  (void) pad;
+  (void) probe;
+  demo->last = g_get_monotonic_time ();
+  if (demo->n_out++ == 0)
+    demo->first = demo->last;
+  return GST_PAD_PROBE_OK;
+}
+
+static GstPadProbeReturn
+keep_shot (GstPad *pad, GstPadProbeInfo *probe, gpointer data)
+{
+  Demo *demo = data;
+
+  (void) pad;
+  g_mutex_lock (&demo->lock);
+  if (demo->n_shot++ < SNAPSHOT)
+    gst_buffer_replace (&demo->shot, GST_PAD_PROBE_INFO_BUFFER (probe));
+  g_mutex_unlock (&demo->lock);
+  return demo->n_shot < SNAPSHOT ? GST_PAD_PROBE_OK : GST_PAD_PROBE_REMOVE;
+}
+
+/* ---- the run ------------------------------------------------------------ */
+
+static void
+end_stream_async (GstElement *pipeline, gpointer data)
+{
+  (void) pipeline;
+  end_stream (data);
+}
+
+static gboolean
+on_no_frame (gpointer data)
+{
+  Demo *demo = data;
+
+  /* The source gives no frame that could carry the end; in a thread, because the
+   * push waits for whoever is pushing. */
+  gst_element_call_async (demo->pipeline, end_stream_async, demo, NULL);
+  return G_SOURCE_REMOVE;
+}
+
+static gboolean
+on_stuck (gpointer data)
+{
+  Demo *demo = data;
+
+  if (!demo->failed)
+    say ("the pipeline did not end in time; the file may lack its index");
+  demo->failed = TRUE;
+  g_main_loop_quit (demo->loop);
+  return G_SOURCE_REMOVE;
+}
+
+/* Ends with what was made so far. */
+static void
+stop (Demo *demo)
+{
+  if (demo->n_in == 0 || g_atomic_int_get (&demo->stop)) {
+    g_main_loop_quit (demo->loop);
+    return;
+  }
+  g_atomic_int_set (&demo->stop, 1);
+  g_timeout_add (500, on_no_frame, demo);
+  g_timeout_add_seconds (5, on_stuck, demo);
+}
+
+static gboolean
+on_signal (gpointer data)
+{
+  stop (data);
+  return G_SOURCE_CONTINUE;
+}
+
+/* What the element had to add: the text behind the place in its source. */
+static const char *
+detail (const char *debug)
+{
+  const char *line = debug ? strchr (debug, '\n') : NULL;
+
+  return line && line[1] ? line + 1 : NULL;
+}
+
+static void
+print_error (Demo *demo, GstMessage *message)
+{
+  g_autoptr (GError) error = NULL;
+  g_autofree char *debug = NULL;
+
+  gst_message_parse_error (message, &error, &debug);
+  /* A window that was closed is an end like any other. */
+  if (demo->opt.window && g_error_matches (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NOT_FOUND) &&
+      GST_IS_VIDEO_OVERLAY (GST_MESSAGE_SRC (message)))
+    return;
+  if (!demo->failed) { /* what follows the first one follows from it */
+    say ("error: %s: %s", GST_MESSAGE_SRC_NAME (message), error->message);
+    if (detail (debug))
+      say ("  %s", detail (debug));
+    if (g_error_matches (error, GST_CORE_ERROR, GST_CORE_ERROR_MISSING_PLUGIN) ||
+        g_error_matches (error, GST_STREAM_ERROR, GST_STREAM_ERROR_CODEC_NOT_FOUND))
+      say ("  most decoders are in gstreamer1.0-libav and gstreamer1.0-plugins-bad");
+  }
+  demo->failed = TRUE;
+}
+
+static gboolean
+on_message (GstBus *bus, GstMessage *message, gpointer data)
+{
+  Demo *demo = data;
+
+  (void) bus;
+  switch (GST_MESSAGE_TYPE (message)) {
+    case GST_MESSAGE_EOS:
+      g_main_loop_quit (demo->loop);
+      break;
+    case GST_MESSAGE_ERROR:
+      print_error (demo, message);
+      if (demo->opt.window)
+        g_main_loop_quit (demo->loop);
+      else
+        stop (demo); /* what is written already stays playable */
+      break;
+    case GST_MESSAGE_WARNING: {
+      g_autoptr (GError) error = NULL;
+
+      gst_message_parse_warning (message, &error, NULL);
+      say ("warning: %s: %s", GST_MESSAGE_SRC_NAME (message), error->message);
+      break;
+    }
+    case GST_MESSAGE_LATENCY:
+      gst_bin_recalculate_latency (GST_BIN (demo->pipeline));
+      break;
+    default:
+      break;
+  }
+  return G_SOURCE_CONTINUE;
+}
+
+static void
+on_no_more_pads (GstElement *source, gpointer data)
+{
+  Demo *demo = data;
+  g_autoptr (GstElement) in = gst_bin_get_by_name (GST_BIN (demo->pipeline), "in");
+  g_autoptr (GstPad) sink = gst_element_get_static_pad (in, "sink");
+
+  (void) source;
+  if (!gst_pad_is_linked (sink))
+    GST_ELEMENT_ERROR (demo->pipeline, STREAM, WRONG_TYPE, ("there is no video in \"%s\"", demo->opt.input), (NULL));
+}
+
+static void
+add_probe (GstElement *element, const char *pad_name, int types, GstPadProbeCallback callback, Demo *demo)
+{
+  GstPad *pad = gst_element_get_static_pad (element, pad_name);
+
+  gst_pad_add_probe (pad, types, callback, demo, NULL);
+  gst_object_unref (pad);
+}
+
+static gboolean
+build (Demo *demo, const char *source, const char *uri, const char *sink)
+{
+  g_autoptr (GError) error = NULL;
+  g_autofree char *line = g_strdup_printf (
+      "%s ! queue name=in %s ! videoconvert ! capsfilter name=tap caps=\"%s\" ! tee name=t "
+      "t. ! queue ! videoconvert ! comp.sink_0 "
+      "t. ! queue name=to_filter "
+      "videoconvert name=from_filter ! comp.sink_1 "
+      "compositor name=comp background=black start-time-selection=first ! capsfilter name=size ! %s",
+      source, demo->opt.live ? "leaky=downstream max-size-buffers=4" : "",
+      demo->opt.noise > 0 ? SALT_CAPS : "video/x-raw", sink);
+  g_autoptr (GstElement) tap = NULL, to = NULL, from = NULL, src = NULL, out = NULL;
+
+  demo->pipeline = gst_parse_launch_full (line, NULL, GST_PARSE_FLAG_FATAL_ERRORS, &error);
+  if (!demo->pipeline) {
+    say ("GStreamer lacks something: %s", error->message);
+    return FALSE;
+  }
+  gst_bin_add (GST_BIN (demo->pipeline), demo->filter);
+  src = gst_bin_get_by_name (GST_BIN (demo->pipeline), "source");
+  tap = gst_bin_get_by_name (GST_BIN (demo->pipeline), "tap");
+  to = gst_bin_get_by_name (GST_BIN (demo->pipeline), "to_filter");
+  from = gst_bin_get_by_name (GST_BIN (demo->pipeline), "from_filter");
+  out = gst_bin_get_by_name (GST_BIN (demo->pipeline), "out");
+  demo->comp = gst_bin_get_by_name (GST_BIN (demo->pipeline), "comp");
+  demo->size = gst_bin_get_by_name (GST_BIN (demo->pipeline), "size");
+  if (!gst_element_link (to, demo->filter) || !gst_element_link (demo->filter, from)) {
+    say ("--filter '%s' does not take and give raw video", demo->opt.filter);
+    return FALSE;
+  }
+  if (uri) {
+    g_object_set (src, "uri", uri, NULL);
+    g_signal_connect (src, "no-more-pads", G_CALLBACK (on_no_more_pads), demo);
+  } else if (demo->opt.input)
+    g_object_set (src, "device", demo->opt.input, NULL);
+  if (!demo->opt.window)
+    g_object_set (out, "location", demo->opt.output, NULL);
+
+  demo->tap = gst_element_get_static_pad (tap, "src");
+  add_probe (tap, "src", GST_PAD_PROBE_TYPE_BUFFER | GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, before_filter, demo);
+  add_probe (demo->filter, "src", GST_PAD_PROBE_TYPE_BUFFER, behind_filter, demo);
+  if (!demo->opt.window)
+    add_probe (demo->size, "src", GST_PAD_PROBE_TYPE_BUFFER, keep_shot, demo);
+  return TRUE;
+}
+
+/* The kept frame as NAME.png beside the file NAME.mp4. */
+static void
+write_png (Demo *demo)
+{
+  g_autoptr (GstPad) pad = gst_element_get_static_pad (demo->size, "src");
+  g_autoptr (GstCaps) caps = gst_pad_get_current_caps (pad), png = gst_caps_new_empty_simple ("image/png");
+  g_autofree char *path = g_strdup_printf ("%.*s.png", (int) (strrchr (demo->opt.output, '.') - demo->opt.output),
+      demo->opt.output);
+  g_autoptr (GstSample) shot = NULL, image = NULL;
+  g_autoptr (GError) error = NULL;
+  GstMapInfo map;
+
+  if (!demo->shot || !caps)
+    return;
+  shot = gst_sample_new (demo->shot, caps, NULL, NULL);
+  image = gst_video_convert_sample (shot, png, 10 * GST_SECOND, &error);
+  if (image && gst_buffer_map (gst_sample_get_buffer (image), &map, GST_MAP_READ)) {
+    if (g_file_set_contents (path, (const char *) map.data, map.size, &error))
+      say ("one frame of it: \"%s\"", path);
+    gst_buffer_unmap (gst_sample_get_buffer (image), &map);
+  }
+  if (error)
+    say ("no picture of a frame: %s", error->message);
+}
+
+/* The last line: backend, frames, frames a second. */
+static void
+report (Demo *demo)
+{
+  GList *filters = find_filters (demo->filter), *l;
+  g_autoptr (GString) backends = g_string_new (NULL);
+  double seconds = (demo->last - demo->first) / 1e6;
+
+  for (l = filters; l; l = l->next) {
+    GstElement *element = l->data;
+    g_autoptr (GstStructure) stats = NULL;
+    GValue backend = G_VALUE_INIT;
+    g_autofree char *name = NULL;
+    guint64 fallback = 0;
+
+    g_object_get_property (G_OBJECT (element), "active-backend", &backend);
+    name = gst_value_serialize (&backend);
+    g_value_unset (&backend);
+    if (!strstr (backends->str, name))
+      g_string_append_printf (backends, "%s%s", backends->len ? "+" : "", name);
+    g_object_get (element, "stats", &stats, NULL);
+    if (stats && gst_structure_get_uint64 (stats, "frames-fallback", &fallback) && fallback)
+      say ("%s: the GPU failed %" G_GUINT64_FORMAT " frames, the CPU made them", GST_OBJECT_NAME (element), fallback);
+  }
+  g_list_free_full (filters, gst_object_unref);
+  printf ("backend %s, %u frames, %.1f frames/s\n", backends->len ? backends->str : "none (no element of this project)",
+      demo->n_out, demo->n_out > 1 && seconds > 0 ? (demo->n_out - 1) / seconds : 0.0);
+}
+
+static int
+run (Demo *demo)
+{
+  g_autoptr (GstBus) bus = gst_element_get_bus (demo->pipeline);
+
+  demo->loop = g_main_loop_new (NULL, FALSE);
+  gst_bus_add_watch (bus, on_message, demo);
+  g_unix_signal_add (SIGINT, on_signal, demo);
+  g_unix_signal_add (SIGTERM, on_signal, demo);
+  if (demo->opt.live && !demo->opt.window && demo->opt.frames == 0)
+    say ("recording until Ctrl-C (or use --frames N)");
+  gst_element_set_state (demo->pipeline, GST_STATE_PLAYING); /* a failure comes as a message */
+  g_main_loop_run (demo->loop);
+  if (demo->n_out == 0 && !demo->failed) {
+    say ("no frame came out of the filter");
+    demo->failed = TRUE;
+  }
+  if (demo->n_out > 0) {
+    if (!demo->opt.window)
+      write_png (demo);
+    report (demo);
+  }
+  gst_element_set_state (demo->pipeline, GST_STATE_NULL);
+  gst_bus_remove_watch (bus);
+  g_main_loop_unref (demo->loop);
+  return demo->failed ? 1 : 0;
+}
+
+static gboolean
+parse_options (Options *opt, int argc, char **argv)
+{
+  const GOptionEntry entries[] = {
+    { "input", 'i', 0, G_OPTION_ARG_FILENAME, &opt->input, "video file, rtsp://... or /dev/videoN", "INPUT" },
+    { "filter", 'f', 0, G_OPTION_ARG_STRING, &opt->filter, "element line (cudamedian kernel-size=5)", "LINE" },
+    { "output", 'o', 0, G_OPTION_ARG_FILENAME, &opt->output, "write this .mp4, .mkv or .avi and no window", "FILE" },
+    { "frames", 'n', 0, G_OPTION_ARG_INT, &opt->frames, "end after N frames", "N" },
+    { "noise", 0, 0, G_OPTION_ARG_DOUBLE, &opt->noise, "salt and pepper on that many % of the pixels", "PERCENT" },
+    { NULL, 0, 0, 0, NULL, NULL, NULL },
+  };
+  g_autoptr (GError) error = NULL;
+  GOptionContext *context = g_option_context_new ("- video through a filter, original beside filtered");
+  gboolean good;
+
+  g_option_context_add_main_entries (context, entries, NULL);
+  good = g_option_context_parse (context, &argc, &argv, &error);
+  g_option_context_free (context);
+  if (!good)
+    say ("%s; --help lists the options", error->message);
+  else if (argc > 1) {
+    say ("\"%s\" is not an option%s; --help lists the options", argv[1],
+        g_file_test (argv[1], G_FILE_TEST_EXISTS) ? " (a file is given as --input FILE)" : "");
+    good = FALSE;
+  } else if (opt->frames < 0 || opt->noise > 100) {
+    say ("--frames has to be 0 or more (0: until the end), --noise 0 to 100");
+    good = FALSE;
+  }
+  return good;
+}
+
+int
+main (int argc, char **argv)
+{
+  Demo demo = { .opt = { .noise = -1 }, .random = 0x9e3779b97f4a7c15u };
+  g_autofree char *uri = NULL, *sink = NULL;
+  const char *source, *window = NULL;
+
+  setlocale (LC_ALL, "");
+  if (!parse_options (&demo.opt, argc, argv))
+    return 2;
+  gst_init (NULL, NULL);
+  if (!demo.opt.filter)
+    demo.opt.filter = g_strdup ("cudamedian kernel-size=5");
+  if (demo.opt.noise < 0)
+    demo.opt.noise = demo.opt.input ? 0 : 5;
+  demo.filter = parse_filter (demo.opt.filter);
+  source = demo.filter ? choose_source (&demo.opt, &uri) : NULL;
+  if (!source)
+    return 2;
+  if (!demo.opt.output)
+    window = choose_window ();
+  demo.opt.window = window != NULL;
+  if (!window && !demo.opt.output)
+    demo.opt.output = g_strdup (default_output ());
+  if (!window && !check_output (&demo.opt))
+    return 2;
+  if (!window && !demo.opt.input && demo.opt.frames == 0)
+    demo.opt.frames = TEST_FRAMES;
+  sink = window ? g_strdup_printf ("videoconvert ! %s name=out", window) : choose_writer (demo.opt.output);
+  if (!sink || !build (&demo, source, uri, sink))
+    return 2;
+  if (window)
+    say ("original left, filtered right; close the window or type Ctrl-C to end");
+  return run (&demo);
+}
