@@ -135,44 +135,109 @@ say_our_elements (void)
     say ("the plugin itself is not found: GST_PLUGIN_PATH has to name the directory of libgstcudafilters.so");
 }
 
-/* One line a writable property of the element called `name`, "cudamedian" or
- * "cudamedian0". */
+/* "1..255", "all | luma | chroma" or nothing. */
+static char *
+range_text (GParamSpec *spec)
+{
+  if (G_IS_PARAM_SPEC_INT (spec))
+    return g_strdup_printf ("%d..%d", G_PARAM_SPEC_INT (spec)->minimum, G_PARAM_SPEC_INT (spec)->maximum);
+  if (G_IS_PARAM_SPEC_UINT (spec))
+    return g_strdup_printf ("%u..%u", G_PARAM_SPEC_UINT (spec)->minimum, G_PARAM_SPEC_UINT (spec)->maximum);
+  if (G_IS_PARAM_SPEC_DOUBLE (spec))
+    return g_strdup_printf ("%g..%g", G_PARAM_SPEC_DOUBLE (spec)->minimum, G_PARAM_SPEC_DOUBLE (spec)->maximum);
+  if (G_IS_PARAM_SPEC_BOOLEAN (spec))
+    return g_strdup ("true | false");
+  if (G_IS_PARAM_SPEC_ENUM (spec)) {
+    GEnumClass *values = G_PARAM_SPEC_ENUM (spec)->enum_class;
+    GString *text = g_string_new (NULL);
+    guint i;
+
+    for (i = 0; i < values->n_values; i++)
+      g_string_append_printf (text, "%s%s", i ? " | " : "", values->values[i].value_nick);
+    return g_string_free (text, FALSE);
+  }
+  return g_strdup ("");
+}
+
+/* One line a property of its own that can be set; `only` NULL: all of them. */
 static void
-say_properties (const char *name)
+say_properties (GstElement *element, const char *only)
+{
+  guint n, i;
+  GParamSpec **specs = g_object_class_list_properties (G_OBJECT_GET_CLASS (element), &n);
+
+  for (i = 0; i < n; i++) {
+    g_autofree char *range = range_text (specs[i]);
+    const char *blurb = g_param_spec_get_blurb (specs[i]);
+
+    if (!(specs[i]->flags & G_PARAM_WRITABLE) || g_type_is_a (GST_TYPE_ELEMENT, specs[i]->owner_type) ||
+        !strcmp (g_type_name (specs[i]->owner_type), "GstBaseTransform"))
+      continue;
+    if (!only || !strcmp (only, specs[i]->name))
+      say ("  %s=%s  %s", specs[i]->name, range, blurb ? blurb : "");
+  }
+  g_free (specs);
+}
+
+/* What the element called `name` ("cudamedian" or "cudamedian0") would take. */
+static void
+say_right_properties (const char *name, const char *only)
 {
   g_autofree char *factory = g_strdup (name);
-  GstElement *element;
-  GParamSpec **specs;
-  guint n, i;
+  GstElement *element = gst_element_factory_make (factory, NULL);
 
-  element = gst_element_factory_make (factory, NULL);
   if (!element) { /* without the number that an instance gets */
     factory[strcspn (factory, "0123456789")] = '\0';
     element = gst_element_factory_make (factory, NULL);
   }
   if (!element)
     return;
-  say ("the properties of %s:", factory);
-  specs = g_object_class_list_properties (G_OBJECT_GET_CLASS (element), &n);
-  for (i = 0; i < n; i++)
-    if (specs[i]->flags & G_PARAM_WRITABLE && !g_type_is_a (GST_TYPE_ELEMENT, specs[i]->owner_type) &&
-        strcmp (g_type_name (specs[i]->owner_type), "GstBaseTransform"))
-      say ("  %-16s %s", specs[i]->name, g_param_spec_get_blurb (specs[i]) ? g_param_spec_get_blurb (specs[i]) : "");
-  g_free (specs);
+  say ("%s takes:", factory);
+  say_properties (element, only);
   gst_object_unref (element);
 }
 
-/* The name that GStreamer quotes behind the word "element". */
+/* The text in quotes behind `word`, to be freed, or NULL. */
 static char *
-quoted_element (const char *message)
+quoted (const char *message, const char *word)
 {
-  const char *start = strstr (message, "element \""), *end;
+  const char *start = strstr (message, word), *end;
 
   if (!start)
     return NULL;
-  start += strlen ("element \"");
-  end = strchr (start, '"');
-  return end ? g_strndup (start, end - start) : NULL;
+  start += strlen (word);
+  end = start[0] ? strchr (start + 1, start[0]) : NULL;
+  return end ? g_strndup (start + 1, end - start - 1) : NULL;
+}
+
+/* Says what is wrong with the line, and what would be right. */
+static void
+say_bad_line (const char *line, GstElement *bin, const GError *error)
+{
+  const char *message = error ? error->message : range_warning ? range_warning : "not an element line";
+  g_autofree char *element = quoted (message, "element ");
+  g_autofree char *property = quoted (message, "property ");
+
+  say ("--filter '%s': %s", line, message);
+  if (g_error_matches (error, GST_PARSE_ERROR, GST_PARSE_ERROR_NO_SUCH_ELEMENT) && !g_strcmp0 (element, "video"))
+    say ("at either end of the line, caps are written as: capsfilter caps=video/x-raw,format=GRAY8");
+  else if (g_error_matches (error, GST_PARSE_ERROR, GST_PARSE_ERROR_NO_SUCH_ELEMENT))
+    say_our_elements ();
+  else if (g_error_matches (error, GST_PARSE_ERROR, GST_PARSE_ERROR_NO_SUCH_PROPERTY) && element)
+    say_right_properties (element, NULL);
+  else if (element && property)
+    say_right_properties (element, property);
+  else if (property && bin) {
+    GstIterator *it = gst_bin_iterate_recurse (GST_BIN (bin));
+    GValue item = G_VALUE_INIT;
+
+    while (gst_iterator_next (it, &item) == GST_ITERATOR_OK) {
+      say_properties (g_value_get_object (&item), property);
+      g_value_reset (&item);
+    }
+    gst_iterator_free (it);
+  } else
+    say ("right would be, for example: --filter 'cudamedian kernel-size=5'");
 }
 
 GstElement *
@@ -185,17 +250,7 @@ parse_filter (const char *line)
   g_log_set_writer_func (catch_warning, NULL, NULL);
   bin = gst_parse_bin_from_description_full (line, TRUE, NULL, GST_PARSE_FLAG_FATAL_ERRORS, &error);
   if (error || !bin || range_warning) {
-    g_autofree char *name = error ? quoted_element (error->message) : NULL;
-
-    say ("--filter '%s': %s", line, error ? error->message : range_warning ? range_warning : "not an element line");
-    if (g_error_matches (error, GST_PARSE_ERROR, GST_PARSE_ERROR_NO_SUCH_ELEMENT))
-      say_our_elements ();
-    else if (name)
-      say_properties (name);
-    else if (!error)
-      say ("gst-inspect-1.0 ELEMENT lists the range of each property");
-    else
-      say ("right would be, for example: --filter 'cudamedian kernel-size=5'");
+    say_bad_line (line, bin, error);
     g_clear_object (&bin);
     return NULL;
   }
@@ -286,7 +341,7 @@ default_output (void)
 }
 
 char *
-choose_writer (const char *path)
+choose_writer (const char *path, char **note)
 {
   const char *dot = strrchr (path, '.'), *h264 = choose_h264 (), *mux = NULL, *encoder;
 
@@ -307,8 +362,8 @@ choose_writer (const char *path)
         path);
     return NULL;
   }
-  say ("writing \"%s\": original left, filtered right; %s by %.*s", path, encoder ? "H.264" : "Motion JPEG",
-      encoder ? (int) strcspn (encoder, " ") : 7, encoder ? encoder : "jpegenc");
+  *note = g_strdup_printf ("writing \"%s\": original left, filtered right; %s by %.*s", path,
+      encoder ? "H.264" : "Motion JPEG", encoder ? (int) strcspn (encoder, " ") : 7, encoder ? encoder : "jpegenc");
   return g_strdup_printf ("videoconvert ! video/x-raw, format=I420 ! %s ! %s name=mux ! filesink name=out",
       encoder ? encoder : "jpegenc quality=90", mux);
 }

@@ -16,6 +16,7 @@
 #include <gst/video/videooverlay.h>
 
 #include <glib-unix.h>
+#include <glib/gstdio.h>
 #include <locale.h>
 #include <stdio.h>
 #include <string.h>
@@ -246,7 +247,10 @@ print_error (Demo *demo, GstMessage *message)
       GST_IS_VIDEO_OVERLAY (GST_MESSAGE_SRC (message)))
     return;
   if (!demo->failed) { /* what follows the first one follows from it */
-    say ("error: %s: %s", GST_MESSAGE_SRC_NAME (message), error->message);
+    g_autoptr (GstElement) source = gst_bin_get_by_name (GST_BIN (demo->pipeline), "source");
+    gboolean input = demo->opt.input && gst_object_has_as_ancestor (GST_MESSAGE_SRC (message), GST_OBJECT (source));
+
+    say ("error: %s: %s", input ? demo->opt.input : GST_MESSAGE_SRC_NAME (message), error->message);
     if (detail (debug))
       say ("  %s", detail (debug));
     if (g_error_matches (error, GST_CORE_ERROR, GST_CORE_ERROR_MISSING_PLUGIN) ||
@@ -277,7 +281,9 @@ on_message (GstBus *bus, GstMessage *message, gpointer data)
       g_autoptr (GError) error = NULL;
 
       gst_message_parse_warning (message, &error, NULL);
-      say ("warning: %s: %s", GST_MESSAGE_SRC_NAME (message), error->message);
+      /* The audio of a file finds no place here, and so it should be. */
+      if (!g_error_matches (error, GST_PARSE_ERROR, GST_PARSE_ERROR_DELAYED_LINK))
+        say ("warning: %s: %s", GST_MESSAGE_SRC_NAME (message), error->message);
       break;
     }
     case GST_MESSAGE_LATENCY:
@@ -434,6 +440,8 @@ run (Demo *demo)
     report (demo);
   }
   gst_element_set_state (demo->pipeline, GST_STATE_NULL);
+  if (demo->n_out == 0 && !demo->opt.window)
+    g_unlink (demo->opt.output); /* nothing is in it */
   gst_bus_remove_watch (bus);
   g_main_loop_unref (demo->loop);
   return demo->failed ? 1 : 0;
@@ -474,7 +482,7 @@ int
 main (int argc, char **argv)
 {
   Demo demo = { .opt = { .noise = -1 }, .random = 0x9e3779b97f4a7c15u };
-  g_autofree char *uri = NULL, *sink = NULL;
+  g_autofree char *uri = NULL, *sink = NULL, *note = NULL;
   const char *source, *window = NULL;
 
   setlocale (LC_ALL, "");
@@ -498,10 +506,9 @@ main (int argc, char **argv)
     return 2;
   if (!window && !demo.opt.input && demo.opt.frames == 0)
     demo.opt.frames = TEST_FRAMES;
-  sink = window ? g_strdup_printf ("videoconvert ! %s name=out", window) : choose_writer (demo.opt.output);
+  sink = window ? g_strdup_printf ("videoconvert ! %s name=out", window) : choose_writer (demo.opt.output, &note);
   if (!sink || !build (&demo, source, uri, sink))
     return 2;
-  if (window)
-    say ("original left, filtered right; close the window or type Ctrl-C to end");
+  say ("%s", window ? "original left, filtered right; close the window or type Ctrl-C to end" : note);
   return run (&demo);
 }

@@ -31,7 +31,8 @@ const char *choose_window (void);
 const char *default_output (void);
 /* May the file be written? Never over the input. */
 gboolean check_output (const Options *opt);
-/* Encoder, muxer and file sink for the file's name. */
-char *choose_writer (const char *path);
+/* Encoder, muxer and file sink for the file's name; *note: what it is, for
+ * people. Both to be freed. */
+char *choose_writer (const char *path, char **note);
 
 #endif

@@ -5,7 +5,7 @@
 # filter. Installs what is missing, builds, runs; --help says the rest.
 
 set -u
-# shellcheck source=pipelines/lib.sh
+# shellcheck source-path=SCRIPTDIR source=lib.sh
 . "$(dirname "$0")/lib.sh"
 
 usage () {
