@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * bench_gpu.cu: the part of the benchmark that talks to the CUDA runtime:
+ * frames in device memory, graphs over them, events, and the plain copy.
+ *
+ * copy_plane: a thread moves 16 bytes of a row; rows are blockIdx.y. No two
+ * threads touch the same byte, and it is bound by memory alone. */
+#include "bench.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <cuda_runtime.h>
+
+static bool
+good (cudaError_t e, const char *what, char *error)
+{
+  if (e == cudaSuccess)
+    return true;
+  (void) cudaGetLastError ();
+  snprintf (error, 256, "%s: %s", what, cudaGetErrorString (e));
+  return false;
+}
+
+__global__ static void
+copy_plane (const uint8_t *__restrict__ in, uint8_t *__restrict__ out, size_t pitch, int vectors)
+{
+  int x = blockIdx.x * blockDim.x + threadIdx.x;
+  size_t at = blockIdx.y * pitch + 16 * (size_t) x;
+
+  if (x < vectors)
+    *(uint4 *) (out + at) = *(const uint4 *) (in + at);
+}
+
+size_t
+bench_picture_bytes (int width, int height)
+{
+  return (size_t) (width + 2 * BENCH_MARGIN_X) * (size_t) (height + 2 * BENCH_MARGIN_Y);
+}
+
+int
+bench_frames_new (BenchFrames *f, int width, int height, const uint8_t *pictures, int n_pictures, size_t l2_bytes,
+    char *error)
+{
+  size_t row = (size_t) width + 2 * BENCH_MARGIN_X, rows = (size_t) height + 2 * BENCH_MARGIN_Y;
+  cudaStream_t stream;
+
+  memset (f, 0, sizeof *f);
+  f->width = width;
+  f->height = height;
+  f->pitch = (row + 255) / 256 * 256;
+  f->frame = f->pitch * rows;
+  f->offset = f->pitch * BENCH_MARGIN_Y + BENCH_MARGIN_X;
+  f->n = (int) std::max<size_t> (64, 4 * l2_bytes / (2 * (size_t) width * (size_t) height) + 1);
+  if (!good (cudaStreamCreateWithFlags (&stream, cudaStreamNonBlocking), "stream", error))
+    return 0;
+  f->stream = stream;
+  if (!good (cudaMalloc (&f->in, f->frame * f->n), "frames", error) ||
+      !good (cudaMalloc (&f->out, f->frame * f->n), "frames", error) ||
+      !good (cudaMemset (f->out, 0, f->frame * f->n), "frames", error))
+    return 0;
+  for (int i = 0; i < f->n; i++)
+    if (!good (cudaMemcpy2D (f->in + i * f->frame, f->pitch, pictures + (i % n_pictures) * row * rows, row, row, rows,
+                cudaMemcpyHostToDevice), "upload", error))
+      return 0;
+  return good (cudaDeviceSynchronize (), "upload", error);
+}
+
+void
+bench_frames_free (BenchFrames *f)
+{
+  (void) cudaFree (f->in);
+  (void) cudaFree (f->out);
+  if (f->stream)
+    (void) cudaStreamDestroy ((cudaStream_t) f->stream);
+  memset (f, 0, sizeof *f);
+}
+
+static int
+enqueue_all (BenchFrames *f, BenchEnqueue enqueue, void *user, int n)
+{
+  for (int i = 0; i < n; i++)
+    if (!enqueue (user, f->in + i * f->frame + f->offset, f->out + i * f->frame + f->offset, f->pitch))
+      return 0;
+  return 1;
+}
+
+static cudaGraphExec_t
+make_graph (BenchFrames *f, BenchEnqueue enqueue, void *user, char *error)
+{
+  cudaStream_t stream = (cudaStream_t) f->stream;
+  cudaGraph_t graph = NULL;
+  cudaGraphExec_t exec = NULL;
+
+  if (!good (cudaStreamBeginCapture (stream, cudaStreamCaptureModeThreadLocal), "capture", error))
+    return NULL;
+  int queued = enqueue_all (f, enqueue, user, f->n);
+  if (!good (cudaStreamEndCapture (stream, &graph), "capture", error) || !queued) {
+    if (graph)
+      (void) cudaGraphDestroy (graph);
+    return NULL;
+  }
+  if (!good (cudaGraphInstantiate (&exec, graph, 0), "graph", error))
+    exec = NULL;
+  (void) cudaGraphDestroy (graph);
+  return exec;
+}
+
+/* One measurement: `rounds` times the graph, or frames 0..n-1 one by one. */
+static double
+measure_ms (BenchFrames *f, cudaGraphExec_t exec, BenchEnqueue enqueue, void *user, int rounds, int n, char *error)
+{
+  cudaStream_t stream = (cudaStream_t) f->stream;
+  cudaEvent_t from = NULL, to = NULL;
+  float ms = 0;
+  bool ok = good (cudaEventCreate (&from), "event", error) && good (cudaEventCreate (&to), "event", error) &&
+      good (cudaEventRecord (from, stream), "event", error);
+
+  for (int r = 0; ok && r < rounds; r++)
+    ok = exec ? good (cudaGraphLaunch (exec, stream), "launching the graph", error) : enqueue_all (f, enqueue, user, n);
+  ok = ok && good (cudaEventRecord (to, stream), "event", error) &&
+      good (cudaEventSynchronize (to), "running", error) && good (cudaEventElapsedTime (&ms, from, to), "event", error);
+  if (from)
+    (void) cudaEventDestroy (from);
+  if (to)
+    (void) cudaEventDestroy (to);
+  return ok ? ms : 0;
+}
+
+double
+bench_filter_us (BenchFrames *f, BenchEnqueue enqueue, void *user, int graph, char *error)
+{
+  double ms[BENCH_REPETITIONS], once;
+  cudaGraphExec_t exec = NULL;
+  int rounds = 1, n = f->n, repetitions = BENCH_REPETITIONS;
+
+  /* Twice: the first launch of a kernel loads it. */
+  once = measure_ms (f, NULL, enqueue, user, 1, 1, error);
+  once = once > 0 && once < 200 ? measure_ms (f, NULL, enqueue, user, 1, 1, error) : once;
+  if (once <= 0)
+    return 0;
+  if (graph && !(exec = make_graph (f, enqueue, user, error)))
+    return 0;
+  /* About 5 ms a measurement at the least, 300 ms at the most. */
+  if (!graph)
+    n = once * n > 300 ? std::max (1, (int) (300 / once)) : n;
+  if (once > 100)
+    repetitions = 3;
+  double first = measure_ms (f, exec, enqueue, user, 1, n, error);
+  if (first > 0 && first < 5)
+    rounds = (int) (5 / first) + 1;
+  for (int i = 0; i < repetitions && first > 0; i++)
+    if ((ms[i] = measure_ms (f, exec, enqueue, user, rounds, n, error)) <= 0)
+      first = 0;
+  if (exec)
+    (void) cudaGraphExecDestroy (exec);
+  if (first <= 0)
+    return 0;
+  std::sort (ms, ms + repetitions);
+  return ms[repetitions / 2] * 1000 / rounds / n;
+}
+
+static int
+enqueue_copy (void *user, const uint8_t *src, uint8_t *dst, size_t pitch)
+{
+  BenchFrames *f = (BenchFrames *) user;
+  int vectors = f->width / 16;
+
+  copy_plane<<<dim3 ((vectors + 127) / 128, f->height), 128, 0, (cudaStream_t) f->stream>>> (src, dst, pitch, vectors);
+  return cudaGetLastError () == cudaSuccess;
+}
+
+double
+bench_copy_us (BenchFrames *f, char *error)
+{
+  return bench_filter_us (f, enqueue_copy, f, 1, error);
+}
+
+int
+bench_fetch (BenchFrames *f, int i, uint8_t *in, uint8_t *out, char *error)
+{
+  size_t at = i * f->frame + f->offset, w = (size_t) f->width, h = (size_t) f->height;
+
+  return good (cudaStreamSynchronize ((cudaStream_t) f->stream), "download", error) &&
+      good (cudaMemcpy2D (in, w, f->in + at, f->pitch, w, h, cudaMemcpyDeviceToHost), "download", error) &&
+      good (cudaMemcpy2D (out, w, f->out + at, f->pitch, w, h, cudaMemcpyDeviceToHost), "download", error);
+}

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * contract.c: what cf.h promises besides filtering: the format table against
+ * sizes and places worked out by hand, refused values, picture copies. */
+#include "kernelcheck.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A 5 x 3 picture of each format: bytes a row and rows of each plane. YUY2's
+ * row ends with the whole group of its last chroma sample. */
+static const struct {
+  const char *name;
+  int planes, bits, row[3], rows[3];
+} geometry[] = {
+  { "GRAY8", 1, 8, { 5 }, { 3 } }, { "GRAY16_LE", 1, 16, { 10 }, { 3 } },
+  { "NV12", 2, 8, { 5, 6 }, { 3, 2 } }, { "NV21", 2, 8, { 5, 6 }, { 3, 2 } },
+  { "I420", 3, 8, { 5, 3, 3 }, { 3, 2, 2 } }, { "YV12", 3, 8, { 5, 3, 3 }, { 3, 2, 2 } },
+  { "NV16", 2, 8, { 5, 6 }, { 3, 3 } }, { "Y42B", 3, 8, { 5, 3, 3 }, { 3, 3, 3 } },
+  { "Y444", 3, 8, { 5, 5, 5 }, { 3, 3, 3 } }, { "YUY2", 1, 8, { 12 }, { 3 } }, { "UYVY", 1, 8, { 12 }, { 3 } },
+  { "AYUV", 1, 8, { 20 }, { 3 } }, { "RGB", 1, 8, { 15 }, { 3 } }, { "BGR", 1, 8, { 15 }, { 3 } },
+  { "RGBA", 1, 8, { 20 }, { 3 } }, { "BGRA", 1, 8, { 20 }, { 3 } }, { "ARGB", 1, 8, { 20 }, { 3 } },
+  { "ABGR", 1, 8, { 20 }, { 3 } }, { "RGBx", 1, 8, { 20 }, { 3 } }, { "BGRx", 1, 8, { 20 }, { 3 } },
+  { "xRGB", 1, 8, { 20 }, { 3 } }, { "xBGR", 1, 8, { 20 }, { 3 } }, { "GBR", 3, 8, { 5, 5, 5 }, { 3, 3, 3 } },
+  { "P010_10LE", 2, 10, { 10, 12 }, { 3, 2 } }, { "P016_LE", 2, 16, { 10, 12 }, { 3, 2 } },
+  { "I420_10LE", 3, 10, { 10, 6, 6 }, { 3, 2, 2 } }, { "I422_10LE", 3, 10, { 10, 6, 6 }, { 3, 3, 3 } },
+  { "Y444_10LE", 3, 10, { 10, 10, 10 }, { 3, 3, 3 } }, { "Y444_16LE", 3, 16, { 10, 10, 10 }, { 3, 3, 3 } },
+};
+
+/* Where some components are: the byte of their sample number 1 in a row, and
+ * whether they are filtered with apply-to all, luma, chroma. */
+static const struct {
+  const char *name;
+  CfRole role;
+  int nth; /* of this role, counted from 0 */
+  int plane, byte;
+  const char *filtered;
+} places[] = {
+  { "NV12", CF_ROLE_CHROMA, 0, 1, 2, "yny" }, { "NV12", CF_ROLE_CHROMA, 1, 1, 3, "yny" },
+  { "NV21", CF_ROLE_CHROMA, 0, 1, 3, "yny" }, { "YV12", CF_ROLE_CHROMA, 0, 2, 1, "yny" },
+  { "YUY2", CF_ROLE_LUMA, 0, 0, 2, "yyn" }, { "YUY2", CF_ROLE_CHROMA, 0, 0, 5, "yny" },
+  { "YUY2", CF_ROLE_CHROMA, 1, 0, 7, "yny" }, { "UYVY", CF_ROLE_LUMA, 0, 0, 3, "yyn" },
+  { "UYVY", CF_ROLE_CHROMA, 0, 0, 4, "yny" }, { "AYUV", CF_ROLE_ALPHA, 0, 0, 4, "nnn" },
+  { "AYUV", CF_ROLE_LUMA, 0, 0, 5, "yyn" }, { "RGB", CF_ROLE_RED, 0, 0, 3, "y--" },
+  { "BGR", CF_ROLE_RED, 0, 0, 5, "y--" }, { "xRGB", CF_ROLE_ALPHA, 0, 0, 4, "n--" },
+  { "BGRA", CF_ROLE_RED, 0, 0, 6, "y--" }, { "BGRA", CF_ROLE_ALPHA, 0, 0, 7, "n--" },
+  { "ABGR", CF_ROLE_GREEN, 0, 0, 6, "y--" }, { "GBR", CF_ROLE_GREEN, 0, 0, 1, "y--" },
+  { "GBR", CF_ROLE_BLUE, 0, 1, 1, "y--" }, { "GBR", CF_ROLE_RED, 0, 2, 1, "y--" },
+  { "P010_10LE", CF_ROLE_CHROMA, 1, 1, 6, "yny" }, { "GRAY16_LE", CF_ROLE_LUMA, 0, 0, 2, "yyn" },
+};
+
+static void
+check_geometry (KcRun *run)
+{
+  size_t n = sizeof geometry / sizeof *geometry;
+
+  kc_result (run, n == CF_N_FORMATS - 1, "the format table has %d formats, %zu are checked", CF_N_FORMATS - 1, n);
+  for (size_t i = 0; i < n; i++) {
+    CfFormat format = cf_format_from_name (geometry[i].name);
+    const CfFormatInfo *info = cf_format_info (format);
+    CfImage image;
+    size_t total = 0;
+    bool good = info && info->n_planes == geometry[i].planes && info->bits == geometry[i].bits &&
+        info->bytes == (info->bits > 8 ? 2 : 1) && info->shift == (strcmp (info->name, "P010_10LE") == 0 ? 6 : 0);
+
+    for (int p = 0; good && p < info->n_planes; p++) {
+      good = cf_plane_row_bytes (format, 5, p) == (size_t) geometry[i].row[p] &&
+          cf_plane_rows (format, 3, p) == geometry[i].rows[p];
+      total += (size_t) (geometry[i].row[p] * geometry[i].rows[p]);
+    }
+    kc_result (run, good, "the geometry of %s is not what was worked out by hand", geometry[i].name);
+    kc_result (run, good && cf_image_layout (&image, format, 5, 3, 1) == total, "cf_image_layout of %s has another size",
+        geometry[i].name);
+    cf_image_layout (&image, format, 5, 3, 64);
+    for (int p = 0; good && p < info->n_planes; p++)
+      good = image.plane[p].pitch == 64 && (size_t) image.plane[p].data % 64 == 0;
+    kc_result (run, good, "cf_image_layout of %s is not aligned to 64", geometry[i].name);
+  }
+}
+
+static void
+check_places (KcRun *run)
+{
+  for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+    const CfFormatInfo *info = cf_format_info (cf_format_from_name (places[i].name));
+    int nth = 0, found = -1;
+
+    for (int c = 0; info && c < info->n_components; c++)
+      if (info->comp[c].role == places[i].role && nth++ == places[i].nth)
+        found = c;
+    if (found < 0) {
+      kc_result (run, false, "%s lacks a component", places[i].name);
+      continue;
+    }
+    kc_result (run, info->comp[found].plane == places[i].plane &&
+        (info->comp[found].offset + info->comp[found].step) * info->bytes == places[i].byte,
+        "%s component %d is not where it was worked out to be", places[i].name, found);
+    for (int a = 0; a < 3; a++)
+      if (places[i].filtered[a] != '-')
+        kc_result (run, kc_is_filtered (info, found, &(CfCommon) { (CfApplyTo) a }) == (places[i].filtered[a] == 'y'),
+            "%s component %d: who is filtered with apply-to %d is wrong", places[i].name, found, a);
+  }
+  kc_result (run, !cf_format_info (CF_FORMAT_NONE) && !cf_format_info (CF_N_FORMATS) &&
+      cf_format_from_name ("NV99") == CF_FORMAT_NONE && cf_format_from_name ("") == CF_FORMAT_NONE,
+      "there is a format that there is not");
+}
+
+static CfCode
+check_setting (const CfFilter *filter, const CfVideo *video, const CfCommon *common, const char *set, CfStatus *status)
+{
+  char error[KC_TEXT];
+  void *params = malloc (cf_filter_params_size (filter));
+  CfCode code = CF_NO_MEMORY;
+
+  if (params) {
+    cf_filter_defaults (filter, params);
+    code = kc_params_set (filter, params, set, error) ? cf_filter_check (filter, video, common, params, status)
+        : CF_UNSUPPORTED;
+  }
+  free (params);
+  return code;
+}
+
+static void
+check_values (KcRun *run, const KcFilter *kc)
+{
+  const CfFilter *filter = cf_filter_find (kc->stem);
+  CfVideo yuv = { CF_FORMAT_I420, 64, 48, false }, rgb = { CF_FORMAT_RGB, 64, 48, false }, none = { CF_FORMAT_I420, 0, 48, false };
+  CfVideo huge = { CF_FORMAT_GRAY8, CF_MAX_SIZE + 1, 1, false };
+  CfCommon all = { CF_APPLY_ALL }, luma = { CF_APPLY_LUMA }, chroma = { CF_APPLY_CHROMA };
+  CfStatus status;
+
+  for (const char *const *set = kc->settings; *set; set++)
+    kc_result (run, check_setting (filter, &yuv, &all, *set, NULL) == CF_OK &&
+        check_setting (filter, NULL, &luma, *set, NULL) == CF_OK, "%s %s is refused", kc->stem, *set);
+  for (const char *const *set = kc->bad_settings; *set; set++) {
+    memset (&status, 0, sizeof status);
+    kc_result (run, check_setting (filter, &yuv, &all, *set, &status) == CF_BAD_VALUE && status.code == CF_BAD_VALUE &&
+        strlen (status.message) > 10, "%s %s is not refused, or without a sentence", kc->stem, *set);
+    kc_result (run, check_setting (filter, NULL, &all, *set, NULL) == CF_BAD_VALUE, "%s %s is not refused without caps",
+        kc->stem, *set);
+  }
+  for (const char *const *set = kc->rgb_settings; set && *set; set++) {
+    kc_result (run, check_setting (filter, &rgb, &all, *set, NULL) == CF_OK, "%s %s is refused", kc->stem, *set);
+    kc_result (run, check_setting (filter, &yuv, &all, *set, NULL) == CF_BAD_VALUE, "%s %s is taken for YUV", kc->stem, *set);
+  }
+  kc_result (run, check_setting (filter, &rgb, &luma, "", NULL) == CF_BAD_VALUE &&
+      check_setting (filter, &rgb, &chroma, "", NULL) == CF_BAD_VALUE, "%s takes apply-to on RGB", kc->stem);
+  kc_result (run, check_setting (filter, &none, &all, "", NULL) == CF_BAD_VALUE &&
+      check_setting (filter, &huge, &all, "", NULL) == CF_BAD_VALUE, "%s takes an impossible size", kc->stem);
+  kc_result (run, strcmp (cf_filter_stem (filter), kc->stem) == 0, "%s is called otherwise", kc->stem);
+}
+
+/* A picture to the device and back, between pitches that differ and that are
+ * alike, must change no byte beside the samples when pitches differ. */
+static void
+check_copies (KcRun *run)
+{
+  static const KcLayout layouts[][3] = {
+    { KC_TIGHT, KC_WIDE, KC_ODD }, { KC_WIDE, KC_WIDE, KC_WIDE }, { KC_ODD, KC_TIGHT, KC_FRONT }
+  };
+
+  for (int f = CF_FORMAT_NONE + 1; f < CF_N_FORMATS; f++)
+    for (int l = 0; l < 3; l++) {
+      CfVideo video = { (CfFormat) f, 45, 23, false };
+      const CfFormatInfo *info = cf_format_info (video.format);
+      KcPicture in, shape, out;
+      uint8_t *memory = NULL;
+      size_t size = 1;
+      CfImage device, layout;
+      CfStatus status = { 0 };
+      bool good = kc_picture_new (&in, &video, layouts[l][0], 1) && kc_picture_new (&shape, &video, layouts[l][1], 2) &&
+          kc_picture_new (&out, &video, layouts[l][2], 3);
+
+      size = cf_image_layout (&layout, video.format, 45, 23, 256);
+      memory = good ? cf_device_alloc (size, &status) : NULL;
+      good = memory != NULL;
+      if (good) {
+        kc_picture_fill (&in, KC_RANDOM, 0, 5);
+        cf_image_at (&device, &layout, memory);
+        good = cf_stream_upload (run->stream, &device, &in.image, &status) == CF_OK &&
+            cf_stream_download (run->stream, &out.image, &device, &status) == CF_OK &&
+            cf_stream_wait (run->stream, 10000000000u, &status) == CF_OK;
+      }
+      for (int c = 0; good && c < info->n_components; c++)
+        for (int y = 0; y < kc_component_height (info, c, 23); y++)
+          for (int x = 0; x < kc_component_width (info, c, 45); x++)
+            good = good && kc_word (&in.image, c, x, y) == kc_word (&out.image, c, x, y);
+      kc_result (run, good, "%s did not survive the way to the device and back: %s", info->name, status.message);
+      cf_device_free (memory);
+      kc_picture_free (&in);
+      kc_picture_free (&shape);
+      kc_picture_free (&out);
+    }
+}
+
+void
+kc_contract (KcRun *run)
+{
+  check_geometry (run);
+  check_places (run);
+  for (const KcFilter *const *kc = kc_filters; *kc; kc++)
+    check_values (run, *kc);
+  kc_result (run, cf_filter_find ("nothing") == NULL, "there is a filter called nothing");
+  if (run->gpu)
+    check_copies (run);
+}

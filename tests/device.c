@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * device.c: bytes to and from device memory through the picture copies that
+ * cf.h has: any run of bytes is a gray picture of full rows and a last one. */
+#include "kernelcheck.h"
+
+#define DEADLINE_NS 60000000000u
+
+static bool
+move (KcRun *run, uint8_t *device, uint8_t *host, size_t size, bool up, CfStatus *status)
+{
+  while (size > 0) {
+    int width = (int) (size < CF_MAX_SIZE ? size : CF_MAX_SIZE);
+    size_t rows = size / (size_t) width;
+    int height = (int) (rows < CF_MAX_SIZE ? rows : CF_MAX_SIZE);
+    size_t moved = (size_t) width * (size_t) height;
+    CfImage a = { .format = CF_FORMAT_GRAY8, .width = width, .height = height }, b = a;
+    CfCode code;
+
+    a.plane[0].data = device;
+    b.plane[0].data = host;
+    a.plane[0].pitch = b.plane[0].pitch = (size_t) width;
+    code = up ? cf_stream_upload (run->stream, &a, &b, status) : cf_stream_download (run->stream, &b, &a, status);
+    if (code != CF_OK)
+      return false;
+    device += moved;
+    host += moved;
+    size -= moved;
+  }
+  return cf_stream_wait (run->stream, DEADLINE_NS, status) == CF_OK;
+}
+
+bool
+kc_upload (KcRun *run, void *device, const void *host, size_t size, CfStatus *status)
+{
+  return move (run, device, (uint8_t *) host, size, true, status);
+}
+
+bool
+kc_download (KcRun *run, void *host, const void *device, size_t size, CfStatus *status)
+{
+  return move (run, (uint8_t *) device, host, size, false, status);
+}

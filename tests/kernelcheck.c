@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * kernelcheck.c: the program. See usage below, and kernelcheck.h for how its
+ * files divide the work. */
+#define _GNU_SOURCE
+#include "kernelcheck.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+/* One row a filter. */
+const KcFilter *const kc_filters[] = { &kc_median, NULL };
+
+static const char usage[] =
+    "kernelcheck [--cpu] [--gpu] [--require-gpu] [options]: the fast code against the reference\n"
+    "  --cpu           the CPU side, with every instruction set of this machine (default without --gpu)\n"
+    "  --gpu           the GPU; exit status 77 where there is none\n"
+    "  --require-gpu   where there is none, that is a failure\n"
+    "  --quick         a part of the cases, for small machines\n"
+    "  --sanitize      a few cases a variant, to run under compute-sanitizer\n"
+    "  --self-test     only: are things broken on purpose noticed? (each run begins with it)\n"
+    "  --filter STEM   one filter        --isa NAME   one instruction set\n"
+    "  --seed N        random contents and parameters (printed; the default is fixed)\n"
+    "  --case I        only case I, with the same other options\n"
+    "  --verbose       print every variant\n"
+    "kernelcheck --in FILE --out FILE ...: filter raw frames (raw.c)\n"
+    "kernelcheck --bench ...: time the GPU variants (bench.h)\n";
+
+static bool
+parse (int argc, char **argv, KcOptions *o)
+{
+  struct { const char *name; bool *flag; } flags[] = {
+    { "--cpu", &o->cpu }, { "--gpu", &o->gpu }, { "--require-gpu", &o->require_gpu }, { "--quick", &o->quick },
+    { "--sanitize", &o->sanitize }, { "--self-test", &o->self_test }, { "--verbose", &o->verbose },
+  };
+
+  for (int i = 1; i < argc; i++) {
+    size_t f = 0;
+
+    while (f < sizeof flags / sizeof *flags && strcmp (flags[f].name, argv[i]) != 0)
+      f++;
+    if (f < sizeof flags / sizeof *flags)
+      *flags[f].flag = true;
+    else if (i + 1 < argc && strcmp (argv[i], "--filter") == 0)
+      o->filter = argv[++i];
+    else if (i + 1 < argc && strcmp (argv[i], "--isa") == 0)
+      o->isa = argv[++i];
+    else if (i + 1 < argc && strcmp (argv[i], "--seed") == 0)
+      o->seed = strtoull (argv[++i], NULL, 0);
+    else if (i + 1 < argc && strcmp (argv[i], "--case") == 0)
+      o->only = strtol (argv[++i], NULL, 0);
+    else
+      return false;
+  }
+  o->gpu = o->gpu || o->require_gpu;
+  o->cpu = o->cpu || !o->gpu;
+  return true;
+}
+
+static KcRun run = { .options = { .seed = 1, .only = -1 } };
+
+/* A read or write beside a picture runs into a guard page: say which case. */
+static void
+on_fault (int number)
+{
+  char text[160];
+  int n = snprintf (text, sizeof text,
+      "FAIL case %u: signal %d; memory beside the picture was touched? (--seed %llu --case %u)\n%lu passed, %lu failed, 0 skipped\n",
+      run.number - 1, number, (unsigned long long) run.options.seed, run.number - 1, run.passed, run.failed + 1);
+
+  if (write (STDOUT_FILENO, text, (size_t) n) != n)
+    _exit (3);
+  _exit (1);
+}
+
+static void
+open_gpu (void)
+{
+  CfStatus status = { 0 };
+  CfGpuInfo info;
+
+  if (cf_gpu_count (&status) > 0)
+    run.gpu = cf_context_new (CF_BACKEND_CUDA, &status);
+  if (run.gpu)
+    run.stream = cf_stream_new (NULL, &status);
+  if (run.stream) {
+    if (cf_gpu_info (0, &info, &status) == CF_OK)
+      printf ("GPU: %s, capability %d.%d\n", info.name, info.major, info.minor);
+    return;
+  }
+  printf ("no GPU: %s\n", status.message);
+  if (run.gpu)
+    cf_context_free (run.gpu);
+  run.gpu = NULL;
+  if (run.options.require_gpu)
+    run.failed++;
+  else
+    run.skipped++;
+}
+
+static void
+finish (const struct timespec *start)
+{
+  struct timespec now;
+
+  clock_gettime (CLOCK_MONOTONIC, &now);
+  if (run.options.only < 0 && !run.options.self_test && (run.cpu || run.gpu))
+    kc_result (&run, kc_variants_report (&run), "there is a variant that no case reaches");
+  if (run.cpu || run.gpu)
+    kc_result (&run, run.cases > 0, "no case ran");
+  if (run.gpu)
+    kc_result (&run, cf_gpu_launches () > 0, "nothing was launched on the GPU");
+  printf ("%lu cases, %lu frames, %llu kernel launches, seed %llu, %.0f s\n", run.cases, run.frames,
+      (unsigned long long) cf_gpu_launches (), (unsigned long long) run.options.seed,
+      (double) (now.tv_sec - start->tv_sec) + (double) (now.tv_nsec - start->tv_nsec) / 1e9);
+  printf ("%lu passed, %lu failed, %lu skipped\n", run.passed, run.failed, run.skipped);
+}
+
+int
+main (int argc, char **argv)
+{
+  struct timespec start;
+  CfStatus status = { 0 };
+
+  for (int i = 1; i < argc; i++) {
+    if (strcmp (argv[i], "--bench") == 0)
+      return kc_bench_main (argc, argv);
+    if (strcmp (argv[i], "--in") == 0)
+      return kc_raw_main (argc, argv);
+  }
+  if (!parse (argc, argv, &run.options)) {
+    fputs (usage, stderr);
+    return 2;
+  }
+  clock_gettime (CLOCK_MONOTONIC, &start);
+  signal (SIGSEGV, on_fault);
+  signal (SIGBUS, on_fault);
+  if (run.options.cpu) {
+    printf ("CPU: %s, %d threads\n", cf_cpu_isa (), cf_cpu_threads ());
+    run.cpu = cf_context_new (CF_BACKEND_CPU, &status);
+    if (!run.cpu)
+      kc_result (&run, false, "no CPU context: %s", status.message);
+  }
+  if (run.options.gpu)
+    open_gpu ();
+  if (run.cpu || run.gpu) {
+    if (run.options.only < 0)
+      kc_contract (&run);
+    for (const KcFilter *const *kc = kc_filters; *kc; kc++)
+      if (!run.options.filter || strcmp (run.options.filter, (*kc)->stem) == 0)
+        kc_sweep (&run, *kc);
+  }
+  finish (&start);
+  cf_stream_free (run.stream);
+  if (run.gpu)
+    cf_context_free (run.gpu);
+  if (run.cpu)
+    cf_context_free (run.cpu);
+  if (run.failed)
+    return 1;
+  return run.passed == 0 && run.skipped ? 77 : 0;
+}

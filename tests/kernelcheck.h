@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * kernelcheck.h: what the files of kernelcheck share. kernelcheck proves a
+ * filter's fast code, on either backend, against a reference that is written
+ * from the filter's contract and shares nothing with it but the format table.
+ *
+ * A new filter adds reference_STEM.c with a KcFilter and one row to
+ * kc_filters in kernelcheck.c. */
+#ifndef KERNELCHECK_H
+#define KERNELCHECK_H
+
+#include "../cuda/cf.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define KC_MAX_FRAMES 24
+#define KC_TEXT 320
+
+typedef enum { KC_LOW, KC_HIGH, KC_RANDOM, KC_GRADIENT, KC_SALT, KC_TIES, KC_NATURAL, KC_N_CONTENTS } KcContent;
+
+/* How the planes of a picture lie in memory:
+ * tight: no padding at all, the last byte ends against a guard page;
+ * front: the first byte stands against a guard page, pitch a multiple of 64;
+ * odd:   offsets and pitches that are a multiple of the sample size only;
+ * wide:  256-byte aligned, a pitch far over the width. */
+typedef enum { KC_TIGHT, KC_FRONT, KC_ODD, KC_WIDE, KC_N_LAYOUTS } KcLayout;
+
+/* ---- pictures (picture.c) ----------------------------------------------- */
+
+/* A picture in host memory whose every byte is known: what is not a sample is
+ * poison that nobody may change. */
+typedef struct {
+  CfImage image;
+  struct {
+    uint8_t *map; /* with a guard page on each side */
+    size_t map_size;
+    uint8_t *base; /* the bytes that belong to the picture */
+    size_t size;
+  } mem[CF_MAX_PLANES];
+} KcPicture;
+
+/* A random number, the next state in `state` (splitmix64). */
+uint64_t kc_random (uint64_t *state);
+/* false: memory is out. All bytes are poison that `seed` decides. */
+bool kc_picture_new (KcPicture *p, const CfVideo *video, KcLayout layout, uint64_t seed);
+void kc_picture_free (KcPicture *p);
+void kc_picture_poison (KcPicture *p, uint64_t seed);
+void kc_picture_fill (KcPicture *p, KcContent content, int frame, uint64_t seed);
+const char *kc_content_name (KcContent content);
+const char *kc_layout_name (KcLayout layout);
+/* One byte of a synthetic camera picture: soft light, edges, texture, noise. */
+uint8_t kc_natural (int x, int y, int frame, uint64_t seed);
+
+/* ---- samples (samples.c) ------------------------------------------------ */
+
+/* The values of one component of one field, unpacked. */
+typedef struct {
+  uint32_t *v;
+  int w, h;
+} KcPlane;
+
+int kc_fields (const CfVideo *video);
+/* A field that has no rows gives h = 0. v is NULL when memory is out. */
+KcPlane kc_unpack (const CfVideo *video, const CfImage *image, int component, int field);
+void kc_pack (const CfVideo *video, const CfImage *image, int component, int field, const KcPlane *plane);
+/* Copies a component as it is stored. */
+void kc_copy_component (const CfImage *in, const CfImage *out, int component);
+bool kc_is_filtered (const CfFormatInfo *info, int component, const CfCommon *common);
+/* The value of sample (x, y) of a component of a whole picture, as stored. */
+unsigned kc_word (const CfImage *image, int component, int x, int y);
+int kc_component_width (const CfFormatInfo *info, int component, int width);
+int kc_component_height (const CfFormatInfo *info, int component, int height);
+
+/* ---- parameters (params.c) ---------------------------------------------- */
+
+/* Sets "name=value name=value" in a parameter struct; on failure says in
+ * `error` (KC_TEXT bytes) which part was wrong. */
+bool kc_params_set (const CfFilter *filter, void *params, const char *text, char *error);
+/* Any int, bool or enum parameter by name; `fallback` where there is none. */
+int kc_param_int (const CfFilter *filter, const void *params, const char *name, int fallback);
+/* A random setting from the filter's table that cf_filter_check accepts for
+ * this video, as text of KC_TEXT bytes; false if none was found. */
+bool kc_params_random (const CfFilter *filter, const CfVideo *video, const CfCommon *common, char *text,
+    uint64_t *state);
+
+/* ---- filters ------------------------------------------------------------ */
+
+typedef struct {
+  const char *stem;
+  /* Filters seen[0] into `out`; seen[1..] are the frames before it, n_seen of
+   * them in all. false: memory is out. */
+  bool (*reference) (const CfFilter *filter, const CfVideo *video, const CfCommon *common, const void *params,
+      const CfImage *const *seen, int n_seen, const CfImage *out);
+  /* Checks the reference itself; returns the number of failures. NULL: none. */
+  int (*check_reference) (void);
+  const char *const *settings;       /* hand-picked, NULL at the end */
+  const char *const *rgb_settings;   /* only sound for 8 bit RGB; may be NULL */
+  const char *const *frame_settings; /* look at earlier frames; may be NULL */
+  const char *const *large_settings; /* for whole 1080p pictures */
+  const char *const *bad_settings;   /* must be refused */
+  const char *right, *wrong;         /* almost alike, for the self-test */
+  const char *bench;                 /* the setting that --sizes varies */
+} KcFilter;
+
+extern const KcFilter kc_median;
+extern const KcFilter *const kc_filters[]; /* NULL at the end */
+
+/* ---- cases (run.c) ------------------------------------------------------ */
+
+/* What the self-test breaks on purpose after a real enqueue. */
+typedef enum {
+  KC_BREAK_NOTHING,
+  KC_BREAK_LAST_SAMPLE, /* last row, last column */
+  KC_BREAK_FIRST_SAMPLE,
+  KC_BREAK_PADDING,     /* the byte behind a row's end */
+  KC_BREAK_INPUT,       /* the input is written */
+  KC_BREAK_SKIP,        /* nothing is enqueued */
+  KC_BREAK_PARAMS,      /* the filter's `wrong` setting runs instead */
+  KC_N_BREAKS
+} KcBreak;
+
+/* One case. The script is what happens to the plan, a letter a step:
+ * E enqueue a new frame and compare, R remember a new frame, X reset,
+ * U update to `then`, B try to update to a bad value (must change nothing). */
+typedef struct {
+  unsigned number;
+  uint64_t seed;
+  const KcFilter *kc;
+  const CfFilter *filter;
+  char set[KC_TEXT], then[KC_TEXT];
+  CfCommon common;
+  CfVideo video;
+  KcContent content;
+  KcLayout layout;
+  const char *script;
+  bool mapped;       /* CUDA: pinned host memory instead of device memory */
+  bool one_variant;  /* only the variant that the plan chooses */
+  KcBreak broken;
+} KcCase;
+
+typedef struct {
+  bool cpu, gpu, require_gpu, quick, sanitize, self_test, verbose;
+  uint64_t seed;
+  long only;          /* --case; -1 = all */
+  const char *filter; /* --filter; NULL = all */
+  const char *isa;    /* --isa; NULL = every one that the machine has */
+} KcOptions;
+
+typedef struct {
+  KcOptions options;
+  CfContext *cpu, *gpu;
+  CfStream *stream;
+  unsigned long passed, failed, skipped, cases, frames;
+  unsigned number;
+} KcRun;
+
+/* Runs one case on every backend and variant of the run and counts it; where
+ * it is broken on purpose, being reported is what passes. */
+void kc_case_run (KcRun *run, KcCase *c);
+/* Adds one result with a printed sentence when it failed. */
+void kc_result (KcRun *run, bool good, const char *format, ...) __attribute__ ((format (printf, 3, 4)));
+/* Prints the variants that ran; false if one that was listed never ran. */
+bool kc_variants_report (KcRun *run);
+
+/* ---- the rest ----------------------------------------------------------- */
+
+void kc_contract (KcRun *run);                         /* contract.c */
+void kc_sweep (KcRun *run, const KcFilter *filter);    /* sweep.c */
+void kc_self_test (KcRun *run, const KcFilter *filter);
+int kc_raw_main (int argc, char **argv);               /* raw.c */
+int kc_bench_main (int argc, char **argv);             /* bench_gpu.cu or no_bench.c */
+
+/* Device memory of `size` bytes <-> host memory (device.c). */
+bool kc_upload (KcRun *run, void *device, const void *host, size_t size, CfStatus *status);
+bool kc_download (KcRun *run, void *host, const void *device, size_t size, CfStatus *status);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,624 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * run.c: one case: the reference makes the expected frames, then every
+ * variant of every backend makes them too, and all bytes are compared, those
+ * between the rows included. */
+#define _GNU_SOURCE
+#include "kernelcheck.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DEADLINE_NS 60000000000u
+#define MAX_PRINTED 40
+#define MAX_VARIANTS 512
+
+/* The frames of a case, made once and shared by all variants. */
+typedef struct {
+  int n;
+  KcPicture in[KC_MAX_FRAMES], expected[KC_MAX_FRAMES]; /* expected: only where the step is E */
+  KcPicture out;
+  void *params, *then; /* structs; `broken` runs other ones than it expects */
+} Frames;
+
+/* A picture where the plan's backend wants it. */
+typedef struct {
+  CfImage image;
+  void *memory[CF_MAX_PLANES];
+  bool pinned;
+} Device;
+
+static struct {
+  char name[96];
+  unsigned long runs;
+} variants[MAX_VARIANTS];
+
+static void
+count_variant (const KcRun *run, const KcCase *c, const char *where, const char *name, unsigned runs)
+{
+  char key[96];
+
+  (void) run;
+  snprintf (key, sizeof key, "%s %s: %s", c->kc->stem, where, name);
+  for (int i = 0; i < MAX_VARIANTS; i++) {
+    if (variants[i].name[0] == '\0')
+      snprintf (variants[i].name, sizeof variants[i].name, "%s", key);
+    if (strcmp (variants[i].name, key) == 0) {
+      variants[i].runs += runs;
+      return;
+    }
+  }
+}
+
+bool
+kc_variants_report (KcRun *run)
+{
+  bool all = true;
+  int n = 0;
+
+  for (int i = 0; i < MAX_VARIANTS && variants[i].name[0]; i++, n++) {
+    if (run->options.verbose || variants[i].runs == 0)
+      printf ("  %-60s %lu frames%s\n", variants[i].name, variants[i].runs,
+          variants[i].runs == 0 ? ": never ran" : "");
+    all = all && variants[i].runs > 0;
+  }
+  printf ("%d variants ran\n", n);
+  return all;
+}
+
+static unsigned long
+variant_runs (const char *stem, const char *where, const char *name)
+{
+  char key[96];
+
+  snprintf (key, sizeof key, "%s %s: %s", stem, where, name);
+  for (int i = 0; i < MAX_VARIANTS && variants[i].name[0]; i++)
+    if (strcmp (variants[i].name, key) == 0)
+      return variants[i].runs;
+  return 0;
+}
+
+void
+kc_result (KcRun *run, bool good, const char *format, ...)
+{
+  va_list args;
+
+  if (good) {
+    run->passed++;
+    return;
+  }
+  if (++run->failed <= MAX_PRINTED) {
+    va_start (args, format);
+    printf ("FAIL ");
+    vprintf (format, args);
+    printf ("\n");
+    va_end (args);
+  } else if (run->failed == MAX_PRINTED + 1) {
+    printf ("FAIL ... more are counted, but no longer printed\n");
+  }
+  fflush (stdout);
+}
+
+static void
+describe (const KcCase *c, char *text, size_t size)
+{
+  static const char *const apply[] = { "", " apply-to=luma", " apply-to=chroma" };
+
+  snprintf (text, size, "case %u: %s %s%s%s%s %s %dx%d%s%s layout %s content %s script %s%s", c->number, c->kc->stem,
+      c->set, c->then[0] ? " then " : "", c->then, apply[c->common.apply_to], cf_format_info (c->video.format)->name,
+      c->video.width, c->video.height, c->video.interlaced ? " interlaced" : "", c->mapped ? " mapped" : "",
+      kc_layout_name (c->layout), kc_content_name (c->content), c->script, c->broken ? " (broken on purpose)" : "");
+}
+
+/* ---- the frames --------------------------------------------------------- */
+
+static void
+frames_free (Frames *f)
+{
+  for (int i = 0; i < KC_MAX_FRAMES; i++) {
+    kc_picture_free (&f->in[i]);
+    kc_picture_free (&f->expected[i]);
+  }
+  kc_picture_free (&f->out);
+  free (f->params);
+  free (f->then);
+}
+
+static void *
+make_params (const KcCase *c, const char *text, char *error)
+{
+  void *params = malloc (cf_filter_params_size (c->filter));
+
+  if (!params) {
+    snprintf (error, KC_TEXT, "out of memory");
+    return NULL;
+  }
+  cf_filter_defaults (c->filter, params);
+  if (!kc_params_set (c->filter, params, text, error)) {
+    free (params);
+    return NULL;
+  }
+  return params;
+}
+
+static uint64_t
+out_seed (const KcCase *c)
+{
+  return c->seed * 3 + 1;
+}
+
+/* Walks the script with the reference. A change of the history's length makes
+ * it start anew, as the contract says. */
+static bool
+frames_expect (const KcCase *c, Frames *f, char *error)
+{
+  const CfImage *seen[KC_MAX_FRAMES];
+  const void *params = f->params;
+  int n_seen = 0, i = 0;
+
+  for (const char *step = c->script; *step; step++) {
+    if (*step == 'X')
+      n_seen = 0;
+    if (*step == 'U') {
+      if (cf_filter_history (c->filter, params) != cf_filter_history (c->filter, f->then))
+        n_seen = 0;
+      params = f->then;
+    }
+    if (*step != 'E' && *step != 'R')
+      continue;
+    memmove (seen + 1, seen, (size_t) n_seen * sizeof *seen);
+    seen[0] = &f->in[i].image;
+    n_seen++;
+    if (*step == 'E') {
+      /* The very same places and poison as the output's. */
+      if (!kc_picture_new (&f->expected[i], &c->video, c->layout, out_seed (c)) ||
+          !c->kc->reference (c->filter, &c->video, &c->common, params, seen, n_seen, &f->expected[i].image)) {
+        snprintf (error, KC_TEXT, "the reference is out of memory");
+        return false;
+      }
+    }
+    i++;
+  }
+  return true;
+}
+
+static bool
+frames_new (const KcCase *c, Frames *f, char *error)
+{
+  memset (f, 0, sizeof *f);
+  for (const char *step = c->script; *step; step++)
+    f->n += *step == 'E' || *step == 'R';
+  if (f->n > KC_MAX_FRAMES) {
+    snprintf (error, KC_TEXT, "a script has %d frames at most", KC_MAX_FRAMES);
+    return false;
+  }
+  f->params = make_params (c, c->set, error);
+  f->then = f->params ? make_params (c, c->then[0] ? c->then : c->set, error) : NULL;
+  if (!f->then)
+    return false;
+  for (int i = 0; i < f->n; i++) {
+    if (!kc_picture_new (&f->in[i], &c->video, (KcLayout) ((c->layout + i) % KC_N_LAYOUTS), c->seed + (uint64_t) i)) {
+      snprintf (error, KC_TEXT, "out of memory");
+      return false;
+    }
+    kc_picture_fill (&f->in[i], c->content, i, c->seed);
+  }
+  if (!kc_picture_new (&f->out, &c->video, c->layout, out_seed (c))) {
+    snprintf (error, KC_TEXT, "out of memory");
+    return false;
+  }
+  return frames_expect (c, f, error);
+}
+
+/* ---- device pictures ---------------------------------------------------- */
+
+static void
+device_free (Device *d)
+{
+  for (int i = 0; i < CF_MAX_PLANES; i++)
+    if (d->pinned)
+      cf_pinned_free (d->memory[i]);
+    else
+      cf_device_free (d->memory[i]);
+  memset (d, 0, sizeof *d);
+}
+
+static bool
+device_new (Device *d, const KcPicture *host, bool pinned, CfStatus *status)
+{
+  memset (d, 0, sizeof *d);
+  d->image = host->image;
+  d->pinned = pinned;
+  for (int i = 0; i < CF_MAX_PLANES && host->mem[i].size; i++) {
+    size_t size = host->mem[i].size;
+    size_t head = (size_t) ((uint8_t *) host->image.plane[i].data - host->mem[i].base);
+
+    d->memory[i] = pinned ? cf_pinned_alloc (size, status) : cf_device_alloc (size, status);
+    if (!d->memory[i]) {
+      device_free (d);
+      return false;
+    }
+    d->image.plane[i].data = (uint8_t *) d->memory[i] + head;
+  }
+  return true;
+}
+
+static bool
+device_put (KcRun *run, Device *d, const KcPicture *host, CfStatus *status)
+{
+  for (int i = 0; i < CF_MAX_PLANES && host->mem[i].size; i++) {
+    if (d->pinned)
+      memcpy (d->memory[i], host->mem[i].base, host->mem[i].size);
+    else if (!kc_upload (run, d->memory[i], host->mem[i].base, host->mem[i].size, status))
+      return false;
+  }
+  return true;
+}
+
+static bool
+device_get (KcRun *run, const Device *d, KcPicture *host, CfStatus *status)
+{
+  for (int i = 0; i < CF_MAX_PLANES && host->mem[i].size; i++) {
+    if (d->pinned)
+      memcpy (host->mem[i].base, d->memory[i], host->mem[i].size);
+    else if (!kc_download (run, host->mem[i].base, d->memory[i], host->mem[i].size, status))
+      return false;
+  }
+  return true;
+}
+
+/* ---- comparing ---------------------------------------------------------- */
+
+/* Says what the byte `at` of plane `p` is. */
+static void
+locate (const KcCase *c, const KcPicture *picture, int p, size_t at, char *text, size_t size)
+{
+  const CfFormatInfo *info = cf_format_info (c->video.format);
+  size_t head = (size_t) ((uint8_t *) picture->image.plane[p].data - picture->mem[p].base);
+  size_t pitch = picture->image.plane[p].pitch, row, column;
+
+  if (at < head) {
+    snprintf (text, size, "plane %d, %zu bytes before its first sample", p, head - at);
+    return;
+  }
+  row = (at - head) / pitch;
+  column = (at - head) % pitch;
+  for (int i = 0; i < info->n_components; i++) {
+    const CfComponent *comp = &info->comp[i];
+    size_t sample = column / info->bytes;
+
+    if (comp->plane == p && sample >= comp->offset && (sample - comp->offset) % comp->step == 0 &&
+        (sample - comp->offset) / comp->step < (size_t) kc_component_width (info, i, c->video.width)) {
+      snprintf (text, size, "component %d at (%zu, %zu)", i, (sample - comp->offset) / comp->step, row);
+      return;
+    }
+  }
+  snprintf (text, size, "plane %d, row %zu, byte %zu, which is padding", p, row, column);
+}
+
+static bool
+compare (const KcCase *c, const KcPicture *expected, const KcPicture *got, char *text, size_t size)
+{
+  unsigned long wrong = 0;
+
+  for (int p = 0; p < CF_MAX_PLANES && expected->mem[p].size; p++) {
+    if (memcmp (expected->mem[p].base, got->mem[p].base, expected->mem[p].size) == 0)
+      continue;
+    for (size_t i = 0; i < expected->mem[p].size; i++) {
+      if (expected->mem[p].base[i] == got->mem[p].base[i])
+        continue;
+      if (wrong++ == 0) {
+        char where[96];
+
+        locate (c, expected, p, i, where, sizeof where);
+        snprintf (text, size, "%s: expected byte 0x%02x, got 0x%02x", where, expected->mem[p].base[i],
+            got->mem[p].base[i]);
+      }
+    }
+  }
+  if (wrong > 1)
+    snprintf (text + strlen (text), size - strlen (text), " (%lu bytes differ)", wrong);
+  return wrong == 0;
+}
+
+/* ---- breaking on purpose ------------------------------------------------ */
+
+static void
+flip (uint8_t *byte)
+{
+  *byte ^= 1;
+}
+
+/* The picture lies in host memory here; on CUDA the caller has fetched it and
+ * puts it back, so that the whole way back to the comparison is in the test. */
+static void
+break_picture (const KcCase *c, KcPicture *in, KcPicture *out)
+{
+  const CfFormatInfo *info = cf_format_info (c->video.format);
+  uint8_t *first = out->image.plane[0].data;
+  size_t row = cf_plane_row_bytes (c->video.format, c->video.width, 0), pitch = out->image.plane[0].pitch;
+  size_t last = (size_t) (cf_plane_rows (c->video.format, c->video.height, 0) - 1) * pitch;
+
+  switch (c->broken) {
+    case KC_BREAK_LAST_SAMPLE:
+      flip (first + last + row - info->bytes);
+      break;
+    case KC_BREAK_FIRST_SAMPLE:
+      flip (first);
+      break;
+    case KC_BREAK_PADDING:
+      flip (first + row);
+      break;
+    case KC_BREAK_INPUT:
+      flip (in->image.plane[0].data);
+      break;
+    default:
+      break;
+  }
+}
+
+static bool
+break_device (KcRun *run, const KcCase *c, Device *din, Device *dout, KcPicture *scratch, CfStatus *status)
+{
+  Device *which = c->broken == KC_BREAK_INPUT ? din : dout;
+
+  if (!device_get (run, which, scratch, status))
+    return false;
+  break_picture (c, scratch, scratch);
+  return device_put (run, which, scratch, status);
+}
+
+/* ---- one plan through the script ---------------------------------------- */
+
+typedef struct {
+  KcRun *run;
+  const KcCase *c;
+  Frames *f;
+  CfPlan *plan;
+  CfContext *context;
+  const void *params;    /* what the plan has */
+  char what[KC_TEXT * 2]; /* what went wrong */
+} Walk;
+
+static bool
+walk_status (Walk *w, const char *call, const CfStatus *status)
+{
+  snprintf (w->what, sizeof w->what, "%s: %s", call, status->message);
+  return false;
+}
+
+static bool
+walk_update (Walk *w)
+{
+  CfStatus status = { 0 };
+  CfCode code = cf_plan_update (w->plan, &w->c->common, w->f->then, &status);
+
+  w->params = w->f->then;
+  if (code == CF_REPLAN) {
+    cf_plan_free (w->plan);
+    w->plan = cf_plan_new (w->context, w->c->filter, &w->c->video, &w->c->common, w->params, &status);
+    return w->plan ? true : walk_status (w, "cf_plan_new after CF_REPLAN", &status);
+  }
+  return code == CF_OK ? true : walk_status (w, "cf_plan_update", &status);
+}
+
+/* Every bad setting must be refused, and must leave the plan as it was. */
+static bool
+walk_bad_update (Walk *w)
+{
+  char error[KC_TEXT];
+
+  for (const char *const *bad = w->c->kc->bad_settings; *bad; bad++) {
+    void *params = make_params (w->c, *bad, error);
+    CfCode code = params ? cf_plan_update (w->plan, &w->c->common, params, NULL) : CF_BAD_VALUE;
+
+    free (params);
+    if (code != CF_BAD_VALUE) {
+      snprintf (w->what, sizeof w->what, "cf_plan_update took the bad value %s", *bad);
+      return false;
+    }
+  }
+  return true;
+}
+
+static bool
+host_step (Walk *w, char step, int i)
+{
+  const KcCase *c = w->c;
+  KcPicture *in = &w->f->in[i], *out = &w->f->out, copy;
+  CfStatus status = { 0 };
+  bool good = true;
+
+  /* The plan sees a copy that is destroyed afterwards: it may keep no pointer. */
+  if (!kc_picture_new (&copy, &c->video, (KcLayout) ((c->layout + i) % KC_N_LAYOUTS), c->seed + (uint64_t) i)) {
+    snprintf (w->what, sizeof w->what, "out of memory");
+    return false;
+  }
+  kc_picture_fill (&copy, c->content, i, c->seed);
+  kc_picture_poison (out, out_seed (c));
+  if (step == 'R')
+    good = cf_plan_remember (w->plan, NULL, &copy.image, &status) == CF_OK || walk_status (w, "cf_plan_remember", &status);
+  else if (c->broken != KC_BREAK_SKIP)
+    good = cf_plan_enqueue (w->plan, NULL, &copy.image, &out->image, &status) == CF_OK ||
+        walk_status (w, "cf_plan_enqueue", &status);
+  break_picture (c, &copy, out);
+  if (good && step == 'E')
+    good = compare (c, &w->f->expected[i], out, w->what, sizeof w->what);
+  if (good && !compare (c, in, &copy, w->what, sizeof w->what)) {
+    snprintf (w->what, sizeof w->what, "the input was written");
+    good = false;
+  }
+  kc_picture_free (&copy);
+  return good;
+}
+
+static bool
+device_step (Walk *w, char step, int i)
+{
+  const KcCase *c = w->c;
+  KcRun *run = w->run;
+  KcPicture *in = &w->f->in[i], *out = &w->f->out, copy = { 0 };
+  Device din = { 0 }, dout = { 0 };
+  CfStatus status = { 0 };
+  bool good;
+
+  kc_picture_poison (out, out_seed (c));
+  good = device_new (&din, in, c->mapped, &status) && device_new (&dout, out, c->mapped, &status) &&
+      device_put (run, &din, in, &status) && device_put (run, &dout, out, &status) &&
+      kc_picture_new (&copy, &c->video, (KcLayout) ((c->layout + i) % KC_N_LAYOUTS), c->seed + (uint64_t) i);
+  if (good && step == 'R')
+    good = cf_plan_remember (w->plan, run->stream, &din.image, &status) == CF_OK;
+  else if (good && c->broken != KC_BREAK_SKIP)
+    good = cf_plan_enqueue (w->plan, run->stream, &din.image, &dout.image, &status) == CF_OK;
+  good = good && cf_stream_wait (run->stream, DEADLINE_NS, &status) == CF_OK;
+  if (good && c->broken)
+    good = break_device (run, c, &din, &dout, c->broken == KC_BREAK_INPUT ? &copy : out, &status);
+  good = good && device_get (run, &din, &copy, &status) && device_get (run, &dout, out, &status);
+  if (!good)
+    walk_status (w, step == 'R' ? "remembering on the GPU" : "filtering on the GPU", &status);
+  if (good && step == 'E')
+    good = compare (c, &w->f->expected[i], out, w->what, sizeof w->what);
+  if (good && !compare (c, in, &copy, w->what, sizeof w->what)) {
+    snprintf (w->what, sizeof w->what, "the input was written");
+    good = false;
+  }
+  kc_picture_free (&copy);
+  device_free (&din);
+  device_free (&dout);
+  return good;
+}
+
+static bool
+walk_script (Walk *w)
+{
+  bool gpu = cf_context_backend (w->context) == CF_BACKEND_CUDA, good = true;
+  int i = 0;
+
+  for (const char *step = w->c->script; good && *step; step++) {
+    switch (*step) {
+      case 'X':
+        cf_plan_reset (w->plan);
+        break;
+      case 'U':
+        good = walk_update (w);
+        break;
+      case 'B':
+        good = walk_bad_update (w);
+        break;
+      default:
+        good = gpu ? device_step (w, *step, i) : host_step (w, *step, i);
+        w->run->frames++;
+        i++;
+        break;
+    }
+    if (!good) {
+      char frame[32];
+
+      snprintf (frame, sizeof frame, " (step %d)", (int) (step - w->c->script));
+      strncat (w->what, frame, sizeof w->what - strlen (w->what) - 1);
+    }
+  }
+  return good;
+}
+
+/* ---- all variants of one backend ---------------------------------------- */
+
+static void
+report (Walk *w, bool good, const char *where, const char *variant)
+{
+  const KcCase *c = w->c;
+  char text[1024], kept[48];
+
+  w->run->cases++;
+  if (c->broken) {
+    kc_result (w->run, !good, "the check did not notice what was broken on purpose (kind %d, %s)", c->broken, where);
+    return;
+  }
+  describe (c, text, sizeof text);
+  snprintf (kept, sizeof kept, "%s", variant ? variant : "?");
+  kc_result (w->run, good, "%s \"%s\", %s\n     %s\n     again: kernelcheck --%s%s --seed %llu --case %u", where, kept, text,
+      w->what, cf_context_backend (w->context) == CF_BACKEND_CUDA ? "gpu" : "cpu", w->run->options.quick ? " --quick" : "",
+      (unsigned long long) w->run->options.seed, c->number);
+}
+
+/* variant NULL: what the plan chooses by itself; its name is left in `chosen`. */
+static void
+run_variant (KcRun *run, const KcCase *c, Frames *f, CfContext *context, const char *where, const char *variant,
+    char chosen[64])
+{
+  Walk w = { .run = run, .c = c, .f = f, .context = context, .params = f->params };
+  void *wrong = c->broken == KC_BREAK_PARAMS ? make_params (c, c->kc->wrong, w.what) : NULL;
+  CfStatus status = { 0 };
+  bool good;
+
+  w.plan = cf_plan_new (context, c->filter, &c->video, &c->common, wrong ? wrong : f->params, &status);
+  good = w.plan || walk_status (&w, "cf_plan_new", &status);
+  if (good && variant) {
+    CfCode code = cf_plan_prefer (w.plan, variant, &status);
+
+    if (code == CF_UNSUPPORTED) {
+      cf_plan_free (w.plan);
+      return;
+    }
+    good = code == CF_OK || walk_status (&w, "cf_plan_prefer", &status);
+  }
+  if (good && !c->broken) {
+    snprintf (chosen, 64, "%s", cf_plan_variant (w.plan));
+    for (unsigned i = 0; !variant && cf_plan_variant_name (w.plan, i); i++)
+      count_variant (run, c, where, cf_plan_variant_name (w.plan, i), 0);
+  }
+  if (good && run->options.sanitize && !c->broken && variant_runs (c->kc->stem, where, chosen) >= 3) {
+    cf_plan_free (w.plan);
+    return;
+  }
+  good = good && walk_script (&w);
+  if (good && !c->broken)
+    count_variant (run, c, where, cf_plan_variant (w.plan), 1);
+  report (&w, good, where, chosen);
+  cf_plan_free (w.plan);
+  free (wrong);
+}
+
+static void
+run_backend (KcRun *run, const KcCase *c, Frames *f, CfContext *context, const char *where)
+{
+  char names[32][64], chosen[64] = "", other[64];
+  unsigned n = 0;
+  CfPlan *plan;
+
+  run_variant (run, c, f, context, where, NULL, chosen);
+  if (c->broken || c->one_variant)
+    return;
+  plan = cf_plan_new (context, c->filter, &c->video, &c->common, f->params, NULL);
+  for (; plan && n < 32 && cf_plan_variant_name (plan, n); n++)
+    snprintf (names[n], sizeof names[n], "%s", cf_plan_variant_name (plan, n));
+  cf_plan_free (plan);
+  for (unsigned i = 0; i < n; i++)
+    if (strcmp (names[i], chosen) != 0)
+      run_variant (run, c, f, context, where, names[i], other);
+}
+
+void
+kc_case_run (KcRun *run, KcCase *c)
+{
+  static const char *const isas[] = { "baseline", "sse4.1", "avx2", "avx512bw" };
+  static Frames f; /* large */
+  char error[KC_TEXT] = "";
+
+  c->number = run->number++;
+  if (run->options.only >= 0 && (long) c->number != run->options.only)
+    return;
+  c->seed = run->options.seed * 1000003u + c->number;
+  if (!frames_new (c, &f, error)) {
+    kc_result (run, false, "case %u: %s", c->number, error);
+  } else {
+    for (int i = 0; run->cpu && i < 4; i++)
+      if ((!run->options.isa || strcmp (run->options.isa, isas[i]) == 0) && cf_cpu_limit (isas[i]))
+        run_backend (run, c, &f, run->cpu, isas[i]);
+    if (run->gpu)
+      run_backend (run, c, &f, run->gpu, "cuda");
+  }
+  frames_free (&f);
+}

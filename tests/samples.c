@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * samples.c: reads and writes the samples of a picture one by one, by nothing
+ * but the format table and the sentences of the contract. */
+#include "kernelcheck.h"
+
+#include <stdlib.h>
+
+int
+kc_component_width (const CfFormatInfo *info, int component, int width)
+{
+  int sub = 1 << info->comp[component].w_sub;
+
+  return (width + sub - 1) / sub;
+}
+
+int
+kc_component_height (const CfFormatInfo *info, int component, int height)
+{
+  int sub = 1 << info->comp[component].h_sub;
+
+  return (height + sub - 1) / sub;
+}
+
+int
+kc_fields (const CfVideo *video)
+{
+  return video->interlaced ? 2 : 1;
+}
+
+static uint8_t *
+sample_at (const CfImage *image, const CfFormatInfo *info, int component, int x, int y)
+{
+  const CfComponent *c = &info->comp[component];
+
+  return (uint8_t *) image->plane[c->plane].data + (size_t) y * image->plane[c->plane].pitch +
+      ((size_t) c->offset + (size_t) x * c->step) * info->bytes;
+}
+
+unsigned
+kc_word (const CfImage *image, int component, int x, int y)
+{
+  const CfFormatInfo *info = cf_format_info (image->format);
+  const uint8_t *at = sample_at (image, info, component, x, y);
+
+  return info->bytes == 2 ? at[0] | (unsigned) at[1] << 8 : at[0];
+}
+
+static void
+put_word (const CfImage *image, const CfFormatInfo *info, int component, int x, int y, unsigned word)
+{
+  uint8_t *at = sample_at (image, info, component, x, y);
+
+  at[0] = (uint8_t) word;
+  if (info->bytes == 2)
+    at[1] = (uint8_t) (word >> 8);
+}
+
+KcPlane
+kc_unpack (const CfVideo *video, const CfImage *image, int component, int field)
+{
+  const CfFormatInfo *info = cf_format_info (image->format);
+  int fields = kc_fields (video), rows = kc_component_height (info, component, image->height);
+  unsigned max = (1u << info->bits) - 1;
+  KcPlane plane = { .w = kc_component_width (info, component, image->width), .h = (rows + fields - 1 - field) / fields };
+
+  plane.v = malloc (sizeof *plane.v * ((size_t) plane.w * (size_t) plane.h + 1));
+  for (int y = 0; plane.v && y < plane.h; y++)
+    for (int x = 0; x < plane.w; x++) {
+      unsigned value = kc_word (image, component, x, y * fields + field) >> info->shift;
+
+      plane.v[(size_t) y * (size_t) plane.w + (size_t) x] = value > max ? max : value;
+    }
+  return plane;
+}
+
+void
+kc_pack (const CfVideo *video, const CfImage *image, int component, int field, const KcPlane *plane)
+{
+  const CfFormatInfo *info = cf_format_info (image->format);
+  int fields = kc_fields (video);
+
+  for (int y = 0; y < plane->h; y++)
+    for (int x = 0; x < plane->w; x++)
+      put_word (image, info, component, x, y * fields + field,
+          plane->v[(size_t) y * (size_t) plane->w + (size_t) x] << info->shift);
+}
+
+void
+kc_copy_component (const CfImage *in, const CfImage *out, int component)
+{
+  const CfFormatInfo *info = cf_format_info (in->format);
+  int w = kc_component_width (info, component, in->width), h = kc_component_height (info, component, in->height);
+
+  for (int y = 0; y < h; y++)
+    for (int x = 0; x < w; x++)
+      put_word (out, info, component, x, y, kc_word (in, component, x, y));
+}
+
+bool
+kc_is_filtered (const CfFormatInfo *info, int component, const CfCommon *common)
+{
+  CfRole role = info->comp[component].role;
+
+  if (role == CF_ROLE_ALPHA)
+    return false;
+  if (common->apply_to == CF_APPLY_LUMA)
+    return role == CF_ROLE_LUMA;
+  if (common->apply_to == CF_APPLY_CHROMA)
+    return role == CF_ROLE_CHROMA;
+  return true;
+}

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * sweep.c: which cases there are. The full sweep is the product of settings,
+ * format classes, sizes and contents; the quick one takes from the product,
+ * for every setting and format class, a few sizes and contents that move on
+ * from one to the next, so that each of them meets each other. */
+#include "kernelcheck.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* One of each way samples can lie: step 1, 2 with chroma, 3, 4, mixed; 16 and
+ * 10 bits, shifted. */
+static const CfFormat classes[] = {
+  CF_FORMAT_GRAY8, CF_FORMAT_GRAY16_LE, CF_FORMAT_NV12, CF_FORMAT_I420_10LE, CF_FORMAT_YUY2, CF_FORMAT_RGB,
+  CF_FORMAT_RGBA, CF_FORMAT_P010_10LE
+};
+#define N_CLASSES (sizeof classes / sizeof *classes)
+
+/* The smallest ones, lines, odd chroma, and one under, at and over the sides
+ * that tiles, vectors and blocks have. */
+static const int sizes[][2] = {
+  { 1, 1 }, { 1, 37 }, { 53, 1 }, { 2, 2 }, { 3, 5 }, { 5, 3 }, { 15, 16 }, { 16, 17 }, { 17, 15 }, { 31, 33 },
+  { 32, 32 }, { 33, 31 }, { 63, 17 }, { 64, 16 }, { 65, 18 }, { 127, 9 }, { 128, 8 }, { 129, 7 }, { 19, 64 },
+  { 21, 65 }, { 23, 129 }, { 255, 5 }, { 257, 4 }, { 150, 70 }
+};
+#define N_SIZES (sizeof sizes / sizeof *sizes)
+
+static KcCase
+new_case (const KcFilter *kc, const char *set, CfFormat format, int width, int height)
+{
+  KcCase c = { .kc = kc, .filter = cf_filter_find (kc->stem), .script = "E", .content = KC_RANDOM, .layout = KC_ODD };
+
+  snprintf (c.set, sizeof c.set, "%s", set);
+  c.video = (CfVideo) { .format = format, .width = width, .height = height };
+  return c;
+}
+
+static void
+product (KcRun *run, const KcFilter *kc, const char *const *settings, const CfFormat *formats, size_t n_formats)
+{
+  static const KcContent contents[] = { KC_RANDOM, KC_GRADIENT, KC_LOW, KC_SALT, KC_HIGH, KC_TIES };
+  size_t n_contents = sizeof contents / sizeof *contents, turn = 0;
+  size_t size_step = run->options.quick ? 7 : 1;
+
+  for (const char *const *set = settings; set && *set; set++)
+    for (size_t f = 0; f < n_formats; f++) {
+      turn++;
+      for (size_t s = run->options.quick ? turn % size_step : 0; s < N_SIZES; s += size_step)
+        for (size_t k = 0; k < n_contents; k += run->options.quick ? n_contents : 1) {
+          KcCase c = new_case (kc, *set, formats[f], sizes[s][0], sizes[s][1]);
+
+          /* A third of the quick cases are random ones: they find the most. */
+          c.content = contents[run->options.quick ? (turn + s) % 3 ? (turn / 3 + s) % n_contents : 0 : k];
+          c.layout = (KcLayout) ((turn + s + k) % KC_N_LAYOUTS);
+          c.video.interlaced = (turn + 2 * s + k) % 5 == 0;
+          kc_case_run (run, &c);
+        }
+    }
+}
+
+/* Every format with a few settings, both scans, everything that apply-to has. */
+static void
+all_formats (KcRun *run, const KcFilter *kc)
+{
+  static const int some[][2] = { { 1, 1 }, { 5, 3 }, { 34, 19 }, { 67, 35 } };
+  unsigned turn = 0;
+
+  for (int f = CF_FORMAT_NONE + 1; f < CF_N_FORMATS; f++)
+    for (int i = 0; i < 4; i++)
+      for (int apply = CF_APPLY_ALL; apply <= CF_APPLY_CHROMA; apply++) {
+        KcCase c = new_case (kc, kc->settings[1 + turn % 5], (CfFormat) f, some[i][0], some[i][1]);
+
+        if (apply != CF_APPLY_ALL && (cf_format_info ((CfFormat) f)->rgb || i == 0))
+          continue;
+        turn++;
+        c.common.apply_to = (CfApplyTo) apply;
+        c.video.interlaced = turn % 2;
+        c.layout = (KcLayout) (turn % KC_N_LAYOUTS);
+        c.content = turn % 3 ? KC_RANDOM : KC_SALT;
+        kc_case_run (run, &c);
+      }
+}
+
+/* What a plan goes through: histories, resets, updates, takeovers. */
+static void
+scripts (KcRun *run, const KcFilter *kc)
+{
+  static const char *const script[] = { "EEE", "EEEXEE", "RREE", "REREXRE", "EEEEE" };
+  unsigned n = 0, turn = 0;
+
+  for (const char *const *set = kc->frame_settings; set && *set; set++)
+    for (size_t f = 0; f < N_CLASSES; f += run->options.quick ? 3 : 1)
+      for (size_t s = 0; s < sizeof script / sizeof *script; s++) {
+        int i = (int) (turn++ % N_SIZES);
+        KcCase c = new_case (kc, *set, classes[(f + s) % N_CLASSES], sizes[i][0], sizes[i][1]);
+
+        c.script = script[s];
+        c.video.interlaced = turn % 3 == 0;
+        kc_case_run (run, &c);
+      }
+  while (kc->settings[n])
+    n++;
+  for (unsigned i = 0; i < n; i += run->options.quick ? 2 : 1)
+    for (size_t f = 0; f < N_CLASSES; f += run->options.quick ? 3 : 1) {
+      KcCase c = new_case (kc, kc->settings[i], classes[(f + i) % N_CLASSES], 45, 27);
+
+      snprintf (c.then, sizeof c.then, "%s", kc->settings[(i * 7 + 3 + f) % n]);
+      c.script = "EBEUEEBE";
+      c.one_variant = true;
+      kc_case_run (run, &c);
+    }
+  for (unsigned i = 0; kc->frame_settings && kc->frame_settings[i] && kc->frame_settings[i + 1]; i++) {
+    KcCase c = new_case (kc, kc->frame_settings[i], CF_FORMAT_NV12, 37, 21);
+
+    snprintf (c.then, sizeof c.then, "%s", kc->frame_settings[i + 1]);
+    c.script = "EEUEEE";
+    c.one_variant = true;
+    kc_case_run (run, &c);
+  }
+}
+
+static void
+large (KcRun *run, const KcFilter *kc)
+{
+  for (unsigned i = 0; kc->large_settings[i]; i++)
+    for (size_t f = 0; f < N_CLASSES; f += run->options.quick ? N_CLASSES : 1) {
+      KcCase c = new_case (kc, kc->large_settings[i], classes[run->options.quick ? i % N_CLASSES : f], 1920, 1080);
+
+      /* One and only one picture a setting and class; on a small machine
+       * only every other setting of them. */
+      if (run->options.quick && i % 2)
+        continue;
+      c.content = KC_NATURAL;
+      c.layout = KC_WIDE;
+      c.one_variant = run->options.quick;
+      kc_case_run (run, &c);
+    }
+}
+
+static void
+random_cases (KcRun *run, const KcFilter *kc)
+{
+  static const char *const script[] = { "E", "E", "EE", "EXE", "RE", "EEE" };
+  int n = run->options.quick ? 150 : 2000;
+
+  for (int i = 0; i < n; i++) {
+    uint64_t state = run->options.seed * 77u + (uint64_t) i;
+    int w = 1 + (int) (kc_random (&state) % (i % 3 ? 70 : 200)), h = 1 + (int) (kc_random (&state) % (i % 3 ? 50 : 20));
+    KcCase c = new_case (kc, "", (CfFormat) (1 + kc_random (&state) % (CF_N_FORMATS - 1)), w, h);
+
+    c.content = (KcContent) (kc_random (&state) % KC_N_CONTENTS);
+    c.layout = (KcLayout) (kc_random (&state) % KC_N_LAYOUTS);
+    c.video.interlaced = kc_random (&state) % 4 == 0;
+    c.mapped = run->gpu && kc_random (&state) % 8 == 0;
+    c.script = script[kc_random (&state) % 6];
+    if (!cf_format_info (c.video.format)->rgb)
+      c.common.apply_to = (CfApplyTo) (kc_random (&state) % 3);
+    if (kc_params_random (c.filter, &c.video, &c.common, c.set, &state))
+      kc_case_run (run, &c);
+    else
+      run->number++; /* the numbers stay the same whatever is found */
+  }
+}
+
+/* A sanitizer is slow: each variant a few times, at tight memory. */
+static void
+sanitize (KcRun *run, const KcFilter *kc)
+{
+  static const CfFormat formats[] = { CF_FORMAT_GRAY8, CF_FORMAT_I420_10LE, CF_FORMAT_YUY2 };
+  static const int some[][2] = { { 67, 35 }, { 1, 1 }, { 33, 18 } };
+
+  for (size_t f = 0; f < 3; f++) {
+    for (const char *const *set = kc->settings; *set; set++) {
+      KcCase c = new_case (kc, *set, formats[f], some[f][0], some[f][1]);
+
+      c.layout = KC_TIGHT;
+      kc_case_run (run, &c);
+    }
+    for (const char *const *set = kc->frame_settings; f == 0 && set && *set; set++) {
+      KcCase c = new_case (kc, *set, formats[f], 35, 19);
+
+      c.layout = KC_TIGHT;
+      c.script = "EE";
+      kc_case_run (run, &c);
+    }
+  }
+  for (const char *const *set = kc->rgb_settings; set && *set; set++) {
+    KcCase c = new_case (kc, *set, CF_FORMAT_RGB, 33, 17);
+
+    c.layout = KC_TIGHT;
+    kc_case_run (run, &c);
+  }
+}
+
+void
+kc_self_test (KcRun *run, const KcFilter *kc)
+{
+  static const CfFormat formats[] = { CF_FORMAT_GRAY8, CF_FORMAT_NV12, CF_FORMAT_RGBA, CF_FORMAT_P010_10LE };
+
+  for (size_t f = 0; f < sizeof formats / sizeof *formats; f++)
+    for (int b = KC_BREAK_NOTHING + 1; b < KC_N_BREAKS; b++) {
+      KcCase c = new_case (kc, kc->right, formats[f], 45, 23);
+
+      c.layout = KC_WIDE;
+      c.broken = (KcBreak) b;
+      kc_case_run (run, &c);
+    }
+}
+
+void
+kc_sweep (KcRun *run, const KcFilter *kc)
+{
+  static const CfFormat rgb[] = { CF_FORMAT_RGB, CF_FORMAT_BGRx, CF_FORMAT_ARGB, CF_FORMAT_GBR };
+
+  kc_result (run, !kc->check_reference || kc->check_reference () == 0, "the reference of %s does not agree with itself",
+      kc->stem);
+  kc_self_test (run, kc);
+  if (run->options.self_test)
+    return;
+  if (run->options.sanitize) {
+    sanitize (run, kc);
+    return;
+  }
+  product (run, kc, kc->settings, classes, N_CLASSES);
+  product (run, kc, kc->rgb_settings, rgb, run->options.quick ? 2 : 4);
+  all_formats (run, kc);
+  scripts (run, kc);
+  large (run, kc);
+  random_cases (run, kc);
+}
