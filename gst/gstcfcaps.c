@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * gstcfcaps.c: caps of the pads. */
+#include "gstcfcaps.h"
+#include "gstcfcuda.h"
+#include "cf.h"
+
+static void
+add_structure (GstCaps *caps, gboolean cuda)
+{
+  GstStructure *s = gst_structure_new ("video/x-raw", "width", GST_TYPE_INT_RANGE, 1, CF_MAX_SIZE,
+      "height", GST_TYPE_INT_RANGE, 1, CF_MAX_SIZE, "framerate", GST_TYPE_FRACTION_RANGE, 0, 1, G_MAXINT, 1, NULL);
+  GValue list = G_VALUE_INIT;
+
+  g_value_init (&list, GST_TYPE_LIST);
+  for (int f = CF_FORMAT_NONE + 1; f < CF_N_FORMATS; f++) {
+    const gchar *name = cf_format_info ((CfFormat) f)->name;
+    GstVideoFormat format = gst_video_format_from_string (name);
+    GValue value = G_VALUE_INIT;
+
+    if (format == GST_VIDEO_FORMAT_UNKNOWN || (cuda && !gst_cf_cuda_has_format (format)))
+      continue;
+    g_value_init (&value, G_TYPE_STRING);
+    g_value_set_static_string (&value, name);
+    gst_value_list_append_and_take_value (&list, &value);
+  }
+  if (gst_value_list_get_size (&list) == 0) {
+    g_value_unset (&list);
+    gst_structure_free (s);
+    return;
+  }
+  gst_structure_take_value (s, "format", &list);
+  gst_caps_append_structure_full (caps, s, cuda ? gst_caps_features_new_single (GST_CF_CUDA_FEATURE) : NULL);
+}
+
+GstCaps *
+gst_cf_caps_all (gboolean cuda)
+{
+  GstCaps *caps = gst_caps_new_empty ();
+
+  if (cuda)
+    add_structure (caps, TRUE);
+  add_structure (caps, FALSE);
+  return caps;
+}
+
+GstCaps *
+gst_cf_caps_template (void)
+{
+  return gst_cf_caps_all (cf_gpu_built ());
+}
+
+static gboolean
+structure_is_cuda (const GstCaps *caps, guint i)
+{
+  GstCapsFeatures *features = gst_caps_get_features (caps, i);
+
+  return features && !gst_caps_features_is_any (features) && gst_caps_features_contains (features, GST_CF_CUDA_FEATURE);
+}
+
+gboolean
+gst_cf_caps_name_cuda (const GstCaps *caps)
+{
+  guint n = gst_caps_is_any (caps) ? 0 : gst_caps_get_size (caps);
+
+  for (guint i = 0; i < n; i++)
+    if (structure_is_cuda (caps, i))
+      return TRUE;
+  return FALSE;
+}
+
+gboolean
+gst_cf_caps_is_cuda (const GstCaps *caps)
+{
+  return caps && gst_caps_is_fixed (caps) && structure_is_cuda (caps, 0);
+}
+
+/* Appends structure `i` with system or CUDA memory instead of its own. */
+static void
+append_with (GstCaps *out, const GstCaps *caps, guint i, gboolean cuda)
+{
+  gst_caps_append_structure_full (out, gst_structure_copy (gst_caps_get_structure (caps, i)),
+      cuda ? gst_caps_features_new_single (GST_CF_CUDA_FEATURE) : NULL);
+}
+
+GstCaps *
+gst_cf_caps_transform (GstCaps *caps, gboolean cuda, gboolean prefer_cuda)
+{
+  GstCaps *all = gst_cf_caps_all (cuda);
+  GstCaps *taken = gst_caps_intersect_full (caps, all, GST_CAPS_INTERSECT_FIRST);
+  GstCaps *wide = gst_caps_new_empty ();
+  GstCaps *out;
+  guint n = gst_caps_get_size (taken);
+
+  /* The formats that CUDA memory cannot hold fall out at the end. */
+  for (guint i = 0; cuda && prefer_cuda && i < n; i++)
+    append_with (wide, taken, i, TRUE);
+  for (guint i = 0; i < n; i++)
+    append_with (wide, taken, i, FALSE);
+  for (guint i = 0; cuda && !prefer_cuda && i < n; i++)
+    if (structure_is_cuda (taken, i))
+      append_with (wide, taken, i, TRUE);
+  out = gst_caps_intersect_full (wide, all, GST_CAPS_INTERSECT_FIRST);
+  gst_caps_unref (wide);
+  gst_caps_unref (taken);
+  gst_caps_unref (all);
+  return out;
+}

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * gstcfcuda.c: the wall to GStreamer's CUDA library. Only functions that have
+ * kept their meaning and their arguments since 1.22 are used. */
+#include "gstcfcuda.h"
+#include "cf.h"
+
+#include <gst/cuda/gstcudabufferpool.h>
+#include <gst/cuda/gstcudacontext.h>
+#include <gst/cuda/gstcudaloader.h>
+#include <gst/cuda/gstcudamemory.h>
+#include <gst/cuda/gstcudautils.h>
+#include <unistd.h>
+
+G_STATIC_ASSERT (GST_CF_MAP_CUDA == (GstMapFlags) GST_MAP_CUDA);
+
+/* The process that first used CUDA: a child of it must not. */
+static pid_t
+cuda_process (void)
+{
+  static gsize pid;
+
+  if (g_once_init_enter (&pid))
+    g_once_init_leave (&pid, (gsize) getpid ());
+  return (pid_t) pid;
+}
+
+static gboolean
+load_library (void)
+{
+  static gsize loaded;
+
+  if (g_once_init_enter (&loaded)) {
+    gboolean ok = gst_cuda_load_library ();
+
+    /* Registers the allocator that the pools look up by name. */
+    if (ok)
+      gst_cuda_memory_init_once ();
+    g_once_init_leave (&loaded, ok ? 2 : 1);
+  }
+  return loaded == 2;
+}
+
+gboolean
+gst_cf_cuda_available (gchar **why)
+{
+  CfStatus status = { 0 };
+
+  if (cuda_process () != getpid ()) {
+    if (why)
+      *why = g_strdup ("CUDA does not survive a fork");
+    return FALSE;
+  }
+  if (cf_gpu_lost ()) {
+    if (why)
+      *why = g_strdup ("an earlier GPU error has ended CUDA for this process");
+    return FALSE;
+  }
+  /* Without the driver's library, the functions that make a context abort. */
+  if (cf_gpu_count (&status) > 0 && load_library ())
+    return TRUE;
+  if (why)
+    *why = g_strdup (status.message[0] ? status.message : "GStreamer could not load the CUDA driver's library");
+  return FALSE;
+}
+
+gboolean
+gst_cf_cuda_has_format (GstVideoFormat format)
+{
+  /* What the CUDA allocator of 1.22 lays out; it knows no others and ends the
+   * process on one that it does not know. Later versions only add to these. */
+  switch (format) {
+    case GST_VIDEO_FORMAT_I420:
+    case GST_VIDEO_FORMAT_YV12:
+    case GST_VIDEO_FORMAT_NV12:
+    case GST_VIDEO_FORMAT_NV21:
+    case GST_VIDEO_FORMAT_P010_10LE:
+    case GST_VIDEO_FORMAT_P016_LE:
+    case GST_VIDEO_FORMAT_I420_10LE:
+    case GST_VIDEO_FORMAT_Y42B:
+    case GST_VIDEO_FORMAT_I422_10LE:
+    case GST_VIDEO_FORMAT_Y444:
+    case GST_VIDEO_FORMAT_Y444_16LE:
+    case GST_VIDEO_FORMAT_YUY2:
+    case GST_VIDEO_FORMAT_UYVY:
+    case GST_VIDEO_FORMAT_GBR:
+    case GST_VIDEO_FORMAT_RGB:
+    case GST_VIDEO_FORMAT_BGR:
+    case GST_VIDEO_FORMAT_RGBA:
+    case GST_VIDEO_FORMAT_BGRA:
+    case GST_VIDEO_FORMAT_ARGB:
+    case GST_VIDEO_FORMAT_ABGR:
+    case GST_VIDEO_FORMAT_RGBx:
+    case GST_VIDEO_FORMAT_BGRx:
+      return TRUE;
+    default:
+      return FALSE;
+  }
+}
+
+gboolean
+gst_cf_cuda_ensure_context (GstElement *element, gint device, GstObject **context)
+{
+  return gst_cf_cuda_available (NULL)
+      && gst_cuda_ensure_element_context (element, device, (GstCudaContext **) context);
+}
+
+void
+gst_cf_cuda_set_context (GstElement *element, GstContext *message, gint device, GstObject **context)
+{
+  /* Only who has loaded the library can have made a context to be set. */
+  if (g_strcmp0 (gst_context_get_context_type (message), GST_CUDA_CONTEXT_TYPE) == 0)
+    gst_cuda_handle_set_context (element, message, device, (GstCudaContext **) context);
+}
+
+gboolean
+gst_cf_cuda_context_query (GstElement *element, GstQuery *query, GstObject *context)
+{
+  return context && gst_cuda_handle_context_query (element, query, GST_CUDA_CONTEXT (context));
+}
+
+gint
+gst_cf_cuda_device (GstObject *context)
+{
+  guint device = 0;
+
+  g_object_get (context, "cuda-device-id", &device, NULL);
+  return (gint) device;
+}
+
+gboolean
+gst_cf_cuda_push (GstObject *context)
+{
+  return context && cuda_process () == getpid () && gst_cuda_context_push (GST_CUDA_CONTEXT (context));
+}
+
+void
+gst_cf_cuda_pop (void)
+{
+  gst_cuda_context_pop (NULL);
+}
+
+GstObject *
+gst_cf_cuda_buffer_context (GstBuffer *buffer)
+{
+  GstMemory *memory = gst_buffer_n_memory (buffer) == 1 ? gst_buffer_peek_memory (buffer, 0) : NULL;
+
+  return memory && gst_is_cuda_memory (memory) ? GST_OBJECT_CAST (GST_CUDA_MEMORY_CAST (memory)->context) : NULL;
+}
+
+GstBufferPool *
+gst_cf_cuda_pool_new (GstObject *context)
+{
+  return gst_cuda_buffer_pool_new (GST_CUDA_CONTEXT (context));
+}
+
+gboolean
+gst_cf_cuda_pool_is_on (GstBufferPool *pool, GstObject *context)
+{
+  return GST_IS_CUDA_BUFFER_POOL (pool)
+      && GST_OBJECT_CAST (GST_CUDA_BUFFER_POOL_CAST (pool)->context) == context;
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * gstcffilter-private.h: what the files of the base class share:
+ * gstcffilter.c (class, start and stop, frames and events), gstcfprops.c
+ * (properties), gstcfnegotiate.c (caps and allocation).
+ *
+ * Threads. The properties are guarded by the object lock; the streaming thread
+ * works on one snapshot a frame, which the path owns. `context` is read under
+ * the object lock by other threads, and changed by the streaming thread, start
+ * and stop, and set_context while it is NULL. */
+#ifndef GST_CF_FILTER_PRIVATE_H
+#define GST_CF_FILTER_PRIVATE_H
+
+#include "gstcffilter.h"
+
+G_BEGIN_DECLS
+
+GST_DEBUG_CATEGORY_EXTERN (gst_cf_filter_debug);
+
+typedef enum { GST_CF_BACKEND_AUTO, GST_CF_BACKEND_CUDA, GST_CF_BACKEND_CPU } GstCfBackend;
+typedef enum { GST_CF_ON_GPU_ERROR_FALLBACK, GST_CF_ON_GPU_ERROR_ERROR } GstCfOnGpuError;
+
+typedef struct {
+  /* properties */
+  GstCfBackend backend, active_backend;
+  gint device;
+  GstCfOnGpuError on_gpu_error;
+  gint frames_in_flight;
+  CfCommon common;
+  gpointer params;
+  /* changes of common and params, and those that the path has seen */
+  guint serial, seen;
+  gboolean started; /* a bad value is refused at once */
+  gboolean has_gpu; /* a GPU was opened at start, so that CUDA memory is spoken */
+  gboolean have_video;
+  CfVideo video;
+
+  GstObject *context;
+  GstCfPath path;
+  GstAllocator *allocator; /* host memory, pinned where there is a GPU */
+  gint reset;              /* atomic: forget earlier frames before the next */
+} GstCfFilterPrivate;
+
+GstCfFilterPrivate *gst_cf_filter_private (GstCfFilter *self);
+#define PRIV(self) gst_cf_filter_private (self)
+#define FILTER(self) (GST_CF_FILTER_GET_CLASS (self)->filter)
+
+/* gstcfprops.c */
+void gst_cf_filter_install_properties (GObjectClass *klass);
+void gst_cf_filter_install_params (GObjectClass *klass, const CfFilter *filter);
+/* The properties as they are now, as a block for the caller to free. Object
+ * lock held. */
+gpointer gst_cf_filter_snapshot (GstCfFilter *self, CfCommon *common);
+/* After anything that may have changed what filters the frames. */
+void gst_cf_filter_update_active_backend (GstCfFilter *self);
+
+/* gstcfnegotiate.c */
+void gst_cf_filter_install_negotiation (GstBaseTransformClass *klass);
+
+G_END_DECLS
+#endif

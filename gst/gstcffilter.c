@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * gstcffilter.c: the base class: its life, its frames and its events. */
+#include "gstcffilter-private.h"
+#include "gstcfcaps.h"
+#include "gstcfcuda.h"
+#include "gstcfparams.h"
+#include "gstcfpool.h"
+
+#define GST_CAT_DEFAULT gst_cf_filter_debug
+
+GST_DEBUG_CATEGORY (gst_cf_filter_debug);
+
+G_DEFINE_ABSTRACT_TYPE_WITH_CODE (GstCfFilter, gst_cf_filter, GST_TYPE_BASE_TRANSFORM, G_ADD_PRIVATE (GstCfFilter)
+    GST_DEBUG_CATEGORY_INIT (gst_cf_filter_debug, "cffilter", 0, "base class of the CUDA filters"))
+
+GstCfFilterPrivate *
+gst_cf_filter_private (GstCfFilter *self)
+{
+  return gst_cf_filter_get_instance_private (self);
+}
+
+/* ---- start, stop, contexts ---------------------------------------------- */
+
+/* Opens the GPU, if the properties and the host allow. FALSE: they demand one
+ * that is not there; the error is posted. */
+static gboolean
+start_gpu (GstCfFilter *self, GstCfBackend backend, gint device)
+{
+  GstCfFilterPrivate *priv = PRIV (self);
+  CfStatus status = { 0 };
+  gchar *why = NULL;
+
+  if (backend == GST_CF_BACKEND_CPU)
+    return TRUE;
+  if (!gst_cf_cuda_available (&why)) {
+    if (backend == GST_CF_BACKEND_CUDA)
+      GST_ELEMENT_ERROR (self, RESOURCE, NOT_FOUND,
+          ("There is no GPU to use: %s. Use backend=auto or backend=cpu to filter on the CPU", why), (NULL));
+    else
+      GST_INFO_OBJECT (self, "filtering on the CPU: %s", why);
+    g_free (why);
+    return backend != GST_CF_BACKEND_CUDA;
+  }
+  if (gst_cf_cuda_ensure_context (GST_ELEMENT (self), device, &priv->context)
+      && gst_cf_path_open_gpu (&priv->path, priv->context, &status))
+    return TRUE;
+  if (!status.message[0])
+    g_snprintf (status.message, sizeof status.message, "no CUDA context could be made on device %d", device);
+  if (backend == GST_CF_BACKEND_CUDA) {
+    GST_ELEMENT_ERROR (self, LIBRARY, INIT, ("The GPU cannot be used: %s", status.message), (NULL));
+    return FALSE;
+  }
+  GST_ELEMENT_WARNING (self, LIBRARY, INIT, ("The GPU cannot be used: %s. The CPU filters", status.message), (NULL));
+  return TRUE;
+}
+
+static void
+release (GstCfFilter *self)
+{
+  GstCfFilterPrivate *priv = PRIV (self);
+  GstObject *context;
+
+  GST_OBJECT_LOCK (self);
+  priv->started = priv->have_video = priv->has_gpu = FALSE;
+  context = priv->context;
+  priv->context = NULL;
+  GST_OBJECT_UNLOCK (self);
+  gst_cf_path_stop (&priv->path);
+  if (priv->allocator)
+    gst_object_unref (priv->allocator);
+  priv->allocator = NULL;
+  if (context)
+    gst_object_unref (context);
+}
+
+static gboolean
+start (GstBaseTransform *trans)
+{
+  GstCfFilter *self = GST_CF_FILTER (trans);
+  GstCfFilterPrivate *priv = PRIV (self);
+  CfStatus status = { 0 };
+  gboolean fail_on_gpu_error;
+  GstCfBackend backend;
+  gint device;
+  CfCode code;
+
+  GST_OBJECT_LOCK (self);
+  backend = priv->backend;
+  device = priv->device;
+  fail_on_gpu_error = priv->on_gpu_error == GST_CF_ON_GPU_ERROR_ERROR;
+  code = cf_filter_check (FILTER (self), NULL, &priv->common, priv->params, &status);
+  GST_OBJECT_UNLOCK (self);
+  if (code != CF_OK) {
+    GST_ELEMENT_ERROR (self, LIBRARY, SETTINGS, ("%s", status.message), (NULL));
+    return FALSE;
+  }
+  if (!gst_cf_path_start (&priv->path, fail_on_gpu_error, &status)) {
+    gst_cf_path_post_error (GST_ELEMENT (self), &status, "The filter could not be started");
+    return FALSE;
+  }
+  if (!start_gpu (self, backend, device)) {
+    release (self);
+    return FALSE;
+  }
+  priv->allocator = gst_cf_allocator_new (priv->path.use_gpu ? priv->context : NULL);
+  g_atomic_int_set (&priv->reset, FALSE);
+  GST_OBJECT_LOCK (self);
+  priv->has_gpu = priv->path.use_gpu;
+  priv->started = TRUE;
+  GST_OBJECT_UNLOCK (self);
+  gst_cf_filter_update_active_backend (self);
+  return TRUE;
+}
+
+static gboolean
+stop (GstBaseTransform *trans)
+{
+  release (GST_CF_FILTER (trans));
+  return TRUE;
+}
+
+static void
+set_context (GstElement *element, GstContext *message)
+{
+  GstCfFilter *self = GST_CF_FILTER (element);
+  GstCfFilterPrivate *priv = PRIV (self);
+  GstObject *context = NULL;
+  gint device;
+
+  GST_OBJECT_LOCK (self);
+  device = priv->device;
+  GST_OBJECT_UNLOCK (self);
+  if (message)
+    gst_cf_cuda_set_context (element, message, device, &context);
+  GST_OBJECT_LOCK (self);
+  if (context && !priv->context) {
+    priv->context = context;
+    context = NULL;
+  }
+  GST_OBJECT_UNLOCK (self);
+  if (context)
+    gst_object_unref (context);
+  GST_ELEMENT_CLASS (gst_cf_filter_parent_class)->set_context (element, message);
+}
+
+/* ---- frames and events -------------------------------------------------- */
+
+/* The frames come from another context than ours: move to it, if the user did
+ * not ask for another GPU. Otherwise they cross through system memory. */
+static void
+adopt_context (GstCfFilter *self, GstBuffer *buffer)
+{
+  GstCfFilterPrivate *priv = PRIV (self);
+  GstObject *theirs = gst_cf_cuda_buffer_context (buffer), *old;
+
+  if (!theirs || !priv->path.use_gpu || theirs == priv->path.gpu.context)
+    return;
+  if (priv->device >= 0 && gst_cf_cuda_device (theirs) != priv->device)
+    return;
+  GST_INFO_OBJECT (self, "moving to the CUDA context of the input, %" GST_PTR_FORMAT, theirs);
+  GST_OBJECT_LOCK (self);
+  old = priv->context;
+  priv->context = gst_object_ref (theirs);
+  GST_OBJECT_UNLOCK (self);
+  if (gst_cf_path_adopt (&priv->path, theirs)) {
+    gst_object_unref (priv->allocator);
+    priv->allocator = gst_cf_allocator_new (theirs);
+    gst_base_transform_reconfigure_src (GST_BASE_TRANSFORM (self));
+  }
+  if (old)
+    gst_object_unref (old);
+}
+
+static void
+before_transform (GstBaseTransform *trans, GstBuffer *buffer)
+{
+  GstCfFilter *self = GST_CF_FILTER (trans);
+  GstCfFilterPrivate *priv = PRIV (self);
+  GstClockTime time = GST_CLOCK_TIME_NONE;
+  gpointer params = NULL;
+  CfCommon common;
+
+  if (trans->segment.format == GST_FORMAT_TIME)
+    time = gst_segment_to_stream_time (&trans->segment, GST_FORMAT_TIME, GST_BUFFER_TIMESTAMP (buffer));
+  if (GST_CLOCK_TIME_IS_VALID (time))
+    gst_object_sync_values (GST_OBJECT (self), time);
+  adopt_context (self, buffer);
+  GST_OBJECT_LOCK (self);
+  if (priv->seen != priv->serial)
+    params = gst_cf_filter_snapshot (self, &common);
+  GST_OBJECT_UNLOCK (self);
+  if (params) {
+    if (!gst_cf_path_update (&priv->path, &common, params))
+      priv->path.configured = FALSE; /* the error is posted; no frame leaves with the wrong values */
+    gst_cf_params_free (FILTER (self), params);
+  }
+}
+
+static GstFlowReturn
+transform (GstBaseTransform *trans, GstBuffer *in, GstBuffer *out)
+{
+  GstCfFilter *self = GST_CF_FILTER (trans);
+  GstCfFilterPrivate *priv = PRIV (self);
+  GstFlowReturn flow;
+
+  if (g_atomic_int_compare_and_exchange (&priv->reset, TRUE, FALSE))
+    gst_cf_path_reset (&priv->path);
+  flow = gst_cf_path_run (&priv->path, in, out);
+  gst_cf_filter_update_active_backend (self);
+  return flow;
+}
+
+static gboolean
+sink_event (GstBaseTransform *trans, GstEvent *event)
+{
+  GstBufferPool *pool = NULL;
+
+  switch (GST_EVENT_TYPE (event)) {
+    case GST_EVENT_FLUSH_START:
+      /* Whoever waits for a buffer of an exhausted pool is let go. */
+      pool = gst_base_transform_get_buffer_pool (trans);
+      if (pool)
+        gst_buffer_pool_set_flushing (pool, TRUE);
+      break;
+    case GST_EVENT_FLUSH_STOP:
+      pool = gst_base_transform_get_buffer_pool (trans);
+      if (pool)
+        gst_buffer_pool_set_flushing (pool, FALSE);
+      g_atomic_int_set (&PRIV (GST_CF_FILTER (trans))->reset, TRUE);
+      break;
+    default:
+      break;
+  }
+  if (pool)
+    gst_object_unref (pool);
+  return GST_BASE_TRANSFORM_CLASS (gst_cf_filter_parent_class)->sink_event (trans, event);
+}
+
+/* ---- class -------------------------------------------------------------- */
+
+static void
+constructed (GObject *object)
+{
+  GstCfFilter *self = GST_CF_FILTER (object);
+  GstCfFilterPrivate *priv = PRIV (self);
+
+  G_OBJECT_CLASS (gst_cf_filter_parent_class)->constructed (object);
+  priv->device = -1;
+  priv->frames_in_flight = 1;
+  priv->params = gst_cf_params_new (FILTER (self));
+  gst_cf_path_init (&priv->path, GST_ELEMENT (self), FILTER (self));
+  gst_base_transform_set_qos_enabled (GST_BASE_TRANSFORM (self), TRUE);
+}
+
+static void
+finalize (GObject *object)
+{
+  GstCfFilter *self = GST_CF_FILTER (object);
+  GstCfFilterPrivate *priv = PRIV (self);
+
+  release (self); /* a no-op after stop */
+  gst_cf_path_clear (&priv->path);
+  gst_cf_params_free (FILTER (self), priv->params);
+  G_OBJECT_CLASS (gst_cf_filter_parent_class)->finalize (object);
+}
+
+static void
+gst_cf_filter_init (GstCfFilter *self)
+{
+  (void) self; /* constructed does it: the filter is known there */
+}
+
+static void
+gst_cf_filter_class_init (GstCfFilterClass *klass)
+{
+  GObjectClass *object = G_OBJECT_CLASS (klass);
+  GstElementClass *element = GST_ELEMENT_CLASS (klass);
+  GstBaseTransformClass *trans = GST_BASE_TRANSFORM_CLASS (klass);
+  GstCaps *caps = gst_cf_caps_template ();
+
+  object->constructed = constructed;
+  object->finalize = finalize;
+  gst_cf_filter_install_properties (object);
+  element->set_context = GST_DEBUG_FUNCPTR (set_context);
+  gst_element_class_add_pad_template (element, gst_pad_template_new ("sink", GST_PAD_SINK, GST_PAD_ALWAYS, caps));
+  gst_element_class_add_pad_template (element, gst_pad_template_new ("src", GST_PAD_SRC, GST_PAD_ALWAYS, caps));
+  gst_caps_unref (caps);
+  trans->start = GST_DEBUG_FUNCPTR (start);
+  trans->stop = GST_DEBUG_FUNCPTR (stop);
+  gst_cf_filter_install_negotiation (trans);
+  trans->before_transform = GST_DEBUG_FUNCPTR (before_transform);
+  trans->transform = GST_DEBUG_FUNCPTR (transform);
+  trans->sink_event = GST_DEBUG_FUNCPTR (sink_event);
+  gst_type_mark_as_plugin_api (GST_TYPE_CF_FILTER, 0);
+}
+
+void
+gst_cf_filter_class_setup (GstCfFilterClass *klass, const gchar *stem)
+{
+  klass->filter = cf_filter_find (stem);
+  g_return_if_fail (klass->filter != NULL);
+  gst_cf_filter_install_params (G_OBJECT_CLASS (klass), klass->filter);
+}

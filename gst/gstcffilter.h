@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * gstcffilter.h: the base class of all elements of this plugin. */
+#ifndef GST_CF_FILTER_H
+#define GST_CF_FILTER_H
+
+#include "gstcfpath.h"
+
+#include <gst/base/gstbasetransform.h>
+
+G_BEGIN_DECLS
+
+#define GST_TYPE_CF_FILTER (gst_cf_filter_get_type ())
+G_DECLARE_DERIVABLE_TYPE (GstCfFilter, gst_cf_filter, GST, CF_FILTER, GstBaseTransform)
+
+struct _GstCfFilterClass {
+  GstBaseTransformClass parent_class;
+  const CfFilter *filter;
+};
+
+/* All that an element's class_init has to call besides its metadata: makes the
+ * properties out of the parameter table of the filter with that stem. */
+void gst_cf_filter_class_setup (GstCfFilterClass *klass, const gchar *stem);
+
+G_END_DECLS
+#endif

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * gstcfframe.c: mapping with proof. gst_video_frame_map trusts a meta's
+ * offsets and strides; these come from other elements and are checked here. */
+#include "gstcfframe.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static gboolean
+refuse (CfStatus *status, const gchar *format, ...) G_GNUC_PRINTF (2, 3);
+
+static gboolean
+refuse (CfStatus *status, const gchar *format, ...)
+{
+  va_list args;
+
+  status->code = CF_BAD_VALUE;
+  status->cuda = 0;
+  va_start (args, format);
+  vsnprintf (status->message, sizeof status->message, format, args);
+  va_end (args);
+  return FALSE;
+}
+
+gboolean
+gst_cf_frame_crops (GstBuffer *buffer, const GstVideoInfo *info)
+{
+  GstVideoMeta *meta = gst_buffer_get_video_meta (buffer);
+
+  return meta && (meta->width != (guint) GST_VIDEO_INFO_WIDTH (info)
+      || meta->height != (guint) GST_VIDEO_INFO_HEIGHT (info));
+}
+
+/* Where the caps' picture starts in the meta's, in whole groups of subsampled
+ * chroma, so that all planes move together. */
+static gboolean
+crop_origin (GstBuffer *buffer, const GstVideoMeta *meta, const GstVideoInfo *info, guint *x, guint *y,
+    CfStatus *status)
+{
+  const CfFormatInfo *f = cf_format_info (cf_format_from_name (gst_video_format_to_string (meta->format)));
+  GstVideoCropMeta *crop = gst_buffer_get_video_crop_meta (buffer);
+  guint width = (guint) GST_VIDEO_INFO_WIDTH (info), height = (guint) GST_VIDEO_INFO_HEIGHT (info);
+  guint w_sub = 0, h_sub = 0;
+
+  *x = *y = 0;
+  if (meta->width < width || meta->height < height || meta->width > 4 * CF_MAX_SIZE || meta->height > 4 * CF_MAX_SIZE)
+    return refuse (status, "the buffer's video meta says %u x %u, its caps say %u x %u", meta->width, meta->height,
+        width, height);
+  if (!crop || crop->width != width || crop->height != height)
+    return TRUE;
+  if (crop->x > meta->width - width || crop->y > meta->height - height)
+    return refuse (status, "the crop of %u x %u at %u, %u reaches outside the %u x %u picture", width, height, crop->x,
+        crop->y, meta->width, meta->height);
+  for (guint i = 0; f && i < f->n_components; i++) {
+    w_sub = MAX (w_sub, f->comp[i].w_sub);
+    h_sub = MAX (h_sub, f->comp[i].h_sub);
+  }
+  *x = crop->x >> w_sub << w_sub;
+  *y = crop->y >> h_sub << h_sub;
+  return TRUE;
+}
+
+/* Bytes from the start of a plane to its sample (x, y). */
+static gsize
+origin_bytes (const CfFormatInfo *f, guint plane, guint x, guint y, gsize stride)
+{
+  for (guint i = 0; i < f->n_components; i++)
+    if (f->comp[i].plane == plane) {
+      gsize step = (gsize) f->comp[i].step * f->bytes;
+
+      return (gsize) (y >> f->comp[i].h_sub) * stride + (gsize) (x >> f->comp[i].w_sub) * step;
+    }
+  return 0;
+}
+
+static gboolean
+map_plane (GstCfFrame *frame, const GstVideoInfo *info, guint plane, GstMapFlags flags, guint x, guint y,
+    CfStatus *status)
+{
+  const CfFormatInfo *f = cf_format_info (frame->image.format);
+  guint64 size = gst_buffer_get_size (frame->buffer);
+  guint64 offset = frame->meta ? frame->meta->offset[plane] : GST_VIDEO_INFO_PLANE_OFFSET (info, plane);
+  gint stride = frame->meta ? frame->meta->stride[plane] : GST_VIDEO_INFO_PLANE_STRIDE (info, plane);
+  guint64 row = cf_plane_row_bytes (f->format, frame->image.width, (int) plane);
+  guint64 rows = (guint64) cf_plane_rows (f->format, frame->image.height, (int) plane);
+  guint64 skip, need;
+  GstMapInfo *map;
+  gpointer data;
+
+  if (stride < 0)
+    return refuse (status, "plane %u has a negative stride of %d bytes; only top-down pictures are read", plane, stride);
+  if ((guint64) stride < row)
+    return refuse (status, "plane %u has a stride of %d bytes; a row of %d samples takes %" G_GUINT64_FORMAT, plane,
+        stride, frame->image.width, row);
+  skip = origin_bytes (f, plane, x, y, (gsize) stride);
+  need = skip + (guint64) stride * (rows - 1) + row;
+  if (offset >= size || need > size - offset)
+    return refuse (status, "plane %u starts at byte %" G_GUINT64_FORMAT " and reaches to %" G_GUINT64_FORMAT
+        " with its stride of %d; the buffer has %" G_GUINT64_FORMAT " bytes", plane, offset, offset + need, stride, size);
+
+  /* With a meta, a plane may live in a memory of its own. Without one, the
+   * whole buffer is mapped once. */
+  if (frame->meta || plane == 0) {
+    gboolean ok;
+
+    map = &frame->map[frame->n_maps];
+    if (frame->meta) {
+      ok = gst_video_meta_map (frame->meta, plane, map, &data, &stride, flags);
+    } else {
+      ok = gst_buffer_map (frame->buffer, map, flags);
+      data = ok ? map->data + offset : NULL;
+    }
+    if (!ok)
+      return refuse (status, "plane %u could not be mapped for %s", plane, flags & GST_MAP_WRITE ? "writing" : "reading");
+    frame->n_maps++;
+  } else {
+    map = &frame->map[0];
+    data = map->data + offset;
+  }
+  offset = (guint64) ((guint8 *) data - map->data);
+  if ((guint8 *) data < map->data || offset > map->size || need > map->size - offset)
+    return refuse (status, "plane %u needs %" G_GUINT64_FORMAT " bytes from byte %" G_GUINT64_FORMAT
+        " of its memory, which has %" G_GSIZE_FORMAT, plane, need, offset, map->size);
+  data = (guint8 *) data + skip;
+  if (f->bytes == 2 && ((guintptr) data | (guintptr) stride) & 1)
+    return refuse (status, "plane %u has 16-bit samples at an odd address or stride", plane);
+  frame->image.plane[plane].data = data;
+  frame->image.plane[plane].pitch = (size_t) stride;
+  return TRUE;
+}
+
+gboolean
+gst_cf_frame_map (GstCfFrame *frame, GstBuffer *buffer, const GstVideoInfo *info, CfFormat format, GstMapFlags flags,
+    CfStatus *status)
+{
+  const CfFormatInfo *f = cf_format_info (format);
+  guint x = 0, y = 0;
+  gboolean ok = TRUE;
+
+  memset (frame, 0, sizeof *frame);
+  frame->buffer = buffer;
+  frame->meta = gst_buffer_get_video_meta (buffer);
+  frame->image.format = format;
+  frame->image.width = GST_VIDEO_INFO_WIDTH (info);
+  frame->image.height = GST_VIDEO_INFO_HEIGHT (info);
+  if (frame->meta) {
+    if (frame->meta->format != GST_VIDEO_INFO_FORMAT (info) || frame->meta->n_planes != f->n_planes)
+      return refuse (status, "the buffer's video meta says %s in %u planes, its caps say %s",
+          gst_video_format_to_string (frame->meta->format), frame->meta->n_planes, f->name);
+    if (gst_cf_frame_crops (buffer, info))
+      ok = crop_origin (buffer, frame->meta, info, &x, &y, status);
+  }
+  for (guint plane = 0; ok && plane < f->n_planes; plane++)
+    ok = map_plane (frame, info, plane, flags, x, y, status);
+  if (!ok)
+    gst_cf_frame_unmap (frame);
+  return ok;
+}
+
+void
+gst_cf_frame_unmap (GstCfFrame *frame)
+{
+  while (frame->n_maps > 0) {
+    frame->n_maps--;
+    if (frame->meta)
+      gst_video_meta_unmap (frame->meta, frame->n_maps, &frame->map[frame->n_maps]);
+    else
+      gst_buffer_unmap (frame->buffer, &frame->map[frame->n_maps]);
+  }
+}
+
+void
+gst_cf_image_copy (const CfImage *to, const CfImage *from)
+{
+  const CfFormatInfo *f = cf_format_info (from->format);
+
+  for (int p = 0; p < f->n_planes; p++) {
+    size_t row = cf_plane_row_bytes (from->format, from->width, p);
+    int rows = cf_plane_rows (from->format, from->height, p);
+    const guint8 *src = from->plane[p].data;
+    guint8 *dst = to->plane[p].data;
+
+    for (int y = 0; y < rows; y++, src += from->plane[p].pitch, dst += to->plane[p].pitch)
+      memcpy (dst, src, row);
+  }
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * gstcfpath.h: what happens to a frame, and what when the GPU fails.
+ *
+ * The path belongs to one element and is used by its streaming thread (and by
+ * start and stop, when nothing streams). It has the CPU's plans always, except
+ * where a GPU failure ends the stream anyway, so that the very frame that the
+ * GPU failed on is delivered; filters that look back in time have the CPU's
+ * plans follow the stream all along. */
+#ifndef GST_CF_PATH_H
+#define GST_CF_PATH_H
+
+#include "gstcfgpu.h"
+#include "gstcfstats.h"
+
+G_BEGIN_DECLS
+
+typedef struct {
+  GstElement *element; /* for its messages; not a reference */
+  const CfFilter *filter;
+  GstCfStats stats;
+  gboolean fail_on_gpu_error;
+
+  CfContext *cpu;
+  CfPlan *cpu_plan[GST_CF_N_MODES];
+  GstCfGpu gpu;
+  gboolean use_gpu;   /* the next frame goes there */
+  guint failures;     /* of the GPU, since it last worked for long */
+  guint good;         /* frames it made since the last failure */
+  gboolean warned;    /* the bus has heard of it */
+
+  gboolean configured;
+  GstVideoInfo info;
+  CfFormat format;
+  guint modes;        /* bits 1 << GstCfMode */
+  gint history;       /* earlier frames that the filter looks at */
+  CfCommon common;
+  gpointer params;    /* this path's copy */
+} GstCfPath;
+
+void gst_cf_path_init (GstCfPath *path, GstElement *element, const CfFilter *filter);
+void gst_cf_path_clear (GstCfPath *path);
+
+/* start: the CPU side; then, if there is a context, the GPU's; and the end. */
+gboolean gst_cf_path_start (GstCfPath *path, gboolean fail_on_gpu_error, CfStatus *status);
+gboolean gst_cf_path_open_gpu (GstCfPath *path, GstObject *context, CfStatus *status);
+void gst_cf_path_stop (GstCfPath *path);
+
+/* All of these post an element error where they return FALSE or an error. */
+gboolean gst_cf_path_configure (GstCfPath *path, const GstVideoInfo *info, const CfCommon *common,
+    gconstpointer params);
+gboolean gst_cf_path_update (GstCfPath *path, const CfCommon *common, gconstpointer params);
+/* The input's frames live in another context: move there. */
+gboolean gst_cf_path_adopt (GstCfPath *path, GstObject *context);
+GstFlowReturn gst_cf_path_run (GstCfPath *path, GstBuffer *in, GstBuffer *out);
+
+/* Forgets the earlier frames. */
+void gst_cf_path_reset (GstCfPath *path);
+
+/* A GST_ELEMENT_ERROR of the domain that fits the status. */
+void gst_cf_path_post_error (GstElement *element, const CfStatus *status, const gchar *what);
+
+/* The video of some caps, as the filter library sees it; FALSE and a sentence
+ * where it does not take it. `modes` is which kinds of frames to expect. */
+gboolean gst_cf_video_from_info (const GstVideoInfo *info, CfVideo *video, guint *modes, CfStatus *status);
+
+G_END_DECLS
+#endif

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * gstcfstats.c: the "stats" property. */
+#include "gstcfstats.h"
+#include "cf.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void
+gst_cf_stats_init (GstCfStats *stats)
+{
+  memset (stats, 0, sizeof *stats);
+  g_mutex_init (&stats->lock);
+}
+
+void
+gst_cf_stats_clear (GstCfStats *stats)
+{
+  g_mutex_clear (&stats->lock);
+}
+
+void
+gst_cf_stats_reset (GstCfStats *stats)
+{
+  g_mutex_lock (&stats->lock);
+  stats->frames_gpu = stats->frames_cpu = stats->frames_fallback = 0;
+  stats->bytes = stats->abandoned = 0;
+  for (int i = 0; i < GST_CF_N_TIMES; i++)
+    stats->time[i].n = stats->time[i].sum = stats->time[i].max = 0;
+  g_mutex_unlock (&stats->lock);
+}
+
+void
+gst_cf_stats_frame (GstCfStats *stats, GstCfBy by, gsize bytes, const guint64 time[GST_CF_N_TIMES])
+{
+  g_mutex_lock (&stats->lock);
+  stats->bytes += bytes;
+  if (by == GST_CF_BY_GPU)
+    stats->frames_gpu++;
+  else
+    stats->frames_cpu++;
+  if (by == GST_CF_BY_FALLBACK)
+    stats->frames_fallback++;
+  for (int i = 0; i < GST_CF_N_TIMES; i++) {
+    GstCfSeries *s = &stats->time[i];
+
+    if (time[i] == 0)
+      continue;
+    s->last[s->n++ % GST_CF_STATS_KEPT] = time[i];
+    s->sum += time[i];
+    s->max = MAX (s->max, time[i]);
+  }
+  g_mutex_unlock (&stats->lock);
+}
+
+void
+gst_cf_stats_abandon (GstCfStats *stats, guint n)
+{
+  g_mutex_lock (&stats->lock);
+  stats->abandoned += n;
+  g_mutex_unlock (&stats->lock);
+}
+
+static int
+compare (const void *a, const void *b)
+{
+  guint64 x = *(const guint64 *) a, y = *(const guint64 *) b;
+
+  return x < y ? -1 : x > y;
+}
+
+/* Adds "NAME-mean", "-p50", "-p99" and "-max", all 0 where nothing was timed. */
+static void
+add_series (GstStructure *out, const gchar *name, const GstCfSeries *s)
+{
+  gsize n = MIN (s->n, GST_CF_STATS_KEPT);
+  guint64 *sorted = n ? g_memdup2 (s->last, n * sizeof *sorted) : NULL;
+  const struct {
+    const gchar *what;
+    guint64 value;
+  } rows[] = {
+    { "mean", s->n ? s->sum / s->n : 0 },
+    { "p50", 0 },
+    { "p99", 0 },
+    { "max", s->max },
+  };
+
+  if (n)
+    qsort (sorted, n, sizeof *sorted, compare);
+  for (gsize i = 0; i < G_N_ELEMENTS (rows); i++) {
+    gchar *field = g_strdup_printf ("%s-%s", name, rows[i].what);
+    guint64 value = rows[i].value;
+
+    if (n && i == 1)
+      value = sorted[(n - 1) / 2];
+    else if (n && i == 2)
+      value = sorted[(n - 1) * 99 / 100];
+    gst_structure_set (out, field, G_TYPE_UINT64, value, NULL);
+    g_free (field);
+  }
+  g_free (sorted);
+}
+
+GstStructure *
+gst_cf_stats_get (GstCfStats *stats)
+{
+  static const gchar *const names[GST_CF_N_TIMES] = { "upload", "kernel", "download", "total" };
+  GstStructure *out;
+
+  g_mutex_lock (&stats->lock);
+  out = gst_structure_new ("cudafilters-stats",
+      "frames", G_TYPE_UINT64, stats->frames_gpu + stats->frames_cpu,
+      "frames-gpu", G_TYPE_UINT64, stats->frames_gpu,
+      "frames-cpu", G_TYPE_UINT64, stats->frames_cpu,
+      "frames-fallback", G_TYPE_UINT64, stats->frames_fallback,
+      "bytes", G_TYPE_UINT64, stats->bytes,
+      "abandoned", G_TYPE_UINT64, stats->abandoned,
+      "gpu-launches", G_TYPE_UINT64, cf_gpu_launches (), NULL);
+  for (int i = 0; i < GST_CF_N_TIMES; i++)
+    add_series (out, names[i], &stats->time[i]);
+  g_mutex_unlock (&stats->lock);
+  return out;
+}

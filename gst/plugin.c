@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * plugin.c: the plugin and its elements. They are registered on every host,
+ * with a GPU or without: a registry is a cache and outlives a driver. */
+#include "gstcudamedian.h"
+
+static const struct {
+  const gchar *stem; /* of the filter in the filter library */
+  gboolean (*add) (GstPlugin *plugin);
+} elements[] = {
+  { "median", gst_element_register_cudamedian },
+};
+
+static gboolean
+plugin_init (GstPlugin *plugin)
+{
+  gboolean any = FALSE;
+
+  for (gsize i = 0; i < G_N_ELEMENTS (elements); i++)
+    if (cf_filter_find (elements[i].stem))
+      any |= elements[i].add (plugin);
+  return any;
+}
+
+GST_PLUGIN_DEFINE (GST_VERSION_MAJOR, GST_VERSION_MINOR, cudafilters,
+    "Video filters on the GPU, with the same results on the CPU", plugin_init, PACKAGE_VERSION, "LGPL", PACKAGE_NAME,
+    PACKAGE_ORIGIN)
