@@ -357,8 +357,8 @@ choose_writer (const char *path, char **note)
   }
   encoder = !strcmp (mux, "avimux") ? NULL : h264;
   if (!encoder && !strcmp (mux, "mp4mux")) {
-    say ("--output \"%s\": there is no H.264 encoder here (gstreamer1.0-plugins-ugly has x264enc); .mkv and .avi can do "
-        "without",
+    say ("--output \"%s\": there is no H.264 encoder here (gstreamer1.0-plugins-ugly has x264enc); .mkv and .avi "
+        "can do without",
         path);
     return NULL;
   }

@@ -401,7 +401,7 @@ report (Demo *demo)
     g_autoptr (GstStructure) stats = NULL;
     GValue backend = G_VALUE_INIT;
     g_autofree char *name = NULL;
-    guint64 fallback = 0;
+    guint64 fallback = 0, mean = 0, p99 = 0;
 
     g_object_get_property (G_OBJECT (element), "active-backend", &backend);
     name = gst_value_serialize (&backend);
@@ -409,7 +409,10 @@ report (Demo *demo)
     if (!strstr (backends->str, name))
       g_string_append_printf (backends, "%s%s", backends->len ? "+" : "", name);
     g_object_get (element, "stats", &stats, NULL);
-    if (stats && gst_structure_get_uint64 (stats, "frames-fallback", &fallback) && fallback)
+    if (stats && gst_structure_get (stats, "frames-fallback", G_TYPE_UINT64, &fallback, "total-mean", G_TYPE_UINT64,
+            &mean, "total-p99", G_TYPE_UINT64, &p99, NULL))
+      say ("%s alone: %.2f ms a frame, 99%% within %.2f ms", GST_OBJECT_NAME (element), mean / 1e6, p99 / 1e6);
+    if (fallback)
       say ("%s: the GPU failed %" G_GUINT64_FORMAT " frames, the CPU made them", GST_OBJECT_NAME (element), fallback);
   }
   g_list_free_full (filters, gst_object_unref);

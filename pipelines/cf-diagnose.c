@@ -172,7 +172,7 @@ print_verdict (bool usable)
   cf_gpu_count (&status);
   printf ("\nbackend=auto takes the CPU: %s\n", status.message[0] ? status.message : "no usable GPU");
   if (on_bus > 0 && !g_file_test ("/proc/driver/nvidia/version", G_FILE_TEST_EXISTS))
-    printf ("%d NVIDIA device%s on the PCI bus, but without NVIDIA's driver: install it (Debian: nvidia-driver, section\n"
+    printf ("%d NVIDIA device%s on the PCI bus, but without NVIDIA's driver: install it (Debian: nvidia-driver of\n"
         "non-free; Ubuntu: ubuntu-drivers install) and start the machine again.\n",
         on_bus, on_bus == 1 ? " is" : "s are");
   else if (on_bus == 0)
