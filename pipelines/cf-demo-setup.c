@@ -278,7 +278,7 @@ find_filters (GstElement *bin)
     GstElement *element = g_value_get_object (&item);
 
     if (g_object_class_find_property (G_OBJECT_GET_CLASS (element), "active-backend"))
-      found = g_list_append (found, gst_object_ref (element));
+      found = g_list_prepend (found, gst_object_ref (element)); /* the iterator begins at the last */
     g_value_reset (&item);
   }
   gst_iterator_free (it);
