@@ -13,7 +13,7 @@
 # CF_BIN: where sameframes and kernelcheck are (the build's tests folder).
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
-bin=${CF_BIN:-${CF_BUILD:-$here/../build}/tests}
+bin=${CF_BIN:-${CF_BUILD:-$here/../build-tests}/tests}
 clip=${CF_CLIP:-}
 formats='GRAY8 I420 NV12 YUY2 RGB RGBA I420_10LE'
 sizes='3 5 9 15 31'
@@ -45,8 +45,8 @@ line () { # format size backend
 
 # The element's frames against the reference's, on a few frames.
 against_reference () { # format size
-  local in="$tmp/$1-$2.in" out="$tmp/$1-$2.out" ref="$tmp/$1-$2.ref" caps width height row
-  # Frames whose rows have no padding, so that raw files hold samples only.
+  local in="$tmp/$1-$2.in" out="$tmp/$1-$2.out" ref="$tmp/$1-$2.ref"
+  # Rows of this width have no padding, so that raw files hold samples only.
   gst-launch-1.0 -q videotestsrc num-buffers=2 pattern=snow ! \
     "video/x-raw,format=$1,width=64,height=48" ! tee name=t \
     t. ! queue ! filesink location="$in" \
@@ -61,7 +61,7 @@ one () { # format size -> prints a row, returns 1 on failure
     said=$("$bin/sameframes" --all-on-gpu f "$(line "$1" "$2" cuda on-gpu-error=error)" "$(line "$1" "$2" cpu '')" 2>&1) || {
       printf '%-10s %3s  FAIL %s\n' "$1" "$2" "$said"; return 1; }
   else
-    said=$("$bin/sameframes" --hash "$(line "$1" "$2" cpu '')" 2>&1) && said="$said$(against_reference "$1" "$2" 2>&1)" || {
+    said=$("$bin/sameframes" --hash "$(line "$1" "$2" cpu '')" 2>&1) && against_reference "$1" "$2" > /dev/null 2>&1 || {
       printf '%-10s %3s  FAIL %s\n' "$1" "$2" "$said"; return 1; }
   fi
   printf '%-10s %3s  %s\n' "$1" "$2" "$said"

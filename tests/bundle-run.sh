@@ -1,0 +1,141 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# run.sh tests|sanitize|bench|cuda-memory|soak|all|exec COMMAND...: what the
+# bundle is for, on a machine with an NVIDIA GPU. Each ends with the line
+# N passed, N failed, N skipped. Full logs go to $OUT, or to logs/ here.
+set -u
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+logs=${OUT:-$here/logs}
+mkdir -p "$logs" || exit 1
+passed=0 failed=0 skipped=0
+
+# Everything from this folder and nothing from the host's GStreamer.
+library_path=$here/lib
+ldconfig -p 2> /dev/null | grep -q 'libstdc++\.so\.6' || library_path=$library_path:$here/lib/optional
+in_bundle () {
+  env LD_LIBRARY_PATH="$library_path${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" PATH="$here/bin:$PATH" \
+    GST_PLUGIN_PATH="$here/plugins" GST_PLUGIN_SYSTEM_PATH="$here/plugins" GST_PLUGIN_SYSTEM_PATH_1_0="$here/plugins" \
+    GST_PLUGIN_SCANNER="$here/bin/gst-plugin-scanner" GST_PLUGIN_SCANNER_1_0="$here/bin/gst-plugin-scanner" \
+    GST_REGISTRY="$here/registry.bin" GST_REGISTRY_1_0="$here/registry.bin" \
+    CF_BIN="$here/bin" CF_TEST_BACKEND=cuda CK_DEFAULT_TIMEOUT=60 "$@"
+}
+
+# step NAME COMMAND...: runs it, prints one row, adds up what its log says.
+step () {
+  local name=$1 log begin code line p f s
+  shift
+  log="$logs/$name.log"
+  begin=$(date +%s)
+  "$@" > "$log" 2>&1
+  code=$?
+  line=$(grep -E '^[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$' "$log" | tail -n 1)
+  if [ -n "$line" ]; then
+    read -r p _ f _ s _ <<< "$line"
+  elif grep -qE '^[0-9]+%: Checks: ' "$log"; then
+    read -r p f < <(sed -nE 's/^[0-9]+%: Checks: ([0-9]+), Failures: ([0-9]+), Errors: ([0-9]+).*/\1 \2 \3/p' "$log" |
+      awk '{ n += $1; f += $2 + $3 } END { print n - f, f }')
+    s=0
+  else
+    p=$((code == 0)) f=0 s=0
+  fi
+  [ "$code" != 77 ] || [ "$s" -gt 0 ] || s=1
+  [ "$code" = 0 ] || [ "$code" = 77 ] || [ "$f" -gt 0 ] || f=1
+  passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
+  printf '%-34s %6d passed %4d failed %4d skipped %5d s\n' "$name" "$p" "$f" "$s" $(($(date +%s) - begin))
+  [ "$f" = 0 ] || grep -vE '^$' "$log" | tail -n 15 | sed 's/^/    /'
+}
+
+finish () {
+  echo "$passed passed, $failed failed, $skipped skipped"
+  [ "$failed" = 0 ] && [ "$passed" -gt 0 ]
+}
+
+# In Python where it is; else the oracle skips itself.
+find_python () { command -v python3 || echo false; }
+
+tests () {
+  local program
+  step registered in_bundle gst-inspect-1.0 cudamedian
+  step kernelcheck-gpu in_bundle kernelcheck --gpu --require-gpu --verbose
+  for program in "$here"/bin/elements/*; do
+    [ ! -x "$program" ] || step "$(basename "$program")" in_bundle "$program"
+  done
+  step clip in_bundle "$here/tests/clip.sh" --clip "$here/media/clip.mp4"
+  cuda_memory
+  step oracle in_bundle "$(find_python)" "$here/tests/oracle_opencv.py" --kernelcheck "$here/bin/kernelcheck" --backend cuda
+}
+
+# Decoder to filter to download: frames arrive and leave as CUDA memory, and
+# are those of the way through system memory.
+cuda_memory () {
+  local size decode="filesrc location=$here/media/clip.mp4 ! qtdemux ! h264parse ! nvh264dec"
+  local gpu='video/x-raw(memory:CUDAMemory),format=NV12'
+  for size in 3 5 9 15 31; do
+    step "cuda-memory-$size" in_bundle sameframes --hash --all-on-gpu f \
+      "$decode ! $gpu ! cudamedian name=f kernel-size=$size backend=cuda on-gpu-error=error ! $gpu ! cudadownload ! appsink name=out" \
+      "$decode ! video/x-raw,format=NV12 ! cudamedian kernel-size=$size backend=cpu ! appsink name=out"
+  done
+  step cuda-memory-chain in_bundle sameframes --hash --all-on-gpu f \
+    "$decode ! $gpu ! cudamedian name=f backend=cuda on-gpu-error=error ! $gpu ! cudamedian kernel-size=5 backend=cuda on-gpu-error=error ! $gpu ! cudadownload ! appsink name=out" \
+    "$decode ! video/x-raw,format=NV12 ! cudamedian backend=cpu ! cudamedian kernel-size=5 backend=cpu ! appsink name=out"
+}
+
+find_tool () { command -v "$1" || ls /usr/local/cuda/bin/"$1" 2> /dev/null; }
+
+# Each of the four tools over each variant a few times. A finding, a missing
+# launch and a wrong result are failures alike.
+sanitize () {
+  local sanitizer tool launches
+  sanitizer=$(find_tool compute-sanitizer) || { echo "compute-sanitizer is not here"; skipped=1; return; }
+  for tool in memcheck racecheck initcheck synccheck; do
+    step "sanitize-$tool" in_bundle timeout "${CF_SANITIZE_TIMEOUT:-280}" "$sanitizer" --tool "$tool" --error-exitcode 9 \
+      "$here/bin/kernelcheck" --gpu --require-gpu --sanitize --verbose
+    launches=$(sed -nE 's/.* ([0-9]+) kernel launches.*/\1/p' "$logs/sanitize-$tool.log" | tail -n 1)
+    echo "    ${launches:-0} launches; $(grep -E 'ERROR SUMMARY|RACECHECK SUMMARY' "$logs/sanitize-$tool.log" | tail -n 1 | sed 's/=//g')"
+    # The summary, not the exit status alone: initcheck and racecheck differ in it.
+    if ! grep -qE 'ERROR SUMMARY: 0 errors|RACECHECK SUMMARY: 0 hazards' "$logs/sanitize-$tool.log"; then
+      failed=$((failed + 1))
+      grep -A 6 -m 3 -E '^=+ (Invalid|Error|Uninit|Race|Barrier|Potential)' "$logs/sanitize-$tool.log" | sed 's/^/    /'
+    fi
+  done
+}
+
+# NPP is built here, where its headers are.
+bench () {
+  local nvcc peer=()
+  nvcc=$(find_tool nvcc)
+  if [ -n "$nvcc" ] && "$nvcc" -O2 -shared -Xcompiler -fPIC -o "$logs/bench_npp.so" "$here/tests/bench_npp.cpp" -lnppif -lnppc \
+      > "$logs/bench_npp.log" 2>&1; then
+    peer=(--peer "$logs/bench_npp.so")
+    # Its libraries lie with the toolkit.
+    LD_LIBRARY_PATH="$(dirname "$(dirname "$(readlink -f "$nvcc")")")/lib64${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
+    export LD_LIBRARY_PATH
+  else
+    echo "NPP cannot be built here, so there is no peer:"
+    tail -n 3 "$logs/bench_npp.log" 2> /dev/null
+  fi
+  in_bundle kernelcheck --bench "${peer[@]}" --markdown "$logs/BENCHMARKS.md" --json "$logs/bench.json" "$@" 2>&1 | tee "$logs/bench.log"
+  rm -f "$logs/bench_npp.so"
+  read -r passed _ failed _ skipped _ < <(grep -E '^[0-9]+ passed, ' "$logs/bench.log" | tail -n 1)
+  [ "${failed:-1}" = 0 ]
+}
+
+soak () {
+  step soak-gpu in_bundle soak "$@" --element 'cudamedian backend=cuda on-gpu-error=error'
+  step soak-cpu in_bundle soak "$@" --element 'cudamedian backend=cpu'
+  grep -h 'of the' "$logs"/soak-*.log
+}
+
+what=${1:-}
+[ $# -eq 0 ] || shift
+case $what in
+  tests) tests; finish ;;
+  cuda-memory) cuda_memory; finish ;;
+  sanitize) sanitize; finish ;;
+  soak) soak "$@"; finish ;;
+  bench) bench "$@" ;;
+  all) tests; sanitize; soak; finish ;;
+  exec) in_bundle "$@" ;;
+  *) sed -n '3,7p' "${BASH_SOURCE[0]}" | sed 's/^# \{0,1\}//' >&2; exit 2 ;;
+esac

@@ -1,0 +1,77 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# run.sh: installs what is missing, builds, and runs every test that needs no
+# GPU (and those that do, where there is one). Ends with one line:
+#   N passed, N failed, N skipped
+# and a status that is not 0 when something failed or nothing ran.
+#
+#   CF_BUILD         the build folder (build-tests: its warnings are errors, and
+#                    its kernels are for one GPU only)
+#   CF_NO_INSTALL=1  never install anything
+#   CF_CLIP          a video file for the clip test (a test picture otherwise)
+set -u
+# shellcheck source-path=SCRIPTDIR source=../pipelines/lib.sh
+. "$(dirname "$0")/../pipelines/lib.sh"
+build=${CF_BUILD:-$CF_ROOT/build-tests}
+mkdir -p "$build" || exit 1
+build=$(cd "$build" && pwd)
+
+end () { # message
+  cf_say "run.sh: $1"
+  echo "0 passed, 1 failed, 0 skipped"
+  exit 1
+}
+
+# Kernels for the GPU at hand; else for one kind, so that the compiler runs once.
+archs () {
+  local cap
+  cap=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2> /dev/null | head -n 1 | tr -d '. ')
+  case $cap in
+    [0-9]*) echo "$cap" ;;
+    *) echo 90 ;;
+  esac
+}
+
+packages () {
+  cf_build_packages
+  cf_element_packages videotestsrc:gstreamer1.0-plugins-base videoconvert:gstreamer1.0-plugins-base \
+    rawvideoparse:gstreamer1.0-plugins-base appsink:gstreamer1.0-plugins-base jpegdec:gstreamer1.0-plugins-good
+  command -v python3 > /dev/null || echo python3
+  python3 -c 'import venv, ensurepip' 2> /dev/null || echo python3-venv
+}
+
+# OpenCV, SciPy and pictures for the oracle, in a place of their own.
+oracle_python () {
+  local venv=$build/venv
+  if python3 -c 'import cv2, numpy, scipy, skimage' 2> /dev/null; then
+    echo python3
+    return
+  fi
+  if ! "$venv/bin/python" -c 'import cv2, numpy, scipy, skimage' 2> /dev/null && [ "${CF_NO_INSTALL:-0}" = 0 ]; then
+    cf_say "fetching OpenCV, SciPy and scikit-image into $venv"
+    python3 -m venv "$venv" > "$build/pip.log" 2>&1 &&
+      "$venv/bin/pip" install -q --disable-pip-version-check numpy scipy opencv-python-headless scikit-image \
+        >> "$build/pip.log" 2>&1 || cf_say "that failed ($build/pip.log), so the oracle is skipped"
+  fi
+  echo "$venv/bin/python"
+}
+
+mapfile -t missing < <(packages | tr ' ' '\n')
+cf_install "${missing[@]}" || end "what the tests need is not installed"
+# In the background: it waits for the network, the compiler for the processor.
+oracle_python > "$build/python" &
+if [ -f "$build/build.ninja" ]; then
+  meson configure "$build" -Dwerror=true -Dtests=true || end "$build cannot be configured"
+fi
+cf_build "$build" --buildtype=release -Dwerror=true "-Dcuda-archs=$(archs)" || end "the build failed"
+wait
+CF_PYTHON=$(cat "$build/python")
+export CF_PYTHON CF_BUILD="$build"
+
+cf_say "testing"
+rm -f "$build/meson-logs/testlog.json"
+# What failed is in the log that the summary reads.
+meson test -C "$build" --no-rebuild --num-processes "$(nproc)" > "$build/test.log" 2>&1
+[ -s "$build/meson-logs/testlog.json" ] || { tail -n 20 "$build/test.log" >&2; end "no test ran"; }
+exec python3 "$CF_ROOT/tests/summary.py" "$build/meson-logs/testlog.json"
