@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * cpu.h: the instruction sets that the CPU side is compiled for. */
+#ifndef CPU_H
+#define CPU_H
+
+/* best first */
+typedef enum { CF_ISA_AVX512BW, CF_ISA_AVX2, CF_ISA_SSE4_1, CF_ISA_BASELINE } CfIsa;
+
+/* The best one of this machine, or of what cf_cpu_limit left. */
+CfIsa cf_cpu_isa_number (void);
+
+#endif
