@@ -33,13 +33,19 @@ has_cuda (GstCfFilter *self)
 }
 
 /* Does downstream ask for CUDA memory by its name? Elements that take ANY
- * memory mean that they do not look; they are spared. */
+ * memory mean that they do not look; they are spared. As long as nobody is
+ * there, everything is on offer: who wants to link asks first. */
 static gboolean
 downstream_names_cuda (GstCfFilter *self)
 {
-  GstCaps *caps = gst_pad_peer_query_caps (GST_BASE_TRANSFORM_SRC_PAD (self), NULL);
-  gboolean names = caps && gst_cf_caps_name_cuda (caps);
+  GstPad *pad = GST_BASE_TRANSFORM_SRC_PAD (self);
+  GstCaps *caps;
+  gboolean names;
 
+  if (!gst_pad_is_linked (pad))
+    return TRUE;
+  caps = gst_pad_peer_query_caps (pad, NULL);
+  names = caps && gst_cf_caps_name_cuda (caps);
   gst_caps_replace (&caps, NULL);
   return names;
 }
