@@ -26,7 +26,7 @@ launch () {
 
 [ ! -e "$CF_ROOT/build/gst" ] || export GST_PLUGIN_PATH="$CF_ROOT/build/gst${GST_PLUGIN_PATH:+:$GST_PLUGIN_PATH}"
 command -v gst-launch-1.0 > /dev/null || cf_die "gst-launch-1.0 is missing; it comes with gstreamer1.0-tools"
-gst-inspect-1.0 --exists cudamedian || cf_die "cudamedian is not found; ./pipelines/demo.sh builds it"
+gst-inspect-1.0 cudamedian > /dev/null 2>&1 || cf_die "cudamedian is not found; ./pipelines/demo.sh builds it"
 
 case ${1:-}${#} in
   denoise3)
