@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * cf.h: the filter library, as the GStreamer elements, the tests and the
+ * benchmarks see it. This is the only header of cuda/ that they include.
+ *
+ * The shape of it: a CONTEXT (the CPU, or the CUDA context that is current), a
+ * DESCRIPTOR a filter (CfFilter: names, parameter table, functions for each
+ * backend), a PLAN made once size and format are known (it chooses the variant
+ * and allocates everything), UPDATE with new parameters between two frames,
+ * and ENQUEUE of a frame: no allocation, and on CUDA no wait.
+ *
+ * Errors. Every function that can fail returns a CfCode and, where `status` is
+ * not NULL, fills it with the code and a sentence for people. Nothing prints
+ * and nothing aborts.
+ *
+ * Threads. Functions on different objects may run at the same time. One plan
+ * or one stream is used by one thread at a time. The functions that say "CUDA
+ * context current" need the caller to have pushed it (an application that only
+ * uses the runtime API has the primary context current by itself).
+ */
+#ifndef CF_H
+#define CF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- status ------------------------------------------------------------- */
+
+typedef enum {
+  CF_OK = 0,
+  CF_BAD_VALUE,   /* a parameter, size or image breaks the contract */
+  CF_UNSUPPORTED, /* the request is sound, this build or device cannot */
+  CF_NO_MEMORY,   /* host or device memory is out */
+  CF_NO_GPU,      /* no driver, no device, or built without CUDA */
+  CF_GPU_ERROR,   /* a CUDA call failed; a later call may succeed */
+  CF_GPU_LOST,    /* sticky: no CUDA call of this process will succeed again */
+  CF_TIMEOUT,     /* the GPU did not finish before the deadline */
+  CF_REPLAN,      /* cf_plan_update: make a new plan for these parameters */
+} CfCode;
+
+typedef struct {
+  CfCode code;
+  int cuda;          /* the CUDA error number, 0 where there is none */
+  char message[240]; /* what is wrong, where, what would be right */
+} CfStatus;
+
+/* ---- formats, planes, images -------------------------------------------- */
+
+#define CF_MAX_PLANES 4
+#define CF_MAX_SIZE 16384
+
+/* The names are GStreamer's: cf_format_from_name ("NV12"). */
+typedef enum {
+  CF_FORMAT_NONE = 0,
+  CF_FORMAT_GRAY8,
+  CF_FORMAT_GRAY16_LE,
+  CF_FORMAT_NV12,
+  CF_FORMAT_NV21,
+  CF_FORMAT_I420,
+  CF_FORMAT_YV12,
+  CF_FORMAT_NV16,
+  CF_FORMAT_Y42B,
+  CF_FORMAT_Y444,
+  CF_FORMAT_YUY2,
+  CF_FORMAT_UYVY,
+  CF_FORMAT_AYUV,
+  CF_FORMAT_RGB,
+  CF_FORMAT_BGR,
+  CF_FORMAT_RGBA,
+  CF_FORMAT_BGRA,
+  CF_FORMAT_ARGB,
+  CF_FORMAT_ABGR,
+  CF_FORMAT_RGBx,
+  CF_FORMAT_BGRx,
+  CF_FORMAT_xRGB,
+  CF_FORMAT_xBGR,
+  CF_FORMAT_GBR,
+  CF_FORMAT_P010_10LE,
+  CF_FORMAT_P016_LE,
+  CF_FORMAT_I420_10LE,
+  CF_FORMAT_I422_10LE,
+  CF_FORMAT_Y444_10LE,
+  CF_FORMAT_Y444_16LE,
+  CF_N_FORMATS
+} CfFormat;
+
+/* What a component is. ALPHA stands for padding (the x of RGBx) too: both are
+ * copied and never filtered. */
+typedef enum { CF_ROLE_LUMA, CF_ROLE_CHROMA, CF_ROLE_RED, CF_ROLE_GREEN, CF_ROLE_BLUE, CF_ROLE_ALPHA } CfRole;
+
+typedef struct {
+  uint8_t plane;        /* which plane it lives in */
+  uint8_t offset;       /* first sample in the row, in samples */
+  uint8_t step;         /* samples from one to the next of this component */
+  uint8_t w_sub, h_sub; /* log2 of the subsampling */
+  CfRole role;
+} CfComponent;
+
+typedef struct {
+  CfFormat format;
+  const char *name; /* as GStreamer spells it */
+  uint8_t n_planes, n_components;
+  uint8_t bits;  /* of a sample: 8, 10 or 16 */
+  uint8_t bytes; /* a sample takes: 1 or 2 (little endian) */
+  uint8_t shift; /* sample value = stored word >> shift (6 for P010) */
+  bool rgb;
+  CfComponent comp[4];
+} CfFormatInfo;
+
+/* NULL for CF_FORMAT_NONE and numbers out of range. */
+const CfFormatInfo *cf_format_info (CfFormat format);
+/* CF_FORMAT_NONE for a name that is not in the list. */
+CfFormat cf_format_from_name (const char *name);
+/* Bytes of one row, and rows, of plane `plane` of a width x height picture. */
+size_t cf_plane_row_bytes (CfFormat format, int width, int plane);
+int cf_plane_rows (CfFormat format, int height, int plane);
+
+/* One picture: host memory for a CPU plan, device memory (or mapped pinned
+ * memory) for a CUDA plan. Any pitch >= cf_plane_row_bytes, in bytes, any
+ * alignment of `data` to the sample size. */
+typedef struct {
+  CfFormat format;
+  int width, height; /* 1..CF_MAX_SIZE */
+  struct {
+    void *data;
+    size_t pitch;
+  } plane[CF_MAX_PLANES];
+} CfImage;
+
+/* Sets format, size and pitches (each a multiple of `align`, a power of two)
+ * and leaves in plane[].data the byte OFFSETS of the planes; returns the bytes
+ * the picture takes. cf_image_at adds a base address to them. */
+size_t cf_image_layout (CfImage *image, CfFormat format, int width, int height, size_t align);
+void cf_image_at (CfImage *image, const CfImage *layout, void *base);
+
+/* ---- parameters --------------------------------------------------------- */
+
+typedef enum { CF_TYPE_INT, CF_TYPE_DOUBLE, CF_TYPE_BOOL, CF_TYPE_ENUM, CF_TYPE_STRING } CfType;
+
+typedef struct {
+  int value;
+  const char *name; /* as typed in a pipeline: "per-channel" */
+  const char *blurb;
+} CfEnumValue;
+
+/* One row of a filter's parameter table. It makes the GObject property, the
+ * row of the documentation, the tests' random cases and the benchmark's sweep.
+ * The value lives at `offset` of the filter's parameter struct as int, double,
+ * int (bool, enum) or const char * (string, may be NULL). */
+typedef struct {
+  const char *name; /* "kernel-size" */
+  CfType type;
+  size_t offset;
+  double min, max, def; /* int, double: the range; enum, bool: def only */
+  const CfEnumValue *values; /* enum: ends with a NULL name */
+  const char *unit;  /* "samples", "%", ... or "" */
+  const char *blurb; /* a sentence */
+} CfParam;
+
+typedef enum { CF_APPLY_ALL, CF_APPLY_LUMA, CF_APPLY_CHROMA } CfApplyTo;
+
+/* What every filter is asked besides its own parameters. */
+typedef struct {
+  CfApplyTo apply_to; /* which components are filtered; the others are copied */
+} CfCommon;
+
+/* The pictures a plan is for. */
+typedef struct {
+  CfFormat format;
+  int width, height;
+  bool interlaced; /* two interleaved fields, each filtered by itself */
+} CfVideo;
+
+typedef struct CfFilter CfFilter; /* the descriptor; cf-private.h has it */
+
+/* All filters, in the order they are documented; NULL behind the last. */
+extern const CfFilter *const cf_filters[];
+/* By stem ("median"); NULL if there is none. */
+const CfFilter *cf_filter_find (const char *stem);
+const char *cf_filter_stem (const CfFilter *filter);
+const CfParam *cf_filter_params (const CfFilter *filter, unsigned *n);
+size_t cf_filter_params_size (const CfFilter *filter);
+/* Fills a parameter struct with the defaults (strings NULL). */
+void cf_filter_defaults (const CfFilter *filter, void *params);
+/* Would these be accepted for this video? Ranges, oddness, combinations.
+ * `video` may be NULL while the caps are not known: what needs them is then
+ * not checked. Needs no context. */
+CfCode cf_filter_check (const CfFilter *filter, const CfVideo *video, const CfCommon *common, const void *params,
+    CfStatus *status);
+/* How many earlier input frames these parameters look at (0 = none). */
+int cf_filter_history (const CfFilter *filter, const void *params);
+
+/* ---- context and plan --------------------------------------------------- */
+
+typedef enum { CF_BACKEND_CPU, CF_BACKEND_CUDA } CfBackend;
+
+typedef struct CfContext CfContext;
+typedef struct CfPlan CfPlan;
+typedef struct CfStream CfStream;
+
+/* CF_BACKEND_CUDA: CUDA context current, here and in every later call that
+ * takes the context, a plan or a stream of it. Loads the kernels. */
+CfContext *cf_context_new (CfBackend backend, CfStatus *status);
+void cf_context_free (CfContext *context);
+CfBackend cf_context_backend (const CfContext *context);
+
+/* Validates, chooses the variant, allocates all scratch. NULL and a status on
+ * failure. The plan keeps a pointer to `context`; `params` is copied. */
+CfPlan *cf_plan_new (CfContext *context, const CfFilter *filter, const CfVideo *video, const CfCommon *common,
+    const void *params, CfStatus *status);
+void cf_plan_free (CfPlan *plan);
+
+/* New parameters, from the next enqueue on. May allocate. On CF_BAD_VALUE the
+ * old ones stay. CF_REPLAN: sound, but the plan cannot hold them. */
+CfCode cf_plan_update (CfPlan *plan, const CfCommon *common, const void *params, CfStatus *status);
+
+/* Filters `in` into `out`: same format and size as the plan's video, memory
+ * that does not overlap. Writes every visible sample of `out` and nothing
+ * beside them. CPU: done on return (stream NULL). CUDA: queued on `stream`. */
+CfCode cf_plan_enqueue (CfPlan *plan, CfStream *stream, const CfImage *in, const CfImage *out, CfStatus *status);
+
+/* Takes `in` into the plan's history without filtering it, as cf_plan_enqueue
+ * would have: keeps a standby plan ready to take over a stream. No-op without
+ * history. */
+CfCode cf_plan_remember (CfPlan *plan, CfStream *stream, const CfImage *in, CfStatus *status);
+
+/* Forgets the frames seen so far (flush, seek, discontinuity). */
+void cf_plan_reset (CfPlan *plan);
+
+/* The name of the variant the next enqueue takes, "network 5x5" say. */
+const char *cf_plan_variant (const CfPlan *plan);
+/* For tests and benchmarks: the i-th variant's name, NULL behind the last;
+ * and take that one from now on whatever the size (NULL: choose again).
+ * CF_UNSUPPORTED if it cannot do these parameters. */
+const char *cf_plan_variant_name (const CfPlan *plan, unsigned i);
+CfCode cf_plan_prefer (CfPlan *plan, const char *variant, CfStatus *status);
+
+/* ---- CPU side ----------------------------------------------------------- */
+
+/* The instruction set the CPU code runs with: "avx512bw", "avx2", "sse4.1",
+ * "baseline". cf_cpu_limit restricts it (tests; before any plan is made);
+ * false for a name this machine does not have. */
+const char *cf_cpu_isa (void);
+bool cf_cpu_limit (const char *isa);
+/* Threads the CPU side uses: the cores this process may run on. */
+int cf_cpu_threads (void);
+
+/* ---- GPU side ----------------------------------------------------------- */
+
+typedef struct {
+  char name[128];
+  int major, minor; /* compute capability */
+  int sms;
+  uint64_t memory;   /* bytes */
+  uint64_t l2_bytes;
+  int pci_bus;
+} CfGpuInfo;
+
+/* Was the library built with CUDA kernels? */
+bool cf_gpu_built (void);
+/* Usable devices; on 0 `status` says why (built without, no driver, driver too
+ * old, no device). May be called with no driver installed; after a fork it
+ * answers 0. */
+int cf_gpu_count (CfStatus *status);
+CfCode cf_gpu_info (int device, CfGpuInfo *info, CfStatus *status);
+/* CUDA versions as 13000 for 13.0; 0 = none. */
+int cf_gpu_driver_version (void);
+int cf_gpu_runtime_version (void);
+/* Has a sticky error been seen in this process? Set by any failing call, never
+ * cleared. */
+bool cf_gpu_lost (void);
+/* Kernels launched by this process so far: shows that a GPU run ran there. */
+uint64_t cf_gpu_launches (void);
+
+/* All below: CUDA context current. */
+
+/* Pinned host memory, usable from every context. NULL on failure. Stays
+ * readable and writable after a GPU fault. */
+void *cf_pinned_alloc (size_t size, CfStatus *status);
+void cf_pinned_free (void *memory);
+void *cf_device_alloc (size_t size, CfStatus *status);
+void cf_device_free (void *memory);
+
+/* A non-default CUDA stream with its timing events. `handle` is a cudaStream_t
+ * (CUstream) to borrow, or NULL to make one. */
+CfStream *cf_stream_new (void *handle, CfStatus *status);
+void cf_stream_free (CfStream *stream);
+/* Whole pictures between host and device, asynchronous; one copy where both
+ * sides lie alike in memory. */
+CfCode cf_stream_upload (CfStream *stream, const CfImage *device, const CfImage *host, CfStatus *status);
+CfCode cf_stream_download (CfStream *stream, const CfImage *host, const CfImage *device, CfStatus *status);
+/* Waits until the stream is idle, `deadline_ns` at most (CF_TIMEOUT). */
+CfCode cf_stream_wait (CfStream *stream, uint64_t deadline_ns, CfStatus *status);
+/* Marks 0..3 in the stream, and the time between two of them once the stream
+ * was waited for (0 if unknown). */
+#define CF_STREAM_MARKS 4
+CfCode cf_stream_mark (CfStream *stream, int mark, CfStatus *status);
+uint64_t cf_stream_elapsed_ns (CfStream *stream, int from, int to);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * device-none.c: device.c for a build without CUDA: there is no GPU. */
+#include "cf-private.h"
+
+#define NONE "this build has no CUDA kernels; install the CUDA toolkit (12.1 or newer) and build again"
+
+bool
+cf_gpu_built (void)
+{
+  return false;
+}
+
+int
+cf_gpu_count (CfStatus *status)
+{
+  cf_fail (status, CF_NO_GPU, NONE);
+  return 0;
+}
+
+CfCode
+cf_gpu_info (int device, CfGpuInfo *info, CfStatus *status)
+{
+  (void) device;
+  (void) info;
+  return cf_fail (status, CF_NO_GPU, NONE);
+}
+
+int
+cf_gpu_driver_version (void)
+{
+  return 0;
+}
+
+int
+cf_gpu_runtime_version (void)
+{
+  return 0;
+}
+
+bool
+cf_gpu_lost (void)
+{
+  return false;
+}
+
+uint64_t
+cf_gpu_launches (void)
+{
+  return 0;
+}
+
+CfCode
+cf_cuda_context_init (CfContext *context, CfStatus *status)
+{
+  (void) context;
+  return cf_fail (status, CF_NO_GPU, NONE);
+}
+
+void *
+cf_pinned_alloc (size_t size, CfStatus *status)
+{
+  (void) size;
+  cf_fail (status, CF_NO_GPU, NONE);
+  return NULL;
+}
+
+void
+cf_pinned_free (void *memory)
+{
+  (void) memory;
+}
+
+void *
+cf_device_alloc (size_t size, CfStatus *status)
+{
+  return cf_pinned_alloc (size, status);
+}
+
+void
+cf_device_free (void *memory)
+{
+  (void) memory;
+}
+
+CfStream *
+cf_stream_new (void *handle, CfStatus *status)
+{
+  (void) handle;
+  cf_fail (status, CF_NO_GPU, NONE);
+  return NULL;
+}
+
+void
+cf_stream_free (CfStream *stream)
+{
+  (void) stream;
+}
+
+CfCode
+cf_stream_upload (CfStream *stream, const CfImage *device, const CfImage *host, CfStatus *status)
+{
+  (void) stream;
+  (void) device;
+  (void) host;
+  return cf_fail (status, CF_NO_GPU, NONE);
+}
+
+CfCode
+cf_stream_download (CfStream *stream, const CfImage *host, const CfImage *device, CfStatus *status)
+{
+  return cf_stream_upload (stream, device, host, status);
+}
+
+CfCode
+cf_stream_wait (CfStream *stream, uint64_t deadline_ns, CfStatus *status)
+{
+  (void) deadline_ns;
+  return cf_stream_upload (stream, NULL, NULL, status);
+}
+
+CfCode
+cf_stream_mark (CfStream *stream, int mark, CfStatus *status)
+{
+  (void) mark;
+  return cf_stream_upload (stream, NULL, NULL, status);
+}
+
+uint64_t
+cf_stream_elapsed_ns (CfStream *stream, int from, int to)
+{
+  (void) stream;
+  (void) from;
+  (void) to;
+  return 0;
+}
