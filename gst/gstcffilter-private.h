@@ -35,6 +35,8 @@ typedef struct {
   gboolean have_video;
   CfVideo video;
 
+  gchar refusal[sizeof ((CfStatus *) 0)->message]; /* why the last caps were refused */
+
   GstObject *context;
   GstCfPath path;
   GstAllocator *allocator; /* host memory, pinned where there is a GPU */

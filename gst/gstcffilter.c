@@ -105,6 +105,7 @@ start (GstBaseTransform *trans)
   }
   priv->allocator = gst_cf_allocator_new (priv->path.use_gpu ? priv->context : NULL);
   g_atomic_int_set (&priv->reset, FALSE);
+  priv->refusal[0] = '\0';
   GST_OBJECT_LOCK (self);
   priv->has_gpu = priv->path.use_gpu;
   priv->started = TRUE;

@@ -8,6 +8,8 @@
 #include "gstcfparams.h"
 #include "gstcfpool.h"
 
+#include <string.h>
+
 #define GST_CAT_DEFAULT gst_cf_filter_debug
 
 static GstBaseTransformClass *parent; /* GstBaseTransform's, for what is left to it */
@@ -151,11 +153,15 @@ set_caps (GstBaseTransform *trans, GstCaps *in_caps, GstCaps *out_caps)
   priv->video = video;
   priv->have_video = code == CF_OK;
   GST_OBJECT_UNLOCK (self);
-  if (code != CF_OK) {
-    GST_ELEMENT_ERROR (self, LIBRARY, SETTINGS, ("%s", status.message), (NULL));
-    ok = FALSE;
-  } else {
+  if (code == CF_OK) {
+    priv->refusal[0] = '\0';
     ok = gst_cf_path_configure (&priv->path, &info, &common, params);
+  } else {
+    /* Refused caps are tried again with the next event: say it once. */
+    if (strcmp (priv->refusal, status.message) != 0)
+      GST_ELEMENT_ERROR (self, LIBRARY, SETTINGS, ("%s", status.message), (NULL));
+    g_strlcpy (priv->refusal, status.message, sizeof priv->refusal);
+    ok = FALSE;
   }
   gst_cf_params_free (filter, params);
   gst_cf_filter_update_active_backend (self);

@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * buffers.c: layouts, metas, and buffers that must not be believed. */
+#include "common.h"
+
+/* A copy of `frame` in another layout: `lead` bytes before each plane, `pad`
+ * more bytes a row, described by a GstVideoMeta; a memory each plane where
+ * `split`. */
+static GstBuffer *
+laid_out (const GstVideoInfo *info, GstBuffer *frame, gsize lead, gint pad, gboolean split)
+{
+  GstBuffer *buffer = gst_buffer_new ();
+  gsize offset[GST_VIDEO_MAX_PLANES] = { 0 }, at = 0;
+  gint stride[GST_VIDEO_MAX_PLANES] = { 0 };
+  GstVideoFrame from;
+
+  fail_unless (gst_video_frame_map (&from, info, frame, GST_MAP_READ));
+  for (guint p = 0; p < GST_VIDEO_INFO_N_PLANES (info); p++) {
+    gint rows = GST_VIDEO_INFO_COMP_HEIGHT (info, p), row = GST_VIDEO_INFO_PLANE_STRIDE (info, p);
+    GstMemory *memory;
+    GstMapInfo map;
+    gsize size;
+
+    stride[p] = row + pad;
+    size = lead + (gsize) stride[p] * (gsize) (rows - 1) + (gsize) row;
+    offset[p] = at + lead;
+    at += size;
+    memory = gst_allocator_alloc (NULL, size, NULL);
+    fail_unless (gst_memory_map (memory, &map, GST_MAP_WRITE));
+    memset (map.data, 0xa5, size);
+    for (gint y = 0; y < rows; y++)
+      memcpy (map.data + lead + y * stride[p], (guint8 *) from.data[p] + y * row, (gsize) row);
+    gst_memory_unmap (memory, &map);
+    gst_buffer_append_memory (buffer, memory);
+  }
+  gst_video_frame_unmap (&from);
+  if (!split) {
+    GstMemory *all = gst_buffer_get_all_memory (buffer);
+
+    gst_buffer_replace_all_memory (buffer, all);
+  }
+  gst_buffer_add_video_meta_full (buffer, GST_VIDEO_FRAME_FLAG_NONE, GST_VIDEO_INFO_FORMAT (info),
+      GST_VIDEO_INFO_WIDTH (info), GST_VIDEO_INFO_HEIGHT (info), GST_VIDEO_INFO_N_PLANES (info), offset, stride);
+  return buffer;
+}
+
+GST_START_TEST (padded_layouts)
+{
+  static const gchar *const formats[] = { "NV12", "I420", "RGB", "I420_10LE", "GRAY8" };
+  GstHarness *h = new_harness (new_element (NULL));
+  Expect e = EXPECT (3);
+  gint n = 0;
+
+  for (gsize f = 0; f < G_N_ELEMENTS (formats); f++) {
+    GstVideoInfo info;
+
+    set_caps (h, video_caps (formats[f], 18, 12, NULL), &info);
+    for (gint i = 0; i < 8; i++) {
+      GstBuffer *plain = random_frame (&info, (guint) i, 0);
+      GstBuffer *in = laid_out (&info, plain, i & 1 ? 66 : 0, i & 2 ? 46 : 0, (i & 4) != 0);
+      GstBuffer *out = gst_harness_push_and_pull (h, in);
+
+      fail_unless (out != NULL);
+      assert_filtered (&info, out, &plain, 1, &e);
+      gst_buffer_unref (out);
+      gst_buffer_unref (plain);
+      n++;
+    }
+  }
+  end_harness (h, n);
+}
+GST_END_TEST
+
+GST_START_TEST (input_stays_untouched)
+{
+  GstHarness *h = new_harness (new_element (NULL));
+  Expect e = EXPECT (3);
+  GstVideoInfo info;
+  GstBuffer *in, *copy, *out;
+
+  set_caps (h, video_caps ("NV12", 32, 16, NULL), &info);
+  in = random_frame (&info, 1, 0);
+  copy = gst_buffer_copy_deep (in);
+  gst_memory_ref (gst_buffer_peek_memory (in, 0)); /* shared, so read-only */
+  GST_MINI_OBJECT_FLAG_SET (gst_buffer_peek_memory (in, 0), GST_MEMORY_FLAG_READONLY);
+  out = gst_harness_push_and_pull (h, gst_buffer_ref (in));
+  fail_unless (out != NULL && out != in);
+  assert_filtered (&info, out, &copy, 1, &e);
+  assert_same (&info, in, copy);
+  gst_buffer_unref (out);
+  gst_memory_unref (gst_buffer_peek_memory (in, 0));
+  gst_buffer_unref (in);
+  gst_buffer_unref (copy);
+  end_harness (h, 1);
+}
+GST_END_TEST
+
+GST_START_TEST (times_and_flags)
+{
+  GstHarness *h = new_harness (new_element (NULL));
+  GstVideoInfo info;
+  GstBuffer *in, *out;
+
+  set_caps (h, video_caps ("I420", 16, 8, NULL), &info);
+  for (gint i = 0; i < 2; i++) {
+    in = random_frame (&info, 3, 0);
+    GST_BUFFER_PTS (in) = i ? GST_CLOCK_TIME_NONE : 7;
+    GST_BUFFER_DTS (in) = i ? GST_CLOCK_TIME_NONE : 5;
+    GST_BUFFER_DURATION (in) = i ? GST_CLOCK_TIME_NONE : 3;
+    GST_BUFFER_OFFSET (in) = 11;
+    GST_BUFFER_FLAG_SET (in, GST_BUFFER_FLAG_MARKER | GST_BUFFER_FLAG_CORRUPTED);
+    out = gst_harness_push_and_pull (h, gst_buffer_ref (in));
+    fail_unless (out != NULL);
+    fail_unless_equals_uint64 (GST_BUFFER_PTS (out), GST_BUFFER_PTS (in));
+    fail_unless_equals_uint64 (GST_BUFFER_DTS (out), GST_BUFFER_DTS (in));
+    fail_unless_equals_uint64 (GST_BUFFER_DURATION (out), GST_BUFFER_DURATION (in));
+    fail_unless_equals_uint64 (GST_BUFFER_OFFSET (out), GST_BUFFER_OFFSET (in));
+    fail_unless (GST_BUFFER_FLAG_IS_SET (out, GST_BUFFER_FLAG_MARKER | GST_BUFFER_FLAG_CORRUPTED));
+    gst_buffer_unref (in);
+    gst_buffer_unref (out);
+  }
+  end_harness (h, 2);
+}
+GST_END_TEST
+
+GST_START_TEST (metas_are_kept)
+{
+  static const gchar *const tags[] = { GST_META_TAG_VIDEO_STR, NULL };
+  GstHarness *h = new_harness (new_element (NULL));
+  GstVideoRegionOfInterestMeta *roi;
+  GstVideoCropMeta *crop;
+  GstCustomMeta *custom;
+  GstVideoInfo info;
+  GstBuffer *in, *out;
+  gint answer = 0;
+
+  gst_meta_register_custom ("cf-test-untagged", (const gchar *[]) { NULL }, NULL, NULL, NULL);
+  gst_meta_register_custom ("cf-test-video", (const gchar **) tags, NULL, NULL, NULL);
+  set_caps (h, video_caps ("I420", 16, 8, NULL), &info);
+  in = random_frame (&info, 3, 0);
+  gst_buffer_add_video_region_of_interest_meta (in, "face", 1, 2, 3, 4);
+  gst_buffer_add_video_time_code_meta_full (in, 25, 1, NULL, GST_VIDEO_TIME_CODE_FLAGS_NONE, 1, 2, 3, 4, 0);
+  gst_buffer_add_reference_timestamp_meta (in, gst_static_caps_get (&(GstStaticCaps) GST_STATIC_CAPS ("timestamp/x-test")),
+      42, GST_CLOCK_TIME_NONE);
+  custom = gst_buffer_add_custom_meta (in, "cf-test-untagged");
+  gst_structure_set (gst_custom_meta_get_structure (custom), "answer", G_TYPE_INT, 42, NULL);
+  gst_buffer_add_custom_meta (in, "cf-test-video");
+  crop = gst_buffer_add_video_crop_meta (in);
+  crop->x = 2;
+  crop->y = 2;
+  crop->width = 8;
+  crop->height = 4;
+  out = gst_harness_push_and_pull (h, in);
+  fail_unless (out != NULL);
+  roi = gst_buffer_get_video_region_of_interest_meta_id (out, -1);
+  if (!roi)
+    roi = (GstVideoRegionOfInterestMeta *) gst_buffer_get_meta (out, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE);
+  fail_unless (roi && roi->x == 1 && roi->y == 2 && roi->w == 3 && roi->h == 4);
+  fail_unless (gst_buffer_get_video_time_code_meta (out) != NULL);
+  fail_unless (gst_buffer_get_reference_timestamp_meta (out, NULL) != NULL);
+  custom = gst_buffer_get_custom_meta (out, "cf-test-untagged");
+  fail_unless (custom && gst_structure_get_int (gst_custom_meta_get_structure (custom), "answer", &answer)
+      && answer == 42);
+  fail_unless (gst_buffer_get_custom_meta (out, "cf-test-video") != NULL);
+  crop = gst_buffer_get_video_crop_meta (out);
+  fail_unless (crop && crop->x == 2 && crop->y == 2 && crop->width == 8 && crop->height == 4);
+  gst_buffer_unref (out);
+  end_harness (h, 1);
+}
+GST_END_TEST
+
+/* A decoder's larger picture with a crop to the caps' size: that part is
+ * filtered, and the crop is done with. */
+GST_START_TEST (larger_picture_is_cropped)
+{
+  static const gchar *const formats[] = { "NV12", "YUY2", "RGB" };
+  GstHarness *h = new_harness (new_element ("kernel-size", "1", NULL));
+
+  for (gsize f = 0; f < G_N_ELEMENTS (formats); f++) {
+    GstVideoInfo info, large;
+    GstVideoCropMeta *crop;
+    GstBuffer *in, *out;
+    GstCaps *caps = video_caps (formats[f], 32, 20, NULL);
+    GstVideoFrame a, b;
+
+    fail_unless (gst_video_info_from_caps (&large, caps));
+    gst_caps_unref (caps);
+    set_caps (h, video_caps (formats[f], 16, 8, NULL), &info);
+    in = random_frame (&large, 1, 0);
+    gst_buffer_add_video_meta (in, GST_VIDEO_FRAME_FLAG_NONE, GST_VIDEO_INFO_FORMAT (&large), 32, 20);
+    crop = gst_buffer_add_video_crop_meta (in);
+    crop->x = 6;
+    crop->y = 4;
+    crop->width = 16;
+    crop->height = 8;
+    out = gst_harness_push_and_pull (h, gst_buffer_ref (in));
+    fail_unless (out != NULL);
+    fail_unless (gst_buffer_get_video_crop_meta (out) == NULL);
+    fail_unless (gst_video_frame_map (&a, &large, in, GST_MAP_READ));
+    fail_unless (gst_video_frame_map (&b, &info, out, GST_MAP_READ));
+    for (guint c = 0; c < GST_VIDEO_FRAME_N_COMPONENTS (&b); c++)
+      for (gint y = 0; y < GST_VIDEO_FRAME_COMP_HEIGHT (&b, c); y++)
+        for (gint x = 0; x < GST_VIDEO_FRAME_COMP_WIDTH (&b, c); x++) {
+          gint xx = x + GST_VIDEO_FORMAT_INFO_SCALE_WIDTH (info.finfo, c, 6);
+          gint yy = y + GST_VIDEO_FORMAT_INFO_SCALE_HEIGHT (info.finfo, c, 4);
+          const guint8 *p = GST_VIDEO_FRAME_COMP_DATA (&a, c), *q = GST_VIDEO_FRAME_COMP_DATA (&b, c);
+
+          p += yy * GST_VIDEO_FRAME_COMP_STRIDE (&a, c) + xx * GST_VIDEO_FRAME_COMP_PSTRIDE (&a, c);
+          q += y * GST_VIDEO_FRAME_COMP_STRIDE (&b, c) + x * GST_VIDEO_FRAME_COMP_PSTRIDE (&b, c);
+          fail_unless (*p == *q, "%s: component %u at (%d, %d)", formats[f], c, x, y);
+        }
+    gst_video_frame_unmap (&b);
+    gst_video_frame_unmap (&a);
+    gst_buffer_unref (in);
+    gst_buffer_unref (out);
+  }
+  end_harness (h, G_N_ELEMENTS (formats));
+}
+GST_END_TEST
+
+/* ---- what must be refused ----------------------------------------------- */
+
+enum { STRIDE_TIMES_1000, STRIDE_BELOW_ROW, STRIDE_NEGATIVE, OFFSET_AT_END, OFFSET_HUGE, SHORT_BUFFER, EMPTY_BUFFER,
+  OTHER_FORMAT, SMALLER_META, CROP_OUTSIDE, N_LIES };
+
+static GstBuffer *
+lie (const GstVideoInfo *info, gint which)
+{
+  GstBuffer *plain = random_frame (info, 1, 0);
+  GstBuffer *buffer = laid_out (info, plain, 0, 0, FALSE);
+  GstVideoMeta *meta = gst_buffer_get_video_meta (buffer);
+
+  gst_buffer_unref (plain);
+  switch (which) {
+    case STRIDE_TIMES_1000:
+      meta->stride[1] *= 1000;
+      break;
+    case STRIDE_BELOW_ROW:
+      meta->stride[0] = GST_VIDEO_INFO_WIDTH (info) - 1;
+      break;
+    case STRIDE_NEGATIVE:
+      meta->stride[0] = -meta->stride[0];
+      break;
+    case OFFSET_AT_END:
+      meta->offset[1] = gst_buffer_get_size (buffer);
+      break;
+    case OFFSET_HUGE:
+      meta->offset[1] = G_MAXSIZE - 8;
+      break;
+    case SHORT_BUFFER:
+      gst_buffer_unref (buffer);
+      return gst_buffer_new_allocate (NULL, GST_VIDEO_INFO_SIZE (info) - 1, NULL);
+    case EMPTY_BUFFER:
+      gst_buffer_unref (buffer);
+      return gst_buffer_new ();
+    case OTHER_FORMAT:
+      meta->format = GST_VIDEO_FORMAT_I420;
+      break;
+    case SMALLER_META:
+      meta->height--;
+      break;
+    case CROP_OUTSIDE:
+      meta->width++;
+      gst_buffer_add_video_crop_meta (buffer);
+      gst_buffer_get_video_crop_meta (buffer)->x = 2;
+      gst_buffer_get_video_crop_meta (buffer)->width = (guint) GST_VIDEO_INFO_WIDTH (info);
+      gst_buffer_get_video_crop_meta (buffer)->height = (guint) GST_VIDEO_INFO_HEIGHT (info);
+      break;
+  }
+  return buffer;
+}
+
+GST_START_TEST (lies_are_refused)
+{
+  GstElement *element = new_element (NULL);
+  GstHarness *h = new_harness (element);
+  GstVideoInfo info;
+  gchar *text;
+
+  set_caps (h, video_caps ("NV12", 16, 8, NULL), &info);
+  fail_unless_equals_int (gst_harness_push (h, lie (&info, __i__)), GST_FLOW_ERROR);
+  fail_unless (gst_harness_try_pull (h) == NULL);
+  text = only_message (element, GST_MESSAGE_ERROR, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT);
+  fail_unless (strlen (text) > 20);
+  g_free (text);
+  end_harness (h, 0);
+}
+GST_END_TEST
+
+/* Pools: what is proposed upstream holds frames that filter right. */
+GST_START_TEST (proposed_pool)
+{
+  GstHarness *h = new_harness (new_element (NULL));
+  GstVideoInfo info;
+  GstQuery *query;
+  GstCaps *caps = video_caps ("NV12", 16, 8, NULL);
+  Expect e = EXPECT (3);
+
+  set_caps (h, gst_caps_ref (caps), &info);
+  query = gst_query_new_allocation (caps, TRUE);
+  fail_unless (gst_pad_peer_query (h->srcpad, query));
+  fail_unless (gst_query_find_allocation_meta (query, GST_VIDEO_META_API_TYPE, NULL));
+  if (on_gpu ()) {
+    GstBuffer *in, *plain = random_frame (&info, 3, 0), *out;
+    GstVideoFrame from, to;
+    GstBufferPool *pool;
+
+    gst_query_parse_nth_allocation_pool (query, 0, &pool, NULL, NULL, NULL);
+    fail_unless (pool && gst_buffer_pool_set_active (pool, TRUE));
+    for (gint i = 0; i < 5; i++) {
+      fail_unless_equals_int (gst_buffer_pool_acquire_buffer (pool, &in, NULL), GST_FLOW_OK);
+      fail_unless (gst_video_frame_map (&from, &info, plain, GST_MAP_READ));
+      fail_unless (gst_video_frame_map (&to, &info, in, GST_MAP_WRITE));
+      fail_unless (gst_video_frame_copy (&to, &from));
+      gst_video_frame_unmap (&to);
+      gst_video_frame_unmap (&from);
+      out = gst_harness_push_and_pull (h, in);
+      assert_filtered (&info, out, &plain, 1, &e);
+      gst_buffer_unref (out);
+    }
+    gst_buffer_pool_set_active (pool, FALSE);
+    gst_object_unref (pool);
+    gst_buffer_unref (plain);
+  }
+  gst_query_unref (query);
+  gst_caps_unref (caps);
+  end_harness (h, -1);
+}
+GST_END_TEST
+
+int
+main (int argc, char **argv)
+{
+  TCase *tests = tcase_create ("buffers");
+
+  tcase_add_test (tests, padded_layouts);
+  tcase_add_test (tests, input_stays_untouched);
+  tcase_add_test (tests, times_and_flags);
+  tcase_add_test (tests, metas_are_kept);
+  tcase_add_test (tests, larger_picture_is_cropped);
+  tcase_add_loop_test (tests, lies_are_refused, 0, N_LIES);
+  tcase_add_test (tests, proposed_pool);
+  return run_suite (argc, argv, "buffers", tests, FALSE);
+}

@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * common.c: what the element tests share. */
+#include "common.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+gboolean
+on_gpu (void)
+{
+  return g_strcmp0 (g_getenv ("CF_TEST_BACKEND"), "cuda") == 0;
+}
+
+GstElement *
+new_element (const gchar *first, ...)
+{
+  GstElement *element = gst_element_factory_make ("cudamedian", NULL);
+  GstBus *bus = gst_bus_new ();
+  va_list args;
+
+  fail_unless (element != NULL, "no cudamedian: is GST_PLUGIN_PATH set?");
+  gst_element_set_bus (element, bus);
+  gst_object_unref (bus);
+  gst_util_set_object_arg (G_OBJECT (element), "backend", on_gpu () ? "cuda" : "cpu");
+  gst_util_set_object_arg (G_OBJECT (element), "on-gpu-error", "error");
+  va_start (args, first);
+  for (const gchar *name = first; name; name = va_arg (args, const gchar *))
+    gst_util_set_object_arg (G_OBJECT (element), name, va_arg (args, const gchar *));
+  va_end (args);
+  return element;
+}
+
+GstHarness *
+new_harness (GstElement *element)
+{
+  GstHarness *h = gst_harness_new_with_element (element, "sink", "src");
+
+  gst_object_unref (element);
+  return h;
+}
+
+guint64
+stat_of (GstElement *element, const gchar *name)
+{
+  GstStructure *stats = NULL;
+  guint64 value = 0;
+
+  g_object_get (element, "stats", &stats, NULL);
+  fail_unless (stats && gst_structure_get_uint64 (stats, name, &value), "stats have no %s", name);
+  gst_structure_free (stats);
+  return value;
+}
+
+void
+end_harness (GstHarness *h, gint frames)
+{
+  guint64 all = stat_of (h->element, "frames"), gpu = stat_of (h->element, "frames-gpu");
+
+  if (frames >= 0)
+    fail_unless_equals_uint64 (all, (guint64) frames);
+  fail_unless_equals_uint64 (gpu, on_gpu () ? all : 0);
+  fail_unless_equals_uint64 (stat_of (h->element, "frames-cpu"), all - gpu);
+  fail_unless_equals_uint64 (stat_of (h->element, "frames-fallback"), 0);
+  if (all > 0)
+    fail_unless ((stat_of (h->element, "gpu-launches") > 0) == on_gpu (), "the kernels were not launched as they should");
+  gst_harness_teardown (h);
+}
+
+GstMessage *
+pop_message (GstElement *element, GstMessageType type)
+{
+  GstBus *bus = gst_element_get_bus (element);
+  GstMessage *message = gst_bus_pop_filtered (bus, type);
+
+  gst_object_unref (bus);
+  return message;
+}
+
+gchar *
+only_message (GstElement *element, GstMessageType type, GQuark domain, gint code)
+{
+  GstMessage *message = pop_message (element, type), *more = pop_message (element, type);
+  GError *error = NULL;
+  gchar *text;
+
+  fail_unless (message != NULL, "there is no %s message", gst_message_type_get_name (type));
+  fail_unless (more == NULL, "there is more than one %s message", gst_message_type_get_name (type));
+  if (type == GST_MESSAGE_ERROR)
+    gst_message_parse_error (message, &error, NULL);
+  else
+    gst_message_parse_warning (message, &error, NULL);
+  fail_unless (error->domain == domain && error->code == code, "unexpected message: %s", error->message);
+  text = g_strdup (error->message);
+  g_error_free (error);
+  gst_message_unref (message);
+  return text;
+}
+
+GstCaps *
+video_caps (const gchar *format, gint width, gint height, const gchar *more)
+{
+  gchar *text = g_strdup_printf ("video/x-raw,format=%s,width=%d,height=%d,framerate=25/1%s%s", format, width, height,
+      more ? "," : "", more ? more : "");
+  GstCaps *caps = gst_caps_from_string (text);
+
+  fail_unless (caps != NULL, "bad caps %s", text);
+  g_free (text);
+  return caps;
+}
+
+void
+set_caps (GstHarness *h, GstCaps *caps, GstVideoInfo *info)
+{
+  fail_unless (gst_video_info_from_caps (info, caps));
+  gst_harness_set_src_caps (h, caps);
+}
+
+GstBuffer *
+random_frame (const GstVideoInfo *info, guint seed, gint kind)
+{
+  GstBuffer *buffer = gst_buffer_new_allocate (NULL, GST_VIDEO_INFO_SIZE (info), NULL);
+  GRand *random = g_rand_new_with_seed (seed);
+  GstMapInfo map;
+
+  fail_unless (gst_buffer_map (buffer, &map, GST_MAP_WRITE));
+  for (gsize i = 0; i < map.size; i++)
+    map.data[i] = (guint8) (kind == 0 ? g_rand_int (random) : kind == 1 ? (g_rand_int (random) & 1) * 255 : i * 7);
+  gst_buffer_unmap (buffer, &map);
+  g_rand_free (random);
+  GST_BUFFER_PTS (buffer) = seed * 40 * GST_MSECOND;
+  GST_BUFFER_DURATION (buffer) = 40 * GST_MSECOND;
+  return buffer;
+}
+
+/* ---- what is right ------------------------------------------------------ */
+
+static guint8 *
+word_at (const GstVideoFrame *f, gint c, gint x, gint y)
+{
+  gint offset = GST_VIDEO_FRAME_COMP_POFFSET (f, c);
+
+  /* GStreamer 1.22's table says 1 for the V of these, which is inside U. */
+  if (c == 2 && (GST_VIDEO_FRAME_FORMAT (f) == GST_VIDEO_FORMAT_P010_10LE
+          || GST_VIDEO_FRAME_FORMAT (f) == GST_VIDEO_FORMAT_P016_LE))
+    offset = 2;
+  return (guint8 *) GST_VIDEO_FRAME_PLANE_DATA (f, GST_VIDEO_FRAME_COMP_PLANE (f, c))
+      + y * GST_VIDEO_FRAME_COMP_STRIDE (f, c) + x * GST_VIDEO_FRAME_COMP_PSTRIDE (f, c) + offset;
+}
+
+static guint
+stored (const GstVideoFrame *f, gint c, gint x, gint y)
+{
+  const guint8 *p = word_at (f, c, x, y);
+
+  return GST_VIDEO_FRAME_COMP_DEPTH (f, c) > 8 ? GST_READ_UINT16_LE (p) : *p;
+}
+
+static guint
+value_of (const GstVideoFrame *f, gint c, gint x, gint y)
+{
+  guint v = stored (f, c, x, y) >> GST_VIDEO_FORMAT_INFO_SHIFT (f->info.finfo, c);
+
+  return MIN (v, (1u << GST_VIDEO_FRAME_COMP_DEPTH (f, c)) - 1);
+}
+
+static guint
+packed_value (const GstVideoFrame *f, gint x, gint y)
+{
+  return stored (f, 0, x, y) << 16 | stored (f, 1, x, y) << 8 | stored (f, 2, x, y);
+}
+
+static int
+compare (const void *a, const void *b)
+{
+  guint x = *(const guint *) a, y = *(const guint *) b;
+
+  return x < y ? -1 : x > y;
+}
+
+/* The ranked sample of the window at (x, y) of component `c`, or of whole
+ * pixels (c < 0). */
+static guint
+ranked (GstVideoFrame *const *in, gint n, gint c, gint x, gint y, const Expect *e, guint *window)
+{
+  gint step = e->interlaced ? 2 : 1, field = e->interlaced ? y % 2 : 0, plane = MAX (c, 0), k = 0;
+  gint width = GST_VIDEO_FRAME_COMP_WIDTH (in[0], plane), height = GST_VIDEO_FRAME_COMP_HEIGHT (in[0], plane);
+  gint rows = (height + step - 1 - field) / step, row = y / step;
+
+  for (gint t = 0; t < e->depth; t++)
+    for (gint j = -(e->height / 2); j <= e->height / 2; j++)
+      for (gint i = -(e->width / 2); i <= e->width / 2; i++) {
+        gint yy = CLAMP (row + j, 0, rows - 1) * step + field, xx = CLAMP (x + i, 0, width - 1);
+        const GstVideoFrame *f = in[MIN (t, n - 1)];
+
+        window[k++] = c < 0 ? packed_value (f, xx, yy) : value_of (f, c, xx, yy);
+      }
+  qsort (window, (size_t) k, sizeof *window, compare);
+  return window[(2 * e->percentile * (k - 1) + 100) / 200];
+}
+
+static void
+check_packed (const GstVideoFrame *out, GstVideoFrame *const *in, gint n, gint x, gint y, const Expect *e, guint *window)
+{
+  guint want = ranked (in, n, -1, x, y, e, window), have = packed_value (in[0], x, y);
+  gboolean replace = FALSE;
+
+  for (gint s = 0; s < 24; s += 8)
+    replace = replace || ABS ((gint) (want >> s & 255) - (gint) (have >> s & 255)) > e->threshold;
+  if (!replace)
+    want = have;
+  if (packed_value (out, x, y) != want)
+    fail ("pixel (%d, %d) is %06x, not %06x", x, y, packed_value (out, x, y), want);
+}
+
+static void
+check_component (const GstVideoFrame *out, GstVideoFrame *const *in, gint n, gint c, const Expect *e, guint *window)
+{
+  const GstVideoFormatInfo *f = in[0]->info.finfo;
+  gboolean chroma = GST_VIDEO_FORMAT_INFO_IS_YUV (f) && c > 0;
+  gboolean filtered = c < 3 && (chroma ? e->chroma : e->luma);
+
+  for (gint y = 0; y < GST_VIDEO_FRAME_COMP_HEIGHT (in[0], c); y++)
+    for (gint x = 0; x < GST_VIDEO_FRAME_COMP_WIDTH (in[0], c); x++) {
+      guint want = stored (in[0], c, x, y), got = stored (out, c, x, y);
+
+      if (filtered) {
+        guint v = value_of (in[0], c, x, y);
+
+        want = ranked (in, n, c, x, y, e, window);
+        if (ABS ((gint) want - (gint) v) <= e->threshold)
+          want = v;
+        want <<= GST_VIDEO_FORMAT_INFO_SHIFT (f, c);
+      }
+      if (got != want)
+        fail ("%s %d x %d, window %d x %d x %d: component %d, sample (%d, %d) is %u, not %u",
+            GST_VIDEO_FORMAT_INFO_NAME (f), in[0]->info.width, in[0]->info.height, e->width, e->height, e->depth, c, x, y,
+            got, want);
+    }
+}
+
+/* The byte of a four-byte pixel that no component has: copied as it is. */
+static void
+check_padding (const GstVideoFrame *out, const GstVideoFrame *in)
+{
+  const GstVideoFormatInfo *f = in->info.finfo;
+  gint sum = 0, x_byte;
+
+  if (GST_VIDEO_FORMAT_INFO_N_COMPONENTS (f) != 3 || GST_VIDEO_FORMAT_INFO_N_PLANES (f) != 1
+      || GST_VIDEO_FORMAT_INFO_PSTRIDE (f, 0) != 4 || GST_VIDEO_FORMAT_INFO_IS_YUV (f))
+    return;
+  for (gint c = 0; c < 3; c++)
+    sum += GST_VIDEO_FORMAT_INFO_POFFSET (f, c);
+  x_byte = 6 - sum;
+  for (gint y = 0; y < in->info.height; y++)
+    for (gint x = 0; x < in->info.width; x++) {
+      const guint8 *a = (const guint8 *) in->data[0] + y * in->info.stride[0] + 4 * x + x_byte;
+      const guint8 *b = (const guint8 *) out->data[0] + y * out->info.stride[0] + 4 * x + x_byte;
+
+      if (*a != *b)
+        fail ("the unused byte of pixel (%d, %d) is %u, not %u", x, y, *b, *a);
+    }
+}
+
+void
+assert_filtered (const GstVideoInfo *info, GstBuffer *out, GstBuffer *const *in, gint n, const Expect *e)
+{
+  guint *window = g_new (guint, e->width * e->height * e->depth);
+  GstVideoFrame frame, past[16], *pasts[16];
+
+  fail_unless (n <= 16);
+  fail_unless (gst_video_frame_map (&frame, info, out, GST_MAP_READ));
+  for (gint i = 0; i < n; i++) {
+    fail_unless (gst_video_frame_map (&past[i], info, in[i], GST_MAP_READ));
+    pasts[i] = &past[i];
+  }
+  if (e->packed) {
+    for (gint y = 0; y < info->height; y++)
+      for (gint x = 0; x < info->width; x++)
+        check_packed (&frame, pasts, n, x, y, e, window);
+    if (GST_VIDEO_INFO_N_COMPONENTS (info) > 3)
+      check_component (&frame, pasts, n, 3, e, window);
+  } else {
+    for (guint c = 0; c < GST_VIDEO_INFO_N_COMPONENTS (info); c++)
+      check_component (&frame, pasts, n, (gint) c, e, window);
+  }
+  check_padding (&frame, pasts[0]);
+  for (gint i = 0; i < n; i++)
+    gst_video_frame_unmap (&past[i]);
+  gst_video_frame_unmap (&frame);
+  g_free (window);
+}
+
+void
+assert_same (const GstVideoInfo *info, GstBuffer *a, GstBuffer *b)
+{
+  Expect copy = EXPECT (1);
+
+  copy.luma = copy.chroma = FALSE;
+  assert_filtered (info, a, &b, 1, &copy);
+}
+
+/* ---- the suite ---------------------------------------------------------- */
+
+/* In a child, because CUDA does not survive a fork and Check forks each test. */
+static gboolean
+gpu_is_here (void)
+{
+  pid_t child = fork ();
+  int status = 1;
+
+  if (child == 0) {
+    GstElement *element = gst_element_factory_make ("cudamedian", NULL);
+
+    if (!element)
+      _exit (2);
+    gst_util_set_object_arg (G_OBJECT (element), "backend", "cuda");
+    status = gst_element_set_state (element, GST_STATE_PAUSED) == GST_STATE_CHANGE_FAILURE;
+    gst_element_set_state (element, GST_STATE_NULL);
+    gst_object_unref (element);
+    _exit (status);
+  }
+  return child > 0 && waitpid (child, &status, 0) == child && WIFEXITED (status) && WEXITSTATUS (status) == 0;
+}
+
+int
+run_suite (int argc, char **argv, const gchar *name, TCase *tests, gboolean gpu_only)
+{
+  Suite *suite = suite_create (name);
+  SRunner *runner;
+  int run, failed;
+
+  g_setenv ("CK_DEFAULT_TIMEOUT", "60", FALSE);
+  gst_check_init (&argc, &argv);
+  suite_add_tcase (suite, tests);
+  runner = srunner_create (suite);
+  if (on_gpu () ? !gpu_is_here () : gpu_only) {
+    printf ("%s: skipped, %s\n", name, on_gpu () ? "there is no GPU" : "CF_TEST_BACKEND is not cuda");
+    srunner_free (runner);
+    if (on_gpu () && g_getenv ("CF_TEST_REQUIRE_GPU")) {
+      printf ("0 passed, 1 failed, 0 skipped\n");
+      return 1;
+    }
+    printf ("0 passed, 0 failed, 1 skipped\n");
+    return 77;
+  }
+  srunner_run_all (runner, CK_NORMAL);
+  run = srunner_ntests_run (runner);
+  failed = srunner_ntests_failed (runner);
+  srunner_free (runner);
+  printf ("%d passed, %d failed, 0 skipped\n", run - failed, failed);
+  return failed || !run;
+}

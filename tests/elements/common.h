@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * common.h: what the element tests share. They know the elements by their
+ * names and properties only: nothing of gst/ or cuda/ is included, and the
+ * plugin is found by GST_PLUGIN_PATH.
+ *
+ * CF_TEST_BACKEND=cuda runs the same tests on the GPU: backend=cuda
+ * on-gpu-error=error, and every frame must have been made there. Where there is
+ * no GPU they skip themselves (77), unless CF_TEST_REQUIRE_GPU is set.  */
+#ifndef COMMON_H
+#define COMMON_H
+
+#include <gst/check/gstcheck.h>
+#include <gst/check/gstharness.h>
+#include <gst/video/video.h>
+
+#define CUDA_FEATURE "memory:CUDAMemory"
+
+gboolean on_gpu (void);
+
+/* A cudamedian with the backend under test and the properties given as pairs
+ * of strings, NULL at the end; its messages go to a bus of its own. */
+GstElement *new_element (const gchar *first, ...);
+/* A playing harness around it. */
+GstHarness *new_harness (GstElement *element);
+/* Asserts that every frame ran on the backend under test, `frames` of them
+ * (-1: any number), and takes the harness down. */
+void end_harness (GstHarness *h, gint frames);
+
+guint64 stat_of (GstElement *element, const gchar *name);
+/* The next message of that type on the element's bus, NULL if there is none. */
+GstMessage *pop_message (GstElement *element, GstMessageType type);
+/* Exactly one such message is there; returns its GError's text. */
+gchar *only_message (GstElement *element, GstMessageType type, GQuark domain, gint code);
+
+/* Raw video caps; "NV12", 64, 48. */
+GstCaps *video_caps (const gchar *format, gint width, gint height, const gchar *more);
+void set_caps (GstHarness *h, GstCaps *caps, GstVideoInfo *info); /* takes the caps */
+
+/* A frame of random samples in the default layout. `kind` 0: any, 1: few
+ * values, 2: gradient. */
+GstBuffer *random_frame (const GstVideoInfo *info, guint seed, gint kind);
+
+/* What the filter should do, written from the documentation. */
+typedef struct {
+  gint width, height; /* window */
+  gint depth;
+  gint percentile, threshold;
+  gboolean packed, interlaced;
+  gboolean luma, chroma; /* apply-to */
+} Expect;
+
+#define EXPECT(side) { (side), (side), 1, 50, 0, FALSE, FALSE, TRUE, TRUE }
+
+/* Fails the test unless `out` is the filtered `in[0]`; in[1], in[2].. are the
+ * frames before it, n of all. */
+void assert_filtered (const GstVideoInfo *info, GstBuffer *out, GstBuffer *const *in, gint n, const Expect *expect);
+/* Fails unless both frames show the same samples. */
+void assert_same (const GstVideoInfo *info, GstBuffer *a, GstBuffer *b);
+
+/* Runs the suite, ends with `N passed, N failed, N skipped`. `gpu_only`: there
+ * is nothing in it for the CPU. */
+int run_suite (int argc, char **argv, const gchar *name, TCase *tests, gboolean gpu_only);
+
+#endif

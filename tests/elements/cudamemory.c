@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * cudamemory.c: frames in CUDA memory on either pad or on both, with the stock
+ * cudaupload and cudadownload around; each way must give the same bytes. */
+#include "common.h"
+
+#define GPU "video/x-raw(" CUDA_FEATURE ")"
+#define MEDIAN "cudamedian backend=cuda on-gpu-error=error"
+
+static const gchar *const formats[] = { "NV12", "NV21", "I420", "YV12", "Y42B", "Y444", "RGB", "BGR", "RGBA", "BGRA", "ARGB",
+  "ABGR", "RGBx", "BGRx", "GBR", "P010_10LE", "P016_LE", "I420_10LE", "I422_10LE", "Y444_16LE" };
+
+/* From system memory to system memory, with CUDA memory in between. */
+static const gchar *const ways[] = {
+  MEDIAN " name=f ! capsfilter caps=video/x-raw",
+  "cudaupload ! " GPU " ! " MEDIAN " name=f ! " GPU " ! cudadownload ! capsfilter caps=video/x-raw",
+  "cudaupload ! " GPU " ! " MEDIAN " name=f ! capsfilter caps=video/x-raw",
+  MEDIAN " name=f ! " GPU " ! cudadownload ! capsfilter caps=video/x-raw",
+};
+
+static void
+try_way (const gchar *way, const gchar *format, gint width, gint height)
+{
+  GstHarness *h = gst_harness_new_parse (way);
+  GstElement *f = gst_bin_get_by_name (GST_BIN (h->element), "f");
+  Expect e = EXPECT (3);
+  GstVideoInfo info;
+
+  gst_harness_set_sink_caps_str (h, "video/x-raw");
+  set_caps (h, video_caps (format, width, height, NULL), &info);
+  for (guint i = 0; i < 3; i++) {
+    GstBuffer *in = random_frame (&info, i, 0), *out = gst_harness_push_and_pull (h, gst_buffer_ref (in));
+
+    fail_unless (out != NULL, "%s: nothing came out", way);
+    assert_filtered (&info, out, &in, 1, &e);
+    gst_buffer_unref (in);
+    gst_buffer_unref (out);
+  }
+  fail_unless_equals_uint64 (stat_of (f, "frames-gpu"), 3);
+  fail_unless_equals_uint64 (stat_of (f, "frames"), 3);
+  fail_unless (stat_of (f, "gpu-launches") > 0);
+  gst_object_unref (f);
+  gst_harness_teardown (h);
+}
+
+GST_START_TEST (every_way)
+{
+  for (gsize w = 0; w < G_N_ELEMENTS (ways); w++) {
+    try_way (ways[w], formats[__i__], 66, 34);
+    try_way (ways[w], formats[__i__], 2, 2);
+  }
+}
+GST_END_TEST
+
+/* Three in a row keep the frames on the GPU by themselves, and what comes
+ * behind and takes anything gets system memory. */
+GST_START_TEST (chain_stays_on_the_gpu)
+{
+  GstHarness *h = gst_harness_new_parse (MEDIAN " name=a ! " MEDIAN " name=b percentile=0 ! " MEDIAN " name=c threshold=2");
+  static const gchar *const names[] = { "a", "b", "c" };
+  GstVideoInfo info;
+  GstBuffer *out;
+
+  set_caps (h, video_caps ("NV12", 64, 32, NULL), &info);
+  out = gst_harness_push_and_pull (h, random_frame (&info, 1, 0));
+  fail_unless (out != NULL);
+  gst_buffer_unref (out);
+  for (gsize i = 0; i < G_N_ELEMENTS (names); i++) {
+    GstElement *element = gst_bin_get_by_name (GST_BIN (h->element), names[i]);
+    GstPad *pad = gst_element_get_static_pad (element, "src");
+    GstCaps *caps = gst_pad_get_current_caps (pad);
+
+    fail_unless (gst_caps_features_contains (gst_caps_get_features (caps, 0), CUDA_FEATURE) == (i < 2), "after %s", names[i]);
+    gst_caps_unref (caps);
+    gst_object_unref (pad);
+    gst_object_unref (element);
+  }
+  gst_harness_teardown (h);
+}
+GST_END_TEST
+
+/* Frames before, in CUDA memory. */
+GST_START_TEST (history)
+{
+  GstHarness *h = gst_harness_new_parse ("cudaupload ! " GPU " ! " MEDIAN " temporal-depth=3 ! " GPU " ! cudadownload ! capsfilter caps=video/x-raw");
+  GstBuffer *in[5] = { NULL };
+  Expect e = EXPECT (3);
+  GstVideoInfo info;
+
+  e.depth = 3;
+  gst_harness_set_sink_caps_str (h, "video/x-raw");
+  set_caps (h, video_caps ("NV12", 32, 16, NULL), &info);
+  for (gint i = 0; i < 5; i++) {
+    GstBuffer *out;
+
+    memmove (in + 1, in, 4 * sizeof in[0]);
+    in[0] = random_frame (&info, (guint) i, 0);
+    out = gst_harness_push_and_pull (h, gst_buffer_ref (in[0]));
+    assert_filtered (&info, out, in, MIN (i + 1, 3), &e);
+    gst_buffer_unref (out);
+  }
+  for (gint i = 0; i < 5; i++)
+    gst_buffer_unref (in[i]);
+  gst_harness_teardown (h);
+}
+GST_END_TEST
+
+/* GRAY8 is no CUDA memory: it crosses by system memory, without being asked. */
+GST_START_TEST (gray_crosses)
+{
+  GstHarness *h = gst_harness_new_parse (MEDIAN " ! " MEDIAN);
+  GstVideoInfo info;
+  GstBuffer *out;
+
+  set_caps (h, video_caps ("GRAY8", 64, 32, NULL), &info);
+  out = gst_harness_push_and_pull (h, random_frame (&info, 1, 0));
+  fail_unless (out != NULL);
+  gst_buffer_unref (out);
+  gst_harness_teardown (h);
+}
+GST_END_TEST
+
+int
+main (int argc, char **argv)
+{
+  TCase *tests = tcase_create ("cudamemory");
+
+  tcase_add_loop_test (tests, every_way, 0, G_N_ELEMENTS (formats));
+  tcase_add_test (tests, chain_stays_on_the_gpu);
+  tcase_add_test (tests, history);
+  tcase_add_test (tests, gray_crosses);
+  return run_suite (argc, argv, "cudamemory", tests, TRUE);
+}

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * negotiation.c: caps, renegotiation, states, events. */
+#include "common.h"
+
+static gboolean
+names_cuda (GstCaps *caps)
+{
+  for (guint i = 0; i < gst_caps_get_size (caps); i++) {
+    GstCapsFeatures *f = gst_caps_get_features (caps, i);
+
+    if (!gst_caps_features_is_any (f) && gst_caps_features_contains (f, CUDA_FEATURE))
+      return TRUE;
+  }
+  return FALSE;
+}
+
+static GstCaps *
+query_pad (GstElement *element, const gchar *name, const gchar *filter)
+{
+  GstCaps *caps = filter ? gst_caps_from_string (filter) : NULL, *result;
+  GstPad *pad = gst_element_get_static_pad (element, name);
+
+  result = gst_pad_query_caps (pad, caps);
+  if (caps)
+    gst_caps_unref (caps);
+  gst_object_unref (pad);
+  return result;
+}
+
+static gboolean
+offers_cuda (GstElement *element, const gchar *pad)
+{
+  GstCaps *caps = query_pad (element, pad, NULL);
+  gboolean offers = names_cuda (caps);
+
+  fail_if (gst_caps_is_empty (caps));
+  gst_caps_unref (caps);
+  return offers;
+}
+
+/* With the CPU alone, neither pad speaks CUDA memory; with a GPU, the input
+ * does, and the output of system memory only where it is asked for by name. */
+GST_START_TEST (memory_on_offer)
+{
+  static const gchar *const silent[] = { "ANY", "video/x-raw(ANY)", "video/x-raw", "video/x-raw;video/x-raw(ANY)" };
+  static const gchar *const naming[] = { "video/x-raw(" CUDA_FEATURE ")", "video/x-raw;video/x-raw(" CUDA_FEATURE ")" };
+  GstElement *element = new_element (NULL);
+
+  fail_unless (offers_cuda (element, "sink") == on_gpu ());
+  gst_object_unref (element);
+  for (gsize i = 0; i < G_N_ELEMENTS (silent) + G_N_ELEMENTS (naming); i++) {
+    gboolean named = i >= G_N_ELEMENTS (silent), cuda;
+    GstHarness *h = new_harness (new_element (NULL));
+    GstVideoInfo info;
+    GstCaps *caps;
+
+    if (i == G_N_ELEMENTS (silent) && !on_gpu ()) { /* CUDA memory or nothing: nothing */
+      gst_harness_teardown (h);
+      continue;
+    }
+    gst_harness_set_sink_caps_str (h, named ? naming[i - G_N_ELEMENTS (silent)] : silent[i]);
+    fail_unless (offers_cuda (h->element, "sink") == on_gpu (), "input before %u", (guint) i);
+    set_caps (h, video_caps ("NV12", 64, 48, NULL), &info);
+    fail_unless (offers_cuda (h->element, "src") == (on_gpu () && named), "output before %u", (guint) i);
+    /* Where both are possible and asked for, it is CUDA memory. */
+    gst_buffer_unref (gst_harness_push_and_pull (h, random_frame (&info, 1, 0)));
+    caps = gst_pad_get_current_caps (h->sinkpad);
+    cuda = names_cuda (caps);
+    gst_caps_unref (caps);
+    fail_unless (cuda == (on_gpu () && named), "output caps before %u", (guint) i);
+    end_harness (h, 1);
+  }
+}
+GST_END_TEST
+
+/* Sizes and formats go through, and nothing else is promised. */
+GST_START_TEST (caps_go_through)
+{
+  GstElement *element = new_element (NULL);
+  GstCaps *caps = query_pad (element, "sink", "video/x-raw,format={NV12,RGB16,v210},width=[1,100000],height=7");
+  GstStructure *s = gst_caps_get_structure (caps, gst_caps_get_size (caps) - 1);
+  GstCaps *wrong = query_pad (element, "src", "video/x-raw,format=v210");
+
+  fail_unless_equals_string (gst_structure_get_string (s, "format"), "NV12");
+  fail_unless_equals_int (gst_value_get_int_range_max (gst_structure_get_value (s, "width")), 16384);
+  fail_unless (gst_caps_is_empty (wrong));
+  gst_caps_unref (wrong);
+  gst_caps_unref (caps);
+  gst_object_unref (element);
+}
+GST_END_TEST
+
+static void
+push_one (GstHarness *h, const GstVideoInfo *info, guint seed)
+{
+  Expect e = EXPECT (3);
+  GstBuffer *in = random_frame (info, seed, 0), *out = gst_harness_push_and_pull (h, gst_buffer_ref (in));
+
+  fail_unless (out != NULL);
+  fail_unless_equals_uint64 (GST_BUFFER_PTS (out), GST_BUFFER_PTS (in));
+  assert_filtered (info, out, &in, 1, &e);
+  gst_buffer_unref (in);
+  gst_buffer_unref (out);
+}
+
+GST_START_TEST (new_caps_in_mid_stream)
+{
+  static const struct {
+    const gchar *format;
+    gint width, height;
+  } caps[] = { { "I420", 32, 16 }, { "I420", 31, 17 }, { "RGB", 31, 17 }, { "P010_10LE", 64, 32 }, { "GRAY8", 1, 1 },
+    { "I420", 32, 16 } };
+  GstHarness *h = new_harness (new_element (NULL));
+  GstVideoInfo info;
+
+  for (gsize i = 0; i < G_N_ELEMENTS (caps); i++) {
+    set_caps (h, video_caps (caps[i].format, caps[i].width, caps[i].height, NULL), &info);
+    push_one (h, &info, 1);
+    push_one (h, &info, 2);
+  }
+  end_harness (h, 2 * G_N_ELEMENTS (caps));
+}
+GST_END_TEST
+
+GST_START_TEST (flush_forgets_earlier_frames)
+{
+  GstHarness *h = new_harness (new_element ("temporal-depth", "3", NULL));
+  Expect e = EXPECT (3);
+  GstBuffer *in[4], *out;
+  GstSegment segment;
+  GstVideoInfo info;
+
+  e.depth = 3;
+  set_caps (h, video_caps ("Y444", 16, 8, NULL), &info);
+  for (gint i = 0; i < 4; i++)
+    in[i] = random_frame (&info, (guint) i + 1, 0);
+  /* A jump in time alone forgets nothing. */
+  gst_buffer_unref (gst_harness_push_and_pull (h, gst_buffer_ref (in[3])));
+  GST_BUFFER_FLAG_SET (in[2], GST_BUFFER_FLAG_DISCONT);
+  out = gst_harness_push_and_pull (h, gst_buffer_ref (in[2]));
+  assert_filtered (&info, out, in + 2, 2, &e);
+  gst_buffer_unref (out);
+  fail_unless (gst_harness_push_event (h, gst_event_new_flush_start ()));
+  fail_unless (gst_harness_push_event (h, gst_event_new_flush_stop (TRUE)));
+  gst_segment_init (&segment, GST_FORMAT_TIME);
+  fail_unless (gst_harness_push_event (h, gst_event_new_segment (&segment)));
+  out = gst_harness_push_and_pull (h, gst_buffer_ref (in[1]));
+  assert_filtered (&info, out, in + 1, 1, &e);
+  gst_buffer_unref (out);
+  out = gst_harness_push_and_pull (h, gst_buffer_ref (in[0]));
+  assert_filtered (&info, out, in, 2, &e);
+  gst_buffer_unref (out);
+  for (gint i = 0; i < 4; i++)
+    gst_buffer_unref (in[i]);
+  end_harness (h, 4);
+}
+GST_END_TEST
+
+GST_START_TEST (end_of_stream)
+{
+  GstHarness *h = new_harness (new_element (NULL));
+  GstEvent *event, *last = NULL;
+  GstVideoInfo info;
+
+  set_caps (h, video_caps ("NV12", 16, 8, NULL), &info);
+  for (guint i = 1; i <= 5; i++)
+    fail_unless_equals_int (gst_harness_push (h, random_frame (&info, i, 0)), GST_FLOW_OK);
+  fail_unless (gst_harness_push_event (h, gst_event_new_eos ()));
+  /* No frame is held back. */
+  fail_unless_equals_int (gst_harness_buffers_received (h), 5);
+  while ((event = gst_harness_try_pull_event (h))) {
+    if (last)
+      gst_event_unref (last);
+    last = event;
+  }
+  fail_unless (last && GST_EVENT_TYPE (last) == GST_EVENT_EOS);
+  gst_event_unref (last);
+  end_harness (h, 5);
+}
+GST_END_TEST
+
+GST_START_TEST (no_latency)
+{
+  GstHarness *h = new_harness (new_element (NULL));
+  GstVideoInfo info;
+
+  set_caps (h, video_caps ("NV12", 16, 8, NULL), &info);
+  push_one (h, &info, 1);
+  fail_unless_equals_uint64 (gst_harness_query_latency (h), 0);
+  end_harness (h, 1);
+}
+GST_END_TEST
+
+/* Up and down through all states, with frames in between. */
+GST_START_TEST (states)
+{
+  static const GstState walk[] = { GST_STATE_READY, GST_STATE_NULL, GST_STATE_PAUSED, GST_STATE_READY, GST_STATE_PLAYING,
+    GST_STATE_PAUSED, GST_STATE_PLAYING, GST_STATE_NULL };
+  GstElement *element = new_element (NULL);
+  GstVideoInfo info;
+  GstHarness *h;
+
+  for (gint round = 0; round < 3; round++)
+    for (gsize i = 0; i < G_N_ELEMENTS (walk); i++)
+      fail_unless_equals_int (gst_element_set_state (element, walk[i]), GST_STATE_CHANGE_SUCCESS);
+  h = new_harness (element);
+  for (gint round = 0; round < 5; round++) {
+    fail_unless_equals_int (gst_element_set_state (element, GST_STATE_NULL), GST_STATE_CHANGE_SUCCESS);
+    fail_unless_equals_int (gst_element_set_state (element, GST_STATE_PLAYING), GST_STATE_CHANGE_SUCCESS);
+    set_caps (h, video_caps ("NV12", 16, 8, NULL), &info);
+    push_one (h, &info, 1);
+    fail_unless_equals_uint64 (stat_of (element, "frames"), 1);
+  }
+  end_harness (h, 1);
+}
+GST_END_TEST
+
+GST_START_TEST (active_backend)
+{
+  GstElement *element = new_element (NULL);
+  gint before, active;
+
+  g_object_get (element, "active-backend", &before, NULL);
+  fail_unless_equals_int (before, 0);
+  fail_unless_equals_int (gst_element_set_state (element, GST_STATE_PAUSED), GST_STATE_CHANGE_SUCCESS);
+  g_object_get (element, "active-backend", &active, NULL);
+  fail_unless_equals_int (active, on_gpu () ? 1 : 2);
+  gst_element_set_state (element, GST_STATE_NULL);
+  /* auto never complains: it takes what there is. */
+  gst_util_set_object_arg (G_OBJECT (element), "backend", "auto");
+  fail_unless_equals_int (gst_element_set_state (element, GST_STATE_PAUSED), GST_STATE_CHANGE_SUCCESS);
+  g_object_get (element, "active-backend", &active, NULL);
+  if (on_gpu ())
+    fail_unless_equals_int (active, 1);
+  fail_unless (pop_message (element, GST_MESSAGE_WARNING | GST_MESSAGE_ERROR) == NULL);
+  gst_element_set_state (element, GST_STATE_NULL);
+  gst_object_unref (element);
+}
+GST_END_TEST
+
+GST_START_TEST (no_such_gpu)
+{
+  GstElement *element = new_element ("backend", "cuda", "cuda-device-id", "1000", NULL);
+  gchar *text;
+
+  fail_unless_equals_int (gst_element_set_state (element, GST_STATE_PAUSED), GST_STATE_CHANGE_FAILURE);
+  if (on_gpu ())
+    text = only_message (element, GST_MESSAGE_ERROR, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_INIT);
+  else
+    text = only_message (element, GST_MESSAGE_ERROR, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NOT_FOUND);
+  fail_unless (strstr (text, "GPU") != NULL);
+  g_free (text);
+  gst_element_set_state (element, GST_STATE_NULL);
+  gst_object_unref (element);
+}
+GST_END_TEST
+
+int
+main (int argc, char **argv)
+{
+  TCase *tests = tcase_create ("negotiation");
+
+  tcase_add_test (tests, memory_on_offer);
+  tcase_add_test (tests, caps_go_through);
+  tcase_add_test (tests, new_caps_in_mid_stream);
+  tcase_add_test (tests, flush_forgets_earlier_frames);
+  tcase_add_test (tests, end_of_stream);
+  tcase_add_test (tests, no_latency);
+  tcase_add_test (tests, states);
+  tcase_add_test (tests, active_backend);
+  /* On a host with a GPU but tested for its CPU this would find that GPU. */
+  if (on_gpu ())
+    tcase_add_test (tests, no_such_gpu);
+  return run_suite (argc, argv, "negotiation", tests, FALSE);
+}
