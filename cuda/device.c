@@ -172,7 +172,7 @@ cf_gpu_info (int device, CfGpuInfo *info, CfStatus *status)
   memset (info, 0, sizeof *info);
   if (code != CF_OK)
     return code;
-  snprintf (info->name, sizeof info->name, "%s", properties.name);
+  snprintf (info->name, sizeof info->name, "%.127s", properties.name);
   info->major = properties.major;
   info->minor = properties.minor;
   info->sms = properties.multiProcessorCount;

@@ -66,9 +66,11 @@ make_jobs (const CfPlan *plan, const CfImage *in, const CfImage *out, int thresh
   }
 }
 
-/* Tiles of tile_w x tile_h outputs a block, all views behind each other. */
+/* Tiles of tile_w x tile_h outputs a block, all views behind each other.
+ * `together`: the filtered views are worked on in one, by the first one's
+ * blocks. */
 inline void
-deal_blocks (Jobs *jobs, int tile_w, int tile_h)
+deal_blocks (Jobs *jobs, int tile_w, int tile_h, bool together = false)
 {
   jobs->blocks = 0;
   for (int i = 0; i < jobs->n; i++) {
@@ -76,7 +78,8 @@ deal_blocks (Jobs *jobs, int tile_w, int tile_h)
 
     j.first_block = jobs->blocks;
     j.blocks_x = (j.width + tile_w - 1) / tile_w;
-    jobs->blocks += j.blocks_x * ((j.height + tile_h - 1) / tile_h);
+    if (!together || i == 0 || !j.filtered)
+      jobs->blocks += j.blocks_x * ((j.height + tile_h - 1) / tile_h);
   }
 }
 

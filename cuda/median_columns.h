@@ -6,91 +6,197 @@
  * have more bits than a histogram. Included by median_simd.c once a width of
  * the counts: COLUMN, COUNT, H (name), Sum and its functions. */
 
+/* 32 entries: those of `more` in, those of `less` out. */
+static inline void
+H (step) (COLUMN *column, const COLUMN *more, const COLUMN *less)
+{
+  for (int i = 0; i < 32; i++)
+    column[i] = (COLUMN) (column[i] + more[i] - less[i]);
+}
+
+/* Byte offsets of a chunk's samples: its group's columns, and what of the
+ * table of steps is added to the coarse and the fine column. False if some of
+ * the samples do not count. */
+static inline bool
+H (locate) (const uint16_t *digit, size_t n, uint32_t group[CHUNK], uint32_t behind[CHUNK], uint32_t from[CHUNK])
+{
+  unsigned missing = 0;
+
+  for (int i = 0; i < CHUNK; i++) {
+    uint32_t d = digit[i];
+
+    missing |= d == CF_NO_DIGIT;
+    group[i] = (d >> 5) * (uint32_t) (n * 32);
+    behind[i] = 31 - (d >> 5);
+    from[i] = 32 - (d & 31);
+  }
+  return !missing;
+}
+
 static void
 H (columns) (const CfMedianColumns *columns, const uint16_t *add, const uint16_t *sub)
 {
-  static const COLUMN steps[64] __attribute__ ((aligned (64))) = STEP_TABLE;
+  static const COLUMN steps[96] __attribute__ ((aligned (64))) = STEP_TABLE;
+  const COLUMN *none = steps;
   COLUMN *coarse = columns->coarse, *fine = columns->fine;
   size_t n = (size_t) columns->n;
 
-  for (size_t x = 0; x < n; x++) {
-    if (add[x] != CF_NO_DIGIT) {
-      const COLUMN *group = steps + 31 - (add[x] >> 5), *bin = steps + 31 - (add[x] & 31);
-      COLUMN *f = fine + ((size_t) (add[x] >> 5) * n + x) * 32;
+  for (size_t x = 0; x < n;) {
+    uint32_t group[2][CHUNK], behind[2][CHUNK], from[2][CHUNK];
 
-      for (int i = 0; i < 32; i++)
-        coarse[32 * x + (size_t) i] = (COLUMN) (coarse[32 * x + (size_t) i] + group[i]);
-      for (int i = 0; i < 32; i++)
-        f[i] = (COLUMN) (f[i] + bin[i]);
+    /* the usual case by itself: all samples of a chunk count */
+    if (sub && n - x >= CHUNK && H (locate) (add + x, n, group[0], behind[0], from[0]) &&
+        H (locate) (sub + x, n, group[1], behind[1], from[1])) {
+      for (int i = 0; i < CHUNK; i++)
+        H (step) (fine + group[0][i] + 32 * i, steps + from[0][i], none);
+      for (int i = 0; i < CHUNK; i++)
+        H (step) (coarse + 32 * i, steps + behind[0][i], steps + behind[1][i]);
+      for (int i = 0; i < CHUNK; i++)
+        H (step) (fine + group[1][i] + 32 * i, none, steps + from[1][i]);
+      x += CHUNK;
+      coarse += 32 * CHUNK;
+      fine += 32 * CHUNK;
+      continue;
     }
-    if (sub && sub[x] != CF_NO_DIGIT) {
-      const COLUMN *group = steps + 31 - (sub[x] >> 5), *bin = steps + 31 - (sub[x] & 31);
-      COLUMN *f = fine + ((size_t) (sub[x] >> 5) * n + x) * 32;
+    for (size_t end = n - x < CHUNK ? n : x + CHUNK; x < end; x++, coarse += 32, fine += 32) {
+      size_t a = add[x], s = sub ? sub[x] : CF_NO_DIGIT;
 
-      for (int i = 0; i < 32; i++)
-        coarse[32 * x + (size_t) i] = (COLUMN) (coarse[32 * x + (size_t) i] - group[i]);
-      for (int i = 0; i < 32; i++)
-        f[i] = (COLUMN) (f[i] - bin[i]);
+      if (a != CF_NO_DIGIT) {
+        H (step) (coarse, steps + 31 - (a >> 5), none);
+        H (step) (fine + 32 * n * (a >> 5), steps + 32 - (a & 31), none);
+      }
+      if (s != CF_NO_DIGIT) {
+        H (step) (coarse, none, steps + 31 - (s >> 5));
+        H (step) (fine + 32 * n * (s >> 5), none, steps + 32 - (s & 31));
+      }
     }
   }
 }
 
-/* The sum of one group's columns x .. x + w - 1, given that of `last` .. (-1:
- * none yet): by going along, or afresh where that is shorter. */
+/* What a sweep knows: the sum of the coarse columns and, of each group, of the
+ * fine ones, each as it was at output `at` (-1: never). */
+typedef struct {
+  const COLUMN *coarse, *fine;
+  size_t group_size;
+  int w;
+  struct {
+    H (Sum) sum;
+    int at;
+  } groups, bins[32];
+  COUNT below; /* samples in the groups before the one last found */
+} H (State);
+
+/* The sum of columns x .. x + w - 1: by going along, or afresh where that is
+ * shorter. */
 static inline void
-H (catch_up) (H (Sum) *sum, const COLUMN *group, int w, int last, int x)
+H (catch_up) (H (Sum) *sum, const COLUMN *columns, int w, int at, int x)
 {
-  if (last < 0 || 2 * (x - last) > w) {
+  if (at < 0 || 2 * (x - at) > w) {
     memset (sum, 0, sizeof *sum);
     for (int i = x; i < x + w; i++)
-      H (add) (sum, group + 32 * i);
+      H (add) (sum, columns + 32 * i);
     return;
   }
-  for (int i = last; i < x; i++) {
-    H (add) (sum, group + 32 * (i + w));
-    H (sub) (sum, group + 32 * i);
+  for (int i = at; i < x; i++) {
+    H (add) (sum, columns + 32 * (i + w));
+    H (sub) (sum, columns + 32 * i);
+  }
+}
+
+/* The group that holds the rank at output x; its sum is brought up to date. */
+static __attribute__ ((noinline)) int
+H (find) (H (State) *s, int x, uint32_t rank)
+{
+  COUNT entries[32];
+  int g;
+
+  H (catch_up) (&s->groups.sum, s->coarse, s->w, s->groups.at, x);
+  s->groups.at = x;
+  H (get) (entries, &s->groups.sum);
+  g = H (not_above) (&s->groups.sum, rank) - 1;
+  s->below = entries[g];
+  H (catch_up) (&s->bins[g].sum, s->fine + s->group_size * (size_t) g, s->w, s->bins[g].at, x);
+  s->bins[g].at = x;
+  return g;
+}
+
+static void
+H (start) (H (State) *state, const CfMedianSweep *s)
+{
+  state->coarse = s->columns->coarse;
+  state->fine = s->columns->fine;
+  state->group_size = (size_t) s->columns->n * 32;
+  state->w = s->w;
+  state->groups.at = -1;
+  for (int i = 0; i < 32; i++)
+    state->bins[i].at = -1;
+}
+
+/* All outputs, of one rank. From one to the next it mostly stays in its group,
+ * so that only the group's sum and the samples below it are kept going. */
+static void
+H (sweep_all) (const CfMedianSweep *s)
+{
+  H (State) state;
+  uint16_t *digit = s->digit;
+  uint32_t rank = s->first_rank;
+  size_t n = (size_t) s->n, wide = (size_t) s->w * 32;
+  const COLUMN *coarse, *fine;
+  H (Sum) bins;
+  COUNT below;
+  int group, b;
+
+  H (start) (&state, s);
+  for (size_t x = 0; x < n;) {
+    group = H (find) (&state, (int) x, rank);
+    bins = state.bins[group].sum;
+    below = state.below;
+    b = H (not_above) (&bins, rank - below);
+    coarse = state.coarse + group;
+    fine = state.fine + state.group_size * (size_t) group + 32 * x;
+    do {
+      digit[x] = (uint16_t) (32 * group + b);
+      if (++x == n)
+        return;
+      H (add) (&bins, fine + wide);
+      H (sub) (&bins, fine);
+      below = (COUNT) (below + coarse[32 * (x - 1) + wide] - coarse[32 * (x - 1)]);
+      fine += 32;
+      b = H (not_above) (&bins, rank - below);
+    } while (__builtin_expect (b < 32 && rank >= below, 1));
+    state.bins[group].sum = bins;
+    state.bins[group].at = (int) x;
+  }
+}
+
+/* Those outputs that have the prefix, each of its own rank. */
+static void
+H (sweep_some) (const CfMedianSweep *s)
+{
+  H (State) state;
+
+  H (start) (&state, s);
+  for (int x = 0; x < s->n; x++) {
+    COUNT entries[32];
+    uint32_t rank = s->rank[x];
+    int group, b;
+
+    if (s->found[x] != s->prefix)
+      continue;
+    group = H (find) (&state, x, rank);
+    rank -= state.below;
+    b = H (not_above) (&state.bins[group].sum, rank);
+    H (get) (entries, &state.bins[group].sum);
+    s->next[x] = s->prefix << s->digit_bits | (uint32_t) (32 * group + b);
+    s->rank[x] = b ? rank - entries[b - 1] : rank;
   }
 }
 
 static void
 H (sweep) (const CfMedianSweep *s)
 {
-  const COLUMN *coarse = s->columns->coarse, *fine = s->columns->fine, *group_columns = fine;
-  size_t group_size = (size_t) s->columns->n * 32;
-  H (Sum) groups = { 0 }, bins = { 0 }, kept[32];
-  COUNT below[32];
-  int last[32], group = 0;
-
-  memset (last, -1, sizeof last);
-  for (int x = 0; x < s->w - 1; x++)
-    H (add) (&groups, coarse + 32 * x);
-  for (int x = 0; x < s->n; x++) {
-    uint32_t rank = s->rank[x];
-    int g, b;
-
-    H (add) (&groups, coarse + 32 * (x + s->w - 1));
-    if (x)
-      H (sub) (&groups, coarse + 32 * (x - 1));
-    if (s->found[x] != s->prefix)
-      continue;
-    g = H (not_above) (&groups, rank) - 1;
-    H (get) (below, &groups);
-    rank -= below[g];
-    if (g != group) {
-      kept[group] = bins;
-      bins = kept[g];
-      group = g;
-      group_columns = fine + group_size * (size_t) g;
-    }
-    if (last[g] >= 0 && last[g] == x - 1) {
-      H (add) (&bins, group_columns + 32 * (x + s->w - 1));
-      H (sub) (&bins, group_columns + 32 * (x - 1));
-    } else
-      H (catch_up) (&bins, group_columns, s->w, last[g], x);
-    last[g] = x;
-    b = H (not_above) (&bins, rank) - 1;
-    H (get) (below, &bins);
-    s->next[x] = s->prefix << s->digit_bits | (uint32_t) (32 * g + b);
-    s->rank[x] = rank - below[b];
-  }
+  if (s->found)
+    H (sweep_some) (s);
+  else
+    H (sweep_all) (s);
 }

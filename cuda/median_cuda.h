@@ -27,30 +27,35 @@ const NetworkVariant *median_network_wide (void);   /* of 16 bits */
 
 /* ---- any window, any rank: tree and select ------------------------------- */
 
-/* The window's samples, from padded copies of the components: element
- * (x, y) of frame s of job i is at frame[s] + offset[i] + y * pitch[i] +
- * x * element bytes, with the window of output (x, y) beginning there, so that
- * no kernel has to look at borders. Packed colours have one plane of 32-bit
- * numbers, in place of job 0. */
+/* The window's samples, from copies of the components with the border already
+ * in place, so that these kernels look at no edge: sample (x, y) of a component
+ * is element (x + pad, y + pad) of its padded plane. The planes reach far enough
+ * beyond the picture for whole tiles. They hold any window, so a new window
+ * needs no new memory and keeps the history. Packed colours have one plane of
+ * 32-bit numbers, in place of job 0. */
+constexpr int pad = 127, pad_right = 127 + 384, pad_below = 127 + 64;
 constexpr int max_depth = 15;
 
 struct Padded {
-  const uint8_t *frame[max_depth]; /* the current one first */
-  long long offset[CF_MAX_VIEWS], pitch[CF_MAX_VIEWS];
-  int w, h, depth, rank; /* the window */
-  int bits;              /* of an element's value: 8, 10, 16 or 24 */
+  const uint8_t *frame[max_depth];  /* the current one first */
+  long long offset[CF_MAX_VIEWS];   /* of each job's plane, bytes */
+  int pitch[CF_MAX_VIEWS];          /* bytes, a multiple of 16 */
+  int w, h, depth, rank;            /* the window */
+  int bits;                         /* of an element's value: 8, 10, 16 or 24 */
+  int element;                      /* bytes: 1, 2 or 4 */
   bool packed;
-  int red, green, blue;  /* packed: the jobs of the channels */
 };
 
-CfCode median_launch_pad (const Jobs *jobs, const Padded *padded, uint8_t *frame, cudaStream_t stream, CfStatus *status);
-CfCode median_launch_select (Jobs *jobs, const Padded *padded, cudaStream_t stream, CfStatus *status);
-CfCode median_launch_tree (Jobs *jobs, const Padded *padded, cudaStream_t stream, CfStatus *status);
-/* Shared memory of the tree's blocks; call once, before the first launch. */
-CfCode median_tree_init (CfStatus *status);
-
-/* The padded planes reach this far beyond the picture, for whole tiles. */
-constexpr int pad_tile_w = 256, pad_tile_h = 128;
+/* Fills `frame` from the jobs' inputs. */
+CfCode median_launch_pad (Jobs *jobs, const Padded &padded, uint8_t *frame, cudaStream_t stream, CfStatus *status);
+/* Filters into the jobs' outputs. */
+CfCode median_launch_select (Jobs *jobs, const Padded &padded, cudaStream_t stream, CfStatus *status);
+CfCode median_launch_tree (Jobs *jobs, const Padded &padded, cudaStream_t stream, CfStatus *status);
+/* Can the tree do this window? */
+bool median_tree_fits (const Padded &padded, int max_shared);
+/* Loads the kernels and sets the limits of their shared memory; once a plan. */
+CfCode median_general_init (CfStatus *status);
+CfCode median_tree_init (int max_shared, CfStatus *status);
 
 } // namespace cf
 

@@ -55,9 +55,9 @@ size_t
 cf_median_histogram_scratch (const CfMedianCpu *m)
 {
   const CfMedianDigits *d = &m->digits;
-  size_t columns = columns_of (m), rows = d->levels == 1 ? 1 : (size_t) d->max_rows;
+  size_t columns = columns_of (m), rows = d->levels == 1 ? 0 : (size_t) d->max_rows;
   size_t outputs = 3 * sizeof (uint32_t) * rows * (size_t) d->max_cols;
-  size_t lines = columns * (2 * sizeof (uint32_t) + 2 * sizeof (uint16_t)) + (size_t) d->max_cols * 4;
+  size_t lines = columns * (2 * sizeof (uint32_t) + 3 * sizeof (uint16_t));
 
   return fine_size (m) + columns * 64 + outputs + lines + 16 * 64;
 }
@@ -68,7 +68,7 @@ typedef struct {
   CfMedianColumns columns;
   uint32_t *found, *next, *rank; /* of the outputs of the task */
   void *row, *input;
-  uint16_t *add, *sub;
+  uint16_t *add, *sub, *digit;
   size_t pitch; /* outputs from row to row */
   int x0, x1, y0, y1; /* the outputs of this pass, in the picture */
 } Work;
@@ -85,24 +85,24 @@ digits_of_row (const Work *w, int s, int y, int level, uint32_t prefix, uint16_t
   m->simd->digits[m->size] (w->row, w->columns.n, m->digits.level[level].shift, (1u << bits) - 1, prefix << bits, digits);
 }
 
+/* The results of a row: the digits where there is only one, else `result`. */
 static void
-write_row (const Work *w, int y, uint32_t *result)
+write_row (const Work *w, int y, const uint32_t *result)
 {
   const CfMedianCpu *m = w->m;
   const CfMedianTask *t = w->task;
   int n = t->x1 - t->x0;
+  const void *row = m->size == 2 ? (const void *) result : result || m->size == 0 ? w->row : w->digit;
 
   if (m->threshold)
     m->simd->unpack[m->size] (&m->in[0][t->view], y, t->x0, n, w->input);
-  /* to numbers of the size, in place: they do not grow */
   if (m->size == 0)
     for (int i = 0; i < n; i++)
-      ((uint8_t *) w->row)[i] = (uint8_t) result[i];
-  else if (m->size == 1)
+      ((uint8_t *) w->row)[i] = (uint8_t) w->digit[i];
+  else if (m->size == 1 && result)
     for (int i = 0; i < n; i++)
       ((uint16_t *) w->row)[i] = (uint16_t) result[i];
-  m->simd->pack[m->size] (&m->out[t->view], y, t->x0, n, m->size == 2 ? result : w->row,
-      m->threshold ? w->input : NULL, m->threshold);
+  m->simd->pack[m->size] (&m->out[t->view], y, t->x0, n, row, m->threshold ? w->input : NULL, m->threshold);
 }
 
 /* Finds the next digit of the outputs of the pass that have this prefix. */
@@ -113,14 +113,12 @@ pass (Work *w, int level, uint32_t prefix)
   const CfMedianDigits *d = &m->digits;
   int ry = m->win.h / 2, count = d->wide ? 2 : 1;
   CfMedianSweep sweep = { .columns = &w->columns, .w = m->win.w, .n = w->x1 - w->x0, .prefix = prefix,
-    .digit_bits = d->level[level].bits };
+    .digit_bits = d->level[level].bits, .first_rank = (uint32_t) m->win.rank, .digit = w->digit };
 
   w->columns.n = sweep.n + m->win.w - 1;
   memset (w->columns.coarse, 0, (size_t) (w->columns.n * 32 * count));
   memset (w->columns.fine, 0, (size_t) (groups_of (sweep.digit_bits) * 32 * count) * (size_t) w->columns.n);
   for (int y = w->y0; y < w->y1; y++) {
-    size_t at = d->levels == 1 ? 0 : (size_t) (y - w->task->y0) * w->pitch + (size_t) (w->x0 - w->task->x0);
-
     for (int s = 0; s < m->win.depth; s++) {
       for (int j = y == w->y0 ? -ry : ry; j < ry; j++) {
         digits_of_row (w, s, y + j, level, prefix, w->add);
@@ -131,15 +129,16 @@ pass (Work *w, int level, uint32_t prefix)
         digits_of_row (w, s, y - ry - 1, level, prefix, w->sub);
       m->simd->columns[d->wide] (&w->columns, w->add, y > w->y0 ? w->sub : NULL);
     }
-    sweep.found = w->found + at;
-    sweep.next = w->next + at;
-    sweep.rank = w->rank + at;
-    if (d->levels == 1)
-      for (int i = 0; i < sweep.n; i++)
-        w->rank[i] = (uint32_t) m->win.rank;
+    if (d->levels > 1) {
+      size_t at = (size_t) (y - w->task->y0) * w->pitch + (size_t) (w->x0 - w->task->x0);
+
+      sweep.found = w->found + at;
+      sweep.next = w->next + at;
+      sweep.rank = w->rank + at;
+    }
     m->simd->sweep[d->wide] (&sweep);
     if (d->levels == 1)
-      write_row (w, y, w->next);
+      write_row (w, y, NULL);
   }
 }
 
@@ -201,7 +200,7 @@ cf_median_histogram_task (const CfMedianCpu *m, const CfMedianTask *task, uint8_
 {
   int cols = task->x1 - task->x0, rows = task->y1 - task->y0;
   size_t columns = columns_of (m);
-  size_t n = m->digits.levels == 1 ? (size_t) cols : (size_t) cols * (size_t) rows;
+  size_t n = m->digits.levels == 1 ? 0 : (size_t) cols * (size_t) rows;
   Work w = { .m = m, .task = task, .pitch = (size_t) cols, .x0 = task->x0, .x1 = task->x1, .y0 = task->y0,
     .y1 = task->y1 };
 
@@ -214,6 +213,7 @@ cf_median_histogram_task (const CfMedianCpu *m, const CfMedianTask *task, uint8_
   w.input = cf_take (&scratch, columns * sizeof (uint32_t));
   w.add = cf_take (&scratch, columns * sizeof (uint16_t));
   w.sub = cf_take (&scratch, columns * sizeof (uint16_t));
+  w.digit = cf_take (&scratch, columns * sizeof (uint16_t));
   memset (w.found, 0, sizeof (uint32_t) * n);
   for (size_t i = 0; i < n; i++)
     w.rank[i] = (uint32_t) m->win.rank;

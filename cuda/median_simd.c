@@ -152,8 +152,11 @@ clamp (int x, int low, int high)
 
 /* ---- histograms --------------------------------------------------------- */
 
-/* loaded from [31 - b] on: 0 in places 0..b, 1 behind */
-#define STEP_TABLE { [32] = 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1 }
+/* Loaded from place 32 - b on: 0 before entry b, 1 from there on. */
+#define ONES_8 1, 1, 1, 1, 1, 1, 1, 1
+#define STEP_TABLE { [32] = ONES_8, ONES_8, ONES_8, ONES_8 }
+
+#define CHUNK 64 /* columns at a time */
 
 /* narrow: at most 255 samples a column, 65535 a window */
 #define COLUMN uint8_t

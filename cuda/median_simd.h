@@ -23,8 +23,8 @@ typedef struct {
 
 /* A digit of a sample, below 1024, is 32 BINS in each of up to 32 GROUPS. Of
  * every column of the window we keep, in cumulative form,
- *   coarse[x][g]     samples of the column in groups below g
- *   fine[g][x][b]    samples in group g in bins below b
+ *   coarse[x][g]     samples of the column in groups before g
+ *   fine[g][x][b]    samples in group g in bins up to b
  * so that one sample more is one vector addition in each, and the place of a
  * rank is found by counting the entries that are not above it. Columns are
  * `count` bytes wide (1, 2), and sums of columns 2 count bytes. */
@@ -38,10 +38,14 @@ typedef struct {
 typedef struct {
   const CfMedianColumns *columns;
   int w, n;               /* window, outputs */
-  uint32_t prefix;        /* outputs of this prefix are looked for */
-  int digit_bits;
+  /* the only digit: the rank of all outputs, and where their digits go */
+  uint32_t first_rank;
+  uint16_t *digit;
+  /* one of several: outputs with this prefix are looked for, if not NULL */
   const uint32_t *found;  /* the outputs' prefixes */
-  uint32_t *next;         /* ... with the digit behind */
+  uint32_t prefix;
+  int digit_bits;
+  uint32_t *next;         /* the prefixes with the digit behind */
   uint32_t *rank;         /* in and out: rank among the samples of the prefix */
 } CfMedianSweep;
 
