@@ -89,7 +89,8 @@ map_plane (GstCfFrame *frame, const GstVideoInfo *info, guint plane, GstMapFlags
   gpointer data;
 
   if (stride < 0)
-    return refuse (status, "plane %u has a negative stride of %d bytes; only top-down pictures are read", plane, stride);
+    return refuse (status, "plane %u has a negative stride of %d bytes; only top-down pictures are read", plane,
+        stride);
   if ((guint64) stride < row)
     return refuse (status, "plane %u has a stride of %d bytes; a row of %d samples takes %" G_GUINT64_FORMAT, plane,
         stride, frame->image.width, row);
@@ -97,7 +98,8 @@ map_plane (GstCfFrame *frame, const GstVideoInfo *info, guint plane, GstMapFlags
   need = skip + (guint64) stride * (rows - 1) + row;
   if (offset >= size || need > size - offset)
     return refuse (status, "plane %u starts at byte %" G_GUINT64_FORMAT " and reaches to %" G_GUINT64_FORMAT
-        " with its stride of %d; the buffer has %" G_GUINT64_FORMAT " bytes", plane, offset, offset + need, stride, size);
+        " with its stride of %d; the buffer has %" G_GUINT64_FORMAT " bytes", plane, offset, offset + need, stride,
+        size);
 
   /* With a meta, a plane may live in a memory of its own. Without one, the
    * whole buffer is mapped once. */
@@ -112,7 +114,8 @@ map_plane (GstCfFrame *frame, const GstVideoInfo *info, guint plane, GstMapFlags
       data = ok ? map->data + offset : NULL;
     }
     if (!ok)
-      return refuse (status, "plane %u could not be mapped for %s", plane, flags & GST_MAP_WRITE ? "writing" : "reading");
+      return refuse (status, "plane %u could not be mapped for %s", plane,
+          flags & GST_MAP_WRITE ? "writing" : "reading");
     frame->n_maps++;
   } else {
     map = &frame->map[0];

@@ -108,7 +108,8 @@ choose_layout (CfImage *layout, const GstVideoInfo *info, CfFormat format)
   gboolean aligned = TRUE;
 
   for (guint p = 0; p < n; p++)
-    aligned = aligned && GST_VIDEO_INFO_PLANE_STRIDE (info, p) % 16 == 0 && GST_VIDEO_INFO_PLANE_OFFSET (info, p) % 16 == 0;
+    aligned = aligned && GST_VIDEO_INFO_PLANE_STRIDE (info, p) % 16 == 0
+        && GST_VIDEO_INFO_PLANE_OFFSET (info, p) % 16 == 0;
   if (!aligned)
     return cf_image_layout (layout, format, GST_VIDEO_INFO_WIDTH (info), GST_VIDEO_INFO_HEIGHT (info), 256);
   memset (layout, 0, sizeof *layout);

@@ -7,8 +7,8 @@
 #define GPU "video/x-raw(" CUDA_FEATURE ")"
 #define MEDIAN "cudamedian backend=cuda on-gpu-error=error"
 
-static const gchar *const formats[] = { "NV12", "NV21", "I420", "YV12", "Y42B", "Y444", "RGB", "BGR", "RGBA", "BGRA", "ARGB",
-  "ABGR", "RGBx", "BGRx", "GBR", "P010_10LE", "P016_LE", "I420_10LE", "I422_10LE", "Y444_16LE" };
+static const gchar *const formats[] = { "NV12", "NV21", "I420", "YV12", "Y42B", "Y444", "RGB", "BGR", "RGBA", "BGRA",
+  "ARGB", "ABGR", "RGBx", "BGRx", "GBR", "P010_10LE", "P016_LE", "I420_10LE", "I422_10LE", "Y444_16LE" };
 
 /* From system memory to system memory, with CUDA memory in between. */
 static const gchar *const ways[] = {
@@ -56,7 +56,7 @@ GST_END_TEST
  * behind and takes anything gets system memory. */
 GST_START_TEST (chain_stays_on_the_gpu)
 {
-  GstHarness *h = gst_harness_new_parse (MEDIAN " name=a ! " MEDIAN " name=b percentile=0 ! " MEDIAN " name=c threshold=2");
+  GstHarness *h = gst_harness_new_parse (MEDIAN " name=a ! " MEDIAN " name=b percentile=0 ! " MEDIAN " name=c");
   static const gchar *const names[] = { "a", "b", "c" };
   GstVideoInfo info;
   GstBuffer *out;
@@ -70,7 +70,8 @@ GST_START_TEST (chain_stays_on_the_gpu)
     GstPad *pad = gst_element_get_static_pad (element, "src");
     GstCaps *caps = gst_pad_get_current_caps (pad);
 
-    fail_unless (gst_caps_features_contains (gst_caps_get_features (caps, 0), CUDA_FEATURE) == (i < 2), "after %s", names[i]);
+    fail_unless (gst_caps_features_contains (gst_caps_get_features (caps, 0), CUDA_FEATURE) == (i < 2), "after %s",
+        names[i]);
     gst_caps_unref (caps);
     gst_object_unref (pad);
     gst_object_unref (element);
@@ -82,7 +83,8 @@ GST_END_TEST
 /* Frames before, in CUDA memory. */
 GST_START_TEST (history)
 {
-  GstHarness *h = gst_harness_new_parse ("cudaupload ! " GPU " ! " MEDIAN " temporal-depth=3 ! " GPU " ! cudadownload ! capsfilter caps=video/x-raw");
+  GstHarness *h = gst_harness_new_parse ("cudaupload ! " GPU " ! " MEDIAN " temporal-depth=3 ! " GPU
+      " ! cudadownload ! capsfilter caps=video/x-raw");
   GstBuffer *in[5] = { NULL };
   Expect e = EXPECT (3);
   GstVideoInfo info;
@@ -120,6 +122,38 @@ GST_START_TEST (gray_crosses)
 }
 GST_END_TEST
 
+/* Frames from a context that the element did not start with: it moves there. */
+GST_START_TEST (other_context)
+{
+  GstHarness *from = gst_harness_new_parse ("cudaupload ! capsfilter caps=\"" GPU "\"");
+  GstHarness *h = gst_harness_new_parse (MEDIAN " name=f ! " GPU " ! cudadownload ! capsfilter caps=video/x-raw");
+  GstElement *f = gst_bin_get_by_name (GST_BIN (h->element), "f");
+  Expect e = EXPECT (3);
+  GstVideoInfo info;
+  GstCaps *caps;
+
+  set_caps (from, video_caps ("NV12", 64, 32, NULL), &info);
+  for (guint i = 0; i < 4; i++) {
+    GstBuffer *in = random_frame (&info, i, 0), *out;
+    GstBuffer *on_device = gst_harness_push_and_pull (from, gst_buffer_ref (in));
+
+    if (i == 0) {
+      caps = gst_pad_get_current_caps (from->sinkpad);
+      gst_harness_set_src_caps (h, caps);
+    }
+    out = gst_harness_push_and_pull (h, on_device);
+    fail_unless (out != NULL);
+    assert_filtered (&info, out, &in, 1, &e);
+    gst_buffer_unref (out);
+    gst_buffer_unref (in);
+  }
+  fail_unless_equals_uint64 (stat_of (f, "frames-gpu"), 4);
+  gst_object_unref (f);
+  gst_harness_teardown (h);
+  gst_harness_teardown (from);
+}
+GST_END_TEST
+
 int
 main (int argc, char **argv)
 {
@@ -128,6 +162,7 @@ main (int argc, char **argv)
   tcase_add_loop_test (tests, every_way, 0, G_N_ELEMENTS (formats));
   tcase_add_test (tests, chain_stays_on_the_gpu);
   tcase_add_test (tests, history);
+  tcase_add_test (tests, other_context);
   tcase_add_test (tests, gray_crosses);
   return run_suite (argc, argv, "cudamemory", tests, TRUE);
 }

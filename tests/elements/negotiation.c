@@ -195,8 +195,8 @@ GST_END_TEST
 /* Up and down through all states, with frames in between. */
 GST_START_TEST (states)
 {
-  static const GstState walk[] = { GST_STATE_READY, GST_STATE_NULL, GST_STATE_PAUSED, GST_STATE_READY, GST_STATE_PLAYING,
-    GST_STATE_PAUSED, GST_STATE_PLAYING, GST_STATE_NULL };
+  static const GstState walk[] = { GST_STATE_READY, GST_STATE_NULL, GST_STATE_PAUSED, GST_STATE_READY,
+    GST_STATE_PLAYING, GST_STATE_PAUSED, GST_STATE_PLAYING, GST_STATE_NULL };
   GstElement *element = new_element (NULL);
   GstVideoInfo info;
   GstHarness *h;

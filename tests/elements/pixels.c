@@ -36,10 +36,13 @@ GST_START_TEST (every_format)
   static const struct {
     const gchar *width, *height;
     gint w, h;
-  } windows[] = { { "3", "3", 3, 3 }, { "5", "1", 5, 1 }, { "1", "9", 1, 9 }, { "5", "5", 5, 5 }, { "13", "13", 13, 13 } };
+  } windows[] = {
+    { "3", "3", 3, 3 }, { "5", "1", 5, 1 }, { "1", "9", 1, 9 }, { "5", "5", 5, 5 }, { "13", "13", 13, 13 }
+  };
 
   for (gsize w = 0; w < G_N_ELEMENTS (windows); w++) {
-    GstHarness *h = new_harness (new_element ("kernel-width", windows[w].width, "kernel-height", windows[w].height, NULL));
+    GstHarness *h = new_harness (new_element ("kernel-width", windows[w].width, "kernel-height", windows[w].height,
+            NULL));
     Expect e = EXPECT (0);
 
     e.width = windows[w].w;

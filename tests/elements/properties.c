@@ -17,14 +17,17 @@ GST_START_TEST (defaults)
   static const struct {
     const gchar *name;
     gint value;
-  } ints[] = { { "kernel-size", 3 }, { "kernel-width", 0 }, { "kernel-height", 0 }, { "percentile", 50 }, { "threshold", 0 },
-    { "temporal-depth", 1 }, { "cuda-device-id", -1 }, { "frames-in-flight", 1 }, { "color-order", 0 }, { "apply-to", 0 },
-    { "backend", 0 }, { "on-gpu-error", 0 } };
+  } ints[] = {
+    { "kernel-size", 3 }, { "kernel-width", 0 }, { "kernel-height", 0 }, { "percentile", 50 }, { "threshold", 0 },
+    { "temporal-depth", 1 }, { "cuda-device-id", -1 }, { "frames-in-flight", 1 }, { "color-order", 0 },
+    { "apply-to", 0 }, { "backend", 0 }, { "on-gpu-error", 0 }
+  };
   GstElement *element = gst_element_factory_make ("cudamedian", NULL);
   gboolean qos;
 
   for (gsize i = 0; i < G_N_ELEMENTS (ints); i++)
-    fail_unless (get_int (element, ints[i].name) == ints[i].value, "%s is %d", ints[i].name, get_int (element, ints[i].name));
+    fail_unless (get_int (element, ints[i].name) == ints[i].value, "%s is %d", ints[i].name,
+        get_int (element, ints[i].name));
   g_object_get (element, "qos", &qos, NULL);
   fail_unless (qos);
   gst_object_unref (element);
@@ -41,7 +44,8 @@ GST_START_TEST (flags)
   for (gsize i = 0; i < G_N_ELEMENTS (live); i++) {
     GParamSpec *spec = g_object_class_find_property (G_OBJECT_GET_CLASS (element), live[i]);
 
-    fail_unless (spec && spec->flags & GST_PARAM_CONTROLLABLE && spec->flags & GST_PARAM_MUTABLE_PLAYING, "%s", live[i]);
+    fail_unless (spec && spec->flags & GST_PARAM_CONTROLLABLE && spec->flags & GST_PARAM_MUTABLE_PLAYING, "%s",
+        live[i]);
     fail_unless (g_param_spec_get_blurb (spec) && *g_param_spec_get_blurb (spec));
   }
   for (gsize i = 0; i < G_N_ELEMENTS (ready); i++) {
