@@ -22,6 +22,7 @@ static const char usage[] =
     "  --gpu           the GPU; exit status 77 where there is none\n"
     "  --require-gpu   where there is none, that is a failure\n"
     "  --quick         a part of the cases, for small machines\n"
+    "  --full          every combination\n"
     "  --sanitize      a few cases a variant, to run under compute-sanitizer\n"
     "  --self-test     only: are things broken on purpose noticed? (each run begins with it)\n"
     "  --filter STEM   one filter        --isa NAME   one instruction set\n"
@@ -35,7 +36,7 @@ static bool
 parse (int argc, char **argv, KcOptions *o)
 {
   struct { const char *name; bool *flag; } flags[] = {
-    { "--cpu", &o->cpu }, { "--gpu", &o->gpu }, { "--require-gpu", &o->require_gpu }, { "--quick", &o->quick },
+    { "--cpu", &o->cpu }, { "--gpu", &o->gpu }, { "--require-gpu", &o->require_gpu }, { "--quick", &o->quick }, { "--full", &o->full },
     { "--sanitize", &o->sanitize }, { "--self-test", &o->self_test }, { "--verbose", &o->verbose },
   };
 

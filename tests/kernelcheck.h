@@ -141,7 +141,7 @@ typedef struct {
 } KcCase;
 
 typedef struct {
-  bool cpu, gpu, require_gpu, quick, sanitize, self_test, verbose;
+  bool cpu, gpu, require_gpu, quick, full, sanitize, self_test, verbose;
   uint64_t seed;
   long only;          /* --case; -1 = all */
   const char *filter; /* --filter; NULL = all */

@@ -121,13 +121,36 @@ counter_rank (const Counter *c, uint32_t rank)
   return bin;
 }
 
-/* Adds (one = 1) or takes away (one = -1) the window's column at x. */
-static void
-counter_column (Counter *c, const KcPlane *frames, const Window *k, int x, int y, uint32_t one)
+/* How many of the positions from - half to from + half are clamped to i, for
+ * an i between the clamped ends. */
+static uint32_t
+times (int i, int from, int half, int end)
 {
+  int first = i == 0 ? from - half : i, last = i == end - 1 ? from + half : i;
+
+  return (uint32_t) (last - first + 1);
+}
+
+/* Adds the window's column at x so many times (or takes it away, for a
+ * negative number), clamped rows as often as they are met. */
+static void
+counter_column (Counter *c, const KcPlane *frames, const Window *k, int x, int y, uint32_t columns)
+{
+  int half = k->h / 2, last = clamp (y + half, frames[0].h);
+
   for (int s = 0; s < k->depth; s++)
-    for (int j = -(k->h / 2); j <= k->h / 2; j++)
-      counter_add (c, value_at (&frames[s], x, y + j), one);
+    for (int r = clamp (y - half, frames[0].h); r <= last; r++)
+      counter_add (c, value_at (&frames[s], x, r), columns * times (r, y, half, frames[0].h));
+}
+
+/* All columns of the window at x, added (sign = 1) or taken away (-1). */
+static void
+counter_window (Counter *c, const KcPlane *frames, const Window *k, int x, int y, uint32_t sign)
+{
+  int half = k->w / 2, last = clamp (x + half, frames[0].w);
+
+  for (int i = clamp (x - half, frames[0].w); i <= last; i++)
+    counter_column (c, frames, k, i, y, sign * times (i, x, half, frames[0].w));
 }
 
 static void
@@ -135,15 +158,17 @@ row_by_counting (Counter *c, const KcPlane *frames, const Window *k, int y, uint
 {
   int half = k->w / 2, w = frames[0].w;
 
-  for (int i = -half; i <= half; i++)
-    counter_column (c, frames, k, i, y, 1);
+  counter_window (c, frames, k, 0, y, 1);
   for (int x = 0; x < w; x++) {
+    int gone = clamp (x - half, w), come = clamp (x + half + 1, w);
+
     out[x] = counter_rank (c, (uint32_t) rank_of (k));
-    counter_column (c, frames, k, x - half, y, (uint32_t) -1);
-    counter_column (c, frames, k, x + half + 1, y, 1);
+    if (x + 1 < w && gone != come) {
+      counter_column (c, frames, k, gone, y, (uint32_t) -1);
+      counter_column (c, frames, k, come, y, 1);
+    }
   }
-  for (int i = -half; i <= half; i++)
-    counter_column (c, frames, k, w + i, y, (uint32_t) -1);
+  counter_window (c, frames, k, w - 1, y, (uint32_t) -1);
 }
 
 /* The rank of every window of one component, before the threshold. The

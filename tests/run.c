@@ -539,7 +539,7 @@ report (Walk *w, bool good, const char *where, const char *variant)
   describe (c, text, sizeof text);
   snprintf (kept, sizeof kept, "%s", variant ? variant : "?");
   kc_result (w->run, good, "%s \"%s\", %s\n     %s\n     again: kernelcheck --%s%s --seed %llu --case %u", where, kept, text,
-      w->what, cf_context_backend (w->context) == CF_BACKEND_CUDA ? "gpu" : "cpu", w->run->options.quick ? " --quick" : "",
+      w->what, cf_context_backend (w->context) == CF_BACKEND_CUDA ? "gpu" : "cpu", w->run->options.quick ? " --quick" : w->run->options.full ? " --full" : "",
       (unsigned long long) w->run->options.seed, c->number);
 }
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * sweep.c: which cases there are. The full sweep is the product of settings,
- * format classes, sizes and contents; the quick one takes from the product,
- * for every setting and format class, a few sizes and contents that move on
- * from one to the next, so that each of them meets each other. */
+ * sweep.c: which cases there are. --full is the product of settings, format
+ * classes, sizes and contents (an hour); without it every size meets every
+ * setting and format class with two contents that move on from one to the
+ * next, and with --quick with a few sizes and one content, so that each of
+ * them still meets each other somewhere. */
 #include "kernelcheck.h"
 
 #include <stdio.h>
@@ -42,16 +43,17 @@ product (KcRun *run, const KcFilter *kc, const char *const *settings, const CfFo
   static const KcContent contents[] = { KC_RANDOM, KC_GRADIENT, KC_LOW, KC_SALT, KC_HIGH, KC_TIES };
   size_t n_contents = sizeof contents / sizeof *contents, turn = 0;
   size_t size_step = run->options.quick ? 7 : 1;
+  size_t some = run->options.full ? n_contents : run->options.quick ? 1 : 2;
 
   for (const char *const *set = settings; set && *set; set++)
     for (size_t f = 0; f < n_formats; f++) {
       turn++;
       for (size_t s = run->options.quick ? turn % size_step : 0; s < N_SIZES; s += size_step)
-        for (size_t k = 0; k < n_contents; k += run->options.quick ? n_contents : 1) {
+        for (size_t k = 0; k < some; k++) {
           KcCase c = new_case (kc, *set, formats[f], sizes[s][0], sizes[s][1]);
 
-          /* A third of the quick cases are random ones: they find the most. */
-          c.content = contents[run->options.quick ? (turn + s) % 3 ? (turn / 3 + s) % n_contents : 0 : k];
+          /* Of a part, every other one is random: those find the most. */
+          c.content = contents[run->options.full ? k : (turn + s + k) % 2 ? 0 : 1 + (turn / 2 + s) % (n_contents - 1)];
           c.layout = (KcLayout) ((turn + s + k) % KC_N_LAYOUTS);
           c.video.interlaced = (turn + 2 * s + k) % 5 == 0;
           kc_case_run (run, &c);
