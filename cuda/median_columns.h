@@ -14,61 +14,29 @@ H (step) (COLUMN *column, const COLUMN *more, const COLUMN *less)
     column[i] = (COLUMN) (column[i] + more[i] - less[i]);
 }
 
-/* Byte offsets of a chunk's samples: its group's columns, and what of the
- * table of steps is added to the coarse and the fine column. False if some of
- * the samples do not count. */
-static inline bool
-H (locate) (const uint16_t *digit, size_t n, uint32_t group[CHUNK], uint32_t behind[CHUNK], uint32_t from[CHUNK])
-{
-  unsigned missing = 0;
-
-  for (int i = 0; i < CHUNK; i++) {
-    uint32_t d = digit[i];
-
-    missing |= d == CF_NO_DIGIT;
-    group[i] = (d >> 5) * (uint32_t) (n * 32);
-    behind[i] = 31 - (d >> 5);
-    from[i] = 32 - (d & 31);
-  }
-  return !missing;
-}
-
 static void
 H (columns) (const CfMedianColumns *columns, const uint16_t *add, const uint16_t *sub)
 {
-  static const COLUMN steps[96] __attribute__ ((aligned (64))) = STEP_TABLE;
-  const COLUMN *none = steps;
+  static const COLUMN steps[64] __attribute__ ((aligned (64))) = STEP_TABLE;
+  static const COLUMN none[32];
+  /* the entries behind group g, and those from bin b on */
+  const COLUMN *behind = steps + 31, *from = steps + 32;
   COLUMN *coarse = columns->coarse, *fine = columns->fine;
   size_t n = (size_t) columns->n;
 
-  for (size_t x = 0; x < n;) {
-    uint32_t group[2][CHUNK], behind[2][CHUNK], from[2][CHUNK];
+  for (size_t x = 0; x < n; x++, coarse += 32, fine += 32) {
+    size_t a = add[x], s = sub ? sub[x] : CF_NO_DIGIT;
 
-    /* the usual case by itself: all samples of a chunk count */
-    if (sub && n - x >= CHUNK && H (locate) (add + x, n, group[0], behind[0], from[0]) &&
-        H (locate) (sub + x, n, group[1], behind[1], from[1])) {
-      for (int i = 0; i < CHUNK; i++)
-        H (step) (fine + group[0][i] + 32 * i, steps + from[0][i], none);
-      for (int i = 0; i < CHUNK; i++)
-        H (step) (coarse + 32 * i, steps + behind[0][i], steps + behind[1][i]);
-      for (int i = 0; i < CHUNK; i++)
-        H (step) (fine + group[1][i] + 32 * i, none, steps + from[1][i]);
-      x += CHUNK;
-      coarse += 32 * CHUNK;
-      fine += 32 * CHUNK;
-      continue;
-    }
-    for (size_t end = n - x < CHUNK ? n : x + CHUNK; x < end; x++, coarse += 32, fine += 32) {
-      size_t a = add[x], s = sub ? sub[x] : CF_NO_DIGIT;
-
-      if (a != CF_NO_DIGIT) {
-        H (step) (coarse, steps + 31 - (a >> 5), none);
-        H (step) (fine + 32 * n * (a >> 5), steps + 32 - (a & 31), none);
-      }
-      if (s != CF_NO_DIGIT) {
-        H (step) (coarse, none, steps + 31 - (s >> 5));
-        H (step) (fine + 32 * n * (s >> 5), none, steps + 32 - (s & 31));
-      }
+    if (a != CF_NO_DIGIT && s != CF_NO_DIGIT) {
+      H (step) (coarse, behind - (a >> 5), behind - (s >> 5));
+      H (step) (fine + 32 * n * (a >> 5), from - (a & 31), none);
+      H (step) (fine + 32 * n * (s >> 5), none, from - (s & 31));
+    } else if (a != CF_NO_DIGIT) {
+      H (step) (coarse, behind - (a >> 5), none);
+      H (step) (fine + 32 * n * (a >> 5), from - (a & 31), none);
+    } else if (s != CF_NO_DIGIT) {
+      H (step) (coarse, none, behind - (s >> 5));
+      H (step) (fine + 32 * n * (s >> 5), none, from - (s & 31));
     }
   }
 }

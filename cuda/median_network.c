@@ -150,6 +150,7 @@ run_block (const Work *w, int y, int block)
   const CfMedianCpu *m = w->m;
   const CfMedianProgram *p = &m->program;
   size_t from = (size_t) (block * p->lanes) << m->size, size = (size_t) (p->lanes + p->extra) << m->size;
+  int lanes = (w->task->x1 - w->task->x0 + p->tile_w - 1) / p->tile_w - block * p->lanes;
   uint8_t *to = w->arena;
 
   for (int s = 0; s < m->win.depth; s++)
@@ -159,7 +160,7 @@ run_block (const Work *w, int y, int block)
       for (int i = 0; i < p->tile_w; i++, to += size)
         memcpy (to, parts + (size_t) i * p->part_pitch, size);
     }
-  m->simd->network[m->size] (p->steps, p->n_steps, w->arena);
+  m->simd->network[m->size] (p->steps, p->n_steps, w->arena, lanes < p->lanes ? lanes : p->lanes);
   for (int i = 0; i < p->tile_w * p->tile_h; i++)
     memcpy (w->out_parts + (size_t) i * p->part_pitch + from, w->arena + p->out_at + (size_t) i * CF_SLOT, CF_SLOT);
 }

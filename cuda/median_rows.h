@@ -196,21 +196,37 @@ N (join) (void *row, int n, int parts, const void *part, size_t pitch, void *scr
 
 /* ---- networks ----------------------------------------------------------- */
 
-static void
-N (network) (const CfMedianStep *steps, int n, uint8_t *arena)
+/* A slot's vectors are read before the same place is written. */
+static inline __attribute__ ((always_inline)) void
+N (network_) (const CfMedianStep *steps, int n, uint8_t *arena, int bytes)
 {
   for (const CfMedianStep *s = steps; s < steps + n; s++) {
-    V a[CF_SLOT / V_SIZE], b[CF_SLOT / V_SIZE];
+    const uint8_t *a = arena + s->a, *b = arena + s->b;
+    uint8_t *d = arena + s->d, *e = arena + s->e;
 
-    for (int i = 0; i < CF_SLOT / V_SIZE; i++) {
-      a[i] = v_load (arena + s->a + i * V_SIZE);
-      b[i] = v_load (arena + s->b + i * V_SIZE);
-    }
-    for (int i = 0; i < CF_SLOT / V_SIZE; i++) {
-      v_store (arena + s->d + i * V_SIZE, V_MIN (a[i], b[i]));
-      v_store (arena + s->e + i * V_SIZE, V_MAX (a[i], b[i]));
+    /* Addresses in registers of their own: stores with an index share the
+     * loads' address units on some processors, which bound this loop. */
+    __asm__ ("" : "+r" (d), "+r" (e));
+    for (int i = 0; i < bytes; i += V_SIZE) {
+      V low = v_load (a + i), high = v_load (b + i);
+
+      v_store (d + i, V_MIN (low, high));
+      v_store (e + i, V_MAX (low, high));
     }
   }
+}
+
+static void
+N (network) (const CfMedianStep *steps, int n, uint8_t *arena, int lanes)
+{
+  int bytes = lanes * (int) sizeof (T);
+
+  if (bytes <= CF_SLOT / 4)
+    N (network_) (steps, n, arena, CF_SLOT / 4);
+  else if (bytes <= CF_SLOT / 2)
+    N (network_) (steps, n, arena, CF_SLOT / 2);
+  else
+    N (network_) (steps, n, arena, CF_SLOT);
 }
 
 /* ---- 3x3 ---------------------------------------------------------------- */

@@ -156,8 +156,6 @@ clamp (int x, int low, int high)
 #define ONES_8 1, 1, 1, 1, 1, 1, 1, 1
 #define STEP_TABLE { [32] = ONES_8, ONES_8, ONES_8, ONES_8 }
 
-#define CHUNK 64 /* columns at a time */
-
 /* narrow: at most 255 samples a column, 65535 a window */
 #define COLUMN uint8_t
 #define COUNT uint16_t

@@ -12,9 +12,10 @@
 /* ---- networks ----------------------------------------------------------- */
 
 /* Bytes of one value of a network: this many neighbouring tiles at a time. */
-#define CF_SLOT 128
+#define CF_SLOT 256
 
-/* Byte offsets in the arena of CF_SLOT bytes each: d = min, e = max of a, b. */
+/* Byte offsets in the arena of CF_SLOT bytes each: d = min, e = max of a, b. A
+ * result's slot is an operand's or lies apart from it. */
 typedef struct {
   uint32_t d, e, a, b;
 } CfMedianStep;
@@ -58,7 +59,8 @@ typedef struct {
   /* row[i * parts + p] <-> part[p][i]; parts is 1, 2, 4 or 8. */
   void (*split[3]) (const void *row, int n, int parts, void *part, size_t pitch, void *scratch);
   void (*join[3]) (void *row, int n, int parts, const void *part, size_t pitch, void *scratch);
-  void (*network[3]) (const CfMedianStep *steps, int n, uint8_t *arena);
+  /* the first `lanes` values of each slot at least */
+  void (*network[3]) (const CfMedianStep *steps, int n, uint8_t *arena, int lanes);
 
   /* 3x3 medians of two rows between four, by rows of n numbers; neighbours are
    * `step` apart. `scratch` holds 6 rows of n + 2 step numbers. */
