@@ -227,7 +227,7 @@ is_direct (const CfMedianWindow *win)
 static int
 network_limit (const CfMedianCpu *m)
 {
-  return m->bits <= 8 ? 15 * 15 : m->bits <= 10 ? 21 * 21 : m->bits <= 16 ? 31 * 31 : 41 * 41;
+  return m->bits <= 8 ? 20 * 20 : m->bits <= 10 ? 12 * 12 : 49 * 49;
 }
 
 static CfCode

@@ -4,12 +4,18 @@
  * not grow with the window. Numbers of more than ten bits are found digit by
  * digit: once the first digit of each output of a task is known, the second is
  * looked for among the samples that begin with it, a pass for every first digit
- * that occurs; and so on. */
+ * that occurs; and so on. Of whole pixels (24 bits) so many beginnings occur
+ * that those of few samples are looked up in a sorted list of the samples. */
 #include "median_cpu.h"
 
 #include <string.h>
 
 #define NOT_YET 0xffffffffu
+
+/* The list is for the last of the digits 4, 10, 10. */
+#define LIST_LEVELS 3
+#define LIST_PREFIXES (1 << 14)
+#define LIST_SHORT 1024 /* samples of a prefix, beyond which a pass is better */
 
 void
 cf_median_histogram_prepare (CfMedianCpu *m)
@@ -26,8 +32,8 @@ cf_median_histogram_prepare (CfMedianCpu *m)
     d->level[d->levels].bits = 10;
     d->level[d->levels].shift = shift;
   }
-  d->max_cols = m->bits <= 8 ? 2048 : d->levels == 1 ? 512 : 256;
-  d->max_rows = d->levels == 1 ? CF_MAX_SIZE : 256;
+  d->max_cols = m->bits <= 8 ? 2048 : d->levels == 1 ? 512 : d->levels == 2 ? 256 : 128;
+  d->max_rows = d->levels == 1 ? CF_MAX_SIZE : d->max_cols;
 }
 
 static int
@@ -51,6 +57,15 @@ fine_size (const CfMedianCpu *m)
   return (size_t) groups * columns_of (m) * 32 * (m->digits.wide ? 2 : 1);
 }
 
+/* All samples that a task looks at. */
+static size_t
+list_length (const CfMedianCpu *m)
+{
+  size_t rows = (size_t) (m->digits.max_rows + m->win.h - 1);
+
+  return m->digits.levels < LIST_LEVELS ? 0 : columns_of (m) * rows * (size_t) m->win.depth;
+}
+
 size_t
 cf_median_histogram_scratch (const CfMedianCpu *m)
 {
@@ -59,7 +74,8 @@ cf_median_histogram_scratch (const CfMedianCpu *m)
   size_t outputs = 3 * sizeof (uint32_t) * rows * (size_t) d->max_cols;
   size_t lines = columns * (2 * sizeof (uint32_t) + 3 * sizeof (uint16_t));
 
-  return fine_size (m) + columns * 64 + outputs + lines + 16 * 64;
+  return fine_size (m) + columns * 64 + outputs + lines + 2 * sizeof (uint64_t) * list_length (m) +
+      sizeof (uint32_t) * (LIST_PREFIXES + 1) + 16 * 64;
 }
 
 typedef struct {
@@ -69,6 +85,8 @@ typedef struct {
   uint32_t *found, *next, *rank; /* of the outputs of the task */
   void *row, *input;
   uint16_t *add, *sub, *digit;
+  uint64_t *list, *other; /* samples: value << 32 | y << 16 | x */
+  uint32_t *start;        /* where the samples of a prefix begin in the list */
   size_t pitch; /* outputs from row to row */
   int x0, x1, y0, y1; /* the outputs of this pass, in the picture */
 } Work;
@@ -170,6 +188,59 @@ bound (Work *w, uint32_t prefix)
   w->y1 = t->y0 + bottom + 1;
 }
 
+/* Lists the samples of the task's windows, sorted by value. */
+static void
+make_list (Work *w)
+{
+  const CfMedianCpu *m = w->m;
+  const CfMedianTask *t = w->task;
+  int cols = t->x1 - t->x0 + m->win.w - 1, rows = t->y1 - t->y0 + m->win.h - 1;
+  uint32_t *row = w->row;
+  size_t n = 0;
+
+  for (int s = 0; s < m->win.depth; s++)
+    for (int y = 0; y < rows; y++) {
+      m->simd->unpack[m->size] (&m->in[s][t->view], t->y0 - m->win.h / 2 + y, t->x0 - m->win.w / 2, cols, row);
+      for (int x = 0; x < cols; x++)
+        w->list[n++] = (uint64_t) row[x] << 32 | (uint64_t) y << 16 | (uint64_t) x;
+    }
+  for (int shift = 32; shift < 32 + 24; shift += 8) {
+    size_t at[257] = { 0 };
+    uint64_t *sorted = w->other;
+
+    for (size_t i = 0; i < n; i++)
+      at[(w->list[i] >> shift & 255) + 1]++;
+    for (int i = 0; i < 256; i++)
+      at[i + 1] += at[i];
+    for (size_t i = 0; i < n; i++)
+      sorted[at[w->list[i] >> shift & 255]++] = w->list[i];
+    w->other = w->list;
+    w->list = sorted;
+  }
+  for (uint32_t prefix = 0, i = 0; prefix <= LIST_PREFIXES; prefix++) {
+    while (i < n && w->list[i] >> (32 + 10) < prefix)
+      i++;
+    w->start[prefix] = i;
+  }
+}
+
+/* The value of rank `rank` among the samples of the prefix in the window of
+ * the task's output (x, y). */
+static uint32_t
+look_up (const Work *w, int x, int y, uint32_t prefix, uint32_t rank)
+{
+  const uint64_t *sample = w->list + w->start[prefix];
+  unsigned width = (unsigned) w->m->win.w, height = (unsigned) w->m->win.h;
+
+  for (uint32_t left = rank + 1;; sample++) {
+    unsigned dx = (unsigned) (*sample & 0xffff) - (unsigned) x, dy = (unsigned) (*sample >> 16 & 0xffff) - (unsigned) y;
+
+    left -= (dx < width) & (dy < height);
+    if (left == 0)
+      return (uint32_t) (*sample >> 32);
+  }
+}
+
 /* All digits but the first of all outputs of the task. */
 static void
 further_levels (Work *w)
@@ -179,18 +250,26 @@ further_levels (Work *w)
 
   for (int level = 1; level < w->m->digits.levels; level++) {
     uint32_t *found = w->next;
+    bool listed = level == LIST_LEVELS - 1;
 
     w->next = w->found;
     w->found = found;
     memset (w->next, 0xff, sizeof *w->next * w->pitch * (size_t) rows);
+    if (listed)
+      make_list (w);
     for (int y = 0; y < rows; y++)
       for (int x = 0; x < cols; x++) {
         size_t at = (size_t) y * w->pitch + (size_t) x;
+        uint32_t prefix = found[at];
 
         if (w->next[at] != NOT_YET)
           continue;
-        bound (w, w->found[at]);
-        pass (w, level, w->found[at]);
+        if (listed && w->start[prefix + 1] - w->start[prefix] <= LIST_SHORT) {
+          w->next[at] = look_up (w, x, y, prefix, w->rank[at]);
+          continue;
+        }
+        bound (w, prefix);
+        pass (w, level, prefix);
       }
   }
 }
@@ -214,6 +293,9 @@ cf_median_histogram_task (const CfMedianCpu *m, const CfMedianTask *task, uint8_
   w.add = cf_take (&scratch, columns * sizeof (uint16_t));
   w.sub = cf_take (&scratch, columns * sizeof (uint16_t));
   w.digit = cf_take (&scratch, columns * sizeof (uint16_t));
+  w.list = cf_take (&scratch, sizeof (uint64_t) * list_length (m));
+  w.other = cf_take (&scratch, sizeof (uint64_t) * list_length (m));
+  w.start = cf_take (&scratch, sizeof (uint32_t) * (LIST_PREFIXES + 1));
   memset (w.found, 0, sizeof (uint32_t) * n);
   for (size_t i = 0; i < n; i++)
     w.rank[i] = (uint32_t) m->win.rank;
