@@ -67,10 +67,10 @@ make_jobs (const CfPlan *plan, const CfImage *in, const CfImage *out, int thresh
 }
 
 /* Tiles of tile_w x tile_h outputs a block, all views behind each other.
- * `together`: the filtered views are worked on in one, by the first one's
- * blocks. */
+ * `leaders` > 0: the filtered views are worked on together with the first ones,
+ * by those ones' blocks. */
 inline void
-deal_blocks (Jobs *jobs, int tile_w, int tile_h, bool together = false)
+deal_blocks (Jobs *jobs, int tile_w, int tile_h, int leaders = 0)
 {
   jobs->blocks = 0;
   for (int i = 0; i < jobs->n; i++) {
@@ -78,7 +78,7 @@ deal_blocks (Jobs *jobs, int tile_w, int tile_h, bool together = false)
 
     j.first_block = jobs->blocks;
     j.blocks_x = (j.width + tile_w - 1) / tile_w;
-    if (!together || i == 0 || !j.filtered)
+    if (leaders == 0 || i < leaders || !j.filtered)
       jobs->blocks += j.blocks_x * ((j.height + tile_h - 1) / tile_h);
   }
 }

@@ -77,16 +77,18 @@ place_planes (const CfPlan *plan, State *s)
   const int n = cf_image_views (&plan->video, &plan->common, &image, views);
   Padded &p = s->padded;
 
-  p.packed = params_of (plan)->color_order == CF_ORDER_PACKED;
-  p.element = p.packed ? 4 : info->bytes;
-  p.bits = p.packed ? 24 : info->bits;
+  p.leaders = 0;
+  while (params_of (plan)->color_order == CF_ORDER_PACKED && views[p.leaders].component == 0)
+    p.leaders++;
+  p.element = p.leaders ? 4 : info->bytes;
+  p.bits = p.leaders ? 24 : info->bits;
   s->frame_bytes = 0;
   for (int i = 0; i < n; i++) {
     const size_t columns = (size_t) (pad + views[i].width + pad_right), rows = (size_t) (pad + views[i].height + pad_below);
 
     p.offset[i] = (long long) s->frame_bytes;
     p.pitch[i] = (int) ((columns * (size_t) p.element + 15) & ~(size_t) 15);
-    if (views[i].filtered && !(p.packed && i > 0))
+    if (views[i].filtered && (p.leaders == 0 || i < p.leaders))
       s->frame_bytes += (size_t) p.pitch[i] * rows;
   }
 }

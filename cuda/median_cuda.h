@@ -31,8 +31,9 @@ const NetworkVariant *median_network_wide (void);   /* of 16 bits */
  * in place, so that these kernels look at no edge: sample (x, y) of a component
  * is element (x + pad, y + pad) of its padded plane. The planes reach far enough
  * beyond the picture for whole tiles. They hold any window, so a new window
- * needs no new memory and keeps the history. Packed colours have one plane of
- * 32-bit numbers, in place of job 0. */
+ * needs no new memory and keeps the history. Packed colours have
+ * one plane of 32-bit numbers a field: its leader is the job of the first channel,
+ * and those of the others follow at a distance of `leaders`. */
 constexpr int pad = 127, pad_right = 127 + 384, pad_below = 127 + 64;
 constexpr int max_depth = 15;
 
@@ -43,7 +44,7 @@ struct Padded {
   int w, h, depth, rank;            /* the window */
   int bits;                         /* of an element's value: 8, 10, 16 or 24 */
   int element;                      /* bytes: 1, 2 or 4 */
-  bool packed;
+  int leaders;                      /* packed: the fields, 1 or 2; else 0 */
 };
 
 /* Fills `frame` from the jobs' inputs. */

@@ -16,13 +16,16 @@ constexpr int block_w = 32, block_h = 8;
 /* ---- padding ------------------------------------------------------------ */
 
 __device__ __forceinline__ unsigned
-packed_colour (const Jobs &jobs, int x, int y)
+packed_colour (const Jobs &jobs, int leader, int leaders, int x, int y)
 {
   unsigned value = 0;
 
 #pragma unroll
-  for (int c = 0; c < 3; c++) /* the components are in the order R, G, B */
-    value = value << 8 | load_sample (jobs.job[c], jobs.job[c].in + y * jobs.job[c].in_pitch, x);
+  for (int c = 0; c < 3; c++) { /* the components are in the order R, G, B */
+    const Job &j = jobs.job[leader + c * leaders];
+
+    value = value << 8 | load_sample (j, j.in + y * j.in_pitch, x);
+  }
   return value;
 }
 
@@ -43,7 +46,7 @@ median_pad_kernel (const __grid_constant__ Jobs jobs, const __grid_constant__ Pa
   for (int i = 0; i < 4; i++) {
     const int from_x = min (max (x + i - pad, 0), j.width - 1);
 
-    value[i] = sizeof (T) == 4 ? (T) packed_colour (jobs, from_x, from_y)
+    value[i] = sizeof (T) == 4 ? (T) packed_colour (jobs, job, padded.leaders, from_x, from_y)
         : (T) load_sample (j, j.in + from_y * j.in_pitch, from_x);
   }
 #pragma unroll
@@ -62,7 +65,7 @@ median_launch_pad (Jobs *jobs, const Padded &padded, uint8_t *frame, cudaStream_
 
     j.first_block = jobs->blocks;
     j.blocks_x = (padded.pitch[i] / padded.element + 4 * block_w - 1) / (4 * block_w);
-    if (j.filtered && !(padded.packed && i > 0))
+    if (j.filtered && (padded.leaders == 0 || i < padded.leaders))
       jobs->blocks += j.blocks_x * ((j.height + pad + pad_below + block_h - 1) / block_h);
   }
   if (padded.element == 1)
@@ -109,7 +112,7 @@ distance (unsigned a, unsigned b)
 
 /* Colours: the whole pixel is replaced if any channel is far from the result. */
 __device__ __forceinline__ void
-store_packed (const Jobs &jobs, int x, int y, unsigned was, unsigned is)
+store_packed (const Jobs &jobs, int leader, int leaders, int x, int y, unsigned was, unsigned is)
 {
   const int t = jobs.threshold;
   const bool far = distance (was >> 16, is >> 16) > t || distance (was >> 8 & 255, is >> 8 & 255) > t
@@ -117,8 +120,11 @@ store_packed (const Jobs &jobs, int x, int y, unsigned was, unsigned is)
   const unsigned value = far ? is : was;
 
 #pragma unroll
-  for (int c = 0; c < 3; c++)
-    store_sample (jobs.job[c], jobs.job[c].out + y * jobs.job[c].out_pitch, x, value >> (16 - 8 * c) & 255);
+  for (int c = 0; c < 3; c++) {
+    const Job &j = jobs.job[leader + c * leaders];
+
+    store_sample (j, j.out + y * j.out_pitch, x, value >> (16 - 8 * c) & 255);
+  }
 }
 
 template<typename T> __global__ void __launch_bounds__ (block_w * block_h)
@@ -140,7 +146,7 @@ median_select_kernel (const __grid_constant__ Jobs jobs, const __grid_constant__
   const unsigned was = *centre;
 
   if (sizeof (T) == 4)
-    store_packed (jobs, x, y, was, value);
+    store_packed (jobs, job, padded.leaders, x, y, was, value);
   else
     store_sample (j, j.out + y * j.out_pitch, x, distance (was, value) > jobs.threshold ? value : was);
 }
@@ -150,7 +156,7 @@ median_launch_select (Jobs *jobs, const Padded &padded, cudaStream_t stream, CfS
 {
   const dim3 threads (block_w, block_h);
 
-  deal_blocks (jobs, block_w, block_h, padded.packed);
+  deal_blocks (jobs, block_w, block_h, padded.leaders);
   if (padded.element == 1)
     median_select_kernel<uint8_t><<<jobs->blocks, threads, 0, stream>>> (*jobs, padded);
   else if (padded.element == 2)

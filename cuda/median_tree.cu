@@ -299,11 +299,10 @@ visit_node (const Padded &p, long long corner, int pitch, unsigned *counts, cons
     if (asked[c * bitmap + word] & mask) {
       const int row = (c * chunk + lane) * values_pitch;
       const int did = sum_row<T> (counts + lane * counts_pitch, values + row, pending + row, p, tile, value, bit);
-      const unsigned moved = __any_sync (0xffffffffu, did & 2), stayed = __any_sync (0xffffffffu, did & 1);
-      const unsigned children = (stayed ? 1u : 0) | (moved ? 2u : 0);
 
-      if (lane == 0 && bit > 0 && children)
-        atomicOr (&next[c * bitmap + (2 * prefix >> 5)], children << (2 * prefix & 31));
+      /* below: 2 prefix for those that stayed, 2 prefix + 1 for those that moved */
+      if (bit > 0 && did)
+        atomicOr (&next[c * bitmap + (2 * prefix >> 5)], (unsigned) did << (2 * prefix & 31));
     }
     __syncwarp ();
   }
@@ -418,7 +417,7 @@ tree_kernel (const Padded &p)
 bool
 median_tree_fits (const Padded &p, int max_shared)
 {
-  return !p.packed && p.h * p.depth <= 255 && shared_bytes (p) <= (size_t) max_shared;
+  return p.leaders == 0 && p.h * p.depth <= 255 && shared_bytes (p) <= (size_t) max_shared;
 }
 
 CfCode
