@@ -68,18 +68,6 @@ kc_variants_report (KcRun *run)
   return all;
 }
 
-static unsigned long
-variant_runs (const char *stem, const char *where, const char *name)
-{
-  char key[96];
-
-  snprintf (key, sizeof key, "%s %s: %s", stem, where, name);
-  for (int i = 0; i < MAX_VARIANTS && variants[i].name[0]; i++)
-    if (strcmp (variants[i].name, key) == 0)
-      return variants[i].runs;
-  return 0;
-}
-
 void
 kc_result (KcRun *run, bool good, const char *format, ...)
 {
@@ -568,10 +556,6 @@ run_variant (KcRun *run, const KcCase *c, Frames *f, CfContext *context, const c
     snprintf (chosen, 64, "%s", cf_plan_variant (w.plan));
     for (unsigned i = 0; !variant && cf_plan_variant_name (w.plan, i); i++)
       count_variant (run, c, where, cf_plan_variant_name (w.plan, i), 0);
-  }
-  if (good && run->options.sanitize && !c->broken && variant_runs (c->kc->stem, where, chosen) >= 3) {
-    cf_plan_free (w.plan);
-    return;
   }
   good = good && walk_script (&w);
   if (good && !c->broken)
