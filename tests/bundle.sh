@@ -1,11 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# bundle.sh DIR: makes a folder that runs on a machine with an NVIDIA driver
+# bundle.sh [--pack] DIR: makes a folder that runs on a machine with an NVIDIA driver
 # and nothing else of ours: GStreamer with the few plugins that are needed, our
 # plugin, the test programs, footage, and a run.sh. What the host must bring:
 # glibc and libstdc++ as new as this machine's, the driver; for `sanitize`
-# and `bench` the CUDA toolkit.
+# and `bench` the CUDA toolkit. --pack leaves one archive beside run.sh, which
+# unpacks it at its first start.
 #
 #   CF_BUILD   the build folder to take (build-tests; build it first)
 #   CF_VTEST   a clip to take along. Without it Debian's opencv-doc is fetched
@@ -14,7 +15,9 @@ set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source-path=SCRIPTDIR source=../pipelines/lib.sh
 . "$here/../pipelines/lib.sh"
-[ $# = 1 ] || cf_die "which folder? bundle.sh DIR"
+pack=0
+[ "${1:-}" != --pack ] || { pack=1; shift; }
+[ $# = 1 ] || cf_die "which folder? bundle.sh [--pack] DIR"
 build=${CF_BUILD:-$CF_ROOT/build-tests}
 [ -x "$build/tests/kernelcheck" ] || cf_die "$build holds no build; tests/run.sh makes one"
 build=$(cd "$build" && pwd)
@@ -25,7 +28,7 @@ rm -rf "${to:?}"/* && touch "$to/.bundle"
 mkdir -p "$to/bin" "$to/lib/optional" "$to/plugins" "$to/media" "$to/tests" "$to/pipelines"
 
 mapfile -t missing < <(cf_element_packages x264enc:gstreamer1.0-plugins-ugly mp4mux:gstreamer1.0-plugins-good \
-  jpegenc:gstreamer1.0-plugins-good h264parse:gstreamer1.0-plugins-bad nvcodec:gstreamer1.0-plugins-bad)
+  h264parse:gstreamer1.0-plugins-bad nvcodec:gstreamer1.0-plugins-bad)
 cf_install "${missing[@]}"
 
 # ---- programs and plugins
@@ -72,7 +75,7 @@ ldd "${objects[@]}" 2> /dev/null | awk '$2 == "=>" && $3 ~ /^\// { print $3 }' |
 done
 find "$to/bin" "$to/plugins" "$to/lib" -type f -exec strip --strip-unneeded {} + 2> /dev/null || true
 
-# ---- footage: a surveillance clip as H.264, its beginning as Motion JPEG
+# ---- footage: a surveillance clip as H.264
 clip=${CF_VTEST:-$build/vtest.avi}
 if [ ! -f "$clip" ]; then
   tmp=$(mktemp -d)
@@ -93,9 +96,10 @@ fi
 gst-launch-1.0 -q $from ! videoconvert ! video/x-raw,format=I420 ! \
   x264enc pass=qual quantizer=26 bframes=0 key-int-max=50 ! video/x-h264,profile=main ! h264parse ! mp4mux ! \
   filesink location="$to/media/clip.mp4"
-# shellcheck disable=SC2086
-gst-launch-1.0 -q $from ! identity eos-after=41 ! videoconvert ! video/x-raw,format=I420 ! jpegenc quality=85 ! avimux ! \
-  filesink location="$to/media/clip.avi"
 
 (cd "$CF_ROOT" && git rev-parse HEAD 2> /dev/null) > "$to/revision" || true
+if [ "$pack" = 1 ]; then
+  tar cf - -C "$to" bin lib plugins media tests pipelines revision | gzip -9 > "$to/bundle.tar.gz"
+  (cd "$to" && rm -rf bin lib plugins media tests pipelines)
+fi
 du -sh "$to" | cut -f 1 | sed "s|\$| in $to|"
