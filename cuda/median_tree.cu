@@ -11,8 +11,11 @@
  * of the tile is at, a warp counts the samples below t in ALL windows of the
  * tile with running sums, and moves the outputs at that node on.
  *
- * Block: 8 warps, a tile of tile_w x 64 outputs. A warp takes every eighth node
- * of a level, and for it, for 32 rows of outputs at a time:
+ * The first three levels have too few nodes to go round, so they are done at
+ * once: seven thresholds, asked for all outputs, whose yeses are added up.
+ *
+ * Block: 8 warps, a tile of tile_w x 64 outputs. A warp takes every eighth of a
+ * level's tasks: a node for 32 rows of outputs of which some ask for it:
  *  - columns: lane l holds the counts of 4 N columns from 4 l (and 128 on, ...)
  *    as bytes; a row down adds the entering row's samples below t and takes away
  *    the leaving row's. Counts go to the warp's rows in shared memory.
@@ -34,6 +37,8 @@
 namespace cf {
 
 constexpr int warps = 8, tile_h = 64, chunk = 32, chunks = tile_h / chunk;
+constexpr int first_bits = 3; /* decided at once, by 7 thresholds */
+constexpr int batch = 4;      /* rows loaded before the first is used */
 
 struct TreeTile {
   int w;     /* outputs across, a multiple of 4 */
@@ -150,7 +155,7 @@ template<> struct Values<uint8_t> {
   static __device__ __forceinline__ void
   set (unsigned *word, unsigned outputs, int bit)
   {
-    atomicOr (word, outputs >> (7 - bit));
+    atomicAdd (word, outputs >> (7 - bit));
   }
 };
 
@@ -170,9 +175,9 @@ template<> struct Values<uint16_t> {
     const unsigned a = __byte_perm (outputs, 0, 0x1404) >> (15 - bit), b = __byte_perm (outputs, 0, 0x3424) >> (15 - bit);
 
     if (a)
-      atomicOr (word, a);
+      atomicAdd (word, a);
     if (b)
-      atomicOr (word + 1, b);
+      atomicAdd (word + 1, b);
   }
 };
 
@@ -187,13 +192,20 @@ dot4 (unsigned counts, unsigned factors, int sum)
 
 /* ---- the stages --------------------------------------------------------- */
 
-/* Counts of the lane's columns: adds (or takes away) the samples below t of row
- * y of every frame of the window. */
-template<typename T, int N> __device__ __forceinline__ void
+/* The window's frames; a window of one frame, the usual one, has its loops over
+ * them cut short at compile time. */
+template<bool ONE> __device__ __forceinline__ int
+frames_of (const Padded &p)
+{
+  return ONE ? 1 : p.depth;
+}
+
+/* Adds the samples below t of row y of every frame to the lane's columns. */
+template<typename T, int N, bool ONE> __device__ __forceinline__ void
 count_row (const Padded &p, long long corner, int pitch, int y, Threshold t, unsigned (&count)[N])
 {
-  for (int s = 0; s < p.depth; s++) {
-    const uint8_t *row = p.frame[s] + corner + (long long) y * pitch;
+  for (int s = 0; s < frames_of<ONE> (p); s++) {
+    const uint8_t *row = p.frame[s] + corner + y * pitch;
 
 #pragma unroll
     for (int i = 0; i < N; i++) {
@@ -205,29 +217,44 @@ count_row (const Padded &p, long long corner, int pitch, int y, Threshold t, uns
   }
 }
 
-/* The window one row down: row y leaves, row y + h enters. */
-template<typename T, int N> __device__ __forceinline__ void
-slide_row (const Padded &p, long long corner, int pitch, int y, Threshold t, unsigned (&count)[N])
+/* The counts of `batch` rows from row y on: row y + h enters behind row y, row y
+ * leaves. Bytes never wrap: a column's count stays within 0..255. */
+template<typename T, int N, bool ONE> __device__ __forceinline__ void
+slide_rows (const Padded &p, long long corner, int pitch, int y, Threshold t, unsigned (&count)[N], unsigned *counts)
 {
-  for (int s = 0; s < p.depth; s++) {
-    const uint8_t *leaves = p.frame[s] + corner + (long long) y * pitch;
-    const uint8_t *enters = leaves + (long long) p.h * pitch;
+  const int counts_pitch = 32 * N + 1;
+  unsigned change[batch][N] = { };
+
+  for (int s = 0; s < frames_of<ONE> (p); s++) {
+    const uint8_t *leaves = p.frame[s] + corner + y * pitch, *enters = leaves + p.h * pitch;
+    FourSamples<T> a[batch][N], b[batch][N];
 
 #pragma unroll
-    for (int i = 0; i < N; i++) {
-      FourSamples<T> a, b;
-
-      a.load (enters + i * 128 * (int) sizeof (T));
-      b.load (leaves + i * 128 * (int) sizeof (T));
-      /* bytes never wrap: a column's count stays within 0..255 */
-      count[i] += a.below (t) - b.below (t);
-    }
+    for (int r = 0; r < batch; r++)
+#pragma unroll
+      for (int i = 0; i < N; i++) {
+        a[r][i].load (enters + r * pitch + i * 128 * (int) sizeof (T));
+        b[r][i].load (leaves + r * pitch + i * 128 * (int) sizeof (T));
+      }
+#pragma unroll
+    for (int r = 0; r < batch; r++)
+#pragma unroll
+      for (int i = 0; i < N; i++)
+        change[r][i] += a[r][i].below (t) - b[r][i].below (t);
   }
+#pragma unroll
+  for (int r = 0; r < batch; r++)
+#pragma unroll
+    for (int i = 0; i < N; i++) {
+      counts[r * counts_pitch + 32 * i] = count[i];
+      count[i] += change[r][i];
+    }
 }
 
 /* The running sum along one row of counts: moves the outputs that are at the
- * node `value`. Returns what they did: bit 0 some stayed, bit 1 some moved up. */
-template<typename T> __device__ __forceinline__ int
+ * node `value` (FIRST: all). Returns what they did: bit 0 some stayed, bit 1
+ * some moved up. */
+template<typename T, bool FIRST> __device__ __forceinline__ int
 sum_row (const unsigned *counts, const unsigned *values, unsigned *pending, const Padded &p, TreeTile tile, unsigned value,
     int bit)
 {
@@ -247,6 +274,7 @@ sum_row (const unsigned *counts, const unsigned *values, unsigned *pending, cons
   }
   unsigned leave = counts[0], enter = counts[last >> 2];
 
+#pragma unroll 2
   for (int g = 0; g < tile.w / 4; g++) {
     const unsigned next_leave = counts[g + 1], next_enter = counts[(last >> 2) + g + 1];
     const unsigned out = __funnelshift_r (leave, next_leave, leave_bits);
@@ -260,73 +288,106 @@ sum_row (const unsigned *counts, const unsigned *values, unsigned *pending, cons
     leave = next_leave;
     enter = next_enter;
 
-    const unsigned here = Values<T>::at_node (values + g * (int) sizeof (T), value);
-    const unsigned negative = __byte_perm (__byte_perm ((unsigned) d0, (unsigned) d1, 0x73),
-        __byte_perm ((unsigned) d2, (unsigned) d3, 0x73), 0x5410);
-    const unsigned moves = here & ~negative;
+    /* few outputs are at any one node: mostly a warp has nothing to do here */
+    const unsigned here = FIRST ? 0x80808080u : Values<T>::at_node (values + g * (int) sizeof (T), value);
 
-    up |= moves;
-    stay |= here & negative;
-    if (moves)
-      Values<T>::set (pending + g * (int) sizeof (T), moves, bit);
+    if (here) {
+      const unsigned negative = __byte_perm (__byte_perm ((unsigned) d0, (unsigned) d1, 0x73),
+          __byte_perm ((unsigned) d2, (unsigned) d3, 0x73), 0x5410);
+      const unsigned moves = here & ~negative;
+
+      up |= moves;
+      stay |= here & negative;
+      if (moves)
+        Values<T>::set (pending + g * (int) sizeof (T), moves, bit);
+    }
   }
   return (up ? 2 : 0) | (stay ? 1 : 0);
 }
 
-/* One node: t = value with `bit` set, for the whole tile. */
-template<typename T, int N> __device__ void
-visit_node (const Padded &p, long long corner, int pitch, unsigned *counts, const unsigned *values, unsigned *pending,
-    TreeTile tile, unsigned value, int bit, unsigned prefix, const unsigned *asked, unsigned *next, int bitmap)
+/* What the threads of a block share. */
+struct Block {
+  unsigned *counts;           /* this warp's */
+  unsigned *values, *pending; /* the outputs' bits so far, and those that this level adds */
+  unsigned *asked, *next;     /* bitmaps of nodes, one for each 32 rows */
+  int bitmap;                 /* words of a bitmap */
+};
+
+/* One node for one chunk of rows: t_value = the node's value with `bit` set. */
+template<typename T, int N, bool ONE, bool FIRST> __device__ __forceinline__ void
+visit_node (const Padded &p, long long corner, int pitch, const Block &b, TreeTile tile, int c, unsigned prefix,
+    unsigned t_value, int bit)
 {
   const int lane = (int) threadIdx.x & 31, counts_pitch = 32 * N + 1;
-  const int values_pitch = tile.w / 4 * (int) sizeof (T) + 1;
-  const Threshold t = threshold_lanes<T> (value | 1u << bit);
-  const unsigned word = prefix >> 5, mask = 1u << (prefix & 31);
+  const int row = (c * chunk + lane) * (tile.w / 4 * (int) sizeof (T) + 1);
+  const Threshold t = threshold_lanes<T> (t_value);
   unsigned count[N] = { };
 
-#pragma unroll 2
+  corner += (long long) (c * chunk) * pitch;
+#pragma unroll 4
   for (int y = 0; y < p.h; y++)
-    count_row<T, N> (p, corner, pitch, y, t, count);
-  for (int c = 0; c < chunks; c++) {
-#pragma unroll 2
-    for (int r = 0; r < chunk; r++) {
-#pragma unroll
-      for (int i = 0; i < N; i++)
-        counts[r * counts_pitch + 32 * i + lane] = count[i];
-      slide_row<T, N> (p, corner, pitch, c * chunk + r, t, count);
-    }
-    __syncwarp ();
-    if (asked[c * bitmap + word] & mask) {
-      const int row = (c * chunk + lane) * values_pitch;
-      const int did = sum_row<T> (counts + lane * counts_pitch, values + row, pending + row, p, tile, value, bit);
+    count_row<T, N, ONE> (p, corner, pitch, y, t, count);
+  for (int r = 0; r < chunk; r += batch)
+    slide_rows<T, N, ONE> (p, corner, pitch, r, t, count, b.counts + r * counts_pitch + lane);
+  __syncwarp ();
+  const int did = sum_row<T, FIRST> (b.counts + lane * counts_pitch, b.values + row, b.pending + row, p, tile,
+      prefix << (bit + 1), bit);
 
-      /* below: 2 prefix for those that stayed, 2 prefix + 1 for those that moved */
-      if (bit > 0 && did)
-        atomicOr (&next[c * bitmap + (2 * prefix >> 5)], (unsigned) did << (2 * prefix & 31));
-    }
-    __syncwarp ();
-  }
+  /* below: 2 prefix for those that stayed, 2 prefix + 1 for those that moved */
+  if (!FIRST && bit > 0 && did)
+    atomicOr (&b.next[c * b.bitmap + (2 * prefix >> 5)], (unsigned) did << (2 * prefix & 31));
+  __syncwarp ();
 }
 
-/* All nodes of a level: warp k takes the k-th, (k + 8)-th ... that is asked for. */
-template<typename T, int N> __device__ void
-visit_level (const Padded &p, long long corner, int pitch, unsigned *counts, const unsigned *values, unsigned *pending,
-    TreeTile tile, int bit, const unsigned *asked, unsigned *next, int bitmap)
+/* The first levels at once: each of the thresholds that cut the range into 8. */
+template<typename T, int N, bool ONE> __device__ __forceinline__ void
+visit_first (const Padded &p, long long corner, int pitch, const Block &b, TreeTile tile)
+{
+  const int bit = p.bits - first_bits, thresholds = (1 << first_bits) - 1;
+
+  for (int i = (int) threadIdx.x / 32; i < chunks * thresholds; i += warps)
+    visit_node<T, N, ONE, true> (p, corner, pitch, b, tile, i / thresholds, 0, (unsigned) (1 + i % thresholds) << bit, bit);
+}
+
+/* All tasks of a level: warp k takes the k-th, (k + 8)-th ... that is asked for. */
+template<typename T, int N, bool ONE> __device__ __forceinline__ void
+visit_level (const Padded &p, long long corner, int pitch, const Block &b, TreeTile tile, int bit)
 {
   const int warp = (int) threadIdx.x / 32, level = p.bits - 1 - bit;
   const int words = level < 5 ? 1 : 1 << (level - 5);
-  int node = 0;
+  int task = 0;
 
-  for (int i = 0; i < words; i++) {
-    unsigned nodes = asked[i] | asked[bitmap + i];
+  for (int i = 0; i < chunks * words; i++) {
+    const int c = i / words, word = i % words;
 
-    static_assert (chunks == 2, "a bitmap for each 32 rows");
-    for (; nodes; nodes &= nodes - 1, node++)
-      if (node % warps == warp) {
-        const unsigned prefix = 32 * (unsigned) i + (unsigned) __ffs ((int) nodes) - 1;
+    for (unsigned nodes = b.asked[c * b.bitmap + word]; nodes; nodes &= nodes - 1, task++)
+      if (task % warps == warp) {
+        const unsigned prefix = 32 * (unsigned) word + (unsigned) __ffs ((int) nodes) - 1;
 
-        visit_node<T, N> (p, corner, pitch, counts, values, pending, tile, prefix << (bit + 1), bit, prefix, asked, next, bitmap);
+        visit_node<T, N, ONE, false> (p, corner, pitch, b, tile, c, prefix, (2 * prefix + 1) << bit, bit);
       }
+  }
+}
+
+/* Joins a level's bits to the values. `mark`: asks for the nodes that the
+ * outputs are at now, of first_bits bits. */
+template<typename T> __device__ __forceinline__ void
+join_values (const Padded &p, const Block &b, int values_words, int values_pitch, bool mark)
+{
+  for (int i = (int) threadIdx.x; i < values_words; i += warps * 32) {
+    const unsigned v = b.values[i] |= b.pending[i];
+
+    b.pending[i] = 0;
+    if (mark) {
+      const int down = p.bits - first_bits;
+      unsigned nodes = 0;
+
+#pragma unroll
+      for (int k = 0; k < 32; k += 8 * (int) sizeof (T))
+        nodes |= 1u << ((v >> k & (sizeof (T) == 1 ? 0xff : 0xffff)) >> down);
+      if (i % values_pitch != values_pitch - 1)
+        atomicOr (&b.asked[i / values_pitch / chunk * b.bitmap], nodes);
+    }
   }
 }
 
@@ -355,19 +416,19 @@ store_tile (const Jobs &jobs, const Job &j, const Padded &p, int job, const unsi
   }
 }
 
-template<typename T, int N> __global__ void __launch_bounds__ (warps * 32)
+template<typename T, int N, bool ONE> __global__ void __launch_bounds__ (warps * 32)
 median_tree_kernel (const __grid_constant__ Jobs jobs, const __grid_constant__ Padded p, const TreeTile tile, const int bitmap)
 {
   extern __shared__ unsigned shared[];
   const Job &j = job_of_block (jobs, (int) blockIdx.x);
-  const int block = (int) blockIdx.x - j.first_block, job = (int) (&j - jobs.job);
-  const int x0 = block % j.blocks_x * tile.w, y0 = block / j.blocks_x * tile_h;
-  const int counts_words = chunk * (32 * N + 1), values_words = tile_h * (tile.w / 4 * (int) sizeof (T) + 1);
-  const int thread = (int) threadIdx.x;
-  unsigned *values = shared + warps * counts_words, *pending = values + values_words;
-  unsigned *asked = pending + values_words, *next = asked + chunks * bitmap;
+  const int block = (int) blockIdx.x - j.first_block, job = (int) (&j - jobs.job), thread = (int) threadIdx.x;
+  const int x0 = block % j.blocks_x * tile.w, y0 = block / j.blocks_x * tile_h, pitch = p.pitch[job];
+  const int counts_words = chunk * (32 * N + 1), values_pitch = tile.w / 4 * (int) sizeof (T) + 1;
+  const int values_words = tile_h * values_pitch;
+  unsigned *values = shared + warps * counts_words, *bitmaps = values + 2 * values_words;
+  Block b = { shared + thread / 32 * counts_words, values, values + values_words, bitmaps, bitmaps + chunks * bitmap, bitmap };
   /* the lane's first column, rounded down to whole words */
-  const long long corner = p.offset[job] + (long long) (y0 + pad - p.h / 2) * p.pitch[job]
+  const long long corner = p.offset[job] + (long long) (y0 + pad - p.h / 2) * pitch
       + (long long) (((x0 + pad - p.w / 2) & ~3) + 4 * (thread & 31)) * (int) sizeof (T);
 
   if (!j.filtered) {
@@ -377,41 +438,42 @@ median_tree_kernel (const __grid_constant__ Jobs jobs, const __grid_constant__ P
   for (int i = thread; i < 2 * values_words + 2 * chunks * bitmap; i += warps * 32)
     values[i] = 0;
   __syncthreads ();
-  if (thread < chunks)
-    asked[thread * bitmap] = 1;
+  visit_first<T, N, ONE> (p, corner, pitch, b, tile);
   __syncthreads ();
-  for (int bit = p.bits - 1; bit >= 0; bit--) {
-    visit_level<T, N> (p, corner, p.pitch[job], shared + thread / 32 * counts_words, values, pending, tile, bit, asked, next,
-        bitmap);
-    __syncthreads ();
-    for (int i = thread; i < values_words; i += warps * 32) {
-      values[i] |= pending[i];
-      pending[i] = 0;
-    }
-    for (int i = thread; i < chunks * bitmap; i += warps * 32)
-      asked[i] = 0;
-    __syncthreads ();
-    unsigned *done = asked;
+  join_values<T> (p, b, values_words, values_pitch, true);
+  __syncthreads ();
+  for (int bit = p.bits - 1 - first_bits; bit >= 0; bit--) {
+    unsigned *done = b.asked;
 
-    asked = next;
-    next = done;
+    visit_level<T, N, ONE> (p, corner, pitch, b, tile, bit);
+    __syncthreads ();
+    join_values<T> (p, b, values_words, values_pitch, false);
+    for (int i = thread; i < chunks * bitmap; i += warps * 32)
+      done[i] = 0;
+    __syncthreads ();
+    b.asked = b.next;
+    b.next = done;
   }
   store_tile<T> (jobs, j, p, job, values, tile, x0, y0);
 }
 
 /* ---- launch ------------------------------------------------------------- */
 
+template<typename T, bool ONE> static const void *
+tree_kernel (int words)
+{
+  return words == 1 ? (const void *) median_tree_kernel<T, 1, ONE>
+      : words == 2 ? (const void *) median_tree_kernel<T, 2, ONE> : (const void *) median_tree_kernel<T, 3, ONE>;
+}
+
 static const void *
 tree_kernel (const Padded &p)
 {
-  static const void *const kernels[2][3] = {
-    { (const void *) median_tree_kernel<uint8_t, 1>, (const void *) median_tree_kernel<uint8_t, 2>,
-        (const void *) median_tree_kernel<uint8_t, 3> },
-    { (const void *) median_tree_kernel<uint16_t, 1>, (const void *) median_tree_kernel<uint16_t, 2>,
-        (const void *) median_tree_kernel<uint16_t, 3> },
-  };
+  const int words = lane_words (p.w);
 
-  return kernels[p.element - 1][lane_words (p.w) - 1];
+  if (p.depth == 1)
+    return p.element == 1 ? tree_kernel<uint8_t, true> (words) : tree_kernel<uint16_t, true> (words);
+  return p.element == 1 ? tree_kernel<uint8_t, false> (words) : tree_kernel<uint16_t, false> (words);
 }
 
 bool
@@ -434,21 +496,33 @@ median_launch_tree (Jobs *jobs, const Padded &p, cudaStream_t stream, CfStatus *
   return code == CF_OK ? cf_cuda_launched ("median: tree", status) : code;
 }
 
+/* The tile's samples are read again for each node: leave the L1 cache room for
+ * them beside the shared memory of the blocks. */
+static CfCode
+prepare (const void *kernel, int max_shared, CfStatus *status)
+{
+  const char *what = "loading the median's kernels";
+  CfCode code = cf_cuda_check (cudaFuncSetAttribute (kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, max_shared), what,
+      status);
+
+  return code == CF_OK ? cf_cuda_check (cudaFuncSetAttribute (kernel, cudaFuncAttributePreferredSharedMemoryCarveout, 64),
+      what, status) : code;
+}
+
 CfCode
 median_tree_init (int max_shared, CfStatus *status)
 {
   CfCode code = CF_OK;
 
-  for (int element = 1; element <= 2; element++)
-    for (int w : { 3, 101, 255 }) {
-      Padded p = { };
+  for (int i = 0; code == CF_OK && i < 12; i++) {
+    const int widths[] = { 3, 101, 255 };
+    Padded p = { };
 
-      p.element = element;
-      p.w = w;
-      if (code == CF_OK)
-        code = cf_cuda_check (cudaFuncSetAttribute (tree_kernel (p), cudaFuncAttributeMaxDynamicSharedMemorySize, max_shared),
-            "loading the median's kernels", status);
-    }
+    p.w = widths[i % 3];
+    p.element = 1 + i / 3 % 2;
+    p.depth = i < 6 ? 1 : 3;
+    code = prepare (tree_kernel (p), max_shared, status);
+  }
   return code;
 }
 
