@@ -217,7 +217,7 @@ cf_pinned_alloc (size_t size, CfStatus *status)
 void
 cf_pinned_free (void *memory)
 {
-  if (memory)
+  if (memory && !cf_gpu_lost ()) /* after a fault no call succeeds: left to the process's end */
     cf_cuda_check (cudaFreeHost (memory), "freeing pinned host memory", NULL);
 }
 
@@ -228,8 +228,10 @@ cf_device_alloc (size_t size, CfStatus *status)
 
   if (cf_cuda_check (cudaMalloc (&memory, size), "allocating device memory", status) != CF_OK)
     return NULL;
-  /* Padding between rows travels with the rows: never send what was there. */
-  if (cf_cuda_check (cudaMemset (memory, 0, size), "clearing device memory", status) != CF_OK) {
+  /* Padding between rows travels with the rows: never send what was there. The
+   * clear must be over before another stream, which does not wait for it, writes. */
+  if (cf_cuda_check (cudaMemset (memory, 0, size), "clearing device memory", status) != CF_OK
+      || cf_cuda_check (cudaStreamSynchronize (cudaStreamLegacy), "clearing device memory", status) != CF_OK) {
     cf_device_free (memory);
     return NULL;
   }
@@ -239,7 +241,7 @@ cf_device_alloc (size_t size, CfStatus *status)
 void
 cf_device_free (void *memory)
 {
-  if (memory)
+  if (memory && !cf_gpu_lost ())
     cf_cuda_check (cudaFree (memory), "freeing device memory", NULL);
 }
 
@@ -275,9 +277,9 @@ cf_stream_free (CfStream *stream)
   if (!stream)
     return;
   for (int i = 0; i < CF_STREAM_MARKS; i++)
-    if (stream->marks[i])
+    if (stream->marks[i] && !cf_gpu_lost ())
       cf_cuda_check (cudaEventDestroy (stream->marks[i]), "freeing a CUDA event", NULL);
-  if (stream->handle && !stream->borrowed)
+  if (stream->handle && !stream->borrowed && !cf_gpu_lost ())
     cf_cuda_check (cudaStreamDestroy (stream->handle), "freeing a CUDA stream", NULL);
   free (stream);
 }

@@ -80,11 +80,11 @@ cuda_memory () {
   local gpu='video/x-raw(memory:CUDAMemory),format=NV12'
   for size in 3 5 9 15 31; do
     step "cuda-memory-$size" in_bundle sameframes --hash --all-on-gpu f \
-      "$decode ! $gpu ! cudamedian name=f kernel-size=$size backend=cuda on-gpu-error=error ! $gpu ! cudadownload ! appsink name=out" \
+      "$decode ! $gpu ! cudamedian name=f kernel-size=$size backend=cuda on-gpu-error=error ! $gpu ! cudadownload ! video/x-raw ! appsink name=out" \
       "$decode ! video/x-raw,format=NV12 ! cudamedian kernel-size=$size backend=cpu ! appsink name=out"
   done
   step cuda-memory-chain in_bundle sameframes --hash --all-on-gpu f \
-    "$decode ! $gpu ! cudamedian name=f backend=cuda on-gpu-error=error ! $gpu ! cudamedian kernel-size=5 backend=cuda on-gpu-error=error ! $gpu ! cudadownload ! appsink name=out" \
+    "$decode ! $gpu ! cudamedian name=f backend=cuda on-gpu-error=error ! $gpu ! cudamedian kernel-size=5 backend=cuda on-gpu-error=error ! $gpu ! cudadownload ! video/x-raw ! appsink name=out" \
     "$decode ! video/x-raw,format=NV12 ! cudamedian backend=cpu ! cudamedian kernel-size=5 backend=cpu ! appsink name=out"
 }
 
