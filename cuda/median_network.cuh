@@ -29,7 +29,8 @@
  * different places fight for the instruction caches (128 KB a SM: the 17 x 17
  * does not fit). Hence: large blocks, a barrier now and then (CF_PACE) that
  * keeps their warps together, and rare paths out of line. On an H200 this took
- * 7 x 7 at 4K from 59 to 38 us and 3 x 3 from 22 to 14. */
+ * 7 x 7 at 4K from 59 to 38 us. What 3 x 3 does beside its 304 operations,
+ * filling the shared rows and storing, costs more than they do. */
 #ifndef MEDIAN_NETWORK_CUH
 #define MEDIAN_NETWORK_CUH
 
@@ -136,8 +137,9 @@ fill_samples (unsigned *tile, const Job &j, int x, int y0, int q, int r)
 }
 
 /* Rows r0, r0 + BY, ... of quad q: all are loaded before the first is used, so
- * that their latencies overlap. */
-template<int K, int BYTES, int STEP, int COUNT> __device__ __forceinline__ void
+ * that their latencies overlap. INSIDE: no row of the tile is above or below the
+ * picture. */
+template<int K, int BYTES, int STEP, int COUNT, bool INSIDE> __device__ __forceinline__ void
 fill_rows (unsigned *tile, const Job &j, int x0, int y0, int q, int r0)
 {
   typedef NetworkBlock<K> B;
@@ -153,9 +155,12 @@ fill_rows (unsigned *tile, const Job &j, int x0, int y0, int q, int r0)
 #pragma unroll
   for (int i = 0; i < COUNT; i++) {
     const int y = y0 - B::R + r0 + i * B::BY;
+    const uint8_t *row = j.in + (INSIDE ? y : min (max (y, 0), j.height - 1)) * j.in_pitch;
+    const uint8_t *below = INSIDE ? row + B::HALF_H * j.in_pitch
+        : j.in + min (max (y + B::HALF_H, 0), j.height - 1) * j.in_pitch;
 
-    upper[i] = load_quad<BYTES, STEP> (j, j.in + min (max (y, 0), j.height - 1) * j.in_pitch, column);
-    lower[i] = load_quad<BYTES, STEP> (j, j.in + min (max (y + B::HALF_H, 0), j.height - 1) * j.in_pitch, column);
+    upper[i] = load_quad<BYTES, STEP> (j, row, column);
+    lower[i] = load_quad<BYTES, STEP> (j, below, column);
   }
 #pragma unroll
   for (int i = 0; i < COUNT; i++)
@@ -164,18 +169,30 @@ fill_rows (unsigned *tile, const Job &j, int x0, int y0, int q, int r0)
 
 /* Lane tx loads quad tx of every row; the few quads beyond the 32nd are dealt
  * out over the block. */
-template<int K, int BYTES, int STEP> __device__ __forceinline__ void
-fill_format (unsigned *tile, const Job &j, int x0, int y0, int tx, int ty)
+template<int K, int BYTES, int STEP, bool INSIDE> __device__ __forceinline__ void
+fill_quads (unsigned *tile, const Job &j, int x0, int y0, int tx, int ty)
 {
   typedef NetworkBlock<K> B;
   constexpr int EXTRA = B::QUADS - 32, FULL = B::ROWS / B::BY, REST = B::ROWS % B::BY;
   const int thread = ty * 32 + tx;
 
-  fill_rows<K, BYTES, STEP, FULL> (tile, j, x0, y0, tx, ty);
+  fill_rows<K, BYTES, STEP, FULL, INSIDE> (tile, j, x0, y0, tx, ty);
   if (ty < REST)
-    fill_rows<K, BYTES, STEP, 1> (tile, j, x0, y0, tx, ty + FULL * B::BY);
+    fill_rows<K, BYTES, STEP, 1, INSIDE> (tile, j, x0, y0, tx, ty + FULL * B::BY);
   for (int i = thread; i < B::ROWS * EXTRA; i += 32 * B::BY)
-    fill_rows<K, BYTES, STEP, 1> (tile, j, x0, y0, 32 + i % EXTRA, i / EXTRA);
+    fill_rows<K, BYTES, STEP, 1, INSIDE> (tile, j, x0, y0, 32 + i % EXTRA, i / EXTRA);
+}
+
+template<int K, int BYTES, int STEP> __device__ __forceinline__ void
+fill_format (unsigned *tile, const Job &j, int x0, int y0, int tx, int ty)
+{
+  typedef NetworkBlock<K> B;
+
+  /* the usual format's usual blocks have no rows to clamp; the others are few */
+  if (BYTES == 1 && STEP == 1 && y0 >= B::R && y0 + B::TILE_H + B::R <= j.height)
+    fill_quads<K, BYTES, STEP, true> (tile, j, x0, y0, tx, ty);
+  else
+    fill_quads<K, BYTES, STEP, false> (tile, j, x0, y0, tx, ty);
 }
 
 template<int K> __device__ __forceinline__ void
@@ -198,6 +215,34 @@ fill_tile (unsigned *tile, const Job &j, int x0, int y0, int tx, int ty)
   else
     fill_format<K, 1, 4> (tile, j, x0, y0, tx, ty);
 #endif
+}
+
+/* Both lanes' results of a thread, from (x, y) on. */
+template<int K> __device__ __forceinline__ void
+store_tile (const Job &j, int x0, int y0, int x, int y, const unsigned *result)
+{
+  typedef NetworkBlock<K> B;
+
+  if (j.out_words && j.bytes == 1 && x0 + B::TILE_W <= j.width && y0 + B::TILE_H <= j.height) {
+    uint8_t *row = j.out + y * j.out_pitch + x;
+
+#pragma unroll
+    for (int o = 0; o < B::TY; o++, row += j.out_pitch) {
+      const unsigned *v = &result[o * B::TX];
+      const unsigned low = __byte_perm (v[0], v[1], 0x6240), high = __byte_perm (v[2], v[3], 0x6240);
+
+      *(unsigned *) row = __byte_perm (low, high, 0x5410);
+      *(unsigned *) (row + B::HALF_H * j.out_pitch) = __byte_perm (low, high, 0x7632);
+    }
+    return;
+  }
+#pragma unroll
+  for (int o = 0; o < B::TY; o++) {
+    if (x < j.width && y + o < j.height)
+      store_quad (j, j.out + (y + o) * j.out_pitch, x, take_quad (j, &result[o * B::TX], 0));
+    if (x < j.width && y + o + B::HALF_H < j.height)
+      store_quad (j, j.out + (y + o + B::HALF_H) * j.out_pitch, x, take_quad (j, &result[o * B::TX], 1));
+  }
 }
 
 template<int K> __global__ void __launch_bounds__ (32 * NetworkBlock<K>::BY)
@@ -233,13 +278,7 @@ median_network_kernel (const __grid_constant__ Jobs jobs)
           threshold2);
     }
   }
-#pragma unroll
-  for (int o = 0; o < B::TY; o++) {
-    if (x < j.width && y + o < j.height)
-      store_quad (j, j.out + (y + o) * j.out_pitch, x, take_quad (j, &result[o * B::TX], 0));
-    if (x < j.width && y + o + B::HALF_H < j.height)
-      store_quad (j, j.out + (y + o + B::HALF_H) * j.out_pitch, x, take_quad (j, &result[o * B::TX], 1));
-  }
+  store_tile<K> (j, x0, y0, x, y, result);
 }
 
 /* ---- the variants of one width of sample -------------------------------- */

@@ -28,8 +28,11 @@
  * bits to set and the next level's bitmap are gathered with atomicOr, and joined
  * to the values between two barriers.
  *
- * Bound: about 10 integer operations an output and node, of which a tile has as
- * many as its results have range, plus its depth: 20 to 60 on pictures. */
+ * Bound: instructions, about 11 a sample, node and 32 rows (H200: 65 % of the
+ * issue slots busy, samples from the L1 cache with 99 % hits). A tile has as many
+ * nodes as its results have range: 20 to 60 on pictures, above 100 where strong
+ * edges and noise meet. Few outputs are at any one node, so most of the counting
+ * is for outputs that do not ask. */
 #include "median_cuda.h"
 
 #include <algorithm>
