@@ -66,12 +66,14 @@ static void
 all_formats (KcRun *run, const KcFilter *kc)
 {
   static const int some[][2] = { { 1, 1 }, { 5, 3 }, { 34, 19 }, { 67, 35 } };
-  unsigned turn = 0;
+  unsigned turn = 0, n_settings = 0;
 
+  while (kc->settings[n_settings] && n_settings < 6)
+    n_settings++;
   for (int f = CF_FORMAT_NONE + 1; f < CF_N_FORMATS; f++)
     for (int i = 0; i < 4; i++)
       for (int apply = CF_APPLY_ALL; apply <= CF_APPLY_CHROMA; apply++) {
-        KcCase c = new_case (kc, kc->settings[1 + turn % 5], (CfFormat) f, some[i][0], some[i][1]);
+        KcCase c = new_case (kc, kc->settings[turn % n_settings], (CfFormat) f, some[i][0], some[i][1]);
 
         if (apply != CF_APPLY_ALL && (cf_format_info ((CfFormat) f)->rgb || i == 0))
           continue;
