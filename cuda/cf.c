@@ -265,10 +265,11 @@ cf_plan_update (CfPlan *plan, const CfCommon *common, const void *params, CfStat
   if (plan->ops->update)
     code = plan->ops->update (plan, status);
   if (code != CF_OK) {
-    /* The old ones worked before: their scratch is still there. */
+    /* The old ones worked before: their scratch is still there. A lost GPU is
+     * not asked again. */
     plan->params = old_params;
     plan->common = old_common;
-    if (plan->ops->update)
+    if (plan->ops->update && code != CF_GPU_LOST)
       plan->ops->update (plan, NULL);
     free_params (plan->filter, copy);
     return code;

@@ -203,15 +203,16 @@ gst_cf_gpu_update (GstCfGpu *gpu, const CfFilter *filter, const GstVideoInfo *in
   return ok;
 }
 
-void
-gst_cf_gpu_reset (GstCfGpu *gpu)
+gboolean
+gst_cf_gpu_reset (GstCfGpu *gpu, CfStatus *status)
 {
-  if (!gst_cf_cuda_push (gpu->context))
-    return;
+  if (!push (gpu, status))
+    return FALSE;
   for (int m = 0; m < GST_CF_N_MODES; m++)
     if (gpu->plan[m])
       cf_plan_reset (gpu->plan[m]);
   gst_cf_cuda_pop ();
+  return TRUE;
 }
 
 /* Queues the whole frame; context current. */

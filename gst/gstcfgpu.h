@@ -48,7 +48,7 @@ gboolean gst_cf_gpu_configure (GstCfGpu *gpu, const CfFilter *filter, const GstV
 void gst_cf_gpu_unconfigure (GstCfGpu *gpu);
 gboolean gst_cf_gpu_update (GstCfGpu *gpu, const CfFilter *filter, const GstVideoInfo *info, CfFormat format,
     const CfCommon *common, gconstpointer params, CfStatus *status);
-void gst_cf_gpu_reset (GstCfGpu *gpu);
+gboolean gst_cf_gpu_reset (GstCfGpu *gpu, CfStatus *status);
 
 /* One frame, finished on return. After CF_TIMEOUT the GPU may still use the
  * job's pictures and everything in `gpu`. */

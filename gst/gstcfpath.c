@@ -108,7 +108,7 @@ gst_cf_path_start (GstCfPath *path, gboolean fail_on_gpu_error, CfStatus *status
   gst_cf_stats_reset (&path->stats);
   path->fail_on_gpu_error = fail_on_gpu_error;
   path->failures = path->good = 0;
-  path->warned = path->configured = path->use_gpu = FALSE;
+  path->warned = path->ended = path->configured = path->use_gpu = FALSE;
   path->cpu = cf_context_new (CF_BACKEND_CPU, status);
   return path->cpu != NULL;
 }
@@ -162,6 +162,7 @@ gpu_failed (GstCfPath *path, const CfStatus *status, gboolean on_gpu)
     path->use_gpu = FALSE;
   if (path->fail_on_gpu_error || (on_gpu && lost)) {
     path->use_gpu = FALSE;
+    path->ended = path->fail_on_gpu_error;
     gst_cf_path_post_error (path->element, status, path->fail_on_gpu_error ? "The GPU failed (on-gpu-error=error)"
         : "The GPU failed, and the frame cannot be taken out of its memory");
     return FALSE;
@@ -218,6 +219,8 @@ configure_gpu (GstCfPath *path)
 {
   CfStatus status = { 0 };
 
+  if (path->ended) /* and the error is posted */
+    return FALSE;
   if (!path->gpu.stream || path->failures >= MAX_FAILURES || cf_gpu_lost ()) {
     path->use_gpu = FALSE;
     return TRUE;
@@ -298,13 +301,17 @@ gst_cf_path_adopt (GstCfPath *path, GstObject *context)
 void
 gst_cf_path_reset (GstCfPath *path)
 {
+  CfStatus status = { 0 };
+
   for (int m = 0; m < GST_CF_N_MODES; m++)
     if (path->cpu_plan[m])
       cf_plan_reset (path->cpu_plan[m]);
-  if (gpu_is_fit (path)) {
-    gst_cf_gpu_reset (&path->gpu);
+  if (!gpu_is_fit (path))
+    return;
+  if (gst_cf_gpu_reset (&path->gpu, &status))
     path->use_gpu = TRUE;
-  }
+  else
+    gpu_failed (path, &status, FALSE); /* its plans still know the earlier frames */
 }
 
 /* ---- frames ------------------------------------------------------------- */

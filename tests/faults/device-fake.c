@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * device-fake.c: the device layer over host memory, with faults. What error
+ * means what, and which calls are left out once the GPU is lost, is as in
+ * cuda/device.c. */
+#include "fake.h"
+#include "median.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_BLOCKS 256
+#define MAX_OPS 16
+
+struct CfStream {
+  int unused;
+};
+
+typedef struct {
+  CfPlan *plan; /* NULL: a copy */
+  CfImage to, from;
+  bool remember;
+} Op;
+
+static struct {
+  uint8_t *memory;
+  size_t size;
+} blocks[MAX_BLOCKS];
+
+FakeReport fake;
+static Op ops[MAX_OPS];
+static int n_ops, fail_at = -1, fail_code;
+static bool fail_for_good, lost;
+static uint64_t launches;
+static CfContext cpu = { .backend = CF_BACKEND_CPU };
+
+const char *
+fake_kind_name (FakeKind kind)
+{
+  static const char *const names[] = { "count", "push", "init", "stream", "device-alloc", "pinned-alloc", "free",
+    "kernels", "mark", "upload", "launch", "download", "wait" };
+
+  return names[kind];
+}
+
+void
+fake_arm (int call, int code, bool for_good)
+{
+  for (int i = 0; i < MAX_BLOCKS; i++) { /* what the run before gave up */
+    free (blocks[i].memory);
+    blocks[i].memory = NULL;
+  }
+  memset (&fake, 0, sizeof fake);
+  fail_at = call;
+  fail_code = code;
+  fail_for_good = for_good;
+  n_ops = 0;
+  lost = false;
+}
+
+static CfCode
+code_of (int error)
+{
+  static const int sticky[] = { 226, 700, 702, 710, 714, 715, 716, 717, 718, 719, 721, 810, 911 };
+
+  for (size_t i = 0; i < sizeof sticky / sizeof sticky[0]; i++)
+    if (sticky[i] == error)
+      return CF_GPU_LOST;
+  return error == 2 ? CF_NO_MEMORY : error == 35 || error == 100 ? CF_NO_GPU : CF_GPU_ERROR;
+}
+
+CfCode
+fake_call (FakeKind kind, CfStatus *status)
+{
+  int n = fake.calls;
+  CfCode code;
+
+  if (lost) {
+    fake.after++;
+    return cf_fail (status, CF_GPU_LOST, "called although the GPU is lost");
+  }
+  fake.misuse += fake.pushed == 0 && kind != FAKE_COUNT && kind != FAKE_PUSH;
+  fake.misuse += fake.hung && kind >= FAKE_KERNELS;
+  if (n < FAKE_MAX_CALLS)
+    fake.kind[fake.calls++] = kind;
+  if (fail_at < 0 || n < fail_at || (n > fail_at && !fail_for_good))
+    return CF_OK;
+  fake.fired = true;
+  if (fail_code == FAKE_TIMEOUT) {
+    fake.hung = true;
+    return cf_fail (status, CF_TIMEOUT, "the GPU did not finish a frame");
+  }
+  fake.unreachable |= kind == FAKE_PUSH || kind == FAKE_FREE;
+  code = code_of (fail_code);
+  if (kind != FAKE_PUSH) /* that one is not of the device layer, which does not see it */
+    lost = code == CF_GPU_LOST;
+  if (lost)
+    n_ops = 0; /* what was queued will never be done */
+  cf_fail (status, code, "%s: CUDA error %d", fake_kind_name (kind), fail_code);
+  if (status)
+    status->cuda = fail_code;
+  return code;
+}
+
+/* ---- queued work --------------------------------------------------------- */
+
+static void
+copy (const CfImage *to, const CfImage *from)
+{
+  const CfFormatInfo *info = cf_format_info (from->format);
+
+  for (int p = 0; p < info->n_planes; p++)
+    for (int y = 0; y < cf_plane_rows (from->format, from->height, p); y++)
+      memcpy ((uint8_t *) to->plane[p].data + (size_t) y * to->plane[p].pitch,
+          (const uint8_t *) from->plane[p].data + (size_t) y * from->plane[p].pitch,
+          cf_plane_row_bytes (from->format, from->width, p));
+}
+
+void
+fake_settle (void)
+{
+  for (int i = 0; i < n_ops; i++) {
+    const Op *op = &ops[i];
+    CfCode code = CF_OK;
+
+    if (!op->plan)
+      copy (&op->to, &op->from);
+    else if (op->remember)
+      code = cf_plan_remember (op->plan, NULL, &op->from, NULL);
+    else
+      code = cf_plan_enqueue (op->plan, NULL, &op->from, &op->to, NULL);
+    fake.misuse += code != CF_OK;
+  }
+  n_ops = 0;
+}
+
+static CfCode
+queue (FakeKind kind, Op op, CfStatus *status)
+{
+  CfCode code = fake_call (kind, status);
+
+  if (code != CF_OK)
+    return code;
+  if (n_ops == MAX_OPS)
+    return cf_fail (status, CF_GPU_ERROR, "too much is queued");
+  ops[n_ops++] = op;
+  return CF_OK;
+}
+
+static bool
+in_use (const uint8_t *memory, size_t size)
+{
+  for (int i = 0; i < n_ops; i++) {
+    const uint8_t *to = ops[i].to.plane[0].data, *from = ops[i].from.plane[0].data;
+
+    if ((to >= memory && to < memory + size) || (from >= memory && from < memory + size))
+      return true;
+  }
+  return false;
+}
+
+/* ---- the filters' CUDA side ---------------------------------------------- */
+
+typedef struct {
+  CfPlan *plan; /* of the CPU */
+  void *scratch;
+} State;
+
+static CfCode
+init (CfPlan *plan, CfStatus *status)
+{
+  State *s = plan->state = calloc (1, sizeof *s);
+
+  if (!s)
+    return cf_fail (status, CF_NO_MEMORY, "out of memory");
+  if (fake_call (FAKE_KERNELS, status) != CF_OK || !(s->scratch = cf_device_alloc (1000, status)))
+    return status->code;
+  s->plan = cf_plan_new (&cpu, plan->filter, &plan->video, &plan->common, plan->params, status);
+  return s->plan ? CF_OK : status->code;
+}
+
+/* New parameters may need other memory. */
+static CfCode
+update (CfPlan *plan, CfStatus *status)
+{
+  State *s = plan->state;
+  void *scratch = cf_device_alloc (2000, status);
+
+  if (!scratch)
+    return status ? status->code : CF_NO_MEMORY;
+  cf_device_free (s->scratch);
+  s->scratch = scratch;
+  return cf_plan_update (s->plan, &plan->common, plan->params, status);
+}
+
+static CfCode
+enqueue (CfPlan *plan, CfStream *stream, const CfImage *in, const CfImage *out, CfStatus *status)
+{
+  (void) stream;
+  launches++;
+  return queue (FAKE_LAUNCH, (Op) { .plan = ((State *) plan->state)->plan, .to = *out, .from = *in }, status);
+}
+
+static CfCode
+keep_in_mind (CfPlan *plan, CfStream *stream, const CfImage *in, CfStatus *status)
+{
+  (void) stream;
+  launches++;
+  return queue (FAKE_LAUNCH, (Op) { .plan = ((State *) plan->state)->plan, .from = *in, .remember = true }, status);
+}
+
+static void
+reset (CfPlan *plan)
+{
+  cf_plan_reset (((State *) plan->state)->plan);
+}
+
+static void
+free_state (CfPlan *plan)
+{
+  State *s = plan->state;
+
+  if (!s)
+    return;
+  cf_device_free (s->scratch);
+  cf_plan_free (s->plan);
+  free (s);
+}
+
+const CfOps cf_median_cuda = { .init = init, .update = update, .enqueue = enqueue, .remember = keep_in_mind,
+  .reset = reset, .free = free_state };
+
+/* ---- devices and memory -------------------------------------------------- */
+
+bool
+cf_gpu_built (void)
+{
+  return true;
+}
+
+bool
+cf_gpu_lost (void)
+{
+  return lost;
+}
+
+uint64_t
+cf_gpu_launches (void)
+{
+  return launches;
+}
+
+int
+cf_gpu_count (CfStatus *status)
+{
+  return fake_call (FAKE_COUNT, status) == CF_OK;
+}
+
+CfCode
+cf_cuda_context_init (CfContext *context, CfStatus *status)
+{
+  (void) context;
+  if (lost)
+    return cf_fail (status, CF_GPU_LOST, "an earlier GPU fault ended CUDA for this process");
+  return cf_gpu_count (status) ? fake_call (FAKE_INIT, status) : status->code;
+}
+
+static void *
+alloc (FakeKind kind, size_t size, CfStatus *status)
+{
+  int i = 0;
+
+  if (fake_call (kind, status) != CF_OK)
+    return NULL;
+  while (i < MAX_BLOCKS && blocks[i].memory)
+    i++;
+  if (i < MAX_BLOCKS)
+    blocks[i].memory = aligned_alloc (4096, (size + 4095) & ~(size_t) 4095);
+  if (i == MAX_BLOCKS || !blocks[i].memory) {
+    cf_fail (status, CF_NO_MEMORY, "out of memory");
+    return NULL;
+  }
+  blocks[i].size = size;
+  memset (blocks[i].memory, 0, size);
+  fake.live++;
+  return blocks[i].memory;
+}
+
+static void
+release (void *memory)
+{
+  if (!memory || lost || fake_call (FAKE_FREE, NULL) != CF_OK)
+    return;
+  for (int i = 0; i < MAX_BLOCKS; i++)
+    if (blocks[i].memory == memory) {
+      fake.misuse += in_use (memory, blocks[i].size);
+      free (memory);
+      blocks[i].memory = NULL;
+      fake.live--;
+      return;
+    }
+  fake.misuse++; /* not ours, or freed before */
+}
+
+void *
+cf_pinned_alloc (size_t size, CfStatus *status)
+{
+  return alloc (FAKE_PINNED_ALLOC, size, status);
+}
+
+void
+cf_pinned_free (void *memory)
+{
+  release (memory);
+}
+
+void *
+cf_device_alloc (size_t size, CfStatus *status)
+{
+  return alloc (FAKE_DEVICE_ALLOC, size, status);
+}
+
+void
+cf_device_free (void *memory)
+{
+  release (memory);
+}
+
+/* ---- streams ------------------------------------------------------------- */
+
+CfStream *
+cf_stream_new (void *handle, CfStatus *status)
+{
+  (void) handle;
+  return alloc (FAKE_STREAM, sizeof (CfStream), status);
+}
+
+void
+cf_stream_free (CfStream *stream)
+{
+  release (stream);
+}
+
+CfCode
+cf_stream_upload (CfStream *stream, const CfImage *device, const CfImage *host, CfStatus *status)
+{
+  (void) stream;
+  return queue (FAKE_UPLOAD, (Op) { .to = *device, .from = *host }, status);
+}
+
+CfCode
+cf_stream_download (CfStream *stream, const CfImage *host, const CfImage *device, CfStatus *status)
+{
+  (void) stream;
+  return queue (FAKE_DOWNLOAD, (Op) { .to = *host, .from = *device }, status);
+}
+
+CfCode
+cf_stream_wait (CfStream *stream, uint64_t deadline_ns, CfStatus *status)
+{
+  CfCode code = fake_call (FAKE_WAIT, status);
+
+  (void) stream;
+  (void) deadline_ns;
+  if (code == CF_OK)
+    fake_settle ();
+  else if (code != CF_TIMEOUT)
+    n_ops = 0; /* lost on the way */
+  return code;
+}
+
+CfCode
+cf_stream_mark (CfStream *stream, int mark, CfStatus *status)
+{
+  (void) stream;
+  (void) mark;
+  return fake_call (FAKE_MARK, status);
+}
+
+uint64_t
+cf_stream_elapsed_ns (CfStream *stream, int from, int to)
+{
+  (void) stream;
+  (void) from;
+  (void) to;
+  fake.after += lost;
+  return 1000;
+}

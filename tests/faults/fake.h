@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * fake.h: a GPU that fails on demand, where there is none. Its memory is host
+ * memory, and its kernels are the CPU's filters. Work is queued and done by the
+ * wait, so that whoever touches a picture too early gets wrong bytes.
+ *
+ * device-fake.c stands in for cuda/device.c and the filters' CUDA side,
+ * cuda-fake.c for gst/gstcfcuda.c. Used by one thread. */
+#ifndef FAKE_H
+#define FAKE_H
+
+#include "cf-private.h"
+
+typedef enum {
+  FAKE_COUNT, FAKE_PUSH, FAKE_INIT, FAKE_STREAM, FAKE_DEVICE_ALLOC, FAKE_PINNED_ALLOC, FAKE_FREE, FAKE_KERNELS,
+  FAKE_MARK, FAKE_UPLOAD, FAKE_LAUNCH, FAKE_DOWNLOAD, FAKE_WAIT
+} FakeKind;
+
+#define FAKE_TIMEOUT -1 /* for a wait: the GPU hangs, until fake_settle */
+#define FAKE_MAX_CALLS 1000
+
+typedef struct {
+  int calls;
+  FakeKind kind[FAKE_MAX_CALLS];
+  int after;      /* calls after the sticky latch: there must be none */
+  int misuse;     /* calls without a context, frees of memory in use, hung streams used */
+  int pushed;     /* contexts pushed and not popped */
+  int contexts;   /* alive */
+  int live;       /* pieces of memory and streams alive */
+  bool fired, hung, unreachable; /* unreachable: a push or a free failed */
+} FakeReport;
+
+extern FakeReport fake;
+
+/* Starts anew: call number `call` fails with CUDA error `code`, and for good
+ * all behind it. -1: none. */
+void fake_arm (int call, int code, bool for_good);
+/* One call; not CF_OK where it is the one to fail. */
+CfCode fake_call (FakeKind kind, CfStatus *status);
+/* A GPU that hung wakes up and does what it was told. */
+void fake_settle (void);
+const char *fake_kind_name (FakeKind kind);
+
+#endif

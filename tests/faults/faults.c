@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * faults.c: the element on a GPU that fails. The calls of a clean stream are
+ * counted; then every one of them fails in turn, once and for good, with every
+ * kind of error. Whatever fails: every frame arrives with its timestamp and the
+ * CPU's bytes, the bus hears of it once, nothing is called on a lost GPU, and
+ * nothing stays behind but what such a GPU may still hold.
+ *
+ *   faults [CALL CODE]   only that call and that error */
+#include "fake.h"
+#include "gstcudamedian.h"
+
+#include <gst/video/video.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FRAMES 8
+#define FLUSH_AT 4  /* before this frame, the stream is flushed */
+#define CHANGE_AT 6 /* before this one, the window grows */
+#define WIDTH 32
+#define HEIGHT 14
+#define CAPS "video/x-raw,format=I420,width=32,height=14,framerate=25/1"
+#define SIZE (WIDTH * HEIGHT * 3 / 2) /* rows without padding */
+
+typedef struct {
+  const char *depth; /* of the filter in time */
+  gboolean pinned;   /* the input is in the memory that the element proposes */
+  gboolean strict;   /* backend=cuda on-gpu-error=error, else auto and fallback */
+} Setup;
+
+typedef struct {
+  GstElement *element;
+  GstPad *src, *sink; /* the neighbours' */
+  GstBus *bus;
+  GstBufferPool *pool;
+  GstBuffer *out[FRAMES + 1];
+  int n_out, start_calls;
+  gboolean started;
+  GstFlowReturn flow;
+  guint64 frames_gpu, frames_fallback;
+} Run;
+
+/* What came of it. */
+typedef struct {
+  int frames, right, warnings, errors;
+  gboolean started;
+  GstFlowReturn flow;
+  guint64 frames_gpu, frames_fallback;
+  int start_calls;
+} Result;
+
+static guint8 expected[FRAMES][SIZE];
+static int passed, failed;
+
+static GstClockTime
+time_of (int frame)
+{
+  return (GstClockTime) frame * 40 * GST_MSECOND + 7;
+}
+
+/* ---- a stream through one element ---------------------------------------- */
+
+static GstFlowReturn
+take (GstPad *pad, GstObject *parent, GstBuffer *buffer)
+{
+  Run *run = gst_pad_get_element_private (pad);
+
+  (void) parent;
+  /* All are held to the end: nothing may write to them behind our back. */
+  if (run->n_out <= FRAMES)
+    run->out[run->n_out++] = buffer;
+  else
+    gst_buffer_unref (buffer);
+  return GST_FLOW_OK;
+}
+
+static guint64
+stat_of (GstElement *element, const gchar *name)
+{
+  GstStructure *stats = NULL;
+  guint64 value = 0;
+
+  g_object_get (element, "stats", &stats, NULL);
+  gst_structure_get_uint64 (stats, name, &value);
+  gst_structure_free (stats);
+  return value;
+}
+
+static void
+open_run (Run *run, const Setup *setup, const gchar *backend)
+{
+  GstPad *pad;
+
+  memset (run, 0, sizeof *run);
+  run->element = gst_object_ref_sink (g_object_new (gst_cuda_median_get_type (), NULL));
+  run->bus = gst_bus_new ();
+  gst_element_set_bus (run->element, run->bus);
+  gst_util_set_object_arg (G_OBJECT (run->element), "backend", backend);
+  gst_util_set_object_arg (G_OBJECT (run->element), "on-gpu-error", setup->strict ? "error" : "fallback");
+  gst_util_set_object_arg (G_OBJECT (run->element), "temporal-depth", setup->depth);
+  run->src = gst_object_ref_sink (gst_pad_new ("src", GST_PAD_SRC));
+  run->sink = gst_object_ref_sink (gst_pad_new ("sink", GST_PAD_SINK));
+  gst_pad_set_element_private (run->sink, run);
+  gst_pad_set_chain_function (run->sink, take);
+  pad = gst_element_get_static_pad (run->element, "sink");
+  gst_pad_link (run->src, pad);
+  gst_object_unref (pad);
+  pad = gst_element_get_static_pad (run->element, "src");
+  gst_pad_link (pad, run->sink);
+  gst_object_unref (pad);
+  gst_pad_set_active (run->sink, TRUE);
+  gst_pad_set_active (run->src, TRUE);
+  run->started = gst_element_set_state (run->element, GST_STATE_PLAYING) == GST_STATE_CHANGE_SUCCESS;
+  run->start_calls = fake.calls;
+}
+
+static void
+push_segment (Run *run)
+{
+  GstSegment segment;
+
+  gst_segment_init (&segment, GST_FORMAT_TIME);
+  gst_pad_push_event (run->src, gst_event_new_segment (&segment));
+}
+
+/* Asks for the element's memory, as a source does. */
+static void
+ask_for_pool (Run *run, GstCaps *caps)
+{
+  GstQuery *query = gst_query_new_allocation (caps, TRUE);
+
+  if (gst_pad_peer_query (run->src, query) && gst_query_get_n_allocation_pools (query) > 0) {
+    GstStructure *config;
+    guint size, min;
+
+    gst_query_parse_nth_allocation_pool (query, 0, &run->pool, &size, &min, NULL);
+    config = gst_buffer_pool_get_config (run->pool);
+    gst_buffer_pool_config_set_params (config, caps, size, min, 0);
+    if (!gst_buffer_pool_set_config (run->pool, config) || !gst_buffer_pool_set_active (run->pool, TRUE))
+      gst_clear_object (&run->pool);
+  }
+  gst_query_unref (query);
+}
+
+static GstBuffer *
+picture (Run *run, int frame)
+{
+  GstBuffer *buffer = NULL;
+  guint8 bytes[SIZE];
+  guint32 noise = (guint32) frame * 2654435761u + 1;
+
+  for (int i = 0; i < SIZE; i++) {
+    noise = noise * 1664525u + 1013904223u;
+    bytes[i] = (guint8) (noise >> 24);
+  }
+  if (!run->pool || gst_buffer_pool_acquire_buffer (run->pool, &buffer, NULL) != GST_FLOW_OK)
+    buffer = gst_buffer_new_allocate (NULL, SIZE, NULL);
+  gst_buffer_fill (buffer, 0, bytes, SIZE);
+  GST_BUFFER_PTS (buffer) = time_of (frame);
+  GST_BUFFER_DURATION (buffer) = 40 * GST_MSECOND;
+  return buffer;
+}
+
+static void
+stream (Run *run, gboolean pinned)
+{
+  GstCaps *caps = gst_caps_from_string (CAPS);
+
+  gst_pad_push_event (run->src, gst_event_new_stream_start ("faults"));
+  gst_pad_push_event (run->src, gst_event_new_caps (caps));
+  push_segment (run);
+  if (pinned)
+    ask_for_pool (run, caps);
+  gst_caps_unref (caps);
+  for (int i = 0; i < FRAMES && run->flow == GST_FLOW_OK; i++) {
+    if (i == FLUSH_AT) {
+      gst_pad_push_event (run->src, gst_event_new_flush_start ());
+      gst_pad_push_event (run->src, gst_event_new_flush_stop (TRUE));
+      push_segment (run);
+    }
+    if (i == CHANGE_AT)
+      g_object_set (run->element, "kernel-size", 5, NULL);
+    run->flow = gst_pad_push (run->src, picture (run, i));
+  }
+  gst_pad_push_event (run->src, gst_event_new_eos ());
+}
+
+static gboolean
+is_right (GstBuffer *buffer, int frame)
+{
+  return GST_BUFFER_PTS (buffer) == time_of (frame) && GST_BUFFER_DURATION (buffer) == 40 * GST_MSECOND
+      && gst_buffer_get_size (buffer) == SIZE && gst_buffer_memcmp (buffer, 0, expected[frame], SIZE) == 0;
+}
+
+static void
+count_messages (GstBus *bus, Result *result)
+{
+  GstMessage *message;
+
+  while ((message = gst_bus_pop (bus))) {
+    result->errors += GST_MESSAGE_TYPE (message) == GST_MESSAGE_ERROR;
+    result->warnings += GST_MESSAGE_TYPE (message) == GST_MESSAGE_WARNING;
+    gst_message_unref (message);
+  }
+}
+
+/* Ends the stream; the GPU wakes up when all is over but the frames. */
+static void
+close_run (Run *run, gboolean learn, Result *result)
+{
+  *result = (Result) { .frames = run->n_out, .started = run->started, .flow = run->flow,
+    .start_calls = run->start_calls, .frames_gpu = stat_of (run->element, "frames-gpu"),
+    .frames_fallback = stat_of (run->element, "frames-fallback") };
+  if (run->pool)
+    gst_buffer_pool_set_active (run->pool, FALSE);
+  gst_clear_object (&run->pool);
+  gst_element_set_state (run->element, GST_STATE_NULL);
+  fake_settle ();
+  for (int i = 0; i < run->n_out; i++) {
+    if (learn && i < FRAMES)
+      gst_buffer_extract (run->out[i], 0, expected[i], SIZE);
+    result->right += i < FRAMES && is_right (run->out[i], i);
+    gst_buffer_unref (run->out[i]);
+  }
+  gst_pad_set_active (run->src, FALSE);
+  gst_pad_set_active (run->sink, FALSE);
+  gst_element_set_bus (run->element, NULL);
+  gst_object_unref (run->element);
+  gst_object_unref (run->src);
+  gst_object_unref (run->sink);
+  count_messages (run->bus, result);
+  gst_object_unref (run->bus);
+}
+
+static Result
+run_once (const Setup *setup, const gchar *backend, gboolean learn)
+{
+  Result result;
+  Run run;
+
+  open_run (&run, setup, backend);
+  if (run.started)
+    stream (&run, setup->pinned);
+  close_run (&run, learn, &result);
+  return result;
+}
+
+/* ---- what must hold ------------------------------------------------------ */
+
+/* NULL, or what is wrong, whatever failed. */
+static const char *
+judge_rest (void)
+{
+  gboolean given_up = cf_gpu_lost () || fake.hung || fake.unreachable;
+
+  if (fake.after)
+    return "calls on a lost GPU";
+  if (fake.misuse)
+    return "calls without a context, a free of memory in use, or use of a stream that hangs";
+  if (fake.pushed)
+    return "contexts pushed and not popped";
+  if (fake.live && !given_up)
+    return "memory or a stream is left";
+  if (fake.contexts && !fake.hung)
+    return "a context is left";
+  return NULL;
+}
+
+/* Must the stream hear of this call's failure? Not where pinned memory is a
+ * nicety, and not of what is freed. */
+static gboolean
+matters (FakeKind kind)
+{
+  return kind != FAKE_COUNT && kind != FAKE_PUSH && kind != FAKE_PINNED_ALLOC && kind != FAKE_FREE;
+}
+
+static const char *
+judge (const Setup *setup, const Result *r, const Result *clean, int call, FakeKind kind, int code, gboolean for_good)
+{
+  gboolean at_start = call < clean->start_calls;
+  gboolean whole = r->frames == FRAMES && r->flow == GST_FLOW_OK;
+
+  if (!fake.fired)
+    return "the call was not made";
+  if (r->right != r->frames)
+    return "a frame with a wrong timestamp or wrong bytes";
+  if (r->errors + r->warnings > 1)
+    return "more than one message";
+  if (matters (kind) && r->errors + r->warnings != 1)
+    return "no message";
+  if (!setup->strict) {
+    if (!r->started || !whole || r->errors)
+      return "the stream ended";
+    if (!for_good && !at_start && setup->depth[0] == '1' && kind >= FAKE_MARK && (code == 2 || code == 999)
+        && (r->frames_gpu != FRAMES - 1 || r->frames_fallback != 1))
+      return "the GPU was not tried again on the next frame";
+  } else if (r->warnings) {
+    return "a warning instead of an error";
+  } else if (r->errors ? (at_start ? r->started : whole || r->flow == GST_FLOW_OK) : !whole) {
+    return "an error, and the stream goes on; or none, and it does not";
+  }
+  return judge_rest ();
+}
+
+static void
+note (const char *wrong, const Setup *setup, const Result *r, int call, FakeKind kind, int code, gboolean for_good)
+{
+  if (!wrong) {
+    passed++;
+  } else if (++failed <= 20) {
+    printf ("temporal-depth=%s%s%s, call %d (%s) fails with %d %s: %s\n", setup->depth,
+        setup->pinned ? ", pinned input" : "", setup->strict ? ", on-gpu-error=error" : "", call, fake_kind_name (kind),
+        code, for_good ? "and all behind it" : "once", wrong);
+    printf ("  %d frames, %d right, %d warnings, %d errors, flow %s; %d calls after, %d misuses, %d alive, %d contexts\n",
+        r->frames, r->right, r->warnings, r->errors, gst_flow_get_name (r->flow), fake.after, fake.misuse, fake.live,
+        fake.contexts);
+  }
+}
+
+static void
+sweep (const Setup *setup, int only_call, int only_code)
+{
+  static const int codes[] = { 2, 35, 46, 100, 214, 700, 702, 719, 999, FAKE_TIMEOUT };
+  FakeReport calls;
+  Result clean, r;
+  const char *wrong;
+
+  fake_arm (-1, 0, false);
+  run_once (setup, "cpu", TRUE);
+  fake_arm (-1, 0, false);
+  clean = run_once (setup, setup->strict ? "cuda" : "auto", FALSE);
+  calls = fake;
+  wrong = clean.right != FRAMES || clean.frames_gpu != FRAMES || clean.errors + clean.warnings
+      || calls.calls == FAKE_MAX_CALLS ? "the clean run fails" : judge_rest ();
+  note (wrong, setup, &clean, -1, FAKE_COUNT, 0, FALSE);
+  for (int call = 0; call < calls.calls; call++)
+    for (gsize c = 0; c < G_N_ELEMENTS (codes); c++)
+      for (int for_good = 0; for_good < 2; for_good++) {
+        if (codes[c] == FAKE_TIMEOUT && (for_good || calls.kind[call] != FAKE_WAIT))
+          continue;
+        if (only_call >= 0 && (call != only_call || codes[c] != only_code))
+          continue;
+        fake_arm (call, codes[c], for_good);
+        r = run_once (setup, setup->strict ? "cuda" : "auto", FALSE);
+        wrong = judge (setup, &r, &clean, call, calls.kind[call], codes[c], for_good);
+        note (wrong, setup, &r, call, calls.kind[call], codes[c], for_good);
+      }
+  printf ("temporal-depth=%s%s%s: %d calls, %d of them at the start\n", setup->depth,
+      setup->pinned ? ", pinned input" : "", setup->strict ? ", on-gpu-error=error" : "", calls.calls,
+      clean.start_calls);
+}
+
+int
+main (int argc, char **argv)
+{
+  static const Setup setups[] = {
+    { "1", FALSE, FALSE }, { "1", TRUE, FALSE }, { "3", FALSE, FALSE }, { "3", TRUE, FALSE },
+    { "1", TRUE, TRUE }, { "3", FALSE, TRUE },
+  };
+
+  /* No other plugin is needed: none is looked for. */
+  g_setenv ("GST_PLUGIN_SYSTEM_PATH", "", TRUE);
+  g_setenv ("GST_PLUGIN_PATH", "", TRUE);
+  g_setenv ("GST_REGISTRY", "/dev/null", TRUE);
+  gst_init (NULL, NULL);
+  g_log_set_always_fatal (G_LOG_LEVEL_CRITICAL | G_LOG_LEVEL_ERROR);
+  for (gsize i = 0; i < G_N_ELEMENTS (setups); i++)
+    sweep (&setups[i], argc == 3 ? atoi (argv[1]) : -1, argc == 3 ? atoi (argv[2]) : 0);
+  fake_arm (-1, 0, false);
+  printf ("%d passed, %d failed, 0 skipped\n", passed, failed);
+  return failed > 0;
+}
