@@ -294,19 +294,41 @@ write_number (FILE *file, double value, const char *format)
   if (value > 0)
     fprintf (file, format, value);
   else
-    fputs ("-", file);
-  fputs (" | ", file);
+    fputs (" -", file);
+  fputs (" |", file);
+}
+
+/* What people wrote below the tables, from the line "## Notes" on: it stays.
+ * To be freed; NULL if there is none. */
+static char *
+read_notes (const char *path)
+{
+  FILE *file = fopen (path, "r");
+  char *text = file ? calloc (1, 1 << 16) : NULL, *notes = NULL;
+
+  if (text && fread (text, 1, (1 << 16) - 1, file) > 0) {
+    const char *at = strstr (text, "\n## Notes\n");
+
+    notes = at ? strdup (at) : NULL;
+  }
+  free (text);
+  if (file)
+    (void) fclose (file);
+  return notes;
 }
 
 static bool
 write_markdown (const Bench *b)
 {
+  char *notes = read_notes (b->o.markdown);
   FILE *file = fopen (b->o.markdown, "w");
   char driver[64], date[32] = "";
   time_t now = time (NULL);
 
-  if (!file)
+  if (!file) {
+    free (notes);
     return false;
+  }
   driver_version (driver, sizeof driver);
   (void) strftime (date, sizeof date, "%Y-%m-%d", gmtime (&now));
   fprintf (file, "# Benchmarks\n\nWritten by the benchmark: `%s`\n\n"
@@ -327,16 +349,19 @@ write_markdown (const Bench *b)
     target_of (b, row, &goal, &least);
     fprintf (file, "| %d | %s | ", row->size, row->resolution);
     if (row->right)
-      fprintf (file, "%.2f | %s | ", row->ours, row->variant);
+      fprintf (file, "%.2f | %s |", row->ours, row->variant);
     else
-      fprintf (file, "WRONG | %s | ", row->variant);
-    write_number (file, row->copy, "%.2f");
-    write_number (file, row->peer, "%.1f");
-    write_number (file, row->ours > 0 ? row->peer / row->ours : 0, "%.1f");
-    write_number (file, goal, "%.3g");
-    write_number (file, least, "%.3g");
+      fprintf (file, "WRONG | %s |", row->variant);
+    write_number (file, row->copy, " %.2f");
+    write_number (file, row->peer, " %.1f");
+    write_number (file, row->ours > 0 ? row->peer / row->ours : 0, " %.1f");
+    write_number (file, goal, " %.3g");
+    write_number (file, least, " %.3g");
     fprintf (file, "\n");
   }
+  if (notes)
+    fputs (notes, file);
+  free (notes);
   return fclose (file) == 0;
 }
 

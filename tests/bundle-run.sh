@@ -21,7 +21,7 @@ in_bundle () {
   env LD_LIBRARY_PATH="$library_path${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" PATH="$here/bin:$PATH" \
     GST_PLUGIN_PATH="$here/plugins" GST_PLUGIN_SYSTEM_PATH="$here/plugins" GST_PLUGIN_SYSTEM_PATH_1_0="$here/plugins" \
     GST_PLUGIN_SCANNER="$here/bin/gst-plugin-scanner" GST_PLUGIN_SCANNER_1_0="$here/bin/gst-plugin-scanner" \
-    GST_REGISTRY="$here/registry.bin" GST_REGISTRY_1_0="$here/registry.bin" \
+    XDG_RUNTIME_DIR="${XDG_RUNTIME_DIR:-/tmp}" GST_REGISTRY="$here/registry.bin" GST_REGISTRY_1_0="$here/registry.bin" \
     CF_BIN="$here/bin" CF_TEST_BACKEND=cuda CK_DEFAULT_TIMEOUT=60 "$@"
 }
 
@@ -115,7 +115,7 @@ bench () {
   nvcc=$(find_tool nvcc)
   if [ -n "$nvcc" ] && "$nvcc" -O2 -shared -Xcompiler -fPIC -o "$logs/bench_npp.so" "$here/tests/bench_npp.cpp" -lnppif -lnppc \
       > "$logs/bench_npp.log" 2>&1; then
-    peer=(--peer "$logs/bench_npp.so")
+    peer=(--peer ./bench_npp.so)
     # Its libraries lie with the toolkit.
     LD_LIBRARY_PATH="$(dirname "$(dirname "$(readlink -f "$nvcc")")")/lib64${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
     export LD_LIBRARY_PATH
@@ -123,7 +123,9 @@ bench () {
     echo "NPP cannot be built here, so there is no peer:"
     tail -n 3 "$logs/bench_npp.log" 2> /dev/null
   fi
-  in_bundle kernelcheck --bench "${peer[@]}" --markdown "$logs/BENCHMARKS.md" --json "$logs/bench.json" "$@" 2>&1 | tee "$logs/bench.log"
+  # The file names the command: it shall say no folder of this host.
+  (cd "$logs" && in_bundle kernelcheck --bench "${peer[@]}" --markdown BENCHMARKS.md --json bench.json "$@") 2>&1 |
+    tee "$logs/bench.log"
   rm -f "$logs/bench_npp.so"
   read -r passed _ failed _ skipped _ < <(grep -E '^[0-9]+ passed, ' "$logs/bench.log" | tail -n 1)
   [ "${failed:-1}" = 0 ] && [ "${passed:-0}" -gt 0 ]
