@@ -359,6 +359,7 @@ main (int argc, char **argv)
     { "1", TRUE, TRUE }, { "3", FALSE, TRUE },
   };
 
+  setvbuf (stdout, NULL, _IOLBF, 0); /* also where it crashes */
   /* No other plugin is needed: none is looked for. */
   g_setenv ("GST_PLUGIN_SYSTEM_PATH", "", TRUE);
   g_setenv ("GST_PLUGIN_PATH", "", TRUE);
