@@ -39,7 +39,7 @@ typedef enum {
   CF_NO_GPU,      /* no driver, no device, or built without CUDA */
   CF_GPU_ERROR,   /* a CUDA call failed; a later call may succeed */
   CF_GPU_LOST,    /* sticky: no CUDA call of this process will succeed again */
-  CF_TIMEOUT,     /* the GPU did not finish before the deadline */
+  CF_TIMEOUT,     /* the GPU did not finish before the deadline, or whether it has is not known */
   CF_REPLAN,      /* cf_plan_update: make a new plan for these parameters */
 } CfCode;
 

@@ -19,6 +19,7 @@
 
 static atomic_bool lost;
 static atomic_uint_fast64_t launches;
+static _Atomic (cudaStream_t) hung; /* a stream whose work did not end in time */
 static atomic_int first_pid; /* the process that used CUDA first; a fork of it may not */
 
 struct CfStream {
@@ -79,6 +80,25 @@ cf_cuda_launched (const char *kernel, CfStatus *status)
 {
   atomic_fetch_add (&launches, 1);
   return cf_cuda_check (cudaGetLastError (), kernel, status);
+}
+
+/* Freeing and allocating wait for the device: not while it hangs, and after a
+ * sticky error no call succeeds. What is not freed then is left to the process's
+ * end. A stream that hung is given up, never freed, so it can still be asked. */
+static bool
+usable (void)
+{
+  cudaStream_t stream = atomic_load (&hung);
+
+  if (cf_gpu_lost ())
+    return false;
+  if (!stream)
+    return true;
+  if (cudaStreamQuery (stream) == cudaErrorNotReady)
+    return false;
+  (void) cudaGetLastError ();
+  atomic_store (&hung, NULL);
+  return true;
 }
 
 bool
@@ -209,15 +229,20 @@ void *
 cf_pinned_alloc (size_t size, CfStatus *status)
 {
   void *memory = NULL;
-  int error = cudaHostAlloc (&memory, size, cudaHostAllocPortable | cudaHostAllocMapped);
 
-  return cf_cuda_check (error, "allocating pinned host memory", status) == CF_OK ? memory : NULL;
+  if (!usable ()) {
+    cf_fail (status, cf_gpu_lost () ? CF_GPU_LOST : CF_GPU_ERROR, "no pinned host memory from a GPU that %s",
+        cf_gpu_lost () ? "is lost" : "hangs");
+    return NULL;
+  }
+  return cf_cuda_check (cudaHostAlloc (&memory, size, cudaHostAllocPortable | cudaHostAllocMapped),
+      "allocating pinned host memory", status) == CF_OK ? memory : NULL;
 }
 
 void
 cf_pinned_free (void *memory)
 {
-  if (memory && !cf_gpu_lost ()) /* after a fault no call succeeds: left to the process's end */
+  if (memory && usable ())
     cf_cuda_check (cudaFreeHost (memory), "freeing pinned host memory", NULL);
 }
 
@@ -241,7 +266,7 @@ cf_device_alloc (size_t size, CfStatus *status)
 void
 cf_device_free (void *memory)
 {
-  if (memory && !cf_gpu_lost ())
+  if (memory && usable ())
     cf_cuda_check (cudaFree (memory), "freeing device memory", NULL);
 }
 
@@ -277,9 +302,9 @@ cf_stream_free (CfStream *stream)
   if (!stream)
     return;
   for (int i = 0; i < CF_STREAM_MARKS; i++)
-    if (stream->marks[i] && !cf_gpu_lost ())
+    if (stream->marks[i] && usable ())
       cf_cuda_check (cudaEventDestroy (stream->marks[i]), "freeing a CUDA event", NULL);
-  if (stream->handle && !stream->borrowed && !cf_gpu_lost ())
+  if (stream->handle && !stream->borrowed && usable ())
     cf_cuda_check (cudaStreamDestroy (stream->handle), "freeing a CUDA stream", NULL);
   free (stream);
 }
@@ -366,11 +391,21 @@ cf_stream_wait (CfStream *stream, uint64_t deadline_ns, CfStatus *status)
 
     if (error == cudaSuccess)
       return CF_OK;
-    if (error != cudaErrorNotReady)
-      return cf_cuda_check (error, "waiting for the GPU", status);
+    if (error != cudaErrorNotReady) {
+      CfCode code = cf_cuda_check (error, "waiting for the GPU", status);
+
+      /* nobody knows whether the GPU still writes: as if it had not finished */
+      if (code == CF_GPU_LOST)
+        return code;
+      if (status)
+        status->code = CF_TIMEOUT;
+      return CF_TIMEOUT;
+    }
     spent = now_ns () - start;
-    if (spent > deadline_ns)
+    if (spent > deadline_ns) {
+      atomic_store (&hung, stream->handle);
       return cf_fail (status, CF_TIMEOUT, "the GPU did not finish a frame in %.1f s", (double) deadline_ns / 1e9);
+    }
     if (spent > eager_ns)
       nanosleep (&(struct timespec) { .tv_nsec = 50000 }, NULL);
     else
