@@ -28,11 +28,12 @@
  * bits to set and the next level's bitmap are gathered with atomicOr, and joined
  * to the values between two barriers.
  *
- * Bound: instructions, about 11 a sample, node and 32 rows (H200: 65 % of the
- * issue slots busy, samples from the L1 cache with 99 % hits). A tile has as many
- * nodes as its results have range: 20 to 60 on pictures, above 100 where strong
- * edges and noise meet. Few outputs are at any one node, so most of the counting
- * is for outputs that do not ask. */
+ * Bound: instructions (H200: 65 % of the issue slots busy, samples from the L1
+ * cache with 99 % hits); reckoned from their number, about 11 a sample and node.
+ * A tile has as many nodes as its results have range: on photographs 20 to 60,
+ * on the benchmark's picture of edges and noise above 100, by the same reckoning.
+ * Few outputs are at any one node, so most of the counting is for outputs that
+ * do not ask. */
 #include "median_cuda.h"
 
 #include <algorithm>
