@@ -59,10 +59,10 @@ one () { # format size -> prints a row, returns 1 on failure
   local said
   if [ "${CF_TEST_BACKEND:-}" = cuda ]; then
     said=$("$bin/sameframes" --all-on-gpu f "$(line "$1" "$2" cuda on-gpu-error=error)" "$(line "$1" "$2" cpu '')" 2>&1) || {
-      printf '%-10s %3s  FAIL %s\n' "$1" "$2" "$said"; return 1; }
+      printf '%-10s %3s  FAIL (status %s) %s\n' "$1" "$2" "$?" "$said"; return 1; }
   else
     said=$("$bin/sameframes" --hash "$(line "$1" "$2" cpu '')" 2>&1) && against_reference "$1" "$2" > /dev/null 2>&1 || {
-      printf '%-10s %3s  FAIL %s\n' "$1" "$2" "$said"; return 1; }
+      printf '%-10s %3s  FAIL (status %s) %s\n' "$1" "$2" "$?" "$said"; return 1; }
   fi
   printf '%-10s %3s  %s\n' "$1" "$2" "$said"
 }
