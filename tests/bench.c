@@ -162,7 +162,7 @@ time_ours (Bench *b, BenchFrames *f, Row row, const char *set, const char *varia
   char error[KC_TEXT] = "";
 
   cf_filter_defaults (b->filter, params);
-  if (kc_params_set (b->filter, params, set, error))
+  if (kc_params_set (b->filter, params, set, error) == CF_OK)
     ours.plan = cf_plan_new (b->context, b->filter, &video, &all, params, &ours.status);
   ours.stream = cf_stream_new (f->stream, &ours.status);
   if (ours.plan && ours.stream && (!variant || cf_plan_prefer (ours.plan, variant, NULL) == CF_OK)) {
@@ -183,7 +183,7 @@ time_ours (Bench *b, BenchFrames *f, Row row, const char *set, const char *varia
   }
   cf_stream_free (ours.stream);
   cf_plan_free (ours.plan);
-  free (params);
+  kc_params_free (b->filter, params);
 }
 
 static double
@@ -239,7 +239,7 @@ bench_size (Bench *b, BenchFrames *f, Row row)
       if (b->n_rows == first || strcmp (names[i], b->rows[first].variant) != 0)
         time_ours (b, f, row, set, names[i]);
   }
-  free (params);
+  kc_params_free (b->filter, params);
   if (b->n_rows > first)
     b->rows[first].peer = time_theirs (b, f, row.size);
   for (int i = first; i < b->n_rows; i++)

@@ -4,6 +4,7 @@
  * sizes and places worked out by hand, refused values, picture copies. */
 #include "kernelcheck.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -114,10 +115,16 @@ check_setting (const CfFilter *filter, const CfVideo *video, const CfCommon *com
 
   if (params) {
     cf_filter_defaults (filter, params);
-    code = kc_params_set (filter, params, set, error) ? cf_filter_check (filter, video, common, params, status)
-        : CF_UNSUPPORTED;
+    code = kc_params_set (filter, params, set, error);
+    /* A file that cannot be read is refused as it is set. */
+    if (code == CF_BAD_VALUE && status) {
+      status->code = code;
+      snprintf (status->message, sizeof status->message, "%.200s", error);
+    }
+    if (code == CF_OK)
+      code = cf_filter_check (filter, video, common, params, status);
   }
-  free (params);
+  kc_params_free (filter, params);
   return code;
 }
 
@@ -126,7 +133,7 @@ check_values (KcRun *run, const KcFilter *kc)
 {
   const CfFilter *filter = cf_filter_find (kc->stem);
   CfVideo yuv = { CF_FORMAT_I420, 64, 48, false }, rgb = { CF_FORMAT_RGB, 64, 48, false }, none = { CF_FORMAT_I420, 0, 48, false };
-  CfVideo huge = { CF_FORMAT_GRAY8, CF_MAX_SIZE + 1, 1, false };
+  CfVideo deep = { CF_FORMAT_I420_10LE, 64, 48, false }, huge = { CF_FORMAT_GRAY8, CF_MAX_SIZE + 1, 1, false };
   CfCommon all = { CF_APPLY_ALL }, luma = { CF_APPLY_LUMA }, chroma = { CF_APPLY_CHROMA };
   CfStatus status;
 
@@ -140,6 +147,10 @@ check_values (KcRun *run, const KcFilter *kc)
     kc_result (run, check_setting (filter, NULL, &all, *set, NULL) == CF_BAD_VALUE, "%s %s is not refused without caps",
         kc->stem, *set);
   }
+  for (const char *const *set = kc->bad_8bit_settings; set && *set; set++)
+    kc_result (run, check_setting (filter, &yuv, &all, *set, NULL) == CF_BAD_VALUE &&
+        check_setting (filter, &deep, &all, *set, NULL) == CF_OK && check_setting (filter, NULL, &all, *set, NULL) == CF_OK,
+        "%s %s is not refused at 8 bit only", kc->stem, *set);
   for (const char *const *set = kc->rgb_settings; set && *set; set++) {
     kc_result (run, check_setting (filter, &rgb, &all, *set, NULL) == CF_OK, "%s %s is refused", kc->stem, *set);
     kc_result (run, check_setting (filter, &yuv, &all, *set, NULL) == CF_BAD_VALUE, "%s %s is taken for YUV", kc->stem, *set);

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 /* One row a filter. */
-const KcFilter *const kc_filters[] = { &kc_median, NULL };
+const KcFilter *const kc_filters[] = { &kc_median, &kc_convolve, NULL };
 
 static const char usage[] =
     "kernelcheck [--cpu] [--gpu] [--require-gpu] [options]: the fast code against the reference\n"

@@ -73,21 +73,36 @@ unsigned kc_word (const CfImage *image, int component, int x, int y);
 int kc_component_width (const CfFormatInfo *info, int component, int width);
 int kc_component_height (const CfFormatInfo *info, int component, int height);
 
+typedef struct KcFilter KcFilter;
+
 /* ---- parameters (params.c) ---------------------------------------------- */
 
-/* Sets "name=value name=value" in a parameter struct; on failure says in
- * `error` (KC_TEXT bytes) which part was wrong. */
-bool kc_params_set (const CfFilter *filter, void *params, const char *text, char *error);
+/* Sets "name=value name=value" in a parameter struct. A value goes on to the
+ * next word with a '=', so that texts may have spaces ("kernel=1 2 1"); ','
+ * between a kernel's numbers does as well. On failure `error` (KC_TEXT bytes)
+ * says which part was wrong: CF_UNSUPPORTED for what no parameter can be, and
+ * what cf_filter_param_changed answered. */
+CfCode kc_params_set (const CfFilter *filter, void *params, const char *text, char *error);
+/* Frees a malloc'ed parameter struct with its strings; NULL is nothing. */
+void kc_params_free (const CfFilter *filter, void *params);
 /* Any int, bool or enum parameter by name; `fallback` where there is none. */
 int kc_param_int (const CfFilter *filter, const void *params, const char *name, int fallback);
-/* A random setting from the filter's table that cf_filter_check accepts for
- * this video, as text of KC_TEXT bytes; false if none was found. */
+double kc_param_double (const CfFilter *filter, const void *params, const char *name); /* 0 where there is none */
+const char *kc_param_text (const CfFilter *filter, const void *params, const char *name); /* NULL where there is none */
+/* An enum's value as typed; "" where there is none. */
+const char *kc_param_name (const CfFilter *filter, const void *params, const char *name);
+/* A random setting that cf_filter_check accepts for this video, as text of
+ * KC_TEXT bytes, from the filter's own random_setting or else its table; false
+ * if none was found. Where the filter's reference refuses what the check
+ * accepts, or the other way round, `error` says so. */
 bool kc_params_random (const CfFilter *filter, const CfVideo *video, const CfCommon *common, char *text,
-    uint64_t *state);
+    uint64_t *state, char *error);
+/* The KcFilter of a filter; NULL if there is none. */
+const KcFilter *kc_filter_of (const CfFilter *filter);
 
 /* ---- filters ------------------------------------------------------------ */
 
-typedef struct {
+struct KcFilter {
   const char *stem;
   /* Filters seen[0] into `out`; seen[1..] are the frames before it, n_seen of
    * them in all. false: memory is out. */
@@ -95,16 +110,26 @@ typedef struct {
       const CfImage *const *seen, int n_seen, const CfImage *out);
   /* Checks the reference itself; returns the number of failures. NULL: none. */
   int (*check_reference) (void);
+  /* Does the reference's own check take these? For parameters in their ranges;
+   * NULL: whatever cf_filter_check says. */
+  bool (*accepts) (const CfFilter *filter, const CfVideo *video, const void *params);
+  /* A random setting as text of `size` bytes; NULL: each parameter by itself. */
+  void (*random_setting) (char *text, size_t size, uint64_t *state);
+  /* Turns a setting's abbreviations into parameters; to be freed; NULL where
+   * there are none. May be NULL. */
+  char *(*expand) (const char *text);
   const char *const *settings;       /* hand-picked, NULL at the end */
   const char *const *rgb_settings;   /* only sound for 8 bit RGB; may be NULL */
   const char *const *frame_settings; /* look at earlier frames; may be NULL */
   const char *const *large_settings; /* for whole 1080p pictures */
   const char *const *bad_settings;   /* must be refused */
+  const char *const *bad_8bit_settings; /* refused for 8 bit, sound for 16; may be NULL */
+  const char *const *sanitize_settings; /* NULL: `settings` */
   const char *right, *wrong;         /* almost alike, for the self-test */
   const char *bench;                 /* the setting that --sizes varies */
-} KcFilter;
+};
 
-extern const KcFilter kc_median;
+extern const KcFilter kc_median, kc_convolve;
 extern const KcFilter *const kc_filters[]; /* NULL at the end */
 
 /* ---- cases (run.c) ------------------------------------------------------ */

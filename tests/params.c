@@ -19,6 +19,7 @@ find_param (const CfFilter *filter, const char *name, size_t length)
   return NULL;
 }
 
+/* `value` ends with the string. */
 static bool
 set_one (const CfParam *param, void *params, const char *value)
 {
@@ -28,8 +29,12 @@ set_one (const CfParam *param, void *params, const char *value)
     *(double *) (void *) field = strtod (value, &end);
     return end != value && *end == '\0';
   }
-  if (param->type == CF_TYPE_STRING)
-    return false; /* a filter with strings brings its own cases */
+  if (param->type == CF_TYPE_STRING) {
+    char **text = (char **) (void *) field;
+
+    free (*text);
+    return (*text = strdup (value)) != NULL;
+  }
   for (const CfEnumValue *v = param->type == CF_TYPE_ENUM ? param->values : NULL; v && v->name; v++)
     if (strcmp (v->name, value) == 0) {
       *(int *) (void *) field = v->value;
@@ -39,24 +44,86 @@ set_one (const CfParam *param, void *params, const char *value)
   return end != value && *end == '\0';
 }
 
-bool
+/* The length of a "name=value" at `text`: to the next word that has a '='. */
+static size_t
+setting_length (const char *text)
+{
+  size_t length = strcspn (text, " ");
+
+  for (size_t at = length; text[at];) {
+    size_t word;
+
+    at += strspn (text + at, " ");
+    word = strcspn (text + at, " ");
+    if (memchr (text + at, '=', word))
+      break;
+    at += word;
+    length = word ? at : length;
+  }
+  return length;
+}
+
+static CfCode
+set_text (const CfFilter *filter, void *params, const char *text, size_t length, char *error)
+{
+  unsigned n;
+  const CfParam *table = cf_filter_params (filter, &n), *param = NULL;
+  const char *equals = memchr (text, '=', length);
+  char *value = equals ? strndup (equals + 1, length - (size_t) (equals + 1 - text)) : NULL;
+  CfStatus status = { 0 };
+  CfCode code = CF_UNSUPPORTED;
+
+  if (value)
+    param = find_param (filter, text, (size_t) (equals - text));
+  if (param && set_one (param, params, value)) {
+    code = cf_filter_param_changed (filter, params, (unsigned) (param - table), &status);
+    if (code != CF_OK)
+      snprintf (error, KC_TEXT, "%s", status.message);
+  } else {
+    snprintf (error, KC_TEXT, "\"%.*s\" is no parameter of %s with a value it can take", length < 200 ? (int) length : 200,
+        text, cf_filter_stem (filter));
+  }
+  free (value);
+  return code;
+}
+
+CfCode
 kc_params_set (const CfFilter *filter, void *params, const char *text, char *error)
 {
-  char word[KC_TEXT];
-  int taken;
+  const KcFilter *kc = kc_filter_of (filter);
+  char *expanded = kc && kc->expand ? kc->expand (text) : NULL;
+  const char *at = expanded ? expanded : text;
+  CfCode code = CF_OK;
 
-  while (sscanf (text, " %319s%n", word, &taken) == 1) {
-    char *equals = strchr (word, '=');
-    const CfParam *param = equals ? find_param (filter, word, (size_t) (equals - word)) : NULL;
+  for (at += strspn (at, " "); code == CF_OK && *at; at += strspn (at, " ")) {
+    size_t length = setting_length (at);
 
-    text += taken;
-    if (!param || !set_one (param, params, equals + 1)) {
-      snprintf (error, KC_TEXT, "\"%.200s\" is no parameter of %s with a value it can take", word,
-          cf_filter_stem (filter));
-      return false;
-    }
+    code = set_text (filter, params, at, length, error);
+    at += length;
   }
-  return true;
+  free (expanded);
+  return code;
+}
+
+void
+kc_params_free (const CfFilter *filter, void *params)
+{
+  unsigned n;
+  const CfParam *table = cf_filter_params (filter, &n);
+
+  for (unsigned i = 0; params && i < n; i++)
+    if (table[i].type == CF_TYPE_STRING)
+      free (*(char **) (void *) ((char *) params + table[i].offset));
+  free (params);
+}
+
+const KcFilter *
+kc_filter_of (const CfFilter *filter)
+{
+  for (const KcFilter *const *kc = kc_filters; *kc; kc++)
+    if (strcmp ((*kc)->stem, cf_filter_stem (filter)) == 0)
+      return *kc;
+  return NULL;
 }
 
 int
@@ -67,6 +134,35 @@ kc_param_int (const CfFilter *filter, const void *params, const char *name, int 
   if (!param || param->type == CF_TYPE_DOUBLE || param->type == CF_TYPE_STRING)
     return fallback;
   return *(const int *) (const void *) ((const char *) params + param->offset);
+}
+
+double
+kc_param_double (const CfFilter *filter, const void *params, const char *name)
+{
+  const CfParam *param = find_param (filter, name, strlen (name));
+
+  return param && param->type == CF_TYPE_DOUBLE ? *(const double *) (const void *) ((const char *) params + param->offset) : 0;
+}
+
+const char *
+kc_param_text (const CfFilter *filter, const void *params, const char *name)
+{
+  const CfParam *param = find_param (filter, name, strlen (name));
+
+  return param && param->type == CF_TYPE_STRING
+      ? *(const char *const *) (const void *) ((const char *) params + param->offset) : NULL;
+}
+
+const char *
+kc_param_name (const CfFilter *filter, const void *params, const char *name)
+{
+  const CfParam *param = find_param (filter, name, strlen (name));
+  int value = kc_param_int (filter, params, name, 0);
+
+  for (const CfEnumValue *v = param && param->type == CF_TYPE_ENUM ? param->values : NULL; v && v->name; v++)
+    if (v->value == value)
+      return v->name;
+  return "";
 }
 
 /* One parameter's random value: now the default, now an end of the range, and
@@ -95,27 +191,52 @@ random_value (const CfParam *param, char *text, size_t size, uint64_t *state)
   }
 }
 
-bool
-kc_params_random (const CfFilter *filter, const CfVideo *video, const CfCommon *common, char *text, uint64_t *state)
+static void
+random_text (const CfFilter *filter, char *text, uint64_t *state)
 {
+  const KcFilter *kc = kc_filter_of (filter);
   unsigned n;
   const CfParam *table = cf_filter_params (filter, &n);
-  void *params = malloc (cf_filter_params_size (filter));
+  size_t used = 0;
+
+  text[0] = '\0';
+  if (kc && kc->random_setting) {
+    kc->random_setting (text, KC_TEXT, state);
+    return;
+  }
+  for (unsigned i = 0; i < n && used < KC_TEXT - 80; i++) {
+    random_value (&table[i], text + used, KC_TEXT - used, state);
+    used += strlen (text + used);
+  }
+}
+
+bool
+kc_params_random (const CfFilter *filter, const CfVideo *video, const CfCommon *common, char *text, uint64_t *state,
+    char *error)
+{
+  const KcFilter *kc = kc_filter_of (filter);
   bool good = false;
 
-  for (int tries = 0; params && !good && tries < 1000; tries++) {
-    size_t used = 0;
-    char error[KC_TEXT];
+  error[0] = '\0';
+  for (int tries = 0; !good && tries < 1000; tries++) {
+    void *params = malloc (cf_filter_params_size (filter));
+    CfStatus status = { 0 };
 
+    if (!params)
+      return false;
     cf_filter_defaults (filter, params);
-    text[0] = '\0';
-    for (unsigned i = 0; i < n && used < KC_TEXT - 80; i++) {
-      random_value (&table[i], text + used, KC_TEXT - used, state);
-      used += strlen (text + used);
+    random_text (filter, text, state);
+    good = kc_params_set (filter, params, text, error) == CF_OK;
+    if (good) {
+      good = cf_filter_check (filter, video, common, params, &status) == CF_OK;
+      if (kc && kc->accepts && kc->accepts (filter, video, params) != good) {
+        snprintf (error, KC_TEXT, "%s the other way round than the reference: %.120s", good ? "accepted" : "refused",
+            status.message);
+        kc_params_free (filter, params);
+        return false;
+      }
     }
-    good = kc_params_set (filter, params, text, error) &&
-        cf_filter_check (filter, video, common, params, NULL) == CF_OK;
+    kc_params_free (filter, params);
   }
-  free (params);
   return good;
 }

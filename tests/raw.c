@@ -43,7 +43,7 @@ fail (const char *what, const char *why)
 static int
 job_open (Job *j, const Raw *raw)
 {
-  char error[KC_TEXT], set[KC_TEXT];
+  char error[KC_TEXT];
   CfStatus status = { 0 };
 
   for (const KcFilter *const *kc = kc_filters; *kc; kc++)
@@ -64,8 +64,7 @@ job_open (Job *j, const Raw *raw)
   if (!j->params)
     return fail ("parameters", "out of memory");
   cf_filter_defaults (j->filter, j->params);
-  snprintf (set, sizeof set, "%s", raw->set);
-  if (!kc_params_set (j->filter, j->params, set, error))
+  if (kc_params_set (j->filter, j->params, raw->set, error) != CF_OK)
     return fail ("--set", error);
   if (cf_filter_check (j->filter, &j->video, &j->common, j->params, &status) != CF_OK)
     return fail ("--set", status.message);
@@ -106,7 +105,8 @@ job_close (Job *j)
   for (int i = 0; i < 16; i++)
     free (j->in[i]);
   free (j->out);
-  free (j->params);
+  if (j->filter)
+    kc_params_free (j->filter, j->params);
 }
 
 static int
@@ -168,7 +168,7 @@ kc_raw_main (int argc, char **argv)
     { "--out", &raw.out }, { "--backend", &raw.backend }, { "--apply-to", &raw.apply }, { "--isa", &raw.isa },
     { "--variant", &raw.variant },
   };
-  char set[KC_TEXT] = "";
+  static char set[1 << 17]; /* a whole kernel of 63 x 63 */
   FILE *in, *out;
   int rc;
 
@@ -183,8 +183,11 @@ kc_raw_main (int argc, char **argv)
       return fail (argv[i], "what value?");
     while (o < sizeof options / sizeof *options && strcmp (options[o].name, argv[i]) != 0)
       o++;
-    if (strcmp (argv[i], "--set") == 0)
+    if (strcmp (argv[i], "--set") == 0) {
+      if (strlen (set) + strlen (argv[i + 1]) + 2 > sizeof set)
+        return fail ("--set", "all of them together are too long");
       snprintf (set + strlen (set), sizeof set - strlen (set), "%s ", argv[i + 1]);
+    }
     else if (o < sizeof options / sizeof *options)
       *options[o].value = argv[i + 1];
     else

@@ -103,15 +103,15 @@ describe (const KcCase *c, char *text, size_t size)
 /* ---- the frames --------------------------------------------------------- */
 
 static void
-frames_free (Frames *f)
+frames_free (const KcCase *c, Frames *f)
 {
   for (int i = 0; i < KC_MAX_FRAMES; i++) {
     kc_picture_free (&f->in[i]);
     kc_picture_free (&f->expected[i]);
   }
   kc_picture_free (&f->out);
-  free (f->params);
-  free (f->then);
+  kc_params_free (c->filter, f->params);
+  kc_params_free (c->filter, f->then);
 }
 
 static void *
@@ -124,8 +124,8 @@ make_params (const KcCase *c, const char *text, char *error)
     return NULL;
   }
   cf_filter_defaults (c->filter, params);
-  if (!kc_params_set (c->filter, params, text, error)) {
-    free (params);
+  if (kc_params_set (c->filter, params, text, error) != CF_OK) {
+    kc_params_free (c->filter, params);
     return NULL;
   }
   return params;
@@ -402,7 +402,7 @@ walk_bad_update (Walk *w)
     void *params = make_params (w->c, *bad, error);
     CfCode code = params ? cf_plan_update (w->plan, &w->c->common, params, NULL) : CF_BAD_VALUE;
 
-    free (params);
+    kc_params_free (w->c->filter, params);
     if (code != CF_BAD_VALUE) {
       snprintf (w->what, sizeof w->what, "cf_plan_update took the bad value %s", *bad);
       return false;
@@ -562,7 +562,7 @@ run_variant (KcRun *run, const KcCase *c, Frames *f, CfContext *context, const c
     count_variant (run, c, where, cf_plan_variant (w.plan), 1);
   report (&w, good, where, chosen);
   cf_plan_free (w.plan);
-  free (wrong);
+  kc_params_free (c->filter, wrong);
 }
 
 static void
@@ -604,5 +604,5 @@ kc_case_run (KcRun *run, KcCase *c)
     if (run->gpu)
       run_backend (run, c, &f, run->gpu, "cuda");
   }
-  frames_free (&f);
+  frames_free (c, &f);
 }

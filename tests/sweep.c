@@ -153,6 +153,8 @@ random_cases (KcRun *run, const KcFilter *kc)
     int w = 1 + (int) (kc_random (&state) % (i % 3 ? 70 : 200)), h = 1 + (int) (kc_random (&state) % (i % 3 ? 50 : 20));
     KcCase c = new_case (kc, "", (CfFormat) (1 + kc_random (&state) % (CF_N_FORMATS - 1)), w, h);
 
+    char error[KC_TEXT];
+
     c.content = (KcContent) (kc_random (&state) % KC_N_CONTENTS);
     c.layout = (KcLayout) (kc_random (&state) % KC_N_LAYOUTS);
     c.video.interlaced = kc_random (&state) % 4 == 0;
@@ -160,10 +162,11 @@ random_cases (KcRun *run, const KcFilter *kc)
     c.script = script[kc_random (&state) % 6];
     if (!cf_format_info (c.video.format)->rgb)
       c.common.apply_to = (CfApplyTo) (kc_random (&state) % 3);
-    if (kc_params_random (c.filter, &c.video, &c.common, c.set, &state))
+    if (kc_params_random (c.filter, &c.video, &c.common, c.set, &state, error))
       kc_case_run (run, &c);
     else
       run->number++; /* the numbers stay the same whatever is found */
+    kc_result (run, !error[0], "random case %d, %s %s: %s", i, cf_format_info (c.video.format)->name, c.set, error);
   }
 }
 
@@ -174,12 +177,13 @@ sanitize (KcRun *run, const KcFilter *kc)
 {
   static const CfFormat formats[] = { CF_FORMAT_GRAY8, CF_FORMAT_I420_10LE, CF_FORMAT_YUY2 };
   static const int some[][2] = { { 67, 35 }, { 33, 18 }, { 21, 13 } };
+  const char *const *settings = kc->sanitize_settings ? kc->sanitize_settings : kc->settings;
 
   for (size_t f = 0; f < 3; f++) {
-    for (const char *const *set = kc->settings; *set; set++) {
+    for (const char *const *set = settings; *set; set++) {
       KcCase c = new_case (kc, *set, formats[f], some[f][0], some[f][1]);
 
-      if (f > 0 && (size_t) (set - kc->settings) % 3 != f)
+      if (f > 0 && (size_t) (set - settings) % 3 != f)
         continue;
 
       c.layout = KC_TIGHT;
