@@ -54,6 +54,9 @@ struct CfFilter {
   /* What the table's ranges cannot say: oddness, combinations. Called after
    * the ranges were checked; `video` may be NULL. */
   CfCode (*check) (const CfVideo *video, const CfCommon *common, const void *params, CfStatus *status);
+  /* cf_filter_param_changed and cf_filter_passes; NULL: nothing follows, and never. */
+  CfCode (*changed) (void *params, unsigned row, CfStatus *status);
+  bool (*passes) (const CfVideo *video, const CfCommon *common, const void *params);
   int (*history) (const void *params); /* NULL = 0 */
   /* Do these parameters need a new plan, given the old ones? NULL = never. */
   bool (*replan) (const void *old_params, const void *new_params);
@@ -80,6 +83,10 @@ struct CfPlan {
 
 /* Fills `status` (which may be NULL) and returns `code`. */
 CfCode cf_fail (CfStatus *status, CfCode code, const char *format, ...) __attribute__ ((format (printf, 3, 4)));
+
+/* CF_BAD_VALUE and a sentence with the next odd ones where `value` is even; for
+ * a parameter of that name that goes up to `max`. */
+CfCode cf_check_odd (const char *name, int value, int max, CfStatus *status);
 
 /* Device layer, as the filters' .cu files use it (device.c, device.cuh). */
 

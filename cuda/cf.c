@@ -3,6 +3,7 @@
  * cf.c: descriptors, parameter checks, contexts and plans: what is the same
  * for every filter and for both backends. */
 #include "cf-private.h"
+#include "convolve.h"
 #include "median.h"
 
 #include <math.h>
@@ -14,6 +15,7 @@
 /* One row a filter. */
 const CfFilter *const cf_filters[] = {
   &cf_median,
+  &cf_convolve,
   NULL,
 };
 
@@ -103,6 +105,19 @@ check_param (const CfParam *p, const void *params, CfStatus *status)
   return CF_OK;
 }
 
+CfCode
+cf_check_odd (const char *name, int value, int max, CfStatus *status)
+{
+  if (value % 2)
+    return CF_OK;
+  if (value < 2)
+    return cf_fail (status, CF_BAD_VALUE, "%s %d is even; use an odd one such as 1 or 3", name, value);
+  if (value + 1 > max)
+    return cf_fail (status, CF_BAD_VALUE, "%s %d is even; use an odd one such as %d", name, value, value - 1);
+  return cf_fail (status, CF_BAD_VALUE, "%s %d is even; use an odd one such as %d or %d", name, value, value - 1,
+      value + 1);
+}
+
 static CfCode
 check_video (const CfVideo *video, const CfCommon *common, CfStatus *status)
 {
@@ -132,6 +147,18 @@ cf_filter_check (const CfFilter *filter, const CfVideo *video, const CfCommon *c
   if (code == CF_OK)
     cf_fail (status, CF_OK, "%s", "");
   return code;
+}
+
+CfCode
+cf_filter_param_changed (const CfFilter *filter, void *params, unsigned row, CfStatus *status)
+{
+  return filter->changed && row < filter->n_params ? filter->changed (params, row, status) : CF_OK;
+}
+
+bool
+cf_filter_passes (const CfFilter *filter, const CfVideo *video, const CfCommon *common, const void *params)
+{
+  return filter->passes && filter->passes (video, common, params);
 }
 
 /* ---- contexts ----------------------------------------------------------- */

@@ -160,6 +160,7 @@ typedef struct {
   const CfEnumValue *values; /* enum: ends with a NULL name */
   const char *unit;  /* "samples", "%", ... or "" */
   const char *blurb; /* a sentence */
+  bool hidden; /* the filter's own notes (a string): no property, no documentation, no random cases */
 } CfParam;
 
 typedef enum { CF_APPLY_ALL, CF_APPLY_LUMA, CF_APPLY_CHROMA } CfApplyTo;
@@ -192,8 +193,19 @@ void cf_filter_defaults (const CfFilter *filter, void *params);
  * not checked. Needs no context. */
 CfCode cf_filter_check (const CfFilter *filter, const CfVideo *video, const CfCommon *common, const void *params,
     CfStatus *status);
+/* Call this after setting the field of row `row` of the table: it does what the
+ * setting implies for other fields (a kernel that is typed makes the preset
+ * "custom"), and reads a file that a row names, once. The strings of `params`
+ * must be the caller's own, from malloc; so are those it puts there. On
+ * CF_BAD_VALUE (the file cannot be read) or CF_NO_MEMORY `params` is sound, but
+ * cf_filter_check may refuse it. Any thread; may wait for the disk. */
+CfCode cf_filter_param_changed (const CfFilter *filter, void *params, unsigned row, CfStatus *status);
 /* How many earlier input frames these parameters look at (0 = none). */
 int cf_filter_history (const CfFilter *filter, const void *params);
+/* Are the output words the input words, all over the picture? Then the frames
+ * need not be filtered. The parameters must be ones that cf_filter_check
+ * accepts for `video`. */
+bool cf_filter_passes (const CfFilter *filter, const CfVideo *video, const CfCommon *common, const void *params);
 
 /* ---- context and plan --------------------------------------------------- */
 

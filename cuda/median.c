@@ -43,31 +43,18 @@ cf_median_window (const CfMedianParams *p)
 }
 
 static CfCode
-check_odd (const char *name, int value, int max, CfStatus *status)
-{
-  if (value % 2)
-    return CF_OK;
-  if (value < 2)
-    return cf_fail (status, CF_BAD_VALUE, "%s %d is even; use an odd one such as 1 or 3", name, value);
-  if (value + 1 > max)
-    return cf_fail (status, CF_BAD_VALUE, "%s %d is even; use an odd one such as %d", name, value, value - 1);
-  return cf_fail (status, CF_BAD_VALUE, "%s %d is even; use an odd one such as %d or %d", name, value, value - 1,
-      value + 1);
-}
-
-static CfCode
 check (const CfVideo *video, const CfCommon *common, const void *params_, CfStatus *status)
 {
   const CfMedianParams *p = params_;
   const CfFormatInfo *info = video ? cf_format_info (video->format) : NULL;
-  CfCode code = check_odd ("kernel-size", p->kernel_size, 255, status);
+  CfCode code = cf_check_odd ("kernel-size", p->kernel_size, 255, status);
 
   if (code == CF_OK && p->kernel_width)
-    code = check_odd ("kernel-width", p->kernel_width, 255, status);
+    code = cf_check_odd ("kernel-width", p->kernel_width, 255, status);
   if (code == CF_OK && p->kernel_height)
-    code = check_odd ("kernel-height", p->kernel_height, 255, status);
+    code = cf_check_odd ("kernel-height", p->kernel_height, 255, status);
   if (code == CF_OK)
-    code = check_odd ("temporal-depth", p->temporal_depth, 15, status);
+    code = cf_check_odd ("temporal-depth", p->temporal_depth, 15, status);
   if (code != CF_OK || p->color_order != CF_ORDER_PACKED)
     return code;
   if (common->apply_to != CF_APPLY_ALL)
