@@ -206,7 +206,7 @@ read_row (Reader *r, double *t, int w, int *n)
 
   skip_blanks (r);
   for (r->column = 0; code == CF_OK && !(r->column == 0 && ends_row (*r->at)); r->column++) {
-    double value;
+    double value = 0;
     bool comma;
 
     code = read_number (r, &value);
