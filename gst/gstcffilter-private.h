@@ -28,12 +28,14 @@ typedef struct {
   gint frames_in_flight;
   CfCommon common;
   gpointer params;
-  /* changes of common and params, and those that the path has seen */
+  /* changes of what a new value is checked with: common, params, started and
+   * the caps; and those that the path has seen */
   guint serial, seen;
   gboolean started; /* a bad value is refused at once */
   gboolean has_gpu; /* a GPU was opened at start, so that CUDA memory is spoken */
   gboolean have_video;
   CfVideo video;
+  gboolean same_memory; /* on both pads, so that an input buffer may go out */
 
   gchar refusal[sizeof ((CfStatus *) 0)->message]; /* why the last caps were refused */
 

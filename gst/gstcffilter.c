@@ -109,6 +109,7 @@ start (GstBaseTransform *trans)
   GST_OBJECT_LOCK (self);
   priv->has_gpu = priv->path.use_gpu;
   priv->started = TRUE;
+  priv->serial++;
   GST_OBJECT_UNLOCK (self);
   gst_cf_filter_update_active_backend (self);
   return TRUE;
@@ -198,6 +199,21 @@ before_transform (GstBaseTransform *trans, GstBuffer *buffer)
   }
 }
 
+/* Where filtering would change nothing, the input is the output. The base
+ * class's own passthrough would give up the pool of output buffers, and take
+ * new caps to get it back. */
+static GstFlowReturn
+prepare_output_buffer (GstBaseTransform *trans, GstBuffer *in, GstBuffer **out)
+{
+  GstCfFilterPrivate *priv = PRIV (GST_CF_FILTER (trans));
+
+  if (priv->same_memory && gst_cf_path_may_pass (&priv->path, in)) {
+    *out = in;
+    return GST_FLOW_OK;
+  }
+  return GST_BASE_TRANSFORM_CLASS (gst_cf_filter_parent_class)->prepare_output_buffer (trans, in, out);
+}
+
 static GstFlowReturn
 transform (GstBaseTransform *trans, GstBuffer *in, GstBuffer *out)
 {
@@ -207,6 +223,10 @@ transform (GstBaseTransform *trans, GstBuffer *in, GstBuffer *out)
 
   if (g_atomic_int_compare_and_exchange (&priv->reset, TRUE, FALSE))
     gst_cf_path_reset (&priv->path);
+  if (in == out) {
+    gst_cf_path_passed (&priv->path);
+    return GST_FLOW_OK;
+  }
   flow = gst_cf_path_run (&priv->path, in, out);
   gst_cf_filter_update_active_backend (self);
   return flow;
@@ -291,6 +311,7 @@ gst_cf_filter_class_init (GstCfFilterClass *klass)
   trans->stop = GST_DEBUG_FUNCPTR (stop);
   gst_cf_filter_install_negotiation (trans);
   trans->before_transform = GST_DEBUG_FUNCPTR (before_transform);
+  trans->prepare_output_buffer = GST_DEBUG_FUNCPTR (prepare_output_buffer);
   trans->transform = GST_DEBUG_FUNCPTR (transform);
   trans->sink_event = GST_DEBUG_FUNCPTR (sink_event);
   gst_type_mark_as_plugin_api (GST_TYPE_CF_FILTER, 0);

@@ -138,7 +138,6 @@ set_caps (GstBaseTransform *trans, GstCaps *in_caps, GstCaps *out_caps)
   CfCode code;
   gboolean ok;
 
-  (void) out_caps; /* the same but for the memory, by transform_caps */
   if (!gst_video_info_from_caps (&info, in_caps)) {
     GST_ELEMENT_ERROR (self, STREAM, FORMAT, ("These are not caps of raw video"), ("%" GST_PTR_FORMAT, in_caps));
     return FALSE;
@@ -147,7 +146,10 @@ set_caps (GstBaseTransform *trans, GstCaps *in_caps, GstCaps *out_caps)
     gst_cf_path_post_error (GST_ELEMENT (self), &status, "These caps cannot be filtered");
     return FALSE;
   }
+  /* The caps of both are the same but for the memory, by transform_caps. */
+  priv->same_memory = gst_cf_caps_is_cuda (in_caps) == gst_cf_caps_is_cuda (out_caps);
   GST_OBJECT_LOCK (self);
+  priv->serial++;
   params = gst_cf_filter_snapshot (self, &common);
   code = cf_filter_check (filter, &video, &common, params, &status);
   priv->video = video;

@@ -96,7 +96,8 @@ gst_cf_params_install (GObjectClass *klass, const CfFilter *filter, guint first_
   const CfParam *table = cf_filter_params (filter, &n);
 
   for (unsigned i = 0; i < n; i++)
-    g_object_class_install_property (klass, first_id + i, make_spec (filter, &table[i]));
+    if (!table[i].hidden)
+      g_object_class_install_property (klass, first_id + i, make_spec (filter, &table[i]));
 }
 
 gpointer
@@ -159,6 +160,20 @@ gst_cf_params_set (const CfFilter *filter, guint row, gpointer params, const GVa
       G_STRUCT_MEMBER (gchar *, params, p->offset) = g_value_dup_string (value);
       break;
   }
+}
+
+gboolean
+gst_cf_params_equal (const CfFilter *filter, guint row, gconstpointer a, gconstpointer b)
+{
+  const CfParam *p = row_of (filter, row);
+
+  if (p->type == CF_TYPE_STRING)
+    return g_strcmp0 (G_STRUCT_MEMBER (const gchar *const, a, p->offset),
+        G_STRUCT_MEMBER (const gchar *const, b, p->offset)) == 0;
+  if (p->type == CF_TYPE_DOUBLE)
+    return !(G_STRUCT_MEMBER (const double, a, p->offset) < G_STRUCT_MEMBER (const double, b, p->offset))
+        && !(G_STRUCT_MEMBER (const double, a, p->offset) > G_STRUCT_MEMBER (const double, b, p->offset));
+  return G_STRUCT_MEMBER (const int, a, p->offset) == G_STRUCT_MEMBER (const int, b, p->offset);
 }
 
 void

@@ -12,7 +12,8 @@
 
 G_BEGIN_DECLS
 
-/* One property a row, with the ids first_id, first_id + 1 and so on. */
+/* One property a row, with the ids first_id, first_id + 1 and so on; none for
+ * the rows that are hidden. */
 void gst_cf_params_install (GObjectClass *klass, const CfFilter *filter, guint first_id);
 
 /* A block with the defaults; a copy of one; and the end of it. */
@@ -22,6 +23,7 @@ void gst_cf_params_free (const CfFilter *filter, gpointer params);
 
 /* Row `row` of the table. */
 void gst_cf_params_set (const CfFilter *filter, guint row, gpointer params, const GValue *value);
+gboolean gst_cf_params_equal (const CfFilter *filter, guint row, gconstpointer a, gconstpointer b);
 void gst_cf_params_get (const CfFilter *filter, guint row, gconstpointer params, GValue *value);
 
 G_END_DECLS

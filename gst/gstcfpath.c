@@ -207,11 +207,15 @@ make_cpu_plans (GstCfPath *path, CfStatus *status)
 static void
 take_params (GstCfPath *path, const CfCommon *common, gconstpointer params)
 {
+  CfVideo video;
+
   if (path->params)
     gst_cf_params_free (path->filter, path->params);
   path->params = gst_cf_params_copy (path->filter, params);
   path->common = *common;
   path->history = cf_filter_history (path->filter, params);
+  video = (CfVideo) { path->format, GST_VIDEO_INFO_WIDTH (&path->info), GST_VIDEO_INFO_HEIGHT (&path->info), false };
+  path->passes = cf_filter_passes (path->filter, &video, common, params);
 }
 
 static gboolean
@@ -450,6 +454,20 @@ frame_bytes (const GstCfPath *path)
     bytes += cf_plane_row_bytes (path->format, GST_VIDEO_INFO_WIDTH (&path->info), (int) p)
         * (gsize) cf_plane_rows (path->format, GST_VIDEO_INFO_HEIGHT (&path->info), (int) p);
   return bytes;
+}
+
+gboolean
+gst_cf_path_may_pass (const GstCfPath *path, GstBuffer *in)
+{
+  return path->configured && path->passes && !gst_cf_frame_crops (in, &path->info);
+}
+
+void
+gst_cf_path_passed (GstCfPath *path)
+{
+  static const guint64 no_time[GST_CF_N_TIMES];
+
+  gst_cf_stats_frame (&path->stats, GST_CF_PASSED, frame_bytes (path), no_time);
 }
 
 GstFlowReturn

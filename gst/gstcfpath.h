@@ -35,6 +35,7 @@ typedef struct {
   CfFormat format;
   guint modes;        /* bits 1 << GstCfMode */
   gint history;       /* earlier frames that the filter looks at */
+  gboolean passes;    /* filtering would change nothing */
   CfCommon common;
   gpointer params;    /* this path's copy */
 } GstCfPath;
@@ -54,6 +55,11 @@ gboolean gst_cf_path_update (GstCfPath *path, const CfCommon *common, gconstpoin
 /* The input's frames live in another context: move there. */
 gboolean gst_cf_path_adopt (GstCfPath *path, GstObject *context);
 GstFlowReturn gst_cf_path_run (GstCfPath *path, GstBuffer *in, GstBuffer *out);
+
+/* May this frame be its own output? Where it may and is, gst_cf_path_passed
+ * counts it. */
+gboolean gst_cf_path_may_pass (const GstCfPath *path, GstBuffer *in);
+void gst_cf_path_passed (GstCfPath *path);
 
 /* Forgets the earlier frames. */
 void gst_cf_path_reset (GstCfPath *path);

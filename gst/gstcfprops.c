@@ -75,38 +75,74 @@ apply_to_type (void)
   return type;
 }
 
+/* Says which other properties a change of row `row` (< 0: apply-to) has changed. */
+static void
+notify_others (GstCfFilter *self, gint row, gconstpointer before, gconstpointer after)
+{
+  const CfFilter *filter = FILTER (self);
+  unsigned n;
+  const CfParam *table = cf_filter_params (filter, &n);
+
+  for (guint i = 0; row >= 0 && i < n; i++)
+    if (i != (guint) row && !table[i].hidden && !gst_cf_params_equal (filter, i, before, after))
+      g_object_notify (G_OBJECT (self), table[i].name);
+}
+
 /* Changes apply-to or row `row` of the table (row < 0), as one step that is
  * checked as a whole. Before start anything goes in, and start complains; from
- * then on a bad value leaves the old one and says so on the bus. */
+ * then on a bad value leaves the old one and says so on the bus. The lock is
+ * not held meanwhile, because a row may name a file to be read: what was changed
+ * by others in that time is taken up, and the step done again. */
 static void
 change (GstCfFilter *self, gint row, const GValue *value)
 {
   GstCfFilterPrivate *priv = PRIV (self);
   const CfFilter *filter = FILTER (self);
+  gpointer params, old = NULL;
   CfStatus status = { 0 };
-  CfCode code = CF_OK;
-  CfCommon common;
-  gpointer params;
+  gboolean current;
+  CfCode code;
 
-  GST_OBJECT_LOCK (self);
-  common = priv->common;
-  params = gst_cf_params_copy (filter, priv->params);
-  if (row < 0)
-    common.apply_to = (CfApplyTo) g_value_get_enum (value);
-  else
-    gst_cf_params_set (filter, (guint) row, params, value);
-  if (priv->started)
-    code = cf_filter_check (filter, priv->have_video ? &priv->video : NULL, &common, params, &status);
-  if (code == CF_OK) {
-    gpointer old = priv->params;
+  do {
+    gboolean started, have_video;
+    CfCommon common;
+    CfVideo video;
+    guint serial;
 
-    priv->params = params;
-    priv->common = common;
-    priv->serial++;
-    params = old;
-  }
-  GST_OBJECT_UNLOCK (self);
-  gst_cf_params_free (filter, params);
+    GST_OBJECT_LOCK (self);
+    common = priv->common;
+    params = gst_cf_params_copy (filter, priv->params);
+    serial = priv->serial;
+    started = priv->started;
+    have_video = priv->have_video;
+    video = priv->video;
+    GST_OBJECT_UNLOCK (self);
+    code = CF_OK;
+    if (row < 0) {
+      common.apply_to = (CfApplyTo) g_value_get_enum (value);
+    } else {
+      gst_cf_params_set (filter, (guint) row, params, value);
+      code = cf_filter_param_changed (filter, params, (guint) row, &status);
+    }
+    if (code == CF_OK && started)
+      code = cf_filter_check (filter, have_video ? &video : NULL, &common, params, &status);
+    if (!started)
+      code = CF_OK;
+    GST_OBJECT_LOCK (self);
+    current = serial == priv->serial;
+    if (current && code == CF_OK) {
+      old = priv->params;
+      priv->params = params;
+      priv->common = common;
+      priv->serial++;
+      params = gst_cf_params_copy (filter, params);
+    }
+    GST_OBJECT_UNLOCK (self);
+    if (old)
+      notify_others (self, row, old, params);
+    gst_cf_params_free (filter, params);
+  } while (!current);
+  gst_cf_params_free (filter, old);
   if (code != CF_OK)
     GST_ELEMENT_WARNING (self, LIBRARY, SETTINGS, ("%s; the old value stays", status.message), (NULL));
 }
@@ -207,8 +243,8 @@ gst_cf_filter_install_properties (GObjectClass *klass)
           1, 8, 1,
           rw | GST_PARAM_MUTABLE_READY));
   g_object_class_install_property (klass, PROP_STATS, g_param_spec_boxed ("stats", "Statistics",
-          "Since start: frames, frames-gpu, frames-cpu, frames-fallback, bytes; mean, p50, p99 and max in ns of "
-          "upload, kernel, download and total", GST_TYPE_STRUCTURE, ro));
+          "Since start: frames, frames-gpu, frames-cpu, frames-fallback, frames-passed, bytes; mean, p50, p99 and max "
+          "in ns of upload, kernel, download and total", GST_TYPE_STRUCTURE, ro));
 }
 
 void

@@ -24,7 +24,7 @@ void
 gst_cf_stats_reset (GstCfStats *stats)
 {
   g_mutex_lock (&stats->lock);
-  stats->frames_gpu = stats->frames_cpu = stats->frames_fallback = 0;
+  stats->frames_gpu = stats->frames_cpu = stats->frames_fallback = stats->frames_passed = 0;
   stats->bytes = stats->abandoned = 0;
   for (int i = 0; i < GST_CF_N_TIMES; i++)
     stats->time[i].n = stats->time[i].sum = stats->time[i].max = 0;
@@ -38,6 +38,8 @@ gst_cf_stats_frame (GstCfStats *stats, GstCfBy by, gsize bytes, const guint64 ti
   stats->bytes += bytes;
   if (by == GST_CF_BY_GPU)
     stats->frames_gpu++;
+  else if (by == GST_CF_PASSED)
+    stats->frames_passed++;
   else
     stats->frames_cpu++;
   if (by == GST_CF_BY_FALLBACK)
@@ -110,10 +112,11 @@ gst_cf_stats_get (GstCfStats *stats)
 
   g_mutex_lock (&stats->lock);
   out = gst_structure_new ("cudafilters-stats",
-      "frames", G_TYPE_UINT64, stats->frames_gpu + stats->frames_cpu,
+      "frames", G_TYPE_UINT64, stats->frames_gpu + stats->frames_cpu + stats->frames_passed,
       "frames-gpu", G_TYPE_UINT64, stats->frames_gpu,
       "frames-cpu", G_TYPE_UINT64, stats->frames_cpu,
       "frames-fallback", G_TYPE_UINT64, stats->frames_fallback,
+      "frames-passed", G_TYPE_UINT64, stats->frames_passed,
       "bytes", G_TYPE_UINT64, stats->bytes,
       "abandoned", G_TYPE_UINT64, stats->abandoned,
       "gpu-launches", G_TYPE_UINT64, cf_gpu_launches (), NULL);

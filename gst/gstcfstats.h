@@ -22,12 +22,13 @@ typedef struct {
   GMutex lock;
   guint64 frames_gpu, frames_cpu;
   guint64 frames_fallback; /* of the CPU's: those that the GPU failed on */
+  guint64 frames_passed;   /* went through as they were */
   guint64 bytes;
   guint64 abandoned; /* buffers and streams given up to a GPU that did not answer */
   GstCfSeries time[GST_CF_N_TIMES];
 } GstCfStats;
 
-typedef enum { GST_CF_BY_GPU, GST_CF_BY_CPU, GST_CF_BY_FALLBACK } GstCfBy;
+typedef enum { GST_CF_BY_GPU, GST_CF_BY_CPU, GST_CF_BY_FALLBACK, GST_CF_PASSED } GstCfBy;
 
 void gst_cf_stats_init (GstCfStats *stats);
 void gst_cf_stats_clear (GstCfStats *stats);

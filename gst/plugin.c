@@ -2,12 +2,14 @@
  *
  * plugin.c: the plugin and its elements. They are registered on every host,
  * with a GPU or without: a registry is a cache and outlives a driver. */
+#include "gstcudaconvolve.h"
 #include "gstcudamedian.h"
 
 static const struct {
   const gchar *stem; /* of the filter in the filter library */
   gboolean (*add) (GstPlugin *plugin);
 } elements[] = {
+  { "convolve", gst_element_register_cudaconvolve },
   { "median", gst_element_register_cudamedian },
 };
 
