@@ -1,0 +1,581 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * convolve_cpu.c: the convolution's plan on the CPU: which variant with numbers
+ * of which width, which tasks. Scratch memory is had once, for the largest
+ * kernel, so that new parameters cost no allocation. */
+#include "convolve_cpu.h"
+
+#include "cpu.h"
+#include "threads.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const variants[CF_CONVOLVE_N_VARIANTS] = {
+  "copy", "box", "magnitude", "separable", "direct", "split", "wide",
+};
+
+static const CfConvolveSimd *const simd[] = {
+#if defined __x86_64__ || defined __i386__
+  [CF_ISA_AVX512BW] = &cf_convolve_simd_avx512bw,
+  [CF_ISA_AVX2] = &cf_convolve_simd_avx2,
+  [CF_ISA_SSE4_1] = &cf_convolve_simd_sse4_1,
+#endif
+  [CF_ISA_BASELINE] = &cf_convolve_simd_baseline,
+};
+
+/* ---- rounding ------------------------------------------------------------ */
+
+/* -1: no power of two */
+static int
+log2_of (int64_t v)
+{
+  return v & (v - 1) ? -1 : __builtin_ctzll ((unsigned long long) v);
+}
+
+/* D and all sums are 2^reduced times smaller than in the contract: what is cut
+ * off `add` could not have changed a quotient, but it shows that there are no
+ * ties. */
+static void
+set_rounding (CfConvolveCpu *m, int kind, int reduced)
+{
+  const CfConvolution *c = &m->c;
+  CfRounding *r = &m->rounding[kind];
+  int64_t cut = ((int64_t) 1 << reduced) - 1, d = c->divisor >> reduced;
+  bool unsharp = c->op == CF_CONVOLVE_UNSHARP;
+
+  *r = (CfRounding) {
+    .max = c->max, .add = c->add[kind] >> reduced, .d2 = (unsharp ? 256 : 2) * d, .magic = c->magic,
+    .shift = c->shift - 32, .amount = c->amount,
+    /* an odd numerator is no multiple of 2 D */
+    .ties = c->ties_even[kind] && !(c->add[kind] & cut) && !(c->add[kind] >> reduced & 1),
+  };
+  r->top = r->d2 * (c->max + 1) - 1;
+  r->inverse = 1.0 / (double) r->d2;
+  r->log2 = log2_of (r->d2);
+  m->narrow[kind] = c->narrow;
+  if (c->op == CF_CONVOLVE_MAGNITUDE) {
+    int64_t factor = c->factor < 0 ? -c->factor : c->factor, add = r->add < 0 ? -r->add : r->add;
+
+    m->narrow[kind] = r->log2 >= 0 && r->log2 < 31 && factor < 1 << 20 && add < 1 << 30 &&
+        2 * factor * c->abs_sum * c->max < 1 << 30;
+  } else if (unsharp) {
+    int64_t high;
+
+    /* over 2^16 for unsharp32 */
+    r->up = 24 - r->log2;
+    m->narrow[kind] = c->bits == 8 && r->up >= 0;
+    if (!m->narrow[kind])
+      return;
+    high = r->add * ((int64_t) 1 << r->up) / 256;
+    m->narrow[kind] = high < 1 << 30 && high > -(1 << 30);
+    if (m->narrow[kind])
+      r->add *= (int64_t) 1 << r->up;
+  }
+}
+
+/* ---- taps ---------------------------------------------------------------- */
+
+static int32_t
+low_half (int32_t weight)
+{
+  return (int16_t) (weight & 0xffff);
+}
+
+static int32_t
+high_half (int32_t weight)
+{
+  return (int32_t) (((int64_t) weight - low_half (weight)) / 65536);
+}
+
+/* Weights of two rows, or what 16 bits did not hold of them. */
+static int32_t
+pair_of (int32_t first, int32_t second, bool high)
+{
+  uint32_t a = (uint32_t) (high ? high_half (first) : low_half (first));
+  uint32_t b = (uint32_t) (high ? high_half (second) : low_half (second));
+
+  return (int32_t) ((a & 0xffff) | b << 16);
+}
+
+/* c (i, j) of the matrix that goes over the rows of a ring: w x h. */
+static void
+list_pairs (CfConvolveCpu *m, const int32_t *weights, int w, int h)
+{
+  m->n_taps = m->n_high = 0;
+  for (int j = 0; j < h; j += 2)
+    for (int i = 0; i < w; i++) {
+      int32_t first = weights[j * w + i], second = j + 1 < h ? weights[(j + 1) * w + i] : 0;
+      CfConvolveTap tap = { .j = (uint8_t) j, .i = (uint8_t) i, .weight = pair_of (first, second, false) };
+
+      if (tap.weight)
+        m->taps[m->n_taps++] = tap;
+      tap.weight = pair_of (first, second, true);
+      if (tap.weight)
+        m->high[m->n_high++] = tap;
+    }
+}
+
+static void
+list_single (CfConvolveCpu *m, const int32_t *weights, int w, int h)
+{
+  m->n_taps = m->n_high = 0;
+  for (int j = 0; j < h; j++)
+    for (int i = 0; i < w; i++)
+      if (weights[j * w + i])
+        m->taps[m->n_taps++] =
+            (CfConvolveTap) { .j = (uint8_t) j, .i = (uint8_t) i, .weight = weights[j * w + i] };
+}
+
+/* ---- separable ----------------------------------------------------------- */
+
+/* The power of two in all of v. */
+static int
+common_log2 (const int32_t *v, int n)
+{
+  uint32_t all = 0;
+
+  for (int i = 0; i < n; i++)
+    all |= (uint32_t) v[i];
+  return all ? __builtin_ctz (all) : 0;
+}
+
+/* Copies row and column without the powers of two that D has as well: a gauss
+ * of 3 is 1 2 1 then. Returns the logarithm of what is gone. */
+static int
+reduce (CfConvolveCpu *m)
+{
+  const CfConvolution *c = &m->c;
+  int in_d = __builtin_ctzll ((unsigned long long) c->divisor), row, col;
+
+  memcpy (m->row, c->row, sizeof m->row);
+  memcpy (m->col, c->col, sizeof m->col);
+  /* the multiplication for the division is for D as it is */
+  if (log2_of (c->divisor) < 0)
+    return 0;
+  row = common_log2 (m->row, c->w);
+  row = row < in_d ? row : in_d;
+  col = common_log2 (m->col, c->h);
+  col = col < in_d - row ? col : in_d - row;
+  for (int i = 0; i < c->w; i++)
+    m->row[i] /= 1 << row;
+  for (int j = 0; j < c->h; j++)
+    m->col[j] /= 1 << col;
+  return row + col;
+}
+
+static int64_t
+sum_of (const int32_t *v, int n, bool *negative)
+{
+  int64_t sum = 0;
+
+  for (int i = 0; i < n; i++) {
+    *negative = *negative || v[i] < 0;
+    sum += v[i] < 0 ? -(int64_t) v[i] : v[i];
+  }
+  return sum;
+}
+
+/* The narrowest numbers that hold all sums; false: 64 bits do not either. */
+static bool
+prepare_separable (CfConvolveCpu *m)
+{
+  const CfConvolution *c = &m->c;
+  int reduced = reduce (m);
+  bool negative_row = false, negative_col = false, fits16, fits32;
+  int64_t across = sum_of (m->row, c->w, &negative_row) * c->max, col = sum_of (m->col, c->h, &negative_col);
+  /* at most 2^47: 64 bits hold anything that one factor of 2^16 is added to */
+  bool small = across < (int64_t) 1 << 32 && col < (int64_t) 1 << 31;
+  CfConvolvePath path;
+
+  m->rows_signed = negative_row || negative_col;
+  fits16 = negative_row ? across < 1 << 15 : across < 1 << 16;
+  fits32 = small && across * col < (int64_t) 1 << 31;
+  if (fits16 && fits32)
+    path = CF_PATH_ROWS_PAIRS;
+  else if (fits32)
+    path = CF_PATH_ROWS_32;
+  else if (across < (m->rows_signed ? (int64_t) 1 << 31 : (int64_t) 1 << 32))
+    path = CF_PATH_ROWS_64;
+  else
+    return false;
+  m->even = c->w % 2 == 1;
+  for (int i = 0; i < c->w / 2; i++)
+    m->even = m->even && m->row[i] == m->row[c->w - 1 - i];
+  for (int kind = 0; kind < 2; kind++) {
+    set_rounding (m, kind, reduced);
+    m->path[kind] = path;
+    /* all of it in 16 bits? */
+    if (path == CF_PATH_ROWS_PAIRS && c->op == CF_CONVOLVE_LINEAR && !m->rows_signed && m->rounding[kind].log2 >= 0 &&
+        m->rounding[kind].log2 <= 16 && m->rounding[kind].add >= 0 &&
+        across * col + m->rounding[kind].add / 2 < 1 << 16)
+      m->path[kind] = CF_PATH_ROWS_16;
+  }
+  /* one list of taps for both: luma's biased sums may not fit where chroma's do */
+  if (m->path[0] != m->path[1])
+    m->path[0] = m->path[1] = path;
+  m->minus = false;
+  m->start = 0;
+  if (m->path[0] == CF_PATH_ROWS_PAIRS) {
+    list_pairs (m, m->col, 1, c->h);
+    m->minus = !negative_row;
+    if (m->minus) {
+      uint32_t sum = 0;
+
+      for (int j = 0; j < c->h; j++)
+        sum += (uint32_t) m->col[j];
+      m->start = (int32_t) (sum << 15);
+    }
+  } else
+    list_single (m, m->col, 1, c->h);
+  return true;
+}
+
+/* ---- which variant ------------------------------------------------------- */
+
+static bool
+is_linear (const CfConvolution *c)
+{
+  return c->op == CF_CONVOLVE_LINEAR || c->op == CF_CONVOLVE_UNSHARP;
+}
+
+/* Makes the plan one of this variant; false if it cannot do the kernel. */
+static bool
+prepare (CfConvolveCpu *m, CfConvolveVariant variant)
+{
+  const CfConvolution *c = &m->c;
+  bool dense = is_linear (c) && c->dense;
+  CfConvolvePath path;
+
+  switch (variant) {
+    case CF_CONVOLVE_V_COPY:
+      path = CF_PATH_COPY;
+      if (c->op != CF_CONVOLVE_COPY)
+        return false;
+      break;
+    case CF_CONVOLVE_V_BOX:
+      path = CF_PATH_BOX;
+      if (!is_linear (c) || !c->box)
+        return false;
+      break;
+    case CF_CONVOLVE_V_MAGNITUDE:
+      path = CF_PATH_MAGNITUDE;
+      if (c->op != CF_CONVOLVE_MAGNITUDE)
+        return false;
+      break;
+    case CF_CONVOLVE_V_SEPARABLE:
+      return is_linear (c) && c->separable && prepare_separable (m);
+    case CF_CONVOLVE_V_DIRECT:
+      path = CF_PATH_PAIRS;
+      if (!dense || c->abs_sum > INT32_MAX / c->max)
+        return false;
+      list_pairs (m, c->weights, c->w, c->h);
+      m->minus = c->bits == 16;
+      m->start = m->minus ? (int32_t) ((uint32_t) c->sum << 15) : 0;
+      break;
+    case CF_CONVOLVE_V_SPLIT:
+      path = CF_PATH_SPLIT;
+      if (!dense || c->bits == 8 || c->abs_sum > INT32_MAX / 255)
+        return false;
+      list_pairs (m, c->weights, c->w, c->h);
+      m->start = 0;
+      break;
+    default:
+      path = CF_PATH_WIDE;
+      if (!dense)
+        return false;
+      list_single (m, c->weights, c->w, c->h);
+  }
+  for (int kind = 0; kind < 2; kind++) {
+    m->path[kind] = path;
+    set_rounding (m, kind, 0);
+  }
+  return true;
+}
+
+/* The fastest first, as measured. */
+static CfConvolveVariant
+choose (CfConvolveCpu *m)
+{
+  const CfConvolution *c = &m->c;
+  static const CfConvolveVariant order[] = {
+    CF_CONVOLVE_V_COPY, CF_CONVOLVE_V_MAGNITUDE, CF_CONVOLVE_V_BOX, CF_CONVOLVE_V_SEPARABLE, CF_CONVOLVE_V_DIRECT,
+    CF_CONVOLVE_V_SPLIT, CF_CONVOLVE_V_WIDE,
+  };
+
+  (void) c;
+  for (unsigned i = 0; i < sizeof order / sizeof order[0]; i++)
+    if (prepare (m, order[i]))
+      return order[i];
+  return CF_CONVOLVE_N_VARIANTS;
+}
+
+/* ---- parts and tasks ----------------------------------------------------- */
+
+static int
+parts_of (int whole, int part)
+{
+  return (whole + part - 1) / part;
+}
+
+/* Tasks of a part: wide enough for few borders, narrow enough for the cache,
+ * and all tasks enough for the threads. */
+static void
+size_tasks (CfConvolvePart *part, bool copies, int span, int wanted)
+{
+  int max = CF_TILE / part->channels, rows;
+
+  part->cols = part->width;
+  part->n_cols = 1;
+  if (!copies && part->width > max) {
+    part->n_cols = parts_of (part->width, max);
+    part->cols = (parts_of (part->width, part->n_cols) + 63) & ~63;
+    part->n_cols = parts_of (part->width, part->cols);
+  }
+  rows = parts_of (part->height, parts_of (wanted, part->n_cols));
+  /* not more than a third of the rows twice */
+  if (!copies && rows < 2 * span)
+    rows = 2 * span;
+  part->rows = rows < part->height ? rows : part->height;
+  part->n_tasks = part->n_cols * parts_of (part->height, part->rows);
+}
+
+static uint32_t
+byte_mask (unsigned byte)
+{
+  uint8_t bytes[4] = { 0 };
+  uint32_t mask;
+
+  bytes[byte & 3] = 0xff;
+  memcpy (&mask, bytes, 4);
+  return mask;
+}
+
+/* Makes one part of a plane's channels, where they are filtered (or copied)
+ * alike and lie side by side; what is to be kept among them is put back. */
+static bool
+join_plane (const CfConvolveCpu *m, const CfConvolveFate *fates, int n, int at, CfConvolvePart *part)
+{
+  const CfFormatInfo *info = cf_format_info (m->format);
+  const CfView *view = &m->in[at];
+  int channels = 0, filtered = 0, first = at, kind = -1;
+
+  part->keep = 0;
+  for (int i = 0; i < n; i++) {
+    const CfView *other = &m->in[i];
+    const CfComponent *c = &info->comp[other->component];
+    int other_kind = c->role == CF_ROLE_CHROMA ? CF_CONVOLVE_CHROMA : CF_CONVOLVE_LUMA;
+
+    if (other->plane != view->plane || other->field != view->field)
+      continue;
+    channels++;
+    if (c->offset == 0)
+      first = i;
+    if (other->width != view->width || (fates[i] != CF_FATE_FILTER && fates[i] != CF_FATE_COPY))
+      return false;
+    if (fates[i] == CF_FATE_COPY) {
+      part->keep |= byte_mask (c->offset);
+      continue;
+    }
+    filtered++;
+    if (kind >= 0 && kind != other_kind)
+      return false;
+    kind = other_kind;
+  }
+  if (channels != view->step)
+    return false;
+  if (filtered && filtered < channels && (2 * filtered < channels || channels != 4 || view->bytes != 1))
+    return false;
+  part->keep = filtered ? part->keep : 0;
+  part->fate = filtered ? CF_FATE_FILTER : CF_FATE_COPY;
+  part->kind = (uint8_t) (kind < 0 ? 0 : kind);
+  part->view = (uint8_t) first;
+  part->channels = view->step;
+  part->step = 1;
+  return true;
+}
+
+static void
+list_parts (CfConvolveCpu *m, int n)
+{
+  const CfFormatInfo *info = cf_format_info (m->format);
+  CfConvolveFate fates[CF_MAX_VIEWS];
+  bool done[CF_MAX_VIEWS] = { false };
+
+  m->n_parts = 0;
+  for (int i = 0; i < n; i++)
+    fates[i] = cf_convolve_fate (&m->c, m->format, &m->in[i]);
+  for (int i = 0; i < n; i++) {
+    const CfView *view = &m->in[i];
+    CfConvolvePart *part = &m->parts[m->n_parts];
+    bool joined;
+
+    if (done[i])
+      continue;
+    *part = (CfConvolvePart) {
+      .fate = fates[i], .view = (uint8_t) i, .channels = 1, .step = view->step, .pixel = view->step,
+      .kind = info->comp[view->component].role == CF_ROLE_CHROMA ? CF_CONVOLVE_CHROMA : CF_CONVOLVE_LUMA,
+      .width = view->width, .height = view->height,
+    };
+    joined = fates[i] != CF_FATE_GRAY && fates[i] != CF_FATE_MID && join_plane (m, fates, n, i, part);
+    for (int j = i; j < n; j++) {
+      const CfView *other = &m->in[j];
+
+      if (j == i || (other->field == view->field && other->plane == view->plane && joined))
+        done[j] = true;
+      else if (other->field == view->field && part->fate == CF_FATE_GRAY) {
+        /* R stands for G and B; alpha is put back with them */
+        done[j] = fates[j] == CF_FATE_GRAY || view->step == 4;
+        if (fates[j] != CF_FATE_GRAY && view->step == 4)
+          part->keep |= byte_mask (info->comp[other->component].offset);
+      }
+    }
+    m->n_parts++;
+  }
+}
+
+static void
+list_tasks (CfConvolveCpu *m)
+{
+  int wanted = 4 * cf_cpu_threads ();
+  double area = 0;
+
+  m->n_tasks = 0;
+  for (int i = 0; i < m->n_parts; i++)
+    area += (double) m->parts[i].width * m->parts[i].height * m->parts[i].channels;
+  for (int i = 0; i < m->n_parts; i++) {
+    CfConvolvePart *part = &m->parts[i];
+    bool copies = part->fate == CF_FATE_COPY || part->fate == CF_FATE_MID;
+    double share = wanted * ((double) part->width * part->height * part->channels) / area;
+
+    size_tasks (part, copies, m->c.h, (int) (share + 0.999));
+    m->n_tasks += part->n_tasks;
+  }
+}
+
+static void
+run_task (void *data, int job, int thread)
+{
+  const CfConvolveCpu *m = data;
+  const CfConvolvePart *part = m->parts;
+
+  for (; job >= part->n_tasks; part++)
+    job -= part->n_tasks;
+  cf_convolve_task (m, part, job, m->scratch + (size_t) thread * m->scratch_size);
+}
+
+/* ---- the plan ------------------------------------------------------------ */
+
+static CfCode
+update (CfPlan *plan, CfStatus *status)
+{
+  CfConvolveCpu *m = plan->state;
+  CfImage image;
+  CfCode code = cf_convolution_resolve (plan->params, plan->video.format, &m->c, status);
+  int n;
+
+  if (code != CF_OK)
+    return code;
+  m->variant = m->preferred < 0 ? choose (m) : (CfConvolveVariant) m->preferred;
+  if (m->variant == CF_CONVOLVE_N_VARIANTS)
+    return cf_fail (status, CF_UNSUPPORTED, "no variant on the CPU does this kernel");
+  if (m->preferred >= 0 && !prepare (m, m->variant))
+    return cf_fail (status, CF_UNSUPPORTED, "the variant %s does not do this kernel", variants[m->variant]);
+  cf_image_layout (&image, plan->video.format, plan->video.width, plan->video.height, 1);
+  n = cf_image_views (&plan->video, &plan->common, &image, m->in);
+  list_parts (m, n);
+  list_tasks (m);
+  return CF_OK;
+}
+
+static CfCode
+init (CfPlan *plan, CfStatus *status)
+{
+  CfConvolveCpu *m = calloc (1, sizeof *m);
+  const CfFormatInfo *info = cf_format_info (plan->video.format);
+  int samples = (plan->video.width + CF_CONVOLVE_MAX) * 4;
+
+  if (!m)
+    return cf_fail (status, CF_NO_MEMORY, "out of memory");
+  plan->state = m;
+  m->simd = simd[cf_cpu_isa_number ()];
+  m->format = plan->video.format;
+  m->preferred = -1;
+  m->scratch_size = cf_convolve_scratch (samples < CF_TILE_ROW ? samples : CF_TILE_ROW, info->bytes);
+  m->scratch_size = (m->scratch_size + 4095) / 4096 * 4096;
+  m->scratch = aligned_alloc (4096, m->scratch_size * (size_t) cf_cpu_threads ());
+  if (!m->scratch)
+    return cf_fail (status, CF_NO_MEMORY, "out of memory: the convolution needs %zu MB for its %d threads",
+        (m->scratch_size * (size_t) cf_cpu_threads ()) >> 20, cf_cpu_threads ());
+  return update (plan, status);
+}
+
+static void
+release (CfPlan *plan)
+{
+  CfConvolveCpu *m = plan->state;
+
+  if (!m)
+    return;
+  free (m->scratch);
+  free (m);
+  plan->state = NULL;
+}
+
+static CfCode
+enqueue (CfPlan *plan, CfStream *stream, const CfImage *in, const CfImage *out, CfStatus *status)
+{
+  CfConvolveCpu *m = plan->state;
+
+  (void) stream;
+  (void) status;
+  cf_image_views (&plan->video, &plan->common, in, m->in);
+  cf_image_views (&plan->video, &plan->common, out, m->out);
+  cf_parallel_for (m->n_tasks, run_task, m);
+  return CF_OK;
+}
+
+static const char *
+variant (const CfPlan *plan)
+{
+  return variants[((const CfConvolveCpu *) plan->state)->variant];
+}
+
+static const char *
+variant_name (const CfPlan *plan, unsigned i)
+{
+  (void) plan;
+  return i < CF_CONVOLVE_N_VARIANTS ? variants[i] : NULL;
+}
+
+static CfCode
+prefer (CfPlan *plan, const char *name, CfStatus *status)
+{
+  CfConvolveCpu *m = plan->state;
+  int old = m->preferred, wanted = -1;
+  CfCode code;
+
+  for (int i = 0; name && i < CF_CONVOLVE_N_VARIANTS; i++)
+    if (strcmp (name, variants[i]) == 0)
+      wanted = i;
+  if (name && wanted < 0)
+    return cf_fail (status, CF_UNSUPPORTED, "the convolution has no variant %s on the CPU", name);
+  m->preferred = wanted;
+  code = update (plan, status);
+  if (code != CF_OK) {
+    m->preferred = old;
+    if (update (plan, NULL) != CF_OK)
+      return CF_NO_MEMORY;
+  }
+  return code;
+}
+
+const CfOps cf_convolve_cpu = {
+  .init = init,
+  .update = update,
+  .enqueue = enqueue,
+  .free = release,
+  .variant = variant,
+  .variant_name = variant_name,
+  .prefer = prefer,
+};

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * convolve_cpu.h: the convolution's plan on the CPU, between convolve_cpu.c
+ * (the plan and its tasks) and convolve_tile.c, which does the work. */
+#ifndef CONVOLVE_CPU_H
+#define CONVOLVE_CPU_H
+
+#include "convolve_simd.h"
+
+/* Variants as they are called; each is one or more PATHS, which differ in the
+ * width of the numbers that hold sums. */
+typedef enum {
+  CF_CONVOLVE_V_COPY,
+  CF_CONVOLVE_V_BOX,
+  CF_CONVOLVE_V_MAGNITUDE,
+  CF_CONVOLVE_V_SEPARABLE,
+  CF_CONVOLVE_V_DIRECT,
+  CF_CONVOLVE_V_SPLIT,
+  CF_CONVOLVE_V_WIDE,
+  CF_CONVOLVE_N_VARIANTS
+} CfConvolveVariant;
+
+typedef enum {
+  CF_PATH_COPY,       /* words, or gray samples, as they are */
+  CF_PATH_BOX,
+  CF_PATH_MAGNITUDE,
+  CF_PATH_ROWS_16,    /* separable: 16 bits across, 16 bits down */
+  CF_PATH_ROWS_PAIRS, /* 16 bits across, products of pairs down */
+  CF_PATH_ROWS_32,
+  CF_PATH_ROWS_64,    /* 32 bits across, 64 bits down */
+  CF_PATH_PAIRS,      /* dense: products of pairs */
+  CF_PATH_SPLIT,      /* the same for upper and lower bytes, 64 bits together */
+  CF_PATH_WIDE,       /* 64 bits */
+} CfConvolvePath;
+
+/* A tap of the kernel other than 0: row, column and weight; in paths of pairs
+ * two rows, with 16 bits of the weight of each. */
+typedef struct {
+  uint8_t j, i;
+  int32_t weight;
+} CfConvolveTap;
+
+/* What is filtered, copied or set to mid-level together: one component of one
+ * field, or a plane's channels side by side, or three channels made gray. */
+typedef struct {
+  CfConvolveFate fate;
+  uint8_t view;       /* GRAY: of R */
+  uint8_t channels;   /* side by side in a row */
+  uint8_t step;       /* from one to the next in the picture, in samples */
+  uint8_t pixel;      /* and from pixel to pixel */
+  uint8_t kind;       /* CF_CONVOLVE_LUMA, CF_CONVOLVE_CHROMA */
+  uint32_t keep;      /* bytes of a pixel that are copied; 0: none */
+  int width, height;
+  int cols, rows;     /* of a task, in pixels */
+  int n_cols, n_tasks;
+} CfConvolvePart;
+
+typedef struct {
+  const CfConvolveSimd *simd;
+  CfFormat format;
+  CfConvolution c;
+  CfConvolveVariant variant;
+  int preferred;            /* CfConvolveVariant, -1: whatever is best */
+  CfConvolvePath path[2];   /* for luma and chroma */
+  CfRounding rounding[2];
+  bool narrow[2];           /* round32 or unsharp32 will do */
+
+  /* separable, with the powers of two in them that D has too taken out */
+  int32_t row[CF_CONVOLVE_MAX], col[CF_CONVOLVE_MAX];
+  bool even;                /* row is symmetric */
+  bool rows_signed;         /* sums of a row can be negative */
+  bool minus;               /* pairs hold samples (or sums) less 32768 */
+  int32_t start;            /* and so sums begin with this */
+
+  /* of pairs or of single taps; high: what 16 bits did not hold */
+  CfConvolveTap taps[CF_CONVOLVE_MAX * CF_CONVOLVE_MAX], high[CF_CONVOLVE_MAX * (CF_CONVOLVE_MAX + 1) / 2];
+  int n_taps, n_high;
+
+  CfConvolvePart parts[CF_MAX_VIEWS];
+  int n_parts, n_tasks;
+  uint8_t *scratch;         /* scratch_size bytes a thread */
+  size_t scratch_size;
+
+  CfView in[CF_MAX_VIEWS], out[CF_MAX_VIEWS]; /* of the frame in work */
+} CfConvolveCpu;
+
+/* Samples of a row of a task at most, without and with what lies beside it. */
+#define CF_TILE 2048
+#define CF_TILE_ROW (CF_TILE + 4 * 64 + 4 * CF_CONVOLVE_MAX)
+
+/* Bytes of scratch memory that a task of rows of `samples` samples may need. */
+size_t cf_convolve_scratch (int samples, int bytes);
+/* Task `task` of a part. */
+void cf_convolve_task (const CfConvolveCpu *m, const CfConvolvePart *part, int task, uint8_t *scratch);
+
+#endif

@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * convolve_rows.h: loops over rows of samples of type T. Included by
+ * convolve_simd.c once a SIZE, the bytes of T. */
+
+/* ---- between pictures and rows ------------------------------------------ */
+
+static inline void
+N (gather_by) (const T *restrict from, int step, int n, T *restrict row, int shift, T max)
+{
+  for (int i = 0; i < n; i++) {
+    T v = (T) (from[i * step] >> shift);
+
+    row[i] = v < max ? v : max;
+  }
+}
+
+static void
+N (gather) (const void *from, int step, int n, void *row, int shift, int max)
+{
+  /* constants let the compiler make vector code of the loop */
+  if (step == 1)
+    N (gather_by) (from, 1, n, row, shift, (T) max);
+  else if (step == 2)
+    N (gather_by) (from, 2, n, row, shift, (T) max);
+  else if (step == 3)
+    N (gather_by) (from, 3, n, row, shift, (T) max);
+  else
+    N (gather_by) (from, 4, n, row, shift, (T) max);
+}
+
+static inline void
+N (scatter_by) (T *restrict to, int step, int n, const T *restrict row, int shift)
+{
+  for (int i = 0; i < n; i++)
+    to[i * step] = (T) (row[i] << shift);
+}
+
+static void
+N (scatter) (void *to, int step, int n, const void *row, int shift)
+{
+  if (step == 1)
+    N (scatter_by) (to, 1, n, row, shift);
+  else if (step == 2)
+    N (scatter_by) (to, 2, n, row, shift);
+  else if (step == 3)
+    N (scatter_by) (to, 3, n, row, shift);
+  else
+    N (scatter_by) (to, 4, n, row, shift);
+}
+
+/* ---- sums --------------------------------------------------------------- */
+
+static void
+N (pair) (const void *a_, const void *b_, int n, uint32_t *restrict pairs, bool signed_)
+{
+  const T *restrict a = a_, *restrict b = b_;
+  uint32_t flip = signed_ ? 0x80008000u : 0;
+
+  for (int i = 0; i < n; i++)
+    pairs[i] = ((uint32_t) b[i] << 16 | a[i]) ^ flip;
+}
+
+static void
+N (wide) (const CfTap *taps, int n_taps, int n, int64_t *restrict s)
+{
+  memset (s, 0, (size_t) n * sizeof *s);
+  for (int k = 0; k < n_taps; k++) {
+    const T *restrict x = taps[k].at;
+    int32_t c = taps[k].weight;
+
+    for (int i = 0; i < n; i++)
+      s[i] += (int64_t) c * (int32_t) x[i];
+  }
+}
+
+/* The vectors of 16-bit numbers at x. */
+static inline U2
+N (load2) (const T *x)
+{
+#if SIZE == 1
+  return __builtin_convertvector (*(const Half1 *) (const void *) x, U2);
+#else
+  return *(const U2u *) (const void *) x;
+#endif
+}
+
+static inline U4
+N (load4) (const T *x)
+{
+#if SIZE == 1
+  return __builtin_convertvector (*(const Quarter1 *) (const void *) x, U4);
+#else
+  return __builtin_convertvector (*(const Half2 *) (const void *) x, U4);
+#endif
+}
+
+static void
+N (across16) (const void *row, int w, int step, const int32_t *c, bool even, int n, uint16_t *sums)
+{
+  const T *x = row;
+  int half = even ? w / 2 : 0;
+
+  for (int p = 0; p < n; p += 4 * N2) {
+    U2 s[4] = { { 0 } };
+
+    for (int i = 0; i < half; i++) {
+      const T *left = x + p + i * step, *right = x + p + (w - 1 - i) * step;
+      U2 weight = (U2) { 0 } + (uint16_t) c[i];
+
+      for (int v = 0; v < 4; v++)
+        s[v] += (N (load2) (left + v * N2) + N (load2) (right + v * N2)) * weight;
+    }
+    for (int i = half; i < w - half; i++) {
+      U2 weight = (U2) { 0 } + (uint16_t) c[i];
+
+      for (int v = 0; v < 4; v++)
+        s[v] += N (load2) (x + p + i * step + v * N2) * weight;
+    }
+    for (int v = 0; v < 4; v++)
+      *(U2u *) (void *) (sums + p + v * N2) = s[v];
+  }
+}
+
+static void
+N (across32) (const void *row, int w, int step, const int32_t *c, int n, uint32_t *sums)
+{
+  const T *x = row;
+
+  for (int p = 0; p < n; p += 4 * N4) {
+    U4 s[4] = { { 0 } };
+
+    for (int i = 0; i < w; i++) {
+      U4 weight = (U4) { 0 } + (uint32_t) c[i];
+
+      for (int v = 0; v < 4; v++)
+        s[v] += N (load4) (x + p + i * step + v * N4) * weight;
+    }
+    for (int v = 0; v < 4; v++)
+      *(U4u *) (void *) (sums + p + v * N4) = s[v];
+  }
+}
+
+static inline void
+N (down16_by) (const CfTap *rows, int h, int n, const CfRounding *r, T *restrict out)
+{
+  uint16_t add = (uint16_t) (r->add / 2), mask = (uint16_t) ((1 << (r->log2 - 1)) - 1), max = (uint16_t) r->max;
+  uint16_t ties = r->ties;
+  int shift = r->log2 - 1;
+
+  for (int p = 0; p < n; p += CHUNK) {
+    uint16_t s[CHUNK];
+    int m = n - p < CHUNK ? n - p : CHUNK;
+
+    for (int i = 0; i < CHUNK; i++)
+      s[i] = add;
+    for (int j = 0; j < h; j++) {
+      const uint16_t *x = (const uint16_t *) rows[j].at + p;
+      uint16_t c = (uint16_t) rows[j].weight;
+
+      for (int i = 0; i < CHUNK; i++)
+        s[i] = (uint16_t) (s[i] + (uint32_t) x[i] * c);
+    }
+    for (int i = 0; i < m; i++) {
+      uint16_t q = (uint16_t) (s[i] >> shift);
+
+      q = (uint16_t) (q - ((s[i] & mask) == 0 ? q & ties : 0));
+      out[p + i] = (T) (q < max ? q : max);
+    }
+  }
+}
+
+static void
+N (down16) (const CfTap *rows, int h, int n, const CfRounding *r, void *out)
+{
+  if (h == 3)
+    N (down16_by) (rows, 3, n, r, out);
+  else if (h == 5)
+    N (down16_by) (rows, 5, n, r, out);
+  else
+    N (down16_by) (rows, h, n, r, out);
+}
+
+static void
+N (column) (const void *add_, const void *sub_, int n, uint32_t *restrict column)
+{
+  const T *restrict add = add_, *restrict sub = sub_;
+
+  if (sub)
+    for (int i = 0; i < n; i++)
+      column[i] += (uint32_t) add[i] - sub[i];
+  else
+    for (int i = 0; i < n; i++)
+      column[i] += add[i];
+}
+
+/* gx = -m 0 m; -middle 0 middle; -m 0 m, gy its transpose. The root's integer
+ * is nearest to the true one: sqrt of the machine is a first guess at 8 bit
+ * that is put right; above, a double has bits to spare (a root that is not an
+ * integer and a half misses one by more than 2^-24). */
+static void
+N (gradient) (const void *const row[3], int step, int n, int m, int middle, int32_t *scratch, int32_t *restrict r)
+{
+  const T *restrict a = row[0], *restrict b = row[1], *restrict c = row[2];
+  G *restrict smooth = (G *) scratch, *restrict slope = smooth + n + 2 * step;
+
+  for (int i = 0; i < n + 2 * step; i++) {
+    smooth[i] = (G) (m * (a[i] + c[i]) + middle * b[i]);
+    slope[i] = (G) (c[i] - a[i]);
+  }
+  for (int i = 0; i < n; i++) {
+    int32_t gx = smooth[i + 2 * step] - smooth[i];
+    int32_t gy = m * (slope[i] + slope[i + 2 * step]) + middle * slope[i + step];
+#if SIZE == 1
+    int32_t square = gx * gx + gy * gy, root = (int32_t) (__builtin_sqrtf ((float) square) + 0.5f);
+
+    root -= (root * root - root >= square) & (root > 0);
+    r[i] = root + (root * root + root < square);
+#else
+    r[i] = (int32_t) (__builtin_sqrt ((double) gx * gx + (double) gy * gy) + 0.5);
+#endif
+  }
+}
+
+/* ---- rounding ----------------------------------------------------------- */
+
+static void
+N (round32) (const int32_t *restrict s, int n, const CfRounding *r, void *out_)
+{
+  T *restrict out = out_;
+  int32_t add = (int32_t) r->add, max = r->max;
+  int shift = r->log2 < 0 ? r->shift : r->log2;
+
+  if (r->log2 >= 0 && !r->ties)
+    for (int i = 0; i < n; i++) {
+      int32_t q = (2 * s[i] + add) >> shift;
+
+      q = q < 0 ? 0 : q;
+      out[i] = (T) (q < max ? q : max);
+    }
+  else if (r->log2 >= 0) {
+    int32_t mask = (int32_t) ((1u << shift) - 1);
+
+    for (int i = 0; i < n; i++) {
+      int32_t v = 2 * s[i] + add, q = v >> shift;
+
+      q -= (v & mask) == 0 ? q & 1 : 0;
+      q = q < 0 ? 0 : q;
+      out[i] = (T) (q < max ? q : max);
+    }
+  } else {
+    uint32_t magic = r->magic, d2 = (uint32_t) r->d2, odd = r->ties, top = (uint32_t) max;
+
+    for (int i = 0; i < n; i++) {
+      int32_t v = 2 * s[i] + add;
+      uint32_t u = v < 0 ? 0 : (uint32_t) v, q = (uint32_t) ((uint64_t) u * magic >> 32) >> shift;
+
+      q -= q * d2 == u ? q & odd : 0;
+      out[i] = (T) (q < top ? q : top);
+    }
+  }
+}
+
+/* One off at most before it is put right: q is far below 2^52. */
+static void
+N (round64) (const int64_t *restrict s, int n, const CfRounding *r, void *out_)
+{
+  T *restrict out = out_;
+  int64_t add = r->add, d2 = r->d2, top = r->top;
+  int64_t odd = r->ties;
+
+  if (r->log2 >= 0)
+    for (int i = 0; i < n; i++) {
+      int64_t v = 2 * s[i] + add, q;
+
+      v = v < 0 ? 0 : v > top ? top : v;
+      q = v >> r->log2;
+      out[i] = (T) (q - ((v & (d2 - 1)) == 0 ? q & odd : 0));
+    }
+  else
+    for (int i = 0; i < n; i++) {
+      int64_t v = 2 * s[i] + add, q, rest;
+
+      v = v < 0 ? 0 : v > top ? top : v;
+      q = (int64_t) ((double) v * r->inverse);
+      rest = v - q * d2;
+      q += (rest >= d2) - (rest < 0);
+      out[i] = (T) (q - (q * d2 == v ? q & odd : 0));
+    }
+}
+
+static void
+N (unsharp64) (const int64_t *restrict s, const void *x_, int n, const CfRounding *r, void *out_)
+{
+  const T *restrict x = x_;
+  T *restrict out = out_;
+  int64_t top = r->top, amount = r->amount, whole = r->d2 + amount * (r->d2 / 256), add = r->add;
+
+  for (int i = 0; i < n; i++) {
+    int64_t v = whole * x[i] - amount * s[i] + add;
+
+    v = v < 0 ? 0 : v > top ? top : v;
+    out[i] = (T) (v >> r->log2);
+  }
+}

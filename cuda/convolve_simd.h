@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * convolve_simd.h: the inner loops of the convolution on the CPU, compiled once
+ * an instruction set from convolve_simd.c. They work on rows of plain samples,
+ * never on pictures' layouts, but for gather, scatter and their like. [0] is
+ * for samples of 8 bit, [1] for 10 and 16.
+ *
+ * Rows may hold several channels interleaved: then neighbours are `step` apart
+ * and nothing else is different. Rows in scratch memory are read and written
+ * up to CF_ROW_SLACK bytes past their end; `out` never is. */
+#ifndef CONVOLVE_SIMD_H
+#define CONVOLVE_SIMD_H
+
+#include "convolve.h"
+
+#define CF_ROW_SLACK 256
+
+/* How sums become samples, for luma or for chroma: see CfConvolution. */
+typedef struct {
+  int max;
+  bool ties;       /* ties can happen and go to the even one */
+  int64_t add, d2; /* 2 D; UNSHARP: 256 D */
+  int64_t top;     /* the largest numerator that is not saturated */
+  double inverse;  /* 1 / d2 */
+  int log2;        /* of d2; -1: it is no power of two */
+  uint32_t magic;  /* narrow: n / d2 = (n * magic >> 32) >> shift */
+  int shift;
+  int amount;      /* UNSHARP */
+  int up;          /* UNSHARP at 8 bit: S << up is over 2^16 */
+  int64_t factor;  /* MAGNITUDE */
+} CfRounding;
+
+/* A tap of a dense kernel: where the row of what it weighs begins for output
+ * 0, and the weight (or two of 16 bit, the low one for the low half). */
+typedef struct {
+  const void *at;
+  int32_t weight;
+} CfTap;
+
+typedef struct {
+  /* ---- between pictures and rows: n samples, in the picture `step` apart */
+  void (*gather[2]) (const void *from, int step, int n, void *row, int shift, int max);
+  void (*scatter[2]) (void *to, int step, int n, const void *row, int shift);
+  /* R, G and B of 8 bit to gray. */
+  void (*gray) (const uint8_t *const from[3], int step, int n, uint8_t *row, bool luma);
+  /* n pixels of 4 bytes: the bytes in `keep` from `from`, the others from the
+   * row, which has pixels (blend) or one byte for each pixel (spread). */
+  void (*blend) (uint8_t *to, const uint8_t *from, uint32_t keep, int n, const uint8_t *row);
+  void (*spread) (uint8_t *to, const uint8_t *from, uint32_t keep, int n, const uint8_t *row);
+
+  /* ---- dense: sums of 32 bits, correct modulo 2^32 */
+  /* Two rows side by side, samples of `a` in the low halves; 16-bit ones less
+   * 32768 (the signed numbers that products of 16 bits want) if `signed_`. */
+  void (*pair[2]) (const void *a, const void *b, int n, uint32_t *pairs, bool signed_);
+  /* The same of the samples' upper and lower bytes. */
+  void (*pair_bytes) (const uint16_t *a, const uint16_t *b, int n, uint32_t *upper, uint32_t *lower);
+  /* s = start + sum over taps of pairs times pairs of weights; with `high` the
+   * sum starts from high << 16 as well. */
+  void (*products) (const CfTap *taps, int n_taps, int n, int32_t start, const int32_t *high, int32_t *s);
+  /* s = the sum over taps of samples times weights in 64 bits. */
+  void (*wide[2]) (const CfTap *taps, int n_taps, int n, int64_t *s);
+  /* s = upper 256 + lower */
+  void (*combine) (const int32_t *upper, const int32_t *lower, int n, int64_t *s);
+  void (*widen) (const int32_t *s32, int n, int64_t *s);
+
+  /* ---- separable: across (along a row), then down */
+  /* sum of row[i * step] c[i], modulo 2^16 or 2^32; `even`: c is symmetric */
+  void (*across16[2]) (const void *row, int w, int step, const int32_t *c, bool even, int n, uint16_t *sums);
+  void (*across32[2]) (const void *row, int w, int step, const int32_t *c, int n, uint32_t *sums);
+  /* From the sums of h rows to those of the kernel; taps hold rows. */
+  void (*down32) (const CfTap *rows, int h, int n, int32_t *s);
+  void (*down64) (const CfTap *rows, int h, int n, bool is_signed, int64_t *s);
+  /* In 16 bits to the end: all sums, and what rounding adds, are below 2^16. */
+  void (*down16[2]) (const CfTap *rows, int h, int n, const CfRounding *r, void *out);
+
+  /* ---- box */
+  /* column += add - sub (or NULL); w columns, `step` apart, to a sum. */
+  void (*column[2]) (const void *add, const void *sub, int n, uint32_t *column);
+  void (*slide) (const uint32_t *column, int w, int step, int n, uint32_t *scratch, int32_t *s);
+
+  /* ---- magnitude: of three rows that begin a sample to the left */
+  void (*gradient[2]) (const void *const row[3], int step, int n, int m, int middle, int32_t *scratch, int32_t *r);
+
+  /* ---- rounding */
+  void (*round32[2]) (const int32_t *s, int n, const CfRounding *r, void *out);
+  void (*round64[2]) (const int64_t *s, int n, const CfRounding *r, void *out);
+  /* x: the input's samples */
+  void (*unsharp32) (const int32_t *s, const uint8_t *x, int n, const CfRounding *r, uint8_t *out);
+  void (*unsharp64[2]) (const int64_t *s, const void *x, int n, const CfRounding *r, void *out);
+} CfConvolveSimd;
+
+extern const CfConvolveSimd cf_convolve_simd_avx512bw, cf_convolve_simd_avx2, cf_convolve_simd_sse4_1,
+    cf_convolve_simd_baseline;
+
+#endif

@@ -1,0 +1,492 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * convolve_tile.c: one task of the convolution on the CPU, a rectangle of
+ * outputs. Rows stream by: each row of samples is fetched once (with its
+ * borders, as plain numbers) into a ring, what the path wants of it is made
+ * once into another, and as soon as a window is complete a row of outputs
+ * leaves. */
+#include "convolve_cpu.h"
+
+#include <string.h>
+
+/* Something of each of the last rows. */
+typedef struct {
+  uint8_t *data;
+  size_t pitch;
+  int rows;
+} Ring;
+
+typedef struct {
+  const CfConvolveCpu *m;
+  const CfConvolvePart *part;
+  const CfRounding *rounding;
+  CfConvolvePath path;
+  int t;            /* bytes of a sample - 1 */
+  int channels;
+  int x0, y0, rows; /* outputs, in pixels */
+  int cols;
+  int n, n_in;      /* samples of a row of outputs, of inputs */
+  Ring x;           /* inputs */
+  Ring a, b;        /* what the path makes of them */
+  CfTap *taps;
+  void *s, *s2;     /* sums: n of 8 bytes */
+  uint8_t *out;     /* n samples */
+} Tile;
+
+/* ---- scratch memory ------------------------------------------------------ */
+
+/* Whole cache lines, and not a whole number of pages. */
+static size_t
+padded (size_t bytes)
+{
+  bytes = (bytes + CF_ROW_SLACK + 63) & ~(size_t) 63;
+  return bytes % 4096 ? bytes : bytes + 64;
+}
+
+static void *
+take (uint8_t **scratch, size_t bytes)
+{
+  uint8_t *taken = *scratch;
+
+  *scratch += padded (bytes);
+  return taken;
+}
+
+static Ring
+take_ring (uint8_t **scratch, int rows, size_t bytes)
+{
+  Ring ring = { .data = *scratch, .pitch = padded (bytes), .rows = rows };
+
+  *scratch += ring.pitch * (size_t) rows;
+  return ring;
+}
+
+static inline void *
+ring_row (const Ring *ring, int i)
+{
+  return ring->data + ring->pitch * (size_t) (i % ring->rows);
+}
+
+size_t
+cf_convolve_scratch (int samples, int bytes)
+{
+  size_t n = (size_t) samples, rows = CF_CONVOLVE_MAX + 1;
+
+  return rows * padded (n * (size_t) bytes) + 2 * rows * padded (4 * n) + 2 * padded (8 * n + CF_ROW_SLACK) + padded (2 * n) +
+      padded (sizeof (CfTap) * CF_CONVOLVE_MAX * CF_CONVOLVE_MAX);
+}
+
+/* Rows of input that one of output needs at once. */
+static int
+span (const Tile *tile)
+{
+  int h = tile->path == CF_PATH_COPY ? 1 : tile->m->c.h;
+  bool pairs = tile->path == CF_PATH_PAIRS || tile->path == CF_PATH_SPLIT || tile->path == CF_PATH_ROWS_PAIRS;
+
+  return pairs ? (h + 1) / 2 * 2 : h;
+}
+
+static void
+lay_out (Tile *tile, uint8_t *scratch)
+{
+  size_t n = (size_t) tile->n_in;
+  int rows = span (tile);
+
+  /* the box looks at the row that leaves, too */
+  tile->x = take_ring (&scratch, rows + (tile->path == CF_PATH_BOX), n * (size_t) (tile->t + 1));
+  tile->a = take_ring (&scratch, rows, 4 * n);
+  tile->b = take_ring (&scratch, rows, 4 * n);
+  tile->s = take (&scratch, 8 * n);
+  tile->s2 = take (&scratch, 8 * n + CF_ROW_SLACK); /* or two of 4 bytes */
+  tile->out = take (&scratch, 2 * n);
+  tile->taps = take (&scratch, sizeof (CfTap) * CF_CONVOLVE_MAX * CF_CONVOLVE_MAX);
+}
+
+/* ---- fetching and storing ------------------------------------------------ */
+
+static void
+fill (void *row, int t, int n, int value)
+{
+  if (t == 0)
+    memset (row, value, (size_t) n);
+  else
+    for (int i = 0; i < n; i++)
+      ((uint16_t *) row)[i] = (uint16_t) value;
+}
+
+/* Pixels x .. x + n - 1 of row y of the picture, all inside. */
+static void
+fetch_inside (const Tile *tile, int x, int y, int n, uint8_t *row)
+{
+  const CfConvolvePart *part = tile->part;
+  const CfView *view = &tile->m->in[part->view];
+  size_t at = view->pitch * (size_t) y + (size_t) x * part->pixel * view->bytes;
+  int max = tile->m->c.max;
+
+  if (part->fate == CF_FATE_GRAY) {
+    const uint8_t *from[3];
+    const CfView *all = tile->m->in;
+    int found = 0;
+
+    for (int i = part->view; found < 3; i++)
+      if (all[i].field == view->field)
+        from[found++] = all[i].data + all[i].pitch * (size_t) y + (size_t) x * part->pixel;
+    tile->m->simd->gray (from, part->pixel, n, row, tile->m->c.gray == CF_GRAY_LUMA);
+  } else if (part->step == 1 && view->bits == 8 * view->bytes)
+    memcpy (row, view->data + at, (size_t) n * part->channels * view->bytes);
+  else
+    tile->m->simd->gather[tile->t] (view->data + at, part->step, n * part->channels, row, view->shift, max);
+}
+
+/* Pixel x of the row, outside of it, from pixel `from` of the row. */
+static inline void
+repeat (const Tile *tile, uint8_t *row, int x, int from)
+{
+  int channels = tile->channels;
+
+  if (tile->t == 0)
+    for (int c = 0; c < channels; c++)
+      row[x * channels + c] = row[from * channels + c];
+  else
+    for (int c = 0; c < channels; c++)
+      ((uint16_t *) (void *) row)[x * channels + c] = ((uint16_t *) (void *) row)[from * channels + c];
+}
+
+/* Row y, which may lie outside, with what the kernel sees on both sides. */
+static void
+fetch (const Tile *tile, int y, uint8_t *row)
+{
+  const CfConvolution *c = &tile->m->c;
+  const CfConvolvePart *part = tile->part;
+  bool copy = tile->path == CF_PATH_COPY;
+  int left = tile->x0 - (copy ? 0 : c->ax), n = tile->cols + (copy ? 0 : c->w - 1);
+  int first = left < 0 ? 0 : left, end = left + n < part->width ? left + n : part->width;
+  size_t pixel = (size_t) tile->channels * (size_t) (tile->t + 1);
+
+  y = cf_border_map (c->border, y, part->height);
+  if (y < 0) {
+    fill (row, tile->t, n * tile->channels, c->outside[part->kind]);
+    return;
+  }
+  fetch_inside (tile, first, y, end - first, row + (size_t) (first - left) * pixel);
+  for (int i = 0; i < n; i++) {
+    int from;
+
+    if (left + i == first) /* those between are inside */
+      i += end - first;
+    if (i >= n)
+      break;
+    from = cf_border_map (c->border, left + i, part->width);
+    if (from < 0)
+      fill (row + (size_t) i * pixel, tile->t, tile->channels, c->outside[part->kind]);
+    else if (from >= first && from < end)
+      repeat (tile, row, i, from - left);
+    else
+      fetch_inside (tile, from, y, 1, row + (size_t) i * pixel);
+  }
+}
+
+/* Where outputs of row y go: the picture itself, where nothing is left to do. */
+static void *
+target (const Tile *tile, int y)
+{
+  const CfConvolvePart *part = tile->part;
+  const CfView *view = &tile->m->out[part->view];
+
+  if (part->fate == CF_FATE_GRAY || part->keep || part->step != 1 || view->shift)
+    return tile->out;
+  return view->data + view->pitch * (size_t) y + (size_t) tile->x0 * part->pixel * view->bytes;
+}
+
+static void
+store (const Tile *tile, int y, const uint8_t *row)
+{
+  const CfConvolvePart *part = tile->part;
+  const CfConvolveSimd *simd = tile->m->simd;
+  const CfView *out = &tile->m->out[part->view], *in = &tile->m->in[part->view];
+  size_t at = (size_t) tile->x0 * part->pixel * out->bytes;
+  uint8_t *to = out->data + out->pitch * (size_t) y + at;
+  const uint8_t *from = in->data + in->pitch * (size_t) y + at;
+
+  if (row != tile->out)
+    return;
+  if (part->fate == CF_FATE_GRAY && part->pixel == 4) {
+    /* a pixel begins with its first byte, whichever channel that is */
+    size_t offset = cf_format_info (tile->m->format)->comp[out->component].offset;
+
+    simd->spread (to - offset, from - offset, part->keep, tile->n, row);
+  } else if (part->fate == CF_FATE_GRAY) {
+    for (int i = part->view, found = 0; found < 3; i++)
+      if (tile->m->out[i].field == out->field) {
+        const CfView *view = &tile->m->out[i];
+
+        simd->scatter[0] (view->data + view->pitch * (size_t) y + at, part->pixel, tile->n, row, 0);
+        found++;
+      }
+  } else if (part->keep)
+    simd->blend (to, from, part->keep, tile->cols, row);
+  else
+    simd->scatter[tile->t] (to, part->step, tile->n, row, out->shift);
+}
+
+/* ---- rounding ------------------------------------------------------------ */
+
+/* The inputs below outputs 0 .. n - 1 of row o of the task. */
+static const void *
+centre (const Tile *tile, int o)
+{
+  const CfConvolution *c = &tile->m->c;
+
+  return (uint8_t *) ring_row (&tile->x, o + c->ay) + (size_t) (c->ax * tile->channels) * (size_t) (tile->t + 1);
+}
+
+static void
+finish64 (const Tile *tile, int o, const int64_t *s)
+{
+  const CfConvolveSimd *simd = tile->m->simd;
+  void *out = target (tile, tile->y0 + o);
+
+  if (tile->m->c.op == CF_CONVOLVE_UNSHARP)
+    simd->unsharp64[tile->t] (s, centre (tile, o), tile->n, tile->rounding, out);
+  else
+    simd->round64[tile->t] (s, tile->n, tile->rounding, out);
+  store (tile, tile->y0 + o, out);
+}
+
+static void
+finish32 (const Tile *tile, int o, const int32_t *s)
+{
+  const CfConvolveSimd *simd = tile->m->simd;
+  void *out;
+
+  if (!tile->m->narrow[tile->part->kind]) {
+    simd->widen (s, tile->n, tile->s2);
+    finish64 (tile, o, tile->s2);
+    return;
+  }
+  out = target (tile, tile->y0 + o);
+  if (tile->m->c.op == CF_CONVOLVE_UNSHARP)
+    simd->unsharp32 (s, centre (tile, o), tile->n, tile->rounding, out);
+  else
+    simd->round32[tile->t] (s, tile->n, tile->rounding, out);
+  store (tile, tile->y0 + o, out);
+}
+
+/* ---- the paths: what is made of row i, and row o of outputs -------------- */
+
+static int
+list_taps (const Tile *tile, const Ring *ring, int o, const CfConvolveTap *taps, int n, size_t bytes)
+{
+  for (int k = 0; k < n; k++)
+    tile->taps[k] = (CfTap) {
+      .at = (uint8_t *) ring_row (ring, o + taps[k].j) + (size_t) (taps[k].i * tile->channels) * bytes,
+      .weight = taps[k].weight,
+    };
+  return n;
+}
+
+/* The sums of pairs in a ring; `s` and `spare` are different rows. */
+static void
+products (const Tile *tile, const Ring *ring, int o, int32_t *s, int32_t *spare)
+{
+  const CfConvolveCpu *m = tile->m;
+
+  if (m->n_high)
+    m->simd->products (tile->taps, list_taps (tile, ring, o, m->high, m->n_high, 4), tile->n, 0, NULL, spare);
+  m->simd->products (tile->taps, list_taps (tile, ring, o, m->taps, m->n_taps, 4), tile->n, m->start,
+      m->n_high ? spare : NULL, s);
+}
+
+static void
+take_row (const Tile *tile, int i)
+{
+  const CfConvolveCpu *m = tile->m;
+  const CfConvolveSimd *simd = m->simd;
+  void *x = ring_row (&tile->x, i);
+  int t = tile->t;
+
+  fetch (tile, tile->y0 - (tile->path == CF_PATH_COPY ? 0 : m->c.ay) + i, x);
+  switch (tile->path) {
+    case CF_PATH_BOX:
+      simd->column[t] (x, i >= m->c.h ? ring_row (&tile->x, i - m->c.h) : NULL, tile->n_in, (uint32_t *) (void *) tile->a.data);
+      break;
+    case CF_PATH_ROWS_16:
+    case CF_PATH_ROWS_PAIRS:
+      simd->across16[t] (x, m->c.w, tile->channels, m->row, m->even, tile->n, ring_row (&tile->a, i));
+      if (tile->path == CF_PATH_ROWS_PAIRS && i > 0)
+        simd->pair[1] (ring_row (&tile->a, i - 1), ring_row (&tile->a, i), tile->n, ring_row (&tile->b, i - 1), m->minus);
+      break;
+    case CF_PATH_ROWS_32:
+    case CF_PATH_ROWS_64:
+      simd->across32[t] (x, m->c.w, tile->channels, m->row, tile->n, ring_row (&tile->a, i));
+      break;
+    case CF_PATH_PAIRS:
+      if (i > 0)
+        simd->pair[t] (ring_row (&tile->x, i - 1), x, tile->n_in, ring_row (&tile->a, i - 1), m->minus);
+      break;
+    case CF_PATH_SPLIT:
+      if (i > 0)
+        simd->pair_bytes (ring_row (&tile->x, i - 1), x, tile->n_in, ring_row (&tile->a, i - 1), ring_row (&tile->b, i - 1));
+      break;
+    default:
+      break;
+  }
+}
+
+static void
+make_magnitude (const Tile *tile, int o)
+{
+  const CfConvolution *c = &tile->m->c;
+  const void *row[3] = { ring_row (&tile->x, o), ring_row (&tile->x, o + 1), ring_row (&tile->x, o + 2) };
+  int m = c->weights[0] < 0 ? -c->weights[0] : c->weights[0], middle = c->weights[3] < 0 ? -c->weights[3] : c->weights[3];
+  int32_t *r = tile->s;
+
+  tile->m->simd->gradient[tile->t] (row, tile->channels, tile->n, m, middle, (int32_t *) (void *) tile->a.data, r);
+  if (c->factor == 1) {
+    finish32 (tile, o, r);
+    return;
+  }
+  if (tile->m->narrow[tile->part->kind]) {
+    for (int i = 0; i < tile->n; i++)
+      r[i] *= (int32_t) c->factor;
+    finish32 (tile, o, r);
+    return;
+  }
+  tile->m->simd->widen (r, tile->n, tile->s2);
+  for (int i = 0; i < tile->n; i++)
+    ((int64_t *) tile->s2)[i] *= c->factor;
+  finish64 (tile, o, tile->s2);
+}
+
+static void
+make_row (const Tile *tile, int o)
+{
+  const CfConvolveCpu *m = tile->m;
+  const CfConvolveSimd *simd = m->simd;
+
+  switch (tile->path) {
+    case CF_PATH_COPY: {
+      void *out = target (tile, tile->y0 + o);
+
+      memcpy (out, ring_row (&tile->x, o), (size_t) tile->n * (size_t) (tile->t + 1));
+      store (tile, tile->y0 + o, out);
+      break;
+    }
+    case CF_PATH_BOX:
+      simd->slide ((uint32_t *) (void *) tile->a.data, m->c.w, tile->channels, tile->n, tile->s2, tile->s);
+      finish32 (tile, o, tile->s);
+      break;
+    case CF_PATH_MAGNITUDE:
+      make_magnitude (tile, o);
+      break;
+    case CF_PATH_ROWS_16: {
+      void *out = target (tile, tile->y0 + o);
+
+      simd->down16[tile->t] (tile->taps, list_taps (tile, &tile->a, o, m->taps, m->n_taps, 2), tile->n, tile->rounding, out);
+      store (tile, tile->y0 + o, out);
+      break;
+    }
+    case CF_PATH_ROWS_PAIRS:
+      products (tile, &tile->b, o, tile->s, tile->s2);
+      finish32 (tile, o, tile->s);
+      break;
+    case CF_PATH_ROWS_32:
+      simd->down32 (tile->taps, list_taps (tile, &tile->a, o, m->taps, m->n_taps, 4), tile->n, tile->s);
+      finish32 (tile, o, tile->s);
+      break;
+    case CF_PATH_ROWS_64:
+      simd->down64 (tile->taps, list_taps (tile, &tile->a, o, m->taps, m->n_taps, 4), tile->n, m->rows_signed, tile->s);
+      finish64 (tile, o, tile->s);
+      break;
+    case CF_PATH_PAIRS:
+      products (tile, &tile->a, o, tile->s, tile->s2);
+      finish32 (tile, o, tile->s);
+      break;
+    case CF_PATH_SPLIT: {
+      int32_t *upper = tile->s2, *lower = upper + tile->n + CF_ROW_SLACK / 4;
+
+      products (tile, &tile->a, o, upper, tile->s);
+      products (tile, &tile->b, o, lower, tile->s);
+      simd->combine (upper, lower, tile->n, tile->s);
+      finish64 (tile, o, tile->s);
+      break;
+    }
+    case CF_PATH_WIDE:
+      simd->wide[tile->t] (tile->taps, list_taps (tile, &tile->x, o, m->taps, m->n_taps, (size_t) tile->t + 1), tile->n, tile->s);
+      finish64 (tile, o, tile->s);
+      break;
+  }
+}
+
+/* ---- a task -------------------------------------------------------------- */
+
+static void
+copy_rows (const CfConvolveCpu *m, const CfConvolvePart *part, int y0, int y1)
+{
+  const CfView *in = &m->in[part->view], *out = &m->out[part->view];
+  size_t step = (size_t) part->step * in->bytes;
+
+  for (int y = y0; y < y1; y++) {
+    const uint8_t *from = in->data + in->pitch * (size_t) y;
+    uint8_t *to = out->data + out->pitch * (size_t) y;
+
+    if (part->step == 1)
+      memcpy (to, from, (size_t) part->width * part->channels * in->bytes);
+    else
+      for (int b = 0; b < in->bytes; b++)
+        for (size_t x = 0; x < (size_t) part->width; x++)
+          to[x * step + (size_t) b] = from[x * step + (size_t) b];
+  }
+}
+
+static void
+mid_rows (const CfConvolveCpu *m, const CfConvolvePart *part, int y0, int y1)
+{
+  const CfView *out = &m->out[part->view];
+  int word = m->c.mid << out->shift, n = part->width * part->channels;
+
+  for (int y = y0; y < y1; y++) {
+    uint8_t *to = out->data + out->pitch * (size_t) y;
+
+    if (part->step == 1)
+      fill (to, out->bytes - 1, n, word);
+    else if (out->bytes == 1)
+      for (int x = 0; x < n; x++)
+        to[x * part->step] = (uint8_t) word;
+    else
+      for (int x = 0; x < n; x++)
+        ((uint16_t *) (void *) to)[x * part->step] = (uint16_t) word;
+  }
+}
+
+void
+cf_convolve_task (const CfConvolveCpu *m, const CfConvolvePart *part, int task, uint8_t *scratch)
+{
+  int x0 = task % part->n_cols * part->cols, y0 = task / part->n_cols * part->rows, window;
+  int y1 = y0 + part->rows < part->height ? y0 + part->rows : part->height;
+  Tile tile = {
+    .m = m, .part = part, .rounding = &m->rounding[part->kind], .path = m->path[part->kind],
+    .t = m->in[part->view].bytes - 1, .channels = part->channels, .x0 = x0, .y0 = y0, .rows = y1 - y0,
+    .cols = x0 + part->cols < part->width ? part->cols : part->width - x0,
+  };
+
+  if (part->fate == CF_FATE_COPY) {
+    copy_rows (m, part, y0, y1);
+    return;
+  }
+  if (part->fate == CF_FATE_MID) {
+    mid_rows (m, part, y0, y1);
+    return;
+  }
+  tile.n = tile.cols * tile.channels;
+  tile.n_in = tile.path == CF_PATH_COPY ? tile.n : tile.n + (m->c.w - 1) * tile.channels;
+  lay_out (&tile, scratch);
+  if (tile.path == CF_PATH_BOX)
+    memset (tile.a.data, 0, (size_t) tile.n_in * 4);
+  window = span (&tile);
+  for (int i = 0; i < tile.rows + window - 1; i++) {
+    take_row (&tile, i);
+    if (i >= window - 1)
+      make_row (&tile, i - window + 1);
+  }
+}
