@@ -18,13 +18,15 @@
 
 gboolean on_gpu (void);
 
-/* A cudamedian with the backend under test and the properties given as pairs
- * of strings, NULL at the end; its messages go to a bus of its own. */
-GstElement *new_element (const gchar *first, ...);
+/* An element with the backend under test and the properties given as pairs of
+ * strings, NULL at the end; its messages go to a bus of its own. */
+GstElement *new_element_of (const gchar *factory, const gchar *first, ...);
+#define new_element(...) new_element_of ("cudamedian", __VA_ARGS__)
+#define new_convolve(...) new_element_of ("cudaconvolve", __VA_ARGS__)
 /* A playing harness around it. */
 GstHarness *new_harness (GstElement *element);
-/* Asserts that every frame ran on the backend under test, `frames` of them
- * (-1: any number), and takes the harness down. */
+/* Asserts that every frame that was filtered ran on the backend under test,
+ * `frames` in all (-1: any number), and takes the harness down. */
 void end_harness (GstHarness *h, gint frames);
 
 guint64 stat_of (GstElement *element, const gchar *name);
@@ -55,6 +57,12 @@ typedef struct {
 /* Fails the test unless `out` is the filtered `in[0]`; in[1], in[2].. are the
  * frames before it, n of all. */
 void assert_filtered (const GstVideoInfo *info, GstBuffer *out, GstBuffer *const *in, gint n, const Expect *expect);
+/* A frame of `format` in the default layout with these samples, 8 bit ones, in
+ * the order in which the layout has them: all rows of plane 0, then of plane 1.
+ * Rows of every plane have to be a multiple of 4 bytes. */
+GstBuffer *frame_of (const GstVideoInfo *info, const guint8 *samples);
+/* Fails unless the frame has these samples. */
+void assert_samples (const GstVideoInfo *info, GstBuffer *frame, const guint8 *samples, const gchar *what);
 /* Fails unless both frames show the same samples. */
 void assert_same (const GstVideoInfo *info, GstBuffer *a, GstBuffer *b);
 
