@@ -4,6 +4,7 @@
  * means what, and which calls are left out once the GPU is lost, is as in
  * cuda/device.c. */
 #include "fake.h"
+#include "convolve.h"
 #include "median.h"
 
 #include <stdlib.h>
@@ -227,8 +228,11 @@ free_state (CfPlan *plan)
   free (s);
 }
 
-const CfOps cf_median_cuda = { .init = init, .update = update, .enqueue = enqueue, .remember = keep_in_mind,
-  .reset = reset, .free = free_state };
+/* Every filter's. */
+#define FAKE_OPS { .init = init, .update = update, .enqueue = enqueue, .remember = keep_in_mind, .reset = reset, \
+  .free = free_state }
+const CfOps cf_median_cuda = FAKE_OPS;
+const CfOps cf_convolve_cuda = FAKE_OPS;
 
 /* ---- devices and memory -------------------------------------------------- */
 
