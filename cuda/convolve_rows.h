@@ -85,6 +85,16 @@ N (load2) (const T *x)
 #endif
 }
 
+static inline void
+N (store2) (T *x, U2 v)
+{
+#if SIZE == 1
+  *(Half1 *) (void *) x = __builtin_convertvector (v, Half1);
+#else
+  *(U2u *) (void *) x = v;
+#endif
+}
+
 static inline U4
 N (load4) (const T *x)
 {
@@ -141,44 +151,38 @@ N (across32) (const void *row, int w, int step, const int32_t *c, int n, uint32_
   }
 }
 
-static inline void
-N (down16_by) (const CfTap *rows, int h, int n, const CfRounding *r, T *restrict out)
+static void
+N (down16) (const CfTap *rows, int h, int n, const CfRounding *r, void *out_)
 {
-  uint16_t add = (uint16_t) (r->add / 2), mask = (uint16_t) ((1 << (r->log2 - 1)) - 1), max = (uint16_t) r->max;
-  uint16_t ties = r->ties;
+  T *out = out_;
+  U2 max = (U2) { 0 } + (uint16_t) r->max, ties = (U2) { 0 } + (uint16_t) r->ties;
+  U2 mask = (U2) { 0 } + (uint16_t) ((1 << (r->log2 - 1)) - 1);
   int shift = r->log2 - 1;
 
-  for (int p = 0; p < n; p += CHUNK) {
-    uint16_t s[CHUNK];
-    int m = n - p < CHUNK ? n - p : CHUNK;
+  for (int p = 0; p < n; p += 4 * N2) {
+    U2 s[4];
+    T block[4 * N2];
+    T *to = n - p < 4 * N2 ? block : out + p;
 
-    for (int i = 0; i < CHUNK; i++)
-      s[i] = add;
+    for (int v = 0; v < 4; v++)
+      s[v] = (U2) { 0 } + (uint16_t) (r->add / 2);
     for (int j = 0; j < h; j++) {
       const uint16_t *x = (const uint16_t *) rows[j].at + p;
-      uint16_t c = (uint16_t) rows[j].weight;
+      U2 weight = (U2) { 0 } + (uint16_t) rows[j].weight;
 
-      for (int i = 0; i < CHUNK; i++)
-        s[i] = (uint16_t) (s[i] + (uint32_t) x[i] * c);
+      for (int v = 0; v < 4; v++)
+        s[v] += *(const U2u *) (const void *) (x + v * N2) * weight;
     }
-    for (int i = 0; i < m; i++) {
-      uint16_t q = (uint16_t) (s[i] >> shift);
+    for (int v = 0; v < 4; v++) {
+      U2 q = s[v] >> shift, over;
 
-      q = (uint16_t) (q - ((s[i] & mask) == 0 ? q & ties : 0));
-      out[p + i] = (T) (q < max ? q : max);
+      q -= q & ties & (U2) ((s[v] & mask) == 0);
+      over = (U2) (q > max);
+      N (store2) (to + v * N2, (q & ~over) | (max & over));
     }
+    if (to == block)
+      memcpy (out + p, block, (size_t) (n - p) * sizeof (T));
   }
-}
-
-static void
-N (down16) (const CfTap *rows, int h, int n, const CfRounding *r, void *out)
-{
-  if (h == 3)
-    N (down16_by) (rows, 3, n, r, out);
-  else if (h == 5)
-    N (down16_by) (rows, 5, n, r, out);
-  else
-    N (down16_by) (rows, h, n, r, out);
 }
 
 static void

@@ -45,7 +45,6 @@ typedef uint16_t Half2 __attribute__ ((vector_size (V_SIZE / 2), aligned (1), ma
 
 #define N2 (V_SIZE / 2)
 #define N4 (V_SIZE / 4)
-#define CHUNK (2 * V_SIZE) /* numbers that loops over several rows take at a time */
 
 #define GLUE_(a, b) a##b
 #define GLUE(a, b) GLUE_ (a, b)

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The median filter on the CPU beside OpenCV's medianBlur: the same picture, the same cores, one run.
+"""The filters on the CPU beside OpenCV's medianBlur, filter2D, GaussianBlur, blur and Sobel: the same picture, the
+same cores, one run.
 
-Usage: bench_cpu_opencv.py CPUBENCH [--size 1920x1080] [--rounds 5] [--sizes 3,5,7,...] [--image FILE]
+Usage: bench_cpu_opencv.py CPUBENCH [--filter median|convolve] [--size 1920x1080] [--rounds 5] [--sizes 3,5,7,...]
+                                    [--formats GRAY8,RGB,RGBA] [--kernels dense,gauss,...] [--image FILE] [--isa NAME]
                                     [--check-goals]
 
 CPUBENCH is the helper program of that name from the build folder (tests/cpubench). Needs the packages numpy and
@@ -70,12 +72,108 @@ def compare(options, image, frame, output, size):
     return met
 
 
+# ---- convolution
+
+FORMATS = {"GRAY8": 1, "RGB": 3, "RGBA": 4}
+REPLICATE = cv2.BORDER_REPLICATE
+
+
+def dense_kernel(size):
+    """Integers of no rank 1 over a power of two: what filter2D's floats hold exactly."""
+    rng = np.random.default_rng(size)
+    kernel = rng.integers(-9, 20, (size, size))
+    return kernel, 2 ** int(np.ceil(np.log2(max(1, kernel.sum()))))
+
+
+def sobel(image):
+    """OpenCV has no gradient of integers: the nearest to it."""
+    x, y = cv2.Sobel(image, cv2.CV_32F, 1, 0, borderType=REPLICATE), cv2.Sobel(image, cv2.CV_32F, 0, 1, borderType=REPLICATE)
+    return np.rint(cv2.magnitude(x.reshape(image.shape[0], -1), y.reshape(image.shape[0], -1))).clip(0, 255).astype(
+        np.uint8).reshape(image.shape)
+
+
+def convolution(kind, size):
+    """Settings of ours, OpenCV's function, and by how much the two may differ."""
+    if kind == "dense":
+        kernel, divisor = dense_kernel(size)
+        text = ";".join(" ".join(map(str, row)) for row in kernel)
+        weights = (kernel / divisor).astype(np.float32)
+        # OpenCV goes by the Fourier transform above 130 taps.
+        return ([f"kernel={text}", f"divisor={divisor}"],
+                lambda image: cv2.filter2D(image, -1, weights, borderType=REPLICATE), 0 if size <= 11 else 1)
+    if kind == "gauss":
+        return ["preset=gauss"], lambda image: cv2.GaussianBlur(image, (size, size), 0, borderType=REPLICATE), 0
+    if kind == "box":
+        return ["preset=box"], lambda image: cv2.blur(image, (size, size), borderType=REPLICATE), 1
+    return ["preset=sobel"], sobel, 1
+
+
+def convolve_us(options, frame, format_, image, size, settings, output):
+    height, width = image.shape[:2]
+    command = [options.program, "-F", "convolve", "-f", format_, "-s", f"{width}x{height}", "-n", "30", "-o", output]
+    command += ["-i", options.isa] if options.isa else []
+    for setting in settings:
+        command += ["-p", setting]
+    line = subprocess.run(command + [frame, str(size)], check=True, stdout=subprocess.PIPE, text=True).stdout.split(
+        maxsplit=2)
+    return float(line[1]), line[2].strip(), np.fromfile(output, np.uint8).reshape(image.shape)
+
+
+def compare_convolution(options, format_, image, frame, output, kind, size):
+    settings, opencv, slack = convolution(kind, size)
+    ours = theirs = 1e30
+    for _ in range(options.rounds):
+        t, variant, mine = convolve_us(options, frame, format_, image, size, settings, output)
+        ours = min(ours, t)
+        for _ in range(10):
+            start = time.perf_counter()
+            reference = opencv(image)
+            theirs = min(theirs, (time.perf_counter() - start) * 1e6)
+    # alpha is none of the filter's business
+    off = np.abs(mine.astype(int) - reference)[..., :3].max() if mine.ndim == 3 else np.abs(mine.astype(int) - reference).max()
+    if off > slack:
+        sys.exit(f"{format_} {kind} {size}: our result differs from OpenCV's by {off}")
+    ratio = theirs / ours
+    print(f"| {format_} | {kind} | {size} | {ours / 1000:.2f} | {theirs / 1000:.2f} | {ratio:.1f} |"
+          f" {'yes' if ratio >= 1 else 'NO'} | {variant} |", flush=True)
+    return ratio >= 1
+
+
+def convolutions(options, image, folder):
+    print("| format | kernel | size | ours | OpenCV | ratio | met | variant |")
+    print("| --- | --- | --- | --- | --- | --- | --- | --- |")
+    met = []
+    for format_ in options.formats.split(","):
+        frame, output = os.path.join(folder, "in"), os.path.join(folder, "out")
+        # the channels differ, so that one in another's place is noticed
+        picture_ = image if format_ == "GRAY8" else np.dstack([np.roll(image, 7 * c, 1) for c in range(FORMATS[format_])])
+        picture_ = np.ascontiguousarray(picture_)
+        picture_.tofile(frame)
+        for kind in options.kernels.split(","):
+            for size in (options.sizes or "3,5,7,9,11,15,31").split(","):
+                if kind != "sobel" or size == "3":
+                    met.append(compare_convolution(options, format_, picture_, frame, output, kind, int(size)))
+    return met
+
+
+def medians(options, image, folder):
+    print("| size | ours | OpenCV | ratio | goal | met | variant |\n| --- | --- | --- | --- | --- | --- | --- |")
+    frame, output = os.path.join(folder, "in.gray"), os.path.join(folder, "out.gray")
+    image.tofile(frame)
+    sizes = (options.sizes or "3,5,7,9,11,15,21,31,51,101").split(",")
+    return [compare(options, image, frame, output, int(size)) for size in sizes]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("program", help="the helper program tests/cpubench of the build folder")
     parser.add_argument("--size", default="1920x1080")
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--sizes", default="3,5,7,9,11,15,21,31,51,101")
+    parser.add_argument("--filter", default="median", choices=["median", "convolve"])
+    parser.add_argument("--sizes", help="kernel sizes, with commas")
+    parser.add_argument("--formats", default=",".join(FORMATS), help="of the convolution")
+    parser.add_argument("--kernels", default="dense,gauss,box,sobel", help="of the convolution")
+    parser.add_argument("--isa", help="the instruction set of the convolution: avx2, say")
     parser.add_argument("--image", help="a picture to use instead of the made-up one")
     parser.add_argument("--check-goals", action="store_true", help="fail if a goal is missed")
     options = parser.parse_args()
@@ -88,11 +186,8 @@ def main():
         image = picture(*map(int, options.size.split("x")))
     print(f"OpenCV {cv2.__version__} with {cv2.getNumThreads()} threads, picture {image.shape[1]} x {image.shape[0]},"
           f" {len(os.sched_getaffinity(0))} cores; milliseconds a frame\n")
-    print("| size | ours | OpenCV | ratio | goal | met | variant |\n| --- | --- | --- | --- | --- | --- | --- |")
     with tempfile.TemporaryDirectory() as folder:
-        frame, output = os.path.join(folder, "in.gray"), os.path.join(folder, "out.gray")
-        image.tofile(frame)
-        met = [compare(options, image, frame, output, int(size)) for size in options.sizes.split(",")]
+        met = (medians if options.filter == "median" else convolutions)(options, image, folder)
     if options.check_goals and not all(met):
         sys.exit("a goal was missed")
 

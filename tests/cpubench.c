@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * cpubench.c: times the median filter on the CPU, for bench_cpu_opencv.py.
+ * cpubench.c: times a filter on the CPU, for bench_cpu_opencv.py.
  *
- *   cpubench [-f FORMAT] [-v VARIANT] [-i ISA] [-n REPEATS] [-d DEPTH] [-c ORDER] -s WIDTHxHEIGHT [-o OUTPUT] [FRAME] SIZE...
+ *   cpubench [-F FILTER] [-p NAME=VALUE]... [-f FORMAT] [-v VARIANT] [-i ISA] [-n REPEATS] [-d DEPTH] [-c ORDER]
+ *     [-s WIDTHxHEIGHT] [-o OUTPUT] FRAME|- SIZE...
  *
+ * FILTER is a stem (median), -p sets parameters, -d and -c those of the median
+ * by a shorter name, SIZE is the kernel-size, 0 the default one.
  * FRAME is a raw picture without padding; without one (or "-") it is noise.
- * Prints one line a window size: size, best microseconds a frame, variant,
+ * Prints one line a SIZE: size, best microseconds a frame, variant,
  * instruction set. OUTPUT gets the result of the last size. */
 #include "cf.h"
 
@@ -15,9 +18,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#define MAX_SET 16
+
 typedef struct {
-  const char *format, *variant, *output;
-  int width, height, repeats, depth, packed;
+  const char *filter, *format, *variant, *output;
+  const char *set[MAX_SET];
+  int n_set, width, height, repeats;
 } Options;
 
 static double
@@ -29,15 +35,81 @@ now_us (void)
   return (double) t.tv_sec * 1e6 + (double) t.tv_nsec / 1e3;
 }
 
+/* Makes of "NAME=VALUE" what the parameter's type wants; 0: done. */
+static int
+set_param (const CfFilter *filter, void *params, const char *setting, CfStatus *status)
+{
+  const char *value = strchr (setting, '=');
+  size_t length = value ? (size_t) (value - setting) : strlen (setting);
+  unsigned n;
+  const CfParam *p = cf_filter_params (filter, &n);
+
+  for (unsigned i = 0; value && i < n; i++) {
+    void *field = (char *) params + p[i].offset;
+
+    if (strlen (p[i].name) != length || strncmp (p[i].name, setting, length) != 0)
+      continue;
+    value++;
+    if (p[i].type == CF_TYPE_STRING)
+      *(char **) field = strdup (value);
+    else if (p[i].type == CF_TYPE_DOUBLE)
+      *(double *) field = atof (value);
+    else if (p[i].type == CF_TYPE_ENUM) {
+      const CfEnumValue *v = p[i].values;
+
+      while (v->name && strcmp (v->name, value) != 0)
+        v++;
+      if (!v->name)
+        break;
+      *(int *) field = v->value;
+    } else
+      *(int *) field = strcmp (value, "true") == 0 ? 1 : atoi (value);
+    return cf_filter_param_changed (filter, params, i, status) == CF_OK ? 0 : -1;
+  }
+  snprintf (status->message, sizeof status->message, "the %s filter takes no %.100s", cf_filter_stem (filter), setting);
+  return -1;
+}
+
 static void
-set_int (const CfFilter *filter, void *params, const char *name, int value)
+free_params (const CfFilter *filter, void *params)
 {
   unsigned n;
   const CfParam *p = cf_filter_params (filter, &n);
 
   for (unsigned i = 0; i < n; i++)
-    if (strcmp (p[i].name, name) == 0)
-      *(int *) ((char *) params + p[i].offset) = value;
+    if (p[i].type == CF_TYPE_STRING)
+      free (*(char **) ((char *) params + p[i].offset));
+  free (params);
+}
+
+static CfPlan *
+make_plan (const Options *o, CfContext *context, const CfVideo *video, int size, CfStatus *status)
+{
+  const CfFilter *filter = cf_filter_find (o->filter);
+  void *params = filter ? malloc (cf_filter_params_size (filter)) : NULL;
+  CfCommon common = { CF_APPLY_ALL };
+  char setting[40];
+  CfPlan *plan = NULL;
+  int failed = 0;
+
+  if (!params) {
+    snprintf (status->message, sizeof status->message, "%s is no filter", o->filter);
+    return NULL;
+  }
+  cf_filter_defaults (filter, params);
+  snprintf (setting, sizeof setting, "kernel-size=%d", size);
+  if (size)
+    failed = set_param (filter, params, setting, status);
+  for (int i = 0; i < o->n_set && !failed; i++)
+    failed = set_param (filter, params, o->set[i], status);
+  if (!failed)
+    plan = cf_plan_new (context, filter, video, &common, params, status);
+  free_params (filter, params);
+  if (plan && o->variant && cf_plan_prefer (plan, o->variant, status) != CF_OK) {
+    cf_plan_free (plan);
+    return NULL;
+  }
+  return plan;
 }
 
 static int
@@ -78,25 +150,13 @@ write_frame (const char *path, const uint8_t *data, size_t size)
 static int
 bench (const Options *o, CfContext *context, const CfImage *in, const CfImage *out, int size)
 {
-  const CfFilter *filter = cf_filter_find ("median");
   CfVideo video = { in->format, in->width, in->height, false };
-  CfCommon common = { CF_APPLY_ALL };
   CfStatus status = { 0 };
-  void *params = malloc (cf_filter_params_size (filter));
   double best = 1e30, total = 0;
-  CfPlan *plan;
+  CfPlan *plan = make_plan (o, context, &video, size, &status);
 
-  if (!params)
-    return -1;
-  cf_filter_defaults (filter, params);
-  set_int (filter, params, "kernel-size", size);
-  set_int (filter, params, "temporal-depth", o->depth);
-  set_int (filter, params, "color-order", o->packed);
-  plan = cf_plan_new (context, filter, &video, &common, params, &status);
-  free (params);
-  if (!plan || (o->variant && cf_plan_prefer (plan, o->variant, &status) != CF_OK)) {
+  if (!plan) {
     fprintf (stderr, "cpubench: %s\n", status.message);
-    cf_plan_free (plan);
     return -1;
   }
   for (int i = 0; i < 1 + o->repeats && (i < 4 || total < 3e6); i++) {
@@ -137,19 +197,37 @@ run (const Options *o, const char *frame, char **sizes, int n_sizes)
   return failed;
 }
 
+static int
+add_setting (Options *o, const char *setting)
+{
+  if (o->n_set == MAX_SET)
+    return -1;
+  o->set[o->n_set++] = setting;
+  return 0;
+}
+
 int
 main (int argc, char **argv)
 {
-  Options o = { .format = "GRAY8", .width = 1920, .height = 1080, .repeats = 20, .depth = 1 };
-  int c;
+  Options o = { .filter = "median", .format = "GRAY8", .width = 1920, .height = 1080, .repeats = 20 };
+  char depth[60], order[60];
+  int c, bad = 0;
 
-  while ((c = getopt (argc, argv, "f:v:i:n:d:c:s:o:")) != -1) {
+  while ((c = getopt (argc, argv, "F:p:f:v:i:n:d:c:s:o:")) != -1) {
     switch (c) {
+      case 'F': o.filter = optarg; break;
+      case 'p': bad |= add_setting (&o, optarg); break;
       case 'f': o.format = optarg; break;
       case 'v': o.variant = optarg; break;
       case 'n': o.repeats = atoi (optarg); break;
-      case 'd': o.depth = atoi (optarg); break;
-      case 'c': o.packed = strcmp (optarg, "packed") == 0; break;
+      case 'd':
+        snprintf (depth, sizeof depth, "temporal-depth=%.20s", optarg);
+        bad |= add_setting (&o, depth);
+        break;
+      case 'c':
+        snprintf (order, sizeof order, "color-order=%.20s", optarg);
+        bad |= add_setting (&o, order);
+        break;
       case 'o': o.output = optarg; break;
       case 'i':
         if (!cf_cpu_limit (optarg)) {
@@ -158,17 +236,15 @@ main (int argc, char **argv)
         }
         break;
       case 's':
-        if (sscanf (optarg, "%dx%d", &o.width, &o.height) == 2)
-          break;
-        /* fall through */
+        bad |= sscanf (optarg, "%dx%d", &o.width, &o.height) != 2;
+        break;
       default:
-        fprintf (stderr, "usage: cpubench [-f FORMAT] [-v VARIANT] [-i ISA] [-n REPEATS] [-d DEPTH] [-c ORDER] "
-            "[-s WIDTHxHEIGHT] [-o OUTPUT] FRAME|- SIZE...\n");
-        return 2;
+        bad = 1;
     }
   }
-  if (argc - optind < 2) {
-    fprintf (stderr, "cpubench: give a raw frame (or -) and at least one window size\n");
+  if (bad || argc - optind < 2) {
+    fprintf (stderr, "usage: cpubench [-F FILTER] [-p NAME=VALUE] [-f FORMAT] [-v VARIANT] [-i ISA] [-n REPEATS] "
+        "[-d DEPTH] [-c ORDER]\n  [-s WIDTHxHEIGHT] [-o OUTPUT] FRAME|- SIZE...\n");
     return 2;
   }
   return run (&o, argv[optind], argv + optind + 1, argc - optind - 1);
