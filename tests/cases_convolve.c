@@ -245,7 +245,7 @@ ref_convolve_expand (const char *text)
   }
   /* So that most samples are within the range. */
   if (fabs (sum) < sqrt (size) / 3)
-    used += (size_t) snprintf (out + used, ROOM - used, " divisor=%.0f", ceil (sqrt (size) / 2));
+    used += (size_t) snprintf (out + used, ROOM - used, " divisor=%.0f", fmin (1e9, ceil (sqrt (size) / 2)));
   for (const char *at = text; sscanf (at, "%319s", word) == 1; at += strcspn (at, " "), at += strspn (at, " "))
     if (!strstr (word, "any=") && !strstr (word, "outer=") && !strstr (word, "sym=") && !strstr (word, "weights=") &&
         !strstr (word, "seed="))

@@ -69,7 +69,7 @@ static KcRun run = { .options = { .seed = 1, .only = -1 } };
 static void
 on_fault (int number)
 {
-  char text[160];
+  char text[256];
   int n = snprintf (text, sizeof text,
       "FAIL case %u: signal %d; memory beside the picture was touched? (--seed %llu --case %u)\n%lu passed, %lu failed, 0 skipped\n",
       run.number - 1, number, (unsigned long long) run.options.seed, run.number - 1, run.passed, run.failed + 1);

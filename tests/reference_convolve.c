@@ -106,10 +106,14 @@ static bool
 filter_plane (const Job *job, KcPlane *plane)
 {
   const RefKernel *k = job->k;
-  Padded p = pad (plane, k, job->border, job->base, job->outside);
   int64_t across[9] = { 0 };
-  bool good = p.v != NULL;
+  Padded p;
+  bool good;
 
+  if (plane->h == 0) /* the second field of a picture of one row */
+    return true;
+  p = pad (plane, k, job->border, job->base, job->outside);
+  good = p.v != NULL;
   for (int i = 0; i < 9; i++)
     across[i] = k->c[i % 3 * 3 + i / 3];
 #ifdef _OPENMP
