@@ -359,8 +359,8 @@ join_plane (const CfConvolveCpu *m, const CfConvolveFate *fates, int n, int at, 
   const CfFormatInfo *info = cf_format_info (m->format);
   const CfView *view = &m->in[at];
   int channels = 0, filtered = 0, first = at, kind = -1;
+  uint32_t keep = 0;
 
-  part->keep = 0;
   for (int i = 0; i < n; i++) {
     const CfView *other = &m->in[i];
     const CfComponent *c = &info->comp[other->component];
@@ -374,7 +374,7 @@ join_plane (const CfConvolveCpu *m, const CfConvolveFate *fates, int n, int at, 
     if (other->width != view->width || (fates[i] != CF_FATE_FILTER && fates[i] != CF_FATE_COPY))
       return false;
     if (fates[i] == CF_FATE_COPY) {
-      part->keep |= byte_mask (c->offset);
+      keep |= byte_mask (c->offset);
       continue;
     }
     filtered++;
@@ -386,7 +386,7 @@ join_plane (const CfConvolveCpu *m, const CfConvolveFate *fates, int n, int at, 
     return false;
   if (filtered && filtered < channels && (2 * filtered < channels || channels != 4 || view->bytes != 1))
     return false;
-  part->keep = filtered ? part->keep : 0;
+  part->keep = filtered ? keep : 0;
   part->fate = filtered ? CF_FATE_FILTER : CF_FATE_COPY;
   part->kind = (uint8_t) (kind < 0 ? 0 : kind);
   part->view = (uint8_t) first;
