@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * usage.c: memory, descriptors, threads and GPU memory of this process. */
+#define _GNU_SOURCE
+#include "usage.h"
+
+#include <dirent.h>
+#include <malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int passed, failed, skipped;
+
+void
+result (gboolean good, const char *what, const char *detail)
+{
+  if (good)
+    passed++;
+  else
+    failed++;
+  if (!good)
+    printf ("FAIL %s: %s\n", what, detail);
+}
+
+static long
+count_entries (const char *path)
+{
+  DIR *dir = opendir (path);
+  long n = 0;
+
+  while (dir && readdir (dir))
+    n++;
+  if (dir)
+    closedir (dir);
+  return n;
+}
+
+static long
+status_field (const char *name)
+{
+  FILE *file = fopen ("/proc/self/status", "r");
+  char line[256];
+  long value = 0;
+
+  while (file && fgets (line, sizeof line, file))
+    if (strncmp (line, name, strlen (name)) == 0)
+      value = strtol (line + strlen (name) + 1, NULL, 10);
+  if (file)
+    fclose (file);
+  return value;
+}
+
+/* GPU memory of the whole device, 0 where nobody can tell. */
+static long
+gpu_memory (void)
+{
+  FILE *file = popen ("nvidia-smi --query-gpu=memory.used --format=csv,noheader,nounits 2>/dev/null", "r");
+  long mb = 0;
+
+  if (file && fscanf (file, "%ld", &mb) != 1)
+    mb = 0;
+  if (file)
+    pclose (file);
+  return mb;
+}
+
+Usage
+usage_now (void)
+{
+  Usage u;
+  struct mallinfo2 heap;
+
+  /* An idle thread of a GLib pool waits half a second for more work. */
+  g_usleep (1000000);
+  malloc_trim (0);
+  heap = mallinfo2 ();
+  u.rss_kb = status_field ("VmRSS:");
+  u.heap_kb = (long) ((heap.uordblks + heap.hblkhd) / 1024);
+  u.descriptors = count_entries ("/proc/self/fd");
+  u.threads = count_entries ("/proc/self/task");
+  u.gpu_mb = gpu_memory ();
+  return u;
+}
+
+void
+print_usage (const char *when, const Usage *u)
+{
+  printf ("%-28s rss %6ld kB, heap %6ld kB, descriptors %3ld, threads %3ld, GPU %ld MB\n", when, u->rss_kb, u->heap_kb,
+      u->descriptors, u->threads, u->gpu_mb);
+  fflush (stdout);
+}
+
+void
+compare_usage (const char *what, const Usage *before, const Usage *after)
+{
+  char detail[128];
+
+  /* Pages are handed back late, so the resident set may breathe a little. */
+  snprintf (detail, sizeof detail, "resident set grew from %ld to %ld kB", before->rss_kb, after->rss_kb);
+  result (after->rss_kb <= before->rss_kb + 2048, what, detail);
+  snprintf (detail, sizeof detail, "heap grew from %ld to %ld kB", before->heap_kb, after->heap_kb);
+  result (after->heap_kb <= before->heap_kb + 128, what, detail);
+  snprintf (detail, sizeof detail, "descriptors grew from %ld to %ld", before->descriptors, after->descriptors);
+  result (after->descriptors <= before->descriptors, what, detail);
+  snprintf (detail, sizeof detail, "threads grew from %ld to %ld", before->threads, after->threads);
+  result (after->threads <= before->threads, what, detail);
+  snprintf (detail, sizeof detail, "GPU memory grew from %ld to %ld MB", before->gpu_mb, after->gpu_mb);
+  result (after->gpu_mb <= before->gpu_mb + 4, what, detail);
+}
