@@ -6,6 +6,7 @@
 
 #define GPU "video/x-raw(" CUDA_FEATURE ")"
 #define MEDIAN "cudamedian backend=cuda on-gpu-error=error"
+#define CONVOLVE "cudaconvolve backend=cuda on-gpu-error=error"
 
 static const gchar *const formats[] = { "NV12", "NV21", "I420", "YV12", "Y42B", "Y444", "RGB", "BGR", "RGBA", "BGRA",
   "ARGB", "ABGR", "RGBx", "BGRx", "GBR", "P010_10LE", "P016_LE", "I420_10LE", "I422_10LE", "Y444_16LE" };
@@ -154,12 +155,55 @@ GST_START_TEST (other_context)
 }
 GST_END_TEST
 
+/* An identity hands the frame on where both sides speak of the same memory, and
+ * else has to copy it; turned into a filter and back, it goes on as it was. */
+GST_START_TEST (identity_passes)
+{
+  static const struct {
+    const gchar *way;
+    gboolean passes;
+  } rows[] = {
+    { CONVOLVE " name=f ! capsfilter caps=video/x-raw", TRUE },
+    { "cudaupload ! " GPU " ! " CONVOLVE " name=f ! " GPU " ! cudadownload ! capsfilter caps=video/x-raw", TRUE },
+    { "cudaupload ! " GPU " ! " CONVOLVE " name=f ! capsfilter caps=video/x-raw", FALSE },
+    { CONVOLVE " name=f ! " GPU " ! cudadownload ! capsfilter caps=video/x-raw", FALSE },
+  };
+  GstHarness *h = gst_harness_new_parse (rows[__i__].way);
+  GstElement *f = gst_bin_get_by_name (GST_BIN (h->element), "f");
+  GstVideoInfo info;
+
+  gst_harness_set_sink_caps_str (h, "video/x-raw");
+  set_caps (h, video_caps ("NV12", 66, 34, NULL), &info);
+  for (guint i = 0; i < 9; i++) {
+    GstBuffer *in = random_frame (&info, i, 0), *out;
+    gboolean filtered = i >= 3 && i < 6;
+
+    if (filtered)
+      g_object_set (f, "kernel", "1 1", NULL);
+    else
+      gst_util_set_object_arg (G_OBJECT (f), "preset", "identity");
+    out = gst_harness_push_and_pull (h, gst_buffer_ref (in));
+    fail_unless (out != NULL, "%s: nothing came out", rows[__i__].way);
+    if (!filtered)
+      assert_same (&info, out, in);
+    gst_buffer_unref (in);
+    gst_buffer_unref (out);
+  }
+  fail_unless_equals_uint64 (stat_of (f, "frames"), 9);
+  fail_unless_equals_uint64 (stat_of (f, "frames-passed"), rows[__i__].passes ? 6 : 0);
+  fail_unless_equals_uint64 (stat_of (f, "frames-gpu"), rows[__i__].passes ? 3 : 9);
+  gst_object_unref (f);
+  gst_harness_teardown (h);
+}
+GST_END_TEST
+
 int
 main (int argc, char **argv)
 {
   TCase *tests = tcase_create ("cudamemory");
 
   tcase_add_loop_test (tests, every_way, 0, G_N_ELEMENTS (formats));
+  tcase_add_loop_test (tests, identity_passes, 0, 4);
   tcase_add_test (tests, chain_stays_on_the_gpu);
   tcase_add_test (tests, history);
   tcase_add_test (tests, other_context);
