@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
 # lib.sh: what the scripts share, to be sourced. What a build needs, how it is
-# installed on Debian and Ubuntu, and the build itself.
+# installed on Debian and Ubuntu, the build itself, and running a pipeline.
 #
 #   CF_NO_INSTALL=1   never install: say what is missing and fail
 
@@ -116,4 +116,20 @@ cf_build () {
     cf_say "the build failed; all it said is in $log. If $dir is an old one, remove it and try again."
     return 1
   fi
+}
+
+# cf_need_element NAME: that element of ours is there, from $CF_ROOT/build if it
+# was built; says what to do and ends where it is not.
+cf_need_element () {
+  [ ! -e "$CF_ROOT/build/gst" ] || export GST_PLUGIN_PATH="$CF_ROOT/build/gst${GST_PLUGIN_PATH:+:$GST_PLUGIN_PATH}"
+  command -v gst-launch-1.0 > /dev/null || cf_die "gst-launch-1.0 is missing; it comes with gstreamer1.0-tools"
+  gst-inspect-1.0 "$1" > /dev/null 2>&1 || cf_die "$1 is not found; ./pipelines/demo.sh builds it"
+}
+
+# cf_launch ARGUMENTS...: becomes gst-launch-1.0 and prints the line before.
+cf_launch () {
+  printf 'gst-launch-1.0' >&2
+  printf ' %q' "$@" >&2
+  printf '\n' >&2
+  exec gst-launch-1.0 "$@"
 }

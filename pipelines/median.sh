@@ -17,32 +17,23 @@ FILTER='cudamedian kernel-size=7' in the environment takes another filter line.
 END
 }
 
-launch () {
-  printf 'gst-launch-1.0' >&2
-  printf ' %q' "$@" >&2
-  printf '\n' >&2
-  exec gst-launch-1.0 "$@"
-}
-
-[ ! -e "$CF_ROOT/build/gst" ] || export GST_PLUGIN_PATH="$CF_ROOT/build/gst${GST_PLUGIN_PATH:+:$GST_PLUGIN_PATH}"
-command -v gst-launch-1.0 > /dev/null || cf_die "gst-launch-1.0 is missing; it comes with gstreamer1.0-tools"
-gst-inspect-1.0 cudamedian > /dev/null 2>&1 || cf_die "cudamedian is not found; ./pipelines/demo.sh builds it"
+cf_need_element cudamedian
 
 case ${1:-}${#} in
   denoise3)
     [ -r "$2" ] || cf_die "no file \"$2\" that can be read"
     read -ra filter <<< "${FILTER:-cudamedian kernel-size=5}"
-    launch -e filesrc "location=$2" ! decodebin ! videoconvert ! "${filter[@]}" ! videoconvert \
+    cf_launch -e filesrc "location=$2" ! decodebin ! videoconvert ! "${filter[@]}" ! videoconvert \
       ! x264enc speed-preset=veryfast ! matroskamux ! filesink "location=$3" ;;
   camera1 | camera2)
     [ -e "${2:-/dev/video0}" ] || cf_die "no camera ${2:-/dev/video0}"
     read -ra filter <<< "${FILTER:-cudamedian kernel-size=3}"
-    launch v4l2src "device=${2:-/dev/video0}" ! decodebin ! videoconvert ! "${filter[@]}" ! videoconvert \
+    cf_launch v4l2src "device=${2:-/dev/video0}" ! decodebin ! videoconvert ! "${filter[@]}" ! videoconvert \
       ! autovideosink sync=false ;;
   record3)
     # Three frames of three by three: noise that moves goes, what stays for two frames stays.
     read -ra filter <<< "${FILTER:-cudamedian kernel-size=3 temporal-depth=3}"
-    launch -e uridecodebin "uri=$2" ! queue ! videoconvert ! "${filter[@]}" ! videoconvert \
+    cf_launch -e uridecodebin "uri=$2" ! queue ! videoconvert ! "${filter[@]}" ! videoconvert \
       ! x264enc speed-preset=veryfast tune=zerolatency ! matroskamux ! filesink "location=$3" ;;
   --help1 | -h1) usage ;;
   *) usage >&2; exit 2 ;;
