@@ -98,21 +98,34 @@ pair_of (int32_t first, int32_t second, bool high)
   return (int32_t) ((a & 0xffff) | b << 16);
 }
 
-/* c (i, j) of the matrix that goes over the rows of a ring: w x h. */
+/* c (i, j) of the matrix that goes over the rows of a ring: w x h. Row -1 and
+ * row h, which the output below and the one above have, are 0. */
 static void
 list_pairs (CfConvolveCpu *m, const int32_t *weights, int w, int h)
 {
+  m->paired = true;
   m->n_taps = m->n_high = 0;
-  for (int j = 0; j < h; j += 2)
+  for (int j = 0; j <= h / 2; j++)
     for (int i = 0; i < w; i++) {
-      int32_t first = weights[j * w + i], second = j + 1 < h ? weights[(j + 1) * w + i] : 0;
-      CfConvolveTap tap = { .j = (uint8_t) j, .i = (uint8_t) i, .weight = pair_of (first, second, false) };
+      int32_t c[3]; /* of rows 2 j - 1, 2 j, 2 j + 1 */
 
-      if (tap.weight)
-        m->taps[m->n_taps++] = tap;
-      tap.weight = pair_of (first, second, true);
-      if (tap.weight)
-        m->high[m->n_high++] = tap;
+      for (int k = 0; k < 3; k++) {
+        int row = 2 * j + k - 1;
+
+        c[k] = row >= 0 && row < h ? weights[row * w + i] : 0;
+      }
+      for (int high = 0; high < 2; high++) {
+        CfConvolveTap tap = {
+          .j = (uint8_t) j, .i = (uint8_t) i, .weight = { pair_of (c[1], c[2], high), pair_of (c[0], c[1], high) },
+        };
+
+        if (!tap.weight[0] && !tap.weight[1])
+          continue;
+        if (high)
+          m->high[m->n_high++] = tap;
+        else
+          m->taps[m->n_taps++] = tap;
+      }
     }
 }
 
@@ -124,7 +137,7 @@ list_single (CfConvolveCpu *m, const int32_t *weights, int w, int h)
     for (int i = 0; i < w; i++)
       if (weights[j * w + i])
         m->taps[m->n_taps++] =
-            (CfConvolveTap) { .j = (uint8_t) j, .i = (uint8_t) i, .weight = weights[j * w + i] };
+            (CfConvolveTap) { .j = (uint8_t) j, .i = (uint8_t) i, .weight = { weights[j * w + i] } };
 }
 
 /* ---- separable ----------------------------------------------------------- */
@@ -247,6 +260,7 @@ prepare (CfConvolveCpu *m, CfConvolveVariant variant)
   bool dense = is_linear (c) && c->dense;
   CfConvolvePath path;
 
+  m->paired = false;
   switch (variant) {
     case CF_CONVOLVE_V_COPY:
       path = CF_PATH_COPY;

@@ -33,11 +33,13 @@ typedef enum {
   CF_PATH_WIDE,       /* 64 bits */
 } CfConvolvePath;
 
-/* A tap of the kernel other than 0: row, column and weight; in paths of pairs
- * two rows, with 16 bits of the weight of each. */
+/* A tap of the kernel other than 0: row, column and weight. In paths of pairs j
+ * counts pairs of rows, and the weights are 16 bits for each of the two, once
+ * for an output that begins with the first of them and once for the output
+ * below. */
 typedef struct {
   uint8_t j, i;
-  int32_t weight;
+  int32_t weight[2];
 } CfConvolveTap;
 
 /* What is filtered, copied or set to mid-level together: one component of one
@@ -74,6 +76,7 @@ typedef struct {
 
   /* of pairs or of single taps; high: what 16 bits did not hold */
   CfConvolveTap taps[CF_CONVOLVE_MAX * CF_CONVOLVE_MAX], high[CF_CONVOLVE_MAX * (CF_CONVOLVE_MAX + 1) / 2];
+  bool paired;              /* rows of outputs are made two at a time */
   int n_taps, n_high;
 
   CfConvolvePart parts[CF_MAX_VIEWS];

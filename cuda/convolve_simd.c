@@ -132,26 +132,35 @@ pair_bytes (const uint16_t *restrict a, const uint16_t *restrict b, int n, uint3
   }
 }
 
+/* Two rows share what is loaded, which costs more than to multiply: most loads
+ * cross a cache line. */
 static void
-products (const CfTap *taps, int n_taps, int n, int32_t start, const int32_t *high, int32_t *s)
+products (const CfPairTap *taps, int n_taps, int n, int32_t start, int32_t *const high[2], int32_t *const s[2])
 {
   for (int p = 0; p < n; p += 4 * N4) {
-    U4 sum[4];
+    U4 first[4], second[4];
 
     for (int v = 0; v < 4; v++)
-      sum[v] = (U4) { 0 } + (uint32_t) start;
-    if (high)
-      for (int v = 0; v < 4; v++)
-        sum[v] += *(const U4u *) (const void *) (high + p + v * N4) << 16;
+      first[v] = second[v] = (U4) { 0 } + (uint32_t) start;
+    for (int v = 0; high && v < 4; v++) {
+      first[v] += *(const U4u *) (const void *) (high[0] + p + v * N4) << 16;
+      second[v] += *(const U4u *) (const void *) (high[1] + p + v * N4) << 16;
+    }
     for (int k = 0; k < n_taps; k++) {
       const uint32_t *pairs = (const uint32_t *) taps[k].at + p;
-      U4 weights = (U4) { 0 } + (uint32_t) taps[k].weight;
+      U4 for_first = (U4) { 0 } + (uint32_t) taps[k].weight[0], for_second = (U4) { 0 } + (uint32_t) taps[k].weight[1];
 
-      for (int v = 0; v < 4; v++)
-        sum[v] += multiply_pairs (*(const U4u *) (const void *) (pairs + v * N4), weights);
+      for (int v = 0; v < 4; v++) {
+        U4 x = *(const U4u *) (const void *) (pairs + v * N4);
+
+        first[v] += multiply_pairs (x, for_first);
+        second[v] += multiply_pairs (x, for_second);
+      }
     }
-    for (int v = 0; v < 4; v++)
-      *(U4u *) (void *) (s + p + v * N4) = sum[v];
+    for (int v = 0; v < 4; v++) {
+      *(U4u *) (void *) (s[0] + p + v * N4) = first[v];
+      *(U4u *) (void *) (s[1] + p + v * N4) = second[v];
+    }
   }
 }
 

@@ -30,12 +30,19 @@ typedef struct {
   int64_t factor;  /* MAGNITUDE */
 } CfRounding;
 
-/* A tap of a dense kernel: where the row of what it weighs begins for output
- * 0, and the weight (or two of 16 bit, the low one for the low half). */
+/* A tap of a kernel: where the row of what it weighs begins for output 0, and
+ * the weight. */
 typedef struct {
   const void *at;
   int32_t weight;
 } CfTap;
+
+/* The same of pairs: weights of 16 bit, the low one for the low half, for two
+ * rows of outputs at once. */
+typedef struct {
+  const void *at;
+  int32_t weight[2];
+} CfPairTap;
 
 typedef struct {
   /* ---- between pictures and rows: n samples, in the picture `step` apart */
@@ -54,9 +61,9 @@ typedef struct {
   void (*pair[2]) (const void *a, const void *b, int n, uint32_t *pairs, bool signed_);
   /* The same of the samples' upper and lower bytes. */
   void (*pair_bytes) (const uint16_t *a, const uint16_t *b, int n, uint32_t *upper, uint32_t *lower);
-  /* s = start + sum over taps of pairs times pairs of weights; with `high` the
-   * sum starts from high << 16 as well. */
-  void (*products) (const CfTap *taps, int n_taps, int n, int32_t start, const int32_t *high, int32_t *s);
+  /* Two rows of sums: s = start + the sum over taps of pairs times pairs of
+   * weights; with `high` the sum starts from high << 16 as well. */
+  void (*products) (const CfPairTap *taps, int n_taps, int n, int32_t start, int32_t *const high[2], int32_t *const s[2]);
   /* s = the sum over taps of samples times weights in 64 bits. */
   void (*wide[2]) (const CfTap *taps, int n_taps, int n, int64_t *s);
   /* s = upper 256 + lower */

@@ -29,7 +29,9 @@ typedef struct {
   Ring x;           /* inputs */
   Ring a, b;        /* what the path makes of them */
   CfTap *taps;
-  void *s, *s2;     /* sums: n of 8 bytes */
+  CfPairTap *pair_taps;
+  int32_t *s[2], *upper[2], *high[2]; /* sums of two rows of outputs */
+  int64_t *wide;    /* sums of one */
   uint8_t *out;     /* n samples */
 } Tile;
 
@@ -67,23 +69,24 @@ ring_row (const Ring *ring, int i)
   return ring->data + ring->pitch * (size_t) (i % ring->rows);
 }
 
+#define MAX_TAPS (CF_CONVOLVE_MAX * (CF_CONVOLVE_MAX + 1))
+
 size_t
 cf_convolve_scratch (int samples, int bytes)
 {
   size_t n = (size_t) samples, rows = CF_CONVOLVE_MAX + 1;
 
-  return rows * padded (n * (size_t) bytes) + 2 * rows * padded (4 * n) + 2 * padded (8 * n + CF_ROW_SLACK) + padded (2 * n) +
-      padded (sizeof (CfTap) * CF_CONVOLVE_MAX * CF_CONVOLVE_MAX);
+  return rows * padded (n * (size_t) bytes) + 2 * rows * padded (4 * n) + 6 * padded (4 * n) + padded (8 * n) +
+      padded (2 * n) + padded (sizeof (CfTap) * MAX_TAPS) + padded (sizeof (CfPairTap) * MAX_TAPS / 2);
 }
 
-/* Rows of input that one of output needs at once. */
+/* Rows of input that one of output (two, in paths of pairs) needs at once. */
 static int
 span (const Tile *tile)
 {
   int h = tile->path == CF_PATH_COPY ? 1 : tile->m->c.h;
-  bool pairs = tile->path == CF_PATH_PAIRS || tile->path == CF_PATH_SPLIT || tile->path == CF_PATH_ROWS_PAIRS;
 
-  return pairs ? (h + 1) / 2 * 2 : h;
+  return tile->m->paired ? h / 2 * 2 + 2 : h;
 }
 
 static void
@@ -94,12 +97,18 @@ lay_out (Tile *tile, uint8_t *scratch)
 
   /* the box looks at the row that leaves, too */
   tile->x = take_ring (&scratch, rows + (tile->path == CF_PATH_BOX), n * (size_t) (tile->t + 1));
-  tile->a = take_ring (&scratch, rows, 4 * n);
-  tile->b = take_ring (&scratch, rows, 4 * n);
-  tile->s = take (&scratch, 8 * n);
-  tile->s2 = take (&scratch, 8 * n + CF_ROW_SLACK); /* or two of 4 bytes */
+  /* short rings stay in the cache: pairs are half as many */
+  tile->a = take_ring (&scratch, tile->path == CF_PATH_ROWS_PAIRS ? 2 : tile->m->paired ? rows / 2 : rows, 4 * n);
+  tile->b = take_ring (&scratch, rows / 2, 4 * n);
+  for (int i = 0; i < 2; i++) {
+    tile->s[i] = take (&scratch, 4 * n);
+    tile->upper[i] = take (&scratch, 4 * n);
+    tile->high[i] = take (&scratch, 4 * n);
+  }
+  tile->wide = take (&scratch, 8 * n);
   tile->out = take (&scratch, 2 * n);
-  tile->taps = take (&scratch, sizeof (CfTap) * CF_CONVOLVE_MAX * CF_CONVOLVE_MAX);
+  tile->taps = take (&scratch, sizeof (CfTap) * MAX_TAPS);
+  tile->pair_taps = take (&scratch, sizeof (CfPairTap) * MAX_TAPS / 2);
 }
 
 /* ---- fetching and storing ------------------------------------------------ */
@@ -260,8 +269,8 @@ finish32 (const Tile *tile, int o, const int32_t *s)
   void *out;
 
   if (!tile->m->narrow[tile->part->kind]) {
-    simd->widen (s, tile->n, tile->s2);
-    finish64 (tile, o, tile->s2);
+    simd->widen (s, tile->n, tile->wide);
+    finish64 (tile, o, tile->wide);
     return;
   }
   out = target (tile, tile->y0 + o);
@@ -275,26 +284,39 @@ finish32 (const Tile *tile, int o, const int32_t *s)
 /* ---- the paths: what is made of row i, and row o of outputs -------------- */
 
 static int
-list_taps (const Tile *tile, const Ring *ring, int o, const CfConvolveTap *taps, int n, size_t bytes)
+list_taps (const Tile *tile, const Ring *ring, int o, size_t bytes)
+{
+  const CfConvolveCpu *m = tile->m;
+
+  for (int k = 0; k < m->n_taps; k++)
+    tile->taps[k] = (CfTap) {
+      .at = (uint8_t *) ring_row (ring, o + m->taps[k].j) + (size_t) (m->taps[k].i * tile->channels) * bytes,
+      .weight = m->taps[k].weight[0],
+    };
+  return m->n_taps;
+}
+
+static int
+list_pair_taps (const Tile *tile, const Ring *ring, int o, const CfConvolveTap *taps, int n)
 {
   for (int k = 0; k < n; k++)
-    tile->taps[k] = (CfTap) {
-      .at = (uint8_t *) ring_row (ring, o + taps[k].j) + (size_t) (taps[k].i * tile->channels) * bytes,
-      .weight = taps[k].weight,
+    tile->pair_taps[k] = (CfPairTap) {
+      .at = (uint32_t *) ring_row (ring, o / 2 + taps[k].j) + taps[k].i * tile->channels,
+      .weight = { taps[k].weight[0], taps[k].weight[1] },
     };
   return n;
 }
 
-/* The sums of pairs in a ring; `s` and `spare` are different rows. */
+/* The sums of the pairs in a ring, for rows o and o + 1. */
 static void
-products (const Tile *tile, const Ring *ring, int o, int32_t *s, int32_t *spare)
+products (const Tile *tile, const Ring *ring, int o, int32_t *const s[2])
 {
   const CfConvolveCpu *m = tile->m;
 
   if (m->n_high)
-    m->simd->products (tile->taps, list_taps (tile, ring, o, m->high, m->n_high, 4), tile->n, 0, NULL, spare);
-  m->simd->products (tile->taps, list_taps (tile, ring, o, m->taps, m->n_taps, 4), tile->n, m->start,
-      m->n_high ? spare : NULL, s);
+    m->simd->products (tile->pair_taps, list_pair_taps (tile, ring, o, m->high, m->n_high), tile->n, 0, NULL, tile->high);
+  m->simd->products (tile->pair_taps, list_pair_taps (tile, ring, o, m->taps, m->n_taps), tile->n, m->start,
+      m->n_high ? tile->high : NULL, s);
 }
 
 static void
@@ -302,31 +324,31 @@ take_row (const Tile *tile, int i)
 {
   const CfConvolveCpu *m = tile->m;
   const CfConvolveSimd *simd = m->simd;
-  void *x = ring_row (&tile->x, i);
+  void *x = ring_row (&tile->x, i), *before = i % 2 ? ring_row (&tile->x, i - 1) : NULL; /* of a pair */
   int t = tile->t;
 
   fetch (tile, tile->y0 - (tile->path == CF_PATH_COPY ? 0 : m->c.ay) + i, x);
   switch (tile->path) {
     case CF_PATH_BOX:
-      simd->column[t] (x, i >= m->c.h ? ring_row (&tile->x, i - m->c.h) : NULL, tile->n_in, (uint32_t *) (void *) tile->a.data);
+      simd->column[t] (x, i >= m->c.h ? ring_row (&tile->x, i - m->c.h) : NULL, tile->n_in, ring_row (&tile->a, 0));
       break;
     case CF_PATH_ROWS_16:
     case CF_PATH_ROWS_PAIRS:
       simd->across16[t] (x, m->c.w, tile->channels, m->row, m->even, tile->n, ring_row (&tile->a, i));
-      if (tile->path == CF_PATH_ROWS_PAIRS && i > 0)
-        simd->pair[1] (ring_row (&tile->a, i - 1), ring_row (&tile->a, i), tile->n, ring_row (&tile->b, i - 1), m->minus);
+      if (tile->path == CF_PATH_ROWS_PAIRS && before)
+        simd->pair[1] (ring_row (&tile->a, i - 1), ring_row (&tile->a, i), tile->n, ring_row (&tile->b, i / 2), m->minus);
       break;
     case CF_PATH_ROWS_32:
     case CF_PATH_ROWS_64:
       simd->across32[t] (x, m->c.w, tile->channels, m->row, tile->n, ring_row (&tile->a, i));
       break;
     case CF_PATH_PAIRS:
-      if (i > 0)
-        simd->pair[t] (ring_row (&tile->x, i - 1), x, tile->n_in, ring_row (&tile->a, i - 1), m->minus);
+      if (before)
+        simd->pair[t] (before, x, tile->n_in, ring_row (&tile->a, i / 2), m->minus);
       break;
     case CF_PATH_SPLIT:
-      if (i > 0)
-        simd->pair_bytes (ring_row (&tile->x, i - 1), x, tile->n_in, ring_row (&tile->a, i - 1), ring_row (&tile->b, i - 1));
+      if (before)
+        simd->pair_bytes (before, x, tile->n_in, ring_row (&tile->a, i / 2), ring_row (&tile->b, i / 2));
       break;
     default:
       break;
@@ -339,23 +361,37 @@ make_magnitude (const Tile *tile, int o)
   const CfConvolution *c = &tile->m->c;
   const void *row[3] = { ring_row (&tile->x, o), ring_row (&tile->x, o + 1), ring_row (&tile->x, o + 2) };
   int m = c->weights[0] < 0 ? -c->weights[0] : c->weights[0], middle = c->weights[3] < 0 ? -c->weights[3] : c->weights[3];
-  int32_t *r = tile->s;
+  int32_t *r = tile->s[0];
 
-  tile->m->simd->gradient[tile->t] (row, tile->channels, tile->n, m, middle, (int32_t *) (void *) tile->a.data, r);
-  if (c->factor == 1) {
-    finish32 (tile, o, r);
-    return;
-  }
+  tile->m->simd->gradient[tile->t] (row, tile->channels, tile->n, m, middle, ring_row (&tile->a, 0), r);
   if (tile->m->narrow[tile->part->kind]) {
-    for (int i = 0; i < tile->n; i++)
+    for (int i = 0; c->factor != 1 && i < tile->n; i++)
       r[i] *= (int32_t) c->factor;
     finish32 (tile, o, r);
     return;
   }
-  tile->m->simd->widen (r, tile->n, tile->s2);
+  tile->m->simd->widen (r, tile->n, tile->wide);
   for (int i = 0; i < tile->n; i++)
-    ((int64_t *) tile->s2)[i] *= c->factor;
-  finish64 (tile, o, tile->s2);
+    tile->wide[i] *= c->factor;
+  finish64 (tile, o, tile->wide);
+}
+
+/* Two rows of outputs, of which the task may have but one. */
+static void
+make_pair (const Tile *tile, int o)
+{
+  const CfConvolveCpu *m = tile->m;
+  bool split = tile->path == CF_PATH_SPLIT;
+
+  products (tile, tile->path == CF_PATH_PAIRS || split ? &tile->a : &tile->b, o, split ? tile->upper : tile->s);
+  if (split)
+    products (tile, &tile->b, o, tile->s);
+  for (int i = 0; i < 2 && o + i < tile->rows; i++)
+    if (split) {
+      m->simd->combine (tile->upper[i], tile->s[i], tile->n, tile->wide);
+      finish64 (tile, o + i, tile->wide);
+    } else
+      finish32 (tile, o + i, tile->s[i]);
 }
 
 static void
@@ -363,58 +399,41 @@ make_row (const Tile *tile, int o)
 {
   const CfConvolveCpu *m = tile->m;
   const CfConvolveSimd *simd = m->simd;
+  int32_t *s = tile->s[0];
+  void *out;
 
   switch (tile->path) {
-    case CF_PATH_COPY: {
-      void *out = target (tile, tile->y0 + o);
-
+    case CF_PATH_COPY:
+      out = target (tile, tile->y0 + o);
       memcpy (out, ring_row (&tile->x, o), (size_t) tile->n * (size_t) (tile->t + 1));
       store (tile, tile->y0 + o, out);
       break;
-    }
     case CF_PATH_BOX:
-      simd->slide ((uint32_t *) (void *) tile->a.data, m->c.w, tile->channels, tile->n, tile->s2, tile->s);
-      finish32 (tile, o, tile->s);
+      simd->slide (ring_row (&tile->a, 0), m->c.w, tile->channels, tile->n, (uint32_t *) tile->s[1], s);
+      finish32 (tile, o, s);
       break;
     case CF_PATH_MAGNITUDE:
       make_magnitude (tile, o);
       break;
-    case CF_PATH_ROWS_16: {
-      void *out = target (tile, tile->y0 + o);
-
-      simd->down16[tile->t] (tile->taps, list_taps (tile, &tile->a, o, m->taps, m->n_taps, 2), tile->n, tile->rounding, out);
+    case CF_PATH_ROWS_16:
+      out = target (tile, tile->y0 + o);
+      simd->down16[tile->t] (tile->taps, list_taps (tile, &tile->a, o, 2), tile->n, tile->rounding, out);
       store (tile, tile->y0 + o, out);
       break;
-    }
-    case CF_PATH_ROWS_PAIRS:
-      products (tile, &tile->b, o, tile->s, tile->s2);
-      finish32 (tile, o, tile->s);
-      break;
     case CF_PATH_ROWS_32:
-      simd->down32 (tile->taps, list_taps (tile, &tile->a, o, m->taps, m->n_taps, 4), tile->n, tile->s);
-      finish32 (tile, o, tile->s);
+      simd->down32 (tile->taps, list_taps (tile, &tile->a, o, 4), tile->n, s);
+      finish32 (tile, o, s);
       break;
     case CF_PATH_ROWS_64:
-      simd->down64 (tile->taps, list_taps (tile, &tile->a, o, m->taps, m->n_taps, 4), tile->n, m->rows_signed, tile->s);
-      finish64 (tile, o, tile->s);
+      simd->down64 (tile->taps, list_taps (tile, &tile->a, o, 4), tile->n, m->rows_signed, tile->wide);
+      finish64 (tile, o, tile->wide);
       break;
-    case CF_PATH_PAIRS:
-      products (tile, &tile->a, o, tile->s, tile->s2);
-      finish32 (tile, o, tile->s);
-      break;
-    case CF_PATH_SPLIT: {
-      int32_t *upper = tile->s2, *lower = upper + tile->n + CF_ROW_SLACK / 4;
-
-      products (tile, &tile->a, o, upper, tile->s);
-      products (tile, &tile->b, o, lower, tile->s);
-      simd->combine (upper, lower, tile->n, tile->s);
-      finish64 (tile, o, tile->s);
-      break;
-    }
     case CF_PATH_WIDE:
-      simd->wide[tile->t] (tile->taps, list_taps (tile, &tile->x, o, m->taps, m->n_taps, (size_t) tile->t + 1), tile->n, tile->s);
-      finish64 (tile, o, tile->s);
+      simd->wide[tile->t] (tile->taps, list_taps (tile, &tile->x, o, (size_t) tile->t + 1), tile->n, tile->wide);
+      finish64 (tile, o, tile->wide);
       break;
+    default:
+      make_pair (tile, o);
   }
 }
 
@@ -482,11 +501,13 @@ cf_convolve_task (const CfConvolveCpu *m, const CfConvolvePart *part, int task, 
   tile.n_in = tile.path == CF_PATH_COPY ? tile.n : tile.n + (m->c.w - 1) * tile.channels;
   lay_out (&tile, scratch);
   if (tile.path == CF_PATH_BOX)
-    memset (tile.a.data, 0, (size_t) tile.n_in * 4);
+    memset (ring_row (&tile.a, 0), 0, (size_t) tile.n_in * 4);
   window = span (&tile);
-  for (int i = 0; i < tile.rows + window - 1; i++) {
+  for (int i = 0, o = 0; o < tile.rows; i++) {
     take_row (&tile, i);
-    if (i >= window - 1)
-      make_row (&tile, i - window + 1);
+    if (i < o + window - 1)
+      continue;
+    make_row (&tile, o);
+    o += m->paired ? 2 : 1;
   }
 }
