@@ -74,6 +74,26 @@ set_rounding (CfConvolveCpu *m, int kind, int reduced)
   }
 }
 
+/* Can 16 bits hold numerators up to `most` (S + add / 2), and divide them? */
+static bool
+is_small (CfRounding *r, int64_t most)
+{
+  uint64_t d = (uint64_t) r->d2 / 2, one, error;
+
+  if (r->add < 0 || most >= 1 << 16)
+    return false;
+  if (r->log2 >= 0)
+    return r->log2 <= 16;
+  if (d >= 1 << 16)
+    return false;
+  /* n magic / 2^k is too large by n error / (D 2^k): not as much as 1 / D */
+  r->shift16 = 31 - __builtin_clz ((unsigned) d);
+  one = (uint64_t) 1 << (16 + r->shift16);
+  r->magic16 = (uint32_t) ((one + d - 1) / d);
+  error = r->magic16 * d - one;
+  return (uint64_t) most * error < one;
+}
+
 /* ---- taps ---------------------------------------------------------------- */
 
 static int32_t
@@ -219,9 +239,8 @@ prepare_separable (CfConvolveCpu *m)
     set_rounding (m, kind, reduced);
     m->path[kind] = path;
     /* all of it in 16 bits? */
-    if (path == CF_PATH_ROWS_PAIRS && c->op == CF_CONVOLVE_LINEAR && !m->rows_signed && m->rounding[kind].log2 >= 0 &&
-        m->rounding[kind].log2 <= 16 && m->rounding[kind].add >= 0 &&
-        across * col + m->rounding[kind].add / 2 < 1 << 16)
+    if (path == CF_PATH_ROWS_PAIRS && c->op == CF_CONVOLVE_LINEAR && !m->rows_signed &&
+        is_small (&m->rounding[kind], across * col + m->rounding[kind].add / 2))
       m->path[kind] = CF_PATH_ROWS_16;
   }
   /* one list of taps for both: luma's biased sums may not fit where chroma's do */
@@ -242,6 +261,25 @@ prepare_separable (CfConvolveCpu *m)
   } else
     list_single (m, m->col, 1, c->h);
   return true;
+}
+
+/* ---- box ----------------------------------------------------------------- */
+
+static void
+prepare_box (CfConvolveCpu *m)
+{
+  const CfConvolution *c = &m->c;
+  int64_t column = (int64_t) c->h * c->max;
+  bool small = true;
+
+  m->n_narrow = 0;
+  while (column << m->n_narrow < 1 << 16)
+    m->n_narrow++;
+  for (int kind = 0; kind < 2; kind++) {
+    set_rounding (m, kind, 0);
+    small = is_small (&m->rounding[kind], column * c->w + m->rounding[kind].add / 2) && small;
+  }
+  m->path[0] = m->path[1] = small ? CF_PATH_BOX_16 : CF_PATH_BOX;
 }
 
 /* ---- which variant ------------------------------------------------------- */
@@ -268,10 +306,10 @@ prepare (CfConvolveCpu *m, CfConvolveVariant variant)
         return false;
       break;
     case CF_CONVOLVE_V_BOX:
-      path = CF_PATH_BOX;
-      if (!is_linear (c) || !c->box)
+      if (c->op != CF_CONVOLVE_LINEAR || !c->box)
         return false;
-      break;
+      prepare_box (m);
+      return true;
     case CF_CONVOLVE_V_MAGNITUDE:
       path = CF_PATH_MAGNITUDE;
       if (c->op != CF_CONVOLVE_MAGNITUDE)

@@ -23,6 +23,7 @@ typedef enum {
 typedef enum {
   CF_PATH_COPY,       /* words, or gray samples, as they are */
   CF_PATH_BOX,
+  CF_PATH_BOX_16,     /* 16 bits to the end */
   CF_PATH_MAGNITUDE,
   CF_PATH_ROWS_16,    /* separable: 16 bits across, 16 bits down */
   CF_PATH_ROWS_PAIRS, /* 16 bits across, products of pairs down */
@@ -73,6 +74,8 @@ typedef struct {
   bool rows_signed;         /* sums of a row can be negative */
   bool minus;               /* pairs hold samples (or sums) less 32768 */
   int32_t start;            /* and so sums begin with this */
+
+  int n_narrow;             /* box: levels (see convolve_simd.h) of 16 bits */
 
   /* of pairs or of single taps; high: what 16 bits did not hold */
   CfConvolveTap taps[CF_CONVOLVE_MAX * CF_CONVOLVE_MAX], high[CF_CONVOLVE_MAX * (CF_CONVOLVE_MAX + 1) / 2];

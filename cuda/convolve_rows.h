@@ -156,8 +156,9 @@ N (down16) (const CfTap *rows, int h, int n, const CfRounding *r, void *out_)
 {
   T *out = out_;
   U2 max = (U2) { 0 } + (uint16_t) r->max, ties = (U2) { 0 } + (uint16_t) r->ties;
-  U2 mask = (U2) { 0 } + (uint16_t) ((1 << (r->log2 - 1)) - 1);
-  int shift = r->log2 - 1;
+  U2 d = (U2) { 0 } + (uint16_t) (r->d2 / 2), magic = (U2) { 0 } + (uint16_t) r->magic16;
+  bool power = r->log2 >= 0;
+  int shift = power ? r->log2 - 1 : r->shift16;
 
   for (int p = 0; p < n; p += 4 * N2) {
     U2 s[4];
@@ -174,9 +175,9 @@ N (down16) (const CfTap *rows, int h, int n, const CfRounding *r, void *out_)
         s[v] += *(const U2u *) (const void *) (x + v * N2) * weight;
     }
     for (int v = 0; v < 4; v++) {
-      U2 q = s[v] >> shift, over;
+      U2 q = (power ? s[v] : multiply_high (s[v], magic)) >> shift, over;
 
-      q -= q & ties & (U2) ((s[v] & mask) == 0);
+      q -= q & ties & (U2) (q * d == s[v]);
       over = (U2) (q > max);
       N (store2) (to + v * N2, (q & ~over) | (max & over));
     }
@@ -185,18 +186,23 @@ N (down16) (const CfTap *rows, int h, int n, const CfRounding *r, void *out_)
   }
 }
 
-static void
-N (column) (const void *add_, const void *sub_, int n, uint32_t *restrict column)
-{
-  const T *restrict add = add_, *restrict sub = sub_;
+#define COLUMN(name, C) \
+  static void \
+  N (name) (const void *add_, const void *sub_, int n, C *restrict column) \
+  { \
+    const T *restrict add = add_, *restrict sub = sub_; \
+ \
+    if (sub) \
+      for (int i = 0; i < n; i++) \
+        column[i] = (C) (column[i] + add[i] - sub[i]); \
+    else \
+      for (int i = 0; i < n; i++) \
+        column[i] = (C) (column[i] + add[i]); \
+  }
 
-  if (sub)
-    for (int i = 0; i < n; i++)
-      column[i] += (uint32_t) add[i] - sub[i];
-  else
-    for (int i = 0; i < n; i++)
-      column[i] += add[i];
-}
+COLUMN (column16, uint16_t)
+COLUMN (column32, uint32_t)
+#undef COLUMN
 
 /* gx = -m 0 m; -middle 0 middle; -m 0 m, gy its transpose. The root's integer
  * is nearest to the true one: sqrt of the machine is a first guess at 8 bit

@@ -18,18 +18,23 @@
 #include <immintrin.h>
 #define V_SIZE 64
 #define multiply_pairs(a, b) ((U4) _mm512_madd_epi16 ((__m512i) (a), (__m512i) (b)))
+#define multiply_high(a, b) ((U2) _mm512_mulhi_epu16 ((__m512i) (a), (__m512i) (b)))
 #elif defined __AVX2__
 #include <immintrin.h>
 #define V_SIZE 32
 #define multiply_pairs(a, b) ((U4) _mm256_madd_epi16 ((__m256i) (a), (__m256i) (b)))
+#define multiply_high(a, b) ((U2) _mm256_mulhi_epu16 ((__m256i) (a), (__m256i) (b)))
 #elif defined __SSE2__
 #include <emmintrin.h>
 #define V_SIZE 16
 #define multiply_pairs(a, b) ((U4) _mm_madd_epi16 ((__m128i) (a), (__m128i) (b)))
+#define multiply_high(a, b) ((U2) _mm_mulhi_epu16 ((__m128i) (a), (__m128i) (b)))
 #else
 #define V_SIZE 16
 #define multiply_pairs(a, b) \
   ((U4) ((((S4) (a) << 16) >> 16) * (((S4) (b) << 16) >> 16) + ((S4) (a) >> 16) * ((S4) (b) >> 16)))
+#define multiply_high(a, b) \
+  __builtin_convertvector (__builtin_convertvector (a, Double4) * __builtin_convertvector (b, Double4) >> 16, U2)
 #endif
 
 /* The numbers in them; u: anywhere in memory; Half, Quarter: as many as are in
@@ -42,6 +47,7 @@ typedef U4 U4u __attribute__ ((aligned (1), may_alias));
 typedef uint8_t Half1 __attribute__ ((vector_size (V_SIZE / 2), aligned (1), may_alias));
 typedef uint8_t Quarter1 __attribute__ ((vector_size (V_SIZE / 4), aligned (1), may_alias));
 typedef uint16_t Half2 __attribute__ ((vector_size (V_SIZE / 2), aligned (1), may_alias));
+typedef uint32_t Double4 __attribute__ ((vector_size (2 * V_SIZE)));
 
 #define N2 (V_SIZE / 2)
 #define N4 (V_SIZE / 4)
@@ -221,26 +227,41 @@ down64 (const CfTap *rows, int h, int n, bool is_signed, int64_t *restrict s)
 
 /* ---- box ---------------------------------------------------------------- */
 
-/* Sums of 1, 2, 4, .. columns, each from the one before; those that w has in
- * binary make up the window. */
 static void
-slide (const uint32_t *column, int w, int step, int n, uint32_t *restrict power, int32_t *restrict s)
+twice16 (const uint16_t *restrict from, int shift, int n, void *to, bool wide)
 {
-  int done = 0, length = n + (w - 1) * step;
+  uint16_t *restrict narrow_to = to;
+  uint32_t *restrict wide_to = to;
 
-  memcpy (power, column, (size_t) length * sizeof *power);
-  memset (s, 0, (size_t) n * sizeof *s);
-  for (int bit = 1; bit <= w; bit *= 2) {
-    if (w & bit) {
-      const uint32_t *restrict from = power + done * step;
+  if (wide)
+    for (int i = 0; i < n; i++)
+      wide_to[i] = (uint32_t) from[i] + from[i + shift];
+  else
+    for (int i = 0; i < n; i++)
+      narrow_to[i] = (uint16_t) (from[i] + from[i + shift]);
+}
 
-      for (int i = 0; i < n; i++)
-        s[i] += (int32_t) from[i];
-      done += bit;
-    }
-    length -= bit * step;
-    for (int i = 0; i < length; i++)
-      power[i] += power[i + bit * step];
+static void
+twice32 (const uint32_t *restrict from, int shift, int n, uint32_t *restrict to)
+{
+  for (int i = 0; i < n; i++)
+    to[i] = from[i] + from[i + shift];
+}
+
+static void
+add_levels (const CfTap *narrow, int n_narrow, const CfTap *wide, int n_wide, int n, int32_t *s)
+{
+  for (int p = 0; p < n; p += 4 * N4) {
+    U4 sum[4] = { { 0 } };
+
+    for (int k = 0; k < n_narrow; k++)
+      for (int v = 0; v < 4; v++)
+        sum[v] += load4_2 ((const uint16_t *) narrow[k].at + p + v * N4);
+    for (int k = 0; k < n_wide; k++)
+      for (int v = 0; v < 4; v++)
+        sum[v] += *(const U4u *) (const void *) ((const uint32_t *) wide[k].at + p + v * N4);
+    for (int v = 0; v < 4; v++)
+      *(U4u *) (void *) (s + p + v * N4) = sum[v];
   }
 }
 
@@ -285,8 +306,11 @@ const CfConvolveSimd GLUE (cf_convolve_simd_, CF_ISA) = {
   .down32 = down32,
   .down64 = down64,
   .down16 = BOTH (down16),
-  .column = BOTH (column),
-  .slide = slide,
+  .column16 = BOTH (column16),
+  .column32 = BOTH (column32),
+  .twice16 = twice16,
+  .twice32 = twice32,
+  .add_levels = add_levels,
   .gradient = BOTH (gradient),
   .round32 = BOTH (round32),
   .round64 = BOTH (round64),

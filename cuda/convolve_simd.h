@@ -25,6 +25,8 @@ typedef struct {
   int log2;        /* of d2; -1: it is no power of two */
   uint32_t magic;  /* narrow: n / d2 = (n * magic >> 32) >> shift */
   int shift;
+  uint32_t magic16; /* all in 16 bits: n / D = (n * magic16 >> 16) >> shift16 */
+  int shift16;
   int amount;      /* UNSHARP */
   int up;          /* UNSHARP at 8 bit: S << up is over 2^16 */
   int64_t factor;  /* MAGNITUDE */
@@ -80,10 +82,15 @@ typedef struct {
   /* In 16 bits to the end: all sums, and what rounding adds, are below 2^16. */
   void (*down16[2]) (const CfTap *rows, int h, int n, const CfRounding *r, void *out);
 
-  /* ---- box */
-  /* column += add - sub (or NULL); w columns, `step` apart, to a sum. */
-  void (*column[2]) (const void *add, const void *sub, int n, uint32_t *column);
-  void (*slide) (const uint32_t *column, int w, int step, int n, uint32_t *scratch, int32_t *s);
+  /* ---- box: columns are sums of h samples, levels of 2, 4, 8 .. columns */
+  /* column += add - sub (or NULL), in 16 or 32 bits */
+  void (*column16[2]) (const void *add, const void *sub, int n, uint16_t *column);
+  void (*column32[2]) (const void *add, const void *sub, int n, uint32_t *column);
+  /* to[i] = from[i] + from[i + shift], of 16 bits (`wide`: to 32) or of 32 */
+  void (*twice16) (const uint16_t *from, int shift, int n, void *to, bool wide);
+  void (*twice32) (const uint32_t *from, int shift, int n, uint32_t *to);
+  /* The sums of rows of 16 bits and rows of 32. */
+  void (*add_levels) (const CfTap *narrow, int n_narrow, const CfTap *wide, int n_wide, int n, int32_t *s);
 
   /* ---- magnitude: of three rows that begin a sample to the left */
   void (*gradient[2]) (const void *const row[3], int step, int n, int m, int middle, int32_t *scratch, int32_t *r);

@@ -69,6 +69,7 @@ ring_row (const Ring *ring, int i)
   return ring->data + ring->pitch * (size_t) (i % ring->rows);
 }
 
+#define BOX_LEVELS 6 /* 2^6 is more than any width */
 #define MAX_TAPS (CF_CONVOLVE_MAX * (CF_CONVOLVE_MAX + 1))
 
 size_t
@@ -89,16 +90,25 @@ span (const Tile *tile)
   return tile->m->paired ? h / 2 * 2 + 2 : h;
 }
 
+static bool
+is_box (const Tile *tile)
+{
+  return tile->path == CF_PATH_BOX || tile->path == CF_PATH_BOX_16;
+}
+
 static void
 lay_out (Tile *tile, uint8_t *scratch)
 {
   size_t n = (size_t) tile->n_in;
   int rows = span (tile);
 
+  bool box = is_box (tile);
+
   /* the box looks at the row that leaves, too */
-  tile->x = take_ring (&scratch, rows + (tile->path == CF_PATH_BOX), n * (size_t) (tile->t + 1));
+  tile->x = take_ring (&scratch, rows + box, n * (size_t) (tile->t + 1));
   /* short rings stay in the cache: pairs are half as many */
-  tile->a = take_ring (&scratch, tile->path == CF_PATH_ROWS_PAIRS ? 2 : tile->m->paired ? rows / 2 : rows, 4 * n);
+  tile->a = take_ring (&scratch, tile->path == CF_PATH_ROWS_PAIRS ? 2 : tile->m->paired ? rows / 2 : box ? BOX_LEVELS : rows,
+      4 * n);
   tile->b = take_ring (&scratch, rows / 2, 4 * n);
   for (int i = 0; i < 2; i++) {
     tile->s[i] = take (&scratch, 4 * n);
@@ -320,6 +330,17 @@ products (const Tile *tile, const Ring *ring, int o, int32_t *const s[2])
 }
 
 static void
+add_row (const Tile *tile, const void *add, const void *sub)
+{
+  const CfConvolveCpu *m = tile->m;
+
+  if (m->n_narrow)
+    m->simd->column16[tile->t] (add, sub, tile->n_in, ring_row (&tile->a, 0));
+  else
+    m->simd->column32[tile->t] (add, sub, tile->n_in, ring_row (&tile->a, 0));
+}
+
+static void
 take_row (const Tile *tile, int i)
 {
   const CfConvolveCpu *m = tile->m;
@@ -330,7 +351,8 @@ take_row (const Tile *tile, int i)
   fetch (tile, tile->y0 - (tile->path == CF_PATH_COPY ? 0 : m->c.ay) + i, x);
   switch (tile->path) {
     case CF_PATH_BOX:
-      simd->column[t] (x, i >= m->c.h ? ring_row (&tile->x, i - m->c.h) : NULL, tile->n_in, ring_row (&tile->a, 0));
+    case CF_PATH_BOX_16:
+      add_row (tile, x, i >= m->c.h ? ring_row (&tile->x, i - m->c.h) : NULL);
       break;
     case CF_PATH_ROWS_16:
     case CF_PATH_ROWS_PAIRS:
@@ -376,6 +398,43 @@ make_magnitude (const Tile *tile, int o)
   finish64 (tile, o, tile->wide);
 }
 
+/* The window is as many columns as the levels that w has in binary. */
+static void
+make_box (const Tile *tile, int o)
+{
+  const CfConvolveCpu *m = tile->m;
+  CfTap narrow[BOX_LEVELS], wide[BOX_LEVELS];
+  int n_narrow = 0, n_wide = 0, done = 0, w = m->c.w;
+
+  for (int level = 0; 1 << level <= w; level++) {
+    const uint8_t *row = ring_row (&tile->a, level);
+    int length = tile->n + (w - (1 << level)) * tile->channels, shift = (1 << level) / 2 * tile->channels;
+    bool is_narrow = level < m->n_narrow;
+
+    if (level > 0 && level <= m->n_narrow)
+      m->simd->twice16 (ring_row (&tile->a, level - 1), shift, length, ring_row (&tile->a, level), !is_narrow);
+    else if (level > 0)
+      m->simd->twice32 (ring_row (&tile->a, level - 1), shift, length, ring_row (&tile->a, level));
+    if (!(w >> level & 1))
+      continue;
+    row += (size_t) (done * tile->channels) * (is_narrow ? 2 : 4);
+    if (is_narrow)
+      narrow[n_narrow++] = (CfTap) { row, 1 };
+    else
+      wide[n_wide++] = (CfTap) { row, 1 };
+    done += 1 << level;
+  }
+  if (tile->path == CF_PATH_BOX_16) {
+    void *out = target (tile, tile->y0 + o);
+
+    m->simd->down16[tile->t] (narrow, n_narrow, tile->n, tile->rounding, out);
+    store (tile, tile->y0 + o, out);
+  } else {
+    m->simd->add_levels (narrow, n_narrow, wide, n_wide, tile->n, tile->s[0]);
+    finish32 (tile, o, tile->s[0]);
+  }
+}
+
 /* Two rows of outputs, of which the task may have but one. */
 static void
 make_pair (const Tile *tile, int o)
@@ -409,8 +468,8 @@ make_row (const Tile *tile, int o)
       store (tile, tile->y0 + o, out);
       break;
     case CF_PATH_BOX:
-      simd->slide (ring_row (&tile->a, 0), m->c.w, tile->channels, tile->n, (uint32_t *) tile->s[1], s);
-      finish32 (tile, o, s);
+    case CF_PATH_BOX_16:
+      make_box (tile, o);
       break;
     case CF_PATH_MAGNITUDE:
       make_magnitude (tile, o);
@@ -500,7 +559,7 @@ cf_convolve_task (const CfConvolveCpu *m, const CfConvolvePart *part, int task, 
   tile.n = tile.cols * tile.channels;
   tile.n_in = tile.path == CF_PATH_COPY ? tile.n : tile.n + (m->c.w - 1) * tile.channels;
   lay_out (&tile, scratch);
-  if (tile.path == CF_PATH_BOX)
+  if (is_box (&tile))
     memset (ring_row (&tile.a, 0), 0, (size_t) tile.n_in * 4);
   window = span (&tile);
   for (int i = 0, o = 0; o < tile.rows; i++) {
