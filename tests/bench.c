@@ -1,48 +1,20 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * bench.c: the benchmark's options, rows and tables. */
+ * bench.c: the benchmark's options and what it measures. */
 #define _GNU_SOURCE
-#include "bench.h"
-#include "kernelcheck.h"
+#include "bench-private.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-#define MAX_ROWS 512
 #define N_PICTURES 4
-
-typedef struct {
-  int size, width, height;
-  const char *resolution;
-  char variant[48];
-  double ours, copy, peer; /* us a frame; 0 = not measured */
-  bool checked, right;
-} Row;
-
-typedef struct {
-  const char *filter, *sizes, *set, *resolution, *picture, *peer, *json, *markdown;
-  bool all_variants;
-  char command[512];
-} Options;
-
-typedef struct {
-  Options o;
-  const KcFilter *kc;
-  const CfFilter *filter;
-  CfContext *context;
-  const BenchPeer *peer;
-  CfGpuInfo gpu;
-  Row rows[MAX_ROWS];
-  int n_rows, failed;
-} Bench;
 
 typedef struct {
   CfPlan *plan;
   CfStream *stream;
-  int width, height;
+  CfVideo video;
   CfStatus status;
 } Ours;
 
@@ -51,34 +23,11 @@ typedef struct {
   void *opened;
 } Theirs;
 
-/* Goals and arithmetic floors on one H200, us a frame at 1080p and 4K. */
-static const struct {
-  int size;
-  double goal[2], floor[2];
-} targets[] = {
-  { 3, { 3.6, 8 }, { 1.4, 5.5 } }, { 5, { 7, 20 }, { 4.1, 17 } }, { 7, { 12, 35 }, { 7.9, 32 } },
-  { 9, { 20, 60 }, { 13, 54 } }, { 11, { 29, 88 }, { 20, 79 } }, { 15, { 75, 280 }, { 37, 149 } },
-  { 31, { 110, 420 }, { 86, 345 } }, { 101, { 150, 600 }, { 0, 0 } },
-};
-
-static void
-target_of (const Bench *b, const Row *row, double *goal, double *least)
-{
-  int which = row->height > 1080;
-
-  *goal = *least = 0;
-  for (size_t i = 0; strcmp (b->o.filter, "median") == 0 && i < sizeof targets / sizeof *targets; i++)
-    if (targets[i].size == row->size) {
-      *goal = targets[i].goal[which];
-      *least = targets[i].floor[which];
-    }
-}
-
 static int
 enqueue_ours (void *user, const uint8_t *src, uint8_t *dst, size_t pitch)
 {
   Ours *ours = user;
-  CfImage in = { .format = CF_FORMAT_GRAY8, .width = ours->width, .height = ours->height }, out = in;
+  CfImage in = { .format = ours->video.format, .width = ours->video.width, .height = ours->video.height }, out = in;
 
   in.plane[0].data = (uint8_t *) src;
   out.plane[0].data = dst;
@@ -111,10 +60,10 @@ load_pgm (const char *path, uint8_t **pixels, int *width, int *height)
 }
 
 static uint8_t *
-make_pictures (const Bench *b, int width, int height)
+make_pictures (const Bench *b, int width, int height, int pixel)
 {
-  int w = width + 2 * BENCH_MARGIN_X, h = height + 2 * BENCH_MARGIN_Y, pw = 0, ph = 0;
-  size_t one = bench_picture_bytes (width, height);
+  int w = (width + 2 * BENCH_MARGIN_X) * pixel, h = height + 2 * BENCH_MARGIN_Y, pw = 0, ph = 0;
+  size_t one = bench_picture_bytes (width, height, pixel);
   uint8_t *all = malloc (one * N_PICTURES), *photo = NULL;
 
   if (b->o.picture && !load_pgm (b->o.picture, &photo, &pw, &ph)) {
@@ -126,7 +75,8 @@ make_pictures (const Bench *b, int width, int height)
     for (int y = 0; y < h; y++)
       for (int x = 0; x < w; x++)
         all[(size_t) i * one + (size_t) y * (size_t) w + (size_t) x] =
-            photo ? photo[(size_t) (y % ph) * (size_t) pw + (size_t) ((x + i * 7) % pw)] : kc_natural (x, y, i, 1);
+            photo ? photo[(size_t) (y % ph) * (size_t) pw + (size_t) ((x / pixel + i * 7 + x % pixel) % pw)]
+            : kc_natural (x / pixel, y, i, 1 + (uint64_t) (x % pixel));
   free (photo);
   return all;
 }
@@ -135,16 +85,16 @@ make_pictures (const Bench *b, int width, int height)
 static bool
 check_frame (Bench *b, BenchFrames *f, const CfVideo *video, const void *params, char *error)
 {
-  size_t n = (size_t) f->width * (size_t) f->height;
+  size_t row = (size_t) (f->width * f->pixel), n = row * (size_t) f->height;
   uint8_t *in = malloc (n), *out = malloc (n), *expected = malloc (n);
-  CfImage image = { .format = CF_FORMAT_GRAY8, .width = f->width, .height = f->height }, want = image;
+  CfImage image = { .format = video->format, .width = f->width, .height = f->height }, want = image;
   const CfImage *seen[1] = { &image };
   CfCommon all = { CF_APPLY_ALL };
   bool good = in && out && expected && bench_fetch (f, 0, in, out, error);
 
   image.plane[0].data = in;
   want.plane[0].data = expected;
-  image.plane[0].pitch = want.plane[0].pitch = (size_t) f->width;
+  image.plane[0].pitch = want.plane[0].pitch = row;
   good = good && b->kc->reference (b->filter, video, &all, params, seen, 1, &want) && memcmp (out, expected, n) == 0;
   free (in);
   free (out);
@@ -153,11 +103,11 @@ check_frame (Bench *b, BenchFrames *f, const CfVideo *video, const void *params,
 }
 
 static void
-time_ours (Bench *b, BenchFrames *f, Row row, const char *set, const char *variant)
+time_ours (Bench *b, BenchFrames *f, BenchRow row, const char *set, const char *variant)
 {
-  CfVideo video = { CF_FORMAT_GRAY8, f->width, f->height, false };
+  CfVideo video = { cf_format_from_name (row.format), f->width, f->height, false };
   CfCommon all = { CF_APPLY_ALL };
-  Ours ours = { .width = f->width, .height = f->height };
+  Ours ours = { .video = video };
   void *params = malloc (cf_filter_params_size (b->filter));
   char error[KC_TEXT] = "";
 
@@ -172,10 +122,10 @@ time_ours (Bench *b, BenchFrames *f, Row row, const char *set, const char *varia
     row.right = row.ours > 0 && check_frame (b, f, &video, params, error);
     if (!row.right) {
       b->failed++;
-      fprintf (stderr, "%s with %s (%s): %s %s\n", b->o.filter, set, row.variant,
+      fprintf (stderr, "%s with %s, %s (%s): %s %s\n", b->o.filter, set, row.format, row.variant,
           row.ours > 0 ? "the result is wrong" : "failed", row.ours > 0 ? error : error[0] ? error : ours.status.message);
     }
-    if (b->n_rows < MAX_ROWS)
+    if (b->n_rows < BENCH_MAX_ROWS)
       b->rows[b->n_rows++] = row;
   } else if (!variant) {
     b->failed++;
@@ -187,51 +137,43 @@ time_ours (Bench *b, BenchFrames *f, Row row, const char *set, const char *varia
 }
 
 static double
-time_theirs (Bench *b, BenchFrames *f, int size)
+time_theirs (Bench *b, BenchFrames *f, const BenchRow *row)
 {
   Theirs theirs = { .peer = b->peer };
   char error[256] = "";
   double us = 0;
 
-  if (!b->peer || size > b->peer->max_size)
+  if (!b->peer || !row->kind->peer)
     return 0;
-  theirs.opened = b->peer->open (b->o.filter, size, f->width, f->height, f->stream);
+  theirs.opened = b->peer->open (row->kind->peer, row->size, f->pixel, f->width, f->height, f->stream);
   if (!theirs.opened)
     return 0;
   us = bench_filter_us (f, enqueue_theirs, &theirs, 0, error);
   if (us <= 0)
-    fprintf (stderr, "%s at size %d: %s\n", b->peer->name, size, error);
+    fprintf (stderr, "%s: %s %d: %s\n", b->peer->name, row->kind->peer, row->size, error);
   b->peer->close (theirs.opened);
   return us;
 }
 
 static void
-print_row (const Bench *b, const Row *row)
+bench_size (Bench *b, BenchFrames *f, BenchRow row)
 {
-  double goal, least;
-
-  target_of (b, row, &goal, &least);
-  printf ("%5d  %-6s %-28s %9.2f %7.2f %11.1f %8.1f %7.1f %7.1f  %s\n", row->size, row->resolution, row->variant, row->ours,
-      row->copy, row->peer, row->ours > 0 ? row->peer / row->ours : 0, goal, least, row->right ? "" : "WRONG");
-  fflush (stdout);
-}
-
-static void
-bench_size (Bench *b, BenchFrames *f, Row row)
-{
-  char set[KC_TEXT], names[32][64];
+  char set[KC_TEXT], error[KC_TEXT], names[32][64];
   int first = b->n_rows, n = 0;
-  CfVideo video = { CF_FORMAT_GRAY8, f->width, f->height, false };
+  CfVideo video = { cf_format_from_name (row.format), f->width, f->height, false };
   CfCommon all = { CF_APPLY_ALL };
   void *params = malloc (cf_filter_params_size (b->filter));
+  size_t used;
 
-  snprintf (set, sizeof set, "%s=%d %s", b->kc->bench, row.size, b->o.set);
+  snprintf (set, sizeof set, row.kind->set, row.size, row.size);
+  used = strlen (set);
+  snprintf (set + used, sizeof set - used, " %s", b->o.set);
   time_ours (b, f, row, set, NULL);
-  if (params && b->o.all_variants) {
-    CfPlan *plan;
-
+  if (params)
     cf_filter_defaults (b->filter, params);
-    plan = cf_plan_new (b->context, b->filter, &video, &all, params, NULL);
+  if (params && b->o.all_variants && kc_params_set (b->filter, params, set, error) == CF_OK) {
+    CfPlan *plan = cf_plan_new (b->context, b->filter, &video, &all, params, NULL);
+
     for (; plan && n < 32 && cf_plan_variant_name (plan, (unsigned) n); n++)
       snprintf (names[n], sizeof names[n], "%s", cf_plan_variant_name (plan, (unsigned) n));
     cf_plan_free (plan);
@@ -241,147 +183,75 @@ bench_size (Bench *b, BenchFrames *f, Row row)
   }
   kc_params_free (b->filter, params);
   if (b->n_rows > first)
-    b->rows[first].peer = time_theirs (b, f, row.size);
+    b->rows[first].peer = time_theirs (b, f, &row);
   for (int i = first; i < b->n_rows; i++)
-    print_row (b, &b->rows[i]);
+    bench_print_row (b, &b->rows[i]);
 }
 
+/* Is `name` in a list with commas? NULL has everything. */
 static bool
-bench_resolution (Bench *b, const char *name)
+in_list (const char *list, const char *name)
 {
-  Row row = { .resolution = name };
+  size_t length = strlen (name);
+
+  for (const char *at = list; at && *at; at += strcspn (at, ","), at += *at == ',')
+    if (strcspn (at, ",") == length && strncmp (at, name, length) == 0)
+      return true;
+  return !list;
+}
+
+/* All sizes and kinds on frames of one format and resolution. */
+static bool
+bench_frames (Bench *b, const char *format, const char *resolution)
+{
+  const CfFormatInfo *info = cf_format_info (cf_format_from_name (format));
+  BenchRow row = { .format = format, .resolution = resolution };
   BenchFrames f;
   char error[256] = "";
   uint8_t *pictures;
   bool good;
 
-  row.width = strcmp (name, "4k") == 0 ? 3840 : 1920;
-  row.height = strcmp (name, "4k") == 0 ? 2160 : 1080;
-  pictures = make_pictures (b, row.width, row.height);
-  good = pictures && bench_frames_new (&f, row.width, row.height, pictures, N_PICTURES, b->gpu.l2_bytes, error);
+  if (!info || info->n_planes != 1 || info->bytes != 1 || cf_plane_row_bytes (info->format, 2, 0) % 2) {
+    fprintf (stderr, "%s: the benchmark has formats of one plane of 8 bits, such as GRAY8 and RGBA\n", format);
+    return false;
+  }
+  row.width = strcmp (resolution, "4k") == 0 ? 3840 : 1920;
+  row.height = strcmp (resolution, "4k") == 0 ? 2160 : 1080;
+  pictures = make_pictures (b, row.width, row.height, (int) cf_plane_row_bytes (info->format, 2, 0) / 2);
+  good = pictures && bench_frames_new (&f, row.width, row.height, (int) cf_plane_row_bytes (info->format, 2, 0) / 2,
+      pictures, N_PICTURES, b->gpu.l2_bytes, error);
   free (pictures);
   if (!good) {
-    fprintf (stderr, "%s frames: %s\n", name, error);
+    fprintf (stderr, "%s frames of %s: %s\n", resolution, format, error);
     return false;
   }
   row.copy = bench_copy_us (&f, error);
-  for (const char *at = b->o.sizes; *at; at += strcspn (at, ","), at += *at == ',') {
-    row.size = atoi (at);
-    bench_size (b, &f, row);
-  }
+  for (row.kind = b->kc->bench; row.kind->set; row.kind++)
+    for (const char *at = b->o.sizes ? b->o.sizes : row.kind->sizes; *at && in_list (b->o.kinds, row.kind->name);
+        at += strcspn (at, ","), at += *at == ',') {
+      row.size = atoi (at);
+      bench_size (b, &f, row);
+    }
   bench_frames_free (&f);
   return true;
 }
 
 static void
-driver_version (char *text, size_t size)
+bench_all (Bench *b)
 {
-  FILE *file = fopen ("/proc/driver/nvidia/version", "r");
-  char line[256] = "", *at = NULL;
+  static const char *const resolutions[] = { "1080p", "4k" };
+  char formats[8][16];
+  int n = 0;
 
-  if (file && fgets (line, sizeof line, file))
-    for (char *word = strtok (line, " \t"); word && !at; word = strtok (NULL, " \t"))
-      if (word[0] >= '0' && word[0] <= '9')
-        at = word;
-  snprintf (text, size, "%s", at ? at : "unknown");
-  if (file)
-    (void) fclose (file);
-}
-
-static void
-write_number (FILE *file, double value, const char *format)
-{
-  if (value > 0)
-    fprintf (file, format, value);
-  else
-    fputs (" -", file);
-  fputs (" |", file);
-}
-
-/* What people wrote below the tables, from the line "## Notes" on: it stays.
- * To be freed; NULL if there is none. */
-static char *
-read_notes (const char *path)
-{
-  FILE *file = fopen (path, "r");
-  char *text = file ? calloc (1, 1 << 16) : NULL, *notes = NULL;
-
-  if (text && fread (text, 1, (1 << 16) - 1, file) > 0) {
-    const char *at = strstr (text, "\n## Notes\n");
-
-    notes = at ? strdup (at) : NULL;
-  }
-  free (text);
-  if (file)
-    (void) fclose (file);
-  return notes;
-}
-
-static bool
-write_markdown (const Bench *b)
-{
-  char *notes = read_notes (b->o.markdown);
-  FILE *file = fopen (b->o.markdown, "w");
-  char driver[64], date[32] = "";
-  time_t now = time (NULL);
-
-  if (!file) {
-    free (notes);
-    return false;
-  }
-  driver_version (driver, sizeof driver);
-  (void) strftime (date, sizeof date, "%Y-%m-%d", gmtime (&now));
-  fprintf (file, "# Benchmarks\n\nWritten by the benchmark: `%s`\n\n"
-      "%s (%d SMs, %llu MB of L2), driver %s, CUDA %d.%d, %s.\n\n"
-      "Microseconds a frame, one plane of 8 bits, one launch a frame inside a CUDA graph over more frames than the L2\n"
-      "holds, the median of %d repetitions; one frame of each row was compared with the reference. copy: the same with a\n"
-      "kernel that only copies. %s: the same frames, borders not handled. floor: minimum and maximum instructions of\n"
-      "the best network known, at this GPU's rate for them.\n\n", b->o.command, b->gpu.name, b->gpu.sms,
-      (unsigned long long) (b->gpu.l2_bytes >> 20), driver, cf_gpu_runtime_version () / 1000,
-      cf_gpu_runtime_version () % 1000 / 10, date, BENCH_REPETITIONS, b->peer ? b->peer->name : "peer");
-  fprintf (file, "## %s\n\n| size | picture | ours | variant | copy | %s | %s / ours | goal | floor |\n"
-      "| --- | --- | --- | --- | --- | --- | --- | --- | --- |\n", b->o.filter, b->peer ? b->peer->name : "peer",
-      b->peer ? b->peer->name : "peer");
-  for (int i = 0; i < b->n_rows; i++) {
-    const Row *row = &b->rows[i];
-    double goal, least;
-
-    target_of (b, row, &goal, &least);
-    fprintf (file, "| %d | %s | ", row->size, row->resolution);
-    if (row->right)
-      fprintf (file, "%.2f | %s |", row->ours, row->variant);
-    else
-      fprintf (file, "WRONG | %s |", row->variant);
-    write_number (file, row->copy, " %.2f");
-    write_number (file, row->peer, " %.1f");
-    write_number (file, row->ours > 0 ? row->peer / row->ours : 0, " %.1f");
-    write_number (file, goal, " %.3g");
-    write_number (file, least, " %.3g");
-    fprintf (file, "\n");
-  }
-  if (notes)
-    fputs (notes, file);
-  free (notes);
-  return fclose (file) == 0;
-}
-
-static bool
-write_json (const Bench *b)
-{
-  FILE *file = fopen (b->o.json, "w");
-
-  if (!file)
-    return false;
-  fprintf (file, "{\"gpu\": \"%s\", \"filter\": \"%s\", \"rows\": [", b->gpu.name, b->o.filter);
-  for (int i = 0; i < b->n_rows; i++) {
-    const Row *row = &b->rows[i];
-
-    fprintf (file, "%s\n  {\"size\": %d, \"width\": %d, \"height\": %d, \"variant\": \"%s\", \"us\": %.3f, \"copy_us\": %.3f, "
-        "\"peer_us\": %.3f, \"right\": %s}", i ? "," : "", row->size, row->width, row->height, row->variant, row->ours,
-        row->copy, row->peer, row->right ? "true" : "false");
-  }
-  fprintf (file, "\n]}\n");
-  return fclose (file) == 0;
+  for (const char *at = b->o.format ? b->o.format : b->kc->bench_formats; *at && n < 8;
+      at += strcspn (at, ","), at += *at == ',', n++)
+    snprintf (formats[n], sizeof formats[n], "%.*s", (int) strcspn (at, ","), at);
+  for (int f = 0; f < n; f++)
+    for (int r = 0; r < 2; r++)
+      if (in_list (b->o.resolution, resolutions[r]) &&
+          !bench_frames (b, cf_format_info (cf_format_from_name (formats[f])) ? cf_format_info (cf_format_from_name (formats[f]))->name
+              : "?", resolutions[r]))
+        b->failed++;
 }
 
 static bool
@@ -390,10 +260,10 @@ parse (Bench *b, int argc, char **argv)
   struct { const char *name, **value; } options[] = {
     { "--filter", &b->o.filter }, { "--sizes", &b->o.sizes }, { "--set", &b->o.set }, { "--peer", &b->o.peer },
     { "--resolution", &b->o.resolution }, { "--picture", &b->o.picture }, { "--json", &b->o.json },
-    { "--markdown", &b->o.markdown },
+    { "--markdown", &b->o.markdown }, { "--format", &b->o.format }, { "--kinds", &b->o.kinds },
   };
 
-  b->o = (Options) { .filter = "median", .sizes = "3,5,7,9,11,15,31,101", .set = "", .resolution = "1080p,4k" };
+  b->o = (BenchOptions) { .filter = "median", .set = "" };
   snprintf (b->o.command, sizeof b->o.command, "kernelcheck");
   for (int i = 1; i < argc; i++) {
     size_t used = strlen (b->o.command), o = 0;
@@ -452,14 +322,9 @@ kc_bench_main (int argc, char **argv)
     return 77;
   }
   open_peer (&b);
-  printf ("%s, %s, us a frame of one 8-bit plane\n", b.gpu.name, b.o.filter);
-  printf (" size  frame  %-28s %9s %7s %11s %8s %7s %7s\n", "variant", "ours", "copy", b.peer ? b.peer->name : "peer",
-      "ratio", "goal", "floor");
-  if (strstr (b.o.resolution, "1080p") && !bench_resolution (&b, "1080p"))
-    b.failed++;
-  if (strstr (b.o.resolution, "4k") && !bench_resolution (&b, "4k"))
-    b.failed++;
-  if ((b.o.markdown && !write_markdown (&b)) || (b.o.json && !write_json (&b))) {
+  bench_print_head (&b);
+  bench_all (&b);
+  if ((b.o.markdown && !bench_write_markdown (&b)) || (b.o.json && !bench_write_json (&b))) {
     fprintf (stderr, "a results file cannot be written\n");
     b.failed++;
   }

@@ -33,25 +33,26 @@ copy_plane (const uint8_t *__restrict__ in, uint8_t *__restrict__ out, size_t pi
 }
 
 size_t
-bench_picture_bytes (int width, int height)
+bench_picture_bytes (int width, int height, int pixel)
 {
-  return (size_t) (width + 2 * BENCH_MARGIN_X) * (size_t) (height + 2 * BENCH_MARGIN_Y);
+  return (size_t) (width + 2 * BENCH_MARGIN_X) * pixel * (size_t) (height + 2 * BENCH_MARGIN_Y);
 }
 
 int
-bench_frames_new (BenchFrames *f, int width, int height, const uint8_t *pictures, int n_pictures, size_t l2_bytes,
-    char *error)
+bench_frames_new (BenchFrames *f, int width, int height, int pixel, const uint8_t *pictures, int n_pictures,
+    size_t l2_bytes, char *error)
 {
-  size_t row = (size_t) width + 2 * BENCH_MARGIN_X, rows = (size_t) height + 2 * BENCH_MARGIN_Y;
+  size_t row = ((size_t) width + 2 * BENCH_MARGIN_X) * pixel, rows = (size_t) height + 2 * BENCH_MARGIN_Y;
   cudaStream_t stream;
 
   memset (f, 0, sizeof *f);
   f->width = width;
   f->height = height;
+  f->pixel = pixel;
   f->pitch = (row + 255) / 256 * 256;
   f->frame = f->pitch * rows;
-  f->offset = f->pitch * BENCH_MARGIN_Y + BENCH_MARGIN_X;
-  f->n = (int) std::max<size_t> (64, 4 * l2_bytes / (2 * (size_t) width * (size_t) height) + 1);
+  f->offset = f->pitch * BENCH_MARGIN_Y + BENCH_MARGIN_X * pixel;
+  f->n = (int) std::max<size_t> (64, 4 * l2_bytes / (2 * (size_t) width * pixel * (size_t) height) + 1);
   if (!good (cudaStreamCreateWithFlags (&stream, cudaStreamNonBlocking), "stream", error))
     return 0;
   f->stream = stream;
@@ -164,7 +165,7 @@ static int
 enqueue_copy (void *user, const uint8_t *src, uint8_t *dst, size_t pitch)
 {
   BenchFrames *f = (BenchFrames *) user;
-  int vectors = f->width / 16;
+  int vectors = f->width * f->pixel / 16;
 
   copy_plane<<<dim3 ((vectors + 127) / 128, f->height), 128, 0, (cudaStream_t) f->stream>>> (src, dst, pitch, vectors);
   return cudaGetLastError () == cudaSuccess;
@@ -179,7 +180,7 @@ bench_copy_us (BenchFrames *f, char *error)
 int
 bench_fetch (BenchFrames *f, int i, uint8_t *in, uint8_t *out, char *error)
 {
-  size_t at = i * f->frame + f->offset, w = (size_t) f->width, h = (size_t) f->height;
+  size_t at = i * f->frame + f->offset, w = (size_t) f->width * f->pixel, h = (size_t) f->height;
 
   return good (cudaStreamSynchronize ((cudaStream_t) f->stream), "download", error) &&
       good (cudaMemcpy2D (in, w, f->in + at, f->pitch, w, h, cudaMemcpyDeviceToHost), "download", error) &&

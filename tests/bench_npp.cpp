@@ -3,20 +3,29 @@
  * bench_npp.cpp: NVIDIA's NPP as a peer of the benchmark. Built where NPP's
  * headers and libraries are:
  *   nvcc -shared -Xcompiler -fPIC -o bench_npp.so bench_npp.cpp -lnppif -lnppc
- * NPP has no border rule for its median: it reads the margin around a picture. */
+ * NPP has no border rule for its median: it reads the margin around a picture.
+ * Its convolutions replicate the border here, as ours do. */
 #include "bench.h"
 
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <cuda_runtime.h>
 #include <npp.h>
 
-typedef struct {
+typedef struct Npp Npp;
+struct Npp {
   NppStreamContext context;
-  NppiSize roi, mask;
+  NppiSize size, mask; /* of the picture, of the kernel */
   NppiPoint anchor;
-  Npp8u *buffer;
-} Npp;
+  NppiMaskSize named; /* gauss up to 15 */
+  bool has_name, rgba;
+  Npp8u *buffer;   /* the median's scratch */
+  Npp32f *weights; /* device memory */
+  NppStatus (*run) (const Npp *npp, const Npp8u *src, int src_pitch, Npp8u *dst, int dst_pitch);
+};
+
+static const NppiPoint origin = { 0, 0 };
 
 static bool
 fill_context (NppStreamContext *c, cudaStream_t stream)
@@ -36,48 +45,134 @@ fill_context (NppStreamContext *c, cudaStream_t stream)
   return cudaStreamGetFlags (stream, &c->nStreamFlags) == cudaSuccess;
 }
 
+/* ---- the functions, for one and four channels ---------------------------- */
+
+static NppStatus
+run_median (const Npp *n, const Npp8u *src, int src_pitch, Npp8u *dst, int dst_pitch)
+{
+  return nppiFilterMedian_8u_C1R_Ctx (src, src_pitch, dst, dst_pitch, n->size, n->mask, n->anchor, n->buffer, n->context);
+}
+
+static NppStatus
+run_dense (const Npp *n, const Npp8u *src, int src_pitch, Npp8u *dst, int dst_pitch)
+{
+  return (n->rgba ? nppiFilterBorder32f_8u_C4R_Ctx : nppiFilterBorder32f_8u_C1R_Ctx) (src, src_pitch, n->size, origin, dst,
+      dst_pitch, n->size, n->weights, n->mask, n->anchor, NPP_BORDER_REPLICATE, n->context);
+}
+
+static NppStatus
+run_gauss (const Npp *n, const Npp8u *src, int src_pitch, Npp8u *dst, int dst_pitch)
+{
+  if (n->has_name)
+    return (n->rgba ? nppiFilterGaussBorder_8u_C4R_Ctx : nppiFilterGaussBorder_8u_C1R_Ctx) (src, src_pitch, n->size, origin,
+        dst, dst_pitch, n->size, n->named, NPP_BORDER_REPLICATE, n->context);
+  return (n->rgba ? nppiFilterGaussAdvancedBorder_8u_C4R_Ctx : nppiFilterGaussAdvancedBorder_8u_C1R_Ctx) (src, src_pitch,
+      n->size, origin, dst, dst_pitch, n->size, n->mask.width, n->weights, NPP_BORDER_REPLICATE, n->context);
+}
+
+static NppStatus
+run_box (const Npp *n, const Npp8u *src, int src_pitch, Npp8u *dst, int dst_pitch)
+{
+  return (n->rgba ? nppiFilterBoxBorder_8u_C4R_Ctx : nppiFilterBoxBorder_8u_C1R_Ctx) (src, src_pitch, n->size, origin, dst,
+      dst_pitch, n->size, n->mask, n->anchor, NPP_BORDER_REPLICATE, n->context);
+}
+
+/* ---- open, run, close ---------------------------------------------------- */
+
 static void
 npp_close (void *peer)
 {
   Npp *npp = (Npp *) peer;
 
   (void) cudaFree (npp->buffer);
+  (void) cudaFree (npp->weights);
   free (npp);
 }
 
-static void *
-npp_open (const char *filter, int size, int width, int height, void *stream)
+static bool
+open_median (Npp *npp)
 {
-  Npp *npp = strcmp (filter, "median") == 0 ? (Npp *) calloc (1, sizeof *npp) : NULL;
   Npp32u bytes = 0;
+
+  npp->run = run_median;
+  return !npp->rgba && npp->mask.width <= 31 &&
+      nppiFilterMedianGetBufferSize_8u_C1R_Ctx (npp->size, npp->mask, &bytes, npp->context) == NPP_SUCCESS &&
+      cudaMalloc (&npp->buffer, bytes ? bytes : 1) == cudaSuccess;
+}
+
+/* A Gauss of n taps, or n x n different weights: NPP's time does not depend on
+ * their values. */
+static bool
+open_weights (Npp *npp, int n, bool gauss)
+{
+  Npp32f *host = (Npp32f *) calloc ((size_t) n, sizeof *host);
+  double sigma = 0.3 * ((npp->mask.width - 1) / 2 - 1) + 0.8;
+  bool good = host && cudaMalloc (&npp->weights, (size_t) n * sizeof *host) == cudaSuccess;
+
+  for (int i = 0; host && i < n; i++)
+    host[i] = gauss ? (Npp32f) (exp (-(i - n / 2) * (i - n / 2) / (2 * sigma * sigma)) / (sigma * 2.5066))
+        : (Npp32f) ((i * 37 % 101 - 40) / (10.0 * n));
+  good = good && cudaMemcpy (npp->weights, host, (size_t) n * sizeof *host, cudaMemcpyHostToDevice) == cudaSuccess;
+  free (host);
+  return good;
+}
+
+static bool
+open_gauss (Npp *npp)
+{
+  static const NppiMaskSize names[] = { NPP_MASK_SIZE_3_X_3, NPP_MASK_SIZE_5_X_5, NPP_MASK_SIZE_7_X_7, NPP_MASK_SIZE_9_X_9,
+    NPP_MASK_SIZE_11_X_11, NPP_MASK_SIZE_13_X_13, NPP_MASK_SIZE_15_X_15 };
+  int k = npp->mask.width;
+
+  npp->run = run_gauss;
+  npp->has_name = k >= 3 && k <= 15;
+  if (npp->has_name)
+    npp->named = names[(k - 3) / 2];
+  return npp->has_name || open_weights (npp, k, true);
+}
+
+static void *
+npp_open (const char *kind, int size, int pixel, int width, int height, void *stream)
+{
+  Npp *npp = (Npp *) calloc (1, sizeof *npp);
+  bool good = npp && (pixel == 1 || pixel == 4) && fill_context (&npp->context, (cudaStream_t) stream);
 
   if (!npp)
     return NULL;
-  npp->roi = { width, height };
+  npp->rgba = pixel == 4;
+  npp->size = { width, height };
   npp->mask = { size, size };
   npp->anchor = { size / 2, size / 2 };
-  if (!fill_context (&npp->context, (cudaStream_t) stream) ||
-      nppiFilterMedianGetBufferSize_8u_C1R_Ctx (npp->roi, npp->mask, &bytes, npp->context) != NPP_SUCCESS ||
-      cudaMalloc (&npp->buffer, bytes ? bytes : 1) != cudaSuccess) {
-    npp_close (npp);
-    return NULL;
+  if (good && strcmp (kind, "median") == 0) {
+    good = open_median (npp);
+  } else if (good && strcmp (kind, "dense") == 0) {
+    npp->run = run_dense;
+    good = open_weights (npp, size * size, false);
+  } else if (good && strcmp (kind, "gauss") == 0) {
+    good = open_gauss (npp);
+  } else if (good && strcmp (kind, "box") == 0) {
+    npp->run = run_box;
+  } else {
+    good = false;
   }
-  return npp;
+  if (good)
+    return npp;
+  npp_close (npp);
+  return NULL;
 }
 
 static int
 npp_run (void *peer, const uint8_t *src, size_t src_pitch, uint8_t *dst, size_t dst_pitch)
 {
-  Npp *npp = (Npp *) peer;
+  const Npp *npp = (const Npp *) peer;
 
-  return nppiFilterMedian_8u_C1R_Ctx (src, (Npp32s) src_pitch, dst, (Npp32s) dst_pitch, npp->roi, npp->mask, npp->anchor,
-      npp->buffer, npp->context) == NPP_SUCCESS ? 0 : -1;
+  return npp->run (npp, src, (int) src_pitch, dst, (int) dst_pitch) == NPP_SUCCESS ? 0 : -1;
 }
 
 extern "C" __attribute__ ((visibility ("default"))) const BenchPeer *
 bench_peer (void)
 {
-  static const BenchPeer peer = { "NPP", 31, npp_open, npp_run, npp_close };
+  static const BenchPeer peer = { "NPP", npp_open, npp_run, npp_close };
 
   return &peer;
 }

@@ -102,6 +102,12 @@ const KcFilter *kc_filter_of (const CfFilter *filter);
 
 /* ---- filters ------------------------------------------------------------ */
 
+/* Rows of the benchmark: `set` has the size once or twice, as %d. */
+typedef struct {
+  const char *name, *set, *sizes;
+  const char *peer; /* what the peer's library calls it; NULL: it has none */
+} KcBench;
+
 struct KcFilter {
   const char *stem;
   /* Filters seen[0] into `out`; seen[1..] are the frames before it, n_seen of
@@ -126,7 +132,8 @@ struct KcFilter {
   const char *const *bad_8bit_settings; /* refused for 8 bit, sound for 16; may be NULL */
   const char *const *sanitize_settings; /* NULL: `settings` */
   const char *right, *wrong;         /* almost alike, for the self-test */
-  const char *bench;                 /* the setting that --sizes varies */
+  const KcBench *bench;              /* the benchmark's rows, a NULL set at the end */
+  const char *bench_formats;         /* "GRAY8,RGBA" */
 };
 
 extern const KcFilter kc_median, kc_convolve;

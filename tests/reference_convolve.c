@@ -431,6 +431,17 @@ check_reference (void)
   return failures;
 }
 
+#define BENCH_SIZES "3,5,7,9,15,31"
+
+static const KcBench bench[] = {
+  { "dense", "any=%dx%d weights=8", BENCH_SIZES, "dense" },
+  { "gauss", "preset=gauss kernel-size=%d", BENCH_SIZES, "gauss" },
+  { "box", "preset=box kernel-size=%d", BENCH_SIZES, "box" },
+  { "16 bit", "any=%dx%d weights=16", "3", "dense" },
+  { "fraction", "any=%dx%d weights=0", "3,7,15", "dense" },
+  { 0 }
+};
+
 const KcFilter kc_convolve = {
   .stem = "convolve",
   .reference = reference,
@@ -445,5 +456,6 @@ const KcFilter kc_convolve = {
   .bad_8bit_settings = ref_convolve_bad_8bit_settings,
   .right = "kernel=1,2,1;2,4,2;1,2,1",
   .wrong = "kernel=1,2,1;2,4,2;1,2,2",
-  .bench = "kernel-size",
+  .bench = bench,
+  .bench_formats = "GRAY8,RGBA",
 };

@@ -245,7 +245,7 @@ make_linear (const RefSetting *s, int bits, RefKernel *k)
     sum += taps.t[i];
     size += fabs (taps.t[i]);
   }
-  none = sum == 0 || fabs (sum) < 1e-9 * size;
+  none = fabs (sum) <= 1e-9 * size;
   if (d == 0)
     d = none ? 1 : sum;
   k->w = taps.w;

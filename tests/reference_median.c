@@ -397,6 +397,8 @@ static const char *const bad_settings[] = {
   "percentile=-1", "threshold=65536", "threshold=-1", "temporal-depth=2", "temporal-depth=17", "color-order=7", NULL
 };
 
+static const KcBench bench[] = { { "", "kernel-size=%d", "3,5,7,9,11,15,31,101", "median" }, { 0 } };
+
 const KcFilter kc_median = {
   .stem = "median",
   .reference = reference,
@@ -408,5 +410,6 @@ const KcFilter kc_median = {
   .bad_settings = bad_settings,
   .right = "kernel-size=3 percentile=50", /* rank 4 of 9 */
   .wrong = "kernel-size=3 percentile=62", /* rank 5 of 9 */
-  .bench = "kernel-size",
+  .bench = bench,
+  .bench_formats = "GRAY8",
 };

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * bench_report.c: the benchmark's goals and what it prints and writes. A file
+ * of Markdown has a part a filter, "## STEM"; a run writes its own and leaves
+ * the others and everything that people wrote. */
+#define _GNU_SOURCE
+#include "bench-private.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define MAX_FILE (1 << 20)
+
+/* Goals and floors at 1080p and 4K. Floors: median: see words_of; convolution: the bytes or, where that is more, the
+ * int8 tensor pipe. */
+static const struct {
+  const char *filter, *kind;
+  int size;
+  double goal[2], floor[2];
+} targets[] = {
+  { "median", "", 3, { 3.6, 8 }, { 1.4, 5.5 } }, { "median", "", 5, { 7, 20 }, { 4.1, 17 } },
+  { "median", "", 7, { 12, 35 }, { 7.9, 32 } }, { "median", "", 9, { 20, 60 }, { 13, 54 } },
+  { "median", "", 11, { 29, 88 }, { 20, 79 } }, { "median", "", 15, { 75, 280 }, { 37, 149 } },
+  { "median", "", 31, { 110, 420 }, { 86, 345 } }, { "median", "", 101, { 150, 600 }, { 0, 0 } },
+  { "convolve", "dense", 3, { 3.0, 6.2 }, { 0.96, 3.86 } }, { "convolve", "dense", 5, { 3.3, 7 }, { 0.96, 3.86 } },
+  { "convolve", "dense", 7, { 3.5, 7.5 }, { 0.96, 3.86 } }, { "convolve", "dense", 9, { 3.9, 8 }, { 0.97, 3.9 } },
+  { "convolve", "dense", 15, { 5.5, 12 }, { 1.6, 6.5 } }, { "convolve", "dense", 31, { 8, 24 }, { 6.6, 26.5 } },
+  { "convolve", "gauss", 7, { 4, 8 }, { 0.96, 3.86 } }, { "convolve", "gauss", 15, { 4.2, 8.3 }, { 0.96, 3.86 } },
+  { "convolve", "gauss", 31, { 4.6, 9.5 }, { 0.96, 3.86 } }, { "convolve", "box", 31, { 4.6, 9.5 }, { 0.96, 3.86 } },
+};
+
+void
+bench_target (const Bench *b, const BenchRow *row, double *goal, double *least)
+{
+  int which = row->height > 1080;
+
+  *goal = *least = 0;
+  for (size_t i = 0; strcmp (row->format, "GRAY8") == 0 && i < sizeof targets / sizeof *targets; i++)
+    if (strcmp (targets[i].filter, b->o.filter) == 0 && strcmp (targets[i].kind, row->kind->name) == 0 &&
+        targets[i].size == row->size) {
+      *goal = targets[i].goal[which];
+      *least = targets[i].floor[which];
+    }
+}
+
+static void
+name_row (const BenchRow *row, char *name, size_t size)
+{
+  snprintf (name, size, "%s%s%d", row->kind->name, row->kind->name[0] ? " " : "", row->size);
+}
+
+void
+bench_print_head (const Bench *b)
+{
+  printf ("%s, %s, us a frame of 8 bits\n", b->gpu.name, b->o.filter);
+  printf ("%-16s %-6s %-6s %-28s %9s %7s %11s %8s %7s %7s\n", "kernel", "format", "frame", "variant", "ours", "copy",
+      b->peer ? b->peer->name : "peer", "ratio", "goal", "floor");
+}
+
+void
+bench_print_row (const Bench *b, const BenchRow *row)
+{
+  char name[40];
+  double goal, least;
+
+  bench_target (b, row, &goal, &least);
+  name_row (row, name, sizeof name);
+  printf ("%-16s %-6s %-6s %-28s %9.2f %7.2f %11.1f %8.1f %7.1f %7.1f  %s\n", name, row->format, row->resolution,
+      row->variant, row->ours, row->copy, row->peer, row->ours > 0 ? row->peer / row->ours : 0, goal, least,
+      row->right ? "" : "WRONG");
+  fflush (stdout);
+}
+
+static void
+driver_version (char *text, size_t size)
+{
+  FILE *file = fopen ("/proc/driver/nvidia/version", "r");
+  char line[256] = "", *at = NULL;
+
+  if (file && fgets (line, sizeof line, file))
+    for (char *word = strtok (line, " \t"); word && !at; word = strtok (NULL, " \t"))
+      if (word[0] >= '0' && word[0] <= '9')
+        at = word;
+  snprintf (text, size, "%s", at ? at : "unknown");
+  if (file)
+    (void) fclose (file);
+}
+
+/* The file as it is; to be freed. NULL if there is none. */
+static char *
+read_file (const char *path)
+{
+  FILE *file = fopen (path, "r");
+  char *text = file ? calloc (1, MAX_FILE) : NULL;
+
+  if (text && fread (text, 1, MAX_FILE - 1, file) == 0) {
+    free (text);
+    text = NULL;
+  }
+  if (file)
+    (void) fclose (file);
+  return text;
+}
+
+static const char head[] = "# Benchmarks\n\n"
+    "Microseconds a frame, 8 bits a sample, one launch a frame inside a CUDA graph over more frames than the L2 holds;\n"
+    "one frame of each row was compared with the reference. copy: the same with a kernel that only copies as many bytes.\n";
+
+/* What there is to know about a filter's columns. */
+static const char *
+words_of (const char *filter)
+{
+  if (strcmp (filter, "median") == 0)
+    return "NPP: the same frames, borders not handled. floor: minimum and maximum instructions of the best network known,\n"
+        "at this GPU's rate for them.\n";
+  return "NPP: FilterBorder32f, FilterGaussBorder (FilterGaussAdvancedBorder over 15) and FilterBoxBorder on the same frames,\n"
+      "replicated borders, RGBA with its alpha. dense: random weights of 8 bits with sign, not separable; 16 bit: random\n"
+      "weights of 16 bits; fraction: decimal ones. floor: the bytes or, where that is more, the int8 tensor pipe.\n";
+}
+
+static void
+write_number (FILE *file, double value, const char *format)
+{
+  if (value > 0)
+    fprintf (file, format, value);
+  else
+    fputs (" -", file);
+  fputs (" |", file);
+}
+
+static void
+write_part (const Bench *b, FILE *file)
+{
+  char driver[64], date[32] = "";
+  const char *peer = b->peer ? b->peer->name : "peer";
+  time_t now = time (NULL);
+
+  driver_version (driver, sizeof driver);
+  (void) strftime (date, sizeof date, "%Y-%m-%d", gmtime (&now));
+  fprintf (file, "## %s\n\nWritten by `%s`: %s (%d SMs, %llu MB of L2),\ndriver %s, CUDA %d.%d, %s, the median of %d "
+      "repetitions.\n%s\n", b->o.filter, b->o.command, b->gpu.name, b->gpu.sms,
+      (unsigned long long) (b->gpu.l2_bytes >> 20), driver, cf_gpu_runtime_version () / 1000,
+      cf_gpu_runtime_version () % 1000 / 10, date, BENCH_REPETITIONS, words_of (b->o.filter));
+  fprintf (file, "| kernel | format | picture | ours | variant | copy | %s | %s / ours | goal | floor |\n"
+      "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n", peer, peer);
+  for (int i = 0; i < b->n_rows; i++) {
+    const BenchRow *row = &b->rows[i];
+    double goal, least;
+    char name[40];
+
+    bench_target (b, row, &goal, &least);
+    name_row (row, name, sizeof name);
+    fprintf (file, "| %s | %s | %s | ", name, row->format, row->resolution);
+    if (row->right)
+      fprintf (file, "%.2f | %s |", row->ours, row->variant);
+    else
+      fprintf (file, "WRONG | %s |", row->variant);
+    write_number (file, row->copy, " %.2f");
+    write_number (file, row->peer, " %.1f");
+    write_number (file, row->ours > 0 ? row->peer / row->ours : 0, " %.1f");
+    write_number (file, goal, " %.3g");
+    write_number (file, least, " %.3g");
+    fprintf (file, "\n");
+  }
+}
+
+bool
+bench_write_markdown (const Bench *b)
+{
+  char *old = read_file (b->o.markdown), title[64];
+  const char *at = old ? strstr (old, "\n## ") : NULL;
+  FILE *file = fopen (b->o.markdown, "w");
+  bool written = false;
+
+  if (!file) {
+    free (old);
+    return false;
+  }
+  snprintf (title, sizeof title, "\n## %s\n", b->o.filter);
+  fputs (head, file);
+  while (at) {
+    const char *next = strstr (at + 1, "\n## ");
+    bool mine = strncmp (at, title, strlen (title)) == 0;
+
+    if (!written && (mine || strncmp (at, "\n## Notes\n", 10) == 0)) {
+      fputc ('\n', file);
+      write_part (b, file);
+      written = true;
+    }
+    if (!mine)
+      fprintf (file, "%.*s", (int) (next ? next - at : (ptrdiff_t) strlen (at)), at);
+    at = next;
+  }
+  if (!written) {
+    fputc ('\n', file);
+    write_part (b, file);
+  }
+  free (old);
+  return fclose (file) == 0;
+}
+
+bool
+bench_write_json (const Bench *b)
+{
+  FILE *file = fopen (b->o.json, "w");
+
+  if (!file)
+    return false;
+  fprintf (file, "{\"gpu\": \"%s\", \"filter\": \"%s\", \"rows\": [", b->gpu.name, b->o.filter);
+  for (int i = 0; i < b->n_rows; i++) {
+    const BenchRow *row = &b->rows[i];
+
+    fprintf (file, "%s\n  {\"kind\": \"%s\", \"format\": \"%s\", \"size\": %d, \"width\": %d, \"height\": %d, \"variant\": \"%s\", \"us\": %.3f, \"copy_us\": %.3f, "
+        "\"peer_us\": %.3f, \"right\": %s}", i ? "," : "", row->kind->name,
+        row->format, row->size, row->width, row->height, row->variant, row->ours,
+        row->copy, row->peer, row->right ? "true" : "false");
+  }
+  fprintf (file, "\n]}\n");
+  return fclose (file) == 0;
+}
