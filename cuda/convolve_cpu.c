@@ -53,6 +53,9 @@ set_rounding (CfConvolveCpu *m, int kind, int reduced)
   r->top = r->d2 * (c->max + 1) - 1;
   r->inverse = 1.0 / (double) r->d2;
   r->log2 = log2_of (r->d2);
+  r->inverse_float = (float) r->inverse;
+  r->by_float = r->d2 * (c->max + 1) <= 1 << 21 && c->abs_sum * c->max < 1 << 21 && r->add > -(1 << 21) &&
+      r->add < 1 << 21;
   m->narrow[kind] = c->narrow;
   if (c->op == CF_CONVOLVE_MAGNITUDE) {
     int64_t factor = c->factor < 0 ? -c->factor : c->factor, add = r->add < 0 ? -r->add : r->add;

@@ -85,13 +85,17 @@ N (load2) (const T *x)
 #endif
 }
 
+/* Numbers above `max` count as that. */
 static inline void
-N (store2) (T *x, U2 v)
+N (store2) (T *x, U2 v, U2 max)
 {
-#if SIZE == 1
-  *(Half1 *) (void *) x = __builtin_convertvector (v, Half1);
+#if SIZE == 1 && defined __AVX512BW__
+  (void) max; /* 255 */
+  _mm256_storeu_si256 ((void *) x, _mm512_cvtusepi16_epi8 ((__m512i) v));
+#elif SIZE == 1
+  *(Half1 *) (void *) x = __builtin_convertvector (minimum2 (v, max), Half1);
 #else
-  *(U2u *) (void *) x = v;
+  *(U2u *) (void *) x = minimum2 (v, max);
 #endif
 }
 
@@ -151,13 +155,11 @@ N (across32) (const void *row, int w, int step, const int32_t *c, int n, uint32_
   }
 }
 
-static void
-N (down16) (const CfTap *rows, int h, int n, const CfRounding *r, void *out_)
+static inline void
+N (down16_by) (const CfTap *rows, int h, int n, const CfRounding *r, T *out, bool power, bool ties)
 {
-  T *out = out_;
-  U2 max = (U2) { 0 } + (uint16_t) r->max, ties = (U2) { 0 } + (uint16_t) r->ties;
-  U2 d = (U2) { 0 } + (uint16_t) (r->d2 / 2), magic = (U2) { 0 } + (uint16_t) r->magic16;
-  bool power = r->log2 >= 0;
+  U2 max = (U2) { 0 } + (uint16_t) r->max, d = (U2) { 0 } + (uint16_t) (r->d2 / 2);
+  U2 magic = (U2) { 0 } + (uint16_t) r->magic16;
   int shift = power ? r->log2 - 1 : r->shift16;
 
   for (int p = 0; p < n; p += 4 * N2) {
@@ -175,15 +177,26 @@ N (down16) (const CfTap *rows, int h, int n, const CfRounding *r, void *out_)
         s[v] += *(const U2u *) (const void *) (x + v * N2) * weight;
     }
     for (int v = 0; v < 4; v++) {
-      U2 q = (power ? s[v] : multiply_high (s[v], magic)) >> shift, over;
+      U2 q = (power ? s[v] : multiply_high (s[v], magic)) >> shift;
 
-      q -= q & ties & (U2) (q * d == s[v]);
-      over = (U2) (q > max);
-      N (store2) (to + v * N2, (q & ~over) | (max & over));
+      if (ties)
+        q -= q & 1 & (U2) (q * d == s[v]);
+      N (store2) (to + v * N2, q, max);
     }
     if (to == block)
       memcpy (out + p, block, (size_t) (n - p) * sizeof (T));
   }
+}
+
+static void
+N (down16) (const CfTap *rows, int h, int n, const CfRounding *r, void *out)
+{
+  if (r->ties)
+    N (down16_by) (rows, h, n, r, out, r->log2 >= 0, true);
+  else if (r->log2 >= 0)
+    N (down16_by) (rows, h, n, r, out, true, false);
+  else
+    N (down16_by) (rows, h, n, r, out, false, false);
 }
 
 #define COLUMN(name, C) \
@@ -258,7 +271,14 @@ N (round32) (const int32_t *restrict s, int n, const CfRounding *r, void *out_)
       q = q < 0 ? 0 : q;
       out[i] = (T) (q < max ? q : max);
     }
-  } else {
+  } else if (r->by_float && !r->ties)
+    for (int i = 0; i < n; i++) {
+      int32_t v = 2 * s[i] + add, q;
+
+      q = (int32_t) (((float) (v < 0 ? 0 : v) + 0.5f) * r->inverse_float);
+      out[i] = (T) (q < max ? q : max);
+    }
+  else {
     uint32_t magic = r->magic, d2 = (uint32_t) r->d2, odd = r->ties, top = (uint32_t) max;
 
     for (int i = 0; i < n; i++) {

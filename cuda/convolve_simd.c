@@ -19,22 +19,26 @@
 #define V_SIZE 64
 #define multiply_pairs(a, b) ((U4) _mm512_madd_epi16 ((__m512i) (a), (__m512i) (b)))
 #define multiply_high(a, b) ((U2) _mm512_mulhi_epu16 ((__m512i) (a), (__m512i) (b)))
+#define minimum2(a, b) ((U2) _mm512_min_epu16 ((__m512i) (a), (__m512i) (b)))
 #elif defined __AVX2__
 #include <immintrin.h>
 #define V_SIZE 32
 #define multiply_pairs(a, b) ((U4) _mm256_madd_epi16 ((__m256i) (a), (__m256i) (b)))
 #define multiply_high(a, b) ((U2) _mm256_mulhi_epu16 ((__m256i) (a), (__m256i) (b)))
+#define minimum2(a, b) ((U2) _mm256_min_epu16 ((__m256i) (a), (__m256i) (b)))
 #elif defined __SSE2__
 #include <emmintrin.h>
 #define V_SIZE 16
 #define multiply_pairs(a, b) ((U4) _mm_madd_epi16 ((__m128i) (a), (__m128i) (b)))
 #define multiply_high(a, b) ((U2) _mm_mulhi_epu16 ((__m128i) (a), (__m128i) (b)))
+#define minimum2(a, b) ((U2) _mm_sub_epi16 ((__m128i) (a), _mm_subs_epu16 ((__m128i) (a), (__m128i) (b))))
 #else
 #define V_SIZE 16
 #define multiply_pairs(a, b) \
   ((U4) ((((S4) (a) << 16) >> 16) * (((S4) (b) << 16) >> 16) + ((S4) (a) >> 16) * ((S4) (b) >> 16)))
 #define multiply_high(a, b) \
   __builtin_convertvector (__builtin_convertvector (a, Double4) * __builtin_convertvector (b, Double4) >> 16, U2)
+#define minimum2(a, b) (((a) & (U2) ((a) < (b))) | ((b) & (U2) ((a) >= (b))))
 #endif
 
 /* The numbers in them; u: anywhere in memory; Half, Quarter: as many as are in

@@ -25,6 +25,13 @@ typedef struct {
   int log2;        /* of d2; -1: it is no power of two */
   uint32_t magic;  /* narrow: n / d2 = (n * magic >> 32) >> shift */
   int shift;
+  /* Narrow, too: n / d2 = (n + 1/2) inverse_float, cut off. n is below 2^23, so
+   * that is exact but for the two roundings of inverse and product, each less
+   * than 2^-24 of a quotient that is max + 1 at most (larger ones are saturated
+   * anyhow). The true one is 1 / (2 d2) away from any integer, and
+   * d2 (max + 1) <= 2^21. */
+  bool by_float;
+  float inverse_float;
   uint32_t magic16; /* all in 16 bits: n / D = (n * magic16 >> 16) >> shift16 */
   int shift16;
   int amount;      /* UNSHARP */
