@@ -188,8 +188,14 @@ CfCode cf_convolution_resolve (const CfConvolveParams *params, CfFormat format, 
 typedef enum { CF_FATE_COPY, CF_FATE_FILTER, CF_FATE_MID, CF_FATE_GRAY } CfConvolveFate;
 CfConvolveFate cf_convolve_fate (const CfConvolution *c, CfFormat format, const CfView *view);
 
+#ifdef __CUDACC__
+#define CF_BOTH_SIDES __host__ __device__
+#else
+#define CF_BOTH_SIDES
+#endif
+
 /* Where sample `at` of a side of n samples comes from; -1: from outside. */
-static inline int
+CF_BOTH_SIDES static inline int
 cf_border_map (CfBorder border, int at, int n)
 {
   if (at >= 0 && at < n)

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * convolve_cuda.h: what the CUDA files of the convolution share: a frame's work
+ * as it travels with a launch, and the launches. */
+#ifndef CONVOLVE_CUDA_H
+#define CONVOLVE_CUDA_H
+
+#include "convolve.h"
+#include "device.cuh"
+
+namespace cf {
+
+/* What becomes of a byte of a pixel (of a sample, at 16 bit). */
+enum Fate : uint8_t { NONE, COPIED, FILTERED, MID, GRAYED };
+
+/* Components that lie in one plane with the same size, step and field, so that
+ * one block makes whole pixels of them. A pixel is `step` samples of `bytes`;
+ * its filtered samples are the tile's planes 0, 1, 2. A byte of NONE belongs to
+ * another group and is left alone. */
+struct Group {
+  const uint8_t *in;
+  uint8_t *out;
+  long long in_pitch, out_pitch; /* bytes */
+  int width, height;             /* pixels */
+  int first_block, blocks_x;
+  uint8_t step, bytes, shift, bits;
+  uint8_t planes;      /* filtered ones, 0..3; of a gray picture 1 */
+  uint8_t fate[4];     /* of each sample of the pixel, in memory order */
+  uint8_t plane[4];    /* of a filtered sample */
+  uint8_t offset[3];   /* of each plane, in samples */
+  uint8_t chroma[3];   /* which constants each plane takes */
+  uint8_t weight[4];   /* gray: of each sample of the pixel */
+  bool gray, whole;    /* whole: no byte is NONE */
+  bool in_words;       /* four pixels begin on a word in every row */
+  bool in_vectors;     /* ... and sixteen samples of step 1 on 16 bytes */
+  bool copy_vectors;   /* all copied, and rows lie on 16 bytes */
+  bool out_words;      /* two pixels may be stored at once: aligned to their size, at most 4 */
+  /* Gray of three planes (GBR): the other two, R and B. */
+  const uint8_t *in2[2];
+  uint8_t *out2[2];
+  long long in_pitch2[2], out_pitch2[2];
+};
+
+/* From sums to samples: CfConvolution's rule, without the weights. */
+struct Rounding {
+  long long divisor2; /* 2 D */
+  long long add[2];
+  long long factor;
+  unsigned magic;
+  int shift;          /* narrow: of the product, less 32; power of two: of n */
+  int max, mid, amount;
+  uint8_t op, narrow, pow2, ties[2];
+};
+
+constexpr int max_limbs = 5;
+
+struct Work {
+  int n, blocks;
+  Group group[CF_MAX_VIEWS];
+  Rounding rounding;
+  int w, h, ax, ay;
+  int limbs;          /* of a weight, signed bytes, the lowest first */
+  uint8_t border;     /* CfBorder */
+  uint8_t gray;       /* CfGray */
+  int outside[2];
+};
+
+/* Weights up to 9 x 10: [limb][row], tap i at byte 12 + i, zeros around. For a
+ * magnitude, "limb" 1 is the second kernel. */
+struct SmallWeights {
+  uint4 row[max_limbs][10][2];
+};
+
+/* Up to 63 x 63: limb, row, taps as signed bytes, rows padded with zeros to a
+ * multiple of 4, everything tight. SIZE bounds the argument of the launch. */
+template<int SIZE> struct DenseWeights {
+  uint4 bytes[SIZE / 16];
+};
+constexpr int dense_small = 1536, dense_large = 63 * 64 * max_limbs;
+static_assert (dense_small % 16 == 0 && dense_large % 16 == 0, "staged by 16 bytes");
+
+struct SeparableWeights {
+  int row[64], col[64];
+};
+
+/* One axis each: tap i at byte 32 + i, zeros around. */
+struct AxisWeights {
+  uint4 row[9], col[9];
+};
+
+CfCode convolve_launch_small (Work *work, const SmallWeights &weights, cudaStream_t stream, CfStatus *status);
+CfCode convolve_launch_dense (Work *work, const CfConvolution &c, cudaStream_t stream, CfStatus *status);
+/* Does the block's memory suffice? */
+bool convolve_separable_fits (const CfConvolution &c, bool is_signed, int max_shared);
+CfCode convolve_launch_separable (Work *work, const AxisWeights &weights, bool is_signed, cudaStream_t stream, CfStatus *status);
+CfCode convolve_launch_wide (Work *work, const SeparableWeights &weights, cudaStream_t stream, CfStatus *status);
+/* Loads the kernels and sets the limits of their shared memory; once a plan. */
+CfCode convolve_small_init (CfStatus *status);
+CfCode convolve_dense_init (int max_shared, CfStatus *status);
+CfCode convolve_separable_init (int max_shared, CfStatus *status);
+CfCode convolve_wide_init (int max_shared, CfStatus *status);
+
+/* Blocks of tile_w x tile_h pixels, all groups behind each other. */
+inline void
+deal_groups (Work *work, int tile_w, int tile_h)
+{
+  work->blocks = 0;
+  for (int i = 0; i < work->n; i++) {
+    Group &g = work->group[i];
+
+    g.first_block = work->blocks;
+    g.blocks_x = (g.width + tile_w - 1) / tile_w;
+    work->blocks += g.blocks_x * ((g.height + tile_h - 1) / tile_h);
+  }
+}
+
+} // namespace cf
+
+#endif

@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * convolve_dense.cu: any kernel up to 63 x 63, 8 and 16 bit, on the integer
+ * tensor units.
+ *
+ * Block: 4 warps, 128 x 32 pixels; warp i makes rows 8 i .. 8 i + 7 of one plane
+ * after the other. Shared memory: the plane's tile (16 bit: low and high bytes
+ * behind each other), the limb's weights as they come, and the right operands'
+ * fragments made of them, [row][step][lane]. Each is written between barriers.
+ *
+ * One mma makes 128 outputs of a row out of one row of samples: row g of the
+ * left operand is the 32 bytes from 8 g on, column n of the right one a row
+ * of the kernel n bytes down; kernels wider than 22 take STEPS of 32 bytes. So
+ * h STEPS mma make 128 outputs. Rows are taken four at a time: a row of the
+ * kernel, loaded once, meets each of them, and adds to another output row. That
+ * keeps shared memory (11 fragments and 16 words for 32 mma) below the tensor
+ * pipe.
+ *
+ * 16 bit: bytes of samples times limbs of weights, by falling powers of 256, each
+ * power summed in 32 bits (at most 2 x 3969 x 255 x 128) and put together in 64.
+ *
+ * Bound: the tensor pipe; 1080p 31 x 31: 1.0M mma at 152e9 a second, 6.6 us. */
+#include "convolve_tile.cuh"
+
+#include <stdlib.h>
+
+namespace cf {
+
+namespace {
+
+constexpr int warps = 4, rows_of_warp = 8, tile_w = 128, tile_h = warps * rows_of_warp, at_once = 4;
+constexpr int threads = 32 * warps;
+
+/* What a launch's shared memory and loops look like. */
+struct Layout {
+  int steps, pitch, left; /* left: samples of the tile before x0, a multiple of 16 */
+  int rows, planes;       /* of the tile */
+  int row_bytes;          /* of a row of weights */
+};
+
+__host__ __device__ inline int
+tile_bytes (const Layout &l)
+{
+  return l.planes * l.rows * l.pitch;
+}
+
+__host__ __device__ inline int
+raw_bytes (const Layout &l, int h)
+{
+  return (h * l.row_bytes + 15) & ~15;
+}
+
+/* The fragments of a limb: tap i of a row stands at byte i + pad + n of column n. */
+__device__ __forceinline__ void
+make_fragments (unsigned *fragments, const unsigned *raw, const Layout &l, int h, int pad, int thread)
+{
+  const int words = l.row_bytes >> 2, of_row = 64 * l.steps;
+
+  for (int i = thread; i < h * of_row; i += threads) {
+    const int row = i / of_row, at = i % of_row, lane = at >> 1 & 31;
+    const int byte = 32 * (at >> 6) + 16 * (at & 1) + 4 * (lane & 3) - (lane >> 2) - pad, word = byte >> 2;
+    const unsigned lo = word >= 0 && word < words ? raw[row * words + word] : 0;
+    const unsigned hi = word >= -1 && word + 1 < words ? raw[row * words + word + 1] : 0;
+
+    fragments[i] = __funnelshift_r (lo, hi, 8 * (byte & 3));
+  }
+}
+
+template<int STEPS> __device__ __forceinline__ void
+load_samples (const unsigned *row, unsigned (*a)[4])
+{
+#pragma unroll
+  for (int s = 0; s < STEPS; s++) {
+    a[s][0] = row[8 * s];
+    a[s][1] = row[8 * s + 16];
+    a[s][2] = row[8 * s + 4];
+    a[s][3] = row[8 * s + 20];
+  }
+}
+
+/* Adds all rows' products to eight rows of 128 outputs. */
+template<int STEPS> __device__ __forceinline__ void
+add_products (int (*sum)[4], const unsigned *samples, int pitch_words, const uint2 *fragments, int h)
+{
+#pragma unroll 1
+  for (int r = 0; r < rows_of_warp + h - 1; r += at_once) {
+    unsigned a[at_once][STEPS][4];
+
+#pragma unroll
+    for (int i = 0; i < at_once; i++)
+      load_samples<STEPS> (samples + (r + i) * pitch_words, a[i]);
+#pragma unroll
+    for (int d = 1 - rows_of_warp; d < at_once; d++) {
+      if ((unsigned) (r + d) >= (unsigned) h)
+        continue;
+#pragma unroll
+      for (int s = 0; s < STEPS; s++) {
+        const uint2 b = fragments[((r + d) * STEPS + s) * 32];
+
+#pragma unroll
+        for (int i = 0; i < at_once; i++)
+          if (i - d >= 0 && i - d < rows_of_warp)
+            multiply<false, true> (sum[i - d], a[i][s], b.x, b.y);
+      }
+    }
+  }
+}
+
+/* The limb's bytes from the launch's arguments, then its fragments. */
+template<int SIZE> __device__ __forceinline__ void
+stage_limb (const DenseWeights<SIZE> &weights, int limb, unsigned *raw, unsigned *fragments, const Layout &l,
+    const Work &work, int thread)
+{
+  const int vectors = raw_bytes (l, work.h) / 16;
+
+  __syncthreads ();
+  for (int i = thread; i < vectors; i += threads)
+    ((uint4 *) raw)[i] = weights.bytes[limb * vectors + i];
+  __syncthreads ();
+  make_fragments (fragments, raw, l, work.h, ((work.ax + 3) & ~3) - work.ax, thread);
+}
+
+struct Shared {
+  uint8_t *tile;
+  unsigned *raw, *fragments, *results;
+};
+
+/* Four sums of a row to bytes, as in convolve_small.cu's result. */
+__device__ __forceinline__ unsigned
+round_bytes (const Rounding &k, const int *sum, const uint8_t *centre, int chroma)
+{
+  unsigned v = 0;
+
+  if (k.narrow) {
+    const int add = (int) k.add[chroma];
+
+#pragma unroll
+    for (int i = 0; i < 4; i++)
+      v |= (unsigned) (k.pow2 ? round_shift (k, 2 * sum[i] + add, k.ties[chroma]) : round_narrow (k, 2 * sum[i] + add, k.ties[chroma])) << 8 * i;
+    return v;
+  }
+#pragma unroll
+  for (int i = 0; i < 4; i++)
+    v |= (unsigned) round_sum (k, sum[i], centre[(i & 1) + 32 * (i & 2)], chroma) << 8 * i;
+  return v;
+}
+
+template<int STEPS, int SIZE> __device__ __forceinline__ void
+make_bytes (const Work &work, const Group &g, const DenseWeights<SIZE> &weights, const Layout &l, const Shared &s, Tile t,
+    int p, int thread, unsigned *result)
+{
+  const int lane = thread & 31, group = lane >> 2, rest = lane & 3, row = rows_of_warp * (thread >> 5);
+  const uint8_t *corner = s.tile + row * l.pitch + l.left;
+  const unsigned *samples = (const unsigned *) (corner - ((work.ax + 3) & ~3)) + 2 * group + rest;
+  int sum[rows_of_warp][4] = { };
+
+  if (p > 0)
+    __syncthreads (); /* the tile's readers are done */
+  fill_tile<1> (work, g, t, p, thread, threads);
+  for (int limb = work.limbs - 1; limb >= 0; limb--) {
+    if (p == 0 || work.limbs > 1)
+      stage_limb (weights, limb, s.raw, s.fragments, l, work, thread);
+    __pipeline_wait_prior (0);
+    __syncthreads ();
+#pragma unroll
+    for (int i = 0; i < 4 * rows_of_warp; i++)
+      sum[i / 4][i % 4] <<= 8;
+    add_products<STEPS> (sum, samples, l.pitch / 4, (const uint2 *) s.fragments + lane, work.h);
+  }
+#pragma unroll
+  for (int r = 0; r < rows_of_warp; r++)
+    result[r] = round_bytes (work.rounding, sum[r], corner + (r + work.ay) * l.pitch + 8 * group + 2 * rest, g.chroma[p]);
+}
+
+/* What a thread made of the planes so far rests in shared memory, a word a row. */
+template<int STEPS, int SIZE> __device__ __forceinline__ void
+make_pixels (const Work &work, const Group &g, const DenseWeights<SIZE> &weights, const Layout &l, const Shared &s,
+    const Tile &t, int x0, int y0, int thread)
+{
+  const int lane = thread & 31, x = x0 + 8 * (lane >> 2) + 2 * (lane & 3), y = y0 + rows_of_warp * (thread >> 5);
+  unsigned result[rows_of_warp];
+
+#pragma unroll 1
+  for (int p = 0; p < g.planes; p++) {
+    make_bytes<STEPS> (work, g, weights, l, s, t, p, thread, result);
+#pragma unroll
+    for (int r = 0; r < rows_of_warp; r++)
+      s.results[(p * rows_of_warp + r) * threads + thread] = result[r];
+  }
+#pragma unroll 2
+  for (int r = 0; r < rows_of_warp; r++)
+#pragma unroll
+    for (int side = 0; side < 2; side++) {
+      unsigned v[3];
+
+#pragma unroll
+      for (int p = 0; p < 3; p++)
+        v[p] = s.results[(p < g.planes ? p * rows_of_warp + r : r) * threads + thread] >> 16 * side & 0xffff;
+      store_pair<3> (work, g, x + 64 * side, y + r, v);
+    }
+}
+
+/* 16 bit. */
+template<int STEPS, int SIZE> __device__ __forceinline__ void
+make_halves (const Work &work, const Group &g, const DenseWeights<SIZE> &weights, const Layout &l, const Shared &s,
+    const Tile &t, int x0, int y0, int thread)
+{
+  const int lane = thread & 31, group = lane >> 2, rest = lane & 3, row = rows_of_warp * (thread >> 5);
+  const int plane_bytes = l.rows * l.pitch;
+  const uint8_t *corner = s.tile + row * l.pitch + l.left;
+  long long sum[rows_of_warp][4] = { };
+
+  fill_halves (work, g, t, 0, thread, threads);
+  for (int power = work.limbs; power >= 0; power--) {
+    int part[rows_of_warp][4] = { };
+
+    for (int byte = 0; byte < 2; byte++) {
+      const int limb = power - byte;
+
+      if (limb < 0 || limb >= work.limbs)
+        continue;
+      stage_limb (weights, limb, s.raw, s.fragments, l, work, thread);
+      __syncthreads ();
+      add_products<STEPS> (part, (const unsigned *) (corner + byte * plane_bytes - ((work.ax + 3) & ~3)) + 2 * group + rest,
+          l.pitch / 4, (const uint2 *) s.fragments + lane, work.h);
+    }
+#pragma unroll
+    for (int i = 0; i < 4 * rows_of_warp; i++)
+      sum[i / 4][i % 4] = (sum[i / 4][i % 4] << 8) + part[i / 4][i % 4];
+  }
+#pragma unroll
+  for (int i = 0; i < 4 * rows_of_warp; i++) {
+    const int r = i / 4, column = 8 * group + 2 * rest + (i & 1) + 32 * (i & 2);
+    const uint8_t *centre = corner + (r + work.ay) * l.pitch + column;
+
+    store_pixel (work, g, x0 + column, y0 + row + r,
+        (unsigned) round_sum (work.rounding, sum[r][i % 4], centre[0] | centre[plane_bytes] << 8, g.chroma[0]), 0, 0);
+  }
+}
+
+template<int STEPS, int SIZE, bool WIDE> __global__ void __launch_bounds__ (threads)
+convolve_dense_kernel (const __grid_constant__ Work work, const __grid_constant__ Layout l,
+    const __grid_constant__ DenseWeights<SIZE> weights)
+{
+  extern __shared__ __align__ (16) uint8_t memory[];
+  const Group &g = group_of_block (work, (int) blockIdx.x);
+  const int block = (int) blockIdx.x - g.first_block, thread = (int) threadIdx.x;
+  const int x0 = block % g.blocks_x * tile_w, y0 = block / g.blocks_x * tile_h;
+  const Tile t = { memory, l.pitch, l.rows, x0 - l.left, y0 - work.ay, x0 - work.ax, x0 + tile_w + work.w - 1 - work.ax };
+  const Shared s = { memory, (unsigned *) (memory + tile_bytes (l)),
+    (unsigned *) (memory + tile_bytes (l) + raw_bytes (l, work.h)),
+    (unsigned *) (memory + tile_bytes (l) + raw_bytes (l, work.h)) + work.h * l.steps * 64 };
+
+  if (g.planes == 0)
+    copy_group (work, g, x0, y0, tile_w, tile_h, thread, threads);
+  else if (WIDE)
+    make_halves<STEPS> (work, g, weights, l, s, t, x0, y0, thread);
+  else
+    make_pixels<STEPS> (work, g, weights, l, s, t, x0, y0, thread);
+}
+
+/* Rows of weights up to 32 bytes, up to two times as many, all; the short
+ * argument for the first. More steps than needed do no harm. */
+struct Variant {
+  const void *kernel;
+  int steps;
+};
+
+/* Where the weights' limbs go: signed digits of base 256. */
+void
+split_weights (const CfConvolution &c, const Layout &l, int limbs, uint8_t *bytes)
+{
+  const int limb_bytes = raw_bytes (l, c.h);
+
+  for (int j = 0; j < c.h; j++)
+    for (int i = 0; i < c.w; i++) {
+      int64_t rest = c.weights[j * c.w + i];
+
+      for (int limb = 0; limb < limbs; limb++) {
+        const int8_t digit = (int8_t) (rest & 0xff);
+
+        bytes[limb * limb_bytes + j * l.row_bytes + i] = (uint8_t) digit;
+        rest = (rest - digit) / 256;
+      }
+    }
+}
+
+const Variant variants[] = {
+  { (const void *) convolve_dense_kernel<1, dense_small, false>, 1 },
+  { (const void *) convolve_dense_kernel<1, dense_large, false>, 1 },
+  { (const void *) convolve_dense_kernel<2, dense_large, false>, 2 },
+  { (const void *) convolve_dense_kernel<3, dense_large, false>, 3 },
+  { (const void *) convolve_dense_kernel<1, dense_large, true>, 1 },
+  { (const void *) convolve_dense_kernel<3, dense_large, true>, 3 },
+};
+
+template<int SIZE> CfCode
+launch (Work *work, const CfConvolution &c, Layout l, const void *kernel, cudaStream_t stream, CfStatus *status)
+{
+  const int shared = tile_bytes (l) + raw_bytes (l, c.h) + c.h * l.steps * 256 + (c.bits > 8 ? 0 : 3 * rows_of_warp * threads * 4);
+  DenseWeights<SIZE> weights = { };
+  void *arguments[] = { work, &l, &weights };
+  CfCode code;
+
+  split_weights (c, l, work->limbs, (uint8_t *) &weights);
+  code = cf_cuda_check (cudaLaunchKernel (kernel, dim3 ((unsigned) work->blocks), dim3 (threads),
+          arguments, (size_t) shared, stream), "convolve dense", status);
+  return code == CF_OK ? cf_cuda_launched ("convolve dense", status) : code;
+}
+
+} // namespace
+
+CfCode
+convolve_dense_init (int max_shared, CfStatus *status)
+{
+  CfCode code = CF_OK;
+
+  for (const Variant &v : variants)
+    if (code == CF_OK)
+      code = cf_cuda_check (cudaFuncSetAttribute (v.kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, max_shared),
+          "loading the convolution's kernels", status);
+  return code;
+}
+
+CfCode
+convolve_launch_dense (Work *work, const CfConvolution &c, cudaStream_t stream, CfStatus *status)
+{
+  const bool wide = c.bits > 8;
+  const int pad = ((c.ax + 3) & ~3) - c.ax, steps = (8 + c.w - 1 + pad + 31) / 32;
+  Layout l = { steps, 0, (c.ax + 15) & ~15, 0, wide ? 2 : 1, (c.w + 3) & ~3 };
+  const bool is_short = raw_bytes (l, c.h) * work->limbs <= dense_small;
+  const Variant &v = variants[wide ? (steps > 1 ? 5 : 4) : steps == 1 && is_short ? 0 : steps];
+
+  l.steps = v.steps;
+  l.pitch = (l.left + tile_w + 24 + 32 * (l.steps - 1) + 15) & ~15;
+  /* the last rows that are taken four at a time */
+  l.rows = (rows_of_warp + c.h - 1 + at_once - 1) / at_once * at_once + tile_h - rows_of_warp;
+  deal_groups (work, tile_w, tile_h);
+  return &v == variants ? launch<dense_small> (work, c, l, v.kernel, stream, status)
+      : launch<dense_large> (work, c, l, v.kernel, stream, status);
+}
+
+} // namespace cf
