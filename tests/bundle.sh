@@ -58,7 +58,7 @@ mkdir -p "$to/bin/elements"
 for program in "$build"/tests/elements/*; do
   [ -d "$program" ] || [ ! -x "$program" ] || cp "$program" "$to/bin/elements/"
 done
-cp "$here"/clip.sh "$here"/oracle_opencv.py "$here"/bench.h "$here"/bench_npp.cpp "$to/tests/"
+cp "$here"/clip.sh "$here"/oracle_*.py "$CF_ROOT"/BENCHMARKS.md "$here"/bench.h "$here"/bench_npp.cpp "$to/tests/"
 cp "$CF_ROOT"/pipelines/*.sh "$to/pipelines/"
 cp "$here/bundle-run.sh" "$to/run.sh"
 chmod +x "$to/run.sh"

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The part of oracle_opencv.py about the convolution: OpenCV's filter2D, which
+has to be met bit by bit with integer kernels, its GaussianBlur of 8 bits, which
+has to be met bit by bit too, blur and Sobel within 1, and SciPy for borders
+that OpenCV's filters lack."""
+from fractions import Fraction
+
+import cv2
+import numpy as np
+from scipy import ndimage
+
+N_KERNELS = 200
+# Ours, OpenCV's, NumPy's, SciPy's.
+BORDERS = [("replicate", cv2.BORDER_REPLICATE, "edge", "nearest"), ("reflect101", cv2.BORDER_REFLECT_101, "reflect", "mirror"),
+           ("constant", cv2.BORDER_CONSTANT, "constant", "constant"), ("wrap", None, "wrap", "wrap")]
+
+
+def kernel_text(kernel):
+    return ";".join(",".join(str(int(c)) for c in row) for row in kernel)
+
+
+def filter2d(image, kernel, border):
+    """OpenCV's sums in doubles, and so exact: integers far below 2^53. Large
+    kernels go through its DFT, whose error is far below 1/2."""
+    if border[1] is None:
+        h, w = kernel.shape
+        padded = np.pad(image, ((h, h), (w, w)), mode=border[2])
+        sums = cv2.filter2D(padded.astype(np.float64), cv2.CV_64F, kernel.astype(np.float64))[h:-h, w:-w]
+    else:
+        sums = cv2.filter2D(image.astype(np.float64), cv2.CV_64F, kernel.astype(np.float64), borderType=border[1])
+    return np.rint(sums).astype(np.int64)
+
+
+def rounded(sums, divisor, bias, top):
+    """sums / divisor + bias, of the rational numbers, halves to even, saturated."""
+    bias = Fraction(bias)
+    over, under = sums * bias.denominator + bias.numerator * divisor, divisor * bias.denominator
+    quotient, rest = np.divmod(2 * over + under, 2 * under)
+    quotient -= (rest == 0) & (quotient % 2 == 1)
+    return np.clip(quotient, 0, top)
+
+
+def random_kernel(rng, i):
+    sides = [(1, 1), (2, 2), (3, 3), (5, 5), (7, 7), (9, 9), (15, 15), (31, 31), (1, 31), (31, 1), (3, 9), (4, 5)]
+    w, h = sides[i] if i < len(sides) else rng.integers(1, 32 if i % 2 else 12, 2)
+    # What sums of 32 bits hold at 8 bit.
+    most = min((4, 100, 127, 3000, 32767)[i % 5], (2 ** 31 - 1) // 255 // (w * h))
+    kernel = rng.integers(-most, most + 1, (h, w)) + (most // 8 if i % 3 else 0)
+    kernel = np.clip(kernel, -most, most)
+    if not kernel.any():
+        kernel[0, 0] = 1
+    return kernel
+
+
+def check_filter2d(tally, run, gray):
+    rng = np.random.default_rng(7)
+    deep = (gray.astype(np.uint16) * 251 + np.arange(gray.shape[1], dtype=np.uint16) * 13).astype("<u2")
+    for i in range(N_KERNELS):
+        kernel, border = random_kernel(rng, i), BORDERS[i % len(BORDERS)]
+        size = float(np.sqrt((kernel.astype(np.float64) ** 2).sum()))
+        # A power of two is exact in OpenCV's floats; others only as a fraction.
+        divisor = 2 ** int(np.log2(max(size, 1))) if i % 2 else int(max(1, size + rng.integers(-9, 10)))
+        bias = (0, -3, 77, 0.5, -10.25)[rng.integers(0, 5)]
+        what = f"filter2D {i}: {kernel.shape[1]}x{kernel.shape[0]} {border[0]} divisor {divisor} bias {bias}"
+        sets = (f"kernel={kernel_text(kernel)}", f"divisor={divisor}", f"bias={bias}", f"border={border[0]}")
+        got = run(gray, "GRAY8", *sets)
+        tally.compare(what, got, rounded(filter2d(gray, kernel, border), divisor, bias, 255).astype(np.uint8))
+        small = kernel.size <= 49 and np.abs(kernel).sum() * 255 < 2 ** 24
+        if i % 2 and border[1] is not None and small:
+            tally.compare(what + ", OpenCV's own bytes", got,
+                          cv2.filter2D(gray, -1, (kernel / divisor).astype(np.float32), delta=bias, borderType=border[1]))
+        if i % 4 == 0:
+            tally.compare(what + ", 16 bit", run(deep, "GRAY16_LE", *sets),
+                          rounded(filter2d(deep, kernel, border), divisor, bias, 65535).astype("<u2"))
+        if i % 5 == 0:
+            sums = ndimage.correlate(gray.astype(np.int64), kernel.astype(np.int64), mode=border[3])
+            tally.compare(what + ", SciPy", got, rounded(sums, divisor, bias, 255).astype(np.uint8))
+
+
+def check_gauss(tally, run, gray):
+    for k in range(3, 64, 2):
+        for sigma in (0,) if k % 4 == 1 and k > 9 else (0, 0.7, k / 4):
+            border = BORDERS[(k // 2) % 2]
+            tally.compare(f"GaussianBlur {k} sigma {sigma} {border[0]}",
+                          run(gray, "GRAY8", "preset=gauss", f"kernel-size={k}", f"sigma={sigma}", f"border={border[0]}"),
+                          cv2.GaussianBlur(gray, (k, k), sigma, borderType=border[1]))
+
+
+def check_near(tally, run, gray):
+    """OpenCV rounds these otherwise."""
+    for k in (3, 5, 9, 15, 31, 63):
+        tally.near(f"blur {k}", run(gray, "GRAY8", "preset=box", f"kernel-size={k}"),
+                   cv2.blur(gray, (k, k), borderType=cv2.BORDER_REPLICATE))
+    gx, gy = (cv2.Sobel(gray, cv2.CV_64F, x, 1 - x, ksize=3, borderType=cv2.BORDER_REPLICATE) for x in (1, 0))
+    for divisor in (1, 4):
+        tally.near(f"Sobel / {divisor}", run(gray, "GRAY8", "preset=sobel", f"divisor={divisor}"),
+                   np.clip(np.rint(np.hypot(gx, gy) / divisor), 0, 255).astype(np.uint8))
+    gx, gy = (cv2.Scharr(gray, cv2.CV_64F, x, 1 - x, borderType=cv2.BORDER_REPLICATE) for x in (1, 0))
+    tally.near("Scharr / 16", run(gray, "GRAY8", "preset=scharr", "divisor=16"),
+               np.clip(np.rint(np.hypot(gx, gy) / 16), 0, 255).astype(np.uint8))
+
+
+def check(tally, runner, images):
+    name, color = images[0]
+    gray = np.ascontiguousarray(cv2.cvtColor(color, cv2.COLOR_BGR2GRAY)[40:173, 60:211])  # 151 x 133
+
+    def run(image, form, *sets):
+        return runner.kernelcheck(image, form, *sets, stem="convolve")
+
+    print(f"convolve on {name}, {gray.shape[1]} x {gray.shape[0]}")
+    check_filter2d(tally, run, gray)
+    check_gauss(tally, run, gray)
+    check_near(tally, run, gray)
+    for k in (3, 9, 31):
+        tally.compare(f"GaussianBlur BGR {k}", run(color, "BGR", "preset=gauss", f"kernel-size={k}"),
+                      cv2.GaussianBlur(color, (k, k), 0, borderType=cv2.BORDER_REPLICATE))
+
+
+def check_element(tally, runner, images):
+    for name, color in images[:2]:
+        color = np.ascontiguousarray(color[:, :color.shape[1] // 4 * 4])
+        gray = cv2.cvtColor(color, cv2.COLOR_BGR2GRAY)
+        kernel = np.array([[1, -2, 3], [4, 5, -6], [7, 8, 9]])
+        tally.compare(f"element: {name} kernel", runner.element(gray, "GRAY8", [f"kernel={kernel_text(kernel)}", "bias=-7"],
+                                                                stem="convolve"),
+                      rounded(filter2d(gray, kernel, BORDERS[0]), 29, -7, 255).astype(np.uint8))
+        for k in (3, 15, 63):
+            tally.compare(f"element: {name} gauss {k}",
+                          runner.element(color, "BGR", ["preset=gauss", f"kernel-size={k}"], stem="convolve"),
+                          cv2.GaussianBlur(color, (k, k), 0, borderType=cv2.BORDER_REPLICATE))
