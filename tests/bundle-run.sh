@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# run.sh tests | sanitize [TOOL...] | bench [OPTION...] | cuda-memory |
-# soak [OPTION...] | all | exec COMMAND...: what the bundle is for, on a machine
+# run.sh tests | sanitize [TOOL...] | bench [OPTION...] | cuda-memory | clip |
+# changes | soak [OPTION...] | all | exec COMMAND...: what the bundle is for, on a machine
 # with an NVIDIA GPU. Each ends with the line N passed, N failed, N skipped.
 # Full logs go to $OUT, or to logs/ here.
 set -u
@@ -63,14 +63,30 @@ find_python () { command -v python3 || echo false; }
 
 tests () {
   local program
-  step registered in_bundle gst-inspect-1.0 cudamedian
+  for program in cudamedian cudaconvolve; do
+    step "registered-$program" in_bundle gst-inspect-1.0 "$program"
+  done
   step kernelcheck-gpu in_bundle kernelcheck --gpu --require-gpu --verbose
   for program in "$here"/bin/elements/*; do
     [ ! -x "$program" ] || step "$(basename "$program")" in_bundle "$program"
   done
-  step clip in_bundle "$here/tests/clip.sh" --clip "$here/media/clip.mp4"
+  clip
   cuda_memory
+  changes --seconds 20
   may_skip=1 step oracle in_bundle "$(find_python)" "$here/tests/oracle_opencv.py" --kernelcheck "$here/bin/kernelcheck" --backend cuda
+}
+
+# Every frame of the clip through each filter, on the GPU and on the CPU.
+clip () {
+  local filter
+  for filter in median convolve; do
+    step "clip-$filter" in_bundle "$here/tests/clip.sh" --filter "$filter" --clip "$here/media/clip.mp4"
+  done
+}
+
+# Settings that change a hundred times a second, for a minute.
+changes () {
+  step changes-gpu in_bundle livechange "$@" --backend cuda
 }
 
 # Decoder to filter to download: frames arrive and leave as CUDA memory, and
@@ -83,6 +99,9 @@ cuda_memory () {
       "$decode ! $gpu ! cudamedian name=f kernel-size=$size backend=cuda on-gpu-error=error ! $gpu ! cudadownload ! video/x-raw ! appsink name=out" \
       "$decode ! video/x-raw,format=NV12 ! cudamedian kernel-size=$size backend=cpu ! appsink name=out"
   done
+  step cuda-memory-convolve in_bundle sameframes --hash --all-on-gpu f \
+    "$decode ! $gpu ! cudaconvolve name=f preset=unsharp backend=cuda on-gpu-error=error ! $gpu ! cudadownload ! video/x-raw ! appsink name=out" \
+    "$decode ! video/x-raw,format=NV12 ! cudaconvolve preset=unsharp backend=cpu ! appsink name=out"
   step cuda-memory-chain in_bundle sameframes --hash --all-on-gpu f \
     "$decode ! $gpu ! cudamedian name=f backend=cuda on-gpu-error=error ! $gpu ! cudamedian kernel-size=5 backend=cuda on-gpu-error=error ! $gpu ! cudadownload ! video/x-raw ! appsink name=out" \
     "$decode ! video/x-raw,format=NV12 ! cudamedian backend=cpu ! cudamedian kernel-size=5 backend=cpu ! appsink name=out"
@@ -109,10 +128,11 @@ sanitize () {
   done
 }
 
-# NPP is built here, where its headers are.
-bench () {
-  local nvcc peer=()
+# Sets `peer` and LD_LIBRARY_PATH. NPP is built here, where its headers are.
+build_peer () {
+  local nvcc
   nvcc=$(find_tool nvcc)
+  peer=()
   if [ -n "$nvcc" ] && "$nvcc" -O2 -shared -Xcompiler -fPIC -o "$logs/bench_npp.so" "$here/tests/bench_npp.cpp" -lnppif -lnppc \
       > "$logs/bench_npp.log" 2>&1; then
     peer=(--peer ./bench_npp.so)
@@ -123,17 +143,32 @@ bench () {
     echo "NPP cannot be built here, so there is no peer:"
     tail -n 3 "$logs/bench_npp.log" 2> /dev/null
   fi
-  # The file names the command: it shall say no folder of this host.
-  (cd "$logs" && in_bundle kernelcheck --bench "${peer[@]}" --markdown BENCHMARKS.md --json bench.json "$@") 2>&1 |
-    tee "$logs/bench.log"
+}
+
+# Both filters, or the one that the options name.
+bench () {
+  local filter filters=(median convolve) peer p f s
+  case " $* " in *' --filter '*) filters=('') ;; esac
+  build_peer
+  # What people wrote below the tables stays.
+  cp "$here/tests/BENCHMARKS.md" "$logs/BENCHMARKS.md" 2> /dev/null
+  for filter in "${filters[@]}"; do
+    # The file names the command: it shall say no folder of this host.
+    (cd "$logs" && in_bundle kernelcheck --bench ${filter:+--filter "$filter"} "${peer[@]}" --markdown BENCHMARKS.md \
+      --json "bench${filter:+-$filter}.json" "$@") 2>&1 | tee "$logs/bench${filter:+-$filter}.log"
+    read -r p _ f _ s _ < <(grep -E '^[0-9]+ passed, ' "$logs/bench${filter:+-$filter}.log" | tail -n 1)
+    passed=$((passed + ${p:-0})) failed=$((failed + ${f:-1})) skipped=$((skipped + ${s:-0}))
+  done
   rm -f "$logs/bench_npp.so"
-  read -r passed _ failed _ skipped _ < <(grep -E '^[0-9]+ passed, ' "$logs/bench.log" | tail -n 1)
-  [ "${failed:-1}" = 0 ] && [ "${passed:-0}" -gt 0 ]
+  finish
 }
 
 soak () {
-  step soak-gpu in_bundle soak "$@" --element 'cudamedian backend=cuda on-gpu-error=error'
-  step soak-cpu in_bundle soak "$@" --element 'cudamedian backend=cpu'
+  local filter
+  for filter in cudamedian 'cudaconvolve preset=unsharp'; do
+    step "soak-gpu-${filter%% *}" in_bundle soak "$@" --element "$filter backend=cuda on-gpu-error=error"
+    step "soak-cpu-${filter%% *}" in_bundle soak "$@" --element "$filter backend=cpu"
+  done
   grep -h 'of the' "$logs"/soak-*.log
 }
 
@@ -142,10 +177,12 @@ what=${1:-}
 case $what in
   tests) tests; finish ;;
   cuda-memory) cuda_memory; finish ;;
+  clip) clip; finish ;;
+  changes) changes "$@"; finish ;;
   sanitize) sanitize "$@"; finish ;;
   soak) soak "$@"; finish ;;
   bench) bench "$@" ;;
   all) tests; sanitize; soak; finish ;;
   exec) in_bundle "$@" ;;
-  *) sed -n '3,6p' "${BASH_SOURCE[0]}" | sed 's/^# \{0,1\}//' >&2; exit 2 ;;
+  *) sed -n '3,7p' "${BASH_SOURCE[0]}" | sed 's/^# \{0,1\}//' >&2; exit 2 ;;
 esac

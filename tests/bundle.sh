@@ -48,7 +48,7 @@ for plugin in coreelements app videotestsrc videoconvertscale videorate rawparse
   fi
 done
 cp "$build/gst/libgstcudafilters.so" "$to/plugins/"
-for program in kernelcheck soak sameframes; do
+for program in kernelcheck soak sameframes livechange; do
   [ ! -x "$build/tests/$program" ] || cp "$build/tests/$program" "$to/bin/"
 done
 for program in "$build"/pipelines/*; do

@@ -1,33 +1,69 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# clip.sh: a clip through the element, the way people use it, once with each
+# clip.sh: a clip through the elements, the way people use them, once with each
 # backend; all frames must be equal byte for byte. Without a GPU (or with
 # CF_TEST_BACKEND not cuda) the element on the CPU is compared with the same
 # filter applied by kernelcheck's reference to a few frames, and the number of
 # frames and their hash are printed.
 #
-#   clip.sh [--quick] [--clip FILE] [--formats "GRAY8 NV12"] [--sizes "3 5"]
+#   clip.sh [--quick] [--filter median|convolve] [--clip FILE]
+#     [--formats "GRAY8 NV12"] [--sizes "3 5"] [--presets "box sobel"]
 #
+# The median runs with each size, the convolution with each preset.
 # CF_CLIP names the clip; without one, a moving test picture is used.
 # CF_BIN: where sameframes and kernelcheck are (the build's tests folder).
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 bin=${CF_BIN:-${CF_BUILD:-$here/../build-tests}/tests}
 clip=${CF_CLIP:-}
-formats='GRAY8 I420 NV12 YUY2 RGB RGBA I420_10LE'
-sizes='3 5 9 15 31'
-quick=0
+filters='median convolve'
+formats='' sizes='' quick=0
+presets='identity box gauss sharpen laplace unsharp emboss sobel prewitt scharr log motion custom'
 while [ $# -gt 0 ]; do
   case $1 in
-    --quick) quick=1; formats='GRAY8 NV12 RGB I420_10LE'; sizes='3 15' ;;
+    --quick) quick=1 ;;
+    --filter) filters=$2; shift ;;
     --clip) clip=$2; shift ;;
     --formats) formats=$2; shift ;;
     --sizes) sizes=$2; shift ;;
+    --presets) presets=$2; shift ;;
     *) echo "clip.sh: $1 is no option" >&2; exit 2 ;;
   esac
   shift
 done
+
+formats_for () { # filter
+  if [ -n "$formats" ]; then echo "$formats"
+  elif [ "$quick" = 0 ]; then echo GRAY8 I420 NV12 YUY2 RGB RGBA I420_10LE
+  elif [ "$1" = median ]; then echo GRAY8 NV12 RGB I420_10LE
+  else echo NV12 RGB I420_10LE
+  fi
+}
+
+rows_for () { # filter
+  if [ "$1" = convolve ]; then echo "$presets"
+  elif [ -n "$sizes" ]; then echo "$sizes"
+  elif [ "$quick" = 1 ]; then echo 3 15
+  else echo 3 5 9 15 31
+  fi
+}
+
+# A row's properties, as a pipeline has them; no value has spaces.
+properties () { # filter row
+  case $1-$2 in
+    median-*) echo "kernel-size=$2" ;;
+    convolve-custom) echo "kernel=1,-2,3;-4,9,4;-3,2,1" ;;
+    convolve-box) echo "preset=box kernel-size=9" ;;
+    convolve-gauss) echo "preset=gauss kernel-size=15" ;;
+    convolve-unsharp) echo "preset=unsharp kernel-size=7 amount=1.5" ;;
+    convolve-laplace | convolve-log) echo "preset=$2 bias=128" ;;
+    convolve-emboss) echo "preset=emboss angle=45 bias=64" ;;
+    convolve-scharr) echo "preset=scharr divisor=4" ;;
+    convolve-motion) echo "preset=motion kernel-size=15 angle=30" ;;
+    *) echo "preset=$2" ;;
+  esac
+}
 
 tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
@@ -39,45 +75,55 @@ else
   [ "$quick" = 1 ] || source='videotestsrc num-buffers=60 pattern=ball ! video/x-raw,width=641,height=483'
 fi
 
-line () { # format size backend
-  echo "$source ! videoconvert ! video/x-raw,format=$1 ! cudamedian name=f kernel-size=$2 backend=$3 $4 ! appsink name=out"
+line () { # filter format row backend more
+  echo "$source ! videoconvert ! video/x-raw,format=$2 ! cuda$1 name=f $(properties "$1" "$3") backend=$4 $5 ! appsink name=out"
 }
 
 # The element's frames against the reference's, on a few frames.
-against_reference () { # format size
-  local in="$tmp/$1-$2.in" out="$tmp/$1-$2.out" ref="$tmp/$1-$2.ref"
+against_reference () { # filter format row
+  local in="$tmp/$1-$2-$3.in" out="$tmp/$1-$2-$3.out" ref="$tmp/$1-$2-$3.ref" words
+  read -ra words <<< "$(properties "$1" "$3")"
   # Rows of this width have no padding, so that raw files hold samples only.
   gst-launch-1.0 -q videotestsrc num-buffers=2 pattern=snow ! \
-    "video/x-raw,format=$1,width=64,height=48" ! tee name=t \
+    "video/x-raw,format=$2,width=64,height=48" ! tee name=t \
     t. ! queue ! filesink location="$in" \
-    t. ! queue ! cudamedian kernel-size="$2" backend=cpu ! filesink location="$out" || return 1
-  "$bin/kernelcheck" --filter median --set "kernel-size=$2" --format "$1" --size 64x48 --backend reference \
+    t. ! queue ! "cuda$1" "${words[@]}" backend=cpu ! filesink location="$out" || return 1
+  "$bin/kernelcheck" --filter "$1" --set "${words[*]}" --format "$2" --size 64x48 --backend reference \
     --in "$in" --out "$ref" && cmp "$out" "$ref"
 }
 
-one () { # format size -> prints a row, returns 1 on failure
-  local said
+one () { # filter format row -> prints a row, returns 1 on failure
+  local said code on_gpu=(--all-on-gpu f)
+  # Its frames pass through: nobody filters them.
+  [ "$1-$3" != convolve-identity ] || on_gpu=()
   if [ "${CF_TEST_BACKEND:-}" = cuda ]; then
-    said=$("$bin/sameframes" --all-on-gpu f "$(line "$1" "$2" cuda on-gpu-error=error)" "$(line "$1" "$2" cpu '')" 2>&1) || {
-      printf '%-10s %3s  FAIL (status %s) %s\n' "$1" "$2" "$?" "$said"; return 1; }
+    said=$("$bin/sameframes" "${on_gpu[@]}" "$(line "$1" "$2" "$3" cuda on-gpu-error=error)" "$(line "$1" "$2" "$3" cpu '')" 2>&1)
+    code=$?
   else
-    said=$("$bin/sameframes" --hash "$(line "$1" "$2" cpu '')" 2>&1) && against_reference "$1" "$2" > /dev/null 2>&1 || {
-      printf '%-10s %3s  FAIL (status %s) %s\n' "$1" "$2" "$?" "$said"; return 1; }
+    said=$("$bin/sameframes" --hash "$(line "$1" "$2" "$3" cpu '')" 2>&1)
+    code=$?
+    [ "$code" != 0 ] || against_reference "$1" "$2" "$3" > /dev/null 2>&1 || code="$? beside the reference"
   fi
-  printf '%-10s %3s  %s\n' "$1" "$2" "$said"
+  if [ "$code" != 0 ]; then
+    printf '%-9s %-10s %-9s  FAIL (status %s) %s\n' "$1" "$2" "$3" "$code" "$said"
+    return 1
+  fi
+  printf '%-9s %-10s %-9s  %s\n' "$1" "$2" "$3" "$said"
 }
 
-export -f one line against_reference
+export -f one line properties against_reference
 export bin source tmp
 jobs=$(( $(nproc) / 2 ))
 [ "$jobs" -ge 1 ] || jobs=1
-for format in $formats; do
-  for size in $sizes; do
-    echo "$format $size"
+for filter in $filters; do
+  for format in $(formats_for "$filter"); do
+    for row in $(rows_for "$filter"); do
+      echo "$filter $format $row"
+    done
   done
 done > "$tmp/rows"
 xargs -P "$jobs" -L 1 bash -c 'one "$@"' one < "$tmp/rows" > "$tmp/log"
-sort -k1,1 -k2,2n "$tmp/log"
+sort -k1,1 -k2,2 -k3,3n "$tmp/log"
 failed=$(grep -c FAIL "$tmp/log")
 want=$(wc -l < "$tmp/rows")
 got=$(wc -l < "$tmp/log")
