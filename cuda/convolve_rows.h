@@ -137,14 +137,22 @@ N (across16) (const void *row, int w, int step, const int32_t *c, bool even, int
 }
 
 static void
-N (across32) (const void *row, int w, int step, const int32_t *c, int n, uint32_t *sums)
+N (across32) (const void *row, int w, int step, const int32_t *c, bool even, int n, uint32_t *sums)
 {
   const T *x = row;
+  int half = even ? w / 2 : 0;
 
   for (int p = 0; p < n; p += 4 * N4) {
     U4 s[4] = { { 0 } };
 
-    for (int i = 0; i < w; i++) {
+    for (int i = 0; i < half; i++) {
+      const T *left = x + p + i * step, *right = x + p + (w - 1 - i) * step;
+      U4 weight = (U4) { 0 } + (uint32_t) c[i];
+
+      for (int v = 0; v < 4; v++)
+        s[v] += (N (load4) (left + v * N4) + N (load4) (right + v * N4)) * weight;
+    }
+    for (int i = half; i < w - half; i++) {
       U4 weight = (U4) { 0 } + (uint32_t) c[i];
 
       for (int v = 0; v < 4; v++)

@@ -4,8 +4,11 @@
  * this compilation is for (CF_ISA); convolve_simd.h says what they do.
  *
  * Vectors are the compiler's own, V_SIZE bytes long, and what it turns into
- * vectors well by itself is left as plain loops. One instruction it does not
- * find: the sum of two products of 16 bits. */
+ * vectors well by itself is left as plain loops. What it does not find there:
+ *   multiply_pairs  two products of signed 16 bits, and their sum of 32
+ *   multiply_high   the upper half of a product of 16 bits
+ *   multiply_even   products of 64 bits of every other number of 32
+ *   minimum2        the smaller of two numbers of 16 bits */
 #include "convolve_simd.h"
 
 #include <string.h>
@@ -19,18 +22,21 @@
 #define V_SIZE 64
 #define multiply_pairs(a, b) ((U4) _mm512_madd_epi16 ((__m512i) (a), (__m512i) (b)))
 #define multiply_high(a, b) ((U2) _mm512_mulhi_epu16 ((__m512i) (a), (__m512i) (b)))
+#define multiply_even(a, b) ((U8) _mm512_mul_epu32 ((__m512i) (a), (__m512i) (b)))
 #define minimum2(a, b) ((U2) _mm512_min_epu16 ((__m512i) (a), (__m512i) (b)))
 #elif defined __AVX2__
 #include <immintrin.h>
 #define V_SIZE 32
 #define multiply_pairs(a, b) ((U4) _mm256_madd_epi16 ((__m256i) (a), (__m256i) (b)))
 #define multiply_high(a, b) ((U2) _mm256_mulhi_epu16 ((__m256i) (a), (__m256i) (b)))
+#define multiply_even(a, b) ((U8) _mm256_mul_epu32 ((__m256i) (a), (__m256i) (b)))
 #define minimum2(a, b) ((U2) _mm256_min_epu16 ((__m256i) (a), (__m256i) (b)))
 #elif defined __SSE2__
 #include <emmintrin.h>
 #define V_SIZE 16
 #define multiply_pairs(a, b) ((U4) _mm_madd_epi16 ((__m128i) (a), (__m128i) (b)))
 #define multiply_high(a, b) ((U2) _mm_mulhi_epu16 ((__m128i) (a), (__m128i) (b)))
+#define multiply_even(a, b) ((U8) _mm_mul_epu32 ((__m128i) (a), (__m128i) (b)))
 #define minimum2(a, b) ((U2) _mm_sub_epi16 ((__m128i) (a), _mm_subs_epu16 ((__m128i) (a), (__m128i) (b))))
 #else
 #define V_SIZE 16
@@ -38,6 +44,7 @@
   ((U4) ((((S4) (a) << 16) >> 16) * (((S4) (b) << 16) >> 16) + ((S4) (a) >> 16) * ((S4) (b) >> 16)))
 #define multiply_high(a, b) \
   __builtin_convertvector (__builtin_convertvector (a, Double4) * __builtin_convertvector (b, Double4) >> 16, U2)
+#define multiply_even(a, b) (((U8) (a) & 0xffffffffu) * ((U8) (b) & 0xffffffffu))
 #define minimum2(a, b) (((a) & (U2) ((a) < (b))) | ((b) & (U2) ((a) >= (b))))
 #endif
 
@@ -46,8 +53,10 @@
 typedef uint16_t U2 __attribute__ ((vector_size (V_SIZE)));
 typedef uint32_t U4 __attribute__ ((vector_size (V_SIZE)));
 typedef int32_t S4 __attribute__ ((vector_size (V_SIZE)));
+typedef uint64_t U8 __attribute__ ((vector_size (V_SIZE)));
 typedef U2 U2u __attribute__ ((aligned (1), may_alias));
 typedef U4 U4u __attribute__ ((aligned (1), may_alias));
+typedef U8 U8u __attribute__ ((aligned (1), may_alias));
 typedef uint8_t Half1 __attribute__ ((vector_size (V_SIZE / 2), aligned (1), may_alias));
 typedef uint8_t Quarter1 __attribute__ ((vector_size (V_SIZE / 4), aligned (1), may_alias));
 typedef uint16_t Half2 __attribute__ ((vector_size (V_SIZE / 2), aligned (1), may_alias));
@@ -55,6 +64,7 @@ typedef uint32_t Double4 __attribute__ ((vector_size (2 * V_SIZE)));
 
 #define N2 (V_SIZE / 2)
 #define N4 (V_SIZE / 4)
+#define N8 (V_SIZE / 8)
 
 #define GLUE_(a, b) a##b
 #define GLUE(a, b) GLUE_ (a, b)
@@ -209,23 +219,49 @@ down32 (const CfTap *rows, int h, int n, int32_t *s)
 }
 
 static void
+down64_unsigned (const CfTap *rows, int h, int n, int64_t *s)
+{
+  U8 lower, upper; /* which of even and odd sums stand in a vector of both */
+
+  for (int i = 0; i < N8; i++) {
+    lower[i] = (uint64_t) (i / 2 + i % 2 * N8);
+    upper[i] = lower[i] + N8 / 2;
+  }
+  for (int p = 0; p < n; p += 2 * N4) {
+    U8 even[2] = { { 0 } }, odd[2] = { { 0 } };
+
+    for (int j = 0; j < h; j++) {
+      const uint32_t *x = (const uint32_t *) rows[j].at + p;
+      U4 weight = (U4) { 0 } + (uint32_t) rows[j].weight;
+
+      for (int v = 0; v < 2; v++) {
+        U4 sums = *(const U4u *) (const void *) (x + v * N4);
+
+        even[v] += multiply_even (sums, weight);
+        odd[v] += multiply_even ((U8) sums >> 32, weight);
+      }
+    }
+    for (int v = 0; v < 2; v++) {
+      *(U8u *) (void *) (s + p + v * N4) = __builtin_shuffle (even[v], odd[v], lower);
+      *(U8u *) (void *) (s + p + v * N4 + N8) = __builtin_shuffle (even[v], odd[v], upper);
+    }
+  }
+}
+
+static void
 down64 (const CfTap *rows, int h, int n, bool is_signed, int64_t *restrict s)
 {
+  if (!is_signed) { /* neither is any weight */
+    down64_unsigned (rows, h, n, s);
+    return;
+  }
   memset (s, 0, (size_t) n * sizeof *s);
   for (int j = 0; j < h; j++) {
     int32_t weight = rows[j].weight;
+    const int32_t *restrict x = rows[j].at;
 
-    if (is_signed) {
-      const int32_t *restrict x = rows[j].at;
-
-      for (int i = 0; i < n; i++)
-        s[i] += (int64_t) weight * x[i];
-    } else { /* neither is any weight */
-      const uint32_t *restrict x = rows[j].at;
-
-      for (int i = 0; i < n; i++)
-        s[i] += (int64_t) ((uint64_t) (uint32_t) weight * x[i]);
-    }
+    for (int i = 0; i < n; i++)
+      s[i] += (int64_t) weight * x[i];
   }
 }
 

@@ -72,7 +72,8 @@ typedef struct {
   void (*pair_bytes) (const uint16_t *a, const uint16_t *b, int n, uint32_t *upper, uint32_t *lower);
   /* Two rows of sums: s = start + the sum over taps of pairs times pairs of
    * weights; with `high` the sum starts from high << 16 as well. */
-  void (*products) (const CfPairTap *taps, int n_taps, int n, int32_t start, int32_t *const high[2], int32_t *const s[2]);
+  void (*products) (const CfPairTap *taps, int n_taps, int n, int32_t start, int32_t *const high[2],
+      int32_t *const s[2]);
   /* s = the sum over taps of samples times weights in 64 bits. */
   void (*wide[2]) (const CfTap *taps, int n_taps, int n, int64_t *s);
   /* s = upper 256 + lower */
@@ -82,7 +83,7 @@ typedef struct {
   /* ---- separable: across (along a row), then down */
   /* sum of row[i * step] c[i], modulo 2^16 or 2^32; `even`: c is symmetric */
   void (*across16[2]) (const void *row, int w, int step, const int32_t *c, bool even, int n, uint16_t *sums);
-  void (*across32[2]) (const void *row, int w, int step, const int32_t *c, int n, uint32_t *sums);
+  void (*across32[2]) (const void *row, int w, int step, const int32_t *c, bool even, int n, uint32_t *sums);
   /* From the sums of h rows to those of the kernel; taps hold rows. */
   void (*down32) (const CfTap *rows, int h, int n, int32_t *s);
   void (*down64) (const CfTap *rows, int h, int n, bool is_signed, int64_t *s);

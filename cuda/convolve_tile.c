@@ -7,6 +7,7 @@
  * leaves. */
 #include "convolve_cpu.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* Something of each of the last rows. */
@@ -96,19 +97,32 @@ is_box (const Tile *tile)
   return tile->path == CF_PATH_BOX || tile->path == CF_PATH_BOX_16;
 }
 
+/* Short rings stay in the cache: none is longer than what looks back at it. */
 static void
 lay_out (Tile *tile, uint8_t *scratch)
 {
   size_t n = (size_t) tile->n_in;
-  int rows = span (tile);
+  int rows = span (tile), x = rows, a = tile->m->paired ? rows / 2 : rows;
 
-  bool box = is_box (tile);
-
-  /* the box looks at the row that leaves, too */
-  tile->x = take_ring (&scratch, rows + box, n * (size_t) (tile->t + 1));
-  /* short rings stay in the cache: pairs are half as many */
-  tile->a = take_ring (&scratch, tile->path == CF_PATH_ROWS_PAIRS ? 2 : tile->m->paired ? rows / 2 : box ? BOX_LEVELS : rows,
-      4 * n);
+  switch (tile->path) {
+    case CF_PATH_BOX:
+    case CF_PATH_BOX_16:
+      x = rows + 1; /* the row that leaves, too */
+      a = BOX_LEVELS;
+      break;
+    case CF_PATH_ROWS_PAIRS:
+      a = 2;
+      /* fall through */
+    case CF_PATH_ROWS_16:
+    case CF_PATH_ROWS_32:
+    case CF_PATH_ROWS_64:
+      x = tile->m->c.op == CF_CONVOLVE_UNSHARP ? rows : 1;
+      break;
+    default:
+      break;
+  }
+  tile->x = take_ring (&scratch, x, n * (size_t) (tile->t + 1));
+  tile->a = take_ring (&scratch, a, 4 * n);
   tile->b = take_ring (&scratch, rows / 2, 4 * n);
   for (int i = 0; i < 2; i++) {
     tile->s[i] = take (&scratch, 4 * n);
@@ -323,10 +337,14 @@ products (const Tile *tile, const Ring *ring, int o, int32_t *const s[2])
 {
   const CfConvolveCpu *m = tile->m;
 
-  if (m->n_high)
-    m->simd->products (tile->pair_taps, list_pair_taps (tile, ring, o, m->high, m->n_high), tile->n, 0, NULL, tile->high);
-  m->simd->products (tile->pair_taps, list_pair_taps (tile, ring, o, m->taps, m->n_taps), tile->n, m->start,
-      m->n_high ? tile->high : NULL, s);
+  int n_taps;
+
+  if (m->n_high) {
+    n_taps = list_pair_taps (tile, ring, o, m->high, m->n_high);
+    m->simd->products (tile->pair_taps, n_taps, tile->n, 0, NULL, tile->high);
+  }
+  n_taps = list_pair_taps (tile, ring, o, m->taps, m->n_taps);
+  m->simd->products (tile->pair_taps, n_taps, tile->n, m->start, m->n_high ? tile->high : NULL, s);
 }
 
 static void
@@ -358,11 +376,12 @@ take_row (const Tile *tile, int i)
     case CF_PATH_ROWS_PAIRS:
       simd->across16[t] (x, m->c.w, tile->channels, m->row, m->even, tile->n, ring_row (&tile->a, i));
       if (tile->path == CF_PATH_ROWS_PAIRS && before)
-        simd->pair[1] (ring_row (&tile->a, i - 1), ring_row (&tile->a, i), tile->n, ring_row (&tile->b, i / 2), m->minus);
+        simd->pair[1] (ring_row (&tile->a, i - 1), ring_row (&tile->a, i), tile->n, ring_row (&tile->b, i / 2),
+            m->minus);
       break;
     case CF_PATH_ROWS_32:
     case CF_PATH_ROWS_64:
-      simd->across32[t] (x, m->c.w, tile->channels, m->row, tile->n, ring_row (&tile->a, i));
+      simd->across32[t] (x, m->c.w, tile->channels, m->row, m->even, tile->n, ring_row (&tile->a, i));
       break;
     case CF_PATH_PAIRS:
       if (before)
@@ -382,7 +401,7 @@ make_magnitude (const Tile *tile, int o)
 {
   const CfConvolution *c = &tile->m->c;
   const void *row[3] = { ring_row (&tile->x, o), ring_row (&tile->x, o + 1), ring_row (&tile->x, o + 2) };
-  int m = c->weights[0] < 0 ? -c->weights[0] : c->weights[0], middle = c->weights[3] < 0 ? -c->weights[3] : c->weights[3];
+  int m = abs (c->weights[0]), middle = abs (c->weights[3]); /* flip turns the signs, which squares forget */
   int32_t *r = tile->s[0];
 
   tile->m->simd->gradient[tile->t] (row, tile->channels, tile->n, m, middle, ring_row (&tile->a, 0), r);
