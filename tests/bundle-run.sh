@@ -1,10 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# run.sh tests | sanitize [TOOL...] | bench [OPTION...] | cuda-memory | clip |
-# changes | soak [OPTION...] | all | exec COMMAND...: what the bundle is for, on a machine
-# with an NVIDIA GPU. Each ends with the line N passed, N failed, N skipped.
-# Full logs go to $OUT, or to logs/ here.
+# run.sh tests | sanitize [TOOL...] | bench [OPTION...] | cuda-memory | kernels |
+# clip | changes | soak [OPTION...] | all | exec COMMAND...: what the bundle is
+# for, on a machine with an NVIDIA GPU. Each ends with the line N passed, N
+# failed, N skipped. Full logs go to $OUT, or to logs/ here. CF_FILTERS=convolve
+# restricts what goes by filters.
 set -u
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 logs=${OUT:-$here/logs}
@@ -66,27 +67,34 @@ tests () {
   for program in cudamedian cudaconvolve; do
     step "registered-$program" in_bundle gst-inspect-1.0 "$program"
   done
-  step kernelcheck-gpu in_bundle kernelcheck --gpu --require-gpu --verbose
+  kernels
   for program in "$here"/bin/elements/*; do
     [ ! -x "$program" ] || step "$(basename "$program")" in_bundle "$program"
   done
   clip
   cuda_memory
-  changes --seconds 20
+  changes
   may_skip=1 step oracle in_bundle "$(find_python)" "$here/tests/oracle_opencv.py" --kernelcheck "$here/bin/kernelcheck" --backend cuda
+}
+
+kernels () {
+  local filter
+  for filter in ${CF_FILTERS:-median convolve}; do
+    step "kernelcheck-gpu-$filter" in_bundle kernelcheck --gpu --require-gpu --verbose --filter "$filter"
+  done
 }
 
 # Every frame of the clip through each filter, on the GPU and on the CPU.
 clip () {
   local filter
-  for filter in median convolve; do
+  for filter in ${CF_FILTERS:-median convolve}; do
     step "clip-$filter" in_bundle "$here/tests/clip.sh" --filter "$filter" --clip "$here/media/clip.mp4"
   done
 }
 
 # Settings that change a hundred times a second, for a minute.
 changes () {
-  step changes-gpu in_bundle livechange "$@" --backend cuda
+  step changes-gpu in_bundle livechange --seconds 60 --backend cuda "$@"
 }
 
 # Decoder to filter to download: frames arrive and leave as CUDA memory, and
@@ -110,21 +118,24 @@ cuda_memory () {
 find_tool () { command -v "$1" || ls /usr/local/cuda/bin/"$1" 2> /dev/null; }
 
 # Each of the four tools over each variant a few times. A finding, a missing
-# launch and a wrong result are failures alike.
+# launch and a wrong result are failures alike. CF_FILTERS names some filters.
 sanitize () {
-  local sanitizer tool launches
+  local sanitizer tool filter launches log
   sanitizer=$(find_tool compute-sanitizer) || { echo "compute-sanitizer is not here"; skipped=1; return; }
   [ $# -gt 0 ] || set -- memcheck racecheck initcheck synccheck
-  for tool in "$@"; do
-    step "sanitize-$tool" in_bundle timeout "${CF_SANITIZE_TIMEOUT:-280}" "$sanitizer" --tool "$tool" --error-exitcode 9 \
-      "$here/bin/kernelcheck" --gpu --require-gpu --sanitize --verbose
-    launches=$(sed -nE 's/.* ([0-9]+) kernel launches.*/\1/p' "$logs/sanitize-$tool.log" | tail -n 1)
-    echo "    ${launches:-0} launches; $(grep -E 'ERROR SUMMARY|RACECHECK SUMMARY' "$logs/sanitize-$tool.log" | tail -n 1 | sed 's/=//g')"
-    # The summary, not the exit status alone: initcheck and racecheck differ in it.
-    if ! grep -qE 'ERROR SUMMARY: 0 errors|RACECHECK SUMMARY: 0 hazards' "$logs/sanitize-$tool.log"; then
-      failed=$((failed + 1))
-      grep -A 6 -m 3 -E '^=+ (Invalid|Error|Uninit|Race|Barrier|Potential)' "$logs/sanitize-$tool.log" | sed 's/^/    /'
-    fi
+  for filter in ${CF_FILTERS:-median convolve}; do
+    for tool in "$@"; do
+      step "sanitize-$tool-$filter" in_bundle timeout "${CF_SANITIZE_TIMEOUT:-280}" "$sanitizer" --tool "$tool" \
+        --error-exitcode 9 "$here/bin/kernelcheck" --gpu --require-gpu --sanitize --verbose --filter "$filter"
+      log="$logs/sanitize-$tool-$filter.log"
+      launches=$(sed -nE 's/.* ([0-9]+) kernel launches.*/\1/p' "$log" | tail -n 1)
+      echo "    ${launches:-0} launches; $(grep -E 'ERROR SUMMARY|RACECHECK SUMMARY' "$log" | tail -n 1 | sed 's/=//g')"
+      # The summary, not the exit status alone: initcheck and racecheck differ in it.
+      if ! grep -qE 'ERROR SUMMARY: 0 errors|RACECHECK SUMMARY: 0 hazards' "$log"; then
+        failed=$((failed + 1))
+        grep -A 6 -m 3 -E '^=+ (Invalid|Error|Uninit|Race|Barrier|Potential)' "$log" | sed 's/^/    /'
+      fi
+    done
   done
 }
 
@@ -147,7 +158,8 @@ build_peer () {
 
 # Both filters, or the one that the options name.
 bench () {
-  local filter filters=(median convolve) peer p f s
+  local filter filters peer p f s
+  read -ra filters <<< "${CF_FILTERS:-median convolve}"
   case " $* " in *' --filter '*) filters=('') ;; esac
   build_peer
   # What people wrote below the tables stays.
@@ -177,6 +189,7 @@ what=${1:-}
 case $what in
   tests) tests; finish ;;
   cuda-memory) cuda_memory; finish ;;
+  kernels) kernels; finish ;;
   clip) clip; finish ;;
   changes) changes "$@"; finish ;;
   sanitize) sanitize "$@"; finish ;;
@@ -184,5 +197,5 @@ case $what in
   bench) bench "$@" ;;
   all) tests; sanitize; soak; finish ;;
   exec) in_bundle "$@" ;;
-  *) sed -n '3,7p' "${BASH_SOURCE[0]}" | sed 's/^# \{0,1\}//' >&2; exit 2 ;;
+  *) sed -n '3,8p' "${BASH_SOURCE[0]}" | sed 's/^# \{0,1\}//' >&2; exit 2 ;;
 esac

@@ -175,15 +175,15 @@ random_cases (KcRun *run, const KcFilter *kc)
 static void
 sanitize (KcRun *run, const KcFilter *kc)
 {
-  static const CfFormat formats[] = { CF_FORMAT_GRAY8, CF_FORMAT_I420_10LE, CF_FORMAT_YUY2 };
-  static const int some[][2] = { { 67, 35 }, { 33, 18 }, { 21, 13 } };
+  static const CfFormat formats[] = { CF_FORMAT_GRAY8, CF_FORMAT_I420_10LE, CF_FORMAT_YUY2, CF_FORMAT_RGB };
+  static const int some[][2] = { { 67, 35 }, { 33, 18 }, { 21, 13 }, { 21, 11 } };
   const char *const *settings = kc->sanitize_settings ? kc->sanitize_settings : kc->settings;
 
-  for (size_t f = 0; f < 3; f++) {
+  for (size_t f = 0; f < 4; f++) {
     for (const char *const *set = settings; *set; set++) {
       KcCase c = new_case (kc, *set, formats[f], some[f][0], some[f][1]);
 
-      if (f > 0 && (size_t) (set - settings) % 3 != f)
+      if (f > 0 && (size_t) (set - settings) % 3 != f % 3 && !(f == 3 && strstr (*set, "gray=")))
         continue;
 
       c.layout = KC_TIGHT;
