@@ -57,6 +57,10 @@ set_rounding (CfConvolveCpu *m, int kind, int reduced)
   r->by_float = r->d2 * (c->max + 1) <= 1 << 21 && c->abs_sum * c->max < 1 << 21 && r->add > -(1 << 21) &&
       r->add < 1 << 21;
   m->narrow[kind] = c->narrow;
+  /* a shift needs no magic, and with smaller sums 32 bits may do after all */
+  if (c->op == CF_CONVOLVE_LINEAR && r->log2 >= 0 && r->log2 < 31 && r->add > -(1 << 30) && r->add < 1 << 30 &&
+      (c->abs_sum >> reduced) < (1 << 29) / c->max)
+    m->narrow[kind] = true;
   if (c->op == CF_CONVOLVE_MAGNITUDE) {
     int64_t factor = c->factor < 0 ? -c->factor : c->factor, add = r->add < 0 ? -r->add : r->add;
 

@@ -203,10 +203,23 @@ widen (const int32_t *restrict s32, int n, int64_t *restrict s)
 static void
 down32 (const CfTap *rows, int h, int n, int32_t *s)
 {
+  int half = h / 2;
+
+  /* rows that weigh the same are added first */
+  for (int j = 0; j < h / 2; j++)
+    if (rows[j].weight != rows[h - 1 - j].weight)
+      half = 0;
   for (int p = 0; p < n; p += 4 * N4) {
     U4 sum[4] = { { 0 } };
 
-    for (int j = 0; j < h; j++) {
+    for (int j = 0; j < half; j++) {
+      const uint32_t *x = (const uint32_t *) rows[j].at + p, *y = (const uint32_t *) rows[h - 1 - j].at + p;
+      U4 weight = (U4) { 0 } + (uint32_t) rows[j].weight;
+
+      for (int v = 0; v < 4; v++)
+        sum[v] += (*(const U4u *) (const void *) (x + v * N4) + *(const U4u *) (const void *) (y + v * N4)) * weight;
+    }
+    for (int j = half; j < h - half; j++) {
       const uint32_t *x = (const uint32_t *) rows[j].at + p;
       U4 weight = (U4) { 0 } + (uint32_t) rows[j].weight;
 
