@@ -216,8 +216,8 @@ read_row (Reader *r, double *t, int w, int *n)
       return FAIL (r, "%s, row %d, column %d: a number too many; row 1 has %d, so every row has to have %d", r->what,
           r->row + 1, r->column + 1, w, w);
     if (r->column >= CF_CONVOLVE_MAX)
-      return FAIL (r, "%s, row %d, column %d: the row is too long; a kernel has at most %d rows and %d columns", r->what,
-          r->row + 1, r->column + 1, CF_CONVOLVE_MAX, CF_CONVOLVE_MAX);
+      return FAIL (r, "%s, row %d, column %d: the row is too long; a kernel has at most %d rows and %d columns",
+          r->what, r->row + 1, r->column + 1, CF_CONVOLVE_MAX, CF_CONVOLVE_MAX);
     t[r->column] = value;
     skip_blanks (r);
     comma = *r->at == ',';

@@ -388,14 +388,15 @@ check_run (GstElement *f, int n_results)
   for (int i = 0; i < N_RESULTS; i++)
     kinds += seen[i];
   printf ("%s: %s; %" G_GUINT64_FORMAT " by the GPU, %" G_GUINT64_FORMAT " by the CPU, %" G_GUINT64_FORMAT
-      " passed; %d changes, %d of %d results seen\n", options.format, text, gpu, cpu, passed_by, done, kinds, n_results);
+      " passed; %d changes, %d of %d results seen\n", options.format, text, gpu, cpu, passed_by, done, kinds,
+      n_results);
   printf ("longest time of a frame in the element %.1f ms, longest time between two frames %.1f ms\n",
       (double) longest / 1e3, (double) gap / 1e3);
   result (left == pushed && entered == pushed && gpu + cpu + passed_by == pushed && pushed > 0, "frames", text);
   result (out_of_turn == 0, "order", "a frame came out of its turn");
   result (wrong == 0, "pictures", "a frame is what no setting makes of it");
   result (kinds >= MIN (n_results, options.seconds * options.hz / 40), "changes", "few settings were seen");
-  result (done >= options.seconds * options.hz / 2, "changes", "there were fewer changes than half of what was asked for");
+  result (done >= options.seconds * options.hz / 2, "changes", "fewer than half of those asked for");
   result ((on_gpu ? cpu : gpu) == 0 && stat_of (f, "frames-fallback") == 0, "backend", "the other backend made frames");
   g_free (text);
 }
