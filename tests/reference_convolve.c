@@ -117,7 +117,7 @@ filter_plane (const Job *job, KcPlane *plane)
   for (int i = 0; i < 9; i++)
     across[i] = k->c[i % 3 * 3 + i / 3];
 #ifdef _OPENMP
-#pragma omp parallel if (good && (long) plane->w * plane->h * k->w > 40000)
+#pragma omp parallel if (good && (long) plane->w * plane->h * k->w * k->h > 4000000)
 #endif
   {
     int64_t *sums = malloc (sizeof *sums * 3 * (size_t) p.pitch), *t = sums + p.pitch;

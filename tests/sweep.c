@@ -27,6 +27,10 @@ static const int sizes[][2] = {
 };
 #define N_SIZES (sizeof sizes / sizeof *sizes)
 
+/* With more settings than this, a setting and format class meet every third
+ * size, and with the next class the others. */
+#define MANY 60
+
 static KcCase
 new_case (const KcFilter *kc, const char *set, CfFormat format, int width, int height)
 {
@@ -42,13 +46,17 @@ product (KcRun *run, const KcFilter *kc, const char *const *settings, const CfFo
 {
   static const KcContent contents[] = { KC_RANDOM, KC_GRADIENT, KC_LOW, KC_SALT, KC_HIGH, KC_TIES };
   size_t n_contents = sizeof contents / sizeof *contents, turn = 0;
-  size_t size_step = run->options.quick ? 7 : 1;
+  size_t size_step = run->options.quick ? 7 : 1, n_settings = 0;
   size_t some = run->options.full ? n_contents : run->options.quick ? 1 : 2;
 
+  while (settings && settings[n_settings])
+    n_settings++;
+  if (n_settings > MANY && !run->options.full && !run->options.quick)
+    size_step = 3;
   for (const char *const *set = settings; set && *set; set++)
     for (size_t f = 0; f < n_formats; f++) {
       turn++;
-      for (size_t s = run->options.quick ? turn % size_step : 0; s < N_SIZES; s += size_step)
+      for (size_t s = turn % size_step; s < N_SIZES; s += size_step)
         for (size_t k = 0; k < some; k++) {
           KcCase c = new_case (kc, *set, formats[f], sizes[s][0], sizes[s][1]);
 
