@@ -4,6 +4,8 @@
  *   kernelcheck --filter median --set kernel-size=5 --format GRAY8
  *     --size 640x480 --in FILE --out FILE [--backend cpu|cuda|reference]
  *     [--apply-to all|luma|chroma] [--interlaced] [--isa NAME] [--variant NAME]
+ * --set may come often and have several settings; a kernel's text may have
+ * spaces, as in --set 'kernel=0 -1 0; -1 5 -1; 0 -1 0 bias=3'.
  * Frames follow each other without padding. For other programs that check the
  * filters from outside. */
 #include "kernelcheck.h"
