@@ -123,7 +123,8 @@ time_ours (Bench *b, BenchFrames *f, BenchRow row, const char *set, const char *
     if (!row.right) {
       b->failed++;
       fprintf (stderr, "%s with %s, %s (%s): %s %s\n", b->o.filter, set, row.format, row.variant,
-          row.ours > 0 ? "the result is wrong" : "failed", row.ours > 0 ? error : error[0] ? error : ours.status.message);
+          row.ours > 0 ? "the result is wrong" : "failed",
+          row.ours > 0 || error[0] ? error : ours.status.message);
     }
     if (b->n_rows < BENCH_MAX_ROWS)
       b->rows[b->n_rows++] = row;
@@ -205,7 +206,7 @@ static bool
 bench_frames (Bench *b, const char *format, const char *resolution)
 {
   const CfFormatInfo *info = cf_format_info (cf_format_from_name (format));
-  BenchRow row = { .format = format, .resolution = resolution };
+  BenchRow row = { .format = info ? info->name : format, .resolution = resolution };
   BenchFrames f;
   char error[256] = "";
   uint8_t *pictures;
@@ -248,9 +249,7 @@ bench_all (Bench *b)
     snprintf (formats[n], sizeof formats[n], "%.*s", (int) strcspn (at, ","), at);
   for (int f = 0; f < n; f++)
     for (int r = 0; r < 2; r++)
-      if (in_list (b->o.resolution, resolutions[r]) &&
-          !bench_frames (b, cf_format_info (cf_format_from_name (formats[f])) ? cf_format_info (cf_format_from_name (formats[f]))->name
-              : "?", resolutions[r]))
+      if (in_list (b->o.resolution, resolutions[r]) && !bench_frames (b, formats[f], resolutions[r]))
         b->failed++;
 }
 

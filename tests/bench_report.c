@@ -212,7 +212,8 @@ bench_write_json (const Bench *b)
   for (int i = 0; i < b->n_rows; i++) {
     const BenchRow *row = &b->rows[i];
 
-    fprintf (file, "%s\n  {\"kind\": \"%s\", \"format\": \"%s\", \"size\": %d, \"width\": %d, \"height\": %d, \"variant\": \"%s\", \"us\": %.3f, \"copy_us\": %.3f, "
+    fprintf (file, "%s\n  {\"kind\": \"%s\", \"format\": \"%s\", \"size\": %d, \"width\": %d, "
+        "\"height\": %d, \"variant\": \"%s\", \"us\": %.3f, \"copy_us\": %.3f, "
         "\"peer_us\": %.3f, \"right\": %s}", i ? "," : "", row->kind->name,
         row->format, row->size, row->width, row->height, row->variant, row->ours,
         row->copy, row->peer, row->right ? "true" : "false");

@@ -25,7 +25,8 @@ const char *const ref_convolve_settings[] = {
   /* Presets. */
   "preset=identity", "preset=identity gray=luma", "preset=identity bias=-3.5", "preset=identity divisor=-2 bias=200",
   "preset=box kernel-size=1", "preset=box kernel-size=3", "preset=box kernel-size=5 divisor=24",
-  "preset=box kernel-size=9 bias=0.5", "preset=box kernel-size=15 gray=mean", "preset=box kernel-size=31 border=constant",
+  "preset=box kernel-size=9 bias=0.5", "preset=box kernel-size=15 gray=mean",
+  "preset=box kernel-size=31 border=constant",
   "preset=box kernel-size=63 border=reflect101", "preset=gauss kernel-size=1", "preset=gauss kernel-size=3",
   "preset=gauss kernel-size=3 border=constant border-value=65535", "preset=gauss kernel-size=7 gray=mean",
   "preset=gauss kernel-size=9 border=wrap bias=-7.25", "preset=gauss kernel-size=5 sigma=0.01",
@@ -34,10 +35,12 @@ const char *const ref_convolve_settings[] = {
   "preset=gauss kernel-size=63 border=wrap", "preset=sharpen", "preset=sharpen amount=0", "preset=sharpen amount=0.3",
   "preset=sharpen amount=9.9999 border=wrap", "preset=laplace bias=128", "preset=laplace divisor=-3.7",
   "preset=unsharp", "preset=unsharp kernel-size=1 amount=3", "preset=unsharp kernel-size=3 amount=0",
-  "preset=unsharp kernel-size=31 amount=10 bias=-0.5", "preset=unsharp kernel-size=63 sigma=12 amount=0.502 border=wrap",
+  "preset=unsharp kernel-size=31 amount=10 bias=-0.5",
+  "preset=unsharp kernel-size=63 sigma=12 amount=0.502 border=wrap",
   "preset=emboss bias=128", "preset=emboss angle=45", "preset=emboss angle=-112.5 flip=1", "preset=emboss angle=360",
   "preset=sobel divisor=4 border=reflect101", "preset=sobel divisor=0.3 bias=-11.75 gray=luma",
-  "preset=prewitt divisor=-1 bias=255", "preset=scharr divisor=16 border=wrap", "preset=scharr gray=mean border=constant",
+  "preset=prewitt divisor=-1 bias=255", "preset=scharr divisor=16 border=wrap",
+  "preset=scharr gray=mean border=constant",
   "preset=scharr divisor=0.0001", "preset=sobel divisor=1e9", "preset=log bias=128", "preset=log kernel-size=1",
   "preset=log kernel-size=9 sigma=1.4 divisor=0.125", "preset=log kernel-size=31 sigma=5 divisor=0.01",
   "preset=motion", "preset=motion kernel-size=9 angle=30", "preset=motion kernel-size=31 angle=-75 border=reflect101",
@@ -45,17 +48,21 @@ const char *const ref_convolve_settings[] = {
   /* Dense kernels of small weights, at every side where something changes. */
   "any=1x1", "any=2x2", "any=3x3", "any=4x4", "any=5x5", "any=6x6", "any=7x7", "any=8x8", "any=9x9", "any=10x10",
   "any=15x15", "any=16x16", "any=22x22", "any=23x23", "any=25x25 flip=1", "any=26x26", "any=31x31 border=wrap",
-  "any=32x32", "any=54x54", "any=58x58 border=reflect101", "any=63x63", "any=63x1", "any=1x63 flip=1", "any=3x9", "any=9x3",
+  "any=32x32", "any=54x54", "any=58x58 border=reflect101", "any=63x63", "any=63x1", "any=1x63 flip=1", "any=3x9",
+  "any=9x3",
   "any=4x5 flip=1", "any=2x63", "any=63x2 border=constant", "any=31x3", "any=17x15 border=constant",
   /* 8 bit, 16 bit and 31 bit weights, fractions. */
-  "any=3x3 weights=8", "any=5x5 weights=8 border=wrap", "any=7x7 weights=8 flip=1", "any=8x7 weights=8", "any=9x9 weights=8",
+  "any=3x3 weights=8", "any=5x5 weights=8 border=wrap", "any=7x7 weights=8 flip=1", "any=8x7 weights=8",
+  "any=9x9 weights=8",
   "any=13x13 weights=8 border=reflect101", "any=15x15 weights=8", "any=25x25 weights=8", "any=31x31 weights=8",
   "any=63x63 weights=8", "any=3x3 weights=16", "any=5x5 weights=16", "any=7x7 weights=16 border=wrap",
   "any=15x15 weights=12", "any=31x31 weights=11", "any=2x1 weights=22", "any=3x3 weights=0", "any=7x7 weights=0",
-  "any=15x15 weights=0", "any=31x31 weights=0 border=wrap", "any=63x63 weights=0", "any=9x9 weights=8 divisor=-12.5 bias=99.75",
+  "any=15x15 weights=0", "any=31x31 weights=0 border=wrap", "any=63x63 weights=0",
+  "any=9x9 weights=8 divisor=-12.5 bias=99.75",
   "any=5x5 weights=8 divisor=0.3", "any=5x5 weights=8 divisor=1e9 bias=-0.5", "any=4x4 weights=8 bias=1e-200",
   /* Separable and symmetric ones. */
-  "sym=3x3 weights=8", "sym=7x7 weights=8", "sym=15x15", "outer=3x3", "outer=5x5", "outer=7x5 border=wrap", "outer=2x2", "outer=9x9 weights=8", "outer=16x16 flip=1",
+  "sym=3x3 weights=8", "sym=7x7 weights=8", "sym=15x15", "outer=3x3", "outer=5x5", "outer=7x5 border=wrap", "outer=2x2",
+  "outer=9x9 weights=8", "outer=16x16 flip=1",
   "outer=31x31", "outer=63x63 border=reflect101", "outer=15x15 weights=8", "outer=7x7 weights=8 bias=0.25",
   "kernel=1,2,1;2,4,2;1,2,1", "kernel=1,0,-1;2,0,-2;1,0,-1 bias=128",
   "kernel=8421504 divisor=8421504", "kernel=1,1,1;1,-8,1;1,1,1 gray=luma", "kernel=0", "kernel=0,0;0,0 bias=17",
@@ -65,18 +72,24 @@ const char *const ref_convolve_settings[] = {
 
 /* Whole pictures: the reference takes a second for each as it is. */
 const char *const ref_convolve_large_settings[] = {
-  "any=3x3 weights=8", "preset=gauss kernel-size=7", "any=7x7 weights=8", "preset=box kernel-size=31", "any=5x5 weights=16",
+  "any=3x3 weights=8", "preset=gauss kernel-size=7", "any=7x7 weights=8", "preset=box kernel-size=31",
+  "any=5x5 weights=16",
   "preset=gauss kernel-size=63 sigma=9", "any=15x15 weights=8 border=reflect101", "preset=sobel", "preset=unsharp", NULL
 };
 
 /* Under a sanitizer: each way once. */
 const char *const ref_convolve_sanitize_settings[] = {
-  "preset=identity", "preset=identity gray=luma", "preset=gauss kernel-size=3", "preset=gauss kernel-size=15 border=wrap",
+  "preset=identity", "preset=identity gray=luma", "preset=gauss kernel-size=3",
+  "preset=gauss kernel-size=15 border=wrap",
   "preset=gauss kernel-size=63", "preset=unsharp border=constant", "preset=box kernel-size=7",
-  "preset=box kernel-size=31 border=reflect101", "preset=box kernel-size=63", "preset=sobel", "preset=scharr gray=mean border=wrap",
-  "preset=laplace", "any=2x2", "any=3x3 weights=8", "any=3x3 weights=16 border=wrap", "any=4x5 flip=1", "any=5x5 weights=8",
-  "any=5x5 weights=16", "any=7x7 weights=8", "any=7x7 weights=0", "any=9x9 weights=8 border=reflect101", "any=15x15 weights=8",
-  "any=15x15 weights=12", "any=25x25", "any=31x31 weights=8 border=wrap", "any=31x31 weights=0", "any=63x63", "any=63x1",
+  "preset=box kernel-size=31 border=reflect101", "preset=box kernel-size=63", "preset=sobel",
+  "preset=scharr gray=mean border=wrap",
+  "preset=laplace", "any=2x2", "any=3x3 weights=8", "any=3x3 weights=16 border=wrap", "any=4x5 flip=1",
+  "any=5x5 weights=8",
+  "any=5x5 weights=16", "any=7x7 weights=8", "any=7x7 weights=0", "any=9x9 weights=8 border=reflect101",
+  "any=15x15 weights=8",
+  "any=15x15 weights=12", "any=25x25", "any=31x31 weights=8 border=wrap", "any=31x31 weights=0", "any=63x63",
+  "any=63x1",
   "any=1x63", "outer=5x5", "outer=15x15 weights=8", "outer=63x63 border=constant", NULL
 };
 
@@ -223,7 +236,8 @@ ref_convolve_expand (const char *text)
   size_t used = 0;
 
   /* First what it is, then everything else behind it. */
-  for (const char *at = text; out && t && sscanf (at, "%319s", word) == 1; at += strcspn (at, " "), at += strspn (at, " ")) {
+  for (const char *at = text; out && t && sscanf (at, "%319s", word) == 1;
+      at += strcspn (at, " "), at += strspn (at, " ")) {
     for (int i = 0; i < 3; i++)
       if (strncmp (word, kinds[i], strlen (kinds[i])) == 0 &&
           sscanf (word + strlen (kinds[i]), "%dx%d", &s.w, &s.h) == 2 && s.w >= 1 && s.w <= 64 && s.h >= 1 && s.h <= 64)

@@ -76,7 +76,8 @@ else
 fi
 
 line () { # filter format row backend more
-  echo "$source ! videoconvert ! video/x-raw,format=$2 ! cuda$1 name=f $(properties "$1" "$3") backend=$4 $5 ! appsink name=out"
+  echo "$source ! videoconvert ! video/x-raw,format=$2 ! cuda$1 name=f $(properties "$1" "$3") backend=$4 \
+    $5 ! appsink name=out"
 }
 
 # The element's frames against the reference's, on a few frames.
@@ -97,7 +98,8 @@ one () { # filter format row -> prints a row, returns 1 on failure
   # Its frames pass through: nobody filters them.
   [ "$1-$3" != convolve-identity ] || on_gpu=()
   if [ "${CF_TEST_BACKEND:-}" = cuda ]; then
-    said=$("$bin/sameframes" "${on_gpu[@]}" "$(line "$1" "$2" "$3" cuda on-gpu-error=error)" "$(line "$1" "$2" "$3" cpu '')" 2>&1)
+    said=$("$bin/sameframes" "${on_gpu[@]}" "$(line "$1" "$2" "$3" cuda on-gpu-error=error)" \
+      "$(line "$1" "$2" "$3" cpu '')" 2>&1)
     code=$?
   else
     said=$("$bin/sameframes" --hash "$(line "$1" "$2" "$3" cpu '')" 2>&1)

@@ -149,7 +149,8 @@ check_values (KcRun *run, const KcFilter *kc)
   }
   for (const char *const *set = kc->bad_8bit_settings; set && *set; set++)
     kc_result (run, check_setting (filter, &yuv, &all, *set, NULL) == CF_BAD_VALUE &&
-        check_setting (filter, &deep, &all, *set, NULL) == CF_OK && check_setting (filter, NULL, &all, *set, NULL) == CF_OK,
+        check_setting (filter, &deep, &all, *set, NULL) == CF_OK &&
+        check_setting (filter, NULL, &all, *set, NULL) == CF_OK,
         "%s %s is not refused at 8 bit only", kc->stem, *set);
   for (const char *const *set = kc->rgb_settings; set && *set; set++) {
     kc_result (run, check_setting (filter, &rgb, &all, *set, NULL) == CF_OK, "%s %s is refused", kc->stem, *set);

@@ -11,7 +11,8 @@ from scipy import ndimage
 
 N_KERNELS = 200
 # Ours, OpenCV's, NumPy's, SciPy's.
-BORDERS = [("replicate", cv2.BORDER_REPLICATE, "edge", "nearest"), ("reflect101", cv2.BORDER_REFLECT_101, "reflect", "mirror"),
+BORDERS = [("replicate", cv2.BORDER_REPLICATE, "edge", "nearest"),
+           ("reflect101", cv2.BORDER_REFLECT_101, "reflect", "mirror"),
            ("constant", cv2.BORDER_CONSTANT, "constant", "constant"), ("wrap", None, "wrap", "wrap")]
 
 
@@ -68,7 +69,8 @@ def check_filter2d(tally, run, gray):
         small = kernel.size <= 49 and np.abs(kernel).sum() * 255 < 2 ** 24
         if i % 2 and border[1] is not None and small:
             tally.compare(what + ", OpenCV's own bytes", got,
-                          cv2.filter2D(gray, -1, (kernel / divisor).astype(np.float32), delta=bias, borderType=border[1]))
+                          cv2.filter2D(gray, -1, (kernel / divisor).astype(np.float32), delta=bias,
+                                       borderType=border[1]))
         if i % 4 == 0:
             tally.compare(what + ", 16 bit", run(deep, "GRAY16_LE", *sets),
                           rounded(filter2d(deep, kernel, border), divisor, bias, 65535).astype("<u2"))
@@ -82,7 +84,8 @@ def check_gauss(tally, run, gray):
         for sigma in (0,) if k % 4 == 1 and k > 9 else (0, 0.7, k / 4):
             border = BORDERS[(k // 2) % 2]
             tally.compare(f"GaussianBlur {k} sigma {sigma} {border[0]}",
-                          run(gray, "GRAY8", "preset=gauss", f"kernel-size={k}", f"sigma={sigma}", f"border={border[0]}"),
+                          run(gray, "GRAY8", "preset=gauss", f"kernel-size={k}", f"sigma={sigma}",
+                              f"border={border[0]}"),
                           cv2.GaussianBlur(gray, (k, k), sigma, borderType=border[1]))
 
 
@@ -121,8 +124,8 @@ def check_element(tally, runner, images):
         color = np.ascontiguousarray(color[:, :color.shape[1] // 4 * 4])
         gray = cv2.cvtColor(color, cv2.COLOR_BGR2GRAY)
         kernel = np.array([[1, -2, 3], [4, 5, -6], [7, 8, 9]])
-        tally.compare(f"element: {name} kernel", runner.element(gray, "GRAY8", [f"kernel={kernel_text(kernel)}", "bias=-7"],
-                                                                stem="convolve"),
+        tally.compare(f"element: {name} kernel",
+                      runner.element(gray, "GRAY8", [f"kernel={kernel_text(kernel)}", "bias=-7"], stem="convolve"),
                       rounded(filter2d(gray, kernel, BORDERS[0]), 29, -7, 255).astype(np.uint8))
         for k in (3, 15, 63):
             tally.compare(f"element: {name} gauss {k}",

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """An independent oracle: OpenCV's medianBlur and SciPy's rank filters (and for
-the convolution what oracle_convolve.py says) on real pictures, against the filter library (through kernelcheck) and the element
-(through gst-launch-1.0). Every byte must be equal, if nothing else is said.
+the convolution what oracle_convolve.py says) on real pictures, against the
+filter library (through kernelcheck) and the element (through gst-launch-1.0).
+Every byte must be equal, if nothing else is said.
 
     oracle_opencv.py [--kernelcheck PROGRAM] [--backend cpu|cuda|reference] [--filter STEM] [--no-element]
 

@@ -80,8 +80,8 @@ set_text (const CfFilter *filter, void *params, const char *text, size_t length,
     if (code != CF_OK)
       snprintf (error, KC_TEXT, "%s", status.message);
   } else {
-    snprintf (error, KC_TEXT, "\"%.*s\" is no parameter of %s with a value it can take", length < 200 ? (int) length : 200,
-        text, cf_filter_stem (filter));
+    snprintf (error, KC_TEXT, "\"%.*s\" is no parameter of %s with a value it can take",
+        length < 200 ? (int) length : 200, text, cf_filter_stem (filter));
   }
   free (value);
   return code;
@@ -141,7 +141,8 @@ kc_param_double (const CfFilter *filter, const void *params, const char *name)
 {
   const CfParam *param = find_param (filter, name, strlen (name));
 
-  return param && param->type == CF_TYPE_DOUBLE ? *(const double *) (const void *) ((const char *) params + param->offset) : 0;
+  return param && param->type == CF_TYPE_DOUBLE
+      ? *(const double *) (const void *) ((const char *) params + param->offset) : 0;
 }
 
 const char *

@@ -28,7 +28,8 @@ pad (const KcPlane *plane, const RefKernel *k, const char *border, int base, int
   for (int y = 0; p.v && y < plane->h + k->h - 1; y++)
     for (int x = 0; x < p.pitch; x++) {
       int from_x = ref_border (border, x - k->ax, plane->w), from_y = ref_border (border, y - k->ay, plane->h);
-      int value = from_x < 0 || from_y < 0 ? outside : (int) plane->v[(size_t) from_y * (size_t) plane->w + (size_t) from_x];
+      int value = from_x < 0 || from_y < 0 ? outside
+          : (int) plane->v[(size_t) from_y * (size_t) plane->w + (size_t) from_x];
 
       p.v[(size_t) y * (size_t) p.pitch + (size_t) x] = value - base;
     }
@@ -95,8 +96,8 @@ finish (const Job *job, int64_t s, int64_t t, int64_t x)
       return saturate (ref_round (256 * k->divisor * x + k->amount * (k->divisor * x - s), 256 * k->divisor, job->bias,
           REF_HALF_UP) + job->base, job->max);
     case REF_MAGNITUDE:
-      return saturate (ref_round ((__int128) ref_root (s * s + t * t) * k->factor, k->divisor, job->bias, REF_HALF_EVEN),
-          job->max);
+      return saturate (ref_round ((__int128) ref_root (s * s + t * t) * k->factor, k->divisor, job->bias,
+          REF_HALF_EVEN), job->max);
     default:
       return saturate (ref_round (s, k->divisor, job->bias, REF_HALF_EVEN) + job->base, job->max);
   }
@@ -295,7 +296,8 @@ accepts (const CfFilter *filter, const CfVideo *video, const void *params)
 
 /* ---- the reference itself, by hand -------------------------------------- */
 
-static const RefSetting plain = { .preset = "custom", .border = "replicate", .gray = "none", .kernel_size = 3, .amount = 1 };
+static const RefSetting plain = { .preset = "custom", .border = "replicate", .gray = "none", .kernel_size = 3,
+  .amount = 1 };
 
 /* A small 8-bit plane through a setting; 0 if it becomes what is expected. */
 static int
@@ -397,7 +399,8 @@ check_reference (void)
 
   for (size_t b = 0; b < sizeof borders / sizeof *borders; b++)
     for (int i = 0; i < 9; i++)
-      failures += wrong_number (borders[b].border, ref_border (borders[b].border, i - 4, borders[b].n), borders[b].at[i]);
+      failures += wrong_number (borders[b].border, ref_border (borders[b].border, i - 4, borders[b].n),
+          borders[b].at[i]);
   /* 12 is nearer to 3^2 than to 4^2; 12.25 = 3.5^2, so 13 is nearer to 4. */
   failures += wrong_number ("root of 12", ref_root (12), 3) + wrong_number ("root of 13", ref_root (13), 4) +
       wrong_number ("root of 0", ref_root (0), 0) + wrong_number ("root of 2", ref_root (2), 1) +
