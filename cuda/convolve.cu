@@ -28,6 +28,7 @@ struct State {
   int prefer; /* a Kind; -1: the best one */
   int max_shared;
   int limbs;
+  bool identity;  /* nothing but copies, mid-level or both */
   bool is_signed; /* separable: the weights are signed bytes, not unsigned ones */
   SmallWeights small;
   AxisWeights axis;
@@ -90,7 +91,7 @@ fits (State *s, Kind kind)
   const CfConvolution &c = s->c;
   const bool magnitude = c.op == CF_CONVOLVE_MAGNITUDE;
 
-  if (c.op == CF_CONVOLVE_COPY)
+  if (s->identity)
     return kind == COPY;
   switch (kind) {
     case SMALL:
@@ -193,6 +194,9 @@ set_up (CfPlan *plan, CfStatus *status)
     return cf_fail (status, CF_NO_MEMORY, "out of memory");
   *next = *s;
   code = cf_convolution_resolve (static_cast<const CfConvolveParams *> (plan->params), plan->video.format, &next->c, status);
+  /* made gray, the identity is a kernel like others */
+  next->identity = next->c.op == CF_CONVOLVE_COPY
+      && !(next->c.gray != CF_GRAY_NONE && cf_format_info (plan->video.format)->rgb);
   if (code == CF_OK)
     code = choose (next, status);
   if (code == CF_OK) {
@@ -271,8 +275,8 @@ add_component (const CfPlan *plan, Group *g, const CfView *view, int at)
     g->planes = 1;
     g->weight[at] = gray_weight (gray, component->role);
   } else if (g->fate[at] == FILTERED) {
-    g->offset[g->planes] = (uint8_t) at;
-    g->chroma[g->planes] = component->role == CF_ROLE_CHROMA ? CF_CONVOLVE_CHROMA : CF_CONVOLVE_LUMA;
+    g->offset |= (unsigned) at << 8 * g->planes;
+    g->chroma |= (component->role == CF_ROLE_CHROMA ? 1u : 0u) << g->planes;
     g->plane[at] = g->planes++;
   }
 }
@@ -292,10 +296,10 @@ see_alignment (Group *g)
   }
   g->copy_vectors = g->whole && copied && !mid && g->planes == 0 && ((in | out) & 15) == 0;
   g->in_words = g->bytes == 1 && (in & 3) == 0 && !g->in2[0];
-  g->in_vectors = g->in_words && g->step == 1 && (in & 15) == 0;
+  g->in_vectors = g->in_words && (in & 15) == 0;
   g->out_words = g->bytes == 1 && g->whole && !g->in2[0]
       && (out & (g->step == 4 ? 7 : g->step == 3 ? 1 : 3)) == 0
-      && !(copied && (mid || !g->in_words || g->step != 4));
+      && !(copied && (mid || g->step != 4 || (in & 7) != 0));
 }
 
 /* Do both lie in the same pixels? */
@@ -391,11 +395,12 @@ make_work (const CfPlan *plan, const CfImage *in, const CfImage *out, Work *work
   k.mid = c.mid;
   k.amount = c.amount;
   k.op = (uint8_t) c.op;
-  k.narrow = c.op == CF_CONVOLVE_LINEAR && c.narrow;
+  k.narrow = (c.op == CF_CONVOLVE_LINEAR || c.op == CF_CONVOLVE_COPY) && c.narrow;
   k.pow2 = (k.divisor2 & (k.divisor2 - 1)) == 0;
   k.shift = k.pow2 ? __builtin_ctzll ((unsigned long long) k.divisor2) : c.shift - 32;
-  k.ties[0] = c.ties_even[0];
-  k.ties[1] = c.ties_even[1];
+  /* an odd dividend is no multiple of 2 D: no ties */
+  k.ties[0] = c.ties_even[0] && c.add[0] % 2 == 0;
+  k.ties[1] = c.ties_even[1] && c.add[1] % 2 == 0;
 }
 
 CfCode

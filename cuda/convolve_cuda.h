@@ -22,23 +22,27 @@ struct Group {
   uint8_t *out;
   long long in_pitch, out_pitch; /* bytes */
   int width, height;             /* pixels */
-  int first_block, blocks_x;
+  int first_block, blocks_x, index;
   uint8_t step, bytes, shift, bits;
   uint8_t planes;      /* filtered ones, 0..3; of a gray picture 1 */
   uint8_t fate[4];     /* of each sample of the pixel, in memory order */
   uint8_t plane[4];    /* of a filtered sample */
-  uint8_t offset[3];   /* of each plane, in samples */
-  uint8_t chroma[3];   /* which constants each plane takes */
+  unsigned offset;     /* of each plane in the pixel, in samples, a byte a plane */
+  unsigned chroma;     /* which constants each plane takes, a bit a plane */
   uint8_t weight[4];   /* gray: of each sample of the pixel */
   bool gray, whole;    /* whole: no byte is NONE */
   bool in_words;       /* four pixels begin on a word in every row */
-  bool in_vectors;     /* ... and sixteen samples of step 1 on 16 bytes */
+  bool in_vectors;     /* ... and four, of step 1 sixteen, on as many bytes as they take */
   bool copy_vectors;   /* all copied, and rows lie on 16 bytes */
   bool out_words;      /* two pixels may be stored at once: aligned to their size, at most 4 */
   /* Gray of three planes (GBR): the other two, R and B. */
   const uint8_t *in2[2];
   uint8_t *out2[2];
   long long in_pitch2[2], out_pitch2[2];
+
+  /* Shifts, not arrays: what is indexed by a variable would not stay in registers. */
+  __host__ __device__ int plane_offset (int plane) const { return (int) (offset >> 8 * plane & 0xff); }
+  __host__ __device__ int plane_chroma (int plane) const { return (int) (chroma >> plane & 1); }
 };
 
 /* From sums to samples: CfConvolution's rule, without the weights. */
@@ -108,6 +112,7 @@ deal_groups (Work *work, int tile_w, int tile_h)
   for (int i = 0; i < work->n; i++) {
     Group &g = work->group[i];
 
+    g.index = i;
     g.first_block = work->blocks;
     g.blocks_x = (g.width + tile_w - 1) / tile_w;
     work->blocks += g.blocks_x * ((g.height + tile_h - 1) / tile_h);

@@ -125,26 +125,6 @@ struct Shared {
   unsigned *raw, *fragments, *results;
 };
 
-/* Four sums of a row to bytes, as in convolve_small.cu's result. */
-__device__ __forceinline__ unsigned
-round_bytes (const Rounding &k, const int *sum, const uint8_t *centre, int chroma)
-{
-  unsigned v = 0;
-
-  if (k.narrow) {
-    const int add = (int) k.add[chroma];
-
-#pragma unroll
-    for (int i = 0; i < 4; i++)
-      v |= (unsigned) (k.pow2 ? round_shift (k, 2 * sum[i] + add, k.ties[chroma]) : round_narrow (k, 2 * sum[i] + add, k.ties[chroma])) << 8 * i;
-    return v;
-  }
-#pragma unroll
-  for (int i = 0; i < 4; i++)
-    v |= (unsigned) round_sum (k, sum[i], centre[(i & 1) + 32 * (i & 2)], chroma) << 8 * i;
-  return v;
-}
-
 template<int STEPS, int SIZE> __device__ __forceinline__ void
 make_bytes (const Work &work, const Group &g, const DenseWeights<SIZE> &weights, const Layout &l, const Shared &s, Tile t,
     int p, int thread, unsigned *result)
@@ -156,7 +136,7 @@ make_bytes (const Work &work, const Group &g, const DenseWeights<SIZE> &weights,
 
   if (p > 0)
     __syncthreads (); /* the tile's readers are done */
-  fill_tile<1> (work, g, t, p, thread, threads);
+  fill_tile<0, 1> (work, g, t, p, thread, threads);
   for (int limb = work.limbs - 1; limb >= 0; limb--) {
     if (p == 0 || work.limbs > 1)
       stage_limb (weights, limb, s.raw, s.fragments, l, work, thread);
@@ -167,9 +147,8 @@ make_bytes (const Work &work, const Group &g, const DenseWeights<SIZE> &weights,
       sum[i / 4][i % 4] <<= 8;
     add_products<STEPS> (sum, samples, l.pitch / 4, (const uint2 *) s.fragments + lane, work.h);
   }
-#pragma unroll
-  for (int r = 0; r < rows_of_warp; r++)
-    result[r] = round_bytes (work.rounding, sum[r], corner + (r + work.ay) * l.pitch + 8 * group + 2 * rest, g.chroma[p]);
+  corner += work.ay * l.pitch + 8 * group + 2 * rest;
+  round_words<rows_of_warp, 64> (work.rounding, g.plane_chroma (p), sum, result, [&] (int r) { return corner + r * l.pitch; });
 }
 
 /* What a thread made of the planes so far rests in shared memory, a word a row. */
@@ -178,6 +157,7 @@ make_pixels (const Work &work, const Group &g, const DenseWeights<SIZE> &weights
     const Tile &t, int x0, int y0, int thread)
 {
   const int lane = thread & 31, x = x0 + 8 * (lane >> 2) + 2 * (lane & 3), y = y0 + rows_of_warp * (thread >> 5);
+  const Assembly a = assembly_of (work, g);
   unsigned result[rows_of_warp];
 
 #pragma unroll 1
@@ -196,7 +176,7 @@ make_pixels (const Work &work, const Group &g, const DenseWeights<SIZE> &weights
 #pragma unroll
       for (int p = 0; p < 3; p++)
         v[p] = s.results[(p < g.planes ? p * rows_of_warp + r : r) * threads + thread] >> 16 * side & 0xffff;
-      store_pair<3> (work, g, x + 64 * side, y + r, v);
+      store_pair<0, 3> (work, g, a, x + 64 * side, y + r, v);
     }
 }
 
@@ -233,8 +213,8 @@ make_halves (const Work &work, const Group &g, const DenseWeights<SIZE> &weights
     const int r = i / 4, column = 8 * group + 2 * rest + (i & 1) + 32 * (i & 2);
     const uint8_t *centre = corner + (r + work.ay) * l.pitch + column;
 
-    store_pixel (work, g, x0 + column, y0 + row + r,
-        (unsigned) round_sum (work.rounding, sum[r][i % 4], centre[0] | centre[plane_bytes] << 8, g.chroma[0]), 0, 0);
+    store_pixel (work, g.index, x0 + column, y0 + row + r,
+        (unsigned) round_sum (work.rounding, sum[r][i % 4], centre[0] | centre[plane_bytes] << 8, g.plane_chroma (0)), 0, 0);
   }
 }
 
@@ -243,10 +223,10 @@ convolve_dense_kernel (const __grid_constant__ Work work, const __grid_constant_
     const __grid_constant__ DenseWeights<SIZE> weights)
 {
   extern __shared__ __align__ (16) uint8_t memory[];
-  const Group &g = group_of_block (work, (int) blockIdx.x);
+  const Group g = group_of_block (work, (int) blockIdx.x);
   const int block = (int) blockIdx.x - g.first_block, thread = (int) threadIdx.x;
   const int x0 = block % g.blocks_x * tile_w, y0 = block / g.blocks_x * tile_h;
-  const Tile t = { memory, l.pitch, l.rows, x0 - l.left, y0 - work.ay, x0 - work.ax, x0 + tile_w + work.w - 1 - work.ax };
+  const Tile t = tile_of (work, memory, l.pitch, l.rows, l.left, x0, y0);
   const Shared s = { memory, (unsigned *) (memory + tile_bytes (l)),
     (unsigned *) (memory + tile_bytes (l) + raw_bytes (l, work.h)),
     (unsigned *) (memory + tile_bytes (l) + raw_bytes (l, work.h)) + work.h * l.steps * 64 };

@@ -105,40 +105,9 @@ filter_columns (const unsigned *low, const unsigned *high, const unsigned (*a)[4
   }
 }
 
-/* Eight neighbours of a row from their sums (of `row`: 0 or 2 in sum[][]). */
-template<typename F> __device__ __forceinline__ void
-round_eight (const int (*sum)[4], int row, unsigned *word, F round)
-{
-#pragma unroll
-  for (int w = 0; w < 2; w++) {
-    word[w] = 0;
-#pragma unroll
-    for (int i = 0; i < 4; i++)
-      word[w] |= (unsigned) round (sum[2 * w + i / 2][row + i % 2], 4 * w + i) << 8 * i;
-  }
-}
-
-__device__ __forceinline__ void
-round_strip (const Rounding &k, int chroma, const int (*sum)[4], const uint8_t *centre, int pitch, unsigned (*result)[2])
-{
-  const int add = (int) k.add[chroma];
-  const bool ties = k.ties[chroma];
-
-#pragma unroll
-  for (int row = 0; row < 2; row++) {
-    if (k.narrow && k.pow2)
-      round_eight (sum, 2 * row, result[row], [&] (int s, int) { return round_shift (k, 2 * s + add, ties); });
-    else if (k.narrow)
-      round_eight (sum, 2 * row, result[row], [&] (int s, int) { return round_narrow (k, 2 * s + add, ties); });
-    else
-      round_eight (sum, 2 * row, result[row],
-          [&] (int s, int i) { return round_sum (k, s, centre[8 * row * pitch + i], chroma); });
-  }
-}
-
 /* Eight pixels of a row. */
 template<int PLANES> __device__ __forceinline__ void
-store_eight (const Work &work, const Group &g, int x, int y, const unsigned (*word)[2])
+store_eight (const Work &work, const Group &g, const Assembly &a, int x, int y, const unsigned (*word)[2])
 {
   if (g.step == 1 && g.out_words && y < g.height && x + 7 < g.width) {
     unsigned *to = (unsigned *) (g.out + y * g.out_pitch + x);
@@ -154,7 +123,7 @@ store_eight (const Work &work, const Group &g, int x, int y, const unsigned (*wo
 #pragma unroll
     for (int p = 0; p < PLANES; p++)
       v[p] = word[p][i / 2] >> 16 * (i % 2) & 0xffff;
-    store_pair<PLANES> (work, g, x + 2 * i, y, v);
+    store_pair<0, PLANES> (work, g, a, x + 2 * i, y, v);
   }
 }
 
@@ -163,14 +132,14 @@ template<int ROW_STEPS, int STEPS, bool SIGNED> __device__ __forceinline__ void
 make_planes (const Work &work, const Group &g, const Layout &l, const unsigned *axes, const Shared &m, int x0, int y0, int thread)
 {
   const int lane = thread & 31, group = lane >> 2, rest = lane & 3, left = (work.ax + 3) & ~3;
-  const Tile t = { m.tile, l.pitch, l.rows, x0 - l.left, y0 - work.ay, x0 - work.ax, x0 + tile_w + work.w - 1 - work.ax };
+  const Tile t = tile_of (work, m.tile, l.pitch, l.rows, l.left, x0, y0);
 
 #pragma unroll 1
   for (int p = 0; p < g.planes; p++) {
     unsigned a[STEPS][4];
 
     __syncthreads ();
-    fill_tile<1> (work, g, t, p, thread, threads);
+    fill_tile<0, 1> (work, g, t, p, thread, threads);
     __pipeline_wait_prior (0);
     __syncthreads ();
     filter_rows<ROW_STEPS, SIGNED> (l, (const unsigned *) (m.tile + l.left - left), axes, left - work.ax, m.low, m.high, thread);
@@ -183,13 +152,19 @@ make_planes (const Work &work, const Group &g, const Layout &l, const unsigned *
       const int strip = (thread >> 5) + i * warps, x = strip % across * strip_w, y = strip / across * strip_h;
       const int at = x * l.column_words + y / 4;
       int sum[4][4] = { };
-      unsigned bytes[2][2];
+      unsigned bytes[4];
 
       filter_columns<STEPS, SIGNED> (m.low + at, m.high + at, a, l.column_words, lane, sum);
-      round_strip (work.rounding, g.chroma[p], sum, m.tile + (y + group + work.ay) * l.pitch + l.left + x + 8 * rest, l.pitch, bytes);
+      const uint8_t *centre = m.tile + (y + group + work.ay) * l.pitch + l.left + x + 8 * rest;
+      const int row[4][4] = { { sum[0][0], sum[0][1], sum[1][0], sum[1][1] }, { sum[2][0], sum[2][1], sum[3][0], sum[3][1] },
+        { sum[0][2], sum[0][3], sum[1][2], sum[1][3] }, { sum[2][2], sum[2][3], sum[3][2], sum[3][3] } };
+
+      /* eight neighbours of row `group`, and of the one eight below */
+      round_words<4, 2> (work.rounding, g.plane_chroma (p), row, bytes,
+          [&] (int k) { return centre + 8 * (k / 2) * l.pitch + 4 * (k % 2); });
 #pragma unroll
       for (int k = 0; k < 4; k++)
-        m.results[((i * 3 + p) * 4 + k) * threads + thread] = bytes[k / 2][k % 2];
+        m.results[((i * 3 + p) * 4 + k) * threads + thread] = bytes[k];
     }
   }
 }
@@ -198,6 +173,8 @@ make_planes (const Work &work, const Group &g, const Layout &l, const unsigned *
 __device__ __forceinline__ void
 store_planes (const Work &work, const Group &g, const unsigned *results, int x0, int y0, int thread)
 {
+  const Assembly a = assembly_of (work, g);
+
 #pragma unroll 1
   for (int i = 0; i < 2 * strips; i++) {
     const int strip = (thread >> 5) + i / 2 * warps;
@@ -207,7 +184,7 @@ store_planes (const Work &work, const Group &g, const unsigned *results, int x0,
 #pragma unroll
     for (int k = 0; k < 6; k++)
       word[k / 2][k % 2] = results[((i / 2 * 3 + (k / 2 < g.planes ? k / 2 : 0)) * 4 + i % 2 * 2 + k % 2) * threads + thread];
-    store_eight<3> (work, g, x, y, word);
+    store_eight<3> (work, g, a, x, y, word);
   }
 }
 
@@ -217,7 +194,7 @@ convolve_separable_kernel (const __grid_constant__ Work work, const __grid_const
 {
   extern __shared__ __align__ (16) uint8_t tile[];
   __shared__ uint4 axes[18];
-  const Group &g = group_of_block (work, (int) blockIdx.x);
+  const Group g = group_of_block (work, (int) blockIdx.x);
   const int block = (int) blockIdx.x - g.first_block, thread = (int) threadIdx.x;
   const int x0 = block % g.blocks_x * tile_w, y0 = block / g.blocks_x * tile_h;
   unsigned *low = (unsigned *) (tile + l.rows * l.pitch), *high = low + tile_w * l.column_words;

@@ -27,6 +27,9 @@ constexpr int pitch = 160, left = 16;
 
 template<int PAIRS> struct Rows {
   static constexpr int ALL = tile_h + 2 * PAIRS - 1; /* of the tile; the last meets zeros only where h is odd */
+  /* three planes, or one and what make_other keeps */
+  static constexpr int OTHER = ALL * pitch + 3 * rows_of_warp * 32 * warps * 4;
+  static constexpr int BYTES = 3 * ALL * pitch > OTHER ? 3 * ALL * pitch : OTHER;
 };
 
 /* The right operand's fragments for the rows 2 p and 2 p + 1 of a limb. */
@@ -62,42 +65,7 @@ add_products (int (*sum)[4], const unsigned *samples, const unsigned (*b)[2])
   }
 }
 
-/* Four sums of a row to the bytes of x, x + 1, x + 64, x + 65. */
-template<typename F> __device__ __forceinline__ unsigned
-round_row (const int *sum, F round)
-{
-  unsigned v = 0;
-
-#pragma unroll
-  for (int i = 0; i < 4; i++)
-    v |= (unsigned) round (sum[i], i) << 8 * i;
-  return v;
-}
-
-/* All sums of a plane to bytes. */
-__device__ __forceinline__ void
-round_plane (const Rounding &k, int chroma, const int (*sum)[4], const uint8_t *centre, unsigned *result)
-{
-  const int add = (int) k.add[chroma];
-  const bool ties = k.ties[chroma];
-
-  if (k.narrow && k.pow2) {
-#pragma unroll
-    for (int r = 0; r < rows_of_warp; r++)
-      result[r] = round_row (sum[r], [&] (int s, int) { return round_shift (k, 2 * s + add, ties); });
-  } else if (k.narrow) {
-#pragma unroll
-    for (int r = 0; r < rows_of_warp; r++)
-      result[r] = round_row (sum[r], [&] (int s, int) { return round_narrow (k, 2 * s + add, ties); });
-  } else {
-#pragma unroll
-    for (int r = 0; r < rows_of_warp; r++)
-      result[r] = round_row (sum[r], [&] (int s, int i) {
-        return round_sum (k, s, centre[r * pitch + (i & 1) + 32 * (i & 2)], chroma); });
-  }
-}
-
-/* A plane's results for this warp; `samples` is the lane's first word. */
+/* A plane's results for this warp: of each row the bytes of x, x + 1, x + 64, x + 65. */
 template<int PAIRS, bool MAGNITUDE> __device__ __forceinline__ void
 make_plane (const Work &work, const Group &g, int p, const uint8_t *plane, const unsigned *weights, int lane, unsigned *result)
 {
@@ -115,49 +83,50 @@ make_plane (const Work &work, const Group &g, int p, const uint8_t *plane, const
     add_products<PAIRS> (sum, samples, b);
   }
   if (!MAGNITUDE) {
-    round_plane (work.rounding, g.chroma[p], sum, plane + work.ay * pitch + left + 8 * group + 2 * t, result);
+    const uint8_t *centre = plane + work.ay * pitch + left + 8 * group + 2 * t;
+
+    round_words<rows_of_warp, 64> (work.rounding, g.plane_chroma (p), sum, result, [&] (int r) { return centre + r * pitch; });
     return;
   }
   load_weights<PAIRS> (weights, 1, 8 + 4 * t - group + work.ax, b);
   add_products<PAIRS> (other, samples, b);
 #pragma unroll
-  for (int r = 0; r < rows_of_warp; r++)
-    result[r] = round_row (sum[r], [&] (int s, int i) { return round_magnitude (work.rounding, s, other[MAGNITUDE ? r : 0][i]); });
+  for (int r = 0; r < rows_of_warp; r++) {
+    result[r] = 0;
+#pragma unroll
+    for (int i = 0; i < 4; i++)
+      result[r] |= (unsigned) round_magnitude (work.rounding, sum[r][i], other[MAGNITUDE ? r : 0][i]) << 8 * i;
+  }
 }
 
 /* One plane of step 1: lanes in pairs put two rows' halves together to words. */
 __device__ __forceinline__ void
 store_words (const Work &work, const Group &g, int x, int y, const unsigned *result, int lane)
 {
-  const bool odd = lane & 1;
+  const int odd = lane & 1, at = x - 2 * odd;
+  uint8_t *to = g.out + (y + odd) * g.out_pitch + at;
 
 #pragma unroll
-  for (int r = 0; r < rows_of_warp; r += 2)
+  for (int r = 0; r < rows_of_warp; r += 2, to += 2 * g.out_pitch)
 #pragma unroll
     for (int side = 0; side < 2; side++) {
       const unsigned mine = __byte_perm (result[r], result[r + 1], side ? 0x7632 : 0x5410);
-      const unsigned other = __shfl_xor_sync (~0u, mine, 1);
-      const unsigned word = odd ? __byte_perm (mine, other, 0x3276) : __byte_perm (mine, other, 0x5410);
-      const int at = x - (odd ? 2 : 0) + 64 * side, row = y + r + odd;
+      const unsigned other = __shfl_xor_sync (~0u, mine, 1), word = __byte_perm (mine, other, odd ? 0x3276 : 0x5410);
 
-      if (row >= g.height || at >= g.width)
+      if (y + r + odd >= g.height)
         continue;
-      if (at + 3 < g.width && g.out_words)
-        *(unsigned *) (g.out + row * g.out_pitch + at) = word;
+      if (at + 64 * side + 3 < g.width && g.out_words)
+        *(unsigned *) (to + 64 * side) = word;
       else
-#pragma unroll 1
-        for (int i = 0; i < 4; i++)
-          store_pixel (work, g, at + i, row, word >> 8 * i & 0xff, 0, 0);
+        store_samples (work, g.index, at + 64 * side, y + r + odd, word);
     }
 }
 
-template<int PLANES> __device__ __forceinline__ void
-store_rows (const Work &work, const Group &g, int x, int y, const unsigned (*result)[rows_of_warp], int lane)
+template<int STEP, int PLANES> __device__ __forceinline__ void
+store_rows (const Work &work, const Group &g, int x, int y, const unsigned (*result)[rows_of_warp])
 {
-  if (PLANES == 1 && g.step == 1) {
-    store_words (work, g, x, y, result[0], lane);
-    return;
-  }
+  const Assembly a = assembly_of (work, g);
+
 #pragma unroll
   for (int r = 0; r < rows_of_warp; r++)
 #pragma unroll
@@ -167,48 +136,99 @@ store_rows (const Work &work, const Group &g, int x, int y, const unsigned (*res
 #pragma unroll
       for (int p = 0; p < PLANES; p++)
         v[p] = result[p][r] >> 16 * side & 0xffff;
-      store_pair<PLANES> (work, g, x + 64 * side, y + r, v);
+      store_pair<STEP, PLANES> (work, g, a, x + 64 * side, y + r, v);
     }
 }
 
-template<int PAIRS, int PLANES, bool MAGNITUDE> __device__ __forceinline__ void
+/* All planes of pixels of STEP samples at once. */
+template<int PAIRS, int STEP, int PLANES, bool MAGNITUDE> __device__ __forceinline__ void
 make_block (const Work &work, const Group &g, int x0, int y0, uint8_t *tile, const unsigned *weights, int thread)
 {
+  hide (x0);
+  hide (y0);
+  hide (thread);
   const int warp = thread >> 5, lane = thread & 31;
-  const Tile t = { tile, pitch, Rows<PAIRS>::ALL, x0 - left, y0 - work.ay, x0 - work.ax, x0 + tile_w + work.w - 1 - work.ax };
+  const Tile t = tile_of (work, tile, pitch, Rows<PAIRS>::ALL, left, x0, y0);
   unsigned result[PLANES][rows_of_warp];
 
-  fill_tile<PLANES> (work, g, t, 0, thread, 32 * warps);
+  fill_tile<STEP, PLANES> (work, g, t, 0, thread, 32 * warps);
   __pipeline_wait_prior (0);
   __syncthreads ();
 #pragma unroll
   for (int p = 0; p < PLANES; p++)
     make_plane<PAIRS, MAGNITUDE> (work, g, p, tile + (p * t.rows + rows_of_warp * warp) * pitch, weights, lane, result[p]);
-  store_rows<PLANES> (work, g, x0 + 8 * (lane >> 2) + 2 * (lane & 3), y0 + rows_of_warp * warp, result, lane);
+  const int x = x0 + 8 * (lane >> 2) + 2 * (lane & 3), y = y0 + rows_of_warp * warp;
+
+  if constexpr (STEP == 1)
+    store_words (work, g, x, y, result[0], lane);
+  else
+    store_rows<STEP, PLANES> (work, g, x, y, result);
 }
 
-template<int PAIRS, bool MAGNITUDE> __global__ void __launch_bounds__ (32 * warps)
+/* Any pixels, a plane after the other; results rest in shared memory. */
+template<int PAIRS, bool MAGNITUDE> __device__ __forceinline__ void
+make_other (const Work &work, const Group &g, int x0, int y0, uint8_t *tile, const unsigned *weights, int thread)
+{
+  hide (x0);
+  hide (y0);
+  hide (thread);
+  const int warp = thread >> 5, lane = thread & 31, x = x0 + 8 * (lane >> 2) + 2 * (lane & 3), y = y0 + rows_of_warp * warp;
+  const Tile t = tile_of (work, tile, pitch, Rows<PAIRS>::ALL, left, x0, y0);
+  const Assembly a = assembly_of (work, g);
+  unsigned *rest = (unsigned *) (tile + t.rows * pitch) + thread;
+
+#pragma unroll 1
+  for (int p = 0; p < g.planes; p++) {
+    unsigned result[rows_of_warp];
+
+    __syncthreads ();
+    fill_tile<0, 1> (work, g, t, p, thread, 32 * warps);
+    __pipeline_wait_prior (0);
+    __syncthreads ();
+    make_plane<PAIRS, MAGNITUDE> (work, g, p, tile + rows_of_warp * warp * pitch, weights, lane, result);
+#pragma unroll
+    for (int r = 0; r < rows_of_warp; r++)
+      rest[(p * rows_of_warp + r) * 32 * warps] = result[r];
+  }
+#pragma unroll 1
+  for (int r = 0; r < 2 * rows_of_warp; r++) {
+    unsigned v[3];
+
+#pragma unroll
+    for (int p = 0; p < 3; p++)
+      v[p] = rest[((p < g.planes ? p : 0) * rows_of_warp + r / 2) * 32 * warps] >> 16 * (r & 1) & 0xffff;
+    store_pair<0, 3> (work, g, a, x + 64 * (r & 1), y + r / 2, v);
+  }
+}
+
+template<int PAIRS, bool MAGNITUDE> __global__ void __launch_bounds__ (32 * warps, 5)
 convolve_small_kernel (const __grid_constant__ Work work, const __grid_constant__ SmallWeights small)
 {
-  __shared__ __align__ (16) uint8_t tile[3 * Rows<PAIRS>::ALL * pitch];
-  __shared__ uint4 weights[max_limbs * 10 * 2];
-  const Group &g = group_of_block (work, (int) blockIdx.x);
+  __shared__ __align__ (16) uint8_t tile[Rows<PAIRS>::BYTES];
+  __shared__ uint4 staged[max_limbs * 10 * 2];
+  const Group g = group_of_block (work, (int) blockIdx.x);
   const int block = (int) blockIdx.x - g.first_block, thread = (int) threadIdx.x;
   const int x0 = block % g.blocks_x * tile_w, y0 = block / g.blocks_x * tile_h;
   const uint4 *from = (const uint4 *) &small;
+  const unsigned *weights = (const unsigned *) staged;
 
   if (g.planes == 0) {
     copy_group (work, g, x0, y0, tile_w, tile_h, thread, 32 * warps);
     return;
   }
+#pragma unroll 1
   for (int i = thread; i < (MAGNITUDE ? 2 : work.limbs) * 20; i += 32 * warps)
-    weights[i] = from[i];
-  if (g.planes == 1)
-    make_block<PAIRS, 1, MAGNITUDE> (work, g, x0, y0, tile, (const unsigned *) weights, thread);
-  else if (g.planes == 2)
-    make_block<PAIRS, 2, MAGNITUDE> (work, g, x0, y0, tile, (const unsigned *) weights, thread);
+    staged[i] = from[i];
+  if (g.step == 1)
+    make_block<PAIRS, 1, 1, MAGNITUDE> (work, g, x0, y0, tile, weights, thread);
+  else if (g.step == 2 && g.planes == 2)
+    make_block<PAIRS, 2, 2, MAGNITUDE> (work, g, x0, y0, tile, weights, thread);
+  else if (g.step == 3 && g.planes == 3)
+    make_block<PAIRS, 3, 3, MAGNITUDE> (work, g, x0, y0, tile, weights, thread);
+  else if (g.step == 4 && g.planes == 3)
+    make_block<PAIRS, 4, 3, MAGNITUDE> (work, g, x0, y0, tile, weights, thread);
   else
-    make_block<PAIRS, 3, MAGNITUDE> (work, g, x0, y0, tile, (const unsigned *) weights, thread);
+    make_other<PAIRS, MAGNITUDE> (work, g, x0, y0, tile, weights, thread);
 }
 
 typedef void (*Kernel) (Work, SmallWeights);

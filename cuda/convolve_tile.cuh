@@ -12,6 +12,8 @@
 
 namespace cf {
 
+/* The block's group; to be copied: what lies in the launch's arguments at a
+ * place that is not known when compiling is fetched again and again. */
 __device__ __forceinline__ const Group &
 group_of_block (const Work &work, int block)
 {
@@ -22,27 +24,44 @@ group_of_block (const Work &work, int block)
   return work.group[i];
 }
 
+/* Hides from the compiler where a value comes from. At the head of each of several
+ * ways through a kernel it keeps what they could share, addresses above all, from
+ * being worked out for all of them in advance. */
+static __device__ __forceinline__ void
+hide (int &v)
+{
+  asm volatile ("" : "+r" (v));
+}
+
 /* ---- tiles -------------------------------------------------------------- */
 
 /* Rows of bytes, one plane behind the other: byte c of row r of plane p stands
  * for the sample (x0 + c, y0 + r). 16-bit samples have two planes each, the low
- * bytes first. Only columns from .. to - 1 are wanted. */
+ * bytes first. The block's own 128 columns begin at `left`; `before` and `after`
+ * them so many are wanted, too. */
 struct Tile {
   uint8_t *at;
   int pitch, rows; /* pitch: bytes, a multiple of 16 */
-  int x0, y0;      /* x0: a multiple of 16 */
-  int from, to;
+  int x0, y0;
+  int left, before, after; /* left: a multiple of 16 */
 };
+
+__device__ __forceinline__ Tile
+tile_of (const Work &work, uint8_t *at, int pitch, int rows, int left, int x0, int y0)
+{
+  return Tile { at, pitch, rows, x0 - left, y0 - work.ay, left, work.ax, work.w - 1 - work.ax };
+}
 
 /* One sample of a plane, wherever it lies: out of line, for the few at edges and
  * for pictures that do not lie on words. */
 static __device__ __noinline__ unsigned
-edge_sample (const Work &work, const Group &g, int plane, int x, int y)
+edge_sample (const Work &work, int group, int plane, int x, int y)
 {
+  const Group &g = work.group[group];
   const int mx = cf_border_map ((CfBorder) work.border, x, g.width), my = cf_border_map ((CfBorder) work.border, y, g.height);
 
   if (mx < 0 || my < 0)
-    return (unsigned) work.outside[g.chroma[plane]];
+    return (unsigned) (g.plane_chroma (plane) ? work.outside[1] : work.outside[0]);
   const uint8_t *p = g.in + my * g.in_pitch + (long long) mx * g.step * g.bytes;
 
   if (g.gray) {
@@ -55,22 +74,23 @@ edge_sample (const Work &work, const Group &g, int plane, int x, int y)
     return work.gray == CF_GRAY_MEAN ? sum / 3 : (sum + 128) >> 8;
   }
   if (g.bytes == 1)
-    return p[g.offset[plane]];
-  return min ((unsigned) ((const uint16_t *) p)[g.offset[plane]] >> g.shift, (1u << g.bits) - 1);
+    return p[g.plane_offset (plane)];
+  return min ((unsigned) ((const uint16_t *) p)[g.plane_offset (plane)] >> g.shift, (1u << g.bits) - 1);
 }
 
 /* Four samples: low bytes, high bytes. The loads do not wait for each other. */
 static __device__ __noinline__ uint2
-edge_word (const Work &work, const Group &g, int plane, int x, int y)
+edge_word (const Work &work, int group, int plane, int x, int y)
 {
+  const Group &g = work.group[group];
   const int my = cf_border_map ((CfBorder) work.border, y, g.height);
-  const uint8_t *row = g.in + max (my, 0) * g.in_pitch + g.offset[plane] * g.bytes;
+  const uint8_t *row = g.in + max (my, 0) * g.in_pitch + g.plane_offset (plane) * g.bytes;
   unsigned s[4], lo = 0, hi = 0;
 
   if (g.gray) {
 #pragma unroll 1
     for (int i = 0; i < 4; i++)
-      lo |= edge_sample (work, g, plane, x + i, y) << 8 * i;
+      lo |= edge_sample (work, group, plane, x + i, y) << 8 * i;
     return make_uint2 (lo, 0);
   }
   int mx[4];
@@ -92,7 +112,7 @@ edge_word (const Work &work, const Group &g, int plane, int x, int y)
   }
 #pragma unroll
   for (int i = 0; i < 4; i++) {
-    const unsigned v = mx[i] < 0 || my < 0 ? (unsigned) work.outside[g.chroma[plane]] : s[i];
+    const unsigned v = mx[i] < 0 || my < 0 ? (unsigned) (g.plane_chroma (plane) ? work.outside[1] : work.outside[0]) : s[i];
 
     lo |= (v & 0xff) << 8 * i;
     hi |= (v >> 8) << 8 * i;
@@ -130,47 +150,107 @@ gray_word (const Work &work, const Group &g, const unsigned *w)
   return result;
 }
 
-/* Planes first .. first + PLANES - 1 of four pixels, all inside the row, which
- * begin on a word. */
-template<int STEP, int PLANES> __device__ __forceinline__ void
-load_words (const Work &work, const Group &g, const uint8_t *row, int x, int first, unsigned *word)
+/* The words of four pixels, all inside the row; VECTOR: they lie on as many bytes. */
+template<int STEP, bool VECTOR> __device__ __forceinline__ void
+load_pixels (const uint8_t *from, unsigned *w)
 {
-  unsigned w[STEP];
-  const unsigned *p = (const unsigned *) (row + (long long) x * STEP);
+  if constexpr (VECTOR && STEP == 4) {
+    const uint4 v = *(const uint4 *) from;
 
+    w[0] = v.x, w[1] = v.y, w[2] = v.z, w[3] = v.w;
+  } else if constexpr (VECTOR && STEP == 2) {
+    const uint2 v = *(const uint2 *) from;
+
+    w[0] = v.x, w[1] = v.y;
+  } else {
 #pragma unroll
-  for (int i = 0; i < STEP; i++)
-    w[i] = p[i];
-  if (STEP >= 3 && g.gray) {
-    word[0] = gray_word<STEP == 3 ? 3 : 4> (work, g, w);
-    return;
+    for (int i = 0; i < STEP; i++)
+      w[i] = ((const unsigned *) from)[i];
   }
-#pragma unroll
-  for (int i = 0; i < PLANES; i++)
-    word[i] = pick_bytes<STEP> (w, g.offset[first + i]);
 }
 
-/* Fills the tile's words of a row whose pixels lie STEP apart. */
-template<int STEP, int PLANES> __device__ __forceinline__ void
-fill_words (const Work &work, const Group &g, const Tile &t, int first, int thread, int threads)
+/* Where a row of the tile comes from; -1: from outside. Inside the picture and
+ * for the usual border without a branch. */
+static __device__ __noinline__ int
+edge_row (int border, int y, int height)
 {
-  const int begin = (t.from - t.x0) >> 2, words = ((t.to - t.x0 + 3) >> 2) - begin;
+  return cf_border_map ((CfBorder) border, y, height);
+}
 
-#pragma unroll 4
-  for (int i = thread; i < t.rows * words; i += threads) {
-    const int r = i / words, c = begin + i % words, x = t.x0 + 4 * c;
-    const int y = cf_border_map ((CfBorder) work.border, t.y0 + r, g.height);
-    unsigned word[PLANES];
+static __device__ __forceinline__ int
+row_of (const Work &work, const Group &g, int y)
+{
+  const int clamped = min (max (y, 0), g.height - 1);
 
-    if (x >= 0 && x + 3 < g.width && y >= 0 && g.in_words)
-      load_words<STEP, PLANES> (work, g, g.in + y * g.in_pitch, x, first, word);
+  return y == clamped || work.border == CF_BORDER_REPLICATE ? clamped : edge_row (work.border, y, g.height);
+}
+
+/* COUNT words of the tile, each inside the picture or not wanted; all are loaded
+ * before the first is used. */
+template<int STEP, int PLANES, bool VECTOR, int COUNT> __device__ __forceinline__ void
+fill_batch (const Work &work, const Group &g, const Tile &t, int first, const int *row, int c)
+{
+  unsigned w[COUNT][STEP];
+  const int x = t.x0 + 4 * c;
+  const bool inside = x >= 0 && x + 3 < g.width;
+  const uint8_t *column = g.in + (long long) x * STEP;
+
+#pragma unroll
+  for (int i = 0; i < COUNT; i++) {
+    const int y = row[i] < t.rows && inside ? row_of (work, g, t.y0 + row[i]) : -1;
+
+    if (y >= 0)
+      load_pixels<STEP, VECTOR> (column + y * g.in_pitch, w[i]);
     else
-#pragma unroll 1
-      for (int p = 0; p < PLANES; p++)
-        word[p] = edge_word (work, g, first + p, x, t.y0 + r).x;
+#pragma unroll
+      for (int k = 0; k < STEP; k++)
+        w[i][k] = 0;
+  }
+#pragma unroll
+  for (int i = 0; i < COUNT; i++) {
+    unsigned *to = (unsigned *) (t.at + row[i] * t.pitch + 4 * c);
+
+    if (row[i] >= t.rows || !inside)
+      continue;
+    if (STEP >= 3 && g.gray) {
+      *to = gray_word<STEP == 3 ? 3 : 4> (work, g, w[i]);
+      continue;
+    }
 #pragma unroll
     for (int p = 0; p < PLANES; p++)
-      *(unsigned *) (t.at + (p * t.rows + r) * t.pitch + 4 * c) = word[p];
+      to[p * t.rows * (t.pitch / 4)] = pick_bytes<STEP> (w[i], (unsigned) g.plane_offset (first + p));
+  }
+}
+
+/* The words of the tile's own columns that are inside: a warp a row. */
+template<int STEP, int PLANES, bool VECTOR> __device__ __forceinline__ void
+fill_columns (const Work &work, const Group &g, const Tile &t, int first, int thread, int threads)
+{
+  constexpr int COUNT = STEP == 4 ? 4 : 5;
+  const int warps = threads / 32;
+
+#pragma unroll 1
+  for (int r = thread >> 5; r < t.rows; r += COUNT * warps) {
+    int row[COUNT];
+
+#pragma unroll
+    for (int i = 0; i < COUNT; i++)
+      row[i] = r + i * warps;
+    fill_batch<STEP, PLANES, VECTOR, COUNT> (work, g, t, first, row, t.left / 4 + (thread & 31));
+  }
+}
+
+/* Those beside them. */
+template<int STEP, int PLANES> __device__ __forceinline__ void
+fill_sides (const Work &work, const Group &g, const Tile &t, int first, int thread, int threads)
+{
+  const int before = (t.before + 3) >> 2, beside = before + ((t.after + 3) >> 2);
+
+#pragma unroll 1
+  for (int i = thread; i < t.rows * beside; i += threads) {
+    const int row = i / beside, k = i - row * beside;
+
+    fill_batch<STEP, PLANES, false, 1> (work, g, t, first, &row, t.left / 4 + (k < before ? k - before : 32 + k - before));
   }
 }
 
@@ -178,44 +258,82 @@ fill_words (const Work &work, const Group &g, const Tile &t, int first, int thre
 static __device__ __forceinline__ void
 fill_vectors (const Work &work, const Group &g, const Tile &t, int thread, int threads)
 {
-  const int begin = (t.from - t.x0) >> 4, vectors = ((t.to - t.x0 + 15) >> 4) - begin;
+  const int c = t.left + 16 * (thread & 7), x = t.x0 + c;
 
 #pragma unroll 4
-  for (int i = thread; i < t.rows * vectors; i += threads) {
-    const int r = i / vectors, c = begin + i % vectors, x = t.x0 + 16 * c;
-    const int y = cf_border_map ((CfBorder) work.border, t.y0 + r, g.height);
-    uint8_t *to = t.at + r * t.pitch + 16 * c;
+  for (int r = thread >> 3; r < t.rows; r += threads / 8) {
+    const int y = row_of (work, g, t.y0 + r);
+    const uint8_t *from = g.in + y * g.in_pitch + x;
+    uint8_t *to = t.at + r * t.pitch + c;
 
-    if (x >= 0 && x + 15 < g.width && y >= 0) {
-      __pipeline_memcpy_async (to, g.in + y * g.in_pitch + x, 16);
-      continue;
-    }
-#pragma unroll 1
-    for (int q = 0; q < 4; q++)
-      if (x + 4 * q + 3 >= t.from && x + 4 * q < t.to) {
-        const bool inside = y >= 0 && x + 4 * q >= 0 && x + 4 * q + 3 < g.width;
-
-        *(unsigned *) (to + 4 * q) = inside ? *(const unsigned *) (g.in + y * g.in_pitch + x + 4 * q)
-            : edge_word (work, g, 0, x + 4 * q, t.y0 + r).x;
-      }
+    if (y >= 0 && x + 15 < g.width)
+      __pipeline_memcpy_async (to, from, 16);
+    else if (y >= 0)
+      for (int q = 0; q < 16 && x + q + 3 < g.width; q += 4)
+        __pipeline_memcpy_async (to + q, from + q, 4);
   }
 }
 
-/* PLANES planes of 8-bit samples from plane `first` on. Follow with
- * __pipeline_wait_prior (0) and a barrier. */
+/* Words with samples from outside, in rows from outside, or of pictures that do
+ * not lie on words: the columns left and right of those that are inside, or all. */
 template<int PLANES> __device__ __forceinline__ void
+fill_edges (const Work &work, const Group &g, const Tile &t, int first, int thread, int threads)
+{
+  const int begin = (t.left - t.before) >> 2, end = (min (t.left + 128, g.width - t.x0) + t.after + 3) >> 2;
+  const bool rows = work.border == CF_BORDER_CONSTANT && (t.y0 < 0 || t.y0 + t.rows > g.height);
+  /* from .. to - 1 are inside */
+  const int from = max (begin, (3 - t.x0) >> 2), to = max (from, min (end, (g.width - t.x0) >> 2));
+  const int left = g.in_words && !rows ? from - begin : end - begin, all = g.in_words && !rows ? left + max (end - to, 0) : left;
+
+  if (all <= 0)
+    return;
+#pragma unroll 1
+  for (int i = thread; i < t.rows * all; i += threads) {
+    const int r = i / all, k = i - r * all, c = k < left ? begin + k : to + k - left;
+
+#pragma unroll 1
+    for (int p = 0; p < PLANES; p++)
+      *(unsigned *) (t.at + (p * t.rows + r) * t.pitch + 4 * c) = edge_word (work, g.index, first + p, t.x0 + 4 * c, t.y0 + r).x;
+  }
+}
+
+template<int STEP, int PLANES> __device__ __forceinline__ void
+fill_inside (const Work &work, const Group &g, Tile t, int first, int thread, int threads)
+{
+  hide (t.x0);
+  hide (t.y0);
+  hide (thread);
+  if (STEP == 1 && g.in_vectors)
+    fill_vectors (work, g, t, thread, threads);
+  else if (g.in_vectors)
+    fill_columns<STEP, PLANES, true> (work, g, t, first, thread, threads);
+  else
+    fill_columns<STEP, PLANES, false> (work, g, t, first, thread, threads);
+  fill_sides<STEP, PLANES> (work, g, t, first, thread, threads);
+}
+
+/* PLANES planes of 8-bit samples from plane `first` on, of pixels of STEP samples
+ * (0: g.step, for one plane). Follow with __pipeline_wait_prior (0) and a
+ * barrier. */
+template<int STEP, int PLANES> __device__ __forceinline__ void
 fill_tile (const Work &work, const Group &g, const Tile &t, int first, int thread, int threads)
 {
-  if (PLANES == 1 && g.step == 1 && g.in_vectors && !g.gray)
-    fill_vectors (work, g, t, thread, threads);
-  else if (PLANES == 1 && g.step == 1)
-    fill_words<1, PLANES> (work, g, t, first, thread, threads);
-  else if (PLANES <= 2 && g.step == 2)
-    fill_words<2, PLANES> (work, g, t, first, thread, threads);
-  else if (g.step == 3)
-    fill_words<3, PLANES> (work, g, t, first, thread, threads);
-  else
-    fill_words<4, PLANES> (work, g, t, first, thread, threads);
+  const bool constant_rows = work.border == CF_BORDER_CONSTANT && (t.y0 < 0 || t.y0 + t.rows > g.height);
+
+  if (g.in_words && !constant_rows) {
+    if constexpr (STEP != 0)
+      fill_inside<STEP, PLANES> (work, g, t, first, thread, threads);
+    else if (g.step == 1)
+      fill_inside<1, 1> (work, g, t, first, thread, threads);
+    else if (g.step == 2)
+      fill_inside<2, 1> (work, g, t, first, thread, threads);
+    else if (g.step == 3)
+      fill_inside<3, 1> (work, g, t, first, thread, threads);
+    else
+      fill_inside<4, 1> (work, g, t, first, thread, threads);
+  }
+  if (!g.in_words || constant_rows || t.x0 + t.left < t.before || t.x0 + t.left + 128 + ((t.after + 3) & ~3) > g.width)
+    fill_edges<PLANES> (work, g, t, first, thread, threads);
   __pipeline_commit ();
 }
 
@@ -223,12 +341,12 @@ fill_tile (const Work &work, const Group &g, const Tile &t, int first, int threa
 static __device__ __forceinline__ void
 fill_halves (const Work &work, const Group &g, const Tile &t, int plane, int thread, int threads)
 {
-  const int begin = (t.from - t.x0) >> 2, words = ((t.to - t.x0 + 3) >> 2) - begin;
+  const int begin = (t.left - t.before) >> 2, words = ((t.left + 128 + t.after + 3) >> 2) - begin;
 
 #pragma unroll 2
   for (int i = thread; i < t.rows * words; i += threads) {
-    const int r = i / words, c = begin + i % words, x = t.x0 + 4 * c;
-    const uint2 word = edge_word (work, g, plane, x, t.y0 + r);
+    const int r = i / words, c = begin + i % words;
+    const uint2 word = edge_word (work, g.index, plane, t.x0 + 4 * c, t.y0 + r);
 
     *(unsigned *) (t.at + r * t.pitch + 4 * c) = word.x;
     *(unsigned *) (t.at + (t.rows + r) * t.pitch + 4 * c) = word.y;
@@ -291,35 +409,50 @@ round_any (const Rounding &k, long long n, int chroma)
     q = n / k.divisor2;
     rest = n - q * k.divisor2;
   }
-  if (k.ties[chroma] && rest == 0)
+  if ((chroma ? k.ties[1] : k.ties[0]) && rest == 0)
     q -= q & 1;
   return saturate (k, q);
 }
 
-/* 0 <= n < 2^31 may be assumed of what is not clamped. */
-static __device__ __forceinline__ int
-round_narrow (const Rounding &k, int n, bool ties)
+/* v[0..3], saturated, to the bytes of a word. */
+static __device__ __forceinline__ unsigned
+pack_bytes (const int *v)
 {
-  const unsigned m = (unsigned) max (n, 0), q = __umulhi (m, k.magic) >> k.shift;
-  const bool tie = ties && m == q * (unsigned) k.divisor2;
+  unsigned high, all;
 
-  return (int) min (q - (tie ? q & 1 : 0), (unsigned) k.max);
+  asm ("cvt.pack.sat.u8.s32.b32 %0, %1, %2, %3;" : "=r" (high) : "r" (v[3]), "r" (v[2]), "r" (0));
+  asm ("cvt.pack.sat.u8.s32.b32 %0, %1, %2, %3;" : "=r" (all) : "r" (v[1]), "r" (v[0]), "r" (high));
+  return all;
 }
 
-static __device__ __forceinline__ int
-round_shift (const Rounding &k, int n, bool ties)
+/* Four sums to bytes, for narrow kernels of 8-bit samples: SHIFT: D is a power of
+ * two; EVEN: ties can occur and go to even. */
+template<bool SHIFT, bool EVEN> static __device__ __forceinline__ unsigned
+round_four (const Rounding &k, const int *sum, int add)
 {
-  int q = n >> k.shift;
+  int v[4];
 
-  if (ties && (n & ((1 << k.shift) - 1)) == 0)
-    q &= ~1;
-  return min (max (q, 0), k.max);
+#pragma unroll
+  for (int i = 0; i < 4; i++) {
+    const int n = 2 * sum[i] + add;
+
+    if (SHIFT) {
+      v[i] = n >> k.shift;
+      if (EVEN && (n & ((int) k.divisor2 - 1)) == 0)
+        v[i] &= ~1;
+    } else {
+      const unsigned m = (unsigned) max (n, 0), q = __umulhi (m, k.magic) >> k.shift;
+
+      v[i] = (int) (EVEN && m == q * (unsigned) k.divisor2 ? q & ~1u : q);
+    }
+  }
+  return pack_bytes (v);
 }
 
 static __device__ __noinline__ int
 round_unsharp (const Rounding &k, long long s, int x, int chroma)
 {
-  const long long dx = (k.divisor2 >> 1) * x, n = 256 * dx + k.amount * (dx - s) + k.add[chroma];
+  const long long dx = (k.divisor2 >> 1) * x, n = 256 * dx + k.amount * (dx - s) + (chroma ? k.add[1] : k.add[0]);
 
   return saturate (k, n >> (k.shift + 7));
 }
@@ -340,7 +473,42 @@ round_magnitude (const Rounding &k, long long gx, long long gy)
 static __device__ __forceinline__ int
 round_sum (const Rounding &k, long long s, int x, int chroma)
 {
-  return k.op == CF_CONVOLVE_UNSHARP ? round_unsharp (k, s, x, chroma) : round_any (k, 2 * s + k.add[chroma], chroma);
+  return k.op == CF_CONVOLVE_UNSHARP ? round_unsharp (k, s, x, chroma) : round_any (k, 2 * s + (chroma ? k.add[1] : k.add[0]), chroma);
+}
+
+/* Four sums to bytes, whatever the kernel: out of line. The samples at their
+ * anchors are at centre[0], [1], [second], [second + 1]. */
+static __device__ __noinline__ unsigned
+round_four_any (const Rounding &k, int s0, int s1, int s2, int s3, const uint8_t *centre, int second, int chroma)
+{
+  return (unsigned) round_sum (k, s0, centre[0], chroma) | (unsigned) round_sum (k, s1, centre[1], chroma) << 8
+      | (unsigned) round_sum (k, s2, centre[second], chroma) << 16 | (unsigned) round_sum (k, s3, centre[second + 1], chroma) << 24;
+}
+
+/* COUNT times four sums of a plane of 8-bit samples to the bytes of a word each;
+ * centre (i): where the samples at the anchors of the sums i are. */
+template<int COUNT, int SECOND, typename Centre> static __device__ __forceinline__ void
+round_words (const Rounding &k, int chroma, const int (*sum)[4], unsigned *word, Centre centre)
+{
+  const int add = (int) (chroma ? k.add[1] : k.add[0]);
+  const bool even = chroma ? k.ties[1] : k.ties[0];
+
+#define CF_ROUND_ALL(f) \
+  do { \
+    _Pragma ("unroll") for (int i = 0; i < COUNT; i++) \
+      word[i] = f; \
+  } while (0)
+  if (!k.narrow)
+    CF_ROUND_ALL (round_four_any (k, sum[i][0], sum[i][1], sum[i][2], sum[i][3], centre (i), SECOND, chroma));
+  else if (k.pow2 && !even)
+    CF_ROUND_ALL ((round_four<true, false> (k, sum[i], add)));
+  else if (k.pow2)
+    CF_ROUND_ALL ((round_four<true, true> (k, sum[i], add)));
+  else if (!even)
+    CF_ROUND_ALL ((round_four<false, false> (k, sum[i], add)));
+  else
+    CF_ROUND_ALL ((round_four<false, true> (k, sum[i], add)));
+#undef CF_ROUND_ALL
 }
 
 /* ---- pixels back to memory ---------------------------------------------- */
@@ -356,8 +524,10 @@ store_value (const Group &g, uint8_t *p, unsigned value)
 
 /* One pixel, sample by sample; value[p] of plane p. */
 static __device__ __noinline__ void
-store_pixel (const Work &work, const Group &g, int x, int y, unsigned v0, unsigned v1, unsigned v2)
+store_pixel (const Work &work, int group, int x, int y, unsigned v0, unsigned v1, unsigned v2)
 {
+  const Group &g = work.group[group];
+
   if (x >= g.width || y >= g.height)
     return;
   const uint8_t *from = g.in + y * g.in_pitch + (long long) x * g.step * g.bytes;
@@ -389,58 +559,83 @@ store_pixel (const Work &work, const Group &g, int x, int y, unsigned v0, unsign
     g.out2[i][y * g.out_pitch2[i] + x] = (uint8_t) v0;
 }
 
-/* Two 8-bit pixels from x (even) on; v[p]: both samples of plane p in its low
- * bytes. */
-template<int PLANES> __device__ __forceinline__ void
-store_pair (const Work &work, const Group &g, int x, int y, const unsigned *v)
+/* How two pixels are put together in words; the same for the whole group. */
+struct Assembly {
+  unsigned pick; /* a pixel's bytes out of its planes' (0..2) and what was there (4..7) */
+  unsigned mid;
+  bool words, copies;
+};
+
+static __device__ __forceinline__ Assembly
+assembly_of (const Work &work, const Group &g)
 {
-  if (y >= g.height)
-    return;
-  if (!g.out_words || x + 1 >= g.width) {
+  Assembly a = { 0, 0x01010101u * (unsigned) work.rounding.mid, g.out_words, false };
+
+#pragma unroll
+  for (int i = 0; i < 4; i++) {
+    a.pick |= (g.fate[i] == FILTERED ? g.plane[i] : g.fate[i] == GRAYED ? 0 : 4 + i) << 4 * i;
+    a.copies = a.copies || g.fate[i] == COPIED; /* of step 4 only, and then nothing is mid-level: see_alignment */
+  }
+  return a;
+}
+
+static __device__ __noinline__ void
+store_pair_samples (const Work &work, int group, int x, int y, unsigned v0, unsigned v1, unsigned v2)
+{
 #pragma unroll 1
-    for (int i = 0; i < 2; i++)
-      store_pixel (work, g, x + i, y, v[0] >> 8 * i & 0xff, v[PLANES > 1 ? 1 : 0] >> 8 * i & 0xff,
-          v[PLANES > 2 ? 2 : 0] >> 8 * i & 0xff);
-    return;
-  }
-  uint8_t *to = g.out + y * g.out_pitch + (long long) x * g.step;
+  for (int i = 0; i < 2; i++)
+    store_pixel (work, group, x + i, y, v0 >> 8 * i & 0xff, v1 >> 8 * i & 0xff, v2 >> 8 * i & 0xff);
+}
 
-  if (g.step == 1) {
-    *(uint16_t *) to = (uint16_t) v[0];
-    return;
-  }
-  /* bytes of a pixel out of its planes' and what was there or mid-level */
-  unsigned pick = 0, mid = 0x01010101u * (unsigned) work.rounding.mid, base[2] = { mid, mid };
-
-#pragma unroll
+/* Four samples of a picture of step 1. */
+static __device__ __noinline__ void
+store_samples (const Work &work, int group, int x, int y, unsigned word)
+{
+#pragma unroll 1
   for (int i = 0; i < 4; i++)
-    pick |= (g.fate[i] == FILTERED ? g.plane[i] : g.fate[i] == GRAYED ? 0 : 4 + i) << 4 * i;
-  if (g.step == 4) {
-    bool copies = false;
+    store_pixel (work, group, x + i, y, word >> 8 * i & 0xff, 0, 0);
+}
 
-#pragma unroll
-    for (int i = 0; i < 4; i++)
-      copies = copies || g.fate[i] == COPIED;
-    if (copies) {
-      const unsigned *from = (const unsigned *) (g.in + y * g.in_pitch + (long long) x * 4);
+/* Two pixels in words; v[p]: both samples of plane p in its low bytes. */
+template<int PLANES> __device__ __forceinline__ void
+assemble (const Assembly &a, const uint8_t *from, const unsigned *v, unsigned *pixel)
+{
+  uint2 base = make_uint2 (a.mid, a.mid);
 
-      /* mid-level and copies never meet in one group with out_words */
-      base[0] = from[0];
-      base[1] = from[1];
-    }
-  }
-  unsigned pixel[2];
-
+  if (a.copies)
+    base = *(const uint2 *) from;
 #pragma unroll
   for (int i = 0; i < 2; i++) {
     unsigned c = PLANES > 1 ? __byte_perm (v[0], v[1], i ? 0x51 : 0x40) : v[0] >> 8 * i;
 
     c = PLANES > 2 ? __byte_perm (c, v[2], i ? 0x0510 : 0x0410) : c;
-    pixel[i] = __byte_perm (c, base[i], pick);
+    pixel[i] = __byte_perm (c, i ? base.y : base.x, a.pick);
   }
-  if (g.step == 4)
+}
+
+/* Two 8-bit pixels of STEP samples (0: g.step) from x (even) on. */
+template<int STEP, int PLANES> __device__ __forceinline__ void
+store_pair (const Work &work, const Group &g, const Assembly &a, int x, int y, const unsigned *v)
+{
+  const int step = STEP ? STEP : g.step;
+  unsigned pixel[2];
+
+  if (y >= g.height)
+    return;
+  if (!a.words || x + 1 >= g.width) {
+    store_pair_samples (work, g.index, x, y, v[0], v[PLANES > 1 ? 1 : 0], v[PLANES > 2 ? 2 : 0]);
+    return;
+  }
+  uint8_t *to = g.out + y * g.out_pitch + x * step;
+
+  if (step == 1) {
+    *(uint16_t *) to = (uint16_t) v[0];
+    return;
+  }
+  assemble<PLANES> (a, g.in + y * g.in_pitch + x * 4, v, pixel);
+  if (step == 4)
     *(uint2 *) to = make_uint2 (pixel[0], pixel[1]);
-  else if (g.step == 2)
+  else if (step == 2)
     *(unsigned *) to = __byte_perm (pixel[0], pixel[1], 0x5410);
   else {
     ((uint16_t *) to)[0] = (uint16_t) pixel[0];
@@ -454,7 +649,7 @@ static __device__ __forceinline__ void
 copy_group (const Work &work, const Group &g, int x0, int y0, int tile_w, int tile_h, int thread, int threads)
 {
   const int pixel = g.step * g.bytes, vectors = tile_w * pixel / 16;
-  const unsigned mid = (unsigned) work.rounding.mid * 0x101u;
+  const Assembly a = assembly_of (work, g);
 
   for (int i = thread; g.copy_vectors && i < vectors * tile_h; i += threads) {
     const int y = y0 + i / vectors, at = x0 * pixel + 16 * (i % vectors);
@@ -469,11 +664,11 @@ copy_group (const Work &work, const Group &g, int x0, int y0, int tile_w, int ti
     const int x = x0 + i % (tile_w / 2) * 2, y = y0 + i / (tile_w / 2);
 
     if (g.out_words && (g.step > 1 || g.fate[0] == MID))
-      store_pair<1> (work, g, x, y, &mid);
+      store_pair<0, 1> (work, g, a, x, y, &a.mid);
     else
 #pragma unroll 1
       for (int k = 0; k < 2; k++)
-        store_pixel (work, g, x + k, y, 0, 0, 0);
+        store_pixel (work, g.index, x + k, y, 0, 0, 0);
   }
 }
 

@@ -36,7 +36,7 @@ fill_samples (const Work &work, const Group &g, int p, uint16_t *samples, int x0
 #pragma unroll 2
   for (int i = thread; i < (tile_h + work.h - 1) * words; i += threads) {
     const int r = i / words, c = i % words * 4;
-    const uint2 v = edge_word (work, g, p, x0 - work.ax + c, y0 - work.ay + r);
+    const uint2 v = edge_word (work, g.index, p, x0 - work.ax + c, y0 - work.ay + r);
 
     *(uint2 *) (samples + r * pitch + c) = make_uint2 (__byte_perm (v.x, v.y, 0x5140), __byte_perm (v.x, v.y, 0x7362));
   }
@@ -94,7 +94,7 @@ convolve_wide_kernel (const __grid_constant__ Work work, const __grid_constant__
 {
   extern __shared__ __align__ (16) long long rows[];
   uint16_t *samples = (uint16_t *) (rows + (tile_h + work.h - 1) * tile_w);
-  const Group &g = group_of_block (work, (int) blockIdx.x);
+  const Group g = group_of_block (work, (int) blockIdx.x);
   const int block = (int) blockIdx.x - g.first_block, thread = (int) threadIdx.x;
   const int x0 = block % g.blocks_x * tile_w, y0 = block / g.blocks_x * tile_h;
   unsigned value[3][own] = { };
@@ -113,13 +113,13 @@ convolve_wide_kernel (const __grid_constant__ Work work, const __grid_constant__
     if (work.rounding.op == CF_CONVOLVE_MAGNITUDE)
       filter_magnitude (work, weights, samples, thread, value[p]);
     else
-      filter_separable (work, weights, g.chroma[p], samples, rows, thread, value[p]);
+      filter_separable (work, weights, g.plane_chroma (p), samples, rows, thread, value[p]);
   }
 #pragma unroll
   for (int i = 0; i < own; i++) {
     const int at = thread + i * threads;
 
-    store_pixel (work, g, x0 + at % tile_w, y0 + at / tile_w, value[0][i], value[1][i], value[2][i]);
+    store_pixel (work, g.index, x0 + at % tile_w, y0 + at / tile_w, value[0][i], value[1][i], value[2][i]);
   }
 }
 
