@@ -56,6 +56,9 @@ set_rounding (CfConvolveCpu *m, int kind, int reduced)
   r->inverse_float = (float) r->inverse;
   r->by_float = r->d2 * (c->max + 1) <= 1 << 21 && c->abs_sum * c->max < 1 << 21 && r->add > -(1 << 21) &&
       r->add < 1 << 21;
+  r->by_scale = r->by_float && c->bits == 8 && r->add <= r->d2 && r->add >= -r->d2;
+  r->scale = (float) (2 * r->inverse);
+  r->offset = (float) (((double) r->add + 0.5) * r->inverse);
   m->narrow[kind] = c->narrow;
   /* a shift needs no magic, and with smaller sums 32 bits may do after all */
   if (c->op == CF_CONVOLVE_LINEAR && r->log2 >= 0 && r->log2 < 31 && r->add > -(1 << 30) && r->add < 1 << 30 &&
@@ -272,21 +275,30 @@ prepare_separable (CfConvolveCpu *m)
 
 /* ---- box ----------------------------------------------------------------- */
 
+/* Wider boxes of four channels are scanned, where 16 bits would do as well: as
+ * measured. */
+#define SCAN_FROM 8
+
 static void
 prepare_box (CfConvolveCpu *m)
 {
   const CfConvolution *c = &m->c;
   int64_t column = (int64_t) c->h * c->max;
-  bool small = true;
+  bool small = true, scans = cf_format_info (m->format)->comp[0].step == 4 && c->w > SCAN_FROM;
 
   m->n_narrow = 0;
   while (column << m->n_narrow < 1 << 16)
     m->n_narrow++;
   for (int kind = 0; kind < 2; kind++) {
     set_rounding (m, kind, 0);
+    scans = scans && cf_scans_at_once (m, kind);
     small = is_small (&m->rounding[kind], column * c->w + m->rounding[kind].add / 2) && small;
   }
-  m->path[0] = m->path[1] = small ? CF_PATH_BOX_16 : CF_PATH_BOX;
+  /* a column's 63 samples of 10 bit have a sum below 2^16 */
+  if (small && !scans)
+    m->path[0] = m->path[1] = CF_PATH_BOX_16;
+  else
+    m->path[0] = m->path[1] = c->bits <= 10 ? CF_PATH_BOX_SCAN : CF_PATH_BOX;
 }
 
 /* ---- which variant ------------------------------------------------------- */
@@ -380,9 +392,9 @@ parts_of (int whole, int part)
 /* Tasks of a part: wide enough for few borders, narrow enough for the cache,
  * and all tasks enough for the threads. */
 static void
-size_tasks (CfConvolvePart *part, bool copies, int span, int wanted)
+size_tasks (CfConvolvePart *part, bool copies, int span, int widest, int wanted)
 {
-  int max = CF_TILE / part->channels, rows;
+  int max = widest / part->channels, rows;
 
   part->cols = part->width;
   part->n_cols = 1;
@@ -507,7 +519,7 @@ list_tasks (CfConvolveCpu *m)
     bool copies = part->fate == CF_FATE_COPY || part->fate == CF_FATE_MID;
     double share = wanted * ((double) part->width * part->height * part->channels) / area;
 
-    size_tasks (part, copies, m->c.h, (int) (share + 0.999));
+    size_tasks (part, copies, m->c.h, copies ? 0 : cf_convolve_widest (m, part), (int) (share + 0.999));
     m->n_tasks += part->n_tasks;
   }
 }

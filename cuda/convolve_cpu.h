@@ -24,6 +24,7 @@ typedef enum {
   CF_PATH_COPY,       /* words, or gray samples, as they are */
   CF_PATH_BOX,
   CF_PATH_BOX_16,     /* 16 bits to the end */
+  CF_PATH_BOX_SCAN,   /* columns of 16 bits, then running sums of 32 */
   CF_PATH_MAGNITUDE,
   CF_PATH_ROWS_16,    /* separable: 16 bits across, 16 bits down */
   CF_PATH_ROWS_PAIRS, /* 16 bits across, products of pairs down */
@@ -90,12 +91,25 @@ typedef struct {
   CfView in[CF_MAX_VIEWS], out[CF_MAX_VIEWS]; /* of the frame in work */
 } CfConvolveCpu;
 
-/* Samples of a row of a task at most, without and with what lies beside it. */
+/* Samples of a row of a task, without and with what lies beside it, that scratch
+ * memory is had for. Small kernels take wider tasks, which walk through the
+ * picture's memory in fewer strides, up to CF_TILE_WIDEST. */
 #define CF_TILE 2048
+#define CF_TILE_WIDEST 8192
 #define CF_TILE_ROW (CF_TILE + 4 * 64 + 4 * CF_CONVOLVE_MAX)
+
+/* Can running sums be made samples of 8 bit as they come? */
+static inline bool
+cf_scans_at_once (const CfConvolveCpu *m, int kind)
+{
+  return m->c.bits == 8 && m->narrow[kind] && m->rounding[kind].by_scale && m->rounding[kind].log2 < 0 &&
+      !m->rounding[kind].ties;
+}
 
 /* Bytes of scratch memory that a task of rows of `samples` samples may need. */
 size_t cf_convolve_scratch (int samples, int bytes);
+/* Samples that a row of a task of this part should have at most. */
+int cf_convolve_widest (const CfConvolveCpu *m, const CfConvolvePart *part);
 /* Task `task` of a part. */
 void cf_convolve_task (const CfConvolveCpu *m, const CfConvolvePart *part, int task, uint8_t *scratch);
 

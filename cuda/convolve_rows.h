@@ -85,16 +85,24 @@ N (load2) (const T *x)
 #endif
 }
 
-/* Numbers above `max` count as that. */
+/* Numbers above `max` count as that; `keep` is for samples of 8 bit only. */
 static inline void
-N (store2) (T *x, U2 v, U2 max)
+N (store2) (T *x, U2 v, U2 max, uint32_t keep, const uint8_t *from)
 {
-#if SIZE == 1 && defined __AVX512BW__
-  (void) max; /* 255 */
-  _mm256_storeu_si256 ((void *) x, _mm512_cvtusepi16_epi8 ((__m512i) v));
-#elif SIZE == 1
-  *(Half1 *) (void *) x = __builtin_convertvector (minimum2 (v, max), Half1);
+#if SIZE == 1
+#ifdef __AVX512BW__
+  Half1 bytes = (Half1) _mm512_cvtusepi16_epi8 ((__m512i) v); /* max is 255 */
+
+  (void) max;
 #else
+  Half1 bytes = __builtin_convertvector (minimum2 (v, max), Half1);
+#endif
+  if (keep)
+    bytes = (Half1) (((Half4) bytes & ~keep) | (*(const Half4 *) (const void *) from & keep));
+  *(Half1 *) (void *) x = bytes;
+#else
+  (void) keep;
+  (void) from;
   *(U2u *) (void *) x = minimum2 (v, max);
 #endif
 }
@@ -109,10 +117,9 @@ N (load4) (const T *x)
 #endif
 }
 
-static void
-N (across16) (const void *row, int w, int step, const int32_t *c, bool even, int n, uint16_t *sums)
+static inline void
+N (across16_by) (const T *x, int w, int step, const int32_t *c, bool even, int n, uint16_t *sums)
 {
-  const T *x = row;
   int half = even ? w / 2 : 0;
 
   for (int p = 0; p < n; p += 4 * N2) {
@@ -134,6 +141,22 @@ N (across16) (const void *row, int w, int step, const int32_t *c, bool even, int
     for (int v = 0; v < 4; v++)
       *(U2u *) (void *) (sums + p + v * N2) = s[v];
   }
+}
+
+static void
+N (across16) (const void *row, int w, int step, const int32_t *c, bool even, int n, uint16_t *sums)
+{
+  /* constants let the compiler unroll the loops over taps */
+  if (even && w == 3 && c[0] == 1 && c[1] == 2)
+    N (across16_by) (row, 3, step, (const int32_t[]) { 1, 2, 1 }, true, n, sums);
+  else if (even && w == 3)
+    N (across16_by) (row, 3, step, c, true, n, sums);
+  else if (even && w == 5)
+    N (across16_by) (row, 5, step, c, true, n, sums);
+  else if (even && w == 7)
+    N (across16_by) (row, 7, step, c, true, n, sums);
+  else
+    N (across16_by) (row, w, step, c, even, n, sums);
 }
 
 static void
@@ -163,8 +186,19 @@ N (across32) (const void *row, int w, int step, const int32_t *c, bool even, int
   }
 }
 
+/* What did not fill whole vectors: the last n samples, from sample p on. */
 static inline void
-N (down16_by) (const CfTap *rows, int h, int n, const CfRounding *r, T *out, bool power, bool ties)
+N (store_rest) (T *out, const T *block, int n, const CfKeep *keep, int p)
+{
+  if (keep->bytes)
+    blend ((uint8_t *) out, keep->from + p, keep->bytes, n / 4, (const uint8_t *) block);
+  else
+    memcpy (out, block, (size_t) n * sizeof (T));
+}
+
+static inline void
+N (down16_by) (const CfTap *rows, int h, int n, const CfRounding *r, const CfKeep *keep, T *out, bool power, bool ties,
+    CfWeights weights)
 {
   U2 max = (U2) { 0 } + (uint16_t) r->max, d = (U2) { 0 } + (uint16_t) (r->d2 / 2);
   U2 magic = (U2) { 0 } + (uint16_t) r->magic16;
@@ -179,7 +213,7 @@ N (down16_by) (const CfTap *rows, int h, int n, const CfRounding *r, T *out, boo
       s[v] = (U2) { 0 } + (uint16_t) (r->add / 2);
     for (int j = 0; j < h; j++) {
       const uint16_t *x = (const uint16_t *) rows[j].at + p;
-      U2 weight = (U2) { 0 } + (uint16_t) rows[j].weight;
+      U2 weight = (U2) { 0 } + (uint16_t) (weights == ONES ? 1 : weights == ONE_TWO_ONE ? 1 + j % 2 : rows[j].weight);
 
       for (int v = 0; v < 4; v++)
         s[v] += *(const U2u *) (const void *) (x + v * N2) * weight;
@@ -189,22 +223,32 @@ N (down16_by) (const CfTap *rows, int h, int n, const CfRounding *r, T *out, boo
 
       if (ties)
         q -= q & 1 & (U2) (q * d == s[v]);
-      N (store2) (to + v * N2, q, max);
+      N (store2) (to + v * N2, q, max, to == block ? 0 : keep->bytes, keep->from + p + v * N2);
     }
     if (to == block)
-      memcpy (out + p, block, (size_t) (n - p) * sizeof (T));
+      N (store_rest) (out + p, block, n - p, keep, p);
   }
 }
 
 static void
-N (down16) (const CfTap *rows, int h, int n, const CfRounding *r, void *out)
+N (down16) (const CfTap *rows, int h, int n, const CfRounding *r, const CfKeep *keep, void *out)
 {
+  bool ones = true, binomial = h == 3 && rows[0].weight == 1 && rows[1].weight == 2 && rows[2].weight == 1;
+
+  for (int j = 0; j < h; j++)
+    ones = ones && rows[j].weight == 1;
   if (r->ties)
-    N (down16_by) (rows, h, n, r, out, r->log2 >= 0, true);
+    N (down16_by) (rows, h, n, r, keep, out, r->log2 >= 0, true, ANY);
+  else if (r->log2 >= 0 && binomial)
+    N (down16_by) (rows, 3, n, r, keep, out, true, false, ONE_TWO_ONE);
   else if (r->log2 >= 0)
-    N (down16_by) (rows, h, n, r, out, true, false);
+    N (down16_by) (rows, h, n, r, keep, out, true, false, ANY);
+  else if (ones && h == 3)
+    N (down16_by) (rows, 3, n, r, keep, out, false, false, ONES);
+  else if (ones)
+    N (down16_by) (rows, h, n, r, keep, out, false, false, ONES);
   else
-    N (down16_by) (rows, h, n, r, out, false, false);
+    N (down16_by) (rows, h, n, r, keep, out, false, false, ANY);
 }
 
 #define COLUMN(name, C) \

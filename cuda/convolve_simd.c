@@ -8,7 +8,8 @@
  *   multiply_pairs  two products of signed 16 bits, and their sum of 32
  *   multiply_high   the upper half of a product of 16 bits
  *   multiply_even   products of 64 bits of every other number of 32
- *   minimum2        the smaller of two numbers of 16 bits */
+ *   minimum2        the smaller of two numbers of 16 bits
+ *   saturate        four vectors of 32 bits to one of 0 .. 255 */
 #include "convolve_simd.h"
 
 #include <string.h>
@@ -60,7 +61,43 @@ typedef U8 U8u __attribute__ ((aligned (1), may_alias));
 typedef uint8_t Half1 __attribute__ ((vector_size (V_SIZE / 2), aligned (1), may_alias));
 typedef uint8_t Quarter1 __attribute__ ((vector_size (V_SIZE / 4), aligned (1), may_alias));
 typedef uint16_t Half2 __attribute__ ((vector_size (V_SIZE / 2), aligned (1), may_alias));
+typedef int16_t HalfS2 __attribute__ ((vector_size (V_SIZE / 2)));
+typedef uint32_t Half4 __attribute__ ((vector_size (V_SIZE / 2), aligned (1), may_alias));
+typedef float Float4 __attribute__ ((vector_size (V_SIZE)));
 typedef uint32_t Double4 __attribute__ ((vector_size (2 * V_SIZE)));
+
+static inline U4
+saturate (const S4 v[4])
+{
+#if defined __AVX512BW__
+  __m512i low = _mm512_packs_epi32 ((__m512i) v[0], (__m512i) v[1]);
+  __m512i high = _mm512_packs_epi32 ((__m512i) v[2], (__m512i) v[3]);
+
+  /* packing goes by lanes of 16 bytes */
+  return (U4) _mm512_permutexvar_epi32 (_mm512_setr_epi32 (0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15),
+      _mm512_packus_epi16 (low, high));
+#elif defined __AVX2__
+  __m256i low = _mm256_packs_epi32 ((__m256i) v[0], (__m256i) v[1]);
+  __m256i high = _mm256_packs_epi32 ((__m256i) v[2], (__m256i) v[3]);
+
+  return (U4) _mm256_permutevar8x32_epi32 (_mm256_packus_epi16 (low, high), _mm256_setr_epi32 (0, 4, 1, 5, 2, 6, 3, 7));
+#elif defined __SSE2__
+  return (U4) _mm_packus_epi16 (_mm_packs_epi32 ((__m128i) v[0], (__m128i) v[1]),
+      _mm_packs_epi32 ((__m128i) v[2], (__m128i) v[3]));
+#else
+  uint8_t bytes[V_SIZE];
+  U4 all;
+
+  for (int k = 0; k < 4; k++) {
+    S4 q = v[k] & ~(v[k] >> 31);
+
+    q = (q & (S4) (q < 255)) | (255 & (S4) (q >= 255));
+    *(Quarter1 *) (void *) (bytes + k * V_SIZE / 4) = __builtin_convertvector (q, Quarter1);
+  }
+  memcpy (&all, bytes, sizeof all);
+  return all;
+#endif
+}
 
 #define N2 (V_SIZE / 2)
 #define N4 (V_SIZE / 4)
@@ -69,6 +106,22 @@ typedef uint32_t Double4 __attribute__ ((vector_size (2 * V_SIZE)));
 #define GLUE_(a, b) a##b
 #define GLUE(a, b) GLUE_ (a, b)
 #define N(name) GLUE (name##_, SIZE)
+
+static void
+blend (uint8_t *to, const uint8_t *from, uint32_t keep, int n, const uint8_t *row)
+{
+  for (int i = 0; i < n; i++) {
+    uint32_t old, pixel;
+
+    memcpy (&old, from + 4 * i, 4);
+    memcpy (&pixel, row + 4 * i, 4);
+    pixel = (old & keep) | (pixel & ~keep);
+    memcpy (to + 4 * i, &pixel, 4);
+  }
+}
+
+/* What rows weigh, where it is known beforehand. */
+typedef enum { ANY, ONES, ONE_TWO_ONE } CfWeights;
 
 /* ---- rows of 1 and 2 bytes; G holds what their gradients need ------------ */
 
@@ -114,19 +167,6 @@ gray (const uint8_t *const from[3], int step, int n, uint8_t *row, bool luma)
 }
 
 static void
-blend (uint8_t *to, const uint8_t *from, uint32_t keep, int n, const uint8_t *row)
-{
-  for (int i = 0; i < n; i++) {
-    uint32_t old, pixel;
-
-    memcpy (&old, from + 4 * i, 4);
-    memcpy (&pixel, row + 4 * i, 4);
-    pixel = (old & keep) | (pixel & ~keep);
-    memcpy (to + 4 * i, &pixel, 4);
-  }
-}
-
-static void
 spread (uint8_t *to, const uint8_t *from, uint32_t keep, int n, const uint8_t *row)
 {
   for (int i = 0; i < n; i++) {
@@ -154,34 +194,95 @@ pair_bytes (const uint16_t *restrict a, const uint16_t *restrict b, int n, uint3
 
 /* Two rows share what is loaded, which costs more than to multiply: most loads
  * cross a cache line. */
+static inline void
+products_at (const CfPairTap *taps, int n_taps, int p, int32_t start, int32_t *const high[2], U4 first[4],
+    U4 second[4])
+{
+  for (int v = 0; v < 4; v++)
+    first[v] = second[v] = (U4) { 0 } + (uint32_t) start;
+  for (int v = 0; high && v < 4; v++) {
+    first[v] += *(const U4u *) (const void *) (high[0] + p + v * N4) << 16;
+    second[v] += *(const U4u *) (const void *) (high[1] + p + v * N4) << 16;
+  }
+  for (int k = 0; k < n_taps; k++) {
+    const uint32_t *pairs = (const uint32_t *) taps[k].at + p;
+    U4 for_first = (U4) { 0 } + (uint32_t) taps[k].weight[0], for_second = (U4) { 0 } + (uint32_t) taps[k].weight[1];
+
+    for (int v = 0; v < 4; v++) {
+      U4 x = *(const U4u *) (const void *) (pairs + v * N4);
+
+      first[v] += multiply_pairs (x, for_first);
+      second[v] += multiply_pairs (x, for_second);
+    }
+  }
+}
+
 static void
 products (const CfPairTap *taps, int n_taps, int n, int32_t start, int32_t *const high[2], int32_t *const s[2])
 {
   for (int p = 0; p < n; p += 4 * N4) {
     U4 first[4], second[4];
 
-    for (int v = 0; v < 4; v++)
-      first[v] = second[v] = (U4) { 0 } + (uint32_t) start;
-    for (int v = 0; high && v < 4; v++) {
-      first[v] += *(const U4u *) (const void *) (high[0] + p + v * N4) << 16;
-      second[v] += *(const U4u *) (const void *) (high[1] + p + v * N4) << 16;
-    }
-    for (int k = 0; k < n_taps; k++) {
-      const uint32_t *pairs = (const uint32_t *) taps[k].at + p;
-      U4 for_first = (U4) { 0 } + (uint32_t) taps[k].weight[0], for_second = (U4) { 0 } + (uint32_t) taps[k].weight[1];
-
-      for (int v = 0; v < 4; v++) {
-        U4 x = *(const U4u *) (const void *) (pairs + v * N4);
-
-        first[v] += multiply_pairs (x, for_first);
-        second[v] += multiply_pairs (x, for_second);
-      }
-    }
+    products_at (taps, n_taps, p, start, high, first, second);
     for (int v = 0; v < 4; v++) {
       *(U4u *) (void *) (s[0] + p + v * N4) = first[v];
       *(U4u *) (void *) (s[1] + p + v * N4) = second[v];
     }
   }
+}
+
+/* As round32, of sums p .. p + 4 N4 - 1 of a row of n. */
+static inline void
+round_at (const U4 s[4], int p, int n, const CfRounding *r, const CfKeep *keep, uint8_t *out, bool power, bool ties)
+{
+  S4 mask = (S4) { 0 } + (int32_t) (power ? (1u << r->log2) - 1 : 0), q[4];
+  uint8_t block[V_SIZE];
+  U4 bytes;
+
+  for (int v = 0; v < 4; v++) {
+    if (power) {
+      S4 number = (S4) (2 * s[v] + (uint32_t) r->add);
+
+      q[v] = number >> r->log2;
+      if (ties)
+        q[v] -= q[v] & 1 & (S4) ((number & mask) == 0);
+    } else
+      q[v] = __builtin_convertvector (__builtin_convertvector ((S4) s[v], Float4) * r->scale + r->offset, S4);
+  }
+  bytes = saturate (q);
+  if (p + V_SIZE > n) {
+    memcpy (block, &bytes, V_SIZE);
+    store_rest_1 (out + p, block, n - p, keep, p);
+    return;
+  }
+  if (keep->bytes)
+    bytes = (bytes & ~keep->bytes) | (*(const U4u *) (const void *) (keep->from + p) & keep->bytes);
+  *(U4u *) (void *) (out + p) = bytes;
+}
+
+static inline void
+products_out_by (const CfPairTap *taps, int n_taps, int n, int32_t start, int32_t *const high[2],
+    const CfRounding *r, const CfKeep keep[2], uint8_t *const out[2], bool power, bool ties)
+{
+  for (int p = 0; p < n; p += 4 * N4) {
+    U4 first[4], second[4];
+
+    products_at (taps, n_taps, p, start, high, first, second);
+    round_at (first, p, n, r, &keep[0], out[0], power, ties);
+    round_at (second, p, n, r, &keep[1], out[1], power, ties);
+  }
+}
+
+static void
+products_out (const CfPairTap *taps, int n_taps, int n, int32_t start, int32_t *const high[2], const CfRounding *r,
+    const CfKeep keep[2], uint8_t *const out[2])
+{
+  if (r->log2 >= 0 && r->ties)
+    products_out_by (taps, n_taps, n, start, high, r, keep, out, true, true);
+  else if (r->log2 >= 0)
+    products_out_by (taps, n_taps, n, start, high, r, keep, out, true, false);
+  else
+    products_out_by (taps, n_taps, n, start, high, r, keep, out, false, false);
 }
 
 static void
@@ -301,6 +402,116 @@ twice32 (const uint32_t *restrict from, int shift, int n, uint32_t *restrict to)
     to[i] = from[i] + from[i + shift];
 }
 
+#if N4 == 16
+#define LANES(f) { f (0), f (1), f (2), f (3), f (4), f (5), f (6), f (7), f (8), f (9), f (10), f (11), f (12), \
+  f (13), f (14), f (15) }
+#elif N4 == 8
+#define LANES(f) { f (0), f (1), f (2), f (3), f (4), f (5), f (6), f (7) }
+#else
+#define LANES(f) { f (0), f (1), f (2), f (3) }
+#endif
+#define UP(l) ((l) < by ? (l) : N4 + (l) - by)
+#define LAST(l) (N4 - step + (l) % step)
+
+/* x[l - by], 0 where there is none */
+static inline U4
+moved_up (U4 x, int by)
+{
+  return __builtin_shuffle ((U4) { 0 }, x, (U4) LANES (UP));
+}
+
+/* The sums of a vector's differences, each of all lanes of its channel up to
+ * it, take log (N4 / step) additions; what came before is added in the end. */
+static inline void
+scan_by (const uint16_t *column, int w, int step, int n, int32_t *s, const CfRounding *r, const CfKeep *keep,
+    uint8_t *out)
+{
+  const uint16_t *add = column + (w - 1) * step, *sub = column - step;
+  U4 before = { 0 }, last = LANES (LAST);
+
+  for (int l = 0; l < N4; l++)
+    for (int i = 0; i < w - 1; i++)
+      before[l] += column[i * step + l % step];
+  for (int p = 0; p < n; p += 4 * N4) {
+    U4 sum[4];
+
+    for (int v = 0; v < 4; v++) {
+      U4 x = load4_2 (add + p + v * N4) - load4_2 (sub + p + v * N4);
+
+      x += moved_up (x, step);
+      if (2 * step < N4)
+        x += moved_up (x, 2 * step);
+      if (4 * step < N4)
+        x += moved_up (x, 4 * step);
+      if (8 * step < N4)
+        x += moved_up (x, 8 * step);
+      sum[v] = x + before;
+      /* both are the same; the first makes the longer chain */
+      before = N4 % step ? __builtin_shuffle (sum[v], last) : before + __builtin_shuffle (x, last);
+    }
+    if (out)
+      round_at (sum, p, n, r, keep, out, false, false);
+    for (int v = 0; !out && v < 4; v++)
+      *(U4u *) (void *) (s + p + v * N4) = sum[v];
+  }
+}
+
+/* Of four channels, a vector is what lies a whole vector before it plus the
+ * columns of as many pixels that have come since, less those that have left. */
+static void
+scan_pixels (const uint16_t *column, int w, int n, const CfRounding *r, const CfKeep *keep, uint8_t *out)
+{
+  const uint16_t *add = column + (w - 1) * 4, *sub = column - 4;
+  U4 s = { 0 };
+
+  for (int l = 0; l < N4; l++)
+    for (int i = l / 4 - N4 / 4; i < l / 4 - N4 / 4 + w; i++)
+      s[l] += column[i * 4 + l % 4]; /* a 0, where i < 0 */
+  for (int p = 0; p < n; p += 4 * N4) {
+    U4 sum[4];
+
+    for (int v = 0; v < 4; v++) {
+      Half2 change = { 0 };
+
+      for (int i = 0; i < N4; i += 4)
+        change += *(const Half2 *) (const void *) (add + p + v * N4 - i) -
+            *(const Half2 *) (const void *) (sub + p + v * N4 - i);
+      s += (U4) __builtin_convertvector ((HalfS2) change, S4);
+      sum[v] = s;
+    }
+    round_at (sum, p, n, r, keep, out, false, false);
+  }
+}
+
+static void
+scan (const uint16_t *column, int w, int step, int n, int32_t *s)
+{
+  if (step == 1)
+    scan_by (column, w, 1, n, s, NULL, NULL, NULL);
+  else if (step == 2)
+    scan_by (column, w, 2, n, s, NULL, NULL, NULL);
+  else if (step == 3)
+    scan_by (column, w, 3, n, s, NULL, NULL, NULL);
+  else
+    scan_by (column, w, 4, n, s, NULL, NULL, NULL);
+}
+
+static void
+scan_out (const uint16_t *column, int w, int step, int most, int n, const CfRounding *r, const CfKeep *keep,
+    uint8_t *out)
+{
+  if (step == 4 && most * (N4 / 4) < 1 << 15)
+    scan_pixels (column, w, n, r, keep, out);
+  else if (step == 1)
+    scan_by (column, w, 1, n, NULL, r, keep, out);
+  else if (step == 2)
+    scan_by (column, w, 2, n, NULL, r, keep, out);
+  else if (step == 3)
+    scan_by (column, w, 3, n, NULL, r, keep, out);
+  else
+    scan_by (column, w, 4, n, NULL, r, keep, out);
+}
+
 static void
 add_levels (const CfTap *narrow, int n_narrow, const CfTap *wide, int n_wide, int n, int32_t *s)
 {
@@ -351,6 +562,7 @@ const CfConvolveSimd GLUE (cf_convolve_simd_, CF_ISA) = {
   .pair = BOTH (pair),
   .pair_bytes = pair_bytes,
   .products = products,
+  .products_out = products_out,
   .wide = BOTH (wide),
   .combine = combine,
   .widen = widen,
@@ -364,6 +576,8 @@ const CfConvolveSimd GLUE (cf_convolve_simd_, CF_ISA) = {
   .twice16 = twice16,
   .twice32 = twice32,
   .add_levels = add_levels,
+  .scan = scan,
+  .scan_out = scan_out,
   .gradient = BOTH (gradient),
   .round32 = BOTH (round32),
   .round64 = BOTH (round64),

@@ -14,6 +14,7 @@
 #include "convolve.h"
 
 #define CF_ROW_SLACK 256
+#define CF_BEFORE_SCAN 32
 
 /* How sums become samples, for luma or for chroma: see CfConvolution. */
 typedef struct {
@@ -32,6 +33,12 @@ typedef struct {
    * d2 (max + 1) <= 2^21. */
   bool by_float;
   float inverse_float;
+  /* Narrower still, |add| <= d2: n / d2 = S scale + offset, cut off, with scale
+   * 2 / d2 and offset (add + 1/2) / d2. Below max + 1 the roundings of scale,
+   * product, offset and sum are together less than 780 / 2^24, and 1 / (2 d2) is
+   * more than that up to a d2 of 10000. */
+  bool by_scale;
+  float scale, offset;
   uint32_t magic16; /* all in 16 bits: n / D = (n * magic16 >> 16) >> shift16 */
   int shift16;
   int amount;      /* UNSHARP */
@@ -45,6 +52,13 @@ typedef struct {
   const void *at;
   int32_t weight;
 } CfTap;
+
+/* Bytes that an output keeps of its input, where pixels have 4: those that are
+ * set in `bytes`; 0: none. */
+typedef struct {
+  const uint8_t *from;
+  uint32_t bytes;
+} CfKeep;
 
 /* The same of pairs: weights of 16 bit, the low one for the low half, for two
  * rows of outputs at once. */
@@ -74,6 +88,10 @@ typedef struct {
    * weights; with `high` the sum starts from high << 16 as well. */
   void (*products) (const CfPairTap *taps, int n_taps, int n, int32_t start, int32_t *const high[2],
       int32_t *const s[2]);
+  /* The same to the end, samples of 8 bit (see round32): for rounding that
+   * cf_rounds_at_once () likes. */
+  void (*products_out) (const CfPairTap *taps, int n_taps, int n, int32_t start, int32_t *const high[2],
+      const CfRounding *r, const CfKeep keep[2], uint8_t *const out[2]);
   /* s = the sum over taps of samples times weights in 64 bits. */
   void (*wide[2]) (const CfTap *taps, int n_taps, int n, int64_t *s);
   /* s = upper 256 + lower */
@@ -88,7 +106,7 @@ typedef struct {
   void (*down32) (const CfTap *rows, int h, int n, int32_t *s);
   void (*down64) (const CfTap *rows, int h, int n, bool is_signed, int64_t *s);
   /* In 16 bits to the end: all sums, and what rounding adds, are below 2^16. */
-  void (*down16[2]) (const CfTap *rows, int h, int n, const CfRounding *r, void *out);
+  void (*down16[2]) (const CfTap *rows, int h, int n, const CfRounding *r, const CfKeep *keep, void *out);
 
   /* ---- box: columns are sums of h samples, levels of 2, 4, 8 .. columns */
   /* column += add - sub (or NULL), in 16 or 32 bits */
@@ -100,6 +118,13 @@ typedef struct {
   /* The sums of rows of 16 bits and rows of 32. */
   void (*add_levels) (const CfTap *narrow, int n_narrow, const CfTap *wide, int n_wide, int n, int32_t *s);
 
+  /* s = the sums of w columns, each the one before it plus what comes and less
+   * what leaves; `column` has CF_BEFORE_SCAN zeros before it. scan_out makes samples of
+   * 8 bit of them, by_scale and without ties; `most` is the largest column. */
+  void (*scan) (const uint16_t *column, int w, int step, int n, int32_t *s);
+  void (*scan_out) (const uint16_t *column, int w, int step, int most, int n, const CfRounding *r,
+      const CfKeep *keep, uint8_t *out);
+
   /* ---- magnitude: of three rows that begin a sample to the left */
   void (*gradient[2]) (const void *const row[3], int step, int n, int m, int middle, int32_t *scratch, int32_t *r);
 
@@ -110,6 +135,13 @@ typedef struct {
   void (*unsharp32) (const int32_t *s, const uint8_t *x, int n, const CfRounding *r, uint8_t *out);
   void (*unsharp64[2]) (const int64_t *s, const void *x, int n, const CfRounding *r, void *out);
 } CfConvolveSimd;
+
+/* Of narrow rounding: not with the multiplication of 64 bits. */
+static inline bool
+cf_rounds_at_once (const CfRounding *r)
+{
+  return r->log2 >= 0 || (r->by_scale && !r->ties);
+}
 
 extern const CfConvolveSimd cf_convolve_simd_avx512bw, cf_convolve_simd_avx2, cf_convolve_simd_sse4_1,
     cf_convolve_simd_baseline;

@@ -23,6 +23,7 @@ typedef struct {
   const CfRounding *rounding;
   CfConvolvePath path;
   int t;            /* bytes of a sample - 1 */
+  bool at_once;     /* rounding goes with the last sums, and blending with it */
   int channels;
   int x0, y0, rows; /* outputs, in pixels */
   int cols;
@@ -70,6 +71,8 @@ ring_row (const Ring *ring, int i)
   return ring->data + ring->pitch * (size_t) (i % ring->rows);
 }
 
+#define RING_BUDGET (512 << 10)     /* bytes */
+#define FEW_COLUMNS 7               /* what a box adds up without levels */
 #define BOX_LEVELS 6 /* 2^6 is more than any width */
 #define MAX_TAPS (CF_CONVOLVE_MAX * (CF_CONVOLVE_MAX + 1))
 
@@ -94,15 +97,18 @@ span (const Tile *tile)
 static bool
 is_box (const Tile *tile)
 {
-  return tile->path == CF_PATH_BOX || tile->path == CF_PATH_BOX_16;
+  return tile->path == CF_PATH_BOX || tile->path == CF_PATH_BOX_16 || tile->path == CF_PATH_BOX_SCAN;
 }
 
-/* Short rings stay in the cache: none is longer than what looks back at it. */
-static void
+/* Short rings stay in the cache: none is longer than what looks back at it.
+ * Returns the bytes of the rings. */
+static size_t
 lay_out (Tile *tile, uint8_t *scratch)
 {
+  const uint8_t *begin = scratch;
   size_t n = (size_t) tile->n_in;
   int rows = span (tile), x = rows, a = tile->m->paired ? rows / 2 : rows;
+  size_t a_bytes = 4, size;
 
   switch (tile->path) {
     case CF_PATH_BOX:
@@ -110,10 +116,16 @@ lay_out (Tile *tile, uint8_t *scratch)
       x = rows + 1; /* the row that leaves, too */
       a = BOX_LEVELS;
       break;
+    case CF_PATH_BOX_SCAN:
+      x = rows + 1;
+      a = 1;
+      break;
     case CF_PATH_ROWS_PAIRS:
       a = 2;
       /* fall through */
     case CF_PATH_ROWS_16:
+      a_bytes = 2;
+      /* fall through */
     case CF_PATH_ROWS_32:
     case CF_PATH_ROWS_64:
       x = tile->m->c.op == CF_CONVOLVE_UNSHARP ? rows : 1;
@@ -122,8 +134,9 @@ lay_out (Tile *tile, uint8_t *scratch)
       break;
   }
   tile->x = take_ring (&scratch, x, n * (size_t) (tile->t + 1));
-  tile->a = take_ring (&scratch, a, 4 * n);
+  tile->a = take_ring (&scratch, a, a_bytes * n);
   tile->b = take_ring (&scratch, rows / 2, 4 * n);
+  size = (size_t) (scratch - begin);
   for (int i = 0; i < 2; i++) {
     tile->s[i] = take (&scratch, 4 * n);
     tile->upper[i] = take (&scratch, 4 * n);
@@ -133,6 +146,26 @@ lay_out (Tile *tile, uint8_t *scratch)
   tile->out = take (&scratch, 2 * n);
   tile->taps = take (&scratch, sizeof (CfTap) * MAX_TAPS);
   tile->pair_taps = take (&scratch, sizeof (CfPairTap) * MAX_TAPS / 2);
+  return size;
+}
+
+/* As wide as leaves the rings in the second level of cache, and as there is
+ * scratch memory for: that is for CF_TILE samples of the largest kernel. */
+int
+cf_convolve_widest (const CfConvolveCpu *m, const CfConvolvePart *part)
+{
+  Tile tile = { .m = m, .part = part, .path = m->path[part->kind], .t = m->in[part->view].bytes - 1 };
+  int beside = (m->c.w - 1) * part->channels;
+  size_t ring;
+
+  for (int n = CF_TILE_WIDEST; n > CF_TILE; n /= 2) {
+    tile.n_in = n + 64 * part->channels + beside;
+    ring = lay_out (&tile, m->scratch);
+    if (ring <= RING_BUDGET && (uint8_t *) tile.pair_taps + padded (sizeof (CfPairTap) * MAX_TAPS / 2) <=
+        m->scratch + m->scratch_size)
+      return n;
+  }
+  return CF_TILE;
 }
 
 /* ---- fetching and storing ------------------------------------------------ */
@@ -226,9 +259,22 @@ target (const Tile *tile, int y)
   const CfConvolvePart *part = tile->part;
   const CfView *view = &tile->m->out[part->view];
 
-  if (part->fate == CF_FATE_GRAY || part->keep || part->step != 1 || view->shift)
+  if (part->fate == CF_FATE_GRAY || (part->keep && !tile->at_once) || part->step != 1 || view->shift)
     return tile->out;
   return view->data + view->pitch * (size_t) y + (size_t) tile->x0 * part->pixel * view->bytes;
+}
+
+/* What outputs of row y keep of the picture, where that is done at once. */
+static CfKeep
+kept (const Tile *tile, int y)
+{
+  const CfConvolvePart *part = tile->part;
+  const CfView *in = &tile->m->in[part->view];
+
+  return (CfKeep) {
+    .from = in->data + in->pitch * (size_t) y + (size_t) tile->x0 * part->pixel * in->bytes,
+    .bytes = tile->at_once && part->fate == CF_FATE_FILTER ? part->keep : 0,
+  };
 }
 
 static void
@@ -331,20 +377,41 @@ list_pair_taps (const Tile *tile, const Ring *ring, int o, const CfConvolveTap *
   return n;
 }
 
-/* The sums of the pairs in a ring, for rows o and o + 1. */
+/* The sums of the pairs in a ring, for rows o and o + 1; without s the rows of
+ * outputs themselves. */
 static void
 products (const Tile *tile, const Ring *ring, int o, int32_t *const s[2])
 {
   const CfConvolveCpu *m = tile->m;
-
-  int n_taps;
+  int32_t *const *high = m->n_high ? tile->high : NULL;
+  int n_taps, y = tile->y0 + o;
+  CfKeep keep[2];
+  uint8_t *out[2];
 
   if (m->n_high) {
     n_taps = list_pair_taps (tile, ring, o, m->high, m->n_high);
     m->simd->products (tile->pair_taps, n_taps, tile->n, 0, NULL, tile->high);
   }
   n_taps = list_pair_taps (tile, ring, o, m->taps, m->n_taps);
-  m->simd->products (tile->pair_taps, n_taps, tile->n, m->start, m->n_high ? tile->high : NULL, s);
+  if (s) {
+    m->simd->products (tile->pair_taps, n_taps, tile->n, m->start, high, s);
+    return;
+  }
+  for (int i = 0; i < 2; i++) {
+    bool is_row = o + i < tile->rows; /* else it goes nowhere */
+
+    keep[i] = is_row ? kept (tile, y + i) : (CfKeep) { .from = keep[0].from };
+    out[i] = is_row ? target (tile, y + i) : (uint8_t *) tile->high[0];
+    /* two rows that are not in the picture yet have one place each */
+    if (i == 1 && out[1] == tile->out)
+      out[1] = (uint8_t *) tile->s[1];
+  }
+  m->simd->products_out (tile->pair_taps, n_taps, tile->n, m->start, high, tile->rounding, keep, out);
+  store (tile, y, out[0]);
+  if (out[1] == (uint8_t *) tile->s[1])
+    memcpy (tile->out, out[1], (size_t) tile->n);
+  if (out[1] == (uint8_t *) tile->s[1])
+    store (tile, y + 1, tile->out);
 }
 
 static void
@@ -352,7 +419,9 @@ add_row (const Tile *tile, const void *add, const void *sub)
 {
   const CfConvolveCpu *m = tile->m;
 
-  if (m->n_narrow)
+  if (tile->path == CF_PATH_BOX_SCAN)
+    m->simd->column16[tile->t] (add, sub, tile->n_in, (uint16_t *) ring_row (&tile->a, 0) + CF_BEFORE_SCAN);
+  else if (m->n_narrow)
     m->simd->column16[tile->t] (add, sub, tile->n_in, ring_row (&tile->a, 0));
   else
     m->simd->column32[tile->t] (add, sub, tile->n_in, ring_row (&tile->a, 0));
@@ -370,6 +439,7 @@ take_row (const Tile *tile, int i)
   switch (tile->path) {
     case CF_PATH_BOX:
     case CF_PATH_BOX_16:
+    case CF_PATH_BOX_SCAN:
       add_row (tile, x, i >= m->c.h ? ring_row (&tile->x, i - m->c.h) : NULL);
       break;
     case CF_PATH_ROWS_16:
@@ -417,14 +487,32 @@ make_magnitude (const Tile *tile, int o)
   finish64 (tile, o, tile->wide);
 }
 
-/* The window is as many columns as the levels that w has in binary. */
+/* The sums of `n` rows as samples. */
+static void
+finish16 (const Tile *tile, int o, const CfTap *rows, int n)
+{
+  CfKeep keep = kept (tile, tile->y0 + o);
+  void *out = target (tile, tile->y0 + o);
+
+  tile->m->simd->down16[tile->t] (rows, n, tile->n, tile->rounding, &keep, out);
+  store (tile, tile->y0 + o, out);
+}
+
+/* The window is as many columns as the levels that w has in binary; of a few
+ * columns each is taken by itself. */
 static void
 make_box (const Tile *tile, int o)
 {
   const CfConvolveCpu *m = tile->m;
-  CfTap narrow[BOX_LEVELS], wide[BOX_LEVELS];
+  CfTap narrow[FEW_COLUMNS > BOX_LEVELS ? FEW_COLUMNS : BOX_LEVELS], wide[BOX_LEVELS];
   int n_narrow = 0, n_wide = 0, done = 0, w = m->c.w;
 
+  if (tile->path == CF_PATH_BOX_16 && w <= FEW_COLUMNS) {
+    for (; n_narrow < w; n_narrow++)
+      narrow[n_narrow] = (CfTap) { (uint16_t *) ring_row (&tile->a, 0) + n_narrow * tile->channels, 1 };
+    finish16 (tile, o, narrow, w);
+    return;
+  }
   for (int level = 0; 1 << level <= w; level++) {
     const uint8_t *row = ring_row (&tile->a, level);
     int length = tile->n + (w - (1 << level)) * tile->channels, shift = (1 << level) / 2 * tile->channels;
@@ -443,15 +531,31 @@ make_box (const Tile *tile, int o)
       wide[n_wide++] = (CfTap) { row, 1 };
     done += 1 << level;
   }
-  if (tile->path == CF_PATH_BOX_16) {
-    void *out = target (tile, tile->y0 + o);
-
-    m->simd->down16[tile->t] (narrow, n_narrow, tile->n, tile->rounding, out);
-    store (tile, tile->y0 + o, out);
-  } else {
+  if (tile->path == CF_PATH_BOX_16)
+    finish16 (tile, o, narrow, n_narrow);
+  else {
     m->simd->add_levels (narrow, n_narrow, wide, n_wide, tile->n, tile->s[0]);
     finish32 (tile, o, tile->s[0]);
   }
+}
+
+static void
+make_scan (const Tile *tile, int o)
+{
+  const CfConvolveCpu *m = tile->m;
+  const uint16_t *column = (uint16_t *) ring_row (&tile->a, 0) + CF_BEFORE_SCAN;
+  CfKeep keep = kept (tile, tile->y0 + o);
+  uint8_t *out;
+
+  if (!tile->at_once) {
+    m->simd->scan (column, m->c.w, tile->channels, tile->n, tile->s[0]);
+    finish32 (tile, o, tile->s[0]);
+    return;
+  }
+  out = target (tile, tile->y0 + o);
+  m->simd->scan_out (column, m->c.w, tile->channels, m->c.h * m->c.max, tile->n, tile->rounding, &keep,
+      out);
+  store (tile, tile->y0 + o, out);
 }
 
 /* Two rows of outputs, of which the task may have but one. */
@@ -461,7 +565,10 @@ make_pair (const Tile *tile, int o)
   const CfConvolveCpu *m = tile->m;
   bool split = tile->path == CF_PATH_SPLIT;
 
-  products (tile, tile->path == CF_PATH_PAIRS || split ? &tile->a : &tile->b, o, split ? tile->upper : tile->s);
+  products (tile, tile->path == CF_PATH_PAIRS || split ? &tile->a : &tile->b, o,
+      split ? tile->upper : tile->at_once ? NULL : tile->s);
+  if (tile->at_once)
+    return;
   if (split)
     products (tile, &tile->b, o, tile->s);
   for (int i = 0; i < 2 && o + i < tile->rows; i++)
@@ -490,13 +597,14 @@ make_row (const Tile *tile, int o)
     case CF_PATH_BOX_16:
       make_box (tile, o);
       break;
+    case CF_PATH_BOX_SCAN:
+      make_scan (tile, o);
+      break;
     case CF_PATH_MAGNITUDE:
       make_magnitude (tile, o);
       break;
     case CF_PATH_ROWS_16:
-      out = target (tile, tile->y0 + o);
-      simd->down16[tile->t] (tile->taps, list_taps (tile, &tile->a, o, 2), tile->n, tile->rounding, out);
-      store (tile, tile->y0 + o, out);
+      finish16 (tile, o, tile->taps, list_taps (tile, &tile->a, o, 2));
       break;
     case CF_PATH_ROWS_32:
       simd->down32 (tile->taps, list_taps (tile, &tile->a, o, 4), tile->n, s);
@@ -556,6 +664,27 @@ mid_rows (const CfConvolveCpu *m, const CfConvolvePart *part, int y0, int y1)
   }
 }
 
+/* Is what the path ends with one loop that rounds and stores? */
+static bool
+ends_at_once (const Tile *tile)
+{
+  const CfConvolveCpu *m = tile->m;
+
+  switch (tile->path) {
+    case CF_PATH_BOX_16:
+    case CF_PATH_ROWS_16:
+      return true;
+    case CF_PATH_BOX_SCAN:
+      return cf_scans_at_once (m, tile->part->kind);
+    case CF_PATH_ROWS_PAIRS:
+    case CF_PATH_PAIRS:
+      return m->c.bits == 8 && m->c.op == CF_CONVOLVE_LINEAR && m->narrow[tile->part->kind] &&
+          cf_rounds_at_once (tile->rounding);
+    default:
+      return false;
+  }
+}
+
 void
 cf_convolve_task (const CfConvolveCpu *m, const CfConvolvePart *part, int task, uint8_t *scratch)
 {
@@ -577,9 +706,10 @@ cf_convolve_task (const CfConvolveCpu *m, const CfConvolvePart *part, int task, 
   }
   tile.n = tile.cols * tile.channels;
   tile.n_in = tile.path == CF_PATH_COPY ? tile.n : tile.n + (m->c.w - 1) * tile.channels;
+  tile.at_once = ends_at_once (&tile);
   lay_out (&tile, scratch);
   if (is_box (&tile))
-    memset (ring_row (&tile.a, 0), 0, (size_t) tile.n_in * 4);
+    memset (ring_row (&tile.a, 0), 0, (size_t) tile.n_in * 4 + CF_BEFORE_SCAN * 2);
   window = span (&tile);
   for (int i = 0, o = 0; o < tile.rows; i++) {
     take_row (&tile, i);
