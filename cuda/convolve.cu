@@ -11,6 +11,7 @@
  * | wide | separable ones of any depth, magnitudes | convolve_wide.cu | */
 #include "convolve_cuda.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -290,12 +291,14 @@ see_alignment (Group *g)
 
   g->whole = true;
   for (int i = 0; i < g->step; i++) {
+    if (g->planes == 3 && !g->gray && g->fate[i] != FILTERED)
+      g->offset |= (unsigned) i << 24;
     g->whole = g->whole && g->fate[i] != NONE;
     copied = copied || g->fate[i] == COPIED;
     mid = mid || g->fate[i] == MID;
   }
   g->copy_vectors = g->whole && copied && !mid && g->planes == 0 && ((in | out) & 15) == 0;
-  g->in_words = g->bytes == 1 && (in & 3) == 0 && !g->in2[0];
+  g->in_words = g->bytes == 1 && (in & 3) == 0 && !g->in2[0] && g->in_pitch <= INT_MAX / 2;
   g->in_vectors = g->in_words && (in & 15) == 0;
   g->out_words = g->bytes == 1 && g->whole && !g->in2[0]
       && (out & (g->step == 4 ? 7 : g->step == 3 ? 1 : 3)) == 0

@@ -23,11 +23,12 @@ struct Group {
   long long in_pitch, out_pitch; /* bytes */
   int width, height;             /* pixels */
   int first_block, blocks_x, index;
+  unsigned blocks_inverse; /* 2^32 / blocks_x rounded up; 0 for 1 */
   uint8_t step, bytes, shift, bits;
   uint8_t planes;      /* filtered ones, 0..3; of a gray picture 1 */
   uint8_t fate[4];     /* of each sample of the pixel, in memory order */
   uint8_t plane[4];    /* of a filtered sample */
-  unsigned offset;     /* of each plane in the pixel, in samples, a byte a plane */
+  unsigned offset;     /* of each plane in the pixel, in samples, a byte a plane; of three in four the rest's last */
   unsigned chroma;     /* which constants each plane takes, a bit a plane */
   uint8_t weight[4];   /* gray: of each sample of the pixel */
   bool gray, whole;    /* whole: no byte is NONE */
@@ -104,6 +105,9 @@ CfCode convolve_dense_init (int max_shared, CfStatus *status);
 CfCode convolve_separable_init (int max_shared, CfStatus *status);
 CfCode convolve_wide_init (int max_shared, CfStatus *status);
 
+/* What a block takes beside its dynamic shared memory, at the most. */
+constexpr int fixed_shared = 1024;
+
 /* Blocks of tile_w x tile_h pixels, all groups behind each other. */
 inline void
 deal_groups (Work *work, int tile_w, int tile_h)
@@ -115,6 +119,8 @@ deal_groups (Work *work, int tile_w, int tile_h)
     g.index = i;
     g.first_block = work->blocks;
     g.blocks_x = (g.width + tile_w - 1) / tile_w;
+    /* exact for at most 2^32 / blocks_x blocks: 16384^2 pixels are 2^17 blocks of 32 x 128 */
+    g.blocks_inverse = g.blocks_x > 1 ? (unsigned) ((0x100000000ull + (unsigned) g.blocks_x - 1) / (unsigned) g.blocks_x) : 0;
     work->blocks += g.blocks_x * ((g.height + tile_h - 1) / tile_h);
   }
 }

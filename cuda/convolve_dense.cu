@@ -51,18 +51,29 @@ raw_bytes (const Layout &l, int h)
 }
 
 /* The fragments of a limb: tap i of a row stands at byte i + pad + n of column n. */
-__device__ __forceinline__ void
-make_fragments (unsigned *fragments, const unsigned *raw, const Layout &l, int h, int pad, int thread)
+template<int STEPS> __device__ __forceinline__ void
+make_fragments (uint2 *fragments, const unsigned *raw, const Layout &l, int h, int pad, int thread)
 {
-  const int words = l.row_bytes >> 2, of_row = 64 * l.steps;
+  const int lane = thread & 31, words = l.row_bytes >> 2, start = 4 * (lane & 3) - (lane >> 2) - pad;
 
-  for (int i = thread; i < h * of_row; i += threads) {
-    const int row = i / of_row, at = i % of_row, lane = at >> 1 & 31;
-    const int byte = 32 * (at >> 6) + 16 * (at & 1) + 4 * (lane & 3) - (lane >> 2) - pad, word = byte >> 2;
-    const unsigned lo = word >= 0 && word < words ? raw[row * words + word] : 0;
-    const unsigned hi = word >= -1 && word + 1 < words ? raw[row * words + word + 1] : 0;
+#pragma unroll 2
+  for (int row = thread >> 5; row < h; row += warps) {
+    const unsigned *taps = raw + row * words;
 
-    fragments[i] = __funnelshift_r (lo, hi, 8 * (byte & 3));
+#pragma unroll
+    for (int s = 0; s < STEPS; s++) {
+      unsigned b[2];
+
+#pragma unroll
+      for (int half = 0; half < 2; half++) {
+        const int word = (start >> 2) + 8 * s + 4 * half;
+        const unsigned lo = (unsigned) word < (unsigned) words ? taps[word] : 0;
+        const unsigned hi = (unsigned) (word + 1) < (unsigned) words ? taps[word + 1] : 0;
+
+        b[half] = __funnelshift_r (lo, hi, 8 * (start & 3));
+      }
+      fragments[(row * STEPS + s) * 32 + lane] = make_uint2 (b[0], b[1]);
+    }
   }
 }
 
@@ -78,6 +89,27 @@ load_samples (const unsigned *row, unsigned (*a)[4])
   }
 }
 
+/* What four rows of samples, from row r on, add to eight rows of 128 outputs. ALL:
+ * every one of their rows of the kernel exists. */
+template<int STEPS, bool ALL> __device__ __forceinline__ void
+add_rows (int (*sum)[4], const unsigned (*a)[STEPS][4], const uint2 *fragments, int r, int h)
+{
+#pragma unroll
+  for (int d = 1 - rows_of_warp; d < at_once; d++) {
+    if (!ALL && (unsigned) (r + d) >= (unsigned) h)
+      continue;
+#pragma unroll
+    for (int s = 0; s < STEPS; s++) {
+      const uint2 b = fragments[((r + d) * STEPS + s) * 32];
+
+#pragma unroll
+      for (int i = 0; i < at_once; i++)
+        if (i - d >= 0 && i - d < rows_of_warp)
+          multiply<false, true> (sum[i - d], a[i][s], b.x, b.y);
+    }
+  }
+}
+
 /* Adds all rows' products to eight rows of 128 outputs. */
 template<int STEPS> __device__ __forceinline__ void
 add_products (int (*sum)[4], const unsigned *samples, int pitch_words, const uint2 *fragments, int h)
@@ -89,25 +121,15 @@ add_products (int (*sum)[4], const unsigned *samples, int pitch_words, const uin
 #pragma unroll
     for (int i = 0; i < at_once; i++)
       load_samples<STEPS> (samples + (r + i) * pitch_words, a[i]);
-#pragma unroll
-    for (int d = 1 - rows_of_warp; d < at_once; d++) {
-      if ((unsigned) (r + d) >= (unsigned) h)
-        continue;
-#pragma unroll
-      for (int s = 0; s < STEPS; s++) {
-        const uint2 b = fragments[((r + d) * STEPS + s) * 32];
-
-#pragma unroll
-        for (int i = 0; i < at_once; i++)
-          if (i - d >= 0 && i - d < rows_of_warp)
-            multiply<false, true> (sum[i - d], a[i][s], b.x, b.y);
-      }
-    }
+    if (r >= rows_of_warp - 1 && r + at_once <= h)
+      add_rows<STEPS, true> (sum, a, fragments, r, h);
+    else
+      add_rows<STEPS, false> (sum, a, fragments, r, h);
   }
 }
 
 /* The limb's bytes from the launch's arguments, then its fragments. */
-template<int SIZE> __device__ __forceinline__ void
+template<int STEPS, int SIZE> __device__ __forceinline__ void
 stage_limb (const DenseWeights<SIZE> &weights, int limb, unsigned *raw, unsigned *fragments, const Layout &l,
     const Work &work, int thread)
 {
@@ -117,7 +139,7 @@ stage_limb (const DenseWeights<SIZE> &weights, int limb, unsigned *raw, unsigned
   for (int i = thread; i < vectors; i += threads)
     ((uint4 *) raw)[i] = weights.bytes[limb * vectors + i];
   __syncthreads ();
-  make_fragments (fragments, raw, l, work.h, ((work.ax + 3) & ~3) - work.ax, thread);
+  make_fragments<STEPS> ((uint2 *) fragments, raw, l, work.h, ((work.ax + 3) & ~3) - work.ax, thread);
 }
 
 struct Shared {
@@ -134,12 +156,11 @@ make_bytes (const Work &work, const Group &g, const DenseWeights<SIZE> &weights,
   const unsigned *samples = (const unsigned *) (corner - ((work.ax + 3) & ~3)) + 2 * group + rest;
   int sum[rows_of_warp][4] = { };
 
-  if (p > 0)
-    __syncthreads (); /* the tile's readers are done */
+  __syncthreads (); /* the tile's readers are done */
   fill_tile<0, 1> (work, g, t, p, thread, threads);
   for (int limb = work.limbs - 1; limb >= 0; limb--) {
     if (p == 0 || work.limbs > 1)
-      stage_limb (weights, limb, s.raw, s.fragments, l, work, thread);
+      stage_limb<STEPS> (weights, limb, s.raw, s.fragments, l, work, thread);
     __pipeline_wait_prior (0);
     __syncthreads ();
 #pragma unroll
@@ -167,8 +188,12 @@ make_pixels (const Work &work, const Group &g, const DenseWeights<SIZE> &weights
     for (int r = 0; r < rows_of_warp; r++)
       s.results[(p * rows_of_warp + r) * threads + thread] = result[r];
   }
-#pragma unroll 2
-  for (int r = 0; r < rows_of_warp; r++)
+  const bool whole = a.words && x0 + tile_w <= g.width && y0 + tile_h <= g.height;
+  uint8_t *to = g.out + y * g.out_pitch + x * g.step;
+  const uint8_t *from = g.in + y * g.in_pitch + x * 4;
+
+#pragma unroll 4
+  for (int r = 0; r < rows_of_warp; r++, to += g.out_pitch, from += g.in_pitch)
 #pragma unroll
     for (int side = 0; side < 2; side++) {
       unsigned v[3];
@@ -176,7 +201,10 @@ make_pixels (const Work &work, const Group &g, const DenseWeights<SIZE> &weights
 #pragma unroll
       for (int p = 0; p < 3; p++)
         v[p] = s.results[(p < g.planes ? p * rows_of_warp + r : r) * threads + thread] >> 16 * side & 0xffff;
-      store_pair<0, 3> (work, g, a, x + 64 * side, y + r, v);
+      if (whole)
+        put_pair<3> (a, g.step, to + 64 * side * g.step, base_of (a, from + 64 * 4 * side), v);
+      else
+        store_pair<3> (work, g, a, x + 64 * side, y + r, v);
     }
 }
 
@@ -190,6 +218,7 @@ make_halves (const Work &work, const Group &g, const DenseWeights<SIZE> &weights
   const uint8_t *corner = s.tile + row * l.pitch + l.left;
   long long sum[rows_of_warp][4] = { };
 
+  __syncthreads ();
   fill_halves (work, g, t, 0, thread, threads);
   for (int power = work.limbs; power >= 0; power--) {
     int part[rows_of_warp][4] = { };
@@ -199,7 +228,7 @@ make_halves (const Work &work, const Group &g, const DenseWeights<SIZE> &weights
 
       if (limb < 0 || limb >= work.limbs)
         continue;
-      stage_limb (weights, limb, s.raw, s.fragments, l, work, thread);
+      stage_limb<STEPS> (weights, limb, s.raw, s.fragments, l, work, thread);
       __syncthreads ();
       add_products<STEPS> (part, (const unsigned *) (corner + byte * plane_bytes - ((work.ax + 3) & ~3)) + 2 * group + rest,
           l.pitch / 4, (const uint2 *) s.fragments + lane, work.h);
@@ -218,15 +247,16 @@ make_halves (const Work &work, const Group &g, const DenseWeights<SIZE> &weights
   }
 }
 
-template<int STEPS, int SIZE, bool WIDE> __global__ void __launch_bounds__ (threads)
+template<int STEPS, int SIZE, bool WIDE> __global__ void __launch_bounds__ (threads, WIDE ? 2 : 4)
 convolve_dense_kernel (const __grid_constant__ Work work, const __grid_constant__ Layout l,
     const __grid_constant__ DenseWeights<SIZE> weights)
 {
   extern __shared__ __align__ (16) uint8_t memory[];
   const Group g = group_of_block (work, (int) blockIdx.x);
-  const int block = (int) blockIdx.x - g.first_block, thread = (int) threadIdx.x;
-  const int x0 = block % g.blocks_x * tile_w, y0 = block / g.blocks_x * tile_h;
-  const Tile t = tile_of (work, memory, l.pitch, l.rows, l.left, x0, y0);
+  const int2 place = place_of_block (g, (int) blockIdx.x);
+  const int thread = (int) threadIdx.x, x0 = place.x * tile_w, y0 = place.y * tile_h;
+  __shared__ int rows[max_rows];
+  const Tile t = tile_of (work, g, memory, rows, l.pitch, l.rows, l.left, x0, y0, thread);
   const Shared s = { memory, (unsigned *) (memory + tile_bytes (l)),
     (unsigned *) (memory + tile_bytes (l) + raw_bytes (l, work.h)),
     (unsigned *) (memory + tile_bytes (l) + raw_bytes (l, work.h)) + work.h * l.steps * 64 };
@@ -297,7 +327,7 @@ convolve_dense_init (int max_shared, CfStatus *status)
 
   for (const Variant &v : variants)
     if (code == CF_OK)
-      code = cf_cuda_check (cudaFuncSetAttribute (v.kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, max_shared),
+      code = cf_cuda_check (cudaFuncSetAttribute (v.kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, max_shared - fixed_shared),
           "loading the convolution's kernels", status);
   return code;
 }

@@ -28,8 +28,6 @@ constexpr int warps = 8, threads = 32 * warps, tile_w = 128, tile_h = 64;
 constexpr int strip_w = 32, strip_h = 16; /* what a warp makes at a time */
 constexpr int across = tile_w / strip_w, strips = across * (tile_h / strip_h) / warps;
 
-constexpr int fixed_shared = 512; /* for the weights */
-
 struct Layout {
   int pitch, left, rows; /* of the tile */
   int column_words;      /* of T */
@@ -38,6 +36,7 @@ struct Layout {
 struct Shared {
   uint8_t *tile;
   unsigned *low, *high, *results;
+  int *rows;
 };
 
 /* Four weights from byte `start` of an axis on. */
@@ -107,7 +106,7 @@ filter_columns (const unsigned *low, const unsigned *high, const unsigned (*a)[4
 
 /* Eight pixels of a row. */
 template<int PLANES> __device__ __forceinline__ void
-store_eight (const Work &work, const Group &g, const Assembly &a, int x, int y, const unsigned (*word)[2])
+store_eight (const Work &work, const Group &g, const Assembly &a, bool whole, int x, int y, const unsigned (*word)[2])
 {
   if (g.step == 1 && g.out_words && y < g.height && x + 7 < g.width) {
     unsigned *to = (unsigned *) (g.out + y * g.out_pitch + x);
@@ -116,6 +115,9 @@ store_eight (const Work &work, const Group &g, const Assembly &a, int x, int y, 
     to[1] = word[0][1];
     return;
   }
+  uint8_t *to = g.out + y * g.out_pitch + x * g.step;
+  const uint8_t *from = g.in + y * g.in_pitch + x * 4;
+
 #pragma unroll
   for (int i = 0; i < 4; i++) {
     unsigned v[PLANES];
@@ -123,7 +125,10 @@ store_eight (const Work &work, const Group &g, const Assembly &a, int x, int y, 
 #pragma unroll
     for (int p = 0; p < PLANES; p++)
       v[p] = word[p][i / 2] >> 16 * (i % 2) & 0xffff;
-    store_pair<0, PLANES> (work, g, a, x + 2 * i, y, v);
+    if (whole)
+      put_pair<PLANES> (a, g.step, to + 2 * i * g.step, base_of (a, from + 8 * i), v);
+    else
+      store_pair<PLANES> (work, g, a, x + 2 * i, y, v);
   }
 }
 
@@ -132,7 +137,7 @@ template<int ROW_STEPS, int STEPS, bool SIGNED> __device__ __forceinline__ void
 make_planes (const Work &work, const Group &g, const Layout &l, const unsigned *axes, const Shared &m, int x0, int y0, int thread)
 {
   const int lane = thread & 31, group = lane >> 2, rest = lane & 3, left = (work.ax + 3) & ~3;
-  const Tile t = tile_of (work, m.tile, l.pitch, l.rows, l.left, x0, y0);
+  const Tile t = tile_of (work, g, m.tile, m.rows, l.pitch, l.rows, l.left, x0, y0, thread);
 
 #pragma unroll 1
   for (int p = 0; p < g.planes; p++) {
@@ -174,8 +179,9 @@ __device__ __forceinline__ void
 store_planes (const Work &work, const Group &g, const unsigned *results, int x0, int y0, int thread)
 {
   const Assembly a = assembly_of (work, g);
+  const bool whole = a.words && x0 + tile_w <= g.width && y0 + tile_h <= g.height;
 
-#pragma unroll 1
+#pragma unroll 2
   for (int i = 0; i < 2 * strips; i++) {
     const int strip = (thread >> 5) + i / 2 * warps;
     const int x = x0 + strip % across * strip_w + 8 * (thread & 3), y = y0 + strip / across * strip_h + (thread >> 2 & 7) + 8 * (i % 2);
@@ -184,7 +190,7 @@ store_planes (const Work &work, const Group &g, const unsigned *results, int x0,
 #pragma unroll
     for (int k = 0; k < 6; k++)
       word[k / 2][k % 2] = results[((i / 2 * 3 + (k / 2 < g.planes ? k / 2 : 0)) * 4 + i % 2 * 2 + k % 2) * threads + thread];
-    store_eight<3> (work, g, a, x, y, word);
+    store_eight<3> (work, g, a, whole, x, y, word);
   }
 }
 
@@ -194,11 +200,12 @@ convolve_separable_kernel (const __grid_constant__ Work work, const __grid_const
 {
   extern __shared__ __align__ (16) uint8_t tile[];
   __shared__ uint4 axes[18];
+  __shared__ int rows[max_rows];
   const Group g = group_of_block (work, (int) blockIdx.x);
-  const int block = (int) blockIdx.x - g.first_block, thread = (int) threadIdx.x;
-  const int x0 = block % g.blocks_x * tile_w, y0 = block / g.blocks_x * tile_h;
+  const int2 place = place_of_block (g, (int) blockIdx.x);
+  const int thread = (int) threadIdx.x, x0 = place.x * tile_w, y0 = place.y * tile_h;
   unsigned *low = (unsigned *) (tile + l.rows * l.pitch), *high = low + tile_w * l.column_words;
-  const Shared m = { tile, low, high, high + tile_w * l.column_words };
+  const Shared m = { tile, low, high, high + tile_w * l.column_words, rows };
 
   if (g.planes == 0) {
     copy_group (work, g, x0, y0, tile_w, tile_h, thread, threads);

@@ -27,9 +27,9 @@ constexpr int pitch = 160, left = 16;
 
 template<int PAIRS> struct Rows {
   static constexpr int ALL = tile_h + 2 * PAIRS - 1; /* of the tile; the last meets zeros only where h is odd */
-  /* three planes, or one and what make_other keeps */
+  /* four planes, or one and what make_other keeps */
   static constexpr int OTHER = ALL * pitch + 3 * rows_of_warp * 32 * warps * 4;
-  static constexpr int BYTES = 3 * ALL * pitch > OTHER ? 3 * ALL * pitch : OTHER;
+  static constexpr int BYTES = 4 * ALL * pitch > OTHER ? 4 * ALL * pitch : OTHER;
 };
 
 /* The right operand's fragments for the rows 2 p and 2 p + 1 of a limb. */
@@ -46,22 +46,23 @@ load_weights (const unsigned *weights, int limb, int start, unsigned (*b)[2])
   }
 }
 
-/* Adds a limb's sums to eight rows of 128 outputs. */
+/* Adds a limb's sums to eight rows of 128 outputs. The even row stays in a[0], a[1]
+ * and the odd one in a[2], a[3]: from an odd row on the kernel's rows change places. */
 template<int PAIRS> __device__ __forceinline__ void
 add_products (int (*sum)[4], const unsigned *samples, const unsigned (*b)[2])
 {
-  unsigned a[4] = { samples[0], samples[16] };
+  unsigned a[4] = { samples[0], samples[16], 0, 0 };
 
 #pragma unroll
   for (int r = 0; r < rows_of_warp + 2 * (PAIRS - 1); r++) {
-    a[2] = samples[(r + 1) * (pitch / 4)];
-    a[3] = samples[(r + 1) * (pitch / 4) + 16];
+    const int next = r & 1 ? 0 : 2;
+
+    a[next] = samples[(r + 1) * (pitch / 4)];
+    a[next + 1] = samples[(r + 1) * (pitch / 4) + 16];
 #pragma unroll
     for (int p = 0; p < PAIRS; p++)
       if (r - 2 * p >= 0 && r - 2 * p < rows_of_warp)
-        multiply<false, true> (sum[r - 2 * p], a, b[p][0], b[p][1]);
-    a[0] = a[2];
-    a[1] = a[3];
+        multiply<false, true> (sum[r - 2 * p], a, b[p][r & 1], b[p][~r & 1]);
   }
 }
 
@@ -99,58 +100,71 @@ make_plane (const Work &work, const Group &g, int p, const uint8_t *plane, const
   }
 }
 
-/* One plane of step 1: lanes in pairs put two rows' halves together to words. */
-__device__ __forceinline__ void
+/* One plane of step 1: lanes in pairs put two rows' halves together to words.
+ * WHOLE: the block is inside and may write words. */
+template<bool WHOLE> __device__ __forceinline__ void
 store_words (const Work &work, const Group &g, int x, int y, const unsigned *result, int lane)
 {
   const int odd = lane & 1, at = x - 2 * odd;
+  const unsigned pick = odd ? 0x3276 : 0x5410;
+  const long long two_rows = 2 * g.out_pitch;
   uint8_t *to = g.out + (y + odd) * g.out_pitch + at;
 
 #pragma unroll
-  for (int r = 0; r < rows_of_warp; r += 2, to += 2 * g.out_pitch)
+  for (int r = 0; r < rows_of_warp; r += 2, to += two_rows)
 #pragma unroll
     for (int side = 0; side < 2; side++) {
       const unsigned mine = __byte_perm (result[r], result[r + 1], side ? 0x7632 : 0x5410);
-      const unsigned other = __shfl_xor_sync (~0u, mine, 1), word = __byte_perm (mine, other, odd ? 0x3276 : 0x5410);
+      const unsigned word = __byte_perm (mine, __shfl_xor_sync (~0u, mine, 1), pick);
 
-      if (y + r + odd >= g.height)
-        continue;
-      if (at + 64 * side + 3 < g.width && g.out_words)
+      if (WHOLE || (y + r + odd < g.height && at + 64 * side + 3 < g.width && g.out_words))
         *(unsigned *) (to + 64 * side) = word;
-      else
+      else if (y + r + odd < g.height)
         store_samples (work, g.index, at + 64 * side, y + r + odd, word);
     }
 }
 
-template<int STEP, int PLANES> __device__ __forceinline__ void
-store_rows (const Work &work, const Group &g, int x, int y, const unsigned (*result)[rows_of_warp])
+/* `rest`: where the tile has the fourth samples of this lane's first two pixels. */
+template<int STEP, int PLANES, bool WHOLE> __device__ __forceinline__ void
+store_rows (const Work &work, const Group &g, int x, int y, const unsigned (*result)[rows_of_warp], const uint8_t *rest)
 {
   const Assembly a = assembly_of (work, g);
+  uint8_t *to = g.out + y * g.out_pitch + x * STEP;
 
 #pragma unroll
-  for (int r = 0; r < rows_of_warp; r++)
+  for (int r = 0; r < rows_of_warp; r++, to += g.out_pitch)
 #pragma unroll
     for (int side = 0; side < 2; side++) {
+      uint2 base = make_uint2 (a.mid, a.mid);
       unsigned v[PLANES];
 
+      if (STEP == 4 && a.copies) {
+        const unsigned two = *(const uint16_t *) (rest + r * pitch + 64 * side);
+
+        base = make_uint2 (__byte_perm (two, 0, 0x0000), __byte_perm (two, 0, 0x1111));
+      }
 #pragma unroll
       for (int p = 0; p < PLANES; p++)
-        v[p] = result[p][r] >> 16 * side & 0xffff;
-      store_pair<STEP, PLANES> (work, g, a, x + 64 * side, y + r, v);
+        v[p] = side ? result[p][r] >> 16 : result[p][r];
+      if (WHOLE || (a.words && x + 64 * side + 1 < g.width && y + r < g.height))
+        put_pair<PLANES> (a, STEP, to + 64 * side * STEP, base, v);
+      else if (y + r < g.height)
+        store_pair_samples (work, g.index, x + 64 * side, y + r, v[0], v[PLANES > 1 ? 1 : 0], v[PLANES > 2 ? 2 : 0]);
     }
 }
 
 /* All planes of pixels of STEP samples at once. */
 template<int PAIRS, int STEP, int PLANES, bool MAGNITUDE> __device__ __forceinline__ void
-make_block (const Work &work, const Group &g, int x0, int y0, uint8_t *tile, const unsigned *weights, int thread)
+make_block (const Work &work, const Group &g, int x0, int y0, uint8_t *tile, int *rows, const unsigned *weights, int thread)
 {
   hide (x0);
   hide (y0);
   hide (thread);
   const int warp = thread >> 5, lane = thread & 31;
-  const Tile t = tile_of (work, tile, pitch, Rows<PAIRS>::ALL, left, x0, y0);
+  const Tile t = tile_of (work, g, tile, rows, pitch, Rows<PAIRS>::ALL, left, x0, y0, thread);
   unsigned result[PLANES][rows_of_warp];
 
+  __syncthreads ();
   fill_tile<STEP, PLANES> (work, g, t, 0, thread, 32 * warps);
   __pipeline_wait_prior (0);
   __syncthreads ();
@@ -159,21 +173,32 @@ make_block (const Work &work, const Group &g, int x0, int y0, uint8_t *tile, con
     make_plane<PAIRS, MAGNITUDE> (work, g, p, tile + (p * t.rows + rows_of_warp * warp) * pitch, weights, lane, result[p]);
   const int x = x0 + 8 * (lane >> 2) + 2 * (lane & 3), y = y0 + rows_of_warp * warp;
 
-  if constexpr (STEP == 1)
-    store_words (work, g, x, y, result[0], lane);
-  else
-    store_rows<STEP, PLANES> (work, g, x, y, result);
+  const bool whole = g.out_words && x0 + tile_w <= g.width && y0 + tile_h <= g.height;
+
+  if constexpr (STEP == 1) {
+    if (whole)
+      store_words<true> (work, g, x, y, result[0], lane);
+    else
+      store_words<false> (work, g, x, y, result[0], lane);
+  } else {
+    const uint8_t *rest = tile + (3 * t.rows + rows_of_warp * warp + work.ay) * pitch + left + x - x0;
+
+    if (whole)
+      store_rows<STEP, PLANES, true> (work, g, x, y, result, rest);
+    else
+      store_rows<STEP, PLANES, false> (work, g, x, y, result, rest);
+  }
 }
 
 /* Any pixels, a plane after the other; results rest in shared memory. */
 template<int PAIRS, bool MAGNITUDE> __device__ __forceinline__ void
-make_other (const Work &work, const Group &g, int x0, int y0, uint8_t *tile, const unsigned *weights, int thread)
+make_other (const Work &work, const Group &g, int x0, int y0, uint8_t *tile, int *rows, const unsigned *weights, int thread)
 {
   hide (x0);
   hide (y0);
   hide (thread);
   const int warp = thread >> 5, lane = thread & 31, x = x0 + 8 * (lane >> 2) + 2 * (lane & 3), y = y0 + rows_of_warp * warp;
-  const Tile t = tile_of (work, tile, pitch, Rows<PAIRS>::ALL, left, x0, y0);
+  const Tile t = tile_of (work, g, tile, rows, pitch, Rows<PAIRS>::ALL, left, x0, y0, thread);
   const Assembly a = assembly_of (work, g);
   unsigned *rest = (unsigned *) (tile + t.rows * pitch) + thread;
 
@@ -197,18 +222,22 @@ make_other (const Work &work, const Group &g, int x0, int y0, uint8_t *tile, con
 #pragma unroll
     for (int p = 0; p < 3; p++)
       v[p] = rest[((p < g.planes ? p : 0) * rows_of_warp + r / 2) * 32 * warps] >> 16 * (r & 1) & 0xffff;
-    store_pair<0, 3> (work, g, a, x + 64 * (r & 1), y + r / 2, v);
+    store_pair<3> (work, g, a, x + 64 * (r & 1), y + r / 2, v);
   }
 }
 
-template<int PAIRS, bool MAGNITUDE> __global__ void __launch_bounds__ (32 * warps, 5)
+/* What pixels a kernel is for: short code is fetched faster. */
+enum Pixels { PLANAR, WORDS, ANY }; /* step 1; step 4 with three planes filtered; all */
+
+template<int PAIRS, int PIXELS, bool MAGNITUDE> __global__ void __launch_bounds__ (32 * warps, PIXELS == PLANAR ? 8 : 5)
 convolve_small_kernel (const __grid_constant__ Work work, const __grid_constant__ SmallWeights small)
 {
-  __shared__ __align__ (16) uint8_t tile[Rows<PAIRS>::BYTES];
+  __shared__ __align__ (16) uint8_t tile[PIXELS == PLANAR ? Rows<PAIRS>::ALL * pitch : Rows<PAIRS>::BYTES];
   __shared__ uint4 staged[max_limbs * 10 * 2];
+  __shared__ int rows[Rows<PAIRS>::ALL];
   const Group g = group_of_block (work, (int) blockIdx.x);
-  const int block = (int) blockIdx.x - g.first_block, thread = (int) threadIdx.x;
-  const int x0 = block % g.blocks_x * tile_w, y0 = block / g.blocks_x * tile_h;
+  const int2 place = place_of_block (g, (int) blockIdx.x);
+  const int thread = (int) threadIdx.x, x0 = place.x * tile_w, y0 = place.y * tile_h;
   const uint4 *from = (const uint4 *) &small;
   const unsigned *weights = (const unsigned *) staged;
 
@@ -219,29 +248,45 @@ convolve_small_kernel (const __grid_constant__ Work work, const __grid_constant_
 #pragma unroll 1
   for (int i = thread; i < (MAGNITUDE ? 2 : work.limbs) * 20; i += 32 * warps)
     staged[i] = from[i];
-  if (g.step == 1)
-    make_block<PAIRS, 1, 1, MAGNITUDE> (work, g, x0, y0, tile, weights, thread);
+  if (PIXELS == PLANAR || (PIXELS == ANY && g.step == 1))
+    make_block<PAIRS, 1, 1, MAGNITUDE> (work, g, x0, y0, tile, rows, weights, thread);
+  else if (PIXELS == WORDS || (g.step == 4 && g.planes == 3))
+    make_block<PAIRS, 4, 3, MAGNITUDE> (work, g, x0, y0, tile, rows, weights, thread);
   else if (g.step == 2 && g.planes == 2)
-    make_block<PAIRS, 2, 2, MAGNITUDE> (work, g, x0, y0, tile, weights, thread);
+    make_block<PAIRS, 2, 2, MAGNITUDE> (work, g, x0, y0, tile, rows, weights, thread);
   else if (g.step == 3 && g.planes == 3)
-    make_block<PAIRS, 3, 3, MAGNITUDE> (work, g, x0, y0, tile, weights, thread);
-  else if (g.step == 4 && g.planes == 3)
-    make_block<PAIRS, 4, 3, MAGNITUDE> (work, g, x0, y0, tile, weights, thread);
+    make_block<PAIRS, 3, 3, MAGNITUDE> (work, g, x0, y0, tile, rows, weights, thread);
   else
-    make_other<PAIRS, MAGNITUDE> (work, g, x0, y0, tile, weights, thread);
+    make_other<PAIRS, MAGNITUDE> (work, g, x0, y0, tile, rows, weights, thread);
 }
 
 typedef void (*Kernel) (Work, SmallWeights);
 
-Kernel
-kernel_of (int pairs, bool magnitude)
-{
-  static const Kernel kernels[] = {
-    convolve_small_kernel<1, false>, convolve_small_kernel<2, false>, convolve_small_kernel<3, false>,
-    convolve_small_kernel<4, false>, convolve_small_kernel<5, false>, convolve_small_kernel<2, true>,
-  };
+constexpr int n_kernels = 16;
 
-  return kernels[magnitude ? 5 : pairs - 1];
+Kernel
+kernel_of (int pairs, Pixels pixels, bool magnitude)
+{
+#define CF_KERNELS(pairs) \
+  convolve_small_kernel<pairs, PLANAR, false>, convolve_small_kernel<pairs, WORDS, false>, convolve_small_kernel<pairs, ANY, false>
+  static const Kernel kernels[n_kernels] = {
+    CF_KERNELS (1), CF_KERNELS (2), CF_KERNELS (3), CF_KERNELS (4), CF_KERNELS (5), convolve_small_kernel<2, ANY, true>,
+  };
+#undef CF_KERNELS
+
+  return kernels[magnitude ? n_kernels - 1 : 3 * (pairs - 1) + pixels];
+}
+
+Pixels
+pixels_of (const Work &work)
+{
+  bool planar = true, words = true;
+
+  for (int i = 0; i < work.n; i++) {
+    planar = planar && work.group[i].step == 1;
+    words = words && work.group[i].step == 4 && work.group[i].planes == 3;
+  }
+  return planar ? PLANAR : words ? WORDS : ANY;
 }
 
 } // namespace
@@ -251,10 +296,10 @@ convolve_small_init (CfStatus *status)
 {
   CfCode code = CF_OK;
 
-  for (int i = 1; code == CF_OK && i <= 6; i++) {
+  for (int i = 0; code == CF_OK && i < n_kernels; i++) {
     cudaFuncAttributes attributes;
 
-    code = cf_cuda_check (cudaFuncGetAttributes (&attributes, (const void *) kernel_of (i > 5 ? 2 : i, i > 5)),
+    code = cf_cuda_check (cudaFuncGetAttributes (&attributes, (const void *) kernel_of (i / 3 + 1, (Pixels) (i % 3), i == n_kernels - 1)),
         "loading the convolution's kernels", status);
   }
   return code;
@@ -264,7 +309,7 @@ CfCode
 convolve_launch_small (Work *work, const SmallWeights &weights, cudaStream_t stream, CfStatus *status)
 {
   deal_groups (work, tile_w, tile_h);
-  kernel_of ((work->h + 1) / 2, work->rounding.op == CF_CONVOLVE_MAGNITUDE)
+  kernel_of ((work->h + 1) / 2, pixels_of (*work), work->rounding.op == CF_CONVOLVE_MAGNITUDE)
       <<<(unsigned) work->blocks, 32 * warps, 0, stream>>> (*work, weights);
   return cf_cuda_launched ("convolve dense small", status);
 }

@@ -24,6 +24,15 @@ group_of_block (const Work &work, int block)
   return work.group[i];
 }
 
+/* The block's first pixel, in blocks. */
+__device__ __forceinline__ int2
+place_of_block (const Group &g, int block)
+{
+  const unsigned at = (unsigned) (block - g.first_block), y = g.blocks_inverse ? __umulhi (at, g.blocks_inverse) : at;
+
+  return make_int2 ((int) (at - y * (unsigned) g.blocks_x), (int) y);
+}
+
 /* Hides from the compiler where a value comes from. At the head of each of several
  * ways through a kernel it keeps what they could share, addresses above all, from
  * being worked out for all of them in advance. */
@@ -41,15 +50,30 @@ hide (int &v)
  * them so many are wanted, too. */
 struct Tile {
   uint8_t *at;
+  const int *row; /* of each row the picture's, in shared memory; -1: from outside */
   int pitch, rows; /* pitch: bytes, a multiple of 16 */
   int x0, y0;
   int left, before, after; /* left: a multiple of 16 */
 };
 
-__device__ __forceinline__ Tile
-tile_of (const Work &work, uint8_t *at, int pitch, int rows, int left, int x0, int y0)
+constexpr int max_rows = 128; /* of a tile */
+
+static __device__ __noinline__ int
+edge_row (int border, int y, int height)
 {
-  return Tile { at, pitch, rows, x0 - left, y0 - work.ay, left, work.ax, work.w - 1 - work.ax };
+  return cf_border_map ((CfBorder) border, y, height);
+}
+
+/* The tile of the block at (x0, y0); works out where its rows come from. Follow
+ * with a barrier. */
+static __device__ __forceinline__ Tile
+tile_of (const Work &work, const Group &g, uint8_t *at, int *row, int pitch, int rows, int left, int x0, int y0, int thread)
+{
+  const int y = y0 - work.ay + thread, clamped = min (max (y, 0), g.height - 1);
+
+  if (thread < rows)
+    row[thread] = y == clamped || work.border == CF_BORDER_REPLICATE ? clamped : edge_row (work.border, y, g.height);
+  return Tile { at, row, pitch, rows, x0 - left, y0 - work.ay, left, work.ax, work.w - 1 - work.ax };
 }
 
 /* One sample of a plane, wherever it lies: out of line, for the few at edges and
@@ -155,88 +179,59 @@ template<int STEP, bool VECTOR> __device__ __forceinline__ void
 load_pixels (const uint8_t *from, unsigned *w)
 {
   if constexpr (VECTOR && STEP == 4) {
-    const uint4 v = *(const uint4 *) from;
+    const uint4 v = __ldg ((const uint4 *) from);
 
     w[0] = v.x, w[1] = v.y, w[2] = v.z, w[3] = v.w;
   } else if constexpr (VECTOR && STEP == 2) {
-    const uint2 v = *(const uint2 *) from;
+    const uint2 v = __ldg ((const uint2 *) from);
 
     w[0] = v.x, w[1] = v.y;
   } else {
 #pragma unroll
     for (int i = 0; i < STEP; i++)
-      w[i] = ((const unsigned *) from)[i];
+      w[i] = __ldg ((const unsigned *) from + i);
   }
 }
 
-/* Where a row of the tile comes from; -1: from outside. Inside the picture and
- * for the usual border without a branch. */
-static __device__ __noinline__ int
-edge_row (int border, int y, int height)
+/* Four pixels to word c of row r of their planes; of step 4 with three planes
+ * the fourth sample follows as a plane of its own, for store_rows to put back. */
+template<int STEP, int PLANES> __device__ __forceinline__ void
+put_pixels (const Work &work, const Group &g, const Tile &t, int first, int r, int c, const unsigned *w)
 {
-  return cf_border_map ((CfBorder) border, y, height);
-}
+  unsigned *to = (unsigned *) (t.at + r * t.pitch + 4 * c);
 
-static __device__ __forceinline__ int
-row_of (const Work &work, const Group &g, int y)
-{
-  const int clamped = min (max (y, 0), g.height - 1);
-
-  return y == clamped || work.border == CF_BORDER_REPLICATE ? clamped : edge_row (work.border, y, g.height);
-}
-
-/* COUNT words of the tile, each inside the picture or not wanted; all are loaded
- * before the first is used. */
-template<int STEP, int PLANES, bool VECTOR, int COUNT> __device__ __forceinline__ void
-fill_batch (const Work &work, const Group &g, const Tile &t, int first, const int *row, int c)
-{
-  unsigned w[COUNT][STEP];
-  const int x = t.x0 + 4 * c;
-  const bool inside = x >= 0 && x + 3 < g.width;
-  const uint8_t *column = g.in + (long long) x * STEP;
-
-#pragma unroll
-  for (int i = 0; i < COUNT; i++) {
-    const int y = row[i] < t.rows && inside ? row_of (work, g, t.y0 + row[i]) : -1;
-
-    if (y >= 0)
-      load_pixels<STEP, VECTOR> (column + y * g.in_pitch, w[i]);
-    else
-#pragma unroll
-      for (int k = 0; k < STEP; k++)
-        w[i][k] = 0;
-  }
-#pragma unroll
-  for (int i = 0; i < COUNT; i++) {
-    unsigned *to = (unsigned *) (t.at + row[i] * t.pitch + 4 * c);
-
-    if (row[i] >= t.rows || !inside)
-      continue;
-    if (STEP >= 3 && g.gray) {
-      *to = gray_word<STEP == 3 ? 3 : 4> (work, g, w[i]);
-      continue;
-    }
+  if (PLANES == 1 && STEP >= 3 && g.gray)
+    *to = gray_word<STEP == 3 ? 3 : 4> (work, g, w);
+  else
 #pragma unroll
     for (int p = 0; p < PLANES; p++)
-      to[p * t.rows * (t.pitch / 4)] = pick_bytes<STEP> (w[i], (unsigned) g.plane_offset (first + p));
-  }
+      to[p * t.rows * (t.pitch / 4)] = pick_bytes<STEP> (w, (unsigned) g.plane_offset (first + p));
+  if (STEP == 4 && PLANES == 3)
+    to[3 * t.rows * (t.pitch / 4)] = pick_bytes<STEP> (w, (unsigned) g.plane_offset (3));
 }
 
-/* The words of the tile's own columns that are inside: a warp a row. */
+/* The words of the tile's own columns that are inside: a warp a row, COUNT rows
+ * loaded before the first is used. All rows are the picture's here. */
 template<int STEP, int PLANES, bool VECTOR> __device__ __forceinline__ void
 fill_columns (const Work &work, const Group &g, const Tile &t, int first, int thread, int threads)
 {
-  constexpr int COUNT = STEP == 4 ? 4 : 5;
-  const int warps = threads / 32;
+  constexpr int COUNT = STEP == 1 ? 8 : 11; /* of 4 warps: up to 44 rows at once */
+  const int warps = threads / 32, c = t.left / 4 + (thread & 31), x = t.x0 + 4 * c, pitch = (int) g.in_pitch;
+  const uint8_t *column = g.in + x * STEP;
 
+  if (x + 3 >= g.width)
+    return;
 #pragma unroll 1
   for (int r = thread >> 5; r < t.rows; r += COUNT * warps) {
-    int row[COUNT];
+    unsigned w[COUNT][STEP];
 
 #pragma unroll
     for (int i = 0; i < COUNT; i++)
-      row[i] = r + i * warps;
-    fill_batch<STEP, PLANES, VECTOR, COUNT> (work, g, t, first, row, t.left / 4 + (thread & 31));
+      load_pixels<STEP, VECTOR> (column + (long long) t.row[min (r + i * warps, t.rows - 1)] * pitch, w[i]);
+#pragma unroll
+    for (int i = 0; i < COUNT; i++)
+      if (r + i * warps < t.rows)
+        put_pixels<STEP, PLANES> (work, g, t, first, r + i * warps, c, w[i]);
   }
 }
 
@@ -248,30 +243,54 @@ fill_sides (const Work &work, const Group &g, const Tile &t, int first, int thre
 
 #pragma unroll 1
   for (int i = thread; i < t.rows * beside; i += threads) {
-    const int row = i / beside, k = i - row * beside;
+    const int r = i / beside, k = i - r * beside, c = t.left / 4 + (k < before ? k - before : 32 + k - before), x = t.x0 + 4 * c;
+    unsigned w[STEP];
 
-    fill_batch<STEP, PLANES, false, 1> (work, g, t, first, &row, t.left / 4 + (k < before ? k - before : 32 + k - before));
+    if (x < 0 || x + 3 >= g.width)
+      continue;
+    load_pixels<STEP, false> (g.in + x * STEP + (long long) t.row[r] * (int) g.in_pitch, w);
+    put_pixels<STEP, PLANES> (work, g, t, first, r, c, w);
   }
 }
 
-/* Step 1: 16 bytes at a time where they lie so, straight into shared memory. */
+/* The words of a vector that are inside. */
 static __device__ __forceinline__ void
-fill_vectors (const Work &work, const Group &g, const Tile &t, int thread, int threads)
+copy_vector (const Group &g, const Tile &t, int r, int c)
 {
-  const int c = t.left + 16 * (thread & 7), x = t.x0 + c;
+  const int x = t.x0 + c;
+  const uint8_t *from = g.in + (long long) t.row[r] * (int) g.in_pitch + x;
+  uint8_t *to = t.at + r * t.pitch + c;
 
-#pragma unroll 4
-  for (int r = thread >> 3; r < t.rows; r += threads / 8) {
-    const int y = row_of (work, g, t.y0 + r);
-    const uint8_t *from = g.in + y * g.in_pitch + x;
-    uint8_t *to = t.at + r * t.pitch + c;
-
-    if (y >= 0 && x + 15 < g.width)
-      __pipeline_memcpy_async (to, from, 16);
-    else if (y >= 0)
-      for (int q = 0; q < 16 && x + q + 3 < g.width; q += 4)
+  if (x >= 0 && x + 15 < g.width)
+    __pipeline_memcpy_async (to, from, 16);
+  else
+#pragma unroll 1
+    for (int q = 0; q < 16; q += 4)
+      if (x + q >= 0 && x + q + 3 < g.width)
         __pipeline_memcpy_async (to + q, from + q, 4);
-  }
+}
+
+/* Step 1: 16 bytes at a time where they lie so, straight into shared memory. At
+ * most two vectors stand on each side of the tile's own eight. */
+static __device__ __forceinline__ void
+fill_vectors (const Group &g, const Tile &t, int thread, int threads)
+{
+  const int c = t.left + 16 * (thread & 7), x = t.x0 + c, pitch = (int) g.in_pitch;
+  const int before = (t.before + 15) >> 4, beside = before + ((t.after + 15) >> 4), k = thread & 3;
+  const uint8_t *column = g.in + x;
+
+  if (x + 15 < g.width)
+#pragma unroll 4
+    for (int r = thread >> 3; r < t.rows; r += threads / 8)
+      __pipeline_memcpy_async (t.at + r * t.pitch + c, column + (long long) t.row[r] * pitch, 16);
+  else
+#pragma unroll 1
+    for (int r = thread >> 3; r < t.rows; r += threads / 8)
+      copy_vector (g, t, r, c);
+  if (k < beside)
+#pragma unroll 1
+    for (int r = thread >> 2; r < t.rows; r += threads / 4)
+      copy_vector (g, t, r, t.left + 16 * (k < before ? k - before : 8 + k - before));
 }
 
 /* Words with samples from outside, in rows from outside, or of pictures that do
@@ -303,9 +322,11 @@ fill_inside (const Work &work, const Group &g, Tile t, int first, int thread, in
   hide (t.x0);
   hide (t.y0);
   hide (thread);
-  if (STEP == 1 && g.in_vectors)
-    fill_vectors (work, g, t, thread, threads);
-  else if (g.in_vectors)
+  if (STEP == 1 && g.in_vectors) {
+    fill_vectors (g, t, thread, threads);
+    return;
+  }
+  if (g.in_vectors)
     fill_columns<STEP, PLANES, true> (work, g, t, first, thread, threads);
   else
     fill_columns<STEP, PLANES, false> (work, g, t, first, thread, threads);
@@ -333,7 +354,7 @@ fill_tile (const Work &work, const Group &g, const Tile &t, int first, int threa
       fill_inside<4, 1> (work, g, t, first, thread, threads);
   }
   if (!g.in_words || constant_rows || t.x0 + t.left < t.before || t.x0 + t.left + 128 + ((t.after + 3) & ~3) > g.width)
-    fill_edges<PLANES> (work, g, t, first, thread, threads);
+    fill_edges<STEP == 4 && PLANES == 3 ? 4 : PLANES> (work, g, t, first, thread, threads);
   __pipeline_commit ();
 }
 
@@ -364,11 +385,11 @@ multiply (int *d, const unsigned *a, unsigned b0, unsigned b1)
 {
 #if !defined (__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
 #define CF_MMA(ta, tb) \
-  asm volatile ("mma.sync.aligned.m16n8k32.row.col.s32." ta "." tb ".s32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};" \
+  asm ("mma.sync.aligned.m16n8k32.row.col.s32." ta "." tb ".s32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};" \
       : "+r" (d[0]), "+r" (d[1]), "+r" (d[2]), "+r" (d[3]) : "r" (a[0]), "r" (a[1]), "r" (a[2]), "r" (a[3]), "r" (b0), "r" (b1))
 #else
 #define CF_MMA_PART(ta, tb, i, a, b) \
-  asm volatile ("mma.sync.aligned.m8n8k16.row.col.s32." ta "." tb ".s32 {%0,%1}, {%2}, {%3}, {%0,%1};" \
+  asm ("mma.sync.aligned.m8n8k16.row.col.s32." ta "." tb ".s32 {%0,%1}, {%2}, {%3}, {%0,%1};" \
       : "+r" (d[i]), "+r" (d[i + 1]) : "r" (a), "r" (b))
 #define CF_MMA(ta, tb) \
   CF_MMA_PART (ta, tb, 0, a[0], b0); CF_MMA_PART (ta, tb, 2, a[1], b0); \
@@ -596,14 +617,17 @@ store_samples (const Work &work, int group, int x, int y, unsigned word)
     store_pixel (work, group, x + i, y, word >> 8 * i & 0xff, 0, 0);
 }
 
+/* What two pixels are before their planes come in; `from`: the input's, of step 4. */
+static __device__ __forceinline__ uint2
+base_of (const Assembly &a, const uint8_t *from)
+{
+  return a.copies ? __ldg ((const uint2 *) from) : make_uint2 (a.mid, a.mid);
+}
+
 /* Two pixels in words; v[p]: both samples of plane p in its low bytes. */
 template<int PLANES> __device__ __forceinline__ void
-assemble (const Assembly &a, const uint8_t *from, const unsigned *v, unsigned *pixel)
+assemble (const Assembly &a, uint2 base, const unsigned *v, unsigned *pixel)
 {
-  uint2 base = make_uint2 (a.mid, a.mid);
-
-  if (a.copies)
-    base = *(const uint2 *) from;
 #pragma unroll
   for (int i = 0; i < 2; i++) {
     unsigned c = PLANES > 1 ? __byte_perm (v[0], v[1], i ? 0x51 : 0x40) : v[0] >> 8 * i;
@@ -613,26 +637,17 @@ assemble (const Assembly &a, const uint8_t *from, const unsigned *v, unsigned *p
   }
 }
 
-/* Two 8-bit pixels of STEP samples (0: g.step) from x (even) on. */
-template<int STEP, int PLANES> __device__ __forceinline__ void
-store_pair (const Work &work, const Group &g, const Assembly &a, int x, int y, const unsigned *v)
+/* The same at `to`. */
+template<int PLANES> __device__ __forceinline__ void
+put_pair (const Assembly &a, int step, uint8_t *to, uint2 base, const unsigned *v)
 {
-  const int step = STEP ? STEP : g.step;
   unsigned pixel[2];
-
-  if (y >= g.height)
-    return;
-  if (!a.words || x + 1 >= g.width) {
-    store_pair_samples (work, g.index, x, y, v[0], v[PLANES > 1 ? 1 : 0], v[PLANES > 2 ? 2 : 0]);
-    return;
-  }
-  uint8_t *to = g.out + y * g.out_pitch + x * step;
 
   if (step == 1) {
     *(uint16_t *) to = (uint16_t) v[0];
     return;
   }
-  assemble<PLANES> (a, g.in + y * g.in_pitch + x * 4, v, pixel);
+  assemble<PLANES> (a, base, v, pixel);
   if (step == 4)
     *(uint2 *) to = make_uint2 (pixel[0], pixel[1]);
   else if (step == 2)
@@ -642,6 +657,18 @@ store_pair (const Work &work, const Group &g, const Assembly &a, int x, int y, c
     ((uint16_t *) to)[1] = (uint16_t) __byte_perm (pixel[0], pixel[1], 0x42);
     ((uint16_t *) to)[2] = (uint16_t) (pixel[1] >> 8);
   }
+}
+
+/* Two 8-bit pixels from x (even) on. */
+template<int PLANES> __device__ __forceinline__ void
+store_pair (const Work &work, const Group &g, const Assembly &a, int x, int y, const unsigned *v)
+{
+  if (y >= g.height)
+    return;
+  if (a.words && x + 1 < g.width)
+    put_pair<PLANES> (a, g.step, g.out + y * g.out_pitch + x * g.step, base_of (a, g.in + y * g.in_pitch + x * 4), v);
+  else
+    store_pair_samples (work, g.index, x, y, v[0], v[PLANES > 1 ? 1 : 0], v[PLANES > 2 ? 2 : 0]);
 }
 
 /* The block's part of a group of which nothing is filtered. */
@@ -664,7 +691,7 @@ copy_group (const Work &work, const Group &g, int x0, int y0, int tile_w, int ti
     const int x = x0 + i % (tile_w / 2) * 2, y = y0 + i / (tile_w / 2);
 
     if (g.out_words && (g.step > 1 || g.fate[0] == MID))
-      store_pair<0, 1> (work, g, a, x, y, &a.mid);
+      store_pair<1> (work, g, a, x, y, &a.mid);
     else
 #pragma unroll 1
       for (int k = 0; k < 2; k++)

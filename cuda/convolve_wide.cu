@@ -95,8 +95,8 @@ convolve_wide_kernel (const __grid_constant__ Work work, const __grid_constant__
   extern __shared__ __align__ (16) long long rows[];
   uint16_t *samples = (uint16_t *) (rows + (tile_h + work.h - 1) * tile_w);
   const Group g = group_of_block (work, (int) blockIdx.x);
-  const int block = (int) blockIdx.x - g.first_block, thread = (int) threadIdx.x;
-  const int x0 = block % g.blocks_x * tile_w, y0 = block / g.blocks_x * tile_h;
+  const int2 place = place_of_block (g, (int) blockIdx.x);
+  const int thread = (int) threadIdx.x, x0 = place.x * tile_w, y0 = place.y * tile_h;
   unsigned value[3][own] = { };
 
   if (g.planes == 0) {
