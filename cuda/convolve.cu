@@ -125,7 +125,8 @@ choose (State *s, CfStatus *status)
     s->kind = (Kind) s->prefer;
     if (fits (s, s->kind))
       return CF_OK;
-    return cf_fail (status, CF_UNSUPPORTED, "variant %s cannot filter with this %d x %d kernel at %d bit", names[s->kind],
+    return cf_fail (status, CF_UNSUPPORTED, "variant %s cannot filter with this %d x %d kernel at %d bit",
+        names[s->kind],
         s->c.w, s->c.h, s->c.bits);
   }
   for (Kind kind : order)
@@ -194,7 +195,8 @@ set_up (CfPlan *plan, CfStatus *status)
   if (!next)
     return cf_fail (status, CF_NO_MEMORY, "out of memory");
   *next = *s;
-  code = cf_convolution_resolve (static_cast<const CfConvolveParams *> (plan->params), plan->video.format, &next->c, status);
+  code = cf_convolution_resolve (static_cast<const CfConvolveParams *> (plan->params), plan->video.format, &next->c,
+      status);
   /* made gray, the identity is a kernel like others */
   next->identity = next->c.op == CF_CONVOLVE_COPY
       && !(next->c.gray != CF_GRAY_NONE && cf_format_info (plan->video.format)->rgb);
@@ -463,5 +465,6 @@ convolve_prefer (CfPlan *plan, const char *variant, CfStatus *status)
 } // namespace
 
 extern "C" const CfOps cf_convolve_cuda = {
-  convolve_init, set_up, convolve_enqueue, NULL, NULL, convolve_free, convolve_variant, convolve_variant_name, convolve_prefer,
+  convolve_init, set_up, convolve_enqueue, NULL, NULL, convolve_free, convolve_variant, convolve_variant_name,
+      convolve_prefer,
 };

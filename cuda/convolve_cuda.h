@@ -97,7 +97,8 @@ CfCode convolve_launch_small (Work *work, const SmallWeights &weights, cudaStrea
 CfCode convolve_launch_dense (Work *work, const CfConvolution &c, cudaStream_t stream, CfStatus *status);
 /* Does the block's memory suffice? */
 bool convolve_separable_fits (const CfConvolution &c, bool is_signed, int max_shared);
-CfCode convolve_launch_separable (Work *work, const AxisWeights &weights, bool is_signed, cudaStream_t stream, CfStatus *status);
+CfCode convolve_launch_separable (Work *work, const AxisWeights &weights, bool is_signed, cudaStream_t stream,
+    CfStatus *status);
 CfCode convolve_launch_wide (Work *work, const SeparableWeights &weights, cudaStream_t stream, CfStatus *status);
 /* Loads the kernels and sets the limits of their shared memory; once a plan. */
 CfCode convolve_small_init (CfStatus *status);
@@ -120,7 +121,8 @@ deal_groups (Work *work, int tile_w, int tile_h)
     g.first_block = work->blocks;
     g.blocks_x = (g.width + tile_w - 1) / tile_w;
     /* exact for at most 2^32 / blocks_x blocks: 16384^2 pixels are 2^17 blocks of 32 x 128 */
-    g.blocks_inverse = g.blocks_x > 1 ? (unsigned) ((0x100000000ull + (unsigned) g.blocks_x - 1) / (unsigned) g.blocks_x) : 0;
+    g.blocks_inverse = g.blocks_x > 1
+        ? (unsigned) ((0x100000000ull + (unsigned) g.blocks_x - 1) / (unsigned) g.blocks_x) : 0;
     work->blocks += g.blocks_x * ((g.height + tile_h - 1) / tile_h);
   }
 }

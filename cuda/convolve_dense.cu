@@ -19,7 +19,11 @@
  * 16 bit: bytes of samples times limbs of weights, by falling powers of 256, each
  * power summed in 32 bits (at most 2 x 3969 x 255 x 128) and put together in 64.
  *
- * Bound: the tensor pipe; 1080p 31 x 31: 1.0M mma at 152e9 a second, 6.6 us. */
+ * Floor: the tensor pipe; 1080p 31 x 31: 1.0M mma at 152e9 a second, 6.6 us. An
+ * H200 takes 18 (4K: 60, floor 26). The inner loop is two instructions a mma; what
+ * is above the floor are too few warps (15 of 64 a SM) to hide its latencies, and
+ * the filling of tile and fragments between barriers. Fragments made by warps,
+ * lanes' places worked out once: 4K 31 x 31 from 77 to 60 us. */
 #include "convolve_tile.cuh"
 
 #include <stdlib.h>
@@ -148,8 +152,8 @@ struct Shared {
 };
 
 template<int STEPS, int SIZE> __device__ __forceinline__ void
-make_bytes (const Work &work, const Group &g, const DenseWeights<SIZE> &weights, const Layout &l, const Shared &s, Tile t,
-    int p, int thread, unsigned *result)
+make_bytes (const Work &work, const Group &g, const DenseWeights<SIZE> &weights, const Layout &l, const Shared &s,
+    Tile t,     int p, int thread, unsigned *result)
 {
   const int lane = thread & 31, group = lane >> 2, rest = lane & 3, row = rows_of_warp * (thread >> 5);
   const uint8_t *corner = s.tile + row * l.pitch + l.left;
@@ -169,7 +173,8 @@ make_bytes (const Work &work, const Group &g, const DenseWeights<SIZE> &weights,
     add_products<STEPS> (sum, samples, l.pitch / 4, (const uint2 *) s.fragments + lane, work.h);
   }
   corner += work.ay * l.pitch + 8 * group + 2 * rest;
-  round_words<rows_of_warp, 64> (work.rounding, g.plane_chroma (p), sum, result, [&] (int r) { return corner + r * l.pitch; });
+  round_words<rows_of_warp, 64> (work.rounding, g.plane_chroma (p), sum, result,
+      [&] (int r) { return corner + r * l.pitch; });
 }
 
 /* What a thread made of the planes so far rests in shared memory, a word a row. */
@@ -230,7 +235,8 @@ make_halves (const Work &work, const Group &g, const DenseWeights<SIZE> &weights
         continue;
       stage_limb<STEPS> (weights, limb, s.raw, s.fragments, l, work, thread);
       __syncthreads ();
-      add_products<STEPS> (part, (const unsigned *) (corner + byte * plane_bytes - ((work.ax + 3) & ~3)) + 2 * group + rest,
+      add_products<STEPS> (part, (const unsigned *) (corner + byte * plane_bytes - ((work.ax + 3) & ~3))
+          + 2 * group + rest,
           l.pitch / 4, (const uint2 *) s.fragments + lane, work.h);
     }
 #pragma unroll
@@ -243,7 +249,8 @@ make_halves (const Work &work, const Group &g, const DenseWeights<SIZE> &weights
     const uint8_t *centre = corner + (r + work.ay) * l.pitch + column;
 
     store_pixel (work, g.index, x0 + column, y0 + row + r,
-        (unsigned) round_sum (work.rounding, sum[r][i % 4], centre[0] | centre[plane_bytes] << 8, g.plane_chroma (0)), 0, 0);
+        (unsigned) round_sum (work.rounding, sum[r][i % 4], centre[0] | centre[plane_bytes] << 8, g.plane_chroma (0)),
+            0, 0);
   }
 }
 
@@ -307,7 +314,8 @@ const Variant variants[] = {
 template<int SIZE> CfCode
 launch (Work *work, const CfConvolution &c, Layout l, const void *kernel, cudaStream_t stream, CfStatus *status)
 {
-  const int shared = tile_bytes (l) + raw_bytes (l, c.h) + c.h * l.steps * 256 + (c.bits > 8 ? 0 : 3 * rows_of_warp * threads * 4);
+  const int results = c.bits > 8 ? 0 : 3 * rows_of_warp * threads * 4;
+  const int shared = tile_bytes (l) + raw_bytes (l, c.h) + c.h * l.steps * 256 + results;
   DenseWeights<SIZE> weights = { };
   void *arguments[] = { work, &l, &weights };
   CfCode code;
@@ -327,7 +335,8 @@ convolve_dense_init (int max_shared, CfStatus *status)
 
   for (const Variant &v : variants)
     if (code == CF_OK)
-      code = cf_cuda_check (cudaFuncSetAttribute (v.kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, max_shared - fixed_shared),
+      code = cf_cuda_check (cudaFuncSetAttribute (v.kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+          max_shared - fixed_shared),
           "loading the convolution's kernels", status);
   return code;
 }

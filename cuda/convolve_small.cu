@@ -14,8 +14,14 @@
  * loaded once and used for all output rows of the warp. Weights beyond signed
  * bytes are split into limbs of base 256, each of which repeats the work.
  *
- * Bound: bytes. 1080p takes 16,200 (h + 1) / 2 mma, at 152e9 a second 0.2 us for
- * 3 x 3. What counts is the latency of one load, a barrier, one store. */
+ * Floor: bytes; 1080p takes 16,200 (h + 1) / 2 mma, at 152e9 a second 0.2 us for
+ * 3 x 3. An H200 takes 6.4 us for 3 x 3 at 1080p and 14.6 at 4K (copy 2.5 and
+ * 5.5). Bound: instructions, about 20 a sample (rounding 7, storing 4, filling 4)
+ * at half of the issue slots, and at 1080p the life of one block, as all run at once.
+ * What helped: a kernel of its own for planar pictures (a tenth of the
+ * code: waiting for instructions fell from 4.1 to 0.3 warps an issue), no address
+ * shared between ways (hide), cp.async, blocks inside the picture stored without
+ * looking: 4K from 21.5 to 14.6. Loads and calls in one branch are not batched. */
 #include "convolve_tile.cuh"
 
 namespace cf {
@@ -68,7 +74,8 @@ add_products (int (*sum)[4], const unsigned *samples, const unsigned (*b)[2])
 
 /* A plane's results for this warp: of each row the bytes of x, x + 1, x + 64, x + 65. */
 template<int PAIRS, bool MAGNITUDE> __device__ __forceinline__ void
-make_plane (const Work &work, const Group &g, int p, const uint8_t *plane, const unsigned *weights, int lane, unsigned *result)
+make_plane (const Work &work, const Group &g, int p, const uint8_t *plane, const unsigned *weights, int lane,
+    unsigned *result)
 {
   const int group = lane >> 2, t = lane & 3;
   const unsigned *samples = (const unsigned *) (plane + left - 4) + 2 * group + t;
@@ -86,7 +93,8 @@ make_plane (const Work &work, const Group &g, int p, const uint8_t *plane, const
   if (!MAGNITUDE) {
     const uint8_t *centre = plane + work.ay * pitch + left + 8 * group + 2 * t;
 
-    round_words<rows_of_warp, 64> (work.rounding, g.plane_chroma (p), sum, result, [&] (int r) { return centre + r * pitch; });
+    round_words<rows_of_warp, 64> (work.rounding, g.plane_chroma (p), sum, result,
+        [&] (int r) { return centre + r * pitch; });
     return;
   }
   load_weights<PAIRS> (weights, 1, 8 + 4 * t - group + work.ax, b);
@@ -155,7 +163,8 @@ store_rows (const Work &work, const Group &g, int x, int y, const unsigned (*res
 
 /* All planes of pixels of STEP samples at once. */
 template<int PAIRS, int STEP, int PLANES, bool MAGNITUDE> __device__ __forceinline__ void
-make_block (const Work &work, const Group &g, int x0, int y0, uint8_t *tile, int *rows, const unsigned *weights, int thread)
+make_block (const Work &work, const Group &g, int x0, int y0, uint8_t *tile, int *rows, const unsigned *weights,
+    int thread)
 {
   hide (x0);
   hide (y0);
@@ -170,7 +179,8 @@ make_block (const Work &work, const Group &g, int x0, int y0, uint8_t *tile, int
   __syncthreads ();
 #pragma unroll
   for (int p = 0; p < PLANES; p++)
-    make_plane<PAIRS, MAGNITUDE> (work, g, p, tile + (p * t.rows + rows_of_warp * warp) * pitch, weights, lane, result[p]);
+    make_plane<PAIRS, MAGNITUDE> (work, g, p, tile + (p * t.rows + rows_of_warp * warp) * pitch, weights, lane,
+        result[p]);
   const int x = x0 + 8 * (lane >> 2) + 2 * (lane & 3), y = y0 + rows_of_warp * warp;
 
   const bool whole = g.out_words && x0 + tile_w <= g.width && y0 + tile_h <= g.height;
@@ -192,12 +202,14 @@ make_block (const Work &work, const Group &g, int x0, int y0, uint8_t *tile, int
 
 /* Any pixels, a plane after the other; results rest in shared memory. */
 template<int PAIRS, bool MAGNITUDE> __device__ __forceinline__ void
-make_other (const Work &work, const Group &g, int x0, int y0, uint8_t *tile, int *rows, const unsigned *weights, int thread)
+make_other (const Work &work, const Group &g, int x0, int y0, uint8_t *tile, int *rows, const unsigned *weights,
+    int thread)
 {
   hide (x0);
   hide (y0);
   hide (thread);
-  const int warp = thread >> 5, lane = thread & 31, x = x0 + 8 * (lane >> 2) + 2 * (lane & 3), y = y0 + rows_of_warp * warp;
+  const int warp = thread >> 5, lane = thread & 31, x = x0 + 8 * (lane >> 2) + 2 * (lane & 3),
+      y = y0 + rows_of_warp * warp;
   const Tile t = tile_of (work, g, tile, rows, pitch, Rows<PAIRS>::ALL, left, x0, y0, thread);
   const Assembly a = assembly_of (work, g);
   unsigned *rest = (unsigned *) (tile + t.rows * pitch) + thread;
@@ -268,7 +280,8 @@ Kernel
 kernel_of (int pairs, Pixels pixels, bool magnitude)
 {
 #define CF_KERNELS(pairs) \
-  convolve_small_kernel<pairs, PLANAR, false>, convolve_small_kernel<pairs, WORDS, false>, convolve_small_kernel<pairs, ANY, false>
+  convolve_small_kernel<pairs, PLANAR, false>, convolve_small_kernel<pairs, WORDS, false>, \
+      convolve_small_kernel<pairs, ANY, false>
   static const Kernel kernels[n_kernels] = {
     CF_KERNELS (1), CF_KERNELS (2), CF_KERNELS (3), CF_KERNELS (4), CF_KERNELS (5), convolve_small_kernel<2, ANY, true>,
   };
@@ -299,7 +312,8 @@ convolve_small_init (CfStatus *status)
   for (int i = 0; code == CF_OK && i < n_kernels; i++) {
     cudaFuncAttributes attributes;
 
-    code = cf_cuda_check (cudaFuncGetAttributes (&attributes, (const void *) kernel_of (i / 3 + 1, (Pixels) (i % 3), i == n_kernels - 1)),
+    code = cf_cuda_check (cudaFuncGetAttributes (&attributes, (const void *) kernel_of (i / 3 + 1, (Pixels) (i % 3),
+        i == n_kernels - 1)),
         "loading the convolution's kernels", status);
   }
   return code;

@@ -67,7 +67,8 @@ edge_row (int border, int y, int height)
 /* The tile of the block at (x0, y0); works out where its rows come from. Follow
  * with a barrier. */
 static __device__ __forceinline__ Tile
-tile_of (const Work &work, const Group &g, uint8_t *at, int *row, int pitch, int rows, int left, int x0, int y0, int thread)
+tile_of (const Work &work, const Group &g, uint8_t *at, int *row, int pitch, int rows, int left, int x0, int y0,
+    int thread)
 {
   const int y = y0 - work.ay + thread, clamped = min (max (y, 0), g.height - 1);
 
@@ -82,7 +83,8 @@ static __device__ __noinline__ unsigned
 edge_sample (const Work &work, int group, int plane, int x, int y)
 {
   const Group &g = work.group[group];
-  const int mx = cf_border_map ((CfBorder) work.border, x, g.width), my = cf_border_map ((CfBorder) work.border, y, g.height);
+  const int mx = cf_border_map ((CfBorder) work.border, x, g.width);
+  const int my = cf_border_map ((CfBorder) work.border, y, g.height);
 
   if (mx < 0 || my < 0)
     return (unsigned) (g.plane_chroma (plane) ? work.outside[1] : work.outside[0]);
@@ -92,7 +94,8 @@ edge_sample (const Work &work, int group, int plane, int x, int y)
     unsigned sum;
 
     if (g.in2[0])
-      sum = g.weight[0] * *p + g.weight[1] * g.in2[0][my * g.in_pitch2[0] + mx] + g.weight[2] * g.in2[1][my * g.in_pitch2[1] + mx];
+      sum = g.weight[0] * *p + g.weight[1] * g.in2[0][my * g.in_pitch2[0] + mx]
+          + g.weight[2] * g.in2[1][my * g.in_pitch2[1] + mx];
     else
       sum = g.weight[0] * p[0] + g.weight[1] * p[1] + g.weight[2] * p[2] + g.weight[3] * (g.step == 4 ? p[3] : 0);
     return work.gray == CF_GRAY_MEAN ? sum / 3 : (sum + 128) >> 8;
@@ -136,7 +139,8 @@ edge_word (const Work &work, int group, int plane, int x, int y)
   }
 #pragma unroll
   for (int i = 0; i < 4; i++) {
-    const unsigned v = mx[i] < 0 || my < 0 ? (unsigned) (g.plane_chroma (plane) ? work.outside[1] : work.outside[0]) : s[i];
+    const unsigned v = mx[i] < 0 || my < 0
+        ? (unsigned) (g.plane_chroma (plane) ? work.outside[1] : work.outside[0]) : s[i];
 
     lo |= (v & 0xff) << 8 * i;
     hi |= (v >> 8) << 8 * i;
@@ -166,7 +170,8 @@ gray_word (const Work &work, const Group &g, const unsigned *w)
 
 #pragma unroll
   for (int i = 0; i < 4; i++) {
-    const unsigned pixel = STEP == 4 ? w[i] : i == 0 ? w[0] : i == 3 ? w[2] >> 8 : __funnelshift_r (w[i - 1], w[i], 32 - 8 * i);
+    const unsigned pixel = STEP == 4 ? w[i] : i == 0 ? w[0] : i == 3 ? w[2] >> 8
+        : __funnelshift_r (w[i - 1], w[i], 32 - 8 * i);
     const unsigned sum = __dp4a (pixel, weights, work.gray == CF_GRAY_MEAN ? 0u : 128u);
 
     result |= (work.gray == CF_GRAY_MEAN ? sum / 3 : sum >> 8) << 8 * i;
@@ -243,7 +248,8 @@ fill_sides (const Work &work, const Group &g, const Tile &t, int first, int thre
 
 #pragma unroll 1
   for (int i = thread; i < t.rows * beside; i += threads) {
-    const int r = i / beside, k = i - r * beside, c = t.left / 4 + (k < before ? k - before : 32 + k - before), x = t.x0 + 4 * c;
+    const int r = i / beside, k = i - r * beside, c = t.left / 4 + (k < before ? k - before : 32 + k - before);
+    const int x = t.x0 + 4 * c;
     unsigned w[STEP];
 
     if (x < 0 || x + 3 >= g.width)
@@ -302,7 +308,8 @@ fill_edges (const Work &work, const Group &g, const Tile &t, int first, int thre
   const bool rows = work.border == CF_BORDER_CONSTANT && (t.y0 < 0 || t.y0 + t.rows > g.height);
   /* from .. to - 1 are inside */
   const int from = max (begin, (3 - t.x0) >> 2), to = max (from, min (end, (g.width - t.x0) >> 2));
-  const int left = g.in_words && !rows ? from - begin : end - begin, all = g.in_words && !rows ? left + max (end - to, 0) : left;
+  const int left = g.in_words && !rows ? from - begin : end - begin;
+  const int all = g.in_words && !rows ? left + max (end - to, 0) : left;
 
   if (all <= 0)
     return;
@@ -312,7 +319,8 @@ fill_edges (const Work &work, const Group &g, const Tile &t, int first, int thre
 
 #pragma unroll 1
     for (int p = 0; p < PLANES; p++)
-      *(unsigned *) (t.at + (p * t.rows + r) * t.pitch + 4 * c) = edge_word (work, g.index, first + p, t.x0 + 4 * c, t.y0 + r).x;
+      *(unsigned *) (t.at + (p * t.rows + r) * t.pitch + 4 * c) =
+          edge_word (work, g.index, first + p, t.x0 + 4 * c, t.y0 + r).x;
   }
 }
 
@@ -386,7 +394,8 @@ multiply (int *d, const unsigned *a, unsigned b0, unsigned b1)
 #if !defined (__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
 #define CF_MMA(ta, tb) \
   asm ("mma.sync.aligned.m16n8k32.row.col.s32." ta "." tb ".s32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};" \
-      : "+r" (d[0]), "+r" (d[1]), "+r" (d[2]), "+r" (d[3]) : "r" (a[0]), "r" (a[1]), "r" (a[2]), "r" (a[3]), "r" (b0), "r" (b1))
+      : "+r" (d[0]), "+r" (d[1]), "+r" (d[2]), "+r" (d[3]) \
+      : "r" (a[0]), "r" (a[1]), "r" (a[2]), "r" (a[3]), "r" (b0), "r" (b1))
 #else
 #define CF_MMA_PART(ta, tb, i, a, b) \
   asm ("mma.sync.aligned.m8n8k16.row.col.s32." ta "." tb ".s32 {%0,%1}, {%2}, {%3}, {%0,%1};" \
@@ -494,7 +503,8 @@ round_magnitude (const Rounding &k, long long gx, long long gy)
 static __device__ __forceinline__ int
 round_sum (const Rounding &k, long long s, int x, int chroma)
 {
-  return k.op == CF_CONVOLVE_UNSHARP ? round_unsharp (k, s, x, chroma) : round_any (k, 2 * s + (chroma ? k.add[1] : k.add[0]), chroma);
+  return k.op == CF_CONVOLVE_UNSHARP ? round_unsharp (k, s, x, chroma)
+      : round_any (k, 2 * s + (chroma ? k.add[1] : k.add[0]), chroma);
 }
 
 /* Four sums to bytes, whatever the kernel: out of line. The samples at their
@@ -503,7 +513,8 @@ static __device__ __noinline__ unsigned
 round_four_any (const Rounding &k, int s0, int s1, int s2, int s3, const uint8_t *centre, int second, int chroma)
 {
   return (unsigned) round_sum (k, s0, centre[0], chroma) | (unsigned) round_sum (k, s1, centre[1], chroma) << 8
-      | (unsigned) round_sum (k, s2, centre[second], chroma) << 16 | (unsigned) round_sum (k, s3, centre[second + 1], chroma) << 24;
+      | (unsigned) round_sum (k, s2, centre[second], chroma) << 16
+      | (unsigned) round_sum (k, s3, centre[second + 1], chroma) << 24;
 }
 
 /* COUNT times four sums of a plane of 8-bit samples to the bytes of a word each;

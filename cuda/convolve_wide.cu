@@ -44,7 +44,8 @@ fill_samples (const Work &work, const Group &g, int p, uint16_t *samples, int x0
 
 /* The values of this thread's pixels: i-th one at thread + i * threads. */
 __device__ __forceinline__ void
-filter_separable (const Work &work, const SeparableWeights &weights, int chroma, const uint16_t *samples, long long *rows,
+filter_separable (const Work &work, const SeparableWeights &weights, int chroma, const uint16_t *samples,
+    long long *rows,
     int thread, unsigned *value)
 {
   const int pitch = sample_pitch (work.w);
@@ -65,12 +66,14 @@ filter_separable (const Work &work, const SeparableWeights &weights, int chroma,
 
     for (int k = 0; k < work.h; k++)
       sum += weights.col[k] * rows[at + k * tile_w];
-    value[i] = (unsigned) round_sum (work.rounding, sum, samples[(at / tile_w + work.ay) * pitch + at % tile_w + work.ax], chroma);
+    value[i] = (unsigned) round_sum (work.rounding, sum,
+        samples[(at / tile_w + work.ay) * pitch + at % tile_w + work.ax], chroma);
   }
 }
 
 __device__ __forceinline__ void
-filter_magnitude (const Work &work, const SeparableWeights &weights, const uint16_t *samples, int thread, unsigned *value)
+filter_magnitude (const Work &work, const SeparableWeights &weights, const uint16_t *samples, int thread,
+    unsigned *value)
 {
   const int pitch = sample_pitch (work.w);
 
@@ -128,7 +131,8 @@ convolve_wide_kernel (const __grid_constant__ Work work, const __grid_constant__
 CfCode
 convolve_wide_init (int max_shared, CfStatus *status)
 {
-  return cf_cuda_check (cudaFuncSetAttribute ((const void *) convolve_wide_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+  return cf_cuda_check (cudaFuncSetAttribute ((const void *) convolve_wide_kernel,
+      cudaFuncAttributeMaxDynamicSharedMemorySize,
           max_shared), "loading the convolution's kernels", status);
 }
 
