@@ -84,6 +84,15 @@ What it says is above. To try by hand:  $line"
   rm -f "$log"
 }
 
+# cf_gpu_arch: prints the first GPU's compute capability as 90 for 9.0, where
+# there is one that the nvcc at hand can make code for; fails otherwise.
+cf_gpu_arch () {
+  local cap nvcc
+  cap=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2> /dev/null | head -n 1 | tr -d '. ')
+  nvcc=$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)
+  "$nvcc" --list-gpu-arch 2> /dev/null | grep -qx "compute_${cap:-none}" && echo "$cap"
+}
+
 # cf_build DIR SETUP-ARGUMENTS -- TARGETS...: configures DIR with meson unless it
 # is a build directory already, and builds the targets (none: everything).
 cf_build () {

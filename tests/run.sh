@@ -23,16 +23,6 @@ end () { # message
   exit 1
 }
 
-# Kernels for the GPU at hand; else for one kind, so that the compiler runs once.
-archs () {
-  local cap
-  cap=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2> /dev/null | head -n 1 | tr -d '. ')
-  case $cap in
-    [0-9]*) echo "$cap" ;;
-    *) echo 90 ;;
-  esac
-}
-
 packages () {
   cf_build_packages
   cf_element_packages videotestsrc:gstreamer1.0-plugins-base videoconvert:gstreamer1.0-plugins-base \
@@ -64,7 +54,9 @@ oracle_python > "$build/python" &
 if [ -f "$build/build.ninja" ]; then
   meson configure "$build" -Dwerror=true -Dtests=true || end "$build cannot be configured"
 fi
-cf_build "$build" --buildtype=release -Dwerror=true "-Dcuda-archs=$(archs)" || end "the build failed"
+# Kernels for the GPU at hand; else for one kind, so that the compiler runs once.
+arch=$(cf_gpu_arch || echo 90)
+cf_build "$build" --buildtype=release -Dwerror=true "-Dcuda-archs=$arch" || end "the build failed"
 wait
 CF_PYTHON=$(cat "$build/python")
 export CF_PYTHON CF_BUILD="$build"
