@@ -25,6 +25,8 @@
  * the filling of tile and fragments between barriers. Fragments made by warps,
  * lanes' places worked out once: 4K 31 x 31 from 77 to 60 us. */
 #include "convolve_tile.cuh"
+#include "convolve_sums.cuh"
+#include "convolve_store.cuh"
 
 #include <stdlib.h>
 

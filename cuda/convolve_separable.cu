@@ -21,6 +21,8 @@
  * 27 at 4K, against 2.5 and 5.5 for a copy: half of the issue slots are busy, two
  * lanes share a bank, and the rest waits at the three barriers. */
 #include "convolve_tile.cuh"
+#include "convolve_sums.cuh"
+#include "convolve_store.cuh"
 
 namespace cf {
 

@@ -23,6 +23,8 @@
  * shared between ways (hide), cp.async, blocks inside the picture stored without
  * looking: 4K from 21.5 to 14.6. Loads and calls in one branch are not batched. */
 #include "convolve_tile.cuh"
+#include "convolve_sums.cuh"
+#include "convolve_store.cuh"
 
 namespace cf {
 

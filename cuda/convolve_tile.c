@@ -5,37 +5,10 @@
  * borders, as plain numbers) into a ring, what the path wants of it is made
  * once into another, and as soon as a window is complete a row of outputs
  * leaves. */
-#include "convolve_cpu.h"
+#include "convolve_tile.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-/* Something of each of the last rows. */
-typedef struct {
-  uint8_t *data;
-  size_t pitch;
-  int rows;
-} Ring;
-
-typedef struct {
-  const CfConvolveCpu *m;
-  const CfConvolvePart *part;
-  const CfRounding *rounding;
-  CfConvolvePath path;
-  int t;            /* bytes of a sample - 1 */
-  bool at_once;     /* rounding goes with the last sums, and blending with it */
-  int channels;
-  int x0, y0, rows; /* outputs, in pixels */
-  int cols;
-  int n, n_in;      /* samples of a row of outputs, of inputs */
-  Ring x;           /* inputs */
-  Ring a, b;        /* what the path makes of them */
-  CfTap *taps;
-  CfPairTap *pair_taps;
-  int32_t *s[2], *upper[2], *high[2]; /* sums of two rows of outputs */
-  int64_t *wide;    /* sums of one */
-  uint8_t *out;     /* n samples */
-} Tile;
 
 /* ---- scratch memory ------------------------------------------------------ */
 
@@ -63,12 +36,6 @@ take_ring (uint8_t **scratch, int rows, size_t bytes)
 
   *scratch += ring.pitch * (size_t) rows;
   return ring;
-}
-
-static inline void *
-ring_row (const Ring *ring, int i)
-{
-  return ring->data + ring->pitch * (size_t) (i % ring->rows);
 }
 
 #define RING_BUDGET (512 << 10)     /* bytes */
@@ -168,146 +135,6 @@ cf_convolve_widest (const CfConvolveCpu *m, const CfConvolvePart *part)
   return CF_TILE;
 }
 
-/* ---- fetching and storing ------------------------------------------------ */
-
-static void
-fill (void *row, int t, int n, int value)
-{
-  if (t == 0)
-    memset (row, value, (size_t) n);
-  else
-    for (int i = 0; i < n; i++)
-      ((uint16_t *) row)[i] = (uint16_t) value;
-}
-
-/* Pixels x .. x + n - 1 of row y of the picture, all inside. */
-static void
-fetch_inside (const Tile *tile, int x, int y, int n, uint8_t *row)
-{
-  const CfConvolvePart *part = tile->part;
-  const CfView *view = &tile->m->in[part->view];
-  size_t at = view->pitch * (size_t) y + (size_t) x * part->pixel * view->bytes;
-  int max = tile->m->c.max;
-
-  if (part->fate == CF_FATE_GRAY) {
-    const uint8_t *from[3];
-    const CfView *all = tile->m->in;
-    int found = 0;
-
-    for (int i = part->view; found < 3; i++)
-      if (all[i].field == view->field)
-        from[found++] = all[i].data + all[i].pitch * (size_t) y + (size_t) x * part->pixel;
-    tile->m->simd->gray (from, part->pixel, n, row, tile->m->c.gray == CF_GRAY_LUMA);
-  } else if (part->step == 1 && view->bits == 8 * view->bytes)
-    memcpy (row, view->data + at, (size_t) n * part->channels * view->bytes);
-  else
-    tile->m->simd->gather[tile->t] (view->data + at, part->step, n * part->channels, row, view->shift, max);
-}
-
-/* Pixel x of the row, outside of it, from pixel `from` of the row. */
-static inline void
-repeat (const Tile *tile, uint8_t *row, int x, int from)
-{
-  int channels = tile->channels;
-
-  if (tile->t == 0)
-    for (int c = 0; c < channels; c++)
-      row[x * channels + c] = row[from * channels + c];
-  else
-    for (int c = 0; c < channels; c++)
-      ((uint16_t *) (void *) row)[x * channels + c] = ((uint16_t *) (void *) row)[from * channels + c];
-}
-
-/* Row y, which may lie outside, with what the kernel sees on both sides. */
-static void
-fetch (const Tile *tile, int y, uint8_t *row)
-{
-  const CfConvolution *c = &tile->m->c;
-  const CfConvolvePart *part = tile->part;
-  bool copy = tile->path == CF_PATH_COPY;
-  int left = tile->x0 - (copy ? 0 : c->ax), n = tile->cols + (copy ? 0 : c->w - 1);
-  int first = left < 0 ? 0 : left, end = left + n < part->width ? left + n : part->width;
-  size_t pixel = (size_t) tile->channels * (size_t) (tile->t + 1);
-
-  y = cf_border_map (c->border, y, part->height);
-  if (y < 0) {
-    fill (row, tile->t, n * tile->channels, c->outside[part->kind]);
-    return;
-  }
-  fetch_inside (tile, first, y, end - first, row + (size_t) (first - left) * pixel);
-  for (int i = 0; i < n; i++) {
-    int from;
-
-    if (left + i == first) /* those between are inside */
-      i += end - first;
-    if (i >= n)
-      break;
-    from = cf_border_map (c->border, left + i, part->width);
-    if (from < 0)
-      fill (row + (size_t) i * pixel, tile->t, tile->channels, c->outside[part->kind]);
-    else if (from >= first && from < end)
-      repeat (tile, row, i, from - left);
-    else
-      fetch_inside (tile, from, y, 1, row + (size_t) i * pixel);
-  }
-}
-
-/* Where outputs of row y go: the picture itself, where nothing is left to do. */
-static void *
-target (const Tile *tile, int y)
-{
-  const CfConvolvePart *part = tile->part;
-  const CfView *view = &tile->m->out[part->view];
-
-  if (part->fate == CF_FATE_GRAY || (part->keep && !tile->at_once) || part->step != 1 || view->shift)
-    return tile->out;
-  return view->data + view->pitch * (size_t) y + (size_t) tile->x0 * part->pixel * view->bytes;
-}
-
-/* What outputs of row y keep of the picture, where that is done at once. */
-static CfKeep
-kept (const Tile *tile, int y)
-{
-  const CfConvolvePart *part = tile->part;
-  const CfView *in = &tile->m->in[part->view];
-
-  return (CfKeep) {
-    .from = in->data + in->pitch * (size_t) y + (size_t) tile->x0 * part->pixel * in->bytes,
-    .bytes = tile->at_once && part->fate == CF_FATE_FILTER ? part->keep : 0,
-  };
-}
-
-static void
-store (const Tile *tile, int y, const uint8_t *row)
-{
-  const CfConvolvePart *part = tile->part;
-  const CfConvolveSimd *simd = tile->m->simd;
-  const CfView *out = &tile->m->out[part->view], *in = &tile->m->in[part->view];
-  size_t at = (size_t) tile->x0 * part->pixel * out->bytes;
-  uint8_t *to = out->data + out->pitch * (size_t) y + at;
-  const uint8_t *from = in->data + in->pitch * (size_t) y + at;
-
-  if (row != tile->out)
-    return;
-  if (part->fate == CF_FATE_GRAY && part->pixel == 4) {
-    /* a pixel begins with its first byte, whichever channel that is */
-    size_t offset = cf_format_info (tile->m->format)->comp[out->component].offset;
-
-    simd->spread (to - offset, from - offset, part->keep, tile->n, row);
-  } else if (part->fate == CF_FATE_GRAY) {
-    for (int i = part->view, found = 0; found < 3; i++)
-      if (tile->m->out[i].field == out->field) {
-        const CfView *view = &tile->m->out[i];
-
-        simd->scatter[0] (view->data + view->pitch * (size_t) y + at, part->pixel, tile->n, row, 0);
-        found++;
-      }
-  } else if (part->keep)
-    simd->blend (to, from, part->keep, tile->cols, row);
-  else
-    simd->scatter[tile->t] (to, part->step, tile->n, row, out->shift);
-}
-
 /* ---- rounding ------------------------------------------------------------ */
 
 /* The inputs below outputs 0 .. n - 1 of row o of the task. */
@@ -323,13 +150,13 @@ static void
 finish64 (const Tile *tile, int o, const int64_t *s)
 {
   const CfConvolveSimd *simd = tile->m->simd;
-  void *out = target (tile, tile->y0 + o);
+  void *out = cf_tile_target (tile, tile->y0 + o);
 
   if (tile->m->c.op == CF_CONVOLVE_UNSHARP)
     simd->unsharp64[tile->t] (s, centre (tile, o), tile->n, tile->rounding, out);
   else
     simd->round64[tile->t] (s, tile->n, tile->rounding, out);
-  store (tile, tile->y0 + o, out);
+  cf_tile_store (tile, tile->y0 + o, out);
 }
 
 static void
@@ -343,12 +170,12 @@ finish32 (const Tile *tile, int o, const int32_t *s)
     finish64 (tile, o, tile->wide);
     return;
   }
-  out = target (tile, tile->y0 + o);
+  out = cf_tile_target (tile, tile->y0 + o);
   if (tile->m->c.op == CF_CONVOLVE_UNSHARP)
     simd->unsharp32 (s, centre (tile, o), tile->n, tile->rounding, out);
   else
     simd->round32[tile->t] (s, tile->n, tile->rounding, out);
-  store (tile, tile->y0 + o, out);
+  cf_tile_store (tile, tile->y0 + o, out);
 }
 
 /* ---- the paths: what is made of row i, and row o of outputs -------------- */
@@ -400,18 +227,18 @@ products (const Tile *tile, const Ring *ring, int o, int32_t *const s[2])
   for (int i = 0; i < 2; i++) {
     bool is_row = o + i < tile->rows; /* else it goes nowhere */
 
-    keep[i] = is_row ? kept (tile, y + i) : (CfKeep) { .from = keep[0].from };
-    out[i] = is_row ? target (tile, y + i) : (uint8_t *) tile->high[0];
+    keep[i] = is_row ? cf_tile_kept (tile, y + i) : (CfKeep) { .from = keep[0].from };
+    out[i] = is_row ? cf_tile_target (tile, y + i) : (uint8_t *) tile->high[0];
     /* two rows that are not in the picture yet have one place each */
     if (i == 1 && out[1] == tile->out)
       out[1] = (uint8_t *) tile->s[1];
   }
   m->simd->products_out (tile->pair_taps, n_taps, tile->n, m->start, high, tile->rounding, keep, out);
-  store (tile, y, out[0]);
+  cf_tile_store (tile, y, out[0]);
   if (out[1] == (uint8_t *) tile->s[1])
     memcpy (tile->out, out[1], (size_t) tile->n);
   if (out[1] == (uint8_t *) tile->s[1])
-    store (tile, y + 1, tile->out);
+    cf_tile_store (tile, y + 1, tile->out);
 }
 
 static void
@@ -435,7 +262,7 @@ take_row (const Tile *tile, int i)
   void *x = ring_row (&tile->x, i), *before = i % 2 ? ring_row (&tile->x, i - 1) : NULL; /* of a pair */
   int t = tile->t;
 
-  fetch (tile, tile->y0 - (tile->path == CF_PATH_COPY ? 0 : m->c.ay) + i, x);
+  cf_tile_fetch (tile, tile->y0 - (tile->path == CF_PATH_COPY ? 0 : m->c.ay) + i, x);
   switch (tile->path) {
     case CF_PATH_BOX:
     case CF_PATH_BOX_16:
@@ -491,11 +318,11 @@ make_magnitude (const Tile *tile, int o)
 static void
 finish16 (const Tile *tile, int o, const CfTap *rows, int n)
 {
-  CfKeep keep = kept (tile, tile->y0 + o);
-  void *out = target (tile, tile->y0 + o);
+  CfKeep keep = cf_tile_kept (tile, tile->y0 + o);
+  void *out = cf_tile_target (tile, tile->y0 + o);
 
   tile->m->simd->down16[tile->t] (rows, n, tile->n, tile->rounding, &keep, out);
-  store (tile, tile->y0 + o, out);
+  cf_tile_store (tile, tile->y0 + o, out);
 }
 
 /* The window is as many columns as the levels that w has in binary; of a few
@@ -544,7 +371,7 @@ make_scan (const Tile *tile, int o)
 {
   const CfConvolveCpu *m = tile->m;
   const uint16_t *column = (uint16_t *) ring_row (&tile->a, 0) + CF_BEFORE_SCAN;
-  CfKeep keep = kept (tile, tile->y0 + o);
+  CfKeep keep = cf_tile_kept (tile, tile->y0 + o);
   uint8_t *out;
 
   if (!tile->at_once) {
@@ -552,10 +379,10 @@ make_scan (const Tile *tile, int o)
     finish32 (tile, o, tile->s[0]);
     return;
   }
-  out = target (tile, tile->y0 + o);
+  out = cf_tile_target (tile, tile->y0 + o);
   m->simd->scan_out (column, m->c.w, tile->channels, m->c.h * m->c.max, tile->n, tile->rounding, &keep,
       out);
-  store (tile, tile->y0 + o, out);
+  cf_tile_store (tile, tile->y0 + o, out);
 }
 
 /* Two rows of outputs, of which the task may have but one. */
@@ -589,9 +416,9 @@ make_row (const Tile *tile, int o)
 
   switch (tile->path) {
     case CF_PATH_COPY:
-      out = target (tile, tile->y0 + o);
+      out = cf_tile_target (tile, tile->y0 + o);
       memcpy (out, ring_row (&tile->x, o), (size_t) tile->n * (size_t) (tile->t + 1));
-      store (tile, tile->y0 + o, out);
+      cf_tile_store (tile, tile->y0 + o, out);
       break;
     case CF_PATH_BOX:
     case CF_PATH_BOX_16:
@@ -654,7 +481,7 @@ mid_rows (const CfConvolveCpu *m, const CfConvolvePart *part, int y0, int y1)
     uint8_t *to = out->data + out->pitch * (size_t) y;
 
     if (part->step == 1)
-      fill (to, out->bytes - 1, n, word);
+      cf_tile_fill (to, out->bytes - 1, n, word);
     else if (out->bytes == 1)
       for (int x = 0; x < n; x++)
         to[x * part->step] = (uint8_t) word;

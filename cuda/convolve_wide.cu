@@ -9,6 +9,8 @@
  *
  * Bound: w + h multiply-adds of 64 bits a sample. */
 #include "convolve_tile.cuh"
+#include "convolve_sums.cuh"
+#include "convolve_store.cuh"
 
 namespace cf {
 
