@@ -88,6 +88,12 @@ CfCode cf_fail (CfStatus *status, CfCode code, const char *format, ...) __attrib
  * a parameter of that name that goes up to `max`. */
 CfCode cf_check_odd (const char *name, int value, int max, CfStatus *status);
 
+/* For CfOps.prefer of a filter that numbers its variants in an int, -1 for none:
+ * sets `*preferred` to the one of that name (NULL: -1) and calls `update`; where
+ * that fails, all is as before. CF_UNSUPPORTED for a name that is none. */
+CfCode cf_plan_prefer_number (CfPlan *plan, const char *name, int *preferred,
+    CfCode (*update) (CfPlan *plan, CfStatus *status), CfStatus *status);
+
 /* Device layer, as the filters' .cu files use it (device.c, device.cuh). */
 
 /* Turns a cudaError_t into a status: `what` says what was tried. Remembers

@@ -367,6 +367,27 @@ cf_plan_variant_name (const CfPlan *plan, unsigned i)
 }
 
 CfCode
+cf_plan_prefer_number (CfPlan *plan, const char *name, int *preferred,
+    CfCode (*update) (CfPlan *plan, CfStatus *status), CfStatus *status)
+{
+  int old = *preferred, wanted = -1;
+  const char *known;
+  CfCode code;
+
+  for (unsigned i = 0; name && (known = plan->ops->variant_name (plan, i)) != NULL; i++)
+    if (strcmp (name, known) == 0)
+      wanted = (int) i;
+  if (name && wanted < 0)
+    return cf_fail (status, CF_UNSUPPORTED, "the %s filter has no variant %s here", plan->filter->stem, name);
+  *preferred = wanted;
+  code = update (plan, status);
+  if (code == CF_OK)
+    return CF_OK;
+  *preferred = old;
+  return update (plan, NULL) == CF_OK ? code : CF_NO_MEMORY;
+}
+
+CfCode
 cf_plan_prefer (CfPlan *plan, const char *variant, CfStatus *status)
 {
   if (!plan->ops->prefer)

@@ -622,23 +622,7 @@ variant_name (const CfPlan *plan, unsigned i)
 static CfCode
 prefer (CfPlan *plan, const char *name, CfStatus *status)
 {
-  CfConvolveCpu *m = plan->state;
-  int old = m->preferred, wanted = -1;
-  CfCode code;
-
-  for (int i = 0; name && i < CF_CONVOLVE_N_VARIANTS; i++)
-    if (strcmp (name, variants[i]) == 0)
-      wanted = i;
-  if (name && wanted < 0)
-    return cf_fail (status, CF_UNSUPPORTED, "the convolution has no variant %s on the CPU", name);
-  m->preferred = wanted;
-  code = update (plan, status);
-  if (code != CF_OK) {
-    m->preferred = old;
-    if (update (plan, NULL) != CF_OK)
-      return CF_NO_MEMORY;
-  }
-  return code;
+  return cf_plan_prefer_number (plan, name, &((CfConvolveCpu *) plan->state)->preferred, update, status);
 }
 
 const CfOps cf_convolve_cpu = {

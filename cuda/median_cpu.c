@@ -378,23 +378,7 @@ variant_name (const CfPlan *plan, unsigned i)
 static CfCode
 prefer (CfPlan *plan, const char *name, CfStatus *status)
 {
-  CfMedianCpu *m = plan->state;
-  int old = m->preferred, wanted = -1;
-  CfCode code;
-
-  for (int i = 0; name && i < CF_MEDIAN_N_VARIANTS; i++)
-    if (strcmp (name, variants[i]) == 0)
-      wanted = i;
-  if (name && wanted < 0)
-    return cf_fail (status, CF_UNSUPPORTED, "the median has no variant %s on the CPU", name);
-  m->preferred = wanted;
-  code = update (plan, status);
-  if (code != CF_OK) {
-    m->preferred = old;
-    if (update (plan, NULL) != CF_OK)
-      return CF_NO_MEMORY;
-  }
-  return code;
+  return cf_plan_prefer_number (plan, name, &((CfMedianCpu *) plan->state)->preferred, update, status);
 }
 
 const CfOps cf_median_cpu = {

@@ -10,6 +10,7 @@
  *
  * --fps 0: as fast as it goes. What the settings make of the frames is worked
  * out beforehand, by the CPU, by an element each that is not changed. */
+#include "stats.h"
 #include "usage.h"
 
 #include <gst/app/gstappsink.h>
@@ -332,18 +333,6 @@ add_probe (GstElement *f, const char *name, GstPadProbeCallback callback)
 
   gst_pad_add_probe (pad, GST_PAD_PROBE_TYPE_BUFFER, callback, NULL, NULL);
   gst_object_unref (pad);
-}
-
-static guint64
-stat_of (GstElement *f, const char *name)
-{
-  GstStructure *stats = NULL;
-  guint64 value = 0;
-
-  g_object_get (f, "stats", &stats, NULL);
-  gst_structure_get_uint64 (stats, name, &value);
-  gst_structure_free (stats);
-  return value;
 }
 
 /* Prints what the bus has to say until EOS; how many warnings and errors? */

@@ -14,8 +14,9 @@
  * decoders: a thread that the driver's video library starts (libnvidia-eglcore
  * 580.159) crashed while they ran in 6 of 94 short processes on an H200, in
  * half of them with no element of ours. */
+#include "stats.h"
+
 #include <gst/app/gstappsink.h>
-#include <gst/gst.h>
 #include <gst/video/video.h>
 #include <stdio.h>
 #include <string.h>
@@ -69,16 +70,8 @@ static gboolean
 side_all_on_gpu (Side *side, const char *name)
 {
   GstElement *element = gst_bin_get_by_name (GST_BIN (side->pipeline), name);
-  GstStructure *stats = NULL;
-  guint64 frames = 0, gpu = 0;
+  guint64 frames = element ? stat_of (element, "frames") : 0, gpu = element ? stat_of (element, "frames-gpu") : 0;
 
-  if (element)
-    g_object_get (element, "stats", &stats, NULL);
-  if (stats) {
-    gst_structure_get_uint64 (stats, "frames", &frames);
-    gst_structure_get_uint64 (stats, "frames-gpu", &gpu);
-    gst_structure_free (stats);
-  }
   if (element)
     gst_object_unref (element);
   if (frames == 0 || gpu != frames || frames != side->frames) {

@@ -7,6 +7,7 @@
  * nothing stays behind but what such a GPU may still hold.
  *
  *   faults [CALL CODE]   only that call and that error */
+#include "../stats.h"
 #include "fake.h"
 #include "gstcudamedian.h"
 
@@ -73,18 +74,6 @@ take (GstPad *pad, GstObject *parent, GstBuffer *buffer)
   else
     gst_buffer_unref (buffer);
   return GST_FLOW_OK;
-}
-
-static guint64
-stat_of (GstElement *element, const gchar *name)
-{
-  GstStructure *stats = NULL;
-  guint64 value = 0;
-
-  g_object_get (element, "stats", &stats, NULL);
-  gst_structure_get_uint64 (stats, name, &value);
-  gst_structure_free (stats);
-  return value;
 }
 
 static void
