@@ -4,6 +4,7 @@
  * its contract, convolve_kernel.c makes its weights, convolve_cpu.c is its CPU
  * side, convolve.cu its kernels. */
 #include "convolve_kernel.h"
+#include "text.h"
 
 #include <stdlib.h>
 
@@ -104,7 +105,7 @@ changed (void *params_, unsigned row, CfStatus *status)
       return CF_OK;
     drop (&p->kernel);
     p->preset = CF_PRESET_CUSTOM;
-    p->file_text = cf_convolve_read (p->kernel_file, why);
+    p->file_text = cf_text_read ("kernel-file", p->kernel_file, why);
     return p->file_text ? CF_OK : why->code;
   }
   return CF_OK;

@@ -3,6 +3,7 @@
  * convolve_kernel.c: from the parameters to integer weights, for both backends.
  * convolve.h has the formulas; here is the only floating point of the filter. */
 #include "convolve_kernel.h"
+#include "text.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -100,27 +101,20 @@ name_kernel (const CfConvolveParams *p, char *out, size_t n)
 static CfCode
 make_custom (const CfConvolveParams *p, CfTaps *taps, CfStatus *status)
 {
+  const CfTextKind kind = { p->kernel ? "kernel" : "kernel-file", "a kernel", "\"0 -1 0; -1 5 -1; 0 -1 0\"",
+    CF_CONVOLVE_MAX };
   const char *text = p->kernel ? p->kernel : p->file_text;
-  char what[40], shown[120];
-  char *now;
-  CfStatus why;
+  CfCode code;
 
-  name_kernel (p, what, sizeof what);
-  if (text)
-    return cf_convolve_parse (what, text, taps, status);
-  if (!p->kernel_file)
+  if (!text && !p->kernel_file)
     return cf_fail (status, CF_BAD_VALUE,
         "preset=custom needs a kernel; set kernel, as in \"0 -1 0; -1 5 -1; 0 -1 0\", or kernel-file");
-  /* It could not be read when it was set: find out why. */
-  now = cf_convolve_read (p->kernel_file, &why);
-  if (!now) {
-    if (status)
-      *status = why;
-    return why.code;
-  }
-  free (now);
-  cf_convolve_show (p->kernel_file, strlen (p->kernel_file), true, shown, sizeof shown);
-  return cf_fail (status, CF_BAD_VALUE, "kernel-file \"%s\" could not be read when it was set; set it again", shown);
+  if (!text)
+    return cf_text_unread (kind.what, p->kernel_file, status);
+  code = cf_text_parse (&kind, text, taps->t, &taps->w, &taps->h, status);
+  taps->ax = taps->w / 2;
+  taps->ay = taps->h / 2;
+  return code;
 }
 
 /* All that are sums of weights as typed, S / D. */

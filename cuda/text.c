@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * convolve_text.c: kernels that people type, or keep in a file. */
+ * text.c: numbers that people type, or keep in a file. */
 #define _GNU_SOURCE /* strtod_l */
-#include "convolve_kernel.h"
+#include "text.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,10 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define EXAMPLE "as in \"0 -1 0; -1 5 -1; 0 -1 0\""
-
 const char *
-cf_convolve_show (const char *text, size_t length, bool tail, char *out, size_t n)
+cf_text_show (const char *text, size_t length, bool tail, char *out, size_t n)
 {
   size_t room = n - 1 - 3, start = tail && length > room ? length - room : 0, used = 0;
 
@@ -68,7 +66,7 @@ read_all (int file, size_t size, int *error)
 }
 
 char *
-cf_convolve_read (const char *path, CfStatus *status)
+cf_text_read (const char *what, const char *path, CfStatus *status)
 {
   char shown[120], *text = NULL;
   const char *reason = NULL;
@@ -77,12 +75,12 @@ cf_convolve_read (const char *path, CfStatus *status)
   /* A pipe without a writer must not hold up the caller. */
   int file = open (path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 
-  cf_convolve_show (path, strlen (path), true, shown, sizeof shown);
+  cf_text_show (path, strlen (path), true, shown, sizeof shown);
   if (file < 0 || fstat (file, &info) != 0)
     error = errno;
   else if (!S_ISREG (info.st_mode))
     reason = S_ISDIR (info.st_mode) ? "it is a directory" : "it is no ordinary file";
-  else if (info.st_size > CF_CONVOLVE_TEXT)
+  else if (info.st_size > CF_TEXT_MAX)
     reason = "it is larger than 1 MB";
   else
     text = read_all (file, (size_t) info.st_size, &error);
@@ -93,11 +91,11 @@ cf_convolve_read (const char *path, CfStatus *status)
   if (error == ENOMEM) {
     cf_fail (status, CF_NO_MEMORY, "out of memory");
   } else if (reason) {
-    cf_fail (status, CF_BAD_VALUE, "kernel-file \"%s\" cannot be used: %s", shown, reason);
+    cf_fail (status, CF_BAD_VALUE, "%s \"%s\" cannot be used: %s", what, shown, reason);
   } else if (error) {
     locale_t plain = newlocale (LC_ALL_MASK, "C", (locale_t) 0); /* strerror shares its memory among threads */
 
-    cf_fail (status, CF_BAD_VALUE, "kernel-file \"%s\" cannot be read: %s", shown,
+    cf_fail (status, CF_BAD_VALUE, "%s \"%s\" cannot be read: %s", what, shown,
         plain != (locale_t) 0 ? strerror_l (error, plain) : "out of memory");
     if (plain != (locale_t) 0)
       freelocale (plain);
@@ -105,10 +103,27 @@ cf_convolve_read (const char *path, CfStatus *status)
   return text;
 }
 
+CfCode
+cf_text_unread (const char *what, const char *path, CfStatus *status)
+{
+  CfStatus why;
+  char shown[120], *now = cf_text_read (what, path, &why);
+
+  if (!now) {
+    if (status)
+      *status = why;
+    return why.code;
+  }
+  free (now);
+  cf_text_show (path, strlen (path), true, shown, sizeof shown);
+  return cf_fail (status, CF_BAD_VALUE, "%s \"%s\" could not be read when it was set; set it again", what, shown);
+}
+
 /* ---- numbers ------------------------------------------------------------ */
 
 typedef struct {
-  const char *what, *at;
+  const CfTextKind *kind;
+  const char *at;
   locale_t c_locale;
   int row, column; /* of the number that is read, counted from 0 */
   CfStatus *status;
@@ -181,15 +196,15 @@ read_number (Reader *r, double *value)
   while (!ends_row (*stop) && !is_blank (*stop) && *stop != ',')
     stop++;
   if (stop == start)
-    return FAIL (r, "%s, row %d, column %d: there is no number %s; use one, " EXAMPLE, r->what, r->row + 1,
-        r->column + 1, *start == ',' ? "before the comma" : "behind the comma");
-  cf_convolve_show (start, (size_t) (stop - start), false, shown, sizeof shown);
+    return FAIL (r, "%s, row %d, column %d: there is no number %s; use one, as in %s", r->kind->what, r->row + 1,
+        r->column + 1, *start == ',' ? "before the comma" : "behind the comma", r->kind->example);
+  cf_text_show (start, (size_t) (stop - start), false, shown, sizeof shown);
   if (end != stop)
-    return FAIL (r, "%s, row %d, column %d: \"%s\" is not a number; use decimal ones, " EXAMPLE, r->what, r->row + 1,
-        r->column + 1, shown);
+    return FAIL (r, "%s, row %d, column %d: \"%s\" is not a number; use decimal ones, as in %s", r->kind->what,
+        r->row + 1, r->column + 1, shown, r->kind->example);
   *value = strtod_l (start, NULL, r->c_locale);
   if (!isfinite (*value))
-    return FAIL (r, "%s, row %d, column %d: %s is too large; use a number below 1e300", r->what, r->row + 1,
+    return FAIL (r, "%s, row %d, column %d: %s is too large; use a number below 1e300", r->kind->what, r->row + 1,
         r->column + 1, shown);
   r->at = stop;
   return CF_OK;
@@ -213,11 +228,11 @@ read_row (Reader *r, double *t, int w, int *n)
     if (code != CF_OK)
       return code;
     if (r->row > 0 && r->column >= w)
-      return FAIL (r, "%s, row %d, column %d: a number too many; row 1 has %d, so every row has to have %d", r->what,
-          r->row + 1, r->column + 1, w, w);
-    if (r->column >= CF_CONVOLVE_MAX)
-      return FAIL (r, "%s, row %d, column %d: the row is too long; a kernel has at most %d rows and %d columns",
-          r->what, r->row + 1, r->column + 1, CF_CONVOLVE_MAX, CF_CONVOLVE_MAX);
+      return FAIL (r, "%s, row %d, column %d: a number too many; row 1 has %d, so every row has to have %d",
+          r->kind->what, r->row + 1, r->column + 1, w, w);
+    if (r->column >= r->kind->max)
+      return FAIL (r, "%s, row %d, column %d: the row is too long; %s has at most %d rows and %d columns",
+          r->kind->what, r->row + 1, r->column + 1, r->kind->thing, r->kind->max, r->kind->max);
     t[r->column] = value;
     skip_blanks (r);
     comma = *r->at == ',';
@@ -231,10 +246,11 @@ read_row (Reader *r, double *t, int w, int *n)
   }
   *n = r->column;
   if (*n == 0)
-    return FAIL (r, "%s, row %d, column 1: the row is empty; write numbers, " EXAMPLE, r->what, r->row + 1);
+    return FAIL (r, "%s, row %d, column 1: the row is empty; write numbers, as in %s", r->kind->what, r->row + 1,
+        r->kind->example);
   if (r->row > 0 && *n < w)
-    return FAIL (r, "%s, row %d, column %d: a number is missing; row 1 has %d, so every row has to have %d", r->what,
-        r->row + 1, *n + 1, w, w);
+    return FAIL (r, "%s, row %d, column %d: a number is missing; row 1 has %d, so every row has to have %d",
+        r->kind->what, r->row + 1, *n + 1, w, w);
   return CF_OK;
 }
 
@@ -258,38 +274,34 @@ next_row (Reader *r)
 }
 
 CfCode
-cf_convolve_parse (const char *what, const char *text, CfTaps *taps, CfStatus *status)
+cf_text_parse (const CfTextKind *kind, const char *text, double *t, int *w, int *h, CfStatus *status)
 {
-  Reader r = { .what = what, .at = text, .status = status };
+  Reader r = { .kind = kind, .at = text, .status = status };
   CfCode code = CF_OK;
   bool more = true;
 
+  *w = *h = 0;
   r.c_locale = newlocale (LC_ALL_MASK, "C", (locale_t) 0);
   if (r.c_locale == (locale_t) 0)
     return cf_fail (status, CF_NO_MEMORY, "out of memory");
-  taps->w = 0;
   for (r.row = 0; code == CF_OK && more; r.row++) {
-    double row[CF_CONVOLVE_MAX];
     int n = 0;
 
-    if (r.row >= CF_CONVOLVE_MAX)
-      code = FAIL (&r, "%s, row %d, column 1: a row too many; a kernel has at most %d rows and %d columns", what,
-          r.row + 1, CF_CONVOLVE_MAX, CF_CONVOLVE_MAX);
+    if (r.row >= kind->max)
+      code = FAIL (&r, "%s, row %d, column 1: a row too many; %s has at most %d rows and %d columns", kind->what,
+          r.row + 1, kind->thing, kind->max, kind->max);
     else
-      code = read_row (&r, row, taps->w, &n);
+      code = read_row (&r, t + r.row * *w, *w, &n);
     if (code != CF_OK)
       break;
     if (r.row == 0)
-      taps->w = n;
-    memcpy (taps->t + r.row * taps->w, row, (size_t) n * sizeof *row);
+      *w = n;
     more = next_row (&r);
   }
   freelocale (r.c_locale);
-  if (code == CF_OK && strnlen (text, CF_CONVOLVE_TEXT + 1) > CF_CONVOLVE_TEXT)
+  if (code == CF_OK && strnlen (text, CF_TEXT_MAX + 1) > CF_TEXT_MAX)
     code = FAIL (&r, "%s, row %d, column %d: the text is longer than 1 MB here; use shorter numbers and fewer blanks",
-        what, r.row, taps->w);
-  taps->h = r.row;
-  taps->ax = taps->w / 2;
-  taps->ay = taps->h / 2;
+        kind->what, r.row, *w);
+  *h = r.row;
   return code;
 }
