@@ -50,7 +50,7 @@
  *     left_a[k] = sum_l a[k,l] / (1 - C0), left_b[k] = sum_l b[k,l] / (1 - C0), C0 = sum_l>=1 b[0,l], left_b[0] = 0
  * zero: x is 0 outside (chroma: mid-level). By the same formulas with an edge's
  *   constants 0: above, top_a = top_b = 0 and x = 0 for n1 < 0; left, left_a =
- *   left_b = 0 and x = 0 for n2 < 0; c = 0.
+ *   left_b = 0 and x = 0 for n2 < 0; c = 0 where one of the two edges is zero.
  *
  * Superblocks. A stable filter forgets. So that the GPU need not walk the whole
  * picture's diagonal, each pass cuts it into cf_ir_grid's nx x ny cores; core
