@@ -136,7 +136,7 @@ struct KcFilter {
   const char *bench_formats;         /* "GRAY8,RGBA" */
 };
 
-extern const KcFilter kc_median, kc_convolve;
+extern const KcFilter kc_median, kc_convolve, kc_irfilter;
 extern const KcFilter *const kc_filters[]; /* NULL at the end */
 
 /* ---- cases (run.c) ------------------------------------------------------ */
