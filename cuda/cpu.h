@@ -4,7 +4,7 @@
 #ifndef CPU_H
 #define CPU_H
 
-/* best first */
+/* best first; the AVX ones have fused multiply-adds */
 typedef enum { CF_ISA_AVX512BW, CF_ISA_AVX2, CF_ISA_SSE4_1, CF_ISA_BASELINE } CfIsa;
 
 /* The best one of this machine, or of what cf_cpu_limit left. */
