@@ -4,6 +4,7 @@
  * for every filter and for both backends. */
 #include "cf-private.h"
 #include "convolve.h"
+#include "irfilter.h"
 #include "median.h"
 
 #include <math.h>
@@ -16,6 +17,7 @@
 const CfFilter *const cf_filters[] = {
   &cf_median,
   &cf_convolve,
+  &cf_irfilter,
   NULL,
 };
 
@@ -101,6 +103,13 @@ check_param (const CfParam *p, const void *params, CfStatus *status)
       if (v->value == *(const int *) field)
         return CF_OK;
     return cf_fail (status, CF_BAD_VALUE, "%s has no value number %d", p->name, *(const int *) field);
+  } else if (p->type == CF_TYPE_FLAGS) {
+    int unknown = *(const int *) field;
+
+    for (const CfEnumValue *v = p->values; v->name; v++)
+      unknown &= ~v->value;
+    if (unknown)
+      return cf_fail (status, CF_BAD_VALUE, "%s has no values that make up the number %d", p->name, unknown);
   }
   return CF_OK;
 }

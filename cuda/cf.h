@@ -140,7 +140,7 @@ void cf_image_at (CfImage *image, const CfImage *layout, void *base);
 
 /* ---- parameters --------------------------------------------------------- */
 
-typedef enum { CF_TYPE_INT, CF_TYPE_DOUBLE, CF_TYPE_BOOL, CF_TYPE_ENUM, CF_TYPE_STRING } CfType;
+typedef enum { CF_TYPE_INT, CF_TYPE_DOUBLE, CF_TYPE_BOOL, CF_TYPE_ENUM, CF_TYPE_FLAGS, CF_TYPE_STRING } CfType;
 
 typedef struct {
   int value;
@@ -151,16 +151,17 @@ typedef struct {
 /* One row of a filter's parameter table. It makes the GObject property, the
  * row of the documentation, the tests' random cases and the benchmark's sweep.
  * The value lives at `offset` of the filter's parameter struct as int, double,
- * int (bool, enum) or const char * (string, may be NULL). */
+ * int (bool, enum, flags) or const char * (string, may be NULL). */
 typedef struct {
   const char *name; /* "kernel-size" */
   CfType type;
   size_t offset;
-  double min, max, def; /* int, double: the range; enum, bool: def only */
-  const CfEnumValue *values; /* enum: ends with a NULL name */
+  double min, max, def; /* int, double: the range; enum, flags, bool: def only */
+  const CfEnumValue *values; /* enum: one of them; flags: any sum of them; ends with a NULL name */
   const char *unit;  /* "samples", "%", ... or "" */
   const char *blurb; /* a sentence */
   bool hidden; /* the filter's own notes (a string): no property, no documentation, no random cases */
+  bool readonly; /* what cf_filter_param_changed finds out: nobody sets it, no random cases */
 } CfParam;
 
 typedef enum { CF_APPLY_ALL, CF_APPLY_LUMA, CF_APPLY_CHROMA } CfApplyTo;

@@ -25,15 +25,11 @@ nick_of (const gchar *name)
   return nick;
 }
 
-/* The GEnum of an enum row, "GstCfMedianColorOrder" for color-order of the
- * median. Types stay registered for good, so does what they point to. */
-static GType
-enum_type (const CfFilter *filter, const CfParam *param)
+/* "GstCfMedianColorOrder" for color-order of the median. */
+static gchar *
+type_name (const CfFilter *filter, const CfParam *param)
 {
   GString *name = g_string_new ("GstCf-");
-  GEnumValue *values;
-  GType type;
-  guint n = 0;
 
   g_string_append_printf (name, "%s-%s", cf_filter_stem (filter), param->name);
   for (gsize i = 0; i < name->len;) {
@@ -44,25 +40,44 @@ enum_type (const CfFilter *filter, const CfParam *param)
       i++;
     }
   }
-  type = g_type_from_name (name->str);
-  if (!type) {
-    while (param->values[n].name)
-      n++;
+  return g_string_free (name, FALSE);
+}
+
+/* The GEnum of an enum row, the GFlags of a flags row. Types stay registered for
+ * good, so does what they point to. */
+static GType
+values_type (const CfFilter *filter, const CfParam *param)
+{
+  gchar *name = type_name (filter, param);
+  GType type = g_type_from_name (name);
+  GFlagsValue *flags;
+  GEnumValue *values;
+  guint n = 0;
+
+  while (!type && param->values[n].name)
+    n++;
+  if (!type && param->type == CF_TYPE_FLAGS) {
+    flags = g_new0 (GFlagsValue, n + 1);
+    for (guint i = 0; i < n; i++)
+      flags[i] = (GFlagsValue) { (guint) param->values[i].value, param->values[i].blurb, param->values[i].name };
+    type = g_flags_register_static (name, flags);
+    gst_type_mark_as_plugin_api (type, 0);
+  } else if (!type) {
     values = g_new0 (GEnumValue, n + 1);
     for (guint i = 0; i < n; i++)
       values[i] = (GEnumValue) { param->values[i].value, param->values[i].blurb, param->values[i].name };
-    type = g_enum_register_static (name->str, values);
+    type = g_enum_register_static (name, values);
     gst_type_mark_as_plugin_api (type, 0);
   }
-  g_string_free (name, TRUE);
+  g_free (name);
   return type;
 }
 
 static GParamSpec *
 make_spec (const CfFilter *filter, const CfParam *p)
 {
-  const GParamFlags flags = G_PARAM_READWRITE | GST_PARAM_MUTABLE_PLAYING;
-  const GParamFlags live = flags | GST_PARAM_CONTROLLABLE;
+  const GParamFlags flags = p->readonly ? G_PARAM_READABLE : G_PARAM_READWRITE | GST_PARAM_MUTABLE_PLAYING;
+  const GParamFlags live = p->readonly ? flags : flags | GST_PARAM_CONTROLLABLE;
   gchar *nick = nick_of (p->name);
   gchar *blurb = p->unit && p->unit[0] ? g_strdup_printf ("%s [%s]", p->blurb, p->unit) : g_strdup (p->blurb);
   GParamSpec *spec = NULL;
@@ -78,7 +93,10 @@ make_spec (const CfFilter *filter, const CfParam *p)
       spec = g_param_spec_boolean (p->name, nick, blurb, p->def != 0, live);
       break;
     case CF_TYPE_ENUM:
-      spec = g_param_spec_enum (p->name, nick, blurb, enum_type (filter, p), (gint) p->def, live);
+      spec = g_param_spec_enum (p->name, nick, blurb, values_type (filter, p), (gint) p->def, live);
+      break;
+    case CF_TYPE_FLAGS:
+      spec = g_param_spec_flags (p->name, nick, blurb, values_type (filter, p), (guint) p->def, flags);
       break;
     case CF_TYPE_STRING:
       spec = g_param_spec_string (p->name, nick, blurb, NULL, flags);
@@ -155,6 +173,9 @@ gst_cf_params_set (const CfFilter *filter, guint row, gpointer params, const GVa
     case CF_TYPE_ENUM:
       G_STRUCT_MEMBER (int, params, p->offset) = g_value_get_enum (value);
       break;
+    case CF_TYPE_FLAGS:
+      G_STRUCT_MEMBER (int, params, p->offset) = (int) g_value_get_flags (value);
+      break;
     case CF_TYPE_STRING:
       g_free (G_STRUCT_MEMBER (gchar *, params, p->offset));
       G_STRUCT_MEMBER (gchar *, params, p->offset) = g_value_dup_string (value);
@@ -193,6 +214,9 @@ gst_cf_params_get (const CfFilter *filter, guint row, gconstpointer params, GVal
       break;
     case CF_TYPE_ENUM:
       g_value_set_enum (value, G_STRUCT_MEMBER (const int, params, p->offset));
+      break;
+    case CF_TYPE_FLAGS:
+      g_value_set_flags (value, (guint) G_STRUCT_MEMBER (const int, params, p->offset));
       break;
     case CF_TYPE_STRING:
       g_value_set_string (value, G_STRUCT_MEMBER (const gchar *const, params, p->offset));

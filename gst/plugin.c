@@ -3,6 +3,7 @@
  * plugin.c: the plugin and its elements. They are registered on every host,
  * with a GPU or without: a registry is a cache and outlives a driver. */
 #include "gstcudaconvolve.h"
+#include "gstcudairfilter.h"
 #include "gstcudamedian.h"
 
 static const struct {
@@ -10,6 +11,7 @@ static const struct {
   gboolean (*add) (GstPlugin *plugin);
 } elements[] = {
   { "convolve", gst_element_register_cudaconvolve },
+  { "irfilter", gst_element_register_cudairfilter },
   { "median", gst_element_register_cudamedian },
 };
 

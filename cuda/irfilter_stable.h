@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * irfilter_stable.h: how long a recursive filter remembers, and whether it is
+ * stable at all. */
+#ifndef IRFILTER_STABLE_H
+#define IRFILTER_STABLE_H
+
+#include "irfilter.h"
+
+typedef struct {
+  double radius;      /* the largest pole radius: stable if it is below 1 */
+  double along, down; /* where: cycles per sample along a row, and down a column */
+} CfIrPole;
+
+/* The largest pole radius of a set, to about 1e-9 (1e-8 where poles coincide).
+ * Exact for windows of 2 x 2; else some milliseconds the first time, and the
+ * sets asked for last are remembered. `b` is m x m of 8 x 8. Any thread. */
+CfIrPole cf_ir_pole (const float b[CF_IR_MAX][CF_IR_MAX], int m);
+
+#endif
