@@ -47,8 +47,8 @@ const char *const ref_ir_settings[] = {
   /* As typed. */
   "numerator=0.0625,0.125;0.125,0.25", "numerator=0.25", "numerator=-1,2,-1;2,-4,2;-1,2,0.5 border=zero",
   "numerator=0.01 denominator=0,0.9;0.9,-0.81", "denominator=0,0.5;0,0 quadrants=se",
-  "denominator=0,0,0;0,0,0;0.6,0,0 numerator=0.1", "numerator=0.05,0.01 denominator=0,0.45;0.45,0.05",
-  "numerator=0.2;0 denominator=0", NULL
+  "denominator=0,0,0;0,0,0;0.6,0,0 numerator=0.1", "numerator=0.05,0.01;0.01,0 denominator=0,0.45;0.45,0.05",
+  "numerator=0.2 denominator=0", "json={\"m\":1,\"nw\":{\"a\":[[0.75]]}}", NULL
 };
 
 /* Whole pictures. */
@@ -67,8 +67,7 @@ const char *const ref_ir_sanitize_settings[] = {
 
 const char *const ref_ir_bad_settings[] = {
   "sigma=0.09", "sigma=201", "sigma=nan", "amount=-0.1", "amount=10.5", "amount=inf", "preset=custom", "preset=99",
-  "border=2", "preset=motion-deblur angle=30", "preset=motion-deblur length=2", "length=16", "preset=deblur sigma=0.4",
-  "preset=deblur sigma=3.2",
+  "border=2", "quadrants=", "preset=motion-deblur angle=30", "preset=motion-deblur length=2", "length=16",
   "numerator=", "numerator=;", "numerator=1,2;3", "numerator=1,2", "numerator=1;2", "numerator=x", "numerator=nan",
   "numerator=1e7", "numerator=-1000001", "numerator=1,2,3,4,5,6,7,8,9", "denominator=", "denominator=0,0.5",
   "denominator=1", "denominator=0.1,0;0,0", "denominator=0,inf;0,0", "denominator=0,10001;0,0",
@@ -76,9 +75,9 @@ const char *const ref_ir_bad_settings[] = {
   "denominator=0,0.5;0.5,0", "denominator=0,1;0,0", "denominator=0,0;-1,0", "denominator=0,0.9;0.9,0.9",
   "denominator=0,0.6;-0.6,0", "denominator=0,0,-1.01;0,0,0;0,0,0", "poles=2 radius=1.001", "poles=3 radius=1.0001",
   "poles=4 radius=1.01", "poles=5 radius=1.1", "poles=8 radius=1.001", "poles=8 radius=1.5", "sets=3 radius=1.001",
-  "sets=5 radius=1.2 use=nw",
+  "sets=5 radius=1.2 use=nw", "sets=3 use=nw quadrants=se+sw",
   "coefficients=/nonexistent/coefficients.json", "coefficients=/", "json=", "json=7", "json={}", "json={\"m\":2}",
-  "json={\"m\":9,\"se\":{\"a\":[[1]],\"b\":[[0]]}}", "json={\"m\":1,\"se\":{\"a\":[[1]]}}",
+  "json={\"m\":9,\"se\":{\"a\":[[1]],\"b\":[[0]]}}", "json={\"m\":1,\"se\":{\"b\":[[0]]}}",
   "json={\"m\":1,\"se\":{\"a\":[[1]],\"b\":[[0.5]]}}", "json={\"m\":2,\"se\":{\"a\":[[1]],\"b\":[[0]]}}",
   "json={\"m\":1,\"se\":{\"a\":[[1e7]],\"b\":[[0]]}}", "json={\"m\":1,\"se\":{\"a\":[[\"x\"]],\"b\":[[0]]}}",
   "json={\"m\":1,\"se\":{\"a\":[[1]],\"b\":[[0]]}", NULL

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 /* One row a filter. */
-const KcFilter *const kc_filters[] = { &kc_median, &kc_convolve, NULL };
+const KcFilter *const kc_filters[] = { &kc_median, &kc_convolve, &kc_irfilter, NULL };
 
 static const char usage[] =
     "kernelcheck [--cpu] [--gpu] [--require-gpu] [options]: the fast code against the reference\n"

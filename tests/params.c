@@ -19,12 +19,32 @@ find_param (const CfFilter *filter, const char *name, size_t length)
   return NULL;
 }
 
+/* "se+nw"; an empty text is none of them. */
+static bool
+set_flags (const CfParam *param, int *flags, const char *value)
+{
+  for (*flags = 0; *value; value += *value == '+') {
+    size_t n = strcspn (value, "+");
+    const CfEnumValue *v = param->values;
+
+    while (v->name && (strlen (v->name) != n || strncmp (v->name, value, n) != 0))
+      v++;
+    if (!v->name)
+      return false;
+    *flags |= v->value;
+    value += n;
+  }
+  return true;
+}
+
 /* `value` ends with the string. */
 static bool
 set_one (const CfParam *param, void *params, const char *value)
 {
   char *field = (char *) params + param->offset, *end = NULL;
 
+  if (param->readonly)
+    return false;
   if (param->type == CF_TYPE_DOUBLE) {
     *(double *) (void *) field = strtod (value, &end);
     return end != value && *end == '\0';
@@ -35,6 +55,8 @@ set_one (const CfParam *param, void *params, const char *value)
     free (*text);
     return (*text = strdup (value)) != NULL;
   }
+  if (param->type == CF_TYPE_FLAGS)
+    return set_flags (param, (int *) (void *) field, value);
   for (const CfEnumValue *v = param->type == CF_TYPE_ENUM ? param->values : NULL; v && v->name; v++)
     if (strcmp (v->name, value) == 0) {
       *(int *) (void *) field = v->value;
@@ -167,7 +189,8 @@ kc_param_name (const CfFilter *filter, const void *params, const char *name)
 }
 
 /* One parameter's random value: now the default, now an end of the range, and
- * else anything, more often small than large. */
+ * else anything, more often small than large. Texts and flags stay: a filter
+ * that has them has a random_setting of its own. */
 static void
 random_value (const CfParam *param, char *text, size_t size, uint64_t *state)
 {
@@ -177,7 +200,9 @@ random_value (const CfParam *param, char *text, size_t size, uint64_t *state)
       : param->min + (how == 5 ? u : u * u * u) * (param->max - param->min);
   unsigned n_values = 0;
 
-  if (param->type == CF_TYPE_ENUM) {
+  if (param->readonly) {
+    text[0] = '\0';
+  } else if (param->type == CF_TYPE_ENUM) {
     while (param->values[n_values].name)
       n_values++;
     snprintf (text, size, "%s=%s ", param->name, param->values[kc_random (state) % n_values].name);

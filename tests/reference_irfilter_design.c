@@ -111,14 +111,16 @@ read_file (const char *text, Plain *p)
   if (m < 1 || m > REF_IR_SIDE)
     return false;
   for (int q = 0; q < REF_IR_QUADRANTS; q++) {
-    const char *set = value_of (text, end, names[q]), *close = set ? strchr (set, '}') : NULL;
+    const char *set = value_of (text, end, names[q]), *close = set ? strchr (set, '}') : NULL, *b;
 
     if (!set)
       continue;
     any = p->used[q] = true;
     p->taps[q].m = m;
-    if (!close || !read_matrix (value_of (set, close, "a"), m, p->taps[q].a) ||
-        !read_matrix (value_of (set, close, "b"), m, p->taps[q].b) || p->taps[q].b[0][0] != 0)
+    if (!close || !read_matrix (value_of (set, close, "a"), m, p->taps[q].a))
+      return false;
+    b = value_of (set, close, "b");
+    if ((b && !read_matrix (b, m, p->taps[q].b)) || p->taps[q].b[0][0] != 0)
       return false;
   }
   at = value_of (text, end, "offset");
@@ -270,7 +272,7 @@ ref_ir_design (const RefIrSetting *s, int bits, RefIrDesign *d)
   d->n = plain_passes (s, bits, plain);
   for (int i = 0; i < d->n; i++) {
     RefIrPass *pass = &d->pass[i];
-    bool last = i + 1 == d->n;
+    bool last = i + 1 == d->n, any = false;
     double radius = 0;
 
     for (int q = 0; q < REF_IR_QUADRANTS; q++)
@@ -278,13 +280,14 @@ ref_ir_design (const RefIrSetting *s, int bits, RefIrDesign *d)
         pass->m = rounded_side (plain[i].taps[q].m);
     for (int q = 0; q < REF_IR_QUADRANTS; q++) {
       pass->set[q].used = plain[i].used[q] && (s->quadrants >> q & 1);
+      any = any || pass->set[q].used;
       if (!round_taps (&plain[i].taps[q], &pass->set[q]))
         return false;
       if (pass->set[q].used)
         radius = fmax (radius, radius_of (pass->m, &pass->set[q]));
       settle (pass->m, &pass->set[q]);
     }
-    if (!(radius < 1))
+    if (!any || !(radius < 1))
       return false;
     pass->warm = memory_of (radius, pass->m);
     pass->through = (float) plain[i].through;

@@ -14,7 +14,10 @@
 
 #define PI 3.14159265358979323846
 #define GRID 1024
-#define TOPS 16 /* of the grid are looked at more closely */
+#define STEP (PI / GRID)
+#define TOPS 8 /* so many are looked at more closely */
+#define MEETINGS 64
+#define CLOSER 26
 #define DEGREE (2 * (REF_IR_SIDE - 1))
 
 typedef struct {
@@ -122,26 +125,30 @@ climb (Lines *l, double from, double to)
   return best;
 }
 
-/* The largest of a hill's neighbourhood: it may have two tops. */
+/* Around f, ever closer to it, then uphill from the best place. */
 static double
-search (Lines *l, double from, double to)
+search (Lines *l, double f, double step)
 {
-  enum { N = 16 };
-  double at[N + 1], best = 0;
+  enum { N = 2 * CLOSER + 1 };
+  double at[N], value[N];
+  int best = 0;
 
-  for (int i = 0; i <= N; i++)
-    at[i] = radius_at (l, from + (to - from) * i / N);
-  for (int i = 0; i <= N; i++)
-    if ((i == 0 || at[i] >= at[i - 1]) && (i == N || at[i] >= at[i + 1]))
-      best = fmax (best, climb (l, from + (to - from) * fmax (i - 1, 0) / N, from + (to - from) * fmin (i + 1, N) / N));
-  return best;
+  at[CLOSER] = f;
+  for (int i = 1; i <= CLOSER; i++, step *= 0.5) {
+    at[i - 1] = f - step;
+    at[N - i] = f + step;
+  }
+  for (int i = 0; i < N; i++) {
+    value[i] = radius_at (l, at[i]);
+    best = value[i] > value[best] ? i : best;
+  }
+  return climb (l, at[best > 0 ? best - 1 : 0], at[best < N - 1 ? best + 1 : N - 1]);
 }
 
-/* From the highest tops of the grid. A hill of rounded coefficients is narrow,
- * and near its foot only a little is seen of it; on a plain, as a product of two
- * axes makes it, nearly every place is a top. */
+/* From the highest tops of the grid. On a plain, as a product of two axes makes
+ * it, nearly every place is a top. */
 static double
-climb_best (Lines *l, const double at[GRID + 1])
+search_tops (Lines *l, const double at[GRID + 1])
 {
   bool done[GRID + 1] = { false };
   double best = 0;
@@ -156,9 +163,39 @@ climb_best (Lines *l, const double at[GRID + 1])
     if (top < 0)
       break;
     done[top] = true;
-    best = fmax (best, at[top]);
-    best = fmax (best, search (l, PI * fmax (top - 1, 0) / GRID, PI * fmin (top + 1, GRID) / GRID));
+    best = fmax (best, fmax (at[top], search (l, STEP * top, STEP)));
   }
+  return best;
+}
+
+static double
+turn_between (Complex p, Complex q)
+{
+  Complex turn = times (p, (Complex) { q.re, -q.im });
+
+  return fabs (atan2 (turn.im, turn.re));
+}
+
+/* Where two of the largest roots meet, as those of equal axes do, the rounding
+ * of the coefficients drives them apart again by as much as its root: a hill that
+ * may lie wholly between two lines. The angle between the two says where. */
+static double
+search_meetings (Lines *l, Complex root[GRID + 1][DEGREE], double largest)
+{
+  double best = 0;
+  int n = 0;
+
+  for (int i = 0; i + 2 <= GRID; i++)
+    for (int p = 0; p < l->degree; p++)
+      for (int q = 0; q < p; q++) {
+        double from = turn_between (root[i][p], root[i][q]), to = turn_between (root[i + 2][p], root[i + 2][q]);
+        double low = fmin (hypot (root[i][p].re, root[i][p].im), hypot (root[i][q].re, root[i][q].im));
+
+        if (low < 0.999 * largest || from + to > 8 * STEP || fabs (from - to) < 0.1 * STEP || n == MEETINGS)
+          continue;
+        best = fmax (best, search (l, STEP * (i + 2 * from / (from + to)), STEP));
+        n++;
+      }
   return best;
 }
 
@@ -166,7 +203,8 @@ static double
 pole_radius (int m, double b[REF_IR_SIDE][REF_IR_SIDE])
 {
   Lines l = { .b = b };
-  double at[GRID + 1], bound = 0;
+  static Complex root[GRID + 1][DEGREE];
+  double at[GRID + 1], bound = 0, best = 0;
 
   for (int k = 0; k < m; k++)
     for (int i = 0; i < m; i++) {
@@ -182,9 +220,13 @@ pole_radius (int m, double b[REF_IR_SIDE][REF_IR_SIDE])
   for (int i = 0; i < l.degree; i++)
     l.root[i] = (Complex) { 1.3 * bound * cos (0.4 + 2 * PI * i / l.degree),
       1.3 * bound * sin (0.4 + 2 * PI * i / l.degree) };
-  for (int i = 0; i <= GRID; i++)
-    at[i] = radius_at (&l, PI * i / GRID);
-  return climb_best (&l, at);
+  for (int i = 0; i <= GRID; i++) {
+    at[i] = radius_at (&l, STEP * i);
+    best = fmax (best, at[i]);
+    memcpy (root[i], l.root, sizeof l.root);
+  }
+  best = fmax (best, search_meetings (&l, root, best));
+  return fmax (best, search_tops (&l, at));
 }
 
 /* The last ones are kept: a case asks for the same set many times. */
