@@ -5,6 +5,7 @@
  *
  * | variant | kernels | what it is |
  * | copy | the identity | convolve_small.cu with nothing filtered |
+ * | band | up to 9 x 9 at 8 bit, fewer columns for pixels of several samples | convolve_band.cu |
  * | small | up to 9 x 10 at 8 bit, magnitudes at 8 bit | convolve_small.cu |
  * | separable | separable ones at 8 bit whose first pass fits 16 bits | convolve_separable.cu |
  * | dense | any | convolve_dense.cu |
@@ -12,6 +13,7 @@
 #include "convolve_cuda.h"
 
 #include <limits.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,18 +21,19 @@ namespace {
 
 using namespace cf;
 
-enum Kind { COPY, SMALL, SEPARABLE, DENSE, WIDE, N_KINDS };
+enum Kind { COPY, BAND, SMALL, SEPARABLE, DENSE, WIDE, N_KINDS };
 
-const char *const names[N_KINDS] = { "copy", "small", "separable", "dense", "wide" };
+const char *const names[N_KINDS] = { "copy", "band", "small", "separable", "dense", "wide" };
 
 struct State {
   CfConvolution c;
-  Kind kind;
+  Kind kind, instead; /* instead: of BAND, where a frame does not lie as it should */
   int prefer; /* a Kind; -1: the best one */
   int max_shared;
   int limbs;
   bool identity;  /* nothing but copies, mid-level or both */
   bool is_signed; /* separable: the weights are signed bytes, not unsigned ones */
+  Rounding rounding;
   SmallWeights small;
   AxisWeights axis;
   SeparableWeights wide;
@@ -86,8 +89,26 @@ axis_fits (const CfConvolution &c, bool *is_signed)
   return true;
 }
 
+/* Can bands take the format's pixels? */
 bool
-fits (State *s, Kind kind)
+band_fits (const CfPlan *plan, const State *s)
+{
+  const CfFormatInfo *info = cf_format_info (plan->video.format);
+
+  if (s->rounding.quick == QUICK_NONE || s->rounding.clips || s->c.gray != CF_GRAY_NONE)
+    return false;
+  for (int i = 0; i < info->n_components; i++) {
+    if (!convolve_band_fits (s->c, s->limbs, info->comp[i].step))
+      return false;
+    for (int j = 0; j < i; j++)
+      if (info->comp[i].plane == info->comp[j].plane && info->comp[i].step != info->comp[j].step)
+        return false;
+  }
+  return true;
+}
+
+bool
+fits (const CfPlan *plan, State *s, Kind kind)
 {
   const CfConvolution &c = s->c;
   const bool magnitude = c.op == CF_CONVOLVE_MAGNITUDE;
@@ -95,6 +116,8 @@ fits (State *s, Kind kind)
   if (s->identity)
     return kind == COPY;
   switch (kind) {
+    case BAND:
+      return band_fits (plan, s);
     case SMALL:
       return c.bits == 8 && c.dense && c.w - c.ax <= 5 && c.ax <= 4 && c.h <= 10;
     case SEPARABLE:
@@ -113,32 +136,36 @@ fits (State *s, Kind kind)
 bool
 better_separable (const State *s)
 {
-  return s->limbs * ((s->c.h + 1) / 2) > 5;
+  return s->limbs * ((s->c.h + 1) / 2) > 10;
 }
 
 CfCode
-choose (State *s, CfStatus *status)
+choose (const CfPlan *plan, State *s, CfStatus *status)
 {
   const Kind order[] = { COPY, SMALL, SEPARABLE, WIDE, DENSE };
 
-  if (s->prefer >= 0) {
-    s->kind = (Kind) s->prefer;
-    if (fits (s, s->kind))
-      return CF_OK;
+  if (s->prefer >= 0 && !fits (plan, s, (Kind) s->prefer))
     return cf_fail (status, CF_UNSUPPORTED, "variant %s cannot filter with this %d x %d kernel at %d bit",
-        names[s->kind],
-        s->c.w, s->c.h, s->c.bits);
-  }
+        names[s->prefer], s->c.w, s->c.h, s->c.bits);
   for (Kind kind : order)
-    if (fits (s, kind)) {
+    if (fits (plan, s, kind)) {
       s->kind = kind;
       break;
     }
-  if (s->kind == SMALL && better_separable (s) && fits (s, SEPARABLE))
+  if (s->kind == SMALL && better_separable (s) && fits (plan, s, SEPARABLE))
     s->kind = SEPARABLE;
   /* few taps: the tensor units' dense kernel costs less than 64-bit passes */
-  if (s->kind == WIDE && fits (s, DENSE) && s->c.bits > 8 && s->c.w * s->c.h <= 25)
+  if (s->kind == WIDE && fits (plan, s, DENSE) && s->c.bits > 8 && s->c.w * s->c.h <= 25)
     s->kind = DENSE;
+  if (s->prefer >= 0 && s->prefer != BAND)
+    s->kind = (Kind) s->prefer;
+  else if (fits (plan, s, BAND)) {
+    /* its weights are reduced, as these two's; theirs fit where its do */
+    s->instead = s->kind == SMALL ? SMALL : DENSE;
+    s->kind = BAND;
+    return CF_OK;
+  }
+  s->instead = s->kind;
   return CF_OK;
 }
 
@@ -167,9 +194,9 @@ put_weights (State *s)
 
   memset (&s->small, 0, sizeof s->small);
   memset (&s->axis, 0, sizeof s->axis);
-  if (s->kind == SMALL)
+  if (s->instead == SMALL)
     put_small (&s->small, 0, c.weights, c.w, c.h, s->limbs);
-  if (s->kind == SMALL && c.op == CF_CONVOLVE_MAGNITUDE)
+  if (s->instead == SMALL && c.op == CF_CONVOLVE_MAGNITUDE)
     put_small (&s->small, 1, c.weights_y, c.w, c.h, 1);
   for (int i = 0; s->kind == SEPARABLE && i < c.w; i++)
     ((uint8_t *) s->axis.row)[32 + i] = (uint8_t) c.row[i];
@@ -185,25 +212,139 @@ put_weights (State *s)
   }
 }
 
+/* ---- rounding ----------------------------------------------------------- */
+
+/* A float on one side of 1 / D: above it, or below. */
+float
+inverse_beside (int64_t divisor, bool above)
+{
+  const float nearest = (float) (1.0 / (double) divisor);
+  const double product = (double) nearest * (double) divisor; /* exact: 24 and at most 23 bits */
+
+  if (above)
+    return product > 1 ? nearest : nextafterf (nearest, 2);
+  return product < 1 ? nearest : nextafterf (nearest, 0);
+}
+
+/* out = (S + c) / D to the nearest integer, as x r - m with x = S + c + m D >= 0
+ * and r = 1 / D as a float: one fused multiply-add, so rounded once, of floats that
+ * are integers times 2^-149. r is wrong by less than 2^-23 of it, so with x < 2^23
+ * the quotient is wrong by less than 1 / D, by half of that where r is the nearest
+ * float: too little to reach a half that it is not at, which is 1 / D away, or
+ * 1 / (2 D) with an odd D. At a half itself:
+ *   D odd: there is none.
+ *   D a power of two: r is exact, and such a multiply-add rounds to even.
+ *   Halves up: r above 1 / D.
+ *   To even otherwise: with r above and below it, and the even one of both.
+ * Larger x are above 256 D and come out above 255; smaller than 0 they must not be:
+ * m is large enough, or `clips` is set. */
+void
+make_quick (const CfConvolution &c, Rounding *k)
+{
+  const int64_t d = c.divisor, down = (c.abs_sum - c.sum) / 2 * c.max, up = (c.abs_sum + c.sum) / 2 * c.max;
+  const bool odd = d & 1, ties = k->ties[0];
+  const int64_t most = 1 << 23;
+  int64_t centre[2], m = 0;
+
+  if (c.bits != 8 || c.op != CF_CONVOLVE_LINEAR || k->ties[0] != k->ties[1] || (ties && odd) || 258 * d >= most)
+    return;
+  for (int i = 0; i < 2; i++) {
+    /* halves up: (S + add / 2 rounded down) / D rounded down */
+    centre[i] = ties ? (c.add[i] - d) / 2 : (c.add[i] >> 1) - d / 2;
+    m = centre[i] - down < -m * d ? (down - centre[i] + d - 1) / d : m;
+  }
+  k->clips = (257 + m) * d >= most;
+  if (k->clips)
+    m = 1;
+  for (int i = 0; i < 2; i++) {
+    const int64_t base = centre[i] + m * d;
+
+    if (base - down <= INT32_MIN || base + up >= 0x7f000000 || base >= INT32_MAX || base <= INT32_MIN)
+      return;
+    k->base[i] = (int) base;
+  }
+  k->offset = 0x80000000u | (unsigned) m;
+  k->inverse[0] = ties && !k->pow2 ? inverse_beside (d, true) : ties || odd ? (float) (1.0 / (double) d)
+      : inverse_beside (d, true);
+  k->inverse[1] = inverse_beside (d, false);
+  k->quick = ties && !k->pow2 ? QUICK_EVEN : QUICK_ONE;
+}
+
+Rounding
+rounding_of (const CfConvolution &c)
+{
+  Rounding k = { };
+
+  k.divisor2 = 2 * c.divisor;
+  k.add[0] = c.add[0];
+  k.add[1] = c.add[1];
+  k.factor = c.factor;
+  k.magic = c.magic;
+  k.max = c.max;
+  k.mid = c.mid;
+  k.amount = c.amount;
+  k.op = (uint8_t) c.op;
+  k.narrow = (c.op == CF_CONVOLVE_LINEAR || c.op == CF_CONVOLVE_COPY) && c.narrow;
+  k.pow2 = (k.divisor2 & (k.divisor2 - 1)) == 0;
+  k.shift = k.pow2 ? __builtin_ctzll ((unsigned long long) k.divisor2) : c.shift - 32;
+  /* an odd dividend is no multiple of 2 D: no ties */
+  k.ties[0] = c.ties_even[0] && c.add[0] % 2 == 0;
+  k.ties[1] = c.ties_even[1] && c.add[1] % 2 == 0;
+  make_quick (c, &k);
+  return k;
+}
+
+/* Takes a common power of two out of D and all weights, as of gauss, whose weights
+ * become bytes: floor ((2 S + add) / (2 D)) stays as it is. */
+void
+reduce (CfConvolution *c)
+{
+  const bool pow2 = (c->divisor & (c->divisor - 1)) == 0;
+  int64_t all = c->divisor;
+
+  for (int i = 0; i < c->w * c->h; i++)
+    all |= c->weights[i];
+  if (!c->dense || c->op != CF_CONVOLVE_LINEAR || !pow2 || c->ties_even[0] || c->ties_even[1])
+    return;
+  for (; !(all & 1); all >>= 1) {
+    for (int i = 0; i < c->w * c->h; i++)
+      c->weights[i] /= 2;
+    c->divisor /= 2;
+    c->sum /= 2;
+    c->abs_sum /= 2;
+    c->add[0] >>= 1;
+    c->add[1] >>= 1;
+  }
+}
+
 CfCode
 set_up (CfPlan *plan, CfStatus *status)
 {
   State *s = state_of (plan);
   State *next = static_cast<State *> (malloc (sizeof *next));
+  CfConvolution resolved;
   CfCode code;
 
   if (!next)
     return cf_fail (status, CF_NO_MEMORY, "out of memory");
   *next = *s;
-  code = cf_convolution_resolve (static_cast<const CfConvolveParams *> (plan->params), plan->video.format, &next->c,
+  code = cf_convolution_resolve (static_cast<const CfConvolveParams *> (plan->params), plan->video.format, &resolved,
       status);
-  /* made gray, the identity is a kernel like others */
-  next->identity = next->c.op == CF_CONVOLVE_COPY
-      && !(next->c.gray != CF_GRAY_NONE && cf_format_info (plan->video.format)->rgb);
-  if (code == CF_OK)
-    code = choose (next, status);
   if (code == CF_OK) {
+    next->c = resolved;
+    reduce (&next->c);
+    next->rounding = rounding_of (next->c);
     next->limbs = next->c.dense ? count_limbs (next->c.weights, next->c.w * next->c.h) : 1;
+    /* made gray, the identity is a kernel like others */
+    next->identity = resolved.op == CF_CONVOLVE_COPY
+        && !(resolved.gray != CF_GRAY_NONE && cf_format_info (plan->video.format)->rgb);
+    code = choose (plan, next, status);
+  }
+  if (code == CF_OK && (next->kind == SEPARABLE || next->kind == WIDE)) {
+    next->c = resolved;
+    next->rounding = rounding_of (resolved);
+  }
+  if (code == CF_OK) {
     put_weights (next);
     *s = *next;
   }
@@ -223,6 +364,8 @@ convolve_init (CfPlan *plan, CfStatus *status)
   state_of (plan)->prefer = -1;
   state_of (plan)->max_shared = max_shared;
   code = convolve_small_init (status);
+  if (code == CF_OK)
+    code = convolve_band_init (status);
   if (code == CF_OK)
     code = convolve_dense_init (max_shared, status);
   if (code == CF_OK)
@@ -375,7 +518,6 @@ make_work (const CfPlan *plan, const CfImage *in, const CfImage *out, Work *work
   CfView from[CF_MAX_VIEWS], to[CF_MAX_VIEWS];
   bool used[CF_MAX_VIEWS] = { };
   const int n = cf_image_views (&plan->video, &plan->common, in, from);
-  Rounding &k = work->rounding;
 
   cf_image_views (&plan->video, &plan->common, out, to);
   *work = Work ();
@@ -391,21 +533,7 @@ make_work (const CfPlan *plan, const CfImage *in, const CfImage *out, Work *work
   work->gray = (uint8_t) c.gray;
   work->outside[0] = c.outside[0];
   work->outside[1] = c.outside[1];
-  k.divisor2 = 2 * c.divisor;
-  k.add[0] = c.add[0];
-  k.add[1] = c.add[1];
-  k.factor = c.factor;
-  k.magic = c.magic;
-  k.max = c.max;
-  k.mid = c.mid;
-  k.amount = c.amount;
-  k.op = (uint8_t) c.op;
-  k.narrow = (c.op == CF_CONVOLVE_LINEAR || c.op == CF_CONVOLVE_COPY) && c.narrow;
-  k.pow2 = (k.divisor2 & (k.divisor2 - 1)) == 0;
-  k.shift = k.pow2 ? __builtin_ctzll ((unsigned long long) k.divisor2) : c.shift - 32;
-  /* an odd dividend is no multiple of 2 D: no ties */
-  k.ties[0] = c.ties_even[0] && c.add[0] % 2 == 0;
-  k.ties[1] = c.ties_even[1] && c.add[1] % 2 == 0;
+  work->rounding = s->rounding;
 }
 
 CfCode
@@ -414,9 +542,12 @@ convolve_enqueue (CfPlan *plan, CfStream *stream, const CfImage *in, const CfIma
   const State *s = state_of (plan);
   cudaStream_t handle = static_cast<cudaStream_t> (cf_stream_handle (stream));
   Work work;
+  CfCode code;
 
   make_work (plan, in, out, &work);
-  switch (s->kind) {
+  if (s->kind == BAND && convolve_launch_band (work, s->c, handle, &code, status))
+    return code;
+  switch (s->instead) {
     case SEPARABLE:
       return convolve_launch_separable (&work, s->axis, s->is_signed, handle, status);
     case DENSE:
@@ -445,21 +576,7 @@ convolve_variant_name (const CfPlan *, unsigned i)
 CfCode
 convolve_prefer (CfPlan *plan, const char *variant, CfStatus *status)
 {
-  State *s = state_of (plan);
-  const int before = s->prefer;
-  int wanted = -1;
-  CfCode code;
-
-  for (int i = 0; variant && i < N_KINDS; i++)
-    if (strcmp (names[i], variant) == 0)
-      wanted = i;
-  if (variant && wanted < 0)
-    return cf_fail (status, CF_UNSUPPORTED, "the convolution has no variant \"%s\"", variant);
-  s->prefer = wanted;
-  code = set_up (plan, status);
-  if (code != CF_OK)
-    s->prefer = before;
-  return code;
+  return cf_plan_prefer_number (plan, variant, &state_of (plan)->prefer, set_up, status);
 }
 
 } // namespace

@@ -46,6 +46,10 @@ struct Group {
   __host__ __device__ int plane_chroma (int plane) const { return (int) (chroma >> plane & 1); }
 };
 
+/* Rounding by a float multiply-add; EVEN: two, where ties can occur and 1 / D is
+ * no float. See make_quick () in convolve.cu. */
+enum Quick : uint8_t { QUICK_NONE, QUICK_ONE, QUICK_EVEN };
+
 /* From sums to samples: CfConvolution's rule, without the weights. */
 struct Rounding {
   long long divisor2; /* 2 D */
@@ -55,6 +59,11 @@ struct Rounding {
   int shift;          /* narrow: of the product, less 32; power of two: of n */
   int max, mid, amount;
   uint8_t op, narrow, pow2, ties[2];
+  Quick quick;
+  bool clips;         /* quick: sum + base may be below 0, and then counts as 0 */
+  int base[2];        /* of luma and chroma: is added to sums */
+  unsigned offset;    /* bits of a float: is added to products */
+  float inverse[2];   /* of D; EVEN: above and below it */
 };
 
 constexpr int max_limbs = 5;
@@ -95,6 +104,11 @@ struct AxisWeights {
 
 CfCode convolve_launch_small (Work *work, const SmallWeights &weights, cudaStream_t stream, CfStatus *status);
 CfCode convolve_launch_dense (Work *work, const CfConvolution &c, cudaStream_t stream, CfStatus *status);
+/* Bytes of pixels of `step` samples, four or eight at a time; for quick rounding that does not clip. */
+bool convolve_band_fits (const CfConvolution &c, int limbs, int step);
+/* False: the frame does not lie as these kernels need it, and nothing was launched. */
+bool convolve_launch_band (const Work &work, const CfConvolution &c, cudaStream_t stream, CfCode *code,
+    CfStatus *status);
 /* Does the block's memory suffice? */
 bool convolve_separable_fits (const CfConvolution &c, bool is_signed, int max_shared);
 CfCode convolve_launch_separable (Work *work, const AxisWeights &weights, bool is_signed, cudaStream_t stream,
@@ -102,12 +116,21 @@ CfCode convolve_launch_separable (Work *work, const AxisWeights &weights, bool i
 CfCode convolve_launch_wide (Work *work, const SeparableWeights &weights, cudaStream_t stream, CfStatus *status);
 /* Loads the kernels and sets the limits of their shared memory; once a plan. */
 CfCode convolve_small_init (CfStatus *status);
+CfCode convolve_band_init (CfStatus *status);
 CfCode convolve_dense_init (int max_shared, CfStatus *status);
 CfCode convolve_separable_init (int max_shared, CfStatus *status);
 CfCode convolve_wide_init (int max_shared, CfStatus *status);
 
 /* What a block takes beside its dynamic shared memory, at the most. */
 constexpr int fixed_shared = 1024;
+
+/* What divides by blocks_x with a multiplication; exact for at most 2^32 / blocks_x
+ * blocks: 16384^2 pixels are 2^17 blocks of 32 x 128. */
+inline unsigned
+inverse_of_blocks (int blocks_x)
+{
+  return blocks_x > 1 ? (unsigned) ((0x100000000ull + (unsigned) blocks_x - 1) / (unsigned) blocks_x) : 0;
+}
 
 /* Blocks of tile_w x tile_h pixels, all groups behind each other. */
 inline void
@@ -120,9 +143,7 @@ deal_groups (Work *work, int tile_w, int tile_h)
     g.index = i;
     g.first_block = work->blocks;
     g.blocks_x = (g.width + tile_w - 1) / tile_w;
-    /* exact for at most 2^32 / blocks_x blocks: 16384^2 pixels are 2^17 blocks of 32 x 128 */
-    g.blocks_inverse = g.blocks_x > 1
-        ? (unsigned) ((0x100000000ull + (unsigned) g.blocks_x - 1) / (unsigned) g.blocks_x) : 0;
+    g.blocks_inverse = inverse_of_blocks (g.blocks_x);
     work->blocks += g.blocks_x * ((g.height + tile_h - 1) / tile_h);
   }
 }

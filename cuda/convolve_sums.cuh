@@ -10,25 +10,26 @@ namespace cf {
 
 /* ---- the tensor operation ----------------------------------------------- */
 
-/* d += a b: a 16 x 32 bytes, b 32 x 8, with the fragments of mma.m16n8k32: with
+/* d = c + a b: a 16 x 32 bytes, b 32 x 8, with the fragments of mma.m16n8k32: with
  * g = lane / 4 and t = lane % 4, a[0], a[1] hold bytes 4 t .. 4 t + 3 of rows g and
  * g + 8, a[2], a[3] those from 16 on; b0, b1 rows 4 t .. and 16 + 4 t .. of column
  * g; d[0], d[1] row g, columns 2 t and 2 t + 1; d[2], d[3] row g + 8. */
 template<bool A_SIGNED, bool B_SIGNED> __device__ __forceinline__ void
-multiply (int *d, const unsigned *a, unsigned b0, unsigned b1)
+multiply_to (int *d, const int *c, const unsigned *a, unsigned b0, unsigned b1)
 {
 #if !defined (__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
 #define CF_MMA(ta, tb) \
-  asm ("mma.sync.aligned.m16n8k32.row.col.s32." ta "." tb ".s32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};" \
-      : "+r" (d[0]), "+r" (d[1]), "+r" (d[2]), "+r" (d[3]) \
-      : "r" (a[0]), "r" (a[1]), "r" (a[2]), "r" (a[3]), "r" (b0), "r" (b1))
+  asm ("mma.sync.aligned.m16n8k32.row.col.s32." ta "." tb ".s32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, \
+{%10,%11,%12,%13};" : "=r" (d[0]), "=r" (d[1]), "=r" (d[2]), "=r" (d[3]) \
+      : "r" (a[0]), "r" (a[1]), "r" (a[2]), "r" (a[3]), "r" (b0), "r" (b1), "r" (c[0]), "r" (c[1]), "r" (c[2]), \
+      "r" (c[3]))
 #else
-#define CF_MMA_PART(ta, tb, i, a, b) \
-  asm ("mma.sync.aligned.m8n8k16.row.col.s32." ta "." tb ".s32 {%0,%1}, {%2}, {%3}, {%0,%1};" \
-      : "+r" (d[i]), "+r" (d[i + 1]) : "r" (a), "r" (b))
+#define CF_MMA_PART(ta, tb, c, i, a, b) \
+  asm ("mma.sync.aligned.m8n8k16.row.col.s32." ta "." tb ".s32 {%0,%1}, {%2}, {%3}, {%4,%5};" \
+      : "=r" (d[i]), "=r" (d[i + 1]) : "r" (a), "r" (b), "r" (c[i]), "r" (c[i + 1]))
 #define CF_MMA(ta, tb) \
-  CF_MMA_PART (ta, tb, 0, a[0], b0); CF_MMA_PART (ta, tb, 2, a[1], b0); \
-  CF_MMA_PART (ta, tb, 0, a[2], b1); CF_MMA_PART (ta, tb, 2, a[3], b1)
+  CF_MMA_PART (ta, tb, c, 0, a[0], b0); CF_MMA_PART (ta, tb, c, 2, a[1], b0); \
+  CF_MMA_PART (ta, tb, d, 0, a[2], b1); CF_MMA_PART (ta, tb, d, 2, a[3], b1)
 #endif
   if (A_SIGNED && B_SIGNED) {
     CF_MMA ("s8", "s8");
@@ -40,6 +41,12 @@ multiply (int *d, const unsigned *a, unsigned b0, unsigned b1)
     CF_MMA ("u8", "u8");
   }
 #undef CF_MMA
+}
+
+template<bool A_SIGNED, bool B_SIGNED> __device__ __forceinline__ void
+multiply (int *d, const unsigned *a, unsigned b0, unsigned b1)
+{
+  multiply_to<A_SIGNED, B_SIGNED> (d, d, a, b0, b1);
 }
 
 /* ---- sums to samples ---------------------------------------------------- */
@@ -79,6 +86,34 @@ pack_bytes (const int *v)
   asm ("cvt.pack.sat.u8.s32.b32 %0, %1, %2, %3;" : "=r" (high) : "r" (v[3]), "r" (v[2]), "r" (0));
   asm ("cvt.pack.sat.u8.s32.b32 %0, %1, %2, %3;" : "=r" (all) : "r" (v[1]), "r" (v[0]), "r" (high));
   return all;
+}
+
+/* A sum with its base to a sample, still to be saturated: an integer's bits are the
+ * float integer 2^-149, and so are the results'; below 0 they have a sign. */
+template<Quick HOW> static __device__ __forceinline__ int
+round_quick (const Rounding &k, int sum)
+{
+  const float x = __int_as_float (sum), offset = __uint_as_float (k.offset);
+  const int up = __float_as_int (__fmaf_rn (x, k.inverse[0], offset));
+
+  if (HOW != QUICK_EVEN)
+    return up;
+  /* the two differ at ties only, by 1 */
+  const int down = __float_as_int (__fmaf_rn (x, k.inverse[1], offset));
+
+  return down + (down & (up ^ down) & 1);
+}
+
+/* Four sums to bytes that way. */
+template<Quick HOW> static __device__ __forceinline__ unsigned
+round_four_quick (const Rounding &k, const int *sum, int base)
+{
+  int v[4];
+
+#pragma unroll
+  for (int i = 0; i < 4; i++)
+    v[i] = round_quick<HOW> (k, __viaddmax_s32 (sum[i], base, 0));
+  return pack_bytes (v);
 }
 
 /* Four sums to bytes, for narrow kernels of 8-bit samples: SHIFT: D is a power of
@@ -148,7 +183,7 @@ round_four_any (const Rounding &k, int s0, int s1, int s2, int s3, const uint8_t
 template<int COUNT, int SECOND, typename Centre> static __device__ __forceinline__ void
 round_words (const Rounding &k, int chroma, const int (*sum)[4], unsigned *word, Centre centre)
 {
-  const int add = (int) (chroma ? k.add[1] : k.add[0]);
+  const int add = (int) (chroma ? k.add[1] : k.add[0]), base = chroma ? k.base[1] : k.base[0];
   const bool even = chroma ? k.ties[1] : k.ties[0];
 
 #define CF_ROUND_ALL(f) \
@@ -156,7 +191,11 @@ round_words (const Rounding &k, int chroma, const int (*sum)[4], unsigned *word,
     _Pragma ("unroll") for (int i = 0; i < COUNT; i++) \
       word[i] = f; \
   } while (0)
-  if (!k.narrow)
+  if (k.quick == QUICK_ONE)
+    CF_ROUND_ALL (round_four_quick<QUICK_ONE> (k, sum[i], base));
+  else if (k.quick == QUICK_EVEN)
+    CF_ROUND_ALL (round_four_quick<QUICK_EVEN> (k, sum[i], base));
+  else if (!k.narrow)
     CF_ROUND_ALL (round_four_any (k, sum[i][0], sum[i][1], sum[i][2], sum[i][3], centre (i), SECOND, chroma));
   else if (k.pow2 && !even)
     CF_ROUND_ALL ((round_four<true, false> (k, sum[i], add)));
