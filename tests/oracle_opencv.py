@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""An independent oracle: OpenCV's medianBlur and SciPy's rank filters (and for
-the convolution what oracle_convolve.py says) on real pictures, against the
-filter library (through kernelcheck) and the element (through gst-launch-1.0).
-Every byte must be equal, if nothing else is said.
+"""An independent oracle: OpenCV's medianBlur and SciPy's rank filters (and what
+oracle_convolve.py and oracle_irfilter.py say for the other filters) on real
+pictures, against the filter library (through kernelcheck) and the element
+(through gst-launch-1.0). Every byte must be equal, if nothing else is said.
 
     oracle_opencv.py [--kernelcheck PROGRAM] [--backend cpu|cuda|reference] [--filter STEM] [--no-element]
 
@@ -31,6 +31,7 @@ except ImportError as missing:
     sys.exit(77)
 
 import oracle_convolve
+import oracle_irfilter
 
 SIZES = [3, 5, 7, 9, 11, 13, 15, 21, 31]
 
@@ -167,7 +168,7 @@ def main():
     here = os.path.dirname(os.path.abspath(__file__))
     parser.add_argument("--kernelcheck", default=os.path.join(here, "..", "build-tests", "tests", "kernelcheck"))
     parser.add_argument("--backend", default="cpu", choices=("cpu", "cuda", "reference"))
-    parser.add_argument("--filter", choices=("median", "convolve"))
+    parser.add_argument("--filter", choices=("median", "convolve", "irfilter"))
     parser.add_argument("--no-element", action="store_true")
     options = parser.parse_args()
     tally = Tally()
@@ -179,15 +180,16 @@ def main():
         if not options.no_element and not elements:
             print("skipped: gst-launch-1.0 is not here")
             tally.skipped += 1
-        if options.filter != "convolve":
+        if options.filter in (None, "median"):
             check_opencv(tally, runner, images)
             check_scipy(tally, runner, images)
             if elements:
                 check_element(tally, runner, images)
-        if options.filter != "median" and images:
-            oracle_convolve.check(tally, runner, images)
-            if elements:
-                oracle_convolve.check_element(tally, runner, images)
+        for stem, part in (("convolve", oracle_convolve), ("irfilter", oracle_irfilter)):
+            if options.filter in (None, stem) and images:
+                part.check(tally, runner, images)
+                if elements:
+                    part.check_element(tally, runner, images)
     if not images:
         print("FAIL: scikit-image brought no pictures")
         tally.failed += 1

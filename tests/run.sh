@@ -44,6 +44,11 @@ oracle_python () {
       "$venv/bin/pip" install -q --disable-pip-version-check numpy scipy opencv-python-headless scikit-image \
         >> "$build/pip.log" 2>&1 || cf_say "that failed ($build/pip.log), so the oracle is skipped"
   fi
+  # Only to hold one preset against FFmpeg's; the oracle says so where it is missing.
+  if ! command -v ffmpeg > /dev/null && [ -x "$venv/bin/pip" ] && [ "${CF_NO_INSTALL:-0}" = 0 ] &&
+    ! "$venv/bin/python" -c 'import imageio_ffmpeg' 2> /dev/null; then
+    "$venv/bin/pip" install -q --disable-pip-version-check imageio-ffmpeg >> "$build/pip.log" 2>&1 || true
+  fi
   echo "$venv/bin/python"
 }
 
