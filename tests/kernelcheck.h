@@ -128,6 +128,7 @@ struct KcFilter {
   const char *const *rgb_settings;   /* only sound for 8 bit RGB; may be NULL */
   const char *const *frame_settings; /* look at earlier frames; may be NULL */
   const char *const *large_settings; /* for whole 1080p pictures */
+  const int (*more_sizes)[2];        /* beside those that every filter meets, 0 at the end; may be NULL */
   const char *const *bad_settings;   /* must be refused */
   const char *const *bad_8bit_settings; /* refused for 8 bit, sound for 16; may be NULL */
   const char *const *sanitize_settings; /* NULL: `settings` */

@@ -457,6 +457,13 @@ check_reference (void)
   return failures;
 }
 
+/* Several strips of columns and chunks of rows, whole ones and one more or less;
+ * pictures with cores of many sizes. */
+static const int more_sizes[][2] = {
+  { 95, 40 }, { 97, 41 }, { 161, 23 }, { 256, 33 }, { 258, 64 }, { 385, 19 }, { 511, 37 }, { 515, 12 }, { 641, 130 },
+  { 130, 259 }, { 1025, 5 }, { 7, 700 }, { 1, 300 }, { 33, 192 }, { 2049, 2 }, { 320, 240 }, { 0 }
+};
+
 #define BENCH_SIDES "3,5,8"
 
 static const KcBench bench[] = {
@@ -476,6 +483,7 @@ const KcFilter kc_irfilter = {
   .settings = ref_ir_settings,
   .sanitize_settings = ref_ir_sanitize_settings,
   .large_settings = ref_ir_large_settings,
+  .more_sizes = more_sizes,
   .bad_settings = ref_ir_bad_settings,
   .right = "sets=3 radius=0.5",
   .wrong = "sets=3 radius=0.5 through=0.01",

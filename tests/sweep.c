@@ -132,6 +132,25 @@ scripts (KcRun *run, const KcFilter *kc)
   }
 }
 
+/* Every setting on some of them, each time with another format class. */
+static void
+more_sizes (KcRun *run, const KcFilter *kc)
+{
+  unsigned n = 0, turn = 0;
+
+  while (kc->more_sizes && kc->more_sizes[n][0])
+    n++;
+  for (unsigned i = 0; n > 0 && kc->settings[i]; i++)
+    for (unsigned j = 0; j < (run->options.full ? n : run->options.quick ? 1 : 4); j++, turn++) {
+      const int *size = kc->more_sizes[turn % n];
+      KcCase c = new_case (kc, kc->settings[i], classes[(turn + turn / N_CLASSES) % N_CLASSES], size[0], size[1]);
+
+      c.layout = (KcLayout) (turn / 3 % KC_N_LAYOUTS);
+      c.video.interlaced = turn % 5 == 4;
+      kc_case_run (run, &c);
+    }
+}
+
 static void
 large (KcRun *run, const KcFilter *kc)
 {
@@ -246,6 +265,7 @@ kc_sweep (KcRun *run, const KcFilter *kc)
   product (run, kc, kc->rgb_settings, rgb, run->options.quick ? 2 : 4);
   all_formats (run, kc);
   scripts (run, kc);
+  more_sizes (run, kc);
   large (run, kc);
   random_cases (run, kc);
 }
