@@ -3,6 +3,7 @@
  * common.c: what the element tests share. */
 #include "common.h"
 
+#include <glib/gstdio.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -99,6 +100,90 @@ only_message (GstElement *element, GstMessageType type, GQuark domain, gint code
   g_error_free (error);
   gst_message_unref (message);
   return text;
+}
+
+static gchar *
+nicks_of (GType type, guint flags)
+{
+  GFlagsClass *klass = g_type_class_ref (type);
+  GString *nicks = g_string_new (NULL);
+
+  for (guint i = 0; i < klass->n_values; i++)
+    if (flags & klass->values[i].value)
+      g_string_append_printf (nicks, "%s%s", nicks->len ? "+" : "", klass->values[i].value_nick);
+  g_type_class_unref (klass);
+  return g_string_free (nicks, FALSE);
+}
+
+void
+expect_value (GstElement *element, const gchar *name, const gchar *right)
+{
+  GParamSpec *spec = g_object_class_find_property (G_OBJECT_GET_CLASS (element), name);
+  GValue value = G_VALUE_INIT;
+  gchar *text;
+
+  fail_unless (spec != NULL, "no property %s", name);
+  g_value_init (&value, spec->value_type);
+  g_object_get_property (G_OBJECT (element), name, &value);
+  text = G_VALUE_HOLDS_STRING (&value) ? g_value_dup_string (&value)
+      : G_VALUE_HOLDS_FLAGS (&value) ? nicks_of (spec->value_type, g_value_get_flags (&value))
+      : gst_value_serialize (&value);
+  fail_unless (g_strcmp0 (text, right) == 0, "%s is %s, not %s", name, text ? text : "nothing", right ? right : "nothing");
+  g_free (text);
+  g_value_unset (&value);
+}
+
+void
+expect_live (GstElement *element, const gchar *name)
+{
+  GParamSpec *spec = g_object_class_find_property (G_OBJECT_GET_CLASS (element), name);
+
+  fail_unless (spec != NULL, "no property %s", name);
+  fail_unless (spec->flags & GST_PARAM_MUTABLE_PLAYING, "%s", name);
+  fail_unless (spec->value_type == G_TYPE_STRING || G_TYPE_IS_FLAGS (spec->value_type)
+      || spec->flags & GST_PARAM_CONTROLLABLE, "%s", name);
+  fail_unless (g_param_spec_get_blurb (spec) && *g_param_spec_get_blurb (spec), "%s", name);
+}
+
+void
+set_value (GstElement *element, const gchar *name, const gchar *value)
+{
+  GParamSpec *spec = g_object_class_find_property (G_OBJECT_GET_CLASS (element), name);
+
+  fail_unless (spec != NULL, "no property %s", name);
+  if (spec->value_type == G_TYPE_STRING)
+    g_object_set (element, name, value, NULL);
+  else
+    gst_util_set_object_arg (G_OBJECT (element), name, value);
+}
+
+void
+count_notify (GObject *object, GParamSpec *spec, gpointer count)
+{
+  (void) object;
+  (void) spec;
+  ++*(gint *) count;
+}
+
+gchar *
+temporary_file (const gchar *text)
+{
+  gchar *path = g_build_filename (g_get_tmp_dir (), "cf-kernel-XXXXXX", NULL);
+  gint file = g_mkstemp (path);
+
+  fail_unless (file >= 0 && g_file_set_contents (path, text, -1, NULL));
+  close (file);
+  return path;
+}
+
+gchar *
+repeated (const gchar *text, gsize n)
+{
+  GString *all = g_string_new (NULL);
+
+  while (n--)
+    g_string_append (all, text);
+  return g_string_free (all, FALSE);
 }
 
 GstCaps *
@@ -329,6 +414,31 @@ assert_same (const GstVideoInfo *info, GstBuffer *a, GstBuffer *b)
 
   copy.luma = copy.chroma = FALSE;
   assert_filtered (info, a, &b, 1, &copy);
+}
+
+void
+expect_samples (GstHarness *h, const GstVideoInfo *info, const guint8 *in, const guint8 *right, const gchar *what)
+{
+  GstBuffer *out = gst_harness_push_and_pull (h, frame_of (info, in));
+
+  fail_unless (out != NULL, "%s: nothing came out", what);
+  assert_samples (info, out, right, what);
+  gst_buffer_unref (out);
+}
+
+gboolean
+passes (GstHarness *h, const GstVideoInfo *info, guint seed)
+{
+  GstBuffer *in = random_frame (info, seed, 0), *out = gst_harness_push_and_pull (h, in);
+  gboolean same = in == out;
+  GstBuffer *again = random_frame (info, seed, 0);
+
+  fail_unless (out != NULL);
+  if (same)
+    assert_same (info, out, again);
+  gst_buffer_unref (again);
+  gst_buffer_unref (out);
+  return same;
 }
 
 /* ---- the suite ---------------------------------------------------------- */

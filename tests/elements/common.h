@@ -23,6 +23,7 @@ gboolean on_gpu (void);
 GstElement *new_element_of (const gchar *factory, const gchar *first, ...);
 #define new_element(...) new_element_of ("cudamedian", __VA_ARGS__)
 #define new_convolve(...) new_element_of ("cudaconvolve", __VA_ARGS__)
+#define new_irfilter(...) new_element_of ("cudairfilter", __VA_ARGS__)
 /* A playing harness around it. */
 GstHarness *new_harness (GstElement *element);
 /* Asserts that every frame that was filtered ran on the backend under test,
@@ -30,6 +31,20 @@ GstHarness *new_harness (GstElement *element);
 void end_harness (GstHarness *h, gint frames);
 
 guint64 stat_of (GstElement *element, const gchar *name);
+/* Fails unless the property has that value: a string's own, the nick of an enum,
+ * "se+sw" of flags. */
+void expect_value (GstElement *element, const gchar *name, const gchar *right);
+/* Fails unless the property says in its flags that it may be changed while
+ * playing (and, but for strings and flags, be controlled), and what it is for. */
+void expect_live (GstElement *element, const gchar *name);
+/* Texts go as they are, all else as it is typed in a pipeline. */
+void set_value (GstElement *element, const gchar *name, const gchar *value);
+/* Counts a signal: for notify::name. */
+void count_notify (GObject *object, GParamSpec *spec, gpointer count);
+/* A file with that text; the caller removes it and frees the path. */
+gchar *temporary_file (const gchar *text);
+/* `text` n times; to be freed. */
+gchar *repeated (const gchar *text, gsize n);
 /* The next message of that type on the element's bus, NULL if there is none. */
 GstMessage *pop_message (GstElement *element, GstMessageType type);
 /* Exactly one such message is there; returns its GError's text. */
@@ -63,6 +78,11 @@ void assert_filtered (const GstVideoInfo *info, GstBuffer *out, GstBuffer *const
 GstBuffer *frame_of (const GstVideoInfo *info, const guint8 *samples);
 /* Fails unless the frame has these samples. */
 void assert_samples (const GstVideoInfo *info, GstBuffer *frame, const guint8 *samples, const gchar *what);
+/* Pushes a frame with the samples `in`; fails unless `right` come out. */
+void expect_samples (GstHarness *h, const GstVideoInfo *info, const guint8 *in, const guint8 *right, const gchar *what);
+/* Pushes a frame; does the very buffer come out? Fails unless its samples do as
+ * they are where it does. */
+gboolean passes (GstHarness *h, const GstVideoInfo *info, guint seed);
 /* Fails unless both frames show the same samples. */
 void assert_same (const GstVideoInfo *info, GstBuffer *a, GstBuffer *b);
 

@@ -18,23 +18,6 @@ get_string (GstElement *element, const gchar *name)
   return value;
 }
 
-/* Enums come as their nicks. */
-static void
-expect_value (GstElement *element, const gchar *name, const gchar *right)
-{
-  GParamSpec *spec = g_object_class_find_property (G_OBJECT_GET_CLASS (element), name);
-  GValue value = G_VALUE_INIT;
-  gchar *text;
-
-  fail_unless (spec != NULL, "no property %s", name);
-  g_value_init (&value, spec->value_type);
-  g_object_get_property (G_OBJECT (element), name, &value);
-  text = G_VALUE_HOLDS_STRING (&value) ? g_value_dup_string (&value) : gst_value_serialize (&value);
-  fail_unless (g_strcmp0 (text, right) == 0, "%s is %s, not %s", name, text ? text : "nothing", right ? right : "nothing");
-  g_free (text);
-  g_value_unset (&value);
-}
-
 GST_START_TEST (defaults)
 {
   static const gchar *const rows[][2] = {
@@ -45,13 +28,8 @@ GST_START_TEST (defaults)
   GstElement *element = gst_element_factory_make ("cudaconvolve", NULL);
 
   for (gsize i = 0; i < G_N_ELEMENTS (rows); i++) {
-    GParamSpec *spec = g_object_class_find_property (G_OBJECT_GET_CLASS (element), rows[i][0]);
-    gboolean string = spec && spec->value_type == G_TYPE_STRING;
-
     expect_value (element, rows[i][0], rows[i][1]);
-    fail_unless (spec->flags & GST_PARAM_MUTABLE_PLAYING, "%s", rows[i][0]);
-    fail_unless (string || spec->flags & GST_PARAM_CONTROLLABLE, "%s", rows[i][0]);
-    fail_unless (g_param_spec_get_blurb (spec) && *g_param_spec_get_blurb (spec), "%s", rows[i][0]);
+    expect_live (element, rows[i][0]);
   }
   fail_unless (!g_object_class_find_property (G_OBJECT_GET_CLASS (element), "file-text"));
   gst_object_unref (element);
@@ -59,25 +37,6 @@ GST_START_TEST (defaults)
 GST_END_TEST
 
 /* ---- what follows from what --------------------------------------------- */
-
-static void
-count_notify (GObject *object, GParamSpec *spec, gpointer count)
-{
-  (void) object;
-  (void) spec;
-  ++*(gint *) count;
-}
-
-static gchar *
-temporary_file (const gchar *text)
-{
-  gchar *path = g_build_filename (g_get_tmp_dir (), "cf-kernel-XXXXXX", NULL);
-  gint file = g_mkstemp (path);
-
-  fail_unless (file >= 0 && g_file_set_contents (path, text, -1, NULL));
-  close (file);
-  return path;
-}
 
 GST_START_TEST (the_last_kernel_counts)
 {
@@ -116,16 +75,6 @@ GST_START_TEST (the_last_kernel_counts)
 GST_END_TEST
 
 /* ---- live changes ------------------------------------------------------- */
-
-static void
-expect_samples (GstHarness *h, const GstVideoInfo *info, const guint8 *in, const guint8 *right, const gchar *what)
-{
-  GstBuffer *out = gst_harness_push_and_pull (h, frame_of (info, in));
-
-  fail_unless (out != NULL, "%s: nothing came out", what);
-  assert_samples (info, out, right, what);
-  gst_buffer_unref (out);
-}
 
 static const guint8 ramp[4] = { 10, 20, 30, 41 };
 
@@ -194,16 +143,6 @@ static const struct {
 };
 
 static gchar *
-repeated (const gchar *text, gsize n)
-{
-  GString *all = g_string_new (NULL);
-
-  while (n--)
-    g_string_append (all, text);
-  return g_string_free (all, FALSE);
-}
-
-static gchar *
 value_of_row (gint row)
 {
   const gchar *value = bad[row].value;
@@ -237,18 +176,6 @@ end_of_row (gint row, gchar *value)
 }
 
 static void
-set_row (GstElement *element, gint row, const gchar *value)
-{
-  GParamSpec *spec = g_object_class_find_property (G_OBJECT_GET_CLASS (element), bad[row].name);
-
-  /* Texts as they are: no parser comes between. */
-  if (spec->value_type == G_TYPE_STRING)
-    g_object_set (element, bad[row].name, value, NULL);
-  else
-    gst_util_set_object_arg (G_OBJECT (element), bad[row].name, value);
-}
-
-static void
 says_where (const gchar *text, gint row)
 {
   fail_unless (strstr (text, bad[row].where) && strstr (text, bad[row].name), "not \"%s\", \"%s\": %s", bad[row].name,
@@ -261,7 +188,7 @@ GST_START_TEST (bad_before_start)
   GstElement *element = new_convolve (NULL);
   gchar *value = value_of_row (__i__), *text;
 
-  set_row (element, __i__, value);
+  set_value (element, bad[__i__].name, value);
   if (!bad[__i__].format) {
     fail_unless_equals_int (gst_element_set_state (element, GST_STATE_PAUSED), GST_STATE_CHANGE_FAILURE);
     text = only_message (element, GST_MESSAGE_ERROR, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS);
@@ -303,7 +230,7 @@ GST_START_TEST (bad_while_playing)
     g_object_set (element, "kernel", kernel, NULL);
   set_caps (h, video_caps ("GRAY8", 4, 1, NULL), &info);
   expect_samples (h, &info, ramp, right, "before");
-  set_row (element, __i__, value);
+  set_value (element, bad[__i__].name, value);
   expect_value (element, "preset", before);
   expect_value (element, "kernel", kernel);
   expect_value (element, "kernel-size", "5");
@@ -347,22 +274,6 @@ GST_START_TEST (file_is_read_once)
 GST_END_TEST
 
 /* ---- frames that filtering would not change ------------------------------ */
-
-/* Pushes a frame; does the very buffer come out? */
-static gboolean
-passes (GstHarness *h, const GstVideoInfo *info, guint seed)
-{
-  GstBuffer *in = random_frame (info, seed, 0), *out = gst_harness_push_and_pull (h, in);
-  gboolean same = in == out;
-  GstBuffer *again = random_frame (info, seed, 0);
-
-  fail_unless (out != NULL);
-  if (same)
-    assert_same (info, out, again);
-  gst_buffer_unref (again);
-  gst_buffer_unref (out);
-  return same;
-}
 
 GST_START_TEST (identity_passes)
 {
