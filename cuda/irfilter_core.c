@@ -97,10 +97,10 @@ place (Half *h, float *scratch)
     h->y[0] = h->x + h->size;
     h->y[1] = h->y[0] + h->size;
     h->sum = scratch + 3 * h->size;
-    h->left[0] = h->sum + h->pitch + CF_IR_MOST_BLOCK + BEFORE;
+    h->left[0] = h->sum + h->pitch + BEFORE;
     h->left[1] = h->left[0] + t;
   }
-  return (size_t) (3 * h->size + h->pitch + CF_IR_MOST_BLOCK + 2 * t);
+  return (size_t) (3 * h->size + h->pitch + 2 * t);
 }
 
 size_t
@@ -266,36 +266,33 @@ sum_row (const Half *h, int row, int y)
   ptrdiff_t at = row * h->pitch + core - h->x0;
   float *plane = m->plane[h->number & 1][h->view] + (size_t) y * (size_t) out->width + core;
 
-  if (h->begins)
-    simd->begin (h->x + at, h->pass->through, h->pass->offset[cf_ir_is_chroma (m, h->view)], n, h->sum);
-  else
-    memcpy (h->sum, plane, (size_t) n * sizeof *plane);
-  for (int side = 0; side < 2; side++)
-    if (is_used (h, side))
-      simd->add (h->y[side] + at, n, h->sum);
-  if (h->ends && h->number == m->design.n - 1)
+  bool is_last = h->ends && h->number == m->design.n - 1;
+  CfIrSum sum = {
+    .begins = h->begins, .from = h->begins ? h->x + at : plane,
+    .p = h->pass->through, .o = h->pass->offset[cf_ir_is_chroma (m, h->view)],
+    .y = { is_used (h, 0) ? h->y[0] + at : NULL, is_used (h, 1) ? h->y[1] + at : NULL },
+  };
+
+  simd->sum (&sum, n, is_last ? h->sum : plane);
+  if (is_last)
     simd->store[out->bytes - 1](h->sum, n, out->step, out->shift, m->design.max,
         out->data + (size_t) y * out->pitch + (size_t) core * out->step * out->bytes);
-  else
-    memcpy (plane, h->sum, (size_t) n * sizeof *plane);
 }
 
 static void
 filter_half (const Half *h)
 {
   const CfIrSimd *simd = h->m->simd;
-  int height = h->rows.window_end - h->rows.window, band = h->groups * simd->lanes, n_walks = 0;
+  int height = h->rows.window_end - h->rows.window, band = h->groups * simd->lanes;
   CfIrTap taps[2][MOST_TAPS];
   CfIrWalk walks[2];
 
   for (int side = 0; side < 2; side++)
-    if (is_used (h, side))
-      walks[n_walks++] = (CfIrWalk) {
-        .x = h->x, .y = h->y[side] - h->x, .pitch = h->pitch, .first = side ? h->width - simd->block : 0,
-        .direction = direction_of (side), .m = h->pass->m,
-        .taps = taps[side], .n_taps = list_taps (h, side, taps[side]),
-        .own = h->pass->set[h->first_quadrant + side].b[0], .left = h->left[side],
-      };
+    walks[side] = (CfIrWalk) {
+      .used = is_used (h, side), .x = h->x, .y = h->y[side] - h->x, .pitch = h->pitch,
+      .first = side ? h->width - simd->block : 0, .taps = taps[side], .n_taps = list_taps (h, side, taps[side]),
+      .own = h->pass->set[h->first_quadrant + side].b[0], .left = h->left[side],
+    };
   for (int n1 = 0; n1 < height; n1 += band) {
     int rows = height - n1 < band ? height - n1 : band;
 
@@ -306,8 +303,7 @@ filter_half (const Half *h)
     for (int side = 0; side < 2; side++)
       if (is_used (h, side))
         settle_left (h, side, rows);
-    if (n_walks)
-      simd->walk (walks, n_walks, h->blocks, (rows + simd->lanes - 1) / simd->lanes);
+    simd->walk (walks, h->pass->m, h->blocks, (rows + simd->lanes - 1) / simd->lanes);
     for (int i = 0; i < rows; i++) {
       int y = picture_row (h, n1 + i);
 

@@ -116,7 +116,8 @@ make_room (CfIrCpu *m, CfStatus *status)
   }
   m->scratch = m->memory;
   m->scratch_size = scratch;
-  memset (m->scratch, 0, scratch * (size_t) cf_cpu_threads () * sizeof *m->scratch);
+  if (scratch)
+    memset (m->scratch, 0, scratch * (size_t) cf_cpu_threads () * sizeof *m->scratch);
   at = m->memory + scratch * (size_t) cf_cpu_threads ();
   for (int k = 0; k < planes; k++)
     for (int v = 0; v < m->n_views; v++)

@@ -106,14 +106,26 @@ fma_v (V a, V b, V c)
 #define fma_1 __builtin_fmaf
 #endif
 
-#if BLOCK == LANES
-#define fma_w fma_v
+/* ---- numbers of a kind -------------------------------------------------- */
+
+#if defined __AVX2__
+#define all_v(f) ((V) _mm256_set1_ps (f))
+#elif defined __SSE2__
+#define all_v(f) ((V) _mm_set1_ps (f))
 #else
-ALWAYS_INLINE W
-fma_w (W a, W b, W c)
-{
-  return (W) _mm512_fmadd_ps ((__m512) a, (__m512) b, (__m512) c);
-}
+#define all_v(f) ((V) { (f), (f), (f), (f) })
+#endif
+
+#if BLOCK > LANES
+#define all_w(f) ((W) _mm512_set1_ps (f))
+#define fma_w(a, b, c) ((W) _mm512_fmadd_ps ((__m512) (a), (__m512) (b), (__m512) (c)))
+#define low(w) ((V) _mm512_castps512_ps256 ((__m512) (w)))
+#define high(w) ((V) _mm512_extractf32x8_ps ((__m512) (w), 1))
+#else
+#define all_w all_v
+#define fma_w fma_v
+#define low(w) (w)
+#define high(w) (w)
 #endif
 
 /* ---- rows to columns and back ------------------------------------------- */
@@ -157,42 +169,47 @@ turn (V v[LANES])
 
 /* ---- a block of each lane ----------------------------------------------- */
 
-/* The block's taps of x and of the rows above: one row's rounding errors do not
- * wait for the other rows', so all rows are done side by side. */
+/* The block's taps of x and of the rows above. Each sum waits for the one before
+ * it, the rows' do not wait for each other. */
 ALWAYS_INLINE void
-weigh (const CfIrTap *taps, int n, const float *const at[LANES], W sum[LANES])
+weigh (const CfIrWalk *w, ptrdiff_t at, W sum[LANES])
 {
-  for (int i = 0; i < LANES; i++)
-    sum[i] = (W) { 0 } + CF_IR_TINY;
-  for (int t = 0; t < n; t++) {
-    W weight = (W) { 0 } + taps[t].weight;
+  const float *row[LANES];
+
+  for (int i = 0; i < LANES; i++) {
+    row[i] = w->row[i];
+    sum[i] = all_w (CF_IR_TINY);
+  }
+  for (int t = 0; t < w->n_taps; t++) {
+    W weight = all_w (w->taps[t].weight);
+    ptrdiff_t from = w->taps[t].at + at;
 
     for (int i = 0; i < LANES; i++)
-      sum[i] = fma_w (weight, *(const Wu *) (const void *) (at[i] + taps[t].at), sum[i]);
+      sum[i] = fma_w (weight, *(const Wu *) (const void *) (row[i] + from), sum[i]);
   }
 }
 
 /* Column `c` of a block in the lanes' direction. */
 #define COLUMN(c) (direction > 0 ? (c) : BLOCK - 1 - (c))
 
+/* `at`: columns from the lanes' beginning. */
 ALWAYS_INLINE void
 step (CfIrWalk *w, ptrdiff_t at, int m, int direction)
 {
-  const float *lane[LANES];
   W sum[LANES];
   V v[BLOCK], y[CF_IR_MAX - 1 + BLOCK], own[CF_IR_MAX];
 
-  for (int i = 0; i < LANES; i++)
-    lane[i] = w->x + (w->lane[i] + at);
-  weigh (w->taps, w->n_taps, lane, sum);
-  for (int k = 0; k < BLOCK; k += LANES) {
-    for (int i = 0; i < LANES; i++)
-      memcpy (&v[k + i], (const char *) &sum[i] + 4 * k, sizeof v[0]);
-    turn (v + k);
+  weigh (w, at, sum);
+  for (int i = 0; i < LANES; i++) {
+    v[i] = low (sum[i]);
+    if (BLOCK > LANES)
+      v[BLOCK - LANES + i] = high (sum[i]);
   }
+  for (int k = 0; k < BLOCK; k += LANES)
+    turn (v + k);
   for (int l = 1; l < m; l++) {
-    own[l] = (V) { 0 } + w->own[l];
-    memcpy (&y[l - 1], w->state[l - 1], sizeof y[0]);
+    own[l] = all_v (w->own[l]);
+    y[l - 1] = *(const Vu *) (const void *) w->state[l - 1];
   }
   for (int c = 0; c < BLOCK; c++) {
     V acc = v[COLUMN (c)];
@@ -203,70 +220,59 @@ step (CfIrWalk *w, ptrdiff_t at, int m, int direction)
     v[COLUMN (c)] = acc;
   }
   for (int l = 1; l < m; l++)
-    memcpy (w->state[l - 1], &y[BLOCK + l - 1], sizeof y[0]);
+    *(Vu *) (void *) w->state[l - 1] = y[BLOCK + l - 1];
   for (int k = 0; k < BLOCK; k += LANES) {
     turn (v + k);
     for (int i = 0; i < LANES; i++)
-      *(Vu *) (void *) (w->x + (w->lane[i] + at) + w->y + k) = v[k + i];
+      *(Vu *) (void *) (w->row[i] + at + w->y + k) = v[k + i];
   }
 }
 
-typedef void (*Step) (CfIrWalk *w, ptrdiff_t at);
-
-#define STEPS(m) \
-  static void right_##m (CfIrWalk *w, ptrdiff_t at) { step (w, at, m, 1); } \
-  static void left_##m (CfIrWalk *w, ptrdiff_t at) { step (w, at, m, -1); }
-
-STEPS (2)
-STEPS (3)
-STEPS (4)
-STEPS (5)
-STEPS (8)
-
-static Step
-step_of (const CfIrWalk *w)
-{
-  static const Step steps[CF_IR_MAX + 1][2] = {
-    [2] = { right_2, left_2 }, [3] = { right_3, left_3 }, [4] = { right_4, left_4 },
-    [5] = { right_5, left_5 }, [8] = { right_8, left_8 },
-  };
-
-  return steps[w->m][w->direction < 0];
-}
-
-/* Lane `i` begins with row `row` when the walk is at `at`. */
+/* Lane `i` begins with row `row` where the others are at `at`. */
 static void
 begin_row (CfIrWalk *w, int i, int row, bool inside, ptrdiff_t at)
 {
-  w->lane[i] = w->first + row * w->pitch - at;
-  for (int l = 0; inside && l < w->m - 1; l++)
+  w->row[i] = w->x + (w->first + row * w->pitch - at);
+  for (int l = 0; inside && l < CF_IR_MAX - 1; l++)
     w->state[l][i] = w->left[row];
 }
 
-static void
-walk (CfIrWalk *walks, int n, int blocks, int groups)
+ALWAYS_INLINE void
+walk_m (CfIrWalk walks[2], int m, int blocks, int groups)
 {
+  bool right = walks[0].used, left = walks[1].used;
   ptrdiff_t at = 0;
-  Step steps[2];
 
-  for (int k = 0; k < n; k++) {
-    steps[k] = step_of (&walks[k]);
-    memset (walks[k].state, 0, sizeof walks[k].state);
+  for (int side = 0; side < 2; side++) {
+    memset (walks[side].state, 0, sizeof walks[side].state);
     for (int i = 0; i < LANES; i++)
-      begin_row (&walks[k], i, groups * LANES + i, false, 0);
+      begin_row (&walks[side], i, groups * LANES + i, false, 0);
   }
   for (int g = 0; g <= groups; g++)
     for (int j = 0; j < (g < groups ? blocks : (LANES - 1) * CF_IR_LAG); j++, at += BLOCK) {
       int i = j / CF_IR_LAG;
 
-      for (int k = 0; k < n; k++) {
-        CfIrWalk *w = &walks[k];
-
-        if (j % CF_IR_LAG == 0 && i < LANES)
-          begin_row (w, i, g * LANES + i, g < groups, at * w->direction);
-        steps[k](w, at * w->direction);
+      if (j % CF_IR_LAG == 0 && i < LANES) {
+        begin_row (&walks[0], i, g * LANES + i, right && g < groups, at);
+        begin_row (&walks[1], i, g * LANES + i, left && g < groups, -at);
       }
+      if (right)
+        step (&walks[0], at, m, 1);
+      if (left)
+        step (&walks[1], -at, m, -1);
     }
+}
+
+static void
+walk (CfIrWalk walks[2], int m, int blocks, int groups)
+{
+  switch (m) {
+    case 2: walk_m (walks, 2, blocks, groups); break;
+    case 3: walk_m (walks, 3, blocks, groups); break;
+    case 4: walk_m (walks, 4, blocks, groups); break;
+    case 5: walk_m (walks, 5, blocks, groups); break;
+    default: walk_m (walks, 8, blocks, groups);
+  }
 }
 
 static void
@@ -290,9 +296,11 @@ load (int bytes, int step, const void *from, int n, int shift, int max, int mid,
 {
   for (int i = 0; i < n; i++) {
     size_t at = (size_t) i * (size_t) step;
-    int v = (bytes == 1 ? ((const uint8_t *) from)[at] : ((const uint16_t *) from)[at]) >> shift;
+    int v = bytes == 1 ? ((const uint8_t *) from)[at] : ((const uint16_t *) from)[at] >> shift;
 
-    x[i] = (float) ((v < max ? v : max) - mid);
+    /* all that 8 bits hold are samples */
+    v = bytes == 1 || v < max ? v : max;
+    x[i] = (float) (v - mid);
   }
 }
 
@@ -349,20 +357,30 @@ store_2 (const float *r, int n, int step, int shift, int max, void *to)
   EACH_STEP (store, 2, r, n, shift, max, to)
 }
 
+/* Reads and writes no more than n: those beside a core are another's. */
 static void
-begin (const float *x, float p, float o, int n, float *r)
+sum (const CfIrSum *s, int n, float *r)
 {
-  W through = (W) { 0 } + p, offset = (W) { 0 } + o;
+  const W p = all_w (s->p), o = all_w (s->o);
 
-  for (int i = 0; i < n; i += BLOCK)
-    *(Wu *) (void *) (r + i) = fma_w (through, *(const Wu *) (const void *) (x + i), offset);
-}
+  for (int i = 0; i < n; i += BLOCK) {
+    size_t bytes = (size_t) (n - i < BLOCK ? n - i : BLOCK) * sizeof *r;
+    W v = o;
 
-static void
-add (const float *y, int n, float *r)
-{
-  for (int i = 0; i < n; i += BLOCK)
-    *(Wu *) (void *) (r + i) += *(const Wu *) (const void *) (y + i);
+    if (bytes == sizeof v)
+      v = *(const Wu *) (const void *) (s->from + i);
+    else
+      memcpy (&v, s->from + i, bytes);
+    if (s->begins)
+      v = fma_w (p, v, o);
+    for (int k = 0; k < 2; k++)
+      if (s->y[k])
+        v += *(const Wu *) (const void *) (s->y[k] + i);
+    if (bytes == sizeof v)
+      *(Wu *) (void *) (r + i) = v;
+    else
+      memcpy (r + i, &v, bytes);
+  }
 }
 
 const CfIrSimd GLUE (cf_ir_simd_, CF_ISA) = {
@@ -372,6 +390,5 @@ const CfIrSimd GLUE (cf_ir_simd_, CF_ISA) = {
   .settle = settle,
   .load = { load_1, load_2 },
   .store = { store_1, store_2 },
-  .begin = begin,
-  .add = add,
+  .sum = sum,
 };

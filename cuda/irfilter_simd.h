@@ -19,9 +19,8 @@
 
 #include "irfilter.h"
 
-#define CF_IR_LAG 2        /* blocks */
+#define CF_IR_LAG 1        /* blocks */
 #define CF_IR_MOST_LANES 8
-#define CF_IR_MOST_BLOCK 16
 #define CF_IR_PAD 8        /* floats beside a row for what lies outside: CF_IR_MAX - 1 are read */
 
 /* A weight, and where what it weighs lies, counted from the sample of x. */
@@ -33,26 +32,33 @@ typedef struct {
 /* A quadrant on its way through a band of rows. Rows go in its direction,
  * columns as in the picture. */
 typedef struct {
+  bool used;
   float *x;                /* of the band's first row and the window's first column */
   ptrdiff_t y;             /* the outputs lie this far behind x */
   ptrdiff_t pitch;         /* floats from row to row */
   ptrdiff_t first;         /* from x to the first column of the first block */
-  int direction;           /* of the columns: 1, -1 */
-  int m;
   const CfIrTap *taps;     /* all that do not wait, in their order */
   int n_taps;
   const float *own;        /* b[0, l] */
   const float *left;       /* y beside each of the band's rows: t */
   /* the walk's own */
-  ptrdiff_t lane[CF_IR_MOST_LANES];
+  float *row[CF_IR_MOST_LANES]; /* the lanes' */
   _Alignas (64) float state[CF_IR_MAX - 1][CF_IR_MOST_LANES]; /* the last m - 1 columns, oldest first */
 } CfIrWalk;
 
+/* r = fma (p, from, o), or from, and the y (or NULL) added in their order. */
+typedef struct {
+  bool begins;
+  const float *from;
+  float p, o;
+  const float *y[2];
+} CfIrSum;
+
 typedef struct {
   int lanes, block;
-  /* n (1 or 2) quadrants through a band of groups x lanes rows of `blocks`
-   * blocks, at least CF_IR_LAG lanes. */
-  void (*walk) (CfIrWalk *walks, int n, int blocks, int groups);
+  /* Two quadrants, [0] to the right and [1] to the left, through a band of
+   * groups x lanes rows of `blocks` blocks, at least CF_IR_LAG x lanes. */
+  void (*walk) (CfIrWalk walks[2], int m, int blocks, int groups);
   /* Along an edge: s = 2^-60 + sum of a[i] x[-i] + sum of b[i] s[-i]. */
   void (*settle) (int m, const float *a, const float *b, const float *x, ptrdiff_t x_step, int n, float *s,
       ptrdiff_t s_step);
@@ -60,9 +66,7 @@ typedef struct {
    * from them. */
   void (*load[2]) (const void *from, int step, int n, int shift, int max, int mid, float *x);
   void (*store[2]) (const float *r, int n, int step, int shift, int max, void *to);
-  /* r = fma (p, x, o); r += y. Up to a block more than n. */
-  void (*begin) (const float *x, float p, float o, int n, float *r);
-  void (*add) (const float *y, int n, float *r);
+  void (*sum) (const CfIrSum *s, int n, float *r);
 } CfIrSimd;
 
 extern const CfIrSimd cf_ir_simd_avx512bw, cf_ir_simd_avx2, cf_ir_simd_sse4_1, cf_ir_simd_baseline;
