@@ -13,14 +13,14 @@
 typedef struct {
   const KcBench *kind;
   const char *format, *resolution;
-  int size, width, height;
+  int size, streams, width, height;
   char variant[48];
   double ours, copy, peer; /* us a frame; 0 = not measured */
   bool checked, right;
 } BenchRow;
 
 typedef struct {
-  const char *filter, *sizes, *set, *format, *kinds, *resolution, *picture, *peer, *json, *markdown;
+  const char *filter, *sizes, *set, *format, *kinds, *resolution, *streams, *picture, *peer, *json, *markdown;
   bool all_variants;
   char command[512];
 } BenchOptions;

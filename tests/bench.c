@@ -12,8 +12,8 @@
 #define N_PICTURES 4
 
 typedef struct {
-  CfPlan *plan;
-  CfStream *stream;
+  CfPlan *plan[BENCH_MAX_STREAMS];
+  CfStream *stream[BENCH_MAX_STREAMS];
   CfVideo video;
   CfStatus status;
 } Ours;
@@ -24,7 +24,7 @@ typedef struct {
 } Theirs;
 
 static int
-enqueue_ours (void *user, const uint8_t *src, uint8_t *dst, size_t pitch)
+enqueue_ours (void *user, int stream, const uint8_t *src, uint8_t *dst, size_t pitch)
 {
   Ours *ours = user;
   CfImage in = { .format = ours->video.format, .width = ours->video.width, .height = ours->video.height }, out = in;
@@ -32,14 +32,15 @@ enqueue_ours (void *user, const uint8_t *src, uint8_t *dst, size_t pitch)
   in.plane[0].data = (uint8_t *) src;
   out.plane[0].data = dst;
   in.plane[0].pitch = out.plane[0].pitch = pitch;
-  return cf_plan_enqueue (ours->plan, ours->stream, &in, &out, &ours->status) == CF_OK;
+  return cf_plan_enqueue (ours->plan[stream], ours->stream[stream], &in, &out, &ours->status) == CF_OK;
 }
 
 static int
-enqueue_theirs (void *user, const uint8_t *src, uint8_t *dst, size_t pitch)
+enqueue_theirs (void *user, int stream, const uint8_t *src, uint8_t *dst, size_t pitch)
 {
   Theirs *theirs = user;
 
+  (void) stream;
   return theirs->peer->run (theirs->opened, src, pitch, dst, pitch) == 0;
 }
 
@@ -102,24 +103,47 @@ check_frame (Bench *b, BenchFrames *f, const CfVideo *video, const void *params,
   return good;
 }
 
+/* A plan and a stream for each of the row's frames at once; false: status or
+ * `error` says why. CF_UNSUPPORTED of the variant leaves both empty. */
+static bool
+ours_new (Bench *b, BenchFrames *f, Ours *ours, int streams, const void *params, const char *variant)
+{
+  CfCommon all = { CF_APPLY_ALL };
+
+  for (int i = 0; i < streams; i++) {
+    ours->plan[i] = cf_plan_new (b->context, b->filter, &ours->video, &all, params, &ours->status);
+    ours->stream[i] = cf_stream_new (f->stream[i], &ours->status);
+    if (!ours->plan[i] || !ours->stream[i] ||
+        (variant && cf_plan_prefer (ours->plan[i], variant, NULL) != CF_OK))
+      return false;
+  }
+  return true;
+}
+
+static void
+ours_free (Ours *ours)
+{
+  for (int i = 0; i < BENCH_MAX_STREAMS; i++) {
+    cf_stream_free (ours->stream[i]);
+    cf_plan_free (ours->plan[i]);
+  }
+}
+
 static void
 time_ours (Bench *b, BenchFrames *f, BenchRow row, const char *set, const char *variant)
 {
-  CfVideo video = { cf_format_from_name (row.format), f->width, f->height, false };
-  CfCommon all = { CF_APPLY_ALL };
-  Ours ours = { .video = video };
+  Ours ours = { .video = { cf_format_from_name (row.format), f->width, f->height, false } };
   void *params = malloc (cf_filter_params_size (b->filter));
   char error[KC_TEXT] = "";
 
   cf_filter_defaults (b->filter, params);
-  if (kc_params_set (b->filter, params, set, error) == CF_OK)
-    ours.plan = cf_plan_new (b->context, b->filter, &video, &all, params, &ours.status);
-  ours.stream = cf_stream_new (f->stream, &ours.status);
-  if (ours.plan && ours.stream && (!variant || cf_plan_prefer (ours.plan, variant, NULL) == CF_OK)) {
-    snprintf (row.variant, sizeof row.variant, "%s", cf_plan_variant (ours.plan));
+  f->n_streams = row.streams;
+  if (kc_params_set (b->filter, params, set, error) == CF_OK &&
+      ours_new (b, f, &ours, row.streams, params, variant)) {
+    snprintf (row.variant, sizeof row.variant, "%s", cf_plan_variant (ours.plan[0]));
     row.ours = bench_filter_us (f, enqueue_ours, &ours, 1, error);
     row.checked = true;
-    row.right = row.ours > 0 && check_frame (b, f, &video, params, error);
+    row.right = row.ours > 0 && check_frame (b, f, &ours.video, params, error);
     if (!row.right) {
       b->failed++;
       fprintf (stderr, "%s with %s, %s (%s): %s %s\n", b->o.filter, set, row.format, row.variant,
@@ -132,8 +156,8 @@ time_ours (Bench *b, BenchFrames *f, BenchRow row, const char *set, const char *
     b->failed++;
     fprintf (stderr, "%s with %s: %s\n", b->o.filter, set, error[0] ? error : ours.status.message);
   }
-  cf_stream_free (ours.stream);
-  cf_plan_free (ours.plan);
+  f->n_streams = 1;
+  ours_free (&ours);
   kc_params_free (b->filter, params);
 }
 
@@ -146,7 +170,7 @@ time_theirs (Bench *b, BenchFrames *f, const BenchRow *row)
 
   if (!b->peer || !row->kind->peer)
     return 0;
-  theirs.opened = b->peer->open (row->kind->peer, row->size, f->pixel, f->width, f->height, f->stream);
+  theirs.opened = b->peer->open (row->kind->peer, row->size, f->pixel, f->width, f->height, f->stream[0]);
   if (!theirs.opened)
     return 0;
   us = bench_filter_us (f, enqueue_theirs, &theirs, 0, error);
@@ -189,6 +213,19 @@ bench_size (Bench *b, BenchFrames *f, BenchRow row)
     bench_print_row (b, &b->rows[i]);
 }
 
+/* One row for each number of frames at once. */
+static void
+bench_streams (Bench *b, BenchFrames *f, BenchRow row)
+{
+  const char *streams = b->o.streams ? b->o.streams : row.kind->streams ? row.kind->streams : "1";
+
+  for (const char *at = streams; *at; at += strcspn (at, ","), at += *at == ',') {
+    row.streams = atoi (at);
+    if (row.streams >= 1 && row.streams <= BENCH_MAX_STREAMS)
+      bench_size (b, f, row);
+  }
+}
+
 /* Is `name` in a list with commas? NULL has everything. */
 static bool
 in_list (const char *list, const char *name)
@@ -216,8 +253,14 @@ bench_frames (Bench *b, const char *format, const char *resolution)
     fprintf (stderr, "%s: the benchmark has formats of one plane of 8 bits, such as GRAY8 and RGBA\n", format);
     return false;
   }
-  row.width = strcmp (resolution, "4k") == 0 ? 3840 : 1920;
-  row.height = strcmp (resolution, "4k") == 0 ? 2160 : 1080;
+  if (strcmp (resolution, "4k") == 0 || strcmp (resolution, "1080p") == 0) {
+    row.width = resolution[0] == '4' ? 3840 : 1920;
+    row.height = resolution[0] == '4' ? 2160 : 1080;
+  } else if (sscanf (resolution, "%dx%d", &row.width, &row.height) != 2 || row.width < 1 || row.height < 1 ||
+      row.width > CF_MAX_SIZE || row.height > CF_MAX_SIZE) {
+    fprintf (stderr, "%s: no resolution; 1080p, 4k and 800x600 are some\n", resolution);
+    return false;
+  }
   pictures = make_pictures (b, row.width, row.height, (int) cf_plane_row_bytes (info->format, 2, 0) / 2);
   good = pictures && bench_frames_new (&f, row.width, row.height, (int) cf_plane_row_bytes (info->format, 2, 0) / 2,
       pictures, N_PICTURES, b->gpu.l2_bytes, error);
@@ -231,25 +274,35 @@ bench_frames (Bench *b, const char *format, const char *resolution)
     for (const char *at = b->o.sizes ? b->o.sizes : row.kind->sizes; *at && in_list (b->o.kinds, row.kind->name);
         at += strcspn (at, ","), at += *at == ',') {
       row.size = atoi (at);
-      bench_size (b, &f, row);
+      bench_streams (b, &f, row);
     }
   bench_frames_free (&f);
   return true;
 }
 
+/* Item i of a list with commas; NULL behind the last. */
+static const char *
+item_of (const char *list, int i, char out[16])
+{
+  for (; i > 0 && *list; i--) {
+    list += strcspn (list, ",");
+    list += *list == ',';
+  }
+  snprintf (out, 16, "%.*s", (int) strcspn (list, ","), list);
+  return *list ? out : NULL;
+}
+
 static void
 bench_all (Bench *b)
 {
-  static const char *const resolutions[] = { "1080p", "4k" };
-  char formats[8][16];
-  int n = 0;
+  const char *formats = b->o.format ? b->o.format : b->kc->bench_formats;
+  const char *resolutions = b->o.resolution ? b->o.resolution : "1080p,4k", *format, *resolution;
+  static char name[16][16]; /* the rows point into it */
+  char format_name[16];
 
-  for (const char *at = b->o.format ? b->o.format : b->kc->bench_formats; *at && n < 8;
-      at += strcspn (at, ","), at += *at == ',', n++)
-    snprintf (formats[n], sizeof formats[n], "%.*s", (int) strcspn (at, ","), at);
-  for (int f = 0; f < n; f++)
-    for (int r = 0; r < 2; r++)
-      if (in_list (b->o.resolution, resolutions[r]) && !bench_frames (b, formats[f], resolutions[r]))
+  for (int f = 0; (format = item_of (formats, f, format_name)); f++)
+    for (int r = 0; r < 16 && (resolution = item_of (resolutions, r, name[r])); r++)
+      if (!bench_frames (b, format, resolution))
         b->failed++;
 }
 
@@ -260,6 +313,7 @@ parse (Bench *b, int argc, char **argv)
     { "--filter", &b->o.filter }, { "--sizes", &b->o.sizes }, { "--set", &b->o.set }, { "--peer", &b->o.peer },
     { "--resolution", &b->o.resolution }, { "--picture", &b->o.picture }, { "--json", &b->o.json },
     { "--markdown", &b->o.markdown }, { "--format", &b->o.format }, { "--kinds", &b->o.kinds },
+    { "--streams", &b->o.streams },
   };
 
   b->o = (BenchOptions) { .filter = "median", .set = "" };

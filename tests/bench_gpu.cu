@@ -43,7 +43,6 @@ bench_frames_new (BenchFrames *f, int width, int height, int pixel, const uint8_
     size_t l2_bytes, char *error)
 {
   size_t row = ((size_t) width + 2 * BENCH_MARGIN_X) * pixel, rows = (size_t) height + 2 * BENCH_MARGIN_Y;
-  cudaStream_t stream;
 
   memset (f, 0, sizeof *f);
   f->width = width;
@@ -53,9 +52,10 @@ bench_frames_new (BenchFrames *f, int width, int height, int pixel, const uint8_
   f->frame = f->pitch * rows;
   f->offset = f->pitch * BENCH_MARGIN_Y + BENCH_MARGIN_X * pixel;
   f->n = (int) std::max<size_t> (64, 4 * l2_bytes / (2 * (size_t) width * pixel * (size_t) height) + 1);
-  if (!good (cudaStreamCreateWithFlags (&stream, cudaStreamNonBlocking), "stream", error))
-    return 0;
-  f->stream = stream;
+  f->n_streams = 1;
+  for (int i = 0; i < BENCH_MAX_STREAMS; i++)
+    if (!good (cudaStreamCreateWithFlags ((cudaStream_t *) &f->stream[i], cudaStreamNonBlocking), "stream", error))
+      return 0;
   if (!good (cudaMalloc (&f->in, f->frame * f->n), "frames", error) ||
       !good (cudaMalloc (&f->out, f->frame * f->n), "frames", error) ||
       !good (cudaMemset (f->out, 0, f->frame * f->n), "frames", error))
@@ -72,24 +72,45 @@ bench_frames_free (BenchFrames *f)
 {
   (void) cudaFree (f->in);
   (void) cudaFree (f->out);
-  if (f->stream)
-    (void) cudaStreamDestroy ((cudaStream_t) f->stream);
+  for (int i = 0; i < BENCH_MAX_STREAMS; i++)
+    if (f->stream[i])
+      (void) cudaStreamDestroy ((cudaStream_t) f->stream[i]);
   memset (f, 0, sizeof *f);
+}
+
+/* `to` goes on after what `from` has so far. */
+static bool
+follow (void *from, void *to)
+{
+  cudaEvent_t event = NULL;
+  bool ok = cudaEventCreateWithFlags (&event, cudaEventDisableTiming) == cudaSuccess &&
+      cudaEventRecord (event, (cudaStream_t) from) == cudaSuccess &&
+      cudaStreamWaitEvent ((cudaStream_t) to, event, 0) == cudaSuccess;
+
+  if (event)
+    (void) cudaEventDestroy (event);
+  return ok;
 }
 
 static int
 enqueue_all (BenchFrames *f, BenchEnqueue enqueue, void *user, int n)
 {
-  for (int i = 0; i < n; i++)
-    if (!enqueue (user, f->in + i * f->frame + f->offset, f->out + i * f->frame + f->offset, f->pitch))
-      return 0;
-  return 1;
+  bool ok = true;
+
+  for (int s = 1; ok && s < f->n_streams; s++)
+    ok = follow (f->stream[0], f->stream[s]);
+  for (int i = 0; ok && i < n; i++)
+    ok = enqueue (user, i % f->n_streams, f->in + i * f->frame + f->offset, f->out + i * f->frame + f->offset,
+        f->pitch);
+  for (int s = 1; ok && s < f->n_streams; s++)
+    ok = follow (f->stream[s], f->stream[0]);
+  return ok;
 }
 
 static cudaGraphExec_t
 make_graph (BenchFrames *f, BenchEnqueue enqueue, void *user, char *error)
 {
-  cudaStream_t stream = (cudaStream_t) f->stream;
+  cudaStream_t stream = (cudaStream_t) f->stream[0];
   cudaGraph_t graph = NULL;
   cudaGraphExec_t exec = NULL;
 
@@ -111,7 +132,7 @@ make_graph (BenchFrames *f, BenchEnqueue enqueue, void *user, char *error)
 static double
 measure_ms (BenchFrames *f, cudaGraphExec_t exec, BenchEnqueue enqueue, void *user, int rounds, int n, char *error)
 {
-  cudaStream_t stream = (cudaStream_t) f->stream;
+  cudaStream_t stream = (cudaStream_t) f->stream[0];
   cudaEvent_t from = NULL, to = NULL;
   float ms = 0;
   bool ok = good (cudaEventCreate (&from), "event", error) && good (cudaEventCreate (&to), "event", error) &&
@@ -136,8 +157,8 @@ bench_filter_us (BenchFrames *f, BenchEnqueue enqueue, void *user, int graph, ch
   int rounds = 1, n = f->n, repetitions = BENCH_REPETITIONS;
 
   /* Twice: the first launch of a kernel loads it. */
-  once = measure_ms (f, NULL, enqueue, user, 1, 1, error);
-  once = once > 0 && once < 200 ? measure_ms (f, NULL, enqueue, user, 1, 1, error) : once;
+  once = measure_ms (f, NULL, enqueue, user, 1, f->n_streams, error);
+  once = once > 0 && once < 200 ? measure_ms (f, NULL, enqueue, user, 1, f->n_streams, error) : once;
   if (once <= 0)
     return 0;
   if (graph && !(exec = make_graph (f, enqueue, user, error)))
@@ -162,12 +183,12 @@ bench_filter_us (BenchFrames *f, BenchEnqueue enqueue, void *user, int graph, ch
 }
 
 static int
-enqueue_copy (void *user, const uint8_t *src, uint8_t *dst, size_t pitch)
+enqueue_copy (void *user, int stream, const uint8_t *src, uint8_t *dst, size_t pitch)
 {
   BenchFrames *f = (BenchFrames *) user;
   int vectors = f->width * f->pixel / 16;
 
-  copy_plane<<<dim3 ((vectors + 127) / 128, f->height), 128, 0, (cudaStream_t) f->stream>>> (src, dst, pitch, vectors);
+  copy_plane<<<dim3 ((vectors + 127) / 128, f->height), 128, 0, (cudaStream_t) f->stream[stream]>>> (src, dst, pitch, vectors);
   return cudaGetLastError () == cudaSuccess;
 }
 
@@ -182,7 +203,7 @@ bench_fetch (BenchFrames *f, int i, uint8_t *in, uint8_t *out, char *error)
 {
   size_t at = i * f->frame + f->offset, w = (size_t) f->width * f->pixel, h = (size_t) f->height;
 
-  return good (cudaStreamSynchronize ((cudaStream_t) f->stream), "download", error) &&
+  return good (cudaStreamSynchronize ((cudaStream_t) f->stream[0]), "download", error) &&
       good (cudaMemcpy2D (in, w, f->in + at, f->pitch, w, h, cudaMemcpyDeviceToHost), "download", error) &&
       good (cudaMemcpy2D (out, w, f->out + at, f->pitch, w, h, cudaMemcpyDeviceToHost), "download", error);
 }

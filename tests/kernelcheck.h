@@ -106,6 +106,7 @@ const KcFilter *kc_filter_of (const CfFilter *filter);
 typedef struct {
   const char *name, *set, *sizes;
   const char *peer; /* what the peer's library calls it; NULL: it has none */
+  const char *streams; /* how many frames at once: "1,8"; NULL: one after the other */
 } KcBench;
 
 struct KcFilter {

@@ -467,9 +467,9 @@ static const int more_sizes[][2] = {
 #define BENCH_SIDES "3,5,8"
 
 static const KcBench bench[] = {
-  { "smooth, sigma", "preset=smooth sigma=%d", "3,10,100", NULL },
-  { "one core, m =", "poles=%d radius=0.99", BENCH_SIDES, NULL },
-  { "cores, m =", "poles=%d radius=0.87", BENCH_SIDES, NULL },
+  { "smooth sigma", "preset=smooth sigma=%d", "3,100", NULL, NULL },
+  { "one core m", "poles=%d radius=0.99", BENCH_SIDES, NULL, "1,8" },
+  { "16 cores m", "poles=%d radius=0.87", BENCH_SIDES, NULL, NULL },
   { 0 }
 };
 
