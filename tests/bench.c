@@ -82,16 +82,16 @@ make_pictures (const Bench *b, int width, int height, int pixel)
   return all;
 }
 
-/* The reference on the first frame; whatever is timed must be right. */
+/* The reference on frame `i`; whatever is timed must be right. */
 static bool
-check_frame (Bench *b, BenchFrames *f, const CfVideo *video, const void *params, char *error)
+check_frame (Bench *b, BenchFrames *f, int i, const CfVideo *video, const void *params, char *error)
 {
   size_t row = (size_t) (f->width * f->pixel), n = row * (size_t) f->height;
   uint8_t *in = malloc (n), *out = malloc (n), *expected = malloc (n);
   CfImage image = { .format = video->format, .width = f->width, .height = f->height }, want = image;
   const CfImage *seen[1] = { &image };
   CfCommon all = { CF_APPLY_ALL };
-  bool good = in && out && expected && bench_fetch (f, 0, in, out, error);
+  bool good = in && out && expected && bench_fetch (f, i, in, out, error);
 
   image.plane[0].data = in;
   want.plane[0].data = expected;
@@ -143,7 +143,9 @@ time_ours (Bench *b, BenchFrames *f, BenchRow row, const char *set, const char *
     snprintf (row.variant, sizeof row.variant, "%s", cf_plan_variant (ours.plan[0]));
     row.ours = bench_filter_us (f, enqueue_ours, &ours, 1, error);
     row.checked = true;
-    row.right = row.ours > 0 && check_frame (b, f, &ours.video, params, error);
+    row.right = row.ours > 0;
+    for (int i = 0; i < row.streams; i++)
+      row.right = row.right && check_frame (b, f, i, &ours.video, params, error);
     if (!row.right) {
       b->failed++;
       fprintf (stderr, "%s with %s, %s (%s): %s %s\n", b->o.filter, set, row.format, row.variant,

@@ -188,7 +188,8 @@ enqueue_copy (void *user, int stream, const uint8_t *src, uint8_t *dst, size_t p
   BenchFrames *f = (BenchFrames *) user;
   int vectors = f->width * f->pixel / 16;
 
-  copy_plane<<<dim3 ((vectors + 127) / 128, f->height), 128, 0, (cudaStream_t) f->stream[stream]>>> (src, dst, pitch, vectors);
+  copy_plane<<<dim3 ((vectors + 127) / 128, f->height), 128, 0, (cudaStream_t) f->stream[stream]>>> (src, dst, pitch,
+      vectors);
   return cudaGetLastError () == cudaSuccess;
 }
 

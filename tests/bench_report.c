@@ -123,10 +123,10 @@ words_of (const char *filter)
     return "NPP: the same frames, borders not handled. floor: minimum and maximum instructions of the best network known,\n"
         "at this GPU's rate for them.\n";
   if (strcmp (filter, "irfilter") == 0)
-    return "No library at hand has such a filter, so there is no peer. one core m: a window of m x m that remembers further\n"
-        "than the picture is wide (pole radius 0.99); 16 cores m: one that is forgotten after 120 samples (0.87);\n"
-        "N at once: as many frames on streams of their own. floor: the longest chain of dependent operations, 4 cycles\n"
-        "each, or, where that is more or the frames overlap, all multiply-adds at this GPU's rate.\n";
+    return "No library at hand has such a filter, so there is no peer. one core m: a window of m x m that remembers\n"
+        "further than the picture is wide (pole radius 0.99); 16 cores m: one that has forgotten after 120 samples\n"
+        "(0.87); N at once: as many frames on streams of their own. floor: the longest chain of operations that depend on\n"
+        "each other, 4 cycles each, or, where that is more or frames overlap, all multiply-adds at this GPU's rate.\n";
   return "NPP: FilterBorder32f, FilterGaussBorder (FilterGaussAdvancedBorder over 15) and FilterBoxBorder on the same frames,\n"
       "replicated borders, RGBA with its alpha. dense: random weights of 8 bits with sign, not separable; 16 bit: random\n"
       "weights of 16 bits; fraction: decimal ones. floor: the bytes or, where that is more, the int8 tensor pipe.\n";
