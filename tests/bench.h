@@ -13,8 +13,8 @@
  * cache does not hold them; the median of seven repetitions between two
  * events. With several streams the graph has as many branches, each with a plan
  * of its own and its share of the frames; the time is still that of one frame.
- * One frame of each row and stream is compared with the reference, so a kernel
- * that is fast and wrong is reported as wrong. */
+ * One frame of each row is compared with the reference, so a kernel that is
+ * fast and wrong is reported as wrong. */
 #ifndef BENCH_H
 #define BENCH_H
 

@@ -125,8 +125,8 @@ words_of (const char *filter)
   if (strcmp (filter, "irfilter") == 0)
     return "No library at hand has such a filter, so there is no peer. one core m: a window of m x m that remembers\n"
         "further than the picture is wide (pole radius 0.99); 16 cores m: one that has forgotten after 120 samples\n"
-        "(0.87); N at once: as many frames on streams of their own. floor: the longest chain of operations that depend on\n"
-        "each other, 4 cycles each, or, where that is more or frames overlap, all multiply-adds at this GPU's rate.\n";
+        "(0.87); N at once: as many frames on streams of their own. floor: the longest chain of operations that depend\n"
+        "on each other, 4 cycles each, or, where that is more or frames overlap, all multiply-adds at this GPU's rate.\n";
   return "NPP: FilterBorder32f, FilterGaussBorder (FilterGaussAdvancedBorder over 15) and FilterBoxBorder on the same frames,\n"
       "replicated borders, RGBA with its alpha. dense: random weights of 8 bits with sign, not separable; 16 bit: random\n"
       "weights of 16 bits; fraction: decimal ones. floor: the bytes or, where that is more, the int8 tensor pipe.\n";
