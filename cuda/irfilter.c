@@ -48,8 +48,8 @@ static const CfParam params[] = {
   { "angle", CF_TYPE_INT, FIELD (angle), 0, 135, 0, NULL, "degrees",
       "Of the blur that motion-deblur undoes, counterclockwise from the right: 0, 45, 90 or 135" },
   [ROW_NUMERATOR] = { "numerator", CF_TYPE_STRING, FIELD (numerator), 0, 0, 0, NULL, "",
-      "Weights of the input, rows by ';', numbers by spaces or ',', up to 8 x 8, the same in all quadrants; makes preset "
-      "custom and drops coefficients" },
+      "Weights of the input, rows by ';', numbers by spaces or ',', up to 8 x 8, the same in all quadrants; makes "
+      "preset custom and drops coefficients" },
   [ROW_DENOMINATOR] = { "denominator", CF_TYPE_STRING, FIELD (denominator), 0, 0, 0, NULL, "",
       "Weights of the outputs before, which are added; begins with 0; as numerator" },
   [ROW_COEFFICIENTS] = { "coefficients", CF_TYPE_STRING, FIELD (coefficients), 0, 0, 0, NULL, "",
@@ -64,15 +64,6 @@ static const CfParam params[] = {
       .readonly = true },
   { "file-text", CF_TYPE_STRING, FIELD (file_text), 0, 0, 0, NULL, "", "What stood in coefficients", .hidden = true },
 };
-
-const char *
-cf_ir_preset_name (int preset)
-{
-  for (const CfEnumValue *v = presets; v->name; v++)
-    if (v->value == preset)
-      return v->name;
-  return "";
-}
 
 static void
 drop (const char **text)

@@ -70,23 +70,29 @@
  * the largest r for which 1 - sum b[k,l] r^-(k+l) e^-i(k w1 + l w2) is 0 at some
  * w1, w2. (Huang's theorem: it is stable if and only if D(z1, inf) is and, for
  * each |z1| = 1, all roots in z2 are inside.) The float32 coefficients are what is
- * tested. |a| <= 1e6, |b| <= 1e4.
+ * tested: rounding moves poles that coincide, those of the smoother among them.
+ * Where k, l <= 1, rho is the largest real root of r^2 - (s b01 + t b10) r - s t b11
+ * over s, t = +-1. |a|, passthrough and offset <= 1e6, |b| <= 1e4.
  *
  * Presets, all made in double (lambda = sigma^2 / 2):
  *   nu = (1 + 2 lambda - sqrt (1 + 4 lambda)) / (2 lambda)
  *   smooth: in each quadrant b[0,1] = b[1,0] = nu, b[1,1] = -nu^2, rounded to float;
  *     a = g [1 nu; nu nu^2], g = (1 - sum of the float b) / (4 (1 + nu)^2), rounded to
- *     float: so a flat picture stays flat. m = 2; the response is ((1 - nu) / (1 + nu))^2
+ *     float (after g times nu, or times nu^2): so a flat picture stays flat. m = 2;
+ *     the response is ((1 - nu) / (1 + nu))^2
  *     nu^(|X| + |Y|), an exponential of standard deviation sigma along each axis.
  *   soft: three smooth passes of sigma / sqrt (3).
  *   highpass: mid + amount (x - smooth): a (in double) times -amount, p = amount, offset = mid
  *   sharpen: x + amount (x - smooth): a times -amount, p = 1 + amount
- *   deblur: a table's set for sigma (0.5..3; the nearest entry; sigma outside is refused)
+ *   deblur: a table's set for sigma (0.5..3; the nearest entry, of two as near the
+ *     smaller one; sigma outside is refused)
  *   motion-deblur: a table's set for length (3..15) and angle (0, 45, 90, 135)
  *   custom: numerator and denominator, the same in all quadrants; or coefficients,
  *     a JSON file with a set for each; whichever was set last.
  * quadrants leaves out the quadrants that are not named (the rest keeps its
  * weights: with smooth, three quadrants give three quarters of the brightness).
+ * If that leaves none, the parameters are refused. sharpen with amount 0 changes
+ * nothing: an element passes its buffers on.
  *
  * Samples. As in median.h: 10 bit is clamped to 1023 on load, P010 is value << 6;
  * alpha, padding and what apply-to leaves out are copied as stored; a field of an
@@ -102,12 +108,13 @@
  * | coefficients | path of a JSON file, read once, when set | next frame; preset becomes custom |
  * | quadrants | flags se, sw, ne, nw (all) | next frame |
  * | border | replicate, zero (replicate) | next frame |
- * | pole-radius | read only: the largest of the design's | |
+ * | pole-radius | read only: the largest of the design's, 0 where it is refused | |
  *
- * Text: `denominator` begins with 0. A numerator alone is a filter without
+ * Text: as many rows as columns; `denominator` begins with 0. A numerator alone is a filter without
  * memory (b = 0), a denominator alone has a = 1 at (0, 0); if both are there the
  * smaller one is filled up with zeros. JSON: { "m": 3, "se": { "a": [[..]..], "b": [[..]..] }, "sw": .., "ne": ..,
- * "nw": .., "offset": 0, "passthrough": 0 }; a quadrant that is missing is not in use, at least one is there.
+ * "nw": .., "offset": 0, "passthrough": 0 }; a quadrant that is missing is not in use, at least one is there. A "b"
+ * may be missing (no memory), so may "offset" and "passthrough"; "comment" is for people; other names are refused.
  *
  * Sources: A. Nikonorov, S. Popov, V. Fursov on two-dimensional recursive
  * filtering by non-rigid following (the four quadrants, the scheduler; their sign

@@ -177,9 +177,9 @@ find_radius (const CfIrSet *set, int m, const char *from, int q, double *radius,
     *radius = fmax (*radius, pole.radius);
     return CF_OK;
   }
-  return cf_fail (status, CF_BAD_VALUE, "%squadrant %s: the filter is unstable; its pole radius is %.7g, at %.4g cycles "
-      "per sample along a row and %.4g down a column; it has to be below 1, so make what is fed back (b) smaller", from,
-      cf_ir_quadrant_names[q], pole.radius, pole.along, pole.down);
+  return cf_fail (status, CF_BAD_VALUE, "%squadrant %s: the filter is unstable; its pole radius is %.7g, at %.4g "
+      "cycles per sample along a row and %.4g down a column; it has to be below 1, so make what is fed back (b) "
+      "smaller", from, cf_ir_quadrant_names[q], pole.radius, pole.along, pole.down);
 }
 
 static CfCode

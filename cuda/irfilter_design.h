@@ -26,7 +26,4 @@ extern const char *const cf_ir_quadrant_names[CF_IR_QUADRANTS];
 CfCode cf_ir_read_texts (const char *numerator, const char *denominator, CfIrTaps *taps, CfStatus *status);
 CfCode cf_ir_read_json (const char *text, CfIrTaps *taps, CfStatus *status);
 
-/* The preset's name as typed in a pipeline; "" for a number that is no preset's. */
-const char *cf_ir_preset_name (int preset);
-
 #endif

@@ -93,8 +93,8 @@ read_matrix (Reader *r, JsonNode *node, const char *name, double most, double ou
             l + 1);
       out[k][l] = json_node_get_double (number);
       if (!(fabs (out[k][l]) <= most))
-        return FAIL ("coefficients, \"%s\", \"%s\", row %d, column %d: %g is too large; at most %g is taken", r->quadrant,
-            name, k + 1, l + 1, out[k][l], most);
+        return FAIL ("coefficients, \"%s\", \"%s\", row %d, column %d: %g is too large; at most %g is taken",
+            r->quadrant, name, k + 1, l + 1, out[k][l], most);
     }
   }
   return CF_OK;
@@ -188,8 +188,8 @@ check_text (Reader *r, const char *text)
     brackets += *at == '[' || *at == '{';
     digits = g_ascii_isdigit (*at) ? digits + 1 : *at == '.' ? -MOST_DIGITS : 0;
     if (digits > MOST_DIGITS)
-      return FAIL ("coefficients, line %d: there is a number with more than %d digits; write it with an exponent, as 1e20",
-          line, MOST_DIGITS);
+      return FAIL ("coefficients, line %d: there is a number with more than %d digits; write it with an exponent, as "
+          "1e20", line, MOST_DIGITS);
     if (brackets > MOST_BRACKETS)
       return FAIL ("coefficients, line %d: more than %d brackets are in no file of ours; one is " EXAMPLE, line,
           MOST_BRACKETS);

@@ -12,9 +12,11 @@ typedef struct {
   double along, down; /* where: cycles per sample along a row, and down a column */
 } CfIrPole;
 
-/* The largest pole radius of a set, to about 1e-9 (1e-8 where poles coincide).
- * Exact for windows of 2 x 2; else some milliseconds the first time, and the
- * sets asked for last are remembered. `b` is m x m of 8 x 8. Any thread. */
+/* The largest pole radius of a set. Windows of 2 x 2 have a formula; others take
+ * some milliseconds the first time, and the sets asked for last are remembered.
+ * Good to 1e-9, but where poles coincide 1e-5 too large or so, as the doubles
+ * that are reckoned with cannot tell them apart. `b` is m x m of 8 x 8. Any
+ * thread. */
 CfIrPole cf_ir_pole (const float b[CF_IR_MAX][CF_IR_MAX], int m);
 
 #endif

@@ -25,13 +25,13 @@ read_square (const char *what, const char *example, const char *text, double mos
     return code;
   if (w != h)
     return cf_fail (status, CF_BAD_VALUE,
-        "%s has %d row%s and %d column%s; it has to have as many rows as columns, filled up with zeros, as in %s", what, h,
-        h == 1 ? "" : "s", w, w == 1 ? "" : "s", example);
+        "%s has %d row%s and %d column%s; it has to have as many rows as columns, filled up with zeros, as in %s", what,
+        h, h == 1 ? "" : "s", w, w == 1 ? "" : "s", example);
   for (int k = 0; k < h; k++)
     for (int l = 0; l < w; l++) {
       if (fabs (t[k * w + l]) > most)
-        return cf_fail (status, CF_BAD_VALUE, "%s, row %d, column %d: %g is too large; at most %g is taken", what, k + 1,
-            l + 1, t[k * w + l], most);
+        return cf_fail (status, CF_BAD_VALUE, "%s, row %d, column %d: %g is too large; at most %g is taken", what,
+            k + 1, l + 1, t[k * w + l], most);
       square[k][l] = t[k * w + l];
     }
   *m = w;

@@ -61,8 +61,7 @@ gst_cuda_ir_filter_class_init (GstCudaIrFilterClass *klass)
 {
   gst_element_class_set_static_metadata (GST_ELEMENT_CLASS (klass), "CUDA recursive filter",
       "Filter/Effect/Video/Hardware",
-      "Wide blurs, even light, sharpening, restoration or any recursive filter, on the GPU, or on the CPU where there is "
-      "none",
+      "Wide blurs, even light, sharpening or any recursive filter, on the GPU, or on the CPU where there is none",
       "The gst-cuda-filters authors");
   gst_cf_filter_class_setup (GST_CF_FILTER_CLASS (klass), "irfilter");
 }

@@ -128,7 +128,8 @@ expect_value (GstElement *element, const gchar *name, const gchar *right)
   text = G_VALUE_HOLDS_STRING (&value) ? g_value_dup_string (&value)
       : G_VALUE_HOLDS_FLAGS (&value) ? nicks_of (spec->value_type, g_value_get_flags (&value))
       : gst_value_serialize (&value);
-  fail_unless (g_strcmp0 (text, right) == 0, "%s is %s, not %s", name, text ? text : "nothing", right ? right : "nothing");
+  fail_unless (g_strcmp0 (text, right) == 0, "%s is %s, not %s", name, text ? text : "nothing",
+      right ? right : "nothing");
   g_free (text);
   g_value_unset (&value);
 }
