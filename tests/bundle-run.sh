@@ -64,7 +64,7 @@ find_python () { command -v python3 || echo false; }
 
 tests () {
   local program
-  for program in cudamedian cudaconvolve; do
+  for program in cudamedian cudaconvolve cudairfilter; do
     step "registered-$program" in_bundle gst-inspect-1.0 "$program"
   done
   kernels
@@ -79,7 +79,7 @@ tests () {
 
 kernels () {
   local filter
-  for filter in ${CF_FILTERS:-median convolve}; do
+  for filter in ${CF_FILTERS:-median convolve irfilter}; do
     step "kernelcheck-gpu-$filter" in_bundle kernelcheck --gpu --require-gpu --verbose --filter "$filter"
   done
 }
@@ -88,7 +88,7 @@ kernels () {
 # on the CPU: see sameframes.c for what NVIDIA's decoders do at a process's end.
 clip () {
   local filter
-  for filter in ${CF_FILTERS:-median convolve}; do
+  for filter in ${CF_FILTERS:-median convolve irfilter}; do
     step "clip-$filter" in_bundle env GST_PLUGIN_FEATURE_RANK=nvh264dec:NONE,nvh264sldec:NONE \
       "$here/tests/clip.sh" --filter "$filter" --clip "$here/media/clip.mp4"
   done
@@ -112,6 +112,9 @@ cuda_memory () {
   step cuda-memory-convolve in_bundle sameframes --quick-exit --hash --all-on-gpu f \
     "$decode ! $gpu ! cudaconvolve name=f preset=unsharp backend=cuda on-gpu-error=error ! $gpu ! cudadownload ! video/x-raw ! appsink name=out" \
     "$decode ! video/x-raw,format=NV12 ! cudaconvolve preset=unsharp backend=cpu ! appsink name=out"
+  step cuda-memory-irfilter in_bundle sameframes --quick-exit --hash --all-on-gpu f \
+    "$decode ! $gpu ! cudairfilter name=f sigma=10 backend=cuda on-gpu-error=error ! $gpu ! cudadownload ! video/x-raw ! appsink name=out" \
+    "$decode ! video/x-raw,format=NV12 ! cudairfilter sigma=10 backend=cpu ! appsink name=out"
   step cuda-memory-chain in_bundle sameframes --quick-exit --hash --all-on-gpu f \
     "$decode ! $gpu ! cudamedian name=f backend=cuda on-gpu-error=error ! $gpu ! cudamedian kernel-size=5 backend=cuda on-gpu-error=error ! $gpu ! cudadownload ! video/x-raw ! appsink name=out" \
     "$decode ! video/x-raw,format=NV12 ! cudamedian backend=cpu ! cudamedian kernel-size=5 backend=cpu ! appsink name=out"
@@ -125,7 +128,7 @@ sanitize () {
   local sanitizer tool filter launches log
   sanitizer=$(find_tool compute-sanitizer) || { echo "compute-sanitizer is not here"; skipped=1; return; }
   [ $# -gt 0 ] || set -- memcheck racecheck initcheck synccheck
-  for filter in ${CF_FILTERS:-median convolve}; do
+  for filter in ${CF_FILTERS:-median convolve irfilter}; do
     for tool in "$@"; do
       step "sanitize-$tool-$filter" in_bundle timeout "${CF_SANITIZE_TIMEOUT:-280}" "$sanitizer" --tool "$tool" \
         --error-exitcode 9 "$here/bin/kernelcheck" --gpu --require-gpu --sanitize --verbose --filter "$filter"
@@ -158,10 +161,10 @@ build_peer () {
   fi
 }
 
-# Both filters, or the one that the options name.
+# All filters, or the one that the options name.
 bench () {
   local filter filters peer p f s
-  read -ra filters <<< "${CF_FILTERS:-median convolve}"
+  read -ra filters <<< "${CF_FILTERS:-median convolve irfilter}"
   case " $* " in *' --filter '*) filters=('') ;; esac
   build_peer
   # What people wrote below the tables stays.
@@ -179,7 +182,7 @@ bench () {
 
 soak () {
   local filter
-  for filter in cudamedian 'cudaconvolve preset=unsharp'; do
+  for filter in cudamedian 'cudaconvolve preset=unsharp' 'cudairfilter sigma=10'; do
     step "soak-gpu-${filter%% *}" in_bundle soak "$@" --element "$filter backend=cuda on-gpu-error=error"
     step "soak-cpu-${filter%% *}" in_bundle soak "$@" --element "$filter backend=cpu"
   done

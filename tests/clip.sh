@@ -7,19 +7,18 @@
 # filter applied by kernelcheck's reference to a few frames, and the number of
 # frames and their hash are printed.
 #
-#   clip.sh [--quick] [--filter median|convolve] [--clip FILE]
+#   clip.sh [--quick] [--filter median|convolve|irfilter] [--clip FILE]
 #     [--formats "GRAY8 NV12"] [--sizes "3 5"] [--presets "box sobel"]
 #
-# The median runs with each size, the convolution with each preset.
+# The median runs with each size, the other filters with each preset.
 # CF_CLIP names the clip; without one, a moving test picture is used.
 # CF_BIN: where sameframes and kernelcheck are (the build's tests folder).
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 bin=${CF_BIN:-${CF_BUILD:-$here/../build-tests}/tests}
 clip=${CF_CLIP:-}
-filters='median convolve'
-formats='' sizes='' quick=0
-presets='identity box gauss sharpen laplace unsharp emboss sobel prewitt scharr log motion custom'
+filters='median convolve irfilter'
+formats='' sizes='' presets='' quick=0
 while [ $# -gt 0 ]; do
   case $1 in
     --quick) quick=1 ;;
@@ -42,7 +41,10 @@ formats_for () { # filter
 }
 
 rows_for () { # filter
-  if [ "$1" = convolve ]; then echo "$presets"
+  if [ "$1" != median ] && [ -n "$presets" ]; then echo "$presets"
+  elif [ "$1" = convolve ]; then
+    echo identity box gauss sharpen laplace unsharp emboss sobel prewitt scharr log motion custom
+  elif [ "$1" = irfilter ]; then echo smooth soft highpass sharpen custom
   elif [ -n "$sizes" ]; then echo "$sizes"
   elif [ "$quick" = 1 ]; then echo 3 15
   else echo 3 5 9 15 31
@@ -61,6 +63,10 @@ properties () { # filter row
     convolve-emboss) echo "preset=emboss angle=45 bias=64" ;;
     convolve-scharr) echo "preset=scharr divisor=4" ;;
     convolve-motion) echo "preset=motion kernel-size=15 angle=30" ;;
+    irfilter-soft) echo "preset=soft sigma=15" ;;
+    irfilter-highpass) echo "preset=highpass sigma=40 amount=1.5" ;;
+    irfilter-sharpen) echo "preset=sharpen sigma=1.5" ;;
+    irfilter-custom) echo "numerator=0.03 denominator=0,0.6,0;0.5,-0.3,0.02;0,0,0.05" ;;
     *) echo "preset=$2" ;;
   esac
 }
