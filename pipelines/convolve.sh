@@ -49,23 +49,4 @@ if [ $# -lt 1 ] || [ $# -gt 3 ] || ! words=$(effect "$1"); then
   exit 2
 fi
 mapfile -t filter <<< "$words"
-[ -z "${FILTER:-}" ] || read -ra filter <<< "$FILTER"
-cf_need_element cudaconvolve
-
-input=${2:-/dev/video0}
-case $input in
-  *://*) source=(uridecodebin "uri=$input" ! queue) ;;
-  test) source=(videotestsrc pattern=ball num-buffers=300 ! "video/x-raw,width=640,height=480,framerate=30/1") ;;
-  /dev/*)
-    [ -e "$input" ] || cf_die "no camera $input"
-    source=(v4l2src "device=$input" ! decodebin) ;;
-  *)
-    [ -r "$input" ] || cf_die "no file \"$input\" that can be read"
-    source=(filesrc "location=$input" ! decodebin) ;;
-esac
-if [ -n "${3:-}" ]; then
-  sink=(x264enc speed-preset=veryfast ! matroskamux ! filesink "location=$3")
-else
-  sink=(autovideosink)
-fi
-cf_launch -e "${source[@]}" ! videoconvert ! "${filter[@]}" ! videoconvert ! "${sink[@]}"
+cf_effect "${filter[@]}" -- "${@:2}"

@@ -143,3 +143,33 @@ cf_launch () {
   printf '\n' >&2
   exec gst-launch-1.0 "$@"
 }
+
+# cf_effect WORDS... -- [INPUT [OUT.mkv]]: becomes the pipeline that sends INPUT
+# (a film, a URI, a camera, "test") through the element line WORDS, into a file or
+# a window. FILTER in the environment takes another element line.
+cf_effect () {
+  local filter=() source sink input
+  while [ "$1" != -- ]; do
+    filter+=("$1")
+    shift
+  done
+  [ -z "${FILTER:-}" ] || read -ra filter <<< "$FILTER"
+  cf_need_element "${filter[0]}"
+  input=${2:-/dev/video0}
+  case $input in
+    *://*) source=(uridecodebin "uri=$input" ! queue) ;;
+    test) source=(videotestsrc pattern=ball num-buffers=300 ! "video/x-raw,width=640,height=480,framerate=30/1") ;;
+    /dev/*)
+      [ -e "$input" ] || cf_die "no camera $input"
+      source=(v4l2src "device=$input" ! decodebin) ;;
+    *)
+      [ -r "$input" ] || cf_die "no file \"$input\" that can be read"
+      source=(filesrc "location=$input" ! decodebin) ;;
+  esac
+  if [ -n "${3:-}" ]; then
+    sink=(x264enc speed-preset=veryfast ! matroskamux ! filesink "location=$3")
+  else
+    sink=(autovideosink)
+  fi
+  cf_launch -e "${source[@]}" ! videoconvert ! "${filter[@]}" ! videoconvert ! "${sink[@]}"
+}
