@@ -1,0 +1,99 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Makes docs/convolve.png and docs/irfilter.png: a part of a frame of a film, once for each of an element's effects.
+
+usage: GST_PLUGIN_PATH=build/gst docs/sheets.py convolve|irfilter FILM [OUT.png]
+
+FILM of the pictures in the repository: OpenCV's sample vtest.avi. Needs numpy, OpenCV and gst-launch-1.0 with
+pngdec and pngenc.
+"""
+import os
+import subprocess
+import sys
+import tempfile
+
+import cv2
+import numpy as np
+
+FRAME = 120
+LEFT, TOP, WIDTH, HEIGHT = 370, 58, 212, 154
+COLUMNS, BAR, GAP = 4, 20, 4
+
+# Words of an element line that have blanks in them have them as '_'.
+SHEETS = {
+    'convolve': [
+        'preset=identity',
+        'preset=box kernel-size=9',
+        'preset=gauss kernel-size=15',
+        'preset=motion kernel-size=21 angle=30',
+        'preset=sharpen',
+        'preset=unsharp kernel-size=9 amount=3',
+        'preset=emboss angle=45 gray=luma',
+        'preset=laplace bias=128',
+        'preset=sobel divisor=2',
+        'preset=prewitt divisor=2',
+        'preset=scharr divisor=8',
+        'preset=log kernel-size=9 bias=128 divisor=0.1',
+    ],
+    'irfilter': [
+        'preset=smooth sigma=3',
+        'preset=smooth sigma=30',
+        'preset=soft sigma=30',
+        'numerator=.1 denominator=0_.9;_0_0 quadrants=se',
+        'preset=highpass sigma=40 apply-to=luma',
+        'preset=highpass sigma=3',
+        'preset=sharpen sigma=1.5',
+        'preset=sharpen sigma=30 apply-to=luma',
+    ],
+}
+
+
+def read_part(film):
+    capture = cv2.VideoCapture(film)
+    frame = None
+    for _ in range(FRAME + 1):
+        good, frame = capture.read()
+        if not good:
+            sys.exit(f'{film}: frame {FRAME} cannot be read')
+    return frame[TOP:TOP + HEIGHT, LEFT:LEFT + WIDTH]
+
+
+def filtered(element, properties, source, folder):
+    """The file `source` behind the element, in the format that cameras give."""
+    target = os.path.join(folder, 'out.png')
+    words = [word.replace('_', ' ') for word in properties.split()]
+    subprocess.run(['gst-launch-1.0', '-q', 'filesrc', f'location={source}', '!', 'pngdec', '!', 'videoconvert', '!',
+                    'video/x-raw,format=I420', '!', element, *words, '!', 'videoconvert', '!', 'pngenc', '!',
+                    'filesink', f'location={target}'], check=True)
+    return cv2.imread(target)
+
+
+def tile(picture, label):
+    bar = np.full((BAR, WIDTH, 3), 255, np.uint8)
+    words = label.removeprefix('preset=').replace('_', ' ')
+    cv2.putText(bar, words, (1, BAR - 6), cv2.FONT_HERSHEY_SIMPLEX, 0.35, (0, 0, 0), 1, cv2.LINE_AA)
+    return np.vstack([bar, picture])
+
+
+def main():
+    if len(sys.argv) not in (3, 4) or sys.argv[1] not in SHEETS:
+        sys.exit(__doc__)
+    sheet_name, film = sys.argv[1:3]
+    tiles = SHEETS[sheet_name]
+    out = sys.argv[3] if len(sys.argv) == 4 else os.path.join(os.path.dirname(os.path.abspath(__file__)),
+                                                              f'{sheet_name}.png')
+    rows = -(-len(tiles) // COLUMNS)
+    sheet = np.full((rows * (HEIGHT + BAR + GAP) - GAP, COLUMNS * (WIDTH + GAP) - GAP, 3), 255, np.uint8)
+    with tempfile.TemporaryDirectory() as folder:
+        source = os.path.join(folder, 'in.png')
+        cv2.imwrite(source, read_part(film))
+        for n, properties in enumerate(tiles):
+            y, x = n // COLUMNS * (HEIGHT + BAR + GAP), n % COLUMNS * (WIDTH + GAP)
+            sheet[y:y + HEIGHT + BAR, x:x + WIDTH] = tile(
+                filtered(f'cuda{sheet_name}', properties, source, folder), properties)
+    cv2.imwrite(out, sheet, [cv2.IMWRITE_PNG_COMPRESSION, 9])
+    print(f'{out}: {os.path.getsize(out)} bytes')
+
+
+if __name__ == '__main__':
+    main()
