@@ -239,12 +239,10 @@ round_rows (const Rounding &k, const int (*sum)[2][4], unsigned (*word)[2])
   for (int r = 0; r < ROWS; r++)
 #pragma unroll
     for (int side = 0; side < 2; side++) {
-      int v[4];
+      const int four[4] = { sum[r][0][2 * side], sum[r][0][2 * side + 1], sum[r][1][2 * side],
+        sum[r][1][2 * side + 1] };
 
-#pragma unroll
-      for (int i = 0; i < 4; i++)
-        v[i] = round_quick<HOW> (k, sum[r][i / 2][2 * side + i % 2]);
-      word[r][side] = pack_bytes (v);
+      word[r][side] = round_four_quick<HOW> (k, four);
     }
 }
 
@@ -264,16 +262,13 @@ store_word (const Band &b, uint8_t *row, int x, unsigned word)
 template<int ROWS> __device__ __forceinline__ void
 store_rows (const Band &b, int x0, int x, int y, const unsigned (*word)[2])
 {
-  uint8_t *column = b.out + x;
-
-  keep_whole (column);
   if (x0 + strip <= b.bytes && y + ROWS <= b.height) {
-#pragma unroll
-    for (int r = 0; r < ROWS; r++) {
-      unsigned *to = (unsigned *) (column + (long long) (y + r) * b.out_pitch);
+    uint8_t *to = b.out + (long long) y * b.out_pitch + x;
 
-      to[0] = word[r][0];
-      to[32] = word[r][1];
+#pragma unroll
+    for (int r = 0; r < ROWS; r++, to += b.out_pitch) {
+      ((unsigned *) to)[0] = word[r][0];
+      ((unsigned *) to)[32] = word[r][1];
     }
     return;
   }
@@ -378,19 +373,17 @@ convolve_band_kernel (const __grid_constant__ Bands bands, const __grid_constant
 
 /* ---- launches ----------------------------------------------------------- */
 
+/* Eight rows a warp: fewer rows are loaded twice. Four: more warps. */
+#define CF_BAND(h, rows, limbs) { h, limbs, rows, (const void *) convolve_band_kernel<h, rows, limbs> }
 const struct Variant {
   int h, limbs, rows;
   const void *kernel;
 } variants[] = {
-  { 3, 1, 4, (const void *) convolve_band_kernel<3, 4, 1> },
-  { 5, 1, 4, (const void *) convolve_band_kernel<5, 4, 1> },
-  { 7, 1, 8, (const void *) convolve_band_kernel<7, 8, 1> },
-  { 9, 1, 8, (const void *) convolve_band_kernel<9, 8, 1> },
-  { 3, 2, 4, (const void *) convolve_band_kernel<3, 4, 2> },
-  { 5, 2, 4, (const void *) convolve_band_kernel<5, 4, 2> },
-  { 7, 2, 8, (const void *) convolve_band_kernel<7, 8, 2> },
-  { 9, 2, 8, (const void *) convolve_band_kernel<9, 8, 2> },
+  CF_BAND (3, 4, 1), CF_BAND (3, 8, 1), CF_BAND (5, 4, 1), CF_BAND (5, 8, 1), CF_BAND (7, 4, 1), CF_BAND (7, 8, 1),
+  CF_BAND (9, 4, 1), CF_BAND (9, 8, 1), CF_BAND (3, 4, 2), CF_BAND (5, 4, 2), CF_BAND (5, 8, 2), CF_BAND (7, 4, 2),
+  CF_BAND (7, 8, 2), CF_BAND (9, 4, 2), CF_BAND (9, 8, 2),
 };
+#undef CF_BAND
 
 /* Selectors of the two words beside a row's first or last word that go on with its
  * outermost pixel. */
@@ -458,13 +451,22 @@ put_spread (const CfConvolution &c, int step, int limbs, int h, uint8_t *rows)
     }
 }
 
+/* How many warps of eight rows keep a big GPU busy. */
+constexpr int enough_warps = 2048;
+
 const Variant *
-variant_of (int h, int limbs)
+variant_of (const Work &work, int h, int limbs)
 {
+  const Variant *found = NULL;
+  int tasks = 0;
+
+  for (int i = 0; i < work.n; i++)
+    tasks += (work.group[i].width * work.group[i].step + strip - 1) / strip * ((work.group[i].height + 7) / 8);
   for (const Variant &v : variants)
-    if (v.h >= h && v.limbs >= limbs)
-      return &v;
-  return NULL;
+    if (v.h >= h && v.limbs >= limbs && (!found || (v.h == found->h && v.limbs == found->limbs
+        && tasks >= enough_warps)))
+      found = &v;
+  return found;
 }
 
 } // namespace
@@ -493,7 +495,7 @@ convolve_band_fits (const CfConvolution &c, int limbs, int step)
 bool
 convolve_launch_band (const Work &work, const CfConvolution &c, cudaStream_t stream, CfCode *code, CfStatus *status)
 {
-  const Variant *v = variant_of (c.h, work.limbs);
+  const Variant *v = variant_of (work, c.h, work.limbs);
   const int spread_size = v->limbs * v->h * spread_bytes;
   alignas (16) uint8_t weights[max_spreads * max_band_limbs * max_h * spread_bytes] = { };
   Bands bands = { };

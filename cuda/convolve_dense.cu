@@ -11,10 +11,8 @@
  * One mma makes 128 outputs of a row out of one row of samples: row g of the
  * left operand is the 32 bytes from 8 g on, column n of the right one a row
  * of the kernel n bytes down; kernels wider than 22 take STEPS of 32 bytes. So
- * h STEPS mma make 128 outputs. Rows are taken four at a time: a row of the
- * kernel, loaded once, meets each of them, and adds to another output row. That
- * keeps shared memory (11 fragments and 16 words for 32 mma) below the tensor
- * pipe.
+ * h STEPS mma make 128 outputs. Eight rows of samples stay in registers, and a row
+ * of the kernel meets them all: 6 loads for 8 mma.
  *
  * 16 bit: bytes of samples times limbs of weights, by falling powers of 256, each
  * power summed in 32 bits (at most 2 x 3969 x 255 x 128) and put together in 64.
@@ -34,13 +32,13 @@ namespace cf {
 
 namespace {
 
-constexpr int warps = 4, rows_of_warp = 8, tile_w = 128, tile_h = warps * rows_of_warp, at_once = 4;
+constexpr int warps = 4, rows_of_warp = 8, tile_w = 128, tile_h = warps * rows_of_warp;
 constexpr int threads = 32 * warps;
 
 /* What a launch's shared memory and loops look like. */
 struct Layout {
   int steps, pitch, left; /* left: samples of the tile before x0, a multiple of 16 */
-  int rows, planes;       /* of the tile */
+  int rows, planes;       /* of the tile; 4: with room for all samples of such pixels */
   int row_bytes;          /* of a row of weights */
 };
 
@@ -95,43 +93,44 @@ load_samples (const unsigned *row, unsigned (*a)[4])
   }
 }
 
-/* What four rows of samples, from row r on, add to eight rows of 128 outputs. ALL:
- * every one of their rows of the kernel exists. */
-template<int STEPS, bool ALL> __device__ __forceinline__ void
-add_rows (int (*sum)[4], const unsigned (*a)[STEPS][4], const uint2 *fragments, int r, int h)
+template<int STEPS> __device__ __forceinline__ void
+load_fragments (const uint2 *row, uint2 *b)
 {
 #pragma unroll
-  for (int d = 1 - rows_of_warp; d < at_once; d++) {
-    if (!ALL && (unsigned) (r + d) >= (unsigned) h)
-      continue;
-#pragma unroll
-    for (int s = 0; s < STEPS; s++) {
-      const uint2 b = fragments[((r + d) * STEPS + s) * 32];
-
-#pragma unroll
-      for (int i = 0; i < at_once; i++)
-        if (i - d >= 0 && i - d < rows_of_warp)
-          multiply<false, true> (sum[i - d], a[i][s], b.x, b.y);
-    }
-  }
+  for (int s = 0; s < STEPS; s++)
+    b[s] = row[32 * s];
 }
 
-/* Adds all rows' products to eight rows of 128 outputs. */
+/* Adds all rows' products to eight rows of 128 outputs: row j of the kernel meets the
+ * rows of samples from j on, which stay in registers, the oldest giving way to the
+ * next. What a row of the kernel needs is loaded during the one before. */
 template<int STEPS> __device__ __forceinline__ void
 add_products (int (*sum)[4], const unsigned *samples, int pitch_words, const uint2 *fragments, int h)
 {
-#pragma unroll 1
-  for (int r = 0; r < rows_of_warp + h - 1; r += at_once) {
-    unsigned a[at_once][STEPS][4];
+  unsigned a[rows_of_warp][STEPS][4];
+  uint2 b[2][STEPS];
 
 #pragma unroll
-    for (int i = 0; i < at_once; i++)
-      load_samples<STEPS> (samples + (r + i) * pitch_words, a[i]);
-    if (r >= rows_of_warp - 1 && r + at_once <= h)
-      add_rows<STEPS, true> (sum, a, fragments, r, h);
-    else
-      add_rows<STEPS, false> (sum, a, fragments, r, h);
-  }
+  for (int r = 0; r < rows_of_warp; r++)
+    load_samples<STEPS> (samples + r * pitch_words, a[r]);
+  load_fragments<STEPS> (fragments, b[0]);
+#pragma unroll 1
+  for (int first = 0; first < h; first += rows_of_warp)
+#pragma unroll
+    for (int j = 0; j < rows_of_warp; j++)
+      if (first + j < h) {
+        samples += pitch_words;
+        fragments += first + j + 1 < h ? 32 * STEPS : 0;
+        load_fragments<STEPS> (fragments, b[~j & 1]);
+#pragma unroll
+        for (int r = 0; r < rows_of_warp; r++) {
+#pragma unroll
+          for (int s = 0; s < STEPS; s++)
+            multiply<false, true> (sum[r], a[(j + r) % rows_of_warp][s], b[j & 1][s].x, b[j & 1][s].y);
+          if (r == 0)
+            load_samples<STEPS> (samples + (rows_of_warp - 1) * pitch_words, a[j]);
+        }
+      }
 }
 
 /* The limb's bytes from the launch's arguments, then its fragments. */
@@ -155,15 +154,19 @@ struct Shared {
 
 template<int STEPS, int SIZE> __device__ __forceinline__ void
 make_bytes (const Work &work, const Group &g, const DenseWeights<SIZE> &weights, const Layout &l, const Shared &s,
-    Tile t,     int p, int thread, unsigned *result)
+    const Tile &t, int p, int thread, unsigned *result)
 {
   const int lane = thread & 31, group = lane >> 2, rest = lane & 3, row = rows_of_warp * (thread >> 5);
-  const uint8_t *corner = s.tile + row * l.pitch + l.left;
+  const bool together = l.planes == 4 && g.step == 4 && g.planes == 3;
+  const uint8_t *corner = s.tile + ((together ? p * l.rows : 0) + row) * l.pitch + l.left;
   const unsigned *samples = (const unsigned *) (corner - ((work.ax + 3) & ~3)) + 2 * group + rest;
   int sum[rows_of_warp][4] = { };
 
   __syncthreads (); /* the tile's readers are done */
-  fill_tile<0, 1> (work, g, t, p, thread, threads);
+  if (!together)
+    fill_tile<0, 1> (work, g, t, p, thread, threads);
+  else if (p == 0)
+    fill_tile<4, 3> (work, g, t, 0, thread, threads);
   for (int limb = work.limbs - 1; limb >= 0; limb--) {
     if (p == 0 || work.limbs > 1)
       stage_limb<STEPS> (weights, limb, s.raw, s.fragments, l, work, thread);
@@ -256,7 +259,7 @@ make_halves (const Work &work, const Group &g, const DenseWeights<SIZE> &weights
   }
 }
 
-template<int STEPS, int SIZE, bool WIDE> __global__ void __launch_bounds__ (threads, WIDE ? 2 : 4)
+template<int STEPS, int SIZE, bool WIDE> __global__ void __launch_bounds__ (threads, WIDE ? 2 : STEPS > 2 ? 3 : 4)
 convolve_dense_kernel (const __grid_constant__ Work work, const __grid_constant__ Layout l,
     const __grid_constant__ DenseWeights<SIZE> weights)
 {
@@ -313,18 +316,27 @@ const Variant variants[] = {
   { (const void *) convolve_dense_kernel<3, dense_large, true>, 3 },
 };
 
+/* The most with which four blocks go on an SM. */
+constexpr int four_blocks = 56 * 1024;
+
+int
+shared_of (const Layout &l, const CfConvolution &c)
+{
+  const int results = c.bits > 8 ? 0 : 3 * rows_of_warp * threads * 4;
+
+  return tile_bytes (l) + raw_bytes (l, c.h) + c.h * l.steps * 256 + results;
+}
+
 template<int SIZE> CfCode
 launch (Work *work, const CfConvolution &c, Layout l, const void *kernel, cudaStream_t stream, CfStatus *status)
 {
-  const int results = c.bits > 8 ? 0 : 3 * rows_of_warp * threads * 4;
-  const int shared = tile_bytes (l) + raw_bytes (l, c.h) + c.h * l.steps * 256 + results;
   DenseWeights<SIZE> weights = { };
   void *arguments[] = { work, &l, &weights };
   CfCode code;
 
   split_weights (c, l, work->limbs, (uint8_t *) &weights);
   code = cf_cuda_check (cudaLaunchKernel (kernel, dim3 ((unsigned) work->blocks), dim3 (threads),
-          arguments, (size_t) shared, stream), "convolve dense", status);
+          arguments, (size_t) shared_of (l, c), stream), "convolve dense", status);
   return code == CF_OK ? cf_cuda_launched ("convolve dense", status) : code;
 }
 
@@ -354,9 +366,13 @@ convolve_launch_dense (Work *work, const CfConvolution &c, cudaStream_t stream, 
 
   l.steps = v.steps;
   l.pitch = (l.left + tile_w + 24 + 32 * (l.steps - 1) + 15) & ~15;
-  /* the last rows that are taken four at a time */
-  l.rows = (rows_of_warp + c.h - 1 + at_once - 1) / at_once * at_once + tile_h - rows_of_warp;
+  l.rows = tile_h + c.h; /* with the one that is loaded last and not used */
   deal_groups (work, tile_w, tile_h);
+  for (int i = 0; i < work->n && !wide; i++)
+    if (work->group[i].step == 4 && work->group[i].planes == 3)
+      l.planes = 4;
+  if (shared_of (l, c) > four_blocks && !wide)
+    l.planes = 1;
   return &v == variants ? launch<dense_small> (work, c, l, v.kernel, stream, status)
       : launch<dense_large> (work, c, l, v.kernel, stream, status);
 }

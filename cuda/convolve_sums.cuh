@@ -88,32 +88,36 @@ pack_bytes (const int *v)
   return all;
 }
 
-/* A sum with its base to a sample, still to be saturated: an integer's bits are the
- * float integer 2^-149, and so are the results'; below 0 they have a sign. */
-template<Quick HOW> static __device__ __forceinline__ int
-round_quick (const Rounding &k, int sum)
+/* Four sums with their base to bytes: an integer's bits are the float integer 2^-149,
+ * and so are the results'; below 0 they have a sign. */
+template<Quick HOW> static __device__ __forceinline__ unsigned
+round_four_quick (const Rounding &k, const int *sum)
 {
-  const float x = __int_as_float (sum), offset = __uint_as_float (k.offset);
-  const int up = __float_as_int (__fmaf_rn (x, k.inverse[0], offset));
+  const float offset = __uint_as_float (k.offset);
+  int up[4], down[4];
 
+#pragma unroll
+  for (int i = 0; i < 4; i++) {
+    up[i] = __float_as_int (__fmaf_rn (__int_as_float (sum[i]), k.inverse[0], offset));
+    down[i] = __float_as_int (__fmaf_rn (__int_as_float (sum[i]), k.inverse[1], offset));
+  }
   if (HOW != QUICK_EVEN)
-    return up;
-  /* the two differ at ties only, by 1 */
-  const int down = __float_as_int (__fmaf_rn (x, k.inverse[1], offset));
+    return pack_bytes (up);
+  /* the two differ at ties only, by 1, and not where both are saturated */
+  const unsigned high = pack_bytes (up), low = pack_bytes (down);
 
-  return down + (down & (up ^ down) & 1);
+  return low + (low & (high ^ low) & 0x01010101);
 }
 
-/* Four sums to bytes that way. */
 template<Quick HOW> static __device__ __forceinline__ unsigned
-round_four_quick (const Rounding &k, const int *sum, int base)
+round_four_clipped (const Rounding &k, const int *sum, int base)
 {
-  int v[4];
+  int clipped[4];
 
 #pragma unroll
   for (int i = 0; i < 4; i++)
-    v[i] = round_quick<HOW> (k, __viaddmax_s32 (sum[i], base, 0));
-  return pack_bytes (v);
+    clipped[i] = __viaddmax_s32 (sum[i], base, 0);
+  return round_four_quick<HOW> (k, clipped);
 }
 
 /* Four sums to bytes, for narrow kernels of 8-bit samples: SHIFT: D is a power of
@@ -192,9 +196,9 @@ round_words (const Rounding &k, int chroma, const int (*sum)[4], unsigned *word,
       word[i] = f; \
   } while (0)
   if (k.quick == QUICK_ONE)
-    CF_ROUND_ALL (round_four_quick<QUICK_ONE> (k, sum[i], base));
+    CF_ROUND_ALL (round_four_clipped<QUICK_ONE> (k, sum[i], base));
   else if (k.quick == QUICK_EVEN)
-    CF_ROUND_ALL (round_four_quick<QUICK_EVEN> (k, sum[i], base));
+    CF_ROUND_ALL (round_four_clipped<QUICK_EVEN> (k, sum[i], base));
   else if (!k.narrow)
     CF_ROUND_ALL (round_four_any (k, sum[i][0], sum[i][1], sum[i][2], sum[i][3], centre (i), SECOND, chroma));
   else if (k.pow2 && !even)
