@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * irfilter_tables.h: the sets of the recursive filter's presets deblur and
- * motion-deblur, found by cf-identify (pipelines/make-tables has the command).
+ * motion-deblur, found by cf-identify (pipelines/make-tables.py has the commands).
  * Every angle has entries of its own: nothing is left to be turned or mirrored. */
 #ifndef IRFILTER_TABLES_H
 #define IRFILTER_TABLES_H
@@ -11,7 +11,7 @@ typedef struct {
   int length;      /* motion-deblur: samples that one point was drawn out over; else 0 */
   int angle;       /* motion-deblur: degrees, counterclockwise from the right */
   int m;           /* side of the windows */
-  const double *a[4], *b[4]; /* se, sw, ne, nw; [k * m + l], k down the rows, in irfilter.h's equation; exact in float */
+  const double *a[4], *b[4]; /* se, sw, ne, nw; [k * m + l], k down the rows, as in irfilter.h; exact in float */
   double passthrough;
 } CfIrTableEntry;
 

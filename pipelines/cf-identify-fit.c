@@ -27,10 +27,10 @@
 #define FINALISTS 2   /* of those, that get more poles */
 #define SEARCHED 128  /* side of what poles are searched on; the numerators come from the whole fragment */
 #define BLOCK 16      /* side of the squares that are held out */
-#define RIDGE 1e-9    /* of the mean square: where weights can be traded for each other, the small ones */
+#define RIDGE 1e-12   /* of the mean square: of weights that can be traded for each other, small ones; 1e-9 costs a dB */
 
-/* Which denominators: all quadrants' rows . columns; the same for both; or
- * poles along a diagonal in the two quadrants on it, rows . columns in the others. */
+/* Which denominators: all quadrants' rows . columns; the same for both; poles
+ * along a diagonal in the two quadrants on it, rows . columns in the others. */
 typedef enum { AXES, SAME, DOWN, UP, FAMILIES } Family;
 
 static const char *const family_words[FAMILIES] = { "poles along rows and columns",
@@ -52,7 +52,7 @@ typedef struct {
 /* A problem on its fragment, with what every candidate needs. */
 typedef struct {
   Problem problem;
-  Picture *x, *y; /* less the mean of x */
+  Picture *x, *y; /* less their means: another exposure is not the filter's business */
   int n;          /* unknowns */
   int unknown[QUADRANTS][MAX_M * MAX_M];
   Sums train, held;
@@ -529,18 +529,19 @@ raise_order (Candidate *candidate)
     candidate->p[2 * order + 1] = 0;
 }
 
+/* AXES has all that SAME has; SAME is for where rows and columns may be exchanged. */
 static gboolean
 has_symmetry (Family family, Symmetry symmetry)
 {
   switch (symmetry) {
-    case SYMMETRY_MIRROR:
-      return family == AXES || family == SAME;
     case SYMMETRY_FULL:
       return family == SAME;
     case SYMMETRY_DIAGONAL:
       return family != AXES;
+    case SYMMETRY_MIRROR:
+      return family == AXES;
     default:
-      return TRUE;
+      return family != SAME;
   }
 }
 
@@ -561,16 +562,18 @@ fit_new (const Problem *problem)
   Fit *fit = g_new0 (Fit, 1);
   Rect f = problem->fragment;
   gsize n = (gsize) f.w * f.h, padded = (gsize) (f.w + problem->m - 1) * (f.h + problem->m - 1);
-  double mean = 0;
+  double mean_x = 0, mean_y = 0;
 
   fit->problem = *problem;
   fit->x = picture_part (problem->blurred, f);
   fit->y = picture_part (problem->sharp, f);
-  for (gsize i = 0; i < n; i++)
-    mean += fit->x->v[i] / n;
   for (gsize i = 0; i < n; i++) {
-    fit->x->v[i] -= mean;
-    fit->y->v[i] -= mean;
+    mean_x += fit->x->v[i] / n;
+    mean_y += fit->y->v[i] / n;
+  }
+  for (gsize i = 0; i < n; i++) {
+    fit->x->v[i] -= mean_x;
+    fit->y->v[i] -= mean_y;
   }
   for (int q = 0; q < QUADRANTS; q++)
     fit->w[q] = g_new (double, padded);

@@ -217,20 +217,18 @@ picture_round (Picture *picture)
     picture->v[i] = rint (CLAMP (picture->v[i], 0, 255));
 }
 
-double
-picture_difference (const Picture *a, const Picture *b, Rect rect, const Rect *without, gint64 *n)
+void
+difference_add (Difference *difference, double d)
 {
-  double sum = 0;
+  difference->sum += d;
+  difference->squares += d * d;
+  difference->n++;
+}
 
-  *n = 0;
-  for (int y = rect.y; y < rect.y + rect.h; y++)
-    for (int x = rect.x; x < rect.x + rect.w; x++) {
-      double d = a->v[(gsize) y * a->w + x] - b->v[(gsize) y * b->w + x];
+double
+difference_psnr (const Difference *difference)
+{
+  double mean = difference->sum / difference->n, square = difference->squares / difference->n - mean * mean;
 
-      if (without && x >= without->x && x < without->x + without->w && y >= without->y && y < without->y + without->h)
-        continue;
-      sum += d * d;
-      ++*n;
-    }
-  return *n ? sum / *n : 0;
+  return square > 0 ? 10 * log10 (255 * 255 / square) : INFINITY;
 }

@@ -72,9 +72,15 @@ Picture *picture_blur (const Picture *picture, const Blur *blur);
 void picture_add_noise (Picture *picture, double sigma);
 void picture_round (Picture *picture); /* as 8 bits hold it */
 
-/* Mean square difference inside rect (and, if `without` is not NULL, outside
- * that); *n counts its samples. */
-double picture_difference (const Picture *a, const Picture *b, Rect rect, const Rect *without, gint64 *n);
+/* How far two pictures are apart, sample by sample; not by their mean levels,
+ * which another exposure changes. */
+typedef struct {
+  double sum, squares;
+  gint64 n;
+} Difference;
+
+void difference_add (Difference *difference, double d);
+double difference_psnr (const Difference *difference);
 
 /* ---- cf-identify-fit.c -------------------------------------------------- */
 
