@@ -78,9 +78,9 @@ lay_out (Half *h, const CfIrCpu *m, int pass, int view, int i, int j, bool up)
   h->x0 = is_used (h, 0) ? h->cols[0].window : h->cols[0].core;
   end = is_used (h, 1) ? h->cols[1].window_end : h->cols[0].core_end;
   h->width = end - h->x0;
-  h->blocks = at_least ((most + simd->block - 1) / simd->block, CF_IR_LAG * simd->lanes);
+  h->blocks = at_least ((most + simd->lanes - 1) / simd->lanes, simd->lanes);
   /* a window's last block may run over its end, into what lies before a row */
-  h->pitch = (at_least (h->blocks * simd->block, h->width) + 2 * CF_IR_PAD + 15) & ~15;
+  h->pitch = (at_least (h->blocks * simd->lanes, h->width) + 2 * CF_IR_PAD + 15) & ~15;
   h->groups = (int) (BAND_FLOATS / (3 * h->pitch * simd->lanes));
   h->groups = at_least (2, h->groups < 8 ? h->groups : 8);
   /* those above, those behind the last (see irfilter_simd.h), and one at each end to run into */
@@ -290,7 +290,7 @@ filter_half (const Half *h)
   for (int side = 0; side < 2; side++)
     walks[side] = (CfIrWalk) {
       .used = is_used (h, side), .x = h->x, .y = h->y[side] - h->x, .pitch = h->pitch,
-      .first = side ? h->width - simd->block : 0, .taps = taps[side], .n_taps = list_taps (h, side, taps[side]),
+      .first = side ? h->width - simd->lanes : 0, .taps = taps[side], .n_taps = list_taps (h, side, taps[side]),
       .own = h->pass->set[h->first_quadrant + side].b[0], .left = h->left[side],
     };
   for (int n1 = 0; n1 < height; n1 += band) {

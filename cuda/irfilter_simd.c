@@ -22,22 +22,16 @@
 #include <immintrin.h>
 #endif
 
-/* LANES rows in a V, BLOCK columns in a W. */
-#if defined __AVX512F__
+/* Rows, and columns of a block. With 16 AVX-512 is no faster: most of its loads
+ * are not aligned, and those of 64 bytes cross a cache line each. */
+#if defined __AVX2__
 #define LANES 8
-#define BLOCK 16
-#elif defined __AVX2__
-#define LANES 8
-#define BLOCK 8
 #else
 #define LANES 4
-#define BLOCK 4
 #endif
 
 typedef float V __attribute__ ((vector_size (4 * LANES)));
-typedef float W __attribute__ ((vector_size (4 * BLOCK)));
 typedef V Vu __attribute__ ((aligned (4), may_alias));
-typedef W Wu __attribute__ ((aligned (4), may_alias));
 
 #define GLUE_(a, b) a##b
 #define GLUE(a, b) GLUE_ (a, b)
@@ -116,18 +110,6 @@ fma_v (V a, V b, V c)
 #define all_v(f) ((V) { (f), (f), (f), (f) })
 #endif
 
-#if BLOCK > LANES
-#define all_w(f) ((W) _mm512_set1_ps (f))
-#define fma_w(a, b, c) ((W) _mm512_fmadd_ps ((__m512) (a), (__m512) (b), (__m512) (c)))
-#define low(w) ((V) _mm512_castps512_ps256 ((__m512) (w)))
-#define high(w) ((V) _mm512_extractf32x8_ps ((__m512) (w), 1))
-#else
-#define all_w all_v
-#define fma_w fma_v
-#define low(w) (w)
-#define high(w) (w)
-#endif
-
 /* ---- rows to columns and back ------------------------------------------- */
 
 ALWAYS_INLINE void
@@ -172,46 +154,39 @@ turn (V v[LANES])
 /* The block's taps of x and of the rows above. Each sum waits for the one before
  * it, the rows' do not wait for each other. */
 ALWAYS_INLINE void
-weigh (const CfIrWalk *w, ptrdiff_t at, W sum[LANES])
+weigh (const CfIrWalk *w, ptrdiff_t at, V sum[LANES])
 {
   const float *row[LANES];
 
   for (int i = 0; i < LANES; i++) {
     row[i] = w->row[i];
-    sum[i] = all_w (CF_IR_TINY);
+    sum[i] = all_v (CF_IR_TINY);
   }
   for (int t = 0; t < w->n_taps; t++) {
-    W weight = all_w (w->taps[t].weight);
+    V weight = all_v (w->taps[t].weight);
     ptrdiff_t from = w->taps[t].at + at;
 
     for (int i = 0; i < LANES; i++)
-      sum[i] = fma_w (weight, *(const Wu *) (const void *) (row[i] + from), sum[i]);
+      sum[i] = fma_v (weight, *(const Vu *) (const void *) (row[i] + from), sum[i]);
   }
 }
 
 /* Column `c` of a block in the lanes' direction. */
-#define COLUMN(c) (direction > 0 ? (c) : BLOCK - 1 - (c))
+#define COLUMN(c) (direction > 0 ? (c) : LANES - 1 - (c))
 
 /* `at`: columns from the lanes' beginning. */
 ALWAYS_INLINE void
 step (CfIrWalk *w, ptrdiff_t at, int m, int direction)
 {
-  W sum[LANES];
-  V v[BLOCK], y[CF_IR_MAX - 1 + BLOCK], own[CF_IR_MAX];
+  V v[LANES], y[CF_IR_MAX - 1 + LANES], own[CF_IR_MAX];
 
-  weigh (w, at, sum);
-  for (int i = 0; i < LANES; i++) {
-    v[i] = low (sum[i]);
-    if (BLOCK > LANES)
-      v[BLOCK - LANES + i] = high (sum[i]);
-  }
-  for (int k = 0; k < BLOCK; k += LANES)
-    turn (v + k);
+  weigh (w, at, v);
+  turn (v);
   for (int l = 1; l < m; l++) {
     own[l] = all_v (w->own[l]);
     y[l - 1] = *(const Vu *) (const void *) w->state[l - 1];
   }
-  for (int c = 0; c < BLOCK; c++) {
+  for (int c = 0; c < LANES; c++) {
     V acc = v[COLUMN (c)];
 
     for (int l = m - 1; l > 0; l--)
@@ -220,12 +195,10 @@ step (CfIrWalk *w, ptrdiff_t at, int m, int direction)
     v[COLUMN (c)] = acc;
   }
   for (int l = 1; l < m; l++)
-    *(Vu *) (void *) w->state[l - 1] = y[BLOCK + l - 1];
-  for (int k = 0; k < BLOCK; k += LANES) {
-    turn (v + k);
-    for (int i = 0; i < LANES; i++)
-      *(Vu *) (void *) (w->row[i] + at + w->y + k) = v[k + i];
-  }
+    *(Vu *) (void *) w->state[l - 1] = y[LANES + l - 1];
+  turn (v);
+  for (int i = 0; i < LANES; i++)
+    *(Vu *) (void *) (w->row[i] + at + w->y) = v[i];
 }
 
 /* Lane `i` begins with row `row` where the others are at `at`. */
@@ -249,12 +222,10 @@ walk_m (CfIrWalk walks[2], int m, int blocks, int groups)
       begin_row (&walks[side], i, groups * LANES + i, false, 0);
   }
   for (int g = 0; g <= groups; g++)
-    for (int j = 0; j < (g < groups ? blocks : (LANES - 1) * CF_IR_LAG); j++, at += BLOCK) {
-      int i = j / CF_IR_LAG;
-
-      if (j % CF_IR_LAG == 0 && i < LANES) {
-        begin_row (&walks[0], i, g * LANES + i, right && g < groups, at);
-        begin_row (&walks[1], i, g * LANES + i, left && g < groups, -at);
+    for (int j = 0; j < (g < groups ? blocks : LANES - 1); j++, at += LANES) {
+      if (j < LANES) {
+        begin_row (&walks[0], j, g * LANES + j, right && g < groups, at);
+        begin_row (&walks[1], j, g * LANES + j, left && g < groups, -at);
       }
       if (right)
         step (&walks[0], at, m, 1);
@@ -361,23 +332,23 @@ store_2 (const float *r, int n, int step, int shift, int max, void *to)
 static void
 sum (const CfIrSum *s, int n, float *r)
 {
-  const W p = all_w (s->p), o = all_w (s->o);
+  const V p = all_v (s->p), o = all_v (s->o);
 
-  for (int i = 0; i < n; i += BLOCK) {
-    size_t bytes = (size_t) (n - i < BLOCK ? n - i : BLOCK) * sizeof *r;
-    W v = o;
+  for (int i = 0; i < n; i += LANES) {
+    size_t bytes = (size_t) (n - i < LANES ? n - i : LANES) * sizeof *r;
+    V v = o;
 
     if (bytes == sizeof v)
-      v = *(const Wu *) (const void *) (s->from + i);
+      v = *(const Vu *) (const void *) (s->from + i);
     else
       memcpy (&v, s->from + i, bytes);
     if (s->begins)
-      v = fma_w (p, v, o);
+      v = fma_v (p, v, o);
     for (int k = 0; k < 2; k++)
       if (s->y[k])
-        v += *(const Wu *) (const void *) (s->y[k] + i);
+        v += *(const Vu *) (const void *) (s->y[k] + i);
     if (bytes == sizeof v)
-      *(Wu *) (void *) (r + i) = v;
+      *(Vu *) (void *) (r + i) = v;
     else
       memcpy (r + i, &v, bytes);
   }
@@ -385,7 +356,6 @@ sum (const CfIrSum *s, int n, float *r)
 
 const CfIrSimd GLUE (cf_ir_simd_, CF_ISA) = {
   .lanes = LANES,
-  .block = BLOCK,
   .walk = walk,
   .settle = settle,
   .load = { load_1, load_2 },

@@ -5,7 +5,7 @@
  *
  * Along a row each output waits for the one before, so a vector does not hold
  * neighbours of a row but one column of several rows, its LANES: lane i is at
- * row i, and CF_IR_LAG blocks of columns behind lane i - 1, whose outputs it
+ * row i, and a block (as many columns) behind lane i - 1, whose outputs it
  * needs. A block is worked on in two steps. What does not wait, the taps of x
  * and of the rows above, is done with vectors along the columns; then the block
  * is turned over and the taps of its own row are done with the lanes.
@@ -19,7 +19,6 @@
 
 #include "irfilter.h"
 
-#define CF_IR_LAG 1        /* blocks */
 #define CF_IR_MOST_LANES 8
 #define CF_IR_PAD 8        /* floats beside a row for what lies outside: CF_IR_MAX - 1 are read */
 
@@ -55,9 +54,9 @@ typedef struct {
 } CfIrSum;
 
 typedef struct {
-  int lanes, block;
+  int lanes;
   /* Two quadrants, [0] to the right and [1] to the left, through a band of
-   * groups x lanes rows of `blocks` blocks, at least CF_IR_LAG x lanes. */
+   * groups x lanes rows of `blocks` blocks, at least as many as lanes. */
   void (*walk) (CfIrWalk walks[2], int m, int blocks, int groups);
   /* Along an edge: s = 2^-60 + sum of a[i] x[-i] + sum of b[i] s[-i]. */
   void (*settle) (int m, const float *a, const float *b, const float *x, ptrdiff_t x_step, int n, float *s,
