@@ -27,7 +27,7 @@
 #define FINALISTS 2   /* of those, that get more poles */
 #define SEARCHED 128  /* side of what poles are searched on; the numerators come from the whole fragment */
 #define BLOCK 16      /* side of the squares that are held out */
-#define RIDGE 1e-12   /* of the mean square: of weights that can be traded for each other, small ones; 1e-9 costs a dB */
+#define RIDGE 1e-12   /* of the mean square: of weights that can be traded for each other, small ones; 1e-9 cost a dB */
 
 /* Which denominators: all quadrants' rows . columns; the same for both; poles
  * along a diagonal in the two quadrants on it, rows . columns in the others. */
