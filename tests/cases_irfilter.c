@@ -14,6 +14,11 @@
 /* A setting may name coefficients by a few words instead of their numbers:
  *   poles=M       numerator and denominator, M x M
  *   sets=M        a file with other coefficients for each quadrant
+ *   equal=M       numerator and denominator, all poles of both axes near R, so
+ *                 far apart as rounding to float drives them: M - 1 such poles
+ *                 forget later than one, so that what is outside a core's window
+ *                 shows in 16 bits. (Not R = 0.5, where nothing is rounded: how
+ *                 large six equal poles are nobody can compute to nine digits.)
  *   radius=R (0.7)  the largest pole radius, exactly; from 1 on it is unstable
  *   mix=X (0.1)   how far the denominator is from a product of two axes
  *   seed=N (1)    other coefficients
@@ -26,11 +31,11 @@
 const char *const ref_ir_settings[] = {
   /* The first six meet every format. */
   "preset=smooth", "sets=3 radius=0.3", "preset=highpass sigma=2 amount=1.5", "poles=5 radius=0.6 border=zero",
-  "sets=2 radius=0.9 through=0.5 offset=20 use=se+nw", "preset=soft sigma=4",
+  "sets=2 radius=0.9 through=0.5 offset=20 use=se+nw", "equal=5 radius=0.2 border=zero",
   /* Presets. */
   "preset=smooth sigma=0.1", "preset=smooth sigma=0.5 border=zero", "preset=smooth sigma=1 quadrants=se",
   "preset=smooth sigma=20", "preset=smooth sigma=200 border=zero", "preset=smooth sigma=7.77 quadrants=sw+ne+nw",
-  "preset=soft sigma=0.2", "preset=soft sigma=1.5 border=zero", "preset=soft sigma=60",
+  "preset=soft sigma=0.2", "preset=soft sigma=1.5 border=zero", "preset=soft sigma=4", "preset=soft sigma=60",
   "preset=soft sigma=2 quadrants=ne+sw", "preset=highpass sigma=0.7 amount=10 border=zero",
   "preset=highpass sigma=30 amount=0.3", "preset=sharpen", "preset=sharpen sigma=0.8 amount=4 border=zero",
   "preset=sharpen sigma=11 amount=0.01", "preset=sharpen amount=0", "preset=highpass amount=0",
@@ -39,6 +44,8 @@ const char *const ref_ir_settings[] = {
   "poles=3 radius=0.45 border=zero", "poles=3 radius=0.999", "poles=4 radius=0.2", "poles=4 radius=0.8 border=zero",
   "poles=5 radius=0.15", "poles=5 radius=0.97", "poles=6 radius=0.3 border=zero", "poles=6 radius=0.9",
   "poles=7 radius=0.4", "poles=8 radius=0.1", "poles=8 radius=0.5 border=zero", "poles=8 radius=0.95",
+  "equal=4 radius=0.47 border=zero", "equal=5 radius=0.3", "equal=5 radius=0.47", "equal=5 radius=0.3 border=zero",
+  "equal=3 radius=0.13 border=zero quadrants=se+nw", "equal=5 radius=0.2 border=zero quadrants=sw+ne",
   /* Each quadrant with its own. */
   "sets=1 through=0.25", "sets=2 radius=0.3 border=zero", "sets=3 radius=0.8", "sets=4 radius=0.1",
   "sets=4 radius=0.7 border=zero", "sets=5 radius=0.35", "sets=5 radius=0.98 offset=-3.5", "sets=8 radius=0.25",
@@ -132,7 +139,7 @@ ref_ir_random (char *text, size_t size, uint64_t *state)
 
 typedef struct {
   int m;
-  bool file;
+  bool file, equal;
   double radius, mix, through, offset;
   uint64_t seed;
   const char *json; /* to the end of its word */
@@ -172,6 +179,20 @@ random_denominator (const Shape *s, RefIrTaps *t, uint64_t *state)
   for (int k = 0; k < s->m; k++)
     for (int l = 0; l < s->m; l++)
       t->b[k][l] = radius > 0 ? (float) (t->b[k][l] * pow (s->radius / radius, k + l)) : 0;
+}
+
+static void
+equal_poles (const Shape *s, RefIrTaps *t)
+{
+  double c[REF_IR_SIDE] = { 1 };
+
+  for (int n = 1; n < s->m; n++)
+    for (int i = n; i > 0; i--)
+      c[i] -= s->radius * c[i - 1];
+  for (int k = 0; k < s->m; k++)
+    for (int l = 0; l < s->m; l++)
+      t->b[k][l] = k + l == 0 ? 0 : (float) (-c[k] * c[l]);
+  t->a[0][0] = (float) (pow (1 - s->radius, 2 * (s->m - 1)) / 4);
 }
 
 /* The sum of what one sample leaves behind, in a corner that shows most of it. */
@@ -274,6 +295,8 @@ read_word (Shape *s, const char *word)
 {
   if (sscanf (word, "poles=%d", &s->m) == 1)
     return true;
+  if (sscanf (word, "equal=%d", &s->m) == 1)
+    return s->equal = true;
   if (sscanf (word, "sets=%d", &s->m) == 1 || strncmp (word, "json=", 5) == 0) {
     s->file = true;
     s->json = word[0] == 'j' ? word + 5 : s->json;
@@ -294,6 +317,10 @@ print_setting (const Shape *s, FILE *out)
 
   for (int q = 0; q < (s->json ? 0 : s->file ? REF_IR_QUADRANTS : 1); q++) {
     t[q].m = s->m;
+    if (s->equal) {
+      equal_poles (s, &t[q]);
+      continue;
+    }
     random_denominator (s, &t[q], &state);
     random_numerator (s, &t[q], &state);
   }
