@@ -165,30 +165,27 @@ badness (const Search *s, double angle)
   return margin < 0 ? radius_at (s, s->radius, angle) - s->radius : -margin;
 }
 
-/* Looks for the worst angle between two, by golden sections. */
+/* Looks for the worst angle between two, by golden sections about `best`, which
+ * is worse than both. */
 static void
-look_between (Search *s, double left, double right)
+look_between (Search *s, double left, double best, double right)
 {
-  const double golden = 0.6180339887498949;
-  double a = right - golden * (right - left), b = left + golden * (right - left);
-  double bad_a = badness (s, a), bad_b = badness (s, b);
+  double worst = badness (s, best);
 
   while (right - left > 1e-11) {
-    if (bad_a > bad_b) {
-      right = b;
-      b = a;
-      bad_b = bad_a;
-      a = right - golden * (right - left);
-      bad_a = badness (s, a);
+    bool up = right - best > best - left;
+    double at = best + 0.3819660112501051 * (up ? right - best : left - best);
+    double bad = badness (s, at);
+
+    if (bad > worst) {
+      *(up ? &left : &right) = best;
+      best = at;
+      worst = bad;
     } else {
-      left = a;
-      a = b;
-      bad_a = bad_b;
-      b = left + golden * (right - left);
-      bad_b = badness (s, b);
+      *(up ? &right : &left) = at;
     }
   }
-  raise_to (s, bad_a > bad_b ? a : b);
+  raise_to (s, best);
 }
 
 /* The roots z of z^n + c[1] / c[0] z^(n-1) + .. + c[n] / c[0], all at once, by
@@ -299,7 +296,7 @@ look_around (Search *s, const double *angles, int n)
       left--;
     while (right < n - 1 && angles[right] - angles[i] < NEAR)
       right++;
-    look_between (s, angles[left], angles[right]);
+    look_between (s, angles[left], angles[i], angles[right]);
   }
 }
 
