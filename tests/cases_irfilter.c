@@ -75,6 +75,7 @@ const char *const ref_ir_sanitize_settings[] = {
 const char *const ref_ir_bad_settings[] = {
   "sigma=0.09", "sigma=201", "sigma=nan", "amount=-0.1", "amount=10.5", "amount=inf", "preset=custom", "preset=99",
   "border=2", "quadrants=", "preset=motion-deblur angle=30", "preset=motion-deblur length=2", "length=16",
+  "preset=deblur sigma=0.49", "preset=deblur sigma=3.01", "preset=motion-deblur angle=180",
   "numerator=", "numerator=;", "numerator=1,2;3", "numerator=1,2", "numerator=1;2", "numerator=x", "numerator=nan",
   "numerator=1e7", "numerator=-1000001", "numerator=1,2,3,4,5,6,7,8,9", "denominator=", "denominator=0,0.5",
   "denominator=1", "denominator=0.1,0;0,0", "denominator=0,inf;0,0", "denominator=0,10001;0,0",

@@ -6,6 +6,7 @@ smoother as the convolution that it is; and FFmpeg's gblur, which is the same
 smoother but for how it rounds."""
 import json
 import os
+import re
 import shutil
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
@@ -175,7 +176,8 @@ def one_unstable(runner, i):
     sets = {name: (np.eye(m), denominator(rng, m, radius if name == bad else 0.8)) for name in QUADRANTS}
     stable = is_stable(sets[bad][1])
     got, said = Kernelcheck(runner, f"unstable{i}").with_file(np.zeros((4, 4), np.uint8), sets)
-    return f"unstable set {i}: m={m} {bad} radius {radius:.4f}", stable, got, bad in said.replace(":", " ").split(), said
+    named = bad in said.replace(":", " ").split()
+    return f"unstable set {i}: m={m} {bad} radius {radius:.4f}", stable, got, named, said
 
 
 def check_sets(tally, runner, gray):
@@ -228,6 +230,53 @@ def check_presets(tally, runner, gray):
                     print(f"FAIL {preset} sigma {sigma}, {top}: {off:.3f} levels off {said.strip()}")
 
 
+def tables():
+    """The sets of the deblurring presets, read from their source as data: (setting, m, quadrants, passthrough)."""
+    source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cuda", "irfilter_tables.c")
+    if not os.path.exists(source):
+        return None
+    with open(source, encoding="utf-8") as file:
+        text = file.read()
+    numbers = {name: np.array([float(n) for n in body.split(",")])
+               for name, body in re.findall(r"static const double (\w+)\[\] = \{([^}]*)\};", text)}
+    found = []
+    for sigma, length, angle, m, a, b, through in re.findall(
+            r"\{ ([\d.]+), (\d+), (\d+), (\d+), \{ ([^}]*) \}, \{ ([^}]*) \}, ([-\d.e]+) \}", text):
+        side = int(m)
+        sets = {q: (numbers[an].reshape(side, side), numbers[bn].reshape(side, side))
+                for q, an, bn in zip(QUADRANTS, a.split(", "), b.split(", "))}
+        preset = (f"preset=motion-deblur length={length} angle={angle}" if int(length) else
+                  f"preset=deblur sigma={sigma}")
+        found.append((preset, sets, float(through)))
+    return found
+
+
+def check_tables(tally, runner, gray):
+    """A preset of the tables is the same as its set from a file; and what is
+    turned by 90 degrees or mirrored, is."""
+    entries = tables()
+    if entries is None:
+        print("skipped: the deblurring presets' tables are not here")
+        tally.skipped += 1
+        return
+    call = Kernelcheck(runner, "table")
+    for preset, sets, through in entries:
+        tally.compare(preset, call.run(gray, preset)[0], call.with_file(gray, sets, through=through)[0])
+    # 0.5, 0.75 ... 3: the nearest.
+    tally.compare("sigma 1.4", call.run(gray, "preset=deblur sigma=1.4")[0],
+                  call.run(gray, "preset=deblur sigma=1.5")[0])
+    for length in (3, 9, 14):
+        turned = ((gray, 0), (gray.T, 90), (gray, 45), (gray[:, ::-1], 135))
+        row, down, up, mirrored = (call.run(image, f"preset=motion-deblur length={length} angle={angle}")[0]
+                                   for image, angle in turned)
+        tally.near(f"length {length}, 90 degrees", down.T, row)
+        tally.near(f"length {length}, 135 degrees", mirrored[:, ::-1], up)
+    n = {kind: sum(kind in preset for preset, _, _ in entries) for kind in ("=deblur", "motion")}
+    tally.passed += int(n == {"=deblur": 11, "motion": 52})
+    tally.failed += int(n != {"=deblur": 11, "motion": 52})
+    print(f"irfilter: {len(entries)} sets of tables")
+
+
 def ffmpeg_program():
     if shutil.which("ffmpeg"):
         return "ffmpeg"
@@ -270,6 +319,7 @@ def check(tally, runner, images):
     gray = np.ascontiguousarray(cv2.cvtColor(images[0][1], cv2.COLOR_BGR2GRAY)[40:253, 60:331])  # 271 x 213
     check_sets(tally, runner, gray)
     check_presets(tally, runner, gray)
+    check_tables(tally, runner, gray)
     check_gblur(tally, runner, gray)
 
 
