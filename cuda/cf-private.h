@@ -44,6 +44,8 @@ typedef struct {
   const char *(*variant) (const CfPlan *plan);
   const char *(*variant_name) (const CfPlan *plan, unsigned i);
   CfCode (*prefer) (CfPlan *plan, const char *variant, CfStatus *status);
+  CfCode (*tune) (CfPlan *plan, const char *knob, int value, CfStatus *status);
+  CfCode (*trace) (CfPlan *plan, CfStream *stream, int *table, size_t size, int *rows, int *columns, CfStatus *status);
 } CfOps;
 
 struct CfFilter {

@@ -403,3 +403,19 @@ cf_plan_prefer (CfPlan *plan, const char *variant, CfStatus *status)
     return cf_fail (status, CF_UNSUPPORTED, "the %s filter has one variant only", plan->filter->stem);
   return plan->ops->prefer (plan, variant, status);
 }
+
+CfCode
+cf_plan_tune (CfPlan *plan, const char *knob, int value, CfStatus *status)
+{
+  if (!plan->ops->tune)
+    return cf_fail (status, CF_UNSUPPORTED, "the %s filter has no knob %s here", plan->filter->stem, knob);
+  return plan->ops->tune (plan, knob, value, status);
+}
+
+CfCode
+cf_plan_trace (CfPlan *plan, CfStream *stream, int *table, size_t size, int *rows, int *columns, CfStatus *status)
+{
+  if (!plan->ops->trace)
+    return cf_fail (status, CF_UNSUPPORTED, "the %s filter keeps no trace here", plan->filter->stem);
+  return plan->ops->trace (plan, stream, table, size, rows, columns, status);
+}

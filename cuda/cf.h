@@ -252,6 +252,13 @@ const char *cf_plan_variant (const CfPlan *plan);
  * CF_UNSUPPORTED if it cannot do these parameters. */
 const char *cf_plan_variant_name (const CfPlan *plan, unsigned i);
 CfCode cf_plan_prefer (CfPlan *plan, const char *variant, CfStatus *status);
+/* For tests: turns one of the plan's knobs, which change how it works and never
+ * what comes out. CF_UNSUPPORTED for a name that the filter does not know. */
+CfCode cf_plan_tune (CfPlan *plan, const char *knob, int value, CfStatus *status);
+/* For tests: which block made what in the last frame, where the knob "trace" was
+ * turned to 1: `table` gets up to `size` entries, row by row, a row a strip and a
+ * column a chunk, -1 where there is none; rows and columns are set. Waits. */
+CfCode cf_plan_trace (CfPlan *plan, CfStream *stream, int *table, size_t size, int *rows, int *columns, CfStatus *status);
 
 /* ---- CPU side ----------------------------------------------------------- */
 

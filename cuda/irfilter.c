@@ -147,4 +147,7 @@ const CfFilter cf_irfilter = {
   .changed = changed,
   .passes = passes,
   .cpu = &cf_irfilter_cpu,
+#ifdef CF_HAVE_CUDA
+  .cuda = &cf_irfilter_cuda,
+#endif
 };
