@@ -177,11 +177,11 @@ GST_START_TEST (change_between_two_frames)
 }
 GST_END_TEST
 
-/* Blurs leave a flat picture flat, whatever their width; the high pass makes it
- * gray. */
+/* Blurs leave a flat picture flat, whatever their width, and so does what undoes
+ * them; the high pass makes it gray. */
 GST_START_TEST (flat_stays_flat)
 {
-  static const gchar *const presets[] = { "smooth", "soft", "sharpen", "highpass" };
+  static const gchar *const presets[] = { "smooth", "soft", "sharpen", "highpass", "deblur", "motion-deblur" };
   GstElement *element = new_irfilter (NULL);
   GstHarness *h = new_harness (element);
   GstVideoInfo info;
@@ -193,7 +193,9 @@ GST_START_TEST (flat_stays_flat)
     for (gsize p = 0; p < G_N_ELEMENTS (presets); p++, n++) {
       memset (flat, n % 256, sizeof flat);
       memset (right, p == 3 ? 128 : n % 256, sizeof flat);
-      g_object_set (element, "sigma", sigma, "amount", n % 101 * 0.1, NULL);
+      gst_util_set_object_arg (G_OBJECT (element), "preset", "smooth"); /* whose sigma may be any */
+      g_object_set (element, "sigma", p == 4 ? CLAMP (sigma, 0.5, 3) : sigma, "amount", n % 101 * 0.1, NULL);
+      g_object_set (element, "length", 3 + n % 13, "angle", n % 4 * 45, NULL);
       gst_util_set_object_arg (G_OBJECT (element), "preset", presets[p]);
       expect_samples (h, &info, flat, right, presets[p]);
     }
@@ -249,6 +251,7 @@ static const struct {
   { "quadrants", "0", "at least one of se, sw, ne and nw" },
   { "angle", "30", "0, 45, 90 and 135" },
   { "preset", "custom", "denominator" },
+  { "preset", "deblur", "sigma is 3.25; with preset=deblur it must be between 0.5 and 3" },
 };
 
 static gchar *
@@ -287,7 +290,7 @@ says_where (const gchar *text, gint row)
 
 GST_START_TEST (bad_before_start)
 {
-  GstElement *element = new_irfilter (NULL);
+  GstElement *element = new_irfilter ("sigma", "3.25", NULL);
   gchar *value = value_of_row (__i__), *text;
   gboolean unstable = strstr (bad[__i__].where, "cycles") != NULL;
   gdouble radius;
@@ -316,7 +319,8 @@ GST_START_TEST (bad_while_playing)
   /* "custom" is bad where there is no filter to go back to. */
   gboolean preset = strcmp (bad[__i__].name, "preset") == 0;
   const guint8 *right = preset ? ramp : both;
-  GstElement *element = new_irfilter ("quadrants", "se+nw", "preset", "sharpen", "amount", "0", NULL);
+  GstElement *element = new_irfilter ("quadrants", "se+nw", "preset", "sharpen", "amount", "0", "sigma",
+      "3.25", NULL);
   gchar *value = value_of_row (__i__), *text;
   GstHarness *h = new_harness (element);
   GstVideoInfo info;

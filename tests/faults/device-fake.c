@@ -5,6 +5,7 @@
  * cuda/device.c. */
 #include "fake.h"
 #include "convolve.h"
+#include "irfilter.h"
 #include "median.h"
 
 #include <stdlib.h>
@@ -233,6 +234,7 @@ free_state (CfPlan *plan)
   .free = free_state }
 const CfOps cf_median_cuda = FAKE_OPS;
 const CfOps cf_convolve_cuda = FAKE_OPS;
+const CfOps cf_irfilter_cuda = FAKE_OPS;
 
 /* ---- devices and memory -------------------------------------------------- */
 
