@@ -383,19 +383,10 @@ convolve_free (CfPlan *plan)
 
 /* ---- groups ------------------------------------------------------------- */
 
-Fate
+uint8_t
 fate_of (const CfPlan *plan, const CfView *view)
 {
-  switch (cf_convolve_fate (&state_of (plan)->c, plan->video.format, view)) {
-    case CF_FATE_FILTER:
-      return FILTERED;
-    case CF_FATE_GRAY:
-      return GRAYED;
-    case CF_FATE_MID:
-      return MID;
-    default:
-      return COPIED;
-  }
+  return (uint8_t) cf_convolve_fate (&state_of (plan)->c, plan->video.format, view);
 }
 
 uint8_t
@@ -416,11 +407,11 @@ add_component (const CfPlan *plan, Group *g, const CfView *view, int at)
   const CfGray gray = state_of (plan)->c.gray;
 
   g->fate[at] = fate_of (plan, view);
-  if (g->fate[at] == GRAYED) {
+  if (g->fate[at] == CF_FATE_GRAY) {
     g->gray = true;
     g->planes = 1;
     g->weight[at] = gray_weight (gray, component->role);
-  } else if (g->fate[at] == FILTERED) {
+  } else if (g->fate[at] == CF_FATE_FILTER) {
     g->offset |= (unsigned) at << 8 * g->planes;
     g->chroma |= (component->role == CF_ROLE_CHROMA ? 1u : 0u) << g->planes;
     g->plane[at] = g->planes++;
@@ -432,20 +423,19 @@ void
 see_alignment (Group *g)
 {
   const uintptr_t in = (uintptr_t) g->in | (uintptr_t) g->in_pitch, out = (uintptr_t) g->out | (uintptr_t) g->out_pitch;
-  bool copied = false, mid = false;
+  bool whole = true, copied = false, mid = false;
 
-  g->whole = true;
   for (int i = 0; i < g->step; i++) {
-    if (g->planes == 3 && !g->gray && g->fate[i] != FILTERED)
+    if (g->planes == 3 && !g->gray && g->fate[i] != CF_FATE_FILTER)
       g->offset |= (unsigned) i << 24;
-    g->whole = g->whole && g->fate[i] != NONE;
-    copied = copied || g->fate[i] == COPIED;
-    mid = mid || g->fate[i] == MID;
+    whole = whole && g->fate[i] != another_group;
+    copied = copied || g->fate[i] == CF_FATE_COPY;
+    mid = mid || g->fate[i] == CF_FATE_MID;
   }
-  g->copy_vectors = g->whole && copied && !mid && g->planes == 0 && ((in | out) & 15) == 0;
+  g->copy_vectors = whole && copied && !mid && g->planes == 0 && ((in | out) & 15) == 0;
   g->in_words = g->bytes == 1 && (in & 3) == 0 && !g->in2[0] && g->in_pitch <= INT_MAX / 2;
   g->in_vectors = g->in_words && (in & 15) == 0;
-  g->out_words = g->bytes == 1 && g->whole && !g->in2[0]
+  g->out_words = g->bytes == 1 && whole && !g->in2[0]
       && (out & (g->step == 4 ? 7 : g->step == 3 ? 1 : 3)) == 0
       && !(copied && (mid || g->step != 4 || (in & 7) != 0));
 }
@@ -465,7 +455,7 @@ join_gray_planes (const CfPlan *plan, Group *g, const CfView *in, const CfView *
   int found = 0;
 
   for (int i = 1; i < n && found < 2; i++) {
-    if (in[i].field != in[0].field || fate_of (plan, &in[i]) != GRAYED)
+    if (in[i].field != in[0].field || fate_of (plan, &in[i]) != CF_FATE_GRAY)
       continue;
     used[i] = true;
     g->in2[found] = in[i].data;
@@ -485,6 +475,7 @@ make_group (const CfPlan *plan, Group *g, const CfView *in, const CfView *out, i
   const int lead = in[0].bytes == 1 ? info->comp[in[0].component].offset % in[0].step : 0;
 
   *g = Group ();
+  memset (g->fate, another_group, sizeof g->fate);
   g->in = in[0].data - lead; /* the pixel's first byte, so that words stay words */
   g->out = out[0].data - lead;
   g->in_pitch = (long long) in[0].pitch;

@@ -10,13 +10,13 @@
 
 namespace cf {
 
-/* What becomes of a byte of a pixel (of a sample, at 16 bit). */
-enum Fate : uint8_t { NONE, COPIED, FILTERED, MID, GRAYED };
+/* A sample's fate that is none of CfConvolveFate. */
+constexpr uint8_t another_group = 0xff;
 
 /* Components that lie in one plane with the same size, step and field, so that
  * one block makes whole pixels of them. A pixel is `step` samples of `bytes`;
- * its filtered samples are the tile's planes 0, 1, 2. A byte of NONE belongs to
- * another group and is left alone. */
+ * its filtered samples are the tile's planes 0, 1, 2. What belongs to another group
+ * is left alone. */
 struct Group {
   const uint8_t *in;
   uint8_t *out;
@@ -26,12 +26,12 @@ struct Group {
   unsigned blocks_inverse; /* 2^32 / blocks_x rounded up; 0 for 1 */
   uint8_t step, bytes, shift, bits;
   uint8_t planes;      /* filtered ones, 0..3; of a gray picture 1 */
-  uint8_t fate[4];     /* of each sample of the pixel, in memory order */
+  uint8_t fate[4];     /* CfConvolveFate of each sample of the pixel, in memory order, or another_group */
   uint8_t plane[4];    /* of a filtered sample */
   unsigned offset;     /* of each plane in the pixel, in samples, a byte a plane; of three in four the rest's last */
   unsigned chroma;     /* which constants each plane takes, a bit a plane */
   uint8_t weight[4];   /* gray: of each sample of the pixel */
-  bool gray, whole;    /* whole: no byte is NONE */
+  bool gray;
   bool in_words;       /* four pixels begin on a word in every row */
   bool in_vectors;     /* ... and four, of step 1 sixteen, on as many bytes as they take */
   bool copy_vectors;   /* all copied, and rows lie on 16 bytes */
@@ -123,6 +123,28 @@ CfCode convolve_wide_init (int max_shared, CfStatus *status);
 
 /* What a block takes beside its dynamic shared memory, at the most. */
 constexpr int fixed_shared = 1024;
+
+/* Loads kernels; max_shared: what a block may have, where its memory is dynamic. */
+template<typename Variant, int N> CfCode
+load_variants (const Variant (&variants)[N], int max_shared, CfStatus *status)
+{
+  CfCode code = CF_OK;
+
+  for (int i = 0; code == CF_OK && i < N; i++)
+    code = cf_cuda_check (cudaFuncSetAttribute (variants[i].kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+        max_shared > 0 ? max_shared - fixed_shared : 0), "loading the convolution's kernels", status);
+  return code;
+}
+
+inline CfCode
+launch_blocks (const char *name, const void *kernel, int blocks, int threads, void **arguments, int shared,
+    cudaStream_t stream, CfStatus *status)
+{
+  CfCode code = cf_cuda_check (cudaLaunchKernel (kernel, dim3 ((unsigned) blocks), dim3 ((unsigned) threads),
+      arguments, (size_t) shared, stream), name, status);
+
+  return code == CF_OK ? cf_cuda_launched (name, status) : code;
+}
 
 /* What divides by blocks_x with a multiplication; exact for at most 2^32 / blocks_x
  * blocks: 16384^2 pixels are 2^17 blocks of 32 x 128. */

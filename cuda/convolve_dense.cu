@@ -178,7 +178,7 @@ make_bytes (const Work &work, const Group &g, const DenseWeights<SIZE> &weights,
     add_products<STEPS> (sum, samples, l.pitch / 4, (const uint2 *) s.fragments + lane, work.h);
   }
   corner += work.ay * l.pitch + 8 * group + 2 * rest;
-  round_words<rows_of_warp, 64> (work.rounding, g.plane_chroma (p), sum, result,
+  round_words<rows_of_warp, 64, true> (work.rounding, g.plane_chroma (p), sum, result,
       [&] (int r) { return corner + r * l.pitch; });
 }
 
@@ -332,12 +332,9 @@ launch (Work *work, const CfConvolution &c, Layout l, const void *kernel, cudaSt
 {
   DenseWeights<SIZE> weights = { };
   void *arguments[] = { work, &l, &weights };
-  CfCode code;
 
   split_weights (c, l, work->limbs, (uint8_t *) &weights);
-  code = cf_cuda_check (cudaLaunchKernel (kernel, dim3 ((unsigned) work->blocks), dim3 (threads),
-          arguments, (size_t) shared_of (l, c), stream), "convolve dense", status);
-  return code == CF_OK ? cf_cuda_launched ("convolve dense", status) : code;
+  return launch_blocks ("convolve dense", kernel, work->blocks, threads, arguments, shared_of (l, c), stream, status);
 }
 
 } // namespace
@@ -345,14 +342,7 @@ launch (Work *work, const CfConvolution &c, Layout l, const void *kernel, cudaSt
 CfCode
 convolve_dense_init (int max_shared, CfStatus *status)
 {
-  CfCode code = CF_OK;
-
-  for (const Variant &v : variants)
-    if (code == CF_OK)
-      code = cf_cuda_check (cudaFuncSetAttribute (v.kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-          max_shared - fixed_shared),
-          "loading the convolution's kernels", status);
-  return code;
+  return load_variants (variants, max_shared, status);
 }
 
 CfCode

@@ -170,10 +170,11 @@ make_planes (const Work &work, const Group &g, const Layout &l, const unsigned *
       filter_columns<STEPS, SIGNED> (m.low + at, m.high + at, a, l.column_words, lane, sum);
       const uint8_t *centre = m.tile + (y + group + work.ay) * l.pitch + l.left + x + 8 * rest;
       const int row[4][4] = { { sum[0][0], sum[0][1], sum[1][0], sum[1][1] },
-        { sum[2][0], sum[2][1], sum[3][0], sum[3][1] }, { sum[0][2], sum[0][3], sum[1][2], sum[1][3] }, { sum[2][2], sum[2][3], sum[3][2], sum[3][3] } };
+        { sum[2][0], sum[2][1], sum[3][0], sum[3][1] }, { sum[0][2], sum[0][3], sum[1][2], sum[1][3] },
+        { sum[2][2], sum[2][3], sum[3][2], sum[3][3] } };
 
       /* eight neighbours of row `group`, and of the one eight below */
-      round_words<4, 2> (work.rounding, g.plane_chroma (p), row, bytes,
+      round_words<4, 2, false> (work.rounding, g.plane_chroma (p), row, bytes,
           [&] (int k) { return centre + 8 * (k / 2) * l.pitch + 4 * (k % 2); });
 #pragma unroll
       for (int k = 0; k < 4; k++)
@@ -275,14 +276,7 @@ shared_of (const Layout &l)
 CfCode
 convolve_separable_init (int max_shared, CfStatus *status)
 {
-  CfCode code = CF_OK;
-
-  for (const Variant &v : variants)
-    if (code == CF_OK)
-      code = cf_cuda_check (cudaFuncSetAttribute (v.kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-          max_shared - fixed_shared),
-          "loading the convolution's kernels", status);
-  return code;
+  return load_variants (variants, max_shared, status);
 }
 
 bool
@@ -298,13 +292,10 @@ convolve_launch_separable (Work *work, const AxisWeights &weights, bool is_signe
   const Variant &v = variant_of (work->w, work->h, work->ax, is_signed);
   Layout l = layout_of (v, work->h, work->ax);
   void *arguments[] = { work, &l, const_cast<AxisWeights *> (&weights) };
-  CfCode code;
 
   deal_groups (work, tile_w, tile_h);
-  code = cf_cuda_check (cudaLaunchKernel (v.kernel, dim3 ((unsigned) work->blocks), dim3 (threads), arguments,
-      shared_of (l), stream),
-      "convolve separable", status);
-  return code == CF_OK ? cf_cuda_launched ("convolve separable", status) : code;
+  return launch_blocks ("convolve separable", v.kernel, work->blocks, threads, arguments, (int) shared_of (l), stream,
+      status);
 }
 
 } // namespace cf

@@ -95,7 +95,7 @@ make_plane (const Work &work, const Group &g, int p, const uint8_t *plane, const
   if (!MAGNITUDE) {
     const uint8_t *centre = plane + work.ay * pitch + left + 8 * group + 2 * t;
 
-    round_words<rows_of_warp, 64> (work.rounding, g.plane_chroma (p), sum, result,
+    round_words<rows_of_warp, 64, true> (work.rounding, g.plane_chroma (p), sum, result,
         [&] (int r) { return centre + r * pitch; });
     return;
   }

@@ -33,17 +33,17 @@ store_pixel (const Work &work, int group, int x, int y, unsigned v0, unsigned v1
     const unsigned v = g.plane[i] == 0 ? v0 : g.plane[i] == 1 ? v1 : v2;
 
     switch (g.fate[i]) {
-      case COPIED:
+      case CF_FATE_COPY:
         if (g.bytes == 1)
           *to = *from;
         else
           *(uint16_t *) to = *(const uint16_t *) from;
         break;
-      case MID:
+      case CF_FATE_MID:
         store_value (g, to, (unsigned) work.rounding.mid);
         break;
-      case FILTERED:
-      case GRAYED:
+      case CF_FATE_FILTER:
+      case CF_FATE_GRAY:
         store_value (g, to, v);
         break;
       default:
@@ -68,8 +68,8 @@ assembly_of (const Work &work, const Group &g)
 
 #pragma unroll
   for (int i = 0; i < 4; i++) {
-    a.pick |= (g.fate[i] == FILTERED ? g.plane[i] : g.fate[i] == GRAYED ? 0 : 4 + i) << 4 * i;
-    a.copies = a.copies || g.fate[i] == COPIED; /* of step 4 only, and then nothing is mid-level: see_alignment */
+    a.pick |= (g.fate[i] == CF_FATE_FILTER ? g.plane[i] : g.fate[i] == CF_FATE_GRAY ? 0 : 4 + i) << 4 * i;
+    a.copies = a.copies || g.fate[i] == CF_FATE_COPY; /* of step 4 only, and then nothing is mid-level: see_alignment */
   }
   return a;
 }
@@ -164,7 +164,7 @@ copy_group (const Work &work, const Group &g, int x0, int y0, int tile_w, int ti
   for (int i = thread; !g.copy_vectors && i < tile_w / 2 * tile_h; i += threads) {
     const int x = x0 + i % (tile_w / 2) * 2, y = y0 + i / (tile_w / 2);
 
-    if (g.out_words && (g.step > 1 || g.fate[0] == MID))
+    if (g.out_words && (g.step > 1 || g.fate[0] == CF_FATE_MID))
       store_pair<1> (work, g, a, x, y, &a.mid);
     else
 #pragma unroll 1

@@ -183,8 +183,9 @@ round_four_any (const Rounding &k, int s0, int s1, int s2, int s3, const uint8_t
 }
 
 /* COUNT times four sums of a plane of 8-bit samples to the bytes of a word each;
- * centre (i): where the samples at the anchors of the sums i are. */
-template<int COUNT, int SECOND, typename Centre> static __device__ __forceinline__ void
+ * centre (i): where the samples at the anchors of the sums i are. IS_QUICK: not worth
+ * its code where D is too large for it, as gauss' F^2: a tenth slower there. */
+template<int COUNT, int SECOND, bool IS_QUICK, typename Centre> static __device__ __forceinline__ void
 round_words (const Rounding &k, int chroma, const int (*sum)[4], unsigned *word, Centre centre)
 {
   const int add = (int) (chroma ? k.add[1] : k.add[0]), base = chroma ? k.base[1] : k.base[0];
@@ -195,9 +196,9 @@ round_words (const Rounding &k, int chroma, const int (*sum)[4], unsigned *word,
     _Pragma ("unroll") for (int i = 0; i < COUNT; i++) \
       word[i] = f; \
   } while (0)
-  if (k.quick == QUICK_ONE)
+  if (IS_QUICK && k.quick == QUICK_ONE)
     CF_ROUND_ALL (round_four_clipped<QUICK_ONE> (k, sum[i], base));
-  else if (k.quick == QUICK_EVEN)
+  else if (IS_QUICK && k.quick == QUICK_EVEN)
     CF_ROUND_ALL (round_four_clipped<QUICK_EVEN> (k, sum[i], base));
   else if (!k.narrow)
     CF_ROUND_ALL (round_four_any (k, sum[i][0], sum[i][1], sum[i][2], sum[i][3], centre (i), SECOND, chroma));
