@@ -29,7 +29,7 @@
  * gst-launch-1.0 videotestsrc ! cudairfilter sigma=50 ! videoconvert ! autovideosink
  * ]| A very wide blur.
  * |[
- * gst-launch-1.0 v4l2src ! videoconvert ! cudairfilter preset=highpass sigma=40 apply-to=luma ! videoconvert ! autovideosink
+ * gst-launch-1.0 v4l2src ! videoconvert ! video/x-raw,format=I420 ! cudairfilter preset=highpass sigma=40 apply-to=luma ! videoconvert ! autovideosink
  * ]| Takes shadows and vignetting out of a camera's picture.
  * |[
  * gst-launch-1.0 filesrc location=street.mp4 ! decodebin ! videoconvert ! cudairfilter preset=motion-deblur length=9 ! videoconvert ! autovideosink
