@@ -156,7 +156,7 @@ cf_effect () {
   [ -z "${FILTER:-}" ] || read -ra filter <<< "$FILTER"
   cf_need_element "${filter[0]}"
   # RGB, which a camera may give, has no luma.
-  case " ${filter[*]} " in *" apply-to="*) filter=(video/x-raw,format=I420 ! "${filter[@]}") ;; esac
+  case " ${filter[*]} " in *" apply-to="*) filter=("video/x-raw,format=I420" ! "${filter[@]}") ;; esac
   input=${2:-/dev/video0}
   case $input in
     *://*) source=(uridecodebin "uri=$input" ! queue) ;;
