@@ -18,6 +18,7 @@
 
 #include "cf-identify.h"
 
+#include <lapacke.h>
 #include <math.h>
 #include <string.h>
 
@@ -246,38 +247,6 @@ sum_products (Fit *fit, const Design *design)
     }
 }
 
-/* Cholesky's factor in place of the lower triangle; FALSE where there is none. */
-static gboolean
-factorise (double g[][MAX_TAPS + 1], int n)
-{
-  for (int j = 0; j < n; j++)
-    for (int i = j; i < n; i++) {
-      double sum = g[i][j];
-
-      for (int k = 0; k < j; k++)
-        sum -= g[i][k] * g[j][k];
-      if (i == j && !(sum > 0))
-        return FALSE;
-      g[i][j] = i == j ? sqrt (sum) : sum / g[j][j];
-    }
-  return TRUE;
-}
-
-static void
-back_substitute (double g[][MAX_TAPS + 1], int n, double *v)
-{
-  for (int i = 0; i < n; i++) {
-    for (int k = 0; k < i; k++)
-      v[i] -= g[i][k] * v[k];
-    v[i] /= g[i][i];
-  }
-  for (int i = n - 1; i >= 0; i--) {
-    for (int k = i + 1; k < n; k++)
-      v[i] -= g[k][i] * v[k];
-    v[i] /= g[i][i];
-  }
-}
-
 static double
 mean_square (const Sums *sums, int n, const double *c)
 {
@@ -297,7 +266,8 @@ static gboolean
 solve (Fit *fit, Design *design)
 {
   static double g[MAX_TAPS + 1][MAX_TAPS + 1];
-  double c[MAX_TAPS] = { 0 }, flat[MAX_TAPS] = { 0 }, back[MAX_TAPS], trace = 0, missing = 1, gain = 0;
+  static double right[MAX_TAPS][2]; /* right sides, then solutions: of the sums, and of `flat` */
+  double c[MAX_TAPS] = { 0 }, flat[MAX_TAPS] = { 0 }, trace = 0, missing = 1, gain = 0;
   int n = fit->n, mm = design->m * design->m;
 
   sum_products (fit, design);
@@ -314,19 +284,17 @@ solve (Fit *fit, Design *design)
     trace += g[i][i];
   for (int i = 0; i < n; i++) {
     g[i][i] += RIDGE * trace / n;
-    c[i] = g[n][i];
-    back[i] = flat[i];
+    right[i][0] = g[n][i];
+    right[i][1] = flat[i];
   }
-  if (!factorise (g, n))
+  if (LAPACKE_dposv (LAPACK_ROW_MAJOR, 'L', n, 2, g[0], MAX_TAPS + 1, right[0], 2) != 0)
     return FALSE;
-  back_substitute (g, n, c);
-  back_substitute (g, n, back);
   for (int i = 0; i < n; i++) {
-    missing -= flat[i] * c[i];
-    gain += flat[i] * back[i];
+    missing -= flat[i] * right[i][0];
+    gain += flat[i] * right[i][1];
   }
   for (int i = 0; i < n; i++)
-    c[i] += missing / gain * back[i];
+    c[i] = right[i][0] + missing / gain * right[i][1];
   for (int q = 0; q < QUADRANTS; q++)
     for (int i = 0; i < mm; i++)
       design->a[q][i] = (float) c[fit->unknown[q][i]];
