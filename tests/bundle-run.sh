@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
 # run.sh tests | sanitize [TOOL...] | bench [OPTION...] | cuda-memory | kernels |
-# clip | changes | soak [OPTION...] | all | exec COMMAND...: what the bundle is
-# for, on a machine with an NVIDIA GPU. Each ends with the line N passed, N
-# failed, N skipped. Full logs go to $OUT, or to logs/ here. CF_FILTERS=convolve
-# restricts what goes by filters.
+# schedule [OPTION...] | clip | changes | soak [OPTION...] | all | exec COMMAND...:
+# what the bundle is for, on a machine with an NVIDIA GPU. Each ends with the
+# line N passed, N failed, N skipped. Full logs go to $OUT, or to logs/ here.
+# CF_FILTERS=convolve restricts what goes by filters.
 set -u
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 logs=${OUT:-$here/logs}
@@ -68,6 +68,7 @@ tests () {
     step "registered-$program" in_bundle gst-inspect-1.0 "$program"
   done
   kernels
+  schedule
   for program in "$here"/bin/elements/*; do
     [ ! -x "$program" ] || step "$(basename "$program")" in_bundle "$program"
   done
@@ -82,6 +83,13 @@ kernels () {
   for filter in ${CF_FILTERS:-median convolve irfilter}; do
     step "kernelcheck-gpu-$filter" in_bundle kernelcheck --gpu --require-gpu --verbose --filter "$filter"
   done
+}
+
+# The recursive filter's blocks, in every order that chance makes.
+schedule () {
+  case " ${CF_FILTERS:-irfilter} " in
+    *' irfilter '*) step schedule-gpu in_bundle timeout 600 kernelcheck --schedule --require-gpu "$@" ;;
+  esac
 }
 
 # Every frame of the clip through each filter, on the GPU and on the CPU. Decoded
@@ -195,6 +203,7 @@ case $what in
   tests) tests; finish ;;
   cuda-memory) cuda_memory; finish ;;
   kernels) kernels; finish ;;
+  schedule) schedule "$@"; finish ;;
   clip) clip; finish ;;
   changes) changes "$@"; finish ;;
   sanitize) sanitize "$@"; finish ;;

@@ -29,6 +29,8 @@ static const char usage[] =
     "  --seed N        random contents and parameters (printed; the default is fixed)\n"
     "  --case I        only case I, with the same other options\n"
     "  --verbose       print every variant\n"
+    "  --schedule      only: the recursive filter's blocks on the GPU in every order that chance makes (follow.c)\n"
+    "  --frames N      how many frames of that beside other work (default 10000; with --quick 300)\n"
     "kernelcheck --in FILE --out FILE ...: filter raw frames (raw.c)\n"
     "kernelcheck --bench ...: time the GPU variants (bench.h)\n";
 
@@ -38,6 +40,7 @@ parse (int argc, char **argv, KcOptions *o)
   struct { const char *name; bool *flag; } flags[] = {
     { "--cpu", &o->cpu }, { "--gpu", &o->gpu }, { "--require-gpu", &o->require_gpu }, { "--quick", &o->quick }, { "--full", &o->full },
     { "--sanitize", &o->sanitize }, { "--self-test", &o->self_test }, { "--verbose", &o->verbose },
+    { "--schedule", &o->schedule },
   };
 
   for (int i = 1; i < argc; i++) {
@@ -55,11 +58,13 @@ parse (int argc, char **argv, KcOptions *o)
       o->seed = strtoull (argv[++i], NULL, 0);
     else if (i + 1 < argc && strcmp (argv[i], "--case") == 0)
       o->only = strtol (argv[++i], NULL, 0);
+    else if (i + 1 < argc && strcmp (argv[i], "--frames") == 0 && (o->frames = strtol (argv[i + 1], NULL, 0)) > 0)
+      i++;
     else
       return false;
   }
-  o->gpu = o->gpu || o->require_gpu;
-  o->cpu = o->cpu || !o->gpu;
+  o->gpu = o->gpu || o->require_gpu || o->schedule;
+  o->cpu = !o->schedule && (o->cpu || !o->gpu);
   return true;
 }
 
@@ -110,7 +115,7 @@ finish (const struct timespec *start)
   struct timespec now;
 
   clock_gettime (CLOCK_MONOTONIC, &now);
-  if (run.options.only < 0 && !run.options.self_test && (run.cpu || run.gpu))
+  if (run.options.only < 0 && !run.options.self_test && !run.options.schedule && (run.cpu || run.gpu))
     kc_result (&run, kc_variants_report (&run), "there is a variant that no case reaches");
   if (run.cpu || run.gpu)
     kc_result (&run, run.cases > 0, "no case ran");
@@ -149,7 +154,9 @@ main (int argc, char **argv)
   }
   if (run.options.gpu)
     open_gpu ();
-  if (run.cpu || run.gpu) {
+  if (run.options.schedule && run.gpu) {
+    kc_schedule (&run);
+  } else if (run.cpu || run.gpu) {
     if (run.options.only < 0)
       kc_contract (&run);
     for (const KcFilter *const *kc = kc_filters; *kc; kc++)

@@ -175,9 +175,10 @@ typedef struct {
 } KcCase;
 
 typedef struct {
-  bool cpu, gpu, require_gpu, quick, full, sanitize, self_test, verbose;
+  bool cpu, gpu, require_gpu, quick, full, sanitize, self_test, schedule, verbose;
   uint64_t seed;
   long only;          /* --case; -1 = all */
+  long frames;        /* --frames; 0 = as many as is usual */
   const char *filter; /* --filter; NULL = all */
   const char *isa;    /* --isa; NULL = every one that the machine has */
 } KcOptions;
@@ -203,6 +204,7 @@ bool kc_variants_report (KcRun *run);
 void kc_contract (KcRun *run);                         /* contract.c */
 void kc_sweep (KcRun *run, const KcFilter *filter);    /* sweep.c */
 void kc_self_test (KcRun *run, const KcFilter *filter);
+void kc_schedule (KcRun *run);                         /* follow.c */
 int kc_raw_main (int argc, char **argv);               /* raw.c */
 int kc_bench_main (int argc, char **argv);             /* bench_gpu.cu or no_bench.c */
 
