@@ -24,20 +24,20 @@
  * word is another one, and puts the NaN back. A word is whole by itself, so there
  * is no fence and no flag on the way (0.29 instead of 0.55 us a hop on an H200).
  *
- * Time on an H200 (1.98 GHz), 1080p, four quadrants, m = 3, one core: 139 us, of
- * which 11 are irfilter_sum's. A row of a chain takes 83 to 100 cycles (45
+ * Time on an H200 (1.98 GHz), 1080p, four quadrants, m = 3, one core: 127 us, of
+ * which 11 are irfilter_sum's. A row of a chain takes about 90 cycles (45
  * instructions; its dependent operations alone, a shuffle and five multiply-adds,
- * take 50), and a strip begins 4 us behind its left neighbour: 39 rows of that,
- * a chunk of 8 and 32 lanes, and 0.5 us on the way. Where there are more strips
- * than the chip has room for (cores, several planes, 4K), the helpers'
- * instructions bound it, about 150 a row, of which 36 are the sums.
+ * take 50), and a strip begins 3 us behind its left neighbour: the time of 39 rows,
+ * a chunk of 8 and 31 lanes, and 0.5 us on the way. Where there are more strips than
+ * the chip has room for (cores, several planes, 4K), the helpers' instructions bound
+ * it, about 150 a row, of which 36 are the sums.
  * What helped: u and edge loaded a row ahead (from 143 to 100 cycles a row), words
  * that need no fence, rows fetched into the L1 before a helper needs them, loads
  * that all lanes make where a strip begins (lanes that have not begun read what is
- * there and keep nothing), nothing but the steps in the chain's loop. What did
- * not: 6 helpers (103 us at m = 2 but 151 at m = 3), 3 blocks on an SM with 3
- * helpers (93 instead of 112 us with cores, 168 instead of 139 without); running
- * the code once without memory to have it in the instruction cache. */
+ * there and keep nothing), nothing but the steps in the chain's loop, results taken
+ * out of the ring by halves (139 to 127 us: registers). What did not: 3 helpers and
+ * 3 blocks on an SM (93 instead of 105 us with cores, 168 instead of 127 without);
+ * running the code once without memory to have it in the instruction cache. */
 #include "irfilter_chain.cuh"
 #include "irfilter_edge.cuh"
 #include "irfilter_helper.cuh"

@@ -125,31 +125,42 @@ make_drain (const IrView &v, const Run &run, int quadrant_index, Drain *d)
   d->whole = run.w.column * columns >= skip && (run.w.column + 1) * columns <= width;
 }
 
+/* From the ring to memory; a few rows at a time, for the next chunk's sums are in
+ * registers meanwhile. */
 __device__ __forceinline__ void
-write_chunk (const Drain &d, int chunk, const float (*y)[C])
+write_chunk (const Drain &d, int chunk, const float (*ring)[columns])
 {
+  constexpr int some = ir_chunk / 2;
   const int n1 = chunk * ir_chunk - 1;
+  const bool whole = d.whole && n1 >= d.first && n1 + ir_chunk <= d.rows;
   float *to = d.to + n1 * d.pitch;
 
-  if (d.whole && n1 >= d.first && n1 + ir_chunk <= d.rows) {
 #pragma unroll
-    for (int r = 0; r < ir_chunk; r++) {
-#pragma unroll
-      for (int c = 0; c < C; c++)
-        to[32 * c] = y[r][c];
-      to += d.pitch;
-    }
-    return;
-  }
-#pragma unroll
-  for (int r = 0; r < ir_chunk; r++) {
-    const bool row = n1 + r >= d.first && n1 + r < d.rows;
+  for (int from = 0; from < ir_chunk; from += some) {
+    float y[some][C];
 
 #pragma unroll
-    for (int c = 0; c < C; c++)
-      if (row && d.kept[c])
-        to[32 * c] = y[r][c];
-    to += d.pitch;
+    for (int i = 0; i < some * C; i++)
+      y[i / C][i % C] = ring[from + i / C][d.column[i % C]];
+    if (whole)
+#pragma unroll
+      for (int r = 0; r < some; r++) {
+#pragma unroll
+        for (int c = 0; c < C; c++)
+          to[32 * c] = y[r][c];
+        to += d.pitch;
+      }
+    else
+#pragma unroll
+      for (int r = 0; r < some; r++) {
+        const bool row = n1 + from + r >= d.first && n1 + from + r < d.rows;
+
+#pragma unroll
+        for (int c = 0; c < C; c++)
+          if (row && d.kept[c])
+            to[32 * c] = y[r][c];
+        to += d.pitch;
+      }
   }
 }
 
@@ -161,7 +172,7 @@ run_helper (const IrWork &work, const Run &run, Shared &sh, int which)
   const IrView v = work.view[run.w.view];
   Helper<SOURCE> helper;
   Drain drain;
-  float u[ir_chunk][C], y[ir_chunk][C];
+  float u[ir_chunk][C];
   int quadrant_index = 0;
   bool last = false;
 
@@ -194,11 +205,7 @@ run_helper (const IrWork &work, const Run &run, Shared &sh, int which)
     if (i >= slots) {
       wait_for_slot (run, i);
       last = last || i - slots == run.n - 1;
-#pragma unroll
-      for (int r = 0; r < ir_chunk; r++)
-#pragma unroll
-        for (int c = 0; c < C; c++)
-          y[r][c] = ring[r][drain.column[c]];
+      write_chunk (drain, run.from + i - slots, ring);
     }
     if (i < run.n) {
       __syncwarp (); /* all lanes have taken out what others put their sums upon */
@@ -209,8 +216,6 @@ run_helper (const IrWork &work, const Run &run, Shared &sh, int which)
         dawdle (work, run.strip, i);
       arrive_at (full_barrier (slot));
     }
-    if (i >= slots)
-      write_chunk (drain, run.from + i - slots, y);
   }
   if (!last)
     wait_for_all (done_barrier ((run.n - 1) % slots));

@@ -14,7 +14,7 @@ namespace {
 constexpr int M = CF_IR_M, C = ir_lane_columns (M), columns = ir_strip_columns (M);
 constexpr int span = M - 1 + C; /* a lane's columns and those to their left that it looks at */
 constexpr int handed = ir_handed (M); /* of a row, to the right: m - 1 values and what fills the vector up */
-constexpr int slots = 8, helpers = 4, warps = 2 + helpers, threads = 32 * warps;
+constexpr int slots = 8, helpers = 6, warps = 2 + helpers, threads = 32 * warps;
 constexpr int ring_rows = slots * ir_chunk;
 
 struct Shared {
