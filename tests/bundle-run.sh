@@ -78,10 +78,13 @@ tests () {
   may_skip=1 step oracle in_bundle "$(find_python)" "$here/tests/oracle_opencv.py" --kernelcheck "$here/bin/kernelcheck" --backend cuda
 }
 
+# As many as there are cores, but each has a CUDA context of some 500 MB.
+jobs () { local n; n=$(nproc); echo $((n > 16 ? 16 : n)); }
+
 kernels () {
   local filter
   for filter in ${CF_FILTERS:-median convolve irfilter}; do
-    step "kernelcheck-gpu-$filter" in_bundle kernelcheck --gpu --require-gpu --verbose --filter "$filter"
+    step "kernelcheck-gpu-$filter" in_bundle kernelcheck --gpu --require-gpu --verbose --filter "$filter" --jobs "$(jobs)"
   done
 }
 

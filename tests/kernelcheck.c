@@ -28,6 +28,7 @@ static const char usage[] =
     "  --filter STEM   one filter        --isa NAME   one instruction set\n"
     "  --seed N        random contents and parameters (printed; the default is fixed)\n"
     "  --case I        only case I, with the same other options\n"
+    "  --jobs N        N processes share the cases: the reference has one thread\n"
     "  --verbose       print every variant\n"
     "  --schedule      only: the recursive filter's blocks on the GPU in every order that chance makes (follow.c)\n"
     "  --frames N      how many frames of that beside other work (default 10000; with --quick 300)\n"
@@ -58,6 +59,8 @@ parse (int argc, char **argv, KcOptions *o)
       o->seed = strtoull (argv[++i], NULL, 0);
     else if (i + 1 < argc && strcmp (argv[i], "--case") == 0)
       o->only = strtol (argv[++i], NULL, 0);
+    else if (i + 1 < argc && strcmp (argv[i], "--jobs") == 0 && (o->jobs = (int) strtol (argv[i + 1], NULL, 0)) > 0)
+      i++;
     else if (i + 1 < argc && strcmp (argv[i], "--frames") == 0 && (o->frames = strtol (argv[i + 1], NULL, 0)) > 0)
       i++;
     else
@@ -109,20 +112,54 @@ open_gpu (void)
     run.skipped++;
 }
 
+/* All of the run, or one process's share of it. */
+static void
+work (void)
+{
+  CfStatus status = { 0 };
+
+  if (run.options.cpu) {
+    if (kc_is_first_job (&run))
+      printf ("CPU: %s, %d threads\n", cf_cpu_isa (), cf_cpu_threads ());
+    run.cpu = cf_context_new (CF_BACKEND_CPU, &status);
+    if (!run.cpu)
+      kc_result (&run, false, "no CPU context: %s", status.message);
+  }
+  if (run.options.gpu)
+    open_gpu ();
+  if (run.options.schedule && run.gpu) {
+    kc_schedule (&run);
+  } else if (run.cpu || run.gpu) {
+    if (run.options.only < 0 && kc_is_first_job (&run))
+      kc_contract (&run);
+    for (const KcFilter *const *kc = kc_filters; *kc; kc++)
+      if (!run.options.filter || strcmp (run.options.filter, (*kc)->stem) == 0)
+        kc_sweep (&run, *kc);
+  }
+  run.launches = cf_gpu_launches ();
+  cf_stream_free (run.stream);
+  if (run.gpu)
+    cf_context_free (run.gpu);
+  if (run.cpu)
+    cf_context_free (run.cpu);
+}
+
+/* Nothing was skipped, which is where there is no GPU: so something must have run. */
 static void
 finish (const struct timespec *start)
 {
+  const bool ran = run.skipped == 0 || run.cases > 0;
   struct timespec now;
 
   clock_gettime (CLOCK_MONOTONIC, &now);
-  if (run.options.only < 0 && !run.options.self_test && !run.options.schedule && (run.cpu || run.gpu))
+  if (run.options.only < 0 && !run.options.self_test && !run.options.schedule && run.cases > 0)
     kc_result (&run, kc_variants_report (&run), "there is a variant that no case reaches");
-  if (run.cpu || run.gpu)
+  if (ran)
     kc_result (&run, run.cases > 0, "no case ran");
-  if (run.gpu)
-    kc_result (&run, cf_gpu_launches () > 0, "nothing was launched on the GPU");
-  printf ("%lu cases, %lu frames, %llu kernel launches, seed %llu, %.0f s\n", run.cases, run.frames,
-      (unsigned long long) cf_gpu_launches (), (unsigned long long) run.options.seed,
+  if (run.options.gpu && run.skipped == 0)
+    kc_result (&run, run.launches > 0, "nothing was launched on the GPU");
+  printf ("%lu cases, %lu frames, %lu kernel launches, seed %llu, %.0f s\n", run.cases, run.frames, run.launches,
+      (unsigned long long) run.options.seed,
       (double) (now.tv_sec - start->tv_sec) + (double) (now.tv_nsec - start->tv_nsec) / 1e9);
   printf ("%lu passed, %lu failed, %lu skipped\n", run.passed, run.failed, run.skipped);
 }
@@ -131,7 +168,6 @@ int
 main (int argc, char **argv)
 {
   struct timespec start;
-  CfStatus status = { 0 };
 
   for (int i = 1; i < argc; i++) {
     if (strcmp (argv[i], "--bench") == 0)
@@ -146,29 +182,13 @@ main (int argc, char **argv)
   clock_gettime (CLOCK_MONOTONIC, &start);
   signal (SIGSEGV, on_fault);
   signal (SIGBUS, on_fault);
-  if (run.options.cpu) {
-    printf ("CPU: %s, %d threads\n", cf_cpu_isa (), cf_cpu_threads ());
-    run.cpu = cf_context_new (CF_BACKEND_CPU, &status);
-    if (!run.cpu)
-      kc_result (&run, false, "no CPU context: %s", status.message);
-  }
-  if (run.options.gpu)
-    open_gpu ();
-  if (run.options.schedule && run.gpu) {
-    kc_schedule (&run);
-  } else if (run.cpu || run.gpu) {
-    if (run.options.only < 0)
-      kc_contract (&run);
-    for (const KcFilter *const *kc = kc_filters; *kc; kc++)
-      if (!run.options.filter || strcmp (run.options.filter, (*kc)->stem) == 0)
-        kc_sweep (&run, *kc);
+  if (run.options.jobs > 1 && run.options.only < 0 && !run.options.schedule) {
+    kc_jobs (&run, work);
+  } else {
+    run.options.jobs = 0;
+    work ();
   }
   finish (&start);
-  cf_stream_free (run.stream);
-  if (run.gpu)
-    cf_context_free (run.gpu);
-  if (run.cpu)
-    cf_context_free (run.cpu);
   if (run.failed)
     return 1;
   return run.passed == 0 && run.skipped ? 77 : 0;

@@ -179,6 +179,7 @@ typedef struct {
   uint64_t seed;
   long only;          /* --case; -1 = all */
   long frames;        /* --frames; 0 = as many as is usual */
+  int jobs, job;      /* --jobs: how many processes share the cases, and which one this is; 0: one does all */
   const char *filter; /* --filter; NULL = all */
   const char *isa;    /* --isa; NULL = every one that the machine has */
 } KcOptions;
@@ -187,17 +188,32 @@ typedef struct {
   KcOptions options;
   CfContext *cpu, *gpu;
   CfStream *stream;
-  unsigned long passed, failed, skipped, cases, frames;
+  unsigned long passed, failed, skipped, cases, frames, launches;
   unsigned number;
 } KcRun;
 
 /* Runs one case on every backend and variant of the run and counts it; where
  * it is broken on purpose, being reported is what passes. */
 void kc_case_run (KcRun *run, KcCase *c);
+/* Is case `number` for this process, and one that was asked for? */
+bool kc_is_ours (const KcRun *run, unsigned number);
 /* Adds one result with a printed sentence when it failed. */
 void kc_result (KcRun *run, bool good, const char *format, ...) __attribute__ ((format (printf, 3, 4)));
 /* Prints the variants that ran; false if one that was listed never ran. */
 bool kc_variants_report (KcRun *run);
+/* What ran, from one process to another; false: it did not come. */
+bool kc_variants_send (int descriptor);
+bool kc_variants_receive (int descriptor);
+/* Does this process do what is not a case, and is done once? */
+static inline bool
+kc_is_first_job (const KcRun *run)
+{
+  return run->options.job == 0;
+}
+
+/* Runs `work` in run->options.jobs processes at once, each of which takes its
+ * share of the cases, and adds up what they counted (jobs.c). */
+void kc_jobs (KcRun *run, void (*work) (void));
 
 /* ---- the rest ----------------------------------------------------------- */
 

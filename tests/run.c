@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define DEADLINE_NS 60000000000u
 #define MAX_PRINTED 40
@@ -30,18 +31,16 @@ typedef struct {
   bool pinned;
 } Device;
 
-static struct {
+typedef struct {
   char name[96];
   unsigned long runs;
-} variants[MAX_VARIANTS];
+} Variant;
+
+static Variant variants[MAX_VARIANTS];
 
 static void
-count_variant (const KcRun *run, const KcCase *c, const char *where, const char *name, unsigned runs)
+add_variant (const char *key, unsigned long runs)
 {
-  char key[96];
-
-  (void) run;
-  snprintf (key, sizeof key, "%s %s: %s", c->kc->stem, where, name);
   for (int i = 0; i < MAX_VARIANTS; i++) {
     if (variants[i].name[0] == '\0')
       snprintf (variants[i].name, sizeof variants[i].name, "%s", key);
@@ -49,6 +48,41 @@ count_variant (const KcRun *run, const KcCase *c, const char *where, const char 
       variants[i].runs += runs;
       return;
     }
+  }
+}
+
+static void
+count_variant (const KcCase *c, const char *where, const char *name, unsigned runs)
+{
+  char key[sizeof variants[0].name];
+
+  snprintf (key, sizeof key, "%s %s: %s", c->kc->stem, where, name);
+  add_variant (key, runs);
+}
+
+/* One by one: the whole table is more than a pipe takes at once. */
+bool
+kc_variants_send (int descriptor)
+{
+  static const Variant end;
+  bool good = true;
+
+  for (int i = 0; good && i < MAX_VARIANTS && variants[i].name[0]; i++)
+    good = write (descriptor, &variants[i], sizeof variants[i]) == (ssize_t) sizeof variants[i];
+  return good && write (descriptor, &end, sizeof end) == (ssize_t) sizeof end;
+}
+
+bool
+kc_variants_receive (int descriptor)
+{
+  Variant v;
+
+  for (;;) {
+    if (read (descriptor, &v, sizeof v) != (ssize_t) sizeof v)
+      return false;
+    if (!v.name[0])
+      return true;
+    add_variant (v.name, v.runs);
   }
 }
 
@@ -555,11 +589,11 @@ run_variant (KcRun *run, const KcCase *c, Frames *f, CfContext *context, const c
   if (good && !c->broken) {
     snprintf (chosen, 64, "%s", cf_plan_variant (w.plan));
     for (unsigned i = 0; !variant && cf_plan_variant_name (w.plan, i); i++)
-      count_variant (run, c, where, cf_plan_variant_name (w.plan, i), 0);
+      count_variant (c, where, cf_plan_variant_name (w.plan, i), 0);
   }
   good = good && walk_script (&w);
   if (good && !c->broken)
-    count_variant (run, c, where, cf_plan_variant (w.plan), 1);
+    count_variant (c, where, cf_plan_variant (w.plan), 1);
   report (&w, good, where, chosen);
   cf_plan_free (w.plan);
   kc_params_free (c->filter, wrong);
@@ -584,6 +618,17 @@ run_backend (KcRun *run, const KcCase *c, Frames *f, CfContext *context, const c
       run_variant (run, c, f, context, where, names[i], other);
 }
 
+/* Mixed, because cases that take long stand side by side. */
+bool
+kc_is_ours (const KcRun *run, unsigned number)
+{
+  const KcOptions *o = &run->options;
+
+  if (o->only >= 0 && (long) number != o->only)
+    return false;
+  return !o->jobs || (int) ((number * 0x9e3779b1u >> 8) % (unsigned) o->jobs) == o->job;
+}
+
 void
 kc_case_run (KcRun *run, KcCase *c)
 {
@@ -592,7 +637,7 @@ kc_case_run (KcRun *run, KcCase *c)
   char error[KC_TEXT] = "";
 
   c->number = run->number++;
-  if (run->options.only >= 0 && (long) c->number != run->options.only)
+  if (!kc_is_ours (run, c->number))
     return;
   c->seed = run->options.seed * 1000003u + c->number;
   if (!frames_new (c, &f, error)) {
