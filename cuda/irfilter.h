@@ -44,7 +44,7 @@
  *     acc = 2^-60; for k = 0 .. m-1: acc = fma (left_a[k], x[n1-k,0], acc);
  *     for k = m-1 .. 1: acc = fma (left_b[k], t[n1-k], acc);  t[n1] = acc, t = c for n1 < 0
  *   x outside is the nearest sample (both coordinates clamped). With sums over
- *   the float32 a and b, in double, rounded to float once at the end:
+ *   the float32 a and b, in double, row by row, rounded to float once at the end:
  *     corner = sum a / (1 - sum b)
  *     top_a[l] = sum_k a[k,l] / (1 - B0), top_b[l] = sum_k b[k,l] / (1 - B0), B0 = sum_k>=1 b[k,0], top_b[0] = 0
  *     left_a[k] = sum_l a[k,l] / (1 - C0), left_b[k] = sum_l b[k,l] / (1 - C0), C0 = sum_l>=1 b[0,l], left_b[0] = 0
