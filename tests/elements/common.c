@@ -177,6 +177,21 @@ temporary_file (const gchar *text)
   return path;
 }
 
+void
+end_value (gchar *value, gboolean is_file)
+{
+  if (is_file)
+    g_unlink (value);
+  g_free (value);
+}
+
+void
+expect_says (const gchar *text, const gchar *name, const gchar *where)
+{
+  fail_unless (strstr (text, where) && strstr (text, name), "not \"%s\", \"%s\": %s", name, where, text);
+  fail_unless (strlen (text) < 300, "too long to read: %s", text);
+}
+
 gchar *
 repeated (const gchar *text, gsize n)
 {

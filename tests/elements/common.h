@@ -43,6 +43,10 @@ void set_value (GstElement *element, const gchar *name, const gchar *value);
 void count_notify (GObject *object, GParamSpec *spec, gpointer count);
 /* A file with that text; the caller removes it and frees the path. */
 gchar *temporary_file (const gchar *text);
+/* Frees a value; where it is the path of a temporary file, removes that, too. */
+void end_value (gchar *value, gboolean is_file);
+/* Fails unless this error text names the property and says `where`, in a few lines. */
+void expect_says (const gchar *text, const gchar *name, const gchar *where);
 /* `text` n times; to be freed. */
 gchar *repeated (const gchar *text, gsize n);
 /* The next message of that type on the element's bus, NULL if there is none. */

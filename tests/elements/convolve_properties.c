@@ -167,22 +167,6 @@ value_of_row (gint row)
   return text;
 }
 
-static void
-end_of_row (gint row, gchar *value)
-{
-  if (bad[row].value[0] == '@' && strcmp (bad[row].name, "kernel-file") == 0)
-    g_unlink (value);
-  g_free (value);
-}
-
-static void
-says_where (const gchar *text, gint row)
-{
-  fail_unless (strstr (text, bad[row].where) && strstr (text, bad[row].name), "not \"%s\", \"%s\": %s", bad[row].name,
-      bad[row].where, text);
-  fail_unless (strlen (text) < 300, "too long to read: %s", text);
-}
-
 GST_START_TEST (bad_before_start)
 {
   GstElement *element = new_convolve (NULL);
@@ -192,7 +176,7 @@ GST_START_TEST (bad_before_start)
   if (!bad[__i__].format) {
     fail_unless_equals_int (gst_element_set_state (element, GST_STATE_PAUSED), GST_STATE_CHANGE_FAILURE);
     text = only_message (element, GST_MESSAGE_ERROR, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS);
-    says_where (text, __i__);
+    expect_says (text, bad[__i__].name, bad[__i__].where);
     gst_element_set_state (element, GST_STATE_NULL);
     /* Put right, it starts. */
     g_object_set (element, "kernel", SHARPEN, "kernel-size", 3, NULL);
@@ -205,11 +189,11 @@ GST_START_TEST (bad_before_start)
 
     set_caps (h, video_caps (bad[__i__].format, 16, 8, NULL), &info);
     text = only_message (element, GST_MESSAGE_ERROR, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS);
-    says_where (text, __i__);
+    expect_says (text, bad[__i__].name, bad[__i__].where);
     gst_harness_teardown (h);
   }
   g_free (text);
-  end_of_row (__i__, value);
+  end_value (value, bad[__i__].value[0] == '@' && strcmp (bad[__i__].name, "kernel-file") == 0);
 }
 GST_END_TEST
 
@@ -238,14 +222,14 @@ GST_START_TEST (bad_while_playing)
   fail_unless (file == NULL);
   expect_samples (h, &info, ramp, right, "after");
   text = only_message (element, GST_MESSAGE_WARNING, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS);
-  says_where (text, __i__);
+  expect_says (text, bad[__i__].name, bad[__i__].where);
   fail_unless (pop_message (element, GST_MESSAGE_ERROR) == NULL);
   /* And a good one is taken after it. */
   g_object_set (element, "kernel", "1", NULL);
   expect_samples (h, &info, ramp, ramp, "a good one");
   end_harness (h, 3);
   g_free (text);
-  end_of_row (__i__, value);
+  end_value (value, bad[__i__].value[0] == '@' && strcmp (bad[__i__].name, "kernel-file") == 0);
 }
 GST_END_TEST
 

@@ -272,22 +272,6 @@ value_of_row (gint row)
   return path;
 }
 
-static void
-end_of_row (gint row, gchar *value)
-{
-  if (bad[row].value[0] == '@' && strcmp (bad[row].name, "coefficients") == 0)
-    g_unlink (value);
-  g_free (value);
-}
-
-static void
-says_where (const gchar *text, gint row)
-{
-  fail_unless (strstr (text, bad[row].where) && strstr (text, bad[row].name), "not \"%s\", \"%s\": %s", bad[row].name,
-      bad[row].where, text);
-  fail_unless (strlen (text) < 300, "too long to read: %s", text);
-}
-
 GST_START_TEST (bad_before_start)
 {
   GstElement *element = new_irfilter ("sigma", "3.25", NULL);
@@ -300,7 +284,7 @@ GST_START_TEST (bad_before_start)
   fail_unless (!unstable || !(radius > 0), "%g", radius);
   fail_unless_equals_int (gst_element_set_state (element, GST_STATE_PAUSED), GST_STATE_CHANGE_FAILURE);
   text = only_message (element, GST_MESSAGE_ERROR, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS);
-  says_where (text, __i__);
+  expect_says (text, bad[__i__].name, bad[__i__].where);
   gst_element_set_state (element, GST_STATE_NULL);
   /* Put right, it starts. */
   g_object_set (element, "denominator", HALF_B, "numerator", HALF, "quadrants", 1, "angle", 45, NULL);
@@ -308,7 +292,7 @@ GST_START_TEST (bad_before_start)
   gst_element_set_state (element, GST_STATE_NULL);
   gst_object_unref (element);
   g_free (text);
-  end_of_row (__i__, value);
+  end_value (value, bad[__i__].value[0] == '@' && strcmp (bad[__i__].name, "coefficients") == 0);
 }
 GST_END_TEST
 
@@ -341,7 +325,7 @@ GST_START_TEST (bad_while_playing)
   fail_unless (preset || ABS (radius - 0.5) < 1e-9, "%g", radius);
   expect_samples (h, &info, ramp, right, "after");
   text = only_message (element, GST_MESSAGE_WARNING, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS);
-  says_where (text, __i__);
+  expect_says (text, bad[__i__].name, bad[__i__].where);
   fail_unless (pop_message (element, GST_MESSAGE_ERROR) == NULL);
   /* And a good one is taken after it. */
   g_object_set (element, "numerator", "1", NULL);
@@ -349,7 +333,7 @@ GST_START_TEST (bad_while_playing)
   expect_samples (h, &info, ramp, twice, "a good one");
   end_harness (h, 3);
   g_free (text);
-  end_of_row (__i__, value);
+  end_value (value, bad[__i__].value[0] == '@' && strcmp (bad[__i__].name, "coefficients") == 0);
 }
 GST_END_TEST
 
