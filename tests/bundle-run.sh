@@ -1,11 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# run.sh tests | sanitize [TOOL...] | bench [OPTION...] | cuda-memory | kernels |
-# schedule [OPTION...] | clip | changes | soak [OPTION...] | all | exec COMMAND...:
-# what the bundle is for, on a machine with an NVIDIA GPU. Each ends with the
-# line N passed, N failed, N skipped. Full logs go to $OUT, or to logs/ here.
-# CF_FILTERS=convolve restricts what goes by filters.
+# run.sh tests | together | sanitize [TOOL...] | bench [OPTION...] | kernels |
+# elements | cuda-memory | schedule [OPTION...] | clip | changes | oracle |
+# soak [OPTION...] | all | exec COMMAND...: what the bundle is for, on a machine
+# with an NVIDIA GPU. Each ends with the line N passed, N failed, N skipped. Full
+# logs go to $OUT, or to logs/ here. CF_FILTERS=convolve restricts what goes by
+# filters.
 set -u
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 logs=${OUT:-$here/logs}
@@ -69,17 +70,48 @@ tests () {
   done
   kernels
   schedule
-  for program in "$here"/bin/elements/*; do
-    [ ! -x "$program" ] || step "$(basename "$program")" in_bundle "$program"
-  done
+  elements
   clip
   cuda_memory
   changes
+  oracle
+}
+
+elements () {
+  local program
+  for program in "$here"/bin/elements/*; do
+    [ ! -x "$program" ] || step "$(basename "$program")" in_bundle "$program"
+  done
+}
+
+oracle () {
   may_skip=1 step oracle in_bundle "$(find_python)" "$here/tests/oracle_opencv.py" --kernelcheck "$here/bin/kernelcheck" --backend cuda
 }
 
+# What `tests` does, and sanitize, all at the same time: a quarter of the time on
+# 16 cores. Not soak and bench, which want the GPU to themselves.
+together () {
+  local part filter rows p f s
+  local parts=(elements cuda-memory changes schedule oracle)
+  for filter in ${CF_FILTERS:-median convolve irfilter}; do
+    parts+=("kernels:$filter" "clip:$filter" "sanitize:$filter")
+  done
+  in_bundle gst-inspect-1.0 > "$logs/registry.log" 2>&1 # once, before many want to
+  for part in "${parts[@]}"; do
+    # own logs, for names repeat; a filter behind the colon
+    (filter=${part#*:}; [ "$filter" != "$part" ] || filter=${CF_FILTERS:-median convolve irfilter}
+      rows=$(OUT=$logs/$part CF_FILTERS=$filter CF_JOBS=4 "${BASH_SOURCE[0]}" "${part%%:*}" 2>&1)
+      echo "$rows" > "$logs/$part.rows"; sed '$d' "$logs/$part.rows") &
+  done
+  wait
+  for part in "${parts[@]}"; do
+    read -r p _ f _ s _ < <(grep -E '^[0-9]+ passed, ' "$logs/$part.rows" | tail -n 1)
+    passed=$((passed + ${p:-0})) failed=$((failed + ${f:-1})) skipped=$((skipped + ${s:-0}))
+  done
+}
+
 # As many as there are cores, but each has a CUDA context of some 500 MB.
-jobs () { local n; n=$(nproc); echo $((n > 16 ? 16 : n)); }
+jobs () { local n; n=${CF_JOBS:-$(nproc)}; echo $((n > 16 ? 16 : n)); }
 
 kernels () {
   local filter
@@ -206,6 +238,9 @@ case $what in
   tests) tests; finish ;;
   cuda-memory) cuda_memory; finish ;;
   kernels) kernels; finish ;;
+  elements) elements; finish ;;
+  oracle) oracle; finish ;;
+  together) together; finish ;;
   schedule) schedule "$@"; finish ;;
   clip) clip; finish ;;
   changes) changes "$@"; finish ;;
@@ -214,5 +249,5 @@ case $what in
   bench) bench "$@" ;;
   all) tests; sanitize; soak; finish ;;
   exec) in_bundle "$@" ;;
-  *) sed -n '3,8p' "${BASH_SOURCE[0]}" | sed 's/^# \{0,1\}//' >&2; exit 2 ;;
+  *) sed -n '4,9p' "${BASH_SOURCE[0]}" | sed 's/^# \{0,1\}//' >&2; exit 2 ;;
 esac
