@@ -92,9 +92,9 @@ esac
 mapfile -t packages < <(cf_build_packages | tr ' ' '\n'; [ "$diagnose" = 1 ] || runtime_packages)
 cf_install "${packages[@]}" || exit 1
 # For the GPU at hand only, where there is one: kernels for all take minutes.
-arch=$(cf_gpu_arch) && archs=("-Dcuda-archs=$arch") || archs=()
-cf_build "$CF_ROOT/build" --buildtype=release "${archs[@]}" -- gst/libgstcudafilters.so pipelines/cf-demo pipelines/cf-diagnose ||
-  exit 1
+# Without a GPU: for the oldest one, whose kernels the driver of any later one can take.
+cf_build "$CF_ROOT/build" --buildtype=release "-Dcuda-archs=$(cf_gpu_arch || echo 75)" -- \
+  gst/libgstcudafilters.so pipelines/cf-demo pipelines/cf-diagnose || exit 1
 
 export GST_PLUGIN_PATH="$CF_ROOT/build/gst${GST_PLUGIN_PATH:+:$GST_PLUGIN_PATH}"
 if [ "$diagnose" = 1 ]; then
