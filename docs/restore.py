@@ -16,20 +16,12 @@ import tempfile
 import cv2
 import numpy as np
 
+from sheets import read_frame
+
 FRAME = 120
 FRAGMENT = '96x96+120+150'
 LEFT, TOP, WIDTH, HEIGHT = 400, 58, 280, 190
 BAR, GAP = 20, 4
-
-
-def read_frame(film):
-    capture = cv2.VideoCapture(film)
-    frame = None
-    for _ in range(FRAME + 1):
-        good, frame = capture.read()
-        if not good:
-            sys.exit(f'{film}: frame {FRAME} cannot be read')
-    return frame
 
 
 def run_element(words, source, target):
@@ -51,7 +43,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         frame, sharp, blurred, restored, found = (os.path.join(folder, name) for name in (
             'frame.png', 'sharp.png', 'blurred.png', 'restored.png', 'found.json'))
-        cv2.imwrite(frame, read_frame(sys.argv[2]))
+        cv2.imwrite(frame, read_frame(sys.argv[2], FRAME))
         # Through the same conversions, which change the colours a little.
         run_element(['cudaconvolve', 'preset=identity'], frame, sharp)
         run_element(['cudaconvolve', 'preset=motion', 'kernel-size=9', 'angle=0'], frame, blurred)

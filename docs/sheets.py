@@ -48,14 +48,14 @@ SHEETS = {
 }
 
 
-def read_part(film):
+def read_frame(film, number):
     capture = cv2.VideoCapture(film)
     frame = None
-    for _ in range(FRAME + 1):
+    for _ in range(number + 1):
         good, frame = capture.read()
         if not good:
-            sys.exit(f'{film}: frame {FRAME} cannot be read')
-    return frame[TOP:TOP + HEIGHT, LEFT:LEFT + WIDTH]
+            sys.exit(f'{film}: frame {number} cannot be read')
+    return frame
 
 
 def filtered(element, properties, source, folder):
@@ -86,7 +86,7 @@ def main():
     sheet = np.full((rows * (HEIGHT + BAR + GAP) - GAP, COLUMNS * (WIDTH + GAP) - GAP, 3), 255, np.uint8)
     with tempfile.TemporaryDirectory() as folder:
         source = os.path.join(folder, 'in.png')
-        cv2.imwrite(source, read_part(film))
+        cv2.imwrite(source, read_frame(film, FRAME)[TOP:TOP + HEIGHT, LEFT:LEFT + WIDTH])
         for n, properties in enumerate(tiles):
             y, x = n // COLUMNS * (HEIGHT + BAR + GAP), n % COLUMNS * (WIDTH + GAP)
             sheet[y:y + HEIGHT + BAR, x:x + WIDTH] = tile(

@@ -145,11 +145,31 @@ cf_launch () {
   exec gst-launch-1.0 "$@"
 }
 
+# cf_ends INPUT [OUT.mkv]: sets the arrays `source` and `sink` to a pipeline's two
+# ends: a file, a camera, an address or "test"; a film, or without OUT a window.
+cf_ends () {
+  case $1 in
+    *://*) source=(uridecodebin "uri=$1" ! queue) ;;
+    test) source=(videotestsrc pattern=ball num-buffers=300 ! "video/x-raw,width=640,height=480,framerate=30/1") ;;
+    /dev/*)
+      [ -e "$1" ] || cf_die "no camera $1"
+      source=(v4l2src "device=$1" ! decodebin) ;;
+    *)
+      [ -r "$1" ] || cf_die "no file \"$1\" that can be read"
+      source=(filesrc "location=$1" ! decodebin) ;;
+  esac
+  if [ -n "${2:-}" ]; then
+    sink=(x264enc speed-preset=veryfast ! matroskamux ! filesink "location=$2")
+  else
+    sink=(autovideosink)
+  fi
+}
+
 # cf_effect WORDS... -- [INPUT [OUT.mkv]]: becomes the pipeline that sends INPUT
 # (a film, a URI, a camera, "test") through the element line WORDS, into a file or
 # a window. FILTER in the environment takes another element line.
 cf_effect () {
-  local filter=() source sink input
+  local filter=() source sink
   while [ "$1" != -- ]; do
     filter+=("$1")
     shift
@@ -158,21 +178,6 @@ cf_effect () {
   cf_need_element "${filter[0]}"
   # RGB, which a camera may give, has no luma.
   case " ${filter[*]} " in *" apply-to="*) filter=("video/x-raw,format=I420" ! "${filter[@]}") ;; esac
-  input=${2:-/dev/video0}
-  case $input in
-    *://*) source=(uridecodebin "uri=$input" ! queue) ;;
-    test) source=(videotestsrc pattern=ball num-buffers=300 ! "video/x-raw,width=640,height=480,framerate=30/1") ;;
-    /dev/*)
-      [ -e "$input" ] || cf_die "no camera $input"
-      source=(v4l2src "device=$input" ! decodebin) ;;
-    *)
-      [ -r "$input" ] || cf_die "no file \"$input\" that can be read"
-      source=(filesrc "location=$input" ! decodebin) ;;
-  esac
-  if [ -n "${3:-}" ]; then
-    sink=(x264enc speed-preset=veryfast ! matroskamux ! filesink "location=$3")
-  else
-    sink=(autovideosink)
-  fi
+  cf_ends "${2:-/dev/video0}" "${3:-}"
   cf_launch -e "${source[@]}" ! videoconvert ! "${filter[@]}" ! videoconvert ! "${sink[@]}"
 }

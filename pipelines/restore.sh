@@ -49,27 +49,14 @@ esac
 mapfile -t filter < <(element "$how")
 cf_need_element cudairfilter
 
-case $2 in
-  *://*) source=(uridecodebin "uri=$2" ! queue) ;;
-  /dev/*)
-    [ -e "$2" ] || cf_die "no camera $2"
-    source=(v4l2src "device=$2" ! decodebin) ;;
-  *)
-    [ -r "$2" ] || cf_die "no file \"$2\" that can be read"
-    source=(filesrc "location=$2" ! decodebin) ;;
-esac
+cf_ends "$2" "${3:-}"
 source+=(! videoconvert ! "video/x-raw,format=I420")
-if [ -n "${3:-}" ]; then
-  sink=(videoconvert ! x264enc speed-preset=veryfast ! matroskamux ! filesink "location=$3")
-else
-  sink=(videoconvert ! autovideosink)
-fi
 if [ "$show" = 1 ]; then
   blur=(cudaconvolve preset=motion kernel-size=9 angle=0 apply-to=luma)
   # At a known width, so that the second picture can be placed beside the first.
   cf_launch -e "${source[@]}" ! videoscale ! "video/x-raw,width=640,height=480" ! "${blur[@]}" ! tee name=t \
     t. ! queue ! box.sink_0 \
     t. ! queue ! "${filter[@]}" ! box.sink_1 \
-    compositor name=box sink_1::xpos=640 ! "${sink[@]}"
+    compositor name=box sink_1::xpos=640 ! videoconvert ! "${sink[@]}"
 fi
-cf_launch -e "${source[@]}" ! "${filter[@]}" ! "${sink[@]}"
+cf_launch -e "${source[@]}" ! "${filter[@]}" ! videoconvert ! "${sink[@]}"
