@@ -24,6 +24,7 @@ struct State {
   IrWork work[CF_IR_MAX_PASSES]; /* all but what is a frame's */
   Buffer y, r, words, saved, owner, follow; /* follow: the strips' words, and how many are closed */
   bool fresh; /* nothing in memory counts: first launch, after a failed one, new sizes */
+  bool ready; /* the memory holds what `work` needs */
   IrTest test;
 };
 
@@ -174,6 +175,7 @@ set_up (CfPlan *plan, CfStatus *status)
   cf_image_layout (&image, plan->video.format, plan->video.width, plan->video.height, 1);
   const int n = cf_image_views (&plan->video, &plan->common, &image, views);
 
+  s->ready = false;
   s->design = design;
   for (int i = 0; i < design.n; i++)
     make_work (&design.pass[i], design.border, views, n, &s->work[i]);
@@ -181,7 +183,10 @@ set_up (CfPlan *plan, CfStatus *status)
     work.sms = plan->context->sms;
   for (int i = 0; i < s->work[0].n_views; i++)
     plane += (size_t) s->work[0].view[i].y_quadrant * sizeof (float);
-  return reserve_all (s, plane, why);
+  const CfCode got = reserve_all (s, plane, why);
+
+  s->ready = got == CF_OK;
+  return got;
 }
 
 CfCode
@@ -314,9 +319,14 @@ irfilter_enqueue (CfPlan *plan, CfStream *stream, const CfImage *in, const CfIma
 {
   State *s = state_of (plan);
   cudaStream_t handle = static_cast<cudaStream_t> (cf_stream_handle (stream));
-  CfCode code = s->fresh ? start_afresh (s, handle, status) : CF_OK;
+  CfCode code;
 
+  if (!s->ready)
+    return cf_fail (status, CF_NO_MEMORY, "the GPU had no memory left for these coefficients of the recursive filter");
+  code = s->fresh ? start_afresh (s, handle, status) : CF_OK;
   s->fresh = true; /* until all is launched */
+  if (code == CF_OK && s->test.owner)
+    code = clear (&s->owner, 0xff, handle, status);
   for (int i = 0; code == CF_OK && i < s->design.n; i++)
     code = run_pass (plan, i, in, out, handle, status);
   s->fresh = code != CF_OK;
