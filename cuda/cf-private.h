@@ -46,6 +46,7 @@ typedef struct {
   CfCode (*prefer) (CfPlan *plan, const char *variant, CfStatus *status);
   CfCode (*tune) (CfPlan *plan, const char *knob, int value, CfStatus *status);
   CfCode (*trace) (CfPlan *plan, CfStream *stream, int *table, size_t size, int *rows, int *columns, CfStatus *status);
+  CfCode (*regions) (CfPlan *plan, CfRegions *regions, CfStatus *status);
 } CfOps;
 
 struct CfFilter {
@@ -60,6 +61,9 @@ struct CfFilter {
   CfCode (*changed) (void *params, unsigned row, CfStatus *status);
   bool (*passes) (const CfVideo *video, const CfCommon *common, const void *params);
   int (*history) (const void *params); /* NULL = 0 */
+  bool whole_frames; /* cf_filter_whole_frames, and the other two; NULL: never */
+  bool (*follows) (const void *params);
+  bool (*reports) (const void *params);
   /* Do these parameters need a new plan, given the old ones? NULL = never. */
   bool (*replan) (const void *old_params, const void *new_params);
   const CfOps *cpu;

@@ -82,6 +82,8 @@ cf_filter_defaults (const CfFilter *filter, void *params)
 
     if (p->type == CF_TYPE_DOUBLE)
       *(double *) field = p->def;
+    else if (p->type == CF_TYPE_COLOR)
+      *(uint32_t *) field = (uint32_t) p->def;
     else if (p->type != CF_TYPE_STRING)
       *(int *) field = (int) p->def;
   }
@@ -168,6 +170,24 @@ bool
 cf_filter_passes (const CfFilter *filter, const CfVideo *video, const CfCommon *common, const void *params)
 {
   return filter->passes && filter->passes (video, common, params);
+}
+
+bool
+cf_filter_whole_frames (const CfFilter *filter)
+{
+  return filter->whole_frames;
+}
+
+bool
+cf_filter_follows (const CfFilter *filter, const void *params)
+{
+  return filter->follows && filter->follows (params);
+}
+
+bool
+cf_filter_reports (const CfFilter *filter, const void *params)
+{
+  return filter->reports && filter->reports (params);
 }
 
 /* ---- contexts ----------------------------------------------------------- */
@@ -418,4 +438,14 @@ cf_plan_trace (CfPlan *plan, CfStream *stream, int *table, size_t size, int *row
   if (!plan->ops->trace)
     return cf_fail (status, CF_UNSUPPORTED, "the %s filter keeps no trace here", plan->filter->stem);
   return plan->ops->trace (plan, stream, table, size, rows, columns, status);
+}
+
+CfCode
+cf_plan_regions (CfPlan *plan, CfRegions *regions, CfStatus *status)
+{
+  if (!plan->ops->regions)
+    return cf_fail (status, CF_UNSUPPORTED, "the %s filter finds no regions", plan->filter->stem);
+  if (!cf_filter_reports (plan->filter, plan->params))
+    return cf_fail (status, CF_BAD_VALUE, "no regions were asked for: region-meta, label-meta and message-interval are off");
+  return plan->ops->regions (plan, regions, status);
 }

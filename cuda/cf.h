@@ -140,7 +140,15 @@ void cf_image_at (CfImage *image, const CfImage *layout, void *base);
 
 /* ---- parameters --------------------------------------------------------- */
 
-typedef enum { CF_TYPE_INT, CF_TYPE_DOUBLE, CF_TYPE_BOOL, CF_TYPE_ENUM, CF_TYPE_FLAGS, CF_TYPE_STRING } CfType;
+typedef enum {
+  CF_TYPE_INT,
+  CF_TYPE_DOUBLE,
+  CF_TYPE_BOOL,
+  CF_TYPE_ENUM,
+  CF_TYPE_FLAGS,
+  CF_TYPE_STRING,
+  CF_TYPE_COLOR, /* 0xAARRGGBB */
+} CfType;
 
 typedef struct {
   int value;
@@ -151,12 +159,12 @@ typedef struct {
 /* One row of a filter's parameter table. It makes the GObject property, the
  * row of the documentation, the tests' random cases and the benchmark's sweep.
  * The value lives at `offset` of the filter's parameter struct as int, double,
- * int (bool, enum, flags) or const char * (string, may be NULL). */
+ * int (bool, enum, flags), const char * (string, may be NULL) or uint32_t (color). */
 typedef struct {
   const char *name; /* "kernel-size" */
   CfType type;
   size_t offset;
-  double min, max, def; /* int, double: the range; enum, flags, bool: def only */
+  double min, max, def; /* int, double: the range; enum, flags, bool, color: def only */
   const CfEnumValue *values; /* enum: one of them; flags: any sum of them; ends with a NULL name */
   const char *unit;  /* "samples", "%", ... or "" */
   const char *blurb; /* a sentence */
@@ -208,6 +216,15 @@ int cf_filter_history (const CfFilter *filter, const void *params);
  * accepts for `video`. */
 bool cf_filter_passes (const CfFilter *filter, const CfVideo *video, const CfCommon *common, const void *params);
 
+/* Does it find regions in a frame as a whole, so that interlaced frames are not
+ * filtered field by field? */
+bool cf_filter_whole_frames (const CfFilter *filter);
+/* Does a frame's result lean on those of the frames before it, all the way back
+ * to a reset? A plan that has not made the frames before then starts afresh. */
+bool cf_filter_follows (const CfFilter *filter, const void *params);
+/* Do these parameters ask for what cf_plan_regions tells? */
+bool cf_filter_reports (const CfFilter *filter, const void *params);
+
 /* ---- context and plan --------------------------------------------------- */
 
 typedef enum { CF_BACKEND_CPU, CF_BACKEND_CUDA } CfBackend;
@@ -241,6 +258,30 @@ CfCode cf_plan_enqueue (CfPlan *plan, CfStream *stream, const CfImage *in, const
  * would have: keeps a standby plan ready to take over a stream. No-op without
  * history. */
 CfCode cf_plan_remember (CfPlan *plan, CfStream *stream, const CfImage *in, CfStatus *status);
+
+/* A region of the last frame. */
+typedef struct {
+  uint32_t id;  /* 1..; the same as long as the region persists */
+  uint32_t age; /* frames before this one that had it */
+  uint32_t area; /* pixels; 0: the region has lost all of them, its other fields say nothing */
+  int x, y, width, height; /* the smallest rectangle about it */
+  double centroid_x, centroid_y; /* mean position of its pixels, the first one's is 0 */
+  double mean[3]; /* Y, Cb, Cr, levels of 8 bits (of an RGB picture full range BT.601) */
+} CfRegion;
+
+typedef struct {
+  unsigned n;
+  const CfRegion *region;
+  /* Of each pixel the index of its region; row y begins at label + y * pitch. */
+  const uint16_t *label;
+  size_t pitch;
+} CfRegions;
+
+/* The regions of the last frame enqueued; on CUDA once the stream was waited for.
+ * They are the plan's, until its next call. CF_BAD_VALUE where the parameters do
+ * not ask for them (cf_filter_reports), CF_UNSUPPORTED from a filter that has
+ * none. `label` is NULL unless the parameter label-meta is on. */
+CfCode cf_plan_regions (CfPlan *plan, CfRegions *regions, CfStatus *status);
 
 /* Forgets the frames seen so far (flush, seek, discontinuity). */
 void cf_plan_reset (CfPlan *plan);
