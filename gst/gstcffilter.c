@@ -218,6 +218,7 @@ static GstFlowReturn
 transform (GstBaseTransform *trans, GstBuffer *in, GstBuffer *out)
 {
   GstCfFilter *self = GST_CF_FILTER (trans);
+  GstCfFilterClass *klass = GST_CF_FILTER_GET_CLASS (self);
   GstCfFilterPrivate *priv = PRIV (self);
   GstFlowReturn flow;
 
@@ -228,6 +229,8 @@ transform (GstBaseTransform *trans, GstBuffer *in, GstBuffer *out)
     return GST_FLOW_OK;
   }
   flow = gst_cf_path_run (&priv->path, in, out);
+  if (flow == GST_FLOW_OK && priv->path.reports && klass->regions)
+    klass->regions (self, out, &priv->path.info, &priv->path.regions);
   gst_cf_filter_update_active_backend (self);
   return flow;
 }

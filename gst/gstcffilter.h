@@ -16,6 +16,10 @@ G_DECLARE_DERIVABLE_TYPE (GstCfFilter, gst_cf_filter, GST, CF_FILTER, GstBaseTra
 struct _GstCfFilterClass {
   GstBaseTransformClass parent_class;
   const CfFilter *filter;
+  /* NULL, or for a filter that finds regions: they are those of `buffer`, which
+   * is about to leave and may be given metas. Streaming thread; called after
+   * each frame whose regions the properties ask for. */
+  void (*regions) (GstCfFilter *self, GstBuffer *buffer, const GstVideoInfo *info, const CfRegions *regions);
 };
 
 /* All that an element's class_init has to call besides its metadata: makes the

@@ -257,6 +257,8 @@ gst_cf_gpu_run (GstCfGpu *gpu, GstCfGpuJob *job, gboolean history, CfStatus *sta
    * finished. An event that travels with the frame would take its place. */
   if (code == CF_OK) {
     code = cf_stream_wait (gpu->stream, deadline, status);
+    if (code == CF_OK && job->regions)
+      code = cf_plan_regions (gpu->plan[job->mode], job->regions, status);
   } else if (code != CF_GPU_LOST) {
     /* Some of it may be under way; nothing may be touched before it is over. */
     CfStatus ignored;

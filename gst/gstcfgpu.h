@@ -31,6 +31,7 @@ typedef struct {
   const CfImage *in, *out;
   gboolean in_device, out_device; /* device addresses */
   gboolean in_pinned, out_pinned; /* host addresses that the GPU reaches */
+  CfRegions *regions; /* NULL: nobody wants them; else filled, with what stays the plan's until its next call */
   guint64 upload, kernel, download; /* out: ns */
 } GstCfGpuJob;
 

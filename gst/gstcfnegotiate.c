@@ -142,7 +142,7 @@ set_caps (GstBaseTransform *trans, GstCaps *in_caps, GstCaps *out_caps)
     GST_ELEMENT_ERROR (self, STREAM, FORMAT, ("These are not caps of raw video"), ("%" GST_PTR_FORMAT, in_caps));
     return FALSE;
   }
-  if (!gst_cf_video_from_info (&info, &video, &modes, &status)) {
+  if (!gst_cf_video_from_info (filter, &info, &video, &modes, &status)) {
     gst_cf_path_post_error (GST_ELEMENT (self), &status, "These caps cannot be filtered");
     return FALSE;
   }

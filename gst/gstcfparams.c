@@ -101,6 +101,9 @@ make_spec (const CfFilter *filter, const CfParam *p)
     case CF_TYPE_STRING:
       spec = g_param_spec_string (p->name, nick, blurb, NULL, flags);
       break;
+    case CF_TYPE_COLOR:
+      spec = g_param_spec_uint (p->name, nick, blurb, 0, G_MAXUINT32, (guint) p->def, live);
+      break;
   }
   g_free (nick);
   g_free (blurb);
@@ -180,6 +183,9 @@ gst_cf_params_set (const CfFilter *filter, guint row, gpointer params, const GVa
       g_free (G_STRUCT_MEMBER (gchar *, params, p->offset));
       G_STRUCT_MEMBER (gchar *, params, p->offset) = g_value_dup_string (value);
       break;
+    case CF_TYPE_COLOR:
+      G_STRUCT_MEMBER (uint32_t, params, p->offset) = g_value_get_uint (value);
+      break;
   }
 }
 
@@ -220,6 +226,9 @@ gst_cf_params_get (const CfFilter *filter, guint row, gconstpointer params, GVal
       break;
     case CF_TYPE_STRING:
       g_value_set_string (value, G_STRUCT_MEMBER (const gchar *const, params, p->offset));
+      break;
+    case CF_TYPE_COLOR:
+      g_value_set_uint (value, G_STRUCT_MEMBER (const uint32_t, params, p->offset));
       break;
   }
 }

@@ -66,7 +66,8 @@ gst_cf_path_post_error (GstElement *element, const CfStatus *status, const gchar
 }
 
 gboolean
-gst_cf_video_from_info (const GstVideoInfo *info, CfVideo *video, guint *modes, CfStatus *status)
+gst_cf_video_from_info (const CfFilter *filter, const GstVideoInfo *info, CfVideo *video, guint *modes,
+    CfStatus *status)
 {
   const gchar *name = gst_video_format_to_string (GST_VIDEO_INFO_FORMAT (info));
   const gchar *interlacing = gst_video_interlace_mode_to_string (GST_VIDEO_INFO_INTERLACE_MODE (info));
@@ -97,6 +98,10 @@ gst_cf_video_from_info (const GstVideoInfo *info, CfVideo *video, guint *modes, 
     snprintf (status->message, sizeof status->message, "the pixel format %s is not handled", name);
     return FALSE;
   }
+  if (cf_filter_whole_frames (filter)) {
+    *modes = 1u << GST_CF_PROGRESSIVE;
+    video->interlaced = false;
+  }
   return TRUE;
 }
 
@@ -108,7 +113,7 @@ gst_cf_path_start (GstCfPath *path, gboolean fail_on_gpu_error, CfStatus *status
   gst_cf_stats_reset (&path->stats);
   path->fail_on_gpu_error = fail_on_gpu_error;
   path->failures = path->good = 0;
-  path->warned = path->ended = path->configured = path->use_gpu = FALSE;
+  path->warned = path->ended = path->configured = path->use_gpu = path->gap = FALSE;
   path->cpu = cf_context_new (CF_BACKEND_CPU, status);
   return path->cpu != NULL;
 }
@@ -143,6 +148,14 @@ gst_cf_path_stop (GstCfPath *path)
   path->configured = path->use_gpu = FALSE;
 }
 
+static void
+reset_cpu_plans (GstCfPath *path)
+{
+  for (int m = 0; m < GST_CF_N_MODES; m++)
+    if (path->cpu_plan[m])
+      cf_plan_reset (path->cpu_plan[m]);
+}
+
 /* ---- failure ------------------------------------------------------------ */
 
 /* Takes note of a GPU failure: decides whether the GPU is tried again, and
@@ -158,8 +171,10 @@ gpu_failed (GstCfPath *path, const CfStatus *status, gboolean on_gpu)
   path->good = 0;
   if (hung)
     gst_cf_stats_abandon (&path->stats, gst_cf_gpu_abandon (&path->gpu));
-  if (give_up || path->history > 0)
+  if (give_up || path->history > 0 || path->follows)
     path->use_gpu = FALSE;
+  if (path->follows)
+    reset_cpu_plans (path);
   if (path->fail_on_gpu_error || (on_gpu && lost)) {
     path->use_gpu = FALSE;
     path->ended = path->fail_on_gpu_error;
@@ -169,8 +184,9 @@ gpu_failed (GstCfPath *path, const CfStatus *status, gboolean on_gpu)
   }
   GST_WARNING_OBJECT (path->element, "GPU failure %u, error %d: %s", path->failures, status->cuda, status->message);
   if (!path->warned) {
-    gchar *text = g_strdup_printf ("The GPU failed: %s. The CPU filters %s", status->message,
-        give_up ? "from here on" : path->history > 0 ? "until the next flush" : "this frame; the GPU is tried again");
+    gchar *text = g_strdup_printf ("The GPU failed: %s. The CPU filters %s%s", status->message,
+        give_up ? "from here on" : path->history > 0 || path->follows ? "until the next flush"
+        : "this frame; the GPU is tried again", path->follows ? ", and the numbers of regions begin anew" : "");
 
     path->warned = TRUE;
     gst_element_message_full (path->element, GST_MESSAGE_WARNING, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_FAILED, text,
@@ -214,6 +230,8 @@ take_params (GstCfPath *path, const CfCommon *common, gconstpointer params)
   path->params = gst_cf_params_copy (path->filter, params);
   path->common = *common;
   path->history = cf_filter_history (path->filter, params);
+  path->follows = cf_filter_follows (path->filter, params);
+  path->reports = cf_filter_reports (path->filter, params);
   video = (CfVideo) { path->format, GST_VIDEO_INFO_WIDTH (&path->info), GST_VIDEO_INFO_HEIGHT (&path->info), false };
   path->passes = cf_filter_passes (path->filter, &video, common, params);
 }
@@ -246,7 +264,7 @@ gst_cf_path_configure (GstCfPath *path, const GstVideoInfo *info, const CfCommon
 
   path->configured = FALSE;
   free_cpu_plans (path);
-  if (!gst_cf_video_from_info (info, &video, &path->modes, &status)) {
+  if (!gst_cf_video_from_info (path->filter, info, &video, &path->modes, &status)) {
     gst_cf_path_post_error (path->element, &status, "These caps cannot be filtered");
     return FALSE;
   }
@@ -307,9 +325,7 @@ gst_cf_path_reset (GstCfPath *path)
 {
   CfStatus status = { 0 };
 
-  for (int m = 0; m < GST_CF_N_MODES; m++)
-    if (path->cpu_plan[m])
-      cf_plan_reset (path->cpu_plan[m]);
+  reset_cpu_plans (path);
   if (!gpu_is_fit (path))
     return;
   if (gst_cf_gpu_reset (&path->gpu, &status))
@@ -378,7 +394,8 @@ run_gpu (GstCfPath *path, GstBuffer *in, GstBuffer *out, GstCfMode mode, guint64
   if (!map_both (path, &src, in, in_flags, &dst, out, out_flags))
     return FAILED;
   job = (GstCfGpuJob) { .mode = mode, .in = &src.image, .out = &dst.image, .in_device = in_device,
-    .out_device = out_device, .in_pinned = gst_cf_buffer_is_pinned (in), .out_pinned = gst_cf_buffer_is_pinned (out) };
+    .out_device = out_device, .in_pinned = gst_cf_buffer_is_pinned (in), .out_pinned = gst_cf_buffer_is_pinned (out),
+    .regions = path->reports ? &path->regions : NULL };
   code = gst_cf_gpu_run (&path->gpu, &job, path->history > 0, &status);
   if (code == CF_OK && path->history > 0 && !in_device)
     remember_on_cpu (path, &src.image, -1);
@@ -427,6 +444,8 @@ run_cpu (GstCfPath *path, GstBuffer *in, GstBuffer *out, GstCfMode mode, guint64
   time[GST_CF_KERNEL] = now_ns () - start;
   if (code == CF_OK && path->history > 0)
     remember_on_cpu (path, &src.image, (int) mode);
+  if (code == CF_OK && path->reports)
+    code = cf_plan_regions (path->cpu_plan[mode], &path->regions, &status);
   gst_cf_frame_unmap (&dst);
   gst_cf_frame_unmap (&src);
   if (code == CF_OK)
@@ -467,6 +486,7 @@ gst_cf_path_passed (GstCfPath *path)
 {
   static const guint64 no_time[GST_CF_N_TIMES];
 
+  path->gap = TRUE;
   gst_cf_stats_frame (&path->stats, GST_CF_PASSED, frame_bytes (path), no_time);
 }
 
@@ -482,6 +502,8 @@ gst_cf_path_run (GstCfPath *path, GstBuffer *in, GstBuffer *out)
     return GST_FLOW_NOT_NEGOTIATED;
   if (!path->use_gpu && !path->cpu_plan[mode]) /* the GPU has failed for good, and was not to be stood in for */
     return GST_FLOW_ERROR;
+  if (path->gap && path->follows)
+    gst_cf_path_reset (path);
   if (path->use_gpu) {
     outcome = run_gpu (path, in, out, mode, time);
     by = outcome == DONE ? GST_CF_BY_GPU : GST_CF_BY_FALLBACK;
@@ -492,6 +514,7 @@ gst_cf_path_run (GstCfPath *path, GstBuffer *in, GstBuffer *out)
     outcome = run_cpu (path, in, out, mode, time);
   if (outcome != DONE)
     return GST_FLOW_ERROR;
+  path->gap = by == GST_CF_BY_FALLBACK && path->use_gpu;
   time[GST_CF_TOTAL] = now_ns () - start;
   gst_cf_stats_frame (&path->stats, by, frame_bytes (path), time);
   return GST_FLOW_OK;

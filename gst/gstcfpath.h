@@ -6,7 +6,9 @@
  * start and stop, when nothing streams). It has the CPU's plans always, except
  * where a GPU failure ends the stream anyway, so that the very frame that the
  * GPU failed on is delivered; filters that look back in time have the CPU's
- * plans follow the stream all along. */
+ * plans follow the stream all along. Those that follow their own results (as
+ * segmentation does) would have to do all the work twice for that: they begin
+ * anew on the CPU, and stay there until a flush, where all begins anew. */
 #ifndef GST_CF_PATH_H
 #define GST_CF_PATH_H
 
@@ -35,7 +37,11 @@ typedef struct {
   CfFormat format;
   guint modes;        /* bits 1 << GstCfMode */
   gint history;       /* earlier frames that the filter looks at */
+  gboolean follows;   /* a frame's result leans on those of all frames since a reset */
+  gboolean gap;       /* the plan that is to make the next frame has missed the one before */
   gboolean passes;    /* filtering would change nothing */
+  gboolean reports;   /* there are regions after each frame */
+  CfRegions regions;  /* of the frame just made; they last until the next one */
   CfCommon common;
   gpointer params;    /* this path's copy */
 } GstCfPath;
@@ -68,8 +74,10 @@ void gst_cf_path_reset (GstCfPath *path);
 void gst_cf_path_post_error (GstElement *element, const CfStatus *status, const gchar *what);
 
 /* The video of some caps, as the filter library sees it; FALSE and a sentence
- * where it does not take it. `modes` is which kinds of frames to expect. */
-gboolean gst_cf_video_from_info (const GstVideoInfo *info, CfVideo *video, guint *modes, CfStatus *status);
+ * where it does not take it. `modes` is which kinds of frames to expect; to a
+ * filter of whole frames all are progressive. */
+gboolean gst_cf_video_from_info (const CfFilter *filter, const GstVideoInfo *info, CfVideo *video, guint *modes,
+    CfStatus *status);
 
 G_END_DECLS
 #endif
