@@ -5,6 +5,7 @@
 #include "gstcudaconvolve.h"
 #include "gstcudairfilter.h"
 #include "gstcudamedian.h"
+#include "gstcudasegment.h"
 
 static const struct {
   const gchar *stem; /* of the filter in the filter library */
@@ -13,6 +14,7 @@ static const struct {
   { "convolve", gst_element_register_cudaconvolve },
   { "irfilter", gst_element_register_cudairfilter },
   { "median", gst_element_register_cudamedian },
+  { "segment", gst_element_register_cudasegment },
 };
 
 static gboolean

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * gstcudasegment.c: the cudasegment element. The filter is cuda/segment.h. */
+
+/**
+ * SECTION:element-cudasegment
+ * @title: cudasegment
+ * @short_description: segmentation by region growing on the GPU or the CPU
+ *
+ * Divides the picture into regions of like colour: seeds are found where it is
+ * smooth, grow into the regions whose mean is nearest, and regions alike are
+ * merged. Out comes each region in its mean colour, the input with the borders
+ * drawn in, a colour a region, or the input as it is, beside what is told of
+ * the regions. They are followed from frame to frame: a region keeps its number
+ * and its border does not flicker (#GstCudaSegment:temporal). Numbers begin
+ * anew at the start, with new caps, after a flush, where the size of the cells
+ * changes, and where the CPU takes over from a GPU that has failed.
+ *
+ * Applications hear of the regions in three ways. Each holds of a region its
+ * number `id`, its `age` in frames, its `area` in pixels, its box, its centroid
+ * and its mean colour:
+ *
+ * * #GstCudaSegment:region-meta attaches a #GstVideoRegionOfInterestMeta of type
+ *   "region" for each region, with a parameter structure "cudasegment".
+ * * #GstCudaSegment:label-meta attaches the label of each pixel and the list of
+ *   the regions, the #GstCustomMeta "GstCudaSegmentMeta"; gstcudasegmentmeta.h
+ *   reads it and needs nothing to be linked.
+ * * #GstCudaSegment:message-interval posts the element message "cudasegment", at
+ *   most once in so many milliseconds: timestamp, stream-time, running-time,
+ *   duration, width and height of the picture, and the array "regions".
+ *
+ * The GPU, which segments where there is one, gives the same bytes and the same
+ * numbers as the CPU, which segments where there is none.
+ *
+ * ## Example launch lines
+ * |[
+ * gst-launch-1.0 filesrc location=street.mp4 ! decodebin ! videoconvert ! cudasegment ! videoconvert ! autovideosink
+ * ]| Regions in their mean colours, a film as a poster.
+ * |[
+ * gst-launch-1.0 v4l2src ! videoconvert ! cudasegment output=boundaries boundary-color=0xffff0000 ! videoconvert ! autovideosink
+ * ]| A camera's picture with red borders between the regions.
+ * |[
+ * gst-launch-1.0 v4l2src ! videoconvert ! cudasegment output=labels merge-threshold=0.2 min-size=2000 ! videoconvert ! autovideosink
+ * ]| Few and large regions, each in a colour of its own that it keeps.
+ * |[
+ * gst-launch-1.0 -m videotestsrc num-buffers=100 ! cudasegment output=passthrough message-interval=1000 ! fakesink
+ * ]| Prints once a second what regions there are; the picture is not touched.
+ *
+ * Since: 0.1
+ */
+#include "gstcudasegment.h"
+#include "gstcudasegmentreport.h"
+
+GST_DEBUG_CATEGORY_STATIC (gst_cuda_segment_debug);
+#define GST_CAT_DEFAULT gst_cuda_segment_debug
+
+struct _GstCudaSegment {
+  GstCfFilter parent;
+  /* Of the last message, by both measures. */
+  GstClockTime last_running, last_clock;
+};
+
+G_DEFINE_TYPE_WITH_CODE (GstCudaSegment, gst_cuda_segment, GST_TYPE_CF_FILTER,
+    GST_DEBUG_CATEGORY_INIT (gst_cuda_segment_debug, "cudasegment", 0, "segmentation"))
+GST_ELEMENT_REGISTER_DEFINE (cudasegment, "cudasegment", GST_RANK_NONE, GST_TYPE_CUDA_SEGMENT)
+
+/* Has the interval gone by? In running time, or by the clock where one of the
+ * frames has none. Time that goes back, after a flush, begins a new interval. */
+static gboolean
+message_is_due (GstCudaSegment *self, GstClockTime running, GstClockTime interval)
+{
+  GstClockTime clock = (GstClockTime) g_get_monotonic_time () * 1000;
+  gboolean timed = GST_CLOCK_TIME_IS_VALID (running) && GST_CLOCK_TIME_IS_VALID (self->last_running);
+  GstClockTime now = timed ? running : clock, last = timed ? self->last_running : self->last_clock;
+
+  if (GST_CLOCK_TIME_IS_VALID (self->last_clock) && now >= last && now - last < interval)
+    return FALSE;
+  self->last_running = running;
+  self->last_clock = clock;
+  return TRUE;
+}
+
+static void
+regions_found (GstCfFilter *filter, GstBuffer *buffer, const GstVideoInfo *info, const CfRegions *regions)
+{
+  GstCudaSegment *self = GST_CUDA_SEGMENT (filter);
+  const GstSegment *segment = &GST_BASE_TRANSFORM (filter)->segment;
+  GstClockTime running = GST_CLOCK_TIME_NONE;
+  gboolean region_meta, label_meta;
+  gint interval;
+
+  g_object_get (self, "region-meta", &region_meta, "label-meta", &label_meta, "message-interval", &interval, NULL);
+  if (region_meta)
+    gst_cuda_segment_add_regions (buffer, regions);
+  if (label_meta && regions->label) /* none where it was turned on since this frame began */
+    gst_cuda_segment_add_labels (buffer, info, regions);
+  if (segment->format == GST_FORMAT_TIME)
+    running = gst_segment_to_running_time (segment, GST_FORMAT_TIME, GST_BUFFER_PTS (buffer));
+  if (interval > 0 && message_is_due (self, running, (GstClockTime) interval * GST_MSECOND))
+    gst_element_post_message (GST_ELEMENT (self), gst_message_new_element (GST_OBJECT (self),
+            gst_cuda_segment_describe (buffer, segment, info, regions)));
+}
+
+static gboolean
+start (GstBaseTransform *trans)
+{
+  GstCudaSegment *self = GST_CUDA_SEGMENT (trans);
+
+  self->last_running = self->last_clock = GST_CLOCK_TIME_NONE;
+  return GST_BASE_TRANSFORM_CLASS (gst_cuda_segment_parent_class)->start (trans);
+}
+
+static void
+gst_cuda_segment_class_init (GstCudaSegmentClass *klass)
+{
+  gst_element_class_set_static_metadata (GST_ELEMENT_CLASS (klass), "CUDA segmentation",
+      "Filter/Effect/Video/Hardware",
+      "Regions of like colour, followed in time, on the GPU, or on the CPU where there is none",
+      "The gst-cuda-filters authors");
+  GST_BASE_TRANSFORM_CLASS (klass)->start = GST_DEBUG_FUNCPTR (start);
+  GST_CF_FILTER_CLASS (klass)->regions = GST_DEBUG_FUNCPTR (regions_found);
+  gst_cuda_segment_register_meta ();
+  gst_cf_filter_class_setup (GST_CF_FILTER_CLASS (klass), "segment");
+}
+
+static void
+gst_cuda_segment_init (GstCudaSegment *self)
+{
+  (void) self;
+}

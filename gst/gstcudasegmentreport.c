@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * gstcudasegmentreport.c: regions as metas and messages. */
+#include "gstcudasegmentreport.h"
+#include "gstcudasegmentmeta.h"
+
+#include <string.h>
+
+/* Whoever reads "regions" without this header counts on it. */
+G_STATIC_ASSERT (sizeof (GstCudaSegmentRegion) == 72);
+
+/* ---- one region --------------------------------------------------------- */
+
+static GstStructure *
+describe_region (const CfRegion *r)
+{
+  return gst_structure_new ("cudasegment", "id", G_TYPE_UINT, r->id, "age", G_TYPE_UINT, r->age,
+      "area", G_TYPE_UINT, r->area, "mean-y", G_TYPE_DOUBLE, r->mean[0], "mean-cb", G_TYPE_DOUBLE, r->mean[1],
+      "mean-cr", G_TYPE_DOUBLE, r->mean[2], "centroid-x", G_TYPE_DOUBLE, r->centroid_x,
+      "centroid-y", G_TYPE_DOUBLE, r->centroid_y, NULL);
+}
+
+void
+gst_cuda_segment_add_regions (GstBuffer *buffer, const CfRegions *regions)
+{
+  for (unsigned i = 0; i < regions->n; i++) {
+    const CfRegion *r = &regions->region[i];
+    GstVideoRegionOfInterestMeta *meta;
+
+    if (r->area == 0)
+      continue;
+    meta = gst_buffer_add_video_region_of_interest_meta (buffer, "region", (guint) r->x, (guint) r->y,
+        (guint) r->width, (guint) r->height);
+    meta->id = (gint) r->id;
+    gst_video_region_of_interest_meta_add_param (meta, describe_region (r));
+  }
+}
+
+/* ---- the message -------------------------------------------------------- */
+
+GstStructure *
+gst_cuda_segment_describe (GstBuffer *buffer, const GstSegment *segment, const GstVideoInfo *info,
+    const CfRegions *regions)
+{
+  gboolean timed = segment->format == GST_FORMAT_TIME;
+  GstClockTime time = GST_BUFFER_PTS (buffer);
+  GstClockTime running = timed ? gst_segment_to_running_time (segment, GST_FORMAT_TIME, time) : GST_CLOCK_TIME_NONE;
+  GstClockTime stream = timed ? gst_segment_to_stream_time (segment, GST_FORMAT_TIME, time) : GST_CLOCK_TIME_NONE;
+  GstStructure *s = gst_structure_new ("cudasegment", "timestamp", G_TYPE_UINT64, time,
+      "stream-time", G_TYPE_UINT64, stream, "running-time", G_TYPE_UINT64, running,
+      "duration", G_TYPE_UINT64, GST_BUFFER_DURATION (buffer), "width", G_TYPE_INT, GST_VIDEO_INFO_WIDTH (info),
+      "height", G_TYPE_INT, GST_VIDEO_INFO_HEIGHT (info), NULL);
+  GValue list = G_VALUE_INIT;
+
+  g_value_init (&list, GST_TYPE_ARRAY);
+  for (unsigned i = 0; i < regions->n; i++) {
+    const CfRegion *r = &regions->region[i];
+    GValue value = G_VALUE_INIT;
+    GstStructure *one;
+
+    if (r->area == 0)
+      continue;
+    one = describe_region (r);
+    gst_structure_set (one, "x", G_TYPE_UINT, (guint) r->x, "y", G_TYPE_UINT, (guint) r->y,
+        "width", G_TYPE_UINT, (guint) r->width, "height", G_TYPE_UINT, (guint) r->height, NULL);
+    g_value_init (&value, GST_TYPE_STRUCTURE);
+    g_value_take_boxed (&value, one);
+    gst_value_array_append_and_take_value (&list, &value);
+  }
+  gst_structure_take_value (s, "regions", &list);
+  return s;
+}
+
+/* ---- the label map ------------------------------------------------------ */
+
+/* Makes `to` a map with the fields of `from`: the blocks are shared. */
+static void
+share (GstBuffer *buffer, const GstStructure *from)
+{
+  static const gchar *const fields[] = { "width", "height", "pitch", "labels", "regions" };
+  GstCustomMeta *meta = gst_buffer_add_custom_meta (buffer, GST_CUDA_SEGMENT_META_NAME);
+
+  for (gsize i = 0; i < G_N_ELEMENTS (fields); i++)
+    if (gst_structure_has_field (from, fields[i]))
+      gst_structure_set_value (gst_custom_meta_get_structure (meta), fields[i],
+          gst_structure_get_value (from, fields[i]));
+}
+
+/* A copy of the whole buffer shows the same picture, and so does one that was
+ * converted at its size; all else is another picture. */
+static gboolean
+transform_map (GstBuffer *to, GstCustomMeta *meta, GstBuffer *from, GQuark type, gpointer data, gpointer user)
+{
+  (void) from;
+  (void) user;
+  if (GST_META_TRANSFORM_IS_COPY (type)) {
+    const GstMetaTransformCopy *copy = data;
+
+    if (copy->region)
+      return FALSE;
+  } else if (GST_VIDEO_META_TRANSFORM_IS_SCALE (type)) {
+    const GstVideoMetaTransform *scale = data;
+
+    if (GST_VIDEO_INFO_WIDTH (scale->in_info) != GST_VIDEO_INFO_WIDTH (scale->out_info)
+        || GST_VIDEO_INFO_HEIGHT (scale->in_info) != GST_VIDEO_INFO_HEIGHT (scale->out_info))
+      return FALSE;
+  } else {
+    return FALSE;
+  }
+  share (to, gst_custom_meta_get_structure (meta));
+  return TRUE;
+}
+
+void
+gst_cuda_segment_register_meta (void)
+{
+  static const gchar *tags[] = { GST_META_TAG_VIDEO_STR, GST_META_TAG_VIDEO_SIZE_STR, NULL };
+  static gsize once;
+
+  if (!g_once_init_enter (&once))
+    return;
+  gst_meta_register_custom (GST_CUDA_SEGMENT_META_NAME, tags, transform_map, NULL, NULL);
+  g_once_init_leave (&once, 1);
+}
+
+static GBytes *
+labels_of (const GstVideoInfo *info, const CfRegions *regions)
+{
+  gsize row = 2 * (gsize) GST_VIDEO_INFO_WIDTH (info), rows = (gsize) GST_VIDEO_INFO_HEIGHT (info);
+  guint8 *labels = g_malloc (row * rows);
+
+  for (gsize y = 0; y < rows; y++)
+    memcpy (labels + y * row, (const guint8 *) regions->label + y * regions->pitch, row);
+  return g_bytes_new_take (labels, row * rows);
+}
+
+static GBytes *
+list_of (const CfRegions *regions)
+{
+  GstCudaSegmentRegion *list = g_new0 (GstCudaSegmentRegion, regions->n);
+
+  for (unsigned i = 0; i < regions->n; i++) {
+    const CfRegion *r = &regions->region[i];
+
+    list[i] = (GstCudaSegmentRegion) { .id = r->id, .age = r->age, .area = r->area, .x = (guint32) r->x,
+      .y = (guint32) r->y, .width = (guint32) r->width, .height = (guint32) r->height, .centroid_x = r->centroid_x,
+      .centroid_y = r->centroid_y, .mean_y = r->mean[0], .mean_cb = r->mean[1], .mean_cr = r->mean[2] };
+  }
+  return g_bytes_new_take (list, regions->n * sizeof *list);
+}
+
+void
+gst_cuda_segment_add_labels (GstBuffer *buffer, const GstVideoInfo *info, const CfRegions *regions)
+{
+  GstCustomMeta *meta = gst_buffer_get_custom_meta (buffer, GST_CUDA_SEGMENT_META_NAME);
+  GBytes *labels = labels_of (info, regions), *list = list_of (regions);
+
+  if (!meta)
+    meta = gst_buffer_add_custom_meta (buffer, GST_CUDA_SEGMENT_META_NAME);
+  gst_structure_set (gst_custom_meta_get_structure (meta), "width", G_TYPE_UINT, (guint) GST_VIDEO_INFO_WIDTH (info),
+      "height", G_TYPE_UINT, (guint) GST_VIDEO_INFO_HEIGHT (info),
+      "pitch", G_TYPE_UINT, 2 * (guint) GST_VIDEO_INFO_WIDTH (info), "labels", G_TYPE_BYTES, labels,
+      "regions", G_TYPE_BYTES, list, NULL);
+  g_bytes_unref (labels);
+  g_bytes_unref (list);
+}
