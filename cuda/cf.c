@@ -6,6 +6,7 @@
 #include "convolve.h"
 #include "irfilter.h"
 #include "median.h"
+#include "segment.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -18,6 +19,7 @@ const CfFilter *const cf_filters[] = {
   &cf_median,
   &cf_convolve,
   &cf_irfilter,
+  &cf_segment,
   NULL,
 };
 
