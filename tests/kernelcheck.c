@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 /* One row a filter. */
-const KcFilter *const kc_filters[] = { &kc_median, &kc_convolve, &kc_irfilter, NULL };
+const KcFilter *const kc_filters[] = { &kc_median, &kc_convolve, &kc_irfilter, &kc_segment, NULL };
 
 static const char usage[] =
     "kernelcheck [--cpu] [--gpu] [--require-gpu] [options]: the fast code against the reference\n"
@@ -31,7 +31,9 @@ static const char usage[] =
     "  --jobs N        N processes share the cases: the reference has one thread\n"
     "  --verbose       print every variant\n"
     "  --schedule      only: the recursive filter's blocks on the GPU in every order that chance makes (follow.c)\n"
-    "  --frames N      how many frames of that beside other work (default 10000; with --quick 300)\n"
+    "  --segment       only: segmentation of the same frames again and again, with any number of blocks (steady.c)\n"
+    "  --frames N      how many frames of --schedule beside other work (default 10000; with --quick 300), or how many\n"
+    "                  runs of --segment (default 100; with --quick 2)\n"
     "kernelcheck --in FILE --out FILE ...: filter raw frames (raw.c)\n"
     "kernelcheck --bench ...: time the GPU variants (bench.h)\n";
 
@@ -41,7 +43,7 @@ parse (int argc, char **argv, KcOptions *o)
   struct { const char *name; bool *flag; } flags[] = {
     { "--cpu", &o->cpu }, { "--gpu", &o->gpu }, { "--require-gpu", &o->require_gpu }, { "--quick", &o->quick }, { "--full", &o->full },
     { "--sanitize", &o->sanitize }, { "--self-test", &o->self_test }, { "--verbose", &o->verbose },
-    { "--schedule", &o->schedule },
+    { "--schedule", &o->schedule }, { "--segment", &o->segment },
   };
 
   for (int i = 1; i < argc; i++) {
@@ -129,6 +131,8 @@ work (void)
     open_gpu ();
   if (run.options.schedule && run.gpu) {
     kc_schedule (&run);
+  } else if (run.options.segment) {
+    kc_steady (&run);
   } else if (run.cpu || run.gpu) {
     if (run.options.only < 0 && kc_is_first_job (&run))
       kc_contract (&run);
@@ -152,7 +156,8 @@ finish (const struct timespec *start)
   struct timespec now;
 
   clock_gettime (CLOCK_MONOTONIC, &now);
-  if (run.options.only < 0 && !run.options.self_test && !run.options.schedule && run.cases > 0)
+  if (run.options.only < 0 && !run.options.self_test && !run.options.schedule && !run.options.segment &&
+      run.cases > 0)
     kc_result (&run, kc_variants_report (&run), "there is a variant that no case reaches");
   if (ran)
     kc_result (&run, run.cases > 0, "no case ran");
@@ -182,7 +187,7 @@ main (int argc, char **argv)
   clock_gettime (CLOCK_MONOTONIC, &start);
   signal (SIGSEGV, on_fault);
   signal (SIGBUS, on_fault);
-  if (run.options.jobs > 1 && run.options.only < 0 && !run.options.schedule) {
+  if (run.options.jobs > 1 && run.options.only < 0 && !run.options.schedule && !run.options.segment) {
     kc_jobs (&run, work);
   } else {
     run.options.jobs = 0;

@@ -18,7 +18,8 @@ extern "C" {
 #define KC_MAX_FRAMES 24
 #define KC_TEXT 320
 
-typedef enum { KC_LOW, KC_HIGH, KC_RANDOM, KC_GRADIENT, KC_SALT, KC_TIES, KC_NATURAL, KC_N_CONTENTS } KcContent;
+typedef enum { KC_LOW, KC_HIGH, KC_RANDOM, KC_GRADIENT, KC_SALT, KC_TIES, KC_NATURAL,
+  KC_PATCHES, KC_N_CONTENTS } KcContent;
 
 /* How the planes of a picture lie in memory:
  * tight: no padding at all, the last byte ends against a guard page;
@@ -52,6 +53,9 @@ const char *kc_content_name (KcContent content);
 const char *kc_layout_name (KcLayout layout);
 /* One byte of a synthetic camera picture: soft light, edges, texture, noise. */
 uint8_t kc_natural (int x, int y, int frame, uint64_t seed);
+/* One byte of component `component` of a scene of flat, ramped and noisy
+ * patches of colour, with a disc that moves from frame to frame. */
+uint8_t kc_patches (int x, int y, int component, int frame, uint64_t seed);
 
 /* ---- samples (samples.c) ------------------------------------------------ */
 
@@ -70,10 +74,28 @@ void kc_copy_component (const CfImage *in, const CfImage *out, int component);
 bool kc_is_filtered (const CfFormatInfo *info, int component, const CfCommon *common);
 /* The value of sample (x, y) of a component of a whole picture, as stored. */
 unsigned kc_word (const CfImage *image, int component, int x, int y);
+void kc_put_word (const CfImage *image, int component, int x, int y, unsigned word);
 int kc_component_width (const CfFormatInfo *info, int component, int width);
 int kc_component_height (const CfFormatInfo *info, int component, int height);
 
 typedef struct KcFilter KcFilter;
+
+/* ---- regions (regions.c) ------------------------------------------------ */
+
+/* What the reference tells of a frame's regions: as CfRegions, its label map
+ * without padding. A mean that is NAN is not compared. */
+typedef struct {
+  unsigned n;
+  CfRegion *region;
+  uint16_t *label;
+} KcRegions;
+
+void kc_regions_free (KcRegions *regions);
+/* Are they what cf_plan_regions tells? `reports`, `labels`: do the parameters ask
+ * for them? If not, `text` says what is wrong. `spoil`: one number is altered
+ * before, which must be noticed. */
+bool kc_regions_compare (CfPlan *plan, const KcRegions *expected, const CfVideo *video, bool reports, bool labels,
+    bool spoil, char *text, size_t size);
 
 /* ---- parameters (params.c) ---------------------------------------------- */
 
@@ -85,7 +107,7 @@ typedef struct KcFilter KcFilter;
 CfCode kc_params_set (const CfFilter *filter, void *params, const char *text, char *error);
 /* Frees a malloc'ed parameter struct with its strings; NULL is nothing. */
 void kc_params_free (const CfFilter *filter, void *params);
-/* Any int, bool or enum parameter by name; `fallback` where there is none. */
+/* Any int, bool, enum or color parameter by name; `fallback` where there is none. */
 int kc_param_int (const CfFilter *filter, const void *params, const char *name, int fallback);
 double kc_param_double (const CfFilter *filter, const void *params, const char *name); /* 0 where there is none */
 const char *kc_param_text (const CfFilter *filter, const void *params, const char *name); /* NULL where there is none */
@@ -115,6 +137,14 @@ struct KcFilter {
    * them in all. false: memory is out. */
   bool (*reference) (const CfFilter *filter, const CfVideo *video, const CfCommon *common, const void *params,
       const CfImage *const *seen, int n_seen, const CfImage *out);
+  /* For a filter whose results lean on all frames since a reset, instead of
+   * `reference`, which then is this for frames with the same parameters: one
+   * frame after the other, each with its own. *state is NULL before the first;
+   * `forget` frees it. `told` (may be NULL) is to be freed. NULL: the filter
+   * does not follow. */
+  bool (*follow) (const CfFilter *filter, const CfVideo *video, const CfCommon *common, const void *params, void **state,
+      const CfImage *in, const CfImage *out, KcRegions *told);
+  void (*forget) (void *state);
   /* Checks the reference itself; returns the number of failures. NULL: none. */
   int (*check_reference) (void);
   /* Does the reference's own check take these? For parameters in their ranges;
@@ -125,6 +155,8 @@ struct KcFilter {
   /* Turns a setting's abbreviations into parameters; to be freed; NULL where
    * there are none. May be NULL. */
   char *(*expand) (const char *text);
+  const KcContent *contents;         /* what it is tried on, n_contents of them; NULL: random and others in turn */
+  const int *n_contents;
   const char *const *settings;       /* hand-picked, NULL at the end */
   const char *const *rgb_settings;   /* only sound for 8 bit RGB; may be NULL */
   const char *const *frame_settings; /* look at earlier frames; may be NULL */
@@ -136,9 +168,10 @@ struct KcFilter {
   const char *right, *wrong;         /* almost alike, for the self-test */
   const KcBench *bench;              /* the benchmark's rows, a NULL set at the end */
   const char *bench_formats;         /* "GRAY8,RGBA" */
+  const char *bench_resolutions;     /* NULL: "1080p,4k" */
 };
 
-extern const KcFilter kc_median, kc_convolve, kc_irfilter;
+extern const KcFilter kc_median, kc_convolve, kc_irfilter, kc_segment;
 extern const KcFilter *const kc_filters[]; /* NULL at the end */
 
 /* ---- cases (run.c) ------------------------------------------------------ */
@@ -152,6 +185,7 @@ typedef enum {
   KC_BREAK_INPUT,       /* the input is written */
   KC_BREAK_SKIP,        /* nothing is enqueued */
   KC_BREAK_PARAMS,      /* the filter's `wrong` setting runs instead */
+  KC_BREAK_REGION,      /* what is told of the regions; only where a filter follows */
   KC_N_BREAKS
 } KcBreak;
 
@@ -175,7 +209,7 @@ typedef struct {
 } KcCase;
 
 typedef struct {
-  bool cpu, gpu, require_gpu, quick, full, sanitize, self_test, schedule, verbose;
+  bool cpu, gpu, require_gpu, quick, full, sanitize, self_test, schedule, segment, verbose;
   uint64_t seed;
   long only;          /* --case; -1 = all */
   long frames;        /* --frames; 0 = as many as is usual */
@@ -221,6 +255,7 @@ void kc_contract (KcRun *run);                         /* contract.c */
 void kc_sweep (KcRun *run, const KcFilter *filter);    /* sweep.c */
 void kc_self_test (KcRun *run, const KcFilter *filter);
 void kc_schedule (KcRun *run);                         /* follow.c */
+void kc_steady (KcRun *run);                           /* steady.c */
 int kc_raw_main (int argc, char **argv);               /* raw.c */
 int kc_bench_main (int argc, char **argv);             /* bench_gpu.cu or no_bench.c */
 

@@ -62,7 +62,10 @@ set_one (const CfParam *param, void *params, const char *value)
       *(int *) (void *) field = v->value;
       return true;
     }
-  *(int *) (void *) field = (int) strtol (value, &end, 10);
+  if (param->type == CF_TYPE_COLOR)
+    *(uint32_t *) (void *) field = (uint32_t) strtoul (value, &end, 0);
+  else
+    *(int *) (void *) field = (int) strtol (value, &end, 10);
   return end != value && *end == '\0';
 }
 

@@ -134,6 +134,48 @@ kc_natural (int x, int y, int frame, uint64_t seed)
   return (uint8_t) (v < 0 ? 0 : v > 255 ? 255 : v);
 }
 
+/* The patch that a place belongs to: that of the nearest of some points, one in
+ * each square of 16. The disc is one more. */
+static uint64_t
+patch_at (int x, int y, int frame, uint64_t seed)
+{
+  int best = 1 << 30, cx = 20 + frame * 2 % 97, cy = 14 + frame % 31;
+  uint64_t found = 0;
+
+  if ((x - cx) * (x - cx) + (y - cy) * (y - cy) <= 36)
+    return seed ^ 0x5eedu;
+  for (int j = y / 16 - 1; j <= y / 16 + 1; j++)
+    for (int i = x / 16 - 1; i <= x / 16 + 1; i++) {
+      uint64_t state = seed ^ ((uint64_t) (unsigned) j << 32) ^ (unsigned) i, r = kc_random (&state);
+      int dx = i * 16 + (int) (r & 15) - x, dy = j * 16 + (int) (r >> 4 & 15) - y;
+
+      if (dx * dx + dy * dy < best) {
+        best = dx * dx + dy * dy;
+        found = state ^ r;
+      }
+    }
+  return found;
+}
+
+uint8_t
+kc_patches (int x, int y, int component, int frame, uint64_t seed)
+{
+  /* Colours that are the same, alike and far apart; of each patch whether it
+   * is a ramp, and how noisy it is. */
+  static const uint8_t palette[8][3] = { { 60, 110, 140 }, { 66, 110, 138 }, { 74, 112, 136 }, { 130, 128, 128 },
+    { 140, 128, 128 }, { 180, 90, 160 }, { 215, 120, 100 }, { 20, 130, 130 } };
+  static const uint8_t noise[4] = { 0, 1, 3, 9 };
+  const uint64_t patch = patch_at (x, y, frame, seed);
+  uint64_t state = patch ^ ((uint64_t) (unsigned) frame << 50) ^ ((uint64_t) (unsigned) y << 24) ^ (unsigned) x, r;
+  int v, n = noise[patch >> 20 & 3];
+
+  state += (uint64_t) (unsigned) component << 60;
+  r = kc_random (&state);
+  v = palette[patch >> 8 & 7][component % 3] + (patch >> 30 & 1 ? (x + y) % 32 / 2 : 0);
+  v += (int) (r % (unsigned) (2 * n + 1)) - n;
+  return (uint8_t) (v < 0 ? 0 : v > 255 ? 255 : v);
+}
+
 static unsigned
 sample_word (KcContent content, const CfFormatInfo *info, int x, int y, int frame, uint64_t seed, uint64_t *state)
 {
@@ -162,6 +204,16 @@ sample_word (KcContent content, const CfFormatInfo *info, int x, int y, int fram
   }
 }
 
+/* The components agree where a patch is; what deeper samples have more is noise. */
+static unsigned
+patches_word (const CfFormatInfo *info, int component, int x, int y, int frame, uint64_t seed)
+{
+  uint64_t state = seed ^ ((uint64_t) (unsigned) x << 32) ^ (unsigned) (y * 4 + component);
+  const unsigned deep = (unsigned) kc_random (&state) & ((1u << (info->bits - 8)) - 1);
+
+  return ((unsigned) kc_patches (x, y, component, frame, seed) << (info->bits - 8) | deep) << info->shift;
+}
+
 void
 kc_picture_fill (KcPicture *p, KcContent content, int frame, uint64_t seed)
 {
@@ -177,7 +229,9 @@ kc_picture_fill (KcPicture *p, KcContent content, int frame, uint64_t seed)
       uint8_t *row = (uint8_t *) p->image.plane[comp->plane].data + (size_t) y * p->image.plane[comp->plane].pitch;
 
       for (int x = 0; x < w; x++) {
-        unsigned word = sample_word (content, info, x, y, frame + 3 * c, seed, &state);
+        unsigned word = content == KC_PATCHES
+            ? patches_word (info, c, x << comp->w_sub, y << comp->h_sub, frame, seed)
+            : sample_word (content, info, x, y, frame + 3 * c, seed, &state);
         uint8_t *at = row + ((size_t) comp->offset + (size_t) x * comp->step) * info->bytes;
 
         at[0] = (uint8_t) word;
@@ -191,7 +245,7 @@ kc_picture_fill (KcPicture *p, KcContent content, int frame, uint64_t seed)
 const char *
 kc_content_name (KcContent content)
 {
-  static const char *const names[] = { "low", "high", "random", "gradient", "salt", "ties", "natural" };
+  static const char *const names[] = { "low", "high", "random", "gradient", "salt", "ties", "natural", "patches" };
 
   return names[content];
 }

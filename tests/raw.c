@@ -27,6 +27,7 @@ typedef struct {
   void *params;
   KcRun run;
   CfContext *context; /* NULL: the reference */
+  void *state;        /* what that one leaves to the next frame, where it follows */
   CfPlan *plan;
   CfImage layout;
   size_t bytes;
@@ -107,6 +108,8 @@ job_close (Job *j)
   for (int i = 0; i < 16; i++)
     free (j->in[i]);
   free (j->out);
+  if (j->state)
+    j->kc->forget (j->state);
   if (j->filter)
     kc_params_free (j->filter, j->params);
 }
@@ -123,6 +126,9 @@ job_frame (Job *j)
     seen[i] = &in[i];
   }
   cf_image_at (&out, &j->layout, j->device_out ? j->device_out : j->out);
+  if (!j->context && j->kc->follow)
+    return j->kc->follow (j->filter, &j->video, &j->common, j->params, &j->state, &in[0], &out, NULL) ? 0
+        : fail ("reference", "out of memory");
   if (!j->context)
     return j->kc->reference (j->filter, &j->video, &j->common, j->params, seen, j->n_seen, &out) ? 0
         : fail ("reference", "out of memory");

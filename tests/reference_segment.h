@@ -2,7 +2,8 @@
  *
  * reference_segment.h: the naive segmentation, in two halves: labels
  * (reference_segment.c), and what is painted and told of them
- * (reference_segment_paint.c). */
+ * (reference_segment_paint.c). reference_segment_known.c holds it against cases
+ * worked out by hand, cases_segment.c says with what it is tried. */
 #ifndef REFERENCE_SEGMENT_H
 #define REFERENCE_SEGMENT_H
 
@@ -48,5 +49,15 @@ void sg_state_free (SgState *state);
 int sg_pixel_label (const SgSetup *setup, const SgState *state, int x, int y);
 /* Full range BT.601, 8 bits. */
 SgColor sg_ycbcr (SgColor rgb);
+/* Cases worked out by hand; how many of them failed. */
+int sg_check (void);
+
+extern const KcContent sg_contents[];
+extern const int sg_n_contents;
+extern const char *const sg_settings[], *const sg_frame_settings[], *const sg_large_settings[];
+extern const char *const sg_sanitize_settings[], *const sg_bad_settings[];
+extern const int sg_more_sizes[][2];
+/* Random parameters as text. */
+void sg_random (char *text, size_t size, uint64_t *state);
 
 #endif

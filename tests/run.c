@@ -20,6 +20,7 @@
 typedef struct {
   int n;
   KcPicture in[KC_MAX_FRAMES], expected[KC_MAX_FRAMES]; /* expected: only where the step is E */
+  KcRegions told[KC_MAX_FRAMES];                        /* the same, of a filter that follows */
   KcPicture out;
   void *params, *then; /* structs; `broken` runs other ones than it expects */
 } Frames;
@@ -142,6 +143,7 @@ frames_free (const KcCase *c, Frames *f)
   for (int i = 0; i < KC_MAX_FRAMES; i++) {
     kc_picture_free (&f->in[i]);
     kc_picture_free (&f->expected[i]);
+    kc_regions_free (&f->told[i]);
   }
   kc_picture_free (&f->out);
   kc_params_free (c->filter, f->params);
@@ -171,6 +173,14 @@ out_seed (const KcCase *c)
   return c->seed * 3 + 1;
 }
 
+static void
+forget (const KcCase *c, void **state)
+{
+  if (c->kc->forget)
+    c->kc->forget (*state);
+  *state = NULL;
+}
+
 /* Walks the script with the reference. A change of the history's length makes
  * it start anew, as the contract says. */
 static bool
@@ -178,11 +188,15 @@ frames_expect (const KcCase *c, Frames *f, char *error)
 {
   const CfImage *seen[KC_MAX_FRAMES];
   const void *params = f->params;
+  void *state = NULL;
   int n_seen = 0, i = 0;
+  bool good = true;
 
-  for (const char *step = c->script; *step; step++) {
-    if (*step == 'X')
+  for (const char *step = c->script; good && *step; step++) {
+    if (*step == 'X') {
       n_seen = 0;
+      forget (c, &state);
+    }
     if (*step == 'U') {
       if (cf_filter_history (c->filter, params) != cf_filter_history (c->filter, f->then))
         n_seen = 0;
@@ -194,16 +208,19 @@ frames_expect (const KcCase *c, Frames *f, char *error)
     seen[0] = &f->in[i].image;
     n_seen++;
     if (*step == 'E') {
+      KcPicture *out = &f->expected[i];
+
       /* The very same places and poison as the output's. */
-      if (!kc_picture_new (&f->expected[i], &c->video, c->layout, out_seed (c)) ||
-          !c->kc->reference (c->filter, &c->video, &c->common, params, seen, n_seen, &f->expected[i].image)) {
-        snprintf (error, KC_TEXT, "the reference is out of memory");
-        return false;
-      }
+      good = kc_picture_new (out, &c->video, c->layout, out_seed (c)) && (c->kc->follow
+          ? c->kc->follow (c->filter, &c->video, &c->common, params, &state, seen[0], &out->image, &f->told[i])
+          : c->kc->reference (c->filter, &c->video, &c->common, params, seen, n_seen, &out->image));
     }
     i++;
   }
-  return true;
+  forget (c, &state);
+  if (!good)
+    snprintf (error, KC_TEXT, "the reference is out of memory");
+  return good;
 }
 
 static bool
@@ -445,6 +462,17 @@ walk_bad_update (Walk *w)
   return true;
 }
 
+/* What the plan tells of the frame that it just made. */
+static bool
+walk_regions (Walk *w, int i)
+{
+  const KcCase *c = w->c;
+  const bool labels = kc_param_int (c->filter, w->params, "label-meta", 0) != 0;
+
+  return !c->kc->follow || kc_regions_compare (w->plan, &w->f->told[i], &c->video,
+      cf_filter_reports (c->filter, w->params), labels, c->broken == KC_BREAK_REGION, w->what, sizeof w->what);
+}
+
 static bool
 host_step (Walk *w, char step, int i)
 {
@@ -467,7 +495,7 @@ host_step (Walk *w, char step, int i)
         walk_status (w, "cf_plan_enqueue", &status);
   break_picture (c, &copy, out);
   if (good && step == 'E')
-    good = compare (c, &w->f->expected[i], out, w->what, sizeof w->what);
+    good = compare (c, &w->f->expected[i], out, w->what, sizeof w->what) && walk_regions (w, i);
   if (good && !compare (c, in, &copy, w->what, sizeof w->what)) {
     snprintf (w->what, sizeof w->what, "the input was written");
     good = false;
@@ -501,7 +529,7 @@ device_step (Walk *w, char step, int i)
   if (!good)
     walk_status (w, step == 'R' ? "remembering on the GPU" : "filtering on the GPU", &status);
   if (good && step == 'E')
-    good = compare (c, &w->f->expected[i], out, w->what, sizeof w->what);
+    good = compare (c, &w->f->expected[i], out, w->what, sizeof w->what) && walk_regions (w, i);
   if (good && !compare (c, in, &copy, w->what, sizeof w->what)) {
     snprintf (w->what, sizeof w->what, "the input was written");
     good = false;

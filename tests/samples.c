@@ -46,9 +46,10 @@ kc_word (const CfImage *image, int component, int x, int y)
   return info->bytes == 2 ? at[0] | (unsigned) at[1] << 8 : at[0];
 }
 
-static void
-put_word (const CfImage *image, const CfFormatInfo *info, int component, int x, int y, unsigned word)
+void
+kc_put_word (const CfImage *image, int component, int x, int y, unsigned word)
 {
+  const CfFormatInfo *info = cf_format_info (image->format);
   uint8_t *at = sample_at (image, info, component, x, y);
 
   at[0] = (uint8_t) word;
@@ -82,7 +83,7 @@ kc_pack (const CfVideo *video, const CfImage *image, int component, int field, c
 
   for (int y = 0; y < plane->h; y++)
     for (int x = 0; x < plane->w; x++)
-      put_word (image, info, component, x, y * fields + field,
+      kc_put_word (image, component, x, y * fields + field,
           plane->v[(size_t) y * (size_t) plane->w + (size_t) x] << info->shift);
 }
 
@@ -94,7 +95,7 @@ kc_copy_component (const CfImage *in, const CfImage *out, int component)
 
   for (int y = 0; y < h; y++)
     for (int x = 0; x < w; x++)
-      put_word (out, info, component, x, y, kc_word (in, component, x, y));
+      kc_put_word (out, component, x, y, kc_word (in, component, x, y));
 }
 
 bool

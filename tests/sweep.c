@@ -38,7 +38,18 @@ new_case (const KcFilter *kc, const char *set, CfFormat format, int width, int h
 
   snprintf (c.set, sizeof c.set, "%s", set);
   c.video = (CfVideo) { .format = format, .width = width, .height = height };
+  if (kc->contents)
+    c.content = kc->contents[0];
   return c;
+}
+
+/* The filter's own contents in turn; false: it has none. */
+static bool
+own_content (const KcFilter *kc, unsigned turn, KcContent *content)
+{
+  if (kc->contents)
+    *content = kc->contents[turn % (unsigned) *kc->n_contents];
+  return kc->contents;
 }
 
 static void
@@ -61,7 +72,9 @@ product (KcRun *run, const KcFilter *kc, const char *const *settings, const CfFo
           KcCase c = new_case (kc, *set, formats[f], sizes[s][0], sizes[s][1]);
 
           /* Of a part, every other one is random: those find the most. */
-          c.content = contents[run->options.full ? k : (turn + s + k) % 2 ? 0 : 1 + (turn / 2 + s) % (n_contents - 1)];
+          if (!own_content (kc, (unsigned) (turn + s + k), &c.content))
+            c.content = contents[run->options.full ? k
+                : (turn + s + k) % 2 ? 0 : 1 + (turn / 2 + s) % (n_contents - 1)];
           c.layout = (KcLayout) ((turn + s + k) % KC_N_LAYOUTS);
           c.video.interlaced = (turn + 2 * s + k) % 5 == 0;
           kc_case_run (run, &c);
@@ -89,7 +102,8 @@ all_formats (KcRun *run, const KcFilter *kc)
         c.common.apply_to = (CfApplyTo) apply;
         c.video.interlaced = turn % 2;
         c.layout = (KcLayout) (turn % KC_N_LAYOUTS);
-        c.content = turn % 3 ? KC_RANDOM : KC_SALT;
+        if (!own_content (kc, turn, &c.content))
+          c.content = turn % 3 ? KC_RANDOM : KC_SALT;
         kc_case_run (run, &c);
       }
 }
@@ -164,6 +178,7 @@ large (KcRun *run, const KcFilter *kc)
         continue;
       c.content = KC_NATURAL;
       c.layout = KC_WIDE;
+      c.script = kc->follow ? "EE" : "E";
       c.one_variant = run->options.quick;
       kc_case_run (run, &c);
     }
@@ -186,7 +201,10 @@ random_cases (KcRun *run, const KcFilter *kc)
       run->number++;
       continue;
     }
-    c.content = (KcContent) (kc_random (&state) % KC_N_CONTENTS);
+    /* Before there were patches it was one of those before them. */
+    c.content = (KcContent) (kc_random (&state) % KC_PATCHES);
+    if (kc->contents && i % 4)
+      c.content = KC_PATCHES;
     c.layout = (KcLayout) (kc_random (&state) % KC_N_LAYOUTS);
     c.video.interlaced = kc_random (&state) % 4 == 0;
     c.mapped = run->gpu && kc_random (&state) % 8 == 0;
@@ -242,7 +260,7 @@ kc_self_test (KcRun *run, const KcFilter *kc)
   static const CfFormat formats[] = { CF_FORMAT_GRAY8, CF_FORMAT_NV12, CF_FORMAT_RGBA, CF_FORMAT_P010_10LE };
 
   for (size_t f = 0; f < sizeof formats / sizeof *formats; f++)
-    for (int b = KC_BREAK_NOTHING + 1; b < KC_N_BREAKS; b++) {
+    for (int b = KC_BREAK_NOTHING + 1; b < (kc->follow ? KC_N_BREAKS : KC_BREAK_REGION); b++) {
       KcCase c = new_case (kc, kc->right, formats[f], 45, 23);
 
       c.layout = KC_WIDE;

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * regions.c: what a plan tells of a frame's regions, against the reference. */
+#include "kernelcheck.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void
+kc_regions_free (KcRegions *regions)
+{
+  free (regions->region);
+  free (regions->label);
+  memset (regions, 0, sizeof *regions);
+}
+
+/* Both are sums of integers, once divided; the means of RGB pictures go through
+ * a matrix whose numbers may be rounded to 16 bits. */
+static bool
+near (double got, double expected, double off)
+{
+  return fabs (got - expected) <= off + 1e-12 * fabs (expected);
+}
+
+/* What differs first; NULL: nothing. `a` is expected, `b` was told. */
+static const char *
+differs (const CfRegion *a, const CfRegion *b, double *expected, double *got)
+{
+  const struct { const char *name; double expected, got, off; } fields[] = {
+    { "id", a->id, b->id, 0 }, { "age", a->age, b->age, 0 }, { "area", a->area, b->area, 0 },
+    { "x", a->x, b->x, 0 }, { "y", a->y, b->y, 0 }, { "width", a->width, b->width, 0 },
+    { "height", a->height, b->height, 0 }, { "centroid-x", a->centroid_x, b->centroid_x, 1e-9 },
+    { "centroid-y", a->centroid_y, b->centroid_y, 1e-9 }, { "mean-y", a->mean[0], b->mean[0], 0.01 },
+    { "mean-cb", a->mean[1], b->mean[1], 0.01 }, { "mean-cr", a->mean[2], b->mean[2], 0.01 },
+  };
+  /* Without pixels there is nothing to say of them. */
+  const size_t n = a->area ? sizeof fields / sizeof *fields : 3;
+
+  for (size_t i = 0; i < n; i++)
+    if (!isnan (fields[i].expected) && !near (fields[i].got, fields[i].expected, fields[i].off)) {
+      *expected = fields[i].expected;
+      *got = fields[i].got;
+      return fields[i].name;
+    }
+  return NULL;
+}
+
+static bool
+compare_labels (const KcRegions *expected, const CfRegions *got, const CfVideo *video, char *text, size_t size)
+{
+  for (int y = 0; y < video->height; y++)
+    for (int x = 0; x < video->width; x++) {
+      const unsigned want = expected->label[(size_t) y * (size_t) video->width + (size_t) x];
+      const uint16_t *row = (const uint16_t *) (const void *) ((const uint8_t *) got->label + (size_t) y * got->pitch);
+
+      if (row[x] == want)
+        continue;
+      snprintf (text, size, "the label at (%d, %d) is %u instead of %u", x, y, row[x], want);
+      return false;
+    }
+  return true;
+}
+
+static bool
+compare_regions (const KcRegions *expected, const CfRegions *got, bool spoil, char *text, size_t size)
+{
+  if (got->n != expected->n) {
+    snprintf (text, size, "%u regions are told instead of %u", got->n, expected->n);
+    return false;
+  }
+  for (unsigned i = 0; i < got->n; i++) {
+    CfRegion told = got->region[i];
+    double a, b;
+    const char *what;
+
+    told.age += spoil && i + 1 == got->n;
+    what = differs (&expected->region[i], &told, &a, &b);
+    if (!what)
+      continue;
+    snprintf (text, size, "region %u of %u: %s is %.12g instead of %.12g", i, got->n, what, b, a);
+    return false;
+  }
+  return true;
+}
+
+bool
+kc_regions_compare (CfPlan *plan, const KcRegions *expected, const CfVideo *video, bool reports, bool labels,
+    bool spoil, char *text, size_t size)
+{
+  CfStatus status = { 0 };
+  CfRegions got = { 0 };
+  const CfCode code = cf_plan_regions (plan, &got, &status);
+
+  if (!reports) {
+    if (code != CF_BAD_VALUE)
+      snprintf (text, size, "cf_plan_regions answers %d though the parameters do not ask for regions", code);
+    return code == CF_BAD_VALUE;
+  }
+  if (code != CF_OK) {
+    snprintf (text, size, "cf_plan_regions: %s", status.message);
+    return false;
+  }
+  if (!compare_regions (expected, &got, spoil, text, size))
+    return false;
+  if (labels != (got.label != NULL)) {
+    snprintf (text, size, "a label map is %s though label-meta is %s", got.label ? "told" : "missing",
+        labels ? "on" : "off");
+    return false;
+  }
+  return !labels || compare_labels (expected, &got, video, text, size);
+}
