@@ -89,18 +89,24 @@ oracle () {
 }
 
 # What `tests` does, and sanitize, all at the same time: a quarter of the time on
-# 16 cores. Not soak and bench, which want the GPU to themselves.
+# 16 cores. Not soak, whose frames would wait for everybody, and bench.
 together () {
-  local part filter rows p f s
+  local part filter tool rows p f s
   local parts=(elements cuda-memory changes schedule oracle)
   for filter in ${CF_FILTERS:-median convolve irfilter}; do
-    parts+=("kernels:$filter" "clip:$filter" "sanitize:$filter")
+    parts+=("kernels:$filter" "clip:$filter")
+    for tool in memcheck racecheck initcheck synccheck; do
+      parts+=("sanitize:$filter:$tool")
+    done
   done
+  # Threads that wait shall not spin, and GPU memory comes and goes.
+  export OMP_WAIT_POLICY=passive OMP_NUM_THREADS=4 CF_GPU_SHARED=1
   in_bundle gst-inspect-1.0 > "$logs/registry.log" 2>&1 # once, before many want to
   for part in "${parts[@]}"; do
-    # own logs, for names repeat; a filter behind the colon
-    (filter=${part#*:}; [ "$filter" != "$part" ] || filter=${CF_FILTERS:-median convolve irfilter}
-      rows=$(OUT=$logs/$part CF_FILTERS=$filter CF_JOBS=4 "${BASH_SOURCE[0]}" "${part%%:*}" 2>&1)
+    # own logs, for names repeat; a filter behind the colon, a tool behind the next
+    (read -r what filter tool <<< "${part//:/ }"
+      rows=$(OUT=$logs/$part CF_FILTERS=${filter:-${CF_FILTERS:-median convolve irfilter}} CF_JOBS=4 \
+        CF_SANITIZE_TIMEOUT=${CF_SANITIZE_TIMEOUT:-540} "${BASH_SOURCE[0]}" "$what" ${tool:+"$tool"} 2>&1)
       echo "$rows" > "$logs/$part.rows"; sed '$d' "$logs/$part.rows") &
   done
   wait
@@ -225,7 +231,12 @@ bench () {
 
 soak () {
   local filter
-  for filter in cudamedian 'cudaconvolve preset=unsharp' 'cudairfilter sigma=10'; do
+  for filter in ${CF_FILTERS:-median convolve irfilter}; do
+    case $filter in
+      convolve) filter='cudaconvolve preset=unsharp' ;;
+      irfilter) filter='cudairfilter sigma=10' ;;
+      *) filter=cuda$filter ;;
+    esac
     step "soak-gpu-${filter%% *}" in_bundle soak "$@" --element "$filter backend=cuda on-gpu-error=error"
     step "soak-cpu-${filter%% *}" in_bundle soak "$@" --element "$filter backend=cpu"
   done

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 int passed, failed, skipped;
 
@@ -51,18 +52,31 @@ status_field (const char *name)
   return value;
 }
 
-/* GPU memory of the whole device, 0 where nobody can tell. */
+/* GPU memory of this process in MB. Where the driver does not list it (from inside
+ * a container, or before a first CUDA call) that of the whole device, unless
+ * CF_GPU_SHARED says that others take and give there. 0 where nobody can tell. */
 static long
 gpu_memory (void)
 {
-  FILE *file = popen ("nvidia-smi --query-gpu=memory.used --format=csv,noheader,nounits 2>/dev/null", "r");
-  long mb = 0;
+  FILE *file = popen ("nvidia-smi --query-compute-apps=pid,used_memory --format=csv,noheader,nounits 2>/dev/null", "r");
+  long mb = 0, sum = 0, pid;
+  gboolean listed = FALSE;
 
-  if (file && fscanf (file, "%ld", &mb) != 1)
-    mb = 0;
+  while (file && fscanf (file, "%ld, %ld", &pid, &mb) == 2)
+    if (pid == (long) getpid ()) {
+      listed = TRUE;
+      sum += mb;
+    }
   if (file)
     pclose (file);
-  return mb;
+  if (listed || g_getenv ("CF_GPU_SHARED"))
+    return sum;
+  file = popen ("nvidia-smi --query-gpu=memory.used --format=csv,noheader,nounits 2>/dev/null", "r");
+  if (file && fscanf (file, "%ld", &sum) != 1)
+    sum = 0;
+  if (file)
+    pclose (file);
+  return sum;
 }
 
 Usage
