@@ -264,4 +264,7 @@ const CfFilter cf_segment = {
   .follows = follows,
   .reports = reports,
   .cpu = &cf_segment_cpu,
+#ifdef CF_HAVE_CUDA
+  .cuda = &cf_segment_cuda,
+#endif
 };

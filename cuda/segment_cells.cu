@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * segment_cells.cu: steps 1 to 3 of the segmentation, and its components inside
+ * tiles of 32 x 32 cells: a block a tile, a thread a cell, a warp a row.
+ *
+ * The picture is read once, with a cell's margin about each tile (13 % twice). */
+#include "segment_list.cuh"
+
+namespace cf {
+
+namespace {
+
+constexpr int side = sg_tile, threads = side * side, wide = side + 2;
+
+struct Tile {
+  unsigned p[wide * wide];
+  unsigned kind[threads], label[threads];
+  unsigned luma[threads], cb[threads], cr[threads]; /* sums at a root; luma: cells << 18 | Y */
+  uint8_t clicked[threads];
+  SgAppender appender;
+};
+
+/* (sum + n / 2) / n of component c over a cell's pixels. Where the cell holds whole
+ * samples of a subsampled component, each counts once instead of once a pixel. */
+__device__ __forceinline__ unsigned
+cell_mean (const SgWork &work, const SgComponent &c, int x0, int y0, int x1, int y1)
+{
+  const int dx = ((x0 | x1) & ((1 << c.w_sub) - 1)) == 0 ? 1 << c.w_sub : 1;
+  const int dy = ((y0 | y1) & ((1 << c.h_sub) - 1)) == 0 ? 1 << c.h_sub : 1;
+  unsigned sum = 0, n = 0;
+
+  for (int y = y0; y < y1; y += dy)
+    for (int x = x0; x < x1; x += dx, n++)
+      sum += sg_sample (work, c, x, y);
+  return n == 1 ? sum : (sum + n / 2) / n;
+}
+
+__device__ unsigned
+cell_color (const SgWork &work, int column, int row)
+{
+  const int x0 = column * work.size, y0 = row * work.size;
+  const int x1 = min (x0 + work.size, work.width), y1 = min (y0 + work.size, work.height);
+  const unsigned a = cell_mean (work, work.component[0], x0, y0, x1, y1);
+
+  if (work.n_colors == 1)
+    return sg_color (work, a, 0, 0);
+  return sg_color (work, a, cell_mean (work, work.component[1], x0, y0, x1, y1),
+      cell_mean (work, work.component[2], x0, y0, x1, y1));
+}
+
+/* Step 2. */
+__device__ __forceinline__ bool
+is_kept (const SgWork &work, unsigned p, unsigned c, unsigned old)
+{
+  const unsigned mean = work.before.mean[old];
+
+  return sg_near (p, mean, work.keep[0])
+      || (sg_near (p, work.before.p[c], work.keep[1]) && sg_near (p, mean, work.keep[2]));
+}
+
+/* Step 3, the first part: is a cell alike all its neighbours? */
+__device__ __forceinline__ bool
+is_smooth (const SgWork &work, const unsigned *at, int column, int row)
+{
+  bool good = true;
+
+#pragma unroll
+  for (int dy = -1; dy <= 1; dy++)
+#pragma unroll
+    for (int dx = -1; dx <= 1; dx++)
+      if ((dx | dy) && (unsigned) (column + dx) < (unsigned) work.columns && (unsigned) (row + dy) < (unsigned) work.rows)
+        good = good && sg_near (*at, at[dy * wide + dx], work.seed);
+  return good;
+}
+
+__device__ unsigned
+kind_of (const SgWork &work, const Tile *tile, int column, int row)
+{
+  const int t = (int) threadIdx.x;
+  const unsigned *at = tile->p + (t / side + 1) * wide + t % side + 1;
+  const unsigned c = (unsigned) (row * work.columns + column);
+
+  if (tile->clicked[t])
+    return 1;
+  if (work.follow) {
+    const unsigned old = work.before.label[c];
+
+    if (is_kept (work, *at, c, old))
+      return 2 + old;
+  }
+  if (!is_smooth (work, at, column, row))
+    return 0;
+  return !work.similarity || (int) work.rough[c] > work.control->threshold;
+}
+
+__device__ __forceinline__ unsigned
+find (const volatile unsigned *label, unsigned t)
+{
+  while (label[t] != t)
+    t = label[t];
+  return t;
+}
+
+__device__ __forceinline__ void
+unite (unsigned *label, unsigned a, unsigned b)
+{
+  for (;;) {
+    a = find (label, a);
+    b = find (label, b);
+    if (a == b)
+      return;
+    const unsigned low = min (a, b), high = max (a, b), old = atomicMin (label + high, low);
+
+    if (old == high)
+      return;
+    a = old;
+    b = low;
+  }
+}
+
+/* Components of equal kinds inside the tile: rows are runs, found by a vote; a run
+ * is joined with those above where it first touches them. */
+__device__ void
+join_tile (Tile *tile, unsigned kind)
+{
+  const unsigned t = threadIdx.x, lane = t & 31;
+  const unsigned *k = tile->kind + t;
+  const bool west = kind && lane > 0 && k[-1] == kind;
+  const unsigned starts = __ballot_sync (~0u, !west);
+
+  tile->label[t] = t - lane + (31 - (unsigned) __clz ((int) (starts & (~0u >> (31 - lane)))));
+  __syncthreads ();
+  if (kind && t >= side) {
+    const bool north_west = lane > 0 && k[-side - 1] == kind, north_east = lane < 31 && k[-side + 1] == kind;
+
+    if (k[-side] == kind) {
+      if (!(west && north_west))
+        unite (tile->label, t, t - side);
+    } else {
+      if (north_west && !west)
+        unite (tile->label, t, t - side - 1);
+      if (north_east && !(lane < 31 && k[1] == kind))
+        unite (tile->label, t, t - side + 1);
+    }
+  }
+  __syncthreads ();
+}
+
+/* Adds a cell's colour to its root's sums, for a row's cells of one root at once. */
+__device__ void
+add_cell (Tile *tile, bool has, unsigned root, unsigned p)
+{
+  const unsigned peers = __match_any_sync (~0u, has ? root : sg_none);
+
+  if (!has)
+    return;
+  const unsigned luma = sg_reduce (peers, 1u << 18 | (p & 255));
+  const unsigned cb = sg_reduce (peers, p >> 8 & 255), cr = sg_reduce (peers, p >> 16);
+
+  if ((threadIdx.x & 31) == (unsigned) __ffs (peers) - 1) {
+    atomicAdd (&tile->luma[root], luma);
+    atomicAdd (&tile->cb[root], cb);
+    atomicAdd (&tile->cr[root], cr);
+  }
+}
+
+__global__ void __launch_bounds__ (threads)
+segment_cells (const __grid_constant__ SgWork work)
+{
+  __shared__ Tile tile;
+  const int t = (int) threadIdx.x, x0 = (int) blockIdx.x * side, y0 = (int) blockIdx.y * side;
+  const int column = x0 + t % side, row = y0 + t / side;
+  const bool inside = column < work.columns && row < work.rows;
+  const unsigned c = (unsigned) (row * work.columns + column);
+
+  for (int i = t; i < wide * wide; i += threads) {
+    const int x = x0 + i % wide - 1, y = y0 + i / wide - 1;
+
+    tile.p[i] = (unsigned) x < (unsigned) work.columns && (unsigned) y < (unsigned) work.rows ? cell_color (work, x, y) : 0;
+  }
+  tile.clicked[t] = 0;
+  tile.luma[t] = tile.cb[t] = tile.cr[t] = 0;
+  __syncthreads ();
+  if (t < work.n_clicks) {
+    const int x = work.clicks[t] % work.columns - x0, y = work.clicks[t] / work.columns - y0;
+
+    if ((unsigned) x < side && (unsigned) y < side)
+      tile.clicked[y * side + x] = 1;
+  }
+  __syncthreads ();
+  const unsigned p = tile.p[(t / side + 1) * wide + t % side + 1];
+  const unsigned kind = inside ? kind_of (work, &tile, column, row) : 0;
+
+  tile.kind[t] = kind;
+  __syncthreads ();
+  join_tile (&tile, kind);
+  const unsigned root = kind ? find (tile.label, (unsigned) t) : (unsigned) t;
+
+  add_cell (&tile, kind != 0, root, p);
+  __syncthreads ();
+  const bool local = kind && root == (unsigned) t;
+
+  if (inside) {
+    const unsigned long long luma = tile.luma[t], free_sum = 1ull << 32 | (p & 255);
+
+    work.after.p[c] = p;
+    work.kind[c] = kind;
+    work.parent[c] = (unsigned) ((y0 + (int) root / side) * work.columns + x0 + (int) root % side);
+    if (local) {
+      work.record[c] = SgRecord { sg_seeded | luma >> 18 << 32 | (luma & 0x3ffff),
+        (unsigned long long) tile.cb[t] << 32 | tile.cr[t] };
+      work.claim[c] = 0;
+    } else if (!kind) {
+      work.record[c] = SgRecord { free_sum, (unsigned long long) (p >> 8 & 255) << 32 | p >> 16 };
+    }
+  }
+  sg_append (&tile.appender, work.list[0], &work.control->free[0], inside && !kind, c);
+  __syncthreads ();
+  sg_append (&tile.appender, work.local_list, &work.control->locals, local, c);
+}
+
+/* ---- similarity, an option ---------------------------------------------- */
+
+__global__ void
+segment_colors (const __grid_constant__ SgWork work)
+{
+  const int c = (int) (blockIdx.x * blockDim.x + threadIdx.x);
+
+  if (c < work.n)
+    work.after.p[c] = cell_color (work, c % work.columns, c / work.columns);
+}
+
+__device__ unsigned
+square_root (unsigned v)
+{
+  unsigned r = (unsigned) sqrtf ((float) v);
+
+  while (r * r > v)
+    r--;
+  while ((r + 1) * (r + 1) <= v)
+    r++;
+  return r;
+}
+
+__global__ void
+segment_roughness (const __grid_constant__ SgWork work)
+{
+  const int c = (int) (blockIdx.x * blockDim.x + threadIdx.x), column = c % work.columns, row = c / work.columns;
+  unsigned sum[3] = { 0 }, squares[3] = { 0 }, rough = 0;
+
+  if (c < work.n) {
+    for (int dy = -1; dy <= 1; dy++)
+      for (int dx = -1; dx <= 1; dx++) {
+        const int x = min (max (column + dx, 0), work.columns - 1), y = min (max (row + dy, 0), work.rows - 1);
+        const unsigned p = work.after.p[y * work.columns + x];
+
+        for (int k = 0; k < 3; k++) {
+          const unsigned v = p >> 8 * k & 255;
+
+          sum[k] += v;
+          squares[k] += v * v;
+        }
+      }
+    for (int k = 0; k < 3; k++)
+      rough += square_root (9 * squares[k] - sum[k] * sum[k]);
+    work.rough[c] = rough;
+  }
+  for (int i = 16; i > 0; i /= 2)
+    rough = max (rough, __shfl_xor_sync (~0u, rough, i));
+  if ((threadIdx.x & 31) == 0)
+    atomicMax (&work.control->roughest, rough);
+}
+
+__global__ void
+segment_histogram (const __grid_constant__ SgWork work)
+{
+  __shared__ unsigned count[256];
+  const int c = (int) (blockIdx.x * blockDim.x + threadIdx.x);
+
+  count[threadIdx.x] = 0;
+  __syncthreads ();
+  if (c < work.n) {
+    const unsigned most = work.control->roughest;
+    const unsigned h = most > 0 ? 255 - 255 * work.rough[c] / most : 255;
+
+    work.rough[c] = h;
+    atomicAdd (&count[h], 1u);
+  }
+  __syncthreads ();
+  if (count[threadIdx.x])
+    atomicAdd (&work.control->histogram[threadIdx.x], count[threadIdx.x]);
+}
+
+__global__ void
+segment_otsu (const __grid_constant__ SgWork work)
+{
+  long long n0 = 0, s0 = 0, n = 0, s = 0;
+  double best = -1;
+  int threshold = -1;
+
+  for (int i = 0; i < 256; i++) {
+    n += work.control->histogram[i];
+    s += (long long) i * work.control->histogram[i];
+  }
+  for (int t = 0; t < 255; t++) {
+    n0 += work.control->histogram[t];
+    s0 += (long long) t * work.control->histogram[t];
+    if (n0 == 0 || n0 == n)
+      continue;
+    const double d = (double) s0 * (double) (n - n0) - (double) (s - s0) * (double) n0;
+    const double v = d * d / ((double) n0 * (double) (n - n0));
+
+    if (v > best) {
+      best = v;
+      threshold = t;
+    }
+  }
+  work.control->threshold = threshold;
+}
+
+CfCode
+launch_similarity (const SgWork &work, cudaStream_t stream, CfStatus *status)
+{
+  const unsigned blocks = (unsigned) (work.n + 255) / 256;
+  CfCode code;
+
+  segment_colors<<<blocks, 256, 0, stream>>> (work);
+  code = cf_cuda_launched ("segment_colors", status);
+  if (code != CF_OK)
+    return code;
+  segment_roughness<<<blocks, 256, 0, stream>>> (work);
+  code = cf_cuda_launched ("segment_roughness", status);
+  if (code != CF_OK)
+    return code;
+  segment_histogram<<<blocks, 256, 0, stream>>> (work);
+  code = cf_cuda_launched ("segment_histogram", status);
+  if (code != CF_OK)
+    return code;
+  segment_otsu<<<1, 1, 0, stream>>> (work);
+  return cf_cuda_launched ("segment_otsu", status);
+}
+
+} // namespace
+
+CfCode
+segment_launch_cells (const SgWork &work, cudaStream_t stream, CfStatus *status)
+{
+  const dim3 grid ((unsigned) (work.columns + side - 1) / side, (unsigned) (work.rows + side - 1) / side);
+  const CfCode code = work.similarity ? launch_similarity (work, stream, status) : CF_OK;
+
+  if (code != CF_OK)
+    return code;
+  segment_cells<<<grid, threads, 0, stream>>> (work);
+  return cf_cuda_launched ("segment_cells", status);
+}
+
+CfCode
+segment_init_cells (CfStatus *status)
+{
+  const void *const kernels[] = { (const void *) segment_cells, (const void *) segment_colors,
+    (const void *) segment_roughness, (const void *) segment_histogram, (const void *) segment_otsu };
+  cudaFuncAttributes attributes;
+
+  for (const void *kernel : kernels) {
+    const CfCode code = cf_cuda_check (cudaFuncGetAttributes (&attributes, kernel), "loading the segmentation's kernels",
+        status);
+
+    if (code != CF_OK)
+      return code;
+  }
+  return CF_OK;
+}
+
+} // namespace cf

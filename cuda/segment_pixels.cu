@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * segment_pixels.cu: steps 11 and 12 of the segmentation: each pixel's region and
+ * what is counted of it, a table of what to paint, and the picture. */
+#include "segment_list.cuh"
+
+namespace cf {
+
+namespace {
+
+constexpr int rows_each = 8; /* of a lane */
+constexpr int warps = 8;
+
+/* Step 11: the pixel's own cell's region, or one beside it that is nearer in colour. */
+struct Column {
+  int cell, beside; /* columns of cells */
+};
+
+__device__ __forceinline__ int
+beside (int at, int rest, int size, int end)
+{
+  const int other = 2 * rest + 1 < size ? at - 1 : 2 * rest + 1 > size ? at + 1 : at;
+
+  return other < 0 || other >= end ? at : other;
+}
+
+__device__ __forceinline__ unsigned
+pixel_color (const SgWork &work, int x, int y)
+{
+  const unsigned a = sg_sample (work, work.component[0], x, y);
+
+  if (work.n_colors == 1)
+    return sg_color (work, a, 0, 0);
+  return sg_color (work, a, sg_sample (work, work.component[1], x, y), sg_sample (work, work.component[2], x, y));
+}
+
+__device__ __forceinline__ unsigned
+pixel_label (const SgWork &work, const Column &column, int x, int y)
+{
+  const int row = y / work.size;
+  const uint16_t *cells = work.after.label + (long long) row * work.columns;
+  const unsigned own = cells[column.cell];
+
+  if (work.size == 1)
+    return own;
+  const int other_row = beside (row, y - row * work.size, work.size, work.rows);
+  const unsigned across = cells[column.beside];
+  const unsigned above = work.after.label[(long long) other_row * work.columns + column.cell];
+
+  if (across == own && above == own)
+    return own;
+  const unsigned p = pixel_color (work, x, y);
+  unsigned best = own, least = sg_distance (p, work.after.mean[own]);
+  const unsigned d = sg_distance (p, work.after.mean[across]), e = sg_distance (p, work.after.mean[above]);
+
+  if (d < least) {
+    least = d;
+    best = across;
+  }
+  return e < least ? above : best;
+}
+
+/* What a lane has counted of one region. */
+struct Sums {
+  unsigned label, n, n_chroma, sum[3], sum_y, top, bottom;
+};
+
+/* The lanes that have something add it to their regions, those of one region together. */
+__device__ void
+flush (const SgWork &work, bool has, const Sums &s, int x)
+{
+  const unsigned peers = __match_any_sync (~0u, has ? s.label : sg_none);
+
+  if (!has)
+    return;
+  CfSegmentRegion *r = work.found + s.label;
+  const bool leads = (threadIdx.x & 31) == (unsigned) __ffs (peers) - 1;
+  unsigned sum[3];
+
+#pragma unroll
+  for (int k = 0; k < 3; k++)
+    sum[k] = k < work.n_colors ? sg_reduce (peers, s.sum[k]) : 0;
+  const unsigned n = sg_reduce (peers, s.n), chroma = sg_reduce (peers, s.n_chroma);
+
+  if (leads) {
+#pragma unroll
+    for (int k = 0; k < 3; k++)
+      if (k < work.n_colors) {
+        atomicAdd ((unsigned long long *) &r->sum[k], (unsigned long long) sum[k]);
+        atomicAdd (&r->n[k], k == 0 ? n : chroma);
+      }
+  }
+  if (!work.reports)
+    return;
+  const unsigned sum_x = sg_reduce (peers, s.n * (unsigned) x), sum_y = sg_reduce (peers, s.sum_y);
+
+  if (leads) {
+    atomicAdd ((unsigned long long *) &r->sum_x, (unsigned long long) sum_x);
+    atomicAdd ((unsigned long long *) &r->sum_y, (unsigned long long) sum_y);
+  }
+  atomicMin (&r->left, (unsigned) x);
+  atomicMax (&r->right, (unsigned) x);
+  atomicMin (&r->top, s.top);
+  atomicMax (&r->bottom, s.bottom);
+}
+
+__device__ __forceinline__ void
+count (const SgWork &work, Sums *s, int x, int y)
+{
+  s->n++;
+  s->sum_y += (unsigned) y;
+  s->top = min (s->top, (unsigned) y);
+  s->bottom = (unsigned) y;
+  s->sum[0] += sg_sample (work, work.component[0], x, y);
+  if (work.n_colors == 1)
+    return;
+  const SgComponent &c = work.component[1];
+
+  if ((x & ((1 << c.w_sub) - 1)) == 0 && (y & ((1 << c.h_sub) - 1)) == 0) {
+    s->n_chroma++;
+    s->sum[1] += sg_sample (work, c, x, y);
+    s->sum[2] += sg_sample (work, work.component[2], x, y);
+  }
+}
+
+/* A warp makes 32 columns of rows_each rows; a lane counts as long as it stays in a region. */
+template<bool COUNT> __global__ void __launch_bounds__ (32 * warps)
+segment_pixels (const __grid_constant__ SgWork work)
+{
+  const int x = (int) (blockIdx.x * 32 + threadIdx.x % 32);
+  const int y0 = (int) (blockIdx.y * warps + threadIdx.x / 32) * rows_each;
+  Column column = { x / work.size, 0 };
+  Sums s = { sg_none, 0, 0, { 0, 0, 0 }, 0, 0xffffffffu, 0 };
+
+  column.beside = beside (column.cell, x - column.cell * work.size, work.size, work.columns);
+  for (int y = y0; y < min (y0 + rows_each, work.height); y++) {
+    const unsigned label = x < work.width ? pixel_label (work, column, x, y) : sg_none;
+
+    if (COUNT) {
+      const bool leaves = s.n > 0 && label != s.label;
+
+      if (__any_sync (~0u, leaves))
+        flush (work, leaves, s, x);
+      if (label != s.label)
+        s = Sums { label, 0, 0, { 0, 0, 0 }, 0, 0xffffffffu, 0 };
+      if (x < work.width)
+        count (work, &s, x, y);
+    }
+    if (x < work.width)
+      work.map[(long long) y * work.width + x] = (uint16_t) label;
+  }
+  if (COUNT)
+    flush (work, s.n > 0, s, x);
+}
+
+/* ---- the table ---------------------------------------------------------- */
+
+__device__ unsigned
+label_color (const SgWork &work, unsigned id)
+{
+  const unsigned h = id * 2654435769u;
+  const unsigned r = 64 + 3 * (h >> 24) / 4, g = 64 + 3 * (h >> 16 & 255) / 4, b = 64 + 3 * (h >> 8 & 255) / 4;
+
+  if (work.rgb)
+    return r | g << 8 | b << 16;
+  return (19595 * r + 38470 * g + 7471 * b + 32768) >> 16
+      | (unsigned) ((-11059 * (int) r - 21709 * (int) g + 32768 * (int) b + 8421375) >> 16) << 8
+      | (unsigned) ((32768 * (int) r - 27439 * (int) g - 5329 * (int) b + 8421375) >> 16) << 16;
+}
+
+/* A thread a region: what is painted of it, and what is told. The counters are cleared
+ * for the next frame. */
+__global__ void
+segment_table (const __grid_constant__ SgWork work)
+{
+  const unsigned n = work.after.scalars[0], first = blockIdx.x * blockDim.x + threadIdx.x;
+  unsigned *control = (unsigned *) work.control;
+
+  for (unsigned i = first; i < n; i += gridDim.x * blockDim.x) {
+    const CfSegmentRegion r = work.found[i];
+    const unsigned color = label_color (work, r.id);
+
+    for (int k = 0; k < 3; k++) {
+      const unsigned long long count = r.n[k] ? r.n[k] : 1;
+
+      work.paint[3 * i + k] = work.output == CF_SEGMENT_LABELS ? (color >> 8 * k & 255) << (work.bits - 8)
+          : work.output == CF_SEGMENT_MEAN ? (unsigned) ((2 * r.sum[k] + count) / (2 * count)) : 0;
+    }
+    if (work.reports)
+      work.told[i] = r;
+  }
+  if (work.reports && first == 0)
+    *work.told_n = n;
+  for (unsigned i = first; i < sizeof (SgControl) / 4; i += gridDim.x * blockDim.x)
+    control[i] = 0;
+}
+
+/* ---- the picture -------------------------------------------------------- */
+
+__device__ __forceinline__ bool
+is_border (const SgWork &work, int x, int y)
+{
+  const uint16_t *at = work.map + (long long) y * work.width + x;
+
+  return (x + 1 < work.width && at[1] != at[0]) || (y + 1 < work.height && at[work.width] != at[0]);
+}
+
+__device__ __forceinline__ void
+paint (const SgWork &work, const SgComponent &c, int k, int x, int y)
+{
+  const uint8_t *from = c.in + y * c.in_pitch + (long long) x * c.step;
+  uint8_t *to = c.out + y * c.out_pitch + (long long) x * c.step;
+  const int px = x << c.w_sub, py = y << c.h_sub;
+  unsigned word = work.bytes == 1 ? *from : *(const uint16_t *) from;
+
+  if (c.filtered && work.output == CF_SEGMENT_BOUNDARIES) {
+    if (is_border (work, px, py))
+      word = (work.color >> 8 * k & 255) << (work.bits - 8 + work.shift);
+  } else if (c.filtered && work.output != CF_SEGMENT_PASSTHROUGH) {
+    word = work.paint[3 * work.map[(long long) py * work.width + px] + k] << work.shift;
+  }
+  if (work.bytes == 1)
+    *to = (uint8_t) word;
+  else
+    *(uint16_t *) to = (uint16_t) word;
+}
+
+__global__ void __launch_bounds__ (256)
+segment_paint (const __grid_constant__ SgWork work)
+{
+  const SgComponent &c = work.component[blockIdx.z];
+  const int x0 = (int) (blockIdx.x * 128 + threadIdx.x % 32), y0 = (int) (blockIdx.y * 16 + threadIdx.x / 32);
+
+  for (int y = y0; y < min (y0 + 16, c.height); y += 8)
+    for (int x = x0; x < min (x0 + 128, c.width); x += 32)
+      paint (work, c, (int) blockIdx.z, x, y);
+}
+
+} // namespace
+
+CfCode
+segment_launch_pixels (const SgWork &work, cudaStream_t stream, CfStatus *status)
+{
+  const dim3 tiles ((unsigned) (work.width + 31) / 32,
+      (unsigned) (work.height + warps * rows_each - 1) / (warps * rows_each));
+  const dim3 grid ((unsigned) (work.width + 127) / 128, (unsigned) (work.height + 15) / 16,
+      (unsigned) work.n_components);
+  CfCode code;
+
+  if (work.output == CF_SEGMENT_MEAN || work.reports)
+    segment_pixels<true><<<tiles, 32 * warps, 0, stream>>> (work);
+  else
+    segment_pixels<false><<<tiles, 32 * warps, 0, stream>>> (work);
+  code = cf_cuda_launched ("segment_pixels", status);
+  if (code != CF_OK)
+    return code;
+  segment_table<<<32, 128, 0, stream>>> (work);
+  code = cf_cuda_launched ("segment_table", status);
+  if (code != CF_OK)
+    return code;
+  segment_paint<<<grid, 256, 0, stream>>> (work);
+  return cf_cuda_launched ("segment_paint", status);
+}
+
+CfCode
+segment_init_pixels (CfStatus *status)
+{
+  const void *const kernels[] = { (const void *) segment_pixels<false>, (const void *) segment_pixels<true>,
+    (const void *) segment_table, (const void *) segment_paint };
+  cudaFuncAttributes attributes;
+
+  for (const void *kernel : kernels) {
+    const CfCode code = cf_cuda_check (cudaFuncGetAttributes (&attributes, kernel), "loading the segmentation's kernels",
+        status);
+
+    if (code != CF_OK)
+      return code;
+  }
+  return CF_OK;
+}
+
+} // namespace cf
