@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """An independent oracle: OpenCV's medianBlur and SciPy's rank filters (and what
-oracle_convolve.py and oracle_irfilter.py say for the other filters) on real
-pictures, against the filter library (through kernelcheck) and the element
-(through gst-launch-1.0). Every byte must be equal, if nothing else is said.
+oracle_convolve.py, oracle_irfilter.py and oracle_segment.py say for the other
+filters) on real pictures, against the filter library (through kernelcheck) and
+the element (through gst-launch-1.0). Every byte must be equal, if nothing else
+is said.
 
     oracle_opencv.py [--kernelcheck PROGRAM] [--backend cpu|cuda|reference] [--filter STEM] [--no-element]
 
@@ -32,6 +33,7 @@ except ImportError as missing:
 
 import oracle_convolve
 import oracle_irfilter
+import oracle_segment
 
 SIZES = [3, 5, 7, 9, 11, 13, 15, 21, 31]
 
@@ -168,7 +170,7 @@ def main():
     here = os.path.dirname(os.path.abspath(__file__))
     parser.add_argument("--kernelcheck", default=os.path.join(here, "..", "build-tests", "tests", "kernelcheck"))
     parser.add_argument("--backend", default="cpu", choices=("cpu", "cuda", "reference"))
-    parser.add_argument("--filter", choices=("median", "convolve", "irfilter"))
+    parser.add_argument("--filter", choices=("median", "convolve", "irfilter", "segment"))
     parser.add_argument("--no-element", action="store_true")
     options = parser.parse_args()
     tally = Tally()
@@ -185,7 +187,8 @@ def main():
             check_scipy(tally, runner, images)
             if elements:
                 check_element(tally, runner, images)
-        for stem, part in (("convolve", oracle_convolve), ("irfilter", oracle_irfilter)):
+        for stem, part in (("convolve", oracle_convolve), ("irfilter", oracle_irfilter),
+                           ("segment", oracle_segment)):
             if options.filter in (None, stem) and images:
                 part.check(tally, runner, images)
                 if elements:
