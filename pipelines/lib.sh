@@ -167,7 +167,9 @@ cf_ends () {
 
 # cf_effect WORDS... -- [INPUT [OUT.mkv]]: becomes the pipeline that sends INPUT
 # (a film, a URI, a camera, "test") through the element line WORDS, into a file or
-# a window. FILTER in the environment takes another element line.
+# a window. FILTER in the environment takes another element line; the array
+# cf_launch_options has more options for gst-launch-1.0.
+cf_launch_options=()
 cf_effect () {
   local filter=() source sink
   while [ "$1" != -- ]; do
@@ -179,5 +181,5 @@ cf_effect () {
   # RGB, which a camera may give, has no luma.
   case " ${filter[*]} " in *" apply-to="*) filter=("video/x-raw,format=I420" ! "${filter[@]}") ;; esac
   cf_ends "${2:-/dev/video0}" "${3:-}"
-  cf_launch -e "${source[@]}" ! videoconvert ! "${filter[@]}" ! videoconvert ! "${sink[@]}"
+  cf_launch -e "${cf_launch_options[@]}" "${source[@]}" ! videoconvert ! "${filter[@]}" ! videoconvert ! "${sink[@]}"
 }
