@@ -82,24 +82,44 @@ make_pictures (const Bench *b, int width, int height, int pixel)
   return all;
 }
 
-/* The reference on frame `i`; whatever is timed must be right. */
+/* The reference on frame `i` and the `before` frames before it; whatever is
+ * timed must be right. */
 static bool
-check_frame (Bench *b, BenchFrames *f, int i, const CfVideo *video, const void *params, char *error)
+check_frame (Bench *b, BenchFrames *f, int i, int before, const CfVideo *video, const void *params, char *error)
 {
   size_t row = (size_t) (f->width * f->pixel), n = row * (size_t) f->height;
-  uint8_t *in = malloc (n), *out = malloc (n), *expected = malloc (n);
-  CfImage image = { .format = video->format, .width = f->width, .height = f->height }, want = image;
-  const CfImage *seen[1] = { &image };
+  uint8_t *in = malloc (2 * n), *out = malloc (n), *expected = malloc (n);
+  CfImage want = { .format = video->format, .width = f->width, .height = f->height }, image[2];
+  const CfImage *seen[2] = { &image[0], &image[1] };
   CfCommon all = { CF_APPLY_ALL };
-  bool good = in && out && expected && bench_fetch (f, i, in, out, error);
+  bool good = in && out && expected;
 
-  image.plane[0].data = in;
   want.plane[0].data = expected;
-  image.plane[0].pitch = want.plane[0].pitch = row;
-  good = good && b->kc->reference (b->filter, video, &all, params, seen, 1, &want) && memcmp (out, expected, n) == 0;
+  want.plane[0].pitch = row;
+  /* The frame itself last: its result stays in `out`. */
+  for (int k = before; good && k >= 0; k--) {
+    image[k] = want;
+    image[k].plane[0].data = in + (size_t) k * n;
+    good = bench_fetch (f, i - k, in + (size_t) k * n, out, error);
+  }
+  good = good && b->kc->reference (b->filter, video, &all, params, seen, 1 + before, &want) &&
+      memcmp (out, expected, n) == 0;
   free (in);
   free (out);
   free (expected);
+  return good;
+}
+
+/* What a filter that follows makes of a frame leans on all those before it, which
+ * were many: here two are filtered once more, behind a reset. */
+static bool
+enqueue_two (BenchFrames *f, Ours *ours)
+{
+  bool good = true;
+
+  cf_plan_reset (ours->plan[0]);
+  for (size_t at = f->offset, i = 0; good && i < 2; at += f->frame, i++)
+    good = enqueue_ours (ours, 0, f->in + at, f->out + at, f->pitch);
   return good;
 }
 
@@ -143,8 +163,10 @@ time_ours (Bench *b, BenchFrames *f, BenchRow row, const char *set, const char *
     snprintf (row.variant, sizeof row.variant, "%s", cf_plan_variant (ours.plan[0]));
     row.ours = bench_filter_us (f, enqueue_ours, &ours, 1, error);
     row.checked = true;
-    /* The frame of the last stream. */
-    row.right = row.ours > 0 && check_frame (b, f, row.streams - 1, &ours.video, params, error);
+    if (cf_filter_follows (b->filter, params))
+      row.right = row.ours > 0 && enqueue_two (f, &ours) && check_frame (b, f, 1, 1, &ours.video, params, error);
+    else /* the frame of the last stream */
+      row.right = row.ours > 0 && check_frame (b, f, row.streams - 1, 0, &ours.video, params, error);
     if (!row.right) {
       b->failed++;
       fprintf (stderr, "%s with %s, %s (%s): %s %s\n", b->o.filter, set, row.format, row.variant,
@@ -239,6 +261,23 @@ in_list (const char *list, const char *name)
   return !list;
 }
 
+static bool
+read_resolution (const char *text, int *width, int *height)
+{
+  static const struct { const char *name; int width, height; } known[] = {
+    { "480p", 854, 480 }, { "1080p", 1920, 1080 }, { "4k", 3840, 2160 },
+  };
+
+  for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+    if (strcmp (text, known[i].name) == 0) {
+      *width = known[i].width;
+      *height = known[i].height;
+      return true;
+    }
+  return sscanf (text, "%dx%d", width, height) == 2 && *width >= 1 && *height >= 1 && *width <= CF_MAX_SIZE &&
+      *height <= CF_MAX_SIZE;
+}
+
 /* All sizes and kinds on frames of one format and resolution. */
 static bool
 bench_frames (Bench *b, const char *format, const char *resolution)
@@ -254,11 +293,7 @@ bench_frames (Bench *b, const char *format, const char *resolution)
     fprintf (stderr, "%s: the benchmark has formats of one plane of 8 bits, such as GRAY8 and RGBA\n", format);
     return false;
   }
-  if (strcmp (resolution, "4k") == 0 || strcmp (resolution, "1080p") == 0) {
-    row.width = resolution[0] == '4' ? 3840 : 1920;
-    row.height = resolution[0] == '4' ? 2160 : 1080;
-  } else if (sscanf (resolution, "%dx%d", &row.width, &row.height) != 2 || row.width < 1 || row.height < 1 ||
-      row.width > CF_MAX_SIZE || row.height > CF_MAX_SIZE) {
+  if (!read_resolution (resolution, &row.width, &row.height)) {
     fprintf (stderr, "%s: no resolution; 1080p, 4k and 800x600 are some\n", resolution);
     return false;
   }
@@ -297,7 +332,8 @@ static void
 bench_all (Bench *b)
 {
   const char *formats = b->o.format ? b->o.format : b->kc->bench_formats;
-  const char *resolutions = b->o.resolution ? b->o.resolution : "1080p,4k", *format, *resolution;
+  const char *usual = b->kc->bench_resolutions ? b->kc->bench_resolutions : "1080p,4k";
+  const char *resolutions = b->o.resolution ? b->o.resolution : usual, *format, *resolution;
   static char name[16][16]; /* the rows point into it */
   char format_name[16];
 

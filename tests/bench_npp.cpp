@@ -4,7 +4,8 @@
  * headers and libraries are:
  *   nvcc -shared -Xcompiler -fPIC -o bench_npp.so bench_npp.cpp -lnppif -lnppc
  * NPP has no border rule for its median: it reads the margin around a picture.
- * Its convolutions replicate the border here, as ours do. */
+ * Its convolutions replicate the border here, as ours do. Of regions it finds
+ * watersheds, in place, and what is connected and equal; both for one channel. */
 #include "bench.h"
 
 #include <cmath>
@@ -20,7 +21,8 @@ struct Npp {
   NppiPoint anchor;
   NppiMaskSize named; /* gauss up to 15 */
   bool has_name, rgba;
-  Npp8u *buffer;   /* the median's scratch */
+  Npp8u *buffer;   /* scratch */
+  Npp32u *labels;  /* of each pixel, without padding */
   Npp32f *weights; /* device memory */
   NppStatus (*run) (const Npp *npp, const Npp8u *src, int src_pitch, Npp8u *dst, int dst_pitch);
 };
@@ -77,6 +79,23 @@ run_box (const Npp *n, const Npp8u *src, int src_pitch, Npp8u *dst, int dst_pitc
       dst_pitch, n->size, n->mask, n->anchor, NPP_BORDER_REPLICATE, n->context);
 }
 
+static NppStatus
+run_watershed (const Npp *n, const Npp8u *src, int src_pitch, Npp8u *dst, int dst_pitch)
+{
+  if (cudaMemcpy2DAsync (dst, (size_t) dst_pitch, src, (size_t) src_pitch, (size_t) n->size.width,
+          (size_t) n->size.height, cudaMemcpyDeviceToDevice, n->context.hStream) != cudaSuccess)
+    return NPP_MEMCPY_ERROR;
+  return nppiSegmentWatershed_8u_C1IR_Ctx (dst, dst_pitch, n->labels, n->size.width * (int) sizeof *n->labels,
+      nppiNormInf, NPP_WATERSHED_SEGMENT_BOUNDARIES_NONE, n->size, n->buffer, n->context);
+}
+
+static NppStatus
+run_label_markers (const Npp *n, const Npp8u *src, int src_pitch, Npp8u *, int)
+{
+  return nppiLabelMarkersUF_8u32u_C1R_Ctx ((Npp8u *) src, src_pitch, n->labels, n->size.width * (int) sizeof *n->labels,
+      n->size, nppiNormInf, n->buffer, n->context);
+}
+
 /* ---- open, run, close ---------------------------------------------------- */
 
 static void
@@ -85,6 +104,7 @@ npp_close (void *peer)
   Npp *npp = (Npp *) peer;
 
   (void) cudaFree (npp->buffer);
+  (void) cudaFree (npp->labels);
   (void) cudaFree (npp->weights);
   free (npp);
 }
@@ -131,6 +151,28 @@ open_gauss (Npp *npp)
   return npp->has_name || open_weights (npp, k, true);
 }
 
+/* The size of a scratch buffer is an int in some of NPP's versions and a size_t
+ * in others. */
+template <typename Bytes>
+static bool
+scratch (Npp *npp, NppStatus (*ask) (NppiSize, Bytes *))
+{
+  Bytes bytes = 0;
+
+  return ask (npp->size, &bytes) == NPP_SUCCESS && cudaMalloc (&npp->buffer, bytes ? (size_t) bytes : 1) == cudaSuccess;
+}
+
+static bool
+open_labels (Npp *npp, bool watershed)
+{
+  const size_t bytes = (size_t) npp->size.width * (size_t) npp->size.height * sizeof *npp->labels;
+
+  npp->run = watershed ? run_watershed : run_label_markers;
+  return !npp->rgba && cudaMalloc (&npp->labels, bytes) == cudaSuccess &&
+      (watershed ? scratch (npp, nppiSegmentWatershedGetBufferSize_8u_C1R)
+                 : scratch (npp, nppiLabelMarkersUFGetBufferSize_32u_C1R));
+}
+
 static void *
 npp_open (const char *kind, int size, int pixel, int width, int height, void *stream)
 {
@@ -152,6 +194,8 @@ npp_open (const char *kind, int size, int pixel, int width, int height, void *st
     good = open_gauss (npp);
   } else if (good && strcmp (kind, "box") == 0) {
     npp->run = run_box;
+  } else if (good && (strcmp (kind, "watershed") == 0 || strcmp (kind, "label markers") == 0)) {
+    good = open_labels (npp, kind[0] == 'w');
   } else {
     good = false;
   }

@@ -33,13 +33,15 @@ static const struct {
   { "irfilter", "one core m", 3, { 65, 140 }, { 10.4, 20.9 } },
   { "irfilter", "one core m", 3, { 25, 90 }, { 4.2, 16.9 }, 8 },
   { "irfilter", "16 cores m", 3, { 35, 80 }, { 4.2, 16.9 } },
+  { "segment", "afresh", 0, { 100, 300 }, { 2.4, 9.6 } }, { "segment", "following", 0, { 60, 200 }, { 2.4, 9.6 } },
 };
 
 void
 bench_target (const Bench *b, const BenchRow *row, double *goal, double *least)
 {
   int which = row->height > 1080;
-  bool any = strcmp (row->format, "GRAY8") == 0 && !strchr (row->resolution, 'x');
+  bool any = strcmp (row->format, "GRAY8") == 0 &&
+      (strcmp (row->resolution, "1080p") == 0 || strcmp (row->resolution, "4k") == 0);
 
   *goal = *least = 0;
   for (size_t i = 0; any && i < sizeof targets / sizeof *targets; i++)
@@ -53,7 +55,11 @@ bench_target (const Bench *b, const BenchRow *row, double *goal, double *least)
 static void
 name_row (const BenchRow *row, char *name, size_t size)
 {
-  snprintf (name, size, "%s%s%d", row->kind->name, row->kind->name[0] ? " " : "", row->size);
+  /* A size of 0 is the filter's own choice. */
+  if (row->size)
+    snprintf (name, size, "%s%s%d", row->kind->name, row->kind->name[0] ? " " : "", row->size);
+  else
+    snprintf (name, size, "%s", row->kind->name);
   if (row->streams > 1)
     snprintf (name + strlen (name), size - strlen (name), ", %d at once", row->streams);
 }
@@ -127,6 +133,11 @@ words_of (const char *filter)
         "further than the picture is wide (pole radius 0.99); 16 cores m: one that has forgotten after 120 samples\n"
         "(0.87); N at once: as many frames on streams of their own. floor: the longest chain of operations that depend\n"
         "on each other, 4 cycles each, or, where that is more or frames overlap, all multiply-adds at this GPU's rate.\n";
+  if (strcmp (filter, "segment") == 0)
+    return "afresh: temporal=0; following: each frame follows the one before, the same four over and over. NPP has\n"
+        "nothing of the kind: beside the first stands SegmentWatershed with a copy of the frame, for it works in place,\n"
+        "beside the second LabelMarkersUF, which only finds what is connected and equal. floor: the bytes of a frame\n"
+        "read twice and written once.\n";
   return "NPP: FilterBorder32f, FilterGaussBorder (FilterGaussAdvancedBorder over 15) and FilterBoxBorder on the same frames,\n"
       "replicated borders, RGBA with its alpha. dense: random weights of 8 bits with sign, not separable; 16 bit: random\n"
       "weights of 16 bits; fraction: decimal ones. floor: the bytes or, where that is more, the int8 tensor pipe.\n";

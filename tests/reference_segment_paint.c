@@ -308,8 +308,8 @@ reference (const CfFilter *filter, const CfVideo *video, const CfCommon *common,
 }
 
 static const KcBench bench[] = {
-  { "afresh, cell-size", "temporal=0 cell-size=%d", "0", "watershed", NULL },
-  { "following, cell-size", "temporal=0.15 cell-size=%d", "0", "label markers", NULL },
+  { "afresh", "temporal=0 cell-size=%d", "0", "watershed", NULL },
+  { "following", "temporal=0.15 cell-size=%d", "0", "label markers", NULL },
   { 0 }
 };
 
