@@ -7,6 +7,7 @@
 #include "convolve.h"
 #include "irfilter.h"
 #include "median.h"
+#include "segment.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -40,7 +41,7 @@ const char *
 fake_kind_name (FakeKind kind)
 {
   static const char *const names[] = { "count", "push", "init", "stream", "device-alloc", "pinned-alloc", "free",
-    "kernels", "mark", "upload", "launch", "download", "wait" };
+    "kernels", "mark", "upload", "launch", "download", "wait", "regions" };
 
   return names[kind];
 }
@@ -217,6 +218,15 @@ reset (CfPlan *plan)
   cf_plan_reset (((State *) plan->state)->plan);
 }
 
+static CfCode
+regions (CfPlan *plan, CfRegions *found, CfStatus *status)
+{
+  CfCode code = fake_call (FAKE_REGIONS, status);
+
+  fake.misuse += n_ops > 0; /* nobody has waited */
+  return code == CF_OK ? cf_plan_regions (((State *) plan->state)->plan, found, status) : code;
+}
+
 static void
 free_state (CfPlan *plan)
 {
@@ -231,10 +241,11 @@ free_state (CfPlan *plan)
 
 /* Every filter's. */
 #define FAKE_OPS { .init = init, .update = update, .enqueue = enqueue, .remember = keep_in_mind, .reset = reset, \
-  .free = free_state }
+  .regions = regions, .free = free_state }
 const CfOps cf_median_cuda = FAKE_OPS;
 const CfOps cf_convolve_cuda = FAKE_OPS;
 const CfOps cf_irfilter_cuda = FAKE_OPS;
+const CfOps cf_segment_cuda = FAKE_OPS;
 
 /* ---- devices and memory -------------------------------------------------- */
 

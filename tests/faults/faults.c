@@ -4,12 +4,14 @@
  * counted; then every one of them fails in turn, once and for good, with every
  * kind of error. Whatever fails: every frame arrives with its timestamp and the
  * CPU's bytes, the bus hears of it once, nothing is called on a lost GPU, and
- * nothing stays behind but what such a GPU may still hold.
+ * nothing stays behind but what such a GPU may still hold. A segmentation that
+ * follows its regions may begin anew with the frame that the GPU fails on, once.
  *
  *   faults [CALL CODE]   only that call and that error */
 #include "../stats.h"
 #include "fake.h"
 #include "gstcudamedian.h"
+#include "gstcudasegment.h"
 
 #include <gst/video/video.h>
 #include <stdio.h>
@@ -18,14 +20,15 @@
 
 #define FRAMES 8
 #define FLUSH_AT 4  /* before this frame, the stream is flushed */
-#define CHANGE_AT 6 /* before this one, the window grows */
+#define CHANGE_AT 6 /* before this one, a property changes */
 #define WIDTH 32
 #define HEIGHT 14
 #define CAPS "video/x-raw,format=I420,width=32,height=14,framerate=25/1"
 #define SIZE (WIDTH * HEIGHT * 3 / 2) /* rows without padding */
 
 typedef struct {
-  const char *depth; /* of the filter in time */
+  gboolean segment;  /* the filter: segmentation, or the median */
+  const char *depth; /* of the filter in time: temporal or temporal-depth */
   gboolean pinned;   /* the input is in the memory that the element proposes */
   gboolean strict;   /* backend=cuda on-gpu-error=error, else auto and fallback */
 } Setup;
@@ -51,7 +54,12 @@ typedef struct {
   int start_calls;
 } Result;
 
-static guint8 expected[FRAMES][SIZE];
+/* What is right: the CPU's frames, where it begins anew with frame i (0: not),
+ * and how many regions are told of each. */
+static struct {
+  guint8 bytes[SIZE];
+  guint n_regions;
+} expected[FRAMES][FRAMES];
 static int passed, failed;
 
 static GstClockTime
@@ -82,12 +90,17 @@ open_run (Run *run, const Setup *setup, const gchar *backend)
   GstPad *pad;
 
   memset (run, 0, sizeof *run);
-  run->element = gst_object_ref_sink (g_object_new (gst_cuda_median_get_type (), NULL));
+  run->element = gst_object_ref_sink (g_object_new (setup->segment ? gst_cuda_segment_get_type ()
+          : gst_cuda_median_get_type (), NULL));
   run->bus = gst_bus_new ();
   gst_element_set_bus (run->element, run->bus);
   gst_util_set_object_arg (G_OBJECT (run->element), "backend", backend);
   gst_util_set_object_arg (G_OBJECT (run->element), "on-gpu-error", setup->strict ? "error" : "fallback");
-  gst_util_set_object_arg (G_OBJECT (run->element), "temporal-depth", setup->depth);
+  gst_util_set_object_arg (G_OBJECT (run->element), setup->segment ? "temporal" : "temporal-depth", setup->depth);
+  if (setup->segment) {
+    gst_util_set_object_arg (G_OBJECT (run->element), "output", "labels");
+    g_object_set (run->element, "region-meta", TRUE, NULL);
+  }
   run->src = gst_object_ref_sink (gst_pad_new ("src", GST_PAD_SRC));
   run->sink = gst_object_ref_sink (gst_pad_new ("sink", GST_PAD_SINK));
   gst_pad_set_element_private (run->sink, run);
@@ -132,8 +145,9 @@ ask_for_pool (Run *run, GstCaps *caps)
   gst_query_unref (query);
 }
 
+/* Noise; for a segmentation with blocks under it that stay. */
 static GstBuffer *
-picture (Run *run, int frame)
+picture (Run *run, const Setup *setup, int frame)
 {
   GstBuffer *buffer = NULL;
   guint8 bytes[SIZE];
@@ -141,7 +155,7 @@ picture (Run *run, int frame)
 
   for (int i = 0; i < SIZE; i++) {
     noise = noise * 1664525u + 1013904223u;
-    bytes[i] = (guint8) (noise >> 24);
+    bytes[i] = (guint8) (setup->segment ? (i / 8 * 77 & 0xc0) + (noise >> 27) : noise >> 24);
   }
   if (!run->pool || gst_buffer_pool_acquire_buffer (run->pool, &buffer, NULL) != GST_FLOW_OK)
     buffer = gst_buffer_new_allocate (NULL, SIZE, NULL);
@@ -152,34 +166,80 @@ picture (Run *run, int frame)
 }
 
 static void
-stream (Run *run, gboolean pinned)
+flush (Run *run)
+{
+  gst_pad_push_event (run->src, gst_event_new_flush_start ());
+  gst_pad_push_event (run->src, gst_event_new_flush_stop (TRUE));
+  push_segment (run);
+}
+
+/* `begin`: one more flush, before this frame. */
+static void
+stream (Run *run, const Setup *setup, int begin)
 {
   GstCaps *caps = gst_caps_from_string (CAPS);
 
   gst_pad_push_event (run->src, gst_event_new_stream_start ("faults"));
   gst_pad_push_event (run->src, gst_event_new_caps (caps));
   push_segment (run);
-  if (pinned)
+  if (setup->pinned)
     ask_for_pool (run, caps);
   gst_caps_unref (caps);
   for (int i = 0; i < FRAMES && run->flow == GST_FLOW_OK; i++) {
-    if (i == FLUSH_AT) {
-      gst_pad_push_event (run->src, gst_event_new_flush_start ());
-      gst_pad_push_event (run->src, gst_event_new_flush_stop (TRUE));
-      push_segment (run);
-    }
+    if (i == FLUSH_AT || (i == begin && i > 0))
+      flush (run);
     if (i == CHANGE_AT)
-      g_object_set (run->element, "kernel-size", 5, NULL);
-    run->flow = gst_pad_push (run->src, picture (run, i));
+      gst_util_set_object_arg (G_OBJECT (run->element), setup->segment ? "max-regions" : "kernel-size", "5");
+    run->flow = gst_pad_push (run->src, picture (run, setup, i));
   }
   gst_pad_push_event (run->src, gst_event_new_eos ());
 }
 
+static guint
+count_regions (GstBuffer *buffer)
+{
+  return gst_buffer_get_n_meta (buffer, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE);
+}
+
 static gboolean
-is_right (GstBuffer *buffer, int frame)
+is_right (GstBuffer *buffer, int begin, int frame)
 {
   return GST_BUFFER_PTS (buffer) == time_of (frame) && GST_BUFFER_DURATION (buffer) == 40 * GST_MSECOND
-      && gst_buffer_get_size (buffer) == SIZE && gst_buffer_memcmp (buffer, 0, expected[frame], SIZE) == 0;
+      && gst_buffer_get_size (buffer) == SIZE && gst_buffer_memcmp (buffer, 0, expected[begin][frame].bytes, SIZE) == 0
+      && count_regions (buffer) == expected[begin][frame].n_regions;
+}
+
+/* Does a failure change what is right? */
+static gboolean
+begins_anew (const Setup *setup)
+{
+  return setup->segment && strcmp (setup->depth, "0") != 0;
+}
+
+static const char *
+name_of (const Setup *setup)
+{
+  static char name[100];
+
+  snprintf (name, sizeof name, "%s=%s%s%s", setup->segment ? "segmentation, temporal" : "median, temporal-depth",
+      setup->depth, setup->pinned ? ", pinned input" : "", setup->strict ? ", on-gpu-error=error" : "");
+  return name;
+}
+
+/* How many frames are, for the begin for which most are. */
+static int
+count_right (const Run *run, const Setup *setup)
+{
+  int most = 0;
+
+  for (int begin = 0; begin < (begins_anew (setup) ? FRAMES : 1); begin++) {
+    int right = 0;
+
+    for (int i = 0; i < MIN (run->n_out, FRAMES); i++)
+      right += is_right (run->out[i], begin, i);
+    most = MAX (most, right);
+  }
+  return most;
 }
 
 static void
@@ -194,9 +254,10 @@ count_messages (GstBus *bus, Result *result)
   }
 }
 
-/* Ends the stream; the GPU wakes up when all is over but the frames. */
+/* Ends the stream; the GPU wakes up when all is over but the frames. `learn`:
+ * these are the right ones for that begin; -1: they are to be looked at. */
 static void
-close_run (Run *run, gboolean learn, Result *result)
+close_run (Run *run, const Setup *setup, int learn, Result *result)
 {
   *result = (Result) { .frames = run->n_out, .started = run->started, .flow = run->flow,
     .start_calls = run->start_calls, .frames_gpu = stat_of (run->element, "frames-gpu"),
@@ -206,12 +267,13 @@ close_run (Run *run, gboolean learn, Result *result)
   gst_clear_object (&run->pool);
   gst_element_set_state (run->element, GST_STATE_NULL);
   fake_settle ();
-  for (int i = 0; i < run->n_out; i++) {
-    if (learn && i < FRAMES)
-      gst_buffer_extract (run->out[i], 0, expected[i], SIZE);
-    result->right += i < FRAMES && is_right (run->out[i], i);
-    gst_buffer_unref (run->out[i]);
+  for (int i = 0; learn >= 0 && i < MIN (run->n_out, FRAMES); i++) {
+    gst_buffer_extract (run->out[i], 0, expected[learn][i].bytes, SIZE);
+    expected[learn][i].n_regions = count_regions (run->out[i]);
   }
+  result->right = count_right (run, setup);
+  for (int i = 0; i < run->n_out; i++)
+    gst_buffer_unref (run->out[i]);
   gst_pad_set_active (run->src, FALSE);
   gst_pad_set_active (run->sink, FALSE);
   gst_element_set_bus (run->element, NULL);
@@ -223,15 +285,15 @@ close_run (Run *run, gboolean learn, Result *result)
 }
 
 static Result
-run_once (const Setup *setup, const gchar *backend, gboolean learn)
+run_once (const Setup *setup, const gchar *backend, int learn)
 {
   Result result;
   Run run;
 
   open_run (&run, setup, backend);
   if (run.started)
-    stream (&run, setup->pinned);
-  close_run (&run, learn, &result);
+    stream (&run, setup, learn);
+  close_run (&run, setup, learn, &result);
   return result;
 }
 
@@ -281,8 +343,8 @@ judge (const Setup *setup, const Result *r, const Result *clean, int call, FakeK
   if (!setup->strict) {
     if (!r->started || !whole || r->errors)
       return "the stream ended";
-    if (!for_good && !at_start && setup->depth[0] == '1' && kind >= FAKE_MARK && (code == 2 || code == 999)
-        && (r->frames_gpu != FRAMES - 1 || r->frames_fallback != 1))
+    if (!for_good && !at_start && strcmp (setup->depth, setup->segment ? "0" : "1") == 0 && kind >= FAKE_MARK
+        && (code == 2 || code == 999) && (r->frames_gpu != FRAMES - 1 || r->frames_fallback != 1))
       return "the GPU was not tried again on the next frame";
   } else if (r->warnings) {
     return "a warning instead of an error";
@@ -298,12 +360,11 @@ note (const char *wrong, const Setup *setup, const Result *r, int call, FakeKind
   if (!wrong) {
     passed++;
   } else if (++failed <= 20) {
-    printf ("temporal-depth=%s%s%s, call %d (%s) fails with %d %s: %s\n", setup->depth,
-        setup->pinned ? ", pinned input" : "", setup->strict ? ", on-gpu-error=error" : "", call, fake_kind_name (kind),
-        code, for_good ? "and all behind it" : "once", wrong);
-    printf ("  %d frames, %d right, %d warnings, %d errors, flow %s; %d calls after, %d misuses, %d alive, %d contexts\n",
-        r->frames, r->right, r->warnings, r->errors, gst_flow_get_name (r->flow), fake.after, fake.misuse, fake.live,
-        fake.contexts);
+    printf ("%s, call %d (%s) fails with %d %s: %s\n", name_of (setup), call, fake_kind_name (kind), code,
+        for_good ? "and all behind it" : "once", wrong);
+    printf ("  %d frames, %d right, %d warnings, %d errors, flow %s; ", r->frames, r->right, r->warnings, r->errors,
+        gst_flow_get_name (r->flow));
+    printf ("%d calls after, %d misuses, %d alive, %d contexts\n", fake.after, fake.misuse, fake.live, fake.contexts);
   }
 }
 
@@ -315,10 +376,12 @@ sweep (const Setup *setup, int only_call, int only_code)
   Result clean, r;
   const char *wrong;
 
+  for (int begin = 0; begin < FRAMES; begin++) {
+    fake_arm (-1, 0, false);
+    run_once (setup, "cpu", begin);
+  }
   fake_arm (-1, 0, false);
-  run_once (setup, "cpu", TRUE);
-  fake_arm (-1, 0, false);
-  clean = run_once (setup, setup->strict ? "cuda" : "auto", FALSE);
+  clean = run_once (setup, setup->strict ? "cuda" : "auto", -1);
   calls = fake;
   wrong = clean.right != FRAMES || clean.frames_gpu != FRAMES || clean.errors + clean.warnings
       || calls.calls == FAKE_MAX_CALLS ? "the clean run fails" : judge_rest ();
@@ -331,21 +394,20 @@ sweep (const Setup *setup, int only_call, int only_code)
         if (only_call >= 0 && (call != only_call || codes[c] != only_code))
           continue;
         fake_arm (call, codes[c], for_good);
-        r = run_once (setup, setup->strict ? "cuda" : "auto", FALSE);
+        r = run_once (setup, setup->strict ? "cuda" : "auto", -1);
         wrong = judge (setup, &r, &clean, call, calls.kind[call], codes[c], for_good);
         note (wrong, setup, &r, call, calls.kind[call], codes[c], for_good);
       }
-  printf ("temporal-depth=%s%s%s: %d calls, %d of them at the start\n", setup->depth,
-      setup->pinned ? ", pinned input" : "", setup->strict ? ", on-gpu-error=error" : "", calls.calls,
-      clean.start_calls);
+  printf ("%s: %d calls, %d of them at the start\n", name_of (setup), calls.calls, clean.start_calls);
 }
 
 int
 main (int argc, char **argv)
 {
   static const Setup setups[] = {
-    { "1", FALSE, FALSE }, { "1", TRUE, FALSE }, { "3", FALSE, FALSE }, { "3", TRUE, FALSE },
-    { "1", TRUE, TRUE }, { "3", FALSE, TRUE },
+    { FALSE, "1", FALSE, FALSE }, { FALSE, "1", TRUE, FALSE }, { FALSE, "3", FALSE, FALSE },
+    { FALSE, "3", TRUE, FALSE }, { FALSE, "1", TRUE, TRUE }, { FALSE, "3", FALSE, TRUE },
+    { TRUE, "0.15", FALSE, FALSE }, { TRUE, "0", TRUE, FALSE }, { TRUE, "0.15", TRUE, TRUE },
   };
 
   setvbuf (stdout, NULL, _IOLBF, 0); /* also where it crashes */
