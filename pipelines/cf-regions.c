@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * cf-regions: how an application reads the regions that cudasegment finds. It
+ * points at a place of a film and prints, a line a frame, the region that is
+ * there: its number, for how many frames it has been there, its size, its box
+ * and its colour. From label-meta; nothing of the plugin is linked. */
+#include "gstcudasegmentmeta.h"
+
+#include <gst/gst.h>
+#include <stdlib.h>
+
+typedef struct {
+  guint x, y, frames;
+} Place;
+
+static GstPadProbeReturn
+print_region (GstPad *pad, GstPadProbeInfo *info, gpointer data)
+{
+  const GstCudaSegmentRegion *r;
+  GstCudaSegmentMap map;
+  Place *place = data;
+
+  (void) pad;
+  if (!gst_cuda_segment_map_get (GST_PAD_PROBE_INFO_BUFFER (info), &map))
+    return GST_PAD_PROBE_OK;
+  r = gst_cuda_segment_map_region_at (&map, place->x, place->y);
+  if (r)
+    g_print ("frame %u: region %u, age %u, %u pixels in %u x %u at %u, %u; Y Cb Cr %.0f %.0f %.0f; %u regions in all\n",
+        place->frames, r->id, r->age, r->area, r->width, r->height, r->x, r->y, r->mean_y, r->mean_cb, r->mean_cr,
+        map.n_regions);
+  else
+    g_print ("frame %u: %u, %u is outside the picture of %u x %u\n", place->frames, place->x, place->y, map.width,
+        map.height);
+  place->frames++;
+  return GST_PAD_PROBE_OK;
+}
+
+/* Waits for the end; FALSE after an error. */
+static gboolean
+play (GstElement *pipeline)
+{
+  GstBus *bus = gst_element_get_bus (pipeline);
+  GError *error = NULL;
+  GstMessage *message;
+
+  gst_element_set_state (pipeline, GST_STATE_PLAYING);
+  message = gst_bus_timed_pop_filtered (bus, GST_CLOCK_TIME_NONE, GST_MESSAGE_EOS | GST_MESSAGE_ERROR);
+  if (GST_MESSAGE_TYPE (message) == GST_MESSAGE_ERROR) {
+    gst_message_parse_error (message, &error, NULL);
+    g_printerr ("cf-regions: %s\n", error->message);
+  }
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  gst_message_unref (message);
+  gst_object_unref (bus);
+  if (!error)
+    return TRUE;
+  g_error_free (error);
+  return FALSE;
+}
+
+int
+main (int argc, char **argv)
+{
+  GstElement *pipeline, *source, *sink;
+  GError *error = NULL;
+  Place place = { 0 };
+  GstPad *pad;
+  gboolean good;
+
+  gst_init (&argc, &argv);
+  if (argc != 4) {
+    g_printerr ("usage: cf-regions FILE X Y\n");
+    return 2;
+  }
+  pipeline = gst_parse_launch ("filesrc name=source ! decodebin ! videoconvert ! "
+      "cudasegment output=passthrough label-meta=true ! fakesink name=sink", &error);
+  if (error) {
+    g_printerr ("cf-regions: %s\n", error->message);
+    return 1;
+  }
+  place.x = (guint) strtoul (argv[2], NULL, 10);
+  place.y = (guint) strtoul (argv[3], NULL, 10);
+  source = gst_bin_get_by_name (GST_BIN (pipeline), "source");
+  g_object_set (source, "location", argv[1], NULL);
+  sink = gst_bin_get_by_name (GST_BIN (pipeline), "sink");
+  pad = gst_element_get_static_pad (sink, "sink");
+  gst_pad_add_probe (pad, GST_PAD_PROBE_TYPE_BUFFER, print_region, &place, NULL);
+  good = play (pipeline);
+  gst_object_unref (pad);
+  gst_object_unref (sink);
+  gst_object_unref (source);
+  gst_object_unref (pipeline);
+  return good ? 0 : 1;
+}
