@@ -7,17 +7,18 @@
 # filter applied by kernelcheck's reference to a few frames, and the number of
 # frames and their hash are printed.
 #
-#   clip.sh [--quick] [--filter median|convolve|irfilter] [--clip FILE]
+#   clip.sh [--quick] [--filter median|convolve|irfilter|segment] [--clip FILE]
 #     [--formats "GRAY8 NV12"] [--sizes "3 5"] [--presets "box sobel"]
 #
-# The median runs with each size, the other filters with each preset.
+# The median runs with each size, the segmentation with each output, the other
+# filters with each preset.
 # CF_CLIP names the clip; without one, a moving test picture is used.
 # CF_BIN: where sameframes and kernelcheck are (the build's tests folder).
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 bin=${CF_BIN:-${CF_BUILD:-$here/../build-tests}/tests}
 clip=${CF_CLIP:-}
-filters='median convolve irfilter'
+filters='median convolve irfilter segment'
 formats='' sizes='' presets='' quick=0
 while [ $# -gt 0 ]; do
   case $1 in
@@ -41,7 +42,8 @@ formats_for () { # filter
 }
 
 rows_for () { # filter
-  if [ "$1" != median ] && [ -n "$presets" ]; then echo "$presets"
+  if [ "$1" = segment ]; then echo mean boundaries labels afresh
+  elif [ "$1" != median ] && [ -n "$presets" ]; then echo "$presets"
   elif [ "$1" = convolve ]; then
     echo identity box gauss sharpen laplace unsharp emboss sobel prewitt scharr log motion custom
   elif [ "$1" = irfilter ]; then echo smooth soft highpass sharpen deblur motion-deblur custom
@@ -67,6 +69,8 @@ properties () { # filter row
     irfilter-highpass) echo "preset=highpass sigma=40 amount=1.5" ;;
     irfilter-deblur) echo "preset=deblur sigma=1.5" ;;
     irfilter-sharpen) echo "preset=sharpen sigma=1.5" ;;
+    segment-afresh) echo "temporal=0 cell-size=3 boundary-color=0xff00ff00" ;;
+    segment-*) echo "output=$2 min-size=20" ;;
     irfilter-custom) echo "numerator=0.03 denominator=0,0.6,0;0.5,-0.3,0.02;0,0,0.05" ;;
     *) echo "preset=$2" ;;
   esac

@@ -62,7 +62,9 @@ set_param (const CfFilter *filter, void *params, const char *setting, CfStatus *
       if (!v->name)
         break;
       *(int *) field = v->value;
-    } else
+    } else if (p[i].type == CF_TYPE_COLOR)
+      *(uint32_t *) field = (uint32_t) strtoul (value, NULL, 0);
+    else
       *(int *) field = strcmp (value, "true") == 0 ? 1 : atoi (value);
     return cf_filter_param_changed (filter, params, i, status) == CF_OK ? 0 : -1;
   }

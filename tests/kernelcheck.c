@@ -6,6 +6,7 @@
 #include "kernelcheck.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,6 +30,7 @@ static const char usage[] =
     "  --seed N        random contents and parameters (printed; the default is fixed)\n"
     "  --case I        only case I, with the same other options\n"
     "  --jobs N        N processes share the cases: the reference has one thread\n"
+    "  --one-thread    on one processor, so that the CPU side has one thread\n"
     "  --verbose       print every variant\n"
     "  --schedule      only: the recursive filter's blocks on the GPU in every order that chance makes (follow.c)\n"
     "  --segment       only: segmentation of the same frames again and again, with any number of blocks (steady.c)\n"
@@ -44,6 +46,7 @@ parse (int argc, char **argv, KcOptions *o)
     { "--cpu", &o->cpu }, { "--gpu", &o->gpu }, { "--require-gpu", &o->require_gpu }, { "--quick", &o->quick }, { "--full", &o->full },
     { "--sanitize", &o->sanitize }, { "--self-test", &o->self_test }, { "--verbose", &o->verbose },
     { "--schedule", &o->schedule }, { "--segment", &o->segment },
+    { "--one-thread", &o->one_thread },
   };
 
   for (int i = 1; i < argc; i++) {
@@ -114,6 +117,23 @@ open_gpu (void)
     run.skipped++;
 }
 
+/* Before anybody asks how many there are. */
+static bool
+take_one_processor (void)
+{
+  cpu_set_t all, one;
+
+  CPU_ZERO (&one);
+  if (sched_getaffinity (0, sizeof all, &all) != 0)
+    return false;
+  for (int i = 0; i < CPU_SETSIZE; i++)
+    if (CPU_ISSET (i, &all)) {
+      CPU_SET (i, &one);
+      break;
+    }
+  return sched_setaffinity (0, sizeof one, &one) == 0;
+}
+
 /* All of the run, or one process's share of it. */
 static void
 work (void)
@@ -132,7 +152,8 @@ work (void)
   if (run.options.schedule && run.gpu) {
     kc_schedule (&run);
   } else if (run.options.segment) {
-    kc_steady (&run);
+    if (run.cpu || run.gpu)
+      kc_steady (&run);
   } else if (run.cpu || run.gpu) {
     if (run.options.only < 0 && kc_is_first_job (&run))
       kc_contract (&run);
@@ -182,6 +203,10 @@ main (int argc, char **argv)
   }
   if (!parse (argc, argv, &run.options)) {
     fputs (usage, stderr);
+    return 2;
+  }
+  if (run.options.one_thread && !take_one_processor ()) {
+    fputs ("kernelcheck: this system does not give it a single processor\n", stderr);
     return 2;
   }
   clock_gettime (CLOCK_MONOTONIC, &start);

@@ -209,7 +209,7 @@ typedef struct {
 } KcCase;
 
 typedef struct {
-  bool cpu, gpu, require_gpu, quick, full, sanitize, self_test, schedule, segment, verbose;
+  bool cpu, gpu, require_gpu, quick, full, sanitize, self_test, schedule, segment, one_thread, verbose;
   uint64_t seed;
   long only;          /* --case; -1 = all */
   long frames;        /* --frames; 0 = as many as is usual */
