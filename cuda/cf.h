@@ -272,7 +272,7 @@ typedef struct {
 typedef struct {
   unsigned n;
   const CfRegion *region;
-  /* Of each pixel the index of its region; row y begins at label + y * pitch. */
+  /* Of each pixel the index of its region; row y begins y * pitch bytes behind it. */
   const uint16_t *label;
   size_t pitch;
 } CfRegions;

@@ -384,7 +384,7 @@ segment_regions (CfPlan *plan, CfRegions *regions, CfStatus *status)
   cf_segment_describe (plan->video.format, s->told, regions->n, s->frame, s->regions);
   regions->region = s->regions;
   regions->label = s->work.label_meta ? s->told_map : NULL;
-  regions->pitch = (size_t) plan->video.width;
+  regions->pitch = (size_t) plan->video.width * sizeof *s->told_map;
   return CF_OK;
 }
 
