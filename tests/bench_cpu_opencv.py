@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The filters on the CPU beside OpenCV's medianBlur, filter2D, GaussianBlur, blur and Sobel: the same picture, the
-same cores, one run.
+"""The filters on the CPU beside OpenCV's medianBlur, filter2D, GaussianBlur, blur and Sobel, and beside what it has that
+finds regions, watershed and pyrMeanShiftFiltering: the same picture, the same cores, one run.
 
-Usage: bench_cpu_opencv.py CPUBENCH [--filter median|convolve] [--size 1920x1080] [--rounds 5] [--sizes 3,5,7,...]
+Usage: bench_cpu_opencv.py CPUBENCH [--filter median|convolve|segment] [--size 1920x1080] [--rounds 5] [--sizes 3,5,7,...]
                                     [--formats GRAY8,RGB,RGBA] [--kernels dense,gauss,...] [--image FILE] [--isa NAME]
                                     [--check-goals]
 
 CPUBENCH is the helper program of that name from the build folder (tests/cpubench). Needs the packages numpy and
 opencv-python-headless. Both sides take turns, so that whatever else the machine does hits both; the best time of each
-counts. The results are compared too: a difference fails the run.
+counts. The results are compared too: a difference fails the run. (Not those of the regions: each has its own.)
 """
 import argparse
 import os
@@ -156,6 +156,38 @@ def convolutions(options, image, folder):
     return met
 
 
+def fastest_us(call, repeats):
+    best = 1e30
+    for _ in range(repeats):
+        start = time.perf_counter()
+        call()
+        best = min(best, (time.perf_counter() - start) * 1e6)
+    return best
+
+
+def segmentations(options, image, folder):
+    """Watershed is given its markers, a grid of dots, and has no mean to paint; mean shift paints, but has no regions."""
+    height, width = image.shape
+    color = np.ascontiguousarray(np.dstack([np.roll(image, 7 * c, 1) for c in range(3)]))
+    markers = np.zeros((height, width), np.int32)
+    markers[12::24, 12::24] = np.arange(1, markers[12::24, 12::24].size + 1).reshape(markers[12::24, 12::24].shape)
+    frame, met = os.path.join(folder, "in"), []
+    print("| format | frames | ours | watershed | mean shift | met |\n| --- | --- | --- | --- | --- | --- |")
+    watershed = fastest_us(lambda: cv2.watershed(color, markers.copy()), options.rounds)
+    shift = fastest_us(lambda: cv2.pyrMeanShiftFiltering(color, 10, 20), 1)
+    for format_, picture_ in (("RGB", color), ("NV12", np.vstack([image, np.roll(image, 7, 1)[:height // 2]]))):
+        picture_.tofile(frame)
+        for kind, temporal in (("afresh", "0"), ("following", "0.15")):
+            command = [options.program, "-F", "segment", "-f", format_, "-s", f"{width}x{height}", "-n", "20",
+                       "-p", f"temporal={temporal}"] + (["-i", options.isa] if options.isa else []) + [frame, "0"]
+            ours = min(float(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.split()[1])
+                       for _ in range(options.rounds))
+            met.append(ours <= watershed)
+            print(f"| {format_} | {kind} | {ours / 1000:.2f} | {watershed / 1000:.2f} | {shift / 1000:.1f} |"
+                  f" {'yes' if met[-1] else 'NO'} |", flush=True)
+    return met
+
+
 def medians(options, image, folder):
     print("| size | ours | OpenCV | ratio | goal | met | variant |\n| --- | --- | --- | --- | --- | --- | --- |")
     frame, output = os.path.join(folder, "in.gray"), os.path.join(folder, "out.gray")
@@ -169,7 +201,7 @@ def main():
     parser.add_argument("program", help="the helper program tests/cpubench of the build folder")
     parser.add_argument("--size", default="1920x1080")
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--filter", default="median", choices=["median", "convolve"])
+    parser.add_argument("--filter", default="median", choices=["median", "convolve", "segment"])
     parser.add_argument("--sizes", help="kernel sizes, with commas")
     parser.add_argument("--formats", default=",".join(FORMATS), help="of the convolution")
     parser.add_argument("--kernels", default="dense,gauss,box,sobel", help="of the convolution")
@@ -187,7 +219,8 @@ def main():
     print(f"OpenCV {cv2.__version__} with {cv2.getNumThreads()} threads, picture {image.shape[1]} x {image.shape[0]},"
           f" {len(os.sched_getaffinity(0))} cores; milliseconds a frame\n")
     with tempfile.TemporaryDirectory() as folder:
-        met = (medians if options.filter == "median" else convolutions)(options, image, folder)
+        met = {"median": medians, "convolve": convolutions, "segment": segmentations}[options.filter](options, image,
+                                                                                                      folder)
     if options.check_goals and not all(met):
         sys.exit("a goal was missed")
 
