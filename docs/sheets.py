@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Makes docs/convolve.png and docs/irfilter.png: a part of a frame of a film, once for each of an element's effects.
+"""Makes docs/convolve.png, irfilter.png or segment.png: a part of a frame of a film, once for each of an element's
+effects.
 
-usage: GST_PLUGIN_PATH=build/gst docs/sheets.py convolve|irfilter FILM [OUT.png]
+usage: GST_PLUGIN_PATH=build/gst docs/sheets.py convolve|irfilter|segment FILM [OUT.png]
 
 FILM of the pictures in the repository: OpenCV's sample vtest.avi. Needs numpy, OpenCV and gst-launch-1.0 with
 pngdec and pngenc.
@@ -16,8 +17,13 @@ import cv2
 import numpy as np
 
 FRAME = 120
-LEFT, TOP, WIDTH, HEIGHT = 370, 58, 212, 154
-COLUMNS, BAR, GAP = 4, 20, 4
+BAR, GAP = 20, 4
+# Columns; the part of the frame: left, top, width, height. Regions are found in the frame as a whole.
+LAYOUTS = {
+    'convolve': (4, (370, 58, 212, 154)),
+    'irfilter': (4, (370, 58, 212, 154)),
+    'segment': (2, (300, 80, 424, 300)),
+}
 
 # Words of an element line that have blanks in them have them as '_'.
 SHEETS = {
@@ -45,6 +51,12 @@ SHEETS = {
         'preset=sharpen sigma=1.5',
         'preset=sharpen sigma=30 apply-to=luma',
     ],
+    'segment': [
+        'output=passthrough',
+        'output=mean',
+        'output=boundaries boundary-color=0xffffff00',
+        'output=labels',
+    ],
 }
 
 
@@ -69,7 +81,7 @@ def filtered(element, properties, source, folder):
 
 
 def tile(picture, label):
-    bar = np.full((BAR, WIDTH, 3), 255, np.uint8)
+    bar = np.full((BAR, picture.shape[1], 3), 255, np.uint8)
     words = label.removeprefix('preset=').replace('_', ' ')
     cv2.putText(bar, words, (1, BAR - 6), cv2.FONT_HERSHEY_SIMPLEX, 0.35, (0, 0, 0), 1, cv2.LINE_AA)
     return np.vstack([bar, picture])
@@ -82,15 +94,19 @@ def main():
     tiles = SHEETS[sheet_name]
     out = sys.argv[3] if len(sys.argv) == 4 else os.path.join(os.path.dirname(os.path.abspath(__file__)),
                                                               f'{sheet_name}.png')
-    rows = -(-len(tiles) // COLUMNS)
-    sheet = np.full((rows * (HEIGHT + BAR + GAP) - GAP, COLUMNS * (WIDTH + GAP) - GAP, 3), 255, np.uint8)
+    columns, (left, top, width, height) = LAYOUTS[sheet_name]
+    part = slice(top, top + height), slice(left, left + width)
+    whole = sheet_name == 'segment'
+    rows = -(-len(tiles) // columns)
+    sheet = np.full((rows * (height + BAR + GAP) - GAP, columns * (width + GAP) - GAP, 3), 255, np.uint8)
     with tempfile.TemporaryDirectory() as folder:
         source = os.path.join(folder, 'in.png')
-        cv2.imwrite(source, read_frame(film, FRAME)[TOP:TOP + HEIGHT, LEFT:LEFT + WIDTH])
+        frame = read_frame(film, FRAME)
+        cv2.imwrite(source, frame if whole else frame[part])
         for n, properties in enumerate(tiles):
-            y, x = n // COLUMNS * (HEIGHT + BAR + GAP), n % COLUMNS * (WIDTH + GAP)
-            sheet[y:y + HEIGHT + BAR, x:x + WIDTH] = tile(
-                filtered(f'cuda{sheet_name}', properties, source, folder), properties)
+            y, x = n // columns * (height + BAR + GAP), n % columns * (width + GAP)
+            picture = filtered(f'cuda{sheet_name}', properties, source, folder)
+            sheet[y:y + height + BAR, x:x + width] = tile(picture[part] if whole else picture, properties)
     cv2.imwrite(out, sheet, [cv2.IMWRITE_PNG_COMPRESSION, 9])
     print(f'{out}: {os.path.getsize(out)} bytes')
 
