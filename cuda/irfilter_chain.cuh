@@ -219,7 +219,7 @@ run_chain (const IrWork &work, const Run &run, Shared &sh)
   for (int i = 0; i < (M - 1) * span; i++)
     s.h[i / span][i % span] = run.from ? __ldcg (saved + 32 * i) : 0;
 #pragma unroll 1
-  for (int i = 0; i < run.n && i < 4; i++) {
+  for (int i = 0; i < run.n && i < lag; i++) {
     wait_for (full_barrier (i));
     if (quick_begin)
       chunk_steps<BEGIN> (run, sh, s, k, top_b, i, lane, here);
@@ -228,29 +228,28 @@ run_chain (const IrWork &work, const Run &run, Shared &sh)
     here += here ? ir_chunk * handed : 0;
   }
 #pragma unroll 1
-  for (int i = 4; i < run.n; i++) {
-    wait_for (full_barrier (i % slots));
+  for (int i = lag; i < run.n; i++) {
+    wait_for (full_barrier (i));
     chunk_steps<MIDDLE> (run, sh, s, k, top_b, i, lane, here);
-    arrive_at (done_barrier ((i - 4) % slots));
+    arrive_at (done_barrier (i - lag));
     here += here ? ir_chunk * handed : 0;
     if (delay)
       dawdle (work, run.strip, i);
   }
 #pragma unroll 1
-  for (int i = run.n; i < run.n + 4; i++) {
+  for (int i = run.n; i < run.n + lag; i++) {
     if (quick_end)
       chunk_steps<END> (run, sh, s, k, top_b, i, lane, here);
     else
       ragged_chunk (run, sh, s, k, top_b, i * ir_chunk, out);
     here += here ? ir_chunk * handed : 0;
-    if (i >= 4 && i < run.n + 3)
-      arrive_at (done_barrier ((i - 4) % slots));
+    if (i >= lag)
+      arrive_at (done_barrier (i - lag));
   }
   if (!run.to_end)
 #pragma unroll
     for (int j = 0; j < (M - 1) * span; j++)
       saved[32 * j] = s.h[j / span][j % span];
-  wait_for_all (done_barrier ((run.n - 1) % slots));
 }
 
 } // namespace

@@ -63,23 +63,22 @@ template<IrSource SOURCE> struct Border {
   }
 };
 
+/* Is chunk i's place free? */
 __device__ __forceinline__ void
-wait_for_slot (const Run &run, int i)
+wait_for_slot (int i)
 {
-  if (i - slots == run.n - 1)
-    wait_for_all (done_barrier (i % slots));
-  else if (i >= slots)
-    wait_for (done_barrier (i % slots));
+  if (i >= slots)
+    wait_for (done_barrier (i - slots));
 }
 
 __device__ __forceinline__ void
-give_slot (const IrWork &work, const Run &run, int i, int slot)
+give_slot (const IrWork &work, const Run &run, int i)
 {
   if (work.test.delay)
     dawdle (work, run.strip, i);
   if (work.test.owner && (threadIdx.x & 31) == 0)
     work.test.owner[(long long) run.strip * work.test.owner_chunks + run.from + i] = (int) blockIdx.x;
-  arrive_at (full_barrier (slot));
+  arrive_at (full_barrier (i));
 }
 
 template<IrSource SOURCE> __device__ __forceinline__ void
@@ -106,7 +105,7 @@ run_border (const IrWork &work, const Run &run, Shared &sh)
 
     if (i == run.n && lane < M - 1)
       saved[lane] = last;
-    wait_for_slot (run, i);
+    wait_for_slot (i);
     if (i < run.n) {
       if (i % 4 == 0) {
         sums = border.sum (work, run, set, (run.from + i) * ir_chunk);
@@ -123,7 +122,7 @@ run_border (const IrWork &work, const Run &run, Shared &sh)
 #pragma unroll
       for (int j = 0; j < M - 1; j++)
         last = lane == j ? border.t[j] : last;
-      give_slot (work, run, i, slot);
+      give_slot (work, run, i);
     }
   }
 }
@@ -163,7 +162,7 @@ run_follower (const IrWork &work, const Run &run, Shared &sh)
       const int chunk = i + d, slot = chunk % slots;
 
       if (chunk < run.n + slots)
-        wait_for_slot (run, chunk);
+        wait_for_slot (chunk);
       if (chunk >= run.n)
         continue;
 #pragma unroll
@@ -178,7 +177,7 @@ run_follower (const IrWork &work, const Run &run, Shared &sh)
           if (chunk + ahead < run.n)
             w[d][j] = look (at + ahead * words);
         }
-      give_slot (work, run, chunk, slot);
+      give_slot (work, run, chunk);
     }
 }
 

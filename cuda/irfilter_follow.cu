@@ -14,10 +14,11 @@
  *
  * Shared memory: a ring of 8 chunks. A helper puts a chunk's input sums there, the
  * chain reads them and puts its results in their place, a helper takes those out
- * and fills the slot again. Two named barriers a slot: FULL (helper and edge
+ * and fills the slot again. Two named barriers a chunk: FULL (helper and edge
  * arrive, the chain waits) and DONE (the chain arrives, helper and edge wait): no
- * two warps ever touch a slot between the same two barriers. Rows that lie 128 or
- * 64 words apart and lanes a row apart meet no bank twice in a phase.
+ * two warps ever touch a slot between the same two barriers (irfilter_strip.cuh
+ * says which rounds may share a name). Rows that lie 128 or 64 words apart and
+ * lanes a row apart meet no bank twice in a phase.
  *
  * Hand-over: lane 31 writes the end of each row to memory, whose words all were a
  * NaN that no operation makes; the edge of the right neighbour looks until each
@@ -85,7 +86,7 @@ irfilter_follow (const __grid_constant__ IrWork work)
     else
       run_helper<SOURCE> (work, run, sh, part);
     wish = (int) ((unsigned) (run.strip + (int) gridDim.x) % (unsigned) work.follow.n);
-    /* all warps have met at the last chunk's DONE */
+    __syncthreads ();
     if (threadIdx.x == 0)
       follow_release (work.follow, sh.claim);
   }

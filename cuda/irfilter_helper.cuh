@@ -174,7 +174,6 @@ run_helper (const IrWork &work, const Run &run, Shared &sh, int which)
   Drain drain;
   float u[ir_chunk][C];
   int quadrant_index = 0;
-  bool last = false;
 
   while (work.quadrant[quadrant_index] != run.w.quadrant)
     quadrant_index++;
@@ -196,6 +195,8 @@ run_helper (const IrWork &work, const Run &run, Shared &sh, int which)
     const int slot = i % slots;
     float(*ring)[columns] = &sh.ring[slot * ir_chunk];
 
+    if (work.test.delay) /* here it is late for DONE and for FULL */
+      dawdle (work, run.strip, i);
     if (i + helpers < run.n)
       helper.prefetch_chunk (v, run, run.from + i + helpers);
     if (i < run.n)
@@ -203,8 +204,7 @@ run_helper (const IrWork &work, const Run &run, Shared &sh, int which)
     if (run.from + i == 0)
       helper.sum_border (v, run, set, u[0]);
     if (i >= slots) {
-      wait_for_slot (run, i);
-      last = last || i - slots == run.n - 1;
+      wait_for_slot (i);
       write_chunk (drain, run.from + i - slots, ring);
     }
     if (i < run.n) {
@@ -212,13 +212,9 @@ run_helper (const IrWork &work, const Run &run, Shared &sh, int which)
 #pragma unroll
       for (int r = 0; r < ir_chunk; r++)
         store_columns (&ring[r][lane * C], u[r]);
-      if (work.test.delay)
-        dawdle (work, run.strip, i);
-      arrive_at (full_barrier (slot));
+      arrive_at (full_barrier (i));
     }
   }
-  if (!last)
-    wait_for_all (done_barrier ((run.n - 1) % slots));
 }
 
 } // namespace

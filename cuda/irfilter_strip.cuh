@@ -33,19 +33,31 @@ struct Run {
 
 /* ---- barriers ----------------------------------------------------------- */
 
+/* For each chunk two rounds of a named barrier, FULL and DONE, of chain, edge and
+ * the chunk's helper. Two rounds may share a name only if nobody comes to the
+ * second one before the first is over. Rounds of DONE end in order, for the edge
+ * takes part in all of them and takes them in turn, and the chain arrives at DONE
+ * (i) after FULL (i + lag), or FULL of the last chunk.
+ *   DONE: who waits for DONE (i) as a helper has passed DONE (i - helpers), so all
+ * before that are over. The chain arrives at the last four without a wait, after
+ * FULL (n - 1), whose edge has passed DONE (n - 1 - slots).
+ *   FULL: who arrives at FULL (i) has passed DONE (i - slots), so FULL (i - slots +
+ * lag) is over: four names go round. But the first `slots` chunks wait for nothing:
+ * the second four of them take the names of DONE (6) to DONE (9), each of which is
+ * waited for by helpers that have passed DONE (0) to DONE (3) first; so DONE has
+ * ten names that go round.
+ *   Name 0 is __syncthreads ()'s. */
 constexpr int parties = 96; /* chain, edge and one helper */
+constexpr int lag = 4;      /* chunks, of lane 31 behind lane 0 */
+constexpr int full_names = slots - lag, done_names = slots + helpers - lag;
+
+static_assert (1 + full_names + done_names <= 16, "a block has 16 barriers");
+static_assert (slots == 2 * lag && done_names >= slots, "the first chunks' names");
 
 __device__ __forceinline__ void
 wait_for (int barrier)
 {
   asm volatile ("bar.sync %0, %1;" ::"r"(barrier), "n"(parties) : "memory");
-}
-
-/* DONE of a run's last chunk, where all warps meet. */
-__device__ __forceinline__ void
-wait_for_all (int barrier)
-{
-  asm volatile ("bar.sync %0, %1;" ::"r"(barrier), "n"(threads) : "memory");
 }
 
 __device__ __forceinline__ void
@@ -55,15 +67,15 @@ arrive_at (int barrier)
 }
 
 __device__ __forceinline__ int
-full_barrier (int slot)
+done_barrier (int chunk)
 {
-  return slot;
+  return 1 + full_names + (int) ((unsigned) chunk % done_names);
 }
 
 __device__ __forceinline__ int
-done_barrier (int slot)
+full_barrier (int chunk)
 {
-  return slots + slot;
+  return chunk >= full_names && chunk < slots ? done_barrier (done_names - slots + chunk) : 1 + chunk % full_names;
 }
 
 /* For tests: lets a warp sleep now and then. */
