@@ -29,6 +29,7 @@ set output '{out}'
 set logscale xy 2
 set logscale y 10
 set xrange [{low}/1.2:{high}*1.2]
+set yrange [1:]
 set xtics ({ticks})
 set xlabel 'N, samples along a side (8 bit, one plane)'
 set ylabel 'microseconds a frame'
@@ -38,8 +39,8 @@ set title 'Four quadrants, windows of {m} x {m}, on {gpu}'
 chain(n) = {chain}*n
 work(n) = {work}*n*n
 plot {curves}, \\
-  chain(x) with lines dashtype 2 linewidth 2 linecolor rgb '#808080' title 'chain of dependent operations, ~ N', \\
-  work(x) with lines dashtype 4 linewidth 2 linecolor rgb '#000000' title 'all multiply-adds, ~ N^2'
+  chain(x) with lines dashtype 2 linewidth 2 linecolor rgb '#808080' title 'chain of dependent operations, grows with N', \\
+  work(x) with lines dashtype 4 linewidth 2 linecolor rgb '#000000' title 'all multiply-adds, grow with N x N'
 """
 
 
