@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * segment_cpu_pixels.c: the labels of pixels on the CPU, as runs of pixels along
+ * rows, and what is counted of them: step 11 of segment.h. Pixels are only looked
+ * at where cells of several regions meet. */
+#include "segment_cpu.h"
+
+#include <string.h>
+
+/* ---- a pixel's colour ---------------------------------------------------- */
+
+/* The components of one row of pixels. */
+typedef struct {
+  const uint8_t *row[3];
+  int step[3], w_sub[3];
+  int n, shift, max, down;
+  bool wide, rgb;
+} Source;
+
+static Source
+source_of (const CfSgCpu *m, int y)
+{
+  Source s = { .n = m->n_colors, .shift = m->info->shift, .max = (1 << m->info->bits) - 1, .down = m->info->bits - 8,
+    .wide = m->info->bytes == 2, .rgb = m->info->rgb };
+
+  for (int k = 0; k < s.n; k++) {
+    s.row[k] = m->in[k].data + (size_t) (y >> m->info->comp[k].h_sub) * m->in[k].pitch;
+    s.step[k] = m->in[k].step;
+    s.w_sub[k] = m->info->comp[k].w_sub;
+  }
+  return s;
+}
+
+static inline uint32_t
+value_of (const Source *s, int k, int i)
+{
+  uint16_t word;
+
+  if (!s->wide)
+    return s->row[k][i * s->step[k]];
+  memcpy (&word, s->row[k] + 2 * i * s->step[k], 2);
+  word >>= s->shift;
+  return word < s->max ? word : (uint32_t) s->max;
+}
+
+static inline uint32_t
+color_at (const Source *s, int x)
+{
+  const uint32_t a = value_of (s, 0, x >> s->w_sub[0]) >> s->down;
+  uint32_t b, c;
+
+  if (s->n == 1)
+    return a | 0x808000u;
+  b = value_of (s, 1, x >> s->w_sub[1]) >> s->down;
+  c = value_of (s, 2, x >> s->w_sub[2]) >> s->down;
+  return s->rgb ? cf_sg_ycbcr (a, b, c) : a | b << 8 | c << 16;
+}
+
+/* ---- runs ---------------------------------------------------------------- */
+
+/* A row of pixels on its way through its cells. */
+typedef struct {
+  const uint32_t *at, *beyond; /* labels of its cells, and of those above or below */
+  const uint32_t *mean;
+  Source source;
+  int size, width;
+  uint32_t *run;
+  uint32_t n, last;
+} Walk;
+
+static inline void
+emit (Walk *w, uint32_t label, int x)
+{
+  if (label == w->last)
+    return;
+  w->run[w->n++] = (uint32_t) x << 16 | label;
+  w->last = label;
+}
+
+static inline uint32_t
+nearest (const Walk *w, int x, uint32_t own, uint32_t beside, uint32_t beyond)
+{
+  const uint32_t p = color_at (&w->source, x);
+  uint32_t best = cf_sg_distance (p, w->mean[own]), label = own;
+  const uint32_t d = cf_sg_distance (p, w->mean[beside]), e = cf_sg_distance (p, w->mean[beyond]);
+
+  label = d < best ? beside : label;
+  best = d < best ? d : best;
+  return e < best ? beyond : label;
+}
+
+/* A cell that touches other regions. */
+static inline void
+walk_cell (Walk *w, int cell)
+{
+  const uint32_t own = w->at[cell], beyond = w->beyond[cell];
+  const int first = cell * w->size, end = first + w->size < w->width ? first + w->size : w->width;
+
+  for (int x = first; x < end; x++) {
+    const int side = 2 * (x - first) + 1 - w->size;
+    uint32_t beside = w->at[side < 0 ? cell - 1 : side > 0 ? cell + 1 : cell];
+
+    beside = beside == CF_SG_OUTSIDE ? own : beside;
+    emit (w, beside == own && beyond == own ? own : nearest (w, x, own, beside, beyond), x);
+  }
+}
+
+static void
+walk_row (Walk *w, int n, const uint8_t *mixed)
+{
+  w->n = 0;
+  w->last = CF_SG_OUTSIDE;
+  if (!mixed[0])
+    emit (w, w->at[0], 0);
+  for (int x = cf_sg_next (mixed, 0, n); x < n; x = cf_sg_next (mixed, x + 1, n)) {
+    walk_cell (w, x);
+    if (x + 1 < n && !mixed[x + 1])
+      emit (w, w->at[x + 1], (x + 1) * w->size);
+  }
+}
+
+/* ---- sums ---------------------------------------------------------------- */
+
+/* before[x]: the sum of the samples left of x. */
+static void
+sum_row (const Source *s, int k, int n, uint32_t *before)
+{
+  uint32_t sum = 0;
+
+  before[0] = 0;
+  if (s->wide)
+    for (int x = 0; x < n; x++)
+      before[x + 1] = sum += value_of (s, k, x);
+  else
+    for (int x = 0; x < n; x++)
+      before[x + 1] = sum += s->row[k][x * s->step[k]];
+}
+
+static void
+count_place (CfSegmentRegion *r, uint32_t from, uint32_t end, uint32_t y)
+{
+  r->sum_x += (uint64_t) (end - from) * (from + end - 1) / 2;
+  r->sum_y += (uint64_t) (end - from) * y;
+  r->left = from < r->left ? from : r->left;
+  r->right = end - 1 > r->right ? end - 1 : r->right;
+  r->top = y < r->top ? y : r->top;
+  r->bottom = y > r->bottom ? y : r->bottom;
+}
+
+/* Adds a row's runs up; a subsampled component only has samples in some rows. */
+static void
+count_row (const CfSgCpu *m, const Walk *w, int y, CfSegmentRegion *region, uint32_t *sums)
+{
+  const int width = m->video.width;
+  const uint32_t *before[3] = { NULL };
+  int w_sub[3] = { 0 };
+
+  for (int k = 0; k < m->n_colors; k++) {
+    const CfComponent *c = &m->info->comp[k];
+    uint32_t *to = sums + (size_t) k * ((size_t) width + 1);
+
+    w_sub[k] = c->w_sub;
+    if ((y & ((1 << c->h_sub) - 1)) == 0) {
+      sum_row (&w->source, k, (width + (1 << c->w_sub) - 1) >> c->w_sub, to);
+      before[k] = to;
+    }
+  }
+  for (uint32_t i = 0; i < w->n; i++) {
+    const uint32_t from = w->run[i] >> 16, end = i + 1 < w->n ? w->run[i + 1] >> 16 : (uint32_t) width;
+    CfSegmentRegion *r = &region[w->run[i] & 0xffff];
+
+    for (int k = 0; k < 3; k++)
+      if (before[k]) {
+        const uint32_t a = (from + (1u << w_sub[k]) - 1) >> w_sub[k], b = (end + (1u << w_sub[k]) - 1) >> w_sub[k];
+
+        r->n[k] += b - a;
+        r->sum[k] += before[k][b] - before[k][a];
+      }
+    if (m->setup.reports)
+      count_place (r, from, end, (uint32_t) y);
+  }
+}
+
+/* ---- jobs ---------------------------------------------------------------- */
+
+/* The rows of pixels of a row of cells; a third of them look up, or down, or at
+ * neither. Where the next run goes. */
+static uint32_t *
+walk_cells (CfSgCpu *m, int row, uint32_t *run, CfSegmentRegion *region, uint8_t *scratch)
+{
+  const int size = m->setup.size, n = m->setup.columns;
+  const int from = row * size, end = from + size < m->video.height ? from + size : m->video.height;
+  const uint32_t *label = m->label[m->now] + cf_sg_place (m, row);
+  uint32_t *sums = (uint32_t *) (scratch + ((size_t) n + 2 * CF_SG_PAD) / 4 * 4);
+  int last = 2;
+
+  for (int y = from; y < end; y++) {
+    const int side = 2 * (y - from) + 1 - size, way = side < 0 ? -1 : side > 0;
+    const bool inside = row + way >= 0 && row + way < m->setup.rows;
+    Walk w = { label, inside ? label + way * (ptrdiff_t) m->pitch : label, m->found_mean[m->now], source_of (m, y),
+      size, m->video.width, run, 0, 0 };
+
+    if (size == 1 && y == from)
+      m->simd->differ (label, label - 1, n, scratch);
+    else if (way != last)
+      m->simd->mixed (w.at, w.beyond, n, scratch);
+    last = way;
+    walk_row (&w, n, scratch);
+    m->row_pixel_run[2 * y] = (size_t) (run - m->pixel_run);
+    run += w.n;
+    m->row_pixel_run[2 * y + 1] = (size_t) (run - m->pixel_run);
+    if (region)
+      count_row (m, &w, y, region, sums);
+  }
+  return run;
+}
+
+static void
+walk_strip (CfSgCpu *m, int strip, CfSegmentRegion *region, uint8_t *scratch)
+{
+  const int first = strip * CF_SG_STRIP;
+  uint32_t *run = m->pixel_run + (size_t) first * (size_t) m->setup.size * (size_t) m->video.width;
+
+  for (int row = first; row < cf_sg_strip_end (m, strip); row++)
+    run = walk_cells (m, row, run, region, scratch);
+}
+
+static void
+walk_job (CfSgCpu *m, int strip, uint8_t *scratch)
+{
+  walk_strip (m, strip, NULL, scratch);
+}
+
+/* A slice of the picture with sums of its own. */
+static void
+count_job (CfSgCpu *m, int slice, uint8_t *scratch)
+{
+  const int from = slice * m->n_strips / m->n_slices, end = (slice + 1) * m->n_strips / m->n_slices;
+  CfSegmentRegion *region = m->region + (size_t) slice * m->most;
+
+  for (uint32_t i = 0; i < m->n_found; i++)
+    region[i] = (CfSegmentRegion) { .left = UINT32_MAX, .top = UINT32_MAX };
+  for (int strip = from; strip < end; strip++)
+    walk_strip (m, strip, region, scratch);
+}
+
+static void
+add_slice (CfSegmentRegion *to, const CfSegmentRegion *from)
+{
+  for (int k = 0; k < 3; k++) {
+    to->sum[k] += from->sum[k];
+    to->n[k] += from->n[k];
+  }
+  to->sum_x += from->sum_x;
+  to->sum_y += from->sum_y;
+  to->left = from->left < to->left ? from->left : to->left;
+  to->top = from->top < to->top ? from->top : to->top;
+  to->right = from->right > to->right ? from->right : to->right;
+  to->bottom = from->bottom > to->bottom ? from->bottom : to->bottom;
+}
+
+void
+cf_sg_find_pixels (CfSgCpu *m, bool count)
+{
+  if (!count) {
+    cf_sg_run (m, m->n_strips, walk_job);
+    return;
+  }
+  cf_sg_run (m, m->n_slices, count_job);
+  for (int slice = 1; slice < m->n_slices; slice++)
+    for (uint32_t i = 0; i < m->n_found; i++)
+      add_slice (&m->region[i], &m->region[(size_t) slice * m->most + i]);
+  for (uint32_t i = 0; i < m->n_found; i++) {
+    m->region[i].id = m->found_id[m->now][i];
+    m->region[i].birth = m->found_birth[m->now][i];
+  }
+}
