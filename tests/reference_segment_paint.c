@@ -329,7 +329,7 @@ const KcFilter kc_segment = {
   .more_sizes = sg_more_sizes,
   .bad_settings = sg_bad_settings,
   .right = "region-meta=1 label-meta=1",
-  .wrong = "region-meta=1 label-meta=1 merge-threshold=0.12",
+  .wrong = "region-meta=1 label-meta=1 merge-threshold=0.3",
   .bench = bench,
   .bench_formats = "GRAY8,RGBA",
   .bench_resolutions = "480p,1080p,4k",
