@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
 # run.sh tests | together | sanitize [TOOL...] | bench [OPTION...] | kernels |
-# elements | cuda-memory | schedule [OPTION...] | clip | changes | oracle |
+# elements [PROGRAM...] | cuda-memory | schedule [OPTION...] | clip | changes | oracle |
 # soak [OPTION...] | all | exec COMMAND...: what the bundle is for, on a machine
 # with an NVIDIA GPU. Each ends with the line N passed, N failed, N skipped. Full
 # logs go to $OUT, or to logs/ here. CF_FILTERS=convolve restricts what goes by
@@ -77,9 +77,11 @@ tests () {
   oracle
 }
 
+# All, or those named; each of their tests starts CUDA anew.
 elements () {
   local program
   for program in "$here"/bin/elements/*; do
+    case " $* " in '  ' | *" $(basename "$program") "*) ;; *) continue ;; esac
     [ ! -x "$program" ] || step "$(basename "$program")" in_bundle "$program"
   done
 }
@@ -91,22 +93,27 @@ oracle () {
 # What `tests` does, and sanitize, all at the same time: a quarter of the time on
 # 16 cores. Not soak, whose frames would wait for everybody, and bench.
 together () {
-  local part filter tool rows p f s
-  local parts=(elements cuda-memory changes schedule oracle)
+  local part what filter more program jobs rows p f s
+  local parts=(cuda-memory changes schedule oracle)
+  for program in "$here"/bin/elements/*; do
+    parts+=("elements::$(basename "$program")")
+  done
   for filter in ${CF_FILTERS:-median convolve irfilter}; do
     parts+=("kernels:$filter" "clip:$filter")
-    for tool in memcheck racecheck initcheck synccheck; do
-      parts+=("sanitize:$filter:$tool")
+    for more in memcheck racecheck initcheck synccheck; do
+      parts+=("sanitize:$filter:$more")
     done
   done
   # Threads that wait shall not spin, and GPU memory comes and goes.
   export OMP_WAIT_POLICY=passive OMP_NUM_THREADS=4 CF_GPU_SHARED=1
   in_bundle gst-inspect-1.0 > "$logs/registry.log" 2>&1 # once, before many want to
   for part in "${parts[@]}"; do
-    # own logs, for names repeat; a filter behind the colon, a tool behind the next
-    (read -r what filter tool <<< "${part//:/ }"
-      rows=$(OUT=$logs/$part CF_FILTERS=${filter:-${CF_FILTERS:-median convolve irfilter}} CF_JOBS=4 \
-        CF_SANITIZE_TIMEOUT=${CF_SANITIZE_TIMEOUT:-540} "${BASH_SOURCE[0]}" "$what" ${tool:+"$tool"} 2>&1)
+    # own logs, for names repeat; a filter behind the colon, a tool or program behind the next
+    (IFS=: read -r what filter more <<< "$part"
+      jobs=4
+      [ "$filter" != median ] || jobs=8 # its reference takes longest
+      rows=$(OUT=$logs/$part CF_FILTERS=${filter:-${CF_FILTERS:-median convolve irfilter}} CF_JOBS=$jobs \
+        CF_SANITIZE_TIMEOUT=${CF_SANITIZE_TIMEOUT:-540} "${BASH_SOURCE[0]}" "$what" ${more:+"$more"} 2>&1)
       echo "$rows" > "$logs/$part.rows"; sed '$d' "$logs/$part.rows") &
   done
   wait
@@ -249,7 +256,7 @@ case $what in
   tests) tests; finish ;;
   cuda-memory) cuda_memory; finish ;;
   kernels) kernels; finish ;;
-  elements) elements; finish ;;
+  elements) elements "$@"; finish ;;
   oracle) oracle; finish ;;
   together) together; finish ;;
   schedule) schedule "$@"; finish ;;
