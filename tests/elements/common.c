@@ -266,7 +266,7 @@ assert_samples (const GstVideoInfo *info, GstBuffer *frame, const guint8 *sample
 
 /* ---- what is right ------------------------------------------------------ */
 
-static guint8 *
+guint8 *
 word_at (const GstVideoFrame *f, gint c, gint x, gint y)
 {
   gint offset = GST_VIDEO_FRAME_COMP_POFFSET (f, c);
@@ -287,7 +287,7 @@ stored (const GstVideoFrame *f, gint c, gint x, gint y)
   return GST_VIDEO_FRAME_COMP_DEPTH (f, c) > 8 ? GST_READ_UINT16_LE (p) : *p;
 }
 
-static guint
+guint
 value_of (const GstVideoFrame *f, gint c, gint x, gint y)
 {
   guint v = stored (f, c, x, y) >> GST_VIDEO_FORMAT_INFO_SHIFT (f->info.finfo, c);

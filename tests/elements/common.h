@@ -24,6 +24,7 @@ GstElement *new_element_of (const gchar *factory, const gchar *first, ...);
 #define new_element(...) new_element_of ("cudamedian", __VA_ARGS__)
 #define new_convolve(...) new_element_of ("cudaconvolve", __VA_ARGS__)
 #define new_irfilter(...) new_element_of ("cudairfilter", __VA_ARGS__)
+#define new_segment(...) new_element_of ("cudasegment", __VA_ARGS__)
 /* A playing harness around it. */
 GstHarness *new_harness (GstElement *element);
 /* Asserts that every frame that was filtered ran on the backend under test,
@@ -61,6 +62,10 @@ void set_caps (GstHarness *h, GstCaps *caps, GstVideoInfo *info); /* takes the c
 /* A frame of random samples in the default layout. `kind` 0: any, 1: few
  * values, 2: gradient. */
 GstBuffer *random_frame (const GstVideoInfo *info, guint seed, gint kind);
+
+/* Sample (x, y) of component `c`: where its word is stored, and its value. */
+guint8 *word_at (const GstVideoFrame *f, gint c, gint x, gint y);
+guint value_of (const GstVideoFrame *f, gint c, gint x, gint y);
 
 /* What the filter should do, written from the documentation. */
 typedef struct {

@@ -2,11 +2,13 @@
  *
  * cudamemory.c: frames in CUDA memory on either pad or on both, with the stock
  * cudaupload and cudadownload around; each way must give the same bytes. */
-#include "common.h"
+#include "regions.h"
 
 #define GPU "video/x-raw(" CUDA_FEATURE ")"
 #define MEDIAN "cudamedian backend=cuda on-gpu-error=error"
 #define CONVOLVE "cudaconvolve backend=cuda on-gpu-error=error"
+#define SEGMENT "cudasegment output=labels region-meta=true label-meta=true"
+#define SEGMENT_ON_GPU SEGMENT " name=f backend=cuda on-gpu-error=error"
 
 static const gchar *const formats[] = { "NV12", "NV21", "I420", "YV12", "Y42B", "Y444", "RGB", "BGR", "RGBA", "BGRA",
   "ARGB", "ABGR", "RGBx", "BGRx", "GBR", "P010_10LE", "P016_LE", "I420_10LE", "I422_10LE", "Y444_16LE" };
@@ -197,6 +199,64 @@ GST_START_TEST (identity_passes)
 }
 GST_END_TEST
 
+static GstPadProbeReturn
+take_regions (GstPad *pad, GstPadProbeInfo *info, gpointer data)
+{
+  Found **found = data;
+
+  (void) pad;
+  found[0] = found_in_map (GST_PAD_PROBE_INFO_BUFFER (info));
+  found[1] = found_in_metas (GST_PAD_PROBE_INFO_BUFFER (info));
+  return GST_PAD_PROBE_OK;
+}
+
+/* The same picture, numbers and metas as on the CPU, wherever the frames are. */
+GST_START_TEST (segmentation)
+{
+  static const gchar *const segment_ways[] = {
+    SEGMENT_ON_GPU " ! capsfilter caps=video/x-raw",
+    "cudaupload ! " GPU " ! " SEGMENT_ON_GPU " ! " GPU " ! cudadownload ! capsfilter caps=video/x-raw",
+    "cudaupload ! " GPU " ! " SEGMENT_ON_GPU " ! capsfilter caps=video/x-raw",
+    SEGMENT_ON_GPU " ! " GPU " ! cudadownload ! capsfilter caps=video/x-raw",
+  };
+  static const gchar *const segment_formats[] = { "NV12", "Y444", "RGBA", "P010_10LE" };
+
+  for (gsize w = 0; w < G_N_ELEMENTS (segment_ways); w++) {
+    GstHarness *cpu = gst_harness_new_parse (SEGMENT " backend=cpu");
+    GstHarness *h = gst_harness_new_parse (segment_ways[w]);
+    GstElement *f = gst_bin_get_by_name (GST_BIN (h->element), "f");
+    GstPad *pad = gst_element_get_static_pad (f, "src");
+    Found *found[2] = { NULL };
+    GstVideoInfo info;
+
+    gst_pad_add_probe (pad, GST_PAD_PROBE_TYPE_BUFFER, take_regions, found, NULL);
+    gst_harness_set_sink_caps_str (h, "video/x-raw");
+    set_caps (cpu, video_caps (segment_formats[__i__], 98, 66, NULL), &info);
+    set_caps (h, video_caps (segment_formats[__i__], 98, 66, NULL), &info);
+    for (guint n = 0; n < 4; n++) {
+      GstBuffer *right = gst_harness_push_and_pull (cpu, regions_frame (&info, n));
+      GstBuffer *out = gst_harness_push_and_pull (h, regions_frame (&info, n));
+      Found *all = found_in_map (right);
+
+      fail_unless (out != NULL && found[0] != NULL);
+      assert_same (&info, out, right);
+      fail_unless (found[0]->n == all->n && memcmp (found[0], all, sizeof *all) == 0, "regions on the GPU");
+      assert_same_regions (all, found[1]);
+      gst_buffer_unref (right);
+      gst_buffer_unref (out);
+      for (gint i = 0; i < 2; i++)
+        g_clear_pointer (&found[i], g_free);
+      g_free (all);
+    }
+    fail_unless_equals_uint64 (stat_of (f, "frames-gpu"), 4);
+    gst_object_unref (pad);
+    gst_object_unref (f);
+    gst_harness_teardown (h);
+    gst_harness_teardown (cpu);
+  }
+}
+GST_END_TEST
+
 int
 main (int argc, char **argv)
 {
@@ -208,5 +268,6 @@ main (int argc, char **argv)
   tcase_add_test (tests, history);
   tcase_add_test (tests, other_context);
   tcase_add_test (tests, gray_crosses);
+  tcase_add_loop_test (tests, segmentation, 0, 4);
   return run_suite (argc, argv, "cudamemory", tests, TRUE);
 }

@@ -1,0 +1,440 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * segment.c: what cudasegment tells of regions: metas, label map and messages,
+ * against the picture that it paints; and how long a region keeps its number. */
+#include "regions.h"
+
+#define ALL_METAS "region-meta", "true", "label-meta", "true"
+
+static GstBuffer *
+push (GstHarness *h, const GstVideoInfo *info, guint n)
+{
+  GstBuffer *out = gst_harness_push_and_pull (h, regions_frame (info, n));
+
+  fail_unless (out != NULL, "nothing came out");
+  return out;
+}
+
+/* The formats of the pad template. */
+static GPtrArray *
+all_formats (void)
+{
+  GstElementFactory *factory = gst_element_factory_find ("cudasegment");
+  GPtrArray *formats = g_ptr_array_new_with_free_func (g_free);
+  const GstStaticPadTemplate *pad = NULL;
+  GstCaps *caps;
+
+  fail_unless (factory != NULL);
+  pad = gst_element_factory_get_static_pad_templates (factory)->data;
+  caps = gst_static_pad_template_get_caps ((GstStaticPadTemplate *) pad);
+  for (guint i = 0; i < gst_caps_get_size (caps); i++) {
+    const GValue *list = gst_structure_get_value (gst_caps_get_structure (caps, i), "format");
+
+    if (i + 1 == gst_caps_get_size (caps)) /* system memory's, which are all */
+      for (guint j = 0; j < gst_value_list_get_size (list); j++)
+        g_ptr_array_add (formats, g_value_dup_string (gst_value_list_get_value (list, j)));
+  }
+  gst_caps_unref (caps);
+  gst_object_unref (factory);
+  return formats;
+}
+
+/* ---- what is told is what is painted ------------------------------------ */
+
+GST_START_TEST (every_format)
+{
+  static const gint sizes[][3] = { { 97, 65, 0 }, { 98, 66, 3 }, { 1, 1, 0 }, { 2, 37, 16 } }; /* and the cells' */
+  GPtrArray *formats = all_formats ();
+
+  fail_unless_equals_int ((gint) formats->len, 29);
+  for (guint i = 0; i < formats->len * G_N_ELEMENTS (sizes); i++) {
+    const gint *size = sizes[i % G_N_ELEMENTS (sizes)];
+    GstElement *element = new_segment ("output", "labels", "message-interval", "1", ALL_METAS, NULL);
+    GstHarness *h = new_harness (element);
+    GstVideoInfo info;
+
+    g_object_set (element, "cell-size", size[2], NULL);
+    set_caps (h, video_caps (g_ptr_array_index (formats, i / G_N_ELEMENTS (sizes)), size[0], size[1], NULL), &info);
+    for (guint n = 0; n < 3; n++) {
+      GstBuffer *in = regions_frame (&info, n), *out = gst_harness_push_and_pull (h, gst_buffer_ref (in));
+      Found *map = found_in_map (out), *metas = found_in_metas (out), *told;
+      GstMessage *message = pop_regions (element);
+
+      fail_unless (message != NULL);
+      told = found_in_message (message);
+      if (size[0] > 90)
+        fail_unless (metas->n >= 4, "%u regions", metas->n);
+      assert_regions (&info, in, out, map);
+      assert_same_regions (map, metas);
+      assert_same_regions (map, told);
+      gst_message_unref (message);
+      gst_buffer_unref (out);
+      gst_buffer_unref (in);
+      g_free (told);
+      g_free (metas);
+      g_free (map);
+    }
+    fail_unless (pop_message (element, GST_MESSAGE_WARNING | GST_MESSAGE_ERROR) == NULL);
+    end_harness (h, 3);
+  }
+  g_ptr_array_unref (formats);
+}
+GST_END_TEST
+
+/* Nobody is told what nobody asked for. */
+GST_START_TEST (only_what_is_asked_for)
+{
+  GstElement *element = new_segment (NULL);
+  GstHarness *h = new_harness (element);
+  GstCudaSegmentMap map;
+  GstVideoInfo info;
+
+  set_caps (h, video_caps ("I420", 64, 48, NULL), &info);
+  for (guint n = 0; n < 8; n++) {
+    GstMessage *message;
+    GstBuffer *out;
+    Found *metas;
+
+    g_object_set (element, "region-meta", n & 1, "label-meta", n >> 1 & 1, "message-interval", n >> 2 & 1, NULL);
+    out = push (h, &info, n);
+    metas = found_in_metas (out);
+    message = pop_regions (element);
+    fail_unless ((metas->n > 0) == (n & 1));
+    fail_unless (gst_cuda_segment_map_get (out, &map) == (gint) (n >> 1 & 1));
+    fail_unless ((message != NULL) == (n >> 2 & 1));
+    if (message)
+      gst_message_unref (message);
+    gst_buffer_unref (out);
+    g_free (metas);
+  }
+  end_harness (h, 8);
+}
+GST_END_TEST
+
+/* ---- the label map on its way ------------------------------------------- */
+
+static gboolean
+survives_scaling (GstBuffer *from, const GstVideoInfo *info, gint width, gint height)
+{
+  const GstMetaInfo *meta_info = gst_meta_get_info (GST_CUDA_SEGMENT_META_NAME);
+  GstVideoInfo other = *info, same = *info;
+  GstVideoMetaTransform transform = { &same, &other };
+  GstBuffer *to = gst_buffer_new ();
+  GstCudaSegmentMap map;
+  gboolean survives;
+
+  gst_video_info_set_format (&other, GST_VIDEO_FORMAT_RGB, (guint) width, (guint) height);
+  survives = meta_info->transform_func (to, (GstMeta *) gst_buffer_get_custom_meta (from, GST_CUDA_SEGMENT_META_NAME),
+      from, gst_video_meta_transform_scale_get_quark (), &transform);
+  fail_unless (gst_cuda_segment_map_get (to, &map) == survives);
+  gst_buffer_unref (to);
+  return survives;
+}
+
+GST_START_TEST (map_goes_with_copies)
+{
+  GstHarness *h = new_harness (new_segment ("label-meta", "true", NULL));
+  GstCudaSegmentMap map, other;
+  GstBuffer *out, *copy, *part;
+  GstVideoInfo info;
+
+  set_caps (h, video_caps ("I420", 64, 48, NULL), &info);
+  out = push (h, &info, 1);
+  fail_unless (gst_cuda_segment_map_get (out, &map));
+  /* One block for all of them. */
+  copy = gst_buffer_copy_deep (out);
+  fail_unless (gst_cuda_segment_map_get (copy, &other));
+  fail_unless (other.label == map.label && other.region == map.region && other.n_regions == map.n_regions);
+  /* A part of the buffer is no picture any more. */
+  part = gst_buffer_copy_region (out, GST_BUFFER_COPY_ALL, 0, 64);
+  fail_unless (!gst_cuda_segment_map_get (part, &other));
+  fail_unless (survives_scaling (out, &info, 64, 48));
+  fail_unless (!survives_scaling (out, &info, 32, 48));
+  fail_unless (!survives_scaling (out, &info, 64, 24));
+  /* It outlives the buffer and the element that it came from. */
+  gst_buffer_unref (part);
+  gst_buffer_unref (out);
+  end_harness (h, 1);
+  fail_unless (gst_cuda_segment_map_get (copy, &other) && other.label == map.label);
+  fail_unless (gst_cuda_segment_map_region_at (&other, 63, 47) != NULL);
+  fail_unless (gst_cuda_segment_map_region_at (&other, 64, 47) == NULL);
+  fail_unless (gst_cuda_segment_map_region_at (&other, 63, 48) == NULL);
+  gst_buffer_unref (copy);
+}
+GST_END_TEST
+
+/* Through a tee, a queue and two other filters, of which one copies; a second
+ * segmentation's map takes the first one's place. */
+GST_START_TEST (map_goes_down_the_pipeline)
+{
+  static const gchar *const backends[] = { "cpu", "cuda" };
+  const gchar *backend = backends[on_gpu ()];
+  gchar *line = g_strdup_printf ("cudasegment backend=%s label-meta=true output=passthrough ! tee ! queue ! cudamedian "
+      "backend=%s ! cudaconvolve backend=%s preset=identity ! capsfilter name=c ! cudasegment name=s backend=%s "
+      "label-meta=false output=labels ! capsfilter caps=video/x-raw", backend, backend, backend, backend);
+  GstHarness *h = gst_harness_new_parse (line);
+  GstElement *second = gst_bin_get_by_name (GST_BIN (h->element), "s");
+  GstVideoInfo info;
+
+  set_caps (h, video_caps ("Y444", 64, 48, NULL), &info);
+  for (guint n = 0; n < 4; n++) {
+    GstBuffer *out;
+    Found *found;
+
+    g_object_set (second, "label-meta", n >= 2, "max-regions", n == 3 ? 1 : 65535, NULL);
+    out = push (h, &info, n);
+    found = found_in_map (out);
+    fail_unless (n == 3 ? found->n == 1 : found->n >= 4, "frame %u has %u regions", n, found->n);
+    gst_buffer_unref (out);
+    g_free (found);
+  }
+  gst_object_unref (second);
+  gst_harness_teardown (h);
+  g_free (line);
+}
+GST_END_TEST
+
+/* ---- messages ----------------------------------------------------------- */
+
+static guint64
+get_time (const GstStructure *s, const gchar *name)
+{
+  guint64 value = 0;
+
+  fail_unless (gst_structure_get_uint64 (s, name, &value), "no %s", name);
+  return value;
+}
+
+/* Frames of 40 ms: a message at 0, 120, 240. */
+GST_START_TEST (messages_by_running_time)
+{
+  GstElement *element = new_segment ("message-interval", "100", "output", "passthrough", NULL);
+  GstHarness *h = new_harness (element);
+  GstVideoInfo info;
+
+  set_caps (h, video_caps ("I420", 64, 48, NULL), &info);
+  for (guint n = 0; n < 9; n++) {
+    GstMessage *message, *more;
+
+    gst_buffer_unref (push (h, &info, n));
+    message = pop_regions (element);
+    more = pop_regions (element);
+    fail_unless ((message != NULL) == (n % 3 == 0), "frame %u", n);
+    fail_unless (more == NULL);
+    if (message) {
+      const GstStructure *s = gst_message_get_structure (message);
+      gint width, height;
+
+      fail_unless (gst_structure_get (s, "width", G_TYPE_INT, &width, "height", G_TYPE_INT, &height, NULL));
+      fail_unless (width == 64 && height == 48);
+      fail_unless_equals_uint64 (get_time (s, "timestamp"), n * 40 * GST_MSECOND);
+      fail_unless_equals_uint64 (get_time (s, "running-time"), n * 40 * GST_MSECOND);
+      fail_unless_equals_uint64 (get_time (s, "stream-time"), n * 40 * GST_MSECOND);
+      fail_unless_equals_uint64 (get_time (s, "duration"), 40 * GST_MSECOND);
+      gst_message_unref (message);
+    }
+  }
+  end_harness (h, 9);
+}
+GST_END_TEST
+
+/* In a segment that does not begin at 0, and at twice the speed. */
+GST_START_TEST (messages_in_a_segment)
+{
+  GstElement *element = new_segment ("message-interval", "100", NULL);
+  GstHarness *h = new_harness (element);
+  GstSegment segment;
+  GstVideoInfo info;
+  guint told = 0;
+
+  set_caps (h, video_caps ("I420", 64, 48, NULL), &info);
+  gst_segment_init (&segment, GST_FORMAT_TIME);
+  segment.rate = 2;
+  segment.start = segment.time = 80 * GST_MSECOND;
+  fail_unless (gst_harness_push_event (h, gst_event_new_segment (&segment)));
+  for (guint n = 2; n < 12; n++) { /* a frame each 20 ms of running time: 0, 100 */
+    const GstStructure *s;
+    GstMessage *message;
+
+    gst_buffer_unref (push (h, &info, n));
+    message = pop_regions (element);
+    if (!message)
+      continue;
+    s = gst_message_get_structure (message);
+    fail_unless_equals_uint64 (get_time (s, "running-time"), told * 100 * GST_MSECOND);
+    fail_unless_equals_uint64 (get_time (s, "stream-time"), n * 40 * GST_MSECOND);
+    gst_message_unref (message);
+    told++;
+  }
+  fail_unless_equals_int ((gint) told, 2);
+  end_harness (h, 10);
+}
+GST_END_TEST
+
+static gboolean
+tells_without_time (GstElement *element, GstHarness *h, const GstVideoInfo *info)
+{
+  GstBuffer *in = regions_frame (info, 1);
+  GstMessage *message;
+
+  GST_BUFFER_PTS (in) = GST_CLOCK_TIME_NONE;
+  gst_buffer_unref (gst_harness_push_and_pull (h, in));
+  message = pop_regions (element);
+  if (!message)
+    return FALSE;
+  fail_unless_equals_uint64 (get_time (gst_message_get_structure (message), "timestamp"), GST_CLOCK_TIME_NONE);
+  gst_message_unref (message);
+  return TRUE;
+}
+
+GST_START_TEST (messages_by_the_clock)
+{
+  GstElement *element = new_segment ("message-interval", "3600000", NULL);
+  GstHarness *h = new_harness (element);
+  GstVideoInfo info;
+
+  set_caps (h, video_caps ("I420", 64, 48, NULL), &info);
+  fail_unless (tells_without_time (element, h, &info));
+  fail_unless (!tells_without_time (element, h, &info));
+  g_object_set (element, "message-interval", 20, NULL);
+  g_usleep (25000);
+  fail_unless (tells_without_time (element, h, &info));
+  g_object_set (element, "message-interval", 0, NULL);
+  g_usleep (25000);
+  fail_unless (!tells_without_time (element, h, &info));
+  end_harness (h, 4);
+}
+GST_END_TEST
+
+/* The first frame is told at once, after each start. */
+GST_START_TEST (messages_after_a_restart)
+{
+  GstElement *element = new_segment ("message-interval", "3600000", NULL);
+  GstHarness *h = new_harness (element);
+  GstVideoInfo info;
+
+  for (gint round = 0; round < 3; round++) {
+    GstMessage *message;
+
+    fail_unless_equals_int (gst_element_set_state (element, GST_STATE_NULL), GST_STATE_CHANGE_SUCCESS);
+    fail_unless_equals_int (gst_element_set_state (element, GST_STATE_PLAYING), GST_STATE_CHANGE_SUCCESS);
+    set_caps (h, video_caps ("I420", 64, 48, NULL), &info);
+    gst_buffer_unref (push (h, &info, 5));
+    message = pop_regions (element);
+    fail_unless (message != NULL);
+    gst_message_unref (message);
+  }
+  end_harness (h, 1);
+}
+GST_END_TEST
+
+/* ---- how long a number lasts -------------------------------------------- */
+
+/* The middles of the areas of regions_frame, in sixteenths. */
+static const gint middles[][2] = { { 4, 4 }, { 10, 4 }, { 4, 12 }, { 12, 12 } };
+
+/* Looks at the regions in the middle of the areas: their ids are those in `ids`
+ * (of the first frame: are put there), their age is `age`. */
+static void
+expect_ids (GstBuffer *buffer, guint ids[4], guint age, const gchar *what)
+{
+  GstCudaSegmentMap map;
+
+  fail_unless (gst_cuda_segment_map_get (buffer, &map));
+  for (gsize i = 0; i < G_N_ELEMENTS (middles); i++) {
+    const GstCudaSegmentRegion *r = gst_cuda_segment_map_region_at (&map, (guint) middles[i][0] * map.width / 16,
+        (guint) middles[i][1] * map.height / 16);
+
+    if (age == 0) {
+      ids[i] = r->id;
+      fail_unless (r->id >= 1 && r->id <= map.n_regions, "%s: id %u of %u", what, r->id, map.n_regions);
+      for (gsize j = 0; j < i; j++)
+        fail_unless (ids[j] != ids[i]);
+    }
+    fail_unless (r->id == ids[i] && r->age == age, "%s: region %u has id %u and age %u, not %u and %u", what, (guint) i,
+        r->id, r->age, ids[i], age);
+  }
+  gst_buffer_unref (buffer);
+}
+
+GST_START_TEST (numbers_last)
+{
+  GstElement *element = new_segment ("label-meta", "true", NULL);
+  GstHarness *h = new_harness (element);
+  GstSegment segment;
+  GstVideoInfo info;
+  guint ids[4];
+
+  set_caps (h, video_caps ("NV12", 160, 120, NULL), &info);
+  for (guint n = 0; n < 8; n++)
+    expect_ids (push (h, &info, n), ids, n, "from the start");
+  /* New properties alone change no number. */
+  g_object_set (element, "merge-threshold", 0.12, "seeds", "1,1;2,2", NULL);
+  gst_util_set_object_arg (G_OBJECT (element), "output", "boundaries");
+  expect_ids (push (h, &info, 8), ids, 8, "after new properties");
+  /* A jump in time alone neither. */
+  expect_ids (push (h, &info, 3), ids, 9, "after a jump in time");
+
+  fail_unless (gst_harness_push_event (h, gst_event_new_flush_start ()));
+  fail_unless (gst_harness_push_event (h, gst_event_new_flush_stop (TRUE)));
+  gst_segment_init (&segment, GST_FORMAT_TIME);
+  fail_unless (gst_harness_push_event (h, gst_event_new_segment (&segment)));
+  for (guint n = 0; n < 2; n++)
+    expect_ids (push (h, &info, 3 + n), ids, n, "after a flush");
+  set_caps (h, video_caps ("NV12", 128, 96, NULL), &info);
+  for (guint n = 0; n < 2; n++)
+    expect_ids (push (h, &info, n), ids, n, "after new caps");
+  g_object_set (element, "cell-size", 2, NULL);
+  for (guint n = 0; n < 2; n++)
+    expect_ids (push (h, &info, n), ids, n, "after cells of another size");
+  g_object_set (element, "temporal", 0.0, NULL);
+  for (guint n = 0; n < 2; n++)
+    expect_ids (push (h, &info, n), ids, 0, "without memory");
+  g_object_set (element, "temporal", 0.15, NULL);
+  expect_ids (push (h, &info, 2), ids, 1, "with memory again");
+  fail_unless (pop_message (element, GST_MESSAGE_WARNING | GST_MESSAGE_ERROR) == NULL);
+  end_harness (h, 19);
+}
+GST_END_TEST
+
+/* Frames that went through untouched were not looked at. */
+GST_START_TEST (numbers_after_untouched_frames)
+{
+  GstElement *element = new_segment ("label-meta", "true", "output", "passthrough", NULL);
+  GstHarness *h = new_harness (element);
+  GstVideoInfo info;
+  guint ids[4];
+
+  set_caps (h, video_caps ("NV12", 160, 120, NULL), &info);
+  for (guint n = 0; n < 9; n++) {
+    GstBuffer *out;
+
+    g_object_set (element, "label-meta", n % 3 != 2, NULL);
+    out = push (h, &info, 0);
+    if (n % 3 == 2)
+      gst_buffer_unref (out);
+    else
+      expect_ids (out, ids, n % 3, "between untouched frames");
+  }
+  fail_unless_equals_uint64 (stat_of (element, "frames-passed"), 3);
+  end_harness (h, 9);
+}
+GST_END_TEST
+
+int
+main (int argc, char **argv)
+{
+  TCase *tests = tcase_create ("segment");
+
+  tcase_add_test (tests, every_format);
+  tcase_add_test (tests, only_what_is_asked_for);
+  tcase_add_test (tests, map_goes_with_copies);
+  tcase_add_test (tests, map_goes_down_the_pipeline);
+  tcase_add_test (tests, messages_by_running_time);
+  tcase_add_test (tests, messages_in_a_segment);
+  tcase_add_test (tests, messages_by_the_clock);
+  tcase_add_test (tests, messages_after_a_restart);
+  tcase_add_test (tests, numbers_last);
+  tcase_add_test (tests, numbers_after_untouched_frames);
+  return run_suite (argc, argv, "segment", tests, FALSE);
+}

@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * segment_properties.c: cudasegment's properties: defaults and ranges, live
+ * changes, bad seeds, colours, interlaced caps, frames that go through. */
+#include "regions.h"
+
+#include <string.h>
+
+GST_START_TEST (defaults)
+{
+  static const gchar *const rows[][2] = {
+    { "output", "mean" }, { "seed-threshold", "0" }, { "seed-similarity", "false" }, { "seeds", NULL },
+    { "merge-threshold", "0.10000000000000001" }, { "weak-difference", "0.029999999999999999" },
+    { "weak-fraction", "0.5" }, { "min-size", "0" }, { "max-regions", "65535" }, { "temporal", "0.14999999999999999" },
+    { "cell-size", "0" }, { "region-meta", "false" }, { "label-meta", "false" }, { "message-interval", "0" },
+    { "boundary-color", "4294967295" }, { "apply-to", "all" }
+  };
+  GstElement *element = gst_element_factory_make ("cudasegment", NULL);
+
+  for (gsize i = 0; i < G_N_ELEMENTS (rows); i++) {
+    expect_value (element, rows[i][0], rows[i][1]);
+    expect_live (element, rows[i][0]);
+  }
+  gst_object_unref (element);
+}
+GST_END_TEST
+
+/* Values outside a range are clipped to it. */
+GST_START_TEST (ranges)
+{
+  static const struct {
+    const gchar *name, *low, *high;
+  } rows[] = {
+    { "seed-threshold", "0", "1" }, { "merge-threshold", "0", "1" }, { "weak-difference", "0", "1" },
+    { "weak-fraction", "0", "1" }, { "temporal", "0", "1" }, { "min-size", "0", "268435456" },
+    { "max-regions", "1", "65535" }, { "cell-size", "0", "16" }, { "message-interval", "0", "3600000" },
+    { "boundary-color", "0", "4294967295" },
+  };
+  GstElement *element = gst_element_factory_make ("cudasegment", NULL);
+
+  for (gsize i = 0; i < G_N_ELEMENTS (rows); i++) {
+    GParamSpec *spec = g_object_class_find_property (G_OBJECT_GET_CLASS (element), rows[i].name);
+
+    fail_unless (spec != NULL);
+    for (gint high = 0; high < 2; high++) {
+      GValue value = G_VALUE_INIT;
+
+      g_value_init (&value, spec->value_type);
+      fail_unless (gst_value_deserialize (&value, high ? rows[i].high : rows[i].low));
+      fail_unless (!g_param_value_validate (spec, &value), "%s", rows[i].name);
+      g_object_set_property (G_OBJECT (element), rows[i].name, &value);
+      if (G_VALUE_HOLDS_INT (&value))
+        g_value_set_int (&value, high ? G_MAXINT : G_MININT);
+      else if (G_VALUE_HOLDS_DOUBLE (&value))
+        g_value_set_double (&value, high ? 1.5 : -0.5);
+      fail_unless (g_param_value_validate (spec, &value) == !G_VALUE_HOLDS_UINT (&value), "%s", rows[i].name);
+      expect_value (element, rows[i].name, high ? rows[i].high : rows[i].low);
+      g_value_unset (&value);
+    }
+  }
+  gst_object_unref (element);
+}
+GST_END_TEST
+
+/* ---- live changes ------------------------------------------------------- */
+
+/* Two flat halves; what is painted follows from the documentation. */
+static const guint8 halves[16] = { 50, 50, 50, 54, 200, 200, 200, 204, 50, 50, 50, 50, 200, 200, 200, 200 };
+
+GST_START_TEST (change_between_two_frames)
+{
+  static const struct {
+    const gchar *name, *value;
+    gint left, border, right; /* -1: as in the picture */
+  } steps[] = {
+    { "output", "mean", 51, 51, 201 },               /* 404 / 8, up from a half; 1604 / 8 */
+    { "output", "boundaries", -1, 255, -1 },
+    { "boundary-color", "0xff000000", -1, 0, -1 },
+    { "boundary-color", "0x00ff0000", -1, 76, -1 },  /* red: (19595 * 255 + 32768) >> 16; alpha counts for nothing */
+    { "boundary-color", "0x0000ff00", -1, 150, -1 },
+    { "output", "labels", 134, 134, 146 },           /* of the ids 1 and 2: R, G, B 182, 105, 154 and 109, 146, 246 */
+    { "output", "passthrough", -1, -1, -1 },
+    { "output", "mean", 51, 51, 201 },
+    { "max-regions", "1", 126, 126, 126 },           /* 2008 / 16 = 125.5 */
+  };
+  GstElement *element = new_segment ("temporal", "0", NULL);
+  GstHarness *h = new_harness (element);
+  GstVideoInfo info;
+
+  set_caps (h, video_caps ("GRAY8", 8, 2, NULL), &info);
+  for (gsize i = 0; i < G_N_ELEMENTS (steps); i++) {
+    guint8 right[16];
+
+    for (gint k = 0; k < 16; k++) {
+      gint v = k % 8 == 3 ? steps[i].border : k % 8 < 4 ? steps[i].left : steps[i].right;
+
+      right[k] = v < 0 ? halves[k] : (guint8) v;
+    }
+    set_value (element, steps[i].name, steps[i].value);
+    expect_samples (h, &info, halves, right, steps[i].value);
+  }
+  fail_unless (pop_message (element, GST_MESSAGE_WARNING | GST_MESSAGE_ERROR) == NULL);
+  end_harness (h, G_N_ELEMENTS (steps));
+}
+GST_END_TEST
+
+/* In RGB and YUV: the colour as it is named, and where the border is. */
+GST_START_TEST (boundary_color)
+{
+  static const gchar *const formats[] = { "RGB", "Y444", "Y444_16LE", "BGRA" };
+  static const guint rgb[3] = { 255, 128, 10 }, yuv[3] = { 153, 48, 201 };
+  const gchar *format = formats[__i__];
+  const gboolean is_rgb = __i__ % 3 == 0;
+  GstHarness *h = new_harness (new_segment ("output", "boundaries", "boundary-color", "0xffff800a",
+      "label-meta", "true", NULL));
+  GstBuffer *in, *out;
+  GstVideoInfo info;
+  GstVideoFrame a, b;
+  GstCudaSegmentMap map;
+  guint n = 0;
+
+  set_caps (h, video_caps (format, 97, 65, NULL), &info);
+  in = regions_frame (&info, 0);
+  out = gst_harness_push_and_pull (h, gst_buffer_ref (in));
+  fail_unless (out != NULL && gst_cuda_segment_map_get (out, &map));
+  fail_unless (gst_video_frame_map (&a, &info, in, GST_MAP_READ) && gst_video_frame_map (&b, &info, out, GST_MAP_READ));
+  for (guint y = 0; y < 65; y++)
+    for (guint x = 0; x < 97; x++) {
+      guint i = gst_cuda_segment_map_index_at (&map, x, y);
+      gboolean border = (x < 96 && gst_cuda_segment_map_index_at (&map, x + 1, y) != i)
+          || (y < 64 && gst_cuda_segment_map_index_at (&map, x, y + 1) != i);
+
+      n += border;
+      for (gint c = 0; c < 3; c++) {
+        guint want = border ? (is_rgb ? rgb : yuv)[c] << (GST_VIDEO_INFO_COMP_DEPTH (&info, 0) - 8)
+            : value_of (&a, c, (gint) x, (gint) y);
+
+        if (value_of (&b, c, (gint) x, (gint) y) != want)
+          fail ("%s: component %d, sample (%u, %u) is %u, not %u", format, c, x, y,
+              value_of (&b, c, (gint) x, (gint) y), want);
+      }
+    }
+  fail_unless (n > 100, "%u", n);
+  gst_video_frame_unmap (&b);
+  gst_video_frame_unmap (&a);
+  gst_buffer_unref (out);
+  gst_buffer_unref (in);
+  end_harness (h, 1);
+}
+GST_END_TEST
+
+/* Where nothing is smooth, there is one region; each seed makes one of its own. */
+GST_START_TEST (seeds)
+{
+  static const struct {
+    const gchar *seeds;
+    guint n;
+  } rows[] = { { NULL, 1 }, { "1,1;6,1", 2 }, { "1,1", 1 }, { "", 1 }, { "1,1;6,1;1,1;-5,0;8,0;0,999999", 2 },
+    { "0,0;2,0;4,0;6,0", 4 }, { "0,0;1,0;4,0;6,1", 3 } }; /* neighbours are one */
+  static const guint8 ramp[16] = { 10, 30, 50, 70, 90, 110, 130, 150, 12, 32, 52, 72, 92, 112, 132, 152 };
+  GstElement *element = new_segment ("temporal", "0", "seed-threshold", "0.0001", "merge-threshold", "0",
+      "weak-fraction", "1", "region-meta", "true", NULL);
+  GstHarness *h = new_harness (element);
+  GstVideoInfo info;
+
+  set_caps (h, video_caps ("GRAY8", 8, 2, NULL), &info);
+  for (gsize i = 0; i < G_N_ELEMENTS (rows); i++) {
+    GstBuffer *out;
+    Found *found;
+
+    g_object_set (element, "seeds", rows[i].seeds, NULL);
+    out = gst_harness_push_and_pull (h, frame_of (&info, ramp));
+    found = found_in_metas (out);
+    fail_unless (found->n == rows[i].n, "\"%s\": %u regions, not %u", rows[i].seeds, found->n, rows[i].n);
+    gst_buffer_unref (out);
+    g_free (found);
+  }
+  fail_unless (pop_message (element, GST_MESSAGE_WARNING | GST_MESSAGE_ERROR) == NULL);
+  end_harness (h, G_N_ELEMENTS (rows));
+}
+GST_END_TEST
+
+/* ---- bad seeds ---------------------------------------------------------- */
+
+static const struct {
+  const gchar *value, *where; /* what the sentence has to say */
+} bad[] = {
+  { "1", "point 1" }, { "x,1", "point 1" }, { "1,2;3", "point 2" }, { "1,2;3,4,5", "point 2" }, { "1 2", "point 1" },
+  { "1,2;;3,4", "point 2" }, { "1,2;", "point 2" }, { ";", "point 1" }, { "1.5,2", "point 1" }, { "0x1,2", "point 1" },
+  { "99999999,1", "point 1" }, { "nan,1", "point 1" }, { "--1,1", "point 1" }, { "@1025", "1024" },
+  { "@letters", "point 1" },
+};
+
+static gchar *
+value_of_row (gint row)
+{
+  const gchar *value = bad[row].value;
+
+  return value[0] != '@' ? g_strdup (value) : strcmp (value, "@letters") == 0 ? repeated ("letter", 1 << 17)
+      : g_strconcat (value = repeated ("1,2;", 1024), "3,4", NULL);
+}
+
+GST_START_TEST (bad_before_start)
+{
+  GstElement *element = new_segment (NULL);
+  gchar *value = value_of_row (__i__), *text;
+
+  g_object_set (element, "seeds", value, NULL);
+  fail_unless_equals_int (gst_element_set_state (element, GST_STATE_PAUSED), GST_STATE_CHANGE_FAILURE);
+  text = only_message (element, GST_MESSAGE_ERROR, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS);
+  expect_says (text, "seeds", bad[__i__].where);
+  gst_element_set_state (element, GST_STATE_NULL);
+  /* Put right, it starts. */
+  g_object_set (element, "seeds", "1,2;3,4", NULL);
+  fail_unless_equals_int (gst_element_set_state (element, GST_STATE_PAUSED), GST_STATE_CHANGE_SUCCESS);
+  gst_element_set_state (element, GST_STATE_NULL);
+  gst_object_unref (element);
+  g_free (text);
+  g_free (value);
+}
+GST_END_TEST
+
+GST_START_TEST (bad_while_playing)
+{
+  GstElement *element = new_segment ("seeds", "1,1;2,2", NULL);
+  GstHarness *h = new_harness (element);
+  gchar *value = value_of_row (__i__), *text;
+  GstVideoInfo info;
+
+  set_caps (h, video_caps ("I420", 64, 48, NULL), &info);
+  gst_buffer_unref (gst_harness_push_and_pull (h, regions_frame (&info, 0)));
+  g_object_set (element, "seeds", value, NULL);
+  expect_value (element, "seeds", "1,1;2,2");
+  gst_buffer_unref (gst_harness_push_and_pull (h, regions_frame (&info, 1)));
+  text = only_message (element, GST_MESSAGE_WARNING, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS);
+  expect_says (text, "seeds", bad[__i__].where);
+  fail_unless (pop_message (element, GST_MESSAGE_ERROR) == NULL);
+  /* And a good one is taken after it. */
+  g_object_set (element, "seeds", "5,5", NULL);
+  expect_value (element, "seeds", "5,5");
+  gst_buffer_unref (gst_harness_push_and_pull (h, regions_frame (&info, 2)));
+  end_harness (h, 3);
+  g_free (text);
+  g_free (value);
+}
+GST_END_TEST
+
+/* ---- caps --------------------------------------------------------------- */
+
+/* A frame is one picture to it, however its lines were taken. */
+GST_START_TEST (interlaced_frames_are_whole)
+{
+  static const gchar *const modes[] = { "interlace-mode=interleaved,field-order=top-field-first",
+    "interlace-mode=mixed", NULL };
+  GstBuffer *out[G_N_ELEMENTS (modes)][3];
+  GstVideoInfo info;
+
+  for (gsize m = 0; m < G_N_ELEMENTS (modes); m++) {
+    GstHarness *h = new_harness (new_segment (NULL));
+
+    set_caps (h, video_caps ("I420", 98, 68, modes[m]), &info);
+    for (guint n = 0; n < 3; n++) {
+      GstBuffer *in = regions_frame (&info, n);
+
+      if (m == 1 && n != 1)
+        GST_BUFFER_FLAG_SET (in, GST_VIDEO_BUFFER_FLAG_INTERLACED | GST_VIDEO_BUFFER_FLAG_TFF);
+      out[m][n] = gst_harness_push_and_pull (h, in);
+      fail_unless (out[m][n] != NULL);
+    }
+    end_harness (h, 3);
+  }
+  for (guint n = 0; n < 3; n++)
+    for (gsize m = G_N_ELEMENTS (modes); m-- > 0;) {
+      assert_same (&info, out[m][n], out[2][n]);
+      if (m < 2)
+        gst_buffer_unref (out[m][n]);
+    }
+  for (guint n = 0; n < 3; n++)
+    gst_buffer_unref (out[2][n]);
+}
+GST_END_TEST
+
+GST_START_TEST (new_caps_in_mid_stream)
+{
+  static const struct {
+    const gchar *format;
+    gint width, height;
+  } caps[] = { { "I420", 96, 64 }, { "I420", 31, 17 }, { "RGB", 31, 17 }, { "P010_10LE", 64, 32 }, { "GRAY8", 1, 1 },
+    { "I420", 1600, 1000 }, { "I420", 96, 64 } };
+  GstHarness *h = new_harness (new_segment ("output", "labels", "label-meta", "true", NULL));
+  GstVideoInfo info;
+
+  for (gsize i = 0; i < G_N_ELEMENTS (caps); i++) {
+    set_caps (h, video_caps (caps[i].format, caps[i].width, caps[i].height, NULL), &info);
+    for (guint n = 0; n < 2; n++) {
+      GstBuffer *in = regions_frame (&info, n), *out = gst_harness_push_and_pull (h, gst_buffer_ref (in));
+      Found *map = found_in_map (out);
+
+      assert_regions (&info, in, out, map);
+      gst_buffer_unref (out);
+      gst_buffer_unref (in);
+      g_free (map);
+    }
+  }
+  end_harness (h, 2 * G_N_ELEMENTS (caps));
+}
+GST_END_TEST
+
+/* ---- frames that it would not change ------------------------------------ */
+
+GST_START_TEST (passthrough_passes)
+{
+  static const struct {
+    const gchar *name, *value;
+    gboolean passes, same; /* the very buffer; its samples */
+  } steps[] = {
+    { "output", "passthrough", TRUE, TRUE }, { "region-meta", "true", FALSE, TRUE },
+    { "region-meta", "false", TRUE, TRUE }, { "label-meta", "true", FALSE, TRUE },
+    { "label-meta", "false", TRUE, TRUE },
+    { "message-interval", "1000", FALSE, TRUE }, { "output", "labels", FALSE, FALSE },
+    { "message-interval", "0", FALSE, FALSE }, { "output", "passthrough", TRUE, TRUE },
+  };
+  GstElement *element = new_segment (NULL);
+  GstHarness *h = new_harness (element);
+  GstVideoInfo info;
+  gint n = 0;
+
+  set_caps (h, video_caps ("NV12", 64, 48, NULL), &info);
+  for (gsize i = 0; i < G_N_ELEMENTS (steps); i++) {
+    set_value (element, steps[i].name, steps[i].value);
+    for (gint again = 0; again < 2; again++, n++) {
+      GstBuffer *in = regions_frame (&info, (guint) n), *right = gst_buffer_copy_deep (in);
+      GstBuffer *out = gst_harness_push_and_pull (h, in);
+
+      fail_unless ((out == in) == steps[i].passes, "%s=%s", steps[i].name, steps[i].value);
+      if (steps[i].same)
+        assert_same (&info, out, right);
+      gst_buffer_unref (right);
+      gst_buffer_unref (out);
+    }
+  }
+  end_harness (h, n);
+}
+GST_END_TEST
+
+int
+main (int argc, char **argv)
+{
+  TCase *tests = tcase_create ("segment_properties");
+
+  tcase_add_test (tests, defaults);
+  tcase_add_test (tests, ranges);
+  tcase_add_test (tests, change_between_two_frames);
+  tcase_add_loop_test (tests, boundary_color, 0, 4);
+  tcase_add_test (tests, seeds);
+  tcase_add_loop_test (tests, bad_before_start, 0, G_N_ELEMENTS (bad));
+  tcase_add_loop_test (tests, bad_while_playing, 0, G_N_ELEMENTS (bad));
+  tcase_add_test (tests, interlaced_frames_are_whole);
+  tcase_add_test (tests, new_caps_in_mid_stream);
+  tcase_add_test (tests, passthrough_passes);
+  return run_suite (argc, argv, "segment_properties", tests, FALSE);
+}
