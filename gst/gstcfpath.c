@@ -169,12 +169,12 @@ gpu_failed (GstCfPath *path, const CfStatus *status, gboolean on_gpu)
   gboolean give_up = lost || ++path->failures >= MAX_FAILURES || status->code == CF_NO_GPU;
 
   path->good = 0;
+  if (path->follows && path->use_gpu) /* else the CPU has been at work already */
+    reset_cpu_plans (path);
   if (hung)
     gst_cf_stats_abandon (&path->stats, gst_cf_gpu_abandon (&path->gpu));
   if (give_up || path->history > 0 || path->follows)
     path->use_gpu = FALSE;
-  if (path->follows)
-    reset_cpu_plans (path);
   if (path->fail_on_gpu_error || (on_gpu && lost)) {
     path->use_gpu = FALSE;
     path->ended = path->fail_on_gpu_error;
