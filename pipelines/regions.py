@@ -9,11 +9,15 @@ the last frame how many pixels each has by the label map. Needs python3-gi,
 gir1.2-gstreamer-1.0 and numpy.
 """
 import sys
+import warnings
 
 import gi
 gi.require_version('Gst', '1.0')
 from gi.repository import Gst  # noqa: E402
 import numpy as np  # noqa: E402
+
+# PyGObject's only way to an array of GStreamer's; python3-gst-1.0 has a better one: s['regions'].
+warnings.filterwarnings('ignore', 'GObject.ValueArray', DeprecationWarning)
 
 REGION = np.dtype([('id', 'u4'), ('age', 'u4'), ('area', 'u4'), ('x', 'u4'), ('y', 'u4'), ('width', 'u4'),
                    ('height', 'u4'), ('reserved', 'u4'), ('centroid', 'f8', 2), ('mean', 'f8', 3)])
@@ -27,8 +31,8 @@ def read_map(buffer):
 
 
 def print_message(s):
-    _, regions = s.get_array('regions')
-    regions = [regions.get_nth(i) for i in range(regions.n_values)]
+    _, array = s.get_array('regions')  # the regions are its own, and go with it
+    regions = [array.get_nth(i) for i in range(array.n_values)]
     print(f"{s.get_value('running-time') / 1e9:.2f} s: {len(regions)} regions")
     for r in sorted(regions, key=lambda r: -r.get_value('area'))[:5]:
         print('  region {}, {} frames old: {} pixels, {} x {} at {}, {}, Y {:.0f}'.format(
