@@ -92,12 +92,11 @@ lay_cells (CfSgCpu *m, Memory *memory)
   m->run = take (memory, n, sizeof *m->run);
   m->joined = take (memory, n, sizeof *m->joined);
   m->row_runs = take (memory, rows, sizeof *m->row_runs);
-  m->row_free = take (memory, rows, sizeof *m->row_free);
+  m->gap = take (memory, n, sizeof *m->gap);
+  m->row_gaps = take (memory, rows, sizeof *m->row_gaps);
   m->row_first = take (memory, rows, sizeof *m->row_first);
   m->sum = take (memory, n, sizeof *m->sum);
-  m->tone = take (memory, n, sizeof *m->tone);
-  m->best = take (memory, n, sizeof *m->best);
-  m->next = take (memory, n, sizeof *m->next);
+  m->node = take (memory, n, sizeof *m->node);
   m->claim = take (memory, n, sizeof *m->claim);
   m->live = take (memory, n, sizeof *m->live);
   m->touched = take (memory, n, sizeof *m->touched);

@@ -34,6 +34,17 @@ typedef struct {
   uint64_t cells, sum[3];
 } CfSgSum;
 
+typedef struct {
+  uint16_t from, to;
+} CfSgGap;
+
+/* What rounds ask a region for. */
+typedef struct {
+  uint64_t best; /* the pick: distance << 32 | region */
+  uint32_t next; /* the region that it is part of, itself if none */
+  uint32_t tone; /* mean */
+} CfSgNode;
+
 /* Seeds, or kept cells, that touch. */
 typedef struct {
   CfSgSum sum;
@@ -90,7 +101,8 @@ typedef struct {
   CfSgRun *run;
   uint32_t *joined;      /* runs that are one component: a run before */
   CfSgRange *row_runs;   /* of each row */
-  uint32_t *row_free, *row_first; /* free cells; the number of the first region that begins there */
+  CfSgGap *gap;          /* runs of free cells: those of a row begin at its first place */
+  uint32_t *row_gaps, *row_first; /* how many; the number of the first region that begins in a row */
   CfSgComponent *component; /* in the memory of border, as are rough and edge: one after the other */
   uint32_t n_components;
   uint16_t *rough;
@@ -99,12 +111,10 @@ typedef struct {
   /* regions, numbered by their roots */
   uint32_t n_regions;
   CfSgSum *sum;
-  uint32_t *tone;        /* mean */
-  uint64_t *best;        /* the pick: distance << 32 | region */
-  uint32_t *next;        /* the region that it is part of, itself if none */
+  CfSgNode *node;
   uint64_t *claim;       /* cells of the largest old component << 32 | ~its index; 0: none */
   uint32_t *live, n_live, *touched, n_touched;
-  bool *is_touched;
+  bool *is_touched, any; /* any: there was a pick */
   CfSgBorder *border, *sorted;
   CfSgEdge *edge;
   CfSgRange *strip_edges; /* of each strip, where its edges, or its borders, are */
@@ -210,11 +220,11 @@ void cf_sg_merge (CfSgCpu *m);           /* 7 to 10 */
 void cf_sg_find_pixels (CfSgCpu *m, bool count); /* 11; with or without the sums of regions */
 void cf_sg_paint (CfSgCpu *m);           /* 12 */
 
-/* A round, once the live regions have their picks in best[]: joins them; false if
+/* A round, once the live regions have their picks: joins them; false if
  * there were none. Live ones are all that may pick. What was a region before is
- * now part of next[]. */
+ * now part of its node's next. */
 bool cf_sg_join (CfSgCpu *m);
-/* The part of it that follows once next[] is known. */
+/* The part of it that follows once next is known. */
 void cf_sg_gather_live (CfSgCpu *m);
 /* Numbers the regions that are left, and the cells' labels, anew, in the same order. */
 void cf_sg_renumber (CfSgCpu *m);

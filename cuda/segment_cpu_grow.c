@@ -12,30 +12,48 @@
 
 /* ---- rounds -------------------------------------------------------------- */
 
-/* next[] of the live regions: what they pick, but the smaller one of a pair
- * nothing. Whether there were picks. */
-static bool
-follow_picks (CfSgCpu *m)
+#define LIVE 4096 /* regions of one job */
+
+/* What the live regions pick, but the smaller one of a pair nothing. */
+static void
+pick_job (CfSgCpu *m, int job, uint8_t *scratch)
 {
+  const uint32_t first = (uint32_t) job * LIVE, end = first + LIVE < m->n_live ? first + LIVE : m->n_live;
   bool any = false;
 
-  for (uint32_t i = 0; i < m->n_live; i++) {
-    const uint32_t r = m->live[i], to = (uint32_t) m->best[r];
+  (void) scratch;
+  for (uint32_t i = first; i < end; i++) {
+    const uint32_t r = m->live[i], to = (uint32_t) m->node[r].best;
 
-    if (m->best[r] == CF_SG_NEVER)
+    if (m->node[r].best == CF_SG_NEVER)
       continue;
     any = true;
-    if (m->best[to] == CF_SG_NEVER || (uint32_t) m->best[to] != r || to < r)
-      m->next[r] = to;
+    if (m->node[to].best == CF_SG_NEVER || (uint32_t) m->node[to].best != r || to < r)
+      m->node[r].next = to;
   }
-  for (uint32_t i = 0; i < m->n_live; i++) {
-    uint32_t r = m->live[i];
+  if (any)
+    __atomic_store_n (&m->any, true, __ATOMIC_RELAXED);
+}
 
-    while (m->next[r] != r)
-      r = m->next[r] = m->next[m->next[r]];
-    m->next[m->live[i]] = r;
+/* Where picks lead. Other threads go through the same regions and shorten their
+ * ways, but only to where they end. */
+static void
+follow_job (CfSgCpu *m, int job, uint8_t *scratch)
+{
+  const uint32_t first = (uint32_t) job * LIVE, end = first + LIVE < m->n_live ? first + LIVE : m->n_live;
+
+  (void) scratch;
+  for (uint32_t i = first; i < end; i++) {
+    uint32_t root = m->live[i], to;
+
+    while ((to = __atomic_load_n (&m->node[root].next, __ATOMIC_RELAXED)) != root)
+      root = to;
+    for (uint32_t r = m->live[i]; r != root; r = to) {
+      to = __atomic_load_n (&m->node[r].next, __ATOMIC_RELAXED);
+      if (to != root)
+        __atomic_store_n (&m->node[r].next, root, __ATOMIC_RELAXED);
+    }
   }
-  return any;
 }
 
 static void
@@ -58,9 +76,9 @@ cf_sg_gather_live (CfSgCpu *m)
   for (uint32_t i = 0; i < m->n_live; i++) {
     const uint32_t r = m->live[i];
 
-    m->best[r] = CF_SG_NEVER;
-    if (m->next[r] != r)
-      add_region (m, r, m->next[r]);
+    m->node[r].best = CF_SG_NEVER;
+    if (m->node[r].next != r)
+      add_region (m, r, m->node[r].next);
     else
       m->live[left++] = r;
   }
@@ -68,7 +86,7 @@ cf_sg_gather_live (CfSgCpu *m)
   for (uint32_t i = 0; i < m->n_touched; i++) {
     const uint32_t r = m->touched[i];
 
-    m->tone[r] = cf_sg_mean (&m->sum[r]) | (m->tone[r] & CF_SG_SEEDED);
+    m->node[r].tone = cf_sg_mean (&m->sum[r]) | (m->node[r].tone & CF_SG_SEEDED);
     m->is_touched[r] = false;
   }
 }
@@ -76,10 +94,14 @@ cf_sg_gather_live (CfSgCpu *m)
 bool
 cf_sg_join (CfSgCpu *m)
 {
-  const bool any = follow_picks (m);
+  const int jobs = (int) ((m->n_live + LIVE - 1) / LIVE);
 
+  m->any = false;
+  cf_sg_run (m, jobs, pick_job);
+  if (m->any)
+    cf_sg_run (m, jobs, follow_job);
   cf_sg_gather_live (m);
-  return any;
+  return m->any;
 }
 
 static void
@@ -88,24 +110,24 @@ compact (CfSgCpu *m, uint32_t *renumber)
   uint32_t n = 0;
 
   for (uint32_t r = 0; r < m->n_regions; r++) {
-    if (m->next[r] != r)
+    if (m->node[r].next != r)
       continue;
     m->sum[n] = m->sum[r];
     m->claim[n] = m->claim[r];
-    m->tone[n] = m->tone[r] & ~CF_SG_SEEDED;
+    m->node[n].tone = m->node[r].tone & ~CF_SG_SEEDED;
     renumber[r] = n++;
   }
   for (uint32_t r = 0; r < m->n_regions; r++) {
     uint32_t root = r;
 
-    while (m->next[root] != root)
-      root = m->next[root] = m->next[m->next[root]];
+    while (m->node[root].next != root)
+      root = m->node[root].next = m->node[m->node[root].next].next;
     renumber[r] = renumber[root];
   }
   m->n_regions = n;
   for (uint32_t r = 0; r < n; r++) {
-    m->next[r] = r;
-    m->best[r] = CF_SG_NEVER;
+    m->node[r].next = r;
+    m->node[r].best = CF_SG_NEVER;
   }
 }
 
@@ -118,11 +140,18 @@ pick_strip (CfSgCpu *m, int strip, uint8_t *scratch)
   for (int row = strip * CF_SG_STRIP; row < cf_sg_strip_end (m, strip); row++) {
     const size_t first = cf_sg_place (m, row);
     const CfSgAround at = { m->mean + first, m->root + first, (ptrdiff_t) m->pitch };
+    const CfSgGap *gap = m->gap + first;
 
-    if (m->row_free[row] > 0)
+    if (m->row_gaps[row] > (uint32_t) m->setup.columns / 32) { /* short ones make short vectors */
       m->simd->pick (&at, (uint32_t) first, m->setup.columns, m->picked + first);
-    else
-      memcpy (m->picked + first, m->root + first, (size_t) m->setup.columns * sizeof *m->picked);
+      continue;
+    }
+    memcpy (m->picked + first, at.root, (size_t) m->setup.columns * sizeof *m->picked);
+    for (uint32_t g = 0; g < m->row_gaps[row]; g++) {
+      const CfSgAround part = { at.mean + gap[g].from, at.root + gap[g].from, at.pitch };
+
+      m->simd->pick (&part, (uint32_t) first + gap[g].from, gap[g].to - gap[g].from, m->picked + first + gap[g].from);
+    }
   }
 }
 
@@ -155,11 +184,11 @@ follow_strip (CfSgCpu *m, int strip, uint8_t *scratch)
     const uint32_t first = (uint32_t) cf_sg_place (m, row), end = first + (uint32_t) m->setup.columns;
     uint32_t roots = 0;
 
-    for (uint32_t i = first; m->row_free[row] > 0 && i < end; i++)
-      if (!(m->mean[i] & CF_SG_SEEDED))
+    for (uint32_t g = 0; g < m->row_gaps[row]; g++)
+      for (uint32_t i = first + m->gap[first + g].from; i < first + m->gap[first + g].to; i++)
         __atomic_store_n (&m->picked[i], root_of_picks (m, i), __ATOMIC_RELAXED);
     for (uint32_t i = first; i < end; i++)
-      roots += __atomic_load_n (&m->picked[i], __ATOMIC_RELAXED) == i;
+      roots += m->picked[i] == i;
     m->row_first[row] = roots;
   }
 }
@@ -177,28 +206,54 @@ number_strip (CfSgCpu *m, int strip, uint8_t *scratch)
     for (uint32_t i = first; i < end; i++) {
       if (m->picked[i] != i)
         continue;
-      m->tone[r] = m->mean[i] & CF_SG_SEEDED;
-      m->root[i] = r | m->tone[r];
+      m->node[r].tone = m->mean[i] & CF_SG_SEEDED;
+      m->root[i] = r | m->node[r].tone;
       m->sum[r] = (CfSgSum) { 0 };
       m->claim[r] = 0;
-      m->best[r] = CF_SG_NEVER;
-      m->next[r] = r;
+      m->node[r].best = CF_SG_NEVER;
+      m->node[r].next = r;
       m->is_touched[r] = false;
       r++;
     }
   }
 }
 
+/* The numbers of the regions that begin in a strip. */
+static CfSgRange
+strip_regions (const CfSgCpu *m, int strip)
+{
+  return (CfSgRange) { m->row_first[strip * CF_SG_STRIP],
+    strip + 1 < m->n_strips ? m->row_first[(strip + 1) * CF_SG_STRIP] : m->n_regions };
+}
+
+/* Labels, and the sums of free cells. Those that belong to a region that begins
+ * in another strip go to a list: none but the strip itself adds to its regions. */
 static void
 label_strip (CfSgCpu *m, int strip, uint8_t *scratch)
 {
+  const CfSgRange own = strip_regions (m, strip);
+  const uint32_t base = (uint32_t) cf_sg_place (m, strip * CF_SG_STRIP), *color = m->color[m->now];
+  uint32_t *label = m->label[m->now], k = base;
+
   (void) scratch;
   for (int row = strip * CF_SG_STRIP; row < cf_sg_strip_end (m, strip); row++) {
     const size_t first = cf_sg_place (m, row), end = first + (size_t) m->setup.columns;
 
     for (size_t i = first; i < end; i++)
-      m->label[m->now][i] = m->root[m->picked[i]];
+      label[i] = m->root[m->picked[i]];
+    for (uint32_t g = 0; g < m->row_gaps[row]; g++)
+      for (size_t i = first + m->gap[first + g].from; i < first + m->gap[first + g].to; i++) {
+        const uint32_t r = label[i] & CF_SG_NUMBER;
+
+        if (r >= own.first && r < own.end) {
+          cf_sg_add_color (&m->sum[r], color[i]);
+        } else {
+          m->live[k] = r;
+          m->touched[k++] = color[i];
+        }
+      }
   }
+  m->strip_edges[strip] = (CfSgRange) { base, k };
 }
 
 static void
@@ -206,33 +261,26 @@ sum_regions (CfSgCpu *m)
 {
   for (uint32_t i = 0; i < m->n_components; i++) {
     const CfSgComponent *c = &m->component[i];
-    uint32_t r;
+    const uint32_t r = m->root[c->root] & CF_SG_NUMBER;
 
     if (c->free)
       continue;
-    r = m->root[c->root] & CF_SG_NUMBER;
-    m->sum[r] = c->sum;
+    cf_sg_add (&m->sum[r], &c->sum);
     m->claim[r] = c->claim;
   }
-  for (int row = 0; row < m->setup.rows; row++) {
-    const size_t first = cf_sg_place (m, row), end = first + (size_t) m->setup.columns;
-
-    for (size_t i = first; m->row_free[row] > 0 && i < end; i++)
-      if (!(m->mean[i] & CF_SG_SEEDED))
-        cf_sg_add_color (&m->sum[m->label[m->now][i] & CF_SG_NUMBER], m->color[m->now][i]);
-  }
+  for (int strip = 0; strip < m->n_strips; strip++)
+    for (uint32_t k = m->strip_edges[strip].first; k < m->strip_edges[strip].end; k++)
+      cf_sg_add_color (&m->sum[m->live[k]], m->touched[k]);
 }
-
-#define TONES 4096 /* by one job */
 
 static void
 tone_job (CfSgCpu *m, int job, uint8_t *scratch)
 {
-  const uint32_t first = (uint32_t) job * TONES, end = first + TONES < m->n_regions ? first + TONES : m->n_regions;
+  const uint32_t first = (uint32_t) job * LIVE, end = first + LIVE < m->n_regions ? first + LIVE : m->n_regions;
 
   (void) scratch;
   for (uint32_t r = first; r < end; r++)
-    m->tone[r] |= cf_sg_mean (&m->sum[r]);
+    m->node[r].tone |= cf_sg_mean (&m->sum[r]);
 }
 
 static void
@@ -250,10 +298,41 @@ number_regions (CfSgCpu *m)
   cf_sg_run (m, m->n_strips, number_strip);
   cf_sg_run (m, m->n_strips, label_strip);
   sum_regions (m);
-  cf_sg_run (m, (int) ((n + TONES - 1) / TONES), tone_job);
+  cf_sg_run (m, (int) ((n + LIVE - 1) / LIVE), tone_job);
 }
 
 /* ---- the other rounds of growth ------------------------------------------ */
+
+/* What is less stays, whoever comes first. */
+static inline void
+consider (uint64_t *best, uint64_t key)
+{
+  uint64_t old = __atomic_load_n (best, __ATOMIC_RELAXED);
+
+  while (key < old && !__atomic_compare_exchange_n (best, &old, key, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+    ;
+}
+
+/* The regions of an edge, which are not both seeded, look at each other. */
+static inline void
+look (CfSgCpu *m, uint32_t a, uint32_t b)
+{
+  const uint32_t p = m->node[a].tone, q = m->node[b].tone;
+  const uint64_t key = (uint64_t) cf_sg_distance (p, q) << 32;
+
+  if (!(p & CF_SG_SEEDED))
+    consider (&m->node[a].best, key | b);
+  if (!(q & CF_SG_SEEDED))
+    consider (&m->node[b].best, key | a);
+}
+
+static inline uint32_t
+add_edge (CfSgCpu *m, uint32_t k, uint32_t a, uint32_t b)
+{
+  m->edge[k] = (CfSgEdge) { a & CF_SG_NUMBER, b & CF_SG_NUMBER };
+  look (m, a & CF_SG_NUMBER, b & CF_SG_NUMBER);
+  return k + 1;
+}
 
 static void
 edges_strip (CfSgCpu *m, int strip, uint8_t *scratch)
@@ -268,25 +347,15 @@ edges_strip (CfSgCpu *m, int strip, uint8_t *scratch)
 
     m->simd->grow (label, (ptrdiff_t) m->pitch, n, right, below);
     for (int x = cf_sg_next (right, 0, n); x < n; x = cf_sg_next (right, x + 1, n))
-      m->edge[k++] = (CfSgEdge) { label[x] & CF_SG_NUMBER, label[x + 1] & CF_SG_NUMBER };
+      k = add_edge (m, k, label[x], label[x + 1]);
     for (int x = cf_sg_next (below, 0, n); x < n; x = cf_sg_next (below, x + 1, n))
-      m->edge[k++] = (CfSgEdge) { label[x] & CF_SG_NUMBER, label[(size_t) x + m->pitch] & CF_SG_NUMBER };
+      k = add_edge (m, k, label[x], label[(size_t) x + m->pitch]);
   }
   m->strip_edges[strip] = (CfSgRange) { base, k };
 }
 
-/* What is less stays, whoever comes first. */
-static void
-consider (uint64_t *best, uint64_t key)
-{
-  uint64_t old = __atomic_load_n (best, __ATOMIC_RELAXED);
-
-  while (key < old && !__atomic_compare_exchange_n (best, &old, key, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
-    ;
-}
-
 /* Edges between what the round before has joined are dropped, and those between
- * two that have seeds; the regions of the others look at each other. */
+ * two that have seeds. */
 static void
 look_strip (CfSgCpu *m, int strip, uint8_t *scratch)
 {
@@ -295,17 +364,11 @@ look_strip (CfSgCpu *m, int strip, uint8_t *scratch)
 
   (void) scratch;
   for (uint32_t i = range->first; i < range->end; i++) {
-    const uint32_t a = m->next[m->edge[i].a], b = m->next[m->edge[i].b];
-    const uint32_t p = m->tone[a], q = m->tone[b];
-    uint64_t key;
+    const uint32_t a = m->node[m->edge[i].a].next, b = m->node[m->edge[i].b].next;
 
-    if (a == b || (p & q & CF_SG_SEEDED))
+    if (a == b || (m->node[a].tone & m->node[b].tone & CF_SG_SEEDED))
       continue;
-    key = (uint64_t) cf_sg_distance (p, q) << 32;
-    if (!(p & CF_SG_SEEDED))
-      consider (&m->best[a], key | b);
-    if (!(q & CF_SG_SEEDED))
-      consider (&m->best[b], key | a);
+    look (m, a, b);
     m->edge[k++] = (CfSgEdge) { a, b };
   }
   range->end = k;
@@ -338,13 +401,12 @@ cf_sg_grow (CfSgCpu *m)
   number_regions (m);
   m->n_live = 0;
   for (uint32_t r = 0; r < m->n_regions; r++)
-    if (!(m->tone[r] & CF_SG_SEEDED))
+    if (!(m->node[r].tone & CF_SG_SEEDED))
       m->live[m->n_live++] = r;
   if (m->n_live > 0) {
-    cf_sg_run (m, m->n_strips, edges_strip);
-    do
+    cf_sg_run (m, m->n_strips, edges_strip); /* which looks as well */
+    while (cf_sg_join (m) && m->n_live > 0)
       cf_sg_run (m, m->n_strips, look_strip);
-    while (cf_sg_join (m) && m->n_live > 0);
   }
   cf_sg_renumber (m);
 }

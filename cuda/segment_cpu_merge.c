@@ -51,19 +51,20 @@ borders_strip (CfSgCpu *m, int strip, uint8_t *scratch)
 }
 
 /* Sorts the borders of all strips by their first region; start[r + 1] then is
- * where those of region r end. Perimeters go to best[]. */
+ * where those of region r end. The nodes' best becomes the perimeter. */
 static void
 sort_borders (CfSgCpu *m, uint32_t *start)
 {
   memset (start, 0, ((size_t) m->n_regions + 2) * sizeof *start);
-  memset (m->best, 0, (size_t) m->n_regions * sizeof *m->best);
+  for (uint32_t r = 0; r < m->n_regions; r++)
+    m->node[r].best = 0;
   for (int strip = 0; strip < m->n_strips; strip++)
     for (uint32_t i = m->strip_edges[strip].first; i < m->strip_edges[strip].end; i++) {
       const CfSgBorder *b = &m->border[i];
 
       start[b->a + 2]++;
-      m->best[b->a] += b->pairs;
-      m->best[b->b] += b->pairs;
+      m->node[b->a].best += b->pairs;
+      m->node[b->b].best += b->pairs;
     }
   for (uint32_t r = 0; r < m->n_regions; r++)
     start[r + 2] += start[r + 1];
@@ -109,10 +110,10 @@ list_borders (CfSgCpu *m)
 /* ---- 7: weak borders ----------------------------------------------------- */
 
 static uint32_t
-region_root (uint32_t *next, uint32_t r)
+region_root (CfSgNode *node, uint32_t r)
 {
-  while (next[r] != r)
-    r = next[r] = next[next[r]];
+  while (node[r].next != r)
+    r = node[r].next = node[node[r].next].next;
   return r;
 }
 
@@ -121,16 +122,16 @@ join_weak (CfSgCpu *m)
 {
   for (uint32_t i = 0; i < m->n_borders; i++) {
     const CfSgBorder *b = &m->border[i];
-    const uint64_t shorter = m->best[b->a] < m->best[b->b] ? m->best[b->a] : m->best[b->b];
+    const uint64_t shorter = m->node[b->a].best < m->node[b->b].best ? m->node[b->a].best : m->node[b->b].best;
 
     if (((uint64_t) b->weak << 16) > m->setup.fraction * shorter) {
-      const uint32_t p = region_root (m->next, b->a), q = region_root (m->next, b->b);
+      const uint32_t p = region_root (m->node, b->a), q = region_root (m->node, b->b);
 
-      m->next[p > q ? p : q] = p < q ? p : q;
+      m->node[p > q ? p : q].next = p < q ? p : q;
     }
   }
   for (uint32_t r = 0; r < m->n_regions; r++) { /* those before it have their root already */
-    m->next[r] = m->next[m->next[r]];
+    m->node[r].next = m->node[m->node[r].next].next;
     m->live[r] = r;
   }
   m->n_live = m->n_regions;
@@ -142,8 +143,8 @@ join_weak (CfSgCpu *m)
 static void
 consider (CfSgCpu *m, uint32_t region, uint32_t with, uint64_t key)
 {
-  if ((key | with) < m->best[region])
-    m->best[region] = key | with;
+  if ((key | with) < m->node[region].best)
+    m->node[region].best = key | with;
 }
 
 /* Both look at each other if they are alike, or, with min_cells, each if it is
@@ -154,8 +155,8 @@ merge_round (CfSgCpu *m, uint64_t min_cells)
   uint32_t n = 0;
 
   for (uint32_t i = 0; i < m->n_borders; i++) {
-    const uint32_t a = m->next[m->border[i].a], b = m->next[m->border[i].b], p = m->tone[a], q = m->tone[b];
-    const uint32_t d = cf_sg_distance (p, q);
+    const uint32_t a = m->node[m->border[i].a].next, b = m->node[m->border[i].b].next;
+    const uint32_t p = m->node[a].tone, q = m->node[b].tone, d = cf_sg_distance (p, q);
     const uint64_t key = (uint64_t) d << 32;
     const bool alike = min_cells == 0
         && cf_sg_near (d, cf_sg_length (p) + cf_sg_length (q), m->setup.merge[m->claim[a] && m->claim[b]]);
@@ -196,7 +197,7 @@ number (CfSgCpu *m)
   m->frame = m->follows ? m->frame + 1 : 0;
   m->next_id = m->follows ? m->next_id : 1;
   for (uint32_t r = 0; r < m->n_regions; r++) {
-    m->found_mean[now][r] = m->tone[r];
+    m->found_mean[now][r] = m->node[r].tone;
     if (m->claim[r]) {
       const uint32_t old = UINT32_MAX - (uint32_t) m->claim[r];
 

@@ -378,11 +378,13 @@ set_free (CfSgCpu *m, int row, int from, int end)
   const size_t first = cf_sg_place (m, row);
   const uint32_t *color = m->color[m->now] + first;
 
+  if (from == end)
+    return;
   for (int x = from; x < end; x++) {
     m->mean[first + (size_t) x] = color[x];
     m->root[first + (size_t) x] = (uint32_t) first + (uint32_t) x;
   }
-  m->row_free[row] += (uint32_t) (end - from);
+  m->gap[first + m->row_gaps[row]++] = (CfSgGap) { (uint16_t) from, (uint16_t) end };
 }
 
 static void
@@ -393,7 +395,7 @@ spread_strip (CfSgCpu *m, int strip, uint8_t *scratch)
     const size_t first = cf_sg_place (m, row);
     int done = 0;
 
-    m->row_free[row] = 0;
+    m->row_gaps[row] = 0;
     for (uint32_t r = m->row_runs[row].first; r < m->row_runs[row].end; r++) {
       const CfSgComponent *c = &m->component[m->joined[r]];
 
