@@ -40,7 +40,7 @@
  * gst-launch-1.0 v4l2src ! videoconvert ! cudasegment output=boundaries boundary-color=0xffff0000 ! videoconvert ! autovideosink
  * ]| A camera's picture with red borders between the regions.
  * |[
- * gst-launch-1.0 v4l2src ! videoconvert ! cudasegment output=labels merge-threshold=0.2 min-size=2000 ! videoconvert ! autovideosink
+ * gst-launch-1.0 v4l2src ! videoconvert ! cudasegment output=labels max-regions=30 ! videoconvert ! autovideosink
  * ]| Few and large regions, each in a colour of its own that it keeps.
  * |[
  * gst-launch-1.0 -m videotestsrc num-buffers=100 ! cudasegment output=passthrough message-interval=1000 ! fakesink

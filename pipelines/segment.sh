@@ -19,7 +19,7 @@ OUTPUT is one of
   mean      each region in its mean colour
   borders   the picture, with the regions' borders drawn in
   labels    a colour a region, which it keeps as long as it is there
-  large     the same with few regions, large ones
+  large     the same with thirty regions at most, large ones
   afresh    labels of each frame for itself: what following the regions is good for
   print     borders, and once a second the list of the regions in the terminal
 FILTER='cudasegment output=mean max-regions=20' in the environment takes another filter line.
@@ -32,7 +32,7 @@ effect () {
     mean) printf '%s\n' cudasegment ;;
     borders) printf '%s\n' cudasegment output=boundaries boundary-color=0xffffff00 ;;
     labels) printf '%s\n' cudasegment output=labels ;;
-    large) printf '%s\n' cudasegment output=labels merge-threshold=0.2 min-size=1000 ;;
+    large) printf '%s\n' cudasegment output=labels max-regions=30 ;;
     afresh) printf '%s\n' cudasegment output=labels temporal=0 ;;
     print) printf '%s\n' cudasegment output=boundaries boundary-color=0xffffff00 message-interval=1000 ;;
     *) return 1 ;;
