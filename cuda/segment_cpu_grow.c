@@ -313,17 +313,16 @@ consider (uint64_t *best, uint64_t key)
     ;
 }
 
-/* The regions of an edge, which are not both seeded, look at each other. */
+/* The regions of an edge look at each other. Those with seeds do not pick: their
+ * keys are never less, which asks no question whose answer is hard to guess. */
 static inline void
 look (CfSgCpu *m, uint32_t a, uint32_t b)
 {
   const uint32_t p = m->node[a].tone, q = m->node[b].tone;
   const uint64_t key = (uint64_t) cf_sg_distance (p, q) << 32;
 
-  if (!(p & CF_SG_SEEDED))
-    consider (&m->node[a].best, key | b);
-  if (!(q & CF_SG_SEEDED))
-    consider (&m->node[b].best, key | a);
+  consider (&m->node[a].best, key | b | -(uint64_t) (p / CF_SG_SEEDED));
+  consider (&m->node[b].best, key | a | -(uint64_t) (q / CF_SG_SEEDED));
 }
 
 static inline uint32_t
@@ -366,12 +365,12 @@ look_strip (CfSgCpu *m, int strip, uint8_t *scratch)
   for (uint32_t i = range->first; i < range->end; i++) {
     const uint32_t a = m->node[m->edge[i].a].next, b = m->node[m->edge[i].b].next;
 
-    if (a == b || (m->node[a].tone & m->node[b].tone & CF_SG_SEEDED))
-      continue;
-    look (m, a, b);
-    m->edge[k++] = (CfSgEdge) { a, b };
+    m->edge[k] = (CfSgEdge) { a, b };
+    k += (a != b) & !(m->node[a].tone & m->node[b].tone & CF_SG_SEEDED);
   }
   range->end = k;
+  for (uint32_t i = range->first; i < k; i++)
+    look (m, m->edge[i].a, m->edge[i].b);
 }
 
 static void
