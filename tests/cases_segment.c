@@ -8,6 +8,8 @@
 #include <string.h>
 
 #define TOLD " region-meta=1 label-meta=1"
+/* Three cells of 2 apart: regions of a few cells. */
+#define MANY_SEEDS "1,1;7,1;13,1;19,1;25,1;31,1;1,7;7,7;13,7;19,7;25,7;31,7;1,13;7,13;13,13;19,13;25,13;31,13"
 
 /* Patches have all that the steps look for: flat places, ramps, borders weak and
  * strong, fragments, noise that is different in every frame. The others are the
@@ -38,10 +40,10 @@ const char *const sg_settings[] = {
   "max-regions=1" TOLD, "max-regions=2 min-size=1" TOLD, "max-regions=5 merge-threshold=0 weak-fraction=1" TOLD,
   "max-regions=20 min-size=1 merge-threshold=0.02 output=boundaries" TOLD,
   /* Cells of every kind: odd, even, larger than the picture. */
-  "cell-size=1" TOLD, "cell-size=2 min-size=1 output=boundaries" TOLD, "cell-size=3 min-size=1" TOLD,
-  "cell-size=4" TOLD, "cell-size=5 min-size=20" TOLD, "cell-size=7 output=labels min-size=1" TOLD,
+  "cell-size=1" TOLD, "cell-size=2 min-size=13 output=boundaries" TOLD, "cell-size=3 min-size=1" TOLD,
+  "cell-size=4" TOLD, "cell-size=5 min-size=60 weak-fraction=1" TOLD, "cell-size=7 output=labels min-size=1" TOLD,
   "cell-size=8 seed-threshold=0.3" TOLD, "cell-size=11 min-size=1" TOLD, "cell-size=16 min-size=1" TOLD,
-  "cell-size=2 merge-threshold=0 weak-fraction=1 min-size=1 seed-threshold=0.0001" TOLD, NULL
+  "cell-size=2 merge-threshold=0 weak-fraction=1 min-size=33 seed-threshold=0.0001 seeds=" MANY_SEEDS TOLD, NULL
 };
 
 /* With frames before. */
