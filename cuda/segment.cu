@@ -32,6 +32,7 @@ struct State {
   uint16_t *told_map;
   CfRegion *regions;
   int blocks, most_blocks;
+  unsigned shared;   /* bytes, of a block of the graph's launch */
 };
 
 State *
@@ -68,6 +69,7 @@ table_slots (size_t cells)
 void
 lay_out (State *s, Pieces *p, size_t n)
 {
+  const size_t parts = n + 1024 * (size_t) s->most_blocks; /* each block has a part */
   SgWork &w = s->work;
 
   w.slots = table_slots (n);
@@ -90,11 +92,12 @@ lay_out (State *s, Pieces *p, size_t n)
   p->take (&w.count, n);
   p->take (&w.record, n);
   p->take (&w.claim, n);
+  p->take (&w.free_list, n);
   p->take (&w.local_list, n);
   for (int i = 0; i < 2; i++) {
     p->take (&w.best[i], n);
-    p->take (&w.list[i], n);
-    p->take (&w.root_list[i], n);
+    p->take (&w.cell_list[i], parts);
+    p->take (&w.root_list[i], parts);
     p->take (&w.edge[i], 2 * n);
   }
   p->take (&w.slot_list, 2 * n);
@@ -229,12 +232,12 @@ segment_init (CfPlan *plan, CfStatus *status)
   s->fresh = true;
   code = segment_init_cells (why);
   if (code == CF_OK)
-    code = segment_init_graph (&s->most_blocks, plan->context->sms, why);
+    code = segment_init_graph (&s->shared, why);
   if (code == CF_OK)
     code = segment_init_pixels (why);
   if (code != CF_OK)
     return code;
-  s->blocks = s->most_blocks;
+  s->blocks = s->most_blocks = plan->context->sms;
   s->map = static_cast<uint16_t *> (cf_device_alloc ((size_t) plan->video.width * (size_t) plan->video.height
       * sizeof *s->map, why));
   return s->map ? set_up (plan, why) : why->code;
@@ -329,7 +332,7 @@ launch (State *s, const SgWork &work, cudaStream_t stream, CfStatus *status)
   CfCode code = segment_launch_cells (work, stream, status);
 
   if (code == CF_OK)
-    code = segment_launch_graph (work, s->blocks, stream, status);
+    code = segment_launch_graph (work, s->blocks, s->shared, stream, status);
   if (code == CF_OK)
     code = segment_launch_pixels (work, stream, status);
   if (code == CF_OK && work.label_meta)

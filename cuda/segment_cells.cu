@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * segment_cells.cu: steps 1 to 3 of the segmentation, and its components inside
- * tiles of 32 x 32 cells: a block a tile, a thread a cell, a warp a row.
- *
- * The picture is read once, with a cell's margin about each tile (13 % twice). */
+ * tiles of 32 x 32 cells: a block a tile, a thread a cell, a warp a row. */
 #include "segment_list.cuh"
 
 namespace cf {
@@ -17,7 +15,7 @@ struct Tile {
   unsigned kind[threads], label[threads];
   unsigned luma[threads], cb[threads], cr[threads]; /* sums at a root; luma: cells << 18 | Y */
   uint8_t clicked[threads];
-  SgAppender appender;
+  unsigned free, locals, free_at, locals_at; /* how many of the tile's, and where they go */
 };
 
 /* (sum + n / 2) / n of component c over a cell's pixels. Where the cell holds whole
@@ -46,6 +44,15 @@ cell_color (const SgWork &work, int column, int row)
     return sg_color (work, a, 0, 0);
   return sg_color (work, a, cell_mean (work, work.component[1], x0, y0, x1, y1),
       cell_mean (work, work.component[2], x0, y0, x1, y1));
+}
+
+__global__ void __launch_bounds__ (256)
+segment_colors (const __grid_constant__ SgWork work)
+{
+  const int column = (int) (blockIdx.x * 32 + threadIdx.x % 32), row = (int) (blockIdx.y * 8 + threadIdx.x / 32);
+
+  if (column < work.columns && row < work.rows)
+    work.after.p[row * work.columns + column] = cell_color (work, column, row);
 }
 
 /* Step 2. */
@@ -164,6 +171,32 @@ add_cell (Tile *tile, bool has, unsigned root, unsigned p)
   }
 }
 
+/* Free cells and local roots to their lists, for the block at once. */
+__device__ void
+list_cells (const SgWork &work, Tile *tile, bool free, bool local, unsigned c)
+{
+  const unsigned lane = threadIdx.x & 31, below = (1u << lane) - 1;
+  const unsigned frees = __ballot_sync (~0u, free), locals = __ballot_sync (~0u, local);
+  unsigned free_at = 0, local_at = 0;
+
+  if (lane == 0) {
+    free_at = frees ? atomicAdd (&tile->free, (unsigned) __popc (frees)) : 0;
+    local_at = locals ? atomicAdd (&tile->locals, (unsigned) __popc (locals)) : 0;
+  }
+  free_at = __shfl_sync (~0u, free_at, 0) + (unsigned) __popc (frees & below);
+  local_at = __shfl_sync (~0u, local_at, 0) + (unsigned) __popc (locals & below);
+  __syncthreads ();
+  if (threadIdx.x == 0 && tile->free)
+    tile->free_at = atomicAdd (&work.control->free, tile->free);
+  if (threadIdx.x == 32 && tile->locals)
+    tile->locals_at = atomicAdd (&work.control->locals, tile->locals);
+  __syncthreads ();
+  if (free)
+    work.free_list[tile->free_at + free_at] = c;
+  if (local)
+    work.local_list[tile->locals_at + local_at] = c;
+}
+
 __global__ void __launch_bounds__ (threads)
 segment_cells (const __grid_constant__ SgWork work)
 {
@@ -176,8 +209,11 @@ segment_cells (const __grid_constant__ SgWork work)
   for (int i = t; i < wide * wide; i += threads) {
     const int x = x0 + i % wide - 1, y = y0 + i / wide - 1;
 
-    tile.p[i] = (unsigned) x < (unsigned) work.columns && (unsigned) y < (unsigned) work.rows ? cell_color (work, x, y) : 0;
+    tile.p[i] = (unsigned) x < (unsigned) work.columns && (unsigned) y < (unsigned) work.rows
+        ? work.after.p[y * work.columns + x] : 0;
   }
+  if (t == 0)
+    tile.free = tile.locals = 0;
   tile.clicked[t] = 0;
   tile.luma[t] = tile.cb[t] = tile.cr[t] = 0;
   __syncthreads ();
@@ -201,34 +237,24 @@ segment_cells (const __grid_constant__ SgWork work)
   const bool local = kind && root == (unsigned) t;
 
   if (inside) {
-    const unsigned long long luma = tile.luma[t], free_sum = 1ull << 32 | (p & 255);
-
-    work.after.p[c] = p;
     work.kind[c] = kind;
     work.parent[c] = (unsigned) ((y0 + (int) root / side) * work.columns + x0 + (int) root % side);
     if (local) {
+      const unsigned long long luma = tile.luma[t];
+
       work.record[c] = SgRecord { sg_seeded | luma >> 18 << 32 | (luma & 0x3ffff),
         (unsigned long long) tile.cb[t] << 32 | tile.cr[t] };
       work.claim[c] = 0;
+      work.count[c] = 0;
+      work.best[0][c] = work.best[1][c] = sg_never;
     } else if (!kind) {
-      work.record[c] = SgRecord { free_sum, (unsigned long long) (p >> 8 & 255) << 32 | p >> 16 };
+      work.record[c] = sg_record_of (p);
     }
   }
-  sg_append (&tile.appender, work.list[0], &work.control->free[0], inside && !kind, c);
-  __syncthreads ();
-  sg_append (&tile.appender, work.local_list, &work.control->locals, local, c);
+  list_cells (work, &tile, inside && !kind, local, c);
 }
 
 /* ---- similarity, an option ---------------------------------------------- */
-
-__global__ void
-segment_colors (const __grid_constant__ SgWork work)
-{
-  const int c = (int) (blockIdx.x * blockDim.x + threadIdx.x);
-
-  if (c < work.n)
-    work.after.p[c] = cell_color (work, c % work.columns, c / work.columns);
-}
 
 __device__ unsigned
 square_root (unsigned v)
@@ -324,10 +350,6 @@ launch_similarity (const SgWork &work, cudaStream_t stream, CfStatus *status)
   const unsigned blocks = (unsigned) (work.n + 255) / 256;
   CfCode code;
 
-  segment_colors<<<blocks, 256, 0, stream>>> (work);
-  code = cf_cuda_launched ("segment_colors", status);
-  if (code != CF_OK)
-    return code;
   segment_roughness<<<blocks, 256, 0, stream>>> (work);
   code = cf_cuda_launched ("segment_roughness", status);
   if (code != CF_OK)
@@ -346,8 +368,13 @@ CfCode
 segment_launch_cells (const SgWork &work, cudaStream_t stream, CfStatus *status)
 {
   const dim3 grid ((unsigned) (work.columns + side - 1) / side, (unsigned) (work.rows + side - 1) / side);
-  const CfCode code = work.similarity ? launch_similarity (work, stream, status) : CF_OK;
+  const dim3 cells ((unsigned) (work.columns + 31) / 32, (unsigned) (work.rows + 7) / 8);
+  CfCode code;
 
+  segment_colors<<<cells, 256, 0, stream>>> (work);
+  code = cf_cuda_launched ("segment_colors", status);
+  if (code == CF_OK && work.similarity)
+    code = launch_similarity (work, stream, status);
   if (code != CF_OK)
     return code;
   segment_cells<<<grid, threads, 0, stream>>> (work);

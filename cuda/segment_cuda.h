@@ -31,8 +31,8 @@ constexpr long long sg_max_cells = 1ll << 24;
 /* Counters and lists' lengths; all 0 between two frames. */
 struct SgControl {
   unsigned arrived;  /* at the barrier */
-  unsigned free[3], roots[3], edges[3]; /* lengths of the lists, in turns */
-  unsigned slots, locals;
+  unsigned free, locals, slots;       /* lengths of lists */
+  unsigned roots[3], edges[3];        /* in turns */
   unsigned picks[3];
   unsigned regions, turn; /* what the merging came to */
   unsigned roughest, histogram[256]; /* of step 3's similarity */
@@ -77,7 +77,8 @@ struct SgWork {
   unsigned *parent, *kind, *rough, *count; /* kind: 0 free, 1 seed, 2 + index; count: perimeter, then index */
   SgRecord *record;
   unsigned long long *claim, *best[2], *largest; /* largest: of 65536 old regions */
-  unsigned *list[2], *root_list[2], *local_list;
+  unsigned *free_list, *local_list;
+  unsigned *cell_list[2], *root_list[2]; /* with room for a part of each block */
   unsigned long long *key, *edge[2]; /* key: a hash table of slots; edge: 2 a cell */
   unsigned *weak_count, *slot_list;
   unsigned slots;       /* a power of two */
@@ -90,11 +91,11 @@ struct SgWork {
 static_assert (sizeof (SgWork) < 4000, "travels with a launch");
 
 CfCode segment_launch_cells (const SgWork &work, cudaStream_t stream, CfStatus *status);
-CfCode segment_launch_graph (const SgWork &work, int blocks, cudaStream_t stream, CfStatus *status);
+CfCode segment_launch_graph (const SgWork &work, int blocks, unsigned size, cudaStream_t stream, CfStatus *status);
 CfCode segment_launch_pixels (const SgWork &work, cudaStream_t stream, CfStatus *status);
-/* Load the kernels; once a plan. The most blocks that can wait for each other. */
+/* Load the kernels; once a plan. `size`: of the graph's shared memory. */
 CfCode segment_init_cells (CfStatus *status);
-CfCode segment_init_graph (int *blocks, int sms, CfStatus *status);
+CfCode segment_init_graph (unsigned *size, CfStatus *status);
 CfCode segment_init_pixels (CfStatus *status);
 
 #ifdef __CUDACC__

@@ -1,28 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * segment_list.cuh: what the segmentation's kernels share on the device: lists
- * that a block appends to, and the forest of cells. */
+ * that warps append to, the forest of cells, and sums that a block collects. */
 #ifndef SEGMENT_LIST_CUH
 #define SEGMENT_LIST_CUH
 
 #include "segment_cuda.h"
 
 namespace cf {
-
-/* Memory that other blocks write in the same launch is read past the first-level cache. */
-template<typename T> __device__ __forceinline__ T
-sg_load (const T *p)
-{
-  return __ldcg (p);
-}
-
-__device__ __forceinline__ SgRecord
-sg_load_record (const SgRecord *p)
-{
-  const ulonglong2 v = __ldcg ((const ulonglong2 *) p);
-
-  return SgRecord { v.x, v.y };
-}
 
 /* The sum over the lanes of `peers`, each of which calls with the same mask. */
 __device__ __forceinline__ unsigned
@@ -39,42 +24,54 @@ sg_reduce (unsigned peers, unsigned v)
 #endif
 }
 
-/* A block's threads each append a value or none; all of them call it. The order
- * in a list is that of chance, so nothing may depend on it. */
-struct SgAppender {
-  unsigned count, base;
-};
+/* The largest, likewise. */
+__device__ __forceinline__ unsigned
+sg_reduce_max (unsigned peers, unsigned v)
+{
+#if !defined (__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
+  return __reduce_max_sync (peers, v);
+#else
+  unsigned most = 0;
 
+  for (unsigned rest = peers; rest; rest &= rest - 1)
+    most = max (most, __shfl_sync (peers, v, __ffs (rest) - 1));
+  return most;
+#endif
+}
+
+/* A warp's lanes each append a value or none; all of them call it. The order in a
+ * list is that of chance, so nothing may depend on it. `length` may be shared memory. */
 template<typename T> __device__ __forceinline__ void
-sg_append (SgAppender *shared, T *list, unsigned *length, bool has, T value)
+sg_append (T *list, unsigned *length, bool has, T value)
 {
   const unsigned mask = __ballot_sync (~0u, has), lane = threadIdx.x & 31;
   unsigned at = 0;
 
-  if (threadIdx.x == 0)
-    shared->count = 0;
-  __syncthreads ();
-  if (lane == 0 && mask)
-    at = atomicAdd (&shared->count, (unsigned) __popc (mask));
+  if (!mask)
+    return;
+  if (lane == 0)
+    at = atomicAdd (length, (unsigned) __popc (mask));
   at = __shfl_sync (~0u, at, 0) + (unsigned) __popc (mask & ((1u << lane) - 1));
-  __syncthreads ();
-  if (threadIdx.x == 0 && shared->count)
-    shared->base = atomicAdd (length, shared->count);
-  __syncthreads ();
   if (has)
-    list[shared->base + at] = value;
+    list[at] = value;
 }
 
-/* The root of a cell's tree: parents have smaller numbers or are roots that never
- * change into another tree's inside, so the walk ends. */
+/* ---- the forest --------------------------------------------------------- */
+
+/* A cell's parent is a cell nearer to its root, or, with this bit, its root, which
+ * is a region with a seed: the walk ends without a look at the root itself. */
+constexpr unsigned sg_settled = 1u << 31;
+
+/* Past the first-level cache: for where other blocks change parents meanwhile and the
+ * newest one saves steps. Elsewhere an old parent leads to the same root. */
 __device__ __forceinline__ unsigned
-sg_find (const unsigned *parent, unsigned c)
+sg_find_now (const unsigned *parent, unsigned c)
 {
-  unsigned to = sg_load (parent + c);
+  unsigned to = __ldcg (parent + c);
 
   while (to != c) {
     c = to;
-    to = sg_load (parent + c);
+    to = __ldcg (parent + c);
   }
   return c;
 }
@@ -84,8 +81,8 @@ __device__ __forceinline__ void
 sg_unite (unsigned *parent, unsigned a, unsigned b)
 {
   for (;;) {
-    a = sg_find (parent, a);
-    b = sg_find (parent, b);
+    a = sg_find_now (parent, a);
+    b = sg_find_now (parent, b);
     if (a == b)
       return;
     const unsigned low = min (a, b), high = max (a, b), old = atomicMin (parent + high, low);
@@ -97,29 +94,130 @@ sg_unite (unsigned *parent, unsigned a, unsigned b)
   }
 }
 
-/* Adds a joined region's sums to its new root's, for all that the warp's lanes
- * with the same root hold at once: neighbours mostly have the same. All lanes call. */
+/* The roots of N cells at once: a step costs a microsecond's third, whoever waits. */
+template<int N> __device__ __forceinline__ void
+sg_find (const unsigned *parent, const unsigned (&cell)[N], unsigned (&root)[N])
+{
+  unsigned at[N];
+  bool again = false;
+
+#pragma unroll
+  for (int k = 0; k < N; k++) {
+    at[k] = cell[k];
+    root[k] = parent[at[k]];
+    again = again || (!(root[k] & sg_settled) && root[k] != at[k]);
+  }
+  while (again) {
+    again = false;
+#pragma unroll
+    for (int k = 0; k < N; k++)
+      if (!(root[k] & sg_settled) && root[k] != at[k]) {
+        at[k] = root[k];
+        root[k] = parent[at[k]];
+        again = again || (!(root[k] & sg_settled) && root[k] != at[k]);
+      }
+  }
+}
+
+__device__ __forceinline__ unsigned
+sg_find (const unsigned *parent, unsigned cell)
+{
+  const unsigned cells[1] = { cell };
+  unsigned roots[1];
+
+  sg_find<1> (parent, cells, roots);
+  return roots[0] & ~sg_settled;
+}
+
+/* ---- records ------------------------------------------------------------ */
+
+__device__ __forceinline__ SgRecord
+sg_load_record (const SgRecord *p)
+{
+  const ulonglong2 v = *(const ulonglong2 *) p;
+
+  return SgRecord { v.x, v.y };
+}
+
+__device__ __forceinline__ SgRecord
+sg_record_of (unsigned p)
+{
+  return SgRecord { 1ull << 32 | (p & 255), (unsigned long long) (p >> 8 & 255) << 32 | p >> 16 };
+}
+
+/* Sums that a block collects before it adds them to the regions': many cells go to a few
+ * large ones, and additions to one place in memory wait for each other. */
+constexpr int sg_sums = 512;
+struct SgSums {
+  unsigned root[sg_sums], cells[sg_sums], luma[sg_sums], cb[sg_sums], cr[sg_sums];
+};
+
 __device__ __forceinline__ void
-sg_add_record (SgRecord *record, bool has, unsigned root, const SgRecord &r)
+sg_clear_sums (SgSums *sums)
+{
+  for (unsigned i = threadIdx.x; i < sg_sums; i += blockDim.x) {
+    sums->root[i] = sg_none;
+    sums->cells[i] = sums->luma[i] = sums->cb[i] = sums->cr[i] = 0;
+  }
+}
+
+__device__ __forceinline__ void
+sg_add_sums (SgSums *sums, SgRecord *record, unsigned root, unsigned cells, unsigned luma, unsigned cb, unsigned cr)
+{
+  unsigned at = root * 2654435769u >> 23;
+
+  for (int i = 0; i < 4; i++, at = (at + 1) % sg_sums) {
+    const unsigned old = atomicCAS (&sums->root[at], sg_none, root);
+
+    if (old == sg_none || old == root) {
+      atomicAdd (&sums->cells[at], cells);
+      atomicAdd (&sums->luma[at], luma);
+      atomicAdd (&sums->cb[at], cb);
+      atomicAdd (&sums->cr[at], cr);
+      return;
+    }
+  }
+  atomicAdd (&record[root].x, (unsigned long long) cells << 32 | luma);
+  atomicAdd (&record[root].y, (unsigned long long) cb << 32 | cr);
+}
+
+/* Adds a region's sums to another's, for all that the warp's lanes with the same one
+ * hold at once: neighbours mostly have the same. All lanes call. */
+__device__ __forceinline__ void
+sg_add_record (SgSums *sums, SgRecord *record, bool has, unsigned root, const SgRecord &r)
 {
   const unsigned cells = sg_cells (r), peers = __match_any_sync (~0u, has ? root : sg_none);
-  const bool small = cells < 1u << 16;
-  const bool all_small = (__ballot_sync (~0u, small || !has) & peers) == peers;
+  const bool all_small = (__ballot_sync (~0u, cells < 1u << 16) & peers) == peers;
 
   if (!has)
     return;
   if (!all_small) {
-    atomicAdd (&record[root].x, r.x & ~sg_flags);
-    atomicAdd (&record[root].y, r.y);
+    sg_add_sums (sums, record, root, cells, (unsigned) r.x, (unsigned) (r.y >> 32), (unsigned) r.y);
     return;
   }
   const unsigned n = sg_reduce (peers, cells), luma = sg_reduce (peers, (unsigned) r.x);
   const unsigned cb = sg_reduce (peers, (unsigned) (r.y >> 32)), cr = sg_reduce (peers, (unsigned) r.y);
 
-  if ((threadIdx.x & 31) == (unsigned) __ffs (peers) - 1) {
-    atomicAdd (&record[root].x, (unsigned long long) n << 32 | luma);
-    atomicAdd (&record[root].y, (unsigned long long) cb << 32 | cr);
+  if ((threadIdx.x & 31) == (unsigned) __ffs (peers) - 1)
+    sg_add_sums (sums, record, root, n, luma, cb, cr);
+}
+
+/* All of the block's threads call. The sums are cleared for the next use. */
+__device__ __forceinline__ void
+sg_flush_sums (SgSums *sums, SgRecord *record)
+{
+  __syncthreads ();
+  for (unsigned i = threadIdx.x; i < sg_sums; i += blockDim.x) {
+    const unsigned root = sums->root[i];
+
+    if (root == sg_none)
+      continue;
+    atomicAdd (&record[root].x, (unsigned long long) sums->cells[i] << 32 | sums->luma[i]);
+    atomicAdd (&record[root].y, (unsigned long long) sums->cb[i] << 32 | sums->cr[i]);
+    sums->root[i] = sg_none;
+    sums->cells[i] = sums->luma[i] = sums->cb[i] = sums->cr[i] = 0;
   }
+  __syncthreads ();
 }
 
 } // namespace cf

@@ -65,43 +65,90 @@ struct Sums {
   unsigned label, n, n_chroma, sum[3], sum_y, top, bottom;
 };
 
-/* The lanes that have something add it to their regions, those of one region together. */
-__device__ void
-flush (const SgWork &work, bool has, const Sums &s, int x)
-{
-  const unsigned peers = __match_any_sync (~0u, has ? s.label : sg_none);
+/* What a block has, before it adds it to the regions': additions to one place in memory
+ * wait for each other, and all blocks have some to a large region's. */
+constexpr int places = 64;
+struct Place {
+  unsigned label, n, n_chroma, sum[3], sum_x, sum_y, left, right, top, bottom;
+};
 
-  if (!has)
-    return;
+__device__ __forceinline__ Place
+no_place ()
+{
+  return Place { sg_none, 0, 0, { 0, 0, 0 }, 0, 0, 0xffffffffu, 0, 0xffffffffu, 0 };
+}
+
+__device__ void
+add_to_region (const SgWork &work, const Place &s)
+{
   CfSegmentRegion *r = work.found + s.label;
-  const bool leads = (threadIdx.x & 31) == (unsigned) __ffs (peers) - 1;
-  unsigned sum[3];
 
 #pragma unroll
   for (int k = 0; k < 3; k++)
-    sum[k] = k < work.n_colors ? sg_reduce (peers, s.sum[k]) : 0;
-  const unsigned n = sg_reduce (peers, s.n), chroma = sg_reduce (peers, s.n_chroma);
-
-  if (leads) {
-#pragma unroll
-    for (int k = 0; k < 3; k++)
-      if (k < work.n_colors) {
-        atomicAdd ((unsigned long long *) &r->sum[k], (unsigned long long) sum[k]);
-        atomicAdd (&r->n[k], k == 0 ? n : chroma);
-      }
-  }
+    if (k < work.n_colors) {
+      atomicAdd ((unsigned long long *) &r->sum[k], (unsigned long long) s.sum[k]);
+      atomicAdd (&r->n[k], k == 0 ? s.n : s.n_chroma);
+    }
   if (!work.reports)
     return;
-  const unsigned sum_x = sg_reduce (peers, s.n * (unsigned) x), sum_y = sg_reduce (peers, s.sum_y);
-
-  if (leads) {
-    atomicAdd ((unsigned long long *) &r->sum_x, (unsigned long long) sum_x);
-    atomicAdd ((unsigned long long *) &r->sum_y, (unsigned long long) sum_y);
-  }
-  atomicMin (&r->left, (unsigned) x);
-  atomicMax (&r->right, (unsigned) x);
+  atomicAdd ((unsigned long long *) &r->sum_x, (unsigned long long) s.sum_x);
+  atomicAdd ((unsigned long long *) &r->sum_y, (unsigned long long) s.sum_y);
+  atomicMin (&r->left, s.left);
+  atomicMax (&r->right, s.right);
   atomicMin (&r->top, s.top);
   atomicMax (&r->bottom, s.bottom);
+}
+
+__device__ void
+add_to_place (const SgWork &work, Place *place, const Place &s)
+{
+  Place *to = place + s.label % places;
+  const unsigned old = atomicCAS (&to->label, sg_none, s.label);
+
+  if (old != sg_none && old != s.label) {
+    add_to_region (work, s);
+    return;
+  }
+  atomicAdd (&to->n, s.n);
+  atomicAdd (&to->n_chroma, s.n_chroma);
+#pragma unroll
+  for (int k = 0; k < 3; k++)
+    atomicAdd (&to->sum[k], s.sum[k]);
+  if (!work.reports)
+    return;
+  atomicAdd (&to->sum_x, s.sum_x);
+  atomicAdd (&to->sum_y, s.sum_y);
+  atomicMin (&to->left, s.left);
+  atomicMax (&to->right, s.right);
+  atomicMin (&to->top, s.top);
+  atomicMax (&to->bottom, s.bottom);
+}
+
+/* The lanes that have something add it to the block's sums, those of one region together. */
+__device__ void
+flush (const SgWork &work, Place *place, bool has, const Sums &s, int x)
+{
+  const unsigned peers = __match_any_sync (~0u, has ? s.label : sg_none);
+  Place all = no_place ();
+
+  if (!has)
+    return;
+  all.label = s.label;
+  all.n = sg_reduce (peers, s.n);
+  all.n_chroma = sg_reduce (peers, s.n_chroma);
+#pragma unroll
+  for (int k = 0; k < 3; k++)
+    all.sum[k] = k < work.n_colors ? sg_reduce (peers, s.sum[k]) : 0;
+  if (work.reports) {
+    all.sum_x = sg_reduce (peers, s.n * (unsigned) x);
+    all.sum_y = sg_reduce (peers, s.sum_y);
+    all.top = ~sg_reduce_max (peers, ~s.top);
+    all.bottom = sg_reduce_max (peers, s.bottom);
+    all.left = (unsigned) (x - (int) (threadIdx.x & 31)) + (unsigned) __ffs (peers) - 1;
+    all.right = (unsigned) (x - (int) (threadIdx.x & 31)) + 31 - (unsigned) __clz ((int) peers);
+  }
+  if ((threadIdx.x & 31) == (unsigned) __ffs (peers) - 1)
+    add_to_place (work, place, all);
 }
 
 __device__ __forceinline__ void
@@ -129,9 +176,15 @@ segment_pixels (const __grid_constant__ SgWork work)
 {
   const int x = (int) (blockIdx.x * 32 + threadIdx.x % 32);
   const int y0 = (int) (blockIdx.y * warps + threadIdx.x / 32) * rows_each;
+  __shared__ Place place[places];
   Column column = { x / work.size, 0 };
   Sums s = { sg_none, 0, 0, { 0, 0, 0 }, 0, 0xffffffffu, 0 };
 
+  if (COUNT) {
+    if (threadIdx.x < places)
+      place[threadIdx.x] = no_place ();
+    __syncthreads ();
+  }
   column.beside = beside (column.cell, x - column.cell * work.size, work.size, work.columns);
   for (int y = y0; y < min (y0 + rows_each, work.height); y++) {
     const unsigned label = x < work.width ? pixel_label (work, column, x, y) : sg_none;
@@ -140,7 +193,7 @@ segment_pixels (const __grid_constant__ SgWork work)
       const bool leaves = s.n > 0 && label != s.label;
 
       if (__any_sync (~0u, leaves))
-        flush (work, leaves, s, x);
+        flush (work, place, leaves, s, x);
       if (label != s.label)
         s = Sums { label, 0, 0, { 0, 0, 0 }, 0, 0xffffffffu, 0 };
       if (x < work.width)
@@ -149,8 +202,12 @@ segment_pixels (const __grid_constant__ SgWork work)
     if (x < work.width)
       work.map[(long long) y * work.width + x] = (uint16_t) label;
   }
-  if (COUNT)
-    flush (work, s.n > 0, s, x);
+  if (COUNT) {
+    flush (work, place, s.n > 0, s, x);
+    __syncthreads ();
+    if (threadIdx.x < places && place[threadIdx.x].label != sg_none)
+      add_to_region (work, place[threadIdx.x]);
+  }
 }
 
 /* ---- the table ---------------------------------------------------------- */
