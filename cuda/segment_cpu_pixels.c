@@ -121,19 +121,43 @@ walk_row (Walk *w, int n, const uint8_t *mixed)
 
 /* ---- sums ---------------------------------------------------------------- */
 
-/* before[x]: the sum of the samples left of x. */
+/* Of a row's runs the sums of one component, for planes whose samples are not in
+ * even groups: sum[4 * run]. */
 static void
-sum_row (const Source *s, int k, int n, uint32_t *before)
+sum_component (const Walk *w, int k, int w_sub, uint32_t *sum)
 {
-  uint32_t sum = 0;
+  const uint32_t round = (1u << w_sub) - 1;
+  int x = 0;
 
-  before[0] = 0;
-  if (s->wide)
-    for (int x = 0; x < n; x++)
-      before[x + 1] = sum += value_of (s, k, x);
-  else
-    for (int x = 0; x < n; x++)
-      before[x + 1] = sum += s->row[k][x * s->step[k]];
+  for (uint32_t i = 0; i < w->n; i++) {
+    const uint32_t last = i + 1 < w->n ? w->run[i + 1] >> 16 : (uint32_t) w->width;
+    const int end = (int) ((last + round) >> w_sub);
+    uint32_t v = 0;
+
+    for (; x < end; x++)
+      v += value_of (&w->source, k, x);
+    sum[4 * i] = v;
+  }
+}
+
+/* Of a row's runs the sums of a plane's components, 4 words a run, at a
+ * component's offset. */
+static void
+sum_plane (const CfSgCpu *m, const Walk *w, int p, int y, uint32_t *sum)
+{
+  const CfSgPlane *plane = &m->plane[p];
+  const int bytes = m->info->bytes, group = plane->group / bytes;
+  const CfSgSamples samples = {
+    (const uint8_t *) m->in_image->plane[p].data + m->in_image->plane[p].pitch * (size_t) (y >> plane->h_sub),
+    group, plane->w_sub, m->video.width, m->info->shift, (1 << m->info->bits) - 1 };
+
+  if (!plane->uneven && group != 3) {
+    m->simd->sum_runs[bytes - 1] (&samples, w->run, w->n, sum);
+    return;
+  }
+  for (int k = 0; k < m->n_colors; k++)
+    if (m->info->comp[k].plane == p)
+      sum_component (w, k, m->info->comp[k].w_sub, sum + m->info->comp[k].offset);
 }
 
 static void
@@ -147,38 +171,38 @@ count_place (CfSegmentRegion *r, uint32_t from, uint32_t end, uint32_t y)
   r->bottom = y > r->bottom ? y : r->bottom;
 }
 
-/* Adds a row's runs up; a subsampled component only has samples in some rows. */
 static void
-count_row (const CfSgCpu *m, const Walk *w, int y, CfSegmentRegion *region, uint32_t *sums)
+count_component (const CfSgCpu *m, const Walk *w, int k, CfSegmentRegion *region, const uint32_t *sum)
 {
-  const int width = m->video.width;
-  const uint32_t *before[3] = { NULL };
-  int w_sub[3] = { 0 };
+  const int w_sub = m->info->comp[k].w_sub;
+  const uint32_t round = (1u << w_sub) - 1;
 
-  for (int k = 0; k < m->n_colors; k++) {
-    const CfComponent *c = &m->info->comp[k];
-    uint32_t *to = sums + (size_t) k * ((size_t) width + 1);
-
-    w_sub[k] = c->w_sub;
-    if ((y & ((1 << c->h_sub) - 1)) == 0) {
-      sum_row (&w->source, k, (width + (1 << c->w_sub) - 1) >> c->w_sub, to);
-      before[k] = to;
-    }
-  }
   for (uint32_t i = 0; i < w->n; i++) {
-    const uint32_t from = w->run[i] >> 16, end = i + 1 < w->n ? w->run[i + 1] >> 16 : (uint32_t) width;
+    const uint32_t from = w->run[i] >> 16, end = i + 1 < w->n ? w->run[i + 1] >> 16 : (uint32_t) w->width;
     CfSegmentRegion *r = &region[w->run[i] & 0xffff];
 
-    for (int k = 0; k < 3; k++)
-      if (before[k]) {
-        const uint32_t a = (from + (1u << w_sub[k]) - 1) >> w_sub[k], b = (end + (1u << w_sub[k]) - 1) >> w_sub[k];
-
-        r->n[k] += b - a;
-        r->sum[k] += before[k][b] - before[k][a];
-      }
-    if (m->setup.reports)
-      count_place (r, from, end, (uint32_t) y);
+    r->n[k] += ((end + round) >> w_sub) - ((from + round) >> w_sub);
+    r->sum[k] += sum[4 * i];
   }
+}
+
+/* Adds a row's runs up; a subsampled component only has samples in some rows. */
+static void
+count_row (const CfSgCpu *m, const Walk *w, int y, CfSegmentRegion *region, uint32_t *sum)
+{
+  for (int p = 0; p < m->info->n_planes; p++) {
+    if (y & ((1 << m->plane[p].h_sub) - 1))
+      continue;
+    sum_plane (m, w, p, y, sum);
+    for (int k = 0; k < m->n_colors; k++)
+      if (m->info->comp[k].plane == p)
+        count_component (m, w, k, region, sum + m->info->comp[k].offset);
+  }
+  if (!m->setup.reports)
+    return;
+  for (uint32_t i = 0; i < w->n; i++)
+    count_place (&region[w->run[i] & 0xffff], w->run[i] >> 16,
+        i + 1 < w->n ? w->run[i + 1] >> 16 : (uint32_t) w->width, (uint32_t) y);
 }
 
 /* ---- jobs ---------------------------------------------------------------- */

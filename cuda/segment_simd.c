@@ -287,6 +287,128 @@ mixed (const uint32_t *at, const uint32_t *v, int n, uint8_t *restrict to)
   return any;
 }
 
+/* ---- sums of samples ----------------------------------------------------- */
+
+/* 16 bytes at a time, which any machine's compiler can do. */
+typedef uint8_t Bytes __attribute__ ((vector_size (16)));
+typedef uint16_t Words __attribute__ ((vector_size (16)));
+typedef uint32_t Longs __attribute__ ((vector_size (16)));
+
+#define MOST_LOADS 128 /* that words can sum two bytes each of */
+
+/* The first n of 16 bytes, the others 0; nothing from `limit` on is read. */
+INLINE Bytes
+load_some (const uint8_t *from, size_t n, const uint8_t *limit)
+{
+  static const uint8_t ones[32] = { 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255 };
+  Bytes v = { 0 }, mask;
+
+  if (n < 16 && limit - from < 16) {
+    memcpy (&v, from, n);
+    return v;
+  }
+  memcpy (&v, from, 16);
+  memcpy (&mask, ones + 16 - (n < 16 ? n : 16), 16);
+  return v & mask;
+}
+
+/* Words of the places 0, 2, 4, 6 and 1, 3, 5, 7 of groups that begin every 1, 2 or
+ * 4 bytes or words: even[] and odd[] are sums of the even and the odd ones. */
+INLINE void
+fold (Longs even, Longs odd, int group, uint32_t sum[4])
+{
+  if (group == 1) {
+    even += odd;
+    sum[0] = even[0] + even[1] + even[2] + even[3];
+  } else {
+    sum[0] = even[0] + even[1] + even[2] + even[3];
+    sum[1] = odd[0] + odd[1] + odd[2] + odd[3];
+  }
+}
+
+INLINE void
+sum_bytes (const uint8_t *from, const uint8_t *end, const uint8_t *limit, int group, uint32_t sum[4])
+{
+  Longs total[4] = { { 0 } }; /* bytes 0, 1, 2, 3 of 4 */
+
+  while (from < end) {
+    const uint8_t *part = end - from > 16 * MOST_LOADS ? from + 16 * MOST_LOADS : end;
+    Words even = { 0 }, odd = { 0 };
+
+    for (; from < part; from += 16) {
+      const Words v = (Words) load_some (from, (size_t) (part - from), limit);
+
+      even += v & 255;
+      odd += v >> 8;
+    }
+    total[0] += (Longs) even & 0xffff;
+    total[1] += (Longs) odd & 0xffff;
+    total[2] += (Longs) even >> 16;
+    total[3] += (Longs) odd >> 16;
+  }
+  if (group == 4)
+    for (int i = 0; i < 4; i++)
+      sum[i] = total[i][0] + total[i][1] + total[i][2] + total[i][3];
+  else
+    fold (total[0] + total[2], total[1] + total[3], group, sum);
+}
+
+INLINE void
+sum_words (const uint8_t *from, const uint8_t *end, const uint8_t *limit, int shift, int max, int group,
+    uint32_t sum[4])
+{
+  const Words top = (Words) { 0 } + (uint16_t) max;
+  Longs even = { 0 }, odd = { 0 };
+
+  for (; from < end; from += 16) {
+    Words v = (Words) load_some (from, (size_t) (end - from), limit) >> shift;
+    const Words less = (Words) (v < top);
+
+    v = (v & less) | (top & ~less);
+    even += (Longs) v & 0xffff;
+    odd += (Longs) v >> 16;
+  }
+  fold (even, odd, group, sum);
+}
+
+INLINE void
+sum_runs (const CfSgSamples *s, const uint32_t *run, uint32_t n, int bytes, int group, uint32_t *sum)
+{
+  const size_t round = ((size_t) 1 << s->w_sub) - 1, size = (size_t) (bytes * group);
+  const uint8_t *limit = s->row + (((size_t) s->width + round) >> s->w_sub) * size;
+
+  for (uint32_t i = 0; i < n; i++) {
+    const size_t first = run[i] >> 16, last = i + 1 < n ? run[i + 1] >> 16 : (size_t) s->width;
+    const uint8_t *from = s->row + ((first + round) >> s->w_sub) * size;
+    const uint8_t *end = s->row + ((last + round) >> s->w_sub) * size;
+
+    if (bytes == 1)
+      sum_bytes (from, end, limit, group, sum + 4 * i);
+    else
+      sum_words (from, end, limit, s->shift, s->max, group, sum + 4 * i);
+  }
+}
+
+static void
+sum_runs_1 (const CfSgSamples *s, const uint32_t *run, uint32_t n, uint32_t *sum)
+{
+  if (s->group == 1)
+    sum_runs (s, run, n, 1, 1, sum);
+  else if (s->group == 2)
+    sum_runs (s, run, n, 1, 2, sum);
+  else
+    sum_runs (s, run, n, 1, 4, sum);
+}
+
+static void
+sum_runs_2 (const CfSgSamples *s, const uint32_t *run, uint32_t n, uint32_t *sum)
+{
+  if (s->group == 1)
+    sum_runs (s, run, n, 2, 1, sum);
+  else
+    sum_runs (s, run, n, 2, 2, sum);
+}
+
 const CfSgSimd GLUE (cf_sg_simd_, CF_ISA) = {
   .add = { add_1, add_2 },
   .gather = gather,
@@ -300,4 +422,5 @@ const CfSgSimd GLUE (cf_sg_simd_, CF_ISA) = {
   .pick = pick,
   .grow = grow,
   .mixed = mixed,
+  .sum_runs = { sum_runs_1, sum_runs_2 },
 };

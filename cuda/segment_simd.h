@@ -25,6 +25,14 @@ typedef struct {
   int size, width;        /* of cells, of the picture */
 } CfSgColumns;
 
+/* A row of a plane, whose samples are in groups of 1, 2 or 4, a group a pixel or,
+ * with w_sub, two. */
+typedef struct {
+  const uint8_t *row;
+  int group, w_sub, width; /* samples; width of the picture */
+  int shift, max;
+} CfSgSamples;
+
 /* A cell and those it touches: their regions' means and roots. */
 typedef struct {
   const uint32_t *mean, *root;
@@ -59,6 +67,10 @@ typedef struct {
   void (*grow) (const uint32_t *label, ptrdiff_t pitch, int n, uint8_t *right, uint8_t *below);
   /* Which cells have pixels that may go to another region: v is the row above or below. */
   bool (*mixed) (const uint32_t *label, const uint32_t *v, int n, uint8_t *mixed);
+  /* Of each run (its first pixel << 16 | anything; it ends where the next begins)
+   * the sums of the samples at each place of their group, in 4 words a run; of
+   * samples of 1 [0] or 2 [1] bytes. */
+  void (*sum_runs[2]) (const CfSgSamples *samples, const uint32_t *run, uint32_t n, uint32_t *sum);
 } CfSgSimd;
 
 extern const CfSgSimd cf_sg_simd_avx512bw, cf_sg_simd_avx2, cf_sg_simd_sse4_1, cf_sg_simd_baseline;
