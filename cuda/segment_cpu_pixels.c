@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#define INLINE static inline __attribute__ ((always_inline))
+
 /* ---- a pixel's colour ---------------------------------------------------- */
 
 /* The components of one row of pixels. */
@@ -31,92 +33,121 @@ source_of (const CfSgCpu *m, int y)
   return s;
 }
 
-static inline uint32_t
-value_of (const Source *s, int k, int i)
+/* Which loops a picture takes; constants where they are inlined. */
+typedef enum { GRAY_8, YUV_8, RGB_8, OTHER } Kind;
+
+static Kind
+kind_of (const Source *s)
+{
+  return s->wide ? OTHER : s->n == 1 ? GRAY_8 : s->rgb ? RGB_8 : YUV_8;
+}
+
+INLINE uint32_t
+value_of (const Source *s, bool wide, int k, int i)
 {
   uint16_t word;
 
-  if (!s->wide)
+  if (!wide)
     return s->row[k][i * s->step[k]];
   memcpy (&word, s->row[k] + 2 * i * s->step[k], 2);
   word >>= s->shift;
   return word < s->max ? word : (uint32_t) s->max;
 }
 
-static inline uint32_t
-color_at (const Source *s, int x)
+INLINE uint32_t
+color_at (const Source *s, Kind kind, int x)
 {
-  const uint32_t a = value_of (s, 0, x >> s->w_sub[0]) >> s->down;
+  const bool wide = kind == OTHER;
+  const int down = wide ? s->down : 0;
+  const uint32_t a = value_of (s, wide, 0, x >> (kind == YUV_8 || kind == GRAY_8 ? 0 : s->w_sub[0])) >> down;
   uint32_t b, c;
 
-  if (s->n == 1)
+  if (kind == GRAY_8 || (wide && s->n == 1))
     return a | 0x808000u;
-  b = value_of (s, 1, x >> s->w_sub[1]) >> s->down;
-  c = value_of (s, 2, x >> s->w_sub[2]) >> s->down;
-  return s->rgb ? cf_sg_ycbcr (a, b, c) : a | b << 8 | c << 16;
+  b = value_of (s, wide, 1, x >> s->w_sub[1]) >> down;
+  c = value_of (s, wide, 2, x >> s->w_sub[2]) >> down;
+  return kind == RGB_8 || (wide && s->rgb) ? cf_sg_ycbcr (a, b, c) : a | b << 8 | c << 16;
 }
 
 /* ---- runs ---------------------------------------------------------------- */
 
-/* A row of pixels on its way through its cells. */
+/* A row of pixels and its cells. */
 typedef struct {
   const uint32_t *at, *beyond; /* labels of its cells, and of those above or below */
   const uint32_t *mean;
   Source source;
   int size, width;
-  uint32_t *run;
-  uint32_t n, last;
+  uint32_t *run, n; /* the result */
 } Walk;
 
-static inline void
-emit (Walk *w, uint32_t label, int x)
+/* Where the next run goes, and the label of the one before. A row has no more calls
+ * of emit () than pixels, so what does not stay is in the room of its runs too. */
+typedef struct {
+  uint32_t *run, last;
+} Out;
+
+INLINE Out
+emit (Out out, uint32_t label, int x)
 {
-  if (label == w->last)
-    return;
-  w->run[w->n++] = (uint32_t) x << 16 | label;
-  w->last = label;
+  *out.run = (uint32_t) x << 16 | label; /* it stays only where it is another */
+  return (Out) { out.run + (label != out.last), label };
 }
 
-static inline uint32_t
-nearest (const Walk *w, int x, uint32_t own, uint32_t beside, uint32_t beyond)
+INLINE uint32_t
+nearest (const Walk *w, Kind kind, int x, uint32_t own, uint32_t beside, uint32_t beyond)
 {
-  const uint32_t p = color_at (&w->source, x);
-  uint32_t best = cf_sg_distance (p, w->mean[own]), label = own;
-  const uint32_t d = cf_sg_distance (p, w->mean[beside]), e = cf_sg_distance (p, w->mean[beyond]);
+  const uint32_t p = color_at (&w->source, kind, x);
+  const uint32_t d = cf_sg_distance (p, w->mean[own]), e = cf_sg_distance (p, w->mean[beside]);
+  const uint32_t f = cf_sg_distance (p, w->mean[beyond]), best = e < d ? e : d;
 
-  label = d < best ? beside : label;
-  best = d < best ? d : best;
-  return e < best ? beyond : label;
+  return f < best ? beyond : e < d ? beside : own;
 }
 
 /* A cell that touches other regions. */
-static inline void
-walk_cell (Walk *w, int cell)
+INLINE Out
+walk_cell (const Walk *w, Kind kind, int cell, Out out)
 {
   const uint32_t own = w->at[cell], beyond = w->beyond[cell];
   const int first = cell * w->size, end = first + w->size < w->width ? first + w->size : w->width;
 
   for (int x = first; x < end; x++) {
     const int side = 2 * (x - first) + 1 - w->size;
-    uint32_t beside = w->at[side < 0 ? cell - 1 : side > 0 ? cell + 1 : cell];
+    uint32_t beside = w->at[cell + (side > 0) - (side < 0)];
 
     beside = beside == CF_SG_OUTSIDE ? own : beside;
-    emit (w, beside == own && beyond == own ? own : nearest (w, x, own, beside, beyond), x);
+    out = emit (out, beside == own && beyond == own ? own : nearest (w, kind, x, own, beside, beyond), x);
   }
+  return out;
+}
+
+INLINE void
+walk_row_of (Walk *w, Kind kind, int n, const uint8_t *mixed)
+{
+  Out out = { w->run, CF_SG_OUTSIDE };
+
+  if (!mixed[0])
+    out = emit (out, w->at[0], 0);
+  for (int x = cf_sg_next (mixed, 0, n); x < n; x = cf_sg_next (mixed, x + 1, n)) {
+    out = walk_cell (w, kind, x, out);
+    if (x + 1 < n && !mixed[x + 1])
+      out = emit (out, w->at[x + 1], (x + 1) * w->size);
+  }
+  w->n = (uint32_t) (out.run - w->run);
 }
 
 static void
 walk_row (Walk *w, int n, const uint8_t *mixed)
 {
-  w->n = 0;
-  w->last = CF_SG_OUTSIDE;
-  if (!mixed[0])
-    emit (w, w->at[0], 0);
-  for (int x = cf_sg_next (mixed, 0, n); x < n; x = cf_sg_next (mixed, x + 1, n)) {
-    walk_cell (w, x);
-    if (x + 1 < n && !mixed[x + 1])
-      emit (w, w->at[x + 1], (x + 1) * w->size);
-  }
+  const Kind kind = kind_of (&w->source);
+
+  if (kind == GRAY_8)
+    walk_row_of (w, GRAY_8, n, mixed);
+  else if (kind == YUV_8)
+    walk_row_of (w, YUV_8, n, mixed);
+  else if (kind == RGB_8)
+    walk_row_of (w, RGB_8, n, mixed);
+  else
+    walk_row_of (w, OTHER, n, mixed);
 }
 
 /* ---- sums ---------------------------------------------------------------- */
@@ -135,7 +166,7 @@ sum_component (const Walk *w, int k, int w_sub, uint32_t *sum)
     uint32_t v = 0;
 
     for (; x < end; x++)
-      v += value_of (&w->source, k, x);
+      v += value_of (&w->source, w->source.wide, k, x);
     sum[4 * i] = v;
   }
 }
@@ -222,7 +253,7 @@ walk_cells (CfSgCpu *m, int row, uint32_t *run, CfSegmentRegion *region, uint8_t
     const int side = 2 * (y - from) + 1 - size, way = side < 0 ? -1 : side > 0;
     const bool inside = row + way >= 0 && row + way < m->setup.rows;
     Walk w = { label, inside ? label + way * (ptrdiff_t) m->pitch : label, m->found_mean[m->now], source_of (m, y),
-      size, m->video.width, run, 0, 0 };
+      size, m->video.width, run, 0 };
 
     if (size == 1 && y == from)
       m->simd->differ (label, label - 1, n, scratch);
