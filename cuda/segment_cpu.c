@@ -298,7 +298,7 @@ enqueue (CfPlan *plan, CfStream *stream, const CfImage *in, const CfImage *out, 
 
   (void) stream;
   if (!m->memory || !m->pixel_memory)
-    return cf_fail (status, CF_NO_MEMORY, "out of memory: the segmentation lost its memory when its parameters changed");
+    return cf_fail (status, CF_NO_MEMORY, "out of memory: the segmentation has had none since its parameters changed");
   cf_image_views (&m->video, &plan->common, in, m->in);
   m->in_image = in;
   m->out_image = out;

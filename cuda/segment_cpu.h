@@ -94,7 +94,7 @@ typedef struct {
   size_t pitch, places;
   int n_strips;
   void *memory;   /* of the cells, all that follows */
-  uint32_t *color[2], *label[2]; /* [now]: this frame's, the other: the one before; labels are indices when it is done */
+  uint32_t *color[2], *label[2]; /* [now]: this frame's; the other: the one before's, whose labels are indices */
   int now;
   uint32_t *mean, *root; /* of each cell's region; root then becomes the number of the region that begins there */
   uint32_t *picked;      /* of each cell the place of its region's root */

@@ -181,12 +181,23 @@ follow_strip (CfSgCpu *m, int strip, uint8_t *scratch)
 {
   (void) scratch;
   for (int row = strip * CF_SG_STRIP; row < cf_sg_strip_end (m, strip); row++) {
-    const uint32_t first = (uint32_t) cf_sg_place (m, row), end = first + (uint32_t) m->setup.columns;
-    uint32_t roots = 0;
+    const uint32_t first = (uint32_t) cf_sg_place (m, row);
 
     for (uint32_t g = 0; g < m->row_gaps[row]; g++)
       for (uint32_t i = first + m->gap[first + g].from; i < first + m->gap[first + g].to; i++)
         __atomic_store_n (&m->picked[i], root_of_picks (m, i), __ATOMIC_RELAXED);
+  }
+}
+
+/* How many regions begin in each row. */
+static void
+count_strip (CfSgCpu *m, int strip, uint8_t *scratch)
+{
+  (void) scratch;
+  for (int row = strip * CF_SG_STRIP; row < cf_sg_strip_end (m, strip); row++) {
+    const uint32_t first = (uint32_t) cf_sg_place (m, row), end = first + (uint32_t) m->setup.columns;
+    uint32_t roots = 0;
+
     for (uint32_t i = first; i < end; i++)
       roots += m->picked[i] == i;
     m->row_first[row] = roots;
@@ -288,6 +299,7 @@ number_regions (CfSgCpu *m)
 {
   uint32_t n = 0;
 
+  cf_sg_run (m, m->n_strips, count_strip);
   for (int row = 0; row < m->setup.rows; row++) {
     const uint32_t roots = m->row_first[row];
 
