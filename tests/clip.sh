@@ -120,10 +120,10 @@ one () { # filter format row -> prints a row, returns 1 on failure
     [ "$code" != 0 ] || against_reference "$1" "$2" "$3" > /dev/null 2>&1 || code="$? beside the reference"
   fi
   if [ "$code" != 0 ]; then
-    printf '%-9s %-10s %-9s  FAIL (status %s) %s\n' "$1" "$2" "$3" "$code" "$said"
+    printf '%-9s %-10s %-10s  FAIL (status %s) %s\n' "$1" "$2" "$3" "$code" "$said"
     return 1
   fi
-  printf '%-9s %-10s %-9s  %s\n' "$1" "$2" "$3" "$said"
+  printf '%-9s %-10s %-10s  %s\n' "$1" "$2" "$3" "$said"
 }
 
 export -f one line properties against_reference

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * livechange.c: video through cudaconvolve while another thread turns preset,
- * kernel-size and kernel a hundred times a second. Every frame must come, in
+ * kernel-size and kernel a hundred times a second, or through cudasegment and
+ * its output, cell-size and merge-threshold. Every frame must come, in
  * its turn, and be what one setting makes of it: one that was in force at some
  * time between the frame's arrival and its departure. Nothing may be held in
  * the end that was not held after the first seconds.
  *
- *   livechange [--seconds 60] [--fps 60] [--hz 100] [--backend cuda] [--format NV12] [--width 320] [--height 240]
+ *   livechange [--filter segment] [--seconds 60] [--fps 60] [--hz 100] [--backend cuda] [--format NV12]
+ *     [--width 320] [--height 240]
  *
  * --fps 0: as fast as it goes. What the settings make of the frames is worked
  * out beforehand, by the CPU, by an element each that is not changed. */
@@ -16,6 +18,7 @@
 #include <gst/app/gstappsink.h>
 #include <gst/app/gstappsrc.h>
 #include <gst/video/video.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -41,16 +44,30 @@ static const char *const kernels[] = {
 #define N_SIZES ((int) G_N_ELEMENTS (sizes))
 #define N_KERNELS ((int) G_N_ELEMENTS (kernels))
 
+/* The segmentation's, where they have the same places. Its frames are segmented
+ * afresh: else they would lean on those before. */
+static const char *const outputs[] = { "mean", "boundaries", "labels", "passthrough" };
+static const int cells[] = { 0, 1, 2, 5, 16 };
+static const double merges[] = { 0.1, 0, 0.03, 0.5 };
+
+#define N_OUTPUTS ((int) G_N_ELEMENTS (outputs))
+#define N_CELLS ((int) G_N_ELEMENTS (cells))
+#define N_MERGES ((int) G_N_ELEMENTS (merges))
+
 typedef struct {
   int preset, size, kernel; /* indices above */
 } Setting;
 
 /* Settings that make the same picture share a number. */
-#define N_RESULTS (N_PRESETS * N_SIZES + N_KERNELS)
+#define N_RESULTS (N_PRESETS * N_SIZES + N_KERNELS + N_OUTPUTS * N_CELLS * N_MERGES)
+
+static gboolean segment; /* the filter */
 
 static int
 result_of (const Setting *s)
 {
+  if (segment)
+    return (s->preset * N_CELLS + s->size) * N_MERGES + s->kernel;
   if (s->preset == CUSTOM)
     return N_PRESETS * N_SIZES + s->kernel;
   return s->preset * N_SIZES + (presets[s->preset].sized ? s->size : 0);
@@ -58,7 +75,7 @@ result_of (const Setting *s)
 
 static struct {
   gint seconds, fps, hz, width, height;
-  gchar *backend, *format;
+  gchar *backend, *format, *filter;
 } options = { .seconds = 5, .fps = 60, .hz = 100, .width = 320, .height = 240 };
 
 static GstVideoInfo info;
@@ -126,8 +143,8 @@ make_inputs (void)
 static GstElement *
 make_pipeline (const char *backend, const char *sink)
 {
-  gchar *line = g_strdup_printf ("appsrc name=src format=time ! cudaconvolve name=f backend=%s on-gpu-error=error ! %s",
-      backend, sink);
+  gchar *line = g_strdup_printf ("appsrc name=src format=time ! %s name=f backend=%s on-gpu-error=error ! %s",
+      segment ? "cudasegment temporal=0" : "cudaconvolve", backend, sink);
   GError *error = NULL;
   GstElement *pipeline = gst_parse_launch (line, &error), *src;
 
@@ -159,6 +176,11 @@ input_frame (guint64 number)
 static void
 apply (GstElement *element, const Setting *s)
 {
+  if (segment) {
+    gst_util_set_object_arg (G_OBJECT (element), "output", outputs[s->preset]);
+    g_object_set (element, "cell-size", cells[s->size], "merge-threshold", merges[s->kernel], NULL);
+    return;
+  }
   gst_util_set_object_arg (G_OBJECT (element), "preset", presets[s->preset].name);
   g_object_set (element, "kernel-size", sizes[s->size], NULL);
   if (s->preset == CUSTOM)
@@ -204,7 +226,10 @@ expect_all (void)
 {
   int n = 0;
 
-  for (int p = 0; p < N_PRESETS; p++)
+  for (; segment && n < N_OUTPUTS * N_CELLS * N_MERGES; n++)
+    if (!expect_setting (&(Setting) { n / N_MERGES / N_CELLS, n / N_MERGES % N_CELLS, n % N_MERGES }))
+      return 0;
+  for (int p = 0; !segment && p < N_PRESETS; p++)
     for (int i = 0; i < (p == CUSTOM ? N_KERNELS : presets[p].sized ? N_SIZES : 1); i++, n++)
       if (!expect_setting (&(Setting) { p, p == CUSTOM ? 0 : i, p == CUSTOM ? i : 0 }))
         return 0;
@@ -217,34 +242,68 @@ static Setting *history; /* what each change has led to; [0] is the start */
 static gint history_size;
 static gint begun, done; /* atomic: changes begun, changes done */
 static gint stop;        /* atomic */
+static gint rest;        /* atomic; 1: go back to the start, 2: there */
+
+/* One of the three, the first that differs. */
+static void
+turn (GstElement *f, Setting s, Setting before)
+{
+  if (segment && s.size != before.size)
+    g_object_set (f, "cell-size", cells[s.size], NULL);
+  else if (segment && s.kernel != before.kernel)
+    g_object_set (f, "merge-threshold", merges[s.kernel], NULL);
+  else if (segment)
+    gst_util_set_object_arg (G_OBJECT (f), "output", outputs[s.preset]);
+  else if (s.size != before.size)
+    g_object_set (f, "kernel-size", sizes[s.size], NULL);
+  else if (s.kernel != before.kernel)
+    g_object_set (f, "kernel", kernels[s.kernel], NULL);
+  else
+    gst_util_set_object_arg (G_OBJECT (f), "preset", presets[s.preset].name);
+}
+
+static void
+change_to (GstElement *f, Setting s)
+{
+  gint n = g_atomic_int_get (&done);
+
+  history[n + 1] = s;
+  g_atomic_int_set (&begun, n + 1);
+  turn (f, s, history[n]);
+  g_atomic_int_set (&done, n + 1);
+}
+
+static void
+change_back (GstElement *f)
+{
+  Setting s = history[g_atomic_int_get (&done)];
+
+  s.size = history[0].size;
+  change_to (f, s);
+  s.preset = history[0].preset;
+  change_to (f, s);
+  s.kernel = history[0].kernel;
+  change_to (f, s);
+}
 
 static void
 change_one (GstElement *f, GRand *random)
 {
-  gint n = g_atomic_int_get (&done);
-  Setting s = history[n];
+  Setting s = history[g_atomic_int_get (&done)];
 
   switch (g_rand_int_range (random, 0, 3)) {
     case 0:
-      s.preset = g_rand_int_range (random, 0, N_PRESETS);
+      s.preset = g_rand_int_range (random, 0, segment ? N_OUTPUTS : N_PRESETS);
       break;
     case 1:
-      s.size = g_rand_int_range (random, 0, N_SIZES);
+      s.size = g_rand_int_range (random, 0, segment ? N_CELLS : N_SIZES);
       break;
     default:
-      s.kernel = g_rand_int_range (random, 0, N_KERNELS);
-      s.preset = CUSTOM;
+      s.kernel = g_rand_int_range (random, 0, segment ? N_MERGES : N_KERNELS);
+      s.preset = segment ? s.preset : CUSTOM;
       break;
   }
-  history[n + 1] = s;
-  g_atomic_int_set (&begun, n + 1);
-  if (s.size != history[n].size)
-    g_object_set (f, "kernel-size", sizes[s.size], NULL);
-  else if (s.kernel != history[n].kernel)
-    g_object_set (f, "kernel", kernels[s.kernel], NULL);
-  else
-    gst_util_set_object_arg (G_OBJECT (f), "preset", presets[s.preset].name);
-  g_atomic_int_set (&done, n + 1);
+  change_to (f, s);
 }
 
 static gpointer
@@ -253,10 +312,13 @@ turn_knobs (gpointer f)
   GRand *random = g_rand_new_with_seed (5);
   gint64 next = g_get_monotonic_time ();
 
-  while (!g_atomic_int_get (&stop) && g_atomic_int_get (&done) + 1 < history_size) {
+  while (!g_atomic_int_get (&stop) && g_atomic_int_get (&done) + 4 < history_size) {
     gint64 wait;
 
-    change_one (f, random);
+    if (g_atomic_int_compare_and_exchange (&rest, 1, 2))
+      change_back (f);
+    else if (!g_atomic_int_get (&rest))
+      change_one (f, random);
     next += 1000000 / options.hz;
     wait = next - g_get_monotonic_time ();
     if (wait > 0)
@@ -315,8 +377,8 @@ on_exit_pad (GstPad *pad, GstPadProbeInfo *probe, gpointer user)
     seen[r] = seen[r] || right;
   }
   if (!right && wrong++ < 5)
-    printf ("frame %" G_GUINT64_FORMAT " is none of changes %d to %d: preset %s, size %d, kernel %s\n", number, first,
-        last, presets[history[last].preset].name, sizes[history[last].size], kernels[history[last].kernel]);
+    printf ("frame %" G_GUINT64_FORMAT " is none of changes %d to %d; settings %d, %d and %d of the three\n", number,
+        first, last, history[last].preset, history[last].size, history[last].kernel);
   out_of_turn += number != left;
   left++;
   longest = MAX (longest, now - entry_time);
@@ -390,6 +452,20 @@ check_run (GstElement *f, int n_results)
   g_free (text);
 }
 
+/* What is held with the first setting, for how much memory a plan takes is the
+ * setting's matter. */
+static Usage
+usage_at_rest (void)
+{
+  Usage usage;
+
+  g_atomic_int_set (&rest, 1);
+  g_usleep (300000);
+  usage = usage_now ();
+  g_atomic_int_set (&rest, 0);
+  return usage;
+}
+
 static void
 play (int n_results)
 {
@@ -411,16 +487,16 @@ play (int n_results)
   add_probe (f, "src", on_exit_pad);
   history_size = (options.seconds + 30) * options.hz * 2;
   history = g_new0 (Setting, history_size);
-  history[0] = (Setting) { CUSTOM, 0, 0 };
+  history[0] = (Setting) { segment ? 0 : CUSTOM, 0, 0 };
   apply (f, &history[0]);
   gst_element_set_state (pipeline, GST_STATE_PLAYING);
   thread = g_thread_new ("knobs", turn_knobs, f);
   warm = MAX (1, options.seconds / 10);
   g_usleep ((gulong) warm * 1000000);
-  early = usage_now ();
+  early = usage_at_rest ();
   while (g_get_monotonic_time () - start < (gint64) options.seconds * 1000000)
     g_usleep (20000);
-  late = usage_now ();
+  late = usage_at_rest ();
   g_atomic_int_set (&stop, 1);
   g_thread_join (thread);
   /* A few more with the last setting. */
@@ -443,6 +519,7 @@ static gboolean
 parse (int *argc, char ***argv)
 {
   GOptionEntry entries[] = {
+    { "filter", 0, 0, G_OPTION_ARG_STRING, &options.filter, "convolve or segment (convolve)", "NAME" },
     { "seconds", 0, 0, G_OPTION_ARG_INT, &options.seconds, "how long (5)", "N" },
     { "fps", 0, 0, G_OPTION_ARG_INT, &options.fps, "frames a second (60); 0: as many as go", "N" },
     { "hz", 0, 0, G_OPTION_ARG_INT, &options.hz, "changes a second (100)", "N" },
@@ -465,6 +542,7 @@ parse (int *argc, char ***argv)
   g_option_context_free (context);
   options.backend = options.backend ? options.backend : g_strdup ("cpu");
   options.format = options.format ? options.format : g_strdup ("NV12");
+  segment = g_strcmp0 (options.filter, "segment") == 0;
   return good && options.seconds > 0 && options.hz > 0;
 }
 
@@ -476,6 +554,9 @@ main (int argc, char **argv)
 
   if (!parse (&argc, &argv))
     return 2;
+  /* What is large goes back to the system when it is freed: else how many of a plan's
+   * pages are resident depends on those before it. */
+  (void) mallopt (M_MMAP_THRESHOLD, 65536);
   /* GLib keeps idle threads of its pools for a while; they are nobody's leak. */
   g_thread_pool_set_max_unused_threads (0);
   text = g_strdup_printf ("video/x-raw,format=%s,width=%d,height=%d,framerate=%d/1", options.format, options.width,
