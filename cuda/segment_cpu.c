@@ -126,7 +126,7 @@ set_outside (CfSgCpu *m)
     }
 }
 
-/* New cells for the setup; the state goes with the old ones. */
+/* New cells for the setup, without a state. The old ones are not freed. */
 static CfCode
 make_cells (CfSgCpu *m, CfStatus *status)
 {
@@ -136,8 +136,6 @@ make_cells (CfSgCpu *m, CfStatus *status)
   m->places = m->pitch * ((size_t) m->setup.rows + 2);
   m->n_strips = (m->setup.rows + CF_SG_STRIP - 1) / CF_SG_STRIP;
   m->has_state = false;
-  free (m->memory);
-  m->memory = NULL;
   lay_cells (m, &memory);
   m->memory = new_block (memory.used, status);
   if (!m->memory)
@@ -166,6 +164,7 @@ lay_pixels (CfSgCpu *m, const CfSegmentParams *p, Memory *memory)
     m->label_map = NULL;
 }
 
+/* The old memory is not freed where it is too small, or too large. */
 static CfCode
 make_pixels (CfSgCpu *m, const CfSegmentParams *p, CfStatus *status)
 {
@@ -179,8 +178,6 @@ make_pixels (CfSgCpu *m, const CfSegmentParams *p, CfStatus *status)
   m->scratch_size = 32 * ((size_t) m->video.width + 64);
   lay_pixels (m, p, &memory);
   if (memory.used != m->pixel_bytes) {
-    free (m->pixel_memory);
-    m->pixel_bytes = 0;
     m->pixel_memory = new_block (memory.used, status);
     if (!m->pixel_memory)
       return CF_NO_MEMORY;
@@ -229,28 +226,47 @@ by_place (const void *a, const void *b)
   return *(const int *) a - *(const int *) b;
 }
 
+/* Everything that follows from `m->setup`; `old` is what there was before. */
 static CfCode
-update (CfPlan *plan, CfStatus *status)
+make (CfSgCpu *m, const CfSgCpu *old, const CfPlan *plan, CfStatus *status)
 {
-  CfSgCpu *m = plan->state;
-  const CfSegmentSetup old = m->setup;
+  CfCode code = CF_OK;
   CfImage image;
-  CfCode code = cf_segment_setup (&m->video, plan->params, &m->setup, status);
 
-  if (code != CF_OK)
-    return code;
   cf_image_layout (&image, m->video.format, m->video.width, m->video.height, 1);
   cf_image_views (&m->video, &plan->common, &image, m->in);
   m->painted = false;
   for (int p = 0; p < m->info->n_planes; p++)
     set_plane (m, p);
-  if (!m->memory || old.size != m->setup.size)
+  if (!old->memory || old->setup.size != m->setup.size)
     code = make_cells (m, status);
-  for (int i = 0; code == CF_OK && i < m->setup.n_seeds; i++)
+  for (int i = 0; i < m->setup.n_seeds; i++)
     m->setup.seeds[i] = (int) cf_sg_place (m, m->setup.seeds[i] / m->setup.columns)
         + m->setup.seeds[i] % m->setup.columns;
   qsort (m->setup.seeds, (size_t) m->setup.n_seeds, sizeof m->setup.seeds[0], by_place);
   return code == CF_OK ? make_pixels (m, plan->params, status) : code;
+}
+
+/* What there is stays until all that is new could be had, the state too. */
+static CfCode
+update (CfPlan *plan, CfStatus *status)
+{
+  CfSgCpu *m = plan->state, next = *m;
+  CfCode code = cf_segment_setup (&next.video, plan->params, &next.setup, status);
+  const CfSgCpu *drop = m;
+
+  if (code != CF_OK)
+    return code;
+  code = make (&next, m, plan, status);
+  if (code != CF_OK)
+    drop = &next;
+  if (next.memory != m->memory)
+    free (drop->memory);
+  if (next.pixel_memory != m->pixel_memory)
+    free (drop->pixel_memory);
+  if (code == CF_OK)
+    *m = next;
+  return code;
 }
 
 static CfCode
@@ -297,8 +313,7 @@ enqueue (CfPlan *plan, CfStream *stream, const CfImage *in, const CfImage *out, 
   bool count;
 
   (void) stream;
-  if (!m->memory || !m->pixel_memory)
-    return cf_fail (status, CF_NO_MEMORY, "out of memory: the segmentation has had none since its parameters changed");
+  (void) status;
   cf_image_views (&m->video, &plan->common, in, m->in);
   m->in_image = in;
   m->out_image = out;
