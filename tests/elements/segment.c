@@ -81,6 +81,44 @@ GST_START_TEST (every_format)
 }
 GST_END_TEST
 
+/* A region may lose its last pixel to its neighbours: then only the map, whose
+ * labels are places in the list, has it. Here it is the third cell, a seed,
+ * whose left half is black and whose right half is white. */
+GST_START_TEST (region_without_pixels)
+{
+  static const guint8 picture[24] = { 0, 0, 0, 0, 0, 255, 255, 255, 255, 255, 255, 255,
+    0, 0, 0, 0, 0, 255, 255, 255, 255, 255, 255, 255 };
+  GstElement *element = new_segment ("output", "labels", "cell-size", "2", "min-size", "1", "merge-threshold", "0",
+      "weak-fraction", "1", "seed-threshold", "0.0001", "message-interval", "1", ALL_METAS, NULL);
+  GstHarness *h = new_harness (element);
+  GstBuffer *in, *out;
+  GstVideoInfo info;
+  GstMessage *message;
+  Found *map, *metas, *told;
+
+  g_object_set (element, "seeds", "0,0;4,0;8,0", NULL);
+  set_caps (h, video_caps ("GRAY8", 12, 2, NULL), &info);
+  in = frame_of (&info, picture);
+  out = gst_harness_push_and_pull (h, gst_buffer_ref (in));
+  map = found_in_map (out);
+  metas = found_in_metas (out);
+  message = pop_regions (element);
+  fail_unless (message != NULL);
+  told = found_in_message (message);
+  assert_regions (&info, in, out, map);
+  fail_unless (map->n == 3 && map->region[0].area == 10 && map->region[1].area == 0 && map->region[2].area == 14);
+  assert_same_regions (map, metas);
+  assert_same_regions (map, told);
+  gst_message_unref (message);
+  gst_buffer_unref (out);
+  gst_buffer_unref (in);
+  g_free (told);
+  g_free (metas);
+  g_free (map);
+  end_harness (h, 1);
+}
+GST_END_TEST
+
 /* Nobody is told what nobody asked for. */
 GST_START_TEST (only_what_is_asked_for)
 {
@@ -427,6 +465,7 @@ main (int argc, char **argv)
   TCase *tests = tcase_create ("segment");
 
   tcase_add_test (tests, every_format);
+  tcase_add_test (tests, region_without_pixels);
   tcase_add_test (tests, only_what_is_asked_for);
   tcase_add_test (tests, map_goes_with_copies);
   tcase_add_test (tests, map_goes_down_the_pipeline);
