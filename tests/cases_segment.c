@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * cases_segment.c: with which settings and contents the segmentation is tried. */
+#define _GNU_SOURCE
 #include "reference_segment.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define TOLD " region-meta=1 label-meta=1"
-/* Three cells of 2 apart: regions of a few cells. */
+/* clicks=N in a setting are N points of `seeds`, in rows of 40 pixels that are 2
+ * apart: more than a setting has room for (sg_expand).
+ * Three cells of 2 apart: regions of a few cells. */
 #define MANY_SEEDS "1,1;7,1;13,1;19,1;25,1;31,1;1,7;7,7;13,7;19,7;25,7;31,7;1,13;7,13;13,13;19,13;25,13;31,13"
 
 /* Patches have all that the steps look for: flat places, ramps, borders weak and
@@ -29,7 +33,8 @@ const char *const sg_settings[] = {
   "seed-threshold=1" TOLD, "seed-threshold=0.0001" TOLD, "seed-threshold=0.01 min-size=1" TOLD,
   "seed-threshold=0.2" TOLD, "seed-similarity=1" TOLD, "seed-similarity=1 seed-threshold=1 min-size=1" TOLD,
   "seeds=0,0;3,2;9,12;3,2;16383,5;2,70 seed-threshold=0.0001" TOLD,
-  "seeds=0,0;1,0;0,1;1,1;2,1;2,2;40,20;41,20;12,8 min-size=1" TOLD, "seeds=7,3;4,4;10,2 cell-size=4" TOLD,
+  "seeds=0,0;1,0;0,1;1,1;2,1;2,2;40,20;41,20;12,8 min-size=1" TOLD,
+  "seeds=7,3;4,4;10,2 cell-size=4" TOLD, "clicks=1024 min-size=1" TOLD,
   /* Weak borders: all that touch; those all of whose pairs are weak; hardly any. */
   "weak-difference=1 weak-fraction=0" TOLD, "weak-difference=0.2 weak-fraction=0.99 merge-threshold=0" TOLD,
   "weak-difference=0 min-size=1" TOLD, "weak-difference=0.1 weak-fraction=0.3 min-size=1 merge-threshold=0.01" TOLD,
@@ -76,14 +81,37 @@ const char *const sg_bad_settings[] = {
   "min-size=-1", "max-regions=0", "max-regions=65536", "temporal=-0.1", "temporal=1.01", "cell-size=-1", "cell-size=17",
   "message-interval=-1", "seeds=x", "seeds=1", "seeds=1,", "seeds=,1", "seeds=1,2;", "seeds=;1,2", "seeds=1,2;;3,4",
   "seeds=1,2,3", "seeds=1.5,2", "seeds=1,2;x,3", "seeds=1,2;3", "seeds=99999999999,1", "seeds=1,2x",
-  "seeds=0x1,2", NULL
+  "seeds=0x1,2", "clicks=1025", NULL
 };
 
 /* Beside those that every filter meets: several warps and blocks of cells with
  * cells of 1, and more lines than 720, where cells are 2. */
 const int sg_more_sizes[][2] = {
-  { 320, 240 }, { 257, 130 }, { 1025, 5 }, { 7, 700 }, { 1, 300 }, { 511, 37 }, { 725, 723 }, { 90, 90 }, { 0 }
+  { 320, 240 }, { 257, 130 }, { 1025, 5 }, { 7, 700 }, { 1, 300 }, { 511, 37 }, { 725, 723 }, { 90, 90 },
+  { 16384, 2 }, { 3, 16384 }, { 0 }
 };
+
+char *
+sg_expand (const char *text)
+{
+  const char *at = strstr (text, "clicks=");
+  char *expanded = NULL;
+  size_t size;
+  FILE *out;
+  int n;
+
+  if (!at || sscanf (at, "clicks=%d", &n) != 1 || !(out = open_memstream (&expanded, &size)))
+    return NULL;
+  fprintf (out, "%.*sseeds=", (int) (at - text), text);
+  for (int i = 0; i < n; i++)
+    fprintf (out, "%s%d,%d", i ? ";" : "", i % 20 * 2, i / 20);
+  fputs (at + strcspn (at, " "), out);
+  if (fclose (out) != 0) {
+    free (expanded);
+    return NULL;
+  }
+  return expanded;
+}
 
 /* ---- random ------------------------------------------------------------- */
 

@@ -59,5 +59,8 @@ extern const char *const sg_sanitize_settings[], *const sg_bad_settings[];
 extern const int sg_more_sizes[][2];
 /* Random parameters as text. */
 void sg_random (char *text, size_t size, uint64_t *state);
+/* Turns the words that cases_segment.c explains into parameters; NULL where
+ * there are none. To be freed. */
+char *sg_expand (const char *text);
 
 #endif

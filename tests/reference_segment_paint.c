@@ -320,6 +320,7 @@ const KcFilter kc_segment = {
   .forget = forget,
   .check_reference = sg_check,
   .random_setting = sg_random,
+  .expand = sg_expand,
   .contents = sg_contents,
   .n_contents = &sg_n_contents,
   .settings = sg_settings,

@@ -178,7 +178,7 @@ large (KcRun *run, const KcFilter *kc)
        * only every other setting of them. */
       if (run->options.quick && i % 2)
         continue;
-      c.content = KC_NATURAL;
+      c.content = kc->contents && i % 2 ? KC_PATCHES : KC_NATURAL;
       c.layout = KC_WIDE;
       c.script = kc->follow ? "EE" : "E";
       c.one_variant = run->options.quick;
