@@ -132,7 +132,8 @@ reserve_reports (State *s, const CfVideo *video, bool label_meta, CfStatus *stat
   const size_t pixels = (size_t) video->width * (size_t) video->height;
 
   if (s->setup.reports && !s->told) {
-    s->told = static_cast<CfSegmentRegion *> (cf_pinned_alloc (max_regions * sizeof *s->told + sizeof (unsigned), status));
+    s->told = static_cast<CfSegmentRegion *> (cf_pinned_alloc (max_regions * sizeof *s->told + sizeof (unsigned),
+        status));
     if (!s->told)
       return status->code;
     s->told_n = reinterpret_cast<unsigned *> (s->told + max_regions);

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * segment_cells.cu: steps 1 to 3 of the segmentation, and its components inside
- * tiles of 32 x 32 cells: a block a tile, a thread a cell, a warp a row. */
+ * tiles of 32 x 16 cells: a block a tile, a thread a cell, a warp a row. Taller tiles
+ * leave less to join between them, but wait longer for each other's warps. */
 #include "segment_list.cuh"
 
 namespace cf {
 
 namespace {
 
-constexpr int side = sg_tile, threads = side * side, wide = side + 2;
+constexpr int side = sg_tile, tall = sg_tile_rows, threads = side * tall, wide = side + 2;
 
 struct Tile {
-  unsigned p[wide * wide];
+  unsigned p[wide * (tall + 2)];
   unsigned kind[threads], label[threads];
   unsigned luma[threads], cb[threads], cr[threads]; /* sums at a root; luma: cells << 18 | Y */
   uint8_t clicked[threads];
@@ -19,40 +20,57 @@ struct Tile {
 };
 
 /* (sum + n / 2) / n of component c over a cell's pixels. Where the cell holds whole
- * samples of a subsampled component, each counts once instead of once a pixel. */
-__device__ __forceinline__ unsigned
+ * samples of a subsampled component, each counts once instead of once a pixel. SIZE: the
+ * cell's, for one that is not cut off, so that all loads go at once; 0: any. */
+template<int SIZE> __device__ __forceinline__ unsigned
 cell_mean (const SgWork &work, const SgComponent &c, int x0, int y0, int x1, int y1)
 {
   const int dx = ((x0 | x1) & ((1 << c.w_sub) - 1)) == 0 ? 1 << c.w_sub : 1;
   const int dy = ((y0 | y1) & ((1 << c.h_sub) - 1)) == 0 ? 1 << c.h_sub : 1;
   unsigned sum = 0, n = 0;
 
-  for (int y = y0; y < y1; y += dy)
-    for (int x = x0; x < x1; x += dx, n++)
-      sum += sg_sample (work, c, x, y);
-  return n == 1 ? sum : (sum + n / 2) / n;
+  if (SIZE > 0) {
+#pragma unroll
+    for (int j = 0; j < SIZE; j++)
+#pragma unroll
+      for (int i = 0; i < SIZE; i++)
+        if (i % dx == 0 && j % dy == 0) {
+          sum += sg_sample (work, c, x0 + i, y0 + j);
+          n++;
+        }
+  } else {
+    for (int y = y0; y < y1; y += dy)
+      for (int x = x0; x < x1; x += dx, n++)
+        sum += sg_sample (work, c, x, y);
+  }
+  return (sum + n / 2) / n;
 }
 
-__device__ unsigned
-cell_color (const SgWork &work, int column, int row)
+template<int SIZE> __device__ unsigned
+cell_color (const SgWork &work, int x0, int y0, int x1, int y1)
 {
-  const int x0 = column * work.size, y0 = row * work.size;
-  const int x1 = min (x0 + work.size, work.width), y1 = min (y0 + work.size, work.height);
-  const unsigned a = cell_mean (work, work.component[0], x0, y0, x1, y1);
+  const unsigned a = cell_mean<SIZE> (work, work.component[0], x0, y0, x1, y1);
 
   if (work.n_colors == 1)
     return sg_color (work, a, 0, 0);
-  return sg_color (work, a, cell_mean (work, work.component[1], x0, y0, x1, y1),
-      cell_mean (work, work.component[2], x0, y0, x1, y1));
+  return sg_color (work, a, cell_mean<SIZE> (work, work.component[1], x0, y0, x1, y1),
+      cell_mean<SIZE> (work, work.component[2], x0, y0, x1, y1));
 }
 
-__global__ void __launch_bounds__ (256)
+__global__ void __launch_bounds__ (256, 4)
 segment_colors (const __grid_constant__ SgWork work)
 {
   const int column = (int) (blockIdx.x * 32 + threadIdx.x % 32), row = (int) (blockIdx.y * 8 + threadIdx.x / 32);
+  const int size = work.size, x0 = column * size, y0 = row * size;
+  const int x1 = min (x0 + size, work.width), y1 = min (y0 + size, work.height);
+  const bool whole = x1 - x0 == size && y1 - y0 == size;
 
-  if (column < work.columns && row < work.rows)
-    work.after.p[row * work.columns + column] = cell_color (work, column, row);
+  if (column >= work.columns || row >= work.rows)
+    return;
+  work.after.p[row * work.columns + column] = whole && size == 1 ? cell_color<1> (work, x0, y0, x1, y1)
+      : whole && size == 2 ? cell_color<2> (work, x0, y0, x1, y1)
+      : whole && size == 4 ? cell_color<4> (work, x0, y0, x1, y1)
+      : cell_color<0> (work, x0, y0, x1, y1);
 }
 
 /* Step 2. */
@@ -75,7 +93,8 @@ is_smooth (const SgWork &work, const unsigned *at, int column, int row)
   for (int dy = -1; dy <= 1; dy++)
 #pragma unroll
     for (int dx = -1; dx <= 1; dx++)
-      if ((dx | dy) && (unsigned) (column + dx) < (unsigned) work.columns && (unsigned) (row + dy) < (unsigned) work.rows)
+      if ((dx | dy) && (unsigned) (column + dx) < (unsigned) work.columns
+          && (unsigned) (row + dy) < (unsigned) work.rows)
         good = good && sg_near (*at, at[dy * wide + dx], work.seed);
   return good;
 }
@@ -108,12 +127,29 @@ find (const volatile unsigned *label, unsigned t)
   return t;
 }
 
+/* On the way each cell is hung one higher. */
+__device__ __forceinline__ unsigned
+find_now (volatile unsigned *label, unsigned t)
+{
+  unsigned to = label[t];
+
+  while (to != t) {
+    const unsigned next = label[to];
+
+    if (next != to)
+      label[t] = next;
+    t = to;
+    to = next;
+  }
+  return t;
+}
+
 __device__ __forceinline__ void
 unite (unsigned *label, unsigned a, unsigned b)
 {
   for (;;) {
-    a = find (label, a);
-    b = find (label, b);
+    a = find_now (label, a);
+    b = find_now (label, b);
     if (a == b)
       return;
     const unsigned low = min (a, b), high = max (a, b), old = atomicMin (label + high, low);
@@ -126,8 +162,8 @@ unite (unsigned *label, unsigned a, unsigned b)
 }
 
 /* Components of equal kinds inside the tile: rows are runs, found by a vote; a run
- * is joined with those above where it first touches them. */
-__device__ void
+ * is joined with those above where it first touches them. Which lanes begin a run. */
+__device__ unsigned
 join_tile (Tile *tile, unsigned kind)
 {
   const unsigned t = threadIdx.x, lane = t & 31;
@@ -151,24 +187,39 @@ join_tile (Tile *tile, unsigned kind)
     }
   }
   __syncthreads ();
+  return starts;
 }
 
-/* Adds a cell's colour to its root's sums, for a row's cells of one root at once. */
+/* Adds the cells' colours to their root's sums, a run of a row at once. */
 __device__ void
-add_cell (Tile *tile, bool has, unsigned root, unsigned p)
+add_run (Tile *tile, unsigned kind, unsigned starts, unsigned root, unsigned p)
 {
-  const unsigned peers = __match_any_sync (~0u, has ? root : sg_none);
+  const unsigned lane = threadIdx.x & 31, from = 31 - (unsigned) __clz ((int) (starts & (~0u >> (31 - lane))));
+  const unsigned later = starts & ~(~0u >> (31 - from)), run = (later ? (later & -later) - 1 : ~0u) & (~0u << from);
 
-  if (!has)
+  if (!kind)
     return;
-  const unsigned luma = sg_reduce (peers, 1u << 18 | (p & 255));
-  const unsigned cb = sg_reduce (peers, p >> 8 & 255), cr = sg_reduce (peers, p >> 16);
+  const unsigned luma = sg_reduce (run, 1u << 18 | (p & 255));
+  const unsigned cb = sg_reduce (run, p >> 8 & 255), cr = sg_reduce (run, p >> 16);
 
-  if ((threadIdx.x & 31) == (unsigned) __ffs (peers) - 1) {
+  if (lane == from) {
     atomicAdd (&tile->luma[root], luma);
     atomicAdd (&tile->cb[root], cb);
     atomicAdd (&tile->cr[root], cr);
   }
+}
+
+/* The cells of the tile that the user's seeds are in. */
+__device__ void
+mark_clicks (const SgWork &work, Tile *tile, int x0, int y0)
+{
+  for (int i = (int) threadIdx.x; i < work.n_clicks; i += threads) {
+    const int x = work.clicks[i] % work.columns - x0, y = work.clicks[i] / work.columns - y0;
+
+    if ((unsigned) x < side && (unsigned) y < tall)
+      tile->clicked[y * side + x] = 1;
+  }
+  __syncthreads ();
 }
 
 /* Free cells and local roots to their lists, for the block at once. */
@@ -201,12 +252,12 @@ __global__ void __launch_bounds__ (threads)
 segment_cells (const __grid_constant__ SgWork work)
 {
   __shared__ Tile tile;
-  const int t = (int) threadIdx.x, x0 = (int) blockIdx.x * side, y0 = (int) blockIdx.y * side;
+  const int t = (int) threadIdx.x, x0 = (int) blockIdx.x * side, y0 = (int) blockIdx.y * tall;
   const int column = x0 + t % side, row = y0 + t / side;
   const bool inside = column < work.columns && row < work.rows;
   const unsigned c = (unsigned) (row * work.columns + column);
 
-  for (int i = t; i < wide * wide; i += threads) {
+  for (int i = t; i < wide * (tall + 2); i += threads) {
     const int x = x0 + i % wide - 1, y = y0 + i / wide - 1;
 
     tile.p[i] = (unsigned) x < (unsigned) work.columns && (unsigned) y < (unsigned) work.rows
@@ -217,22 +268,17 @@ segment_cells (const __grid_constant__ SgWork work)
   tile.clicked[t] = 0;
   tile.luma[t] = tile.cb[t] = tile.cr[t] = 0;
   __syncthreads ();
-  if (t < work.n_clicks) {
-    const int x = work.clicks[t] % work.columns - x0, y = work.clicks[t] / work.columns - y0;
-
-    if ((unsigned) x < side && (unsigned) y < side)
-      tile.clicked[y * side + x] = 1;
-  }
-  __syncthreads ();
+  if (work.n_clicks > 0)
+    mark_clicks (work, &tile, x0, y0);
   const unsigned p = tile.p[(t / side + 1) * wide + t % side + 1];
   const unsigned kind = inside ? kind_of (work, &tile, column, row) : 0;
 
   tile.kind[t] = kind;
   __syncthreads ();
-  join_tile (&tile, kind);
+  const unsigned starts = join_tile (&tile, kind);
   const unsigned root = kind ? find (tile.label, (unsigned) t) : (unsigned) t;
 
-  add_cell (&tile, kind != 0, root, p);
+  add_run (&tile, kind, starts, root, p);
   __syncthreads ();
   const bool local = kind && root == (unsigned) t;
 
@@ -367,7 +413,7 @@ launch_similarity (const SgWork &work, cudaStream_t stream, CfStatus *status)
 CfCode
 segment_launch_cells (const SgWork &work, cudaStream_t stream, CfStatus *status)
 {
-  const dim3 grid ((unsigned) (work.columns + side - 1) / side, (unsigned) (work.rows + side - 1) / side);
+  const dim3 grid ((unsigned) (work.columns + side - 1) / side, (unsigned) (work.rows + tall - 1) / tall);
   const dim3 cells ((unsigned) (work.columns + 31) / 32, (unsigned) (work.rows + 7) / 8);
   CfCode code;
 
@@ -389,8 +435,8 @@ segment_init_cells (CfStatus *status)
   cudaFuncAttributes attributes;
 
   for (const void *kernel : kernels) {
-    const CfCode code = cf_cuda_check (cudaFuncGetAttributes (&attributes, kernel), "loading the segmentation's kernels",
-        status);
+    const CfCode code = cf_cuda_check (cudaFuncGetAttributes (&attributes, kernel),
+        "loading the segmentation's kernels", status);
 
     if (code != CF_OK)
       return code;

@@ -15,7 +15,8 @@
 
 namespace cf {
 
-constexpr int sg_tile = 32; /* cells a side */
+constexpr int sg_tile = 32;      /* cells a side, of the tiles whose borders are counted */
+constexpr int sg_tile_rows = 16; /* of the tiles whose components are found */
 constexpr unsigned sg_none = 0xffffffffu;
 constexpr unsigned long long sg_never = ~0ull;
 

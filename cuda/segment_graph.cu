@@ -51,7 +51,7 @@ number (const SgWork &work, const unsigned *list, unsigned n)
       work.after.mean[smaller] = sg_mean (record);
       work.after.id[smaller] = id;
       work.after.birth[smaller] = birth;
-      work.found[smaller] = CfSegmentRegion { { 0, 0, 0 }, 0, 0, { 0, 0, 0 }, 0xffffffffu, 0xffffffffu, 0, 0, id, birth };
+      work.found[smaller] = CfSegmentRegion { { 0, 0, 0 }, 0, 0, { 0, 0, 0 }, sg_none, sg_none, 0, 0, id, birth };
       if (smaller == n - 1) {
         work.after.scalars[0] = n;
         work.after.scalars[1] = free_id + smaller_new + !old;
@@ -76,12 +76,15 @@ segment_graph (const __grid_constant__ SgWork work, unsigned size)
   __shared__ SgBlock block;
   SgGrid grid = { work.control, 0 };
 
-  sg_clear_sums (&block.sums);
+  if (threadIdx.x == 0)
+    block.sums = (SgSums *) memory;
+  sg_clear_sums ((SgSums *) memory);
   __syncthreads ();
   sg_find_components (work, grid, &block);
   sg_grow (work, grid, &block);
   sg_count_pairs (work, &block, (SgTilePairs *) memory);
   grid.barrier ();
+  sg_clear_sums ((SgSums *) memory);
   sg_join_weak (work, grid);
   if (grid.first () == 0)
     for (int i = 0; i < 3; i++)

@@ -21,12 +21,13 @@ struct SgTilePairs {
   unsigned root[(sg_tile + 1) * (sg_tile + 1)];
   unsigned long long key[sg_pairs];
   unsigned count[sg_pairs]; /* pairs << 16 | weak ones */
-  unsigned used[sg_pairs / 2];
+  uint16_t used[sg_pairs / 2];
 };
 
-/* The block's shared memory: this, and behind it what a phase needs for itself. */
+/* What the block's threads share: the sums stand in the same memory as what the pairs and
+ * the last rounds need. */
 struct SgBlock {
-  SgSums sums;
+  SgSums *sums;
   unsigned cells, roots, picks, used; /* lengths of this block's lists, and whether any region picked */
 };
 
@@ -90,7 +91,7 @@ sg_join_across (const SgWork &work, unsigned c, int dx, int dy, int ex, int ey)
   if (!kind)
     return;
   if (work.kind[other] == kind) {
-    const bool inside = ex ? x % sg_tile > 0 : y % sg_tile > 0;
+    const bool inside = ex ? x % sg_tile > 0 : y % sg_tile_rows > 0;
 
     if (!(inside && work.kind[c - along] == kind && work.kind[other - along] == kind))
       sg_unite (work.parent, c, other);
@@ -106,13 +107,13 @@ __device__ void
 sg_join_tiles (const SgWork &work, const SgGrid &grid)
 {
   const unsigned columns = (unsigned) work.columns, rows = (unsigned) work.rows;
-  const unsigned across = (rows - 1) / sg_tile * columns, down = (columns - 1) / sg_tile * rows;
+  const unsigned across = (rows - 1) / sg_tile_rows * columns, down = (columns - 1) / sg_tile * rows;
 
   for (unsigned i = grid.first (); i < across + down; i += grid.step ()) {
     const unsigned j = i - across;
 
     if (i < across) /* the upper edges, then the left ones */
-      sg_join_across (work, (i / columns + 1) * sg_tile * columns + i % columns, 0, -1, 1, 0);
+      sg_join_across (work, (i / columns + 1) * sg_tile_rows * columns + i % columns, 0, -1, 1, 0);
     else
       sg_join_across (work, j % rows * columns + (j / rows + 1) * sg_tile, -1, 0, 0, 1);
   }
@@ -124,16 +125,15 @@ sg_add_locals (const SgWork &work, const SgGrid &grid, SgBlock *block)
 {
   const unsigned n = work.control->locals;
 
-  for (unsigned base = grid.first () - threadIdx.x; base < n; base += grid.step ()) {
-    const unsigned i = base + threadIdx.x;
+  for (unsigned i = grid.first (); i - threadIdx.x < n; i += grid.step ()) {
     const unsigned c = i < n ? work.local_list[i] : 0, root = i < n ? sg_find_now (work.parent, c) : 0;
     const bool has = i < n && root != c;
 
-    sg_add_record (&block->sums, work.record, has, root, has ? sg_load_record (work.record + c) : SgRecord { 0, 0 });
+    sg_add_record (block->sums, work.record, has, root, sg_record_if (work.record, has, c));
     if (has)
       work.parent[c] = root;
   }
-  sg_flush_sums (&block->sums, work.record);
+  sg_flush_sums (block->sums, work.record);
 }
 
 __device__ void
@@ -334,7 +334,7 @@ sg_grow_root (const SgWork &work, SgBlock *block, int turn, bool has, unsigned r
     work.parent[r] = end;
   else if (has)
     work.best[~turn & 1][r] = sg_never;
-  sg_add_record (&block->sums, work.record, joined, to, joined ? sg_load_record (work.record + r) : SgRecord { 0, 0 });
+  sg_add_record (block->sums, work.record, joined, to, sg_record_if (work.record, joined, r));
   if (__any_sync (~0u, joined) && (threadIdx.x & 31) == 0)
     block->picks = 1;
   if (cells)
@@ -371,7 +371,7 @@ sg_grow (const SgWork &work, SgGrid &grid, SgBlock *block)
     else
       for (unsigned i = threadIdx.x; i - threadIdx.x < roots; i += sg_threads)
         sg_grow_root (work, block, turn, i < roots, i < roots ? roots_before[i] : 0, NULL, roots_after);
-    sg_flush_sums (&block->sums, work.record);
+    sg_flush_sums (block->sums, work.record);
     if (threadIdx.x == 0 && block->picks)
       control->picks[turn % 3] = 1;
     cells = block->cells;

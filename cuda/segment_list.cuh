@@ -24,7 +24,21 @@ sg_reduce (unsigned peers, unsigned v)
 #endif
 }
 
-/* The largest, likewise. */
+/* The smallest and the largest, likewise. */
+__device__ __forceinline__ unsigned
+sg_reduce_min (unsigned peers, unsigned v)
+{
+#if !defined (__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
+  return __reduce_min_sync (peers, v);
+#else
+  unsigned least = ~0u;
+
+  for (unsigned rest = peers; rest; rest &= rest - 1)
+    least = min (least, __shfl_sync (peers, v, __ffs (rest) - 1));
+  return least;
+#endif
+}
+
 __device__ __forceinline__ unsigned
 sg_reduce_max (unsigned peers, unsigned v)
 {
@@ -62,16 +76,21 @@ sg_append (T *list, unsigned *length, bool has, T value)
  * is a region with a seed: the walk ends without a look at the root itself. */
 constexpr unsigned sg_settled = 1u << 31;
 
-/* Past the first-level cache: for where other blocks change parents meanwhile and the
- * newest one saves steps. Elsewhere an old parent leads to the same root. */
+/* Past the first-level cache: for where other blocks join trees meanwhile. Each step hangs
+ * its cell one higher, so that the next walk is shorter; whatever a cell had been hung
+ * below by another thread meanwhile, that thread goes on to join. */
 __device__ __forceinline__ unsigned
-sg_find_now (const unsigned *parent, unsigned c)
+sg_find_now (unsigned *parent, unsigned c)
 {
   unsigned to = __ldcg (parent + c);
 
   while (to != c) {
+    const unsigned next = __ldcg (parent + to);
+
+    if (next != to)
+      parent[c] = next;
     c = to;
-    to = __ldcg (parent + c);
+    to = next;
   }
   return c;
 }
@@ -167,9 +186,11 @@ sg_add_sums (SgSums *sums, SgRecord *record, unsigned root, unsigned cells, unsi
   unsigned at = root * 2654435769u >> 23;
 
   for (int i = 0; i < 4; i++, at = (at + 1) % sg_sums) {
-    const unsigned old = atomicCAS (&sums->root[at], sg_none, root);
+    unsigned there = ((volatile unsigned *) sums->root)[at];
 
-    if (old == sg_none || old == root) {
+    if (there == sg_none)
+      there = atomicCAS (&sums->root[at], sg_none, root);
+    if (there == sg_none || there == root) {
       atomicAdd (&sums->cells[at], cells);
       atomicAdd (&sums->luma[at], luma);
       atomicAdd (&sums->cb[at], cb);
@@ -181,24 +202,35 @@ sg_add_sums (SgSums *sums, SgRecord *record, unsigned root, unsigned cells, unsi
   atomicAdd (&record[root].y, (unsigned long long) cb << 32 | cr);
 }
 
-/* Adds a region's sums to another's, for all that the warp's lanes with the same one
- * hold at once: neighbours mostly have the same. All lanes call. */
+/* The record of a region that is joined; nothing of one that is not. */
+__device__ __forceinline__ SgRecord
+sg_record_if (const SgRecord *record, bool joined, unsigned r)
+{
+  return joined ? sg_load_record (record + r) : SgRecord { 0, 0 };
+}
+
+/* Adds regions' sums to others'; all of the warp's lanes call. Those that go where the first
+ * one goes are added up before. To find all groups by a vote takes longer than letting
+ * the lanes wait for each other: the vote goes by the groups one by one. */
 __device__ __forceinline__ void
 sg_add_record (SgSums *sums, SgRecord *record, bool has, unsigned root, const SgRecord &r)
 {
-  const unsigned cells = sg_cells (r), peers = __match_any_sync (~0u, has ? root : sg_none);
-  const bool all_small = (__ballot_sync (~0u, cells < 1u << 16) & peers) == peers;
+  const unsigned all = __ballot_sync (~0u, has), lane = threadIdx.x & 31;
+  const unsigned first = all ? (unsigned) __ffs ((int) all) - 1 : 0;
+  const unsigned root_0 = __shfl_sync (~0u, root, (int) first);
+  const bool small = sg_cells (r) < 1u << 16;
+  const unsigned peers = __ballot_sync (~0u, has && small && root == root_0);
 
   if (!has)
     return;
-  if (!all_small) {
-    sg_add_sums (sums, record, root, cells, (unsigned) r.x, (unsigned) (r.y >> 32), (unsigned) r.y);
+  if (!(peers >> lane & 1)) {
+    sg_add_sums (sums, record, root, sg_cells (r), (unsigned) r.x, (unsigned) (r.y >> 32), (unsigned) r.y);
     return;
   }
-  const unsigned n = sg_reduce (peers, cells), luma = sg_reduce (peers, (unsigned) r.x);
+  const unsigned n = sg_reduce (peers, sg_cells (r)), luma = sg_reduce (peers, (unsigned) r.x);
   const unsigned cb = sg_reduce (peers, (unsigned) (r.y >> 32)), cr = sg_reduce (peers, (unsigned) r.y);
 
-  if ((threadIdx.x & 31) == (unsigned) __ffs (peers) - 1)
+  if (lane == (unsigned) __ffs ((int) peers) - 1)
     sg_add_sums (sums, record, root, n, luma, cb, cr);
 }
 

@@ -33,7 +33,7 @@ sg_count_pair (const SgWork &work, SgBlock *block, SgTilePairs *tile, unsigned a
   while ((old = atomicCAS (&tile->key[at], sg_never, key)) != sg_never && old != key)
     at = (at + 1) % sg_pairs;
   if (old == sg_never)
-    tile->used[atomicAdd (&block->used, 1u)] = at;
+    tile->used[atomicAdd (&block->used, 1u)] = (uint16_t) at;
   atomicAdd (&tile->count[at], 1u << 16 | (unsigned) sg_near (p, q, work.weak[both]));
 }
 
@@ -82,21 +82,26 @@ __device__ void
 sg_find_tile (const SgWork &work, SgTilePairs *tile, unsigned x0, unsigned y0)
 {
   constexpr unsigned wide = sg_tile + 1;
+  const unsigned t = threadIdx.x, columns = (unsigned) work.columns, rows = (unsigned) work.rows;
+  /* its own, and, of the first threads, one on the margin */
+  const unsigned x[2] = { t % sg_tile, t <= sg_tile ? t : sg_tile };
+  const unsigned y[2] = { t / sg_tile, t <= sg_tile ? sg_tile : t - sg_tile - 1 };
+  const bool inside[2] = { x0 + x[0] < columns && y0 + y[0] < rows,
+    t < 2 * sg_tile + 1 && x0 + x[1] < columns && y0 + y[1] < rows };
+  const unsigned cell[2] = { inside[0] ? (y0 + y[0]) * columns + x0 + x[0] : 0,
+    inside[1] ? (y0 + y[1]) * columns + x0 + x[1] : 0 };
+  unsigned root[2];
 
-  for (unsigned base = threadIdx.x & ~31u; base < wide * wide; base += sg_threads) {
-    const unsigned i = base + (threadIdx.x & 31), x = x0 + i % wide, y = y0 + i / wide;
-    const bool inside = i < wide * wide && x < (unsigned) work.columns && y < (unsigned) work.rows;
-    const bool own = inside && i % wide < sg_tile && i / wide < sg_tile;
-    const unsigned c = inside ? y * (unsigned) work.columns + x : 0, root = inside ? sg_find (work.parent, c) : sg_none;
-
-    if (i < wide * wide)
-      tile->root[i] = root;
-    if (own)
-      work.parent[c] = root;
-    if (own && root == c)
-      work.best[0][c] = work.best[1][c] = sg_never;
-    sg_append (work.root_list[0], &work.control->roots[0], own && root == c, c);
-  }
+  sg_find<2> (work.parent, cell, root);
+  root[0] &= ~sg_settled;
+  tile->root[y[0] * wide + x[0]] = inside[0] ? root[0] : sg_none;
+  if (t < 2 * sg_tile + 1)
+    tile->root[y[1] * wide + x[1]] = inside[1] ? root[1] & ~sg_settled : sg_none;
+  if (inside[0])
+    work.parent[cell[0]] = root[0];
+  if (inside[0] && root[0] == cell[0])
+    work.best[0][cell[0]] = work.best[1][cell[0]] = sg_never;
+  sg_append (work.root_list[0], &work.control->roots[0], inside[0] && root[0] == cell[0], cell[0]);
   __syncthreads ();
 }
 
@@ -181,10 +186,10 @@ sg_add_weak (const SgWork &work, const SgGrid &grid, SgBlock *block)
 
     if (joined)
       sg_hand_on_claim (work, r, to);
-    sg_add_record (&block->sums, work.record, joined, to, joined ? sg_load_record (work.record + r) : SgRecord { 0, 0 });
+    sg_add_record (block->sums, work.record, joined, to, sg_record_if (work.record, joined, r));
     sg_append (work.root_list[1], &work.control->roots[1], i < n && !joined, r);
   }
-  sg_flush_sums (&block->sums, work.record);
+  sg_flush_sums (block->sums, work.record);
 }
 
 /* ---- steps 8 and 9: rounds of all blocks -------------------------------- */
@@ -282,10 +287,10 @@ sg_join_picks (const SgWork &work, const SgGrid &grid, SgBlock *block, const SgM
     } else if (i < m.roots) {
       other[r] = sg_never;
     }
-    sg_add_record (&block->sums, work.record, joined, to, joined ? sg_load_record (work.record + r) : SgRecord { 0, 0 });
+    sg_add_record (block->sums, work.record, joined, to, sg_record_if (work.record, joined, r));
     sg_append (work.root_list[m.turn & 1], next_n, i < m.roots && !joined, r);
   }
-  sg_flush_sums (&block->sums, work.record);
+  sg_flush_sums (block->sums, work.record);
 }
 
 /* One round; the next stage where it changed nothing. false: that was the last. */
@@ -309,16 +314,18 @@ sg_merge_round (const SgWork &work, SgGrid &grid, SgBlock *block, SgMerge *m)
 
 /* ---- steps 8 and 9: one block's rounds in shared memory ----------------- */
 
-/* Regions are numbered as listed. A region's best is distance << 40 | root << 16 | number,
- * so that ties go by root. */
+/* Regions are numbered as listed. Their best partners are found in three steps, the least
+ * distance, the least root at that distance, and its number: an atomic minimum of 32
+ * bits is an instruction in shared memory, one of 64 bits is a loop, and half of the edges
+ * may be one large region's. */
 struct SgLocal {
-  unsigned long long *best;
+  unsigned *distance, *partner; /* of the best; sg_none: there is none */
   unsigned *cells, *luma, *cb, *cr; /* cells with old_bit where it carries old regions on */
-  unsigned *mean, *root, *edge;     /* edge: two numbers of 16 bits; sg_none: gone */
-  uint16_t *parent;
+  unsigned *mean, *root, *edge;     /* edge: two numbers of 16 bits */
+  uint16_t *pick, *parent;
 };
 constexpr unsigned sg_old_bit = 1u << 30;
-constexpr size_t sg_local_region = 8 + 6 * 4 + 2, sg_local_edge = 4;
+constexpr size_t sg_local_region = 8 * 4 + 2 * 2, sg_local_edge = 4;
 
 __host__ __device__ inline size_t
 sg_local_bytes (unsigned regions, unsigned edges)
@@ -332,8 +339,9 @@ sg_lay_out (unsigned char *memory, unsigned regions, unsigned edges)
   const unsigned n = (regions + 7) / 8 * 8; /* each array begins at a multiple of 16 bytes */
   SgLocal l;
 
-  l.best = (unsigned long long *) memory;
-  l.cells = (unsigned *) (l.best + n);
+  l.distance = (unsigned *) memory;
+  l.partner = l.distance + n;
+  l.cells = l.partner + n;
   l.luma = l.cells + n;
   l.cb = l.luma + n;
   l.cr = l.cb + n;
@@ -341,6 +349,7 @@ sg_lay_out (unsigned char *memory, unsigned regions, unsigned edges)
   l.root = l.mean + n;
   l.edge = l.root + n;
   l.parent = (uint16_t *) (l.edge + edges);
+  l.pick = l.parent + n;
   return l;
 }
 
@@ -352,9 +361,12 @@ sg_local_find (const SgLocal &l, unsigned i)
   return i;
 }
 
-__device__ void
+/* Regions and edges to shared memory; how many edges this thread has: every 1024th one. */
+__device__ unsigned
 sg_load_local (const SgWork &work, const SgLocal &l, const SgMerge &m)
 {
+  constexpr unsigned each = 4;
+  unsigned mine = 0;
   const unsigned *roots = work.root_list[~m.turn & 1];
   const unsigned long long *edges = work.edge[m.turn & 1];
 
@@ -371,72 +383,106 @@ sg_load_local (const SgWork &work, const SgLocal &l, const SgMerge &m)
     work.count[r] = i;
   }
   __syncthreads ();
-  for (unsigned i = threadIdx.x; i < m.edges; i += sg_threads) {
-    const unsigned long long edge = edges[i];
-    const unsigned ends[2] = { (unsigned) (edge >> 32), (unsigned) edge };
-    unsigned root[2];
+  for (unsigned i = threadIdx.x; i < m.edges; i += each * sg_threads) {
+    unsigned ends[2 * each], root[2 * each], number[2 * each];
 
-    sg_find<2> (work.parent, ends, root);
-    l.edge[i] = root[0] == root[1] ? sg_none : work.count[root[0]] | work.count[root[1]] << 16;
+#pragma unroll
+    for (unsigned k = 0; k < each; k++) {
+      const unsigned long long edge = edges[min (i + k * sg_threads, m.edges - 1)];
+
+      ends[2 * k] = (unsigned) (edge >> 32);
+      ends[2 * k + 1] = (unsigned) edge;
+    }
+    sg_find<2 * each> (work.parent, ends, root);
+#pragma unroll
+    for (unsigned k = 0; k < 2 * each; k++)
+      number[k] = work.count[root[k]];
+#pragma unroll
+    for (unsigned k = 0; k < each; k++)
+      if (i + k * sg_threads < m.edges && number[2 * k] != number[2 * k + 1])
+        l.edge[threadIdx.x + mine++ * sg_threads] = number[2 * k] | number[2 * k + 1] << 16;
   }
   __syncthreads ();
+  return mine;
 }
 
-__device__ __forceinline__ void
-sg_local_offer (const SgLocal &l, unsigned region, unsigned with, unsigned distance)
-{
-  const unsigned long long key = (unsigned long long) distance << 40 | (unsigned long long) l.root[with] << 16 | with;
+/* What an edge offers to its two ends. */
+struct SgOffer {
+  unsigned end[2], distance;
+  bool to[2];
+};
 
-  if (key < ((volatile unsigned long long *) l.best)[region])
-    atomicMin (l.best + region, key);
+__device__ __forceinline__ SgOffer
+sg_local_offer (const SgWork &work, const SgLocal &l, const SgMerge &m, unsigned edge)
+{
+  const unsigned a = edge & 0xffff, b = edge >> 16, ca = l.cells[a], cb = l.cells[b];
+  const bool alike = m.min_cells == 0 && sg_near (l.mean[a], l.mean[b], work.merge[(ca & cb & sg_old_bit) != 0]);
+
+  return SgOffer { { a, b }, sg_distance (l.mean[a], l.mean[b]),
+    { alike || (ca & ~sg_old_bit) < m.min_cells, alike || (cb & ~sg_old_bit) < m.min_cells } };
 }
 
-__device__ void
-sg_local_pick (const SgWork &work, const SgLocal &l, const SgMerge &m)
+/* How many edges are left of the thread's own. */
+__device__ unsigned
+sg_local_pick (const SgWork &work, const SgLocal &l, const SgMerge &m, unsigned mine)
 {
+  unsigned left = 0;
+
   for (unsigned i = threadIdx.x; i < m.roots; i += sg_threads) {
     const unsigned n = l.cells[i] & ~sg_old_bit;
 
-    l.best[i] = sg_never;
+    l.distance[i] = l.partner[i] = sg_none;
     if (l.parent[i] == i)
       l.mean[i] = sg_divide (l.luma[i], n) | sg_divide (l.cb[i], n) << 8 | sg_divide (l.cr[i], n) << 16;
   }
   __syncthreads ();
-  for (unsigned i = threadIdx.x; i < m.edges; i += sg_threads) {
-    const unsigned edge = l.edge[i];
-
-    if (edge == sg_none)
-      continue;
+  for (unsigned k = 0; k < mine; k++) {
+    const unsigned edge = l.edge[threadIdx.x + k * sg_threads];
     const unsigned a = sg_local_find (l, edge & 0xffff), b = sg_local_find (l, edge >> 16);
 
-    l.edge[i] = a == b ? sg_none : a | b << 16;
     if (a == b)
       continue;
-    const unsigned ca = l.cells[a], cb = l.cells[b], d = sg_distance (l.mean[a], l.mean[b]);
-    const bool alike = m.min_cells == 0 && sg_near (l.mean[a], l.mean[b], work.merge[(ca & cb & sg_old_bit) != 0]);
+    l.edge[threadIdx.x + left++ * sg_threads] = a | b << 16;
+    const SgOffer o = sg_local_offer (work, l, m, a | b << 16);
 
-    if (alike || (ca & ~sg_old_bit) < m.min_cells)
-      sg_local_offer (l, a, b, d);
-    if (alike || (cb & ~sg_old_bit) < m.min_cells)
-      sg_local_offer (l, b, a, d);
+    for (int e = 0; e < 2; e++)
+      if (o.to[e])
+        atomicMin (l.distance + o.end[e], o.distance);
   }
   __syncthreads ();
+  for (int step = 0; step < 2; step++) {
+    for (unsigned k = 0; k < left; k++) {
+      const SgOffer o = sg_local_offer (work, l, m, l.edge[threadIdx.x + k * sg_threads]);
+
+      for (int e = 0; e < 2; e++) {
+        const unsigned to = o.end[e], with = o.end[1 - e];
+
+        if (!o.to[e] || l.distance[to] != o.distance)
+          continue;
+        if (step == 0)
+          atomicMin (l.partner + to, l.root[with]);
+        else if (l.partner[to] == l.root[with])
+          l.pick[to] = (uint16_t) with;
+      }
+    }
+    __syncthreads ();
+  }
+  return left;
 }
 
 /* Where the picks lead from r, whose own is `to`. */
 __device__ __forceinline__ unsigned
 sg_local_end (const SgLocal &l, unsigned r, unsigned to)
 {
-  for (;;) {
-    const unsigned long long next = l.best[to];
+  while (l.distance[to] != sg_none) {
+    const unsigned next = l.pick[to];
 
-    if (next == sg_never)
-      return to;
-    if (((unsigned) next & 0xffff) == r)
+    if (next == r)
       return l.root[r] < l.root[to] ? r : to;
     r = to;
-    to = (unsigned) next & 0xffff;
+    to = next;
   }
+  return to;
 }
 
 /* How many have joined another one. */
@@ -447,8 +493,8 @@ sg_local_join (const SgLocal &l, const SgMerge &m)
 
   for (unsigned base = 0; base < m.roots; base += sg_threads) {
     const unsigned i = base + threadIdx.x;
-    const bool picks = i < m.roots && l.parent[i] == i && l.best[i] != sg_never;
-    const unsigned to = picks ? sg_local_end (l, i, (unsigned) l.best[i] & 0xffff) : i;
+    const bool picks = i < m.roots && l.parent[i] == i && l.distance[i] != sg_none;
+    const unsigned to = picks ? sg_local_end (l, i, l.pick[i]) : i;
 
     if (to != i) {
       l.parent[i] = (uint16_t) to;
@@ -496,10 +542,11 @@ sg_merge_alone (const SgWork &work, SgBlock *block, unsigned char *memory, SgMer
 
   if (threadIdx.x == 0)
     block->roots = 0;
-  sg_load_local (work, l, m);
+  unsigned mine = sg_load_local (work, l, m);
+
   for (unsigned left = m.roots;;) {
     m.roots = listed;
-    sg_local_pick (work, l, m);
+    mine = sg_local_pick (work, l, m, mine);
     const unsigned joined = sg_local_join (l, m);
 
     left -= joined;

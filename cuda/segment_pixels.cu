@@ -8,8 +8,8 @@ namespace cf {
 
 namespace {
 
-constexpr int rows_each = 8; /* of a lane */
-constexpr int warps = 8;
+constexpr int rows_each = 4; /* of a lane */
+constexpr int warps = 16;
 
 /* Step 11: the pixel's own cell's region, or one beside it that is nearer in colour. */
 struct Column {
@@ -34,30 +34,38 @@ pixel_color (const SgWork &work, int x, int y)
   return sg_color (work, a, sg_sample (work, work.component[1], x, y), sg_sample (work, work.component[2], x, y));
 }
 
-__device__ __forceinline__ unsigned
-pixel_label (const SgWork &work, const Column &column, int x, int y)
+/* Step 11 for rows_each pixels below each other; all loads go before the first is needed. */
+__device__ __forceinline__ void
+pixel_labels (const SgWork &work, const Column &column, int x, int y0, unsigned (&label)[rows_each])
 {
-  const int row = y / work.size;
-  const uint16_t *cells = work.after.label + (long long) row * work.columns;
-  const unsigned own = cells[column.cell];
+  unsigned across[rows_each], above[rows_each];
 
-  if (work.size == 1)
-    return own;
-  const int other_row = beside (row, y - row * work.size, work.size, work.rows);
-  const unsigned across = cells[column.beside];
-  const unsigned above = work.after.label[(long long) other_row * work.columns + column.cell];
+  int row = y0 / work.size, rest = y0 - row * work.size;
 
-  if (across == own && above == own)
-    return own;
-  const unsigned p = pixel_color (work, x, y);
-  unsigned best = own, least = sg_distance (p, work.after.mean[own]);
-  const unsigned d = sg_distance (p, work.after.mean[across]), e = sg_distance (p, work.after.mean[above]);
+#pragma unroll
+  for (int i = 0; i < rows_each; i++) {
+    const int near_row = min (row, work.rows - 1);
+    const uint16_t *cells = work.after.label + (long long) near_row * work.columns;
+    const int other = beside (near_row, rest, work.size, work.rows);
 
-  if (d < least) {
-    least = d;
-    best = across;
+    label[i] = cells[column.cell];
+    across[i] = work.size == 1 ? label[i] : cells[column.beside];
+    above[i] = work.size == 1 ? label[i] : work.after.label[(long long) other * work.columns + column.cell];
+    rest = rest + 1 == work.size ? 0 : rest + 1;
+    row += rest == 0;
   }
-  return e < least ? above : best;
+#pragma unroll
+  for (int i = 0; i < rows_each; i++)
+    if (across[i] != label[i] || above[i] != label[i]) {
+      const unsigned p = pixel_color (work, x, min (y0 + i, work.height - 1));
+      const unsigned own = sg_distance (p, work.after.mean[label[i]]);
+      const unsigned d = sg_distance (p, work.after.mean[across[i]]), e = sg_distance (p, work.after.mean[above[i]]);
+
+      if (d < own)
+        label[i] = across[i];
+      if (e < min (own, d))
+        label[i] = above[i];
+    }
 }
 
 /* What a lane has counted of one region. */
@@ -142,7 +150,7 @@ flush (const SgWork &work, Place *place, bool has, const Sums &s, int x)
   if (work.reports) {
     all.sum_x = sg_reduce (peers, s.n * (unsigned) x);
     all.sum_y = sg_reduce (peers, s.sum_y);
-    all.top = ~sg_reduce_max (peers, ~s.top);
+    all.top = sg_reduce_min (peers, s.top);
     all.bottom = sg_reduce_max (peers, s.bottom);
     all.left = (unsigned) (x - (int) (threadIdx.x & 31)) + (unsigned) __ffs (peers) - 1;
     all.right = (unsigned) (x - (int) (threadIdx.x & 31)) + 31 - (unsigned) __clz ((int) peers);
@@ -151,59 +159,86 @@ flush (const SgWork &work, Place *place, bool has, const Sums &s, int x)
     add_to_place (work, place, all);
 }
 
-__device__ __forceinline__ void
-count (const SgWork &work, Sums *s, int x, int y)
+/* The samples that a lane counts, one of each component a row; 0 where a row has none. */
+struct Samples {
+  unsigned luma[rows_each], u[rows_each], v[rows_each];
+};
+
+__device__ __forceinline__ bool
+has_chroma (const SgWork &work, int x, int y)
 {
-  s->n++;
-  s->sum_y += (unsigned) y;
-  s->top = min (s->top, (unsigned) y);
-  s->bottom = (unsigned) y;
-  s->sum[0] += sg_sample (work, work.component[0], x, y);
-  if (work.n_colors == 1)
-    return;
   const SgComponent &c = work.component[1];
 
-  if ((x & ((1 << c.w_sub) - 1)) == 0 && (y & ((1 << c.h_sub) - 1)) == 0) {
-    s->n_chroma++;
-    s->sum[1] += sg_sample (work, c, x, y);
-    s->sum[2] += sg_sample (work, work.component[2], x, y);
+  return work.n_colors > 1 && (x & ((1 << c.w_sub) - 1)) == 0 && (y & ((1 << c.h_sub) - 1)) == 0;
+}
+
+__device__ __forceinline__ void
+load_samples (const SgWork &work, int x, int y0, Samples *s)
+{
+#pragma unroll
+  for (int i = 0; i < rows_each; i++) {
+    const int y = min (y0 + i, work.height - 1);
+    const bool chroma = has_chroma (work, x, y);
+
+    s->luma[i] = sg_sample (work, work.component[0], x, y);
+    s->u[i] = chroma ? sg_sample (work, work.component[1], x, y) : 0;
+    s->v[i] = chroma ? sg_sample (work, work.component[2], x, y) : 0;
   }
 }
 
-/* A warp makes 32 columns of rows_each rows; a lane counts as long as it stays in a region. */
-template<bool COUNT> __global__ void __launch_bounds__ (32 * warps)
+/* A lane counts as long as it stays in a region. */
+__device__ __forceinline__ void
+count_rows (const SgWork &work, Place *place, int x, int y0, const unsigned (&label)[rows_each], const Samples &samples)
+{
+  Sums s = { sg_none, 0, 0, { 0, 0, 0 }, 0, 0xffffffffu, 0 };
+
+#pragma unroll
+  for (int i = 0; i < rows_each; i++) {
+    const int y = y0 + i;
+    const bool inside = x < work.width && y < work.height, leaves = s.n > 0 && inside && label[i] != s.label;
+
+    if (__any_sync (~0u, leaves))
+      flush (work, place, leaves, s, x);
+    if (!inside)
+      continue;
+    if (label[i] != s.label)
+      s = Sums { label[i], 0, 0, { 0, 0, 0 }, 0, (unsigned) y, 0 };
+    s.n++;
+    s.n_chroma += has_chroma (work, x, y);
+    s.sum[0] += samples.luma[i];
+    s.sum[1] += samples.u[i];
+    s.sum[2] += samples.v[i];
+    s.sum_y += (unsigned) y;
+    s.bottom = (unsigned) y;
+  }
+  flush (work, place, s.n > 0, s, x);
+}
+
+/* A warp makes 32 columns of rows_each rows. */
+template<bool COUNT> __global__ void __launch_bounds__ (32 * warps, 2)
 segment_pixels (const __grid_constant__ SgWork work)
 {
-  const int x = (int) (blockIdx.x * 32 + threadIdx.x % 32);
+  const int x = (int) (blockIdx.x * 32 + threadIdx.x % 32), near_x = min (x, work.width - 1);
   const int y0 = (int) (blockIdx.y * warps + threadIdx.x / 32) * rows_each;
   __shared__ Place place[places];
-  Column column = { x / work.size, 0 };
-  Sums s = { sg_none, 0, 0, { 0, 0, 0 }, 0, 0xffffffffu, 0 };
+  Column column = { near_x / work.size, 0 };
+  unsigned label[rows_each];
+  Samples samples;
 
   if (COUNT) {
     if (threadIdx.x < places)
       place[threadIdx.x] = no_place ();
-    __syncthreads ();
+    load_samples (work, near_x, y0, &samples);
   }
-  column.beside = beside (column.cell, x - column.cell * work.size, work.size, work.columns);
-  for (int y = y0; y < min (y0 + rows_each, work.height); y++) {
-    const unsigned label = x < work.width ? pixel_label (work, column, x, y) : sg_none;
-
-    if (COUNT) {
-      const bool leaves = s.n > 0 && label != s.label;
-
-      if (__any_sync (~0u, leaves))
-        flush (work, place, leaves, s, x);
-      if (label != s.label)
-        s = Sums { label, 0, 0, { 0, 0, 0 }, 0, 0xffffffffu, 0 };
-      if (x < work.width)
-        count (work, &s, x, y);
-    }
-    if (x < work.width)
-      work.map[(long long) y * work.width + x] = (uint16_t) label;
-  }
+  column.beside = beside (column.cell, near_x - column.cell * work.size, work.size, work.columns);
+  pixel_labels (work, column, near_x, y0, label);
+#pragma unroll
+  for (int i = 0; i < rows_each; i++)
+    if (x < work.width && y0 + i < work.height)
+      work.map[(long long) (y0 + i) * work.width + x] = (uint16_t) label[i];
   if (COUNT) {
-    flush (work, place, s.n > 0, s, x);
+    __syncthreads ();
+    count_rows (work, place, x, y0, label, samples);
     __syncthreads ();
     if (threadIdx.x < places && place[threadIdx.x].label != sg_none)
       add_to_region (work, place[threadIdx.x]);
@@ -262,35 +297,53 @@ is_border (const SgWork &work, int x, int y)
   return (x + 1 < work.width && at[1] != at[0]) || (y + 1 < work.height && at[work.width] != at[0]);
 }
 
-__device__ __forceinline__ void
-paint (const SgWork &work, const SgComponent &c, int k, int x, int y)
+/* A component's words, each thread `each` of them in a column. */
+__device__ __forceinline__ unsigned
+load_word (const SgWork &work, const uint8_t *p)
 {
-  const uint8_t *from = c.in + y * c.in_pitch + (long long) x * c.step;
-  uint8_t *to = c.out + y * c.out_pitch + (long long) x * c.step;
-  const int px = x << c.w_sub, py = y << c.h_sub;
-  unsigned word = work.bytes == 1 ? *from : *(const uint16_t *) from;
-
-  if (c.filtered && work.output == CF_SEGMENT_BOUNDARIES) {
-    if (is_border (work, px, py))
-      word = (work.color >> 8 * k & 255) << (work.bits - 8 + work.shift);
-  } else if (c.filtered && work.output != CF_SEGMENT_PASSTHROUGH) {
-    word = work.paint[3 * work.map[(long long) py * work.width + px] + k] << work.shift;
-  }
-  if (work.bytes == 1)
-    *to = (uint8_t) word;
-  else
-    *(uint16_t *) to = (uint16_t) word;
+  return work.bytes == 1 ? *p : *(const uint16_t *) p;
 }
 
 __global__ void __launch_bounds__ (256)
 segment_paint (const __grid_constant__ SgWork work)
 {
-  const SgComponent &c = work.component[blockIdx.z];
-  const int x0 = (int) (blockIdx.x * 128 + threadIdx.x % 32), y0 = (int) (blockIdx.y * 16 + threadIdx.x / 32);
+  constexpr int each = 8;
+  const int k = (int) blockIdx.z, x = (int) (blockIdx.x * 32 + threadIdx.x % 32);
+  const int y0 = (int) (blockIdx.y * 8 + threadIdx.x / 32) * each;
+  const SgComponent &c = work.component[k];
+  const bool copied = !c.filtered || work.output == CF_SEGMENT_PASSTHROUGH;
+  unsigned word[each];
 
-  for (int y = y0; y < min (y0 + 16, c.height); y += 8)
-    for (int x = x0; x < min (x0 + 128, c.width); x += 32)
-      paint (work, c, (int) blockIdx.z, x, y);
+  if (x >= c.width)
+    return;
+#pragma unroll
+  for (int i = 0; i < each; i++) {
+    const int y = min (y0 + i, c.height - 1);
+
+    word[i] = copied || work.output == CF_SEGMENT_BOUNDARIES
+        ? load_word (work, c.in + y * c.in_pitch + (long long) x * c.step)
+        : work.map[(long long) (y << c.h_sub) * work.width + (x << c.w_sub)];
+  }
+#pragma unroll
+  for (int i = 0; i < each; i++) {
+    const int y = min (y0 + i, c.height - 1);
+
+    if (!copied && work.output != CF_SEGMENT_BOUNDARIES)
+      word[i] = work.paint[3 * word[i] + k] << work.shift;
+    else if (!copied && is_border (work, x << c.w_sub, y << c.h_sub))
+      word[i] = (work.color >> 8 * k & 255) << (work.bits - 8 + work.shift);
+  }
+#pragma unroll
+  for (int i = 0; i < each; i++) {
+    uint8_t *to = c.out + (y0 + i) * c.out_pitch + (long long) x * c.step;
+
+    if (y0 + i >= c.height)
+      break;
+    if (work.bytes == 1)
+      *to = (uint8_t) word[i];
+    else
+      *(uint16_t *) to = (uint16_t) word[i];
+  }
 }
 
 } // namespace
@@ -300,7 +353,7 @@ segment_launch_pixels (const SgWork &work, cudaStream_t stream, CfStatus *status
 {
   const dim3 tiles ((unsigned) (work.width + 31) / 32,
       (unsigned) (work.height + warps * rows_each - 1) / (warps * rows_each));
-  const dim3 grid ((unsigned) (work.width + 127) / 128, (unsigned) (work.height + 15) / 16,
+  const dim3 grid ((unsigned) (work.width + 31) / 32, (unsigned) (work.height + 63) / 64,
       (unsigned) work.n_components);
   CfCode code;
 
@@ -327,8 +380,8 @@ segment_init_pixels (CfStatus *status)
   cudaFuncAttributes attributes;
 
   for (const void *kernel : kernels) {
-    const CfCode code = cf_cuda_check (cudaFuncGetAttributes (&attributes, kernel), "loading the segmentation's kernels",
-        status);
+    const CfCode code = cf_cuda_check (cudaFuncGetAttributes (&attributes, kernel),
+        "loading the segmentation's kernels", status);
 
     if (code != CF_OK)
       return code;
