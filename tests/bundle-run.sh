@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
 # run.sh tests | together | sanitize [TOOL...] | bench [OPTION...] | kernels |
-# elements [PROGRAM...] | cuda-memory | schedule [OPTION...] | clip | changes | oracle |
-# soak [OPTION...] | all | exec COMMAND...: what the bundle is for, on a machine
+# elements [PROGRAM...] | cuda-memory | schedule [OPTION...] | steady [OPTION...] |
+# clip | changes | oracle | soak [OPTION...] | all | exec COMMAND...: what the bundle is for, on a machine
 # with an NVIDIA GPU. Each ends with the line N passed, N failed, N skipped. Full
 # logs go to $OUT, or to logs/ here. CF_FILTERS=convolve restricts what goes by
 # filters.
@@ -15,6 +15,7 @@ if [ ! -d "$here/bin" ] && [ -f "$here/bundle.tar.gz" ]; then
 fi
 mkdir -p "$logs" || exit 1
 passed=0 failed=0 skipped=0
+all_filters='median convolve irfilter segment'
 
 # Everything from this folder and nothing from the host's GStreamer.
 library_path=$here/lib
@@ -65,11 +66,12 @@ find_python () { command -v python3 || echo false; }
 
 tests () {
   local program
-  for program in cudamedian cudaconvolve cudairfilter; do
+  for program in cudamedian cudaconvolve cudairfilter cudasegment; do
     step "registered-$program" in_bundle gst-inspect-1.0 "$program"
   done
   kernels
   schedule
+  steady
   elements
   clip
   cuda_memory
@@ -94,11 +96,11 @@ oracle () {
 # 16 cores. Not soak, whose frames would wait for everybody, and bench.
 together () {
   local part what filter more program jobs rows p f s
-  local parts=(cuda-memory changes schedule oracle)
+  local parts=(cuda-memory changes schedule steady oracle)
   for program in "$here"/bin/elements/*; do
     parts+=("elements::$(basename "$program")")
   done
-  for filter in ${CF_FILTERS:-median convolve irfilter}; do
+  for filter in ${CF_FILTERS:-$all_filters}; do
     parts+=("kernels:$filter" "clip:$filter")
     for more in memcheck racecheck initcheck synccheck; do
       parts+=("sanitize:$filter:$more")
@@ -112,7 +114,7 @@ together () {
     (IFS=: read -r what filter more <<< "$part"
       jobs=4
       [ "$filter" != median ] || jobs=8 # its reference takes longest
-      rows=$(OUT=$logs/$part CF_FILTERS=${filter:-${CF_FILTERS:-median convolve irfilter}} CF_JOBS=$jobs \
+      rows=$(OUT=$logs/$part CF_FILTERS=${filter:-${CF_FILTERS:-$all_filters}} CF_JOBS=$jobs \
         CF_SANITIZE_TIMEOUT=${CF_SANITIZE_TIMEOUT:-540} "${BASH_SOURCE[0]}" "$what" ${more:+"$more"} 2>&1)
       echo "$rows" > "$logs/$part.rows"; sed '$d' "$logs/$part.rows") &
   done
@@ -128,7 +130,7 @@ jobs () { local n; n=${CF_JOBS:-$(nproc)}; echo $((n > 16 ? 16 : n)); }
 
 kernels () {
   local filter
-  for filter in ${CF_FILTERS:-median convolve irfilter}; do
+  for filter in ${CF_FILTERS:-$all_filters}; do
     step "kernelcheck-gpu-$filter" in_bundle kernelcheck --gpu --require-gpu --verbose --filter "$filter" --jobs "$(jobs)"
   done
 }
@@ -140,11 +142,18 @@ schedule () {
   esac
 }
 
+# The segmentation of the same frames again and again, with any number of blocks.
+steady () {
+  case " ${CF_FILTERS:-segment} " in
+    *' segment '*) step steady-gpu in_bundle timeout 600 kernelcheck --segment --gpu --require-gpu "$@" ;;
+  esac
+}
+
 # Every frame of the clip through each filter, on the GPU and on the CPU. Decoded
 # on the CPU: see sameframes.c for what NVIDIA's decoders do at a process's end.
 clip () {
   local filter
-  for filter in ${CF_FILTERS:-median convolve irfilter}; do
+  for filter in ${CF_FILTERS:-$all_filters}; do
     step "clip-$filter" in_bundle env GST_PLUGIN_FEATURE_RANK=nvh264dec:NONE,nvh264sldec:NONE \
       "$here/tests/clip.sh" --filter "$filter" --clip "$here/media/clip.mp4"
   done
@@ -157,23 +166,32 @@ changes () {
 
 # Decoder to filter to download: frames arrive and leave as CUDA memory, and
 # are those of the way through system memory.
-cuda_memory () {
-  local size decode="filesrc location=$here/media/clip.mp4 ! qtdemux ! h264parse ! nvh264dec"
-  local gpu='video/x-raw(memory:CUDAMemory),format=NV12'
-  for size in 3 5 9 15 31; do
-    step "cuda-memory-$size" in_bundle sameframes --quick-exit --hash --all-on-gpu f \
-      "$decode ! $gpu ! cudamedian name=f kernel-size=$size backend=cuda on-gpu-error=error ! $gpu ! cudadownload ! video/x-raw ! appsink name=out" \
-      "$decode ! video/x-raw,format=NV12 ! cudamedian kernel-size=$size backend=cpu ! appsink name=out"
+cuda_memory_step () { # NAME ELEMENT...
+  local name=$1 decode="filesrc location=$here/media/clip.mp4 ! qtdemux ! h264parse ! nvh264dec"
+  local gpu='video/x-raw(memory:CUDAMemory),format=NV12' on_gpu='' on_cpu='' element called=' name=f'
+  shift
+  for element in "$@"; do
+    on_gpu+="$element$called backend=cuda on-gpu-error=error ! $gpu ! "
+    on_cpu+="$element backend=cpu ! "
+    called=
   done
-  step cuda-memory-convolve in_bundle sameframes --quick-exit --hash --all-on-gpu f \
-    "$decode ! $gpu ! cudaconvolve name=f preset=unsharp backend=cuda on-gpu-error=error ! $gpu ! cudadownload ! video/x-raw ! appsink name=out" \
-    "$decode ! video/x-raw,format=NV12 ! cudaconvolve preset=unsharp backend=cpu ! appsink name=out"
-  step cuda-memory-irfilter in_bundle sameframes --quick-exit --hash --all-on-gpu f \
-    "$decode ! $gpu ! cudairfilter name=f sigma=10 backend=cuda on-gpu-error=error ! $gpu ! cudadownload ! video/x-raw ! appsink name=out" \
-    "$decode ! video/x-raw,format=NV12 ! cudairfilter sigma=10 backend=cpu ! appsink name=out"
-  step cuda-memory-chain in_bundle sameframes --quick-exit --hash --all-on-gpu f \
-    "$decode ! $gpu ! cudamedian name=f backend=cuda on-gpu-error=error ! $gpu ! cudamedian kernel-size=5 backend=cuda on-gpu-error=error ! $gpu ! cudadownload ! video/x-raw ! appsink name=out" \
-    "$decode ! video/x-raw,format=NV12 ! cudamedian backend=cpu ! cudamedian kernel-size=5 backend=cpu ! appsink name=out"
+  step "cuda-memory-$name" in_bundle sameframes --quick-exit --hash --all-on-gpu f \
+    "$decode ! $gpu ! ${on_gpu}cudadownload ! video/x-raw ! appsink name=out" \
+    "$decode ! video/x-raw,format=NV12 ! ${on_cpu}appsink name=out"
+}
+
+cuda_memory () {
+  local size filter
+  for filter in ${CF_FILTERS:-$all_filters}; do
+    case $filter in
+      median)
+        for size in 3 5 9 15 31; do cuda_memory_step "$size" "cudamedian kernel-size=$size"; done
+        cuda_memory_step chain cudamedian 'cudamedian kernel-size=5' ;;
+      convolve) cuda_memory_step convolve 'cudaconvolve preset=unsharp' ;;
+      irfilter) cuda_memory_step irfilter 'cudairfilter sigma=10' ;;
+      segment) cuda_memory_step segment cudasegment ;;
+    esac
+  done
 }
 
 find_tool () { command -v "$1" || ls /usr/local/cuda/bin/"$1" 2> /dev/null; }
@@ -184,7 +202,7 @@ sanitize () {
   local sanitizer tool filter launches log
   sanitizer=$(find_tool compute-sanitizer) || { echo "compute-sanitizer is not here"; skipped=1; return; }
   [ $# -gt 0 ] || set -- memcheck racecheck initcheck synccheck
-  for filter in ${CF_FILTERS:-median convolve irfilter}; do
+  for filter in ${CF_FILTERS:-$all_filters}; do
     for tool in "$@"; do
       step "sanitize-$tool-$filter" in_bundle timeout "${CF_SANITIZE_TIMEOUT:-280}" "$sanitizer" --tool "$tool" \
         --error-exitcode 9 "$here/bin/kernelcheck" --gpu --require-gpu --sanitize --verbose --filter "$filter"
@@ -220,7 +238,7 @@ build_peer () {
 # All filters, or the one that the options name.
 bench () {
   local filter filters peer p f s
-  read -ra filters <<< "${CF_FILTERS:-median convolve irfilter}"
+  read -ra filters <<< "${CF_FILTERS:-$all_filters}"
   case " $* " in *' --filter '*) filters=('') ;; esac
   build_peer
   # What people wrote below the tables stays.
@@ -238,7 +256,7 @@ bench () {
 
 soak () {
   local filter
-  for filter in ${CF_FILTERS:-median convolve irfilter}; do
+  for filter in ${CF_FILTERS:-$all_filters}; do
     case $filter in
       convolve) filter='cudaconvolve preset=unsharp' ;;
       irfilter) filter='cudairfilter sigma=10' ;;
@@ -260,6 +278,7 @@ case $what in
   oracle) oracle; finish ;;
   together) together; finish ;;
   schedule) schedule "$@"; finish ;;
+  steady) steady "$@"; finish ;;
   clip) clip; finish ;;
   changes) changes "$@"; finish ;;
   sanitize) sanitize "$@"; finish ;;
