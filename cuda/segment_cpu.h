@@ -2,8 +2,8 @@
  *
  * segment_cpu.h: the segmentation's plan on the CPU, between segment_cpu.c (the
  * plan and its memory), segment_cpu_seeds.c (steps 1 to 4: cells, components),
- * segment_cpu_grow.c (5 and 6), segment_cpu_merge.c (7 to 10) and
- * segment_cpu_paint.c (11 and 12).
+ * segment_cpu_grow.c (5 and 6), segment_cpu_merge.c (7 to 10),
+ * segment_cpu_pixels.c (11) and segment_cpu_paint.c (12).
  *
  * Cells have PLACES: row by row, with a cell more at either end of a row and a
  * row above and below, which are outside; so a place is (row + 1) pitch + column + 1
@@ -76,7 +76,7 @@ typedef struct {
   CfSgPainting painting;
   int group;     /* bytes */
   uint32_t mask;
-  int w_sub, h_sub; /* w_sub is the first component's */
+  int w_sub, h_sub; /* w_sub: where it is the same for all */
   bool uneven;   /* its components are not subsampled alike */
 } CfSgPlane;
 
