@@ -31,6 +31,7 @@ struct State {
   unsigned *told_n;
   uint16_t *told_map;
   CfRegion *regions;
+  bool regions_told, map_told; /* of the last frame */
   int blocks, most_blocks;
   unsigned shared;   /* bytes, of a block of the graph's launch */
 };
@@ -372,6 +373,8 @@ segment_enqueue (CfPlan *plan, CfStream *stream, const CfImage *in, const CfImag
   add_pictures (plan, in, out, &work);
   code = launch (s, work, handle, status);
   s->turn ^= 1;
+  s->regions_told = code == CF_OK && work.reports;
+  s->map_told = code == CF_OK && work.label_meta;
   s->has_kept = code == CF_OK;
   s->fresh = code != CF_OK;
   return code;
@@ -384,10 +387,11 @@ segment_regions (CfPlan *plan, CfRegions *regions, CfStatus *status)
 
   if (!s->told || !s->ready)
     return cf_fail (status, CF_NO_MEMORY, "the GPU had no memory left to tell the regions");
-  regions->n = *s->told_n;
+  /* none where the last frame was made before they were asked for */
+  regions->n = s->regions_told ? *s->told_n : 0;
   cf_segment_describe (plan->video.format, s->told, regions->n, s->frame, s->regions);
   regions->region = s->regions;
-  regions->label = s->work.label_meta ? s->told_map : NULL;
+  regions->label = s->work.label_meta && s->map_told ? s->told_map : NULL;
   regions->pitch = (size_t) plan->video.width * sizeof *s->told_map;
   return CF_OK;
 }
