@@ -274,6 +274,64 @@ again_and_again (Subject *j, const char *what, uint64_t expected, long runs)
   }
 }
 
+/* ---- when regions are asked for ----------------------------------------- */
+
+static bool
+update (Subject *j, const char *set)
+{
+  const CfCommon common = { CF_APPLY_ALL };
+  char error[KC_TEXT];
+
+  return kc_params_set (j->s->filter, j->s->params, set, error) == CF_OK &&
+      cf_plan_update (j->plan, &common, j->s->params, &j->status) == CF_OK;
+}
+
+static bool
+one_frame (Subject *j)
+{
+  CfStream *stream = j->cuda ? j->s->run->stream : NULL;
+
+  return cf_plan_enqueue (j->plan, stream, &j->in[0], &j->out, &j->status) == CF_OK &&
+      (!j->cuda || cf_stream_wait (stream, DEADLINE_NS, &j->status) == CF_OK);
+}
+
+typedef enum { NONE, SOME, EITHER } Told;
+
+/* Are regions told, and labels? */
+static bool
+tells (Subject *j, Told regions, bool labels)
+{
+  CfRegions told;
+
+  return cf_plan_regions (j->plan, &told, &j->status) == CF_OK && (told.label != NULL) == labels &&
+      (regions == EITHER || (told.n > 0) == (regions == SOME));
+}
+
+/* Only of frames that were made while they were asked for; whether a plan forgets
+ * the last frame's regions when the labels are turned on or off is its matter. */
+static void
+asked_late (KcRun *run, CfContext *context)
+{
+  Scene s;
+  Subject j = { 0 };
+  char error[KC_TEXT];
+  bool good = scene_new (&s, run, 5, "region-meta=0", error) && subject_new (&j, &s, context);
+
+  kc_result (run, good && one_frame (&j) && cf_plan_regions (j.plan, &(CfRegions) { 0 }, NULL) == CF_BAD_VALUE,
+      "regions that nobody asks for are told");
+  kc_result (run, good && update (&j, "region-meta=1") && tells (&j, NONE, false),
+      "regions are told of a frame that was made before they were asked for");
+  kc_result (run, good && one_frame (&j) && tells (&j, SOME, false), "regions are not told, or labels are");
+  kc_result (run, good && update (&j, "label-meta=1") && tells (&j, EITHER, false),
+      "labels are told of a frame that was made before they were asked for");
+  kc_result (run, good && one_frame (&j) && tells (&j, SOME, true), "regions or labels are not told");
+  kc_result (run, good && update (&j, "label-meta=0") && tells (&j, EITHER, false),
+      "labels that nobody asks for are told");
+  if (j.plan)
+    subject_free (&j);
+  scene_free (&s);
+}
+
 /* ---- all of them -------------------------------------------------------- */
 
 /* The first run, which all others are held against. */
@@ -332,6 +390,10 @@ kc_steady (KcRun *run)
     kc_result (run, false, "no CPU context: %s", status.message);
     return;
   }
+  if (run->cpu)
+    asked_late (run, run->cpu);
+  if (run->gpu)
+    asked_late (run, run->gpu);
   for (int p = 0; p < N_PICTURES; p++)
     for (int i = 0; i < N_SETTINGS; i++) {
       Scene s;
