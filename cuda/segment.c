@@ -134,7 +134,7 @@ set_thresholds (const CfSegmentParams *p, CfSegmentSetup *setup)
   setup->afresh = !(t > 0);
   setup->keep[0] = cf_segment_fixed (t);
   setup->keep[1] = cf_segment_fixed (t / 3);
-  setup->keep[2] = cf_segment_fixed (2 * t < 1 ? 2 * t : 1);
+  setup->keep[2] = cf_segment_fixed (3 * t < 1 ? 3 * t : 1);
   setup->merge[0] = cf_segment_fixed (p->merge_threshold);
   setup->merge[1] = cf_segment_fixed (p->merge_threshold * 0.6);
   setup->weak[0] = cf_segment_fixed (p->weak_difference);

@@ -89,6 +89,8 @@ lay_out (State *s, Pieces *p, size_t n)
   p->take (&w.paint, 3 * max_regions);
   p->take (&w.parent, n);
   p->take (&w.kind, n);
+  p->take (&w.joined, n);
+  p->take (&w.smallest, n);
   p->take (&w.rough, n);
   p->take (&w.count, n);
   p->take (&w.record, n);

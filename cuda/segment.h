@@ -30,7 +30,7 @@
  * 2. Kept cells (temporal = t > 0, and the frame before was segmented with the same
  *    cells): with m the mean of the region that c belonged to then, and p' its colour
  *    then, c is kept if rel (p(c), m, t), or if it has hardly changed: rel (p(c), p', t / 3)
- *    and rel (p(c), m, min (1, 2 t)). Without the second rule the cells that only growth
+ *    and rel (p(c), m, min (1, 3 t)). Without the second rule the cells that only growth
  *    has brought to a region would leave it in every frame.
  *
  * 3. Seeds. Of the cells that are not kept, c is a seed if rel (p(c), p(d), T) for
@@ -151,7 +151,7 @@ typedef struct {
   int size;              /* s */
   int columns, rows;     /* of cells */
   bool afresh;           /* temporal is 0 */
-  uint32_t seed, keep[3]; /* N of the thresholds; of t, t / 3 and min (1, 2 t) */
+  uint32_t seed, keep[3]; /* N of the thresholds; of t, t / 3 and min (1, 3 t) */
   uint32_t merge[2], weak[2]; /* [1]: where both carry old regions on */
   uint32_t fraction;     /* floor (65536 weak-fraction + 1/2) */
   uint32_t min_cells;    /* M */

@@ -284,7 +284,9 @@ segment_cells (const __grid_constant__ SgWork work)
 
   if (inside) {
     work.kind[c] = kind;
-    work.parent[c] = (unsigned) ((y0 + (int) root / side) * work.columns + x0 + (int) root % side);
+    work.parent[c] = c;
+    if (kind)
+      work.joined[c] = sg_mix ((unsigned) ((y0 + (int) root / side) * work.columns + x0 + (int) root % side));
     if (local) {
       const unsigned long long luma = tile.luma[t];
 
@@ -292,6 +294,7 @@ segment_cells (const __grid_constant__ SgWork work)
         (unsigned long long) tile.cb[t] << 32 | tile.cr[t] };
       work.claim[c] = 0;
       work.count[c] = 0;
+      work.smallest[c] = sg_none;
       work.best[0][c] = work.best[1][c] = sg_never;
     } else if (!kind) {
       work.record[c] = sg_record_of (p);

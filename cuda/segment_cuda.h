@@ -76,6 +76,7 @@ struct SgWork {
   SgState before, after;
   SgControl *control;
   unsigned *parent, *kind, *rough, *count; /* kind: 0 free, 1 seed, 2 + index; count: perimeter, then index */
+  unsigned *joined, *smallest; /* of the components: segment_list.cuh's mixed parents; a root's smallest cell */
   SgRecord *record;
   unsigned long long *claim, *best[2], *largest; /* largest: of 65536 old regions */
   unsigned *free_list, *local_list;

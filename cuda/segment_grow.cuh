@@ -94,13 +94,13 @@ sg_join_across (const SgWork &work, unsigned c, int dx, int dy, int ex, int ey)
     const bool inside = ex ? x % sg_tile > 0 : y % sg_tile_rows > 0;
 
     if (!(inside && work.kind[c - along] == kind && work.kind[other - along] == kind))
-      sg_unite (work.parent, c, other);
+      sg_unite_mixed (work.joined, c, other);
     return;
   }
   if (before && work.kind[other - along] == kind)
-    sg_unite (work.parent, c, other - along);
+    sg_unite_mixed (work.joined, c, other - along);
   if (behind && work.kind[other + along] == kind)
-    sg_unite (work.parent, c, other + along);
+    sg_unite_mixed (work.joined, c, other + along);
 }
 
 __device__ void
@@ -119,19 +119,21 @@ sg_join_tiles (const SgWork &work, const SgGrid &grid)
   }
 }
 
-/* The sums of the tiles' components to their roots. */
+/* The sums of the tiles' components to their roots, and each root's smallest cell. */
 __device__ void
 sg_add_locals (const SgWork &work, const SgGrid &grid, SgBlock *block)
 {
   const unsigned n = work.control->locals;
 
   for (unsigned i = grid.first (); i - threadIdx.x < n; i += grid.step ()) {
-    const unsigned c = i < n ? work.local_list[i] : 0, root = i < n ? sg_find_now (work.parent, c) : 0;
+    const unsigned c = i < n ? work.local_list[i] : 0, root = i < n ? sg_find_mixed (work.joined, c) : 0;
     const bool has = i < n && root != c;
 
     sg_add_record (block->sums, work.record, has, root, sg_record_if (work.record, has, c));
     if (has)
-      work.parent[c] = root;
+      work.joined[c] = sg_mix (root);
+    if (i < n && c < __ldcg (work.smallest + root))
+      atomicMin (work.smallest + root, c);
   }
   sg_flush_sums (block->sums, work.record);
 }
@@ -144,29 +146,31 @@ sg_find_largest (const SgWork &work, const SgGrid &grid)
   for (unsigned i = grid.first (); i < n; i += grid.step ()) {
     const unsigned c = work.local_list[i];
 
-    if (work.kind[c] >= 2 && work.parent[c] == c)
+    if (work.kind[c] >= 2 && work.joined[c] == sg_mix (c))
       atomicMax (work.largest + (work.kind[c] - 2),
-          (unsigned long long) sg_cells (sg_load_record (work.record + c)) << 32 | (0xffffffffu - c));
+          (unsigned long long) sg_cells (sg_load_record (work.record + c)) << 32 | (0xffffffffu - work.smallest[c]));
   }
 }
 
-/* A cell of a component that was kept: false where it is a fragment and the cell is free
- * again. The largest component of an old region carries it on. */
-__device__ bool
-sg_stays (const SgWork &work, unsigned c, unsigned root, unsigned kind)
+/* Is cell c of a component a fragment's, and so free again? The largest component of an old
+ * region carries it on. `record`: the component's. The root takes it over. */
+__device__ __forceinline__ bool
+sg_settle_cell (const SgWork &work, unsigned c, unsigned root, unsigned kind, SgRecord record)
 {
-  const unsigned long long largest = work.largest[kind - 2];
-  const bool carries = 0xffffffffu - (unsigned) largest == root;
+  const unsigned long long largest = kind >= 2 ? work.largest[kind - 2] : 0;
+  const bool carries = kind >= 2 && 0xffffffffu - (unsigned) largest == root;
 
-  if (carries && root == c) {
-    work.claim[c] = largest >> 32 << 32 | (0xffffffffu - (kind - 2));
-    atomicOr (&work.record[c].x, sg_old);
+  if (c == root) {
+    if (carries)
+      work.claim[c] = largest >> 32 << 32 | (0xffffffffu - (kind - 2));
+    record.x |= carries ? sg_old : 0;
+    work.record[c] = record;
   }
-  return carries || sg_cells (sg_load_record (work.record + root)) >= work.min_cells;
+  return kind >= 2 && !carries && sg_cells (record) < work.min_cells;
 }
 
-/* Each cell of a component right below its root; those that are free again go to the list
- * of free ones, and become regions one phase later: others still pass through them. */
+/* Each cell of a component right below its smallest cell, which is its root from here on;
+ * those that are free again go to the list of free ones. */
 __device__ void
 sg_settle (const SgWork &work, const SgGrid &grid)
 {
@@ -174,25 +178,30 @@ sg_settle (const SgWork &work, const SgGrid &grid)
   constexpr int each = 4;
 
   for (unsigned base = grid.first () - threadIdx.x; base < n; base += each * step) {
-    unsigned cell[each], root[each], kind[each];
+    unsigned cell[each], at[each], root[each], kind[each];
 
 #pragma unroll
     for (int k = 0; k < each; k++) {
-      const unsigned c = base + threadIdx.x + (unsigned) k * step;
-
-      kind[k] = c < n ? work.kind[c] : 0;
-      cell[k] = kind[k] ? c : 0;
+      cell[k] = base + threadIdx.x + (unsigned) k * step;
+      kind[k] = cell[k] < n ? work.kind[cell[k]] : 0;
+      at[k] = kind[k] ? work.joined[cell[k]] : 0;
     }
-    sg_find<each> (work.parent, cell, root);
+#pragma unroll
+    for (int k = 0; k < each; k++) /* add_locals has left two steps */
+      at[k] = kind[k] ? sg_unmix (work.joined[sg_unmix (at[k])]) : 0;
+#pragma unroll
+    for (int k = 0; k < each; k++)
+      root[k] = kind[k] ? work.smallest[at[k]] : 0;
 #pragma unroll
     for (int k = 0; k < each; k++) {
-      const unsigned to = root[k] & ~sg_settled;
-      const bool stays = kind[k] && (kind[k] == 1 || sg_stays (work, cell[k], to, kind[k]));
+      bool freed = false;
 
-      if (stays)
-        work.parent[cell[k]] = to | sg_settled;
+      if (kind[k] >= 2 || (kind[k] && root[k] == cell[k]))
+        freed = sg_settle_cell (work, cell[k], root[k], kind[k], sg_load_record (work.record + at[k]));
+      if (kind[k])
+        work.parent[cell[k]] = freed ? cell[k] : root[k] | sg_settled;
       if (work.follow)
-        sg_append (work.free_list, &work.control->free, kind[k] && !stays, cell[k]);
+        sg_append (work.free_list, &work.control->free, freed, cell[k]);
     }
   }
 }
@@ -203,8 +212,7 @@ sg_free_fragments (const SgWork &work, const SgGrid &grid, unsigned from)
   for (unsigned i = from + grid.first (); i < work.control->free; i += grid.step ()) {
     const unsigned c = work.free_list[i];
 
-    work.parent[c] = c;
-    work.record[c] = sg_record_of (work.after.p[c]);
+    work.record[c] = sg_record_of (work.after.p[c]); /* others have looked at its component's till now */
   }
   for (unsigned i = grid.first (); i < work.before.scalars[0]; i += grid.step ())
     work.largest[i] = 0; /* for the next frame */

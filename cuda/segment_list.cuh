@@ -113,6 +113,55 @@ sg_unite (unsigned *parent, unsigned a, unsigned b)
   }
 }
 
+/* While components are joined across tiles, a tree's root is not its smallest cell but the
+ * one whose number is smallest when mixed: tiles that lie in a row would else hang
+ * below each other in a row, for they are joined all at once, and somebody would have to
+ * walk it. Such parents are kept mixed, so that the atomic minimum still holds. */
+__device__ __forceinline__ unsigned
+sg_mix (unsigned c)
+{
+  return c * 0x9e3779b1u;
+}
+
+__device__ __forceinline__ unsigned
+sg_unmix (unsigned h)
+{
+  return h * 0xe8b2f51u; /* the factor's inverse */
+}
+
+__device__ __forceinline__ unsigned
+sg_find_mixed (unsigned *joined, unsigned c)
+{
+  unsigned h = __ldcg (joined + c);
+
+  while (h != sg_mix (c)) {
+    const unsigned to = sg_unmix (h), next = __ldcg (joined + to);
+
+    if (next != h)
+      joined[c] = next;
+    c = to;
+    h = next;
+  }
+  return c;
+}
+
+__device__ __forceinline__ void
+sg_unite_mixed (unsigned *joined, unsigned a, unsigned b)
+{
+  for (;;) {
+    a = sg_mix (sg_find_mixed (joined, a));
+    b = sg_mix (sg_find_mixed (joined, b));
+    if (a == b)
+      return;
+    const unsigned low = min (a, b), high = max (a, b), old = atomicMin (joined + sg_unmix (high), low);
+
+    if (old == high)
+      return;
+    a = sg_unmix (old);
+    b = sg_unmix (low);
+  }
+}
+
 /* The roots of N cells at once: a step costs a microsecond's third, whoever waits. */
 template<int N> __device__ __forceinline__ void
 sg_find (const unsigned *parent, const unsigned (&cell)[N], unsigned (&root)[N])

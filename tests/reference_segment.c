@@ -223,7 +223,7 @@ is_kept (const Work *w, int cell, int old)
 
   if (rel (&w->p[cell], mean, t))
     return true;
-  return rel (&w->p[cell], &w->before->p[cell], t / 3) && rel (&w->p[cell], mean, 2 * t < 1 ? 2 * t : 1);
+  return rel (&w->p[cell], &w->before->p[cell], t / 3) && rel (&w->p[cell], mean, 3 * t < 1 ? 3 * t : 1);
 }
 
 /* ---- components --------------------------------------------------------- */
