@@ -220,7 +220,7 @@ run_chain (const IrWork &work, const Run &run, Shared &sh)
     s.h[i / span][i % span] = run.from ? __ldcg (saved + 32 * i) : 0;
 #pragma unroll 1
   for (int i = 0; i < run.n && i < lag; i++) {
-    wait_for (full_barrier (i));
+    run.meet.wait_full (i);
     if (quick_begin)
       chunk_steps<BEGIN> (run, sh, s, k, top_b, i, lane, here);
     else
@@ -229,9 +229,9 @@ run_chain (const IrWork &work, const Run &run, Shared &sh)
   }
 #pragma unroll 1
   for (int i = lag; i < run.n; i++) {
-    wait_for (full_barrier (i));
+    run.meet.wait_full (i);
     chunk_steps<MIDDLE> (run, sh, s, k, top_b, i, lane, here);
-    arrive_at (done_barrier (i - lag));
+    run.meet.arrive_done (i - lag);
     here += here ? ir_chunk * handed : 0;
     if (delay)
       dawdle (work, run.strip, i);
@@ -244,7 +244,7 @@ run_chain (const IrWork &work, const Run &run, Shared &sh)
       ragged_chunk (run, sh, s, k, top_b, i * ir_chunk, out);
     here += here ? ir_chunk * handed : 0;
     if (i >= lag)
-      arrive_at (done_barrier (i - lag));
+      run.meet.arrive_done (i - lag);
   }
   if (!run.to_end)
 #pragma unroll

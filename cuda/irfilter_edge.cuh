@@ -65,10 +65,10 @@ template<IrSource SOURCE> struct Border {
 
 /* Is chunk i's place free? */
 __device__ __forceinline__ void
-wait_for_slot (int i)
+wait_for_slot (const Run &run, int i)
 {
   if (i >= slots)
-    wait_for (done_barrier (i - slots));
+    run.meet.wait_done (i - slots);
 }
 
 __device__ __forceinline__ void
@@ -78,7 +78,7 @@ give_slot (const IrWork &work, const Run &run, int i)
     dawdle (work, run.strip, i);
   if (work.test.owner && (threadIdx.x & 31) == 0)
     work.test.owner[(long long) run.strip * work.test.owner_chunks + run.from + i] = (int) blockIdx.x;
-  arrive_at (full_barrier (i));
+  run.meet.arrive_full (i);
 }
 
 template<IrSource SOURCE> __device__ __forceinline__ void
@@ -105,7 +105,7 @@ run_border (const IrWork &work, const Run &run, Shared &sh)
 
     if (i == run.n && lane < M - 1)
       saved[lane] = last;
-    wait_for_slot (i);
+    wait_for_slot (run, i);
     if (i < run.n) {
       if (i % 4 == 0) {
         sums = border.sum (work, run, set, (run.from + i) * ir_chunk);
@@ -162,7 +162,7 @@ run_follower (const IrWork &work, const Run &run, Shared &sh)
       const int chunk = i + d, slot = chunk % slots;
 
       if (chunk < run.n + slots)
-        wait_for_slot (chunk);
+        wait_for_slot (run, chunk);
       if (chunk >= run.n)
         continue;
 #pragma unroll

@@ -14,10 +14,10 @@
  *
  * Shared memory: a ring of 8 chunks. A helper puts a chunk's input sums there, the
  * chain reads them and puts its results in their place, a helper takes those out
- * and fills the slot again. Two named barriers a chunk: FULL (helper and edge
+ * and fills the slot again. Two rounds a chunk: FULL (helper and edge
  * arrive, the chain waits) and DONE (the chain arrives, helper and edge wait): no
- * two warps ever touch a slot between the same two barriers (irfilter_strip.cuh
- * says which rounds may share a name). Rows that lie 128 or 64 words apart and
+ * two warps ever touch a slot between the same two rounds (irfilter_meet.cuh says
+ * at which barriers). Rows that lie 128 or 64 words apart and
  * lanes a row apart meet no bank twice in a phase.
  *
  * Hand-over: lane 31 writes the end of each row to memory, whose words all were a
@@ -57,9 +57,10 @@ irfilter_follow (const __grid_constant__ IrWork work)
   const int turn = (int) (blockIdx.x / (unsigned) work.sms & 3), warp = (int) (threadIdx.x >> 5);
   const int part = warp == turn ? CHAIN : warp == warps - 1 ? EDGE : warp - (warp > turn);
   int wish = (int) (blockIdx.x % (unsigned) work.follow.n);
+  Meet meet (sh.rounds);
 
   for (;;) {
-    Run run;
+    Run run = { meet };
 
     if (warp == 0) {
       const FollowClaim claim = follow_claim (work.follow, [&] (int s) { return ir_strip (work, s); }, wish);
@@ -86,6 +87,7 @@ irfilter_follow (const __grid_constant__ IrWork work)
     else
       run_helper<SOURCE> (work, run, sh, part);
     wish = (int) ((unsigned) (run.strip + (int) gridDim.x) % (unsigned) work.follow.n);
+    meet.end_strip (run.n);
     __syncthreads ();
     if (threadIdx.x == 0)
       follow_release (work.follow, sh.claim);

@@ -204,7 +204,7 @@ run_helper (const IrWork &work, const Run &run, Shared &sh, int which)
     if (run.from + i == 0)
       helper.sum_border (v, run, set, u[0]);
     if (i >= slots) {
-      wait_for_slot (i);
+      wait_for_slot (run, i);
       write_chunk (drain, run.from + i - slots, ring);
     }
     if (i < run.n) {
@@ -212,7 +212,7 @@ run_helper (const IrWork &work, const Run &run, Shared &sh, int which)
 #pragma unroll
       for (int r = 0; r < ir_chunk; r++)
         store_columns (&ring[r][lane * C], u[r]);
-      arrive_at (full_barrier (i));
+      run.meet.arrive_full (i);
     }
   }
 }

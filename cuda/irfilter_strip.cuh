@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * irfilter_strip.cuh: what the warps of irfilter_follow.cu share: the strip at hand, its
- * ring and barriers, samples. For one m (CF_IR_M). */
+ * ring, samples. For one m (CF_IR_M). */
 #ifndef IRFILTER_STRIP_CUH
 #define IRFILTER_STRIP_CUH
 
-#include "irfilter_cuda.h"
+#include "irfilter_meet.cuh"
 
 namespace cf {
 
@@ -14,69 +14,23 @@ namespace {
 constexpr int M = CF_IR_M, C = ir_lane_columns (M), columns = ir_strip_columns (M);
 constexpr int span = M - 1 + C; /* a lane's columns and those to their left that it looks at */
 constexpr int handed = ir_handed (M); /* of a row, to the right: m - 1 values and what fills the vector up */
-constexpr int slots = 8, helpers = 6, warps = 2 + helpers, threads = 32 * warps;
 constexpr int ring_rows = slots * ir_chunk;
 
 struct Shared {
   float ring[ring_rows][columns];
   float edge[ring_rows][handed];
   FollowClaim claim;
+  Rounds rounds;
 };
 
 /* What all warps know of the strip at hand. */
 struct Run {
+  Meet meet;
   IrWindow w;
   int strip, from, n; /* chunks from .. from + n - 1 */
   bool to_end;        /* of the strip */
   bool zero_top, zero_left;
 };
-
-/* ---- barriers ----------------------------------------------------------- */
-
-/* For each chunk two rounds of a named barrier, FULL and DONE, of chain, edge and
- * the chunk's helper. Two rounds may share a name only if nobody comes to the
- * second one before the first is over. Rounds of DONE end in order, for the edge
- * takes part in all of them and takes them in turn, and the chain arrives at DONE
- * (i) after FULL (i + lag), or FULL of the last chunk.
- *   DONE: who waits for DONE (i) as a helper has passed DONE (i - helpers), so all
- * before that are over. The chain arrives at the last four without a wait, after
- * FULL (n - 1), whose edge has passed DONE (n - 1 - slots).
- *   FULL: who arrives at FULL (i) has passed DONE (i - slots), so FULL (i - slots +
- * lag) is over: four names go round. But the first `slots` chunks wait for nothing:
- * the second four of them take the names of DONE (6) to DONE (9), each of which is
- * waited for by helpers that have passed DONE (0) to DONE (3) first; so DONE has
- * ten names that go round.
- *   Name 0 is __syncthreads ()'s. */
-constexpr int parties = 96; /* chain, edge and one helper */
-constexpr int lag = 4;      /* chunks, of lane 31 behind lane 0 */
-constexpr int full_names = slots - lag, done_names = slots + helpers - lag;
-
-static_assert (1 + full_names + done_names <= 16, "a block has 16 barriers");
-static_assert (slots == 2 * lag && done_names >= slots, "the first chunks' names");
-
-__device__ __forceinline__ void
-wait_for (int barrier)
-{
-  asm volatile ("bar.sync %0, %1;" ::"r"(barrier), "n"(parties) : "memory");
-}
-
-__device__ __forceinline__ void
-arrive_at (int barrier)
-{
-  asm volatile ("bar.arrive %0, %1;" ::"r"(barrier), "n"(parties) : "memory");
-}
-
-__device__ __forceinline__ int
-done_barrier (int chunk)
-{
-  return 1 + full_names + (int) ((unsigned) chunk % done_names);
-}
-
-__device__ __forceinline__ int
-full_barrier (int chunk)
-{
-  return chunk >= full_names && chunk < slots ? done_barrier (done_names - slots + chunk) : 1 + chunk % full_names;
-}
 
 /* For tests: lets a warp sleep now and then. */
 __device__ __noinline__ void

@@ -9,6 +9,8 @@
 # unpacks it at its first start.
 #
 #   CF_BUILD   the build folder to take (build-tests; build it first)
+#   CF_WATCHED a build folder of the same source with -Drace-watch=true, whose kernelcheck
+#              is taken along for racecheck (CONTRIBUTING.md)
 #   CF_VTEST   a clip to take along. Without it Debian's opencv-doc is fetched
 #              for its vtest.avi; without network, a test picture is used.
 set -eu
@@ -51,6 +53,7 @@ cp "$build/gst/libgstcudafilters.so" "$to/plugins/"
 for program in kernelcheck soak sameframes livechange; do
   [ ! -x "$build/tests/$program" ] || cp "$build/tests/$program" "$to/bin/"
 done
+[ -z "${CF_WATCHED:-}" ] || cp "$CF_WATCHED/tests/kernelcheck" "$to/bin/kernelcheck-watched"
 for program in "$build"/pipelines/*; do
   [ -d "$program" ] || [ ! -x "$program" ] || cp "$program" "$to/bin/"
 done

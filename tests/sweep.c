@@ -222,12 +222,13 @@ random_cases (KcRun *run, const KcFilter *kc)
 }
 
 /* A sanitizer is slow: each setting with each of its variants, on small
- * pictures that end with their memory; of the other formats every third. */
+ * pictures that end with their memory; of the other formats every third. A tall one,
+ * for what goes round in shared memory goes round more than once in it. */
 static void
 sanitize (KcRun *run, const KcFilter *kc)
 {
   static const CfFormat formats[] = { CF_FORMAT_GRAY8, CF_FORMAT_I420_10LE, CF_FORMAT_YUY2, CF_FORMAT_RGB };
-  static const int some[][2] = { { 67, 35 }, { 33, 18 }, { 21, 13 }, { 21, 11 } };
+  static const int some[][2] = { { 67, 35 }, { 33, 150 }, { 21, 13 }, { 21, 11 } };
   const char *const *settings = kc->sanitize_settings ? kc->sanitize_settings : kc->settings;
 
   for (size_t f = 0; f < 4; f++) {
