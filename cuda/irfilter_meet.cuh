@@ -17,7 +17,7 @@ namespace {
 constexpr int slots = 8, helpers = 6, warps = 2 + helpers, threads = 32 * warps;
 constexpr int lag = 4; /* chunks, of lane 31 behind lane 0 */
 
-#ifdef CF_IR_WATCHED
+#ifdef CF_WATCHED
 
 /* For compute-sanitizer's racecheck: it follows arrivals and waits at barriers in
  * shared memory, but loses arrivals at named ones. Of a warp that arrives at two in a

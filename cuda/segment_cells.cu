@@ -129,15 +129,15 @@ find (const volatile unsigned *label, unsigned t)
 
 /* On the way each cell is hung one higher. */
 __device__ __forceinline__ unsigned
-find_now (volatile unsigned *label, unsigned t)
+find_now (unsigned *label, unsigned t)
 {
-  unsigned to = label[t];
+  unsigned to = sg_peek (label + t);
 
   while (to != t) {
-    const unsigned next = label[to];
+    const unsigned next = sg_peek (label + to);
 
     if (next != to)
-      label[t] = next;
+      sg_poke (label + t, next);
     t = to;
     to = next;
   }

@@ -344,7 +344,7 @@ sg_grow_root (const SgWork &work, SgBlock *block, int turn, bool has, unsigned r
     work.best[~turn & 1][r] = sg_never;
   sg_add_record (block->sums, work.record, joined, to, sg_record_if (work.record, joined, r));
   if (__any_sync (~0u, joined) && (threadIdx.x & 31) == 0)
-    block->picks = 1;
+    sg_poke (&block->picks, 1);
   if (cells)
     sg_append (cells, &block->cells, has && !(end & sg_settled), r);
   sg_append (roots, &block->roots, has && !joined, r);

