@@ -159,10 +159,9 @@ N (across16) (const void *row, int w, int step, const int32_t *c, bool even, int
     N (across16_by) (row, w, step, c, even, n, sums);
 }
 
-static void
-N (across32) (const void *row, int w, int step, const int32_t *c, bool even, int n, uint32_t *sums)
+static inline void
+N (across32_by) (const T *x, int w, int step, const int32_t *c, bool even, int n, uint32_t *sums)
 {
-  const T *x = row;
   int half = even ? w / 2 : 0;
 
   for (int p = 0; p < n; p += 4 * N4) {
@@ -184,6 +183,15 @@ N (across32) (const void *row, int w, int step, const int32_t *c, bool even, int
     for (int v = 0; v < 4; v++)
       *(U4u *) (void *) (sums + p + v * N4) = s[v];
   }
+}
+
+static void
+N (across32) (const void *row, int w, int step, const int32_t *c, bool even, int n, uint32_t *sums)
+{
+  if (even && w == 3 && c[0] == 1 && c[1] == 2)
+    N (across32_by) (row, 3, step, (const int32_t[]) { 1, 2, 1 }, true, n, sums);
+  else
+    N (across32_by) (row, w, step, c, even, n, sums);
 }
 
 /* What did not fill whole vectors: the last n samples, from sample p on. */

@@ -49,6 +49,34 @@
 #define minimum2(a, b) (((a) & (U2) ((a) < (b))) | ((b) & (U2) ((a) >= (b))))
 #endif
 
+/* Bytes by lanes of 16 bytes: interleaved, products of two of them with signed bytes added up to 16 bits, and 16 bits
+ * packed to what they were interleaved from. */
+#if defined __AVX512BW__
+#define interleave_low(a, b) ((U2) _mm512_unpacklo_epi8 ((__m512i) (a), (__m512i) (b)))
+#define interleave_high(a, b) ((U2) _mm512_unpackhi_epi8 ((__m512i) (a), (__m512i) (b)))
+#define multiply_bytes(a, b) ((U2) _mm512_maddubs_epi16 ((__m512i) (a), (__m512i) (b)))
+#define pack_bytes(a, b) ((U4) _mm512_packus_epi16 ((__m512i) (a), (__m512i) (b)))
+#define pack_words(a, b) \
+  ((U2) _mm512_permutexvar_epi64 (_mm512_setr_epi64 (0, 2, 4, 6, 1, 3, 5, 7), \
+      _mm512_packus_epi32 ((__m512i) (a), (__m512i) (b))))
+#elif defined __AVX2__
+#define interleave_low(a, b) ((U2) _mm256_unpacklo_epi8 ((__m256i) (a), (__m256i) (b)))
+#define interleave_high(a, b) ((U2) _mm256_unpackhi_epi8 ((__m256i) (a), (__m256i) (b)))
+#define multiply_bytes(a, b) ((U2) _mm256_maddubs_epi16 ((__m256i) (a), (__m256i) (b)))
+#define pack_bytes(a, b) ((U4) _mm256_packus_epi16 ((__m256i) (a), (__m256i) (b)))
+#define pack_words(a, b) \
+  ((U2) _mm256_permute4x64_epi64 (_mm256_packus_epi32 ((__m256i) (a), (__m256i) (b)), 0xd8))
+#elif defined __SSE4_1__
+#include <smmintrin.h>
+#define interleave_low(a, b) ((U2) _mm_unpacklo_epi8 ((__m128i) (a), (__m128i) (b)))
+#define interleave_high(a, b) ((U2) _mm_unpackhi_epi8 ((__m128i) (a), (__m128i) (b)))
+#define multiply_bytes(a, b) ((U2) _mm_maddubs_epi16 ((__m128i) (a), (__m128i) (b)))
+#define pack_bytes(a, b) ((U4) _mm_packus_epi16 ((__m128i) (a), (__m128i) (b)))
+#define pack_words(a, b) ((U2) _mm_packus_epi32 ((__m128i) (a), (__m128i) (b)))
+#else
+#define NO_BYTES
+#endif
+
 /* The numbers in them; u: anywhere in memory; Half, Quarter: as many as are in
  * a vector of twice, four times their size. */
 typedef uint16_t U2 __attribute__ ((vector_size (V_SIZE)));
@@ -133,6 +161,119 @@ typedef enum { ANY, ONES, ONE_TWO_ONE } CfWeights;
 #undef T
 #undef G
 
+/* ---- sums of 8 bit in 16 bits, by lanes ---------------------------------- */
+
+#ifdef NO_BYTES
+#define across_bytes across16_1
+#define down_bytes down16_1
+#else
+/* Can two neighbours' products be added in 15 bits, and all weights be signed bytes? */
+static bool
+are_bytes (const int32_t *c, int w)
+{
+  for (int i = 0; i < w; i++)
+    if (c[i] > 127 || (i + 1 < w && c[i] + c[i + 1] > 128))
+      return false;
+  return true;
+}
+
+static inline void
+across_bytes_by (const uint8_t *x, int w, int step, const int32_t *c, bool bytes, int n, uint16_t *sums)
+{
+  for (int p = 0; p < n; p += V_SIZE) {
+    U2 low = { 0 }, high = { 0 }, zero = { 0 };
+    int i = 0;
+
+    for (; bytes && i + 1 < w; i += 2) {
+      U4 a = *(const U4u *) (const void *) (x + p + i * step);
+      U4 b = *(const U4u *) (const void *) (x + p + (i + 1) * step);
+      U2 weight = (U2) { 0 } + (uint16_t) (c[i] | c[i + 1] << 8);
+
+      low += multiply_bytes (interleave_low (a, b), weight);
+      high += multiply_bytes (interleave_high (a, b), weight);
+    }
+    for (; i < w; i++) {
+      U4 a = *(const U4u *) (const void *) (x + p + i * step);
+      U2 weight = (U2) { 0 } + (uint16_t) c[i];
+
+      low += interleave_low (a, zero) * weight;
+      high += interleave_high (a, zero) * weight;
+    }
+    *(U2u *) (void *) (sums + p) = low;
+    *(U2u *) (void *) (sums + p + N2) = high;
+  }
+}
+
+static void
+across_bytes (const void *row, int w, int step, const int32_t *c, bool even, int n, uint16_t *sums)
+{
+  (void) even;
+  if (w == 3 && c[0] == 1 && c[1] == 2 && c[2] == 1)
+    across_bytes_by (row, 3, step, (const int32_t[]) { 1, 2, 1 }, true, n, sums);
+  else if (w == 5 && are_bytes (c, w))
+    across_bytes_by (row, 5, step, c, true, n, sums);
+  else
+    across_bytes_by (row, w, step, c, are_bytes (c, w), n, sums);
+}
+
+static inline void
+down_bytes_by (const CfTap *rows, int h, int n, const CfRounding *r, const CfKeep *keep, uint8_t *out, bool power, bool ties,
+    CfWeights weights)
+{
+  U2 max = (U2) { 0 } + (uint16_t) r->max, d = (U2) { 0 } + (uint16_t) (r->d2 / 2);
+  U2 magic = (U2) { 0 } + (uint16_t) r->magic16;
+  int shift = power ? r->log2 - 1 : r->shift16;
+
+  for (int p = 0; p < n; p += V_SIZE) {
+    U2 s[2];
+    U4 bytes;
+
+    for (int v = 0; v < 2; v++)
+      s[v] = (U2) { 0 } + (uint16_t) (r->add / 2);
+    for (int j = 0; j < h; j++) {
+      const uint16_t *x = (const uint16_t *) rows[j].at + p;
+      U2 weight = (U2) { 0 } + (uint16_t) (weights == ONE_TWO_ONE ? 1 + j % 2 : rows[j].weight);
+
+      for (int v = 0; v < 2; v++)
+        s[v] += *(const U2u *) (const void *) (x + v * N2) * weight;
+    }
+    for (int v = 0; v < 2; v++) {
+      U2 q = (power ? s[v] : multiply_high (s[v], magic)) >> shift;
+
+      if (ties)
+        q -= q & 1 & (U2) (q * d == s[v]);
+      s[v] = weights == ANY ? minimum2 (q, max) : q;
+    }
+    bytes = pack_bytes (s[0], s[1]);
+    if (n - p < V_SIZE) {
+      uint8_t block[V_SIZE];
+
+      memcpy (block, &bytes, V_SIZE);
+      store_rest_1 (out + p, block, n - p, keep, p);
+      return;
+    }
+    if (keep->bytes)
+      bytes = (bytes & ~keep->bytes) | (*(const U4u *) (const void *) (keep->from + p) & keep->bytes);
+    *(U4u *) (void *) (out + p) = bytes;
+  }
+}
+
+static void
+down_bytes (const CfTap *rows, int h, int n, const CfRounding *r, const CfKeep *keep, void *out)
+{
+  bool binomial = h == 3 && rows[0].weight == 1 && rows[1].weight == 2 && rows[2].weight == 1;
+
+  if (r->ties)
+    down_bytes_by (rows, h, n, r, keep, out, r->log2 >= 0, true, ANY);
+  else if (r->log2 > 1 && binomial)
+    down_bytes_by (rows, 3, n, r, keep, out, true, false, ONE_TWO_ONE);
+  else if (r->log2 >= 0 && h == 5)
+    down_bytes_by (rows, 5, n, r, keep, out, true, false, ANY);
+  else
+    down_bytes_by (rows, h, n, r, keep, out, r->log2 >= 0, false, ANY);
+}
+#endif
+
 #define SIZE 2
 #define T uint16_t
 #define G int32_t
@@ -192,45 +333,6 @@ pair_bytes (const uint16_t *restrict a, const uint16_t *restrict b, int n, uint3
   }
 }
 
-/* Two rows share what is loaded, which costs more than to multiply: most loads
- * cross a cache line. */
-static inline void
-products_at (const CfPairTap *taps, int n_taps, int p, int32_t start, int32_t *const high[2], U4 first[4],
-    U4 second[4])
-{
-  for (int v = 0; v < 4; v++)
-    first[v] = second[v] = (U4) { 0 } + (uint32_t) start;
-  for (int v = 0; high && v < 4; v++) {
-    first[v] += *(const U4u *) (const void *) (high[0] + p + v * N4) << 16;
-    second[v] += *(const U4u *) (const void *) (high[1] + p + v * N4) << 16;
-  }
-  for (int k = 0; k < n_taps; k++) {
-    const uint32_t *pairs = (const uint32_t *) taps[k].at + p;
-    U4 for_first = (U4) { 0 } + (uint32_t) taps[k].weight[0], for_second = (U4) { 0 } + (uint32_t) taps[k].weight[1];
-
-    for (int v = 0; v < 4; v++) {
-      U4 x = *(const U4u *) (const void *) (pairs + v * N4);
-
-      first[v] += multiply_pairs (x, for_first);
-      second[v] += multiply_pairs (x, for_second);
-    }
-  }
-}
-
-static void
-products (const CfPairTap *taps, int n_taps, int n, int32_t start, int32_t *const high[2], int32_t *const s[2])
-{
-  for (int p = 0; p < n; p += 4 * N4) {
-    U4 first[4], second[4];
-
-    products_at (taps, n_taps, p, start, high, first, second);
-    for (int v = 0; v < 4; v++) {
-      *(U4u *) (void *) (s[0] + p + v * N4) = first[v];
-      *(U4u *) (void *) (s[1] + p + v * N4) = second[v];
-    }
-  }
-}
-
 /* As round32, of sums p .. p + 4 N4 - 1 of a row of n. */
 static inline void
 round_at (const U4 s[4], int p, int n, const CfRounding *r, const CfKeep *keep, uint8_t *out, bool power, bool ties)
@@ -260,29 +362,46 @@ round_at (const U4 s[4], int p, int n, const CfRounding *r, const CfKeep *keep, 
   *(U4u *) (void *) (out + p) = bytes;
 }
 
-static inline void
-products_out_by (const CfPairTap *taps, int n_taps, int n, int32_t start, int32_t *const high[2],
-    const CfRounding *r, const CfKeep keep[2], uint8_t *const out[2], bool power, bool ties)
-{
-  for (int p = 0; p < n; p += 4 * N4) {
-    U4 first[4], second[4];
+#define P(name) name##_plain
+#define add_pairs(s, a, b) ((s) + multiply_pairs (a, b))
+#include "convolve_products.h"
+#undef P
+#undef add_pairs
 
-    products_at (taps, n_taps, p, start, high, first, second);
-    round_at (first, p, n, r, &keep[0], out[0], power, ties);
-    round_at (second, p, n, r, &keep[1], out[1], power, ties);
-  }
+#if defined __AVX512BW__
+/* Products and sum in one instruction, where the processor has it. */
+#pragma GCC push_options
+#pragma GCC target("avx512vnni")
+#define P(name) name##_vnni
+#define add_pairs(s, a, b) ((U4) _mm512_dpwssd_epi32 ((__m512i) (s), (__m512i) (a), (__m512i) (b)))
+#include "convolve_products.h"
+#undef P
+#undef add_pairs
+#pragma GCC pop_options
+#define HAS_VNNI __builtin_cpu_supports ("avx512vnni")
+#else
+#define HAS_VNNI 0
+#define products_vnni products_plain
+#define products_out_vnni products_out_plain
+#endif
+
+static void
+products (const CfPairTap *taps, int n_taps, int n, int32_t start, int32_t *const high[2], int32_t *const s[2])
+{
+  if (HAS_VNNI)
+    products_vnni (taps, n_taps, n, start, high, s);
+  else
+    products_plain (taps, n_taps, n, start, high, s);
 }
 
 static void
 products_out (const CfPairTap *taps, int n_taps, int n, int32_t start, int32_t *const high[2], const CfRounding *r,
     const CfKeep keep[2], uint8_t *const out[2])
 {
-  if (r->log2 >= 0 && r->ties)
-    products_out_by (taps, n_taps, n, start, high, r, keep, out, true, true);
-  else if (r->log2 >= 0)
-    products_out_by (taps, n_taps, n, start, high, r, keep, out, true, false);
+  if (HAS_VNNI)
+    products_out_vnni (taps, n_taps, n, start, high, r, keep, out);
   else
-    products_out_by (taps, n_taps, n, start, high, r, keep, out, false, false);
+    products_out_plain (taps, n_taps, n, start, high, r, keep, out);
 }
 
 static void
@@ -299,34 +418,125 @@ widen (const int32_t *restrict s32, int n, int64_t *restrict s)
     s[i] = s32[i];
 }
 
+/* Two vectors of sums to one of samples of 10 or 16 bit. */
+static inline U2
+saturate2 (S4 a, S4 b, U2 max)
+{
+#ifdef pack_words
+  return minimum2 (pack_words (a, b), max);
+#else
+  Half2 halves[2];
+  S4 both[2] = { a, b };
+  U2 all;
+
+  for (int v = 0; v < 2; v++) {
+    S4 q = both[v] & ~(both[v] >> 31);
+
+    halves[v] = __builtin_convertvector ((q & (S4) (q < 65535)) | (65535 & (S4) (q >= 65535)), Half2);
+  }
+  memcpy (&all, halves, sizeof all);
+  return minimum2 (all, max);
+#endif
+}
+
+/* As round32 to samples of 2 bytes, of sums p .. p + 4 N4 - 1 of a row of n. */
+static inline void
+round2_at (const U4 s[4], int p, int n, const CfRounding *r, uint16_t *out, bool power, bool ties)
+{
+  S4 mask = (S4) { 0 } + (int32_t) (power ? (1u << r->log2) - 1 : 0), q[4];
+  U4 magic = (U4) { 0 } + r->magic, d2 = (U4) { 0 } + (uint32_t) r->d2;
+  U8 upper = (U8) { 0 } + 0xffffffff00000000u;
+  U2 max = (U2) { 0 } + (uint16_t) r->max;
+  uint16_t block[4 * N4], *to = n - p < 4 * N4 ? block : out + p;
+
+  for (int v = 0; v < 4; v++) {
+    S4 number = (S4) (2 * s[v] + (uint32_t) r->add);
+
+    if (power) {
+      q[v] = number >> r->log2;
+      if (ties)
+        q[v] -= q[v] & 1 & (S4) ((number & mask) == 0);
+    } else {
+      U4 u = (U4) (number & ~(number >> 31)), quotient;
+
+      quotient = (U4) (multiply_even (u, magic) >> 32 | (multiply_even ((U8) u >> 32, magic) & upper)) >> r->shift;
+      q[v] = (S4) (ties ? quotient - (quotient & 1 & (U4) (quotient * d2 == u)) : quotient);
+    }
+  }
+  for (int v = 0; v < 2; v++)
+    *(U2u *) (void *) (to + v * N2) = saturate2 (q[2 * v], q[2 * v + 1], max);
+  if (to == block)
+    memcpy (out + p, block, (size_t) (n - p) * sizeof *out);
+}
+
 /* ---- separable ----------------------------------------------------------- */
+
+/* Rows that weigh the same are added first: which are those? */
+static int
+same_rows (const CfTap *rows, int h)
+{
+  for (int j = 0; j < h / 2; j++)
+    if (rows[j].weight != rows[h - 1 - j].weight)
+      return 0;
+  return h / 2;
+}
+
+static inline void
+down32_at (const CfTap *rows, int h, int half, int p, U4 sum[4], CfWeights weights)
+{
+  for (int v = 0; v < 4; v++)
+    sum[v] = (U4) { 0 };
+  for (int j = 0; j < half; j++) {
+    const uint32_t *x = (const uint32_t *) rows[j].at + p, *y = (const uint32_t *) rows[h - 1 - j].at + p;
+    U4 weight = (U4) { 0 } + (uint32_t) (weights == ONE_TWO_ONE ? 1 : rows[j].weight);
+
+    for (int v = 0; v < 4; v++)
+      sum[v] += (*(const U4u *) (const void *) (x + v * N4) + *(const U4u *) (const void *) (y + v * N4)) * weight;
+  }
+  for (int j = half; j < h - half; j++) {
+    const uint32_t *x = (const uint32_t *) rows[j].at + p;
+    U4 weight = (U4) { 0 } + (uint32_t) (weights == ONE_TWO_ONE ? 2 : rows[j].weight);
+
+    for (int v = 0; v < 4; v++)
+      sum[v] += *(const U4u *) (const void *) (x + v * N4) * weight;
+  }
+}
+
+static inline void
+down32_out_by (const CfTap *rows, int h, int half, int n, const CfRounding *r, uint16_t *out, bool power, bool ties,
+    CfWeights weights)
+{
+  for (int p = 0; p < n; p += 4 * N4) {
+    U4 sum[4];
+
+    down32_at (rows, h, half, p, sum, weights);
+    round2_at (sum, p, n, r, out, power, ties);
+  }
+}
+
+static void
+down32_out (const CfTap *rows, int h, int n, const CfRounding *r, uint16_t *out)
+{
+  int half = same_rows (rows, h);
+  bool binomial = h == 3 && half && rows[0].weight == 1 && rows[1].weight == 2;
+
+  if (r->ties)
+    down32_out_by (rows, h, half, n, r, out, r->log2 >= 0, true, ANY);
+  else if (r->log2 >= 0 && binomial)
+    down32_out_by (rows, 3, 1, n, r, out, true, false, ONE_TWO_ONE);
+  else
+    down32_out_by (rows, h, half, n, r, out, r->log2 >= 0, false, ANY);
+}
 
 static void
 down32 (const CfTap *rows, int h, int n, int32_t *s)
 {
-  int half = h / 2;
+  int half = same_rows (rows, h);
 
-  /* rows that weigh the same are added first */
-  for (int j = 0; j < h / 2; j++)
-    if (rows[j].weight != rows[h - 1 - j].weight)
-      half = 0;
   for (int p = 0; p < n; p += 4 * N4) {
-    U4 sum[4] = { { 0 } };
+    U4 sum[4];
 
-    for (int j = 0; j < half; j++) {
-      const uint32_t *x = (const uint32_t *) rows[j].at + p, *y = (const uint32_t *) rows[h - 1 - j].at + p;
-      U4 weight = (U4) { 0 } + (uint32_t) rows[j].weight;
-
-      for (int v = 0; v < 4; v++)
-        sum[v] += (*(const U4u *) (const void *) (x + v * N4) + *(const U4u *) (const void *) (y + v * N4)) * weight;
-    }
-    for (int j = half; j < h - half; j++) {
-      const uint32_t *x = (const uint32_t *) rows[j].at + p;
-      U4 weight = (U4) { 0 } + (uint32_t) rows[j].weight;
-
-      for (int v = 0; v < 4; v++)
-        sum[v] += *(const U4u *) (const void *) (x + v * N4) * weight;
-    }
+    down32_at (rows, h, half, p, sum, ANY);
     for (int v = 0; v < 4; v++)
       *(U4u *) (void *) (s + p + v * N4) = sum[v];
   }
@@ -512,21 +722,51 @@ scan_out (const uint16_t *column, int w, int step, int most, int n, const CfRoun
     scan_by (column, w, 4, n, NULL, r, keep, out);
 }
 
+static inline void
+levels_at (const CfTap *narrow, int n_narrow, const CfTap *wide, int n_wide, int p, U4 sum[4])
+{
+  for (int v = 0; v < 4; v++)
+    sum[v] = (U4) { 0 };
+  for (int k = 0; k < n_narrow; k++)
+    for (int v = 0; v < 4; v++)
+      sum[v] += load4_2 ((const uint16_t *) narrow[k].at + p + v * N4);
+  for (int k = 0; k < n_wide; k++)
+    for (int v = 0; v < 4; v++)
+      sum[v] += *(const U4u *) (const void *) ((const uint32_t *) wide[k].at + p + v * N4);
+}
+
 static void
 add_levels (const CfTap *narrow, int n_narrow, const CfTap *wide, int n_wide, int n, int32_t *s)
 {
   for (int p = 0; p < n; p += 4 * N4) {
-    U4 sum[4] = { { 0 } };
+    U4 sum[4];
 
-    for (int k = 0; k < n_narrow; k++)
-      for (int v = 0; v < 4; v++)
-        sum[v] += load4_2 ((const uint16_t *) narrow[k].at + p + v * N4);
-    for (int k = 0; k < n_wide; k++)
-      for (int v = 0; v < 4; v++)
-        sum[v] += *(const U4u *) (const void *) ((const uint32_t *) wide[k].at + p + v * N4);
+    levels_at (narrow, n_narrow, wide, n_wide, p, sum);
     for (int v = 0; v < 4; v++)
       *(U4u *) (void *) (s + p + v * N4) = sum[v];
   }
+}
+
+static inline void
+add_levels_out_by (const CfTap *wide, int n_wide, int n, const CfRounding *r, uint16_t *out, bool power, bool ties)
+{
+  for (int p = 0; p < n; p += 4 * N4) {
+    U4 sum[4];
+
+    levels_at (NULL, 0, wide, n_wide, p, sum);
+    round2_at (sum, p, n, r, out, power, ties);
+  }
+}
+
+static void
+add_levels_out (const CfTap *wide, int n_wide, int n, const CfRounding *r, uint16_t *out)
+{
+  if (r->log2 >= 0 || r->ties)
+    add_levels_out_by (wide, n_wide, n, r, out, r->log2 >= 0, r->ties);
+  else if (n_wide == 3)
+    add_levels_out_by (wide, 3, n, r, out, false, false);
+  else
+    add_levels_out_by (wide, n_wide, n, r, out, false, false);
 }
 
 /* ---- unsharp at 8 bit ---------------------------------------------------- */
@@ -567,8 +807,11 @@ const CfConvolveSimd GLUE (cf_convolve_simd_, CF_ISA) = {
   .combine = combine,
   .widen = widen,
   .across16 = BOTH (across16),
+  .across8 = across_bytes,
+  .down8 = down_bytes,
   .across32 = BOTH (across32),
   .down32 = down32,
+  .down32_out = down32_out,
   .down64 = down64,
   .down16 = BOTH (down16),
   .column16 = BOTH (column16),
@@ -576,6 +819,7 @@ const CfConvolveSimd GLUE (cf_convolve_simd_, CF_ISA) = {
   .twice16 = twice16,
   .twice32 = twice32,
   .add_levels = add_levels,
+  .add_levels_out = add_levels_out,
   .scan = scan,
   .scan_out = scan_out,
   .gradient = BOTH (gradient),

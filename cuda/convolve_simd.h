@@ -104,9 +104,15 @@ typedef struct {
   void (*across32[2]) (const void *row, int w, int step, const int32_t *c, bool even, int n, uint32_t *sums);
   /* From the sums of h rows to those of the kernel; taps hold rows. */
   void (*down32) (const CfTap *rows, int h, int n, int32_t *s);
+  /* The same to the end, samples of 2 bytes: narrow rounding. */
+  void (*down32_out) (const CfTap *rows, int h, int n, const CfRounding *r, uint16_t *out);
   void (*down64) (const CfTap *rows, int h, int n, bool is_signed, int64_t *s);
   /* In 16 bits to the end: all sums, and what rounding adds, are below 2^16. */
   void (*down16[2]) (const CfTap *rows, int h, int n, const CfRounding *r, const CfKeep *keep, void *out);
+
+  /* Both for samples of 8 bit alone; what they hand on is in an order of their own. */
+  void (*across8) (const void *row, int w, int step, const int32_t *c, bool even, int n, uint16_t *sums);
+  void (*down8) (const CfTap *rows, int h, int n, const CfRounding *r, const CfKeep *keep, void *out);
 
   /* ---- box: columns are sums of h samples, levels of 2, 4, 8 .. columns */
   /* column += add - sub (or NULL), in 16 or 32 bits */
@@ -117,6 +123,8 @@ typedef struct {
   void (*twice32) (const uint32_t *from, int shift, int n, uint32_t *to);
   /* The sums of rows of 16 bits and rows of 32. */
   void (*add_levels) (const CfTap *narrow, int n_narrow, const CfTap *wide, int n_wide, int n, int32_t *s);
+  /* The same to the end of rows of 32 alone, samples of 2 bytes: narrow rounding. */
+  void (*add_levels_out) (const CfTap *wide, int n_wide, int n, const CfRounding *r, uint16_t *out);
 
   /* s = the sums of w columns, each the one before it plus what comes and less
    * what leaves; `column` has CF_BEFORE_SCAN zeros before it. scan_out makes samples of

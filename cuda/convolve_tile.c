@@ -270,9 +270,12 @@ take_row (const Tile *tile, int i)
       add_row (tile, x, i >= m->c.h ? ring_row (&tile->x, i - m->c.h) : NULL);
       break;
     case CF_PATH_ROWS_16:
+      (t ? simd->across16[1] : simd->across8) (x, m->c.w, tile->channels, m->row, m->even, tile->n,
+          ring_row (&tile->a, i));
+      break;
     case CF_PATH_ROWS_PAIRS:
       simd->across16[t] (x, m->c.w, tile->channels, m->row, m->even, tile->n, ring_row (&tile->a, i));
-      if (tile->path == CF_PATH_ROWS_PAIRS && before)
+      if (before)
         simd->pair[1] (ring_row (&tile->a, i - 1), ring_row (&tile->a, i), tile->n, ring_row (&tile->b, i / 2),
             m->minus);
       break;
@@ -321,7 +324,19 @@ finish16 (const Tile *tile, int o, const CfTap *rows, int n)
   CfKeep keep = cf_tile_kept (tile, tile->y0 + o);
   void *out = cf_tile_target (tile, tile->y0 + o);
 
-  tile->m->simd->down16[tile->t] (rows, n, tile->n, tile->rounding, &keep, out);
+  if (tile->path == CF_PATH_ROWS_16 && tile->t == 0)
+    tile->m->simd->down8 (rows, n, tile->n, tile->rounding, &keep, out);
+  else
+    tile->m->simd->down16[tile->t] (rows, n, tile->n, tile->rounding, &keep, out);
+  cf_tile_store (tile, tile->y0 + o, out);
+}
+
+static void
+finish_levels (const Tile *tile, int o, const CfTap *wide, int n)
+{
+  void *out = cf_tile_target (tile, tile->y0 + o);
+
+  tile->m->simd->add_levels_out (wide, n, tile->n, tile->rounding, out);
   cf_tile_store (tile, tile->y0 + o, out);
 }
 
@@ -331,13 +346,20 @@ static void
 make_box (const Tile *tile, int o)
 {
   const CfConvolveCpu *m = tile->m;
-  CfTap narrow[FEW_COLUMNS > BOX_LEVELS ? FEW_COLUMNS : BOX_LEVELS], wide[BOX_LEVELS];
+  CfTap narrow[FEW_COLUMNS > BOX_LEVELS ? FEW_COLUMNS : BOX_LEVELS];
+  CfTap wide[FEW_COLUMNS > BOX_LEVELS ? FEW_COLUMNS : BOX_LEVELS];
   int n_narrow = 0, n_wide = 0, done = 0, w = m->c.w;
 
   if (tile->path == CF_PATH_BOX_16 && w <= FEW_COLUMNS) {
     for (; n_narrow < w; n_narrow++)
       narrow[n_narrow] = (CfTap) { (uint16_t *) ring_row (&tile->a, 0) + n_narrow * tile->channels, 1 };
     finish16 (tile, o, narrow, w);
+    return;
+  }
+  if (tile->at_once && tile->path == CF_PATH_BOX && w <= FEW_COLUMNS) {
+    for (; n_wide < w; n_wide++)
+      wide[n_wide] = (CfTap) { (uint32_t *) ring_row (&tile->a, 0) + n_wide * tile->channels, 1 };
+    finish_levels (tile, o, wide, w);
     return;
   }
   for (int level = 0; 1 << level <= w; level++) {
@@ -360,6 +382,8 @@ make_box (const Tile *tile, int o)
   }
   if (tile->path == CF_PATH_BOX_16)
     finish16 (tile, o, narrow, n_narrow);
+  else if (tile->at_once)
+    finish_levels (tile, o, wide, n_wide);
   else {
     m->simd->add_levels (narrow, n_narrow, wide, n_wide, tile->n, tile->s[0]);
     finish32 (tile, o, tile->s[0]);
@@ -434,6 +458,12 @@ make_row (const Tile *tile, int o)
       finish16 (tile, o, tile->taps, list_taps (tile, &tile->a, o, 2));
       break;
     case CF_PATH_ROWS_32:
+      if (tile->at_once) {
+        out = cf_tile_target (tile, tile->y0 + o);
+        simd->down32_out (tile->taps, list_taps (tile, &tile->a, o, 4), tile->n, tile->rounding, out);
+        cf_tile_store (tile, tile->y0 + o, out);
+        break;
+      }
       simd->down32 (tile->taps, list_taps (tile, &tile->a, o, 4), tile->n, s);
       finish32 (tile, o, s);
       break;
@@ -496,17 +526,21 @@ static bool
 ends_at_once (const Tile *tile)
 {
   const CfConvolveCpu *m = tile->m;
+  bool narrow = m->c.op == CF_CONVOLVE_LINEAR && m->narrow[tile->part->kind];
 
   switch (tile->path) {
     case CF_PATH_BOX_16:
     case CF_PATH_ROWS_16:
       return true;
+    case CF_PATH_BOX:
+      return narrow && tile->t == 1 && !m->n_narrow;
+    case CF_PATH_ROWS_32:
+      return narrow && tile->t == 1;
     case CF_PATH_BOX_SCAN:
       return cf_scans_at_once (m, tile->part->kind);
     case CF_PATH_ROWS_PAIRS:
     case CF_PATH_PAIRS:
-      return m->c.bits == 8 && m->c.op == CF_CONVOLVE_LINEAR && m->narrow[tile->part->kind] &&
-          cf_rounds_at_once (tile->rounding);
+      return m->c.bits == 8 && narrow && cf_rounds_at_once (tile->rounding);
     default:
       return false;
   }
