@@ -496,7 +496,7 @@ main (int argc, char **argv)
     demo.opt.filter = g_strdup ("cudamedian kernel-size=5");
   if (demo.opt.noise < 0)
     demo.opt.noise = demo.opt.input ? 0 : 5;
-  demo.filter = parse_filter (demo.opt.filter);
+  demo.filter = parse_filter ("--filter ", demo.opt.filter);
   source = demo.filter ? choose_source (&demo.opt, &uri) : NULL;
   if (!source)
     return 2;

@@ -4,6 +4,8 @@
 #ifndef CF_DEMO_H
 #define CF_DEMO_H
 
+#include "line.h"
+
 #include <gst/gst.h>
 
 typedef struct {
@@ -13,18 +15,11 @@ typedef struct {
   gboolean live, window;
 } Options;
 
-/* A line for people, on stderr. */
-void say (const char *format, ...) G_GNUC_PRINTF (1, 2);
-
 /* All below: NULL or FALSE after a message that says what is wrong. */
 
 /* The description of the source; sets opt->live, and *uri (to be freed) where
  * the source has one. */
 const char *choose_source (Options *opt, char **uri);
-/* A bin of the filter line, with one pad on each side. */
-GstElement *parse_filter (const char *line);
-/* The elements of this project in the bin; free with the references in it. */
-GList *find_filters (GstElement *bin);
 /* The first window sink that opens here; silent. */
 const char *choose_window (void);
 /* The name of the file to write where none was given. */
