@@ -219,6 +219,38 @@ sum_of (const int32_t *v, int n, bool *negative)
   return sum;
 }
 
+/* Are products of pairs of v with signed numbers of 16 bits, all of them together, signed numbers of 32? */
+static bool
+fit_words (const int32_t *v, int n, bool negative, int64_t abs_sum)
+{
+  for (int i = 0; i < n; i++)
+    if (v[i] > INT16_MAX || v[i] < INT16_MIN)
+      return false;
+  /* -2^31 is one, 2^31 is not */
+  return abs_sum < 1 << 16 || (abs_sum == 1 << 16 && !negative);
+}
+
+/* Samples x = 32768 + x', so sums across are A = 32768 R + A' with R the sum of the row's weights. A' = 2^16 u + 32768 + l
+ * with signed 16 bits u and l, and C the sum of the column's weights: S = 2^16 sum c u + sum c l + 32768 (R + 1) C. */
+static void
+set_words (CfConvolveCpu *m, CfConvolvePath path, int64_t most)
+{
+  int64_t row = 0, col = 0;
+
+  for (int i = 0; i < m->c.w; i++)
+    row += m->row[i];
+  for (int j = 0; j < m->c.h; j++)
+    col += m->col[j];
+  m->words_start = path == CF_PATH_ROWS_32 ? (int32_t) ((uint32_t) row << 15) : 0;
+  m->more = (row + 1) * col * 32768;
+  for (int kind = 0; kind < 2; kind++) {
+    const CfRounding *r = &m->rounding[kind];
+
+    m->halves[kind] = m->c.op == CF_CONVOLVE_LINEAR && !m->rows_signed && r->log2 > 17 && !r->ties && r->add >= 0 &&
+        r->add < (int64_t) 1 << 47 && most + (r->add >> 1) < (int64_t) 1 << 48;
+  }
+}
+
 /* The narrowest numbers that hold all sums; false: 64 bits do not either. */
 static bool
 prepare_separable (CfConvolveCpu *m)
@@ -226,6 +258,7 @@ prepare_separable (CfConvolveCpu *m)
   const CfConvolution *c = &m->c;
   int reduced = reduce (m);
   bool negative_row = false, negative_col = false, fits16, fits32;
+  bool words = c->bits == 16 && m->simd->across_words;
   int64_t across = sum_of (m->row, c->w, &negative_row) * c->max, col = sum_of (m->col, c->h, &negative_col);
   /* at most 2^47: 64 bits hold anything that one factor of 2^16 is added to */
   bool small = across < (int64_t) 1 << 32 && col < (int64_t) 1 << 31;
@@ -238,6 +271,9 @@ prepare_separable (CfConvolveCpu *m)
     path = CF_PATH_ROWS_PAIRS;
   else if (fits32)
     path = CF_PATH_ROWS_32;
+  else if (words && fit_words (m->row, c->w, negative_row, across / c->max) &&
+           fit_words (m->col, c->h, negative_col, col))
+    path = CF_PATH_ROWS_SPLIT;
   else if (across < (m->rows_signed ? (int64_t) 1 << 31 : (int64_t) 1 << 32))
     path = CF_PATH_ROWS_64;
   else
@@ -258,7 +294,11 @@ prepare_separable (CfConvolveCpu *m)
     m->path[0] = m->path[1] = path;
   m->minus = false;
   m->start = 0;
-  if (m->path[0] == CF_PATH_ROWS_PAIRS) {
+  m->words = words && fit_words (m->row, c->w, negative_row, across / c->max);
+  set_words (m, path, across * col);
+  if (path == CF_PATH_ROWS_SPLIT)
+    list_pairs (m, m->col, 1, c->h);
+  else if (m->path[0] == CF_PATH_ROWS_PAIRS) {
     list_pairs (m, m->col, 1, c->h);
     m->minus = !negative_row;
     if (m->minus) {

@@ -29,6 +29,7 @@ typedef enum {
   CF_PATH_ROWS_16,    /* separable: 16 bits across, 16 bits down */
   CF_PATH_ROWS_PAIRS, /* 16 bits across, products of pairs down */
   CF_PATH_ROWS_32,
+  CF_PATH_ROWS_SPLIT, /* 32 bits across, their halves' products of pairs down, 64 bits together */
   CF_PATH_ROWS_64,    /* 32 bits across, 64 bits down */
   CF_PATH_PAIRS,      /* dense: products of pairs */
   CF_PATH_SPLIT,      /* the same for upper and lower bytes, 64 bits together */
@@ -73,6 +74,10 @@ typedef struct {
   int32_t row[CF_CONVOLVE_MAX], col[CF_CONVOLVE_MAX];
   bool even;                /* row is symmetric */
   bool rows_signed;         /* sums of a row can be negative */
+  bool words;               /* across by products of pairs, of samples less 32768 */
+  int32_t words_start;      /* and those sums begin with this */
+  int64_t more;             /* ROWS_SPLIT: what that and the like took from the sums */
+  bool halves[2];           /* ROWS_SPLIT: halves_out will do */
   bool minus;               /* pairs hold samples (or sums) less 32768 */
   int32_t start;            /* and so sums begin with this */
 

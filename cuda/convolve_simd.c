@@ -49,12 +49,14 @@
 #define minimum2(a, b) (((a) & (U2) ((a) < (b))) | ((b) & (U2) ((a) >= (b))))
 #endif
 
-/* Bytes by lanes of 16 bytes: interleaved, products of two of them with signed bytes added up to 16 bits, and 16 bits
- * packed to what they were interleaved from. */
+/* By lanes of 16 bytes: bytes (words) interleaved, products of two bytes with signed bytes added up to 16 bits, and 16
+ * bits packed to what they were interleaved from. Words are packed in their order. */
 #if defined __AVX512BW__
 #define interleave_low(a, b) ((U2) _mm512_unpacklo_epi8 ((__m512i) (a), (__m512i) (b)))
 #define interleave_high(a, b) ((U2) _mm512_unpackhi_epi8 ((__m512i) (a), (__m512i) (b)))
 #define multiply_bytes(a, b) ((U2) _mm512_maddubs_epi16 ((__m512i) (a), (__m512i) (b)))
+#define words_low(a, b) ((U4) _mm512_unpacklo_epi16 ((__m512i) (a), (__m512i) (b)))
+#define words_high(a, b) ((U4) _mm512_unpackhi_epi16 ((__m512i) (a), (__m512i) (b)))
 #define pack_bytes(a, b) ((U4) _mm512_packus_epi16 ((__m512i) (a), (__m512i) (b)))
 #define pack_words(a, b) \
   ((U2) _mm512_permutexvar_epi64 (_mm512_setr_epi64 (0, 2, 4, 6, 1, 3, 5, 7), \
@@ -63,6 +65,8 @@
 #define interleave_low(a, b) ((U2) _mm256_unpacklo_epi8 ((__m256i) (a), (__m256i) (b)))
 #define interleave_high(a, b) ((U2) _mm256_unpackhi_epi8 ((__m256i) (a), (__m256i) (b)))
 #define multiply_bytes(a, b) ((U2) _mm256_maddubs_epi16 ((__m256i) (a), (__m256i) (b)))
+#define words_low(a, b) ((U4) _mm256_unpacklo_epi16 ((__m256i) (a), (__m256i) (b)))
+#define words_high(a, b) ((U4) _mm256_unpackhi_epi16 ((__m256i) (a), (__m256i) (b)))
 #define pack_bytes(a, b) ((U4) _mm256_packus_epi16 ((__m256i) (a), (__m256i) (b)))
 #define pack_words(a, b) \
   ((U2) _mm256_permute4x64_epi64 (_mm256_packus_epi32 ((__m256i) (a), (__m256i) (b)), 0xd8))
@@ -71,6 +75,8 @@
 #define interleave_low(a, b) ((U2) _mm_unpacklo_epi8 ((__m128i) (a), (__m128i) (b)))
 #define interleave_high(a, b) ((U2) _mm_unpackhi_epi8 ((__m128i) (a), (__m128i) (b)))
 #define multiply_bytes(a, b) ((U2) _mm_maddubs_epi16 ((__m128i) (a), (__m128i) (b)))
+#define words_low(a, b) ((U4) _mm_unpacklo_epi16 ((__m128i) (a), (__m128i) (b)))
+#define words_high(a, b) ((U4) _mm_unpackhi_epi16 ((__m128i) (a), (__m128i) (b)))
 #define pack_bytes(a, b) ((U4) _mm_packus_epi16 ((__m128i) (a), (__m128i) (b)))
 #define pack_words(a, b) ((U2) _mm_packus_epi32 ((__m128i) (a), (__m128i) (b)))
 #else
@@ -405,10 +411,11 @@ products_out (const CfPairTap *taps, int n_taps, int n, int32_t start, int32_t *
 }
 
 static void
-combine (const int32_t *restrict upper, const int32_t *restrict lower, int n, int64_t *restrict s)
+combine (const int32_t *restrict upper, const int32_t *restrict lower, int n, int factor, int64_t more,
+    int64_t *restrict s)
 {
   for (int i = 0; i < n; i++)
-    s[i] = (int64_t) upper[i] * 256 + lower[i];
+    s[i] = (int64_t) upper[i] * factor + lower[i] + more;
 }
 
 static void
@@ -468,6 +475,84 @@ round2_at (const U4 s[4], int p, int n, const CfRounding *r, uint16_t *out, bool
   if (to == block)
     memcpy (out + p, block, (size_t) (n - p) * sizeof *out);
 }
+
+/* ---- separable, of words: products of pairs across as well -------------- */
+
+#ifndef NO_BYTES
+static inline void
+across_words_by (const uint16_t *x, int w, int step, const int32_t *c, int32_t start, int n, int32_t *sums)
+{
+  U2 flip = (U2) { 0 } + 0x8000, zero = { 0 };
+  U8 lower, upper; /* lanes in the order of samples */
+
+  for (int i = 0; i < N8; i++) {
+    lower[i] = (uint64_t) (i / 4 * 2 + i % 2 + i / 2 % 2 * N8);
+    upper[i] = lower[i] + N8 / 2;
+  }
+  for (int p = 0; p < n; p += N2) {
+    U4 low = (U4) { 0 } + (uint32_t) start, high = low;
+
+    for (int i = 0; i < w; i += 2) {
+      U2 a = *(const U2u *) (const void *) (x + p + i * step) ^ flip;
+      U2 b = i + 1 < w ? (U2) (*(const U2u *) (const void *) (x + p + (i + 1) * step) ^ flip) : zero;
+      U4 weight = (U4) { 0 } + ((uint32_t) (uint16_t) c[i] | (i + 1 < w ? (uint32_t) c[i + 1] << 16 : 0));
+
+      low += multiply_pairs (words_low (a, b), weight);
+      high += multiply_pairs (words_high (a, b), weight);
+    }
+    *(U4u *) (void *) (sums + p) = (U4) (V_SIZE == 16 ? (U8) low : __builtin_shuffle ((U8) low, (U8) high, lower));
+    *(U4u *) (void *) (sums + p + N4) =
+        (U4) (V_SIZE == 16 ? (U8) high : __builtin_shuffle ((U8) low, (U8) high, upper));
+  }
+}
+
+static void
+across_words (const uint16_t *x, int w, int step, const int32_t *c, int32_t start, int n, int32_t *sums)
+{
+  if (w == 3)
+    across_words_by (x, 3, step, c, start, n, sums);
+  else if (w == 5)
+    across_words_by (x, 5, step, c, start, n, sums);
+  else
+    across_words_by (x, w, step, c, start, n, sums);
+}
+
+static void
+split_pairs (const int32_t *restrict a, const int32_t *restrict b, int n, uint32_t *restrict upper,
+    uint32_t *restrict lower)
+{
+  for (int i = 0; i < n; i++) {
+    uint32_t first = (uint32_t) a[i], second = (uint32_t) b[i];
+
+    upper[i] = first >> 16 | (second & 0xffff0000u);
+    lower[i] = ((first & 0xffff) | second << 16) ^ 0x80008000u;
+  }
+}
+
+/* What stands below 2^16 only carries. */
+static void
+halves_out (const int32_t *upper, const int32_t *lower, int n, int64_t more, const CfRounding *r, uint16_t *out)
+{
+  int64_t all = more + (r->add >> 1);
+  uint32_t above = (uint32_t) (all >> 16), below = (uint32_t) (all & 0xffff);
+  U2 max = (U2) { 0 } + (uint16_t) r->max;
+
+  for (int p = 0; p < n; p += N2) {
+    uint16_t block[N2], *to = n - p < N2 ? block : out + p;
+    U4 q[2];
+
+    for (int v = 0; v < 2; v++) {
+      U4 low = *(const U4u *) (const void *) (lower + p + v * N4);
+
+      q[v] = *(const U4u *) (const void *) (upper + p + v * N4) + above + (U4) ((S4) low >> 16);
+      q[v] = (q[v] + (((low & 0xffff) + below) >> 16)) >> (r->log2 - 17);
+    }
+    *(U2u *) (void *) to = saturate2 ((S4) q[0], (S4) q[1], max);
+    if (to == block)
+      memcpy (out + p, block, (size_t) (n - p) * sizeof *out);
+  }
+}
+#endif
 
 /* ---- separable ----------------------------------------------------------- */
 
@@ -809,6 +894,11 @@ const CfConvolveSimd GLUE (cf_convolve_simd_, CF_ISA) = {
   .across16 = BOTH (across16),
   .across8 = across_bytes,
   .down8 = down_bytes,
+#ifndef NO_BYTES
+  .across_words = across_words,
+  .split_pairs = split_pairs,
+  .halves_out = halves_out,
+#endif
   .across32 = BOTH (across32),
   .down32 = down32,
   .down32_out = down32_out,

@@ -94,14 +94,23 @@ typedef struct {
       const CfRounding *r, const CfKeep keep[2], uint8_t *const out[2]);
   /* s = the sum over taps of samples times weights in 64 bits. */
   void (*wide[2]) (const CfTap *taps, int n_taps, int n, int64_t *s);
-  /* s = upper 256 + lower */
-  void (*combine) (const int32_t *upper, const int32_t *lower, int n, int64_t *s);
+  /* s = upper factor + lower + more */
+  void (*combine) (const int32_t *upper, const int32_t *lower, int n, int factor, int64_t more, int64_t *s);
   void (*widen) (const int32_t *s32, int n, int64_t *s);
 
   /* ---- separable: across (along a row), then down */
   /* sum of row[i * step] c[i], modulo 2^16 or 2^32; `even`: c is symmetric */
   void (*across16[2]) (const void *row, int w, int step, const int32_t *c, bool even, int n, uint16_t *sums);
   void (*across32[2]) (const void *row, int w, int step, const int32_t *c, bool even, int n, uint32_t *sums);
+  /* Of samples of 16 bit less 32768, by products of pairs: weights are signed 16 bits; start + the sum, modulo 2^32.
+   * NULL, as the two below, where that is no faster. */
+  void (*across_words) (const uint16_t *x, int w, int step, const int32_t *c, int32_t start, int n, int32_t *sums);
+  /* Two rows of signed sums side by side, as two rows of pairs: their upper halves, and their lower ones less 32768. */
+  void (*split_pairs) (const int32_t *a, const int32_t *b, int n, uint32_t *upper, uint32_t *lower);
+  /* out = (upper 2^16 + lower + more + add / 2) / (d2 / 2), of what is not negative and below 2^48; d2 is a power of two
+   * above 2^17. */
+  void (*halves_out) (const int32_t *upper, const int32_t *lower, int n, int64_t more, const CfRounding *r,
+      uint16_t *out);
   /* From the sums of h rows to those of the kernel; taps hold rows. */
   void (*down32) (const CfTap *rows, int h, int n, int32_t *s);
   /* The same to the end, samples of 2 bytes: narrow rounding. */

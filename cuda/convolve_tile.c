@@ -94,6 +94,7 @@ lay_out (Tile *tile, uint8_t *scratch)
       a_bytes = 2;
       /* fall through */
     case CF_PATH_ROWS_32:
+    case CF_PATH_ROWS_SPLIT:
     case CF_PATH_ROWS_64:
       x = tile->m->c.op == CF_CONVOLVE_UNSHARP ? rows : 1;
       break;
@@ -279,7 +280,17 @@ take_row (const Tile *tile, int i)
         simd->pair[1] (ring_row (&tile->a, i - 1), ring_row (&tile->a, i), tile->n, ring_row (&tile->b, i / 2),
             m->minus);
       break;
+    case CF_PATH_ROWS_SPLIT:
+      simd->across_words (x, m->c.w, tile->channels, m->row, 0, tile->n, tile->s[i % 2]);
+      if (before)
+        simd->split_pairs (tile->s[0], tile->s[1], tile->n, ring_row (&tile->a, i / 2), ring_row (&tile->b, i / 2));
+      break;
     case CF_PATH_ROWS_32:
+      if (m->words) {
+        simd->across_words (x, m->c.w, tile->channels, m->row, m->words_start, tile->n, ring_row (&tile->a, i));
+        break;
+      }
+      /* fall through */
     case CF_PATH_ROWS_64:
       simd->across32[t] (x, m->c.w, tile->channels, m->row, m->even, tile->n, ring_row (&tile->a, i));
       break;
@@ -409,12 +420,21 @@ make_scan (const Tile *tile, int o)
   cf_tile_store (tile, tile->y0 + o, out);
 }
 
+static void
+finish_halves (const Tile *tile, int o, int i)
+{
+  void *out = cf_tile_target (tile, tile->y0 + o);
+
+  tile->m->simd->halves_out (tile->upper[i], tile->s[i], tile->n, tile->m->more, tile->rounding, out);
+  cf_tile_store (tile, tile->y0 + o, out);
+}
+
 /* Two rows of outputs, of which the task may have but one. */
 static void
 make_pair (const Tile *tile, int o)
 {
   const CfConvolveCpu *m = tile->m;
-  bool split = tile->path == CF_PATH_SPLIT;
+  bool rows_split = tile->path == CF_PATH_ROWS_SPLIT, split = rows_split || tile->path == CF_PATH_SPLIT;
 
   products (tile, tile->path == CF_PATH_PAIRS || split ? &tile->a : &tile->b, o,
       split ? tile->upper : tile->at_once ? NULL : tile->s);
@@ -423,8 +443,11 @@ make_pair (const Tile *tile, int o)
   if (split)
     products (tile, &tile->b, o, tile->s);
   for (int i = 0; i < 2 && o + i < tile->rows; i++)
-    if (split) {
-      m->simd->combine (tile->upper[i], tile->s[i], tile->n, tile->wide);
+    if (rows_split && m->halves[tile->part->kind])
+      finish_halves (tile, o + i, i);
+    else if (split) {
+      m->simd->combine (tile->upper[i], tile->s[i], tile->n, rows_split ? 1 << 16 : 1 << 8, rows_split ? m->more : 0,
+          tile->wide);
       finish64 (tile, o + i, tile->wide);
     } else
       finish32 (tile, o + i, tile->s[i]);
