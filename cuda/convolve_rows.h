@@ -85,25 +85,21 @@ N (load2) (const T *x)
 #endif
 }
 
-/* Numbers above `max` count as that; `keep` is for samples of 8 bit only. */
+/* Two vectors, of numbers that T holds; `keep` is for samples of 8 bit only. */
 static inline void
-N (store2) (T *x, U2 v, U2 max, uint32_t keep, const uint8_t *from)
+N (store2) (T *x, const U2 v[2], uint32_t keep, const uint8_t *from)
 {
 #if SIZE == 1
-#ifdef __AVX512BW__
-  Half1 bytes = (Half1) _mm512_cvtusepi16_epi8 ((__m512i) v); /* max is 255 */
+  U4 bytes = pack_in_order (v);
 
-  (void) max;
-#else
-  Half1 bytes = __builtin_convertvector (minimum2 (v, max), Half1);
-#endif
   if (keep)
-    bytes = (Half1) (((Half4) bytes & ~keep) | (*(const Half4 *) (const void *) from & keep));
-  *(Half1 *) (void *) x = bytes;
+    bytes = (bytes & ~keep) | (*(const U4u *) (const void *) from & keep);
+  *(U4u *) (void *) x = bytes;
 #else
   (void) keep;
   (void) from;
-  *(U2u *) (void *) x = minimum2 (v, max);
+  *(U2u *) (void *) x = v[0];
+  *(U2u *) (void *) (x + N2) = v[1];
 #endif
 }
 
@@ -229,10 +225,10 @@ N (down16_by) (const CfTap *rows, int h, int n, const CfRounding *r, const CfKee
     for (int v = 0; v < 4; v++) {
       U2 q = (power ? s[v] : multiply_high (s[v], magic)) >> shift;
 
-      if (ties)
-        q -= q & 1 & (U2) (q * d == s[v]);
-      N (store2) (to + v * N2, q, max, to == block ? 0 : keep->bytes, keep->from + p + v * N2);
+      s[v] = minimum2 (ties ? q - (q & 1 & (U2) (q * d == s[v])) : q, max);
     }
+    for (int v = 0; v < 4; v += 2)
+      N (store2) (to + v * N2, s + v, to == block ? 0 : keep->bytes, keep->from + p + v * N2);
     if (to == block)
       N (store_rest) (out + p, block, n - p, keep, p);
   }

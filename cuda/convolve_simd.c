@@ -154,6 +154,25 @@ blend (uint8_t *to, const uint8_t *from, uint32_t keep, int n, const uint8_t *ro
   }
 }
 
+/* Numbers of 16 bits that 8 will hold, in their order. */
+static inline U4
+pack_in_order (const U2 v[2])
+{
+#if defined __AVX512BW__
+  return (U4) _mm512_permutexvar_epi64 (_mm512_setr_epi64 (0, 2, 4, 6, 1, 3, 5, 7), (__m512i) pack_bytes (v[0], v[1]));
+#elif defined __AVX2__
+  return (U4) _mm256_permute4x64_epi64 ((__m256i) pack_bytes (v[0], v[1]), 0xd8);
+#elif defined pack_bytes
+  return pack_bytes (v[0], v[1]);
+#else
+  Half1 halves[2] = { __builtin_convertvector (v[0], Half1), __builtin_convertvector (v[1], Half1) };
+  U4 all;
+
+  memcpy (&all, halves, sizeof all);
+  return all;
+#endif
+}
+
 /* What rows weigh, where it is known beforehand. */
 typedef enum { ANY, ONES, ONE_TWO_ONE } CfWeights;
 
