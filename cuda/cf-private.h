@@ -90,6 +90,9 @@ struct CfPlan {
 /* Fills `status` (which may be NULL) and returns `code`. */
 CfCode cf_fail (CfStatus *status, CfCode code, const char *format, ...) __attribute__ ((format (printf, 3, 4)));
 
+/* Does apply-to leave something of this video to be filtered? GRAY8 has no chroma. */
+bool cf_any_filtered (const CfVideo *video, const CfCommon *common);
+
 /* CF_BAD_VALUE and a sentence with the next odd ones where `value` is even; for
  * a parameter of that name that goes up to `max`. */
 CfCode cf_check_odd (const char *name, int value, int max, CfStatus *status);

@@ -118,6 +118,21 @@ check_param (const CfParam *p, const void *params, CfStatus *status)
   return CF_OK;
 }
 
+bool
+cf_any_filtered (const CfVideo *video, const CfCommon *common)
+{
+  CfView views[CF_MAX_VIEWS];
+  CfImage image;
+  int n;
+
+  cf_image_layout (&image, video->format, video->width, video->height, 1);
+  n = cf_image_views (video, common, &image, views);
+  for (int i = 0; i < n; i++)
+    if (views[i].filtered)
+      return true;
+  return false;
+}
+
 CfCode
 cf_check_odd (const char *name, int value, int max, CfStatus *status)
 {

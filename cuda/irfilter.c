@@ -124,18 +124,10 @@ static bool
 passes (const CfVideo *video, const CfCommon *common, const void *params_)
 {
   const CfIrFilterParams *p = params_;
-  CfView views[CF_MAX_VIEWS];
-  CfImage image;
-  int n;
 
   if (p->preset == CF_IR_SHARPEN && !(p->amount > 0))
     return true;
-  cf_image_layout (&image, video->format, video->width, video->height, 1);
-  n = cf_image_views (video, common, &image, views);
-  for (int i = 0; i < n; i++)
-    if (views[i].filtered)
-      return false;
-  return true;
+  return !cf_any_filtered (video, common);
 }
 
 const CfFilter cf_irfilter = {
