@@ -128,13 +128,36 @@ pair_of (int32_t first, int32_t second, bool high)
   return (int32_t) ((a & 0xffff) | b << 16);
 }
 
+/* The next two pairs of weights of 16 bits times signed samples of 16 bits: 32 bits hold a group's sums. */
+static void
+add_to_group (CfConvolveCpu *m, const int32_t c[3], int64_t sum[2])
+{
+  int64_t size[3], both[2];
+
+  for (int k = 0; k < 3; k++)
+    size[k] = c[k] < 0 ? -(int64_t) c[k] : c[k];
+  both[0] = size[1] + size[2];
+  both[1] = size[0] + size[1];
+  if (sum[0] + both[0] >= 1 << 16 || sum[1] + both[1] >= 1 << 16) {
+    m->second[0] = m->n_taps;
+    m->second[1] = m->n_high;
+    m->n_groups += both[0] < 1 << 16 && both[1] < 1 << 16 ? 1 : CF_CONVOLVE_MAX;
+    sum[0] = sum[1] = 0;
+  }
+  sum[0] += both[0];
+  sum[1] += both[1];
+}
+
 /* c (i, j) of the matrix that goes over the rows of a ring: w x h. Row -1 and
  * row h, which the output below and the one above have, are 0. */
 static void
 list_pairs (CfConvolveCpu *m, const int32_t *weights, int w, int h)
 {
+  int64_t sum[2] = { 0 };
+
   m->paired = true;
   m->n_taps = m->n_high = 0;
+  m->n_groups = 1;
   for (int j = 0; j <= h / 2; j++)
     for (int i = 0; i < w; i++) {
       int32_t c[3]; /* of rows 2 j - 1, 2 j, 2 j + 1 */
@@ -144,6 +167,7 @@ list_pairs (CfConvolveCpu *m, const int32_t *weights, int w, int h)
 
         c[k] = row >= 0 && row < h ? weights[row * w + i] : 0;
       }
+      add_to_group (m, c, sum);
       for (int high = 0; high < 2; high++) {
         CfConvolveTap tap = {
           .j = (uint8_t) j, .i = (uint8_t) i, .weight = { pair_of (c[1], c[2], high), pair_of (c[0], c[1], high) },
@@ -377,12 +401,15 @@ prepare (CfConvolveCpu *m, CfConvolveVariant variant)
     case CF_CONVOLVE_V_SEPARABLE:
       return is_linear (c) && c->separable && prepare_separable (m);
     case CF_CONVOLVE_V_DIRECT:
-      path = CF_PATH_PAIRS;
-      if (!dense || c->abs_sum > INT32_MAX / c->max)
+      path = c->abs_sum <= INT32_MAX / c->max ? CF_PATH_PAIRS : CF_PATH_GROUPS;
+      if (!dense || (path == CF_PATH_GROUPS && c->bits < 16))
         return false;
       list_pairs (m, c->weights, c->w, c->h);
+      if (path == CF_PATH_GROUPS && m->n_groups > 2)
+        return false;
       m->minus = c->bits == 16;
-      m->start = m->minus ? (int32_t) ((uint32_t) c->sum << 15) : 0;
+      m->start = m->minus && path == CF_PATH_PAIRS ? (int32_t) ((uint32_t) c->sum << 15) : 0;
+      m->more = c->sum * 32768;
       break;
     case CF_CONVOLVE_V_SPLIT:
       path = CF_PATH_SPLIT;

@@ -32,6 +32,7 @@ typedef enum {
   CF_PATH_ROWS_SPLIT, /* 32 bits across, their halves' products of pairs down, 64 bits together */
   CF_PATH_ROWS_64,    /* 32 bits across, 64 bits down */
   CF_PATH_PAIRS,      /* dense: products of pairs */
+  CF_PATH_GROUPS,     /* the same of one or two groups of taps, 64 bits together */
   CF_PATH_SPLIT,      /* the same for upper and lower bytes, 64 bits together */
   CF_PATH_WIDE,       /* 64 bits */
 } CfConvolvePath;
@@ -76,7 +77,7 @@ typedef struct {
   bool rows_signed;         /* sums of a row can be negative */
   bool words;               /* across by products of pairs, of samples less 32768 */
   int32_t words_start;      /* and those sums begin with this */
-  int64_t more;             /* ROWS_SPLIT: what that and the like took from the sums */
+  int64_t more;             /* ROWS_SPLIT, GROUPS: what that and the like took from the sums */
   bool halves[2];           /* ROWS_SPLIT: halves_out will do */
   bool minus;               /* pairs hold samples (or sums) less 32768 */
   int32_t start;            /* and so sums begin with this */
@@ -87,6 +88,7 @@ typedef struct {
   CfConvolveTap taps[CF_CONVOLVE_MAX * CF_CONVOLVE_MAX], high[CF_CONVOLVE_MAX * (CF_CONVOLVE_MAX + 1) / 2];
   bool paired;              /* rows of outputs are made two at a time */
   int n_taps, n_high;
+  int n_groups, second[2];  /* GROUPS: where the second begins, in taps and in high */
 
   CfConvolvePart parts[CF_MAX_VIEWS];
   int n_parts, n_tasks;

@@ -205,6 +205,38 @@ list_pair_taps (const Tile *tile, const Ring *ring, int o, const CfConvolveTap *
   return n;
 }
 
+/* The sums of one of two groups of taps, for rows o and o + 1. */
+static void
+products_of_group (const Tile *tile, int o, int group, int32_t *const s[2])
+{
+  const CfConvolveCpu *m = tile->m;
+  bool two = m->n_groups == 2;
+  int from = group ? m->second[0] : 0, to = two && !group ? m->second[0] : m->n_taps;
+  int high_from = group ? m->second[1] : 0, high_to = two && !group ? m->second[1] : m->n_high;
+
+  if (m->n_high) {
+    list_pair_taps (tile, &tile->a, o, m->high + high_from, high_to - high_from);
+    m->simd->products (tile->pair_taps, high_to - high_from, tile->n, 0, NULL, tile->high);
+  }
+  list_pair_taps (tile, &tile->a, o, m->taps + from, to - from);
+  m->simd->products (tile->pair_taps, to - from, tile->n, 0, m->n_high ? tile->high : NULL, s);
+}
+
+static void
+make_groups (const Tile *tile, int o)
+{
+  const CfConvolveCpu *m = tile->m;
+  int32_t *const *upper = m->n_groups == 2 ? tile->upper : tile->s;
+
+  products_of_group (tile, o, 0, tile->s);
+  if (m->n_groups == 2)
+    products_of_group (tile, o, 1, tile->upper);
+  for (int i = 0; i < 2 && o + i < tile->rows; i++) {
+    m->simd->combine (upper[i], tile->s[i], tile->n, m->n_groups - 1, m->more, tile->wide);
+    finish64 (tile, o + i, tile->wide);
+  }
+}
+
 /* The sums of the pairs in a ring, for rows o and o + 1; without s the rows of
  * outputs themselves. */
 static void
@@ -295,6 +327,7 @@ take_row (const Tile *tile, int i)
       simd->across32[t] (x, m->c.w, tile->channels, m->row, m->even, tile->n, ring_row (&tile->a, i));
       break;
     case CF_PATH_PAIRS:
+    case CF_PATH_GROUPS:
       if (before)
         simd->pair[t] (before, x, tile->n_in, ring_row (&tile->a, i / 2), m->minus);
       break;
@@ -497,6 +530,9 @@ make_row (const Tile *tile, int o)
     case CF_PATH_WIDE:
       simd->wide[tile->t] (tile->taps, list_taps (tile, &tile->x, o, (size_t) tile->t + 1), tile->n, tile->wide);
       finish64 (tile, o, tile->wide);
+      break;
+    case CF_PATH_GROUPS:
+      make_groups (tile, o);
       break;
     default:
       make_pair (tile, o);
