@@ -132,12 +132,8 @@ pair_of (int32_t first, int32_t second, bool high)
 static void
 add_to_group (CfConvolveCpu *m, const int32_t c[3], int64_t sum[2])
 {
-  int64_t size[3], both[2];
+  int64_t middle = llabs (c[1]), both[2] = { middle + llabs (c[2]), llabs (c[0]) + middle };
 
-  for (int k = 0; k < 3; k++)
-    size[k] = c[k] < 0 ? -(int64_t) c[k] : c[k];
-  both[0] = size[1] + size[2];
-  both[1] = size[0] + size[1];
   if (sum[0] + both[0] >= 1 << 16 || sum[1] + both[1] >= 1 << 16) {
     m->second[0] = m->n_taps;
     m->second[1] = m->n_high;
@@ -254,8 +250,8 @@ fit_words (const int32_t *v, int n, bool negative, int64_t abs_sum)
   return abs_sum < 1 << 16 || (abs_sum == 1 << 16 && !negative);
 }
 
-/* Samples x = 32768 + x', so sums across are A = 32768 R + A' with R the sum of the row's weights. A' = 2^16 u + 32768 + l
- * with signed 16 bits u and l, and C the sum of the column's weights: S = 2^16 sum c u + sum c l + 32768 (R + 1) C. */
+/* Samples x = 32768 + x', so sums across are A = 32768 R + A', R the sum of the row's weights. A' = 2^16 u + 32768 + l,
+ * with signed 16 bits u and l, and C the sum of the column's: S = 2^16 sum c u + sum c l + 32768 (R + 1) C. */
 static void
 set_words (CfConvolveCpu *m, CfConvolvePath path, int64_t most)
 {
@@ -435,13 +431,11 @@ prepare (CfConvolveCpu *m, CfConvolveVariant variant)
 static CfConvolveVariant
 choose (CfConvolveCpu *m)
 {
-  const CfConvolution *c = &m->c;
   static const CfConvolveVariant order[] = {
     CF_CONVOLVE_V_COPY, CF_CONVOLVE_V_MAGNITUDE, CF_CONVOLVE_V_BOX, CF_CONVOLVE_V_SEPARABLE, CF_CONVOLVE_V_DIRECT,
     CF_CONVOLVE_V_SPLIT, CF_CONVOLVE_V_WIDE,
   };
 
-  (void) c;
   for (unsigned i = 0; i < sizeof order / sizeof order[0]; i++)
     if (prepare (m, order[i]))
       return order[i];

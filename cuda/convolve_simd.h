@@ -107,8 +107,8 @@ typedef struct {
   void (*across_words) (const uint16_t *x, int w, int step, const int32_t *c, int32_t start, int n, int32_t *sums);
   /* Two rows of signed sums side by side, as two rows of pairs: their upper halves, and their lower ones less 32768. */
   void (*split_pairs) (const int32_t *a, const int32_t *b, int n, uint32_t *upper, uint32_t *lower);
-  /* out = (upper 2^16 + lower + more + add / 2) / (d2 / 2), of what is not negative and below 2^48; d2 is a power of two
-   * above 2^17. */
+  /* out = (upper 2^16 + lower + more + add / 2) / (d2 / 2), of what is not negative and below 2^48; d2 is a power of
+   * two above 2^17. */
   void (*halves_out) (const int32_t *upper, const int32_t *lower, int n, int64_t more, const CfRounding *r,
       uint16_t *out);
   /* From the sums of h rows to those of the kernel; taps hold rows. */
