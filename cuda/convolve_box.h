@@ -160,13 +160,14 @@ add_levels (const CfTap *narrow, int n_narrow, const CfTap *wide, int n_wide, in
 }
 
 static inline void
-add_levels_out_by (const CfTap *wide, int n_wide, int n, const CfRounding *r, uint16_t *out, bool power, bool ties)
+add_levels_out_by (const CfTap *wide, int n_wide, int n, const CfRounding *r, uint16_t *out, bool power, bool ties,
+    bool odd)
 {
   for (int p = 0; p < n; p += 4 * N4) {
     U4 sum[4];
 
     levels_at (NULL, 0, wide, n_wide, p, sum);
-    round2_at (sum, p, n, r, out, power, ties);
+    round2_at (sum, p, n, r, out, power, ties, odd);
   }
 }
 
@@ -174,9 +175,11 @@ static void
 add_levels_out (const CfTap *wide, int n_wide, int n, const CfRounding *r, uint16_t *out)
 {
   if (r->log2 >= 0 || r->ties)
-    add_levels_out_by (wide, n_wide, n, r, out, r->log2 >= 0, r->ties);
-  else if (n_wide == 3)
-    add_levels_out_by (wide, 3, n, r, out, false, false);
+    add_levels_out_by (wide, n_wide, n, r, out, r->log2 >= 0, r->ties, false);
+  else if (r->by_odd && n_wide == 3)
+    add_levels_out_by (wide, 3, n, r, out, false, false, true);
+  else if (r->by_odd)
+    add_levels_out_by (wide, n_wide, n, r, out, false, false, true);
   else
-    add_levels_out_by (wide, n_wide, n, r, out, false, false);
+    add_levels_out_by (wide, n_wide, n, r, out, false, false, false);
 }

@@ -24,86 +24,6 @@ static const CfConvolveSimd *const simd[] = {
   [CF_ISA_BASELINE] = &cf_convolve_simd_baseline,
 };
 
-/* ---- rounding ------------------------------------------------------------ */
-
-/* -1: no power of two */
-static int
-log2_of (int64_t v)
-{
-  return v & (v - 1) ? -1 : __builtin_ctzll ((unsigned long long) v);
-}
-
-/* D and all sums are 2^reduced times smaller than in the contract: what is cut
- * off `add` could not have changed a quotient, but it shows that there are no
- * ties. */
-static void
-set_rounding (CfConvolveCpu *m, int kind, int reduced)
-{
-  const CfConvolution *c = &m->c;
-  CfRounding *r = &m->rounding[kind];
-  int64_t cut = ((int64_t) 1 << reduced) - 1, d = c->divisor >> reduced;
-  bool unsharp = c->op == CF_CONVOLVE_UNSHARP;
-
-  *r = (CfRounding) {
-    .max = c->max, .add = c->add[kind] >> reduced, .d2 = (unsharp ? 256 : 2) * d, .magic = c->magic,
-    .shift = c->shift - 32, .amount = c->amount,
-    /* an odd numerator is no multiple of 2 D */
-    .ties = c->ties_even[kind] && !(c->add[kind] & cut) && !(c->add[kind] >> reduced & 1),
-  };
-  r->top = r->d2 * (c->max + 1) - 1;
-  r->inverse = 1.0 / (double) r->d2;
-  r->log2 = log2_of (r->d2);
-  r->inverse_float = (float) r->inverse;
-  r->by_float = r->d2 * (c->max + 1) <= 1 << 21 && c->abs_sum * c->max < 1 << 21 && r->add > -(1 << 21) &&
-      r->add < 1 << 21;
-  r->by_scale = r->by_float && c->bits == 8 && r->add <= r->d2 && r->add >= -r->d2;
-  r->scale = (float) (2 * r->inverse);
-  r->offset = (float) (((double) r->add + 0.5) * r->inverse);
-  m->narrow[kind] = c->narrow;
-  /* a shift needs no magic, and with smaller sums 32 bits may do after all */
-  if (c->op == CF_CONVOLVE_LINEAR && r->log2 >= 0 && r->log2 < 31 && r->add > -(1 << 30) && r->add < 1 << 30 &&
-      (c->abs_sum >> reduced) < (1 << 29) / c->max)
-    m->narrow[kind] = true;
-  if (c->op == CF_CONVOLVE_MAGNITUDE) {
-    int64_t factor = c->factor < 0 ? -c->factor : c->factor, add = r->add < 0 ? -r->add : r->add;
-
-    m->narrow[kind] = r->log2 >= 0 && r->log2 < 31 && factor < 1 << 20 && add < 1 << 30 &&
-        2 * factor * c->abs_sum * c->max < 1 << 30;
-  } else if (unsharp) {
-    int64_t high;
-
-    /* over 2^16 for unsharp32 */
-    r->up = 24 - r->log2;
-    m->narrow[kind] = c->bits == 8 && r->up >= 0;
-    if (!m->narrow[kind])
-      return;
-    high = r->add * ((int64_t) 1 << r->up) / 256;
-    m->narrow[kind] = high < 1 << 30 && high > -(1 << 30);
-    if (m->narrow[kind])
-      r->add *= (int64_t) 1 << r->up;
-  }
-}
-
-/* Can 16 bits hold numerators up to `most` (S + add / 2), and divide them? */
-static bool
-is_small (CfRounding *r, int64_t most)
-{
-  uint64_t d = (uint64_t) r->d2 / 2, one, error;
-
-  if (r->add < 0 || most >= 1 << 16)
-    return false;
-  if (r->log2 >= 0)
-    return r->log2 <= 16;
-  if (d >= 1 << 16)
-    return false;
-  /* n magic / 2^k is too large by n error / (D 2^k): not as much as 1 / D */
-  r->shift16 = 31 - __builtin_clz ((unsigned) d);
-  one = (uint64_t) 1 << (16 + r->shift16);
-  r->magic16 = (uint32_t) ((one + d - 1) / d);
-  error = r->magic16 * d - one;
-  return (uint64_t) most * error < one;
-}
-
 /* ---- taps ---------------------------------------------------------------- */
 
 static int32_t
@@ -214,7 +134,7 @@ reduce (CfConvolveCpu *m)
   memcpy (m->row, c->row, sizeof m->row);
   memcpy (m->col, c->col, sizeof m->col);
   /* the multiplication for the division is for D as it is */
-  if (log2_of (c->divisor) < 0)
+  if (cf_log2_of (c->divisor) < 0)
     return 0;
   row = common_log2 (m->row, c->w);
   row = row < in_d ? row : in_d;
@@ -302,11 +222,11 @@ prepare_separable (CfConvolveCpu *m)
   for (int i = 0; i < c->w / 2; i++)
     m->even = m->even && m->row[i] == m->row[c->w - 1 - i];
   for (int kind = 0; kind < 2; kind++) {
-    set_rounding (m, kind, reduced);
+    cf_convolve_set_rounding (m, kind, reduced);
     m->path[kind] = path;
     /* all of it in 16 bits? */
     if (path == CF_PATH_ROWS_PAIRS && c->op == CF_CONVOLVE_LINEAR && !m->rows_signed &&
-        is_small (&m->rounding[kind], across * col + m->rounding[kind].add / 2))
+        cf_convolve_is_small (&m->rounding[kind], across * col + m->rounding[kind].add / 2))
       m->path[kind] = CF_PATH_ROWS_16;
   }
   /* one list of taps for both: luma's biased sums may not fit where chroma's do */
@@ -350,9 +270,9 @@ prepare_box (CfConvolveCpu *m)
   while (column << m->n_narrow < 1 << 16)
     m->n_narrow++;
   for (int kind = 0; kind < 2; kind++) {
-    set_rounding (m, kind, 0);
+    cf_convolve_set_rounding (m, kind, 0);
     scans = scans && cf_scans_at_once (m, kind);
-    small = is_small (&m->rounding[kind], column * c->w + m->rounding[kind].add / 2) && small;
+    small = cf_convolve_is_small (&m->rounding[kind], column * c->w + m->rounding[kind].add / 2) && small;
   }
   /* a column's 63 samples of 10 bit have a sum below 2^16 */
   if (small && !scans)
@@ -422,7 +342,7 @@ prepare (CfConvolveCpu *m, CfConvolveVariant variant)
   }
   for (int kind = 0; kind < 2; kind++) {
     m->path[kind] = path;
-    set_rounding (m, kind, 0);
+    cf_convolve_set_rounding (m, kind, 0);
   }
   return true;
 }

@@ -105,6 +105,18 @@ typedef struct {
 #define CF_TILE_WIDEST 8192
 #define CF_TILE_ROW (CF_TILE + 4 * 64 + 4 * CF_CONVOLVE_MAX)
 
+/* -1: no power of two */
+static inline int
+cf_log2_of (int64_t v)
+{
+  return v & (v - 1) ? -1 : __builtin_ctzll ((unsigned long long) v);
+}
+
+/* How sums of a kind of component are rounded that are, as D is, 2^reduced times smaller than in the contract. */
+void cf_convolve_set_rounding (CfConvolveCpu *m, int kind, int reduced);
+/* Can 16 bits hold numerators up to `most` (S + add / 2), and divide them? Sets what that takes. */
+bool cf_convolve_is_small (CfRounding *r, int64_t most);
+
 /* Can running sums be made samples of 8 bit as they come? */
 static inline bool
 cf_scans_at_once (const CfConvolveCpu *m, int kind)

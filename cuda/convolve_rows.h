@@ -376,6 +376,22 @@ N (round64) (const int64_t *restrict s, int n, const CfRounding *r, void *out_)
 }
 
 static void
+N (unsharp_part) (const int32_t *restrict s, const void *x_, int n, const CfRounding *r, void *out_)
+{
+  const T *restrict x = x_;
+  T *restrict out = out_;
+  int32_t part = r->part, rest = r->rest, max = r->max;
+  int up = r->whole_log2, down = r->rest_log2;
+
+  for (int i = 0; i < n; i++) {
+    int32_t v = x[i] + ((part * ((x[i] << up) - s[i]) + rest) >> down);
+
+    v = v < 0 ? 0 : v;
+    out[i] = (T) (v < max ? v : max);
+  }
+}
+
+static void
 N (unsharp64) (const int64_t *restrict s, const void *x_, int n, const CfRounding *r, void *out_)
 {
   const T *restrict x = x_;

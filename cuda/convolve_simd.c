@@ -192,7 +192,7 @@ widen (const int32_t *restrict s32, int n, int64_t *restrict s)
 
 /* As round32 to samples of 2 bytes, of sums p .. p + 4 N4 - 1 of a row of n. */
 static inline void
-round2_at (const U4 s[4], int p, int n, const CfRounding *r, uint16_t *out, bool power, bool ties)
+round2_at (const U4 s[4], int p, int n, const CfRounding *r, uint16_t *out, bool power, bool ties, bool odd)
 {
   S4 mask = (S4) { 0 } + (int32_t) (power ? (1u << r->log2) - 1 : 0), q[4];
   U4 magic = (U4) { 0 } + r->magic, d2 = (U4) { 0 } + (uint32_t) r->d2;
@@ -207,7 +207,9 @@ round2_at (const U4 s[4], int p, int n, const CfRounding *r, uint16_t *out, bool
       q[v] = number >> r->log2;
       if (ties)
         q[v] -= q[v] & 1 & (S4) ((number & mask) == 0);
-    } else {
+    } else if (odd)
+      q[v] = __builtin_convertvector (__builtin_convertvector ((S4) s[v], Float4) * r->scale + r->offset_odd, S4);
+    else {
       U4 u = (U4) (number & ~(number >> 31)), quotient;
 
       quotient = (U4) (multiply_even (u, magic) >> 32 | (multiply_even ((U8) u >> 32, magic) & upper)) >> r->shift;
@@ -263,7 +265,7 @@ down32_out_by (const CfTap *rows, int h, int half, int n, const CfRounding *r, u
     U4 sum[4];
 
     down32_at (rows, h, half, p, sum, weights);
-    round2_at (sum, p, n, r, out, power, ties);
+    round2_at (sum, p, n, r, out, power, ties, false);
   }
 }
 
@@ -406,5 +408,6 @@ const CfConvolveSimd GLUE (cf_convolve_simd_, CF_ISA) = {
   .round32 = BOTH (round32),
   .round64 = BOTH (round64),
   .unsharp32 = unsharp32,
+  .unsharp_part = BOTH (unsharp_part),
   .unsharp64 = BOTH (unsharp64),
 };

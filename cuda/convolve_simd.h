@@ -39,10 +39,18 @@ typedef struct {
    * more than that up to a d2 of 10000. */
   bool by_scale;
   float scale, offset;
+  /* 16 bit: 2 S + add is odd and d2, below 80, even, so the quotient is 1 / d2 or more away from any integer, and with
+   * |add| <= d2 it is S scale + offset_odd, cut off: the roundings of scale, product and sum, each 2^-24 of 65537 at
+   * most (a larger one is saturated anyhow), and of the offset are together less than 1 / 84. */
+  bool by_odd;
+  float offset_odd;
   uint32_t magic16; /* all in 16 bits: n / D = (n * magic16 >> 16) >> shift16 */
   int shift16;
   int amount;      /* UNSHARP */
   int up;          /* UNSHARP at 8 bit: S << up is over 2^16 */
+  /* UNSHARP, where 32 bits hold it: x + ((part (D x - S) + rest) >> rest_log2), D = 2^whole_log2. */
+  bool is_part;
+  int part, rest, rest_log2, whole_log2;
   int64_t factor;  /* MAGNITUDE */
 } CfRounding;
 
@@ -150,6 +158,7 @@ typedef struct {
   void (*round64[2]) (const int64_t *s, int n, const CfRounding *r, void *out);
   /* x: the input's samples */
   void (*unsharp32) (const int32_t *s, const uint8_t *x, int n, const CfRounding *r, uint8_t *out);
+  void (*unsharp_part[2]) (const int32_t *s, const void *x, int n, const CfRounding *r, void *out);
   void (*unsharp64[2]) (const int64_t *s, const void *x, int n, const CfRounding *r, void *out);
 } CfConvolveSimd;
 

@@ -172,7 +172,9 @@ finish32 (const Tile *tile, int o, const int32_t *s)
     return;
   }
   out = cf_tile_target (tile, tile->y0 + o);
-  if (tile->m->c.op == CF_CONVOLVE_UNSHARP)
+  if (tile->m->c.op == CF_CONVOLVE_UNSHARP && tile->rounding->is_part)
+    simd->unsharp_part[tile->t] (s, centre (tile, o), tile->n, tile->rounding, out);
+  else if (tile->m->c.op == CF_CONVOLVE_UNSHARP)
     simd->unsharp32 (s, centre (tile, o), tile->n, tile->rounding, out);
   else
     simd->round32[tile->t] (s, tile->n, tile->rounding, out);
