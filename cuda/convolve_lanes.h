@@ -9,20 +9,35 @@
 #ifdef NO_BYTES
 #define across_bytes across16_1
 #define down_bytes down16_1
+#define across16_bytes across16_1
 #else
+/* Where in two vectors, of what was interleaved from lanes' lower and upper halves, stands what comes first and last. */
+static inline void
+order_of_lanes (U8 *lower, U8 *upper)
+{
+  for (int i = 0; i < N8; i++) {
+    (*lower)[i] = (uint64_t) (i / 4 * 2 + i % 2 + i / 2 % 2 * N8);
+    (*upper)[i] = (*lower)[i] + N8 / 2;
+  }
+}
+
 /* Can two neighbours' products be added in 15 bits, and all weights be signed bytes? */
 static bool
 are_bytes (const int32_t *c, int w)
 {
   for (int i = 0; i < w; i++)
-    if (c[i] > 127 || (i + 1 < w && c[i] + c[i + 1] > 128))
+    if (c[i] > 127 || c[i] < -127 || (i + 1 < w && abs (c[i]) + abs (c[i + 1]) > 128))
       return false;
   return true;
 }
 
 static inline void
-across_bytes_by (const uint8_t *x, int w, int step, const int32_t *c, bool bytes, int n, uint16_t *sums)
+across_bytes_by (const uint8_t *x, int w, int step, const int32_t *c, bool bytes, int n, uint16_t *sums,
+    bool in_order)
 {
+  U8 lower, upper;
+
+  order_of_lanes (&lower, &upper);
   for (int p = 0; p < n; p += V_SIZE) {
     U2 low = { 0 }, high = { 0 }, zero = { 0 };
     int i = 0;
@@ -30,7 +45,7 @@ across_bytes_by (const uint8_t *x, int w, int step, const int32_t *c, bool bytes
     for (; bytes && i + 1 < w; i += 2) {
       U4 a = *(const U4u *) (const void *) (x + p + i * step);
       U4 b = *(const U4u *) (const void *) (x + p + (i + 1) * step);
-      U2 weight = (U2) { 0 } + (uint16_t) (c[i] | c[i + 1] << 8);
+      U2 weight = (U2) { 0 } + (uint16_t) ((c[i] & 0xff) | (uint32_t) c[i + 1] << 8);
 
       low += multiply_bytes (interleave_low (a, b), weight);
       high += multiply_bytes (interleave_high (a, b), weight);
@@ -42,8 +57,9 @@ across_bytes_by (const uint8_t *x, int w, int step, const int32_t *c, bool bytes
       low += interleave_low (a, zero) * weight;
       high += interleave_high (a, zero) * weight;
     }
-    *(U2u *) (void *) (sums + p) = low;
-    *(U2u *) (void *) (sums + p + N2) = high;
+    in_order = in_order && V_SIZE > 16;
+    *(U2u *) (void *) (sums + p) = in_order ? (U2) __builtin_shuffle ((U8) low, (U8) high, lower) : low;
+    *(U2u *) (void *) (sums + p + N2) = in_order ? (U2) __builtin_shuffle ((U8) low, (U8) high, upper) : high;
   }
 }
 
@@ -52,11 +68,23 @@ across_bytes (const void *row, int w, int step, const int32_t *c, bool even, int
 {
   (void) even;
   if (w == 3 && c[0] == 1 && c[1] == 2 && c[2] == 1)
-    across_bytes_by (row, 3, step, (const int32_t[]) { 1, 2, 1 }, true, n, sums);
+    across_bytes_by (row, 3, step, (const int32_t[]) { 1, 2, 1 }, true, n, sums, false);
   else if (w == 5 && are_bytes (c, w))
-    across_bytes_by (row, 5, step, c, true, n, sums);
+    across_bytes_by (row, 5, step, c, true, n, sums, false);
   else
-    across_bytes_by (row, w, step, c, are_bytes (c, w), n, sums);
+    across_bytes_by (row, w, step, c, are_bytes (c, w), n, sums, false);
+}
+
+/* As across16, for its order. */
+static void
+across16_bytes (const void *row, int w, int step, const int32_t *c, bool even, int n, uint16_t *sums)
+{
+  if (are_bytes (c, w) && w == 7)
+    across_bytes_by (row, 7, step, c, true, n, sums, true);
+  else if (are_bytes (c, w) && w > 3)
+    across_bytes_by (row, w, step, c, true, n, sums, true);
+  else
+    across16_1 (row, w, step, c, even, n, sums);
 }
 
 static inline void
@@ -124,12 +152,9 @@ static inline void
 across_words_by (const uint16_t *x, int w, int step, const int32_t *c, int32_t start, int n, int32_t *sums)
 {
   U2 flip = (U2) { 0 } + 0x8000, zero = { 0 };
-  U8 lower, upper; /* lanes in the order of samples */
+  U8 lower, upper;
 
-  for (int i = 0; i < N8; i++) {
-    lower[i] = (uint64_t) (i / 4 * 2 + i % 2 + i / 2 % 2 * N8);
-    upper[i] = lower[i] + N8 / 2;
-  }
+  order_of_lanes (&lower, &upper);
   for (int p = 0; p < n; p += N2) {
     U4 low = (U4) { 0 } + (uint32_t) start, high = low;
 

@@ -7,6 +7,7 @@
  * vectors well by itself is left as plain loops. */
 #include "convolve_simd.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #ifndef CF_ISA
@@ -383,7 +384,7 @@ const CfConvolveSimd GLUE (cf_convolve_simd_, CF_ISA) = {
   .wide = BOTH (wide),
   .combine = combine,
   .widen = widen,
-  .across16 = BOTH (across16),
+  .across16 = { across16_bytes, across16_2 },
   .across8 = across_bytes,
   .down8 = down_bytes,
 #ifndef NO_BYTES
