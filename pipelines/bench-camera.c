@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * bench-camera.c: a source that costs next to nothing, and a sink that counts.
+ *
+ * The source fills its frames once, in the buffers that the filter proposes, and
+ * from then on sends the same memory round and round, each time in a new
+ * GstBuffer: no byte of a picture is touched while the clock runs. Behind a filter
+ * that works in place, the copy that this makes necessary counts for the filter. */
+
+#include "bench-camera.h"
+
+#include <gst/base/gstbasesink.h>
+#include <gst/base/gstpushsrc.h>
+#include <string.h>
+#include <time.h>
+
+guint64
+bench_now (void)
+{
+  struct timespec t;
+
+  clock_gettime (CLOCK_MONOTONIC, &t);
+  return (guint64) t.tv_sec * GST_SECOND + (guint64) t.tv_nsec;
+}
+
+guint64
+bench_camera_due (const BenchCamera *camera, guint64 index)
+{
+  return (guint64) camera->gate->start * 1000 + camera->phase + (index - BENCH_PRIMERS) * camera->interval;
+}
+
+/* ---- the source --------------------------------------------------------- */
+
+typedef struct {
+  GstPushSrc parent;
+  BenchCamera *camera;
+  gboolean flushing;
+} BenchSource;
+
+typedef struct {
+  GstPushSrcClass parent;
+} BenchSourceClass;
+
+static GType bench_source_get_type (void);
+G_DEFINE_TYPE (BenchSource, bench_source, GST_TYPE_PUSH_SRC)
+
+#define SOURCE(object) ((BenchSource *) (object))
+
+static GstCaps *
+source_get_caps (GstBaseSrc *base, GstCaps *filter)
+{
+  GstCaps *caps = SOURCE (base)->camera->caps;
+
+  return filter ? gst_caps_intersect (filter, caps) : gst_caps_ref (caps);
+}
+
+static void
+drop_frames (BenchCamera *camera)
+{
+  for (int i = 0; i < camera->n_frames; i++)
+    gst_clear_buffer (&camera->frame[i]);
+  camera->n_frames = 0;
+}
+
+/* The proposed pool with room for all frames; what it refuses is done without. */
+static GstBufferPool *
+take_pool (BenchCamera *camera, GstQuery *query)
+{
+  GstBufferPool *pool = NULL;
+  GstStructure *config;
+  guint size, min, max;
+
+  if (!camera->plain && gst_query_get_n_allocation_pools (query) > 0)
+    gst_query_parse_nth_allocation_pool (query, 0, &pool, &size, &min, &max);
+  if (!pool)
+    return NULL;
+  config = gst_buffer_pool_get_config (pool);
+  gst_buffer_pool_config_set_params (config, camera->caps, size, min, max);
+  if (gst_query_find_allocation_meta (query, GST_VIDEO_META_API_TYPE, NULL))
+    gst_buffer_pool_config_add_option (config, GST_BUFFER_POOL_OPTION_VIDEO_META);
+  if (!gst_buffer_pool_set_config (pool, config))
+    gst_clear_object (&pool);
+  return pool;
+}
+
+static gboolean
+source_decide_allocation (GstBaseSrc *base, GstQuery *query)
+{
+  BenchCamera *camera = SOURCE (base)->camera;
+  GstBufferPool *pool = take_pool (camera, query);
+
+  drop_frames (camera);
+  while (gst_query_get_n_allocation_pools (query) > 0)
+    gst_query_remove_nth_allocation_pool (query, 0);
+  if (pool) {
+    gst_query_add_allocation_pool (query, pool, (guint) GST_VIDEO_INFO_SIZE (&camera->info), 0, 0);
+    gst_object_unref (pool);
+  }
+  return TRUE;
+}
+
+/* The picture in a buffer of the pool, NULL if the pool has no more or it does not fit. */
+static GstBuffer *
+pool_frame (BenchCamera *camera, GstBufferPool *pool, GstBuffer *picture)
+{
+  GstBufferPoolAcquireParams params = { .flags = GST_BUFFER_POOL_ACQUIRE_FLAG_DONTWAIT };
+  GstVideoFrame from, to;
+  GstBuffer *buffer = NULL;
+  gboolean good;
+
+  if (gst_buffer_pool_acquire_buffer (pool, &buffer, &params) != GST_FLOW_OK)
+    return NULL;
+  good = gst_video_frame_map (&from, &camera->info, picture, GST_MAP_READ);
+  if (good) {
+    good = gst_video_frame_map (&to, &camera->info, buffer, GST_MAP_WRITE);
+    if (good) {
+      good = gst_video_frame_copy (&to, &from);
+      gst_video_frame_unmap (&to);
+    }
+    gst_video_frame_unmap (&from);
+  }
+  if (!good)
+    gst_clear_buffer (&buffer);
+  return buffer;
+}
+
+static void
+name_memory (BenchCamera *camera, gboolean pool)
+{
+  GstMemory *memory = gst_buffer_peek_memory (camera->frame[0], 0);
+
+  g_snprintf (camera->memory, sizeof camera->memory, "%s%s", pool ? "proposed " : "",
+      memory->allocator && memory->allocator->mem_type ? memory->allocator->mem_type : "memory");
+}
+
+static void
+fill_frames (GstBaseSrc *base, BenchCamera *camera)
+{
+  GstBufferPool *pool = gst_base_src_get_buffer_pool (base);
+  GstBuffer *buffer = NULL;
+  int i;
+
+  for (i = 0; pool && i < camera->n_pictures && (buffer = pool_frame (camera, pool, camera->pictures[i])); i++)
+    camera->frame[camera->n_frames++] = buffer;
+  if (camera->n_frames == 0)
+    for (i = 0; i < camera->n_pictures; i++)
+      camera->frame[camera->n_frames++] = gst_buffer_ref (camera->pictures[i]);
+  name_memory (camera, buffer != NULL);
+  gst_clear_object (&pool);
+}
+
+/* Waits until `until` (us) or, where that is 0, for the gate. FALSE where it is over. */
+static gboolean
+wait_gate (BenchSource *self, gint64 until)
+{
+  BenchGate *gate = self->camera->gate;
+  gboolean go;
+
+  g_mutex_lock (&gate->lock);
+  while (!gate->over && !self->flushing && (until ? g_get_monotonic_time () < until : !gate->open)) {
+    if (until)
+      g_cond_wait_until (&gate->changed, &gate->lock, until);
+    else
+      g_cond_wait (&gate->changed, &gate->lock);
+  }
+  go = !gate->over && !self->flushing;
+  g_mutex_unlock (&gate->lock);
+  return go;
+}
+
+/* A camera does not wait: while the pipeline is busy it goes on taking frames,
+ * and what has no room is gone. */
+static void
+skip_missed (BenchCamera *camera)
+{
+  guint64 now = bench_now ();
+
+  while (now > bench_camera_due (camera, camera->next + BENCH_WAITING)) {
+    if (camera->next >= camera->first && camera->next < camera->end) {
+      g_mutex_lock (&camera->lock);
+      camera->skipped++;
+      g_mutex_unlock (&camera->lock);
+    }
+    camera->next++;
+  }
+}
+
+/* Waits for the next frame's time; FALSE at the end. */
+static gboolean
+next_frame (BenchSource *self)
+{
+  BenchCamera *camera = self->camera;
+
+  if (camera->next < BENCH_PRIMERS)
+    return wait_gate (self, 1);
+  if (camera->next == BENCH_PRIMERS)
+    g_atomic_int_inc (&camera->gate->ready);
+  if (!wait_gate (self, 0))
+    return FALSE;
+  if (!camera->real_time)
+    return TRUE;
+  skip_missed (camera);
+  return wait_gate (self, (gint64) (bench_camera_due (camera, camera->next) / 1000));
+}
+
+static void
+note_sent (BenchCamera *camera, guint64 index)
+{
+  gboolean due = camera->real_time && index >= BENCH_PRIMERS;
+
+  g_mutex_lock (&camera->lock);
+  camera->sent[index % BENCH_RING].index = index;
+  camera->sent[index % BENCH_RING].time = due ? bench_camera_due (camera, index) : bench_now ();
+  g_mutex_unlock (&camera->lock);
+}
+
+static GstFlowReturn
+source_create (GstPushSrc *push, GstBuffer **out)
+{
+  BenchSource *self = SOURCE (push);
+  BenchCamera *camera = self->camera;
+  GstBuffer *buffer;
+
+  if (camera->n_frames == 0)
+    fill_frames (GST_BASE_SRC (push), camera);
+  if (!next_frame (self))
+    return self->flushing ? GST_FLOW_FLUSHING : GST_FLOW_EOS;
+  buffer = gst_buffer_new ();
+  if (!gst_buffer_copy_into (buffer, camera->frame[camera->next % camera->n_frames],
+          GST_BUFFER_COPY_FLAGS | GST_BUFFER_COPY_META | GST_BUFFER_COPY_MEMORY, 0, -1)) {
+    gst_buffer_unref (buffer);
+    return GST_FLOW_ERROR;
+  }
+  GST_BUFFER_PTS (buffer) = camera->next * camera->interval;
+  GST_BUFFER_DURATION (buffer) = camera->interval;
+  GST_BUFFER_OFFSET (buffer) = camera->next;
+  note_sent (camera, camera->next++);
+  *out = buffer;
+  return GST_FLOW_OK;
+}
+
+static void
+set_flushing (BenchSource *self, gboolean flushing)
+{
+  BenchGate *gate = self->camera->gate;
+
+  g_mutex_lock (&gate->lock);
+  self->flushing = flushing;
+  g_cond_broadcast (&gate->changed);
+  g_mutex_unlock (&gate->lock);
+}
+
+static gboolean
+source_unlock (GstBaseSrc *base)
+{
+  set_flushing (SOURCE (base), TRUE);
+  return TRUE;
+}
+
+static gboolean
+source_unlock_stop (GstBaseSrc *base)
+{
+  set_flushing (SOURCE (base), FALSE);
+  return TRUE;
+}
+
+static gboolean
+source_stop (GstBaseSrc *base)
+{
+  drop_frames (SOURCE (base)->camera);
+  return TRUE;
+}
+
+static void
+bench_source_class_init (BenchSourceClass *klass)
+{
+  GstBaseSrcClass *base = GST_BASE_SRC_CLASS (klass);
+
+  gst_element_class_add_pad_template (GST_ELEMENT_CLASS (klass),
+      gst_pad_template_new ("src", GST_PAD_SRC, GST_PAD_ALWAYS, gst_caps_new_any ()));
+  gst_element_class_set_static_metadata (GST_ELEMENT_CLASS (klass), "Benchmark source", "Source/Video",
+      "Sends frames that are ready", "gst-cuda-filters");
+  base->get_caps = source_get_caps;
+  base->decide_allocation = source_decide_allocation;
+  base->unlock = source_unlock;
+  base->unlock_stop = source_unlock_stop;
+  base->stop = source_stop;
+  GST_PUSH_SRC_CLASS (klass)->create = source_create;
+}
+
+static void
+bench_source_init (BenchSource *self)
+{
+  gst_base_src_set_format (GST_BASE_SRC (self), GST_FORMAT_TIME);
+}
+
+GstElement *
+bench_source_new (BenchCamera *camera)
+{
+  BenchSource *self = g_object_new (bench_source_get_type (), NULL);
+
+  self->camera = camera;
+  gst_base_src_set_live (GST_BASE_SRC (self), camera->real_time);
+  return GST_ELEMENT (self);
+}
+
+/* ---- the sink ----------------------------------------------------------- */
+
+typedef struct {
+  GstBaseSink parent;
+  BenchCamera *camera;
+} BenchSink;
+
+typedef struct {
+  GstBaseSinkClass parent;
+} BenchSinkClass;
+
+static GType bench_sink_get_type (void);
+G_DEFINE_TYPE (BenchSink, bench_sink, GST_TYPE_BASE_SINK)
+
+static gboolean
+sink_propose_allocation (GstBaseSink *base, GstQuery *query)
+{
+  (void) base;
+  gst_query_add_allocation_meta (query, GST_VIDEO_META_API_TYPE, NULL);
+  return TRUE;
+}
+
+static void
+count_real_time (BenchCamera *camera, guint64 index, guint64 took, gboolean known)
+{
+  if (index < camera->first || index >= camera->end)
+    return;
+  camera->arrived++;
+  camera->late += known && took > camera->interval;
+  if (known)
+    g_array_append_val (camera->latency, took);
+}
+
+/* The first one only starts the clock. */
+static void
+count_flat_out (BenchCamera *camera, guint64 now, guint64 took, gboolean known)
+{
+  if (!g_atomic_int_get (&camera->gate->counting) || (camera->wanted && camera->arrived >= camera->wanted))
+    return;
+  camera->last_time = now;
+  if (!camera->first_time) {
+    camera->first_time = now;
+    return;
+  }
+  camera->arrived++;
+  if (known)
+    g_array_append_val (camera->latency, took);
+}
+
+static GstFlowReturn
+sink_render (GstBaseSink *base, GstBuffer *buffer)
+{
+  BenchCamera *camera = ((BenchSink *) base)->camera;
+  guint64 now = bench_now (), index, took = 0;
+  gboolean known;
+
+  if (!GST_BUFFER_PTS_IS_VALID (buffer))
+    return GST_FLOW_OK;
+  index = (GST_BUFFER_PTS (buffer) + camera->interval / 2) / camera->interval;
+  g_mutex_lock (&camera->lock);
+  known = camera->sent[index % BENCH_RING].index == index;
+  if (known && now > camera->sent[index % BENCH_RING].time)
+    took = now - camera->sent[index % BENCH_RING].time;
+  if (camera->real_time)
+    count_real_time (camera, index, took, known);
+  else
+    count_flat_out (camera, now, took, known);
+  g_mutex_unlock (&camera->lock);
+  return GST_FLOW_OK;
+}
+
+static void
+bench_sink_class_init (BenchSinkClass *klass)
+{
+  gst_element_class_add_pad_template (GST_ELEMENT_CLASS (klass),
+      gst_pad_template_new ("sink", GST_PAD_SINK, GST_PAD_ALWAYS, gst_caps_new_any ()));
+  gst_element_class_set_static_metadata (GST_ELEMENT_CLASS (klass), "Benchmark sink", "Sink/Video", "Counts frames",
+      "gst-cuda-filters");
+  GST_BASE_SINK_CLASS (klass)->propose_allocation = sink_propose_allocation;
+  GST_BASE_SINK_CLASS (klass)->render = sink_render;
+}
+
+static void
+bench_sink_init (BenchSink *self)
+{
+  gst_base_sink_set_sync (GST_BASE_SINK (self), FALSE);
+  gst_base_sink_set_async_enabled (GST_BASE_SINK (self), FALSE);
+}
+
+GstElement *
+bench_sink_new (BenchCamera *camera)
+{
+  BenchSink *self = g_object_new (bench_sink_get_type (), NULL);
+
+  self->camera = camera;
+  return GST_ELEMENT (self);
+}

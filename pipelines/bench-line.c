@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * bench-line.c: filter lines of a run: made, set, asked. */
+
+#include "bench-line.h"
+#include "line.h"
+
+#include <gst/video/video.h>
+#include <string.h>
+
+gboolean
+bench_line_check (const char *line)
+{
+  GstElement *bin = parse_filter ("", line);
+  gboolean good = bin != NULL;
+
+  if (bin)
+    gst_object_unref (gst_object_ref_sink (bin));
+  return good;
+}
+
+gboolean
+bench_format_check (const char *format)
+{
+  gboolean good = gst_video_format_from_string (format) > GST_VIDEO_FORMAT_ENCODED;
+
+  if (!good)
+    say ("bench: --format %s: GStreamer knows no such format; there are NV12, I420, RGBA, GRAY8 and others", format);
+  return good;
+}
+
+static void
+fail (BenchRow *row, BenchState state, const char *format, ...) G_GNUC_PRINTF (3, 4);
+
+static void
+fail (BenchRow *row, BenchState state, const char *format, ...)
+{
+  va_list args;
+
+  va_start (args, format);
+  g_vsnprintf (row->note, sizeof row->note, format, args);
+  va_end (args);
+  row->state = state;
+}
+
+/* ---- properties --------------------------------------------------------- */
+
+/* Does the property take it? Also FALSE where the text is no such value. */
+static gboolean
+set_property (GstElement *element, GParamSpec *spec, const char *text)
+{
+  GValue value = G_VALUE_INIT;
+  gboolean good;
+
+  g_value_init (&value, spec->value_type);
+  good = gst_value_deserialize (&value, text) && !g_param_value_validate (spec, &value);
+  if (good)
+    g_object_set_property (G_OBJECT (element), spec->name, &value);
+  g_value_unset (&value);
+  return good;
+}
+
+/* Sets it on all elements of the bin that have such a property. How many do; -1
+ * where one does not take the value. */
+static int
+set_all (GstElement *bin, const char *name, const char *text)
+{
+  GstIterator *it = gst_bin_iterate_recurse (GST_BIN (bin));
+  GValue item = G_VALUE_INIT;
+  int n = 0;
+
+  while (gst_iterator_next (it, &item) == GST_ITERATOR_OK) {
+    GstElement *element = g_value_get_object (&item);
+    GParamSpec *spec = g_object_class_find_property (G_OBJECT_GET_CLASS (element), name);
+
+    if (spec && n >= 0 && spec->flags & G_PARAM_WRITABLE)
+      n = set_property (element, spec, text) ? n + 1 : -1;
+    g_value_reset (&item);
+  }
+  gst_iterator_free (it);
+  return n;
+}
+
+/* backend=cpu on our elements; no other has such a property and active-backend. */
+static int
+force_cpu (GstElement *bin)
+{
+  GList *filters = find_filters (bin), *l;
+  int n = 0;
+
+  for (l = filters; l; l = l->next, n++)
+    gst_util_set_object_arg (l->data, "backend", "cpu");
+  g_list_free_full (filters, gst_object_unref);
+  return n;
+}
+
+GstElement *
+bench_line_new (const BenchJob *job, BenchRow *row)
+{
+  g_autoptr (GError) error = NULL;
+  GstElement *bin = gst_parse_bin_from_description_full (job->line, TRUE, NULL, GST_PARSE_FLAG_FATAL_ERRORS, &error);
+  int n = 1;
+
+  if (!bin || error) {
+    fail (row, job->peer ? BENCH_LEFT_OUT : BENCH_FAILED, "%s", error ? error->message : "no such line");
+    g_clear_object (&bin);
+    return NULL;
+  }
+  if (job->property)
+    n = set_all (bin, job->property, job->value);
+  if (n == 0)
+    fail (row, BENCH_FAILED, "no element of this line has a property \"%s\"", job->property);
+  else if (n < 0)
+    fail (row, BENCH_LEFT_OUT, "%s=%s is no value that it takes", job->property, job->value);
+  else if (job->cpu && force_cpu (bin) == 0)
+    fail (row, BENCH_LEFT_OUT, "none of the elements can be told to use the CPU; there is nothing to compare");
+  else
+    return bin;
+  gst_object_unref (bin);
+  return NULL;
+}
+
+/* ---- formats ------------------------------------------------------------ */
+
+static gboolean
+takes (GstCaps *caps, const char *format)
+{
+  g_autoptr (GstCaps) one = gst_caps_new_simple ("video/x-raw", "format", G_TYPE_STRING, format, NULL);
+
+  return gst_caps_can_intersect (caps, one);
+}
+
+const char *
+bench_line_format (GstElement *bin, const BenchJob *job, BenchRow *row)
+{
+  static const char *const known[] = { "NV12", "I420", "RGBA", "BGR", "RGB", "AYUV", "GRAY8", "YUY2", NULL };
+  GstPad *pad = gst_element_get_static_pad (bin, "sink");
+  g_autoptr (GstCaps) caps = gst_pad_query_caps (pad, NULL);
+  g_autoptr (GString) others = g_string_new (NULL);
+  const char *format = takes (caps, job->format) ? job->format : NULL;
+
+  gst_object_unref (pad);
+  for (int i = 0; known[i]; i++)
+    if (takes (caps, known[i])) {
+      g_string_append_printf (others, "%s%s", others->len ? ", " : "", known[i]);
+      if (!format && job->peer)
+        format = known[i];
+    }
+  if (!format)
+    fail (row, BENCH_LEFT_OUT, "it does not take %s%s%s", job->format, others->len ? "; among what it takes: " : "",
+        others->str);
+  return format;
+}
+
+/* ---- stats -------------------------------------------------------------- */
+
+void
+bench_stats_find (BenchStats *stats, GstElement *bin)
+{
+  GList *filters = find_filters (bin), *l;
+
+  memset (stats, 0, sizeof *stats);
+  for (l = filters; l && stats->n < BENCH_ELEMENTS; l = l->next)
+    if (g_object_class_find_property (G_OBJECT_GET_CLASS (l->data), "stats"))
+      stats->element[stats->n++] = gst_object_ref (l->data);
+  g_list_free_full (filters, gst_object_unref);
+}
+
+static GstStructure *
+get_stats (GstElement *element)
+{
+  GstStructure *stats = NULL;
+
+  g_object_get (element, "stats", &stats, NULL);
+  return stats;
+}
+
+void
+bench_stats_mark (BenchStats *stats)
+{
+  for (int i = 0; i < stats->n; i++) {
+    g_clear_pointer (&stats->before[i], gst_structure_free);
+    stats->before[i] = get_stats (stats->element[i]);
+  }
+}
+
+static guint64
+field (const GstStructure *stats, const char *name)
+{
+  guint64 value = 0;
+
+  return stats && gst_structure_get_uint64 (stats, name, &value) ? value : 0;
+}
+
+static guint64
+since (const GstStructure *before, const GstStructure *after, const char *name)
+{
+  guint64 a = field (before, name), b = field (after, name);
+
+  return b > a ? b - a : 0;
+}
+
+/* Mean of the frames between the two, from the means of all; us. */
+static void
+read_time (const GstStructure *before, const GstStructure *after, const char *what, double *mean, double *p50)
+{
+  g_autofree char *mean_name = g_strdup_printf ("%s-mean", what), *p50_name = g_strdup_printf ("%s-p50", what);
+  double old = (double) (field (before, "frames-gpu") + field (before, "frames-cpu"));
+  double all = (double) (field (after, "frames-gpu") + field (after, "frames-cpu"));
+  double sum = (double) field (after, mean_name) * all - (double) field (before, mean_name) * old;
+
+  *mean = all > old ? MAX (0, sum) / (all - old) / 1e3 : 0;
+  *p50 = (double) field (after, p50_name) / 1e3;
+}
+
+static void
+read_backend (GstElement *element, BenchElement *out)
+{
+  GValue value = G_VALUE_INIT;
+  g_autofree char *text = NULL;
+
+  g_value_init (&value, g_object_class_find_property (G_OBJECT_GET_CLASS (element), "active-backend")->value_type);
+  g_object_get_property (G_OBJECT (element), "active-backend", &value);
+  text = gst_value_serialize (&value);
+  g_strlcpy (out->backend, text ? text : "?", sizeof out->backend);
+  g_value_unset (&value);
+}
+
+void
+bench_stats_read (BenchStats *stats, BenchRow *row)
+{
+  row->n_elements = stats->n;
+  for (int i = 0; i < stats->n; i++) {
+    BenchElement *out = &row->element[i];
+    GstStructure *before = stats->before[i], *after = get_stats (stats->element[i]);
+    GstElementFactory *factory = gst_element_get_factory (stats->element[i]);
+
+    g_strlcpy (out->name, factory ? GST_OBJECT_NAME (factory) : "?", sizeof out->name);
+    read_backend (stats->element[i], out);
+    out->frames = since (before, after, "frames");
+    out->gpu = since (before, after, "frames-gpu");
+    out->cpu = since (before, after, "frames-cpu");
+    out->fallback = since (before, after, "frames-fallback");
+    out->passed = since (before, after, "frames-passed");
+    read_time (before, after, "upload", &out->upload, &out->upload_p50);
+    read_time (before, after, "kernel", &out->kernel, &out->kernel_p50);
+    read_time (before, after, "download", &out->download, &out->download_p50);
+    read_time (before, after, "total", &out->total, &out->total_p50);
+    g_clear_pointer (&after, gst_structure_free);
+  }
+}
+
+void
+bench_stats_clear (BenchStats *stats)
+{
+  for (int i = 0; i < stats->n; i++) {
+    g_clear_pointer (&stats->before[i], gst_structure_free);
+    gst_clear_object (&stats->element[i]);
+  }
+  stats->n = 0;
+}

@@ -1,0 +1,134 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# bench-program.sh BENCH BENCH-NUMBERS: the frame-rate benchmark, each mode once on
+# small pictures, on the CPU. Ends with `N passed, N failed, N skipped`.
+
+set -u
+bench=$1 numbers=$2
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+passed=0 failed=0 skipped=0
+
+result () { # STATUS WHAT
+  if [ "$1" -eq 0 ]; then
+    passed=$((passed + 1))
+  else
+    failed=$((failed + 1))
+    echo "FAIL $2"
+    [ ! -s "$dir/said" ] || tail -n 20 "$dir/said"
+  fi
+}
+
+# measure NAME CONDITION ARGUMENTS...: runs it and looks at the JSON, `rows` of which
+# CONDITION (Python) has to be true; what is always true is looked at as well.
+measure () {
+  local name=$1 condition=$2
+  shift 2
+  "$bench" --seconds 0.2 --warm-up 0.05 --json "$dir/$name.json" "$@" > "$dir/said" 2>&1
+  result $? "$name: $*"
+  python3 - "$dir/$name.json" "$condition" >> "$dir/said" 2>&1 << 'END'
+import json
+import sys
+
+with open(sys.argv[1], encoding="utf-8") as file:
+    told = json.load(file)
+rows = [row for row in told["rows"] if row["state"] == "good"]
+limits = told["limits"]
+for row in rows:
+    assert row["frames_per_second"] > 0 and row["frames"] > 0 and row["seconds"] > 0, row
+    assert abs(row["frame_ms"] * row["frames_per_second"] - 1000) < 1, row
+    assert 0 < row["latency_p50_ms"] <= row["latency_p99_ms"] <= row["latency_max_ms"], row
+    assert row["rotating_frames"] >= 2 and row["cores_busy"] > 0, row
+    assert row.get("dropped", 0) <= row.get("due", 0), row
+    for element in row["elements"]:
+        parts = element["frames_gpu"] + element["frames_cpu"] + element["frames_passed"]
+        assert element["frames"] == parts, row
+assert told["machine"]["cores"] >= 1
+assert eval("(" + sys.argv[2] + ")"), (sys.argv[2], told)
+END
+  result $? "$name: what it wrote is not as it should be"
+}
+
+# refuse WORDS ARGUMENTS...: ends with a status that is not 0 and a sentence with WORDS.
+refuse () {
+  local words=$1 status
+  shift
+  "$bench" --seconds 0.1 --no-limits "$@" > "$dir/said" 2>&1
+  status=$?
+  [ $status -ne 0 ] && [ $status -lt 128 ] && grep -qF -- "$words" "$dir/said"
+  result $? "'$*' is not refused with \"$words\""
+}
+
+"$numbers" > "$dir/said"
+result $? "percentiles and lists"
+"$bench" --help > "$dir/said" && grep -q -- --cameras "$dir/said"
+result $? "--help"
+
+small=(--size 160x120)
+one='cudamedian backend=cpu'
+measure flat 'len(rows) == 1 and rows[0]["backend"] == "CPU" and rows[0]["elements"][0]["frames_cpu"] > 0 and
+  limits[0]["memcpy_one_thread_gbs"] > 0 and 0 < rows[0]["of_limit"]' "${small[@]}" "$one"
+measure frames 'rows[0]["frames"] == 50' "${small[@]}" --frames 50 --no-limits "$one"
+measure chain 'len(rows) == 6 and {len(r["elements"]) for r in rows} == {1, 2} and
+  {r["format"] for r in rows} == {"NV12", "RGBA", "GRAY16_LE"}' "${small[@]}" --format NV12,RGBA,GRAY16_LE --no-limits \
+  "$one" "$one ! cudaconvolve backend=cpu"
+measure odd 'len(rows) == 2' --size 1x1,33x17 --format I420 --no-limits "$one"
+measure queue 'rows[0]["memory"] == "SystemMemory"' "${small[@]}" --queue --memory plain --no-limits "$one"
+measure cameras 'len(rows) == 2 and rows[1]["cameras"] == 3 and rows[1]["due"] == 30 and
+  rows[1]["frames"] + rows[1]["dropped"] == 30 and rows[1]["frames"] > 0' "${small[@]}" --rate 50 --cameras 1,3 \
+  --no-limits "$one"
+# More than it can do: cameras lose frames and say so, and the time of a frame is not hidden.
+measure overload 'rows[0]["dropped"] > 0 and rows[0]["frames"] + rows[0]["dropped"] == rows[0]["due"] and
+  rows[0]["latency_p50_ms"] > 1' --size 1280x720 --rate 1000 --no-limits 'cudamedian kernel-size=31 backend=cpu'
+measure several 'rows[0]["cameras"] == 2' "${small[@]}" --cameras 2 --no-limits "$one"
+measure sweep '[r["value"] for r in rows] == ["3", "5"] and len(told["rows"]) == 3' "${small[@]}" \
+  --sweep kernel-size=3,5,9999 --no-limits "$one"
+measure peers 'told["rows"][-1]["peer"] and rows[0]["line"] == "identity"' "${small[@]}" --peers --no-limits identity
+measure threads 'rows[0]["speedup"] == 1 and told["machine"]["cores"] == rows[-1]["cores_allowed"]' "${small[@]}" \
+  --study threads --no-limits cudaconvolve
+measure speedup 'len(rows) == 4 and all(r["speedup"] > 0 for r in rows)' --size 64x48,160x120 --study speedup \
+  --no-limits "$one"
+if command -v gnuplot > /dev/null; then
+  measure plot 'len(rows) == 3' --size 64x48,160x120,320x240 --study size --plot "$dir/plot" "$one"
+  [ -s "$dir/plot.svg" ] && [ -s "$dir/plot.png" ]
+  result $? "--plot writes no pictures"
+else
+  skipped=$((skipped + 1))
+fi
+
+refuse 'no element "cudamedia"' cudamedia
+refuse 'kernel-size' 'cudamedian kernel-size=999'
+refuse 'is even' "${small[@]}" 'cudamedian kernel-size=4'
+refuse 'no free source pad' fakesink
+refuse 'GStreamer knows no such format' --format NV99 "$one"
+refuse 'does not take I420_12LE' --format I420_12LE "${small[@]}" "$one"
+refuse '--size 640' --size 640 "$one"
+refuse '--cameras 0' --cameras 0 "$one"
+refuse '--study shape' --study shape "$one"
+refuse 'has a property "radius"' "${small[@]}" --sweep radius=1 "$one"
+refuse '--json' --json "$dir/no/such.json" "$one"
+refuse 'Unknown option' --fast
+
+# Ctrl-C: the row at hand is told with what it has. A shell's background job ignores it
+# unless it is set to listen.
+python3 - "$bench" "$dir/ended.json" > "$dir/said" 2>&1 << 'END'
+import json
+import signal
+import subprocess
+import sys
+import time
+
+child = subprocess.Popen([sys.argv[1], "--seconds", "60", "--size", "160x120", "--no-limits", "--json", sys.argv[2],
+                          "cudamedian backend=cpu", "cudaconvolve"])
+time.sleep(2)
+child.send_signal(signal.SIGINT)
+assert child.wait(timeout=15) == 0
+with open(sys.argv[2], encoding="utf-8") as file:
+    rows = json.load(file)["rows"]
+assert len(rows) == 1 and rows[0]["ended_early"] and rows[0]["frames"] > 10, rows
+END
+result $? "Ctrl-C"
+
+echo "$passed passed, $failed failed, $skipped skipped"
+[ "$failed" -eq 0 ]
