@@ -357,12 +357,13 @@ static GstFlowReturn
 sink_render (GstBaseSink *base, GstBuffer *buffer)
 {
   BenchCamera *camera = ((BenchSink *) base)->camera;
-  guint64 now = bench_now (), index, took = 0;
+  guint64 now = bench_now (), index, took = 0, time = GST_CLOCK_TIME_NONE;
   gboolean known;
 
-  if (!GST_BUFFER_PTS_IS_VALID (buffer))
-    return GST_FLOW_OK;
-  index = (GST_BUFFER_PTS (buffer) + camera->interval / 2) / camera->interval;
+  /* Encoders move time stamps, and the segment with them. */
+  if (base->segment.format == GST_FORMAT_TIME && GST_BUFFER_PTS_IS_VALID (buffer))
+    time = gst_segment_to_running_time (&base->segment, GST_FORMAT_TIME, GST_BUFFER_PTS (buffer));
+  index = GST_CLOCK_TIME_IS_VALID (time) ? (time + camera->interval / 2) / camera->interval : G_MAXUINT64;
   g_mutex_lock (&camera->lock);
   known = camera->sent[index % BENCH_RING].index == index;
   if (known && now > camera->sent[index % BENCH_RING].time)

@@ -142,9 +142,11 @@ add_times (JsonBuilder *out, const BenchReport *report, const BenchRow *row, con
   number (out, "seconds", row->seconds);
   number (out, "frames_per_second", row->fps);
   number (out, "frame_ms", row->ms);
-  number (out, "latency_p50_ms", row->p50);
-  number (out, "latency_p99_ms", row->p99);
-  number (out, "latency_max_ms", row->max);
+  if (row->max > 0) { /* else the line has changed the time stamps that frames are known by */
+    number (out, "latency_p50_ms", row->p50);
+    number (out, "latency_p99_ms", row->p99);
+    number (out, "latency_max_ms", row->max);
+  }
   number (out, "cores_busy", row->cores);
   number (out, "cpu_ms", row->cpu_ms);
   if (job->rate > 0) {

@@ -122,8 +122,11 @@ print_flat_out (const BenchReport *report, const BenchRow *row)
   const char *which;
   double part = bench_of_limit (report, row, &which);
 
-  printf (" %8s %8.1f %8.3f %8.3f %8.3f %8.3f %6.2f", bench_backend (row), row->fps, row->ms, row->p50, row->p99,
-      row->max, row->cores);
+  printf (" %8s %8.1f %8.3f", bench_backend (row), row->fps, row->ms);
+  if (row->max > 0)
+    printf (" %8.3f %8.3f %8.3f %6.2f", row->p50, row->p99, row->max, row->cores);
+  else /* the line has changed the time stamps that frames are known by */
+    printf (" %8s %8s %8s %6.2f", "-", "-", "-", row->cores);
   print_element_times (row);
   if (part > 0)
     printf ("  %.1f%% %s", 100 * part, which);
