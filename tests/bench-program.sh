@@ -80,7 +80,8 @@ measure cameras 'len(rows) == 2 and rows[1]["cameras"] == 3 and rows[1]["due"] =
   --no-limits "$one"
 # More than it can do: cameras lose frames and say so, and the time of a frame is not hidden.
 measure overload 'rows[0]["dropped"] > 0 and rows[0]["frames"] + rows[0]["dropped"] == rows[0]["due"] and
-  rows[0]["latency_p50_ms"] > 1' --size 1280x720 --rate 1000 --seconds 1 --no-limits 'cudamedian kernel-size=31 backend=cpu'
+  rows[0]["latency_p50_ms"] > 1' --size 1280x720 --rate 1000 --seconds 1 --no-limits \
+  'cudamedian kernel-size=31 backend=cpu'
 measure several 'rows[0]["cameras"] == 2' "${small[@]}" --cameras 2 --no-limits "$one"
 measure sweep '[r["value"] for r in rows] == ["3", "5"] and len(told["rows"]) == 3' "${small[@]}" \
   --sweep kernel-size=3,5,9999 --no-limits "$one"
