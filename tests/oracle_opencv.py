@@ -77,14 +77,19 @@ class Runner:
     def __init__(self, program, backend, folder):
         self.program, self.backend, self.folder = program, backend, folder
 
-    def kernelcheck(self, image, form, *sets, stem="median"):
+    def frames(self, stack, form, *sets, stem="median"):
+        """Frames one after the other through one plan; None where it failed."""
         raw_in, raw_out = os.path.join(self.folder, "in"), os.path.join(self.folder, "out")
-        np.ascontiguousarray(image).tofile(raw_in)
-        command = [self.program, "--filter", stem, "--format", form, "--size", f"{image.shape[1]}x{image.shape[0]}",
+        np.ascontiguousarray(stack).tofile(raw_in)
+        command = [self.program, "--filter", stem, "--format", form, "--size", f"{stack.shape[2]}x{stack.shape[1]}",
                    "--in", raw_in, "--out", raw_out, "--backend", self.backend]
         for one in sets:
             command += ["--set", one]
-        return self.result(command, raw_out, image)
+        return self.result(command, raw_out, stack)
+
+    def kernelcheck(self, image, form, *sets, stem="median"):
+        out = self.frames(image[None], form, *sets, stem=stem)
+        return None if out is None else out[0]
 
     def element(self, image, form, properties, stem="median"):
         """Through the element; widths are multiples of four, so rows have no padding."""
@@ -133,23 +138,10 @@ def check_scipy(tally, runner, images):
                 tally.compare(f"{name} {form} {w}x{h} percentile {p}", runner.kernelcheck(image, form, *sets),
                               ndimage.rank_filter(image, rank, size=(h, w), mode="nearest"))
         stack = np.stack([np.roll(gray, 3 * i, axis=1) for i in range(4)])
-        got = runner_frames(runner, stack, "kernel-size=3", "temporal-depth=3")
+        got = runner.frames(stack, "GRAY8", "kernel-size=3", "temporal-depth=3")
         padded = np.concatenate([stack[:1], stack[:1], stack])
         expected = np.stack([ndimage.median_filter(padded[i:i + 3], size=(3, 3, 3), mode="nearest")[1] for i in range(4)])
         tally.compare(f"{name} temporal", got, expected)
-
-
-def runner_frames(runner, stack, *sets):
-    """All frames of a stack through one run of kernelcheck."""
-    tall = stack.reshape(-1, stack.shape[2])
-    raw_in, raw_out = os.path.join(runner.folder, "in"), os.path.join(runner.folder, "out")
-    tall.tofile(raw_in)
-    command = [runner.program, "--filter", "median", "--format", "GRAY8", "--size", f"{stack.shape[2]}x{stack.shape[1]}",
-               "--in", raw_in, "--out", raw_out, "--backend", runner.backend]
-    for one in sets:
-        command += ["--set", one]
-    out = Runner.result(command, raw_out, tall)
-    return None if out is None else out.reshape(stack.shape)
 
 
 def check_element(tally, runner, images):

@@ -28,16 +28,8 @@ def id_colors(n):
 
 
 def frames(runner, stack, *sets):
-    """BGR pictures one after the other through one plan; None where it failed."""
-    tall = np.ascontiguousarray(stack.reshape(-1, *stack.shape[2:]))
-    raw_in, raw_out = os.path.join(runner.folder, "in"), os.path.join(runner.folder, "out")
-    tall.tofile(raw_in)
-    command = [runner.program, "--filter", "segment", "--format", "BGR", "--size", f"{stack.shape[2]}x{stack.shape[1]}",
-               "--in", raw_in, "--out", raw_out, "--backend", runner.backend]
-    for one in sets:
-        command += ["--set", one]
-    out = runner.result(command, raw_out, tall)
-    return None if out is None else out.reshape(stack.shape)
+    """BGR pictures."""
+    return runner.frames(stack, "BGR", *sets, stem="segment")
 
 
 def as_numbers(painted):
