@@ -26,6 +26,7 @@ struct CfStream {
   cudaStream_t handle;
   bool borrowed;
   cudaEvent_t marks[CF_STREAM_MARKS];
+  cudaEvent_t end; /* of a borrowed one, which others may keep busy: all queued before a wait */
 };
 
 /* After these the process keeps its CPU, but no CUDA call will succeed again
@@ -289,6 +290,8 @@ cf_stream_new (void *handle, CfStatus *status)
         status);
   for (int i = 0; code == CF_OK && i < CF_STREAM_MARKS; i++)
     code = cf_cuda_check (cudaEventCreate (&stream->marks[i]), "making a CUDA event", status);
+  if (code == CF_OK && handle)
+    code = cf_cuda_check (cudaEventCreateWithFlags (&stream->end, cudaEventDisableTiming), "making a CUDA event", status);
   if (code != CF_OK) {
     cf_stream_free (stream);
     return NULL;
@@ -304,6 +307,8 @@ cf_stream_free (CfStream *stream)
   for (int i = 0; i < CF_STREAM_MARKS; i++)
     if (stream->marks[i] && usable ())
       cf_cuda_check (cudaEventDestroy (stream->marks[i]), "freeing a CUDA event", NULL);
+  if (stream->end && usable ())
+    cf_cuda_check (cudaEventDestroy (stream->end), "freeing a CUDA event", NULL);
   if (stream->handle && !stream->borrowed && usable ())
     cf_cuda_check (cudaStreamDestroy (stream->handle), "freeing a CUDA stream", NULL);
   free (stream);
@@ -384,9 +389,11 @@ cf_stream_wait (CfStream *stream, uint64_t deadline_ns, CfStatus *status)
    * takes, then with short sleeps, so that a slow GPU does not burn a core. */
   const uint64_t eager_ns = 300000;
   uint64_t start = now_ns ();
+  int first = stream->borrowed ? (int) cudaEventRecord (stream->end, stream->handle) : cudaSuccess;
 
   for (;;) {
-    int error = cudaStreamQuery (stream->handle);
+    int error = first != cudaSuccess ? first : (int) (stream->borrowed ? cudaEventQuery (stream->end)
+        : cudaStreamQuery (stream->handle));
     uint64_t spent;
 
     if (error == cudaSuccess)
