@@ -363,6 +363,27 @@ CfCode cf_stream_wait (CfStream *stream, uint64_t deadline_ns, CfStatus *status)
 CfCode cf_stream_mark (CfStream *stream, int mark, CfStatus *status);
 uint64_t cf_stream_elapsed_ns (CfStream *stream, int from, int to);
 
+/* Marks 0..5 of one frame's way, which may lead through several streams: one
+ * stream sets a mark, another waits for it, and so may the host. One thread
+ * sets them; another may wait for them and ask for times while that one works
+ * on other frames. */
+typedef struct CfMarks CfMarks;
+#define CF_MARKS 6
+CfMarks *cf_marks_new (CfStatus *status);
+void cf_marks_free (CfMarks *marks);
+/* All that the stream was told before. */
+CfCode cf_stream_set_mark (CfStream *stream, CfMarks *marks, int mark, CfStatus *status);
+/* What the stream is told from here on waits for the mark as it was last set;
+ * no wait where it never was, nor on the host. */
+CfCode cf_stream_follow (CfStream *stream, const CfMarks *marks, int mark, CfStatus *status);
+/* Waits until the mark is reached, as cf_stream_wait does. */
+CfCode cf_marks_wait (const CfMarks *marks, int mark, uint64_t deadline_ns, CfStatus *status);
+/* Between two marks that were reached (0 if unknown). */
+uint64_t cf_marks_elapsed_ns (const CfMarks *marks, int from, int to);
+/* Allocations of pinned and of device memory by this process so far: shows that
+ * a stream under way makes none. */
+uint64_t cf_gpu_allocations (void);
+
 #ifdef __cplusplus
 }
 #endif

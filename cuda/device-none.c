@@ -134,3 +134,51 @@ cf_stream_elapsed_ns (CfStream *stream, int from, int to)
   (void) to;
   return 0;
 }
+
+CfMarks *
+cf_marks_new (CfStatus *status)
+{
+  cf_fail (status, CF_NO_GPU, NONE);
+  return NULL;
+}
+
+void
+cf_marks_free (CfMarks *marks)
+{
+  (void) marks;
+}
+
+CfCode
+cf_stream_set_mark (CfStream *stream, CfMarks *marks, int mark, CfStatus *status)
+{
+  (void) marks;
+  return cf_stream_mark (stream, mark, status);
+}
+
+CfCode
+cf_stream_follow (CfStream *stream, const CfMarks *marks, int mark, CfStatus *status)
+{
+  (void) marks;
+  return cf_stream_mark (stream, mark, status);
+}
+
+CfCode
+cf_marks_wait (const CfMarks *marks, int mark, uint64_t deadline_ns, CfStatus *status)
+{
+  (void) marks;
+  (void) mark;
+  return cf_stream_wait (NULL, deadline_ns, status);
+}
+
+uint64_t
+cf_marks_elapsed_ns (const CfMarks *marks, int from, int to)
+{
+  (void) marks;
+  return cf_stream_elapsed_ns (NULL, from, to);
+}
+
+uint64_t
+cf_gpu_allocations (void)
+{
+  return 0;
+}

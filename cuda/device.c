@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 static atomic_bool lost;
-static atomic_uint_fast64_t launches;
+static atomic_uint_fast64_t launches, allocations;
 static _Atomic (cudaStream_t) hung; /* a stream whose work did not end in time */
 static atomic_int first_pid; /* the process that used CUDA first; a fork of it may not */
 
@@ -26,7 +26,11 @@ struct CfStream {
   cudaStream_t handle;
   bool borrowed;
   cudaEvent_t marks[CF_STREAM_MARKS];
-  cudaEvent_t end; /* of a borrowed one, which others may keep busy: all queued before a wait */
+};
+
+struct CfMarks {
+  cudaEvent_t event[CF_MARKS];
+  cudaStream_t stream[CF_MARKS]; /* that set it; NULL: none has */
 };
 
 /* After these the process keeps its CPU, but no CUDA call will succeed again
@@ -112,6 +116,12 @@ uint64_t
 cf_gpu_launches (void)
 {
   return atomic_load (&launches);
+}
+
+uint64_t
+cf_gpu_allocations (void)
+{
+  return atomic_load (&allocations);
 }
 
 /* ---- devices ------------------------------------------------------------ */
@@ -236,6 +246,7 @@ cf_pinned_alloc (size_t size, CfStatus *status)
         cf_gpu_lost () ? "is lost" : "hangs");
     return NULL;
   }
+  atomic_fetch_add (&allocations, 1);
   return cf_cuda_check (cudaHostAlloc (&memory, size, cudaHostAllocPortable | cudaHostAllocMapped),
       "allocating pinned host memory", status) == CF_OK ? memory : NULL;
 }
@@ -252,6 +263,7 @@ cf_device_alloc (size_t size, CfStatus *status)
 {
   void *memory = NULL;
 
+  atomic_fetch_add (&allocations, 1);
   if (cf_cuda_check (cudaMalloc (&memory, size), "allocating device memory", status) != CF_OK)
     return NULL;
   /* Padding between rows travels with the rows: never send what was there. The
@@ -290,8 +302,6 @@ cf_stream_new (void *handle, CfStatus *status)
         status);
   for (int i = 0; code == CF_OK && i < CF_STREAM_MARKS; i++)
     code = cf_cuda_check (cudaEventCreate (&stream->marks[i]), "making a CUDA event", status);
-  if (code == CF_OK && handle)
-    code = cf_cuda_check (cudaEventCreateWithFlags (&stream->end, cudaEventDisableTiming), "making a CUDA event", status);
   if (code != CF_OK) {
     cf_stream_free (stream);
     return NULL;
@@ -307,8 +317,6 @@ cf_stream_free (CfStream *stream)
   for (int i = 0; i < CF_STREAM_MARKS; i++)
     if (stream->marks[i] && usable ())
       cf_cuda_check (cudaEventDestroy (stream->marks[i]), "freeing a CUDA event", NULL);
-  if (stream->end && usable ())
-    cf_cuda_check (cudaEventDestroy (stream->end), "freeing a CUDA event", NULL);
   if (stream->handle && !stream->borrowed && usable ())
     cf_cuda_check (cudaStreamDestroy (stream->handle), "freeing a CUDA stream", NULL);
   free (stream);
@@ -382,18 +390,17 @@ now_ns (void)
   return (uint64_t) t.tv_sec * 1000000000u + (uint64_t) t.tv_nsec;
 }
 
-CfCode
-cf_stream_wait (CfStream *stream, uint64_t deadline_ns, CfStatus *status)
+/* cudaStreamSynchronize and its like have no timeout, so poll: eagerly as long as
+ * a frame takes, then with short sleeps, so that a slow GPU does not burn a core.
+ * `event` NULL: until the stream is idle. */
+static CfCode
+wait_for (cudaStream_t stream, cudaEvent_t event, uint64_t deadline_ns, CfStatus *status)
 {
-  /* cudaStreamSynchronize has no timeout, so poll: eagerly as long as a frame
-   * takes, then with short sleeps, so that a slow GPU does not burn a core. */
   const uint64_t eager_ns = 300000;
   uint64_t start = now_ns ();
-  int first = stream->borrowed ? (int) cudaEventRecord (stream->end, stream->handle) : cudaSuccess;
 
   for (;;) {
-    int error = first != cudaSuccess ? first : (int) (stream->borrowed ? cudaEventQuery (stream->end)
-        : cudaStreamQuery (stream->handle));
+    int error = event ? cudaEventQuery (event) : cudaStreamQuery (stream);
     uint64_t spent;
 
     if (error == cudaSuccess)
@@ -410,7 +417,7 @@ cf_stream_wait (CfStream *stream, uint64_t deadline_ns, CfStatus *status)
     }
     spent = now_ns () - start;
     if (spent > deadline_ns) {
-      atomic_store (&hung, stream->handle);
+      atomic_store (&hung, stream);
       return cf_fail (status, CF_TIMEOUT, "the GPU did not finish a frame in %.1f s", (double) deadline_ns / 1e9);
     }
     if (spent > eager_ns)
@@ -418,6 +425,12 @@ cf_stream_wait (CfStream *stream, uint64_t deadline_ns, CfStatus *status)
     else
       sched_yield ();
   }
+}
+
+CfCode
+cf_stream_wait (CfStream *stream, uint64_t deadline_ns, CfStatus *status)
+{
+  return wait_for (stream->handle, NULL, deadline_ns, status);
 }
 
 CfCode
@@ -432,6 +445,73 @@ cf_stream_elapsed_ns (CfStream *stream, int from, int to)
   float ms = 0;
 
   if (cudaEventElapsedTime (&ms, stream->marks[from], stream->marks[to]) != cudaSuccess) {
+    (void) cudaGetLastError ();
+    return 0;
+  }
+  return (uint64_t) (ms * 1e6f);
+}
+
+/* ---- marks -------------------------------------------------------------- */
+
+CfMarks *
+cf_marks_new (CfStatus *status)
+{
+  CfMarks *marks = calloc (1, sizeof *marks);
+  CfCode code = CF_OK;
+
+  if (!marks) {
+    cf_fail (status, CF_NO_MEMORY, "out of memory");
+    return NULL;
+  }
+  for (int i = 0; code == CF_OK && i < CF_MARKS; i++)
+    code = cf_cuda_check (cudaEventCreate (&marks->event[i]), "making a CUDA event", status);
+  if (code != CF_OK) {
+    cf_marks_free (marks);
+    return NULL;
+  }
+  return marks;
+}
+
+void
+cf_marks_free (CfMarks *marks)
+{
+  if (!marks)
+    return;
+  for (int i = 0; i < CF_MARKS; i++)
+    if (marks->event[i] && usable ())
+      cf_cuda_check (cudaEventDestroy (marks->event[i]), "freeing a CUDA event", NULL);
+  free (marks);
+}
+
+CfCode
+cf_stream_set_mark (CfStream *stream, CfMarks *marks, int mark, CfStatus *status)
+{
+  marks->stream[mark] = stream->handle;
+  return cf_cuda_check (cudaEventRecord (marks->event[mark], stream->handle), "recording a CUDA event", status);
+}
+
+CfCode
+cf_stream_follow (CfStream *stream, const CfMarks *marks, int mark, CfStatus *status)
+{
+  if (!marks->stream[mark] || marks->stream[mark] == stream->handle)
+    return CF_OK;
+  return cf_cuda_check (cudaStreamWaitEvent (stream->handle, marks->event[mark], 0), "ordering two CUDA streams",
+      status);
+}
+
+CfCode
+cf_marks_wait (const CfMarks *marks, int mark, uint64_t deadline_ns, CfStatus *status)
+{
+  return wait_for (marks->stream[mark], marks->event[mark], deadline_ns, status);
+}
+
+uint64_t
+cf_marks_elapsed_ns (const CfMarks *marks, int from, int to)
+{
+  float ms = 0;
+
+  if (!marks->stream[from] || !marks->stream[to]
+      || cudaEventElapsedTime (&ms, marks->event[from], marks->event[to]) != cudaSuccess) {
     (void) cudaGetLastError ();
     return 0;
   }
