@@ -4,12 +4,13 @@
 finds regions, watershed and pyrMeanShiftFiltering: the same picture, the same cores, one run.
 
 Usage: bench_cpu_opencv.py CPUBENCH [--filter median|convolve|segment] [--size 1920x1080] [--rounds 5] [--sizes 3,5,7,...]
-                                    [--formats GRAY8,RGB,RGBA] [--kernels dense,gauss,...] [--image FILE] [--isa NAME]
-                                    [--check-goals]
+                                    [--formats GRAY8,GRAY16,RGB,RGBA] [--kernels dense,gauss,...] [--image FILE]
+                                    [--isa NAME] [--check-goals]
 
 CPUBENCH is the helper program of that name from the build folder (tests/cpubench). Needs the packages numpy and
 opencv-python-headless. Both sides take turns, so that whatever else the machine does hits both; the best time of each
 counts. The results are compared too: a difference fails the run. (Not those of the regions: each has its own.)
+One core of each: `taskset -c 1 bench_cpu_opencv.py ...`; OpenCV with AVX2 alone: OPENCV_CPU_DISABLE=AVX512-SKX.
 """
 import argparse
 import os
@@ -74,7 +75,7 @@ def compare(options, image, frame, output, size):
 
 # ---- convolution
 
-FORMATS = {"GRAY8": 1, "RGB": 3, "RGBA": 4}
+FORMATS = {"GRAY8": 1, "GRAY16": 1, "RGB": 3, "RGBA": 4}  # and how many channels
 REPLICATE = cv2.BORDER_REPLICATE
 
 
@@ -92,6 +93,16 @@ def sobel(image):
     return cv2.convertScaleAbs(cv2.magnitude(x, y)).reshape(image.shape)
 
 
+def gauss(image, size):
+    # From 9 on not by a table of few bits; below, our weights are the same table's.
+    sigma = 0.3 * ((size - 1) / 2 - 1) + 0.8 if size > 7 else 0
+    return cv2.GaussianBlur(image, (size, size), sigma, borderType=REPLICATE)
+
+
+def unsharp(image, size):
+    return cv2.addWeighted(image, 2, gauss(image, size), -1, 0)
+
+
 def convolution(kind, size):
     """Settings of ours, OpenCV's function, and by how much the two may differ."""
     if kind == "dense":
@@ -102,21 +113,24 @@ def convolution(kind, size):
         return ([f"kernel={text}", f"divisor={divisor}"],
                 lambda image: cv2.filter2D(image, -1, weights, borderType=REPLICATE), 0 if size <= 11 else 1)
     if kind == "gauss":
-        return ["preset=gauss"], lambda image: cv2.GaussianBlur(image, (size, size), 0, borderType=REPLICATE), 0
+        return ["preset=gauss"], lambda image: gauss(image, size), 0
     if kind == "box":
         return ["preset=box"], lambda image: cv2.blur(image, (size, size), borderType=REPLICATE), 1
+    if kind == "unsharp":  # OpenCV rounds twice
+        return ["preset=unsharp"], lambda image: unsharp(image, size), 1
     return ["preset=sobel"], sobel, 1
 
 
 def convolve_us(options, frame, format_, image, size, settings, output):
     height, width = image.shape[:2]
-    command = [options.program, "-F", "convolve", "-f", format_, "-s", f"{width}x{height}", "-n", "30", "-o", output]
+    name = "GRAY16_LE" if format_ == "GRAY16" else format_
+    command = [options.program, "-F", "convolve", "-f", name, "-s", f"{width}x{height}", "-n", "30", "-o", output]
     command += ["-i", options.isa] if options.isa else []
     for setting in settings:
         command += ["-p", setting]
     line = subprocess.run(command + [frame, str(size)], check=True, stdout=subprocess.PIPE, text=True).stdout.split(
         maxsplit=2)
-    return float(line[1]), line[2].strip(), np.fromfile(output, np.uint8).reshape(image.shape)
+    return float(line[1]), line[2].strip(), np.fromfile(output, image.dtype).reshape(image.shape)
 
 
 def compare_convolution(options, format_, image, frame, output, kind, size):
@@ -129,6 +143,8 @@ def compare_convolution(options, format_, image, frame, output, kind, size):
             start = time.perf_counter()
             reference = opencv(image)
             theirs = min(theirs, (time.perf_counter() - start) * 1e6)
+    if mine.dtype == np.uint16:  # OpenCV's floats do not hold these sums
+        slack = 2
     difference = np.abs(mine.astype(int) - reference)
     off = difference[..., :3].max() if mine.ndim == 3 else difference.max()  # alpha is copied
     if off > slack:
@@ -147,11 +163,14 @@ def convolutions(options, image, folder):
         frame, output = os.path.join(folder, "in"), os.path.join(folder, "out")
         # the channels differ, so that one in another's place is noticed
         channels = [np.roll(image, 7 * c, 1) for c in range(FORMATS[format_])]
-        picture_ = image if format_ == "GRAY8" else np.ascontiguousarray(np.dstack(channels))
+        if format_ == "GRAY16":  # all 16 bits are busy
+            picture_ = image.astype(np.uint16) * 256 + np.roll(image, 7, 1)
+        else:
+            picture_ = image if format_ == "GRAY8" else np.ascontiguousarray(np.dstack(channels))
         picture_.tofile(frame)
         for kind in options.kernels.split(","):
             for size in (options.sizes or "3,5,7,9,11,15,31").split(","):
-                if kind != "sobel" or size == "3":
+                if kind != "sobel" or (size == "3" and format_ != "GRAY16"):
                     met.append(compare_convolution(options, format_, picture_, frame, output, kind, int(size)))
     return met
 
@@ -204,7 +223,7 @@ def main():
     parser.add_argument("--filter", default="median", choices=["median", "convolve", "segment"])
     parser.add_argument("--sizes", help="kernel sizes, with commas")
     parser.add_argument("--formats", default=",".join(FORMATS), help="of the convolution")
-    parser.add_argument("--kernels", default="dense,gauss,box,sobel", help="of the convolution")
+    parser.add_argument("--kernels", default="dense,gauss,box,unsharp,sobel", help="of the convolution")
     parser.add_argument("--isa", help="the instruction set of the convolution: avx2, say")
     parser.add_argument("--image", help="a picture to use instead of the made-up one")
     parser.add_argument("--check-goals", action="store_true", help="fail if a goal is missed")
