@@ -26,6 +26,7 @@ struct CfStream {
   cudaStream_t handle;
   bool borrowed;
   cudaEvent_t marks[CF_STREAM_MARKS];
+  cudaEvent_t end; /* of a borrowed one, which others may keep busy: all queued before a wait */
 };
 
 struct CfMarks {
@@ -302,6 +303,8 @@ cf_stream_new (void *handle, CfStatus *status)
         status);
   for (int i = 0; code == CF_OK && i < CF_STREAM_MARKS; i++)
     code = cf_cuda_check (cudaEventCreate (&stream->marks[i]), "making a CUDA event", status);
+  if (code == CF_OK && handle)
+    code = cf_cuda_check (cudaEventCreateWithFlags (&stream->end, cudaEventDisableTiming), "making a CUDA event", status);
   if (code != CF_OK) {
     cf_stream_free (stream);
     return NULL;
@@ -317,6 +320,8 @@ cf_stream_free (CfStream *stream)
   for (int i = 0; i < CF_STREAM_MARKS; i++)
     if (stream->marks[i] && usable ())
       cf_cuda_check (cudaEventDestroy (stream->marks[i]), "freeing a CUDA event", NULL);
+  if (stream->end && usable ())
+    cf_cuda_check (cudaEventDestroy (stream->end), "freeing a CUDA event", NULL);
   if (stream->handle && !stream->borrowed && usable ())
     cf_cuda_check (cudaStreamDestroy (stream->handle), "freeing a CUDA stream", NULL);
   free (stream);
@@ -392,15 +397,16 @@ now_ns (void)
 
 /* cudaStreamSynchronize and its like have no timeout, so poll: eagerly as long as
  * a frame takes, then with short sleeps, so that a slow GPU does not burn a core.
- * `event` NULL: until the stream is idle. */
+ * `first`: the error of what was done to be able to wait. `event` NULL: until the
+ * stream is idle. */
 static CfCode
-wait_for (cudaStream_t stream, cudaEvent_t event, uint64_t deadline_ns, CfStatus *status)
+wait_for (int first, cudaStream_t stream, cudaEvent_t event, uint64_t deadline_ns, CfStatus *status)
 {
   const uint64_t eager_ns = 300000;
   uint64_t start = now_ns ();
 
   for (;;) {
-    int error = event ? cudaEventQuery (event) : cudaStreamQuery (stream);
+    int error = first != cudaSuccess ? first : (int) (event ? cudaEventQuery (event) : cudaStreamQuery (stream));
     uint64_t spent;
 
     if (error == cudaSuccess)
@@ -430,7 +436,9 @@ wait_for (cudaStream_t stream, cudaEvent_t event, uint64_t deadline_ns, CfStatus
 CfCode
 cf_stream_wait (CfStream *stream, uint64_t deadline_ns, CfStatus *status)
 {
-  return wait_for (stream->handle, NULL, deadline_ns, status);
+  int first = stream->borrowed ? (int) cudaEventRecord (stream->end, stream->handle) : cudaSuccess;
+
+  return wait_for (first, stream->handle, stream->borrowed ? stream->end : NULL, deadline_ns, status);
 }
 
 CfCode
@@ -502,7 +510,7 @@ cf_stream_follow (CfStream *stream, const CfMarks *marks, int mark, CfStatus *st
 CfCode
 cf_marks_wait (const CfMarks *marks, int mark, uint64_t deadline_ns, CfStatus *status)
 {
-  return wait_for (marks->stream[mark], marks->event[mark], deadline_ns, status);
+  return wait_for (cudaSuccess, marks->stream[mark], marks->event[mark], deadline_ns, status);
 }
 
 uint64_t
