@@ -2,8 +2,8 @@
  *
  * bench-camera.c: a source that costs next to nothing, and a sink that counts.
  *
- * The source fills its frames once, in the buffers that the filter proposes, and
- * from then on sends the same memory round and round, each time in a new
+ * The source has frames that were filled once, in the buffers that the filter
+ * proposes, and sends the same memory round and round, each time in a new
  * GstBuffer: no byte of a picture is touched while the clock runs. Behind a filter
  * that works in place, the copy that this makes necessary counts for the filter. */
 
@@ -34,7 +34,6 @@ bench_camera_due (const BenchCamera *camera, guint64 index)
 typedef struct {
   GstPushSrc parent;
   BenchCamera *camera;
-  gboolean flushing;
 } BenchSource;
 
 typedef struct {
@@ -43,6 +42,9 @@ typedef struct {
 
 static GType bench_source_get_type (void);
 G_DEFINE_TYPE (BenchSource, bench_source, GST_TYPE_PUSH_SRC)
+
+/* A sleep ends after so many ns to see whether it is still wanted. */
+#define NAP (20 * GST_MSECOND)
 
 #define SOURCE(object) ((BenchSource *) (object))
 
@@ -54,14 +56,6 @@ source_get_caps (GstBaseSrc *base, GstCaps *filter)
   return filter ? gst_caps_intersect (filter, caps) : gst_caps_ref (caps);
 }
 
-static void
-drop_frames (BenchCamera *camera)
-{
-  for (int i = 0; i < camera->n_frames; i++)
-    gst_clear_buffer (&camera->frame[i]);
-  camera->n_frames = 0;
-}
-
 /* The proposed pool with room for all frames; what it refuses is done without. */
 static GstBufferPool *
 take_pool (BenchCamera *camera, GstQuery *query)
@@ -70,12 +64,12 @@ take_pool (BenchCamera *camera, GstQuery *query)
   GstStructure *config;
   guint size, min, max;
 
-  if (!camera->plain && gst_query_get_n_allocation_pools (query) > 0)
+  if (camera->memory != BENCH_PLAIN && gst_query_get_n_allocation_pools (query) > 0)
     gst_query_parse_nth_allocation_pool (query, 0, &pool, &size, &min, &max);
   if (!pool)
     return NULL;
   config = gst_buffer_pool_get_config (pool);
-  gst_buffer_pool_config_set_params (config, camera->caps, size, min, max);
+  gst_buffer_pool_config_set_params (config, camera->caps, size, MIN (min, 1), max);
   if (gst_query_find_allocation_meta (query, GST_VIDEO_META_API_TYPE, NULL))
     gst_buffer_pool_config_add_option (config, GST_BUFFER_POOL_OPTION_VIDEO_META);
   if (!gst_buffer_pool_set_config (pool, config))
@@ -89,7 +83,6 @@ source_decide_allocation (GstBaseSrc *base, GstQuery *query)
   BenchCamera *camera = SOURCE (base)->camera;
   GstBufferPool *pool = take_pool (camera, query);
 
-  drop_frames (camera);
   while (gst_query_get_n_allocation_pools (query) > 0)
     gst_query_remove_nth_allocation_pool (query, 0);
   if (pool) {
@@ -99,73 +92,36 @@ source_decide_allocation (GstBaseSrc *base, GstQuery *query)
   return TRUE;
 }
 
-/* The picture in a buffer of the pool, NULL if the pool has no more or it does not fit. */
-static GstBuffer *
-pool_frame (BenchCamera *camera, GstBufferPool *pool, GstBuffer *picture)
-{
-  GstBufferPoolAcquireParams params = { .flags = GST_BUFFER_POOL_ACQUIRE_FLAG_DONTWAIT };
-  GstVideoFrame from, to;
-  GstBuffer *buffer = NULL;
-  gboolean good;
-
-  if (gst_buffer_pool_acquire_buffer (pool, &buffer, &params) != GST_FLOW_OK)
-    return NULL;
-  good = gst_video_frame_map (&from, &camera->info, picture, GST_MAP_READ);
-  if (good) {
-    good = gst_video_frame_map (&to, &camera->info, buffer, GST_MAP_WRITE);
-    if (good) {
-      good = gst_video_frame_copy (&to, &from);
-      gst_video_frame_unmap (&to);
-    }
-    gst_video_frame_unmap (&from);
-  }
-  if (!good)
-    gst_clear_buffer (&buffer);
-  return buffer;
-}
-
-static void
-name_memory (BenchCamera *camera, gboolean pool)
-{
-  GstMemory *memory = gst_buffer_peek_memory (camera->frame[0], 0);
-
-  g_snprintf (camera->memory, sizeof camera->memory, "%s%s", pool ? "proposed " : "",
-      memory->allocator && memory->allocator->mem_type ? memory->allocator->mem_type : "memory");
-}
-
-static void
-fill_frames (GstBaseSrc *base, BenchCamera *camera)
-{
-  GstBufferPool *pool = gst_base_src_get_buffer_pool (base);
-  GstBuffer *buffer = NULL;
-  int i;
-
-  for (i = 0; pool && i < camera->n_pictures && (buffer = pool_frame (camera, pool, camera->pictures[i])); i++)
-    camera->frame[camera->n_frames++] = buffer;
-  if (camera->n_frames == 0)
-    for (i = 0; i < camera->n_pictures; i++)
-      camera->frame[camera->n_frames++] = gst_buffer_ref (camera->pictures[i]);
-  name_memory (camera, buffer != NULL);
-  gst_clear_object (&pool);
-}
-
-/* Waits until `until` (us) or, where that is 0, for the gate. FALSE where it is over. */
+/* Waits for the gate. FALSE where it is over. */
 static gboolean
-wait_gate (BenchSource *self, gint64 until)
+wait_gate (BenchCamera *camera)
 {
-  BenchGate *gate = self->camera->gate;
-  gboolean go;
+  BenchGate *gate = camera->gate;
 
-  g_mutex_lock (&gate->lock);
-  while (!gate->over && !self->flushing && (until ? g_get_monotonic_time () < until : !gate->open)) {
-    if (until)
-      g_cond_wait_until (&gate->changed, &gate->lock, until);
-    else
+  if (!g_atomic_int_get (&gate->open)) {
+    g_mutex_lock (&gate->lock);
+    while (!gate->over && !camera->flushing && !gate->open)
       g_cond_wait (&gate->changed, &gate->lock);
+    g_mutex_unlock (&gate->lock);
   }
-  go = !gate->over && !self->flushing;
-  g_mutex_unlock (&gate->lock);
-  return go;
+  return !g_atomic_int_get (&gate->over) && !g_atomic_int_get (&camera->flushing);
+}
+
+/* Without a lock that hundreds of cameras share: each looks by itself, now and then,
+ * whether it still has to wait. */
+static gboolean
+sleep_until (BenchCamera *camera, guint64 due)
+{
+  guint64 now = bench_now ();
+
+  while (now < due && !g_atomic_int_get (&camera->gate->over) && !g_atomic_int_get (&camera->flushing)) {
+    guint64 until = MIN (due, now + NAP);
+    struct timespec t = { .tv_sec = (time_t) (until / GST_SECOND), .tv_nsec = (long) (until % GST_SECOND) };
+
+    clock_nanosleep (CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL);
+    now = bench_now ();
+  }
+  return now >= due;
 }
 
 /* A camera does not wait: while the pipeline is busy it goes on taking frames,
@@ -187,20 +143,31 @@ skip_missed (BenchCamera *camera)
 
 /* Waits for the next frame's time; FALSE at the end. */
 static gboolean
-next_frame (BenchSource *self)
+next_frame (BenchCamera *camera)
 {
-  BenchCamera *camera = self->camera;
-
   if (camera->next < BENCH_PRIMERS)
-    return wait_gate (self, 1);
+    return !g_atomic_int_get (&camera->flushing);
   if (camera->next == BENCH_PRIMERS)
     g_atomic_int_inc (&camera->gate->ready);
-  if (!wait_gate (self, 0))
+  if (!wait_gate (camera))
     return FALSE;
   if (!camera->real_time)
     return TRUE;
   skip_missed (camera);
-  return wait_gate (self, (gint64) (bench_camera_due (camera, camera->next) / 1000));
+  return sleep_until (camera, bench_camera_due (camera, camera->next));
+}
+
+/* The frames, once the caps and the pool are settled. */
+static gboolean
+find_frames (BenchSource *self)
+{
+  GstBufferPool *pool = gst_base_src_get_buffer_pool (GST_BASE_SRC (self));
+
+  self->camera->frames = bench_frames (self->camera, pool);
+  gst_clear_object (&pool);
+  if (!self->camera->frames)
+    GST_ELEMENT_ERROR (self, RESOURCE, FAILED, ("There are no frames in such memory"), (NULL));
+  return self->camera->frames != NULL;
 }
 
 static void
@@ -217,16 +184,15 @@ note_sent (BenchCamera *camera, guint64 index)
 static GstFlowReturn
 source_create (GstPushSrc *push, GstBuffer **out)
 {
-  BenchSource *self = SOURCE (push);
-  BenchCamera *camera = self->camera;
+  BenchCamera *camera = SOURCE (push)->camera;
   GstBuffer *buffer;
 
-  if (camera->n_frames == 0)
-    fill_frames (GST_BASE_SRC (push), camera);
-  if (!next_frame (self))
-    return self->flushing ? GST_FLOW_FLUSHING : GST_FLOW_EOS;
+  if (!camera->frames && !find_frames (SOURCE (push)))
+    return GST_FLOW_ERROR;
+  if (!next_frame (camera))
+    return g_atomic_int_get (&camera->flushing) ? GST_FLOW_FLUSHING : GST_FLOW_EOS;
   buffer = gst_buffer_new ();
-  if (!gst_buffer_copy_into (buffer, camera->frame[camera->next % camera->n_frames],
+  if (!gst_buffer_copy_into (buffer, camera->frames->frame[(camera->next + (guint) camera->skew) % camera->frames->n],
           GST_BUFFER_COPY_FLAGS | GST_BUFFER_COPY_META | GST_BUFFER_COPY_MEMORY, 0, -1)) {
     gst_buffer_unref (buffer);
     return GST_FLOW_ERROR;
@@ -245,7 +211,7 @@ set_flushing (BenchSource *self, gboolean flushing)
   BenchGate *gate = self->camera->gate;
 
   g_mutex_lock (&gate->lock);
-  self->flushing = flushing;
+  g_atomic_int_set (&self->camera->flushing, flushing);
   g_cond_broadcast (&gate->changed);
   g_mutex_unlock (&gate->lock);
 }
@@ -264,13 +230,6 @@ source_unlock_stop (GstBaseSrc *base)
   return TRUE;
 }
 
-static gboolean
-source_stop (GstBaseSrc *base)
-{
-  drop_frames (SOURCE (base)->camera);
-  return TRUE;
-}
-
 static void
 bench_source_class_init (BenchSourceClass *klass)
 {
@@ -284,7 +243,6 @@ bench_source_class_init (BenchSourceClass *klass)
   base->decide_allocation = source_decide_allocation;
   base->unlock = source_unlock;
   base->unlock_stop = source_unlock_stop;
-  base->stop = source_stop;
   GST_PUSH_SRC_CLASS (klass)->create = source_create;
 }
 
@@ -317,6 +275,18 @@ typedef struct {
 
 static GType bench_sink_get_type (void);
 G_DEFINE_TYPE (BenchSink, bench_sink, GST_TYPE_BASE_SINK)
+
+/* CUDA memory is asked for by its name, or taken from nobody. */
+static GstCaps *
+sink_get_caps (GstBaseSink *base, GstCaps *filter)
+{
+  gboolean cuda = ((BenchSink *) base)->camera->memory == BENCH_CUDA;
+  GstCaps *caps = cuda ? gst_caps_from_string ("video/x-raw(memory:CUDAMemory)") : gst_caps_new_any ();
+  GstCaps *both = filter ? gst_caps_intersect_full (filter, caps, GST_CAPS_INTERSECT_FIRST) : gst_caps_ref (caps);
+
+  gst_caps_unref (caps);
+  return both;
+}
 
 static gboolean
 sink_propose_allocation (GstBaseSink *base, GstQuery *query)
@@ -383,6 +353,7 @@ bench_sink_class_init (BenchSinkClass *klass)
       gst_pad_template_new ("sink", GST_PAD_SINK, GST_PAD_ALWAYS, gst_caps_new_any ()));
   gst_element_class_set_static_metadata (GST_ELEMENT_CLASS (klass), "Benchmark sink", "Sink/Video", "Counts frames",
       "gst-cuda-filters");
+  GST_BASE_SINK_CLASS (klass)->get_caps = sink_get_caps;
   GST_BASE_SINK_CLASS (klass)->propose_allocation = sink_propose_allocation;
   GST_BASE_SINK_CLASS (klass)->render = sink_render;
 }

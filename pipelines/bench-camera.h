@@ -2,9 +2,12 @@
  *
  * bench-camera.h: the two ends of a pipeline that is measured, and what they know
  * of each other. A GATE holds all cameras of a run back until all are ready, says
- * when frames begin to count and when it is over. */
+ * when frames begin to count and when it is over. FRAMES are made once in a
+ * process for each kind of memory and shared by all cameras. */
 #ifndef BENCH_CAMERA_H
 #define BENCH_CAMERA_H
+
+#include "bench.h"
 
 #include <gst/video/video.h>
 
@@ -16,20 +19,28 @@
 typedef struct {
   GMutex lock;
   GCond changed;
-  gboolean open, over;
+  gint open, over;  /* atomic to read, under the lock to write */
   gint counting;    /* atomic; flat out: frames that arrive count */
   gint ready;       /* atomic: cameras that have sent their primers */
   gint64 start;     /* us, monotonic: when it opened */
 } BenchGate;
+
+/* Different frames that sources send round and round. */
+typedef struct {
+  GstBuffer *frame[BENCH_FRAMES];
+  int n;
+  char memory[48];
+} BenchFrames;
 
 typedef struct {
   /* set before the start */
   BenchGate *gate;
   GstVideoInfo info;
   GstCaps *caps;
-  gboolean plain;
-  GstBuffer *const *pictures; /* the frames, in plain memory */
-  int n_pictures;
+  BenchMemory memory;
+  int gpu;                    /* that CUDA memory is on, where there are several */
+  int wanted_frames;          /* so many different ones */
+  int skew;                   /* with which of them it begins */
   guint64 interval;           /* ns, between two frames */
   gboolean real_time;
   guint64 phase;              /* ns: how much later than the gate its first frame is due */
@@ -37,10 +48,9 @@ typedef struct {
   guint64 wanted;             /* flat out: how many count */
 
   /* the source's */
-  GstBuffer *frame[BENCH_FRAMES];
-  int n_frames;
+  const BenchFrames *frames;
   guint64 next;
-  char memory[48];
+  gint flushing; /* atomic */
 
   GMutex lock; /* of what follows */
   struct {
@@ -58,6 +68,11 @@ GstElement *bench_sink_new (BenchCamera *camera);
 
 /* When the camera takes frame `index`, ns. */
 guint64 bench_camera_due (const BenchCamera *camera, guint64 index);
+
+/* bench-frames.c: frames like those of the pool, which may be NULL (plain memory),
+ * from the cache or made now; NULL where they cannot be. They live as long as the
+ * process. Any thread. */
+const BenchFrames *bench_frames (const BenchCamera *camera, GstBufferPool *pool);
 
 /* bench-picture.c: makes so many different pictures that look like a street
  * camera's, noise and all. FALSE if the format is none that it can fill. */

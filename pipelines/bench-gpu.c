@@ -44,29 +44,27 @@ load (Nvml *nvml)
   return library && nvml->init () == 0;
 }
 
-gboolean
-bench_gpu_use (double *percent, double *memory)
+int
+bench_gpu_use (int max, double *percent, double *memory)
 {
   static Nvml nvml;
   static int state; /* 1: loaded, -1: cannot be */
   unsigned n = 0;
-  double sum = 0, mb = 0;
 
   if (state == 0)
     state = load (&nvml) ? 1 : -1;
-  if (state < 0 || nvml.count (&n) || n == 0)
-    return FALSE;
+  if (state < 0 || nvml.count (&n))
+    return 0;
+  n = MIN (n, (unsigned) max);
   for (unsigned i = 0; i < n; i++) {
     Utilization u;
     Memory m;
     void *device;
 
     if (nvml.handle (i, &device) || nvml.utilization (device, &u) || nvml.memory (device, &m))
-      return FALSE;
-    sum += u.gpu;
-    mb += (double) m.used / 1e6;
+      return 0;
+    percent[i] = u.gpu;
+    memory[i] = (double) m.used / 1e6;
   }
-  *percent = sum / n;
-  *memory = mb;
-  return TRUE;
+  return (int) n;
 }

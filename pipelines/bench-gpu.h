@@ -6,7 +6,8 @@
 
 #include <glib.h>
 
-/* FALSE where nothing can be told. All GPUs together: mean % busy, MB in use. */
-gboolean bench_gpu_use (double *percent, double *memory);
+/* How many GPUs can be told of, `max` at most; of each one how much of the time it
+ * worked (%) and the memory in use (MB). 0 where nothing can be told. */
+int bench_gpu_use (int max, double *percent, double *memory);
 
 #endif

@@ -74,6 +74,7 @@ add_limits (JsonBuilder *out, const GArray *limits)
       number (out, "link_up_gbs", limit->up);
       number (out, "link_down_gbs", limit->down);
       number (out, "link_both_gbs", limit->both);
+      number (out, "link_trip_us", limit->trip);
     }
     json_builder_end_object (out);
   }
@@ -121,6 +122,11 @@ add_job (JsonBuilder *out, const BenchReport *report, const BenchJob *job, const
   if (job->rate > 0)
     number (out, "rate", job->rate);
   count (out, "cores_allowed", (guint64) (job->cores ? job->cores : report->machine.cores));
+  count (out, "processes", (guint64) job->processes);
+  if (job->gpus)
+    count (out, "gpus_used", (guint64) job->gpus);
+  text (out, "memory_asked", bench_memory_names[job->memory]);
+  truth (out, "bare", job->bare);
   truth (out, "cpu_forced", job->cpu);
   if (job->property) {
     text (out, "property", job->property);
@@ -129,10 +135,24 @@ add_job (JsonBuilder *out, const BenchReport *report, const BenchJob *job, const
 }
 
 static void
+add_gpus (JsonBuilder *out, const BenchRow *row)
+{
+  json_builder_set_member_name (out, "gpus");
+  json_builder_begin_array (out);
+  for (int i = 0; i < row->n_gpus; i++) {
+    json_builder_begin_object (out);
+    number (out, "use_percent", row->gpu[i].use);
+    number (out, "memory_mb", row->gpu[i].memory);
+    json_builder_end_object (out);
+  }
+  json_builder_end_array (out);
+}
+
+static void
 add_times (JsonBuilder *out, const BenchReport *report, const BenchRow *row, const BenchJob *job)
 {
   const char *which;
-  double part = bench_of_limit (report, row, &which);
+  double part = job->bare ? 0 : bench_of_limit (report, row, &which);
 
   text (out, "backend", bench_backend (row));
   text (out, "memory", row->memory);
@@ -154,14 +174,19 @@ add_times (JsonBuilder *out, const BenchReport *report, const BenchRow *row, con
     count (out, "late", row->late);
     count (out, "dropped", row->dropped);
   }
-  if (row->gpu_use >= 0) {
-    number (out, "gpu_use_percent", row->gpu_use);
-    number (out, "gpu_memory_mb", row->gpu_memory);
-  }
+  if (row->n_gpus)
+    number (out, "gpu_use_percent", bench_gpu_mean (row));
+  add_gpus (out, row);
   if (part > 0) {
     text (out, "limit", which);
     number (out, "of_limit", part);
   }
+  if (job->memory == BENCH_PLAIN && bench_of_memcpy (report, row) > 0)
+    number (out, "of_memcpy_one_thread", bench_of_memcpy (report, row));
+  if (job->memory == BENCH_CUDA && bench_overhead (row) != 0)
+    number (out, "overhead_us", bench_overhead (row));
+  if (row->of_bare > 0)
+    number (out, "of_bare", row->of_bare);
   if (row->speedup > 0)
     number (out, "speedup", row->speedup);
   add_elements (out, row);

@@ -5,6 +5,7 @@
 
 #include "bench.h"
 #include "bench-camera.h"
+#include "bench-numbers.h"
 #include "cf.h"
 
 #include <string.h>
@@ -165,6 +166,31 @@ measure_link (Link *link, gboolean up, gboolean down)
   return (double) n * (double) link->bytes / (double) (now - begin);
 }
 
+/* us that half of the frames do not exceed on their way up and down, one at a time. */
+static double
+measure_trip (Link *link)
+{
+  GArray *took = g_array_new (FALSE, FALSE, sizeof (guint64));
+  guint64 begin = bench_now (), from;
+  double p50;
+
+  for (from = begin; (double) (from - begin) < SECONDS * 1e9; from = bench_now ()) {
+    int a = (int) (took->len % LINK_FRAMES);
+    guint64 ns;
+
+    if (cf_stream_upload (link->up, &link->device[a], &link->host[a], NULL) != CF_OK ||
+        cf_stream_download (link->up, &link->host[a], &link->device[a], NULL) != CF_OK ||
+        cf_stream_wait (link->up, 2 * GST_SECOND, NULL) != CF_OK)
+      break;
+    ns = bench_now () - from;
+    g_array_append_val (took, ns);
+  }
+  bench_sort ((guint64 *) took->data, took->len);
+  p50 = (double) bench_percentile ((guint64 *) took->data, took->len, 50) / 1e3;
+  g_array_unref (took);
+  return p50;
+}
+
 void
 bench_limit (BenchLimit *limit)
 {
@@ -184,6 +210,7 @@ bench_limit (BenchLimit *limit)
     limit->up = measure_link (&link, TRUE, FALSE);
     limit->down = measure_link (&link, FALSE, TRUE);
     limit->both = measure_link (&link, TRUE, TRUE);
+    limit->trip = measure_trip (&link);
   }
   close_link (&link);
 }

@@ -81,21 +81,21 @@ set_all (GstElement *bin, const char *name, const char *text)
   return n;
 }
 
-/* backend=cpu on our elements; no other has such a property and active-backend. */
+/* Sets it on our elements; how many there are. */
 static int
-force_cpu (GstElement *bin)
+set_ours (GstElement *bin, const char *property, const char *value)
 {
   GList *filters = find_filters (bin), *l;
   int n = 0;
 
   for (l = filters; l; l = l->next, n++)
-    gst_util_set_object_arg (l->data, "backend", "cpu");
+    gst_util_set_object_arg (l->data, property, value);
   g_list_free_full (filters, gst_object_unref);
   return n;
 }
 
 GstElement *
-bench_line_new (const BenchJob *job, BenchRow *row)
+bench_line_new (const BenchJob *job, int camera, BenchRow *row)
 {
   g_autoptr (GError) error = NULL;
   GstElement *bin = gst_parse_bin_from_description_full (job->line, TRUE, NULL, GST_PARSE_FLAG_FATAL_ERRORS, &error);
@@ -112,20 +112,29 @@ bench_line_new (const BenchJob *job, BenchRow *row)
     fail (row, BENCH_FAILED, "no element of this line has a property \"%s\"", job->property);
   else if (n < 0)
     fail (row, BENCH_LEFT_OUT, "%s=%s is no value that it takes", job->property, job->value);
-  else if (job->cpu && force_cpu (bin) == 0)
+  else if (job->cpu && set_ours (bin, "backend", "cpu") == 0)
     fail (row, BENCH_LEFT_OUT, "none of the elements can be told to use the CPU; there is nothing to compare");
-  else
-    return bin;
-  gst_object_unref (bin);
-  return NULL;
+  if (row->state != BENCH_GOOD) {
+    gst_object_unref (bin);
+    return NULL;
+  }
+  if (job->gpus) {
+    g_autofree char *gpu = g_strdup_printf ("%d", camera % job->gpus);
+
+    set_ours (bin, "cuda-device-id", gpu);
+  }
+  return bin;
 }
 
 /* ---- formats ------------------------------------------------------------ */
 
 static gboolean
-takes (GstCaps *caps, const char *format)
+takes (GstCaps *caps, const char *format, BenchMemory memory)
 {
   g_autoptr (GstCaps) one = gst_caps_new_simple ("video/x-raw", "format", G_TYPE_STRING, format, NULL);
+
+  if (memory == BENCH_CUDA)
+    gst_caps_set_features_simple (one, gst_caps_features_new ("memory:CUDAMemory", NULL));
 
   return gst_caps_can_intersect (caps, one);
 }
@@ -137,17 +146,18 @@ bench_line_format (GstElement *bin, const BenchJob *job, BenchRow *row)
   GstPad *pad = gst_element_get_static_pad (bin, "sink");
   g_autoptr (GstCaps) caps = gst_pad_query_caps (pad, NULL);
   g_autoptr (GString) others = g_string_new (NULL);
-  const char *format = takes (caps, job->format) ? job->format : NULL;
+  const char *format = takes (caps, job->format, job->memory) ? job->format : NULL;
 
   gst_object_unref (pad);
   for (int i = 0; known[i]; i++)
-    if (takes (caps, known[i])) {
+    if (takes (caps, known[i], job->memory)) {
       g_string_append_printf (others, "%s%s", others->len ? ", " : "", known[i]);
       if (!format && job->peer)
         format = known[i];
     }
   if (!format)
-    fail (row, BENCH_LEFT_OUT, "it does not take %s%s%s", job->format, others->len ? "; among what it takes: " : "",
+    fail (row, BENCH_LEFT_OUT, "it does not take %s%s%s%s", job->format,
+        job->memory == BENCH_CUDA ? " in CUDA memory" : "", others->len ? "; among what it takes: " : "",
         others->str);
   return format;
 }

@@ -8,8 +8,8 @@
 
 #include <gst/gst.h>
 
-/* The line's bin with what the job sets, or NULL and row->note (and state). */
-GstElement *bench_line_new (const BenchJob *job, BenchRow *row);
+/* The line's bin with what the job sets for this camera, or NULL and row->note (and state). */
+GstElement *bench_line_new (const BenchJob *job, int camera, BenchRow *row);
 /* The format for the job, one that the bin takes; NULL and row->note. */
 const char *bench_line_format (GstElement *bin, const BenchJob *job, BenchRow *row);
 

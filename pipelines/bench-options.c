@@ -14,9 +14,11 @@
 
 #define MAX_SIDE 16384
 
+const char *const bench_memory_names[] = { "proposed", "plain", "cuda", NULL };
+
 /* What is typed, before it is looked at. */
 typedef struct {
-  char *size, *format, *cameras, *cores, *memory, *study, *sweep;
+  char *size, *format, *cameras, *cores, *processes, *gpus, *memory, *study, *sweep;
 } Typed;
 
 static const char summary[] =
@@ -26,6 +28,8 @@ static const char summary[] =
     "  bench 'cudamedian kernel-size=5 ! cudaconvolve'                  as many frames as can be\n"
     "  bench --size 640x480,3840x2160 --format NV12,RGBA --peers cudamedian\n"
     "  bench --cameras 1,4,16 --rate 30 cudamedian                      so many cameras, in real time\n"
+    "  bench --cameras 256 --processes 1,4 --rate 30 cudamedian         the same, dealt to several processes\n"
+    "  bench --memory proposed,plain,cuda --bare cudamedian             where frames are, and the filter by itself\n"
     "  bench --sweep kernel-size=3,9,31 --plot medians cudamedian       one row for each value of a property\n"
     "  bench --study size --plot sizes --json sizes.json cudairfilter   a whole study, with its picture\n\n"
     "Studies, each with a choice of sizes, cores, values or cameras that fits:\n"
@@ -45,7 +49,11 @@ static const char description[] =
     "            two more were waiting already\n"
     "x2.0        as many times as fast as the same on one core of the CPU\n"
     "limit       how much this is of what the machine can do with such frames: of the link to the GPU, both ways at\n"
-    "            once, where the GPU works; of memcpy on all cores where it does not\n"
+    "            once, where the GPU works; of memcpy on all cores where it does not; memcpy by one: of one thread's,\n"
+    "            for frames in plain memory that the GPU gets\n"
+    "+9 us       with frames in CUDA memory: what a frame takes besides its kernels\n"
+    "bare        the filter called directly, one frame after the other, by the quickest way to and from the GPU;\n"
+    "            x1.10 bare: p50 is as many times that of the row of it\n"
     "Ctrl-C ends early and tells what has been measured.";
 
 static gboolean complain (const char *format, ...) G_GNUC_PRINTF (1, 2);
@@ -64,6 +72,27 @@ complain (const char *format, ...)
   return FALSE;
 }
 
+/* "proposed,cuda"; without: proposed. */
+static GArray *
+parse_memories (const char *text)
+{
+  GArray *list = g_array_new (FALSE, FALSE, sizeof (int));
+  g_auto (GStrv) names = g_strsplit (text ? text : "proposed", ",", -1);
+
+  for (char **name = names; *name; name++) {
+    int i = 0;
+
+    while (bench_memory_names[i] && strcmp (*name, bench_memory_names[i]))
+      i++;
+    if (!bench_memory_names[i]) {
+      g_array_unref (list);
+      return NULL;
+    }
+    g_array_append_val (list, i);
+  }
+  return list;
+}
+
 static gboolean
 choose_lists (BenchOptions *opt, const Typed *typed)
 {
@@ -74,6 +103,12 @@ choose_lists (BenchOptions *opt, const Typed *typed)
   if (typed->cores && !(opt->cores = bench_parse_ints (typed->cores, 1, (int) g_get_num_processors ())))
     return complain ("--cores %s: right would be 1,2, numbers from 1 to %u, which are here", typed->cores,
         g_get_num_processors ());
+  if (typed->processes && !(opt->processes = bench_parse_ints (typed->processes, 1, 256)))
+    return complain ("--processes %s: right would be 1,4, numbers from 1 to 256", typed->processes);
+  if (typed->gpus && !(opt->gpus = bench_parse_ints (typed->gpus, 1, BENCH_GPUS)))
+    return complain ("--gpus %s: right would be 1,2, numbers from 1 to %d", typed->gpus, BENCH_GPUS);
+  if (!(opt->memories = parse_memories (typed->memory)))
+    return complain ("--memory %s: there are proposed, plain and cuda", typed->memory);
   opt->formats = g_strsplit (typed->format ? typed->format : "NV12", ",", -1);
   return TRUE;
 }
@@ -121,7 +156,7 @@ check_file (const char *option, const char *path)
 }
 
 static gboolean
-check_numbers (BenchOptions *opt, const Typed *typed)
+check_numbers (const BenchOptions *opt)
 {
   if (!(opt->seconds > 0 && opt->seconds <= 86400))
     return complain ("--seconds %g: it has to be above 0 and at most 86400, a day", opt->seconds);
@@ -131,9 +166,8 @@ check_numbers (BenchOptions *opt, const Typed *typed)
     return complain ("--frames %d: it has to be 1 to 100000000", opt->frames);
   if (!(opt->rate >= 0 && opt->rate <= 1000))
     return complain ("--rate %g: it has to be above 0 and at most 1000", opt->rate);
-  if (typed->memory && strcmp (typed->memory, "plain") && strcmp (typed->memory, "proposed"))
-    return complain ("--memory %s: there are proposed and plain", typed->memory);
-  opt->plain = typed->memory && !strcmp (typed->memory, "plain");
+  if (opt->bare && opt->rate > 0)
+    return complain ("--bare is about frames one after the other; it goes without --rate");
   return TRUE;
 }
 
@@ -151,8 +185,14 @@ read_command_line (BenchOptions *opt, Typed *typed, int argc, char **argv)
     { "cameras", 'c', 0, G_OPTION_ARG_STRING, &typed->cameras, "pipelines at once, in one process (1)", "N,..." },
     { "cores", 0, 0, G_OPTION_ARG_STRING, &typed->cores, "let it run on so many cores of the CPU only (all)",
         "N,..." },
-    { "memory", 'm', 0, G_OPTION_ARG_STRING, &typed->memory,
-        "where frames are: in the buffers that the filter proposes, or in plain memory (proposed)", "KIND" },
+    { "processes", 0, 0, G_OPTION_ARG_STRING, &typed->processes, "deal the cameras to so many processes (1)",
+        "N,..." },
+    { "gpus", 0, 0, G_OPTION_ARG_STRING, &typed->gpus,
+        "deal the cameras to so many GPUs (without: as the elements choose)", "N,..." },
+    { "memory", 'm', 0, G_OPTION_ARG_STRING, &typed->memory, "where frames are: in the buffers that the filter "
+        "proposes, in plain memory, or in CUDA memory at both ends: proposed, plain, cuda (proposed)", "KIND,..." },
+    { "bare", 'b', 0, G_OPTION_ARG_NONE, &opt->bare, "also the filter by itself, without GStreamer: what a frame "
+        "takes at least (a line of one element of this project, on a GPU)", NULL },
     { "queue", 'q', 0, G_OPTION_ARG_NONE, &opt->queue,
         "a queue of 4 frames before and behind the line: three threads", NULL },
     { "sweep", 0, 0, G_OPTION_ARG_STRING, &typed->sweep, "a row for each value of a property of the line's elements",
@@ -182,8 +222,8 @@ read_command_line (BenchOptions *opt, Typed *typed, int argc, char **argv)
 static void
 free_typed (Typed *typed)
 {
-  char **const all[] = { &typed->size, &typed->format, &typed->cameras, &typed->cores, &typed->memory, &typed->study,
-    &typed->sweep };
+  char **const all[] = { &typed->size, &typed->format, &typed->cameras, &typed->cores, &typed->processes,
+    &typed->gpus, &typed->memory, &typed->study, &typed->sweep };
 
   for (guint i = 0; i < G_N_ELEMENTS (all); i++)
     g_free (*all[i]);
@@ -198,7 +238,7 @@ bench_options_parse (BenchOptions *opt, int argc, char **argv)
 
   *opt = (BenchOptions) { .seconds = 3, .warm_up = 0.5 };
   setlocale (LC_ALL, "");
-  good = read_command_line (opt, &typed, argc, argv) && check_numbers (opt, &typed) && choose_lists (opt, &typed) &&
+  good = read_command_line (opt, &typed, argc, argv) && check_numbers (opt) && choose_lists (opt, &typed) &&
       choose_study (opt, &typed) && choose_sweep (opt, typed.sweep) && check_file ("--json", opt->json) &&
       check_file ("--plot", opt->plot) && (!opt->plot || bench_plot_check (opt->plot));
   free_typed (&typed);

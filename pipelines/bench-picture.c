@@ -6,6 +6,7 @@
  * filter costs depends on that: on flat pictures medians and regions are cheap. */
 
 #include "bench-camera.h"
+#include "cf.h"
 
 #define MARGIN 64 /* how far the camera moves */
 #define NOISE 65536
@@ -145,12 +146,36 @@ make_picture (const GstVideoInfo *info, GstBuffer **picture, const World *world,
   return TRUE;
 }
 
+/* Several threads make pictures of one world. */
+typedef struct {
+  const GstVideoInfo *info;
+  GstBuffer **pictures;
+  const World *world;
+  const gint8 *noise;
+  int n;
+  gint next, failed; /* atomic */
+} Painter;
+
+static gpointer
+paint (gpointer data)
+{
+  Painter *painter = data;
+  int i;
+
+  while ((i = g_atomic_int_add (&painter->next, 1)) < painter->n)
+    if (!make_picture (painter->info, &painter->pictures[i], painter->world, painter->noise, i))
+      g_atomic_int_set (&painter->failed, TRUE);
+  return NULL;
+}
+
 gboolean
 bench_pictures (const GstVideoInfo *info, GstBuffer **pictures, int n)
 {
   const GstVideoFormatInfo *format = info->finfo;
   int comps = (int) GST_VIDEO_FORMAT_INFO_N_COMPONENTS (format);
-  gboolean good = TRUE;
+  Painter painter = { .info = info, .pictures = pictures, .n = n };
+  GThread *thread[16];
+  int threads = MIN ((int) G_N_ELEMENTS (thread), cf_cpu_threads ());
   gint8 *noise;
   World world;
 
@@ -162,9 +187,14 @@ bench_pictures (const GstVideoInfo *info, GstBuffer **pictures, int n)
     return FALSE;
   world = make_world (GST_VIDEO_INFO_WIDTH (info), GST_VIDEO_INFO_HEIGHT (info));
   noise = make_noise ();
-  for (int i = 0; i < n && good; i++)
-    good = make_picture (info, &pictures[i], &world, noise, i);
+  painter.world = &world;
+  painter.noise = noise;
+  for (int i = 1; i < threads; i++)
+    thread[i] = g_thread_new ("picture", paint, &painter);
+  paint (&painter);
+  for (int i = 1; i < threads; i++)
+    g_thread_join (thread[i]);
   g_free (noise);
   g_free (world.v);
-  return good;
+  return !painter.failed;
 }

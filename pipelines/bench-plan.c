@@ -21,8 +21,8 @@ static const char *const peers[] = { "videomedian filtersize=5", "videomedian fi
 typedef struct {
   const BenchSize *sizes;
   guint n_sizes;
-  const int *cameras, *cores;
-  guint n_cameras, n_cores;
+  const int *cameras, *cores, *processes, *gpus, *memories;
+  guint n_cameras, n_cores, n_processes, n_gpus, n_memories;
   const char *property;
   char *const *values;
 } Lists;
@@ -39,53 +39,104 @@ choose_cores (Lists *lists, const BenchMachine *machine, int *cores)
   lists->n_cores = n;
 }
 
+/* What was typed, where it was. */
+static void
+take (const GArray *typed, const int **list, guint *n)
+{
+  if (typed) {
+    *list = (const int *) typed->data;
+    *n = typed->len;
+  }
+}
+
 static void
 choose_lists (Lists *lists, const BenchOptions *opt, const BenchMachine *machine, int *cores)
 {
   static const int one = 1, all = 0;
   gboolean by_size = opt->study == BENCH_STUDY_SIZE || opt->study == BENCH_STUDY_SPEEDUP;
 
-  *lists = (Lists) { by_size ? study_sizes : usual_size, by_size ? G_N_ELEMENTS (study_sizes) : 1, &one, &all, 1, 1,
-    opt->property, opt->values };
+  *lists = (Lists) { .sizes = by_size ? study_sizes : usual_size, .n_sizes = by_size ? G_N_ELEMENTS (study_sizes) : 1,
+    .cameras = &one, .cores = &all, .processes = &one, .gpus = &all, .n_cameras = 1, .n_cores = 1, .n_processes = 1,
+    .n_gpus = 1, .property = opt->property, .values = opt->values };
   if (opt->sizes) {
     lists->sizes = (const BenchSize *) opt->sizes->data;
     lists->n_sizes = opt->sizes->len;
   }
-  if (opt->cameras) {
-    lists->cameras = (const int *) opt->cameras->data;
-    lists->n_cameras = opt->cameras->len;
-  } else if (opt->study == BENCH_STUDY_CAMERAS) {
+  if (opt->study == BENCH_STUDY_CAMERAS) {
     lists->cameras = study_cameras;
     lists->n_cameras = G_N_ELEMENTS (study_cameras);
   }
-  if (opt->cores) {
-    lists->cores = (const int *) opt->cores->data;
-    lists->n_cores = opt->cores->len;
-  } else if (opt->study == BENCH_STUDY_THREADS) {
+  if (opt->study == BENCH_STUDY_THREADS)
     choose_cores (lists, machine, cores);
-  }
+  take (opt->cameras, &lists->cameras, &lists->n_cameras);
+  take (opt->cores, &lists->cores, &lists->n_cores);
+  take (opt->processes, &lists->processes, &lists->n_processes);
+  take (opt->gpus, &lists->gpus, &lists->n_gpus);
+  take (opt->memories, &lists->memories, &lists->n_memories);
   if (opt->study == BENCH_STUDY_KERNEL && !opt->property) {
     lists->property = "kernel-size";
     lists->values = study_values;
   }
 }
 
-/* One line at one size: for each number of cores, of cameras, each value. */
+/* For each number of processes and GPUs, each number of cameras. */
+static void
+add_cameras (GArray *jobs, const Lists *lists, BenchJob job)
+{
+  for (guint p = 0; p < lists->n_processes; p++)
+    for (guint g = 0; g < lists->n_gpus; g++)
+      for (guint n = 0; n < lists->n_cameras; n++) {
+        job.cameras = lists->cameras[n];
+        job.processes = MIN (lists->processes[p], job.cameras);
+        job.gpus = lists->gpus[g];
+        g_array_append_val (jobs, job);
+      }
+}
+
+/* The filter by itself, once for rows that differ only in how the element is used. */
+static void
+add_bare (GArray *jobs, const BenchOptions *opt, BenchJob job)
+{
+  if (!opt->bare || job.peer || job.cpu || job.memory != (BenchMemory) g_array_index (opt->memories, int, 0))
+    return;
+  job.bare = TRUE;
+  job.memory = BENCH_PROPOSED;
+  job.cameras = job.processes = 1;
+  g_array_append_val (jobs, job);
+}
+
+/* One line at one size: each value, in each kind of memory. */
+static void
+add_values (GArray *jobs, const BenchOptions *opt, const Lists *lists, BenchJob job)
+{
+  gboolean use = !g_strcmp0 (lists->property, "frames-in-flight");
+
+  for (guint m = 0; m < (job.peer ? 1 : lists->n_memories); m++) {
+    job.memory = (BenchMemory) lists->memories[m];
+    if (!lists->values || job.peer || use)
+      add_bare (jobs, opt, job);
+    for (guint v = 0; v == 0 || (lists->values && lists->values[v] && !job.peer); v++) {
+      BenchJob own = job;
+
+      if (lists->values && !job.peer) {
+        own.property = lists->property;
+        own.value = lists->values[v];
+        if (!use)
+          add_bare (jobs, opt, own);
+      }
+      add_cameras (jobs, lists, own);
+    }
+  }
+}
+
 static void
 add_jobs (GArray *jobs, const BenchOptions *opt, const Lists *lists, BenchJob job)
 {
   job.rate = opt->rate;
-  for (guint c = 0; c < lists->n_cores; c++)
-    for (guint v = 0; v == 0 || (lists->values && lists->values[v] && !job.peer); v++)
-      for (guint n = 0; n < lists->n_cameras; n++) {
-        job.cores = lists->cores[c];
-        job.cameras = lists->cameras[n];
-        if (lists->values && !job.peer) {
-          job.property = lists->property;
-          job.value = lists->values[v];
-        }
-        g_array_append_val (jobs, job);
-      }
+  for (guint c = 0; c < lists->n_cores; c++) {
+    job.cores = lists->cores[c];
+    add_values (jobs, opt, lists, job);
+  }
 }
 
 /* On one core, then on all, then on the GPU: the first is what the others are compared with. */
@@ -150,6 +201,10 @@ bench_plan_x (const BenchOptions *opt, const GArray *jobs)
   for (guint i = 1; x == BENCH_X_NONE && i < jobs->len; i++) {
     const BenchJob *job = &g_array_index (jobs, BenchJob, i);
 
+    if (job->bare || first->bare) {
+      first = first->bare ? job : first;
+      continue;
+    }
     if (job->cameras != first->cameras)
       x = BENCH_X_CAMERAS;
     else if (job->cores != first->cores)

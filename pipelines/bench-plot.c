@@ -63,6 +63,8 @@ has_time (const BenchReport *report)
 static double
 y_of (const BenchReport *report, const BenchRow *row)
 {
+  if (bench_job (report, row)->bare) /* no curve of a pipeline's */
+    return 0;
   return has_speedup (report) ? row->speedup : has_time (report) ? row->ms : row->fps;
 }
 
@@ -78,6 +80,12 @@ curve_of (const BenchReport *report, BenchX x, const BenchRow *row)
     g_string_append_printf (name, " %dx%d", job->size.width, job->size.height);
   if (x != BENCH_X_VALUE && job->property)
     g_string_append_printf (name, ", %s=%s", job->property, job->value);
+  if (report->opt->memories->len > 1)
+    g_string_append_printf (name, ", %s memory", bench_memory_names[job->memory]);
+  if (job->processes > 1)
+    g_string_append_printf (name, ", %d processes", job->processes);
+  if (job->gpus)
+    g_string_append_printf (name, ", %d GPU%s", job->gpus, job->gpus == 1 ? "" : "s");
   if (x != BENCH_X_CAMERAS && job->cameras > 1)
     g_string_append_printf (name, ", %d at once", job->cameras);
   if (x != BENCH_X_CORES && job->cores)

@@ -2,10 +2,12 @@
  *
  * bench-run.c: one row: pipelines of source ! LINE ! sink, as many as there are
  * cameras, started together, timed, and ended. Frames count from the first that
- * arrives behind the warm-up, so that neither end of the time is rounded to frames. */
+ * arrives behind the warm-up, so that neither end of the time is rounded to frames.
+ * Where several processes share the cameras, all wait for each other at the gate. */
 
 #include "bench.h"
 #include "bench-camera.h"
+#include "bench-context.h"
 #include "bench-gpu.h"
 #include "bench-line.h"
 #include "bench-numbers.h"
@@ -19,22 +21,22 @@
 #define ENDED_WITHIN 10
 #define GPU_EVERY 100000   /* us */
 #define FRAMES_MEMORY 1e9  /* bytes that different frames may take */
+#define GPU_CACHE (64 << 20) /* bytes: more than a GPU's L2 holds */
 
 typedef struct {
   const BenchOptions *opt;
   const BenchJob *job;
+  BenchMeeting *meeting;
   BenchRow *row;
   BenchGate gate;
   BenchCamera *cameras;
   GstElement **pipelines;
   int n; /* pipelines that were made */
   BenchStats stats; /* of the first one's elements */
-  GstBuffer *pictures[BENCH_FRAMES];
-  int n_pictures;
   double cpu_before, cpu; /* seconds */
   guint64 from, to;       /* ns: when cpu_before and cpu were read */
-  double gpu_sum, gpu_memory;
-  int gpu_n;
+  double gpu_use[BENCH_GPUS], gpu_memory[BENCH_GPUS]; /* sums, maxima */
+  int gpu_n, n_gpus;
 } Run;
 
 static gboolean
@@ -49,20 +51,20 @@ fail (Run *run, const char *text)
 
 /* ---- made --------------------------------------------------------------- */
 
-/* Enough for the cameras together to go round more memory than the caches hold,
- * and no more than the machine can spare. */
+/* Enough to go round more memory than the caches hold, and no more than the machine
+ * can spare. All cameras of a process share them. */
 static int
-count_pictures (gsize bytes, int cameras)
+count_frames_wanted (const BenchJob *job, gsize bytes)
 {
-  long cache = sysconf (_SC_LEVEL3_CACHE_SIZE);
-  double wanted = 2.5 * (double) MAX (cache, 32 << 20) / (double) bytes / cameras;
-  double room = FRAMES_MEMORY / (double) bytes / cameras;
+  long cache = job->memory == BENCH_CUDA ? GPU_CACHE : MAX (sysconf (_SC_LEVEL3_CACHE_SIZE), 32 << 20);
+  double wanted = 2.5 * (double) cache / (double) bytes;
+  double room = FRAMES_MEMORY / (double) bytes / job->processes;
 
   return (int) CLAMP (MIN (wanted, room) + 1, 3, BENCH_FRAMES);
 }
 
 static gboolean
-make_pictures (Run *run, GstVideoInfo *info, const char *format)
+find_info (Run *run, GstVideoInfo *info, const char *format)
 {
   const BenchJob *job = run->job;
 
@@ -70,10 +72,6 @@ make_pictures (Run *run, GstVideoInfo *info, const char *format)
           (guint) job->size.height))
     return fail (run, "there is no such format or size");
   gst_util_double_to_fraction (job->rate > 0 ? job->rate : 30, &info->fps_n, &info->fps_d);
-  run->n_pictures = count_pictures (GST_VIDEO_INFO_SIZE (info), job->cameras);
-  bench_progress ("making %d pictures of %dx%d", run->n_pictures, job->size.width, job->size.height);
-  if (!bench_pictures (info, run->pictures, run->n_pictures))
-    return fail (run, "there are no pictures of this format: it is none of plain samples, or the memory is out");
   g_strlcpy (run->row->format, format, sizeof run->row->format);
   run->row->frame_bytes = GST_VIDEO_INFO_SIZE (info);
   return TRUE;
@@ -85,9 +83,12 @@ init_camera (Run *run, BenchCamera *camera, int number, const GstVideoInfo *info
   const BenchJob *job = run->job;
   double rate = job->rate > 0 ? job->rate : 30;
 
-  *camera = (BenchCamera) { .gate = &run->gate, .info = *info, .plain = run->opt->plain, .pictures = run->pictures,
-    .n_pictures = run->n_pictures, .real_time = job->rate > 0, .interval = (guint64) (GST_SECOND / rate) };
+  *camera = (BenchCamera) { .gate = &run->gate, .info = *info, .memory = job->memory, .real_time = job->rate > 0,
+    .wanted_frames = count_frames_wanted (job, GST_VIDEO_INFO_SIZE (info)), .skew = number * 7,
+    .gpu = job->gpus ? number % job->gpus : 0, .interval = (guint64) (GST_SECOND / rate) };
   camera->caps = gst_video_info_to_caps (info);
+  if (job->memory == BENCH_CUDA)
+    gst_caps_set_features_simple (camera->caps, gst_caps_features_new ("memory:CUDAMemory", NULL));
   camera->phase = camera->interval * (guint64) number / (guint64) job->cameras; /* they are not in step */
   camera->first = BENCH_PRIMERS + (guint64) (run->opt->warm_up * rate);
   camera->end = camera->first + (run->opt->frames ? (guint64) run->opt->frames :
@@ -117,6 +118,7 @@ make_pipeline (Run *run, GstElement *bin, BenchCamera *camera)
   gboolean good = TRUE;
 
   run->pipelines[run->n++] = pipeline;
+  bench_context_share (pipeline, run->job->gpus ? camera->gpu : -1);
   gst_bin_add (GST_BIN (pipeline), last);
   for (guint i = 0; i < G_N_ELEMENTS (chain); i++)
     if (chain[i]) {
@@ -133,10 +135,10 @@ make_all (Run *run)
   GstVideoInfo info;
 
   for (int i = 0; i < run->job->cameras; i++) {
-    GstElement *bin = bench_line_new (run->job, run->row);
+    GstElement *bin = bench_line_new (run->job, i, run->row);
     const char *format = bin && i == 0 ? bench_line_format (bin, run->job, run->row) : run->row->format;
 
-    if (!bin || !format || (i == 0 && !make_pictures (run, &info, format))) {
+    if (!bin || !format || (i == 0 && !find_info (run, &info, format))) {
       g_clear_object (&bin);
       return FALSE;
     }
@@ -191,13 +193,17 @@ static void
 watch_gpu (Run *run)
 {
   static gint64 last;
-  double use, memory;
+  double use[BENCH_GPUS], memory[BENCH_GPUS];
+  int n;
 
-  if (g_get_monotonic_time () - last < GPU_EVERY || !bench_gpu_use (&use, &memory))
+  if (g_get_monotonic_time () - last < GPU_EVERY || (n = bench_gpu_use (BENCH_GPUS, use, memory)) == 0)
     return;
   last = g_get_monotonic_time ();
-  run->gpu_sum += use;
-  run->gpu_memory = MAX (run->gpu_memory, memory);
+  for (int i = 0; i < n; i++) {
+    run->gpu_use[i] += use[i];
+    run->gpu_memory[i] = MAX (run->gpu_memory[i], memory[i]);
+  }
+  run->n_gpus = n;
   run->gpu_n++;
 }
 
@@ -229,7 +235,8 @@ idle (Run *run, const char *what, double passed)
     said = g_get_monotonic_time ();
     bench_progress ("%s %s: %.1f s, %" G_GUINT64_FORMAT " frames", run->job->line, what, passed, n);
   }
-  g_usleep (5000);
+  /* Looking at hundreds of cameras costs the time that is measured. */
+  g_usleep (run->n > 16 ? 50000 : 5000);
   return !bench_stop && all_well (run);
 }
 
@@ -272,6 +279,24 @@ start_all (Run *run)
   return TRUE;
 }
 
+/* Waits until all processes are here. */
+static gboolean
+meet (Run *run)
+{
+  guint64 begin = bench_now ();
+
+  if (run->meeting)
+    g_atomic_int_inc (&run->meeting->here);
+  while (run->meeting && g_atomic_int_get (&run->meeting->here) < g_atomic_int_get (&run->meeting->expected)) {
+    g_usleep (1000);
+    if (bench_stop || !all_well (run))
+      return FALSE;
+    if (since (begin) > STARTED_WITHIN)
+      return fail (run, "another process did not come past its first frames within two minutes");
+  }
+  return TRUE;
+}
+
 /* Lets the cameras through, or ends them. */
 static void
 set_gate (Run *run, gboolean over)
@@ -279,8 +304,8 @@ set_gate (Run *run, gboolean over)
   g_mutex_lock (&run->gate.lock);
   if (!run->gate.open)
     run->gate.start = g_get_monotonic_time () + 1000;
-  run->gate.open = TRUE;
-  run->gate.over = over;
+  g_atomic_int_set (&run->gate.over, over);
+  g_atomic_int_set (&run->gate.open, TRUE);
   g_cond_broadcast (&run->gate.changed);
   g_mutex_unlock (&run->gate.lock);
 }
@@ -356,8 +381,6 @@ end_all (Run *run)
     gst_object_unref (run->pipelines[i]);
   }
   bench_stats_clear (&run->stats);
-  for (int i = 0; i < run->n_pictures; i++)
-    gst_clear_buffer (&run->pictures[i]);
 }
 
 /* ---- told --------------------------------------------------------------- */
@@ -412,8 +435,13 @@ tell (Run *run)
   row->max = (double) bench_percentile (sorted, latency->len, 100) / 1e6;
   row->cores = row->seconds > 0 ? (run->cpu - run->cpu_before) / row->seconds : 0;
   row->cpu_ms = row->fps > 0 ? 1e3 * row->cores / row->fps : 0;
-  row->gpu_use = run->gpu_n ? run->gpu_sum / run->gpu_n : -1;
-  row->gpu_memory = run->gpu_n ? run->gpu_memory : -1;
+  row->n_gpus = run->gpu_n ? run->n_gpus : 0;
+  for (int i = 0; i < row->n_gpus; i++) {
+    row->gpu[i].use = run->gpu_use[i] / run->gpu_n;
+    row->gpu[i].memory = run->gpu_memory[i];
+  }
+  for (guint i = 0; i < latency->len; i++)
+    bench_took (row, sorted[i]);
   g_array_unref (latency);
   /* In real time that is a result, too: all were dropped. */
   if (row->frames == 0 && row->due == 0)
@@ -435,19 +463,21 @@ free_cameras (Run *run)
 }
 
 void
-bench_run (const BenchOptions *opt, const BenchJob *job, BenchRow *row)
+bench_run (const BenchOptions *opt, const BenchJob *job, BenchMeeting *meeting, BenchRow *row)
 {
-  Run run = { .opt = opt, .job = job, .row = row };
+  Run run = { .opt = opt, .job = job, .meeting = meeting, .row = row };
   gboolean counted;
 
   g_mutex_init (&run.gate.lock);
   g_cond_init (&run.gate.changed);
   run.cameras = g_new0 (BenchCamera, job->cameras);
   run.pipelines = g_new0 (GstElement *, job->cameras);
-  counted = make_all (&run) && start_all (&run) && count_frames (&run);
+  counted = make_all (&run) && start_all (&run) && meet (&run) && count_frames (&run);
   row->interrupted = bench_stop;
-  g_strlcpy (row->memory, run.cameras[0].memory, sizeof row->memory);
-  row->rotating = run.cameras[0].n_frames;
+  if (run.cameras[0].frames) {
+    g_strlcpy (row->memory, run.cameras[0].frames->memory, sizeof row->memory);
+    row->rotating = run.cameras[0].frames->n;
+  }
   end_all (&run);
   if (counted)
     tell (&run);

@@ -51,8 +51,38 @@ bench_of_limit (const BenchReport *report, const BenchRow *row, const char **whi
   const BenchLimit *limit = bench_find_limit (report, row);
   double most = limit ? on_gpu (row) ? limit->both : limit->copy_all : 0;
 
+  if (bench_job (report, row)->memory == BENCH_CUDA) /* it crosses no link */
+    most = 0;
   *which = on_gpu (row) ? "link" : "memcpy";
   return most > 0 ? row->fps * (double) row->frame_bytes / 1e9 / most : 0;
+}
+
+double
+bench_of_memcpy (const BenchReport *report, const BenchRow *row)
+{
+  const BenchLimit *limit = bench_find_limit (report, row);
+
+  return limit && limit->copy_one > 0 ? row->fps * (double) row->frame_bytes / 1e9 / limit->copy_one : 0;
+}
+
+double
+bench_overhead (const BenchRow *row)
+{
+  double kernels = 0;
+
+  for (int i = 0; i < row->n_elements; i++)
+    kernels += row->element[i].kernel;
+  return on_gpu (row) && kernels > 0 ? row->ms * 1e3 - kernels : 0;
+}
+
+double
+bench_gpu_mean (const BenchRow *row)
+{
+  double sum = 0;
+
+  for (int i = 0; i < row->n_gpus; i++)
+    sum += row->gpu[i].use;
+  return row->n_gpus ? sum / row->n_gpus : -1;
 }
 
 /* ---- before the rows ---------------------------------------------------- */
@@ -82,8 +112,8 @@ bench_table_limit (const BenchLimit *limit)
       limit->size.width, limit->size.height, limit->format, (double) limit->frame_bytes / 1e6, limit->copy_one,
       frames (limit, limit->copy_one), limit->copy_all, frames (limit, limit->copy_all));
   if (limit->both > 0)
-    printf ("  link up %.1f GB/s, down %.1f, both at once %.1f each way (%.0f frames/s)\n", limit->up, limit->down,
-        limit->both, frames (limit, limit->both));
+    printf ("  link up %.1f GB/s, down %.1f, both at once %.1f each way (%.0f frames/s); up, down and waited for: %.0f us\n",
+        limit->up, limit->down, limit->both, frames (limit, limit->both), limit->trip);
 }
 
 /* ---- the rows ------------------------------------------------------------ */
@@ -119,10 +149,11 @@ print_element_times (const BenchRow *row)
 static void
 print_flat_out (const BenchReport *report, const BenchRow *row)
 {
+  const BenchJob *job = bench_job (report, row);
   const char *which;
-  double part = bench_of_limit (report, row, &which);
+  double part = job->bare ? 0 : bench_of_limit (report, row, &which);
 
-  printf (" %8s %8.1f %8.3f", bench_backend (row), row->fps, row->ms);
+  printf (" %8s %8.1f %8.3f", job->bare ? "bare" : bench_backend (row), row->fps, row->ms);
   if (row->max > 0)
     printf (" %8.3f %8.3f %8.3f %6.2f", row->p50, row->p99, row->max, row->cores);
   else /* the line has changed the time stamps that frames are known by */
@@ -130,16 +161,28 @@ print_flat_out (const BenchReport *report, const BenchRow *row)
   print_element_times (row);
   if (part > 0)
     printf ("  %.1f%% %s", 100 * part, which);
+  if (job->memory == BENCH_PLAIN && on_gpu (row) && bench_of_memcpy (report, row) > 0)
+    printf ("  %.1f%% memcpy by one", 100 * bench_of_memcpy (report, row));
+  if (job->memory == BENCH_CUDA && bench_overhead (row) != 0)
+    printf ("  %+.1f us", bench_overhead (row));
 }
 
 static void
-print_real_time (const BenchRow *row, const BenchJob *job)
+print_real_time (const BenchReport *report, const BenchRow *row, const BenchJob *job)
 {
+  const char *which;
+  double part = bench_of_limit (report, row, &which);
+
   printf (" %8s %8d %8.1f %7.0f %6" G_GUINT64_FORMAT " %6" G_GUINT64_FORMAT " %8.2f %8.2f %8.2f %6.2f",
       bench_backend (row), job->cameras, row->fps, job->cameras * job->rate, row->late, row->dropped, row->p50,
       row->p99, row->max, row->cores);
-  if (row->gpu_use >= 0)
-    printf ("  GPU %.0f%%, %.0f MB", row->gpu_use, row->gpu_memory);
+  for (int i = 0; i < row->n_gpus; i++) {
+    g_autofree char *number = row->n_gpus > 1 ? g_strdup_printf (" %d", i) : g_strdup ("");
+
+    printf ("  GPU%s %.0f%%, %.0f MB", number, row->gpu[i].use, row->gpu[i].memory);
+  }
+  if (part > 0)
+    printf ("  %.1f%% %s", 100 * part, which);
 }
 
 /* What is different about this row. */
@@ -150,6 +193,14 @@ print_differences (const BenchReport *report, const BenchRow *row, const BenchJo
 
   if (job->property)
     printf ("  %s=%s", job->property, job->value);
+  if (!job->bare && report->opt->memories->len > 1)
+    printf ("  %s memory", bench_memory_names[job->memory]);
+  if (job->processes > 1)
+    printf ("  in %d processes", job->processes);
+  if (job->gpus)
+    printf ("  on %d GPU%s", job->gpus, job->gpus == 1 ? "" : "s");
+  if (row->of_bare > 0)
+    printf ("  x%.2f bare", row->of_bare);
   if (job->cores)
     printf ("  on %d core%s", job->cores, job->cores == 1 ? "" : "s");
   if (job->cameras > 1 && report->opt->rate == 0)
@@ -181,13 +232,15 @@ bench_table_row (const BenchReport *report, const BenchRow *row)
   printf ("%22s", size);
   if (row->state == BENCH_GOOD) {
     if (report->opt->rate > 0)
-      print_real_time (row, job);
+      print_real_time (report, row, job);
     else
       print_flat_out (report, row);
     print_differences (report, row, job);
   } else {
     if (job->property)
       printf ("  %s=%s", job->property, job->value);
+    if (report->opt->memories->len > 1)
+      printf ("  %s memory", bench_memory_names[job->memory]);
     printf ("  %s: %s", row->state == BENCH_FAILED ? "failed" : "left out", row->note);
   }
   putchar ('\n');

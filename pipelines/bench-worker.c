@@ -7,6 +7,7 @@
 #include "bench.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -49,41 +50,24 @@ take_cores (int cores)
     fprintf (stderr, "bench: the number of cores could not be set\n");
 }
 
-/* A whole thing from the pipe; FALSE at its end. Hands Ctrl-C on to the child,
- * which may not have got it. */
+typedef struct {
+  pid_t pid; /* 0: it has ended */
+  int fd;
+  char *thing; /* that comes in now */
+  gsize have;
+} Child;
+
 static gboolean
-receive (int fd, pid_t child, char *thing, gsize size)
+start (Child *child, int cores, BenchWork work, gpointer data, gsize size)
 {
-  gboolean told = FALSE;
-  gsize have = 0;
-
-  while (have < size) {
-    gssize n = read (fd, thing + have, size - have);
-
-    if (bench_stop && !told) {
-      kill (child, SIGINT);
-      told = TRUE;
-    }
-    if (n == 0 || (n < 0 && errno != EINTR))
-      return FALSE;
-    have += (gsize) MAX (n, 0);
-  }
-  return TRUE;
-}
-
-int
-bench_worker (int cores, BenchWork work, gpointer data, gsize size, BenchGot got, gpointer got_data)
-{
-  g_autofree char *thing = g_malloc (size + 1);
-  int pipes[2], status = 0;
-  pid_t child;
+  int pipes[2], status;
 
   fflush (NULL);
-  if (pipe (pipes) || (child = fork ()) < 0) {
+  if (pipe (pipes) || (child->pid = fork ()) < 0) {
     fprintf (stderr, "bench: no process can be started: %s\n", g_strerror (errno));
-    return 1;
+    return FALSE;
   }
-  if (child == 0) {
+  if (child->pid == 0) {
     prctl (PR_SET_PDEATHSIG, SIGTERM);
     close (pipes[0]);
     take_cores (cores);
@@ -92,12 +76,87 @@ bench_worker (int cores, BenchWork work, gpointer data, gsize size, BenchGot got
     _exit (status); /* drivers may stumble over their own ends; all is said */
   }
   close (pipes[1]);
-  while (receive (pipes[0], child, thing, size))
-    got (thing, got_data);
-  close (pipes[0]);
-  while (waitpid (child, &status, 0) < 0 && errno == EINTR)
+  child->fd = pipes[0];
+  child->thing = g_malloc (size + 1);
+  return TRUE;
+}
+
+static int
+end (Child *child)
+{
+  int status = 0;
+
+  close (child->fd);
+  while (waitpid (child->pid, &status, 0) < 0 && errno == EINTR)
     ;
+  g_clear_pointer (&child->thing, g_free);
+  child->pid = 0;
   return WIFEXITED (status) ? WEXITSTATUS (status) : 128 + WTERMSIG (status);
+}
+
+/* What has come from the child; FALSE at the end. */
+static gboolean
+receive (Child *child, gsize size, BenchGot got, gpointer got_data)
+{
+  gssize n = read (child->fd, child->thing + child->have, size - child->have);
+
+  if (n < 0)
+    return errno == EINTR;
+  child->have += (gsize) n;
+  if (child->have == size) {
+    got (child->thing, got_data);
+    child->have = 0;
+  }
+  return n > 0;
+}
+
+/* Hands Ctrl-C on to the children, which may not have got it. */
+static void
+stop_all (Child *child, int n)
+{
+  for (int i = 0; i < n; i++)
+    if (child[i].pid)
+      kill (child[i].pid, SIGINT);
+}
+
+int
+bench_workers (int n, int cores, BenchWork work, gpointer *data, gsize size, BenchGot got, gpointer got_data)
+{
+  g_autofree Child *child = g_new0 (Child, n);
+  g_autofree struct pollfd *polls = g_new0 (struct pollfd, n);
+  gboolean told = FALSE;
+  int running = 0, worst = 0;
+
+  for (int i = 0; i < n; i++) {
+    if (start (&child[i], cores, work, data[i], size))
+      running++;
+    else
+      worst = 1;
+    polls[i] = (struct pollfd) { child[i].pid > 0 ? child[i].fd : -1, POLLIN, 0 };
+  }
+  while (running > 0) {
+    if (bench_stop && !told) {
+      stop_all (child, n);
+      told = TRUE;
+    }
+    if (poll (polls, (nfds_t) n, 1000) <= 0)
+      continue;
+    for (int i = 0; i < n; i++)
+      if (polls[i].fd >= 0 && polls[i].revents && !receive (&child[i], size, got, got_data)) {
+        int status = end (&child[i]);
+
+        worst = MAX (worst, status);
+        polls[i].fd = -1;
+        running--;
+      }
+  }
+  return worst;
+}
+
+int
+bench_worker (int cores, BenchWork work, gpointer data, gsize size, BenchGot got, gpointer got_data)
+{
+  return bench_workers (1, cores, work, &data, size, got, got_data);
 }
 
 void

@@ -6,8 +6,10 @@
  *
  *   bench-options.c  what is asked for        bench-run.c      one row of it
  *   bench-plan.c     the rows to measure      bench-camera.c   source and sink of a pipeline
- *   bench-worker.c   children that do them    bench-picture.c  what the frames show
+ *   bench-worker.c   children that do them    bench-frames.c   the frames, bench-picture.c what they show
  *   bench-limits.c   memcpy and the link      bench-line.c     the filter line
+ *   bench-bare.c     the filter by itself     bench-context.c  one CUDA context for all pipelines
+ *   bench-sum.c      rows of several processes as one
  *   bench-table.c, bench-json.c, bench-plot.c what is told     bench-gpu.c, bench-machine.c
  */
 
@@ -17,6 +19,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 
 volatile int bench_stop;
 
@@ -85,13 +88,37 @@ measure_rows (gpointer data, int fd)
 
   bench_init ();
   for (; batch->next < batch->end && !bench_stop; batch->next++) {
-    BenchRow row = { .job = (int) batch->next, .gpu_use = -1, .gpu_memory = -1 };
+    const BenchJob *job = &g_array_index (batch->report->jobs, BenchJob, batch->next);
+    BenchRow row = { .job = (int) batch->next };
 
-    bench_run (batch->report->opt, &g_array_index (batch->report->jobs, BenchJob, batch->next), &row);
+    if (job->bare)
+      bench_bare (batch->report->opt, job, &row);
+    else
+      bench_run (batch->report->opt, job, NULL, &row);
     if (!bench_send (fd, &row, sizeof row))
       return 1;
   }
   return 0;
+}
+
+/* A process's part of one row. */
+typedef struct {
+  BenchReport *report;
+  BenchJob job;
+  BenchMeeting *meeting;
+} Part;
+
+static int
+measure_part (gpointer data, int fd)
+{
+  Part *part = data;
+  BenchRow row = { .job = 0 };
+
+  bench_init ();
+  bench_run (part->report->opt, &part->job, part->meeting, &row);
+  if (row.state != BENCH_GOOD)
+    g_atomic_int_add (&part->meeting->expected, -1); /* nobody shall wait for it */
+  return bench_send (fd, &row, sizeof row) ? 0 : 1;
 }
 
 /* ---- what comes of it ---------------------------------------------------- */
@@ -111,6 +138,30 @@ got_limit (const void *thing, gpointer data)
   if (limit->frame_bytes)
     bench_table_limit (limit);
   g_array_append_val ((GArray *) data, *limit);
+}
+
+static gboolean
+same_pictures (const BenchJob *a, const BenchJob *b)
+{
+  return a->line == b->line && !g_strcmp0 (a->format, b->format) && a->size.width == b->size.width &&
+      a->size.height == b->size.height;
+}
+
+/* The filter by itself, which came before: with the same value, or with any of how
+ * the element is used. */
+static void
+find_bare (BenchReport *report, BenchRow *row)
+{
+  const BenchJob *job = bench_job (report, row);
+
+  for (guint i = 0; i < report->rows->len && row->state == BENCH_GOOD && row->p50 > 0; i++) {
+    const BenchRow *bare = &g_array_index (report->rows, BenchRow, i);
+    const BenchJob *other = bench_job (report, bare);
+
+    if (other->bare && !job->bare && job->cameras == 1 && bare->state == BENCH_GOOD && same_pictures (job, other) &&
+        (!other->value || !g_strcmp0 (job->value, other->value)))
+      row->of_bare = row->p50 / bare->p50;
+  }
 }
 
 /* The same job on one core of the CPU, which came before. */
@@ -141,7 +192,14 @@ got_row (const void *thing, gpointer data)
   batch->next = (guint) row.job + 1;
   g_array_append_val (report->rows, row);
   find_speedup (report, &g_array_index (report->rows, BenchRow, report->rows->len - 1));
+  find_bare (report, &g_array_index (report->rows, BenchRow, report->rows->len - 1));
   bench_table_row (report, &g_array_index (report->rows, BenchRow, report->rows->len - 1));
+}
+
+static void
+got_part (const void *thing, gpointer data)
+{
+  bench_add_row (data, thing);
 }
 
 /* ---- the order of it ----------------------------------------------------- */
@@ -183,8 +241,8 @@ find_limits (BenchReport *report)
 static gboolean
 same_but_cameras (const BenchJob *a, const BenchJob *b)
 {
-  return a->line == b->line && a->format == b->format && a->cores == b->cores && a->value == b->value &&
-      a->size.width == b->size.width && a->size.height == b->size.height;
+  return same_pictures (a, b) && a->cores == b->cores && a->value == b->value && a->processes == b->processes &&
+      a->gpus == b->gpus && a->memory == b->memory;
 }
 
 /* A camera study ends where most frames are lost: more cameras would tell nothing. */
@@ -202,28 +260,83 @@ drowned (const BenchReport *report, const BenchJob *job)
 }
 
 static void
+say_status (BenchRow *row, int status)
+{
+  row->state = BENCH_FAILED;
+  g_snprintf (row->note, sizeof row->note, status > 128 ? "the process was ended by signal %d" :
+      "the process ended with status %d", status > 128 ? status - 128 : status);
+}
+
+/* A row whose cameras are dealt to several processes. */
+static void
+find_shared_row (Batch *batch)
+{
+  const BenchJob *job = &g_array_index (batch->report->jobs, BenchJob, batch->next);
+  BenchMeeting *meeting = mmap (NULL, sizeof *meeting, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  g_autofree Part *parts = g_new0 (Part, job->processes);
+  g_autofree gpointer *data = g_new0 (gpointer, job->processes);
+  BenchRow row = { .job = (int) batch->next };
+  int status = 1;
+
+  for (int i = 0; i < job->processes; i++) {
+    parts[i] = (Part) { batch->report, *job, meeting };
+    parts[i].job.cameras = job->cameras * (i + 1) / job->processes - job->cameras * i / job->processes;
+    data[i] = &parts[i];
+  }
+  if (meeting != MAP_FAILED) {
+    meeting->here = 0;
+    meeting->expected = job->processes;
+    status = bench_workers (job->processes, job->cores, measure_part, data, sizeof row, got_part, &row);
+    munmap (meeting, sizeof *meeting);
+  }
+  row.job = (int) batch->next;
+  if (status && row.state == BENCH_GOOD)
+    say_status (&row, status);
+  got_row (&row, batch);
+}
+
+/* How far the rows go that one child can do: on the same cores, and each alone whose
+ * errors may end the process or whose memory the next ones would miss. */
+static guint
+batch_end (const BenchReport *report, guint first)
+{
+  const BenchJob *job = &g_array_index (report->jobs, BenchJob, first);
+  guint end = first + 1;
+
+  if (job->bare || report->opt->study == BENCH_STUDY_CAMERAS)
+    return end;
+  for (; end < report->jobs->len; end++) {
+    const BenchJob *next = &g_array_index (report->jobs, BenchJob, end);
+
+    if (next->cores != job->cores || next->bare || next->processes > 1)
+      break;
+  }
+  return end;
+}
+
+static void
 find_rows (BenchReport *report)
 {
   Batch batch = { report, 0, 0 };
 
   while (batch.next < report->jobs->len && !bench_stop) {
     const BenchJob *job = &g_array_index (report->jobs, BenchJob, batch.next);
-    guint first = batch.next;
     int status;
 
-    for (batch.end = first + 1; batch.end < report->jobs->len && report->opt->study != BENCH_STUDY_CAMERAS; batch.end++)
-      if (g_array_index (report->jobs, BenchJob, batch.end).cores != job->cores)
-        break;
     if (drowned (report, job)) {
       batch.next++;
       continue;
     }
+    if (job->processes > 1) {
+      find_shared_row (&batch);
+      continue;
+    }
+    batch.end = batch_end (report, batch.next);
     status = bench_worker (job->cores, measure_rows, &batch, sizeof (BenchRow), got_row, &batch);
     if (status && batch.next < batch.end && !bench_stop) {
-      BenchRow row = { .job = (int) batch.next, .state = BENCH_FAILED };
+      BenchRow row = { .job = (int) batch.next };
 
-      g_snprintf (row.note, sizeof row.note, status > 128 ? "the process was ended by signal %d" :
-          "the process ended with status %d", status > 128 ? status - 128 : status);
+      say_status (&row, status);
       got_row (&row, &batch);
     }
   }

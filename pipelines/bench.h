@@ -11,6 +11,8 @@
 #include <stdint.h>
 
 #define BENCH_ELEMENTS 8 /* of a filter line that are told of */
+#define BENCH_GPUS 16    /* that are told of */
+#define BENCH_BUCKETS 1024
 #define BENCH_TEXT 240
 
 /* What is on the plots' x axis. */
@@ -19,6 +21,12 @@ typedef enum { BENCH_X_NONE, BENCH_X_SIZE, BENCH_X_CAMERAS, BENCH_X_CORES, BENCH
 typedef enum { BENCH_STUDY_NONE, BENCH_STUDY_SIZE, BENCH_STUDY_KERNEL, BENCH_STUDY_CAMERAS, BENCH_STUDY_SPEEDUP,
   BENCH_STUDY_THREADS } BenchStudy;
 
+/* Where frames are: in the buffers that the filter proposes, in ordinary memory
+ * whatever it proposes, or in CUDA memory, at both ends of the line. */
+typedef enum { BENCH_PROPOSED, BENCH_PLAIN, BENCH_CUDA } BenchMemory;
+
+extern const char *const bench_memory_names[]; /* as they are typed; NULL at the end */
+
 typedef struct {
   int width, height;
 } BenchSize;
@@ -26,14 +34,14 @@ typedef struct {
 /* What a person asks for. */
 typedef struct {
   char **lines;
-  GArray *sizes, *cameras, *cores; /* of BenchSize, int, int */
+  GArray *sizes; /* of BenchSize */
+  GArray *cameras, *cores, *processes, *gpus, *memories; /* of int */
   char **formats, **values;
   char *property; /* gets the values, one after the other */
   double rate;    /* frames a second that cameras give; 0: flat out */
   double seconds, warm_up;
   int frames;     /* instead of seconds; 0: not given */
-  gboolean plain; /* frames in ordinary memory, whatever the filter proposes */
-  gboolean queue, peers, no_limits;
+  gboolean queue, peers, bare, no_limits;
   char *json, *plot;
   BenchStudy study;
 } BenchOptions;
@@ -42,9 +50,13 @@ typedef struct {
   const char *line, *format;
   BenchSize size;
   int cameras, cores; /* cores 0: all */
+  int processes;      /* that the cameras are dealt to */
+  int gpus;           /* that the cameras are dealt to; 0: the elements choose */
+  BenchMemory memory;
   double rate;
   gboolean cpu;    /* our elements get backend=cpu */
   gboolean peer;   /* a stranger, takes the format it likes */
+  gboolean bare;   /* the filter called directly, without GStreamer */
   const char *property, *value;
 } BenchJob;
 
@@ -70,10 +82,15 @@ typedef struct {
   double p50, p99, max;   /* ms from source to sink */
   double cores, cpu_ms;   /* cores in use; CPU time of a frame */
   uint64_t due, late, dropped; /* real time */
-  double gpu_use, gpu_memory;  /* %, MB; below 0: not known */
+  int n_gpus;             /* 0: nothing is known of any */
+  struct {
+    double use, memory;   /* %, MB */
+  } gpu[BENCH_GPUS];
   double speedup;         /* over the same job on one core; 0: there is none */
+  double of_bare;         /* p50 over that of the filter called directly; 0: not measured */
   int n_elements;
   BenchElement element[BENCH_ELEMENTS];
+  uint32_t took[BENCH_BUCKETS]; /* how many frames took how long, for rows that are added up */
 } BenchRow;
 
 /* What this machine does at best with frames of one size, in GB/s; 0: not measured. */
@@ -83,6 +100,7 @@ typedef struct {
   uint64_t frame_bytes;
   double copy_one, copy_all;       /* memcpy, one thread and all */
   double up, down, both;           /* the link to the GPU; both: each way */
+  double trip;                     /* one frame up, down, and waited for: us, half of them take no longer */
 } BenchLimit;
 
 typedef struct {
@@ -114,8 +132,16 @@ BenchX bench_plan_x (const BenchOptions *opt, const GArray *jobs);
 typedef int (*BenchWork) (gpointer data, int fd);
 typedef void (*BenchGot) (const void *thing, gpointer data);
 int bench_worker (int cores, BenchWork work, gpointer data, gsize size, BenchGot got, gpointer got_data);
+/* The same `n` times at once, each with its own element of `data`; things are handed
+ * over as they come. The worst of what they ended with. */
+int bench_workers (int n, int cores, BenchWork work, gpointer *data, gsize size, BenchGot got, gpointer got_data);
 /* In the child: sends one thing. */
 gboolean bench_send (int fd, const void *thing, gsize size);
+
+/* Where children that measure together wait for each other; in memory that they share. */
+typedef struct {
+  gint here, expected; /* atomic */
+} BenchMeeting;
 
 /* ---- in the child -------------------------------------------------------- */
 
@@ -128,8 +154,14 @@ void bench_limit (BenchLimit *limit);
 /* bench-line.c: FALSE after a sentence about a line, a format that cannot be. */
 gboolean bench_line_check (const char *line);
 gboolean bench_format_check (const char *format);
-/* bench-run.c */
-void bench_run (const BenchOptions *opt, const BenchJob *job, BenchRow *row);
+/* bench-run.c: `meeting` NULL: nobody else measures at the same time. */
+void bench_run (const BenchOptions *opt, const BenchJob *job, BenchMeeting *meeting, BenchRow *row);
+/* bench-bare.c */
+void bench_bare (const BenchOptions *opt, const BenchJob *job, BenchRow *row);
+/* bench-sum.c: how long frames took, by buckets of 2 % width. */
+void bench_took (BenchRow *row, guint64 ns);
+/* Adds a row of another process to the one that tells of all. */
+void bench_add_row (BenchRow *sum, const BenchRow *row);
 
 /* ---- bench-table.c, bench-json.c, bench-plot.c --------------------------- */
 
@@ -144,6 +176,12 @@ typedef struct {
 const BenchLimit *bench_find_limit (const BenchReport *report, const BenchRow *row);
 /* The part of the machine's limit that the row reaches, and which limit; 0: none known. */
 double bench_of_limit (const BenchReport *report, const BenchRow *row, const char **which);
+/* us a frame that the row takes besides its kernels; 0: it says nothing. */
+double bench_overhead (const BenchRow *row);
+/* The part of one thread's memcpy that it reaches; 0: not measured. */
+double bench_of_memcpy (const BenchReport *report, const BenchRow *row);
+/* Mean % of the GPUs' time that was used, below 0: not known. */
+double bench_gpu_mean (const BenchRow *row);
 /* "GPU", "CPU" or what a mixture there is; "-" of strangers. */
 const char *bench_backend (const BenchRow *row);
 void bench_table_machine (const BenchReport *report);

@@ -83,6 +83,16 @@ measure overload 'rows[0]["dropped"] > 0 and rows[0]["frames"] + rows[0]["droppe
   rows[0]["latency_p50_ms"] > 1' --size 1280x720 --rate 1000 --seconds 1 --no-limits \
   'cudamedian kernel-size=31 backend=cpu'
 measure several 'rows[0]["cameras"] == 2' "${small[@]}" --cameras 2 --no-limits "$one"
+# Dealt to processes that begin together: every frame that is due is counted once.
+measure processes 'len(rows) == 2 and rows[1]["processes"] == 3 and rows[1]["cameras"] == 7 and
+  rows[1]["due"] == 70 and rows[1]["frames"] + rows[1]["dropped"] == 70 and
+  rows[1]["elements"][0]["frames_cpu"] > 0' "${small[@]}" --rate 50 --cameras 7 --processes 1,3 --no-limits "$one"
+measure memory '[r["memory_asked"] for r in rows] == ["proposed", "plain"] and
+  [r["state"] for r in told["rows"]] == ["good", "good", "left out"]' "${small[@]}" --memory proposed,plain,cuda \
+  --no-limits "$one"
+# Without a GPU there is nothing that could be called directly there.
+measure bare 'told["rows"][0]["bare"] and len(rows) >= 2' "${small[@]}" --bare --sweep frames-in-flight=1,2 \
+  --no-limits cudamedian
 measure sweep '[r["value"] for r in rows] == ["3", "5"] and len(told["rows"]) == 3' "${small[@]}" \
   --sweep kernel-size=3,5,9999 --no-limits "$one"
 measure peers 'told["rows"][-1]["peer"] and rows[0]["line"] == "identity"' "${small[@]}" --peers --no-limits identity
@@ -106,6 +116,9 @@ refuse 'GStreamer knows no such format' --format NV99 "$one"
 refuse 'does not take I420_12LE' --format I420_12LE "${small[@]}" "$one"
 refuse '--size 640' --size 640 "$one"
 refuse '--cameras 0' --cameras 0 "$one"
+refuse '--processes 0' --processes 0 "$one"
+refuse '--memory gpu' --memory gpu "$one"
+refuse 'goes without --rate' --bare --rate 30 "$one"
 refuse '--study shape' --study shape "$one"
 refuse 'has a property "radius"' "${small[@]}" --sweep radius=1 "$one"
 refuse '--json' --json "$dir/no/such.json" "$one"

@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * bench-bare.c: the filter of a line called directly, without GStreamer: what a
+ * frame that comes from pinned memory and goes there takes at least. Each way to
+ * and from the GPU is tried, and the quickest is told: over its memory, or with
+ * kernels that read or write the host's. */
+
+#include "bench.h"
+#include "bench-camera.h"
+#include "bench-line.h"
+#include "bench-numbers.h"
+#include "cf.h"
+#include "line.h"
+
+#include <string.h>
+
+#define FRAMES 16 /* pairs that are taken in turn */
+#define DEADLINE (30 * (guint64) GST_SECOND)
+
+typedef struct {
+  CfContext *context;
+  CfStream *stream;
+  CfPlan *plan;
+  CfImage host_in[FRAMES], host_out[FRAMES], device_in, device_out;
+  void *memory[4]; /* host in and out, device in and out */
+  gsize bytes;
+  CfStatus status;
+} Bare;
+
+typedef struct {
+  const char *name;
+  gboolean in, out; /* the kernels read, write the host's memory */
+} Way;
+
+static const Way ways[] = { { "copied up and down", FALSE, FALSE }, { "read from the host, copied down", TRUE, FALSE },
+  { "copied up, written to the host", FALSE, TRUE }, { "read from and written to the host", TRUE, TRUE } };
+
+static gboolean
+fail (BenchRow *row, const char *format, const char *text)
+{
+  row->state = BENCH_LEFT_OUT;
+  g_snprintf (row->note, sizeof row->note, format, text);
+  return FALSE;
+}
+
+/* ---- the filter, as the line sets it -------------------------------------- */
+
+/* One property into the block; strings are the block's own. */
+static void
+take_value (const CfParam *p, const GValue *value, void *params)
+{
+  gpointer field = (guint8 *) params + p->offset;
+
+  switch (p->type) {
+    case CF_TYPE_INT:
+      *(int *) field = g_value_get_int (value);
+      break;
+    case CF_TYPE_DOUBLE:
+      *(double *) field = g_value_get_double (value);
+      break;
+    case CF_TYPE_BOOL:
+      *(int *) field = g_value_get_boolean (value);
+      break;
+    case CF_TYPE_ENUM:
+      *(int *) field = g_value_get_enum (value);
+      break;
+    case CF_TYPE_FLAGS:
+      *(int *) field = (int) g_value_get_flags (value);
+      break;
+    case CF_TYPE_STRING:
+      *(char **) field = g_value_dup_string (value);
+      break;
+    case CF_TYPE_COLOR:
+      *(guint32 *) field = g_value_get_uint (value);
+      break;
+  }
+}
+
+/* What differs from the defaults, with what it implies for others. */
+static gboolean
+read_params (GstElement *element, const CfFilter *filter, void *params, CfStatus *status)
+{
+  unsigned n;
+  const CfParam *table = cf_filter_params (filter, &n);
+
+  cf_filter_defaults (filter, params);
+  for (unsigned i = 0; i < n; i++) {
+    GParamSpec *spec = g_object_class_find_property (G_OBJECT_GET_CLASS (element), table[i].name);
+    GValue value = G_VALUE_INIT;
+    gboolean good = TRUE;
+
+    if (!spec || table[i].hidden || table[i].readonly)
+      continue;
+    g_value_init (&value, spec->value_type);
+    g_object_get_property (G_OBJECT (element), spec->name, &value);
+    if (!g_param_value_defaults (spec, &value)) {
+      take_value (&table[i], &value, params);
+      good = cf_filter_param_changed (filter, params, i, status) == CF_OK;
+    }
+    g_value_unset (&value);
+    if (!good)
+      return FALSE;
+  }
+  return TRUE;
+}
+
+/* The one element of ours that the line is, and its filter: "cudamedian" has "median". */
+static const CfFilter *
+find_filter (GstElement *bin, GstElement **element)
+{
+  GList *filters = find_filters (bin);
+  const CfFilter *filter = NULL;
+  const char *name;
+
+  if (g_list_length (filters) == 1 && GST_BIN_NUMCHILDREN (bin) == 1) {
+    *element = filters->data;
+    name = GST_OBJECT_NAME (gst_element_get_factory (*element));
+    filter = g_str_has_prefix (name, "cuda") ? cf_filter_find (name + strlen ("cuda")) : NULL;
+  }
+  g_list_free_full (filters, gst_object_unref); /* the bin still has it */
+  return filter;
+}
+
+/* ---- made and freed ------------------------------------------------------- */
+
+static gboolean
+allocate (Bare *b, const BenchJob *job, CfFormat format)
+{
+  CfImage layout;
+  gsize size = (cf_image_layout (&layout, format, job->size.width, job->size.height, 4) + 255) / 256 * 256;
+
+  b->bytes = size;
+  b->memory[0] = cf_pinned_alloc (size * FRAMES, &b->status);
+  b->memory[1] = cf_pinned_alloc (size * FRAMES, &b->status);
+  b->memory[2] = cf_device_alloc (size, &b->status);
+  b->memory[3] = cf_device_alloc (size, &b->status);
+  if (!b->memory[0] || !b->memory[1] || !b->memory[2] || !b->memory[3])
+    return FALSE;
+  memset (b->memory[1], 0, size * FRAMES);
+  for (int i = 0; i < FRAMES; i++) {
+    cf_image_at (&b->host_in[i], &layout, (guint8 *) b->memory[0] + (gsize) i * size);
+    cf_image_at (&b->host_out[i], &layout, (guint8 *) b->memory[1] + (gsize) i * size);
+  }
+  cf_image_at (&b->device_in, &layout, b->memory[2]);
+  cf_image_at (&b->device_out, &layout, b->memory[3]);
+  return TRUE;
+}
+
+/* Pictures of the same kind as the cameras'. */
+static gboolean
+fill (Bare *b, const BenchJob *job)
+{
+  GstBuffer *picture[FRAMES] = { NULL };
+  GstVideoInfo info;
+  gboolean good = gst_video_info_set_format (&info, gst_video_format_from_string (job->format),
+      (guint) job->size.width, (guint) job->size.height) && bench_pictures (&info, picture, FRAMES);
+
+  for (int i = 0; i < FRAMES && picture[i]; i++) {
+    GstVideoFrame frame;
+
+    good = good && gst_video_frame_map (&frame, &info, picture[i], GST_MAP_READ);
+    for (guint p = 0; good && p < GST_VIDEO_INFO_N_PLANES (&info); p++) {
+      int rows = cf_plane_rows (b->host_in[i].format, job->size.height, (int) p);
+
+      for (int y = 0; y < rows; y++)
+        memcpy ((guint8 *) b->host_in[i].plane[p].data + (gsize) y * b->host_in[i].plane[p].pitch,
+            (guint8 *) GST_VIDEO_FRAME_PLANE_DATA (&frame, p) + (gssize) y * GST_VIDEO_FRAME_PLANE_STRIDE (&frame, p),
+            cf_plane_row_bytes (b->host_in[i].format, job->size.width, (int) p));
+    }
+    if (good)
+      gst_video_frame_unmap (&frame);
+    gst_buffer_unref (picture[i]);
+  }
+  return good;
+}
+
+static void
+free_bare (Bare *b)
+{
+  cf_plan_free (b->plan);
+  cf_stream_free (b->stream);
+  cf_pinned_free (b->memory[0]);
+  cf_pinned_free (b->memory[1]);
+  cf_device_free (b->memory[2]);
+  cf_device_free (b->memory[3]);
+  if (b->context)
+    cf_context_free (b->context);
+}
+
+/* ---- timed ---------------------------------------------------------------- */
+
+static gboolean
+one_frame (Bare *b, const Way *way, int i)
+{
+  const CfImage *in = way->in ? &b->host_in[i] : &b->device_in, *out = way->out ? &b->host_out[i] : &b->device_out;
+
+  return (way->in || cf_stream_upload (b->stream, in, &b->host_in[i], &b->status) == CF_OK) &&
+      cf_stream_mark (b->stream, 0, &b->status) == CF_OK &&
+      cf_plan_enqueue (b->plan, b->stream, in, out, &b->status) == CF_OK &&
+      cf_stream_mark (b->stream, 1, &b->status) == CF_OK &&
+      (way->out || cf_stream_download (b->stream, &b->host_out[i], out, &b->status) == CF_OK) &&
+      cf_stream_wait (b->stream, DEADLINE, &b->status) == CF_OK;
+}
+
+/* Frames one after the other for `seconds`; FALSE after an error. */
+static gboolean
+measure (Bare *b, const Way *way, double seconds, GArray *took, double *kernel)
+{
+  guint64 begin = bench_now (), now = begin;
+  double sum = 0;
+
+  for (guint i = 0; (double) (now - begin) < seconds * 1e9 || i < 20; i++) {
+    guint64 from = bench_now (), ns;
+
+    if (!one_frame (b, way, (int) (i % FRAMES)))
+      return FALSE;
+    now = bench_now ();
+    ns = now - from;
+    sum += (double) cf_stream_elapsed_ns (b->stream, 0, 1);
+    if (i >= 10) /* the first ones load kernels */
+      g_array_append_val (took, ns);
+    else
+      sum = 0;
+  }
+  *kernel = took->len ? sum / took->len / 1e3 : 0;
+  bench_sort ((guint64 *) took->data, took->len);
+  return TRUE;
+}
+
+/* The way whose median is the least. */
+static gboolean
+try_ways (Bare *b, const BenchOptions *opt, BenchRow *row)
+{
+  g_autoptr (GString) all = g_string_new (NULL);
+
+  for (guint w = 0; w < G_N_ELEMENTS (ways); w++) {
+    g_autoptr (GArray) took = g_array_new (FALSE, FALSE, sizeof (guint64));
+    const guint64 *sorted;
+    double kernel, p50;
+
+    if (!measure (b, &ways[w], MIN (opt->seconds, 1) / G_N_ELEMENTS (ways), took, &kernel))
+      return fail (row, "%s", b->status.message);
+    sorted = (const guint64 *) took->data;
+    p50 = (double) bench_percentile (sorted, took->len, 50) / 1e6;
+    g_string_append_printf (all, "%s%s %.0f us", all->len ? "; " : "", ways[w].name, p50 * 1e3);
+    if (row->p50 > 0 && p50 >= row->p50)
+      continue;
+    row->p50 = p50;
+    row->p99 = (double) bench_percentile (sorted, took->len, 99) / 1e6;
+    row->max = (double) bench_percentile (sorted, took->len, 100) / 1e6;
+    row->frames = took->len;
+    row->element[0].kernel = row->element[0].kernel_p50 = kernel;
+  }
+  g_strlcpy (row->note, all->str, sizeof row->note);
+  return TRUE;
+}
+
+/* The plan and what it needs. */
+static gboolean
+open_bare (Bare *b, const BenchJob *job, GstElement *bin, BenchRow *row)
+{
+  GstElement *element = NULL;
+  const CfFilter *filter = find_filter (bin, &element);
+  CfVideo video = { cf_format_from_name (job->format), job->size.width, job->size.height, false };
+  CfCommon common = { CF_APPLY_ALL };
+  g_autofree void *params = filter ? g_malloc (cf_filter_params_size (filter)) : NULL;
+  int apply_to = 0;
+
+  if (!filter)
+    return fail (row, "%s", "only a line of one element of this project can be called directly");
+  if (cf_gpu_count (&b->status) == 0 || video.format == CF_FORMAT_NONE)
+    return fail (row, "%s", video.format == CF_FORMAT_NONE ? "it does not take this format" : b->status.message);
+  g_object_get (element, "apply-to", &apply_to, NULL);
+  common.apply_to = (CfApplyTo) apply_to;
+  if (!read_params (element, filter, params, &b->status) ||
+      !(b->context = cf_context_new (CF_BACKEND_CUDA, &b->status)) ||
+      !(b->stream = cf_stream_new (NULL, &b->status)) || !allocate (b, job, video.format) ||
+      !(b->plan = cf_plan_new (b->context, filter, &video, &common, params, &b->status)))
+    return fail (row, "%s", b->status.message);
+  return fill (b, job) || fail (row, "there are no pictures of the format %s", job->format);
+}
+
+void
+bench_bare (const BenchOptions *opt, const BenchJob *job, BenchRow *row)
+{
+  GstElement *bin = bench_line_new (job, 0, row);
+  Bare bare = { NULL };
+
+  g_strlcpy (row->format, job->format, sizeof row->format);
+  if (bin && open_bare (&bare, job, bin, row) && try_ways (&bare, opt, row)) {
+    row->n_elements = 1;
+    row->frame_bytes = bare.bytes;
+    row->rotating = FRAMES;
+    row->element[0].gpu = row->element[0].frames = row->frames;
+    g_strlcpy (row->element[0].name, "filter", sizeof row->element[0].name);
+    g_strlcpy (row->element[0].backend, "cuda", sizeof row->element[0].backend);
+    row->ms = row->p50;
+    row->fps = 1e3 / row->p50;
+    row->seconds = (double) row->frames * row->p50 / 1e3;
+  }
+  free_bare (&bare);
+  g_clear_object (&bin);
+}
