@@ -112,8 +112,8 @@ bench_table_limit (const BenchLimit *limit)
       limit->size.width, limit->size.height, limit->format, (double) limit->frame_bytes / 1e6, limit->copy_one,
       frames (limit, limit->copy_one), limit->copy_all, frames (limit, limit->copy_all));
   if (limit->both > 0)
-    printf ("  link up %.1f GB/s, down %.1f, both at once %.1f each way (%.0f frames/s); up, down and waited for: %.0f us\n",
-        limit->up, limit->down, limit->both, frames (limit, limit->both), limit->trip);
+    printf ("  link up %.1f GB/s, down %.1f, both at once %.1f each way (%.0f frames/s); a frame up, down and waited "
+        "for: %.0f us\n", limit->up, limit->down, limit->both, frames (limit, limit->both), limit->trip);
 }
 
 /* ---- the rows ------------------------------------------------------------ */

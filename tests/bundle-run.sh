@@ -3,7 +3,8 @@
 #
 # run.sh tests | together | sanitize [TOOL...] | bench [OPTION...] | kernels |
 # elements [PROGRAM...] | cuda-memory | schedule [OPTION...] | steady [OPTION...] |
-# clip | changes | oracle | soak [OPTION...] | all | exec COMMAND...: what the bundle is for, on a machine
+# clip | changes | oracle | soak [OPTION...] | framepath [PART...] | all |
+# exec COMMAND...: what the bundle is for, on a machine
 # with an NVIDIA GPU. Each ends with the line N passed, N failed, N skipped. Full
 # logs go to $OUT, or to logs/ here. CF_FILTERS=convolve restricts what goes by
 # filters.
@@ -257,6 +258,47 @@ bench () {
   finish
 }
 
+# Whole frames through the elements, as pipelines/bench measures them: all parts, or
+# those named. CF_FRAMEPATH_SECONDS: of each row of cameras. CF_FRAMEPATH_SIZES,
+# CF_CAMERAS: what else than usual.
+framepath () {
+  local part on='backend=cuda on-gpu-error=error' size=${CF_FRAMEPATH_SIZES:-1920x1080,3840x2160}
+  local cameras=${CF_CAMERAS:-64,128,256,400} line options
+  local median="cudamedian kernel-size=3 $on" convolve="cudaconvolve kernel-size=3 $on"
+  local lines=("$median" "$convolve" "cudairfilter sigma=1 quadrants=se $on" "cudasegment $on")
+  local quick=(--seconds 0.6 --warm-up 0.2)
+  local live=(--rate 30 --study cameras --seconds "${CF_FRAMEPATH_SECONDS:-20}" --warm-up 2)
+  [ $# -gt 0 ] || set -- flight plain chain sizes kernels harness cameras processes
+  for part in "$@"; do
+    case $part in
+      # Frames under way at once, beside the link's limit and the filter by itself.
+      flight) line=("${lines[@]}")
+        options=(--size "$size" --bare --sweep 'frames-in-flight=1,2,3,4,6,8' "${quick[@]}") ;;
+      plain) line=("${lines[@]:0:2}")
+        options=(--size "$size" --memory plain --sweep 'frames-in-flight=1,2,4' "${quick[@]}") ;;
+      # In CUDA memory: one, two and four elements in a row.
+      chain) line=("${lines[@]}" "$median ! $median" "$convolve ! $convolve" "$median ! $convolve ! $median ! $convolve"
+          "$convolve ! $convolve ! $convolve ! $convolve")
+        options=(--size "$size" --memory cuda "${quick[@]}") ;;
+      sizes) line=("$median frames-in-flight=1" "$median frames-in-flight=4")
+        options=(--size '320x240,640x480,1280x720,1920x1080,2560x1440,3840x2160,7680x4320'
+          --memory 'proposed,cuda' "${quick[@]}") ;;
+      kernels) line=("cudamedian frames-in-flight=4 $on" "cudaconvolve frames-in-flight=4 $on")
+        options=(--sweep 'kernel-size=3,5,7,9,11,15,21,31,45,63' "${quick[@]}") ;;
+      # What the sources and sinks take by themselves.
+      harness) line=(identity) options=(--no-limits --cameras "$cameras" "${live[@]}" --seconds 3) ;;
+      cameras) line=("$median") options=(--cameras "$cameras" "${live[@]}") ;;
+      processes) line=("$median") options=(--cameras "${cameras#*,*,}" --processes '4,16' "${live[@]}") ;;
+      *) echo "there is no part $part"; failed=1; continue ;;
+    esac
+    # Only what the file says of it goes into the table: no folder of this host.
+    (cd "$logs" && in_bundle bench --json "framepath-$part.json" "${options[@]}" "${line[@]}") 2>&1 |
+      tee "$logs/framepath-$part.log"
+    if [ "${PIPESTATUS[0]}" = 0 ]; then passed=$((passed + 1)); else failed=$((failed + 1)); fi
+  done
+  finish
+}
+
 soak () {
   local filter
   for filter in ${CF_FILTERS:-$all_filters}; do
@@ -287,7 +329,8 @@ case $what in
   sanitize) sanitize "$@"; finish ;;
   soak) soak "$@"; finish ;;
   bench) bench "$@" ;;
+  framepath) framepath "$@" ;;
   all) tests; sanitize; soak; finish ;;
   exec) in_bundle "$@" ;;
-  *) sed -n '4,9p' "${BASH_SOURCE[0]}" | sed 's/^# \{0,1\}//' >&2; exit 2 ;;
+  *) sed -n '4,10p' "${BASH_SOURCE[0]}" | sed 's/^# \{0,1\}//' >&2; exit 2 ;;
 esac
