@@ -4,6 +4,7 @@
  * kept their meaning and their arguments since 1.22 are used. */
 #include "gstcfcuda.h"
 #include "cf.h"
+#include "gstcfdevices.h"
 
 #include <gst/cuda/gstcudabufferpool.h>
 #include <gst/cuda/gstcudacontext.h>
@@ -11,6 +12,14 @@
 #include <gst/cuda/gstcudamemory.h>
 #include <gst/cuda/gstcudautils.h>
 #include <unistd.h>
+
+#if !GST_CHECK_VERSION (1, 24, 0)
+/* A build for 1.22 may run with 1.24: then the library has it. */
+void gst_cuda_memory_sync (GstCudaMemory *memory) __attribute__ ((weak));
+#define HAS_SYNC (gst_cuda_memory_sync != NULL)
+#else
+#define HAS_SYNC TRUE
+#endif
 
 G_STATIC_ASSERT (GST_CF_MAP_CUDA == (GstMapFlags) GST_MAP_CUDA);
 
@@ -101,8 +110,13 @@ gst_cf_cuda_has_format (GstVideoFormat format)
 gboolean
 gst_cf_cuda_ensure_context (GstElement *element, gint device, GstObject **context)
 {
-  return gst_cf_cuda_available (NULL)
-      && gst_cuda_ensure_element_context (element, device, (GstCudaContext **) context);
+  if (!gst_cf_cuda_available (NULL))
+    return FALSE;
+  /* The number is for a context that has to be made. One of the neighbours or of
+   * the application is asked for first, and set_context looks at its device. */
+  if (device < 0)
+    device = gst_cf_devices_choose ((guint) MAX (cf_gpu_count (NULL), 0));
+  return gst_cuda_ensure_element_context (element, device, (GstCudaContext **) context);
 }
 
 void
@@ -140,12 +154,34 @@ gst_cf_cuda_pop (void)
   gst_cuda_context_pop (NULL);
 }
 
+gpointer
+gst_cf_cuda_stream_new (void)
+{
+  CUstream stream = NULL;
+
+  return CuStreamCreate (&stream, CU_STREAM_DEFAULT) == CUDA_SUCCESS ? stream : NULL;
+}
+
+void
+gst_cf_cuda_stream_free (gpointer stream)
+{
+  if (CuStreamDestroy ((CUstream) stream) != CUDA_SUCCESS)
+    GST_WARNING ("a CUDA stream could not be freed");
+}
+
 GstObject *
 gst_cf_cuda_buffer_context (GstBuffer *buffer)
 {
   GstMemory *memory = gst_buffer_n_memory (buffer) == 1 ? gst_buffer_peek_memory (buffer, 0) : NULL;
 
   return memory && gst_is_cuda_memory (memory) ? GST_OBJECT_CAST (GST_CUDA_MEMORY_CAST (memory)->context) : NULL;
+}
+
+void
+gst_cf_cuda_sync (GstBuffer *buffer)
+{
+  if (HAS_SYNC && gst_cf_cuda_buffer_context (buffer))
+    gst_cuda_memory_sync (GST_CUDA_MEMORY_CAST (gst_buffer_peek_memory (buffer, 0)));
 }
 
 GstBufferPool *

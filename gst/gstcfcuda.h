@@ -24,7 +24,7 @@ gboolean gst_cf_cuda_available (gchar **why);
 gboolean gst_cf_cuda_has_format (GstVideoFormat format);
 
 /* Contexts: shared with the neighbours and the application as GStreamer's own
- * CUDA elements do. `device` is -1 for any. */
+ * CUDA elements do. `device` is -1 for any: gstcfdevices.h has the rule. */
 gboolean gst_cf_cuda_ensure_context (GstElement *element, gint device, GstObject **context);
 void gst_cf_cuda_set_context (GstElement *element, GstContext *message, gint device, GstObject **context);
 gboolean gst_cf_cuda_context_query (GstElement *element, GstQuery *query, GstObject *context);
@@ -32,12 +32,19 @@ gint gst_cf_cuda_device (GstObject *context);
 /* Makes `context` current in this thread, until the pop. */
 gboolean gst_cf_cuda_push (GstObject *context);
 void gst_cf_cuda_pop (void);
+/* A stream that the legacy default stream waits for and that waits for it; NULL
+ * if it cannot be had. For both the context is current. */
+gpointer gst_cf_cuda_stream_new (void);
+void gst_cf_cuda_stream_free (gpointer stream);
 
 /* Memory. Added to the map flags, GST_CF_MAP_CUDA asks for the device's side. */
 #define GST_CF_MAP_CUDA ((GstMapFlags) (GST_MAP_FLAG_LAST << 1))
 /* The context that the buffer's memory lives in (borrowed), or NULL if it is
  * not one piece of CUDA memory. */
 GstObject *gst_cf_cuda_buffer_context (GstBuffer *buffer);
+/* Waits for the writer of the buffer's CUDA memory, if that is known: elements of
+ * GStreamer 1.24 may hand on a frame before it is finished. */
+void gst_cf_cuda_sync (GstBuffer *buffer);
 GstBufferPool *gst_cf_cuda_pool_new (GstObject *context);
 gboolean gst_cf_cuda_pool_is_on (GstBufferPool *pool, GstObject *context);
 

@@ -8,10 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define DEADLINE_NS (2 * G_GUINT64_CONSTANT (1000000000))
-/* The first frame may wait for code to be compiled and memory to be mapped. */
-#define FIRST_DEADLINE_NS (30 * G_GUINT64_CONSTANT (1000000000))
-
 static gboolean
 push (GstCfGpu *gpu, CfStatus *status)
 {
@@ -217,61 +213,81 @@ gst_cf_gpu_reset (GstCfGpu *gpu, CfStatus *status)
 
 /* Queues the whole frame; context current. */
 static CfCode
-queue_frame (GstCfGpu *gpu, const GstCfGpuJob *job, gboolean history, CfStatus *status)
+queue_frame (GstCfGpu *gpu, CfStream *stream, const GstCfGpuJob *job, gboolean history, CfStatus *status)
 {
   const CfImage *in = job->in_device ? job->in : &gpu->device_in;
   const CfImage *out = job->out_device ? job->out : &gpu->device_out;
-  CfCode code = cf_stream_mark (gpu->stream, 0, status);
+  CfCode code = CF_OK;
 
-  if (code == CF_OK && !job->in_device) {
-    if (!job->in_pinned)
+  if (!job->in_device) {
+    code = cf_stream_mark (stream, 0, status);
+    if (code == CF_OK && !job->in_pinned)
       gst_cf_image_copy (&gpu->host_in, job->in);
-    code = cf_stream_upload (gpu->stream, in, job->in_pinned ? job->in : &gpu->host_in, status);
+    if (code == CF_OK)
+      code = cf_stream_upload (stream, in, job->in_pinned ? job->in : &gpu->host_in, status);
   }
+  if (code == CF_OK && job->timed)
+    code = cf_stream_mark (stream, 1, status);
   if (code == CF_OK)
-    code = cf_stream_mark (gpu->stream, 1, status);
-  if (code == CF_OK)
-    code = cf_plan_enqueue (gpu->plan[job->mode], gpu->stream, in, out, status);
+    code = cf_plan_enqueue (gpu->plan[job->mode], stream, in, out, status);
   for (int m = 0; code == CF_OK && history && m < GST_CF_N_MODES; m++)
     if (m != (int) job->mode && gpu->plan[m])
-      code = cf_plan_remember (gpu->plan[m], gpu->stream, in, status);
-  if (code == CF_OK)
-    code = cf_stream_mark (gpu->stream, 2, status);
-  if (code == CF_OK && !job->out_device)
-    code = cf_stream_download (gpu->stream, job->out_pinned ? job->out : &gpu->host_out, out, status);
-  if (code == CF_OK)
-    code = cf_stream_mark (gpu->stream, 3, status);
+      code = cf_plan_remember (gpu->plan[m], stream, in, status);
+  if (code == CF_OK && job->timed)
+    code = cf_stream_mark (stream, 2, status);
+  if (code == CF_OK && !job->out_device) {
+    code = cf_stream_download (stream, job->out_pinned ? job->out : &gpu->host_out, out, status);
+    if (code == CF_OK)
+      code = cf_stream_mark (stream, 3, status);
+  }
   return code;
+}
+
+static CfCode
+wait (const GstCfGpu *gpu, CfStream *stream, const GstCfGpuJob *job, CfStatus *status)
+{
+  return gst_cf_chain_wait (job->chain, stream, gpu->warm ? GST_CF_DEADLINE_NS : GST_CF_FIRST_DEADLINE_NS, status);
+}
+
+static CfCode
+finish_frame (GstCfGpu *gpu, CfStream *stream, GstCfGpuJob *job, CfStatus *status)
+{
+  CfCode code = wait (gpu, stream, job, status);
+
+  if (code == CF_OK && job->regions)
+    code = cf_plan_regions (gpu->plan[job->mode], job->regions, status);
+  if (code != CF_OK)
+    return code;
+  job->upload = job->in_device ? 0 : cf_stream_elapsed_ns (stream, 0, 1);
+  job->kernel = cf_stream_elapsed_ns (stream, 1, 2);
+  job->download = job->out_device ? 0 : cf_stream_elapsed_ns (stream, 2, 3);
+  return CF_OK;
 }
 
 CfCode
 gst_cf_gpu_run (GstCfGpu *gpu, GstCfGpuJob *job, gboolean history, CfStatus *status)
 {
-  guint64 deadline = gpu->warm ? DEADLINE_NS : FIRST_DEADLINE_NS;
+  CfStream *stream = gpu->stream;
   CfCode code;
 
   if (!push (gpu, status))
     return status->code;
-  code = queue_frame (gpu, job, history, status);
-  /* The wait is here and not further down the pipeline: what leaves is
-   * finished. An event that travels with the frame would take its place. */
-  if (code == CF_OK) {
-    code = cf_stream_wait (gpu->stream, deadline, status);
-    if (code == CF_OK && job->regions)
-      code = cf_plan_regions (gpu->plan[job->mode], job->regions, status);
+  code = gst_cf_chain_enter (job->chain, job->in_buffer, job->out_buffer, job->leave, &stream, status);
+  job->timed = code == CF_OK && (!job->leave || gst_cf_chain_time (job->chain, &job->kernel));
+  if (code == CF_OK)
+    code = queue_frame (gpu, stream, job, history, status);
+  if (code == CF_OK && job->leave) {
+    gst_cf_chain_leave (job->chain, job->in_buffer, job->out_buffer, !gpu->warm);
+  } else if (code == CF_OK) {
+    code = finish_frame (gpu, stream, job, status);
   } else if (code != CF_GPU_LOST) {
     /* Some of it may be under way; nothing may be touched before it is over. */
     CfStatus ignored;
 
-    if (cf_stream_wait (gpu->stream, deadline, &ignored) == CF_TIMEOUT)
+    if (wait (gpu, stream, job, &ignored) == CF_TIMEOUT)
       code = CF_TIMEOUT;
   }
-  if (code == CF_OK) {
-    job->upload = job->in_device ? 0 : cf_stream_elapsed_ns (gpu->stream, 0, 1);
-    job->kernel = cf_stream_elapsed_ns (gpu->stream, 1, 2);
-    job->download = job->out_device ? 0 : cf_stream_elapsed_ns (gpu->stream, 2, 3);
-    gpu->warm = TRUE;
-  }
+  gpu->warm = gpu->warm || code == CF_OK;
   gst_cf_cuda_pop ();
   if (code == CF_OK && !job->out_device && !job->out_pinned)
     gst_cf_image_copy (job->out, &gpu->host_out);

@@ -5,7 +5,7 @@
 #ifndef GST_CF_GPU_H
 #define GST_CF_GPU_H
 
-#include "cf.h"
+#include "gstcfchain.h"
 
 #include <gst/video/video.h>
 
@@ -31,8 +31,12 @@ typedef struct {
   const CfImage *in, *out;
   gboolean in_device, out_device; /* device addresses */
   gboolean in_pinned, out_pinned; /* host addresses that the GPU reaches */
+  GstCfChain *chain;
+  GstBuffer *in_buffer, *out_buffer; /* whose pictures these are, for the chain */
+  gboolean leave;                    /* the frame may leave before the GPU is done */
   CfRegions *regions; /* NULL: nobody wants them; else filled, with what stays the plan's until its next call */
-  guint64 upload, kernel, download; /* out: ns */
+  gboolean timed;                   /* private: the marks are set */
+  guint64 upload, kernel, download; /* out: ns; of a frame that leaves unfinished: of an earlier one, or 0 */
 } GstCfGpuJob;
 
 /* Takes a reference to `context`. Loads the kernels. */
@@ -51,7 +55,7 @@ gboolean gst_cf_gpu_update (GstCfGpu *gpu, const CfFilter *filter, const GstVide
     const CfCommon *common, gconstpointer params, CfStatus *status);
 gboolean gst_cf_gpu_reset (GstCfGpu *gpu, CfStatus *status);
 
-/* One frame, finished on return. After CF_TIMEOUT the GPU may still use the
+/* One frame, finished on return, unless it may leave before. After CF_TIMEOUT the GPU may still use the
  * job's pictures and everything in `gpu`. */
 CfCode gst_cf_gpu_run (GstCfGpu *gpu, GstCfGpuJob *job, gboolean history, CfStatus *status);
 

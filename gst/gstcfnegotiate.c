@@ -123,6 +123,18 @@ query (GstBaseTransform *trans, GstPadDirection direction, GstQuery *q)
   return parent->query (trans, direction, q);
 }
 
+/* Somebody new may be downstream, who does not know of unfinished frames. */
+static gboolean
+src_event (GstBaseTransform *trans, GstEvent *event)
+{
+  CfStatus status = { 0 };
+
+  if (GST_EVENT_TYPE (event) == GST_EVENT_RECONFIGURE
+      && gst_cf_chain_settle_all (&PRIV (GST_CF_FILTER (trans))->path.chain, &status) != CF_OK)
+    GST_WARNING_OBJECT (trans, "%s", status.message);
+  return parent->src_event (trans, event);
+}
+
 static gboolean
 set_caps (GstBaseTransform *trans, GstCaps *in_caps, GstCaps *out_caps)
 {
@@ -244,6 +256,8 @@ propose_allocation (GstBaseTransform *trans, GstQuery *decide_query, GstQuery *q
       gst_query_add_allocation_param (q, priv->allocator, NULL);
   }
   gst_query_add_allocation_meta (q, GST_VIDEO_META_API_TYPE, NULL);
+  if (gst_cf_caps_is_cuda (caps) && priv->path.use_gpu)
+    gst_query_add_allocation_meta (q, GST_CF_CHAIN_API, NULL);
   return TRUE;
 }
 
@@ -287,6 +301,7 @@ decide_allocation (GstBaseTransform *trans, GstQuery *q)
   if (!caps || !gst_video_info_from_caps (&info, caps))
     return FALSE;
   meta = gst_query_find_allocation_meta (q, GST_VIDEO_META_API_TYPE, NULL);
+  gst_cf_chain_decide (&priv->path.chain, q);
   proposed = gst_query_get_n_allocation_pools (q) > 0;
   if (proposed)
     gst_query_parse_nth_allocation_pool (q, 0, &pool, &size, &min, &max);
@@ -338,6 +353,7 @@ void
 gst_cf_filter_install_negotiation (GstBaseTransformClass *klass)
 {
   parent = g_type_class_peek_parent (klass);
+  klass->src_event = GST_DEBUG_FUNCPTR (src_event);
   klass->query = GST_DEBUG_FUNCPTR (query);
   klass->transform_caps = GST_DEBUG_FUNCPTR (transform_caps);
   klass->set_caps = GST_DEBUG_FUNCPTR (set_caps);

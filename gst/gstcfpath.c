@@ -30,6 +30,7 @@ gst_cf_path_init (GstCfPath *path, GstElement *element, const CfFilter *filter)
   memset (path, 0, sizeof *path);
   path->element = element;
   path->filter = filter;
+  gst_cf_chain_init (&path->chain, element);
   gst_cf_stats_init (&path->stats);
 }
 
@@ -122,6 +123,8 @@ gboolean
 gst_cf_path_open_gpu (GstCfPath *path, GstObject *context, CfStatus *status)
 {
   path->use_gpu = gst_cf_gpu_open (&path->gpu, context, status);
+  if (path->use_gpu)
+    gst_cf_chain_open (&path->chain, context);
   return path->use_gpu;
 }
 
@@ -137,6 +140,7 @@ free_cpu_plans (GstCfPath *path)
 void
 gst_cf_path_stop (GstCfPath *path)
 {
+  gst_cf_chain_close (&path->chain);
   gst_cf_gpu_close (&path->gpu);
   free_cpu_plans (path);
   if (path->cpu)
@@ -236,6 +240,17 @@ take_params (GstCfPath *path, const CfCommon *common, gconstpointer params)
   path->passes = cf_filter_passes (path->filter, &video, common, params);
 }
 
+/* Before the plans change: frames that have left may still need them. Where it
+ * fails, the next frame will say so. */
+static void
+settle (GstCfPath *path)
+{
+  CfStatus status = { 0 };
+
+  if (gst_cf_chain_settle (&path->chain, &status) != CF_OK)
+    GST_WARNING_OBJECT (path->element, "%s", status.message);
+}
+
 static gboolean
 configure_gpu (GstCfPath *path)
 {
@@ -247,6 +262,7 @@ configure_gpu (GstCfPath *path)
     path->use_gpu = FALSE;
     return TRUE;
   }
+  settle (path);
   path->use_gpu = gst_cf_gpu_configure (&path->gpu, path->filter, &path->info, path->format, path->modes, &path->common,
       path->params, &status);
   if (path->use_gpu)
@@ -301,6 +317,7 @@ gst_cf_path_update (GstCfPath *path, const CfCommon *common, gconstpointer param
   }
   if (!gpu_is_fit (path))
     return TRUE;
+  settle (path);
   if (gst_cf_gpu_update (&path->gpu, path->filter, &path->info, path->format, common, params, &status))
     return TRUE;
   path->failures = MAX_FAILURES; /* its plans hold other parameters than the CPU's */
@@ -312,6 +329,7 @@ gst_cf_path_adopt (GstCfPath *path, GstObject *context)
 {
   CfStatus status = { 0 };
 
+  gst_cf_chain_close (&path->chain);
   gst_cf_gpu_close (&path->gpu);
   if (!gst_cf_path_open_gpu (path, context, &status)) {
     path->failures = MAX_FAILURES;
@@ -362,6 +380,19 @@ map_both (GstCfPath *path, GstCfFrame *in, GstBuffer *in_buffer, GstMapFlags in_
   return FALSE;
 }
 
+/* The GPU has nothing more to do with the buffer, which is to be read or written
+ * elsewhere than on the chain's stream. */
+static gboolean
+finish (GstCfPath *path, GstBuffer *buffer)
+{
+  CfStatus status = { 0 };
+
+  if (gst_cf_chain_finish (buffer, &status) == CF_OK)
+    return TRUE;
+  gst_cf_path_post_error (path->element, &status, "The GPU failed, and the frame cannot be taken out of its memory");
+  return FALSE;
+}
+
 /* Keeps the CPU's plans at hand for a stream that the GPU filters, or the
  * other mode's plan up to date. `but` is the mode that has seen the frame. */
 static void
@@ -391,11 +422,15 @@ run_gpu (GstCfPath *path, GstBuffer *in, GstBuffer *out, GstCfMode mode, guint64
     snprintf (status.message, sizeof status.message, "an earlier fault ended CUDA for this process");
     return gpu_failed (path, &status, in_context || out_context) ? TRY_CPU : FAILED;
   }
+  if ((!in_device && !finish (path, in)) || (!out_device && !finish (path, out)))
+    return FAILED;
+  gst_cf_cuda_sync (in);
   if (!map_both (path, &src, in, in_flags, &dst, out, out_flags))
     return FAILED;
   job = (GstCfGpuJob) { .mode = mode, .in = &src.image, .out = &dst.image, .in_device = in_device,
     .out_device = out_device, .in_pinned = gst_cf_buffer_is_pinned (in), .out_pinned = gst_cf_buffer_is_pinned (out),
-    .regions = path->reports ? &path->regions : NULL };
+    .regions = path->reports ? &path->regions : NULL, .chain = &path->chain, .in_buffer = in, .out_buffer = out };
+  job.leave = out_device && (in_device || job.in_pinned) && !path->reports && gst_cf_chain_may_leave (&path->chain);
   code = gst_cf_gpu_run (&path->gpu, &job, path->history > 0, &status);
   if (code == CF_OK && path->history > 0 && !in_device)
     remember_on_cpu (path, &src.image, -1);
@@ -437,7 +472,7 @@ run_cpu (GstCfPath *path, GstBuffer *in, GstBuffer *out, GstCfMode mode, guint64
     gst_cf_path_post_error (path->element, &status, "The frame cannot be taken out of the GPU's memory");
     return FAILED;
   }
-  if (!map_both (path, &src, in, 0, &dst, out, 0))
+  if (!finish (path, in) || !finish (path, out) || !map_both (path, &src, in, 0, &dst, out, 0))
     return FAILED;
   start = now_ns ();
   code = cf_plan_enqueue (path->cpu_plan[mode], NULL, &src.image, &dst.image, &status);
@@ -478,7 +513,8 @@ frame_bytes (const GstCfPath *path)
 gboolean
 gst_cf_path_may_pass (const GstCfPath *path, GstBuffer *in)
 {
-  return path->configured && path->passes && !gst_cf_frame_crops (in, &path->info);
+  return path->configured && path->passes && !gst_cf_frame_crops (in, &path->info)
+      && gst_cf_chain_pass (&path->chain, in);
 }
 
 void

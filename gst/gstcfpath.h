@@ -26,6 +26,7 @@ typedef struct {
   CfContext *cpu;
   CfPlan *cpu_plan[GST_CF_N_MODES];
   GstCfGpu gpu;
+  GstCfChain chain;   /* what the GPU's frames have to do with the neighbours' */
   gboolean use_gpu;   /* the next frame goes there */
   guint failures;     /* of the GPU, since it last worked for long */
   guint good;         /* frames it made since the last failure */

@@ -102,11 +102,29 @@ gst_cf_cuda_pop (void)
   fake.pushed--;
 }
 
+gpointer
+gst_cf_cuda_stream_new (void)
+{
+  return NULL;
+}
+
+void
+gst_cf_cuda_stream_free (gpointer stream)
+{
+  (void) stream;
+}
+
 GstObject *
 gst_cf_cuda_buffer_context (GstBuffer *buffer)
 {
   (void) buffer;
   return NULL;
+}
+
+void
+gst_cf_cuda_sync (GstBuffer *buffer)
+{
+  (void) buffer;
 }
 
 GstBufferPool *

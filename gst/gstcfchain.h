@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * gstcfchain.h: frames in CUDA memory from element to element of this plugin,
+ * without the host waiting in between.
+ *
+ * Where downstream can take it, a frame leaves while the GPU still works on it.
+ * The elements of such a chain queue their work on one CUDA stream: the next one
+ * finds it with the frame's memory and joins it. So the order of the stream
+ * alone sees to it that a frame is written before it is read, and read before
+ * its buffer, back in its pool, is written anew. The last element of the chain
+ * waits, once for all of them, and there a failure of any of them comes to light.
+ *
+ * Who can take an unfinished frame says so in the ALLOCATION query, by naming
+ * GST_CF_CHAIN_API; what stands between (queue, tee, identity, capsfilter) hands
+ * the query on, and a tee with one branch that cannot take it does not name it.
+ * Elements that answer for themselves never name it, for it is tagged as
+ * belonging to the memory. After a new link the source pad has to reconfigure;
+ * until it has, frames are finished before they leave, and those under way are
+ * finished within that event, thus before the link is there for the application.
+ *
+ * Input that is not on the chain's stream (a decoder's frame, pinned host
+ * memory) must not go back to its owner while the GPU reads it: the frames made
+ * of it hold it, all along the chain.
+ *
+ * The chain's stream is one that the legacy default stream waits for, and that
+ * waits for it. GStreamer 1.22 reads CUDA memory back on that one, so that a pad
+ * probe that maps an unfinished frame sees the finished one.
+ *
+ * Threads: a GstCfChain belongs to an element's streaming thread, and to start and
+ * stop; the functions for buffers and gst_cf_chain_settle_all may be called in any. */
+#ifndef GST_CF_CHAIN_H
+#define GST_CF_CHAIN_H
+
+#include "cf.h"
+
+#include <gst/gst.h>
+
+G_BEGIN_DECLS
+
+/* How long a frame may take; the first one may wait for code to be compiled and
+ * memory to be mapped. */
+#define GST_CF_DEADLINE_NS (2 * G_GUINT64_CONSTANT (1000000000))
+#define GST_CF_FIRST_DEADLINE_NS (30 * G_GUINT64_CONSTANT (1000000000))
+
+#define GST_CF_CHAIN_API (gst_cf_chain_api_get_type ())
+GType gst_cf_chain_api_get_type (void);
+
+typedef struct _GstCfSharedStream GstCfSharedStream;
+
+/* An element's place in a chain. */
+typedef struct {
+  GstElement *element;       /* not a reference */
+  gint device;               /* that it is counted for; -1: not open */
+  gboolean taken;            /* downstream takes unfinished frames */
+  GstCfSharedStream *shared; /* where its frames were queued last; changed under the element's object lock */
+  CfStream *stream;          /* the same, with marks of this element's own */
+  guint64 last;              /* number of its last work there that it has not waited for */
+  gboolean timing;           /* the marks are set and have not been read */
+} GstCfChain;
+
+void gst_cf_chain_init (GstCfChain *chain, GstElement *element);
+/* The element uses the GPU of this context from now on; until the close. */
+void gst_cf_chain_open (GstCfChain *chain, GstObject *context);
+void gst_cf_chain_close (GstCfChain *chain);
+
+/* decide_allocation: looks whether downstream takes unfinished frames, and takes
+ * that out of the query, whose rest is offered upstream. */
+void gst_cf_chain_decide (GstCfChain *chain, GstQuery *query);
+
+/* May a frame leave unfinished now? Not while the source pad has a new peer to
+ * get to know. */
+gboolean gst_cf_chain_may_leave (const GstCfChain *chain);
+
+/* The stream for a frame from `in` to `out`, CUDA context current: the chain's,
+ * where `in` comes unfinished or the frame is to `leave` so; else `*stream` stays
+ * as it is. What this element has queued elsewhere is waited for, and so is what
+ * may still use `out` elsewhere. */
+CfCode gst_cf_chain_enter (GstCfChain *chain, GstBuffer *in, GstBuffer *out, gboolean leave, CfStream **stream,
+    CfStatus *status);
+/* All of the frame is queued, and it leaves. `first`: since the plans were made. */
+void gst_cf_chain_leave (GstCfChain *chain, GstBuffer *in, GstBuffer *out, gboolean first);
+/* Waits for what was queued on `stream`, the chain's or another of the element's
+ * own, as cf_stream_wait does. */
+CfCode gst_cf_chain_wait (GstCfChain *chain, CfStream *stream, guint64 deadline_ns, CfStatus *status);
+/* Shall the marks 1 and 2 be set about the kernels of a frame that leaves
+ * unfinished? `kernel`: the time between those set last, in ns (0: not known). */
+gboolean gst_cf_chain_time (GstCfChain *chain, guint64 *kernel);
+
+/* All that this element has queued on the chain's stream is done on return: its
+ * plans and its memory may be changed. */
+CfCode gst_cf_chain_settle (GstCfChain *chain, CfStatus *status);
+/* The same of all elements: every frame under way is finished. */
+CfCode gst_cf_chain_settle_all (GstCfChain *chain, CfStatus *status);
+/* All that the chain's stream was to do with the buffer is done on return:
+ * anybody may read and write it. */
+CfCode gst_cf_chain_finish (GstBuffer *buffer, CfStatus *status);
+/* The frame is its own output: may it leave as it is? */
+gboolean gst_cf_chain_pass (const GstCfChain *chain, GstBuffer *buffer);
+
+G_END_DECLS
+#endif

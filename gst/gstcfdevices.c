@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * gstcfdevices.c: the elements of this process, counted by GPU. */
+#include "gstcfdevices.h"
+
+static GMutex lock;
+static guint elements[GST_CF_MAX_DEVICES];
+
+guint
+gst_cf_devices_fewest (const guint *numbers, guint n)
+{
+  guint best = 0;
+
+  for (guint i = 1; i < n; i++)
+    if (numbers[i] < numbers[best])
+      best = i;
+  return best;
+}
+
+void
+gst_cf_devices_count (gint device, gint change)
+{
+  if (device < 0 || device >= GST_CF_MAX_DEVICES)
+    return;
+  g_mutex_lock (&lock);
+  elements[device] += (guint) change;
+  g_mutex_unlock (&lock);
+}
+
+gint
+gst_cf_devices_choose (guint n)
+{
+  gint device;
+
+  g_mutex_lock (&lock);
+  device = (gint) gst_cf_devices_fewest (elements, MIN (n, GST_CF_MAX_DEVICES));
+  g_mutex_unlock (&lock);
+  return device;
+}
