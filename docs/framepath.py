@@ -90,13 +90,16 @@ def latency(told):
     table(["element", "NV12", "p50 us", "p99 us", "bare us", "p50 / bare", "bare, by its ways"], out)
 
 
+def kernels(row):
+    return sum(element["kernel_mean_us"] for element in row["elements"])
+
+
 def chains(told):
     out = []
     for row in good(told):
-        kernels = sum(element["kernel_mean_us"] for element in row["elements"])
-        over = row["frame_ms"] * 1e3 - kernels
+        over = row["frame_ms"] * 1e3 - kernels(row)
         out.append([short(row), size_of(row), f'{row["frames_per_second"]:.0f}', f'{row["frame_ms"] * 1e3:.1f}',
-                    f"{kernels:.1f}", f"{over:.1f}", f'{over / len(row["elements"]):.1f}',
+                    f"{kernels(row):.1f}", f"{over:.1f}", f'{over / len(row["elements"]):.1f}',
                     f'{row["latency_p50_ms"] * 1e3:.0f}', f'{row["latency_p99_ms"] * 1e3:.0f}'])
     table(["elements", "NV12", "frames/s", "us a frame", "kernels us", "the rest us", "a element", "p50 us", "p99 us"], out)
 
@@ -109,11 +112,12 @@ def cameras(told_list):
                         f'{row["dropped"]} ({100 * row["dropped"] / row["due"]:.2f} %)',
                         f'{row["late"]}', f'{row["latency_p50_ms"]:.2f}', f'{row["latency_p99_ms"]:.2f}',
                         f'{row["latency_max_ms"]:.1f}', f'{row["cores_busy"]:.1f}',
+                        f'{kernels(row) * row["frames_per_second"] / 1e4:.0f}',
                         f'{row["gpu_use_percent"]:.0f}' if "gpu_use_percent" in row else "-",
                         f'{row["gpus"][0]["memory_mb"] / 1e3:.1f}' if row["gpus"] else "-",
                         f'{100 * row["of_limit"]:.0f}' if "of_limit" in row else "-"])
-    table(["cameras", "processes", "s", "frames/s", "dropped", "late", "p50 ms", "p99", "max", "cores", "GPU %", "GPU GB",
-           "% of the link"], out)
+    table(["cameras", "processes", "s", "frames/s", "dropped", "late", "p50 ms", "p99", "max", "cores", "kernels %",
+           "GPU %", "GPU GB", "% of the link"], out)
 
 
 # ---- pictures

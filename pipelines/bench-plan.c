@@ -175,6 +175,21 @@ add_line (GArray *jobs, const BenchOptions *opt, const BenchMachine *machine, co
   }
 }
 
+/* The filters by themselves come first: one process can do them, away from the others. */
+static void
+put_bare_first (GArray *jobs)
+{
+  GArray *sorted = g_array_sized_new (FALSE, TRUE, sizeof (BenchJob), jobs->len);
+
+  for (int bare = TRUE; bare >= FALSE; bare--)
+    for (guint i = 0; i < jobs->len; i++)
+      if (g_array_index (jobs, BenchJob, i).bare == bare)
+        g_array_append_val (sorted, g_array_index (jobs, BenchJob, i));
+  g_array_set_size (jobs, 0);
+  g_array_append_vals (jobs, sorted->data, sorted->len);
+  g_array_unref (sorted);
+}
+
 GArray *
 bench_plan (const BenchOptions *opt, const BenchMachine *machine)
 {
@@ -187,6 +202,7 @@ bench_plan (const BenchOptions *opt, const BenchMachine *machine)
     add_line (jobs, opt, machine, &lists, (BenchJob) { .line = *line });
   for (guint i = 0; opt->peers && i < G_N_ELEMENTS (peers); i++)
     add_line (jobs, opt, machine, &lists, (BenchJob) { .line = peers[i], .peer = TRUE });
+  put_bare_first (jobs);
   return jobs;
 }
 

@@ -14,6 +14,7 @@
  */
 
 #include "bench.h"
+#include "cf.h"
 #include "line.h"
 
 #include <signal.h>
@@ -97,6 +98,8 @@ measure_rows (gpointer data, int fd)
       bench_run (batch->report->opt, job, NULL, &row);
     if (!bench_send (fd, &row, sizeof row))
       return 1;
+    if (cf_gpu_lost ()) /* a new process is needed for the next one */
+      break;
   }
   return 0;
 }
@@ -295,20 +298,20 @@ find_shared_row (Batch *batch)
   got_row (&row, batch);
 }
 
-/* How far the rows go that one child can do: on the same cores, and each alone whose
- * errors may end the process or whose memory the next ones would miss. */
+/* How far the rows go that one child can do: on the same cores; the filters by
+ * themselves apart, whose context is another, and those of many cameras each alone. */
 static guint
 batch_end (const BenchReport *report, guint first)
 {
   const BenchJob *job = &g_array_index (report->jobs, BenchJob, first);
   guint end = first + 1;
 
-  if (job->bare || report->opt->study == BENCH_STUDY_CAMERAS)
+  if (!job->bare && report->opt->study == BENCH_STUDY_CAMERAS)
     return end;
   for (; end < report->jobs->len; end++) {
     const BenchJob *next = &g_array_index (report->jobs, BenchJob, end);
 
-    if (next->cores != job->cores || next->bare || next->processes > 1)
+    if (next->cores != job->cores || next->bare != job->bare || next->processes > 1)
       break;
   }
   return end;
