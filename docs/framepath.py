@@ -112,7 +112,8 @@ def cameras(told_list):
                         f'{row["dropped"]} ({100 * row["dropped"] / row["due"]:.2f} %)',
                         f'{row["late"]}', f'{row["latency_p50_ms"]:.2f}', f'{row["latency_p99_ms"]:.2f}',
                         f'{row["latency_max_ms"]:.1f}', f'{row["cores_busy"]:.1f}',
-                        f'{kernels(row) * row["frames_per_second"] / 1e4:.0f}',
+                        # between processes a kernel's time also has its wait for the others' turns
+                        f'{kernels(row) * row["frames_per_second"] / 1e4:.0f}' if row["processes"] == 1 else "-",
                         f'{row["gpu_use_percent"]:.0f}' if "gpu_use_percent" in row else "-",
                         f'{row["gpus"][0]["memory_mb"] / 1e3:.1f}' if row["gpus"] else "-",
                         f'{100 * row["of_limit"]:.0f}' if "of_limit" in row else "-"])
@@ -135,7 +136,7 @@ def plot(name, told, settings, data, curves):
         path = os.path.join(DOCS, f"framepath-{name}.{kind}")
         script = (f"set terminal {terminal}\nset output {quote(path)}\n{blocks}set grid\n"
                   f"set key outside below left Left reverse maxcols 1 noenhanced\nset title {quote(title)} noenhanced\n"
-                  f"{settings}\nplot {', '.join(curves)}\n")
+                  f"{settings}\nset xlabel offset 0,0.7\nplot {', '.join(curves)}\n")
         subprocess.run(["gnuplot"], input=script.encode(), check=True)
         print(os.path.relpath(path), file=sys.stderr)
 

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #define SECONDS 0.3
-#define DEPTH 8        /* copies that are queued before one waits */
+#define DEPTH 32       /* copies that are queued before one waits */
 #define LINK_FRAMES 16
 #define ROOM 1.5e9     /* bytes that all of it may take */
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * bench-numbers.c: the benchmark's percentiles and lists of numbers. */
+ * bench-numbers.c: the benchmark's percentiles, lists of numbers, and rows of several
+ * processes as one. */
 #include "bench-numbers.h"
+#include "../pipelines/bench.h"
 
 #include <stdio.h>
 
@@ -70,10 +72,44 @@ check_lists (void)
   g_clear_pointer (&sizes, g_array_unref);
 }
 
+/* 500 frames of 1 to 500 ms in one process, the next 500 in the other. */
+static void
+check_sum (void)
+{
+  BenchRow part[2] = { { .job = 0 } }, sum = { .job = 0 };
+
+  for (int i = 0; i < 1000; i++)
+    bench_took (&part[i / 500], (guint64) (i + 1) * 1000000);
+  for (int i = 0; i < 2; i++) {
+    part[i].frame_bytes = 100;
+    part[i].frames = 500;
+    part[i].due = 501 + (guint64) i;
+    part[i].dropped = 1 + (guint64) i;
+    part[i].fps = 15;
+    part[i].cores = 0.5;
+    part[i].max = 500 * (i + 1);
+    part[i].n_gpus = part[i].n_elements = 1;
+    part[i].gpu[0].use = 40 + i;
+    part[i].element[0].gpu = 100 + 200 * (guint64) i;
+    part[i].element[0].kernel = 10 * (i + 1);
+    bench_add_row (&sum, &part[i]);
+  }
+  CHECK (sum.frames == 1000 && sum.due == 1003 && sum.dropped == 3);
+  CHECK (sum.fps > 29.9 && sum.fps < 30.1 && sum.cores > 0.99 && sum.cores < 1.01 && sum.max > 999);
+  CHECK (sum.p50 > 485 && sum.p50 < 515 && sum.p99 > 960 && sum.p99 <= 1000); /* to a bucket */
+  CHECK (sum.gpu[0].use > 40.5 && sum.element[0].gpu == 400);
+  CHECK (sum.element[0].kernel > 17.4 && sum.element[0].kernel < 17.6); /* by frames */
+  part[1].state = BENCH_FAILED;
+  bench_add_row (&sum, &part[1]);
+  bench_add_row (&sum, &part[0]);
+  CHECK (sum.state == BENCH_FAILED); /* and stays it */
+}
+
 int
 main (void)
 {
   check_percentiles ();
+  check_sum ();
   check_lists ();
   printf ("%d passed, %d failed, 0 skipped\n", passed, failed);
   return failed > 0;

@@ -263,11 +263,11 @@ bench () {
 # CF_CAMERAS: what else than usual.
 framepath () {
   local part on='backend=cuda on-gpu-error=error' size=${CF_FRAMEPATH_SIZES:-1920x1080,3840x2160}
-  local cameras=${CF_CAMERAS:-64,128,256,400} line options
+  local cameras=${CF_CAMERAS:-64,128,256,400,448,512} line options
   local median="cudamedian kernel-size=3 $on" convolve="cudaconvolve kernel-size=3 $on"
   local lines=("$median" "$convolve" "cudairfilter sigma=1 quadrants=se $on" "cudasegment $on")
   local quick=(--seconds 0.6 --warm-up 0.2)
-  local live=(--rate 30 --study cameras --seconds "${CF_FRAMEPATH_SECONDS:-20}" --warm-up 2)
+  local live=(--rate 30 --study cameras --seconds "${CF_FRAMEPATH_SECONDS:-20}" --warm-up 1)
   [ $# -gt 0 ] || set -- flight plain chain sizes kernels harness cameras processes
   for part in "$@"; do
     case $part in
@@ -286,9 +286,9 @@ framepath () {
       kernels) line=("cudamedian frames-in-flight=4 $on" "cudaconvolve frames-in-flight=4 $on")
         options=(--sweep 'kernel-size=3,5,7,9,11,15,21,31,45,63' "${quick[@]}") ;;
       # What the sources and sinks take by themselves.
-      harness) line=(identity) options=(--no-limits --cameras "$cameras" "${live[@]}" --seconds 3) ;;
+      harness) line=(identity) options=(--no-limits --cameras 400 "${live[@]}" --seconds 3) ;;
       cameras) line=("$median") options=(--cameras "$cameras" "${live[@]}") ;;
-      processes) line=("$median") options=(--cameras "${cameras#*,*,}" --processes '4,16' "${live[@]}") ;;
+      processes) line=("$median") options=(--cameras '256,400' --processes '4,16' "${live[@]}") ;;
       *) echo "there is no part $part"; failed=1; continue ;;
     esac
     # Only what the file says of it goes into the table: no folder of this host.
