@@ -266,14 +266,14 @@ framepath () {
   local cameras=${CF_CAMERAS:-64,128,256,400,448,512} line options
   local median="cudamedian kernel-size=3 $on" convolve="cudaconvolve kernel-size=3 $on"
   local lines=("$median" "$convolve" "cudairfilter sigma=1 quadrants=se $on" "cudasegment $on")
-  local quick=(--seconds 0.6 --warm-up 0.2)
+  local quick=(--seconds 0.5 --warm-up 0.15)
   local live=(--rate 30 --study cameras --seconds "${CF_FRAMEPATH_SECONDS:-20}" --warm-up 1)
   [ $# -gt 0 ] || set -- flight plain chain sizes kernels harness cameras processes
   for part in "$@"; do
     case $part in
       # Frames under way at once, beside the link's limit and the filter by itself.
       flight) line=("${lines[@]}")
-        options=(--size "$size" --bare --sweep 'frames-in-flight=1,2,3,4,6,8' "${quick[@]}") ;;
+        options=(--size "$size" --bare --sweep 'frames-in-flight=1,2,3,4,8' "${quick[@]}") ;;
       plain) line=("${lines[@]:0:2}")
         options=(--size "$size" --memory plain --sweep 'frames-in-flight=1,2,4' "${quick[@]}") ;;
       # In CUDA memory: one, two and four elements in a row.
