@@ -2,16 +2,20 @@
  *
  * gstcffilter-private.h: what the files of the base class share:
  * gstcffilter.c (class, start and stop, frames and events), gstcfprops.c
- * (properties), gstcfnegotiate.c (caps and allocation).
+ * (properties), gstcfnegotiate.c (caps, queries and allocation).
  *
  * Threads. The properties are guarded by the object lock; the streaming thread
- * works on one snapshot a frame, which the path owns. `context` is read under
- * the object lock by other threads, and changed by the streaming thread, start
- * and stop, and set_context while it is NULL. */
+ * works on one snapshot a frame, which the path owns. With frames-in-flight > 1
+ * a second thread finishes and pushes the frames (gstcfflight.h); whatever else
+ * the streaming thread does, serialized events and queries, new parameters and
+ * caps, it does with no frame under way. `context` is read under the object lock
+ * by other threads, and changed by the streaming thread, start and stop, and
+ * set_context while it is NULL. */
 #ifndef GST_CF_FILTER_PRIVATE_H
 #define GST_CF_FILTER_PRIVATE_H
 
 #include "gstcffilter.h"
+#include "gstcfflight.h"
 
 G_BEGIN_DECLS
 
@@ -43,6 +47,13 @@ typedef struct {
   GstCfPath path;
   GstAllocator *allocator; /* host memory, pinned where there is a GPU */
   gint reset;              /* atomic: forget earlier frames before the next */
+
+  /* frames that overlap */
+  GstCfFlight flight;
+  guint slots;             /* frames-in-flight as it was at the start */
+  gboolean discont;        /* frames before the next were dropped; streaming thread */
+  GstClockTime latency;    /* what holding slots - 1 frames may cost; object lock */
+  guint64 pushed;          /* since start or flush, for QoS messages; object lock */
 } GstCfFilterPrivate;
 
 GstCfFilterPrivate *gst_cf_filter_private (GstCfFilter *self);
@@ -60,6 +71,10 @@ void gst_cf_filter_update_active_backend (GstCfFilter *self);
 
 /* gstcfnegotiate.c */
 void gst_cf_filter_install_negotiation (GstBaseTransformClass *klass);
+
+/* gstcffilter.c */
+/* Waits until no frame is under way. Streaming thread, or with its lock. */
+void gst_cf_filter_drain (GstCfFilter *self);
 
 G_END_DECLS
 #endif

@@ -66,6 +66,7 @@ release (GstCfFilter *self)
   context = priv->context;
   priv->context = NULL;
   GST_OBJECT_UNLOCK (self);
+  gst_cf_flight_stop (&priv->flight);
   gst_cf_path_stop (&priv->path);
   if (priv->allocator)
     gst_object_unref (priv->allocator);
@@ -86,6 +87,8 @@ start (GstBaseTransform *trans)
   CfCode code;
 
   GST_OBJECT_LOCK (self);
+  priv->slots = (guint) priv->frames_in_flight;
+  priv->latency = priv->pushed = 0;
   backend = priv->backend;
   device = priv->device;
   fail_on_gpu_error = priv->on_gpu_error == GST_CF_ON_GPU_ERROR_ERROR;
@@ -95,11 +98,18 @@ start (GstBaseTransform *trans)
     GST_ELEMENT_ERROR (self, LIBRARY, SETTINGS, ("%s", status.message), (NULL));
     return FALSE;
   }
-  if (!gst_cf_path_start (&priv->path, fail_on_gpu_error, &status)) {
+  if (!gst_cf_path_start (&priv->path, priv->slots, fail_on_gpu_error, &status)) {
     gst_cf_path_post_error (GST_ELEMENT (self), &status, "The filter could not be started");
     return FALSE;
   }
   if (!start_gpu (self, backend, device)) {
+    release (self);
+    return FALSE;
+  }
+  priv->discont = FALSE;
+  if (priv->slots > 1 && !gst_cf_flight_start (&priv->flight, priv->slots, GST_OBJECT_NAME (self))) {
+    GST_ELEMENT_ERROR (self, RESOURCE, FAILED, ("There is no thread to be had for frames-in-flight=%u", priv->slots),
+        (NULL));
     release (self);
     return FALSE;
   }
@@ -148,6 +158,12 @@ set_context (GstElement *element, GstContext *message)
 
 /* ---- frames and events -------------------------------------------------- */
 
+void
+gst_cf_filter_drain (GstCfFilter *self)
+{
+  gst_cf_flight_drain (&PRIV (self)->flight);
+}
+
 /* The frames come from another context than ours: move to it, if the user did
  * not ask for another GPU. Otherwise they cross through system memory. */
 static void
@@ -156,9 +172,12 @@ adopt_context (GstCfFilter *self, GstBuffer *buffer)
   GstCfFilterPrivate *priv = PRIV (self);
   GstObject *theirs = gst_cf_cuda_buffer_context (buffer), *old;
 
-  if (!theirs || !priv->path.use_gpu || theirs == priv->path.gpu.context)
+  if (!theirs || !gst_cf_path_is_elsewhere (&priv->path, theirs))
     return;
   if (priv->device >= 0 && gst_cf_cuda_device (theirs) != priv->device)
+    return;
+  gst_cf_filter_drain (self);
+  if (!gst_cf_path_is_elsewhere (&priv->path, theirs)) /* the GPU failed meanwhile */
     return;
   GST_INFO_OBJECT (self, "moving to the CUDA context of the input, %" GST_PTR_FORMAT, theirs);
   GST_OBJECT_LOCK (self);
@@ -193,6 +212,7 @@ before_transform (GstBaseTransform *trans, GstBuffer *buffer)
     params = gst_cf_filter_snapshot (self, &common);
   GST_OBJECT_UNLOCK (self);
   if (params) {
+    gst_cf_filter_drain (self);
     if (!gst_cf_path_update (&priv->path, &common, params))
       priv->path.configured = FALSE; /* the error is posted; no frame leaves with the wrong values */
     gst_cf_params_free (FILTER (self), params);
@@ -214,46 +234,206 @@ prepare_output_buffer (GstBaseTransform *trans, GstBuffer *in, GstBuffer **out)
   return GST_BASE_TRANSFORM_CLASS (gst_cf_filter_parent_class)->prepare_output_buffer (trans, in, out);
 }
 
+/* Queues the frame, at the number of a slot. FALSE: it has to be finished before
+ * the next one. */
+static gboolean
+submit (GstCfFilter *self, GstCfJob *job, guint slot, GstBuffer *in, GstBuffer *out)
+{
+  GstCfFilterPrivate *priv = PRIV (self);
+  gboolean flushed = g_atomic_int_compare_and_exchange (&priv->reset, TRUE, FALSE);
+
+  if (flushed || (in != out && gst_cf_path_needs_reset (&priv->path))) {
+    gst_cf_filter_drain (self);
+    gst_cf_path_reset (&priv->path);
+  }
+  return gst_cf_path_submit (&priv->path, job, slot, in, out);
+}
+
+static GstFlowReturn
+finish (GstCfFilter *self, GstCfJob *job, gboolean drop)
+{
+  GstCfFilterClass *klass = GST_CF_FILTER_GET_CLASS (self);
+  GstCfFilterPrivate *priv = PRIV (self);
+  GstFlowReturn flow = gst_cf_path_finish (&priv->path, job, drop);
+
+  if (flow == GST_FLOW_OK && !drop && job->in != job->out && priv->path.reports && klass->regions)
+    klass->regions (self, job->out, &priv->path.info, &priv->path.regions);
+  gst_cf_filter_update_active_backend (self);
+  return flow;
+}
+
+/* One frame at a time, for the base class to push. */
 static GstFlowReturn
 transform (GstBaseTransform *trans, GstBuffer *in, GstBuffer *out)
 {
   GstCfFilter *self = GST_CF_FILTER (trans);
-  GstCfFilterClass *klass = GST_CF_FILTER_GET_CLASS (self);
-  GstCfFilterPrivate *priv = PRIV (self);
-  GstFlowReturn flow;
+  GstCfJob job;
 
-  if (g_atomic_int_compare_and_exchange (&priv->reset, TRUE, FALSE))
-    gst_cf_path_reset (&priv->path);
-  if (in == out) {
-    gst_cf_path_passed (&priv->path);
-    return GST_FLOW_OK;
-  }
-  flow = gst_cf_path_run (&priv->path, in, out);
-  if (flow == GST_FLOW_OK && priv->path.reports && klass->regions)
-    klass->regions (self, out, &priv->path.info, &priv->path.regions);
-  gst_cf_filter_update_active_backend (self);
+  submit (self, &job, 0, in, out);
+  return finish (self, &job, FALSE);
+}
+
+/* ---- frames that overlap ------------------------------------------------ */
+
+/* Output thread. */
+static GstFlowReturn
+finish_under_way (gpointer user, GstCfJob *job, gboolean drop)
+{
+  GstFlowReturn flow = finish (user, job, drop);
+
+  if (job->in != job->out)
+    gst_buffer_unref (job->in);
   return flow;
+}
+
+/* Output thread; what the base class does around its own push. */
+static GstFlowReturn
+push_finished (gpointer user, GstBuffer *out)
+{
+  GstBaseTransform *trans = GST_BASE_TRANSFORM (user);
+  GstClockTime end = GST_BUFFER_PTS (out);
+
+  if (GST_CLOCK_TIME_IS_VALID (end) && GST_BUFFER_DURATION_IS_VALID (out))
+    end += GST_BUFFER_DURATION (out);
+  GST_OBJECT_LOCK (user);
+  PRIV (user)->pushed++;
+  GST_OBJECT_UNLOCK (user);
+  if (GST_CLOCK_TIME_IS_VALID (end) && trans->segment.format == GST_FORMAT_TIME)
+    trans->segment.position = end;
+  return gst_pad_push (GST_BASE_TRANSFORM_SRC_PAD (trans), out);
+}
+
+/* What downstream answered to a frame before goes upstream in place of this one. */
+static GstFlowReturn
+submit_input_buffer (GstBaseTransform *trans, gboolean is_discont, GstBuffer *in)
+{
+  GstCfFilterPrivate *priv = PRIV (GST_CF_FILTER (trans));
+  GstFlowReturn flow = priv->slots > 1 ? gst_cf_flight_take_flow (&priv->flight) : GST_FLOW_OK;
+
+  if (flow != GST_FLOW_OK) {
+    gst_buffer_unref (in);
+    return flow;
+  }
+  flow = GST_BASE_TRANSFORM_CLASS (gst_cf_filter_parent_class)->submit_input_buffer (trans, is_discont, in);
+  priv->discont = priv->discont || flow == GST_BASE_TRANSFORM_FLOW_DROPPED;
+  return flow;
+}
+
+/* The base class marks what follows a frame that was dropped, when it pushes. */
+static GstBuffer *
+mark_discont (GstCfFilterPrivate *priv, GstBuffer *out)
+{
+  if (priv->discont && !GST_BUFFER_IS_DISCONT (out)) {
+    out = gst_buffer_make_writable (out);
+    GST_BUFFER_FLAG_SET (out, GST_BUFFER_FLAG_DISCONT);
+  }
+  priv->discont = FALSE;
+  return out;
+}
+
+/* Takes `in`. A filter that reports regions has them in its plan until the next
+ * frame, so that its frames do not overlap. */
+static GstFlowReturn
+send_off (GstCfFilter *self, GstBuffer *in)
+{
+  GstBaseTransform *trans = GST_BASE_TRANSFORM (self);
+  GstCfFilterPrivate *priv = PRIV (self);
+  GstBuffer *out = NULL;
+  GstFlowReturn flow;
+  GstCfJob *job;
+  gboolean passes, more;
+  guint place;
+
+  job = gst_cf_flight_begin (&priv->flight, priv->path.reports ? 1 : priv->slots, &place);
+  if (!job) {
+    gst_buffer_unref (in);
+    return gst_cf_flight_take_flow (&priv->flight);
+  }
+  flow = GST_BASE_TRANSFORM_GET_CLASS (self)->prepare_output_buffer (trans, in, &out);
+  if (flow != GST_FLOW_OK || !out) {
+    gst_buffer_unref (in);
+    return flow;
+  }
+  passes = in == out;
+  out = mark_discont (priv, out);
+  more = submit (self, job, place, passes ? out : in, out);
+  gst_cf_flight_add (&priv->flight);
+  if (!more)
+    gst_cf_filter_drain (self);
+  return GST_FLOW_OK;
+}
+
+static GstFlowReturn
+generate_output (GstBaseTransform *trans, GstBuffer **out)
+{
+  GstBuffer *in = trans->queued_buf;
+
+  if (PRIV (GST_CF_FILTER (trans))->slots == 1 || GST_PAD_MODE (GST_BASE_TRANSFORM_SRC_PAD (trans)) == GST_PAD_MODE_PULL)
+    return GST_BASE_TRANSFORM_CLASS (gst_cf_filter_parent_class)->generate_output (trans, out);
+  *out = NULL;
+  trans->queued_buf = NULL;
+  return in ? send_off (GST_CF_FILTER (trans), in) : GST_FLOW_OK;
+}
+
+/* The base class's QoS messages count what it has pushed itself. */
+static gboolean
+post_message (GstElement *element, GstMessage *message)
+{
+  GstCfFilterPrivate *priv = PRIV (GST_CF_FILTER (element));
+
+  if (GST_MESSAGE_TYPE (message) == GST_MESSAGE_QOS && priv->slots > 1 && GST_MESSAGE_SRC (message)
+      == GST_OBJECT_CAST (element)) {
+    guint64 dropped, pushed;
+    GstFormat format;
+
+    gst_message_parse_qos_stats (message, &format, NULL, &dropped);
+    GST_OBJECT_LOCK (element);
+    pushed = priv->pushed;
+    GST_OBJECT_UNLOCK (element);
+    message = gst_message_make_writable (message);
+    gst_message_set_qos_stats (message, format, pushed, dropped);
+  }
+  return GST_ELEMENT_CLASS (gst_cf_filter_parent_class)->post_message (element, message);
+}
+
+/* ---- events ------------------------------------------------------------- */
+
+static void
+flush_stop (GstCfFilter *self)
+{
+  GstCfFilterPrivate *priv = PRIV (self);
+
+  gst_cf_flight_set_flushing (&priv->flight, FALSE);
+  g_atomic_int_set (&priv->reset, TRUE);
+  priv->discont = FALSE;
+  GST_OBJECT_LOCK (self);
+  priv->pushed = 0;
+  GST_OBJECT_UNLOCK (self);
 }
 
 static gboolean
 sink_event (GstBaseTransform *trans, GstEvent *event)
 {
+  GstCfFilter *self = GST_CF_FILTER (trans);
   GstBufferPool *pool = NULL;
 
   switch (GST_EVENT_TYPE (event)) {
     case GST_EVENT_FLUSH_START:
-      /* Whoever waits for a buffer of an exhausted pool is let go. */
+      /* Whoever waits for a place, or for a buffer of an exhausted pool, is let go. */
+      gst_cf_flight_set_flushing (&PRIV (self)->flight, TRUE);
       pool = gst_base_transform_get_buffer_pool (trans);
       if (pool)
         gst_buffer_pool_set_flushing (pool, TRUE);
       break;
     case GST_EVENT_FLUSH_STOP:
+      flush_stop (self);
       pool = gst_base_transform_get_buffer_pool (trans);
       if (pool)
         gst_buffer_pool_set_flushing (pool, FALSE);
-      g_atomic_int_set (&PRIV (GST_CF_FILTER (trans))->reset, TRUE);
       break;
     default:
+      if (GST_EVENT_IS_SERIALIZED (event))
+        gst_cf_filter_drain (self);
       break;
   }
   if (pool)
@@ -272,6 +452,8 @@ constructed (GObject *object)
   G_OBJECT_CLASS (gst_cf_filter_parent_class)->constructed (object);
   priv->device = -1;
   priv->frames_in_flight = 1;
+  priv->slots = 1;
+  gst_cf_flight_init (&priv->flight, finish_under_way, push_finished, self);
   priv->params = gst_cf_params_new (FILTER (self));
   gst_cf_path_init (&priv->path, GST_ELEMENT (self), FILTER (self));
   gst_base_transform_set_qos_enabled (GST_BASE_TRANSFORM (self), TRUE);
@@ -284,6 +466,7 @@ finalize (GObject *object)
   GstCfFilterPrivate *priv = PRIV (self);
 
   release (self); /* a no-op after stop */
+  gst_cf_flight_clear (&priv->flight);
   gst_cf_path_clear (&priv->path);
   gst_cf_params_free (FILTER (self), priv->params);
   G_OBJECT_CLASS (gst_cf_filter_parent_class)->finalize (object);
@@ -307,6 +490,7 @@ gst_cf_filter_class_init (GstCfFilterClass *klass)
   object->finalize = finalize;
   gst_cf_filter_install_properties (object);
   element->set_context = GST_DEBUG_FUNCPTR (set_context);
+  element->post_message = GST_DEBUG_FUNCPTR (post_message);
   gst_element_class_add_pad_template (element, gst_pad_template_new ("sink", GST_PAD_SINK, GST_PAD_ALWAYS, caps));
   gst_element_class_add_pad_template (element, gst_pad_template_new ("src", GST_PAD_SRC, GST_PAD_ALWAYS, caps));
   gst_caps_unref (caps);
@@ -316,6 +500,8 @@ gst_cf_filter_class_init (GstCfFilterClass *klass)
   trans->before_transform = GST_DEBUG_FUNCPTR (before_transform);
   trans->prepare_output_buffer = GST_DEBUG_FUNCPTR (prepare_output_buffer);
   trans->transform = GST_DEBUG_FUNCPTR (transform);
+  trans->submit_input_buffer = GST_DEBUG_FUNCPTR (submit_input_buffer);
+  trans->generate_output = GST_DEBUG_FUNCPTR (generate_output);
   trans->sink_event = GST_DEBUG_FUNCPTR (sink_event);
   gst_type_mark_as_plugin_api (GST_TYPE_CF_FILTER, 0);
 }

@@ -8,6 +8,17 @@
 #include <stdio.h>
 #include <string.h>
 
+/* The points of a frame's way; two of them are needed where copies have streams
+ * of their own. */
+enum { BEFORE_UPLOAD, AFTER_UPLOAD, BEFORE_KERNELS, AFTER_KERNELS, BEFORE_DOWNLOAD, AFTER_DOWNLOAD };
+G_STATIC_ASSERT (AFTER_DOWNLOAD < CF_MARKS);
+
+/* A trial begins after so many frames, or so many after new parameters: who
+ * turns a knob all the time has none. Each way is tried so many times. */
+#define FRAMES_BEFORE_TRIAL 3
+#define FRAMES_AFTER_CHANGE 32
+#define ROUNDS 5
+
 static gboolean
 push (GstCfGpu *gpu, CfStatus *status)
 {
@@ -20,10 +31,11 @@ push (GstCfGpu *gpu, CfStatus *status)
 }
 
 gboolean
-gst_cf_gpu_open (GstCfGpu *gpu, GstObject *context, CfStatus *status)
+gst_cf_gpu_open (GstCfGpu *gpu, GstObject *context, guint slots, CfStatus *status)
 {
   memset (gpu, 0, sizeof *gpu);
   gpu->context = gst_object_ref (context);
+  gpu->n_slots = slots;
   if (!push (gpu, status)) {
     gst_clear_object (&gpu->context);
     return FALSE;
@@ -31,8 +43,10 @@ gst_cf_gpu_open (GstCfGpu *gpu, GstObject *context, CfStatus *status)
   gpu->cf = cf_context_new (CF_BACKEND_CUDA, status);
   if (gpu->cf)
     gpu->stream = cf_stream_new (NULL, status);
+  if (gpu->stream && slots > 1 && (gpu->up = cf_stream_new (NULL, status)))
+    gpu->down = cf_stream_new (NULL, status);
   gst_cf_cuda_pop ();
-  if (!gpu->stream)
+  if (!gpu->stream || (slots > 1 && !gpu->down))
     gst_cf_gpu_close (gpu);
   return gpu->context != NULL;
 }
@@ -41,15 +55,22 @@ gst_cf_gpu_open (GstCfGpu *gpu, GstObject *context, CfStatus *status)
 static void
 free_configuration (GstCfGpu *gpu)
 {
+  gpu->configured = FALSE;
+  gpu->before = NULL;
   for (int m = 0; m < GST_CF_N_MODES; m++) {
     cf_plan_free (gpu->plan[m]);
     gpu->plan[m] = NULL;
   }
-  cf_device_free (gpu->memory_in);
-  cf_device_free (gpu->memory_out);
-  cf_pinned_free (gpu->memory_host_in);
-  cf_pinned_free (gpu->memory_host_out);
-  gpu->memory_in = gpu->memory_out = gpu->memory_host_in = gpu->memory_host_out = NULL;
+  for (guint i = 0; i < gpu->n_slots; i++) {
+    GstCfGpuSlot *slot = &gpu->slot[i];
+
+    cf_device_free (slot->memory_in);
+    cf_device_free (slot->memory_out);
+    cf_pinned_free (slot->memory_host_in);
+    cf_pinned_free (slot->memory_host_out);
+    cf_marks_free (slot->marks);
+    memset (slot, 0, sizeof *slot);
+  }
 }
 
 void
@@ -61,7 +82,8 @@ gst_cf_gpu_unconfigure (GstCfGpu *gpu)
   } else {
     /* Out of reach (after a fork): nothing may be called any more. */
     memset (gpu->plan, 0, sizeof gpu->plan);
-    gpu->memory_in = gpu->memory_out = gpu->memory_host_in = gpu->memory_host_out = NULL;
+    memset (gpu->slot, 0, sizeof gpu->slot);
+    gpu->configured = FALSE;
   }
 }
 
@@ -72,6 +94,8 @@ gst_cf_gpu_close (GstCfGpu *gpu)
     return;
   gst_cf_gpu_unconfigure (gpu);
   if (gst_cf_cuda_push (gpu->context)) {
+    cf_stream_free (gpu->down);
+    cf_stream_free (gpu->up);
     cf_stream_free (gpu->stream);
     cf_context_free (gpu->cf);
     gst_cf_cuda_pop ();
@@ -83,11 +107,14 @@ gst_cf_gpu_close (GstCfGpu *gpu)
 guint
 gst_cf_gpu_abandon (GstCfGpu *gpu)
 {
-  guint n = 0;
+  guint n = (gpu->stream != NULL) + (gpu->up != NULL) + (gpu->down != NULL);
 
-  n += gpu->stream != NULL;
-  n += (gpu->memory_in != NULL) + (gpu->memory_out != NULL);
-  n += (gpu->memory_host_in != NULL) + (gpu->memory_host_out != NULL);
+  for (guint i = 0; i < gpu->n_slots; i++) {
+    const GstCfGpuSlot *slot = &gpu->slot[i];
+
+    n += (slot->memory_in != NULL) + (slot->memory_out != NULL);
+    n += (slot->memory_host_in != NULL) + (slot->memory_host_out != NULL);
+  }
   for (int m = 0; m < GST_CF_N_MODES; m++)
     n += gpu->plan[m] != NULL;
   /* The reference to the context stays as well: it must outlive them. */
@@ -120,35 +147,84 @@ choose_layout (CfImage *layout, const GstVideoInfo *info, CfFormat format)
 }
 
 static gboolean
-allocate (GstCfGpu *gpu, const GstVideoInfo *info, CfFormat format, CfStatus *status)
+allocate (GstCfGpuSlot *slot, const GstVideoInfo *info, CfFormat format, CfStatus *status)
 {
   CfImage layout;
   gsize size = choose_layout (&layout, info, format);
 
-  if (!(gpu->memory_in = cf_device_alloc (size, status)) || !(gpu->memory_out = cf_device_alloc (size, status))
-      || !(gpu->memory_host_in = cf_pinned_alloc (size, status))
-      || !(gpu->memory_host_out = cf_pinned_alloc (size, status)))
+  if (!(slot->marks = cf_marks_new (status)) || !(slot->memory_in = cf_device_alloc (size, status))
+      || !(slot->memory_out = cf_device_alloc (size, status))
+      || !(slot->memory_host_in = cf_pinned_alloc (size, status))
+      || !(slot->memory_host_out = cf_pinned_alloc (size, status)))
     return FALSE;
-  memset (gpu->memory_host_in, 0, size);
-  memset (gpu->memory_host_out, 0, size);
-  cf_image_at (&gpu->device_in, &layout, gpu->memory_in);
-  cf_image_at (&gpu->device_out, &layout, gpu->memory_out);
-  cf_image_at (&gpu->host_in, &layout, gpu->memory_host_in);
-  cf_image_at (&gpu->host_out, &layout, gpu->memory_host_out);
+  memset (slot->memory_host_in, 0, size);
+  memset (slot->memory_host_out, 0, size);
+  cf_image_at (&slot->device_in, &layout, slot->memory_in);
+  cf_image_at (&slot->device_out, &layout, slot->memory_out);
+  cf_image_at (&slot->host_in, &layout, slot->memory_host_in);
+  cf_image_at (&slot->host_out, &layout, slot->memory_host_out);
   return TRUE;
 }
+
+/* ---- which way ---------------------------------------------------------- */
+
+static void
+begin_trial (GstCfTrial *trial, GstCfWay sides, gint wait)
+{
+  memset (trial, 0, sizeof *trial);
+  trial->sides = sides;
+  trial->n = -wait;
+}
+
+/* Copies, as long as nothing else is known to be quicker. */
+static GstCfWay
+choose_way (GstCfTrial *trial, GstCfWay sides)
+{
+  GstCfWay way;
+
+  if (sides != trial->sides)
+    begin_trial (trial, sides, FRAMES_BEFORE_TRIAL);
+  if (trial->decided || trial->n < 0)
+    return trial->chosen;
+  way = (GstCfWay) (trial->n % GST_CF_N_WAYS);
+  if ((way & sides) != way || trial->best[way] > 2 * trial->best[GST_CF_COPY])
+    return GST_CF_COPY;
+  return way;
+}
+
+/* A frame took `ns` on that way. TRUE: with that, the trial is over. */
+static gboolean
+note_time (GstCfTrial *trial, GstCfWay way, guint64 ns)
+{
+  if (trial->decided || trial->sides == GST_CF_COPY || trial->n++ < 0 || ns == 0)
+    return FALSE;
+  if (trial->best[way] == 0 || ns < trial->best[way])
+    trial->best[way] = ns;
+  if (trial->n < ROUNDS * GST_CF_N_WAYS)
+    return FALSE;
+  /* Copies leave the GPU to others: what is to be used instead has to be worth it. */
+  for (int w = GST_CF_COPY + 1; w < GST_CF_N_WAYS; w++)
+    if (trial->best[w] && trial->best[w] < trial->best[trial->chosen] - trial->best[trial->chosen] / 32)
+      trial->chosen = (GstCfWay) w;
+  trial->decided = TRUE;
+  return TRUE;
+}
+
+/* ---- plans -------------------------------------------------------------- */
 
 gboolean
 gst_cf_gpu_configure (GstCfGpu *gpu, const CfFilter *filter, const GstVideoInfo *info, CfFormat format, guint modes,
     const CfCommon *common, gconstpointer params, CfStatus *status)
 {
-  gboolean ok;
+  gboolean ok = TRUE;
 
   if (!push (gpu, status))
     return FALSE;
   free_configuration (gpu);
   gpu->warm = FALSE;
-  ok = allocate (gpu, info, format, status);
+  begin_trial (&gpu->trial, GST_CF_COPY, 0);
+  for (guint i = 0; ok && i < gpu->n_slots; i++)
+    ok = allocate (&gpu->slot[i], info, format, status);
   for (int m = 0; ok && m < GST_CF_N_MODES; m++) {
     CfVideo video = { format, GST_VIDEO_INFO_WIDTH (info), GST_VIDEO_INFO_HEIGHT (info), m == GST_CF_INTERLACED };
 
@@ -157,6 +233,7 @@ gst_cf_gpu_configure (GstCfGpu *gpu, const CfFilter *filter, const GstVideoInfo 
       ok = gpu->plan[m] != NULL;
     }
   }
+  gpu->configured = ok;
   if (!ok)
     free_configuration (gpu);
   gst_cf_cuda_pop ();
@@ -192,8 +269,15 @@ gst_cf_gpu_update (GstCfGpu *gpu, const CfFilter *filter, const GstVideoInfo *in
   for (int m = 0; ok && m < GST_CF_N_MODES; m++) {
     CfVideo video = { format, GST_VIDEO_INFO_WIDTH (info), GST_VIDEO_INFO_HEIGHT (info), m == GST_CF_INTERLACED };
 
-    if (gpu->plan[m])
+    if (gpu->plan[m]) {
+      gchar before[64];
+
+      g_strlcpy (before, cf_plan_variant (gpu->plan[m]), sizeof before);
       ok = gst_cf_plan_update (&gpu->plan[m], gpu->cf, filter, &video, common, params, status);
+      /* Other kernels may be quicker on another way. */
+      if (strncmp (before, cf_plan_variant (gpu->plan[m]), sizeof before - 1) != 0)
+        begin_trial (&gpu->trial, gpu->trial.sides, FRAMES_AFTER_CHANGE);
+    }
   }
   gst_cf_cuda_pop ();
   return ok;
@@ -211,86 +295,209 @@ gst_cf_gpu_reset (GstCfGpu *gpu, CfStatus *status)
   return TRUE;
 }
 
-/* Queues the whole frame; context current. */
+/* ---- frames ------------------------------------------------------------- */
+
+/* Context current in all that follow. */
+
+/* Of a frame that leaves only what later ones have to wait for is marked. */
 static CfCode
-queue_frame (GstCfGpu *gpu, CfStream *stream, const GstCfGpuJob *job, gboolean history, CfStatus *status)
+mark (const GstCfGpu *gpu, const GstCfGpuJob *job, CfStream *stream, int which, CfStatus *status)
 {
-  const CfImage *in = job->in_device ? job->in : &gpu->device_in;
-  const CfImage *out = job->out_device ? job->out : &gpu->device_out;
+  if (job->leave && which != AFTER_UPLOAD && which != AFTER_KERNELS)
+    return CF_OK;
+  return cf_stream_set_mark (stream, gpu->slot[job->slot].marks, which, status);
+}
+
+static CfCode
+queue_upload (GstCfGpu *gpu, const GstCfGpuJob *job, const CfImage *host, CfStatus *status)
+{
+  const GstCfGpuSlot *slot = &gpu->slot[job->slot];
+  CfStream *stream = gpu->up ? gpu->up : job->stream;
   CfCode code = CF_OK;
 
-  if (!job->in_device) {
-    code = cf_stream_mark (stream, 0, status);
-    if (code == CF_OK && !job->in_pinned)
-      gst_cf_image_copy (&gpu->host_in, job->in);
-    if (code == CF_OK)
-      code = cf_stream_upload (stream, in, job->in_pinned ? job->in : &gpu->host_in, status);
-  }
-  if (code == CF_OK && job->timed)
-    code = cf_stream_mark (stream, 1, status);
+  if (gpu->up) /* a frame that has left may still be read where this one goes */
+    code = cf_stream_follow (stream, slot->marks, AFTER_KERNELS, status);
   if (code == CF_OK)
-    code = cf_plan_enqueue (gpu->plan[job->mode], stream, in, out, status);
+    code = mark (gpu, job, stream, BEFORE_UPLOAD, status);
+  if (code == CF_OK)
+    code = cf_stream_upload (stream, &slot->device_in, host, status);
+  if (code == CF_OK && gpu->up)
+    code = mark (gpu, job, stream, AFTER_UPLOAD, status);
+  if (code == CF_OK && gpu->up)
+    code = cf_stream_follow (job->stream, slot->marks, AFTER_UPLOAD, status);
+  return code;
+}
+
+static CfCode
+queue_kernels (GstCfGpu *gpu, const GstCfGpuJob *job, gboolean history, const CfImage *in, const CfImage *out,
+    CfStatus *status)
+{
+  CfMarks *marks = gpu->slot[job->slot].marks;
+  CfCode code = CF_OK;
+
+  /* The plans' memory is used by one frame at a time, whatever its stream. */
+  if (gpu->up && gpu->before)
+    code = cf_stream_follow (job->stream, gpu->before, AFTER_KERNELS, status);
+  if (code == CF_OK)
+    code = job->leave && job->timed ? cf_stream_mark (job->stream, 1, status)
+        : mark (gpu, job, job->stream, BEFORE_KERNELS, status);
+  if (code == CF_OK)
+    code = cf_plan_enqueue (gpu->plan[job->mode], job->stream, in, out, status);
   for (int m = 0; code == CF_OK && history && m < GST_CF_N_MODES; m++)
     if (m != (int) job->mode && gpu->plan[m])
-      code = cf_plan_remember (gpu->plan[m], stream, in, status);
-  if (code == CF_OK && job->timed)
-    code = cf_stream_mark (stream, 2, status);
-  if (code == CF_OK && !job->out_device) {
-    code = cf_stream_download (stream, job->out_pinned ? job->out : &gpu->host_out, out, status);
-    if (code == CF_OK)
-      code = cf_stream_mark (stream, 3, status);
+      code = cf_plan_remember (gpu->plan[m], job->stream, in, status);
+  if (code == CF_OK && job->leave && job->timed)
+    code = cf_stream_mark (job->stream, 2, status);
+  if (code == CF_OK && (!job->leave || gpu->up)) {
+    code = mark (gpu, job, job->stream, AFTER_KERNELS, status);
+    gpu->before = marks;
   }
   return code;
 }
 
 static CfCode
-wait (const GstCfGpu *gpu, CfStream *stream, const GstCfGpuJob *job, CfStatus *status)
+queue_download (GstCfGpu *gpu, const GstCfGpuJob *job, const CfImage *host, CfStatus *status)
 {
-  return gst_cf_chain_wait (job->chain, stream, gpu->warm ? GST_CF_DEADLINE_NS : GST_CF_FIRST_DEADLINE_NS, status);
+  const GstCfGpuSlot *slot = &gpu->slot[job->slot];
+  CfStream *stream = gpu->down ? gpu->down : job->stream;
+  CfCode code = CF_OK;
+
+  if (gpu->down)
+    code = cf_stream_follow (stream, slot->marks, AFTER_KERNELS, status);
+  if (code == CF_OK && gpu->down)
+    code = mark (gpu, job, stream, BEFORE_DOWNLOAD, status);
+  if (code == CF_OK)
+    code = cf_stream_download (stream, host, &slot->device_out, status);
+  return code == CF_OK ? mark (gpu, job, stream, AFTER_DOWNLOAD, status) : code;
+}
+
+static gboolean
+uploads (const GstCfGpuJob *job)
+{
+  return !job->in_device && !(job->way & GST_CF_DIRECT_IN);
+}
+
+static gboolean
+downloads (const GstCfGpuJob *job)
+{
+  return !job->out_device && !(job->way & GST_CF_DIRECT_OUT);
 }
 
 static CfCode
-finish_frame (GstCfGpu *gpu, CfStream *stream, GstCfGpuJob *job, CfStatus *status)
+queue_frame (GstCfGpu *gpu, GstCfGpuJob *job, gboolean history, CfStatus *status)
 {
-  CfCode code = wait (gpu, stream, job, status);
+  GstCfGpuSlot *slot = &gpu->slot[job->slot];
+  const CfImage *in = job->in_device || job->in_pinned ? job->in : &slot->host_in;
+  const CfImage *out = job->out_device || job->out_pinned ? job->out : &slot->host_out;
+  CfCode code = CF_OK;
 
-  if (code == CF_OK && job->regions)
-    code = cf_plan_regions (gpu->plan[job->mode], job->regions, status);
-  if (code != CF_OK)
-    return code;
-  job->upload = job->in_device ? 0 : cf_stream_elapsed_ns (stream, 0, 1);
-  job->kernel = cf_stream_elapsed_ns (stream, 1, 2);
-  job->download = job->out_device ? 0 : cf_stream_elapsed_ns (stream, 2, 3);
-  return CF_OK;
+  job->way = GST_CF_COPY;
+  if (gpu->n_slots == 1 && !job->leave)
+    job->way = choose_way (&gpu->trial, (GstCfWay) ((job->in_device ? 0 : GST_CF_DIRECT_IN)
+            | (job->out_device ? 0 : GST_CF_DIRECT_OUT)));
+  if (!job->in_device && !job->in_pinned)
+    gst_cf_image_copy (&slot->host_in, job->in);
+  if (uploads (job))
+    code = queue_upload (gpu, job, in, status);
+  if (code == CF_OK)
+    code = queue_kernels (gpu, job, history, uploads (job) ? &slot->device_in : in,
+        downloads (job) ? &slot->device_out : out, status);
+  return code == CF_OK && downloads (job) ? queue_download (gpu, job, out, status) : code;
+}
+
+static guint64
+deadline (const GstCfGpu *gpu)
+{
+  return gpu->warm ? GST_CF_DEADLINE_NS : GST_CF_FIRST_DEADLINE_NS;
+}
+
+/* Some of a frame that could not be queued may be under way: nothing may be
+ * touched before it is over. */
+static CfCode
+settle (GstCfGpu *gpu, const GstCfGpuJob *job)
+{
+  CfStatus status = { 0 };
+  CfCode code = gst_cf_chain_wait (job->chain, job->stream, deadline (gpu), &status);
+
+  if (code != CF_TIMEOUT && gpu->up)
+    code = cf_stream_wait (gpu->up, deadline (gpu), &status);
+  if (code != CF_TIMEOUT && gpu->down)
+    code = cf_stream_wait (gpu->down, deadline (gpu), &status);
+  return code;
 }
 
 CfCode
-gst_cf_gpu_run (GstCfGpu *gpu, GstCfGpuJob *job, gboolean history, CfStatus *status)
+gst_cf_gpu_submit (GstCfGpu *gpu, GstCfGpuJob *job, gboolean history, CfStatus *status)
 {
-  CfStream *stream = gpu->stream;
   CfCode code;
 
   if (!push (gpu, status))
     return status->code;
-  code = gst_cf_chain_enter (job->chain, job->in_buffer, job->out_buffer, job->leave, &stream, status);
-  job->timed = code == CF_OK && (!job->leave || gst_cf_chain_time (job->chain, &job->kernel));
+  job->stream = gpu->stream;
+  job->kernel = 0;
+  code = gst_cf_chain_enter (job->chain, job->in_buffer, job->out_buffer, job->leave, &job->stream, status);
+  job->timed = code == CF_OK && job->leave && gst_cf_chain_time (job->chain, &job->kernel);
   if (code == CF_OK)
-    code = queue_frame (gpu, stream, job, history, status);
+    code = queue_frame (gpu, job, history, status);
   if (code == CF_OK && job->leave) {
     gst_cf_chain_leave (job->chain, job->in_buffer, job->out_buffer, !gpu->warm);
-  } else if (code == CF_OK) {
-    code = finish_frame (gpu, stream, job, status);
-  } else if (code != CF_GPU_LOST) {
-    /* Some of it may be under way; nothing may be touched before it is over. */
-    CfStatus ignored;
-
-    if (wait (gpu, stream, job, &ignored) == CF_TIMEOUT)
-      code = CF_TIMEOUT;
+    gpu->warm = TRUE;
+  } else if (code != CF_OK && code != CF_GPU_LOST && settle (gpu, job) == CF_TIMEOUT) {
+    code = CF_TIMEOUT;
   }
-  gpu->warm = gpu->warm || code == CF_OK;
+  if (code != CF_OK || gpu->n_slots > 1)
+    gst_cf_cuda_pop ();
+  status->code = code;
+  return code;
+}
+
+/* Frames that overlap have their copies timed without the waits between them. */
+static void
+take_times (GstCfGpu *gpu, GstCfGpuJob *job)
+{
+  const CfMarks *marks = gpu->slot[job->slot].marks;
+  int uploaded = gpu->up ? AFTER_UPLOAD : BEFORE_KERNELS, filtered = gpu->down ? BEFORE_DOWNLOAD : AFTER_KERNELS;
+
+  job->upload = uploads (job) ? cf_marks_elapsed_ns (marks, BEFORE_UPLOAD, uploaded) : 0;
+  job->kernel = cf_marks_elapsed_ns (marks, BEFORE_KERNELS, AFTER_KERNELS);
+  job->download = downloads (job) ? cf_marks_elapsed_ns (marks, filtered, AFTER_DOWNLOAD) : 0;
+  job->decided = gpu->n_slots == 1 && note_time (&gpu->trial, job->way, job->upload + job->kernel + job->download);
+  gpu->warm = TRUE;
+}
+
+CfCode
+gst_cf_gpu_finish (GstCfGpu *gpu, GstCfGpuJob *job, CfStatus *status)
+{
+  const GstCfGpuSlot *slot = &gpu->slot[job->slot];
+  CfCode code;
+
+  job->decided = FALSE;
+  job->upload = job->download = 0;
+  if (job->leave) {
+    if (gpu->n_slots == 1)
+      gst_cf_cuda_pop ();
+    return CF_OK;
+  }
+  if (gpu->n_slots > 1 && !push (gpu, status)) { /* nobody knows how far the GPU is */
+    if (status->code != CF_GPU_LOST)
+      status->code = CF_TIMEOUT;
+    return status->code;
+  }
+  if (cf_gpu_lost ()) {
+    code = CF_GPU_LOST;
+    snprintf (status->message, sizeof status->message, "a fault ended CUDA for this process");
+  } else if (gpu->n_slots == 1) {
+    code = gst_cf_chain_wait (job->chain, job->stream, deadline (gpu), status);
+  } else {
+    code = cf_marks_wait (slot->marks, downloads (job) ? AFTER_DOWNLOAD : AFTER_KERNELS, deadline (gpu), status);
+  }
+  if (code == CF_OK && job->regions)
+    code = cf_plan_regions (gpu->plan[job->mode], job->regions, status);
+  if (code == CF_OK)
+    take_times (gpu, job);
   gst_cf_cuda_pop ();
   if (code == CF_OK && !job->out_device && !job->out_pinned)
-    gst_cf_image_copy (job->out, &gpu->host_out);
+    gst_cf_image_copy (job->out, &slot->host_out);
   status->code = code;
   return code;
 }

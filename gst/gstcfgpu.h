@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * gstcfgpu.h: everything one element instance owns on the GPU, and one frame's
- * way through it. All functions make the context current themselves. */
+ * way through it: submit queues it, finish waits for it. All functions make the
+ * context current themselves.
+ *
+ * Threads. One thread at a time uses a GstCfGpu, except that while frames are
+ * under way one thread may submit and another finish earlier ones. */
 #ifndef GST_CF_GPU_H
 #define GST_CF_GPU_H
 
@@ -14,33 +18,64 @@ G_BEGIN_DECLS
 /* How the lines of a frame are filtered; a plan each. */
 typedef enum { GST_CF_PROGRESSIVE, GST_CF_INTERLACED, GST_CF_N_MODES } GstCfMode;
 
+#define GST_CF_MAX_IN_FLIGHT 8
+
+/* What one frame under way needs for itself, allocated when the caps are known:
+ * frames in memory that the GPU does not reach go through host_in and host_out. */
+typedef struct {
+  gpointer memory_in, memory_out, memory_host_in, memory_host_out;
+  CfImage device_in, device_out, host_in, host_out;
+  CfMarks *marks;
+} GstCfGpuSlot;
+
+/* A frame that the CPU waits for, one at a time, is copied to the GPU and back,
+ * or the kernels read and write host memory themselves. Which is quicker depends
+ * on filter, size and machine, so the first frames try all ways. */
+typedef enum { GST_CF_COPY, GST_CF_DIRECT_IN, GST_CF_DIRECT_OUT, GST_CF_DIRECT_BOTH, GST_CF_N_WAYS } GstCfWay;
+
+typedef struct {
+  GstCfWay sides;                /* those in host memory, where there is a choice */
+  gint n;                        /* frames since the trial began; below 0: it has to wait */
+  guint64 best[GST_CF_N_WAYS];   /* ns, the shortest that a frame took; 0: not tried */
+  GstCfWay chosen;
+  gboolean decided;
+} GstCfTrial;
+
 typedef struct {
   GstObject *context; /* NULL: not open */
   CfContext *cf;
-  CfStream *stream;
+  CfStream *stream;    /* the kernels of all frames, in their order, where they have none of a chain */
+  CfStream *up, *down; /* copies of frames that overlap; else NULL: with the kernels */
+  const CfMarks *before; /* of the frame that was queued last */
   CfPlan *plan[GST_CF_N_MODES]; /* NULL: this mode does not occur */
-  /* One frame's way, allocated when the caps are known: frames in memory that
-   * the GPU does not reach go through host_in and host_out. */
-  gpointer memory_in, memory_out, memory_host_in, memory_host_out;
-  CfImage device_in, device_out, host_in, host_out;
-  gboolean warm; /* a frame has come back since the plans were made */
+  guint n_slots;
+  GstCfGpuSlot slot[GST_CF_MAX_IN_FLIGHT];
+  gboolean configured; /* plans and memory are there */
+  gboolean warm;       /* a frame has come back since the plans were made */
+  GstCfTrial trial;
 } GstCfGpu;
 
 typedef struct {
+  guint slot;
   GstCfMode mode;
   const CfImage *in, *out;
   gboolean in_device, out_device; /* device addresses */
   gboolean in_pinned, out_pinned; /* host addresses that the GPU reaches */
   GstCfChain *chain;
   GstBuffer *in_buffer, *out_buffer; /* whose pictures these are, for the chain */
-  gboolean leave;                    /* the frame may leave before the GPU is done */
+  gboolean leave;     /* the frame is finished before the GPU is done: nobody waits for it here */
   CfRegions *regions; /* NULL: nobody wants them; else filled, with what stays the plan's until its next call */
-  gboolean timed;                   /* private: the marks are set */
-  guint64 upload, kernel, download; /* out: ns; of a frame that leaves unfinished: of an earlier one, or 0 */
+  CfStream *stream;   /* out, of submit: that of the kernels */
+  gboolean timed;     /* private: the chain's marks are set */
+  GstCfWay way;       /* out, of submit */
+  gboolean decided;   /* out, of finish: this frame was the last one of the trial */
+  /* out, of finish: ns, 0 where it did not happen; of a frame that leaves unfinished: of an earlier one, or 0 */
+  guint64 upload, kernel, download;
 } GstCfGpuJob;
 
-/* Takes a reference to `context`. Loads the kernels. */
-gboolean gst_cf_gpu_open (GstCfGpu *gpu, GstObject *context, CfStatus *status);
+/* Takes a reference to `context`. Loads the kernels. `slots`: frames that may be
+ * under way at a time. */
+gboolean gst_cf_gpu_open (GstCfGpu *gpu, GstObject *context, guint slots, CfStatus *status);
 /* Frees everything; where the GPU is lost or hangs, see gst_cf_gpu_abandon. */
 void gst_cf_gpu_close (GstCfGpu *gpu);
 /* Forgets everything but leaves it where it is: the GPU may still use it.
@@ -55,9 +90,15 @@ gboolean gst_cf_gpu_update (GstCfGpu *gpu, const CfFilter *filter, const GstVide
     const CfCommon *common, gconstpointer params, CfStatus *status);
 gboolean gst_cf_gpu_reset (GstCfGpu *gpu, CfStatus *status);
 
-/* One frame, finished on return, unless it may leave before. After CF_TIMEOUT the GPU may still use the
- * job's pictures and everything in `gpu`. */
-CfCode gst_cf_gpu_run (GstCfGpu *gpu, GstCfGpuJob *job, gboolean history, CfStatus *status);
+/* Queues one frame; the pictures have to stay until it is finished. Where it
+ * fails, what there was of it is over on return, but after CF_TIMEOUT, see below.
+ * With one slot the context stays current until the frame is finished, by the
+ * same thread. */
+CfCode gst_cf_gpu_submit (GstCfGpu *gpu, GstCfGpuJob *job, gboolean history, CfStatus *status);
+/* Waits for a frame that was submitted; frames are finished in their order.
+ * After CF_TIMEOUT the GPU may still use the pictures of all frames under way
+ * and everything in `gpu`. */
+CfCode gst_cf_gpu_finish (GstCfGpu *gpu, GstCfGpuJob *job, CfStatus *status);
 
 /* Updates one plan, or makes it anew where the parameters ask for that. */
 gboolean gst_cf_plan_update (CfPlan **plan, CfContext *context, const CfFilter *filter, const CfVideo *video,

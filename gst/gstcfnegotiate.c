@@ -92,12 +92,50 @@ query_caps (GstCfFilter *self, GstPadDirection direction, GstCaps *filter)
   return result;
 }
 
+/* What upstream needs, and what frames may wait here. */
+static gboolean
+query_latency (GstCfFilter *self, GstPadDirection direction, GstQuery *q)
+{
+  GstClockTime min, max, own;
+  gboolean live;
+
+  if (!parent->query (GST_BASE_TRANSFORM (self), direction, q))
+    return FALSE;
+  GST_OBJECT_LOCK (self);
+  own = PRIV (self)->latency;
+  GST_OBJECT_UNLOCK (self);
+  gst_query_parse_latency (q, &live, &min, &max);
+  gst_query_set_latency (q, live, min + own, GST_CLOCK_TIME_IS_VALID (max) ? max + own : max);
+  return TRUE;
+}
+
+static void
+update_latency (GstCfFilter *self, const GstVideoInfo *info)
+{
+  GstCfFilterPrivate *priv = PRIV (self);
+  gint n = GST_VIDEO_INFO_FPS_N (info), d = GST_VIDEO_INFO_FPS_D (info);
+  GstClockTime latency = n > 0 && d > 0 ? gst_util_uint64_scale (priv->slots - 1, (guint64) d * GST_SECOND, (guint64) n)
+      : 0;
+  gboolean changed;
+
+  GST_OBJECT_LOCK (self);
+  changed = priv->latency != latency;
+  priv->latency = latency;
+  GST_OBJECT_UNLOCK (self);
+  if (changed)
+    gst_element_post_message (GST_ELEMENT (self), gst_message_new_latency (GST_OBJECT (self)));
+}
+
 static gboolean
 query (GstBaseTransform *trans, GstPadDirection direction, GstQuery *q)
 {
   GstCfFilter *self = GST_CF_FILTER (trans);
   GstCfFilterPrivate *priv = PRIV (self);
 
+  if (GST_QUERY_IS_SERIALIZED (q) && direction == GST_PAD_SINK)
+    gst_cf_filter_drain (self);
+  if (GST_QUERY_TYPE (q) == GST_QUERY_LATENCY)
+    return query_latency (self, direction, q);
   if (GST_QUERY_TYPE (q) == GST_QUERY_CAPS) {
     GstCaps *filter, *caps;
 
@@ -150,6 +188,7 @@ set_caps (GstBaseTransform *trans, GstCaps *in_caps, GstCaps *out_caps)
   CfCode code;
   gboolean ok;
 
+  gst_cf_filter_drain (self);
   if (!gst_video_info_from_caps (&info, in_caps)) {
     GST_ELEMENT_ERROR (self, STREAM, FORMAT, ("These are not caps of raw video"), ("%" GST_PTR_FORMAT, in_caps));
     return FALSE;
@@ -170,6 +209,7 @@ set_caps (GstBaseTransform *trans, GstCaps *in_caps, GstCaps *out_caps)
   if (code == CF_OK) {
     priv->refusal[0] = '\0';
     ok = gst_cf_path_configure (&priv->path, &info, &common, params);
+    update_latency (self, &info);
   } else {
     /* Refused caps are tried again with the next event: say it once. */
     if (strcmp (priv->refusal, status.message) != 0)
@@ -245,11 +285,12 @@ propose_allocation (GstBaseTransform *trans, GstQuery *decide_query, GstQuery *q
   if (!caps)
     return FALSE;
   if (priv->path.use_gpu) {
-    /* Two: one that upstream fills and one that is filtered. */
-    GstBufferPool *pool = need_pool ? make_pool (self, caps, TRUE, 2, &size) : NULL;
+    /* One that upstream fills and those that are filtered. */
+    guint min = priv->slots + 1;
+    GstBufferPool *pool = need_pool ? make_pool (self, caps, TRUE, min, &size) : NULL;
 
     if (pool) {
-      gst_query_add_allocation_pool (q, pool, size, 2, 0);
+      gst_query_add_allocation_pool (q, pool, size, min, 0);
       gst_object_unref (pool);
     }
     if (!gst_cf_caps_is_cuda (caps))
@@ -311,6 +352,7 @@ decide_allocation (GstBaseTransform *trans, GstQuery *q)
     gst_clear_object (&pool);
   if (!pool) {
     /* A few beforehand, so that the stream does not wait for memory later. */
+    min += priv->slots;
     min = MAX (min, 2);
     max = 0;
     pool = make_pool (self, caps, meta, min, &size);

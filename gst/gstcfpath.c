@@ -30,6 +30,7 @@ gst_cf_path_init (GstCfPath *path, GstElement *element, const CfFilter *filter)
   memset (path, 0, sizeof *path);
   path->element = element;
   path->filter = filter;
+  g_mutex_init (&path->lock);
   gst_cf_chain_init (&path->chain, element);
   gst_cf_stats_init (&path->stats);
 }
@@ -39,6 +40,7 @@ gst_cf_path_clear (GstCfPath *path)
 {
   gst_cf_path_stop (path);
   gst_cf_stats_clear (&path->stats);
+  g_mutex_clear (&path->lock);
 }
 
 void
@@ -109,12 +111,13 @@ gst_cf_video_from_info (const CfFilter *filter, const GstVideoInfo *info, CfVide
 /* ---- start and stop ----------------------------------------------------- */
 
 gboolean
-gst_cf_path_start (GstCfPath *path, gboolean fail_on_gpu_error, CfStatus *status)
+gst_cf_path_start (GstCfPath *path, guint slots, gboolean fail_on_gpu_error, CfStatus *status)
 {
   gst_cf_stats_reset (&path->stats);
+  path->slots = slots;
   path->fail_on_gpu_error = fail_on_gpu_error;
   path->failures = path->good = 0;
-  path->warned = path->ended = path->configured = path->use_gpu = path->gap = FALSE;
+  path->warned = path->ended = path->configured = path->use_gpu = path->gap = path->hung = FALSE;
   path->cpu = cf_context_new (CF_BACKEND_CPU, status);
   return path->cpu != NULL;
 }
@@ -122,7 +125,7 @@ gst_cf_path_start (GstCfPath *path, gboolean fail_on_gpu_error, CfStatus *status
 gboolean
 gst_cf_path_open_gpu (GstCfPath *path, GstObject *context, CfStatus *status)
 {
-  path->use_gpu = gst_cf_gpu_open (&path->gpu, context, status);
+  path->use_gpu = gst_cf_gpu_open (&path->gpu, context, path->slots, status);
   if (path->use_gpu)
     gst_cf_chain_open (&path->chain, context);
   return path->use_gpu;
@@ -171,16 +174,22 @@ gpu_failed (GstCfPath *path, const CfStatus *status, gboolean on_gpu)
   gboolean hung = status->code == CF_TIMEOUT;
   gboolean lost = hung || status->code == CF_GPU_LOST || cf_gpu_lost ();
   gboolean give_up = lost || ++path->failures >= MAX_FAILURES || status->code == CF_NO_GPU;
+  gboolean ends = path->fail_on_gpu_error || (on_gpu && lost);
 
   path->good = 0;
   if (path->follows && path->use_gpu) /* else the CPU has been at work already */
     reset_cpu_plans (path);
+  g_mutex_lock (&path->lock);
+  if (lost) {
+    path->given_up++;
+    path->hung = hung;
+  }
   if (hung)
     gst_cf_stats_abandon (&path->stats, gst_cf_gpu_abandon (&path->gpu));
-  if (give_up || path->history > 0 || path->follows)
+  if (ends || give_up || path->history > 0 || path->follows)
     path->use_gpu = FALSE;
-  if (path->fail_on_gpu_error || (on_gpu && lost)) {
-    path->use_gpu = FALSE;
+  g_mutex_unlock (&path->lock);
+  if (ends) {
     path->ended = path->fail_on_gpu_error;
     gst_cf_path_post_error (path->element, status, path->fail_on_gpu_error ? "The GPU failed (on-gpu-error=error)"
         : "The GPU failed, and the frame cannot be taken out of its memory");
@@ -203,7 +212,7 @@ gpu_failed (GstCfPath *path, const CfStatus *status, gboolean on_gpu)
 static gboolean
 gpu_is_fit (const GstCfPath *path)
 {
-  return path->gpu.stream && path->gpu.memory_in && path->failures < MAX_FAILURES && !cf_gpu_lost ();
+  return path->gpu.stream && path->gpu.configured && path->failures < MAX_FAILURES && !cf_gpu_lost ();
 }
 
 /* ---- configuration ------------------------------------------------------ */
@@ -383,7 +392,7 @@ map_both (GstCfPath *path, GstCfFrame *in, GstBuffer *in_buffer, GstMapFlags in_
 /* The GPU has nothing more to do with the buffer, which is to be read or written
  * elsewhere than on the chain's stream. */
 static gboolean
-finish (GstCfPath *path, GstBuffer *buffer)
+finish_buffer (GstCfPath *path, GstBuffer *buffer)
 {
   CfStatus status = { 0 };
 
@@ -405,56 +414,106 @@ remember_on_cpu (GstCfPath *path, const CfImage *in, int but)
       GST_WARNING_OBJECT (path->element, "a frame was not remembered: %s", status.message);
 }
 
-static Outcome
-run_gpu (GstCfPath *path, GstBuffer *in, GstBuffer *out, GstCfMode mode, guint64 time[GST_CF_N_TIMES])
+/* Submitting thread, lock held. */
+static void
+submit_gpu (GstCfPath *path, GstCfJob *job, guint slot)
 {
-  GstObject *in_context = gst_cf_cuda_buffer_context (in), *out_context = gst_cf_cuda_buffer_context (out);
+  GstObject *in_context = gst_cf_cuda_buffer_context (job->in), *out_context = gst_cf_cuda_buffer_context (job->out);
   gboolean in_device = in_context && in_context == path->gpu.context;
   gboolean out_device = out_context && out_context == path->gpu.context;
   GstMapFlags in_flags = in_device ? GST_CF_MAP_CUDA : 0, out_flags = out_device ? GST_CF_MAP_CUDA : 0;
-  CfStatus status = { 0 };
-  GstCfFrame src, dst;
-  GstCfGpuJob job;
-  CfCode code;
 
+  job->on_gpu = TRUE;
+  job->given_up = path->given_up;
+  job->cuda_memory = in_context || out_context;
   if (cf_gpu_lost ()) { /* another element's fault ends this one's GPU as well */
-    status.code = CF_GPU_LOST;
-    snprintf (status.message, sizeof status.message, "an earlier fault ended CUDA for this process");
-    return gpu_failed (path, &status, in_context || out_context) ? TRY_CPU : FAILED;
+    job->status.code = CF_GPU_LOST;
+    snprintf (job->status.message, sizeof job->status.message, "an earlier fault ended CUDA for this process");
+    return;
   }
-  if ((!in_device && !finish (path, in)) || (!out_device && !finish (path, out)))
-    return FAILED;
-  gst_cf_cuda_sync (in);
-  if (!map_both (path, &src, in, in_flags, &dst, out, out_flags))
-    return FAILED;
-  job = (GstCfGpuJob) { .mode = mode, .in = &src.image, .out = &dst.image, .in_device = in_device,
-    .out_device = out_device, .in_pinned = gst_cf_buffer_is_pinned (in), .out_pinned = gst_cf_buffer_is_pinned (out),
-    .regions = path->reports ? &path->regions : NULL, .chain = &path->chain, .in_buffer = in, .out_buffer = out };
-  job.leave = out_device && (in_device || job.in_pinned) && !path->reports && gst_cf_chain_may_leave (&path->chain);
-  code = gst_cf_gpu_run (&path->gpu, &job, path->history > 0, &status);
-  if (code == CF_OK && path->history > 0 && !in_device)
-    remember_on_cpu (path, &src.image, -1);
-  gst_cf_frame_unmap (&dst);
-  gst_cf_frame_unmap (&src);
+  gst_cf_cuda_sync (job->in);
+  job->mapped = (in_device || finish_buffer (path, job->in)) && (out_device || finish_buffer (path, job->out))
+      && map_both (path, &job->src, job->in, in_flags, &job->dst, job->out, out_flags);
+  job->refused = !job->mapped;
+  if (job->refused)
+    return;
+  job->gpu = (GstCfGpuJob) { .slot = slot, .mode = job->mode, .in = &job->src.image, .out = &job->dst.image,
+    .in_device = in_device, .out_device = out_device, .in_pinned = gst_cf_buffer_is_pinned (job->in),
+    .out_pinned = gst_cf_buffer_is_pinned (job->out), .regions = path->reports ? &path->regions : NULL, .chain = &path->chain, .in_buffer = job->in,
+    .out_buffer = job->out };
+  job->gpu.leave = out_device && (in_device || job->gpu.in_pinned) && !path->reports
+      && gst_cf_chain_may_leave (&path->chain);
+  job->status.code = gst_cf_gpu_submit (&path->gpu, &job->gpu, path->history > 0, &job->status);
+}
+
+static void
+log_way (const GstCfPath *path)
+{
+  static const gchar *const names[] = { "copied to the GPU and back", "read from host memory by the kernels, and copied "
+    "back", "copied to the GPU, and written to host memory by the kernels", "read from and written to host memory by "
+    "the kernels" };
+  const GstCfTrial *t = &path->gpu.trial;
+
+  GST_INFO_OBJECT (path->element, "frames are %s: on these ways a frame took %" G_GUINT64_FORMAT ", %" G_GUINT64_FORMAT
+      ", %" G_GUINT64_FORMAT ", %" G_GUINT64_FORMAT " ns", names[t->chosen], t->best[0], t->best[1], t->best[2],
+      t->best[3]);
+}
+
+/* The GPU may still read the one buffer and write the other. */
+static void
+give_up_buffers (GstCfPath *path, GstCfJob *job)
+{
+  guint n;
+
+  if (job->gpu.in_pinned)
+    gst_cf_stats_abandon (&path->stats, gst_cf_buffer_pin_memory (job->in));
+  if (!job->gpu.out_pinned)
+    return;
+  n = gst_cf_buffer_give_up_memory (job->out, &path->info);
+  gst_cf_stats_abandon (&path->stats, n);
+  if (n == 0)
+    path->fail_on_gpu_error = TRUE; /* nowhere to put the frame */
+}
+
+/* What the GPU has made of the frame. `stale`: it was given up meanwhile. */
+static CfCode
+wait_for_gpu (GstCfPath *path, GstCfJob *job, gboolean stale)
+{
+  CfCode code = job->status.code;
+
+  if (stale)
+    return path->hung && (code == CF_OK || code == CF_TIMEOUT) ? CF_TIMEOUT : CF_GPU_LOST;
+  return code == CF_OK ? gst_cf_gpu_finish (&path->gpu, &job->gpu, &job->status) : code;
+}
+
+static Outcome
+finish_gpu (GstCfPath *path, GstCfJob *job, guint64 time[GST_CF_N_TIMES])
+{
+  gboolean stale = job->given_up != path->given_up;
+  CfCode code = wait_for_gpu (path, job, stale);
+
+  job->status.code = code;
+  if (code == CF_OK && path->history > 0 && !job->gpu.in_device)
+    remember_on_cpu (path, &job->src.image, -1);
+  if (job->mapped) {
+    gst_cf_frame_unmap (&job->dst);
+    gst_cf_frame_unmap (&job->src);
+  }
   if (code == CF_OK) {
-    time[GST_CF_UPLOAD] = job.upload;
-    time[GST_CF_KERNEL] = job.kernel;
-    time[GST_CF_DOWNLOAD] = job.download;
+    time[GST_CF_UPLOAD] = job->gpu.upload;
+    time[GST_CF_KERNEL] = job->gpu.kernel;
+    time[GST_CF_DOWNLOAD] = job->gpu.download;
+    if (job->gpu.decided)
+      log_way (path);
+    if (++path->good >= FORGET_AFTER)
+      path->failures = 0;
     return DONE;
   }
-  if (code == CF_TIMEOUT) {
-    /* The GPU may still read the one and write the other. */
-    if (job.in_pinned)
-      gst_cf_stats_abandon (&path->stats, gst_cf_buffer_pin_memory (in));
-    if (job.out_pinned) {
-      guint n = gst_cf_buffer_give_up_memory (out, &path->info);
-
-      gst_cf_stats_abandon (&path->stats, n);
-      if (n == 0)
-        path->fail_on_gpu_error = TRUE; /* nowhere to put the frame */
-    }
-  }
-  return gpu_failed (path, &status, in_context || out_context) ? TRY_CPU : FAILED;
+  if (code == CF_TIMEOUT)
+    give_up_buffers (path, job);
+  if (stale) /* the bus has heard of it */
+    return path->fail_on_gpu_error || job->cuda_memory ? FAILED : TRY_CPU;
+  return gpu_failed (path, &job->status, job->cuda_memory) ? TRY_CPU : FAILED;
 }
 
 static Outcome
@@ -472,7 +531,7 @@ run_cpu (GstCfPath *path, GstBuffer *in, GstBuffer *out, GstCfMode mode, guint64
     gst_cf_path_post_error (path->element, &status, "The frame cannot be taken out of the GPU's memory");
     return FAILED;
   }
-  if (!finish (path, in) || !finish (path, out) || !map_both (path, &src, in, 0, &dst, out, 0))
+  if (!finish_buffer (path, in) || !finish_buffer (path, out) || !map_both (path, &src, in, 0, &dst, out, 0))
     return FAILED;
   start = now_ns ();
   code = cf_plan_enqueue (path->cpu_plan[mode], NULL, &src.image, &dst.image, &status);
@@ -517,41 +576,90 @@ gst_cf_path_may_pass (const GstCfPath *path, GstBuffer *in)
       && gst_cf_chain_pass (&path->chain, in);
 }
 
-void
-gst_cf_path_passed (GstCfPath *path)
+gboolean
+gst_cf_path_needs_reset (GstCfPath *path)
+{
+  gboolean needs = FALSE;
+
+  if (path->follows) {
+    g_mutex_lock (&path->lock);
+    needs = path->gap;
+    g_mutex_unlock (&path->lock);
+  }
+  return needs;
+}
+
+gboolean
+gst_cf_path_is_elsewhere (GstCfPath *path, GstObject *context)
+{
+  gboolean elsewhere;
+
+  g_mutex_lock (&path->lock);
+  elsewhere = path->use_gpu && path->gpu.context != context;
+  g_mutex_unlock (&path->lock);
+  return elsewhere;
+}
+
+gboolean
+gst_cf_path_submit (GstCfPath *path, GstCfJob *job, guint slot, GstBuffer *in, GstBuffer *out)
+{
+  job->in = in;
+  job->out = out;
+  job->start = now_ns ();
+  job->mode = mode_of (path, in);
+  job->refused = job->on_gpu = job->mapped = FALSE;
+  job->status.code = CF_OK;
+  g_mutex_lock (&path->lock);
+  path->gap = in == out;
+  if (in != out && path->configured && path->use_gpu)
+    submit_gpu (path, job, slot);
+  g_mutex_unlock (&path->lock);
+  return !job->refused && job->status.code == CF_OK;
+}
+
+static GstFlowReturn
+passed (GstCfPath *path, gboolean drop)
 {
   static const guint64 no_time[GST_CF_N_TIMES];
 
-  path->gap = TRUE;
-  gst_cf_stats_frame (&path->stats, GST_CF_PASSED, frame_bytes (path), no_time);
+  if (!drop)
+    gst_cf_stats_frame (&path->stats, GST_CF_PASSED, frame_bytes (path), no_time);
+  return GST_FLOW_OK;
 }
 
 GstFlowReturn
-gst_cf_path_run (GstCfPath *path, GstBuffer *in, GstBuffer *out)
+gst_cf_path_finish (GstCfPath *path, GstCfJob *job, gboolean drop)
 {
-  guint64 start = now_ns (), time[GST_CF_N_TIMES] = { 0 };
-  GstCfMode mode = mode_of (path, in);
+  guint64 time[GST_CF_N_TIMES] = { 0 };
   GstCfBy by = GST_CF_BY_CPU;
   Outcome outcome = TRY_CPU;
 
+  if (job->in == job->out)
+    return passed (path, drop);
   if (!path->configured)
     return GST_FLOW_NOT_NEGOTIATED;
-  if (!path->use_gpu && !path->cpu_plan[mode]) /* the GPU has failed for good, and was not to be stood in for */
+  if (job->refused)
     return GST_FLOW_ERROR;
-  if (path->gap && path->follows)
-    gst_cf_path_reset (path);
-  if (path->use_gpu) {
-    outcome = run_gpu (path, in, out, mode, time);
+  if (job->on_gpu) {
+    outcome = finish_gpu (path, job, time);
     by = outcome == DONE ? GST_CF_BY_GPU : GST_CF_BY_FALLBACK;
-    if (outcome == DONE && ++path->good >= FORGET_AFTER)
-      path->failures = 0;
   }
+  if (outcome == TRY_CPU && drop)
+    return GST_FLOW_OK;
+  if (outcome == TRY_CPU && !path->cpu_plan[job->mode]) /* the GPU has failed for good, and was not to be stood in for */
+    return GST_FLOW_ERROR;
   if (outcome == TRY_CPU)
-    outcome = run_cpu (path, in, out, mode, time);
+    outcome = run_cpu (path, job->in, job->out, job->mode, time);
   if (outcome != DONE)
     return GST_FLOW_ERROR;
-  path->gap = by == GST_CF_BY_FALLBACK && path->use_gpu;
-  time[GST_CF_TOTAL] = now_ns () - start;
+  if (by == GST_CF_BY_FALLBACK) {
+    g_mutex_lock (&path->lock);
+    path->gap = path->gap || path->use_gpu;
+    g_mutex_unlock (&path->lock);
+  }
+  if (drop)
+    return GST_FLOW_OK;
+  time[GST_CF_TOTAL] = now_ns () - job->start;
   gst_cf_stats_frame (&path->stats, by, frame_bytes (path), time);
   return GST_FLOW_OK;
 }

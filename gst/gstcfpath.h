@@ -2,8 +2,13 @@
  *
  * gstcfpath.h: what happens to a frame, and what when the GPU fails.
  *
- * The path belongs to one element and is used by its streaming thread (and by
- * start and stop, when nothing streams). It has the CPU's plans always, except
+ * A frame is submitted, which queues it on the GPU, and finished, which waits
+ * for it, or has the CPU make it. Where frames are to overlap, the streaming
+ * thread submits them, up to one a slot, and another thread finishes them, in
+ * their order; else one thread does both. All other functions are for when
+ * nothing is under way.
+ *
+ * The path belongs to one element. It has the CPU's plans always, except
  * where a GPU failure ends the stream anyway, so that the very frame that the
  * GPU failed on is delivered; filters that look back in time have the CPU's
  * plans follow the stream all along. Those that follow their own results (as
@@ -12,6 +17,7 @@
 #ifndef GST_CF_PATH_H
 #define GST_CF_PATH_H
 
+#include "gstcfframe.h"
 #include "gstcfgpu.h"
 #include "gstcfstats.h"
 
@@ -22,12 +28,17 @@ typedef struct {
   const CfFilter *filter;
   GstCfStats stats;
   gboolean fail_on_gpu_error;
+  guint slots;        /* frames that may be under way */
 
   CfContext *cpu;
-  CfPlan *cpu_plan[GST_CF_N_MODES];
+  CfPlan *cpu_plan[GST_CF_N_MODES]; /* the finishing thread's */
+  /* For whoever submits and whoever finds on finishing that the GPU fails. */
+  GMutex lock;
   GstCfGpu gpu;
   GstCfChain chain;   /* what the GPU's frames have to do with the neighbours' */
   gboolean use_gpu;   /* the next frame goes there */
+  guint given_up;     /* how often the GPU was, with all frames that were under way */
+  gboolean hung;      /* the last time, because it did not answer */
   guint failures;     /* of the GPU, since it last worked for long */
   guint good;         /* frames it made since the last failure */
   gboolean warned;    /* the bus has heard of it */
@@ -47,11 +58,25 @@ typedef struct {
   gpointer params;    /* this path's copy */
 } GstCfPath;
 
+/* A frame under way. The buffers are the caller's; they stay until the frame is
+ * finished. */
+typedef struct {
+  GstBuffer *in, *out; /* the same: nothing is filtered */
+  GstCfMode mode;
+  gboolean refused, on_gpu, mapped;
+  gboolean cuda_memory; /* on either side */
+  GstCfFrame src, dst;
+  GstCfGpuJob gpu;
+  CfStatus status;     /* of the submission */
+  guint given_up;      /* the path's, then */
+  guint64 start;
+} GstCfJob;
+
 void gst_cf_path_init (GstCfPath *path, GstElement *element, const CfFilter *filter);
 void gst_cf_path_clear (GstCfPath *path);
 
 /* start: the CPU side; then, if there is a context, the GPU's; and the end. */
-gboolean gst_cf_path_start (GstCfPath *path, gboolean fail_on_gpu_error, CfStatus *status);
+gboolean gst_cf_path_start (GstCfPath *path, guint slots, gboolean fail_on_gpu_error, CfStatus *status);
 gboolean gst_cf_path_open_gpu (GstCfPath *path, GstObject *context, CfStatus *status);
 void gst_cf_path_stop (GstCfPath *path);
 
@@ -61,12 +86,19 @@ gboolean gst_cf_path_configure (GstCfPath *path, const GstVideoInfo *info, const
 gboolean gst_cf_path_update (GstCfPath *path, const CfCommon *common, gconstpointer params);
 /* The input's frames live in another context: move there. */
 gboolean gst_cf_path_adopt (GstCfPath *path, GstObject *context);
-GstFlowReturn gst_cf_path_run (GstCfPath *path, GstBuffer *in, GstBuffer *out);
+/* Is the GPU in use, in another context than this one? Submitting thread. */
+gboolean gst_cf_path_is_elsewhere (GstCfPath *path, GstObject *context);
 
-/* May this frame be its own output? Where it may and is, gst_cf_path_passed
- * counts it. */
+/* May this frame be its own output? Submitting thread. */
 gboolean gst_cf_path_may_pass (const GstCfPath *path, GstBuffer *in);
-void gst_cf_path_passed (GstCfPath *path);
+/* Does the next frame that is filtered need a gst_cf_path_reset before it?
+ * Submitting thread. */
+gboolean gst_cf_path_needs_reset (GstCfPath *path);
+/* FALSE: this frame has to be finished before another is submitted. */
+gboolean gst_cf_path_submit (GstCfPath *path, GstCfJob *job, guint slot, GstBuffer *in, GstBuffer *out);
+/* `drop`: nobody wants the frame any more; what the GPU does with it is waited
+ * for, no more. */
+GstFlowReturn gst_cf_path_finish (GstCfPath *path, GstCfJob *job, gboolean drop);
 
 /* Forgets the earlier frames. */
 void gst_cf_path_reset (GstCfPath *path);

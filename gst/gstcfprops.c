@@ -239,9 +239,8 @@ gst_cf_filter_install_properties (GObjectClass *klass)
           "Which components are filtered, the others are copied (RGB: all only)", apply_to_type (), CF_APPLY_ALL,
           rw | GST_PARAM_CONTROLLABLE | GST_PARAM_MUTABLE_PLAYING));
   g_object_class_install_property (klass, PROP_FRAMES_IN_FLIGHT, g_param_spec_int ("frames-in-flight",
-          "Frames in flight", "Frames that the GPU may work on at a time (this version: one, which adds no latency)",
-          1, 8, 1,
-          rw | GST_PARAM_MUTABLE_READY));
+          "Frames in flight", "Frames under way at a time; upload, kernels and download of successive ones overlap "
+          "(1 = none does, which adds no latency)", 1, GST_CF_MAX_IN_FLIGHT, 1, rw | GST_PARAM_MUTABLE_READY));
   g_object_class_install_property (klass, PROP_STATS, g_param_spec_boxed ("stats", "Statistics",
           "Since start: frames, frames-gpu, frames-cpu, frames-fallback, frames-passed, bytes; mean, p50, p99 and max "
           "in ns of upload, kernel, download and total", GST_TYPE_STRUCTURE, ro));

@@ -92,14 +92,14 @@ gst_cf_cuda_push (GstObject *context)
 {
   if (!context || (!cf_gpu_lost () && fake_call (FAKE_PUSH, NULL) != CF_OK))
     return FALSE;
-  fake.pushed++;
+  fake_current (1);
   return TRUE;
 }
 
 void
 gst_cf_cuda_pop (void)
 {
-  fake.pushed--;
+  fake_current (-1);
 }
 
 gpointer

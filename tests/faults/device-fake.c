@@ -3,26 +3,40 @@
  * device-fake.c: the device layer over host memory, with faults. What error
  * means what, and which calls are left out once the GPU is lost, is as in
  * cuda/device.c. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE 1 /* recursive mutexes that need no start */
+#endif
 #include "fake.h"
 #include "convolve.h"
 #include "irfilter.h"
 #include "median.h"
 #include "segment.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define MAX_BLOCKS 256
-#define MAX_OPS 16
+#define MAX_OPS 256
 
 struct CfStream {
   int unused;
 };
 
+struct CfMarks {
+  int unused;
+};
+
+typedef enum { COPY, FILTER, REMEMBER, MARK, FOLLOW } OpKind;
+
 typedef struct {
-  CfPlan *plan; /* NULL: a copy */
+  OpKind kind;
+  const CfStream *stream;
+  bool done;
+  CfPlan *plan;
   CfImage to, from;
-  bool remember;
+  const CfMarks *marks;
+  int mark; /* FOLLOW: of those marks */
 } Op;
 
 static struct {
@@ -32,10 +46,16 @@ static struct {
 
 FakeReport fake;
 static Op ops[MAX_OPS];
-static int n_ops, fail_at = -1, fail_code;
+static int n_ops, fail_at = -1, fail_code, run;
 static bool fail_for_good, lost;
 static uint64_t launches;
 static CfContext cpu = { .backend = CF_BACKEND_CPU };
+static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+
+/* What this thread knows: since the run of that number. */
+static _Thread_local struct {
+  int pushed, lost_run, hung_run;
+} mine;
 
 const char *
 fake_kind_name (FakeKind kind)
@@ -59,6 +79,16 @@ fake_arm (int call, int code, bool for_good)
   fail_for_good = for_good;
   n_ops = 0;
   lost = false;
+  run++;
+}
+
+void
+fake_current (int more)
+{
+  pthread_mutex_lock (&lock);
+  fake.pushed += more;
+  pthread_mutex_unlock (&lock);
+  mine.pushed += more;
 }
 
 static CfCode
@@ -72,36 +102,54 @@ code_of (int error)
   return error == 2 ? CF_NO_MEMORY : error == 35 || error == 100 ? CF_NO_GPU : CF_GPU_ERROR;
 }
 
-CfCode
-fake_call (FakeKind kind, CfStatus *status)
+/* Lock held. */
+static CfCode
+call (FakeKind kind, CfStatus *status)
 {
   int n = fake.calls;
   CfCode code;
 
   if (lost) {
-    fake.after++;
+    fake.after += mine.lost_run == run;
+    mine.lost_run = run;
     return cf_fail (status, CF_GPU_LOST, "called although the GPU is lost");
   }
-  fake.misuse += fake.pushed == 0 && kind != FAKE_COUNT && kind != FAKE_PUSH;
-  fake.misuse += fake.hung && kind >= FAKE_KERNELS;
+  fake.misuse += mine.pushed == 0 && kind != FAKE_COUNT && kind != FAKE_PUSH;
+  fake.misuse += fake.hung && kind >= FAKE_KERNELS && mine.hung_run == run;
   if (n < FAKE_MAX_CALLS)
     fake.kind[fake.calls++] = kind;
   if (fail_at < 0 || n < fail_at || (n > fail_at && !fail_for_good))
     return CF_OK;
+  if (!fake.fired)
+    fake.fired_kind = kind;
   fake.fired = true;
   if (fail_code == FAKE_TIMEOUT) {
     fake.hung = true;
+    mine.hung_run = run;
     return cf_fail (status, CF_TIMEOUT, "the GPU did not finish a frame");
   }
   fake.unreachable |= kind == FAKE_PUSH || kind == FAKE_FREE;
   code = code_of (fail_code);
   if (kind != FAKE_PUSH) /* that one is not of the device layer, which does not see it */
     lost = code == CF_GPU_LOST;
-  if (lost)
+  if (lost) {
+    mine.lost_run = run;
     n_ops = 0; /* what was queued will never be done */
+  }
   cf_fail (status, code, "%s: CUDA error %d", fake_kind_name (kind), fail_code);
   if (status)
     status->cuda = fail_code;
+  return code;
+}
+
+CfCode
+fake_call (FakeKind kind, CfStatus *status)
+{
+  CfCode code;
+
+  pthread_mutex_lock (&lock);
+  code = call (kind, status);
+  pthread_mutex_unlock (&lock);
   return code;
 }
 
@@ -119,35 +167,84 @@ copy (const CfImage *to, const CfImage *from)
           cf_plane_row_bytes (from->format, from->width, p));
 }
 
+/* The last one of these marks that is queued, before `end`; -1: none is. */
+static int
+find_mark (const CfMarks *marks, int mark, int end)
+{
+  for (int i = end - 1; i >= 0; i--)
+    if (ops[i].kind == MARK && ops[i].marks == marks && ops[i].mark == mark)
+      return i;
+  return -1;
+}
+
+/* Does a stream's work up to `last`, and what that has to wait for. */
+static void
+work_up_to (const CfStream *stream, int last)
+{
+  for (int i = 0; i <= last; i++) {
+    Op *op = &ops[i];
+    CfCode code = CF_OK;
+    int mark;
+
+    if (op->done || op->stream != stream)
+      continue;
+    op->done = true;
+    switch (op->kind) {
+      case COPY:
+        copy (&op->to, &op->from);
+        break;
+      case FILTER:
+        code = cf_plan_enqueue (op->plan, NULL, &op->from, &op->to, NULL);
+        break;
+      case REMEMBER:
+        code = cf_plan_remember (op->plan, NULL, &op->from, NULL);
+        break;
+      case FOLLOW:
+        mark = find_mark (op->marks, op->mark, i);
+        if (mark >= 0)
+          work_up_to (ops[mark].stream, mark);
+        break;
+      default:
+        break;
+    }
+    fake.misuse += code != CF_OK;
+  }
+}
+
+static void
+forget_done (void)
+{
+  int n = 0;
+
+  for (int i = 0; i < n_ops; i++)
+    if (!ops[i].done)
+      ops[n++] = ops[i];
+  n_ops = n;
+}
+
 void
 fake_settle (void)
 {
-  for (int i = 0; i < n_ops; i++) {
-    const Op *op = &ops[i];
-    CfCode code = CF_OK;
-
-    if (!op->plan)
-      copy (&op->to, &op->from);
-    else if (op->remember)
-      code = cf_plan_remember (op->plan, NULL, &op->from, NULL);
-    else
-      code = cf_plan_enqueue (op->plan, NULL, &op->from, &op->to, NULL);
-    fake.misuse += code != CF_OK;
-  }
+  pthread_mutex_lock (&lock);
+  for (int i = 0; i < n_ops; i++)
+    work_up_to (ops[i].stream, i);
   n_ops = 0;
+  pthread_mutex_unlock (&lock);
 }
 
 static CfCode
 queue (FakeKind kind, Op op, CfStatus *status)
 {
-  CfCode code = fake_call (kind, status);
+  CfCode code;
 
-  if (code != CF_OK)
-    return code;
-  if (n_ops == MAX_OPS)
-    return cf_fail (status, CF_GPU_ERROR, "too much is queued");
-  ops[n_ops++] = op;
-  return CF_OK;
+  pthread_mutex_lock (&lock);
+  code = call (kind, status);
+  if (code == CF_OK && n_ops == MAX_OPS)
+    code = cf_fail (status, CF_GPU_ERROR, "too much is queued");
+  else if (code == CF_OK)
+    ops[n_ops++] = op;
+  pthread_mutex_unlock (&lock);
+  return code;
 }
 
 static bool
@@ -199,17 +296,17 @@ update (CfPlan *plan, CfStatus *status)
 static CfCode
 enqueue (CfPlan *plan, CfStream *stream, const CfImage *in, const CfImage *out, CfStatus *status)
 {
-  (void) stream;
   launches++;
-  return queue (FAKE_LAUNCH, (Op) { .plan = ((State *) plan->state)->plan, .to = *out, .from = *in }, status);
+  return queue (FAKE_LAUNCH, (Op) { .kind = FILTER, .stream = stream, .plan = ((State *) plan->state)->plan,
+      .to = *out, .from = *in }, status);
 }
 
 static CfCode
 keep_in_mind (CfPlan *plan, CfStream *stream, const CfImage *in, CfStatus *status)
 {
-  (void) stream;
   launches++;
-  return queue (FAKE_LAUNCH, (Op) { .plan = ((State *) plan->state)->plan, .from = *in, .remember = true }, status);
+  return queue (FAKE_LAUNCH, (Op) { .kind = REMEMBER, .stream = stream, .plan = ((State *) plan->state)->plan,
+      .from = *in }, status);
 }
 
 static void
@@ -258,13 +355,26 @@ cf_gpu_built (void)
 bool
 cf_gpu_lost (void)
 {
-  return lost;
+  bool is;
+
+  pthread_mutex_lock (&lock);
+  is = lost;
+  if (is)
+    mine.lost_run = run;
+  pthread_mutex_unlock (&lock);
+  return is;
 }
 
 uint64_t
 cf_gpu_launches (void)
 {
   return launches;
+}
+
+uint64_t
+cf_gpu_allocations (void)
+{
+  return 0;
 }
 
 int
@@ -285,38 +395,50 @@ cf_cuda_context_init (CfContext *context, CfStatus *status)
 static void *
 alloc (FakeKind kind, size_t size, CfStatus *status)
 {
+  void *memory = NULL;
   int i = 0;
 
-  if (fake_call (kind, status) != CF_OK)
-    return NULL;
-  while (i < MAX_BLOCKS && blocks[i].memory)
-    i++;
-  if (i < MAX_BLOCKS)
-    blocks[i].memory = aligned_alloc (4096, (size + 4095) & ~(size_t) 4095);
-  if (i == MAX_BLOCKS || !blocks[i].memory) {
-    cf_fail (status, CF_NO_MEMORY, "out of memory");
-    return NULL;
+  pthread_mutex_lock (&lock);
+  if (call (kind, status) == CF_OK) {
+    while (i < MAX_BLOCKS && blocks[i].memory)
+      i++;
+    if (i < MAX_BLOCKS)
+      memory = blocks[i].memory = aligned_alloc (4096, (size + 4095) & ~(size_t) 4095);
+    if (memory) {
+      blocks[i].size = size;
+      memset (memory, 0, size);
+      fake.live++;
+    } else {
+      cf_fail (status, CF_NO_MEMORY, "out of memory");
+    }
   }
-  blocks[i].size = size;
-  memset (blocks[i].memory, 0, size);
-  fake.live++;
-  return blocks[i].memory;
+  pthread_mutex_unlock (&lock);
+  return memory;
 }
 
 static void
 release (void *memory)
 {
-  if (!memory || lost || fake_call (FAKE_FREE, NULL) != CF_OK)
+  int i = 0;
+
+  if (!memory)
     return;
-  for (int i = 0; i < MAX_BLOCKS; i++)
-    if (blocks[i].memory == memory) {
-      fake.misuse += in_use (memory, blocks[i].size);
-      free (memory);
-      blocks[i].memory = NULL;
-      fake.live--;
-      return;
-    }
-  fake.misuse++; /* not ours, or freed before */
+  pthread_mutex_lock (&lock);
+  if (lost || call (FAKE_FREE, NULL) != CF_OK) {
+    pthread_mutex_unlock (&lock);
+    return;
+  }
+  while (i < MAX_BLOCKS && blocks[i].memory != memory)
+    i++;
+  if (i < MAX_BLOCKS) {
+    fake.misuse += in_use (memory, blocks[i].size);
+    free (memory);
+    blocks[i].memory = NULL;
+    fake.live--;
+  } else {
+    fake.misuse++; /* not ours, or freed before */
+  }
+  pthread_mutex_unlock (&lock);
 }
 
 void *
@@ -361,28 +483,29 @@ cf_stream_free (CfStream *stream)
 CfCode
 cf_stream_upload (CfStream *stream, const CfImage *device, const CfImage *host, CfStatus *status)
 {
-  (void) stream;
-  return queue (FAKE_UPLOAD, (Op) { .to = *device, .from = *host }, status);
+  return queue (FAKE_UPLOAD, (Op) { .kind = COPY, .stream = stream, .to = *device, .from = *host }, status);
 }
 
 CfCode
 cf_stream_download (CfStream *stream, const CfImage *host, const CfImage *device, CfStatus *status)
 {
-  (void) stream;
-  return queue (FAKE_DOWNLOAD, (Op) { .to = *host, .from = *device }, status);
+  return queue (FAKE_DOWNLOAD, (Op) { .kind = COPY, .stream = stream, .to = *host, .from = *device }, status);
 }
 
 CfCode
 cf_stream_wait (CfStream *stream, uint64_t deadline_ns, CfStatus *status)
 {
-  CfCode code = fake_call (FAKE_WAIT, status);
+  CfCode code;
 
-  (void) stream;
   (void) deadline_ns;
+  pthread_mutex_lock (&lock);
+  code = call (FAKE_WAIT, status);
   if (code == CF_OK)
-    fake_settle ();
+    work_up_to (stream, n_ops - 1);
   else if (code != CF_TIMEOUT)
     n_ops = 0; /* lost on the way */
+  forget_done ();
+  pthread_mutex_unlock (&lock);
   return code;
 }
 
@@ -400,6 +523,64 @@ cf_stream_elapsed_ns (CfStream *stream, int from, int to)
   (void) stream;
   (void) from;
   (void) to;
-  fake.after += lost;
+  pthread_mutex_lock (&lock);
+  fake.after += lost && mine.lost_run == run;
+  pthread_mutex_unlock (&lock);
   return 1000;
+}
+
+/* ---- marks --------------------------------------------------------------- */
+
+CfMarks *
+cf_marks_new (CfStatus *status)
+{
+  return alloc (FAKE_STREAM, sizeof (CfMarks), status);
+}
+
+void
+cf_marks_free (CfMarks *marks)
+{
+  release (marks);
+}
+
+CfCode
+cf_stream_set_mark (CfStream *stream, CfMarks *marks, int mark, CfStatus *status)
+{
+  return queue (FAKE_MARK, (Op) { .kind = MARK, .stream = stream, .marks = marks, .mark = mark }, status);
+}
+
+CfCode
+cf_stream_follow (CfStream *stream, const CfMarks *marks, int mark, CfStatus *status)
+{
+  return queue (FAKE_MARK, (Op) { .kind = FOLLOW, .stream = stream, .marks = marks, .mark = mark }, status);
+}
+
+/* As cuda/device.c: after any error but a lost GPU nobody knows how far it is. */
+CfCode
+cf_marks_wait (const CfMarks *marks, int mark, uint64_t deadline_ns, CfStatus *status)
+{
+  CfCode code;
+  int at;
+
+  (void) deadline_ns;
+  pthread_mutex_lock (&lock);
+  code = call (FAKE_WAIT, status);
+  at = find_mark (marks, mark, n_ops);
+  if (code == CF_OK && at >= 0)
+    work_up_to (ops[at].stream, at);
+  forget_done ();
+  if (code != CF_OK && code != CF_GPU_LOST) {
+    fake.hung = true;
+    mine.hung_run = run;
+    status->code = code = CF_TIMEOUT;
+  }
+  pthread_mutex_unlock (&lock);
+  return code;
+}
+
+uint64_t
+cf_marks_elapsed_ns (const CfMarks *marks, int from, int to)
+{
+  (void) marks;
+  return cf_stream_elapsed_ns (NULL, from, to);
 }

@@ -2,10 +2,12 @@
  *
  * fake.h: a GPU that fails on demand, where there is none. Its memory is host
  * memory, and its kernels are the CPU's filters. Work is queued and done by the
- * wait, so that whoever touches a picture too early gets wrong bytes.
+ * wait, so that whoever touches a picture too early gets wrong bytes; and a wait
+ * does no more than it has to, so that streams which do not follow each other
+ * where they must make wrong bytes as well.
  *
  * device-fake.c stands in for cuda/device.c and the filters' CUDA side,
- * cuda-fake.c for gst/gstcfcuda.c. Used by one thread. */
+ * cuda-fake.c for gst/gstcfcuda.c. Used by two threads at most. */
 #ifndef FAKE_H
 #define FAKE_H
 
@@ -22,12 +24,13 @@ typedef enum {
 typedef struct {
   int calls;
   FakeKind kind[FAKE_MAX_CALLS];
-  int after;      /* calls after the sticky latch: there must be none */
-  int misuse;     /* calls without a context, frees of memory in use, hung streams used */
+  int after;      /* calls after the sticky latch, by who knew of it: there must be none */
+  int misuse;     /* calls without a context, frees of memory in use, hung streams used by who knew */
   int pushed;     /* contexts pushed and not popped */
   int contexts;   /* alive */
   int live;       /* pieces of memory and streams alive */
   bool fired, hung, unreachable; /* unreachable: a push or a free failed */
+  FakeKind fired_kind;
 } FakeReport;
 
 extern FakeReport fake;
@@ -37,6 +40,8 @@ extern FakeReport fake;
 void fake_arm (int call, int code, bool for_good);
 /* One call; not CF_OK where it is the one to fail. */
 CfCode fake_call (FakeKind kind, CfStatus *status);
+/* A context is current from here on in this thread, or (-1) no longer. */
+void fake_current (int more);
 /* A GPU that hung wakes up and does what it was told. */
 void fake_settle (void);
 const char *fake_kind_name (FakeKind kind);
