@@ -22,9 +22,11 @@
  * memory) must not go back to its owner while the GPU reads it: the frames made
  * of it hold it, all along the chain.
  *
- * The chain's stream is one that the legacy default stream waits for, and that
- * waits for it. GStreamer 1.22 reads CUDA memory back on that one, so that a pad
- * probe that maps an unfinished frame sees the finished one.
+ * Frames in CUDA memory go on such a stream where there is no chain, too. It is
+ * one that the legacy default stream waits for, and that waits for it: GStreamer
+ * 1.22 copies CUDA memory and reads it back on that one, so that a pad probe that
+ * maps or copies an unfinished frame sees the finished one, and a copy that has
+ * not ended yet (gst_buffer_copy_deep) is not read before.
  *
  * Threads: a GstCfChain belongs to an element's streaming thread, and to start and
  * stop; the functions for buffers and gst_cf_chain_settle_all may be called in any. */
@@ -56,7 +58,15 @@ typedef struct {
   CfStream *stream;          /* the same, with marks of this element's own */
   guint64 last;              /* number of its last work there that it has not waited for */
   gboolean timing;           /* the marks are set and have not been read */
+  guint frames;              /* that left unfinished on this stream */
 } GstCfChain;
+
+/* What the stream was told before a frame that is waited for by itself: is done
+ * when that is. */
+typedef struct {
+  GstCfSharedStream *shared;
+  guint64 number;
+} GstCfTicket;
 
 void gst_cf_chain_init (GstCfChain *chain, GstElement *element);
 /* The element uses the GPU of this context from now on; until the close. */
@@ -71,17 +81,22 @@ void gst_cf_chain_decide (GstCfChain *chain, GstQuery *query);
  * get to know. */
 gboolean gst_cf_chain_may_leave (const GstCfChain *chain);
 
-/* The stream for a frame from `in` to `out`, CUDA context current: the chain's,
- * where `in` comes unfinished or the frame is to `leave` so; else `*stream` stays
- * as it is. What this element has queued elsewhere is waited for, and so is what
- * may still use `out` elsewhere. */
-CfCode gst_cf_chain_enter (GstCfChain *chain, GstBuffer *in, GstBuffer *out, gboolean leave, CfStream **stream,
-    CfStatus *status);
+/* The stream for a frame from `in` to `out`: the chain's, where one of them is in
+ * memory of this CUDA context, which is current; else `*stream` stays as it is.
+ * What this element has queued elsewhere is waited for, and so is what may still
+ * use `out` elsewhere. `leave`: the frame is to leave unfinished. */
+CfCode gst_cf_chain_enter (GstCfChain *chain, GstObject *context, GstBuffer *in, GstBuffer *out, gboolean leave,
+    CfStream **stream, CfStatus *status);
 /* All of the frame is queued, and it leaves. `first`: since the plans were made. */
 void gst_cf_chain_leave (GstCfChain *chain, GstBuffer *in, GstBuffer *out, gboolean first);
 /* Waits for what was queued on `stream`, the chain's or another of the element's
  * own, as cf_stream_wait does. */
 CfCode gst_cf_chain_wait (GstCfChain *chain, CfStream *stream, guint64 deadline_ns, CfStatus *status);
+/* For who waits for a mark on that stream, perhaps in another thread: a ticket is
+ * taken before the frame is queued (`ticket` zero before that; it stays zero where
+ * the stream is not the chain's), and used with what the wait came to. */
+void gst_cf_chain_take_ticket (GstCfChain *chain, const CfStream *stream, GstCfTicket *ticket);
+void gst_cf_chain_use_ticket (GstCfTicket *ticket, CfCode code);
 /* Shall the marks 1 and 2 be set about the kernels of a frame that leaves
  * unfinished? `kernel`: the time between those set last, in ns (0: not known). */
 gboolean gst_cf_chain_time (GstCfChain *chain, guint64 *kernel);

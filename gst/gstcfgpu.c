@@ -435,7 +435,10 @@ gst_cf_gpu_submit (GstCfGpu *gpu, GstCfGpuJob *job, gboolean history, CfStatus *
     return status->code;
   job->stream = gpu->stream;
   job->kernel = 0;
-  code = gst_cf_chain_enter (job->chain, job->in_buffer, job->out_buffer, job->leave, &job->stream, status);
+  code = gst_cf_chain_enter (job->chain, gpu->context, job->in_buffer, job->out_buffer, job->leave, &job->stream,
+      status);
+  if (code == CF_OK && gpu->n_slots > 1 && !job->leave)
+    gst_cf_chain_take_ticket (job->chain, job->stream, &job->ticket);
   job->timed = code == CF_OK && job->leave && gst_cf_chain_time (job->chain, &job->kernel);
   if (code == CF_OK)
     code = queue_frame (gpu, job, history, status);
@@ -445,6 +448,8 @@ gst_cf_gpu_submit (GstCfGpu *gpu, GstCfGpuJob *job, gboolean history, CfStatus *
   } else if (code != CF_OK && code != CF_GPU_LOST && settle (gpu, job) == CF_TIMEOUT) {
     code = CF_TIMEOUT;
   }
+  if (code != CF_OK)
+    gst_cf_chain_use_ticket (&job->ticket, code);
   if (code != CF_OK || gpu->n_slots > 1)
     gst_cf_cuda_pop ();
   status->code = code;
@@ -481,6 +486,7 @@ gst_cf_gpu_finish (GstCfGpu *gpu, GstCfGpuJob *job, CfStatus *status)
   if (gpu->n_slots > 1 && !push (gpu, status)) { /* nobody knows how far the GPU is */
     if (status->code != CF_GPU_LOST)
       status->code = CF_TIMEOUT;
+    gst_cf_chain_use_ticket (&job->ticket, status->code);
     return status->code;
   }
   if (cf_gpu_lost ()) {
@@ -491,6 +497,7 @@ gst_cf_gpu_finish (GstCfGpu *gpu, GstCfGpuJob *job, CfStatus *status)
   } else {
     code = cf_marks_wait (slot->marks, downloads (job) ? AFTER_DOWNLOAD : AFTER_KERNELS, deadline (gpu), status);
   }
+  gst_cf_chain_use_ticket (&job->ticket, code);
   if (code == CF_OK && job->regions)
     code = cf_plan_regions (gpu->plan[job->mode], job->regions, status);
   if (code == CF_OK)

@@ -67,6 +67,7 @@ typedef struct {
   CfRegions *regions; /* NULL: nobody wants them; else filled, with what stays the plan's until its next call */
   CfStream *stream;   /* out, of submit: that of the kernels */
   gboolean timed;     /* private: the chain's marks are set */
+  GstCfTicket ticket; /* private: what is done when this is finished */
   GstCfWay way;       /* out, of submit */
   gboolean decided;   /* out, of finish: this frame was the last one of the trial */
   /* out, of finish: ns, 0 where it did not happen; of a frame that leaves unfinished: of an earlier one, or 0 */
