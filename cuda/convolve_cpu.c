@@ -5,6 +5,7 @@
  * kernel, so that new parameters cost no allocation. */
 #include "convolve_cpu.h"
 
+#include "convolve_fast.h"
 #include "cpu.h"
 #include "threads.h"
 
@@ -12,7 +13,7 @@
 #include <string.h>
 
 static const char *const variants[CF_CONVOLVE_N_VARIANTS] = {
-  "copy", "box", "magnitude", "separable", "direct", "split", "wide",
+  "copy", "box", "magnitude", "separable", "fast", "direct", "split", "wide",
 };
 
 static const CfConvolveSimd *const simd[] = {
@@ -316,6 +317,11 @@ prepare (CfConvolveCpu *m, CfConvolveVariant variant)
       break;
     case CF_CONVOLVE_V_SEPARABLE:
       return is_linear (c) && c->separable && prepare_separable (m);
+    case CF_CONVOLVE_V_FAST:
+      path = CF_PATH_FAST;
+      if (!cf_fast_prepare (m))
+        return false;
+      break;
     case CF_CONVOLVE_V_DIRECT:
       path = c->abs_sum <= INT32_MAX / c->max ? CF_PATH_PAIRS : CF_PATH_GROUPS;
       if (!dense || (path == CF_PATH_GROUPS && c->bits < 16))
@@ -352,12 +358,12 @@ static CfConvolveVariant
 choose (CfConvolveCpu *m)
 {
   static const CfConvolveVariant order[] = {
-    CF_CONVOLVE_V_COPY, CF_CONVOLVE_V_MAGNITUDE, CF_CONVOLVE_V_BOX, CF_CONVOLVE_V_SEPARABLE, CF_CONVOLVE_V_DIRECT,
-    CF_CONVOLVE_V_SPLIT, CF_CONVOLVE_V_WIDE,
+    CF_CONVOLVE_V_COPY, CF_CONVOLVE_V_MAGNITUDE, CF_CONVOLVE_V_BOX, CF_CONVOLVE_V_SEPARABLE, CF_CONVOLVE_V_FAST,
+    CF_CONVOLVE_V_DIRECT, CF_CONVOLVE_V_SPLIT, CF_CONVOLVE_V_WIDE,
   };
 
   for (unsigned i = 0; i < sizeof order / sizeof order[0]; i++)
-    if (prepare (m, order[i]))
+    if (prepare (m, order[i]) && (order[i] != CF_CONVOLVE_V_FAST || cf_fast_pays (m)))
       return order[i];
   return CF_CONVOLVE_N_VARIANTS;
 }
@@ -371,9 +377,9 @@ parts_of (int whole, int part)
 }
 
 /* Tasks of a part: wide enough for few borders, narrow enough for the cache,
- * and all tasks enough for the threads. */
+ * and all tasks enough for the threads; whole batches of rows. */
 static void
-size_tasks (CfConvolvePart *part, bool copies, int span, int widest, int wanted)
+size_tasks (CfConvolvePart *part, bool copies, int span, int batch, int widest, int wanted)
 {
   int max = widest / part->channels, rows;
 
@@ -388,6 +394,8 @@ size_tasks (CfConvolvePart *part, bool copies, int span, int widest, int wanted)
   /* not more than a third of the rows twice */
   if (!copies && rows < 2 * span)
     rows = 2 * span;
+  if (!copies)
+    rows = parts_of (rows, batch) * batch;
   part->rows = rows < part->height ? rows : part->height;
   part->n_tasks = part->n_cols * parts_of (part->height, part->rows);
 }
@@ -500,7 +508,9 @@ list_tasks (CfConvolveCpu *m)
     bool copies = part->fate == CF_FATE_COPY || part->fate == CF_FATE_MID;
     double share = wanted * ((double) part->width * part->height * part->channels) / area;
 
-    size_tasks (part, copies, m->c.h, copies ? 0 : cf_convolve_widest (m, part), (int) (share + 0.999));
+    int batch = m->path[part->kind] == CF_PATH_FAST ? cf_fast_batch (m) : 1;
+
+    size_tasks (part, copies, m->c.h, batch, copies ? 0 : cf_convolve_widest (m, part), (int) (share + 0.999));
     m->n_tasks += part->n_tasks;
   }
 }

@@ -14,6 +14,7 @@ typedef enum {
   CF_CONVOLVE_V_BOX,
   CF_CONVOLVE_V_MAGNITUDE,
   CF_CONVOLVE_V_SEPARABLE,
+  CF_CONVOLVE_V_FAST,
   CF_CONVOLVE_V_DIRECT,
   CF_CONVOLVE_V_SPLIT,
   CF_CONVOLVE_V_WIDE,
@@ -31,6 +32,7 @@ typedef enum {
   CF_PATH_ROWS_32,
   CF_PATH_ROWS_SPLIT, /* 32 bits across, their halves' products of pairs down, 64 bits together */
   CF_PATH_ROWS_64,    /* 32 bits across, 64 bits down */
+  CF_PATH_FAST,       /* dense: fewer products, of pairs */
   CF_PATH_PAIRS,      /* dense: products of pairs */
   CF_PATH_GROUPS,     /* the same of one or two groups of taps, 64 bits together */
   CF_PATH_SPLIT,      /* the same for upper and lower bytes, 64 bits together */
@@ -90,6 +92,10 @@ typedef struct {
   int n_taps, n_high;
   int n_groups, second[2];  /* GROUPS: where the second begins, in taps and in high */
 
+  /* convolve_fast.c: streams of kernels with so many rows of so many pairs */
+  int fast_levels, fast_height, fast_pairs;
+  uint32_t fast_weights[CF_FAST_MOST * 8 * 32];
+
   CfConvolvePart parts[CF_MAX_VIEWS];
   int n_parts, n_tasks;
   uint8_t *scratch;         /* scratch_size bytes a thread */
@@ -102,6 +108,7 @@ typedef struct {
  * memory is had for. Small kernels take wider tasks, which walk through the
  * picture's memory in fewer strides, up to CF_TILE_WIDEST. */
 #define CF_TILE 2048
+#define CF_TILE_FAST 512
 #define CF_TILE_WIDEST 8192
 #define CF_TILE_ROW (CF_TILE + 4 * 64 + 4 * CF_CONVOLVE_MAX)
 

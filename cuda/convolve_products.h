@@ -66,3 +66,78 @@ P (products_out) (const CfPairTap *taps, int n_taps, int n, int32_t start, int32
   else
     P (products_out_by) (taps, n_taps, n, start, high, r, keep, out, false, false);
 }
+
+/* The sums of a stream at p: row r of pairs meets rows r - height + 1 .. r of outputs. */
+static inline __attribute__ ((always_inline)) void
+P (fast_stream) (const CfFast *f, int height, const uint32_t *const *rows, const uint32_t *weights, int p,
+    FastSums done)
+{
+  const uint32_t *x[CF_FAST_HEIGHT + CF_FAST_ROWS - 1];
+  FastSums sums;
+
+  for (int r = 0; r < height + CF_FAST_ROWS - 1; r++)
+    x[r] = rows[r] + p;
+  for (int q = 0; q < CF_FAST_ROWS; q++)
+    for (int v = 0; v < FAST_V; v++)
+      sums[q][v] = (U4) { 0 };
+  for (int i = 0; i < f->pairs; i++) {
+    U4 weight[CF_FAST_HEIGHT];
+
+#pragma GCC unroll 8
+    for (int j = 0; j < height; j++)
+      weight[j] = (U4) { 0 } + weights[i * height + j];
+#pragma GCC unroll 16
+    for (int r = 0; r < height + CF_FAST_ROWS - 1; r++)
+#pragma GCC unroll 4
+      for (int v = 0; v < FAST_V; v++) {
+        U4 in = *(const U4u *) (const void *) (x[r] + 2 * i * f->step + v * N4);
+
+#pragma GCC unroll 4
+        for (int q = 0; q < CF_FAST_ROWS; q++)
+          if (r - q >= 0 && r - q < height)
+            sums[q][v] = add_pairs (sums[q][v], in, weight[r - q]);
+#pragma GCC unroll 4
+        for (int q = 0; q < CF_FAST_ROWS; q++)
+          if (r - q >= 0 && r - q < height)
+            stays (sums[q][v]);
+      }
+  }
+  memcpy (done, sums, sizeof sums);
+}
+
+static inline __attribute__ ((always_inline)) void
+P (fast_by) (const CfFast *f, int height, int n, int32_t *const *s)
+{
+  static const int streams[] = { 1, 3, 9, 27 };
+  int n_streams = streams[f->levels], n_rows = height + CF_FAST_ROWS - 1, phases = 1 << f->levels;
+  FastSums sums[CF_FAST_MOST];
+
+  for (int p = 0; p < n; p += FAST_V * N4) {
+    for (int t = 0; t < n_streams; t++)
+      P (fast_stream) (f, height, f->rows + t * n_rows, f->weights + t * height * f->pairs, p, sums[t]);
+    for (int q = 0; q < CF_FAST_ROWS; q++)
+      for (int v = 0; v < FAST_V; v++) {
+        U4 done[1 << CF_FAST_LEVELS];
+
+        join_streams (sums, f->levels, n_streams, q, v, done);
+        for (int k = 0; k < phases; k++)
+          *(U4u *) (void *) (s[q * phases + k] + p + v * N4) = done[k];
+      }
+  }
+}
+
+static void
+P (fast) (const CfFast *f, int n, int32_t *const *s)
+{
+  /* constants keep weights and sums in registers */
+  switch (f->height) {
+    case 1: P (fast_by) (f, 1, n, s); break;
+    case 2: P (fast_by) (f, 2, n, s); break;
+    case 3: P (fast_by) (f, 3, n, s); break;
+    case 4: P (fast_by) (f, 4, n, s); break;
+    case 5: P (fast_by) (f, 5, n, s); break;
+    case 6: P (fast_by) (f, 6, n, s); break;
+    case 7: P (fast_by) (f, 7, n, s); break;
+    default: P (fast_by) (f, 8, n, s);
+  }
+}

@@ -134,6 +134,86 @@ round_at (const U4 s[4], int p, int n, const CfRounding *r, const CfKeep *keep, 
   *(U4u *) (void *) (out + p) = bytes;
 }
 
+static inline __attribute__ ((always_inline)) void
+differ_by (const uint32_t *const *rows, int levels, int n, uint32_t *const *to)
+{
+  for (int p = 0; p < n; p += N4) {
+    U2 first[CF_FAST_MOST], second[CF_FAST_MOST];
+    U2 *from = first, *into = second, *other;
+    int length = (2 << levels) - 1, n_streams = 1;
+
+#pragma GCC unroll 16
+    for (int k = 0; k < length; k++)
+      from[k] = *(const U2u *) (const void *) (rows[k] + p);
+#pragma GCC unroll 3
+    for (int l = 0; l < levels; l++) {
+      int half = length / 2;
+
+#pragma GCC unroll 9
+      for (int t = 0; t < n_streams; t++)
+#pragma GCC unroll 7
+        for (int k = 0; k < half; k++) {
+          const U2 *x = from + t * length + 2 * k;
+
+          into[3 * t * half + k] = x[0] - x[1];
+          into[(3 * t + 1) * half + k] = x[1];
+          into[(3 * t + 2) * half + k] = x[2] - x[1];
+        }
+      length = half;
+      n_streams *= 3;
+      other = from;
+      from = into;
+      into = other;
+    }
+#pragma GCC unroll 27
+    for (int t = 0; t < n_streams; t++)
+      *(U2u *) (void *) (to[t] + p) = from[t];
+  }
+}
+
+static void
+differ (const uint32_t *const *rows, int levels, int n, uint32_t *const *to)
+{
+  if (levels == 1)
+    differ_by (rows, 1, n, to);
+  else if (levels == 2)
+    differ_by (rows, 2, n, to);
+  else
+    differ_by (rows, 3, n, to);
+}
+
+/* Vectors of a row that rows of outputs take from registers: as many as leave room for the sums. */
+#define FAST_V (V_SIZE == 64 ? 4 : 2)
+typedef U4 FastSums[CF_FAST_ROWS][FAST_V];
+
+/* From sums of streams to those of phases: y0 = P0 + P1, y1 = P1 + P2, of the last level first. */
+static inline void
+join_streams (FastSums *streams, int levels, int n_streams, int row, int v, U4 *sums)
+{
+  U4 buffer[2][CF_FAST_MOST];
+  U4 *from = buffer[0], *to = buffer[1], *other;
+  int phases = 1;
+
+  for (int t = 0; t < n_streams; t++)
+    from[t] = streams[t][row][v];
+  for (int l = 0; l < levels; l++) {
+    n_streams /= 3;
+    for (int t = 0; t < n_streams; t++)
+      for (int k = 0; k < phases; k++) {
+        const U4 *p = from + 3 * t * phases + k;
+
+        to[2 * (t * phases + k)] = p[0] + p[phases];
+        to[2 * (t * phases + k) + 1] = p[phases] + p[2 * phases];
+      }
+    phases *= 2;
+    other = from;
+    from = to;
+    to = other;
+  }
+  for (int k = 0; k < phases; k++)
+    sums[k] = from[k];
+}
+
 #define P(name) name##_plain
 #define add_pairs(s, a, b) ((s) + multiply_pairs (a, b))
 #include "convolve_products.h"
@@ -155,6 +235,7 @@ round_at (const U4 s[4], int p, int n, const CfRounding *r, const CfKeep *keep, 
 #define HAS_VNNI 0
 #define products_vnni products_plain
 #define products_out_vnni products_out_plain
+#define fast_vnni fast_plain
 #endif
 
 static void
@@ -174,6 +255,15 @@ products_out (const CfPairTap *taps, int n_taps, int n, int32_t start, int32_t *
     products_out_vnni (taps, n_taps, n, start, high, r, keep, out);
   else
     products_out_plain (taps, n_taps, n, start, high, r, keep, out);
+}
+
+static void
+fast (const CfFast *f, int n, int32_t *const *s)
+{
+  if (HAS_VNNI)
+    fast_vnni (f, n, s);
+  else
+    fast_plain (f, n, s);
 }
 
 static void
@@ -381,6 +471,8 @@ const CfConvolveSimd GLUE (cf_convolve_simd_, CF_ISA) = {
   .pair_bytes = pair_bytes,
   .products = products,
   .products_out = products_out,
+  .differ = differ,
+  .fast = fast,
   .wide = BOTH (wide),
   .combine = combine,
   .widen = widen,

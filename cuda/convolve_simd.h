@@ -68,6 +68,20 @@ typedef struct {
   uint32_t bytes;
 } CfKeep;
 
+/* What is done about a dense kernel in convolve_fast.c, for CF_FAST_ROWS rows of outputs of each of 2^levels phases:
+ * 3^levels streams of `height + CF_FAST_ROWS - 1` rows of pairs of neighbours; as many kernels of `height` rows of
+ * `pairs` pairs of weights. */
+#define CF_FAST_LEVELS 3
+#define CF_FAST_MOST 27 /* streams */
+#define CF_FAST_ROWS 4
+#define CF_FAST_HEIGHT 8
+typedef struct {
+  int levels, height, pairs;   /* 1 .. CF_FAST_LEVELS, 1 .. CF_FAST_HEIGHT */
+  int step;                    /* from neighbour to neighbour */
+  const uint32_t *const *rows; /* stream by stream */
+  const uint32_t *weights;     /* the same, then column by column */
+} CfFast;
+
 /* The same of pairs: weights of 16 bit, the low one for the low half, for two
  * rows of outputs at once. */
 typedef struct {
@@ -100,6 +114,10 @@ typedef struct {
    * cf_rounds_at_once () likes. */
   void (*products_out) (const CfPairTap *taps, int n_taps, int n, int32_t start, int32_t *const high[2],
       const CfRounding *r, const CfKeep keep[2], uint8_t *const out[2]);
+  /* A row of n pairs for each of 3^levels streams, out of 2^(levels + 1) - 1 rows. */
+  void (*differ) (const uint32_t *const *rows, int levels, int n, uint32_t *const *to);
+  /* The sums of CF_FAST_ROWS << levels rows. */
+  void (*fast) (const CfFast *f, int n, int32_t *const *s);
   /* s = the sum over taps of samples times weights in 64 bits. */
   void (*wide[2]) (const CfTap *taps, int n_taps, int n, int64_t *s);
   /* s = upper factor + lower + more */

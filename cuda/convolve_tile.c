@@ -5,7 +5,7 @@
  * borders, as plain numbers) into a ring, what the path wants of it is made
  * once into another, and as soon as a window is complete a row of outputs
  * leaves. */
-#include "convolve_tile.h"
+#include "convolve_fast.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -40,6 +40,8 @@ take_ring (uint8_t **scratch, int rows, size_t bytes)
 
 #define RING_BUDGET (512 << 10)     /* bytes */
 #define FEW_COLUMNS 7               /* what a box adds up without levels */
+#define FAST_ROW (CF_TILE_FAST + 64 + 4 * CF_CONVOLVE_MAX + 16) /* samples: columns are whole 64s, of 3 channels too */
+#define FAST_ROWS 350               /* 27 streams of 11, a batch, rows of samples */
 #define BOX_LEVELS 6 /* 2^6 is more than any width */
 #define MAX_TAPS (CF_CONVOLVE_MAX * (CF_CONVOLVE_MAX + 1))
 
@@ -47,8 +49,10 @@ size_t
 cf_convolve_scratch (int samples, int bytes)
 {
   size_t n = (size_t) samples, rows = CF_CONVOLVE_MAX + 1;
+  size_t rings = rows * padded (n * (size_t) bytes) + 2 * rows * padded (4 * n);
+  size_t short_n = n < FAST_ROW ? n : FAST_ROW, fast_rings = FAST_ROWS * padded (4 * short_n);
 
-  return rows * padded (n * (size_t) bytes) + 2 * rows * padded (4 * n) + 6 * padded (4 * n) + padded (8 * n) +
+  return (rings > fast_rings ? rings : fast_rings) + 6 * padded (4 * n) + padded (8 * n) +
       padded (2 * n) + padded (sizeof (CfTap) * MAX_TAPS) + padded (sizeof (CfPairTap) * MAX_TAPS / 2);
 }
 
@@ -58,6 +62,8 @@ span (const Tile *tile)
 {
   int h = tile->path == CF_PATH_COPY ? 1 : tile->m->c.h;
 
+  if (tile->path == CF_PATH_FAST)
+    return cf_fast_span (tile->m);
   return tile->m->paired ? h / 2 * 2 + 2 : h;
 }
 
@@ -74,7 +80,7 @@ lay_out (Tile *tile, uint8_t *scratch)
 {
   const uint8_t *begin = scratch;
   size_t n = (size_t) tile->n_in;
-  int rows = span (tile), x = rows, a = tile->m->paired ? rows / 2 : rows;
+  int rows = span (tile), x = rows, a = tile->m->paired ? rows / 2 : rows, b = rows / 2;
   size_t a_bytes = 4, size;
 
   switch (tile->path) {
@@ -86,6 +92,9 @@ lay_out (Tile *tile, uint8_t *scratch)
     case CF_PATH_BOX_SCAN:
       x = rows + 1;
       a = 1;
+      break;
+    case CF_PATH_FAST:
+      cf_fast_rings (tile->m, &x, &a, &b);
       break;
     case CF_PATH_ROWS_PAIRS:
       a = 2;
@@ -103,7 +112,7 @@ lay_out (Tile *tile, uint8_t *scratch)
   }
   tile->x = take_ring (&scratch, x, n * (size_t) (tile->t + 1));
   tile->a = take_ring (&scratch, a, a_bytes * n);
-  tile->b = take_ring (&scratch, rows / 2, 4 * n);
+  tile->b = take_ring (&scratch, b, 4 * n);
   size = (size_t) (scratch - begin);
   for (int i = 0; i < 2; i++) {
     tile->s[i] = take (&scratch, 4 * n);
@@ -124,16 +133,17 @@ cf_convolve_widest (const CfConvolveCpu *m, const CfConvolvePart *part)
 {
   Tile tile = { .m = m, .part = part, .path = m->path[part->kind], .t = m->in[part->view].bytes - 1 };
   int beside = (m->c.w - 1) * part->channels;
+  int least = tile.path == CF_PATH_FAST ? CF_TILE_FAST : CF_TILE;
   size_t ring;
 
-  for (int n = CF_TILE_WIDEST; n > CF_TILE; n /= 2) {
+  for (int n = CF_TILE_WIDEST; n > least; n /= 2) {
     tile.n_in = n + 64 * part->channels + beside;
     ring = lay_out (&tile, m->scratch);
     if (ring <= RING_BUDGET && (uint8_t *) tile.pair_taps + padded (sizeof (CfPairTap) * MAX_TAPS / 2) <=
         m->scratch + m->scratch_size)
       return n;
   }
-  return CF_TILE;
+  return least;
 }
 
 /* ---- rounding ------------------------------------------------------------ */
@@ -327,6 +337,9 @@ take_row (const Tile *tile, int i)
       /* fall through */
     case CF_PATH_ROWS_64:
       simd->across32[t] (x, m->c.w, tile->channels, m->row, m->even, tile->n, ring_row (&tile->a, i));
+      break;
+    case CF_PATH_FAST:
+      cf_fast_take (tile, i, x);
       break;
     case CF_PATH_PAIRS:
     case CF_PATH_GROUPS:
@@ -536,6 +549,11 @@ make_row (const Tile *tile, int o)
     case CF_PATH_GROUPS:
       make_groups (tile, o);
       break;
+    case CF_PATH_FAST:
+      cf_fast_sums (tile, o);
+      for (int i = 0; i < cf_fast_batch (m) && o + i < tile->rows; i++)
+        finish32 (tile, o + i, ring_row (&tile->b, i));
+      break;
     default:
       make_pair (tile, o);
   }
@@ -638,6 +656,6 @@ cf_convolve_task (const CfConvolveCpu *m, const CfConvolvePart *part, int task, 
     if (i < o + window - 1)
       continue;
     make_row (&tile, o);
-    o += m->paired ? 2 : 1;
+    o += tile.path == CF_PATH_FAST ? cf_fast_batch (m) : m->paired ? 2 : 1;
   }
 }

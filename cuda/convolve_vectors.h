@@ -45,6 +45,13 @@
 #define minimum2(a, b) (((a) & (U2) ((a) < (b))) | ((b) & (U2) ((a) >= (b))))
 #endif
 
+/* Keeps the compiler from adding up addends first, for which there are too few registers. */
+#if defined __SSE2__
+#define stays(v) __asm__ ("" : "+v" (v))
+#else
+#define stays(v)
+#endif
+
 /* By lanes of 16 bytes: bytes (words) interleaved, products of two bytes with signed bytes added up to 16 bits, and 16
  * bits packed to what they were interleaved from. Words are packed in their order. */
 #if defined __AVX512BW__
