@@ -192,6 +192,16 @@ set_words (CfConvolveCpu *m, CfConvolvePath path, int64_t most)
   }
 }
 
+static bool
+is_small (CfConvolveCpu *m, int kind, int64_t most)
+{
+  CfRounding *r = &m->rounding[kind];
+
+  if (m->c.op == CF_CONVOLVE_UNSHARP)
+    return m->simd->sharpen8 && cf_convolve_sharpens_small (r, most);
+  return cf_convolve_is_small (r, most + r->add / 2);
+}
+
 /* The narrowest numbers that hold all sums; false: 64 bits do not either. */
 static bool
 prepare_separable (CfConvolveCpu *m)
@@ -226,8 +236,7 @@ prepare_separable (CfConvolveCpu *m)
     cf_convolve_set_rounding (m, kind, reduced);
     m->path[kind] = path;
     /* all of it in 16 bits? */
-    if (path == CF_PATH_ROWS_PAIRS && c->op == CF_CONVOLVE_LINEAR && !m->rows_signed &&
-        cf_convolve_is_small (&m->rounding[kind], across * col + m->rounding[kind].add / 2))
+    if (path == CF_PATH_ROWS_PAIRS && !m->rows_signed && is_small (m, kind, across * col))
       m->path[kind] = CF_PATH_ROWS_16;
   }
   /* one list of taps for both: luma's biased sums may not fit where chroma's do */

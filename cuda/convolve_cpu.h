@@ -124,6 +124,9 @@ void cf_convolve_set_rounding (CfConvolveCpu *m, int kind, int reduced);
 /* Can 16 bits hold numerators up to `most` (S + add / 2), and divide them? Sets what that takes. */
 bool cf_convolve_is_small (CfRounding *r, int64_t most);
 
+/* Can they, of S, sharpen samples (rest16)? */
+bool cf_convolve_sharpens_small (CfRounding *r, int64_t most);
+
 /* Can running sums be made samples of 8 bit as they come? */
 static inline bool
 cf_scans_at_once (const CfConvolveCpu *m, int kind)

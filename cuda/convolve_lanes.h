@@ -88,19 +88,19 @@ across16_bytes (const void *row, int w, int step, const int32_t *c, bool even, i
 }
 
 static inline void
-down_bytes_by (const CfTap *rows, int h, int n, const CfRounding *r, const CfKeep *keep, uint8_t *out, bool power,
-    bool ties, CfWeights weights)
+down_bytes_by (const CfTap *rows, int h, int n, const CfRounding *r, const uint8_t *x8, const CfKeep *keep,
+    uint8_t *out, bool power, bool ties, CfWeights weights)
 {
   U2 max = (U2) { 0 } + (uint16_t) r->max, d = (U2) { 0 } + (uint16_t) (r->d2 / 2);
   U2 magic = (U2) { 0 } + (uint16_t) r->magic16;
-  int shift = power ? r->log2 - 1 : r->shift16;
+  int shift = x8 ? r->rest_log2 : power ? r->log2 - 1 : r->shift16;
 
   for (int p = 0; p < n; p += V_SIZE) {
     U2 s[2];
     U4 bytes;
 
     for (int v = 0; v < 2; v++)
-      s[v] = (U2) { 0 } + (uint16_t) (r->add / 2);
+      s[v] = (U2) { 0 } + (uint16_t) (x8 ? 0 : r->add / 2);
     for (int j = 0; j < h; j++) {
       const uint16_t *x = (const uint16_t *) rows[j].at + p;
       U2 weight = (U2) { 0 } + (uint16_t) (weights == ONE_TWO_ONE ? 1 + j % 2 : rows[j].weight);
@@ -108,12 +108,19 @@ down_bytes_by (const CfTap *rows, int h, int n, const CfRounding *r, const CfKee
       for (int v = 0; v < 2; v++)
         s[v] += *(const U2u *) (const void *) (x + v * N2) * weight;
     }
-    for (int v = 0; v < 2; v++) {
+    for (int v = 0; v < 2 && !x8; v++) {
       U2 q = (power ? s[v] : multiply_high (s[v], magic)) >> shift;
 
       if (ties)
         q -= q & 1 & (U2) (q * d == s[v]);
       s[v] = weights == ANY ? minimum2 (q, max) : q;
+    }
+    if (x8) {
+      U4 x = *(const U4u *) (const void *) (x8 + p);
+      uint16_t part = (uint16_t) r->part, rest = (uint16_t) r->rest16;
+
+      s[0] = interleave_low (x, (U2) { 0 }) * (uint16_t) (part + 1) - ((s[0] * part + rest) >> shift);
+      s[1] = interleave_high (x, (U2) { 0 }) * (uint16_t) (part + 1) - ((s[1] * part + rest) >> shift);
     }
     bytes = pack_bytes (s[0], s[1]);
     if (n - p < V_SIZE) {
@@ -135,13 +142,24 @@ down_bytes (const CfTap *rows, int h, int n, const CfRounding *r, const CfKeep *
   bool binomial = h == 3 && rows[0].weight == 1 && rows[1].weight == 2 && rows[2].weight == 1;
 
   if (r->ties)
-    down_bytes_by (rows, h, n, r, keep, out, r->log2 >= 0, true, ANY);
+    down_bytes_by (rows, h, n, r, NULL, keep, out, r->log2 >= 0, true, ANY);
   else if (r->log2 > 1 && binomial)
-    down_bytes_by (rows, 3, n, r, keep, out, true, false, ONE_TWO_ONE);
+    down_bytes_by (rows, 3, n, r, NULL, keep, out, true, false, ONE_TWO_ONE);
   else if (r->log2 >= 0 && h == 5)
-    down_bytes_by (rows, 5, n, r, keep, out, true, false, ANY);
+    down_bytes_by (rows, 5, n, r, NULL, keep, out, true, false, ANY);
   else
-    down_bytes_by (rows, h, n, r, keep, out, r->log2 >= 0, false, ANY);
+    down_bytes_by (rows, h, n, r, NULL, keep, out, r->log2 >= 0, false, ANY);
+}
+
+static void
+sharpen_bytes (const CfTap *rows, int h, int n, const CfRounding *r, const uint8_t *x, const CfKeep *keep, uint8_t *out)
+{
+  if (h == 3 && rows[0].weight == 1 && rows[1].weight == 2 && rows[2].weight == 1)
+    down_bytes_by (rows, 3, n, r, x, keep, out, true, false, ONE_TWO_ONE);
+  else if (h == 5)
+    down_bytes_by (rows, 5, n, r, x, keep, out, true, false, ANY);
+  else
+    down_bytes_by (rows, h, n, r, x, keep, out, true, false, ANY);
 }
 #endif
 

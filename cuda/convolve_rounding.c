@@ -97,3 +97,12 @@ cf_convolve_is_small (CfRounding *r, int64_t most)
   error = r->magic16 * d - one;
   return (uint64_t) most * error < one;
 }
+
+/* floor ((part D x - part S + rest) / D) = part x - ceil ((part S - rest) / D), where what x is times is whole. */
+bool
+cf_convolve_sharpens_small (CfRounding *r, int64_t most)
+{
+  r->rest16 = (1 << r->rest_log2) - 1 - r->rest;
+  return r->is_part && r->max == 255 && r->rest_log2 == r->whole_log2 && r->rest16 >= 0 &&
+      r->part * most + r->rest16 < 1 << 16;
+}

@@ -375,20 +375,37 @@ N (round64) (const int64_t *restrict s, int n, const CfRounding *r, void *out_)
     }
 }
 
-static void
-N (unsharp_part) (const int32_t *restrict s, const void *x_, int n, const CfRounding *r, void *out_)
+static inline void
+N (unsharp_part_by) (const int32_t *s, const T *x, int n, const CfRounding *r, T *out, bool once)
 {
-  const T *restrict x = x_;
-  T *restrict out = out_;
-  int32_t part = r->part, rest = r->rest, max = r->max;
-  int up = r->whole_log2, down = r->rest_log2;
+  for (int p = 0; p < n; p += 4 * N4) {
+    T block[4 * N4], *to = n - p < 4 * N4 ? block : out + p;
+    S4 q[4];
 
-  for (int i = 0; i < n; i++) {
-    int32_t v = x[i] + ((part * ((x[i] << up) - s[i]) + rest) >> down);
+    for (int v = 0; v < 4; v++) {
+      S4 in = (S4) N (load4) (x + p + v * N4);
+      S4 change = (in << r->whole_log2) - (S4) *(const U4u *) (const void *) (s + p + v * N4);
 
-    v = v < 0 ? 0 : v;
-    out[i] = (T) (v < max ? v : max);
+      q[v] = in + (((once ? change : change * r->part) + r->rest) >> r->rest_log2);
+    }
+#if SIZE == 1
+    *(U4u *) (void *) to = saturate (q);
+#else
+    for (int v = 0; v < 2; v++)
+      *(U2u *) (void *) (to + v * N2) = saturate2 (q[2 * v], q[2 * v + 1], (U2) { 0 } + (uint16_t) r->max);
+#endif
+    if (to == block)
+      memcpy (out + p, block, (size_t) (n - p) * sizeof *out);
   }
+}
+
+static void
+N (unsharp_part) (const int32_t *s, const void *x, int n, const CfRounding *r, void *out)
+{
+  if (r->part == 1)
+    N (unsharp_part_by) (s, x, n, r, out, true);
+  else
+    N (unsharp_part_by) (s, x, n, r, out, false);
 }
 
 static void

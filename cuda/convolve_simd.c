@@ -480,6 +480,7 @@ const CfConvolveSimd GLUE (cf_convolve_simd_, CF_ISA) = {
   .across8 = across_bytes,
   .down8 = down_bytes,
 #ifndef NO_BYTES
+  .sharpen8 = sharpen_bytes,
   .across_words = across_words,
   .split_pairs = split_pairs,
   .halves_out = halves_out,

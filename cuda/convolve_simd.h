@@ -51,6 +51,8 @@ typedef struct {
   /* UNSHARP, where 32 bits hold it: x + ((part (D x - S) + rest) >> rest_log2), D = 2^whole_log2. */
   bool is_part;
   int part, rest, rest_log2, whole_log2;
+  /* With an amount that is an integer 16 bits may do: (1 + part) x - ((part S + rest16) >> rest_log2). */
+  int rest16;
   int64_t factor;  /* MAGNITUDE */
 } CfRounding;
 
@@ -148,6 +150,9 @@ typedef struct {
   /* Both for samples of 8 bit alone; what they hand on is in an order of their own. */
   void (*across8) (const void *row, int w, int step, const int32_t *c, bool even, int n, uint16_t *sums);
   void (*down8) (const CfTap *rows, int h, int n, const CfRounding *r, const CfKeep *keep, void *out);
+  /* The same of an unsharp mask (rest16) of samples x. NULL where there is none. */
+  void (*sharpen8) (const CfTap *rows, int h, int n, const CfRounding *r, const uint8_t *x, const CfKeep *keep,
+      uint8_t *out);
 
   /* ---- box: columns are sums of h samples, levels of 2, 4, 8 .. columns */
   /* column += add - sub (or NULL), in 16 or 32 bits */

@@ -383,7 +383,9 @@ finish16 (const Tile *tile, int o, const CfTap *rows, int n)
   CfKeep keep = cf_tile_kept (tile, tile->y0 + o);
   void *out = cf_tile_target (tile, tile->y0 + o);
 
-  if (tile->path == CF_PATH_ROWS_16 && tile->t == 0)
+  if (tile->m->c.op == CF_CONVOLVE_UNSHARP)
+    tile->m->simd->sharpen8 (rows, n, tile->n, tile->rounding, centre (tile, o), &keep, out);
+  else if (tile->path == CF_PATH_ROWS_16 && tile->t == 0)
     tile->m->simd->down8 (rows, n, tile->n, tile->rounding, &keep, out);
   else
     tile->m->simd->down16[tile->t] (rows, n, tile->n, tile->rounding, &keep, out);
