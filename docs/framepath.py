@@ -13,7 +13,8 @@ import subprocess
 import sys
 
 DOCS = os.path.dirname(os.path.abspath(__file__))
-KINDS = [("svg", "svg size 900,600 font 'sans,14' background rgb 'white'"), ("png", "pngcairo size 900,600 font 'sans,11'")]
+KINDS = [("svg", "svg size 900,600 font 'sans,14' background rgb 'white'"),
+         ("png", "pngcairo size 900,600 font 'sans,11'")]
 PRESET = " backend=cuda on-gpu-error=error"
 SIZES = {(1920, 1080): "1080p", (3840, 2160): "4K"}
 
@@ -91,17 +92,22 @@ def latency(told):
 
 
 def kernels(row):
-    return sum(element["kernel_mean_us"] for element in row["elements"])
+    return sum(element["kernel_p50_us"] for element in row["elements"])
 
 
 def chains(told):
     out = []
+    bares = {(row["line"], size_of(row)): row for row in good(told) if row["bare"]}
     for row in good(told):
-        over = row["frame_ms"] * 1e3 - kernels(row)
+        bare = bares.get((row["line"], size_of(row)))
+        if row["bare"] or not bare:
+            continue
         out.append([short(row), size_of(row), f'{row["frames_per_second"]:.0f}', f'{row["frame_ms"] * 1e3:.1f}',
-                    f"{kernels(row):.1f}", f"{over:.1f}", f'{over / len(row["elements"]):.1f}',
-                    f'{row["latency_p50_ms"] * 1e3:.0f}', f'{row["latency_p99_ms"] * 1e3:.0f}'])
-    table(["elements", "NV12", "frames/s", "us a frame", "kernels us", "the rest us", "a element", "p50 us", "p99 us"], out)
+                    f'{bare["frame_ms"] * 1e3:.1f}', f'{row["over_bare_us"]:.1f}',
+                    f'{row["over_bare_us"] / len(row["elements"]):.1f}', f'{row["latency_p50_ms"] * 1e3:.0f}',
+                    f'{bare["latency_p50_ms"] * 1e3:.0f}', f'{row["latency_p99_ms"] * 1e3:.0f}'])
+    table(["elements", "NV12", "frames/s", "us a frame", "bare, queued", "more", "more an element", "p50 us",
+           "bare, one by one", "p99 us"], out)
 
 
 def cameras(told_list):
@@ -130,8 +136,9 @@ def quote(words):
 
 def plot(name, told, settings, data, curves):
     title = f'{told["machine"]["gpu"]}, {told["machine"]["cores"]} cores beside it, GStreamer'
-    blocks = "".join(f"$d{i} << end\n" + "".join(" ".join(f"{v:.9g}" for v in point) + "\n" for point in points) + "end\n"
-                     for i, points in enumerate(data))
+    blocks = ""
+    for i, points in enumerate(data):
+        blocks += f"$d{i} << end\n" + "".join(" ".join(f"{v:.9g}" for v in point) + "\n" for point in points) + "end\n"
     for kind, terminal in KINDS:
         path = os.path.join(DOCS, f"framepath-{name}.{kind}")
         script = (f"set terminal {terminal}\nset output {quote(path)}\n{blocks}set grid\n"
@@ -176,7 +183,8 @@ def plot_sizes(told):
     curves.append(f"$d{len(data) - 1} using 1:2 with lines dashtype 2 linecolor rgb '#808080' "
                   "title 'the link to the GPU, both ways at once'")
     settings = ("set xlabel 'million pixels of a frame, NV12'\nset ylabel 'frames/s'\nset logscale x 2\n"
-                f"set logscale y 10\nset format x '%.2g'\nset xrange [{data[0][0][0] / 1.2:g}:{data[0][-1][0] * 1.2:g}]")
+                f"set logscale y 10\nset format x '%.2g'\n"
+                f"set xrange [{data[0][0][0] / 1.2:g}:{data[0][-1][0] * 1.2:g}]")
     plot("sizes", told, settings, data, curves)
 
 
@@ -188,7 +196,8 @@ def plot_kernels(told):
                       f"title {quote(name_of(line))}")
     limit = told["limits"][0]
     frames = limit["link_both_gbs"] * 1e9 / limit["frame_bytes"]
-    curves.append(f"{frames:g} with lines dashtype 2 linecolor rgb '#808080' title 'the link to the GPU, both ways at once'")
+    curves.append(f"{frames:g} with lines dashtype 2 linecolor rgb '#808080' "
+                  "title 'the link to the GPU, both ways at once'")
     settings = ("set xlabel 'kernel-size'\nset ylabel 'frames/s, 1080p NV12, system memory'\nset logscale x 2\n"
                 "set logscale y 10\nset xtics (3, 5, 7, 9, 11, 15, 21, 31, 45, 63)\nset xrange [2.7:70]")
     plot("kernels", told, settings, data, curves)

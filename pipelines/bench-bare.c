@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * bench-bare.c: the filter of a line called directly, without GStreamer: what a
- * frame that comes from pinned memory and goes there takes at least. Each way to
- * and from the GPU is tried, and the quickest is told: over its memory, or with
- * kernels that read or write the host's. */
+ * bench-bare.c: the filters of a line called directly, without GStreamer: what a
+ * frame takes at least. From pinned memory and back each way is tried, and the
+ * quickest is told: over the GPU's memory, or with kernels that read or write the
+ * host's. In CUDA memory there is one way; frames are waited for one by one for
+ * their time, and queued many at once for their rate. */
 
 #include "bench.h"
 #include "bench-camera.h"
@@ -14,15 +15,18 @@
 
 #include <string.h>
 
-#define FRAMES 16 /* pairs that are taken in turn */
+#define FRAMES 24 /* pairs that are taken in turn: more than a GPU's L2 holds */
+#define QUEUED 64 /* frames that are queued before one waits */
 #define DEADLINE (30 * (guint64) GST_SECOND)
 
 typedef struct {
   CfContext *context;
   CfStream *stream;
-  CfPlan *plan;
-  CfImage host_in[FRAMES], host_out[FRAMES], device_in, device_out;
-  void *memory[4]; /* host in and out, device in and out */
+  CfPlan *plan[BENCH_ELEMENTS];
+  int n; /* plans, in the order of the line */
+  CfImage host_in[FRAMES], host_out[FRAMES];
+  CfImage device_in[FRAMES], between[BENCH_ELEMENTS]; /* behind each plan */
+  void *memory[4]; /* host in and out, device in and the others */
   gsize bytes;
   CfStatus status;
 } Bare;
@@ -104,21 +108,13 @@ read_params (GstElement *element, const CfFilter *filter, void *params, CfStatus
   return TRUE;
 }
 
-/* The one element of ours that the line is, and its filter: "cudamedian" has "median". */
+/* An element's filter: "cudamedian" has "median". */
 static const CfFilter *
-find_filter (GstElement *bin, GstElement **element)
+filter_of (GstElement *element)
 {
-  GList *filters = find_filters (bin);
-  const CfFilter *filter = NULL;
-  const char *name;
+  const char *name = GST_OBJECT_NAME (gst_element_get_factory (element));
 
-  if (g_list_length (filters) == 1 && GST_BIN_NUMCHILDREN (bin) == 1) {
-    *element = filters->data;
-    name = GST_OBJECT_NAME (gst_element_get_factory (*element));
-    filter = g_str_has_prefix (name, "cuda") ? cf_filter_find (name + strlen ("cuda")) : NULL;
-  }
-  g_list_free_full (filters, gst_object_unref); /* the bin still has it */
-  return filter;
+  return g_str_has_prefix (name, "cuda") ? cf_filter_find (name + strlen ("cuda")) : NULL;
 }
 
 /* ---- made and freed ------------------------------------------------------- */
@@ -132,17 +128,18 @@ allocate (Bare *b, const BenchJob *job, CfFormat format)
   b->bytes = size;
   b->memory[0] = cf_pinned_alloc (size * FRAMES, &b->status);
   b->memory[1] = cf_pinned_alloc (size * FRAMES, &b->status);
-  b->memory[2] = cf_device_alloc (size, &b->status);
-  b->memory[3] = cf_device_alloc (size, &b->status);
+  b->memory[2] = cf_device_alloc (size * FRAMES, &b->status);
+  b->memory[3] = cf_device_alloc (size * (gsize) b->n, &b->status);
   if (!b->memory[0] || !b->memory[1] || !b->memory[2] || !b->memory[3])
     return FALSE;
   memset (b->memory[1], 0, size * FRAMES);
   for (int i = 0; i < FRAMES; i++) {
     cf_image_at (&b->host_in[i], &layout, (guint8 *) b->memory[0] + (gsize) i * size);
     cf_image_at (&b->host_out[i], &layout, (guint8 *) b->memory[1] + (gsize) i * size);
+    cf_image_at (&b->device_in[i], &layout, (guint8 *) b->memory[2] + (gsize) i * size);
   }
-  cf_image_at (&b->device_in, &layout, b->memory[2]);
-  cf_image_at (&b->device_out, &layout, b->memory[3]);
+  for (int p = 0; p < b->n; p++)
+    cf_image_at (&b->between[p], &layout, (guint8 *) b->memory[3] + (gsize) p * size);
   return TRUE;
 }
 
@@ -177,7 +174,8 @@ fill (Bare *b, const BenchJob *job)
 static void
 free_bare (Bare *b)
 {
-  cf_plan_free (b->plan);
+  for (int p = 0; p < b->n; p++)
+    cf_plan_free (b->plan[p]);
   cf_stream_free (b->stream);
   cf_pinned_free (b->memory[0]);
   cf_pinned_free (b->memory[1]);
@@ -189,17 +187,48 @@ free_bare (Bare *b)
 
 /* ---- timed ---------------------------------------------------------------- */
 
+/* All plans, from the one picture to the other. */
+static gboolean
+filter_frame (Bare *b, const CfImage *in, const CfImage *out)
+{
+  for (int p = 0; p < b->n; p++)
+    if (cf_plan_enqueue (b->plan[p], b->stream, p ? &b->between[p - 1] : in, p == b->n - 1 ? out : &b->between[p],
+            &b->status) != CF_OK)
+      return FALSE;
+  return TRUE;
+}
+
+/* `way` NULL: in CUDA memory. */
 static gboolean
 one_frame (Bare *b, const Way *way, int i)
 {
-  const CfImage *in = way->in ? &b->host_in[i] : &b->device_in, *out = way->out ? &b->host_out[i] : &b->device_out;
+  const CfImage *in = way && way->in ? &b->host_in[i] : &b->device_in[i];
+  const CfImage *out = way && way->out ? &b->host_out[i] : &b->between[b->n - 1];
+  gboolean up = way && !way->in, down = way && !way->out;
 
-  return (way->in || cf_stream_upload (b->stream, in, &b->host_in[i], &b->status) == CF_OK) &&
-      cf_stream_mark (b->stream, 0, &b->status) == CF_OK &&
-      cf_plan_enqueue (b->plan, b->stream, in, out, &b->status) == CF_OK &&
+  return (!up || cf_stream_upload (b->stream, in, &b->host_in[i], &b->status) == CF_OK) &&
+      cf_stream_mark (b->stream, 0, &b->status) == CF_OK && filter_frame (b, in, out) &&
       cf_stream_mark (b->stream, 1, &b->status) == CF_OK &&
-      (way->out || cf_stream_download (b->stream, &b->host_out[i], out, &b->status) == CF_OK) &&
+      (!down || cf_stream_download (b->stream, &b->host_out[i], out, &b->status) == CF_OK) &&
       cf_stream_wait (b->stream, DEADLINE, &b->status) == CF_OK;
+}
+
+/* us a frame, of many that are queued in CUDA memory; 0 after an error. */
+static double
+measure_queued (Bare *b, double seconds)
+{
+  guint64 begin = bench_now (), now = begin;
+  int n = 0;
+
+  do {
+    for (int i = 0; i < QUEUED; i++, n++)
+      if (!filter_frame (b, &b->device_in[n % FRAMES], &b->between[b->n - 1]))
+        return 0;
+    if (cf_stream_wait (b->stream, DEADLINE, &b->status) != CF_OK)
+      return 0;
+    now = bench_now ();
+  } while ((double) (now - begin) < seconds * 1e9);
+  return (double) (now - begin) / 1e3 / n;
 }
 
 /* Frames one after the other for `seconds`; FALSE after an error. */
@@ -227,57 +256,103 @@ measure (Bare *b, const Way *way, double seconds, GArray *took, double *kernel)
   return TRUE;
 }
 
-/* The way whose median is the least. */
+/* Measures one way, and takes its times if its median is the least. */
 static gboolean
-try_ways (Bare *b, const BenchOptions *opt, BenchRow *row)
+try_way (Bare *b, const Way *way, double seconds, BenchRow *row, double *p50)
 {
-  g_autoptr (GString) all = g_string_new (NULL);
+  g_autoptr (GArray) took = g_array_new (FALSE, FALSE, sizeof (guint64));
+  const guint64 *sorted;
+  double kernel;
 
-  for (guint w = 0; w < G_N_ELEMENTS (ways); w++) {
-    g_autoptr (GArray) took = g_array_new (FALSE, FALSE, sizeof (guint64));
-    const guint64 *sorted;
-    double kernel, p50;
-
-    if (!measure (b, &ways[w], MIN (opt->seconds, 1) / G_N_ELEMENTS (ways), took, &kernel))
-      return fail (row, "%s", b->status.message);
-    sorted = (const guint64 *) took->data;
-    p50 = (double) bench_percentile (sorted, took->len, 50) / 1e6;
-    g_string_append_printf (all, "%s%s %.0f us", all->len ? "; " : "", ways[w].name, p50 * 1e3);
-    if (row->p50 > 0 && p50 >= row->p50)
-      continue;
-    row->p50 = p50;
-    row->p99 = (double) bench_percentile (sorted, took->len, 99) / 1e6;
-    row->max = (double) bench_percentile (sorted, took->len, 100) / 1e6;
-    row->frames = took->len;
-    row->element[0].kernel = row->element[0].kernel_p50 = kernel;
-  }
-  g_strlcpy (row->note, all->str, sizeof row->note);
+  if (!measure (b, way, seconds, took, &kernel))
+    return fail (row, "%s", b->status.message);
+  sorted = (const guint64 *) took->data;
+  *p50 = (double) bench_percentile (sorted, took->len, 50) / 1e6;
+  if (row->p50 > 0 && *p50 >= row->p50)
+    return TRUE;
+  row->p50 = *p50;
+  row->p99 = (double) bench_percentile (sorted, took->len, 99) / 1e6;
+  row->max = (double) bench_percentile (sorted, took->len, 100) / 1e6;
+  row->frames = took->len;
+  row->element[0].kernel_p50 = kernel;
   return TRUE;
 }
 
-/* The plan and what it needs. */
 static gboolean
-open_bare (Bare *b, const BenchJob *job, GstElement *bin, BenchRow *row)
+try_host (Bare *b, double seconds, BenchRow *row)
 {
-  GstElement *element = NULL;
-  const CfFilter *filter = find_filter (bin, &element);
-  CfVideo video = { cf_format_from_name (job->format), job->size.width, job->size.height, false };
-  CfCommon common = { CF_APPLY_ALL };
+  g_autoptr (GString) all = g_string_new (NULL);
+  double p50;
+
+  for (guint w = 0; w < G_N_ELEMENTS (ways); w++) {
+    if (!try_way (b, &ways[w], seconds / G_N_ELEMENTS (ways), row, &p50))
+      return FALSE;
+    g_string_append_printf (all, "%s%s %.0f us", all->len ? "; " : "", ways[w].name, p50 * 1e3);
+  }
+  g_strlcpy (row->note, all->str, sizeof row->note);
+  row->ms = row->p50;
+  return TRUE;
+}
+
+static gboolean
+try_device (Bare *b, double seconds, BenchRow *row)
+{
+  double p50, queued;
+
+  /* So that the GPU's frames are pictures. */
+  for (int i = 0; i < FRAMES; i++)
+    if (cf_stream_upload (b->stream, &b->device_in[i], &b->host_in[i], &b->status) != CF_OK)
+      return fail (row, "%s", b->status.message);
+  if (!try_way (b, NULL, seconds / 2, row, &p50))
+    return FALSE;
+  if ((queued = measure_queued (b, seconds / 2)) <= 0)
+    return fail (row, "%s", b->status.message);
+  row->ms = queued / 1e3;
+  g_snprintf (row->note, sizeof row->note, "in CUDA memory, many queued; p50 of one by one");
+  return TRUE;
+}
+
+static gboolean
+add_plan (Bare *b, const CfVideo *video, GstElement *element, BenchRow *row)
+{
+  const CfFilter *filter = filter_of (element);
   g_autofree void *params = filter ? g_malloc (cf_filter_params_size (filter)) : NULL;
+  CfCommon common = { CF_APPLY_ALL };
   int apply_to = 0;
 
   if (!filter)
-    return fail (row, "%s", "only a line of one element of this project can be called directly");
-  if (cf_gpu_count (&b->status) == 0 || video.format == CF_FORMAT_NONE)
-    return fail (row, "%s", video.format == CF_FORMAT_NONE ? "it does not take this format" : b->status.message);
+    return fail (row, "%s", "only a line of nothing but elements of this project can be called directly");
   g_object_get (element, "apply-to", &apply_to, NULL);
   common.apply_to = (CfApplyTo) apply_to;
   if (!read_params (element, filter, params, &b->status) ||
-      !(b->context = cf_context_new (CF_BACKEND_CUDA, &b->status)) ||
-      !(b->stream = cf_stream_new (NULL, &b->status)) || !allocate (b, job, video.format) ||
-      !(b->plan = cf_plan_new (b->context, filter, &video, &common, params, &b->status)))
+      !(b->plan[b->n] = cf_plan_new (b->context, filter, video, &common, params, &b->status)))
     return fail (row, "%s", b->status.message);
-  return fill (b, job) || fail (row, "there are no pictures of the format %s", job->format);
+  b->n++;
+  return TRUE;
+}
+
+/* The plans and what they need. */
+static gboolean
+open_bare (Bare *b, const BenchJob *job, GstElement *bin, BenchRow *row)
+{
+  CfVideo video = { cf_format_from_name (job->format), job->size.width, job->size.height, false };
+  GList *filters = find_filters (bin), *l;
+  guint n = g_list_length (filters);
+  gboolean good = FALSE;
+
+  if (n == 0 || n > BENCH_ELEMENTS || (int) n != GST_BIN_NUMCHILDREN (bin))
+    fail (row, "%s", "only a line of nothing but elements of this project can be called directly");
+  else if (cf_gpu_count (&b->status) == 0 || !(b->context = cf_context_new (CF_BACKEND_CUDA, &b->status)) ||
+      !(b->stream = cf_stream_new (NULL, &b->status)))
+    fail (row, "%s", b->status.message);
+  else
+    good = video.format != CF_FORMAT_NONE || fail (row, "it does not take %s", job->format);
+  for (l = filters; l && good; l = l->next)
+    good = add_plan (b, &video, l->data, row);
+  g_list_free_full (filters, gst_object_unref);
+  if (good && !allocate (b, job, video.format))
+    good = fail (row, "%s", b->status.message);
+  return good && (fill (b, job) || fail (row, "there are no pictures of the format %s", job->format));
 }
 
 void
@@ -285,17 +360,18 @@ bench_bare (const BenchOptions *opt, const BenchJob *job, BenchRow *row)
 {
   GstElement *bin = bench_line_new (job, 0, row);
   Bare bare = { NULL };
+  double seconds = MIN (opt->seconds, 1);
 
   g_strlcpy (row->format, job->format, sizeof row->format);
-  if (bin && open_bare (&bare, job, bin, row) && try_ways (&bare, opt, row)) {
+  if (bin && open_bare (&bare, job, bin, row) &&
+      (job->memory == BENCH_CUDA ? try_device (&bare, seconds, row) : try_host (&bare, seconds, row))) {
     row->n_elements = 1;
     row->frame_bytes = bare.bytes;
     row->rotating = FRAMES;
     row->element[0].gpu = row->element[0].frames = row->frames;
     g_strlcpy (row->element[0].name, "filter", sizeof row->element[0].name);
     g_strlcpy (row->element[0].backend, "cuda", sizeof row->element[0].backend);
-    row->ms = row->p50;
-    row->fps = 1e3 / row->p50;
+    row->fps = 1e3 / row->ms;
     row->seconds = (double) row->frames * row->p50 / 1e3;
   }
   free_bare (&bare);

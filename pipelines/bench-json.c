@@ -91,9 +91,8 @@ add_elements (JsonBuilder *out, const BenchRow *row)
     const struct {
       const char *name;
       double value;
-    } times[] = { { "upload_mean_us", e->upload }, { "upload_p50_us", e->upload_p50 }, { "kernel_mean_us", e->kernel },
-      { "kernel_p50_us", e->kernel_p50 }, { "download_mean_us", e->download }, { "download_p50_us", e->download_p50 },
-      { "total_mean_us", e->total }, { "total_p50_us", e->total_p50 } };
+    } times[] = { { "upload_p50_us", e->upload_p50 }, { "kernel_p50_us", e->kernel_p50 },
+      { "download_p50_us", e->download_p50 }, { "total_p50_us", e->total_p50 } };
 
     json_builder_begin_object (out);
     text (out, "element", e->name);
@@ -183,10 +182,10 @@ add_times (JsonBuilder *out, const BenchReport *report, const BenchRow *row, con
   }
   if (job->memory == BENCH_PLAIN && bench_of_memcpy (report, row) > 0)
     number (out, "of_memcpy_one_thread", bench_of_memcpy (report, row));
-  if (job->memory == BENCH_CUDA && bench_overhead (row) != 0)
-    number (out, "overhead_us", bench_overhead (row));
   if (row->of_bare > 0)
     number (out, "of_bare", row->of_bare);
+  if (row->of_bare > 0 && job->memory == BENCH_CUDA)
+    number (out, "over_bare_us", row->over_bare);
   if (row->speedup > 0)
     number (out, "speedup", row->speedup);
   add_elements (out, row);

@@ -210,17 +210,14 @@ since (const GstStructure *before, const GstStructure *after, const char *name)
   return b > a ? b - a : 0;
 }
 
-/* Mean of the frames between the two, from the means of all; us. */
-static void
-read_time (const GstStructure *before, const GstStructure *after, const char *what, double *mean, double *p50)
+/* Of the last frames that were timed, us. Means are of all frames since the start,
+ * the first of which may have waited long for kernels to be loaded. */
+static double
+median_time (const GstStructure *stats, const char *what)
 {
-  g_autofree char *mean_name = g_strdup_printf ("%s-mean", what), *p50_name = g_strdup_printf ("%s-p50", what);
-  double old = (double) (field (before, "frames-gpu") + field (before, "frames-cpu"));
-  double all = (double) (field (after, "frames-gpu") + field (after, "frames-cpu"));
-  double sum = (double) field (after, mean_name) * all - (double) field (before, mean_name) * old;
+  g_autofree char *name = g_strdup_printf ("%s-p50", what);
 
-  *mean = all > old ? MAX (0, sum) / (all - old) / 1e3 : 0;
-  *p50 = (double) field (after, p50_name) / 1e3;
+  return (double) field (stats, name) / 1e3;
 }
 
 static void
@@ -252,10 +249,10 @@ bench_stats_read (BenchStats *stats, BenchRow *row)
     out->cpu = since (before, after, "frames-cpu");
     out->fallback = since (before, after, "frames-fallback");
     out->passed = since (before, after, "frames-passed");
-    read_time (before, after, "upload", &out->upload, &out->upload_p50);
-    read_time (before, after, "kernel", &out->kernel, &out->kernel_p50);
-    read_time (before, after, "download", &out->download, &out->download_p50);
-    read_time (before, after, "total", &out->total, &out->total_p50);
+    out->upload_p50 = median_time (after, "upload");
+    out->kernel_p50 = median_time (after, "kernel");
+    out->download_p50 = median_time (after, "download");
+    out->total_p50 = median_time (after, "total");
     g_clear_pointer (&after, gst_structure_free);
   }
 }

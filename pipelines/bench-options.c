@@ -44,16 +44,16 @@ static const char description[] =
     "p50 p99 max how long a frame took from the source to the sink, in ms: half of them, 99 of 100, all of them. In\n"
     "            real time it counts from when the camera would have taken it\n"
     "cores       how many cores of the CPU were busy\n"
-    "up k down   what our elements say of themselves: upload, kernels, download of a frame in us\n"
+    "up k down   what our elements say of themselves: upload, kernels, download in us, of half the frames\n"
     "late        frames that took longer than until the next one; drop: that the camera had to throw away, because\n"
     "            two more were waiting already\n"
     "x2.0        as many times as fast as the same on one core of the CPU\n"
     "limit       how much this is of what the machine can do with such frames: of the link to the GPU, both ways at\n"
     "            once, where the GPU works; of memcpy on all cores where it does not; memcpy by one: of one thread's,\n"
     "            for frames in plain memory that the GPU gets\n"
-    "+9 us       with frames in CUDA memory: what a frame takes besides its kernels\n"
-    "bare        the filter called directly, one frame after the other, by the quickest way to and from the GPU;\n"
-    "            x1.10 bare: p50 is as many times that of the row of it\n"
+    "bare        the filters called directly, without GStreamer: one frame after the other by the quickest way to and\n"
+    "            from the GPU or, in CUDA memory, many queued and p50 of one after the other\n"
+    "x1.10 bare  p50 is as many times that of the row of it; +9 us: in CUDA memory, how much more a frame takes\n"
     "Ctrl-C ends early and tells what has been measured.";
 
 static gboolean complain (const char *format, ...) G_GNUC_PRINTF (1, 2);
@@ -191,8 +191,8 @@ read_command_line (BenchOptions *opt, Typed *typed, int argc, char **argv)
         "deal the cameras to so many GPUs (without: as the elements choose)", "N,..." },
     { "memory", 'm', 0, G_OPTION_ARG_STRING, &typed->memory, "where frames are: in the buffers that the filter "
         "proposes, in plain memory, or in CUDA memory at both ends: proposed, plain, cuda (proposed)", "KIND,..." },
-    { "bare", 'b', 0, G_OPTION_ARG_NONE, &opt->bare, "also the filter by itself, without GStreamer: what a frame "
-        "takes at least (a line of one element of this project, on a GPU)", NULL },
+    { "bare", 'b', 0, G_OPTION_ARG_NONE, &opt->bare, "also the filters by themselves, without GStreamer: what a "
+        "frame takes at least (lines of nothing but elements of this project, on a GPU)", NULL },
     { "queue", 'q', 0, G_OPTION_ARG_NONE, &opt->queue,
         "a queue of 4 frames before and behind the line: three threads", NULL },
     { "sweep", 0, 0, G_OPTION_ARG_STRING, &typed->sweep, "a row for each value of a property of the line's elements",

@@ -93,14 +93,24 @@ add_cameras (GArray *jobs, const Lists *lists, BenchJob job)
       }
 }
 
-/* The filter by itself, once for rows that differ only in how the element is used. */
+/* The filters by themselves, once for rows that differ only in how elements are used:
+ * from the host's memory, whichever, or in the GPU's. */
 static void
 add_bare (GArray *jobs, const BenchOptions *opt, BenchJob job)
 {
-  if (!opt->bare || job.peer || job.cpu || job.memory != (BenchMemory) g_array_index (opt->memories, int, 0))
+  gboolean cuda = job.memory == BENCH_CUDA;
+
+  if (!opt->bare || job.peer || job.cpu)
     return;
   job.bare = TRUE;
-  job.memory = BENCH_PROPOSED;
+  job.memory = cuda ? BENCH_CUDA : BENCH_PROPOSED;
+  for (guint i = 0; i < jobs->len; i++) {
+    const BenchJob *other = &g_array_index (jobs, BenchJob, i);
+
+    if (other->bare && other->line == job.line && other->format == job.format && other->memory == job.memory &&
+        other->value == job.value && !memcmp (&other->size, &job.size, sizeof job.size))
+      return;
+  }
   job.cameras = job.processes = 1;
   g_array_append_val (jobs, job);
 }

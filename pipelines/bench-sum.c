@@ -47,8 +47,7 @@ add_element (BenchElement *sum, const BenchElement *e)
   guint64 a = sum->gpu + sum->cpu, b = e->gpu + e->cpu;
   const struct {
     double *sum, value;
-  } times[] = { { &sum->upload, e->upload }, { &sum->kernel, e->kernel }, { &sum->download, e->download },
-    { &sum->total, e->total }, { &sum->upload_p50, e->upload_p50 }, { &sum->kernel_p50, e->kernel_p50 },
+  } times[] = { { &sum->upload_p50, e->upload_p50 }, { &sum->kernel_p50, e->kernel_p50 },
     { &sum->download_p50, e->download_p50 }, { &sum->total_p50, e->total_p50 } };
 
   for (guint i = 0; i < G_N_ELEMENTS (times); i++)

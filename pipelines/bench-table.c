@@ -66,16 +66,6 @@ bench_of_memcpy (const BenchReport *report, const BenchRow *row)
 }
 
 double
-bench_overhead (const BenchRow *row)
-{
-  double kernels = 0;
-
-  for (int i = 0; i < row->n_elements; i++)
-    kernels += row->element[i].kernel;
-  return on_gpu (row) && kernels > 0 ? row->ms * 1e3 - kernels : 0;
-}
-
-double
 bench_gpu_mean (const BenchRow *row)
 {
   double sum = 0;
@@ -136,9 +126,9 @@ print_element_times (const BenchRow *row)
   double up = 0, kernel = 0, down = 0;
 
   for (int i = 0; i < row->n_elements; i++) {
-    up += row->element[i].upload;
-    kernel += row->element[i].kernel;
-    down += row->element[i].download;
+    up += row->element[i].upload_p50;
+    kernel += row->element[i].kernel_p50;
+    down += row->element[i].download_p50;
   }
   if (row->n_elements)
     printf (" %8.0f %8.0f %8.0f", up, kernel, down);
@@ -163,8 +153,8 @@ print_flat_out (const BenchReport *report, const BenchRow *row)
     printf ("  %.1f%% %s", 100 * part, which);
   if (job->memory == BENCH_PLAIN && on_gpu (row) && bench_of_memcpy (report, row) > 0)
     printf ("  %.1f%% memcpy by one", 100 * bench_of_memcpy (report, row));
-  if (job->memory == BENCH_CUDA && bench_overhead (row) != 0)
-    printf ("  %+.1f us", bench_overhead (row));
+  if (row->of_bare > 0 && job->memory == BENCH_CUDA)
+    printf ("  %+.1f us", row->over_bare);
 }
 
 static void

@@ -150,8 +150,8 @@ same_pictures (const BenchJob *a, const BenchJob *b)
       a->size.height == b->size.height;
 }
 
-/* The filter by itself, which came before: with the same value, or with any of how
- * the element is used. */
+/* The filters by themselves, which came before: with the same value, or with any of how
+ * the elements are used. */
 static void
 find_bare (BenchReport *report, BenchRow *row)
 {
@@ -161,9 +161,12 @@ find_bare (BenchReport *report, BenchRow *row)
     const BenchRow *bare = &g_array_index (report->rows, BenchRow, i);
     const BenchJob *other = bench_job (report, bare);
 
-    if (other->bare && !job->bare && job->cameras == 1 && bare->state == BENCH_GOOD && same_pictures (job, other) &&
-        (!other->value || !g_strcmp0 (job->value, other->value)))
-      row->of_bare = row->p50 / bare->p50;
+    if (!other->bare || job->bare || job->cameras != 1 || bare->state != BENCH_GOOD || !same_pictures (job, other) ||
+        (job->memory == BENCH_CUDA) != (other->memory == BENCH_CUDA) ||
+        (other->value && g_strcmp0 (job->value, other->value)))
+      continue;
+    row->of_bare = row->p50 / bare->p50;
+    row->over_bare = (row->ms - bare->ms) * 1e3;
   }
 }
 

@@ -63,8 +63,7 @@ typedef struct {
 typedef struct {
   char name[32], backend[8];
   uint64_t frames, gpu, cpu, fallback, passed; /* in the time measured */
-  double upload, kernel, download, total;      /* mean, us */
-  double upload_p50, kernel_p50, download_p50, total_p50;
+  double upload_p50, kernel_p50, download_p50, total_p50; /* of the last frames, us */
 } BenchElement;
 
 typedef enum { BENCH_GOOD, BENCH_FAILED, BENCH_LEFT_OUT } BenchState;
@@ -87,7 +86,8 @@ typedef struct {
     double use, memory;   /* %, MB */
   } gpu[BENCH_GPUS];
   double speedup;         /* over the same job on one core; 0: there is none */
-  double of_bare;         /* p50 over that of the filter called directly; 0: not measured */
+  double of_bare;         /* p50 over that of the filters called directly; 0: not measured */
+  double over_bare;       /* in CUDA memory: us a frame more than they take; 0: not measured */
   int n_elements;
   BenchElement element[BENCH_ELEMENTS];
   uint32_t took[BENCH_BUCKETS]; /* how many frames took how long, for rows that are added up */
@@ -176,8 +176,6 @@ typedef struct {
 const BenchLimit *bench_find_limit (const BenchReport *report, const BenchRow *row);
 /* The part of the machine's limit that the row reaches, and which limit; 0: none known. */
 double bench_of_limit (const BenchReport *report, const BenchRow *row, const char **which);
-/* us a frame that the row takes besides its kernels; 0: it says nothing. */
-double bench_overhead (const BenchRow *row);
 /* The part of one thread's memcpy that it reaches; 0: not measured. */
 double bench_of_memcpy (const BenchReport *report, const BenchRow *row);
 /* Mean % of the GPUs' time that was used, below 0: not known. */

@@ -91,14 +91,14 @@ check_sum (void)
     part[i].n_gpus = part[i].n_elements = 1;
     part[i].gpu[0].use = 40 + i;
     part[i].element[0].gpu = 100 + 200 * (guint64) i;
-    part[i].element[0].kernel = 10 * (i + 1);
+    part[i].element[0].kernel_p50 = 10 * (i + 1);
     bench_add_row (&sum, &part[i]);
   }
   CHECK (sum.frames == 1000 && sum.due == 1003 && sum.dropped == 3);
   CHECK (sum.fps > 29.9 && sum.fps < 30.1 && sum.cores > 0.99 && sum.cores < 1.01 && sum.max > 999);
   CHECK (sum.p50 > 485 && sum.p50 < 515 && sum.p99 > 960 && sum.p99 <= 1000); /* to a bucket */
   CHECK (sum.gpu[0].use > 40.5 && sum.element[0].gpu == 400);
-  CHECK (sum.element[0].kernel > 17.4 && sum.element[0].kernel < 17.6); /* by frames */
+  CHECK (sum.element[0].kernel_p50 > 17.4 && sum.element[0].kernel_p50 < 17.6); /* by frames */
   part[1].state = BENCH_FAILED;
   bench_add_row (&sum, &part[1]);
   bench_add_row (&sum, &part[0]);

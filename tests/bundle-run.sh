@@ -279,7 +279,7 @@ framepath () {
       # In CUDA memory: one, two and four elements in a row.
       chain) line=("${lines[@]}" "$median ! $median" "$convolve ! $convolve" "$median ! $convolve ! $median ! $convolve"
           "$convolve ! $convolve ! $convolve ! $convolve")
-        options=(--size "$size" --memory cuda "${quick[@]}") ;;
+        options=(--size "$size" --memory cuda --bare --no-limits "${quick[@]}") ;;
       sizes) line=("$median frames-in-flight=1" "$median frames-in-flight=4")
         options=(--size '320x240,640x480,1280x720,1920x1080,2560x1440,3840x2160,7680x4320'
           --memory 'proposed,cuda' "${quick[@]}") ;;
