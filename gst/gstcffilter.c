@@ -368,7 +368,8 @@ generate_output (GstBaseTransform *trans, GstBuffer **out)
 {
   GstBuffer *in = trans->queued_buf;
 
-  if (PRIV (GST_CF_FILTER (trans))->slots == 1 || GST_PAD_MODE (GST_BASE_TRANSFORM_SRC_PAD (trans)) == GST_PAD_MODE_PULL)
+  if (PRIV (GST_CF_FILTER (trans))->slots == 1
+      || GST_PAD_MODE (GST_BASE_TRANSFORM_SRC_PAD (trans)) == GST_PAD_MODE_PULL)
     return GST_BASE_TRANSFORM_CLASS (gst_cf_filter_parent_class)->generate_output (trans, out);
   *out = NULL;
   trans->queued_buf = NULL;

@@ -212,7 +212,7 @@ gpu_failed (GstCfPath *path, const CfStatus *status, gboolean on_gpu)
 static gboolean
 gpu_is_fit (const GstCfPath *path)
 {
-  return path->gpu.stream && path->gpu.configured && path->failures < MAX_FAILURES && !cf_gpu_lost ();
+  return !path->ended && path->gpu.stream && path->gpu.configured && path->failures < MAX_FAILURES && !cf_gpu_lost ();
 }
 
 /* ---- configuration ------------------------------------------------------ */
@@ -439,8 +439,8 @@ submit_gpu (GstCfPath *path, GstCfJob *job, guint slot)
     return;
   job->gpu = (GstCfGpuJob) { .slot = slot, .mode = job->mode, .in = &job->src.image, .out = &job->dst.image,
     .in_device = in_device, .out_device = out_device, .in_pinned = gst_cf_buffer_is_pinned (job->in),
-    .out_pinned = gst_cf_buffer_is_pinned (job->out), .regions = path->reports ? &path->regions : NULL, .chain = &path->chain, .in_buffer = job->in,
-    .out_buffer = job->out };
+    .out_pinned = gst_cf_buffer_is_pinned (job->out), .regions = path->reports ? &path->regions : NULL,
+    .chain = &path->chain, .in_buffer = job->in, .out_buffer = job->out };
   job->gpu.leave = out_device && (in_device || job->gpu.in_pinned) && !path->reports
       && gst_cf_chain_may_leave (&path->chain);
   job->status.code = gst_cf_gpu_submit (&path->gpu, &job->gpu, path->history > 0, &job->status);
@@ -449,9 +449,10 @@ submit_gpu (GstCfPath *path, GstCfJob *job, guint slot)
 static void
 log_way (const GstCfPath *path)
 {
-  static const gchar *const names[] = { "copied to the GPU and back", "read from host memory by the kernels, and copied "
-    "back", "copied to the GPU, and written to host memory by the kernels", "read from and written to host memory by "
-    "the kernels" };
+  static const gchar *const names[] = {
+    "copied to the GPU and back", "read from host memory by the kernels, and copied back",
+    "copied to the GPU, and written to host memory by the kernels", "read from and written to host memory by the kernels"
+  };
   const GstCfTrial *t = &path->gpu.trial;
 
   GST_INFO_OBJECT (path->element, "frames are %s: on these ways a frame took %" G_GUINT64_FORMAT ", %" G_GUINT64_FORMAT
@@ -646,7 +647,8 @@ gst_cf_path_finish (GstCfPath *path, GstCfJob *job, gboolean drop)
   }
   if (outcome == TRY_CPU && drop)
     return GST_FLOW_OK;
-  if (outcome == TRY_CPU && !path->cpu_plan[job->mode]) /* the GPU has failed for good, and was not to be stood in for */
+  /* Without a plan the GPU has failed for good, and was not to be stood in for. */
+  if (outcome == TRY_CPU && !path->cpu_plan[job->mode])
     return GST_FLOW_ERROR;
   if (outcome == TRY_CPU)
     outcome = run_cpu (path, job->in, job->out, job->mode, time);

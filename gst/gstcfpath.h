@@ -42,7 +42,7 @@ typedef struct {
   guint failures;     /* of the GPU, since it last worked for long */
   guint good;         /* frames it made since the last failure */
   gboolean warned;    /* the bus has heard of it */
-  gboolean ended;     /* fail_on_gpu_error: it has failed, and new caps do not mend that */
+  gboolean ended;     /* fail_on_gpu_error: it has failed, and nothing mends that but a new start */
 
   gboolean configured;
   GstVideoInfo info;

@@ -119,7 +119,8 @@ gst_cf_stats_get (GstCfStats *stats)
       "frames-passed", G_TYPE_UINT64, stats->frames_passed,
       "bytes", G_TYPE_UINT64, stats->bytes,
       "abandoned", G_TYPE_UINT64, stats->abandoned,
-      "gpu-launches", G_TYPE_UINT64, cf_gpu_launches (), NULL);
+      "gpu-launches", G_TYPE_UINT64, cf_gpu_launches (),
+      "gpu-allocations", G_TYPE_UINT64, cf_gpu_allocations (), NULL);
   for (int i = 0; i < GST_CF_N_TIMES; i++)
     add_series (out, names[i], &stats->time[i]);
   g_mutex_unlock (&stats->lock);

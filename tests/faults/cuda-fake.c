@@ -90,7 +90,7 @@ gst_cf_cuda_device (GstObject *context)
 gboolean
 gst_cf_cuda_push (GstObject *context)
 {
-  if (!context || (!cf_gpu_lost () && fake_call (FAKE_PUSH, NULL) != CF_OK))
+  if (!context || (!fake_is_lost () && fake_call (FAKE_PUSH, NULL) != CF_OK))
     return FALSE;
   fake_current (1);
   return TRUE;

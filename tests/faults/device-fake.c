@@ -120,6 +120,10 @@ call (FakeKind kind, CfStatus *status)
     fake.kind[fake.calls++] = kind;
   if (fail_at < 0 || n < fail_at || (n > fail_at && !fail_for_good))
     return CF_OK;
+  if (fail_code == FAKE_TIMEOUT && kind != FAKE_WAIT) { /* the other thread's came first */
+    fail_at++;
+    return CF_OK;
+  }
   if (!fake.fired)
     fake.fired_kind = kind;
   fake.fired = true;
@@ -353,16 +357,23 @@ cf_gpu_built (void)
 }
 
 bool
-cf_gpu_lost (void)
+fake_is_lost (void)
 {
   bool is;
 
   pthread_mutex_lock (&lock);
   is = lost;
-  if (is)
-    mine.lost_run = run;
   pthread_mutex_unlock (&lock);
   return is;
+}
+
+bool
+cf_gpu_lost (void)
+{
+  if (!fake_is_lost ())
+    return false;
+  mine.lost_run = run;
+  return true;
 }
 
 uint64_t
@@ -444,6 +455,11 @@ release (void *memory)
 void *
 cf_pinned_alloc (size_t size, CfStatus *status)
 {
+  /* cuda/device.c makes no call for it then. */
+  if (cf_gpu_lost ()) {
+    cf_fail (status, CF_GPU_LOST, "no pinned host memory from a GPU that is lost");
+    return NULL;
+  }
   return alloc (FAKE_PINNED_ALLOC, size, status);
 }
 

@@ -40,6 +40,8 @@ extern FakeReport fake;
 void fake_arm (int call, int code, bool for_good);
 /* One call; not CF_OK where it is the one to fail. */
 CfCode fake_call (FakeKind kind, CfStatus *status);
+/* cf_gpu_lost, but who asks need not have heard it. */
+bool fake_is_lost (void);
 /* A context is current from here on in this thread, or (-1) no longer. */
 void fake_current (int more);
 /* A GPU that hung wakes up and does what it was told. */

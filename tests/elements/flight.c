@@ -1,0 +1,667 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * flight.c: frames-in-flight: what is pushed from the element's own thread comes
+ * at once, in its order and as it would come with one frame at a time. */
+#include "regions.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define WAIT_US (60 * G_USEC_PER_SEC)
+
+static const gchar *const depths[] = { "1", "2", "3", "5", "8" };
+
+static GstHarness *
+harness_of (const gchar *depth)
+{
+  return new_harness (new_element ("frames-in-flight", depth, NULL));
+}
+
+static void
+push_ok (GstHarness *h, GstBuffer *buffer)
+{
+  fail_unless_equals_int (gst_harness_push (h, buffer), GST_FLOW_OK);
+}
+
+static GstBuffer *
+pull (GstHarness *h)
+{
+  GstBuffer *out = gst_harness_pull (h);
+
+  fail_unless (out != NULL, "no frame has come");
+  return out;
+}
+
+static GstEvent *
+own_event (void)
+{
+  return gst_event_new_custom (GST_EVENT_CUSTOM_DOWNSTREAM, gst_structure_new_empty ("test"));
+}
+
+/* ---- frames ------------------------------------------------------------- */
+
+GST_START_TEST (frames_are_right)
+{
+  static const gchar *const formats[] = { "NV12", "RGB", "I420_10LE", "GRAY8" };
+
+  for (gsize f = 0; f < G_N_ELEMENTS (formats); f++) {
+    GstHarness *h = harness_of (depths[__i__]);
+    GstBuffer *in[30];
+    Expect e = EXPECT (3);
+    GstVideoInfo info;
+
+    set_caps (h, video_caps (formats[f], 33, 17, NULL), &info);
+    for (guint i = 0; i < G_N_ELEMENTS (in); i++) {
+      in[i] = random_frame (&info, i, 0);
+      if (i % 7 == 3)
+        GST_BUFFER_FLAG_SET (in[i], GST_BUFFER_FLAG_CORRUPTED);
+      push_ok (h, gst_buffer_ref (in[i]));
+    }
+    for (guint i = 0; i < G_N_ELEMENTS (in); i++) {
+      GstBuffer *out = pull (h);
+
+      fail_unless_equals_uint64 (GST_BUFFER_PTS (out), GST_BUFFER_PTS (in[i]));
+      fail_unless_equals_uint64 (GST_BUFFER_DURATION (out), GST_BUFFER_DURATION (in[i]));
+      fail_unless (GST_BUFFER_FLAG_IS_SET (out, GST_BUFFER_FLAG_CORRUPTED) == (i % 7 == 3));
+      assert_filtered (&info, out, &in[i], 1, &e);
+      gst_buffer_unref (out);
+      gst_buffer_unref (in[i]);
+    }
+    end_harness (h, G_N_ELEMENTS (in));
+  }
+}
+GST_END_TEST
+
+/* Of a filter that looks back. */
+GST_START_TEST (history)
+{
+  GstHarness *h = new_harness (new_element ("frames-in-flight", depths[__i__], "temporal-depth", "3", NULL));
+  GstBuffer *in[20];
+  Expect e = EXPECT (3);
+  GstVideoInfo info;
+
+  e.depth = 3;
+  set_caps (h, video_caps ("NV12", 32, 16, NULL), &info);
+  for (guint i = 0; i < G_N_ELEMENTS (in); i++) {
+    in[i] = random_frame (&info, i, 0);
+    push_ok (h, gst_buffer_ref (in[i]));
+  }
+  for (guint i = 0; i < G_N_ELEMENTS (in); i++) {
+    GstBuffer *past[3] = { in[i], in[i > 0 ? i - 1 : 0], in[i > 1 ? i - 2 : 0] }, *out = pull (h);
+
+    assert_filtered (&info, out, past, (gint) MIN (i + 1, 3), &e);
+    gst_buffer_unref (out);
+  }
+  for (guint i = 0; i < G_N_ELEMENTS (in); i++)
+    gst_buffer_unref (in[i]);
+  end_harness (h, G_N_ELEMENTS (in));
+}
+GST_END_TEST
+
+/* One frame comes out without a second one going in. */
+GST_START_TEST (pushed_at_once)
+{
+  GstHarness *h = harness_of ("8");
+  GstVideoInfo info;
+
+  set_caps (h, video_caps ("NV12", 64, 32, NULL), &info);
+  for (guint i = 0; i < 10; i++) {
+    push_ok (h, random_frame (&info, i, 0));
+    gst_buffer_unref (pull (h));
+    fail_unless_equals_int (gst_harness_buffers_in_queue (h), 0);
+  }
+  end_harness (h, 10);
+}
+GST_END_TEST
+
+/* A filter that tells of the regions of each frame tells of the right one's. */
+GST_START_TEST (reports)
+{
+  GstHarness *one = new_harness (new_segment ("region-meta", "true", "label-meta", "true", NULL));
+  GstHarness *h = new_harness (new_segment ("region-meta", "true", "label-meta", "true", "frames-in-flight", "4",
+          NULL));
+  GstVideoInfo info;
+
+  set_caps (one, video_caps ("NV12", 98, 66, NULL), &info);
+  set_caps (h, video_caps ("NV12", 98, 66, NULL), &info);
+  for (guint n = 0; n < 12; n++)
+    push_ok (h, regions_frame (&info, n));
+  for (guint n = 0; n < 12; n++) {
+    GstBuffer *right = gst_harness_push_and_pull (one, regions_frame (&info, n)), *out = pull (h);
+    Found *all = found_in_map (right), *found = found_in_map (out), *metas = found_in_metas (out);
+
+    assert_same (&info, out, right);
+    fail_unless (memcmp (found, all, sizeof *all) == 0, "other regions of frame %u", n);
+    assert_same_regions (all, metas);
+    g_free (all);
+    g_free (found);
+    g_free (metas);
+    gst_buffer_unref (right);
+    gst_buffer_unref (out);
+  }
+  end_harness (one, 12);
+  end_harness (h, 12);
+}
+GST_END_TEST
+
+/* Settings hold from one frame to the next, and what needs no filtering keeps
+ * its place among what does. */
+GST_START_TEST (settings_change_between_frames)
+{
+  static const gchar *const sizes[] = { "1", "3", "5" };
+  GstElement *element = new_element ("frames-in-flight", depths[__i__], NULL);
+  GstHarness *h = new_harness (element);
+  GstBuffer *in[24];
+  GstVideoInfo info;
+
+  set_caps (h, video_caps ("NV12", 32, 16, NULL), &info);
+  for (guint i = 0; i < G_N_ELEMENTS (in); i++) {
+    set_value (element, "kernel-size", sizes[i / 2 % 3]);
+    in[i] = random_frame (&info, i, 0);
+    push_ok (h, gst_buffer_ref (in[i]));
+  }
+  for (guint i = 0; i < G_N_ELEMENTS (in); i++) {
+    GstBuffer *out = pull (h);
+    Expect e = EXPECT ((gint) (i / 2 % 3 * 2 + 1));
+
+    fail_unless_equals_uint64 (GST_BUFFER_PTS (out), GST_BUFFER_PTS (in[i]));
+    assert_filtered (&info, out, &in[i], 1, &e);
+    gst_buffer_unref (out);
+    gst_buffer_unref (in[i]);
+  }
+  end_harness (h, G_N_ELEMENTS (in));
+}
+GST_END_TEST
+
+GST_START_TEST (new_caps_in_mid_stream)
+{
+  static const struct {
+    const gchar *format;
+    gint width, height;
+  } caps[] = { { "I420", 32, 16 }, { "RGB", 31, 17 }, { "P010_10LE", 64, 32 }, { "GRAY8", 1, 1 }, { "I420", 32, 16 } };
+  GstHarness *h = harness_of (depths[__i__]);
+  GstBuffer *in[4 * G_N_ELEMENTS (caps)];
+  GstVideoInfo info[G_N_ELEMENTS (caps)];
+  Expect e = EXPECT (3);
+
+  for (guint i = 0; i < G_N_ELEMENTS (in); i++) {
+    if (i % 4 == 0)
+      set_caps (h, video_caps (caps[i / 4].format, caps[i / 4].width, caps[i / 4].height, NULL), &info[i / 4]);
+    in[i] = random_frame (&info[i / 4], i, 0);
+    push_ok (h, gst_buffer_ref (in[i]));
+  }
+  for (guint i = 0; i < G_N_ELEMENTS (in); i++) {
+    GstBuffer *out = pull (h);
+
+    assert_filtered (&info[i / 4], out, &in[i], 1, &e);
+    gst_buffer_unref (out);
+    gst_buffer_unref (in[i]);
+  }
+  end_harness (h, G_N_ELEMENTS (in));
+}
+GST_END_TEST
+
+/* ---- events and queries ------------------------------------------------- */
+
+/* What has come, in its order: 'f' a frame, 's' a segment, 'g' a gap, 't' a tag,
+ * 'c' something of our own, 'e' the end; and how long each frame takes there. */
+typedef struct {
+  GString *order;
+  gulong us;
+} Log;
+
+static GstPadProbeReturn
+log_item (GstPad *pad, GstPadProbeInfo *info, gpointer data)
+{
+  static const struct {
+    GstEventType type;
+    gchar letter;
+  } rows[] = { { GST_EVENT_SEGMENT, 's' }, { GST_EVENT_GAP, 'g' }, { GST_EVENT_TAG, 't' },
+    { GST_EVENT_CUSTOM_DOWNSTREAM, 'c' }, { GST_EVENT_EOS, 'e' } };
+  Log *log = data;
+
+  (void) pad;
+  if (info->type & GST_PAD_PROBE_TYPE_BUFFER) {
+    g_usleep (log->us);
+    g_string_append_c (log->order, 'f');
+    return GST_PAD_PROBE_OK;
+  }
+  for (gsize i = 0; i < G_N_ELEMENTS (rows); i++)
+    if (GST_EVENT_TYPE (GST_PAD_PROBE_INFO_EVENT (info)) == rows[i].type)
+      g_string_append_c (log->order, rows[i].letter);
+  return GST_PAD_PROBE_OK;
+}
+
+static void
+watch (GstHarness *h, Log *log)
+{
+  gst_pad_add_probe (h->sinkpad, GST_PAD_PROBE_TYPE_BUFFER | GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, log_item, log, NULL);
+}
+
+GST_START_TEST (serialized_events_keep_their_place)
+{
+  static const gchar script[] = "fffcffgfffftfsfffcfffe";
+  Log log = { g_string_new (NULL), 2000 };
+  GstHarness *h = harness_of (depths[__i__]);
+  gint frames = 0;
+  GstSegment segment;
+  GstVideoInfo info;
+
+  set_caps (h, video_caps ("NV12", 16, 8, NULL), &info);
+  gst_segment_init (&segment, GST_FORMAT_TIME);
+  watch (h, &log);
+  for (const gchar *c = script; *c; c++) {
+    GstEvent *event = NULL;
+
+    if (*c == 'f')
+      push_ok (h, random_frame (&info, (guint) frames++, 0));
+    else if (*c == 'c')
+      event = own_event ();
+    else if (*c == 'g')
+      event = gst_event_new_gap (0, 1);
+    else if (*c == 't')
+      event = gst_event_new_tag (gst_tag_list_new (GST_TAG_TITLE, "test", NULL));
+    else if (*c == 's')
+      event = gst_event_new_segment (&segment);
+    else
+      event = gst_event_new_eos ();
+    if (event)
+      fail_unless (gst_harness_push_event (h, event));
+  }
+  /* The last one was the end: all has come. */
+  fail_unless_equals_string (log.order->str, script);
+  end_harness (h, frames);
+  g_string_free (log.order, TRUE);
+}
+GST_END_TEST
+
+GST_START_TEST (serialized_queries_wait)
+{
+  Log log = { g_string_new (NULL), 5000 };
+  GstHarness *h = harness_of ("4");
+  GstCaps *caps = video_caps ("NV12", 16, 8, NULL);
+  GstVideoInfo info;
+
+  set_caps (h, gst_caps_ref (caps), &info);
+  watch (h, &log);
+  for (guint i = 0; i < 2; i++) {
+    GstQuery *query = i == 0 ? gst_query_new_allocation (caps, TRUE) : gst_query_new_drain ();
+
+    for (guint n = 0; n < 4; n++)
+      push_ok (h, random_frame (&info, n, 0));
+    gst_pad_peer_query (h->srcpad, query);
+    fail_unless_equals_int ((gint) log.order->len, (gint) (4 * (i + 1)));
+    gst_query_unref (query);
+  }
+  gst_caps_unref (caps);
+  end_harness (h, 8);
+  g_string_free (log.order, TRUE);
+}
+GST_END_TEST
+
+GST_START_TEST (latency)
+{
+  static const struct {
+    const gchar *depth;
+    gint rate;
+    GstClockTime latency;
+  } rows[] = { { "1", 25, 0 }, { "4", 25, 120 * GST_MSECOND }, { "8", 50, 140 * GST_MSECOND }, { "4", 0, 0 } };
+
+  for (gsize i = 0; i < G_N_ELEMENTS (rows); i++) {
+    GstElement *element = new_element ("frames-in-flight", rows[i].depth, NULL);
+    GstHarness *h = new_harness (element);
+    GstCaps *caps = video_caps ("NV12", 16, 8, NULL);
+    GstMessage *message;
+    GstVideoInfo info;
+
+    gst_caps_set_simple (caps, "framerate", GST_TYPE_FRACTION, rows[i].rate, 1, NULL);
+    set_caps (h, caps, &info);
+    push_ok (h, random_frame (&info, 1, 0));
+    fail_unless_equals_uint64 (gst_harness_query_latency (h), rows[i].latency);
+    message = pop_message (element, GST_MESSAGE_LATENCY);
+    fail_unless ((message != NULL) == (rows[i].latency > 0), "row %u", (guint) i);
+    if (message)
+      gst_message_unref (message);
+    fail_unless (pop_message (element, GST_MESSAGE_LATENCY) == NULL);
+    gst_buffer_unref (pull (h));
+    end_harness (h, 1);
+  }
+}
+GST_END_TEST
+
+/* ---- downstream that does not take it ----------------------------------- */
+
+/* Stands downstream: keeps frames waiting as a paused sink does, or refuses them. */
+typedef struct {
+  GMutex lock;
+  GCond changed;
+  gboolean closed, flushing;
+  GstFlowReturn flow; /* OK: takes them */
+  gint waiting;       /* atomic */
+} Gate;
+
+static GstPadProbeReturn
+at_gate (GstPad *pad, GstPadProbeInfo *info, gpointer data)
+{
+  GstPadProbeReturn what = GST_PAD_PROBE_OK;
+  Gate *gate = data;
+
+  (void) pad;
+  g_mutex_lock (&gate->lock);
+  if (info->type & GST_PAD_PROBE_TYPE_BUFFER) {
+    g_atomic_int_inc (&gate->waiting);
+    while (gate->closed && !gate->flushing)
+      g_cond_wait (&gate->changed, &gate->lock);
+    g_atomic_int_add (&gate->waiting, -1);
+    if (gate->flow != GST_FLOW_OK || gate->flushing) {
+      GST_PAD_PROBE_INFO_FLOW_RETURN (info) = gate->flushing ? GST_FLOW_FLUSHING : gate->flow;
+      gst_buffer_unref (GST_PAD_PROBE_INFO_BUFFER (info));
+      what = GST_PAD_PROBE_HANDLED;
+    }
+  } else if (GST_EVENT_TYPE (GST_PAD_PROBE_INFO_EVENT (info)) == GST_EVENT_FLUSH_START) {
+    gate->flushing = TRUE;
+  } else if (GST_EVENT_TYPE (GST_PAD_PROBE_INFO_EVENT (info)) == GST_EVENT_FLUSH_STOP) {
+    gate->flushing = FALSE;
+  }
+  g_cond_broadcast (&gate->changed);
+  g_mutex_unlock (&gate->lock);
+  return what;
+}
+
+static void
+gate_new (Gate *gate, GstHarness *h, gboolean closed)
+{
+  memset (gate, 0, sizeof *gate);
+  g_mutex_init (&gate->lock);
+  g_cond_init (&gate->changed);
+  gate->closed = closed;
+  gst_pad_add_probe (h->sinkpad, GST_PAD_PROBE_TYPE_BUFFER | GST_PAD_PROBE_TYPE_EVENT_FLUSH
+      | GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, at_gate, gate, NULL);
+}
+
+static void
+gate_set (Gate *gate, gboolean closed, GstFlowReturn flow)
+{
+  g_mutex_lock (&gate->lock);
+  gate->closed = closed;
+  gate->flow = flow;
+  g_cond_broadcast (&gate->changed);
+  g_mutex_unlock (&gate->lock);
+}
+
+typedef struct {
+  GstHarness *h;
+  const GstVideoInfo *info;
+  gint frames, done; /* done: atomic */
+  GstFlowReturn flow;
+} Pusher;
+
+static gpointer
+push_all (gpointer data)
+{
+  Pusher *p = data;
+
+  for (gint i = 0; i < p->frames; i++) {
+    p->flow = gst_harness_push (p->h, random_frame (p->info, (guint) i, 0));
+    if (p->flow != GST_FLOW_OK)
+      break;
+    g_atomic_int_inc (&p->done);
+  }
+  return NULL;
+}
+
+static void
+wait_for (gint *count, gint value)
+{
+  for (gint64 end = g_get_monotonic_time () + WAIT_US; g_atomic_int_get (count) < value;) {
+    fail_unless (g_get_monotonic_time () < end, "%d instead of %d", g_atomic_int_get (count), value);
+    g_usleep (1000);
+  }
+}
+
+/* As many frames as are asked for are taken, and one that is on its way out. */
+GST_START_TEST (waits_where_all_places_are_taken)
+{
+  gint depth = atoi (depths[__i__]), most = depth > 1 ? depth + 1 : 0;
+  GstHarness *h = harness_of (depths[__i__]);
+  Pusher p = { h, NULL, 20, 0, GST_FLOW_OK };
+  GThread *thread;
+  GstVideoInfo info;
+  Gate gate;
+
+  set_caps (h, video_caps ("NV12", 16, 8, NULL), &info);
+  p.info = &info;
+  gate_new (&gate, h, TRUE);
+  thread = g_thread_new ("pusher", push_all, &p);
+  wait_for (&p.done, most);
+  g_usleep (100000);
+  fail_unless_equals_int (g_atomic_int_get (&p.done), most);
+  gate_set (&gate, FALSE, GST_FLOW_OK);
+  g_thread_join (thread);
+  for (guint i = 0; i < 20; i++) {
+    GstBuffer *out = pull (h);
+
+    fail_unless_equals_uint64 (GST_BUFFER_PTS (out), i * 40 * GST_MSECOND);
+    gst_buffer_unref (out);
+  }
+  end_harness (h, 20);
+}
+GST_END_TEST
+
+/* A flush lets everybody go, drops what is under way, and forgets it. */
+GST_START_TEST (flush)
+{
+  GstHarness *h = new_harness (new_element ("frames-in-flight", depths[__i__], "temporal-depth", "3", NULL));
+  Pusher p = { h, NULL, 20, 0, GST_FLOW_OK };
+  Expect e = EXPECT (3);
+  GstSegment segment;
+  GstVideoInfo info;
+  Gate gate;
+
+  e.depth = 3;
+  set_caps (h, video_caps ("NV12", 16, 8, NULL), &info);
+  p.info = &info;
+  gate_new (&gate, h, TRUE);
+  for (gint round = 0; round < 5; round++) {
+    GThread *thread = g_thread_new ("pusher", push_all, &p);
+    GstBuffer *in = random_frame (&info, 99, 0), *out;
+
+    wait_for (&gate.waiting, 1);
+    if (round % 2)
+      g_usleep (20000);
+    fail_unless (gst_harness_push_event (h, gst_event_new_flush_start ()));
+    g_thread_join (thread);
+    fail_unless_equals_int (p.flow, GST_FLOW_FLUSHING);
+    fail_unless (gst_harness_push_event (h, gst_event_new_flush_stop (TRUE)));
+    gst_segment_init (&segment, GST_FORMAT_TIME);
+    fail_unless (gst_harness_push_event (h, gst_event_new_segment (&segment)));
+    gate_set (&gate, FALSE, GST_FLOW_OK);
+    push_ok (h, gst_buffer_ref (in));
+    out = pull (h);
+    assert_filtered (&info, out, &in, 1, &e);
+    gst_buffer_unref (out);
+    gst_buffer_unref (in);
+    fail_unless_equals_int (gst_harness_buffers_in_queue (h), 0);
+    gate_set (&gate, TRUE, GST_FLOW_OK);
+  }
+  gate_set (&gate, FALSE, GST_FLOW_OK);
+  end_harness (h, -1);
+}
+GST_END_TEST
+
+/* What downstream answers reaches upstream with one of the next frames, once. */
+GST_START_TEST (answers_reach_upstream)
+{
+  static const GstFlowReturn flows[] = { GST_FLOW_EOS, GST_FLOW_NOT_LINKED, GST_FLOW_ERROR };
+
+  for (gsize f = 0; f < G_N_ELEMENTS (flows); f++) {
+    gint depth = atoi (depths[__i__]), n = 0;
+    GstHarness *h = harness_of (depths[__i__]);
+    GstFlowReturn flow = GST_FLOW_OK;
+    GstVideoInfo info;
+    Gate gate;
+
+    set_caps (h, video_caps ("NV12", 16, 8, NULL), &info);
+    gate_new (&gate, h, FALSE);
+    push_ok (h, random_frame (&info, 1, 0));
+    gst_buffer_unref (pull (h));
+    gate_set (&gate, FALSE, flows[f]);
+    for (; flow == GST_FLOW_OK && n < depth + 3; n++)
+      flow = gst_harness_push (h, random_frame (&info, 1, 0));
+    fail_unless_equals_int (flow, flows[f]);
+    fail_unless (n <= depth + 2, "only the %dth frame was told", n);
+    gate_set (&gate, FALSE, GST_FLOW_OK);
+    fail_unless_equals_int (gst_harness_buffers_in_queue (h), 0);
+    push_ok (h, random_frame (&info, 1, 0));
+    gst_buffer_unref (pull (h));
+    end_harness (h, -1);
+  }
+}
+GST_END_TEST
+
+/* Twelve frames, of which downstream wants none before the seventh after the
+ * fourth: which come, which of them are marked, and what is told, as a text. */
+static gchar *
+come_late (const gchar *depth)
+{
+  GstElement *element = new_element ("frames-in-flight", depth, NULL);
+  GstHarness *h = new_harness (element);
+  GString *all = g_string_new (NULL);
+  GstMessage *message;
+  GstVideoInfo info;
+
+  set_caps (h, video_caps ("NV12", 16, 8, NULL), &info);
+  for (guint n = 0; n < 12; n++) {
+    if (n == 4) {
+      gst_harness_push_event (h, own_event ());
+      fail_unless (gst_harness_push_upstream_event (h, gst_event_new_qos (GST_QOS_TYPE_UNDERFLOW, 2,
+                  3 * 40 * GST_MSECOND, 4 * 40 * GST_MSECOND)));
+    }
+    push_ok (h, random_frame (&info, n, 0));
+  }
+  gst_harness_push_event (h, gst_event_new_eos ());
+  while (gst_harness_buffers_in_queue (h) > 0) {
+    GstBuffer *out = pull (h);
+
+    g_string_append_printf (all, "%u%s ", (guint) (GST_BUFFER_PTS (out) / (40 * GST_MSECOND)),
+        GST_BUFFER_IS_DISCONT (out) ? "!" : "");
+    gst_buffer_unref (out);
+  }
+  while ((message = pop_message (element, GST_MESSAGE_QOS))) {
+    guint64 processed, dropped;
+
+    gst_message_parse_qos_stats (message, NULL, &processed, &dropped);
+    g_string_append_printf (all, "(%u %u) ", (guint) processed, (guint) dropped);
+    gst_message_unref (message);
+  }
+  end_harness (h, -1);
+  return g_string_free (all, FALSE);
+}
+
+GST_START_TEST (late_frames)
+{
+  gchar *right = come_late ("1"), *told = come_late (depths[__i__]);
+
+  fail_unless (strstr (right, "!") && strstr (right, "("), "nothing was dropped: %s", right);
+  fail_unless_equals_string (told, right);
+  g_free (told);
+  g_free (right);
+}
+GST_END_TEST
+
+/* ---- states ------------------------------------------------------------- */
+
+/* Down from PAUSED, where the sink holds a frame, and from PLAYING, at any time. */
+GST_START_TEST (states)
+{
+  gchar *line = g_strdup_printf ("videotestsrc pattern=snow ! video/x-raw,format=NV12,width=64,height=48,"
+      "framerate=500/1 ! cudamedian frames-in-flight=%s backend=%s on-gpu-error=error ! fakesink sync=true",
+      depths[__i__], on_gpu () ? "cuda" : "cpu");
+  GstElement *pipeline = gst_parse_launch (line, NULL);
+
+  fail_unless (pipeline != NULL);
+  for (guint i = 0; i < 12; i++) {
+    GstState to = i % 2 ? GST_STATE_PLAYING : GST_STATE_PAUSED;
+
+    fail_if (gst_element_set_state (pipeline, to) == GST_STATE_CHANGE_FAILURE);
+    fail_unless_equals_int (gst_element_get_state (pipeline, NULL, NULL, 30 * GST_SECOND), GST_STATE_CHANGE_SUCCESS);
+    g_usleep (i * 1500);
+    fail_unless_equals_int (gst_element_set_state (pipeline, i % 3 ? GST_STATE_READY : GST_STATE_NULL),
+        GST_STATE_CHANGE_SUCCESS);
+  }
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  gst_object_unref (pipeline);
+  g_free (line);
+}
+GST_END_TEST
+
+/* A thousand frames of a stream under way, in memory of the element's pools and
+ * in memory that is not: no more of the GPU's memory, and none that is pinned. */
+GST_START_TEST (no_allocation_under_way)
+{
+  for (gint plain = 0; plain < 2; plain++) {
+    GstElement *element = new_element ("frames-in-flight", depths[__i__], NULL);
+    GstCaps *caps = video_caps ("NV12", 64, 32, NULL);
+    GstHarness *h = new_harness (element);
+    GstBufferPool *pool = NULL;
+    guint64 before = 0;
+    GstVideoInfo info;
+    GstQuery *query;
+
+    set_caps (h, gst_caps_ref (caps), &info);
+    query = gst_query_new_allocation (caps, TRUE);
+    fail_unless (gst_pad_peer_query (h->srcpad, query));
+    if (!plain && gst_query_get_n_allocation_pools (query) > 0)
+      gst_query_parse_nth_allocation_pool (query, 0, &pool, NULL, NULL, NULL);
+    fail_unless ((pool != NULL) == (on_gpu () && !plain));
+    if (pool)
+      fail_unless (gst_buffer_pool_set_active (pool, TRUE));
+    for (guint i = 0; i < 1100; i++) {
+      GstBuffer *in = NULL;
+
+      if (i == 100)
+        before = stat_of (element, "gpu-allocations");
+      if (!pool || gst_buffer_pool_acquire_buffer (pool, &in, NULL) != GST_FLOW_OK)
+        in = gst_buffer_new_allocate (NULL, GST_VIDEO_INFO_SIZE (&info), NULL);
+      gst_buffer_memset (in, 0, (guint8) i, GST_VIDEO_INFO_SIZE (&info));
+      push_ok (h, in);
+      while (gst_harness_buffers_in_queue (h) > 0)
+        gst_buffer_unref (pull (h));
+    }
+    fail_unless_equals_uint64 (stat_of (element, "gpu-allocations"), before);
+    fail_unless (on_gpu () == (before > 0));
+    gst_harness_push_event (h, gst_event_new_eos ());
+    if (pool) {
+      gst_buffer_pool_set_active (pool, FALSE);
+      gst_object_unref (pool);
+    }
+    gst_query_unref (query);
+    gst_caps_unref (caps);
+    end_harness (h, 1100);
+  }
+}
+GST_END_TEST
+
+int
+main (int argc, char **argv)
+{
+  static const gint all = G_N_ELEMENTS (depths);
+  TCase *tests = tcase_create ("flight");
+
+  tcase_add_loop_test (tests, frames_are_right, 0, all);
+  tcase_add_loop_test (tests, history, 0, all);
+  tcase_add_test (tests, pushed_at_once);
+  tcase_add_test (tests, reports);
+  tcase_add_loop_test (tests, settings_change_between_frames, 0, all);
+  tcase_add_loop_test (tests, new_caps_in_mid_stream, 0, all);
+  tcase_add_loop_test (tests, serialized_events_keep_their_place, 0, all);
+  tcase_add_test (tests, serialized_queries_wait);
+  tcase_add_test (tests, latency);
+  tcase_add_loop_test (tests, waits_where_all_places_are_taken, 0, all);
+  tcase_add_loop_test (tests, flush, 0, all);
+  tcase_add_loop_test (tests, answers_reach_upstream, 0, all);
+  tcase_add_loop_test (tests, late_frames, 1, all);
+  tcase_add_loop_test (tests, states, 0, all);
+  tcase_add_loop_test (tests, no_allocation_under_way, 0, all);
+  return run_suite (argc, argv, "flight", tests, FALSE);
+}
