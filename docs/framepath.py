@@ -65,7 +65,15 @@ def limits(told):
            "memcpy, one thread GB/s", "all threads"], rows)
 
 
-def in_flight(told, share):
+def share_of(row, told, name):
+    """The part of a limit, which another part may have measured."""
+    for limit in told["limits"] if told else []:
+        if size_of(limit) == size_of(row):
+            return row["frames_per_second"] * row["frame_bytes"] / 1e9 / limit[name]
+    return 0
+
+
+def in_flight(told, measured, limit):
     """frames/s, and of the limit, a column for each number of frames in flight."""
     rows = [row for row in good(told) if not row["bare"]]
     depths = sorted({int(row["value"]) for row in rows})
@@ -73,7 +81,7 @@ def in_flight(told, share):
     for key in dict.fromkeys((row["line"], size_of(row)) for row in rows):
         mine = {int(row["value"]): row for row in rows if (row["line"], size_of(row)) == key}
         out.append([name_of(key[0]), key[1]] + [
-            f'{mine[d]["frames_per_second"]:.0f} ({100 * mine[d].get(share, 0):.0f} %)' if d in mine else "-"
+            f'{mine[d]["frames_per_second"]:.0f} ({100 * share_of(mine[d], measured, limit):.0f} %)' if d in mine else "-"
             for d in depths])
     table(["element", "NV12"] + [f"{d} in flight" for d in depths], out)
 
@@ -210,10 +218,10 @@ def main():
             ("flight", "plain", "chain", "sizes", "kernels", "harness", "cameras", "processes")}
     if told["flight"]:
         limits(told["flight"])
-        in_flight(told["flight"], "of_limit")
+        in_flight(told["flight"], told["flight"], "link_both_gbs")
         latency(told["flight"])
     if told["plain"]:
-        in_flight(told["plain"], "of_memcpy_one_thread")
+        in_flight(told["plain"], told["flight"], "memcpy_one_thread_gbs")
     if told["chain"]:
         chains(told["chain"])
     if told["cameras"]:

@@ -266,7 +266,7 @@ framepath () {
   local cameras=${CF_CAMERAS:-64,128,256,400,448,512} line options
   local median="cudamedian kernel-size=3 $on" convolve="cudaconvolve kernel-size=3 $on"
   local lines=("$median" "$convolve" "cudairfilter sigma=1 quadrants=se $on" "cudasegment $on")
-  local quick=(--seconds 0.5 --warm-up 0.15)
+  local quick=(--seconds 0.4 --warm-up 0.1)
   local live=(--rate 30 --study cameras --seconds "${CF_FRAMEPATH_SECONDS:-20}" --warm-up 1)
   [ $# -gt 0 ] || set -- flight plain chain sizes kernels harness cameras processes
   for part in "$@"; do
@@ -275,16 +275,16 @@ framepath () {
       flight) line=("${lines[@]}")
         options=(--size "$size" --bare --sweep 'frames-in-flight=1,2,3,4,8' "${quick[@]}") ;;
       plain) line=("${lines[@]:0:2}")
-        options=(--size "$size" --memory plain --sweep 'frames-in-flight=1,2,4' "${quick[@]}") ;;
-      # In CUDA memory: one, two and four elements in a row.
-      chain) line=("${lines[@]}" "$median ! $median" "$convolve ! $convolve" "$median ! $convolve ! $median ! $convolve"
-          "$convolve ! $convolve ! $convolve ! $convolve")
+        options=(--size "$size" --memory plain --no-limits --sweep 'frames-in-flight=1,4' "${quick[@]}") ;;
+      # In CUDA memory: one, two and four elements in a row, beside the same kernels without GStreamer.
+      chain) line=("$median" "$median ! $median" "$convolve" "$convolve ! $convolve"
+          "$convolve ! $convolve ! $convolve ! $convolve" "$median ! $convolve ! $median ! $convolve")
         options=(--size "$size" --memory cuda --bare --no-limits "${quick[@]}") ;;
-      sizes) line=("$median frames-in-flight=1" "$median frames-in-flight=4")
-        options=(--size '320x240,640x480,1280x720,1920x1080,2560x1440,3840x2160,7680x4320'
-          --memory 'proposed,cuda' "${quick[@]}") ;;
+      sizes) line=("$median frames-in-flight=4")
+        options=(--size '320x240,640x480,1280x720,1920x1080,3840x2160,7680x4320' --memory 'proposed,cuda'
+          "${quick[@]}") ;;
       kernels) line=("cudamedian frames-in-flight=4 $on" "cudaconvolve frames-in-flight=4 $on")
-        options=(--sweep 'kernel-size=3,5,7,9,11,15,21,31,45,63' "${quick[@]}") ;;
+        options=(--sweep 'kernel-size=3,5,7,9,15,31,63' "${quick[@]}") ;;
       # What the sources and sinks take by themselves.
       harness) line=(identity) options=(--no-limits --cameras 400 "${live[@]}" --seconds 3) ;;
       cameras) line=("$median") options=(--cameras "$cameras" "${live[@]}") ;;
