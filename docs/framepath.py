@@ -118,9 +118,10 @@ def chains(told):
            "bare, one by one", "p99 us"], out)
 
 
-def cameras(told_list):
+def cameras(told_list, flight):
     out = []
     for told in told_list:
+        measured = told if told["limits"] else flight
         for row in good(told):
             out.append([row["cameras"], row["processes"], f'{row["seconds"]:.0f}', f'{row["frames_per_second"]:.0f}',
                         f'{row["dropped"]} ({100 * row["dropped"] / row["due"]:.2f} %)',
@@ -130,7 +131,7 @@ def cameras(told_list):
                         f'{kernels(row) * row["frames_per_second"] / 1e4:.0f}' if row["processes"] == 1 else "-",
                         f'{row["gpu_use_percent"]:.0f}' if "gpu_use_percent" in row else "-",
                         f'{row["gpus"][0]["memory_mb"] / 1e3:.1f}' if row["gpus"] else "-",
-                        f'{100 * row["of_limit"]:.0f}' if "of_limit" in row else "-"])
+                        f'{100 * share_of(row, measured, "link_both_gbs"):.0f}'])
     table(["cameras", "processes", "s", "frames/s", "dropped", "late", "p50 ms", "p99", "max", "cores", "kernels %",
            "GPU %", "GPU GB", "% of the link"], out)
 
@@ -225,7 +226,8 @@ def main():
     if told["chain"]:
         chains(told["chain"])
     if told["cameras"]:
-        cameras([told[part] for part in ("cameras", "processes", "harness") if told[part]])
+        cameras([told[part] for part in ("cameras", "processes", "harness") if told[part]],
+                told["flight"])
         plot_cameras(told["cameras"], told["processes"])
     if told["sizes"]:
         plot_sizes(told["sizes"])
