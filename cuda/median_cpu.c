@@ -222,12 +222,31 @@ is_direct (const CfMedianWindow *win)
   return win->w == 3 && win->h == 3 && win->depth == 1 && win->rank == 4;
 }
 
-/* Measured: from how many samples a window on is the histogram faster? Its
- * cost does not grow with the window, but with the bits. */
+/* Measured: up to how many samples of a window is the network faster, in
+ * pictures that fill its blocks? The histogram's cost does not grow with the
+ * window, but with the bits. */
 static int
 network_limit (const CfMedianCpu *m)
 {
-  return m->bits <= 8 ? 20 * 20 : m->bits <= 10 ? 12 * 12 : 49 * 49;
+  CfIsa isa = cf_cpu_isa_number ();
+
+  if (m->bits > 10)
+    return 49 * 49;
+  return m->bits > 8 ? 170 : isa == CF_ISA_AVX512BW ? 330 : isa == CF_ISA_AVX2 ? 280 : 220;
+}
+
+/* Is it in a picture so wide, too? The network makes whole quarters of blocks
+ * of columns, and each block costs it as much as 1.4 more: it goes through all
+ * steps. A full one's quarters cost 1.35. Its cost grows less than the window does. */
+static bool
+network_pays (const CfMedianCpu *m, int width)
+{
+  const CfMedianProgram *p = &m->program;
+  int block = p->lanes * p->tile_w, quarter = block / 4;
+  double cost = (parts (width, quarter) + 1.4 * parts (width, block)) * quarter / (1.35 * width);
+  double n = m->win.n, limit = network_limit (m);
+
+  return m->bits > 10 || n * n * cost * cost * cost <= limit * limit;
 }
 
 static CfCode
@@ -248,7 +267,7 @@ prepare (CfMedianCpu *m, int width, CfStatus *status)
     case CF_MEDIAN_NETWORK:
       code = cf_median_network_prepare (m, status);
       m->scratch_size = code == CF_OK ? cf_median_network_scratch (m) : 0;
-      if (code == CF_UNSUPPORTED && m->preferred < 0) {
+      if (m->preferred < 0 && (code == CF_UNSUPPORTED || (code == CF_OK && !network_pays (m, width)))) {
         m->variant = CF_MEDIAN_HISTOGRAM;
         code = CF_OK;
       } else
