@@ -239,6 +239,9 @@ prepare_separable (CfConvolveCpu *m)
     if (path == CF_PATH_ROWS_PAIRS && !m->rows_signed && is_small (m, kind, across * col))
       m->path[kind] = CF_PATH_ROWS_16;
   }
+  if (!m->rows_signed && cf_convolve_goes_by_bytes (c, &m->rounding[0], across / c->max * col) &&
+      cf_convolve_goes_by_bytes (c, &m->rounding[1], across / c->max * col))
+    path = m->path[0] = m->path[1] = CF_PATH_ROWS_BYTES;
   /* one list of taps for both: luma's biased sums may not fit where chroma's do */
   if (m->path[0] != m->path[1])
     m->path[0] = m->path[1] = path;

@@ -28,6 +28,7 @@ typedef enum {
   CF_PATH_BOX_SCAN,   /* columns of 16 bits, then running sums of 32 */
   CF_PATH_MAGNITUDE,
   CF_PATH_ROWS_16,    /* separable: 16 bits across, 16 bits down */
+  CF_PATH_ROWS_BYTES, /* the same of upper and lower bytes */
   CF_PATH_ROWS_PAIRS, /* 16 bits across, products of pairs down */
   CF_PATH_ROWS_32,
   CF_PATH_ROWS_SPLIT, /* 32 bits across, their halves' products of pairs down, 64 bits together */
@@ -123,6 +124,9 @@ cf_log2_of (int64_t v)
 void cf_convolve_set_rounding (CfConvolveCpu *m, int kind, int reduced);
 /* Can 16 bits hold numerators up to `most` (S + add / 2), and divide them? Sets what that takes. */
 bool cf_convolve_is_small (CfRounding *r, int64_t most);
+
+/* Can 16 bits hold sums of the upper and of the lower bytes of 16 bit? Sets what rounding takes then. */
+bool cf_convolve_goes_by_bytes (const CfConvolution *c, CfRounding *r, int64_t abs_sum);
 
 /* Can they, of S, sharpen samples (rest16)? */
 bool cf_convolve_sharpens_small (CfRounding *r, int64_t most);

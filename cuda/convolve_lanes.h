@@ -237,3 +237,107 @@ halves_out (const int32_t *upper, const int32_t *lower, int n, int64_t more, con
   }
 }
 #endif
+
+/* ---- separable, 16 bit: bytes of samples, all in 16 bits ------------------ */
+
+static inline void
+across_upper_lower_by (const uint16_t *x, int w, int step, const int32_t *c, bool even, int n, uint16_t *sums)
+{
+  int half = even ? w / 2 : 0;
+
+  for (int p = 0; p < n; p += N2) {
+    U2 upper = { 0 }, lower = { 0 };
+
+    for (int i = 0; i < w - half; i++) {
+      U2 a = *(const U2u *) (const void *) (x + p + i * step), high = a >> 8, low = a & 255;
+      U2 weight = (U2) { 0 } + (uint16_t) c[i];
+
+      if (i < half) {
+        U2 b = *(const U2u *) (const void *) (x + p + (w - 1 - i) * step);
+
+        high += b >> 8;
+        low += b & 255;
+      }
+      upper += high * weight;
+      lower += low * weight;
+    }
+    *(U2u *) (void *) (sums + 2 * p) = upper;
+    *(U2u *) (void *) (sums + 2 * p + N2) = lower;
+  }
+}
+
+static void
+across_upper_lower (const uint16_t *x, int w, int step, const int32_t *c, bool even, int n, uint16_t *sums)
+{
+  if (even && w == 3 && c[0] == 1 && c[1] == 2)
+    across_upper_lower_by (x, 3, step, (const int32_t[]) { 1, 2, 1 }, true, n, sums);
+  else if (even && w == 5)
+    across_upper_lower_by (x, 5, step, c, true, n, sums);
+  else
+    across_upper_lower_by (x, w, step, c, even, n, sums);
+}
+
+static inline __attribute__ ((always_inline)) void
+down_upper_lower_by (const CfTap *rows, int h, int half, int n, const CfRounding *r, const uint16_t *x, uint16_t *out,
+    CfWeights weights)
+{
+  const uint16_t *at[CF_CONVOLVE_MAX]; /* no store to `out` changes these */
+  uint16_t weight_of[CF_CONVOLVE_MAX];
+  U2 rest = (U2) { 0 } + (uint16_t) r->rest_bytes;
+  int down = r->log2_bytes;
+
+  for (int j = 0; j < h; j++) {
+    at[j] = rows[j].at;
+    weight_of[j] = (uint16_t) (weights == ONE_TWO_ONE ? 1 + j % 2 : rows[j].weight);
+  }
+  for (int p = 0; p < n; p += N2) {
+    U2 upper = { 0 }, lower = rest, q;
+
+    for (int j = 0; j < h - half; j++) {
+      const U2u *a = (const void *) (at[j] + 2 * p);
+      U2 weight = (U2) { 0 } + weight_of[j];
+      U2 high = a[0], low = a[1];
+
+      if (j < half) {
+        const U2u *b = (const void *) (at[h - 1 - j] + 2 * p);
+
+        high += b[0];
+        low += b[1];
+      }
+      upper += high * weight;
+      lower += low * weight;
+    }
+    q = (upper << (8 - down)) + (lower >> down);
+    if (x) {
+      U2 in = *(const U2u *) (const void *) (x + p), least = minimum2 (in, q), more = in - least;
+
+      /* what is above is added as far as it goes, what is below taken off */
+      in += minimum2 (more, ~in);
+      q -= least;
+      q = in - minimum2 (in, q);
+    }
+    if (n - p < N2) {
+      uint16_t block[N2];
+
+      *(U2u *) (void *) block = q;
+      memcpy (out + p, block, (size_t) (n - p) * sizeof *out);
+      return;
+    }
+    *(U2u *) (void *) (out + p) = q;
+  }
+}
+
+static void
+down_upper_lower (const CfTap *rows, int h, int n, const CfRounding *r, const uint16_t *x, uint16_t *out)
+{
+  int half = same_rows (rows, h);
+
+  if (h == 3 && half && rows[0].weight == 1 && rows[1].weight == 2 && !x)
+    down_upper_lower_by (rows, 3, 1, n, r, NULL, out, ONE_TWO_ONE);
+  else if (h == 5 && half && !x)
+    down_upper_lower_by (rows, 5, 2, n, r, NULL, out, ANY);
+  else if (h == 5 && half)
+    down_upper_lower_by (rows, 5, 2, n, r, x, out, ANY);
+  else
+    down_upper_lower_by (rows, h, half, n, r, x, out, ANY);
+}

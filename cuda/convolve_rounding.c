@@ -106,3 +106,21 @@ cf_convolve_sharpens_small (CfRounding *r, int64_t most)
   return r->is_part && r->max == 255 && r->rest_log2 == r->whole_log2 && r->rest16 >= 0 &&
       r->part * most + r->rest16 < 1 << 16;
 }
+
+bool
+cf_convolve_goes_by_bytes (const CfConvolution *c, CfRounding *r, int64_t abs_sum)
+{
+  bool unsharp = c->op == CF_CONVOLVE_UNSHARP;
+  int64_t d, rest;
+
+  if (c->bits != 16 || r->log2 < 0 || (unsharp && r->amount != 256) || (!unsharp && r->ties))
+    return false;
+  d = unsharp ? r->d2 >> 8 : r->d2 >> 1;
+  /* (256 S - add) / (256 D), rounded up; add's lower byte changes nothing */
+  rest = unsharp ? d - 1 - (r->add >> 8) : r->add >> 1;
+  if (d < 1 || d > 256 || abs_sum > d || rest < 0 || rest >= d)
+    return false;
+  r->log2_bytes = cf_log2_of (d);
+  r->rest_bytes = (int) rest;
+  return true;
+}

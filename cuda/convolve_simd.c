@@ -313,10 +313,6 @@ round2_at (const U4 s[4], int p, int n, const CfRounding *r, uint16_t *out, bool
     memcpy (out + p, block, (size_t) (n - p) * sizeof *out);
 }
 
-#include "convolve_lanes.h"
-
-/* ---- separable ----------------------------------------------------------- */
-
 /* Rows that weigh the same are added first: which are those? */
 static int
 same_rows (const CfTap *rows, int h)
@@ -326,6 +322,10 @@ same_rows (const CfTap *rows, int h)
       return 0;
   return h / 2;
 }
+
+#include "convolve_lanes.h"
+
+/* ---- separable ----------------------------------------------------------- */
 
 static inline void
 down32_at (const CfTap *rows, int h, int half, int p, U4 sum[4], CfWeights weights)
@@ -477,6 +477,8 @@ const CfConvolveSimd GLUE (cf_convolve_simd_, CF_ISA) = {
   .combine = combine,
   .widen = widen,
   .across16 = { across16_bytes, across16_2 },
+  .across_upper_lower = across_upper_lower,
+  .down_upper_lower = down_upper_lower,
   .across8 = across_bytes,
   .down8 = down_bytes,
 #ifndef NO_BYTES

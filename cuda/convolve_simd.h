@@ -44,6 +44,10 @@ typedef struct {
    * most (a larger one is saturated anyhow), and of the offset are together less than 1 / 84. */
   bool by_odd;
   float offset_odd;
+  /* 16 bit, each byte by itself: S = 256 upper + lower. D = 2^log2_bytes and the weights' sum are 256 at most, so 16 bits
+   * hold both, and S / D = (upper << (8 - log2_bytes)) + ((lower + rest_bytes) >> log2_bytes), which is at most 65535.
+   * UNSHARP with an amount of 1: twice x less that. */
+  int log2_bytes, rest_bytes;
   uint32_t magic16; /* all in 16 bits: n / D = (n * magic16 >> 16) >> shift16 */
   int shift16;
   int amount;      /* UNSHARP */
@@ -146,6 +150,11 @@ typedef struct {
   void (*down64) (const CfTap *rows, int h, int n, bool is_signed, int64_t *s);
   /* In 16 bits to the end: all sums, and what rounding adds, are below 2^16. */
   void (*down16[2]) (const CfTap *rows, int h, int n, const CfRounding *r, const CfKeep *keep, void *out);
+
+  /* Of samples of 16 bit, sums of their upper and lower bytes: 2 n in a row, interleaved by vectors; and those to the
+   * end (log2_bytes), of an unsharp mask of samples x if there are any. */
+  void (*across_upper_lower) (const uint16_t *x, int w, int step, const int32_t *c, bool even, int n, uint16_t *sums);
+  void (*down_upper_lower) (const CfTap *rows, int h, int n, const CfRounding *r, const uint16_t *x, uint16_t *out);
 
   /* Both for samples of 8 bit alone; what they hand on is in an order of their own. */
   void (*across8) (const void *row, int w, int step, const int32_t *c, bool even, int n, uint16_t *sums);

@@ -102,6 +102,7 @@ lay_out (Tile *tile, uint8_t *scratch)
     case CF_PATH_ROWS_16:
       a_bytes = 2;
       /* fall through */
+    case CF_PATH_ROWS_BYTES:
     case CF_PATH_ROWS_32:
     case CF_PATH_ROWS_SPLIT:
     case CF_PATH_ROWS_64:
@@ -318,6 +319,9 @@ take_row (const Tile *tile, int i)
       (t ? simd->across16[1] : simd->across8) (x, m->c.w, tile->channels, m->row, m->even, tile->n,
           ring_row (&tile->a, i));
       break;
+    case CF_PATH_ROWS_BYTES:
+      simd->across_upper_lower (x, m->c.w, tile->channels, m->row, m->even, tile->n, ring_row (&tile->a, i));
+      break;
     case CF_PATH_ROWS_PAIRS:
       simd->across16[t] (x, m->c.w, tile->channels, m->row, m->even, tile->n, ring_row (&tile->a, i));
       if (before)
@@ -529,6 +533,12 @@ make_row (const Tile *tile, int o)
       break;
     case CF_PATH_ROWS_16:
       finish16 (tile, o, tile->taps, list_taps (tile, &tile->a, o, 2));
+      break;
+    case CF_PATH_ROWS_BYTES:
+      out = cf_tile_target (tile, tile->y0 + o);
+      simd->down_upper_lower (tile->taps, list_taps (tile, &tile->a, o, 4), tile->n, tile->rounding,
+          m->c.op == CF_CONVOLVE_UNSHARP ? centre (tile, o) : NULL, out);
+      cf_tile_store (tile, tile->y0 + o, out);
       break;
     case CF_PATH_ROWS_32:
       if (tile->at_once) {
