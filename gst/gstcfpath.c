@@ -212,7 +212,7 @@ gpu_failed (GstCfPath *path, const CfStatus *status, gboolean on_gpu)
 static gboolean
 gpu_is_fit (const GstCfPath *path)
 {
-  return !path->ended && path->gpu.stream && path->gpu.configured && path->failures < MAX_FAILURES && !cf_gpu_lost ();
+  return !path->ended && path->gpu.stream[0] && path->gpu.configured && path->failures < MAX_FAILURES && !cf_gpu_lost ();
 }
 
 /* ---- configuration ------------------------------------------------------ */
@@ -267,7 +267,7 @@ configure_gpu (GstCfPath *path)
 
   if (path->ended) /* and the error is posted */
     return FALSE;
-  if (!path->gpu.stream || path->failures >= MAX_FAILURES || cf_gpu_lost ()) {
+  if (!path->gpu.stream[0] || path->failures >= MAX_FAILURES || cf_gpu_lost ()) {
     path->use_gpu = FALSE;
     return TRUE;
   }
@@ -451,7 +451,8 @@ log_way (const GstCfPath *path)
 {
   static const gchar *const names[] = {
     "copied to the GPU and back", "read from host memory by the kernels, and copied back",
-    "copied to the GPU, and written to host memory by the kernels", "read from and written to host memory by the kernels"
+    "copied to the GPU, and written to host memory by the kernels",
+    "read from and written to host memory by the kernels"
   };
   const GstCfTrial *t = &path->gpu.trial;
 
