@@ -185,10 +185,7 @@ set_words (CfConvolveCpu *m, CfConvolvePath path, int64_t most)
   m->words_start = path == CF_PATH_ROWS_32 ? (int32_t) ((uint32_t) row << 15) : 0;
   m->more = (row + 1) * col * 32768;
   for (int kind = 0; kind < 2; kind++) {
-    const CfRounding *r = &m->rounding[kind];
-
-    m->halves[kind] = m->c.op == CF_CONVOLVE_LINEAR && !m->rows_signed && r->log2 > 17 && !r->ties && r->add >= 0 &&
-        r->add < (int64_t) 1 << 47 && most + (r->add >> 1) < (int64_t) 1 << 48;
+    m->halves[kind] = !m->rows_signed && cf_convolve_goes_by_halves (&m->c, &m->rounding[kind], most);
   }
 }
 

@@ -125,6 +125,9 @@ void cf_convolve_set_rounding (CfConvolveCpu *m, int kind, int reduced);
 /* Can 16 bits hold numerators up to `most` (S + add / 2), and divide them? Sets what that takes. */
 bool cf_convolve_is_small (CfRounding *r, int64_t most);
 
+/* Can halves of 32 bits be rounded, of sums up to `most`? */
+bool cf_convolve_goes_by_halves (const CfConvolution *c, CfRounding *r, int64_t most);
+
 /* Can 16 bits hold sums of the upper and of the lower bytes of 16 bit? Sets what rounding takes then. */
 bool cf_convolve_goes_by_bytes (const CfConvolution *c, CfRounding *r, int64_t abs_sum);
 

@@ -215,9 +215,10 @@ split_pairs (const int32_t *restrict a, const int32_t *restrict b, int n, uint32
 
 /* What stands below 2^16 only carries. */
 static void
-halves_out (const int32_t *upper, const int32_t *lower, int n, int64_t more, const CfRounding *r, uint16_t *out)
+halves_out (const int32_t *upper, const int32_t *lower, int n, int64_t more, const CfRounding *r, const uint16_t *x,
+    uint16_t *out)
 {
-  int64_t all = more + (r->add >> 1);
+  int64_t all = more + r->rest_halves;
   uint32_t above = (uint32_t) (all >> 16), below = (uint32_t) (all & 0xffff);
   U2 max = (U2) { 0 } + (uint16_t) r->max;
 
@@ -229,7 +230,9 @@ halves_out (const int32_t *upper, const int32_t *lower, int n, int64_t more, con
       U4 low = *(const U4u *) (const void *) (lower + p + v * N4);
 
       q[v] = *(const U4u *) (const void *) (upper + p + v * N4) + above + (U4) ((S4) low >> 16);
-      q[v] = (q[v] + (((low & 0xffff) + below) >> 16)) >> (r->log2 - 17);
+      q[v] = (q[v] + (((low & 0xffff) + below) >> 16)) >> (r->log2_halves - 16);
+      if (x)
+        q[v] = 2 * load4_2 (x + p + v * N4) - q[v];
     }
     *(U2u *) (void *) to = saturate2 ((S4) q[0], (S4) q[1], max);
     if (to == block)

@@ -107,20 +107,38 @@ cf_convolve_sharpens_small (CfRounding *r, int64_t most)
       r->part * most + r->rest16 < 1 << 16;
 }
 
+/* D is a power of two; S / D is rounded without ties as (S + rest) / D, cut off. Of an unsharp mask with an amount of 1
+ * that is (256 S - add) / (256 D), rounded up, where add's lower byte changes nothing, to be taken off 2 x. */
+static bool
+rounds_up (const CfConvolution *c, const CfRounding *r, int64_t *d, int64_t *rest)
+{
+  bool unsharp = c->op == CF_CONVOLVE_UNSHARP;
+
+  *d = unsharp ? r->d2 >> 8 : r->d2 >> 1;
+  *rest = unsharp ? *d - 1 - (r->add >> 8) : r->add >> 1;
+  return r->log2 >= 0 && *d >= 1 && *rest >= 0 && (unsharp ? r->amount == 256 : !r->ties);
+}
+
 bool
 cf_convolve_goes_by_bytes (const CfConvolution *c, CfRounding *r, int64_t abs_sum)
 {
-  bool unsharp = c->op == CF_CONVOLVE_UNSHARP;
   int64_t d, rest;
 
-  if (c->bits != 16 || r->log2 < 0 || (unsharp && r->amount != 256) || (!unsharp && r->ties))
-    return false;
-  d = unsharp ? r->d2 >> 8 : r->d2 >> 1;
-  /* (256 S - add) / (256 D), rounded up; add's lower byte changes nothing */
-  rest = unsharp ? d - 1 - (r->add >> 8) : r->add >> 1;
-  if (d < 1 || d > 256 || abs_sum > d || rest < 0 || rest >= d)
+  if (c->bits != 16 || !rounds_up (c, r, &d, &rest) || d > 256 || abs_sum > d || rest >= d)
     return false;
   r->log2_bytes = cf_log2_of (d);
   r->rest_bytes = (int) rest;
+  return true;
+}
+
+bool
+cf_convolve_goes_by_halves (const CfConvolution *c, CfRounding *r, int64_t most)
+{
+  int64_t d, rest;
+
+  if (!rounds_up (c, r, &d, &rest) || d <= 1 << 16 || rest >= (int64_t) 1 << 46 || most + rest >= (int64_t) 1 << 48)
+    return false;
+  r->log2_halves = cf_log2_of (d);
+  r->rest_halves = rest;
   return true;
 }

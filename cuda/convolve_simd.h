@@ -48,6 +48,9 @@ typedef struct {
    * hold both, and S / D = (upper << (8 - log2_bytes)) + ((lower + rest_bytes) >> log2_bytes), which is at most 65535.
    * UNSHARP with an amount of 1: twice x less that. */
   int log2_bytes, rest_bytes;
+  /* The same of D = 2^log2_halves above 2^16. */
+  int log2_halves;
+  int64_t rest_halves;
   uint32_t magic16; /* all in 16 bits: n / D = (n * magic16 >> 16) >> shift16 */
   int shift16;
   int amount;      /* UNSHARP */
@@ -139,10 +142,10 @@ typedef struct {
   void (*across_words) (const uint16_t *x, int w, int step, const int32_t *c, int32_t start, int n, int32_t *sums);
   /* Two rows of signed sums side by side, as two rows of pairs: their upper halves, and their lower ones less 32768. */
   void (*split_pairs) (const int32_t *a, const int32_t *b, int n, uint32_t *upper, uint32_t *lower);
-  /* out = (upper 2^16 + lower + more + add / 2) / (d2 / 2), of what is not negative and below 2^48; d2 is a power of
-   * two above 2^17. */
+  /* out = (upper 2^16 + lower + more + rest_halves) / 2^log2_halves, of what is not negative and below 2^48; of an
+   * unsharp mask with an amount of 1 and of samples x, if there are any, twice x less that. */
   void (*halves_out) (const int32_t *upper, const int32_t *lower, int n, int64_t more, const CfRounding *r,
-      uint16_t *out);
+      const uint16_t *x, uint16_t *out);
   /* From the sums of h rows to those of the kernel; taps hold rows. */
   void (*down32) (const CfTap *rows, int h, int n, int32_t *s);
   /* The same to the end, samples of 2 bytes: narrow rounding. */

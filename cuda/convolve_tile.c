@@ -479,7 +479,8 @@ finish_halves (const Tile *tile, int o, int i)
 {
   void *out = cf_tile_target (tile, tile->y0 + o);
 
-  tile->m->simd->halves_out (tile->upper[i], tile->s[i], tile->n, tile->m->more, tile->rounding, out);
+  tile->m->simd->halves_out (tile->upper[i], tile->s[i], tile->n, tile->m->more, tile->rounding,
+      tile->m->c.op == CF_CONVOLVE_UNSHARP ? centre (tile, o) : NULL, out);
   cf_tile_store (tile, tile->y0 + o, out);
 }
 
