@@ -107,7 +107,7 @@ static inline U4
 N (load4) (const T *x)
 {
 #if SIZE == 1
-  return __builtin_convertvector (*(const Quarter1 *) (const void *) x, U4);
+  return four_of_bytes (x);
 #else
   return __builtin_convertvector (*(const Half2 *) (const void *) x, U4);
 #endif

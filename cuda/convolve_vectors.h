@@ -136,6 +136,24 @@ saturate (const S4 v[4])
 #endif
 }
 
+/* What compilers make of it is slow where a quarter is less than a vector. */
+static inline U4
+four_of_bytes (const uint8_t *x)
+{
+#if defined __AVX512BW__
+  return (U4) _mm512_cvtepu8_epi32 (_mm_loadu_si128 ((const void *) x));
+#elif defined __AVX2__
+  return (U4) _mm256_cvtepu8_epi32 (_mm_loadl_epi64 ((const void *) x));
+#elif defined __SSE4_1__
+  int bytes;
+
+  memcpy (&bytes, x, sizeof bytes);
+  return (U4) _mm_cvtepu8_epi32 (_mm_cvtsi32_si128 (bytes));
+#else
+  return __builtin_convertvector (*(const Quarter1 *) (const void *) x, U4);
+#endif
+}
+
 #define N2 (V_SIZE / 2)
 #define N4 (V_SIZE / 4)
 #define N8 (V_SIZE / 8)
