@@ -4,6 +4,8 @@
 #include "segment_cuda.h"
 
 #include <algorithm>
+#include <limits.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -234,6 +236,8 @@ segment_init (CfPlan *plan, CfStatus *status)
     return cf_fail (why, CF_NO_MEMORY, "out of memory");
   s = state_of (plan);
   s->fresh = true;
+  s->work.collect = true;
+  s->work.warps = 16;
   code = segment_init_cells (why);
   if (code == CF_OK)
     code = segment_init_graph (&s->shared, why);
@@ -306,6 +310,40 @@ send_clicks (State *s, cudaStream_t stream, CfStatus *status)
   return code;
 }
 
+bool
+is_aligned (const void *p, long long pitch, unsigned bytes)
+{
+  return reinterpret_cast<uintptr_t> (p) % bytes == 0 && pitch % bytes == 0;
+}
+
+bool
+is_420 (const SgWork &w, int step)
+{
+  const SgComponent *c = w.component;
+
+  return c[0].wide && c[1].step == step && c[2].step == step && c[1].w_sub == 1 && c[2].w_sub == 1
+      && c[1].h_sub == 1 && c[2].h_sub == 1;
+}
+
+/* How the samples may be read; for cells that are made of squares of 2 or 4 pixels. */
+SgLayout
+layout_of (const SgWork &w)
+{
+  const SgComponent *c = w.component;
+  const uint8_t *pair = std::min (c[1].in, c[2].in);
+
+  if (w.bytes != 1 || (w.size != 2 && w.size % 4 != 0))
+    return SG_ANY;
+  if (w.n_colors == 1)
+    return c[0].wide ? SG_GRAY : SG_ANY;
+  if (is_420 (w, 1) && is_aligned (c[1].in, c[1].in_pitch, 2) && is_aligned (c[2].in, c[2].in_pitch, 2))
+    return SG_PLANAR_420;
+  if (is_420 (w, 2) && is_aligned (pair, c[1].in_pitch, 4) && std::max (c[1].in, c[2].in) == pair + 1)
+    return SG_SEMI_420;
+  return c[0].step == 4 && c[1].step == 4 && c[2].step == 4 && is_aligned (w.words, c[0].in_pitch, 4) ? SG_PACKED
+      : SG_ANY;
+}
+
 void
 add_pictures (const CfPlan *plan, const CfImage *in, const CfImage *out, SgWork *w)
 {
@@ -327,7 +365,10 @@ add_pictures (const CfPlan *plan, const CfImage *in, const CfImage *out, SgWork 
     c.w_sub = from.w_sub;
     c.h_sub = from.h_sub;
     c.filtered = from.role == CF_ROLE_LUMA ? luma : from.role == CF_ROLE_CHROMA ? chroma : from.role != CF_ROLE_ALPHA;
+    c.wide = c.step == 1 && is_aligned (c.in, c.in_pitch, 4) && is_aligned (c.out, c.out_pitch, 4);
   }
+  w->words = static_cast<const uint8_t *> (in->plane[0].data);
+  w->layout = layout_of (*w);
 }
 
 CfCode
@@ -400,20 +441,44 @@ segment_regions (CfPlan *plan, CfRegions *regions, CfStatus *status)
 
 /* ---- tests -------------------------------------------------------------- */
 
+/* blocks: of the graph's launch, 0 = as many as there are multiprocessors. collect: whether the
+ * blocks that count pixels add up their own before they add to the regions'. warps: of
+ * such a block, 4 to 16. */
 CfCode
 segment_tune (CfPlan *plan, const char *knob, int value, CfStatus *status)
 {
   State *s = state_of (plan);
+  const bool blocks = strcmp (knob, "blocks") == 0, collect = strcmp (knob, "collect") == 0;
+  const int least = !blocks && !collect ? 4 : 0, most = blocks ? INT_MAX : collect ? 1 : 16;
 
-  if (strcmp (knob, "blocks") != 0)
-    return cf_fail (status, CF_UNSUPPORTED, "the segmentation has no knob %s; it has blocks", knob);
-  if (value < 0)
-    return cf_fail (status, CF_BAD_VALUE, "knob blocks is %d; it must be 0 or more", value);
-  s->blocks = value == 0 ? s->most_blocks : std::min (value, s->most_blocks);
+  if (!blocks && !collect && strcmp (knob, "warps") != 0)
+    return cf_fail (status, CF_UNSUPPORTED, "the segmentation has no knob %s; it has blocks, collect and warps", knob);
+  if (value < least || value > most)
+    return cf_fail (status, CF_BAD_VALUE, "knob %s is %d; it must be %d to %d", knob, value, least, most);
+  if (blocks)
+    s->blocks = value == 0 ? s->most_blocks : std::min (value, s->most_blocks);
+  else if (collect)
+    s->work.collect = value != 0;
+  else
+    s->work.warps = value;
   return CF_OK;
 }
 
 } // namespace
+
+CfCode
+cf::segment_load (std::initializer_list<const void *> kernels, CfStatus *status)
+{
+  CfCode code = CF_OK;
+
+  for (const void *kernel : kernels) {
+    cudaFuncAttributes attributes;
+
+    if (code == CF_OK)
+      code = cf_cuda_check (cudaFuncGetAttributes (&attributes, kernel), "loading the segmentation's kernels", status);
+  }
+  return code;
+}
 
 extern "C" const CfOps cf_segment_cuda = {
   segment_init, set_up, segment_enqueue, NULL, segment_reset, segment_free, NULL, NULL, NULL, segment_tune, NULL,

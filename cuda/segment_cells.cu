@@ -4,6 +4,7 @@
  * tiles of 32 x 16 cells: a block a tile, a thread a cell, a warp a row. Taller tiles
  * leave less to join between them, but wait longer for each other's warps. */
 #include "segment_list.cuh"
+#include "segment_samples.cuh"
 
 namespace cf {
 
@@ -12,7 +13,7 @@ namespace {
 constexpr int side = sg_tile, tall = sg_tile_rows, threads = side * tall, wide = side + 2;
 
 struct Tile {
-  unsigned p[wide * (tall + 2)];
+  unsigned p[wide * (tall + 2)]; /* sg_none outside the picture */
   unsigned kind[threads], label[threads];
   unsigned luma[threads], cb[threads], cr[threads]; /* sums at a root; luma: cells << 18 | Y */
   uint8_t clicked[threads];
@@ -57,6 +58,19 @@ cell_color (const SgWork &work, int x0, int y0, int x1, int y1)
       cell_mean<SIZE> (work, work.component[2], x0, y0, x1, y1));
 }
 
+/* The same of a cell whose samples are read by words. */
+template<int SIZE> __device__ __forceinline__ unsigned
+square_color (const SgWork &work, int x, int y)
+{
+  constexpr unsigned n = SIZE * SIZE;
+  const unsigned chroma = sg_square_chroma (work, n);
+  unsigned sum[3];
+
+  sg_sum_square<SIZE> (work, x, y, sum);
+  return sg_color (work, (sum[0] + n / 2) / n, (sum[1] + chroma / 2) / chroma, (sum[2] + chroma / 2) / chroma);
+}
+
+/* Step 1, a thread a cell. */
 __global__ void __launch_bounds__ (256, 4)
 segment_colors (const __grid_constant__ SgWork work)
 {
@@ -67,9 +81,12 @@ segment_colors (const __grid_constant__ SgWork work)
 
   if (column >= work.columns || row >= work.rows)
     return;
-  work.after.p[row * work.columns + column] = whole && size == 1 ? cell_color<1> (work, x0, y0, x1, y1)
-      : whole && size == 2 ? cell_color<2> (work, x0, y0, x1, y1)
-      : whole && size == 4 ? cell_color<4> (work, x0, y0, x1, y1)
+  work.after.p[row * work.columns + column] = !whole ? cell_color<0> (work, x0, y0, x1, y1)
+      : work.layout && size == 2 ? square_color<2> (work, x0, y0)
+      : work.layout && size == 4 ? square_color<4> (work, x0, y0)
+      : size == 1 ? cell_color<1> (work, x0, y0, x1, y1)
+      : size == 2 ? cell_color<2> (work, x0, y0, x1, y1)
+      : size == 4 ? cell_color<4> (work, x0, y0, x1, y1)
       : cell_color<0> (work, x0, y0, x1, y1);
 }
 
@@ -85,7 +102,7 @@ is_kept (const SgWork &work, unsigned p, unsigned c, unsigned old)
 
 /* Step 3, the first part: is a cell alike all its neighbours? */
 __device__ __forceinline__ bool
-is_smooth (const SgWork &work, const unsigned *at, int column, int row)
+is_smooth (const SgWork &work, const unsigned *at)
 {
   bool good = true;
 
@@ -93,9 +110,11 @@ is_smooth (const SgWork &work, const unsigned *at, int column, int row)
   for (int dy = -1; dy <= 1; dy++)
 #pragma unroll
     for (int dx = -1; dx <= 1; dx++)
-      if ((dx | dy) && (unsigned) (column + dx) < (unsigned) work.columns
-          && (unsigned) (row + dy) < (unsigned) work.rows)
-        good = good && sg_near (*at, at[dy * wide + dx], work.seed);
+      if (dx | dy) {
+        const unsigned other = at[dy * wide + dx];
+
+        good = good && (other == sg_none || sg_near (*at, other, work.seed));
+      }
   return good;
 }
 
@@ -114,7 +133,7 @@ kind_of (const SgWork &work, const Tile *tile, int column, int row)
     if (is_kept (work, *at, c, old))
       return 2 + old;
   }
-  if (!is_smooth (work, at, column, row))
+  if (!is_smooth (work, at))
     return 0;
   return !work.similarity || (int) work.rough[c] > work.control->threshold;
 }
@@ -261,7 +280,7 @@ segment_cells (const __grid_constant__ SgWork work)
     const int x = x0 + i % wide - 1, y = y0 + i / wide - 1;
 
     tile.p[i] = (unsigned) x < (unsigned) work.columns && (unsigned) y < (unsigned) work.rows
-        ? work.after.p[y * work.columns + x] : 0;
+        ? work.after.p[y * work.columns + x] : sg_none;
   }
   if (t == 0)
     tile.free = tile.locals = 0;
@@ -433,18 +452,8 @@ segment_launch_cells (const SgWork &work, cudaStream_t stream, CfStatus *status)
 CfCode
 segment_init_cells (CfStatus *status)
 {
-  const void *const kernels[] = { (const void *) segment_cells, (const void *) segment_colors,
-    (const void *) segment_roughness, (const void *) segment_histogram, (const void *) segment_otsu };
-  cudaFuncAttributes attributes;
-
-  for (const void *kernel : kernels) {
-    const CfCode code = cf_cuda_check (cudaFuncGetAttributes (&attributes, kernel),
-        "loading the segmentation's kernels", status);
-
-    if (code != CF_OK)
-      return code;
-  }
-  return CF_OK;
+  return segment_load ({ (const void *) segment_cells, (const void *) segment_colors, (const void *) segment_roughness,
+      (const void *) segment_histogram, (const void *) segment_otsu }, status);
 }
 
 } // namespace cf

@@ -13,6 +13,8 @@
 #include "device.cuh"
 #include "segment.h"
 
+#include <initializer_list>
+
 namespace cf {
 
 constexpr int sg_tile = 32;      /* cells a side, of the tiles whose borders are counted */
@@ -55,11 +57,17 @@ struct SgComponent {
   long long in_pitch, out_pitch;
   int width, height, step; /* step in bytes */
   uint8_t w_sub, h_sub;
-  bool filtered, chroma, shown; /* shown: counts for colours, not alpha */
+  bool filtered;
+  bool wide; /* bytes in a row, and words of four are aligned */
 };
+
+/* How samples of 8 bits lie where whole words of them may be read. */
+enum SgLayout { SG_ANY, SG_GRAY, SG_PLANAR_420, SG_SEMI_420, SG_PACKED };
 
 struct SgWork {
   /* the picture */
+  SgLayout layout;      /* SG_ANY: by samples */
+  const uint8_t *words; /* of SG_PACKED: four bytes a pixel */
   int width, height, n_components, n_colors; /* n_colors: 1 or 3 of the components count */
   int bytes, bits, shift;
   bool rgb;
@@ -84,6 +92,9 @@ struct SgWork {
   unsigned long long *key, *edge[2]; /* key: a hash table of slots; edge: 2 a cell */
   unsigned *weak_count, *slot_list;
   unsigned slots;       /* a power of two */
+  /* how pixels are counted, for studies: whether a block adds up its own first, and its warps */
+  bool collect;
+  int warps;
   /* pixels */
   uint16_t *map;        /* width x height: index */
   CfSegmentRegion *found, *told; /* told: in host memory */
@@ -95,6 +106,8 @@ static_assert (sizeof (SgWork) < 4000, "travels with a launch");
 CfCode segment_launch_cells (const SgWork &work, cudaStream_t stream, CfStatus *status);
 CfCode segment_launch_graph (const SgWork &work, int blocks, unsigned size, cudaStream_t stream, CfStatus *status);
 CfCode segment_launch_pixels (const SgWork &work, cudaStream_t stream, CfStatus *status);
+/* Loads kernels, so that no frame waits for it. */
+CfCode segment_load (std::initializer_list<const void *> kernels, CfStatus *status);
 /* Load the kernels; once a plan. `size`: of the graph's shared memory. */
 CfCode segment_init_cells (CfStatus *status);
 CfCode segment_init_graph (unsigned *size, CfStatus *status);

@@ -12,22 +12,25 @@
  * the loads go through the first-level cache (a phase never reads what it changes, and the
  * barrier's fence clears it), and additions are collected in shared memory.
  *
- * An H200 takes, launches and all, 325 us afresh and 198 us following at 1080p (4K: 400 and 262;
- * 768 x 576: 341 and 169), NV12, a street with noise of sigma 2: 207,000 of 518,000 cells are free,
- * 2000 regions, 9000 edges. Of the 325 this launch has 240: to the first barrier 21,
- * components 16, growth 97 in seven rounds (half of it the first two), pairs 17, weak borders 15,
- * merging 66 in eight rounds, numbers and labels 8. The first version, with lists of all
- * blocks, barriers at each step of a list and one chain a thread, took 463.
- * A vote for lanes with the same root (__match_any_sync) and a sum for each group took longer than
- * the atomics it saved (a round of merging 13 instead of 5 us): it goes by the groups one by one.
- * Best partners in three steps of 32 bits, as now, take longer than one minimum of 64 bits
- * by compare-and-swap did (66 instead of 46 us in all): each step reckons its edges anew, and
- * what was expected to wait for a large region hardly does. To be taken back.
- * Roots by a mixed order, so that rows of tiles do not hang below each other, left the first
- * barrier where it was. What that one waits for is not known: it is the same for any picture,
- * so perhaps for blocks that start late, because the launch before divides the
- * multiprocessor's memory in another way.
- * Not tried: growth's late rounds in one block, weak borders in the last block's shared memory,
+ * An H200 takes, launches and all, 302 us afresh and 195 us following at 1080p (4K: 314 and 235;
+ * 768 x 576: 329 and 177), NV12, a street with noise of sigma 2: 207,000 of 518,000 cells are free,
+ * 2400 regions and 6100 edges come to the last rounds. Of the 302 this launch has 224: components
+ * 33, of which the joining of tiles is 18, growth 97 in seven rounds (half of it the first two),
+ * pairs 18, weak borders 17, merging 53 (4 until all is in one block's memory, then nine rounds
+ * of 8 down to 3), numbers and labels 7. The other kernels: colours 6, cells 28, pixels 25, table 3,
+ * picture 10. A time of each block at the first barrier shows that all blocks start at once and
+ * wait for the longest chain of joined tiles.
+ *
+ * What helped: one lane joins for all of a warp that would join the same two components, and
+ * both ends are walked at once (23 us to 18); partners' distance and number in one word of
+ * 32 bits, edges that have become the same told apart, what one block loads put in its order by
+ * all before (89 us to 53; loading 6100 edges and their ends alone took one block 13);
+ * neighbours' cells hung right below their roots while growing. A vote for lanes with the same root
+ * (__match_any_sync) and a sum for each group took longer than the atomics it saved (a round of
+ * merging 13 instead of 5 us): it goes by the groups one by one. Colours in the kernel of
+ * the cells instead of one of their own (15 us slower: its registers halve the blocks), and lower tiles
+ * (the same). One division of each multiprocessor's memory for all kernels (the carve-out): the same.
+ * Not tried: growth's late rounds in one block, lists of regions that shrink in the last rounds,
  * two launches, so that growth has more of the first-level cache. */
 #include "segment_merge.cuh"
 

@@ -76,31 +76,43 @@ sg_neighbours (const SgWork &work, unsigned c, unsigned (&to)[4])
 
 /* ---- step 4: components ------------------------------------------------- */
 
+/* Joins the lanes' pairs of cells. Their tiles' components are the same for many lanes, which
+ * would else wait for each other at the root: one lane joins for all of them. */
+__device__ __forceinline__ void
+sg_unite_lanes (const SgWork &work, bool has, unsigned a, unsigned b)
+{
+  const unsigned lane = threadIdx.x & 31, ra = has ? work.joined[a] : 0, rb = has ? work.joined[b] : 0;
+  unsigned rest = __ballot_sync (~0u, has);
+  bool joins = false;
+
+  while (rest) {
+    const int leader = __ffs ((int) rest) - 1;
+    const unsigned la = __shfl_sync (~0u, ra, leader), lb = __shfl_sync (~0u, rb, leader);
+
+    joins = joins || lane == (unsigned) leader;
+    rest &= ~__ballot_sync (~0u, has && ra == la && rb == lb);
+  }
+  if (joins)
+    sg_unite_mixed (work.joined, a, b);
+}
+
 /* Joins cell c of a tile's edge with its neighbour outside, (dx, dy) away, or, where that is of
- * another kind, with the two beside that one; (ex, ey) is along the edge. Where the
- * cell before on the edge does the same, nothing is left to do. */
+ * another kind, with the two beside that one; (ex, ey) is along the edge. All lanes call. */
 __device__ void
-sg_join_across (const SgWork &work, unsigned c, int dx, int dy, int ex, int ey)
+sg_join_across (const SgWork &work, bool inside, unsigned c, int dx, int dy, int ex, int ey)
 {
   const int columns = work.columns, x = (int) (c % (unsigned) columns), y = (int) (c / (unsigned) columns);
-  const unsigned kind = work.kind[c];
+  const unsigned kind = inside ? work.kind[c] : 0;
   const unsigned other = (unsigned) ((y + dy) * columns + x + dx);
   const unsigned along = (unsigned) (ey * columns + ex);
   const bool before = ex ? x > 0 : y > 0, behind = ex ? x + 1 < columns : y + 1 < work.rows;
+  const unsigned at = kind ? work.kind[other] : 0;
+  const unsigned one = kind && before ? work.kind[other - along] : 0;
+  const unsigned two = kind && behind ? work.kind[other + along] : 0;
+  const bool same = kind && at == kind, apart = kind && !same;
 
-  if (!kind)
-    return;
-  if (work.kind[other] == kind) {
-    const bool inside = ex ? x % sg_tile > 0 : y % sg_tile_rows > 0;
-
-    if (!(inside && work.kind[c - along] == kind && work.kind[other - along] == kind))
-      sg_unite_mixed (work.joined, c, other);
-    return;
-  }
-  if (before && work.kind[other - along] == kind)
-    sg_unite_mixed (work.joined, c, other - along);
-  if (behind && work.kind[other + along] == kind)
-    sg_unite_mixed (work.joined, c, other + along);
+  sg_unite_lanes (work, same || (apart && one == kind), c, same ? other : other - along);
+  sg_unite_lanes (work, apart && two == kind, c, other + along);
 }
 
 __device__ void
@@ -109,13 +121,16 @@ sg_join_tiles (const SgWork &work, const SgGrid &grid)
   const unsigned columns = (unsigned) work.columns, rows = (unsigned) work.rows;
   const unsigned across = (rows - 1) / sg_tile_rows * columns, down = (columns - 1) / sg_tile * rows;
 
-  for (unsigned i = grid.first (); i < across + down; i += grid.step ()) {
-    const unsigned j = i - across;
+  /* a warp of each block after the other, so that all have some */
+  for (unsigned base = (threadIdx.x / 32 * gridDim.x + blockIdx.x) * 32; base < across; base += grid.step ()) {
+    const unsigned i = base + (threadIdx.x & 31);
 
-    if (i < across) /* the upper edges, then the left ones */
-      sg_join_across (work, (i / columns + 1) * sg_tile_rows * columns + i % columns, 0, -1, 1, 0);
-    else
-      sg_join_across (work, j % rows * columns + (j / rows + 1) * sg_tile, -1, 0, 0, 1);
+    sg_join_across (work, i < across, (i / columns + 1) * sg_tile_rows * columns + i % columns, 0, -1, 1, 0);
+  }
+  for (unsigned base = (threadIdx.x / 32 * gridDim.x + blockIdx.x) * 32; base < down; base += grid.step ()) {
+    const unsigned i = base + (threadIdx.x & 31);
+
+    sg_join_across (work, i < down, i % rows * columns + (i / rows + 1) * sg_tile, -1, 0, 0, 1);
   }
 }
 
@@ -126,7 +141,7 @@ sg_add_locals (const SgWork &work, const SgGrid &grid, SgBlock *block)
   const unsigned n = work.control->locals;
 
   for (unsigned i = grid.first (); i - threadIdx.x < n; i += grid.step ()) {
-    const unsigned c = i < n ? work.local_list[i] : 0, root = i < n ? sg_find_mixed (work.joined, c) : 0;
+    const unsigned c = i < n ? work.local_list[i] : 0, root = i < n ? sg_root_mixed (work.joined, c) : 0;
     const bool has = i < n && root != c;
 
     sg_add_record (block->sums, work.record, has, root, sg_record_if (work.record, has, c));
@@ -293,9 +308,7 @@ sg_pick_borders (const SgWork &work, SgBlock *block, int turn, const unsigned *l
       for (int k = 0; k < 4; k++)
         cell[k] = to[k];
       cell[4] = c;
-      sg_find<5> (work.parent, cell, root);
-      if (work.parent[c] != root[4])
-        work.parent[c] = root[4];
+      sg_find<5, true> (work.parent, cell, root);
       if (!(root[4] & sg_settled)) {
 #pragma unroll
         for (int k = 0; k < 4; k++)

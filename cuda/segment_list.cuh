@@ -152,31 +152,55 @@ sg_unmix (unsigned h)
   return h * 0xe8b2f51u; /* the factor's inverse */
 }
 
-__device__ __forceinline__ unsigned
-sg_find_mixed (unsigned *joined, unsigned c)
+/* One step up of two walks: h is what is hung above c. */
+__device__ __forceinline__ void
+sg_step_mixed (unsigned *joined, unsigned *c, unsigned *h, unsigned next)
 {
-  unsigned h = __ldcg (joined + c);
+  if (*h == sg_mix (*c))
+    return;
+  if (next != *h)
+    joined[*c] = next;
+  *c = sg_unmix (*h);
+  *h = next;
+}
 
-  while (h != sg_mix (c)) {
-    const unsigned to = sg_unmix (h), next = __ldcg (joined + to);
+/* The roots of both, at once: the steps wait for memory. */
+__device__ __forceinline__ void
+sg_find_mixed (unsigned *joined, unsigned *a, unsigned *b)
+{
+  unsigned ha = __ldcg (joined + *a), hb = __ldcg (joined + *b);
 
-    if (next != h)
-      joined[c] = next;
-    c = to;
-    h = next;
+  while (ha != sg_mix (*a) || hb != sg_mix (*b)) {
+    const unsigned next_a = __ldcg (joined + sg_unmix (ha)), next_b = __ldcg (joined + sg_unmix (hb));
+
+    sg_step_mixed (joined, a, &ha, next_a);
+    sg_step_mixed (joined, b, &hb, next_b);
   }
-  return c;
+}
+
+/* The same of one, which leaves what it walks on alone: where each thread hangs its own cell
+ * below the root, a step of another's walk that began before must not take that back. */
+__device__ __forceinline__ unsigned
+sg_root_mixed (const unsigned *joined, unsigned c)
+{
+  for (;;) {
+    const unsigned to = sg_unmix (__ldcg (joined + c));
+
+    if (to == c)
+      return c;
+    c = to;
+  }
 }
 
 __device__ __forceinline__ void
 sg_unite_mixed (unsigned *joined, unsigned a, unsigned b)
 {
   for (;;) {
-    a = sg_mix (sg_find_mixed (joined, a));
-    b = sg_mix (sg_find_mixed (joined, b));
+    sg_find_mixed (joined, &a, &b);
     if (a == b)
       return;
-    const unsigned low = min (a, b), high = max (a, b), old = atomicMin (joined + sg_unmix (high), low);
+    const unsigned ma = sg_mix (a), mb = sg_mix (b);
+    const unsigned low = min (ma, mb), high = max (ma, mb), old = atomicMin (joined + sg_unmix (high), low);
 
     if (old == high)
       return;
@@ -185,11 +209,12 @@ sg_unite_mixed (unsigned *joined, unsigned a, unsigned b)
   }
 }
 
-/* The roots of N cells at once: a step costs a microsecond's third, whoever waits. */
-template<int N> __device__ __forceinline__ void
-sg_find (const unsigned *parent, const unsigned (&cell)[N], unsigned (&root)[N])
+/* The roots of N cells at once: a step costs a microsecond's third, whoever waits. HANG: cells
+ * that are further away are put right below them; nobody may join trees meanwhile. */
+template<int N, bool HANG = false> __device__ __forceinline__ void
+sg_find (unsigned *parent, const unsigned (&cell)[N], unsigned (&root)[N])
 {
-  unsigned at[N];
+  unsigned at[N], far = 0;
   bool again = false;
 
 #pragma unroll
@@ -205,13 +230,18 @@ sg_find (const unsigned *parent, const unsigned (&cell)[N], unsigned (&root)[N])
       if (!(root[k] & sg_settled) && root[k] != at[k]) {
         at[k] = root[k];
         root[k] = parent[at[k]];
+        far |= (unsigned) (root[k] != at[k]) << k;
         again = again || (!(root[k] & sg_settled) && root[k] != at[k]);
       }
   }
+#pragma unroll
+  for (int k = 0; k < N; k++)
+    if (HANG && (far >> k & 1))
+      parent[cell[k]] = root[k];
 }
 
 __device__ __forceinline__ unsigned
-sg_find (const unsigned *parent, unsigned cell)
+sg_find (unsigned *parent, unsigned cell)
 {
   const unsigned cells[1] = { cell };
   unsigned roots[1];

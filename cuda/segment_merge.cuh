@@ -314,159 +314,220 @@ sg_merge_round (const SgWork &work, SgGrid &grid, SgBlock *block, SgMerge *m)
 
 /* ---- steps 8 and 9: one block's rounds in shared memory ----------------- */
 
-/* Regions are numbered as listed. Their best partners are found in three steps, the least
- * distance, the least root at that distance, and its number: an atomic minimum of 32
- * bits is an instruction in shared memory, one of 64 bits is a loop, and half of the edges
- * may be one large region's. */
+/* Regions are numbered in the order of their roots, so that a partner's distance and number
+ * are one word, whose least is found by an atomic minimum of 32 bits: that is an
+ * instruction in shared memory, one of 64 bits is a loop. What is asked of a region for each
+ * of its edges is one access; these accesses, at random over the banks, are what a
+ * round costs. So edges between the same two regions are told apart from the second
+ * round on, by a table that need not catch all of them. */
 struct SgLocal {
-  unsigned *distance, *partner; /* of the best; sg_none: there is none */
-  unsigned *cells, *luma, *cb, *cr; /* cells with old_bit where it carries old regions on */
-  unsigned *mean, *root, *edge;     /* edge: two numbers of 16 bits */
-  uint16_t *pick, *parent;
+  uint2 *info;                      /* mean; number of the region it has joined, or its own, and bits */
+  unsigned *best;                   /* distance << sg_local_bits | number; sg_none: there is none */
+  unsigned *cells, *luma, *cb, *cr; /* cells with sg_old_bit where it carries old regions on */
+  unsigned *edge;                   /* two numbers of 16 bits */
+  unsigned *table;                  /* edges seen in this round */
 };
-constexpr unsigned sg_old_bit = 1u << 30;
-constexpr size_t sg_local_region = 8 * 4 + 2 * 2, sg_local_edge = 4;
+constexpr unsigned sg_old_bit = 1u << 30, sg_small_bit = 1u << 31;
+constexpr unsigned sg_local_bits = 13, sg_local_most = 1u << sg_local_bits; /* a distance has 18 bits */
+constexpr unsigned sg_seen_bits = 12, sg_seen = 1u << sg_seen_bits;
+constexpr size_t sg_local_region = 8 + 5 * 4, sg_local_edge = 4;
 
-__host__ __device__ inline size_t
-sg_local_bytes (unsigned regions, unsigned edges)
+__host__ __device__ inline bool
+sg_fits_local (unsigned regions, unsigned edges, size_t size)
 {
-  return (regions + 8) * sg_local_region + edges * sg_local_edge;
+  return regions <= sg_local_most
+      && sg_seen * sizeof (unsigned) + (regions + 8) * sg_local_region + edges * sg_local_edge <= size;
 }
 
 __device__ SgLocal
-sg_lay_out (unsigned char *memory, unsigned regions, unsigned edges)
+sg_lay_out (unsigned char *memory, unsigned regions)
 {
   const unsigned n = (regions + 7) / 8 * 8; /* each array begins at a multiple of 16 bytes */
   SgLocal l;
 
-  l.distance = (unsigned *) memory;
-  l.partner = l.distance + n;
-  l.cells = l.partner + n;
+  l.info = (uint2 *) memory;
+  l.best = (unsigned *) (l.info + n);
+  l.cells = l.best + n;
   l.luma = l.cells + n;
   l.cb = l.luma + n;
   l.cr = l.cb + n;
-  l.mean = l.cr + n;
-  l.root = l.mean + n;
-  l.edge = l.root + n;
-  l.parent = (uint16_t *) (l.edge + edges);
-  l.pick = l.parent + n;
+  l.table = l.cr + n;
+  l.edge = l.table + sg_seen;
   return l;
 }
 
+/* The number of the region that it has joined, or its own. */
 __device__ __forceinline__ unsigned
-sg_local_find (const SgLocal &l, unsigned i)
+sg_local_parent (uint2 info)
 {
-  while (l.parent[i] != i)
-    i = l.parent[i];
-  return i;
+  return info.y % sg_local_most;
+}
+
+/* How many of `roots` are smaller than each of two; for a warp. */
+__device__ __forceinline__ uint2
+sg_count_smaller (const unsigned *roots, unsigned n, unsigned a, unsigned b)
+{
+  const uint4 *fours = (const uint4 *) roots;
+  const unsigned lane = threadIdx.x & 31;
+  uint2 smaller = { 0, 0 };
+
+  for (unsigned j = lane; j < n / 4; j += 32) {
+    const uint4 r = fours[j];
+
+    smaller.x += (r.x < a) + (r.y < a) + (r.z < a) + (r.w < a);
+    smaller.y += (r.x < b) + (r.y < b) + (r.z < b) + (r.w < b);
+  }
+  if (n / 4 * 4 + lane < n) {
+    smaller.x += roots[n / 4 * 4 + lane] < a;
+    smaller.y += roots[n / 4 * 4 + lane] < b;
+  }
+  return make_uint2 (sg_reduce (~0u, smaller.x), sg_reduce (~0u, smaller.y));
+}
+
+/* All blocks, before one goes on alone: each region's place among the roots, a warp two
+ * regions. `smallest` is free by now: it gets the root of each place. */
+__device__ void
+sg_rank (const SgWork &work, const SgGrid &grid, const SgMerge &m)
+{
+  const unsigned *roots = work.root_list[~m.turn & 1];
+  const unsigned warps = grid.step () / 32;
+
+  for (unsigned i = grid.first () / 32; i < m.roots; i += 2 * warps) {
+    const unsigned a = roots[i], b = i + warps < m.roots ? roots[i + warps] : 0;
+    const uint2 smaller = sg_count_smaller (roots, m.roots, a, b);
+
+    if ((threadIdx.x & 31) == 0) {
+      work.count[a] = smaller.x;
+      work.smallest[smaller.x] = a;
+    }
+    if ((threadIdx.x & 31) == 0 && i + warps < m.roots) {
+      work.count[b] = smaller.y;
+      work.smallest[smaller.y] = b;
+    }
+  }
+}
+
+/* Where regions are put in their order for the block that goes on: the list of edges that is
+ * not in use, which has room for one a cell. */
+__device__ __forceinline__ uint4 *
+sg_ranked (const SgWork &work, const SgMerge &m)
+{
+  return (uint4 *) work.edge[~m.turn & 1];
+}
+
+/* All blocks: what the one that goes on alone will load, in the order in which it does. A
+ * multiprocessor by itself is slow at fetching what lies anywhere. */
+__device__ void
+sg_gather (const SgWork &work, const SgGrid &grid, const SgMerge &m)
+{
+  unsigned long long *edges = work.edge[m.turn & 1];
+
+  for (unsigned i = grid.first (); i < m.roots; i += grid.step ()) {
+    const SgRecord record = sg_load_record (work.record + work.smallest[i]);
+
+    sg_ranked (work, m)[i] = make_uint4 (sg_cells (record) | (record.x & sg_old ? sg_old_bit : 0), (unsigned) record.x,
+        (unsigned) (record.y >> 32), (unsigned) record.y);
+  }
+  for (unsigned i = grid.first (); i < m.edges; i += grid.step ()) {
+    const unsigned cell[2] = { (unsigned) (edges[i] >> 32), (unsigned) edges[i] };
+    unsigned root[2];
+
+    sg_find<2> (work.parent, cell, root);
+    edges[i] = work.count[root[0] & ~sg_settled] | work.count[root[1] & ~sg_settled] << 16;
+  }
 }
 
 /* Regions and edges to shared memory; how many edges this thread has: every 1024th one. */
 __device__ unsigned
 sg_load_local (const SgWork &work, const SgLocal &l, const SgMerge &m)
 {
-  constexpr unsigned each = 4;
-  unsigned mine = 0;
-  const unsigned *roots = work.root_list[~m.turn & 1];
   const unsigned long long *edges = work.edge[m.turn & 1];
+  unsigned mine = 0;
 
+#pragma unroll 4
   for (unsigned i = threadIdx.x; i < m.roots; i += sg_threads) {
-    const unsigned r = roots[i];
-    const SgRecord record = sg_load_record (work.record + r);
+    const uint4 region = sg_ranked (work, m)[i];
 
-    l.root[i] = r;
-    l.parent[i] = (uint16_t) i;
-    l.cells[i] = sg_cells (record) | (record.x & sg_old ? sg_old_bit : 0);
-    l.luma[i] = (unsigned) record.x;
-    l.cb[i] = (unsigned) (record.y >> 32);
-    l.cr[i] = (unsigned) record.y;
-    work.count[r] = i;
+    l.info[i].y = i;
+    l.cells[i] = region.x;
+    l.luma[i] = region.y;
+    l.cb[i] = region.z;
+    l.cr[i] = region.w;
   }
-  __syncthreads ();
-  for (unsigned i = threadIdx.x; i < m.edges; i += each * sg_threads) {
-    unsigned ends[2 * each], root[2 * each], number[2 * each];
+#pragma unroll 4
+  for (unsigned i = threadIdx.x; i < m.edges; i += sg_threads) {
+    const unsigned edge = (unsigned) edges[i];
 
-#pragma unroll
-    for (unsigned k = 0; k < each; k++) {
-      const unsigned long long edge = edges[min (i + k * sg_threads, m.edges - 1)];
-
-      ends[2 * k] = (unsigned) (edge >> 32);
-      ends[2 * k + 1] = (unsigned) edge;
-    }
-    sg_find<2 * each> (work.parent, ends, root);
-#pragma unroll
-    for (unsigned k = 0; k < 2 * each; k++)
-      number[k] = work.count[root[k]];
-#pragma unroll
-    for (unsigned k = 0; k < each; k++)
-      if (i + k * sg_threads < m.edges && number[2 * k] != number[2 * k + 1])
-        l.edge[threadIdx.x + mine++ * sg_threads] = number[2 * k] | number[2 * k + 1] << 16;
+    if ((edge & 0xffff) != edge >> 16)
+      l.edge[threadIdx.x + mine++ * sg_threads] = edge;
   }
-  __syncthreads ();
   return mine;
 }
 
-/* What an edge offers to its two ends. */
-struct SgOffer {
-  unsigned end[2], distance;
-  bool to[2];
-};
-
-__device__ __forceinline__ SgOffer
-sg_local_offer (const SgWork &work, const SgLocal &l, const SgMerge &m, unsigned edge)
+/* What the round's edges ask of a region. */
+__device__ void
+sg_local_means (const SgLocal &l, const SgMerge &m)
 {
-  const unsigned a = edge & 0xffff, b = edge >> 16, ca = l.cells[a], cb = l.cells[b];
-  const bool alike = m.min_cells == 0 && sg_near (l.mean[a], l.mean[b], work.merge[(ca & cb & sg_old_bit) != 0]);
+  for (unsigned i = threadIdx.x; i < m.roots; i += sg_threads) {
+    const unsigned cells = l.cells[i], n = cells & ~sg_old_bit;
 
-  return SgOffer { { a, b }, sg_distance (l.mean[a], l.mean[b]),
-    { alike || (ca & ~sg_old_bit) < m.min_cells, alike || (cb & ~sg_old_bit) < m.min_cells } };
+    if (sg_local_parent (l.info[i]) != i)
+      continue;
+    l.best[i] = sg_none;
+    l.info[i] = make_uint2 (sg_divide (l.luma[i], n) | sg_divide (l.cb[i], n) << 8 | sg_divide (l.cr[i], n) << 16,
+        i | (cells & sg_old_bit) | (n < m.min_cells ? sg_small_bit : 0));
+  }
+  for (unsigned i = threadIdx.x; i < sg_seen; i += sg_threads)
+    l.table[i] = sg_none;
+  __syncthreads ();
 }
 
-/* How many edges are left of the thread's own. */
+/* Edges end at regions of the round before: these are roots or right below one. */
+__device__ __forceinline__ uint2
+sg_local_root (const SgLocal &l, unsigned i)
+{
+  const uint2 info = l.info[i];
+  const unsigned to = sg_local_parent (info);
+
+  return to == i ? info : l.info[to];
+}
+
+__device__ __forceinline__ void
+sg_local_offer (const SgLocal &l, unsigned to, unsigned distance, unsigned partner)
+{
+  const unsigned key = distance << sg_local_bits | partner;
+
+  if (key < sg_peek (l.best + to))
+    atomicMin (l.best + to, key);
+}
+
+/* How many edges are left of the thread's own. `twins`: regions have joined, so that edges may
+ * have become the same. */
 __device__ unsigned
-sg_local_pick (const SgWork &work, const SgLocal &l, const SgMerge &m, unsigned mine)
+sg_local_pick (const SgWork &work, const SgLocal &l, const SgMerge &m, bool twins, unsigned mine)
 {
   unsigned left = 0;
 
-  for (unsigned i = threadIdx.x; i < m.roots; i += sg_threads) {
-    const unsigned n = l.cells[i] & ~sg_old_bit;
-
-    l.distance[i] = l.partner[i] = sg_none;
-    if (l.parent[i] == i)
-      l.mean[i] = sg_divide (l.luma[i], n) | sg_divide (l.cb[i], n) << 8 | sg_divide (l.cr[i], n) << 16;
-  }
-  __syncthreads ();
+  sg_local_means (l, m);
   for (unsigned k = 0; k < mine; k++) {
-    const unsigned edge = l.edge[threadIdx.x + k * sg_threads];
-    const unsigned a = sg_local_find (l, edge & 0xffff), b = sg_local_find (l, edge >> 16);
+    const unsigned old = l.edge[threadIdx.x + k * sg_threads];
+    const uint2 ia = sg_local_root (l, old & 0xffff), ib = sg_local_root (l, old >> 16);
+    const unsigned a = sg_local_parent (ia), b = sg_local_parent (ib), edge = min (a, b) | max (a, b) << 16;
 
     if (a == b)
       continue;
-    l.edge[threadIdx.x + left++ * sg_threads] = a | b << 16;
-    const SgOffer o = sg_local_offer (work, l, m, a | b << 16);
+    if (twins && atomicCAS (l.table + (edge * 2654435769u >> (32 - sg_seen_bits)), sg_none, edge) == edge)
+      continue;
+    l.edge[threadIdx.x + left++ * sg_threads] = edge;
+    const unsigned distance = sg_distance (ia.x, ib.x);
+    const bool alike = m.min_cells == 0 && sg_near (ia.x, ib.x, work.merge[(ia.y & ib.y & sg_old_bit) != 0]);
 
-    for (int e = 0; e < 2; e++)
-      if (o.to[e])
-        atomicMin (l.distance + o.end[e], o.distance);
+    if (alike || (ia.y & sg_small_bit))
+      sg_local_offer (l, a, distance, b);
+    if (alike || (ib.y & sg_small_bit))
+      sg_local_offer (l, b, distance, a);
   }
   __syncthreads ();
-  for (int step = 0; step < 2; step++) {
-    for (unsigned k = 0; k < left; k++) {
-      const SgOffer o = sg_local_offer (work, l, m, l.edge[threadIdx.x + k * sg_threads]);
-
-      for (int e = 0; e < 2; e++) {
-        const unsigned to = o.end[e], with = o.end[1 - e];
-
-        if (!o.to[e] || l.distance[to] != o.distance)
-          continue;
-        if (step == 0)
-          atomicMin (l.partner + to, l.root[with]);
-        else if (l.partner[to] == l.root[with])
-          l.pick[to] = (uint16_t) with;
-      }
-    }
-    __syncthreads ();
-  }
   return left;
 }
 
@@ -474,11 +535,11 @@ sg_local_pick (const SgWork &work, const SgLocal &l, const SgMerge &m, unsigned 
 __device__ __forceinline__ unsigned
 sg_local_end (const SgLocal &l, unsigned r, unsigned to)
 {
-  while (l.distance[to] != sg_none) {
-    const unsigned next = l.pick[to];
+  while (l.best[to] != sg_none) {
+    const unsigned next = l.best[to] % sg_local_most;
 
     if (next == r)
-      return l.root[r] < l.root[to] ? r : to;
+      return min (r, to);
     r = to;
     to = next;
   }
@@ -493,11 +554,11 @@ sg_local_join (const SgLocal &l, const SgMerge &m)
 
   for (unsigned base = 0; base < m.roots; base += sg_threads) {
     const unsigned i = base + threadIdx.x;
-    const bool picks = i < m.roots && l.parent[i] == i && l.distance[i] != sg_none;
-    const unsigned to = picks ? sg_local_end (l, i, l.pick[i]) : i;
+    const bool picks = i < m.roots && sg_local_parent (l.info[i]) == i && l.best[i] != sg_none;
+    const unsigned to = picks ? sg_local_end (l, i, l.best[i] % sg_local_most) : i;
 
     if (to != i) {
-      l.parent[i] = (uint16_t) to;
+      l.info[i].y = to;
       atomicAdd (&l.cells[to], l.cells[i] & ~sg_old_bit);
       atomicAdd (&l.luma[to], l.luma[i]);
       atomicAdd (&l.cb[to], l.cb[i]);
@@ -515,40 +576,43 @@ __device__ void
 sg_store_local (const SgWork &work, const SgLocal &l, const SgMerge &m, unsigned *list, unsigned *n)
 {
   for (unsigned base = threadIdx.x & ~31u; base < m.roots; base += sg_threads) {
-    const unsigned i = base + (threadIdx.x & 31);
-    const bool stays = i < m.roots && l.parent[i] == i;
+    const unsigned i = base + (threadIdx.x & 31), r = i < m.roots ? work.smallest[i] : 0;
+    const bool stays = i < m.roots && sg_local_parent (l.info[i]) == i;
 
     if (stays) {
       const unsigned long long flags = sg_seeded | (l.cells[i] & sg_old_bit ? sg_old : 0);
 
-      work.record[l.root[i]] = SgRecord { flags | (unsigned long long) (l.cells[i] & ~sg_old_bit) << 32 | l.luma[i],
+      work.record[r] = SgRecord { flags | (unsigned long long) (l.cells[i] & ~sg_old_bit) << 32 | l.luma[i],
         (unsigned long long) l.cb[i] << 32 | l.cr[i] };
     } else if (i < m.roots) {
-      const unsigned r = l.root[i], to = l.root[sg_local_find (l, i)];
+      unsigned end = i;
+
+      while (sg_local_parent (l.info[end]) != end)
+        end = sg_local_parent (l.info[end]);
+      const unsigned to = work.smallest[end];
 
       work.parent[r] = to;
       if (work.record[r].x & sg_old)
         atomicMax (work.claim + to, work.claim[r]);
     }
-    sg_append (list, n, stays, stays ? l.root[i] : 0);
+    sg_append (list, n, stays, r);
   }
 }
 
 __device__ void
 sg_merge_alone (const SgWork &work, SgBlock *block, unsigned char *memory, SgMerge m)
 {
-  const SgLocal l = sg_lay_out (memory, m.roots, m.edges);
+  const SgLocal l = sg_lay_out (memory, m.roots);
   const unsigned listed = m.roots;
 
   if (threadIdx.x == 0)
     block->roots = 0;
-  unsigned mine = sg_load_local (work, l, m);
+  unsigned mine = sg_load_local (work, l, m), joined = 0;
 
   for (unsigned left = m.roots;;) {
     m.roots = listed;
-    mine = sg_local_pick (work, l, m, mine);
-    const unsigned joined = sg_local_join (l, m);
-
+    mine = sg_local_pick (work, l, m, joined > 0, mine);
+    joined = sg_local_join (l, m);
     left -= joined;
     m.roots = left;
     if (joined == 0 && !sg_next_stage (work, &m))
@@ -573,10 +637,16 @@ sg_merge_all (const SgWork &work, SgGrid &grid, SgBlock *block, unsigned char *m
   SgMerge m = { 2, work.control->slots, work.control->roots[1], 0 };
   bool again = true;
 
-  while (again && !(m.roots < 65536 && sg_local_bytes (m.roots, m.edges) <= size)) {
+  while (again && !sg_fits_local (m.roots, m.edges, size)) {
     if (m.turn == 2 && grid.first () == 0)
       work.control->roots[0] = 0;
     again = sg_merge_round (work, grid, block, &m);
+  }
+  if (again) {
+    sg_rank (work, grid, m);
+    grid.barrier ();
+    sg_gather (work, grid, m);
+    grid.barrier ();
   }
   if (again && blockIdx.x == 0)
     sg_merge_alone (work, block, memory, m);

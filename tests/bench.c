@@ -126,15 +126,17 @@ enqueue_two (BenchFrames *f, Ours *ours)
 /* A plan and a stream for each of the row's frames at once; false: status or
  * `error` says why. CF_UNSUPPORTED of the variant leaves both empty. */
 static bool
-ours_new (Bench *b, BenchFrames *f, Ours *ours, int streams, const void *params, const char *variant)
+ours_new (Bench *b, BenchFrames *f, Ours *ours, const BenchRow *row, const void *params, const char *variant)
 {
+  const KcBench *kind = row->kind;
   CfCommon all = { CF_APPLY_ALL };
 
-  for (int i = 0; i < streams; i++) {
+  for (int i = 0; i < row->streams; i++) {
     ours->plan[i] = cf_plan_new (b->context, b->filter, &ours->video, &all, params, &ours->status);
     ours->stream[i] = cf_stream_new (f->stream[i], &ours->status);
     if (!ours->plan[i] || !ours->stream[i] ||
-        (variant && cf_plan_prefer (ours->plan[i], variant, NULL) != CF_OK))
+        (variant && cf_plan_prefer (ours->plan[i], variant, NULL) != CF_OK) ||
+        (kind->knob && cf_plan_tune (ours->plan[i], kind->knob, kind->value, &ours->status) != CF_OK))
       return false;
   }
   return true;
@@ -159,7 +161,7 @@ time_ours (Bench *b, BenchFrames *f, BenchRow row, const char *set, const char *
   cf_filter_defaults (b->filter, params);
   f->n_streams = row.streams;
   if (kc_params_set (b->filter, params, set, error) == CF_OK &&
-      ours_new (b, f, &ours, row.streams, params, variant)) {
+      ours_new (b, f, &ours, &row, params, variant)) {
     snprintf (row.variant, sizeof row.variant, "%s", cf_plan_variant (ours.plan[0]));
     row.ours = bench_filter_us (f, enqueue_ours, &ours, 1, error);
     row.checked = true;

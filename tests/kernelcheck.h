@@ -129,6 +129,8 @@ typedef struct {
   const char *name, *set, *sizes;
   const char *peer; /* what the peer's library calls it; NULL: it has none */
   const char *streams; /* how many frames at once: "1,8"; NULL: one after the other */
+  const char *knob;    /* of the plan, for a study; NULL: none */
+  int value;           /* of the knob */
 } KcBench;
 
 struct KcFilter {

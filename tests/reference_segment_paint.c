@@ -310,6 +310,10 @@ reference (const CfFilter *filter, const CfVideo *video, const CfCommon *common,
 static const KcBench bench[] = {
   { "afresh", "temporal=0 cell-size=%d", "0", "watershed", NULL },
   { "following", "temporal=0.15 cell-size=%d", "0", "label markers", NULL },
+  /* a thesis's questions: sums of regions by atomics or reduced in the block before, and its shape */
+  { "by atomics", "temporal=0.15 cell-size=%d", "0", NULL, NULL, "collect", 0 },
+  { "4 warps", "temporal=0.15 cell-size=%d", "0", NULL, NULL, "warps", 4 },
+  { "8 warps", "temporal=0.15 cell-size=%d", "0", NULL, NULL, "warps", 8 },
   { 0 }
 };
 
