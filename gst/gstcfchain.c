@@ -18,6 +18,8 @@ struct _GstCfSharedStream {
   gint refs;
   GstObject *context;
   gpointer handle;
+  GMutex waiting; /* for this one: the same, to wait with in any thread */
+  CfStream *stream;
   GMutex lock; /* for the rest */
   guint64 queued, done;
   guint64 first; /* up to here some work is the first of its plan */
@@ -61,16 +63,21 @@ static GstCfSharedStream *
 shared_new (GstObject *context, CfStatus *status)
 {
   gpointer handle = gst_cf_cuda_stream_new ();
+  CfStream *stream = handle ? cf_stream_new (handle, status) : NULL;
   GstCfSharedStream *shared;
 
-  if (!handle) {
-    fail (status, CF_GPU_ERROR, "no CUDA stream could be made for a chain of elements");
+  if (!handle)
+    fail (status, cf_gpu_lost () ? CF_GPU_LOST : CF_GPU_ERROR, "no CUDA stream could be made for frames in CUDA memory");
+  else if (!stream && !cf_gpu_lost ())
+    gst_cf_cuda_stream_free (handle);
+  if (!stream)
     return NULL;
-  }
   shared = g_new0 (GstCfSharedStream, 1);
   shared->refs = 1;
   shared->context = gst_object_ref (context);
   shared->handle = handle;
+  shared->stream = stream;
+  g_mutex_init (&shared->waiting);
   g_mutex_init (&shared->lock);
   return shared;
 }
@@ -90,11 +97,14 @@ shared_unref (GstCfSharedStream *shared)
   /* One that hangs is left to the process's end, with its context. */
   if (!shared->hung) {
     if (!cf_gpu_lost () && gst_cf_cuda_push (shared->context)) {
-      gst_cf_cuda_stream_free (shared->handle);
+      cf_stream_free (shared->stream);
+      if (!cf_gpu_lost ())
+        gst_cf_cuda_stream_free (shared->handle);
       gst_cf_cuda_pop ();
     }
     gst_object_unref (shared->context);
   }
+  g_mutex_clear (&shared->waiting);
   g_mutex_clear (&shared->lock);
   g_free (shared);
 }
@@ -119,6 +129,12 @@ queued (GstCfSharedStream *shared)
   number = shared->queued;
   g_mutex_unlock (&shared->lock);
   return number;
+}
+
+static CfCode
+fail_lost (CfStatus *status)
+{
+  return fail (status, CF_GPU_LOST, "an earlier fault ended CUDA for this process");
 }
 
 static CfCode
@@ -172,18 +188,19 @@ wait_on (GstCfSharedStream *shared, CfStream *stream, guint64 deadline_ns, CfSta
 static CfCode
 wait_for (GstCfSharedStream *shared, guint64 number, CfStatus *status)
 {
-  CfStream *stream;
   CfCode code;
 
   if (is_done (shared, number))
     return CF_OK;
+  if (hangs (shared))
+    return fail_hung (status);
   if (cf_gpu_lost ())
-    return fail (status, CF_GPU_LOST, "an earlier fault ended CUDA for this process");
+    return fail_lost (status);
   if (!gst_cf_cuda_push (shared->context))
     return fail (status, CF_GPU_ERROR, "the CUDA context could not be made current");
-  stream = cf_stream_new (shared->handle, status);
-  code = stream ? wait_on (shared, stream, GST_CF_DEADLINE_NS, status) : status->code;
-  cf_stream_free (stream);
+  g_mutex_lock (&shared->waiting);
+  code = wait_on (shared, shared->stream, GST_CF_DEADLINE_NS, status);
+  g_mutex_unlock (&shared->waiting);
   gst_cf_cuda_pop ();
   return code;
 }
@@ -365,13 +382,15 @@ change_stream (GstCfChain *chain, GstCfSharedStream *shared, CfStream *stream)
     shared_unref (old);
 }
 
-void
+CfCode
 gst_cf_chain_close (GstCfChain *chain)
 {
   CfStatus status = { 0 };
+  CfCode code = CF_OK;
 
   if (chain->shared) {
-    if (gst_cf_chain_settle (chain, &status) != CF_OK)
+    code = hangs (chain->shared) ? fail_hung (&status) : gst_cf_chain_settle (chain, &status);
+    if (code != CF_OK)
       GST_WARNING_OBJECT (chain->element, "leaving a chain: %s", status.message);
     if (gst_cf_cuda_push (chain->shared->context)) {
       change_stream (chain, NULL, NULL);
@@ -385,6 +404,7 @@ gst_cf_chain_close (GstCfChain *chain)
     gst_cf_devices_count (chain->device, -1);
   chain->device = -1;
   chain->taken = FALSE;
+  return code;
 }
 
 void
@@ -404,33 +424,32 @@ gst_cf_chain_may_leave (const GstCfChain *chain)
   return chain->taken && !gst_pad_needs_reconfigure (GST_BASE_TRANSFORM_SRC_PAD (chain->element));
 }
 
-/* Where a frame's work is queued: on the stream of its input, if it has to wait
- * for that, or if it may as well join it; on the one of the frames before; on a
- * new one. NULL: it is all in host memory, or (status) there is none to be had.
- * The caller owns a reference. */
+/* Where a frame's work is queued: on the stream of its input; on the one of the
+ * frames before; on a new one. NULL: it is all in host memory, or (status) there is
+ * none to be had. The caller owns a reference. */
 static GstCfSharedStream *
-choose_stream (GstCfChain *chain, GstObject *context, GstBuffer *in, GstBuffer *out, gboolean leave, CfStatus *status)
+choose_stream (GstCfChain *chain, GstObject *context, GstBuffer *in, GstBuffer *out, CfStatus *status)
 {
   gboolean in_ours = gst_cf_cuda_buffer_context (in) == context, out_ours = gst_cf_cuda_buffer_context (out) == context;
   const Mark *mark = in_ours ? mark_of (in) : NULL;
 
   if (!in_ours && !out_ours)
     return NULL;
-  if (mark && mark->shared->context == context && (leave || !is_done (mark->shared, mark->number)))
+  if (mark && mark->shared->context == context)
     return shared_ref (mark->shared);
   return chain->shared && chain->shared->context == context ? shared_ref (chain->shared) : shared_new (context, status);
 }
 
 CfCode
-gst_cf_chain_enter (GstCfChain *chain, GstObject *context, GstBuffer *in, GstBuffer *out, gboolean leave,
-    CfStream **stream, CfStatus *status)
+gst_cf_chain_enter (GstCfChain *chain, GstObject *context, GstBuffer *in, GstBuffer *out, CfStream **stream,
+    CfStatus *status)
 {
   const Mark *mark = mark_of (out);
   GstCfSharedStream *shared;
   CfCode code;
 
   status->code = CF_OK;
-  shared = choose_stream (chain, context, in, out, leave, status);
+  shared = choose_stream (chain, context, in, out, status);
   code = status->code;
   if (code == CF_OK && shared && hangs (shared))
     code = fail_hung (status);

@@ -69,9 +69,10 @@ typedef struct {
 } GstCfTicket;
 
 void gst_cf_chain_init (GstCfChain *chain, GstElement *element);
-/* The element uses the GPU of this context from now on; until the close. */
+/* The element uses the GPU of this context from now on; until the close, which
+ * waits for what it has queued. Not CF_OK: the GPU may still use what it has. */
 void gst_cf_chain_open (GstCfChain *chain, GstObject *context);
-void gst_cf_chain_close (GstCfChain *chain);
+CfCode gst_cf_chain_close (GstCfChain *chain);
 
 /* decide_allocation: looks whether downstream takes unfinished frames, and takes
  * that out of the query, whose rest is offered upstream. */
@@ -84,9 +85,9 @@ gboolean gst_cf_chain_may_leave (const GstCfChain *chain);
 /* The stream for a frame from `in` to `out`: the chain's, where one of them is in
  * memory of this CUDA context, which is current; else `*stream` stays as it is.
  * What this element has queued elsewhere is waited for, and so is what may still
- * use `out` elsewhere. `leave`: the frame is to leave unfinished. */
-CfCode gst_cf_chain_enter (GstCfChain *chain, GstObject *context, GstBuffer *in, GstBuffer *out, gboolean leave,
-    CfStream **stream, CfStatus *status);
+ * use `out` elsewhere. */
+CfCode gst_cf_chain_enter (GstCfChain *chain, GstObject *context, GstBuffer *in, GstBuffer *out, CfStream **stream,
+    CfStatus *status);
 /* All of the frame is queued, and it leaves. `first`: since the plans were made. */
 void gst_cf_chain_leave (GstCfChain *chain, GstBuffer *in, GstBuffer *out, gboolean first);
 /* Waits for what was queued on `stream`, the chain's or another of the element's

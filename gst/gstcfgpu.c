@@ -435,8 +435,7 @@ gst_cf_gpu_submit (GstCfGpu *gpu, GstCfGpuJob *job, gboolean history, CfStatus *
     return status->code;
   job->stream = gpu->stream[job->slot];
   job->kernel = 0;
-  code = gst_cf_chain_enter (job->chain, gpu->context, job->in_buffer, job->out_buffer, job->leave, &job->stream,
-      status);
+  code = gst_cf_chain_enter (job->chain, gpu->context, job->in_buffer, job->out_buffer, &job->stream, status);
   if (code == CF_OK && gpu->n_slots > 1 && !job->leave)
     gst_cf_chain_take_ticket (job->chain, job->stream, &job->ticket);
   job->timed = code == CF_OK && job->leave && gst_cf_chain_time (job->chain, &job->kernel);
@@ -445,7 +444,7 @@ gst_cf_gpu_submit (GstCfGpu *gpu, GstCfGpuJob *job, gboolean history, CfStatus *
   if (code == CF_OK && job->leave) {
     gst_cf_chain_leave (job->chain, job->in_buffer, job->out_buffer, !gpu->warm);
     gpu->warm = TRUE;
-  } else if (code != CF_OK && code != CF_GPU_LOST && settle (gpu, job) == CF_TIMEOUT) {
+  } else if (code != CF_OK && code != CF_GPU_LOST && code != CF_TIMEOUT && settle (gpu, job) == CF_TIMEOUT) {
     code = CF_TIMEOUT;
   }
   if (code != CF_OK)

@@ -140,11 +140,20 @@ free_cpu_plans (GstCfPath *path)
   }
 }
 
+/* What a GPU that hangs may still use stays. */
+static void
+close_gpu (GstCfPath *path)
+{
+  if (gst_cf_chain_close (&path->chain) == CF_TIMEOUT)
+    gst_cf_stats_abandon (&path->stats, gst_cf_gpu_abandon (&path->gpu));
+  else
+    gst_cf_gpu_close (&path->gpu);
+}
+
 void
 gst_cf_path_stop (GstCfPath *path)
 {
-  gst_cf_chain_close (&path->chain);
-  gst_cf_gpu_close (&path->gpu);
+  close_gpu (path);
   free_cpu_plans (path);
   if (path->cpu)
     cf_context_free (path->cpu);
@@ -249,17 +258,6 @@ take_params (GstCfPath *path, const CfCommon *common, gconstpointer params)
   path->passes = cf_filter_passes (path->filter, &video, common, params);
 }
 
-/* Before the plans change: frames that have left may still need them. Where it
- * fails, the next frame will say so. */
-static void
-settle (GstCfPath *path)
-{
-  CfStatus status = { 0 };
-
-  if (gst_cf_chain_settle (&path->chain, &status) != CF_OK)
-    GST_WARNING_OBJECT (path->element, "%s", status.message);
-}
-
 static gboolean
 configure_gpu (GstCfPath *path)
 {
@@ -271,9 +269,9 @@ configure_gpu (GstCfPath *path)
     path->use_gpu = FALSE;
     return TRUE;
   }
-  settle (path);
-  path->use_gpu = gst_cf_gpu_configure (&path->gpu, path->filter, &path->info, path->format, path->modes, &path->common,
-      path->params, &status);
+  /* Frames that have left may still need the plans. */
+  path->use_gpu = gst_cf_chain_settle (&path->chain, &status) == CF_OK && gst_cf_gpu_configure (&path->gpu,
+      path->filter, &path->info, path->format, path->modes, &path->common, path->params, &status);
   if (path->use_gpu)
     return TRUE;
   /* Without its plans and memory there is nothing to try again. */
@@ -326,8 +324,8 @@ gst_cf_path_update (GstCfPath *path, const CfCommon *common, gconstpointer param
   }
   if (!gpu_is_fit (path))
     return TRUE;
-  settle (path);
-  if (gst_cf_gpu_update (&path->gpu, path->filter, &path->info, path->format, common, params, &status))
+  if (gst_cf_chain_settle (&path->chain, &status) == CF_OK
+      && gst_cf_gpu_update (&path->gpu, path->filter, &path->info, path->format, common, params, &status))
     return TRUE;
   path->failures = MAX_FAILURES; /* its plans hold other parameters than the CPU's */
   return gpu_failed (path, &status, FALSE);
@@ -338,8 +336,7 @@ gst_cf_path_adopt (GstCfPath *path, GstObject *context)
 {
   CfStatus status = { 0 };
 
-  gst_cf_chain_close (&path->chain);
-  gst_cf_gpu_close (&path->gpu);
+  close_gpu (path);
   if (!gst_cf_path_open_gpu (path, context, &status)) {
     path->failures = MAX_FAILURES;
     return gpu_failed (path, &status, FALSE);

@@ -1,9 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * cuda-fake.c: GStreamer's CUDA library as the fake GPU needs it: contexts that
- * are nothing but objects, and no CUDA memory. */
+ * are nothing but objects, and, where a test wants it, CUDA memory that is host
+ * memory. To map it waits for nothing: it shows what the GPU has done so far. */
 #include "gstcfcuda.h"
+#include "gstcfpool.h"
 #include "fake.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+bool fake_cuda_memory;
+static GstObject *shared_context; /* no reference */
 
 G_DECLARE_FINAL_TYPE (FakeContext, fake_context, FAKE, CONTEXT, GstObject)
 
@@ -33,6 +41,85 @@ fake_context_init (FakeContext *self)
   fake.contexts++;
 }
 
+/* ---- memory ------------------------------------------------------------- */
+
+G_DECLARE_FINAL_TYPE (FakeAllocator, fake_allocator, FAKE, ALLOCATOR, GstAllocator)
+
+struct _FakeAllocator {
+  GstAllocator parent;
+  GstObject *context;
+};
+
+typedef struct {
+  GstMemory memory;
+  guint8 *data;
+} FakeMemory;
+
+G_DEFINE_TYPE (FakeAllocator, fake_allocator, GST_TYPE_ALLOCATOR)
+
+static GstMemory *
+fake_alloc (GstAllocator *allocator, gsize size, GstAllocationParams *params)
+{
+  FakeMemory *memory = g_new0 (FakeMemory, 1);
+
+  (void) params;
+  memory->data = aligned_alloc (256, (size + 255) & ~(gsize) 255);
+  memset (memory->data, 0, size);
+  gst_memory_init (&memory->memory, 0, allocator, NULL, size, 255, 0, size);
+  return &memory->memory;
+}
+
+/* As cuMemFree, which waits; what a GPU that hangs may use stays. */
+static void
+fake_free (GstAllocator *allocator, GstMemory *base)
+{
+  (void) allocator;
+  if (!fake.hung) {
+    fake_settle ();
+    free (((FakeMemory *) base)->data);
+  }
+  g_free (base);
+}
+
+static gpointer
+fake_map (GstMemory *base, gsize size, GstMapFlags flags)
+{
+  (void) size;
+  (void) flags;
+  return ((FakeMemory *) base)->data;
+}
+
+static void
+fake_unmap (GstMemory *base)
+{
+  (void) base;
+}
+
+static void
+fake_allocator_finalize (GObject *object)
+{
+  gst_clear_object (&((FakeAllocator *) object)->context);
+  G_OBJECT_CLASS (fake_allocator_parent_class)->finalize (object);
+}
+
+static void
+fake_allocator_class_init (FakeAllocatorClass *klass)
+{
+  GST_ALLOCATOR_CLASS (klass)->alloc = fake_alloc;
+  GST_ALLOCATOR_CLASS (klass)->free = fake_free;
+  G_OBJECT_CLASS (klass)->finalize = fake_allocator_finalize;
+}
+
+static void
+fake_allocator_init (FakeAllocator *self)
+{
+  GST_ALLOCATOR (self)->mem_type = "FakeCudaMemory";
+  GST_ALLOCATOR (self)->mem_map = fake_map;
+  GST_ALLOCATOR (self)->mem_unmap = fake_unmap;
+}
+
+/* ---- gstcfcuda.h -------------------------------------------------------- */
+
 gboolean
 gst_cf_cuda_available (gchar **why)
 {
@@ -48,17 +135,24 @@ gst_cf_cuda_available (gchar **why)
 gboolean
 gst_cf_cuda_has_format (GstVideoFormat format)
 {
-  (void) format;
-  return FALSE;
+  return fake_cuda_memory && format == GST_VIDEO_FORMAT_I420;
 }
 
+/* With CUDA memory all elements share one, as in a pipeline. */
 gboolean
 gst_cf_cuda_ensure_context (GstElement *element, gint device, GstObject **context)
 {
   (void) element;
   (void) device;
-  if (!*context)
-    *context = gst_object_ref_sink (g_object_new (fake_context_get_type (), NULL));
+  if (!*context && fake_cuda_memory && shared_context)
+    *context = gst_object_ref (shared_context);
+  if (*context)
+    return TRUE;
+  *context = gst_object_ref_sink (g_object_new (fake_context_get_type (), NULL));
+  if (fake_cuda_memory) {
+    shared_context = *context;
+    g_object_add_weak_pointer (G_OBJECT (shared_context), (gpointer *) &shared_context);
+  }
   return TRUE;
 }
 
@@ -105,20 +199,21 @@ gst_cf_cuda_pop (void)
 gpointer
 gst_cf_cuda_stream_new (void)
 {
-  return NULL;
+  return cf_device_alloc (1, NULL);
 }
 
 void
 gst_cf_cuda_stream_free (gpointer stream)
 {
-  (void) stream;
+  cf_device_free (stream);
 }
 
 GstObject *
 gst_cf_cuda_buffer_context (GstBuffer *buffer)
 {
-  (void) buffer;
-  return NULL;
+  GstMemory *memory = gst_buffer_n_memory (buffer) == 1 ? gst_buffer_peek_memory (buffer, 0) : NULL;
+
+  return memory && gst_memory_is_type (memory, "FakeCudaMemory") ? FAKE_ALLOCATOR (memory->allocator)->context : NULL;
 }
 
 void
@@ -130,14 +225,19 @@ gst_cf_cuda_sync (GstBuffer *buffer)
 GstBufferPool *
 gst_cf_cuda_pool_new (GstObject *context)
 {
-  (void) context;
-  return NULL;
+  FakeAllocator *allocator = g_object_new (fake_allocator_get_type (), NULL);
+  GstBufferPool *pool;
+
+  gst_object_ref_sink (allocator);
+  allocator->context = gst_object_ref (context);
+  pool = gst_cf_pool_new (GST_ALLOCATOR (allocator));
+  g_object_set_data (G_OBJECT (pool), "fake-context", context);
+  gst_object_unref (allocator);
+  return pool;
 }
 
 gboolean
 gst_cf_cuda_pool_is_on (GstBufferPool *pool, GstObject *context)
 {
-  (void) pool;
-  (void) context;
-  return FALSE;
+  return g_object_get_data (G_OBJECT (pool), "fake-context") == context;
 }

@@ -20,7 +20,7 @@
 #define MAX_OPS 256
 
 struct CfStream {
-  int unused;
+  const void *queue; /* one for all that borrow the same */
 };
 
 struct CfMarks {
@@ -31,7 +31,7 @@ typedef enum { COPY, FILTER, REMEMBER, MARK, FOLLOW } OpKind;
 
 typedef struct {
   OpKind kind;
-  const CfStream *stream;
+  const void *queue; /* of the stream */
   bool done;
   CfPlan *plan;
   CfImage to, from;
@@ -183,14 +183,14 @@ find_mark (const CfMarks *marks, int mark, int end)
 
 /* Does a stream's work up to `last`, and what that has to wait for. */
 static void
-work_up_to (const CfStream *stream, int last)
+work_up_to (const void *queue, int last)
 {
   for (int i = 0; i <= last; i++) {
     Op *op = &ops[i];
     CfCode code = CF_OK;
     int mark;
 
-    if (op->done || op->stream != stream)
+    if (op->done || op->queue != queue)
       continue;
     op->done = true;
     switch (op->kind) {
@@ -206,7 +206,7 @@ work_up_to (const CfStream *stream, int last)
       case FOLLOW:
         mark = find_mark (op->marks, op->mark, i);
         if (mark >= 0)
-          work_up_to (ops[mark].stream, mark);
+          work_up_to (ops[mark].queue, mark);
         break;
       default:
         break;
@@ -231,7 +231,7 @@ fake_settle (void)
 {
   pthread_mutex_lock (&lock);
   for (int i = 0; i < n_ops; i++)
-    work_up_to (ops[i].stream, i);
+    work_up_to (ops[i].queue, i);
   n_ops = 0;
   pthread_mutex_unlock (&lock);
 }
@@ -301,7 +301,7 @@ static CfCode
 enqueue (CfPlan *plan, CfStream *stream, const CfImage *in, const CfImage *out, CfStatus *status)
 {
   launches++;
-  return queue (FAKE_LAUNCH, (Op) { .kind = FILTER, .stream = stream, .plan = ((State *) plan->state)->plan,
+  return queue (FAKE_LAUNCH, (Op) { .kind = FILTER, .queue = stream->queue, .plan = ((State *) plan->state)->plan,
       .to = *out, .from = *in }, status);
 }
 
@@ -309,7 +309,7 @@ static CfCode
 keep_in_mind (CfPlan *plan, CfStream *stream, const CfImage *in, CfStatus *status)
 {
   launches++;
-  return queue (FAKE_LAUNCH, (Op) { .kind = REMEMBER, .stream = stream, .plan = ((State *) plan->state)->plan,
+  return queue (FAKE_LAUNCH, (Op) { .kind = REMEMBER, .queue = stream->queue, .plan = ((State *) plan->state)->plan,
       .from = *in }, status);
 }
 
@@ -486,8 +486,11 @@ cf_device_free (void *memory)
 CfStream *
 cf_stream_new (void *handle, CfStatus *status)
 {
-  (void) handle;
-  return alloc (FAKE_STREAM, sizeof (CfStream), status);
+  CfStream *stream = alloc (FAKE_STREAM, sizeof (CfStream), status);
+
+  if (stream)
+    stream->queue = handle ? handle : stream;
+  return stream;
 }
 
 void
@@ -499,13 +502,24 @@ cf_stream_free (CfStream *stream)
 CfCode
 cf_stream_upload (CfStream *stream, const CfImage *device, const CfImage *host, CfStatus *status)
 {
-  return queue (FAKE_UPLOAD, (Op) { .kind = COPY, .stream = stream, .to = *device, .from = *host }, status);
+  return queue (FAKE_UPLOAD, (Op) { .kind = COPY, .queue = stream->queue, .to = *device, .from = *host }, status);
 }
 
 CfCode
 cf_stream_download (CfStream *stream, const CfImage *host, const CfImage *device, CfStatus *status)
 {
-  return queue (FAKE_DOWNLOAD, (Op) { .kind = COPY, .stream = stream, .to = *host, .from = *device }, status);
+  return queue (FAKE_DOWNLOAD, (Op) { .kind = COPY, .queue = stream->queue, .to = *host, .from = *device }, status);
+}
+
+/* As cuda/device.c: after any error but a lost GPU nobody knows how far it is. */
+static CfCode
+unknown (CfCode code, CfStatus *status)
+{
+  if (code == CF_GPU_LOST)
+    return code;
+  fake.hung = true;
+  mine.hung_run = run;
+  return status->code = CF_TIMEOUT;
 }
 
 CfCode
@@ -517,10 +531,12 @@ cf_stream_wait (CfStream *stream, uint64_t deadline_ns, CfStatus *status)
   pthread_mutex_lock (&lock);
   code = call (FAKE_WAIT, status);
   if (code == CF_OK)
-    work_up_to (stream, n_ops - 1);
-  else if (code != CF_TIMEOUT)
+    work_up_to (stream->queue, n_ops - 1);
+  else if (code != CF_TIMEOUT && stream->queue == stream)
     n_ops = 0; /* lost on the way */
   forget_done ();
+  if (code != CF_OK && stream->queue != stream)
+    code = unknown (code, status);
   pthread_mutex_unlock (&lock);
   return code;
 }
@@ -562,16 +578,15 @@ cf_marks_free (CfMarks *marks)
 CfCode
 cf_stream_set_mark (CfStream *stream, CfMarks *marks, int mark, CfStatus *status)
 {
-  return queue (FAKE_MARK, (Op) { .kind = MARK, .stream = stream, .marks = marks, .mark = mark }, status);
+  return queue (FAKE_MARK, (Op) { .kind = MARK, .queue = stream->queue, .marks = marks, .mark = mark }, status);
 }
 
 CfCode
 cf_stream_follow (CfStream *stream, const CfMarks *marks, int mark, CfStatus *status)
 {
-  return queue (FAKE_MARK, (Op) { .kind = FOLLOW, .stream = stream, .marks = marks, .mark = mark }, status);
+  return queue (FAKE_MARK, (Op) { .kind = FOLLOW, .queue = stream->queue, .marks = marks, .mark = mark }, status);
 }
 
-/* As cuda/device.c: after any error but a lost GPU nobody knows how far it is. */
 CfCode
 cf_marks_wait (const CfMarks *marks, int mark, uint64_t deadline_ns, CfStatus *status)
 {
@@ -583,13 +598,10 @@ cf_marks_wait (const CfMarks *marks, int mark, uint64_t deadline_ns, CfStatus *s
   code = call (FAKE_WAIT, status);
   at = find_mark (marks, mark, n_ops);
   if (code == CF_OK && at >= 0)
-    work_up_to (ops[at].stream, at);
+    work_up_to (ops[at].queue, at);
   forget_done ();
-  if (code != CF_OK && code != CF_GPU_LOST) {
-    fake.hung = true;
-    mine.hung_run = run;
-    status->code = code = CF_TIMEOUT;
-  }
+  if (code != CF_OK)
+    code = unknown (code, status);
   pthread_mutex_unlock (&lock);
   return code;
 }

@@ -35,6 +35,9 @@ typedef struct {
 
 extern FakeReport fake;
 
+/* Is there CUDA memory, and one context for all elements? */
+extern bool fake_cuda_memory;
+
 /* Starts anew: call number `call` fails with CUDA error `code`, and for good
  * all behind it. -1: none. */
 void fake_arm (int call, int code, bool for_good);

@@ -1,0 +1,526 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * chains.c: elements in a row on the stand-in GPU, with frames in CUDA memory that
+ * leave before the GPU is done. It does no more than a wait asks for, so that a
+ * frame that somebody touches too early, and an input buffer that goes back too
+ * early, give wrong bytes. First nothing fails, and only the last element waits;
+ * then every call fails in turn, as in faults.c. Whatever fails: every frame that
+ * arrives has the CPU's bytes; all arrive, or there is one element error.
+ *
+ *   chains [CALL CODE]   only that call and that error */
+#include "../stats.h"
+#include "fake.h"
+#include "gstcfcuda.h"
+#include "gstcudaconvolve.h"
+#include "gstcudamedian.h"
+
+#include <gst/video/video.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FRAMES 10
+#define FLUSH_AT 4  /* before this frame, the stream is flushed */
+#define CHANGE_AT 6 /* before this one, a property of the first element changes */
+#define WIDTH 32
+#define HEIGHT 14
+#define FIELDS "format=I420,width=32,height=14,framerate=25/1"
+#define SIZE (WIDTH * HEIGHT * 3 / 2) /* rows without padding */
+#define MOST 3
+
+typedef struct {
+  int n;              /* elements */
+  gboolean cuda_in;   /* else in the host memory that the first element proposes */
+  gboolean cuda_out;
+  int lag;            /* frames that wait between the first element and the next */
+  int in_flight[MOST]; /* frames-in-flight; 0: as it is */
+  gboolean temporal;  /* the last element looks at earlier frames */
+  gboolean strict;    /* backend=cuda on-gpu-error=error */
+} Setup;
+
+typedef struct {
+  const Setup *setup;
+  gboolean plain; /* no CUDA memory: the CPU's elements do not take it */
+  GstElement *element[MOST];
+  GstPad *src, *sink;         /* the neighbours' */
+  GstPad *lag_sink, *lag_src; /* between the first element and the next */
+  GQueue waiting;
+  GstBus *bus;
+  GstBufferPool *pool;
+  GMutex lock;
+  guint8 bytes[FRAMES][SIZE];
+  gboolean came[FRAMES];
+  int n_out, twice, starved;
+  gboolean started, eos;
+  GstFlowReturn flow;
+} Run;
+
+typedef struct {
+  int frames, right, errors, warnings, waits;
+  GstFlowReturn flow;
+  gboolean odd; /* twice the same, no input buffer left */
+} Result;
+
+static guint8 expected[FRAMES][SIZE];
+static int passed, failed;
+
+/* ---- between and behind the elements ------------------------------------- */
+
+static GstFlowReturn
+take (GstPad *pad, GstObject *parent, GstBuffer *buffer)
+{
+  Run *run = gst_pad_get_element_private (pad);
+  guint frame = (guint) (GST_BUFFER_PTS (buffer) / (40 * GST_MSECOND));
+
+  (void) parent;
+  g_mutex_lock (&run->lock);
+  if (frame < FRAMES) {
+    run->twice += run->came[frame];
+    run->came[frame] = TRUE;
+    run->n_out++;
+    gst_buffer_extract (buffer, 0, run->bytes[frame], SIZE);
+  }
+  g_mutex_unlock (&run->lock);
+  gst_buffer_unref (buffer);
+  return GST_FLOW_OK;
+}
+
+static gboolean
+end_event (GstPad *pad, GstObject *parent, GstEvent *event)
+{
+  Run *run = gst_pad_get_element_private (pad);
+
+  (void) parent;
+  run->eos |= GST_EVENT_TYPE (event) == GST_EVENT_EOS;
+  gst_event_unref (event);
+  return TRUE;
+}
+
+static gboolean
+end_query (GstPad *pad, GstObject *parent, GstQuery *query)
+{
+  Run *run = gst_pad_get_element_private (pad);
+  GstCaps *caps;
+
+  if (GST_QUERY_TYPE (query) != GST_QUERY_CAPS)
+    return gst_pad_query_default (pad, parent, query);
+  caps = gst_caps_from_string (run->setup->cuda_out && !run->plain ? "video/x-raw(memory:CUDAMemory)"
+      : "video/x-raw");
+  gst_query_set_caps_result (query, caps);
+  gst_caps_unref (caps);
+  return TRUE;
+}
+
+static GstFlowReturn
+let_go (Run *run, int but)
+{
+  GstFlowReturn flow = GST_FLOW_OK;
+
+  while (flow == GST_FLOW_OK && (int) g_queue_get_length (&run->waiting) > but)
+    flow = gst_pad_push (run->lag_src, g_queue_pop_head (&run->waiting));
+  return flow;
+}
+
+static GstFlowReturn
+lag_chain (GstPad *pad, GstObject *parent, GstBuffer *buffer)
+{
+  Run *run = gst_pad_get_element_private (pad);
+
+  (void) parent;
+  g_queue_push_tail (&run->waiting, buffer);
+  return let_go (run, run->setup->lag);
+}
+
+static gboolean
+lag_event (GstPad *pad, GstObject *parent, GstEvent *event)
+{
+  Run *run = gst_pad_get_element_private (pad);
+
+  (void) parent;
+  if (pad == run->lag_src)
+    return gst_pad_push_event (run->lag_sink, event);
+  if (GST_EVENT_TYPE (event) == GST_EVENT_EOS)
+    let_go (run, 0);
+  if (GST_EVENT_TYPE (event) == GST_EVENT_FLUSH_STOP) /* dropped, whether they are finished or not */
+    while (!g_queue_is_empty (&run->waiting))
+      gst_buffer_unref (g_queue_pop_head (&run->waiting));
+  return gst_pad_push_event (run->lag_src, event);
+}
+
+static gboolean
+lag_query (GstPad *pad, GstObject *parent, GstQuery *query)
+{
+  Run *run = gst_pad_get_element_private (pad);
+
+  (void) parent;
+  return gst_pad_peer_query (pad == run->lag_src ? run->lag_sink : run->lag_src, query);
+}
+
+/* ---- a stream ------------------------------------------------------------ */
+
+static GstPad *
+new_pad (Run *run, const gchar *name, GstPadDirection direction)
+{
+  GstPad *pad = gst_object_ref_sink (gst_pad_new (name, direction));
+
+  gst_pad_set_element_private (pad, run);
+  return pad;
+}
+
+static void
+join (GstPad *from, GstElement *a, GstElement *b, GstPad *to)
+{
+  GstPad *src = a ? gst_element_get_static_pad (a, "src") : gst_object_ref (from);
+  GstPad *sink = b ? gst_element_get_static_pad (b, "sink") : gst_object_ref (to);
+
+  gst_pad_link_full (src, sink, GST_PAD_LINK_CHECK_NOTHING);
+  gst_object_unref (src);
+  gst_object_unref (sink);
+}
+
+static void
+open_elements (Run *run, const gchar *backend)
+{
+  const Setup *setup = run->setup;
+
+  for (int i = 0; i < setup->n; i++) {
+    GstElement *e = g_object_new (i == 1 ? gst_cuda_convolve_get_type () : gst_cuda_median_get_type (), NULL);
+
+    run->element[i] = gst_object_ref_sink (e);
+    gst_element_set_bus (e, run->bus);
+    gst_util_set_object_arg (G_OBJECT (e), "backend", backend);
+    gst_util_set_object_arg (G_OBJECT (e), "on-gpu-error", setup->strict ? "error" : "fallback");
+    if (setup->in_flight[i])
+      g_object_set (e, "frames-in-flight", setup->in_flight[i], NULL);
+    if (i == setup->n - 1 && setup->temporal)
+      g_object_set (e, "temporal-depth", 3, NULL);
+  }
+}
+
+static void
+open_run (Run *run, const Setup *setup, gboolean plain)
+{
+  memset (run, 0, sizeof *run);
+  run->setup = setup;
+  run->plain = plain;
+  g_mutex_init (&run->lock);
+  g_queue_init (&run->waiting);
+  run->bus = gst_bus_new ();
+  open_elements (run, plain ? "cpu" : setup->strict ? "cuda" : "auto");
+  run->src = new_pad (run, "src", GST_PAD_SRC);
+  run->sink = new_pad (run, "sink", GST_PAD_SINK);
+  run->lag_src = new_pad (run, "src", GST_PAD_SRC);
+  run->lag_sink = new_pad (run, "sink", GST_PAD_SINK);
+  gst_pad_set_chain_function (run->sink, take);
+  gst_pad_set_event_function (run->sink, end_event);
+  gst_pad_set_query_function (run->sink, end_query);
+  gst_pad_set_chain_function (run->lag_sink, lag_chain);
+  gst_pad_set_event_function (run->lag_sink, lag_event);
+  gst_pad_set_event_function (run->lag_src, lag_event);
+  gst_pad_set_query_function (run->lag_sink, lag_query);
+  gst_pad_set_query_function (run->lag_src, lag_query);
+  join (run->src, NULL, run->element[0], NULL);
+  join (NULL, run->element[0], NULL, run->lag_sink);
+  if (setup->n > 1)
+    join (run->lag_src, NULL, run->element[1], NULL);
+  for (int i = 1; i + 1 < setup->n; i++)
+    join (NULL, run->element[i], run->element[i + 1], NULL);
+  join (run->lag_src, setup->n > 1 ? run->element[setup->n - 1] : NULL, NULL, run->sink);
+  gst_pad_set_active (run->sink, TRUE);
+  gst_pad_set_active (run->lag_src, TRUE);
+  gst_pad_set_active (run->lag_sink, TRUE);
+  gst_pad_set_active (run->src, TRUE);
+  run->started = TRUE;
+  for (int i = setup->n - 1; i >= 0; i--)
+    run->started = run->started
+        && gst_element_set_state (run->element[i], GST_STATE_PLAYING) == GST_STATE_CHANGE_SUCCESS;
+}
+
+static void
+use_pool (Run *run, GstBufferPool *pool, GstCaps *caps, guint max)
+{
+  GstStructure *config = gst_buffer_pool_get_config (pool);
+
+  gst_buffer_pool_config_set_params (config, caps, SIZE, 0, max);
+  if (gst_buffer_pool_set_config (pool, config) && gst_buffer_pool_set_active (pool, TRUE))
+    run->pool = gst_object_ref (pool);
+}
+
+/* Memory for the input, and no more of it than has to be: what comes back is
+ * written anew at once. */
+static void
+open_pool (Run *run, GstCaps *caps)
+{
+  GstQuery *query = gst_query_new_allocation (caps, TRUE);
+  GstBufferPool *pool = NULL;
+  GstObject *context = NULL;
+
+  if (gst_pad_peer_query (run->src, query) && gst_query_get_n_allocation_pools (query) > 0)
+    gst_query_parse_nth_allocation_pool (query, 0, &pool, NULL, NULL, NULL);
+  if (run->setup->cuda_in && !run->plain) {
+    gst_clear_object (&pool); /* a decoder brings its own */
+    gst_cf_cuda_ensure_context (NULL, -1, &context);
+    pool = gst_cf_cuda_pool_new (context);
+    gst_object_unref (context);
+  }
+  if (pool)
+    use_pool (run, pool, caps, run->setup->in_flight[0] + run->setup->in_flight[1] + run->setup->in_flight[2] > 0 ? 0
+        : (guint) run->setup->lag + 1);
+  gst_clear_object (&pool);
+  gst_query_unref (query);
+}
+
+static GstBuffer *
+picture (Run *run, int frame)
+{
+  GstBufferPoolAcquireParams no_wait = { .flags = GST_BUFFER_POOL_ACQUIRE_FLAG_DONTWAIT };
+  guint32 noise = (guint32) frame * 2654435761u + 1;
+  GstBuffer *buffer = NULL;
+  guint8 bytes[SIZE];
+
+  for (int i = 0; i < SIZE; i++) {
+    noise = noise * 1664525u + 1013904223u;
+    bytes[i] = (guint8) (noise >> 24);
+  }
+  if (run->pool && gst_buffer_pool_acquire_buffer (run->pool, &buffer, &no_wait) != GST_FLOW_OK)
+    run->starved++;
+  if (!buffer)
+    buffer = gst_buffer_new_allocate (NULL, SIZE, NULL);
+  gst_buffer_fill (buffer, 0, bytes, SIZE);
+  GST_BUFFER_PTS (buffer) = (GstClockTime) frame * 40 * GST_MSECOND;
+  GST_BUFFER_DURATION (buffer) = 40 * GST_MSECOND;
+  return buffer;
+}
+
+static void
+push_segment (Run *run)
+{
+  GstSegment segment;
+
+  gst_segment_init (&segment, GST_FORMAT_TIME);
+  gst_pad_push_event (run->src, gst_event_new_segment (&segment));
+}
+
+static void
+stream (Run *run)
+{
+  GstCaps *caps = gst_caps_from_string (run->setup->cuda_in && !run->plain
+      ? "video/x-raw(memory:CUDAMemory)," FIELDS : "video/x-raw," FIELDS);
+
+  gst_pad_push_event (run->src, gst_event_new_stream_start ("chains"));
+  gst_pad_push_event (run->src, gst_event_new_caps (caps));
+  push_segment (run);
+  open_pool (run, caps);
+  gst_caps_unref (caps);
+  for (int i = 0; i < FRAMES && run->flow == GST_FLOW_OK; i++) {
+    if (i == FLUSH_AT) {
+      gst_pad_push_event (run->src, gst_event_new_flush_start ());
+      gst_pad_push_event (run->src, gst_event_new_flush_stop (TRUE));
+      push_segment (run);
+    }
+    if (i == CHANGE_AT)
+      gst_util_set_object_arg (G_OBJECT (run->element[0]), "kernel-size", "5");
+    run->flow = gst_pad_push (run->src, picture (run, i));
+  }
+  gst_pad_push_event (run->src, gst_event_new_eos ());
+}
+
+static void
+count_messages (GstBus *bus, Result *result)
+{
+  GstMessage *message;
+
+  while ((message = gst_bus_pop (bus))) {
+    result->errors += GST_MESSAGE_TYPE (message) == GST_MESSAGE_ERROR;
+    result->warnings += GST_MESSAGE_TYPE (message) == GST_MESSAGE_WARNING;
+    gst_message_unref (message);
+  }
+}
+
+static void
+close_run (Run *run)
+{
+  GstPad *const pads[] = { run->src, run->lag_sink, run->lag_src, run->sink };
+
+  for (int i = run->setup->n - 1; i >= 0; i--)
+    gst_element_set_state (run->element[i], GST_STATE_NULL);
+  for (gsize i = 0; i < G_N_ELEMENTS (pads); i++)
+    gst_pad_set_active (pads[i], FALSE);
+  while (!g_queue_is_empty (&run->waiting))
+    gst_buffer_unref (g_queue_pop_head (&run->waiting));
+  if (run->pool)
+    gst_buffer_pool_set_active (run->pool, FALSE);
+  gst_clear_object (&run->pool);
+  fake_settle ();
+  for (int i = 0; i < run->setup->n; i++) {
+    gst_element_set_bus (run->element[i], NULL);
+    gst_object_unref (run->element[i]);
+  }
+  for (gsize i = 0; i < G_N_ELEMENTS (pads); i++)
+    gst_object_unref (pads[i]);
+  g_mutex_clear (&run->lock);
+}
+
+/* `learn`: on the CPU, whose frames are the right ones. The flush drops none there. */
+static Result
+run_once (const Setup *setup, gboolean learn)
+{
+  Result r = { 0 };
+  Run run;
+
+  open_run (&run, setup, learn);
+  if (run.started)
+    stream (&run);
+  close_run (&run);
+  count_messages (run.bus, &r);
+  gst_object_unref (run.bus);
+  r.flow = run.flow;
+  r.odd = run.twice || run.starved;
+  r.frames = run.n_out;
+  for (int i = 0; i < fake.calls; i++)
+    r.waits += fake.kind[i] == FAKE_WAIT;
+  for (int i = 0; i < FRAMES; i++) {
+    if (learn)
+      memcpy (expected[i], run.bytes[i], SIZE);
+    r.right += run.came[i] && memcmp (expected[i], run.bytes[i], SIZE) == 0;
+  }
+  return r;
+}
+
+/* ---- what must hold ------------------------------------------------------ */
+
+static const char *
+judge_rest (gboolean overlap)
+{
+  gboolean given_up = cf_gpu_lost () || fake.hung || fake.unreachable;
+
+  if (fake.after)
+    return "calls on a lost GPU";
+  /* A thread that knows of one stream that hangs may use another. */
+  if (fake.misuse && !(overlap && fake.hung))
+    return "calls without a context, a free of memory in use, or use of a stream that hangs";
+  if (fake.pushed)
+    return "contexts pushed and not popped";
+  if (fake.live && !given_up)
+    return "memory or a stream is left";
+  if (fake.contexts && !fake.hung && !fake.unreachable)
+    return "a context is left";
+  return NULL;
+}
+
+static const char *
+judge (const Result *r, int least, gboolean overlap, gboolean fails)
+{
+  if (fails != (gboolean) fake.fired)
+    return "the call was not made";
+  if (r->right != r->frames)
+    return "a frame with wrong bytes";
+  if (r->odd && !r->errors && !fake.hung && !fake.unreachable)
+    return "a frame twice, or an input buffer that did not come back";
+  if (r->flow == GST_FLOW_OK && r->errors == 0 && r->frames < least)
+    return "frames are missing, and nobody hears of it";
+  if (r->flow == GST_FLOW_ERROR && r->errors == 0)
+    return "a flow error without a message";
+  if (!fails && (r->errors || r->warnings))
+    return "messages";
+  return judge_rest (overlap);
+}
+
+static const char *
+name_of (const Setup *s)
+{
+  static char name[200];
+
+  snprintf (name, sizeof name, "%d elements, %s to %s, %d between, in flight %d %d %d%s%s", s->n, s->cuda_in ? "CUDA"
+      : "host", s->cuda_out ? "CUDA" : "host", s->lag, s->in_flight[0], s->in_flight[1], s->in_flight[2],
+      s->temporal ? ", temporal" : "", s->strict ? ", on-gpu-error=error" : "");
+  return name;
+}
+
+static void
+note (const char *wrong, const Setup *setup, const Result *r, int call, int code, gboolean for_good)
+{
+  if (!wrong) {
+    passed++;
+  } else if (++failed <= 20) {
+    printf ("%s, call %d (%s) fails with %d %s: %s\n", name_of (setup), call,
+        call >= 0 ? fake_kind_name (fake.fired_kind) : "none", code, for_good ? "and all behind it" : "once", wrong);
+    printf ("  %d frames, %d right, %d warnings, %d errors, flow %s, %d waits; %d calls after, %d misuses, %d alive, "
+        "%d contexts, odd %d\n", r->frames, r->right, r->warnings, r->errors,
+        gst_flow_get_name (r->flow), r->waits, fake.after, fake.misuse, fake.live,
+        fake.contexts, r->odd);
+  }
+}
+
+static void
+sweep (const Setup *setup, int only_call, int only_code)
+{
+  static const int codes[] = { 2, 700, 999, FAKE_TIMEOUT };
+  FakeReport calls;
+  Setup slow = *setup;
+  int overlap = 0, least;
+  const char *wrong;
+  Result r;
+
+  for (int i = 0; i < setup->n; i++) {
+    slow.in_flight[i] = 0;
+    overlap += setup->in_flight[i];
+  }
+  slow.lag = 0;
+  fake_arm (-1, 0, false);
+  r = run_once (&slow, TRUE);
+  note (r.right == FRAMES ? NULL : "on the CPU frames are missing", setup, &r, -1, 0, FALSE);
+  fake_arm (-1, 0, false);
+  r = run_once (setup, FALSE);
+  calls = fake;
+  /* The flush drops what is under way. */
+  least = FRAMES - setup->lag - overlap;
+  wrong = judge (&r, least, overlap > 0, FALSE);
+  if (!wrong && ((!overlap && r.frames != least) || calls.calls == FAKE_MAX_CALLS))
+    wrong = "the clean run fails";
+  /* A wait a frame; the property's change takes one more, and so does each frame
+   * that is dropped on its way. */
+  if (!wrong && !overlap && r.waits > r.frames + 1 + setup->lag)
+    wrong = "more waits than frames";
+  note (wrong, setup, &r, -1, 0, FALSE);
+  printf ("%s: %d calls, %d frames, %d waits\n", name_of (setup), calls.calls, r.frames, r.waits);
+  for (int call = 0; !setup->temporal && call < calls.calls; call++)
+    for (gsize c = 0; c < G_N_ELEMENTS (codes); c++)
+      for (int for_good = 0; for_good < 2; for_good++) {
+        if (codes[c] == FAKE_TIMEOUT && (for_good || calls.kind[call] != FAKE_WAIT))
+          continue;
+        if (only_call >= 0 && (call != only_call || codes[c] != only_code))
+          continue;
+        fake_arm (call, codes[c], for_good);
+        r = run_once (setup, FALSE);
+        /* Where threads meet, the calls do not come in one order. */
+        wrong = overlap && !fake.fired ? NULL : judge (&r, least, overlap > 0, TRUE);
+        note (wrong, setup, &r, call, codes[c], for_good);
+      }
+}
+
+int
+main (int argc, char **argv)
+{
+  static const Setup setups[] = {
+    { 1, TRUE, TRUE, 0, { 0 }, FALSE, FALSE }, { 2, TRUE, TRUE, 0, { 0 }, FALSE, FALSE },
+    { 2, FALSE, FALSE, 0, { 0 }, FALSE, FALSE }, { 2, TRUE, FALSE, 2, { 0 }, FALSE, FALSE },
+    { 3, FALSE, TRUE, 2, { 0 }, FALSE, FALSE }, { 3, TRUE, FALSE, 1, { 0 }, FALSE, TRUE },
+    { 3, TRUE, TRUE, 2, { 0 }, TRUE, FALSE }, { 3, FALSE, FALSE, 1, { 0 }, TRUE, FALSE },
+    { 3, TRUE, FALSE, 1, { 0, 0, 3 }, FALSE, FALSE }, { 2, FALSE, TRUE, 1, { 3 }, FALSE, FALSE },
+    { 3, TRUE, TRUE, 1, { 0, 4 }, FALSE, FALSE }, { 3, FALSE, FALSE, 2, { 2, 3, 4 }, TRUE, FALSE },
+  };
+
+  fake_cuda_memory = true;
+  setvbuf (stdout, NULL, _IOLBF, 0); /* also where it crashes */
+  g_setenv ("GST_PLUGIN_SYSTEM_PATH", "", TRUE);
+  g_setenv ("GST_PLUGIN_PATH", "", TRUE);
+  g_setenv ("GST_REGISTRY", "/dev/null", TRUE);
+  gst_init (NULL, NULL);
+  g_log_set_always_fatal (G_LOG_LEVEL_CRITICAL | G_LOG_LEVEL_ERROR);
+  for (gsize i = 0; i < G_N_ELEMENTS (setups); i++)
+    sweep (&setups[i], argc == 3 ? atoi (argv[1]) : -1, argc == 3 ? atoi (argv[2]) : 0);
+  fake_arm (-1, 0, false);
+  printf ("%d passed, %d failed, 0 skipped\n", passed, failed);
+  return failed > 0;
+}
