@@ -119,7 +119,12 @@ P (fast_by) (const CfFast *f, int height, int n, int32_t *const *s)
       for (int v = 0; v < FAST_V; v++) {
         U4 done[1 << CF_FAST_LEVELS];
 
-        join_streams (sums, f->levels, n_streams, q, v, done);
+        if (f->levels == 1)
+          join_streams (sums, 1, q, v, done);
+        else if (f->levels == 2)
+          join_streams (sums, 2, q, v, done);
+        else
+          join_streams (sums, 3, q, v, done);
         for (int k = 0; k < phases; k++)
           *(U4u *) (void *) (s[q * phases + k] + p + v * N4) = done[k];
       }

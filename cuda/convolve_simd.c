@@ -187,18 +187,22 @@ differ (const uint32_t *const *rows, int levels, int n, uint32_t *const *to)
 typedef U4 FastSums[CF_FAST_ROWS][FAST_V];
 
 /* From sums of streams to those of phases: y0 = P0 + P1, y1 = P1 + P2, of the last level first. */
-static inline void
-join_streams (FastSums *streams, int levels, int n_streams, int row, int v, U4 *sums)
+static inline __attribute__ ((always_inline)) void
+join_streams (FastSums *streams, int levels, int row, int v, U4 *sums)
 {
   U4 buffer[2][CF_FAST_MOST];
   U4 *from = buffer[0], *to = buffer[1], *other;
-  int phases = 1;
+  int phases = 1, n_streams = levels == 1 ? 3 : levels == 2 ? 9 : 27;
 
+#pragma GCC unroll 27
   for (int t = 0; t < n_streams; t++)
     from[t] = streams[t][row][v];
+#pragma GCC unroll 3
   for (int l = 0; l < levels; l++) {
     n_streams /= 3;
+#pragma GCC unroll 9
     for (int t = 0; t < n_streams; t++)
+#pragma GCC unroll 4
       for (int k = 0; k < phases; k++) {
         const U4 *p = from + 3 * t * phases + k;
 
@@ -210,6 +214,7 @@ join_streams (FastSums *streams, int levels, int n_streams, int row, int v, U4 *
     from = to;
     to = other;
   }
+#pragma GCC unroll 8
   for (int k = 0; k < phases; k++)
     sums[k] = from[k];
 }
