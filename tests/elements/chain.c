@@ -1,0 +1,585 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * chain.c: elements one behind the other, with frames in CUDA memory that leave
+ * before the GPU is done with them. Whatever stands between, changes, or looks
+ * at the frames: the bytes are those of the CPU's elements. */
+#include "common.h"
+
+#include <stdlib.h>
+
+#define GPU "video/x-raw(" CUDA_FEATURE ")"
+#define ON_GPU " backend=cuda on-gpu-error=error "
+#define TO_HOST GPU " ! cudadownload name=d ! capsfilter caps=video/x-raw"
+#define SLOW "cudamedian kernel-size=51"
+#define MEDIAN "cudamedian" ON_GPU
+
+/* Two ways through the same filters. */
+typedef struct {
+  GstHarness *gpu, *cpu;
+  GstVideoInfo info;
+  guint left; /* frames that left the GPU's element e0 with input that is still held */
+  guint frames;
+} Ways;
+
+/* Input that belongs to somebody else is held by the frames that leave unfinished. */
+static GstPadProbeReturn
+count_left (GstPad *pad, GstPadProbeInfo *info, gpointer data)
+{
+  GType api = g_type_from_name ("GstCfChainAPI");
+
+  (void) pad;
+  *(guint *) data += api && gst_buffer_get_meta (GST_PAD_PROBE_INFO_BUFFER (info), api) != NULL;
+  return GST_PAD_PROBE_OK;
+}
+
+static void
+probe (GstHarness *h, const gchar *name, GstPadProbeCallback callback, gpointer data)
+{
+  GstElement *element = gst_bin_get_by_name (GST_BIN (h->element), name);
+  GstPad *pad = gst_element_get_static_pad (element, "src");
+
+  gst_pad_add_probe (pad, GST_PAD_PROBE_TYPE_BUFFER, callback, data, NULL);
+  gst_object_unref (pad);
+  gst_object_unref (element);
+}
+
+/* "FILTER backend=cpu name=e0 ! ..." or, with `between`, the same on the GPU. */
+static gchar *
+describe (const gchar *const *filters, guint n, const gchar *between)
+{
+  GString *text = g_string_new (NULL);
+
+  for (guint i = 0; i < n; i++)
+    g_string_append_printf (text, "%s%s%s name=e%u ! ", i && between ? between : "", filters[i],
+        between ? ON_GPU : " backend=cpu ", i);
+  g_string_append (text, between ? TO_HOST : "identity");
+  return g_string_free (text, FALSE);
+}
+
+/* `head`: what stands before the GPU's filters. */
+static void
+open_ways (Ways *w, const gchar *head, const gchar *const *filters, guint n, const gchar *between, const gchar *caps)
+{
+  gchar *cpu = describe (filters, n, NULL), *tail = describe (filters, n, between), *gpu = g_strconcat (head, tail, NULL);
+  gchar **part = g_strsplit (caps, " ", 3);
+
+  memset (w, 0, sizeof *w);
+  w->gpu = gst_harness_new_parse (gpu);
+  w->cpu = gst_harness_new_parse (cpu);
+  gst_harness_set_sink_caps_str (w->gpu, "video/x-raw");
+  set_caps (w->gpu, video_caps (part[0], atoi (part[1]), atoi (part[2]), NULL), &w->info);
+  set_caps (w->cpu, video_caps (part[0], atoi (part[1]), atoi (part[2]), NULL), &w->info);
+  probe (w->gpu, "e0", count_left, &w->left);
+  g_strfreev (part);
+  g_free (gpu);
+  g_free (tail);
+  g_free (cpu);
+}
+
+static void
+close_ways (Ways *w)
+{
+  gst_harness_teardown (w->gpu);
+  gst_harness_teardown (w->cpu);
+}
+
+static void
+expect_same (Ways *w, const gchar *what)
+{
+  GstBuffer *out = gst_harness_pull (w->gpu), *right = gst_harness_pull (w->cpu);
+
+  fail_unless (out && right, "%s: no frame came out", what);
+  assert_same (&w->info, out, right);
+  gst_buffer_unref (out);
+  gst_buffer_unref (right);
+}
+
+static void
+push (Ways *w)
+{
+  GstBuffer *in = random_frame (&w->info, w->frames++, 0);
+
+  fail_unless_equals_int (gst_harness_push (w->gpu, gst_buffer_ref (in)), GST_FLOW_OK);
+  fail_unless_equals_int (gst_harness_push (w->cpu, in), GST_FLOW_OK);
+}
+
+static void
+set_one (GstHarness *h, const gchar *name, const gchar *property, const gchar *value)
+{
+  GstElement *element = gst_bin_get_by_name (GST_BIN (h->element), name);
+
+  gst_util_set_object_arg (G_OBJECT (element), property, value);
+  gst_object_unref (element);
+}
+
+static void
+set_both (Ways *w, const gchar *name, const gchar *property, const gchar *value)
+{
+  set_one (w->gpu, name, property, value);
+  set_one (w->cpu, name, property, value);
+}
+
+static void
+expect_on_gpu (Ways *w, guint n, guint64 frames)
+{
+  for (guint i = 0; i < n; i++) {
+    gchar *name = g_strdup_printf ("e%u", i);
+    GstElement *element = gst_bin_get_by_name (GST_BIN (w->gpu->element), name);
+
+    fail_unless_equals_uint64 (stat_of (element, "frames-gpu"), frames);
+    fail_unless_equals_uint64 (stat_of (element, "frames"), frames);
+    gst_object_unref (element);
+    g_free (name);
+  }
+}
+
+/* Of frames that nobody waits for, some are timed when they are done. */
+static void
+expect_timed (Ways *w)
+{
+  GstElement *element = gst_bin_get_by_name (GST_BIN (w->gpu->element), "e0");
+
+  fail_unless (stat_of (element, "kernel-max") > 0);
+  gst_object_unref (element);
+}
+
+static const gchar *const four[] = { SLOW, "cudaconvolve preset=unsharp kernel-size=9", "cudairfilter sigma=4",
+  "cudasegment" };
+static const gchar *const between[] = { "", GPU " ! ", "queue ! ", "identity ! ", "tee ! ", "tee ! queue ! identity ! queue ! " };
+
+#define UPLOAD "cudaupload ! " GPU " ! "
+
+GST_START_TEST (every_length)
+{
+  static const struct {
+    guint n;
+    const gchar *caps;
+  } rows[] = { { 1, "NV12 640 480" }, { 2, "RGBA 322 122" }, { 4, "NV12 640 480" }, { 4, "P010_10LE 130 66" } };
+
+  for (gsize r = 0; r < G_N_ELEMENTS (rows); r++) {
+    Ways w;
+
+    open_ways (&w, UPLOAD, four, rows[r].n, between[__i__], rows[r].caps);
+    for (gint i = 0; i < 6; i++) { /* several under way, where there is a queue */
+      push (&w);
+      if (i % 3 == 2)
+        for (gint k = 0; k < 3; k++)
+          expect_same (&w, between[__i__]);
+    }
+    expect_on_gpu (&w, rows[r].n, 6);
+    fail_unless_equals_int (w.left, rows[r].n > 1 ? 6 : 0);
+    expect_timed (&w);
+    close_ways (&w);
+  }
+}
+GST_END_TEST
+
+/* From the memory that the first element proposes: it is held, too; from other
+ * memory frames are copied first, and leave finished. */
+GST_START_TEST (from_system_memory)
+{
+  Ways w;
+
+  open_ways (&w, "", four, 4, between[0], "NV12 640 480");
+  for (gint i = 0; i < 8; i++) {
+    GstBuffer *in = random_frame (&w.info, (guint) i, 0), *pinned = gst_harness_create_buffer (w.gpu, w.info.size);
+    GstMapInfo map;
+
+    gst_buffer_map (in, &map, GST_MAP_READ);
+    gst_buffer_fill (pinned, 0, map.data, map.size);
+    gst_buffer_unmap (in, &map);
+    gst_harness_push (w.cpu, gst_buffer_ref (in));
+    gst_harness_push (w.gpu, gst_buffer_ref (i % 3 ? pinned : in));
+    expect_same (&w, "from system memory");
+    gst_buffer_unref (in);
+    gst_buffer_unref (pinned);
+  }
+  expect_on_gpu (&w, 4, 8);
+  fail_unless_equals_int (w.left, 5);
+  close_ways (&w);
+}
+GST_END_TEST
+
+/* With output threads of their own. */
+GST_START_TEST (several_in_flight)
+{
+  static const gchar *const filters[] = { SLOW " frames-in-flight=3", "cudaconvolve frames-in-flight=2",
+    "cudamedian temporal-depth=3 frames-in-flight=4", "cudairfilter sigma=4 frames-in-flight=8" };
+  Ways w;
+
+  open_ways (&w, __i__ < 2 ? UPLOAD : "", filters, 4, between[__i__ % 2 * 2], "NV12 640 480");
+  for (gint i = 0; i < 24; i++)
+    push (&w);
+  for (gint i = 0; i < 24; i++)
+    expect_same (&w, "several in flight");
+  expect_on_gpu (&w, 4, 24);
+  close_ways (&w);
+}
+GST_END_TEST
+
+/* With somebody behind who takes finished frames only, they are. */
+GST_START_TEST (strangers)
+{
+  static const gchar *const ways[] = { "cudadownload ! capsfilter caps=video/x-raw ! ",
+    "tee name=t t. ! queue ! fakesink async=false t. ! ", "tee name=t t. ! cudadownload ! fakesink async=false t. ! " };
+  Ways w;
+
+  open_ways (&w, UPLOAD, four, 2, ways[__i__], "NV12 640 480");
+  for (gint i = 0; i < 4; i++) {
+    push (&w);
+    expect_same (&w, ways[__i__]);
+  }
+  expect_on_gpu (&w, 2, 4);
+  fail_unless_equals_int (w.left, 0);
+  close_ways (&w);
+}
+GST_END_TEST
+
+/* Both branches of a tee are ours: nobody waits before them. */
+GST_START_TEST (two_branches)
+{
+  Ways w;
+
+  open_ways (&w, UPLOAD, four, 2, "tee name=t t. ! queue ! cudaconvolve name=b" ON_GPU "! " GPU
+      " ! fakesink async=false t. ! queue ! ", "NV12 640 480");
+  for (gint i = 0; i < 12; i++)
+    push (&w);
+  for (gint i = 0; i < 12; i++)
+    expect_same (&w, "two branches");
+  fail_unless_equals_int (w.left, 12);
+  close_ways (&w);
+}
+GST_END_TEST
+
+/* ---- who looks at unfinished frames ------------------------------------- */
+
+static GstPadProbeReturn
+read_frame (GstPad *pad, GstPadProbeInfo *info, gpointer data)
+{
+  GstBuffer *buffer = GST_PAD_PROBE_INFO_BUFFER (info), *copy;
+  GstCaps *caps = gst_pad_get_current_caps (pad);
+  GstVideoFrame from, to;
+  GstVideoInfo v;
+
+  gst_video_info_from_caps (&v, caps);
+  gst_caps_unref (caps);
+  fail_unless (gst_video_frame_map (&from, &v, buffer, GST_MAP_READ));
+  gst_video_info_set_format (&v, v.finfo->format, (guint) v.width, (guint) v.height);
+  copy = gst_buffer_new_allocate (NULL, v.size, NULL);
+  fail_unless (gst_video_frame_map (&to, &v, copy, GST_MAP_WRITE));
+  gst_video_frame_copy (&to, &from);
+  gst_video_frame_unmap (&from);
+  gst_video_frame_unmap (&to);
+  g_queue_push_tail (data, copy);
+  return GST_PAD_PROBE_OK;
+}
+
+GST_START_TEST (read_by_a_probe)
+{
+  GQueue seen = G_QUEUE_INIT, right = G_QUEUE_INIT;
+  Ways w;
+
+  open_ways (&w, UPLOAD, four, 2, between[0], "NV12 1920 1080");
+  probe (w.gpu, "e0", read_frame, &seen);
+  probe (w.cpu, "e0", read_frame, &right);
+  for (gint i = 0; i < 4; i++) {
+    GstBuffer *a, *b;
+
+    push (&w);
+    expect_same (&w, "read by a probe");
+    a = g_queue_pop_head (&seen);
+    b = g_queue_pop_head (&right);
+    assert_same (&w.info, a, b);
+    gst_buffer_unref (a);
+    gst_buffer_unref (b);
+  }
+  fail_unless_equals_int (w.left, 4);
+  close_ways (&w);
+}
+GST_END_TEST
+
+typedef enum { COPY, DEEP_COPY, DROP, N_KINDS } Kind;
+
+/* Every second frame becomes a copy that has the same memory, or one that has not,
+ * or is dropped. */
+static GstPadProbeReturn
+replace (GstPad *pad, GstPadProbeInfo *info, gpointer data)
+{
+  GstBuffer *buffer = GST_PAD_PROBE_INFO_BUFFER (info);
+  gint *state = data; /* the kind, and how many there were */
+
+  (void) pad;
+  if (state[1]++ % 2)
+    return GST_PAD_PROBE_OK;
+  if (state[0] == DROP)
+    return GST_PAD_PROBE_DROP;
+  GST_PAD_PROBE_INFO_DATA (info) = state[0] == COPY ? gst_buffer_copy (buffer) : gst_buffer_copy_deep (buffer);
+  gst_buffer_unref (buffer);
+  return GST_PAD_PROBE_OK;
+}
+
+GST_START_TEST (copied_and_dropped)
+{
+  const gint kind = __i__ / 2;
+  gint on_gpu[2] = { kind, 0 }, on_cpu[2] = { kind, 0 };
+  Ways w;
+
+  open_ways (&w, UPLOAD, four, 2, between[__i__ % 2 * 2], "NV12 640 480");
+  probe (w.gpu, "e0", replace, on_gpu);
+  probe (w.cpu, "e0", replace, on_cpu);
+  for (gint i = 0; i < 20; i++)
+    push (&w);
+  for (gint i = 0; i < (kind == DROP ? 10 : 20); i++)
+    expect_same (&w, "copied and dropped");
+  close_ways (&w);
+}
+GST_END_TEST
+
+/* ---- what changes ------------------------------------------------------- */
+
+GST_START_TEST (live_changes)
+{
+  static const struct {
+    const gchar *name, *property, *value;
+  } changes[] = { { "e0", "kernel-size", "3" }, { "e1", "kernel-size", "31" }, { "e2", "sigma", "40" },
+    { "e0", "kernel-size", "15" }, { "e2", "sigma", "0.3" }, { "e3", "cell-size", "4" }, { "e0", "temporal-depth", "3" },
+    { "e1", "preset", "identity" }, { "e3", "region-meta", "true" }, { "e1", "preset", "sobel" },
+    { "e3", "region-meta", "false" }, { "e0", "kernel-size", "7" } };
+  Ways w;
+
+  open_ways (&w, UPLOAD, four, 4, between[2 * __i__], "NV12 640 480");
+  for (gsize i = 0; i < G_N_ELEMENTS (changes); i++) {
+    push (&w);
+    expect_same (&w, changes[i].property);
+    set_both (&w, changes[i].name, changes[i].property, changes[i].value);
+  }
+  for (gint i = 0; i < 3; i++)
+    push (&w);
+  for (gint i = 0; i < 3; i++)
+    expect_same (&w, "after all changes");
+  close_ways (&w);
+}
+GST_END_TEST
+
+GST_START_TEST (flush_and_eos)
+{
+  static const gchar *const filters[] = { SLOW, "cudamedian temporal-depth=3", "cudasegment" };
+  Ways w;
+
+  open_ways (&w, UPLOAD, filters, 3, between[2 * __i__], "NV12 640 480");
+  for (gint round = 0; round < 3; round++) {
+    GstHarness *const both[] = { w.gpu, w.cpu };
+
+    for (gint i = 0; i < 4; i++)
+      push (&w);
+    for (gsize k = 0; k < G_N_ELEMENTS (both); k++) {
+      GstSegment segment;
+      GstBuffer *out;
+
+      gst_segment_init (&segment, GST_FORMAT_TIME);
+      fail_unless (gst_harness_push_event (both[k], gst_event_new_flush_start ()));
+      fail_unless (gst_harness_push_event (both[k], gst_event_new_flush_stop (TRUE)));
+      fail_unless (gst_harness_push_event (both[k], gst_event_new_segment (&segment)));
+      while ((out = gst_harness_try_pull (both[k])))
+        gst_buffer_unref (out);
+    }
+    for (gint i = 0; i < 4; i++)
+      push (&w);
+    for (gint i = 0; i < 4; i++)
+      expect_same (&w, "after a flush");
+  }
+  push (&w);
+  fail_unless (gst_harness_push_event (w.gpu, gst_event_new_eos ()));
+  expect_same (&w, "before the end");
+  close_ways (&w);
+}
+GST_END_TEST
+
+/* New caps in the middle: other plans and pools, while frames are under way. */
+GST_START_TEST (new_caps)
+{
+  Ways w;
+
+  open_ways (&w, UPLOAD, four, 4, between[2], "NV12 640 480");
+  for (gint i = 0; i < 4; i++) {
+    GstHarness *const both[] = { w.gpu, w.cpu };
+    GstVideoInfo before = w.info;
+
+    for (gint k = 0; k < 3; k++)
+      push (&w);
+    for (gsize k = 0; k < G_N_ELEMENTS (both); k++)
+      set_caps (both[k], video_caps ("NV12", 640 - 32 * i, 480 + 16 * i, NULL), &w.info);
+    for (gint k = 0; k < 2; k++)
+      push (&w);
+    for (gint k = 0; k < 5; k++) {
+      GstVideoInfo now = w.info;
+
+      w.info = k < 3 ? before : now;
+      expect_same (&w, "new caps");
+      w.info = now;
+    }
+  }
+  close_ways (&w);
+}
+GST_END_TEST
+
+/* ---- who comes and goes ------------------------------------------------- */
+
+static GstPadProbeReturn
+block (GstPad *pad, GstPadProbeInfo *info, gpointer data)
+{
+  (void) pad;
+  (void) info;
+  g_atomic_int_set ((gint *) data, TRUE);
+  return GST_PAD_PROBE_OK;
+}
+
+/* The second element is taken out while an unfinished frame waits before it: it
+ * goes to the download, and was finished by then. */
+GST_START_TEST (relinked)
+{
+  gint blocked = FALSE;
+  GstElement *q, *e1;
+  GstPad *from, *to, *in, *out;
+  gulong id;
+  Ways w;
+
+  open_ways (&w, UPLOAD, four, 2, "queue name=q ! ", "NV12 1920 1080");
+  push (&w);
+  expect_same (&w, "before");
+  q = gst_bin_get_by_name (GST_BIN (w.gpu->element), "q");
+  e1 = gst_bin_get_by_name (GST_BIN (w.gpu->element), "e1");
+  from = gst_element_get_static_pad (q, "src");
+  in = gst_element_get_static_pad (e1, "sink");
+  out = gst_element_get_static_pad (e1, "src");
+  to = gst_pad_get_peer (out);
+  id = gst_pad_add_probe (from, GST_PAD_PROBE_TYPE_BLOCK_DOWNSTREAM, block, &blocked, NULL);
+  push (&w);
+  gst_buffer_unref (gst_harness_pull (w.cpu)); /* there filtered twice */
+  while (!g_atomic_int_get (&blocked))
+    g_usleep (1000);
+  gst_pad_unlink (from, in);
+  gst_pad_unlink (out, to);
+  fail_unless_equals_int (gst_pad_link (from, to), GST_PAD_LINK_OK);
+  gst_pad_remove_probe (from, id);
+  set_one (w.cpu, "e1", "preset", "identity");
+  for (gint i = 0; i < 3; i++) {
+    GstBuffer *out_buffer = gst_harness_pull (w.gpu), *right;
+
+    fail_unless_equals_int (gst_harness_push (w.cpu, random_frame (&w.info, w.frames - 1, 0)), GST_FLOW_OK);
+    right = gst_harness_pull (w.cpu);
+    assert_same (&w.info, out_buffer, right);
+    gst_buffer_unref (out_buffer);
+    gst_buffer_unref (right);
+    fail_unless_equals_int (gst_harness_push (w.gpu, random_frame (&w.info, w.frames++, 0)), GST_FLOW_OK);
+  }
+  fail_unless_equals_int (w.left, 2);
+  gst_object_unref (from);
+  gst_object_unref (to);
+  gst_object_unref (in);
+  gst_object_unref (out);
+  gst_object_unref (q);
+  gst_object_unref (e1);
+  close_ways (&w);
+}
+GST_END_TEST
+
+/* The end of a chain whose neighbour takes unfinished frames, on a GPU context. */
+static GstHarness *
+open_part (const gchar *text, GstContext *context)
+{
+  GstElement *bin = gst_parse_bin_from_description (text, TRUE, NULL);
+  GstHarness *h;
+
+  if (context)
+    gst_element_set_context (bin, context);
+  h = new_harness (bin);
+  gst_harness_add_propose_allocation_meta (h, g_type_from_name ("GstCfChainAPI"), NULL);
+  return h;
+}
+
+static GstContext *
+context_of (GstHarness *h)
+{
+  GstQuery *query = gst_query_new_context ("gst.cuda.context");
+  GstContext *context;
+
+  fail_unless (gst_pad_peer_query (h->sinkpad, query));
+  gst_query_parse_context (query, &context);
+  gst_context_ref (context);
+  gst_query_unref (query);
+  return context;
+}
+
+/* Frames of two chains in turn, and later ones before earlier ones, through two
+ * more elements: these change from stream to stream. */
+GST_START_TEST (two_chains)
+{
+  GstHarness *cpu = gst_harness_new_parse (SLOW " backend=cpu ! cudaconvolve preset=unsharp backend=cpu"
+      " ! cudamedian temporal-depth=3 backend=cpu");
+  const gchar *begin = "cudaupload ! " GPU " ! " SLOW ON_GPU "! capsfilter caps=\"" GPU "\"";
+  GstHarness *h[2], *end, *first;
+  GstContext *context;
+  GstVideoInfo info;
+
+  /* The name is registered when somebody first asks. */
+  first = gst_harness_new_parse (MEDIAN "! " GPU " ! " MEDIAN);
+  set_caps (first, video_caps ("NV12", 640, 480, NULL), &info);
+  gst_buffer_unref (gst_harness_push_and_pull (first, random_frame (&info, 0, 0)));
+  h[0] = open_part (begin, NULL);
+  context = context_of (h[0]);
+  h[1] = open_part (begin, context);
+  end = open_part ("cudaconvolve preset=unsharp" ON_GPU "! " GPU " ! cudamedian temporal-depth=3" ON_GPU
+      "! capsfilter caps=video/x-raw", context);
+  for (gint i = 0; i < 2; i++)
+    set_caps (h[i], video_caps ("NV12", 640, 480, NULL), &info);
+  set_caps (cpu, video_caps ("NV12", 640, 480, NULL), &info);
+  for (guint i = 0; i < 24; i += 4) {
+    GstBuffer *on_way[4];
+
+    for (guint k = 0; k < 4; k++) {
+      on_way[k] = gst_harness_push_and_pull (h[k % 2], random_frame (&info, i + k, 0));
+      fail_unless (gst_buffer_get_meta (on_way[k], g_type_from_name ("GstCfChainAPI")) != NULL, "it has not left early");
+    }
+    if (i == 0)
+      gst_harness_set_src_caps (end, gst_pad_get_current_caps (h[0]->sinkpad));
+    for (guint k = 0; k < 4; k++) {
+      const guint which = k ^ (i / 4 % 4);
+      GstBuffer *out = gst_harness_push_and_pull (end, on_way[which]);
+      GstBuffer *right = gst_harness_push_and_pull (cpu, random_frame (&info, i + which, 0));
+
+      assert_same (&info, out, right);
+      gst_buffer_unref (out);
+      gst_buffer_unref (right);
+    }
+    /* One that nobody takes. */
+    gst_buffer_unref (gst_harness_push_and_pull (h[1], random_frame (&info, i, 0)));
+  }
+  gst_context_unref (context);
+  gst_harness_teardown (end);
+  gst_harness_teardown (h[0]);
+  gst_harness_teardown (h[1]);
+  gst_harness_teardown (first);
+  gst_harness_teardown (cpu);
+}
+GST_END_TEST
+
+int
+main (int argc, char **argv)
+{
+  TCase *tests = tcase_create ("chain");
+
+  tcase_add_loop_test (tests, every_length, 0, G_N_ELEMENTS (between));
+  tcase_add_test (tests, from_system_memory);
+  tcase_add_loop_test (tests, several_in_flight, 0, 4);
+  tcase_add_loop_test (tests, strangers, 0, 3);
+  tcase_add_test (tests, two_branches);
+  tcase_add_test (tests, read_by_a_probe);
+  tcase_add_loop_test (tests, copied_and_dropped, 0, 2 * N_KINDS);
+  tcase_add_loop_test (tests, live_changes, 0, 2);
+  tcase_add_loop_test (tests, flush_and_eos, 0, 2);
+  tcase_add_test (tests, new_caps);
+  tcase_add_test (tests, relinked);
+  tcase_add_test (tests, two_chains);
+  return run_suite (argc, argv, "chain", tests, TRUE);
+}
