@@ -67,7 +67,7 @@ shared_new (GstObject *context, CfStatus *status)
   GstCfSharedStream *shared;
 
   if (!handle)
-    fail (status, cf_gpu_lost () ? CF_GPU_LOST : CF_GPU_ERROR, "no CUDA stream could be made for frames in CUDA memory");
+    fail (status, cf_gpu_lost () ? CF_GPU_LOST : CF_GPU_ERROR, "no CUDA stream could be made for CUDA memory");
   else if (!stream && !cf_gpu_lost ())
     gst_cf_cuda_stream_free (handle);
   if (!stream)

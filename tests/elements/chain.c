@@ -60,7 +60,8 @@ describe (const gchar *const *filters, guint n, const gchar *between)
 static void
 open_ways (Ways *w, const gchar *head, const gchar *const *filters, guint n, const gchar *between, const gchar *caps)
 {
-  gchar *cpu = describe (filters, n, NULL), *tail = describe (filters, n, between), *gpu = g_strconcat (head, tail, NULL);
+  gchar *cpu = describe (filters, n, NULL), *tail = describe (filters, n, between);
+  gchar *gpu = g_strconcat (head, tail, NULL);
   gchar **part = g_strsplit (caps, " ", 3);
 
   memset (w, 0, sizeof *w);
@@ -145,7 +146,8 @@ expect_timed (Ways *w)
 
 static const gchar *const four[] = { SLOW, "cudaconvolve preset=unsharp kernel-size=9", "cudairfilter sigma=4",
   "cudasegment" };
-static const gchar *const between[] = { "", GPU " ! ", "queue ! ", "identity ! ", "tee ! ", "tee ! queue ! identity ! queue ! " };
+static const gchar *const between[] = { "", GPU " ! ", "queue ! ", "identity ! ", "tee ! ",
+  "tee ! queue ! identity ! queue ! " };
 
 #define UPLOAD "cudaupload ! " GPU " ! "
 
@@ -342,7 +344,8 @@ GST_START_TEST (live_changes)
   static const struct {
     const gchar *name, *property, *value;
   } changes[] = { { "e0", "kernel-size", "3" }, { "e1", "kernel-size", "31" }, { "e2", "sigma", "40" },
-    { "e0", "kernel-size", "15" }, { "e2", "sigma", "0.3" }, { "e3", "cell-size", "4" }, { "e0", "temporal-depth", "3" },
+    { "e0", "kernel-size", "15" }, { "e2", "sigma", "0.3" }, { "e3", "cell-size", "4" },
+    { "e0", "temporal-depth", "3" },
     { "e1", "preset", "identity" }, { "e3", "region-meta", "true" }, { "e1", "preset", "sobel" },
     { "e3", "region-meta", "false" }, { "e0", "kernel-size", "7" } };
   Ways w;
@@ -539,7 +542,7 @@ GST_START_TEST (two_chains)
 
     for (guint k = 0; k < 4; k++) {
       on_way[k] = gst_harness_push_and_pull (h[k % 2], random_frame (&info, i + k, 0));
-      fail_unless (gst_buffer_get_meta (on_way[k], g_type_from_name ("GstCfChainAPI")) != NULL, "it has not left early");
+      fail_unless (gst_buffer_get_meta (on_way[k], g_type_from_name ("GstCfChainAPI")) != NULL, "it has not left so");
     }
     if (i == 0)
       gst_harness_set_src_caps (end, gst_pad_get_current_caps (h[0]->sinkpad));
