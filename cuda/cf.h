@@ -138,6 +138,11 @@ typedef struct {
 size_t cf_image_layout (CfImage *image, CfFormat format, int width, int height, size_t align);
 void cf_image_at (CfImage *image, const CfImage *layout, void *base);
 
+/* Copies the visible samples between two pictures of the same format and size in
+ * host memory that does not overlap; nothing beside them is written. Large ones
+ * are copied by several threads. Any thread; needs no context. */
+void cf_image_copy (const CfImage *to, const CfImage *from);
+
 /* ---- parameters --------------------------------------------------------- */
 
 typedef enum {

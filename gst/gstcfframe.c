@@ -172,19 +172,3 @@ gst_cf_frame_unmap (GstCfFrame *frame)
       gst_buffer_unmap (frame->buffer, &frame->map[frame->n_maps]);
   }
 }
-
-void
-gst_cf_image_copy (const CfImage *to, const CfImage *from)
-{
-  const CfFormatInfo *f = cf_format_info (from->format);
-
-  for (int p = 0; p < f->n_planes; p++) {
-    size_t row = cf_plane_row_bytes (from->format, from->width, p);
-    int rows = cf_plane_rows (from->format, from->height, p);
-    const guint8 *src = from->plane[p].data;
-    guint8 *dst = to->plane[p].data;
-
-    for (int y = 0; y < rows; y++, src += from->plane[p].pitch, dst += to->plane[p].pitch)
-      memcpy (dst, src, row);
-  }
-}

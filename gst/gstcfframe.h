@@ -31,8 +31,5 @@ void gst_cf_frame_unmap (GstCfFrame *frame);
 /* Is the meta's picture larger than the caps', so that mapping crops it? */
 gboolean gst_cf_frame_crops (GstBuffer *buffer, const GstVideoInfo *info);
 
-/* Copies the visible samples between two pictures in host memory. */
-void gst_cf_image_copy (const CfImage *to, const CfImage *from);
-
 G_END_DECLS
 #endif

@@ -398,7 +398,7 @@ queue_frame (GstCfGpu *gpu, GstCfGpuJob *job, gboolean history, CfStatus *status
     job->way = choose_way (&gpu->trial, (GstCfWay) ((job->in_device ? 0 : GST_CF_DIRECT_IN)
             | (job->out_device ? 0 : GST_CF_DIRECT_OUT)));
   if (!job->in_device && !job->in_pinned)
-    gst_cf_image_copy (&slot->host_in, job->in);
+    cf_image_copy (&slot->host_in, job->in);
   if (uploads (job))
     code = queue_upload (gpu, job, in, status);
   if (code == CF_OK)
@@ -503,7 +503,7 @@ gst_cf_gpu_finish (GstCfGpu *gpu, GstCfGpuJob *job, CfStatus *status)
     take_times (gpu, job);
   gst_cf_cuda_pop ();
   if (code == CF_OK && !job->out_device && !job->out_pinned)
-    gst_cf_image_copy (job->out, &slot->host_out);
+    cf_image_copy (job->out, &slot->host_out);
   status->code = code;
   return code;
 }

@@ -221,7 +221,8 @@ gpu_failed (GstCfPath *path, const CfStatus *status, gboolean on_gpu)
 static gboolean
 gpu_is_fit (const GstCfPath *path)
 {
-  return !path->ended && path->gpu.stream[0] && path->gpu.configured && path->failures < MAX_FAILURES && !cf_gpu_lost ();
+  return !path->ended && path->gpu.stream[0] && path->gpu.configured && path->failures < MAX_FAILURES
+      && !cf_gpu_lost ();
 }
 
 /* ---- configuration ------------------------------------------------------ */

@@ -72,6 +72,28 @@ GST_START_TEST (frames_are_right)
 }
 GST_END_TEST
 
+/* Those that several threads copy, from and to memory that is not pinned. */
+GST_START_TEST (large_frames)
+{
+  GstHarness *cpu = new_harness (new_element ("backend", "cpu", NULL)), *h = harness_of (depths[__i__]);
+  GstVideoInfo info;
+
+  set_caps (cpu, video_caps ("NV12", 1930, 1086, NULL), &info);
+  set_caps (h, video_caps ("NV12", 1930, 1086, NULL), &info);
+  for (guint i = 0; i < 3; i++)
+    push_ok (h, random_frame (&info, i, 0));
+  for (guint i = 0; i < 3; i++) {
+    GstBuffer *right = gst_harness_push_and_pull (cpu, random_frame (&info, i, 0)), *out = pull (h);
+
+    assert_same (&info, out, right);
+    gst_buffer_unref (right);
+    gst_buffer_unref (out);
+  }
+  gst_harness_teardown (cpu);
+  end_harness (h, 3);
+}
+GST_END_TEST
+
 /* Of a filter that looks back. */
 GST_START_TEST (history)
 {
@@ -649,6 +671,7 @@ main (int argc, char **argv)
   TCase *tests = tcase_create ("flight");
 
   tcase_add_loop_test (tests, frames_are_right, 0, all);
+  tcase_add_loop_test (tests, large_frames, 0, all);
   tcase_add_loop_test (tests, history, 0, all);
   tcase_add_test (tests, pushed_at_once);
   tcase_add_test (tests, reports);
