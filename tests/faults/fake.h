@@ -3,8 +3,8 @@
  * fake.h: a GPU that fails on demand, where there is none. Its memory is host
  * memory, and its kernels are the CPU's filters. Work is queued and done by the
  * wait, so that whoever touches a picture too early gets wrong bytes; and a wait
- * does no more than it has to, so that streams which do not follow each other
- * where they must make wrong bytes as well.
+ * does no more than it has to, or begins with what came last, so that streams
+ * which do not follow each other where they must make wrong bytes as well.
  *
  * device-fake.c stands in for cuda/device.c and the filters' CUDA side,
  * cuda-fake.c for gst/gstcfcuda.c. Used by two threads at most. */
