@@ -473,8 +473,8 @@ gst_cf_chain_enter (GstCfChain *chain, GstObject *context, GstBuffer *in, GstBuf
   return code;
 }
 
-void
-gst_cf_chain_leave (GstCfChain *chain, GstBuffer *in, GstBuffer *out, gboolean first)
+CfCode
+gst_cf_chain_leave (GstCfChain *chain, GstBuffer *in, GstBuffer *out, gboolean first, CfStatus *status)
 {
   GstCfSharedStream *shared = chain->shared;
 
@@ -485,6 +485,9 @@ gst_cf_chain_leave (GstCfChain *chain, GstBuffer *in, GstBuffer *out, gboolean f
   g_mutex_unlock (&shared->lock);
   mark_buffer (out, shared, chain->last);
   hold_input (in, out, shared, chain->last);
+  /* A new peer may have come since it was asked; if it comes later, the event
+   * that announces it finishes this frame, too. */
+  return gst_cf_chain_may_leave (chain) ? CF_OK : gst_cf_chain_settle (chain, status);
 }
 
 CfCode

@@ -88,8 +88,9 @@ gboolean gst_cf_chain_may_leave (const GstCfChain *chain);
  * use `out` elsewhere. */
 CfCode gst_cf_chain_enter (GstCfChain *chain, GstObject *context, GstBuffer *in, GstBuffer *out, CfStream **stream,
     CfStatus *status);
-/* All of the frame is queued, and it leaves. `first`: since the plans were made. */
-void gst_cf_chain_leave (GstCfChain *chain, GstBuffer *in, GstBuffer *out, gboolean first);
+/* All of the frame is queued, and it leaves, unfinished if it still may. `first`:
+ * since the plans were made. */
+CfCode gst_cf_chain_leave (GstCfChain *chain, GstBuffer *in, GstBuffer *out, gboolean first, CfStatus *status);
 /* Waits for what was queued on `stream`, the chain's or another of the element's
  * own, as cf_stream_wait does. */
 CfCode gst_cf_chain_wait (GstCfChain *chain, CfStream *stream, guint64 deadline_ns, CfStatus *status);

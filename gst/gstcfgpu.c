@@ -442,7 +442,7 @@ gst_cf_gpu_submit (GstCfGpu *gpu, GstCfGpuJob *job, gboolean history, CfStatus *
   if (code == CF_OK)
     code = queue_frame (gpu, job, history, status);
   if (code == CF_OK && job->leave) {
-    gst_cf_chain_leave (job->chain, job->in_buffer, job->out_buffer, !gpu->warm);
+    code = gst_cf_chain_leave (job->chain, job->in_buffer, job->out_buffer, !gpu->warm, status);
     gpu->warm = TRUE;
   } else if (code != CF_OK && code != CF_GPU_LOST && code != CF_TIMEOUT && settle (gpu, job) == CF_TIMEOUT) {
     code = CF_TIMEOUT;
