@@ -352,8 +352,7 @@ decide_allocation (GstBaseTransform *trans, GstQuery *q)
     gst_clear_object (&pool);
   if (!pool) {
     /* A few beforehand, so that the stream does not wait for memory later. */
-    min += priv->slots;
-    min = MAX (min, 2);
+    min = MAX (min + priv->slots - 1, priv->slots + 1);
     max = 0;
     pool = make_pool (self, caps, meta, min, &size);
   }
