@@ -6,6 +6,7 @@
  * | variant | kernels | what it is |
  * | copy | the identity | convolve_small.cu with nothing filtered |
  * | band | up to 9 x 9 at 8 bit, fewer columns for pixels of several samples | convolve_band.cu |
+ * | apart | up to 9 x 9 at 8 bit, pixels of four bytes of which three are filtered | convolve_apart.cu |
  * | small | up to 9 x 10 at 8 bit, magnitudes at 8 bit | convolve_small.cu |
  * | separable | separable ones at 8 bit whose first pass fits 16 bits | convolve_separable.cu |
  * | dense | any | convolve_dense.cu |
@@ -21,15 +22,16 @@ namespace {
 
 using namespace cf;
 
-enum Kind { COPY, BAND, SMALL, SEPARABLE, DENSE, WIDE, N_KINDS };
+enum Kind { COPY, BAND, APART, SMALL, SEPARABLE, DENSE, WIDE, N_KINDS };
 
-const char *const names[N_KINDS] = { "copy", "band", "small", "separable", "dense", "wide" };
+const char *const names[N_KINDS] = { "copy", "band", "apart", "small", "separable", "dense", "wide" };
 
 struct State {
   CfConvolution c;
-  Kind kind, instead; /* instead: of BAND, where a frame does not lie as it should */
+  Kind kind, instead; /* instead: of BAND and APART, where a frame does not lie as it should */
   int prefer; /* a Kind; -1: the best one */
   int max_shared;
+  bool ahead;     /* Work's */
   int limbs;
   bool identity;  /* nothing but copies, mid-level or both */
   bool is_signed; /* separable: the weights are signed bytes, not unsigned ones */
@@ -95,16 +97,29 @@ band_fits (const CfPlan *plan, const State *s)
 {
   const CfFormatInfo *info = cf_format_info (plan->video.format);
 
-  if (s->rounding.quick == QUICK_NONE || s->rounding.clips || s->c.gray != CF_GRAY_NONE)
+  if (s->c.gray != CF_GRAY_NONE)
     return false;
   for (int i = 0; i < info->n_components; i++) {
-    if (!convolve_band_fits (s->c, s->limbs, info->comp[i].step))
+    if (!convolve_band_fits (s->c, s->rounding, s->limbs, info->comp[i].step))
       return false;
     for (int j = 0; j < i; j++)
       if (info->comp[i].plane == info->comp[j].plane && info->comp[i].step != info->comp[j].step)
         return false;
   }
   return true;
+}
+
+/* Pixels of four bytes? What becomes of each the launch sees. */
+bool
+apart_fits (const CfPlan *plan, const State *s)
+{
+  const CfFormatInfo *info = cf_format_info (plan->video.format);
+
+  for (int i = 0; i < info->n_components; i++)
+    if (info->comp[i].step != 4 || info->comp[i].plane != 0)
+      return false;
+  return s->c.gray == CF_GRAY_NONE && info->n_components >= 3
+      && convolve_apart_fits (s->c, s->rounding, s->limbs);
 }
 
 bool
@@ -118,6 +133,8 @@ fits (const CfPlan *plan, State *s, Kind kind)
   switch (kind) {
     case BAND:
       return band_fits (plan, s);
+    case APART:
+      return apart_fits (plan, s);
     case SMALL:
       return c.bits == 8 && c.dense && c.w - c.ax <= 5 && c.ax <= 4 && c.h <= 10;
     case SEPARABLE:
@@ -157,14 +174,16 @@ choose (const CfPlan *plan, State *s, CfStatus *status)
   /* few taps: the tensor units' dense kernel costs less than 64-bit passes */
   if (s->kind == WIDE && fits (plan, s, DENSE) && s->c.bits > 8 && s->c.w * s->c.h <= 25)
     s->kind = DENSE;
-  if (s->prefer >= 0 && s->prefer != BAND)
+  /* measured on an H200: with three rows pixels are better not taken apart */
+  for (Kind kind : { s->c.h <= 3 ? BAND : APART, s->c.h <= 3 ? APART : BAND })
+    if (s->prefer == kind || (s->prefer < 0 && fits (plan, s, kind))) {
+      /* its weights are reduced, as these two's; theirs fit where its do */
+      s->instead = s->kind == SMALL ? SMALL : DENSE;
+      s->kind = kind;
+      return CF_OK;
+    }
+  if (s->prefer >= 0)
     s->kind = (Kind) s->prefer;
-  else if (fits (plan, s, BAND)) {
-    /* its weights are reduced, as these two's; theirs fit where its do */
-    s->instead = s->kind == SMALL ? SMALL : DENSE;
-    s->kind = BAND;
-    return CF_OK;
-  }
   s->instead = s->kind;
   return CF_OK;
 }
@@ -194,7 +213,7 @@ put_weights (State *s)
 
   memset (&s->small, 0, sizeof s->small);
   memset (&s->axis, 0, sizeof s->axis);
-  if (s->instead == SMALL)
+  if (s->instead == SMALL || s->kind == APART)
     put_small (&s->small, 0, c.weights, c.w, c.h, s->limbs);
   if (s->instead == SMALL && c.op == CF_CONVOLVE_MAGNITUDE)
     put_small (&s->small, 1, c.weights_y, c.w, c.h, 1);
@@ -226,6 +245,13 @@ inverse_beside (int64_t divisor, bool above)
   return product < 1 ? nearest : nextafterf (nearest, 0);
 }
 
+/* For make_quick, which says why. */
+bool
+is_too_large (int64_t d, int64_t m, bool is_exact)
+{
+  return is_exact ? (255 + m) * d > 1 << 24 : (257 + m) * d >= 1 << 23;
+}
+
 /* out = (S + c) / D to the nearest integer, as x r - m with x = S + c + m D >= 0
  * and r = 1 / D as a float: one fused multiply-add, so rounded once, of floats that
  * are integers times 2^-149. r is wrong by less than 2^-23 of it, so with x < 2^23
@@ -237,23 +263,25 @@ inverse_beside (int64_t divisor, bool above)
  *   Halves up: r above 1 / D.
  *   To even otherwise: with r above and below it, and the even one of both.
  * Larger x are above 256 D and come out above 255; smaller than 0 they must not be:
- * m is large enough, or `clips` is set. */
+ * m is large enough, or `clips` is set.
+ * With a power of two and ties to even nothing is wrong up to 2^24, from where on bits
+ * are more than integers times 2^-149: x from (255 + m) D on come out as 255 or above. */
 void
 make_quick (const CfConvolution &c, Rounding *k)
 {
   const int64_t d = c.divisor, down = (c.abs_sum - c.sum) / 2 * c.max, up = (c.abs_sum + c.sum) / 2 * c.max;
-  const bool odd = d & 1, ties = k->ties[0];
-  const int64_t most = 1 << 23;
+  const bool odd = d & 1, ties = k->ties[0], is_exact = k->pow2 && ties;
   int64_t centre[2], m = 0;
 
-  if (c.bits != 8 || c.op != CF_CONVOLVE_LINEAR || k->ties[0] != k->ties[1] || (ties && odd) || 258 * d >= most)
+  if (c.bits != 8 || c.op != CF_CONVOLVE_LINEAR || k->ties[0] != k->ties[1] || (ties && odd)
+      || is_too_large (d, 1, is_exact))
     return;
   for (int i = 0; i < 2; i++) {
     /* halves up: (S + add / 2 rounded down) / D rounded down */
     centre[i] = ties ? (c.add[i] - d) / 2 : (c.add[i] >> 1) - d / 2;
     m = centre[i] - down < -m * d ? (down - centre[i] + d - 1) / d : m;
   }
-  k->clips = (257 + m) * d >= most;
+  k->clips = is_too_large (d, m, is_exact);
   if (k->clips)
     m = 1;
   for (int i = 0; i < 2; i++) {
@@ -268,6 +296,34 @@ make_quick (const CfConvolution &c, Rounding *k)
       : inverse_beside (d, true);
   k->inverse[1] = inverse_beside (d, false);
   k->quick = ties && !k->pow2 ? QUICK_EVEN : QUICK_ONE;
+}
+
+/* Rules for sums of 32 bits, without branches: quick ones; with D a power of two and no ties
+ * a shift of S + add / 2; else its quotient x / D rounded down, as (x magic) >> 32 + shift. It is
+ * at least 0, or counts as 0, and below 2^30. magic = 2^(32 + shift) / D rounded up is too
+ * much by less than 1, so the product by less than 2^30 / 2^(32 + shift), and that is at most
+ * 1 / D with 2^(shift + 2) >= D: it reaches no quotient it should not. 2^shift <= D / 2, so
+ * magic has 32 bits. */
+void
+make_rule (const CfConvolution &c, Rounding *k)
+{
+  k->rule = k->quick == QUICK_ONE ? RULE_ONE : k->quick == QUICK_EVEN ? RULE_EVEN : RULE_NONE;
+  for (int i = 0; i < 2; i++)
+    k->begin[i] = k->quick == QUICK_NONE ? (int) (k->add[i] >> 1) : k->base[i];
+  if (k->rule != RULE_NONE || !k->narrow || c.op != CF_CONVOLVE_LINEAR || c.divisor < 2 || k->ties[0] != k->ties[1])
+    return;
+  if (k->pow2 && !k->ties[0]) {
+    k->rule = RULE_SHIFT;
+    k->rule_shift = k->shift - 1;
+    k->clips = false;
+    return;
+  }
+  k->rule = RULE_DIVIDE;
+  while (c.divisor >> k->rule_shift > 3)
+    k->rule_shift++;
+  k->rule_magic = (unsigned) (((1ull << (32 + k->rule_shift)) + (uint64_t) c.divisor - 1) / (uint64_t) c.divisor);
+  k->rule_divisor = (int) c.divisor;
+  k->clips = true;
 }
 
 Rounding
@@ -291,6 +347,7 @@ rounding_of (const CfConvolution &c)
   k.ties[0] = c.ties_even[0] && c.add[0] % 2 == 0;
   k.ties[1] = c.ties_even[1] && c.add[1] % 2 == 0;
   make_quick (c, &k);
+  make_rule (c, &k);
   return k;
 }
 
@@ -363,9 +420,11 @@ convolve_init (CfPlan *plan, CfStatus *status)
     return cf_fail (status, CF_NO_MEMORY, "out of memory");
   state_of (plan)->prefer = -1;
   state_of (plan)->max_shared = max_shared;
-  code = convolve_small_init (status);
+  code = convolve_small_init (&state_of (plan)->ahead, status);
   if (code == CF_OK)
     code = convolve_band_init (status);
+  if (code == CF_OK)
+    code = convolve_apart_init (status);
   if (code == CF_OK)
     code = convolve_dense_init (max_shared, status);
   if (code == CF_OK)
@@ -520,6 +579,7 @@ make_work (const CfPlan *plan, const CfImage *in, const CfImage *out, Work *work
   work->ax = c.ax;
   work->ay = c.ay;
   work->limbs = s->limbs;
+  work->ahead = s->ahead;
   work->border = (uint8_t) c.border;
   work->gray = (uint8_t) c.gray;
   work->outside[0] = c.outside[0];
@@ -536,7 +596,8 @@ convolve_enqueue (CfPlan *plan, CfStream *stream, const CfImage *in, const CfIma
   CfCode code;
 
   make_work (plan, in, out, &work);
-  if (s->kind == BAND && convolve_launch_band (work, s->c, handle, &code, status))
+  if ((s->kind == BAND && convolve_launch_band (work, s->c, handle, &code, status))
+      || (s->kind == APART && convolve_launch_apart (&work, s->small, handle, &code, status)))
     return code;
   switch (s->instead) {
     case SEPARABLE:

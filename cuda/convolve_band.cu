@@ -20,9 +20,13 @@
  * warp at an edge that needs more than its outermost pixels repeated has their
  * bytes in `beyond`, written and read by itself.
  *
+ * Weights beyond signed bytes are split into up to three limbs of base 256, each of
+ * which repeats the work.
+ *
  * Why no tile: at 1080p all blocks run at once, so a frame takes as long as one
  * warp lives, and barriers and a way through shared memory are a good part of that.
- * An H200 takes 3.9 us for 3 x 3 at 1080p and 8.2 at 4K (copy 2.5 and 5.5); about 330
+ * An H200 takes 3.5 us for 3 x 3 at 1080p and 7.2 at 4K (copy 2.5 and 5.5), 4.2 and 8.2 where
+ * it does not begin ahead (await_turn); 4.4 and 9.9 with two limbs and a division; about 330
  * instructions a warp and four rows, 430 where ties go to even. Warps that go on
  * with the next rows, loaded meanwhile, took 5.0 us at 1080p and gained nothing at 4K
  * (127 registers instead of 80; bounded to 80 they spill). */
@@ -37,7 +41,7 @@ namespace {
 
 constexpr int warps = 4, threads = 32 * warps, strip = 256;
 constexpr int reach = 8;        /* bytes on each side of an output that taps may lie */
-constexpr int max_h = 9, max_band_limbs = 2, max_spreads = 2;
+constexpr int max_h = 9, max_band_limbs = 3, max_spreads = 2;
 constexpr int spread_bytes = 64; /* tap i of a row: byte 32 + step (i - ax) */
 
 /* A group of components that lie in the same pixels. */
@@ -99,14 +103,6 @@ bytes_beyond (const Bands &bands, int index, int at, int y)
       value[4] | value[5] << 8 | value[6] << 16 | value[7] << 24);
 }
 
-/* Keeps the compiler from taking a pointer apart: with a row's number times the
- * pitch it is one operation then. */
-template<typename T> __device__ __forceinline__ void
-keep_whole (T *&p)
-{
-  asm ("" : "+l" (p));
-}
-
 /* Where the lane's word i of a row is, from its first on. */
 __device__ __forceinline__ int
 word_at (int i)
@@ -128,7 +124,7 @@ load_inside (const Band &b, int from, int mine, unsigned (*a)[4])
 
 #pragma unroll
     for (int i = 0; i < 4; i++)
-      a[r][i] = __ldg ((const unsigned *) (p + word_at (i)));
+      a[r][i] = *(const unsigned *) (p + word_at (i));
   }
 }
 
@@ -156,7 +152,7 @@ load_edge (const Bands &bands, const Band &b, int index, int x0, int from, int m
     keep_whole (column);
 #pragma unroll
     for (int r = 0; r < COUNT; r++)
-      a[r][i] = __ldg ((const unsigned *) (column + (long long) max (__shfl_sync (~0u, mine, r), 0) * b.in_pitch));
+      a[r][i] = *(const unsigned *) (column + (long long) max (__shfl_sync (~0u, mine, r), 0) * b.in_pitch);
   }
 #pragma unroll
   for (int i = 0; i < 4; i++) {
@@ -222,7 +218,8 @@ add_products (int (*sum)[2][4], const unsigned (*a)[4], const uint4 *fragment, c
   for (int limb = LIMBS - 1; limb >= 0; limb--) {
 #pragma unroll
     for (int i = 0; limb < LIMBS - 1 && i < 8 * ROWS; i++)
-      sum[i / 8][i / 4 % 2][i % 4] = sum[i / 8][i / 4 % 2][i % 4] * 256 + init[i / 4 % 2 * 2 + i % 2];
+      sum[i / 8][i / 4 % 2][i % 4] = sum[i / 8][i / 4 % 2][i % 4] * 256
+          + (limb == 0 ? init[i / 4 % 2 * 2 + i % 2] : 0);
 #pragma unroll
     for (int j = 0; j < H; j++) {
       const uint4 b = fragment[(limb * H + j) * 32];
@@ -237,7 +234,7 @@ add_products (int (*sum)[2][4], const unsigned (*a)[4], const uint4 *fragment, c
   }
 }
 
-template<int ROWS, Quick HOW> __device__ __forceinline__ void
+template<int ROWS, Rule RULE> __device__ __forceinline__ void
 round_rows (const Rounding &k, const int (*sum)[2][4], unsigned (*word)[2])
 {
 #pragma unroll
@@ -247,8 +244,26 @@ round_rows (const Rounding &k, const int (*sum)[2][4], unsigned (*word)[2])
       const int four[4] = { sum[r][0][2 * side], sum[r][0][2 * side + 1], sum[r][1][2 * side],
         sum[r][1][2 * side + 1] };
 
-      word[r][side] = round_four_quick<HOW> (k, four);
+      word[r][side] = round_four_ruled<RULE> (k, four);
     }
+}
+
+/* One limb: quick sums that are never below 0. */
+template<int ROWS, int LIMBS> __device__ __forceinline__ void
+round_all (const Rounding &k, int (*sum)[2][4], unsigned (*word)[2])
+{
+  if (LIMBS > 1 && k.clips)
+#pragma unroll
+    for (int i = 0; i < 8 * ROWS; i++)
+      sum[i / 8][i / 4 % 2][i % 4] = max (sum[i / 8][i / 4 % 2][i % 4], 0);
+  if (k.rule == RULE_ONE)
+    round_rows<ROWS, RULE_ONE> (k, sum, word);
+  else if (LIMBS == 1 || k.rule == RULE_EVEN)
+    round_rows<ROWS, RULE_EVEN> (k, sum, word);
+  else if (k.rule == RULE_SHIFT)
+    round_rows<ROWS, RULE_SHIFT> (k, sum, word);
+  else
+    round_rows<ROWS, RULE_DIVIDE> (k, sum, word);
 }
 
 /* A word of a row that may end in it. */
@@ -296,7 +311,7 @@ load_words (const Band &b, int x, int y, unsigned (*word)[2])
     keep_whole (column);
 #pragma unroll
     for (int r = 0; r < ROWS; r++)
-      word[r][side] = __ldg ((const unsigned *) (column + (long long) min (y + r, b.height - 1) * b.in_pitch));
+      word[r][side] = *(const unsigned *) (column + (long long) min (y + r, b.height - 1) * b.in_pitch);
   }
 }
 
@@ -320,7 +335,16 @@ copy_rows (const Band &b, int x0, int x, int y)
   }
 }
 
-template<int H, int ROWS, int LIMBS> __global__ void __launch_bounds__ (threads)
+/* How many blocks' registers an SM shall hold: with 128 instead of 96 registers 7 x 7 of two
+ * limbs took 5.7 instead of 5.1 us at 1080p, with 128 instead of 134 3 x 3 of two limbs 9.9
+ * instead of 12.0 at 4K. */
+constexpr int
+resident (int h, int rows, int limbs)
+{
+  return rows == 8 ? (h == 3 ? 4 : 3) : h == 3 && limbs == 1 ? 6 : h == 9 || (h == 7 && limbs == 1) ? 4 : 5;
+}
+
+template<int H, int ROWS, int LIMBS> __global__ void __launch_bounds__ (threads, resident (H, ROWS, LIMBS))
 convolve_band_kernel (const __grid_constant__ Bands bands, const __grid_constant__ BandWeights<H, LIMBS> weights)
 {
   constexpr int count = ROWS + H - 1; /* rows of samples; at most 32 */
@@ -344,31 +368,38 @@ convolve_band_kernel (const __grid_constant__ Bands bands, const __grid_constant
   int sum[ROWS][2][4];
 
   if (!b.filtered) {
+    await_turn ();
     copy_rows<ROWS> (b, x0, x, y0);
     return;
   }
   if (bands.border != CF_BORDER_REPLICATE && mine != wanted)
     mine = edge_row (bands.border, wanted, b.height);
-  if (x0 > 0 && x0 + strip + reach <= b.bytes && __all_sync (~0u, mine >= 0))
-    load_inside<count> (b, from, mine, a);
-  else
-    load_edge<count> (bands, b, index, x0, from, mine, lane, beyond[warp], a);
+  const auto load_samples = [&] {
+    if (x0 > 0 && x0 + strip + reach <= b.bytes && __all_sync (~0u, mine >= 0))
+      load_inside<count> (b, from, mine, a);
+    else
+      load_edge<count> (bands, b, index, x0, from, mine, lane, beyond[warp], a);
+  };
+
+  if (!has_turns) /* they arrive meanwhile */
+    load_samples ();
 #pragma unroll
   for (int i = 0; i < (vectors + threads - 1) / threads; i++)
     if (i * threads + thread < vectors)
       spread[i * threads + thread] = (&weights.row[b.spread][0][0][0])[i * threads + thread];
   __syncthreads ();
   make_fragments<LIMBS * H> ((const unsigned *) spread, fragment, warp, lane);
+  if (has_turns) {
+    await_turn ();
+    load_samples ();
+  }
   if (b.keeps)
     load_words<ROWS> (b, x, y0, rest);
   __syncthreads ();
   if (y0 >= b.height)
     return;
   add_products<H, ROWS, LIMBS> (sum, a, fragment + lane, b.init);
-  if (bands.rounding.quick == QUICK_ONE)
-    round_rows<ROWS, QUICK_ONE> (bands.rounding, sum, word);
-  else
-    round_rows<ROWS, QUICK_EVEN> (bands.rounding, sum, word);
+  round_all<ROWS, LIMBS> (bands.rounding, sum, word);
   if (b.keeps)
 #pragma unroll
     for (int i = 0; i < 2 * ROWS; i++)
@@ -385,8 +416,9 @@ const struct Variant {
   const void *kernel;
 } variants[] = {
   CF_BAND (3, 4, 1), CF_BAND (3, 8, 1), CF_BAND (5, 4, 1), CF_BAND (5, 8, 1), CF_BAND (7, 4, 1), CF_BAND (7, 8, 1),
-  CF_BAND (9, 4, 1), CF_BAND (9, 8, 1), CF_BAND (3, 4, 2), CF_BAND (5, 4, 2), CF_BAND (5, 8, 2), CF_BAND (7, 4, 2),
-  CF_BAND (7, 8, 2), CF_BAND (9, 4, 2), CF_BAND (9, 8, 2),
+  CF_BAND (9, 4, 1), CF_BAND (9, 8, 1), CF_BAND (3, 4, 2), CF_BAND (3, 8, 2), CF_BAND (5, 4, 2), CF_BAND (5, 8, 2),
+  CF_BAND (7, 4, 2), CF_BAND (7, 8, 2), CF_BAND (9, 4, 2), CF_BAND (9, 8, 2), CF_BAND (3, 4, 3), CF_BAND (3, 8, 3),
+  CF_BAND (5, 4, 3), CF_BAND (7, 4, 3), CF_BAND (9, 4, 3),
 };
 #undef CF_BAND
 
@@ -431,7 +463,7 @@ make_band (const Work &work, const Group &g, Band *b)
   for (int i = 0; i < 4; i++) {
     const int at = g.step == 3 ? 0 : i % g.step, chroma = g.plane_chroma (g.plane[at]);
 
-    b->init[i] = k.base[chroma];
+    b->init[i] = k.begin[chroma];
     b->outside |= (unsigned) work.outside[chroma] << 8 * i;
     b->pick |= (unsigned) (g.fate[at] == CF_FATE_COPY ? 4 + i : i) << 4 * i;
   }
@@ -456,8 +488,12 @@ put_spread (const CfConvolution &c, int step, int limbs, int h, uint8_t *rows)
     }
 }
 
-/* How many warps of eight rows keep a big GPU busy. */
-constexpr int enough_warps = 2048;
+/* How many warps of eight rows keep a big GPU busy; fewer where they win more. */
+int
+enough_warps (const Variant &v)
+{
+  return v.limbs == 1 && (v.h == 5 || v.h == 7) ? 1024 : 2048;
+}
 
 const Variant *
 variant_of (const Work &work, int h, int limbs)
@@ -469,7 +505,7 @@ variant_of (const Work &work, int h, int limbs)
     tasks += (work.group[i].width * work.group[i].step + strip - 1) / strip * ((work.group[i].height + 7) / 8);
   for (const Variant &v : variants)
     if (v.h >= h && v.limbs >= limbs && (!found || (v.h == found->h && v.limbs == found->limbs
-        && tasks >= enough_warps)))
+        && tasks >= enough_warps (v))))
       found = &v;
   return found;
 }
@@ -483,16 +519,18 @@ convolve_band_init (CfStatus *status)
 }
 
 bool
-convolve_band_fits (const CfConvolution &c, int limbs, int step)
+convolve_band_fits (const CfConvolution &c, const Rounding &k, int limbs, int step)
 {
   return c.bits == 8 && c.dense && c.op == CF_CONVOLVE_LINEAR && c.h <= max_h && limbs <= max_band_limbs
+      && k.rule != RULE_NONE
       && c.ax * step <= reach && (c.w - 1 - c.ax) * step <= reach;
 }
 
 bool
 convolve_launch_band (const Work &work, const CfConvolution &c, cudaStream_t stream, CfCode *code, CfStatus *status)
 {
-  const Variant *v = variant_of (work, c.h, work.limbs);
+  const int limbs = max (work.limbs, work.rounding.quick != QUICK_NONE && !work.rounding.clips ? 1 : 2);
+  const Variant *v = variant_of (work, c.h, limbs);
   const int spread_size = v->limbs * v->h * spread_bytes;
   alignas (16) uint8_t weights[max_spreads * max_band_limbs * max_h * spread_bytes] = { };
   Bands bands = { };
@@ -513,7 +551,7 @@ convolve_launch_band (const Work &work, const CfConvolution &c, cudaStream_t str
     if (b->filtered && b->spread == max_spreads)
       return false;
     if (b->filtered && b->spread == n_steps) {
-      put_spread (c, b->step, work.limbs, v->h, weights + n_steps * spread_size);
+      put_spread (c, b->step, limbs, v->h, weights + n_steps * spread_size);
       steps[n_steps++] = b->step;
     }
     b->first_block = bands.blocks;
@@ -521,7 +559,7 @@ convolve_launch_band (const Work &work, const CfConvolution &c, cudaStream_t str
     b->blocks_inverse = inverse_of_blocks (b->blocks_x);
     bands.blocks += b->blocks_x * ((b->height + warps * v->rows - 1) / (warps * v->rows));
   }
-  *code = launch_blocks ("convolve band", v->kernel, bands.blocks, threads, arguments, 0, stream, status);
+  *code = launch_blocks ("convolve band", v->kernel, bands.blocks, threads, arguments, 0, work.ahead, stream, status);
   return true;
 }
 

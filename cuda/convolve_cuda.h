@@ -50,6 +50,9 @@ struct Group {
  * no float. See make_quick () in convolve.cu. */
 enum Quick : uint8_t { QUICK_NONE, QUICK_ONE, QUICK_EVEN };
 
+/* Rounding where sums stay in registers: see make_rule () in convolve.cu. */
+enum Rule : uint8_t { RULE_NONE, RULE_ONE, RULE_EVEN, RULE_SHIFT, RULE_DIVIDE };
+
 /* From sums to samples: CfConvolution's rule, without the weights. */
 struct Rounding {
   long long divisor2; /* 2 D */
@@ -60,10 +63,14 @@ struct Rounding {
   int max, mid, amount;
   uint8_t op, narrow, pow2, ties[2];
   Quick quick;
-  bool clips;         /* quick: sum + base may be below 0, and then counts as 0 */
+  bool clips;         /* quick, and of rules: the sum and what it begins with may be below 0, and then counts as 0 */
   int base[2];        /* of luma and chroma: is added to sums */
   unsigned offset;    /* bits of a float: is added to products */
   float inverse[2];   /* of D; EVEN: above and below it */
+  Rule rule;
+  int begin[2];       /* what sums begin with, of luma and chroma */
+  int rule_divisor, rule_shift;
+  unsigned rule_magic;
 };
 
 constexpr int max_limbs = 5;
@@ -76,6 +83,7 @@ struct Work {
   int limbs;          /* of a weight, signed bytes, the lowest first */
   uint8_t border;     /* CfBorder */
   uint8_t gray;       /* CfGray */
+  bool ahead;         /* the kernels may begin before those queued before them have ended: await_turn */
   int outside[2];
 };
 
@@ -104,10 +112,14 @@ struct AxisWeights {
 
 CfCode convolve_launch_small (Work *work, const SmallWeights &weights, cudaStream_t stream, CfStatus *status);
 CfCode convolve_launch_dense (Work *work, const CfConvolution &c, cudaStream_t stream, CfStatus *status);
-/* Bytes of pixels of `step` samples, four or eight at a time; for quick rounding that does not clip. */
-bool convolve_band_fits (const CfConvolution &c, int limbs, int step);
+/* Bytes of pixels of `step` samples, four or eight at a time. */
+bool convolve_band_fits (const CfConvolution &c, const Rounding &k, int limbs, int step);
+/* Pixels of four bytes of which three are filtered. */
+bool convolve_apart_fits (const CfConvolution &c, const Rounding &k, int limbs);
 /* False: the frame does not lie as these kernels need it, and nothing was launched. */
 bool convolve_launch_band (const Work &work, const CfConvolution &c, cudaStream_t stream, CfCode *code,
+    CfStatus *status);
+bool convolve_launch_apart (Work *work, const SmallWeights &weights, cudaStream_t stream, CfCode *code,
     CfStatus *status);
 /* Does the block's memory suffice? */
 bool convolve_separable_fits (const CfConvolution &c, bool is_signed, int max_shared);
@@ -115,8 +127,9 @@ CfCode convolve_launch_separable (Work *work, const AxisWeights &weights, bool i
     CfStatus *status);
 CfCode convolve_launch_wide (Work *work, const SeparableWeights &weights, cudaStream_t stream, CfStatus *status);
 /* Loads the kernels and sets the limits of their shared memory; once a plan. */
-CfCode convolve_small_init (CfStatus *status);
+CfCode convolve_small_init (bool *ahead, CfStatus *status); /* ahead: Work's */
 CfCode convolve_band_init (CfStatus *status);
+CfCode convolve_apart_init (CfStatus *status);
 CfCode convolve_dense_init (int max_shared, CfStatus *status);
 CfCode convolve_separable_init (int max_shared, CfStatus *status);
 CfCode convolve_wide_init (int max_shared, CfStatus *status);
@@ -136,13 +149,24 @@ load_variants (const Variant (&variants)[N], int max_shared, CfStatus *status)
   return code;
 }
 
+/* ahead: the kernel calls await_turn before it looks at a picture. */
 inline CfCode
-launch_blocks (const char *name, const void *kernel, int blocks, int threads, void **arguments, int shared,
+launch_blocks (const char *name, const void *kernel, int blocks, int threads, void **arguments, int shared, bool ahead,
     cudaStream_t stream, CfStatus *status)
 {
-  CfCode code = cf_cuda_check (cudaLaunchKernel (kernel, dim3 ((unsigned) blocks), dim3 ((unsigned) threads),
-      arguments, (size_t) shared, stream), name, status);
+  cudaLaunchAttribute attribute = { };
+  cudaLaunchConfig_t config = { };
+  CfCode code;
 
+  attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  attribute.val.programmaticStreamSerializationAllowed = 1;
+  config.gridDim = dim3 ((unsigned) blocks);
+  config.blockDim = dim3 ((unsigned) threads);
+  config.dynamicSmemBytes = (size_t) shared;
+  config.stream = stream;
+  config.attrs = &attribute;
+  config.numAttrs = ahead ? 1 : 0;
+  code = cf_cuda_check (cudaLaunchKernelExC (&config, kernel, arguments), name, status);
   return code == CF_OK ? cf_cuda_launched (name, status) : code;
 }
 

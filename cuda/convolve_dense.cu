@@ -152,6 +152,7 @@ struct Shared {
   unsigned *raw, *fragments, *results;
 };
 
+/* Finds the first limb staged for the first plane. */
 template<int STEPS, int SIZE> __device__ __forceinline__ void
 make_bytes (const Work &work, const Group &g, const DenseWeights<SIZE> &weights, const Layout &l, const Shared &s,
     const Tile &t, int p, int thread, unsigned *result)
@@ -168,7 +169,7 @@ make_bytes (const Work &work, const Group &g, const DenseWeights<SIZE> &weights,
   else if (p == 0)
     fill_tile<4, 3> (work, g, t, 0, thread, threads);
   for (int limb = work.limbs - 1; limb >= 0; limb--) {
-    if (p == 0 || work.limbs > 1)
+    if (work.limbs > 1 && (p > 0 || limb < work.limbs - 1))
       stage_limb<STEPS> (weights, limb, s.raw, s.fragments, l, work, thread);
     __pipeline_wait_prior (0);
     __syncthreads ();
@@ -191,6 +192,8 @@ make_pixels (const Work &work, const Group &g, const DenseWeights<SIZE> &weights
   const Assembly a = assembly_of (work, g);
   unsigned result[rows_of_warp];
 
+  stage_limb<STEPS> (weights, work.limbs - 1, s.raw, s.fragments, l, work, thread);
+  await_turn ();
 #pragma unroll 1
   for (int p = 0; p < g.planes; p++) {
     make_bytes<STEPS> (work, g, weights, l, s, t, p, thread, result);
@@ -273,6 +276,8 @@ convolve_dense_kernel (const __grid_constant__ Work work, const __grid_constant_
     (unsigned *) (memory + tile_bytes (l) + raw_bytes (l, work.h)),
     (unsigned *) (memory + tile_bytes (l) + raw_bytes (l, work.h)) + work.h * l.steps * 64 };
 
+  if (WIDE || g.planes == 0)
+    await_turn ();
   if (g.planes == 0)
     copy_group (work, g, x0, y0, tile_w, tile_h, thread, threads);
   else if (WIDE)
@@ -334,7 +339,8 @@ launch (Work *work, const CfConvolution &c, Layout l, const void *kernel, cudaSt
   void *arguments[] = { work, &l, &weights };
 
   split_weights (c, l, work->limbs, (uint8_t *) &weights);
-  return launch_blocks ("convolve dense", kernel, work->blocks, threads, arguments, shared_of (l, c), stream, status);
+  return launch_blocks ("convolve dense", kernel, work->blocks, threads, arguments, shared_of (l, c),
+      work->ahead, stream, status);
 }
 
 } // namespace

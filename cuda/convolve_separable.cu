@@ -221,11 +221,13 @@ convolve_separable_kernel (const __grid_constant__ Work work, const __grid_const
   const Shared m = { tile, low, high, high + tile_w * l.column_words, rows };
 
   if (g.planes == 0) {
+    await_turn ();
     copy_group (work, g, x0, y0, tile_w, tile_h, thread, threads);
     return;
   }
   if (thread < 18)
     axes[thread] = ((const uint4 *) &weights)[thread];
+  await_turn ();
   make_planes<ROW_STEPS, STEPS, SIGNED> (work, g, l, (const unsigned *) axes, m, x0, y0, thread);
   store_planes (work, g, m.results, x0, y0, thread);
 }
@@ -294,8 +296,8 @@ convolve_launch_separable (Work *work, const AxisWeights &weights, bool is_signe
   void *arguments[] = { work, &l, const_cast<AxisWeights *> (&weights) };
 
   deal_groups (work, tile_w, tile_h);
-  return launch_blocks ("convolve separable", v.kernel, work->blocks, threads, arguments, (int) shared_of (l), stream,
-      status);
+  return launch_blocks ("convolve separable", v.kernel, work->blocks, threads, arguments, (int) shared_of (l),
+      work->ahead, stream, status);
 }
 
 } // namespace cf

@@ -256,12 +256,14 @@ convolve_small_kernel (const __grid_constant__ Work work, const __grid_constant_
   const unsigned *weights = (const unsigned *) staged;
 
   if (g.planes == 0) {
+    await_turn ();
     copy_group (work, g, x0, y0, tile_w, tile_h, thread, 32 * warps);
     return;
   }
 #pragma unroll 1
   for (int i = thread; i < (MAGNITUDE ? 2 : work.limbs) * 20; i += 32 * warps)
     staged[i] = from[i];
+  await_turn ();
   if (PIXELS == PLANAR || (PIXELS == ANY && g.step == 1))
     make_block<PAIRS, 1, 1, MAGNITUDE> (work, g, x0, y0, tile, rows, weights, thread);
   else if (PIXELS == WORDS || (g.step == 4 && g.planes == 3))
@@ -307,9 +309,11 @@ pixels_of (const Work &work)
 } // namespace
 
 CfCode
-convolve_small_init (CfStatus *status)
+convolve_small_init (bool *ahead, CfStatus *status)
 {
   CfCode code = CF_OK;
+
+  *ahead = true;
 
   for (int i = 0; code == CF_OK && i < n_kernels; i++) {
     cudaFuncAttributes attributes;
@@ -317,6 +321,8 @@ convolve_small_init (CfStatus *status)
     code = cf_cuda_check (cudaFuncGetAttributes (&attributes, (const void *) kernel_of (i / 3 + 1, (Pixels) (i % 3),
         i == n_kernels - 1)),
         "loading the convolution's kernels", status);
+    /* what the kernel was compiled for, whatever runs it: see await_turn */
+    *ahead = *ahead && code == CF_OK && attributes.ptxVersion >= 90;
   }
   return code;
 }
@@ -324,10 +330,11 @@ convolve_small_init (CfStatus *status)
 CfCode
 convolve_launch_small (Work *work, const SmallWeights &weights, cudaStream_t stream, CfStatus *status)
 {
+  void *arguments[] = { work, const_cast<SmallWeights *> (&weights) };
+
   deal_groups (work, tile_w, tile_h);
-  kernel_of ((work->h + 1) / 2, pixels_of (*work), work->rounding.op == CF_CONVOLVE_MAGNITUDE)
-      <<<(unsigned) work->blocks, 32 * warps, 0, stream>>> (*work, weights);
-  return cf_cuda_launched ("convolve dense small", status);
+  return launch_blocks ("convolve dense small", (const void *) kernel_of ((work->h + 1) / 2, pixels_of (*work),
+      work->rounding.op == CF_CONVOLVE_MAGNITUDE), work->blocks, 32 * warps, arguments, 0, work->ahead, stream, status);
 }
 
 } // namespace cf

@@ -95,7 +95,7 @@ store_samples (const Work &work, int group, int x, int y, unsigned word)
 static __device__ __forceinline__ uint2
 base_of (const Assembly &a, const uint8_t *from)
 {
-  return a.copies ? __ldg ((const uint2 *) from) : make_uint2 (a.mid, a.mid);
+  return a.copies ? *(const uint2 *) from : make_uint2 (a.mid, a.mid);
 }
 
 /* Two pixels in words; v[p]: both samples of plane p in its low bytes. */

@@ -144,6 +144,26 @@ round_four (const Rounding &k, const int *sum, int add)
   return pack_bytes (v);
 }
 
+/* Four sums that began as their rule says to bytes. */
+template<Rule RULE> static __device__ __forceinline__ unsigned
+round_four_ruled (const Rounding &k, const int *sum)
+{
+  if constexpr (RULE == RULE_ONE || RULE == RULE_EVEN)
+    return round_four_quick<RULE == RULE_ONE ? QUICK_ONE : QUICK_EVEN> (k, sum);
+  else {
+    int v[4];
+
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+      v[i] = RULE == RULE_SHIFT ? sum[i] >> k.rule_shift
+          : (int) (__umulhi ((unsigned) sum[i], k.rule_magic) >> k.rule_shift);
+      if (RULE == RULE_DIVIDE && k.ties[0] && v[i] * k.rule_divisor == sum[i])
+        v[i] &= ~1;
+    }
+    return pack_bytes (v);
+  }
+}
+
 static __device__ __noinline__ int
 round_unsharp (const Rounding &k, long long s, int x, int chroma)
 {

@@ -43,6 +43,37 @@ hide (int &v)
   asm volatile ("" : "+r" (v));
 }
 
+/* Keeps the compiler from taking a pointer apart: with a row's number times the
+ * pitch it is one operation then. */
+template<typename T> static __device__ __forceinline__ void
+keep_whole (T *&p)
+{
+  asm ("" : "+l" (p));
+}
+
+/* ---- one frame after the other ------------------------------------------ */
+
+/* A kernel may begin while what is queued before it is still at work (Work's ahead):
+ * its launch, its arguments and its weights cost no time of their own then. All its threads
+ * call this before they touch a picture, and everything queued before has ended and
+ * can be seen. Then the next one may begin: not before, so that never three are at
+ * work. Loads of pictures are plain ones: read-only ones (__ldg) promise that nobody
+ * writes there from the kernel's begin on. */
+#if defined (__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+constexpr bool has_turns = true;
+#else
+constexpr bool has_turns = false;
+#endif
+
+static __device__ __forceinline__ void
+await_turn ()
+{
+#if defined (__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  asm volatile ("griddepcontrol.wait;" : : : "memory");
+  asm volatile ("griddepcontrol.launch_dependents;" : : : "memory");
+#endif
+}
+
 /* ---- tiles -------------------------------------------------------------- */
 
 /* Rows of bytes, one plane behind the other: byte c of row r of plane p stands
@@ -185,17 +216,17 @@ template<int STEP, bool VECTOR> __device__ __forceinline__ void
 load_pixels (const uint8_t *from, unsigned *w)
 {
   if constexpr (VECTOR && STEP == 4) {
-    const uint4 v = __ldg ((const uint4 *) from);
+    const uint4 v = *(const uint4 *) from;
 
     w[0] = v.x, w[1] = v.y, w[2] = v.z, w[3] = v.w;
   } else if constexpr (VECTOR && STEP == 2) {
-    const uint2 v = __ldg ((const uint2 *) from);
+    const uint2 v = *(const uint2 *) from;
 
     w[0] = v.x, w[1] = v.y;
   } else {
 #pragma unroll
     for (int i = 0; i < STEP; i++)
-      w[i] = __ldg ((const unsigned *) from + i);
+      w[i] = ((const unsigned *) from)[i];
   }
 }
 

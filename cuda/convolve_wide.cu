@@ -104,6 +104,7 @@ convolve_wide_kernel (const __grid_constant__ Work work, const __grid_constant__
   const int thread = (int) threadIdx.x, x0 = place.x * tile_w, y0 = place.y * tile_h;
   unsigned value[3][own] = { };
 
+  await_turn ();
   if (g.planes == 0) {
     copy_group (work, g, x0, y0, tile_w, tile_h, thread, threads);
     return;
@@ -141,9 +142,11 @@ convolve_wide_init (int max_shared, CfStatus *status)
 CfCode
 convolve_launch_wide (Work *work, const SeparableWeights &weights, cudaStream_t stream, CfStatus *status)
 {
+  void *arguments[] = { work, const_cast<SeparableWeights *> (&weights) };
+
   deal_groups (work, tile_w, tile_h);
-  convolve_wide_kernel<<<(unsigned) work->blocks, threads, shared_of (work->w, work->h), stream>>> (*work, weights);
-  return cf_cuda_launched ("convolve wide", status);
+  return launch_blocks ("convolve wide", (const void *) convolve_wide_kernel, work->blocks, threads, arguments,
+      (int) shared_of (work->w, work->h), work->ahead, stream, status);
 }
 
 } // namespace cf
