@@ -10,7 +10,8 @@ Usage: bench_cpu_opencv.py CPUBENCH [--filter median|convolve|segment] [--size 1
 CPUBENCH is the helper program of that name from the build folder (tests/cpubench). Needs the packages numpy and
 opencv-python-headless. Both sides take turns, so that whatever else the machine does hits both; the best time of each
 counts. The results are compared too: a difference fails the run. (Not those of the regions: each has its own.)
-One core of each: `taskset -c 1 bench_cpu_opencv.py ...`, with --cpu-time where others want that core; OpenCV with AVX2 alone: OPENCV_CPU_DISABLE=AVX512-SKX.
+One core of each: `taskset -c 1 bench_cpu_opencv.py ...`, with --cpu-time where others want that core; OpenCV with AVX2
+alone: OPENCV_CPU_DISABLE=AVX512-SKX.
 """
 import argparse
 import os
