@@ -227,11 +227,12 @@ random_cases (KcRun *run, const KcFilter *kc)
 static void
 sanitize (KcRun *run, const KcFilter *kc)
 {
-  static const CfFormat formats[] = { CF_FORMAT_GRAY8, CF_FORMAT_I420_10LE, CF_FORMAT_YUY2, CF_FORMAT_RGB };
-  static const int some[][2] = { { 67, 35 }, { 33, 150 }, { 21, 13 }, { 21, 11 } };
+  static const CfFormat formats[] = { CF_FORMAT_GRAY8, CF_FORMAT_I420_10LE, CF_FORMAT_YUY2, CF_FORMAT_RGB,
+    CF_FORMAT_RGBA };
+  static const int some[][2] = { { 67, 35 }, { 33, 150 }, { 21, 13 }, { 21, 11 }, { 37, 19 } };
   const char *const *settings = kc->sanitize_settings ? kc->sanitize_settings : kc->settings;
 
-  for (size_t f = 0; f < 4; f++) {
+  for (size_t f = 0; f < sizeof formats / sizeof *formats; f++) {
     for (const char *const *set = settings; *set; set++) {
       KcCase c = new_case (kc, *set, formats[f], some[f][0], some[f][1]);
 
