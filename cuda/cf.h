@@ -368,12 +368,12 @@ CfCode cf_stream_wait (CfStream *stream, uint64_t deadline_ns, CfStatus *status)
 CfCode cf_stream_mark (CfStream *stream, int mark, CfStatus *status);
 uint64_t cf_stream_elapsed_ns (CfStream *stream, int from, int to);
 
-/* Marks 0..4 of one frame's way, which may lead through several streams: one
+/* Marks 0..5 of one frame's way, which may lead through several streams: one
  * stream sets a mark, another waits for it, and so may the host. One thread
  * sets them; another may wait for them and ask for times while that one works
  * on other frames. */
 typedef struct CfMarks CfMarks;
-#define CF_MARKS 5
+#define CF_MARKS 6
 CfMarks *cf_marks_new (CfStatus *status);
 void cf_marks_free (CfMarks *marks);
 /* All that the stream was told before. */

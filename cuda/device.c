@@ -20,7 +20,6 @@
 static atomic_bool lost;
 static atomic_uint_fast64_t launches, allocations;
 static _Atomic (cudaStream_t) hung; /* a stream whose work did not end in time */
-static atomic_uint waiting; /* threads in wait_for */
 static atomic_int first_pid; /* the process that used CUDA first; a fork of it may not */
 
 struct CfStream {
@@ -396,33 +395,19 @@ now_ns (void)
   return (uint64_t) t.tv_sec * 1000000000u + (uint64_t) t.tv_nsec;
 }
 
-/* How long this thread is to sleep before it looks again; 0: it may look at once.
- * A frame is looked for eagerly as long as one takes, by a few threads: who looks
- * takes the driver's locks from those who have a frame to queue, so that the more
- * wait, the more seldom each one looks. */
-static long
-pause_ns (uint64_t spent_ns, unsigned threads)
-{
-  const uint64_t eager_ns = 300000;
-  const long at_least = 50000, each = 10000;
-
-  if (spent_ns <= eager_ns && (threads <= 2 || threads <= (unsigned) cf_cpu_threads () / 4))
-    return 0;
-  return threads * each > at_least ? (long) threads * each : at_least;
-}
-
-/* cudaStreamSynchronize and its like have no timeout, so look again and again.
+/* cudaStreamSynchronize and its like have no timeout, so poll: eagerly as long as
+ * a frame takes, then with short sleeps, so that a slow GPU does not burn a core.
  * `first`: the error of what was done to be able to wait. `event` NULL: until the
  * stream is idle. */
 static CfCode
-look_until_done (int first, cudaStream_t stream, cudaEvent_t event, uint64_t deadline_ns, CfStatus *status)
+wait_for (int first, cudaStream_t stream, cudaEvent_t event, uint64_t deadline_ns, CfStatus *status)
 {
+  const uint64_t eager_ns = 300000;
   uint64_t start = now_ns ();
 
   for (;;) {
     int error = first != cudaSuccess ? first : (int) (event ? cudaEventQuery (event) : cudaStreamQuery (stream));
     uint64_t spent;
-    long ns;
 
     if (error == cudaSuccess)
       return CF_OK;
@@ -441,23 +426,11 @@ look_until_done (int first, cudaStream_t stream, cudaEvent_t event, uint64_t dea
       atomic_store (&hung, stream);
       return cf_fail (status, CF_TIMEOUT, "the GPU did not finish a frame in %.1f s", (double) deadline_ns / 1e9);
     }
-    ns = pause_ns (spent, atomic_load_explicit (&waiting, memory_order_relaxed));
-    if (ns > 0)
-      nanosleep (&(struct timespec) { .tv_nsec = ns }, NULL);
+    if (spent > eager_ns)
+      nanosleep (&(struct timespec) { .tv_nsec = 50000 }, NULL);
     else
       sched_yield ();
   }
-}
-
-static CfCode
-wait_for (int first, cudaStream_t stream, cudaEvent_t event, uint64_t deadline_ns, CfStatus *status)
-{
-  CfCode code;
-
-  atomic_fetch_add (&waiting, 1);
-  code = look_until_done (first, stream, event, deadline_ns, status);
-  atomic_fetch_sub (&waiting, 1);
-  return code;
 }
 
 CfCode

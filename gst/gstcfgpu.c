@@ -8,9 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The points of a frame's way. The second one differs from the third only where
- * kernels wait for those of another frame. */
-enum { BEFORE_UPLOAD, AFTER_UPLOAD, BEFORE_KERNELS, AFTER_KERNELS, AFTER_DOWNLOAD };
+/* The points of a frame's way; two of them are needed where copies have streams
+ * of their own. */
+enum { BEFORE_UPLOAD, AFTER_UPLOAD, BEFORE_KERNELS, AFTER_KERNELS, BEFORE_DOWNLOAD, AFTER_DOWNLOAD };
 G_STATIC_ASSERT (AFTER_DOWNLOAD < CF_MARKS);
 
 /* A trial begins after so many frames, or so many after new parameters: who
@@ -41,10 +41,12 @@ gst_cf_gpu_open (GstCfGpu *gpu, GstObject *context, guint slots, CfStatus *statu
     return FALSE;
   }
   gpu->cf = cf_context_new (CF_BACKEND_CUDA, status);
-  for (guint i = 0; i < slots && gpu->cf && (i == 0 || gpu->stream[i - 1]); i++)
-    gpu->stream[i] = cf_stream_new (NULL, status);
+  if (gpu->cf)
+    gpu->stream = cf_stream_new (NULL, status);
+  if (gpu->stream && slots > 1 && (gpu->up = cf_stream_new (NULL, status)))
+    gpu->down = cf_stream_new (NULL, status);
   gst_cf_cuda_pop ();
-  if (!gpu->stream[slots - 1])
+  if (!gpu->stream || (slots > 1 && !gpu->down))
     gst_cf_gpu_close (gpu);
   return gpu->context != NULL;
 }
@@ -92,8 +94,9 @@ gst_cf_gpu_close (GstCfGpu *gpu)
     return;
   gst_cf_gpu_unconfigure (gpu);
   if (gst_cf_cuda_push (gpu->context)) {
-    for (guint i = 0; i < gpu->n_slots; i++)
-      cf_stream_free (gpu->stream[i]);
+    cf_stream_free (gpu->down);
+    cf_stream_free (gpu->up);
+    cf_stream_free (gpu->stream);
     cf_context_free (gpu->cf);
     gst_cf_cuda_pop ();
   }
@@ -104,12 +107,11 @@ gst_cf_gpu_close (GstCfGpu *gpu)
 guint
 gst_cf_gpu_abandon (GstCfGpu *gpu)
 {
-  guint n = 0;
+  guint n = (gpu->stream != NULL) + (gpu->up != NULL) + (gpu->down != NULL);
 
   for (guint i = 0; i < gpu->n_slots; i++) {
     const GstCfGpuSlot *slot = &gpu->slot[i];
 
-    n += gpu->stream[i] != NULL;
     n += (slot->memory_in != NULL) + (slot->memory_out != NULL);
     n += (slot->memory_host_in != NULL) + (slot->memory_host_out != NULL);
   }
@@ -306,30 +308,22 @@ mark (const GstCfGpu *gpu, const GstCfGpuJob *job, CfStream *stream, int which, 
   return cf_stream_set_mark (stream, gpu->slot[job->slot].marks, which, status);
 }
 
-/* Where a frame is copied. */
-static CfStream *
-copies_of (const GstCfGpu *gpu, const GstCfGpuJob *job)
-{
-  return gpu->n_slots == 1 ? job->stream : gpu->stream[job->slot];
-}
-
 static CfCode
 queue_upload (GstCfGpu *gpu, const GstCfGpuJob *job, const CfImage *host, CfStatus *status)
 {
   const GstCfGpuSlot *slot = &gpu->slot[job->slot];
-  CfStream *stream = copies_of (gpu, job);
+  CfStream *stream = gpu->up ? gpu->up : job->stream;
   CfCode code = CF_OK;
 
-  /* On a chain's stream, a frame that has left may still be read where this one goes. */
-  if (gpu->n_slots > 1)
+  if (gpu->up) /* a frame that has left may still be read where this one goes */
     code = cf_stream_follow (stream, slot->marks, AFTER_KERNELS, status);
   if (code == CF_OK)
     code = mark (gpu, job, stream, BEFORE_UPLOAD, status);
   if (code == CF_OK)
     code = cf_stream_upload (stream, &slot->device_in, host, status);
-  if (code == CF_OK && gpu->n_slots > 1)
+  if (code == CF_OK && gpu->up)
     code = mark (gpu, job, stream, AFTER_UPLOAD, status);
-  if (code == CF_OK && gpu->n_slots > 1)
+  if (code == CF_OK && gpu->up)
     code = cf_stream_follow (job->stream, slot->marks, AFTER_UPLOAD, status);
   return code;
 }
@@ -341,8 +335,8 @@ queue_kernels (GstCfGpu *gpu, const GstCfGpuJob *job, gboolean history, const Cf
   CfMarks *marks = gpu->slot[job->slot].marks;
   CfCode code = CF_OK;
 
-  /* The plans' memory is used by one frame at a time, and frames keep their order. */
-  if (gpu->n_slots > 1 && gpu->before)
+  /* The plans' memory is used by one frame at a time, whatever its stream. */
+  if (gpu->up && gpu->before)
     code = cf_stream_follow (job->stream, gpu->before, AFTER_KERNELS, status);
   if (code == CF_OK)
     code = job->leave && job->timed ? cf_stream_mark (job->stream, 1, status)
@@ -354,7 +348,7 @@ queue_kernels (GstCfGpu *gpu, const GstCfGpuJob *job, gboolean history, const Cf
       code = cf_plan_remember (gpu->plan[m], job->stream, in, status);
   if (code == CF_OK && job->leave && job->timed)
     code = cf_stream_mark (job->stream, 2, status);
-  if (code == CF_OK && (!job->leave || gpu->n_slots > 1)) {
+  if (code == CF_OK && (!job->leave || gpu->up)) {
     code = mark (gpu, job, job->stream, AFTER_KERNELS, status);
     gpu->before = marks;
   }
@@ -365,9 +359,13 @@ static CfCode
 queue_download (GstCfGpu *gpu, const GstCfGpuJob *job, const CfImage *host, CfStatus *status)
 {
   const GstCfGpuSlot *slot = &gpu->slot[job->slot];
-  CfStream *stream = copies_of (gpu, job);
-  CfCode code = cf_stream_follow (stream, slot->marks, AFTER_KERNELS, status);
+  CfStream *stream = gpu->down ? gpu->down : job->stream;
+  CfCode code = CF_OK;
 
+  if (gpu->down)
+    code = cf_stream_follow (stream, slot->marks, AFTER_KERNELS, status);
+  if (code == CF_OK && gpu->down)
+    code = mark (gpu, job, stream, BEFORE_DOWNLOAD, status);
   if (code == CF_OK)
     code = cf_stream_download (stream, host, &slot->device_out, status);
   return code == CF_OK ? mark (gpu, job, stream, AFTER_DOWNLOAD, status) : code;
@@ -421,8 +419,10 @@ settle (GstCfGpu *gpu, const GstCfGpuJob *job)
   CfStatus status = { 0 };
   CfCode code = gst_cf_chain_wait (job->chain, job->stream, deadline (gpu), &status);
 
-  if (code != CF_TIMEOUT && copies_of (gpu, job) != job->stream)
-    code = cf_stream_wait (copies_of (gpu, job), deadline (gpu), &status);
+  if (code != CF_TIMEOUT && gpu->up)
+    code = cf_stream_wait (gpu->up, deadline (gpu), &status);
+  if (code != CF_TIMEOUT && gpu->down)
+    code = cf_stream_wait (gpu->down, deadline (gpu), &status);
   return code;
 }
 
@@ -433,7 +433,7 @@ gst_cf_gpu_submit (GstCfGpu *gpu, GstCfGpuJob *job, gboolean history, CfStatus *
 
   if (!push (gpu, status))
     return status->code;
-  job->stream = gpu->stream[job->slot];
+  job->stream = gpu->stream;
   job->kernel = 0;
   code = gst_cf_chain_enter (job->chain, gpu->context, job->in_buffer, job->out_buffer, &job->stream, status);
   if (code == CF_OK && gpu->n_slots > 1 && !job->leave)
@@ -455,16 +455,16 @@ gst_cf_gpu_submit (GstCfGpu *gpu, GstCfGpuJob *job, gboolean history, CfStatus *
   return code;
 }
 
-/* A download that waits for another frame's is timed with that wait. */
+/* Frames that overlap have their copies timed without the waits between them. */
 static void
 take_times (GstCfGpu *gpu, GstCfGpuJob *job)
 {
   const CfMarks *marks = gpu->slot[job->slot].marks;
-  int uploaded = gpu->n_slots == 1 ? BEFORE_KERNELS : AFTER_UPLOAD;
+  int uploaded = gpu->up ? AFTER_UPLOAD : BEFORE_KERNELS, filtered = gpu->down ? BEFORE_DOWNLOAD : AFTER_KERNELS;
 
   job->upload = uploads (job) ? cf_marks_elapsed_ns (marks, BEFORE_UPLOAD, uploaded) : 0;
   job->kernel = cf_marks_elapsed_ns (marks, BEFORE_KERNELS, AFTER_KERNELS);
-  job->download = downloads (job) ? cf_marks_elapsed_ns (marks, AFTER_KERNELS, AFTER_DOWNLOAD) : 0;
+  job->download = downloads (job) ? cf_marks_elapsed_ns (marks, filtered, AFTER_DOWNLOAD) : 0;
   job->decided = gpu->n_slots == 1 && note_time (&gpu->trial, job->way, job->upload + job->kernel + job->download);
   gpu->warm = TRUE;
 }

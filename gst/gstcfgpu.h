@@ -44,10 +44,8 @@ typedef struct {
 typedef struct {
   GstObject *context; /* NULL: not open */
   CfContext *cf;
-  /* One a slot, so that the copies of one frame are under way at once when those
-   * of another end. The kernels are there as well, where they are not on a chain's
-   * stream, and wait for those of the frame before. */
-  CfStream *stream[GST_CF_MAX_IN_FLIGHT];
+  CfStream *stream;    /* the kernels of all frames, in their order, where they have none of a chain */
+  CfStream *up, *down; /* copies of frames that overlap; else NULL: with the kernels */
   const CfMarks *before; /* of the frame that was queued last */
   CfPlan *plan[GST_CF_N_MODES]; /* NULL: this mode does not occur */
   guint n_slots;

@@ -617,8 +617,18 @@ GST_START_TEST (states)
 }
 GST_END_TEST
 
+static GstPadProbeReturn
+drop_frame (GstPad *pad, GstPadProbeInfo *info, gpointer data)
+{
+  (void) pad;
+  (void) info;
+  (void) data;
+  return GST_PAD_PROBE_DROP;
+}
+
 /* A thousand frames of a stream under way, in memory of the element's pools and
- * in memory that is not: no more of the GPU's memory, and none that is pinned. */
+ * in memory that is not: no more of the GPU's memory, and none that is pinned.
+ * Downstream keeps no frame: who does makes the pool of output buffers grow. */
 GST_START_TEST (no_allocation_under_way)
 {
   for (gint plain = 0; plain < 2; plain++) {
@@ -638,6 +648,7 @@ GST_START_TEST (no_allocation_under_way)
     fail_unless ((pool != NULL) == (on_gpu () && !plain));
     if (pool)
       fail_unless (gst_buffer_pool_set_active (pool, TRUE));
+    gst_pad_add_probe (h->sinkpad, GST_PAD_PROBE_TYPE_BUFFER, drop_frame, NULL, NULL);
     for (guint i = 0; i < 1100; i++) {
       GstBuffer *in = NULL;
 
@@ -647,8 +658,6 @@ GST_START_TEST (no_allocation_under_way)
         in = gst_buffer_new_allocate (NULL, GST_VIDEO_INFO_SIZE (&info), NULL);
       gst_buffer_memset (in, 0, (guint8) i, GST_VIDEO_INFO_SIZE (&info));
       push_ok (h, in);
-      while (gst_harness_buffers_in_queue (h) > 0)
-        gst_buffer_unref (pull (h));
     }
     fail_unless_equals_uint64 (stat_of (element, "gpu-allocations"), before);
     fail_unless (on_gpu () == (before > 0));
