@@ -151,7 +151,7 @@ def plot(name, told, settings, data, curves):
     for kind, terminal in KINDS:
         path = os.path.join(DOCS, f"framepath-{name}.{kind}")
         script = (f"set terminal {terminal}\nset output {quote(path)}\n{blocks}set grid\n"
-                  f"set key outside below left Left reverse maxcols 1 noenhanced\nset title {quote(title)} noenhanced\n"
+                  f"set key outside below left Left reverse maxcols 2 noenhanced\nset title {quote(title)} noenhanced\n"
                   f"{settings}\nset xlabel offset 0,0.7\nplot {', '.join(curves)}\n")
         subprocess.run(["gnuplot"], input=script.encode(), check=True)
         print(os.path.relpath(path), file=sys.stderr)
@@ -177,6 +177,22 @@ def plot_cameras(told, more):
                       f"title '{title}: p99 (right axis)'")
     curves.append("x * 30 with lines dashtype 2 linecolor rgb '#808080' title 'frames that are due'")
     plot("cameras", told, settings, data, curves)
+
+
+def plot_flight(told):
+    data, curves = [], []
+    rows = [row for row in good(told) if not row["bare"]]
+    for key in dict.fromkeys((row["line"], size_of(row)) for row in rows):
+        data.append(sorted((int(row["value"]), 100 * share_of(row, told, "link_both_gbs")) for row in rows
+                           if (row["line"], size_of(row)) == key))
+        color = 1 + list(dict.fromkeys(row["line"] for row in rows)).index(key[0])
+        style = "pointtype 7" if key[1] == "1080p" else "pointtype 6 dashtype 3"
+        curves.append(f"$d{len(data) - 1} using 1:2 with linespoints linewidth 2 {style} linecolor {color} "
+                      f"title {quote(name_of(key[0]) + ', ' + key[1])}")
+    settings = ("set xlabel 'frames-in-flight'\nset ylabel '% of the link to the GPU, both ways at once'\n"
+                "set xrange [0.7:8.3]\nset yrange [0:105]\nset xtics (1, 2, 3, 4, 8)")
+    curves.append("90 with lines dashtype 2 linecolor rgb '#808080' notitle")
+    plot("flight", told, settings, data, curves)
 
 
 def plot_sizes(told):
@@ -221,12 +237,13 @@ def main():
         limits(told["flight"])
         in_flight(told["flight"], told["flight"], "link_both_gbs")
         latency(told["flight"])
+        plot_flight(told["flight"])
     if told["plain"]:
         in_flight(told["plain"], told["flight"], "memcpy_one_thread_gbs")
     if told["chain"]:
         chains(told["chain"])
     if told["cameras"]:
-        cameras([told[part] for part in ("cameras", "processes", "harness") if told[part]],
+        cameras([told[part] for part in ("cameras", "processes") if told[part]],
                 told["flight"])
         plot_cameras(told["cameras"], told["processes"])
     if told["sizes"]:
