@@ -9,6 +9,7 @@
  *
  *   chains [CALL CODE]   only that call and that error */
 #include "../stats.h"
+#include "common.h"
 #include "fake.h"
 #include "gstcfcuda.h"
 #include "gstcudaconvolve.h"
@@ -293,15 +294,6 @@ picture (Run *run, int frame)
 }
 
 static void
-push_segment (Run *run)
-{
-  GstSegment segment;
-
-  gst_segment_init (&segment, GST_FORMAT_TIME);
-  gst_pad_push_event (run->src, gst_event_new_segment (&segment));
-}
-
-static void
 stream (Run *run)
 {
   GstCaps *caps = gst_caps_from_string (run->setup->cuda_in && !run->plain
@@ -309,32 +301,20 @@ stream (Run *run)
 
   gst_pad_push_event (run->src, gst_event_new_stream_start ("chains"));
   gst_pad_push_event (run->src, gst_event_new_caps (caps));
-  push_segment (run);
+  faults_push_segment (run->src);
   open_pool (run, caps);
   gst_caps_unref (caps);
   for (int i = 0; i < FRAMES && run->flow == GST_FLOW_OK; i++) {
     if (i == FLUSH_AT) {
       gst_pad_push_event (run->src, gst_event_new_flush_start ());
       gst_pad_push_event (run->src, gst_event_new_flush_stop (TRUE));
-      push_segment (run);
+      faults_push_segment (run->src);
     }
     if (i == CHANGE_AT)
       gst_util_set_object_arg (G_OBJECT (run->element[0]), "kernel-size", "5");
     run->flow = gst_pad_push (run->src, picture (run, i));
   }
   gst_pad_push_event (run->src, gst_event_new_eos ());
-}
-
-static void
-count_messages (GstBus *bus, Result *result)
-{
-  GstMessage *message;
-
-  while ((message = gst_bus_pop (bus))) {
-    result->errors += GST_MESSAGE_TYPE (message) == GST_MESSAGE_ERROR;
-    result->warnings += GST_MESSAGE_TYPE (message) == GST_MESSAGE_WARNING;
-    gst_message_unref (message);
-  }
 }
 
 static void
@@ -372,7 +352,7 @@ run_once (const Setup *setup, gboolean learn)
   if (run.started)
     stream (&run);
   close_run (&run);
-  count_messages (run.bus, &r);
+  faults_count_messages (run.bus, &r.errors, &r.warnings);
   gst_object_unref (run.bus);
   r.flow = run.flow;
   r.odd = run.twice || run.starved;
@@ -512,12 +492,7 @@ main (int argc, char **argv)
   };
 
   fake_cuda_memory = true;
-  setvbuf (stdout, NULL, _IOLBF, 0); /* also where it crashes */
-  g_setenv ("GST_PLUGIN_SYSTEM_PATH", "", TRUE);
-  g_setenv ("GST_PLUGIN_PATH", "", TRUE);
-  g_setenv ("GST_REGISTRY", "/dev/null", TRUE);
-  gst_init (NULL, NULL);
-  g_log_set_always_fatal (G_LOG_LEVEL_CRITICAL | G_LOG_LEVEL_ERROR);
+  faults_start ();
   for (gsize i = 0; i < G_N_ELEMENTS (setups); i++)
     sweep (&setups[i], argc == 3 ? atoi (argv[1]) : -1, argc == 3 ? atoi (argv[2]) : 0);
   fake_arm (-1, 0, false);

@@ -9,6 +9,7 @@
  *
  *   faults [CALL CODE]   only that call and that error */
 #include "../stats.h"
+#include "common.h"
 #include "fake.h"
 #include "gstcudamedian.h"
 #include "gstcudasegment.h"
@@ -119,15 +120,6 @@ open_run (Run *run, const Setup *setup, const gchar *backend)
   run->start_calls = fake.calls;
 }
 
-static void
-push_segment (Run *run)
-{
-  GstSegment segment;
-
-  gst_segment_init (&segment, GST_FORMAT_TIME);
-  gst_pad_push_event (run->src, gst_event_new_segment (&segment));
-}
-
 /* Asks for the element's memory, as a source does. */
 static void
 ask_for_pool (Run *run, GstCaps *caps)
@@ -172,7 +164,7 @@ flush (Run *run)
 {
   gst_pad_push_event (run->src, gst_event_new_flush_start ());
   gst_pad_push_event (run->src, gst_event_new_flush_stop (TRUE));
-  push_segment (run);
+  faults_push_segment (run->src);
 }
 
 /* `begin`: one more flush, before this frame. */
@@ -183,7 +175,7 @@ stream (Run *run, const Setup *setup, int begin)
 
   gst_pad_push_event (run->src, gst_event_new_stream_start ("faults"));
   gst_pad_push_event (run->src, gst_event_new_caps (caps));
-  push_segment (run);
+  faults_push_segment (run->src);
   if (setup->pinned)
     ask_for_pool (run, caps);
   gst_caps_unref (caps);
@@ -249,18 +241,6 @@ count_right (const Run *run, const Setup *setup)
   return most;
 }
 
-static void
-count_messages (GstBus *bus, Result *result)
-{
-  GstMessage *message;
-
-  while ((message = gst_bus_pop (bus))) {
-    result->errors += GST_MESSAGE_TYPE (message) == GST_MESSAGE_ERROR;
-    result->warnings += GST_MESSAGE_TYPE (message) == GST_MESSAGE_WARNING;
-    gst_message_unref (message);
-  }
-}
-
 /* Ends the stream; the GPU wakes up when all is over but the frames. `learn`:
  * these are the right ones for that begin; -1: they are to be looked at. */
 static void
@@ -287,7 +267,7 @@ close_run (Run *run, const Setup *setup, int learn, Result *result)
   gst_object_unref (run->element);
   gst_object_unref (run->src);
   gst_object_unref (run->sink);
-  count_messages (run->bus, result);
+  faults_count_messages (run->bus, &result->errors, &result->warnings);
   gst_object_unref (run->bus);
 }
 
@@ -427,13 +407,7 @@ main (int argc, char **argv)
     { TRUE, "0.15", FALSE, FALSE, 3 },
   };
 
-  setvbuf (stdout, NULL, _IOLBF, 0); /* also where it crashes */
-  /* No other plugin is needed: none is looked for. */
-  g_setenv ("GST_PLUGIN_SYSTEM_PATH", "", TRUE);
-  g_setenv ("GST_PLUGIN_PATH", "", TRUE);
-  g_setenv ("GST_REGISTRY", "/dev/null", TRUE);
-  gst_init (NULL, NULL);
-  g_log_set_always_fatal (G_LOG_LEVEL_CRITICAL | G_LOG_LEVEL_ERROR);
+  faults_start ();
   for (gsize i = 0; i < G_N_ELEMENTS (setups); i++)
     sweep (&setups[i], argc == 3 ? atoi (argv[1]) : -1, argc == 3 ? atoi (argv[2]) : 0);
   fake_arm (-1, 0, false);

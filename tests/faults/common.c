@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * common.c: see common.h. */
+#include "common.h"
+
+#include <stdio.h>
+
+void
+faults_start (void)
+{
+  setvbuf (stdout, NULL, _IOLBF, 0); /* also where it crashes */
+  /* No other plugin is needed: none is looked for. */
+  g_setenv ("GST_PLUGIN_SYSTEM_PATH", "", TRUE);
+  g_setenv ("GST_PLUGIN_PATH", "", TRUE);
+  g_setenv ("GST_REGISTRY", "/dev/null", TRUE);
+  gst_init (NULL, NULL);
+  g_log_set_always_fatal (G_LOG_LEVEL_CRITICAL | G_LOG_LEVEL_ERROR);
+}
+
+void
+faults_push_segment (GstPad *src)
+{
+  GstSegment segment;
+
+  gst_segment_init (&segment, GST_FORMAT_TIME);
+  gst_pad_push_event (src, gst_event_new_segment (&segment));
+}
+
+void
+faults_count_messages (GstBus *bus, int *errors, int *warnings)
+{
+  GstMessage *message;
+
+  while ((message = gst_bus_pop (bus))) {
+    *errors += GST_MESSAGE_TYPE (message) == GST_MESSAGE_ERROR;
+    *warnings += GST_MESSAGE_TYPE (message) == GST_MESSAGE_WARNING;
+    gst_message_unref (message);
+  }
+}
