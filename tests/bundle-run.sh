@@ -3,11 +3,13 @@
 #
 # run.sh tests | together | sanitize [TOOL...] | bench [OPTION...] | kernels |
 # elements [PROGRAM...] | cuda-memory | schedule [OPTION...] | steady [OPTION...] |
-# clip | changes | oracle | soak [OPTION...] | framepath [PART...] | all |
+# clip | changes | oracle | soak [OPTION...] | framepath [PART...] | trace | all |
 # exec COMMAND...: what the bundle is for, on a machine
 # with an NVIDIA GPU. Each ends with the line N passed, N failed, N skipped. Full
 # logs go to $OUT, or to logs/ here. CF_FILTERS=convolve restricts what goes by
-# filters.
+# filters. trace counts the calls to CUDA over 1000 steady frames, none of which may
+# allocate, register or copy synchronously; it needs a C compiler, and CUPTI from the
+# toolkit or from Python's packages.
 set -u
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 logs=${OUT:-$here/logs}
@@ -299,6 +301,121 @@ framepath () {
   finish
 }
 
+# Where CUPTI may be: a toolkit's folders, or those of Python's packages.
+cupti_places () {
+  local nvcc root
+  for root in /usr/local/cuda "$(nvcc=$(find_tool nvcc) && dirname "$(dirname "$(readlink -f "$nvcc")")")"; do
+    [ -z "$root" ] || printf '%s\n' "$root/extras/CUPTI" "$root" "$root/targets/x86_64-linux"
+  done
+  "$(find_python)" -c 'import glob, sys
+for path in sys.path:
+    print(*glob.glob(path + "/nvidia/cu*"), sep="\n")' 2> /dev/null
+}
+
+# Sets `tracer`, which is built here, where CUPTI is. 1: it cannot be, 2: it should have been.
+build_trace () {
+  local place library='' file compiler options=()
+  tracer=$logs/trace_cuda.so
+  compiler=$(command -v gcc || command -v cc) || { echo "there is no C compiler here, so no trace"; return 1; }
+  while read -r place; do
+    [ ! -d "$place/include" ] || options+=("-I$place/include")
+    for file in "$place"/lib64/libcupti.so* "$place"/lib/libcupti.so*; do
+      # One that has its header beside it before any other.
+      [ ! -f "$file" ] || [ ! -f "$place/include/cupti.h" ] || [ -n "$library" ] || library=$file
+    done
+  done < <(cupti_places)
+  [ -n "$library" ] || { echo "neither a CUDA toolkit nor Python's packages have CUPTI here, so no trace"; return 1; }
+  # The calls of a program go to the CUPTI that the library was linked to.
+  "$compiler" -std=gnu11 -O2 -shared -fPIC "${options[@]}" -o "$tracer" "$here/tests/trace_cuda.c" "$library" \
+    "-Wl,-rpath,$(dirname "$library")" -ldl > "$logs/trace_build.log" 2>&1 && return 0
+  echo "the tracing library cannot be built here:"
+  head -n 5 "$logs/trace_build.log"
+  return 2
+}
+
+in_trace () { # TABLE COMMAND...
+  local table=$1
+  shift
+  rm -f "$table"
+  in_bundle env CUDA_INJECTION64_PATH="$tracer" CF_TRACE_OUT="$table" timeout 120 "$@"
+}
+
+table_value () { awk -v key="$2" '$1 == key && NF == 2 { print $2 }' "$1" 2> /dev/null; }
+
+# Sets `launches` to what a frame takes, known from a whole run of so many frames. In
+# that one memory is allocated and kernels are loaded: a trace that does not see it
+# would not see it among steady frames.
+trace_whole () { # TABLE MEMORY ELEMENT
+  local table=$1 frames=64 upload=() line n call
+  launches=0
+  [ "$2" != cuda ] || upload=(cudaupload ! 'video/x-raw(memory:CUDAMemory)' !)
+  read -ra line <<< "$3"
+  in_trace "$table" gst-launch-1.0 -q videotestsrc num-buffers="$frames" pattern=black ! \
+    video/x-raw,format=NV12,width=1920,height=1080 ! "${upload[@]}" "${line[@]}" ! fakesink || return 1
+  [ -f "$table" ] || { echo "there is no table: the tracing library was not loaded"; return 1; }
+  cat "$table"
+  n=$(table_value "$table" launches)
+  if [ "${n:-0}" = 0 ] || [ $((n % frames)) != 0 ]; then
+    echo "$frames frames took ${n:-0} kernel launches: that is no whole number a frame"
+    return 1
+  fi
+  launches=$((n / frames))
+  for call in 'cuMemAlloc' 'cuMemHostAlloc' 'cuEventCreate' 'cu(Module|Library)Load'; do
+    grep -qE "^forbidden +$call" "$table" || { echo "$call was not seen, which this run does"; return 1; }
+  done
+}
+
+# 1000 frames, after the first 200, of the calls that the whole run's number finds.
+trace_steady () { # TABLE MEMORY ELEMENT
+  local table=$1 n
+  [ "$launches" -gt 0 ] || { echo "how many launches a frame takes is not known"; return 1; }
+  CF_TRACE_LAUNCHES=$launches CF_TRACE_SKIP=200 CF_TRACE_FRAMES=1000 in_trace "$table" bench --no-limits \
+    --size 1920x1080 --format NV12 --memory "$2" --frames 1300 --warm-up 0.1 "$3" || return 1
+  [ -f "$table" ] || { echo "no 1000 steady frames were seen"; return 1; }
+  cat "$table"
+  n=$(table_value "$table" launches)
+  [ "$(table_value "$table" frames)" = 1000 ] && [ "${n:-0}" = $((launches * 1000)) ] &&
+    [ "$(table_value "$table" forbidden)" = 0 ]
+}
+
+# What a frame takes, in one line.
+say_table () {
+  [ -f "$1" ] && awk '
+    $1 == "calls" { calls = $2 }
+    $1 == "forbidden" && NF == 2 { forbidden = $2 }
+    NF > 3 { list = list sprintf ("%s %s %.2f", list ? "," : "", $2, $4) }
+    END { printf "    %.2f calls a frame, %s forbidden:%s\n", calls / 1000, forbidden, list }' "$1"
+}
+
+# Each filter on each way of its frames.
+trace_filter () { # FILTER ELEMENT
+  local filter=$1 element=$2 way memory flight name
+  for way in proposed:1 proposed:4 plain:4 cuda:1 cuda:4; do
+    IFS=: read -r memory flight <<< "$way"
+    case $way in
+      proposed:1 | cuda:1)
+        name=trace-whole-$filter-$memory
+        step "$name" trace_whole "$logs/$name.txt" "$memory" "$element" ;;
+    esac
+    name=trace-$filter-$memory-$flight
+    step "$name" trace_steady "$logs/$name.txt" "$memory" "$element frames-in-flight=$flight"
+    say_table "$logs/$name.txt"
+  done
+}
+
+trace () {
+  local filter on='backend=cuda on-gpu-error=error' launches=0 tracer
+  build_trace
+  case $? in 1) skipped=$((skipped + 1)); return ;; 2) failed=$((failed + 1)); return ;; esac
+  for filter in ${CF_FILTERS:-$all_filters}; do
+    case $filter in
+      median | convolve) trace_filter "$filter" "cuda$filter kernel-size=3 $on" ;;
+      irfilter) trace_filter irfilter "cudairfilter sigma=1 quadrants=se $on" ;;
+      segment) trace_filter segment "cudasegment $on" ;;
+    esac
+  done
+}
+
 soak () {
   local filter
   for filter in ${CF_FILTERS:-$all_filters}; do
@@ -330,7 +447,8 @@ case $what in
   soak) soak "$@"; finish ;;
   bench) bench "$@" ;;
   framepath) framepath "$@" ;;
-  all) tests; sanitize; soak; finish ;;
+  trace) trace; finish ;;
+  all) tests; trace; sanitize; soak; finish ;;
   exec) in_bundle "$@" ;;
-  *) sed -n '4,10p' "${BASH_SOURCE[0]}" | sed 's/^# \{0,1\}//' >&2; exit 2 ;;
+  *) sed -n '4,12p' "${BASH_SOURCE[0]}" | sed 's/^# \{0,1\}//' >&2; exit 2 ;;
 esac

@@ -5,8 +5,8 @@
 # and nothing else of ours: GStreamer with the few plugins that are needed, our
 # plugin, the test programs, footage, and a run.sh. What the host must bring:
 # glibc and libstdc++ as new as this machine's, the driver; for `sanitize`
-# and `bench` the CUDA toolkit. --pack leaves one archive beside run.sh, which
-# unpacks it at its first start.
+# and `bench` the CUDA toolkit, for `trace` a C compiler and CUPTI. --pack leaves one
+# archive beside run.sh, which unpacks it at its first start.
 #
 #   CF_BUILD   the build folder to take (build-tests; build it first)
 #   CF_WATCHED a build folder of the same source with -Drace-watch=true, whose kernelcheck
@@ -61,7 +61,8 @@ mkdir -p "$to/bin/elements"
 for program in "$build"/tests/elements/*; do
   [ -d "$program" ] || [ ! -x "$program" ] || cp "$program" "$to/bin/elements/"
 done
-cp "$here"/clip.sh "$here"/oracle_*.py "$CF_ROOT"/BENCHMARKS.md "$here"/bench.h "$here"/bench_npp.cpp "$to/tests/"
+cp "$here"/clip.sh "$here"/oracle_*.py "$CF_ROOT"/BENCHMARKS.md "$here"/bench.h "$here"/bench_npp.cpp \
+  "$here"/trace_cuda.c "$to/tests/"
 cp "$CF_ROOT"/pipelines/*.sh "$to/pipelines/"
 cp "$here/bundle-run.sh" "$to/run.sh"
 chmod +x "$to/run.sh"
