@@ -110,6 +110,11 @@ CfCode cf_plan_prefer_number (CfPlan *plan, const char *name, int *preferred,
 CfCode cf_cuda_check (int error, const char *what, CfStatus *status);
 /* Counts a launch and checks it; call right behind every <<<>>>. */
 CfCode cf_cuda_launched (const char *kernel, CfStatus *status);
+/* Freeing and allocating wait for the device: may they be called? Not while it hangs, nor
+ * after a sticky error. */
+bool cf_cuda_usable (void);
+/* The work of this cudaStream_t did not end in time. */
+void cf_cuda_hangs (void *stream);
 /* The cudaStream_t inside. */
 void *cf_stream_handle (const CfStream *stream);
 /* Device part of cf_context_new. */

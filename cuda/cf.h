@@ -360,7 +360,8 @@ void cf_stream_free (CfStream *stream);
  * sides lie alike in memory. */
 CfCode cf_stream_upload (CfStream *stream, const CfImage *device, const CfImage *host, CfStatus *status);
 CfCode cf_stream_download (CfStream *stream, const CfImage *host, const CfImage *device, CfStatus *status);
-/* Waits until the stream is idle, `deadline_ns` at most (CF_TIMEOUT). */
+/* Waits until all that the stream was told by now is done, `deadline_ns` at most
+ * (CF_TIMEOUT). One thread at a time. */
 CfCode cf_stream_wait (CfStream *stream, uint64_t deadline_ns, CfStatus *status);
 /* Marks 0..3 in the stream, and the time between two of them once the stream
  * was waited for (0 if unknown). */
@@ -368,10 +369,10 @@ CfCode cf_stream_wait (CfStream *stream, uint64_t deadline_ns, CfStatus *status)
 CfCode cf_stream_mark (CfStream *stream, int mark, CfStatus *status);
 uint64_t cf_stream_elapsed_ns (CfStream *stream, int from, int to);
 
-/* Marks 0..5 of one frame's way, which may lead through several streams: one
- * stream sets a mark, another waits for it, and so may the host. One thread
- * sets them; another may wait for them and ask for times while that one works
- * on other frames. */
+/* Marks 0..5 of one frame's way, which may lead through several streams, and its
+ * end: one stream sets a mark, another waits for it. One thread sets them;
+ * another may wait for the end and ask for times while that one works on other
+ * frames. */
 typedef struct CfMarks CfMarks;
 #define CF_MARKS 6
 CfMarks *cf_marks_new (CfStatus *status);
@@ -381,8 +382,10 @@ CfCode cf_stream_set_mark (CfStream *stream, CfMarks *marks, int mark, CfStatus 
 /* What the stream is told from here on waits for the mark as it was last set;
  * no wait where it never was, nor on the host. */
 CfCode cf_stream_follow (CfStream *stream, const CfMarks *marks, int mark, CfStatus *status);
-/* Waits until the mark is reached, as cf_stream_wait does. */
-CfCode cf_marks_wait (const CfMarks *marks, int mark, uint64_t deadline_ns, CfStatus *status);
+/* The frame's end, behind all that this stream was told: what the host waits for, as
+ * cf_stream_wait does. */
+CfCode cf_stream_set_end (CfStream *stream, CfMarks *marks, CfStatus *status);
+CfCode cf_marks_wait (const CfMarks *marks, uint64_t deadline_ns, CfStatus *status);
 /* Between two marks that were reached (0 if unknown). */
 uint64_t cf_marks_elapsed_ns (const CfMarks *marks, int from, int to);
 /* Allocations of pinned and of device memory by this process so far: shows that

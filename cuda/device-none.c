@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * device-none.c: device.c for a build without CUDA: there is no GPU. */
+ * device-none.c: device.c and stream.c for a build without CUDA: there is no GPU. */
 #include "cf-private.h"
 
 #define NONE "this build has no CUDA kernels; install the CUDA toolkit (12.1 or newer) and build again"
@@ -163,10 +163,16 @@ cf_stream_follow (CfStream *stream, const CfMarks *marks, int mark, CfStatus *st
 }
 
 CfCode
-cf_marks_wait (const CfMarks *marks, int mark, uint64_t deadline_ns, CfStatus *status)
+cf_stream_set_end (CfStream *stream, CfMarks *marks, CfStatus *status)
 {
   (void) marks;
-  (void) mark;
+  return cf_stream_mark (stream, 0, status);
+}
+
+CfCode
+cf_marks_wait (const CfMarks *marks, uint64_t deadline_ns, CfStatus *status)
+{
+  (void) marks;
   return cf_stream_wait (NULL, deadline_ns, status);
 }
 

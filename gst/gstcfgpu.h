@@ -10,6 +10,7 @@
 #define GST_CF_GPU_H
 
 #include "gstcfchain.h"
+#include "gstcfturns.h"
 
 #include <gst/video/video.h>
 
@@ -20,12 +21,13 @@ typedef enum { GST_CF_PROGRESSIVE, GST_CF_INTERLACED, GST_CF_N_MODES } GstCfMode
 
 #define GST_CF_MAX_IN_FLIGHT 8
 
-/* What one frame under way needs for itself, allocated when the caps are known:
- * frames in memory that the GPU does not reach go through host_in and host_out. */
+/* What one frame under way needs for itself, allocated when a frame first needs
+ * it: frames in memory that the GPU does not reach go through host_in and host_out. */
 typedef struct {
   gpointer memory_in, memory_out, memory_host_in, memory_host_out;
   CfImage device_in, device_out, host_in, host_out;
   CfMarks *marks;
+  gboolean left; /* a frame has left from here since something was uploaded here */
 } GstCfGpuSlot;
 
 /* A frame that the CPU waits for, one at a time, is copied to the GPU and back,
@@ -44,13 +46,18 @@ typedef struct {
 typedef struct {
   GstObject *context; /* NULL: not open */
   CfContext *cf;
-  CfStream *stream;    /* the kernels of all frames, in their order, where they have none of a chain */
-  CfStream *up, *down; /* copies of frames that overlap; else NULL: with the kernels */
+  GstCfTurns *turns;   /* with the streams of frames that the CPU waits for one at a time */
+  /* Of frames that overlap; else NULL. The kernels of all, in their order, where they have no stream of a chain;
+   * uploads; and downloads, which may be on two by turns. */
+  CfStream *stream, *up, *down[2];
   const CfMarks *before; /* of the frame that was queued last */
   CfPlan *plan[GST_CF_N_MODES]; /* NULL: this mode does not occur */
   guint n_slots;
   GstCfGpuSlot slot[GST_CF_MAX_IN_FLIGHT];
-  gboolean configured; /* plans and memory are there */
+  CfImage layout;      /* of the slots' pictures, */
+  gsize bytes;         /* and of one of them */
+  guint frames;        /* that were queued and did not leave */
+  gboolean configured; /* the plans are there */
   gboolean warm;       /* a frame has come back since the plans were made */
   GstCfTrial trial;
 } GstCfGpu;
@@ -66,11 +73,14 @@ typedef struct {
   gboolean leave;     /* the frame is finished before the GPU is done: nobody waits for it here */
   CfRegions *regions; /* NULL: nobody wants them; else filled, with what stays the plan's until its next call */
   CfStream *stream;   /* out, of submit: that of the kernels */
-  gboolean timed;     /* private: the chain's marks are set */
+  gboolean timed;     /* private: its marks are set, or the chain's */
+  gboolean in_turn;   /* private: it has one, */
+  guint turn;         /* private: this */
   GstCfTicket ticket; /* private: what is done when this is finished */
   GstCfWay way;       /* out, of submit */
   gboolean decided;   /* out, of finish: this frame was the last one of the trial */
-  /* out, of finish: ns, 0 where it did not happen; of a frame that leaves unfinished: of an earlier one, or 0 */
+  /* out, of finish: ns, 0 where it did not happen or was not timed; of a frame that leaves unfinished: of an
+   * earlier one, or 0 */
   guint64 upload, kernel, download;
 } GstCfGpuJob;
 
@@ -83,7 +93,7 @@ void gst_cf_gpu_close (GstCfGpu *gpu);
  * Returns how many things were given up. */
 guint gst_cf_gpu_abandon (GstCfGpu *gpu);
 
-/* Plans for `modes` (bits 1 << GstCfMode) and all memory. */
+/* Plans for `modes` (bits 1 << GstCfMode). */
 gboolean gst_cf_gpu_configure (GstCfGpu *gpu, const CfFilter *filter, const GstVideoInfo *info, CfFormat format,
     guint modes, const CfCommon *common, gconstpointer params, CfStatus *status);
 void gst_cf_gpu_unconfigure (GstCfGpu *gpu);

@@ -351,8 +351,9 @@ decide_allocation (GstBaseTransform *trans, GstQuery *q)
           || !configure_pool (self, pool, caps, meta, min, max, &size)))
     gst_clear_object (&pool);
   if (!pool) {
-    /* A few beforehand, so that the stream does not wait for memory later. */
-    min = MAX (min + priv->slots - 1, priv->slots + 1);
+    /* All beforehand, so that the stream does not wait for memory later: what downstream
+     * keeps (a sink its last frame), those under way, and the one that is pushed meanwhile. */
+    min = MAX (min, 1) + priv->slots + (priv->slots > 1 ? 1 : 0);
     max = 0;
     pool = make_pool (self, caps, meta, min, &size);
   }

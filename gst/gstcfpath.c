@@ -221,7 +221,7 @@ gpu_failed (GstCfPath *path, const CfStatus *status, gboolean on_gpu)
 static gboolean
 gpu_is_fit (const GstCfPath *path)
 {
-  return !path->ended && path->gpu.stream && path->gpu.configured && path->failures < MAX_FAILURES
+  return !path->ended && path->gpu.context && path->gpu.configured && path->failures < MAX_FAILURES
       && !cf_gpu_lost ();
 }
 
@@ -266,7 +266,7 @@ configure_gpu (GstCfPath *path)
 
   if (path->ended) /* and the error is posted */
     return FALSE;
-  if (!path->gpu.stream || path->failures >= MAX_FAILURES || cf_gpu_lost ()) {
+  if (!path->gpu.context || path->failures >= MAX_FAILURES || cf_gpu_lost ()) {
     path->use_gpu = FALSE;
     return TRUE;
   }

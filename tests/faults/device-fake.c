@@ -587,8 +587,15 @@ cf_stream_follow (CfStream *stream, const CfMarks *marks, int mark, CfStatus *st
   return queue (FAKE_MARK, (Op) { .kind = FOLLOW, .queue = stream->queue, .marks = marks, .mark = mark }, status);
 }
 
+/* One mark more. */
 CfCode
-cf_marks_wait (const CfMarks *marks, int mark, uint64_t deadline_ns, CfStatus *status)
+cf_stream_set_end (CfStream *stream, CfMarks *marks, CfStatus *status)
+{
+  return cf_stream_set_mark (stream, marks, CF_MARKS, status);
+}
+
+CfCode
+cf_marks_wait (const CfMarks *marks, uint64_t deadline_ns, CfStatus *status)
 {
   CfCode code;
   int at;
@@ -600,7 +607,7 @@ cf_marks_wait (const CfMarks *marks, int mark, uint64_t deadline_ns, CfStatus *s
   for (int i = n_ops - 1; code == CF_OK && run % 2 && i >= 0; i--)
     if (!ops[i].done)
       work_up_to (ops[i].queue, i);
-  at = find_mark (marks, mark, n_ops);
+  at = find_mark (marks, CF_MARKS, n_ops);
   if (code == CF_OK && at >= 0)
     work_up_to (ops[at].queue, at);
   forget_done ();

@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * stream.c: CUDA streams behind cf.h: copies, the order among streams, and how the
+ * host learns that something is done. */
+#include "cf-private.h"
+
+#include <cuda_runtime_api.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <time.h>
+
+/* The end of some work, as the host waits for it: the GPU writes the next number into
+ * a word of pinned memory, which a waiting thread reads without asking the driver. Each
+ * question to the driver takes a lock that all threads of the process share: with
+ * 400 cameras they took most of 16 cores' time, and the frames' as well. Where the
+ * driver cannot write words, an event stands in. */
+typedef struct {
+  uint32_t *word, number;
+  cudaEvent_t event;
+  bool by_event; /* the last one */
+} End;
+
+struct CfStream {
+  cudaStream_t handle;
+  bool borrowed;
+  cudaEvent_t marks[CF_STREAM_MARKS];
+  End end;
+};
+
+struct CfMarks {
+  cudaEvent_t event[CF_MARKS];
+  cudaStream_t stream[CF_MARKS]; /* that set it; NULL: none has */
+  End end;
+  cudaStream_t end_stream;
+};
+
+static uint64_t
+now_ns (void)
+{
+  struct timespec t;
+
+  clock_gettime (CLOCK_MONOTONIC, &t);
+  return (uint64_t) t.tv_sec * 1000000000u + (uint64_t) t.tv_nsec;
+}
+
+/* ---- ends --------------------------------------------------------------- */
+
+/* cuStreamWriteValue32, which the runtime does not have: the driver is asked for it. Its
+ * errors have the runtime's numbers. */
+typedef int (*WriteWord) (cudaStream_t stream, unsigned long long address, uint32_t value, unsigned flags);
+
+static WriteWord
+write_word (void)
+{
+  static _Atomic (void *) found;
+  static atomic_bool asked;
+  enum cudaDriverEntryPointQueryResult result = cudaDriverEntryPointSymbolNotFound;
+  void *entry = NULL;
+  int error;
+
+  if (atomic_load (&asked))
+    return (WriteWord) atomic_load (&found);
+#if CUDART_VERSION >= 12050
+  error = cudaGetDriverEntryPointByVersion ("cuStreamWriteValue32", &entry, 12000, cudaEnableDefault, &result);
+#else
+  error = cudaGetDriverEntryPoint ("cuStreamWriteValue32", &entry, cudaEnableDefault, &result);
+#endif
+  if (error != cudaSuccess || result != cudaDriverEntryPointSuccess) {
+    (void) cudaGetLastError ();
+    entry = NULL;
+  }
+  atomic_store (&found, entry);
+  atomic_store (&asked, true);
+  return (WriteWord) entry;
+}
+
+static CfCode
+init_end (End *end, CfStatus *status)
+{
+  end->word = cf_pinned_alloc (sizeof *end->word, status);
+  if (!end->word)
+    return status ? status->code : CF_NO_MEMORY;
+  *end->word = 0;
+  return cf_cuda_check (cudaEventCreateWithFlags (&end->event, cudaEventDisableTiming), "making a CUDA event", status);
+}
+
+static void
+clear_end (End *end)
+{
+  if (end->event && cf_cuda_usable ())
+    cf_cuda_check (cudaEventDestroy (end->event), "freeing a CUDA event", NULL);
+  cf_pinned_free (end->word);
+}
+
+/* Behind all that the stream was told. Returns a cudaError_t. */
+static int
+set_end (End *end, cudaStream_t stream)
+{
+  WriteWord write = write_word ();
+  int error = write ? write (stream, (unsigned long long) (uintptr_t) end->word, ++end->number, 0)
+      : (int) cudaErrorNotSupported;
+
+  end->by_event = error == cudaErrorNotSupported;
+  return end->by_event ? (int) cudaEventRecord (end->event, stream) : error;
+}
+
+/* Is it there? cudaErrorNotReady if not. `ask`: also whether the GPU still works. */
+static int
+look (const End *end, cudaStream_t stream, bool ask)
+{
+  if (end->by_event)
+    return cudaEventQuery (end->event);
+  if ((int32_t) (__atomic_load_n (end->word, __ATOMIC_ACQUIRE) - end->number) >= 0)
+    return cudaSuccess;
+  return ask ? (int) cudaStreamQuery (stream) : (int) cudaErrorNotReady;
+}
+
+/* cudaStreamSynchronize and its like have no timeout, so poll: eagerly as long as
+ * a frame takes, then with short sleeps, so that a slow GPU does not burn a core.
+ * `first`: the error of setting the end. After a fault no word comes: so the driver is
+ * asked every now and then. */
+static CfCode
+wait_for (const End *end, int first, cudaStream_t stream, uint64_t deadline_ns, CfStatus *status)
+{
+  const uint64_t eager_ns = 300000, ask_ns = 1000000;
+  uint64_t start = now_ns (), asked = start, now = start;
+
+  for (;;) {
+    bool ask = now - asked >= ask_ns;
+    int error = first != cudaSuccess ? first : look (end, stream, ask);
+
+    if (error == cudaSuccess)
+      return CF_OK;
+    if (error != cudaErrorNotReady) {
+      CfCode code = cf_cuda_check (error, "waiting for the GPU", status);
+
+      /* nobody knows whether the GPU still writes: as if it had not finished */
+      if (code == CF_GPU_LOST)
+        return code;
+      if (status)
+        status->code = CF_TIMEOUT;
+      return CF_TIMEOUT;
+    }
+    if (ask)
+      asked = now;
+    now = now_ns ();
+    if (now - start > deadline_ns) {
+      cf_cuda_hangs (stream);
+      return cf_fail (status, CF_TIMEOUT, "the GPU did not finish a frame in %.1f s", (double) deadline_ns / 1e9);
+    }
+    if (now - start > eager_ns)
+      nanosleep (&(struct timespec) { .tv_nsec = 50000 }, NULL);
+    else
+      sched_yield ();
+  }
+}
+
+/* ---- streams ------------------------------------------------------------ */
+
+CfStream *
+cf_stream_new (void *handle, CfStatus *status)
+{
+  CfStream *stream = calloc (1, sizeof *stream);
+  CfCode code = CF_OK;
+
+  if (!stream) {
+    cf_fail (status, CF_NO_MEMORY, "out of memory");
+    return NULL;
+  }
+  stream->handle = (cudaStream_t) handle;
+  stream->borrowed = handle != NULL;
+  if (!handle)
+    code = cf_cuda_check (cudaStreamCreateWithFlags (&stream->handle, cudaStreamNonBlocking), "making a CUDA stream",
+        status);
+  for (int i = 0; code == CF_OK && i < CF_STREAM_MARKS; i++)
+    code = cf_cuda_check (cudaEventCreate (&stream->marks[i]), "making a CUDA event", status);
+  if (code == CF_OK)
+    code = init_end (&stream->end, status);
+  if (code != CF_OK) {
+    cf_stream_free (stream);
+    return NULL;
+  }
+  return stream;
+}
+
+void
+cf_stream_free (CfStream *stream)
+{
+  if (!stream)
+    return;
+  for (int i = 0; i < CF_STREAM_MARKS; i++)
+    if (stream->marks[i] && cf_cuda_usable ())
+      cf_cuda_check (cudaEventDestroy (stream->marks[i]), "freeing a CUDA event", NULL);
+  clear_end (&stream->end);
+  if (stream->handle && !stream->borrowed && cf_cuda_usable ())
+    cf_cuda_check (cudaStreamDestroy (stream->handle), "freeing a CUDA stream", NULL);
+  free (stream);
+}
+
+void *
+cf_stream_handle (const CfStream *stream)
+{
+  return stream ? stream->handle : NULL;
+}
+
+/* Do both pictures lie alike, so that one copy moves all planes? The planes
+ * must follow each other without large gaps: what is between them travels. */
+static size_t
+common_extent (const CfImage *a, const CfImage *b)
+{
+  const CfFormatInfo *info = cf_format_info (a->format);
+  const uint8_t *base_a = a->plane[0].data, *base_b = b->plane[0].data;
+  size_t extent = 0;
+
+  for (int p = 0; p < info->n_planes; p++) {
+    size_t rows = (size_t) cf_plane_rows (a->format, a->height, p);
+    const uint8_t *data = a->plane[p].data;
+    size_t pitch = a->plane[p].pitch, row = cf_plane_row_bytes (a->format, a->width, p);
+    size_t begin = (size_t) (data - base_a);
+
+    if (data < base_a || begin != (size_t) ((const uint8_t *) b->plane[p].data - base_b) || pitch != b->plane[p].pitch
+        || begin < extent || begin > extent + 64 * pitch || pitch > row + 4096)
+      return 0;
+    extent = begin + (rows - 1) * pitch + row;
+  }
+  return extent;
+}
+
+static CfCode
+copy_image (CfStream *stream, const CfImage *to, const CfImage *from, enum cudaMemcpyKind kind, const char *what,
+    CfStatus *status)
+{
+  const CfFormatInfo *info = cf_format_info (from->format);
+  size_t extent = common_extent (to, from);
+  CfCode code = CF_OK;
+
+  if (extent)
+    return cf_cuda_check (cudaMemcpyAsync (to->plane[0].data, from->plane[0].data, extent, kind, stream->handle), what,
+        status);
+  for (int p = 0; code == CF_OK && p < info->n_planes; p++)
+    code = cf_cuda_check (cudaMemcpy2DAsync (to->plane[p].data, to->plane[p].pitch, from->plane[p].data,
+            from->plane[p].pitch, cf_plane_row_bytes (from->format, from->width, p),
+            (size_t) cf_plane_rows (from->format, from->height, p), kind, stream->handle), what, status);
+  return code;
+}
+
+CfCode
+cf_stream_upload (CfStream *stream, const CfImage *device, const CfImage *host, CfStatus *status)
+{
+  return copy_image (stream, device, host, cudaMemcpyHostToDevice, "uploading a frame", status);
+}
+
+CfCode
+cf_stream_download (CfStream *stream, const CfImage *host, const CfImage *device, CfStatus *status)
+{
+  return copy_image (stream, host, device, cudaMemcpyDeviceToHost, "downloading a frame", status);
+}
+
+CfCode
+cf_stream_wait (CfStream *stream, uint64_t deadline_ns, CfStatus *status)
+{
+  int error = set_end (&stream->end, stream->handle);
+
+  return wait_for (&stream->end, error, stream->handle, deadline_ns, status);
+}
+
+CfCode
+cf_stream_mark (CfStream *stream, int mark, CfStatus *status)
+{
+  return cf_cuda_check (cudaEventRecord (stream->marks[mark], stream->handle), "recording a CUDA event", status);
+}
+
+uint64_t
+cf_stream_elapsed_ns (CfStream *stream, int from, int to)
+{
+  float ms = 0;
+
+  if (cudaEventElapsedTime (&ms, stream->marks[from], stream->marks[to]) != cudaSuccess) {
+    (void) cudaGetLastError ();
+    return 0;
+  }
+  return (uint64_t) (ms * 1e6f);
+}
+
+/* ---- marks -------------------------------------------------------------- */
+
+CfMarks *
+cf_marks_new (CfStatus *status)
+{
+  CfMarks *marks = calloc (1, sizeof *marks);
+  CfCode code = CF_OK;
+
+  if (!marks) {
+    cf_fail (status, CF_NO_MEMORY, "out of memory");
+    return NULL;
+  }
+  for (int i = 0; code == CF_OK && i < CF_MARKS; i++)
+    code = cf_cuda_check (cudaEventCreate (&marks->event[i]), "making a CUDA event", status);
+  if (code == CF_OK)
+    code = init_end (&marks->end, status);
+  if (code != CF_OK) {
+    cf_marks_free (marks);
+    return NULL;
+  }
+  return marks;
+}
+
+void
+cf_marks_free (CfMarks *marks)
+{
+  if (!marks)
+    return;
+  for (int i = 0; i < CF_MARKS; i++)
+    if (marks->event[i] && cf_cuda_usable ())
+      cf_cuda_check (cudaEventDestroy (marks->event[i]), "freeing a CUDA event", NULL);
+  clear_end (&marks->end);
+  free (marks);
+}
+
+CfCode
+cf_stream_set_mark (CfStream *stream, CfMarks *marks, int mark, CfStatus *status)
+{
+  marks->stream[mark] = stream->handle;
+  return cf_cuda_check (cudaEventRecord (marks->event[mark], stream->handle), "recording a CUDA event", status);
+}
+
+CfCode
+cf_stream_follow (CfStream *stream, const CfMarks *marks, int mark, CfStatus *status)
+{
+  if (!marks->stream[mark] || marks->stream[mark] == stream->handle)
+    return CF_OK;
+  return cf_cuda_check (cudaStreamWaitEvent (stream->handle, marks->event[mark], 0), "ordering two CUDA streams",
+      status);
+}
+
+CfCode
+cf_stream_set_end (CfStream *stream, CfMarks *marks, CfStatus *status)
+{
+  marks->end_stream = stream->handle;
+  return cf_cuda_check (set_end (&marks->end, stream->handle), "marking a frame's end", status);
+}
+
+CfCode
+cf_marks_wait (const CfMarks *marks, uint64_t deadline_ns, CfStatus *status)
+{
+  return wait_for (&marks->end, cudaSuccess, marks->end_stream, deadline_ns, status);
+}
+
+uint64_t
+cf_marks_elapsed_ns (const CfMarks *marks, int from, int to)
+{
+  float ms = 0;
+
+  if (!marks->stream[from] || !marks->stream[to]
+      || cudaEventElapsedTime (&ms, marks->event[from], marks->event[to]) != cudaSuccess) {
+    (void) cudaGetLastError ();
+    return 0;
+  }
+  return (uint64_t) (ms * 1e6f);
+}

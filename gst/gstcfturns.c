@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * gstcfturns.c: turns and their streams, one set for each CUDA context. */
+#include "gstcfturns.h"
+#include "gstcfcuda.h"
+
+struct _GstCfTurns {
+  guint refs;
+  GstObject *context;
+  guint n_idle, idle[GST_CF_TURNS]; /* the one used last is taken first */
+  CfStream *stream[GST_CF_TURNS];   /* made when first needed; its turn's */
+  GQueue waiting;                   /* Waiter */
+};
+
+typedef struct {
+  GCond cond;
+  gboolean go;
+  guint turn;
+} Waiter;
+
+static GMutex lock;
+static GSList *all;
+
+GstCfTurns *
+gst_cf_turns_open (GstObject *context)
+{
+  GstCfTurns *turns = NULL;
+
+  g_mutex_lock (&lock);
+  for (GSList *i = all; i && !turns; i = i->next)
+    if (((GstCfTurns *) i->data)->context == context)
+      turns = i->data;
+  if (!turns) {
+    turns = g_new0 (GstCfTurns, 1);
+    turns->context = gst_object_ref (context);
+    g_queue_init (&turns->waiting);
+    for (guint t = GST_CF_TURNS; t-- > 0;)
+      turns->idle[turns->n_idle++] = t;
+    all = g_slist_prepend (all, turns);
+  }
+  turns->refs++;
+  g_mutex_unlock (&lock);
+  return turns;
+}
+
+void
+gst_cf_turns_close (GstCfTurns *turns)
+{
+  gboolean last;
+
+  g_mutex_lock (&lock);
+  last = --turns->refs == 0;
+  if (last)
+    all = g_slist_remove (all, turns);
+  g_mutex_unlock (&lock);
+  if (!last)
+    return;
+  if (gst_cf_cuda_push (turns->context)) { /* else out of reach, after a fork */
+    for (guint t = 0; t < GST_CF_TURNS; t++)
+      cf_stream_free (turns->stream[t]);
+    gst_cf_cuda_pop ();
+  }
+  gst_object_unref (turns->context);
+  g_free (turns);
+}
+
+guint
+gst_cf_turns_enter (GstCfTurns *turns)
+{
+  guint turn;
+
+  g_mutex_lock (&lock);
+  if (turns->n_idle > 0) {
+    turn = turns->idle[--turns->n_idle];
+  } else {
+    Waiter waiter = { .go = FALSE };
+
+    g_cond_init (&waiter.cond);
+    g_queue_push_tail (&turns->waiting, &waiter);
+    while (!waiter.go)
+      g_cond_wait (&waiter.cond, &lock);
+    g_cond_clear (&waiter.cond);
+    turn = waiter.turn;
+  }
+  g_mutex_unlock (&lock);
+  return turn;
+}
+
+void
+gst_cf_turns_leave (GstCfTurns *turns, guint turn)
+{
+  Waiter *next;
+
+  g_mutex_lock (&lock);
+  next = g_queue_pop_head (&turns->waiting);
+  if (next) {
+    next->turn = turn;
+    next->go = TRUE;
+    g_cond_signal (&next->cond);
+  } else {
+    turns->idle[turns->n_idle++] = turn;
+  }
+  g_mutex_unlock (&lock);
+}
+
+CfStream *
+gst_cf_turns_stream (GstCfTurns *turns, guint turn, CfStatus *status)
+{
+  if (!turns->stream[turn])
+    turns->stream[turn] = cf_stream_new (NULL, status);
+  return turns->stream[turn];
+}
+
+void
+gst_cf_turns_give_up (GstCfTurns *turns, guint turn)
+{
+  turns->stream[turn] = NULL;
+  gst_cf_turns_leave (turns, turn);
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * gstcfturns.h: the elements of a process take turns with the link to the GPU.
+ *
+ * GST_CF_TURNS frames of a CUDA context are on their way at a time, in the order
+ * in which they came, each on the CUDA stream that belongs to its turn. So many
+ * fill the link. Where hundreds of cameras had their frames wait in the driver
+ * and on the GPU, each on a stream of its own, each frame made the others slower.
+ *
+ * A turn is for one frame that the same thread waits for, with nothing in between
+ * that waits for anything but the GPU. Any thread. */
+#ifndef GST_CF_TURNS_H
+#define GST_CF_TURNS_H
+
+#include "cf.h"
+
+#include <gst/gst.h>
+
+G_BEGIN_DECLS
+
+#define GST_CF_TURNS 8
+
+typedef struct _GstCfTurns GstCfTurns;
+
+/* Those of the context, a reference. */
+GstCfTurns *gst_cf_turns_open (GstObject *context);
+void gst_cf_turns_close (GstCfTurns *turns);
+
+/* Waits for a turn. */
+guint gst_cf_turns_enter (GstCfTurns *turns);
+void gst_cf_turns_leave (GstCfTurns *turns, guint turn);
+/* The stream of a turn that was entered; NULL where none could be made. Context
+ * current. */
+CfStream *gst_cf_turns_stream (GstCfTurns *turns, guint turn, CfStatus *status);
+/* Instead of leave, where the frame on that stream did not end in time: it is left
+ * to itself. */
+void gst_cf_turns_give_up (GstCfTurns *turns, guint turn);
+
+G_END_DECLS
+#endif
