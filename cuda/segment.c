@@ -92,7 +92,7 @@ static CfCode
 read_seeds (const char *text, const CfVideo *video, CfSegmentSetup *setup, CfStatus *status)
 {
   for (int number = 1; text && *text; number++) {
-    int x, y;
+    int x = 0, y = 0;
     CfCode code = read_point (&text, number, &x, &y, status);
 
     if (code != CF_OK)
