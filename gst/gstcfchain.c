@@ -363,12 +363,23 @@ gst_cf_chain_open (GstCfChain *chain, GstObject *context)
   gst_cf_devices_count (chain->device, 1);
 }
 
+/* Context current. */
+static void
+forget_foreign (GstCfForeign *foreign)
+{
+  cf_marks_free (foreign->marks);
+  cf_stream_free (foreign->stream);
+  *foreign = (GstCfForeign) { 0 };
+}
+
 /* Goes over to another stream, or to none; the context is current. */
 static void
 change_stream (GstCfChain *chain, GstCfSharedStream *shared, CfStream *stream)
 {
   GstCfSharedStream *old;
 
+  forget_foreign (&chain->of_in);
+  forget_foreign (&chain->of_out);
   cf_stream_free (chain->stream);
   chain->stream = stream;
   chain->last = 0;
@@ -397,6 +408,7 @@ gst_cf_chain_close (GstCfChain *chain)
       gst_cf_cuda_pop ();
     } else {
       chain->stream = NULL; /* out of reach, after a fork */
+      chain->of_in = chain->of_out = (GstCfForeign) { 0 };
       change_stream (chain, NULL, NULL);
     }
   }
@@ -440,6 +452,31 @@ choose_stream (GstCfChain *chain, GstObject *context, GstBuffer *in, GstBuffer *
   return chain->shared && chain->shared->context == context ? shared_ref (chain->shared) : shared_new (context, status);
 }
 
+/* What is queued from here on waits for those who use the buffer on a stream of their own. */
+static CfCode
+follow (GstCfChain *chain, GstCfForeign *foreign, GstObject *context, GstBuffer *buffer, CfStatus *status)
+{
+  gpointer handle = gst_cf_cuda_buffer_context (buffer) == context ? gst_cf_cuda_buffer_stream (buffer) : NULL;
+  CfCode code;
+
+  if (!handle || handle == chain->shared->handle)
+    return CF_OK;
+  if (handle != foreign->handle) {
+    forget_foreign (foreign);
+    foreign->stream = cf_stream_new (handle, status);
+    foreign->marks = foreign->stream ? cf_marks_new (status) : NULL;
+    if (!foreign->marks) {
+      forget_foreign (foreign);
+      return status->code;
+    }
+    foreign->handle = handle;
+    GST_DEBUG_OBJECT (chain->element, "frames wait for CUDA stream %p, which %" GST_PTR_FORMAT " came with", handle,
+        buffer);
+  }
+  code = cf_stream_set_mark (foreign->stream, foreign->marks, 0, status);
+  return code == CF_OK ? cf_stream_follow (chain->stream, foreign->marks, 0, status) : code;
+}
+
 CfCode
 gst_cf_chain_enter (GstCfChain *chain, GstObject *context, GstBuffer *in, GstBuffer *out, CfStream **stream,
     CfStatus *status)
@@ -468,6 +505,10 @@ gst_cf_chain_enter (GstCfChain *chain, GstObject *context, GstBuffer *in, GstBuf
   }
   if (code == CF_OK && shared)
     *stream = chain->stream;
+  if (code == CF_OK && shared)
+    code = follow (chain, &chain->of_in, context, in, status);
+  if (code == CF_OK && shared)
+    code = follow (chain, &chain->of_out, context, out, status);
   if (shared)
     shared_unref (shared);
   return code;
@@ -487,7 +528,8 @@ gst_cf_chain_leave (GstCfChain *chain, GstBuffer *in, GstBuffer *out, gboolean f
   hold_input (in, out, shared, chain->last);
   /* A new peer may have come since it was asked; if it comes later, the event
    * that announces it finishes this frame, too. */
-  return gst_cf_chain_may_leave (chain) ? CF_OK : gst_cf_chain_settle (chain, status);
+  return gst_cf_chain_may_leave (chain) && !gst_cf_cuda_buffer_stream (out) ? CF_OK
+      : gst_cf_chain_settle (chain, status);
 }
 
 CfCode

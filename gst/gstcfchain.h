@@ -26,7 +26,15 @@
  * one that the legacy default stream waits for, and that waits for it: GStreamer
  * 1.22 copies CUDA memory and reads it back on that one, so that a pad probe that
  * maps or copies an unfinished frame sees the finished one, and a copy that has
- * not ended yet (gst_buffer_copy_deep) is not read before.
+ * not ended yet (gst_buffer_copy_deep) is not read before. GStreamer 1.24 does the
+ * same with memory that has no stream of its own, which is what the elements of this
+ * plugin offer each other.
+ *
+ * Other memory of 1.24 has one, its neighbours': for what they read and write there
+ * they do not wait, neither when they hand a frame on nor when they give it back. So
+ * what reads or writes such memory here follows that stream, on the GPU; and it is
+ * done before the frame leaves, for whoever maps the frame waits for its own stream
+ * only. Of a neighbour that reads a frame on a third stream nobody could know.
  *
  * Threads: a GstCfChain belongs to an element's streaming thread, and to start and
  * stop; the functions for buffers and gst_cf_chain_settle_all may be called in any. */
@@ -49,6 +57,13 @@ GType gst_cf_chain_api_get_type (void);
 
 typedef struct _GstCfSharedStream GstCfSharedStream;
 
+/* Somebody else's stream that memory came with. */
+typedef struct {
+  gpointer handle;
+  CfStream *stream;
+  CfMarks *marks;
+} GstCfForeign;
+
 /* An element's place in a chain. */
 typedef struct {
   GstElement *element;       /* not a reference */
@@ -59,6 +74,7 @@ typedef struct {
   guint64 last;              /* number of its last work there that it has not waited for */
   gboolean timing;           /* the marks are set and have not been read */
   guint frames;              /* that left unfinished on this stream */
+  GstCfForeign of_in, of_out; /* of the frames' memory last */
 } GstCfChain;
 
 /* What the stream was told before a frame that is waited for by itself: is done
@@ -85,7 +101,7 @@ gboolean gst_cf_chain_may_leave (const GstCfChain *chain);
 /* The stream for a frame from `in` to `out`: the chain's, where one of them is in
  * memory of this CUDA context, which is current; else `*stream` stays as it is.
  * What this element has queued elsewhere is waited for, and so is what may still
- * use `out` elsewhere. */
+ * use `out` elsewhere. Both are mapped. */
 CfCode gst_cf_chain_enter (GstCfChain *chain, GstObject *context, GstBuffer *in, GstBuffer *out, CfStream **stream,
     CfStatus *status);
 /* All of the frame is queued, and it leaves, unfinished if it still may. `first`:

@@ -89,6 +89,13 @@ gst_cf_cuda_sync (GstBuffer *buffer)
   (void) buffer;
 }
 
+gpointer
+gst_cf_cuda_buffer_stream (GstBuffer *buffer)
+{
+  (void) buffer;
+  return NULL;
+}
+
 GstBufferPool *
 gst_cf_cuda_pool_new (GstObject *context)
 {

@@ -13,12 +13,19 @@
 #include <gst/cuda/gstcudautils.h>
 #include <unistd.h>
 
-#if !GST_CHECK_VERSION (1, 24, 0)
-/* A build for 1.22 may run with 1.24: then the library has it. */
-void gst_cuda_memory_sync (GstCudaMemory *memory) __attribute__ ((weak));
-#define HAS_SYNC (gst_cuda_memory_sync != NULL)
+/* Streams came with 1.24. Its elements agree on one with their neighbours by way of a
+ * pool's configuration, and leave work on it unfinished when they hand a frame on, and
+ * when they give it back. A flag of the memory tells of writers; it is not looked at, as
+ * it tells of no readers, and gst_cuda_memory_sync clears it before it waits. */
+#if GST_CHECK_VERSION (1, 24, 0)
+#define HAS_STREAMS TRUE
 #else
-#define HAS_SYNC TRUE
+/* A build for 1.22 may run with 1.24: then the library has them. */
+typedef struct _GstCudaStream GstCudaStream;
+GstCudaStream *gst_cuda_memory_get_stream (GstCudaMemory *memory) __attribute__ ((weak));
+CUstream gst_cuda_stream_get_handle (GstCudaStream *stream) __attribute__ ((weak));
+void gst_cuda_memory_sync (GstCudaMemory *memory) __attribute__ ((weak));
+#define HAS_STREAMS (gst_cuda_memory_get_stream && gst_cuda_stream_get_handle)
 #endif
 
 G_STATIC_ASSERT (GST_CF_MAP_CUDA == (GstMapFlags) GST_MAP_CUDA);
@@ -180,8 +187,18 @@ gst_cf_cuda_buffer_context (GstBuffer *buffer)
 void
 gst_cf_cuda_sync (GstBuffer *buffer)
 {
-  if (HAS_SYNC && gst_cf_cuda_buffer_context (buffer))
+  if (gst_cf_cuda_buffer_stream (buffer))
     gst_cuda_memory_sync (GST_CUDA_MEMORY_CAST (gst_buffer_peek_memory (buffer, 0)));
+}
+
+gpointer
+gst_cf_cuda_buffer_stream (GstBuffer *buffer)
+{
+  GstCudaStream *stream = NULL;
+
+  if (HAS_STREAMS && gst_cf_cuda_buffer_context (buffer))
+    stream = gst_cuda_memory_get_stream (GST_CUDA_MEMORY_CAST (gst_buffer_peek_memory (buffer, 0)));
+  return stream ? gst_cuda_stream_get_handle (stream) : NULL;
 }
 
 GstBufferPool *

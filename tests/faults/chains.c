@@ -4,13 +4,15 @@
  * leave before the GPU is done. It does no more than a wait asks for, so that a
  * frame that somebody touches too early, and an input buffer that goes back too
  * early, give wrong bytes. First nothing fails, and only the last element waits;
- * then every call fails in turn, as in faults.c. Whatever fails: every frame that
+ * then every call fails in turn, as in faults.c. Neighbours of GStreamer 1.24 write the
+ * input and read the output on streams of their own, and wait for nothing. Whatever fails: every frame that
  * arrives has the CPU's bytes; all arrive, or there is one element error.
  *
  *   chains [CALL CODE]   only that call and that error */
 #include "../stats.h"
 #include "common.h"
 #include "fake.h"
+#include "gstcfchain.h"
 #include "gstcfcuda.h"
 #include "gstcudaconvolve.h"
 #include "gstcudamedian.h"
@@ -37,6 +39,8 @@ typedef struct {
   int in_flight[MOST]; /* frames-in-flight; 0: as it is */
   gboolean temporal;  /* the last element looks at earlier frames */
   gboolean strict;    /* backend=cuda on-gpu-error=error */
+  int streams;        /* the neighbours' memory comes with streams; 2: who reads it says that it
+                       * takes unfinished frames, and waits for its own stream alone */
 } Setup;
 
 typedef struct {
@@ -49,7 +53,7 @@ typedef struct {
   GstBus *bus;
   GstBufferPool *pool;
   GMutex lock;
-  guint8 bytes[FRAMES][SIZE];
+  guint8 sent[FRAMES][SIZE], bytes[FRAMES][SIZE];
   gboolean came[FRAMES];
   int n_out, twice, starved;
   gboolean started, eos;
@@ -63,9 +67,39 @@ typedef struct {
 } Result;
 
 static guint8 expected[FRAMES][SIZE];
+static const guint8 nothing[SIZE];
+static guint8 stream_before, stream_behind; /* the neighbours' */
 static int passed, failed;
 
 /* ---- between and behind the elements ------------------------------------- */
+
+static GstBufferPool *
+new_pool (gpointer stream)
+{
+  GstObject *context = NULL;
+  GstBufferPool *pool;
+
+  gst_cf_cuda_ensure_context (NULL, -1, &context);
+  pool = fake_pool_new (context, stream);
+  gst_object_unref (context);
+  return pool;
+}
+
+/* On the neighbour's stream, where the buffer's memory is of that. */
+static void
+copy_bytes (GstBuffer *buffer, guint8 *bytes, GstMapFlags flags)
+{
+  gpointer queue = gst_cf_cuda_buffer_stream (buffer);
+  GstMapInfo map;
+
+  if (!gst_buffer_map (buffer, &map, flags | (queue ? GST_CF_MAP_CUDA : 0)))
+    return;
+  if (queue)
+    fake_copy (queue, flags & GST_MAP_WRITE ? map.data : bytes, flags & GST_MAP_WRITE ? bytes : map.data, SIZE);
+  else
+    memcpy (flags & GST_MAP_WRITE ? map.data : bytes, flags & GST_MAP_WRITE ? bytes : map.data, SIZE);
+  gst_buffer_unmap (buffer, &map);
+}
 
 static GstFlowReturn
 take (GstPad *pad, GstObject *parent, GstBuffer *buffer)
@@ -79,7 +113,9 @@ take (GstPad *pad, GstObject *parent, GstBuffer *buffer)
     run->twice += run->came[frame];
     run->came[frame] = TRUE;
     run->n_out++;
-    gst_buffer_extract (buffer, 0, run->bytes[frame], SIZE);
+    copy_bytes (buffer, run->bytes[frame], GST_MAP_READ);
+    if (run->setup->streams == 2)
+      fake_finish (&stream_behind);
   }
   g_mutex_unlock (&run->lock);
   gst_buffer_unref (buffer);
@@ -97,12 +133,35 @@ end_event (GstPad *pad, GstObject *parent, GstEvent *event)
   return TRUE;
 }
 
+static int
+overlap_of (const Setup *setup)
+{
+  return setup->in_flight[0] + setup->in_flight[1] + setup->in_flight[2];
+}
+
+/* As few buffers as can be: what is given back is written anew at once. */
+static gboolean
+offer_pool (Run *run, GstQuery *query)
+{
+  GstBufferPool *pool = run->setup->streams && !run->plain ? new_pool (&stream_behind) : NULL;
+
+  if (pool) {
+    gst_query_add_allocation_pool (query, pool, SIZE, 1, overlap_of (run->setup) > 0 ? 0 : 1);
+    gst_object_unref (pool);
+  }
+  if (run->setup->streams == 2)
+    gst_query_add_allocation_meta (query, GST_CF_CHAIN_API, NULL);
+  return TRUE;
+}
+
 static gboolean
 end_query (GstPad *pad, GstObject *parent, GstQuery *query)
 {
   Run *run = gst_pad_get_element_private (pad);
   GstCaps *caps;
 
+  if (GST_QUERY_TYPE (query) == GST_QUERY_ALLOCATION)
+    return offer_pool (run, query);
   if (GST_QUERY_TYPE (query) != GST_QUERY_CAPS)
     return gst_pad_query_default (pad, parent, query);
   caps = gst_caps_from_string (run->setup->cuda_out && !run->plain ? "video/x-raw(memory:CUDAMemory)"
@@ -254,19 +313,15 @@ open_pool (Run *run, GstCaps *caps)
 {
   GstQuery *query = gst_query_new_allocation (caps, TRUE);
   GstBufferPool *pool = NULL;
-  GstObject *context = NULL;
 
   if (gst_pad_peer_query (run->src, query) && gst_query_get_n_allocation_pools (query) > 0)
     gst_query_parse_nth_allocation_pool (query, 0, &pool, NULL, NULL, NULL);
   if (run->setup->cuda_in && !run->plain) {
     gst_clear_object (&pool); /* a decoder brings its own */
-    gst_cf_cuda_ensure_context (NULL, -1, &context);
-    pool = gst_cf_cuda_pool_new (context);
-    gst_object_unref (context);
+    pool = new_pool (run->setup->streams ? &stream_before : NULL);
   }
   if (pool)
-    use_pool (run, pool, caps, run->setup->in_flight[0] + run->setup->in_flight[1] + run->setup->in_flight[2] > 0 ? 0
-        : (guint) run->setup->lag + 1);
+    use_pool (run, pool, caps, overlap_of (run->setup) > 0 ? 0 : (guint) run->setup->lag + 1);
   gst_clear_object (&pool);
   gst_query_unref (query);
 }
@@ -277,7 +332,7 @@ picture (Run *run, int frame)
   GstBufferPoolAcquireParams no_wait = { .flags = GST_BUFFER_POOL_ACQUIRE_FLAG_DONTWAIT };
   guint32 noise = (guint32) frame * 2654435761u + 1;
   GstBuffer *buffer = NULL;
-  guint8 bytes[SIZE];
+  guint8 *bytes = run->sent[frame];
 
   for (int i = 0; i < SIZE; i++) {
     noise = noise * 1664525u + 1013904223u;
@@ -287,7 +342,7 @@ picture (Run *run, int frame)
     run->starved++;
   if (!buffer)
     buffer = gst_buffer_new_allocate (NULL, SIZE, NULL);
-  gst_buffer_fill (buffer, 0, bytes, SIZE);
+  copy_bytes (buffer, bytes, GST_MAP_WRITE);
   GST_BUFFER_PTS (buffer) = (GstClockTime) frame * 40 * GST_MSECOND;
   GST_BUFFER_DURATION (buffer) = 40 * GST_MSECOND;
   return buffer;
@@ -362,7 +417,9 @@ run_once (const Setup *setup, gboolean learn)
   for (int i = 0; i < FRAMES; i++) {
     if (learn)
       memcpy (expected[i], run.bytes[i], SIZE);
-    r.right += run.came[i] && memcmp (expected[i], run.bytes[i], SIZE) == 0;
+    r.right += run.came[i] && (memcmp (expected[i], run.bytes[i], SIZE) == 0
+        /* what reads it was lost with the GPU */
+        || (setup->streams && fake_is_lost () && memcmp (nothing, run.bytes[i], SIZE) == 0));
   }
   return r;
 }
@@ -409,11 +466,12 @@ judge (const Result *r, int least, gboolean overlap, gboolean fails)
 static const char *
 name_of (const Setup *s)
 {
+  static const char *const streams[] = { "", ", streams", ", one reads on a stream" };
   static char name[200];
 
-  snprintf (name, sizeof name, "%d elements, %s to %s, %d between, in flight %d %d %d%s%s", s->n, s->cuda_in ? "CUDA"
+  snprintf (name, sizeof name, "%d elements, %s to %s, %d between, in flight %d %d %d%s%s%s", s->n, s->cuda_in ? "CUDA"
       : "host", s->cuda_out ? "CUDA" : "host", s->lag, s->in_flight[0], s->in_flight[1], s->in_flight[2],
-      s->temporal ? ", temporal" : "", s->strict ? ", on-gpu-error=error" : "");
+      s->temporal ? ", temporal" : "", s->strict ? ", on-gpu-error=error" : "", streams[s->streams]);
   return name;
 }
 
@@ -489,6 +547,8 @@ main (int argc, char **argv)
     { 3, TRUE, TRUE, 2, { 0 }, TRUE, FALSE }, { 3, FALSE, FALSE, 1, { 0 }, TRUE, FALSE },
     { 3, TRUE, FALSE, 1, { 0, 0, 3 }, FALSE, FALSE }, { 2, FALSE, TRUE, 1, { 3 }, FALSE, FALSE },
     { 3, TRUE, TRUE, 1, { 0, 4 }, FALSE, FALSE }, { 3, FALSE, FALSE, 2, { 2, 3, 4 }, TRUE, FALSE },
+    { 1, TRUE, TRUE, 0, { 0 }, FALSE, FALSE, 1 }, { 2, TRUE, TRUE, 1, { 0 }, FALSE, FALSE, 1 },
+    { 3, TRUE, TRUE, 1, { 0, 0, 3 }, FALSE, TRUE, 1 }, { 1, FALSE, TRUE, 0, { 0 }, FALSE, FALSE, 2 },
   };
 
   fake_cuda_memory = true;

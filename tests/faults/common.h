@@ -10,6 +10,8 @@
 void faults_start (void);
 /* Time from 0 on. */
 void faults_push_segment (GstPad *src);
+/* CUDA memory that comes with this stream. */
+GstBufferPool *fake_pool_new (GstObject *context, gpointer stream);
 /* Takes the bus empty; adds to both. */
 void faults_count_messages (GstBus *bus, int *errors, int *warnings);
 

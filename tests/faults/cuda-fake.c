@@ -2,9 +2,12 @@
  *
  * cuda-fake.c: GStreamer's CUDA library as the fake GPU needs it: contexts that
  * are nothing but objects, and, where a test wants it, CUDA memory that is host
- * memory. To map it waits for nothing: it shows what the GPU has done so far. */
+ * memory. To map it waits for nothing: it shows what the GPU has done so far. But
+ * memory that has a stream, as from GStreamer 1.24 on, waits for that one, unless it
+ * is mapped for the GPU. */
 #include "gstcfcuda.h"
 #include "gstcfpool.h"
+#include "common.h"
 #include "fake.h"
 
 #include <stdlib.h>
@@ -48,6 +51,7 @@ G_DECLARE_FINAL_TYPE (FakeAllocator, fake_allocator, FAKE, ALLOCATOR, GstAllocat
 struct _FakeAllocator {
   GstAllocator parent;
   GstObject *context;
+  gpointer stream;
 };
 
 typedef struct {
@@ -84,8 +88,11 @@ fake_free (GstAllocator *allocator, GstMemory *base)
 static gpointer
 fake_map (GstMemory *base, gsize size, GstMapFlags flags)
 {
+  gpointer stream = ((FakeAllocator *) base->allocator)->stream;
+
   (void) size;
-  (void) flags;
+  if (stream && !(flags & GST_CF_MAP_CUDA))
+    fake_finish (stream);
   return ((FakeMemory *) base)->data;
 }
 
@@ -222,14 +229,28 @@ gst_cf_cuda_sync (GstBuffer *buffer)
   (void) buffer;
 }
 
+gpointer
+gst_cf_cuda_buffer_stream (GstBuffer *buffer)
+{
+  return gst_cf_cuda_buffer_context (buffer) ? FAKE_ALLOCATOR (gst_buffer_peek_memory (buffer, 0)->allocator)->stream
+      : NULL;
+}
+
 GstBufferPool *
 gst_cf_cuda_pool_new (GstObject *context)
+{
+  return fake_pool_new (context, NULL);
+}
+
+GstBufferPool *
+fake_pool_new (GstObject *context, gpointer stream)
 {
   FakeAllocator *allocator = g_object_new (fake_allocator_get_type (), NULL);
   GstBufferPool *pool;
 
   gst_object_ref_sink (allocator);
   allocator->context = gst_object_ref (context);
+  allocator->stream = stream;
   pool = gst_cf_pool_new (GST_ALLOCATOR (allocator));
   g_object_set_data (G_OBJECT (pool), "fake-context", context);
   gst_object_unref (allocator);

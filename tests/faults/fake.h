@@ -49,6 +49,10 @@ bool fake_is_lost (void);
 void fake_current (int more);
 /* A GPU that hung wakes up and does what it was told. */
 void fake_settle (void);
+/* What a neighbour tells a stream of its own: to copy bytes. No call that fails. */
+void fake_copy (const void *queue, void *to, const void *from, size_t bytes);
+/* And that it waits for that stream. */
+void fake_finish (const void *queue);
 const char *fake_kind_name (FakeKind kind);
 
 #endif
