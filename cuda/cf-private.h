@@ -61,6 +61,7 @@ struct CfFilter {
   CfCode (*changed) (void *params, unsigned row, CfStatus *status);
   bool (*passes) (const CfVideo *video, const CfCommon *common, const void *params);
   int (*history) (const void *params); /* NULL = 0 */
+  int (*reach) (const void *params);   /* cf_filter_reach of one frame; NULL = -1 */
   bool whole_frames; /* cf_filter_whole_frames, and the other two; NULL: never */
   bool (*follows) (const void *params);
   bool (*reports) (const void *params);

@@ -69,6 +69,12 @@ cf_filter_params_size (const CfFilter *filter)
 }
 
 int
+cf_filter_reach (const CfFilter *filter, const void *params)
+{
+  return filter->reach && cf_filter_history (filter, params) == 0 ? filter->reach (params) : -1;
+}
+
+int
 cf_filter_history (const CfFilter *filter, const void *params)
 {
   return filter->history ? filter->history (params) : 0;

@@ -137,6 +137,8 @@ typedef struct {
  * the picture takes. cf_image_at adds a base address to them. */
 size_t cf_image_layout (CfImage *image, CfFormat format, int width, int height, size_t align);
 void cf_image_at (CfImage *image, const CfImage *layout, void *base);
+/* The rows begin..end - 1 of a picture, as a picture; `begin` on a row of all planes. */
+void cf_image_rows (CfImage *rows, const CfImage *image, int begin, int end);
 
 /* Copies the visible samples between two pictures of the same format and size in
  * host memory that does not overlap; nothing beside them is written. Large ones
@@ -214,6 +216,9 @@ CfCode cf_filter_check (const CfFilter *filter, const CfVideo *video, const CfCo
  * CF_BAD_VALUE (the file cannot be read) or CF_NO_MEMORY `params` is sound, but
  * cf_filter_check may refuse it. Any thread; may wait for the disk. */
 CfCode cf_filter_param_changed (const CfFilter *filter, void *params, unsigned row, CfStatus *status);
+/* How many rows of its plane above and below its own a sample's result depends on,
+ * in a frame by itself and away from the border; -1: on all, or on earlier frames. */
+int cf_filter_reach (const CfFilter *filter, const void *params);
 /* How many earlier input frames these parameters look at (0 = none). */
 int cf_filter_history (const CfFilter *filter, const void *params);
 /* Are the output words the input words, all over the picture? Then the frames
@@ -385,7 +390,7 @@ CfCode cf_stream_follow (CfStream *stream, const CfMarks *marks, int mark, CfSta
 /* The frame's end, behind all that this stream was told: what the host waits for, as
  * cf_stream_wait does. */
 CfCode cf_stream_set_end (CfStream *stream, CfMarks *marks, CfStatus *status);
-CfCode cf_marks_wait (const CfMarks *marks, uint64_t deadline_ns, CfStatus *status);
+CfCode cf_marks_wait (CfMarks *marks, uint64_t deadline_ns, CfStatus *status);
 /* Between two marks that were reached (0 if unknown). */
 uint64_t cf_marks_elapsed_ns (const CfMarks *marks, int from, int to);
 /* Allocations of pinned and of device memory by this process so far: shows that

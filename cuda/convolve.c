@@ -142,6 +142,17 @@ passes (const CfVideo *video, const CfCommon *common, const void *params_)
   return true;
 }
 
+/* Of a kernel of even height, too. */
+static int
+reach (const void *params_)
+{
+  CfConvolution c;
+
+  if (cf_convolution_resolve (params_, CF_FORMAT_GRAY8, &c, NULL) != CF_OK || c.border == CF_BORDER_WRAP)
+    return -1;
+  return c.h / 2;
+}
+
 const CfFilter cf_convolve = {
   .stem = "convolve",
   .params = params,
@@ -150,6 +161,7 @@ const CfFilter cf_convolve = {
   .check = check,
   .changed = changed,
   .passes = passes,
+  .reach = reach,
   .cpu = &cf_convolve_cpu,
 #ifdef CF_HAVE_CUDA
   .cuda = &cf_convolve_cuda,

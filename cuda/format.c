@@ -139,6 +139,18 @@ cf_image_at (CfImage *image, const CfImage *layout, void *base)
     image->plane[p].data = (uint8_t *) base + (size_t) layout->plane[p].data;
 }
 
+void
+cf_image_rows (CfImage *rows, const CfImage *image, int begin, int end)
+{
+  const CfFormatInfo *info = cf_format_info (image->format);
+
+  *rows = *image;
+  rows->height = end - begin;
+  for (int p = 0; info && p < info->n_planes; p++)
+    rows->plane[p].data = (uint8_t *) image->plane[p].data
+        + (size_t) cf_plane_rows (image->format, begin, p) * image->plane[p].pitch;
+}
+
 static bool
 is_filtered (CfRole role, CfApplyTo apply_to)
 {

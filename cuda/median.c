@@ -71,6 +71,12 @@ history (const void *params_)
   return ((const CfMedianParams *) params_)->temporal_depth - 1;
 }
 
+static int
+reach (const void *params_)
+{
+  return cf_median_window (params_).h / 2;
+}
+
 /* The history has the depth's size and starts anew with it. */
 static bool
 replan (const void *old_params, const void *new_params)
@@ -85,6 +91,7 @@ const CfFilter cf_median = {
   .params_size = sizeof (CfMedianParams),
   .check = check,
   .history = history,
+  .reach = reach,
   .replan = replan,
   .cpu = &cf_median_cpu,
 #ifdef CF_HAVE_CUDA

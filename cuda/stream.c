@@ -19,6 +19,7 @@ typedef struct {
   uint32_t *word, number;
   cudaEvent_t event;
   bool by_event; /* the last one */
+  uint64_t took; /* ns that the last wait took */
 } End;
 
 struct CfStream {
@@ -116,22 +117,36 @@ look (const End *end, cudaStream_t stream, bool ask)
   return ask ? (int) cudaStreamQuery (stream) : (int) cudaErrorNotReady;
 }
 
-/* cudaStreamSynchronize and its like have no timeout, so poll: eagerly as long as
- * a frame takes, then with short sleeps, so that a slow GPU does not burn a core.
- * `first`: the error of setting the end. After a fault no word comes: so the driver is
- * asked every now and then. */
-static CfCode
-wait_for (const End *end, int first, cudaStream_t stream, uint64_t deadline_ns, CfStatus *status)
+static void
+sleep_ns (uint64_t ns)
 {
-  const uint64_t eager_ns = 300000, ask_ns = 1000000;
-  uint64_t start = now_ns (), asked = start, now = start;
+  nanosleep (&(struct timespec) { .tv_nsec = (long) ns }, NULL);
+}
 
+/* cudaStreamSynchronize and its like have no timeout, so poll. Sleeps are 50 us longer than
+ * they should be: so only the first half of what the last wait took is slept through, then
+ * the word is looked at eagerly for as long as a frame takes, at last with short sleeps,
+ * so that a slow GPU does not burn a core. `first`: the error of setting the end. After a
+ * fault no word comes: so the driver is asked every now and then. */
+static CfCode
+wait_for (End *end, int first, cudaStream_t stream, uint64_t deadline_ns, CfStatus *status)
+{
+  const uint64_t ask_ns = 1000000, most_eager_ns = 1000000, margin_ns = 50000;
+  uint64_t start = now_ns (), asked = start, now = start;
+  uint64_t eager_ns = end->took > most_eager_ns ? 0 : end->took * 5 / 4;
+
+  if (eager_ns < 300000)
+    eager_ns = 300000;
+  if (end->took > 6 * margin_ns && end->took <= most_eager_ns && first == cudaSuccess)
+    sleep_ns (end->took / 2 - margin_ns);
   for (;;) {
     bool ask = now - asked >= ask_ns;
     int error = first != cudaSuccess ? first : look (end, stream, ask);
 
-    if (error == cudaSuccess)
+    if (error == cudaSuccess) {
+      end->took = now_ns () - start;
       return CF_OK;
+    }
     if (error != cudaErrorNotReady) {
       CfCode code = cf_cuda_check (error, "waiting for the GPU", status);
 
@@ -150,7 +165,7 @@ wait_for (const End *end, int first, cudaStream_t stream, uint64_t deadline_ns, 
       return cf_fail (status, CF_TIMEOUT, "the GPU did not finish a frame in %.1f s", (double) deadline_ns / 1e9);
     }
     if (now - start > eager_ns)
-      nanosleep (&(struct timespec) { .tv_nsec = 50000 }, NULL);
+      sleep_ns (50000);
     else
       sched_yield ();
   }
@@ -227,6 +242,22 @@ common_extent (const CfImage *a, const CfImage *b)
   return extent;
 }
 
+/* In one piece, where its rows lie alike. */
+static CfCode
+copy_plane (CfStream *stream, const CfImage *to, const CfImage *from, int p, enum cudaMemcpyKind kind,
+    const char *what, CfStatus *status)
+{
+  size_t row = cf_plane_row_bytes (from->format, from->width, p), pitch = from->plane[p].pitch;
+  size_t rows = (size_t) cf_plane_rows (from->format, from->height, p);
+  void *data = to->plane[p].data;
+
+  if (to->plane[p].pitch == pitch && pitch <= row + 4096)
+    return cf_cuda_check (cudaMemcpyAsync (data, from->plane[p].data, (rows - 1) * pitch + row, kind, stream->handle),
+        what, status);
+  return cf_cuda_check (cudaMemcpy2DAsync (data, to->plane[p].pitch, from->plane[p].data, pitch, row, rows, kind,
+          stream->handle), what, status);
+}
+
 static CfCode
 copy_image (CfStream *stream, const CfImage *to, const CfImage *from, enum cudaMemcpyKind kind, const char *what,
     CfStatus *status)
@@ -239,9 +270,7 @@ copy_image (CfStream *stream, const CfImage *to, const CfImage *from, enum cudaM
     return cf_cuda_check (cudaMemcpyAsync (to->plane[0].data, from->plane[0].data, extent, kind, stream->handle), what,
         status);
   for (int p = 0; code == CF_OK && p < info->n_planes; p++)
-    code = cf_cuda_check (cudaMemcpy2DAsync (to->plane[p].data, to->plane[p].pitch, from->plane[p].data,
-            from->plane[p].pitch, cf_plane_row_bytes (from->format, from->width, p),
-            (size_t) cf_plane_rows (from->format, from->height, p), kind, stream->handle), what, status);
+    code = copy_plane (stream, to, from, p, kind, what, status);
   return code;
 }
 
@@ -342,7 +371,7 @@ cf_stream_set_end (CfStream *stream, CfMarks *marks, CfStatus *status)
 }
 
 CfCode
-cf_marks_wait (const CfMarks *marks, uint64_t deadline_ns, CfStatus *status)
+cf_marks_wait (CfMarks *marks, uint64_t deadline_ns, CfStatus *status)
 {
   return wait_for (&marks->end, cudaSuccess, marks->end_stream, deadline_ns, status);
 }

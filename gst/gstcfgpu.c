@@ -13,14 +13,15 @@
 enum { BEFORE_UPLOAD, AFTER_UPLOAD, BEFORE_KERNELS, AFTER_KERNELS, BEFORE_DOWNLOAD, AFTER_DOWNLOAD };
 G_STATIC_ASSERT (AFTER_DOWNLOAD < CF_MARKS);
 
-/* A trial begins after so many frames, or so many after new parameters: who
- * turns a knob all the time has none. Each way is tried so many times. */
-#define FRAMES_BEFORE_TRIAL 3
-#define FRAMES_AFTER_CHANGE 32
-#define ROUNDS 5
 /* One frame in so many is timed for the stats: each mark costs the host 2 us, and a copy
  * that follows the one before at once takes a tenth of its time less. */
 #define TIMED_EVERY 8
+
+static guint64
+now_ns (void)
+{
+  return (guint64) g_get_monotonic_time () * 1000;
+}
 
 static gboolean
 push (GstCfGpu *gpu, CfStatus *status)
@@ -78,6 +79,15 @@ gst_cf_gpu_open (GstCfGpu *gpu, GstObject *context, guint slots, CfStatus *statu
   return gpu->context != NULL;
 }
 
+/* Those of all ways but one; context current. */
+static void
+free_bands (GstCfGpu *gpu, GstCfWay but)
+{
+  for (int i = 0; i < 2; i++)
+    if ((GstCfWay) (GST_CF_BANDS_2 + i) != but)
+      gst_cf_bands_free (&gpu->bands[i]);
+}
+
 /* Context current. */
 static void
 free_configuration (GstCfGpu *gpu)
@@ -88,6 +98,10 @@ free_configuration (GstCfGpu *gpu)
     cf_plan_free (gpu->plan[m]);
     gpu->plan[m] = NULL;
   }
+  free_bands (gpu, GST_CF_N_WAYS);
+  cf_device_free (gpu->memory_bands);
+  gpu->memory_bands = NULL;
+  gpu->no_bands = FALSE;
   for (guint i = 0; i < gpu->n_slots; i++) {
     GstCfGpuSlot *slot = &gpu->slot[i];
 
@@ -110,6 +124,8 @@ gst_cf_gpu_unconfigure (GstCfGpu *gpu)
     /* Out of reach (after a fork): nothing may be called any more. */
     memset (gpu->plan, 0, sizeof gpu->plan);
     memset (gpu->slot, 0, sizeof gpu->slot);
+    memset (gpu->bands, 0, sizeof gpu->bands);
+    gpu->memory_bands = NULL;
     gpu->configured = FALSE;
   }
 }
@@ -145,6 +161,7 @@ gst_cf_gpu_abandon (GstCfGpu *gpu)
     n += (slot->memory_in != NULL) + (slot->memory_out != NULL);
     n += (slot->memory_host_in != NULL) + (slot->memory_host_out != NULL);
   }
+  n += gpu->bands[0].n + gpu->bands[1].n + (gpu->memory_bands != NULL);
   for (int m = 0; m < GST_CF_N_MODES; m++)
     n += gpu->plan[m] != NULL;
   if (gpu->turns) /* what hung of these was given up when it did */
@@ -196,50 +213,6 @@ provide (const GstCfGpu *gpu, Allocate allocate, gpointer *memory, CfImage *imag
   return TRUE;
 }
 
-/* ---- which way ---------------------------------------------------------- */
-
-static void
-begin_trial (GstCfTrial *trial, GstCfWay sides, gint wait)
-{
-  memset (trial, 0, sizeof *trial);
-  trial->sides = sides;
-  trial->n = -wait;
-}
-
-/* Copies, as long as nothing else is known to be quicker. */
-static GstCfWay
-choose_way (GstCfTrial *trial, GstCfWay sides)
-{
-  GstCfWay way;
-
-  if (sides != trial->sides)
-    begin_trial (trial, sides, FRAMES_BEFORE_TRIAL);
-  if (trial->decided || trial->n < 0)
-    return trial->chosen;
-  way = (GstCfWay) (trial->n % GST_CF_N_WAYS);
-  if ((way & sides) != way || trial->best[way] > 2 * trial->best[GST_CF_COPY])
-    return GST_CF_COPY;
-  return way;
-}
-
-/* A frame took `ns` on that way. TRUE: with that, the trial is over. */
-static gboolean
-note_time (GstCfTrial *trial, GstCfWay way, guint64 ns)
-{
-  if (trial->decided || trial->sides == GST_CF_COPY || trial->n++ < 0 || ns == 0)
-    return FALSE;
-  if (trial->best[way] == 0 || ns < trial->best[way])
-    trial->best[way] = ns;
-  if (trial->n < ROUNDS * GST_CF_N_WAYS)
-    return FALSE;
-  /* Copies leave the GPU to others: what is to be used instead has to be worth it. */
-  for (int w = GST_CF_COPY + 1; w < GST_CF_N_WAYS; w++)
-    if (trial->best[w] && trial->best[w] < trial->best[trial->chosen] - trial->best[trial->chosen] / 32)
-      trial->chosen = (GstCfWay) w;
-  trial->decided = TRUE;
-  return TRUE;
-}
-
 /* ---- plans -------------------------------------------------------------- */
 
 gboolean
@@ -252,7 +225,7 @@ gst_cf_gpu_configure (GstCfGpu *gpu, const CfFilter *filter, const GstVideoInfo 
     return FALSE;
   free_configuration (gpu);
   gpu->warm = FALSE;
-  begin_trial (&gpu->trial, GST_CF_COPY, 0);
+  gst_cf_trial_begin (&gpu->trial, GST_CF_COPY, 0);
   gpu->bytes = choose_layout (&gpu->layout, info, format);
   for (guint i = 0; ok && i < gpu->n_slots; i++)
     ok = (gpu->slot[i].marks = cf_marks_new (status)) != NULL;
@@ -305,9 +278,10 @@ gst_cf_gpu_update (GstCfGpu *gpu, const CfFilter *filter, const GstVideoInfo *in
 
       g_strlcpy (before, cf_plan_variant (gpu->plan[m]), sizeof before);
       ok = gst_cf_plan_update (&gpu->plan[m], gpu->cf, filter, &video, common, params, status);
+      free_bands (gpu, GST_CF_N_WAYS);
       /* Other kernels may be quicker on another way. */
-      if (strncmp (before, cf_plan_variant (gpu->plan[m]), sizeof before - 1) != 0)
-        begin_trial (&gpu->trial, gpu->trial.sides, FRAMES_AFTER_CHANGE);
+      if (gpu->trial.chosen >= GST_CF_BANDS_2 || strncmp (before, cf_plan_variant (gpu->plan[m]), sizeof before - 1) != 0)
+        gst_cf_trial_begin (&gpu->trial, gpu->trial.sides, GST_CF_FRAMES_AFTER_CHANGE);
     }
   }
   gst_cf_cuda_pop ();
@@ -418,13 +392,13 @@ queue_download (GstCfGpu *gpu, const GstCfGpuJob *job, const CfImage *host, CfSt
 static gboolean
 uploads (const GstCfGpuJob *job)
 {
-  return !job->in_device && !(job->way & GST_CF_DIRECT_IN);
+  return !job->in_device && (job->way >= GST_CF_BANDS_2 || !(job->way & GST_CF_DIRECT_IN));
 }
 
 static gboolean
 downloads (const GstCfGpuJob *job)
 {
-  return !job->out_device && !(job->way & GST_CF_DIRECT_OUT);
+  return !job->out_device && (job->way >= GST_CF_BANDS_2 || !(job->way & GST_CF_DIRECT_OUT));
 }
 
 /* The slot's memory that the frame needs on its way. */
@@ -439,20 +413,37 @@ provide_all (const GstCfGpu *gpu, const GstCfGpuJob *job, GstCfGpuSlot *slot, Cf
       && (!stages_out || provide (gpu, cf_pinned_alloc, &slot->memory_host_out, &slot->host_out, status));
 }
 
-/* Which way the frame goes, and whether it is timed. */
-static void
-choose (GstCfGpu *gpu, GstCfGpuJob *job)
+/* Where bands cannot be made, the whole frame does, but on a GPU that is lost. */
+static gboolean
+provide_bands (GstCfGpu *gpu, const GstCfGpuJob *job, CfStatus *status)
 {
-  const GstCfTrial *trial = &gpu->trial;
+  GstCfBands *bands = &gpu->bands[job->way - GST_CF_BANDS_2];
+  const guint n = job->way == GST_CF_BANDS_2 ? 2 : 4;
+  CfVideo video = { gpu->layout.format, gpu->layout.width, gpu->layout.height, job->mode == GST_CF_INTERLACED };
 
+  status->code = CF_OK;
+  if (bands->n > 0 || video.interlaced || !gst_cf_bands_fit (n, job->filter, &video, job->params))
+    return bands->n > 0 && !video.interlaced;
+  gpu->no_bands = !provide (gpu, cf_device_alloc, &gpu->memory_bands, &gpu->device_bands, status)
+      || !gst_cf_bands_make (bands, n, gpu->cf, job->filter, &video, job->common, job->params, status);
+  return !gpu->no_bands;
+}
+
+/* Which way the frame goes, and whether it is timed. */
+static CfCode
+choose (GstCfGpu *gpu, GstCfGpuJob *job, CfStatus *status)
+{
   job->way = GST_CF_COPY;
   if (job->leave)
-    return;
+    return CF_OK;
   if (gpu->n_slots == 1)
-    job->way = choose_way (&gpu->trial, (GstCfWay) ((job->in_device ? 0 : GST_CF_DIRECT_IN)
-            | (job->out_device ? 0 : GST_CF_DIRECT_OUT)));
-  job->timed = gpu->frames++ % TIMED_EVERY == 0
-      || (gpu->n_slots == 1 && trial->sides != GST_CF_COPY && !trial->decided && trial->n >= 0);
+    job->way = gst_cf_trial_choose (&gpu->trial, (GstCfWay) ((job->in_device ? 0 : GST_CF_DIRECT_IN)
+            | (job->out_device ? 0 : GST_CF_DIRECT_OUT)), !gpu->no_bands);
+  job->timed = gpu->frames++ % TIMED_EVERY == 0;
+  if (job->way < GST_CF_BANDS_2 || provide_bands (gpu, job, status))
+    return CF_OK;
+  job->way = GST_CF_COPY;
+  return status->code == CF_GPU_LOST ? CF_GPU_LOST : CF_OK;
 }
 
 /* All that needs no GPU. */
@@ -461,12 +452,34 @@ prepare (GstCfGpu *gpu, GstCfGpuJob *job, CfStatus *status)
 {
   GstCfGpuSlot *slot = &gpu->slot[job->slot];
 
-  choose (gpu, job);
-  if (!provide_all (gpu, job, slot, status))
+  if (choose (gpu, job, status) != CF_OK || !provide_all (gpu, job, slot, status))
     return status->code;
   if (!job->in_device && !job->in_pinned)
     cf_image_copy (&slot->host_in, job->in);
   return CF_OK;
+}
+
+/* Each band is uploaded while the one before is filtered, and that one downloaded meanwhile. */
+static CfCode
+queue_bands (GstCfGpu *gpu, const GstCfGpuJob *job, const CfImage *host_in, const CfImage *host_out, CfStatus *status)
+{
+  const GstCfBands *bands = &gpu->bands[job->way - GST_CF_BANDS_2];
+  const GstCfGpuSlot *slot = &gpu->slot[job->slot];
+  const GstCfBandsWay way = { job->up, job->stream, job->down, host_in, &slot->device_in,
+    { &slot->device_out, &gpu->device_bands }, host_out };
+  CfCode code = mark (gpu, job, job->up, BEFORE_UPLOAD, status);
+
+  if (code == CF_OK)
+    code = gst_cf_bands_upload (bands, 0, &way, status);
+  for (guint b = 0; code == CF_OK && b < bands->n; b++) {
+    if (b + 1 < bands->n)
+      code = gst_cf_bands_upload (bands, b + 1, &way, status);
+    if (code == CF_OK)
+      code = gst_cf_bands_filter (bands, b, &way, status);
+    if (code == CF_OK)
+      code = gst_cf_bands_download (bands, b, &way, status);
+  }
+  return code == CF_OK ? mark (gpu, job, job->down, AFTER_DOWNLOAD, status) : code;
 }
 
 static CfCode
@@ -477,6 +490,8 @@ queue_frame (GstCfGpu *gpu, const GstCfGpuJob *job, gboolean history, CfStatus *
   const CfImage *out = job->out_device || job->out_pinned ? job->out : &slot->host_out;
   CfCode code = CF_OK;
 
+  if (job->way >= GST_CF_BANDS_2)
+    return queue_bands (gpu, job, in, out, status);
   if (uploads (job))
     code = queue_upload (gpu, job, in, status);
   if (code == CF_OK)
@@ -498,9 +513,13 @@ take_turn (const GstCfGpu *gpu, GstCfGpuJob *job, CfStatus *status)
   if (!job->in_turn)
     return CF_OK;
   job->turn = gst_cf_turns_enter (gpu->turns);
+  job->start = now_ns ();
   if (!job->stream)
-    job->stream = gst_cf_turns_stream (gpu->turns, job->turn, status);
-  return job->stream ? CF_OK : status->code;
+    job->stream = gst_cf_turns_stream (gpu->turns, job->turn, GST_CF_TURN_KERNELS, status);
+  if (job->stream && job->way >= GST_CF_BANDS_2
+      && (job->up = gst_cf_turns_stream (gpu->turns, job->turn, GST_CF_TURN_UP, status)))
+    job->down = gst_cf_turns_stream (gpu->turns, job->turn, GST_CF_TURN_DOWN, status);
+  return job->stream && (job->down || job->way < GST_CF_BANDS_2) ? CF_OK : status->code;
 }
 
 static void
@@ -511,6 +530,13 @@ end_turn (const GstCfGpu *gpu, GstCfGpuJob *job, CfCode code)
   else if (job->in_turn)
     gst_cf_turns_leave (gpu->turns, job->turn);
   job->in_turn = FALSE;
+}
+
+/* That what the host waits for is queued on last. */
+static CfStream *
+last_stream (const GstCfGpuJob *job)
+{
+  return job->down ? job->down : job->stream;
 }
 
 static guint64
@@ -524,14 +550,13 @@ deadline (const GstCfGpu *gpu)
 static CfCode
 settle (GstCfGpu *gpu, const GstCfGpuJob *job)
 {
+  CfStream *const others[] = { gpu->up, gpu->down[0], gpu->down[1], job->up, job->down };
   CfStatus status = { 0 };
   CfCode code = job->stream ? gst_cf_chain_wait (job->chain, job->stream, deadline (gpu), &status) : CF_OK;
 
-  if (code != CF_TIMEOUT && gpu->up)
-    code = cf_stream_wait (gpu->up, deadline (gpu), &status);
-  for (int i = 0; i < 2; i++)
-    if (code != CF_TIMEOUT && gpu->down[i])
-      code = cf_stream_wait (gpu->down[i], deadline (gpu), &status);
+  for (gsize i = 0; code != CF_TIMEOUT && i < G_N_ELEMENTS (others); i++)
+    if (others[i])
+      code = cf_stream_wait (others[i], deadline (gpu), &status);
   return code;
 }
 
@@ -543,6 +568,7 @@ gst_cf_gpu_submit (GstCfGpu *gpu, GstCfGpuJob *job, gboolean history, CfStatus *
   if (!push (gpu, status))
     return status->code;
   job->stream = gpu->stream;
+  job->up = job->down = NULL;
   job->in_turn = FALSE;
   job->kernel = 0;
   code = gst_cf_chain_enter (job->chain, gpu->context, job->in_buffer, job->out_buffer, &job->stream, status);
@@ -571,13 +597,26 @@ gst_cf_gpu_submit (GstCfGpu *gpu, GstCfGpuJob *job, gboolean history, CfStatus *
   return code;
 }
 
-/* Frames that overlap have their copies timed without the waits between them. */
+static void
+decide_way (GstCfGpu *gpu, GstCfGpuJob *job)
+{
+  job->decided = gst_cf_trial_note (&gpu->trial, job->way, job->took);
+  if (job->decided)
+    free_bands (gpu, gpu->trial.chosen);
+}
+
+/* Frames that overlap have their copies timed without the waits between them, and
+ * those in bands altogether: as kernels. */
 static void
 take_times (GstCfGpu *gpu, GstCfGpuJob *job)
 {
   const CfMarks *marks = gpu->slot[job->slot].marks;
   int filtered = gpu->up ? BEFORE_DOWNLOAD : AFTER_KERNELS;
 
+  if (job->way >= GST_CF_BANDS_2) {
+    job->kernel = cf_marks_elapsed_ns (marks, BEFORE_UPLOAD, AFTER_DOWNLOAD);
+    return;
+  }
   job->upload = uploads (job) ? cf_marks_elapsed_ns (marks, BEFORE_UPLOAD, AFTER_UPLOAD) : 0;
   job->kernel = cf_marks_elapsed_ns (marks, BEFORE_KERNELS, AFTER_KERNELS);
   job->download = downloads (job) ? cf_marks_elapsed_ns (marks, filtered, AFTER_DOWNLOAD) : 0;
@@ -590,7 +629,7 @@ gst_cf_gpu_finish (GstCfGpu *gpu, GstCfGpuJob *job, CfStatus *status)
   CfCode code;
 
   job->decided = FALSE;
-  job->upload = job->download = 0;
+  job->upload = job->download = job->took = 0;
   if (job->leave) {
     end_turn (gpu, job, CF_OK);
     if (gpu->n_slots == 1)
@@ -607,18 +646,20 @@ gst_cf_gpu_finish (GstCfGpu *gpu, GstCfGpuJob *job, CfStatus *status)
     code = CF_GPU_LOST;
     snprintf (status->message, sizeof status->message, "a fault ended CUDA for this process");
   } else if (gpu->n_slots == 1) {
-    code = gst_cf_chain_wait (job->chain, job->stream, deadline (gpu), status);
+    code = gst_cf_chain_wait (job->chain, last_stream (job), deadline (gpu), status);
   } else {
     code = cf_marks_wait (slot->marks, deadline (gpu), status);
   }
+  if (job->in_turn)
+    job->took = now_ns () - job->start;
   end_turn (gpu, job, code);
   gst_cf_chain_use_ticket (&job->ticket, code);
   if (code == CF_OK && job->regions)
     code = cf_plan_regions (gpu->plan[job->mode], job->regions, status);
   if (code == CF_OK && job->timed)
     take_times (gpu, job);
-  if (code == CF_OK && gpu->n_slots == 1)
-    job->decided = note_time (&gpu->trial, job->way, job->upload + job->kernel + job->download);
+  if (code == CF_OK && gpu->n_slots == 1 && job->took)
+    decide_way (gpu, job);
   gpu->warm = gpu->warm || code == CF_OK;
   gst_cf_cuda_pop ();
   if (code == CF_OK && !job->out_device && !job->out_pinned)

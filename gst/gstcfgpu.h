@@ -9,7 +9,9 @@
 #ifndef GST_CF_GPU_H
 #define GST_CF_GPU_H
 
+#include "gstcfbands.h"
 #include "gstcfchain.h"
+#include "gstcftrial.h"
 #include "gstcfturns.h"
 
 #include <gst/video/video.h>
@@ -30,19 +32,6 @@ typedef struct {
   gboolean left; /* a frame has left from here since something was uploaded here */
 } GstCfGpuSlot;
 
-/* A frame that the CPU waits for, one at a time, is copied to the GPU and back,
- * or the kernels read and write host memory themselves. Which is quicker depends
- * on filter, size and machine, so the first frames try all ways. */
-typedef enum { GST_CF_COPY, GST_CF_DIRECT_IN, GST_CF_DIRECT_OUT, GST_CF_DIRECT_BOTH, GST_CF_N_WAYS } GstCfWay;
-
-typedef struct {
-  GstCfWay sides;                /* those in host memory, where there is a choice */
-  gint n;                        /* frames since the trial began; below 0: it has to wait */
-  guint64 best[GST_CF_N_WAYS];   /* ns, the shortest that a frame took; 0: not tried */
-  GstCfWay chosen;
-  gboolean decided;
-} GstCfTrial;
-
 typedef struct {
   GstObject *context; /* NULL: not open */
   CfContext *cf;
@@ -60,11 +49,18 @@ typedef struct {
   gboolean configured; /* the plans are there */
   gboolean warm;       /* a frame has come back since the plans were made */
   GstCfTrial trial;
+  GstCfBands bands[2]; /* for GST_CF_BANDS_2 and GST_CF_BANDS_4, when they are first used */
+  gboolean no_bands;   /* they could not be made */
+  gpointer memory_bands; /* a second picture for them to filter into */
+  CfImage device_bands;
 } GstCfGpu;
 
 typedef struct {
   guint slot;
   GstCfMode mode;
+  const CfFilter *filter; /* for bands: what the plans were made of */
+  const CfCommon *common;
+  gconstpointer params;
   const CfImage *in, *out;
   gboolean in_device, out_device; /* device addresses */
   gboolean in_pinned, out_pinned; /* host addresses that the GPU reaches */
@@ -72,7 +68,9 @@ typedef struct {
   GstBuffer *in_buffer, *out_buffer; /* whose pictures these are, for the chain */
   gboolean leave;     /* the frame is finished before the GPU is done: nobody waits for it here */
   CfRegions *regions; /* NULL: nobody wants them; else filled, with what stays the plan's until its next call */
-  CfStream *stream;   /* out, of submit: that of the kernels */
+  CfStream *stream;   /* out, of submit: that of the kernels, */
+  CfStream *up, *down; /* private: and of a frame in bands of its copies */
+  guint64 start, took; /* private: when it was queued, and how long it was on its way, ns */
   gboolean timed;     /* private: its marks are set, or the chain's */
   gboolean in_turn;   /* private: it has one, */
   guint turn;         /* private: this */

@@ -435,7 +435,8 @@ submit_gpu (GstCfPath *path, GstCfJob *job, guint slot)
   job->refused = !job->mapped;
   if (job->refused)
     return;
-  job->gpu = (GstCfGpuJob) { .slot = slot, .mode = job->mode, .in = &job->src.image, .out = &job->dst.image,
+  job->gpu = (GstCfGpuJob) { .slot = slot, .mode = job->mode, .filter = path->filter, .common = &path->common,
+    .params = path->params, .in = &job->src.image, .out = &job->dst.image,
     .in_device = in_device, .out_device = out_device, .in_pinned = gst_cf_buffer_is_pinned (job->in),
     .out_pinned = gst_cf_buffer_is_pinned (job->out), .regions = path->reports ? &path->regions : NULL,
     .chain = &path->chain, .in_buffer = job->in, .out_buffer = job->out };
@@ -450,13 +451,16 @@ log_way (const GstCfPath *path)
   static const gchar *const names[] = {
     "copied to the GPU and back", "read from host memory by the kernels, and copied back",
     "copied to the GPU, and written to host memory by the kernels",
-    "read from and written to host memory by the kernels"
+    "read from and written to host memory by the kernels", "copied to the GPU and back in two bands",
+    "copied to the GPU and back in four bands"
   };
   const GstCfTrial *t = &path->gpu.trial;
 
-  GST_INFO_OBJECT (path->element, "frames are %s: on these ways a frame took %" G_GUINT64_FORMAT ", %" G_GUINT64_FORMAT
-      ", %" G_GUINT64_FORMAT ", %" G_GUINT64_FORMAT " ns", names[t->chosen], t->best[0], t->best[1], t->best[2],
-      t->best[3]);
+  G_STATIC_ASSERT (G_N_ELEMENTS (names) == GST_CF_N_WAYS);
+  GST_INFO_OBJECT (path->element, "frames are %s", names[t->chosen]);
+  for (int w = 0; w < GST_CF_N_WAYS; w++)
+    if (t->best[w])
+      GST_INFO_OBJECT (path->element, "%s: %" G_GUINT64_FORMAT " ns", names[w], t->best[w]);
 }
 
 /* The GPU may still read the one buffer and write the other. */

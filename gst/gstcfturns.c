@@ -4,11 +4,13 @@
 #include "gstcfturns.h"
 #include "gstcfcuda.h"
 
+#include <string.h>
+
 struct _GstCfTurns {
   guint refs;
   GstObject *context;
   guint n_idle, idle[GST_CF_TURNS]; /* the one used last is taken first */
-  CfStream *stream[GST_CF_TURNS];   /* made when first needed; its turn's */
+  CfStream *stream[GST_CF_TURNS][GST_CF_N_TURN_STREAMS]; /* made when first needed; the turn's */
   GQueue waiting;                   /* Waiter */
 };
 
@@ -57,7 +59,8 @@ gst_cf_turns_close (GstCfTurns *turns)
     return;
   if (gst_cf_cuda_push (turns->context)) { /* else out of reach, after a fork */
     for (guint t = 0; t < GST_CF_TURNS; t++)
-      cf_stream_free (turns->stream[t]);
+      for (int s = 0; s < GST_CF_N_TURN_STREAMS; s++)
+        cf_stream_free (turns->stream[t][s]);
     gst_cf_cuda_pop ();
   }
   gst_object_unref (turns->context);
@@ -104,16 +107,18 @@ gst_cf_turns_leave (GstCfTurns *turns, guint turn)
 }
 
 CfStream *
-gst_cf_turns_stream (GstCfTurns *turns, guint turn, CfStatus *status)
+gst_cf_turns_stream (GstCfTurns *turns, guint turn, GstCfTurnStream which, CfStatus *status)
 {
-  if (!turns->stream[turn])
-    turns->stream[turn] = cf_stream_new (NULL, status);
-  return turns->stream[turn];
+  CfStream **stream = &turns->stream[turn][which];
+
+  if (!*stream)
+    *stream = cf_stream_new (NULL, status);
+  return *stream;
 }
 
 void
 gst_cf_turns_give_up (GstCfTurns *turns, guint turn)
 {
-  turns->stream[turn] = NULL;
+  memset (turns->stream[turn], 0, sizeof turns->stream[turn]);
   gst_cf_turns_leave (turns, turn);
 }

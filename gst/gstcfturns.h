@@ -3,7 +3,7 @@
  * gstcfturns.h: the elements of a process take turns with the link to the GPU.
  *
  * GST_CF_TURNS frames of a CUDA context are on their way at a time, in the order
- * in which they came, each on the CUDA stream that belongs to its turn. So many
+ * in which they came, each on the CUDA streams that belong to its turn. So many
  * fill the link. Where hundreds of cameras had their frames wait in the driver
  * and on the GPU, each on a stream of its own, each frame made the others slower.
  *
@@ -22,6 +22,9 @@ G_BEGIN_DECLS
 
 typedef struct _GstCfTurns GstCfTurns;
 
+/* Most frames need but the first. */
+typedef enum { GST_CF_TURN_KERNELS, GST_CF_TURN_UP, GST_CF_TURN_DOWN, GST_CF_N_TURN_STREAMS } GstCfTurnStream;
+
 /* Those of the context, a reference. */
 GstCfTurns *gst_cf_turns_open (GstObject *context);
 void gst_cf_turns_close (GstCfTurns *turns);
@@ -29,11 +32,11 @@ void gst_cf_turns_close (GstCfTurns *turns);
 /* Waits for a turn. */
 guint gst_cf_turns_enter (GstCfTurns *turns);
 void gst_cf_turns_leave (GstCfTurns *turns, guint turn);
-/* The stream of a turn that was entered; NULL where none could be made. Context
+/* The streams of a turn that was entered; NULL where none could be made. Context
  * current. */
-CfStream *gst_cf_turns_stream (GstCfTurns *turns, guint turn, CfStatus *status);
-/* Instead of leave, where the frame on that stream did not end in time: it is left
- * to itself. */
+CfStream *gst_cf_turns_stream (GstCfTurns *turns, guint turn, GstCfTurnStream which, CfStatus *status);
+/* Instead of leave, where the frame on its streams did not end in time: they are left
+ * to themselves. */
 void gst_cf_turns_give_up (GstCfTurns *turns, guint turn);
 
 G_END_DECLS

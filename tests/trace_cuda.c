@@ -10,12 +10,13 @@
  *   gcc -std=gnu11 -shared -fPIC -o trace_cuda.so trace_cuda.c -lcupti
  *
  *   CF_TRACE_OUT       the table; without it nothing is done
- *   CF_TRACE_LAUNCHES  kernel launches that a frame takes: by them frames are counted. Without
- *                      it the table is of the whole run and written at its end
- *   CF_TRACE_SKIP      frames before those that count (200): trials end, memory is allocated
- *   CF_TRACE_FRAMES    frames that count (1000)
+ *   CF_TRACE_FRAMES    frames that count. Without it the table is of the whole run and written
+ *                      at its end
+ *   CF_TRACE_SKIP      frames before them (200): trials end, memory is allocated
  *
- * A table of frames is written when the last has begun: there is none where fewer came. */
+ * Frames are counted by the word that the GPU writes behind each one that is waited for
+ * (cuda/stream.c). A table of frames is written when the last has ended: there is none where
+ * fewer came. */
 #include <cupti.h>
 #include <dlfcn.h>
 #include <fnmatch.h>
@@ -32,9 +33,9 @@ typedef struct {
 } Call;
 
 static Call calls[CALLS];
-static atomic_ulong launches;
+static atomic_ulong words;
 static atomic_bool counting;
-static unsigned long first, last, frames; /* of the launches; last 0: to the end of the run */
+static unsigned long first, last; /* of the words; last 0: to the end of the run */
 static const char *path;
 static CUresult (*get_attribute) (void *value, CUpointer_attribute attribute, CUdeviceptr pointer);
 static _Thread_local bool asking; /* our own call, not the program's */
@@ -163,8 +164,7 @@ write_table (void)
     perror (path);
     return;
   }
-  fprintf (file, "frames %lu\nlaunches %lu\ncalls %lu\nforbidden %lu\n", frames, last ? last - first : launches, n,
-      forbidden);
+  fprintf (file, "frames %lu\ncalls %lu\nforbidden %lu\n", last ? last - first : words, n, forbidden);
   write_calls (file, true);
   write_calls (file, false); /* what is looked for comes last */
   if (fclose (file) != 0)
@@ -176,17 +176,17 @@ at_exit (void)
 {
   if (!last)
     write_table ();
-  else if (launches <= last)
-    fprintf (stderr, "trace: the run ended after %lu launches, before the %lu frames were over\n", launches, frames);
+  else if (words <= last)
+    fprintf (stderr, "trace: the run ended after %lu frames, before those to be counted were over\n", words);
 }
 
 /* ---- calls --------------------------------------------------------------- */
 
-/* A window holds the launches from first to before last. */
+/* A window holds the frames from first to before last. */
 static void
-note_launch (void)
+note_frame (void)
 {
-  unsigned long n = atomic_fetch_add (&launches, 1);
+  unsigned long n = atomic_fetch_add (&words, 1);
 
   if (!last)
     return;
@@ -207,8 +207,8 @@ on_call (void *user, CUpti_CallbackDomain domain, CUpti_CallbackId which, const 
   (void) user;
   if (asking || domain != CUPTI_CB_DOMAIN_DRIVER_API || data->callbackSite != CUPTI_API_ENTER)
     return;
-  if (fnmatch ("cuLaunch*Kernel*", data->functionName, 0) == 0)
-    note_launch ();
+  if (fnmatch ("cuStreamWriteValue32*", data->functionName, 0) == 0)
+    note_frame ();
   if (!counting)
     return;
   call->name = data->functionName;
@@ -247,16 +247,15 @@ int InitializeInjection (void);
 int
 InitializeInjection (void)
 {
-  unsigned long each = number ("CF_TRACE_LAUNCHES", 0);
+  unsigned long frames = number ("CF_TRACE_FRAMES", 0);
   void *cuda = dlopen ("libcuda.so.1", RTLD_NOW);
 
   path = getenv ("CF_TRACE_OUT");
   *(void **) &get_attribute = cuda ? dlsym (cuda, "cuPointerGetAttribute") : NULL;
   if (!path || !*path || !get_attribute)
     return 0;
-  frames = each ? number ("CF_TRACE_FRAMES", 1000) : 0;
-  first = each * number ("CF_TRACE_SKIP", 200);
-  last = each ? first + each * frames : 0;
+  first = number ("CF_TRACE_SKIP", 200);
+  last = frames ? first + frames : 0;
   counting = !last;
   if (!subscribe ())
     return 0;

@@ -622,7 +622,7 @@ cf_stream_set_end (CfStream *stream, CfMarks *marks, CfStatus *status)
 }
 
 CfCode
-cf_marks_wait (const CfMarks *marks, uint64_t deadline_ns, CfStatus *status)
+cf_marks_wait (CfMarks *marks, uint64_t deadline_ns, CfStatus *status)
 {
   CfCode code;
   int at;
