@@ -83,12 +83,6 @@ gst_cf_cuda_buffer_context (GstBuffer *buffer)
   return NULL;
 }
 
-void
-gst_cf_cuda_sync (GstBuffer *buffer)
-{
-  (void) buffer;
-}
-
 gpointer
 gst_cf_cuda_buffer_stream (GstBuffer *buffer)
 {

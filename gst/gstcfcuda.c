@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * gstcfcuda.c: the wall to GStreamer's CUDA library. Only functions that have
- * kept their meaning and their arguments since 1.22 are used. */
+ * kept their meaning and their arguments since 1.22 are used, and those for streams
+ * where there are any. */
 #include "gstcfcuda.h"
 #include "cf.h"
 #include "gstcfdevices.h"
@@ -24,7 +25,6 @@
 typedef struct _GstCudaStream GstCudaStream;
 GstCudaStream *gst_cuda_memory_get_stream (GstCudaMemory *memory) __attribute__ ((weak));
 CUstream gst_cuda_stream_get_handle (GstCudaStream *stream) __attribute__ ((weak));
-void gst_cuda_memory_sync (GstCudaMemory *memory) __attribute__ ((weak));
 #define HAS_STREAMS (gst_cuda_memory_get_stream && gst_cuda_stream_get_handle)
 #endif
 
@@ -182,13 +182,6 @@ gst_cf_cuda_buffer_context (GstBuffer *buffer)
   GstMemory *memory = gst_buffer_n_memory (buffer) == 1 ? gst_buffer_peek_memory (buffer, 0) : NULL;
 
   return memory && gst_is_cuda_memory (memory) ? GST_OBJECT_CAST (GST_CUDA_MEMORY_CAST (memory)->context) : NULL;
-}
-
-void
-gst_cf_cuda_sync (GstBuffer *buffer)
-{
-  if (gst_cf_cuda_buffer_stream (buffer))
-    gst_cuda_memory_sync (GST_CUDA_MEMORY_CAST (gst_buffer_peek_memory (buffer, 0)));
 }
 
 gpointer

@@ -42,8 +42,6 @@ void gst_cf_cuda_stream_free (gpointer stream);
 /* The context that the buffer's memory lives in (borrowed), or NULL if it is
  * not one piece of CUDA memory. */
 GstObject *gst_cf_cuda_buffer_context (GstBuffer *buffer);
-/* Waits for the writer of the buffer's CUDA memory, if that is known. */
-void gst_cf_cuda_sync (GstBuffer *buffer);
 /* The CUDA stream on which the neighbours may still read and write the buffer's CUDA
  * memory; NULL where it has none, as in all of GStreamer 1.22: then they have waited.
  * Ask when it is mapped, for that may upload it there. */

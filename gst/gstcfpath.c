@@ -429,7 +429,6 @@ submit_gpu (GstCfPath *path, GstCfJob *job, guint slot)
     snprintf (job->status.message, sizeof job->status.message, "an earlier fault ended CUDA for this process");
     return;
   }
-  gst_cf_cuda_sync (job->in);
   job->mapped = (in_device || finish_buffer (path, job->in)) && (out_device || finish_buffer (path, job->out))
       && map_both (path, &job->src, job->in, in_flags, &job->dst, job->out, out_flags);
   job->refused = !job->mapped;

@@ -223,12 +223,6 @@ gst_cf_cuda_buffer_context (GstBuffer *buffer)
   return memory && gst_memory_is_type (memory, "FakeCudaMemory") ? FAKE_ALLOCATOR (memory->allocator)->context : NULL;
 }
 
-void
-gst_cf_cuda_sync (GstBuffer *buffer)
-{
-  (void) buffer;
-}
-
 gpointer
 gst_cf_cuda_buffer_stream (GstBuffer *buffer)
 {
