@@ -365,6 +365,11 @@ void cf_stream_free (CfStream *stream);
  * sides lie alike in memory. */
 CfCode cf_stream_upload (CfStream *stream, const CfImage *device, const CfImage *host, CfStatus *status);
 CfCode cf_stream_download (CfStream *stream, const CfImage *host, const CfImage *device, CfStatus *status);
+/* The rows begin..end - 1 (cf_image_rows) of whole pictures, and nothing beside them. */
+CfCode cf_stream_upload_rows (CfStream *stream, const CfImage *device, const CfImage *host, int begin, int end,
+    CfStatus *status);
+CfCode cf_stream_download_rows (CfStream *stream, const CfImage *host, const CfImage *device, int begin, int end,
+    CfStatus *status);
 /* Waits until all that the stream was told by now is done, `deadline_ns` at most
  * (CF_TIMEOUT). One thread at a time. */
 CfCode cf_stream_wait (CfStream *stream, uint64_t deadline_ns, CfStatus *status);

@@ -113,6 +113,24 @@ cf_stream_download (CfStream *stream, const CfImage *host, const CfImage *device
 }
 
 CfCode
+cf_stream_upload_rows (CfStream *stream, const CfImage *device, const CfImage *host, int begin, int end,
+    CfStatus *status)
+{
+  (void) begin;
+  (void) end;
+  return cf_stream_upload (stream, device, host, status);
+}
+
+CfCode
+cf_stream_download_rows (CfStream *stream, const CfImage *host, const CfImage *device, int begin, int end,
+    CfStatus *status)
+{
+  (void) begin;
+  (void) end;
+  return cf_stream_download (stream, host, device, status);
+}
+
+CfCode
 cf_stream_wait (CfStream *stream, uint64_t deadline_ns, CfStatus *status)
 {
   (void) deadline_ns;

@@ -242,7 +242,7 @@ common_extent (const CfImage *a, const CfImage *b)
   return extent;
 }
 
-/* In one piece, where its rows lie alike. */
+/* In one piece, where nothing is between its rows: it might be another plane's. */
 static CfCode
 copy_plane (CfStream *stream, const CfImage *to, const CfImage *from, int p, enum cudaMemcpyKind kind,
     const char *what, CfStatus *status)
@@ -251,27 +251,46 @@ copy_plane (CfStream *stream, const CfImage *to, const CfImage *from, int p, enu
   size_t rows = (size_t) cf_plane_rows (from->format, from->height, p);
   void *data = to->plane[p].data;
 
-  if (to->plane[p].pitch == pitch && pitch <= row + 4096)
-    return cf_cuda_check (cudaMemcpyAsync (data, from->plane[p].data, (rows - 1) * pitch + row, kind, stream->handle),
-        what, status);
+  if (to->plane[p].pitch == row && pitch == row)
+    return cf_cuda_check (cudaMemcpyAsync (data, from->plane[p].data, rows * row, kind, stream->handle), what, status);
   return cf_cuda_check (cudaMemcpy2DAsync (data, to->plane[p].pitch, from->plane[p].data, pitch, row, rows, kind,
           stream->handle), what, status);
+}
+
+static CfCode
+copy_planes (CfStream *stream, const CfImage *to, const CfImage *from, enum cudaMemcpyKind kind, const char *what,
+    CfStatus *status)
+{
+  const CfFormatInfo *info = cf_format_info (from->format);
+  CfCode code = CF_OK;
+
+  for (int p = 0; code == CF_OK && p < info->n_planes; p++)
+    code = copy_plane (stream, to, from, p, kind, what, status);
+  return code;
 }
 
 static CfCode
 copy_image (CfStream *stream, const CfImage *to, const CfImage *from, enum cudaMemcpyKind kind, const char *what,
     CfStatus *status)
 {
-  const CfFormatInfo *info = cf_format_info (from->format);
   size_t extent = common_extent (to, from);
-  CfCode code = CF_OK;
 
   if (extent)
     return cf_cuda_check (cudaMemcpyAsync (to->plane[0].data, from->plane[0].data, extent, kind, stream->handle), what,
         status);
-  for (int p = 0; code == CF_OK && p < info->n_planes; p++)
-    code = copy_plane (stream, to, from, p, kind, what, status);
-  return code;
+  return copy_planes (stream, to, from, kind, what, status);
+}
+
+/* Between the planes of some rows there are others' rows. */
+static CfCode
+copy_rows (CfStream *stream, const CfImage *to, const CfImage *from, int begin, int end, enum cudaMemcpyKind kind,
+    const char *what, CfStatus *status)
+{
+  CfImage to_rows, from_rows;
+
+  cf_image_rows (&to_rows, to, begin, end);
+  cf_image_rows (&from_rows, from, begin, end);
+  return copy_planes (stream, &to_rows, &from_rows, kind, what, status);
 }
 
 CfCode
@@ -284,6 +303,20 @@ CfCode
 cf_stream_download (CfStream *stream, const CfImage *host, const CfImage *device, CfStatus *status)
 {
   return copy_image (stream, host, device, cudaMemcpyDeviceToHost, "downloading a frame", status);
+}
+
+CfCode
+cf_stream_upload_rows (CfStream *stream, const CfImage *device, const CfImage *host, int begin, int end,
+    CfStatus *status)
+{
+  return copy_rows (stream, device, host, begin, end, cudaMemcpyHostToDevice, "uploading a part of a frame", status);
+}
+
+CfCode
+cf_stream_download_rows (CfStream *stream, const CfImage *host, const CfImage *device, int begin, int end,
+    CfStatus *status)
+{
+  return copy_rows (stream, host, device, begin, end, cudaMemcpyDeviceToHost, "downloading a part of a frame", status);
 }
 
 CfCode

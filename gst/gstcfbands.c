@@ -82,12 +82,8 @@ CfCode
 gst_cf_bands_upload (const GstCfBands *bands, guint b, const GstCfBandsWay *way, CfStatus *status)
 {
   gint begin = b == 0 ? 0 : end_row (bands, b - 1), end = end_row (bands, b);
-  CfImage host, device;
-  CfCode code;
+  CfCode code = cf_stream_upload_rows (way->up, way->device_in, way->host_in, begin, end, status);
 
-  cf_image_rows (&host, way->host_in, begin, end);
-  cf_image_rows (&device, way->device_in, begin, end);
-  code = cf_stream_upload (way->up, &device, &host, status);
   return code == CF_OK ? cf_stream_set_mark (way->up, bands->marks[b], UPLOADED, status) : code;
 }
 
@@ -109,9 +105,7 @@ CfCode
 gst_cf_bands_download (const GstCfBands *bands, guint b, const GstCfBandsWay *way, CfStatus *status)
 {
   CfCode code = cf_stream_follow (way->down, bands->marks[b], FILTERED, status);
-  CfImage host, device;
 
-  cf_image_rows (&host, way->host_out, bands->begin[b], bands->begin[b + 1]);
-  cf_image_rows (&device, way->device_out[b % 2], bands->begin[b], bands->begin[b + 1]);
-  return code == CF_OK ? cf_stream_download (way->down, &host, &device, status) : code;
+  return code == CF_OK ? cf_stream_download_rows (way->down, way->host_out, way->device_out[b % 2], bands->begin[b],
+      bands->begin[b + 1], status) : code;
 }

@@ -505,14 +505,19 @@ queue_frame (GstCfGpu *gpu, const GstCfGpuJob *job, gboolean history, CfStatus *
   return code;
 }
 
-/* Frames that the CPU waits for at once, and that use the link, take turns. */
+/* Frames that the CPU waits for at once, and that use the link, take turns. Where others
+ * have theirs, the link is busy anyway, and bands would only be more calls. */
 static CfCode
 take_turn (const GstCfGpu *gpu, GstCfGpuJob *job, CfStatus *status)
 {
+  gboolean alone;
+
   job->in_turn = gpu->n_slots == 1 && !(job->in_device && job->out_device);
   if (!job->in_turn)
     return CF_OK;
-  job->turn = gst_cf_turns_enter (gpu->turns);
+  job->turn = gst_cf_turns_enter (gpu->turns, &alone);
+  if (job->way >= GST_CF_BANDS_2 && !alone)
+    job->way = GST_CF_COPY;
   job->start = now_ns ();
   if (!job->stream)
     job->stream = gst_cf_turns_stream (gpu->turns, job->turn, GST_CF_TURN_KERNELS, status);

@@ -68,7 +68,7 @@ gst_cf_turns_close (GstCfTurns *turns)
 }
 
 guint
-gst_cf_turns_enter (GstCfTurns *turns)
+gst_cf_turns_enter (GstCfTurns *turns, gboolean *alone)
 {
   guint turn;
 
@@ -85,6 +85,7 @@ gst_cf_turns_enter (GstCfTurns *turns)
     g_cond_clear (&waiter.cond);
     turn = waiter.turn;
   }
+  *alone = turns->n_idle == GST_CF_TURNS - 1;
   g_mutex_unlock (&lock);
   return turn;
 }

@@ -29,8 +29,8 @@ typedef enum { GST_CF_TURN_KERNELS, GST_CF_TURN_UP, GST_CF_TURN_DOWN, GST_CF_N_T
 GstCfTurns *gst_cf_turns_open (GstObject *context);
 void gst_cf_turns_close (GstCfTurns *turns);
 
-/* Waits for a turn. */
-guint gst_cf_turns_enter (GstCfTurns *turns);
+/* Waits for a turn. `alone`: nobody else has one. */
+guint gst_cf_turns_enter (GstCfTurns *turns, gboolean *alone);
 void gst_cf_turns_leave (GstCfTurns *turns, guint turn);
 /* The streams of a turn that was entered; NULL where none could be made. Context
  * current. */

@@ -145,8 +145,8 @@ write_calls (FILE *file, bool good)
     if (n == 0 || (is_allowed (name) && bad == 0) != good)
       continue;
     fprintf (file, "%-9s %-34s %8lu", good ? "allowed" : "forbidden", name, n);
-    if (frames)
-      fprintf (file, " %9.3f", (double) n / (double) frames);
+    if (last)
+      fprintf (file, " %9.3f", (double) n / (double) (last - first));
     if (bad)
       fprintf (file, "  %lu of them %s", bad, fnmatch ("*Synchronize*", name, 0) == 0 ? "for the default stream"
           : "with memory that is not pinned");

@@ -10,8 +10,9 @@
 
 static const gchar *const formats[] = { "GRAY8", "NV12", "I420", "Y42B", "YUY2", "RGBA", "GBR", "GRAY16_LE",
   "P010_10LE" };
-/* Cut into two and four bands, with rows over; into two only; into none. */
-static const gint sizes[][2] = { { 200, 322 }, { 77, 361 }, { 65, 170 }, { 64, 90 } };
+/* Cut into two and four bands, with rows over; into two only; into none. Of widths that
+ * are laid out alike here and there, and others. */
+static const gint sizes[][2] = { { 192, 322 }, { 77, 361 }, { 65, 170 }, { 64, 200 }, { 320, 240 }, { 64, 90 } };
 
 static const struct {
   const gchar *factory, *name[3], *value[3];

@@ -537,6 +537,28 @@ cf_stream_download (CfStream *stream, const CfImage *host, const CfImage *device
   return queue (FAKE_DOWNLOAD, (Op) { .kind = COPY, .queue = stream->queue, .to = *host, .from = *device }, status);
 }
 
+CfCode
+cf_stream_upload_rows (CfStream *stream, const CfImage *device, const CfImage *host, int begin, int end,
+    CfStatus *status)
+{
+  CfImage to, from;
+
+  cf_image_rows (&to, device, begin, end);
+  cf_image_rows (&from, host, begin, end);
+  return cf_stream_upload (stream, &to, &from, status);
+}
+
+CfCode
+cf_stream_download_rows (CfStream *stream, const CfImage *host, const CfImage *device, int begin, int end,
+    CfStatus *status)
+{
+  CfImage to, from;
+
+  cf_image_rows (&to, host, begin, end);
+  cf_image_rows (&from, device, begin, end);
+  return cf_stream_download (stream, &to, &from, status);
+}
+
 /* As cuda/device.c: after any error but a lost GPU nobody knows how far it is. */
 static CfCode
 unknown (CfCode code, CfStatus *status)
