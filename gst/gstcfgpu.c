@@ -515,7 +515,12 @@ take_turn (const GstCfGpu *gpu, GstCfGpuJob *job, CfStatus *status)
   job->in_turn = gpu->n_slots == 1 && !(job->in_device && job->out_device);
   if (!job->in_turn)
     return CF_OK;
-  job->turn = gst_cf_turns_enter (gpu->turns, &alone);
+  job->in_turn = gst_cf_turns_enter (gpu->turns, &job->turn, &alone);
+  if (!job->in_turn) {
+    snprintf (status->message, sizeof status->message, "the GPU did not finish another element's frame in time");
+    status->cuda = 0;
+    return status->code = CF_TIMEOUT;
+  }
   if (job->way >= GST_CF_BANDS_2 && !alone)
     job->way = GST_CF_COPY;
   job->start = now_ns ();

@@ -16,7 +16,7 @@ struct _GstCfTurns {
 
 typedef struct {
   GCond cond;
-  gboolean go;
+  gboolean go, refused;
   guint turn;
 } Waiter;
 
@@ -67,43 +67,54 @@ gst_cf_turns_close (GstCfTurns *turns)
   g_free (turns);
 }
 
-guint
-gst_cf_turns_enter (GstCfTurns *turns, gboolean *alone)
+/* Lock held. */
+static void
+wait_for_turn (GstCfTurns *turns, Waiter *waiter)
 {
-  guint turn;
+  g_cond_init (&waiter->cond);
+  g_queue_push_tail (&turns->waiting, waiter);
+  while (!waiter->go)
+    g_cond_wait (&waiter->cond, &lock);
+  g_cond_clear (&waiter->cond);
+}
+
+gboolean
+gst_cf_turns_enter (GstCfTurns *turns, guint *turn, gboolean *alone)
+{
+  Waiter waiter = { .go = FALSE };
 
   g_mutex_lock (&lock);
-  if (turns->n_idle > 0) {
-    turn = turns->idle[--turns->n_idle];
-  } else {
-    Waiter waiter = { .go = FALSE };
-
-    g_cond_init (&waiter.cond);
-    g_queue_push_tail (&turns->waiting, &waiter);
-    while (!waiter.go)
-      g_cond_wait (&waiter.cond, &lock);
-    g_cond_clear (&waiter.cond);
-    turn = waiter.turn;
-  }
+  if (turns->n_idle > 0)
+    waiter.turn = turns->idle[--turns->n_idle];
+  else
+    wait_for_turn (turns, &waiter);
+  *turn = waiter.turn;
   *alone = turns->n_idle == GST_CF_TURNS - 1;
   g_mutex_unlock (&lock);
-  return turn;
+  return !waiter.refused;
+}
+
+/* Lock held. */
+static gboolean
+wake (GstCfTurns *turns, gboolean refused, guint turn)
+{
+  Waiter *next = g_queue_pop_head (&turns->waiting);
+
+  if (!next)
+    return FALSE;
+  next->turn = turn;
+  next->refused = refused;
+  next->go = TRUE;
+  g_cond_signal (&next->cond);
+  return TRUE;
 }
 
 void
 gst_cf_turns_leave (GstCfTurns *turns, guint turn)
 {
-  Waiter *next;
-
   g_mutex_lock (&lock);
-  next = g_queue_pop_head (&turns->waiting);
-  if (next) {
-    next->turn = turn;
-    next->go = TRUE;
-    g_cond_signal (&next->cond);
-  } else {
+  if (!wake (turns, FALSE, turn))
     turns->idle[turns->n_idle++] = turn;
-  }
   g_mutex_unlock (&lock);
 }
 
@@ -121,5 +132,9 @@ void
 gst_cf_turns_give_up (GstCfTurns *turns, guint turn)
 {
   memset (turns->stream[turn], 0, sizeof turns->stream[turn]);
-  gst_cf_turns_leave (turns, turn);
+  g_mutex_lock (&lock);
+  while (wake (turns, TRUE, 0))
+    ;
+  turns->idle[turns->n_idle++] = turn;
+  g_mutex_unlock (&lock);
 }

@@ -29,14 +29,16 @@ typedef enum { GST_CF_TURN_KERNELS, GST_CF_TURN_UP, GST_CF_TURN_DOWN, GST_CF_N_T
 GstCfTurns *gst_cf_turns_open (GstObject *context);
 void gst_cf_turns_close (GstCfTurns *turns);
 
-/* Waits for a turn. `alone`: nobody else has one. */
-guint gst_cf_turns_enter (GstCfTurns *turns, gboolean *alone);
+/* Waits for a turn. `alone`: nobody else has one. FALSE: somebody's turn was given up
+ * meanwhile, and there is none. */
+gboolean gst_cf_turns_enter (GstCfTurns *turns, guint *turn, gboolean *alone);
 void gst_cf_turns_leave (GstCfTurns *turns, guint turn);
 /* The streams of a turn that was entered; NULL where none could be made. Context
  * current. */
 CfStream *gst_cf_turns_stream (GstCfTurns *turns, guint turn, GstCfTurnStream which, CfStatus *status);
 /* Instead of leave, where the frame on its streams did not end in time: they are left
- * to themselves. */
+ * to themselves, and who waits gets no turn. Else a GPU that hangs would hold up as many as
+ * have turns at a time, one after the other. */
 void gst_cf_turns_give_up (GstCfTurns *turns, guint turn);
 
 G_END_DECLS
