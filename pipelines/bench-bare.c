@@ -2,8 +2,8 @@
  *
  * bench-bare.c: the filters of a line called directly, without GStreamer: what a
  * frame takes at least. From pinned memory and back each way is tried, and the
- * quickest is told: over the GPU's memory, or with kernels that read or write the
- * host's. In CUDA memory there is one way; frames are waited for one by one for
+ * quickest is told: over the GPU's memory, as a whole or (one filter) in bands that
+ * overlap, or with kernels that read or write the host's. In CUDA memory there is one way; frames are waited for one by one for
  * their time, and queued many at once for their rate. */
 
 #include "bench.h"
@@ -11,6 +11,7 @@
 #include "bench-line.h"
 #include "bench-numbers.h"
 #include "cf.h"
+#include "gstcfbands.h"
 #include "line.h"
 
 #include <string.h>
@@ -25,19 +26,28 @@ typedef struct {
   CfPlan *plan[BENCH_ELEMENTS];
   int n; /* plans, in the order of the line */
   CfImage host_in[FRAMES], host_out[FRAMES];
-  CfImage device_in[FRAMES], between[BENCH_ELEMENTS]; /* behind each plan */
+  CfImage device_in[FRAMES], between[BENCH_ELEMENTS + 1]; /* behind each plan */
   void *memory[4]; /* host in and out, device in and the others */
   gsize bytes;
+  /* Of the first filter, and what it takes in bands: between[n] is their second picture. */
+  const CfFilter *filter;
+  CfVideo video;
+  CfCommon common;
+  void *params;
+  GstCfBands bands;
+  CfStream *up, *down;
   CfStatus status;
 } Bare;
 
 typedef struct {
   const char *name;
   gboolean in, out; /* the kernels read, write the host's memory */
+  guint bands;
 } Way;
 
 static const Way ways[] = { { "copied up and down", FALSE, FALSE }, { "read from the host, copied down", TRUE, FALSE },
-  { "copied up, written to the host", FALSE, TRUE }, { "read from and written to the host", TRUE, TRUE } };
+  { "copied up, written to the host", FALSE, TRUE }, { "read from and written to the host", TRUE, TRUE },
+  { "in two bands", FALSE, FALSE, 2 }, { "in four bands", FALSE, FALSE, 4 } };
 
 static gboolean
 fail (BenchRow *row, const char *format, const char *text)
@@ -129,7 +139,7 @@ allocate (Bare *b, const BenchJob *job, CfFormat format)
   b->memory[0] = cf_pinned_alloc (size * FRAMES, &b->status);
   b->memory[1] = cf_pinned_alloc (size * FRAMES, &b->status);
   b->memory[2] = cf_device_alloc (size * FRAMES, &b->status);
-  b->memory[3] = cf_device_alloc (size * (gsize) b->n, &b->status);
+  b->memory[3] = cf_device_alloc (size * (gsize) (b->n + 1), &b->status);
   if (!b->memory[0] || !b->memory[1] || !b->memory[2] || !b->memory[3])
     return FALSE;
   memset (b->memory[1], 0, size * FRAMES);
@@ -138,7 +148,7 @@ allocate (Bare *b, const BenchJob *job, CfFormat format)
     cf_image_at (&b->host_out[i], &layout, (guint8 *) b->memory[1] + (gsize) i * size);
     cf_image_at (&b->device_in[i], &layout, (guint8 *) b->memory[2] + (gsize) i * size);
   }
-  for (int p = 0; p < b->n; p++)
+  for (int p = 0; p <= b->n; p++)
     cf_image_at (&b->between[p], &layout, (guint8 *) b->memory[3] + (gsize) p * size);
   return TRUE;
 }
@@ -176,6 +186,9 @@ free_bare (Bare *b)
 {
   for (int p = 0; p < b->n; p++)
     cf_plan_free (b->plan[p]);
+  g_free (b->params);
+  cf_stream_free (b->up);
+  cf_stream_free (b->down);
   cf_stream_free (b->stream);
   cf_pinned_free (b->memory[0]);
   cf_pinned_free (b->memory[1]);
@@ -198,6 +211,23 @@ filter_frame (Bare *b, const CfImage *in, const CfImage *out)
   return TRUE;
 }
 
+/* As gst/gstcfgpu.c has it. */
+static gboolean
+one_frame_in_bands (Bare *b, int i)
+{
+  const GstCfBandsWay way = { b->up, b->stream, b->down, &b->host_in[i], &b->device_in[i],
+    { &b->between[0], &b->between[1] }, &b->host_out[i] };
+  gboolean good = cf_stream_mark (b->stream, 0, &b->status) == CF_OK &&
+      gst_cf_bands_upload (&b->bands, 0, &way, &b->status) == CF_OK;
+
+  for (guint n = 0; good && n < b->bands.n; n++)
+    good = (n + 1 == b->bands.n || gst_cf_bands_upload (&b->bands, n + 1, &way, &b->status) == CF_OK) &&
+        gst_cf_bands_filter (&b->bands, n, &way, &b->status) == CF_OK &&
+        gst_cf_bands_download (&b->bands, n, &way, &b->status) == CF_OK;
+  return good && cf_stream_mark (b->stream, 1, &b->status) == CF_OK &&
+      cf_stream_wait (b->down, DEADLINE, &b->status) == CF_OK;
+}
+
 /* `way` NULL: in CUDA memory. */
 static gboolean
 one_frame (Bare *b, const Way *way, int i)
@@ -206,6 +236,8 @@ one_frame (Bare *b, const Way *way, int i)
   const CfImage *out = way && way->out ? &b->host_out[i] : &b->between[b->n - 1];
   gboolean up = way && !way->in, down = way && !way->out;
 
+  if (way && way->bands)
+    return one_frame_in_bands (b, i);
   return (!up || cf_stream_upload (b->stream, in, &b->host_in[i], &b->status) == CF_OK) &&
       cf_stream_mark (b->stream, 0, &b->status) == CF_OK && filter_frame (b, in, out) &&
       cf_stream_mark (b->stream, 1, &b->status) == CF_OK &&
@@ -279,13 +311,35 @@ try_way (Bare *b, const Way *way, double seconds, BenchRow *row, double *p50)
 }
 
 static gboolean
+has_way (const Bare *b, const Way *way)
+{
+  return way->bands == 0 || (b->n == 1 && gst_cf_bands_fit (way->bands, b->filter, &b->video, b->params));
+}
+
+static gboolean
+open_way (Bare *b, const Way *way)
+{
+  return way->bands == 0 || ((b->up || (b->up = cf_stream_new (NULL, &b->status))) &&
+      (b->down || (b->down = cf_stream_new (NULL, &b->status))) &&
+      gst_cf_bands_make (&b->bands, way->bands, b->context, b->filter, &b->video, &b->common, b->params, &b->status));
+}
+
+static gboolean
 try_host (Bare *b, double seconds, BenchRow *row)
 {
   g_autoptr (GString) all = g_string_new (NULL);
   double p50;
 
   for (guint w = 0; w < G_N_ELEMENTS (ways); w++) {
-    if (!try_way (b, &ways[w], seconds / G_N_ELEMENTS (ways), row, &p50))
+    gboolean good;
+
+    if (!has_way (b, &ways[w]))
+      continue;
+    if (!open_way (b, &ways[w]))
+      return fail (row, "%s", b->status.message);
+    good = try_way (b, &ways[w], seconds / G_N_ELEMENTS (ways), row, &p50);
+    gst_cf_bands_free (&b->bands);
+    if (!good)
       return FALSE;
     g_string_append_printf (all, "%s%s %.0f us", all->len ? "; " : "", ways[w].name, p50 * 1e3);
   }
@@ -327,7 +381,12 @@ add_plan (Bare *b, const CfVideo *video, GstElement *element, BenchRow *row)
   if (!read_params (element, filter, params, &b->status) ||
       !(b->plan[b->n] = cf_plan_new (b->context, filter, video, &common, params, &b->status)))
     return fail (row, "%s", b->status.message);
-  b->n++;
+  if (b->n++ == 0) {
+    b->filter = filter;
+    b->video = *video;
+    b->common = common;
+    b->params = g_steal_pointer (&params);
+  }
   return TRUE;
 }
 
