@@ -78,8 +78,8 @@ gst_cf_bands_free (GstCfBands *bands)
   memset (bands, 0, sizeof *bands);
 }
 
-CfCode
-gst_cf_bands_upload (const GstCfBands *bands, guint b, const GstCfBandsWay *way, CfStatus *status)
+static CfCode
+upload_band (const GstCfBands *bands, guint b, const GstCfBandsWay *way, CfStatus *status)
 {
   gint begin = b == 0 ? 0 : end_row (bands, b - 1), end = end_row (bands, b);
   CfCode code = cf_stream_upload_rows (way->up, way->device_in, way->host_in, begin, end, status);
@@ -87,8 +87,8 @@ gst_cf_bands_upload (const GstCfBands *bands, guint b, const GstCfBandsWay *way,
   return code == CF_OK ? cf_stream_set_mark (way->up, bands->marks[b], UPLOADED, status) : code;
 }
 
-CfCode
-gst_cf_bands_filter (const GstCfBands *bands, guint b, const GstCfBandsWay *way, CfStatus *status)
+static CfCode
+filter_band (const GstCfBands *bands, guint b, const GstCfBandsWay *way, CfStatus *status)
 {
   gint begin = first_row (bands, b), end = end_row (bands, b);
   CfImage in, out;
@@ -101,11 +101,27 @@ gst_cf_bands_filter (const GstCfBands *bands, guint b, const GstCfBandsWay *way,
   return code == CF_OK ? cf_stream_set_mark (way->kernels, bands->marks[b], FILTERED, status) : code;
 }
 
-CfCode
-gst_cf_bands_download (const GstCfBands *bands, guint b, const GstCfBandsWay *way, CfStatus *status)
+static CfCode
+download_band (const GstCfBands *bands, guint b, const GstCfBandsWay *way, CfStatus *status)
 {
   CfCode code = cf_stream_follow (way->down, bands->marks[b], FILTERED, status);
 
   return code == CF_OK ? cf_stream_download_rows (way->down, way->host_out, way->device_out[b % 2], bands->begin[b],
       bands->begin[b + 1], status) : code;
+}
+
+CfCode
+gst_cf_bands_queue (const GstCfBands *bands, const GstCfBandsWay *way, CfStatus *status)
+{
+  CfCode code = upload_band (bands, 0, way, status);
+
+  for (guint b = 0; code == CF_OK && b < bands->n; b++) {
+    if (b + 1 < bands->n)
+      code = upload_band (bands, b + 1, way, status);
+    if (code == CF_OK)
+      code = filter_band (bands, b, way, status);
+    if (code == CF_OK)
+      code = download_band (bands, b, way, status);
+  }
+  return code;
 }

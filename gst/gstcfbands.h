@@ -41,12 +41,9 @@ gboolean gst_cf_bands_make (GstCfBands *bands, guint n, CfContext *context, cons
     const CfVideo *video, const CfCommon *common, gconstpointer params, CfStatus *status);
 void gst_cf_bands_free (GstCfBands *bands);
 
-/* Band b is uploaded, filtered and downloaded once upload (b), filter (b) and download (b) were
- * called and their streams waited for; each in the order of the bands, and each band's in
- * this order. */
-CfCode gst_cf_bands_upload (const GstCfBands *bands, guint b, const GstCfBandsWay *way, CfStatus *status);
-CfCode gst_cf_bands_filter (const GstCfBands *bands, guint b, const GstCfBandsWay *way, CfStatus *status);
-CfCode gst_cf_bands_download (const GstCfBands *bands, guint b, const GstCfBandsWay *way, CfStatus *status);
+/* Queues a whole frame: each band is uploaded while the one before is filtered, and that
+ * one downloaded meanwhile. All is done when the stream `down` is. */
+CfCode gst_cf_bands_queue (const GstCfBands *bands, const GstCfBandsWay *way, CfStatus *status);
 
 G_END_DECLS
 #endif

@@ -13,8 +13,8 @@
 enum { BEFORE_UPLOAD, AFTER_UPLOAD, BEFORE_KERNELS, AFTER_KERNELS, BEFORE_DOWNLOAD, AFTER_DOWNLOAD };
 G_STATIC_ASSERT (AFTER_DOWNLOAD < CF_MARKS);
 
-/* One frame in so many is timed for the stats: each mark costs the host 2 us, and a copy
- * that follows the one before at once takes a tenth of its time less. */
+/* One frame in so many is timed for the stats: with marks around each copy, and waits for
+ * copies that were over anyway, 1080p used 85 % of the link instead of 88. */
 #define TIMED_EVERY 8
 
 static guint64
@@ -413,7 +413,8 @@ provide_all (const GstCfGpu *gpu, const GstCfGpuJob *job, GstCfGpuSlot *slot, Cf
       && (!stages_out || provide (gpu, cf_pinned_alloc, &slot->memory_host_out, &slot->host_out, status));
 }
 
-/* Where bands cannot be made, the whole frame does, but on a GPU that is lost. */
+/* FALSE without an error: not this frame. A failure is the GPU's, as any other; the frames
+ * after it go as a whole. */
 static gboolean
 provide_bands (GstCfGpu *gpu, const GstCfGpuJob *job, CfStatus *status)
 {
@@ -443,10 +444,10 @@ choose (GstCfGpu *gpu, GstCfGpuJob *job, CfStatus *status)
   if (job->way < GST_CF_BANDS_2 || provide_bands (gpu, job, status))
     return CF_OK;
   job->way = GST_CF_COPY;
-  return status->code == CF_GPU_LOST ? CF_GPU_LOST : CF_OK;
+  return status->code;
 }
 
-/* All that needs no GPU. */
+/* All that needs no turn. */
 static CfCode
 prepare (GstCfGpu *gpu, GstCfGpuJob *job, CfStatus *status)
 {
@@ -459,7 +460,6 @@ prepare (GstCfGpu *gpu, GstCfGpuJob *job, CfStatus *status)
   return CF_OK;
 }
 
-/* Each band is uploaded while the one before is filtered, and that one downloaded meanwhile. */
 static CfCode
 queue_bands (GstCfGpu *gpu, const GstCfGpuJob *job, const CfImage *host_in, const CfImage *host_out, CfStatus *status)
 {
@@ -470,15 +470,7 @@ queue_bands (GstCfGpu *gpu, const GstCfGpuJob *job, const CfImage *host_in, cons
   CfCode code = mark (gpu, job, job->up, BEFORE_UPLOAD, status);
 
   if (code == CF_OK)
-    code = gst_cf_bands_upload (bands, 0, &way, status);
-  for (guint b = 0; code == CF_OK && b < bands->n; b++) {
-    if (b + 1 < bands->n)
-      code = gst_cf_bands_upload (bands, b + 1, &way, status);
-    if (code == CF_OK)
-      code = gst_cf_bands_filter (bands, b, &way, status);
-    if (code == CF_OK)
-      code = gst_cf_bands_download (bands, b, &way, status);
-  }
+    code = gst_cf_bands_queue (bands, &way, status);
   return code == CF_OK ? mark (gpu, job, job->down, AFTER_DOWNLOAD, status) : code;
 }
 

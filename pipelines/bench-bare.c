@@ -211,21 +211,15 @@ filter_frame (Bare *b, const CfImage *in, const CfImage *out)
   return TRUE;
 }
 
-/* As gst/gstcfgpu.c has it. */
 static gboolean
 one_frame_in_bands (Bare *b, int i)
 {
   const GstCfBandsWay way = { b->up, b->stream, b->down, &b->host_in[i], &b->device_in[i],
     { &b->between[0], &b->between[1] }, &b->host_out[i] };
-  gboolean good = cf_stream_mark (b->stream, 0, &b->status) == CF_OK &&
-      gst_cf_bands_upload (&b->bands, 0, &way, &b->status) == CF_OK;
 
-  for (guint n = 0; good && n < b->bands.n; n++)
-    good = (n + 1 == b->bands.n || gst_cf_bands_upload (&b->bands, n + 1, &way, &b->status) == CF_OK) &&
-        gst_cf_bands_filter (&b->bands, n, &way, &b->status) == CF_OK &&
-        gst_cf_bands_download (&b->bands, n, &way, &b->status) == CF_OK;
-  return good && cf_stream_mark (b->stream, 1, &b->status) == CF_OK &&
-      cf_stream_wait (b->down, DEADLINE, &b->status) == CF_OK;
+  return cf_stream_mark (b->stream, 0, &b->status) == CF_OK &&
+      gst_cf_bands_queue (&b->bands, &way, &b->status) == CF_OK &&
+      cf_stream_mark (b->stream, 1, &b->status) == CF_OK && cf_stream_wait (b->down, DEADLINE, &b->status) == CF_OK;
 }
 
 /* `way` NULL: in CUDA memory. */
