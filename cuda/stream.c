@@ -76,16 +76,6 @@ write_word (void)
   return (WriteWord) entry;
 }
 
-static CfCode
-init_end (End *end, CfStatus *status)
-{
-  end->word = cf_pinned_alloc (sizeof *end->word, status);
-  if (!end->word)
-    return status ? status->code : CF_NO_MEMORY;
-  *end->word = 0;
-  return cf_cuda_check (cudaEventCreateWithFlags (&end->event, cudaEventDisableTiming), "making a CUDA event", status);
-}
-
 static void
 clear_end (End *end)
 {
@@ -94,16 +84,34 @@ clear_end (End *end)
   cf_pinned_free (end->word);
 }
 
+/* The word is made when it is first needed: to make and to free pinned memory takes long,
+ * and most marks have no end. */
+static bool
+provide_word (End *end)
+{
+  if (!end->word && (end->word = cf_pinned_alloc (sizeof *end->word, NULL)))
+    *end->word = 0;
+  return end->word != NULL;
+}
+
+static int
+set_event (End *end, cudaStream_t stream)
+{
+  int error = end->event ? cudaSuccess : (int) cudaEventCreateWithFlags (&end->event, cudaEventDisableTiming);
+
+  return error == cudaSuccess ? (int) cudaEventRecord (end->event, stream) : error;
+}
+
 /* Behind all that the stream was told. Returns a cudaError_t. */
 static int
 set_end (End *end, cudaStream_t stream)
 {
   WriteWord write = write_word ();
-  int error = write ? write (stream, (unsigned long long) (uintptr_t) end->word, ++end->number, 0)
+  int error = write && provide_word (end) ? write (stream, (unsigned long long) (uintptr_t) end->word, ++end->number, 0)
       : (int) cudaErrorNotSupported;
 
   end->by_event = error == cudaErrorNotSupported;
-  return end->by_event ? (int) cudaEventRecord (end->event, stream) : error;
+  return end->by_event ? set_event (end, stream) : error;
 }
 
 /* Is it there? cudaErrorNotReady if not. `ask`: also whether the GPU still works. */
@@ -190,8 +198,6 @@ cf_stream_new (void *handle, CfStatus *status)
         status);
   for (int i = 0; code == CF_OK && i < CF_STREAM_MARKS; i++)
     code = cf_cuda_check (cudaEventCreate (&stream->marks[i]), "making a CUDA event", status);
-  if (code == CF_OK)
-    code = init_end (&stream->end, status);
   if (code != CF_OK) {
     cf_stream_free (stream);
     return NULL;
@@ -359,8 +365,6 @@ cf_marks_new (CfStatus *status)
   }
   for (int i = 0; code == CF_OK && i < CF_MARKS; i++)
     code = cf_cuda_check (cudaEventCreate (&marks->event[i]), "making a CUDA event", status);
-  if (code == CF_OK)
-    code = init_end (&marks->end, status);
   if (code != CF_OK) {
     cf_marks_free (marks);
     return NULL;

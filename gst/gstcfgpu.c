@@ -94,6 +94,7 @@ free_configuration (GstCfGpu *gpu)
 {
   gpu->configured = FALSE;
   gpu->before = NULL;
+  gst_cf_trial_end (&gpu->trial);
   for (int m = 0; m < GST_CF_N_MODES; m++) {
     cf_plan_free (gpu->plan[m]);
     gpu->plan[m] = NULL;
@@ -122,6 +123,7 @@ gst_cf_gpu_unconfigure (GstCfGpu *gpu)
     gst_cf_cuda_pop ();
   } else {
     /* Out of reach (after a fork): nothing may be called any more. */
+    gst_cf_trial_end (&gpu->trial);
     memset (gpu->plan, 0, sizeof gpu->plan);
     memset (gpu->slot, 0, sizeof gpu->slot);
     memset (gpu->bands, 0, sizeof gpu->bands);
@@ -166,6 +168,7 @@ gst_cf_gpu_abandon (GstCfGpu *gpu)
     n += gpu->plan[m] != NULL;
   if (gpu->turns) /* what hung of these was given up when it did */
     gst_cf_turns_close (gpu->turns);
+  gst_cf_trial_end (&gpu->trial);
   /* The reference to the context stays as well: it must outlive them. */
   memset (gpu, 0, sizeof *gpu);
   return n;
@@ -215,6 +218,19 @@ provide (const GstCfGpu *gpu, Allocate allocate, gpointer *memory, CfImage *imag
 
 /* ---- plans -------------------------------------------------------------- */
 
+/* Begins a trial, or goes on with one if the plans do the same as before: with other
+ * kernels, or rows that depend on more others, another way may be quicker. */
+static void
+begin_trial (GstCfGpu *gpu, const CfFilter *filter, gconstpointer params, gint wait)
+{
+  const CfPlan *plan = gpu->plan[GST_CF_PROGRESSIVE] ? gpu->plan[GST_CF_PROGRESSIVE] : gpu->plan[GST_CF_INTERLACED];
+  g_autofree gchar *work = g_strdup_printf ("%p %p %s %d of %d x %d x %d", (gpointer) gpu->context, (gpointer) filter,
+      cf_plan_variant (plan), cf_filter_reach (filter, params), gpu->layout.format, gpu->layout.width, gpu->layout.height);
+
+  if (gpu->trial.chosen >= GST_CF_BANDS_2 || g_strcmp0 (work, gpu->trial.work) != 0)
+    gst_cf_trial_begin (&gpu->trial, work, wait);
+}
+
 gboolean
 gst_cf_gpu_configure (GstCfGpu *gpu, const CfFilter *filter, const GstVideoInfo *info, CfFormat format, guint modes,
     const CfCommon *common, gconstpointer params, CfStatus *status)
@@ -225,7 +241,6 @@ gst_cf_gpu_configure (GstCfGpu *gpu, const CfFilter *filter, const GstVideoInfo 
     return FALSE;
   free_configuration (gpu);
   gpu->warm = FALSE;
-  gst_cf_trial_begin (&gpu->trial, GST_CF_COPY, 0);
   gpu->bytes = choose_layout (&gpu->layout, info, format);
   for (guint i = 0; ok && i < gpu->n_slots; i++)
     ok = (gpu->slot[i].marks = cf_marks_new (status)) != NULL;
@@ -238,7 +253,9 @@ gst_cf_gpu_configure (GstCfGpu *gpu, const CfFilter *filter, const GstVideoInfo 
     }
   }
   gpu->configured = ok;
-  if (!ok)
+  if (ok)
+    begin_trial (gpu, filter, params, 0);
+  else
     free_configuration (gpu);
   gst_cf_cuda_pop ();
   return ok;
@@ -273,17 +290,12 @@ gst_cf_gpu_update (GstCfGpu *gpu, const CfFilter *filter, const GstVideoInfo *in
   for (int m = 0; ok && m < GST_CF_N_MODES; m++) {
     CfVideo video = { format, GST_VIDEO_INFO_WIDTH (info), GST_VIDEO_INFO_HEIGHT (info), m == GST_CF_INTERLACED };
 
-    if (gpu->plan[m]) {
-      gchar before[64];
-
-      g_strlcpy (before, cf_plan_variant (gpu->plan[m]), sizeof before);
+    if (gpu->plan[m])
       ok = gst_cf_plan_update (&gpu->plan[m], gpu->cf, filter, &video, common, params, status);
-      free_bands (gpu, GST_CF_N_WAYS);
-      /* Other kernels may be quicker on another way. */
-      if (gpu->trial.chosen >= GST_CF_BANDS_2 || strncmp (before, cf_plan_variant (gpu->plan[m]), sizeof before - 1) != 0)
-        gst_cf_trial_begin (&gpu->trial, gpu->trial.sides, GST_CF_FRAMES_AFTER_CHANGE);
-    }
   }
+  free_bands (gpu, GST_CF_N_WAYS);
+  if (ok)
+    begin_trial (gpu, filter, params, GST_CF_FRAMES_AFTER_CHANGE);
   gst_cf_cuda_pop ();
   return ok;
 }
@@ -439,7 +451,7 @@ choose (GstCfGpu *gpu, GstCfGpuJob *job, CfStatus *status)
     return CF_OK;
   if (gpu->n_slots == 1)
     job->way = gst_cf_trial_choose (&gpu->trial, (GstCfWay) ((job->in_device ? 0 : GST_CF_DIRECT_IN)
-            | (job->out_device ? 0 : GST_CF_DIRECT_OUT)), !gpu->no_bands);
+            | (job->out_device ? 0 : GST_CF_DIRECT_OUT)), !gpu->no_bands, gst_cf_turns_idle (gpu->turns));
   job->timed = gpu->frames++ % TIMED_EVERY == 0;
   if (job->way < GST_CF_BANDS_2 || provide_bands (gpu, job, status))
     return CF_OK;
@@ -502,18 +514,16 @@ queue_frame (GstCfGpu *gpu, const GstCfGpuJob *job, gboolean history, CfStatus *
 static CfCode
 take_turn (const GstCfGpu *gpu, GstCfGpuJob *job, CfStatus *status)
 {
-  gboolean alone;
-
   job->in_turn = gpu->n_slots == 1 && !(job->in_device && job->out_device);
   if (!job->in_turn)
     return CF_OK;
-  job->in_turn = gst_cf_turns_enter (gpu->turns, &job->turn, &alone);
+  job->in_turn = gst_cf_turns_enter (gpu->turns, &job->turn, &job->alone);
   if (!job->in_turn) {
     snprintf (status->message, sizeof status->message, "the GPU did not finish another element's frame in time");
     status->cuda = 0;
     return status->code = CF_TIMEOUT;
   }
-  if (job->way >= GST_CF_BANDS_2 && !alone)
+  if (job->way >= GST_CF_BANDS_2 && !job->alone)
     job->way = GST_CF_COPY;
   job->start = now_ns ();
   if (!job->stream)
@@ -602,7 +612,7 @@ gst_cf_gpu_submit (GstCfGpu *gpu, GstCfGpuJob *job, gboolean history, CfStatus *
 static void
 decide_way (GstCfGpu *gpu, GstCfGpuJob *job)
 {
-  job->decided = gst_cf_trial_note (&gpu->trial, job->way, job->took);
+  job->decided = gst_cf_trial_note (&gpu->trial, job->way, job->took, job->alone);
   if (job->decided)
     free_bands (gpu, gpu->trial.chosen);
 }

@@ -72,7 +72,7 @@ typedef struct {
   CfStream *up, *down; /* private: and of a frame in bands of its copies */
   guint64 start, took; /* private: when it was queued, and how long it was on its way, ns */
   gboolean timed;     /* private: its marks are set, or the chain's */
-  gboolean in_turn;   /* private: it has one, */
+  gboolean in_turn, alone; /* private: it has one, and nobody else had one then; */
   guint turn;         /* private: this */
   GstCfTicket ticket; /* private: what is done when this is finished */
   GstCfWay way;       /* out, of submit */

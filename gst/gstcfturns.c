@@ -94,6 +94,17 @@ gst_cf_turns_enter (GstCfTurns *turns, guint *turn, gboolean *alone)
   return !waiter.refused;
 }
 
+gboolean
+gst_cf_turns_idle (GstCfTurns *turns)
+{
+  gboolean idle;
+
+  g_mutex_lock (&lock);
+  idle = turns->n_idle == GST_CF_TURNS;
+  g_mutex_unlock (&lock);
+  return idle;
+}
+
 /* Lock held. */
 static gboolean
 wake (GstCfTurns *turns, gboolean refused, guint turn)

@@ -32,6 +32,8 @@ void gst_cf_turns_close (GstCfTurns *turns);
 /* Waits for a turn. `alone`: nobody else has one. FALSE: somebody's turn was given up
  * meanwhile, and there is none. */
 gboolean gst_cf_turns_enter (GstCfTurns *turns, guint *turn, gboolean *alone);
+/* Does nobody have a turn now? */
+gboolean gst_cf_turns_idle (GstCfTurns *turns);
 void gst_cf_turns_leave (GstCfTurns *turns, guint turn);
 /* The streams of a turn that was entered; NULL where none could be made. Context
  * current. */
