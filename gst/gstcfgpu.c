@@ -609,12 +609,18 @@ gst_cf_gpu_submit (GstCfGpu *gpu, GstCfGpuJob *job, gboolean history, CfStatus *
   return code;
 }
 
+/* What only other ways need goes. */
 static void
 decide_way (GstCfGpu *gpu, GstCfGpuJob *job)
 {
   job->decided = gst_cf_trial_note (&gpu->trial, job->way, job->took, job->alone);
-  if (job->decided)
-    free_bands (gpu, gpu->trial.chosen);
+  if (!job->decided)
+    return;
+  free_bands (gpu, gpu->trial.chosen);
+  if (gpu->trial.chosen < GST_CF_BANDS_2) {
+    cf_device_free (gpu->memory_bands);
+    gpu->memory_bands = NULL;
+  }
 }
 
 /* Frames that overlap have their copies timed without the waits between them, and
