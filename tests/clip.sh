@@ -86,9 +86,14 @@ else
   [ "$quick" = 1 ] || source='videotestsrc num-buffers=60 pattern=ball ! video/x-raw,width=641,height=483'
 fi
 
-line () { # filter format row backend more
-  echo "$source ! videoconvert ! video/x-raw,format=$2 ! cuda$1 name=f $(properties "$1" "$3") backend=$4 \
-    $5 ! appsink name=out"
+# All rows behind one source, in branches.
+line () { # filter format rows backend more
+  local row i=0
+  printf '%s' "$source ! videoconvert ! video/x-raw,format=$2 ! tee name=t"
+  for row in $3; do
+    printf '%s' " t. ! queue ! cuda$1 name=f$i $(properties "$1" "$row") backend=$4 $5 ! appsink name=out${i/#0/}"
+    i=$((i + 1))
+  done
 }
 
 # The element's frames against the reference's, on a few frames.
@@ -106,41 +111,54 @@ against_reference () { # filter format row
     --in "$in" --out "$ref" && cmp "$out" "$ref"
 }
 
-one () { # filter format row -> prints a row, returns 1 on failure
-  local said code on_gpu=(--all-on-gpu f)
-  # Its frames pass through: nobody filters them.
-  [ "$1-$3" != convolve-identity ] || on_gpu=()
-  if [ "${CF_TEST_BACKEND:-}" = cuda ]; then
-    said=$("$bin/sameframes" "${on_gpu[@]}" "$(line "$1" "$2" "$3" cuda on-gpu-error=error)" \
-      "$(line "$1" "$2" "$3" cpu '')" 2>&1)
-    code=$?
-  else
-    said=$("$bin/sameframes" --hash "$(line "$1" "$2" "$3" cpu '')" 2>&1)
-    code=$?
-    [ "$code" != 0 ] || against_reference "$1" "$2" "$3" > /dev/null 2>&1 || code="$? beside the reference"
-  fi
-  if [ "$code" != 0 ]; then
-    printf '%-9s %-10s %-10s  FAIL (status %s) %s\n' "$1" "$2" "$3" "$code" "$said"
-    return 1
-  fi
-  printf '%-9s %-10s %-10s  %s\n' "$1" "$2" "$3" "$said"
+# --all-on-gpu for these rows but identity, whose frames pass through: nobody filters them.
+on_gpu () { # filter rows
+  local row i=0 names=''
+  for row in $2; do
+    [ "$1-$row" = convolve-identity ] || names+=${names:+,}f$i
+    i=$((i + 1))
+  done
+  [ -z "$names" ] || echo "--all-on-gpu $names"
 }
 
-export -f one line properties against_reference
+one () { # filter format rows: prints a line for each
+  local said=() rows code i options all
+  read -ra rows <<< "$3"
+  if [ "${CF_TEST_BACKEND:-}" = cuda ]; then
+    read -ra options <<< "$(on_gpu "$1" "$3")"
+    mapfile -t said < <("$bin/sameframes" "${options[@]}" "$(line "$1" "$2" "$3" cuda on-gpu-error=error)" \
+      "$(line "$1" "$2" "$3" cpu '')" 2>&1; echo $?)
+  else
+    mapfile -t said < <("$bin/sameframes" --hash "$(line "$1" "$2" "$3" cpu '')" 2>&1; echo $?)
+  fi
+  code=${said[-1]}
+  if [ "${#said[@]}" != $((${#rows[@]} + 1)) ]; then # not a line for each: all have failed
+    all="(status $code) ${said[*]}"
+    for i in "${!rows[@]}"; do said[i]=$all; done
+  fi
+  for i in "${!rows[@]}"; do
+    if [[ ! ${said[i]} =~ ^[0-9]+\ frames\  ]]; then
+      said[i]="FAIL ${said[i]}"
+    elif [ "${CF_TEST_BACKEND:-}" != cuda ] && ! against_reference "$1" "$2" "${rows[i]}" > /dev/null 2>&1; then
+      said[i]="FAIL beside the reference"
+    fi
+    printf '%-9s %-10s %-10s  %s\n' "$1" "$2" "${rows[i]}" "${said[i]}"
+  done
+}
+
+export -f one line properties against_reference on_gpu
 export bin source tmp
 jobs=$(( $(nproc) / 2 ))
 [ "$jobs" -ge 1 ] || jobs=1
 for filter in $filters; do
   for format in $(formats_for "$filter"); do
-    for row in $(rows_for "$filter"); do
-      echo "$filter $format $row"
-    done
+    echo "$filter $format '$(rows_for "$filter" | xargs)'"
   done
-done > "$tmp/rows"
-xargs -P "$jobs" -L 1 bash -c 'one "$@"' one < "$tmp/rows" > "$tmp/log"
+done > "$tmp/groups"
+xargs -P "$jobs" -L 1 bash -c 'one "$@"' one < "$tmp/groups" > "$tmp/log"
 sort -k1,1 -k2,2 -k3,3n "$tmp/log"
 failed=$(grep -c FAIL "$tmp/log")
-want=$(wc -l < "$tmp/rows")
+want=$(tr -d "'" < "$tmp/groups" | awk '{ n += NF - 2 } END { print n }')
 got=$(wc -l < "$tmp/log")
 [ "$got" -ge "$want" ] || failed=$((failed + want - got))
 echo "$((want - failed)) passed, $failed failed, 0 skipped"

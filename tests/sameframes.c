@@ -2,13 +2,14 @@
  *
  * sameframes.c: do two pipelines make the same frames, byte for byte?
  *
- *   sameframes [--hash] [--all-on-gpu NAME] [--quick-exit] 'PIPELINE A' ['PIPELINE B']
+ *   sameframes [--hash] [--all-on-gpu NAME,NAME] [--quick-exit] 'PIPELINE A' ['PIPELINE B']
  *
- * Each ends in "appsink name=out". With one pipeline, or --hash, the number
- * of frames and the SHA-256 of all of them is printed. --all-on-gpu: the
- * element of that name in A must say in its stats that the GPU made every
- * frame, or it is a failure: else the CPU was compared with itself. Samples
- * count, not what lies beside the rows.
+ * Each ends in "appsink name=out", or in several branches in out, out1, out2 and so on,
+ * each of A beside that of B: one decoder and one CUDA context serve them all. A line
+ * is printed for each. With one pipeline, or --hash, it has the number of frames and the
+ * SHA-256 of all of them. --all-on-gpu: the elements of these names in A must say in
+ * their stats that the GPU made every frame, or it is a failure: else the CPU was compared
+ * with itself. Samples count, not what lies beside the rows.
  *
  * --quick-exit ends the process without exit handlers, for pipelines with NVIDIA's
  * decoders: a thread that the driver's video library starts (libnvidia-eglcore
@@ -22,29 +23,54 @@
 #include <string.h>
 #include <unistd.h>
 
+#define MAX_OUTS 16
+
 typedef struct {
   GstElement *pipeline;
-  GstAppSink *sink;
+  guint n; /* sinks */
+  GstAppSink *sink[MAX_OUTS];
+} Side;
+
+/* What came out of a branch, or of both sides' branches of that name. */
+typedef struct {
   GChecksum *sum;
   guint64 frames;
-} Side;
+  gchar *wrong; /* NULL: nothing is */
+  gboolean ended;
+} Out;
+
+static void
+side_find_sinks (Side *side)
+{
+  for (guint i = 0; i < MAX_OUTS; i++) {
+    gchar name[16] = "out";
+    GstElement *out;
+
+    if (i > 0)
+      g_snprintf (name, sizeof name, "out%u", i);
+    out = GST_IS_BIN (side->pipeline) ? gst_bin_get_by_name (GST_BIN (side->pipeline), name) : NULL;
+    if (!out || !GST_IS_APP_SINK (out)) {
+      g_clear_object (&out);
+      return;
+    }
+    side->sink[side->n++] = GST_APP_SINK (out);
+    g_object_set (out, "sync", FALSE, "max-buffers", 4, "emit-signals", FALSE, NULL);
+  }
+}
 
 static gboolean
 side_open (Side *side, const char *line)
 {
   GError *error = NULL;
-  GstElement *out;
 
   side->pipeline = gst_parse_launch (line, &error);
-  out = side->pipeline && GST_IS_BIN (side->pipeline) ? gst_bin_get_by_name (GST_BIN (side->pipeline), "out") : NULL;
-  if (error || !out || !GST_IS_APP_SINK (out)) {
+  if (side->pipeline)
+    side_find_sinks (side);
+  if (error || side->n == 0) {
     printf ("%s: %s\n", line, error ? error->message : "does not end in \"appsink name=out\"");
     g_clear_error (&error);
     return FALSE;
   }
-  side->sink = GST_APP_SINK (out);
-  g_object_set (out, "sync", FALSE, "max-buffers", 4, "emit-signals", FALSE, NULL);
-  side->sum = g_checksum_new (G_CHECKSUM_SHA256);
   return gst_element_set_state (side->pipeline, GST_STATE_PLAYING) != GST_STATE_CHANGE_FAILURE;
 }
 
@@ -53,10 +79,10 @@ static gboolean
 side_failed (Side *side)
 {
   GstBus *bus = gst_element_get_bus (side->pipeline);
-  GstMessage *message = gst_bus_pop_filtered (bus, GST_MESSAGE_ERROR);
+  GstMessage *message = bus ? gst_bus_pop_filtered (bus, GST_MESSAGE_ERROR) : NULL;
   GError *error = NULL;
 
-  gst_object_unref (bus);
+  g_clear_object (&bus);
   if (!message)
     return FALSE;
   gst_message_parse_error (message, &error, NULL);
@@ -67,15 +93,15 @@ side_failed (Side *side)
 }
 
 static gboolean
-side_all_on_gpu (Side *side, const char *name)
+side_all_on_gpu (Side *side, const gchar *name, guint64 want)
 {
   GstElement *element = gst_bin_get_by_name (GST_BIN (side->pipeline), name);
   guint64 frames = element ? stat_of (element, "frames") : 0, gpu = element ? stat_of (element, "frames-gpu") : 0;
 
   if (element)
     gst_object_unref (element);
-  if (frames == 0 || gpu != frames || frames != side->frames) {
-    printf ("the GPU made %" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT " frames\n", gpu, side->frames);
+  if (frames == 0 || gpu != frames || frames != want) {
+    printf ("%s: the GPU made %" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT " frames\n", name, gpu, want);
     return FALSE;
   }
   return TRUE;
@@ -86,12 +112,10 @@ side_close (Side *side)
 {
   if (side->pipeline)
     gst_element_set_state (side->pipeline, GST_STATE_NULL);
-  if (side->sink)
-    gst_object_unref (side->sink);
+  for (guint i = 0; i < side->n; i++)
+    gst_object_unref (side->sink[i]);
   if (side->pipeline)
     gst_object_unref (side->pipeline);
-  if (side->sum)
-    g_checksum_free (side->sum);
 }
 
 static gboolean
@@ -136,19 +160,11 @@ plane_row (const GstVideoFrame *frame, guint plane, guint y)
 }
 
 static gboolean
-same (GstSample *a, GstSample *b, guint64 frame)
+same_samples (GstSample *a, GstSample *b)
 {
   GstVideoFrame in, out;
   gboolean equal = FALSE;
 
-  if (!gst_caps_is_equal (gst_sample_get_caps (a), gst_sample_get_caps (b))) {
-    gchar *x = gst_caps_to_string (gst_sample_get_caps (a)), *y = gst_caps_to_string (gst_sample_get_caps (b));
-
-    printf ("frame %" G_GUINT64_FORMAT ": the caps are %s and %s\n", frame, x, y);
-    g_free (x);
-    g_free (y);
-    return FALSE;
-  }
   if (!map_sample (a, &in))
     return FALSE;
   if (map_sample (b, &out)) {
@@ -156,16 +172,27 @@ same (GstSample *a, GstSample *b, guint64 frame)
     for (guint p = 0; equal && p < GST_VIDEO_FRAME_N_PLANES (&in); p++)
       for (guint y = 0; equal && y < plane_rows (&in, p); y++)
         equal = memcmp (plane_row (&in, p, y), plane_row (&out, p, y), row_bytes (&in, p)) == 0;
-    if (!equal)
-      printf ("frame %" G_GUINT64_FORMAT " differs\n", frame);
     gst_video_frame_unmap (&out);
   }
   gst_video_frame_unmap (&in);
   return equal;
 }
 
+/* NULL where they are the same. */
+static gchar *
+find_difference (GstSample *a, GstSample *b, guint64 frame)
+{
+  if (!gst_caps_is_equal (gst_sample_get_caps (a), gst_sample_get_caps (b))) {
+    g_autofree gchar *x = gst_caps_to_string (gst_sample_get_caps (a));
+    g_autofree gchar *y = gst_caps_to_string (gst_sample_get_caps (b));
+
+    return g_strdup_printf ("frame %" G_GUINT64_FORMAT ": the caps are %s and %s", frame, x, y);
+  }
+  return same_samples (a, b) ? NULL : g_strdup_printf ("frame %" G_GUINT64_FORMAT " differs", frame);
+}
+
 static void
-add_to_sum (Side *side, GstSample *sample)
+add_to_sum (GChecksum *sum, GstSample *sample)
 {
   GstVideoFrame map;
 
@@ -173,43 +200,105 @@ add_to_sum (Side *side, GstSample *sample)
     return;
   for (guint p = 0; p < GST_VIDEO_FRAME_N_PLANES (&map); p++)
     for (guint y = 0; y < plane_rows (&map, p); y++)
-      g_checksum_update (side->sum, plane_row (&map, p, y), (gssize) row_bytes (&map, p));
+      g_checksum_update (sum, plane_row (&map, p, y), (gssize) row_bytes (&map, p));
   gst_video_frame_unmap (&map);
 }
 
-static gboolean
-run_sides (Side *a, Side *b, gboolean hash)
+/* One frame of a branch; `b` may be NULL. After a difference frames are only taken away. */
+static void
+pull (Out *out, GstAppSink *a, GstAppSink *b)
 {
-  for (;;) {
-    GstSample *x = gst_app_sink_pull_sample (a->sink), *y = b ? gst_app_sink_pull_sample (b->sink) : NULL;
-    gboolean good = b ? !x == !y : TRUE, end = !x;
+  GstSample *x = gst_app_sink_pull_sample (a), *y = b ? gst_app_sink_pull_sample (b) : NULL;
 
-    if (!good)
-      printf ("one of the pipelines ends after %" G_GUINT64_FORMAT " frames, the other does not\n", a->frames);
-    if (x && y)
-      good = same (x, y, a->frames);
-    if (x && hash)
-      add_to_sum (a, x);
-    if (x) {
-      a->frames++;
-      gst_sample_unref (x);
+  if (!out->wrong && b && !x != !y)
+    out->wrong = g_strdup_printf ("one of the pipelines ends after %" G_GUINT64_FORMAT " frames, the other does not",
+        out->frames);
+  if (!out->wrong && x && y)
+    out->wrong = find_difference (x, y, out->frames);
+  if (x && out->sum)
+    add_to_sum (out->sum, x);
+  out->frames += x != NULL;
+  out->ended = !x || (b && !y);
+  if (x)
+    gst_sample_unref (x);
+  if (y)
+    gst_sample_unref (y);
+}
+
+/* By turns, for a branch that nobody empties holds up the others. */
+static void
+run_sides (Side *a, Side *b, Out *out)
+{
+  guint running = a->n;
+
+  while (running > 0) {
+    running = 0;
+    for (guint i = 0; i < a->n; i++) {
+      if (!out[i].ended)
+        pull (&out[i], a->sink[i], b ? b->sink[i] : NULL);
+      running += !out[i].ended;
     }
-    if (y)
-      gst_sample_unref (y);
-    if (!good || end)
-      return good;
   }
+}
+
+/* A line a branch. */
+static gboolean
+say (const Out *out, guint n)
+{
+  gboolean good = TRUE;
+
+  for (guint i = 0; i < n; i++) {
+    gboolean bad = out[i].wrong || out[i].frames == 0;
+
+    if (bad)
+      printf ("%s\n", out[i].wrong ? out[i].wrong : "no frame came");
+    else
+      printf ("%" G_GUINT64_FORMAT " frames %s\n", out[i].frames,
+          out[i].sum ? g_checksum_get_string (out[i].sum) : "the same");
+    good = good && !bad;
+  }
+  return good;
+}
+
+static gboolean
+compare (const char *line_a, const char *line_b, gboolean hash, gchar **gpu)
+{
+  Side a = { NULL }, b = { NULL };
+  Out out[MAX_OUTS] = { { NULL } };
+  gboolean good = side_open (&a, line_a) && (!line_b || side_open (&b, line_b));
+
+  if (good && line_b && a.n != b.n) {
+    printf ("%u branches and %u\n", a.n, b.n);
+    good = FALSE;
+  }
+  if (good) {
+    for (guint i = 0; i < a.n; i++)
+      out[i].sum = hash || !line_b ? g_checksum_new (G_CHECKSUM_SHA256) : NULL;
+    run_sides (&a, line_b ? &b : NULL, out);
+    good = !side_failed (&a) && (!line_b || !side_failed (&b));
+    for (guint i = 0; good && gpu && gpu[i]; i++)
+      good = side_all_on_gpu (&a, gpu[i], out[0].frames);
+    good = say (out, a.n) && good;
+  } else if (a.pipeline) {
+    side_failed (&a);
+  }
+  for (guint i = 0; i < a.n; i++) {
+    g_free (out[i].wrong);
+    g_clear_pointer (&out[i].sum, g_checksum_free);
+  }
+  side_close (&a);
+  side_close (&b);
+  return good;
 }
 
 int
 main (int argc, char **argv)
 {
   gboolean hash = FALSE, quick_exit = FALSE, good;
-  gchar *gpu = NULL;
-  Side a = { NULL }, b = { NULL };
+  gchar *gpu = NULL, **names;
   GOptionEntry entries[] = {
     { "hash", 0, 0, G_OPTION_ARG_NONE, &hash, "print the SHA-256 of the frames", NULL },
-    { "all-on-gpu", 0, 0, G_OPTION_ARG_STRING, &gpu, "the element that must have used the GPU", "NAME" },
+    { "all-on-gpu", 0, 0, G_OPTION_ARG_STRING, &gpu, "the elements that must have used the GPU", "NAME,NAME" },
     { "quick-exit", 0, 0, G_OPTION_ARG_NONE, &quick_exit, "end without exit handlers", NULL },
     { NULL }
   };
@@ -223,20 +312,9 @@ main (int argc, char **argv)
     return 2;
   }
   g_option_context_free (options);
-  good = side_open (&a, argv[1]) && (argc < 3 || side_open (&b, argv[2]));
-  good = good && run_sides (&a, argc == 3 ? &b : NULL, hash || argc == 2);
-  good = good && !side_failed (&a) && (argc < 3 || !side_failed (&b));
-  if (!good && a.pipeline)
-    side_failed (&a);
-  if (good && a.frames == 0) {
-    printf ("no frame came\n");
-    good = FALSE;
-  }
-  good = good && (!gpu || side_all_on_gpu (&a, gpu));
-  if (good)
-    printf ("%" G_GUINT64_FORMAT " frames %s\n", a.frames, hash || argc == 2 ? g_checksum_get_string (a.sum) : "the same");
-  side_close (&a);
-  side_close (&b);
+  names = gpu ? g_strsplit (gpu, ",", -1) : NULL;
+  good = compare (argv[1], argc == 3 ? argv[2] : NULL, hash, names);
+  g_strfreev (names);
   g_free (gpu);
   (void) fflush (stdout);
   if (quick_exit)
