@@ -2,24 +2,13 @@
  *
  * trial.c: elements that have the same work: one of them tries the ways of a frame, the
  * others copy meanwhile and take what it has found. */
+#include "common.h"
 #include "gstcftrial.h"
-
-#include <stdio.h>
 
 /* What a frame takes by each way, us. */
 typedef guint64 Times[GST_CF_N_WAYS];
 
 static const Times bands_win = { 100, 300, 120, 400, 90, 70 }, copies_win = { 100, 99, 98, 101, 99, 97 };
-static int passed, failed;
-
-static void
-check (gboolean good, const gchar *what)
-{
-  passed += good;
-  failed += !good;
-  if (!good)
-    printf ("FAIL %s\n", what);
-}
 
 /* One frame. */
 static GstCfWay
@@ -50,15 +39,15 @@ decides (void)
   guint told = 0;
 
   gst_cf_trial_begin (&trial, "a", 0);
-  check (push_many (&trial, 3, bands_win, &told) == 0, "the first frames are tried with");
-  check (push_many (&trial, 40, bands_win, &told) > 10, "nothing is tried");
-  check (trial.decided && trial.chosen == GST_CF_BANDS_4 && told == 1, "not the quickest, or not told once");
-  check (trial.best[GST_CF_BANDS_4] == 70000 && trial.best[GST_CF_COPY] == 100000, "not the times");
-  check (push_many (&trial, 10, bands_win, &told) == 10, "what was found is not used");
+  faults_check (push_many (&trial, 3, bands_win, &told) == 0, "the first frames are tried with");
+  faults_check (push_many (&trial, 40, bands_win, &told) > 10, "nothing is tried");
+  faults_check (trial.decided && trial.chosen == GST_CF_BANDS_4 && told == 1, "not the quickest, or not told once");
+  faults_check (trial.best[GST_CF_BANDS_4] == 70000 && trial.best[GST_CF_COPY] == 100000, "not the times");
+  faults_check (push_many (&trial, 10, bands_win, &told) == 10, "what was found is not used");
   gst_cf_trial_begin (&trial, "b", 32);
-  check (push_many (&trial, 32, copies_win, &told) == 0, "tried before it may");
+  faults_check (push_many (&trial, 32, copies_win, &told) == 0, "tried before it may");
   push_many (&trial, 40, copies_win, &told);
-  check (trial.decided && trial.chosen == GST_CF_COPY && told == 2, "what wins by a hair is used instead of copies");
+  faults_check (trial.decided && trial.chosen == GST_CF_COPY && told == 2, "what wins by a hair is used instead of copies");
   gst_cf_trial_end (&trial);
 }
 
@@ -76,12 +65,12 @@ sides (void)
 
     good = good && (way == GST_CF_COPY || way == GST_CF_DIRECT_OUT);
   }
-  check (good && trial.decided, "a way that there is not");
-  check (push (&trial, GST_CF_DIRECT_BOTH, bands_win, TRUE, &told) == GST_CF_COPY && !trial.decided,
+  faults_check (good && trial.decided, "a way that there is not");
+  faults_check (push (&trial, GST_CF_DIRECT_BOTH, bands_win, TRUE, &told) == GST_CF_COPY && !trial.decided,
       "other sides, and no trial");
   for (gint i = 0; i < 40; i++)
     good = good && push (&trial, GST_CF_COPY, bands_win, TRUE, &told) == GST_CF_COPY;
-  check (good, "frames on the GPU are not left there");
+  faults_check (good, "frames on the GPU are not left there");
   gst_cf_trial_end (&trial);
 }
 
@@ -100,22 +89,22 @@ one_for_all (void)
       tried[t] += push_many (&trial[t], 1, bands_win, &told[t]);
   for (gint t = 1; t < 9; t++)
     good = good && tried[t] <= 1; /* of its own, or in the last round */
-  check (good && tried[0] > 10, "not one that tries for all");
-  check (tried[9] > 10, "who has other work waits for it");
+  faults_check (good && tried[0] > 10, "not one that tries for all");
+  faults_check (tried[9] > 10, "who has other work waits for it");
   for (gint t = 0; t < 10; t++)
     push_many (&trial[t], 1, bands_win, &told[t]);
   for (gint t = 0; t < 10; t++)
     good = good && trial[t].decided && trial[t].chosen == GST_CF_BANDS_4 && told[t] == 1;
-  check (good, "not all know it, or are told once");
+  faults_check (good, "not all know it, or are told once");
   for (gint t = 0; t < 9; t++)
     gst_cf_trial_end (&trial[t]);
   gst_cf_trial_begin (&trial[0], "b", 0);
-  check (push_many (&trial[0], 5, bands_win, &told[0]) == 2, "who comes later does not take what is known");
+  faults_check (push_many (&trial[0], 5, bands_win, &told[0]) == 2, "who comes later does not take what is known");
   gst_cf_trial_end (&trial[9]);
   gst_cf_trial_end (&trial[0]);
   gst_cf_trial_begin (&trial[0], "b", 0);
   push_many (&trial[0], 5, bands_win, &told[0]);
-  check (!trial[0].decided, "known after all have gone");
+  faults_check (!trial[0].decided, "known after all have gone");
   gst_cf_trial_end (&trial[0]);
 }
 
@@ -128,10 +117,11 @@ another_goes_on (void)
   gst_cf_trial_begin (&a, "a", 0);
   gst_cf_trial_begin (&b, "a", 0);
   push_many (&a, 10, copies_win, &told);
-  check (push_many (&b, 40, bands_win, &told) == 0 && !b.decided, "two try at a time");
+  faults_check (push_many (&b, 40, bands_win, &told) == 0 && !b.decided, "two try at a time");
   gst_cf_trial_end (&a);
   push_many (&b, 30, bands_win, &told);
-  check (b.decided && b.chosen == GST_CF_BANDS_4 && b.best[GST_CF_COPY] == 100000, "nobody goes on, or not from the start");
+  faults_check (b.decided && b.chosen == GST_CF_BANDS_4 && b.best[GST_CF_COPY] == 100000,
+      "nobody goes on, or not from the start");
   gst_cf_trial_end (&b);
 
   gst_cf_trial_begin (&a, "a", 0);
@@ -142,9 +132,9 @@ another_goes_on (void)
   push_many (&b, 20, bands_win, &told);
   push_many (&a, 20, copies_win, &told);
   push_many (&b, 10, bands_win, &told);
-  check (b.decided && b.chosen == GST_CF_BANDS_4, "who pauses is waited for");
+  faults_check (b.decided && b.chosen == GST_CF_BANDS_4, "who pauses is waited for");
   push_many (&a, 1, copies_win, &told);
-  check (a.decided && a.chosen == GST_CF_BANDS_4, "who paused does not take what is known");
+  faults_check (a.decided && a.chosen == GST_CF_BANDS_4, "who paused does not take what is known");
   gst_cf_trial_end (&a);
   gst_cf_trial_end (&b);
 }
@@ -160,14 +150,14 @@ alone (void)
   gst_cf_trial_begin (&trial, "a", 0);
   for (gint i = 0; i < 100; i++)
     other += push (&trial, GST_CF_DIRECT_BOTH, noise, FALSE, &told) != GST_CF_COPY;
-  check (other == 0 && !trial.decided, "tries among others");
+  faults_check (other == 0 && !trial.decided, "tries among others");
   for (gint i = 0; i < 30; i++) {
     GstCfWay way = gst_cf_trial_choose (&trial, GST_CF_DIRECT_BOTH, TRUE, TRUE);
 
     gst_cf_trial_note (&trial, way, 1, FALSE); /* somebody came */
     push_many (&trial, 1, bands_win, &told);
   }
-  check (trial.decided && trial.best[GST_CF_COPY] == 100000 && trial.chosen == GST_CF_BANDS_4,
+  faults_check (trial.decided && trial.best[GST_CF_COPY] == 100000 && trial.chosen == GST_CF_BANDS_4,
       "frames among others count");
   gst_cf_trial_end (&trial);
 }
@@ -180,6 +170,5 @@ main (void)
   one_for_all ();
   another_goes_on ();
   alone ();
-  printf ("%d passed, %d failed, 0 skipped\n", passed, failed);
-  return failed > 0;
+  return faults_end ();
 }

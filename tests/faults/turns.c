@@ -8,8 +8,6 @@
 #include "gstcfcuda.h"
 #include "gstcfturns.h"
 
-#include <stdio.h>
-
 #define THREADS 40
 #define ROUNDS 25
 
@@ -17,16 +15,6 @@ static GstCfTurns *turns;
 static gint taken[GST_CF_TURNS]; /* atomic */
 static gint busy, wrong, refused, came;
 static gint order[THREADS];
-static int passed, failed;
-
-static void
-check (gboolean good, const gchar *what)
-{
-  passed += good;
-  failed += !good;
-  if (!good)
-    printf ("FAIL %s\n", what);
-}
 
 /* Takes turns again and again. */
 static gpointer
@@ -90,7 +78,7 @@ take_all (guint *turn)
     good = good && gst_cf_turns_enter (turns, &turn[i], &alone);
     good = good && alone == (i == 0);
   }
-  check (good, "a turn is refused, or not told whether it is the only one");
+  faults_check (good, "a turn is refused, or not told whether it is the only one");
 }
 
 static void
@@ -101,7 +89,7 @@ together (void)
   for (gint i = 0; i < THREADS; i++)
     thread[i] = g_thread_new ("worker", worker, NULL);
   join (thread, THREADS);
-  check (wrong == 0, "more turns than there are, or one twice");
+  faults_check (wrong == 0, "more turns than there are, or one twice");
 }
 
 static void
@@ -114,12 +102,12 @@ in_order (void)
   take_all (turn);
   came = 0;
   start_waiters (thread, 10);
-  check (g_atomic_int_get (&came) == 0, "a turn more than there are");
+  faults_check (g_atomic_int_get (&came) == 0, "a turn more than there are");
   gst_cf_turns_leave (turns, turn[0]);
   join (thread, 10);
   for (gint i = 0; i < 10; i++)
     good = good && order[i] == i;
-  check (good && came == 10, "not in the order in which they came");
+  faults_check (good && came == 10, "not in the order in which they came");
   for (gint i = 1; i < GST_CF_TURNS; i++)
     gst_cf_turns_leave (turns, turn[i]);
 }
@@ -139,15 +127,15 @@ given_up (void)
   start_waiters (thread, 5);
   gst_cf_turns_give_up (turns, turn[0]);
   join (thread, 5);
-  check (refused == 5 && came == 0, "who waited was not refused");
+  faults_check (refused == 5 && came == 0, "who waited was not refused");
   for (gint i = 1; i < GST_CF_TURNS; i++)
     gst_cf_turns_leave (turns, turn[i]);
   take_all (turn);
   for (gint i = 0; i < GST_CF_TURNS; i++) {
     CfStream *stream = gst_cf_turns_stream (turns, turn[i], GST_CF_TURN_UP, &status);
 
-    check (stream != NULL && stream != first, "no stream, or that which was given up");
-    check (stream == gst_cf_turns_stream (turns, turn[i], GST_CF_TURN_UP, &status), "another stream");
+    faults_check (stream != NULL && stream != first, "no stream, or that which was given up");
+    faults_check (stream == gst_cf_turns_stream (turns, turn[i], GST_CF_TURN_UP, &status), "another stream");
     gst_cf_turns_leave (turns, turn[i]);
   }
   cf_stream_free (first);
@@ -165,7 +153,7 @@ main (void)
   gst_cf_cuda_ensure_context (NULL, 0, &other);
   turns = gst_cf_turns_open (context);
   others = gst_cf_turns_open (other);
-  check (turns != others && turns == gst_cf_turns_open (context), "not one set of turns for each context");
+  faults_check (turns != others && turns == gst_cf_turns_open (context), "not one set of turns for each context");
   gst_cf_turns_close (turns);
   gst_cf_turns_close (others);
   gst_cf_cuda_push (context);
@@ -174,10 +162,9 @@ main (void)
   given_up ();
   gst_cf_cuda_pop ();
   gst_cf_turns_close (turns);
-  check (fake.live == 0, "streams are left");
+  faults_check (fake.live == 0, "streams are left");
   gst_object_unref (context);
   gst_object_unref (other);
-  check (fake.contexts == 0, "a context is left");
-  printf ("%d passed, %d failed, 0 skipped\n", passed, failed);
-  return failed > 0;
+  faults_check (fake.contexts == 0, "a context is left");
+  return faults_end ();
 }
