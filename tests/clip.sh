@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
 # clip.sh: a clip through the elements, the way people use them, once with each
-# backend; all frames must be equal byte for byte. Without a GPU (or with
-# CF_TEST_BACKEND not cuda) the element on the CPU is compared with the same
-# filter applied by kernelcheck's reference to a few frames, and the number of
-# frames and their hash are printed.
+# backend; all frames must be equal byte for byte, and so must what the segmentation
+# tells of regions. Without a GPU (or with CF_TEST_BACKEND not cuda) the element on
+# the CPU is compared with itself with three frames in flight and with the same filter
+# applied by kernelcheck's reference to a few frames, and the number of frames and
+# their hash are printed.
 #
 #   clip.sh [--quick] [--filter median|convolve|irfilter|segment] [--clip FILE]
 #     [--formats "GRAY8 NV12"] [--sizes "3 5"] [--presets "box sobel"]
@@ -70,7 +71,7 @@ properties () { # filter row
     irfilter-deblur) echo "preset=deblur sigma=1.5" ;;
     irfilter-sharpen) echo "preset=sharpen sigma=1.5" ;;
     segment-afresh) echo "temporal=0 cell-size=3 boundary-color=0xff00ff00" ;;
-    segment-*) echo "output=$2 min-size=20" ;;
+    segment-*) echo "output=$2 min-size=20 region-meta=1 label-meta=1" ;;
     irfilter-custom) echo "numerator=0.03 denominator=0,0.6,0;0.5,-0.3,0.02;0,0,0.05" ;;
     *) echo "preset=$2" ;;
   esac
@@ -129,7 +130,8 @@ one () { # filter format rows: prints a line for each
     mapfile -t said < <("$bin/sameframes" "${options[@]}" "$(line "$1" "$2" "$3" cuda on-gpu-error=error)" \
       "$(line "$1" "$2" "$3" cpu '')" 2>&1; echo $?)
   else
-    mapfile -t said < <("$bin/sameframes" --hash "$(line "$1" "$2" "$3" cpu '')" 2>&1; echo $?)
+    mapfile -t said < <("$bin/sameframes" --hash "$(line "$1" "$2" "$3" cpu '')" \
+      "$(line "$1" "$2" "$3" cpu frames-in-flight=3)" 2>&1; echo $?)
   fi
   code=${said[-1]}
   if [ "${#said[@]}" != $((${#rows[@]} + 1)) ]; then # not a line for each: all have failed
@@ -139,6 +141,8 @@ one () { # filter format rows: prints a line for each
   for i in "${!rows[@]}"; do
     if [[ ! ${said[i]} =~ ^[0-9]+\ frames\  ]]; then
       said[i]="FAIL ${said[i]}"
+    elif [[ $(properties "$1" "${rows[i]}") = *label-meta* && ! ${said[i]} =~ with\ [1-9][0-9]*\ regions\ and\ [1-9] ]]; then
+      said[i]="FAIL no metas: ${said[i]}"
     elif [ "${CF_TEST_BACKEND:-}" != cuda ] && ! against_reference "$1" "$2" "${rows[i]}" > /dev/null 2>&1; then
       said[i]="FAIL beside the reference"
     fi

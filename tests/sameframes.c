@@ -9,12 +9,14 @@
  * is printed for each. With one pipeline, or --hash, it has the number of frames and the
  * SHA-256 of all of them. --all-on-gpu: the elements of these names in A must say in
  * their stats that the GPU made every frame, or it is a failure: else the CPU was compared
- * with itself. Samples count, not what lies beside the rows.
+ * with itself. Samples count, not what lies beside the rows; and what cudasegment tells
+ * of regions by metas.
  *
  * --quick-exit ends the process without exit handlers, for pipelines with NVIDIA's
  * decoders: a thread that the driver's video library starts (libnvidia-eglcore
  * 580.159) crashed while they ran in 6 of 94 short processes on an H200, in
  * half of them with no element of ours. */
+#include "gstcudasegmentmeta.h"
 #include "stats.h"
 
 #include <gst/app/gstappsink.h>
@@ -34,7 +36,7 @@ typedef struct {
 /* What came out of a branch, or of both sides' branches of that name. */
 typedef struct {
   GChecksum *sum;
-  guint64 frames;
+  guint64 frames, regions, maps; /* metas of two sides that are the same */
   gchar *wrong; /* NULL: nothing is */
   gboolean ended;
 } Out;
@@ -178,17 +180,75 @@ same_samples (GstSample *a, GstSample *b)
   return equal;
 }
 
+static gboolean
+same_params (GList *a, GList *b)
+{
+  for (; a && b; a = a->next, b = b->next)
+    if (!gst_structure_is_equal (a->data, b->data))
+      return FALSE;
+  return !a && !b;
+}
+
+/* One region each, or none; the states go on. */
+static gboolean
+same_region (GstBuffer *a, gpointer *state_a, GstBuffer *b, gpointer *state_b, gboolean *end)
+{
+  const GType type = GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE;
+  GstVideoRegionOfInterestMeta *x = (gpointer) gst_buffer_iterate_meta_filtered (a, state_a, type);
+  GstVideoRegionOfInterestMeta *y = (gpointer) gst_buffer_iterate_meta_filtered (b, state_b, type);
+
+  *end = !x || !y;
+  return !x == !y && (!x || (x->roi_type == y->roi_type && x->id == y->id && x->parent_id == y->parent_id &&
+      x->x == y->x && x->y == y->y && x->w == y->w && x->h == y->h && same_params (x->params, y->params)));
+}
+
+static gboolean
+same_maps (const GstCudaSegmentMap *a, const GstCudaSegmentMap *b)
+{
+  if (a->width != b->width || a->height != b->height || a->n_regions != b->n_regions ||
+      memcmp (a->region, b->region, a->n_regions * sizeof *a->region) != 0)
+    return FALSE;
+  for (gsize y = 0; y < a->height; y++)
+    if (memcmp ((const guint8 *) a->label + y * a->pitch, (const guint8 *) b->label + y * b->pitch, a->width * 2u) != 0)
+      return FALSE;
+  return TRUE;
+}
+
+/* NULL, or which metas differ. Those that are the same are counted. */
+static const gchar *
+find_other_meta (Out *out, GstBuffer *a, GstBuffer *b)
+{
+  gpointer state_a = NULL, state_b = NULL;
+  GstCudaSegmentMap x, y;
+  gboolean end = FALSE, map = gst_cuda_segment_map_get (a, &x);
+
+  while (!end) {
+    if (!same_region (a, &state_a, b, &state_b, &end))
+      return "metas of regions";
+    out->regions += !end;
+  }
+  if (map != gst_cuda_segment_map_get (b, &y) || (map && !same_maps (&x, &y)))
+    return "label maps";
+  out->maps += map;
+  return NULL;
+}
+
 /* NULL where they are the same. */
 static gchar *
-find_difference (GstSample *a, GstSample *b, guint64 frame)
+find_difference (Out *out, GstSample *a, GstSample *b)
 {
+  const gchar *meta;
+
   if (!gst_caps_is_equal (gst_sample_get_caps (a), gst_sample_get_caps (b))) {
     g_autofree gchar *x = gst_caps_to_string (gst_sample_get_caps (a));
     g_autofree gchar *y = gst_caps_to_string (gst_sample_get_caps (b));
 
-    return g_strdup_printf ("frame %" G_GUINT64_FORMAT ": the caps are %s and %s", frame, x, y);
+    return g_strdup_printf ("frame %" G_GUINT64_FORMAT ": the caps are %s and %s", out->frames, x, y);
   }
-  return same_samples (a, b) ? NULL : g_strdup_printf ("frame %" G_GUINT64_FORMAT " differs", frame);
+  if (!same_samples (a, b))
+    return g_strdup_printf ("frame %" G_GUINT64_FORMAT " differs", out->frames);
+  meta = find_other_meta (out, gst_sample_get_buffer (a), gst_sample_get_buffer (b));
+  return meta ? g_strdup_printf ("frame %" G_GUINT64_FORMAT ": the %s differ", out->frames, meta) : NULL;
 }
 
 static void
@@ -214,7 +274,7 @@ pull (Out *out, GstAppSink *a, GstAppSink *b)
     out->wrong = g_strdup_printf ("one of the pipelines ends after %" G_GUINT64_FORMAT " frames, the other does not",
         out->frames);
   if (!out->wrong && x && y)
-    out->wrong = find_difference (x, y, out->frames);
+    out->wrong = find_difference (out, x, y);
   if (x && out->sum)
     add_to_sum (out->sum, x);
   out->frames += x != NULL;
@@ -253,8 +313,12 @@ say (const Out *out, guint n)
     if (bad)
       printf ("%s\n", out[i].wrong ? out[i].wrong : "no frame came");
     else
-      printf ("%" G_GUINT64_FORMAT " frames %s\n", out[i].frames,
+      printf ("%" G_GUINT64_FORMAT " frames %s", out[i].frames,
           out[i].sum ? g_checksum_get_string (out[i].sum) : "the same");
+    if (!bad && out[i].regions + out[i].maps > 0)
+      printf (", with %" G_GUINT64_FORMAT " regions and %" G_GUINT64_FORMAT " label maps", out[i].regions, out[i].maps);
+    if (!bad)
+      printf ("\n");
     good = good && !bad;
   }
   return good;
