@@ -5,8 +5,10 @@ and .png) from what `run.sh framepath` of a bundle wrote on a machine with a GPU
 
 usage: docs/framepath.py FOLDER
 
-FOLDER holds framepath-PART.json; parts that are missing are left out. Needs gnuplot with cairo.
+FOLDER holds framepath-PART.json, or a part's rows in several files framepath-PART-*.json; parts that are missing are
+left out. Needs gnuplot with cairo.
 """
+import glob
 import json
 import os
 import subprocess
@@ -20,11 +22,16 @@ SIZES = {(1920, 1080): "1080p", (3840, 2160): "4K"}
 
 
 def load(folder, part):
-    path = os.path.join(folder, f"framepath-{part}.json")
-    if not os.path.exists(path):
-        return None
-    with open(path, encoding="utf-8") as file:
-        return json.load(file)
+    told = None
+    for path in sorted(glob.glob(os.path.join(folder, f"framepath-{part}.json"))
+                       + glob.glob(os.path.join(folder, f"framepath-{part}-*.json"))):
+        with open(path, encoding="utf-8") as file:
+            more = json.load(file)
+        if told:
+            told["rows"] += more["rows"]
+        else:
+            told = more
+    return told
 
 
 def good(told):
@@ -122,7 +129,7 @@ def cameras(told_list, flight):
     out = []
     for told in told_list:
         measured = told if told["limits"] else flight
-        for row in good(told):
+        for row in sorted(good(told), key=lambda row: row["cameras"]):
             out.append([row["cameras"], row["processes"], f'{row["seconds"]:.0f}', f'{row["frames_per_second"]:.0f}',
                         f'{row["dropped"]} ({100 * row["dropped"] / row["due"]:.2f} %)',
                         f'{row["late"]}', f'{row["latency_p50_ms"]:.2f}', f'{row["latency_p99_ms"]:.2f}',

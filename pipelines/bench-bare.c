@@ -3,8 +3,9 @@
  * bench-bare.c: the filters of a line called directly, without GStreamer: what a
  * frame takes at least. From pinned memory and back each way is tried, and the
  * quickest is told: over the GPU's memory, as a whole or (one filter) in bands that
- * overlap, or with kernels that read or write the host's. In CUDA memory there is one way; frames are waited for one by one for
- * their time, and queued many at once for their rate. */
+ * overlap, or with kernels that read or write the host's. In CUDA memory there is one
+ * way; frames are waited for one by one for their time, and queued many at once for
+ * their rate. */
 
 #include "bench.h"
 #include "bench-camera.h"
