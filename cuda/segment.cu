@@ -237,7 +237,7 @@ segment_init (CfPlan *plan, CfStatus *status)
   s = state_of (plan);
   s->fresh = true;
   s->work.collect = true;
-  s->work.warps = 16;
+  s->work.warps = 8;
   code = segment_init_cells (why);
   if (code == CF_OK)
     code = segment_init_graph (&s->shared, why);
@@ -344,6 +344,42 @@ layout_of (const SgWork &w)
       : SG_ANY;
 }
 
+/* Whether pixels are painted by words, and what those are. */
+void
+choose_words (const CfPlan *plan, const CfImage *out, SgWork *w)
+{
+  const SgComponent *c = w->component;
+  uint8_t *pair = std::min (c[1].out, c[2].out);
+
+  w->quick = SG_ANY;
+  for (int k = 0; k < 3; k++)
+    w->place[k] = (uint8_t) (8 * k);
+  if (w->bytes != 1 || w->width % 4 != 0 || plan->common.apply_to != CF_APPLY_ALL
+      || (w->output != CF_SEGMENT_MEAN && w->output != CF_SEGMENT_LABELS))
+    return;
+  w->out_words = static_cast<uint8_t *> (out->plane[0].data);
+  if (w->n_components == 1 && c[0].wide) {
+    w->quick = SG_GRAY;
+  } else if (w->n_components == 3 && is_420 (*w, 1) && is_aligned (c[1].out, c[1].out_pitch, 2)
+      && is_aligned (c[2].out, c[2].out_pitch, 2)) {
+    w->quick = SG_PLANAR_420;
+  } else if (w->n_components == 3 && is_420 (*w, 2) && is_aligned (pair, c[1].out_pitch, 4)
+      && std::max (c[1].out, c[2].out) == pair + 1) {
+    w->quick = SG_SEMI_420;
+    w->out_words = pair;
+    w->place[1] = c[1].out < c[2].out ? 8 : 16;
+    w->place[2] = c[1].out < c[2].out ? 16 : 8;
+  } else if (w->n_colors == 3 && c[0].step == 4 && c[1].step == 4 && c[2].step == 4
+      && is_aligned (w->words, c[0].in_pitch, 4) && is_aligned (w->out_words, c[0].out_pitch, 4)) {
+    w->quick = SG_PACKED;
+    w->kept = ~0u;
+    for (int k = 0; k < 3; k++) {
+      w->place[k] = (uint8_t) (8 * (c[k].out - w->out_words));
+      w->kept &= ~(0xffu << w->place[k]);
+    }
+  }
+}
+
 void
 add_pictures (const CfPlan *plan, const CfImage *in, const CfImage *out, SgWork *w)
 {
@@ -369,6 +405,7 @@ add_pictures (const CfPlan *plan, const CfImage *in, const CfImage *out, SgWork 
   }
   w->words = static_cast<const uint8_t *> (in->plane[0].data);
   w->layout = layout_of (*w);
+  choose_words (plan, out, w);
 }
 
 CfCode

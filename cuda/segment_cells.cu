@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * segment_cells.cu: steps 1 to 3 of the segmentation, and its components inside
- * tiles of 32 x 16 cells: a block a tile, a thread a cell, a warp a row. Taller tiles
- * leave less to join between them, but wait longer for each other's warps. */
+ * tiles of 32 x 32 cells: a block a tile, a warp some rows, a lane a column. What is known of a row's
+ * cells is a word, a bit a cell, and a run of equal cells is joined with those above as one. */
 #include "segment_list.cuh"
 #include "segment_samples.cuh"
 
@@ -10,14 +10,27 @@ namespace cf {
 
 namespace {
 
-constexpr int side = sg_tile, tall = sg_tile_rows, threads = side * tall, wide = side + 2;
+constexpr int side = sg_tile, tall = sg_tile_rows, each = 4; /* rows of a warp */
+constexpr int warps = tall / each, threads = 32 * warps;
+static_assert (side == 32 && warps <= 32, "a lane a column, a lane a warp");
 
 struct Tile {
-  unsigned p[wide * (tall + 2)]; /* sg_none outside the picture */
-  unsigned kind[threads], label[threads];
-  unsigned luma[threads], cb[threads], cr[threads]; /* sums at a root; luma: cells << 18 | Y */
-  uint8_t clicked[threads];
-  unsigned free, locals, free_at, locals_at; /* how many of the tile's, and where they go */
+  unsigned label[side * tall]; /* a cell of the tile nearer to the root; of a run's cells its first one's counts */
+  unsigned luma[side * tall], cb[side * tall], cr[side * tall]; /* sums at a root; luma: cells << 18 | Y */
+  unsigned last[warps][32];    /* kinds of each warp's last row */
+  unsigned clicked[tall];
+  unsigned frees[warps], locals[warps], free_at, locals_at; /* how many there are, and where the tile's go */
+};
+
+/* Each row's bits: for the cells inside, the seeds and free cells; which are of their left neighbour's kind. */
+struct Rows {
+  unsigned kind[each]; /* of this lane's cells */
+  unsigned any[each], west[each];
+};
+
+/* How a row touches the one above: the cells that join with the one above, above left and above right. */
+struct Links {
+  unsigned straight, left, right;
 };
 
 /* (sum + n / 2) / n of component c over a cell's pixels. Where the cell holds whole
@@ -100,50 +113,150 @@ is_kept (const SgWork &work, unsigned p, unsigned c, unsigned old)
       || (sg_near (p, work.before.p[c], work.keep[1]) && sg_near (p, mean, work.keep[2]));
 }
 
-/* Step 3, the first part: is a cell alike all its neighbours? */
+/* rel, of two colours whose squares add up to `squares`: 131072 d < n squares. */
 __device__ __forceinline__ bool
-is_smooth (const SgWork &work, const unsigned *at)
+is_near (unsigned p, unsigned q, unsigned squares, unsigned n)
 {
-  bool good = true;
-
-#pragma unroll
-  for (int dy = -1; dy <= 1; dy++)
-#pragma unroll
-    for (int dx = -1; dx <= 1; dx++)
-      if (dx | dy) {
-        const unsigned other = at[dy * wide + dx];
-
-        good = good && (other == sg_none || sg_near (*at, other, work.seed));
-      }
-  return good;
+  return sg_distance (p, q) < (unsigned) (((unsigned long long) n * squares + 131071) >> 17);
 }
 
-__device__ unsigned
-kind_of (const SgWork &work, const Tile *tile, int column, int row)
-{
-  const int t = (int) threadIdx.x;
-  const unsigned *at = tile->p + (t / side + 1) * wide + t % side + 1;
-  const unsigned c = (unsigned) (row * work.columns + column);
-
-  if (tile->clicked[t])
-    return 1;
-  if (work.follow) {
-    const unsigned old = work.before.label[c];
-
-    if (is_kept (work, *at, c, old))
-      return 2 + old;
-  }
-  if (!is_smooth (work, at))
-    return 0;
-  return !work.similarity || (int) work.rough[c] > work.control->threshold;
-}
-
+/* A cell's colour; for one outside some colour of the picture, so that no load depends on where it is. */
 __device__ __forceinline__ unsigned
-find (const volatile unsigned *label, unsigned t)
+color_at (const SgWork &work, int x, int y)
 {
-  while (label[t] != t)
-    t = label[t];
-  return t;
+  return work.after.p[min (max (y, 0), work.rows - 1) * work.columns + min (max (x, 0), work.columns - 1)];
+}
+
+/* The pairs across the tile's left edge, one a lane, a bit each: of `each` rows those beside each other; of each + 1
+ * pairs of rows those where the right one is lower, then those where it is upper. */
+__device__ __forceinline__ unsigned
+near_across (const SgWork &work, int x0, int row)
+{
+  const int lane = (int) (threadIdx.x & 31), straight = lane < each, fall = lane < 2 * each + 1;
+  const int k = straight ? lane : fall ? lane - each : lane - (2 * each + 1);
+  const int left_y = row + (straight || !fall ? k : k - 1), right_y = row + (straight || fall ? k : k - 1);
+  const unsigned p = color_at (work, x0 - 1, left_y), q = color_at (work, x0, right_y);
+  const bool inside = x0 > 0 && min (left_y, right_y) >= 0 && max (left_y, right_y) < work.rows;
+
+  return __ballot_sync (~0u, !inside || is_near (p, q, sg_square (p) + sg_square (q), work.seed));
+}
+
+/* Step 3, the first part, for all of a warp's rows: which cells are alike all their neighbours? Each pair of cells
+ * is looked at once, by the left one's lane, and pairs with cells outside count as alike. */
+__device__ __forceinline__ void
+find_smooth (const SgWork &work, int x0, int row, unsigned (&p)[each + 2], unsigned (&smooth)[each])
+{
+  const int column = x0 + (int) (threadIdx.x & 31), left = work.columns - 1 - x0;
+  const unsigned beyond = left < 32 ? ~0u << left : 0; /* what has nothing to its right */
+  unsigned east[each + 2], square[each + 2], square_east[each + 2];
+
+#pragma unroll
+  for (int k = 0; k < each + 2; k++) {
+    p[k] = color_at (work, column, row + k - 1);
+    east[k] = color_at (work, column + 1, row + k - 1);
+  }
+  const unsigned across = near_across (work, x0, row);
+
+#pragma unroll
+  for (int k = 0; k < each + 2; k++) {
+    square[k] = sg_square (p[k]);
+    square_east[k] = sg_square (east[k]);
+  }
+#pragma unroll
+  for (int k = 0; k < each; k++) {
+    const unsigned same
+        = __ballot_sync (~0u, is_near (p[k + 1], east[k + 1], square[k + 1] + square_east[k + 1], work.seed)) | beyond;
+
+    smooth[k] = same & (same << 1 | (across >> k & 1));
+  }
+#pragma unroll
+  for (int k = 0; k < each + 1; k++) { /* the rows k - 1 and k */
+    const unsigned any = row + k <= 0 || row + k >= work.rows ? ~0u : 0;
+    const unsigned down = any | __ballot_sync (~0u, is_near (p[k], p[k + 1], square[k] + square[k + 1], work.seed));
+    const unsigned fall
+        = any | beyond | __ballot_sync (~0u, is_near (p[k], east[k + 1], square[k] + square_east[k + 1], work.seed));
+    const unsigned rise
+        = any | beyond | __ballot_sync (~0u, is_near (east[k], p[k + 1], square_east[k] + square[k + 1], work.seed));
+
+    if (k > 0)
+      smooth[k - 1] &= down & fall & (rise << 1 | (across >> (2 * each + 1 + k) & 1));
+    if (k < each)
+      smooth[k] &= down & rise & (fall << 1 | (across >> (each + k) & 1));
+  }
+}
+
+/* The kinds of a warp's cells; p: their colours, from the row above on. `inside`: the columns. */
+template<bool FOLLOW> __device__ __forceinline__ void
+find_kinds (const SgWork &work, const Tile *tile, int x0, int row, unsigned inside, unsigned (&p)[each + 2], Rows *rows)
+{
+  const int lane = (int) (threadIdx.x & 31), column = min (x0 + lane, work.columns - 1);
+  unsigned seeds[each], old[each];
+
+#pragma unroll
+  for (int j = 0; FOLLOW && j < each; j++)
+    old[j] = work.before.label[min (row + j, work.rows - 1) * work.columns + column];
+  find_smooth (work, x0, row, p, seeds);
+#pragma unroll
+  for (int j = 0; j < each; j++) {
+    const int c = min (row + j, work.rows - 1) * work.columns + column;
+    const unsigned here = row + j < work.rows ? inside : 0;
+    const unsigned clicked = work.n_clicks > 0 ? tile->clicked[row % tall + j] : 0;
+
+    if (work.similarity)
+      seeds[j] &= __ballot_sync (~0u, (int) work.rough[c] > work.control->threshold);
+    rows->any[j] = here & (seeds[j] | clicked);
+    rows->kind[j] = rows->any[j] >> lane & 1;
+    if (FOLLOW) {
+      if ((here & ~clicked) >> lane & 1 && is_kept (work, p[j + 1], (unsigned) c, old[j]))
+        rows->kind[j] = 2 + old[j];
+      rows->any[j] = __ballot_sync (~0u, rows->kind[j] != 0);
+      const unsigned left = __shfl_up_sync (~0u, rows->kind[j], 1);
+
+      rows->west[j] = __ballot_sync (~0u, lane > 0 && rows->kind[j] && left == rows->kind[j]);
+    } else {
+      rows->west[j] = rows->any[j] & rows->any[j] << 1;
+    }
+  }
+}
+
+/* Row j and the one above, whose kinds are `above`, a lane each. A run is joined where it first touches another. */
+template<bool FOLLOW> __device__ __forceinline__ Links
+find_links (const Rows &rows, int j, unsigned above)
+{
+  const unsigned kind = rows.kind[j], west = rows.west[j], lane = threadIdx.x & 31;
+  unsigned north, north_west, north_east;
+
+  if (FOLLOW) {
+    const unsigned left = __shfl_up_sync (~0u, above, 1), right = __shfl_down_sync (~0u, above, 1);
+
+    north = __ballot_sync (~0u, kind && above == kind);
+    north_west = __ballot_sync (~0u, lane > 0 && kind && left == kind);
+    north_east = __ballot_sync (~0u, lane < 31 && kind && right == kind);
+  } else {
+    const unsigned row = __ballot_sync (~0u, above != 0);
+
+    north = rows.any[j] & row;
+    north_west = rows.any[j] & row << 1;
+    north_east = rows.any[j] & row >> 1;
+  }
+  return Links { north & ~(west & north_west), ~north & north_west & ~west, ~north & north_east & ~(west >> 1) };
+}
+
+__device__ __forceinline__ void
+find_all (const unsigned *label, unsigned (&at)[each])
+{
+  bool again = true;
+
+  while (again) {
+    again = false;
+#pragma unroll
+    for (int j = 0; j < each; j++) {
+      const unsigned to = label[at[j]];
+
+      again = again || to != at[j];
+      at[j] = to;
+    }
+  }
 }
 
 /* On the way each cell is hung one higher. */
@@ -180,146 +293,224 @@ unite (unsigned *label, unsigned a, unsigned b)
   }
 }
 
-/* Components of equal kinds inside the tile: rows are runs, found by a vote; a run
- * is joined with those above where it first touches them. Which lanes begin a run. */
-__device__ unsigned
-join_tile (Tile *tile, unsigned kind)
+/* Joins this lane's run, which hangs below `mine`, with those above that `links` names; t: the lane's cell. */
+__device__ __forceinline__ void
+unite_links (unsigned *label, const Links &links, unsigned mine, unsigned t)
 {
-  const unsigned t = threadIdx.x, lane = t & 31;
-  const unsigned *k = tile->kind + t;
-  const bool west = kind && lane > 0 && k[-1] == kind;
-  const unsigned starts = __ballot_sync (~0u, !west);
+  const unsigned lane = t & 31;
 
-  tile->label[t] = t - lane + (31 - (unsigned) __clz ((int) (starts & (~0u >> (31 - lane)))));
-  __syncthreads ();
-  if (kind && t >= side) {
-    const bool north_west = lane > 0 && k[-side - 1] == kind, north_east = lane < 31 && k[-side + 1] == kind;
+  if (links.straight >> lane & 1)
+    unite (label, mine, sg_peek (label + t - side));
+  if (links.left >> lane & 1)
+    unite (label, mine, sg_peek (label + t - side - 1));
+  if (links.right >> lane & 1)
+    unite (label, mine, sg_peek (label + t - side + 1));
+}
 
-    if (k[-side] == kind) {
-      if (!(west && north_west))
-        unite (tile->label, t, t - side);
-    } else {
-      if (north_west && !west)
-        unite (tile->label, t, t - side - 1);
-      if (north_east && !(lane < 31 && k[1] == kind))
-        unite (tile->label, t, t - side + 1);
+/* Components of equal kinds inside the warp's rows: a run hangs below the first one above that it touches, without
+ * an atomic access; where it touches more of them, those are joined. at: what each cell hangs below. */
+template<bool FOLLOW> __device__ __forceinline__ void
+join_rows (Tile *tile, const Rows &rows, unsigned t, unsigned (&at)[each])
+{
+  const unsigned lane = t & 31;
+  Links more[each];
+
+#pragma unroll
+  for (int j = 0; j < each; j++) {
+    const unsigned starts = ~rows.west[j], from = 31 - (unsigned) __clz ((int) (starts & (~0u >> (31 - lane))));
+    const unsigned later = starts & ~1u << from, run = (later ? (later & -later) - 1 : ~0u) & ~0u << from;
+
+    at[j] = t + (unsigned) j * side - lane + from;
+    more[j] = Links { 0, 0, 0 };
+    if (j == 0)
+      continue;
+    const Links links = find_links<FOLLOW> (rows, j, rows.kind[j - 1]);
+    const unsigned all = links.straight | links.left | links.right, touching = all & run;
+    const unsigned first = touching ? (unsigned) __ffs ((int) touching) - 1 : lane;
+    const unsigned firsts = __ballot_sync (~0u, touching && first == lane);
+    const unsigned above = links.straight >> first & 1 ? first : links.left >> first & 1 ? first - 1 : first + 1;
+    const unsigned to = __shfl_sync (~0u, at[j - 1], (int) above);
+
+    at[j] = touching ? to : at[j];
+    more[j] = Links { links.straight & ~firsts, links.left & ~firsts, links.right & ~(firsts & ~links.left) };
+  }
+#pragma unroll
+  for (int j = 0; j < each; j++)
+    tile->label[t + j * side] = at[j];
+  __syncwarp ();
+#pragma unroll
+  for (int j = 1; j < each; j++)
+    if (more[j].straight | more[j].left | more[j].right)
+      unite_links (tile->label, more[j], at[j], t + (unsigned) j * side);
+}
+
+/* What a lane has found of one component. */
+struct Sums {
+  unsigned root, luma, chroma; /* luma: cells << 18 | Y; chroma: Cb | Cr << 16, of one warp no more than 16 bits each */
+};
+
+__device__ __forceinline__ void
+add_sums (Tile *tile, const Sums &s)
+{
+  atomicAdd (&tile->luma[s.root], s.luma);
+  atomicAdd (&tile->cb[s.root], s.chroma & 0xffff);
+  atomicAdd (&tile->cr[s.root], s.chroma >> 16);
+}
+
+/* Adds the cells' colours to their roots' sums: down each column as long as they are of one component, then
+ * across the columns for the first two components that are met; most warps have no more. */
+__device__ __forceinline__ void
+add_colors (Tile *tile, const Rows &rows, const unsigned (&p)[each + 2], const unsigned (&root)[each])
+{
+  const unsigned lane = threadIdx.x & 31;
+  Sums s = { sg_none, 0, 0 };
+
+#pragma unroll
+  for (int j = 0; j < each; j++) {
+    if (!rows.kind[j])
+      continue;
+    if (root[j] != s.root) {
+      if (s.root != sg_none)
+        add_sums (tile, s);
+      s = Sums { root[j], 0, 0 };
     }
+    s.luma += 1u << 18 | (p[j + 1] & 255);
+    s.chroma += (p[j + 1] >> 8 & 255) | (p[j + 1] & 0xff0000);
   }
-  __syncthreads ();
-  return starts;
+  unsigned rest = __ballot_sync (~0u, s.root != sg_none);
+
+  for (int i = 0; i < 2 && rest; i++) {
+    const int leader = __ffs ((int) rest) - 1;
+    const unsigned root_0 = __shfl_sync (~0u, s.root, leader);
+    const bool mine = s.root == root_0;
+    const Sums all = { root_0, sg_reduce (~0u, mine ? s.luma : 0), sg_reduce (~0u, mine ? s.chroma : 0) };
+
+    if (lane == (unsigned) leader)
+      add_sums (tile, all);
+    rest &= ~__ballot_sync (~0u, mine);
+    s.root = mine ? sg_none : s.root;
+  }
+  if (s.root != sg_none)
+    add_sums (tile, s);
 }
 
-/* Adds the cells' colours to their root's sums, a run of a row at once. */
-__device__ void
-add_run (Tile *tile, unsigned kind, unsigned starts, unsigned root, unsigned p)
-{
-  const unsigned lane = threadIdx.x & 31, from = 31 - (unsigned) __clz ((int) (starts & (~0u >> (31 - lane))));
-  const unsigned later = starts & ~(~0u >> (31 - from)), run = (later ? (later & -later) - 1 : ~0u) & (~0u << from);
-
-  if (!kind)
-    return;
-  const unsigned luma = sg_reduce (run, 1u << 18 | (p & 255));
-  const unsigned cb = sg_reduce (run, p >> 8 & 255), cr = sg_reduce (run, p >> 16);
-
-  if (lane == from) {
-    atomicAdd (&tile->luma[root], luma);
-    atomicAdd (&tile->cb[root], cb);
-    atomicAdd (&tile->cr[root], cr);
-  }
-}
-
-/* The cells of the tile that the user's seeds are in. */
+/* The cells of the tile that the user's seeds are in. All of the block's threads call. */
 __device__ void
 mark_clicks (const SgWork &work, Tile *tile, int x0, int y0)
 {
+  for (int i = (int) threadIdx.x; i < tall; i += threads)
+    tile->clicked[i] = 0;
+  __syncthreads ();
   for (int i = (int) threadIdx.x; i < work.n_clicks; i += threads) {
     const int x = work.clicks[i] % work.columns - x0, y = work.clicks[i] / work.columns - y0;
 
     if ((unsigned) x < side && (unsigned) y < tall)
-      tile->clicked[y * side + x] = 1;
+      atomicOr (&tile->clicked[y], 1u << x);
   }
   __syncthreads ();
 }
 
-/* Free cells and local roots to their lists, for the block at once. */
-__device__ void
-list_cells (const SgWork &work, Tile *tile, bool free, bool local, unsigned c)
+/* How many of all warps' entries stand before this warp's; *all: how many there are. */
+__device__ __forceinline__ unsigned
+entries_before (const unsigned *counts, unsigned *all)
 {
-  const unsigned lane = threadIdx.x & 31, below = (1u << lane) - 1;
-  const unsigned frees = __ballot_sync (~0u, free), locals = __ballot_sync (~0u, local);
-  unsigned free_at = 0, local_at = 0;
+  const unsigned lane = threadIdx.x & 31, count = lane < warps ? counts[lane] : 0;
 
-  if (lane == 0) {
-    free_at = frees ? atomicAdd (&tile->free, (unsigned) __popc (frees)) : 0;
-    local_at = locals ? atomicAdd (&tile->locals, (unsigned) __popc (locals)) : 0;
-  }
-  free_at = __shfl_sync (~0u, free_at, 0) + (unsigned) __popc (frees & below);
-  local_at = __shfl_sync (~0u, local_at, 0) + (unsigned) __popc (locals & below);
-  __syncthreads ();
-  if (threadIdx.x == 0 && tile->free)
-    tile->free_at = atomicAdd (&work.control->free, tile->free);
-  if (threadIdx.x == 32 && tile->locals)
-    tile->locals_at = atomicAdd (&work.control->locals, tile->locals);
-  __syncthreads ();
-  if (free)
-    work.free_list[tile->free_at + free_at] = c;
-  if (local)
-    work.local_list[tile->locals_at + local_at] = c;
+  *all = sg_reduce (~0u, count);
+  return sg_reduce (~0u, lane < threadIdx.x / 32 ? count : 0);
 }
 
-__global__ void __launch_bounds__ (threads)
+/* What the graph's launch is told of one cell; t: its number in the tile. */
+__device__ __forceinline__ void
+write_cell (const SgWork &work, const Tile &tile, unsigned c, unsigned kind, unsigned p, unsigned t, unsigned root)
+{
+  work.kind[c] = kind;
+  work.parent[c] = c;
+  if (!kind) {
+    work.record[c] = sg_record_of (p);
+    return;
+  }
+  const unsigned distance = t - root; /* the root comes first */
+
+  work.joined[c] = sg_mix (c - (t / side - root / side) * (unsigned) work.columns - (t % side - root % side));
+  if (distance)
+    return;
+  const unsigned long long luma = tile.luma[t];
+
+  work.record[c] = SgRecord { sg_seeded | luma >> 18 << 32 | (luma & 0x3ffff),
+    (unsigned long long) tile.cb[t] << 32 | tile.cr[t] };
+  work.claim[c] = 0;
+  work.count[c] = 0;
+  work.smallest[c] = sg_none;
+  work.best[0][c] = work.best[1][c] = sg_never;
+}
+
+template<bool FOLLOW> __global__ void __launch_bounds__ (threads, 4)
 segment_cells (const __grid_constant__ SgWork work)
 {
   __shared__ Tile tile;
-  const int t = (int) threadIdx.x, x0 = (int) blockIdx.x * side, y0 = (int) blockIdx.y * tall;
-  const int column = x0 + t % side, row = y0 + t / side;
-  const bool inside = column < work.columns && row < work.rows;
-  const unsigned c = (unsigned) (row * work.columns + column);
+  const int lane = (int) (threadIdx.x & 31), warp = (int) (threadIdx.x / 32);
+  const int x0 = (int) blockIdx.x * side, y0 = (int) blockIdx.y * tall, row = y0 + warp * each;
+  const unsigned t = (unsigned) (warp * each * side + lane), below = (1u << lane) - 1;
+  const unsigned c = (unsigned) (row * work.columns + x0 + lane);
+  const unsigned inside = work.columns - x0 < 32 ? (1u << (work.columns - x0)) - 1 : ~0u;
+  unsigned p[each + 2], at[each], free[each], local[each], n_free = 0, n_local = 0, all;
+  Rows rows;
 
-  for (int i = t; i < wide * (tall + 2); i += threads) {
-    const int x = x0 + i % wide - 1, y = y0 + i / wide - 1;
-
-    tile.p[i] = (unsigned) x < (unsigned) work.columns && (unsigned) y < (unsigned) work.rows
-        ? work.after.p[y * work.columns + x] : sg_none;
-  }
-  if (t == 0)
-    tile.free = tile.locals = 0;
-  tile.clicked[t] = 0;
-  tile.luma[t] = tile.cb[t] = tile.cr[t] = 0;
-  __syncthreads ();
   if (work.n_clicks > 0)
     mark_clicks (work, &tile, x0, y0);
-  const unsigned p = tile.p[(t / side + 1) * wide + t % side + 1];
-  const unsigned kind = inside ? kind_of (work, &tile, column, row) : 0;
-
-  tile.kind[t] = kind;
-  __syncthreads ();
-  const unsigned starts = join_tile (&tile, kind);
-  const unsigned root = kind ? find (tile.label, (unsigned) t) : (unsigned) t;
-
-  add_run (&tile, kind, starts, root, p);
-  __syncthreads ();
-  const bool local = kind && root == (unsigned) t;
-
-  if (inside) {
-    work.kind[c] = kind;
-    work.parent[c] = c;
-    if (kind)
-      work.joined[c] = sg_mix ((unsigned) ((y0 + (int) root / side) * work.columns + x0 + (int) root % side));
-    if (local) {
-      const unsigned long long luma = tile.luma[t];
-
-      work.record[c] = SgRecord { sg_seeded | luma >> 18 << 32 | (luma & 0x3ffff),
-        (unsigned long long) tile.cb[t] << 32 | tile.cr[t] };
-      work.claim[c] = 0;
-      work.count[c] = 0;
-      work.smallest[c] = sg_none;
-      work.best[0][c] = work.best[1][c] = sg_never;
-    } else if (!kind) {
-      work.record[c] = sg_record_of (p);
-    }
+  find_kinds<FOLLOW> (work, &tile, x0, row, inside, p, &rows);
+  join_rows<FOLLOW> (&tile, rows, t, at);
+#pragma unroll
+  for (int j = 0; j < each; j++) {
+    tile.luma[t + j * side] = tile.cb[t + j * side] = tile.cr[t + j * side] = 0;
+    free[j] = row + j < work.rows ? inside & ~rows.any[j] : 0;
+    n_free += (unsigned) __popc (free[j]);
   }
-  list_cells (work, &tile, inside && !kind, local, c);
+  tile.last[warp][lane] = rows.kind[each - 1];
+  if (lane == 0)
+    tile.frees[warp] = n_free;
+  __syncthreads ();
+  if (warp > 0)
+    unite_links (tile.label, find_links<FOLLOW> (rows, 0, tile.last[warp - 1][lane]), at[0], t);
+  unsigned free_at = entries_before (tile.frees, &all);
+
+  if (threadIdx.x == 0 && all)
+    tile.free_at = atomicAdd (&work.control->free, all);
+  __syncthreads ();
+  find_all (tile.label, at);
+  add_colors (&tile, rows, p, at);
+#pragma unroll
+  for (int j = 0; j < each; j++) {
+    local[j] = __ballot_sync (~0u, rows.kind[j] && at[j] == t + (unsigned) j * side);
+    n_local += (unsigned) __popc (local[j]);
+  }
+  if (lane == 0)
+    tile.locals[warp] = n_local;
+  __syncthreads ();
+  unsigned local_at = entries_before (tile.locals, &all);
+
+  if (threadIdx.x == 0 && all)
+    tile.locals_at = atomicAdd (&work.control->locals, all);
+  free_at += tile.free_at;
+#pragma unroll
+  for (int j = 0; j < each; j++) {
+    const unsigned cell = c + (unsigned) (j * work.columns);
+
+    if (row + j < work.rows && (inside >> lane & 1))
+      write_cell (work, tile, cell, rows.kind[j], p[j + 1], t + (unsigned) j * side, at[j]);
+    if (free[j] >> lane & 1)
+      work.free_list[free_at + (unsigned) __popc (free[j] & below)] = cell;
+    free_at += (unsigned) __popc (free[j]);
+  }
+  __syncthreads ();
+  local_at += tile.locals_at;
+#pragma unroll
+  for (int j = 0; j < each; j++) {
+    if (local[j] >> lane & 1)
+      work.local_list[local_at + (unsigned) __popc (local[j] & below)] = c + (unsigned) (j * work.columns);
+    local_at += (unsigned) __popc (local[j]);
+  }
 }
 
 /* ---- similarity, an option ---------------------------------------------- */
@@ -445,15 +636,15 @@ segment_launch_cells (const SgWork &work, cudaStream_t stream, CfStatus *status)
     code = launch_similarity (work, stream, status);
   if (code != CF_OK)
     return code;
-  segment_cells<<<grid, threads, 0, stream>>> (work);
+  (work.follow ? segment_cells<true> : segment_cells<false>)<<<grid, threads, 0, stream>>> (work);
   return cf_cuda_launched ("segment_cells", status);
 }
 
 CfCode
 segment_init_cells (CfStatus *status)
 {
-  return segment_load ({ (const void *) segment_cells, (const void *) segment_colors, (const void *) segment_roughness,
-      (const void *) segment_histogram, (const void *) segment_otsu }, status);
+  return segment_load ({ (const void *) segment_cells<false>, (const void *) segment_cells<true>, (const void *) segment_colors,
+      (const void *) segment_roughness, (const void *) segment_histogram, (const void *) segment_otsu }, status);
 }
 
 } // namespace cf

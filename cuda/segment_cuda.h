@@ -18,7 +18,7 @@
 namespace cf {
 
 constexpr int sg_tile = 32;      /* cells a side, of the tiles whose borders are counted */
-constexpr int sg_tile_rows = 16; /* of the tiles whose components are found */
+constexpr int sg_tile_rows = 32; /* of the tiles whose components are found */
 constexpr unsigned sg_none = 0xffffffffu;
 constexpr unsigned long long sg_never = ~0ull;
 
@@ -68,6 +68,10 @@ struct SgWork {
   /* the picture */
   SgLayout layout;      /* SG_ANY: by samples */
   const uint8_t *words; /* of SG_PACKED: four bytes a pixel */
+  SgLayout quick;       /* how the picture is painted: SG_ANY: by samples; else `paint` has a word a region */
+  uint8_t *out_words;   /* of SG_PACKED the pixels, of SG_SEMI_420 the chroma */
+  unsigned kept;        /* of SG_PACKED: the bits that are not painted */
+  uint8_t place[3];     /* by how many bits a sample is shifted in such a word */
   int width, height, n_components, n_colors; /* n_colors: 1 or 3 of the components count */
   int bytes, bits, shift;
   bool rgb;
@@ -99,7 +103,7 @@ struct SgWork {
   uint16_t *map;        /* width x height: index */
   CfSegmentRegion *found, *told; /* told: in host memory */
   unsigned *told_n;
-  unsigned *paint;      /* [index][component] of the first three */
+  unsigned *paint;      /* [index][component] of the first three, or a word of them: `quick` */
 };
 static_assert (sizeof (SgWork) < 4000, "travels with a launch");
 

@@ -18,7 +18,7 @@ constexpr int most = 4; /* pixels a side of a lane's square */
 __host__ __device__ constexpr int
 rows_of (int size)
 {
-  return size <= 2 ? 2 : 1;
+  return size <= 2 ? 4 : 2;
 }
 
 /* A square of pixels inside one cell, a lane's; of a cell wider than `most` it is a part. */
@@ -28,70 +28,42 @@ struct Square {
   int rest_x, rest_y;      /* where it begins inside the cell */
 };
 
-__device__ __forceinline__ Square
+/* SIZE: the sides of a square; below `most` the cell's as well. */
+template<int SIZE> __device__ __forceinline__ Square
 square_at (const SgWork &work, int across, int down)
 {
-  const int each = (work.size + most - 1) / most; /* squares a side of a cell */
+  const int size = SIZE < most ? SIZE : work.size;
+  const int each = SIZE < most ? 1 : (size + most - 1) / most; /* squares a side of a cell */
   Square s;
 
-  s.column = across / each;
-  s.row = down / each;
+  s.column = SIZE < most ? across : across / each;
+  s.row = SIZE < most ? down : down / each;
   s.rest_x = (across - s.column * each) * most;
   s.rest_y = (down - s.row * each) * most;
-  s.x = s.column * work.size + s.rest_x;
-  s.y = s.row * work.size + s.rest_y;
-  s.width = min (min (most, work.size - s.rest_x), work.width - s.x);
-  s.height = min (min (most, work.size - s.rest_y), work.height - s.y);
+  s.x = s.column * size + s.rest_x;
+  s.y = s.row * size + s.rest_y;
+  s.width = min (min (most, size - s.rest_x), work.width - s.x);
+  s.height = min (min (most, size - s.rest_y), work.height - s.y);
   return s;
 }
 
-/* The regions of a cell and of those around it; its own where there is none, and where
- * a cell is a pixel. */
-struct Labels {
-  unsigned own, left, right, above, below;
-
-  __device__ __forceinline__ bool
-  mixed () const
-  {
-    return left != own || right != own || above != own || below != own;
-  }
-};
-
-__device__ __forceinline__ Labels
-labels_about (const SgWork &work, int column, int row)
+/* A cell's region, and whether one beside it has another: never where a cell is a pixel. */
+template<int SIZE> __device__ __forceinline__ unsigned
+label_of (const SgWork &work, const Square &at, bool *mixed)
 {
-  const uint16_t *at = work.after.label + (long long) row * work.columns + column;
+  const int c = at.row * work.columns + at.column;
+  const unsigned own = work.after.label[c];
 
-  if (work.size == 1)
-    return Labels { at[0], at[0], at[0], at[0], at[0] };
-  return Labels { at[0], at[column > 0 ? -1 : 0], at[column + 1 < work.columns], at[row > 0 ? -work.columns : 0],
-    at[row + 1 < work.rows ? work.columns : 0] };
-}
+  *mixed = false;
+  if (SIZE == 1)
+    return own;
+  const unsigned left = work.after.label[at.column > 0 ? c - 1 : c];
+  const unsigned right = work.after.label[at.column + 1 < work.columns ? c + 1 : c];
+  const unsigned above = work.after.label[at.row > 0 ? c - work.columns : c];
+  const unsigned below = work.after.label[at.row + 1 < work.rows ? c + work.columns : c];
 
-__device__ __forceinline__ unsigned
-pixel_color (const SgWork &work, int x, int y)
-{
-  const unsigned a = sg_sample (work, work.component[0], x, y);
-
-  if (work.n_colors == 1)
-    return sg_color (work, a, 0, 0);
-  return sg_color (work, a, sg_sample (work, work.component[1], x, y), sg_sample (work, work.component[2], x, y));
-}
-
-/* Step 11: the pixel's own cell's region, or one beside it that is nearer in colour. (i, j):
- * where in the cell it is. */
-__device__ __forceinline__ unsigned
-pixel_label (const SgWork &work, const Labels &l, int x, int y, int i, int j)
-{
-  const unsigned across = 2 * i + 1 < work.size ? l.left : 2 * i + 1 > work.size ? l.right : l.own;
-  const unsigned along = 2 * j + 1 < work.size ? l.above : 2 * j + 1 > work.size ? l.below : l.own;
-
-  if (across == l.own && along == l.own)
-    return l.own;
-  const unsigned p = pixel_color (work, x, y), own = sg_distance (p, work.after.mean[l.own]);
-  const unsigned d = sg_distance (p, work.after.mean[across]), e = sg_distance (p, work.after.mean[along]);
-
-  return e < min (own, d) ? along : d < own ? across : l.own;
+  *mixed = left != own || right != own || above != own || below != own;
+  return own;
 }
 
 /* What is counted of a region. Additions to one place in memory wait for each other, and all
@@ -102,24 +74,28 @@ struct Place {
   unsigned label, n, n_chroma, sum[3], sum_x, sum_y, left, right, top, bottom;
 };
 
+/* How much of it is counted: nothing, what the means need, all. */
+enum Count { NOTHING, MEANS, ALL };
+
 __device__ __forceinline__ Place
 no_place ()
 {
   return Place { sg_none, 0, 0, { 0, 0, 0 }, 0, 0, 0xffffffffu, 0, 0xffffffffu, 0 };
 }
 
-__device__ void
+template<int COUNT> __device__ __forceinline__ void
 add_to_region (const SgWork &work, const Square &first, const Place &s)
 {
   CfSegmentRegion *r = work.found + s.label;
 
-#pragma unroll
-  for (int k = 0; k < 3; k++)
-    if (k < work.n_colors) {
-      atomicAdd ((unsigned long long *) &r->sum[k], (unsigned long long) s.sum[k]);
-      atomicAdd (&r->n[k], k == 0 ? s.n : s.n_chroma);
-    }
-  if (!work.reports)
+  atomicAdd (&r->n[0], s.n);
+  atomicAdd ((unsigned long long *) &r->sum[0], (unsigned long long) s.sum[0]);
+  if (work.n_colors > 1 && s.n_chroma) {
+    atomicAdd (&r->n[1], s.n_chroma);
+    atomicAdd ((unsigned long long *) &r->sum[1], (unsigned long long) s.sum[1]);
+    atomicAdd ((unsigned long long *) &r->sum[2], (unsigned long long) s.sum[2]);
+  }
+  if (COUNT != ALL)
     return;
   atomicAdd ((unsigned long long *) &r->sum_x, s.sum_x + (unsigned long long) s.n * (unsigned) first.x);
   atomicAdd ((unsigned long long *) &r->sum_y, s.sum_y + (unsigned long long) s.n * (unsigned) first.y);
@@ -129,14 +105,14 @@ add_to_region (const SgWork &work, const Square &first, const Place &s)
   atomicMax (&r->bottom, s.bottom + (unsigned) first.y);
 }
 
-__device__ void
+template<int COUNT> __device__ __forceinline__ void
 add_to_place (const SgWork &work, const Square &first, Place *place, const Place &s)
 {
   Place *to = place + s.label % places;
-  const unsigned old = atomicCAS (&to->label, sg_none, s.label);
+  const unsigned old = work.collect ? atomicCAS (&to->label, sg_none, s.label) : s.label + 1;
 
   if (old != sg_none && old != s.label) {
-    add_to_region (work, first, s);
+    add_to_region<COUNT> (work, first, s);
     return;
   }
   atomicAdd (&to->n, s.n);
@@ -144,7 +120,7 @@ add_to_place (const SgWork &work, const Square &first, Place *place, const Place
 #pragma unroll
   for (int k = 0; k < 3; k++)
     atomicAdd (&to->sum[k], s.sum[k]);
-  if (!work.reports)
+  if (COUNT != ALL)
     return;
   atomicAdd (&to->sum_x, s.sum_x);
   atomicAdd (&to->sum_y, s.sum_y);
@@ -154,33 +130,52 @@ add_to_place (const SgWork &work, const Square &first, Place *place, const Place
   atomicMax (&to->bottom, s.bottom);
 }
 
-/* The lanes that have something add it to the block's sums, those of one region together. */
-__device__ void
-flush (const SgWork &work, const Square &first, Place *place, bool has, const Place &s)
+/* What all lanes have, where `mine`; of a warp's pixels neither count takes more than 16 bits. */
+template<int COUNT> __device__ __forceinline__ Place
+sum_of_lanes (const SgWork &work, bool mine, unsigned label, const Place &s)
 {
-  const unsigned peers = __match_any_sync (~0u, has ? s.label : sg_none);
+  const unsigned counts = sg_reduce (~0u, mine ? s.n | s.n_chroma << 16 : 0);
   Place all = no_place ();
 
-  if (!work.collect && has)
-    add_to_region (work, first, s);
-  if (!has || !work.collect)
-    return;
-  all.label = s.label;
-  all.n = sg_reduce (peers, s.n);
-  all.n_chroma = sg_reduce (peers, s.n_chroma);
-#pragma unroll
-  for (int k = 0; k < 3; k++)
-    all.sum[k] = k < work.n_colors ? sg_reduce (peers, s.sum[k]) : 0;
-  if (work.reports) {
-    all.sum_x = sg_reduce (peers, s.sum_x);
-    all.sum_y = sg_reduce (peers, s.sum_y);
-    all.left = sg_reduce_min (peers, s.left);
-    all.right = sg_reduce_max (peers, s.right);
-    all.top = sg_reduce_min (peers, s.top);
-    all.bottom = sg_reduce_max (peers, s.bottom);
+  all.label = label;
+  all.n = counts & 0xffff;
+  all.n_chroma = counts >> 16;
+  all.sum[0] = sg_reduce (~0u, mine ? s.sum[0] : 0);
+  if (work.n_colors > 1) {
+    all.sum[1] = sg_reduce (~0u, mine ? s.sum[1] : 0);
+    all.sum[2] = sg_reduce (~0u, mine ? s.sum[2] : 0);
   }
-  if ((threadIdx.x & 31) == (unsigned) __ffs ((int) peers) - 1)
-    add_to_place (work, first, place, all);
+  if (COUNT == ALL) {
+    all.sum_x = sg_reduce (~0u, mine ? s.sum_x : 0);
+    all.sum_y = sg_reduce (~0u, mine ? s.sum_y : 0);
+    all.left = sg_reduce_min (~0u, mine ? s.left : 0xffffffffu);
+    all.right = sg_reduce_max (~0u, mine ? s.right : 0);
+    all.top = sg_reduce_min (~0u, mine ? s.top : 0xffffffffu);
+    all.bottom = sg_reduce_max (~0u, mine ? s.bottom : 0);
+  }
+  return all;
+}
+
+/* The lanes that have something add it to the block's sums: together those of the first regions
+ * that are met, of which most warps have no more, then each by itself. */
+template<int COUNT> __device__ __forceinline__ void
+flush (const SgWork &work, const Square &first, Place *place, bool has, const Place &s)
+{
+  constexpr int together = 2;
+  unsigned rest = __ballot_sync (~0u, has);
+
+  for (int i = 0; i < together && rest && work.collect; i++) {
+    const int leader = __ffs ((int) rest) - 1;
+    const unsigned label = __shfl_sync (~0u, s.label, leader);
+    const bool mine = has && s.label == label;
+    const Place all = sum_of_lanes<COUNT> (work, mine, label, s);
+
+    if ((threadIdx.x & 31) == (unsigned) leader)
+      add_to_place<COUNT> (work, first, place, all);
+    rest &= ~__ballot_sync (~0u, mine);
+  }
+  if (rest >> (threadIdx.x & 31) & 1)
+    add_to_place<COUNT> (work, first, place, s);
 }
 
 __device__ __forceinline__ bool
@@ -202,31 +197,17 @@ add_samples (const SgWork &work, int x, int y, Place *s)
   }
 }
 
-__device__ __forceinline__ void
-add_pixel (const SgWork &work, const Square &first, int x, int y, Place *s)
-{
-  const unsigned at_x = (unsigned) (x - first.x), at_y = (unsigned) (y - first.y);
-
-  s->n++;
-  add_samples (work, x, y, s);
-  s->sum_x += at_x;
-  s->sum_y += at_y;
-  s->left = min (s->left, at_x);
-  s->right = max (s->right, at_x);
-  s->top = min (s->top, at_y);
-  s->bottom = max (s->bottom, at_y);
-}
-
-/* A square of one region. SIZE: its sides, so that all loads go at once; 0: any. */
+/* A square of one region, or what of it is inside the picture. */
 template<int SIZE> __device__ __forceinline__ void
-add_square (const SgWork &work, const Square &first, const Square &at, Place *s)
+sum_square (const SgWork &work, const Square &at, Place *s)
 {
-  const unsigned w = (unsigned) at.width, h = (unsigned) at.height;
+  const bool whole = at.width == SIZE && at.height == SIZE;
 
-  if ((SIZE == 2 || SIZE == 4) && work.layout) {
+  s->n = (unsigned) (at.width * at.height);
+  if (whole && (SIZE == 2 || SIZE == 4) && work.layout) {
     sg_sum_square<SIZE == 2 ? 2 : 4> (work, at.x, at.y, s->sum);
-    s->n_chroma = sg_square_chroma (work, SIZE * SIZE);
-  } else if (SIZE > 0) {
+    s->n_chroma = work.n_colors > 1 ? sg_square_chroma (work, SIZE * SIZE) : 0;
+  } else if (whole) {
 #pragma unroll
     for (int j = 0; j < SIZE; j++)
 #pragma unroll
@@ -237,45 +218,93 @@ add_square (const SgWork &work, const Square &first, const Square &at, Place *s)
       for (int i = 0; i < at.width; i++)
         add_samples (work, at.x + i, at.y + j, s);
   }
-  s->n = w * h;
-  s->left = (unsigned) (at.x - first.x);
-  s->top = (unsigned) (at.y - first.y);
-  s->right = s->left + w - 1;
-  s->bottom = s->top + h - 1;
-  s->sum_x = h * (w * s->left + w * (w - 1) / 2);
-  s->sum_y = w * (h * s->top + h * (h - 1) / 2);
+}
+
+/* To `s` a square of the same region whose samples are in `t`. */
+template<int COUNT> __device__ __forceinline__ void
+add_square (const Square &first, const Square &at, const Place &t, Place *s)
+{
+  const unsigned w = (unsigned) at.width, h = (unsigned) at.height;
+  const unsigned left = (unsigned) (at.x - first.x), top = (unsigned) (at.y - first.y);
+
+  s->label = t.label;
+  s->n += t.n;
+  s->n_chroma += t.n_chroma;
+#pragma unroll
+  for (int k = 0; k < 3; k++)
+    s->sum[k] += t.sum[k];
+  if (COUNT != ALL)
+    return;
+  s->sum_x += h * (w * left + w * (w - 1) / 2);
+  s->sum_y += w * (h * top + h * (h - 1) / 2);
+  s->left = min (s->left, left);
+  s->right = max (s->right, left + w - 1);
+  s->top = min (s->top, top);
+  s->bottom = max (s->bottom, top + h - 1);
 }
 
 /* The block's squares that have other regions beside their cells. Their pixels are gone
  * through by all threads: few lanes of a warp have one, but most warps have some. */
-struct Mixed {
+template<int SIZE> struct Mixed {
   unsigned n;
-  uint16_t square[32 * most_warps * rows_of (1)]; /* across | down << 5, from the block's first */
+  uint16_t square[32 * most_warps * rows_of (SIZE)]; /* across | down << 5, from the block's first */
 };
 
-template<int SIZE, bool COUNT> __device__ __forceinline__ void
-refine_squares (const SgWork &work, const Square &first, int across, int down, const Mixed &mixed, Place *place)
+/* Step 11: the pixel's own cell's region, or one beside it that is nearer in colour. (i, j):
+ * where in the cell it is. */
+template<int SIZE> __device__ __forceinline__ unsigned
+pixel_label (const SgWork &work, const Square &at, int i, int j, unsigned color, unsigned *own)
+{
+  const int size = SIZE < most ? SIZE : work.size, c = at.row * work.columns + at.column;
+  const int west = 2 * i + 1 < size && at.column > 0, east = 2 * i + 1 > size && at.column + 1 < work.columns;
+  const int north = 2 * j + 1 < size && at.row > 0, south = 2 * j + 1 > size && at.row + 1 < work.rows;
+  const unsigned here = work.after.label[c], across = work.after.label[c + east - west];
+  const unsigned along = work.after.label[c + (south - north) * work.columns];
+  const unsigned d = sg_distance (color, work.after.mean[here]);
+  const unsigned e = sg_distance (color, work.after.mean[across]), f = sg_distance (color, work.after.mean[along]);
+
+  *own = here;
+  return f < min (d, e) ? along : e < d ? across : here;
+}
+
+/* A pixel's samples, and its colour. */
+__device__ __forceinline__ unsigned
+pixel_color (const SgWork &work, int x, int y, unsigned (&sample)[3])
+{
+  sample[0] = sg_sample (work, work.component[0], x, y);
+  sample[1] = work.n_colors > 1 ? sg_sample (work, work.component[1], x, y) : 0;
+  sample[2] = work.n_colors > 1 ? sg_sample (work, work.component[2], x, y) : 0;
+  return sg_color (work, sample[0], sample[1], sample[2]);
+}
+
+template<int SIZE, int COUNT> __device__ __forceinline__ void
+refine_squares (const SgWork &work, const Square &first, int across, int down, const Mixed<SIZE> &mixed, Place *place)
 {
   constexpr unsigned each = SIZE * SIZE;
 
   for (unsigned base = threadIdx.x & ~31u; base < mixed.n * each; base += blockDim.x) {
     const unsigned k = base + (threadIdx.x & 31), number = mixed.square[min (k / each, mixed.n - 1)];
-    const Square at = square_at (work, across + (int) (number & 31), down + (int) (number >> 5));
+    const Square at = square_at<SIZE> (work, across + (int) (number & 31), down + (int) (number >> 5));
     const int i = (int) (k % each % SIZE), j = (int) (k % each / SIZE), x = at.x + i, y = at.y + j;
     const bool has = k < mixed.n * each && i < at.width && j < at.height;
     Place one = no_place ();
 
     if (has) {
-      const Labels labels = labels_about (work, at.column, at.row);
+      unsigned sample[3], own;
 
-      one.label = pixel_label (work, labels, x, y, at.rest_x + i, at.rest_y + j);
-      if (one.label != labels.own)
+      one.label = pixel_label<SIZE> (work, at, at.rest_x + i, at.rest_y + j, pixel_color (work, x, y, sample), &own);
+      if (one.label != own)
         work.map[(long long) y * work.width + x] = (uint16_t) one.label;
-      if (COUNT)
-        add_pixel (work, first, x, y, &one);
+      one.n = 1;
+      one.n_chroma = has_chroma (work, x, y);
+      one.sum[0] = sample[0];
+      one.sum[1] = one.n_chroma ? sample[1] : 0;
+      one.sum[2] = one.n_chroma ? sample[2] : 0;
+      one.sum_x = one.left = one.right = (unsigned) (x - first.x);
+      one.sum_y = one.top = one.bottom = (unsigned) (y - first.y);
     }
     if (COUNT)
-      flush (work, first, place, has, one);
+      flush<COUNT> (work, first, place, has, one);
   }
 }
 
@@ -301,87 +330,78 @@ store_square (const SgWork &work, const Square &at, unsigned label)
       to[i] = (uint16_t) label;
 }
 
-/* What a lane's square is and holds: all that is loaded of it. */
-template<int SIZE, bool COUNT> __device__ __forceinline__ void
-look_at_square (const SgWork &work, const Square &first, const Square &at, Labels *labels, Place *s)
+/* The warp's squares that are mixed, a bit a lane of each row, go to the block's list. */
+template<int SIZE> __device__ __forceinline__ void
+list_squares (Mixed<SIZE> *mixed, int row, const unsigned (&later)[rows_of (SIZE)])
 {
-  *s = no_place ();
-  if (at.width <= 0 || at.height <= 0)
-    return;
-  *labels = labels_about (work, at.column, at.row);
-  s->label = labels->own;
-  if (COUNT && at.width == SIZE && at.height == SIZE)
-    add_square<SIZE> (work, first, at, s);
-  else if (COUNT)
-    add_square<0> (work, first, at, s);
-}
+  const unsigned lane = threadIdx.x & 31, below = (1u << lane) - 1;
+  unsigned all = 0, to = 0;
 
-/* To `s` what has been counted of the same region. */
-__device__ __forceinline__ void
-add_place (const Place &t, Place *s)
-{
-  s->label = t.label;
-  s->n += t.n;
-  s->n_chroma += t.n_chroma;
 #pragma unroll
-  for (int k = 0; k < 3; k++)
-    s->sum[k] += t.sum[k];
-  s->sum_x += t.sum_x;
-  s->sum_y += t.sum_y;
-  s->left = min (s->left, t.left);
-  s->right = max (s->right, t.right);
-  s->top = min (s->top, t.top);
-  s->bottom = max (s->bottom, t.bottom);
+  for (int i = 0; i < rows_of (SIZE); i++)
+    all += (unsigned) __popc (later[i]);
+  if (!all)
+    return;
+  if (lane == 0)
+    to = atomicAdd (&mixed->n, all);
+  to = __shfl_sync (~0u, to, 0);
+#pragma unroll
+  for (int i = 0; i < rows_of (SIZE); i++) {
+    if (later[i] >> lane & 1)
+      mixed->square[to + (unsigned) __popc (later[i] & below)] = (uint16_t) (lane | (unsigned) (row + i) << 5);
+    to += (unsigned) __popc (later[i]);
+  }
 }
 
 /* A warp makes 32 squares in each of some rows, and a lane counts as long as it stays in a
  * region. SIZE: the sides of a square. */
-template<int SIZE, bool COUNT> __global__ void __launch_bounds__ (32 * most_warps, 2)
+template<int SIZE, int COUNT> __global__ void __launch_bounds__ (32 * most_warps, 2)
 segment_pixels (const __grid_constant__ SgWork work)
 {
   constexpr int rows = rows_of (SIZE);
   const int across = (int) (blockIdx.x * 32), down = (int) (blockIdx.y * (blockDim.x / 32)) * rows;
   const int lane = (int) (threadIdx.x % 32), row = (int) (threadIdx.x / 32) * rows;
-  const Square first = square_at (work, across, down);
+  const Square first = square_at<SIZE> (work, across, down);
   __shared__ Place place[places];
-  __shared__ Mixed mixed;
-  Place s = no_place ();
+  __shared__ Mixed<SIZE> mixed;
+  unsigned later[rows];
+  bool has[rows], beside[rows];
+  Square at[rows];
+  Place t[rows], s = no_place ();
 
   if (threadIdx.x == 0)
     mixed.n = 0;
   for (unsigned i = threadIdx.x; COUNT && i < places; i += blockDim.x)
     place[i] = no_place ();
-  __syncthreads ();
-  Square at[rows];
-  Labels labels[rows];
-  Place t[rows];
-
 #pragma unroll
   for (int i = 0; i < rows; i++) { /* all loads go before the first store */
-    at[i] = square_at (work, across + lane, down + row + i);
-    look_at_square<SIZE, COUNT> (work, first, at[i], &labels[i], &t[i]);
+    at[i] = square_at<SIZE> (work, across + lane, down + row + i);
+    has[i] = at[i].width > 0 && at[i].height > 0;
+    beside[i] = false;
+    t[i] = no_place ();
+    if (has[i])
+      t[i].label = label_of<SIZE> (work, at[i], &beside[i]);
+    if (COUNT && has[i])
+      sum_square<SIZE> (work, at[i], &t[i]);
   }
+  __syncthreads ();
 #pragma unroll
   for (int i = 0; i < rows; i++) {
-    const bool has = t[i].label != sg_none, later = SIZE > 1 && has && labels[i].mixed ();
-
-    if (has)
+    if (has[i])
       store_square<SIZE> (work, at[i], t[i].label);
-    if (SIZE > 1)
-      sg_append (mixed.square, &mixed.n, later, (uint16_t) (lane | (row + i) << 5));
-    if (!COUNT)
+    later[i] = __ballot_sync (~0u, beside[i]);
+    if (!COUNT || !has[i] || beside[i])
       continue;
-    const bool counts = has && !later, leaves = s.n > 0 && counts && t[i].label != s.label;
-
-    if (__any_sync (~0u, leaves)) {
-      flush (work, first, place, leaves, s);
-      s = leaves ? no_place () : s;
+    if (s.n > 0 && t[i].label != s.label) {
+      add_to_place<COUNT> (work, first, place, s);
+      s = no_place ();
     }
-    if (counts)
-      add_place (t[i], &s);
+    add_square<COUNT> (first, at[i], t[i], &s);
   }
+  if (SIZE > 1)
+    list_squares<SIZE> (&mixed, row, later);
   if (COUNT)
-    flush (work, first, place, s.n > 0, s);
+    flush<COUNT> (work, first, place, s.n > 0, s);
   __syncthreads ();
   if (SIZE > 1) {
     refine_squares<SIZE, COUNT> (work, first, across, down, mixed, place);
@@ -389,7 +409,7 @@ segment_pixels (const __grid_constant__ SgWork work)
   }
   for (unsigned i = threadIdx.x; COUNT && i < places; i += blockDim.x)
     if (place[i].label != sg_none)
-      add_to_region (work, first, place[i]);
+      add_to_region<COUNT> (work, first, place[i]);
 }
 
 /* ---- the table ---------------------------------------------------------- */
@@ -416,15 +436,23 @@ segment_table (const __grid_constant__ SgWork work)
   unsigned *control = (unsigned *) work.control;
 
   for (unsigned i = first; i < n; i += gridDim.x * blockDim.x) {
-    const CfSegmentRegion r = work.found[i];
+    CfSegmentRegion r = work.found[i];
     const unsigned color = label_color (work, r.id);
+    unsigned word = 0;
 
-    for (int k = 0; k < 3; k++) {
+    r.n[2] = r.n[1]; /* counted once */
+    for (int k = 0; k < work.n_colors; k++) {
       const unsigned long long count = r.n[k] ? r.n[k] : 1;
-
-      work.paint[3 * i + k] = work.output == CF_SEGMENT_LABELS ? (color >> 8 * k & 255) << (work.bits - 8)
+      const unsigned sample = work.output == CF_SEGMENT_LABELS ? (color >> 8 * k & 255) << (work.bits - 8)
           : work.output == CF_SEGMENT_MEAN ? (unsigned) ((2 * r.sum[k] + count) / (2 * count)) : 0;
+
+      if (work.quick)
+        word |= sample << work.place[k];
+      else
+        work.paint[3 * i + k] = sample;
     }
+    if (work.quick)
+      work.paint[i] = word;
     if (work.reports)
       work.told[i] = r;
   }
@@ -549,14 +577,111 @@ segment_paint (const __grid_constant__ SgWork work)
   }
 }
 
+/* ---- the picture where a region's pixel is a word of bytes -------------------- */
+
+constexpr int quick_rows = 4;
+
+/* Four bytes a pixel: a lane makes every 32nd of some, in each of some rows. */
+__device__ __forceinline__ void
+paint_packed (const SgWork &work, int x0, int y0)
+{
+  const SgComponent &c = work.component[0];
+  const int lane = (int) (threadIdx.x % 32);
+
+#pragma unroll
+  for (int i = 0; i < 4; i++) {
+    const int x = x0 + 32 * i + lane;
+    unsigned words[quick_rows];
+
+    if (x >= work.width)
+      return;
+#pragma unroll
+    for (int j = 0; j < quick_rows; j++) {
+      const int y = min (y0 + j, work.height - 1);
+      const unsigned kept = work.kept ? *(const unsigned *) (work.words + y * c.in_pitch + 4ll * x) & work.kept : 0;
+
+      words[j] = kept | work.paint[work.map[y * (long long) work.width + x]];
+    }
+#pragma unroll
+    for (int j = 0; j < quick_rows; j++)
+      if (y0 + j < work.height)
+        *(unsigned *) (work.out_words + (y0 + j) * c.out_pitch + 4ll * x) = words[j];
+  }
+}
+
+/* A row's four pixels: their regions' words. */
+__device__ __forceinline__ uint4
+painted_words (const SgWork &work, int x, int y)
+{
+  const uint2 label = *(const uint2 *) (work.map + (long long) y * work.width + x);
+
+  return make_uint4 (work.paint[label.x & 0xffff], work.paint[label.x >> 16], work.paint[label.y & 0xffff],
+      work.paint[label.y >> 16]);
+}
+
+/* Byte k of each word. */
+__device__ __forceinline__ unsigned
+bytes_of (const uint4 &words, unsigned k)
+{
+  const unsigned both = k * 0x11 + 0x40;
+
+  return __byte_perm (__byte_perm (words.x, words.y, both), __byte_perm (words.z, words.w, both), 0x5410);
+}
+
+/* Planes of bytes: a lane makes four pixels of each of some rows, and what chroma belongs to them. */
+__device__ __forceinline__ void
+paint_planes (const SgWork &work, int x, int y0)
+{
+  const SgComponent *c = work.component;
+  uint4 words[quick_rows];
+
+#pragma unroll
+  for (int j = 0; j < quick_rows; j++)
+    words[j] = painted_words (work, x, min (y0 + j, work.height - 1));
+#pragma unroll
+  for (int j = 0; j < quick_rows; j++) {
+    if (y0 + j >= work.height)
+      return;
+    *(unsigned *) (c[0].out + (y0 + j) * c[0].out_pitch + x) = bytes_of (words[j], 0);
+    if (j % 2 || work.quick == SG_GRAY)
+      continue;
+    const unsigned both = __byte_perm (words[j].x, words[j].z, 0x6521); /* chroma of one, chroma of the other */
+    const long long row = (y0 + j) / 2;
+
+    if (work.quick == SG_SEMI_420) {
+      *(unsigned *) (work.out_words + row * c[1].out_pitch + x) = both;
+    } else {
+      *(uint16_t *) (c[1].out + row * c[1].out_pitch + x / 2) = (uint16_t) __byte_perm (both, 0, 0x4420);
+      *(uint16_t *) (c[2].out + row * c[2].out_pitch + x / 2) = (uint16_t) __byte_perm (both, 0, 0x4431);
+    }
+  }
+}
+
+/* A block makes 128 x 32 pixels. */
+__global__ void __launch_bounds__ (256)
+segment_paint_quick (const __grid_constant__ SgWork work)
+{
+  const int x0 = (int) blockIdx.x * 128, x = x0 + 4 * (int) (threadIdx.x % 32);
+  const int y0 = (int) (blockIdx.y * 8 + threadIdx.x / 32) * quick_rows;
+
+  if (y0 >= work.height)
+    return;
+  if (work.quick == SG_PACKED)
+    paint_packed (work, x0, y0);
+  else if (x < work.width)
+    paint_planes (work, x, y0);
+}
+
 using Kernel = void (*) (const SgWork);
 
 Kernel
-pixels_kernel (int size, bool count)
+pixels_kernel (int size, int count)
 {
-  static const Kernel kernels[most][2] = {
-    { segment_pixels<1, false>, segment_pixels<1, true> }, { segment_pixels<2, false>, segment_pixels<2, true> },
-    { segment_pixels<3, false>, segment_pixels<3, true> }, { segment_pixels<4, false>, segment_pixels<4, true> },
+  static const Kernel kernels[most][3] = {
+    { segment_pixels<1, NOTHING>, segment_pixels<1, MEANS>, segment_pixels<1, ALL> },
+    { segment_pixels<2, NOTHING>, segment_pixels<2, MEANS>, segment_pixels<2, ALL> },
+    { segment_pixels<3, NOTHING>, segment_pixels<3, MEANS>, segment_pixels<3, ALL> },
+    { segment_pixels<4, NOTHING>, segment_pixels<4, MEANS>, segment_pixels<4, ALL> },
   };
 
   return kernels[std::min (size, most) - 1][count];
@@ -571,11 +696,11 @@ segment_launch_pixels (const SgWork &work, cudaStream_t stream, CfStatus *status
   const unsigned warps = (unsigned) work.warps, rows = warps * (unsigned) rows_of (std::min (work.size, most));
   const dim3 squares (((unsigned) work.columns * each + 31) / 32, ((unsigned) work.rows * each + rows - 1) / rows);
   const dim3 grid ((unsigned) (work.width + 127) / 128, (unsigned) (work.height + 31) / 32,
-      (unsigned) work.n_components);
+      work.quick ? 1 : (unsigned) work.n_components);
+  const int count = work.reports ? ALL : work.output == CF_SEGMENT_MEAN ? MEANS : NOTHING;
   CfCode code;
 
-  pixels_kernel (work.size, work.output == CF_SEGMENT_MEAN || work.reports)<<<squares, 32 * warps, 0,
-      stream>>> (work);
+  pixels_kernel (work.size, count)<<<squares, 32 * warps, 0, stream>>> (work);
   code = cf_cuda_launched ("segment_pixels", status);
   if (code != CF_OK)
     return code;
@@ -583,18 +708,19 @@ segment_launch_pixels (const SgWork &work, cudaStream_t stream, CfStatus *status
   code = cf_cuda_launched ("segment_table", status);
   if (code != CF_OK)
     return code;
-  segment_paint<<<grid, 256, 0, stream>>> (work);
+  (work.quick ? segment_paint_quick : segment_paint)<<<grid, 256, 0, stream>>> (work);
   return cf_cuda_launched ("segment_paint", status);
 }
 
 CfCode
 segment_init_pixels (CfStatus *status)
 {
-  CfCode code = segment_load ({ (const void *) segment_table, (const void *) segment_paint }, status);
+  CfCode code = segment_load ({ (const void *) segment_table, (const void *) segment_paint,
+      (const void *) segment_paint_quick }, status);
 
   for (int size = 1; code == CF_OK && size <= most; size++)
-    code = segment_load ({ (const void *) pixels_kernel (size, false), (const void *) pixels_kernel (size, true) },
-        status);
+    for (int count = NOTHING; code == CF_OK && count <= ALL; count++)
+      code = segment_load ({ (const void *) pixels_kernel (size, count) }, status);
   return code;
 }
 
