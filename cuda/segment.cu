@@ -334,6 +334,9 @@ layout_of (const SgWork &w)
 
   if (w.bytes != 1 || (w.size != 2 && w.size % 4 != 0))
     return SG_ANY;
+  for (int i = 0; i < w.n_colors; i++)
+    if (c[i].in_pitch > UINT32_MAX / c[i].height)
+      return SG_ANY;
   if (w.n_colors == 1)
     return c[0].wide ? SG_GRAY : SG_ANY;
   if (is_420 (w, 1) && is_aligned (c[1].in, c[1].in_pitch, 2) && is_aligned (c[2].in, c[2].in_pitch, 2))

@@ -2,9 +2,11 @@
  *
  * segment_cells.cu: steps 1 to 3 of the segmentation, and its components inside
  * tiles of 32 x 32 cells: a block a tile, a warp some rows, a lane a column. What is known of a row's
- * cells is a word, a bit a cell, and a run of equal cells is joined with those above as one. */
+ * cells is a word, a bit a cell, and a run of equal cells is joined with those above as one. Where the
+ * samples can be read by words, the tile's block makes the colours, of the cells around it as well. */
 #include "segment_list.cuh"
 #include "segment_samples.cuh"
+#include "segment_similar.cuh"
 
 namespace cf {
 
@@ -14,7 +16,10 @@ constexpr int side = sg_tile, tall = sg_tile_rows, each = 4; /* rows of a warp *
 constexpr int warps = tall / each, threads = 32 * warps;
 static_assert (side == 32 && warps <= 32, "a lane a column, a lane a warp");
 
+constexpr int wide = side + 2, high = tall + 2; /* a tile and the cells around it */
+
 struct Tile {
+  unsigned color[wide * high]; /* outside the picture that of some cell inside */
   unsigned label[side * tall]; /* a cell of the tile nearer to the root; of a run's cells its first one's counts */
   unsigned luma[side * tall], cb[side * tall], cr[side * tall]; /* sums at a root; luma: cells << 18 | Y */
   unsigned last[warps][32];    /* kinds of each warp's last row */
@@ -22,10 +27,11 @@ struct Tile {
   unsigned frees[warps], locals[warps], free_at, locals_at; /* how many there are, and where the tile's go */
 };
 
-/* Each row's bits: for the cells inside, the seeds and free cells; which are of their left neighbour's kind. */
+/* A warp's rows; of the words each bit is a column's. */
 struct Rows {
   unsigned kind[each]; /* of this lane's cells */
-  unsigned any[each], west[each];
+  unsigned any[each];  /* the cells that are not free */
+  unsigned west[each]; /* those of their left neighbour's kind */
 };
 
 /* How a row touches the one above: the cells that join with the one above, above left and above right. */
@@ -73,14 +79,17 @@ cell_color (const SgWork &work, int x0, int y0, int x1, int y1)
 
 /* The same of a cell whose samples are read by words. */
 template<int SIZE> __device__ __forceinline__ unsigned
-square_color (const SgWork &work, int x, int y)
+square_color (const SgWork &work, SgLayout layout, int x, int y)
 {
   constexpr unsigned n = SIZE * SIZE;
-  const unsigned chroma = sg_square_chroma (work, n);
+  const unsigned chroma = sg_square_chroma (layout, n);
   unsigned sum[3];
 
-  sg_sum_square<SIZE> (work, x, y, sum);
-  return sg_color (work, (sum[0] + n / 2) / n, (sum[1] + chroma / 2) / chroma, (sum[2] + chroma / 2) / chroma);
+  sg_sum_square<SIZE> (work, layout, x, y, sum);
+  const unsigned a = (sum[0] + n / 2) / n, b = (sum[1] + chroma / 2) / chroma, c = (sum[2] + chroma / 2) / chroma;
+
+  return layout == SG_GRAY ? a | 0x808000u
+      : layout == SG_PACKED ? sg_color (work, a, b, c) : a | b << 8 | c << 16; /* in planes there is no RGB */
 }
 
 /* Step 1, a thread a cell. */
@@ -95,8 +104,8 @@ segment_colors (const __grid_constant__ SgWork work)
   if (column >= work.columns || row >= work.rows)
     return;
   work.after.p[row * work.columns + column] = !whole ? cell_color<0> (work, x0, y0, x1, y1)
-      : work.layout && size == 2 ? square_color<2> (work, x0, y0)
-      : work.layout && size == 4 ? square_color<4> (work, x0, y0)
+      : work.layout && size == 2 ? square_color<2> (work, work.layout, x0, y0)
+      : work.layout && size == 4 ? square_color<4> (work, work.layout, x0, y0)
       : size == 1 ? cell_color<1> (work, x0, y0, x1, y1)
       : size == 2 ? cell_color<2> (work, x0, y0, x1, y1)
       : size == 4 ? cell_color<4> (work, x0, y0, x1, y1)
@@ -120,22 +129,65 @@ is_near (unsigned p, unsigned q, unsigned squares, unsigned n)
   return sg_distance (p, q) < (unsigned) (((unsigned long long) n * squares + 131071) >> 17);
 }
 
-/* A cell's colour; for one outside some colour of the picture, so that no load depends on where it is. */
-__device__ __forceinline__ unsigned
-color_at (const SgWork &work, int x, int y)
+/* The colour of a cell, made here or by segment_colors (SIZE is 0). */
+template<int SIZE> __device__ __forceinline__ unsigned
+color_at (const SgWork &work, SgLayout layout, int x, int y)
 {
-  return work.after.p[min (max (y, 0), work.rows - 1) * work.columns + min (max (x, 0), work.columns - 1)];
+  const int column = min (max (x, 0), work.columns - 1), row = min (max (y, 0), work.rows - 1);
+
+  return SIZE > 0 ? square_color<SIZE == 4 ? 4 : 2> (work, layout, column * SIZE, row * SIZE)
+      : work.after.p[row * work.columns + column];
+}
+
+/* The colours of the tile and of the cells around it: of the last rows, which not all warps have, the others
+ * make what is left and right of it. LAYOUT: work.layout, so that all loads go at once. */
+template<int SIZE, SgLayout LAYOUT> __device__ __forceinline__ void
+fill_tile (const SgWork &work, Tile *tile, int x0, int y0)
+{
+  constexpr int turns = high / warps, rest = high % warps;
+  const int lane = (int) (threadIdx.x & 31), warp = (int) (threadIdx.x / 32), beside = (int) threadIdx.x - 32 * rest;
+  unsigned color[turns + 1];
+  static_assert (32 * (warps - rest) >= 2 * high, "what is beside the tile fits");
+
+#pragma unroll
+  for (int i = 0; i < turns; i++)
+    color[i] = color_at<SIZE> (work, LAYOUT, x0 + lane, y0 - 1 + warp + i * warps);
+  const int x = beside < 0 ? lane : beside < high ? -1 : side;
+  const int y = beside < 0 ? warp + turns * warps : beside < high ? beside : beside - high;
+
+  color[turns] = color_at<SIZE> (work, LAYOUT, x0 + x, y0 - 1 + y);
+#pragma unroll
+  for (int i = 0; i < turns; i++)
+    tile->color[(warp + i * warps) * wide + lane + 1] = color[i];
+  if (beside < 2 * high)
+    tile->color[y * wide + x + 1] = color[turns];
+}
+
+template<int SIZE> __device__ __forceinline__ void
+fill_tile (const SgWork &work, Tile *tile, int x0, int y0)
+{
+  if (SIZE == 0)
+    fill_tile<SIZE, SG_ANY> (work, tile, x0, y0);
+  else if (work.layout == SG_GRAY)
+    fill_tile<SIZE, SG_GRAY> (work, tile, x0, y0);
+  else if (work.layout == SG_PLANAR_420)
+    fill_tile<SIZE, SG_PLANAR_420> (work, tile, x0, y0);
+  else if (work.layout == SG_SEMI_420)
+    fill_tile<SIZE, SG_SEMI_420> (work, tile, x0, y0);
+  else
+    fill_tile<SIZE, SG_PACKED> (work, tile, x0, y0);
 }
 
 /* The pairs across the tile's left edge, one a lane, a bit each: of `each` rows those beside each other; of each + 1
  * pairs of rows those where the right one is lower, then those where it is upper. */
 __device__ __forceinline__ unsigned
-near_across (const SgWork &work, int x0, int row)
+near_across (const SgWork &work, const Tile *tile, int x0, int row)
 {
   const int lane = (int) (threadIdx.x & 31), straight = lane < each, fall = lane < 2 * each + 1;
-  const int k = straight ? lane : fall ? lane - each : lane - (2 * each + 1);
+  const int k = straight ? lane : fall ? lane - each : min (lane - (2 * each + 1), each);
   const int left_y = row + (straight || !fall ? k : k - 1), right_y = row + (straight || fall ? k : k - 1);
-  const unsigned p = color_at (work, x0 - 1, left_y), q = color_at (work, x0, right_y);
+  const unsigned *colors = tile->color + wide - row / tall * tall * wide;
+  const unsigned p = colors[left_y * wide], q = colors[right_y * wide + 1];
   const bool inside = x0 > 0 && min (left_y, right_y) >= 0 && max (left_y, right_y) < work.rows;
 
   return __ballot_sync (~0u, !inside || is_near (p, q, sg_square (p) + sg_square (q), work.seed));
@@ -144,24 +196,22 @@ near_across (const SgWork &work, int x0, int row)
 /* Step 3, the first part, for all of a warp's rows: which cells are alike all their neighbours? Each pair of cells
  * is looked at once, by the left one's lane, and pairs with cells outside count as alike. */
 __device__ __forceinline__ void
-find_smooth (const SgWork &work, int x0, int row, unsigned (&p)[each + 2], unsigned (&smooth)[each])
+find_smooth (const SgWork &work, const Tile *tile, int x0, int row, unsigned (&p)[each + 2], unsigned (&smooth)[each])
 {
-  const int column = x0 + (int) (threadIdx.x & 31), left = work.columns - 1 - x0;
+  const unsigned *at = tile->color + row % tall * wide + (int) (threadIdx.x & 31) + 1;
+  const int left = work.columns - 1 - x0;
   const unsigned beyond = left < 32 ? ~0u << left : 0; /* what has nothing to its right */
   unsigned east[each + 2], square[each + 2], square_east[each + 2];
 
 #pragma unroll
   for (int k = 0; k < each + 2; k++) {
-    p[k] = color_at (work, column, row + k - 1);
-    east[k] = color_at (work, column + 1, row + k - 1);
-  }
-  const unsigned across = near_across (work, x0, row);
-
-#pragma unroll
-  for (int k = 0; k < each + 2; k++) {
+    p[k] = at[k * wide];
+    east[k] = at[k * wide + 1];
     square[k] = sg_square (p[k]);
     square_east[k] = sg_square (east[k]);
   }
+  const unsigned across = near_across (work, tile, x0, row);
+
 #pragma unroll
   for (int k = 0; k < each; k++) {
     const unsigned same
@@ -185,17 +235,16 @@ find_smooth (const SgWork &work, int x0, int row, unsigned (&p)[each + 2], unsig
   }
 }
 
-/* The kinds of a warp's cells; p: their colours, from the row above on. `inside`: the columns. */
+/* The kinds of a warp's cells; old: their regions before, p: their colours, from the row above on. `inside`: the
+ * columns. */
 template<bool FOLLOW> __device__ __forceinline__ void
-find_kinds (const SgWork &work, const Tile *tile, int x0, int row, unsigned inside, unsigned (&p)[each + 2], Rows *rows)
+find_kinds (const SgWork &work, const Tile *tile, int x0, int row, unsigned inside, const unsigned (&old)[each],
+    unsigned (&p)[each + 2], Rows *rows)
 {
   const int lane = (int) (threadIdx.x & 31), column = min (x0 + lane, work.columns - 1);
-  unsigned seeds[each], old[each];
+  unsigned seeds[each];
 
-#pragma unroll
-  for (int j = 0; FOLLOW && j < each; j++)
-    old[j] = work.before.label[min (row + j, work.rows - 1) * work.columns + column];
-  find_smooth (work, x0, row, p, seeds);
+  find_smooth (work, tile, x0, row, p, seeds);
 #pragma unroll
   for (int j = 0; j < each; j++) {
     const int c = min (row + j, work.rows - 1) * work.columns + column;
@@ -242,6 +291,7 @@ find_links (const Rows &rows, int j, unsigned above)
   return Links { north & ~(west & north_west), ~north & north_west & ~west, ~north & north_east & ~(west >> 1) };
 }
 
+/* The roots of a lane's cells at once; nobody joins trees meanwhile. */
 __device__ __forceinline__ void
 find_all (const unsigned *label, unsigned (&at)[each])
 {
@@ -421,19 +471,19 @@ entries_before (const unsigned *counts, unsigned *all)
 }
 
 /* What the graph's launch is told of one cell; t: its number in the tile. */
-__device__ __forceinline__ void
+template<int SIZE> __device__ __forceinline__ void
 write_cell (const SgWork &work, const Tile &tile, unsigned c, unsigned kind, unsigned p, unsigned t, unsigned root)
 {
+  if (SIZE > 0)
+    work.after.p[c] = p;
   work.kind[c] = kind;
   work.parent[c] = c;
   if (!kind) {
     work.record[c] = sg_record_of (p);
     return;
   }
-  const unsigned distance = t - root; /* the root comes first */
-
   work.joined[c] = sg_mix (c - (t / side - root / side) * (unsigned) work.columns - (t % side - root % side));
-  if (distance)
+  if (t != root)
     return;
   const unsigned long long luma = tile.luma[t];
 
@@ -445,7 +495,7 @@ write_cell (const SgWork &work, const Tile &tile, unsigned c, unsigned kind, uns
   work.best[0][c] = work.best[1][c] = sg_never;
 }
 
-template<bool FOLLOW> __global__ void __launch_bounds__ (threads, 4)
+template<bool FOLLOW, int SIZE> __global__ void __launch_bounds__ (threads, 1024 / threads)
 segment_cells (const __grid_constant__ SgWork work)
 {
   __shared__ Tile tile;
@@ -454,12 +504,17 @@ segment_cells (const __grid_constant__ SgWork work)
   const unsigned t = (unsigned) (warp * each * side + lane), below = (1u << lane) - 1;
   const unsigned c = (unsigned) (row * work.columns + x0 + lane);
   const unsigned inside = work.columns - x0 < 32 ? (1u << (work.columns - x0)) - 1 : ~0u;
-  unsigned p[each + 2], at[each], free[each], local[each], n_free = 0, n_local = 0, all;
+  unsigned old[each] = { 0 }, p[each + 2], at[each], free[each], local[each], n_free = 0, n_local = 0, all;
   Rows rows;
 
+#pragma unroll
+  for (int j = 0; FOLLOW && j < each; j++)
+    old[j] = work.before.label[min (row + j, work.rows - 1) * work.columns + min (x0 + lane, work.columns - 1)];
+  fill_tile<SIZE> (work, &tile, x0, y0);
   if (work.n_clicks > 0)
     mark_clicks (work, &tile, x0, y0);
-  find_kinds<FOLLOW> (work, &tile, x0, row, inside, p, &rows);
+  __syncthreads ();
+  find_kinds<FOLLOW> (work, &tile, x0, row, inside, old, p, &rows);
   join_rows<FOLLOW> (&tile, rows, t, at);
 #pragma unroll
   for (int j = 0; j < each; j++) {
@@ -498,7 +553,7 @@ segment_cells (const __grid_constant__ SgWork work)
     const unsigned cell = c + (unsigned) (j * work.columns);
 
     if (row + j < work.rows && (inside >> lane & 1))
-      write_cell (work, tile, cell, rows.kind[j], p[j + 1], t + (unsigned) j * side, at[j]);
+      write_cell<SIZE> (work, tile, cell, rows.kind[j], p[j + 1], t + (unsigned) j * side, at[j]);
     if (free[j] >> lane & 1)
       work.free_list[free_at + (unsigned) __popc (free[j] & below)] = cell;
     free_at += (unsigned) __popc (free[j]);
@@ -513,112 +568,35 @@ segment_cells (const __grid_constant__ SgWork work)
   }
 }
 
-/* ---- similarity, an option ---------------------------------------------- */
+using Kernel = void (*) (const SgWork);
 
-__device__ unsigned
-square_root (unsigned v)
+/* size: of the cells whose colours it makes; 0: they are there. */
+Kernel
+cells_kernel (bool follow, int size)
 {
-  unsigned r = (unsigned) sqrtf ((float) v);
-
-  while (r * r > v)
-    r--;
-  while ((r + 1) * (r + 1) <= v)
-    r++;
-  return r;
+  return size == 2 ? (follow ? segment_cells<true, 2> : segment_cells<false, 2>)
+      : size == 4 ? (follow ? segment_cells<true, 4> : segment_cells<false, 4>)
+      : follow ? segment_cells<true, 0> : segment_cells<false, 0>;
 }
 
-__global__ void
-segment_roughness (const __grid_constant__ SgWork work)
+/* Where all cells are whole and read by words, their colours need no launch. Similarity looks at all before. */
+int
+size_of_colors (const SgWork &work)
 {
-  const int c = (int) (blockIdx.x * blockDim.x + threadIdx.x), column = c % work.columns, row = c / work.columns;
-  unsigned sum[3] = { 0 }, squares[3] = { 0 }, rough = 0;
+  const bool whole = work.width % work.size == 0 && work.height % work.size == 0;
 
-  if (c < work.n) {
-    for (int dy = -1; dy <= 1; dy++)
-      for (int dx = -1; dx <= 1; dx++) {
-        const int x = min (max (column + dx, 0), work.columns - 1), y = min (max (row + dy, 0), work.rows - 1);
-        const unsigned p = work.after.p[y * work.columns + x];
-
-        for (int k = 0; k < 3; k++) {
-          const unsigned v = p >> 8 * k & 255;
-
-          sum[k] += v;
-          squares[k] += v * v;
-        }
-      }
-    for (int k = 0; k < 3; k++)
-      rough += square_root (9 * squares[k] - sum[k] * sum[k]);
-    work.rough[c] = rough;
-  }
-  for (int i = 16; i > 0; i /= 2)
-    rough = max (rough, __shfl_xor_sync (~0u, rough, i));
-  if ((threadIdx.x & 31) == 0)
-    atomicMax (&work.control->roughest, rough);
-}
-
-__global__ void
-segment_histogram (const __grid_constant__ SgWork work)
-{
-  __shared__ unsigned count[256];
-  const int c = (int) (blockIdx.x * blockDim.x + threadIdx.x);
-
-  count[threadIdx.x] = 0;
-  __syncthreads ();
-  if (c < work.n) {
-    const unsigned most = work.control->roughest;
-    const unsigned h = most > 0 ? 255 - 255 * work.rough[c] / most : 255;
-
-    work.rough[c] = h;
-    atomicAdd (&count[h], 1u);
-  }
-  __syncthreads ();
-  if (count[threadIdx.x])
-    atomicAdd (&work.control->histogram[threadIdx.x], count[threadIdx.x]);
-}
-
-__global__ void
-segment_otsu (const __grid_constant__ SgWork work)
-{
-  long long n0 = 0, s0 = 0, n = 0, s = 0;
-  double best = -1;
-  int threshold = -1;
-
-  for (int i = 0; i < 256; i++) {
-    n += work.control->histogram[i];
-    s += (long long) i * work.control->histogram[i];
-  }
-  for (int t = 0; t < 255; t++) {
-    n0 += work.control->histogram[t];
-    s0 += (long long) t * work.control->histogram[t];
-    if (n0 == 0 || n0 == n)
-      continue;
-    const double d = (double) s0 * (double) (n - n0) - (double) (s - s0) * (double) n0;
-    const double v = d * d / ((double) n0 * (double) (n - n0));
-
-    if (v > best) {
-      best = v;
-      threshold = t;
-    }
-  }
-  work.control->threshold = threshold;
+  return work.layout && whole && !work.similarity && (work.size == 2 || work.size == 4) ? work.size : 0;
 }
 
 CfCode
-launch_similarity (const SgWork &work, cudaStream_t stream, CfStatus *status)
+launch_colors (const SgWork &work, cudaStream_t stream, CfStatus *status)
 {
-  const unsigned blocks = (unsigned) (work.n + 255) / 256;
+  const dim3 grid ((unsigned) (work.columns + 31) / 32, (unsigned) (work.rows + 7) / 8);
   CfCode code;
 
-  segment_roughness<<<blocks, 256, 0, stream>>> (work);
-  code = cf_cuda_launched ("segment_roughness", status);
-  if (code != CF_OK)
-    return code;
-  segment_histogram<<<blocks, 256, 0, stream>>> (work);
-  code = cf_cuda_launched ("segment_histogram", status);
-  if (code != CF_OK)
-    return code;
-  segment_otsu<<<1, 1, 0, stream>>> (work);
-  return cf_cuda_launched ("segment_otsu", status);
+  segment_colors<<<grid, 256, 0, stream>>> (work);
+  code = cf_cuda_launched ("segment_colors", status);
+  return code == CF_OK && work.similarity ? launch_similarity (work, stream, status) : code;
 }
 
 } // namespace
@@ -627,24 +605,28 @@ CfCode
 segment_launch_cells (const SgWork &work, cudaStream_t stream, CfStatus *status)
 {
   const dim3 grid ((unsigned) (work.columns + side - 1) / side, (unsigned) (work.rows + tall - 1) / tall);
-  const dim3 cells ((unsigned) (work.columns + 31) / 32, (unsigned) (work.rows + 7) / 8);
-  CfCode code;
+  const int size = size_of_colors (work);
 
-  segment_colors<<<cells, 256, 0, stream>>> (work);
-  code = cf_cuda_launched ("segment_colors", status);
-  if (code == CF_OK && work.similarity)
-    code = launch_similarity (work, stream, status);
-  if (code != CF_OK)
-    return code;
-  (work.follow ? segment_cells<true> : segment_cells<false>)<<<grid, threads, 0, stream>>> (work);
+  if (size == 0) {
+    const CfCode code = launch_colors (work, stream, status);
+
+    if (code != CF_OK)
+      return code;
+  }
+  cells_kernel (work.follow, size)<<<grid, threads, 0, stream>>> (work);
   return cf_cuda_launched ("segment_cells", status);
 }
 
 CfCode
 segment_init_cells (CfStatus *status)
 {
-  return segment_load ({ (const void *) segment_cells<false>, (const void *) segment_cells<true>, (const void *) segment_colors,
-      (const void *) segment_roughness, (const void *) segment_histogram, (const void *) segment_otsu }, status);
+  CfCode code = segment_load ({ (const void *) segment_colors, (const void *) segment_roughness,
+      (const void *) segment_histogram, (const void *) segment_otsu }, status);
+
+  for (int size = 0; code == CF_OK && size <= 4; size += 2)
+    code = segment_load ({ (const void *) cells_kernel (false, size), (const void *) cells_kernel (true, size) },
+        status);
+  return code;
 }
 
 } // namespace cf

@@ -5,7 +5,7 @@
  *   segment_cells.cu   cells, seeds, components inside tiles
  *   segment_graph.cu   one launch whose blocks wait for each other: components,
  *                      growth, weak borders, merging, numbers
- *   segment_pixels.cu  labels of pixels, their sums, the table, the picture
+ *   segment_pixels.cu  labels of pixels and their sums, by segment_paint.cuh the table and the picture
  * The steps are those of segment.h. */
 #ifndef SEGMENT_CUDA_H
 #define SEGMENT_CUDA_H

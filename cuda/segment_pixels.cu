@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * segment_pixels.cu: steps 11 and 12 of the segmentation: each pixel's region and
- * what is counted of it, a table of what to paint, and the picture. */
+ * what is counted of it, and the launches of segment_paint.cuh. */
 #include "segment_list.cuh"
+#include "segment_paint.cuh"
 #include "segment_samples.cuh"
 
 #include <algorithm>
@@ -18,7 +19,7 @@ constexpr int most = 4; /* pixels a side of a lane's square */
 __host__ __device__ constexpr int
 rows_of (int size)
 {
-  return size <= 2 ? 4 : 2;
+  return size <= 2 ? 2 : 1;
 }
 
 /* A square of pixels inside one cell, a lane's; of a cell wider than `most` it is a part. */
@@ -205,8 +206,8 @@ sum_square (const SgWork &work, const Square &at, Place *s)
 
   s->n = (unsigned) (at.width * at.height);
   if (whole && (SIZE == 2 || SIZE == 4) && work.layout) {
-    sg_sum_square<SIZE == 2 ? 2 : 4> (work, at.x, at.y, s->sum);
-    s->n_chroma = work.n_colors > 1 ? sg_square_chroma (work, SIZE * SIZE) : 0;
+    sg_sum_square<SIZE == 2 ? 2 : 4> (work, work.layout, at.x, at.y, s->sum);
+    s->n_chroma = work.n_colors > 1 ? sg_square_chroma (work.layout, SIZE * SIZE) : 0;
   } else if (whole) {
 #pragma unroll
     for (int j = 0; j < SIZE; j++)
@@ -250,61 +251,160 @@ template<int SIZE> struct Mixed {
   uint16_t square[32 * most_warps * rows_of (SIZE)]; /* across | down << 5, from the block's first */
 };
 
-/* Step 11: the pixel's own cell's region, or one beside it that is nearer in colour. (i, j):
- * where in the cell it is. */
-template<int SIZE> __device__ __forceinline__ unsigned
-pixel_label (const SgWork &work, const Square &at, int i, int j, unsigned color, unsigned *own)
-{
-  const int size = SIZE < most ? SIZE : work.size, c = at.row * work.columns + at.column;
-  const int west = 2 * i + 1 < size && at.column > 0, east = 2 * i + 1 > size && at.column + 1 < work.columns;
-  const int north = 2 * j + 1 < size && at.row > 0, south = 2 * j + 1 > size && at.row + 1 < work.rows;
-  const unsigned here = work.after.label[c], across = work.after.label[c + east - west];
-  const unsigned along = work.after.label[c + (south - north) * work.columns];
-  const unsigned d = sg_distance (color, work.after.mean[here]);
-  const unsigned e = sg_distance (color, work.after.mean[across]), f = sg_distance (color, work.after.mean[along]);
+/* A piece of such a square, a lane's: some whole rows of it. */
+template<int SIZE> struct Piece {
+  static constexpr int rows = SIZE == 2 ? 2 : 1, pixels = rows * SIZE, of_square = SIZE / rows;
+  Square at;                  /* the piece */
+  unsigned label[pixels];     /* sg_none outside the picture */
+  unsigned sample[pixels][3], color[pixels], chroma; /* chroma: a bit a pixel that has its own */
+};
 
-  *own = here;
-  return f < min (d, e) ? along : e < d ? across : here;
+/* Beside the picture those of its edge. */
+template<int SIZE> __device__ __forceinline__ void
+load_samples (const SgWork &work, Piece<SIZE> *piece)
+{
+  constexpr int n = Piece<SIZE>::pixels, words = SIZE == 2 ? 2 : 4;
+  const Square &at = piece->at;
+
+  if ((SIZE == 2 || SIZE == 4) && work.layout && at.x + SIZE <= work.width && at.y + Piece<SIZE>::rows <= work.height) {
+#pragma unroll
+    for (int r = 0; r < Piece<SIZE>::rows; r++) {
+      unsigned word[words];
+
+      sg_load_row<words> (work, at.x, at.y + r, word);
+#pragma unroll
+      for (int k = 0; k < 3 * SIZE; k++)
+        piece->sample[r * SIZE + k / 3][k % 3] = word[k / 3 % words] >> 8 * (k % 3) & 255;
+    }
+  } else {
+#pragma unroll
+    for (int k = 0; k < n; k++) {
+      const int x = min (at.x + k % SIZE, work.width - 1), y = min (at.y + k / SIZE, work.height - 1);
+
+      piece->sample[k][0] = sg_sample (work, work.component[0], x, y);
+      piece->sample[k][1] = work.n_colors > 1 ? sg_sample (work, work.component[1], x, y) : 0;
+      piece->sample[k][2] = work.n_colors > 1 ? sg_sample (work, work.component[2], x, y) : 0;
+    }
+  }
+  piece->chroma = 0;
+#pragma unroll
+  for (int k = 0; k < n; k++)
+    piece->chroma |= (unsigned) has_chroma (work, at.x + k % SIZE, at.y + k / SIZE) << k;
+#pragma unroll
+  for (int k = 0; k < n; k++)
+    piece->color[k] = sg_color (work, piece->sample[k][0], piece->sample[k][1], piece->sample[k][2]);
 }
 
-/* A pixel's samples, and its colour. */
-__device__ __forceinline__ unsigned
-pixel_color (const SgWork &work, int x, int y, unsigned (&sample)[3])
+/* Step 11: each pixel's own cell's region, or one beside it that is nearer in colour. */
+template<int SIZE> __device__ __forceinline__ unsigned
+choose_labels (const SgWork &work, Piece<SIZE> *piece)
 {
-  sample[0] = sg_sample (work, work.component[0], x, y);
-  sample[1] = work.n_colors > 1 ? sg_sample (work, work.component[1], x, y) : 0;
-  sample[2] = work.n_colors > 1 ? sg_sample (work, work.component[2], x, y) : 0;
-  return sg_color (work, sample[0], sample[1], sample[2]);
+  const Square &at = piece->at;
+  const int size = SIZE < most ? SIZE : work.size, c = at.row * work.columns + at.column;
+  const uint16_t *label = work.after.label;
+  const unsigned own = label[c], left = label[at.column > 0 ? c - 1 : c];
+  const unsigned right = label[at.column + 1 < work.columns ? c + 1 : c];
+  unsigned along[Piece<SIZE>::rows], mean_along[Piece<SIZE>::rows];
+
+#pragma unroll
+  for (int r = 0; r < Piece<SIZE>::rows; r++) {
+    const int j = 2 * (at.rest_y + r) + 1;
+
+    along[r] = label[j < size && at.row > 0 ? c - work.columns
+        : j > size && at.row + 1 < work.rows ? c + work.columns : c];
+  }
+  const unsigned mean = work.after.mean[own], mean_left = work.after.mean[left], mean_right = work.after.mean[right];
+
+#pragma unroll
+  for (int r = 0; r < Piece<SIZE>::rows; r++)
+    mean_along[r] = work.after.mean[along[r]];
+#pragma unroll
+  for (int k = 0; k < Piece<SIZE>::pixels; k++) {
+    const int r = k / SIZE, i = 2 * (at.rest_x + k % SIZE) + 1;
+    const unsigned color = piece->color[k], across = i < size ? left : i > size ? right : own;
+    const unsigned d = sg_distance (color, mean);
+    const unsigned e = sg_distance (color, i < size ? mean_left : i > size ? mean_right : mean);
+    const unsigned f = sg_distance (color, mean_along[r]);
+
+    piece->label[k] = k % SIZE >= at.width || r >= at.height ? sg_none : f < min (d, e) ? along[r]
+        : e < d ? across : own;
+  }
+  return own;
+}
+
+/* To `s` the piece's pixel k. */
+template<int SIZE, int COUNT> __device__ __forceinline__ void
+add_pixel (const Square &first, const Piece<SIZE> &piece, int k, Place *s)
+{
+  const unsigned x = (unsigned) (piece.at.x + k % SIZE - first.x), y = (unsigned) (piece.at.y + k / SIZE - first.y);
+  const bool chroma = piece.chroma >> k & 1;
+
+  s->label = piece.label[k];
+  s->n++;
+  s->n_chroma += chroma;
+  s->sum[0] += piece.sample[k][0];
+  s->sum[1] += chroma ? piece.sample[k][1] : 0;
+  s->sum[2] += chroma ? piece.sample[k][2] : 0;
+  if (COUNT != ALL)
+    return;
+  s->sum_x += x;
+  s->sum_y += y;
+  s->left = min (s->left, x);
+  s->right = max (s->right, x);
+  s->top = min (s->top, y);
+  s->bottom = max (s->bottom, y);
+}
+
+/* Counts a piece's pixels: those of its own cell's region, those of the first other one, and the few that
+ * there may be besides. */
+template<int SIZE, int COUNT> __device__ __forceinline__ void
+count_piece (const SgWork &work, const Square &first, Place *place, const Piece<SIZE> &piece, unsigned own)
+{
+  Place mine = no_place (), other = no_place ();
+
+#pragma unroll
+  for (int k = 0; k < Piece<SIZE>::pixels; k++) {
+    const unsigned label = piece.label[k];
+
+    if (label == own) {
+      add_pixel<SIZE, COUNT> (first, piece, k, &mine);
+    } else if (label != sg_none && (other.n == 0 || label == other.label)) {
+      add_pixel<SIZE, COUNT> (first, piece, k, &other);
+    } else if (label != sg_none) {
+      Place one = no_place ();
+
+      add_pixel<SIZE, COUNT> (first, piece, k, &one);
+      add_to_place<COUNT> (work, first, place, one);
+    }
+  }
+  flush<COUNT> (work, first, place, mine.n > 0, mine);
+  flush<COUNT> (work, first, place, other.n > 0, other);
 }
 
 template<int SIZE, int COUNT> __device__ __forceinline__ void
 refine_squares (const SgWork &work, const Square &first, int across, int down, const Mixed<SIZE> &mixed, Place *place)
 {
-  constexpr unsigned each = SIZE * SIZE;
+  constexpr unsigned each = Piece<SIZE>::of_square;
 
   for (unsigned base = threadIdx.x & ~31u; base < mixed.n * each; base += blockDim.x) {
     const unsigned k = base + (threadIdx.x & 31), number = mixed.square[min (k / each, mixed.n - 1)];
-    const Square at = square_at<SIZE> (work, across + (int) (number & 31), down + (int) (number >> 5));
-    const int i = (int) (k % each % SIZE), j = (int) (k % each / SIZE), x = at.x + i, y = at.y + j;
-    const bool has = k < mixed.n * each && i < at.width && j < at.height;
-    Place one = no_place ();
+    Piece<SIZE> piece;
+    Square &at = piece.at;
+    const int from = (int) (k % each) * Piece<SIZE>::rows;
 
-    if (has) {
-      unsigned sample[3], own;
+    at = square_at<SIZE> (work, across + (int) (number & 31), down + (int) (number >> 5));
+    at.y += from;
+    at.rest_y += from;
+    at.height = k < mixed.n * each ? at.height - from : 0;
+    load_samples<SIZE> (work, &piece);
+    const unsigned own = choose_labels<SIZE> (work, &piece);
 
-      one.label = pixel_label<SIZE> (work, at, at.rest_x + i, at.rest_y + j, pixel_color (work, x, y, sample), &own);
-      if (one.label != own)
-        work.map[(long long) y * work.width + x] = (uint16_t) one.label;
-      one.n = 1;
-      one.n_chroma = has_chroma (work, x, y);
-      one.sum[0] = sample[0];
-      one.sum[1] = one.n_chroma ? sample[1] : 0;
-      one.sum[2] = one.n_chroma ? sample[2] : 0;
-      one.sum_x = one.left = one.right = (unsigned) (x - first.x);
-      one.sum_y = one.top = one.bottom = (unsigned) (y - first.y);
-    }
+#pragma unroll
+    for (int i = 0; i < Piece<SIZE>::pixels; i++)
+      if (piece.label[i] != sg_none && piece.label[i] != own)
+        work.map[(long long) (at.y + i / SIZE) * work.width + at.x + i % SIZE] = (uint16_t) piece.label[i];
     if (COUNT)
-      flush<COUNT> (work, first, place, has, one);
+      count_piece<SIZE, COUNT> (work, first, place, piece, own);
   }
 }
 
@@ -410,266 +510,6 @@ segment_pixels (const __grid_constant__ SgWork work)
   for (unsigned i = threadIdx.x; COUNT && i < places; i += blockDim.x)
     if (place[i].label != sg_none)
       add_to_region<COUNT> (work, first, place[i]);
-}
-
-/* ---- the table ---------------------------------------------------------- */
-
-__device__ unsigned
-label_color (const SgWork &work, unsigned id)
-{
-  const unsigned h = id * 2654435769u;
-  const unsigned r = 64 + 3 * (h >> 24) / 4, g = 64 + 3 * (h >> 16 & 255) / 4, b = 64 + 3 * (h >> 8 & 255) / 4;
-
-  if (work.rgb)
-    return r | g << 8 | b << 16;
-  return (19595 * r + 38470 * g + 7471 * b + 32768) >> 16
-      | (unsigned) ((-11059 * (int) r - 21709 * (int) g + 32768 * (int) b + 8421375) >> 16) << 8
-      | (unsigned) ((32768 * (int) r - 27439 * (int) g - 5329 * (int) b + 8421375) >> 16) << 16;
-}
-
-/* A thread a region: what is painted of it, and what is told. The counters are cleared
- * for the next frame. */
-__global__ void
-segment_table (const __grid_constant__ SgWork work)
-{
-  const unsigned n = work.after.scalars[0], first = blockIdx.x * blockDim.x + threadIdx.x;
-  unsigned *control = (unsigned *) work.control;
-
-  for (unsigned i = first; i < n; i += gridDim.x * blockDim.x) {
-    CfSegmentRegion r = work.found[i];
-    const unsigned color = label_color (work, r.id);
-    unsigned word = 0;
-
-    r.n[2] = r.n[1]; /* counted once */
-    for (int k = 0; k < work.n_colors; k++) {
-      const unsigned long long count = r.n[k] ? r.n[k] : 1;
-      const unsigned sample = work.output == CF_SEGMENT_LABELS ? (color >> 8 * k & 255) << (work.bits - 8)
-          : work.output == CF_SEGMENT_MEAN ? (unsigned) ((2 * r.sum[k] + count) / (2 * count)) : 0;
-
-      if (work.quick)
-        word |= sample << work.place[k];
-      else
-        work.paint[3 * i + k] = sample;
-    }
-    if (work.quick)
-      work.paint[i] = word;
-    if (work.reports)
-      work.told[i] = r;
-  }
-  if (work.reports && first == 0)
-    *work.told_n = n;
-  for (unsigned i = first; i < sizeof (SgControl) / 4; i += gridDim.x * blockDim.x)
-    control[i] = 0;
-}
-
-/* ---- the picture -------------------------------------------------------- */
-
-__device__ __forceinline__ bool
-is_border (const SgWork &work, int x, int y)
-{
-  const uint16_t *at = work.map + (long long) y * work.width + x;
-
-  return (x + 1 < work.width && at[1] != at[0]) || (y + 1 < work.height && at[work.width] != at[0]);
-}
-
-__device__ __forceinline__ unsigned
-load_word (const SgWork &work, const uint8_t *p)
-{
-  return work.bytes == 1 ? *p : *(const uint16_t *) p;
-}
-
-__device__ __forceinline__ void
-store_word (const SgWork &work, uint8_t *p, unsigned word)
-{
-  if (work.bytes == 1)
-    *p = (uint8_t) word;
-  else
-    *(uint16_t *) p = (uint16_t) word;
-}
-
-/* A word of component k. copied: as it was; else painted. */
-__device__ __forceinline__ unsigned
-painted_word (const SgWork &work, int k, bool copied, int x, int y)
-{
-  const SgComponent &c = work.component[k];
-  const int at_x = x << c.w_sub, at_y = y << c.h_sub;
-
-  if (!copied && work.output != CF_SEGMENT_BOUNDARIES)
-    return work.paint[3 * work.map[(long long) at_y * work.width + at_x] + k] << work.shift;
-  if (!copied && is_border (work, at_x, at_y))
-    return (work.color >> 8 * k & 255) << (work.bits - 8 + work.shift);
-  return load_word (work, c.in + y * c.in_pitch + (long long) x * c.step);
-}
-
-/* Four bytes at once, of regions' colours; x is a multiple of 4 and so is the map's width. */
-__device__ __forceinline__ unsigned
-painted_bytes (const SgWork &work, int k, int x, int y)
-{
-  const SgComponent &c = work.component[k];
-  const uint16_t *map = work.map + (long long) (y << c.h_sub) * work.width + (x << c.w_sub);
-  const unsigned *paint = work.paint + k;
-  uint2 label = *(const uint2 *) map;
-
-  if (c.w_sub == 1) {
-    const uint2 more = *(const uint2 *) (map + 4);
-
-    label = make_uint2 (__byte_perm (label.x, label.y, 0x5410), __byte_perm (more.x, more.y, 0x5410));
-  }
-  return paint[3 * (label.x & 0xffff)] | paint[3 * (label.x >> 16)] << 8 | paint[3 * (label.y & 0xffff)] << 16
-      | paint[3 * (label.y >> 16)] << 24;
-}
-
-/* Where a component's bytes lie side by side, a thread makes four in each of some rows. Words of
- * the picture's right edge go one by one. */
-constexpr int paint_rows = 4;
-
-__device__ __forceinline__ void
-paint_wide (const SgWork &work, int k, bool copied, int x, int y0)
-{
-  const SgComponent &c = work.component[k];
-  const bool by_words = x + 4 <= c.width && (copied || work.output != CF_SEGMENT_BOUNDARIES);
-  const int rows = min (c.height - y0, paint_rows);
-  unsigned words[paint_rows];
-
-  if (!by_words) {
-    for (int i = 0; i < rows; i++)
-      for (int at = x; at < min (x + 4, c.width); at++)
-        store_word (work, c.out + (y0 + i) * c.out_pitch + at, painted_word (work, k, copied, at, y0 + i));
-    return;
-  }
-#pragma unroll
-  for (int i = 0; i < paint_rows; i++) {
-    const int y = min (y0 + i, c.height - 1);
-
-    words[i] = copied ? *(const unsigned *) (c.in + y * c.in_pitch + x) : painted_bytes (work, k, x, y);
-  }
-#pragma unroll
-  for (int i = 0; i < paint_rows; i++)
-    if (i < rows)
-      *(unsigned *) (c.out + (y0 + i) * c.out_pitch + x) = words[i];
-}
-
-/* A block makes 128 x 32 words. */
-__global__ void __launch_bounds__ (256)
-segment_paint (const __grid_constant__ SgWork work)
-{
-  const int k = (int) blockIdx.z, lane = (int) (threadIdx.x % 32), warp = (int) (threadIdx.x / 32);
-  const SgComponent &c = work.component[k];
-  const bool copied = !c.filtered || work.output == CF_SEGMENT_PASSTHROUGH;
-  const bool wide = c.wide && work.bytes == 1 && c.w_sub <= 1 && work.width % 8 == 0;
-  const int x0 = (int) blockIdx.x * 128, y0 = (int) blockIdx.y * 32 + warp * paint_rows;
-
-  if (wide) {
-    if (x0 + 4 * lane < c.width)
-      paint_wide (work, k, copied, x0 + 4 * lane, y0);
-    return;
-  }
-  for (int x = x0 + lane; x < min (x0 + 128, c.width); x += 32) {
-    unsigned words[paint_rows];
-
-#pragma unroll
-    for (int i = 0; i < paint_rows; i++)
-      words[i] = painted_word (work, k, copied, x, min (y0 + i, c.height - 1));
-#pragma unroll
-    for (int i = 0; i < paint_rows; i++)
-      if (y0 + i < c.height)
-        store_word (work, c.out + (y0 + i) * c.out_pitch + (long long) x * c.step, words[i]);
-  }
-}
-
-/* ---- the picture where a region's pixel is a word of bytes -------------------- */
-
-constexpr int quick_rows = 4;
-
-/* Four bytes a pixel: a lane makes every 32nd of some, in each of some rows. */
-__device__ __forceinline__ void
-paint_packed (const SgWork &work, int x0, int y0)
-{
-  const SgComponent &c = work.component[0];
-  const int lane = (int) (threadIdx.x % 32);
-
-#pragma unroll
-  for (int i = 0; i < 4; i++) {
-    const int x = x0 + 32 * i + lane;
-    unsigned words[quick_rows];
-
-    if (x >= work.width)
-      return;
-#pragma unroll
-    for (int j = 0; j < quick_rows; j++) {
-      const int y = min (y0 + j, work.height - 1);
-      const unsigned kept = work.kept ? *(const unsigned *) (work.words + y * c.in_pitch + 4ll * x) & work.kept : 0;
-
-      words[j] = kept | work.paint[work.map[y * (long long) work.width + x]];
-    }
-#pragma unroll
-    for (int j = 0; j < quick_rows; j++)
-      if (y0 + j < work.height)
-        *(unsigned *) (work.out_words + (y0 + j) * c.out_pitch + 4ll * x) = words[j];
-  }
-}
-
-/* A row's four pixels: their regions' words. */
-__device__ __forceinline__ uint4
-painted_words (const SgWork &work, int x, int y)
-{
-  const uint2 label = *(const uint2 *) (work.map + (long long) y * work.width + x);
-
-  return make_uint4 (work.paint[label.x & 0xffff], work.paint[label.x >> 16], work.paint[label.y & 0xffff],
-      work.paint[label.y >> 16]);
-}
-
-/* Byte k of each word. */
-__device__ __forceinline__ unsigned
-bytes_of (const uint4 &words, unsigned k)
-{
-  const unsigned both = k * 0x11 + 0x40;
-
-  return __byte_perm (__byte_perm (words.x, words.y, both), __byte_perm (words.z, words.w, both), 0x5410);
-}
-
-/* Planes of bytes: a lane makes four pixels of each of some rows, and what chroma belongs to them. */
-__device__ __forceinline__ void
-paint_planes (const SgWork &work, int x, int y0)
-{
-  const SgComponent *c = work.component;
-  uint4 words[quick_rows];
-
-#pragma unroll
-  for (int j = 0; j < quick_rows; j++)
-    words[j] = painted_words (work, x, min (y0 + j, work.height - 1));
-#pragma unroll
-  for (int j = 0; j < quick_rows; j++) {
-    if (y0 + j >= work.height)
-      return;
-    *(unsigned *) (c[0].out + (y0 + j) * c[0].out_pitch + x) = bytes_of (words[j], 0);
-    if (j % 2 || work.quick == SG_GRAY)
-      continue;
-    const unsigned both = __byte_perm (words[j].x, words[j].z, 0x6521); /* chroma of one, chroma of the other */
-    const long long row = (y0 + j) / 2;
-
-    if (work.quick == SG_SEMI_420) {
-      *(unsigned *) (work.out_words + row * c[1].out_pitch + x) = both;
-    } else {
-      *(uint16_t *) (c[1].out + row * c[1].out_pitch + x / 2) = (uint16_t) __byte_perm (both, 0, 0x4420);
-      *(uint16_t *) (c[2].out + row * c[2].out_pitch + x / 2) = (uint16_t) __byte_perm (both, 0, 0x4431);
-    }
-  }
-}
-
-/* A block makes 128 x 32 pixels. */
-__global__ void __launch_bounds__ (256)
-segment_paint_quick (const __grid_constant__ SgWork work)
-{
-  const int x0 = (int) blockIdx.x * 128, x = x0 + 4 * (int) (threadIdx.x % 32);
-  const int y0 = (int) (blockIdx.y * 8 + threadIdx.x / 32) * quick_rows;
-
-  if (y0 >= work.height)
-    return;
-  if (work.quick == SG_PACKED)
-    paint_packed (work, x0, y0);
-  else if (x < work.width)
-    paint_planes (work, x, y0);
 }
 
 using Kernel = void (*) (const SgWork);
