@@ -40,12 +40,30 @@ namespace {
 
 /* ---- step 10: numbers --------------------------------------------------- */
 
-/* A warp a region: its place among all. */
+/* The region of an index. `new_before`: how many before it carry no old one on. */
 __device__ void
-number (const SgWork &work, const unsigned *list, unsigned n)
+number_region (const SgWork &work, unsigned index, unsigned root, unsigned mean, bool old, unsigned new_before)
+{
+  const unsigned free_id = work.follow ? work.before.scalars[1] : 1;
+  const unsigned from = old ? 0xffffffffu - (unsigned) work.claim[root] : 0;
+  const unsigned id = old ? work.before.id[from] : free_id + new_before;
+  const unsigned birth = old ? work.before.birth[from] : work.frame;
+
+  work.after.mean[index] = mean;
+  work.after.id[index] = id;
+  work.after.birth[index] = birth;
+  work.found[index] = CfSegmentRegion { { 0, 0, 0 }, 0, 0, { 0, 0, 0 }, sg_none, sg_none, 0, 0, id, birth };
+  if (index == work.control->regions - 1) {
+    work.after.scalars[0] = index + 1;
+    work.after.scalars[1] = free_id + new_before + !old;
+  }
+}
+
+/* Of a list without order: a warp a region, its place among all. */
+__device__ void
+number_listed (const SgWork &work, const unsigned *list, unsigned n)
 {
   const unsigned lane = threadIdx.x & 31, warps = gridDim.x * sg_threads / 32;
-  const unsigned free_id = work.follow ? work.before.scalars[1] : 1;
 
   for (unsigned i = (blockIdx.x * sg_threads + threadIdx.x) / 32; i < n; i += warps) {
     const unsigned r = list[i];
@@ -63,29 +81,39 @@ number (const SgWork &work, const unsigned *list, unsigned n)
     smaller_new = sg_reduce (~0u, smaller_new);
     if (lane == 0) {
       const SgRecord record = sg_load_record (work.record + r);
-      const bool old = (record.x & sg_old) != 0;
-      const unsigned from = old ? 0xffffffffu - (unsigned) work.claim[r] : 0;
-      const unsigned id = old ? work.before.id[from] : free_id + smaller_new;
-      const unsigned birth = old ? work.before.birth[from] : work.frame;
 
       work.count[r] = smaller;
-      work.after.mean[smaller] = sg_mean (record);
-      work.after.id[smaller] = id;
-      work.after.birth[smaller] = birth;
-      work.found[smaller] = CfSegmentRegion { { 0, 0, 0 }, 0, 0, { 0, 0, 0 }, sg_none, sg_none, 0, 0, id, birth };
-      if (smaller == n - 1) {
-        work.after.scalars[0] = n;
-        work.after.scalars[1] = free_id + smaller_new + !old;
-      }
+      number_region (work, smaller, r, sg_mean (record), (record.x & sg_old) != 0, smaller_new);
     }
   }
 }
 
 __device__ void
+number_told (const SgWork &work, const SgGrid &grid, const uint4 *told, unsigned n)
+{
+  for (unsigned i = sg_spread (); i < n; i += grid.step ())
+    number_region (work, i, told[i].x, told[i].y, told[i].z != 0, told[i].w);
+}
+
+__device__ void
 label_cells (const SgWork &work, const SgGrid &grid)
 {
-  for (unsigned c = grid.first (); c < (unsigned) work.n; c += grid.step ())
-    work.after.label[c] = (uint16_t) work.count[sg_find (work.parent, c)];
+  constexpr unsigned each = 4;
+
+  for (unsigned base = grid.first (); base < (unsigned) work.n; base += each * grid.step ()) {
+    unsigned cell[each], root[each];
+
+#pragma unroll
+    for (unsigned k = 0; k < each; k++)
+      cell[k] = base + k * grid.step () < (unsigned) work.n ? base + k * grid.step () : base;
+    sg_find<each> (work.parent, cell, root);
+#pragma unroll
+    for (unsigned k = 0; k < each; k++)
+      root[k] = work.count[root[k] & ~sg_settled];
+#pragma unroll
+    for (unsigned k = 0; k < each; k++)
+      work.after.label[cell[k]] = (uint16_t) root[k];
+  }
 }
 
 /* ---- all ---------------------------------------------------------------- */
@@ -113,10 +141,15 @@ segment_graph (const __grid_constant__ SgWork work, unsigned size)
   grid.barrier ();
   sg_add_weak (work, grid, &block);
   grid.barrier ();
-  sg_merge_all (work, grid, &block, memory, size);
+  const uint4 *told = sg_merge_all (work, grid, &block, memory, size);
+
   grid.barrier ();
-  number (work, work.root_list[work.control->turn & 1], work.control->regions);
-  grid.barrier ();
+  if (told) {
+    number_told (work, grid, told, work.control->regions);
+  } else {
+    number_listed (work, work.root_list[work.control->turn & 1], work.control->regions);
+    grid.barrier ();
+  }
   label_cells (work, grid);
 }
 

@@ -15,14 +15,6 @@
 namespace cf {
 
 constexpr int sg_threads = 1024;
-constexpr int sg_pairs = 4096; /* of a tile's hash table: twice what a tile can have */
-
-struct SgTilePairs {
-  unsigned root[(sg_tile + 1) * (sg_tile + 1)];
-  unsigned long long key[sg_pairs];
-  unsigned count[sg_pairs]; /* pairs << 16 | weak ones */
-  uint16_t used[sg_pairs / 2];
-};
 
 /* What the block's threads share: the sums stand in the same memory as what the pairs and
  * the last rounds need. */

@@ -2,18 +2,46 @@
  *
  * segment_merge.cuh: the graph of regions: steps 7 to 9 of the segmentation.
  *
- * The pairs of touching regions are counted a tile at a time in shared memory and then
+ * The pairs of touching regions are counted some tiles at a time in shared memory and then
  * in a hash table of the frame. Where regions and edges fit the shared memory of
- * one block, that block makes the rounds of merging alone: its barrier takes a tenth
- * of all blocks'. Until then all blocks make rounds, as in segment_grow.cuh. */
+ * one block, that block makes the rounds of merging alone (segment_alone.cuh). Until
+ * then all blocks make rounds, as in segment_grow.cuh. */
 #ifndef SEGMENT_MERGE_CUH
 #define SEGMENT_MERGE_CUH
 
-#include "segment_grow.cuh"
+#include "segment_alone.cuh"
 
 namespace cf {
 
 /* ---- pairs -------------------------------------------------------------- */
+
+constexpr unsigned sg_batch = 4;    /* tiles whose pairs are counted at once */
+constexpr unsigned sg_pairs = 2048; /* of a batch's hash table; what finds no place goes to the frame's */
+constexpr unsigned sg_wide = sg_tile + 1, sg_margin = 2 * sg_tile + 1;
+static_assert (sg_tile * sg_tile == sg_threads && sg_batch * sg_margin <= sg_threads, "a thread's share of a batch");
+
+struct SgTilePairs {
+  unsigned root[sg_batch][sg_wide * sg_wide];
+  unsigned long long key[sg_pairs];
+  unsigned count[sg_pairs]; /* pairs << 16 | weak ones */
+  uint16_t used[sg_pairs];
+};
+
+/* A 64-bit word, as the other sg_peek. */
+__device__ __forceinline__ unsigned long long
+sg_peek (unsigned long long *p)
+{
+#ifdef CF_WATCHED
+  return atomicOr (p, 0ull);
+#else
+  return *(volatile unsigned long long *) p;
+#endif
+}
+
+/* A block's tiles; those that follow each other share regions. */
+struct SgBatch {
+  unsigned first, n; /* tiles */
+};
 
 __device__ __forceinline__ unsigned
 sg_hash (unsigned long long key)
@@ -21,23 +49,7 @@ sg_hash (unsigned long long key)
   return (unsigned) (key * 0x9e3779b97f4a7c15ull >> 32);
 }
 
-/* A touching pair of cells of two regions to the tile's table. */
-__device__ void
-sg_count_pair (const SgWork &work, SgBlock *block, SgTilePairs *tile, unsigned a, unsigned b, unsigned p, unsigned q)
-{
-  const unsigned long long key = (unsigned long long) min (a, b) << 32 | max (a, b);
-  const bool both = (work.record[a].x & work.record[b].x & sg_old) != 0;
-  unsigned at = sg_hash (key) % sg_pairs;
-  unsigned long long old;
-
-  while ((old = atomicCAS (&tile->key[at], sg_never, key)) != sg_never && old != key)
-    at = (at + 1) % sg_pairs;
-  if (old == sg_never)
-    tile->used[atomicAdd (&block->used, 1u)] = (uint16_t) at;
-  atomicAdd (&tile->count[at], 1u << 16 | (unsigned) sg_near (p, q, work.weak[both]));
-}
-
-/* A tile's pair of regions to the frame's table; true: it is the first of its kind. */
+/* A pair of regions to the frame's table; true: it is the first of its kind. */
 __device__ bool
 sg_add_pair (const SgWork &work, unsigned long long key, unsigned count, unsigned *slot)
 {
@@ -54,8 +66,34 @@ sg_add_pair (const SgWork &work, unsigned long long key, unsigned count, unsigne
   return old == sg_never;
 }
 
+/* A touching pair of cells of two regions to the batch's table, or, where that is crowded, to the
+ * frame's. */
 __device__ void
-sg_flush_tile (const SgWork &work, SgBlock *block, SgTilePairs *tile)
+sg_count_pair (const SgWork &work, SgBlock *block, SgTilePairs *tile, unsigned a, unsigned b, unsigned weak)
+{
+  const unsigned long long key = (unsigned long long) min (a, b) << 32 | max (a, b);
+  unsigned at = sg_hash (key) % sg_pairs, slot;
+
+  for (int i = 0; i < 16; i++, at = (at + 1) % sg_pairs) {
+    unsigned long long there = sg_peek (tile->key + at);
+
+    if (there == sg_never) {
+      there = atomicCAS (&tile->key[at], sg_never, key);
+      if (there == sg_never)
+        tile->used[atomicAdd (&block->used, 1u)] = (uint16_t) at;
+    }
+    if (there == sg_never || there == key) {
+      atomicAdd (&tile->count[at], 1u << 16 | weak);
+      return;
+    }
+  }
+  if (sg_add_pair (work, key, 1u << 16 | weak, &slot))
+    work.slot_list[atomicAdd (&work.control->slots, 1u)] = slot;
+}
+
+/* The batch's table to the frame's; it is empty then. */
+__device__ void
+sg_flush_batch (const SgWork &work, SgBlock *block, SgTilePairs *tile)
 {
   for (unsigned base = threadIdx.x & ~31u; base < block->used; base += sg_threads) {
     const unsigned i = base + (threadIdx.x & 31);
@@ -76,60 +114,142 @@ sg_flush_tile (const SgWork &work, SgBlock *block, SgTilePairs *tile)
     block->used = 0;
 }
 
-/* The roots of a tile's cells and of those right of it and below. Each cell is put right below
- * its root; the roots are listed. */
-__device__ void
-sg_find_tile (const SgWork &work, SgTilePairs *tile, unsigned x0, unsigned y0)
+/* Where (x, y) of a batch's tile lies; sg_none: outside the picture, or there is no such tile. */
+__device__ __forceinline__ unsigned
+sg_cell_of (const SgWork &work, SgBatch batch, unsigned k, unsigned x, unsigned y)
 {
-  constexpr unsigned wide = sg_tile + 1;
-  const unsigned t = threadIdx.x, columns = (unsigned) work.columns, rows = (unsigned) work.rows;
-  /* its own, and, of the first threads, one on the margin */
-  const unsigned x[2] = { t % sg_tile, t <= sg_tile ? t : sg_tile };
-  const unsigned y[2] = { t / sg_tile, t <= sg_tile ? sg_tile : t - sg_tile - 1 };
-  const bool inside[2] = { x0 + x[0] < columns && y0 + y[0] < rows,
-    t < 2 * sg_tile + 1 && x0 + x[1] < columns && y0 + y[1] < rows };
-  const unsigned cell[2] = { inside[0] ? (y0 + y[0]) * columns + x0 + x[0] : 0,
-    inside[1] ? (y0 + y[1]) * columns + x0 + x[1] : 0 };
-  unsigned root[2];
+  const unsigned columns = (unsigned) work.columns, tiles_x = (columns + sg_tile - 1) / sg_tile;
+  const unsigned row = (batch.first + k) / tiles_x, column = batch.first + k - row * tiles_x;
 
-  sg_find<2> (work.parent, cell, root);
-  root[0] &= ~sg_settled;
-  tile->root[y[0] * wide + x[0]] = inside[0] ? root[0] : sg_none;
-  if (t < 2 * sg_tile + 1)
-    tile->root[y[1] * wide + x[1]] = inside[1] ? root[1] & ~sg_settled : sg_none;
-  if (inside[0])
-    work.parent[cell[0]] = root[0];
-  if (inside[0] && root[0] == cell[0])
-    work.best[0][cell[0]] = work.best[1][cell[0]] = sg_never;
-  sg_append (work.root_list[0], &work.control->roots[0], inside[0] && root[0] == cell[0], cell[0]);
-  __syncthreads ();
+  x += column * sg_tile;
+  y += row * sg_tile;
+  return k < batch.n && x < columns && y < (unsigned) work.rows ? y * columns + x : sg_none;
+}
+
+/* The roots of a batch's cells and of those right of its tiles and below. Each cell is put right
+ * below its root. The bits of those that are roots. */
+__device__ unsigned
+sg_find_batch (const SgWork &work, SgTilePairs *tile, SgBatch batch)
+{
+  const unsigned t = threadIdx.x, x = t % sg_tile, y = t / sg_tile;
+  /* of the first threads: one on a tile's margin */
+  const unsigned k_margin = t / sg_margin, i = t % sg_margin;
+  const unsigned x_margin = i <= sg_tile ? i : sg_tile, y_margin = i <= sg_tile ? sg_tile : i - sg_tile - 1;
+  unsigned cell[sg_batch + 1], from[sg_batch + 1], root[sg_batch + 1], roots = 0;
+
+#pragma unroll
+  for (unsigned k = 0; k < sg_batch; k++)
+    cell[k] = sg_cell_of (work, batch, k, x, y);
+  cell[sg_batch] = k_margin < sg_batch ? sg_cell_of (work, batch, k_margin, x_margin, y_margin) : sg_none;
+#pragma unroll
+  for (unsigned k = 0; k <= sg_batch; k++)
+    from[k] = cell[k] != sg_none ? cell[k] : 0;
+  sg_find<sg_batch + 1> (work.parent, from, root);
+#pragma unroll
+  for (unsigned k = 0; k < sg_batch; k++) {
+    const unsigned r = cell[k] != sg_none ? root[k] & ~sg_settled : sg_none;
+
+    tile->root[k][y * sg_wide + x] = r;
+    if (r != sg_none)
+      work.parent[cell[k]] = r;
+    if (r != sg_none && r == cell[k]) {
+      work.best[0][r] = work.best[1][r] = sg_never;
+      roots |= 1u << k;
+    }
+  }
+  if (k_margin < sg_batch)
+    tile->root[k_margin][y_margin * sg_wide + x_margin] = cell[sg_batch] != sg_none ? root[sg_batch] & ~sg_settled
+        : sg_none;
+  return roots;
+}
+
+/* Is the border between two touching cells a weak one? */
+__device__ __forceinline__ bool
+sg_is_weak (const SgWork &work, unsigned a, unsigned b, unsigned c, unsigned d)
+{
+  const bool both = work.follow && (work.record[a].x & work.record[b].x & sg_old) != 0;
+
+  return sg_near (__ldg (work.after.p + c), __ldg (work.after.p + d), work.weak[both]);
+}
+
+/* This thread's pairs, across and down in each tile: bits of what is a border, and of the weak ones. */
+__device__ __forceinline__ void
+sg_find_pairs (const SgWork &work, const SgTilePairs *tile, SgBatch batch, unsigned *borders, unsigned *weak)
+{
+  const unsigned t = threadIdx.x, x = t % sg_tile, y = t / sg_tile, at = y * sg_wide + x;
+  unsigned is_border = 0, is_weak = 0;
+
+#pragma unroll
+  for (unsigned k = 0; k < sg_batch; k++) {
+    const unsigned root = tile->root[k][at], c = sg_cell_of (work, batch, k, x, y);
+    const unsigned right = tile->root[k][at + 1], below = tile->root[k][at + sg_wide];
+
+    if (root != sg_none && right != sg_none && right != root) {
+      is_border |= 1u << 2 * k;
+      is_weak |= (unsigned) sg_is_weak (work, root, right, c, c + 1) << 2 * k;
+    }
+    if (root != sg_none && below != sg_none && below != root) {
+      is_border |= 2u << 2 * k;
+      is_weak |= (unsigned) sg_is_weak (work, root, below, c, c + (unsigned) work.columns) << (2 * k + 1);
+    }
+  }
+  *borders = is_border;
+  *weak = is_weak;
 }
 
 __device__ void
-sg_count_tile (const SgWork &work, SgBlock *block, SgTilePairs *tile, unsigned number)
+sg_list_roots (const SgWork &work, const SgTilePairs *tile, unsigned roots)
 {
-  const unsigned tiles_x = (unsigned) (work.columns + sg_tile - 1) / sg_tile, t = threadIdx.x;
-  const unsigned x0 = number % tiles_x * sg_tile, y0 = number / tiles_x * sg_tile;
-  const unsigned columns = (unsigned) work.columns, c = (y0 + t / sg_tile) * columns + x0 + t % sg_tile;
-  const unsigned at = t / sg_tile * (sg_tile + 1) + t % sg_tile;
+  const unsigned at = threadIdx.x / sg_tile * sg_wide + threadIdx.x % sg_tile, lane = threadIdx.x & 31;
+  unsigned mine = 0, all = 0;
 
-  sg_find_tile (work, tile, x0, y0);
-  const unsigned root = tile->root[at], right = tile->root[at + 1], below = tile->root[at + sg_tile + 1];
-  const bool across = root != sg_none && right != sg_none && right != root;
-  const bool down = root != sg_none && below != sg_none && below != root;
+#pragma unroll
+  for (unsigned k = 0; k < sg_batch; k++) {
+    const unsigned mask = __ballot_sync (~0u, roots >> k & 1);
 
-  if (across)
-    sg_count_pair (work, block, tile, root, right, work.after.p[c], work.after.p[c + 1]);
-  if (down)
-    sg_count_pair (work, block, tile, root, below, work.after.p[c], work.after.p[c + columns]);
-  if (__syncthreads_or (across || down))
-    sg_flush_tile (work, block, tile);
+    if (roots >> k & 1)
+      mine |= (all + (unsigned) __popc (mask & ((1u << lane) - 1))) << 8 * k;
+    all += (unsigned) __popc (mask);
+  }
+  if (all == 0)
+    return;
+  unsigned to = lane == 0 ? atomicAdd (&work.control->roots[0], all) : 0;
+
+  to = __shfl_sync (~0u, to, 0);
+#pragma unroll
+  for (unsigned k = 0; k < sg_batch; k++)
+    if (roots >> k & 1)
+      work.root_list[0][to + (mine >> 8 * k & 0xff)] = tile->root[k][at];
+}
+
+/* Its waits for memory are those of one tile. */
+__device__ void
+sg_count_batch (const SgWork &work, SgBlock *block, SgTilePairs *tile, SgBatch batch)
+{
+  const unsigned at = threadIdx.x / sg_tile * sg_wide + threadIdx.x % sg_tile;
+  const unsigned roots = sg_find_batch (work, tile, batch);
+  unsigned borders, weak;
+
+  __syncthreads ();
+  sg_find_pairs (work, tile, batch, &borders, &weak);
+  for (; borders; borders &= borders - 1) {
+    const unsigned i = (unsigned) __ffs ((int) borders) - 1;
+    const unsigned *root = tile->root[i / 2] + at;
+
+    sg_count_pair (work, block, tile, root[0], i & 1 ? root[sg_wide] : root[1], weak >> i & 1);
+  }
+  __syncwarp ();
+  sg_list_roots (work, tile, roots);
+  __syncthreads ();
+  sg_flush_batch (work, block, tile);
 }
 
 __device__ void
 sg_count_pairs (const SgWork &work, SgBlock *block, SgTilePairs *tile)
 {
   const unsigned tiles = (unsigned) ((work.columns + sg_tile - 1) / sg_tile * ((work.rows + sg_tile - 1) / sg_tile));
+  const unsigned first = (unsigned) ((unsigned long long) tiles * blockIdx.x / gridDim.x);
+  const unsigned end = (unsigned) ((unsigned long long) tiles * (blockIdx.x + 1) / gridDim.x);
 
   for (unsigned i = threadIdx.x; i < sg_pairs; i += sg_threads) {
     tile->key[i] = sg_never;
@@ -137,10 +257,8 @@ sg_count_pairs (const SgWork &work, SgBlock *block, SgTilePairs *tile)
   }
   if (threadIdx.x == 0)
     block->used = 0;
-  for (unsigned number = blockIdx.x; number < tiles; number += gridDim.x) {
-    __syncthreads ();
-    sg_count_tile (work, block, tile, number);
-  }
+  for (unsigned number = first; number < end; number += sg_batch)
+    sg_count_batch (work, block, tile, SgBatch { number, min (end - number, sg_batch) });
 }
 
 /* ---- step 7: weak borders ----------------------------------------------- */
@@ -151,7 +269,7 @@ sg_join_weak (const SgWork &work, const SgGrid &grid)
 {
   const unsigned n = work.control->slots;
 
-  for (unsigned i = grid.first (); i < n; i += grid.step ()) {
+  for (unsigned i = sg_spread (); i < n; i += grid.step ()) {
     const unsigned slot = work.slot_list[i];
     const unsigned long long key = work.key[slot];
     const unsigned a = (unsigned) (key >> 32), b = (unsigned) key, weak = work.weak_count[slot];
@@ -180,7 +298,7 @@ sg_add_weak (const SgWork &work, const SgGrid &grid, SgBlock *block)
 {
   const unsigned n = work.control->roots[0];
 
-  for (unsigned i = grid.first (); i - threadIdx.x < n; i += grid.step ()) {
+  for (unsigned i = sg_spread (); i - (threadIdx.x & 31) < n; i += grid.step ()) {
     const unsigned r = i < n ? work.root_list[0][i] : 0, to = i < n ? sg_find_now (work.parent, r) : 0;
     const bool joined = i < n && to != r;
 
@@ -193,26 +311,6 @@ sg_add_weak (const SgWork &work, const SgGrid &grid, SgBlock *block)
 }
 
 /* ---- steps 8 and 9: rounds of all blocks -------------------------------- */
-
-/* How far the merging is. The lists are edge[turn & 1] and root_list[~turn & 1]. */
-struct SgMerge {
-  int turn;
-  unsigned edges, roots;
-  unsigned min_cells; /* 0: by mean */
-};
-
-/* After a round in which none has picked: what comes next; false: nothing. */
-__device__ __forceinline__ bool
-sg_next_stage (const SgWork &work, SgMerge *m)
-{
-  if (m->min_cells == 0)
-    m->min_cells = work.min_cells;
-  else if (m->roots <= work.max_regions)
-    return false;
-  else
-    m->min_cells = min (m->min_cells, 0x7fffffffu) * 2;
-  return true;
-}
 
 __device__ __forceinline__ void
 sg_offer (unsigned long long *best, unsigned region, unsigned long long key)
@@ -228,14 +326,16 @@ sg_pick_edges (const SgWork &work, const SgGrid &grid, const SgMerge &m, unsigne
   const unsigned long long *list = work.edge[m.turn & 1];
   unsigned long long *best = work.best[m.turn & 1];
 
-  for (unsigned i = grid.first (); i - threadIdx.x < m.edges; i += grid.step ()) {
+  for (unsigned i = sg_spread (); i - (threadIdx.x & 31) < m.edges; i += grid.step ()) {
     unsigned a = 0, b = 0;
 
     if (i < m.edges) {
-      const unsigned long long edge = list[i];
+      const unsigned cell[2] = { (unsigned) (list[i] >> 32), (unsigned) list[i] };
+      unsigned root[2];
 
-      a = sg_find (work.parent, (unsigned) (edge >> 32));
-      b = sg_find (work.parent, (unsigned) edge);
+      sg_find<2> (work.parent, cell, root);
+      a = root[0] & ~sg_settled;
+      b = root[1] & ~sg_settled;
     }
     if (a != b) {
       const SgRecord ra = sg_load_record (work.record + a), rb = sg_load_record (work.record + b);
@@ -274,7 +374,7 @@ sg_join_picks (const SgWork &work, const SgGrid &grid, SgBlock *block, const SgM
   const unsigned long long *best = work.best[m.turn & 1];
   unsigned long long *other = work.best[~m.turn & 1];
 
-  for (unsigned i = grid.first (); i - threadIdx.x < m.roots; i += grid.step ()) {
+  for (unsigned i = sg_spread (); i - (threadIdx.x & 31) < m.roots; i += grid.step ()) {
     const unsigned r = i < m.roots ? list[i] : 0;
     const unsigned long long pick = i < m.roots ? best[r] : sg_never;
     const unsigned to = pick != sg_never ? sg_end_of_picks (best, r, (unsigned) pick) : r;
@@ -312,325 +412,9 @@ sg_merge_round (const SgWork &work, SgGrid &grid, SgBlock *block, SgMerge *m)
   return control->picks[now] || sg_next_stage (work, m);
 }
 
-/* ---- steps 8 and 9: one block's rounds in shared memory ----------------- */
-
-/* Regions are numbered in the order of their roots, so that a partner's distance and number
- * are one word, whose least is found by an atomic minimum of 32 bits: that is an
- * instruction in shared memory, one of 64 bits is a loop. What is asked of a region for each
- * of its edges is one access; these accesses, at random over the banks, are what a
- * round costs. So edges between the same two regions are told apart from the second
- * round on, by a table that need not catch all of them. */
-struct SgLocal {
-  uint2 *info;                      /* mean; number of the region it has joined, or its own, and bits */
-  unsigned *best;                   /* distance << sg_local_bits | number; sg_none: there is none */
-  unsigned *cells, *luma, *cb, *cr; /* cells with sg_old_bit where it carries old regions on */
-  unsigned *edge;                   /* two numbers of 16 bits */
-  unsigned *table;                  /* edges seen in this round */
-};
-constexpr unsigned sg_old_bit = 1u << 30, sg_small_bit = 1u << 31;
-constexpr unsigned sg_local_bits = 13, sg_local_most = 1u << sg_local_bits; /* a distance has 18 bits */
-constexpr unsigned sg_seen_bits = 12, sg_seen = 1u << sg_seen_bits;
-constexpr size_t sg_local_region = 8 + 5 * 4, sg_local_edge = 4;
-
-__host__ __device__ inline bool
-sg_fits_local (unsigned regions, unsigned edges, size_t size)
-{
-  return regions <= sg_local_most
-      && sg_seen * sizeof (unsigned) + (regions + 8) * sg_local_region + edges * sg_local_edge <= size;
-}
-
-__device__ SgLocal
-sg_lay_out (unsigned char *memory, unsigned regions)
-{
-  const unsigned n = (regions + 7) / 8 * 8; /* each array begins at a multiple of 16 bytes */
-  SgLocal l;
-
-  l.info = (uint2 *) memory;
-  l.best = (unsigned *) (l.info + n);
-  l.cells = l.best + n;
-  l.luma = l.cells + n;
-  l.cb = l.luma + n;
-  l.cr = l.cb + n;
-  l.table = l.cr + n;
-  l.edge = l.table + sg_seen;
-  return l;
-}
-
-/* The number of the region that it has joined, or its own. */
-__device__ __forceinline__ unsigned
-sg_local_parent (uint2 info)
-{
-  return info.y % sg_local_most;
-}
-
-/* How many of `roots` are smaller than each of two; for a warp. */
-__device__ __forceinline__ uint2
-sg_count_smaller (const unsigned *roots, unsigned n, unsigned a, unsigned b)
-{
-  const uint4 *fours = (const uint4 *) roots;
-  const unsigned lane = threadIdx.x & 31;
-  uint2 smaller = { 0, 0 };
-
-  for (unsigned j = lane; j < n / 4; j += 32) {
-    const uint4 r = fours[j];
-
-    smaller.x += (r.x < a) + (r.y < a) + (r.z < a) + (r.w < a);
-    smaller.y += (r.x < b) + (r.y < b) + (r.z < b) + (r.w < b);
-  }
-  if (n / 4 * 4 + lane < n) {
-    smaller.x += roots[n / 4 * 4 + lane] < a;
-    smaller.y += roots[n / 4 * 4 + lane] < b;
-  }
-  return make_uint2 (sg_reduce (~0u, smaller.x), sg_reduce (~0u, smaller.y));
-}
-
-/* All blocks, before one goes on alone: each region's place among the roots, a warp two
- * regions. `smallest` is free by now: it gets the root of each place. */
-__device__ void
-sg_rank (const SgWork &work, const SgGrid &grid, const SgMerge &m)
-{
-  const unsigned *roots = work.root_list[~m.turn & 1];
-  const unsigned warps = grid.step () / 32;
-
-  for (unsigned i = grid.first () / 32; i < m.roots; i += 2 * warps) {
-    const unsigned a = roots[i], b = i + warps < m.roots ? roots[i + warps] : 0;
-    const uint2 smaller = sg_count_smaller (roots, m.roots, a, b);
-
-    if ((threadIdx.x & 31) == 0) {
-      work.count[a] = smaller.x;
-      work.smallest[smaller.x] = a;
-    }
-    if ((threadIdx.x & 31) == 0 && i + warps < m.roots) {
-      work.count[b] = smaller.y;
-      work.smallest[smaller.y] = b;
-    }
-  }
-}
-
-/* Where regions are put in their order for the block that goes on: the list of edges that is
- * not in use, which has room for one a cell. */
-__device__ __forceinline__ uint4 *
-sg_ranked (const SgWork &work, const SgMerge &m)
-{
-  return (uint4 *) work.edge[~m.turn & 1];
-}
-
-/* All blocks: what the one that goes on alone will load, in the order in which it does. A
- * multiprocessor by itself is slow at fetching what lies anywhere. */
-__device__ void
-sg_gather (const SgWork &work, const SgGrid &grid, const SgMerge &m)
-{
-  unsigned long long *edges = work.edge[m.turn & 1];
-
-  for (unsigned i = grid.first (); i < m.roots; i += grid.step ()) {
-    const SgRecord record = sg_load_record (work.record + work.smallest[i]);
-
-    sg_ranked (work, m)[i] = make_uint4 (sg_cells (record) | (record.x & sg_old ? sg_old_bit : 0), (unsigned) record.x,
-        (unsigned) (record.y >> 32), (unsigned) record.y);
-  }
-  for (unsigned i = grid.first (); i < m.edges; i += grid.step ()) {
-    const unsigned cell[2] = { (unsigned) (edges[i] >> 32), (unsigned) edges[i] };
-    unsigned root[2];
-
-    sg_find<2> (work.parent, cell, root);
-    edges[i] = work.count[root[0] & ~sg_settled] | work.count[root[1] & ~sg_settled] << 16;
-  }
-}
-
-/* Regions and edges to shared memory; how many edges this thread has: every 1024th one. */
-__device__ unsigned
-sg_load_local (const SgWork &work, const SgLocal &l, const SgMerge &m)
-{
-  const unsigned long long *edges = work.edge[m.turn & 1];
-  unsigned mine = 0;
-
-#pragma unroll 4
-  for (unsigned i = threadIdx.x; i < m.roots; i += sg_threads) {
-    const uint4 region = sg_ranked (work, m)[i];
-
-    l.info[i].y = i;
-    l.cells[i] = region.x;
-    l.luma[i] = region.y;
-    l.cb[i] = region.z;
-    l.cr[i] = region.w;
-  }
-#pragma unroll 4
-  for (unsigned i = threadIdx.x; i < m.edges; i += sg_threads) {
-    const unsigned edge = (unsigned) edges[i];
-
-    if ((edge & 0xffff) != edge >> 16)
-      l.edge[threadIdx.x + mine++ * sg_threads] = edge;
-  }
-  return mine;
-}
-
-/* What the round's edges ask of a region. */
-__device__ void
-sg_local_means (const SgLocal &l, const SgMerge &m)
-{
-  for (unsigned i = threadIdx.x; i < m.roots; i += sg_threads) {
-    const unsigned cells = l.cells[i], n = cells & ~sg_old_bit;
-
-    if (sg_local_parent (l.info[i]) != i)
-      continue;
-    l.best[i] = sg_none;
-    l.info[i] = make_uint2 (sg_divide (l.luma[i], n) | sg_divide (l.cb[i], n) << 8 | sg_divide (l.cr[i], n) << 16,
-        i | (cells & sg_old_bit) | (n < m.min_cells ? sg_small_bit : 0));
-  }
-  for (unsigned i = threadIdx.x; i < sg_seen; i += sg_threads)
-    l.table[i] = sg_none;
-  __syncthreads ();
-}
-
-/* Edges end at regions of the round before: these are roots or right below one. */
-__device__ __forceinline__ uint2
-sg_local_root (const SgLocal &l, unsigned i)
-{
-  const uint2 info = l.info[i];
-  const unsigned to = sg_local_parent (info);
-
-  return to == i ? info : l.info[to];
-}
-
-__device__ __forceinline__ void
-sg_local_offer (const SgLocal &l, unsigned to, unsigned distance, unsigned partner)
-{
-  const unsigned key = distance << sg_local_bits | partner;
-
-  if (key < sg_peek (l.best + to))
-    atomicMin (l.best + to, key);
-}
-
-/* How many edges are left of the thread's own. `twins`: regions have joined, so that edges may
- * have become the same. */
-__device__ unsigned
-sg_local_pick (const SgWork &work, const SgLocal &l, const SgMerge &m, bool twins, unsigned mine)
-{
-  unsigned left = 0;
-
-  sg_local_means (l, m);
-  for (unsigned k = 0; k < mine; k++) {
-    const unsigned old = l.edge[threadIdx.x + k * sg_threads];
-    const uint2 ia = sg_local_root (l, old & 0xffff), ib = sg_local_root (l, old >> 16);
-    const unsigned a = sg_local_parent (ia), b = sg_local_parent (ib), edge = min (a, b) | max (a, b) << 16;
-
-    if (a == b)
-      continue;
-    if (twins && atomicCAS (l.table + (edge * 2654435769u >> (32 - sg_seen_bits)), sg_none, edge) == edge)
-      continue;
-    l.edge[threadIdx.x + left++ * sg_threads] = edge;
-    const unsigned distance = sg_distance (ia.x, ib.x);
-    const bool alike = m.min_cells == 0 && sg_near (ia.x, ib.x, work.merge[(ia.y & ib.y & sg_old_bit) != 0]);
-
-    if (alike || (ia.y & sg_small_bit))
-      sg_local_offer (l, a, distance, b);
-    if (alike || (ib.y & sg_small_bit))
-      sg_local_offer (l, b, distance, a);
-  }
-  __syncthreads ();
-  return left;
-}
-
-/* Where the picks lead from r, whose own is `to`. */
-__device__ __forceinline__ unsigned
-sg_local_end (const SgLocal &l, unsigned r, unsigned to)
-{
-  while (l.best[to] != sg_none) {
-    const unsigned next = l.best[to] % sg_local_most;
-
-    if (next == r)
-      return min (r, to);
-    r = to;
-    to = next;
-  }
-  return to;
-}
-
-/* How many have joined another one. */
-__device__ unsigned
-sg_local_join (const SgLocal &l, const SgMerge &m)
-{
-  unsigned joined = 0;
-
-  for (unsigned base = 0; base < m.roots; base += sg_threads) {
-    const unsigned i = base + threadIdx.x;
-    const bool picks = i < m.roots && sg_local_parent (l.info[i]) == i && l.best[i] != sg_none;
-    const unsigned to = picks ? sg_local_end (l, i, l.best[i] % sg_local_most) : i;
-
-    if (to != i) {
-      l.info[i].y = to;
-      atomicAdd (&l.cells[to], l.cells[i] & ~sg_old_bit);
-      atomicAdd (&l.luma[to], l.luma[i]);
-      atomicAdd (&l.cb[to], l.cb[i]);
-      atomicAdd (&l.cr[to], l.cr[i]);
-      if (l.cells[i] & sg_old_bit)
-        atomicOr (&l.cells[to], sg_old_bit);
-    }
-    joined += (unsigned) __syncthreads_count (to != i);
-  }
-  return joined;
-}
-
-/* Back to where the others look for it. */
-__device__ void
-sg_store_local (const SgWork &work, const SgLocal &l, const SgMerge &m, unsigned *list, unsigned *n)
-{
-  for (unsigned base = threadIdx.x & ~31u; base < m.roots; base += sg_threads) {
-    const unsigned i = base + (threadIdx.x & 31), r = i < m.roots ? work.smallest[i] : 0;
-    const bool stays = i < m.roots && sg_local_parent (l.info[i]) == i;
-
-    if (stays) {
-      const unsigned long long flags = sg_seeded | (l.cells[i] & sg_old_bit ? sg_old : 0);
-
-      work.record[r] = SgRecord { flags | (unsigned long long) (l.cells[i] & ~sg_old_bit) << 32 | l.luma[i],
-        (unsigned long long) l.cb[i] << 32 | l.cr[i] };
-    } else if (i < m.roots) {
-      unsigned end = i;
-
-      while (sg_local_parent (l.info[end]) != end)
-        end = sg_local_parent (l.info[end]);
-      const unsigned to = work.smallest[end];
-
-      work.parent[r] = to;
-      if (work.record[r].x & sg_old)
-        atomicMax (work.claim + to, work.claim[r]);
-    }
-    sg_append (list, n, stays, r);
-  }
-}
-
-__device__ void
-sg_merge_alone (const SgWork &work, SgBlock *block, unsigned char *memory, SgMerge m)
-{
-  const SgLocal l = sg_lay_out (memory, m.roots);
-  const unsigned listed = m.roots;
-
-  if (threadIdx.x == 0)
-    block->roots = 0;
-  unsigned mine = sg_load_local (work, l, m), joined = 0;
-
-  for (unsigned left = m.roots;;) {
-    m.roots = listed;
-    mine = sg_local_pick (work, l, m, joined > 0, mine);
-    joined = sg_local_join (l, m);
-    left -= joined;
-    m.roots = left;
-    if (joined == 0 && !sg_next_stage (work, &m))
-      break;
-    __syncthreads ();
-  }
-  m.roots = listed;
-  __syncthreads ();
-  sg_store_local (work, l, m, work.root_list[m.turn & 1], &block->roots);
-  __syncthreads ();
-  if (threadIdx.x == 0) {
-    work.control->regions = block->roots;
-    work.control->turn = (unsigned) m.turn;
-  }
-}
-
-/* From the edges to the last merge: the list of what is left is root_list[turn & 1]. */
-__device__ void
+/* From the edges to the last merge. What is left is told in the order of the indices, and `count` has
+ * each region's (segment_alone.cuh); NULL: it is listed in root_list[turn & 1]. */
+__device__ const uint4 *
 sg_merge_all (const SgWork &work, SgGrid &grid, SgBlock *block, unsigned char *memory, size_t size)
 {
   /* turns begin with 2: its lists are edge[0] and root_list[1] */
@@ -642,18 +426,23 @@ sg_merge_all (const SgWork &work, SgGrid &grid, SgBlock *block, unsigned char *m
       work.control->roots[0] = 0;
     again = sg_merge_round (work, grid, block, &m);
   }
-  if (again) {
-    sg_rank (work, grid, m);
-    grid.barrier ();
-    sg_gather (work, grid, m);
-    grid.barrier ();
+  if (!again) {
+    if (grid.first () == 0) {
+      work.control->regions = m.roots;
+      work.control->turn = (unsigned) ~m.turn & 1;
+    }
+    return NULL;
   }
-  if (again && blockIdx.x == 0)
-    sg_merge_alone (work, block, memory, m);
-  if (!again && grid.first () == 0) {
-    work.control->regions = m.roots;
-    work.control->turn = (unsigned) ~m.turn & 1;
-  }
+  unsigned *edges = &work.control->edges[(m.turn + 1) % 3];
+
+  sg_rank (work, grid, m);
+  grid.barrier ();
+  sg_gather (work, grid, m, edges);
+  grid.barrier ();
+  sg_clear_table (work, grid, m);
+  if (blockIdx.x == 0)
+    sg_merge_alone (work, block, memory, size, m, *edges);
+  return sg_gathered (work, m).region;
 }
 
 } // namespace cf
