@@ -72,7 +72,6 @@ table_slots (size_t cells)
 void
 lay_out (State *s, Pieces *p, size_t n)
 {
-  const size_t parts = n + 1024 * (size_t) s->most_blocks; /* each block has a part */
   SgWork &w = s->work;
 
   w.slots = table_slots (n);
@@ -95,14 +94,14 @@ lay_out (State *s, Pieces *p, size_t n)
   p->take (&w.smallest, n);
   p->take (&w.rough, n);
   p->take (&w.count, n);
+  p->take (&w.mean, n);
   p->take (&w.record, n);
   p->take (&w.claim, n);
-  p->take (&w.free_list, n);
+  p->take (&w.freed_list, n);
   p->take (&w.local_list, n);
   for (int i = 0; i < 2; i++) {
     p->take (&w.best[i], n);
-    p->take (&w.cell_list[i], parts);
-    p->take (&w.root_list[i], parts);
+    p->take (&w.root_list[i], n);
     p->take (&w.edge[i], 2 * n);
   }
   p->take (&w.slot_list, 2 * n);

@@ -35,14 +35,6 @@ sg_next_stage (const SgWork &work, SgMerge *m)
   return true;
 }
 
-/* The first of a thread's items where warps of all blocks take them in turns: a multiprocessor
- * by itself is slow at fetching what lies anywhere. The next is grid.step () further. */
-__device__ __forceinline__ unsigned
-sg_spread ()
-{
-  return (threadIdx.x / 32 * gridDim.x + blockIdx.x) * 32 + (threadIdx.x & 31);
-}
-
 /* ---- what the block loads ----------------------------------------------- */
 
 /* Regions are numbered in the order of their roots, so that a partner's distance and number
@@ -56,18 +48,20 @@ struct SgLocal {
   unsigned *cells, *luma, *cb, *cr; /* cells with sg_old_bit where it carries old regions on */
   unsigned *table;                  /* edges seen in this round */
   unsigned *edge, *spare;           /* two numbers of 16 bits, 0: it is gone; room for as many */
+  uint16_t *living, *rest;          /* regions that had joined none when it was last listed; room for as many */
+  unsigned n_edges, n_living;
 };
 constexpr unsigned sg_old_bit = 1u << 30;
 constexpr unsigned sg_color_bits = 0xffffff, sg_old_mean = 1u << 24, sg_small_mean = 1u << 25;
 constexpr unsigned sg_local_bits = 13, sg_local_most = 1u << sg_local_bits; /* a distance has 18 bits */
 constexpr unsigned sg_seen_bits = 12, sg_seen = 1u << sg_seen_bits;
-constexpr unsigned sg_many = 128; /* who join in a round after which all edges are looked at closely */
+constexpr unsigned sg_many = 128; /* who join in a round after which lists are made anew */
 
 /* Bytes besides the edges. */
 __host__ __device__ inline size_t
 sg_local_size (unsigned regions)
 {
-  return sizeof (unsigned) * (sg_seen + 7 * (size_t) ((regions + 7) / 8 * 8));
+  return sizeof (unsigned) * (sg_seen + 8 * (size_t) ((regions + 7) / 8 * 8));
 }
 
 /* A graph that could be drawn has less than three edges a region. Where this one has more (seeds that
@@ -79,11 +73,12 @@ sg_fits_local (unsigned regions, unsigned edges, size_t size)
       && sg_local_size (regions) + 2 * sizeof (unsigned) * (size_t) min (edges, 3 * regions) <= size;
 }
 
-/* What is free of the frame's memory in the last rounds: regions in their order, their means,
- * edges and as much room again. */
+/* What is free of the frame's memory in the last rounds: regions in their order, their means and
+ * the first round's picks, edges and as much room again. */
 struct SgGathered {
   uint4 *region; /* cells, with sg_old_bit, and sums */
-  unsigned *mean, *edge, *spare;
+  unsigned *mean, *best, *edge, *spare;
+  unsigned *index; /* of each place, in the end */
 };
 
 __device__ __forceinline__ SgGathered
@@ -93,13 +88,14 @@ sg_gathered (const SgWork &work, const SgMerge &m)
 
   g.region = (uint4 *) work.edge[~m.turn & 1]; /* room for one a cell */
   g.mean = work.joined;
+  g.best = g.index = work.kind;
   g.edge = work.slot_list;
   g.spare = (unsigned *) work.edge[m.turn & 1];
   return g;
 }
 
-__device__ SgLocal
-sg_lay_out (unsigned char *memory, size_t size, const SgGathered &g, unsigned regions, unsigned edges)
+__device__ __forceinline__ SgLocal
+sg_lay_out (unsigned char *memory, unsigned regions, unsigned edges)
 {
   const unsigned n = (regions + 7) / 8 * 8; /* each array begins at a multiple of 16 bytes */
   SgLocal l;
@@ -111,56 +107,42 @@ sg_lay_out (unsigned char *memory, size_t size, const SgGathered &g, unsigned re
   l.luma = l.cells + n;
   l.cb = l.luma + n;
   l.cr = l.cb + n;
-  l.table = l.cr + n;
+  l.living = (uint16_t *) (l.cr + n);
+  l.rest = l.living + n;
+  l.table = (unsigned *) (l.rest + n);
   l.edge = l.table + sg_seen;
   l.spare = l.edge + edges;
-  if (sg_local_size (regions) + 2 * sizeof (unsigned) * (size_t) edges > size) {
-    l.edge = g.edge;
-    l.spare = g.spare;
-  }
+  l.n_edges = edges;
+  l.n_living = regions;
   return l;
 }
 
-/* How many of `roots` are smaller than each of two; for a warp. */
-__device__ __forceinline__ uint2
-sg_count_smaller (const unsigned *roots, unsigned n, unsigned a, unsigned b)
-{
-  const uint4 *fours = (const uint4 *) roots;
-  const unsigned lane = threadIdx.x & 31;
-  uint2 smaller = { 0, 0 };
-
-  for (unsigned j = lane; j < n / 4; j += 32) {
-    const uint4 r = fours[j];
-
-    smaller.x += (r.x < a) + (r.y < a) + (r.z < a) + (r.w < a);
-    smaller.y += (r.x < b) + (r.y < b) + (r.z < b) + (r.w < b);
-  }
-  if (n / 4 * 4 + lane < n) {
-    smaller.x += roots[n / 4 * 4 + lane] < a;
-    smaller.y += roots[n / 4 * 4 + lane] < b;
-  }
-  return make_uint2 (sg_reduce (~0u, smaller.x), sg_reduce (~0u, smaller.y));
-}
-
-/* All blocks, before one goes on alone: each region's place among the roots, a warp two
- * regions. `smallest` is free by now: it gets the root of each place. */
+/* All blocks, before one goes on alone: each region's place among the roots, a warp a
+ * region. `smallest` is free by now: it gets the root of each place. `roots`: shared memory. */
 __device__ void
-sg_rank (const SgWork &work, const SgGrid &grid, const SgMerge &m)
+sg_rank (const SgWork &work, const SgGrid &grid, const SgMerge &m, unsigned *roots)
 {
-  const unsigned *roots = work.root_list[~m.turn & 1];
-  const unsigned warps = grid.step () / 32;
+  const unsigned lane = threadIdx.x & 31, padded = (m.roots + 127) / 128 * 128;
 
-  for (unsigned i = sg_spread () / 32; i < m.roots; i += 2 * warps) {
-    const unsigned a = roots[i], b = i + warps < m.roots ? roots[i + warps] : 0;
-    const uint2 smaller = sg_count_smaller (roots, m.roots, a, b);
+  for (unsigned i = threadIdx.x; i < padded; i += sg_threads)
+    roots[i] = i < m.roots ? work.root_list[~m.turn & 1][i] : sg_none;
+  for (unsigned i = grid.first (); i < m.roots; i += grid.step ())
+    sg_gathered (work, m).best[i] = sg_none;
+  __syncthreads ();
+  for (unsigned i = sg_spread () / 32; i < m.roots; i += grid.step () / 32) {
+    const unsigned root = roots[i];
+    unsigned smaller = 0;
 
-    if ((threadIdx.x & 31) == 0) {
-      work.count[a] = smaller.x;
-      work.smallest[smaller.x] = a;
+#pragma unroll 1
+    for (unsigned j = 4 * lane; j < padded; j += 128) {
+      const uint4 four = *(const uint4 *) (roots + j);
+
+      smaller += (four.x < root) + (four.y < root) + (four.z < root) + (four.w < root);
     }
-    if ((threadIdx.x & 31) == 0 && i + warps < m.roots) {
-      work.count[b] = smaller.y;
-      work.smallest[smaller.y] = b;
+    smaller = sg_reduce (~0u, smaller);
+    if (lane == 0) {
+      work.count[root] = smaller;
+      work.smallest[smaller] = root;
     }
   }
 }
@@ -183,22 +165,26 @@ sg_is_first (unsigned *table, int bits, unsigned edge)
   return old == 0;
 }
 
-/* All blocks: what the one that goes on alone will load, in the order in which it does. */
+/* The first round's offers of an edge between regions of places a and b. */
+__device__ __forceinline__ void
+sg_offer_first (const SgWork &work, const SgMerge &m, unsigned *best, uint2 place, const SgRecord &ra,
+    const SgRecord &rb)
+{
+  const unsigned ma = sg_mean (ra), mb = sg_mean (rb), distance = sg_distance (ma, mb) << sg_local_bits;
+  const bool alike = m.min_cells == 0 && sg_near (ma, mb, work.merge[(ra.x & rb.x & sg_old) != 0]);
+
+  if (alike || sg_cells (ra) < m.min_cells)
+    atomicMin (best + place.x, distance | place.y);
+  if (alike || sg_cells (rb) < m.min_cells)
+    atomicMin (best + place.y, distance | place.x);
+}
+
 __device__ void
-sg_gather (const SgWork &work, const SgGrid &grid, const SgMerge &m, unsigned *edges)
+sg_gather_edges (const SgWork &work, const SgGrid &grid, const SgMerge &m, const SgGathered &to, unsigned *length)
 {
   const unsigned long long *list = work.edge[m.turn & 1];
-  const SgGathered to = sg_gathered (work, m);
   const int bits = sg_table_bits (work, m);
 
-  for (unsigned i = sg_spread (); i < m.roots; i += grid.step ()) {
-    const SgRecord record = sg_load_record (work.record + work.smallest[i]);
-    const bool old = (record.x & sg_old) != 0;
-
-    to.region[i] = make_uint4 (sg_cells (record) | (old ? sg_old_bit : 0), (unsigned) record.x,
-        (unsigned) (record.y >> 32), (unsigned) record.y);
-    to.mean[i] = sg_mean (record) | (old ? sg_old_mean : 0);
-  }
   for (unsigned i = sg_spread (); i - (threadIdx.x & 31) < m.edges; i += grid.step ()) {
     unsigned edge = 0;
 
@@ -207,11 +193,34 @@ sg_gather (const SgWork &work, const SgGrid &grid, const SgMerge &m, unsigned *e
       unsigned root[2];
 
       sg_find<2> (work.parent, cell, root);
-      const unsigned a = work.count[root[0] & ~sg_settled], b = work.count[root[1] & ~sg_settled];
+      const unsigned a = root[0] & ~sg_settled, b = root[1] & ~sg_settled;
+      const uint2 place = { work.count[a], work.count[b] };
+      const SgRecord ra = sg_load_record (work.record + a), rb = sg_load_record (work.record + b);
 
-      edge = a != b ? min (a, b) | max (a, b) << 16 : 0;
+      edge = a != b ? min (place.x, place.y) | max (place.x, place.y) << 16 : 0;
+      if (edge && !sg_is_first (work.weak_count, bits, edge))
+        edge = 0;
+      if (edge)
+        sg_offer_first (work, m, to.best, place, ra, rb);
     }
-    sg_append (to.edge, edges, edge && sg_is_first (work.weak_count, bits, edge), edge);
+    sg_append (to.edge, length, edge != 0, edge);
+  }
+}
+
+/* All blocks: what the one that goes on alone will load, in the order in which it does. */
+__device__ void
+sg_gather (const SgWork &work, const SgGrid &grid, const SgMerge &m, unsigned *edges)
+{
+  const SgGathered to = sg_gathered (work, m);
+
+  sg_gather_edges (work, grid, m, to, edges);
+  for (unsigned i = grid.first (); i < m.roots; i += grid.step ()) {
+    const SgRecord record = sg_load_record (work.record + work.smallest[i]);
+    const bool old = (record.x & sg_old) != 0;
+
+    to.region[i] = make_uint4 (sg_cells (record) | (old ? sg_old_bit : 0), (unsigned) record.x,
+        (unsigned) (record.y >> 32), (unsigned) record.y);
+    to.mean[i] = sg_mean (record) | (old ? sg_old_mean : 0);
   }
 }
 
@@ -222,27 +231,44 @@ sg_clear_table (const SgWork &work, const SgGrid &grid, const SgMerge &m)
     work.weak_count[i] = 0;
 }
 
-/* Regions and edges to shared memory. */
-__device__ void
-sg_load_local (const SgLocal &l, const SgGathered &from, const SgMerge &m, unsigned edges)
+__device__ __forceinline__ void
+sg_load_region (const SgLocal &l, const SgMerge &m, unsigned i, uint4 region, unsigned mean, unsigned best)
 {
-#pragma unroll 2
-  for (unsigned i = threadIdx.x; i < m.roots; i += sg_threads) {
-    const uint4 region = from.region[i];
+  l.mean[i] = mean | ((region.x & ~sg_old_bit) < m.min_cells ? sg_small_mean : 0);
+  l.best[i] = best;
+  l.link[i] = i;
+  l.living[i] = (uint16_t) i;
+  l.cells[i] = region.x;
+  l.luma[i] = region.y;
+  l.cb[i] = region.z;
+  l.cr[i] = region.w;
+}
 
-    l.mean[i] = from.mean[i] | ((region.x & ~sg_old_bit) < m.min_cells ? sg_small_mean : 0);
-    l.link[i] = i;
-    l.best[i] = sg_none;
-    l.cells[i] = region.x;
-    l.luma[i] = region.y;
-    l.cb[i] = region.z;
-    l.cr[i] = region.w;
+/* Regions and edges to shared memory, some at once. */
+__device__ __forceinline__ void
+sg_load_local (const SgLocal &l, const SgGathered &from, const SgMerge &m)
+{
+  for (unsigned i = threadIdx.x; i < m.roots; i += 2 * sg_threads) {
+    const unsigned j = i + sg_threads < m.roots ? i + sg_threads : i; /* where there is no other: twice the same */
+    const uint4 region[2] = { from.region[i], from.region[j] };
+    const unsigned mean[2] = { from.mean[i], from.mean[j] }, best[2] = { from.best[i], from.best[j] };
+
+    sg_load_region (l, m, i, region[0], mean[0], best[0]);
+    sg_load_region (l, m, j, region[1], mean[1], best[1]);
   }
   if (l.edge == from.edge)
     return;
-#pragma unroll 4
-  for (unsigned i = threadIdx.x; i < edges; i += sg_threads)
-    l.edge[i] = from.edge[i];
+  for (unsigned i = threadIdx.x; i < l.n_edges; i += 4 * sg_threads) {
+    unsigned edge[4];
+
+#pragma unroll
+    for (unsigned k = 0; k < 4; k++)
+      edge[k] = i + k * sg_threads < l.n_edges ? from.edge[i + k * sg_threads] : 0;
+#pragma unroll
+    for (unsigned k = 0; k < 4; k++)
+      if (i + k * sg_threads < l.n_edges)
+        l.edge[i + k * sg_threads] = edge[k];
+  }
 }
 
 /* ---- rounds ------------------------------------------------------------- */
@@ -251,8 +277,23 @@ sg_load_local (const SgLocal &l, const SgGathered &from, const SgMerge &m, unsig
 struct SgRound {
   unsigned number;
   bool stage; /* a stage's first: nothing has changed, but what has to pick has */
-  bool close; /* all edges are looked at closely, not those alone that count */
+  bool anew;  /* much has changed: edges and regions that are gone leave the lists */
 };
+
+/* Room in a list for what the warp's lanes have, up to two each; where this lane's begins. */
+__device__ __forceinline__ unsigned
+sg_take_lanes (unsigned *length, bool has, bool has_more)
+{
+  const unsigned mask = __ballot_sync (~0u, has), more = __ballot_sync (~0u, has_more);
+  const unsigned lower = (1u << (threadIdx.x & 31)) - 1, n = (unsigned) (__popc (mask) + __popc (more));
+  unsigned at = 0;
+
+  if (n == 0)
+    return 0;
+  if (lower == 0)
+    at = atomicAdd (length, n);
+  return __shfl_sync (~0u, at, 0) + (unsigned) (__popc (mask & lower) + __popc (more & lower));
+}
 
 /* The number of the region that it has joined, or its own. */
 __device__ __forceinline__ unsigned
@@ -261,52 +302,38 @@ sg_local_parent (const SgLocal &l, unsigned i)
   return l.link[i] & 0xffff;
 }
 
-__device__ __forceinline__ bool
-sg_local_changed (const SgLocal &l, SgRound round, unsigned i)
-{
-  return l.link[i] >> 16 == round.number - 1;
-}
-
-/* What the round before has changed; only its regions have picked. */
-__device__ void
-sg_local_renew (const SgLocal &l, const SgMerge &m, SgRound round)
-{
-  for (unsigned i = threadIdx.x; i < m.roots; i += sg_threads) {
-    if (!sg_local_changed (l, round, i))
-      continue;
-    l.best[i] = sg_none;
-    if (sg_local_parent (l, i) != i)
-      continue;
-    const unsigned cells = l.cells[i], n = cells & ~sg_old_bit;
-
-    l.mean[i] = sg_divide (l.luma[i], n) | sg_divide (l.cb[i], n) << 8 | sg_divide (l.cr[i], n) << 16
-        | (cells & sg_old_bit ? sg_old_mean : 0) | (n < m.min_cells ? sg_small_mean : 0);
-  }
-  if (!round.stage)
-    for (unsigned i = threadIdx.x; i < sg_seen / 4; i += sg_threads)
-      ((uint4 *) l.table)[i] = make_uint4 (0, 0, 0, 0);
-}
-
-/* The places of the edges that count. */
-__device__ void
-sg_local_scan (const SgLocal &l, SgBlock *block, SgRound round, unsigned n)
-{
-  for (unsigned base = threadIdx.x & ~31u; base < n; base += sg_threads) {
-    const unsigned i = base + (threadIdx.x & 31), edge = i < n ? l.edge[i] : 0, a = edge & 0xffff, b = edge >> 16;
-    const bool counts = edge && (round.stage ? ((l.mean[a] | l.mean[b]) & sg_small_mean) != 0
-        : sg_local_changed (l, round, a) || sg_local_changed (l, round, b));
-
-    sg_append (l.spare, &block->cells, counts, i);
-  }
-}
-
+/* The mean of a region that others have joined. */
 __device__ __forceinline__ void
-sg_local_offer (const SgLocal &l, unsigned to, unsigned distance, unsigned partner)
+sg_local_renew (const SgLocal &l, const SgMerge &m, unsigned i)
 {
-  const unsigned key = distance << sg_local_bits | partner;
+  const unsigned cells = l.cells[i], n = cells & ~sg_old_bit;
 
-  if (key < sg_peek (l.best + to))
-    atomicMin (l.best + to, key);
+  l.mean[i] = sg_divide (l.luma[i], n) | sg_divide (l.cb[i], n) << 8 | sg_divide (l.cr[i], n) << 16
+      | (cells & sg_old_bit ? sg_old_mean : 0) | (n < m.min_cells ? sg_small_mean : 0);
+}
+
+/* What the round before has changed; where that is much, those that are left are listed anew. */
+__device__ __forceinline__ void
+sg_local_regions (const SgLocal &l, SgBlock *block, const SgMerge &m, SgRound round)
+{
+  /* by the last warps first: the edges are with the first ones */
+  for (unsigned base = ~threadIdx.x & (sg_threads - 32); base < l.n_living; base += sg_threads) {
+    const unsigned k = base + (threadIdx.x & 31), i = k < l.n_living ? l.living[k] : 0;
+    const unsigned link = l.link[i];
+    const bool lives = k < l.n_living && (link & 0xffff) == i;
+
+    if (k < l.n_living && link >> 16 == round.number - 1) {
+      l.best[i] = sg_none; /* no others have picked */
+      if (lives)
+        sg_local_renew (l, m, i);
+    }
+    if (round.anew) {
+      const unsigned at = sg_take_lanes (&block->roots, lives, false);
+
+      if (lives)
+        l.rest[at] = (uint16_t) i;
+    }
+  }
 }
 
 /* Has another edge become the same? The table need not catch all of them. */
@@ -319,37 +346,73 @@ sg_local_seen (const SgLocal &l, unsigned edge)
   return first == edge || (first != 0 && atomicCAS (l.table + (at ^ 1), 0u, edge) == edge);
 }
 
-/* An edge's offers to its ends; what becomes of it, 0: it goes. Its ends are roots or right below one. */
+/* What becomes of an edge, 0: it goes. Its ends are roots or right below one. `counts`: the round
+ * before has changed an end of it, or a stage begins in which one has to pick. */
 __device__ __forceinline__ unsigned
-sg_local_pick (const SgWork &work, const SgLocal &l, const SgMerge &m, SgRound round, unsigned edge)
+sg_local_follow (const SgLocal &l, SgRound round, unsigned edge, unsigned la, unsigned lb, bool *counts)
 {
-  const unsigned a = sg_local_parent (l, edge & 0xffff), b = sg_local_parent (l, edge >> 16);
-  const unsigned ma = l.mean[a], mb = l.mean[b], ca = ma & sg_color_bits, cb = mb & sg_color_bits;
-  const unsigned distance = sg_distance (ca, cb);
+  const unsigned a = la & 0xffff, b = lb & 0xffff;
 
+  if (round.stage) {
+    *counts = edge && ((l.mean[a] | l.mean[b]) & sg_small_mean);
+    return edge;
+  }
+  *counts = edge && (la >> 16 == round.number - 1 || lb >> 16 == round.number - 1);
+  if (!*counts)
+    return edge;
   edge = min (a, b) | max (a, b) << 16;
-  if (a == b || (!round.stage && sg_local_seen (l, edge)))
-    return 0;
-  const bool alike = m.min_cells == 0 && sg_near (ca, cb, work.merge[(ma & mb & sg_old_mean) != 0]);
-
-  if (alike || (ma & sg_small_mean))
-    sg_local_offer (l, a, distance, b);
-  if (alike || (mb & sg_small_mean))
-    sg_local_offer (l, b, distance, a);
-  return edge;
+  return a == b || sg_local_seen (l, edge) ? 0 : edge;
 }
 
-/* All edges, of which those that are left go to the other list. */
-__device__ void
-sg_local_pick_all (const SgWork &work, const SgLocal &l, SgBlock *block, const SgMerge &m, SgRound round, unsigned n)
+/* Those that count and are left go to the other list; where that becomes the list, all that are left. A
+ * lane has two at once; few edges are with few warps. */
+__device__ __forceinline__ void
+sg_local_edges (const SgLocal &l, SgBlock *block, SgRound round)
 {
-  for (unsigned base = threadIdx.x & ~31u; base < n; base += sg_threads) {
-    const unsigned i = base + (threadIdx.x & 31);
-    unsigned edge = i < n ? l.edge[i] : 0;
+  for (unsigned base = (threadIdx.x & ~31u) * 2; base < l.n_edges; base += 2 * sg_threads) {
+    const unsigned i = base + (threadIdx.x & 31), j = i + 32;
+    const unsigned old_i = i < l.n_edges ? l.edge[i] : 0, old_j = j < l.n_edges ? l.edge[j] : 0;
+    const unsigned ai = l.link[old_i & 0xffff], bi = l.link[old_i >> 16];
+    const unsigned aj = l.link[old_j & 0xffff], bj = l.link[old_j >> 16];
+    bool counts_i, counts_j;
+    const unsigned edge_i = sg_local_follow (l, round, old_i, ai, bi, &counts_i);
+    const unsigned edge_j = sg_local_follow (l, round, old_j, aj, bj, &counts_j);
+    const bool has_i = edge_i && (counts_i || round.anew), has_j = edge_j && (counts_j || round.anew);
+    const unsigned at = sg_take_lanes (&block->used, has_i, has_j);
 
-    if (edge && (round.stage || sg_local_changed (l, round, edge & 0xffff) || sg_local_changed (l, round, edge >> 16)))
-      edge = sg_local_pick (work, l, m, round, edge);
-    sg_append (l.spare, &block->used, edge != 0, edge);
+    if (has_i)
+      l.spare[at] = edge_i;
+    if (has_j)
+      l.spare[at + has_i] = edge_j;
+    if (counts_i && !round.anew)
+      l.edge[i] = edge_i;
+    if (counts_j && !round.anew)
+      l.edge[j] = edge_j;
+  }
+}
+
+__device__ __forceinline__ void
+sg_local_offer (const SgLocal &l, unsigned to, unsigned distance, unsigned partner)
+{
+  const unsigned key = distance << sg_local_bits | partner;
+
+  if (key < sg_peek (l.best + to))
+    atomicMin (l.best + to, key);
+}
+
+/* The edges' offers to their ends. */
+__device__ __forceinline__ void
+sg_local_pick (const SgWork &work, const SgLocal &l, const SgMerge &m, unsigned n)
+{
+  for (unsigned i = threadIdx.x; i < n; i += sg_threads) {
+    const unsigned edge = l.spare[i], a = edge & 0xffff, b = edge >> 16, ma = l.mean[a], mb = l.mean[b];
+    const unsigned ca = ma & sg_color_bits, cb = mb & sg_color_bits, distance = sg_distance (ca, cb);
+    const bool alike = m.min_cells == 0 && sg_near (ca, cb, work.merge[(ma & mb & sg_old_mean) != 0]);
+
+    if (alike || (ma & sg_small_mean))
+      sg_local_offer (l, a, distance, b);
+    if (alike || (mb & sg_small_mean))
+      sg_local_offer (l, b, distance, a);
   }
 }
 
@@ -370,75 +433,79 @@ sg_local_end (const SgLocal &l, unsigned r, unsigned to)
 }
 
 /* How many threads' regions have joined others. */
-__device__ unsigned
-sg_local_join (const SgLocal &l, const SgMerge &m, SgRound round)
+__device__ __forceinline__ unsigned
+sg_local_join (const SgLocal &l, SgRound round)
 {
   bool joined = false;
 
-  for (unsigned i = threadIdx.x; i < m.roots; i += sg_threads) {
-    const unsigned pick = l.best[i], to = pick != sg_none ? sg_local_end (l, i, pick % sg_local_most) : i;
+  ((uint4 *) l.table)[threadIdx.x] = make_uint4 (0, 0, 0, 0);
+  for (unsigned k = threadIdx.x; k < l.n_living; k += sg_threads) {
+    const unsigned i = l.living[k], pick = l.best[i];
+    const unsigned to = pick != sg_none ? sg_local_end (l, i, pick % sg_local_most) : i;
 
     if (to == i)
       continue;
+    const unsigned cells = l.cells[i], luma = l.luma[i], cb = l.cb[i], cr = l.cr[i];
+
     joined = true;
     l.link[i] = to | round.number << 16;
     sg_poke (l.link + to, to | round.number << 16);
-    atomicAdd (&l.cells[to], l.cells[i] & ~sg_old_bit);
-    atomicAdd (&l.luma[to], l.luma[i]);
-    atomicAdd (&l.cb[to], l.cb[i]);
-    atomicAdd (&l.cr[to], l.cr[i]);
-    if (l.cells[i] & sg_old_bit)
+    atomicAdd (&l.cells[to], cells & ~sg_old_bit);
+    atomicAdd (&l.luma[to], luma);
+    atomicAdd (&l.cb[to], cb);
+    atomicAdd (&l.cr[to], cr);
+    if (cells & sg_old_bit)
       atomicOr (&l.cells[to], sg_old_bit);
   }
   return (unsigned) __syncthreads_count (joined);
 }
+static_assert (sg_seen == 4 * sg_threads, "each thread clears four of the table");
 
 /* After a round in which none has picked; false: that was the last. */
-__device__ bool
-sg_local_next_stage (const SgWork &work, const SgLocal &l, SgMerge m, unsigned *min_cells)
+__device__ __forceinline__ bool
+sg_local_next_stage (const SgWork &work, const SgLocal &l, SgMerge *m)
 {
-  const unsigned listed = m.roots;
+  const unsigned listed = m->roots;
 
-  m.roots = 0;
-  for (unsigned base = 0; base < listed; base += sg_threads)
-    m.roots += (unsigned) __syncthreads_count (base + threadIdx.x < listed
-        && sg_local_parent (l, base + threadIdx.x) == base + threadIdx.x);
-  if (!sg_next_stage (work, &m))
-    return false;
-  *min_cells = m.min_cells;
-  for (unsigned i = threadIdx.x; i < listed; i += sg_threads)
-    l.mean[i] = (l.mean[i] & ~sg_small_mean) | ((l.cells[i] & ~sg_old_bit) < m.min_cells ? sg_small_mean : 0);
+  m->roots = 0;
+  for (unsigned base = 0; base < l.n_living; base += sg_threads) {
+    const unsigned k = base + threadIdx.x, i = k < l.n_living ? l.living[k] : 0;
+
+    m->roots += (unsigned) __syncthreads_count (k < l.n_living && sg_local_parent (l, i) == i);
+  }
+  const bool again = sg_next_stage (work, m);
+
+  m->roots = listed;
+  for (unsigned i = threadIdx.x; again && i < listed; i += sg_threads)
+    l.mean[i] = (l.mean[i] & ~sg_small_mean) | ((l.cells[i] & ~sg_old_bit) < m->min_cells ? sg_small_mean : 0);
   __syncthreads ();
-  return true;
+  return again;
 }
 
-/* A round; how many threads' regions have joined others. `n`: the edges, of which fewer may be left. */
-__device__ unsigned
-sg_local_round (const SgWork &work, SgLocal *l, SgBlock *block, const SgMerge &m, SgRound round, unsigned *n)
+/* The picks of a round but the first. */
+__device__ __forceinline__ void
+sg_local_picks (const SgWork &work, SgLocal *l, SgBlock *block, const SgMerge &m, SgRound round)
 {
-  if (threadIdx.x == 0)
-    block->used = 0;
-  sg_local_renew (*l, m, round);
-  if (!round.close)
-    sg_local_scan (*l, block, round, *n);
+  sg_local_regions (*l, block, m, round);
+  sg_local_edges (*l, block, round);
   __syncthreads ();
-  if (round.close) {
-    sg_local_pick_all (work, *l, block, m, round, *n);
-  } else {
-    for (unsigned i = threadIdx.x; i < block->cells; i += sg_threads)
-      l->edge[l->spare[i]] = sg_local_pick (work, *l, m, round, l->edge[l->spare[i]]);
-  }
-  __syncthreads ();
-  if (threadIdx.x == 0)
-    block->cells = 0;
-  if (round.close) {
-    unsigned *left = l->spare;
+  const unsigned counting = block->used, living = block->roots;
 
-    *n = block->used;
-    l->spare = l->edge;
-    l->edge = left;
-  }
-  return sg_local_join (*l, m, round);
+  sg_local_pick (work, *l, m, counting);
+  __syncthreads ();
+  if (threadIdx.x == 0)
+    block->used = block->roots = 0;
+  if (!round.anew)
+    return;
+  unsigned *edges = l->spare;
+  uint16_t *regions = l->rest;
+
+  l->spare = l->edge;
+  l->edge = edges;
+  l->n_edges = counting;
+  l->rest = l->living;
+  l->living = regions;
+  l->n_living = living;
 }
 
 /* ---- the end ------------------------------------------------------------ */
@@ -450,7 +517,7 @@ sg_told (unsigned root, unsigned mean, unsigned new_before)
   return make_uint4 (root, mean & sg_color_bits, (mean & sg_old_mean) != 0, new_before);
 }
 
-/* Indices to `best`; how many regions are left. */
+/* Indices to `best`, roots to `luma`; how many regions are left. */
 __device__ unsigned
 sg_local_indices (const SgWork &work, const SgLocal &l, const SgGathered &to, const SgMerge &m)
 {
@@ -460,9 +527,11 @@ sg_local_indices (const SgWork &work, const SgLocal &l, const SgGathered &to, co
   for (unsigned base = 0; base < m.roots; base += sg_threads) {
     const unsigned i = base + threadIdx.x;
     const bool stays = i < m.roots && sg_local_parent (l, i) == i;
-    const unsigned mean = stays ? l.mean[i] : sg_old_mean;
+    const unsigned mean = stays ? l.mean[i] : sg_old_mean, root = i < m.roots ? work.smallest[i] : 0;
     const unsigned mask = __ballot_sync (~0u, stays), fresh = __ballot_sync (~0u, !(mean & sg_old_mean));
 
+    if (i < m.roots)
+      l.luma[i] = root;
     __syncthreads ();
     if (lane == 0)
       l.table[threadIdx.x / 32] = (unsigned) (__popc (mask) | __popc (fresh) << 16);
@@ -473,7 +542,7 @@ sg_local_indices (const SgWork &work, const SgLocal &l, const SgGathered &to, co
 
     if (stays) {
       l.best[i] = at & 0xffff;
-      to.region[at & 0xffff] = sg_told (work.smallest[i], mean, at >> 16);
+      to.region[at & 0xffff] = sg_told (root, mean, at >> 16);
     }
     before += all;
   }
@@ -481,40 +550,56 @@ sg_local_indices (const SgWork &work, const SgLocal &l, const SgGathered &to, co
   return before & 0xffff;
 }
 
-/* Back to where the others look for it: each region's index, to `count`. */
+/* Each place's index, to `index`. */
 __device__ void
-sg_store_local (const SgWork &work, const SgLocal &l, const SgGathered &from, const SgMerge &m)
+sg_store_local (const SgWork &work, const SgLocal &l, const SgGathered &to, const SgMerge &m)
 {
   for (unsigned i = threadIdx.x; i < m.roots; i += sg_threads) {
-    const unsigned r = work.smallest[i];
     unsigned end = i;
 
     while (sg_local_parent (l, end) != end)
       end = sg_local_parent (l, end);
-    work.count[r] = l.best[end];
-    if (work.follow && end != i && (from.mean[i] & sg_old_mean))
-      atomicMax (work.claim + work.smallest[end], work.claim[r]);
+    to.index[i] = l.best[end];
+    if (work.follow && end != i && (to.mean[i] & sg_old_mean))
+      atomicMax (work.claim + l.luma[end], work.claim[l.luma[i]]);
   }
 }
 
-/* The block that goes on alone. What is told of the regions left is in sg_gathered ().region. */
-__device__ void
-sg_merge_alone (const SgWork &work, SgBlock *block, unsigned char *memory, size_t size, SgMerge m, unsigned edges)
+__device__ __forceinline__ void
+sg_local_rounds (const SgWork &work, SgBlock *block, const SgGathered &gathered, SgLocal l, SgMerge m)
 {
-  const SgGathered gathered = sg_gathered (work, m);
-  SgLocal l = sg_lay_out (memory, size, gathered, m.roots, edges);
-
-  if (threadIdx.x == 0)
-    block->cells = 0;
-  sg_load_local (l, gathered, m, edges);
+  sg_load_local (l, gathered, m);
   __syncthreads ();
-  for (SgRound round = { 2, true, true };; round.number++) {
-    const unsigned joined = sg_local_round (work, &l, block, m, round, &edges);
+  for (SgRound round = { 1, false, false };; round.number++) {
+    if (round.number > 1)
+      sg_local_picks (work, &l, block, m, round);
+    const unsigned joined = sg_local_join (l, round);
 
     round.stage = joined == 0;
-    round.close = joined >= sg_many;
-    if (joined == 0 && !sg_local_next_stage (work, l, m, &m.min_cells))
+    round.anew = joined >= sg_many;
+    if (joined == 0 && !sg_local_next_stage (work, l, &m))
       break;
+  }
+}
+
+/* The block that goes on alone. What is told of the regions left is in sg_gathered ().region, the index
+ * of each place in sg_gathered ().index. */
+__device__ void
+sg_merge_alone (const SgWork &work, SgBlock *block, unsigned char *memory, size_t size, const SgMerge &m,
+    unsigned edges)
+{
+  const SgGathered gathered = sg_gathered (work, m);
+  SgLocal l = sg_lay_out (memory, m.roots, edges);
+
+  if (threadIdx.x == 0)
+    block->used = block->roots = 0;
+  /* twice the same, so that the compiler knows which memory it is */
+  if (sg_local_size (m.roots) + 2 * sizeof (unsigned) * (size_t) edges <= size) {
+    sg_local_rounds (work, block, gathered, l, m);
+  } else {
+    l.edge = gathered.edge;
+    l.spare = gathered.spare;
+    sg_local_rounds (work, block, gathered, l, m);
   }
   const unsigned left = sg_local_indices (work, l, gathered, m);
 

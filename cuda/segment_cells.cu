@@ -24,7 +24,7 @@ struct Tile {
   unsigned luma[side * tall], cb[side * tall], cr[side * tall]; /* sums at a root; luma: cells << 18 | Y */
   unsigned last[warps][32];    /* kinds of each warp's last row */
   unsigned clicked[tall];
-  unsigned frees[warps], locals[warps], free_at, locals_at; /* how many there are, and where the tile's go */
+  unsigned frees[warps], locals[warps], locals_at; /* how many there are, and where the tile's go */
 };
 
 /* A warp's rows; of the words each bit is a column's. */
@@ -504,7 +504,7 @@ segment_cells (const __grid_constant__ SgWork work)
   const unsigned t = (unsigned) (warp * each * side + lane), below = (1u << lane) - 1;
   const unsigned c = (unsigned) (row * work.columns + x0 + lane);
   const unsigned inside = work.columns - x0 < 32 ? (1u << (work.columns - x0)) - 1 : ~0u;
-  unsigned old[each] = { 0 }, p[each + 2], at[each], free[each], local[each], n_free = 0, n_local = 0, all;
+  unsigned old[each] = { 0 }, p[each + 2], at[each], local[each], n_free = 0, n_local = 0, all;
   Rows rows;
 
 #pragma unroll
@@ -519,8 +519,7 @@ segment_cells (const __grid_constant__ SgWork work)
 #pragma unroll
   for (int j = 0; j < each; j++) {
     tile.luma[t + j * side] = tile.cb[t + j * side] = tile.cr[t + j * side] = 0;
-    free[j] = row + j < work.rows ? inside & ~rows.any[j] : 0;
-    n_free += (unsigned) __popc (free[j]);
+    n_free += row + j < work.rows ? (unsigned) __popc (inside & ~rows.any[j]) : 0;
   }
   tile.last[warp][lane] = rows.kind[each - 1];
   if (lane == 0)
@@ -528,10 +527,9 @@ segment_cells (const __grid_constant__ SgWork work)
   __syncthreads ();
   if (warp > 0)
     unite_links (tile.label, find_links<FOLLOW> (rows, 0, tile.last[warp - 1][lane]), at[0], t);
-  unsigned free_at = entries_before (tile.frees, &all);
-
+  entries_before (tile.frees, &all);
   if (threadIdx.x == 0 && all)
-    tile.free_at = atomicAdd (&work.control->free, all);
+    atomicAdd (&work.control->free, all);
   __syncthreads ();
   find_all (tile.label, at);
   add_colors (&tile, rows, p, at);
@@ -547,16 +545,12 @@ segment_cells (const __grid_constant__ SgWork work)
 
   if (threadIdx.x == 0 && all)
     tile.locals_at = atomicAdd (&work.control->locals, all);
-  free_at += tile.free_at;
 #pragma unroll
   for (int j = 0; j < each; j++) {
     const unsigned cell = c + (unsigned) (j * work.columns);
 
     if (row + j < work.rows && (inside >> lane & 1))
       write_cell<SIZE> (work, tile, cell, rows.kind[j], p[j + 1], t + (unsigned) j * side, at[j]);
-    if (free[j] >> lane & 1)
-      work.free_list[free_at + (unsigned) __popc (free[j] & below)] = cell;
-    free_at += (unsigned) __popc (free[j]);
   }
   __syncthreads ();
   local_at += tile.locals_at;

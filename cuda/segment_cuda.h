@@ -34,7 +34,8 @@ constexpr long long sg_max_cells = 1ll << 24;
 /* Counters and lists' lengths; all 0 between two frames. */
 struct SgControl {
   unsigned arrived;  /* at the barrier */
-  unsigned free, locals, slots;       /* lengths of lists */
+  unsigned free;     /* cells that are in no component */
+  unsigned freed, locals, slots;      /* lengths of lists */
   unsigned roots[3], edges[3];        /* in turns */
   unsigned picks[3];
   unsigned regions, turn; /* what the merging came to */
@@ -89,10 +90,10 @@ struct SgWork {
   SgControl *control;
   unsigned *parent, *kind, *rough, *count; /* kind: 0 free, 1 seed, 2 + index; count: perimeter, then index */
   unsigned *joined, *smallest; /* of the components: segment_list.cuh's mixed parents; a root's smallest cell */
+  unsigned *mean;       /* of the components' roots, before they grow */
   SgRecord *record;
   unsigned long long *claim, *best[2], *largest; /* largest: of 65536 old regions */
-  unsigned *free_list, *local_list;
-  unsigned *cell_list[2], *root_list[2]; /* with room for a part of each block */
+  unsigned *freed_list, *local_list, *root_list[2];
   unsigned long long *key, *edge[2]; /* key: a hash table of slots; edge: 2 a cell */
   unsigned *weak_count, *slot_list;
   unsigned slots;       /* a power of two */

@@ -95,8 +95,9 @@ number_told (const SgWork &work, const SgGrid &grid, const uint4 *told, unsigned
     number_region (work, i, told[i].x, told[i].y, told[i].z != 0, told[i].w);
 }
 
+/* `index`: of what is in `count`; NULL: those are indices. */
 __device__ void
-label_cells (const SgWork &work, const SgGrid &grid)
+label_cells (const SgWork &work, const SgGrid &grid, const unsigned *index)
 {
   constexpr unsigned each = 4;
 
@@ -111,6 +112,9 @@ label_cells (const SgWork &work, const SgGrid &grid)
     for (unsigned k = 0; k < each; k++)
       root[k] = work.count[root[k] & ~sg_settled];
 #pragma unroll
+    for (unsigned k = 0; k < each && index; k++)
+      root[k] = index[root[k]];
+#pragma unroll
     for (unsigned k = 0; k < each; k++)
       work.after.label[cell[k]] = (uint16_t) root[k];
   }
@@ -124,13 +128,14 @@ segment_graph (const __grid_constant__ SgWork work, unsigned size)
   extern __shared__ __align__ (16) unsigned char memory[];
   __shared__ SgBlock block;
   SgGrid grid = { work.control, 0 };
+  SgGathered told;
 
   if (threadIdx.x == 0)
     block.sums = (SgSums *) memory;
   sg_clear_sums ((SgSums *) memory);
   __syncthreads ();
   sg_find_components (work, grid, &block);
-  sg_grow (work, grid, &block);
+  sg_grow (work, grid, &block, memory, size);
   sg_count_pairs (work, &block, (SgTilePairs *) memory);
   grid.barrier ();
   sg_clear_sums ((SgSums *) memory);
@@ -141,16 +146,16 @@ segment_graph (const __grid_constant__ SgWork work, unsigned size)
   grid.barrier ();
   sg_add_weak (work, grid, &block);
   grid.barrier ();
-  const uint4 *told = sg_merge_all (work, grid, &block, memory, size);
+  const bool is_told = sg_merge_all (work, grid, &block, memory, size, &told);
 
   grid.barrier ();
-  if (told) {
-    number_told (work, grid, told, work.control->regions);
+  if (is_told) {
+    number_told (work, grid, told.region, work.control->regions);
   } else {
     number_listed (work, work.root_list[work.control->turn & 1], work.control->regions);
     grid.barrier ();
   }
-  label_cells (work, grid);
+  label_cells (work, grid, is_told ? told.index : NULL);
 }
 
 /* As much shared memory as a block may have: it decides only where merging is done. */

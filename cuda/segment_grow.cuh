@@ -10,18 +10,9 @@
 #ifndef SEGMENT_GROW_CUH
 #define SEGMENT_GROW_CUH
 
-#include "segment_list.cuh"
+#include "segment_chunk.cuh"
 
 namespace cf {
-
-constexpr int sg_threads = 1024;
-
-/* What the block's threads share: the sums stand in the same memory as what the pairs and
- * the last rounds need. */
-struct SgBlock {
-  SgSums *sums;
-  unsigned cells, roots, picks, used; /* lengths of this block's lists, and whether any region picked */
-};
 
 /* All blocks of the launch. */
 struct SgGrid {
@@ -31,18 +22,21 @@ struct SgGrid {
   __device__ unsigned first () const { return blockIdx.x * sg_threads + threadIdx.x; }
   __device__ unsigned step () const { return gridDim.x * sg_threads; }
 
-  /* What a block wrote before it, every block reads behind it. */
+  /* What a block wrote before it, every block reads behind it: the first thread's release is its whole
+   * block's, by the block's own barrier, and its acquire clears the multiprocessor's first-level cache.
+   * Two fences of all memory instead took a quarter of a microsecond more. */
   __device__ void
   barrier ()
   {
     arrivals += gridDim.x;
     __syncthreads ();
     if (threadIdx.x == 0) {
-      __threadfence ();
-      atomicAdd (&control->arrived, 1u);
-      while (*(volatile unsigned *) &control->arrived < arrivals)
-        ;
-      __threadfence ();
+      unsigned arrived;
+
+      asm volatile ("red.release.gpu.global.add.u32 [%0], 1;" :: "l" (&control->arrived) : "memory");
+      do
+        asm volatile ("ld.acquire.gpu.global.u32 %0, [%1];" : "=r" (arrived) : "l" (&control->arrived) : "memory");
+      while (arrived < arrivals);
     }
     __syncthreads ();
   }
@@ -52,18 +46,6 @@ __device__ __forceinline__ unsigned long long
 sg_key (unsigned p, unsigned q, unsigned root)
 {
   return (unsigned long long) sg_distance (p, q) << 32 | root;
-}
-
-/* A cell's neighbours above, left, right and below; itself where there is none. */
-__device__ __forceinline__ void
-sg_neighbours (const SgWork &work, unsigned c, unsigned (&to)[4])
-{
-  const unsigned columns = (unsigned) work.columns, row = c / columns, column = c - row * columns;
-
-  to[0] = row > 0 ? c - columns : c;
-  to[1] = column > 0 ? c - 1 : c;
-  to[2] = column + 1 < columns ? c + 1 : c;
-  to[3] = row + 1 < (unsigned) work.rows ? c + columns : c;
 }
 
 /* ---- step 4: components ------------------------------------------------- */
@@ -114,12 +96,12 @@ sg_join_tiles (const SgWork &work, const SgGrid &grid)
   const unsigned across = (rows - 1) / sg_tile_rows * columns, down = (columns - 1) / sg_tile * rows;
 
   /* a warp of each block after the other, so that all have some */
-  for (unsigned base = (threadIdx.x / 32 * gridDim.x + blockIdx.x) * 32; base < across; base += grid.step ()) {
+  for (unsigned base = sg_spread () - threadIdx.x % 32; base < across; base += grid.step ()) {
     const unsigned i = base + (threadIdx.x & 31);
 
     sg_join_across (work, i < across, (i / columns + 1) * sg_tile_rows * columns + i % columns, 0, -1, 1, 0);
   }
-  for (unsigned base = (threadIdx.x / 32 * gridDim.x + blockIdx.x) * 32; base < down; base += grid.step ()) {
+  for (unsigned base = sg_spread () - threadIdx.x % 32; base < down; base += grid.step ()) {
     const unsigned i = base + (threadIdx.x & 31);
 
     sg_join_across (work, i < down, i % rows * columns + (i / rows + 1) * sg_tile, -1, 0, 0, 1);
@@ -132,7 +114,7 @@ sg_add_locals (const SgWork &work, const SgGrid &grid, SgBlock *block)
 {
   const unsigned n = work.control->locals;
 
-  for (unsigned i = grid.first (); i - threadIdx.x < n; i += grid.step ()) {
+  for (unsigned i = sg_spread (); i - threadIdx.x % 32 < n; i += grid.step ()) {
     const unsigned c = i < n ? work.local_list[i] : 0, root = i < n ? sg_root_mixed (work.joined, c) : 0;
     const bool has = i < n && root != c;
 
@@ -150,7 +132,7 @@ sg_find_largest (const SgWork &work, const SgGrid &grid)
 {
   const unsigned n = work.control->locals;
 
-  for (unsigned i = grid.first (); i < n; i += grid.step ()) {
+  for (unsigned i = sg_spread (); i < n; i += grid.step ()) {
     const unsigned c = work.local_list[i];
 
     if (work.kind[c] >= 2 && work.joined[c] == sg_mix (c))
@@ -171,13 +153,14 @@ sg_settle_cell (const SgWork &work, unsigned c, unsigned root, unsigned kind, Sg
     if (carries)
       work.claim[c] = largest >> 32 << 32 | (0xffffffffu - (kind - 2));
     record.x |= carries ? sg_old : 0;
+    work.mean[c] = sg_mean (record);
     work.record[c] = record;
   }
   return kind >= 2 && !carries && sg_cells (record) < work.min_cells;
 }
 
 /* Each cell of a component right below its smallest cell, which is its root from here on;
- * those that are free again go to the list of free ones. */
+ * those that are free again are listed. */
 __device__ void
 sg_settle (const SgWork &work, const SgGrid &grid)
 {
@@ -208,16 +191,16 @@ sg_settle (const SgWork &work, const SgGrid &grid)
       if (kind[k])
         work.parent[cell[k]] = freed ? cell[k] : root[k] | sg_settled;
       if (work.follow)
-        sg_append (work.free_list, &work.control->free, freed, cell[k]);
+        sg_append (work.freed_list, &work.control->freed, freed, cell[k]);
     }
   }
 }
 
 __device__ void
-sg_free_fragments (const SgWork &work, const SgGrid &grid, unsigned from)
+sg_free_fragments (const SgWork &work, const SgGrid &grid)
 {
-  for (unsigned i = from + grid.first (); i < work.control->free; i += grid.step ()) {
-    const unsigned c = work.free_list[i];
+  for (unsigned i = sg_spread (); i < work.control->freed; i += grid.step ()) {
+    const unsigned c = work.freed_list[i];
 
     work.record[c] = sg_record_of (work.after.p[c]); /* others have looked at its component's till now */
   }
@@ -228,8 +211,6 @@ sg_free_fragments (const SgWork &work, const SgGrid &grid, unsigned from)
 __device__ void
 sg_find_components (const SgWork &work, SgGrid &grid, SgBlock *block)
 {
-  const unsigned listed = work.control->free;
-
   sg_join_tiles (work, grid);
   grid.barrier ();
   sg_add_locals (work, grid, block);
@@ -241,105 +222,73 @@ sg_find_components (const SgWork &work, SgGrid &grid, SgBlock *block)
   sg_settle (work, grid);
   grid.barrier ();
   if (work.follow) {
-    sg_free_fragments (work, grid, listed);
+    sg_free_fragments (work, grid);
     grid.barrier ();
   }
 }
 
 /* ---- step 6: growth ----------------------------------------------------- */
 
-/* The best of a cell's neighbours that are of other regions; sg_never: there are none. */
-__device__ __forceinline__ unsigned long long
-sg_best_neighbour (const SgWork &work, const unsigned (&root)[4], unsigned own, unsigned mean)
-{
-  unsigned long long best = sg_never;
-  SgRecord record[4];
+/* The block's chunks in the shared memory behind the sums. */
+struct SgGrowth {
+  unsigned rows, n; /* of a chunk, and how many there are */
+  unsigned listed;  /* the chunk whose rows are listed; sg_none: of none */
+  unsigned char *memory;
+};
 
-#pragma unroll
-  for (int k = 0; k < 4; k++)
-    record[k] = sg_load_record (work.record + (root[k] & ~sg_settled));
-#pragma unroll
-  for (int k = 0; k < 4; k++)
-    if ((root[k] & ~sg_settled) != own)
-      best = min (best, sg_key (mean, sg_mean (record[k]), root[k] & ~sg_settled));
-  return best;
+/* As many rows as there is shared memory for. */
+__device__ __forceinline__ SgGrowth
+sg_share_memory (const SgPart &part, unsigned char *memory, size_t size)
+{
+  const size_t fixed = sizeof (SgSums) + sg_watched * (sg_rows + 4) + (4 + 64) * sg_rows;
+  const unsigned rows = min ((unsigned) ((size - fixed) / (4 * 32 * sizeof (unsigned))), (unsigned) sg_rows) / 32 * 32;
+
+  return SgGrowth { rows, (part.to - part.from + rows - 1) / rows, sg_none, memory + sizeof (SgSums) };
 }
 
-/* Phase A of the first round: free cells are regions of one cell. */
-__device__ void
-sg_pick_cells (const SgWork &work, const SgGrid &grid, unsigned n)
+/* Makes a chunk ready to look at. */
+__device__ __forceinline__ SgChunk
+sg_open_chunk (const SgWork &work, const SgPart &part, SgGrowth *g, unsigned number)
 {
-  for (unsigned i = grid.first (); i < n; i += grid.step ()) {
-    const unsigned c = work.free_list[i];
-    unsigned to[4], root[4];
+  SgChunk chunk;
 
-    sg_neighbours (work, c, to);
-    sg_find<4> (work.parent, to, root);
-    work.best[0][c] = sg_best_neighbour (work, root, c, work.after.p[c]);
-  }
+  chunk.from = part.from + number * g->rows;
+  chunk.n = min (g->rows, part.to - chunk.from);
+  chunk.row = (unsigned *) g->memory;
+  chunk.picks = number < sg_watched ? g->memory + 4 * sg_rows + number * (sg_rows + 4) : NULL;
+  chunk.list = (uint16_t *) (g->memory + 4 * sg_rows + sg_watched * (sg_rows + 4));
+  chunk.to = (unsigned *) (chunk.list + 32 * sg_rows);
+  chunk.luma = chunk.to + 32 * g->rows;
+  chunk.cb = chunk.luma + 32 * g->rows;
+  chunk.cr = chunk.cb + 32 * g->rows;
+  chunk.region = chunk.to;
+  chunk.mean = chunk.region + (g->rows + 2) * sg_chunk_wide;
+  if (g->listed != number)
+    sg_list_rows (work, chunk);
+  g->listed = number;
+  return chunk;
 }
 
-/* Phase A of the others: a cell of a free region that has a border asks for each
- * neighbour; what is enclosed or has grown leaves the list. */
+/* Phase A. `done`: chunks that have no cell left that would pick; there are none to come. */
 __device__ void
-sg_pick_borders (const SgWork &work, SgBlock *block, int turn, const unsigned *list, unsigned n, unsigned *next)
+sg_pick_chunks (const SgWork &work, SgBlock *block, const SgPart &part, SgGrowth *g, int turn, unsigned long long *done)
 {
-  unsigned long long *best = work.best[turn & 1];
+  for (unsigned i = 0; i < g->n; i++)
+    if (i >= 64 || !(*done >> i & 1)) {
+      const SgChunk chunk = sg_open_chunk (work, part, g, i);
+      const bool any = turn ? sg_pick_next (work, chunk, block, work.best[turn & 1]) : sg_pick_first (work, chunk);
 
-  for (unsigned base = threadIdx.x & ~31u; base < n; base += sg_threads) {
-    const unsigned i = base + (threadIdx.x & 31);
-    unsigned long long key = sg_never;
-    unsigned c = 0;
-
-    if (i < n) {
-      unsigned cell[5], root[5], to[4], other[4];
-
-      c = list[i];
-      sg_neighbours (work, c, to);
-#pragma unroll
-      for (int k = 0; k < 4; k++)
-        cell[k] = to[k];
-      cell[4] = c;
-      sg_find<5, true> (work.parent, cell, root);
-      if (!(root[4] & sg_settled)) {
-#pragma unroll
-        for (int k = 0; k < 4; k++)
-          other[k] = root[k];
-        key = sg_best_neighbour (work, other, root[4], sg_mean (sg_load_record (work.record + root[4])));
-        if (key < __ldcg (best + root[4]))
-          atomicMin (best + root[4], key);
-      }
+      *done |= i < 64 && !any ? 1ull << i : 0;
     }
-    sg_append (next, &block->cells, key != sg_never, c);
-  }
 }
 
-/* Where the picks lead from r, whose own is `to`; with sg_settled where that has a seed. */
-__device__ __forceinline__ unsigned
-sg_follow_picks (const SgWork &work, const unsigned long long *best, unsigned r, unsigned to)
-{
-  for (;;) {
-    const unsigned long long flags = work.record[to].x, next = best[to];
-
-    if (flags & sg_seeded)
-      return to | sg_settled;
-    if (next == sg_never)
-      return to;
-    if ((unsigned) next == r)
-      return min (r, to);
-    r = to;
-    to = (unsigned) next;
-  }
-}
-
-/* Phase B: a free region's root r joins where its picks lead, or stays; so does, in the
- * first round, its only cell. */
+/* Phase B: a free region's root r joins where its picks lead, or stays. */
 __device__ __forceinline__ void
-sg_grow_root (const SgWork &work, SgBlock *block, int turn, bool has, unsigned r, unsigned *cells, unsigned *roots)
+sg_grow_root (const SgWork &work, SgBlock *block, int turn, bool has, unsigned r, unsigned *roots)
 {
   const unsigned long long *best = work.best[turn & 1];
-  const unsigned long long pick = has ? best[r] : sg_never;
-  const unsigned end = pick != sg_never ? sg_follow_picks (work, best, r, (unsigned) pick) : r;
+  const unsigned pick = has ? (unsigned) best[r] : (unsigned) sg_never;
+  const unsigned end = pick != (unsigned) sg_never ? sg_follow_picks (best, r, pick) : r;
   const unsigned to = end & ~sg_settled;
   const bool joined = has && to != r;
 
@@ -350,48 +299,43 @@ sg_grow_root (const SgWork &work, SgBlock *block, int turn, bool has, unsigned r
   sg_add_record (block->sums, work.record, joined, to, sg_record_if (work.record, joined, r));
   if (__any_sync (~0u, joined) && (threadIdx.x & 31) == 0)
     sg_poke (&block->picks, 1);
-  if (cells)
-    sg_append (cells, &block->cells, has && !(end & sg_settled), r);
   sg_append (roots, &block->roots, has && !joined, r);
 }
 
 /* Each block has its share of all lists, which only shrink. */
 __device__ void
-sg_grow (const SgWork &work, SgGrid &grid, SgBlock *block)
+sg_grow (const SgWork &work, SgGrid &grid, SgBlock *block, unsigned char *memory, size_t size)
 {
+  const SgPart part (work);
+  SgGrowth g = sg_share_memory (part, memory, size);
   SgControl *control = work.control;
-  const unsigned n = control->free, step = grid.step ();
-  const unsigned share = (n + step - 1) / step * sg_threads, mine = blockIdx.x * share;
-  unsigned cells = 0, roots = 0;
+  unsigned long long done = 0;
+  unsigned roots = 0, going = control->free + control->freed ? 3 : 0;
 
-  for (int turn = 0; n > 0; turn++) {
-    unsigned *cells_before = work.cell_list[turn & 1] + mine, *cells_after = work.cell_list[~turn & 1] + mine;
-    unsigned *roots_before = work.root_list[turn & 1] + mine, *roots_after = work.root_list[~turn & 1] + mine;
+  for (unsigned i = threadIdx.x; i < sg_watched * (sg_rows + 4); i += sg_threads)
+    g.memory[4 * sg_rows + i] = i % (sg_rows + 4) > 0 && i % (sg_rows + 4) <= g.rows; /* all may */
+  for (int turn = 0; going == 3; turn++) {
+    unsigned *roots_before = work.root_list[turn & 1] + part.listed;
+    unsigned *roots_after = work.root_list[~turn & 1] + part.listed;
 
     if (threadIdx.x == 0)
-      block->cells = block->roots = block->picks = 0;
-    __syncthreads ();
-    if (turn == 0)
-      sg_pick_cells (work, grid, n);
-    else
-      sg_pick_borders (work, block, turn, cells_before, cells, cells_after);
+      block->roots = block->picks = 0;
+    sg_pick_chunks (work, block, part, &g, turn, &done);
     grid.barrier ();
     if (grid.first () == 0)
       control->picks[(turn + 1) % 3] = 0;
     if (turn == 0)
-      for (unsigned i = grid.first (); i - threadIdx.x < n; i += step)
-        sg_grow_root (work, block, turn, i < n, i < n ? work.free_list[i] : 0, cells_after, roots_after);
+      for (unsigned i = 0; i < g.n; i++)
+        sg_join_chunk (work, sg_open_chunk (work, part, &g, i), block, roots_after);
     else
       for (unsigned i = threadIdx.x; i - threadIdx.x < roots; i += sg_threads)
-        sg_grow_root (work, block, turn, i < roots, i < roots ? roots_before[i] : 0, NULL, roots_after);
+        sg_grow_root (work, block, turn, i < roots, i < roots ? roots_before[i] : 0, roots_after);
     sg_flush_sums (block->sums, work.record);
-    if (threadIdx.x == 0 && block->picks)
-      control->picks[turn % 3] = 1;
-    cells = block->cells;
     roots = block->roots;
+    if (threadIdx.x == 0 && (block->picks || roots))
+      atomicOr (&control->picks[turn % 3], (unsigned) (block->picks != 0) | (roots != 0) << 1);
     grid.barrier ();
-    if (!control->picks[turn % 3])
-      return;
+    going = control->picks[turn % 3];
   }
 }
 

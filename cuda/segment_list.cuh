@@ -9,6 +9,8 @@
 
 namespace cf {
 
+constexpr int sg_threads = 1024; /* of a block of the graph's launch */
+
 /* The sum over the lanes of `peers`, each of which calls with the same mask. */
 __device__ __forceinline__ unsigned
 sg_reduce (unsigned peers, unsigned v)
@@ -76,6 +78,14 @@ sg_poke (unsigned *p, unsigned value)
 #endif
 }
 
+/* The first of a thread's items where warps of all blocks take them in turns: a multiprocessor
+ * by itself is slow at fetching what lies anywhere. The next is grid.step () further. */
+__device__ __forceinline__ unsigned
+sg_spread ()
+{
+  return (threadIdx.x / 32 * gridDim.x + blockIdx.x) * 32 + (threadIdx.x & 31);
+}
+
 /* A warp's lanes each append a value or none; all of them call it. The order in a
  * list is that of chance, so nothing may depend on it. `length` may be shared memory. */
 template<typename T> __device__ __forceinline__ void
@@ -91,6 +101,31 @@ sg_append (T *list, unsigned *length, bool has, T value)
   at = __shfl_sync (~0u, at, 0) + (unsigned) __popc (mask & ((1u << lane) - 1));
   if (has)
     list[at] = value;
+}
+
+/* The same of N values a lane, of which bit k of `has` says whether it appends the k-th. */
+template<int N, typename T> __device__ __forceinline__ void
+sg_append_each (T *list, unsigned *length, unsigned has, const unsigned (&value)[N])
+{
+  const unsigned lane = threadIdx.x & 31, below = (1u << lane) - 1;
+  unsigned n = 0, at = 0, mask[N];
+
+#pragma unroll
+  for (int k = 0; k < N; k++) {
+    mask[k] = __ballot_sync (~0u, has >> k & 1);
+    n += (unsigned) __popc (mask[k]);
+  }
+  if (n == 0)
+    return;
+  if (lane == 0)
+    at = atomicAdd (length, n);
+  at = __shfl_sync (~0u, at, 0);
+#pragma unroll
+  for (int k = 0; k < N; k++) {
+    if (has >> k & 1)
+      list[at + (unsigned) __popc (mask[k] & below)] = (T) value[k];
+    at += (unsigned) __popc (mask[k]);
+  }
 }
 
 /* ---- the forest --------------------------------------------------------- */
@@ -271,6 +306,13 @@ sg_record_of (unsigned p)
 constexpr int sg_sums = 512;
 struct SgSums {
   unsigned root[sg_sums], cells[sg_sums], luma[sg_sums], cb[sg_sums], cr[sg_sums];
+};
+
+/* What the block's threads share: the sums stand in the same memory as what the pairs and
+ * the last rounds need. */
+struct SgBlock {
+  SgSums *sums;
+  unsigned cells, roots, picks, used; /* lengths of this block's lists, and whether any region picked */
 };
 
 __device__ __forceinline__ void

@@ -15,8 +15,9 @@ namespace cf {
 
 /* ---- pairs -------------------------------------------------------------- */
 
-constexpr unsigned sg_batch = 4;    /* tiles whose pairs are counted at once */
-constexpr unsigned sg_pairs = 2048; /* of a batch's hash table; what finds no place goes to the frame's */
+constexpr unsigned sg_batch = 4;     /* tiles whose pairs are counted at once */
+constexpr unsigned sg_pairs = 2048;  /* of a batch's hash table; what finds no place goes to the frame's */
+constexpr unsigned sg_around = 1024; /* of its table of perimeters, likewise */
 constexpr unsigned sg_wide = sg_tile + 1, sg_margin = 2 * sg_tile + 1;
 static_assert (sg_tile * sg_tile == sg_threads && sg_batch * sg_margin <= sg_threads, "a thread's share of a batch");
 
@@ -24,7 +25,9 @@ struct SgTilePairs {
   unsigned root[sg_batch][sg_wide * sg_wide];
   unsigned long long key[sg_pairs];
   unsigned count[sg_pairs]; /* pairs << 16 | weak ones */
-  uint16_t used[sg_pairs];
+  uint16_t used[sg_pairs], fresh[sg_pairs]; /* places of the table; those that are new to the frame's */
+  unsigned roots, roots_at, n_fresh, fresh_at; /* how many, and where they go to in the frame's lists */
+  unsigned region[sg_around], perimeter[sg_around];
 };
 
 /* A 64-bit word, as the other sg_peek. */
@@ -50,21 +53,40 @@ sg_hash (unsigned long long key)
 }
 
 /* A pair of regions to the frame's table; true: it is the first of its kind. */
-__device__ bool
-sg_add_pair (const SgWork &work, unsigned long long key, unsigned count, unsigned *slot)
+__device__ __forceinline__ bool
+sg_add_pair (const SgWork &work, unsigned long long key, unsigned weak, unsigned *slot)
 {
   unsigned at = sg_hash (key) & (work.slots - 1);
   unsigned long long old;
 
   while ((old = atomicCAS (&work.key[at], sg_never, key)) != sg_never && old != key)
     at = (at + 1) & (work.slots - 1);
-  if (count & 0xffff)
-    atomicAdd (work.weak_count + at, count & 0xffff);
-  atomicAdd (work.count + (unsigned) (key >> 32), count >> 16);
-  atomicAdd (work.count + (unsigned) key, count >> 16);
+  if (weak)
+    atomicAdd (work.weak_count + at, weak);
   *slot = at;
   return old == sg_never;
 }
+
+/* The block adds up what it has of a region's perimeter: a large region would else wait for all of
+ * its neighbours, one by one. */
+__device__ __forceinline__ void
+sg_add_perimeter (const SgWork &work, SgTilePairs *tile, unsigned root, unsigned n)
+{
+  unsigned at = root * 2654435769u >> 22;
+
+  for (int i = 0; i < 4; i++, at = (at + 1) % sg_around) {
+    unsigned there = sg_peek (tile->region + at);
+
+    if (there == sg_none)
+      there = atomicCAS (&tile->region[at], sg_none, root);
+    if (there == sg_none || there == root) {
+      atomicAdd (&tile->perimeter[at], n);
+      return;
+    }
+  }
+  atomicAdd (work.count + root, n);
+}
+static_assert (sg_around == 1u << (32 - 22), "its hash has as many values");
 
 /* A touching pair of cells of two regions to the batch's table, or, where that is crowded, to the
  * frame's. */
@@ -87,31 +109,13 @@ sg_count_pair (const SgWork &work, SgBlock *block, SgTilePairs *tile, unsigned a
       return;
     }
   }
-  if (sg_add_pair (work, key, 1u << 16 | weak, &slot))
-    work.slot_list[atomicAdd (&work.control->slots, 1u)] = slot;
-}
-
-/* The batch's table to the frame's; it is empty then. */
-__device__ void
-sg_flush_batch (const SgWork &work, SgBlock *block, SgTilePairs *tile)
-{
-  for (unsigned base = threadIdx.x & ~31u; base < block->used; base += sg_threads) {
-    const unsigned i = base + (threadIdx.x & 31);
-    unsigned slot = 0;
-    bool fresh = false;
-
-    if (i < block->used) {
-      const unsigned at = tile->used[i];
-
-      fresh = sg_add_pair (work, tile->key[at], tile->count[at], &slot);
-      tile->key[at] = sg_never;
-      tile->count[at] = 0;
-    }
-    sg_append (work.slot_list, &work.control->slots, fresh, slot);
+  atomicAdd (work.count + a, 1u);
+  atomicAdd (work.count + b, 1u);
+  if (sg_add_pair (work, key, weak, &slot)) {
+    at = atomicAdd (&work.control->slots, 1u);
+    work.slot_list[at] = slot;
+    work.edge[0][at] = key;
   }
-  __syncthreads ();
-  if (threadIdx.x == 0)
-    block->used = 0;
 }
 
 /* Where (x, y) of a batch's tile lies; sg_none: outside the picture, or there is no such tile. */
@@ -127,15 +131,15 @@ sg_cell_of (const SgWork &work, SgBatch batch, unsigned k, unsigned x, unsigned 
 }
 
 /* The roots of a batch's cells and of those right of its tiles and below. Each cell is put right
- * below its root. The bits of those that are roots. */
-__device__ unsigned
-sg_find_batch (const SgWork &work, SgTilePairs *tile, SgBatch batch)
+ * below its root. The bits of those that are roots; the thread's own cells. */
+__device__ __forceinline__ unsigned
+sg_find_batch (const SgWork &work, SgTilePairs *tile, SgBatch batch, unsigned (&cell)[sg_batch + 1])
 {
   const unsigned t = threadIdx.x, x = t % sg_tile, y = t / sg_tile;
   /* of the first threads: one on a tile's margin */
   const unsigned k_margin = t / sg_margin, i = t % sg_margin;
   const unsigned x_margin = i <= sg_tile ? i : sg_tile, y_margin = i <= sg_tile ? sg_tile : i - sg_tile - 1;
-  unsigned cell[sg_batch + 1], from[sg_batch + 1], root[sg_batch + 1], roots = 0;
+  unsigned from[sg_batch + 1], root[sg_batch + 1], roots = 0;
 
 #pragma unroll
   for (unsigned k = 0; k < sg_batch; k++)
@@ -163,75 +167,123 @@ sg_find_batch (const SgWork &work, SgTilePairs *tile, SgBatch batch)
   return roots;
 }
 
-/* Is the border between two touching cells a weak one? */
-__device__ __forceinline__ bool
-sg_is_weak (const SgWork &work, unsigned a, unsigned b, unsigned c, unsigned d)
+/* Not 0 where a region carries old ones on; that matters only where frames follow each other. */
+__device__ __forceinline__ unsigned
+sg_old_of (const SgWork &work, unsigned root)
 {
-  const bool both = work.follow && (work.record[a].x & work.record[b].x & sg_old) != 0;
-
-  return sg_near (__ldg (work.after.p + c), __ldg (work.after.p + d), work.weak[both]);
+  return work.follow && root != sg_none ? (unsigned) (work.record[root].x >> 32) & (unsigned) (sg_old >> 32) : 0;
 }
 
-/* This thread's pairs, across and down in each tile: bits of what is a border, and of the weak ones. */
+/* This thread's pairs, across and down in each tile: bits of what is a border, and of the weak ones. All
+ * loads are on their way at once, also for pairs that are no border. */
 __device__ __forceinline__ void
-sg_find_pairs (const SgWork &work, const SgTilePairs *tile, SgBatch batch, unsigned *borders, unsigned *weak)
+sg_find_pairs (const SgWork &work, const SgTilePairs *tile, const unsigned (&cell)[sg_batch + 1], unsigned *borders,
+    unsigned *weak)
 {
-  const unsigned t = threadIdx.x, x = t % sg_tile, y = t / sg_tile, at = y * sg_wide + x;
-  unsigned is_border = 0, is_weak = 0;
+  const unsigned at = threadIdx.x / sg_tile * sg_wide + threadIdx.x % sg_tile, columns = (unsigned) work.columns;
+  unsigned p[sg_batch][3], old[sg_batch][3], is_border = 0, is_weak = 0;
 
 #pragma unroll
   for (unsigned k = 0; k < sg_batch; k++) {
-    const unsigned root = tile->root[k][at], c = sg_cell_of (work, batch, k, x, y);
-    const unsigned right = tile->root[k][at + 1], below = tile->root[k][at + sg_wide];
+    const unsigned root = tile->root[k][at], right = tile->root[k][at + 1], below = tile->root[k][at + sg_wide];
+    const unsigned c = root != sg_none ? cell[k] : 0;
+    const bool across = root != sg_none && right != sg_none && right != root;
+    const bool down = root != sg_none && below != sg_none && below != root;
 
-    if (root != sg_none && right != sg_none && right != root) {
-      is_border |= 1u << 2 * k;
-      is_weak |= (unsigned) sg_is_weak (work, root, right, c, c + 1) << 2 * k;
-    }
-    if (root != sg_none && below != sg_none && below != root) {
-      is_border |= 2u << 2 * k;
-      is_weak |= (unsigned) sg_is_weak (work, root, below, c, c + (unsigned) work.columns) << (2 * k + 1);
-    }
+    is_border |= (unsigned) across << 2 * k | (unsigned) down << (2 * k + 1);
+    p[k][0] = __ldg (work.after.p + c);
+    p[k][1] = __ldg (work.after.p + (across ? c + 1 : c));
+    p[k][2] = __ldg (work.after.p + (down ? c + columns : c));
+    old[k][0] = sg_old_of (work, across || down ? root : sg_none);
+    old[k][1] = sg_old_of (work, across ? right : sg_none);
+    old[k][2] = sg_old_of (work, down ? below : sg_none);
   }
+#pragma unroll
+  for (unsigned k = 0; k < sg_batch; k++)
+#pragma unroll
+    for (unsigned d = 1; d <= 2; d++)
+      is_weak |= (unsigned) sg_near (p[k][0], p[k][d], work.weak[(old[k][0] & old[k][d]) != 0]) << (2 * k + d - 1);
   *borders = is_border;
   *weak = is_weak;
 }
 
-__device__ void
-sg_list_roots (const SgWork &work, const SgTilePairs *tile, unsigned roots)
+/* Where the warp's roots begin in the block's list; behind that the thread's `places`, of 8 bits each. */
+__device__ unsigned
+sg_place_roots (SgTilePairs *tile, unsigned roots, unsigned *places)
 {
-  const unsigned at = threadIdx.x / sg_tile * sg_wide + threadIdx.x % sg_tile, lane = threadIdx.x & 31;
-  unsigned mine = 0, all = 0;
+  const unsigned lane = threadIdx.x & 31;
+  unsigned mine = 0, all = 0, at = 0;
 
 #pragma unroll
   for (unsigned k = 0; k < sg_batch; k++) {
     const unsigned mask = __ballot_sync (~0u, roots >> k & 1);
 
-    if (roots >> k & 1)
-      mine |= (all + (unsigned) __popc (mask & ((1u << lane) - 1))) << 8 * k;
+    mine |= (all + (unsigned) __popc (mask & ((1u << lane) - 1))) << 8 * k;
     all += (unsigned) __popc (mask);
   }
-  if (all == 0)
-    return;
-  unsigned to = lane == 0 ? atomicAdd (&work.control->roots[0], all) : 0;
-
-  to = __shfl_sync (~0u, to, 0);
-#pragma unroll
-  for (unsigned k = 0; k < sg_batch; k++)
-    if (roots >> k & 1)
-      work.root_list[0][to + (mine >> 8 * k & 0xff)] = tile->root[k][at];
+  if (lane == 0 && all)
+    at = atomicAdd (&tile->roots, all);
+  *places = mine;
+  return __shfl_sync (~0u, at, 0);
 }
 
-/* Its waits for memory are those of one tile. */
+/* The batch's table to the frame's. */
+__device__ void
+sg_add_batch (const SgWork &work, SgBlock *block, SgTilePairs *tile)
+{
+  for (unsigned i = threadIdx.x; i < block->used; i += sg_threads) {
+    const unsigned at = tile->used[i], count = tile->count[at];
+    const unsigned long long key = tile->key[at];
+    unsigned slot;
+
+    sg_add_perimeter (work, tile, (unsigned) (key >> 32), count >> 16);
+    sg_add_perimeter (work, tile, (unsigned) key, count >> 16);
+    if (sg_add_pair (work, key, count & 0xffff, &slot)) {
+      tile->fresh[atomicAdd (&tile->n_fresh, 1u)] = (uint16_t) at;
+      tile->count[at] = slot;
+    }
+  }
+}
+
+/* What is new to the frame's table is listed, with its place there; the perimeters. */
+__device__ void
+sg_list_fresh (const SgWork &work, const SgTilePairs *tile)
+{
+  for (unsigned i = threadIdx.x; i < tile->n_fresh; i += sg_threads) {
+    work.slot_list[tile->fresh_at + i] = tile->count[tile->fresh[i]];
+    work.edge[0][tile->fresh_at + i] = tile->key[tile->fresh[i]];
+  }
+  for (unsigned i = threadIdx.x; i < sg_around; i += sg_threads)
+    if (tile->region[i] != sg_none)
+      atomicAdd (work.count + tile->region[i], tile->perimeter[i]);
+}
+
+__device__ void
+sg_clear_pairs (SgBlock *block, SgTilePairs *tile)
+{
+  for (unsigned i = threadIdx.x; i < sg_pairs; i += sg_threads) {
+    tile->key[i] = sg_never;
+    tile->count[i] = 0;
+  }
+  for (unsigned i = threadIdx.x; i < sg_around; i += sg_threads) {
+    tile->region[i] = sg_none;
+    tile->perimeter[i] = 0;
+  }
+  if (threadIdx.x == 0)
+    block->used = tile->roots = tile->n_fresh = 0;
+}
+
+/* The waits for memory are those of one tile. What all blocks ask of one place in memory waits for each
+ * other, so the lengths of the frame's lists are asked for once. */
 __device__ void
 sg_count_batch (const SgWork &work, SgBlock *block, SgTilePairs *tile, SgBatch batch)
 {
   const unsigned at = threadIdx.x / sg_tile * sg_wide + threadIdx.x % sg_tile;
-  const unsigned roots = sg_find_batch (work, tile, batch);
-  unsigned borders, weak;
+  unsigned cell[sg_batch + 1], borders, weak, places;
+  const unsigned roots = sg_find_batch (work, tile, batch, cell);
 
   __syncthreads ();
-  sg_find_pairs (work, tile, batch, &borders, &weak);
+  sg_find_pairs (work, tile, cell, &borders, &weak);
   for (; borders; borders &= borders - 1) {
     const unsigned i = (unsigned) __ffs ((int) borders) - 1;
     const unsigned *root = tile->root[i / 2] + at;
@@ -239,9 +291,21 @@ sg_count_batch (const SgWork &work, SgBlock *block, SgTilePairs *tile, SgBatch b
     sg_count_pair (work, block, tile, root[0], i & 1 ? root[sg_wide] : root[1], weak >> i & 1);
   }
   __syncwarp ();
-  sg_list_roots (work, tile, roots);
+  const unsigned first = sg_place_roots (tile, roots, &places);
+
   __syncthreads ();
-  sg_flush_batch (work, block, tile);
+  sg_add_batch (work, block, tile);
+  __syncthreads ();
+  if (threadIdx.x == 0)
+    tile->fresh_at = atomicAdd (&work.control->slots, tile->n_fresh);
+  if (threadIdx.x == 32)
+    tile->roots_at = atomicAdd (&work.control->roots[0], tile->roots);
+  __syncthreads ();
+  sg_list_fresh (work, tile);
+#pragma unroll
+  for (unsigned k = 0; k < sg_batch; k++)
+    if (roots >> k & 1)
+      work.root_list[0][tile->roots_at + first + (places >> 8 * k & 0xff)] = cell[k];
 }
 
 __device__ void
@@ -251,19 +315,16 @@ sg_count_pairs (const SgWork &work, SgBlock *block, SgTilePairs *tile)
   const unsigned first = (unsigned) ((unsigned long long) tiles * blockIdx.x / gridDim.x);
   const unsigned end = (unsigned) ((unsigned long long) tiles * (blockIdx.x + 1) / gridDim.x);
 
-  for (unsigned i = threadIdx.x; i < sg_pairs; i += sg_threads) {
-    tile->key[i] = sg_never;
-    tile->count[i] = 0;
-  }
-  if (threadIdx.x == 0)
-    block->used = 0;
-  for (unsigned number = first; number < end; number += sg_batch)
+  for (unsigned number = first; number < end; number += sg_batch) {
+    __syncthreads ();
+    sg_clear_pairs (block, tile);
     sg_count_batch (work, block, tile, SgBatch { number, min (end - number, sg_batch) });
+  }
 }
 
 /* ---- step 7: weak borders ----------------------------------------------- */
 
-/* The pairs leave the table, which is empty then, and become the list of edges. */
+/* The pairs leave the table, which is empty then; they are the list of edges. */
 __device__ void
 sg_join_weak (const SgWork &work, const SgGrid &grid)
 {
@@ -271,11 +332,10 @@ sg_join_weak (const SgWork &work, const SgGrid &grid)
 
   for (unsigned i = sg_spread (); i < n; i += grid.step ()) {
     const unsigned slot = work.slot_list[i];
-    const unsigned long long key = work.key[slot];
+    const unsigned long long key = work.edge[0][i];
     const unsigned a = (unsigned) (key >> 32), b = (unsigned) key, weak = work.weak_count[slot];
     const unsigned perimeter = min (work.count[a], work.count[b]);
 
-    work.edge[0][i] = key;
     work.key[slot] = sg_never;
     work.weak_count[slot] = 0;
     if ((unsigned long long) weak << 16 > (unsigned long long) work.fraction * perimeter)
@@ -412,10 +472,10 @@ sg_merge_round (const SgWork &work, SgGrid &grid, SgBlock *block, SgMerge *m)
   return control->picks[now] || sg_next_stage (work, m);
 }
 
-/* From the edges to the last merge. What is left is told in the order of the indices, and `count` has
- * each region's (segment_alone.cuh); NULL: it is listed in root_list[turn & 1]. */
-__device__ const uint4 *
-sg_merge_all (const SgWork &work, SgGrid &grid, SgBlock *block, unsigned char *memory, size_t size)
+/* From the edges to the last merge. true: what is left is told in the order of the indices, and `count`
+ * has places for which there are indices, in `told`; else it is listed in root_list[turn & 1]. */
+__device__ bool
+sg_merge_all (const SgWork &work, SgGrid &grid, SgBlock *block, unsigned char *memory, size_t size, SgGathered *told)
 {
   /* turns begin with 2: its lists are edge[0] and root_list[1] */
   SgMerge m = { 2, work.control->slots, work.control->roots[1], 0 };
@@ -431,18 +491,19 @@ sg_merge_all (const SgWork &work, SgGrid &grid, SgBlock *block, unsigned char *m
       work.control->regions = m.roots;
       work.control->turn = (unsigned) ~m.turn & 1;
     }
-    return NULL;
+    return false;
   }
   unsigned *edges = &work.control->edges[(m.turn + 1) % 3];
 
-  sg_rank (work, grid, m);
+  sg_rank (work, grid, m, (unsigned *) (memory + sizeof (SgSums)));
   grid.barrier ();
   sg_gather (work, grid, m, edges);
   grid.barrier ();
   sg_clear_table (work, grid, m);
   if (blockIdx.x == 0)
     sg_merge_alone (work, block, memory, size, m, *edges);
-  return sg_gathered (work, m).region;
+  *told = sg_gathered (work, m);
+  return true;
 }
 
 } // namespace cf
