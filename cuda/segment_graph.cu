@@ -3,35 +3,31 @@
  * segment_graph.cu: steps 4 to 10 of the segmentation, in one cooperative launch: its
  * blocks wait for each other at a barrier, so that no step needs the host.
  *
- * What it learned. Nothing here is bound by how much is moved or computed: each phase is
- * a chain of dependent accesses to the second-level cache, a quarter to half a microsecond
- * each, and a barrier of all blocks is one microsecond. So several cells' chains run at once
- * (sg_find), cells of settled regions are one step from their root, lists belong to a block
- * and need no barrier to be appended to, and the last rounds run in one block's
- * shared memory. A large region's record is asked for by every cell on its border:
- * the loads go through the first-level cache (a phase never reads what it changes, and the
- * barrier's fence clears it), and additions are collected in shared memory.
+ * What it learned. Little here is bound by how much is moved: each phase is a chain of dependent
+ * accesses to the second-level cache, a quarter to half a microsecond each, and a barrier of all
+ * blocks is one microsecond. So several cells' chains run at once (sg_find), cells of settled regions are
+ * one step from their root, lists belong to a block and need no barrier to be appended to, growth looks
+ * at neighbours in shared memory (segment_chunk.cuh), and the last rounds run in one block's (segment_alone.cuh).
+ * Lists that all blocks share are walked by warps of all blocks in turns, for a multiprocessor by
+ * itself is slow at fetching what lies anywhere. What many add to is collected in shared memory first.
  *
- * An H200 takes, launches and all, 302 us afresh and 195 us following at 1080p (4K: 314 and 235;
- * 768 x 576: 329 and 177), NV12, a street with noise of sigma 2: 207,000 of 518,000 cells are free,
- * 2400 regions and 6100 edges come to the last rounds. Of the 302 this launch has 224: components
- * 33, of which the joining of tiles is 18, growth 97 in seven rounds (half of it the first two),
- * pairs 18, weak borders 17, merging 53 (4 until all is in one block's memory, then nine rounds
- * of 8 down to 3), numbers and labels 7. The other kernels: colours 6, cells 28, pixels 25, table 3,
- * picture 10. A time of each block at the first barrier shows that all blocks start at once and
- * wait for the longest chain of joined tiles.
+ * An H200 takes 194 us afresh and 137 following at 1080p (4K: 235 and 176; 480p: 182 and 134), GRAY8 of
+ * `kernelcheck --bench`, 2026-11-22: 288,000 of 518,000 cells are free. Of the 194 this launch has 165:
+ * components 19, of which the joining of tiles is 10; growth 73 in five rounds, of which the first takes 25;
+ * pairs 15, weak borders 9, a round of all blocks 9, then rank 3, gathering 6 and the lone block 27; numbers and
+ * labels 5. The other kernels: cells 15, pixels 15, table 3, picture 4. Growth issues instructions
+ * a third of its time; at the joining of tiles all blocks wait for the longest chain of joined ones.
  *
- * What helped: one lane joins for all of a warp that would join the same two components, and
- * both ends are walked at once (23 us to 18); partners' distance and number in one word of
- * 32 bits, edges that have become the same told apart, what one block loads put in its order by
- * all before (89 us to 53; loading 6100 edges and their ends alone took one block 13);
- * neighbours' cells hung right below their roots while growing. A vote for lanes with the same root
+ * What helped: one lane joins for all of a warp that would join the same two components, and both ends are
+ * walked at once (23 us to 18, before tiles were 32 x 32); a barrier that releases and acquires instead of
+ * fences (a quarter of a microsecond each); edges that have become the same told apart, what one block
+ * loads put in its order by all before, its first picks made by all (59 us to 27); pairs of four tiles
+ * counted at once (23 us to 15); growth in chunks (93 us to 73). A vote for lanes with the same root
  * (__match_any_sync) and a sum for each group took longer than the atomics it saved (a round of
- * merging 13 instead of 5 us): it goes by the groups one by one. Colours in the kernel of
- * the cells instead of one of their own (15 us slower: its registers halve the blocks), and lower tiles
- * (the same). One division of each multiprocessor's memory for all kernels (the carve-out): the same.
- * Not tried: growth's late rounds in one block, lists of regions that shrink in the last rounds,
- * two launches, so that growth has more of the first-level cache. */
+ * merging 13 instead of 5 us): it goes by the groups one by one. One division of each
+ * multiprocessor's memory for all kernels (the carve-out), launches that begin before the one before
+ * has ended: the same (1 % at 4K). Not tried: growth's late rounds in one block, two launches, so that
+ * growth has more of the first-level cache. */
 #include "segment_merge.cuh"
 
 namespace cf {

@@ -27,6 +27,8 @@ def load(folder, part):
                        + glob.glob(os.path.join(folder, f"framepath-{part}-*.json"))):
         with open(path, encoding="utf-8") as file:
             more = json.load(file)
+        for row in more["rows"]:
+            row["limits"] = more["limits"]  # of the machine that it was measured on
         if told:
             told["rows"] += more["rows"]
         else:
@@ -73,8 +75,8 @@ def limits(told):
 
 
 def share_of(row, told, name):
-    """The part of a limit, which another part may have measured."""
-    for limit in told["limits"] if told else []:
+    """The part of a limit, which another part may have measured, where its own run has not."""
+    for limit in row["limits"] or (told["limits"] if told else []):
         if size_of(limit) == size_of(row):
             return row["frames_per_second"] * row["frame_bytes"] / 1e9 / limit[name]
     return 0

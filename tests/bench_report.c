@@ -138,7 +138,7 @@ words_of (const char *filter)
         "nothing of the kind: beside the first stands SegmentWatershed with a copy of the frame, for it works in place,\n"
         "beside the second LabelMarkersUF, which only finds what is connected and equal. floor: the bytes of a frame\n"
         "read twice and written once. Studies, following: by atomics: pixels are added to their regions' sums at\n"
-        "once, not in the block before; 4 and 8 warps: blocks of 32 x 4 and 32 x 8 squares instead of 32 x 16.\n";
+        "once, not in the block before; 4 and 8 warps: the size of that block, which is 8 in the other rows.\n";
   return "NPP: FilterBorder32f, FilterGaussBorder (FilterGaussAdvancedBorder over 15) and FilterBoxBorder on the same frames,\n"
       "replicated borders, RGBA with its alpha. dense: random weights of 8 bits with sign, not separable; 16 bit: random\n"
       "weights of 16 bits; fraction: decimal ones. floor: the bytes or, where that is more, the int8 tensor pipe.\n";
