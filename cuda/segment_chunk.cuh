@@ -42,7 +42,7 @@ struct SgPart {
 struct SgChunk {
   unsigned from, n;
   unsigned *row;   /* its first cell | its cells - 1 << 24 | sg_below | sg_above */
-  uint8_t *picks;  /* 2 + n: whether the row before has a cell that picks; NULL: not known */
+  uint8_t *picks;  /* by row + 1: whether it has a cell that picks; NULL: not known */
   uint16_t *list;  /* of cells: row * 32 + lane */
   /* (n + 2) x sg_chunk_wide, from the margin's corner: a cell's region as it is picked, and its mean */
   unsigned *region, *mean;
@@ -91,7 +91,8 @@ sg_list_rows (const SgWork &work, const SgChunk &chunk)
 
 /* ---- phase A ------------------------------------------------------------ */
 
-/* The thread's cell on the margin, and its place; sg_none: beyond the picture; or it has none. */
+/* The thread's cell on the margin, sg_none: it is beyond the picture; and its place, sg_none: the thread has none,
+ * or the row beside it has nothing to pick. */
 __device__ unsigned
 sg_margin_cell (const SgWork &work, const SgChunk &chunk, unsigned *at)
 {
@@ -142,7 +143,6 @@ sg_cells_asked_for (const SgWork &work, const SgChunk &chunk, unsigned picks, un
 #pragma unroll
   for (int k = 0; k < sg_each; k++) {
     const unsigned row = sg_own_row (k) < chunk.n ? chunk.row[sg_own_row (k)] : 0;
-
     const bool inside = sg_own_row (k) < chunk.n && lane <= (row >> 24 & 31);
 
     cell[k] = inside && (asked >> (k + 1) & 1) ? sg_first_cell (row) + lane : sg_none;
@@ -150,7 +150,7 @@ sg_cells_asked_for (const SgWork &work, const SgChunk &chunk, unsigned picks, un
   cell[sg_each] = sg_margin_cell (work, chunk, margin);
 }
 
-/* One of the thread's cells to an array of the chunk. */
+/* What is known of one of the thread's cells to an array of the chunk. */
 __device__ __forceinline__ void
 sg_put (const SgChunk &chunk, unsigned *array, int k, unsigned margin, unsigned value)
 {
@@ -391,7 +391,7 @@ sg_follow_links (const SgChunk &chunk, unsigned free, unsigned (&at)[sg_each])
       sg_poke (chunk.to + sg_own_row (k) * 32 + threadIdx.x % 32, at[k]);
 }
 
-/* What is left of the chunk's cells that have joined the one at a place, and itself. */
+/* The sums of the chunk's cells that have joined the one at a place, and of itself; p: its colour. */
 __device__ __forceinline__ SgRecord
 sg_joined_record (const SgChunk &chunk, unsigned at, unsigned p)
 {
