@@ -193,7 +193,7 @@ typedef struct {
   bool interlaced; /* two interleaved fields, each filtered by itself */
 } CfVideo;
 
-typedef struct CfFilter CfFilter; /* the descriptor; cf-private.h has it */
+typedef struct CfFilter CfFilter; /* the descriptor; core/filter.h has it */
 
 /* All filters, in the order they are documented; NULL behind the last. */
 extern const CfFilter *const cf_filters[];

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * gstcffilter-private.h: what the files of the base class share:
- * gstcffilter.c (class, start and stop, frames and events), gstcfprops.c
- * (properties), gstcfnegotiate.c (caps, queries and allocation).
+ * gstcffilter.c (class, start and stop, frames and events), gstcffilter-props.c
+ * (properties), gstcffilter-caps.c (caps, queries and allocation).
  *
  * Threads. The properties are guarded by the object lock; the streaming thread
  * works on one snapshot a frame, which the path owns. With frames-in-flight > 1
- * a second thread finishes and pushes the frames (gstcfflight.h); whatever else
+ * a second thread finishes and pushes the frames (gstcfoutput.h); whatever else
  * the streaming thread does, serialized events and queries, new parameters and
  * caps, it does with no frame under way. `context` is read under the object lock
  * by other threads, and changed by the streaming thread, start and stop, and
@@ -15,7 +15,7 @@
 #define GST_CF_FILTER_PRIVATE_H
 
 #include "gstcffilter.h"
-#include "gstcfflight.h"
+#include "gstcfoutput.h"
 
 G_BEGIN_DECLS
 
@@ -60,7 +60,7 @@ GstCfFilterPrivate *gst_cf_filter_private (GstCfFilter *self);
 #define PRIV(self) gst_cf_filter_private (self)
 #define FILTER(self) (GST_CF_FILTER_GET_CLASS (self)->filter)
 
-/* gstcfprops.c */
+/* gstcffilter-props.c */
 void gst_cf_filter_install_properties (GObjectClass *klass);
 void gst_cf_filter_install_params (GObjectClass *klass, const CfFilter *filter);
 /* The properties as they are now, as a block for the caller to free. Object
@@ -69,7 +69,7 @@ gpointer gst_cf_filter_snapshot (GstCfFilter *self, CfCommon *common);
 /* After anything that may have changed what filters the frames. */
 void gst_cf_filter_update_active_backend (GstCfFilter *self);
 
-/* gstcfnegotiate.c */
+/* gstcffilter-caps.c */
 void gst_cf_filter_install_negotiation (GstBaseTransformClass *klass);
 
 /* gstcffilter.c */

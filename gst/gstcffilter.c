@@ -5,7 +5,7 @@
 #include "gstcfcaps.h"
 #include "gstcfcuda.h"
 #include "gstcfparams.h"
-#include "gstcfpool.h"
+#include "gstcfmemory.h"
 
 #define GST_CAT_DEFAULT gst_cf_filter_debug
 

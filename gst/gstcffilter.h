@@ -4,7 +4,7 @@
 #ifndef GST_CF_FILTER_H
 #define GST_CF_FILTER_H
 
-#include "gstcfpath.h"
+#include "gstcfbackend.h"
 
 #include <gst/base/gstbasetransform.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * gstcudaconvolve.c: the cudaconvolve element. The filter is cuda/convolve.h. */
+ * gstcudaconvolve.c: the cudaconvolve element. The filter is cuda/convolve/convolve.h. */
 
 /**
  * SECTION:element-cudaconvolve

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * gstcudairfilter.c: the cudairfilter element. The filter is cuda/irfilter.h. */
+ * gstcudairfilter.c: the cudairfilter element. The filter is cuda/irfilter/irfilter.h. */
 
 /**
  * SECTION:element-cudairfilter

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * gstcudamedian.c: the cudamedian element. The filter is cuda/median.h. */
+ * gstcudamedian.c: the cudamedian element. The filter is cuda/median/median.h. */
 
 /**
  * SECTION:element-cudamedian

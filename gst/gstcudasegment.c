@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * gstcudasegment.c: the cudasegment element. The filter is cuda/segment.h. */
+ * gstcudasegment.c: the cudasegment element. The filter is cuda/segment/segment.h. */
 
 /**
  * SECTION:element-cudasegment

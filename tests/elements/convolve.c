@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * convolve.c: what cudaconvolve writes, in pictures small enough for the right
+ * convolve/convolve.c: what cudaconvolve writes, in pictures small enough for the right
  * samples to have been worked out by hand. */
 #include "common.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * segment.c: what cudasegment tells of regions: metas, label map and messages,
+ * segment/segment.c: what cudasegment tells of regions: metas, label map and messages,
  * against the picture that it paints; and how long a region keeps its number. */
 #include "regions.h"
 

@@ -9,10 +9,10 @@
  * arrives has the CPU's bytes; all arrive, or there is one element error.
  *
  *   chains [CALL CODE]   only that call and that error */
-#include "../stats.h"
+#include "elements/stats.h"
 #include "common.h"
 #include "fake.h"
-#include "gstcfchain.h"
+#include "transfer/chain.h"
 #include "gstcfcuda.h"
 #include "gstcudaconvolve.h"
 #include "gstcudamedian.h"

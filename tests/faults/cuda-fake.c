@@ -6,7 +6,7 @@
  * memory that has a stream, as from GStreamer 1.24 on, waits for that one, unless it
  * is mapped for the GPU. */
 #include "gstcfcuda.h"
-#include "gstcfpool.h"
+#include "gstcfmemory.h"
 #include "common.h"
 #include "fake.h"
 

@@ -2,15 +2,15 @@
  *
  * device-fake.c: the device layer over host memory, with faults. What error
  * means what, and which calls are left out once the GPU is lost, is as in
- * cuda/device.c. */
+ * cuda/core/gpu/device.c. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1 /* recursive mutexes that need no start */
 #endif
 #include "fake.h"
-#include "convolve.h"
-#include "irfilter.h"
-#include "median.h"
-#include "segment.h"
+#include "convolve/convolve.h"
+#include "irfilter/irfilter.h"
+#include "median/median.h"
+#include "segment/segment.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -481,7 +481,7 @@ release (void *memory)
 void *
 cf_pinned_alloc (size_t size, CfStatus *status)
 {
-  /* cuda/device.c makes no call for it then. */
+  /* cuda/core/gpu/device.c makes no call for it then. */
   if (cf_gpu_lost ()) {
     cf_fail (status, CF_GPU_LOST, "no pinned host memory from a GPU that is lost");
     return NULL;
@@ -559,7 +559,7 @@ cf_stream_download_rows (CfStream *stream, const CfImage *host, const CfImage *d
   return cf_stream_download (stream, &to, &from, status);
 }
 
-/* As cuda/device.c: after any error but a lost GPU nobody knows how far it is. */
+/* As cuda/core/gpu/device.c: after any error but a lost GPU nobody knows how far it is. */
 static CfCode
 unknown (CfCode code, CfStatus *status)
 {

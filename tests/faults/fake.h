@@ -6,12 +6,12 @@
  * does no more than it has to, or begins with what came last, so that streams
  * which do not follow each other where they must make wrong bytes as well.
  *
- * device-fake.c stands in for cuda/device.c and the filters' CUDA side,
+ * device-fake.c stands in for cuda/core/gpu/device.c and the filters' CUDA side,
  * cuda-fake.c for gst/gstcfcuda.c. Used by two threads at most. */
 #ifndef FAKE_H
 #define FAKE_H
 
-#include "cf-private.h"
+#include "core/filter.h"
 
 typedef enum {
   FAKE_COUNT, FAKE_PUSH, FAKE_INIT, FAKE_STREAM, FAKE_DEVICE_ALLOC, FAKE_PINNED_ALLOC, FAKE_FREE, FAKE_KERNELS,

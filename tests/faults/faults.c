@@ -8,7 +8,7 @@
  * follows its regions may begin anew with the frame that the GPU fails on, once.
  *
  *   faults [CALL CODE]   only that call and that error */
-#include "../stats.h"
+#include "elements/stats.h"
 #include "common.h"
 #include "fake.h"
 #include "gstcudamedian.h"

@@ -3,7 +3,7 @@
  * trial.c: elements that have the same work: one of them tries the ways of a frame, the
  * others copy meanwhile and take what it has found. */
 #include "common.h"
-#include "gstcftrial.h"
+#include "transfer/trial.h"
 
 /* What a frame takes by each way, us. */
 typedef guint64 Times[GST_CF_N_WAYS];

@@ -6,7 +6,7 @@
 #include "common.h"
 #include "fake.h"
 #include "gstcfcuda.h"
-#include "gstcfturns.h"
+#include "transfer/linkslots.h"
 
 #define THREADS 40
 #define ROUNDS 25

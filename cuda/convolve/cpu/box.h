@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * convolve/cpu/box.h: sums of boxes out of sums of columns. Included by
+ * simd.c. */
+
+static void
+twice16 (const uint16_t *restrict from, int shift, int n, void *to, bool wide)
+{
+  uint16_t *restrict narrow_to = to;
+  uint32_t *restrict wide_to = to;
+
+  if (wide)
+    for (int i = 0; i < n; i++)
+      wide_to[i] = (uint32_t) from[i] + from[i + shift];
+  else
+    for (int i = 0; i < n; i++)
+      narrow_to[i] = (uint16_t) (from[i] + from[i + shift]);
+}
+
+static void
+twice32 (const uint32_t *restrict from, int shift, int n, uint32_t *restrict to)
+{
+  for (int i = 0; i < n; i++)
+    to[i] = from[i] + from[i + shift];
+}
+
+#if N4 == 16
+#define LANES(f) { f (0), f (1), f (2), f (3), f (4), f (5), f (6), f (7), f (8), f (9), f (10), f (11), f (12), \
+  f (13), f (14), f (15) }
+#elif N4 == 8
+#define LANES(f) { f (0), f (1), f (2), f (3), f (4), f (5), f (6), f (7) }
+#else
+#define LANES(f) { f (0), f (1), f (2), f (3) }
+#endif
+#define UP(l) ((l) < by ? (l) : N4 + (l) - by)
+#define LAST(l) (N4 - step + (l) % step)
+
+/* x[l - by], 0 where there is none */
+static inline U4
+moved_up (U4 x, int by)
+{
+  return __builtin_shuffle ((U4) { 0 }, x, (U4) LANES (UP));
+}
+
+/* The sums of a vector's differences, each of all lanes of its channel up to
+ * it, take log (N4 / step) additions; what came before is added in the end. */
+static inline void
+scan_by (const uint16_t *column, int w, int step, int n, int32_t *s, const CfRounding *r, const CfKeep *keep,
+    uint8_t *out)
+{
+  const uint16_t *add = column + (w - 1) * step, *sub = column - step;
+  U4 before = { 0 }, last = LANES (LAST);
+
+  for (int l = 0; l < N4; l++)
+    for (int i = 0; i < w - 1; i++)
+      before[l] += column[i * step + l % step];
+  for (int p = 0; p < n; p += 4 * N4) {
+    U4 sum[4];
+
+    for (int v = 0; v < 4; v++) {
+      U4 x = load4_2 (add + p + v * N4) - load4_2 (sub + p + v * N4);
+
+      x += moved_up (x, step);
+      if (2 * step < N4)
+        x += moved_up (x, 2 * step);
+      if (4 * step < N4)
+        x += moved_up (x, 4 * step);
+      if (8 * step < N4)
+        x += moved_up (x, 8 * step);
+      sum[v] = x + before;
+      /* both are the same; the first makes the longer chain */
+      before = N4 % step ? __builtin_shuffle (sum[v], last) : before + __builtin_shuffle (x, last);
+    }
+    if (out)
+      round_at (sum, p, n, r, keep, out, false, false);
+    for (int v = 0; !out && v < 4; v++)
+      *(U4u *) (void *) (s + p + v * N4) = sum[v];
+  }
+}
+
+/* Of four channels, a vector is what lies a whole vector before it plus the
+ * columns of as many pixels that have come since, less those that have left. */
+static void
+scan_pixels (const uint16_t *column, int w, int n, const CfRounding *r, const CfKeep *keep, uint8_t *out)
+{
+  const uint16_t *add = column + (w - 1) * 4, *sub = column - 4;
+  U4 s = { 0 };
+
+  for (int l = 0; l < N4; l++)
+    for (int i = l / 4 - N4 / 4; i < l / 4 - N4 / 4 + w; i++)
+      s[l] += column[i * 4 + l % 4]; /* a 0, where i < 0 */
+  for (int p = 0; p < n; p += 4 * N4) {
+    U4 sum[4];
+
+    for (int v = 0; v < 4; v++) {
+      Half2 change = { 0 };
+
+      for (int i = 0; i < N4; i += 4)
+        change += *(const Half2 *) (const void *) (add + p + v * N4 - i) -
+            *(const Half2 *) (const void *) (sub + p + v * N4 - i);
+      s += (U4) __builtin_convertvector ((HalfS2) change, S4);
+      sum[v] = s;
+    }
+    round_at (sum, p, n, r, keep, out, false, false);
+  }
+}
+
+static void
+scan (const uint16_t *column, int w, int step, int n, int32_t *s)
+{
+  if (step == 1)
+    scan_by (column, w, 1, n, s, NULL, NULL, NULL);
+  else if (step == 2)
+    scan_by (column, w, 2, n, s, NULL, NULL, NULL);
+  else if (step == 3)
+    scan_by (column, w, 3, n, s, NULL, NULL, NULL);
+  else
+    scan_by (column, w, 4, n, s, NULL, NULL, NULL);
+}
+
+static void
+scan_out (const uint16_t *column, int w, int step, int most, int n, const CfRounding *r, const CfKeep *keep,
+    uint8_t *out)
+{
+  if (step == 4 && most * (N4 / 4) < 1 << 15)
+    scan_pixels (column, w, n, r, keep, out);
+  else if (step == 1)
+    scan_by (column, w, 1, n, NULL, r, keep, out);
+  else if (step == 2)
+    scan_by (column, w, 2, n, NULL, r, keep, out);
+  else if (step == 3)
+    scan_by (column, w, 3, n, NULL, r, keep, out);
+  else
+    scan_by (column, w, 4, n, NULL, r, keep, out);
+}
+
+static inline void
+levels_at (const CfTap *narrow, int n_narrow, const CfTap *wide, int n_wide, int p, U4 sum[4])
+{
+  for (int v = 0; v < 4; v++)
+    sum[v] = (U4) { 0 };
+  for (int k = 0; k < n_narrow; k++)
+    for (int v = 0; v < 4; v++)
+      sum[v] += load4_2 ((const uint16_t *) narrow[k].at + p + v * N4);
+  for (int k = 0; k < n_wide; k++)
+    for (int v = 0; v < 4; v++)
+      sum[v] += *(const U4u *) (const void *) ((const uint32_t *) wide[k].at + p + v * N4);
+}
+
+static void
+add_levels (const CfTap *narrow, int n_narrow, const CfTap *wide, int n_wide, int n, int32_t *s)
+{
+  for (int p = 0; p < n; p += 4 * N4) {
+    U4 sum[4];
+
+    levels_at (narrow, n_narrow, wide, n_wide, p, sum);
+    for (int v = 0; v < 4; v++)
+      *(U4u *) (void *) (s + p + v * N4) = sum[v];
+  }
+}
+
+static inline void
+add_levels_out_by (const CfTap *wide, int n_wide, int n, const CfRounding *r, uint16_t *out, bool power, bool ties,
+    bool odd)
+{
+  for (int p = 0; p < n; p += 4 * N4) {
+    U4 sum[4];
+
+    levels_at (NULL, 0, wide, n_wide, p, sum);
+    round2_at (sum, p, n, r, out, power, ties, odd);
+  }
+}
+
+static void
+add_levels_out (const CfTap *wide, int n_wide, int n, const CfRounding *r, uint16_t *out)
+{
+  if (r->log2 >= 0 || r->ties)
+    add_levels_out_by (wide, n_wide, n, r, out, r->log2 >= 0, r->ties, false);
+  else if (r->by_odd && n_wide == 3)
+    add_levels_out_by (wide, 3, n, r, out, false, false, true);
+  else if (r->by_odd)
+    add_levels_out_by (wide, n_wide, n, r, out, false, false, true);
+  else
+    add_levels_out_by (wide, n_wide, n, r, out, false, false, false);
+}

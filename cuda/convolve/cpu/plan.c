@@ -1,0 +1,636 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * convolve/cpu/plan.c: the convolution's plan on the CPU: which variant with numbers
+ * of which width, which tasks. Scratch memory is had once, for the largest
+ * kernel, so that new parameters cost no allocation. */
+#include "internal.h"
+
+#include "fast_fir.h"
+#include "core/cpu.h"
+#include "core/threads.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const variants[CF_CONVOLVE_N_VARIANTS] = {
+  "copy", "box", "magnitude", "separable", "fast", "direct", "split", "wide",
+};
+
+static const CfConvolveSimd *const simd[] = {
+#if defined __x86_64__ || defined __i386__
+  [CF_ISA_AVX512BW] = &cf_convolve_simd_avx512bw,
+  [CF_ISA_AVX2] = &cf_convolve_simd_avx2,
+  [CF_ISA_SSE4_1] = &cf_convolve_simd_sse4_1,
+#endif
+  [CF_ISA_BASELINE] = &cf_convolve_simd_baseline,
+};
+
+/* ---- taps ---------------------------------------------------------------- */
+
+static int32_t
+low_half (int32_t weight)
+{
+  return (int16_t) (weight & 0xffff);
+}
+
+static int32_t
+high_half (int32_t weight)
+{
+  return (int32_t) (((int64_t) weight - low_half (weight)) / 65536);
+}
+
+/* Weights of two rows, or what 16 bits did not hold of them. */
+static int32_t
+pair_of (int32_t first, int32_t second, bool high)
+{
+  uint32_t a = (uint32_t) (high ? high_half (first) : low_half (first));
+  uint32_t b = (uint32_t) (high ? high_half (second) : low_half (second));
+
+  return (int32_t) ((a & 0xffff) | b << 16);
+}
+
+/* The next two pairs of weights of 16 bits times signed samples of 16 bits: 32 bits hold a group's sums. */
+static void
+add_to_group (CfConvolveCpu *m, const int32_t c[3], int64_t sum[2])
+{
+  int64_t middle = llabs (c[1]), both[2] = { middle + llabs (c[2]), llabs (c[0]) + middle };
+
+  if (sum[0] + both[0] >= 1 << 16 || sum[1] + both[1] >= 1 << 16) {
+    m->second[0] = m->n_taps;
+    m->second[1] = m->n_high;
+    m->n_groups += both[0] < 1 << 16 && both[1] < 1 << 16 ? 1 : CF_CONVOLVE_MAX;
+    sum[0] = sum[1] = 0;
+  }
+  sum[0] += both[0];
+  sum[1] += both[1];
+}
+
+/* c (i, j) of the matrix that goes over the rows of a ring: w x h. Row -1 and
+ * row h, which the output below and the one above have, are 0. */
+static void
+list_pairs (CfConvolveCpu *m, const int32_t *weights, int w, int h)
+{
+  int64_t sum[2] = { 0 };
+
+  m->paired = true;
+  m->n_taps = m->n_high = 0;
+  m->n_groups = 1;
+  for (int j = 0; j <= h / 2; j++)
+    for (int i = 0; i < w; i++) {
+      int32_t c[3]; /* of rows 2 j - 1, 2 j, 2 j + 1 */
+
+      for (int k = 0; k < 3; k++) {
+        int row = 2 * j + k - 1;
+
+        c[k] = row >= 0 && row < h ? weights[row * w + i] : 0;
+      }
+      add_to_group (m, c, sum);
+      for (int high = 0; high < 2; high++) {
+        CfConvolveTap tap = {
+          .j = (uint8_t) j, .i = (uint8_t) i, .weight = { pair_of (c[1], c[2], high), pair_of (c[0], c[1], high) },
+        };
+
+        if (!tap.weight[0] && !tap.weight[1])
+          continue;
+        if (high)
+          m->high[m->n_high++] = tap;
+        else
+          m->taps[m->n_taps++] = tap;
+      }
+    }
+}
+
+static void
+list_single (CfConvolveCpu *m, const int32_t *weights, int w, int h)
+{
+  m->n_taps = m->n_high = 0;
+  for (int j = 0; j < h; j++)
+    for (int i = 0; i < w; i++)
+      if (weights[j * w + i])
+        m->taps[m->n_taps++] =
+            (CfConvolveTap) { .j = (uint8_t) j, .i = (uint8_t) i, .weight = { weights[j * w + i] } };
+}
+
+/* ---- separable ----------------------------------------------------------- */
+
+/* The power of two in all of v. */
+static int
+common_log2 (const int32_t *v, int n)
+{
+  uint32_t all = 0;
+
+  for (int i = 0; i < n; i++)
+    all |= (uint32_t) v[i];
+  return all ? __builtin_ctz (all) : 0;
+}
+
+/* Copies row and column without the powers of two that D has as well: a gauss
+ * of 3 is 1 2 1 then. Returns the logarithm of what is gone. */
+static int
+reduce (CfConvolveCpu *m)
+{
+  const CfConvolution *c = &m->c;
+  int in_d = __builtin_ctzll ((unsigned long long) c->divisor), row, col;
+
+  memcpy (m->row, c->row, sizeof m->row);
+  memcpy (m->col, c->col, sizeof m->col);
+  /* the multiplication for the division is for D as it is */
+  if (cf_log2_of (c->divisor) < 0)
+    return 0;
+  row = common_log2 (m->row, c->w);
+  row = row < in_d ? row : in_d;
+  col = common_log2 (m->col, c->h);
+  col = col < in_d - row ? col : in_d - row;
+  for (int i = 0; i < c->w; i++)
+    m->row[i] /= 1 << row;
+  for (int j = 0; j < c->h; j++)
+    m->col[j] /= 1 << col;
+  return row + col;
+}
+
+static int64_t
+sum_of (const int32_t *v, int n, bool *negative)
+{
+  int64_t sum = 0;
+
+  for (int i = 0; i < n; i++) {
+    *negative = *negative || v[i] < 0;
+    sum += v[i] < 0 ? -(int64_t) v[i] : v[i];
+  }
+  return sum;
+}
+
+/* Are products of pairs of v with signed numbers of 16 bits, all of them together, signed numbers of 32? */
+static bool
+fit_words (const int32_t *v, int n, bool negative, int64_t abs_sum)
+{
+  for (int i = 0; i < n; i++)
+    if (v[i] > INT16_MAX || v[i] < INT16_MIN)
+      return false;
+  /* -2^31 is one, 2^31 is not */
+  return abs_sum < 1 << 16 || (abs_sum == 1 << 16 && !negative);
+}
+
+/* Samples x = 32768 + x', so sums across are A = 32768 R + A', R the sum of the row's weights. A' = 2^16 u + 32768 + l,
+ * with signed 16 bits u and l, and C the sum of the column's: S = 2^16 sum c u + sum c l + 32768 (R + 1) C. */
+static void
+set_words (CfConvolveCpu *m, CfConvolvePath path, int64_t most)
+{
+  int64_t row = 0, col = 0;
+
+  for (int i = 0; i < m->c.w; i++)
+    row += m->row[i];
+  for (int j = 0; j < m->c.h; j++)
+    col += m->col[j];
+  m->words_start = path == CF_PATH_ROWS_32 ? (int32_t) ((uint32_t) row << 15) : 0;
+  m->more = (row + 1) * col * 32768;
+  for (int kind = 0; kind < 2; kind++) {
+    m->halves[kind] = !m->rows_signed && cf_convolve_goes_by_halves (&m->c, &m->rounding[kind], most);
+  }
+}
+
+static bool
+is_small (CfConvolveCpu *m, int kind, int64_t most)
+{
+  CfRounding *r = &m->rounding[kind];
+
+  if (m->c.op == CF_CONVOLVE_UNSHARP)
+    return m->simd->sharpen8 && cf_convolve_sharpens_small (r, most);
+  return cf_convolve_is_small (r, most + r->add / 2);
+}
+
+/* The narrowest numbers that hold all sums; false: 64 bits do not either. */
+static bool
+prepare_separable (CfConvolveCpu *m)
+{
+  const CfConvolution *c = &m->c;
+  int reduced = reduce (m);
+  bool negative_row = false, negative_col = false, fits16, fits32;
+  bool words = c->bits == 16 && m->simd->across_words;
+  int64_t across = sum_of (m->row, c->w, &negative_row) * c->max, col = sum_of (m->col, c->h, &negative_col);
+  /* at most 2^47: 64 bits hold anything that one factor of 2^16 is added to */
+  bool small = across < (int64_t) 1 << 32 && col < (int64_t) 1 << 31;
+  CfConvolvePath path;
+
+  m->rows_signed = negative_row || negative_col;
+  fits16 = negative_row ? across < 1 << 15 : across < 1 << 16;
+  fits32 = small && across * col < (int64_t) 1 << 31;
+  if (fits16 && fits32)
+    path = CF_PATH_ROWS_PAIRS;
+  else if (fits32)
+    path = CF_PATH_ROWS_32;
+  else if (words && fit_words (m->row, c->w, negative_row, across / c->max) &&
+           fit_words (m->col, c->h, negative_col, col))
+    path = CF_PATH_ROWS_SPLIT;
+  else if (across < (m->rows_signed ? (int64_t) 1 << 31 : (int64_t) 1 << 32))
+    path = CF_PATH_ROWS_64;
+  else
+    return false;
+  m->even = c->w % 2 == 1;
+  for (int i = 0; i < c->w / 2; i++)
+    m->even = m->even && m->row[i] == m->row[c->w - 1 - i];
+  for (int kind = 0; kind < 2; kind++) {
+    cf_convolve_set_rounding (m, kind, reduced);
+    m->path[kind] = path;
+    /* all of it in 16 bits? */
+    if (path == CF_PATH_ROWS_PAIRS && !m->rows_signed && is_small (m, kind, across * col))
+      m->path[kind] = CF_PATH_ROWS_16;
+  }
+  if (!m->rows_signed && cf_convolve_goes_by_bytes (c, &m->rounding[0], across / c->max * col) &&
+      cf_convolve_goes_by_bytes (c, &m->rounding[1], across / c->max * col))
+    path = m->path[0] = m->path[1] = CF_PATH_ROWS_BYTES;
+  /* one list of taps for both: luma's biased sums may not fit where chroma's do */
+  if (m->path[0] != m->path[1])
+    m->path[0] = m->path[1] = path;
+  m->minus = false;
+  m->start = 0;
+  m->words = words && fit_words (m->row, c->w, negative_row, across / c->max);
+  set_words (m, path, across * col);
+  if (path == CF_PATH_ROWS_SPLIT)
+    list_pairs (m, m->col, 1, c->h);
+  else if (m->path[0] == CF_PATH_ROWS_PAIRS) {
+    list_pairs (m, m->col, 1, c->h);
+    m->minus = !negative_row;
+    if (m->minus) {
+      uint32_t sum = 0;
+
+      for (int j = 0; j < c->h; j++)
+        sum += (uint32_t) m->col[j];
+      m->start = (int32_t) (sum << 15);
+    }
+  } else
+    list_single (m, m->col, 1, c->h);
+  return true;
+}
+
+/* ---- box ----------------------------------------------------------------- */
+
+/* Wider boxes of four channels are scanned, where 16 bits would do as well: as
+ * measured. */
+#define SCAN_FROM 8
+
+static void
+prepare_box (CfConvolveCpu *m)
+{
+  const CfConvolution *c = &m->c;
+  int64_t column = (int64_t) c->h * c->max;
+  bool small = true, scans = cf_format_info (m->format)->comp[0].step == 4 && c->w > SCAN_FROM;
+
+  m->n_narrow = 0;
+  while (column << m->n_narrow < 1 << 16)
+    m->n_narrow++;
+  for (int kind = 0; kind < 2; kind++) {
+    cf_convolve_set_rounding (m, kind, 0);
+    scans = scans && cf_scans_at_once (m, kind);
+    small = cf_convolve_is_small (&m->rounding[kind], column * c->w + m->rounding[kind].add / 2) && small;
+  }
+  /* a column's 63 samples of 10 bit have a sum below 2^16 */
+  if (small && !scans)
+    m->path[0] = m->path[1] = CF_PATH_BOX_16;
+  else
+    m->path[0] = m->path[1] = c->bits <= 10 ? CF_PATH_BOX_SCAN : CF_PATH_BOX;
+}
+
+/* ---- which variant ------------------------------------------------------- */
+
+static bool
+is_linear (const CfConvolution *c)
+{
+  return c->op == CF_CONVOLVE_LINEAR || c->op == CF_CONVOLVE_UNSHARP;
+}
+
+/* Makes the plan one of this variant; false if it cannot do the kernel. */
+static bool
+prepare (CfConvolveCpu *m, CfConvolveVariant variant)
+{
+  const CfConvolution *c = &m->c;
+  bool dense = is_linear (c) && c->dense;
+  CfConvolvePath path;
+
+  m->paired = false;
+  switch (variant) {
+    case CF_CONVOLVE_V_COPY:
+      path = CF_PATH_COPY;
+      if (c->op != CF_CONVOLVE_COPY)
+        return false;
+      break;
+    case CF_CONVOLVE_V_BOX:
+      if (c->op != CF_CONVOLVE_LINEAR || !c->box)
+        return false;
+      prepare_box (m);
+      return true;
+    case CF_CONVOLVE_V_MAGNITUDE:
+      path = CF_PATH_MAGNITUDE;
+      if (c->op != CF_CONVOLVE_MAGNITUDE)
+        return false;
+      break;
+    case CF_CONVOLVE_V_SEPARABLE:
+      return is_linear (c) && c->separable && prepare_separable (m);
+    case CF_CONVOLVE_V_FAST:
+      path = CF_PATH_FAST;
+      if (!cf_fast_prepare (m))
+        return false;
+      break;
+    case CF_CONVOLVE_V_DIRECT:
+      path = c->abs_sum <= INT32_MAX / c->max ? CF_PATH_PAIRS : CF_PATH_GROUPS;
+      if (!dense || (path == CF_PATH_GROUPS && c->bits < 16))
+        return false;
+      list_pairs (m, c->weights, c->w, c->h);
+      if (path == CF_PATH_GROUPS && m->n_groups > 2)
+        return false;
+      m->minus = c->bits == 16;
+      m->start = m->minus && path == CF_PATH_PAIRS ? (int32_t) ((uint32_t) c->sum << 15) : 0;
+      m->more = c->sum * 32768;
+      break;
+    case CF_CONVOLVE_V_SPLIT:
+      path = CF_PATH_SPLIT;
+      if (!dense || c->bits == 8 || c->abs_sum > INT32_MAX / 255)
+        return false;
+      list_pairs (m, c->weights, c->w, c->h);
+      m->start = 0;
+      break;
+    default:
+      path = CF_PATH_WIDE;
+      if (!dense)
+        return false;
+      list_single (m, c->weights, c->w, c->h);
+  }
+  for (int kind = 0; kind < 2; kind++) {
+    m->path[kind] = path;
+    cf_convolve_set_rounding (m, kind, 0);
+  }
+  return true;
+}
+
+/* The fastest first, as measured. */
+static CfConvolveVariant
+choose (CfConvolveCpu *m)
+{
+  static const CfConvolveVariant order[] = {
+    CF_CONVOLVE_V_COPY, CF_CONVOLVE_V_MAGNITUDE, CF_CONVOLVE_V_BOX, CF_CONVOLVE_V_SEPARABLE, CF_CONVOLVE_V_FAST,
+    CF_CONVOLVE_V_DIRECT, CF_CONVOLVE_V_SPLIT, CF_CONVOLVE_V_WIDE,
+  };
+
+  for (unsigned i = 0; i < sizeof order / sizeof order[0]; i++)
+    if (prepare (m, order[i]) && (order[i] != CF_CONVOLVE_V_FAST || cf_fast_pays (m)))
+      return order[i];
+  return CF_CONVOLVE_N_VARIANTS;
+}
+
+/* ---- parts and tasks ----------------------------------------------------- */
+
+static int
+parts_of (int whole, int part)
+{
+  return (whole + part - 1) / part;
+}
+
+/* Tasks of a part: wide enough for few borders, narrow enough for the cache,
+ * and all tasks enough for the threads; whole batches of rows. */
+static void
+size_tasks (CfConvolvePart *part, bool copies, int span, int batch, int widest, int wanted)
+{
+  int max = widest / part->channels, rows;
+
+  part->cols = part->width;
+  part->n_cols = 1;
+  if (!copies && part->width > max) {
+    part->n_cols = parts_of (part->width, max);
+    part->cols = (parts_of (part->width, part->n_cols) + 63) & ~63;
+    part->n_cols = parts_of (part->width, part->cols);
+  }
+  rows = parts_of (part->height, parts_of (wanted, part->n_cols));
+  /* not more than a third of the rows twice */
+  if (!copies && rows < 2 * span)
+    rows = 2 * span;
+  if (!copies)
+    rows = parts_of (rows, batch) * batch;
+  part->rows = rows < part->height ? rows : part->height;
+  part->n_tasks = part->n_cols * parts_of (part->height, part->rows);
+}
+
+static uint32_t
+byte_mask (unsigned byte)
+{
+  uint8_t bytes[4] = { 0 };
+  uint32_t mask;
+
+  bytes[byte & 3] = 0xff;
+  memcpy (&mask, bytes, 4);
+  return mask;
+}
+
+/* Makes one part of a plane's channels, where they are filtered (or copied)
+ * alike and lie side by side; what is to be kept among them is put back. */
+static bool
+join_plane (const CfConvolveCpu *m, const CfConvolveFate *fates, int n, int at, CfConvolvePart *part)
+{
+  const CfFormatInfo *info = cf_format_info (m->format);
+  const CfView *view = &m->in[at];
+  int channels = 0, filtered = 0, first = at, kind = -1;
+  uint32_t keep = 0;
+
+  for (int i = 0; i < n; i++) {
+    const CfView *other = &m->in[i];
+    const CfComponent *c = &info->comp[other->component];
+    int other_kind = c->role == CF_ROLE_CHROMA ? CF_CONVOLVE_CHROMA : CF_CONVOLVE_LUMA;
+
+    if (other->plane != view->plane || other->field != view->field)
+      continue;
+    channels++;
+    if (c->offset == 0)
+      first = i;
+    if (other->width != view->width || (fates[i] != CF_FATE_FILTER && fates[i] != CF_FATE_COPY))
+      return false;
+    if (fates[i] == CF_FATE_COPY) {
+      keep |= byte_mask (c->offset);
+      continue;
+    }
+    filtered++;
+    if (kind >= 0 && kind != other_kind)
+      return false;
+    kind = other_kind;
+  }
+  if (channels != view->step)
+    return false;
+  if (filtered && filtered < channels && (2 * filtered < channels || channels != 4 || view->bytes != 1))
+    return false;
+  part->keep = filtered ? keep : 0;
+  part->fate = filtered ? CF_FATE_FILTER : CF_FATE_COPY;
+  part->kind = (uint8_t) (kind < 0 ? 0 : kind);
+  part->view = (uint8_t) first;
+  part->channels = view->step;
+  part->step = 1;
+  return true;
+}
+
+static void
+list_parts (CfConvolveCpu *m, int n)
+{
+  const CfFormatInfo *info = cf_format_info (m->format);
+  CfConvolveFate fates[CF_MAX_VIEWS];
+  bool done[CF_MAX_VIEWS] = { false };
+
+  m->n_parts = 0;
+  for (int i = 0; i < n; i++)
+    fates[i] = cf_convolve_fate (&m->c, m->format, &m->in[i]);
+  for (int i = 0; i < n; i++) {
+    const CfView *view = &m->in[i];
+    CfConvolvePart *part = &m->parts[m->n_parts];
+    bool joined;
+
+    if (done[i])
+      continue;
+    *part = (CfConvolvePart) {
+      .fate = fates[i], .view = (uint8_t) i, .channels = 1, .step = view->step, .pixel = view->step,
+      .kind = info->comp[view->component].role == CF_ROLE_CHROMA ? CF_CONVOLVE_CHROMA : CF_CONVOLVE_LUMA,
+      .width = view->width, .height = view->height,
+    };
+    joined = fates[i] != CF_FATE_GRAY && fates[i] != CF_FATE_MID && join_plane (m, fates, n, i, part);
+    for (int j = i; j < n; j++) {
+      const CfView *other = &m->in[j];
+
+      if (j == i || (other->field == view->field && other->plane == view->plane && joined))
+        done[j] = true;
+      else if (other->field == view->field && part->fate == CF_FATE_GRAY) {
+        /* R stands for G and B; alpha is put back with them */
+        done[j] = fates[j] == CF_FATE_GRAY || view->step == 4;
+        if (fates[j] != CF_FATE_GRAY && view->step == 4)
+          part->keep |= byte_mask (info->comp[other->component].offset);
+      }
+    }
+    m->n_parts++;
+  }
+}
+
+static void
+list_tasks (CfConvolveCpu *m)
+{
+  int wanted = 4 * cf_cpu_threads ();
+  double area = 0;
+
+  m->n_tasks = 0;
+  for (int i = 0; i < m->n_parts; i++)
+    area += (double) m->parts[i].width * m->parts[i].height * m->parts[i].channels;
+  for (int i = 0; i < m->n_parts; i++) {
+    CfConvolvePart *part = &m->parts[i];
+    bool copies = part->fate == CF_FATE_COPY || part->fate == CF_FATE_MID;
+    double share = wanted * ((double) part->width * part->height * part->channels) / area;
+
+    int batch = m->path[part->kind] == CF_PATH_FAST ? cf_fast_batch (m) : 1;
+
+    size_tasks (part, copies, m->c.h, batch, copies ? 0 : cf_convolve_widest (m, part), (int) (share + 0.999));
+    m->n_tasks += part->n_tasks;
+  }
+}
+
+static void
+run_task (void *data, int job, int thread)
+{
+  const CfConvolveCpu *m = data;
+  const CfConvolvePart *part = m->parts;
+
+  for (; job >= part->n_tasks; part++)
+    job -= part->n_tasks;
+  cf_convolve_task (m, part, job, m->scratch + (size_t) thread * m->scratch_size);
+}
+
+/* ---- the plan ------------------------------------------------------------ */
+
+static CfCode
+update (CfPlan *plan, CfStatus *status)
+{
+  CfConvolveCpu *m = plan->state;
+  CfImage image;
+  CfCode code = cf_convolution_resolve (plan->params, plan->video.format, &m->c, status);
+  int n;
+
+  if (code != CF_OK)
+    return code;
+  m->variant = m->preferred < 0 ? choose (m) : (CfConvolveVariant) m->preferred;
+  if (m->variant == CF_CONVOLVE_N_VARIANTS)
+    return cf_fail (status, CF_UNSUPPORTED, "no variant on the CPU does this kernel");
+  if (m->preferred >= 0 && !prepare (m, m->variant))
+    return cf_fail (status, CF_UNSUPPORTED, "the variant %s does not do this kernel", variants[m->variant]);
+  cf_image_layout (&image, plan->video.format, plan->video.width, plan->video.height, 1);
+  n = cf_image_views (&plan->video, &plan->common, &image, m->in);
+  list_parts (m, n);
+  list_tasks (m);
+  return CF_OK;
+}
+
+static CfCode
+init (CfPlan *plan, CfStatus *status)
+{
+  CfConvolveCpu *m = calloc (1, sizeof *m);
+  const CfFormatInfo *info = cf_format_info (plan->video.format);
+  int samples = (plan->video.width + CF_CONVOLVE_MAX) * 4;
+
+  if (!m)
+    return cf_fail (status, CF_NO_MEMORY, "out of memory");
+  plan->state = m;
+  m->simd = simd[cf_cpu_isa_number ()];
+  m->format = plan->video.format;
+  m->preferred = -1;
+  m->scratch_size = cf_convolve_scratch (samples < CF_TILE_ROW ? samples : CF_TILE_ROW, info->bytes);
+  m->scratch_size = (m->scratch_size + 4095) / 4096 * 4096;
+  m->scratch = aligned_alloc (4096, m->scratch_size * (size_t) cf_cpu_threads ());
+  if (!m->scratch)
+    return cf_fail (status, CF_NO_MEMORY, "out of memory: the convolution needs %zu MB for its %d threads",
+        (m->scratch_size * (size_t) cf_cpu_threads ()) >> 20, cf_cpu_threads ());
+  return update (plan, status);
+}
+
+static void
+release (CfPlan *plan)
+{
+  CfConvolveCpu *m = plan->state;
+
+  if (!m)
+    return;
+  free (m->scratch);
+  free (m);
+  plan->state = NULL;
+}
+
+static CfCode
+enqueue (CfPlan *plan, CfStream *stream, const CfImage *in, const CfImage *out, CfStatus *status)
+{
+  CfConvolveCpu *m = plan->state;
+
+  (void) stream;
+  (void) status;
+  cf_image_views (&plan->video, &plan->common, in, m->in);
+  cf_image_views (&plan->video, &plan->common, out, m->out);
+  cf_parallel_for (m->n_tasks, run_task, m);
+  return CF_OK;
+}
+
+static const char *
+variant (const CfPlan *plan)
+{
+  return variants[((const CfConvolveCpu *) plan->state)->variant];
+}
+
+static const char *
+variant_name (const CfPlan *plan, unsigned i)
+{
+  (void) plan;
+  return i < CF_CONVOLVE_N_VARIANTS ? variants[i] : NULL;
+}
+
+static CfCode
+prefer (CfPlan *plan, const char *name, CfStatus *status)
+{
+  return cf_plan_prefer_number (plan, name, &((CfConvolveCpu *) plan->state)->preferred, update, status);
+}
+
+const CfOps cf_convolve_cpu = {
+  .init = init,
+  .update = update,
+  .enqueue = enqueue,
+  .free = release,
+  .variant = variant,
+  .variant_name = variant_name,
+  .prefer = prefer,
+};

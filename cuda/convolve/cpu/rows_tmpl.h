@@ -1,0 +1,424 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * convolve/cpu/rows_tmpl.h: loops over rows of samples of type T. Included by
+ * simd.c once a SIZE, the bytes of T. */
+
+/* ---- between pictures and rows ------------------------------------------ */
+
+static inline void
+N (gather_by) (const T *restrict from, int step, int n, T *restrict row, int shift, T max)
+{
+  for (int i = 0; i < n; i++) {
+    T v = (T) (from[i * step] >> shift);
+
+    row[i] = v < max ? v : max;
+  }
+}
+
+static void
+N (gather) (const void *from, int step, int n, void *row, int shift, int max)
+{
+  /* constants let the compiler make vector code of the loop */
+  if (step == 1)
+    N (gather_by) (from, 1, n, row, shift, (T) max);
+  else if (step == 2)
+    N (gather_by) (from, 2, n, row, shift, (T) max);
+  else if (step == 3)
+    N (gather_by) (from, 3, n, row, shift, (T) max);
+  else
+    N (gather_by) (from, 4, n, row, shift, (T) max);
+}
+
+static inline void
+N (scatter_by) (T *restrict to, int step, int n, const T *restrict row, int shift)
+{
+  for (int i = 0; i < n; i++)
+    to[i * step] = (T) (row[i] << shift);
+}
+
+static void
+N (scatter) (void *to, int step, int n, const void *row, int shift)
+{
+  if (step == 1)
+    N (scatter_by) (to, 1, n, row, shift);
+  else if (step == 2)
+    N (scatter_by) (to, 2, n, row, shift);
+  else if (step == 3)
+    N (scatter_by) (to, 3, n, row, shift);
+  else
+    N (scatter_by) (to, 4, n, row, shift);
+}
+
+/* ---- sums --------------------------------------------------------------- */
+
+static void
+N (pair) (const void *a_, const void *b_, int n, uint32_t *restrict pairs, bool signed_)
+{
+  const T *restrict a = a_, *restrict b = b_;
+  uint32_t flip = signed_ ? 0x80008000u : 0;
+
+  for (int i = 0; i < n; i++)
+    pairs[i] = ((uint32_t) b[i] << 16 | a[i]) ^ flip;
+}
+
+static void
+N (wide) (const CfTap *taps, int n_taps, int n, int64_t *restrict s)
+{
+  memset (s, 0, (size_t) n * sizeof *s);
+  for (int k = 0; k < n_taps; k++) {
+    const T *restrict x = taps[k].at;
+    int32_t c = taps[k].weight;
+
+    for (int i = 0; i < n; i++)
+      s[i] += (int64_t) c * (int32_t) x[i];
+  }
+}
+
+/* The vectors of 16-bit numbers at x. */
+static inline U2
+N (load2) (const T *x)
+{
+#if SIZE == 1
+  return __builtin_convertvector (*(const Half1 *) (const void *) x, U2);
+#else
+  return *(const U2u *) (const void *) x;
+#endif
+}
+
+/* Two vectors, of numbers that T holds; `keep` is for samples of 8 bit only. */
+static inline void
+N (store2) (T *x, const U2 v[2], uint32_t keep, const uint8_t *from)
+{
+#if SIZE == 1
+  U4 bytes = pack_in_order (v);
+
+  if (keep)
+    bytes = (bytes & ~keep) | (*(const U4u *) (const void *) from & keep);
+  *(U4u *) (void *) x = bytes;
+#else
+  (void) keep;
+  (void) from;
+  *(U2u *) (void *) x = v[0];
+  *(U2u *) (void *) (x + N2) = v[1];
+#endif
+}
+
+static inline U4
+N (load4) (const T *x)
+{
+#if SIZE == 1
+  return four_of_bytes (x);
+#else
+  return __builtin_convertvector (*(const Half2 *) (const void *) x, U4);
+#endif
+}
+
+static inline void
+N (across16_by) (const T *x, int w, int step, const int32_t *c, bool even, int n, uint16_t *sums)
+{
+  int half = even ? w / 2 : 0;
+
+  for (int p = 0; p < n; p += 4 * N2) {
+    U2 s[4] = { { 0 } };
+
+    for (int i = 0; i < half; i++) {
+      const T *left = x + p + i * step, *right = x + p + (w - 1 - i) * step;
+      U2 weight = (U2) { 0 } + (uint16_t) c[i];
+
+      for (int v = 0; v < 4; v++)
+        s[v] += (N (load2) (left + v * N2) + N (load2) (right + v * N2)) * weight;
+    }
+    for (int i = half; i < w - half; i++) {
+      U2 weight = (U2) { 0 } + (uint16_t) c[i];
+
+      for (int v = 0; v < 4; v++)
+        s[v] += N (load2) (x + p + i * step + v * N2) * weight;
+    }
+    for (int v = 0; v < 4; v++)
+      *(U2u *) (void *) (sums + p + v * N2) = s[v];
+  }
+}
+
+static void
+N (across16) (const void *row, int w, int step, const int32_t *c, bool even, int n, uint16_t *sums)
+{
+  /* constants let the compiler unroll the loops over taps */
+  if (even && w == 3 && c[0] == 1 && c[1] == 2)
+    N (across16_by) (row, 3, step, (const int32_t[]) { 1, 2, 1 }, true, n, sums);
+  else if (even && w == 3)
+    N (across16_by) (row, 3, step, c, true, n, sums);
+  else if (even && w == 5)
+    N (across16_by) (row, 5, step, c, true, n, sums);
+  else if (even && w == 7)
+    N (across16_by) (row, 7, step, c, true, n, sums);
+  else
+    N (across16_by) (row, w, step, c, even, n, sums);
+}
+
+static inline void
+N (across32_by) (const T *x, int w, int step, const int32_t *c, bool even, int n, uint32_t *sums)
+{
+  int half = even ? w / 2 : 0;
+
+  for (int p = 0; p < n; p += 4 * N4) {
+    U4 s[4] = { { 0 } };
+
+    for (int i = 0; i < half; i++) {
+      const T *left = x + p + i * step, *right = x + p + (w - 1 - i) * step;
+      U4 weight = (U4) { 0 } + (uint32_t) c[i];
+
+      for (int v = 0; v < 4; v++)
+        s[v] += (N (load4) (left + v * N4) + N (load4) (right + v * N4)) * weight;
+    }
+    for (int i = half; i < w - half; i++) {
+      U4 weight = (U4) { 0 } + (uint32_t) c[i];
+
+      for (int v = 0; v < 4; v++)
+        s[v] += N (load4) (x + p + i * step + v * N4) * weight;
+    }
+    for (int v = 0; v < 4; v++)
+      *(U4u *) (void *) (sums + p + v * N4) = s[v];
+  }
+}
+
+static void
+N (across32) (const void *row, int w, int step, const int32_t *c, bool even, int n, uint32_t *sums)
+{
+  if (even && w == 3 && c[0] == 1 && c[1] == 2)
+    N (across32_by) (row, 3, step, (const int32_t[]) { 1, 2, 1 }, true, n, sums);
+  else
+    N (across32_by) (row, w, step, c, even, n, sums);
+}
+
+/* What did not fill whole vectors: the last n samples, from sample p on. */
+static inline void
+N (store_rest) (T *out, const T *block, int n, const CfKeep *keep, int p)
+{
+  if (keep->bytes)
+    blend ((uint8_t *) out, keep->from + p, keep->bytes, n / 4, (const uint8_t *) block);
+  else
+    memcpy (out, block, (size_t) n * sizeof (T));
+}
+
+static inline void
+N (down16_by) (const CfTap *rows, int h, int n, const CfRounding *r, const CfKeep *keep, T *out, bool power, bool ties,
+    CfWeights weights)
+{
+  U2 max = (U2) { 0 } + (uint16_t) r->max, d = (U2) { 0 } + (uint16_t) (r->d2 / 2);
+  U2 magic = (U2) { 0 } + (uint16_t) r->magic16;
+  int shift = power ? r->log2 - 1 : r->shift16;
+
+  for (int p = 0; p < n; p += 4 * N2) {
+    U2 s[4];
+    T block[4 * N2];
+    T *to = n - p < 4 * N2 ? block : out + p;
+
+    for (int v = 0; v < 4; v++)
+      s[v] = (U2) { 0 } + (uint16_t) (r->add / 2);
+    for (int j = 0; j < h; j++) {
+      const uint16_t *x = (const uint16_t *) rows[j].at + p;
+      U2 weight = (U2) { 0 } + (uint16_t) (weights == ONES ? 1 : weights == ONE_TWO_ONE ? 1 + j % 2 : rows[j].weight);
+
+      for (int v = 0; v < 4; v++)
+        s[v] += *(const U2u *) (const void *) (x + v * N2) * weight;
+    }
+    for (int v = 0; v < 4; v++) {
+      U2 q = (power ? s[v] : multiply_high (s[v], magic)) >> shift;
+
+      s[v] = minimum2 (ties ? q - (q & 1 & (U2) (q * d == s[v])) : q, max);
+    }
+    for (int v = 0; v < 4; v += 2)
+      N (store2) (to + v * N2, s + v, to == block ? 0 : keep->bytes, keep->from + p + v * N2);
+    if (to == block)
+      N (store_rest) (out + p, block, n - p, keep, p);
+  }
+}
+
+static void
+N (down16) (const CfTap *rows, int h, int n, const CfRounding *r, const CfKeep *keep, void *out)
+{
+  bool ones = true, binomial = h == 3 && rows[0].weight == 1 && rows[1].weight == 2 && rows[2].weight == 1;
+
+  for (int j = 0; j < h; j++)
+    ones = ones && rows[j].weight == 1;
+  if (r->ties)
+    N (down16_by) (rows, h, n, r, keep, out, r->log2 >= 0, true, ANY);
+  else if (r->log2 >= 0 && binomial)
+    N (down16_by) (rows, 3, n, r, keep, out, true, false, ONE_TWO_ONE);
+  else if (r->log2 >= 0)
+    N (down16_by) (rows, h, n, r, keep, out, true, false, ANY);
+  else if (ones && h == 3)
+    N (down16_by) (rows, 3, n, r, keep, out, false, false, ONES);
+  else if (ones)
+    N (down16_by) (rows, h, n, r, keep, out, false, false, ONES);
+  else
+    N (down16_by) (rows, h, n, r, keep, out, false, false, ANY);
+}
+
+#define COLUMN(name, C) \
+  static void \
+  N (name) (const void *add_, const void *sub_, int n, C *restrict column) \
+  { \
+    const T *restrict add = add_, *restrict sub = sub_; \
+ \
+    if (sub) \
+      for (int i = 0; i < n; i++) \
+        column[i] = (C) (column[i] + add[i] - sub[i]); \
+    else \
+      for (int i = 0; i < n; i++) \
+        column[i] = (C) (column[i] + add[i]); \
+  }
+
+COLUMN (column16, uint16_t)
+COLUMN (column32, uint32_t)
+#undef COLUMN
+
+/* gx = -m 0 m; -middle 0 middle; -m 0 m, gy its transpose. The root's integer
+ * is nearest to the true one: sqrt of the machine is a first guess at 8 bit
+ * that is put right; above, a double has bits to spare (a root that is not an
+ * integer and a half misses one by more than 2^-24). */
+static void
+N (gradient) (const void *const row[3], int step, int n, int m, int middle, int32_t *scratch, int32_t *restrict r)
+{
+  const T *restrict a = row[0], *restrict b = row[1], *restrict c = row[2];
+  G *restrict smooth = (G *) scratch, *restrict slope = smooth + n + 2 * step;
+
+  for (int i = 0; i < n + 2 * step; i++) {
+    smooth[i] = (G) (m * (a[i] + c[i]) + middle * b[i]);
+    slope[i] = (G) (c[i] - a[i]);
+  }
+  for (int i = 0; i < n; i++) {
+    int32_t gx = smooth[i + 2 * step] - smooth[i];
+    int32_t gy = m * (slope[i] + slope[i + 2 * step]) + middle * slope[i + step];
+#if SIZE == 1
+    int32_t square = gx * gx + gy * gy, root = (int32_t) (__builtin_sqrtf ((float) square) + 0.5f);
+
+    root -= (root * root - root >= square) & (root > 0);
+    r[i] = root + (root * root + root < square);
+#else
+    r[i] = (int32_t) (__builtin_sqrt ((double) gx * gx + (double) gy * gy) + 0.5);
+#endif
+  }
+}
+
+/* ---- rounding ----------------------------------------------------------- */
+
+static void
+N (round32) (const int32_t *restrict s, int n, const CfRounding *r, void *out_)
+{
+  T *restrict out = out_;
+  int32_t add = (int32_t) r->add, max = r->max;
+  int shift = r->log2 < 0 ? r->shift : r->log2;
+
+  if (r->log2 >= 0 && !r->ties)
+    for (int i = 0; i < n; i++) {
+      int32_t q = (2 * s[i] + add) >> shift;
+
+      q = q < 0 ? 0 : q;
+      out[i] = (T) (q < max ? q : max);
+    }
+  else if (r->log2 >= 0) {
+    int32_t mask = (int32_t) ((1u << shift) - 1);
+
+    for (int i = 0; i < n; i++) {
+      int32_t v = 2 * s[i] + add, q = v >> shift;
+
+      q -= (v & mask) == 0 ? q & 1 : 0;
+      q = q < 0 ? 0 : q;
+      out[i] = (T) (q < max ? q : max);
+    }
+  } else if (r->by_float && !r->ties)
+    for (int i = 0; i < n; i++) {
+      int32_t v = 2 * s[i] + add, q;
+
+      q = (int32_t) (((float) (v < 0 ? 0 : v) + 0.5f) * r->inverse_float);
+      out[i] = (T) (q < max ? q : max);
+    }
+  else {
+    uint32_t magic = r->magic, d2 = (uint32_t) r->d2, odd = r->ties, top = (uint32_t) max;
+
+    for (int i = 0; i < n; i++) {
+      int32_t v = 2 * s[i] + add;
+      uint32_t u = v < 0 ? 0 : (uint32_t) v, q = (uint32_t) ((uint64_t) u * magic >> 32) >> shift;
+
+      q -= q * d2 == u ? q & odd : 0;
+      out[i] = (T) (q < top ? q : top);
+    }
+  }
+}
+
+/* One off at most before it is put right: q is far below 2^52. */
+static void
+N (round64) (const int64_t *restrict s, int n, const CfRounding *r, void *out_)
+{
+  T *restrict out = out_;
+  int64_t add = r->add, d2 = r->d2, top = r->top;
+  int64_t odd = r->ties;
+
+  if (r->log2 >= 0)
+    for (int i = 0; i < n; i++) {
+      int64_t v = 2 * s[i] + add, q;
+
+      v = v < 0 ? 0 : v > top ? top : v;
+      q = v >> r->log2;
+      out[i] = (T) (q - ((v & (d2 - 1)) == 0 ? q & odd : 0));
+    }
+  else
+    for (int i = 0; i < n; i++) {
+      int64_t v = 2 * s[i] + add, q, rest;
+
+      v = v < 0 ? 0 : v > top ? top : v;
+      q = (int64_t) ((double) v * r->inverse);
+      rest = v - q * d2;
+      q += (rest >= d2) - (rest < 0);
+      out[i] = (T) (q - (q * d2 == v ? q & odd : 0));
+    }
+}
+
+static inline void
+N (unsharp_part_by) (const int32_t *s, const T *x, int n, const CfRounding *r, T *out, bool once)
+{
+  for (int p = 0; p < n; p += 4 * N4) {
+    T block[4 * N4], *to = n - p < 4 * N4 ? block : out + p;
+    S4 q[4];
+
+    for (int v = 0; v < 4; v++) {
+      S4 in = (S4) N (load4) (x + p + v * N4);
+      S4 change = (in << r->whole_log2) - (S4) *(const U4u *) (const void *) (s + p + v * N4);
+
+      q[v] = in + (((once ? change : change * r->part) + r->rest) >> r->rest_log2);
+    }
+#if SIZE == 1
+    *(U4u *) (void *) to = saturate (q);
+#else
+    for (int v = 0; v < 2; v++)
+      *(U2u *) (void *) (to + v * N2) = saturate2 (q[2 * v], q[2 * v + 1], (U2) { 0 } + (uint16_t) r->max);
+#endif
+    if (to == block)
+      memcpy (out + p, block, (size_t) (n - p) * sizeof *out);
+  }
+}
+
+static void
+N (unsharp_part) (const int32_t *s, const void *x, int n, const CfRounding *r, void *out)
+{
+  if (r->part == 1)
+    N (unsharp_part_by) (s, x, n, r, out, true);
+  else
+    N (unsharp_part_by) (s, x, n, r, out, false);
+}
+
+static void
+N (unsharp64) (const int64_t *restrict s, const void *x_, int n, const CfRounding *r, void *out_)
+{
+  const T *restrict x = x_;
+  T *restrict out = out_;
+  int64_t top = r->top, amount = r->amount, whole = r->d2 + amount * (r->d2 / 256), add = r->add;
+
+  for (int i = 0; i < n; i++) {
+    int64_t v = whole * x[i] - amount * s[i] + add;
+
+    v = v < 0 ? 0 : v > top ? top : v;
+    out[i] = (T) (v >> r->log2);
+  }
+}

@@ -1,0 +1,514 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * convolve/cpu/simd.c: the convolution's inner loops for the instruction set that
+ * this compilation is for (CF_ISA); simd.h says what they do.
+ *
+ * Vectors are the compiler's own (vectors.h), and what it turns into
+ * vectors well by itself is left as plain loops. */
+#include "simd.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#ifndef CF_ISA
+#define CF_ISA baseline
+#endif
+
+#include "vectors.h"
+
+#define GLUE_(a, b) a##b
+#define GLUE(a, b) GLUE_ (a, b)
+#define N(name) GLUE (name##_, SIZE)
+
+static void
+blend (uint8_t *to, const uint8_t *from, uint32_t keep, int n, const uint8_t *row)
+{
+  for (int i = 0; i < n; i++) {
+    uint32_t old, pixel;
+
+    memcpy (&old, from + 4 * i, 4);
+    memcpy (&pixel, row + 4 * i, 4);
+    pixel = (old & keep) | (pixel & ~keep);
+    memcpy (to + 4 * i, &pixel, 4);
+  }
+}
+
+/* What rows weigh, where it is known beforehand. */
+typedef enum { ANY, ONES, ONE_TWO_ONE } CfWeights;
+
+/* ---- rows of 1 and 2 bytes; G holds what their gradients need ------------ */
+
+#define SIZE 1
+#define T uint8_t
+#define G int16_t
+#include "rows_tmpl.h"
+#undef SIZE
+#undef T
+#undef G
+
+#define SIZE 2
+#define T uint16_t
+#define G int32_t
+#include "rows_tmpl.h"
+#undef SIZE
+#undef T
+#undef G
+
+/* ---- colour of 8 bit ----------------------------------------------------- */
+
+static inline void
+gray_by (const uint8_t *restrict r, const uint8_t *restrict g, const uint8_t *restrict b, int step, int n,
+    uint8_t *restrict row, bool luma)
+{
+  if (luma)
+    for (int i = 0; i < n; i++)
+      row[i] = (uint8_t) ((77 * r[i * step] + 150 * g[i * step] + 29 * b[i * step] + 128) >> 8);
+  else /* 21846 = (2^16 + 2) / 3: exact below 2^15 */
+    for (int i = 0; i < n; i++)
+      row[i] = (uint8_t) ((uint32_t) (r[i * step] + g[i * step] + b[i * step]) * 21846 >> 16);
+}
+
+static void
+gray (const uint8_t *const from[3], int step, int n, uint8_t *row, bool luma)
+{
+  if (step == 1)
+    gray_by (from[0], from[1], from[2], 1, n, row, luma);
+  else if (step == 3)
+    gray_by (from[0], from[1], from[2], 3, n, row, luma);
+  else
+    gray_by (from[0], from[1], from[2], 4, n, row, luma);
+}
+
+static void
+spread (uint8_t *to, const uint8_t *from, uint32_t keep, int n, const uint8_t *row)
+{
+  for (int i = 0; i < n; i++) {
+    uint32_t old, pixel = row[i] * 0x01010101u;
+
+    memcpy (&old, from + 4 * i, 4);
+    pixel = (old & keep) | (pixel & ~keep);
+    memcpy (to + 4 * i, &pixel, 4);
+  }
+}
+
+/* ---- dense -------------------------------------------------------------- */
+
+static void
+pair_bytes (const uint16_t *restrict a, const uint16_t *restrict b, int n, uint32_t *restrict upper,
+    uint32_t *restrict lower)
+{
+  for (int i = 0; i < n; i++) {
+    uint32_t both = (uint32_t) b[i] << 16 | a[i];
+
+    upper[i] = both >> 8 & 0x00ff00ffu;
+    lower[i] = both & 0x00ff00ffu;
+  }
+}
+
+/* As round32, of sums p .. p + 4 N4 - 1 of a row of n. */
+static inline void
+round_at (const U4 s[4], int p, int n, const CfRounding *r, const CfKeep *keep, uint8_t *out, bool power, bool ties)
+{
+  S4 mask = (S4) { 0 } + (int32_t) (power ? (1u << r->log2) - 1 : 0), q[4];
+  uint8_t block[V_SIZE];
+  U4 bytes;
+
+  for (int v = 0; v < 4; v++) {
+    if (power) {
+      S4 number = (S4) (2 * s[v] + (uint32_t) r->add);
+
+      q[v] = number >> r->log2;
+      if (ties)
+        q[v] -= q[v] & 1 & (S4) ((number & mask) == 0);
+    } else
+      q[v] = __builtin_convertvector (__builtin_convertvector ((S4) s[v], Float4) * r->scale + r->offset, S4);
+  }
+  bytes = saturate (q);
+  if (p + V_SIZE > n) {
+    memcpy (block, &bytes, V_SIZE);
+    store_rest_1 (out + p, block, n - p, keep, p);
+    return;
+  }
+  if (keep->bytes)
+    bytes = (bytes & ~keep->bytes) | (*(const U4u *) (const void *) (keep->from + p) & keep->bytes);
+  *(U4u *) (void *) (out + p) = bytes;
+}
+
+static inline __attribute__ ((always_inline)) void
+differ_by (const uint32_t *const *rows, int levels, int n, uint32_t *const *to)
+{
+  for (int p = 0; p < n; p += N4) {
+    U2 first[CF_FAST_MOST], second[CF_FAST_MOST];
+    U2 *from = first, *into = second, *other;
+    int length = (2 << levels) - 1, n_streams = 1;
+
+#pragma GCC unroll 16
+    for (int k = 0; k < length; k++)
+      from[k] = *(const U2u *) (const void *) (rows[k] + p);
+#pragma GCC unroll 3
+    for (int l = 0; l < levels; l++) {
+      int half = length / 2;
+
+#pragma GCC unroll 9
+      for (int t = 0; t < n_streams; t++)
+#pragma GCC unroll 7
+        for (int k = 0; k < half; k++) {
+          const U2 *x = from + t * length + 2 * k;
+
+          into[3 * t * half + k] = x[0] - x[1];
+          into[(3 * t + 1) * half + k] = x[1];
+          into[(3 * t + 2) * half + k] = x[2] - x[1];
+        }
+      length = half;
+      n_streams *= 3;
+      other = from;
+      from = into;
+      into = other;
+    }
+#pragma GCC unroll 27
+    for (int t = 0; t < n_streams; t++)
+      *(U2u *) (void *) (to[t] + p) = from[t];
+  }
+}
+
+static void
+differ (const uint32_t *const *rows, int levels, int n, uint32_t *const *to)
+{
+  if (levels == 1)
+    differ_by (rows, 1, n, to);
+  else if (levels == 2)
+    differ_by (rows, 2, n, to);
+  else
+    differ_by (rows, 3, n, to);
+}
+
+/* Vectors of a row that rows of outputs take from registers: as many as leave room for the sums. */
+#define FAST_V (V_SIZE == 64 ? 4 : 2)
+typedef U4 FastSums[CF_FAST_ROWS][FAST_V];
+
+/* From sums of streams to those of phases: y0 = P0 + P1, y1 = P1 + P2, of the last level first. */
+static inline __attribute__ ((always_inline)) void
+join_streams (FastSums *streams, int levels, int row, int v, U4 *sums)
+{
+  U4 buffer[2][CF_FAST_MOST];
+  U4 *from = buffer[0], *to = buffer[1], *other;
+  int phases = 1, n_streams = levels == 1 ? 3 : levels == 2 ? 9 : 27;
+
+#pragma GCC unroll 27
+  for (int t = 0; t < n_streams; t++)
+    from[t] = streams[t][row][v];
+#pragma GCC unroll 3
+  for (int l = 0; l < levels; l++) {
+    n_streams /= 3;
+#pragma GCC unroll 9
+    for (int t = 0; t < n_streams; t++)
+#pragma GCC unroll 4
+      for (int k = 0; k < phases; k++) {
+        const U4 *p = from + 3 * t * phases + k;
+
+        to[2 * (t * phases + k)] = p[0] + p[phases];
+        to[2 * (t * phases + k) + 1] = p[phases] + p[2 * phases];
+      }
+    phases *= 2;
+    other = from;
+    from = to;
+    to = other;
+  }
+#pragma GCC unroll 8
+  for (int k = 0; k < phases; k++)
+    sums[k] = from[k];
+}
+
+#define P(name) name##_plain
+#define add_pairs(s, a, b) ((s) + multiply_pairs (a, b))
+#include "products_tmpl.h"
+#undef P
+#undef add_pairs
+
+#if defined __AVX512BW__
+/* Products and sum in one instruction, where the processor has it. */
+#pragma GCC push_options
+#pragma GCC target("avx512vnni")
+#define P(name) name##_vnni
+#define add_pairs(s, a, b) ((U4) _mm512_dpwssd_epi32 ((__m512i) (s), (__m512i) (a), (__m512i) (b)))
+#include "products_tmpl.h"
+#undef P
+#undef add_pairs
+#pragma GCC pop_options
+#define HAS_VNNI __builtin_cpu_supports ("avx512vnni")
+#else
+#define HAS_VNNI 0
+#define products_vnni products_plain
+#define products_out_vnni products_out_plain
+#define fast_vnni fast_plain
+#endif
+
+static void
+products (const CfPairTap *taps, int n_taps, int n, int32_t start, int32_t *const high[2], int32_t *const s[2])
+{
+  if (HAS_VNNI)
+    products_vnni (taps, n_taps, n, start, high, s);
+  else
+    products_plain (taps, n_taps, n, start, high, s);
+}
+
+static void
+products_out (const CfPairTap *taps, int n_taps, int n, int32_t start, int32_t *const high[2], const CfRounding *r,
+    const CfKeep keep[2], uint8_t *const out[2])
+{
+  if (HAS_VNNI)
+    products_out_vnni (taps, n_taps, n, start, high, r, keep, out);
+  else
+    products_out_plain (taps, n_taps, n, start, high, r, keep, out);
+}
+
+static void
+fast (const CfFast *f, int n, int32_t *const *s)
+{
+  if (HAS_VNNI)
+    fast_vnni (f, n, s);
+  else
+    fast_plain (f, n, s);
+}
+
+static void
+combine (const int32_t *restrict upper, const int32_t *restrict lower, int n, int factor, int64_t more,
+    int64_t *restrict s)
+{
+  for (int i = 0; i < n; i++)
+    s[i] = (int64_t) upper[i] * factor + lower[i] + more;
+}
+
+static void
+widen (const int32_t *restrict s32, int n, int64_t *restrict s)
+{
+  for (int i = 0; i < n; i++)
+    s[i] = s32[i];
+}
+
+/* As round32 to samples of 2 bytes, of sums p .. p + 4 N4 - 1 of a row of n. */
+static inline void
+round2_at (const U4 s[4], int p, int n, const CfRounding *r, uint16_t *out, bool power, bool ties, bool odd)
+{
+  S4 mask = (S4) { 0 } + (int32_t) (power ? (1u << r->log2) - 1 : 0), q[4];
+  U4 magic = (U4) { 0 } + r->magic, d2 = (U4) { 0 } + (uint32_t) r->d2;
+  U8 upper = (U8) { 0 } + 0xffffffff00000000u;
+  U2 max = (U2) { 0 } + (uint16_t) r->max;
+  uint16_t block[4 * N4], *to = n - p < 4 * N4 ? block : out + p;
+
+  for (int v = 0; v < 4; v++) {
+    S4 number = (S4) (2 * s[v] + (uint32_t) r->add);
+
+    if (power) {
+      q[v] = number >> r->log2;
+      if (ties)
+        q[v] -= q[v] & 1 & (S4) ((number & mask) == 0);
+    } else if (odd)
+      q[v] = __builtin_convertvector (__builtin_convertvector ((S4) s[v], Float4) * r->scale + r->offset_odd, S4);
+    else {
+      U4 u = (U4) (number & ~(number >> 31)), quotient;
+
+      quotient = (U4) (multiply_even (u, magic) >> 32 | (multiply_even ((U8) u >> 32, magic) & upper)) >> r->shift;
+      q[v] = (S4) (ties ? quotient - (quotient & 1 & (U4) (quotient * d2 == u)) : quotient);
+    }
+  }
+  for (int v = 0; v < 2; v++)
+    *(U2u *) (void *) (to + v * N2) = saturate2 (q[2 * v], q[2 * v + 1], max);
+  if (to == block)
+    memcpy (out + p, block, (size_t) (n - p) * sizeof *out);
+}
+
+/* Rows that weigh the same are added first: which are those? */
+static int
+same_rows (const CfTap *rows, int h)
+{
+  for (int j = 0; j < h / 2; j++)
+    if (rows[j].weight != rows[h - 1 - j].weight)
+      return 0;
+  return h / 2;
+}
+
+#include "lanes.h"
+
+/* ---- separable ----------------------------------------------------------- */
+
+static inline void
+down32_at (const CfTap *rows, int h, int half, int p, U4 sum[4], CfWeights weights)
+{
+  for (int v = 0; v < 4; v++)
+    sum[v] = (U4) { 0 };
+  for (int j = 0; j < half; j++) {
+    const uint32_t *x = (const uint32_t *) rows[j].at + p, *y = (const uint32_t *) rows[h - 1 - j].at + p;
+    U4 weight = (U4) { 0 } + (uint32_t) (weights == ONE_TWO_ONE ? 1 : rows[j].weight);
+
+    for (int v = 0; v < 4; v++)
+      sum[v] += (*(const U4u *) (const void *) (x + v * N4) + *(const U4u *) (const void *) (y + v * N4)) * weight;
+  }
+  for (int j = half; j < h - half; j++) {
+    const uint32_t *x = (const uint32_t *) rows[j].at + p;
+    U4 weight = (U4) { 0 } + (uint32_t) (weights == ONE_TWO_ONE ? 2 : rows[j].weight);
+
+    for (int v = 0; v < 4; v++)
+      sum[v] += *(const U4u *) (const void *) (x + v * N4) * weight;
+  }
+}
+
+static inline void
+down32_out_by (const CfTap *rows, int h, int half, int n, const CfRounding *r, uint16_t *out, bool power, bool ties,
+    CfWeights weights)
+{
+  for (int p = 0; p < n; p += 4 * N4) {
+    U4 sum[4];
+
+    down32_at (rows, h, half, p, sum, weights);
+    round2_at (sum, p, n, r, out, power, ties, false);
+  }
+}
+
+static void
+down32_out (const CfTap *rows, int h, int n, const CfRounding *r, uint16_t *out)
+{
+  int half = same_rows (rows, h);
+  bool binomial = h == 3 && half && rows[0].weight == 1 && rows[1].weight == 2;
+
+  if (r->ties)
+    down32_out_by (rows, h, half, n, r, out, r->log2 >= 0, true, ANY);
+  else if (r->log2 >= 0 && binomial)
+    down32_out_by (rows, 3, 1, n, r, out, true, false, ONE_TWO_ONE);
+  else
+    down32_out_by (rows, h, half, n, r, out, r->log2 >= 0, false, ANY);
+}
+
+static void
+down32 (const CfTap *rows, int h, int n, int32_t *s)
+{
+  int half = same_rows (rows, h);
+
+  for (int p = 0; p < n; p += 4 * N4) {
+    U4 sum[4];
+
+    down32_at (rows, h, half, p, sum, ANY);
+    for (int v = 0; v < 4; v++)
+      *(U4u *) (void *) (s + p + v * N4) = sum[v];
+  }
+}
+
+static void
+down64_unsigned (const CfTap *rows, int h, int n, int64_t *s)
+{
+  U8 lower, upper; /* which of even and odd sums stand in a vector of both */
+
+  for (int i = 0; i < N8; i++) {
+    lower[i] = (uint64_t) (i / 2 + i % 2 * N8);
+    upper[i] = lower[i] + N8 / 2;
+  }
+  for (int p = 0; p < n; p += 2 * N4) {
+    U8 even[2] = { { 0 } }, odd[2] = { { 0 } };
+
+    for (int j = 0; j < h; j++) {
+      const uint32_t *x = (const uint32_t *) rows[j].at + p;
+      U4 weight = (U4) { 0 } + (uint32_t) rows[j].weight;
+
+      for (int v = 0; v < 2; v++) {
+        U4 sums = *(const U4u *) (const void *) (x + v * N4);
+
+        even[v] += multiply_even (sums, weight);
+        odd[v] += multiply_even ((U8) sums >> 32, weight);
+      }
+    }
+    for (int v = 0; v < 2; v++) {
+      *(U8u *) (void *) (s + p + v * N4) = __builtin_shuffle (even[v], odd[v], lower);
+      *(U8u *) (void *) (s + p + v * N4 + N8) = __builtin_shuffle (even[v], odd[v], upper);
+    }
+  }
+}
+
+static void
+down64 (const CfTap *rows, int h, int n, bool is_signed, int64_t *restrict s)
+{
+  if (!is_signed) { /* neither is any weight */
+    down64_unsigned (rows, h, n, s);
+    return;
+  }
+  memset (s, 0, (size_t) n * sizeof *s);
+  for (int j = 0; j < h; j++) {
+    int32_t weight = rows[j].weight;
+    const int32_t *restrict x = rows[j].at;
+
+    for (int i = 0; i < n; i++)
+      s[i] += (int64_t) weight * x[i];
+  }
+}
+
+#include "box.h"
+
+/* ---- unsharp at 8 bit ---------------------------------------------------- */
+
+/* With S over 2^16 the numerator over 2^24 needs more than 32 bits, but its
+ * lowest 8 only ever carry: floor (floor (v / 2^8) / 2^16) = floor (v / 2^24). */
+static void
+unsharp32 (const int32_t *restrict s, const uint8_t *restrict x, int n, const CfRounding *r, uint8_t *restrict out)
+{
+  int32_t whole = (256 + r->amount) * 256, amount = r->amount;
+  int32_t low = (int32_t) (r->add & 255), high = (int32_t) (r->add >> 8);
+
+  for (int i = 0; i < n; i++) {
+    int32_t sum = s[i] << r->up;
+    int32_t v = whole * x[i] - amount * (sum >> 8) + ((low - amount * (sum & 255)) >> 8) + high;
+
+    v >>= 16;
+    v = v < 0 ? 0 : v;
+    out[i] = (uint8_t) (v < 255 ? v : 255);
+  }
+}
+
+/* ---- the table ---------------------------------------------------------- */
+
+#define BOTH(name) { name##_1, name##_2 }
+
+const CfConvolveSimd GLUE (cf_convolve_simd_, CF_ISA) = {
+  .gather = BOTH (gather),
+  .scatter = BOTH (scatter),
+  .gray = gray,
+  .blend = blend,
+  .spread = spread,
+  .pair = BOTH (pair),
+  .pair_bytes = pair_bytes,
+  .products = products,
+  .products_out = products_out,
+  .differ = differ,
+  .fast = fast,
+  .wide = BOTH (wide),
+  .combine = combine,
+  .widen = widen,
+  .across16 = { across16_bytes, across16_2 },
+  .across_upper_lower = across_upper_lower,
+  .down_upper_lower = down_upper_lower,
+  .across8 = across_bytes,
+  .down8 = down_bytes,
+#ifndef NO_BYTES
+  .sharpen8 = sharpen_bytes,
+  .across_words = across_words,
+  .split_pairs = split_pairs,
+  .halves_out = halves_out,
+#endif
+  .across32 = BOTH (across32),
+  .down32 = down32,
+  .down32_out = down32_out,
+  .down64 = down64,
+  .down16 = BOTH (down16),
+  .column16 = BOTH (column16),
+  .column32 = BOTH (column32),
+  .twice16 = twice16,
+  .twice32 = twice32,
+  .add_levels = add_levels,
+  .add_levels_out = add_levels_out,
+  .scan = scan,
+  .scan_out = scan_out,
+  .gradient = BOTH (gradient),
+  .round32 = BOTH (round32),
+  .round64 = BOTH (round64),
+  .unsharp32 = unsharp32,
+  .unsharp_part = BOTH (unsharp_part),
+  .unsharp64 = BOTH (unsharp64),
+};

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * convolve/cpu/vectors.h: the vectors of simd.c, V_SIZE bytes long, and
+ * what the compiler does not find in plain code:
+ *   multiply_pairs  two products of signed 16 bits, and their sum of 32
+ *   multiply_high   the upper half of a product of 16 bits
+ *   multiply_even   products of 64 bits of every other number of 32
+ *   minimum2        the smaller of two numbers of 16 bits
+ *   saturate        four vectors of 32 bits to one of 0 .. 255
+ *   saturate2       two vectors of 32 bits to one of 0 .. max */
+#ifndef CF_CONVOLVE_CPU_VECTORS_H
+#define CF_CONVOLVE_CPU_VECTORS_H
+
+#include <stdint.h>
+#include <string.h>
+
+#if defined __AVX512BW__
+#include <immintrin.h>
+#define V_SIZE 64
+#define multiply_pairs(a, b) ((U4) _mm512_madd_epi16 ((__m512i) (a), (__m512i) (b)))
+#define multiply_high(a, b) ((U2) _mm512_mulhi_epu16 ((__m512i) (a), (__m512i) (b)))
+#define multiply_even(a, b) ((U8) _mm512_mul_epu32 ((__m512i) (a), (__m512i) (b)))
+#define minimum2(a, b) ((U2) _mm512_min_epu16 ((__m512i) (a), (__m512i) (b)))
+#elif defined __AVX2__
+#include <immintrin.h>
+#define V_SIZE 32
+#define multiply_pairs(a, b) ((U4) _mm256_madd_epi16 ((__m256i) (a), (__m256i) (b)))
+#define multiply_high(a, b) ((U2) _mm256_mulhi_epu16 ((__m256i) (a), (__m256i) (b)))
+#define multiply_even(a, b) ((U8) _mm256_mul_epu32 ((__m256i) (a), (__m256i) (b)))
+#define minimum2(a, b) ((U2) _mm256_min_epu16 ((__m256i) (a), (__m256i) (b)))
+#elif defined __SSE2__
+#include <emmintrin.h>
+#define V_SIZE 16
+#define multiply_pairs(a, b) ((U4) _mm_madd_epi16 ((__m128i) (a), (__m128i) (b)))
+#define multiply_high(a, b) ((U2) _mm_mulhi_epu16 ((__m128i) (a), (__m128i) (b)))
+#define multiply_even(a, b) ((U8) _mm_mul_epu32 ((__m128i) (a), (__m128i) (b)))
+#define minimum2(a, b) ((U2) _mm_sub_epi16 ((__m128i) (a), _mm_subs_epu16 ((__m128i) (a), (__m128i) (b))))
+#else
+#define V_SIZE 16
+#define multiply_pairs(a, b) \
+  ((U4) ((((S4) (a) << 16) >> 16) * (((S4) (b) << 16) >> 16) + ((S4) (a) >> 16) * ((S4) (b) >> 16)))
+#define multiply_high(a, b) \
+  __builtin_convertvector (__builtin_convertvector (a, Double4) * __builtin_convertvector (b, Double4) >> 16, U2)
+#define multiply_even(a, b) (((U8) (a) & 0xffffffffu) * ((U8) (b) & 0xffffffffu))
+#define minimum2(a, b) (((a) & (U2) ((a) < (b))) | ((b) & (U2) ((a) >= (b))))
+#endif
+
+/* Keeps the compiler from adding up addends first, for which there are too few registers. */
+#if defined __SSE2__
+#define stays(v) __asm__ ("" : "+v" (v))
+#else
+#define stays(v)
+#endif
+
+/* By lanes of 16 bytes: bytes (words) interleaved, products of two bytes with signed bytes added up to 16 bits, and 16
+ * bits packed to what they were interleaved from. Words are packed in their order. */
+#if defined __AVX512BW__
+#define interleave_low(a, b) ((U2) _mm512_unpacklo_epi8 ((__m512i) (a), (__m512i) (b)))
+#define interleave_high(a, b) ((U2) _mm512_unpackhi_epi8 ((__m512i) (a), (__m512i) (b)))
+#define multiply_bytes(a, b) ((U2) _mm512_maddubs_epi16 ((__m512i) (a), (__m512i) (b)))
+#define words_low(a, b) ((U4) _mm512_unpacklo_epi16 ((__m512i) (a), (__m512i) (b)))
+#define words_high(a, b) ((U4) _mm512_unpackhi_epi16 ((__m512i) (a), (__m512i) (b)))
+#define pack_bytes(a, b) ((U4) _mm512_packus_epi16 ((__m512i) (a), (__m512i) (b)))
+#define pack_words(a, b) \
+  ((U2) _mm512_permutexvar_epi64 (_mm512_setr_epi64 (0, 2, 4, 6, 1, 3, 5, 7), \
+      _mm512_packus_epi32 ((__m512i) (a), (__m512i) (b))))
+#elif defined __AVX2__
+#define interleave_low(a, b) ((U2) _mm256_unpacklo_epi8 ((__m256i) (a), (__m256i) (b)))
+#define interleave_high(a, b) ((U2) _mm256_unpackhi_epi8 ((__m256i) (a), (__m256i) (b)))
+#define multiply_bytes(a, b) ((U2) _mm256_maddubs_epi16 ((__m256i) (a), (__m256i) (b)))
+#define words_low(a, b) ((U4) _mm256_unpacklo_epi16 ((__m256i) (a), (__m256i) (b)))
+#define words_high(a, b) ((U4) _mm256_unpackhi_epi16 ((__m256i) (a), (__m256i) (b)))
+#define pack_bytes(a, b) ((U4) _mm256_packus_epi16 ((__m256i) (a), (__m256i) (b)))
+#define pack_words(a, b) \
+  ((U2) _mm256_permute4x64_epi64 (_mm256_packus_epi32 ((__m256i) (a), (__m256i) (b)), 0xd8))
+#elif defined __SSE4_1__
+#include <smmintrin.h>
+#define interleave_low(a, b) ((U2) _mm_unpacklo_epi8 ((__m128i) (a), (__m128i) (b)))
+#define interleave_high(a, b) ((U2) _mm_unpackhi_epi8 ((__m128i) (a), (__m128i) (b)))
+#define multiply_bytes(a, b) ((U2) _mm_maddubs_epi16 ((__m128i) (a), (__m128i) (b)))
+#define words_low(a, b) ((U4) _mm_unpacklo_epi16 ((__m128i) (a), (__m128i) (b)))
+#define words_high(a, b) ((U4) _mm_unpackhi_epi16 ((__m128i) (a), (__m128i) (b)))
+#define pack_bytes(a, b) ((U4) _mm_packus_epi16 ((__m128i) (a), (__m128i) (b)))
+#define pack_words(a, b) ((U2) _mm_packus_epi32 ((__m128i) (a), (__m128i) (b)))
+#else
+#define NO_BYTES
+#endif
+
+/* The numbers in them; u: anywhere in memory; Half, Quarter: as many as are in
+ * a vector of twice, four times their size. */
+typedef uint16_t U2 __attribute__ ((vector_size (V_SIZE)));
+typedef uint32_t U4 __attribute__ ((vector_size (V_SIZE)));
+typedef int32_t S4 __attribute__ ((vector_size (V_SIZE)));
+typedef uint64_t U8 __attribute__ ((vector_size (V_SIZE)));
+typedef U2 U2u __attribute__ ((aligned (1), may_alias));
+typedef U4 U4u __attribute__ ((aligned (1), may_alias));
+typedef U8 U8u __attribute__ ((aligned (1), may_alias));
+typedef uint8_t Half1 __attribute__ ((vector_size (V_SIZE / 2), aligned (1), may_alias));
+typedef uint8_t Quarter1 __attribute__ ((vector_size (V_SIZE / 4), aligned (1), may_alias));
+typedef uint16_t Half2 __attribute__ ((vector_size (V_SIZE / 2), aligned (1), may_alias));
+typedef int16_t HalfS2 __attribute__ ((vector_size (V_SIZE / 2)));
+typedef uint32_t Half4 __attribute__ ((vector_size (V_SIZE / 2), aligned (1), may_alias));
+typedef float Float4 __attribute__ ((vector_size (V_SIZE)));
+typedef uint32_t Double4 __attribute__ ((vector_size (2 * V_SIZE)));
+
+static inline U4
+saturate (const S4 v[4])
+{
+#if defined __AVX512BW__
+  __m512i low = _mm512_packs_epi32 ((__m512i) v[0], (__m512i) v[1]);
+  __m512i high = _mm512_packs_epi32 ((__m512i) v[2], (__m512i) v[3]);
+
+  /* packing goes by lanes of 16 bytes */
+  return (U4) _mm512_permutexvar_epi32 (_mm512_setr_epi32 (0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15),
+      _mm512_packus_epi16 (low, high));
+#elif defined __AVX2__
+  __m256i low = _mm256_packs_epi32 ((__m256i) v[0], (__m256i) v[1]);
+  __m256i high = _mm256_packs_epi32 ((__m256i) v[2], (__m256i) v[3]);
+
+  return (U4) _mm256_permutevar8x32_epi32 (_mm256_packus_epi16 (low, high), _mm256_setr_epi32 (0, 4, 1, 5, 2, 6, 3, 7));
+#elif defined __SSE2__
+  return (U4) _mm_packus_epi16 (_mm_packs_epi32 ((__m128i) v[0], (__m128i) v[1]),
+      _mm_packs_epi32 ((__m128i) v[2], (__m128i) v[3]));
+#else
+  uint8_t bytes[V_SIZE];
+  U4 all;
+
+  for (int k = 0; k < 4; k++) {
+    S4 q = v[k] & ~(v[k] >> 31);
+
+    q = (q & (S4) (q < 255)) | (255 & (S4) (q >= 255));
+    *(Quarter1 *) (void *) (bytes + k * V_SIZE / 4) = __builtin_convertvector (q, Quarter1);
+  }
+  memcpy (&all, bytes, sizeof all);
+  return all;
+#endif
+}
+
+/* What compilers make of it is slow where a quarter is less than a vector. */
+static inline U4
+four_of_bytes (const uint8_t *x)
+{
+#if defined __AVX512BW__
+  return (U4) _mm512_cvtepu8_epi32 (_mm_loadu_si128 ((const void *) x));
+#elif defined __AVX2__
+  return (U4) _mm256_cvtepu8_epi32 (_mm_loadl_epi64 ((const void *) x));
+#elif defined __SSE4_1__
+  int bytes;
+
+  memcpy (&bytes, x, sizeof bytes);
+  return (U4) _mm_cvtepu8_epi32 (_mm_cvtsi32_si128 (bytes));
+#else
+  return __builtin_convertvector (*(const Quarter1 *) (const void *) x, U4);
+#endif
+}
+
+#define N2 (V_SIZE / 2)
+#define N4 (V_SIZE / 4)
+#define N8 (V_SIZE / 8)
+
+/* Numbers of 16 bits that 8 will hold, in their order. */
+static inline U4
+pack_in_order (const U2 v[2])
+{
+#if defined __AVX512BW__
+  return (U4) _mm512_permutexvar_epi64 (_mm512_setr_epi64 (0, 2, 4, 6, 1, 3, 5, 7), (__m512i) pack_bytes (v[0], v[1]));
+#elif defined __AVX2__
+  return (U4) _mm256_permute4x64_epi64 ((__m256i) pack_bytes (v[0], v[1]), 0xd8);
+#elif defined pack_bytes
+  return pack_bytes (v[0], v[1]);
+#else
+  Half1 halves[2] = { __builtin_convertvector (v[0], Half1), __builtin_convertvector (v[1], Half1) };
+  U4 all;
+
+  memcpy (&all, halves, sizeof all);
+  return all;
+#endif
+}
+
+/* Two vectors of sums to one of samples of 10 or 16 bit. */
+static inline U2
+saturate2 (S4 a, S4 b, U2 max)
+{
+#ifdef pack_words
+  return minimum2 (pack_words (a, b), max);
+#else
+  Half2 halves[2];
+  S4 both[2] = { a, b };
+  U2 all;
+
+  for (int v = 0; v < 2; v++) {
+    S4 q = both[v] & ~(both[v] >> 31);
+
+    halves[v] = __builtin_convertvector ((q & (S4) (q < 65535)) | (65535 & (S4) (q >= 65535)), Half2);
+  }
+  memcpy (&all, halves, sizeof all);
+  return minimum2 (all, max);
+#endif
+}
+
+#endif

@@ -1,0 +1,639 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * convolve/gpu/plan.cu: the convolution on CUDA: plans, groups of components, the choice
+ * of the variant, launches.
+ *
+ * | variant | kernels | what it is |
+ * | copy | the identity | small.cu with nothing filtered |
+ * | band | up to 9 x 9 at 8 bit, fewer columns for pixels of several samples | direct.cu |
+ * | apart | up to 9 x 9 at 8 bit, pixels of four bytes of which three are filtered | packed_rgb.cu |
+ * | small | up to 9 x 10 at 8 bit, magnitudes at 8 bit | small.cu |
+ * | separable | separable ones at 8 bit whose first pass fits 16 bits | separable.cu |
+ * | dense | any | dense.cu |
+ * | wide | separable ones of any depth, magnitudes | wide.cu | */
+#include "internal.cuh"
+
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+namespace {
+
+using namespace cf;
+
+enum Kind { COPY, BAND, APART, SMALL, SEPARABLE, DENSE, WIDE, N_KINDS };
+
+const char *const names[N_KINDS] = { "copy", "band", "apart", "small", "separable", "dense", "wide" };
+
+struct State {
+  CfConvolution c;
+  Kind kind, instead; /* instead: of BAND and APART, where a frame does not lie as it should */
+  int prefer; /* a Kind; -1: the best one */
+  int max_shared;
+  bool ahead;     /* Work's */
+  int limbs;
+  bool identity;  /* nothing but copies, mid-level or both */
+  bool is_signed; /* separable: the weights are signed bytes, not unsigned ones */
+  Rounding rounding;
+  SmallWeights small;
+  AxisWeights axis;
+  SeparableWeights wide;
+};
+
+State *
+state_of (const CfPlan *plan)
+{
+  return static_cast<State *> (plan->state);
+}
+
+/* ---- the choice --------------------------------------------------------- */
+
+/* How many signed bytes hold each of these. */
+int
+count_limbs (const int32_t *weights, int n)
+{
+  int most = 1;
+
+  for (int i = 0; i < n; i++) {
+    int limbs = 1;
+
+    for (int64_t rest = weights[i]; rest < -128 || rest > 127; limbs++)
+      rest = (rest - (int8_t) (rest & 0xff)) / 256;
+    most = limbs > most ? limbs : most;
+  }
+  return most;
+}
+
+bool
+in_range (const int32_t *weights, int n, int min, int max)
+{
+  for (int i = 0; i < n; i++)
+    if (weights[i] < min || weights[i] > max)
+      return false;
+  return true;
+}
+
+/* Bytes for both passes and 16 bits between them: unsigned, or signed. */
+bool
+axis_fits (const CfConvolution &c, bool *is_signed)
+{
+  int64_t sum = 0;
+
+  for (int i = 0; i < c.w; i++)
+    sum += llabs (c.row[i]);
+  if (in_range (c.row, c.w, 0, 255) && in_range (c.col, c.h, 0, 255) && sum * c.max <= 65535)
+    *is_signed = false;
+  else if (in_range (c.row, c.w, -128, 127) && in_range (c.col, c.h, -128, 127) && sum * c.max <= 32767)
+    *is_signed = true;
+  else
+    return false;
+  return true;
+}
+
+/* Can bands take the format's pixels? */
+bool
+band_fits (const CfPlan *plan, const State *s)
+{
+  const CfFormatInfo *info = cf_format_info (plan->video.format);
+
+  if (s->c.gray != CF_GRAY_NONE)
+    return false;
+  for (int i = 0; i < info->n_components; i++) {
+    if (!convolve_band_fits (s->c, s->rounding, s->limbs, info->comp[i].step))
+      return false;
+    for (int j = 0; j < i; j++)
+      if (info->comp[i].plane == info->comp[j].plane && info->comp[i].step != info->comp[j].step)
+        return false;
+  }
+  return true;
+}
+
+/* Pixels of four bytes? What becomes of each the launch sees. */
+bool
+apart_fits (const CfPlan *plan, const State *s)
+{
+  const CfFormatInfo *info = cf_format_info (plan->video.format);
+
+  for (int i = 0; i < info->n_components; i++)
+    if (info->comp[i].step != 4 || info->comp[i].plane != 0)
+      return false;
+  return s->c.gray == CF_GRAY_NONE && info->n_components >= 3
+      && convolve_apart_fits (s->c, s->rounding, s->limbs);
+}
+
+bool
+fits (const CfPlan *plan, State *s, Kind kind)
+{
+  const CfConvolution &c = s->c;
+  const bool magnitude = c.op == CF_CONVOLVE_MAGNITUDE;
+
+  if (s->identity)
+    return kind == COPY;
+  switch (kind) {
+    case BAND:
+      return band_fits (plan, s);
+    case APART:
+      return apart_fits (plan, s);
+    case SMALL:
+      return c.bits == 8 && c.dense && c.w - c.ax <= 5 && c.ax <= 4 && c.h <= 10;
+    case SEPARABLE:
+      return c.bits == 8 && c.separable && axis_fits (c, &s->is_signed)
+          && convolve_separable_fits (c, s->is_signed, s->max_shared);
+    case DENSE:
+      return c.dense && !magnitude;
+    case WIDE:
+      return c.separable || magnitude;
+    default:
+      return false;
+  }
+}
+
+/* Measured on an H200: how many limbs times pairs of rows make two passes worth it. */
+bool
+better_separable (const State *s)
+{
+  return s->limbs * ((s->c.h + 1) / 2) > 10;
+}
+
+CfCode
+choose (const CfPlan *plan, State *s, CfStatus *status)
+{
+  const Kind order[] = { COPY, SMALL, SEPARABLE, WIDE, DENSE };
+
+  if (s->prefer >= 0 && !fits (plan, s, (Kind) s->prefer))
+    return cf_fail (status, CF_UNSUPPORTED, "variant %s cannot filter with this %d x %d kernel at %d bit",
+        names[s->prefer], s->c.w, s->c.h, s->c.bits);
+  for (Kind kind : order)
+    if (fits (plan, s, kind)) {
+      s->kind = kind;
+      break;
+    }
+  if (s->kind == SMALL && better_separable (s) && fits (plan, s, SEPARABLE))
+    s->kind = SEPARABLE;
+  /* few taps: the tensor units' dense kernel costs less than 64-bit passes */
+  if (s->kind == WIDE && fits (plan, s, DENSE) && s->c.bits > 8 && s->c.w * s->c.h <= 25)
+    s->kind = DENSE;
+  /* measured on an H200: with three rows pixels are better not taken apart */
+  for (Kind kind : { s->c.h <= 3 ? BAND : APART, s->c.h <= 3 ? APART : BAND })
+    if (s->prefer == kind || (s->prefer < 0 && fits (plan, s, kind))) {
+      /* its weights are reduced, as these two's; theirs fit where its do */
+      s->instead = s->kind == SMALL ? SMALL : DENSE;
+      s->kind = kind;
+      return CF_OK;
+    }
+  if (s->prefer >= 0)
+    s->kind = (Kind) s->prefer;
+  s->instead = s->kind;
+  return CF_OK;
+}
+
+/* ---- weights ------------------------------------------------------------ */
+
+void
+put_small (SmallWeights *small, int limb, const int32_t *weights, int w, int h, int limbs)
+{
+  for (int j = 0; j < h; j++)
+    for (int i = 0; i < w; i++) {
+      int64_t rest = weights[j * w + i];
+
+      for (int l = limb; l < limb + limbs; l++) {
+        const int8_t digit = (int8_t) (rest & 0xff);
+
+        ((int8_t *) small->row[l][j])[12 + i] = digit;
+        rest = (rest - digit) / 256;
+      }
+    }
+}
+
+void
+put_weights (State *s)
+{
+  const CfConvolution &c = s->c;
+
+  memset (&s->small, 0, sizeof s->small);
+  memset (&s->axis, 0, sizeof s->axis);
+  if (s->instead == SMALL || s->kind == APART)
+    put_small (&s->small, 0, c.weights, c.w, c.h, s->limbs);
+  if (s->instead == SMALL && c.op == CF_CONVOLVE_MAGNITUDE)
+    put_small (&s->small, 1, c.weights_y, c.w, c.h, 1);
+  for (int i = 0; s->kind == SEPARABLE && i < c.w; i++)
+    ((uint8_t *) s->axis.row)[32 + i] = (uint8_t) c.row[i];
+  for (int i = 0; s->kind == SEPARABLE && i < c.h; i++)
+    ((uint8_t *) s->axis.col)[32 + i] = (uint8_t) c.col[i];
+  if (s->kind == WIDE && c.separable) {
+    memcpy (s->wide.row, c.row, sizeof c.row);
+    memcpy (s->wide.col, c.col, sizeof c.col);
+  }
+  if (s->kind == WIDE && !c.separable) {
+    memcpy (s->wide.row, c.weights, sizeof *c.weights * 9);
+    memcpy (s->wide.col, c.weights_y, sizeof *c.weights * 9);
+  }
+}
+
+/* ---- rounding ----------------------------------------------------------- */
+
+/* A float on one side of 1 / D: above it, or below. */
+float
+inverse_beside (int64_t divisor, bool above)
+{
+  const float nearest = (float) (1.0 / (double) divisor);
+  const double product = (double) nearest * (double) divisor; /* exact: 24 and at most 23 bits */
+
+  if (above)
+    return product > 1 ? nearest : nextafterf (nearest, 2);
+  return product < 1 ? nearest : nextafterf (nearest, 0);
+}
+
+/* For make_quick, which says why. */
+bool
+is_too_large (int64_t d, int64_t m, bool is_exact)
+{
+  return is_exact ? (255 + m) * d > 1 << 24 : (257 + m) * d >= 1 << 23;
+}
+
+/* out = (S + c) / D to the nearest integer, as x r - m with x = S + c + m D >= 0
+ * and r = 1 / D as a float: one fused multiply-add, so rounded once, of floats that
+ * are integers times 2^-149. r is wrong by less than 2^-23 of it, so with x < 2^23
+ * the quotient is wrong by less than 1 / D, by half of that where r is the nearest
+ * float: too little to reach a half that it is not at, which is 1 / D away, or
+ * 1 / (2 D) with an odd D. At a half itself:
+ *   D odd: there is none.
+ *   D a power of two: r is exact, and such a multiply-add rounds to even.
+ *   Halves up: r above 1 / D.
+ *   To even otherwise: with r above and below it, and the even one of both.
+ * Larger x are above 256 D and come out above 255; smaller than 0 they must not be:
+ * m is large enough, or `clips` is set.
+ * With a power of two and ties to even nothing is wrong up to 2^24, from where on bits
+ * are more than integers times 2^-149: x from (255 + m) D on come out as 255 or above. */
+void
+make_quick (const CfConvolution &c, Rounding *k)
+{
+  const int64_t d = c.divisor, down = (c.abs_sum - c.sum) / 2 * c.max, up = (c.abs_sum + c.sum) / 2 * c.max;
+  const bool odd = d & 1, ties = k->ties[0], is_exact = k->pow2 && ties;
+  int64_t centre[2], m = 0;
+
+  if (c.bits != 8 || c.op != CF_CONVOLVE_LINEAR || k->ties[0] != k->ties[1] || (ties && odd)
+      || is_too_large (d, 1, is_exact))
+    return;
+  for (int i = 0; i < 2; i++) {
+    /* halves up: (S + add / 2 rounded down) / D rounded down */
+    centre[i] = ties ? (c.add[i] - d) / 2 : (c.add[i] >> 1) - d / 2;
+    m = centre[i] - down < -m * d ? (down - centre[i] + d - 1) / d : m;
+  }
+  k->clips = is_too_large (d, m, is_exact);
+  if (k->clips)
+    m = 1;
+  for (int i = 0; i < 2; i++) {
+    const int64_t base = centre[i] + m * d;
+
+    if (base - down <= INT32_MIN || base + up >= 0x7f000000 || base >= INT32_MAX || base <= INT32_MIN)
+      return;
+    k->base[i] = (int) base;
+  }
+  k->offset = 0x80000000u | (unsigned) m;
+  k->inverse[0] = ties && !k->pow2 ? inverse_beside (d, true) : ties || odd ? (float) (1.0 / (double) d)
+      : inverse_beside (d, true);
+  k->inverse[1] = inverse_beside (d, false);
+  k->quick = ties && !k->pow2 ? QUICK_EVEN : QUICK_ONE;
+}
+
+/* Rules for sums of 32 bits, without branches: quick ones; with D a power of two and no ties
+ * a shift of S + add / 2; else its quotient x / D rounded down, as (x magic) >> 32 + shift. It is
+ * at least 0, or counts as 0, and below 2^30. magic = 2^(32 + shift) / D rounded up is too
+ * much by less than 1, so the product by less than 2^30 / 2^(32 + shift), and that is at most
+ * 1 / D with 2^(shift + 2) >= D: it reaches no quotient it should not. 2^shift <= D / 2, so
+ * magic has 32 bits. */
+void
+make_rule (const CfConvolution &c, Rounding *k)
+{
+  k->rule = k->quick == QUICK_ONE ? RULE_ONE : k->quick == QUICK_EVEN ? RULE_EVEN : RULE_NONE;
+  for (int i = 0; i < 2; i++)
+    k->begin[i] = k->quick == QUICK_NONE ? (int) (k->add[i] >> 1) : k->base[i];
+  if (k->rule != RULE_NONE || !k->narrow || c.op != CF_CONVOLVE_LINEAR || c.divisor < 2 || k->ties[0] != k->ties[1])
+    return;
+  if (k->pow2 && !k->ties[0]) {
+    k->rule = RULE_SHIFT;
+    k->rule_shift = k->shift - 1;
+    k->clips = false;
+    return;
+  }
+  k->rule = RULE_DIVIDE;
+  while (c.divisor >> k->rule_shift > 3)
+    k->rule_shift++;
+  k->rule_magic = (unsigned) (((1ull << (32 + k->rule_shift)) + (uint64_t) c.divisor - 1) / (uint64_t) c.divisor);
+  k->rule_divisor = (int) c.divisor;
+  k->clips = true;
+}
+
+Rounding
+rounding_of (const CfConvolution &c)
+{
+  Rounding k = { };
+
+  k.divisor2 = 2 * c.divisor;
+  k.add[0] = c.add[0];
+  k.add[1] = c.add[1];
+  k.factor = c.factor;
+  k.magic = c.magic;
+  k.max = c.max;
+  k.mid = c.mid;
+  k.amount = c.amount;
+  k.op = (uint8_t) c.op;
+  k.narrow = (c.op == CF_CONVOLVE_LINEAR || c.op == CF_CONVOLVE_COPY) && c.narrow;
+  k.pow2 = (k.divisor2 & (k.divisor2 - 1)) == 0;
+  k.shift = k.pow2 ? __builtin_ctzll ((unsigned long long) k.divisor2) : c.shift - 32;
+  /* an odd dividend is no multiple of 2 D: no ties */
+  k.ties[0] = c.ties_even[0] && c.add[0] % 2 == 0;
+  k.ties[1] = c.ties_even[1] && c.add[1] % 2 == 0;
+  make_quick (c, &k);
+  make_rule (c, &k);
+  return k;
+}
+
+/* Takes a common power of two out of D and all weights, as of gauss, whose weights
+ * become bytes: floor ((2 S + add) / (2 D)) stays as it is. */
+void
+reduce (CfConvolution *c)
+{
+  const bool pow2 = (c->divisor & (c->divisor - 1)) == 0;
+  int64_t all = c->divisor;
+
+  for (int i = 0; i < c->w * c->h; i++)
+    all |= c->weights[i];
+  if (!c->dense || c->op != CF_CONVOLVE_LINEAR || !pow2 || c->ties_even[0] || c->ties_even[1])
+    return;
+  for (; !(all & 1); all >>= 1) {
+    for (int i = 0; i < c->w * c->h; i++)
+      c->weights[i] /= 2;
+    c->divisor /= 2;
+    c->sum /= 2;
+    c->abs_sum /= 2;
+    c->add[0] >>= 1;
+    c->add[1] >>= 1;
+  }
+}
+
+CfCode
+set_up (CfPlan *plan, CfStatus *status)
+{
+  State *s = state_of (plan);
+  State *next = static_cast<State *> (malloc (sizeof *next));
+  CfConvolution resolved;
+  CfCode code;
+
+  if (!next)
+    return cf_fail (status, CF_NO_MEMORY, "out of memory");
+  *next = *s;
+  code = cf_convolution_resolve (static_cast<const CfConvolveParams *> (plan->params), plan->video.format, &resolved,
+      status);
+  if (code == CF_OK) {
+    next->c = resolved;
+    reduce (&next->c);
+    next->rounding = rounding_of (next->c);
+    next->limbs = next->c.dense ? count_limbs (next->c.weights, next->c.w * next->c.h) : 1;
+    /* made gray, the identity is a kernel like others */
+    next->identity = resolved.op == CF_CONVOLVE_COPY
+        && !(resolved.gray != CF_GRAY_NONE && cf_format_info (plan->video.format)->rgb);
+    code = choose (plan, next, status);
+  }
+  if (code == CF_OK && (next->kind == SEPARABLE || next->kind == WIDE)) {
+    next->c = resolved;
+    next->rounding = rounding_of (resolved);
+  }
+  if (code == CF_OK) {
+    put_weights (next);
+    *s = *next;
+  }
+  free (next);
+  return code;
+}
+
+CfCode
+convolve_init (CfPlan *plan, CfStatus *status)
+{
+  const int max_shared = plan->context->max_shared;
+  CfCode code;
+
+  plan->state = calloc (1, sizeof (State));
+  if (!plan->state)
+    return cf_fail (status, CF_NO_MEMORY, "out of memory");
+  state_of (plan)->prefer = -1;
+  state_of (plan)->max_shared = max_shared;
+  code = convolve_small_init (&state_of (plan)->ahead, status);
+  if (code == CF_OK)
+    code = convolve_band_init (status);
+  if (code == CF_OK)
+    code = convolve_apart_init (status);
+  if (code == CF_OK)
+    code = convolve_dense_init (max_shared, status);
+  if (code == CF_OK)
+    code = convolve_separable_init (max_shared, status);
+  if (code == CF_OK)
+    code = convolve_wide_init (max_shared, status);
+  return code == CF_OK ? set_up (plan, status) : code;
+}
+
+void
+convolve_free (CfPlan *plan)
+{
+  free (plan->state);
+}
+
+/* ---- groups ------------------------------------------------------------- */
+
+uint8_t
+fate_of (const CfPlan *plan, const CfView *view)
+{
+  return (uint8_t) cf_convolve_fate (&state_of (plan)->c, plan->video.format, view);
+}
+
+uint8_t
+gray_weight (CfGray gray, CfRole role)
+{
+  if (role == CF_ROLE_ALPHA)
+    return 0;
+  if (gray == CF_GRAY_MEAN)
+    return 1;
+  return role == CF_ROLE_RED ? 77 : role == CF_ROLE_GREEN ? 150 : 29;
+}
+
+/* Takes a component into a group: sample `at` of its pixel. */
+void
+add_component (const CfPlan *plan, Group *g, const CfView *view, int at)
+{
+  const CfComponent *component = &cf_format_info (plan->video.format)->comp[view->component];
+  const CfGray gray = state_of (plan)->c.gray;
+
+  g->fate[at] = fate_of (plan, view);
+  if (g->fate[at] == CF_FATE_GRAY) {
+    g->gray = true;
+    g->planes = 1;
+    g->weight[at] = gray_weight (gray, component->role);
+  } else if (g->fate[at] == CF_FATE_FILTER) {
+    g->offset |= (unsigned) at << 8 * g->planes;
+    g->chroma |= (component->role == CF_ROLE_CHROMA ? 1u : 0u) << g->planes;
+    g->plane[at] = g->planes++;
+  }
+}
+
+/* Words and vectors are for 8 bit; mid-level and copies in one pixel are rare. */
+void
+see_alignment (Group *g)
+{
+  const uintptr_t in = (uintptr_t) g->in | (uintptr_t) g->in_pitch, out = (uintptr_t) g->out | (uintptr_t) g->out_pitch;
+  bool whole = true, copied = false, mid = false;
+
+  for (int i = 0; i < g->step; i++) {
+    if (g->planes == 3 && !g->gray && g->fate[i] != CF_FATE_FILTER)
+      g->offset |= (unsigned) i << 24;
+    whole = whole && g->fate[i] != another_group;
+    copied = copied || g->fate[i] == CF_FATE_COPY;
+    mid = mid || g->fate[i] == CF_FATE_MID;
+  }
+  g->copy_vectors = whole && copied && !mid && g->planes == 0 && ((in | out) & 15) == 0;
+  g->in_words = g->bytes == 1 && (in & 3) == 0 && !g->in2[0] && g->in_pitch <= INT_MAX / 2;
+  g->in_vectors = g->in_words && (in & 15) == 0;
+  g->out_words = g->bytes == 1 && whole && !g->in2[0]
+      && (out & (g->step == 4 ? 7 : g->step == 3 ? 1 : 3)) == 0
+      && !(copied && (mid || g->step != 4 || (in & 7) != 0));
+}
+
+/* Do both lie in the same pixels? */
+bool
+are_together (const CfView *a, const CfView *b)
+{
+  return a->plane == b->plane && a->field == b->field && a->step == b->step && a->bytes == 1 && a->width == b->width;
+}
+
+/* Gray of three planes: the other two join the first one's group. */
+void
+join_gray_planes (const CfPlan *plan, Group *g, const CfView *in, const CfView *out, int n, bool *used)
+{
+  const CfFormatInfo *info = cf_format_info (plan->video.format);
+  int found = 0;
+
+  for (int i = 1; i < n && found < 2; i++) {
+    if (in[i].field != in[0].field || fate_of (plan, &in[i]) != CF_FATE_GRAY)
+      continue;
+    used[i] = true;
+    g->in2[found] = in[i].data;
+    g->out2[found] = out[i].data;
+    g->in_pitch2[found] = (long long) in[i].pitch;
+    g->out_pitch2[found] = (long long) out[i].pitch;
+    g->weight[++found] = gray_weight (state_of (plan)->c.gray, info->comp[in[i].component].role);
+  }
+}
+
+/* The group of view 0 and of those of the n - 1 behind it that lie in the same
+ * pixels. */
+void
+make_group (const CfPlan *plan, Group *g, const CfView *in, const CfView *out, int n, bool *used)
+{
+  const CfFormatInfo *info = cf_format_info (plan->video.format);
+  const int lead = in[0].bytes == 1 ? info->comp[in[0].component].offset % in[0].step : 0;
+
+  *g = Group ();
+  memset (g->fate, another_group, sizeof g->fate);
+  g->in = in[0].data - lead; /* the pixel's first byte, so that words stay words */
+  g->out = out[0].data - lead;
+  g->in_pitch = (long long) in[0].pitch;
+  g->out_pitch = (long long) out[0].pitch;
+  g->width = in[0].width;
+  g->height = in[0].height;
+  g->step = in[0].step;
+  g->bytes = in[0].bytes;
+  g->shift = in[0].shift;
+  g->bits = in[0].bits;
+  for (int i = 0; i < n; i++)
+    if (!used[i] && are_together (&in[0], &in[i])) {
+      used[i] = true;
+      add_component (plan, g, &in[i], (int) (in[i].data - g->in));
+    }
+  if (!used[0]) { /* 16 bit: each component by itself */
+    used[0] = true;
+    add_component (plan, g, &in[0], 0);
+  }
+  if (g->gray && g->step == 1)
+    join_gray_planes (plan, g, in, out, n, used);
+  see_alignment (g);
+}
+
+/* A plan's Work, for a frame. */
+void
+make_work (const CfPlan *plan, const CfImage *in, const CfImage *out, Work *work)
+{
+  const State *s = state_of (plan);
+  const CfConvolution &c = s->c;
+  CfView from[CF_MAX_VIEWS], to[CF_MAX_VIEWS];
+  bool used[CF_MAX_VIEWS] = { };
+  const int n = cf_image_views (&plan->video, &plan->common, in, from);
+
+  cf_image_views (&plan->video, &plan->common, out, to);
+  *work = Work ();
+  for (int i = 0; i < n; i++)
+    if (!used[i])
+      make_group (plan, &work->group[work->n++], from + i, to + i, n - i, used + i);
+  work->w = c.w;
+  work->h = c.h;
+  work->ax = c.ax;
+  work->ay = c.ay;
+  work->limbs = s->limbs;
+  work->ahead = s->ahead;
+  work->border = (uint8_t) c.border;
+  work->gray = (uint8_t) c.gray;
+  work->outside[0] = c.outside[0];
+  work->outside[1] = c.outside[1];
+  work->rounding = s->rounding;
+}
+
+CfCode
+convolve_enqueue (CfPlan *plan, CfStream *stream, const CfImage *in, const CfImage *out, CfStatus *status)
+{
+  const State *s = state_of (plan);
+  cudaStream_t handle = static_cast<cudaStream_t> (cf_stream_handle (stream));
+  Work work;
+  CfCode code;
+
+  make_work (plan, in, out, &work);
+  if ((s->kind == BAND && convolve_launch_band (work, s->c, handle, &code, status))
+      || (s->kind == APART && convolve_launch_apart (&work, s->small, handle, &code, status)))
+    return code;
+  switch (s->instead) {
+    case SEPARABLE:
+      return convolve_launch_separable (&work, s->axis, s->is_signed, handle, status);
+    case DENSE:
+      return convolve_launch_dense (&work, s->c, handle, status);
+    case WIDE:
+      return convolve_launch_wide (&work, s->wide, handle, status);
+    default:
+      return convolve_launch_small (&work, s->small, handle, status);
+  }
+}
+
+/* ---- variants by name --------------------------------------------------- */
+
+const char *
+convolve_variant (const CfPlan *plan)
+{
+  return names[state_of (plan)->kind];
+}
+
+const char *
+convolve_variant_name (const CfPlan *, unsigned i)
+{
+  return i < N_KINDS ? names[i] : NULL;
+}
+
+CfCode
+convolve_prefer (CfPlan *plan, const char *variant, CfStatus *status)
+{
+  return cf_plan_prefer_number (plan, variant, &state_of (plan)->prefer, set_up, status);
+}
+
+} // namespace
+
+extern "C" const CfOps cf_convolve_cuda = {
+  convolve_init, set_up, convolve_enqueue, NULL, NULL, convolve_free, convolve_variant, convolve_variant_name,
+      convolve_prefer,
+};

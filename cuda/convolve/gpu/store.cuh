@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * convolve/gpu/store.cuh: samples back to memory, as whole pixels where they lie so. */
+#ifndef CF_CONVOLVE_GPU_STORE_CUH
+#define CF_CONVOLVE_GPU_STORE_CUH
+
+#include "internal.cuh"
+
+namespace cf {
+
+static __device__ __forceinline__ void
+store_value (const Group &g, uint8_t *p, unsigned value)
+{
+  if (g.bytes == 1)
+    *p = (uint8_t) value;
+  else
+    *(uint16_t *) p = (uint16_t) (value << g.shift);
+}
+
+/* One pixel, sample by sample; value[p] of plane p. */
+static __device__ __noinline__ void
+store_pixel (const Work &work, int group, int x, int y, unsigned v0, unsigned v1, unsigned v2)
+{
+  const Group &g = work.group[group];
+
+  if (x >= g.width || y >= g.height)
+    return;
+  const uint8_t *from = g.in + y * g.in_pitch + (long long) x * g.step * g.bytes;
+  uint8_t *to = g.out + y * g.out_pitch + (long long) x * g.step * g.bytes;
+
+#pragma unroll 1
+  for (int i = 0; i < g.step; i++, from += g.bytes, to += g.bytes) {
+    const unsigned v = g.plane[i] == 0 ? v0 : g.plane[i] == 1 ? v1 : v2;
+
+    switch (g.fate[i]) {
+      case CF_FATE_COPY:
+        if (g.bytes == 1)
+          *to = *from;
+        else
+          *(uint16_t *) to = *(const uint16_t *) from;
+        break;
+      case CF_FATE_MID:
+        store_value (g, to, (unsigned) work.rounding.mid);
+        break;
+      case CF_FATE_FILTER:
+      case CF_FATE_GRAY:
+        store_value (g, to, v);
+        break;
+      default:
+        break;
+    }
+  }
+  for (int i = 0; g.gray && g.in2[0] && i < 2; i++)
+    g.out2[i][y * g.out_pitch2[i] + x] = (uint8_t) v0;
+}
+
+/* How two pixels are put together in words; the same for the whole group. */
+struct Assembly {
+  unsigned pick; /* a pixel's bytes out of its planes' (0..2) and what was there (4..7) */
+  unsigned mid;
+  bool words, copies;
+};
+
+static __device__ __forceinline__ Assembly
+assembly_of (const Work &work, const Group &g)
+{
+  Assembly a = { 0, 0x01010101u * (unsigned) work.rounding.mid, g.out_words, false };
+
+#pragma unroll
+  for (int i = 0; i < 4; i++) {
+    a.pick |= (g.fate[i] == CF_FATE_FILTER ? g.plane[i] : g.fate[i] == CF_FATE_GRAY ? 0 : 4 + i) << 4 * i;
+    a.copies = a.copies || g.fate[i] == CF_FATE_COPY; /* of step 4 only, and then nothing is mid-level: see_alignment */
+  }
+  return a;
+}
+
+static __device__ __noinline__ void
+store_pair_samples (const Work &work, int group, int x, int y, unsigned v0, unsigned v1, unsigned v2)
+{
+#pragma unroll 1
+  for (int i = 0; i < 2; i++)
+    store_pixel (work, group, x + i, y, v0 >> 8 * i & 0xff, v1 >> 8 * i & 0xff, v2 >> 8 * i & 0xff);
+}
+
+/* Four samples of a picture of step 1. */
+static __device__ __noinline__ void
+store_samples (const Work &work, int group, int x, int y, unsigned word)
+{
+#pragma unroll 1
+  for (int i = 0; i < 4; i++)
+    store_pixel (work, group, x + i, y, word >> 8 * i & 0xff, 0, 0);
+}
+
+/* What two pixels are before their planes come in; `from`: the input's, of step 4. */
+static __device__ __forceinline__ uint2
+base_of (const Assembly &a, const uint8_t *from)
+{
+  return a.copies ? *(const uint2 *) from : make_uint2 (a.mid, a.mid);
+}
+
+/* Two pixels in words; v[p]: both samples of plane p in its low bytes. */
+template<int PLANES> __device__ __forceinline__ void
+assemble (const Assembly &a, uint2 base, const unsigned *v, unsigned *pixel)
+{
+#pragma unroll
+  for (int i = 0; i < 2; i++) {
+    unsigned c = PLANES > 1 ? __byte_perm (v[0], v[1], i ? 0x51 : 0x40) : v[0] >> 8 * i;
+
+    c = PLANES > 2 ? __byte_perm (c, v[2], i ? 0x0510 : 0x0410) : c;
+    pixel[i] = __byte_perm (c, i ? base.y : base.x, a.pick);
+  }
+}
+
+/* The same at `to`. */
+template<int PLANES> __device__ __forceinline__ void
+put_pair (const Assembly &a, int step, uint8_t *to, uint2 base, const unsigned *v)
+{
+  unsigned pixel[2];
+
+  if (step == 1) {
+    *(uint16_t *) to = (uint16_t) v[0];
+    return;
+  }
+  assemble<PLANES> (a, base, v, pixel);
+  if (step == 4)
+    *(uint2 *) to = make_uint2 (pixel[0], pixel[1]);
+  else if (step == 2)
+    *(unsigned *) to = __byte_perm (pixel[0], pixel[1], 0x5410);
+  else {
+    ((uint16_t *) to)[0] = (uint16_t) pixel[0];
+    ((uint16_t *) to)[1] = (uint16_t) __byte_perm (pixel[0], pixel[1], 0x42);
+    ((uint16_t *) to)[2] = (uint16_t) (pixel[1] >> 8);
+  }
+}
+
+/* Two 8-bit pixels from x (even) on. */
+template<int PLANES> __device__ __forceinline__ void
+store_pair (const Work &work, const Group &g, const Assembly &a, int x, int y, const unsigned *v)
+{
+  if (y >= g.height)
+    return;
+  if (a.words && x + 1 < g.width)
+    put_pair<PLANES> (a, g.step, g.out + y * g.out_pitch + x * g.step, base_of (a, g.in + y * g.in_pitch + x * 4), v);
+  else
+    store_pair_samples (work, g.index, x, y, v[0], v[PLANES > 1 ? 1 : 0], v[PLANES > 2 ? 2 : 0]);
+}
+
+/* The block's part of a group of which nothing is filtered. */
+static __device__ __forceinline__ void
+copy_group (const Work &work, const Group &g, int x0, int y0, int tile_w, int tile_h, int thread, int threads)
+{
+  const int pixel = g.step * g.bytes, vectors = tile_w * pixel / 16;
+  const Assembly a = assembly_of (work, g);
+
+  for (int i = thread; g.copy_vectors && i < vectors * tile_h; i += threads) {
+    const int y = y0 + i / vectors, at = x0 * pixel + 16 * (i % vectors);
+
+    if (y < g.height && at + 16 <= g.width * pixel)
+      *(uint4 *) (g.out + y * g.out_pitch + at) = *(const uint4 *) (g.in + y * g.in_pitch + at);
+    else if (y < g.height)
+      for (int b = at; b < g.width * pixel; b++)
+        g.out[y * g.out_pitch + b] = g.in[y * g.in_pitch + b];
+  }
+  for (int i = thread; !g.copy_vectors && i < tile_w / 2 * tile_h; i += threads) {
+    const int x = x0 + i % (tile_w / 2) * 2, y = y0 + i / (tile_w / 2);
+
+    if (g.out_words && (g.step > 1 || g.fate[0] == CF_FATE_MID))
+      store_pair<1> (work, g, a, x, y, &a.mid);
+    else
+#pragma unroll 1
+      for (int k = 0; k < 2; k++)
+        store_pixel (work, g.index, x + k, y, 0, 0, 0);
+  }
+}
+
+} // namespace cf
+
+#endif

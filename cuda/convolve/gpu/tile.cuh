@@ -1,0 +1,419 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * convolve/gpu/tile.cuh: what the convolution's kernels share on the device: which
+ * group a block works on, and a tile of samples in shared memory with its border
+ * in place. Sums of them are in sums.cuh, the way back to memory is in
+ * store.cuh. */
+#ifndef CF_CONVOLVE_GPU_TILE_CUH
+#define CF_CONVOLVE_GPU_TILE_CUH
+
+#include "internal.cuh"
+
+#include <cuda_pipeline.h>
+
+namespace cf {
+
+/* The block's group; to be copied: what lies in the launch's arguments at a
+ * place that is not known when compiling is fetched again and again. */
+__device__ __forceinline__ const Group &
+group_of_block (const Work &work, int block)
+{
+  int i = 0;
+
+  while (i + 1 < work.n && block >= work.group[i + 1].first_block)
+    i++;
+  return work.group[i];
+}
+
+/* The block's first pixel, in blocks. */
+__device__ __forceinline__ int2
+place_of_block (const Group &g, int block)
+{
+  const unsigned at = (unsigned) (block - g.first_block), y = g.blocks_inverse ? __umulhi (at, g.blocks_inverse) : at;
+
+  return make_int2 ((int) (at - y * (unsigned) g.blocks_x), (int) y);
+}
+
+/* Hides from the compiler where a value comes from. At the head of each of several
+ * ways through a kernel it keeps what they could share, addresses above all, from
+ * being worked out for all of them in advance. */
+static __device__ __forceinline__ void
+hide (int &v)
+{
+  asm volatile ("" : "+r" (v));
+}
+
+/* Keeps the compiler from taking a pointer apart: with a row's number times the
+ * pitch it is one operation then. */
+template<typename T> static __device__ __forceinline__ void
+keep_whole (T *&p)
+{
+  asm ("" : "+l" (p));
+}
+
+/* ---- one frame after the other ------------------------------------------ */
+
+/* A kernel may begin while what is queued before it is still at work (Work's ahead):
+ * its launch, its arguments and its weights cost no time of their own then. All its threads
+ * call this before they touch a picture, and everything queued before has ended and
+ * can be seen. Then the next one may begin: not before, so that never three are at
+ * work. Loads of pictures are plain ones: read-only ones (__ldg) promise that nobody
+ * writes there from the kernel's begin on. */
+#if defined (__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+constexpr bool has_turns = true;
+#else
+constexpr bool has_turns = false;
+#endif
+
+static __device__ __forceinline__ void
+await_turn ()
+{
+#if defined (__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  asm volatile ("griddepcontrol.wait;" : : : "memory");
+  asm volatile ("griddepcontrol.launch_dependents;" : : : "memory");
+#endif
+}
+
+/* ---- tiles -------------------------------------------------------------- */
+
+/* Rows of bytes, one plane behind the other: byte c of row r of plane p stands
+ * for the sample (x0 + c, y0 + r). 16-bit samples have two planes each, the low
+ * bytes first. The block's own 128 columns begin at `left`; `before` and `after`
+ * them so many are wanted, too. */
+struct Tile {
+  uint8_t *at;
+  const int *row; /* of each row the picture's, in shared memory; -1: from outside */
+  int pitch, rows; /* pitch: bytes, a multiple of 16 */
+  int x0, y0;
+  int left, before, after; /* left: a multiple of 16 */
+};
+
+constexpr int max_rows = 128; /* of a tile */
+
+static __device__ __noinline__ int
+edge_row (int border, int y, int height)
+{
+  return cf_border_map ((CfBorder) border, y, height);
+}
+
+/* The tile of the block at (x0, y0); works out where its rows come from. Follow
+ * with a barrier. */
+static __device__ __forceinline__ Tile
+tile_of (const Work &work, const Group &g, uint8_t *at, int *row, int pitch, int rows, int left, int x0, int y0,
+    int thread)
+{
+  const int y = y0 - work.ay + thread, clamped = min (max (y, 0), g.height - 1);
+
+  if (thread < rows)
+    row[thread] = y == clamped || work.border == CF_BORDER_REPLICATE ? clamped : edge_row (work.border, y, g.height);
+  return Tile { at, row, pitch, rows, x0 - left, y0 - work.ay, left, work.ax, work.w - 1 - work.ax };
+}
+
+/* One sample of a plane, wherever it lies: out of line, for the few at edges and
+ * for pictures that do not lie on words. */
+static __device__ __noinline__ unsigned
+edge_sample (const Work &work, int group, int plane, int x, int y)
+{
+  const Group &g = work.group[group];
+  const int mx = cf_border_map ((CfBorder) work.border, x, g.width);
+  const int my = cf_border_map ((CfBorder) work.border, y, g.height);
+
+  if (mx < 0 || my < 0)
+    return (unsigned) (g.plane_chroma (plane) ? work.outside[1] : work.outside[0]);
+  const uint8_t *p = g.in + my * g.in_pitch + (long long) mx * g.step * g.bytes;
+
+  if (g.gray) {
+    unsigned sum;
+
+    if (g.in2[0])
+      sum = g.weight[0] * *p + g.weight[1] * g.in2[0][my * g.in_pitch2[0] + mx]
+          + g.weight[2] * g.in2[1][my * g.in_pitch2[1] + mx];
+    else
+      sum = g.weight[0] * p[0] + g.weight[1] * p[1] + g.weight[2] * p[2] + g.weight[3] * (g.step == 4 ? p[3] : 0);
+    return work.gray == CF_GRAY_MEAN ? sum / 3 : (sum + 128) >> 8;
+  }
+  if (g.bytes == 1)
+    return p[g.plane_offset (plane)];
+  return min ((unsigned) ((const uint16_t *) p)[g.plane_offset (plane)] >> g.shift, (1u << g.bits) - 1);
+}
+
+/* Four samples: low bytes, high bytes. The loads do not wait for each other. */
+static __device__ __noinline__ uint2
+edge_word (const Work &work, int group, int plane, int x, int y)
+{
+  const Group &g = work.group[group];
+  const int my = cf_border_map ((CfBorder) work.border, y, g.height);
+  const uint8_t *row = g.in + max (my, 0) * g.in_pitch + g.plane_offset (plane) * g.bytes;
+  unsigned s[4], lo = 0, hi = 0;
+
+  if (g.gray) {
+#pragma unroll 1
+    for (int i = 0; i < 4; i++)
+      lo |= edge_sample (work, group, plane, x + i, y) << 8 * i;
+    return make_uint2 (lo, 0);
+  }
+  int mx[4];
+
+#pragma unroll
+  for (int i = 0; i < 4; i++)
+    mx[i] = cf_border_map ((CfBorder) work.border, x + i, g.width);
+  if (g.bytes == 1) {
+#pragma unroll
+    for (int i = 0; i < 4; i++)
+      s[i] = row[(long long) max (mx[i], 0) * g.step];
+  } else {
+#pragma unroll
+    for (int i = 0; i < 4; i++)
+      s[i] = *(const uint16_t *) (row + (long long) max (mx[i], 0) * g.step * 2);
+#pragma unroll
+    for (int i = 0; i < 4; i++)
+      s[i] = min (s[i] >> g.shift, (1u << g.bits) - 1);
+  }
+#pragma unroll
+  for (int i = 0; i < 4; i++) {
+    const unsigned v = mx[i] < 0 || my < 0
+        ? (unsigned) (g.plane_chroma (plane) ? work.outside[1] : work.outside[0]) : s[i];
+
+    lo |= (v & 0xff) << 8 * i;
+    hi |= (v >> 8) << 8 * i;
+  }
+  return make_uint2 (lo, hi);
+}
+
+/* Bytes o, o + step, o + 2 step, o + 3 step of the words of four pixels. */
+template<int STEP> __device__ __forceinline__ unsigned
+pick_bytes (const unsigned *w, unsigned o)
+{
+  if (STEP == 1)
+    return w[0];
+  if (STEP == 2)
+    return __byte_perm (w[0], w[1], 0x6420 + 0x1111 * o);
+  if (STEP == 3)
+    return __byte_perm (__byte_perm (w[0], w[1], 0x30 + 0x11 * o), __byte_perm (w[1], w[2], 0x52 + 0x11 * o), 0x5410);
+  return __byte_perm (__byte_perm (w[0], w[1], 0x40 + 0x11 * o), __byte_perm (w[2], w[3], 0x40 + 0x11 * o), 0x5410);
+}
+
+/* The gray of four pixels; weights sum to 3 or to 256. */
+template<int STEP> __device__ __forceinline__ unsigned
+gray_word (const Work &work, const Group &g, const unsigned *w)
+{
+  const unsigned weights = g.weight[0] | g.weight[1] << 8 | g.weight[2] << 16 | (STEP == 4 ? g.weight[3] << 24 : 0);
+  unsigned result = 0;
+
+#pragma unroll
+  for (int i = 0; i < 4; i++) {
+    const unsigned pixel = STEP == 4 ? w[i] : i == 0 ? w[0] : i == 3 ? w[2] >> 8
+        : __funnelshift_r (w[i - 1], w[i], 32 - 8 * i);
+    const unsigned sum = __dp4a (pixel, weights, work.gray == CF_GRAY_MEAN ? 0u : 128u);
+
+    result |= (work.gray == CF_GRAY_MEAN ? sum / 3 : sum >> 8) << 8 * i;
+  }
+  return result;
+}
+
+/* The words of four pixels, all inside the row; VECTOR: they lie on as many bytes. */
+template<int STEP, bool VECTOR> __device__ __forceinline__ void
+load_pixels (const uint8_t *from, unsigned *w)
+{
+  if constexpr (VECTOR && STEP == 4) {
+    const uint4 v = *(const uint4 *) from;
+
+    w[0] = v.x, w[1] = v.y, w[2] = v.z, w[3] = v.w;
+  } else if constexpr (VECTOR && STEP == 2) {
+    const uint2 v = *(const uint2 *) from;
+
+    w[0] = v.x, w[1] = v.y;
+  } else {
+#pragma unroll
+    for (int i = 0; i < STEP; i++)
+      w[i] = ((const unsigned *) from)[i];
+  }
+}
+
+/* Four pixels to word c of row r of their planes; of step 4 with three planes
+ * the fourth sample follows as a plane of its own, for store_rows to put back. */
+template<int STEP, int PLANES> __device__ __forceinline__ void
+put_pixels (const Work &work, const Group &g, const Tile &t, int first, int r, int c, const unsigned *w)
+{
+  unsigned *to = (unsigned *) (t.at + r * t.pitch + 4 * c);
+
+  if (PLANES == 1 && STEP >= 3 && g.gray)
+    *to = gray_word<STEP == 3 ? 3 : 4> (work, g, w);
+  else
+#pragma unroll
+    for (int p = 0; p < PLANES; p++)
+      to[p * t.rows * (t.pitch / 4)] = pick_bytes<STEP> (w, (unsigned) g.plane_offset (first + p));
+  if (STEP == 4 && PLANES == 3)
+    to[3 * t.rows * (t.pitch / 4)] = pick_bytes<STEP> (w, (unsigned) g.plane_offset (3));
+}
+
+/* The words of the tile's own columns that are inside: a warp a row, COUNT rows
+ * loaded before the first is used. All rows are the picture's here. */
+template<int STEP, int PLANES, bool VECTOR> __device__ __forceinline__ void
+fill_columns (const Work &work, const Group &g, const Tile &t, int first, int thread, int threads)
+{
+  constexpr int COUNT = STEP == 1 ? 8 : 11; /* of 4 warps: up to 44 rows at once */
+  const int warps = threads / 32, c = t.left / 4 + (thread & 31), x = t.x0 + 4 * c, pitch = (int) g.in_pitch;
+  const uint8_t *column = g.in + x * STEP;
+
+  if (x + 3 >= g.width)
+    return;
+#pragma unroll 1
+  for (int r = thread >> 5; r < t.rows; r += COUNT * warps) {
+    unsigned w[COUNT][STEP];
+
+#pragma unroll
+    for (int i = 0; i < COUNT; i++)
+      load_pixels<STEP, VECTOR> (column + (long long) t.row[min (r + i * warps, t.rows - 1)] * pitch, w[i]);
+#pragma unroll
+    for (int i = 0; i < COUNT; i++)
+      if (r + i * warps < t.rows)
+        put_pixels<STEP, PLANES> (work, g, t, first, r + i * warps, c, w[i]);
+  }
+}
+
+/* Those beside them. */
+template<int STEP, int PLANES> __device__ __forceinline__ void
+fill_sides (const Work &work, const Group &g, const Tile &t, int first, int thread, int threads)
+{
+  const int before = (t.before + 3) >> 2, beside = before + ((t.after + 3) >> 2);
+
+#pragma unroll 1
+  for (int i = thread; i < t.rows * beside; i += threads) {
+    const int r = i / beside, k = i - r * beside, c = t.left / 4 + (k < before ? k - before : 32 + k - before);
+    const int x = t.x0 + 4 * c;
+    unsigned w[STEP];
+
+    if (x < 0 || x + 3 >= g.width)
+      continue;
+    load_pixels<STEP, false> (g.in + x * STEP + (long long) t.row[r] * (int) g.in_pitch, w);
+    put_pixels<STEP, PLANES> (work, g, t, first, r, c, w);
+  }
+}
+
+/* The words of a vector that are inside. */
+static __device__ __forceinline__ void
+copy_vector (const Group &g, const Tile &t, int r, int c)
+{
+  const int x = t.x0 + c;
+  const uint8_t *from = g.in + (long long) t.row[r] * (int) g.in_pitch + x;
+  uint8_t *to = t.at + r * t.pitch + c;
+
+  if (x >= 0 && x + 15 < g.width)
+    __pipeline_memcpy_async (to, from, 16);
+  else
+#pragma unroll 1
+    for (int q = 0; q < 16; q += 4)
+      if (x + q >= 0 && x + q + 3 < g.width)
+        __pipeline_memcpy_async (to + q, from + q, 4);
+}
+
+/* Step 1: 16 bytes at a time where they lie so, straight into shared memory. At
+ * most two vectors stand on each side of the tile's own eight. */
+static __device__ __forceinline__ void
+fill_vectors (const Group &g, const Tile &t, int thread, int threads)
+{
+  const int c = t.left + 16 * (thread & 7), x = t.x0 + c, pitch = (int) g.in_pitch;
+  const int before = (t.before + 15) >> 4, beside = before + ((t.after + 15) >> 4), k = thread & 3;
+  const uint8_t *column = g.in + x;
+
+  if (x + 15 < g.width)
+#pragma unroll 4
+    for (int r = thread >> 3; r < t.rows; r += threads / 8)
+      __pipeline_memcpy_async (t.at + r * t.pitch + c, column + (long long) t.row[r] * pitch, 16);
+  else
+#pragma unroll 1
+    for (int r = thread >> 3; r < t.rows; r += threads / 8)
+      copy_vector (g, t, r, c);
+  if (k < beside)
+#pragma unroll 1
+    for (int r = thread >> 2; r < t.rows; r += threads / 4)
+      copy_vector (g, t, r, t.left + 16 * (k < before ? k - before : 8 + k - before));
+}
+
+/* Words with samples from outside, in rows from outside, or of pictures that do
+ * not lie on words: the columns left and right of those that are inside, or all. */
+template<int PLANES> __device__ __forceinline__ void
+fill_edges (const Work &work, const Group &g, const Tile &t, int first, int thread, int threads)
+{
+  const int begin = (t.left - t.before) >> 2, end = (min (t.left + 128, g.width - t.x0) + t.after + 3) >> 2;
+  const bool rows = work.border == CF_BORDER_CONSTANT && (t.y0 < 0 || t.y0 + t.rows > g.height);
+  /* from .. to - 1 are inside */
+  const int from = max (begin, (3 - t.x0) >> 2), to = max (from, min (end, (g.width - t.x0) >> 2));
+  const int left = g.in_words && !rows ? from - begin : end - begin;
+  const int all = g.in_words && !rows ? left + max (end - to, 0) : left;
+
+  if (all <= 0)
+    return;
+#pragma unroll 1
+  for (int i = thread; i < t.rows * all; i += threads) {
+    const int r = i / all, k = i - r * all, c = k < left ? begin + k : to + k - left;
+
+#pragma unroll 1
+    for (int p = 0; p < PLANES; p++)
+      *(unsigned *) (t.at + (p * t.rows + r) * t.pitch + 4 * c) =
+          edge_word (work, g.index, first + p, t.x0 + 4 * c, t.y0 + r).x;
+  }
+}
+
+template<int STEP, int PLANES> __device__ __forceinline__ void
+fill_inside (const Work &work, const Group &g, Tile t, int first, int thread, int threads)
+{
+  hide (t.x0);
+  hide (t.y0);
+  hide (thread);
+  if (STEP == 1 && g.in_vectors) {
+    fill_vectors (g, t, thread, threads);
+    return;
+  }
+  if (g.in_vectors)
+    fill_columns<STEP, PLANES, true> (work, g, t, first, thread, threads);
+  else
+    fill_columns<STEP, PLANES, false> (work, g, t, first, thread, threads);
+  fill_sides<STEP, PLANES> (work, g, t, first, thread, threads);
+}
+
+/* PLANES planes of 8-bit samples from plane `first` on, of pixels of STEP samples
+ * (0: g.step, for one plane). Follow with __pipeline_wait_prior (0) and a
+ * barrier. */
+template<int STEP, int PLANES> __device__ __forceinline__ void
+fill_tile (const Work &work, const Group &g, const Tile &t, int first, int thread, int threads)
+{
+  const bool constant_rows = work.border == CF_BORDER_CONSTANT && (t.y0 < 0 || t.y0 + t.rows > g.height);
+
+  if (g.in_words && !constant_rows) {
+    if constexpr (STEP != 0)
+      fill_inside<STEP, PLANES> (work, g, t, first, thread, threads);
+    else if (g.step == 1)
+      fill_inside<1, 1> (work, g, t, first, thread, threads);
+    else if (g.step == 2)
+      fill_inside<2, 1> (work, g, t, first, thread, threads);
+    else if (g.step == 3)
+      fill_inside<3, 1> (work, g, t, first, thread, threads);
+    else
+      fill_inside<4, 1> (work, g, t, first, thread, threads);
+  }
+  if (!g.in_words || constant_rows || t.x0 + t.left < t.before || t.x0 + t.left + 128 + ((t.after + 3) & ~3) > g.width)
+    fill_edges<STEP == 4 && PLANES == 3 ? 4 : PLANES> (work, g, t, first, thread, threads);
+  __pipeline_commit ();
+}
+
+/* 16-bit samples of a plane: low bytes, then high bytes. */
+static __device__ __forceinline__ void
+fill_halves (const Work &work, const Group &g, const Tile &t, int plane, int thread, int threads)
+{
+  const int begin = (t.left - t.before) >> 2, words = ((t.left + 128 + t.after + 3) >> 2) - begin;
+
+#pragma unroll 2
+  for (int i = thread; i < t.rows * words; i += threads) {
+    const int r = i / words, c = begin + i % words;
+    const uint2 word = edge_word (work, g.index, plane, t.x0 + 4 * c, t.y0 + r);
+
+    *(unsigned *) (t.at + r * t.pitch + 4 * c) = word.x;
+    *(unsigned *) (t.at + (t.rows + r) * t.pitch + 4 * c) = word.y;
+  }
+}
+
+} // namespace cf
+
+#endif

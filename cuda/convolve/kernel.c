@@ -1,0 +1,584 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * convolve/kernel.c: from the parameters to integer weights, for both backends.
+ * convolve.h has the formulas; here is the only floating point of the filter. */
+#include "kernel.h"
+#include "core/text.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TWO31 2147483648.0
+/* Finer weights than 1 / 2^16 are not made. */
+#define MAX_SHIFT 16
+
+static double
+sigma_of (const CfConvolveParams *p)
+{
+  double sigma = p->sigma > 0 ? p->sigma : 0.3 * ((p->kernel_size - 1) / 2 - 1) + 0.8;
+
+  return sigma < 0.01 ? 0.01 : sigma;
+}
+
+/* ---- presets ------------------------------------------------------------ */
+
+static void
+set_taps (CfTaps *taps, int side, const double *t)
+{
+  taps->w = taps->h = side;
+  taps->ax = taps->ay = side / 2;
+  if (t)
+    memcpy (taps->t, t, (size_t) (side * side) * sizeof *t);
+}
+
+static void
+make_sharpen (CfTaps *taps, double a)
+{
+  set_taps (taps, 3, (const double[9]) { 0, -a, 0, -a, 1 + 4 * a, -a, 0, -a, 0 });
+}
+
+static void
+make_emboss (CfTaps *taps, double angle)
+{
+  static const double base[9] = { -2, -1, 0, -1, 1, 1, 0, 1, 2 };
+  static const int ring[8] = { 0, 3, 6, 7, 8, 5, 2, 1 }; /* counterclockwise from the upper left */
+  int places = (int) floor (angle / 45 + 0.5) & 7;
+
+  set_taps (taps, 3, base);
+  for (int n = 0; n < 8; n++)
+    taps->t[ring[(n + places) & 7]] = base[ring[n]];
+}
+
+static void
+make_log (CfTaps *taps, int k, double sigma)
+{
+  int r = (k - 1) / 2, n = k * k;
+  double s2 = sigma * sigma, sum_g = 0, sum = 0;
+
+  set_taps (taps, k, NULL);
+  for (int j = -r; j <= r; j++)
+    for (int i = -r; i <= r; i++)
+      sum_g += exp (-(double) (i * i + j * j) / (2 * s2));
+  for (int j = -r; j <= r; j++)
+    for (int i = -r; i <= r; i++) {
+      double rr = i * i + j * j;
+      double t = exp (-rr / (2 * s2)) * (rr - 2 * s2) / (s2 * s2 * sum_g);
+
+      taps->t[(j + r) * k + i + r] = t;
+      sum += t;
+    }
+  for (int i = 0; i < n; i++)
+    taps->t[i] -= sum / n;
+}
+
+static void
+make_motion (CfTaps *taps, int k, double angle)
+{
+  double a = angle * 3.14159265358979323846 / 180, along = cos (a), across = sin (a);
+  int r = (k - 1) / 2;
+
+  set_taps (taps, k, NULL);
+  for (int j = -r; j <= r; j++)
+    for (int i = -r; i <= r; i++) {
+      double p = i * along - j * across, q = i * across + j * along;
+
+      taps->t[(j + r) * k + i + r] = fmax (0, 1 - fabs (q)) * fmin (1, fmax (0, r + 1 - fabs (p)));
+    }
+}
+
+/* What the sentences of errors call the kernel. */
+static void
+name_kernel (const CfConvolveParams *p, char *out, size_t n)
+{
+  if (p->preset == CF_PRESET_CUSTOM)
+    snprintf (out, n, "%s", p->kernel ? "kernel" : "kernel-file");
+  else
+    snprintf (out, n, "preset=%s", cf_convolve_preset_name (p->preset));
+}
+
+static CfCode
+make_custom (const CfConvolveParams *p, CfTaps *taps, CfStatus *status)
+{
+  const CfTextKind kind = { p->kernel ? "kernel" : "kernel-file", "a kernel", "\"0 -1 0; -1 5 -1; 0 -1 0\"",
+    CF_CONVOLVE_MAX };
+  const char *text = p->kernel ? p->kernel : p->file_text;
+  CfCode code;
+
+  if (!text && !p->kernel_file)
+    return cf_fail (status, CF_BAD_VALUE,
+        "preset=custom needs a kernel; set kernel, as in \"0 -1 0; -1 5 -1; 0 -1 0\", or kernel-file");
+  if (!text)
+    return cf_text_unread (kind.what, p->kernel_file, status);
+  code = cf_text_parse (&kind, text, taps->t, &taps->w, &taps->h, status);
+  taps->ax = taps->w / 2;
+  taps->ay = taps->h / 2;
+  return code;
+}
+
+/* All that are sums of weights as typed, S / D. */
+static CfCode
+make_taps (const CfConvolveParams *p, CfTaps *taps, CfStatus *status)
+{
+  switch (p->preset) {
+    case CF_PRESET_IDENTITY:
+      set_taps (taps, 1, (const double[1]) { 1 });
+      break;
+    case CF_PRESET_BOX:
+      set_taps (taps, p->kernel_size, NULL);
+      for (int i = 0; i < taps->w * taps->h; i++)
+        taps->t[i] = 1;
+      break;
+    case CF_PRESET_SHARPEN:
+      make_sharpen (taps, p->amount);
+      break;
+    case CF_PRESET_LAPLACE:
+      set_taps (taps, 3, (const double[9]) { 0, 1, 0, 1, -4, 1, 0, 1, 0 });
+      break;
+    case CF_PRESET_EMBOSS:
+      make_emboss (taps, p->angle);
+      break;
+    case CF_PRESET_LOG:
+      make_log (taps, p->kernel_size, sigma_of (p));
+      break;
+    case CF_PRESET_MOTION:
+      make_motion (taps, p->kernel_size, p->angle);
+      break;
+    case CF_PRESET_CUSTOM:
+      return make_custom (p, taps, status);
+    default:
+      return cf_fail (status, CF_BAD_VALUE, "preset has no value number %d", p->preset);
+  }
+  return CF_OK;
+}
+
+/* ---- weights ------------------------------------------------------------ */
+
+/* Fills sum and abs_sum; do the sums of samples fit? */
+static bool
+sums_fit (CfConvolution *c)
+{
+  c->sum = c->abs_sum = 0;
+  for (int i = 0; i < c->w * c->h; i++) {
+    c->sum += c->weights[i];
+    c->abs_sum += llabs ((long long) c->weights[i]);
+  }
+  return c->abs_sum <= (c->bits == 8 ? INT32_MAX : INT64_MAX) / c->max;
+}
+
+/* Is t 2^n an integer below 2^31? */
+static bool
+is_whole (double t, int n)
+{
+  double v = ldexp (t, n);
+
+  return fabs (v) < TWO31 && v == trunc (v);
+}
+
+/* The smallest n for which all of t and d are; -1 if there is none. */
+static int
+find_scale (const CfTaps *taps, double d)
+{
+  for (int n = 0; n <= MAX_SHIFT; n++) {
+    bool whole = is_whole (d, n);
+
+    for (int i = 0; whole && i < taps->w * taps->h; i++)
+      whole = is_whole (taps->t[i], n);
+    if (whole)
+      return n;
+  }
+  return -1;
+}
+
+static bool
+exact_weights (CfConvolution *c, const CfTaps *taps, double d, int n)
+{
+  double sign = d < 0 ? -1 : 1;
+
+  for (int i = 0; i < taps->w * taps->h; i++)
+    c->weights[i] = (int32_t) ldexp (sign * taps->t[i], n);
+  c->divisor = (int64_t) ldexp (sign * d, n);
+  return sums_fit (c);
+}
+
+/* Weights in units of 2^-s. `target`: what they have to sum up to, in units of
+ * 1; NAN where that does not matter. */
+static bool
+rounded_weights (CfConvolution *c, const CfTaps *taps, double d, double target, int s)
+{
+  int at = taps->ay * taps->w + taps->ax;
+  int64_t sum = 0;
+
+  for (int i = 0; i < taps->w * taps->h; i++) {
+    double v = round (ldexp (taps->t[i] / d, s));
+
+    if (!(fabs (v) < TWO31))
+      return false;
+    c->weights[i] = (int32_t) v;
+    sum += c->weights[i];
+  }
+  c->divisor = (int64_t) 1 << s;
+  if (!isnan (target)) {
+    int64_t anchor = c->weights[at] + (int64_t) ldexp (target, s) - sum;
+
+    if (anchor > INT32_MAX || anchor < -INT32_MAX)
+      return false;
+    c->weights[at] = (int32_t) anchor;
+  }
+  return sums_fit (c);
+}
+
+/* The sentence about the largest of the weights. `sum` is that of all, without
+ * signs, divided by `d`. */
+static CfCode
+too_large (const CfConvolveParams *p, int bits, const CfTaps *taps, double sum, double d, CfStatus *status)
+{
+  double most = floor (2147483647.0 / (bits == 8 ? 255 : 1));
+  char what[40], divided[40] = "";
+  int at = 0;
+
+  for (int i = 1; i < taps->w * taps->h; i++)
+    if (fabs (taps->t[i]) > fabs (taps->t[at]))
+      at = i;
+  name_kernel (p, what, sizeof what);
+  if (d != 1)
+    snprintf (divided, sizeof divided, " and divided by %g", d);
+  return cf_fail (status, CF_BAD_VALUE, "%s, row %d, column %d: the weight %g is too large for %d-bit video; without "
+      "signs%s the weights may sum up to %.0f, and these make %g", what, at / taps->w + 1, at % taps->w + 1,
+      taps->t[at], bits, divided, most, sum);
+}
+
+/* Weights and divisor of S / D, before what all kernels of that kind share. */
+static CfCode
+make_weights (const CfConvolveParams *p, const CfTaps *taps, CfConvolution *c, CfStatus *status)
+{
+  double sum = 0, abs_sum = 0, d = p->divisor, target = NAN;
+  int n;
+
+  c->w = taps->w;
+  c->h = taps->h;
+  c->ax = taps->ax;
+  c->ay = taps->ay;
+  for (int i = 0; i < taps->w * taps->h; i++) {
+    sum += taps->t[i];
+    abs_sum += fabs (taps->t[i]);
+  }
+  if (!isfinite (abs_sum))
+    return too_large (p, c->bits, taps, abs_sum, 1, status);
+  if (d == 0) {
+    bool none = fabs (sum) <= 1e-9 * abs_sum;
+
+    d = none ? 1 : sum;
+    target = none ? 0 : 1;
+  }
+  n = find_scale (taps, d);
+  if (n >= 0 && exact_weights (c, taps, d, n))
+    return CF_OK;
+  for (int s = MAX_SHIFT; s >= 0 && n != 0; s--)
+    if (rounded_weights (c, taps, d, target, s))
+      return CF_OK;
+  d = n == 0 ? 1 : d;
+  return too_large (p, c->bits, taps, abs_sum / fabs (d), d, status);
+}
+
+static void
+flip_weights (CfConvolution *c)
+{
+  for (int a = 0, b = c->w * c->h - 1; a < b; a++, b--) {
+    int32_t weight = c->weights[a];
+
+    c->weights[a] = c->weights[b];
+    c->weights[b] = weight;
+  }
+  c->ax = c->w - 1 - c->ax;
+  c->ay = c->h - 1 - c->ay;
+}
+
+static void
+divide_by_two_power (CfConvolution *c)
+{
+  uint64_t all = (uint64_t) c->divisor;
+  int shift = 0, n = c->w * c->h;
+
+  for (int i = 0; i < n; i++)
+    all |= (uint64_t) (int64_t) c->weights[i];
+  while (!(all >> shift & 1))
+    shift++;
+  for (int i = 0; i < n; i++)
+    c->weights[i] /= 1 << shift;
+  c->divisor >>= shift;
+  c->sum /= (int64_t) 1 << shift;
+  c->abs_sum >>= shift;
+}
+
+static int32_t
+common_divisor (int32_t a, int32_t b)
+{
+  while (b) {
+    int32_t rest = a % b;
+
+    a = b;
+    b = rest;
+  }
+  return a < 0 ? -a : a;
+}
+
+/* Is the matrix the product of a column and a row? With the row divided by its
+ * common divisor, the column is whole where it is anything. */
+static bool
+split (CfConvolution *c)
+{
+  const int32_t *first = NULL;
+  int32_t divisor = 0;
+  int lead = 0;
+
+  for (int j = 0; j < c->h && !first; j++)
+    for (int i = 0; i < c->w && !first; i++)
+      if (c->weights[j * c->w + i]) {
+        first = &c->weights[j * c->w];
+        lead = i;
+      }
+  if (!first)
+    return true; /* all 0 */
+  for (int i = 0; i < c->w; i++)
+    divisor = common_divisor (divisor, first[i]);
+  for (int i = 0; i < c->w; i++)
+    c->row[i] = first[i] / (first[lead] < 0 ? -divisor : divisor);
+  for (int j = 0; j < c->h; j++) {
+    const int32_t *row = &c->weights[j * c->w];
+
+    c->col[j] = row[lead] / c->row[lead];
+    for (int i = 0; i < c->w; i++)
+      if ((int64_t) c->col[j] * c->row[i] != row[i])
+        return false;
+  }
+  return true;
+}
+
+/* ---- gauss -------------------------------------------------------------- */
+
+static void
+gauss_axis (int k, double sigma_set, double sigma, int32_t one, int32_t *out)
+{
+  static const double small[3][4] = { { 2, 1 }, { 6, 4, 1 }, { 9, 7, 3.5, 1 } };
+  static const double small_sum[3] = { 4, 16, 32 };
+  double g[CF_CONVOLVE_MAX / 2 + 1], sum = 0, rest = 0;
+  int r = (k - 1) / 2;
+  int32_t left = one;
+
+  if (sigma_set == 0 && r >= 1 && r <= 3) {
+    sum = small_sum[r - 1];
+    memcpy (g, small[r - 1], sizeof small[0]);
+  } else {
+    for (int i = -r; i <= r; i++) {
+      g[abs (i)] = exp (-(double) (i * i) / (2 * sigma * sigma));
+      sum += g[abs (i)];
+    }
+  }
+  for (int i = r; i > 0; i--) {
+    double exact = g[i] / sum * one + rest;
+    double n = rint (exact);
+
+    rest = exact - n;
+    out[r - i] = out[r + i] = (int32_t) n;
+    left -= 2 * (int32_t) n;
+  }
+  out[r] = left;
+}
+
+static void
+make_gauss (const CfConvolveParams *p, CfConvolution *c)
+{
+  int32_t one = c->bits == 8 ? 256 : 65536;
+  int k = p->kernel_size;
+
+  c->w = c->h = k;
+  c->ax = c->ay = (k - 1) / 2;
+  gauss_axis (k, p->sigma, sigma_of (p), one, c->row);
+  memcpy (c->col, c->row, sizeof c->col);
+  c->separable = true;
+  c->divisor = c->sum = c->abs_sum = (int64_t) one * one;
+  c->dense = c->bits == 8;
+  for (int i = 0; c->dense && i < k * k; i++)
+    c->weights[i] = c->row[i % k] * c->col[i / k];
+}
+
+/* ---- rounding ----------------------------------------------------------- */
+
+/* floor (scale value), exactly; *whole: nothing was cut off. scale < 2^53. */
+static int64_t
+floor_product (int64_t scale, double value, bool *whole)
+{
+  double high = (double) scale * value, low = fma ((double) scale, value, -high);
+
+  /* Rounding to `high` has not crossed a whole number, so `low` matters only
+   * where `high` is one. */
+  *whole = high == floor (high) && low == floor (low);
+  return (int64_t) floor (high) + (high == floor (high) ? (int64_t) floor (low) : 0);
+}
+
+static void
+round_linear (CfConvolution *c, double bias, bool half_even)
+{
+  bool whole;
+
+  c->add[CF_CONVOLVE_LUMA] = floor_product (2 * c->divisor, bias, &whole) + c->divisor;
+  /* No sum lies half way between integers where the bias is between them. */
+  c->ties_even[CF_CONVOLVE_LUMA] = half_even && whole;
+  c->add[CF_CONVOLVE_CHROMA] = 2 * c->mid * (c->divisor - c->sum) + c->divisor;
+  c->ties_even[CF_CONVOLVE_CHROMA] = half_even;
+}
+
+/* Can 32 bits do it, with a multiplication for the division? */
+static void
+find_magic (CfConvolution *c)
+{
+  int64_t up = (c->abs_sum + c->sum) / 2 * c->max * 2, down = (c->abs_sum - c->sum) / 2 * c->max * 2;
+  uint64_t d = 2 * (uint64_t) c->divisor;
+  int bits = 1;
+
+  c->narrow = d < (uint64_t) 1 << 31;
+  for (int i = 0; i < 2; i++)
+    c->narrow = c->narrow && up + c->add[i] <= INT32_MAX && down - c->add[i] <= INT32_MAX &&
+        c->add[i] <= INT32_MAX && c->add[i] >= -INT32_MAX;
+  if (!c->narrow)
+    return;
+  while ((uint64_t) 1 << bits < d)
+    bits++;
+  /* m = 2^shift / d rounded up is too large by less than 1, which adds less
+   * than 2^31 / 2^(31 + bits) <= 1 / d to any quotient. */
+  c->shift = 31 + bits;
+  c->magic = (uint32_t) ((((uint64_t) 1 << c->shift) + d - 1) / d);
+}
+
+static bool
+is_identity (const CfConvolution *c, double bias)
+{
+  int at = c->ay * c->w + c->ax;
+
+  if (bias != 0)
+    return false;
+  if (!c->dense)
+    return (int64_t) c->row[c->ax] * c->row[c->ax] == c->divisor;
+  return c->weights[at] == c->divisor && c->sum == c->divisor && c->abs_sum == c->divisor;
+}
+
+/* ---- gradients ---------------------------------------------------------- */
+
+static void
+make_magnitude (const CfConvolveParams *p, CfConvolution *c)
+{
+  const int m = p->preset == CF_PRESET_SCHARR ? 3 : 1;
+  const int n = p->preset == CF_PRESET_SCHARR ? 10 : p->preset == CF_PRESET_SOBEL ? 2 : 1;
+  const int32_t x[9] = { -m, 0, m, -n, 0, n, -m, 0, m };
+  double d = p->divisor == 0 ? 1 : p->divisor, sign = d < 0 ? -1 : 1;
+  /* From this factor on every gradient but 0 is brighter than white. */
+  const double most = 1099511627776.0;
+  bool exact = false;
+
+  c->op = CF_CONVOLVE_MAGNITUDE;
+  c->w = c->h = 3;
+  c->ax = c->ay = 1;
+  c->dense = true;
+  for (int i = 0; i < 9; i++) {
+    c->weights[i] = x[i];
+    c->weights_y[i] = x[i % 3 * 3 + i / 3];
+  }
+  c->abs_sum = 4 * m + 2 * n;
+  for (int s = 0; s <= MAX_SHIFT && !exact; s++)
+    if (is_whole (d, s)) {
+      c->factor = (int64_t) sign * (1 << s);
+      c->divisor = (int64_t) ldexp (sign * d, s);
+      exact = true;
+    }
+  if (!exact) {
+    c->factor = (int64_t) fmax (-most, fmin (most, round (65536 / d)));
+    c->divisor = 65536;
+  }
+  round_linear (c, p->bias, true);
+}
+
+/* ---- all together ------------------------------------------------------- */
+
+static CfCode
+make_linear (const CfConvolveParams *p, CfConvolution *c, CfStatus *status)
+{
+  CfTaps taps;
+  CfCode code = make_taps (p, &taps, status);
+
+  if (code != CF_OK)
+    return code;
+  code = make_weights (p, &taps, c, status);
+  if (code != CF_OK)
+    return code;
+  if (p->flip)
+    flip_weights (c);
+  divide_by_two_power (c);
+  c->dense = true;
+  c->separable = split (c);
+  c->box = c->sum == c->w * c->h && c->abs_sum == c->sum;
+  for (int i = 0; c->box && i < c->w * c->h; i++)
+    c->box = c->weights[i] == 1;
+  return CF_OK;
+}
+
+CfCode
+cf_convolution_resolve (const CfConvolveParams *p, CfFormat format, CfConvolution *c, CfStatus *status)
+{
+  const CfFormatInfo *info = cf_format_info (format);
+  bool gauss = p->preset == CF_PRESET_GAUSS, unsharp = p->preset == CF_PRESET_UNSHARP;
+  CfCode code = cf_check_odd ("kernel-size", p->kernel_size, CF_CONVOLVE_MAX, status);
+
+  if (code != CF_OK)
+    return code;
+  if (!info)
+    return cf_fail (status, CF_UNSUPPORTED, "unknown pixel format number %d", (int) format);
+  memset (c, 0, sizeof *c);
+  c->bits = info->bits;
+  c->max = (1 << c->bits) - 1;
+  c->mid = 1 << (c->bits - 1);
+  c->border = (CfBorder) p->border;
+  c->outside[CF_CONVOLVE_LUMA] = p->border_value < c->max ? p->border_value : c->max;
+  c->outside[CF_CONVOLVE_CHROMA] = c->mid;
+  c->gray = (CfGray) p->gray;
+  c->op = CF_CONVOLVE_LINEAR;
+  if (p->preset == CF_PRESET_SOBEL || p->preset == CF_PRESET_PREWITT || p->preset == CF_PRESET_SCHARR) {
+    make_magnitude (p, c);
+    return CF_OK;
+  }
+  if (gauss || unsharp)
+    make_gauss (p, c);
+  else
+    code = make_linear (p, c, status);
+  if (code != CF_OK)
+    return code;
+  if (unsharp) {
+    bool whole;
+
+    c->op = CF_CONVOLVE_UNSHARP;
+    c->amount = (int) floor (p->amount * 256 + 0.5);
+    c->add[CF_CONVOLVE_LUMA] = floor_product (256 * c->divisor, p->bias, &whole) + 128 * c->divisor;
+    c->add[CF_CONVOLVE_CHROMA] = 128 * c->divisor;
+    return CF_OK;
+  }
+  round_linear (c, p->bias, !gauss);
+  find_magic (c);
+  if (is_identity (c, p->bias))
+    c->op = CF_CONVOLVE_COPY;
+  return CF_OK;
+}
+
+CfConvolveFate
+cf_convolve_fate (const CfConvolution *c, CfFormat format, const CfView *view)
+{
+  const CfFormatInfo *info = cf_format_info (format);
+
+  if (!view->filtered)
+    return CF_FATE_COPY;
+  if (info->rgb && c->gray != CF_GRAY_NONE)
+    return CF_FATE_GRAY;
+  if (info->comp[view->component].role == CF_ROLE_CHROMA && (c->gray != CF_GRAY_NONE || c->op == CF_CONVOLVE_MAGNITUDE))
+    return CF_FATE_MID;
+  return c->op == CF_CONVOLVE_COPY ? CF_FATE_COPY : CF_FATE_FILTER;
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * core/cpu.c: which instruction set the CPU side runs with. */
+#include "cf.h"
+#include "cpu.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+/* best first, as CfIsa numbers them */
+static const char *const names[] = { "avx512bw", "avx2", "sse4.1", "baseline" };
+
+static atomic_int limit;
+
+static bool
+has (int isa)
+{
+#if defined __x86_64__ || defined __i386__
+  __builtin_cpu_init ();
+  switch (isa) {
+    case CF_ISA_AVX512BW:
+      return __builtin_cpu_supports ("avx512f") && __builtin_cpu_supports ("avx512bw") &&
+          __builtin_cpu_supports ("avx512vl") && __builtin_cpu_supports ("avx512dq") && __builtin_cpu_supports ("fma");
+    case CF_ISA_AVX2:
+      return __builtin_cpu_supports ("avx2") && __builtin_cpu_supports ("fma");
+    case CF_ISA_SSE4_1:
+      return __builtin_cpu_supports ("sse4.1");
+    default:
+      return true;
+  }
+#else
+  return isa == CF_ISA_BASELINE;
+#endif
+}
+
+CfIsa
+cf_cpu_isa_number (void)
+{
+  int isa = atomic_load (&limit);
+
+  while (!has (isa))
+    isa++;
+  return (CfIsa) isa;
+}
+
+const char *
+cf_cpu_isa (void)
+{
+  return names[cf_cpu_isa_number ()];
+}
+
+bool
+cf_cpu_limit (const char *isa)
+{
+  for (int i = 0; i <= CF_ISA_BASELINE; i++)
+    if (isa && strcmp (isa, names[i]) == 0 && has (i)) {
+      atomic_store (&limit, i);
+      return true;
+    }
+  return false;
+}

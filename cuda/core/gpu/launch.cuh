@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * core/gpu/launch.cuh: what the kernels of all filters share: the description of a
+ * frame's work that travels with a launch, and loads of four samples at once
+ * from any pixel format. */
+#ifndef CF_CORE_GPU_LAUNCH_CUH
+#define CF_CORE_GPU_LAUNCH_CUH
+
+#include "core/filter.h"
+
+#include <cuda_runtime.h>
+
+namespace cf {
+
+/* One view (a component of a field) of the input and of the output picture.
+ * All views of a frame travel in one launch: blocks first_block .. of the grid
+ * work on it, blocks_x of them side by side. */
+struct Job {
+  const uint8_t *in;
+  uint8_t *out;
+  long long in_pitch, out_pitch; /* bytes */
+  int width, height;
+  int first_block, blocks_x;
+  uint8_t step, bytes, shift, bits;
+  bool filtered;  /* false: copy the words */
+  bool in_words;  /* load_quad may read aligned 32-bit words */
+  bool out_words; /* step 1, and every fourth sample of the output lies on a word */
+};
+
+struct Jobs {
+  int n, blocks;
+  int threshold;
+  Job job[CF_MAX_VIEWS];
+};
+
+/* Lists the views of a frame; the blocks are given out by deal_blocks. */
+inline void
+make_jobs (const CfPlan *plan, const CfImage *in, const CfImage *out, int threshold, Jobs *jobs)
+{
+  CfView from[CF_MAX_VIEWS], to[CF_MAX_VIEWS];
+
+  *jobs = Jobs ();
+  jobs->n = cf_image_views (&plan->video, &plan->common, in, from);
+  cf_image_views (&plan->video, &plan->common, out, to);
+  jobs->threshold = threshold;
+  for (int i = 0; i < jobs->n; i++) {
+    const CfView &v = from[i];
+    Job &j = jobs->job[i];
+    unsigned offset = (unsigned) ((uintptr_t) v.data & 3);
+
+    j.in = v.data;
+    j.out = to[i].data;
+    j.in_pitch = (long long) v.pitch;
+    j.out_pitch = (long long) to[i].pitch;
+    j.width = v.width;
+    j.height = v.height;
+    j.step = v.step;
+    j.bytes = v.bytes;
+    j.shift = v.shift;
+    j.bits = v.bits;
+    j.filtered = v.filtered;
+    /* a quad's words begin at the word that holds its first sample */
+    j.in_words = (v.pitch & 3) == 0 && (v.step == 4 || offset < v.step * v.bytes) && (v.bytes == 1 || v.step <= 2)
+        && (v.bytes == 1 || (offset & 1) == 0);
+    j.out_words = v.step == 1 && (to[i].pitch & 3) == 0 && ((uintptr_t) to[i].data & 3) == 0;
+  }
+}
+
+/* Tiles of tile_w x tile_h outputs a block, all views behind each other.
+ * `leaders` > 0: the filtered views are worked on together with the first ones,
+ * by those ones' blocks. */
+inline void
+deal_blocks (Jobs *jobs, int tile_w, int tile_h, int leaders = 0)
+{
+  jobs->blocks = 0;
+  for (int i = 0; i < jobs->n; i++) {
+    Job &j = jobs->job[i];
+
+    j.first_block = jobs->blocks;
+    j.blocks_x = (j.width + tile_w - 1) / tile_w;
+    if (leaders == 0 || i < leaders || !j.filtered)
+      jobs->blocks += j.blocks_x * ((j.height + tile_h - 1) / tile_h);
+  }
+}
+
+#ifdef __CUDACC__
+
+/* The view that this block works on: the same for all its threads. */
+__device__ __forceinline__ const Job &
+job_of_block (const Jobs &jobs, int block)
+{
+  int i = 0;
+
+  while (i + 1 < jobs.n && block >= jobs.job[i + 1].first_block)
+    i++;
+  return jobs.job[i];
+}
+
+/* Four samples: 8-bit ones as the bytes of lo (hi unused); 16-bit ones as the
+ * halves of lo (samples 0, 1) and hi (2, 3). */
+struct Quad {
+  unsigned lo, hi;
+};
+
+__device__ __forceinline__ unsigned
+sample_value (const Job &j, unsigned word)
+{
+  return min (word >> j.shift, (1u << j.bits) - 1);
+}
+
+__device__ __forceinline__ unsigned
+load_sample (const Job &j, const uint8_t *row, int x)
+{
+  const uint8_t *p = row + (long long) x * j.step * j.bytes;
+
+  return sample_value (j, j.bytes == 1 ? *p : *(const uint16_t *) p);
+}
+
+/* Samples x .. x + 3 with x clamped to the row, one by one. */
+__device__ __forceinline__ Quad
+load_quad_clamped (const Job &j, const uint8_t *row, int x)
+{
+  unsigned s[4];
+
+#pragma unroll
+  for (int i = 0; i < 4; i++)
+    s[i] = load_sample (j, row, min (max (x + i, 0), j.width - 1));
+  if (j.bytes == 1)
+    return Quad { s[0] | s[1] << 8 | s[2] << 16 | s[3] << 24, 0 };
+  return Quad { s[0] | s[1] << 16, s[2] | s[3] << 16 };
+}
+
+/* Samples x .. x + 3, x a multiple of 4, all inside the row, of a component
+ * with in_words set: aligned 32-bit loads, then its bytes are picked. */
+template<int BYTES, int STEP> __device__ __forceinline__ Quad
+load_quad_words (const Job &j, const uint8_t *row, int x)
+{
+  const unsigned offset = (unsigned) ((uintptr_t) row & 3);
+  const unsigned *w = (const unsigned *) (row - offset + x * STEP * BYTES);
+  Quad q;
+
+  if (BYTES == 1) {
+    if (STEP == 1)
+      return Quad { w[0], 0 };
+    if (STEP == 2)
+      return Quad { __byte_perm (w[0], w[1], 0x6420 + 0x1111 * offset), 0 };
+    if (STEP == 3) {
+      const unsigned low = __byte_perm (w[0], w[1], 0x30 + 0x11 * offset);  /* bytes offset, offset + 3 */
+      const unsigned high = __byte_perm (w[1], w[2], 0x52 + 0x11 * offset); /* offset + 6, offset + 9 */
+
+      return Quad { __byte_perm (low, high, 0x5410), 0 };
+    }
+    const unsigned low = __byte_perm (w[0], w[1], 0x40 + 0x11 * offset);
+    const unsigned high = __byte_perm (w[2], w[3], 0x40 + 0x11 * offset);
+
+    return Quad { __byte_perm (low, high, 0x5410), 0 };
+  }
+  if (STEP == 1)
+    q = Quad { w[0], w[1] };
+  else {
+    const unsigned pick = offset ? 0x7632 : 0x5410;
+
+    q = Quad { __byte_perm (w[0], w[1], pick), __byte_perm (w[2], w[3], pick) };
+  }
+  if (j.bits < 16) {
+    const unsigned top = ((1u << j.bits) - 1) * 0x10001u, mask = (0xffffu >> j.shift) * 0x10001u;
+
+    q.lo = __vminu2 (q.lo >> j.shift & mask, top);
+    q.hi = __vminu2 (q.hi >> j.shift & mask, top);
+  }
+  return q;
+}
+
+/* Where a quad of a row stands, worked out once for all rows: inside; left or
+ * right of the picture, where the nearest quad is loaded and its outermost
+ * sample repeated; or across the picture's edge, sample by sample. */
+struct QuadColumn {
+  int x;         /* of the quad to load */
+  unsigned pick; /* __byte_perm's selector that repeats samples; 0x3210: none */
+  bool words;
+};
+
+__device__ __forceinline__ QuadColumn
+quad_column (const Job &j, int x)
+{
+  QuadColumn c = { x, 0x3210, j.in_words };
+
+  if (x < 0) {
+    c.x = 0;
+    c.pick = 0;
+    c.words = j.in_words && j.width >= 4;
+  } else if (x + 3 >= j.width) {
+    c.x = j.width - 4;
+    c.pick = 0x3333;
+    c.words = j.in_words && (j.width & 3) == 0;
+  }
+  if (!c.words)
+    c.x = x;
+  return c;
+}
+
+/* For columns with `words` set. */
+template<int BYTES, int STEP> __device__ __forceinline__ Quad
+load_quad (const Job &j, const uint8_t *row, const QuadColumn &c)
+{
+  Quad q = load_quad_words<BYTES, STEP> (j, row, c.x);
+
+  if (BYTES == 1)
+    q.lo = __byte_perm (q.lo, 0, c.pick);
+  else if (c.pick == 0)
+    q.lo = q.hi = __byte_perm (q.lo, 0, 0x1010);
+  else if (c.pick == 0x3333)
+    q.lo = q.hi = __byte_perm (q.hi, 0, 0x3232);
+  return q;
+}
+
+__device__ __forceinline__ void
+store_sample (const Job &j, uint8_t *row, int x, unsigned value)
+{
+  uint8_t *p = row + (long long) x * j.step * j.bytes;
+
+  if (j.bytes == 1)
+    *p = (uint8_t) value;
+  else
+    *(uint16_t *) p = (uint16_t) (value << j.shift);
+}
+
+/* Out of line: kernels are bound by fetching their instructions, so what few
+ * threads do must not stand between what all do. */
+static __device__ __noinline__ void
+store_quad_samples (const Job &j, uint8_t *row, int x, Quad q)
+{
+#pragma unroll 1
+  for (int i = 0; i < 4 && x + i < j.width; i++) {
+    store_sample (j, row, x + i, j.bytes == 1 ? q.lo & 0xff : q.lo & 0xffff);
+    if (j.bytes == 1)
+      q.lo >>= 8;
+    else
+      q.lo = i & 1 ? q.hi : q.lo >> 16;
+  }
+}
+
+/* Samples x .. x + 3 as in a Quad; those right of the row are left out. */
+__device__ __forceinline__ void
+store_quad (const Job &j, uint8_t *row, int x, Quad q)
+{
+  if (!j.out_words || x + 3 >= j.width)
+    store_quad_samples (j, row, x, q);
+  else if (j.bytes == 1)
+    *(unsigned *) (row + x) = q.lo;
+  else {
+    *(unsigned *) (row + 2 * x) = q.lo << j.shift;
+    *(unsigned *) (row + 2 * x + 4) = q.hi << j.shift;
+  }
+}
+
+/* The block's tile of a component that is not filtered: its words, as stored. */
+__device__ __forceinline__ void
+copy_tile (const Job &j, int x0, int y0, int tile_w, int tile_h, int thread, int threads)
+{
+  for (int i = thread; i < tile_w * tile_h; i += threads) {
+    int x = x0 + i % tile_w, y = y0 + i / tile_w;
+
+    if (x < j.width && y < j.height) {
+      const uint8_t *from = j.in + y * j.in_pitch + (long long) x * j.step * j.bytes;
+      uint8_t *to = j.out + y * j.out_pitch + (long long) x * j.step * j.bytes;
+
+      if (j.bytes == 1)
+        *to = *from;
+      else
+        *(uint16_t *) to = *(const uint16_t *) from;
+    }
+  }
+}
+
+#endif /* __CUDACC__ */
+
+} // namespace cf
+
+#endif

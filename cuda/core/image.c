@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * core/image.c: where the components of each pixel format lie, and the pictures'
+ * geometry. The layouts are GStreamer's (gst/video/video-format.h). */
+#include "filter.h"
+
+#include <string.h>
+
+#define L CF_ROLE_LUMA
+#define C CF_ROLE_CHROMA
+#define R CF_ROLE_RED
+#define G CF_ROLE_GREEN
+#define B CF_ROLE_BLUE
+#define A CF_ROLE_ALPHA
+
+/* A component: plane, offset and step in samples, log2 subsampling, role. */
+#define FULL(plane, offset, step, role) { plane, offset, step, 0, 0, role }
+#define SUB(plane, offset, step, ws, hs) { plane, offset, step, ws, hs, C }
+
+#define FORMAT(name, planes, comps, bits, shift, rgb, ...) \
+  [CF_FORMAT_##name] = { CF_FORMAT_##name, #name, planes, comps, bits, (bits) > 8 ? 2 : 1, shift, rgb, { __VA_ARGS__ } }
+
+#define YUV3(ws, hs) FULL (0, 0, 1, L), SUB (1, 0, 1, ws, hs), SUB (2, 0, 1, ws, hs)
+
+static const CfFormatInfo formats[CF_N_FORMATS] = {
+  FORMAT (GRAY8, 1, 1, 8, 0, false, FULL (0, 0, 1, L)),
+  FORMAT (GRAY16_LE, 1, 1, 16, 0, false, FULL (0, 0, 1, L)),
+  FORMAT (NV12, 2, 3, 8, 0, false, FULL (0, 0, 1, L), SUB (1, 0, 2, 1, 1), SUB (1, 1, 2, 1, 1)),
+  FORMAT (NV21, 2, 3, 8, 0, false, FULL (0, 0, 1, L), SUB (1, 1, 2, 1, 1), SUB (1, 0, 2, 1, 1)),
+  FORMAT (I420, 3, 3, 8, 0, false, YUV3 (1, 1)),
+  FORMAT (YV12, 3, 3, 8, 0, false, FULL (0, 0, 1, L), SUB (2, 0, 1, 1, 1), SUB (1, 0, 1, 1, 1)),
+  FORMAT (NV16, 2, 3, 8, 0, false, FULL (0, 0, 1, L), SUB (1, 0, 2, 1, 0), SUB (1, 1, 2, 1, 0)),
+  FORMAT (Y42B, 3, 3, 8, 0, false, YUV3 (1, 0)),
+  FORMAT (Y444, 3, 3, 8, 0, false, YUV3 (0, 0)),
+  FORMAT (YUY2, 1, 3, 8, 0, false, FULL (0, 0, 2, L), SUB (0, 1, 4, 1, 0), SUB (0, 3, 4, 1, 0)),
+  FORMAT (UYVY, 1, 3, 8, 0, false, FULL (0, 1, 2, L), SUB (0, 0, 4, 1, 0), SUB (0, 2, 4, 1, 0)),
+  FORMAT (AYUV, 1, 4, 8, 0, false, FULL (0, 1, 4, L), FULL (0, 2, 4, C), FULL (0, 3, 4, C), FULL (0, 0, 4, A)),
+  FORMAT (RGB, 1, 3, 8, 0, true, FULL (0, 0, 3, R), FULL (0, 1, 3, G), FULL (0, 2, 3, B)),
+  FORMAT (BGR, 1, 3, 8, 0, true, FULL (0, 2, 3, R), FULL (0, 1, 3, G), FULL (0, 0, 3, B)),
+  FORMAT (RGBA, 1, 4, 8, 0, true, FULL (0, 0, 4, R), FULL (0, 1, 4, G), FULL (0, 2, 4, B), FULL (0, 3, 4, A)),
+  FORMAT (BGRA, 1, 4, 8, 0, true, FULL (0, 2, 4, R), FULL (0, 1, 4, G), FULL (0, 0, 4, B), FULL (0, 3, 4, A)),
+  FORMAT (ARGB, 1, 4, 8, 0, true, FULL (0, 1, 4, R), FULL (0, 2, 4, G), FULL (0, 3, 4, B), FULL (0, 0, 4, A)),
+  FORMAT (ABGR, 1, 4, 8, 0, true, FULL (0, 3, 4, R), FULL (0, 2, 4, G), FULL (0, 1, 4, B), FULL (0, 0, 4, A)),
+  FORMAT (RGBx, 1, 4, 8, 0, true, FULL (0, 0, 4, R), FULL (0, 1, 4, G), FULL (0, 2, 4, B), FULL (0, 3, 4, A)),
+  FORMAT (BGRx, 1, 4, 8, 0, true, FULL (0, 2, 4, R), FULL (0, 1, 4, G), FULL (0, 0, 4, B), FULL (0, 3, 4, A)),
+  FORMAT (xRGB, 1, 4, 8, 0, true, FULL (0, 1, 4, R), FULL (0, 2, 4, G), FULL (0, 3, 4, B), FULL (0, 0, 4, A)),
+  FORMAT (xBGR, 1, 4, 8, 0, true, FULL (0, 3, 4, R), FULL (0, 2, 4, G), FULL (0, 1, 4, B), FULL (0, 0, 4, A)),
+  /* planes in the order G, B, R; the components stay R, G, B */
+  FORMAT (GBR, 3, 3, 8, 0, true, FULL (2, 0, 1, R), FULL (0, 0, 1, G), FULL (1, 0, 1, B)),
+  FORMAT (P010_10LE, 2, 3, 10, 6, false, FULL (0, 0, 1, L), SUB (1, 0, 2, 1, 1), SUB (1, 1, 2, 1, 1)),
+  FORMAT (P016_LE, 2, 3, 16, 0, false, FULL (0, 0, 1, L), SUB (1, 0, 2, 1, 1), SUB (1, 1, 2, 1, 1)),
+  FORMAT (I420_10LE, 3, 3, 10, 0, false, YUV3 (1, 1)),
+  FORMAT (I422_10LE, 3, 3, 10, 0, false, YUV3 (1, 0)),
+  FORMAT (Y444_10LE, 3, 3, 10, 0, false, YUV3 (0, 0)),
+  FORMAT (Y444_16LE, 3, 3, 16, 0, false, YUV3 (0, 0)),
+};
+
+const CfFormatInfo *
+cf_format_info (CfFormat format)
+{
+  return format > CF_FORMAT_NONE && format < CF_N_FORMATS ? &formats[format] : NULL;
+}
+
+CfFormat
+cf_format_from_name (const char *name)
+{
+  for (int i = CF_FORMAT_NONE + 1; name && i < CF_N_FORMATS; i++)
+    if (strcmp (formats[i].name, name) == 0)
+      return (CfFormat) i;
+  return CF_FORMAT_NONE;
+}
+
+/* Samples of a subsampled component along one side: the last one may cover
+ * less than a whole group. */
+static int
+subsampled (int size, int log2)
+{
+  return (size + (1 << log2) - 1) >> log2;
+}
+
+size_t
+cf_plane_row_bytes (CfFormat format, int width, int plane)
+{
+  const CfFormatInfo *info = cf_format_info (format);
+  size_t bytes = 0;
+
+  if (!info)
+    return 0;
+  /* The row ends with the last whole group of interleaved samples: YUY2's
+   * width 3 takes two groups of four bytes. */
+  for (int i = 0; i < info->n_components; i++) {
+    const CfComponent *c = &info->comp[i];
+    size_t end = (size_t) subsampled (width, c->w_sub) * c->step * info->bytes;
+
+    if (c->plane == plane && end > bytes)
+      bytes = end;
+  }
+  return bytes;
+}
+
+int
+cf_plane_rows (CfFormat format, int height, int plane)
+{
+  const CfFormatInfo *info = cf_format_info (format);
+
+  for (int i = 0; info && i < info->n_components; i++)
+    if (info->comp[i].plane == plane)
+      return subsampled (height, info->comp[i].h_sub);
+  return 0;
+}
+
+size_t
+cf_image_layout (CfImage *image, CfFormat format, int width, int height, size_t align)
+{
+  const CfFormatInfo *info = cf_format_info (format);
+  size_t total = 0;
+
+  memset (image, 0, sizeof *image);
+  image->format = format;
+  image->width = width;
+  image->height = height;
+  for (int p = 0; info && p < info->n_planes; p++) {
+    size_t pitch = (cf_plane_row_bytes (format, width, p) + align - 1) & ~(align - 1);
+
+    image->plane[p].pitch = pitch;
+    image->plane[p].data = (void *) total;
+    total += pitch * (size_t) cf_plane_rows (format, height, p);
+  }
+  return total;
+}
+
+void
+cf_image_at (CfImage *image, const CfImage *layout, void *base)
+{
+  const CfFormatInfo *info = cf_format_info (layout->format);
+
+  *image = *layout;
+  for (int p = 0; info && p < info->n_planes; p++)
+    image->plane[p].data = (uint8_t *) base + (size_t) layout->plane[p].data;
+}
+
+void
+cf_image_rows (CfImage *rows, const CfImage *image, int begin, int end)
+{
+  const CfFormatInfo *info = cf_format_info (image->format);
+
+  *rows = *image;
+  rows->height = end - begin;
+  for (int p = 0; info && p < info->n_planes; p++)
+    rows->plane[p].data = (uint8_t *) image->plane[p].data
+        + (size_t) cf_plane_rows (image->format, begin, p) * image->plane[p].pitch;
+}
+
+static bool
+is_filtered (CfRole role, CfApplyTo apply_to)
+{
+  switch (role) {
+    case CF_ROLE_ALPHA:
+      return false;
+    case CF_ROLE_LUMA:
+      return apply_to != CF_APPLY_CHROMA;
+    case CF_ROLE_CHROMA:
+      return apply_to != CF_APPLY_LUMA;
+    default:
+      return true;
+  }
+}
+
+int
+cf_image_views (const CfVideo *video, const CfCommon *common, const CfImage *image, CfView views[CF_MAX_VIEWS])
+{
+  const CfFormatInfo *info = cf_format_info (video->format);
+  int fields = video->interlaced ? 2 : 1;
+  int n = 0;
+
+  for (int i = 0; info && i < info->n_components; i++) {
+    const CfComponent *c = &info->comp[i];
+    int rows = subsampled (video->height, c->h_sub);
+    size_t pitch = image->plane[c->plane].pitch;
+
+    for (int f = 0; f < fields; f++) {
+      int height = (rows + fields - 1 - f) / fields;
+
+      if (height == 0)
+        continue;
+      views[n++] = (CfView) {
+        .data = (uint8_t *) image->plane[c->plane].data + pitch * (size_t) f + (size_t) c->offset * info->bytes,
+        .pitch = pitch * (size_t) fields,
+        .width = subsampled (video->width, c->w_sub),
+        .height = height,
+        .step = c->step, .bytes = info->bytes, .shift = info->shift, .bits = info->bits,
+        .component = (uint8_t) i, .plane = c->plane, .field = (uint8_t) f,
+        .filtered = is_filtered (c->role, common->apply_to),
+      };
+    }
+  }
+  return n;
+}

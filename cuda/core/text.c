@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * core/text.c: numbers that people type, or keep in a file. */
+#define _GNU_SOURCE /* strtod_l */
+#include "text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <locale.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+const char *
+cf_text_show (const char *text, size_t length, bool tail, char *out, size_t n)
+{
+  size_t room = n - 1 - 3, start = tail && length > room ? length - room : 0, used = 0;
+
+  if (start > 0) {
+    memcpy (out, "...", 3);
+    used = 3;
+  }
+  for (size_t i = start; i < length && i < start + room; i++)
+    out[used++] = text[i] > ' ' && text[i] < 127 ? text[i] : text[i] == ' ' ? ' ' : '?';
+  if (!tail && length > room) {
+    memcpy (out + used, "...", 3);
+    used += 3;
+  }
+  out[used] = '\0';
+  return out;
+}
+
+/* ---- files -------------------------------------------------------------- */
+
+static char *
+read_all (int file, size_t size, int *error)
+{
+  char *text = malloc (size + 1);
+  size_t have = 0;
+
+  *error = text ? 0 : ENOMEM;
+  while (text && have < size) {
+    ssize_t n = read (file, text + have, size - have);
+
+    if (n < 0 && errno == EINTR)
+      continue;
+    if (n < 0)
+      *error = errno;
+    if (n <= 0)
+      break;
+    have += (size_t) n;
+  }
+  if (*error) {
+    free (text);
+    return NULL;
+  }
+  text[have] = '\0';
+  if (strlen (text) != have) {
+    free (text);
+    *error = EILSEQ;
+    return NULL;
+  }
+  return text;
+}
+
+char *
+cf_text_read (const char *what, const char *path, CfStatus *status)
+{
+  char shown[120], *text = NULL;
+  const char *reason = NULL;
+  struct stat info;
+  int error = 0;
+  /* A pipe without a writer must not hold up the caller. */
+  int file = open (path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+
+  cf_text_show (path, strlen (path), true, shown, sizeof shown);
+  if (file < 0 || fstat (file, &info) != 0)
+    error = errno;
+  else if (!S_ISREG (info.st_mode))
+    reason = S_ISDIR (info.st_mode) ? "it is a directory" : "it is no ordinary file";
+  else if (info.st_size > CF_TEXT_MAX)
+    reason = "it is larger than 1 MB";
+  else
+    text = read_all (file, (size_t) info.st_size, &error);
+  if (file >= 0)
+    close (file);
+  if (error == EILSEQ)
+    reason = "it has a zero byte in it and so is no text";
+  if (error == ENOMEM) {
+    cf_fail (status, CF_NO_MEMORY, "out of memory");
+  } else if (reason) {
+    cf_fail (status, CF_BAD_VALUE, "%s \"%s\" cannot be used: %s", what, shown, reason);
+  } else if (error) {
+    locale_t plain = newlocale (LC_ALL_MASK, "C", (locale_t) 0); /* strerror shares its memory among threads */
+
+    cf_fail (status, CF_BAD_VALUE, "%s \"%s\" cannot be read: %s", what, shown,
+        plain != (locale_t) 0 ? strerror_l (error, plain) : "out of memory");
+    if (plain != (locale_t) 0)
+      freelocale (plain);
+  }
+  return text;
+}
+
+CfCode
+cf_text_unread (const char *what, const char *path, CfStatus *status)
+{
+  CfStatus why;
+  char shown[120], *now = cf_text_read (what, path, &why);
+
+  if (!now) {
+    if (status)
+      *status = why;
+    return why.code;
+  }
+  free (now);
+  cf_text_show (path, strlen (path), true, shown, sizeof shown);
+  return cf_fail (status, CF_BAD_VALUE, "%s \"%s\" could not be read when it was set; set it again", what, shown);
+}
+
+/* ---- numbers ------------------------------------------------------------ */
+
+typedef struct {
+  const CfTextKind *kind;
+  const char *at;
+  locale_t c_locale;
+  int row, column; /* of the number that is read, counted from 0 */
+  CfStatus *status;
+} Reader;
+
+static bool
+is_digit (char c)
+{
+  return c >= '0' && c <= '9';
+}
+
+static bool
+is_blank (char c)
+{
+  return c == ' ' || c == '\t' || c == '\r';
+}
+
+static bool
+ends_row (char c)
+{
+  return c == ';' || c == '\n' || c == '\0';
+}
+
+static void
+skip_blanks (Reader *r)
+{
+  while (is_blank (*r->at))
+    r->at++;
+}
+
+static const char *
+skip_digits (const char *s)
+{
+  while (is_digit (*s))
+    s++;
+  return s;
+}
+
+/* Where the decimal number at `s` ends; `s` if there is none. */
+static const char *
+number_end (const char *s)
+{
+  const char *digits = *s == '+' || *s == '-' ? s + 1 : s;
+  const char *end = skip_digits (digits);
+  bool any = end > digits;
+
+  if (*end == '.') {
+    digits = end + 1;
+    end = skip_digits (digits);
+    any = any || end > digits;
+  }
+  if (!any)
+    return s;
+  if (*end == 'e' || *end == 'E') {
+    digits = end[1] == '+' || end[1] == '-' ? end + 2 : end + 1;
+    if (is_digit (*digits))
+      end = skip_digits (digits);
+  }
+  return end;
+}
+
+#define FAIL(r, ...) (cf_fail ((r)->status, CF_BAD_VALUE, __VA_ARGS__))
+
+static CfCode
+read_number (Reader *r, double *value)
+{
+  const char *start = r->at, *stop = start, *end = number_end (start);
+  char shown[40];
+
+  while (!ends_row (*stop) && !is_blank (*stop) && *stop != ',')
+    stop++;
+  if (stop == start)
+    return FAIL (r, "%s, row %d, column %d: there is no number %s; use one, as in %s", r->kind->what, r->row + 1,
+        r->column + 1, *start == ',' ? "before the comma" : "behind the comma", r->kind->example);
+  cf_text_show (start, (size_t) (stop - start), false, shown, sizeof shown);
+  if (end != stop)
+    return FAIL (r, "%s, row %d, column %d: \"%s\" is not a number; use decimal ones, as in %s", r->kind->what,
+        r->row + 1, r->column + 1, shown, r->kind->example);
+  *value = strtod_l (start, NULL, r->c_locale);
+  if (!isfinite (*value))
+    return FAIL (r, "%s, row %d, column %d: %s is too large; use a number below 1e300", r->kind->what, r->row + 1,
+        r->column + 1, shown);
+  r->at = stop;
+  return CF_OK;
+}
+
+/* ---- rows --------------------------------------------------------------- */
+
+/* One row with what ends it, into `t`; *n: how many numbers. Rows behind the
+ * first have to have `w` of them. */
+static CfCode
+read_row (Reader *r, double *t, int w, int *n)
+{
+  CfCode code = CF_OK;
+
+  skip_blanks (r);
+  for (r->column = 0; code == CF_OK && !(r->column == 0 && ends_row (*r->at)); r->column++) {
+    double value = 0;
+    bool comma;
+
+    code = read_number (r, &value);
+    if (code != CF_OK)
+      return code;
+    if (r->row > 0 && r->column >= w)
+      return FAIL (r, "%s, row %d, column %d: a number too many; row 1 has %d, so every row has to have %d",
+          r->kind->what, r->row + 1, r->column + 1, w, w);
+    if (r->column >= r->kind->max)
+      return FAIL (r, "%s, row %d, column %d: the row is too long; %s has at most %d rows and %d columns",
+          r->kind->what, r->row + 1, r->column + 1, r->kind->thing, r->kind->max, r->kind->max);
+    t[r->column] = value;
+    skip_blanks (r);
+    comma = *r->at == ',';
+    if (comma) {
+      r->at++;
+      skip_blanks (r);
+    } else if (ends_row (*r->at)) {
+      r->column++;
+      break;
+    }
+  }
+  *n = r->column;
+  if (*n == 0)
+    return FAIL (r, "%s, row %d, column 1: the row is empty; write numbers, as in %s", r->kind->what, r->row + 1,
+        r->kind->example);
+  if (r->row > 0 && *n < w)
+    return FAIL (r, "%s, row %d, column %d: a number is missing; row 1 has %d, so every row has to have %d",
+        r->kind->what, r->row + 1, *n + 1, w, w);
+  return CF_OK;
+}
+
+/* Goes past what ends a row: a semicolon, or a line's end, or the one behind
+ * the other. False: that was the last row. */
+static bool
+next_row (Reader *r)
+{
+  const char *rest;
+
+  if (*r->at == ';') {
+    r->at++;
+    skip_blanks (r);
+  }
+  if (*r->at == '\n')
+    r->at++;
+  /* Blank lines at the end of a file are nothing. */
+  for (rest = r->at; is_blank (*rest) || *rest == '\n';)
+    rest++;
+  return *rest != '\0';
+}
+
+CfCode
+cf_text_parse (const CfTextKind *kind, const char *text, double *t, int *w, int *h, CfStatus *status)
+{
+  Reader r = { .kind = kind, .at = text, .status = status };
+  CfCode code = CF_OK;
+  bool more = true;
+
+  *w = *h = 0;
+  r.c_locale = newlocale (LC_ALL_MASK, "C", (locale_t) 0);
+  if (r.c_locale == (locale_t) 0)
+    return cf_fail (status, CF_NO_MEMORY, "out of memory");
+  for (r.row = 0; code == CF_OK && more; r.row++) {
+    int n = 0;
+
+    if (r.row >= kind->max)
+      code = FAIL (&r, "%s, row %d, column 1: a row too many; %s has at most %d rows and %d columns", kind->what,
+          r.row + 1, kind->thing, kind->max, kind->max);
+    else
+      code = read_row (&r, t + r.row * *w, *w, &n);
+    if (code != CF_OK)
+      break;
+    if (r.row == 0)
+      *w = n;
+    more = next_row (&r);
+  }
+  freelocale (r.c_locale);
+  if (code == CF_OK && strnlen (text, CF_TEXT_MAX + 1) > CF_TEXT_MAX)
+    code = FAIL (&r, "%s, row %d, column %d: the text is longer than 1 MB here; use shorter numbers and fewer blanks",
+        kind->what, r.row, *w);
+  *h = r.row;
+  return code;
+}

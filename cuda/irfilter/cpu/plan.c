@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * irfilter/cpu/plan.c: the recursive filter's plan on the CPU: its memory and its
+ * jobs. A job is a core of a view, which no other job waits for; passes follow
+ * each other. */
+#include "internal.h"
+
+#include "core/cpu.h"
+#include "core/threads.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const CfIrSimd *const simd[] = {
+#if defined __x86_64__ || defined __i386__
+  [CF_ISA_AVX512BW] = &cf_ir_simd_avx512bw,
+  [CF_ISA_AVX2] = &cf_ir_simd_avx2,
+  [CF_ISA_SSE4_1] = &cf_ir_simd_sse4_1,
+#endif
+  [CF_ISA_BASELINE] = &cf_ir_simd_baseline,
+};
+
+#define COPIED_ROWS 64 /* by one job */
+
+/* ---- jobs ---------------------------------------------------------------- */
+
+/* One pass over a frame. */
+typedef struct {
+  const CfIrCpu *m;
+  int pass;
+} Pass;
+
+/* Cores along a view's sides; of one that is copied (in the first pass), bands. */
+static int
+jobs_of (const CfIrCpu *m, int pass, int view, int *nx)
+{
+  const CfView *v = &m->in[view];
+  int warm = m->design.pass[pass].warm;
+
+  *nx = 1;
+  if (!v->filtered)
+    return pass == 0 ? (v->height + COPIED_ROWS - 1) / COPIED_ROWS : 0;
+  *nx = cf_ir_grid (v->width, warm);
+  return *nx * cf_ir_grid (v->height, warm);
+}
+
+static void
+copy_rows (const CfView *in, const CfView *out, int first)
+{
+  int end = first + COPIED_ROWS < in->height ? first + COPIED_ROWS : in->height;
+  int step = in->step;
+
+  for (int y = first; y < end; y++) {
+    const uint8_t *from = in->data + (size_t) y * in->pitch;
+    uint8_t *to = out->data + (size_t) y * out->pitch;
+
+    if (step == 1)
+      memcpy (to, from, (size_t) in->width * in->bytes);
+    else if (in->bytes == 1)
+      for (int x = 0; x < in->width; x++)
+        to[x * step] = from[x * step];
+    else
+      for (int x = 0; x < in->width; x++)
+        memcpy (to + 2 * x * step, from + 2 * x * step, 2);
+  }
+}
+
+static void
+run_job (void *data, int job, int thread)
+{
+  const Pass *pass = data;
+  const CfIrCpu *m = pass->m;
+  int view = 0, nx, n;
+
+  while (job >= (n = jobs_of (m, pass->pass, view, &nx))) {
+    job -= n;
+    view++;
+  }
+  if (m->in[view].filtered)
+    cf_ir_core (m, pass->pass, view, job % nx, job / nx, m->scratch + (size_t) thread * m->scratch_size);
+  else
+    copy_rows (&m->in[view], &m->out[view], job * COPIED_ROWS);
+}
+
+/* ---- the plan ------------------------------------------------------------ */
+
+/* Room for `planes` planes of each filtered view and the threads' scratch
+ * memory; what is there is kept if it is enough, and if there is no more. */
+static CfCode
+make_room (CfIrCpu *m, CfStatus *status)
+{
+  size_t samples = 0, scratch = 0, size;
+  int planes = m->design.n < 2 ? m->design.n : 2;
+  float *at;
+
+  for (int v = 0; v < m->n_views; v++)
+    if (m->in[v].filtered) {
+      samples += (size_t) m->in[v].width * (size_t) m->in[v].height;
+      for (int p = 0; p < m->design.n; p++) {
+        size_t needed = cf_ir_scratch (m, p, v);
+
+        scratch = needed > scratch ? needed : scratch;
+      }
+    }
+  scratch = (scratch + 1023) & ~(size_t) 1023;
+  size = scratch * (size_t) cf_cpu_threads () + ((planes * samples + 15) & ~(size_t) 15);
+  if (size > m->size) {
+    float *memory = aligned_alloc (64, (size * sizeof *memory + 63) & ~(size_t) 63);
+
+    if (!memory)
+      return cf_fail (status, CF_NO_MEMORY, "out of memory: the recursive filter needs %zu MB for sums and windows",
+          (size * sizeof *memory) >> 20);
+    free (m->memory);
+    m->memory = memory;
+    m->size = size;
+  }
+  m->scratch = m->memory;
+  m->scratch_size = scratch;
+  if (scratch)
+    memset (m->scratch, 0, scratch * (size_t) cf_cpu_threads () * sizeof *m->scratch);
+  at = m->memory + scratch * (size_t) cf_cpu_threads ();
+  for (int k = 0; k < planes; k++)
+    for (int v = 0; v < m->n_views; v++)
+      if (m->in[v].filtered) {
+        m->plane[k][v] = at;
+        at += (size_t) m->in[v].width * (size_t) m->in[v].height;
+      }
+  return CF_OK;
+}
+
+static CfCode
+update (CfPlan *plan, CfStatus *status)
+{
+  CfIrCpu *m = plan->state;
+  CfImage image;
+  CfCode code = cf_ir_design (plan->params, plan->video.format, &m->design, status);
+
+  if (code != CF_OK)
+    return code;
+  cf_image_layout (&image, plan->video.format, plan->video.width, plan->video.height, 1);
+  m->n_views = cf_image_views (&plan->video, &plan->common, &image, m->in);
+  return make_room (m, status);
+}
+
+static CfCode
+init (CfPlan *plan, CfStatus *status)
+{
+  CfIrCpu *m = calloc (1, sizeof *m);
+
+  if (!m)
+    return cf_fail (status, CF_NO_MEMORY, "out of memory");
+  plan->state = m;
+  m->simd = simd[cf_cpu_isa_number ()];
+  m->format = plan->video.format;
+  return update (plan, status);
+}
+
+static void
+release (CfPlan *plan)
+{
+  CfIrCpu *m = plan->state;
+
+  if (!m)
+    return;
+  free (m->memory);
+  free (m);
+  plan->state = NULL;
+}
+
+static CfCode
+enqueue (CfPlan *plan, CfStream *stream, const CfImage *in, const CfImage *out, CfStatus *status)
+{
+  CfIrCpu *m = plan->state;
+
+  (void) stream;
+  (void) status;
+  cf_image_views (&plan->video, &plan->common, in, m->in);
+  cf_image_views (&plan->video, &plan->common, out, m->out);
+  for (int p = 0; p < m->design.n; p++) {
+    Pass pass = { m, p };
+    int jobs = 0, nx;
+
+    for (int v = 0; v < m->n_views; v++)
+      jobs += jobs_of (m, p, v, &nx);
+    cf_parallel_for (jobs, run_job, &pass);
+  }
+  return CF_OK;
+}
+
+const CfOps cf_irfilter_cpu = {
+  .init = init,
+  .update = update,
+  .enqueue = enqueue,
+  .free = release,
+};

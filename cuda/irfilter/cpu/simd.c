@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * irfilter/cpu/simd.c: the recursive filter's inner loops for the instruction set
+ * that this compilation is for (CF_ISA); simd.h says what they do.
+ *
+ * Without an instruction for it a fused multiply-add is made in double: there the
+ * product of two floats is exact; of the sum the rounding error is known
+ * (Knuth's TwoSum), and with it the sum is rounded to odd instead, after which
+ * the rounding to float is as if it were the only one, of subnormal results
+ * too. Source: S. Boldo, G. Melquiond, "Emulation of a FMA and correctly rounded
+ * sums: proved algorithms using rounding to odd", IEEE Transactions on Computers
+ * 57 (2008). */
+#include "simd.h"
+
+#include <string.h>
+
+#ifndef CF_ISA
+#define CF_ISA baseline
+#endif
+
+#if defined __AVX2__ || defined __SSE2__
+#include <immintrin.h>
+#endif
+
+/* Rows, and columns of a block. With 16 AVX-512 is no faster: most of its loads
+ * are not aligned, and those of 64 bytes cross a cache line each. */
+#if defined __AVX2__
+#define LANES 8
+#else
+#define LANES 4
+#endif
+
+typedef float V __attribute__ ((vector_size (4 * LANES)));
+typedef V Vu __attribute__ ((aligned (4), may_alias));
+
+#define GLUE_(a, b) a##b
+#define GLUE(a, b) GLUE_ (a, b)
+#define ALWAYS_INLINE static inline __attribute__ ((always_inline))
+
+/* ---- a b + c, rounded once ---------------------------------------------- */
+
+#if defined __AVX2__
+
+ALWAYS_INLINE V
+fma_v (V a, V b, V c)
+{
+  return (V) _mm256_fmadd_ps ((__m256) a, (__m256) b, (__m256) c);
+}
+
+#elif defined __SSE2__
+
+ALWAYS_INLINE __m128
+fma_2 (__m128d a, __m128d b, __m128d c)
+{
+  const __m128d zero = _mm_setzero_pd ();
+  const __m128i one = _mm_set1_epi64x (1);
+  __m128d p = _mm_mul_pd (a, b), s = _mm_add_pd (p, c), from_c = _mm_sub_pd (s, p);
+  __m128d error = _mm_add_pd (_mm_sub_pd (p, _mm_sub_pd (s, from_c)), _mm_sub_pd (c, from_c));
+  /* not of NaN, which infinite operands make */
+  __m128i inexact = _mm_castpd_si128 (_mm_or_pd (_mm_cmplt_pd (error, zero), _mm_cmpgt_pd (error, zero)));
+  __m128i bits = _mm_castpd_si128 (s), even = _mm_sub_epi64 (_mm_and_si128 (bits, one), one);
+  /* one place away from 0 if the error has the sum's sign, else one towards it */
+  __m128i inwards = _mm_srli_epi64 (_mm_xor_si128 (bits, _mm_castpd_si128 (error)), 63);
+  __m128i to_odd = _mm_sub_epi64 (one, _mm_add_epi64 (inwards, inwards));
+
+  bits = _mm_add_epi64 (bits, _mm_and_si128 (_mm_and_si128 (inexact, even), to_odd));
+  return _mm_cvtpd_ps (_mm_castsi128_pd (bits));
+}
+
+ALWAYS_INLINE V
+fma_v (V a_, V b_, V c_)
+{
+  __m128 a = (__m128) a_, b = (__m128) b_, c = (__m128) c_;
+  __m128 low = fma_2 (_mm_cvtps_pd (a), _mm_cvtps_pd (b), _mm_cvtps_pd (c));
+  __m128 high = fma_2 (_mm_cvtps_pd (_mm_movehl_ps (a, a)), _mm_cvtps_pd (_mm_movehl_ps (b, b)),
+      _mm_cvtps_pd (_mm_movehl_ps (c, c)));
+
+  return (V) _mm_movelh_ps (low, high);
+}
+
+ALWAYS_INLINE float
+fma_1 (float a, float b, float c)
+{
+  return _mm_cvtss_f32 (fma_2 (_mm_set_sd (a), _mm_set_sd (b), _mm_set_sd (c)));
+}
+
+#else
+
+ALWAYS_INLINE V
+fma_v (V a, V b, V c)
+{
+  for (int i = 0; i < LANES; i++)
+    c[i] = __builtin_fmaf (a[i], b[i], c[i]);
+  return c;
+}
+
+#endif
+
+#if defined __AVX2__ || !defined __SSE2__
+#define fma_1 __builtin_fmaf
+#endif
+
+/* ---- numbers of a kind -------------------------------------------------- */
+
+#if defined __AVX2__
+#define all_v(f) ((V) _mm256_set1_ps (f))
+#elif defined __SSE2__
+#define all_v(f) ((V) _mm_set1_ps (f))
+#else
+#define all_v(f) ((V) { (f), (f), (f), (f) })
+#endif
+
+/* ---- rows to columns and back ------------------------------------------- */
+
+ALWAYS_INLINE void
+turn (V v[LANES])
+{
+#if defined __AVX2__
+  __m256 a[8], b[8];
+
+  for (int i = 0; i < 8; i += 2) {
+    a[i] = _mm256_unpacklo_ps ((__m256) v[i], (__m256) v[i + 1]);
+    a[i + 1] = _mm256_unpackhi_ps ((__m256) v[i], (__m256) v[i + 1]);
+  }
+  for (int i = 0; i < 8; i += 4) {
+    b[i] = _mm256_shuffle_ps (a[i], a[i + 2], 0x44);
+    b[i + 1] = _mm256_shuffle_ps (a[i], a[i + 2], 0xee);
+    b[i + 2] = _mm256_shuffle_ps (a[i + 1], a[i + 3], 0x44);
+    b[i + 3] = _mm256_shuffle_ps (a[i + 1], a[i + 3], 0xee);
+  }
+  for (int i = 0; i < 4; i++) {
+    v[i] = (V) _mm256_permute2f128_ps (b[i], b[i + 4], 0x20);
+    v[i + 4] = (V) _mm256_permute2f128_ps (b[i], b[i + 4], 0x31);
+  }
+#elif defined __SSE2__
+  __m128 r[4] = { (__m128) v[0], (__m128) v[1], (__m128) v[2], (__m128) v[3] };
+
+  _MM_TRANSPOSE4_PS (r[0], r[1], r[2], r[3]);
+  for (int i = 0; i < 4; i++)
+    v[i] = (V) r[i];
+#else
+  for (int i = 0; i < LANES; i++)
+    for (int j = 0; j < i; j++) {
+      float f = v[i][j];
+
+      v[i][j] = v[j][i];
+      v[j][i] = f;
+    }
+#endif
+}
+
+/* ---- a block of each lane ----------------------------------------------- */
+
+/* The block's taps of x and of the rows above. Each sum waits for the one before
+ * it, the rows' do not wait for each other. */
+ALWAYS_INLINE void
+weigh (const CfIrWalk *w, ptrdiff_t at, V sum[LANES])
+{
+  const float *row[LANES];
+
+  for (int i = 0; i < LANES; i++) {
+    row[i] = w->row[i];
+    sum[i] = all_v (CF_IR_TINY);
+  }
+  for (int t = 0; t < w->n_taps; t++) {
+    V weight = all_v (w->taps[t].weight);
+    ptrdiff_t from = w->taps[t].at + at;
+
+    for (int i = 0; i < LANES; i++)
+      sum[i] = fma_v (weight, *(const Vu *) (const void *) (row[i] + from), sum[i]);
+  }
+}
+
+/* Column `c` of a block in the lanes' direction. */
+#define COLUMN(c) (direction > 0 ? (c) : LANES - 1 - (c))
+
+/* `at`: columns from the lanes' beginning. */
+ALWAYS_INLINE void
+step (CfIrWalk *w, ptrdiff_t at, int m, int direction)
+{
+  V v[LANES], y[CF_IR_MAX - 1 + LANES], own[CF_IR_MAX];
+
+  weigh (w, at, v);
+  turn (v);
+  for (int l = 1; l < m; l++) {
+    own[l] = all_v (w->own[l]);
+    y[l - 1] = *(const Vu *) (const void *) w->state[l - 1];
+  }
+  for (int c = 0; c < LANES; c++) {
+    V acc = v[COLUMN (c)];
+
+    for (int l = m - 1; l > 0; l--)
+      acc = fma_v (own[l], y[m - 1 + c - l], acc);
+    y[m - 1 + c] = acc;
+    v[COLUMN (c)] = acc;
+  }
+  for (int l = 1; l < m; l++)
+    *(Vu *) (void *) w->state[l - 1] = y[LANES + l - 1];
+  turn (v);
+  for (int i = 0; i < LANES; i++)
+    *(Vu *) (void *) (w->row[i] + at + w->y) = v[i];
+}
+
+/* Lane `i` begins with row `row` where the others are at `at`. */
+static void
+begin_row (CfIrWalk *w, int i, int row, bool inside, ptrdiff_t at)
+{
+  w->row[i] = w->x + (w->first + row * w->pitch - at);
+  for (int l = 0; inside && l < CF_IR_MAX - 1; l++)
+    w->state[l][i] = w->left[row];
+}
+
+ALWAYS_INLINE void
+walk_m (CfIrWalk walks[2], int m, int blocks, int groups)
+{
+  bool right = walks[0].used, left = walks[1].used;
+  ptrdiff_t at = 0;
+
+  for (int side = 0; side < 2; side++) {
+    memset (walks[side].state, 0, sizeof walks[side].state);
+    for (int i = 0; i < LANES; i++)
+      begin_row (&walks[side], i, groups * LANES + i, false, 0);
+  }
+  for (int g = 0; g <= groups; g++)
+    for (int j = 0; j < (g < groups ? blocks : LANES - 1); j++, at += LANES) {
+      if (j < LANES) {
+        begin_row (&walks[0], j, g * LANES + j, right && g < groups, at);
+        begin_row (&walks[1], j, g * LANES + j, left && g < groups, -at);
+      }
+      if (right)
+        step (&walks[0], at, m, 1);
+      if (left)
+        step (&walks[1], -at, m, -1);
+    }
+}
+
+static void
+walk (CfIrWalk walks[2], int m, int blocks, int groups)
+{
+  switch (m) {
+    case 2: walk_m (walks, 2, blocks, groups); break;
+    case 3: walk_m (walks, 3, blocks, groups); break;
+    case 4: walk_m (walks, 4, blocks, groups); break;
+    case 5: walk_m (walks, 5, blocks, groups); break;
+    default: walk_m (walks, 8, blocks, groups);
+  }
+}
+
+static void
+settle (int m, const float *a, const float *b, const float *x, ptrdiff_t x_step, int n, float *s, ptrdiff_t s_step)
+{
+  for (int i = 0; i < n; i++, x += x_step, s += s_step) {
+    float acc = CF_IR_TINY;
+
+    for (int k = 0; k < m; k++)
+      acc = fma_1 (a[k], x[-k * x_step], acc);
+    for (int k = m - 1; k > 0; k--)
+      acc = fma_1 (b[k], s[-k * s_step], acc);
+    *s = acc;
+  }
+}
+
+/* ---- samples and sums --------------------------------------------------- */
+
+ALWAYS_INLINE void
+load (int bytes, int step, const void *from, int n, int shift, int max, int mid, float *x)
+{
+  for (int i = 0; i < n; i++) {
+    size_t at = (size_t) i * (size_t) step;
+    int v = bytes == 1 ? ((const uint8_t *) from)[at] : ((const uint16_t *) from)[at] >> shift;
+
+    /* all that 8 bits hold are samples */
+    v = bytes == 1 || v < max ? v : max;
+    x[i] = (float) (v - mid);
+  }
+}
+
+ALWAYS_INLINE void
+store (int bytes, int step, const float *r, int n, int shift, int max, void *to)
+{
+  float top = (float) max;
+
+  for (int i = 0; i < n; i++) {
+    size_t at = (size_t) i * (size_t) step;
+    float f = r[i] > 0 ? r[i] : 0;
+    int v;
+
+    f = f < top ? f : top;
+    /* 1.5 2^23 leaves no place behind the point: the sum is rounded, halves to even */
+    v = (int) ((f + 0x1.8p23f) - 0x1.8p23f) << shift;
+    if (bytes == 1)
+      ((uint8_t *) to)[at] = (uint8_t) v;
+    else
+      ((uint16_t *) to)[at] = (uint16_t) v;
+  }
+}
+
+/* Loops whose step the compiler knows. */
+#define EACH_STEP(loop, bytes, ...) \
+  switch (step) { \
+    case 1: loop (bytes, 1, __VA_ARGS__); break; \
+    case 2: loop (bytes, 2, __VA_ARGS__); break; \
+    case 3: loop (bytes, 3, __VA_ARGS__); break; \
+    default: loop (bytes, 4, __VA_ARGS__); \
+  }
+
+static void
+load_1 (const void *from, int step, int n, int shift, int max, int mid, float *x)
+{
+  EACH_STEP (load, 1, from, n, shift, max, mid, x)
+}
+
+static void
+load_2 (const void *from, int step, int n, int shift, int max, int mid, float *x)
+{
+  EACH_STEP (load, 2, from, n, shift, max, mid, x)
+}
+
+static void
+store_1 (const float *r, int n, int step, int shift, int max, void *to)
+{
+  EACH_STEP (store, 1, r, n, shift, max, to)
+}
+
+static void
+store_2 (const float *r, int n, int step, int shift, int max, void *to)
+{
+  EACH_STEP (store, 2, r, n, shift, max, to)
+}
+
+/* Reads and writes no more than n: those beside a core are another's. */
+static void
+sum (const CfIrSum *s, int n, float *r)
+{
+  const V p = all_v (s->p), o = all_v (s->o);
+
+  for (int i = 0; i < n; i += LANES) {
+    size_t bytes = (size_t) (n - i < LANES ? n - i : LANES) * sizeof *r;
+    V v = o;
+
+    if (bytes == sizeof v)
+      v = *(const Vu *) (const void *) (s->from + i);
+    else
+      memcpy (&v, s->from + i, bytes);
+    if (s->begins)
+      v = fma_v (p, v, o);
+    for (int k = 0; k < 2; k++)
+      if (s->y[k])
+        v += *(const Vu *) (const void *) (s->y[k] + i);
+    if (bytes == sizeof v)
+      *(Vu *) (void *) (r + i) = v;
+    else
+      memcpy (r + i, &v, bytes);
+  }
+}
+
+const CfIrSimd GLUE (cf_ir_simd_, CF_ISA) = {
+  .lanes = LANES,
+  .walk = walk,
+  .settle = settle,
+  .load = { load_1, load_2 },
+  .store = { store_1, store_2 },
+  .sum = sum,
+};

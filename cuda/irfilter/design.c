@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * irfilter/design.c: from the parameters to the float32 constants of each pass,
+ * for both backends. irfilter.h has the formulas. */
+#include "design.h"
+#include "stability.h"
+#include "tables.h"
+#include "core/text.h"
+
+#include <math.h>
+#include <string.h>
+
+const char *const cf_ir_quadrant_names[CF_IR_QUADRANTS] = { "se", "sw", "ne", "nw" };
+
+/* ---- presets ------------------------------------------------------------ */
+
+/* The smoother, its numerators times `factor`. b is rounded here already: the
+ * gain makes up for it. */
+static void
+make_smooth (double sigma, double factor, CfIrTaps *taps)
+{
+  double lambda = sigma * sigma / 2;
+  double nu = (1 + 2 * lambda - sqrt (1 + 4 * lambda)) / (2 * lambda);
+  double b1 = (float) nu, b2 = (float) -(nu * nu);
+  double gain = (1 - (b1 + b1 + b2)) / (4 * (1 + nu) * (1 + nu));
+
+  taps->m = 2;
+  for (int q = 0; q < CF_IR_QUADRANTS; q++) {
+    taps->used[q] = true;
+    taps->b[q][0][1] = taps->b[q][1][0] = b1;
+    taps->b[q][1][1] = b2;
+    taps->a[q][0][0] = factor * gain;
+    taps->a[q][0][1] = taps->a[q][1][0] = factor * (gain * nu);
+    taps->a[q][1][1] = factor * (gain * (nu * nu));
+  }
+}
+
+static void
+take_entry (const CfIrTableEntry *entry, CfIrTaps *taps)
+{
+  int m = taps->m = entry->m;
+
+  taps->through = entry->passthrough;
+  for (int q = 0; q < CF_IR_QUADRANTS; q++) {
+    taps->used[q] = true;
+    for (int i = 0; i < m * m; i++) {
+      taps->a[q][i / m][i % m] = entry->a[q][i];
+      taps->b[q][i / m][i % m] = entry->b[q][i];
+    }
+  }
+}
+
+/* The nearest sigma's; of two at the same distance the smaller one. */
+static CfCode
+make_deblur (double sigma, CfIrTaps *taps, CfStatus *status)
+{
+  int n, nearest = 0;
+  const CfIrTableEntry *table = cf_ir_deblur_table (&n);
+
+  if (n == 0)
+    return cf_fail (status, CF_UNSUPPORTED, "preset=deblur has no table in this build; use another preset");
+  if (sigma < table[0].sigma || sigma > table[n - 1].sigma)
+    return cf_fail (status, CF_BAD_VALUE, "sigma is %g; with preset=deblur it must be between %g and %g", sigma,
+        table[0].sigma, table[n - 1].sigma);
+  for (int i = 1; i < n; i++)
+    if (fabs (table[i].sigma - sigma) < fabs (table[nearest].sigma - sigma))
+      nearest = i;
+  take_entry (&table[nearest], taps);
+  return CF_OK;
+}
+
+static CfCode
+make_motion (int length, int angle, CfIrTaps *taps, CfStatus *status)
+{
+  int n;
+  const CfIrTableEntry *table = cf_ir_motion_table (&n);
+
+  if (n == 0)
+    return cf_fail (status, CF_UNSUPPORTED, "preset=motion-deblur has no table in this build; use another preset");
+  for (int i = 0; i < n; i++)
+    if (table[i].length == length && table[i].angle == angle) {
+      take_entry (&table[i], taps);
+      return CF_OK;
+    }
+  return cf_fail (status, CF_BAD_VALUE, "preset=motion-deblur has no set for length %d at angle %d; lengths go from %d "
+      "to %d, angles are 0, 45, 90 and 135", length, angle, table[0].length, table[n - 1].length);
+}
+
+static CfCode
+make_custom (const CfIrFilterParams *p, CfIrTaps *taps, CfStatus *status)
+{
+  if (p->numerator || p->denominator)
+    return cf_ir_read_texts (p->numerator, p->denominator, taps, status);
+  if (p->file_text)
+    return cf_ir_read_json (p->file_text, taps, status);
+  if (p->coefficients)
+    return cf_text_unread ("coefficients", p->coefficients, status);
+  return cf_fail (status, CF_BAD_VALUE, "preset=custom needs a filter; set numerator and denominator, as in "
+      "denominator=\"0 0.5; 0.4 -0.2\", or coefficients");
+}
+
+/* The passes of a preset, before they are rounded; *n: how many. */
+static CfCode
+make_passes (const CfIrFilterParams *p, CfIrTaps taps[CF_IR_MAX_PASSES], int *n, int mid, CfStatus *status)
+{
+  memset (taps, 0, CF_IR_MAX_PASSES * sizeof *taps);
+  *n = 1;
+  switch (p->preset) {
+    case CF_IR_SMOOTH:
+      make_smooth (p->sigma, 1, taps);
+      break;
+    case CF_IR_SOFT:
+      *n = 3;
+      for (int i = 0; i < *n; i++)
+        make_smooth (p->sigma / sqrt (3), 1, &taps[i]);
+      break;
+    case CF_IR_HIGHPASS:
+      make_smooth (p->sigma, -p->amount, taps);
+      taps->through = p->amount;
+      taps->offset = mid;
+      break;
+    case CF_IR_SHARPEN:
+      make_smooth (p->sigma, -p->amount, taps);
+      taps->through = 1 + p->amount;
+      break;
+    case CF_IR_DEBLUR:
+      return make_deblur (p->sigma, taps, status);
+    case CF_IR_MOTION_DEBLUR:
+      return make_motion (p->length, p->angle, taps, status);
+    case CF_IR_CUSTOM:
+      return make_custom (p, taps, status);
+    default:
+      return cf_fail (status, CF_BAD_VALUE, "preset has no value number %d", p->preset);
+  }
+  return CF_OK;
+}
+
+/* ---- passes ------------------------------------------------------------- */
+
+/* Of the picture that goes on for ever. Stability makes the divisors more than 0. */
+static void
+settle (CfIrSet *s, int m)
+{
+  double column = 0, row = 0, sum_a = 0, sum_b = 0;
+
+  for (int i = 1; i < m; i++) {
+    column += s->b[i][0];
+    row += s->b[0][i];
+  }
+  for (int i = 0; i < m; i++) {
+    double top_a = 0, top_b = 0, left_a = 0, left_b = 0;
+
+    for (int j = 0; j < m; j++) {
+      top_a += s->a[j][i];
+      top_b += s->b[j][i];
+      left_a += s->a[i][j];
+      left_b += s->b[i][j];
+      sum_a += s->a[i][j];
+      sum_b += s->b[i][j];
+    }
+    s->top_a[i] = (float) (top_a / (1 - column));
+    s->left_a[i] = (float) (left_a / (1 - row));
+    s->top_b[i] = i ? (float) (top_b / (1 - column)) : 0;
+    s->left_b[i] = i ? (float) (left_b / (1 - row)) : 0;
+  }
+  s->corner = (float) (sum_a / (1 - sum_b));
+}
+
+/* A stable set's radius, or the sentence. `from`: what gave the set, with a comma
+ * behind it; it may be empty. */
+static CfCode
+find_radius (const CfIrSet *set, int m, const char *from, int q, double *radius, CfStatus *status)
+{
+  CfIrPole pole = cf_ir_pole (set->b, m);
+
+  if (pole.radius < 1) {
+    *radius = fmax (*radius, pole.radius);
+    return CF_OK;
+  }
+  return cf_fail (status, CF_BAD_VALUE, "%squadrant %s: the filter is unstable; its pole radius is %.7g, at %.4g "
+      "cycles per sample along a row and %.4g down a column; it has to be below 1, so make what is fed back (b) "
+      "smaller", from, cf_ir_quadrant_names[q], pole.radius, pole.along, pole.down);
+}
+
+static CfCode
+round_pass (const CfIrFilterParams *p, const CfIrTaps *taps, CfIrPass *pass, double *radius, CfStatus *status)
+{
+  const char *from = p->preset != CF_IR_CUSTOM ? "" : p->denominator ? "denominator, " : p->numerator ? "numerator, " :
+      "coefficients, ";
+  double largest = 0, warm;
+  CfCode code = CF_OK;
+
+  pass->m = taps->m <= 2 ? 2 : taps->m <= 5 ? taps->m : CF_IR_MAX;
+  pass->through = (float) taps->through;
+  for (int q = 0; q < CF_IR_QUADRANTS && code == CF_OK; q++) {
+    CfIrSet *set = &pass->set[q];
+
+    pass->used[q] = taps->used[q] && p->quadrants >> q & 1;
+    if (!pass->used[q])
+      continue;
+    for (int k = 0; k < CF_IR_MAX; k++)
+      for (int l = 0; l < CF_IR_MAX; l++) {
+        set->a[k][l] = (float) taps->a[q][k][l];
+        set->b[k][l] = (float) taps->b[q][k][l];
+      }
+    code = find_radius (set, pass->m, from, q, &largest, status);
+    settle (set, pass->m);
+  }
+  if (code != CF_OK)
+    return code;
+  warm = largest > 0 ? ceil (16.6 / log (1 / largest)) : 0;
+  pass->warm = (int) fmin (fmax (warm, pass->m), CF_MAX_SIZE);
+  *radius = fmax (*radius, largest);
+  return CF_OK;
+}
+
+static bool
+any_quadrant (const CfIrTaps *taps, int quadrants)
+{
+  for (int q = 0; q < CF_IR_QUADRANTS; q++)
+    if (taps->used[q] && quadrants >> q & 1)
+      return true;
+  return false;
+}
+
+CfCode
+cf_ir_design (const CfIrFilterParams *p, CfFormat format, CfIrDesign *design, CfStatus *status)
+{
+  const CfFormatInfo *info = cf_format_info (format);
+  CfIrTaps taps[CF_IR_MAX_PASSES];
+  CfCode code;
+
+  if (!info)
+    return cf_fail (status, CF_UNSUPPORTED, "unknown pixel format number %d", (int) format);
+  memset (design, 0, sizeof *design);
+  design->bits = info->bits;
+  design->max = (1 << info->bits) - 1;
+  design->mid = 1 << (info->bits - 1);
+  design->border = (CfIrBorder) p->border;
+  code = make_passes (p, taps, &design->n, design->mid, status);
+  if (code == CF_OK && !any_quadrant (taps, p->quadrants))
+    return cf_fail (status, CF_BAD_VALUE, p->quadrants ? "quadrants has none that the filter of coefficients has; name "
+        "one of those" : "quadrants is empty; name at least one of se, sw, ne and nw, as in se+sw");
+  for (int i = 0; i < design->n && code == CF_OK; i++)
+    code = round_pass (p, &taps[i], &design->pass[i], &design->pole_radius, status);
+  if (code != CF_OK)
+    return code;
+  design->pass[design->n - 1].offset[0] = (float) taps[design->n - 1].offset;
+  design->pass[design->n - 1].offset[1] = (float) design->mid;
+  return CF_OK;
+}

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * irfilter/gpu/sum.cu: the quadrants' results, the input and the offset added up in
+ * the contract's order, and rounded; components that are not filtered are copied.
+ *
+ * Block: 8 warps, 128 x 32 samples of a view; a lane makes four samples of a row,
+ * a warp rows 8 apart. No shared memory. Floor: bytes, 16 a sample read (from the
+ * L2 as far as it holds them: 33 MB for 1080p), 1 or 2 written. */
+#include "internal.cuh"
+
+namespace cf {
+
+namespace {
+
+constexpr int warps = 8, rows_of_warp = 4, tile_w = 128, tile_h = warps * rows_of_warp;
+
+__device__ __forceinline__ void
+reset (const Follow &follow)
+{
+  for (int i = (int) threadIdx.x; i <= follow.n; i += (int) blockDim.x)
+    follow.word[i] = 0;
+}
+
+__device__ __forceinline__ void
+load_samples (const Job &j, const uint8_t *row, int x, int mid, float *v)
+{
+#pragma unroll
+  for (int i = 0; i < 4; i++)
+    v[i] = (float) ((int) load_sample (j, row, min (x + i, j.width - 1)) - mid);
+}
+
+__device__ __forceinline__ unsigned
+round_sample (float r, float max)
+{
+  return __float2uint_rn (fminf (fmaxf (r, 0.0f), max));
+}
+
+__device__ __forceinline__ void
+make_quad (const IrSum &s, const Job &j, int view, int x, int y)
+{
+  const long long at = (long long) y * s.y_pitch[view] + x;
+  const float *from = s.y[view] + at;
+  float4 q[CF_IR_QUADRANTS];
+  float v[4] = { };
+
+#pragma unroll
+  for (int i = 0; i < CF_IR_QUADRANTS; i++)
+    if (i < s.n_quadrants)
+      q[i] = __ldcs ((const float4 *) (from + i * s.y_quadrant[view]));
+  if (s.through != 0) {
+    if (s.x[view]) {
+      const float4 f = *(const float4 *) (s.x[view] + at);
+
+      v[0] = f.x, v[1] = f.y, v[2] = f.z, v[3] = f.w;
+    } else
+      load_samples (j, j.in + y * j.in_pitch, x, s.mid[view], v);
+  }
+#pragma unroll
+  for (int i = 0; i < 4; i++)
+    v[i] = __fmaf_rn (s.through, v[i], s.offset[view]);
+#pragma unroll
+  for (int i = 0; i < CF_IR_QUADRANTS; i++)
+    if (i < s.n_quadrants) {
+      v[0] = __fadd_rn (v[0], q[i].x);
+      v[1] = __fadd_rn (v[1], q[i].y);
+      v[2] = __fadd_rn (v[2], q[i].z);
+      v[3] = __fadd_rn (v[3], q[i].w);
+    }
+  if (!s.last) {
+    *(float4 *) (s.r[view] + at) = make_float4 (v[0], v[1], v[2], v[3]);
+    return;
+  }
+  const float max = (float) ((1u << j.bits) - 1);
+  unsigned w[4];
+  Quad out;
+
+#pragma unroll
+  for (int i = 0; i < 4; i++)
+    w[i] = round_sample (v[i], max);
+  if (j.bytes == 1)
+    out = Quad { w[0] | w[1] << 8 | w[2] << 16 | w[3] << 24, 0 };
+  else
+    out = Quad { w[0] | w[1] << 16, w[2] | w[3] << 16 };
+  store_quad (j, j.out + y * j.out_pitch, x, out);
+}
+
+__global__ void __launch_bounds__ (32 * warps)
+irfilter_sum (const __grid_constant__ IrSum s)
+{
+  const int block = (int) blockIdx.x, lane = (int) (threadIdx.x & 31), warp = (int) (threadIdx.x >> 5);
+  int view = 0;
+
+  if (block == s.jobs.blocks) {
+    reset (s.follow);
+    return;
+  }
+  while (view + 1 < s.jobs.n && block >= s.jobs.job[view + 1].first_block)
+    view++;
+  const Job &j = s.jobs.job[view];
+  const int x0 = (block - j.first_block) % j.blocks_x * tile_w, y0 = (block - j.first_block) / j.blocks_x * tile_h;
+
+  if (!j.filtered) {
+    if (s.last)
+      copy_tile (j, x0, y0, tile_w, tile_h, (int) threadIdx.x, 32 * warps);
+    return;
+  }
+  if (x0 + 4 * lane >= j.width)
+    return;
+#pragma unroll
+  for (int i = 0; i < rows_of_warp; i++)
+    if (y0 + warp + warps * i < j.height)
+      make_quad (s, j, view, x0 + 4 * lane, y0 + warp + warps * i);
+}
+
+} // namespace
+
+CfCode
+irfilter_launch_sum (const IrSum &sum, cudaStream_t stream, CfStatus *status)
+{
+  IrSum s = sum;
+
+  deal_blocks (&s.jobs, tile_w, tile_h);
+  irfilter_sum<<<s.jobs.blocks + 1, 32 * warps, 0, stream>>> (s);
+  return cf_cuda_launched ("adding up the quadrants", status);
+}
+
+CfCode
+irfilter_init_sum (CfStatus *status)
+{
+  struct cudaFuncAttributes attributes;
+
+  return cf_cuda_check (cudaFuncGetAttributes (&attributes, irfilter_sum), "loading the recursive filter's kernels",
+      status);
+}
+
+} // namespace cf

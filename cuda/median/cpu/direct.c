@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * median/cpu/direct.c: the 3x3 median, the one that is called most, straight from
+ * rows to rows; where the picture allows, its own rows. */
+#include "internal.h"
+
+#include <string.h>
+
+#define SORTED_ROWS 6
+
+size_t
+cf_median_direct_scratch (const CfMedianCpu *m, int width)
+{
+  /* four rows in, two out, the sorted columns; each of up to four components
+   * with an apron on both sides */
+  return (size_t) (6 + SORTED_ROWS) * (((size_t) (4 * width + 8) << m->size) + 64);
+}
+
+/* A plane whose components are filtered together: sample x of row y. */
+static uint8_t *
+flat_row (const CfView *views, int n_views, const CfView *view, int y)
+{
+  uint8_t *first = view->data;
+
+  for (int i = 0; i < n_views; i++)
+    if (views[i].plane == view->plane && views[i].field == view->field && views[i].data < first)
+      first = views[i].data;
+  return first + view->pitch * (size_t) (y < 0 ? 0 : y >= view->height ? view->height - 1 : y);
+}
+
+/* Those of the plane that are not filtered come from the input after all. */
+static void
+restore (const CfMedianCpu *m, const CfMedianTask *t, int y)
+{
+  for (int i = 0; i < m->n_views; i++) {
+    const CfView *in = &m->in[0][i], *out = &m->out[i], *view = &m->in[0][t->view];
+
+    if (in->filtered || in->plane != view->plane || in->field != view->field)
+      continue;
+    for (int b = 0; b < in->bytes; b++) {
+      const uint8_t *from = in->data + in->pitch * (size_t) y + b;
+      uint8_t *to = out->data + out->pitch * (size_t) y + b;
+      int step = in->step * in->bytes;
+
+      for (int x = 0; x < in->width; x++)
+        to[x * step] = from[x * step];
+    }
+  }
+}
+
+static void
+flat_task (const CfMedianCpu *m, const CfMedianTask *t, uint8_t *scratch)
+{
+  const CfView *in = &m->in[0][t->view], *out = &m->out[t->view];
+  int n = in->width * in->step;
+  void *unused = cf_take (&scratch, (size_t) n << m->size);
+
+  for (int y = t->y0; y < t->y1; y += 2) {
+    const void *from[4];
+    void *to[2] = { flat_row (m->out, m->n_views, out, y), unused };
+
+    for (int i = 0; i < 4; i++)
+      from[i] = flat_row (m->in[0], m->n_views, in, y - 1 + i);
+    if (y + 1 < t->y1)
+      to[1] = flat_row (m->out, m->n_views, out, y + 1);
+    m->simd->median3[m->size] (from, to, n, in->step, scratch);
+    restore (m, t, y);
+    if (y + 1 < t->y1)
+      restore (m, t, y + 1);
+  }
+}
+
+void
+cf_median_direct_task (const CfMedianCpu *m, const CfMedianTask *t, uint8_t *scratch)
+{
+  const CfView *in = &m->in[0][t->view], *out = &m->out[t->view];
+  int n = in->width;
+  void *row[4], *to[2];
+
+  if (t->flat) {
+    flat_task (m, t, scratch);
+    return;
+  }
+  for (int i = 0; i < 4; i++)
+    row[i] = cf_take (&scratch, (size_t) n << m->size);
+  for (int i = 0; i < 2; i++)
+    to[i] = cf_take (&scratch, (size_t) n << m->size);
+  for (int i = 0; i < 2; i++)
+    m->simd->unpack[m->size] (in, t->y0 - 1 + i, 0, n, row[i]);
+  for (int y = t->y0; y < t->y1; y += 2) {
+    const void *from[4] = { row[0], row[1], row[2], row[3] };
+
+    for (int i = 2; i < 4; i++)
+      m->simd->unpack[m->size] (in, y - 1 + i, 0, n, row[i]);
+    m->simd->median3[m->size] (from, to, n, 1, scratch);
+    for (int i = 0; i < 2 && y + i < t->y1; i++)
+      m->simd->pack[m->size] (out, y + i, 0, n, to[i], m->threshold ? from[1 + i] : NULL, m->threshold);
+    for (int i = 0; i < 2; i++) {
+      void *old = row[i];
+
+      row[i] = row[i + 2];
+      row[i + 2] = old;
+    }
+  }
+}

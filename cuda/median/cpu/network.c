@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * median/cpu/network.c: rank filters by selection networks (median/networks.h) on the CPU:
+ * a network becomes a list of steps on byte offsets, run on a block of
+ * neighbouring tiles at a time. */
+#include "internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_SAMPLES 2500 /* of a window: beyond, making the network takes long */
+#define EXTRA_LANES 64   /* behind each part, for loads past the end */
+
+/* Larger tiles share more work between windows but use more memory; these were
+ * the fastest sizes measured. */
+static int
+tile_side (int window, bool across)
+{
+  if (window == 1)
+    return 1;
+  if (window < 9)
+    return across || window > 3 ? 4 : 2;
+  return across || window > 11 ? 8 : 4;
+}
+
+/* Where sample number `sample` of the footprint lies in the arena. */
+static size_t
+sample_at (const CfMedianProgram *p, int sample, size_t bytes)
+{
+  int row = sample / p->fw, x = sample % p->fw;
+
+  return ((size_t) (row * p->tile_w + x % p->tile_w) * (size_t) (p->lanes + p->extra) + (size_t) (x / p->tile_w)) * bytes;
+}
+
+/* Loads become operands, stores a step of their own. */
+static bool
+translate (CfMedianProgram *p, const CfNetwork *net, size_t bytes)
+{
+  size_t samples = (size_t) (p->fh * net->depth * p->tile_w * (p->lanes + p->extra)) * bytes;
+  size_t slots_at = (samples + CF_SLOT - 1) / CF_SLOT * CF_SLOT, trash_at = slots_at + (size_t) net->n_slots * CF_SLOT;
+  uint32_t *at = malloc (sizeof *at * (size_t) (net->n_slots + 1));
+
+  p->out_at = trash_at + CF_SLOT;
+  p->arena_size = p->out_at + (size_t) (p->tile_w * p->tile_h) * CF_SLOT;
+  p->steps = malloc (sizeof *p->steps * (size_t) (net->n_steps + 1));
+  p->n_steps = 0;
+  for (int i = 0; at && p->steps && i < net->n_steps; i++) {
+    const CfNetStep *s = &net->steps[i];
+    CfMedianStep step;
+
+    if (s->op == CF_NET_LOAD) {
+      at[s->d] = (uint32_t) sample_at (p, s->a, bytes);
+      continue;
+    }
+    step.a = at[s->a];
+    step.b = s->op == CF_NET_STORE ? step.a : at[s->b];
+    step.d = step.e = (uint32_t) trash_at;
+    if (s->op == CF_NET_STORE)
+      step.d = (uint32_t) (p->out_at + (size_t) s->d * CF_SLOT);
+    else if (s->op == CF_NET_MAX)
+      step.e = at[s->d] = (uint32_t) (slots_at + (size_t) s->d * CF_SLOT);
+    else
+      step.d = at[s->d] = (uint32_t) (slots_at + (size_t) s->d * CF_SLOT);
+    if (s->op == CF_NET_SORT)
+      step.e = at[s->e] = (uint32_t) (slots_at + (size_t) s->e * CF_SLOT);
+    p->steps[p->n_steps++] = step;
+  }
+  free (at);
+  return at && p->steps;
+}
+
+CfCode
+cf_median_network_prepare (CfMedianCpu *m, CfStatus *status)
+{
+  CfMedianProgram *p = &m->program;
+  const CfMedianWindow *win = &m->win;
+  size_t bytes = (size_t) 1 << m->size;
+  int block;
+  CfNetwork *net;
+  bool done;
+
+  free (p->steps);
+  memset (p, 0, sizeof *p);
+  p->tile_w = tile_side (win->w, true);
+  p->tile_h = tile_side (win->h, false);
+  p->lanes = CF_SLOT / (int) bytes;
+  p->fw = p->tile_w + win->w - 1;
+  p->fh = p->tile_h + win->h - 1;
+  p->extra = (p->fw - 1) / p->tile_w;
+  if (win->n > MAX_SAMPLES || p->fw * p->fh * win->depth > 65535)
+    return cf_fail (status, CF_UNSUPPORTED, "a network for %d samples would be too large; the most is %d", win->n,
+        MAX_SAMPLES);
+  net = cf_network_new (win->w, win->h, win->depth, win->rank, p->tile_w, p->tile_h);
+  done = net && translate (p, net, bytes);
+  cf_network_free (net);
+  if (!done)
+    return cf_fail (status, CF_NO_MEMORY, "out of memory for a network of %d samples", win->n);
+  block = p->lanes * p->tile_w;
+  p->max_cols = (2048 / (int) bytes + block - 1) / block * block;
+  p->part_pitch = (size_t) (p->max_cols / p->tile_w + p->extra + EXTRA_LANES) * bytes;
+  p->row_length = p->max_cols + p->extra * p->tile_w;
+  return CF_OK;
+}
+
+size_t
+cf_median_network_scratch (const CfMedianCpu *m)
+{
+  const CfMedianProgram *p = &m->program;
+  size_t row = ((size_t) p->row_length << m->size) + 64;
+
+  return (p->arena_size + 64) + (size_t) (p->fh * m->win.depth * p->tile_w) * p->part_pitch +
+      (size_t) (p->tile_w * p->tile_h) * p->part_pitch + 6 * row + 512;
+}
+
+typedef struct {
+  const CfMedianCpu *m;
+  const CfMedianTask *task;
+  uint8_t *arena, *in_parts, *out_parts, *row, *input, *spare;
+  int n;      /* numbers of a row, with the apron */
+  int blocks;
+} Work;
+
+/* A ring of rows: row y of frame s, cut into its parts. */
+static uint8_t *
+ring_row (const Work *w, int s, int y)
+{
+  const CfMedianProgram *p = &w->m->program;
+  int at = (y + p->fh) % p->fh; /* y >= -h / 2 > -fh */
+
+  return w->in_parts + (size_t) ((s * p->fh + at) * p->tile_w) * p->part_pitch;
+}
+
+static void
+load_rows (const Work *w, int from, int to)
+{
+  const CfMedianCpu *m = w->m;
+  const CfMedianProgram *p = &m->program;
+
+  for (int s = 0; s < m->win.depth; s++)
+    for (int y = from; y < to; y++) {
+      m->simd->unpack[m->size] (&m->in[s][w->task->view], y, w->task->x0 - m->win.w / 2, w->n, w->row);
+      m->simd->split[m->size] (w->row, w->n, p->tile_w, ring_row (w, s, y), p->part_pitch >> m->size, w->spare);
+    }
+}
+
+/* One block of tiles, those of rows y .. y + tile_h. */
+static void
+run_block (const Work *w, int y, int block)
+{
+  const CfMedianCpu *m = w->m;
+  const CfMedianProgram *p = &m->program;
+  size_t from = (size_t) (block * p->lanes) << m->size, size = (size_t) (p->lanes + p->extra) << m->size;
+  int lanes = (w->task->x1 - w->task->x0 + p->tile_w - 1) / p->tile_w - block * p->lanes;
+  uint8_t *to = w->arena;
+
+  for (int s = 0; s < m->win.depth; s++)
+    for (int j = 0; j < p->fh; j++) {
+      const uint8_t *parts = ring_row (w, s, y - m->win.h / 2 + j) + from;
+
+      for (int i = 0; i < p->tile_w; i++, to += size)
+        memcpy (to, parts + (size_t) i * p->part_pitch, size);
+    }
+  m->simd->network[m->size] (p->steps, p->n_steps, w->arena, lanes < p->lanes ? lanes : p->lanes);
+  for (int i = 0; i < p->tile_w * p->tile_h; i++)
+    memcpy (w->out_parts + (size_t) i * p->part_pitch + from, w->arena + p->out_at + (size_t) i * CF_SLOT, CF_SLOT);
+}
+
+static void
+write_row (const Work *w, int y, int tile_row)
+{
+  const CfMedianCpu *m = w->m;
+  const CfMedianProgram *p = &m->program;
+  const CfMedianTask *t = w->task;
+  int n = w->blocks * p->lanes * p->tile_w;
+
+  m->simd->join[m->size] (w->row, n, p->tile_w, w->out_parts + (size_t) (tile_row * p->tile_w) * p->part_pitch,
+      p->part_pitch >> m->size, w->spare);
+  if (m->threshold)
+    m->simd->unpack[m->size] (&m->in[0][t->view], y, t->x0, t->x1 - t->x0, w->input);
+  m->simd->pack[m->size] (&m->out[t->view], y, t->x0, t->x1 - t->x0, w->row, m->threshold ? w->input : NULL,
+      m->threshold);
+}
+
+void
+cf_median_network_task (const CfMedianCpu *m, const CfMedianTask *task, uint8_t *scratch)
+{
+  const CfMedianProgram *p = &m->program;
+  int block = p->lanes * p->tile_w, ry = m->win.h / 2;
+  size_t row = (size_t) p->row_length << m->size;
+  Work w = { .m = m, .task = task };
+
+  w.blocks = (task->x1 - task->x0 + block - 1) / block;
+  w.n = w.blocks * block + p->extra * p->tile_w;
+  w.arena = cf_take (&scratch, p->arena_size);
+  w.in_parts = cf_take (&scratch, (size_t) (p->fh * m->win.depth * p->tile_w) * p->part_pitch);
+  w.out_parts = cf_take (&scratch, (size_t) (p->tile_w * p->tile_h) * p->part_pitch);
+  w.row = cf_take (&scratch, row);
+  w.input = cf_take (&scratch, row);
+  w.spare = scratch;
+  load_rows (&w, task->y0 - ry, task->y0 - ry + p->fh - p->tile_h);
+  for (int y = task->y0; y < task->y1; y += p->tile_h) {
+    load_rows (&w, y - ry + p->fh - p->tile_h, y - ry + p->fh);
+    for (int b = 0; b < w.blocks; b++)
+      run_block (&w, y, b);
+    for (int i = 0; i < p->tile_h && y + i < task->y1; i++)
+      write_row (&w, y + i, i);
+  }
+}

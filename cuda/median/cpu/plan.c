@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * median/cpu/plan.c: the median filter's plan on the CPU: which variant, which
+ * tasks, the threads' memory, the history. */
+#include "internal.h"
+
+#include "core/cpu.h"
+#include "core/threads.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const variants[CF_MEDIAN_N_VARIANTS] = { "direct", "network", "histogram" };
+
+static const CfMedianSimd *const simd[] = {
+#if defined __x86_64__ || defined __i386__
+  [CF_ISA_AVX512BW] = &cf_median_simd_avx512bw,
+  [CF_ISA_AVX2] = &cf_median_simd_avx2,
+  [CF_ISA_SSE4_1] = &cf_median_simd_sse4_1,
+#endif
+  [CF_ISA_BASELINE] = &cf_median_simd_baseline,
+};
+
+/* ---- frames ------------------------------------------------------------- */
+
+/* The views of a picture, those of a field side by side. */
+static int
+list_views (const CfPlan *plan, const CfImage *image, CfView views[CF_MAX_VIEWS])
+{
+  CfView all[CF_MAX_VIEWS];
+  int n = cf_image_views (&plan->video, &plan->common, image, all), at = 0;
+
+  for (int field = 0; field < 2; field++)
+    for (int i = 0; i < n; i++)
+      if (all[i].field == field)
+        views[at++] = all[i];
+  return n;
+}
+
+static void
+keep_frame (CfPlan *plan, const CfImage *in)
+{
+  CfMedianCpu *m = plan->state;
+  const CfFormatInfo *info = cf_format_info (plan->video.format);
+  int size = m->win.depth - 1;
+  CfImage kept;
+
+  if (size == 0)
+    return;
+  m->newest = (m->newest + 1) % size;
+  if (m->n_kept < size)
+    m->n_kept++;
+  cf_image_at (&kept, &m->layout, m->history + (size_t) m->newest * m->frame_size);
+  for (int p = 0; p < info->n_planes; p++)
+    for (int y = 0; y < cf_plane_rows (info->format, in->height, p); y++)
+      memcpy ((uint8_t *) kept.plane[p].data + kept.plane[p].pitch * (size_t) y,
+          (const uint8_t *) in->plane[p].data + in->plane[p].pitch * (size_t) y,
+          cf_plane_row_bytes (info->format, in->width, p));
+}
+
+/* The window's frames: the current one, then the kept ones by age. */
+static void
+list_frames (CfPlan *plan, const CfImage *in, const CfImage *out)
+{
+  CfMedianCpu *m = plan->state;
+  int size = m->win.depth - 1;
+
+  m->n_views = list_views (plan, out, m->out);
+  list_views (plan, in, m->in[0]);
+  for (int s = 1; s <= size; s++) {
+    CfImage kept;
+
+    if (s > m->n_kept) {
+      memcpy (m->in[s], m->in[s - 1], sizeof m->in[s]);
+      continue;
+    }
+    cf_image_at (&kept, &m->layout, m->history + (size_t) ((m->newest - s + 1 + size) % size) * m->frame_size);
+    list_views (plan, &kept, m->in[s]);
+  }
+}
+
+/* ---- tasks -------------------------------------------------------------- */
+
+/* Are the components of the view's plane filtered together? They are where a
+ * neighbour is as far away for each, and few are filtered in vain. */
+static bool
+is_flat (const CfMedianCpu *m, const CfView *views, int n, const CfView *view)
+{
+  int components = 0, filtered = 0;
+
+  for (int i = 0; i < n; i++)
+    if (views[i].plane == view->plane && views[i].field == view->field) {
+      components++;
+      filtered += views[i].filtered;
+    }
+  return m->variant == CF_MEDIAN_DIRECT && !m->packed && m->threshold == 0 && view->bits == 8 * view->bytes &&
+      view->step == components && 2 * filtered >= components;
+}
+
+static int
+parts (int whole, int part)
+{
+  return (whole + part - 1) / part;
+}
+
+/* Outputs of one task: small enough for the variant, and enough tasks for the
+ * threads, unless windows of neighbouring tasks would cover much twice. */
+static void
+task_size (const CfMedianCpu *m, const CfView *view, int wanted, int *cols, int *rows)
+{
+  bool network = m->variant == CF_MEDIAN_NETWORK, histogram = m->variant == CF_MEDIAN_HISTOGRAM;
+  int unit_w = network ? m->program.tile_w * m->program.lanes : 16, unit_h = network ? m->program.tile_h : 2;
+  int max_w = network ? m->program.max_cols : histogram ? m->digits.max_cols : view->width;
+  int max_h = histogram ? m->digits.max_rows : view->height;
+
+  *cols = view->width < max_w ? view->width : max_w;
+  *rows = view->height < max_h ? view->height : max_h;
+  while (parts (view->width, *cols) * parts (view->height, *rows) < wanted) {
+    bool high = *rows > 2 * unit_h, wide = *cols > 2 * unit_w;
+    bool enough = parts (view->width, *cols) * parts (view->height, *rows) >= parts (wanted, 4);
+
+    if ((!high && !wide) || (enough && histogram && *rows < 16 * m->win.h))
+      return;
+    if (high && (!wide || !histogram || *rows / m->win.h >= *cols / m->win.w))
+      *rows = parts (parts (*rows, 2), unit_h) * unit_h;
+    else
+      *cols = parts (parts (*cols, 2), unit_w) * unit_w;
+  }
+}
+
+static void
+add_tasks (CfMedianCpu *m, CfMedianTask whole, const CfView *view, int cols, int rows)
+{
+  for (int y = 0; y < view->height; y += rows)
+    for (int x = 0; x < view->width; x += cols) {
+      CfMedianTask task = whole;
+
+      task.x0 = x;
+      task.x1 = x + cols < view->width ? x + cols : view->width;
+      task.y0 = y;
+      task.y1 = y + rows < view->height ? y + rows : view->height;
+      if (m->tasks)
+        m->tasks[m->n_tasks] = task;
+      m->n_tasks++;
+    }
+}
+
+/* Makes the list of tasks; only counts them while there is no memory. */
+static void
+list_tasks (CfMedianCpu *m, const CfView *views, int n)
+{
+  int wanted = 4 * cf_cpu_threads ();
+  double area = 0;
+
+  m->n_tasks = 0;
+  for (int i = 0; i < n; i++)
+    area += (double) views[i].width * views[i].height;
+  for (int i = 0; i < n; i++) {
+    const CfView *view = &views[i];
+    CfMedianTask whole = { .view = (uint8_t) i, .copy = !view->filtered };
+    int share = (int) (wanted * ((double) view->width * view->height) / area + 0.999), cols, rows;
+    bool first = true;
+
+    whole.flat = is_flat (m, views, n, view);
+    for (int j = 0; j < i; j++)
+      if (views[j].plane == view->plane && views[j].field == view->field && views[j].filtered)
+        first = false;
+    if (m->packed && view->filtered && i > 0 && views[i - 1].field == view->field && views[i - 1].filtered)
+      continue; /* the pixel's first component stands for it */
+    if (whole.flat && (whole.copy || !first))
+      continue;
+    if (whole.copy) {
+      cols = view->width;
+      rows = parts (view->height, share);
+    } else
+      task_size (m, view, whole.flat ? share * view->step : share, &cols, &rows);
+    add_tasks (m, whole, view, cols, rows);
+  }
+}
+
+static void
+copy_task (const CfMedianCpu *m, const CfMedianTask *task)
+{
+  const CfView *in = &m->in[0][task->view], *out = &m->out[task->view];
+  size_t step = (size_t) in->step * in->bytes;
+
+  for (int y = task->y0; y < task->y1; y++) {
+    const uint8_t *from = in->data + in->pitch * (size_t) y;
+    uint8_t *to = out->data + out->pitch * (size_t) y;
+
+    if (in->step == 1)
+      memcpy (to, from, (size_t) in->width * in->bytes);
+    else
+      for (int b = 0; b < in->bytes; b++)
+        for (size_t x = 0; x < (size_t) in->width; x++)
+          to[x * step + (size_t) b] = from[x * step + (size_t) b];
+  }
+}
+
+static void
+run_task (void *data, int job, int thread)
+{
+  const CfMedianCpu *m = data;
+  const CfMedianTask *task = &m->tasks[job];
+  uint8_t *scratch = m->scratch + (size_t) thread * m->scratch_size;
+
+  if (task->copy)
+    copy_task (m, task);
+  else if (m->variant == CF_MEDIAN_DIRECT)
+    cf_median_direct_task (m, task, scratch);
+  else if (m->variant == CF_MEDIAN_NETWORK)
+    cf_median_network_task (m, task, scratch);
+  else
+    cf_median_histogram_task (m, task, scratch);
+}
+
+/* ---- the plan ----------------------------------------------------------- */
+
+static bool
+is_direct (const CfMedianWindow *win)
+{
+  return win->w == 3 && win->h == 3 && win->depth == 1 && win->rank == 4;
+}
+
+/* Measured: up to how many samples of a window is the network faster, in
+ * pictures that fill its blocks? The histogram's cost does not grow with the
+ * window, but with the bits. */
+static int
+network_limit (const CfMedianCpu *m)
+{
+  CfIsa isa = cf_cpu_isa_number ();
+
+  if (m->bits > 10)
+    return 49 * 49;
+  return m->bits > 8 ? 170 : isa == CF_ISA_AVX512BW ? 330 : isa == CF_ISA_AVX2 ? 280 : 220;
+}
+
+/* Is it in a picture so wide, too? The network makes whole quarters of blocks
+ * of columns, and each block costs it as much as 1.4 more: it goes through all
+ * steps. A full one's quarters cost 1.35. Its cost grows less than the window does. */
+static bool
+network_pays (const CfMedianCpu *m, int width)
+{
+  const CfMedianProgram *p = &m->program;
+  int block = p->lanes * p->tile_w, quarter = block / 4;
+  double cost = (parts (width, quarter) + 1.4 * parts (width, block)) * quarter / (1.35 * width);
+  double n = m->win.n, limit = network_limit (m);
+
+  return m->bits > 10 || n * n * cost * cost * cost <= limit * limit;
+}
+
+static CfCode
+prepare (CfMedianCpu *m, int width, CfStatus *status)
+{
+  CfMedianVariant best = is_direct (&m->win) ? CF_MEDIAN_DIRECT :
+      m->win.n <= network_limit (m) ? CF_MEDIAN_NETWORK : CF_MEDIAN_HISTOGRAM;
+  CfCode code = CF_OK;
+
+  m->variant = m->preferred < 0 ? best : (CfMedianVariant) m->preferred;
+  m->scratch_size = 0;
+  switch (m->variant) {
+    case CF_MEDIAN_DIRECT:
+      if (!is_direct (&m->win))
+        return cf_fail (status, CF_UNSUPPORTED, "the direct variant is for the median of 3 x 3 samples only");
+      m->scratch_size = cf_median_direct_scratch (m, width);
+      break;
+    case CF_MEDIAN_NETWORK:
+      code = cf_median_network_prepare (m, status);
+      m->scratch_size = code == CF_OK ? cf_median_network_scratch (m) : 0;
+      if (m->preferred < 0 && (code == CF_UNSUPPORTED || (code == CF_OK && !network_pays (m, width)))) {
+        m->variant = CF_MEDIAN_HISTOGRAM;
+        code = CF_OK;
+      } else
+        break;
+      /* fall through */
+    default:
+      cf_median_histogram_prepare (m);
+      m->scratch_size = cf_median_histogram_scratch (m);
+  }
+  m->scratch_size = (m->scratch_size + 4095) / 4096 * 4096;
+  return code;
+}
+
+/* Everything that depends on the parameters. */
+static CfCode
+update (CfPlan *plan, CfStatus *status)
+{
+  CfMedianCpu *m = plan->state;
+  const CfMedianParams *params = plan->params;
+  const CfFormatInfo *info = cf_format_info (plan->video.format);
+  CfImage image;
+  CfView views[CF_MAX_VIEWS];
+  CfCode code;
+  int n;
+
+  m->win = cf_median_window (params);
+  m->threshold = params->threshold;
+  m->packed = params->color_order == CF_ORDER_PACKED;
+  m->bits = m->packed ? 24 : info->bits;
+  m->size = m->packed ? 2 : info->bytes - 1;
+  code = prepare (m, plan->video.width, status);
+  if (code != CF_OK)
+    return code;
+  cf_image_layout (&image, plan->video.format, plan->video.width, plan->video.height, 1);
+  n = list_views (plan, &image, views);
+  free (m->tasks);
+  free (m->scratch);
+  m->tasks = NULL;
+  list_tasks (m, views, n);
+  m->tasks = malloc (sizeof *m->tasks * (size_t) (m->n_tasks + 1));
+  m->scratch = aligned_alloc (4096, (size_t) cf_cpu_threads () * m->scratch_size);
+  if (!m->tasks || !m->scratch)
+    return cf_fail (status, CF_NO_MEMORY, "out of memory: the median needs %zu MB for its %d threads",
+        (m->scratch_size * (size_t) cf_cpu_threads ()) >> 20, cf_cpu_threads ());
+  list_tasks (m, views, n);
+  return CF_OK;
+}
+
+static CfCode
+init (CfPlan *plan, CfStatus *status)
+{
+  CfMedianCpu *m = calloc (1, sizeof *m);
+  int kept = cf_median_window (plan->params).depth - 1;
+
+  if (!m)
+    return cf_fail (status, CF_NO_MEMORY, "out of memory");
+  plan->state = m;
+  m->simd = simd[cf_cpu_isa_number ()];
+  m->preferred = -1;
+  m->frame_size = cf_image_layout (&m->layout, plan->video.format, plan->video.width, plan->video.height, 64);
+  if (kept)
+    m->history = malloc (m->frame_size * (size_t) kept);
+  if (kept && !m->history)
+    return cf_fail (status, CF_NO_MEMORY, "out of memory: the history of %d frames takes %zu MB", kept,
+        (m->frame_size * (size_t) kept) >> 20);
+  return update (plan, status);
+}
+
+static void
+release (CfPlan *plan)
+{
+  CfMedianCpu *m = plan->state;
+
+  if (!m)
+    return;
+  free (m->program.steps);
+  free (m->tasks);
+  free (m->scratch);
+  free (m->history);
+  free (m);
+  plan->state = NULL;
+}
+
+static CfCode
+enqueue (CfPlan *plan, CfStream *stream, const CfImage *in, const CfImage *out, CfStatus *status)
+{
+  CfMedianCpu *m = plan->state;
+
+  (void) stream;
+  (void) status;
+  list_frames (plan, in, out);
+  cf_parallel_for (m->n_tasks, run_task, m);
+  keep_frame (plan, in);
+  return CF_OK;
+}
+
+static CfCode
+keep (CfPlan *plan, CfStream *stream, const CfImage *in, CfStatus *status)
+{
+  (void) stream;
+  (void) status;
+  keep_frame (plan, in);
+  return CF_OK;
+}
+
+static void
+reset (CfPlan *plan)
+{
+  CfMedianCpu *m = plan->state;
+
+  m->n_kept = 0;
+}
+
+static const char *
+variant (const CfPlan *plan)
+{
+  return variants[((const CfMedianCpu *) plan->state)->variant];
+}
+
+static const char *
+variant_name (const CfPlan *plan, unsigned i)
+{
+  (void) plan;
+  return i < CF_MEDIAN_N_VARIANTS ? variants[i] : NULL;
+}
+
+static CfCode
+prefer (CfPlan *plan, const char *name, CfStatus *status)
+{
+  return cf_plan_prefer_number (plan, name, &((CfMedianCpu *) plan->state)->preferred, update, status);
+}
+
+const CfOps cf_median_cpu = {
+  .init = init,
+  .update = update,
+  .enqueue = enqueue,
+  .remember = keep,
+  .reset = reset,
+  .free = release,
+  .variant = variant,
+  .variant_name = variant_name,
+  .prefer = prefer,
+};

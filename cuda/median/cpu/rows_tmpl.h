@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * median/cpu/rows_tmpl.h: loops over rows of numbers of type T. Included by
+ * simd.c once a SIZE. */
+
+#define LANES ((int) (V_SIZE / sizeof (T)))
+
+/* ---- between pictures and rows ------------------------------------------ */
+
+#if SIZE < 4
+
+static inline void
+N (gather) (const T *restrict from, int step, int n, T *restrict row, int shift, T max)
+{
+  for (int i = 0; i < n; i++) {
+    T v = (T) (from[i * step] >> shift);
+
+    row[i] = v < max ? v : max;
+  }
+}
+
+static void
+N (unpack) (const CfView *view, int y, int x0, int n, void *row_)
+{
+  int first = clamp (x0, 0, view->width - 1), end = clamp (x0 + n, first + 1, view->width);
+  int left = clamp (-x0, 0, n - 1);
+  const T *from = (const T *) (const void *) (view->data + view->pitch * (size_t) clamp (y, 0, view->height - 1));
+  T *row = row_, max = (T) ((1u << view->bits) - 1);
+
+  from += (size_t) first * view->step;
+  if (end - first > n - left)
+    end = first + n - left;
+  /* constants let the compiler make vector code of the loop */
+  if (view->step == 1 && view->bits == 8 * SIZE)
+    memcpy (row + left, from, (size_t) (end - first) * sizeof (T));
+  else if (view->step == 1)
+    N (gather) (from, 1, end - first, row + left, view->shift, max);
+  else if (view->step == 2)
+    N (gather) (from, 2, end - first, row + left, view->shift, max);
+  else if (view->step == 3)
+    N (gather) (from, 3, end - first, row + left, view->shift, max);
+  else
+    N (gather) (from, 4, end - first, row + left, view->shift, max);
+  for (int i = 0; i < left; i++)
+    row[i] = row[left];
+  for (int i = left + end - first; i < n; i++)
+    row[i] = row[left + end - first - 1];
+}
+
+static inline void
+N (scatter) (T *restrict to, int step, int n, const T *restrict row, int shift)
+{
+  for (int i = 0; i < n; i++)
+    to[i * step] = (T) (row[i] << shift);
+}
+
+static inline T
+N (chosen) (T result, T input, int threshold)
+{
+  int difference = input > result ? input - result : result - input;
+
+  return difference > threshold ? result : input;
+}
+
+static void
+N (pack) (const CfView *view, int y, int x0, int n, const void *row_, const void *input_, int threshold)
+{
+  const T *row = row_, *input = input_;
+  T *to = (T *) (void *) (view->data + view->pitch * (size_t) y) + (size_t) x0 * view->step;
+
+  if (input)
+    for (int i = 0; i < n; i++)
+      to[i * view->step] = (T) (N (chosen) (row[i], input[i], threshold) << view->shift);
+  else if (view->step == 1 && view->shift == 0)
+    memcpy (to, row, (size_t) n * sizeof (T));
+  else if (view->step == 1)
+    N (scatter) (to, 1, n, row, view->shift);
+  else if (view->step == 2)
+    N (scatter) (to, 2, n, row, view->shift);
+  else if (view->step == 3)
+    N (scatter) (to, 3, n, row, view->shift);
+  else
+    N (scatter) (to, 4, n, row, view->shift);
+}
+
+#else /* whole pixels of three 8-bit views R, G, B */
+
+static void
+N (unpack) (const CfView *view, int y, int x0, int n, void *row_)
+{
+  const uint8_t *from[3];
+  T *row = row_;
+
+  y = clamp (y, 0, view->height - 1);
+  for (int c = 0; c < 3; c++)
+    from[c] = view[c].data + view[c].pitch * (size_t) y;
+  for (int i = 0; i < n; i++) {
+    int x = clamp (x0 + i, 0, view->width - 1) * view->step;
+
+    row[i] = (T) from[0][x] << 16 | (T) from[1][x] << 8 | from[2][x];
+  }
+}
+
+static void
+N (pack) (const CfView *view, int y, int x0, int n, const void *row_, const void *input_, int threshold)
+{
+  const T *row = row_, *input = input_;
+
+  for (int i = 0; i < n; i++) {
+    T v = row[i];
+
+    if (input) {
+      bool differs = false;
+
+      for (int c = 0; c < 24; c += 8) {
+        int d = (int) (v >> c & 255) - (int) (input[i] >> c & 255);
+
+        differs = differs || d > threshold || -d > threshold;
+      }
+      v = differs ? v : input[i];
+    }
+    for (int c = 0; c < 3; c++)
+      view[c].data[view[c].pitch * (size_t) y + (size_t) (x0 + i) * view[c].step] = (uint8_t) (v >> (16 - 8 * c));
+  }
+}
+
+#endif
+
+/* ---- between rows and their parts --------------------------------------- */
+
+static void
+N (halve) (const T *restrict row, int half, T *restrict even, T *restrict odd)
+{
+  for (int i = 0; i < half; i++) {
+    even[i] = row[2 * i];
+    odd[i] = row[2 * i + 1];
+  }
+}
+
+static void
+N (zip) (T *restrict row, int half, const T *restrict even, const T *restrict odd)
+{
+  for (int i = 0; i < half; i++) {
+    row[2 * i] = even[i];
+    row[2 * i + 1] = odd[i];
+  }
+}
+
+/* Even ones to the first half of the parts' numbers (part p, then p + stride,
+ * ...), odd ones to the others, and so on down to two parts. */
+static void
+N (split_from) (const T *row, int n, int parts, int p, int stride, T *part, size_t pitch, T *scratch)
+{
+  T *even = scratch, *odd = scratch + n / 2;
+
+  if (parts == 2) {
+    N (halve) (row, n / 2, part + pitch * (size_t) p, part + pitch * (size_t) (p + stride));
+    return;
+  }
+  N (halve) (row, n / 2, even, odd);
+  N (split_from) (even, n / 2, parts / 2, p, 2 * stride, part, pitch, scratch + n);
+  N (split_from) (odd, n / 2, parts / 2, p + stride, 2 * stride, part, pitch, scratch + n);
+}
+
+static void
+N (split) (const void *row, int n, int parts, void *part, size_t pitch, void *scratch)
+{
+  if (parts == 1)
+    memcpy (part, row, (size_t) n * sizeof (T));
+  else
+    N (split_from) (row, n, parts, 0, 1, part, pitch, scratch);
+}
+
+static void
+N (join_to) (T *row, int n, int parts, int p, int stride, const T *part, size_t pitch, T *scratch)
+{
+  T *even = scratch, *odd = scratch + n / 2;
+
+  if (parts == 2) {
+    N (zip) (row, n / 2, part + pitch * (size_t) p, part + pitch * (size_t) (p + stride));
+    return;
+  }
+  N (join_to) (even, n / 2, parts / 2, p, 2 * stride, part, pitch, scratch + n);
+  N (join_to) (odd, n / 2, parts / 2, p + stride, 2 * stride, part, pitch, scratch + n);
+  N (zip) (row, n / 2, even, odd);
+}
+
+static void
+N (join) (void *row, int n, int parts, const void *part, size_t pitch, void *scratch)
+{
+  if (parts == 1)
+    memcpy (row, part, (size_t) n * sizeof (T));
+  else
+    N (join_to) (row, n, parts, 0, 1, part, pitch, scratch);
+}
+
+/* ---- networks ----------------------------------------------------------- */
+
+/* A slot's vectors are read before the same place is written. */
+static inline __attribute__ ((always_inline)) void
+N (network_) (const CfMedianStep *steps, int n, uint8_t *arena, int bytes)
+{
+  for (const CfMedianStep *s = steps; s < steps + n; s++) {
+    const uint8_t *a = arena + s->a, *b = arena + s->b;
+    uint8_t *d = arena + s->d, *e = arena + s->e;
+
+    /* Addresses in registers of their own: stores with an index share the
+     * loads' address units on some processors, which bound this loop. */
+    __asm__ ("" : "+r" (d), "+r" (e));
+    for (int i = 0; i < bytes; i += V_SIZE) {
+      V low = v_load (a + i), high = v_load (b + i);
+
+      v_store (d + i, V_MIN (low, high));
+      v_store (e + i, V_MAX (low, high));
+    }
+  }
+}
+
+static void
+N (network) (const CfMedianStep *steps, int n, uint8_t *arena, int lanes)
+{
+  int bytes = lanes * (int) sizeof (T);
+
+  if (bytes <= CF_SLOT / 4)
+    N (network_) (steps, n, arena, CF_SLOT / 4);
+  else if (bytes <= CF_SLOT / 2)
+    N (network_) (steps, n, arena, CF_SLOT / 2);
+  else
+    N (network_) (steps, n, arena, CF_SLOT);
+}
+
+/* ---- 3x3 ---------------------------------------------------------------- */
+
+static inline T
+N (lesser) (T a, T b)
+{
+  return a < b ? a : b;
+}
+
+static inline T
+N (greater) (T a, T b)
+{
+  return a > b ? a : b;
+}
+
+#define MIDDLE(min, max, a, b, c) max (min (a, b), min (max (a, b), c))
+
+/* Columns of three sorted: of rows 0 1 2 into sorted[0..2], of rows 1 2 3 into
+ * sorted[3..5]. */
+static inline void
+N (columns3) (const T *const in[4], int n, T *const sorted[6])
+{
+  int x = 0;
+
+  for (; x + LANES <= n; x += LANES) {
+    V b = v_load (in[1] + x), c = v_load (in[2] + x), low = V_MIN (b, c), high = V_MAX (b, c);
+
+    for (int i = 0; i < 2; i++) {
+      V a = v_load (in[3 * i] + x), m = V_MAX (a, low);
+
+      v_store (sorted[3 * i] + x, V_MIN (a, low));
+      v_store (sorted[3 * i + 1] + x, V_MIN (m, high));
+      v_store (sorted[3 * i + 2] + x, V_MAX (m, high));
+    }
+  }
+  for (; x < n; x++) {
+    T low = N (lesser) (in[1][x], in[2][x]), high = N (greater) (in[1][x], in[2][x]);
+
+    for (int i = 0; i < 2; i++) {
+      T a = in[3 * i][x], m = N (greater) (a, low);
+
+      sorted[3 * i][x] = N (lesser) (a, low);
+      sorted[3 * i + 1][x] = N (lesser) (m, high);
+      sorted[3 * i + 2][x] = N (greater) (m, high);
+    }
+  }
+}
+
+/* The median of nine is that of the greatest low, the middle middle and the
+ * least high of its three sorted columns. */
+static inline void
+N (across3) (T *const sorted[3], int n, int step, T *out)
+{
+  const T *l = sorted[0], *m = sorted[1], *h = sorted[2];
+  int x = 0;
+
+  for (; x + LANES <= n; x += LANES) {
+    V low = V_MAX (V_MAX (v_load (l + x - step), v_load (l + x)), v_load (l + x + step));
+    V high = V_MIN (V_MIN (v_load (h + x - step), v_load (h + x)), v_load (h + x + step));
+    V m0 = v_load (m + x - step), m1 = v_load (m + x), m2 = v_load (m + x + step);
+    V middle = MIDDLE (V_MIN, V_MAX, m0, m1, m2);
+
+    v_store (out + x, MIDDLE (V_MIN, V_MAX, low, middle, high));
+  }
+  for (; x < n; x++) {
+    T low = N (greater) (N (greater) (l[x - step], l[x]), l[x + step]);
+    T high = N (lesser) (N (lesser) (h[x - step], h[x]), h[x + step]);
+    T middle = MIDDLE (N (lesser), N (greater), m[x - step], m[x], m[x + step]);
+
+    out[x] = MIDDLE (N (lesser), N (greater), low, middle, high);
+  }
+}
+
+static void
+N (median3) (const void *const in[4], void *const out[2], int n, int step, void *scratch)
+{
+  const T *rows[4] = { in[0], in[1], in[2], in[3] };
+  T *sorted[6];
+
+  for (int i = 0; i < 6; i++)
+    sorted[i] = (T *) scratch + i * (n + 2 * step) + step;
+  N (columns3) (rows, n, sorted);
+  for (int i = 0; i < 6; i++)
+    for (int s = 0; s < step; s++) {
+      sorted[i][s - step] = sorted[i][s];
+      sorted[i][n + s] = sorted[i][n + s - step];
+    }
+  N (across3) (sorted, n, step, out[0]);
+  N (across3) (sorted + 3, n, step, out[1]);
+}
+
+/* ---- digits ------------------------------------------------------------- */
+
+static void
+N (digits) (const void *row_, int n, int shift, uint32_t mask, uint32_t prefix, uint16_t *restrict digit)
+{
+  const T *row = row_;
+
+  /* all bits above the digit are the prefix; those of the first are none */
+  for (int i = 0; i < n; i++) {
+    uint32_t v = (uint32_t) row[i] >> shift;
+
+    digit[i] = (v & ~mask) == (prefix & ~mask) ? (uint16_t) (v & mask) : CF_NO_DIGIT;
+  }
+}
+
+#undef LANES
+#undef MIDDLE

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * median/median.c: the median filter's parameters and descriptor; median.h is its
+ * contract, median/cpu/plan.c its CPU side, median/gpu/plan.cu its kernels. */
+#include "median.h"
+
+#define FIELD(name) offsetof (CfMedianParams, name)
+
+static const CfEnumValue color_orders[] = {
+  { CF_ORDER_PER_CHANNEL, "per-channel", "Each channel by itself" },
+  { CF_ORDER_PACKED, "packed", "Pixels as one 24-bit number, red highest; RGB formats of 8 bit only" },
+  { 0, NULL, NULL },
+};
+
+static const CfParam params[] = {
+  { "kernel-size", CF_TYPE_INT, FIELD (kernel_size), 1, 255, 3, NULL, "samples", "Side of the window; odd" },
+  { "kernel-width", CF_TYPE_INT, FIELD (kernel_width), 0, 255, 0, NULL, "samples",
+      "Width of the window; odd, or 0 for kernel-size" },
+  { "kernel-height", CF_TYPE_INT, FIELD (kernel_height), 0, 255, 0, NULL, "samples",
+      "Height of the window; odd, or 0 for kernel-size" },
+  { "percentile", CF_TYPE_INT, FIELD (percentile), 0, 100, 50, NULL, "%",
+      "Which of the window's sorted samples is taken: 0 the smallest, 50 the median, 100 the largest" },
+  { "threshold", CF_TYPE_INT, FIELD (threshold), 0, 65535, 0, NULL, "sample value",
+      "A sample is replaced only if it differs from the result by more than this" },
+  { "temporal-depth", CF_TYPE_INT, FIELD (temporal_depth), 1, 15, 1, NULL, "frames",
+      "Frames that the window spans: the current one and those before it; odd" },
+  { "color-order", CF_TYPE_ENUM, FIELD (color_order), 0, 0, CF_ORDER_PER_CHANNEL, color_orders, "",
+      "How the samples of a colour picture are ordered" },
+};
+
+CfMedianWindow
+cf_median_window (const CfMedianParams *p)
+{
+  CfMedianWindow win = {
+    .w = p->kernel_width ? p->kernel_width : p->kernel_size,
+    .h = p->kernel_height ? p->kernel_height : p->kernel_size,
+    .depth = p->temporal_depth,
+  };
+
+  win.n = win.w * win.h * win.depth;
+  win.rank = (int) ((2 * (int64_t) p->percentile * (win.n - 1) + 100) / 200);
+  return win;
+}
+
+static CfCode
+check (const CfVideo *video, const CfCommon *common, const void *params_, CfStatus *status)
+{
+  const CfMedianParams *p = params_;
+  const CfFormatInfo *info = video ? cf_format_info (video->format) : NULL;
+  CfCode code = cf_check_odd ("kernel-size", p->kernel_size, 255, status);
+
+  if (code == CF_OK && p->kernel_width)
+    code = cf_check_odd ("kernel-width", p->kernel_width, 255, status);
+  if (code == CF_OK && p->kernel_height)
+    code = cf_check_odd ("kernel-height", p->kernel_height, 255, status);
+  if (code == CF_OK)
+    code = cf_check_odd ("temporal-depth", p->temporal_depth, 15, status);
+  if (code != CF_OK || p->color_order != CF_ORDER_PACKED)
+    return code;
+  if (common->apply_to != CF_APPLY_ALL)
+    return cf_fail (status, CF_BAD_VALUE, "color-order=packed sorts whole pixels and needs apply-to=all");
+  if (info && (!info->rgb || info->bits != 8))
+    return cf_fail (status, CF_BAD_VALUE,
+        "color-order=packed needs an RGB format of 8 bit; for %s use color-order=per-channel", info->name);
+  return CF_OK;
+}
+
+static int
+history (const void *params_)
+{
+  return ((const CfMedianParams *) params_)->temporal_depth - 1;
+}
+
+static int
+reach (const void *params_)
+{
+  return cf_median_window (params_).h / 2;
+}
+
+/* The history has the depth's size and starts anew with it. */
+static bool
+replan (const void *old_params, const void *new_params)
+{
+  return history (old_params) != history (new_params);
+}
+
+const CfFilter cf_median = {
+  .stem = "median",
+  .params = params,
+  .n_params = sizeof params / sizeof params[0],
+  .params_size = sizeof (CfMedianParams),
+  .check = check,
+  .history = history,
+  .reach = reach,
+  .replan = replan,
+  .cpu = &cf_median_cpu,
+#ifdef CF_HAVE_CUDA
+  .cuda = &cf_median_cuda,
+#endif
+};

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * median/median.h: the contract of the median and rank filter.
+ *
+ * Window. Output sample (x, y) of a component looks at the samples
+ *   (x + i, y + j, t - s)   -w/2 <= i <= w/2,  -h/2 <= j <= h/2,  0 <= s < N
+ * of the same component (of the same field), w and h odd, of the current input
+ * frame t and the N - 1 before it. Coordinates outside the picture are clamped
+ * to it (border replicate); frames not yet seen count as the oldest one seen.
+ * n = w h N samples.
+ *
+ * Result. The n samples sorted, counted from 0: sample number
+ *   r = (2 p (n - 1) + 100) / 200     (integer division), p = percentile;
+ * p = 50 is the median, 0 the minimum, 100 the maximum.
+ * Threshold. Let x be the input sample. The output is the result if
+ * |x - result| > threshold, else x.
+ *
+ * Samples. 8 and 16 bit as stored. 10 bit: values above 1023 count as 1023 (an
+ * x that is kept is written clamped too); P010 is value << 6: the low 6 bits
+ * are ignored on load and 0 on store. Components that are not filtered (alpha,
+ * padding, apply-to) are copied as stored.
+ *
+ * color-order packed (RGB formats of 8 bit only): a pixel is the number
+ * (R << 16) | (G << 8) | B, windows are sorted by it, and the result is that
+ * whole pixel; it replaces the input pixel if any of its channels differs by
+ * more than the threshold. Needs apply-to all. For YUV and gray a bad value.
+ *
+ * | parameter | unit, range | takes effect |
+ * | kernel-size | samples, odd 1..255 (3) | next frame |
+ * | kernel-width, kernel-height | samples, 0 or odd 1..255 (0 = kernel-size) | next frame |
+ * | percentile | %, 0..100 (50) | next frame |
+ * | threshold | sample value, 0..65535 (0) | next frame |
+ * | temporal-depth | frames, odd 1..15 (1) | next frame; the history starts anew |
+ * | color-order | per-channel, packed (per-channel) | next frame |
+ *
+ * Order statistics are exact integers, so every variant on either backend
+ * gives the same bytes.
+ *
+ * Sources. Selection networks by hierarchical tiling: L. Sugy, "Fast median
+ * filters using hierarchical tiling" (arXiv 2507.19926); A. Adams, "Fast
+ * median filters using separable sorting networks" (SIGGRAPH 2021). Merging
+ * networks: K. Batcher, "Sorting networks and their applications" (1968).
+ * Counting under thresholds with running sums: the threshold decomposition of
+ * rank filters (Fitch, Coyle, Gallagher 1984) as a binary search. */
+#ifndef CF_MEDIAN_MEDIAN_H
+#define CF_MEDIAN_MEDIAN_H
+
+#include "core/filter.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum { CF_ORDER_PER_CHANNEL, CF_ORDER_PACKED } CfColorOrder;
+
+typedef struct {
+  int kernel_size, kernel_width, kernel_height;
+  int percentile;
+  int threshold;
+  int temporal_depth;
+  int color_order; /* CfColorOrder */
+} CfMedianParams;
+
+/* The window that the parameters mean: sides, frames, samples, rank. */
+typedef struct {
+  int w, h, depth;
+  int n;    /* w h depth */
+  int rank; /* counted from 0 */
+} CfMedianWindow;
+
+CfMedianWindow cf_median_window (const CfMedianParams *params);
+
+extern const CfFilter cf_median;
+extern const CfOps cf_median_cpu;
+extern const CfOps cf_median_cuda; /* only in a build with CUDA */
+
+#ifdef __cplusplus
+}
+#endif
+#endif

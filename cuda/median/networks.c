@@ -1,0 +1,546 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * median/networks.c: makes selection networks; networks.h says what they are.
+ *
+ * The network is first a graph of nodes (an input sample, a minimum, a
+ * maximum), made in the order in which it will run. Then what no output needs
+ * is dropped, the minimum and the maximum of one pair become one SORT, and
+ * slots are given out so that few are in use at a time. */
+#include "networks.h"
+
+#include <setjmp.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { INPUT, MIN, MAX };
+
+typedef struct {
+  uint8_t kind;
+  bool used;
+  int a, b;      /* operands; INPUT: a = sample number */
+  int twin;      /* the other half of the pair: MIN's MAX and the reverse; -1 */
+  int last_user; /* index in the step order after which the value is dead */
+} Node;
+
+/* A sorted list of nodes, made when first asked for: a base list, if any,
+ * merged with more samples. Making lists late keeps few values alive. */
+typedef struct List {
+  int n;
+  int *node; /* NULL until made */
+  struct List *base;
+  int n_samples;
+  int *sample;
+  int x, y, w, h; /* the rectangle of the samples */
+  struct List *next;
+} List;
+
+typedef struct Block {
+  struct Block *next;
+} Block;
+
+typedef struct {
+  CfNetwork *net;
+  Node *nodes;
+  int n_nodes, cap_nodes;
+  int *input_node; /* sample number -> node, -1 = not loaded yet */
+  int *output;     /* output number -> node */
+  Block *blocks;   /* all lists */
+  List *lists;     /* those without a base: shared by tiles side by side */
+  jmp_buf no_memory;
+} Maker;
+
+/* A tile and what its windows share. `below` samples are known to be under
+ * every candidate for the wanted rank and were dropped from `core`; `inside`
+ * counts the samples the core stands for. */
+typedef struct {
+  int x, y, w, h;
+  int *core;
+  int n_core, below, inside;
+  List **column; /* by footprint x: rows y+h-1 .. y+win_h-1, or NULL */
+  List **row;    /* by footprint y: columns x+w-1 .. x+win_w-1, or NULL */
+} Tile;
+
+static void *
+alloc (Maker *m, size_t size)
+{
+  Block *block = calloc (1, sizeof *block + size);
+
+  if (!block)
+    longjmp (m->no_memory, 1);
+  block->next = m->blocks;
+  m->blocks = block;
+  return block + 1;
+}
+
+static int *
+ints (Maker *m, int n)
+{
+  return alloc (m, sizeof (int) * (size_t) (n + 1));
+}
+
+/* ---- nodes -------------------------------------------------------------- */
+
+static int
+add_node (Maker *m, int kind, int a, int b)
+{
+  if (m->n_nodes == m->cap_nodes) {
+    int cap = m->cap_nodes ? 2 * m->cap_nodes : 4096;
+    Node *nodes = realloc (m->nodes, sizeof *nodes * (size_t) cap);
+
+    if (!nodes)
+      longjmp (m->no_memory, 1);
+    m->nodes = nodes;
+    m->cap_nodes = cap;
+  }
+  m->nodes[m->n_nodes] = (Node) { .kind = (uint8_t) kind, .a = a, .b = b, .twin = -1 };
+  return m->n_nodes++;
+}
+
+static int
+input_node (Maker *m, int sample)
+{
+  if (m->input_node[sample] < 0)
+    m->input_node[sample] = add_node (m, INPUT, sample, 0);
+  return m->input_node[sample];
+}
+
+/* (a, b) becomes (min, max). */
+static void
+sort_pair (Maker *m, int *a, int *b)
+{
+  int low = add_node (m, MIN, *a, *b), high = add_node (m, MAX, *a, *b);
+
+  m->nodes[low].twin = high;
+  m->nodes[high].twin = low;
+  *a = low;
+  *b = high;
+}
+
+/* ---- sorted lists ------------------------------------------------------- */
+
+/* Batcher's odd-even merge, for lists of any two lengths: merges the elements
+ * of even and of odd number apart, then sorts neighbours. */
+static void
+merge (Maker *m, const int *a, int na, int stride_a, const int *b, int nb, int stride_b, int *out)
+{
+  int n = na + nb, n_even = (na + 1) / 2 + (nb + 1) / 2, n_odd = n - n_even;
+  int *even, *odd;
+
+  if (na == 0 || nb == 0) {
+    for (int i = 0; i < na; i++)
+      out[i] = a[i * stride_a];
+    for (int i = 0; i < nb; i++)
+      out[i] = b[i * stride_b];
+    return;
+  }
+  if (na == 1 && nb == 1) {
+    out[0] = a[0];
+    out[1] = b[0];
+    sort_pair (m, &out[0], &out[1]);
+    return;
+  }
+  even = ints (m, n_even);
+  odd = ints (m, n_odd);
+  merge (m, a, (na + 1) / 2, 2 * stride_a, b, (nb + 1) / 2, 2 * stride_b, even);
+  merge (m, a + stride_a, na / 2, 2 * stride_a, b + stride_b, nb / 2, 2 * stride_b, odd);
+  out[0] = even[0];
+  for (int i = 0; 2 * i + 1 < n; i++) {
+    int low = i < n_odd ? odd[i] : -1, high = i + 1 < n_even ? even[i + 1] : -1;
+
+    if (low >= 0 && high >= 0)
+      sort_pair (m, &high, &low), out[2 * i + 1] = high, out[2 * i + 2] = low;
+    else
+      out[2 * i + 1] = low >= 0 ? low : high;
+  }
+  /* both sides longer than the other by two: the last even ones follow */
+  for (int i = n_odd + 1; i < n_even; i++)
+    out[n_odd + i] = even[i];
+}
+
+static int *
+merged (Maker *m, const int *a, int na, const int *b, int nb)
+{
+  int *out = ints (m, na + nb);
+
+  merge (m, a, na, 1, b, nb, 1, out);
+  return out;
+}
+
+static int *
+sorted_samples (Maker *m, const int *sample, int n)
+{
+  int *out, *low, *high;
+
+  if (n == 1) {
+    out = ints (m, 1);
+    out[0] = input_node (m, sample[0]);
+    return out;
+  }
+  low = sorted_samples (m, sample, n / 2);
+  high = sorted_samples (m, sample + n / 2, n - n / 2);
+  return merged (m, low, n / 2, high, n - n / 2);
+}
+
+static const int *
+made (Maker *m, List *list)
+{
+  if (!list->node) {
+    int *more = sorted_samples (m, list->sample, list->n_samples);
+
+    list->node = list->base ? merged (m, made (m, list->base), list->base->n, more, list->n_samples) : more;
+  }
+  return list->node;
+}
+
+/* The list of the samples of the rectangle, on top of `base` (or NULL). */
+static List *
+list_of (Maker *m, List *base, int x, int y, int w, int h)
+{
+  const CfNetwork *net = m->net;
+  int fw = net->tile_w + net->w - 1, fh = net->tile_h + net->h - 1;
+  List *list;
+
+  for (list = base ? NULL : m->lists; list; list = list->next)
+    if (list->x == x && list->y == y && list->w == w && list->h == h)
+      return list;
+  list = alloc (m, sizeof *list);
+  *list = (List) { .base = base, .x = x, .y = y, .w = w, .h = h };
+  list->sample = ints (m, w * h * net->depth);
+  for (int s = 0; s < net->depth; s++)
+    for (int j = y; j < y + h; j++)
+      for (int i = x; i < x + w; i++)
+        list->sample[list->n_samples++] = (s * fh + j) * fw + i;
+  list->n = list->n_samples + (base ? base->n : 0);
+  if (!base) {
+    list->next = m->lists;
+    m->lists = list;
+  }
+  return list;
+}
+
+/* ---- tiles -------------------------------------------------------------- */
+
+/* The k-th smallest (from 0) of two sorted lists: the minimum, over the ways to
+ * take k + 1 elements off their fronts, of the larger of the two last taken. */
+static int
+select_one (Maker *m, const int *a, int na, const int *b, int nb, int k)
+{
+  int result = -1;
+
+  for (int i = 0; i <= k + 1; i++) {
+    int j = k + 1 - i, candidate;
+
+    if (i > na || j > nb)
+      continue;
+    if (i && j)
+      candidate = add_node (m, MAX, a[i - 1], b[j - 1]);
+    else
+      candidate = i ? a[i - 1] : b[j - 1];
+    result = result < 0 ? candidate : add_node (m, MIN, result, candidate);
+  }
+  return result;
+}
+
+/* Takes a sorted list into the core and keeps what can still hold the rank:
+ * with e samples of a window outside the core, places rank - e .. rank. */
+static void
+take_in (Maker *m, Tile *t, const int *list, int n)
+{
+  const CfNetwork *net = m->net;
+  int outside, low, high, total = t->n_core + n;
+  int *all;
+
+  t->inside += n;
+  outside = net->w * net->h * net->depth - t->inside;
+  low = net->rank - outside - t->below;
+  high = net->rank - t->below;
+  if (low < 0)
+    low = 0;
+  if (high > total - 1)
+    high = total - 1;
+  if (low == high && t->n_core > 0) {
+    all = ints (m, 1);
+    all[0] = select_one (m, t->core, t->n_core, list, n, low);
+    t->core = all;
+  } else {
+    all = t->n_core ? merged (m, t->core, t->n_core, list, n) : memcpy (ints (m, n), list, sizeof (int) * (size_t) n);
+    t->core = all + low;
+  }
+  t->n_core = high - low + 1;
+  t->below += low;
+}
+
+/* Merges lists pairwise, as in merge sort, then takes the result in. */
+static void
+take_in_lists (Maker *m, Tile *t, List **lists, int n)
+{
+  const int **node = alloc (m, sizeof *node * (size_t) (n + 1));
+  int *size = ints (m, n);
+
+  /* A carry chain: list i is merged as soon as it has a partner of its level. */
+  int level_count = 0;
+  for (int i = 0; i < n; i++) {
+    node[level_count] = made (m, lists[i]);
+    size[level_count++] = lists[i]->n;
+    for (int bit = i + 1; !(bit & 1); bit >>= 1) {
+      level_count--;
+      node[level_count - 1] = merged (m, node[level_count - 1], size[level_count - 1], node[level_count], size[level_count]);
+      size[level_count - 1] += size[level_count];
+    }
+  }
+  while (level_count > 1) {
+    level_count--;
+    node[level_count - 1] = merged (m, node[level_count - 1], size[level_count - 1], node[level_count], size[level_count]);
+    size[level_count - 1] += size[level_count];
+  }
+  if (n)
+    take_in (m, t, node[0], size[0]);
+}
+
+static void solve (Maker *m, Tile *t);
+
+/* One half of a tile, split across its columns (or rows: `across` false). Its
+ * windows share `gain` more columns from footprint position `from` on; the row
+ * lists grow by the corner samples there. */
+static void
+solve_half (Maker *m, const Tile *t, bool across, bool second)
+{
+  const CfNetwork *net = m->net;
+  int fw = net->tile_w + net->w - 1, fh = net->tile_h + net->h - 1;
+  Tile half = *t;
+  int from, gain;
+
+  half.column = memcpy (alloc (m, sizeof (List *) * (size_t) fw), t->column, sizeof (List *) * (size_t) fw);
+  half.row = memcpy (alloc (m, sizeof (List *) * (size_t) fh), t->row, sizeof (List *) * (size_t) fh);
+  if (across) {
+    int first = t->w / 2;
+
+    half.w = second ? t->w - first : first;
+    half.x = second ? t->x + first : t->x;
+    gain = t->w - half.w;
+    from = second ? t->x + net->w : t->x + half.w - 1;
+    take_in_lists (m, &half, &half.column[from], gain);
+    for (int y = t->y; y < t->y + net->h + t->h - 1; y++)
+      if (half.row[y])
+        half.row[y] = list_of (m, half.row[y], from, y, gain, 1);
+    for (int i = 0; i < gain; i++)
+      half.column[from + i] = NULL;
+  } else {
+    int first = t->h / 2;
+
+    half.h = second ? t->h - first : first;
+    half.y = second ? t->y + first : t->y;
+    gain = t->h - half.h;
+    from = second ? t->y + net->h : t->y + half.h - 1;
+    take_in_lists (m, &half, &half.row[from], gain);
+    for (int x = t->x; x < t->x + net->w + t->w - 1; x++)
+      if (half.column[x])
+        half.column[x] = list_of (m, half.column[x], x, from, 1, gain);
+    for (int i = 0; i < gain; i++)
+      half.row[from + i] = NULL;
+  }
+  solve (m, &half);
+}
+
+static void
+solve (Maker *m, Tile *t)
+{
+  bool across = t->w >= t->h;
+
+  if (t->w == 1 && t->h == 1) {
+    m->output[t->y * m->net->tile_w + t->x] = t->core[0];
+    return;
+  }
+  solve_half (m, t, across, false);
+  solve_half (m, t, across, true);
+}
+
+/* A tile from scratch. One larger than the window shares nothing between all
+ * its windows: it is cut until it does. */
+static void
+solve_root (Maker *m, int x0, int y0, int tw, int th)
+{
+  const CfNetwork *net = m->net;
+  int fw = net->tile_w + net->w - 1, fh = net->tile_h + net->h - 1;
+  int core_w = net->w - tw + 1, core_h = net->h - th + 1;
+  Tile root = { .x = x0, .y = y0, .w = tw, .h = th };
+  List **core;
+
+  if (core_w <= 0) {
+    solve_root (m, x0, y0, tw / 2, th);
+    solve_root (m, x0 + tw / 2, y0, tw - tw / 2, th);
+    return;
+  }
+  if (core_h <= 0) {
+    solve_root (m, x0, y0, tw, th / 2);
+    solve_root (m, x0, y0 + th / 2, tw, th - th / 2);
+    return;
+  }
+  root.column = alloc (m, sizeof (List *) * (size_t) fw);
+  root.row = alloc (m, sizeof (List *) * (size_t) fh);
+  core = alloc (m, sizeof (List *) * (size_t) core_w);
+  for (int x = 0; x < tw + net->w - 1; x++)
+    if (x < tw - 1 || x >= net->w)
+      root.column[x0 + x] = list_of (m, NULL, x0 + x, y0 + th - 1, 1, core_h);
+  for (int y = 0; y < th + net->h - 1; y++)
+    if (y < th - 1 || y >= net->h)
+      root.row[y0 + y] = list_of (m, NULL, x0 + tw - 1, y0 + y, core_w, 1);
+  for (int i = 0; i < core_w; i++)
+    core[i] = list_of (m, NULL, x0 + tw - 1 + i, y0 + th - 1, 1, core_h);
+  take_in_lists (m, &root, core, core_w);
+  solve (m, &root);
+}
+
+/* ---- from the graph to steps -------------------------------------------- */
+
+static void
+mark_used (Maker *m, int outputs)
+{
+  for (int i = 0; i < outputs; i++)
+    m->nodes[m->output[i]].used = true;
+  /* operands come before their users, so one pass backwards reaches all */
+  for (int i = m->n_nodes - 1; i >= 0; i--)
+    if (m->nodes[i].used && m->nodes[i].kind != INPUT) {
+      m->nodes[m->nodes[i].a].used = true;
+      m->nodes[m->nodes[i].b].used = true;
+    }
+}
+
+/* A pair of which both halves are used runs as one step, at the first half. */
+static bool
+is_second_half (const Maker *m, int i)
+{
+  const Node *n = &m->nodes[i];
+
+  return n->twin >= 0 && n->twin < i && m->nodes[n->twin].used;
+}
+
+static void
+find_last_users (Maker *m, int outputs)
+{
+  for (int i = 0; i < m->n_nodes; i++)
+    if (m->nodes[i].used && m->nodes[i].kind != INPUT) {
+      int step = is_second_half (m, i) ? m->nodes[i].twin : i;
+
+      if (m->nodes[m->nodes[i].a].last_user < step)
+        m->nodes[m->nodes[i].a].last_user = step;
+      if (m->nodes[m->nodes[i].b].last_user < step)
+        m->nodes[m->nodes[i].b].last_user = step;
+    }
+  /* an output is stored where it is made, unless it is an operand later */
+  for (int i = 0; i < outputs; i++)
+    if (m->nodes[m->output[i]].last_user < m->output[i])
+      m->nodes[m->output[i]].last_user = m->output[i];
+}
+
+typedef struct {
+  int *slot_of; /* node -> slot */
+  int *spare;   /* stack of free slots */
+  int n_spare;
+} Slots;
+
+static int
+take_slot (Maker *m, Slots *s)
+{
+  return s->n_spare ? s->spare[--s->n_spare] : m->net->n_slots++;
+}
+
+static void
+emit (Maker *m, int op, int d, int e, int a, int b)
+{
+  CfNetwork *net = m->net;
+
+  net->steps[net->n_steps++] = (CfNetStep) { (uint16_t) op, (uint16_t) d, (uint16_t) e, (uint16_t) a, (uint16_t) b };
+  net->n_ops += op == CF_NET_SORT ? 2 : op == CF_NET_MIN || op == CF_NET_MAX;
+}
+
+/* Stores the node's outputs, and frees its slot if nobody reads it later. */
+static void
+finish_node (Maker *m, Slots *s, int node, int step, int outputs)
+{
+  for (int o = 0; o < outputs; o++)
+    if (m->output[o] == node)
+      emit (m, CF_NET_STORE, o, 0, s->slot_of[node], 0);
+  if (m->nodes[node].last_user <= step)
+    s->spare[s->n_spare++] = s->slot_of[node];
+}
+
+static void
+emit_node (Maker *m, Slots *s, int i, int outputs)
+{
+  const Node *n = &m->nodes[i];
+  bool pair = n->kind != INPUT && n->twin > i && m->nodes[n->twin].used;
+
+  if (n->kind == INPUT) {
+    s->slot_of[i] = take_slot (m, s);
+    emit (m, CF_NET_LOAD, s->slot_of[i], 0, n->a, 0);
+    finish_node (m, s, i, i, outputs);
+    return;
+  }
+  /* operands that end here give their slots to the results */
+  if (m->nodes[n->b].last_user <= i)
+    s->spare[s->n_spare++] = s->slot_of[n->b];
+  if (m->nodes[n->a].last_user <= i && n->a != n->b)
+    s->spare[s->n_spare++] = s->slot_of[n->a];
+  s->slot_of[i] = take_slot (m, s);
+  if (pair) {
+    s->slot_of[n->twin] = take_slot (m, s);
+    emit (m, CF_NET_SORT, s->slot_of[i], s->slot_of[n->twin], s->slot_of[n->a], s->slot_of[n->b]);
+    finish_node (m, s, n->twin, i, outputs);
+  } else
+    emit (m, n->kind == MIN ? CF_NET_MIN : CF_NET_MAX, s->slot_of[i], 0, s->slot_of[n->a], s->slot_of[n->b]);
+  finish_node (m, s, i, i, outputs);
+}
+
+static void
+emit_steps (Maker *m, int outputs)
+{
+  Slots s = { ints (m, m->n_nodes), ints (m, m->n_nodes + 2), 0 };
+
+  m->net->steps = malloc (sizeof (CfNetStep) * (size_t) (m->n_nodes + outputs + 1));
+  if (!m->net->steps)
+    longjmp (m->no_memory, 1);
+  for (int i = 0; i < m->n_nodes; i++)
+    if (m->nodes[i].used && !is_second_half (m, i))
+      emit_node (m, &s, i, outputs);
+}
+
+CfNetwork *
+cf_network_new (int w, int h, int depth, int rank, int tile_w, int tile_h)
+{
+  Maker m = { 0 };
+  int inputs = (tile_w + w - 1) * (tile_h + h - 1) * depth, outputs = tile_w * tile_h;
+
+  if (setjmp (m.no_memory)) {
+    cf_network_free (m.net);
+    m.net = NULL;
+  } else {
+    m.net = calloc (1, sizeof *m.net);
+    if (!m.net)
+      longjmp (m.no_memory, 1);
+    *m.net = (CfNetwork) { .w = w, .h = h, .depth = depth, .rank = rank, .tile_w = tile_w, .tile_h = tile_h };
+    m.input_node = ints (&m, inputs);
+    memset (m.input_node, -1, sizeof (int) * (size_t) inputs);
+    m.output = ints (&m, outputs);
+    solve_root (&m, 0, 0, tile_w, tile_h);
+    mark_used (&m, outputs);
+    find_last_users (&m, outputs);
+    emit_steps (&m, outputs);
+  }
+  while (m.blocks) {
+    Block *next = m.blocks->next;
+
+    free (m.blocks);
+    m.blocks = next;
+  }
+  free (m.nodes);
+  return m.net;
+}
+
+void
+cf_network_free (CfNetwork *network)
+{
+  if (network)
+    free (network->steps);
+  free (network);
+}

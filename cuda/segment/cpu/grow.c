@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * segment/cpu/grow.c: the segmentation's rounds on the CPU, and growth: steps 5
+ * and 6 of segment/segment.h.
+ *
+ * In the first round of growth nearly all regions that pick are single cells: it
+ * is made with rows of cells. What is left is far less, and gets numbers and a
+ * list of the pairs that touch; no later round looks at cells. */
+#include "internal.h"
+
+#include <string.h>
+
+/* ---- rounds -------------------------------------------------------------- */
+
+#define LIVE 4096 /* regions of one job */
+
+/* What the live regions pick, but the smaller one of a pair nothing. */
+static void
+pick_job (CfSgCpu *m, int job, uint8_t *scratch)
+{
+  const uint32_t first = (uint32_t) job * LIVE, end = first + LIVE < m->n_live ? first + LIVE : m->n_live;
+  bool any = false;
+
+  (void) scratch;
+  for (uint32_t i = first; i < end; i++) {
+    const uint32_t r = m->live[i], to = (uint32_t) m->node[r].best;
+
+    if (m->node[r].best == CF_SG_NEVER)
+      continue;
+    any = true;
+    if (m->node[to].best == CF_SG_NEVER || (uint32_t) m->node[to].best != r || to < r)
+      m->node[r].next = to;
+  }
+  if (any)
+    __atomic_store_n (&m->any, true, __ATOMIC_RELAXED);
+}
+
+/* Where picks lead. Other threads go through the same regions and shorten their
+ * ways, but only to where they end. */
+static void
+follow_job (CfSgCpu *m, int job, uint8_t *scratch)
+{
+  const uint32_t first = (uint32_t) job * LIVE, end = first + LIVE < m->n_live ? first + LIVE : m->n_live;
+
+  (void) scratch;
+  for (uint32_t i = first; i < end; i++) {
+    uint32_t root = m->live[i], to;
+
+    while ((to = __atomic_load_n (&m->node[root].next, __ATOMIC_RELAXED)) != root)
+      root = to;
+    for (uint32_t r = m->live[i]; r != root; r = to) {
+      to = __atomic_load_n (&m->node[r].next, __ATOMIC_RELAXED);
+      if (to != root)
+        __atomic_store_n (&m->node[r].next, root, __ATOMIC_RELAXED);
+    }
+  }
+}
+
+static void
+add_region (CfSgCpu *m, uint32_t from, uint32_t to)
+{
+  cf_sg_add (&m->sum[to], &m->sum[from]);
+  m->claim[to] = m->claim[to] > m->claim[from] ? m->claim[to] : m->claim[from];
+  if (!m->is_touched[to]) {
+    m->is_touched[to] = true;
+    m->touched[m->n_touched++] = to;
+  }
+}
+
+void
+cf_sg_gather_live (CfSgCpu *m)
+{
+  uint32_t left = 0;
+
+  m->n_touched = 0;
+  for (uint32_t i = 0; i < m->n_live; i++) {
+    const uint32_t r = m->live[i];
+
+    m->node[r].best = CF_SG_NEVER;
+    if (m->node[r].next != r)
+      add_region (m, r, m->node[r].next);
+    else
+      m->live[left++] = r;
+  }
+  m->n_live = left;
+  for (uint32_t i = 0; i < m->n_touched; i++) {
+    const uint32_t r = m->touched[i];
+
+    m->node[r].tone = cf_sg_mean (&m->sum[r]) | (m->node[r].tone & CF_SG_SEEDED);
+    m->is_touched[r] = false;
+  }
+}
+
+bool
+cf_sg_join (CfSgCpu *m)
+{
+  const int jobs = (int) ((m->n_live + LIVE - 1) / LIVE);
+
+  m->any = false;
+  cf_sg_run (m, jobs, pick_job);
+  if (m->any)
+    cf_sg_run (m, jobs, follow_job);
+  cf_sg_gather_live (m);
+  return m->any;
+}
+
+static void
+compact (CfSgCpu *m, uint32_t *renumber)
+{
+  uint32_t n = 0;
+
+  for (uint32_t r = 0; r < m->n_regions; r++) {
+    if (m->node[r].next != r)
+      continue;
+    m->sum[n] = m->sum[r];
+    m->claim[n] = m->claim[r];
+    m->node[n].tone = m->node[r].tone & ~CF_SG_SEEDED;
+    renumber[r] = n++;
+  }
+  for (uint32_t r = 0; r < m->n_regions; r++) {
+    uint32_t root = r;
+
+    while (m->node[root].next != root)
+      root = m->node[root].next = m->node[m->node[root].next].next;
+    renumber[r] = renumber[root];
+  }
+  m->n_regions = n;
+  for (uint32_t r = 0; r < n; r++) {
+    m->node[r].next = r;
+    m->node[r].best = CF_SG_NEVER;
+  }
+}
+
+/* ---- the first round of growth ------------------------------------------- */
+
+static void
+pick_strip (CfSgCpu *m, int strip, uint8_t *scratch)
+{
+  (void) scratch;
+  for (int row = strip * CF_SG_STRIP; row < cf_sg_strip_end (m, strip); row++) {
+    const size_t first = cf_sg_place (m, row);
+    const CfSgAround at = { m->mean + first, m->root + first, (ptrdiff_t) m->pitch };
+    const CfSgGap *gap = m->gap + first;
+
+    if (m->row_gaps[row] > (uint32_t) m->setup.columns / 32) { /* short ones make short vectors */
+      m->simd->pick (&at, (uint32_t) first, m->setup.columns, m->picked + first);
+      continue;
+    }
+    memcpy (m->picked + first, at.root, (size_t) m->setup.columns * sizeof *m->picked);
+    for (uint32_t g = 0; g < m->row_gaps[row]; g++) {
+      const CfSgAround part = { at.mean + gap[g].from, at.root + gap[g].from, at.pitch };
+
+      m->simd->pick (&part, (uint32_t) first + gap[g].from, gap[g].to - gap[g].from, m->picked + first + gap[g].from);
+    }
+  }
+}
+
+/* Other threads follow picks through the same cells and shorten their ways, but
+ * the end is the same whatever is shortened. */
+static uint32_t
+root_of_picks (CfSgCpu *m, uint32_t from)
+{
+  uint32_t at = from, root, to;
+  int steps = 0;
+
+  for (;; at = to, steps++) {
+    to = __atomic_load_n (&m->picked[at], __ATOMIC_RELAXED);
+    root = at < to ? at : to;
+    if (to == at || __atomic_load_n (&m->picked[to], __ATOMIC_RELAXED) == at)
+      break;
+  }
+  for (at = from; steps > 2 && at != root; at = to) {
+    to = __atomic_load_n (&m->picked[at], __ATOMIC_RELAXED);
+    __atomic_store_n (&m->picked[at], root, __ATOMIC_RELAXED);
+  }
+  return root;
+}
+
+static void
+follow_strip (CfSgCpu *m, int strip, uint8_t *scratch)
+{
+  (void) scratch;
+  for (int row = strip * CF_SG_STRIP; row < cf_sg_strip_end (m, strip); row++) {
+    const uint32_t first = (uint32_t) cf_sg_place (m, row);
+
+    for (uint32_t g = 0; g < m->row_gaps[row]; g++)
+      for (uint32_t i = first + m->gap[first + g].from; i < first + m->gap[first + g].to; i++)
+        __atomic_store_n (&m->picked[i], root_of_picks (m, i), __ATOMIC_RELAXED);
+  }
+}
+
+/* How many regions begin in each row. */
+static void
+count_strip (CfSgCpu *m, int strip, uint8_t *scratch)
+{
+  (void) scratch;
+  for (int row = strip * CF_SG_STRIP; row < cf_sg_strip_end (m, strip); row++) {
+    const uint32_t first = (uint32_t) cf_sg_place (m, row), end = first + (uint32_t) m->setup.columns;
+    uint32_t roots = 0;
+
+    for (uint32_t i = first; i < end; i++)
+      roots += m->picked[i] == i;
+    m->row_first[row] = roots;
+  }
+}
+
+/* ---- numbers ------------------------------------------------------------- */
+
+static void
+number_strip (CfSgCpu *m, int strip, uint8_t *scratch)
+{
+  (void) scratch;
+  for (int row = strip * CF_SG_STRIP; row < cf_sg_strip_end (m, strip); row++) {
+    const uint32_t first = (uint32_t) cf_sg_place (m, row), end = first + (uint32_t) m->setup.columns;
+    uint32_t r = m->row_first[row];
+
+    for (uint32_t i = first; i < end; i++) {
+      if (m->picked[i] != i)
+        continue;
+      m->node[r].tone = m->mean[i] & CF_SG_SEEDED;
+      m->root[i] = r | m->node[r].tone;
+      m->sum[r] = (CfSgSum) { 0 };
+      m->claim[r] = 0;
+      m->node[r].best = CF_SG_NEVER;
+      m->node[r].next = r;
+      m->is_touched[r] = false;
+      r++;
+    }
+  }
+}
+
+/* The numbers of the regions that begin in a strip. */
+static CfSgRange
+strip_regions (const CfSgCpu *m, int strip)
+{
+  return (CfSgRange) { m->row_first[strip * CF_SG_STRIP],
+    strip + 1 < m->n_strips ? m->row_first[(strip + 1) * CF_SG_STRIP] : m->n_regions };
+}
+
+/* Labels, and the sums of free cells. Those that belong to a region that begins
+ * in another strip go to a list: none but the strip itself adds to its regions. */
+static void
+label_strip (CfSgCpu *m, int strip, uint8_t *scratch)
+{
+  const CfSgRange own = strip_regions (m, strip);
+  const uint32_t base = (uint32_t) cf_sg_place (m, strip * CF_SG_STRIP), *color = m->color[m->now];
+  uint32_t *label = m->label[m->now], k = base;
+
+  (void) scratch;
+  for (int row = strip * CF_SG_STRIP; row < cf_sg_strip_end (m, strip); row++) {
+    const size_t first = cf_sg_place (m, row), end = first + (size_t) m->setup.columns;
+
+    for (size_t i = first; i < end; i++)
+      label[i] = m->root[m->picked[i]];
+    for (uint32_t g = 0; g < m->row_gaps[row]; g++)
+      for (size_t i = first + m->gap[first + g].from; i < first + m->gap[first + g].to; i++) {
+        const uint32_t r = label[i] & CF_SG_NUMBER;
+
+        if (r >= own.first && r < own.end) {
+          cf_sg_add_color (&m->sum[r], color[i]);
+        } else {
+          m->live[k] = r;
+          m->touched[k++] = color[i];
+        }
+      }
+  }
+  m->strip_edges[strip] = (CfSgRange) { base, k };
+}
+
+static void
+sum_regions (CfSgCpu *m)
+{
+  for (uint32_t i = 0; i < m->n_components; i++) {
+    const CfSgComponent *c = &m->component[i];
+    const uint32_t r = m->root[c->root] & CF_SG_NUMBER;
+
+    if (c->free)
+      continue;
+    cf_sg_add (&m->sum[r], &c->sum);
+    m->claim[r] = c->claim;
+  }
+  for (int strip = 0; strip < m->n_strips; strip++)
+    for (uint32_t k = m->strip_edges[strip].first; k < m->strip_edges[strip].end; k++)
+      cf_sg_add_color (&m->sum[m->live[k]], m->touched[k]);
+}
+
+static void
+tone_job (CfSgCpu *m, int job, uint8_t *scratch)
+{
+  const uint32_t first = (uint32_t) job * LIVE, end = first + LIVE < m->n_regions ? first + LIVE : m->n_regions;
+
+  (void) scratch;
+  for (uint32_t r = first; r < end; r++)
+    m->node[r].tone |= cf_sg_mean (&m->sum[r]);
+}
+
+static void
+number_regions (CfSgCpu *m)
+{
+  uint32_t n = 0;
+
+  cf_sg_run (m, m->n_strips, count_strip);
+  for (int row = 0; row < m->setup.rows; row++) {
+    const uint32_t roots = m->row_first[row];
+
+    m->row_first[row] = n;
+    n += roots;
+  }
+  m->n_regions = n;
+  cf_sg_run (m, m->n_strips, number_strip);
+  cf_sg_run (m, m->n_strips, label_strip);
+  sum_regions (m);
+  cf_sg_run (m, (int) ((n + LIVE - 1) / LIVE), tone_job);
+}
+
+/* ---- the other rounds of growth ------------------------------------------ */
+
+/* What is less stays, whoever comes first. */
+static inline void
+consider (uint64_t *best, uint64_t key)
+{
+  uint64_t old = __atomic_load_n (best, __ATOMIC_RELAXED);
+
+  while (key < old && !__atomic_compare_exchange_n (best, &old, key, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+    ;
+}
+
+/* The regions of an edge look at each other. Those with seeds do not pick: their
+ * keys are never less, which asks no question whose answer is hard to guess. */
+static inline void
+look (CfSgCpu *m, uint32_t a, uint32_t b)
+{
+  const uint32_t p = m->node[a].tone, q = m->node[b].tone;
+  const uint64_t key = (uint64_t) cf_sg_distance (p, q) << 32;
+
+  consider (&m->node[a].best, key | b | -(uint64_t) (p / CF_SG_SEEDED));
+  consider (&m->node[b].best, key | a | -(uint64_t) (q / CF_SG_SEEDED));
+}
+
+static inline uint32_t
+add_edge (CfSgCpu *m, uint32_t k, uint32_t a, uint32_t b)
+{
+  m->edge[k] = (CfSgEdge) { a & CF_SG_NUMBER, b & CF_SG_NUMBER };
+  look (m, a & CF_SG_NUMBER, b & CF_SG_NUMBER);
+  return k + 1;
+}
+
+static void
+edges_strip (CfSgCpu *m, int strip, uint8_t *scratch)
+{
+  const int n = m->setup.columns;
+  const uint32_t base = 2 * (uint32_t) cf_sg_place (m, strip * CF_SG_STRIP);
+  uint8_t *right = scratch, *below = scratch + n + CF_SG_PAD;
+  uint32_t k = base;
+
+  for (int row = strip * CF_SG_STRIP; row < cf_sg_strip_end (m, strip); row++) {
+    const uint32_t *label = m->label[m->now] + cf_sg_place (m, row);
+
+    m->simd->grow (label, (ptrdiff_t) m->pitch, n, right, below);
+    for (int x = cf_sg_next (right, 0, n); x < n; x = cf_sg_next (right, x + 1, n))
+      k = add_edge (m, k, label[x], label[x + 1]);
+    for (int x = cf_sg_next (below, 0, n); x < n; x = cf_sg_next (below, x + 1, n))
+      k = add_edge (m, k, label[x], label[(size_t) x + m->pitch]);
+  }
+  m->strip_edges[strip] = (CfSgRange) { base, k };
+}
+
+/* Edges between what the round before has joined are dropped, and those between
+ * two that have seeds. */
+static void
+look_strip (CfSgCpu *m, int strip, uint8_t *scratch)
+{
+  CfSgRange *range = &m->strip_edges[strip];
+  uint32_t k = range->first;
+
+  (void) scratch;
+  for (uint32_t i = range->first; i < range->end; i++) {
+    const uint32_t a = m->node[m->edge[i].a].next, b = m->node[m->edge[i].b].next;
+
+    m->edge[k] = (CfSgEdge) { a, b };
+    k += (a != b) & !(m->node[a].tone & m->node[b].tone & CF_SG_SEEDED);
+  }
+  range->end = k;
+  for (uint32_t i = range->first; i < k; i++)
+    look (m, m->edge[i].a, m->edge[i].b);
+}
+
+static void
+relabel_strip (CfSgCpu *m, int strip, uint8_t *scratch)
+{
+  (void) scratch;
+  for (int row = strip * CF_SG_STRIP; row < cf_sg_strip_end (m, strip); row++) {
+    uint32_t *label = m->label[m->now] + cf_sg_place (m, row);
+
+    for (int x = 0; x < m->setup.columns; x++)
+      label[x] = m->picked[label[x] & CF_SG_NUMBER];
+  }
+}
+
+void
+cf_sg_renumber (CfSgCpu *m)
+{
+  compact (m, m->picked);
+  cf_sg_run (m, m->n_strips, relabel_strip);
+}
+
+void
+cf_sg_grow (CfSgCpu *m)
+{
+  cf_sg_run (m, m->n_strips, pick_strip);
+  cf_sg_run (m, m->n_strips, follow_strip);
+  number_regions (m);
+  m->n_live = 0;
+  for (uint32_t r = 0; r < m->n_regions; r++)
+    if (!(m->node[r].tone & CF_SG_SEEDED))
+      m->live[m->n_live++] = r;
+  if (m->n_live > 0) {
+    cf_sg_run (m, m->n_strips, edges_strip); /* which looks as well */
+    while (cf_sg_join (m) && m->n_live > 0)
+      cf_sg_run (m, m->n_strips, look_strip);
+  }
+  cf_sg_renumber (m);
+}

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * segment/cpu/merge.c: the segmentation's weak borders, merging and numbers on
+ * the CPU: steps 7 to 10 of segment/segment.h. From the cells it needs the borders; all
+ * else is done with regions and the pairs of them that touch. */
+#include "internal.h"
+
+#include <string.h>
+
+/* ---- borders ------------------------------------------------------------- */
+
+/* Adds a pair of touching cells; the border before is often the same. */
+static uint32_t
+add_pair (CfSgCpu *m, uint32_t first, uint32_t k, size_t at, size_t other)
+{
+  const uint32_t *label = m->label[m->now], *color = m->color[m->now];
+  const uint32_t l = label[at], r = label[other], a = l < r ? l : r, b = l < r ? r : l;
+  const bool both = m->follows && m->claim[a] && m->claim[b];
+  const uint32_t weak = cf_sg_rel (color[at], color[other], m->setup.weak[both]);
+
+  if (k > first && m->border[k - 1].a == a && m->border[k - 1].b == b) {
+    m->border[k - 1].pairs++;
+    m->border[k - 1].weak += weak;
+    return k;
+  }
+  m->border[k] = (CfSgBorder) { a, b, 1, weak };
+  return k + 1;
+}
+
+static void
+borders_strip (CfSgCpu *m, int strip, uint8_t *scratch)
+{
+  const int n = m->setup.columns;
+  const uint32_t base = 2 * (uint32_t) cf_sg_place (m, strip * CF_SG_STRIP);
+  uint32_t k = base;
+
+  for (int row = strip * CF_SG_STRIP; row < cf_sg_strip_end (m, strip); row++) {
+    const size_t first = cf_sg_place (m, row);
+    const uint32_t *label = m->label[m->now] + first;
+
+    m->simd->differ (label, label + 1, n - 1, scratch);
+    for (int x = cf_sg_next (scratch, 0, n - 1); x < n - 1; x = cf_sg_next (scratch, x + 1, n - 1))
+      k = add_pair (m, base, k, first + (size_t) x, first + (size_t) x + 1);
+    if (row + 1 == m->setup.rows)
+      break;
+    m->simd->differ (label, label + m->pitch, n, scratch);
+    for (int x = cf_sg_next (scratch, 0, n); x < n; x = cf_sg_next (scratch, x + 1, n))
+      k = add_pair (m, base, k, first + (size_t) x, first + (size_t) x + m->pitch);
+  }
+  m->strip_edges[strip] = (CfSgRange) { base, k };
+}
+
+/* Sorts the borders of all strips by their first region; start[r + 1] then is
+ * where those of region r end. The nodes' best becomes the perimeter. */
+static void
+sort_borders (CfSgCpu *m, uint32_t *start)
+{
+  memset (start, 0, ((size_t) m->n_regions + 2) * sizeof *start);
+  for (uint32_t r = 0; r < m->n_regions; r++)
+    m->node[r].best = 0;
+  for (int strip = 0; strip < m->n_strips; strip++)
+    for (uint32_t i = m->strip_edges[strip].first; i < m->strip_edges[strip].end; i++) {
+      const CfSgBorder *b = &m->border[i];
+
+      start[b->a + 2]++;
+      m->node[b->a].best += b->pairs;
+      m->node[b->b].best += b->pairs;
+    }
+  for (uint32_t r = 0; r < m->n_regions; r++)
+    start[r + 2] += start[r + 1];
+  for (int strip = 0; strip < m->n_strips; strip++)
+    for (uint32_t i = m->strip_edges[strip].first; i < m->strip_edges[strip].end; i++)
+      m->sorted[start[m->border[i].a + 1]++] = m->border[i];
+}
+
+/* Makes one border of all those between the same two regions. mark[b] is the
+ * place of the last one with b, which may have been another region's. */
+static void
+sum_borders (CfSgCpu *m, const uint32_t *start, uint32_t *mark)
+{
+  uint32_t n = 0;
+
+  memset (mark, 255, (size_t) m->n_regions * sizeof *mark);
+  for (uint32_t a = 0; a < m->n_regions; a++) {
+    const uint32_t first = n;
+
+    for (uint32_t i = start[a]; i < start[a + 1]; i++) {
+      const CfSgBorder *s = &m->sorted[i];
+
+      if (mark[s->b] >= first && mark[s->b] < n) {
+        m->border[mark[s->b]].pairs += s->pairs;
+        m->border[mark[s->b]].weak += s->weak;
+      } else {
+        mark[s->b] = n;
+        m->border[n++] = *s;
+      }
+    }
+  }
+  m->n_borders = n;
+}
+
+static void
+list_borders (CfSgCpu *m)
+{
+  cf_sg_run (m, m->n_strips, borders_strip);
+  sort_borders (m, m->picked);
+  sum_borders (m, m->picked, m->live);
+}
+
+/* ---- 7: weak borders ----------------------------------------------------- */
+
+static uint32_t
+region_root (CfSgNode *node, uint32_t r)
+{
+  while (node[r].next != r)
+    r = node[r].next = node[node[r].next].next;
+  return r;
+}
+
+static void
+join_weak (CfSgCpu *m)
+{
+  for (uint32_t i = 0; i < m->n_borders; i++) {
+    const CfSgBorder *b = &m->border[i];
+    const uint64_t shorter = m->node[b->a].best < m->node[b->b].best ? m->node[b->a].best : m->node[b->b].best;
+
+    if (((uint64_t) b->weak << 16) > m->setup.fraction * shorter) {
+      const uint32_t p = region_root (m->node, b->a), q = region_root (m->node, b->b);
+
+      m->node[p > q ? p : q].next = p < q ? p : q;
+    }
+  }
+  for (uint32_t r = 0; r < m->n_regions; r++) { /* those before it have their root already */
+    m->node[r].next = m->node[m->node[r].next].next;
+    m->live[r] = r;
+  }
+  m->n_live = m->n_regions;
+  cf_sg_gather_live (m);
+}
+
+/* ---- 8 and 9: merging ---------------------------------------------------- */
+
+static void
+consider (CfSgCpu *m, uint32_t region, uint32_t with, uint64_t key)
+{
+  if ((key | with) < m->node[region].best)
+    m->node[region].best = key | with;
+}
+
+/* Both look at each other if they are alike, or, with min_cells, each if it is
+ * smaller; borders inside a region are dropped. */
+static bool
+merge_round (CfSgCpu *m, uint64_t min_cells)
+{
+  uint32_t n = 0;
+
+  for (uint32_t i = 0; i < m->n_borders; i++) {
+    const uint32_t a = m->node[m->border[i].a].next, b = m->node[m->border[i].b].next;
+    const uint32_t p = m->node[a].tone, q = m->node[b].tone, d = cf_sg_distance (p, q);
+    const uint64_t key = (uint64_t) d << 32;
+    const bool alike = min_cells == 0
+        && cf_sg_near (d, cf_sg_length (p) + cf_sg_length (q), m->setup.merge[m->claim[a] && m->claim[b]]);
+
+    if (a == b)
+      continue;
+    m->border[n].a = a;
+    m->border[n++].b = b;
+    if (alike || m->sum[a].cells < min_cells)
+      consider (m, a, b, key);
+    if (alike || m->sum[b].cells < min_cells)
+      consider (m, b, a, key);
+  }
+  m->n_borders = n;
+  return cf_sg_join (m);
+}
+
+static void
+merge_regions (CfSgCpu *m)
+{
+  while (merge_round (m, 0))
+    ;
+  for (uint64_t min_cells = m->setup.min_cells;; min_cells *= 2) {
+    while (merge_round (m, min_cells))
+      ;
+    if (m->n_live <= (uint32_t) m->setup.max_regions)
+      return;
+  }
+}
+
+/* ---- 10: numbers --------------------------------------------------------- */
+
+static void
+number (CfSgCpu *m)
+{
+  const int now = m->now;
+
+  m->frame = m->follows ? m->frame + 1 : 0;
+  m->next_id = m->follows ? m->next_id : 1;
+  for (uint32_t r = 0; r < m->n_regions; r++) {
+    m->found_mean[now][r] = m->node[r].tone;
+    if (m->claim[r]) {
+      const uint32_t old = UINT32_MAX - (uint32_t) m->claim[r];
+
+      m->found_id[now][r] = m->found_id[1 - now][old];
+      m->found_birth[now][r] = m->found_birth[1 - now][old];
+    } else {
+      m->found_id[now][r] = m->next_id++;
+      m->found_birth[now][r] = m->frame;
+    }
+  }
+  m->n_found = m->n_regions;
+}
+
+void
+cf_sg_merge (CfSgCpu *m)
+{
+  list_borders (m);
+  join_weak (m);
+  merge_regions (m);
+  cf_sg_renumber (m);
+  number (m);
+}

@@ -1,0 +1,427 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * segment/cpu/seeds.c: the segmentation's cells, kept cells, seeds and components
+ * on the CPU: steps 1 to 4 of segment/segment.h. */
+#include "internal.h"
+
+#include <string.h>
+
+/* ---- 1: cells ------------------------------------------------------------ */
+
+/* The sums of a plane's columns over the pixels' rows from..end. */
+static void
+add_rows (const CfSgCpu *m, int plane, int from, int end, uint32_t *sum)
+{
+  const CfFormatInfo *info = m->info;
+  const int h_sub = m->plane[plane].h_sub;
+  const int words = (int) (cf_plane_row_bytes (info->format, m->video.width, plane) / info->bytes);
+  const size_t pitch = m->in_image->plane[plane].pitch;
+  const uint8_t *data = m->in_image->plane[plane].data;
+
+  memset (sum, 0, (size_t) words * sizeof *sum);
+  for (int y = from; y < end;) {
+    int next = ((y >> h_sub) + 1) << h_sub;
+
+    next = next < end ? next : end;
+    m->simd->add[info->bytes - 1] (data + pitch * (size_t) (y >> h_sub), words, info->shift, (1 << info->bits) - 1,
+        (uint32_t) (next - y), sum);
+    y = next;
+  }
+}
+
+static void
+color_row (const CfSgCpu *m, int row, uint8_t *scratch)
+{
+  const CfSegmentSetup *s = &m->setup;
+  const int from = row * s->size, end = from + s->size < m->video.height ? from + s->size : m->video.height;
+  const int whole = m->video.width / s->size, bits = m->info->bits;
+  uint32_t *columns = (uint32_t *) scratch, *cell[3] = { NULL }, *last[3] = { NULL };
+  uint32_t *to = m->color[m->now] + cf_sg_place (m, row);
+
+  for (int p = 0; p < m->info->n_planes; p++) {
+    add_rows (m, p, from, end, columns);
+    for (int k = 0; k < m->n_colors; k++) {
+      const CfComponent *c = &m->info->comp[k];
+      const CfSgColumns sums = { columns + c->offset, c->step, c->w_sub, s->size, m->video.width };
+
+      if (c->plane != p)
+        continue;
+      cell[k] = columns + 4 * (m->video.width + 1) + k * s->columns;
+      last[k] = cell[k] + whole;
+      m->simd->gather (&sums, s->columns, cell[k]);
+    }
+  }
+  m->simd->color (cell, whole, (uint32_t) (s->size * (end - from)), bits, m->info->rgb, to);
+  if (whole < s->columns)
+    m->simd->color (last, 1, (uint32_t) ((m->video.width - whole * s->size) * (end - from)), bits, m->info->rgb,
+        to + whole);
+}
+
+static void
+color_strip (CfSgCpu *m, int strip, uint8_t *scratch)
+{
+  for (int row = strip * CF_SG_STRIP; row < cf_sg_strip_end (m, strip); row++)
+    color_row (m, row, scratch);
+}
+
+/* ---- 3: the similarity --------------------------------------------------- */
+
+static void
+rough_strip (CfSgCpu *m, int strip, uint8_t *scratch)
+{
+  const int columns = m->setup.columns, rows = m->setup.rows;
+  const size_t bytes = sizeof (uint32_t) * (size_t) columns;
+  uint32_t *line = (uint32_t *) scratch;
+
+  for (int row = strip * CF_SG_STRIP; row < cf_sg_strip_end (m, strip); row++) {
+    const uint32_t *at[3];
+
+    for (int j = -1; j <= 1; j++) { /* cells outside are the nearest inside */
+      const int y = row + j < 0 ? 0 : row + j >= rows ? rows - 1 : row + j;
+      uint32_t *to = line + (j + 1) * (columns + 2) + 1;
+
+      memcpy (to, m->color[m->now] + cf_sg_place (m, y), bytes);
+      to[-1] = to[0];
+      to[columns] = to[columns - 1];
+      at[j + 1] = to;
+    }
+    m->simd->rough (at, columns, m->rough + cf_sg_place (m, row));
+  }
+}
+
+static int
+likeness (const CfSgCpu *m, size_t place)
+{
+  return m->roughest > 0 ? 255 - 255 * m->rough[place] / m->roughest : 255;
+}
+
+/* Otsu's threshold; -1 where there is none. */
+static int
+otsu (const int64_t count[256])
+{
+  int64_t n = 0, sum = 0, n0 = 0, s0 = 0;
+  double best = -1;
+  int threshold = -1;
+
+  for (int i = 0; i < 256; i++) {
+    n += count[i];
+    sum += i * count[i];
+  }
+  for (int t = 0; t < 255; t++) {
+    double d, v;
+
+    n0 += count[t];
+    s0 += t * count[t];
+    if (n0 == 0 || n0 == n)
+      continue;
+    d = (double) s0 * (double) (n - n0) - (double) (sum - s0) * (double) n0;
+    v = d * d / ((double) n0 * (double) (n - n0));
+    if (v > best) {
+      best = v;
+      threshold = t;
+    }
+  }
+  return threshold;
+}
+
+static void
+find_threshold (CfSgCpu *m)
+{
+  int64_t count[256] = { 0 };
+
+  cf_sg_run (m, m->n_strips, rough_strip);
+  m->roughest = 0;
+  for (int row = 0; row < m->setup.rows; row++)
+    for (size_t i = cf_sg_place (m, row), end = i + (size_t) m->setup.columns; i < end; i++)
+      m->roughest = m->rough[i] > m->roughest ? m->rough[i] : m->roughest;
+  for (int row = 0; row < m->setup.rows; row++)
+    for (size_t i = cf_sg_place (m, row), end = i + (size_t) m->setup.columns; i < end; i++)
+      count[likeness (m, i)]++;
+  m->threshold = otsu (count);
+}
+
+/* ---- 2 and 3: kinds ------------------------------------------------------ */
+
+/* A row's lengths, and its links. */
+typedef struct {
+  uint32_t *length;
+  uint8_t *link[4];
+} Row;
+
+/* All that a thread needs to find the kinds of rows. */
+typedef struct {
+  Row row[2];
+  uint8_t *seed, *changed;
+  uint32_t *kind, *mean;
+} Kinds;
+
+static void
+kinds_memory (const CfSgCpu *m, uint8_t *scratch, Kinds *k)
+{
+  const size_t n = (size_t) m->setup.columns + 2 * CF_SG_PAD;
+  uint32_t *words = (uint32_t *) scratch;
+  uint8_t *bytes;
+
+  k->row[0].length = words + CF_SG_PAD;
+  k->row[1].length = words + n + CF_SG_PAD;
+  k->kind = words + 2 * n + CF_SG_PAD;
+  k->mean = words + 3 * n + CF_SG_PAD;
+  bytes = (uint8_t *) (words + 4 * n) + CF_SG_PAD;
+  for (int i = 0; i < 8; i++) {
+    k->row[i / 4].link[i % 4] = bytes + (size_t) i * n;
+    bytes[(ptrdiff_t) ((size_t) i * n) - 1] = bytes[(size_t) i * n + n - 2 * CF_SG_PAD] = 1;
+  }
+  k->seed = bytes + 8 * n;
+  k->changed = bytes + 9 * n;
+  k->kind[-1] = 0;
+}
+
+static void
+lengths_of (const CfSgCpu *m, int row, Row *to)
+{
+  m->simd->lengths (m->color[m->now] + cf_sg_place (m, row) - 1, m->setup.columns + 2, to->length - 1);
+}
+
+/* The links of a row; then [0] is the row below, whose lengths are known. */
+static void
+links_of (const CfSgCpu *m, int row, Kinds *k)
+{
+  const Row at = k->row[0];
+
+  k->row[0] = k->row[1];
+  k->row[1] = at;
+  lengths_of (m, row + 1, &k->row[0]);
+  m->simd->links (m->color[m->now] + cf_sg_place (m, row), (ptrdiff_t) m->pitch,
+      (const uint32_t *const[2]) { at.length, k->row[0].length }, m->setup.columns, m->setup.seed, at.link);
+}
+
+/* The first of the setup's seeds that is not before a place. */
+static int
+first_seed (const CfSgCpu *m, size_t place)
+{
+  int low = 0, high = m->setup.n_seeds;
+
+  while (low < high) {
+    const int mid = (low + high) / 2;
+
+    if ((size_t) m->setup.seeds[mid] < place)
+      low = mid + 1;
+    else
+      high = mid;
+  }
+  return low;
+}
+
+static void
+find_kinds (const CfSgCpu *m, int row, Kinds *k)
+{
+  const int n = m->setup.columns, now = m->now;
+  const size_t first = cf_sg_place (m, row);
+  const uint32_t *label = m->label[1 - now] + first;
+
+  if (m->setup.similarity)
+    for (int x = 0; x < n; x++)
+      k->seed[x] &= likeness (m, first + (size_t) x) > m->threshold;
+  if (m->follows) {
+    for (int x = 0; x < n; x++)
+      k->mean[x] = m->found_mean[1 - now][label[x]];
+    m->simd->keep (m->color[now] + first, m->color[1 - now] + first, k->mean, label, k->seed, n, m->setup.keep,
+        k->kind);
+  } else {
+    for (int x = 0; x < n; x++)
+      k->kind[x] = k->seed[x];
+  }
+  for (int i = first_seed (m, first); i < m->setup.n_seeds && (size_t) m->setup.seeds[i] < first + (size_t) n; i++)
+    k->kind[(size_t) m->setup.seeds[i] - first] = 1;
+}
+
+/* ---- 4: runs of one kind, joined ----------------------------------------- */
+
+static uint32_t
+run_root (uint32_t *joined, uint32_t r)
+{
+  while (joined[r] != r) {
+    joined[r] = joined[joined[r]];
+    r = joined[r];
+  }
+  return r;
+}
+
+/* Joins the runs of two rows that touch, corners too. */
+static void
+join_runs (CfSgCpu *m, CfSgRange up, CfSgRange at)
+{
+  const CfSgRun *run = m->run;
+  uint32_t i = up.first;
+
+  for (uint32_t r = at.first; r < at.end; r++) {
+    while (i < up.end && run[i].to < run[r].from)
+      i++;
+    for (uint32_t j = i; j < up.end && run[j].from <= run[r].to; j++)
+      if (run[j].kind == run[r].kind) {
+        const uint32_t a = run_root (m->joined, j), b = run_root (m->joined, r);
+
+        m->joined[a > b ? a : b] = a < b ? a : b;
+      }
+  }
+}
+
+static void
+list_runs (CfSgCpu *m, int row, uint32_t first, const Kinds *k)
+{
+  const int n = m->setup.columns;
+  uint32_t r = first;
+
+  m->simd->differ (k->kind, k->kind - 1, n, k->changed);
+  for (int x = cf_sg_next (k->changed, 0, n), end; x < n; x = end) {
+    end = cf_sg_next (k->changed, x + 1, n);
+    if (k->kind[x] == 0)
+      continue;
+    m->run[r] = (CfSgRun) { (uint16_t) x, (uint16_t) end, k->kind[x] };
+    m->joined[r] = r;
+    r++;
+  }
+  m->row_runs[row] = (CfSgRange) { first, r };
+}
+
+static void
+runs_strip (CfSgCpu *m, int strip, uint8_t *scratch)
+{
+  const int from = strip * CF_SG_STRIP, end = cf_sg_strip_end (m, strip);
+  uint32_t next = (uint32_t) cf_sg_place (m, from);
+  Kinds k;
+
+  kinds_memory (m, scratch, &k);
+  lengths_of (m, from - 1, &k.row[0]);
+  links_of (m, from - 1, &k);
+  for (int row = from; row < end; row++) {
+    uint8_t *up[4];
+
+    memcpy (up, k.row[1].link, sizeof up);
+    links_of (m, row, &k);
+    m->simd->smooth (k.row[1].link, up, m->setup.columns, k.seed);
+    find_kinds (m, row, &k);
+    list_runs (m, row, next, &k);
+    next = m->row_runs[row].end;
+    if (row > from)
+      join_runs (m, m->row_runs[row - 1], m->row_runs[row]);
+  }
+}
+
+/* ---- 4: components ------------------------------------------------------- */
+
+static void
+add_run (CfSgSum *sum, const uint32_t *color, uint32_t n)
+{
+  uint32_t y = 0, b = 0, r = 0;
+
+  for (uint32_t x = 0; x < n; x++) {
+    y += color[x] & 255;
+    b += color[x] >> 8 & 255;
+    r += color[x] >> 16 & 255;
+  }
+  cf_sg_add (sum, &(CfSgSum) { n, { y, b, r } });
+}
+
+/* Sums the components up. joined[] then is a run's component: those before it
+ * have theirs already. */
+static void
+list_components (CfSgCpu *m)
+{
+  m->n_components = 0;
+  for (int row = 0; row < m->setup.rows; row++)
+    for (uint32_t r = m->row_runs[row].first; r < m->row_runs[row].end; r++) {
+      const size_t place = cf_sg_place (m, row) + m->run[r].from;
+
+      if (m->joined[r] == r) {
+        m->component[m->n_components] = (CfSgComponent) { .kind = m->run[r].kind, .root = (uint32_t) place };
+        m->joined[r] = m->n_components++;
+      } else {
+        m->joined[r] = m->joined[m->joined[r]];
+      }
+      add_run (&m->component[m->joined[r]].sum, m->color[m->now] + place,
+          (uint32_t) (m->run[r].to - m->run[r].from));
+    }
+}
+
+/* Which components carry old regions on, and which are free again. */
+static void
+drop_fragments (CfSgCpu *m)
+{
+  const uint32_t none = UINT32_MAX;
+
+  if (m->follows)
+    memset (m->largest, 255, m->n_before * sizeof *m->largest);
+  for (uint32_t i = 0; i < m->n_components; i++) {
+    const CfSgComponent *c = &m->component[i];
+    uint32_t *largest = c->kind >= 2 ? &m->largest[c->kind - 2] : NULL;
+
+    if (largest && (*largest == none || c->sum.cells > m->component[*largest].sum.cells))
+      *largest = i;
+  }
+  for (uint32_t i = 0; i < m->n_components; i++) {
+    CfSgComponent *c = &m->component[i];
+    const bool carries = c->kind >= 2 && m->largest[c->kind - 2] == i;
+
+    c->free = c->kind >= 2 && !carries && c->sum.cells < m->setup.min_cells;
+    c->claim = carries ? c->sum.cells << 32 | (UINT32_MAX - (c->kind - 2)) : 0;
+    c->mean = cf_sg_mean (&c->sum);
+  }
+}
+
+/* ---- what growth begins with --------------------------------------------- */
+
+/* Free cells are regions of their own. */
+static void
+set_free (CfSgCpu *m, int row, int from, int end)
+{
+  const size_t first = cf_sg_place (m, row);
+  const uint32_t *color = m->color[m->now] + first;
+
+  if (from == end)
+    return;
+  for (int x = from; x < end; x++) {
+    m->mean[first + (size_t) x] = color[x];
+    m->root[first + (size_t) x] = (uint32_t) first + (uint32_t) x;
+  }
+  m->gap[first + m->row_gaps[row]++] = (CfSgGap) { (uint16_t) from, (uint16_t) end };
+}
+
+static void
+spread_strip (CfSgCpu *m, int strip, uint8_t *scratch)
+{
+  (void) scratch;
+  for (int row = strip * CF_SG_STRIP; row < cf_sg_strip_end (m, strip); row++) {
+    const size_t first = cf_sg_place (m, row);
+    int done = 0;
+
+    m->row_gaps[row] = 0;
+    for (uint32_t r = m->row_runs[row].first; r < m->row_runs[row].end; r++) {
+      const CfSgComponent *c = &m->component[m->joined[r]];
+
+      if (c->free)
+        continue;
+      set_free (m, row, done, m->run[r].from);
+      done = m->run[r].to;
+      for (size_t i = first + m->run[r].from; i < first + m->run[r].to; i++) {
+        m->mean[i] = c->mean | CF_SG_SEEDED;
+        m->root[i] = c->root;
+      }
+    }
+    set_free (m, row, done, m->setup.columns);
+  }
+}
+
+void
+cf_sg_find_components (CfSgCpu *m)
+{
+  cf_sg_run (m, m->n_strips, color_strip);
+  if (m->setup.similarity)
+    find_threshold (m);
+  cf_sg_run (m, m->n_strips, runs_strip);
+  for (int row = CF_SG_STRIP; row < m->setup.rows; row += CF_SG_STRIP)
+    join_runs (m, m->row_runs[row - 1], m->row_runs[row]);
+  list_components (m);
+  drop_fragments (m);
+  cf_sg_run (m, m->n_strips, spread_strip);
+}

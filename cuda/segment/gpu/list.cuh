@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * segment/gpu/list.cuh: what the segmentation's kernels share on the device: lists
+ * that warps append to, the forest of cells, and sums that a block collects. */
+#ifndef CF_SEGMENT_GPU_LIST_CUH
+#define CF_SEGMENT_GPU_LIST_CUH
+
+#include "internal.cuh"
+
+namespace cf {
+
+constexpr int sg_threads = 1024; /* of a block of the graph's launch */
+
+/* The sum over the lanes of `peers`, each of which calls with the same mask. */
+__device__ __forceinline__ unsigned
+sg_reduce (unsigned peers, unsigned v)
+{
+#if !defined (__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
+  return __reduce_add_sync (peers, v);
+#else
+  unsigned sum = 0;
+
+  for (unsigned rest = peers; rest; rest &= rest - 1)
+    sum += __shfl_sync (peers, v, __ffs (rest) - 1);
+  return sum;
+#endif
+}
+
+/* The smallest and the largest, likewise. */
+__device__ __forceinline__ unsigned
+sg_reduce_min (unsigned peers, unsigned v)
+{
+#if !defined (__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
+  return __reduce_min_sync (peers, v);
+#else
+  unsigned least = ~0u;
+
+  for (unsigned rest = peers; rest; rest &= rest - 1)
+    least = min (least, __shfl_sync (peers, v, __ffs (rest) - 1));
+  return least;
+#endif
+}
+
+__device__ __forceinline__ unsigned
+sg_reduce_max (unsigned peers, unsigned v)
+{
+#if !defined (__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
+  return __reduce_max_sync (peers, v);
+#else
+  unsigned most = 0;
+
+  for (unsigned rest = peers; rest; rest &= rest - 1)
+    most = max (most, __shfl_sync (peers, v, __ffs (rest) - 1));
+  return most;
+#endif
+}
+
+/* A word of shared memory that other threads change meanwhile, by atomics: whichever value is
+ * found, what follows from it holds. compute-sanitizer's racecheck cannot know that, so in
+ * the build that is made for it these accesses are atomic as well. */
+__device__ __forceinline__ unsigned
+sg_peek (unsigned *p)
+{
+#ifdef CF_WATCHED
+  return atomicOr (p, 0u);
+#else
+  return *(volatile unsigned *) p;
+#endif
+}
+
+__device__ __forceinline__ void
+sg_poke (unsigned *p, unsigned value)
+{
+#ifdef CF_WATCHED
+  atomicExch (p, value);
+#else
+  *(volatile unsigned *) p = value;
+#endif
+}
+
+/* The first of a thread's items where warps of all blocks take them in turns: a multiprocessor
+ * by itself is slow at fetching what lies anywhere. The next is grid.step () further. */
+__device__ __forceinline__ unsigned
+sg_spread ()
+{
+  return (threadIdx.x / 32 * gridDim.x + blockIdx.x) * 32 + (threadIdx.x & 31);
+}
+
+/* A warp's lanes each append a value or none; all of them call it. The order in a
+ * list is that of chance, so nothing may depend on it. `length` may be shared memory. */
+template<typename T> __device__ __forceinline__ void
+sg_append (T *list, unsigned *length, bool has, T value)
+{
+  const unsigned mask = __ballot_sync (~0u, has), lane = threadIdx.x & 31;
+  unsigned at = 0;
+
+  if (!mask)
+    return;
+  if (lane == 0)
+    at = atomicAdd (length, (unsigned) __popc (mask));
+  at = __shfl_sync (~0u, at, 0) + (unsigned) __popc (mask & ((1u << lane) - 1));
+  if (has)
+    list[at] = value;
+}
+
+/* The same of N values a lane, of which bit k of `has` says whether it appends the k-th. */
+template<int N, typename T> __device__ __forceinline__ void
+sg_append_each (T *list, unsigned *length, unsigned has, const unsigned (&value)[N])
+{
+  const unsigned lane = threadIdx.x & 31, below = (1u << lane) - 1;
+  unsigned n = 0, at = 0, mask[N];
+
+#pragma unroll
+  for (int k = 0; k < N; k++) {
+    mask[k] = __ballot_sync (~0u, has >> k & 1);
+    n += (unsigned) __popc (mask[k]);
+  }
+  if (n == 0)
+    return;
+  if (lane == 0)
+    at = atomicAdd (length, n);
+  at = __shfl_sync (~0u, at, 0);
+#pragma unroll
+  for (int k = 0; k < N; k++) {
+    if (has >> k & 1)
+      list[at + (unsigned) __popc (mask[k] & below)] = (T) value[k];
+    at += (unsigned) __popc (mask[k]);
+  }
+}
+
+/* ---- the forest --------------------------------------------------------- */
+
+/* A cell's parent is a cell nearer to its root, or, with this bit, its root, which
+ * is a region with a seed: the walk ends without a look at the root itself. */
+constexpr unsigned sg_settled = 1u << 31;
+
+/* Past the first-level cache: for where other blocks join trees meanwhile. Each step hangs
+ * its cell one higher, so that the next walk is shorter; whatever a cell had been hung
+ * below by another thread meanwhile, that thread goes on to join. */
+__device__ __forceinline__ unsigned
+sg_find_now (unsigned *parent, unsigned c)
+{
+  unsigned to = __ldcg (parent + c);
+
+  while (to != c) {
+    const unsigned next = __ldcg (parent + to);
+
+    if (next != to)
+      parent[c] = next;
+    c = to;
+    to = next;
+  }
+  return c;
+}
+
+/* Joins two trees; the smaller root stays. */
+__device__ __forceinline__ void
+sg_unite (unsigned *parent, unsigned a, unsigned b)
+{
+  for (;;) {
+    a = sg_find_now (parent, a);
+    b = sg_find_now (parent, b);
+    if (a == b)
+      return;
+    const unsigned low = min (a, b), high = max (a, b), old = atomicMin (parent + high, low);
+
+    if (old == high)
+      return;
+    a = old;
+    b = low;
+  }
+}
+
+/* While components are joined across tiles, a tree's root is not its smallest cell but the
+ * one whose number is smallest when mixed: tiles that lie in a row would else hang
+ * below each other in a row, for they are joined all at once, and somebody would have to
+ * walk it. Such parents are kept mixed, so that the atomic minimum still holds. */
+__device__ __forceinline__ unsigned
+sg_mix (unsigned c)
+{
+  return c * 0x9e3779b1u;
+}
+
+__device__ __forceinline__ unsigned
+sg_unmix (unsigned h)
+{
+  return h * 0xe8b2f51u; /* the factor's inverse */
+}
+
+/* One step up of two walks: h is what is hung above c. */
+__device__ __forceinline__ void
+sg_step_mixed (unsigned *joined, unsigned *c, unsigned *h, unsigned next)
+{
+  if (*h == sg_mix (*c))
+    return;
+  if (next != *h)
+    joined[*c] = next;
+  *c = sg_unmix (*h);
+  *h = next;
+}
+
+/* The roots of both, at once: the steps wait for memory. */
+__device__ __forceinline__ void
+sg_find_mixed (unsigned *joined, unsigned *a, unsigned *b)
+{
+  unsigned ha = __ldcg (joined + *a), hb = __ldcg (joined + *b);
+
+  while (ha != sg_mix (*a) || hb != sg_mix (*b)) {
+    const unsigned next_a = __ldcg (joined + sg_unmix (ha)), next_b = __ldcg (joined + sg_unmix (hb));
+
+    sg_step_mixed (joined, a, &ha, next_a);
+    sg_step_mixed (joined, b, &hb, next_b);
+  }
+}
+
+/* The same of one, which leaves what it walks on alone: where each thread hangs its own cell
+ * below the root, a step of another's walk that began before must not take that back. */
+__device__ __forceinline__ unsigned
+sg_root_mixed (const unsigned *joined, unsigned c)
+{
+  for (;;) {
+    const unsigned to = sg_unmix (__ldcg (joined + c));
+
+    if (to == c)
+      return c;
+    c = to;
+  }
+}
+
+__device__ __forceinline__ void
+sg_unite_mixed (unsigned *joined, unsigned a, unsigned b)
+{
+  for (;;) {
+    sg_find_mixed (joined, &a, &b);
+    if (a == b)
+      return;
+    const unsigned ma = sg_mix (a), mb = sg_mix (b);
+    const unsigned low = min (ma, mb), high = max (ma, mb), old = atomicMin (joined + sg_unmix (high), low);
+
+    if (old == high)
+      return;
+    a = sg_unmix (old);
+    b = sg_unmix (low);
+  }
+}
+
+/* The roots of N cells at once: a step costs a microsecond's third, whoever waits. HANG: cells
+ * that are further away are put right below them; nobody may join trees meanwhile. */
+template<int N, bool HANG = false> __device__ __forceinline__ void
+sg_find (unsigned *parent, const unsigned (&cell)[N], unsigned (&root)[N])
+{
+  unsigned at[N], far = 0;
+  bool again = false;
+
+#pragma unroll
+  for (int k = 0; k < N; k++) {
+    at[k] = cell[k];
+    root[k] = parent[at[k]];
+    again = again || (!(root[k] & sg_settled) && root[k] != at[k]);
+  }
+  while (again) {
+    again = false;
+#pragma unroll
+    for (int k = 0; k < N; k++)
+      if (!(root[k] & sg_settled) && root[k] != at[k]) {
+        at[k] = root[k];
+        root[k] = parent[at[k]];
+        far |= (unsigned) (root[k] != at[k]) << k;
+        again = again || (!(root[k] & sg_settled) && root[k] != at[k]);
+      }
+  }
+#pragma unroll
+  for (int k = 0; k < N; k++)
+    if (HANG && (far >> k & 1))
+      parent[cell[k]] = root[k];
+}
+
+__device__ __forceinline__ unsigned
+sg_find (unsigned *parent, unsigned cell)
+{
+  const unsigned cells[1] = { cell };
+  unsigned roots[1];
+
+  sg_find<1> (parent, cells, roots);
+  return roots[0] & ~sg_settled;
+}
+
+/* ---- records ------------------------------------------------------------ */
+
+__device__ __forceinline__ SgRecord
+sg_load_record (const SgRecord *p)
+{
+  const ulonglong2 v = *(const ulonglong2 *) p;
+
+  return SgRecord { v.x, v.y };
+}
+
+__device__ __forceinline__ SgRecord
+sg_record_of (unsigned p)
+{
+  return SgRecord { 1ull << 32 | (p & 255), (unsigned long long) (p >> 8 & 255) << 32 | p >> 16 };
+}
+
+/* Sums that a block collects before it adds them to the regions': many cells go to a few
+ * large ones, and additions to one place in memory wait for each other. */
+constexpr int sg_sums = 512;
+struct SgSums {
+  unsigned root[sg_sums], cells[sg_sums], luma[sg_sums], cb[sg_sums], cr[sg_sums];
+};
+
+/* What the block's threads share: the sums stand in the same memory as what the pairs and
+ * the last rounds need. */
+struct SgBlock {
+  SgSums *sums;
+  unsigned cells, roots, picks, used; /* lengths of this block's lists, and whether any region picked */
+};
+
+__device__ __forceinline__ void
+sg_clear_sums (SgSums *sums)
+{
+  for (unsigned i = threadIdx.x; i < sg_sums; i += blockDim.x) {
+    sums->root[i] = sg_none;
+    sums->cells[i] = sums->luma[i] = sums->cb[i] = sums->cr[i] = 0;
+  }
+}
+
+__device__ __forceinline__ void
+sg_add_sums (SgSums *sums, SgRecord *record, unsigned root, unsigned cells, unsigned luma, unsigned cb, unsigned cr)
+{
+  unsigned at = root * 2654435769u >> 23;
+
+  for (int i = 0; i < 4; i++, at = (at + 1) % sg_sums) {
+    unsigned there = sg_peek (sums->root + at);
+
+    if (there == sg_none)
+      there = atomicCAS (&sums->root[at], sg_none, root);
+    if (there == sg_none || there == root) {
+      atomicAdd (&sums->cells[at], cells);
+      atomicAdd (&sums->luma[at], luma);
+      atomicAdd (&sums->cb[at], cb);
+      atomicAdd (&sums->cr[at], cr);
+      return;
+    }
+  }
+  atomicAdd (&record[root].x, (unsigned long long) cells << 32 | luma);
+  atomicAdd (&record[root].y, (unsigned long long) cb << 32 | cr);
+}
+
+/* The record of a region that is joined; nothing of one that is not. */
+__device__ __forceinline__ SgRecord
+sg_record_if (const SgRecord *record, bool joined, unsigned r)
+{
+  return joined ? sg_load_record (record + r) : SgRecord { 0, 0 };
+}
+
+/* Adds regions' sums to others'; all of the warp's lanes call. Those that go where the first
+ * one goes are added up before. To find all groups by a vote takes longer than letting
+ * the lanes wait for each other: the vote goes by the groups one by one. */
+__device__ __forceinline__ void
+sg_add_record (SgSums *sums, SgRecord *record, bool has, unsigned root, const SgRecord &r)
+{
+  const unsigned all = __ballot_sync (~0u, has), lane = threadIdx.x & 31;
+  const unsigned first = all ? (unsigned) __ffs ((int) all) - 1 : 0;
+  const unsigned root_0 = __shfl_sync (~0u, root, (int) first);
+  const bool small = sg_cells (r) < 1u << 16;
+  const unsigned peers = __ballot_sync (~0u, has && small && root == root_0);
+
+  if (!has)
+    return;
+  if (!(peers >> lane & 1)) {
+    sg_add_sums (sums, record, root, sg_cells (r), (unsigned) r.x, (unsigned) (r.y >> 32), (unsigned) r.y);
+    return;
+  }
+  const unsigned n = sg_reduce (peers, sg_cells (r)), luma = sg_reduce (peers, (unsigned) r.x);
+  const unsigned cb = sg_reduce (peers, (unsigned) (r.y >> 32)), cr = sg_reduce (peers, (unsigned) r.y);
+
+  if (lane == (unsigned) __ffs ((int) peers) - 1)
+    sg_add_sums (sums, record, root, n, luma, cb, cr);
+}
+
+/* All of the block's threads call. The sums are cleared for the next use. */
+__device__ __forceinline__ void
+sg_flush_sums (SgSums *sums, SgRecord *record)
+{
+  __syncthreads ();
+  for (unsigned i = threadIdx.x; i < sg_sums; i += blockDim.x) {
+    const unsigned root = sums->root[i];
+
+    if (root == sg_none)
+      continue;
+    atomicAdd (&record[root].x, (unsigned long long) sums->cells[i] << 32 | sums->luma[i]);
+    atomicAdd (&record[root].y, (unsigned long long) sums->cb[i] << 32 | sums->cr[i]);
+    sums->root[i] = sg_none;
+    sums->cells[i] = sums->luma[i] = sums->cb[i] = sums->cr[i] = 0;
+  }
+  __syncthreads ();
+}
+
+} // namespace cf
+
+#endif

@@ -1,0 +1,613 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * segment/gpu/single_block.cuh: steps 8 and 9 of the segmentation in one block's shared memory, whose
+ * barrier takes a tenth of all blocks'.
+ *
+ * All blocks bring regions and edges into the order in which the one loads them, and tell
+ * edges apart that have become the same. From the second round on only those edges count
+ * that end at a region which the round before has changed: of two regions that have not, it is
+ * known that they are not alike, and a small region that has any edge always picks. So the last
+ * rounds, in which little happens, cost little more than a look at each edge. */
+#ifndef CF_SEGMENT_GPU_SINGLE_BLOCK_CUH
+#define CF_SEGMENT_GPU_SINGLE_BLOCK_CUH
+
+#include "grow.cuh"
+
+namespace cf {
+
+/* How far the merging is. The lists are edge[turn & 1] and root_list[~turn & 1]. */
+struct SgMerge {
+  int turn;
+  unsigned edges, roots;
+  unsigned min_cells; /* 0: by mean */
+};
+
+/* After a round in which none has picked: what comes next; false: nothing. */
+__device__ __forceinline__ bool
+sg_next_stage (const SgWork &work, SgMerge *m)
+{
+  if (m->min_cells == 0)
+    m->min_cells = work.min_cells;
+  else if (m->roots <= work.max_regions)
+    return false;
+  else
+    m->min_cells = min (m->min_cells, 0x7fffffffu) * 2;
+  return true;
+}
+
+/* ---- what the block loads ----------------------------------------------- */
+
+/* Regions are numbered in the order of their roots, so that a partner's distance and number
+ * are one word, whose least is found by an atomic minimum of 32 bits: that is an
+ * instruction in shared memory, one of 64 bits is a loop. */
+struct SgLocal {
+  unsigned *mean;                   /* colour and bits */
+  unsigned *link;                   /* number of the region it has joined, or its own; << 16 the round of that,
+                                     * or in which others have joined it */
+  unsigned *best;                   /* distance << sg_local_bits | number; sg_none: there is none */
+  unsigned *cells, *luma, *cb, *cr; /* cells with sg_old_bit where it carries old regions on */
+  unsigned *table;                  /* edges seen in this round */
+  unsigned *edge, *spare;           /* two numbers of 16 bits, 0: it is gone; room for as many */
+  uint16_t *living, *rest;          /* regions that had joined none when it was last listed; room for as many */
+  unsigned n_edges, n_living;
+};
+constexpr unsigned sg_old_bit = 1u << 30;
+constexpr unsigned sg_color_bits = 0xffffff, sg_old_mean = 1u << 24, sg_small_mean = 1u << 25;
+constexpr unsigned sg_local_bits = 13, sg_local_most = 1u << sg_local_bits; /* a distance has 18 bits */
+constexpr unsigned sg_seen_bits = 12, sg_seen = 1u << sg_seen_bits;
+constexpr unsigned sg_many = 128; /* who join in a round after which lists are made anew */
+
+/* Bytes besides the edges. */
+__host__ __device__ inline size_t
+sg_local_size (unsigned regions)
+{
+  return sizeof (unsigned) * (sg_seen + 8 * (size_t) ((regions + 7) / 8 * 8));
+}
+
+/* A graph that could be drawn has less than three edges a region. Where this one has more (seeds that
+ * touch by corners may cross), they stay in the frame's memory. */
+__host__ __device__ inline bool
+sg_fits_local (unsigned regions, unsigned edges, size_t size)
+{
+  return regions <= sg_local_most
+      && sg_local_size (regions) + 2 * sizeof (unsigned) * (size_t) min (edges, 3 * regions) <= size;
+}
+
+/* What is free of the frame's memory in the last rounds: regions in their order, their means and
+ * the first round's picks, edges and as much room again. */
+struct SgGathered {
+  uint4 *region; /* cells, with sg_old_bit, and sums */
+  unsigned *mean, *best, *edge, *spare;
+  unsigned *index; /* of each place, in the end */
+};
+
+__device__ __forceinline__ SgGathered
+sg_gathered (const SgWork &work, const SgMerge &m)
+{
+  SgGathered g;
+
+  g.region = (uint4 *) work.edge[~m.turn & 1]; /* room for one a cell */
+  g.mean = work.joined;
+  g.best = g.index = work.kind;
+  g.edge = work.slot_list;
+  g.spare = (unsigned *) work.edge[m.turn & 1];
+  return g;
+}
+
+__device__ __forceinline__ SgLocal
+sg_lay_out (unsigned char *memory, unsigned regions, unsigned edges)
+{
+  const unsigned n = (regions + 7) / 8 * 8; /* each array begins at a multiple of 16 bytes */
+  SgLocal l;
+
+  l.mean = (unsigned *) memory;
+  l.link = l.mean + n;
+  l.best = l.link + n;
+  l.cells = l.best + n;
+  l.luma = l.cells + n;
+  l.cb = l.luma + n;
+  l.cr = l.cb + n;
+  l.living = (uint16_t *) (l.cr + n);
+  l.rest = l.living + n;
+  l.table = (unsigned *) (l.rest + n);
+  l.edge = l.table + sg_seen;
+  l.spare = l.edge + edges;
+  l.n_edges = edges;
+  l.n_living = regions;
+  return l;
+}
+
+/* All blocks, before one goes on alone: each region's place among the roots, a warp a
+ * region. `smallest` is free by now: it gets the root of each place. `roots`: shared memory. */
+__device__ void
+sg_rank (const SgWork &work, const SgGrid &grid, const SgMerge &m, unsigned *roots)
+{
+  const unsigned lane = threadIdx.x & 31, padded = (m.roots + 127) / 128 * 128;
+
+  for (unsigned i = threadIdx.x; i < padded; i += sg_threads)
+    roots[i] = i < m.roots ? work.root_list[~m.turn & 1][i] : sg_none;
+  for (unsigned i = grid.first (); i < m.roots; i += grid.step ())
+    sg_gathered (work, m).best[i] = sg_none;
+  __syncthreads ();
+  for (unsigned i = sg_spread () / 32; i < m.roots; i += grid.step () / 32) {
+    const unsigned root = roots[i];
+    unsigned smaller = 0;
+
+#pragma unroll 1
+    for (unsigned j = 4 * lane; j < padded; j += 128) {
+      const uint4 four = *(const uint4 *) (roots + j);
+
+      smaller += (four.x < root) + (four.y < root) + (four.z < root) + (four.w < root);
+    }
+    smaller = sg_reduce (~0u, smaller);
+    if (lane == 0) {
+      work.count[root] = smaller;
+      work.smallest[smaller] = root;
+    }
+  }
+}
+
+/* Edges are told apart in a table of 2 to the power of this, which is free after the weak borders. */
+__device__ __forceinline__ int
+sg_table_bits (const SgWork &work, const SgMerge &m)
+{
+  return min (32 - __clz ((int) (2 * m.edges)), 31 - __clz ((int) work.slots));
+}
+
+/* Is it the first such edge? The table's words are 0 where they are free; no edge is. */
+__device__ bool
+sg_is_first (unsigned *table, int bits, unsigned edge)
+{
+  unsigned at = edge * 2654435769u >> (32 - bits), old;
+
+  while ((old = atomicCAS (table + at, 0u, edge)) != 0 && old != edge)
+    at = (at + 1) & ((1u << bits) - 1);
+  return old == 0;
+}
+
+/* The first round's offers of an edge between regions of places a and b. */
+__device__ __forceinline__ void
+sg_offer_first (const SgWork &work, const SgMerge &m, unsigned *best, uint2 place, const SgRecord &ra,
+    const SgRecord &rb)
+{
+  const unsigned ma = sg_mean (ra), mb = sg_mean (rb), distance = sg_distance (ma, mb) << sg_local_bits;
+  const bool alike = m.min_cells == 0 && sg_near (ma, mb, work.merge[(ra.x & rb.x & sg_old) != 0]);
+
+  if (alike || sg_cells (ra) < m.min_cells)
+    atomicMin (best + place.x, distance | place.y);
+  if (alike || sg_cells (rb) < m.min_cells)
+    atomicMin (best + place.y, distance | place.x);
+}
+
+__device__ void
+sg_gather_edges (const SgWork &work, const SgGrid &grid, const SgMerge &m, const SgGathered &to, unsigned *length)
+{
+  const unsigned long long *list = work.edge[m.turn & 1];
+  const int bits = sg_table_bits (work, m);
+
+  for (unsigned i = sg_spread (); i - (threadIdx.x & 31) < m.edges; i += grid.step ()) {
+    unsigned edge = 0;
+
+    if (i < m.edges) {
+      const unsigned cell[2] = { (unsigned) (list[i] >> 32), (unsigned) list[i] };
+      unsigned root[2];
+
+      sg_find<2> (work.parent, cell, root);
+      const unsigned a = root[0] & ~sg_settled, b = root[1] & ~sg_settled;
+      const uint2 place = { work.count[a], work.count[b] };
+      const SgRecord ra = sg_load_record (work.record + a), rb = sg_load_record (work.record + b);
+
+      edge = a != b ? min (place.x, place.y) | max (place.x, place.y) << 16 : 0;
+      if (edge && !sg_is_first (work.weak_count, bits, edge))
+        edge = 0;
+      if (edge)
+        sg_offer_first (work, m, to.best, place, ra, rb);
+    }
+    sg_append (to.edge, length, edge != 0, edge);
+  }
+}
+
+/* All blocks: what the one that goes on alone will load, in the order in which it does. */
+__device__ void
+sg_gather (const SgWork &work, const SgGrid &grid, const SgMerge &m, unsigned *edges)
+{
+  const SgGathered to = sg_gathered (work, m);
+
+  sg_gather_edges (work, grid, m, to, edges);
+  for (unsigned i = grid.first (); i < m.roots; i += grid.step ()) {
+    const SgRecord record = sg_load_record (work.record + work.smallest[i]);
+    const bool old = (record.x & sg_old) != 0;
+
+    to.region[i] = make_uint4 (sg_cells (record) | (old ? sg_old_bit : 0), (unsigned) record.x,
+        (unsigned) (record.y >> 32), (unsigned) record.y);
+    to.mean[i] = sg_mean (record) | (old ? sg_old_mean : 0);
+  }
+}
+
+__device__ void
+sg_clear_table (const SgWork &work, const SgGrid &grid, const SgMerge &m)
+{
+  for (unsigned i = grid.first (); i < 1u << sg_table_bits (work, m); i += grid.step ())
+    work.weak_count[i] = 0;
+}
+
+__device__ __forceinline__ void
+sg_load_region (const SgLocal &l, const SgMerge &m, unsigned i, uint4 region, unsigned mean, unsigned best)
+{
+  l.mean[i] = mean | ((region.x & ~sg_old_bit) < m.min_cells ? sg_small_mean : 0);
+  l.best[i] = best;
+  l.link[i] = i;
+  l.living[i] = (uint16_t) i;
+  l.cells[i] = region.x;
+  l.luma[i] = region.y;
+  l.cb[i] = region.z;
+  l.cr[i] = region.w;
+}
+
+/* Regions and edges to shared memory, some at once. */
+__device__ __forceinline__ void
+sg_load_local (const SgLocal &l, const SgGathered &from, const SgMerge &m)
+{
+  for (unsigned i = threadIdx.x; i < m.roots; i += 2 * sg_threads) {
+    const unsigned j = i + sg_threads < m.roots ? i + sg_threads : i; /* where there is no other: twice the same */
+    const uint4 region[2] = { from.region[i], from.region[j] };
+    const unsigned mean[2] = { from.mean[i], from.mean[j] }, best[2] = { from.best[i], from.best[j] };
+
+    sg_load_region (l, m, i, region[0], mean[0], best[0]);
+    sg_load_region (l, m, j, region[1], mean[1], best[1]);
+  }
+  if (l.edge == from.edge)
+    return;
+  for (unsigned i = threadIdx.x; i < l.n_edges; i += 4 * sg_threads) {
+    unsigned edge[4];
+
+#pragma unroll
+    for (unsigned k = 0; k < 4; k++)
+      edge[k] = i + k * sg_threads < l.n_edges ? from.edge[i + k * sg_threads] : 0;
+#pragma unroll
+    for (unsigned k = 0; k < 4; k++)
+      if (i + k * sg_threads < l.n_edges)
+        l.edge[i + k * sg_threads] = edge[k];
+  }
+}
+
+/* ---- rounds ------------------------------------------------------------- */
+
+/* A round's number, by which it is known what the one before has changed. */
+struct SgRound {
+  unsigned number;
+  bool stage; /* a stage's first: nothing has changed, but what has to pick has */
+  bool anew;  /* much has changed: edges and regions that are gone leave the lists */
+};
+
+/* Room in a list for what the warp's lanes have, up to two each; where this lane's begins. */
+__device__ __forceinline__ unsigned
+sg_take_lanes (unsigned *length, bool has, bool has_more)
+{
+  const unsigned mask = __ballot_sync (~0u, has), more = __ballot_sync (~0u, has_more);
+  const unsigned lower = (1u << (threadIdx.x & 31)) - 1, n = (unsigned) (__popc (mask) + __popc (more));
+  unsigned at = 0;
+
+  if (n == 0)
+    return 0;
+  if (lower == 0)
+    at = atomicAdd (length, n);
+  return __shfl_sync (~0u, at, 0) + (unsigned) (__popc (mask & lower) + __popc (more & lower));
+}
+
+/* The number of the region that it has joined, or its own. */
+__device__ __forceinline__ unsigned
+sg_local_parent (const SgLocal &l, unsigned i)
+{
+  return l.link[i] & 0xffff;
+}
+
+/* The mean of a region that others have joined. */
+__device__ __forceinline__ void
+sg_local_renew (const SgLocal &l, const SgMerge &m, unsigned i)
+{
+  const unsigned cells = l.cells[i], n = cells & ~sg_old_bit;
+
+  l.mean[i] = sg_divide (l.luma[i], n) | sg_divide (l.cb[i], n) << 8 | sg_divide (l.cr[i], n) << 16
+      | (cells & sg_old_bit ? sg_old_mean : 0) | (n < m.min_cells ? sg_small_mean : 0);
+}
+
+/* What the round before has changed; where that is much, those that are left are listed anew. */
+__device__ __forceinline__ void
+sg_local_regions (const SgLocal &l, SgBlock *block, const SgMerge &m, SgRound round)
+{
+  /* by the last warps first: the edges are with the first ones */
+  for (unsigned base = ~threadIdx.x & (sg_threads - 32); base < l.n_living; base += sg_threads) {
+    const unsigned k = base + (threadIdx.x & 31), i = k < l.n_living ? l.living[k] : 0;
+    const unsigned link = l.link[i];
+    const bool lives = k < l.n_living && (link & 0xffff) == i;
+
+    if (k < l.n_living && link >> 16 == round.number - 1) {
+      l.best[i] = sg_none; /* no others have picked */
+      if (lives)
+        sg_local_renew (l, m, i);
+    }
+    if (round.anew) {
+      const unsigned at = sg_take_lanes (&block->roots, lives, false);
+
+      if (lives)
+        l.rest[at] = (uint16_t) i;
+    }
+  }
+}
+
+/* Has another edge become the same? The table need not catch all of them. */
+__device__ __forceinline__ bool
+sg_local_seen (const SgLocal &l, unsigned edge)
+{
+  const unsigned at = edge * 2654435769u >> (32 - sg_seen_bits);
+  const unsigned first = atomicCAS (l.table + at, 0u, edge);
+
+  return first == edge || (first != 0 && atomicCAS (l.table + (at ^ 1), 0u, edge) == edge);
+}
+
+/* What becomes of an edge, 0: it goes. Its ends are roots or right below one. `counts`: the round
+ * before has changed an end of it, or a stage begins in which one has to pick. */
+__device__ __forceinline__ unsigned
+sg_local_follow (const SgLocal &l, SgRound round, unsigned edge, unsigned la, unsigned lb, bool *counts)
+{
+  const unsigned a = la & 0xffff, b = lb & 0xffff;
+
+  if (round.stage) {
+    *counts = edge && ((l.mean[a] | l.mean[b]) & sg_small_mean);
+    return edge;
+  }
+  *counts = edge && (la >> 16 == round.number - 1 || lb >> 16 == round.number - 1);
+  if (!*counts)
+    return edge;
+  edge = min (a, b) | max (a, b) << 16;
+  return a == b || sg_local_seen (l, edge) ? 0 : edge;
+}
+
+/* Those that count and are left go to the other list; where that becomes the list, all that are left. A
+ * lane has two at once; few edges are with few warps. */
+__device__ __forceinline__ void
+sg_local_edges (const SgLocal &l, SgBlock *block, SgRound round)
+{
+  for (unsigned base = (threadIdx.x & ~31u) * 2; base < l.n_edges; base += 2 * sg_threads) {
+    const unsigned i = base + (threadIdx.x & 31), j = i + 32;
+    const unsigned old_i = i < l.n_edges ? l.edge[i] : 0, old_j = j < l.n_edges ? l.edge[j] : 0;
+    const unsigned ai = l.link[old_i & 0xffff], bi = l.link[old_i >> 16];
+    const unsigned aj = l.link[old_j & 0xffff], bj = l.link[old_j >> 16];
+    bool counts_i, counts_j;
+    const unsigned edge_i = sg_local_follow (l, round, old_i, ai, bi, &counts_i);
+    const unsigned edge_j = sg_local_follow (l, round, old_j, aj, bj, &counts_j);
+    const bool has_i = edge_i && (counts_i || round.anew), has_j = edge_j && (counts_j || round.anew);
+    const unsigned at = sg_take_lanes (&block->used, has_i, has_j);
+
+    if (has_i)
+      l.spare[at] = edge_i;
+    if (has_j)
+      l.spare[at + has_i] = edge_j;
+    if (counts_i && !round.anew)
+      l.edge[i] = edge_i;
+    if (counts_j && !round.anew)
+      l.edge[j] = edge_j;
+  }
+}
+
+__device__ __forceinline__ void
+sg_local_offer (const SgLocal &l, unsigned to, unsigned distance, unsigned partner)
+{
+  const unsigned key = distance << sg_local_bits | partner;
+
+  if (key < sg_peek (l.best + to))
+    atomicMin (l.best + to, key);
+}
+
+/* The edges' offers to their ends. */
+__device__ __forceinline__ void
+sg_local_pick (const SgWork &work, const SgLocal &l, const SgMerge &m, unsigned n)
+{
+  for (unsigned i = threadIdx.x; i < n; i += sg_threads) {
+    const unsigned edge = l.spare[i], a = edge & 0xffff, b = edge >> 16, ma = l.mean[a], mb = l.mean[b];
+    const unsigned ca = ma & sg_color_bits, cb = mb & sg_color_bits, distance = sg_distance (ca, cb);
+    const bool alike = m.min_cells == 0 && sg_near (ca, cb, work.merge[(ma & mb & sg_old_mean) != 0]);
+
+    if (alike || (ma & sg_small_mean))
+      sg_local_offer (l, a, distance, b);
+    if (alike || (mb & sg_small_mean))
+      sg_local_offer (l, b, distance, a);
+  }
+}
+
+/* Where the picks lead from r, whose own is `to`. */
+__device__ __forceinline__ unsigned
+sg_local_end (const SgLocal &l, unsigned r, unsigned to)
+{
+  for (;;) {
+    const unsigned pick = l.best[to], next = pick % sg_local_most;
+
+    if (pick == sg_none)
+      return to;
+    if (next == r)
+      return min (r, to);
+    r = to;
+    to = next;
+  }
+}
+
+/* How many threads' regions have joined others. */
+__device__ __forceinline__ unsigned
+sg_local_join (const SgLocal &l, SgRound round)
+{
+  bool joined = false;
+
+  ((uint4 *) l.table)[threadIdx.x] = make_uint4 (0, 0, 0, 0);
+  for (unsigned k = threadIdx.x; k < l.n_living; k += sg_threads) {
+    const unsigned i = l.living[k], pick = l.best[i];
+    const unsigned to = pick != sg_none ? sg_local_end (l, i, pick % sg_local_most) : i;
+
+    if (to == i)
+      continue;
+    const unsigned cells = l.cells[i], luma = l.luma[i], cb = l.cb[i], cr = l.cr[i];
+
+    joined = true;
+    l.link[i] = to | round.number << 16;
+    sg_poke (l.link + to, to | round.number << 16);
+    atomicAdd (&l.cells[to], cells & ~sg_old_bit);
+    atomicAdd (&l.luma[to], luma);
+    atomicAdd (&l.cb[to], cb);
+    atomicAdd (&l.cr[to], cr);
+    if (cells & sg_old_bit)
+      atomicOr (&l.cells[to], sg_old_bit);
+  }
+  return (unsigned) __syncthreads_count (joined);
+}
+static_assert (sg_seen == 4 * sg_threads, "each thread clears four of the table");
+
+/* After a round in which none has picked; false: that was the last. */
+__device__ __forceinline__ bool
+sg_local_next_stage (const SgWork &work, const SgLocal &l, SgMerge *m)
+{
+  const unsigned listed = m->roots;
+
+  m->roots = 0;
+  for (unsigned base = 0; base < l.n_living; base += sg_threads) {
+    const unsigned k = base + threadIdx.x, i = k < l.n_living ? l.living[k] : 0;
+
+    m->roots += (unsigned) __syncthreads_count (k < l.n_living && sg_local_parent (l, i) == i);
+  }
+  const bool again = sg_next_stage (work, m);
+
+  m->roots = listed;
+  for (unsigned i = threadIdx.x; again && i < listed; i += sg_threads)
+    l.mean[i] = (l.mean[i] & ~sg_small_mean) | ((l.cells[i] & ~sg_old_bit) < m->min_cells ? sg_small_mean : 0);
+  __syncthreads ();
+  return again;
+}
+
+/* The picks of a round but the first. */
+__device__ __forceinline__ void
+sg_local_picks (const SgWork &work, SgLocal *l, SgBlock *block, const SgMerge &m, SgRound round)
+{
+  sg_local_regions (*l, block, m, round);
+  sg_local_edges (*l, block, round);
+  __syncthreads ();
+  const unsigned counting = block->used, living = block->roots;
+
+  sg_local_pick (work, *l, m, counting);
+  __syncthreads ();
+  if (threadIdx.x == 0)
+    block->used = block->roots = 0;
+  if (!round.anew)
+    return;
+  unsigned *edges = l->spare;
+  uint16_t *regions = l->rest;
+
+  l->spare = l->edge;
+  l->edge = edges;
+  l->n_edges = counting;
+  l->rest = l->living;
+  l->living = regions;
+  l->n_living = living;
+}
+
+/* ---- the end ------------------------------------------------------------ */
+
+/* What is told of a region that is left, in the order of the indices. */
+__device__ __forceinline__ uint4
+sg_told (unsigned root, unsigned mean, unsigned new_before)
+{
+  return make_uint4 (root, mean & sg_color_bits, (mean & sg_old_mean) != 0, new_before);
+}
+
+/* Indices to `best`, roots to `luma`; how many regions are left. */
+__device__ unsigned
+sg_local_indices (const SgWork &work, const SgLocal &l, const SgGathered &to, const SgMerge &m)
+{
+  const unsigned lane = threadIdx.x & 31, lower = (1u << lane) - 1;
+  unsigned before = 0; /* regions, << 16 new ones */
+
+  for (unsigned base = 0; base < m.roots; base += sg_threads) {
+    const unsigned i = base + threadIdx.x;
+    const bool stays = i < m.roots && sg_local_parent (l, i) == i;
+    const unsigned mean = stays ? l.mean[i] : sg_old_mean, root = i < m.roots ? work.smallest[i] : 0;
+    const unsigned mask = __ballot_sync (~0u, stays), fresh = __ballot_sync (~0u, !(mean & sg_old_mean));
+
+    if (i < m.roots)
+      l.luma[i] = root;
+    __syncthreads ();
+    if (lane == 0)
+      l.table[threadIdx.x / 32] = (unsigned) (__popc (mask) | __popc (fresh) << 16);
+    __syncthreads ();
+    const unsigned of_warp = l.table[lane], all = sg_reduce (~0u, of_warp);
+    const unsigned at = before + sg_reduce (~0u, lane < threadIdx.x / 32 ? of_warp : 0)
+        + (unsigned) (__popc (mask & lower) | __popc (fresh & lower) << 16);
+
+    if (stays) {
+      l.best[i] = at & 0xffff;
+      to.region[at & 0xffff] = sg_told (root, mean, at >> 16);
+    }
+    before += all;
+  }
+  __syncthreads ();
+  return before & 0xffff;
+}
+
+/* Each place's index, to `index`. */
+__device__ void
+sg_store_local (const SgWork &work, const SgLocal &l, const SgGathered &to, const SgMerge &m)
+{
+  for (unsigned i = threadIdx.x; i < m.roots; i += sg_threads) {
+    unsigned end = i;
+
+    while (sg_local_parent (l, end) != end)
+      end = sg_local_parent (l, end);
+    to.index[i] = l.best[end];
+    if (work.follow && end != i && (to.mean[i] & sg_old_mean))
+      atomicMax (work.claim + l.luma[end], work.claim[l.luma[i]]);
+  }
+}
+
+__device__ __forceinline__ void
+sg_local_rounds (const SgWork &work, SgBlock *block, const SgGathered &gathered, SgLocal l, SgMerge m)
+{
+  sg_load_local (l, gathered, m);
+  __syncthreads ();
+  for (SgRound round = { 1, false, false };; round.number++) {
+    if (round.number > 1)
+      sg_local_picks (work, &l, block, m, round);
+    const unsigned joined = sg_local_join (l, round);
+
+    round.stage = joined == 0;
+    round.anew = joined >= sg_many;
+    if (joined == 0 && !sg_local_next_stage (work, l, &m))
+      break;
+  }
+}
+
+/* The block that goes on alone. What is told of the regions left is in sg_gathered ().region, the index
+ * of each place in sg_gathered ().index. */
+__device__ void
+sg_merge_alone (const SgWork &work, SgBlock *block, unsigned char *memory, size_t size, const SgMerge &m,
+    unsigned edges)
+{
+  const SgGathered gathered = sg_gathered (work, m);
+  SgLocal l = sg_lay_out (memory, m.roots, edges);
+
+  if (threadIdx.x == 0)
+    block->used = block->roots = 0;
+  /* twice the same, so that the compiler knows which memory it is */
+  if (sg_local_size (m.roots) + 2 * sizeof (unsigned) * (size_t) edges <= size) {
+    sg_local_rounds (work, block, gathered, l, m);
+  } else {
+    l.edge = gathered.edge;
+    l.spare = gathered.spare;
+    sg_local_rounds (work, block, gathered, l, m);
+  }
+  const unsigned left = sg_local_indices (work, l, gathered, m);
+
+  sg_store_local (work, l, gathered, m);
+  if (threadIdx.x == 0)
+    work.control->regions = left;
+}
+
+} // namespace cf
+
+#endif

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * segment/segment.c: the segmentation's parameters and descriptor, and what both
+ * backends make of them; segment.h is its contract, segment/cpu/plan.c its CPU side,
+ * segment/gpu/plan.cu its kernels. */
+#include "segment.h"
+
+#include "core/text.h"
+
+#include <string.h>
+
+#define FIELD(name) offsetof (CfSegmentParams, name)
+
+static const CfEnumValue outputs[] = {
+  { CF_SEGMENT_MEAN, "mean", "Each region in its mean colour" },
+  { CF_SEGMENT_BOUNDARIES, "boundaries", "The input, with the regions' borders in boundary-color" },
+  { CF_SEGMENT_LABELS, "labels", "Each region in a colour made of its number" },
+  { CF_SEGMENT_PASSTHROUGH, "passthrough", "The input; for what region-meta, label-meta and message-interval tell" },
+  { 0, NULL, NULL },
+};
+
+static const CfParam params[] = {
+  { "output", CF_TYPE_ENUM, FIELD (output), 0, 0, CF_SEGMENT_MEAN, outputs, "", "What is painted" },
+  { "seed-threshold", CF_TYPE_DOUBLE, FIELD (seed_threshold), 0, 1, 0, NULL, "",
+      "Regions begin where neighbours differ by less than this, as a fraction of their length; 0: 0.05 at 480 lines, "
+      "less where there are more" },
+  { "seed-similarity", CF_TYPE_BOOL, FIELD (seed_similarity), 0, 0, 0, NULL, "",
+      "Regions begin only where it is also smoother than Otsu's threshold" },
+  { "seeds", CF_TYPE_STRING, FIELD (seeds), 0, 0, 0, NULL, "", "Pixels where regions begin in any case: \"x,y;x,y\"" },
+  { "merge-threshold", CF_TYPE_DOUBLE, FIELD (merge_threshold), 0, 1, 0.1, NULL, "",
+      "Neighbouring regions become one whose means differ by less than this, as a fraction of their length" },
+  { "weak-difference", CF_TYPE_DOUBLE, FIELD (weak_difference), 0, 1, 0.03, NULL, "",
+      "A border is weak where both its sides differ by less than this, as a fraction of their length" },
+  { "weak-fraction", CF_TYPE_DOUBLE, FIELD (weak_fraction), 0, 1, 0.5, NULL, "",
+      "Regions become one when more than this fraction of the shorter perimeter is a weak border; 1: never" },
+  { "min-size", CF_TYPE_INT, FIELD (min_size), 0, (double) CF_MAX_SIZE * CF_MAX_SIZE, 0, NULL, "pixels",
+      "Smaller regions join their nearest neighbour; 0: a ten thousandth of the picture" },
+  { "max-regions", CF_TYPE_INT, FIELD (max_regions), 1, 65535, 65535, NULL, "regions",
+      "While there are more, ever larger ones join their nearest neighbour" },
+  { "temporal", CF_TYPE_DOUBLE, FIELD (temporal), 0, 1, 0.15, NULL, "",
+      "How far a place may be from its region's mean of the last frame and stay in it; 0: each frame afresh" },
+  { "cell-size", CF_TYPE_INT, FIELD (cell_size), 0, 16, 0, NULL, "pixels",
+      "Side of the squares that regions grow by; 0: so that there are about 480 lines of them" },
+  { "region-meta", CF_TYPE_BOOL, FIELD (region_meta), 0, 0, 0, NULL, "", "Tell the regions in a meta each" },
+  { "label-meta", CF_TYPE_BOOL, FIELD (label_meta), 0, 0, 0, NULL, "", "Tell each pixel's region in one meta" },
+  { "message-interval", CF_TYPE_INT, FIELD (message_interval), 0, 3600000, 0, NULL, "ms",
+      "Tell the regions in a message on the bus, at most this often; 0: never" },
+  { "boundary-color", CF_TYPE_COLOR, FIELD (boundary_color), 0, 0, 0xffffffff, NULL, "",
+      "Of the borders, 0xAARRGGBB; alpha is ignored" },
+};
+
+/* ---- seeds -------------------------------------------------------------- */
+
+/* One coordinate: digits, perhaps behind a minus. NULL if it is none. */
+static const char *
+read_number (const char *text, int *value)
+{
+  const bool minus = *text == '-';
+  int digits = 0;
+
+  text += minus;
+  for (*value = 0; *text >= '0' && *text <= '9' && digits < 7; text++, digits++)
+    *value = 10 * *value + (*text - '0');
+  if (minus)
+    *value = -*value;
+  return digits > 0 && digits < 7 ? text : NULL;
+}
+
+/* Reads "x,y" and the ';' behind it; `number` counts from 1. */
+static CfCode
+read_point (const char **text, int number, int *x, int *y, CfStatus *status)
+{
+  const char *end = strchr (*text, ';'), *at = read_number (*text, x);
+  char shown[48];
+
+  at = at && *at == ',' ? read_number (at + 1, y) : NULL;
+  if (!at || (*at && *at != ';'))
+    return cf_fail (status, CF_BAD_VALUE, "point %d of seeds is \"%s\"; it must be two whole numbers such as 320,240, "
+        "and between points a ';'", number,
+        cf_text_show (*text, end ? (size_t) (end - *text) : strlen (*text), false, shown, sizeof shown));
+  if (*at && !at[1])
+    return cf_fail (status, CF_BAD_VALUE, "seeds ends with a ';'; leave it out, or put point %d behind it", number + 1);
+  if (number > CF_SEGMENT_MAX_SEEDS)
+    return cf_fail (status, CF_BAD_VALUE, "seeds has more than %d points", CF_SEGMENT_MAX_SEEDS);
+  *text = *at ? at + 1 : at;
+  return CF_OK;
+}
+
+/* The cells of the points into `setup`, which knows the cells already; with NULL
+ * the text is only checked. */
+static CfCode
+read_seeds (const char *text, const CfVideo *video, CfSegmentSetup *setup, CfStatus *status)
+{
+  for (int number = 1; text && *text; number++) {
+    int x = 0, y = 0;
+    CfCode code = read_point (&text, number, &x, &y, status);
+
+    if (code != CF_OK)
+      return code;
+    if (setup && x >= 0 && y >= 0 && x < video->width && y < video->height)
+      setup->seeds[setup->n_seeds++] = y / setup->size * setup->columns + x / setup->size;
+  }
+  return CF_OK;
+}
+
+/* ---- what the parameters come to ---------------------------------------- */
+
+static int
+at_least_one (int v)
+{
+  return v > 1 ? v : 1;
+}
+
+static void
+set_cells (const CfVideo *video, const CfSegmentParams *p, CfSegmentSetup *setup)
+{
+  const int side = video->width < video->height ? video->width : video->height;
+  const int pixels = video->width * video->height;
+  const int64_t min_size = p->min_size ? p->min_size : at_least_one (pixels / 10000);
+
+  setup->size = p->cell_size ? p->cell_size : at_least_one ((side + 239) / 480);
+  setup->columns = (video->width + setup->size - 1) / setup->size;
+  setup->rows = (video->height + setup->size - 1) / setup->size;
+  setup->min_cells = (uint32_t) ((min_size + setup->size * setup->size - 1) / (setup->size * setup->size));
+}
+
+static void
+set_thresholds (const CfSegmentParams *p, CfSegmentSetup *setup)
+{
+  const int lines = setup->columns < setup->rows ? setup->columns : setup->rows;
+  const double t = p->temporal;
+
+  setup->seed = cf_segment_fixed (p->seed_threshold > 0 ? p->seed_threshold : 0.05 * (lines > 480 ? 480.0 / lines : 1));
+  setup->afresh = !(t > 0);
+  setup->keep[0] = cf_segment_fixed (t);
+  setup->keep[1] = cf_segment_fixed (t / 3);
+  setup->keep[2] = cf_segment_fixed (3 * t < 1 ? 3 * t : 1);
+  setup->merge[0] = cf_segment_fixed (p->merge_threshold);
+  setup->merge[1] = cf_segment_fixed (p->merge_threshold * 0.6);
+  setup->weak[0] = cf_segment_fixed (p->weak_difference);
+  setup->weak[1] = cf_segment_fixed (p->weak_difference * 0.6);
+  setup->fraction = (uint32_t) (65536 * p->weak_fraction + 0.5);
+}
+
+static uint32_t
+color_of (const CfFormatInfo *info, uint32_t argb)
+{
+  const int r = argb >> 16 & 255, g = argb >> 8 & 255, b = argb & 255;
+  const int y = (19595 * r + 38470 * g + 7471 * b + 32768) >> 16;
+  const int cb = (-11059 * r - 21709 * g + 32768 * b + 8421375) >> 16;
+  const int cr = (32768 * r - 27439 * g - 5329 * b + 8421375) >> 16;
+
+  return info->rgb ? (uint32_t) (r | g << 8 | b << 16) : (uint32_t) (y | cb << 8 | cr << 16);
+}
+
+static bool
+reports (const void *params_)
+{
+  const CfSegmentParams *p = params_;
+
+  return p->region_meta || p->label_meta || p->message_interval > 0;
+}
+
+CfCode
+cf_segment_setup (const CfVideo *video, const CfSegmentParams *p, CfSegmentSetup *setup, CfStatus *status)
+{
+  memset (setup, 0, sizeof *setup);
+  set_cells (video, p, setup);
+  set_thresholds (p, setup);
+  setup->max_regions = p->max_regions;
+  setup->similarity = p->seed_similarity;
+  setup->reports = reports (p);
+  setup->output = (CfSegmentOutput) p->output;
+  setup->color = color_of (cf_format_info (video->format), p->boundary_color);
+  return read_seeds (p->seeds, video, setup, status);
+}
+
+/* ---- what is told of regions -------------------------------------------- */
+
+/* A region may have pixels and yet no sample of a subsampled component: then it
+ * has no colour. */
+static void
+describe_colors (const CfFormatInfo *info, const CfSegmentRegion *f, double mean[3])
+{
+  const double levels = 1 << (info->bits - 8);
+  double v[3];
+
+  for (int k = 0; k < 3; k++)
+    v[k] = f->n[k] ? (double) f->sum[k] / f->n[k] / levels : 128;
+  if (info->rgb) {
+    mean[0] = (19595 * v[0] + 38470 * v[1] + 7471 * v[2]) / 65536;
+    mean[1] = 128 + (-11059 * v[0] - 21709 * v[1] + 32768 * v[2]) / 65536;
+    mean[2] = 128 + (32768 * v[0] - 27439 * v[1] - 5329 * v[2]) / 65536;
+  } else {
+    memcpy (mean, v, sizeof v);
+  }
+}
+
+void
+cf_segment_describe (CfFormat format, const CfSegmentRegion *found, unsigned n, uint32_t frame, CfRegion *regions)
+{
+  const CfFormatInfo *info = cf_format_info (format);
+
+  for (unsigned i = 0; i < n; i++) {
+    const CfSegmentRegion *f = &found[i];
+    CfRegion *r = &regions[i];
+
+    *r = (CfRegion) { .id = f->id, .age = frame - f->birth, .area = f->n[0] };
+    if (f->n[0] == 0)
+      continue;
+    r->x = (int) f->left;
+    r->y = (int) f->top;
+    r->width = (int) (f->right - f->left + 1);
+    r->height = (int) (f->bottom - f->top + 1);
+    r->centroid_x = (double) f->sum_x / f->n[0];
+    r->centroid_y = (double) f->sum_y / f->n[0];
+    describe_colors (info, f, r->mean);
+  }
+}
+
+/* ---- the descriptor ----------------------------------------------------- */
+
+static CfCode
+check (const CfVideo *video, const CfCommon *common, const void *params_, CfStatus *status)
+{
+  (void) common;
+  return read_seeds (((const CfSegmentParams *) params_)->seeds, video, NULL, status);
+}
+
+static bool
+follows (const void *params_)
+{
+  return ((const CfSegmentParams *) params_)->temporal > 0;
+}
+
+static bool
+passes (const CfVideo *video, const CfCommon *common, const void *params_)
+{
+  const CfSegmentParams *p = params_;
+
+  if (reports (p))
+    return false;
+  if (p->output == CF_SEGMENT_PASSTHROUGH)
+    return true;
+  return !cf_any_filtered (video, common);
+}
+
+const CfFilter cf_segment = {
+  .stem = "segment",
+  .params = params,
+  .n_params = sizeof params / sizeof params[0],
+  .params_size = sizeof (CfSegmentParams),
+  .check = check,
+  .passes = passes,
+  .whole_frames = true,
+  .follows = follows,
+  .reports = reports,
+  .cpu = &cf_segment_cpu,
+#ifdef CF_HAVE_CUDA
+  .cuda = &cf_segment_cuda,
+#endif
+};

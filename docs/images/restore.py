@@ -1,0 +1,61 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Makes docs/images/restore.png: a part of a frame blurred by motion, restored by what cf-identify found on another part of it,
+and as it was.
+
+usage: GST_PLUGIN_PATH=build/gst docs/images/restore.py build/pipelines/cf-identify FILM [OUT.png]
+
+FILM of the picture in the repository: OpenCV's sample vtest.avi. Needs numpy, OpenCV and gst-launch-1.0 with
+pngdec and pngenc.
+"""
+import os
+import subprocess
+import sys
+import tempfile
+
+import cv2
+import numpy as np
+
+from sheets import read_frame
+
+FRAME = 120
+FRAGMENT = '96x96+120+150'
+LEFT, TOP, WIDTH, HEIGHT = 400, 58, 280, 190
+BAR, GAP = 20, 4
+
+
+def run_element(words, source, target):
+    subprocess.run(['gst-launch-1.0', '-q', 'filesrc', f'location={source}', '!', 'pngdec', '!', 'videoconvert', '!',
+                    'video/x-raw,format=Y444', '!', *words, 'apply-to=luma', '!', 'videoconvert', '!', 'pngenc', '!',
+                    'filesink', f'location={target}'], check=True)
+
+
+def tile(path, label):
+    bar = np.full((BAR, WIDTH, 3), 255, np.uint8)
+    cv2.putText(bar, label, (1, BAR - 6), cv2.FONT_HERSHEY_SIMPLEX, 0.4, (0, 0, 0), 1, cv2.LINE_AA)
+    return np.vstack([bar, cv2.imread(path)[TOP:TOP + HEIGHT, LEFT:LEFT + WIDTH]])
+
+
+def main():
+    if len(sys.argv) not in (3, 4) or sys.argv[1] in ('-h', '--help'):
+        sys.exit(__doc__)
+    out = sys.argv[3] if len(sys.argv) == 4 else os.path.join(os.path.dirname(os.path.abspath(__file__)), 'restore.png')
+    with tempfile.TemporaryDirectory() as folder:
+        frame, sharp, blurred, restored, found = (os.path.join(folder, name) for name in (
+            'frame.png', 'sharp.png', 'blurred.png', 'restored.png', 'found.json'))
+        cv2.imwrite(frame, read_frame(sys.argv[2], FRAME))
+        # Through the same conversions, which change the colours a little.
+        run_element(['cudaconvolve', 'preset=identity'], frame, sharp)
+        run_element(['cudaconvolve', 'preset=motion', 'kernel-size=9', 'angle=0'], frame, blurred)
+        subprocess.run([sys.argv[1], sharp, blurred, '--fragment', FRAGMENT, '--window', '5', '--symmetry', 'mirror',
+                        '--output', found], check=True)
+        run_element(['cudairfilter', f'coefficients={found}'], blurred, restored)
+        gap = np.full((HEIGHT + BAR, GAP, 3), 255, np.uint8)
+        cv2.imwrite(out, np.hstack([tile(blurred, 'blurred by a motion of 9 pixels'), gap,
+                                    tile(restored, 'restored by cudairfilter'), gap, tile(sharp, 'as it was')]),
+                    [cv2.IMWRITE_PNG_COMPRESSION, 9])
+    print(f'{out}: {os.path.getsize(out)} bytes')
+
+
+if __name__ == '__main__':
+    main()

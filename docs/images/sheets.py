@@ -1,0 +1,115 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Makes docs/images/convolve.png, irfilter.png or segment.png: a part of a frame of a film, once for each of an element's
+effects.
+
+usage: GST_PLUGIN_PATH=build/gst docs/images/sheets.py convolve|irfilter|segment FILM [OUT.png]
+
+FILM of the pictures in the repository: OpenCV's sample vtest.avi. Needs numpy, OpenCV and gst-launch-1.0 with
+pngdec and pngenc.
+"""
+import os
+import subprocess
+import sys
+import tempfile
+
+import cv2
+import numpy as np
+
+FRAME = 120
+BAR, GAP = 20, 4
+# Columns; the part of the frame: left, top, width, height. Regions are found in the frame as a whole.
+LAYOUTS = {
+    'convolve': (4, (370, 58, 212, 154)),
+    'irfilter': (4, (370, 58, 212, 154)),
+    'segment': (2, (300, 80, 424, 300)),
+}
+
+# Words of an element line that have blanks in them have them as '_'.
+SHEETS = {
+    'convolve': [
+        'preset=identity',
+        'preset=box kernel-size=9',
+        'preset=gauss kernel-size=15',
+        'preset=motion kernel-size=21 angle=30',
+        'preset=sharpen',
+        'preset=unsharp kernel-size=9 amount=3',
+        'preset=emboss angle=45 gray=luma',
+        'preset=laplace bias=128',
+        'preset=sobel divisor=2',
+        'preset=prewitt divisor=2',
+        'preset=scharr divisor=8',
+        'preset=log kernel-size=9 bias=128 divisor=0.1',
+    ],
+    'irfilter': [
+        'preset=smooth sigma=3',
+        'preset=smooth sigma=30',
+        'preset=soft sigma=30',
+        'numerator=.1 denominator=0_.9;_0_0 quadrants=se',
+        'preset=highpass sigma=40 apply-to=luma',
+        'preset=highpass sigma=3',
+        'preset=sharpen sigma=1.5',
+        'preset=sharpen sigma=30 apply-to=luma',
+    ],
+    'segment': [
+        'output=passthrough',
+        'output=mean',
+        'output=boundaries boundary-color=0xffffff00',
+        'output=labels',
+    ],
+}
+
+
+def read_frame(film, number):
+    capture = cv2.VideoCapture(film)
+    frame = None
+    for _ in range(number + 1):
+        good, frame = capture.read()
+        if not good:
+            sys.exit(f'{film}: frame {number} cannot be read')
+    return frame
+
+
+def filtered(element, properties, source, folder):
+    """The file `source` behind the element, in the format that cameras give."""
+    target = os.path.join(folder, 'out.png')
+    words = [word.replace('_', ' ') for word in properties.split()]
+    subprocess.run(['gst-launch-1.0', '-q', 'filesrc', f'location={source}', '!', 'pngdec', '!', 'videoconvert', '!',
+                    'video/x-raw,format=I420', '!', element, *words, '!', 'videoconvert', '!', 'pngenc', '!',
+                    'filesink', f'location={target}'], check=True)
+    return cv2.imread(target)
+
+
+def tile(picture, label):
+    bar = np.full((BAR, picture.shape[1], 3), 255, np.uint8)
+    words = label.removeprefix('preset=').replace('_', ' ')
+    cv2.putText(bar, words, (1, BAR - 6), cv2.FONT_HERSHEY_SIMPLEX, 0.35, (0, 0, 0), 1, cv2.LINE_AA)
+    return np.vstack([bar, picture])
+
+
+def main():
+    if len(sys.argv) not in (3, 4) or sys.argv[1] not in SHEETS:
+        sys.exit(__doc__)
+    sheet_name, film = sys.argv[1:3]
+    tiles = SHEETS[sheet_name]
+    out = sys.argv[3] if len(sys.argv) == 4 else os.path.join(os.path.dirname(os.path.abspath(__file__)),
+                                                              f'{sheet_name}.png')
+    columns, (left, top, width, height) = LAYOUTS[sheet_name]
+    part = slice(top, top + height), slice(left, left + width)
+    whole = sheet_name == 'segment'
+    rows = -(-len(tiles) // columns)
+    sheet = np.full((rows * (height + BAR + GAP) - GAP, columns * (width + GAP) - GAP, 3), 255, np.uint8)
+    with tempfile.TemporaryDirectory() as folder:
+        source = os.path.join(folder, 'in.png')
+        frame = read_frame(film, FRAME)
+        cv2.imwrite(source, frame if whole else frame[part])
+        for n, properties in enumerate(tiles):
+            y, x = n // columns * (height + BAR + GAP), n % columns * (width + GAP)
+            picture = filtered(f'cuda{sheet_name}', properties, source, folder)
+            sheet[y:y + height + BAR, x:x + width] = tile(picture[part] if whole else picture, properties)
+    cv2.imwrite(out, sheet, [cv2.IMWRITE_PNG_COMPRESSION, 9])
+    print(f'{out}: {os.path.getsize(out)} bytes')
+
+
+if __name__ == '__main__':
+    main()

@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * gstcffilter-caps.c: caps, caps features and buffer pools. */
+#include "gstcfcaps.h"
+#include "gstcfcuda.h"
+#include "gstcffilter-private.h"
+#include "gstcfframe.h"
+#include "gstcfparams.h"
+#include "gstcfmemory.h"
+
+#include <string.h>
+
+#define GST_CAT_DEFAULT gst_cf_filter_debug
+
+static GstBaseTransformClass *parent; /* GstBaseTransform's, for what is left to it */
+
+/* ---- negotiation -------------------------------------------------------- */
+
+/* Can this element take and give CUDA memory? */
+static gboolean
+has_cuda (GstCfFilter *self)
+{
+  GstCfFilterPrivate *priv = PRIV (self);
+  gboolean started, has_gpu;
+  GstCfBackend backend;
+
+  GST_OBJECT_LOCK (self);
+  started = priv->started;
+  has_gpu = priv->has_gpu;
+  backend = priv->backend;
+  GST_OBJECT_UNLOCK (self);
+  if (started)
+    return has_gpu && !cf_gpu_lost ();
+  return backend != GST_CF_BACKEND_CPU && gst_cf_cuda_available (NULL);
+}
+
+/* Does downstream ask for CUDA memory by its name? Elements that take ANY
+ * memory mean that they do not look; they are spared. As long as nobody is
+ * there, everything is on offer: who wants to link asks first. */
+static gboolean
+downstream_names_cuda (GstCfFilter *self)
+{
+  GstPad *pad = GST_BASE_TRANSFORM_SRC_PAD (self);
+  GstCaps *caps;
+  gboolean names;
+
+  if (!gst_pad_is_linked (pad))
+    return TRUE;
+  caps = gst_pad_peer_query_caps (pad, NULL);
+  names = caps && gst_cf_caps_name_cuda (caps);
+  gst_caps_replace (&caps, NULL);
+  return names;
+}
+
+static GstCaps *
+transform_caps (GstBaseTransform *trans, GstPadDirection direction, GstCaps *caps, GstCaps *filter)
+{
+  GstCfFilter *self = GST_CF_FILTER (trans);
+  gboolean cuda = has_cuda (self);
+  GstCaps *out, *filtered;
+
+  /* The input pad takes either memory, CUDA memory first. */
+  out = gst_cf_caps_transform (caps, cuda, direction == GST_PAD_SRC || (cuda && downstream_names_cuda (self)));
+  if (!filter)
+    return out;
+  filtered = gst_caps_intersect_full (filter, out, GST_CAPS_INTERSECT_FIRST);
+  gst_caps_unref (out);
+  return filtered;
+}
+
+/* The caps of one pad, given the other's peer. The base class would ask that
+ * peer once more for each element of a chain, so that the questions double
+ * with each; and without a peer it would promise memory that is not there. */
+static GstCaps *
+query_caps (GstCfFilter *self, GstPadDirection direction, GstCaps *filter)
+{
+  gboolean sink = direction == GST_PAD_SINK, cuda = has_cuda (self);
+  GstPad *other = sink ? GST_BASE_TRANSFORM_SRC_PAD (self) : GST_BASE_TRANSFORM_SINK_PAD (self);
+  GstCaps *all = gst_cf_caps_all (cuda);
+  GstCaps *wanted = filter ? gst_caps_intersect_full (filter, all, GST_CAPS_INTERSECT_FIRST) : gst_caps_ref (all);
+  GstCaps *other_wanted = gst_cf_caps_transform (wanted, cuda, TRUE);
+  GstCaps *peer, *caps, *result;
+
+  peer = gst_caps_is_empty (other_wanted) ? gst_caps_ref (other_wanted) : gst_pad_peer_query_caps (other, other_wanted);
+  caps = gst_cf_caps_transform (peer, cuda, sink || (cuda && downstream_names_cuda (self)));
+  result = filter ? gst_caps_intersect_full (wanted, caps, GST_CAPS_INTERSECT_FIRST) : gst_caps_ref (caps);
+  gst_caps_unref (caps);
+  gst_caps_unref (peer);
+  gst_caps_unref (other_wanted);
+  gst_caps_unref (wanted);
+  gst_caps_unref (all);
+  return result;
+}
+
+/* What upstream needs, and what frames may wait here. */
+static gboolean
+query_latency (GstCfFilter *self, GstPadDirection direction, GstQuery *q)
+{
+  GstClockTime min, max, own;
+  gboolean live;
+
+  if (!parent->query (GST_BASE_TRANSFORM (self), direction, q))
+    return FALSE;
+  GST_OBJECT_LOCK (self);
+  own = PRIV (self)->latency;
+  GST_OBJECT_UNLOCK (self);
+  gst_query_parse_latency (q, &live, &min, &max);
+  gst_query_set_latency (q, live, min + own, GST_CLOCK_TIME_IS_VALID (max) ? max + own : max);
+  return TRUE;
+}
+
+static void
+update_latency (GstCfFilter *self, const GstVideoInfo *info)
+{
+  GstCfFilterPrivate *priv = PRIV (self);
+  gint n = GST_VIDEO_INFO_FPS_N (info), d = GST_VIDEO_INFO_FPS_D (info);
+  GstClockTime latency = n > 0 && d > 0 ? gst_util_uint64_scale (priv->slots - 1, (guint64) d * GST_SECOND, (guint64) n)
+      : 0;
+  gboolean changed;
+
+  GST_OBJECT_LOCK (self);
+  changed = priv->latency != latency;
+  priv->latency = latency;
+  GST_OBJECT_UNLOCK (self);
+  if (changed)
+    gst_element_post_message (GST_ELEMENT (self), gst_message_new_latency (GST_OBJECT (self)));
+}
+
+static gboolean
+query (GstBaseTransform *trans, GstPadDirection direction, GstQuery *q)
+{
+  GstCfFilter *self = GST_CF_FILTER (trans);
+  GstCfFilterPrivate *priv = PRIV (self);
+
+  if (GST_QUERY_IS_SERIALIZED (q) && direction == GST_PAD_SINK)
+    gst_cf_filter_drain (self);
+  if (GST_QUERY_TYPE (q) == GST_QUERY_LATENCY)
+    return query_latency (self, direction, q);
+  if (GST_QUERY_TYPE (q) == GST_QUERY_CAPS) {
+    GstCaps *filter, *caps;
+
+    gst_query_parse_caps (q, &filter);
+    caps = query_caps (self, direction, filter);
+    gst_query_set_caps_result (q, caps);
+    gst_caps_unref (caps);
+    return TRUE;
+  }
+  if (GST_QUERY_TYPE (q) == GST_QUERY_CONTEXT) {
+    GstObject *context;
+    gboolean answered;
+
+    GST_OBJECT_LOCK (self);
+    context = priv->context ? gst_object_ref (priv->context) : NULL;
+    GST_OBJECT_UNLOCK (self);
+    answered = gst_cf_cuda_context_query (GST_ELEMENT (self), q, context);
+    if (context)
+      gst_object_unref (context);
+    if (answered)
+      return TRUE;
+  }
+  return parent->query (trans, direction, q);
+}
+
+/* Somebody new may be downstream, who does not know of unfinished frames. */
+static gboolean
+src_event (GstBaseTransform *trans, GstEvent *event)
+{
+  CfStatus status = { 0 };
+
+  if (GST_EVENT_TYPE (event) == GST_EVENT_RECONFIGURE
+      && gst_cf_chain_settle_all (&PRIV (GST_CF_FILTER (trans))->path.chain, &status) != CF_OK)
+    GST_WARNING_OBJECT (trans, "%s", status.message);
+  return parent->src_event (trans, event);
+}
+
+static gboolean
+set_caps (GstBaseTransform *trans, GstCaps *in_caps, GstCaps *out_caps)
+{
+  GstCfFilter *self = GST_CF_FILTER (trans);
+  GstCfFilterPrivate *priv = PRIV (self);
+  const CfFilter *filter = FILTER (self);
+  CfStatus status = { 0 };
+  GstVideoInfo info;
+  gpointer params;
+  CfCommon common;
+  CfVideo video;
+  guint modes;
+  CfCode code;
+  gboolean ok;
+
+  gst_cf_filter_drain (self);
+  if (!gst_video_info_from_caps (&info, in_caps)) {
+    GST_ELEMENT_ERROR (self, STREAM, FORMAT, ("These are not caps of raw video"), ("%" GST_PTR_FORMAT, in_caps));
+    return FALSE;
+  }
+  if (!gst_cf_video_from_info (filter, &info, &video, &modes, &status)) {
+    gst_cf_path_post_error (GST_ELEMENT (self), &status, "These caps cannot be filtered");
+    return FALSE;
+  }
+  /* The caps of both are the same but for the memory, by transform_caps. */
+  priv->same_memory = gst_cf_caps_is_cuda (in_caps) == gst_cf_caps_is_cuda (out_caps);
+  GST_OBJECT_LOCK (self);
+  priv->serial++;
+  params = gst_cf_filter_snapshot (self, &common);
+  code = cf_filter_check (filter, &video, &common, params, &status);
+  priv->video = video;
+  priv->have_video = code == CF_OK;
+  GST_OBJECT_UNLOCK (self);
+  if (code == CF_OK) {
+    priv->refusal[0] = '\0';
+    ok = gst_cf_path_configure (&priv->path, &info, &common, params);
+    update_latency (self, &info);
+  } else {
+    /* Refused caps are tried again with the next event: say it once. */
+    if (strcmp (priv->refusal, status.message) != 0)
+      GST_ELEMENT_ERROR (self, LIBRARY, SETTINGS, ("%s", status.message), (NULL));
+    g_strlcpy (priv->refusal, status.message, sizeof priv->refusal);
+    ok = FALSE;
+  }
+  gst_cf_params_free (filter, params);
+  gst_cf_filter_update_active_backend (self);
+  return ok;
+}
+
+static gboolean
+get_unit_size (GstBaseTransform *trans, GstCaps *caps, gsize *size)
+{
+  GstVideoInfo info;
+
+  (void) trans;
+  if (!gst_video_info_from_caps (&info, caps))
+    return FALSE;
+  *size = GST_VIDEO_INFO_SIZE (&info);
+  return TRUE;
+}
+
+/* ---- allocation --------------------------------------------------------- */
+
+/* Makes and configures a pool of ours for these caps; `size` is what its
+ * buffers take. NULL if it cannot be had. */
+static GstBufferPool *
+make_pool (GstCfFilter *self, GstCaps *caps, gboolean meta, guint min, guint *size)
+{
+  GstCfFilterPrivate *priv = PRIV (self);
+  gboolean cuda = gst_cf_caps_is_cuda (caps);
+  GstStructure *config;
+  GstBufferPool *pool;
+  GstVideoInfo info;
+
+  if (!gst_video_info_from_caps (&info, caps))
+    return NULL;
+  if (cuda && !priv->path.gpu.context)
+    return NULL;
+  pool = cuda ? gst_cf_cuda_pool_new (priv->path.gpu.context) : gst_cf_pool_new (priv->allocator);
+  config = gst_buffer_pool_get_config (pool);
+  gst_buffer_pool_config_set_params (config, caps, (guint) MAX (*size, GST_VIDEO_INFO_SIZE (&info)), min, 0);
+  if (meta)
+    gst_buffer_pool_config_add_option (config, GST_BUFFER_POOL_OPTION_VIDEO_META);
+  if (!gst_buffer_pool_set_config (pool, config)) {
+    GST_WARNING_OBJECT (self, "the pool does not take %" GST_PTR_FORMAT, caps);
+    gst_object_unref (pool);
+    return NULL;
+  }
+  /* CUDA memory has rows of its own length; only the pool knows its size. */
+  config = gst_buffer_pool_get_config (pool);
+  gst_buffer_pool_config_get_params (config, NULL, size, NULL, NULL);
+  gst_structure_free (config);
+  return pool;
+}
+
+static gboolean
+propose_allocation (GstBaseTransform *trans, GstQuery *decide_query, GstQuery *q)
+{
+  GstCfFilter *self = GST_CF_FILTER (trans);
+  GstCfFilterPrivate *priv = PRIV (self);
+  gboolean need_pool;
+  GstCaps *caps;
+  guint size = 0;
+
+  /* Without a decided query the base class would ask downstream, as if the
+   * frames went through untouched. */
+  if (decide_query && !parent->propose_allocation (trans, decide_query, q))
+    return FALSE;
+  gst_query_parse_allocation (q, &caps, &need_pool);
+  if (!caps)
+    return FALSE;
+  if (priv->path.use_gpu) {
+    /* One that upstream fills and those that are filtered. */
+    guint min = priv->slots + 1;
+    GstBufferPool *pool = need_pool ? make_pool (self, caps, TRUE, min, &size) : NULL;
+
+    if (pool) {
+      gst_query_add_allocation_pool (q, pool, size, min, 0);
+      gst_object_unref (pool);
+    }
+    if (!gst_cf_caps_is_cuda (caps))
+      gst_query_add_allocation_param (q, priv->allocator, NULL);
+  }
+  gst_query_add_allocation_meta (q, GST_VIDEO_META_API_TYPE, NULL);
+  if (gst_cf_caps_is_cuda (caps) && priv->path.use_gpu)
+    gst_query_add_allocation_meta (q, GST_CF_CHAIN_API, NULL);
+  return TRUE;
+}
+
+/* Tries the pool that downstream proposes for these caps. */
+static gboolean
+configure_pool (GstCfFilter *self, GstBufferPool *pool, GstCaps *caps, gboolean meta, guint min, guint max, guint *size)
+{
+  GstStructure *config = gst_buffer_pool_get_config (pool);
+  gboolean ok;
+
+  gst_buffer_pool_config_set_params (config, caps, *size, min, max);
+  if (meta)
+    gst_buffer_pool_config_add_option (config, GST_BUFFER_POOL_OPTION_VIDEO_META);
+  ok = gst_buffer_pool_set_config (pool, config);
+  config = gst_buffer_pool_get_config (pool);
+  if (!ok && gst_buffer_pool_config_validate_params (config, caps, *size, min, max)) {
+    /* Refused, but what it offers instead is enough. */
+    ok = gst_buffer_pool_set_config (pool, config);
+    config = gst_buffer_pool_get_config (pool);
+  }
+  if (ok)
+    gst_buffer_pool_config_get_params (config, NULL, size, NULL, NULL);
+  gst_structure_free (config);
+  if (!ok)
+    GST_INFO_OBJECT (self, "downstream's pool does not take its configuration; using one of ours");
+  return ok;
+}
+
+static gboolean
+decide_allocation (GstBaseTransform *trans, GstQuery *q)
+{
+  GstCfFilter *self = GST_CF_FILTER (trans);
+  GstCfFilterPrivate *priv = PRIV (self);
+  guint size = 0, min = 0, max = 0;
+  GstBufferPool *pool = NULL;
+  gboolean proposed, meta;
+  GstVideoInfo info;
+  GstCaps *caps;
+
+  gst_query_parse_allocation (q, &caps, NULL);
+  if (!caps || !gst_video_info_from_caps (&info, caps))
+    return FALSE;
+  meta = gst_query_find_allocation_meta (q, GST_VIDEO_META_API_TYPE, NULL);
+  gst_cf_chain_decide (&priv->path.chain, q);
+  proposed = gst_query_get_n_allocation_pools (q) > 0;
+  if (proposed)
+    gst_query_parse_nth_allocation_pool (q, 0, &pool, &size, &min, &max);
+  size = (guint) MAX (size, GST_VIDEO_INFO_SIZE (&info));
+  if (pool && ((gst_cf_caps_is_cuda (caps) && !gst_cf_cuda_pool_is_on (pool, priv->path.gpu.context))
+          || !configure_pool (self, pool, caps, meta, min, max, &size)))
+    gst_clear_object (&pool);
+  if (!pool) {
+    /* All beforehand, so that the stream does not wait for memory later: what downstream
+     * keeps (a sink its last frame), those under way, and the one that is pushed meanwhile. */
+    min = MAX (min, 1) + priv->slots + (priv->slots > 1 ? 1 : 0);
+    max = 0;
+    pool = make_pool (self, caps, meta, min, &size);
+  }
+  if (!pool) {
+    GST_ELEMENT_ERROR (self, RESOURCE, NO_SPACE_LEFT, ("No output buffers could be had"), ("%" GST_PTR_FORMAT, caps));
+    return FALSE;
+  }
+  if (proposed)
+    gst_query_set_nth_allocation_pool (q, 0, pool, size, min, max);
+  else
+    gst_query_add_allocation_pool (q, pool, size, min, max);
+  gst_object_unref (pool);
+  return TRUE;
+}
+
+/* Metas that downstream understands are offered upstream. */
+static gboolean
+filter_meta (GstBaseTransform *trans, GstQuery *q, GType api, const GstStructure *params)
+{
+  (void) trans;
+  (void) q;
+  (void) api;
+  (void) params;
+  return TRUE;
+}
+
+/* Every meta is kept: the picture stays the same size. Except for a crop that
+ * reading the frame has carried out. */
+static gboolean
+transform_meta (GstBaseTransform *trans, GstBuffer *out, GstMeta *meta, GstBuffer *in)
+{
+  (void) out;
+  if (meta->info->api == GST_VIDEO_CROP_META_API_TYPE)
+    return !gst_cf_frame_crops (in, &PRIV (GST_CF_FILTER (trans))->path.info);
+  return TRUE;
+}
+
+void
+gst_cf_filter_install_negotiation (GstBaseTransformClass *klass)
+{
+  parent = g_type_class_peek_parent (klass);
+  klass->src_event = GST_DEBUG_FUNCPTR (src_event);
+  klass->query = GST_DEBUG_FUNCPTR (query);
+  klass->transform_caps = GST_DEBUG_FUNCPTR (transform_caps);
+  klass->set_caps = GST_DEBUG_FUNCPTR (set_caps);
+  klass->get_unit_size = GST_DEBUG_FUNCPTR (get_unit_size);
+  klass->propose_allocation = GST_DEBUG_FUNCPTR (propose_allocation);
+  klass->decide_allocation = GST_DEBUG_FUNCPTR (decide_allocation);
+  klass->filter_meta = GST_DEBUG_FUNCPTR (filter_meta);
+  klass->transform_meta = GST_DEBUG_FUNCPTR (transform_meta);
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * gstcfoutput.h: frames under way between two threads. The streaming thread
+ * submits one after the other and waits only where all places are taken; the
+ * output thread waits for the oldest, finishes it and pushes it at once.
+ *
+ * What downstream answers to a push is kept for the streaming thread, which
+ * hands it to upstream in place of the next frame's. Frames behind one that
+ * downstream refused are dropped until then. */
+#ifndef GST_GSTCFOUTPUT_H
+#define GST_GSTCFOUTPUT_H
+
+#include "gstcfbackend.h"
+
+G_BEGIN_DECLS
+
+/* Both in the output thread. Finish: makes the frame ready, drops the reference
+ * to the input, and leaves `job->out` to be pushed or dropped. Push takes `out`. */
+typedef GstFlowReturn (*GstCfFinish) (gpointer user, GstCfJob *job, gboolean drop);
+typedef GstFlowReturn (*GstCfPush) (gpointer user, GstBuffer *out);
+
+typedef struct {
+  GstCfFinish finish;
+  GstCfPush push;
+  gpointer user;
+
+  GThread *thread; /* NULL: not started */
+  GMutex lock;
+  GCond changed;
+  /* all below: lock held */
+  GstCfJob job[GST_CF_MAX_IN_FLIGHT]; /* a ring; its place is a frame's slot */
+  guint size, first, n;
+  gboolean pushing;  /* one more is in the output thread's hands */
+  gboolean flushing; /* frames are dropped, and none is let in */
+  gboolean stopping;
+  GstFlowReturn flow; /* for upstream */
+} GstCfFlight;
+
+void gst_cf_flight_init (GstCfFlight *flight, GstCfFinish finish, GstCfPush push, gpointer user);
+void gst_cf_flight_clear (GstCfFlight *flight);
+
+/* `size`: places, at most GST_CF_MAX_IN_FLIGHT. FALSE: no thread could be had. */
+gboolean gst_cf_flight_start (GstCfFlight *flight, guint size, const gchar *name);
+/* Drops what is under way and ends the thread. No-op where it is not started. */
+void gst_cf_flight_stop (GstCfFlight *flight);
+
+/* Streaming thread. Waits until fewer than `most` frames are under way and gives
+ * the place of the next, with its number; NULL where it is not to be submitted:
+ * gst_cf_flight_take_flow says why. */
+GstCfJob *gst_cf_flight_begin (GstCfFlight *flight, guint most, guint *place);
+/* The job of that place was submitted. */
+void gst_cf_flight_add (GstCfFlight *flight);
+/* The flow for upstream, GST_FLOW_OK where there is nothing to say; said once. */
+GstFlowReturn gst_cf_flight_take_flow (GstCfFlight *flight);
+
+/* Waits until every frame has left. Any thread but the output thread. */
+void gst_cf_flight_drain (GstCfFlight *flight);
+/* TRUE: from now on, nobody waits for a place, and frames are dropped. FALSE:
+ * waits until they are, and begins anew. */
+void gst_cf_flight_set_flushing (GstCfFlight *flight, gboolean flushing);
+
+G_END_DECLS
+#endif

@@ -1,0 +1,611 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * transfer/chain.c: one CUDA stream for a chain of elements.
+ *
+ * Work on such a stream is numbered: who has queued something takes the next
+ * number, and who has waited notes up to which number all is done. */
+#include "chain.h"
+#include "gstcfcuda.h"
+#include "gstcfdevices.h"
+
+#include <gst/base/gstbasetransform.h>
+#include <stdio.h>
+
+GST_DEBUG_CATEGORY_EXTERN (gst_cf_filter_debug);
+#define GST_CAT_DEFAULT gst_cf_filter_debug
+
+struct _GstCfSharedStream {
+  gint refs;
+  GstObject *context;
+  gpointer handle;
+  GMutex waiting; /* for this one: the same, to wait with in any thread */
+  CfStream *stream;
+  GMutex lock; /* for the rest */
+  guint64 queued, done;
+  guint64 first; /* up to here some work is the first of its plan */
+  gboolean hung; /* it did not end in time: nothing of it is touched any more */
+};
+
+/* On a memory: who used it last. Only the memory's writer changes it. */
+typedef struct {
+  GstCfSharedStream *shared;
+  guint64 number;
+} Mark;
+
+/* A buffer that the GPU may still read, for all frames made of it. */
+typedef struct {
+  gint refs;
+  GstBuffer *buffer;
+  GstCfSharedStream *shared;
+  guint64 number;
+} Hold;
+
+typedef struct {
+  GstMeta meta;
+  Hold *hold;
+} HoldMeta;
+
+static G_DEFINE_QUARK (gst-cf-chain-mark, mark)
+
+static CfCode
+fail (CfStatus *status, CfCode code, const gchar *text)
+{
+  status->code = code;
+  status->cuda = 0;
+  snprintf (status->message, sizeof status->message, "%s", text);
+  return code;
+}
+
+/* ---- the stream --------------------------------------------------------- */
+
+/* Context current. */
+static GstCfSharedStream *
+shared_new (GstObject *context, CfStatus *status)
+{
+  gpointer handle = gst_cf_cuda_stream_new ();
+  CfStream *stream = handle ? cf_stream_new (handle, status) : NULL;
+  GstCfSharedStream *shared;
+
+  if (!handle)
+    fail (status, cf_gpu_lost () ? CF_GPU_LOST : CF_GPU_ERROR, "no CUDA stream could be made for CUDA memory");
+  else if (!stream && !cf_gpu_lost ())
+    gst_cf_cuda_stream_free (handle);
+  if (!stream)
+    return NULL;
+  shared = g_new0 (GstCfSharedStream, 1);
+  shared->refs = 1;
+  shared->context = gst_object_ref (context);
+  shared->handle = handle;
+  shared->stream = stream;
+  g_mutex_init (&shared->waiting);
+  g_mutex_init (&shared->lock);
+  return shared;
+}
+
+static GstCfSharedStream *
+shared_ref (GstCfSharedStream *shared)
+{
+  g_atomic_int_inc (&shared->refs);
+  return shared;
+}
+
+static void
+shared_unref (GstCfSharedStream *shared)
+{
+  if (!g_atomic_int_dec_and_test (&shared->refs))
+    return;
+  /* One that hangs is left to the process's end, with its context. */
+  if (!shared->hung) {
+    if (!cf_gpu_lost () && gst_cf_cuda_push (shared->context)) {
+      cf_stream_free (shared->stream);
+      if (!cf_gpu_lost ())
+        gst_cf_cuda_stream_free (shared->handle);
+      gst_cf_cuda_pop ();
+    }
+    gst_object_unref (shared->context);
+  }
+  g_mutex_clear (&shared->waiting);
+  g_mutex_clear (&shared->lock);
+  g_free (shared);
+}
+
+static gboolean
+is_done (GstCfSharedStream *shared, guint64 number)
+{
+  gboolean done;
+
+  g_mutex_lock (&shared->lock);
+  done = shared->done >= number;
+  g_mutex_unlock (&shared->lock);
+  return done;
+}
+
+static guint64
+queued (GstCfSharedStream *shared)
+{
+  guint64 number;
+
+  g_mutex_lock (&shared->lock);
+  number = shared->queued;
+  g_mutex_unlock (&shared->lock);
+  return number;
+}
+
+static CfCode
+fail_lost (CfStatus *status)
+{
+  return fail (status, CF_GPU_LOST, "an earlier fault ended CUDA for this process");
+}
+
+static CfCode
+fail_hung (CfStatus *status)
+{
+  return fail (status, CF_TIMEOUT, "an earlier frame of the chain was not finished in time");
+}
+
+static gboolean
+hangs (GstCfSharedStream *shared)
+{
+  gboolean hung;
+
+  g_mutex_lock (&shared->lock);
+  hung = shared->hung;
+  g_mutex_unlock (&shared->lock);
+  return hung;
+}
+
+/* What a wait for `number` came to. */
+static void
+note (GstCfSharedStream *shared, guint64 number, CfCode code)
+{
+  g_mutex_lock (&shared->lock);
+  if (code == CF_OK)
+    shared->done = MAX (shared->done, number);
+  shared->hung = shared->hung || code == CF_TIMEOUT;
+  g_mutex_unlock (&shared->lock);
+}
+
+/* Waits for all that is queued by now; `stream` is the shared one with marks. */
+static CfCode
+wait_on (GstCfSharedStream *shared, CfStream *stream, guint64 deadline_ns, CfStatus *status)
+{
+  guint64 number;
+  CfCode code;
+
+  if (hangs (shared))
+    return fail_hung (status);
+  g_mutex_lock (&shared->lock);
+  number = shared->queued;
+  if (shared->first > shared->done)
+    deadline_ns = MAX (deadline_ns, GST_CF_FIRST_DEADLINE_NS);
+  g_mutex_unlock (&shared->lock);
+  code = cf_stream_wait (stream, deadline_ns, status);
+  note (shared, number, code);
+  return code;
+}
+
+/* The same in any thread, with any context or none, if `number` is not done. */
+static CfCode
+wait_for (GstCfSharedStream *shared, guint64 number, CfStatus *status)
+{
+  CfCode code;
+
+  if (is_done (shared, number))
+    return CF_OK;
+  if (hangs (shared))
+    return fail_hung (status);
+  if (cf_gpu_lost ())
+    return fail_lost (status);
+  if (!gst_cf_cuda_push (shared->context))
+    return fail (status, CF_GPU_ERROR, "the CUDA context could not be made current");
+  g_mutex_lock (&shared->waiting);
+  code = wait_on (shared, shared->stream, GST_CF_DEADLINE_NS, status);
+  g_mutex_unlock (&shared->waiting);
+  gst_cf_cuda_pop ();
+  return code;
+}
+
+/* ---- marks -------------------------------------------------------------- */
+
+static Mark *
+mark_of (GstBuffer *buffer)
+{
+  if (!gst_cf_cuda_buffer_context (buffer))
+    return NULL;
+  return gst_mini_object_get_qdata (GST_MINI_OBJECT_CAST (gst_buffer_peek_memory (buffer, 0)), mark_quark ());
+}
+
+static void
+mark_free (gpointer data)
+{
+  Mark *mark = data;
+
+  shared_unref (mark->shared);
+  g_free (mark);
+}
+
+static void
+mark_buffer (GstBuffer *buffer, GstCfSharedStream *shared, guint64 number)
+{
+  Mark *mark = mark_of (buffer);
+
+  if (mark && mark->shared == shared) {
+    mark->number = number;
+    return;
+  }
+  mark = g_new (Mark, 1);
+  *mark = (Mark) { shared_ref (shared), number };
+  gst_mini_object_set_qdata (GST_MINI_OBJECT_CAST (gst_buffer_peek_memory (buffer, 0)), mark_quark (), mark, mark_free);
+}
+
+/* ---- input that is held ------------------------------------------------- */
+
+static Hold *
+hold_ref (Hold *hold)
+{
+  g_atomic_int_inc (&hold->refs);
+  return hold;
+}
+
+static void
+hold_unref (Hold *hold)
+{
+  CfStatus status = { 0 };
+
+  if (!g_atomic_int_dec_and_test (&hold->refs))
+    return;
+  /* No wait, but where a frame was dropped on its way. What a GPU may read that
+   * does not come back is never given back. */
+  if (wait_for (hold->shared, hold->number, &status) == CF_OK || status.code == CF_GPU_LOST)
+    gst_buffer_unref (hold->buffer);
+  else
+    GST_WARNING ("an input frame is given up: %s", status.message);
+  shared_unref (hold->shared);
+  g_free (hold);
+}
+
+GType
+gst_cf_chain_api_get_type (void)
+{
+  static gsize type;
+
+  if (g_once_init_enter (&type)) {
+    static const gchar *tags[] = { GST_META_TAG_MEMORY_STR, NULL };
+
+    g_once_init_leave (&type, gst_meta_api_type_register ("GstCfChainAPI", tags));
+  }
+  return (GType) type;
+}
+
+static gboolean
+hold_meta_init (GstMeta *meta, gpointer params, GstBuffer *buffer)
+{
+  (void) params;
+  (void) buffer;
+  ((HoldMeta *) meta)->hold = NULL;
+  return TRUE;
+}
+
+static void
+hold_meta_free (GstMeta *meta, GstBuffer *buffer)
+{
+  (void) buffer;
+  if (((HoldMeta *) meta)->hold)
+    hold_unref (((HoldMeta *) meta)->hold);
+}
+
+static void
+add_hold (GstBuffer *buffer, Hold *hold);
+
+/* A copy of the buffer, which has the same memory. */
+static gboolean
+hold_meta_transform (GstBuffer *to, GstMeta *meta, GstBuffer *from, GQuark type, gpointer data)
+{
+  (void) from;
+  (void) data;
+  if (GST_META_TRANSFORM_IS_COPY (type) && ((HoldMeta *) meta)->hold)
+    add_hold (to, hold_ref (((HoldMeta *) meta)->hold));
+  return TRUE;
+}
+
+static const GstMetaInfo *
+hold_meta_info (void)
+{
+  static const GstMetaInfo *info;
+
+  if (g_once_init_enter (&info))
+    g_once_init_leave (&info, gst_meta_register (GST_CF_CHAIN_API, "GstCfHoldMeta", sizeof (HoldMeta), hold_meta_init,
+            hold_meta_free, hold_meta_transform));
+  return info;
+}
+
+/* Takes the hold. */
+static void
+add_hold (GstBuffer *buffer, Hold *hold)
+{
+  HoldMeta *meta = (HoldMeta *) gst_buffer_add_meta (buffer, hold_meta_info (), NULL);
+
+  meta->hold = hold;
+}
+
+/* What the GPU reads for `out` is `in` and what `in` was made of. */
+static void
+hold_input (GstBuffer *in, GstBuffer *out, GstCfSharedStream *shared, guint64 number)
+{
+  Mark *mark = mark_of (in);
+  HoldMeta *meta;
+  Hold *hold;
+
+  if (!mark || mark->shared != shared) {
+    hold = g_new (Hold, 1);
+    *hold = (Hold) { 1, gst_buffer_ref (in), shared_ref (shared), number };
+    add_hold (out, hold);
+    return;
+  }
+  /* Its next writer is on the same stream, behind this. */
+  meta = (HoldMeta *) gst_buffer_get_meta (in, GST_CF_CHAIN_API);
+  if (meta && meta->hold && !is_done (shared, meta->hold->number))
+    add_hold (out, hold_ref (meta->hold));
+}
+
+/* ---- an element --------------------------------------------------------- */
+
+void
+gst_cf_chain_init (GstCfChain *chain, GstElement *element)
+{
+  *chain = (GstCfChain) { .element = element, .device = -1 };
+}
+
+void
+gst_cf_chain_open (GstCfChain *chain, GstObject *context)
+{
+  chain->device = gst_cf_cuda_device (context);
+  gst_cf_devices_count (chain->device, 1);
+}
+
+/* Context current. */
+static void
+forget_foreign (GstCfForeign *foreign)
+{
+  cf_marks_free (foreign->marks);
+  cf_stream_free (foreign->stream);
+  *foreign = (GstCfForeign) { 0 };
+}
+
+/* Goes over to another stream, or to none; the context is current. */
+static void
+change_stream (GstCfChain *chain, GstCfSharedStream *shared, CfStream *stream)
+{
+  GstCfSharedStream *old;
+
+  forget_foreign (&chain->of_in);
+  forget_foreign (&chain->of_out);
+  cf_stream_free (chain->stream);
+  chain->stream = stream;
+  chain->last = 0;
+  chain->timing = FALSE;
+  chain->frames = 0;
+  GST_OBJECT_LOCK (chain->element);
+  old = chain->shared;
+  chain->shared = shared;
+  GST_OBJECT_UNLOCK (chain->element);
+  if (old)
+    shared_unref (old);
+}
+
+CfCode
+gst_cf_chain_close (GstCfChain *chain)
+{
+  CfStatus status = { 0 };
+  CfCode code = CF_OK;
+
+  if (chain->shared) {
+    code = hangs (chain->shared) ? fail_hung (&status) : gst_cf_chain_settle (chain, &status);
+    if (code != CF_OK)
+      GST_WARNING_OBJECT (chain->element, "leaving a chain: %s", status.message);
+    if (gst_cf_cuda_push (chain->shared->context)) {
+      change_stream (chain, NULL, NULL);
+      gst_cf_cuda_pop ();
+    } else {
+      chain->stream = NULL; /* out of reach, after a fork */
+      chain->of_in = chain->of_out = (GstCfForeign) { 0 };
+      change_stream (chain, NULL, NULL);
+    }
+  }
+  if (chain->device >= 0)
+    gst_cf_devices_count (chain->device, -1);
+  chain->device = -1;
+  chain->taken = FALSE;
+  return code;
+}
+
+void
+gst_cf_chain_decide (GstCfChain *chain, GstQuery *query)
+{
+  guint at;
+
+  chain->taken = gst_query_find_allocation_meta (query, GST_CF_CHAIN_API, &at);
+  if (chain->taken)
+    gst_query_remove_nth_allocation_meta (query, at);
+  GST_INFO_OBJECT (chain->element, "frames leave %s", chain->taken ? "before the GPU is done" : "finished");
+}
+
+gboolean
+gst_cf_chain_may_leave (const GstCfChain *chain)
+{
+  return chain->taken && !gst_pad_needs_reconfigure (GST_BASE_TRANSFORM_SRC_PAD (chain->element));
+}
+
+/* Where a frame's work is queued: on the stream of its input; on the one of the
+ * frames before; on a new one. NULL: it is all in host memory, or (status) there is
+ * none to be had. The caller owns a reference. */
+static GstCfSharedStream *
+choose_stream (GstCfChain *chain, GstObject *context, GstBuffer *in, GstBuffer *out, CfStatus *status)
+{
+  gboolean in_ours = gst_cf_cuda_buffer_context (in) == context, out_ours = gst_cf_cuda_buffer_context (out) == context;
+  const Mark *mark = in_ours ? mark_of (in) : NULL;
+
+  if (!in_ours && !out_ours)
+    return NULL;
+  if (mark && mark->shared->context == context)
+    return shared_ref (mark->shared);
+  return chain->shared && chain->shared->context == context ? shared_ref (chain->shared) : shared_new (context, status);
+}
+
+/* What is queued from here on waits for those who use the buffer on a stream of their own. */
+static CfCode
+follow (GstCfChain *chain, GstCfForeign *foreign, GstObject *context, GstBuffer *buffer, CfStatus *status)
+{
+  gpointer handle = gst_cf_cuda_buffer_context (buffer) == context ? gst_cf_cuda_buffer_stream (buffer) : NULL;
+  CfCode code;
+
+  if (!handle || handle == chain->shared->handle)
+    return CF_OK;
+  if (handle != foreign->handle) {
+    forget_foreign (foreign);
+    foreign->stream = cf_stream_new (handle, status);
+    foreign->marks = foreign->stream ? cf_marks_new (status) : NULL;
+    if (!foreign->marks) {
+      forget_foreign (foreign);
+      return status->code;
+    }
+    foreign->handle = handle;
+    GST_DEBUG_OBJECT (chain->element, "frames wait for CUDA stream %p, which %" GST_PTR_FORMAT " came with", handle,
+        buffer);
+  }
+  code = cf_stream_set_mark (foreign->stream, foreign->marks, 0, status);
+  return code == CF_OK ? cf_stream_follow (chain->stream, foreign->marks, 0, status) : code;
+}
+
+CfCode
+gst_cf_chain_enter (GstCfChain *chain, GstObject *context, GstBuffer *in, GstBuffer *out, CfStream **stream,
+    CfStatus *status)
+{
+  const Mark *mark = mark_of (out);
+  GstCfSharedStream *shared;
+  CfCode code;
+
+  status->code = CF_OK;
+  shared = choose_stream (chain, context, in, out, status);
+  code = status->code;
+  if (code == CF_OK && shared && hangs (shared))
+    code = fail_hung (status);
+  /* The plans' memory, and then the output's, is used in one place at a time. */
+  if (code == CF_OK && shared != chain->shared)
+    code = gst_cf_chain_settle (chain, status);
+  if (code == CF_OK && mark && mark->shared != shared)
+    code = gst_cf_chain_finish (out, status);
+  if (code == CF_OK && shared && shared != chain->shared) {
+    CfStream *joined = cf_stream_new (shared->handle, status);
+
+    if (joined)
+      change_stream (chain, shared_ref (shared), joined);
+    else
+      code = status->code;
+  }
+  if (code == CF_OK && shared)
+    *stream = chain->stream;
+  if (code == CF_OK && shared)
+    code = follow (chain, &chain->of_in, context, in, status);
+  if (code == CF_OK && shared)
+    code = follow (chain, &chain->of_out, context, out, status);
+  if (shared)
+    shared_unref (shared);
+  return code;
+}
+
+CfCode
+gst_cf_chain_leave (GstCfChain *chain, GstBuffer *in, GstBuffer *out, gboolean first, CfStatus *status)
+{
+  GstCfSharedStream *shared = chain->shared;
+
+  g_mutex_lock (&shared->lock);
+  chain->last = ++shared->queued;
+  if (first)
+    shared->first = chain->last;
+  g_mutex_unlock (&shared->lock);
+  mark_buffer (out, shared, chain->last);
+  hold_input (in, out, shared, chain->last);
+  /* A new peer may have come since it was asked; if it comes later, the event
+   * that announces it finishes this frame, too. */
+  return gst_cf_chain_may_leave (chain) && !gst_cf_cuda_buffer_stream (out) ? CF_OK
+      : gst_cf_chain_settle (chain, status);
+}
+
+CfCode
+gst_cf_chain_wait (GstCfChain *chain, CfStream *stream, guint64 deadline_ns, CfStatus *status)
+{
+  if (!chain->stream || stream != chain->stream)
+    return cf_stream_wait (stream, deadline_ns, status);
+  return wait_on (chain->shared, stream, deadline_ns, status);
+}
+
+void
+gst_cf_chain_take_ticket (GstCfChain *chain, const CfStream *stream, GstCfTicket *ticket)
+{
+  if (chain->stream && stream == chain->stream)
+    *ticket = (GstCfTicket) { shared_ref (chain->shared), queued (chain->shared) };
+}
+
+void
+gst_cf_chain_use_ticket (GstCfTicket *ticket, CfCode code)
+{
+  if (!ticket->shared)
+    return;
+  note (ticket->shared, ticket->number, code);
+  shared_unref (ticket->shared);
+  ticket->shared = NULL;
+}
+
+/* A few in many: the marks and the question cost as much as a launch. */
+gboolean
+gst_cf_chain_time (GstCfChain *chain, guint64 *kernel)
+{
+  const guint at = chain->frames++ % 8;
+
+  if (chain->timing && at % 4 == 0)
+    chain->timing = (*kernel = cf_stream_elapsed_ns (chain->stream, 1, 2)) == 0;
+  if (chain->timing || at != 0)
+    return FALSE;
+  chain->timing = TRUE;
+  return TRUE;
+}
+
+CfCode
+gst_cf_chain_settle (GstCfChain *chain, CfStatus *status)
+{
+  return chain->shared ? wait_for (chain->shared, chain->last, status) : CF_OK;
+}
+
+CfCode
+gst_cf_chain_settle_all (GstCfChain *chain, CfStatus *status)
+{
+  GstCfSharedStream *shared;
+  CfCode code;
+
+  GST_OBJECT_LOCK (chain->element);
+  shared = chain->shared ? shared_ref (chain->shared) : NULL;
+  GST_OBJECT_UNLOCK (chain->element);
+  if (!shared)
+    return CF_OK;
+  code = wait_for (shared, queued (shared), status);
+  shared_unref (shared);
+  return code;
+}
+
+CfCode
+gst_cf_chain_finish (GstBuffer *buffer, CfStatus *status)
+{
+  const Mark *mark = mark_of (buffer);
+
+  /* Others may have read it since it was marked. */
+  return mark ? wait_for (mark->shared, queued (mark->shared), status) : CF_OK;
+}
+
+gboolean
+gst_cf_chain_pass (const GstCfChain *chain, GstBuffer *buffer)
+{
+  CfStatus status = { 0 };
+
+  return gst_cf_chain_may_leave (chain) || gst_cf_chain_finish (buffer, &status) == CF_OK;
+}

@@ -1,0 +1,133 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Makes cuda/irfilter/tables.c, the sets of cudairfilter's presets deblur and motion-deblur, with cf-identify.
+
+usage: pipelines/tools/make-tables.py build/pipelines/cf-identify > cuda/irfilter/tables.c
+
+Takes some minutes. The filters are found on cf-identify's chart with a noise of 2 levels: without it they bring out
+the grain of every camera (at sigma 1.5, noise grows 17-fold instead of 3.3-fold, for 2 dB more in a picture that has
+none). Windows of 5 x 5 gain 1 to 2 dB over 3 x 3 for motion and next to nothing for a Gaussian.
+"""
+import concurrent.futures
+import json
+import os
+import struct
+import subprocess
+import sys
+import tempfile
+
+NOISE = 2
+GAUSS_M, MOTION_M = 3, 5
+SIGMAS = [s / 4 for s in range(2, 13)]
+LENGTHS = range(3, 16)
+QUADRANTS = ['se', 'sw', 'ne', 'nw']
+COLUMNS = 120
+
+HEAD = '''\
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * irfilter/tables.c: written by pipelines/tools/make-tables.py, which calls
+ *   cf-identify --chart --blur %(gauss)s --noise %(noise)d --window %(gauss_m)d
+ *   cf-identify --chart --blur %(motion)s --noise %(noise)d --window %(motion_m)d
+ * for each entry; 90 degrees is 0 with rows and columns exchanged, 135 is 45
+ * mirrored. Beside the entries: PSNR in dB of the chart, blurred and noisy, and
+ * restored, on samples that were held out; by how much noise grows. */
+
+#include "irfilter_tables.h"
+'''
+
+
+def shortest(number):
+    """The fewest digits that give the same float32."""
+    wanted = struct.pack('f', number)
+    for digits in range(1, 10):
+        text = f'{number:.{digits}g}'
+        if struct.pack('f', float(text)) == wanted:
+            break
+    return text.replace('e-0', 'e-').replace('0.', '.', 1) if text.lstrip('-').startswith('0.') else text
+
+
+def identify(program, blur, m):
+    """The four quadrants as (a, b) of rows of texts, and the report's figures."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, 'set.json')
+        report = subprocess.run([program, '--chart', '--blur', blur, '--noise', str(NOISE), '--window', str(m),
+                                 '--output', path], check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                                text=True).stdout.splitlines()
+        with open(path, encoding='utf-8') as file:
+            found = json.load(file)
+    sets = [tuple([[shortest(v) for v in row] for row in found[q][part]] for part in 'ab') for q in QUADRANTS]
+    before, after = report[1].split(), report[3].split()
+    return sets, f'{float(before[-3]):.1f} -> {float(after[-3]):.1f} dB, noise x {float(after[-1]):.1f}'
+
+
+def transposed(sets):
+    turn = [tuple([list(row) for row in zip(*matrix)] for matrix in pair) for pair in sets]
+    return [turn[0], turn[2], turn[1], turn[3]]
+
+
+def mirrored(sets):
+    return [sets[1], sets[0], sets[3], sets[2]]
+
+
+def wrap(first, words, end):
+    """C lines of at most COLUMNS columns."""
+    lines, line = [], first
+    for i, word in enumerate(words):
+        word = ' ' + word + (end if i == len(words) - 1 else ',')
+        if len(line) + len(word) > COLUMNS:
+            lines.append(line)
+            line = ' ' + word
+        else:
+            line += word
+    return lines + [line]
+
+
+class Arrays:
+    """The matrices that the entries point to, each once."""
+
+    def __init__(self):
+        self.names, self.lines = {}, []
+
+    def name(self, matrix):
+        key = tuple(v for row in matrix for v in row)
+        if key not in self.names:
+            self.names[key] = f's{len(self.names)}'
+            self.lines += wrap(f'static const double {self.names[key]}[] = {{', key, ' };')
+        return self.names[key]
+
+
+def table(name, rows, arrays):
+    lines = [f'static const CfIrTableEntry {name}_table[] = {{']
+    for sigma, length, angle, m, sets, figures in rows:
+        a, b = (', '.join(arrays.name(pair[i]) for pair in sets) for i in (0, 1))
+        lines += [f'  {{ {sigma:g}, {length}, {angle}, {m}, {{ {a} }}, {{ {b} }}, 0 }}, /* {figures} */']
+    return lines + ['};', '', 'const CfIrTableEntry *', f'cf_ir_{name}_table (int *n)', '{',
+                    f'  *n = sizeof {name}_table / sizeof *{name}_table;', f'  return {name}_table;', '}']
+
+
+def main():
+    if len(sys.argv) != 2 or sys.argv[1].startswith('-'):
+        sys.exit(__doc__)
+    program = sys.argv[1]
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        gauss = {s: pool.submit(identify, program, f'gauss:{s:g}', GAUSS_M) for s in SIGMAS}
+        motion = {(n, angle): pool.submit(identify, program, f'motion:{n}:{angle}', MOTION_M)
+                  for n in LENGTHS for angle in (0, 45)}
+    deblur_rows = [(s, 0, 0, GAUSS_M, *found.result()) for s, found in gauss.items()]
+    motion_rows = []
+    for n in LENGTHS:
+        (along, along_figures), (slant, slant_figures) = (motion[n, angle].result() for angle in (0, 45))
+        motion_rows += [(0, n, 0, MOTION_M, along, along_figures), (0, n, 45, MOTION_M, slant, slant_figures),
+                        (0, n, 90, MOTION_M, transposed(along), along_figures),
+                        (0, n, 135, MOTION_M, mirrored(slant), slant_figures)]
+    arrays = Arrays()
+    tables = table('deblur', deblur_rows, arrays) + [''] + table('motion', motion_rows, arrays)
+    head = HEAD % {'gauss': 'gauss:SIGMA', 'motion': 'motion:LENGTH:ANGLE', 'noise': NOISE, 'gauss_m': GAUSS_M,
+                   'motion_m': MOTION_M}
+    print('\n'.join([head, '/* Each is one quadrant\'s a or b; quadrants that are alike share one. */', *arrays.lines, '',
+                     *tables]))
+
+
+if __name__ == '__main__':
+    main()

@@ -1,0 +1,109 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# bundle.sh [--pack] DIR: makes a folder that runs on a machine with an NVIDIA driver
+# and nothing else of ours: GStreamer with the few plugins that are needed, our
+# plugin, the test programs, footage, and a run.sh. What the host must bring:
+# glibc and libstdc++ as new as this machine's, the driver; for `sanitize`
+# and `bench` the CUDA toolkit, for `trace` a C compiler and CUPTI. --pack leaves one
+# archive beside run.sh, which unpacks it at its first start.
+#
+#   CF_BUILD   the build folder to take (build-tests; build it first)
+#   CF_WATCHED a build folder of the same source with -Drace-watch=true, whose kernelcheck
+#              is taken along for racecheck (CONTRIBUTING.md)
+#   CF_VTEST   a clip to take along. Without it Debian's opencv-doc is fetched
+#              for its vtest.avi; without network, a test picture is used.
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+# shellcheck source-path=SCRIPTDIR source=../../pipelines/lib.sh
+. "$here/../../pipelines/lib.sh"
+pack=0
+[ "${1:-}" != --pack ] || { pack=1; shift; }
+[ $# = 1 ] || cf_die "which folder? bundle.sh [--pack] DIR"
+build=${CF_BUILD:-$CF_ROOT/build-tests}
+[ -x "$build/tests/kernelcheck" ] || cf_die "$build holds no build; tests/run.sh makes one"
+build=$(cd "$build" && pwd)
+mkdir -p "$1"
+to=$(cd "$1" && pwd)
+[ -z "$(ls -A "$to")" ] || [ -f "$to/.bundle" ] || cf_die "$to is neither empty nor a bundle"
+rm -rf "${to:?}"/* && touch "$to/.bundle"
+mkdir -p "$to/bin" "$to/lib/optional" "$to/plugins" "$to/media" "$to/tests" "$to/pipelines"
+
+mapfile -t missing < <(cf_element_packages x264enc:gstreamer1.0-plugins-ugly mp4mux:gstreamer1.0-plugins-good \
+  h264parse:gstreamer1.0-plugins-bad nvcodec:gstreamer1.0-plugins-bad)
+cf_install "${missing[@]}"
+
+# ---- programs and plugins
+multiarch=$(pkg-config --variable=pluginsdir gstreamer-1.0)
+scanner=$(pkg-config --variable=pluginscannerdir gstreamer-1.0 || true)
+cp "$(command -v gst-launch-1.0)" "$(command -v gst-inspect-1.0)" "$to/bin/"
+for dir in "$scanner" /usr/libexec/gstreamer-1.0 /usr/lib/*/gstreamer1.0/gstreamer-1.0; do
+  [ ! -x "$dir/gst-plugin-scanner" ] || cp "$dir/gst-plugin-scanner" "$to/bin/"
+done
+[ -x "$to/bin/gst-plugin-scanner" ] || cf_die "gst-plugin-scanner is not where it should be"
+for plugin in coreelements app videotestsrc videoconvertscale videorate rawparse videoparsersbad jpeg y4menc y4mdec \
+  nvcodec openh264 isomp4 avi typefindfunctions playback videofilter compositor debug png; do
+  if [ -f "$multiarch/libgst$plugin.so" ]; then
+    cp "$multiarch/libgst$plugin.so" "$to/plugins/"
+  else
+    cf_say "no plugin $plugin here; left out"
+  fi
+done
+cp "$build/gst/libgstcudafilters.so" "$to/plugins/"
+for program in kernelcheck soak sameframes livechange; do
+  [ ! -x "$build/tests/$program" ] || cp "$build/tests/$program" "$to/bin/"
+done
+[ -z "${CF_WATCHED:-}" ] || cp "$CF_WATCHED/tests/kernelcheck" "$to/bin/kernelcheck-watched"
+for program in "$build"/pipelines/*; do
+  [ -d "$program" ] || [ ! -x "$program" ] || cp "$program" "$to/bin/"
+done
+mkdir -p "$to/bin/elements"
+for program in "$build"/tests/elements/*; do
+  [ -d "$program" ] || [ ! -x "$program" ] || cp "$program" "$to/bin/elements/"
+done
+cp "$CF_ROOT"/tests/elements/clip.sh "$CF_ROOT"/tests/oracle/oracle_*.py "$CF_ROOT"/BENCHMARKS.md \
+  "$CF_ROOT"/tests/bench/bench.h "$CF_ROOT"/tests/bench/bench_npp.cpp "$here"/trace_cuda.c "$to/tests/"
+cp "$CF_ROOT"/pipelines/*.sh "$to/pipelines/"
+cp "$here/run.sh" "$to/run.sh"
+chmod +x "$to/run.sh"
+
+# ---- what they link, but for the C library and the driver
+mapfile -t objects < <(find "$to/bin" "$to/plugins" -type f)
+ldd "${objects[@]}" 2> /dev/null | awk '$2 == "=>" && $3 ~ /^\// { print $3 }' | sort -u | while read -r library; do
+  case ${library##*/} in
+    libc.so* | libm.so* | libdl.so* | librt.so* | libpthread.so* | libresolv.so* | ld-linux* | libcuda.so* | libnv*) ;;
+    # Only where the host has none: an older one would be in its own tools' way.
+    libstdc++.so* | libgcc_s.so*) cp -L "$library" "$to/lib/optional/" ;;
+    *) cp -L "$library" "$to/lib/" ;;
+  esac
+done
+find "$to/bin" "$to/plugins" "$to/lib" -type f -exec strip --strip-unneeded {} + 2> /dev/null || true
+
+# ---- footage: a surveillance clip as H.264
+clip=${CF_VTEST:-$build/vtest.avi}
+if [ ! -f "$clip" ]; then
+  tmp=$(mktemp -d)
+  cf_say "fetching opencv-doc for its clip"
+  (cd "$tmp" && apt-get -q download opencv-doc > /dev/null 2>&1 &&
+    dpkg-deb --fsys-tarfile opencv-doc_*.deb | tar x ./usr/share/doc/opencv-doc/examples/data/vtest.avi &&
+    cp usr/share/doc/opencv-doc/examples/data/vtest.avi "$clip") || cf_say "no clip; a test picture instead"
+  rm -rf "$tmp"
+fi
+if [ -f "$clip" ]; then
+  mapfile -t missing < <(cf_element_packages avdec_mpeg4:gstreamer1.0-libav)
+  cf_install "${missing[@]}"
+  from="filesrc location=$clip ! decodebin"
+else
+  from='videotestsrc num-buffers=300 pattern=ball ! video/x-raw,width=768,height=576,framerate=10/1'
+fi
+# shellcheck disable=SC2086
+gst-launch-1.0 -q $from ! videoconvert ! video/x-raw,format=I420 ! \
+  x264enc pass=qual quantizer=26 bframes=0 key-int-max=50 ! video/x-h264,profile=main ! h264parse ! mp4mux ! \
+  filesink location="$to/media/clip.mp4"
+
+(cd "$CF_ROOT" && git rev-parse HEAD 2> /dev/null) > "$to/revision" || true
+if [ "$pack" = 1 ]; then
+  tar cf - -C "$to" bin lib plugins media tests pipelines revision | gzip -9 > "$to/bundle.tar.gz"
+  (cd "$to" && rm -rf bin lib plugins media tests pipelines)
+fi
+du -sh "$to" | cut -f 1 | sed "s|\$| in $to|"

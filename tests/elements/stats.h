@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * stats.h: a field of an element's property "stats", for tests. */
+#ifndef TESTS_ELEMENTS_STATS_H
+#define TESTS_ELEMENTS_STATS_H
+
+#include <gst/gst.h>
+
+/* 0 where the element has no stats, or they no such field of 64 bits. */
+static inline guint64
+stat_of (GstElement *element, const gchar *name)
+{
+  GstStructure *stats = NULL;
+  guint64 value = 0;
+
+  g_object_get (element, "stats", &stats, NULL);
+  if (stats) {
+    (void) gst_structure_get_uint64 (stats, name, &value);
+    gst_structure_free (stats);
+  }
+  return value;
+}
+
+#endif

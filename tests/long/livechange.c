@@ -1,0 +1,580 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * livechange.c: video through cudaconvolve while another thread turns preset,
+ * kernel-size and kernel a hundred times a second, or through cudasegment and
+ * its output, cell-size and merge-threshold. Every frame must come, in
+ * its turn, and be what one setting makes of it: one that was in force at some
+ * time between the frame's arrival and its departure. Nothing may be held in
+ * the end that was not held after the first seconds.
+ *
+ *   livechange [--filter segment] [--seconds 60] [--fps 60] [--hz 100] [--backend cuda] [--format NV12]
+ *     [--width 320] [--height 240]
+ *
+ * --fps 0: as fast as it goes. What the settings make of the frames is worked
+ * out beforehand, by the CPU, by an element each that is not changed. */
+#include "elements/stats.h"
+#include "usage.h"
+
+#include <gst/app/gstappsink.h>
+#include <gst/app/gstappsrc.h>
+#include <gst/video/video.h>
+#include <malloc.h>
+#include <stdio.h>
+#include <string.h>
+
+#define N_INPUTS 7 /* pictures that follow one another, again and again */
+
+static const struct {
+  const char *name;
+  gboolean sized; /* kernel-size matters */
+} presets[] = {
+  { "identity", FALSE }, { "box", TRUE }, { "gauss", TRUE }, { "sharpen", FALSE }, { "unsharp", TRUE },
+  { "sobel", FALSE }, { "emboss", FALSE }, { "log", TRUE }, { "motion", TRUE }, { "custom", FALSE },
+};
+#define CUSTOM ((int) G_N_ELEMENTS (presets) - 1)
+
+static const int sizes[] = { 1, 3, 7, 15, 31 };
+
+static const char *const kernels[] = {
+  "0 -1 0; -1 5 -1; 0 -1 0", "1 0", "1; 0; 0; 0", "1 2 1; 2 4 2; 1 2 1", "-1.5 0.25 3; 1e-1 .5 7",
+  "1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1", "0 0 0; 0 1 0; 0 0 0",
+};
+
+#define N_PRESETS ((int) G_N_ELEMENTS (presets))
+#define N_SIZES ((int) G_N_ELEMENTS (sizes))
+#define N_KERNELS ((int) G_N_ELEMENTS (kernels))
+
+/* The segmentation's, where they have the same places. Its frames are segmented
+ * afresh: else they would lean on those before. */
+static const char *const outputs[] = { "mean", "boundaries", "labels", "passthrough" };
+static const int cells[] = { 0, 1, 2, 5, 16 };
+static const double merges[] = { 0.1, 0, 0.03, 0.5 };
+
+#define N_OUTPUTS ((int) G_N_ELEMENTS (outputs))
+#define N_CELLS ((int) G_N_ELEMENTS (cells))
+#define N_MERGES ((int) G_N_ELEMENTS (merges))
+
+typedef struct {
+  int preset, size, kernel; /* indices above */
+} Setting;
+
+/* Settings that make the same picture share a number. */
+#define N_RESULTS (N_PRESETS * N_SIZES + N_KERNELS + N_OUTPUTS * N_CELLS * N_MERGES)
+
+static gboolean segment; /* the filter */
+
+static int
+result_of (const Setting *s)
+{
+  if (segment)
+    return (s->preset * N_CELLS + s->size) * N_MERGES + s->kernel;
+  if (s->preset == CUSTOM)
+    return N_PRESETS * N_SIZES + s->kernel;
+  return s->preset * N_SIZES + (presets[s->preset].sized ? s->size : 0);
+}
+
+static struct {
+  gint seconds, fps, hz, width, height;
+  gchar *backend, *format, *filter;
+} options = { .seconds = 5, .fps = 60, .hz = 100, .width = 320, .height = 240 };
+
+static GstVideoInfo info;
+static GstCaps *caps;
+static GstBuffer *inputs[N_INPUTS];
+static guint64 expected[N_RESULTS][N_INPUTS];
+
+/* ---- pictures ----------------------------------------------------------- */
+
+/* Of the visible samples. */
+static guint64
+hash_frame (GstBuffer *buffer)
+{
+  guint64 hash = 14695981039346656037u;
+  GstVideoFrame f;
+
+  if (!gst_video_frame_map (&f, &info, buffer, GST_MAP_READ))
+    return 0;
+  for (guint p = 0; p < GST_VIDEO_FRAME_N_PLANES (&f); p++) {
+    gint comp[GST_VIDEO_MAX_COMPONENTS];
+    gsize bytes;
+
+    gst_video_format_info_component (info.finfo, p, comp);
+    bytes = (gsize) GST_VIDEO_FRAME_COMP_WIDTH (&f, comp[0]) * (gsize) GST_VIDEO_FRAME_COMP_PSTRIDE (&f, comp[0]);
+    for (gint y = 0; y < GST_VIDEO_FRAME_COMP_HEIGHT (&f, comp[0]); y++) {
+      const guint8 *row = (const guint8 *) GST_VIDEO_FRAME_PLANE_DATA (&f, p) +
+          (gsize) y * (gsize) GST_VIDEO_FRAME_PLANE_STRIDE (&f, p);
+
+      for (gsize x = 0; x < bytes; x += 8) {
+        guint64 word = 0;
+
+        memcpy (&word, row + x, MIN (8, bytes - x));
+        hash = (hash ^ word) * 1099511628211u;
+        hash ^= hash >> 29;
+      }
+    }
+  }
+  gst_video_frame_unmap (&f);
+  return hash;
+}
+
+/* Blocks of random sizes and colours with noise on them: something to be seen of every kernel. */
+static void
+make_inputs (void)
+{
+  GRand *random = g_rand_new_with_seed (4);
+
+  for (int i = 0; i < N_INPUTS; i++) {
+    GstMapInfo map;
+    guint8 level = 0;
+
+    inputs[i] = gst_buffer_new_allocate (NULL, GST_VIDEO_INFO_SIZE (&info), NULL);
+    if (!gst_buffer_map (inputs[i], &map, GST_MAP_WRITE))
+      continue;
+    for (gsize at = 0; at < map.size; at++) {
+      if (g_rand_int (random) % 23 == 0)
+        level = (guint8) g_rand_int (random);
+      map.data[at] = (guint8) CLAMP (level + (int) (g_rand_int (random) % 9) - 4, 0, 255);
+    }
+    gst_buffer_unmap (inputs[i], &map);
+  }
+  g_rand_free (random);
+}
+
+static GstElement *
+make_pipeline (const char *backend, const char *sink)
+{
+  gchar *line = g_strdup_printf ("appsrc name=src format=time ! %s name=f backend=%s on-gpu-error=error ! %s",
+      segment ? "cudasegment temporal=0" : "cudaconvolve", backend, sink);
+  GError *error = NULL;
+  GstElement *pipeline = gst_parse_launch (line, &error), *src;
+
+  if (error)
+    printf ("%s: %s\n", line, error->message);
+  g_free (line);
+  if (error) {
+    g_clear_error (&error);
+    return NULL;
+  }
+  src = gst_bin_get_by_name (GST_BIN (pipeline), "src");
+  gst_app_src_set_caps (GST_APP_SRC (src), caps);
+  gst_object_unref (src);
+  return pipeline;
+}
+
+static GstBuffer *
+input_frame (guint64 number)
+{
+  GstBuffer *frame = gst_buffer_copy (inputs[number % N_INPUTS]);
+  guint64 fps = options.fps ? (guint64) options.fps : 60;
+
+  GST_BUFFER_PTS (frame) = gst_util_uint64_scale (number, GST_SECOND, fps);
+  GST_BUFFER_DURATION (frame) = GST_SECOND / fps;
+  GST_BUFFER_OFFSET (frame) = number;
+  return frame;
+}
+
+static void
+apply (GstElement *element, const Setting *s)
+{
+  if (segment) {
+    gst_util_set_object_arg (G_OBJECT (element), "output", outputs[s->preset]);
+    g_object_set (element, "cell-size", cells[s->size], "merge-threshold", merges[s->kernel], NULL);
+    return;
+  }
+  gst_util_set_object_arg (G_OBJECT (element), "preset", presets[s->preset].name);
+  g_object_set (element, "kernel-size", sizes[s->size], NULL);
+  if (s->preset == CUSTOM)
+    g_object_set (element, "kernel", kernels[s->kernel], NULL);
+}
+
+/* What one setting makes of each of the inputs. */
+static gboolean
+expect_setting (const Setting *s)
+{
+  GstElement *pipeline = make_pipeline ("cpu", "appsink name=out sync=false"), *f, *src, *out;
+  gboolean good = pipeline != NULL;
+
+  if (!good)
+    return FALSE;
+  f = gst_bin_get_by_name (GST_BIN (pipeline), "f");
+  src = gst_bin_get_by_name (GST_BIN (pipeline), "src");
+  out = gst_bin_get_by_name (GST_BIN (pipeline), "out");
+  apply (f, s);
+  gst_element_set_state (pipeline, GST_STATE_PLAYING);
+  for (guint64 i = 0; good && i < N_INPUTS; i++) {
+    GstSample *sample;
+
+    gst_app_src_push_buffer (GST_APP_SRC (src), input_frame (i));
+    sample = gst_app_sink_pull_sample (GST_APP_SINK (out));
+    good = sample != NULL;
+    if (sample) {
+      expected[result_of (s)][i] = hash_frame (gst_sample_get_buffer (sample));
+      gst_sample_unref (sample);
+    }
+  }
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  gst_object_unref (f);
+  gst_object_unref (src);
+  gst_object_unref (out);
+  gst_object_unref (pipeline);
+  return good;
+}
+
+/* Returns how many different results there are, 0 on failure. */
+static int
+expect_all (void)
+{
+  int n = 0;
+
+  for (; segment && n < N_OUTPUTS * N_CELLS * N_MERGES; n++)
+    if (!expect_setting (&(Setting) { n / N_MERGES / N_CELLS, n / N_MERGES % N_CELLS, n % N_MERGES }))
+      return 0;
+  for (int p = 0; !segment && p < N_PRESETS; p++)
+    for (int i = 0; i < (p == CUSTOM ? N_KERNELS : presets[p].sized ? N_SIZES : 1); i++, n++)
+      if (!expect_setting (&(Setting) { p, p == CUSTOM ? 0 : i, p == CUSTOM ? i : 0 }))
+        return 0;
+  return n;
+}
+
+/* ---- the hand at the knobs ---------------------------------------------- */
+
+static Setting *history; /* what each change has led to; [0] is the start */
+static gint history_size;
+static gint begun, done; /* atomic: changes begun, changes done */
+static gint stop;        /* atomic */
+static gint rest;        /* atomic; 1: go back to the start, 2: there */
+
+/* One of the three, the first that differs. */
+static void
+turn (GstElement *f, Setting s, Setting before)
+{
+  if (segment && s.size != before.size)
+    g_object_set (f, "cell-size", cells[s.size], NULL);
+  else if (segment && s.kernel != before.kernel)
+    g_object_set (f, "merge-threshold", merges[s.kernel], NULL);
+  else if (segment)
+    gst_util_set_object_arg (G_OBJECT (f), "output", outputs[s.preset]);
+  else if (s.size != before.size)
+    g_object_set (f, "kernel-size", sizes[s.size], NULL);
+  else if (s.kernel != before.kernel)
+    g_object_set (f, "kernel", kernels[s.kernel], NULL);
+  else
+    gst_util_set_object_arg (G_OBJECT (f), "preset", presets[s.preset].name);
+}
+
+static void
+change_to (GstElement *f, Setting s)
+{
+  gint n = g_atomic_int_get (&done);
+
+  history[n + 1] = s;
+  g_atomic_int_set (&begun, n + 1);
+  turn (f, s, history[n]);
+  g_atomic_int_set (&done, n + 1);
+}
+
+static void
+change_back (GstElement *f)
+{
+  Setting s = history[g_atomic_int_get (&done)];
+
+  s.size = history[0].size;
+  change_to (f, s);
+  s.preset = history[0].preset;
+  change_to (f, s);
+  s.kernel = history[0].kernel;
+  change_to (f, s);
+}
+
+static void
+change_one (GstElement *f, GRand *random)
+{
+  Setting s = history[g_atomic_int_get (&done)];
+
+  switch (g_rand_int_range (random, 0, 3)) {
+    case 0:
+      s.preset = g_rand_int_range (random, 0, segment ? N_OUTPUTS : N_PRESETS);
+      break;
+    case 1:
+      s.size = g_rand_int_range (random, 0, segment ? N_CELLS : N_SIZES);
+      break;
+    default:
+      s.kernel = g_rand_int_range (random, 0, segment ? N_MERGES : N_KERNELS);
+      s.preset = segment ? s.preset : CUSTOM;
+      break;
+  }
+  change_to (f, s);
+}
+
+static gpointer
+turn_knobs (gpointer f)
+{
+  GRand *random = g_rand_new_with_seed (5);
+  gint64 next = g_get_monotonic_time ();
+
+  while (!g_atomic_int_get (&stop) && g_atomic_int_get (&done) + 4 < history_size) {
+    gint64 wait;
+
+    if (g_atomic_int_compare_and_exchange (&rest, 1, 2))
+      change_back (f);
+    else if (!g_atomic_int_get (&rest))
+      change_one (f, random);
+    next += 1000000 / options.hz;
+    wait = next - g_get_monotonic_time ();
+    if (wait > 0)
+      g_usleep ((gulong) wait);
+  }
+  g_rand_free (random);
+  return NULL;
+}
+
+/* ---- frames -------------------------------------------------------------- */
+
+/* Of the streaming thread, but for `pushed`. */
+static guint64 pushed, entered, left, wrong, out_of_turn;
+static gint done_at_entry;
+static gint64 entry_time, longest, gap, last_exit;
+static gboolean seen[N_RESULTS];
+
+static void
+push_one (GstAppSrc *src, guint length, gpointer user)
+{
+  (void) length;
+  (void) user;
+  if (g_atomic_int_get (&stop) > 1)
+    gst_app_src_end_of_stream (src);
+  else
+    gst_app_src_push_buffer (src, input_frame (pushed++));
+}
+
+static GstPadProbeReturn
+on_entry (GstPad *pad, GstPadProbeInfo *probe, gpointer user)
+{
+  (void) pad;
+  (void) probe;
+  (void) user;
+  entered++;
+  entry_time = g_get_monotonic_time ();
+  done_at_entry = g_atomic_int_get (&done);
+  return GST_PAD_PROBE_OK;
+}
+
+static GstPadProbeReturn
+on_exit_pad (GstPad *pad, GstPadProbeInfo *probe, gpointer user)
+{
+  GstBuffer *buffer = GST_PAD_PROBE_INFO_BUFFER (probe);
+  gint64 now = g_get_monotonic_time ();
+  gint last = g_atomic_int_get (&begun), first = done_at_entry;
+  guint64 hash = hash_frame (buffer), number = GST_BUFFER_OFFSET (buffer);
+  gboolean right = FALSE;
+
+  (void) pad;
+  (void) user;
+  for (gint n = first; n <= last && !right; n++) {
+    int r = result_of (&history[n]);
+
+    right = expected[r][number % N_INPUTS] == hash;
+    seen[r] = seen[r] || right;
+  }
+  if (!right && wrong++ < 5)
+    printf ("frame %" G_GUINT64_FORMAT " is none of changes %d to %d; settings %d, %d and %d of the three\n", number,
+        first, last, history[last].preset, history[last].size, history[last].kernel);
+  out_of_turn += number != left;
+  left++;
+  longest = MAX (longest, now - entry_time);
+  if (last_exit)
+    gap = MAX (gap, now - last_exit);
+  last_exit = now;
+  return GST_PAD_PROBE_OK;
+}
+
+static void
+add_probe (GstElement *f, const char *name, GstPadProbeCallback callback)
+{
+  GstPad *pad = gst_element_get_static_pad (f, name);
+
+  gst_pad_add_probe (pad, GST_PAD_PROBE_TYPE_BUFFER, callback, NULL, NULL);
+  gst_object_unref (pad);
+}
+
+/* Prints what the bus has to say until EOS; how many warnings and errors? */
+static int
+read_bus (GstElement *pipeline, GstClockTime timeout)
+{
+  GstBus *bus = gst_element_get_bus (pipeline);
+  GstMessage *message;
+  gboolean end = FALSE;
+  int bad = 0;
+
+  while (!end && (message = gst_bus_timed_pop_filtered (bus, timeout,
+              GST_MESSAGE_EOS | GST_MESSAGE_ERROR | GST_MESSAGE_WARNING))) {
+    GError *error = NULL;
+
+    end = GST_MESSAGE_TYPE (message) != GST_MESSAGE_WARNING;
+    if (GST_MESSAGE_TYPE (message) == GST_MESSAGE_ERROR)
+      gst_message_parse_error (message, &error, NULL);
+    else if (GST_MESSAGE_TYPE (message) == GST_MESSAGE_WARNING)
+      gst_message_parse_warning (message, &error, NULL);
+    bad += error != NULL;
+    if (error)
+      printf ("%s: %s\n", GST_MESSAGE_TYPE_NAME (message), error->message);
+    g_clear_error (&error);
+    gst_message_unref (message);
+  }
+  gst_object_unref (bus);
+  return end ? bad : bad + 1;
+}
+
+/* ---- the run ------------------------------------------------------------- */
+
+static void
+check_run (GstElement *f, int n_results)
+{
+  guint64 gpu = stat_of (f, "frames-gpu"), cpu = stat_of (f, "frames-cpu"), passed_by = stat_of (f, "frames-passed");
+  gchar *text = g_strdup_printf ("%" G_GUINT64_FORMAT " pushed, %" G_GUINT64_FORMAT " in, %" G_GUINT64_FORMAT
+      " out, %" G_GUINT64_FORMAT " counted", pushed, entered, left, gpu + cpu + passed_by);
+  gboolean on_gpu = g_strcmp0 (options.backend, "cuda") == 0;
+  int kinds = 0;
+
+  for (int i = 0; i < N_RESULTS; i++)
+    kinds += seen[i];
+  printf ("%s: %s; %" G_GUINT64_FORMAT " by the GPU, %" G_GUINT64_FORMAT " by the CPU, %" G_GUINT64_FORMAT
+      " passed; %d changes, %d of %d results seen\n", options.format, text, gpu, cpu, passed_by, done, kinds,
+      n_results);
+  printf ("longest time of a frame in the element %.1f ms, longest time between two frames %.1f ms\n",
+      (double) longest / 1e3, (double) gap / 1e3);
+  result (left == pushed && entered == pushed && gpu + cpu + passed_by == pushed && pushed > 0, "frames", text);
+  result (out_of_turn == 0, "order", "a frame came out of its turn");
+  result (wrong == 0, "pictures", "a frame is what no setting makes of it");
+  result (kinds >= MIN (n_results, options.seconds * options.hz / 40), "changes", "few settings were seen");
+  result (done >= options.seconds * options.hz / 2, "changes", "fewer than half of those asked for");
+  result ((on_gpu ? cpu : gpu) == 0 && stat_of (f, "frames-fallback") == 0, "backend", "the other backend made frames");
+  g_free (text);
+}
+
+/* What is held with the first setting, for how much memory a plan takes is the
+ * setting's matter. */
+static Usage
+usage_at_rest (void)
+{
+  Usage usage;
+
+  g_atomic_int_set (&rest, 1);
+  g_usleep (300000);
+  usage = usage_now ();
+  g_atomic_int_set (&rest, 0);
+  return usage;
+}
+
+static void
+play (int n_results)
+{
+  gchar *sink = g_strdup_printf ("fakesink sync=%s", options.fps ? "true" : "false");
+  GstElement *pipeline = make_pipeline (options.backend, sink), *f, *src;
+  gint64 start = g_get_monotonic_time (), warm;
+  Usage early, late;
+  GThread *thread;
+  int bad;
+
+  g_free (sink);
+  result (pipeline != NULL, "pipeline", "it could not be made");
+  if (!pipeline)
+    return;
+  f = gst_bin_get_by_name (GST_BIN (pipeline), "f");
+  src = gst_bin_get_by_name (GST_BIN (pipeline), "src");
+  g_signal_connect (src, "need-data", G_CALLBACK (push_one), NULL);
+  add_probe (f, "sink", on_entry);
+  add_probe (f, "src", on_exit_pad);
+  history_size = (options.seconds + 30) * options.hz * 2;
+  history = g_new0 (Setting, history_size);
+  history[0] = (Setting) { segment ? 0 : CUSTOM, 0, 0 };
+  apply (f, &history[0]);
+  gst_element_set_state (pipeline, GST_STATE_PLAYING);
+  thread = g_thread_new ("knobs", turn_knobs, f);
+  warm = MAX (1, options.seconds / 10);
+  g_usleep ((gulong) warm * 1000000);
+  early = usage_at_rest ();
+  while (g_get_monotonic_time () - start < (gint64) options.seconds * 1000000)
+    g_usleep (20000);
+  late = usage_at_rest ();
+  g_atomic_int_set (&stop, 1);
+  g_thread_join (thread);
+  /* A few more with the last setting. */
+  g_usleep (200000);
+  g_atomic_int_set (&stop, 2);
+  bad = read_bus (pipeline, 60 * GST_SECOND);
+  result (bad == 0, "messages", "a warning, an error, or no end");
+  check_run (f, n_results);
+  print_usage ("after the first seconds:", &early);
+  print_usage ("in the end:", &late);
+  compare_usage ("usage", &early, &late);
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  gst_object_unref (f);
+  gst_object_unref (src);
+  gst_object_unref (pipeline);
+  g_free (history);
+}
+
+static gboolean
+parse (int *argc, char ***argv)
+{
+  GOptionEntry entries[] = {
+    { "filter", 0, 0, G_OPTION_ARG_STRING, &options.filter, "convolve or segment (convolve)", "NAME" },
+    { "seconds", 0, 0, G_OPTION_ARG_INT, &options.seconds, "how long (5)", "N" },
+    { "fps", 0, 0, G_OPTION_ARG_INT, &options.fps, "frames a second (60); 0: as many as go", "N" },
+    { "hz", 0, 0, G_OPTION_ARG_INT, &options.hz, "changes a second (100)", "N" },
+    { "width", 0, 0, G_OPTION_ARG_INT, &options.width, "of the pictures (320)", "N" },
+    { "height", 0, 0, G_OPTION_ARG_INT, &options.height, "of the pictures (240)", "N" },
+    { "backend", 0, 0, G_OPTION_ARG_STRING, &options.backend, "cpu or cuda (cpu)", "NAME" },
+    { "format", 0, 0, G_OPTION_ARG_STRING, &options.format, "the pixel format (NV12)", "FORMAT" },
+    { NULL }
+  };
+  GOptionContext *context = g_option_context_new (NULL);
+  GError *error = NULL;
+  gboolean good;
+
+  g_option_context_add_main_entries (context, entries, NULL);
+  g_option_context_add_group (context, gst_init_get_option_group ());
+  good = g_option_context_parse (context, argc, argv, &error);
+  if (!good)
+    printf ("%s\n", error->message);
+  g_clear_error (&error);
+  g_option_context_free (context);
+  options.backend = options.backend ? options.backend : g_strdup ("cpu");
+  options.format = options.format ? options.format : g_strdup ("NV12");
+  segment = g_strcmp0 (options.filter, "segment") == 0;
+  return good && options.seconds > 0 && options.hz > 0;
+}
+
+int
+main (int argc, char **argv)
+{
+  gchar *text;
+  int n;
+
+  if (!parse (&argc, &argv))
+    return 2;
+  /* What is large goes back to the system when it is freed: else how many of a plan's
+   * pages are resident depends on those before it. */
+  (void) mallopt (M_MMAP_THRESHOLD, 65536);
+  /* GLib keeps idle threads of its pools for a while; they are nobody's leak. */
+  g_thread_pool_set_max_unused_threads (0);
+  text = g_strdup_printf ("video/x-raw,format=%s,width=%d,height=%d,framerate=%d/1", options.format, options.width,
+      options.height, options.fps ? options.fps : 60);
+  caps = gst_caps_from_string (text);
+  if (!caps || !gst_video_info_from_caps (&info, caps)) {
+    printf ("%s: no caps of a video\n", text);
+    return 2;
+  }
+  make_inputs ();
+  n = expect_all ();
+  result (n > 0, "expectation", "a setting could not be run by itself");
+  if (n > 0)
+    play (n);
+  for (int i = 0; i < N_INPUTS; i++)
+    gst_buffer_unref (inputs[i]);
+  gst_caps_unref (caps);
+  g_free (text);
+  printf ("%d passed, %d failed, %d skipped\n", passed, failed, skipped);
+  return failed ? 1 : 0;
+}

@@ -1,0 +1,139 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""cf-identify from one end to the other: a photograph is blurred here, a
+fragment of 96 x 96 of both goes through cf-identify, its file through the
+element, and the rest of the picture has to gain what it should, and more than
+by weights without poles. Then the element's own tables, in all directions.
+
+    identify.py [--program CF-IDENTIFY] [--backend cpu|cuda]
+
+Needs what oracle_opencv.py needs; skipped (77) without it.
+"""
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+from oracle_opencv import Runner, pictures
+
+import cv2
+import numpy as np
+
+FRAGMENT = (200, 150, 96, 96)  # left, top, width, height: a man, grass and sky
+
+
+def motion(length, angle):
+    r, turn = (length - 1) / 2, np.deg2rad(angle)
+    n = int(np.ceil(r + 1))
+    down, right = np.mgrid[-n:n + 1, -n:n + 1]
+    along = right * np.cos(turn) - down * np.sin(turn)
+    across = right * np.sin(turn) + down * np.cos(turn)
+    return np.maximum(0, 1 - abs(across)) * np.clip(r + 1 - abs(along), 0, 1)
+
+
+def gauss(sigma):
+    line = cv2.getGaussianKernel(2 * int(np.ceil(4 * sigma)) + 1, sigma)
+    return line @ line.T
+
+
+def blurred(picture, kernel, noise=0):
+    smooth = cv2.filter2D(picture.astype(float), cv2.CV_64F, kernel / kernel.sum(), borderType=cv2.BORDER_REPLICATE)
+    smooth += noise * np.random.default_rng(1).standard_normal(picture.shape)
+    return np.clip(np.rint(smooth), 0, 255).astype(np.uint8)
+
+
+def psnr(a, b, without=None):
+    square = (a.astype(float) - b) ** 2
+    if without:
+        x, y, w, h = without
+        square[y:y + h, x:x + w] = np.nan
+    return 10 * np.log10(255 ** 2 / np.nanmean(square))
+
+
+class Checks:
+    def __init__(self):
+        self.passed = self.failed = 0
+
+    def check(self, what, good):
+        self.passed += bool(good)
+        self.failed += not good
+        print(f"{'ok' if good else 'FAIL'} {what}", flush=True)
+
+
+def check_pair(checks, runner, program, sharp, name, kernel, least, ahead):
+    """`least` dB are gained outside the fragment, `ahead` more than without poles."""
+    soft = blurred(sharp, kernel)
+    paths = [os.path.join(runner.folder, f) for f in ("sharp.png", "blurred.png", "found.json")]
+    cv2.imwrite(paths[0], sharp)
+    cv2.imwrite(paths[1], soft)
+    x, y, w, h = FRAGMENT
+    done = subprocess.run([program, paths[0], paths[1], "--fragment", f"{w}x{h}+{x}+{y}", "--output", paths[2]],
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
+    if done.returncode:
+        checks.check(f"{name}: cf-identify: {done.stderr}", False)
+        return
+    rows = [float(line.split()[-2]) for line in done.stdout.splitlines()[1:4]]
+    with open(paths[2], encoding="utf-8") as file:
+        found = json.load(file)
+    flat = sum(np.sum(found[q]["a"]) / (1 - np.sum(found[q]["b"])) for q in ("se", "sw", "ne", "nw"))
+    checks.check(f"{name}: a flat picture keeps its level to {abs(flat - 1):.1e}", abs(flat - 1) < 1e-5)
+    got = runner.element(soft, "GRAY8", [f"coefficients={paths[2]}"], stem="irfilter")
+    if got is None:
+        checks.check(f"{name}: the element takes the file", False)
+        return
+    before, after = psnr(soft, sharp, FRAGMENT), psnr(got, sharp, FRAGMENT)
+    checks.check(f"{name}: {before:.2f} dB became {after:.2f} (without poles {rows[1]:.2f})",
+                 after > before + least and after > rows[1] + ahead)
+    checks.check(f"{name}: as cf-identify said: {rows[0]:.2f}, {rows[2]:.2f}",
+                 abs(rows[0] - before) < 0.02 and abs(rows[2] - after) < 0.05)
+
+
+def check_tables(checks, runner, sharp):
+    cases = [(f"deblur sigma={s:g}", gauss(s), least) for s, least in ((0.75, 2), (1.5, 2), (3, 1))]
+    cases += [(f"motion-deblur length={n} angle={angle}", motion(n, angle), 2.5) for n, angle in
+              ((3, 0), (4, 45), (9, 0), (9, 45), (9, 90), (9, 135), (15, 90))]
+    for name, kernel, least in cases:
+        soft = blurred(sharp, kernel, 1)
+        got = runner.element(soft, "GRAY8", ("preset=" + name).split(), stem="irfilter")
+        gained = psnr(got, sharp) - psnr(soft, sharp) if got is not None else 0
+        checks.check(f"preset={name}: {gained:+.2f} dB with noise of one level", gained > least)
+
+
+def check_complaints(checks, runner, program, sharp):
+    """What is wrong is said in one line, and nothing is written."""
+    one, other, out = (os.path.join(runner.folder, f) for f in ("one.png", "other.png", "none.json"))
+    cv2.imwrite(one, sharp)
+    cv2.imwrite(other, sharp[:200])
+    for name, arguments, word in (("one picture", [one], "needed"), ("no file", [one, one + "x"], "no file"),
+                                  ("two sizes", [one, other], "same size"), ("no such blur", [one, "-b", "box:3"], "right"),
+                                  ("window", [one, one, "-m", "9"], "2 to"), ("no picture", [one, __file__], "cannot"),
+                                  ("outside", [one, one, "-f", "96x96+600+9"], "reaches out"),
+                                  ("unstable", [one, one, "-r", "1"], "stable")):
+        done = subprocess.run([program, *arguments, "--output", out], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              text=True, check=False)
+        checks.check(f"{name}: {done.stderr.strip()}", done.returncode > 0 and word in done.stderr and
+                     done.stderr.count("\n") == 1 and not os.path.exists(out))
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    here = os.path.dirname(os.path.abspath(__file__))
+    parser.add_argument("--program", default=os.path.join(here, "..", "..", "build-tests", "pipelines", "cf-identify"))
+    parser.add_argument("--backend", default="cpu", choices=("cpu", "cuda"))
+    options = parser.parse_args()
+    sharp = next(cv2.cvtColor(image, cv2.COLOR_BGR2GRAY) for name, image in pictures() if name == "camera.png")
+    checks = Checks()
+    with tempfile.TemporaryDirectory() as folder:
+        runner = Runner(None, options.backend, folder)
+        check_complaints(checks, runner, options.program, sharp)
+        check_pair(checks, runner, options.program, sharp, "motion of 9 samples", motion(9, 0), 2.5, 1.5)
+        check_pair(checks, runner, options.program, sharp, "Gaussian of 1.5", gauss(1.5), 2.5, 0.5)
+        check_tables(checks, runner, sharp)
+    print(f"{checks.passed} passed, {checks.failed} failed, 0 skipped")
+    return 1 if checks.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,336 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The part of oracle_opencv.py about the recursive filter: the plain recursion
+in double precision with SciPy's lfilter along the rows, on pictures that really
+go on for hundreds of samples; stability by all roots at many frequencies; the
+smoother as the convolution that it is; and FFmpeg's gblur, which is the same
+smoother but for how it rounds."""
+import json
+import os
+import re
+import shutil
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+
+import cv2
+import numpy as np
+from scipy import ndimage, signal
+
+N_STABLE = N_UNSTABLE = 500
+QUADRANTS = ("se", "sw", "ne", "nw")
+# What is forgotten by then is below this part of a level: ln (255 / 0.002).
+FORGOTTEN = 11.8
+
+
+# ---- sets ------------------------------------------------------------------
+
+def lines_radius(b):
+    """The largest pole radius, by the roots of the polynomial in t that z1 = t,
+    z2 = t e^(i f) makes; good enough to choose how stable a set shall be."""
+    m = len(b)
+    f = np.linspace(0, np.pi, 97)
+    n = 2 * (m - 1)
+    companion = np.zeros((len(f), n, n), complex)
+    for k in range(m):
+        for i in range(m):
+            if k + i:
+                companion[:, 0, k + i - 1] += b[k, i] * np.exp(1j * i * f)
+    companion[:, np.arange(1, n), np.arange(n - 1)] = 1
+    return np.abs(np.linalg.eigvals(companion)).max()
+
+
+def is_stable(b):
+    """Huang: the column alone, and at every frequency along it all roots in the
+    other variable."""
+    m = len(b)
+    if np.abs(np.roots(np.concatenate(([1], -b[1:, 0])))).max(initial=0) >= 1:
+        return False
+    z = np.exp(1j * np.linspace(0, np.pi, 241))[:, None] ** np.arange(m)
+    d = -(z @ b)
+    d[:, 0] += 1
+    companion = np.zeros((len(d), m - 1, m - 1), complex)
+    companion[:, 0] = -d[:, 1:] / d[:, :1]
+    companion[:, np.arange(1, m - 1), np.arange(m - 2)] = 1
+    return np.abs(np.linalg.eigvals(companion)).max() < 1
+
+
+def axis(rng, m):
+    """A polynomial 1 + c1 z + ... with roots of radius 0.1 to 1."""
+    roots = []
+    while len(roots) < m - 1:
+        r, angle = rng.uniform(0.1, 1), rng.uniform(0, np.pi)
+        if len(roots) + 2 <= m - 1 and rng.integers(2):
+            roots += [r * np.exp(1j * angle), r * np.exp(-1j * angle)]
+        else:
+            roots.append(r * rng.choice((-1, 1)))
+    return np.poly(roots).real
+
+
+def denominator(rng, m, radius):
+    """Half of them near a product of two axes, the others of any kind."""
+    if rng.integers(2):
+        b = -np.outer(axis(rng, m), axis(rng, m)) * (1 + 0.2 * rng.uniform(-1, 1, (m, m)))
+    else:
+        b = rng.uniform(-1, 1, (m, m))
+    b[0, 0] = 0
+    power = np.add.outer(np.arange(m), np.arange(m))
+    return (b * (radius / lines_radius(b)) ** power).astype(np.float32).astype(float)
+
+
+def numerator(rng, m, b):
+    """What a flat picture becomes is a quarter of it, or the whole echo is."""
+    a = rng.uniform(-0.5, 1, (m, m))
+    impulse = np.zeros((40, 40))
+    impulse[0, 0] = 1
+    size, flat = np.abs(quadrant(impulse, a, b)).sum(), a.sum() / (1 - b.sum())
+    a *= 0.25 / flat if abs(flat) > size / 4 else 0.5 / size
+    return a.astype(np.float32).astype(float)
+
+
+# ---- the filter ------------------------------------------------------------
+
+def quadrant(x, a, b):
+    """se; nothing before the first row and column."""
+    m = len(a)
+    y = signal.convolve2d(x, a)[:x.shape[0], :x.shape[1]]
+    along = np.concatenate(([1], -b[0, 1:]))
+    for row in range(len(y)):
+        for k in range(1, min(m, row + 1)):
+            y[row] += np.convolve(y[row - k], b[k])[:y.shape[1]]
+        y[row] = signal.lfilter([1], along, y[row])
+    return y
+
+
+def recursive(x, sets, radius, border, through=0.0, offset=0.0):
+    """All quadrants of a picture, in doubles."""
+    far = int(np.ceil(FORGOTTEN / np.log(1 / radius))) + 8
+    out = through * x + offset
+    for name, (a, b) in sets.items():
+        flip = np.s_[::-1 if name[0] == "n" else 1, ::-1 if name[1] == "w" else 1]
+        seen = x[flip]
+        if border == "replicate":
+            seen = np.pad(seen, ((far, 0), (far, 0)), mode="edge")
+        out = out + quadrant(seen, a, b)[-x.shape[0]:, -x.shape[1]:][flip]
+    return out
+
+
+class Kernelcheck:
+    """One call, in files of its own: several may run at the same time."""
+
+    def __init__(self, runner, name):
+        self.runner = runner
+        self.raw_in, self.raw_out, self.file = (os.path.join(runner.folder, f"{name}.{end}")
+                                                for end in ("in", "out", "json"))
+
+    def run(self, image, *sets):
+        np.ascontiguousarray(image).tofile(self.raw_in)
+        form = "GRAY8" if image.dtype == np.uint8 else "GRAY16_LE"
+        command = [self.runner.program, "--filter", "irfilter", "--format", form, "--size",
+                   f"{image.shape[1]}x{image.shape[0]}", "--in", self.raw_in, "--out", self.raw_out,
+                   "--backend", self.runner.backend]
+        for one in sets:
+            command += ["--set", one]
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+        out = np.fromfile(self.raw_out, image.dtype) if done.returncode == 0 else None
+        return (out.reshape(image.shape) if out is not None and out.size == image.size else None), done.stdout
+
+    def with_file(self, image, sets, *more, through=0.0, offset=0.0):
+        table = {"m": len(next(iter(sets.values()))[0]), "passthrough": through, "offset": offset}
+        for name, (a, b) in sets.items():
+            table[name] = {"a": a.tolist(), "b": b.tolist()}
+        with open(self.file, "w", encoding="ascii") as file:
+            json.dump(table, file)
+        return self.run(image, f"coefficients={self.file}", *more)
+
+
+# ---- checks ----------------------------------------------------------------
+
+def close(got, expected, top=255):
+    """Levels by which the farthest sample is off; the sum itself is not rounded."""
+    return np.inf if got is None else np.abs(got.astype(float) - np.clip(expected, 0, top)).max()
+
+
+def one_stable(runner, gray, i):
+    rng = np.random.default_rng(1000 + i)
+    m, radius = 2 + i % 4, rng.uniform(0.2, 0.95)
+    h, w = 2 * rng.integers(4, 28, 2) + 1
+    y, x = rng.integers(0, gray.shape[0] - h), rng.integers(0, gray.shape[1] - w)
+    names = QUADRANTS if i % 3 else tuple(n for n in QUADRANTS if rng.integers(2)) or ("se",)
+    sets = {}
+    for name in names:
+        b = denominator(rng, m, radius)
+        sets[name] = (numerator(rng, m, b), b)
+    border = ("replicate", "zero")[i % 2]
+    through, offset = (0.0, 0.0) if i % 5 else (0.5, -20.0)
+    image = np.ascontiguousarray(gray[y:y + h, x:x + w])
+    got, said = Kernelcheck(runner, f"stable{i}").with_file(image, sets, f"border={border}", through=through,
+                                                            offset=offset)
+    stable = all(is_stable(b) for _, b in sets.values())
+    off = close(got, recursive(image.astype(float), sets, radius, border, through, offset))
+    return f"stable set {i}: m={m} {'+'.join(names)} {w}x{h} radius {radius:.3f} {border}", stable, off, said
+
+
+def one_unstable(runner, i):
+    rng = np.random.default_rng(5000 + i)
+    m, radius = 2 + i % 4, 1 + 10 ** rng.uniform(-2.5, -0.3)
+    bad = QUADRANTS[rng.integers(4)]
+    sets = {name: (np.eye(m), denominator(rng, m, radius if name == bad else 0.8)) for name in QUADRANTS}
+    stable = is_stable(sets[bad][1])
+    got, said = Kernelcheck(runner, f"unstable{i}").with_file(np.zeros((4, 4), np.uint8), sets)
+    named = bad in said.replace(":", " ").split()
+    return f"unstable set {i}: m={m} {bad} radius {radius:.4f}", stable, got, named, said
+
+
+def check_sets(tally, runner, gray):
+    worst = 0
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        for what, stable, off, said in pool.map(lambda i: one_stable(runner, gray, i), range(N_STABLE)):
+            # Half a level is rounding; the rest is what float32 loses.
+            good = stable and off <= 1
+            worst = max(worst, off)
+            tally.passed += int(good)
+            tally.failed += int(not good)
+            if not good:
+                print(f"FAIL {what}: {off:.3f} levels off{'' if stable else ', and not stable'} {said.strip()}")
+        for what, stable, got, named, said in pool.map(lambda i: one_unstable(runner, i), range(N_UNSTABLE)):
+            good = not stable and got is None and named
+            tally.passed += int(good)
+            tally.failed += int(not good)
+            if not good:
+                print(f"FAIL {what}: {'stable' if stable else 'accepted' if got is not None else said.strip()}")
+    print(f"irfilter: {N_STABLE} stable sets, at most {worst:.3f} levels off; {N_UNSTABLE} unstable ones")
+
+
+def smoothed(image, sigma):
+    """The response itself, an exponential along each axis, out to where it is nothing."""
+    lam = sigma * sigma / 2
+    nu = (1 + 2 * lam - np.sqrt(1 + 4 * lam)) / (2 * lam)
+    half = int(np.ceil(30 / -np.log(nu)))
+    taps = (1 - nu) / (1 + nu) * nu ** np.abs(np.arange(-half, half + 1.0))
+    return ndimage.convolve1d(ndimage.convolve1d(image, taps, axis=0, mode="nearest"), taps, axis=1, mode="nearest")
+
+
+def check_presets(tally, runner, gray):
+    deep = (gray.astype(np.uint16) * 251 + np.arange(gray.shape[1], dtype=np.uint16) * 13).astype("<u2")
+    call = Kernelcheck(runner, "preset")
+    for sigma in (0.3, 1, 3, 12, 40):
+        for image, top in ((gray, 255), (deep, 65535)):
+            x = image.astype(float)
+            expected = {"smooth": smoothed(x, sigma), "highpass": (top + 1) / 2 + 1.7 * (x - smoothed(x, sigma)),
+                        "sharpen": x + 1.7 * (x - smoothed(x, sigma)), "soft": x}
+            for _ in range(3):
+                expected["soft"] = smoothed(expected["soft"], sigma / np.sqrt(3))
+            for preset, want in expected.items():
+                got, said = call.run(image, f"preset={preset}", f"sigma={sigma}", "amount=1.7")
+                off = close(got, want, top)
+                # Halves and, of 65535 levels, what float32 loses with long memories.
+                good = off <= (0.51 if top == 255 else 1.5)
+                tally.passed += int(good)
+                tally.failed += int(not good)
+                if not good:
+                    print(f"FAIL {preset} sigma {sigma}, {top}: {off:.3f} levels off {said.strip()}")
+
+
+def tables():
+    """The sets of the deblurring presets, read from their source as data: (setting, m, quadrants, passthrough)."""
+    source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "cuda", "irfilter", "tables.c")
+    if not os.path.exists(source):
+        return None
+    with open(source, encoding="utf-8") as file:
+        text = file.read()
+    numbers = {name: np.array([float(n) for n in body.split(",")])
+               for name, body in re.findall(r"static const double (\w+)\[\] = \{([^}]*)\};", text)}
+    found = []
+    for sigma, length, angle, m, a, b, through in re.findall(
+            r"\{ ([\d.]+), (\d+), (\d+), (\d+), \{ ([^}]*) \}, \{ ([^}]*) \}, ([-\d.e]+) \}", text):
+        side = int(m)
+        sets = {q: (numbers[an].reshape(side, side), numbers[bn].reshape(side, side))
+                for q, an, bn in zip(QUADRANTS, a.split(", "), b.split(", "))}
+        preset = (f"preset=motion-deblur length={length} angle={angle}" if int(length) else
+                  f"preset=deblur sigma={sigma}")
+        found.append((preset, sets, float(through)))
+    return found
+
+
+def check_tables(tally, runner, gray):
+    """A preset of the tables is the same as its set from a file; and what is
+    turned by 90 degrees or mirrored, is."""
+    entries = tables()
+    if entries is None:
+        print("skipped: the deblurring presets' tables are not here")
+        tally.skipped += 1
+        return
+    call = Kernelcheck(runner, "table")
+    for preset, sets, through in entries:
+        tally.compare(preset, call.run(gray, preset)[0], call.with_file(gray, sets, through=through)[0])
+    # 0.5, 0.75 ... 3: the nearest.
+    tally.compare("sigma 1.4", call.run(gray, "preset=deblur sigma=1.4")[0],
+                  call.run(gray, "preset=deblur sigma=1.5")[0])
+    for length in (3, 9, 14):
+        turned = ((gray, 0), (gray.T, 90), (gray, 45), (gray[:, ::-1], 135))
+        row, down, up, mirrored = (call.run(image, f"preset=motion-deblur length={length} angle={angle}")[0]
+                                   for image, angle in turned)
+        tally.near(f"length {length}, 90 degrees", down.T, row)
+        tally.near(f"length {length}, 135 degrees", mirrored[:, ::-1], up)
+    n = {kind: sum(kind in preset for preset, _, _ in entries) for kind in ("=deblur", "motion")}
+    tally.passed += int(n == {"=deblur": 11, "motion": 52})
+    tally.failed += int(n != {"=deblur": 11, "motion": 52})
+    print(f"irfilter: {len(entries)} sets of tables")
+
+
+def ffmpeg_program():
+    if shutil.which("ffmpeg"):
+        return "ffmpeg"
+    try:
+        import imageio_ffmpeg
+        return imageio_ffmpeg.get_ffmpeg_exe()
+    except (ImportError, RuntimeError):
+        return None
+
+
+def check_gblur(tally, runner, gray):
+    """gblur steps=1 in the interior: its edges are others, and it truncates."""
+    program = ffmpeg_program()
+    if not program:
+        print("skipped: no ffmpeg, so smooth is not held against its gblur")
+        tally.skipped += 1
+        return
+    call = Kernelcheck(runner, "gblur")
+    for sigma in (0.5, 1, 2, 3, 5):
+        done = subprocess.run(
+            [program, "-v", "error", "-f", "rawvideo", "-pix_fmt", "gray", "-s",
+             f"{gray.shape[1]}x{gray.shape[0]}", "-i", "-", "-vf", f"gblur=sigma={sigma}:steps=1", "-f", "rawvideo",
+             "-pix_fmt", "gray", "-"],
+            input=gray.tobytes(), capture_output=True, check=False)
+        theirs = np.frombuffer(done.stdout, np.uint8)
+        got, said = call.run(gray, f"sigma={sigma}")
+        edge = int(10 * sigma) + 4
+        inner = np.s_[edge:-edge, edge:-edge]
+        if theirs.size != gray.size or got is None:
+            off = np.inf
+        else:
+            off = np.abs(got.astype(int) - theirs.reshape(gray.shape))[inner].max()
+        tally.passed += int(off <= 1)
+        tally.failed += int(off > 1)
+        if off > 1:
+            print(f"FAIL gblur sigma {sigma}: {off} levels off {said.strip()} {done.stderr.decode()[-200:]}")
+
+
+def check(tally, runner, images):
+    gray = np.ascontiguousarray(cv2.cvtColor(images[0][1], cv2.COLOR_BGR2GRAY)[40:253, 60:331])  # 271 x 213
+    check_sets(tally, runner, gray)
+    check_presets(tally, runner, gray)
+    check_tables(tally, runner, gray)
+    check_gblur(tally, runner, gray)
+
+
+def check_element(tally, runner, images):
+    for name, color in images[:2]:
+        gray = np.ascontiguousarray(cv2.cvtColor(color, cv2.COLOR_BGR2GRAY)[:, :color.shape[1] // 4 * 4])
+        for sigma in (1, 10):
+            got = runner.element(gray, "GRAY8", ["preset=smooth", f"sigma={sigma}"], stem="irfilter")
+            expected = smoothed(gray.astype(float), sigma)
+            off = close(got, expected)
+            tally.passed += int(off <= 0.51)
+            tally.failed += int(off > 0.51)
+            if off > 0.51:
+                print(f"FAIL element: {name} smooth {sigma}: {off:.3f} levels off")

@@ -1,0 +1,196 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""An independent oracle: OpenCV's medianBlur and SciPy's rank filters (and what
+oracle_convolve.py, oracle_irfilter.py and oracle_segment.py say for the other
+filters) on real pictures, against the filter library (through kernelcheck) and
+the element (through gst-launch-1.0). Every byte must be equal, if nothing else
+is said.
+
+    oracle_opencv.py [--kernelcheck PROGRAM] [--backend cpu|cuda|reference] [--filter STEM] [--no-element]
+
+Needs numpy, scipy, opencv-python-headless and scikit-image; where this Python
+lacks them, the one that CF_PYTHON names is used; without that, skipped (77).
+"""
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+try:
+    import cv2
+    import numpy as np
+    import skimage
+    from scipy import ndimage
+except ImportError as missing:
+    other = os.environ.get("CF_PYTHON")
+    if other and os.path.exists(other) and not os.environ.get("CF_PYTHON_TRIED"):
+        os.environ["CF_PYTHON_TRIED"] = "1"
+        os.execv(other, [other] + sys.argv)
+    print(f"skipped: {missing}\n0 passed, 0 failed, 1 skipped")
+    sys.exit(77)
+
+import oracle_convolve
+import oracle_irfilter
+import oracle_segment
+
+SIZES = [3, 5, 7, 9, 11, 13, 15, 21, 31]
+
+
+class Tally:
+    def __init__(self):
+        self.passed = self.failed = self.skipped = 0
+
+    def compare(self, what, got, expected):
+        if got is not None and got.shape == expected.shape and np.array_equal(got, expected):
+            self.passed += 1
+            return
+        self.failed += 1
+        if got is None or got.shape != expected.shape:
+            print(f"FAIL {what}: no result")
+            return
+        bad = np.argwhere(got != expected)
+        at = tuple(bad[0])
+        print(f"FAIL {what}: {len(bad)} samples differ, first at {at}: {got[at]} instead of {expected[at]}")
+
+    def near(self, what, got, expected):
+        """Equal within 1."""
+        if got is not None and got.shape == expected.shape:
+            got = np.where(np.abs(got.astype(np.int32) - expected) <= 1, expected, got)
+        self.compare(what, got, expected)
+
+
+def pictures():
+    """Photographs and scans that come with scikit-image, as 8-bit arrays."""
+    folder = os.path.join(os.path.dirname(skimage.__file__), "data")
+    found = []
+    for name in ("astronaut.png", "camera.png", "chelsea.png", "coffee.png", "coins.png", "gravel.png",
+                 "hubble_deep_field.jpg", "moon.png", "motorcycle_left.png", "page.png", "rocket.jpg", "text.png"):
+        image = cv2.imread(os.path.join(folder, name), cv2.IMREAD_COLOR)
+        if image is not None:
+            found.append((name, image[:420, :611]))
+    return found
+
+
+class Runner:
+    def __init__(self, program, backend, folder):
+        self.program, self.backend, self.folder = program, backend, folder
+
+    def frames(self, stack, form, *sets, stem="median"):
+        """Frames one after the other through one plan; None where it failed."""
+        raw_in, raw_out = os.path.join(self.folder, "in"), os.path.join(self.folder, "out")
+        np.ascontiguousarray(stack).tofile(raw_in)
+        command = [self.program, "--filter", stem, "--format", form, "--size", f"{stack.shape[2]}x{stack.shape[1]}",
+                   "--in", raw_in, "--out", raw_out, "--backend", self.backend]
+        for one in sets:
+            command += ["--set", one]
+        return self.result(command, raw_out, stack)
+
+    def kernelcheck(self, image, form, *sets, stem="median"):
+        out = self.frames(image[None], form, *sets, stem=stem)
+        return None if out is None else out[0]
+
+    def element(self, image, form, properties, stem="median"):
+        """Through the element; widths are multiples of four, so rows have no padding."""
+        raw_in, raw_out = os.path.join(self.folder, "in"), os.path.join(self.folder, "out")
+        np.ascontiguousarray(image).tofile(raw_in)
+        command = ["gst-launch-1.0", "-q", "filesrc", f"location={raw_in}", f"blocksize={image.nbytes}", "!",
+                   f"video/x-raw,format={form},width={image.shape[1]},height={image.shape[0]},framerate=1/1", "!",
+                   "cuda" + stem, f"backend={self.backend}", "on-gpu-error=error", *properties, "!", "filesink", f"location={raw_out}"]
+        return self.result(command, raw_out, image)
+
+    @staticmethod
+    def result(command, raw_out, image):
+        if os.path.exists(raw_out):
+            os.unlink(raw_out)
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+        if done.returncode != 0:
+            print(" ".join(command), "\n", done.stdout)
+            return None
+        out = np.fromfile(raw_out, image.dtype)
+        return out.reshape(image.shape) if out.size == image.size else None
+
+
+def check_opencv(tally, runner, images):
+    for i, (name, color) in enumerate(images):
+        gray = cv2.cvtColor(color, cv2.COLOR_BGR2GRAY)
+        for k in SIZES:
+            tally.compare(f"{name} gray {k}", runner.kernelcheck(gray, "GRAY8", f"kernel-size={k}"), cv2.medianBlur(gray, k))
+            if i % 2 == 0:
+                tally.compare(f"{name} BGR {k}", runner.kernelcheck(color, "BGR", f"kernel-size={k}"),
+                              cv2.medianBlur(color, k))
+        deep = (gray.astype(np.uint16) * 251 + np.arange(gray.shape[1], dtype=np.uint16) * 13).astype("<u2")
+        for k in (3, 5):
+            tally.compare(f"{name} 16 bit {k}", runner.kernelcheck(deep, "GRAY16_LE", f"kernel-size={k}"),
+                          cv2.medianBlur(deep, k))
+
+
+def check_scipy(tally, runner, images):
+    """Ranks other than the median, rectangles, 16 bits at any size."""
+    for name, color in images[:3]:
+        gray = cv2.cvtColor(color, cv2.COLOR_BGR2GRAY)[:150, :173]
+        deep = (gray.astype(np.uint16) * 257).astype("<u2") + np.arange(173, dtype="<u2")
+        for w, h, p in ((3, 3, 0), (3, 3, 100), (5, 3, 25), (1, 9, 80), (13, 1, 50), (9, 7, 37), (15, 15, 99), (31, 5, 10)):
+            rank = (2 * p * (w * h - 1) + 100) // 200
+            sets = (f"kernel-width={w}", f"kernel-height={h}", f"percentile={p}")
+            for form, image in (("GRAY8", gray), ("GRAY16_LE", deep)):
+                tally.compare(f"{name} {form} {w}x{h} percentile {p}", runner.kernelcheck(image, form, *sets),
+                              ndimage.rank_filter(image, rank, size=(h, w), mode="nearest"))
+        stack = np.stack([np.roll(gray, 3 * i, axis=1) for i in range(4)])
+        got = runner.frames(stack, "GRAY8", "kernel-size=3", "temporal-depth=3")
+        padded = np.concatenate([stack[:1], stack[:1], stack])
+        expected = np.stack([ndimage.median_filter(padded[i:i + 3], size=(3, 3, 3), mode="nearest")[1] for i in range(4)])
+        tally.compare(f"{name} temporal", got, expected)
+
+
+def check_element(tally, runner, images):
+    for name, color in images[:3]:
+        color = color[:, :color.shape[1] // 4 * 4]
+        gray = cv2.cvtColor(color, cv2.COLOR_BGR2GRAY)
+        for k in (3, 5, 9, 15, 31):
+            tally.compare(f"element: {name} gray {k}", runner.element(gray, "GRAY8", [f"kernel-size={k}"]),
+                          cv2.medianBlur(gray, k))
+        tally.compare(f"element: {name} BGR 7", runner.element(color, "BGR", ["kernel-size=7"]), cv2.medianBlur(color, 7))
+        deep = (gray.astype(np.uint16) * 257).astype("<u2")
+        tally.compare(f"element: {name} 16 bit 5", runner.element(deep, "GRAY16_LE", ["kernel-size=5"]),
+                      cv2.medianBlur(deep, 5))
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    here = os.path.dirname(os.path.abspath(__file__))
+    parser.add_argument("--kernelcheck", default=os.path.join(here, "..", "..", "build-tests", "tests", "kernelcheck"))
+    parser.add_argument("--backend", default="cpu", choices=("cpu", "cuda", "reference"))
+    parser.add_argument("--filter", choices=("median", "convolve", "irfilter", "segment"))
+    parser.add_argument("--no-element", action="store_true")
+    options = parser.parse_args()
+    tally = Tally()
+    images = pictures()
+    print(f"OpenCV {cv2.__version__}, {len(images)} pictures")
+    with tempfile.TemporaryDirectory() as folder:
+        runner = Runner(options.kernelcheck, options.backend, folder)
+        elements = not options.no_element and shutil.which("gst-launch-1.0")
+        if not options.no_element and not elements:
+            print("skipped: gst-launch-1.0 is not here")
+            tally.skipped += 1
+        if options.filter in (None, "median"):
+            check_opencv(tally, runner, images)
+            check_scipy(tally, runner, images)
+            if elements:
+                check_element(tally, runner, images)
+        for stem, part in (("convolve", oracle_convolve), ("irfilter", oracle_irfilter),
+                           ("segment", oracle_segment)):
+            if options.filter in (None, stem) and images:
+                part.check(tally, runner, images)
+                if elements:
+                    part.check_element(tally, runner, images)
+    if not images:
+        print("FAIL: scikit-image brought no pictures")
+        tally.failed += 1
+    print(f"{tally.passed} passed, {tally.failed} failed, {tally.skipped} skipped")
+    return 1 if tally.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * convolve_cases.c: with which settings the convolution is tried. Numbers of a
+ * kernel are separated by ',' here. */
+#include "convolve.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A setting may name a kernel by a few words instead of its numbers:
+ *   any=WxH, sym=WxH, outer=WxH   random weights; equal when turned by 180
+ *                                 degrees; a column times a row
+ *   weights=B (4)   integers of B bits with sign; 0: decimal fractions
+ *   seed=N (1)      another kernel
+ * ref_convolve_expand makes `kernel` of them, and a divisor where the sum is
+ * small. There is one at every side at which a variant could begin or end. */
+const char *const ref_convolve_settings[] = {
+  /* The first six meet every format. */
+  "preset=gauss", "kernel=1,-2,3;-4,50,6;7,-8,-9 bias=3 gray=mean", "preset=box kernel-size=7 border=wrap",
+  "preset=sobel", "preset=unsharp kernel-size=9 gray=luma border=reflect101",
+  "kernel=0.1,0.2;0.3,0.25 border=constant border-value=90",
+  /* Presets. */
+  "preset=identity", "preset=identity gray=luma", "preset=identity bias=-3.5", "preset=identity divisor=-2 bias=200",
+  "preset=box kernel-size=1", "preset=box kernel-size=3", "preset=box kernel-size=5 divisor=24",
+  "preset=box kernel-size=9 bias=0.5", "preset=box kernel-size=15 gray=mean",
+  "preset=box kernel-size=31 border=constant",
+  "preset=box kernel-size=63 border=reflect101", "preset=gauss kernel-size=1", "preset=gauss kernel-size=3",
+  "preset=gauss kernel-size=3 border=constant border-value=65535", "preset=gauss kernel-size=7 gray=mean",
+  "preset=gauss kernel-size=9 border=wrap bias=-7.25", "preset=gauss kernel-size=5 sigma=0.01",
+  "preset=gauss kernel-size=15 sigma=100", "preset=gauss kernel-size=25 border=reflect101",
+  "preset=gauss kernel-size=31 sigma=4.5 bias=1e-9", "preset=gauss kernel-size=63 sigma=9.7",
+  "preset=gauss kernel-size=63 border=wrap", "preset=sharpen", "preset=sharpen amount=0", "preset=sharpen amount=0.3",
+  "preset=sharpen amount=9.9999 border=wrap", "preset=laplace bias=128", "preset=laplace divisor=-3.7",
+  "preset=unsharp", "preset=unsharp kernel-size=1 amount=3", "preset=unsharp kernel-size=3 amount=0",
+  "preset=unsharp kernel-size=31 amount=10 bias=-0.5",
+  "preset=unsharp kernel-size=63 sigma=12 amount=0.502 border=wrap",
+  "preset=emboss bias=128", "preset=emboss angle=45", "preset=emboss angle=-112.5 flip=1", "preset=emboss angle=360",
+  "preset=sobel divisor=4 border=reflect101", "preset=sobel divisor=0.3 bias=-11.75 gray=luma",
+  "preset=prewitt divisor=-1 bias=255", "preset=scharr divisor=16 border=wrap",
+  "preset=scharr gray=mean border=constant",
+  "preset=scharr divisor=0.0001", "preset=sobel divisor=1e9", "preset=log bias=128", "preset=log kernel-size=1",
+  "preset=log kernel-size=9 sigma=1.4 divisor=0.125", "preset=log kernel-size=31 sigma=5 divisor=0.01",
+  "preset=motion", "preset=motion kernel-size=9 angle=30", "preset=motion kernel-size=31 angle=-75 border=reflect101",
+  "preset=motion kernel-size=63 angle=45", "preset=motion kernel-size=15 angle=90",
+  /* Dense kernels of small weights, at every side where something changes. */
+  "any=1x1", "any=2x2", "any=3x3", "any=4x4", "any=5x5", "any=6x6", "any=7x7", "any=8x8", "any=9x9", "any=10x10",
+  "any=15x15", "any=16x16", "any=22x22", "any=23x23", "any=25x25 flip=1", "any=26x26", "any=31x31 border=wrap",
+  "any=32x32", "any=54x54", "any=58x58 border=reflect101", "any=63x63", "any=63x1", "any=1x63 flip=1", "any=3x9",
+  "any=9x3",
+  "any=4x5 flip=1", "any=2x63", "any=63x2 border=constant", "any=31x3", "any=17x15 border=constant",
+  /* 8 bit, 16 bit and 31 bit weights, fractions. */
+  "any=3x3 weights=8", "any=5x5 weights=8 border=wrap", "any=7x7 weights=8 flip=1", "any=8x7 weights=8",
+  "any=9x9 weights=8",
+  "any=13x13 weights=8 border=reflect101", "any=15x15 weights=8", "any=25x25 weights=8", "any=31x31 weights=8",
+  "any=63x63 weights=8", "any=3x3 weights=16", "any=5x5 weights=16", "any=7x7 weights=16 border=wrap",
+  "any=15x15 weights=12", "any=31x31 weights=11", "any=2x1 weights=22", "any=3x3 weights=0", "any=7x7 weights=0",
+  "any=15x15 weights=0", "any=31x31 weights=0 border=wrap", "any=63x63 weights=0",
+  "any=9x9 weights=8 divisor=-12.5 bias=99.75",
+  "any=5x5 weights=8 divisor=0.3", "any=5x5 weights=8 divisor=1e9 bias=-0.5", "any=4x4 weights=8 bias=1e-200",
+  /* Separable and symmetric ones. */
+  "sym=3x3 weights=8", "sym=7x7 weights=8", "sym=15x15", "outer=3x3", "outer=5x5", "outer=7x5 border=wrap", "outer=2x2",
+  "outer=9x9 weights=8", "outer=16x16 flip=1",
+  "outer=31x31", "outer=63x63 border=reflect101", "outer=15x15 weights=8", "outer=7x7 weights=8 bias=0.25",
+  "kernel=1,2,1;2,4,2;1,2,1", "kernel=1,0,-1;2,0,-2;1,0,-1 bias=128",
+  "kernel=8421504 divisor=8421504", "kernel=1,1,1;1,-8,1;1,1,1 gray=luma", "kernel=0", "kernel=0,0;0,0 bias=17",
+  "kernel=2 divisor=2", "kernel=0,0,0;0,0.7,0;0,0,0", "kernel=-1", "kernel=0,0,5;0,0,0;0,0,0",
+  "kernel=0,0,0;0,0,0;0,0,3;0,0,0;0,0,0", NULL
+};
+
+/* Whole pictures: the reference takes a second for each as it is. */
+const char *const ref_convolve_large_settings[] = {
+  "any=3x3 weights=8", "preset=gauss kernel-size=7", "any=7x7 weights=8", "preset=box kernel-size=31",
+  "any=5x5 weights=16",
+  "preset=gauss kernel-size=63 sigma=9", "any=15x15 weights=8 border=reflect101", "preset=sobel", "preset=unsharp", NULL
+};
+
+/* Under a sanitizer: each way once. */
+const char *const ref_convolve_sanitize_settings[] = {
+  "preset=identity", "preset=identity gray=luma", "preset=gauss kernel-size=3",
+  "preset=gauss kernel-size=15 border=wrap",
+  "preset=gauss kernel-size=63", "preset=unsharp border=constant", "preset=box kernel-size=7",
+  "preset=box kernel-size=31 border=reflect101", "preset=box kernel-size=63", "preset=sobel",
+  "preset=scharr gray=mean border=wrap",
+  "preset=laplace", "any=2x2", "any=3x3 weights=8", "any=3x3 weights=16 border=wrap", "any=4x5 flip=1",
+  "any=5x5 weights=8",
+  "any=5x5 weights=16", "any=7x7 weights=8", "any=7x7 weights=0", "any=9x9 weights=8 border=reflect101",
+  "any=15x15 weights=8",
+  "any=15x15 weights=12", "any=25x25", "any=31x31 weights=8 border=wrap", "any=31x31 weights=0", "any=63x63",
+  "any=63x1",
+  "any=1x63", "outer=5x5", "outer=15x15 weights=8", "outer=63x63 border=constant", NULL
+};
+
+const char *const ref_convolve_bad_settings[] = {
+  "kernel=", "kernel=;", "kernel=1,2;3", "kernel=1,x,3", "kernel=nan", "kernel=1,inf", "kernel=-infinity", "kernel=0x",
+  "kernel=1e999", "any=64x1", "any=1x64", "any=64x64", "kernel-file=/nonexistent/kernel.txt", "kernel-file=/",
+  "preset=custom", "kernel-size=4", "kernel-size=0", "kernel-size=65", "sigma=-1", "sigma=nan", "sigma=100.1",
+  "angle=361", "amount=-0.1", "amount=10.5", "divisor=inf", "divisor=1e10", "bias=65537", "bias=nan", "border=9",
+  "border-value=65536", "border-value=-1", "gray=5", "preset=99", NULL
+};
+
+/* Sums of 32 bits do not hold them; those of 64 bits do. */
+const char *const ref_convolve_bad_8bit_settings[] = {
+  "kernel=8421505", "kernel=-8421505", "any=3x3 weights=31", "kernel=8421504,1", "kernel=2147483647 divisor=3", NULL
+};
+
+/* ---- random ------------------------------------------------------------- */
+
+static uint64_t
+below (uint64_t *state, uint64_t n)
+{
+  return kc_random (state) % n;
+}
+
+static int
+random_side (uint64_t *state)
+{
+  static const int limits[] = { 1, 3, 5, 9, 9, 16, 32, 63 };
+
+  return 1 + (int) below (state, (uint64_t) limits[below (state, 8)]);
+}
+
+static double
+random_double (uint64_t *state)
+{
+  return (double) (kc_random (state) >> 11) / 9007199254740992.0;
+}
+
+/* A divisor or a bias: integers, halves and quarters, and anything. */
+static double
+random_value (double range, uint64_t *state)
+{
+  double value = (2 * random_double (state) - 1) * range;
+
+  switch (below (state, 4)) {
+    case 0:
+      return round (value);
+    case 1:
+      return round (value * 4) / 4;
+    case 2:
+      return round (value * 1000) / 1000;
+    default:
+      return value;
+  }
+}
+
+static void
+add (char *text, size_t size, const char *name, double value)
+{
+  size_t used = strlen (text);
+
+  snprintf (text + used, size - used, " %s=%.17g", name, value);
+}
+
+void
+ref_convolve_random (char *text, size_t size, uint64_t *state)
+{
+  static const char *const presets[] = { "identity", "box", "gauss", "sharpen", "laplace", "unsharp", "emboss", "sobel",
+    "prewitt", "scharr", "log", "motion" };
+  static const char *const borders[] = { "replicate", "reflect101", "wrap", "constant" };
+  static const char *const grays[] = { "none", "none", "mean", "luma" };
+  static const char *const kinds[] = { "any", "any", "any", "sym", "outer" };
+  static const int weights[] = { 0, 0, 2, 4, 4, 8, 8, 8, 12, 16, 16, 31 };
+  size_t used;
+
+  snprintf (text, size, "border=%s gray=%s flip=%d border-value=%d", borders[below (state, 4)], grays[below (state, 4)],
+      (int) below (state, 2), (int) below (state, below (state, 2) ? 65536 : 256));
+  used = strlen (text);
+  if (below (state, 3) == 0)
+    snprintf (text + used, size - used, " preset=%s kernel-size=%d", presets[below (state, 12)],
+        random_side (state) / 2 * 2 + 1);
+  else
+    snprintf (text + used, size - used, " %s=%dx%d weights=%d seed=%d", kinds[below (state, 5)],
+        random_side (state), random_side (state), weights[below (state, 12)], (int) below (state, 1000000));
+  if (below (state, 2))
+    add (text, size, "sigma", below (state, 2) ? random_double (state) * 10 : random_double (state) * 100);
+  if (below (state, 2))
+    add (text, size, "angle", below (state, 2) ? round (random_double (state) * 16 - 8) * 22.5
+        : random_double (state) * 720 - 360);
+  if (below (state, 2))
+    add (text, size, "amount", fabs (random_value (10, state)));
+  if (below (state, 3) == 0)
+    add (text, size, "divisor", random_value (below (state, 4) ? 5000 : 1e9, state));
+  if (below (state, 2))
+    add (text, size, "bias", random_value (below (state, 4) ? 300 : 65536, state));
+}
+
+/* ---- kernels from a few words ------------------------------------------- */
+
+typedef struct {
+  char kind; /* 'a'ny, 'o'uter, 's'ym */
+  int w, h, weights;
+  uint64_t seed;
+} Shape;
+
+/* An integer of so many bits, the sign included; 0: a fraction. */
+static double
+random_weight (int bits, uint64_t *state)
+{
+  if (bits == 0)
+    return round ((2 * random_double (state) - 1) * 1e6) / 1e6;
+  return (double) (int64_t) below (state, (uint64_t) 1 << bits) - ldexp (1, bits - 1);
+}
+
+static void
+make_shape (const Shape *s, double *t)
+{
+  uint64_t state = s->seed * 131 + (uint64_t) (s->w * 64 + s->h);
+  int n = s->w * s->h;
+  double row[64], column[64], sum = 0;
+
+  for (int i = 0; i < 64; i++) {
+    row[i] = random_weight ((s->weights + 1) / 2, &state);
+    column[i] = random_weight ((s->weights + 1) / 2, &state);
+  }
+  for (int i = 0; i < n; i++) {
+    t[i] = s->kind == 'o' ? row[i % s->w] * column[i / s->w]
+        : s->kind == 's' && i > n - 1 - i ? t[n - 1 - i] : random_weight (s->weights, &state);
+    sum += t[i];
+  }
+  /* A negative sum would saturate most samples at 0; the range stays. */
+  for (int i = 0; sum < 0 && s->kind != 'o' && i < n; i++)
+    t[i] = s->weights ? -1 - t[i] : -t[i];
+}
+
+char *
+ref_convolve_expand (const char *text)
+{
+  enum { ROOM = 65536 + 64 * 64 * 16 };
+  static const char *const kinds[] = { "any=", "outer=", "sym=" };
+  char *out = malloc (ROOM), word[KC_TEXT];
+  Shape s = { .weights = 4, .seed = 1 };
+  double *t = malloc (sizeof *t * 64 * 64), sum = 0, size = 0;
+  size_t used = 0;
+
+  /* First what it is, then everything else behind it. */
+  for (const char *at = text; out && t && sscanf (at, "%319s", word) == 1;
+      at += strcspn (at, " "), at += strspn (at, " ")) {
+    for (int i = 0; i < 3; i++)
+      if (strncmp (word, kinds[i], strlen (kinds[i])) == 0 &&
+          sscanf (word + strlen (kinds[i]), "%dx%d", &s.w, &s.h) == 2 && s.w >= 1 && s.w <= 64 && s.h >= 1 && s.h <= 64)
+        s.kind = kinds[i][0];
+    if (sscanf (word, "weights=%d", &s.weights) == 1 || sscanf (word, "seed=%" SCNu64, &s.seed) == 1)
+      continue;
+  }
+  if (!out || !t || !s.kind) {
+    free (out);
+    free (t);
+    return NULL;
+  }
+  make_shape (&s, t);
+  used = (size_t) snprintf (out, ROOM, "kernel=");
+  for (int i = 0; i < s.w * s.h; i++) {
+    used += (size_t) snprintf (out + used, ROOM - used, "%s%.10g", i == 0 ? "" : i % s.w ? "," : ";", t[i]);
+    sum += t[i];
+    size += t[i] * t[i];
+  }
+  /* So that most samples are within the range. */
+  if (fabs (sum) < sqrt (size) / 3)
+    used += (size_t) snprintf (out + used, ROOM - used, " divisor=%.0f", fmin (1e9, ceil (sqrt (size) / 2)));
+  for (const char *at = text; sscanf (at, "%319s", word) == 1; at += strcspn (at, " "), at += strspn (at, " "))
+    if (!strstr (word, "any=") && !strstr (word, "outer=") && !strstr (word, "sym=") && !strstr (word, "weights=") &&
+        !strstr (word, "seed="))
+      used += (size_t) snprintf (out + used, ROOM - used, " %s", word);
+  free (t);
+  return out;
+}

@@ -1,0 +1,442 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * convolve/kernel.c: the weights of every preset and of typed
+ * kernels, as the contract has them, and the exact rounding. */
+#include "convolve.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PI 3.14159265358979323846
+
+/* Taps as typed or as a preset makes them. */
+typedef struct {
+  int w, h;
+  double t[REF_SIDE * REF_SIDE];
+} Taps;
+
+static double *
+tap (Taps *taps, int i, int j)
+{
+  return &taps->t[j * taps->w + i];
+}
+
+/* ---- typed kernels ------------------------------------------------------ */
+
+static bool
+read_row (const char **text, Taps *taps, int *n)
+{
+  for (*n = 0;;) {
+    char *end;
+    double value;
+
+    while (**text == ' ' || **text == '\t' || **text == ',' || **text == '\r')
+      ++*text;
+    if (**text == ';' || **text == '\n' || **text == '\0')
+      return true;
+    value = strtod (*text, &end);
+    if (end == *text || *n == REF_SIDE || taps->h == REF_SIDE || !isfinite (value))
+      return false;
+    taps->t[taps->h * (taps->h ? taps->w : 0) + (*n)++] = value;
+    *text = end;
+  }
+}
+
+static bool
+read_kernel (const char *text, Taps *taps)
+{
+  taps->w = taps->h = 0;
+  for (; text && *text; text += *text != '\0') {
+    int n;
+
+    if (!read_row (&text, taps, &n))
+      return false;
+    if (n == 0)
+      continue; /* an empty line of a file */
+    if (taps->h && n != taps->w)
+      return false;
+    taps->w = n;
+    taps->h++;
+  }
+  return taps->h > 0;
+}
+
+/* ---- presets ------------------------------------------------------------ */
+
+static void
+three_by_three (Taps *taps, const double t[9])
+{
+  taps->w = taps->h = 3;
+  memcpy (taps->t, t, 9 * sizeof *t);
+}
+
+static double
+sigma_of (const RefSetting *s)
+{
+  double r = (s->kernel_size - 1) / 2;
+  double sigma = s->sigma == 0 ? 0.3 * (r - 1) + 0.8 : s->sigma;
+
+  return sigma < 0.01 ? 0.01 : sigma;
+}
+
+static void
+make_emboss (const RefSetting *s, Taps *taps)
+{
+  static const double flat[9] = { -2, -1, 0, -1, 1, 1, 0, 1, 2 };
+  /* The outer places counterclockwise from the right. */
+  static const int ring[8] = { 5, 2, 1, 0, 3, 6, 7, 8 };
+  int places = (int) floor (s->angle / 45 + 0.5) % 8;
+
+  three_by_three (taps, flat);
+  for (int p = 0; p < 8; p++)
+    taps->t[ring[(p + places + 8) % 8]] = flat[ring[p]];
+}
+
+static void
+make_log (const RefSetting *s, Taps *taps)
+{
+  int k = s->kernel_size, r = (k - 1) / 2;
+  double sigma = sigma_of (s), sum = 0, mean = 0;
+
+  taps->w = taps->h = k;
+  for (int j = -r; j <= r; j++)
+    for (int i = -r; i <= r; i++)
+      sum += exp (-(i * i + j * j) / (2 * sigma * sigma));
+  for (int j = -r; j <= r; j++)
+    for (int i = -r; i <= r; i++) {
+      double g = exp (-(i * i + j * j) / (2 * sigma * sigma));
+      double t = g * (i * i + j * j - 2 * sigma * sigma) / (sigma * sigma * sigma * sigma * sum);
+
+      *tap (taps, i + r, j + r) = t;
+      mean += t / (k * k);
+    }
+  for (int i = 0; i < k * k; i++)
+    taps->t[i] -= mean;
+}
+
+static void
+make_motion (const RefSetting *s, Taps *taps)
+{
+  int k = s->kernel_size, r = (k - 1) / 2;
+  double a = s->angle * PI / 180;
+
+  taps->w = taps->h = k;
+  for (int j = -r; j <= r; j++)
+    for (int i = -r; i <= r; i++) {
+      double p = i * cos (a) - j * sin (a), q = i * sin (a) + j * cos (a);
+
+      *tap (taps, i + r, j + r) = fmax (0, 1 - fabs (q)) * fmin (1, fmax (0, r + 1 - fabs (p)));
+    }
+}
+
+static bool
+make_taps (const RefSetting *s, Taps *taps)
+{
+  double a = s->amount;
+
+  memset (taps, 0, sizeof *taps);
+  taps->w = taps->h = 1;
+  if (strcmp (s->preset, "custom") == 0)
+    return read_kernel (s->kernel, taps);
+  if (strcmp (s->preset, "identity") == 0)
+    taps->t[0] = 1;
+  if (strcmp (s->preset, "box") == 0) {
+    taps->w = taps->h = s->kernel_size;
+    for (int i = 0; i < taps->w * taps->h; i++)
+      taps->t[i] = 1;
+  }
+  if (strcmp (s->preset, "sharpen") == 0)
+    three_by_three (taps, (double[]) { 0, -a, 0, -a, 1 + 4 * a, -a, 0, -a, 0 });
+  if (strcmp (s->preset, "laplace") == 0)
+    three_by_three (taps, (double[]) { 0, 1, 0, 1, -4, 1, 0, 1, 0 });
+  if (strcmp (s->preset, "emboss") == 0)
+    make_emboss (s, taps);
+  if (strcmp (s->preset, "log") == 0)
+    make_log (s, taps);
+  if (strcmp (s->preset, "motion") == 0)
+    make_motion (s, taps);
+  return true;
+}
+
+/* ---- integers from doubles ---------------------------------------------- */
+
+static bool
+sums_fit (const int64_t *c, int n, int bits)
+{
+  __int128 sum = 0, most = bits == 8 ? INT32_MAX : INT64_MAX;
+
+  for (int i = 0; i < n; i++) {
+    if (c[i] > INT32_MAX || c[i] < -INT32_MAX)
+      return false;
+    sum += c[i] < 0 ? -c[i] : c[i];
+  }
+  return sum * ((1 << bits) - 1) <= most;
+}
+
+static bool
+is_integer (double value, int64_t *integer)
+{
+  if (!(fabs (value) < 2147483648.0) || value != floor (value))
+    return false;
+  *integer = (int64_t) value;
+  return true;
+}
+
+/* The smallest n at which all taps and the divisor are integers; -1: none. */
+static int
+make_exact (const Taps *taps, double d, RefKernel *k)
+{
+  int cells = taps->w * taps->h;
+
+  for (int n = 0; n <= 16; n++) {
+    bool good = is_integer (ldexp (d, n), &k->divisor);
+
+    for (int i = 0; good && i < cells; i++)
+      good = is_integer (ldexp (taps->t[i], n), &k->c[i]);
+    if (!good)
+      continue;
+    for (int i = 0; k->divisor < 0 && i < cells; i++)
+      k->c[i] = -k->c[i];
+    k->divisor = k->divisor < 0 ? -k->divisor : k->divisor;
+    return n;
+  }
+  return -1;
+}
+
+static bool
+make_rounded (const Taps *taps, double d, bool automatic, bool none, int bits, RefKernel *k)
+{
+  int cells = taps->w * taps->h;
+
+  for (int s = 16; s >= 0; s--) {
+    int64_t sum = 0;
+    bool good = true;
+
+    for (int i = 0; i < cells; i++) {
+      double c = round (ldexp (taps->t[i] / d, s));
+
+      good = good && fabs (c) < 2147483648.0;
+      k->c[i] = good ? (int64_t) c : 0;
+      sum += k->c[i];
+    }
+    k->divisor = (int64_t) 1 << s;
+    if (automatic)
+      k->c[taps->h / 2 * taps->w + taps->w / 2] += (none ? 0 : k->divisor) - sum;
+    if (good && sums_fit (k->c, cells, bits))
+      return true;
+  }
+  return false;
+}
+
+static bool
+make_linear (const RefSetting *s, int bits, RefKernel *k)
+{
+  Taps taps;
+  double sum = 0, size = 0, d = s->divisor;
+  int cells, n, centre;
+  bool none;
+
+  if (!make_taps (s, &taps))
+    return false;
+  cells = taps.w * taps.h;
+  for (int i = 0; i < cells; i++) {
+    sum += taps.t[i];
+    size += fabs (taps.t[i]);
+  }
+  none = fabs (sum) <= 1e-9 * size;
+  if (d == 0)
+    d = none ? 1 : sum;
+  k->w = taps.w;
+  k->h = taps.h;
+  n = make_exact (&taps, d, k);
+  if (n < 0 || !sums_fit (k->c, cells, bits)) {
+    if (n == 0 || !make_rounded (&taps, d, s->divisor == 0, none, bits, k))
+      return false;
+  }
+  centre = taps.h / 2 * taps.w + taps.w / 2;
+  k->identity = s->bias == 0;
+  for (int i = 0; i < cells; i++)
+    k->identity = k->identity && k->c[i] == (i == centre ? k->divisor : 0);
+  k->ax = taps.w / 2;
+  k->ay = taps.h / 2;
+  if (s->flip) {
+    k->ax = taps.w - 1 - taps.w / 2;
+    k->ay = taps.h - 1 - taps.h / 2;
+    for (int i = 0; i < cells / 2; i++) {
+      int64_t other = k->c[cells - 1 - i];
+
+      k->c[cells - 1 - i] = k->c[i];
+      k->c[i] = other;
+    }
+  }
+  return true;
+}
+
+/* ---- gauss, unsharp, magnitudes ----------------------------------------- */
+
+static void
+make_gauss (const RefSetting *s, int bits, RefKernel *k)
+{
+  static const double three[] = { 1 / 4., 2 / 4., 1 / 4. }, five[] = { 1 / 16., 4 / 16., 6 / 16., 4 / 16., 1 / 16. },
+      seven[] = { 1 / 32., 3.5 / 32, 7 / 32., 9 / 32., 7 / 32., 3.5 / 32, 1 / 32. };
+  const double *fixed = s->sigma != 0 ? NULL : s->kernel_size == 3 ? three : s->kernel_size == 5 ? five
+      : s->kernel_size == 7 ? seven : NULL;
+  int size = s->kernel_size, r = (size - 1) / 2;
+  double g[REF_SIDE], sigma = sigma_of (s), sum = 0, carried = 0;
+  int64_t one = bits == 8 ? 256 : 65536, left = one;
+
+  for (int i = 0; i < size; i++) {
+    g[i] = exp (-((i - r) * (i - r)) / (2 * sigma * sigma));
+    sum += g[i];
+  }
+  for (int i = 0; i < size; i++)
+    g[i] = fixed ? fixed[i] : g[i] / sum;
+  for (int i = 0; i < r; i++) {
+    double exact = g[i] * (double) one + carried, n = nearbyint (exact);
+
+    carried = exact - n;
+    k->axis[i] = k->axis[size - 1 - i] = (int64_t) n;
+    left -= 2 * (int64_t) n;
+  }
+  k->axis[r] = left;
+  k->w = k->h = size;
+  k->ax = k->ay = r;
+  k->divisor = one * one;
+  k->identity = s->bias == 0 && left == one;
+}
+
+static bool
+make_magnitude (const RefSetting *s, RefKernel *k)
+{
+  int m = strcmp (s->preset, "scharr") == 0 ? 3 : 1, n = strcmp (s->preset, "sobel") == 0 ? 2 : m == 3 ? 10 : 1;
+  double d = s->divisor == 0 ? 1 : s->divisor;
+  int64_t c[9] = { -m, 0, m, -n, 0, n, -m, 0, m };
+  bool exact = false;
+
+  memcpy (k->c, c, sizeof c);
+  k->w = k->h = 3;
+  k->ax = k->ay = 1;
+  for (int shift = 0; !exact && shift <= 16; shift++) {
+    exact = is_integer (ldexp (d, shift), &k->divisor) && k->divisor != 0;
+    k->factor = (int64_t) 1 << shift;
+  }
+  if (!exact) {
+    k->divisor = 65536;
+    k->factor = llround (65536 / d);
+  }
+  if (k->divisor < 0) {
+    k->divisor = -k->divisor;
+    k->factor = -k->factor;
+  }
+  return true;
+}
+
+bool
+ref_kernel_make (const RefSetting *s, int bits, RefKernel *k)
+{
+  memset (k, 0, sizeof *k);
+  if (strcmp (s->preset, "gauss") == 0 || strcmp (s->preset, "unsharp") == 0) {
+    make_gauss (s, bits, k);
+    k->kind = REF_GAUSS;
+    if (s->preset[0] == 'u') {
+      k->kind = REF_UNSHARP;
+      k->amount = (int) floor (s->amount * 256 + 0.5);
+      k->identity = false;
+    }
+    return true;
+  }
+  if (strcmp (s->preset, "sobel") == 0 || strcmp (s->preset, "prewitt") == 0 || strcmp (s->preset, "scharr") == 0) {
+    k->kind = REF_MAGNITUDE;
+    return make_magnitude (s, k);
+  }
+  k->kind = REF_LINEAR;
+  return make_linear (s, bits, k);
+}
+
+/* ---- numbers ------------------------------------------------------------ */
+
+/* Is 2 d f less than, equal to or greater than z, for a double 0 <= f < 1? */
+static int
+compare_part (double f, int64_t d, int64_t z)
+{
+  int exponent, up;
+  __int128 left, right = z;
+
+  if (f == 0 || z <= 0)
+    return z < 0 || (z == 0 && f > 0) ? 1 : z == 0 ? 0 : -1;
+  left = (__int128) ldexp (frexp (f, &exponent), 53) * 2 * d;
+  up = 53 - exponent; /* left / 2^up is compared with z; left is below 2^96 */
+  for (; up > 0 && right < (__int128) 1 << 100; up--)
+    right *= 2;
+  return up > 0 || left < right ? -1 : left > right;
+}
+
+/* To the nearest integer with a bias that is not negative; at a half:
+ * 0 to even, 1 up, -1 down. */
+static int64_t
+round_part (__int128 n, int64_t d, double bias, int half)
+{
+  double whole = floor (bias);
+  __int128 q = n / d, rest = n % d;
+  int first, second;
+
+  if (rest < 0) {
+    rest += d;
+    q--;
+  }
+  q += (__int128) whole;
+  /* rest / d + part lies in 0 .. 2: which halves has it passed? */
+  first = compare_part (bias - whole, d, d - 2 * (int64_t) rest);
+  second = compare_part (bias - whole, d, 3 * d - 2 * (int64_t) rest);
+  for (int i = 0; i < 2; i++) {
+    int passed = i == 0 ? first : second;
+
+    if (passed > 0 || (passed == 0 && (half > 0 || (half == 0 && q % 2 != 0))))
+      q++;
+    else
+      break;
+  }
+  return q > INT64_MAX ? INT64_MAX : q < -INT64_MAX ? -INT64_MAX : (int64_t) q;
+}
+
+int64_t
+ref_round (__int128 n, int64_t d, double bias, RefRounding rounding)
+{
+  int half = rounding == REF_HALF_UP;
+
+  return bias < 0 ? -round_part (-n, d, -bias, -half) : round_part (n, d, bias, half);
+}
+
+int64_t
+ref_root (int64_t n)
+{
+  int64_t r = (int64_t) sqrt ((double) n);
+
+  while (r * r > n)
+    r--;
+  while ((r + 1) * (r + 1) <= n)
+    r++;
+  return r + (n - r * r > r);
+}
+
+int
+ref_border (const char *border, int at, int n)
+{
+  if (at >= 0 && at < n)
+    return at;
+  if (strcmp (border, "constant") == 0)
+    return -1;
+  if (strcmp (border, "wrap") == 0) {
+    while (at < 0)
+      at += n;
+    return at % n;
+  }
+  if (strcmp (border, "reflect101") == 0) {
+    while (n > 1 && (at < 0 || at >= n))
+      at = at < 0 ? -at : 2 * (n - 1) - at;
+    return n > 1 ? at : 0;
+  }
+  return at < 0 ? 0 : n - 1;
+}

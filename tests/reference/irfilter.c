@@ -1,0 +1,511 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * irfilter/irfilter.c: the recursive filter straight from its contract
+ * (cuda/irfilter/irfilter.h): each window is copied as its quadrant sees it, with what is
+ * outside beside it, and then walked row by row, sample by sample. */
+#include "irfilter.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TINY 0x1p-60f
+#define PAD (REF_IR_SIDE - 1)
+
+/* ---- one window --------------------------------------------------------- */
+
+/* n1 counts rows and n2 columns from the near edges; `at` is sample (0, 0). */
+typedef struct {
+  const float *at;
+  ptrdiff_t row, column; /* steps */
+  int w, h;
+  bool zero_top, zero_left;
+} Window;
+
+static float
+input (const Window *win, int n1, int n2)
+{
+  if ((win->zero_top && n1 < 0) || (win->zero_left && n2 < 0))
+    return 0;
+  return win->at[(n1 < 0 ? 0 : n1) * win->row + (n2 < 0 ? 0 : n2) * win->column];
+}
+
+/* With PAD rows above and PAD columns to the left. */
+typedef struct {
+  float *x, *y;
+  int pitch;
+} Planes;
+
+static size_t
+place (const Planes *p, int n1, int n2)
+{
+  return (size_t) (n1 + PAD) * (size_t) p->pitch + (size_t) (n2 + PAD);
+}
+
+/* The state outside one edge: along[n] for n >= 0, the corner before that;
+ * `across` is 1 for the edge above and 0 for the left one. */
+static void
+settle_edge (const Planes *p, int m, int n, bool above, const float *a, const float *b, float corner, float *along)
+{
+  for (int i = 0; i < n; i++) {
+    float acc = TINY;
+
+    for (int j = 0; j < m; j++)
+      acc = fmaf (a[j], p->x[above ? place (p, 0, i - j) : place (p, i - j, 0)], acc);
+    for (int j = m - 1; j >= 1; j--)
+      acc = fmaf (b[j], i - j < 0 ? corner : along[i - j], acc);
+    along[i] = acc;
+  }
+}
+
+static void
+outside (const Planes *p, const Window *win, int m, const RefIrSet *set, float *along)
+{
+  static const float none[REF_IR_SIDE];
+  float corner = win->zero_top || win->zero_left ? 0 : set->corner * p->x[place (p, 0, 0)];
+
+  for (int n1 = -PAD; n1 < 0; n1++)
+    for (int n2 = -PAD; n2 < 0; n2++)
+      p->y[place (p, n1, n2)] = corner;
+  settle_edge (p, m, win->w, true, win->zero_top ? none : set->top_a, win->zero_top ? none : set->top_b, corner, along);
+  for (int n1 = -PAD; n1 < 0; n1++)
+    for (int n2 = 0; n2 < win->w; n2++)
+      p->y[place (p, n1, n2)] = along[n2];
+  settle_edge (p, m, win->h, false, win->zero_left ? none : set->left_a, win->zero_left ? none : set->left_b, corner,
+      along);
+  for (int n1 = 0; n1 < win->h; n1++)
+    for (int n2 = -PAD; n2 < 0; n2++)
+      p->y[place (p, n1, n2)] = along[n1];
+}
+
+static inline __attribute__ ((always_inline)) void
+walk_window (const Planes *p, int m, const RefIrSet *set, int w, int h)
+{
+  for (int n1 = 0; n1 < h; n1++)
+    for (int n2 = 0; n2 < w; n2++) {
+      float acc = TINY;
+
+      for (int k = 0; k < m; k++)
+        for (int l = 0; l < m; l++)
+          acc = fmaf (set->a[k][l], p->x[place (p, n1 - k, n2 - l)], acc);
+      for (int k = m - 1; k >= 1; k--)
+        for (int l = m - 1; l >= 0; l--)
+          acc = fmaf (set->b[k][l], p->y[place (p, n1 - k, n2 - l)], acc);
+      for (int l = m - 1; l >= 1; l--)
+        acc = fmaf (set->b[0][l], p->y[place (p, n1, n2 - l)], acc);
+      p->y[place (p, n1, n2)] = acc;
+    }
+}
+
+static void
+walk (const Planes *p, int m, const RefIrSet *set, int w, int h)
+{
+  walk_window (p, m, set, w, h);
+}
+
+#ifdef __x86_64__
+/* The same numbers, without a call for each: whole pictures take seconds. */
+static __attribute__ ((target ("fma"))) void
+walk_fma (const Planes *p, int m, const RefIrSet *set, int w, int h)
+{
+  walk_window (p, m, set, w, h);
+}
+#define WALK (__builtin_cpu_supports ("fma") ? walk_fma : walk)
+#else
+#define WALK walk
+#endif
+
+/* false: memory is out. */
+static bool
+filter_window (const Window *win, int m, const RefIrSet *set, Planes *p)
+{
+  size_t n = (size_t) (win->w + PAD) * (size_t) (win->h + PAD);
+  float *along = malloc (sizeof *along * (size_t) (win->w > win->h ? win->w : win->h));
+
+  p->pitch = win->w + PAD;
+  p->x = malloc (sizeof *p->x * n);
+  p->y = malloc (sizeof *p->y * n);
+  if (!along || !p->x || !p->y) {
+    free (along);
+    return false;
+  }
+  for (int n1 = -PAD; n1 < win->h; n1++)
+    for (int n2 = -PAD; n2 < win->w; n2++)
+      p->x[place (p, n1, n2)] = input (win, n1, n2);
+  outside (p, win, m, set, along);
+  WALK (p, m, set, win->w, win->h);
+  free (along);
+  return true;
+}
+
+/* ---- one pass ----------------------------------------------------------- */
+
+typedef struct {
+  const float *x;
+  int w, h;
+  bool zero;
+} Plane;
+
+/* One side of a core and its window. */
+typedef struct {
+  int core, core_end, window, window_end;
+  bool inner; /* the near edge lies inside the picture */
+} Span;
+
+static int
+cores (int n, int warm)
+{
+  int c = n / (2 * warm);
+
+  return c < 1 ? 1 : c > 4 ? 4 : c;
+}
+
+static Span
+span (int n, int warm, int i, bool backwards)
+{
+  int c = cores (n, warm);
+  Span s = { .core = i * n / c, .core_end = (i + 1) * n / c };
+
+  s.window = s.core;
+  s.window_end = s.core_end;
+  if (backwards)
+    s.window_end = s.core_end + warm > n ? n : s.core_end + warm;
+  else
+    s.window = s.core - warm < 0 ? 0 : s.core - warm;
+  s.inner = backwards ? s.window_end < n : s.window > 0;
+  return s;
+}
+
+/* Core (i, j) of a quadrant into y, a plane like x. */
+static bool
+filter_core (const Plane *in, const RefIrPass *pass, int q, int i, int j, float *y)
+{
+  bool left = q & 1, up = q & 2, good;
+  Span sx = span (in->w, pass->warm, i, left), sy = span (in->h, pass->warm, j, up);
+  int x0 = left ? sx.window_end - 1 : sx.window, y0 = up ? sy.window_end - 1 : sy.window;
+  Window win = {
+    .at = in->x + (ptrdiff_t) y0 * in->w + x0,
+    .row = up ? -in->w : in->w,
+    .column = left ? -1 : 1,
+    .w = sx.window_end - sx.window,
+    .h = sy.window_end - sy.window,
+    .zero_top = in->zero && !sy.inner,
+    .zero_left = in->zero && !sx.inner,
+  };
+  Planes p;
+
+  good = filter_window (&win, pass->m, &pass->set[q], &p);
+  for (int row = sy.core; good && row < sy.core_end; row++)
+    for (int column = sx.core; column < sx.core_end; column++)
+      y[(size_t) row * (size_t) in->w + (size_t) column] =
+          p.y[place (&p, up ? y0 - row : row - y0, left ? x0 - column : column - x0)];
+  free (p.x);
+  free (p.y);
+  return good;
+}
+
+/* From `in` to r; y has room for all quadrants. */
+static bool
+filter_pass (const Plane *in, const RefIrPass *pass, float offset, float *y, float *r)
+{
+  size_t n = (size_t) in->w * (size_t) in->h;
+  int nx = cores (in->w, pass->warm), ny = cores (in->h, pass->warm);
+  bool good = true;
+
+#ifdef _OPENMP
+#pragma omp parallel for schedule(dynamic) reduction(&& : good) if (n > 20000)
+#endif
+  for (int i = 0; i < REF_IR_QUADRANTS * nx * ny; i++) {
+    int q = i / (nx * ny), core = i % (nx * ny);
+
+    if (pass->set[q].used)
+      good = filter_core (in, pass, q, core % nx, core / nx, y + (size_t) q * n) && good;
+  }
+  for (size_t i = 0; i < n; i++) {
+    r[i] = fmaf (pass->through, in->x[i], offset);
+    for (int q = 0; q < REF_IR_QUADRANTS; q++)
+      if (pass->set[q].used)
+        r[i] += y[(size_t) q * n + i];
+  }
+  return good;
+}
+
+static bool
+filter_plane (const RefIrDesign *d, bool chroma, int bits, KcPlane *plane)
+{
+  size_t n = (size_t) plane->w * (size_t) plane->h;
+  float *x, *r, *y, max = (float) ((1 << bits) - 1);
+  bool good;
+
+  if (n == 0) /* the second field of a picture of one row */
+    return true;
+  x = malloc (sizeof *x * n);
+  r = malloc (sizeof *r * n);
+  y = malloc (sizeof *y * n * REF_IR_QUADRANTS);
+  good = x && r && y;
+  for (size_t i = 0; good && i < n; i++)
+    x[i] = (float) ((int) plane->v[i] - (chroma ? 1 << (bits - 1) : 0));
+  for (int i = 0; good && i < d->n; i++) {
+    Plane in = { x, plane->w, plane->h, d->zero };
+
+    good = filter_pass (&in, &d->pass[i], chroma ? d->pass[i].chroma_offset : d->pass[i].luma_offset, y, r);
+    memcpy (x, r, sizeof *x * n);
+  }
+  for (size_t i = 0; good && i < n; i++)
+    plane->v[i] = isnan (x[i]) ? 0 : (uint32_t) rintf (fminf (fmaxf (x[i], 0), max));
+  free (x);
+  free (r);
+  free (y);
+  return good;
+}
+
+/* ---- pictures ----------------------------------------------------------- */
+
+static RefIrSetting
+setting_of (const CfFilter *filter, const void *params)
+{
+  return (RefIrSetting) {
+    .preset = kc_param_name (filter, params, "preset"),
+    .numerator = kc_param_text (filter, params, "numerator"),
+    .denominator = kc_param_text (filter, params, "denominator"),
+    .file = kc_param_text (filter, params, "file-text"),
+    .sigma = kc_param_double (filter, params, "sigma"),
+    .amount = kc_param_double (filter, params, "amount"),
+    .length = kc_param_int (filter, params, "length", 9),
+    .angle = kc_param_int (filter, params, "angle", 0),
+    .quadrants = (unsigned) kc_param_int (filter, params, "quadrants", 15),
+    .zero = strcmp (kc_param_name (filter, params, "border"), "zero") == 0,
+  };
+}
+
+static bool
+reference (const CfFilter *filter, const CfVideo *video, const CfCommon *common, const void *params,
+    const CfImage *const *seen, int n_seen, const CfImage *out)
+{
+  const CfFormatInfo *info = cf_format_info (video->format);
+  RefIrSetting s = setting_of (filter, params);
+  RefIrDesign *d = malloc (sizeof *d);
+  bool good = d && ref_ir_design (&s, info->bits, d);
+
+  (void) n_seen;
+  for (int c = 0; good && c < info->n_components; c++) {
+    bool filtered = kc_is_filtered (info, c, common);
+
+    if (!filtered)
+      kc_copy_component (seen[0], out, c);
+    for (int f = 0; good && filtered && f < kc_fields (video); f++) {
+      KcPlane plane = kc_unpack (video, seen[0], c, f);
+
+      good = plane.v && filter_plane (d, info->comp[c].role == CF_ROLE_CHROMA, info->bits, &plane);
+      if (good)
+        kc_pack (video, out, c, f, &plane);
+      free (plane.v);
+    }
+  }
+  free (d);
+  return good;
+}
+
+/* The radius that can be read has to be the same too. */
+static bool
+accepts (const CfFilter *filter, const CfVideo *video, const void *params)
+{
+  RefIrSetting s = setting_of (filter, params);
+  RefIrDesign *d = malloc (sizeof *d);
+  bool good = d && ref_ir_design (&s, cf_format_info (video->format)->bits, d);
+  double radius = kc_param_double (filter, params, "pole-radius");
+
+  if (good && fabs (radius - d->radius) > 1e-7) {
+    printf ("pole radius %.12g instead of %.12g\n", radius, d->radius);
+    good = false;
+  }
+  free (d);
+  return good;
+}
+
+/* ---- the reference itself, by hand -------------------------------------- */
+
+/* A plane of 16 bits through a setting's words; false: refused. */
+static bool
+filter_words (const char *words, unsigned quadrants, bool zero, bool whole, KcPlane *plane)
+{
+  char *text = ref_ir_expand (words), *numerator, *denominator;
+  RefIrSetting s = { .preset = "custom", .quadrants = quadrants, .zero = zero };
+  RefIrDesign *d = malloc (sizeof *d);
+  bool good = text && d;
+
+  if (good) {
+    numerator = strstr (text, "numerator=");
+    denominator = strstr (text, " denominator=");
+    *denominator = '\0';
+    s.numerator = numerator + strlen ("numerator=");
+    s.denominator = denominator + strlen (" denominator=");
+    good = ref_ir_design (&s, 16, d);
+    d->pass[0].warm = whole ? 16384 : d->pass[0].warm;
+    good = good && filter_plane (d, false, 16, plane);
+  }
+  free (text);
+  free (d);
+  return good;
+}
+
+/* A row or a column of samples of 8 bits; 0 if it becomes what is expected. */
+static int
+wrong_line (const char *what, RefIrSetting s, bool down, int n, const uint32_t *in, const uint32_t *expected)
+{
+  uint32_t v[8];
+  KcPlane plane = { v, down ? 1 : n, down ? n : 1 };
+  RefIrDesign *d = malloc (sizeof *d);
+  bool good;
+
+  memcpy (v, in, sizeof *v * (size_t) n);
+  good = d && ref_ir_design (&s, 8, d) && filter_plane (d, false, 8, &plane) &&
+      memcmp (v, expected, sizeof *v * (size_t) n) == 0;
+  if (!good) {
+    printf ("the reference of %s:", what);
+    for (int i = 0; i < n; i++)
+      printf (" %u (%u)", v[i], expected[i]);
+    printf ("\n");
+  }
+  free (d);
+  return !good;
+}
+
+#define ROW(...) ((const uint32_t[]) { __VA_ARGS__ })
+
+static int
+check_lines (void)
+{
+  RefIrSetting s = { .preset = "custom", .zero = true };
+  int failures = 0;
+
+  /* An echo that halves: along a row, down a column. */
+  for (unsigned q = 0; q < REF_IR_QUADRANTS; q++)
+    for (int down = 0; down < 2; down++) {
+      const uint32_t *expected = q & (down ? 2 : 1) ? ROW (10, 4, 8, 16) : ROW (8, 4, 2, 17);
+
+      s.quadrants = 1u << q;
+      s.denominator = down ? "0,0;0.5,0" : "0,0.5;0,0";
+      failures += wrong_line ("an echo", s, down, 4, ROW (8, 0, 0, 16), expected);
+      failures += wrong_line ("an echo across", s, !down, 4, ROW (8, 0, 0, 16), ROW (8, 0, 0, 16));
+    }
+  /* The same with 16 for ever before it, which has settled at 32: 16 + 16, 0 +
+   * 16, ... And the other taps: 4 x[n] + 2 x[n - 1] of quarters; halves to even. */
+  s.quadrants = 1, s.zero = false, s.denominator = "0,0.5;0,0";
+  failures += wrong_line ("a settled echo", s, false, 5, ROW (16, 0, 0, 0, 0), ROW (32, 16, 8, 4, 2));
+  s.denominator = NULL, s.numerator = "1,0.5;0,0";
+  failures += wrong_line ("two taps", s, false, 5, ROW (4, 1, 2, 1, 200), ROW (6, 3, 2, 2, 200));
+  s.numerator = "-1";
+  failures += wrong_line ("below black", s, false, 2, ROW (4, 1), ROW (0, 0));
+  s = (RefIrSetting) { .preset = "smooth", .sigma = 3, .quadrants = 15 };
+  failures += wrong_line ("smooth and flat", s, false, 4, ROW (77, 77, 77, 77), ROW (77, 77, 77, 77));
+  s.preset = "soft", s.sigma = 50;
+  failures += wrong_line ("soft and flat", s, true, 4, ROW (200, 200, 200, 200), ROW (200, 200, 200, 200));
+  s.preset = "highpass", s.amount = 3;
+  failures += wrong_line ("highpass and flat", s, false, 2, ROW (7, 7), ROW (128, 128));
+  return failures;
+}
+
+/* Radii that can be worked out: products of two axes, a pair of poles of radius
+ * sqrt 0.72, and 1 - p z1 - q z2, where it is |p| + |q|. */
+static int
+check_radii (void)
+{
+  static const struct { double b01, b02, b10, b11, radius; } known[] = {
+    { 0, 0, 0, 0, 0 }, { 0.9, 0, 0, 0, 0.9 }, { 0, 0, -0.8, 0, 0.8 }, { 0.75, 0, 0.5, -0.375, 0.75 },
+    { 0.5, 0, -0.75, 0.375, 0.75 }, { 1.2, -0.72, 0, 0, 0.848528137423857 }, { 0.3, 0, 0.4, 0, 0.7 },
+    { 0.5, 0, 0.5, 0, 1 }, { -0.625, 0, 0.5, 0, 1.125 }, { 2, 0, 0, 0, 2 }, { 0, 0.25, 0, 0, 0.5 },
+    /* 1 - b z1 z2, a root on the diagonal. */
+    { 0, 0, 0, 0.81, 0.9 },
+  };
+  int failures = 0;
+
+  for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+    double b[REF_IR_SIDE][REF_IR_SIDE] = { { 0, known[i].b01, known[i].b02 }, { known[i].b10, known[i].b11 } };
+    double radius = ref_ir_pole_radius (3, b);
+
+    if (fabs (radius - known[i].radius) > 1e-9) {
+      printf ("the reference's pole radius %zu: %.12g instead of %.12g\n", i, radius, known[i].radius);
+      failures++;
+    }
+  }
+  return failures;
+}
+
+/* The samples of a small picture inside a large one that goes on as its edges
+ * are: the edges may not show. `cut`: it has cores. */
+static int
+check_edges (const char *words, unsigned quadrants, bool cut)
+{
+  enum { W = 47, H = 33, AROUND = 150, WIDE = W + 2 * AROUND, HIGH = H + 2 * AROUND };
+  static uint32_t small[W * H], large[WIDE * HIGH];
+  KcPlane plane = { small, W, H }, padded = { large, WIDE, HIGH };
+  uint64_t state = 5;
+  double worst = 0;
+  bool good;
+
+  for (int i = 0; i < W * H; i++)
+    small[i] = (uint32_t) (kc_random (&state) % 65536);
+  for (int i = 0; i < WIDE * HIGH; i++) {
+    int x = i % WIDE - AROUND, y = i / WIDE - AROUND;
+
+    large[i] = small[(y < 0 ? 0 : y >= H ? H - 1 : y) * W + (x < 0 ? 0 : x >= W ? W - 1 : x)];
+  }
+  good = filter_words (words, quadrants, false, !cut, &plane) && filter_words (words, quadrants, true, true, &padded);
+  for (int i = 0; i < W * H; i++)
+    worst = fmax (worst, fabs ((double) small[i] - large[(i / W + AROUND) * WIDE + i % W + AROUND]));
+  if (!good || worst > 1)
+    printf ("the reference's edges with %s: %.0f of 65535 off\n", words, worst);
+  return !good || worst > 1;
+}
+
+static int
+check_reference (void)
+{
+  int failures = check_lines () + check_radii ();
+
+  for (unsigned q = 0; q < REF_IR_QUADRANTS; q++) {
+    failures += check_edges ("poles=3 radius=0.8", 1u << q, false);
+    failures += check_edges ("poles=8 radius=0.7 seed=2", 1u << q, false);
+    /* 17 samples are remembered: three cores and two. */
+    failures += check_edges ("poles=2 radius=0.15 seed=3", 1u << q, true);
+    failures += check_edges ("poles=5 radius=0.1 seed=4", 1u << q, true);
+  }
+  failures += check_edges ("poles=3 radius=0.75 seed=5", 15, false);
+  return failures;
+}
+
+/* Several strips of columns and chunks of rows, whole ones and one more or less;
+ * pictures with cores of many sizes. */
+static const int more_sizes[][2] = {
+  { 95, 40 }, { 97, 41 }, { 161, 23 }, { 256, 33 }, { 258, 64 }, { 385, 19 }, { 511, 37 }, { 515, 12 }, { 641, 130 },
+  { 130, 259 }, { 1025, 5 }, { 7, 700 }, { 1, 300 }, { 33, 192 }, { 2049, 2 }, { 320, 240 }, { 0 }
+};
+
+#define BENCH_SIDES "3,5,8"
+
+static const KcBench bench[] = {
+  { "smooth sigma", "preset=smooth sigma=%d", "3,100", NULL, NULL },
+  { "one core m", "poles=%d radius=0.99", BENCH_SIDES, NULL, "1,8" },
+  { "16 cores m", "poles=%d radius=0.87", BENCH_SIDES, NULL, NULL },
+  { 0 }
+};
+
+const KcFilter kc_irfilter = {
+  .stem = "irfilter",
+  .reference = reference,
+  .check_reference = check_reference,
+  .accepts = accepts,
+  .random_setting = ref_ir_random,
+  .expand = ref_ir_expand,
+  .settings = ref_ir_settings,
+  .sanitize_settings = ref_ir_sanitize_settings,
+  .large_settings = ref_ir_large_settings,
+  .more_sizes = more_sizes,
+  .bad_settings = ref_ir_bad_settings,
+  .right = "sets=3 radius=0.5",
+  .wrong = "sets=3 radius=0.5 through=0.01",
+  .bench = bench,
+  .bench_formats = "GRAY8,RGBA",
+};

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * irfilter_poles.c: the largest pole radius. With z1 = t and
+ * z2 = t e^(i f), 1 - sum b[k,l] z1^k z2^l is a polynomial in t alone,
+ *   1 - c_1 t - c_2 t^2 - ...,  c_n = sum over k + l = n of b[k,l] e^(i l f),
+ * and every point with |z1| = |z2| lies on one of these lines. So the radius is
+ * the largest |s| over all f with s^n = c_1 s^(n-1) + ... + c_n: all roots at
+ * once on a grid of f (O. Aberth, "Iteration methods for finding all zeros of a
+ * polynomial simultaneously", 1973), then the best places of the grid closer. */
+#include "irfilter.h"
+
+#include <math.h>
+#include <string.h>
+
+#define PI 3.14159265358979323846
+#define GRID 1024
+#define STEP (PI / GRID)
+#define TOPS 8 /* so many are looked at more closely */
+#define MEETINGS 64
+#define CLOSER 26
+#define DEGREE (2 * (REF_IR_SIDE - 1))
+
+typedef struct {
+  double re, im;
+} Complex;
+
+typedef struct {
+  int degree;
+  double (*b)[REF_IR_SIDE];
+  Complex root[DEGREE]; /* of the last line: the next one is not far */
+} Lines;
+
+static Complex
+add (Complex p, Complex q)
+{
+  return (Complex) { p.re + q.re, p.im + q.im };
+}
+
+static Complex
+times (Complex p, Complex q)
+{
+  return (Complex) { p.re * q.re - p.im * q.im, p.re * q.im + p.im * q.re };
+}
+
+static Complex
+over (Complex p, Complex q)
+{
+  double n = q.re * q.re + q.im * q.im;
+
+  return (Complex) { (p.re * q.re + p.im * q.im) / n, (p.im * q.re - p.re * q.im) / n };
+}
+
+/* One step for root i of s^n + c_1 s^(n-1) + ... + c_n; false: it stands. */
+static bool
+improve (const Lines *l, const Complex *c, Complex *root, int i)
+{
+  Complex z = root[i], p = { 1, 0 }, d = { 0, 0 }, others = { 0, 0 }, step, rest;
+  double size = 1, r = hypot (z.re, z.im);
+
+  for (int n = 1; n <= l->degree; n++) {
+    d = add (times (d, z), p);
+    p = add (times (p, z), c[n]);
+    size = size * r + hypot (c[n].re, c[n].im);
+  }
+  /* The value is rounding and nothing else: a double root stops here. */
+  if (hypot (p.re, p.im) <= 4e-16 * size || (d.re == 0 && d.im == 0))
+    return false;
+  for (int j = 0; j < l->degree; j++) {
+    Complex away = { z.re - root[j].re, z.im - root[j].im };
+
+    if (j != i && (away.re != 0 || away.im != 0))
+      others = add (others, over ((Complex) { 1, 0 }, away));
+  }
+  step = over (p, d);
+  rest = times (step, others);
+  step = over (step, (Complex) { 1 - rest.re, -rest.im });
+  root[i] = (Complex) { z.re - step.re, z.im - step.im };
+  return hypot (step.re, step.im) > 1e-15 * r;
+}
+
+/* The largest root on line f. */
+static double
+radius_at (Lines *l, double f)
+{
+  Complex c[DEGREE + 1] = { { 1, 0 } };
+  double largest = 0;
+  bool moved = true;
+
+  for (int k = 0; k < REF_IR_SIDE; k++)
+    for (int i = 0; i < REF_IR_SIDE; i++)
+      if (k + i > 0 && k + i <= l->degree)
+        c[k + i] = add (c[k + i], (Complex) { -l->b[k][i] * cos (i * f), -l->b[k][i] * sin (i * f) });
+  /* Roots that met must be able to part again. */
+  for (int i = 0; i < l->degree; i++)
+    l->root[i] = times (l->root[i], (Complex) { 1 + 1e-7 * cos (i * 2.4), 1e-7 * sin (i * 2.4) });
+  for (int turn = 0; moved && turn < 200; turn++) {
+    moved = false;
+    for (int i = 0; i < l->degree; i++)
+      moved = improve (l, c, l->root, i) || moved;
+  }
+  for (int i = 0; i < l->degree; i++)
+    largest = fmax (largest, hypot (l->root[i].re, l->root[i].im));
+  return largest;
+}
+
+/* The largest value between two lines: closer by the golden section. */
+static double
+climb (Lines *l, double from, double to)
+{
+  double g = 0.6180339887498949, p = to - g * (to - from), q = from + g * (to - from);
+  double at_p = radius_at (l, p), at_q = radius_at (l, q), best = fmax (at_p, at_q);
+
+  while (to - from > 1e-13) {
+    if (at_p > at_q) {
+      to = q, q = p, at_q = at_p;
+      p = to - g * (to - from);
+      at_p = radius_at (l, p);
+    } else {
+      from = p, p = q, at_p = at_q;
+      q = from + g * (to - from);
+      at_q = radius_at (l, q);
+    }
+    best = fmax (best, fmax (at_p, at_q));
+  }
+  return best;
+}
+
+/* Around f, ever closer to it, then uphill from the best place. */
+static double
+search (Lines *l, double f, double step)
+{
+  enum { N = 2 * CLOSER + 1 };
+  double at[N], value[N];
+  int best = 0;
+
+  at[CLOSER] = f;
+  for (int i = 1; i <= CLOSER; i++, step *= 0.5) {
+    at[i - 1] = f - step;
+    at[N - i] = f + step;
+  }
+  for (int i = 0; i < N; i++) {
+    value[i] = radius_at (l, at[i]);
+    best = value[i] > value[best] ? i : best;
+  }
+  return climb (l, at[best > 0 ? best - 1 : 0], at[best < N - 1 ? best + 1 : N - 1]);
+}
+
+/* From the highest tops of the grid. On a plain, as a product of two axes makes
+ * it, nearly every place is a top. */
+static double
+search_tops (Lines *l, const double at[GRID + 1])
+{
+  bool done[GRID + 1] = { false };
+  double best = 0;
+
+  for (int n = 0; n < TOPS; n++) {
+    int top = -1;
+
+    for (int i = 0; i <= GRID; i++)
+      if (!done[i] && (top < 0 || at[i] > at[top]) && (i == 0 || at[i] >= at[i - 1]) &&
+          (i == GRID || at[i] >= at[i + 1]))
+        top = i;
+    if (top < 0)
+      break;
+    done[top] = true;
+    best = fmax (best, fmax (at[top], search (l, STEP * top, STEP)));
+  }
+  return best;
+}
+
+static double
+turn_between (Complex p, Complex q)
+{
+  Complex turn = times (p, (Complex) { q.re, -q.im });
+
+  return fabs (atan2 (turn.im, turn.re));
+}
+
+/* Where two of the largest roots meet, as those of equal axes do, the rounding
+ * of the coefficients drives them apart again by as much as its root: a hill that
+ * may lie wholly between two lines. The angle between the two says where. */
+static double
+search_meetings (Lines *l, Complex root[GRID + 1][DEGREE], double largest)
+{
+  double best = 0;
+  int n = 0;
+
+  for (int i = 0; i + 2 <= GRID; i++)
+    for (int p = 0; p < l->degree; p++)
+      for (int q = 0; q < p; q++) {
+        double from = turn_between (root[i][p], root[i][q]), to = turn_between (root[i + 2][p], root[i + 2][q]);
+        double low = fmin (hypot (root[i][p].re, root[i][p].im), hypot (root[i][q].re, root[i][q].im));
+
+        if (low < 0.999 * largest || from + to > 8 * STEP || fabs (from - to) < 0.1 * STEP || n == MEETINGS)
+          continue;
+        best = fmax (best, search (l, STEP * (i + 2 * from / (from + to)), STEP));
+        n++;
+      }
+  return best;
+}
+
+static double
+pole_radius (int m, double b[REF_IR_SIDE][REF_IR_SIDE])
+{
+  Lines l = { .b = b };
+  static Complex root[GRID + 1][DEGREE];
+  double at[GRID + 1], bound = 0, best = 0;
+
+  for (int k = 0; k < m; k++)
+    for (int i = 0; i < m; i++) {
+      if (!isfinite (b[k][i]))
+        return INFINITY;
+      if (b[k][i] != 0 && k + i > l.degree)
+        l.degree = k + i;
+      if (k + i > 0)
+        bound = fmax (bound, pow (fabs (b[k][i]), 1.0 / (k + i)));
+    }
+  if (l.degree == 0)
+    return 0;
+  for (int i = 0; i < l.degree; i++)
+    l.root[i] = (Complex) { 1.3 * bound * cos (0.4 + 2 * PI * i / l.degree),
+      1.3 * bound * sin (0.4 + 2 * PI * i / l.degree) };
+  for (int i = 0; i <= GRID; i++) {
+    at[i] = radius_at (&l, STEP * i);
+    best = fmax (best, at[i]);
+    memcpy (root[i], l.root, sizeof l.root);
+  }
+  best = fmax (best, search_meetings (&l, root, best));
+  return fmax (best, search_tops (&l, at));
+}
+
+/* The last ones are kept: a case asks for the same set many times. */
+double
+ref_ir_pole_radius (int m, double b[REF_IR_SIDE][REF_IR_SIDE])
+{
+  static struct {
+    int m;
+    double b[REF_IR_SIDE][REF_IR_SIDE], radius;
+  } known[64];
+  static unsigned next;
+  double full[REF_IR_SIDE][REF_IR_SIDE] = { 0 };
+
+  for (int k = 0; k < m; k++)
+    memcpy (full[k], b[k], (size_t) m * sizeof **b);
+  full[0][0] = 0;
+  for (int i = 0; i < 64; i++)
+    if (known[i].m == m && memcmp (known[i].b, full, sizeof full) == 0)
+      return known[i].radius;
+  next = (next + 1) % 64;
+  memcpy (known[next].b, full, sizeof full);
+  known[next].m = m;
+  return known[next].radius = pole_radius (m, full);
+}

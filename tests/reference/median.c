@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * median/median.c: the median and rank filter straight from its contract
+ * (cuda/median/median.h), twice: by gathering and sorting every window, and, where
+ * windows are large, by counting values in a window that slides along the row.
+ * The second is checked against the first. */
+#include "check/kernelcheck.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SORT_MAX 64 /* samples; larger windows are counted */
+
+typedef struct {
+  int w, h, depth, percentile, threshold;
+  bool packed;
+} Window;
+
+static Window
+window_of (const CfFilter *filter, const void *params)
+{
+  int size = kc_param_int (filter, params, "kernel-size", 3);
+  int w = kc_param_int (filter, params, "kernel-width", 0), h = kc_param_int (filter, params, "kernel-height", 0);
+
+  return (Window) {
+    .w = w ? w : size,
+    .h = h ? h : size,
+    .depth = kc_param_int (filter, params, "temporal-depth", 1),
+    .percentile = kc_param_int (filter, params, "percentile", 50),
+    .threshold = kc_param_int (filter, params, "threshold", 0),
+    .packed = kc_param_int (filter, params, "color-order", 0) == 1,
+  };
+}
+
+static int
+clamp (int i, int end)
+{
+  return i < 0 ? 0 : i >= end ? end - 1 : i;
+}
+
+static uint32_t
+value_at (const KcPlane *plane, int x, int y)
+{
+  return plane->v[(size_t) clamp (y, plane->h) * (size_t) plane->w + (size_t) clamp (x, plane->w)];
+}
+
+static int
+compare_values (const void *a, const void *b)
+{
+  uint32_t x = *(const uint32_t *) a, y = *(const uint32_t *) b;
+
+  return (x > y) - (x < y);
+}
+
+static int
+rank_of (const Window *k)
+{
+  int n = k->w * k->h * k->depth;
+
+  return (2 * k->percentile * (n - 1) + 100) / 200;
+}
+
+/* frames[s] is the frame s steps back. `list` holds w h depth values. */
+static uint32_t
+by_sorting (const KcPlane *frames, const Window *k, int x, int y, uint32_t *list)
+{
+  int n = 0;
+
+  for (int s = 0; s < k->depth; s++)
+    for (int j = -(k->h / 2); j <= k->h / 2; j++)
+      for (int i = -(k->w / 2); i <= k->w / 2; i++)
+        list[n++] = value_at (&frames[s], x + i, y + j);
+  qsort (list, (size_t) n, sizeof *list, compare_values);
+  return list[rank_of (k)];
+}
+
+/* How often each value is in the window, also in steps of 2^8, 2^16 values. */
+typedef struct {
+  int bits;
+  uint32_t *count[3]; /* [0]: the coarsest that this depth needs */
+  int levels;
+} Counter;
+
+static bool
+counter_new (Counter *c, int bits)
+{
+  c->bits = bits;
+  c->levels = (bits + 7) / 8;
+  memset (c->count, 0, sizeof c->count);
+  for (int i = 0; i < c->levels; i++)
+    if (!(c->count[i] = calloc ((size_t) 1 << (8 * (i + 1)), sizeof (uint32_t))))
+      return false;
+  return true;
+}
+
+static void
+counter_free (Counter *c)
+{
+  for (int i = 0; i < 3; i++)
+    free (c->count[i]);
+}
+
+static void
+counter_add (Counter *c, uint32_t value, uint32_t one)
+{
+  for (int i = 0; i < c->levels; i++)
+    c->count[i][value >> (8 * (c->levels - 1 - i))] += one;
+}
+
+static uint32_t
+counter_rank (const Counter *c, uint32_t rank)
+{
+  uint32_t bin = 0;
+
+  for (int i = 0; i < c->levels; i++) {
+    bin <<= 8;
+    while (rank >= c->count[i][bin])
+      rank -= c->count[i][bin++];
+  }
+  return bin;
+}
+
+/* How many of the positions from - half to from + half are clamped to i, for
+ * an i between the clamped ends. */
+static uint32_t
+times (int i, int from, int half, int end)
+{
+  int first = i == 0 ? from - half : i, last = i == end - 1 ? from + half : i;
+
+  return (uint32_t) (last - first + 1);
+}
+
+/* Adds the window's column at x so many times (or takes it away, for a
+ * negative number), clamped rows as often as they are met. */
+static void
+counter_column (Counter *c, const KcPlane *frames, const Window *k, int x, int y, uint32_t columns)
+{
+  int half = k->h / 2, last = clamp (y + half, frames[0].h);
+
+  for (int s = 0; s < k->depth; s++)
+    for (int r = clamp (y - half, frames[0].h); r <= last; r++)
+      counter_add (c, value_at (&frames[s], x, r), columns * times (r, y, half, frames[0].h));
+}
+
+/* All columns of the window at x, added (sign = 1) or taken away (-1). */
+static void
+counter_window (Counter *c, const KcPlane *frames, const Window *k, int x, int y, uint32_t sign)
+{
+  int half = k->w / 2, last = clamp (x + half, frames[0].w);
+
+  for (int i = clamp (x - half, frames[0].w); i <= last; i++)
+    counter_column (c, frames, k, i, y, sign * times (i, x, half, frames[0].w));
+}
+
+static void
+row_by_counting (Counter *c, const KcPlane *frames, const Window *k, int y, uint32_t *out)
+{
+  int half = k->w / 2, w = frames[0].w;
+
+  counter_window (c, frames, k, 0, y, 1);
+  for (int x = 0; x < w; x++) {
+    int gone = clamp (x - half, w), come = clamp (x + half + 1, w);
+
+    out[x] = counter_rank (c, (uint32_t) rank_of (k));
+    if (x + 1 < w && gone != come) {
+      counter_column (c, frames, k, gone, y, (uint32_t) -1);
+      counter_column (c, frames, k, come, y, 1);
+    }
+  }
+  counter_window (c, frames, k, w - 1, y, (uint32_t) -1);
+}
+
+/* The rank of every window of one component, before the threshold. The
+ * 24-bit counters of packed pixels are large, so only one thread has them. */
+static bool
+ranks (const KcPlane *frames, const Window *k, int bits, bool sorting, uint32_t *out)
+{
+  bool good = true;
+  int w = frames[0].w, h = frames[0].h;
+
+#ifdef _OPENMP
+#pragma omp parallel if (bits <= 16 && (long) w * h > 4000)
+#endif
+  {
+    Counter counter = { 0 };
+    uint32_t *list = sorting ? malloc (sizeof *list * (size_t) k->w * (size_t) k->h * (size_t) k->depth) : NULL;
+    bool mine = sorting ? list != NULL : counter_new (&counter, bits);
+
+    if (!mine)
+#ifdef _OPENMP
+#pragma omp atomic write
+#endif
+      good = false;
+#ifdef _OPENMP
+#pragma omp for schedule(static)
+#endif
+    for (int y = 0; y < h; y++) {
+      uint32_t *row = out + (size_t) y * (size_t) w;
+
+      for (int x = 0; mine && sorting && x < w; x++)
+        row[x] = by_sorting (frames, k, x, y, list);
+      if (mine && !sorting)
+        row_by_counting (&counter, frames, k, y, row);
+    }
+    counter_free (&counter);
+    free (list);
+  }
+  return good;
+}
+
+static bool
+ranks_auto (const KcPlane *frames, const Window *k, int bits, uint32_t *out)
+{
+  return ranks (frames, k, bits, k->w * k->h * k->depth <= SORT_MAX, out);
+}
+
+static int
+distance (uint32_t a, uint32_t b)
+{
+  return (int) (a > b ? a - b : b - a);
+}
+
+static void
+free_planes (KcPlane *planes, int n)
+{
+  for (int i = 0; i < n; i++)
+    free (planes[i].v);
+}
+
+static bool
+filter_component (const CfVideo *video, const Window *k, const CfImage *const *seen, int n_seen, const CfImage *out,
+    int component, int field)
+{
+  const CfFormatInfo *info = cf_format_info (video->format);
+  KcPlane frames[16] = { 0 }, result = { 0 };
+  bool good = true;
+
+  for (int s = 0; s < k->depth; s++) {
+    frames[s] = kc_unpack (video, seen[s < n_seen ? s : n_seen - 1], component, field);
+    good = good && frames[s].v;
+  }
+  result = good ? kc_unpack (video, seen[0], component, field) : result;
+  good = good && result.v && ranks_auto (frames, k, info->bits, result.v);
+  for (size_t i = 0; good && i < (size_t) result.w * (size_t) result.h; i++)
+    if (distance (frames[0].v[i], result.v[i]) <= k->threshold)
+      result.v[i] = frames[0].v[i];
+  if (good)
+    kc_pack (video, out, component, field, &result);
+  free (result.v);
+  free_planes (frames, k->depth);
+  return good;
+}
+
+/* The pixels as numbers, red highest; the components are found by role. */
+static KcPlane
+packed_plane (const CfVideo *video, const CfImage *image, int field, const int rgb[3])
+{
+  KcPlane all = kc_unpack (video, image, rgb[0], field);
+
+  for (int i = 1; all.v && i < 3; i++) {
+    KcPlane one = kc_unpack (video, image, rgb[i], field);
+
+    for (size_t p = 0; one.v && p < (size_t) all.w * (size_t) all.h; p++)
+      all.v[p] = all.v[p] << 8 | one.v[p];
+    if (!one.v) {
+      free (all.v);
+      all.v = NULL;
+    }
+    free (one.v);
+  }
+  return all;
+}
+
+static bool
+differs_more (uint32_t a, uint32_t b, int threshold)
+{
+  return distance (a >> 16, b >> 16) > threshold || distance (a >> 8 & 255, b >> 8 & 255) > threshold ||
+      distance (a & 255, b & 255) > threshold;
+}
+
+static bool
+filter_packed (const CfVideo *video, const Window *k, const CfImage *const *seen, int n_seen, const CfImage *out,
+    int field)
+{
+  const CfFormatInfo *info = cf_format_info (video->format);
+  KcPlane frames[16] = { 0 }, result = { 0 };
+  int rgb[3] = { 0, 0, 0 };
+  bool good = true;
+
+  for (int c = 0; c < info->n_components; c++)
+    if (info->comp[c].role >= CF_ROLE_RED && info->comp[c].role <= CF_ROLE_BLUE)
+      rgb[info->comp[c].role - CF_ROLE_RED] = c;
+  for (int s = 0; s < k->depth; s++) {
+    frames[s] = packed_plane (video, seen[s < n_seen ? s : n_seen - 1], field, rgb);
+    good = good && frames[s].v;
+  }
+  result = good ? packed_plane (video, seen[0], field, rgb) : result;
+  good = good && result.v && ranks_auto (frames, k, 24, result.v);
+  for (size_t i = 0; good && i < (size_t) result.w * (size_t) result.h; i++)
+    if (!differs_more (frames[0].v[i], result.v[i], k->threshold))
+      result.v[i] = frames[0].v[i];
+  for (int c = 0; good && c < 3; c++) {
+    KcPlane one = kc_unpack (video, seen[0], rgb[c], field);
+
+    good = one.v != NULL;
+    for (size_t i = 0; good && i < (size_t) one.w * (size_t) one.h; i++)
+      one.v[i] = result.v[i] >> (16 - 8 * c) & 255;
+    if (good)
+      kc_pack (video, out, rgb[c], field, &one);
+    free (one.v);
+  }
+  free (result.v);
+  free_planes (frames, k->depth);
+  return good;
+}
+
+static bool
+reference (const CfFilter *filter, const CfVideo *video, const CfCommon *common, const void *params,
+    const CfImage *const *seen, int n_seen, const CfImage *out)
+{
+  const CfFormatInfo *info = cf_format_info (video->format);
+  Window k = window_of (filter, params);
+  bool good = true;
+
+  for (int c = 0; c < info->n_components; c++) {
+    if (!kc_is_filtered (info, c, common))
+      kc_copy_component (seen[0], out, c);
+    for (int f = 0; !k.packed && kc_is_filtered (info, c, common) && f < kc_fields (video); f++)
+      good = filter_component (video, &k, seen, n_seen, out, c, f) && good;
+  }
+  for (int f = 0; k.packed && f < kc_fields (video); f++)
+    good = filter_packed (video, &k, seen, n_seen, out, f) && good;
+  return good;
+}
+
+/* Sorting against counting on random planes; a few windows by hand. */
+static int
+check_reference (void)
+{
+  static const Window windows[] = {
+    { .w = 3, .h = 3, .depth = 1, .percentile = 50 }, { .w = 1, .h = 9, .depth = 2, .percentile = 10 },
+    { .w = 17, .h = 5, .depth = 3, .percentile = 99 }, { .w = 41, .h = 31, .depth = 1, .percentile = 0 },
+    { .w = 7, .h = 7, .depth = 1, .percentile = 100 },
+  };
+  static const int widths[] = { 8, 10, 16, 24 };
+  enum { W = 13, H = 11 };
+  uint32_t v[3][W * H], a[W * H], b[W * H], nine[9] = { 9, 1, 8, 2, 7, 3, 6, 4, 5 }, list[9];
+  KcPlane frames[3] = { { v[0], W, H }, { v[1], W, H }, { v[2], W, H } }, small = { nine, 3, 3 };
+  uint64_t state = 1;
+  int failures = 0;
+
+  for (int i = 0; i < 4; i++)
+    for (size_t k = 0; k < sizeof windows / sizeof *windows; k++) {
+      for (int p = 0; p < 3 * W * H; p++)
+        v[p / (W * H)][p % (W * H)] = (uint32_t) kc_random (&state) & ((1u << widths[i]) - 1);
+      failures += !ranks (frames, &windows[k], widths[i], true, a) || !ranks (frames, &windows[k], widths[i], false, b)
+          || memcmp (a, b, sizeof a) != 0;
+    }
+  /* By hand: the middle sees 1..9; the corner sees 9 9 1 9 9 1 2 2 7. */
+  failures += by_sorting (&small, &windows[0], 1, 1, list) != 5;
+  failures += by_sorting (&small, &windows[0], 0, 0, list) != 7;
+  return failures;
+}
+
+static const char *const settings[] = {
+  "kernel-size=1", "kernel-size=3", "kernel-size=5", "kernel-size=7", "kernel-size=9", "kernel-size=11",
+  "kernel-size=13", "kernel-size=15", "kernel-size=17", "kernel-size=19", "kernel-size=21", "kernel-size=23",
+  "kernel-size=31", "kernel-size=33", "kernel-size=63", "kernel-size=101", "kernel-size=255",
+  "kernel-width=3 kernel-height=1", "kernel-width=1 kernel-height=3", "kernel-width=5 kernel-height=3",
+  "kernel-width=3 kernel-height=7", "kernel-width=9 kernel-height=11", "kernel-width=255 kernel-height=1",
+  "kernel-width=1 kernel-height=255", "kernel-width=31 kernel-height=3", "kernel-width=13",
+  "kernel-size=3 percentile=0", "kernel-size=3 percentile=100", "kernel-size=3 percentile=30 threshold=7",
+  "kernel-size=5 percentile=0", "kernel-size=5 percentile=100", "kernel-size=5 percentile=62",
+  "kernel-size=9 percentile=25", "kernel-size=15 percentile=1", "kernel-size=15 percentile=99 threshold=2",
+  "kernel-size=31 percentile=0", "kernel-size=31 percentile=100", "kernel-size=31 percentile=80",
+  "kernel-size=3 threshold=1", "kernel-size=5 threshold=40", "kernel-size=7 threshold=255",
+  "kernel-size=3 threshold=65535", "kernel-size=31 threshold=300", NULL
+};
+static const char *const rgb_settings[] = {
+  "color-order=packed kernel-size=1", "color-order=packed kernel-size=3", "color-order=packed kernel-size=5",
+  "color-order=packed kernel-size=9 percentile=20", "color-order=packed kernel-size=15 threshold=30",
+  "color-order=packed kernel-size=31", "color-order=packed kernel-width=7 kernel-height=1 percentile=100",
+  "color-order=packed kernel-size=3 temporal-depth=3", NULL
+};
+static const char *const frame_settings[] = {
+  "kernel-size=1 temporal-depth=3", "kernel-size=3 temporal-depth=3", "kernel-size=1 temporal-depth=15",
+  "kernel-size=3 temporal-depth=5 percentile=10", "kernel-size=5 temporal-depth=3 threshold=20",
+  "kernel-size=9 temporal-depth=3", "kernel-size=31 temporal-depth=3", NULL
+};
+static const char *const large_settings[] = {
+  "kernel-size=3", "kernel-size=5", "kernel-size=7", "kernel-size=11", "kernel-size=15", "kernel-size=21",
+  "kernel-size=31", "kernel-size=101 percentile=40", NULL
+};
+static const char *const bad_settings[] = {
+  "kernel-size=4", "kernel-size=0", "kernel-size=257", "kernel-width=2", "kernel-height=-1", "percentile=101",
+  "percentile=-1", "threshold=65536", "threshold=-1", "temporal-depth=2", "temporal-depth=17", "color-order=7", NULL
+};
+
+static const KcBench bench[] = { { "", "kernel-size=%d", "3,5,7,9,11,15,31,101", "median" }, { 0 } };
+
+const KcFilter kc_median = {
+  .stem = "median",
+  .reference = reference,
+  .check_reference = check_reference,
+  .settings = settings,
+  .rgb_settings = rgb_settings,
+  .frame_settings = frame_settings,
+  .large_settings = large_settings,
+  .bad_settings = bad_settings,
+  .right = "kernel-size=3 percentile=50", /* rank 4 of 9 */
+  .wrong = "kernel-size=3 percentile=62", /* rank 5 of 9 */
+  .bench = bench,
+  .bench_formats = "GRAY8",
+};

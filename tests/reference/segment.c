@@ -1,0 +1,614 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * segment/segment.c: the segmentation straight from its contract
+ * (cuda/segment/segment.h), step by step, with nothing clever: every round looks at every
+ * cell, components are found by flooding. */
+#include "segment.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef SgColor Color;
+
+typedef struct {
+  uint32_t n;
+  uint64_t sum[3];
+  Color mean;
+  bool seeded;
+  uint64_t claim; /* cells of the largest old component << 32 | ~its index; 0: none */
+} Region;
+
+typedef struct {
+  const SgSetup *u;
+  const SgState *before;
+  int n;          /* cells */
+  Color *p;
+  int *root;      /* of each cell */
+  Region *region; /* by root */
+  int *pick, *next;
+  uint64_t *best;
+} Work;
+
+static int
+least (int a, int b)
+{
+  return a < b ? a : b;
+}
+
+/* ---- colours ------------------------------------------------------------ */
+
+static int64_t
+square (const Color *p)
+{
+  return (int64_t) p->c[0] * p->c[0] + (int64_t) p->c[1] * p->c[1] + (int64_t) p->c[2] * p->c[2];
+}
+
+static int64_t
+distance (const Color *p, const Color *q)
+{
+  Color d = { { p->c[0] - q->c[0], p->c[1] - q->c[1], p->c[2] - q->c[2] } };
+
+  return square (&d);
+}
+
+static bool
+rel (const Color *p, const Color *q, double t)
+{
+  int64_t n = (int64_t) floor (65536 * t * t + 0.5);
+
+  return 131072 * distance (p, q) < n * (square (p) + square (q));
+}
+
+SgColor
+sg_ycbcr (SgColor rgb)
+{
+  int r = rgb.c[0], g = rgb.c[1], b = rgb.c[2];
+
+  return (SgColor) { { (19595 * r + 38470 * g + 7471 * b + 32768) / 65536,
+      (-11059 * r - 21709 * g + 32768 * b + 8421375) / 65536, (32768 * r - 27439 * g - 5329 * b + 8421375) / 65536 } };
+}
+
+static Color
+as_ycbcr (const SgSetup *u, const int v[3])
+{
+  const SgColor rgb = { { v[0] >> (u->bits - 8), v[1] >> (u->bits - 8), v[2] >> (u->bits - 8) } };
+  SgColor c = u->rgb ? sg_ycbcr (rgb) : rgb;
+
+  if (u->n_components == 1)
+    c.c[1] = c.c[2] = 128;
+  return c;
+}
+
+static int
+sample (const SgSetup *u, int component, int x, int y)
+{
+  const KcPlane *plane = &u->plane[component];
+
+  return (int) plane->v[(size_t) (y >> u->h_sub[component]) * (size_t) plane->w + (size_t) (x >> u->w_sub[component])];
+}
+
+static Color
+pixel_color (const SgSetup *u, int x, int y)
+{
+  int v[3] = { 0 };
+
+  for (int k = 0; k < u->n_components; k++)
+    v[k] = sample (u, k, x, y);
+  return as_ycbcr (u, v);
+}
+
+static Color
+cell_color (const SgSetup *u, int column, int row)
+{
+  int v[3] = { 0 };
+
+  for (int k = 0; k < u->n_components; k++) {
+    int64_t sum = 0, n = 0;
+
+    for (int y = row * u->size; y < least ((row + 1) * u->size, u->height); y++)
+      for (int x = column * u->size; x < least ((column + 1) * u->size, u->width); x++, n++)
+        sum += sample (u, k, x, y);
+    v[k] = (int) ((sum + n / 2) / n);
+  }
+  return as_ycbcr (u, v);
+}
+
+/* ---- seeds -------------------------------------------------------------- */
+
+/* The i-th of the 8 neighbours of a cell (the first 4 share a side), -1: outside. */
+static int
+neighbour (const SgSetup *u, int cell, int i)
+{
+  static const int dx[8] = { 0, -1, 1, 0, -1, 1, -1, 1 }, dy[8] = { -1, 0, 0, 1, -1, -1, 1, 1 };
+  int x = cell % u->columns + dx[i], y = cell / u->columns + dy[i];
+
+  return x < 0 || y < 0 || x >= u->columns || y >= u->rows ? -1 : y * u->columns + x;
+}
+
+static bool
+is_smooth (const Work *w, int cell)
+{
+  for (int i = 0; i < 8; i++) {
+    int other = neighbour (w->u, cell, i);
+
+    if (other >= 0 && !rel (&w->p[cell], &w->p[other], w->u->seed_threshold))
+      return false;
+  }
+  return true;
+}
+
+static int
+clamp (int v, int end)
+{
+  return v < 0 ? 0 : v >= end ? end - 1 : v;
+}
+
+static int
+root_of_square (int64_t v)
+{
+  int64_t r = (int64_t) sqrt ((double) v);
+
+  while (r * r > v)
+    r--;
+  while ((r + 1) * (r + 1) <= v)
+    r++;
+  return (int) r;
+}
+
+static int
+roughness (const Work *w, int cell)
+{
+  int total = 0;
+
+  for (int k = 0; k < 3; k++) {
+    int64_t s = 0, q = 0;
+
+    for (int dy = -1; dy <= 1; dy++)
+      for (int dx = -1; dx <= 1; dx++) {
+        int x = clamp (cell % w->u->columns + dx, w->u->columns), y = clamp (cell / w->u->columns + dy, w->u->rows);
+        int v = w->p[y * w->u->columns + x].c[k];
+
+        s += v;
+        q += (int64_t) v * v;
+      }
+    total += root_of_square (9 * q - s * s);
+  }
+  return total;
+}
+
+/* h of each cell in h[]; the threshold. */
+static int
+otsu (const Work *w, int *h)
+{
+  int64_t count[256] = { 0 };
+  int largest = 0, threshold = -1;
+  double best = -1;
+
+  for (int i = 0; i < w->n; i++) {
+    h[i] = roughness (w, i);
+    largest = h[i] > largest ? h[i] : largest;
+  }
+  for (int i = 0; i < w->n; i++) {
+    h[i] = largest > 0 ? 255 - 255 * h[i] / largest : 255;
+    count[h[i]]++;
+  }
+  for (int t = 0; t < 255; t++) {
+    int64_t n0 = 0, s0 = 0, n1 = 0, s1 = 0;
+    double d, v;
+
+    for (int i = 0; i < 256; i++) {
+      *(i <= t ? &n0 : &n1) += count[i];
+      *(i <= t ? &s0 : &s1) += count[i] * i;
+    }
+    if (n0 == 0 || n1 == 0)
+      continue;
+    d = (double) s0 * (double) n1 - (double) s1 * (double) n0;
+    v = d * d / ((double) n0 * (double) n1);
+    if (v > best) {
+      best = v;
+      threshold = t;
+    }
+  }
+  return threshold;
+}
+
+/* ---- following ---------------------------------------------------------- */
+
+static bool
+is_kept (const Work *w, int cell, int old)
+{
+  const double t = w->u->temporal;
+  const Color *mean = &w->before->region[old].mean;
+
+  if (rel (&w->p[cell], mean, t))
+    return true;
+  return rel (&w->p[cell], &w->before->p[cell], t / 3) && rel (&w->p[cell], mean, 3 * t < 1 ? 3 * t : 1);
+}
+
+/* ---- components --------------------------------------------------------- */
+
+/* class[]: 0 free, 1 seed, 2 + index kept. Gives each cell its root. */
+static void
+flood (Work *w, const int *class, int *stack)
+{
+  for (int i = 0; i < w->n; i++)
+    w->root[i] = class[i] ? -1 : i;
+  for (int i = 0; i < w->n; i++) {
+    int n = 0;
+
+    if (w->root[i] >= 0)
+      continue;
+    w->root[i] = i;
+    stack[n++] = i;
+    while (n > 0) {
+      int cell = stack[--n];
+
+      for (int k = 0; k < 8; k++) {
+        int other = neighbour (w->u, cell, k);
+
+        if (other >= 0 && w->root[other] < 0 && class[other] == class[i]) {
+          w->root[other] = i;
+          stack[n++] = other;
+        }
+      }
+    }
+  }
+}
+
+static void
+count_regions (Work *w)
+{
+  for (int i = 0; i < w->n; i++) {
+    w->region[i].n = 0;
+    memset (w->region[i].sum, 0, sizeof w->region[i].sum);
+  }
+  for (int i = 0; i < w->n; i++) {
+    Region *r = &w->region[w->root[i]];
+
+    r->n++;
+    for (int k = 0; k < 3; k++)
+      r->sum[k] += (uint64_t) w->p[i].c[k];
+  }
+  for (int i = 0; i < w->n; i++)
+    for (int k = 0; w->root[i] == i && k < 3; k++)
+      w->region[i].mean.c[k] = (int) ((w->region[i].sum[k] + w->region[i].n / 2) / w->region[i].n);
+}
+
+/* Which component carries an old region on, which are free again. */
+static void
+drop_fragments (Work *w, const int *class, uint32_t min_cells)
+{
+  for (int i = 0; i < w->n; i++) /* next[old index]: the root of its largest component */
+    w->next[i] = -1;
+  for (int i = 0; i < w->n; i++) {
+    int *largest = class[i] >= 2 ? &w->next[class[i] - 2] : NULL;
+
+    if (largest && w->root[i] == i && (*largest < 0 || w->region[i].n > w->region[*largest].n))
+      *largest = i;
+  }
+  for (int i = 0; i < w->n; i++) {
+    int root = w->root[i];
+    const bool carries = class[i] >= 2 && w->next[class[i] - 2] == root;
+
+    const bool freed = class[i] >= 2 && !carries && w->region[root].n < min_cells;
+
+    w->pick[i] = freed ? i : root; /* its new root; the old one's n is still asked for */
+    w->region[i].seeded = class[i] && !freed;
+    w->region[i].claim = 0;
+    if (carries && root == i)
+      w->region[i].claim = (uint64_t) w->region[i].n << 32 | (0xffffffffu - (uint32_t) (class[i] - 2));
+  }
+  memcpy (w->root, w->pick, (size_t) w->n * sizeof *w->root);
+}
+
+static void
+find_components (Work *w, int *class, int *h, int *stack)
+{
+  const SgSetup *u = w->u;
+  int threshold = u->similarity ? otsu (w, h) : -1;
+
+  for (int i = 0; i < w->n; i++) {
+    int old = w->before->n_regions > 0 ? w->before->label[i] : 0;
+    bool clicked = false;
+
+    for (int k = 0; k < u->n_seeds; k++)
+      clicked = clicked || u->seeds[k] == i;
+    class[i] = 0;
+    if (clicked)
+      class[i] = 1;
+    else if (w->before->n_regions > 0 && is_kept (w, i, old))
+      class[i] = 2 + old;
+    else if (is_smooth (w, i) && (!u->similarity || h[i] > threshold))
+      class[i] = 1;
+  }
+  flood (w, class, stack);
+  count_regions (w);
+  drop_fragments (w, class, u->min_cells);
+  count_regions (w);
+}
+
+/* ---- rounds ------------------------------------------------------------- */
+
+/* A region takes `with` as its pick if that is the best so far. */
+static void
+consider (Work *w, int region, int with)
+{
+  uint64_t key = (uint64_t) distance (&w->region[region].mean, &w->region[with].mean) << 32 | (uint32_t) with;
+
+  if (key < w->best[region]) {
+    w->best[region] = key;
+    w->pick[region] = with;
+  }
+}
+
+static int
+follow (const Work *w, int r)
+{
+  for (;;) {
+    int to = w->pick[r];
+
+    if (to < 0)
+      return r;
+    if (w->pick[to] == r)
+      return least (r, to);
+    r = to;
+  }
+}
+
+/* What all picks make; false: there were none. */
+static bool
+join (Work *w)
+{
+  bool any = false;
+
+  for (int i = 0; i < w->n; i++)
+    if (w->root[i] == i) {
+      w->next[i] = follow (w, i);
+      any = any || w->next[i] != i;
+    }
+  for (int i = 0; i < w->n; i++)
+    if (w->root[i] == i && w->next[i] != i) {
+      Region *to = &w->region[w->next[i]];
+
+      to->seeded = to->seeded || w->region[i].seeded;
+      to->claim = w->region[i].claim > to->claim ? w->region[i].claim : to->claim;
+    }
+  for (int i = 0; i < w->n; i++)
+    w->root[i] = w->next[w->root[i]];
+  count_regions (w);
+  return any;
+}
+
+typedef enum { GROW, BY_MEAN, BY_SIZE } Why;
+
+static bool
+may_pick (const Work *w, int region, int with, Why why, uint32_t min_cells)
+{
+  const Region *a = &w->region[region], *b = &w->region[with];
+
+  if (why == GROW)
+    return !a->seeded;
+  if (why == BY_SIZE)
+    return a->n < min_cells;
+  return rel (&a->mean, &b->mean, w->u->merge_threshold * (a->claim && b->claim ? 0.6 : 1));
+}
+
+static bool
+round_of (Work *w, Why why, uint32_t min_cells)
+{
+  for (int i = 0; i < w->n; i++) {
+    w->pick[i] = -1;
+    w->best[i] = UINT64_MAX;
+  }
+  for (int i = 0; i < w->n; i++)
+    for (int k = 0; k < 4; k++) {
+      int other = neighbour (w->u, i, k);
+
+      if (other >= 0 && w->root[other] != w->root[i] && may_pick (w, w->root[i], w->root[other], why, min_cells))
+        consider (w, w->root[i], w->root[other]);
+    }
+  return join (w);
+}
+
+/* ---- weak borders ------------------------------------------------------- */
+
+typedef struct {
+  int a, b;
+  bool weak;
+} Pair;
+
+static int
+compare_pairs (const void *a_, const void *b_)
+{
+  const Pair *a = a_, *b = b_;
+
+  return a->a != b->a ? (a->a > b->a) - (a->a < b->a) : (a->b > b->b) - (a->b < b->b);
+}
+
+static int
+find (int *parent, int i)
+{
+  while (parent[i] != i)
+    i = parent[i];
+  return i;
+}
+
+/* `pairs` has room for two a cell. */
+static void
+join_weak (Work *w, Pair *pairs, int *perimeter)
+{
+  int n = 0;
+
+  memset (perimeter, 0, (size_t) w->n * sizeof *perimeter);
+  for (int i = 0; i < w->n; i++) {
+    w->next[i] = w->root[i];
+    for (int k = 2; k < 4; k++) { /* right and below: each pair once */
+      int other = neighbour (w->u, i, k), a = w->root[i], b = other >= 0 ? w->root[other] : a;
+      bool both;
+
+      if (a == b)
+        continue;
+      both = w->region[a].claim && w->region[b].claim;
+      perimeter[a]++;
+      perimeter[b]++;
+      pairs[n++] = (Pair) { least (a, b), a > b ? a : b,
+        rel (&w->p[i], &w->p[other], w->u->weak_difference * (both ? 0.6 : 1)) };
+    }
+  }
+  qsort (pairs, (size_t) n, sizeof *pairs, compare_pairs);
+  for (int i = 0, end; i < n; i = end) {
+    const int a = pairs[i].a, b = pairs[i].b;
+    int64_t weak = 0;
+
+    for (end = i; end < n && compare_pairs (&pairs[i], &pairs[end]) == 0; end++)
+      weak += pairs[end].weak;
+    if (65536 * weak > (int64_t) floor (65536 * w->u->weak_fraction + 0.5) * least (perimeter[a], perimeter[b])) {
+      int ra = find (w->next, a), rb = find (w->next, b);
+
+      w->next[ra > rb ? ra : rb] = least (ra, rb);
+    }
+  }
+  for (int i = 0; i < w->n; i++)
+    w->pick[i] = w->root[i] == i ? find (w->next, i) : -1;
+  for (int i = 0; i < w->n; i++)
+    if (w->pick[i] == i)
+      w->pick[i] = -1;
+  join (w);
+}
+
+/* ---- the result --------------------------------------------------------- */
+
+static int
+count_roots (const Work *w)
+{
+  int n = 0;
+
+  for (int i = 0; i < w->n; i++)
+    n += w->root[i] == i;
+  return n;
+}
+
+static bool
+number (Work *w, SgState *after)
+{
+  int n = 0;
+
+  after->n_regions = count_roots (w);
+  after->n_cells = w->n;
+  after->frame = w->before->n_regions > 0 ? w->before->frame + 1 : 0;
+  after->next_id = w->before->n_regions > 0 ? w->before->next_id : 1;
+  after->label = malloc (sizeof *after->label * (size_t) w->n);
+  after->region = calloc ((size_t) after->n_regions, sizeof *after->region);
+  if (!after->label || !after->region)
+    return false;
+  for (int i = 0; i < w->n; i++) {
+    const Region *r = &w->region[i];
+    SgRegion *to = &after->region[n];
+
+    if (w->root[i] != i)
+      continue;
+    to->mean = r->mean;
+    if (r->claim) {
+      const SgRegion *old = &w->before->region[0xffffffffu - (uint32_t) r->claim];
+
+      to->id = old->id;
+      to->birth = old->birth;
+    } else {
+      to->id = after->next_id++;
+      to->birth = after->frame;
+    }
+    w->next[i] = n++;
+  }
+  for (int i = 0; i < w->n; i++)
+    after->label[i] = w->next[w->root[i]];
+  return true;
+}
+
+static void
+segment (Work *w, void *memory)
+{
+  const SgSetup *u = w->u;
+  uint32_t min_cells = u->min_cells;
+
+  for (int i = 0; i < w->n; i++)
+    w->p[i] = cell_color (u, i % u->columns, i / u->columns);
+  find_components (w, memory, (int *) memory + w->n, (int *) memory + 2 * w->n);
+  while (round_of (w, GROW, 0))
+    ;
+  join_weak (w, (Pair *) ((int *) memory + w->n), memory);
+  while (round_of (w, BY_MEAN, 0))
+    ;
+  for (;; min_cells *= 2) {
+    while (round_of (w, BY_SIZE, min_cells))
+      ;
+    if (count_roots (w) <= u->max_regions)
+      return;
+  }
+}
+
+void
+sg_state_free (SgState *state)
+{
+  free (state->p);
+  free (state->label);
+  free (state->region);
+  memset (state, 0, sizeof *state);
+}
+
+bool
+sg_segment (const SgSetup *u, const SgState *before, SgState *after)
+{
+  static const SgState none;
+  const int n = u->columns * u->rows;
+  const bool fits = u->temporal > 0 && before->n_cells == n && before->columns == u->columns && before->size == u->size;
+  Work w = { .u = u, .before = fits ? before : &none, .n = n };
+  const size_t cells = (size_t) n;
+  void *memory = malloc (cells * (sizeof (int) + 2 * sizeof (Pair)) + 64);
+  bool ok;
+
+  w.p = malloc (cells * sizeof *w.p);
+  w.root = malloc (cells * sizeof *w.root);
+  w.region = calloc (cells, sizeof *w.region);
+  w.pick = malloc (cells * sizeof *w.pick);
+  w.next = malloc (cells * sizeof *w.next);
+  w.best = malloc (cells * sizeof *w.best);
+  memset (after, 0, sizeof *after);
+  ok = memory && w.p && w.root && w.region && w.pick && w.next && w.best;
+  if (ok) {
+    segment (&w, memory);
+    ok = number (&w, after);
+    after->p = w.p;
+    after->columns = u->columns;
+    after->size = u->size;
+  } else {
+    free (w.p);
+  }
+  free (memory);
+  free (w.root);
+  free (w.region);
+  free (w.pick);
+  free (w.next);
+  free (w.best);
+  return ok;
+}
+
+/* ---- pixels ------------------------------------------------------------- */
+
+int
+sg_pixel_label (const SgSetup *u, const SgState *state, int x, int y)
+{
+  const int column = x / u->size, row = y / u->size, i = x % u->size, j = y % u->size;
+  const int beside = 2 * i + 1 < u->size ? column - 1 : 2 * i + 1 > u->size ? column + 1 : column;
+  const int above = 2 * j + 1 < u->size ? row - 1 : 2 * j + 1 > u->size ? row + 1 : row;
+  int label[3] = { state->label[row * u->columns + column] }, best = 0;
+  const Color p = pixel_color (u, x, y);
+
+  label[1] = beside >= 0 && beside < u->columns ? state->label[row * u->columns + beside] : label[0];
+  label[2] = above >= 0 && above < u->rows ? state->label[above * u->columns + column] : label[0];
+  for (int k = 1; k < 3; k++)
+    if (distance (&p, &state->region[label[k]].mean)
+        < distance (&p, &state->region[label[best]].mean))
+      best = k;
+  return label[best];
+}

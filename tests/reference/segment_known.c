@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * segment_known.c: the reference of the segmentation against cases
+ * worked out by hand from its contract (cuda/segment/segment.h). */
+#include "segment.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST = 64, FRAMES = 2 };
+
+/* A gray picture a frame: one level a pixel, row by row; then the regions of the
+ * pixels as letters, and the regions' ids. Nothing happens that is not asked for:
+ * thresholds of 0 are never met, a fraction of 1 joins nothing, M is 1. */
+typedef struct {
+  const char *what;
+  int width, height, size, n_seeds;
+  int seeds[4]; /* cells */
+  struct {
+    double seed, merge, weak, fraction, temporal;
+    uint32_t min_cells;
+    int max_regions; /* 0: as many as there are */
+    const char *levels, *labels;
+    uint32_t id[4];
+  } frame[FRAMES];
+} Known;
+
+/* Small letters are levels 10 apart, 'a' is 100; 'B' is 116, which .1 merges with
+ * that and .06 does not. */
+static int
+level_of (char letter)
+{
+  return letter == 'B' ? 116 : 100 + 10 * (letter - 'a');
+}
+
+static const Known known[] = {
+  { "a flat picture", 2, 2, 1, 0, { 0 }, { { .seed = .05, .levels = "aaaa", .labels = "aaaa", .id = { 1 } } } },
+  /* The cells beside the border are no seeds, and grow. */
+  { "two halves", 4, 2, 1, 0, { 0 },
+    { { .seed = .05, .merge = .1, .weak = .03, .fraction = .5, .levels = "aakkaakk", .labels = "aabbaabb",
+        .id = { 1, 2 } } } },
+  { "seeds that touch at a corner", 2, 2, 1, 2, { 0, 3 }, { { .levels = "akka", .labels = "aaaa", .id = { 1 } } } },
+  { "seeds apart", 3, 1, 1, 2, { 0, 2 }, { { .levels = "aka", .labels = "aab", .id = { 1, 2 } } } },
+  { "a tie of growth", 3, 1, 1, 2, { 0, 2 }, { { .levels = "afk", .labels = "aab", .id = { 1, 2 } } } },
+  /* 140 and 150 pick each other, 160 joins them, and then there is a tie. */
+  { "two that pick each other", 5, 1, 1, 2, { 0, 4 }, { { .levels = "aefgk", .labels = "aaaab", .id = { 1, 2 } } } },
+  { "no seed at all", 4, 1, 1, 0, { 0 }, { { .levels = "abkl", .labels = "aaaa", .id = { 1 } } } },
+  /* 130 beside 140 is weak from .0443 on. */
+  { "a weak border", 5, 1, 1, 2, { 0, 4 },
+    { { .weak = .05, .fraction = .5, .levels = "abcde", .labels = "aaaaa", .id = { 1 } } } },
+  { "a border nearly weak", 5, 1, 1, 2, { 0, 4 },
+    { { .weak = .044, .fraction = .5, .levels = "abcde", .labels = "aaaab", .id = { 1, 2 } } } },
+  { "all of a border weak, which the fraction 1 is not over", 5, 1, 1, 2, { 0, 4 },
+    { { .weak = .05, .fraction = 1, .levels = "abcde", .labels = "aaaab", .id = { 1, 2 } } } },
+  { "three sizes", 6, 1, 1, 3, { 0, 3, 5 }, { { .levels = "aaaggk", .labels = "aaabbc", .id = { 1, 2, 3 } } } },
+  { "less than 2", 6, 1, 1, 3, { 0, 3, 5 },
+    { { .min_cells = 2, .levels = "aaaggk", .labels = "aaabbb", .id = { 1, 2 } } } },
+  { "less than 3", 6, 1, 1, 3, { 0, 3, 5 },
+    { { .min_cells = 3, .levels = "aaaggk", .labels = "aaabbb", .id = { 1, 2 } } } },
+  { "less than 4", 6, 1, 1, 3, { 0, 3, 5 },
+    { { .min_cells = 4, .levels = "aaaggk", .labels = "aaaaaa", .id = { 1 } } } },
+  { "two regions at most", 6, 1, 1, 3, { 0, 3, 5 },
+    { { .max_regions = 2, .levels = "aaaggk", .labels = "aaabbb", .id = { 1, 2 } } } },
+  { "one region at most", 6, 1, 1, 3, { 0, 3, 5 },
+    { { .max_regions = 1, .levels = "aaaggk", .labels = "aaaaaa", .id = { 1 } } } },
+  /* The cell between is of the left region, its right pixels are not. */
+  { "cells of 2", 6, 2, 2, 2, { 0, 2 }, { { .levels = "aaakkkaaakkk", .labels = "aaabbbaaabbb", .id = { 1, 2 } } } },
+  { "a border that moves", 4, 2, 1, 0, { 0 },
+    { { .seed = .05, .merge = .1, .levels = "aakkaakk", .labels = "aabbaabb", .id = { 1, 2 } },
+      { .seed = .05, .merge = .1, .temporal = .15, .levels = "aaakaaak", .labels = "aaabaaab", .id = { 1, 2 } } } },
+  { "each frame afresh", 4, 2, 1, 0, { 0 },
+    { { .seed = .05, .levels = "aaaaaaaa", .labels = "aaaaaaaa", .id = { 1 } },
+      { .seed = .05, .levels = "kkaakkaa", .labels = "aabbaabb", .id = { 1, 2 } } } },
+  /* The right part is as large as the left one, which has the smaller root. */
+  { "a part stays as a new one", 9, 3, 1, 0, { 0 },
+    { { .seed = .05, .levels = "aaaaaaaaaaaaaaaaaaaaaaaaaaa", .labels = "aaaaaaaaaaaaaaaaaaaaaaaaaaa", .id = { 1 } },
+      { .seed = .05, .temporal = .15, .levels = "aaakkkaaaaaakkkaaaaaakkkaaa",
+        .labels = "aaabbbcccaaabbbcccaaabbbccc", .id = { 1, 2, 3 } } } },
+  /* The right part is free again and has only the block to grow into. */
+  { "a part too small is dropped", 12, 3, 1, 0, { 0 },
+    { { .seed = .05, .levels = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+        .labels = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", .id = { 1 } },
+      { .seed = .05, .temporal = .15, .min_cells = 10, .levels = "aaaaaakkkaaaaaaaaakkkaaaaaaaaakkkaaa",
+        .labels = "aaaaaabbbbbbaaaaaabbbbbbaaaaaabbbbbb", .id = { 1, 2 } } } },
+  { "alike enough to merge", 4, 1, 1, 0, { 0 },
+    { { .seed = .05, .merge = .1, .levels = "aaBB", .labels = "aaaa", .id = { 1 } } } },
+  { "what was apart stays apart", 4, 1, 1, 0, { 0 },
+    { { .seed = .05, .levels = "aaBB", .labels = "aabb", .id = { 1, 2 } },
+      { .seed = .05, .merge = .1, .temporal = .15, .levels = "aaBB", .labels = "aabb", .id = { 1, 2 } } } },
+  { "what was apart merges when it is alike", 4, 1, 1, 0, { 0 },
+    { { .seed = .05, .levels = "aaBB", .labels = "aabb", .id = { 1, 2 } },
+      { .seed = .05, .merge = .2, .temporal = .15, .levels = "aaBB", .labels = "aaaa", .id = { 1 } } } },
+};
+
+static bool
+frame_of (const Known *k, int i, SgState *state)
+{
+  static uint32_t v[MOST];
+  SgSetup u = { .width = k->width, .height = k->height, .size = k->size, .bits = 8, .n_components = 1,
+    .columns = (k->width + k->size - 1) / k->size, .rows = (k->height + k->size - 1) / k->size,
+    .plane = { { v, k->width, k->height } }, .seed_threshold = k->frame[i].seed, .merge_threshold = k->frame[i].merge,
+    .weak_difference = k->frame[i].weak, .weak_fraction = k->frame[i].fraction > 0 ? k->frame[i].fraction : 1,
+    .temporal = k->frame[i].temporal, .min_cells = k->frame[i].min_cells ? k->frame[i].min_cells : 1,
+    .max_regions = k->frame[i].max_regions ? k->frame[i].max_regions : 65535, .n_seeds = k->n_seeds,
+    .seeds = k->seeds };
+  char labels[MOST + 1] = "";
+  SgState after;
+  bool good;
+
+  for (int p = 0; p < k->width * k->height; p++)
+    v[p] = (uint32_t) level_of (k->frame[i].levels[p]);
+  if (!sg_segment (&u, state, &after))
+    return false;
+  sg_state_free (state);
+  *state = after;
+  for (int p = 0; p < k->width * k->height; p++)
+    labels[p] = (char) ('a' + sg_pixel_label (&u, state, p % k->width, p / k->width));
+  good = strcmp (labels, k->frame[i].labels) == 0;
+  for (int r = 0; r < 4; r++)
+    good = good && (r < state->n_regions ? state->region[r].id : 0) == k->frame[i].id[r];
+  if (!good)
+    printf ("the reference of segment: %s, frame %d: labels %s instead of %s, first ids %u %u\n", k->what, i, labels,
+        k->frame[i].labels, state->region[0].id, state->n_regions > 1 ? state->region[1].id : 0);
+  return good;
+}
+
+static int
+check_labels (void)
+{
+  int failures = 0;
+
+  for (size_t c = 0; c < sizeof known / sizeof *known; c++) {
+    SgState state = { 0 };
+    bool good = true;
+
+    for (int i = 0; good && i < FRAMES && known[c].frame[i].levels; i++)
+      good = frame_of (&known[c], i, &state);
+    sg_state_free (&state);
+    failures += !good;
+  }
+  return failures;
+}
+
+static int
+check_colors (void)
+{
+  static const SgColor of[][2] = { { { { 255, 255, 255 } }, { { 255, 128, 128 } } },
+    { { { 255, 0, 0 } }, { { 76, 85, 255 } } }, { { { 0, 0, 0 } }, { { 0, 128, 128 } } } };
+  int failures = 0;
+
+  for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+    const SgColor got = sg_ycbcr (of[i][0]);
+
+    failures += memcmp (&got, &of[i][1], sizeof got) != 0;
+  }
+  if (failures)
+    printf ("the reference of segment: %d colours are wrong\n", failures);
+  return failures;
+}
+
+/* ---- painting ----------------------------------------------------------- */
+
+/* Two halves of RGB: what each output makes of the 4 x 2 pixels' red, in the
+ * order of the rows. The left half's levels are uneven, the borders are the left
+ * half's last column. Ids 1 and 2 hash to 0x9e3779b9 and 0x3c6ef372. */
+static const struct {
+  const char *set;
+  uint8_t red[8];
+} painted[] = {
+  { "output=mean", { 101, 101, 201, 201, 101, 101, 201, 201 } },
+  { "output=passthrough", { 100, 100, 200, 202, 102, 100, 200, 200 } },
+  { "output=boundaries boundary-color=0x00070809", { 100, 7, 200, 202, 102, 7, 200, 200 } },
+  { "output=labels", { 182, 182, 109, 109, 182, 182, 109, 109 } },
+};
+
+static bool
+near (double a, double b)
+{
+  return fabs (a - b) < 1e-9;
+}
+
+static bool
+check_told (const KcRegions *told)
+{
+  bool good = told->n == 2;
+
+  for (unsigned i = 0; good && i < 2; i++) {
+    const CfRegion *r = &told->region[i];
+
+    good = r->id == i + 1 && r->age == 0 && r->area == 4 && r->x == (int) (2 * i) && r->y == 0 && r->width == 2 &&
+        r->height == 2 && near (r->centroid_x, 2 * i + .5) && near (r->centroid_y, .5) &&
+        near (r->mean[0], 0.299 * (100.5 + 100 * i) + 0.701 * 50) && told->label[5] == 0 && told->label[6] == 1;
+  }
+  return good;
+}
+
+static bool
+check_painted (const CfFilter *filter, const char *set, const uint8_t red[8])
+{
+  const CfVideo video = { CF_FORMAT_RGB, 4, 2, true };
+  const CfCommon common = { CF_APPLY_ALL };
+  void *params = malloc (cf_filter_params_size (filter)), *state = NULL;
+  uint8_t in[24], out[24];
+  CfImage from = { .format = CF_FORMAT_RGB, .width = 4, .height = 2, .plane = { { in, 12 } } }, to = from;
+  char error[KC_TEXT];
+  KcRegions told = { 0 };
+  bool good;
+
+  to.plane[0].data = out;
+  for (int i = 0; i < 24; i++)
+    in[i] = i % 3 ? 50 : painted[1].red[i / 3];
+  if (!params)
+    return false;
+  cf_filter_defaults (filter, params);
+  good = kc_params_set (filter, params, set, error) == CF_OK &&
+      kc_segment.follow (filter, &video, &common, params, &state, &from, &to, &told);
+  for (int i = 0; good && i < 8; i++)
+    good = out[3 * i] == red[i];
+  good = good && check_told (&told);
+  kc_segment.forget (state);
+  kc_regions_free (&told);
+  kc_params_free (filter, params);
+  if (!good)
+    printf ("the reference of segment: %s paints or tells what it should not\n", set);
+  return good;
+}
+
+int
+sg_check (void)
+{
+  const CfFilter *filter = cf_filter_find ("segment");
+  int failures = check_labels () + check_colors ();
+
+  for (size_t i = 0; filter && i < sizeof painted / sizeof *painted; i++)
+    failures += !check_painted (filter, painted[i].set, painted[i].red);
+  return failures;
+}

@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * segment_paint.c: the rest of the segmentation's contract
+ * (cuda/segment/segment.h): what the parameters come to (steps 1, 3 and 4), what is
+ * painted and told of the labels (steps 11 and 12), and what one frame leaves
+ * to the next. */
+#include "segment.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- parameters --------------------------------------------------------- */
+
+static int
+at_least (int least, int v)
+{
+  return v > least ? v : least;
+}
+
+/* "x,y;x,y" as cells; those outside the picture are left out. NULL: memory is out. */
+static int *
+read_seeds (const char *text, SgSetup *u)
+{
+  int *cells = malloc (sizeof *cells * (strlen (text) + 1)), x, y, used;
+
+  while (cells && sscanf (text, "%d,%d%n", &x, &y, &used) == 2) {
+    if (x >= 0 && y >= 0 && x < u->width && y < u->height)
+      cells[u->n_seeds++] = y / u->size * u->columns + x / u->size;
+    text += used;
+    text += *text == ';';
+  }
+  u->seeds = cells;
+  return cells;
+}
+
+static void
+free_setup (SgSetup *u)
+{
+  for (int k = 0; k < 3; k++)
+    free (u->plane[k].v);
+  free ((void *) u->seeds);
+}
+
+static bool
+make_setup (const CfFilter *filter, const CfVideo *video, const void *params, const CfImage *in, SgSetup *u)
+{
+  const CfFormatInfo *info = cf_format_info (video->format);
+  const int shorter = video->width < video->height ? video->width : video->height;
+  const int min_size = kc_param_int (filter, params, "min-size", 0);
+  const int size = kc_param_int (filter, params, "cell-size", 0);
+  const char *seeds = kc_param_text (filter, params, "seeds");
+  int lines, pixels;
+  bool good = true;
+
+  memset (u, 0, sizeof *u);
+  u->width = video->width;
+  u->height = video->height;
+  u->size = size ? size : at_least (1, (shorter + 239) / 480);
+  u->columns = (video->width + u->size - 1) / u->size;
+  u->rows = (video->height + u->size - 1) / u->size;
+  u->bits = info->bits;
+  u->rgb = info->rgb;
+  u->n_components = info->n_components < 3 ? 1 : 3;
+  lines = (shorter + u->size - 1) / u->size;
+  u->seed_threshold = kc_param_double (filter, params, "seed-threshold");
+  if (u->seed_threshold == 0)
+    u->seed_threshold = 0.05 * fmin (1, 480.0 / lines);
+  u->merge_threshold = kc_param_double (filter, params, "merge-threshold");
+  u->weak_difference = kc_param_double (filter, params, "weak-difference");
+  u->weak_fraction = kc_param_double (filter, params, "weak-fraction");
+  u->temporal = kc_param_double (filter, params, "temporal");
+  u->similarity = kc_param_int (filter, params, "seed-similarity", 0) != 0;
+  u->max_regions = kc_param_int (filter, params, "max-regions", 65535);
+  pixels = min_size ? min_size : at_least (1, video->width * video->height / 10000);
+  u->min_cells = (uint32_t) at_least (1, (int) (((int64_t) pixels + u->size * u->size - 1) / (u->size * u->size)));
+  for (int k = 0; k < u->n_components; k++) {
+    u->w_sub[k] = info->comp[k].w_sub;
+    u->h_sub[k] = info->comp[k].h_sub;
+    u->plane[k] = kc_unpack (video, in, k, 0);
+    good = good && u->plane[k].v;
+  }
+  return read_seeds (seeds ? seeds : "", u) && good;
+}
+
+/* ---- painting ----------------------------------------------------------- */
+
+typedef struct {
+  const SgSetup *u;
+  const SgState *state;
+  const CfFormatInfo *info;
+  const CfImage *out;
+  const char *output;
+  uint32_t color; /* boundary-color */
+  int *label;     /* of each pixel */
+} Paint;
+
+static int
+label_at (const Paint *p, int x, int y)
+{
+  return p->label[(size_t) y * (size_t) p->u->width + (size_t) x];
+}
+
+/* Component k of 0xRRGGBB as this format writes it. */
+static unsigned
+color_word (const Paint *p, int k, uint32_t rgb)
+{
+  const SgColor c = { { (int) (rgb >> 16 & 255), (int) (rgb >> 8 & 255), (int) (rgb & 255) } };
+
+  return (unsigned) (p->u->rgb ? c : sg_ycbcr (c)).c[k] << (p->u->bits - 8) << p->info->shift;
+}
+
+static uint32_t
+id_color (uint32_t id)
+{
+  const uint32_t h = id * 2654435769u;
+
+  return (64 + 3 * (h >> 24) / 4) << 16 | (64 + 3 * (h >> 16 & 255) / 4) << 8 | (64 + 3 * (h >> 8 & 255) / 4);
+}
+
+static bool
+is_border (const Paint *p, int x, int y)
+{
+  const int own = label_at (p, x, y);
+
+  return (x + 1 < p->u->width && label_at (p, x + 1, y) != own) ||
+      (y + 1 < p->u->height && label_at (p, x, y + 1) != own);
+}
+
+/* Sums and numbers of a component's samples, region by region. */
+static void
+add_up (const Paint *p, int k, uint64_t *sum, uint64_t *n)
+{
+  const KcPlane *plane = &p->u->plane[k];
+
+  memset (sum, 0, sizeof *sum * (size_t) p->state->n_regions);
+  memset (n, 0, sizeof *n * (size_t) p->state->n_regions);
+  for (int y = 0; y < plane->h; y++)
+    for (int x = 0; x < plane->w; x++) {
+      const int region = label_at (p, x << p->u->w_sub[k], y << p->u->h_sub[k]);
+
+      sum[region] += plane->v[(size_t) y * (size_t) plane->w + (size_t) x];
+      n[region]++;
+    }
+}
+
+static void
+paint_component (const Paint *p, int k, const uint64_t *sum, const uint64_t *n)
+{
+  for (int y = 0; y < p->u->plane[k].h; y++)
+    for (int x = 0; x < p->u->plane[k].w; x++) {
+      const int px = x << p->u->w_sub[k], py = y << p->u->h_sub[k], region = label_at (p, px, py);
+
+      if (strcmp (p->output, "mean") == 0)
+        kc_put_word (p->out, k, x, y, (unsigned) ((2 * sum[region] + n[region]) / (2 * n[region])) << p->info->shift);
+      else if (strcmp (p->output, "labels") == 0)
+        kc_put_word (p->out, k, x, y, color_word (p, k, id_color (p->state->region[region].id)));
+      else if (strcmp (p->output, "boundaries") == 0 && is_border (p, px, py))
+        kc_put_word (p->out, k, x, y, color_word (p, k, p->color));
+    }
+}
+
+/* ---- telling ------------------------------------------------------------ */
+
+static void
+tell_pixels (const Paint *p, KcRegions *told)
+{
+  for (int i = 0; i < p->state->n_regions; i++) {
+    CfRegion *r = &told->region[i];
+
+    r->id = p->state->region[i].id;
+    r->age = p->state->frame - p->state->region[i].birth;
+    r->x = p->u->width;
+    r->y = p->u->height;
+  }
+  for (int y = 0; y < p->u->height; y++)
+    for (int x = 0; x < p->u->width; x++) {
+      CfRegion *r = &told->region[label_at (p, x, y)];
+
+      told->label[(size_t) y * (size_t) p->u->width + (size_t) x] = (uint16_t) label_at (p, x, y);
+      r->area++;
+      r->centroid_x += x;
+      r->centroid_y += y;
+      r->x = x < r->x ? x : r->x;
+      r->y = y < r->y ? y : r->y;
+      r->width = at_least (r->width, x + 1); /* the right end, until all are known */
+      r->height = at_least (r->height, y + 1);
+    }
+  for (int i = 0; i < p->state->n_regions; i++) {
+    CfRegion *r = &told->region[i];
+
+    r->width -= r->x;
+    r->height -= r->y;
+    r->centroid_x /= r->area;
+    r->centroid_y /= r->area;
+  }
+}
+
+/* Of components that have no sample in a region the mean is NAN: nobody can say. */
+static void
+tell_mean (const Paint *p, int k, const uint64_t *sum, const uint64_t *n, KcRegions *told)
+{
+  for (int i = 0; i < p->state->n_regions; i++)
+    told->region[i].mean[k] = n[i] ? (double) sum[i] / (double) n[i] / (1 << (p->u->bits - 8)) : (double) NAN;
+}
+
+static void
+tell_colors (const Paint *p, KcRegions *told)
+{
+  for (int i = 0; i < p->state->n_regions; i++) {
+    double *m = told->region[i].mean;
+    const double r = m[0], g = m[1], b = m[2];
+
+    if (p->u->n_components == 1)
+      m[1] = m[2] = 128;
+    if (!p->u->rgb)
+      continue;
+    m[0] = 0.299 * r + 0.587 * g + 0.114 * b;
+    m[1] = 128 + (b - m[0]) / 1.772;
+    m[2] = 128 + (r - m[0]) / 1.402;
+  }
+}
+
+/* ---- one frame after the other ------------------------------------------ */
+
+static void
+forget (void *state)
+{
+  if (state)
+    sg_state_free (state);
+  free (state);
+}
+
+/* All that one frame gives; false: memory is out. */
+static bool
+make (Paint *p, const CfCommon *common, KcRegions *told)
+{
+  const size_t regions = (size_t) p->state->n_regions, pixels = (size_t) p->u->width * (size_t) p->u->height;
+  uint64_t *sum = malloc (sizeof *sum * regions), *n = malloc (sizeof *n * regions);
+  bool good;
+
+  p->label = malloc (sizeof *p->label * pixels);
+  told->n = (unsigned) regions;
+  told->region = calloc (regions, sizeof *told->region);
+  told->label = malloc (sizeof *told->label * pixels);
+  good = sum && n && p->label && told->region && told->label;
+  for (int y = 0; good && y < p->u->height; y++)
+    for (int x = 0; x < p->u->width; x++)
+      p->label[(size_t) y * (size_t) p->u->width + (size_t) x] = sg_pixel_label (p->u, p->state, x, y);
+  if (good)
+    tell_pixels (p, told);
+  for (int k = 0; good && k < p->u->n_components; k++) {
+    add_up (p, k, sum, n);
+    tell_mean (p, k, sum, n, told);
+    if (kc_is_filtered (p->info, k, common))
+      paint_component (p, k, sum, n);
+  }
+  if (good)
+    tell_colors (p, told);
+  free (p->label);
+  free (sum);
+  free (n);
+  return good;
+}
+
+static bool
+follow (const CfFilter *filter, const CfVideo *video, const CfCommon *common, const void *params, void **state,
+    const CfImage *in, const CfImage *out, KcRegions *told)
+{
+  const CfVideo whole = { video->format, video->width, video->height, false };
+  Paint p = { .info = cf_format_info (video->format), .out = out };
+  KcRegions unasked = { 0 };
+  SgState after = { 0 };
+  SgSetup u;
+  bool good;
+
+  if (!*state)
+    *state = calloc (1, sizeof (SgState));
+  p.u = &u;
+  p.output = kc_param_name (filter, params, "output");
+  p.color = (uint32_t) kc_param_int (filter, params, "boundary-color", 0);
+  good = make_setup (filter, &whole, params, in, &u) && *state && sg_segment (&u, *state, &after);
+  if (good) {
+    sg_state_free (*state);
+    *(SgState *) *state = after;
+    p.state = *state;
+    for (int k = 0; k < p.info->n_components; k++)
+      kc_copy_component (in, out, k);
+    good = make (&p, common, told ? told : &unasked);
+  }
+  kc_regions_free (&unasked);
+  free_setup (&u);
+  return good;
+}
+
+static bool
+reference (const CfFilter *filter, const CfVideo *video, const CfCommon *common, const void *params,
+    const CfImage *const *seen, int n_seen, const CfImage *out)
+{
+  void *state = NULL;
+  bool good = true;
+
+  for (int i = n_seen - 1; good && i >= 0; i--)
+    good = follow (filter, video, common, params, &state, seen[i], out, NULL);
+  forget (state);
+  return good;
+}
+
+static const KcBench bench[] = {
+  { "afresh", "temporal=0 cell-size=%d", "0", "watershed", NULL },
+  { "following", "temporal=0.15 cell-size=%d", "0", "label markers", NULL },
+  /* a thesis's questions: sums of regions by atomics or reduced in the block before, and its shape */
+  { "by atomics", "temporal=0.15 cell-size=%d", "0", NULL, NULL, "collect", 0 },
+  { "4 warps", "temporal=0.15 cell-size=%d", "0", NULL, NULL, "warps", 4 },
+  { "8 warps", "temporal=0.15 cell-size=%d", "0", NULL, NULL, "warps", 8 },
+  { 0 }
+};
+
+const KcFilter kc_segment = {
+  .stem = "segment",
+  .reference = reference,
+  .follow = follow,
+  .forget = forget,
+  .check_reference = sg_check,
+  .random_setting = sg_random,
+  .expand = sg_expand,
+  .contents = sg_contents,
+  .n_contents = &sg_n_contents,
+  .settings = sg_settings,
+  .frame_settings = sg_frame_settings,
+  .large_settings = sg_large_settings,
+  .sanitize_settings = sg_sanitize_settings,
+  .more_sizes = sg_more_sizes,
+  .bad_settings = sg_bad_settings,
+  .right = "output=boundaries boundary-color=0xff20c0f0 region-meta=1 label-meta=1",
+  .wrong = "output=boundaries boundary-color=0xff20c4f0 region-meta=1 label-meta=1",
+  .bench = bench,
+  .bench_formats = "GRAY8,RGBA",
+  .bench_resolutions = "480p,1080p,4k",
+};
