@@ -218,7 +218,7 @@ CfCode cf_filter_check (const CfFilter *filter, const CfVideo *video, const CfCo
 CfCode cf_filter_param_changed (const CfFilter *filter, void *params, unsigned row, CfStatus *status);
 /* How many rows of its plane above and below its own a sample's result depends on,
  * in a frame by itself and away from the border; -1: on all, or on earlier frames. */
-int cf_filter_reach (const CfFilter *filter, const void *params);
+int cf_filter_halo (const CfFilter *filter, const void *params);
 /* How many earlier input frames these parameters look at (0 = none). */
 int cf_filter_history (const CfFilter *filter, const void *params);
 /* Are the output words the input words, all over the picture? Then the frames
@@ -267,7 +267,7 @@ CfCode cf_plan_enqueue (CfPlan *plan, CfStream *stream, const CfImage *in, const
 /* Takes `in` into the plan's history without filtering it, as cf_plan_enqueue
  * would have: keeps a standby plan ready to take over a stream. No-op without
  * history. */
-CfCode cf_plan_remember (CfPlan *plan, CfStream *stream, const CfImage *in, CfStatus *status);
+CfCode cf_plan_push_history (CfPlan *plan, CfStream *stream, const CfImage *in, CfStatus *status);
 
 /* A region of the last frame. */
 typedef struct {
@@ -305,7 +305,7 @@ const char *cf_plan_variant_name (const CfPlan *plan, unsigned i);
 CfCode cf_plan_prefer (CfPlan *plan, const char *variant, CfStatus *status);
 /* For tests: turns one of the plan's knobs, which change how it works and never
  * what comes out. CF_UNSUPPORTED for a name that the filter does not know. */
-CfCode cf_plan_tune (CfPlan *plan, const char *knob, int value, CfStatus *status);
+CfCode cf_plan_override (CfPlan *plan, const char *name, int value, CfStatus *status);
 /* For tests: which block made what in the last frame, where the knob "trace" was
  * turned to 1: `table` gets up to `size` entries, row by row, a row a strip and a
  * column a chunk, -1 where there is none; rows and columns are set. Waits. */

@@ -25,7 +25,7 @@ now_ns (void)
 }
 
 void
-gst_cf_path_init (GstCfPath *path, GstElement *element, const CfFilter *filter)
+gst_cf_backend_init (GstCfBackend *path, GstElement *element, const CfFilter *filter)
 {
   memset (path, 0, sizeof *path);
   path->element = element;
@@ -36,15 +36,15 @@ gst_cf_path_init (GstCfPath *path, GstElement *element, const CfFilter *filter)
 }
 
 void
-gst_cf_path_clear (GstCfPath *path)
+gst_cf_backend_clear (GstCfBackend *path)
 {
-  gst_cf_path_stop (path);
+  gst_cf_backend_stop (path);
   gst_cf_stats_clear (&path->stats);
   g_mutex_clear (&path->lock);
 }
 
 void
-gst_cf_path_post_error (GstElement *element, const CfStatus *status, const gchar *what)
+gst_cf_backend_post_error (GstElement *element, const CfStatus *status, const gchar *what)
 {
   GQuark domain = GST_RESOURCE_ERROR;
   gint code = GST_RESOURCE_ERROR_FAILED;
@@ -111,7 +111,7 @@ gst_cf_video_from_info (const CfFilter *filter, const GstVideoInfo *info, CfVide
 /* ---- start and stop ----------------------------------------------------- */
 
 gboolean
-gst_cf_path_start (GstCfPath *path, guint slots, gboolean fail_on_gpu_error, CfStatus *status)
+gst_cf_backend_start (GstCfBackend *path, guint slots, gboolean fail_on_gpu_error, CfStatus *status)
 {
   gst_cf_stats_reset (&path->stats);
   path->slots = slots;
@@ -123,7 +123,7 @@ gst_cf_path_start (GstCfPath *path, guint slots, gboolean fail_on_gpu_error, CfS
 }
 
 gboolean
-gst_cf_path_open_gpu (GstCfPath *path, GstObject *context, CfStatus *status)
+gst_cf_backend_open_gpu (GstCfBackend *path, GstObject *context, CfStatus *status)
 {
   path->use_gpu = gst_cf_gpu_open (&path->gpu, context, path->slots, status);
   if (path->use_gpu)
@@ -132,7 +132,7 @@ gst_cf_path_open_gpu (GstCfPath *path, GstObject *context, CfStatus *status)
 }
 
 static void
-free_cpu_plans (GstCfPath *path)
+free_cpu_plans (GstCfBackend *path)
 {
   for (int m = 0; m < GST_CF_N_MODES; m++) {
     cf_plan_free (path->cpu_plan[m]);
@@ -142,7 +142,7 @@ free_cpu_plans (GstCfPath *path)
 
 /* What a GPU that hangs may still use stays. */
 static void
-close_gpu (GstCfPath *path)
+close_gpu (GstCfBackend *path)
 {
   if (gst_cf_chain_close (&path->chain) == CF_TIMEOUT)
     gst_cf_stats_abandon (&path->stats, gst_cf_gpu_abandon (&path->gpu));
@@ -151,7 +151,7 @@ close_gpu (GstCfPath *path)
 }
 
 void
-gst_cf_path_stop (GstCfPath *path)
+gst_cf_backend_stop (GstCfBackend *path)
 {
   close_gpu (path);
   free_cpu_plans (path);
@@ -165,7 +165,7 @@ gst_cf_path_stop (GstCfPath *path)
 }
 
 static void
-reset_cpu_plans (GstCfPath *path)
+reset_cpu_plans (GstCfBackend *path)
 {
   for (int m = 0; m < GST_CF_N_MODES; m++)
     if (path->cpu_plan[m])
@@ -178,7 +178,7 @@ reset_cpu_plans (GstCfPath *path)
  * says so once on the bus. `on_gpu`: the frame is in GPU memory on either side.
  * FALSE: this ends the stream, and the element error is posted. */
 static gboolean
-gpu_failed (GstCfPath *path, const CfStatus *status, gboolean on_gpu)
+gpu_failed (GstCfBackend *path, const CfStatus *status, gboolean on_gpu)
 {
   gboolean hung = status->code == CF_TIMEOUT;
   gboolean lost = hung || status->code == CF_GPU_LOST || cf_gpu_lost ();
@@ -200,7 +200,7 @@ gpu_failed (GstCfPath *path, const CfStatus *status, gboolean on_gpu)
   g_mutex_unlock (&path->lock);
   if (ends) {
     path->ended = path->fail_on_gpu_error;
-    gst_cf_path_post_error (path->element, status, path->fail_on_gpu_error ? "The GPU failed (on-gpu-error=error)"
+    gst_cf_backend_post_error (path->element, status, path->fail_on_gpu_error ? "The GPU failed (on-gpu-error=error)"
         : "The GPU failed, and the frame cannot be taken out of its memory");
     return FALSE;
   }
@@ -219,7 +219,7 @@ gpu_failed (GstCfPath *path, const CfStatus *status, gboolean on_gpu)
 
 /* May the GPU be used again where its memory of the stream does not matter? */
 static gboolean
-gpu_is_fit (const GstCfPath *path)
+gpu_is_fit (const GstCfBackend *path)
 {
   return !path->ended && path->gpu.context && path->gpu.configured && path->failures < MAX_FAILURES
       && !cf_gpu_lost ();
@@ -228,7 +228,7 @@ gpu_is_fit (const GstCfPath *path)
 /* ---- configuration ------------------------------------------------------ */
 
 static gboolean
-make_cpu_plans (GstCfPath *path, CfStatus *status)
+make_cpu_plans (GstCfBackend *path, CfStatus *status)
 {
   for (int m = 0; m < GST_CF_N_MODES; m++) {
     CfVideo video = { path->format, GST_VIDEO_INFO_WIDTH (&path->info), GST_VIDEO_INFO_HEIGHT (&path->info),
@@ -244,7 +244,7 @@ make_cpu_plans (GstCfPath *path, CfStatus *status)
 }
 
 static void
-take_params (GstCfPath *path, const CfCommon *common, gconstpointer params)
+take_params (GstCfBackend *path, const CfCommon *common, gconstpointer params)
 {
   CfVideo video;
 
@@ -260,7 +260,7 @@ take_params (GstCfPath *path, const CfCommon *common, gconstpointer params)
 }
 
 static gboolean
-configure_gpu (GstCfPath *path)
+configure_gpu (GstCfBackend *path)
 {
   CfStatus status = { 0 };
 
@@ -281,7 +281,7 @@ configure_gpu (GstCfPath *path)
 }
 
 gboolean
-gst_cf_path_configure (GstCfPath *path, const GstVideoInfo *info, const CfCommon *common, gconstpointer params)
+gst_cf_backend_configure (GstCfBackend *path, const GstVideoInfo *info, const CfCommon *common, gconstpointer params)
 {
   CfStatus status = { 0 };
   CfVideo video;
@@ -289,7 +289,7 @@ gst_cf_path_configure (GstCfPath *path, const GstVideoInfo *info, const CfCommon
   path->configured = FALSE;
   free_cpu_plans (path);
   if (!gst_cf_video_from_info (path->filter, info, &video, &path->modes, &status)) {
-    gst_cf_path_post_error (path->element, &status, "These caps cannot be filtered");
+    gst_cf_backend_post_error (path->element, &status, "These caps cannot be filtered");
     return FALSE;
   }
   path->info = *info;
@@ -298,7 +298,7 @@ gst_cf_path_configure (GstCfPath *path, const GstVideoInfo *info, const CfCommon
   if (!configure_gpu (path))
     return FALSE;
   if (!(path->use_gpu && path->fail_on_gpu_error) && !make_cpu_plans (path, &status)) {
-    gst_cf_path_post_error (path->element, &status, "The filter could not be set up");
+    gst_cf_backend_post_error (path->element, &status, "The filter could not be set up");
     return FALSE;
   }
   path->configured = TRUE;
@@ -306,7 +306,7 @@ gst_cf_path_configure (GstCfPath *path, const GstVideoInfo *info, const CfCommon
 }
 
 gboolean
-gst_cf_path_update (GstCfPath *path, const CfCommon *common, gconstpointer params)
+gst_cf_backend_update (GstCfBackend *path, const CfCommon *common, gconstpointer params)
 {
   CfStatus status = { 0 };
 
@@ -319,7 +319,7 @@ gst_cf_path_update (GstCfPath *path, const CfCommon *common, gconstpointer param
 
     if (path->cpu_plan[m] && !gst_cf_plan_update (&path->cpu_plan[m], path->cpu, path->filter, &video, common, params,
             &status)) {
-      gst_cf_path_post_error (path->element, &status, "The filter could not take its new properties");
+      gst_cf_backend_post_error (path->element, &status, "The filter could not take its new properties");
       return FALSE;
     }
   }
@@ -333,12 +333,12 @@ gst_cf_path_update (GstCfPath *path, const CfCommon *common, gconstpointer param
 }
 
 gboolean
-gst_cf_path_adopt (GstCfPath *path, GstObject *context)
+gst_cf_backend_adopt (GstCfBackend *path, GstObject *context)
 {
   CfStatus status = { 0 };
 
   close_gpu (path);
-  if (!gst_cf_path_open_gpu (path, context, &status)) {
+  if (!gst_cf_backend_open_gpu (path, context, &status)) {
     path->failures = MAX_FAILURES;
     return gpu_failed (path, &status, FALSE);
   }
@@ -346,7 +346,7 @@ gst_cf_path_adopt (GstCfPath *path, GstObject *context)
 }
 
 void
-gst_cf_path_reset (GstCfPath *path)
+gst_cf_backend_reset (GstCfBackend *path)
 {
   CfStatus status = { 0 };
 
@@ -364,19 +364,19 @@ gst_cf_path_reset (GstCfPath *path)
 typedef enum { DONE, TRY_CPU, FAILED } Outcome;
 
 static gboolean
-map (GstCfPath *path, GstCfFrame *frame, GstBuffer *buffer, GstMapFlags flags)
+map (GstCfBackend *path, GstCfFrame *frame, GstBuffer *buffer, GstMapFlags flags)
 {
   CfStatus status = { 0 };
 
   if (gst_cf_frame_map (frame, buffer, &path->info, path->format, flags, &status))
     return TRUE;
-  gst_cf_path_post_error (path->element, &status, flags & GST_MAP_WRITE ? "The output buffer cannot be written"
+  gst_cf_backend_post_error (path->element, &status, flags & GST_MAP_WRITE ? "The output buffer cannot be written"
       : "The input buffer cannot be read");
   return FALSE;
 }
 
 static gboolean
-map_both (GstCfPath *path, GstCfFrame *in, GstBuffer *in_buffer, GstMapFlags in_flags, GstCfFrame *out,
+map_both (GstCfBackend *path, GstCfFrame *in, GstBuffer *in_buffer, GstMapFlags in_flags, GstCfFrame *out,
     GstBuffer *out_buffer, GstMapFlags out_flags)
 {
   if (!map (path, in, in_buffer, GST_MAP_READ | in_flags))
@@ -390,31 +390,31 @@ map_both (GstCfPath *path, GstCfFrame *in, GstBuffer *in_buffer, GstMapFlags in_
 /* The GPU has nothing more to do with the buffer, which is to be read or written
  * elsewhere than on the chain's stream. */
 static gboolean
-finish_buffer (GstCfPath *path, GstBuffer *buffer)
+finish_buffer (GstCfBackend *path, GstBuffer *buffer)
 {
   CfStatus status = { 0 };
 
   if (gst_cf_chain_finish (buffer, &status) == CF_OK)
     return TRUE;
-  gst_cf_path_post_error (path->element, &status, "The GPU failed, and the frame cannot be taken out of its memory");
+  gst_cf_backend_post_error (path->element, &status, "The GPU failed, and the frame cannot be taken out of its memory");
   return FALSE;
 }
 
 /* Keeps the CPU's plans at hand for a stream that the GPU filters, or the
  * other mode's plan up to date. `but` is the mode that has seen the frame. */
 static void
-remember_on_cpu (GstCfPath *path, const CfImage *in, int but)
+remember_on_cpu (GstCfBackend *path, const CfImage *in, int but)
 {
   CfStatus status = { 0 };
 
   for (int m = 0; m < GST_CF_N_MODES; m++)
-    if (m != but && path->cpu_plan[m] && cf_plan_remember (path->cpu_plan[m], NULL, in, &status) != CF_OK)
+    if (m != but && path->cpu_plan[m] && cf_plan_push_history (path->cpu_plan[m], NULL, in, &status) != CF_OK)
       GST_WARNING_OBJECT (path->element, "a frame was not remembered: %s", status.message);
 }
 
 /* Submitting thread, lock held. */
 static void
-submit_gpu (GstCfPath *path, GstCfJob *job, guint slot)
+submit_gpu (GstCfBackend *path, GstCfJob *job, guint slot)
 {
   GstObject *in_context = gst_cf_cuda_buffer_context (job->in), *out_context = gst_cf_cuda_buffer_context (job->out);
   gboolean in_device = in_context && in_context == path->gpu.context;
@@ -445,7 +445,7 @@ submit_gpu (GstCfPath *path, GstCfJob *job, guint slot)
 }
 
 static void
-log_way (const GstCfPath *path)
+log_way (const GstCfBackend *path)
 {
   static const gchar *const names[] = {
     "copied to the GPU and back", "read from host memory by the kernels, and copied back",
@@ -464,7 +464,7 @@ log_way (const GstCfPath *path)
 
 /* The GPU may still read the one buffer and write the other. */
 static void
-give_up_buffers (GstCfPath *path, GstCfJob *job)
+give_up_buffers (GstCfBackend *path, GstCfJob *job)
 {
   guint n;
 
@@ -480,7 +480,7 @@ give_up_buffers (GstCfPath *path, GstCfJob *job)
 
 /* What the GPU has made of the frame. `stale`: it was given up meanwhile. */
 static CfCode
-wait_for_gpu (GstCfPath *path, GstCfJob *job, gboolean stale)
+wait_for_gpu (GstCfBackend *path, GstCfJob *job, gboolean stale)
 {
   CfCode code = job->status.code;
 
@@ -490,7 +490,7 @@ wait_for_gpu (GstCfPath *path, GstCfJob *job, gboolean stale)
 }
 
 static Outcome
-finish_gpu (GstCfPath *path, GstCfJob *job, guint64 time[GST_CF_N_TIMES])
+finish_gpu (GstCfBackend *path, GstCfJob *job, guint64 time[GST_CF_N_TIMES])
 {
   gboolean stale = job->given_up != path->given_up;
   CfCode code = wait_for_gpu (path, job, stale);
@@ -520,7 +520,7 @@ finish_gpu (GstCfPath *path, GstCfJob *job, guint64 time[GST_CF_N_TIMES])
 }
 
 static Outcome
-run_cpu (GstCfPath *path, GstBuffer *in, GstBuffer *out, GstCfMode mode, guint64 time[GST_CF_N_TIMES])
+run_cpu (GstCfBackend *path, GstBuffer *in, GstBuffer *out, GstCfMode mode, guint64 time[GST_CF_N_TIMES])
 {
   gboolean on_gpu = gst_cf_cuda_buffer_context (in) || gst_cf_cuda_buffer_context (out);
   CfStatus status = { 0 };
@@ -531,7 +531,7 @@ run_cpu (GstCfPath *path, GstBuffer *in, GstBuffer *out, GstCfMode mode, guint64
   if (on_gpu && cf_gpu_lost ()) {
     status.code = CF_GPU_LOST;
     snprintf (status.message, sizeof status.message, "a fault ended CUDA for this process");
-    gst_cf_path_post_error (path->element, &status, "The frame cannot be taken out of the GPU's memory");
+    gst_cf_backend_post_error (path->element, &status, "The frame cannot be taken out of the GPU's memory");
     return FAILED;
   }
   if (!finish_buffer (path, in) || !finish_buffer (path, out) || !map_both (path, &src, in, 0, &dst, out, 0))
@@ -547,12 +547,12 @@ run_cpu (GstCfPath *path, GstBuffer *in, GstBuffer *out, GstCfMode mode, guint64
   gst_cf_frame_unmap (&src);
   if (code == CF_OK)
     return DONE;
-  gst_cf_path_post_error (path->element, &status, "The frame could not be filtered");
+  gst_cf_backend_post_error (path->element, &status, "The frame could not be filtered");
   return FAILED;
 }
 
 static GstCfMode
-mode_of (const GstCfPath *path, GstBuffer *buffer)
+mode_of (const GstCfBackend *path, GstBuffer *buffer)
 {
   if (path->modes == (1u << GST_CF_PROGRESSIVE))
     return GST_CF_PROGRESSIVE;
@@ -562,7 +562,7 @@ mode_of (const GstCfPath *path, GstBuffer *buffer)
 }
 
 static gsize
-frame_bytes (const GstCfPath *path)
+frame_bytes (const GstCfBackend *path)
 {
   gsize bytes = 0;
 
@@ -573,14 +573,14 @@ frame_bytes (const GstCfPath *path)
 }
 
 gboolean
-gst_cf_path_may_pass (const GstCfPath *path, GstBuffer *in)
+gst_cf_backend_may_pass (const GstCfBackend *path, GstBuffer *in)
 {
   return path->configured && path->passes && !gst_cf_frame_crops (in, &path->info)
       && gst_cf_chain_pass (&path->chain, in);
 }
 
 gboolean
-gst_cf_path_needs_reset (GstCfPath *path)
+gst_cf_backend_needs_reset (GstCfBackend *path)
 {
   gboolean needs = FALSE;
 
@@ -593,7 +593,7 @@ gst_cf_path_needs_reset (GstCfPath *path)
 }
 
 gboolean
-gst_cf_path_is_elsewhere (GstCfPath *path, GstObject *context)
+gst_cf_backend_is_elsewhere (GstCfBackend *path, GstObject *context)
 {
   gboolean elsewhere;
 
@@ -604,7 +604,7 @@ gst_cf_path_is_elsewhere (GstCfPath *path, GstObject *context)
 }
 
 gboolean
-gst_cf_path_submit (GstCfPath *path, GstCfJob *job, guint slot, GstBuffer *in, GstBuffer *out)
+gst_cf_backend_submit (GstCfBackend *path, GstCfJob *job, guint slot, GstBuffer *in, GstBuffer *out)
 {
   job->in = in;
   job->out = out;
@@ -621,7 +621,7 @@ gst_cf_path_submit (GstCfPath *path, GstCfJob *job, guint slot, GstBuffer *in, G
 }
 
 static GstFlowReturn
-passed (GstCfPath *path, gboolean drop)
+passed (GstCfBackend *path, gboolean drop)
 {
   static const guint64 no_time[GST_CF_N_TIMES];
 
@@ -631,7 +631,7 @@ passed (GstCfPath *path, gboolean drop)
 }
 
 GstFlowReturn
-gst_cf_path_finish (GstCfPath *path, GstCfJob *job, gboolean drop)
+gst_cf_backend_finish (GstCfBackend *path, GstCfJob *job, gboolean drop)
 {
   guint64 time[GST_CF_N_TIMES] = { 0 };
   GstCfBy by = GST_CF_BY_CPU;

@@ -56,7 +56,7 @@ typedef struct {
   CfRegions regions;  /* of the frame just made; they last until the next one */
   CfCommon common;
   gpointer params;    /* this path's copy */
-} GstCfPath;
+} GstCfBackend;
 
 /* A frame under way. The buffers are the caller's; they stay until the frame is
  * finished. */
@@ -72,39 +72,39 @@ typedef struct {
   guint64 start;
 } GstCfJob;
 
-void gst_cf_path_init (GstCfPath *path, GstElement *element, const CfFilter *filter);
-void gst_cf_path_clear (GstCfPath *path);
+void gst_cf_backend_init (GstCfBackend *path, GstElement *element, const CfFilter *filter);
+void gst_cf_backend_clear (GstCfBackend *path);
 
 /* start: the CPU side; then, if there is a context, the GPU's; and the end. */
-gboolean gst_cf_path_start (GstCfPath *path, guint slots, gboolean fail_on_gpu_error, CfStatus *status);
-gboolean gst_cf_path_open_gpu (GstCfPath *path, GstObject *context, CfStatus *status);
-void gst_cf_path_stop (GstCfPath *path);
+gboolean gst_cf_backend_start (GstCfBackend *path, guint slots, gboolean fail_on_gpu_error, CfStatus *status);
+gboolean gst_cf_backend_open_gpu (GstCfBackend *path, GstObject *context, CfStatus *status);
+void gst_cf_backend_stop (GstCfBackend *path);
 
 /* All of these post an element error where they return FALSE or an error. */
-gboolean gst_cf_path_configure (GstCfPath *path, const GstVideoInfo *info, const CfCommon *common,
+gboolean gst_cf_backend_configure (GstCfBackend *path, const GstVideoInfo *info, const CfCommon *common,
     gconstpointer params);
-gboolean gst_cf_path_update (GstCfPath *path, const CfCommon *common, gconstpointer params);
+gboolean gst_cf_backend_update (GstCfBackend *path, const CfCommon *common, gconstpointer params);
 /* The input's frames live in another context: move there. */
-gboolean gst_cf_path_adopt (GstCfPath *path, GstObject *context);
+gboolean gst_cf_backend_adopt (GstCfBackend *path, GstObject *context);
 /* Is the GPU in use, in another context than this one? Submitting thread. */
-gboolean gst_cf_path_is_elsewhere (GstCfPath *path, GstObject *context);
+gboolean gst_cf_backend_is_elsewhere (GstCfBackend *path, GstObject *context);
 
 /* May this frame be its own output? Submitting thread. */
-gboolean gst_cf_path_may_pass (const GstCfPath *path, GstBuffer *in);
-/* Does the next frame that is filtered need a gst_cf_path_reset before it?
+gboolean gst_cf_backend_may_pass (const GstCfBackend *path, GstBuffer *in);
+/* Does the next frame that is filtered need a gst_cf_backend_reset before it?
  * Submitting thread. */
-gboolean gst_cf_path_needs_reset (GstCfPath *path);
+gboolean gst_cf_backend_needs_reset (GstCfBackend *path);
 /* FALSE: this frame has to be finished before another is submitted. */
-gboolean gst_cf_path_submit (GstCfPath *path, GstCfJob *job, guint slot, GstBuffer *in, GstBuffer *out);
+gboolean gst_cf_backend_submit (GstCfBackend *path, GstCfJob *job, guint slot, GstBuffer *in, GstBuffer *out);
 /* `drop`: nobody wants the frame any more; what the GPU does with it is waited
  * for, no more. */
-GstFlowReturn gst_cf_path_finish (GstCfPath *path, GstCfJob *job, gboolean drop);
+GstFlowReturn gst_cf_backend_finish (GstCfBackend *path, GstCfJob *job, gboolean drop);
 
 /* Forgets the earlier frames. */
-void gst_cf_path_reset (GstCfPath *path);
+void gst_cf_backend_reset (GstCfBackend *path);
 
 /* A GST_ELEMENT_ERROR of the domain that fits the status. */
-void gst_cf_path_post_error (GstElement *element, const CfStatus *status, const gchar *what);
+void gst_cf_backend_post_error (GstElement *element, const CfStatus *status, const gchar *what);
 
 /* The video of some caps, as the filter library sees it; FALSE and a sentence
  * where it does not take it. `modes` is which kinds of frames to expect; to a

@@ -22,7 +22,7 @@ has_cuda (GstCfFilter *self)
 {
   GstCfFilterPrivate *priv = PRIV (self);
   gboolean started, has_gpu;
-  GstCfBackend backend;
+  GstCfBackendKind backend;
 
   GST_OBJECT_LOCK (self);
   started = priv->started;
@@ -194,7 +194,7 @@ set_caps (GstBaseTransform *trans, GstCaps *in_caps, GstCaps *out_caps)
     return FALSE;
   }
   if (!gst_cf_video_from_info (filter, &info, &video, &modes, &status)) {
-    gst_cf_path_post_error (GST_ELEMENT (self), &status, "These caps cannot be filtered");
+    gst_cf_backend_post_error (GST_ELEMENT (self), &status, "These caps cannot be filtered");
     return FALSE;
   }
   /* The caps of both are the same but for the memory, by transform_caps. */
@@ -208,7 +208,7 @@ set_caps (GstBaseTransform *trans, GstCaps *in_caps, GstCaps *out_caps)
   GST_OBJECT_UNLOCK (self);
   if (code == CF_OK) {
     priv->refusal[0] = '\0';
-    ok = gst_cf_path_configure (&priv->path, &info, &common, params);
+    ok = gst_cf_backend_configure (&priv->path, &info, &common, params);
     update_latency (self, &info);
   } else {
     /* Refused caps are tried again with the next event: say it once. */

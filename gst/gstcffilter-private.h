@@ -21,12 +21,12 @@ G_BEGIN_DECLS
 
 GST_DEBUG_CATEGORY_EXTERN (gst_cf_filter_debug);
 
-typedef enum { GST_CF_BACKEND_AUTO, GST_CF_BACKEND_CUDA, GST_CF_BACKEND_CPU } GstCfBackend;
+typedef enum { GST_CF_BACKEND_AUTO, GST_CF_BACKEND_CUDA, GST_CF_BACKEND_CPU } GstCfBackendKind;
 typedef enum { GST_CF_ON_GPU_ERROR_FALLBACK, GST_CF_ON_GPU_ERROR_ERROR } GstCfOnGpuError;
 
 typedef struct {
   /* properties */
-  GstCfBackend backend, active_backend;
+  GstCfBackendKind backend, active_backend;
   gint device;
   GstCfOnGpuError on_gpu_error;
   gint frames_in_flight;
@@ -44,12 +44,12 @@ typedef struct {
   gchar refusal[sizeof ((CfStatus *) 0)->message]; /* why the last caps were refused */
 
   GstObject *context;
-  GstCfPath path;
+  GstCfBackend path;
   GstAllocator *allocator; /* host memory, pinned where there is a GPU */
   gint reset;              /* atomic: forget earlier frames before the next */
 
   /* frames that overlap */
-  GstCfFlight flight;
+  GstCfOutput flight;
   guint slots;             /* frames-in-flight as it was at the start */
   gboolean discont;        /* frames before the next were dropped; streaming thread */
   GstClockTime latency;    /* what holding slots - 1 frames may cost; object lock */

@@ -160,7 +160,7 @@ set_property (GObject *object, guint id, const GValue *value, GParamSpec *spec)
   GST_OBJECT_LOCK (self);
   switch (id) {
     case PROP_BACKEND:
-      priv->backend = (GstCfBackend) g_value_get_enum (value);
+      priv->backend = (GstCfBackendKind) g_value_get_enum (value);
       break;
     case PROP_CUDA_DEVICE_ID:
       priv->device = g_value_get_int (value);
@@ -266,7 +266,7 @@ gst_cf_filter_snapshot (GstCfFilter *self, CfCommon *common)
 }
 
 static void
-set_active_backend (GstCfFilter *self, GstCfBackend backend)
+set_active_backend (GstCfFilter *self, GstCfBackendKind backend)
 {
   GstCfFilterPrivate *priv = PRIV (self);
   gboolean changed;

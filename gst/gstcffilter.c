@@ -25,7 +25,7 @@ gst_cf_filter_private (GstCfFilter *self)
 /* Opens the GPU, if the properties and the host allow. FALSE: they demand one
  * that is not there; the error is posted. */
 static gboolean
-start_gpu (GstCfFilter *self, GstCfBackend backend, gint device)
+start_gpu (GstCfFilter *self, GstCfBackendKind backend, gint device)
 {
   GstCfFilterPrivate *priv = PRIV (self);
   CfStatus status = { 0 };
@@ -43,7 +43,7 @@ start_gpu (GstCfFilter *self, GstCfBackend backend, gint device)
     return backend != GST_CF_BACKEND_CUDA;
   }
   if (gst_cf_cuda_ensure_context (GST_ELEMENT (self), device, &priv->context)
-      && gst_cf_path_open_gpu (&priv->path, priv->context, &status))
+      && gst_cf_backend_open_gpu (&priv->path, priv->context, &status))
     return TRUE;
   if (!status.message[0])
     g_snprintf (status.message, sizeof status.message, "no CUDA context could be made on device %d", device);
@@ -66,8 +66,8 @@ release (GstCfFilter *self)
   context = priv->context;
   priv->context = NULL;
   GST_OBJECT_UNLOCK (self);
-  gst_cf_flight_stop (&priv->flight);
-  gst_cf_path_stop (&priv->path);
+  gst_cf_output_stop (&priv->flight);
+  gst_cf_backend_stop (&priv->path);
   if (priv->allocator)
     gst_object_unref (priv->allocator);
   priv->allocator = NULL;
@@ -82,7 +82,7 @@ start (GstBaseTransform *trans)
   GstCfFilterPrivate *priv = PRIV (self);
   CfStatus status = { 0 };
   gboolean fail_on_gpu_error;
-  GstCfBackend backend;
+  GstCfBackendKind backend;
   gint device;
   CfCode code;
 
@@ -98,8 +98,8 @@ start (GstBaseTransform *trans)
     GST_ELEMENT_ERROR (self, LIBRARY, SETTINGS, ("%s", status.message), (NULL));
     return FALSE;
   }
-  if (!gst_cf_path_start (&priv->path, priv->slots, fail_on_gpu_error, &status)) {
-    gst_cf_path_post_error (GST_ELEMENT (self), &status, "The filter could not be started");
+  if (!gst_cf_backend_start (&priv->path, priv->slots, fail_on_gpu_error, &status)) {
+    gst_cf_backend_post_error (GST_ELEMENT (self), &status, "The filter could not be started");
     return FALSE;
   }
   if (!start_gpu (self, backend, device)) {
@@ -107,7 +107,7 @@ start (GstBaseTransform *trans)
     return FALSE;
   }
   priv->discont = FALSE;
-  if (priv->slots > 1 && !gst_cf_flight_start (&priv->flight, priv->slots, GST_OBJECT_NAME (self))) {
+  if (priv->slots > 1 && !gst_cf_output_start (&priv->flight, priv->slots, GST_OBJECT_NAME (self))) {
     GST_ELEMENT_ERROR (self, RESOURCE, FAILED, ("There is no thread to be had for frames-in-flight=%u", priv->slots),
         (NULL));
     release (self);
@@ -161,7 +161,7 @@ set_context (GstElement *element, GstContext *message)
 void
 gst_cf_filter_drain (GstCfFilter *self)
 {
-  gst_cf_flight_drain (&PRIV (self)->flight);
+  gst_cf_output_drain (&PRIV (self)->flight);
 }
 
 /* The frames come from another context than ours: move to it, if the user did
@@ -172,19 +172,19 @@ adopt_context (GstCfFilter *self, GstBuffer *buffer)
   GstCfFilterPrivate *priv = PRIV (self);
   GstObject *theirs = gst_cf_cuda_buffer_context (buffer), *old;
 
-  if (!theirs || !gst_cf_path_is_elsewhere (&priv->path, theirs))
+  if (!theirs || !gst_cf_backend_is_elsewhere (&priv->path, theirs))
     return;
   if (priv->device >= 0 && gst_cf_cuda_device (theirs) != priv->device)
     return;
   gst_cf_filter_drain (self);
-  if (!gst_cf_path_is_elsewhere (&priv->path, theirs)) /* the GPU failed meanwhile */
+  if (!gst_cf_backend_is_elsewhere (&priv->path, theirs)) /* the GPU failed meanwhile */
     return;
   GST_INFO_OBJECT (self, "moving to the CUDA context of the input, %" GST_PTR_FORMAT, theirs);
   GST_OBJECT_LOCK (self);
   old = priv->context;
   priv->context = gst_object_ref (theirs);
   GST_OBJECT_UNLOCK (self);
-  if (gst_cf_path_adopt (&priv->path, theirs)) {
+  if (gst_cf_backend_adopt (&priv->path, theirs)) {
     gst_object_unref (priv->allocator);
     priv->allocator = gst_cf_allocator_new (theirs);
     gst_base_transform_reconfigure_src (GST_BASE_TRANSFORM (self));
@@ -213,7 +213,7 @@ before_transform (GstBaseTransform *trans, GstBuffer *buffer)
   GST_OBJECT_UNLOCK (self);
   if (params) {
     gst_cf_filter_drain (self);
-    if (!gst_cf_path_update (&priv->path, &common, params))
+    if (!gst_cf_backend_update (&priv->path, &common, params))
       priv->path.configured = FALSE; /* the error is posted; no frame leaves with the wrong values */
     gst_cf_params_free (FILTER (self), params);
   }
@@ -227,7 +227,7 @@ prepare_output_buffer (GstBaseTransform *trans, GstBuffer *in, GstBuffer **out)
 {
   GstCfFilterPrivate *priv = PRIV (GST_CF_FILTER (trans));
 
-  if (priv->same_memory && gst_cf_path_may_pass (&priv->path, in)) {
+  if (priv->same_memory && gst_cf_backend_may_pass (&priv->path, in)) {
     *out = in;
     return GST_FLOW_OK;
   }
@@ -242,11 +242,11 @@ submit (GstCfFilter *self, GstCfJob *job, guint slot, GstBuffer *in, GstBuffer *
   GstCfFilterPrivate *priv = PRIV (self);
   gboolean flushed = g_atomic_int_compare_and_exchange (&priv->reset, TRUE, FALSE);
 
-  if (flushed || (in != out && gst_cf_path_needs_reset (&priv->path))) {
+  if (flushed || (in != out && gst_cf_backend_needs_reset (&priv->path))) {
     gst_cf_filter_drain (self);
-    gst_cf_path_reset (&priv->path);
+    gst_cf_backend_reset (&priv->path);
   }
-  return gst_cf_path_submit (&priv->path, job, slot, in, out);
+  return gst_cf_backend_submit (&priv->path, job, slot, in, out);
 }
 
 static GstFlowReturn
@@ -254,7 +254,7 @@ finish (GstCfFilter *self, GstCfJob *job, gboolean drop)
 {
   GstCfFilterClass *klass = GST_CF_FILTER_GET_CLASS (self);
   GstCfFilterPrivate *priv = PRIV (self);
-  GstFlowReturn flow = gst_cf_path_finish (&priv->path, job, drop);
+  GstFlowReturn flow = gst_cf_backend_finish (&priv->path, job, drop);
 
   if (flow == GST_FLOW_OK && !drop && job->in != job->out && priv->path.reports && klass->regions)
     klass->regions (self, job->out, &priv->path.info, &priv->path.regions);
@@ -308,7 +308,7 @@ static GstFlowReturn
 submit_input_buffer (GstBaseTransform *trans, gboolean is_discont, GstBuffer *in)
 {
   GstCfFilterPrivate *priv = PRIV (GST_CF_FILTER (trans));
-  GstFlowReturn flow = priv->slots > 1 ? gst_cf_flight_take_flow (&priv->flight) : GST_FLOW_OK;
+  GstFlowReturn flow = priv->slots > 1 ? gst_cf_output_take_flow (&priv->flight) : GST_FLOW_OK;
 
   if (flow != GST_FLOW_OK) {
     gst_buffer_unref (in);
@@ -344,10 +344,10 @@ send_off (GstCfFilter *self, GstBuffer *in)
   gboolean passes, more;
   guint place;
 
-  job = gst_cf_flight_begin (&priv->flight, priv->path.reports ? 1 : priv->slots, &place);
+  job = gst_cf_output_begin (&priv->flight, priv->path.reports ? 1 : priv->slots, &place);
   if (!job) {
     gst_buffer_unref (in);
-    return gst_cf_flight_take_flow (&priv->flight);
+    return gst_cf_output_take_flow (&priv->flight);
   }
   flow = GST_BASE_TRANSFORM_GET_CLASS (self)->prepare_output_buffer (trans, in, &out);
   if (flow != GST_FLOW_OK || !out) {
@@ -357,7 +357,7 @@ send_off (GstCfFilter *self, GstBuffer *in)
   passes = in == out;
   out = mark_discont (priv, out);
   more = submit (self, job, place, passes ? out : in, out);
-  gst_cf_flight_add (&priv->flight);
+  gst_cf_output_add (&priv->flight);
   if (!more)
     gst_cf_filter_drain (self);
   return GST_FLOW_OK;
@@ -404,7 +404,7 @@ flush_stop (GstCfFilter *self)
 {
   GstCfFilterPrivate *priv = PRIV (self);
 
-  gst_cf_flight_set_flushing (&priv->flight, FALSE);
+  gst_cf_output_set_flushing (&priv->flight, FALSE);
   g_atomic_int_set (&priv->reset, TRUE);
   priv->discont = FALSE;
   GST_OBJECT_LOCK (self);
@@ -421,7 +421,7 @@ sink_event (GstBaseTransform *trans, GstEvent *event)
   switch (GST_EVENT_TYPE (event)) {
     case GST_EVENT_FLUSH_START:
       /* Whoever waits for a place, or for a buffer of an exhausted pool, is let go. */
-      gst_cf_flight_set_flushing (&PRIV (self)->flight, TRUE);
+      gst_cf_output_set_flushing (&PRIV (self)->flight, TRUE);
       pool = gst_base_transform_get_buffer_pool (trans);
       if (pool)
         gst_buffer_pool_set_flushing (pool, TRUE);
@@ -454,9 +454,9 @@ constructed (GObject *object)
   priv->device = -1;
   priv->frames_in_flight = 1;
   priv->slots = 1;
-  gst_cf_flight_init (&priv->flight, finish_under_way, push_finished, self);
+  gst_cf_output_init (&priv->flight, finish_under_way, push_finished, self);
   priv->params = gst_cf_params_new (FILTER (self));
-  gst_cf_path_init (&priv->path, GST_ELEMENT (self), FILTER (self));
+  gst_cf_backend_init (&priv->path, GST_ELEMENT (self), FILTER (self));
   gst_base_transform_set_qos_enabled (GST_BASE_TRANSFORM (self), TRUE);
 }
 
@@ -467,8 +467,8 @@ finalize (GObject *object)
   GstCfFilterPrivate *priv = PRIV (self);
 
   release (self); /* a no-op after stop */
-  gst_cf_flight_clear (&priv->flight);
-  gst_cf_path_clear (&priv->path);
+  gst_cf_output_clear (&priv->flight);
+  gst_cf_backend_clear (&priv->path);
   gst_cf_params_free (FILTER (self), priv->params);
   G_OBJECT_CLASS (gst_cf_filter_parent_class)->finalize (object);
 }

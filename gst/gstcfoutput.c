@@ -6,7 +6,7 @@
 #include <string.h>
 
 void
-gst_cf_flight_init (GstCfFlight *flight, GstCfFinish finish, GstCfPush push, gpointer user)
+gst_cf_output_init (GstCfOutput *flight, GstCfFinish finish, GstCfPush push, gpointer user)
 {
   memset (flight, 0, sizeof *flight);
   flight->finish = finish;
@@ -17,9 +17,9 @@ gst_cf_flight_init (GstCfFlight *flight, GstCfFinish finish, GstCfPush push, gpo
 }
 
 void
-gst_cf_flight_clear (GstCfFlight *flight)
+gst_cf_output_clear (GstCfOutput *flight)
 {
-  gst_cf_flight_stop (flight);
+  gst_cf_output_stop (flight);
   g_mutex_clear (&flight->lock);
   g_cond_clear (&flight->changed);
 }
@@ -27,14 +27,14 @@ gst_cf_flight_clear (GstCfFlight *flight)
 /* Frames behind an error are not worth the CPU's work; behind all else the
  * filter goes on seeing them. */
 static gboolean
-to_be_dropped (const GstCfFlight *flight)
+to_be_dropped (const GstCfOutput *flight)
 {
   return flight->flushing || flight->stopping || flight->flow == GST_FLOW_ERROR;
 }
 
 /* Finishes the oldest frame and pushes it. Lock held, but not meanwhile. */
 static void
-let_one_go (GstCfFlight *flight)
+let_one_go (GstCfOutput *flight)
 {
   GstCfJob *job = &flight->job[flight->first];
   gboolean drop = to_be_dropped (flight);
@@ -66,7 +66,7 @@ let_one_go (GstCfFlight *flight)
 static gpointer
 output (gpointer data)
 {
-  GstCfFlight *flight = data;
+  GstCfOutput *flight = data;
 
   g_mutex_lock (&flight->lock);
   while (flight->n > 0 || !flight->stopping)
@@ -79,7 +79,7 @@ output (gpointer data)
 }
 
 gboolean
-gst_cf_flight_start (GstCfFlight *flight, guint size, const gchar *name)
+gst_cf_output_start (GstCfOutput *flight, guint size, const gchar *name)
 {
   flight->size = size;
   flight->first = flight->n = 0;
@@ -90,7 +90,7 @@ gst_cf_flight_start (GstCfFlight *flight, guint size, const gchar *name)
 }
 
 void
-gst_cf_flight_stop (GstCfFlight *flight)
+gst_cf_output_stop (GstCfOutput *flight)
 {
   if (!flight->thread)
     return;
@@ -103,7 +103,7 @@ gst_cf_flight_stop (GstCfFlight *flight)
 }
 
 GstCfJob *
-gst_cf_flight_begin (GstCfFlight *flight, guint most, guint *place)
+gst_cf_output_begin (GstCfOutput *flight, guint most, guint *place)
 {
   GstCfJob *job = NULL;
 
@@ -119,7 +119,7 @@ gst_cf_flight_begin (GstCfFlight *flight, guint most, guint *place)
 }
 
 void
-gst_cf_flight_add (GstCfFlight *flight)
+gst_cf_output_add (GstCfOutput *flight)
 {
   g_mutex_lock (&flight->lock);
   flight->n++;
@@ -128,7 +128,7 @@ gst_cf_flight_add (GstCfFlight *flight)
 }
 
 GstFlowReturn
-gst_cf_flight_take_flow (GstCfFlight *flight)
+gst_cf_output_take_flow (GstCfOutput *flight)
 {
   GstFlowReturn flow;
 
@@ -143,7 +143,7 @@ gst_cf_flight_take_flow (GstCfFlight *flight)
 }
 
 void
-gst_cf_flight_drain (GstCfFlight *flight)
+gst_cf_output_drain (GstCfOutput *flight)
 {
   if (!flight->thread)
     return;
@@ -154,12 +154,12 @@ gst_cf_flight_drain (GstCfFlight *flight)
 }
 
 void
-gst_cf_flight_set_flushing (GstCfFlight *flight, gboolean flushing)
+gst_cf_output_set_flushing (GstCfOutput *flight, gboolean flushing)
 {
   if (!flight->thread)
     return;
   if (!flushing)
-    gst_cf_flight_drain (flight);
+    gst_cf_output_drain (flight);
   g_mutex_lock (&flight->lock);
   flight->flushing = flushing;
   flight->flow = GST_FLOW_OK;

@@ -34,30 +34,30 @@ typedef struct {
   gboolean flushing; /* frames are dropped, and none is let in */
   gboolean stopping;
   GstFlowReturn flow; /* for upstream */
-} GstCfFlight;
+} GstCfOutput;
 
-void gst_cf_flight_init (GstCfFlight *flight, GstCfFinish finish, GstCfPush push, gpointer user);
-void gst_cf_flight_clear (GstCfFlight *flight);
+void gst_cf_output_init (GstCfOutput *flight, GstCfFinish finish, GstCfPush push, gpointer user);
+void gst_cf_output_clear (GstCfOutput *flight);
 
 /* `size`: places, at most GST_CF_MAX_IN_FLIGHT. FALSE: no thread could be had. */
-gboolean gst_cf_flight_start (GstCfFlight *flight, guint size, const gchar *name);
+gboolean gst_cf_output_start (GstCfOutput *flight, guint size, const gchar *name);
 /* Drops what is under way and ends the thread. No-op where it is not started. */
-void gst_cf_flight_stop (GstCfFlight *flight);
+void gst_cf_output_stop (GstCfOutput *flight);
 
 /* Streaming thread. Waits until fewer than `most` frames are under way and gives
  * the place of the next, with its number; NULL where it is not to be submitted:
- * gst_cf_flight_take_flow says why. */
-GstCfJob *gst_cf_flight_begin (GstCfFlight *flight, guint most, guint *place);
+ * gst_cf_output_take_flow says why. */
+GstCfJob *gst_cf_output_begin (GstCfOutput *flight, guint most, guint *place);
 /* The job of that place was submitted. */
-void gst_cf_flight_add (GstCfFlight *flight);
+void gst_cf_output_add (GstCfOutput *flight);
 /* The flow for upstream, GST_FLOW_OK where there is nothing to say; said once. */
-GstFlowReturn gst_cf_flight_take_flow (GstCfFlight *flight);
+GstFlowReturn gst_cf_output_take_flow (GstCfOutput *flight);
 
 /* Waits until every frame has left. Any thread but the output thread. */
-void gst_cf_flight_drain (GstCfFlight *flight);
+void gst_cf_output_drain (GstCfOutput *flight);
 /* TRUE: from now on, nobody waits for a place, and frames are dropped. FALSE:
  * waits until they are, and begins anew. */
-void gst_cf_flight_set_flushing (GstCfFlight *flight, gboolean flushing);
+void gst_cf_output_set_flushing (GstCfOutput *flight, gboolean flushing);
 
 G_END_DECLS
 #endif

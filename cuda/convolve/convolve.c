@@ -144,7 +144,7 @@ passes (const CfVideo *video, const CfCommon *common, const void *params_)
 
 /* Of a kernel of even height, too. */
 static int
-reach (const void *params_)
+halo (const void *params_)
 {
   CfConvolution c;
 
@@ -161,7 +161,7 @@ const CfFilter cf_convolve = {
   .check = check,
   .changed = changed,
   .passes = passes,
-  .reach = reach,
+  .halo = halo,
   .cpu = &cf_convolve_cpu,
 #ifdef CF_HAVE_CUDA
   .cuda = &cf_convolve_cuda,

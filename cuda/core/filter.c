@@ -69,9 +69,9 @@ cf_filter_params_size (const CfFilter *filter)
 }
 
 int
-cf_filter_reach (const CfFilter *filter, const void *params)
+cf_filter_halo (const CfFilter *filter, const void *params)
 {
-  return filter->reach && cf_filter_history (filter, params) == 0 ? filter->reach (params) : -1;
+  return filter->halo && cf_filter_history (filter, params) == 0 ? filter->halo (params) : -1;
 }
 
 int
@@ -392,11 +392,11 @@ cf_plan_enqueue (CfPlan *plan, CfStream *stream, const CfImage *in, const CfImag
 }
 
 CfCode
-cf_plan_remember (CfPlan *plan, CfStream *stream, const CfImage *in, CfStatus *status)
+cf_plan_push_history (CfPlan *plan, CfStream *stream, const CfImage *in, CfStatus *status)
 {
   CfCode code = check_image (plan, in, "input", status);
 
-  return code == CF_OK && plan->ops->remember ? plan->ops->remember (plan, stream, in, status) : code;
+  return code == CF_OK && plan->ops->push_history ? plan->ops->push_history (plan, stream, in, status) : code;
 }
 
 void
@@ -448,11 +448,11 @@ cf_plan_prefer (CfPlan *plan, const char *variant, CfStatus *status)
 }
 
 CfCode
-cf_plan_tune (CfPlan *plan, const char *knob, int value, CfStatus *status)
+cf_plan_override (CfPlan *plan, const char *name, int value, CfStatus *status)
 {
-  if (!plan->ops->tune)
-    return cf_fail (status, CF_UNSUPPORTED, "the %s filter has no knob %s here", plan->filter->stem, knob);
-  return plan->ops->tune (plan, knob, value, status);
+  if (!plan->ops->set_override)
+    return cf_fail (status, CF_UNSUPPORTED, "the %s filter has no name %s here", plan->filter->stem, name);
+  return plan->ops->set_override (plan, name, value, status);
 }
 
 CfCode

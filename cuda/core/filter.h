@@ -38,13 +38,13 @@ typedef struct {
   CfCode (*init) (CfPlan *plan, CfStatus *status);   /* allocate, choose */
   CfCode (*update) (CfPlan *plan, CfStatus *status); /* plan->params are new, already checked */
   CfCode (*enqueue) (CfPlan *plan, CfStream *stream, const CfImage *in, const CfImage *out, CfStatus *status);
-  CfCode (*remember) (CfPlan *plan, CfStream *stream, const CfImage *in, CfStatus *status);
+  CfCode (*push_history) (CfPlan *plan, CfStream *stream, const CfImage *in, CfStatus *status);
   void (*reset) (CfPlan *plan);
   void (*free) (CfPlan *plan);
   const char *(*variant) (const CfPlan *plan);
   const char *(*variant_name) (const CfPlan *plan, unsigned i);
   CfCode (*prefer) (CfPlan *plan, const char *variant, CfStatus *status);
-  CfCode (*tune) (CfPlan *plan, const char *knob, int value, CfStatus *status);
+  CfCode (*set_override) (CfPlan *plan, const char *name, int value, CfStatus *status);
   CfCode (*trace) (CfPlan *plan, CfStream *stream, int *table, size_t size, int *rows, int *columns, CfStatus *status);
   CfCode (*regions) (CfPlan *plan, CfRegions *regions, CfStatus *status);
 } CfOps;
@@ -61,7 +61,7 @@ struct CfFilter {
   CfCode (*changed) (void *params, unsigned row, CfStatus *status);
   bool (*passes) (const CfVideo *video, const CfCommon *common, const void *params);
   int (*history) (const void *params); /* NULL = 0 */
-  int (*reach) (const void *params);   /* cf_filter_reach of one frame; NULL = -1 */
+  int (*halo) (const void *params);   /* cf_filter_halo of one frame; NULL = -1 */
   bool whole_frames; /* cf_filter_whole_frames, and the other two; NULL: never */
   bool (*follows) (const void *params);
   bool (*reports) (const void *params);

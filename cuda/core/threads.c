@@ -21,10 +21,10 @@
 #define MAX_THREADS 256
 
 typedef struct Call {
-  CfJob fn;
+  CfTask fn;
   void *data;
-  int n_jobs;
-  atomic_int next;  /* the next job to hand out */
+  int n_tasks;
+  atomic_int next;  /* the next task to hand out */
   int helpers;      /* that work on it now */
   int n_threads;    /* numbers given out: the caller is 0 */
   struct Call *link;
@@ -86,10 +86,10 @@ cf_cpu_threads (void)
 static void
 work_on (Call *call, int thread)
 {
-  int job;
+  int task;
 
-  while ((job = atomic_fetch_add_explicit (&call->next, 1, memory_order_relaxed)) < call->n_jobs)
-    call->fn (call->data, job, thread);
+  while ((task = atomic_fetch_add_explicit (&call->next, 1, memory_order_relaxed)) < call->n_tasks)
+    call->fn (call->data, task, thread);
 }
 
 /* All below: lock held. */
@@ -151,12 +151,12 @@ start_helpers (int n)
 }
 
 void
-cf_parallel_for (int n_jobs, CfJob fn, void *data)
+cf_parallel_for (int n_tasks, CfTask fn, void *data)
 {
-  Call call = { .fn = fn, .data = data, .n_jobs = n_jobs, .n_threads = 1 };
+  Call call = { .fn = fn, .data = data, .n_tasks = n_tasks, .n_threads = 1 };
   int helpers = cf_cpu_threads () - 1;
 
-  if (n_jobs <= 1 || helpers == 0) {
+  if (n_tasks <= 1 || helpers == 0) {
     work_on (&call, 0);
     return;
   }
@@ -168,8 +168,8 @@ cf_parallel_for (int n_jobs, CfJob fn, void *data)
       *at = &call;
       break;
     }
-  if (n_jobs - 1 < helpers)
-    helpers = n_jobs - 1;
+  if (n_tasks - 1 < helpers)
+    helpers = n_tasks - 1;
   for (int i = 0; i < helpers && i < pool.n_idle; i++)
     pthread_cond_signal (&pool.work);
   pthread_mutex_unlock (&pool.lock);

@@ -5,14 +5,14 @@
 #ifndef CF_CORE_THREADS_H
 #define CF_CORE_THREADS_H
 
-/* One job of many: `job` counts from 0 to n_jobs - 1; `thread` is below
+/* One task of many: `task` counts from 0 to n_tasks - 1; `thread` is below
  * cf_cpu_threads () and no two jobs of one call that run at the same time have
  * the same, so it can index scratch memory. */
-typedef void (*CfJob) (void *data, int job, int thread);
+typedef void (*CfTask) (void *data, int task, int thread);
 
 /* Runs all jobs and returns when all are done. The caller takes part. Several
  * threads may call it at once; each call has its own thread numbers. Never
  * fails: without helpers the caller does everything. */
-void cf_parallel_for (int n_jobs, CfJob fn, void *data);
+void cf_parallel_for (int n_tasks, CfTask fn, void *data);
 
 #endif

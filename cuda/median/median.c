@@ -72,7 +72,7 @@ history (const void *params_)
 }
 
 static int
-reach (const void *params_)
+halo (const void *params_)
 {
   return cf_median_window (params_).h / 2;
 }
@@ -91,7 +91,7 @@ const CfFilter cf_median = {
   .params_size = sizeof (CfMedianParams),
   .check = check,
   .history = history,
-  .reach = reach,
+  .halo = halo,
   .replan = replan,
   .cpu = &cf_median_cpu,
 #ifdef CF_HAVE_CUDA

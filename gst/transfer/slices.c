@@ -17,7 +17,7 @@ static gint
 halo_of (const CfFilter *filter, CfFormat format, gconstpointer params)
 {
   const CfFormatInfo *info = cf_format_info (format);
-  gint reach = cf_filter_reach (filter, params), sub = 0;
+  gint reach = cf_filter_halo (filter, params), sub = 0;
 
   for (gint i = 0; i < info->n_components; i++)
     sub = MAX (sub, info->comp[i].h_sub);

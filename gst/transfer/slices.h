@@ -3,7 +3,7 @@
  * transfer/slices.h: one frame in bands of rows, so that its own upload, kernels and
  * download overlap: for who waits for one frame at a time.
  *
- * The rows that a band's pixels depend on (cf_filter_reach) are filtered with
+ * The rows that a band's pixels depend on (cf_filter_halo) are filtered with
  * it and thrown away, which makes every band the same bytes as the whole frame.
  * Neighbours write into two pictures by turns: what one throws away may lie
  * where the other's rows are.

@@ -225,7 +225,7 @@ begin_trial (GstCfGpu *gpu, const CfFilter *filter, gconstpointer params, gint w
 {
   const CfPlan *plan = gpu->plan[GST_CF_PROGRESSIVE] ? gpu->plan[GST_CF_PROGRESSIVE] : gpu->plan[GST_CF_INTERLACED];
   g_autofree gchar *work = g_strdup_printf ("%p %p %s %d of %d x %d x %d", (gpointer) gpu->context, (gpointer) filter,
-      cf_plan_variant (plan), cf_filter_reach (filter, params), gpu->layout.format, gpu->layout.width, gpu->layout.height);
+      cf_plan_variant (plan), cf_filter_halo (filter, params), gpu->layout.format, gpu->layout.width, gpu->layout.height);
 
   if (gpu->trial.chosen >= GST_CF_BANDS_2 || g_strcmp0 (work, gpu->trial.work) != 0)
     gst_cf_trial_begin (&gpu->trial, work, wait);
@@ -369,7 +369,7 @@ queue_kernels (GstCfGpu *gpu, const GstCfGpuJob *job, gboolean history, const Cf
     code = cf_plan_enqueue (gpu->plan[job->mode], job->stream, in, out, status);
   for (int m = 0; code == CF_OK && history && m < GST_CF_N_MODES; m++)
     if (m != (int) job->mode && gpu->plan[m])
-      code = cf_plan_remember (gpu->plan[m], job->stream, in, status);
+      code = cf_plan_push_history (gpu->plan[m], job->stream, in, status);
   if (code == CF_OK && job->leave && job->timed)
     code = cf_stream_mark (job->stream, 2, status);
   if (code == CF_OK && (gpu->up || !job->leave)) {

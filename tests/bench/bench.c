@@ -136,7 +136,7 @@ ours_new (Bench *b, BenchFrames *f, Ours *ours, const BenchRow *row, const void 
     ours->stream[i] = cf_stream_new (f->stream[i], &ours->status);
     if (!ours->plan[i] || !ours->stream[i] ||
         (variant && cf_plan_prefer (ours->plan[i], variant, NULL) != CF_OK) ||
-        (kind->knob && cf_plan_tune (ours->plan[i], kind->knob, kind->value, &ours->status) != CF_OK))
+        (kind->knob && cf_plan_override (ours->plan[i], kind->knob, kind->value, &ours->status) != CF_OK))
       return false;
   }
   return true;

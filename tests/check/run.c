@@ -489,7 +489,7 @@ host_step (Walk *w, char step, int i)
   kc_picture_fill (&copy, c->content, i, c->seed);
   kc_picture_poison (out, out_seed (c));
   if (step == 'R')
-    good = cf_plan_remember (w->plan, NULL, &copy.image, &status) == CF_OK || walk_status (w, "cf_plan_remember", &status);
+    good = cf_plan_push_history (w->plan, NULL, &copy.image, &status) == CF_OK || walk_status (w, "cf_plan_push_history", &status);
   else if (c->broken != KC_BREAK_SKIP)
     good = cf_plan_enqueue (w->plan, NULL, &copy.image, &out->image, &status) == CF_OK ||
         walk_status (w, "cf_plan_enqueue", &status);
@@ -519,7 +519,7 @@ device_step (Walk *w, char step, int i)
       device_put (run, &din, in, &status) && device_put (run, &dout, out, &status) &&
       kc_picture_new (&copy, &c->video, (KcLayout) ((c->layout + i) % KC_N_LAYOUTS), c->seed + (uint64_t) i);
   if (good && step == 'R')
-    good = cf_plan_remember (w->plan, run->stream, &din.image, &status) == CF_OK;
+    good = cf_plan_push_history (w->plan, run->stream, &din.image, &status) == CF_OK;
   else if (good && c->broken != KC_BREAK_SKIP)
     good = cf_plan_enqueue (w->plan, run->stream, &din.image, &dout.image, &status) == CF_OK;
   good = good && cf_stream_wait (run->stream, DEADLINE_NS, &status) == CF_OK;

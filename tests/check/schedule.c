@@ -153,10 +153,10 @@ job_new (Job *job, KcRun *run, CfContext *cpu, const char *stem, const char *set
 static bool
 turn (Job *job, const Knobs *k, CfStatus *status)
 {
-  return cf_plan_tune (job->plan, "blocks", k->blocks, status) == CF_OK &&
-      cf_plan_tune (job->plan, "chunks", k->chunks, status) == CF_OK &&
-      cf_plan_tune (job->plan, "delay", k->delay, status) == CF_OK &&
-      cf_plan_tune (job->plan, "seed", k->seed, status) == CF_OK;
+  return cf_plan_override (job->plan, "blocks", k->blocks, status) == CF_OK &&
+      cf_plan_override (job->plan, "chunks", k->chunks, status) == CF_OK &&
+      cf_plan_override (job->plan, "delay", k->delay, status) == CF_OK &&
+      cf_plan_override (job->plan, "seed", k->seed, status) == CF_OK;
 }
 
 /* Queues a frame into a picture in which every byte is wrong, and its way back. */
@@ -424,7 +424,7 @@ trace (KcRun *run, Job *job, uint64_t *state)
   CfStatus status = { 0 };
   int strips = 0, chunks = 0;
 
-  if (cf_plan_tune (job->plan, "trace", 1, &status) != CF_OK) {
+  if (cf_plan_override (job->plan, "trace", 1, &status) != CF_OK) {
     kc_result (run, false, "%s: %s", job->what, status.message);
     return;
   }

@@ -370,7 +370,7 @@ one_scene (Scene *s, const char *set, CfContext *cpu, long runs)
   for (size_t b = 0; run->gpu && b < sizeof blocks / sizeof *blocks; b++) {
     snprintf (what, sizeof what, "%s on the GPU with %s, %d blocks", pictures[s->picture].name, set, blocks[b]);
     /* A single block takes long for a large picture. */
-    if (subject_new (&j, s, run->gpu) && (!blocks[b] || cf_plan_tune (j.plan, "blocks", blocks[b], &j.status) == CF_OK))
+    if (subject_new (&j, s, run->gpu) && (!blocks[b] || cf_plan_override (j.plan, "blocks", blocks[b], &j.status) == CF_OK))
       again_and_again (&j, what, expected, blocks[b] ? runs / 5 + 1 : runs);
     else
       kc_result (run, false, "%s: %s", what, j.status.message);

@@ -205,7 +205,7 @@ work_up_to (const void *queue, int last)
         code = cf_plan_enqueue (op->plan, NULL, &op->from, &op->to, NULL);
         break;
       case REMEMBER:
-        code = cf_plan_remember (op->plan, NULL, &op->from, NULL);
+        code = cf_plan_push_history (op->plan, NULL, &op->from, NULL);
         break;
       case FOLLOW:
         mark = find_mark (op->marks, op->mark, i);
@@ -367,7 +367,7 @@ free_state (CfPlan *plan)
 }
 
 /* Every filter's. */
-#define FAKE_OPS { .init = init, .update = update, .enqueue = enqueue, .remember = keep_in_mind, .reset = reset, \
+#define FAKE_OPS { .init = init, .update = update, .enqueue = enqueue, .push_history = keep_in_mind, .reset = reset, \
   .regions = regions, .free = free_state }
 const CfOps cf_median_cuda = FAKE_OPS;
 const CfOps cf_convolve_cuda = FAKE_OPS;

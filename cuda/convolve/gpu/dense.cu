@@ -193,7 +193,7 @@ make_pixels (const Work &work, const Group &g, const DenseWeights<SIZE> &weights
   unsigned result[rows_of_warp];
 
   stage_limb<STEPS> (weights, work.limbs - 1, s.raw, s.fragments, l, work, thread);
-  await_turn ();
+  await_previous ();
 #pragma unroll 1
   for (int p = 0; p < g.planes; p++) {
     make_bytes<STEPS> (work, g, weights, l, s, t, p, thread, result);
@@ -277,7 +277,7 @@ convolve_dense_kernel (const __grid_constant__ Work work, const __grid_constant_
     (unsigned *) (memory + tile_bytes (l) + raw_bytes (l, work.h)) + work.h * l.steps * 64 };
 
   if (WIDE || g.planes == 0)
-    await_turn ();
+    await_previous ();
   if (g.planes == 0)
     copy_group (work, g, x0, y0, tile_w, tile_h, thread, threads);
   else if (WIDE)

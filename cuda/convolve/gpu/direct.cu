@@ -26,7 +26,7 @@
  * Why no tile: at 1080p all blocks run at once, so a frame takes as long as one
  * warp lives, and barriers and a way through shared memory are a good part of that.
  * An H200 takes 3.5 us for 3 x 3 at 1080p and 7.2 at 4K (copy 2.5 and 5.5), 4.2 and 8.2 where
- * it does not begin ahead (await_turn); 4.4 and 9.9 with two limbs and a division; about 330
+ * it does not begin ahead (await_previous); 4.4 and 9.9 with two limbs and a division; about 330
  * instructions a warp and four rows, 430 where ties go to even. Warps that go on
  * with the next rows, loaded meanwhile, took 5.0 us at 1080p and gained nothing at 4K
  * (127 registers instead of 80; bounded to 80 they spill). */
@@ -368,7 +368,7 @@ convolve_band_kernel (const __grid_constant__ Bands bands, const __grid_constant
   int sum[ROWS][2][4];
 
   if (!b.filtered) {
-    await_turn ();
+    await_previous ();
     copy_rows<ROWS> (b, x0, x, y0);
     return;
   }
@@ -390,7 +390,7 @@ convolve_band_kernel (const __grid_constant__ Bands bands, const __grid_constant
   __syncthreads ();
   make_fragments<LIMBS * H> ((const unsigned *) spread, fragment, warp, lane);
   if (has_turns) {
-    await_turn ();
+    await_previous ();
     load_samples ();
   }
   if (b.keeps)

@@ -83,7 +83,7 @@ struct Work {
   int limbs;          /* of a weight, signed bytes, the lowest first */
   uint8_t border;     /* CfBorder */
   uint8_t gray;       /* CfGray */
-  bool ahead;         /* the kernels may begin before those queued before them have ended: await_turn */
+  bool ahead;         /* the kernels may begin before those queued before them have ended: await_previous */
   int outside[2];
 };
 
@@ -149,7 +149,7 @@ load_variants (const Variant (&variants)[N], int max_shared, CfStatus *status)
   return code;
 }
 
-/* ahead: the kernel calls await_turn before it looks at a picture. */
+/* ahead: the kernel calls await_previous before it looks at a picture. */
 inline CfCode
 launch_blocks (const char *name, const void *kernel, int blocks, int threads, void **arguments, int shared, bool ahead,
     cudaStream_t stream, CfStatus *status)

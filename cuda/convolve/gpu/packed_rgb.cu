@@ -305,7 +305,7 @@ convolve_apart_kernel (const __grid_constant__ Work work, const __grid_constant_
   __syncthreads ();
   make_pair_fragments<pairs, LIMBS> ((const unsigned *) staged, fragment, 8 + 4 * t - group + work.ax, warp, lane);
   __syncthreads ();
-  await_turn ();
+  await_previous ();
   if (y0 >= g.height)
     return;
   const bool whole = x0 + tile_w <= g.width && y0 + apart_rows <= g.height;

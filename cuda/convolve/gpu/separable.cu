@@ -221,13 +221,13 @@ convolve_separable_kernel (const __grid_constant__ Work work, const __grid_const
   const Shared m = { tile, low, high, high + tile_w * l.column_words, rows };
 
   if (g.planes == 0) {
-    await_turn ();
+    await_previous ();
     copy_group (work, g, x0, y0, tile_w, tile_h, thread, threads);
     return;
   }
   if (thread < 18)
     axes[thread] = ((const uint4 *) &weights)[thread];
-  await_turn ();
+  await_previous ();
   make_planes<ROW_STEPS, STEPS, SIGNED> (work, g, l, (const unsigned *) axes, m, x0, y0, thread);
   store_planes (work, g, m.results, x0, y0, thread);
 }

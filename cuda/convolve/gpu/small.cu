@@ -256,14 +256,14 @@ convolve_small_kernel (const __grid_constant__ Work work, const __grid_constant_
   const unsigned *weights = (const unsigned *) staged;
 
   if (g.planes == 0) {
-    await_turn ();
+    await_previous ();
     copy_group (work, g, x0, y0, tile_w, tile_h, thread, 32 * warps);
     return;
   }
 #pragma unroll 1
   for (int i = thread; i < (MAGNITUDE ? 2 : work.limbs) * 20; i += 32 * warps)
     staged[i] = from[i];
-  await_turn ();
+  await_previous ();
   if (PIXELS == PLANAR || (PIXELS == ANY && g.step == 1))
     make_block<PAIRS, 1, 1, MAGNITUDE> (work, g, x0, y0, tile, rows, weights, thread);
   else if (PIXELS == WORDS || (g.step == 4 && g.planes == 3))
@@ -321,7 +321,7 @@ convolve_small_init (bool *ahead, CfStatus *status)
     code = cf_cuda_check (cudaFuncGetAttributes (&attributes, (const void *) kernel_of (i / 3 + 1, (Pixels) (i % 3),
         i == n_kernels - 1)),
         "loading the convolution's kernels", status);
-    /* what the kernel was compiled for, whatever runs it: see await_turn */
+    /* what the kernel was compiled for, whatever runs it: see await_previous */
     *ahead = *ahead && code == CF_OK && attributes.ptxVersion >= 90;
   }
   return code;

@@ -66,7 +66,7 @@ constexpr bool has_turns = false;
 #endif
 
 static __device__ __forceinline__ void
-await_turn ()
+await_previous ()
 {
 #if defined (__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   asm volatile ("griddepcontrol.wait;" : : : "memory");

@@ -104,7 +104,7 @@ convolve_wide_kernel (const __grid_constant__ Work work, const __grid_constant__
   const int thread = (int) threadIdx.x, x0 = place.x * tile_w, y0 = place.y * tile_h;
   unsigned value[3][own] = { };
 
-  await_turn ();
+  await_previous ();
   if (g.planes == 0) {
     copy_group (work, g, x0, y0, tile_w, tile_h, thread, threads);
     return;

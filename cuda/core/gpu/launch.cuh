@@ -15,7 +15,7 @@ namespace cf {
 /* One view (a component of a field) of the input and of the output picture.
  * All views of a frame travel in one launch: blocks first_block .. of the grid
  * work on it, blocks_x of them side by side. */
-struct Job {
+struct Plane {
   const uint8_t *in;
   uint8_t *out;
   long long in_pitch, out_pitch; /* bytes */
@@ -27,25 +27,25 @@ struct Job {
   bool out_words; /* step 1, and every fourth sample of the output lies on a word */
 };
 
-struct Jobs {
+struct Launch {
   int n, blocks;
   int threshold;
-  Job job[CF_MAX_VIEWS];
+  Plane plane[CF_MAX_VIEWS];
 };
 
 /* Lists the views of a frame; the blocks are given out by deal_blocks. */
 inline void
-make_jobs (const CfPlan *plan, const CfImage *in, const CfImage *out, int threshold, Jobs *jobs)
+make_launch (const CfPlan *plan, const CfImage *in, const CfImage *out, int threshold, Launch *launch)
 {
   CfView from[CF_MAX_VIEWS], to[CF_MAX_VIEWS];
 
-  *jobs = Jobs ();
-  jobs->n = cf_image_views (&plan->video, &plan->common, in, from);
+  *launch = Launch ();
+  launch->n = cf_image_views (&plan->video, &plan->common, in, from);
   cf_image_views (&plan->video, &plan->common, out, to);
-  jobs->threshold = threshold;
-  for (int i = 0; i < jobs->n; i++) {
+  launch->threshold = threshold;
+  for (int i = 0; i < launch->n; i++) {
     const CfView &v = from[i];
-    Job &j = jobs->job[i];
+    Plane &j = launch->plane[i];
     unsigned offset = (unsigned) ((uintptr_t) v.data & 3);
 
     j.in = v.data;
@@ -67,33 +67,33 @@ make_jobs (const CfPlan *plan, const CfImage *in, const CfImage *out, int thresh
 }
 
 /* Tiles of tile_w x tile_h outputs a block, all views behind each other.
- * `leaders` > 0: the filtered views are worked on together with the first ones,
+ * `primary` > 0: the filtered views are worked on together with the first ones,
  * by those ones' blocks. */
 inline void
-deal_blocks (Jobs *jobs, int tile_w, int tile_h, int leaders = 0)
+deal_blocks (Launch *launch, int tile_w, int tile_h, int primary = 0)
 {
-  jobs->blocks = 0;
-  for (int i = 0; i < jobs->n; i++) {
-    Job &j = jobs->job[i];
+  launch->blocks = 0;
+  for (int i = 0; i < launch->n; i++) {
+    Plane &j = launch->plane[i];
 
-    j.first_block = jobs->blocks;
+    j.first_block = launch->blocks;
     j.blocks_x = (j.width + tile_w - 1) / tile_w;
-    if (leaders == 0 || i < leaders || !j.filtered)
-      jobs->blocks += j.blocks_x * ((j.height + tile_h - 1) / tile_h);
+    if (primary == 0 || i < primary || !j.filtered)
+      launch->blocks += j.blocks_x * ((j.height + tile_h - 1) / tile_h);
   }
 }
 
 #ifdef __CUDACC__
 
 /* The view that this block works on: the same for all its threads. */
-__device__ __forceinline__ const Job &
-job_of_block (const Jobs &jobs, int block)
+__device__ __forceinline__ const Plane &
+plane_of_block (const Launch &launch, int block)
 {
   int i = 0;
 
-  while (i + 1 < jobs.n && block >= jobs.job[i + 1].first_block)
+  while (i + 1 < launch.n && block >= launch.plane[i + 1].first_block)
     i++;
-  return jobs.job[i];
+  return launch.plane[i];
 }
 
 /* Four samples: 8-bit ones as the bytes of lo (hi unused); 16-bit ones as the
@@ -103,13 +103,13 @@ struct Quad {
 };
 
 __device__ __forceinline__ unsigned
-sample_value (const Job &j, unsigned word)
+sample_value (const Plane &j, unsigned word)
 {
   return min (word >> j.shift, (1u << j.bits) - 1);
 }
 
 __device__ __forceinline__ unsigned
-load_sample (const Job &j, const uint8_t *row, int x)
+load_sample (const Plane &j, const uint8_t *row, int x)
 {
   const uint8_t *p = row + (long long) x * j.step * j.bytes;
 
@@ -118,7 +118,7 @@ load_sample (const Job &j, const uint8_t *row, int x)
 
 /* Samples x .. x + 3 with x clamped to the row, one by one. */
 __device__ __forceinline__ Quad
-load_quad_clamped (const Job &j, const uint8_t *row, int x)
+load_quad_clamped (const Plane &j, const uint8_t *row, int x)
 {
   unsigned s[4];
 
@@ -133,7 +133,7 @@ load_quad_clamped (const Job &j, const uint8_t *row, int x)
 /* Samples x .. x + 3, x a multiple of 4, all inside the row, of a component
  * with in_words set: aligned 32-bit loads, then its bytes are picked. */
 template<int BYTES, int STEP> __device__ __forceinline__ Quad
-load_quad_words (const Job &j, const uint8_t *row, int x)
+load_quad_words (const Plane &j, const uint8_t *row, int x)
 {
   const unsigned offset = (unsigned) ((uintptr_t) row & 3);
   const unsigned *w = (const unsigned *) (row - offset + x * STEP * BYTES);
@@ -181,7 +181,7 @@ struct QuadColumn {
 };
 
 __device__ __forceinline__ QuadColumn
-quad_column (const Job &j, int x)
+quad_column (const Plane &j, int x)
 {
   QuadColumn c = { x, 0x3210, j.in_words };
 
@@ -201,7 +201,7 @@ quad_column (const Job &j, int x)
 
 /* For columns with `words` set. */
 template<int BYTES, int STEP> __device__ __forceinline__ Quad
-load_quad (const Job &j, const uint8_t *row, const QuadColumn &c)
+load_quad (const Plane &j, const uint8_t *row, const QuadColumn &c)
 {
   Quad q = load_quad_words<BYTES, STEP> (j, row, c.x);
 
@@ -215,7 +215,7 @@ load_quad (const Job &j, const uint8_t *row, const QuadColumn &c)
 }
 
 __device__ __forceinline__ void
-store_sample (const Job &j, uint8_t *row, int x, unsigned value)
+store_sample (const Plane &j, uint8_t *row, int x, unsigned value)
 {
   uint8_t *p = row + (long long) x * j.step * j.bytes;
 
@@ -228,7 +228,7 @@ store_sample (const Job &j, uint8_t *row, int x, unsigned value)
 /* Out of line: kernels are bound by fetching their instructions, so what few
  * threads do must not stand between what all do. */
 static __device__ __noinline__ void
-store_quad_samples (const Job &j, uint8_t *row, int x, Quad q)
+store_quad_samples (const Plane &j, uint8_t *row, int x, Quad q)
 {
 #pragma unroll 1
   for (int i = 0; i < 4 && x + i < j.width; i++) {
@@ -242,7 +242,7 @@ store_quad_samples (const Job &j, uint8_t *row, int x, Quad q)
 
 /* Samples x .. x + 3 as in a Quad; those right of the row are left out. */
 __device__ __forceinline__ void
-store_quad (const Job &j, uint8_t *row, int x, Quad q)
+store_quad (const Plane &j, uint8_t *row, int x, Quad q)
 {
   if (!j.out_words || x + 3 >= j.width)
     store_quad_samples (j, row, x, q);
@@ -256,7 +256,7 @@ store_quad (const Job &j, uint8_t *row, int x, Quad q)
 
 /* The block's tile of a component that is not filtered: its words, as stored. */
 __device__ __forceinline__ void
-copy_tile (const Job &j, int x0, int y0, int tile_w, int tile_h, int thread, int threads)
+copy_tile (const Plane &j, int x0, int y0, int tile_w, int tile_h, int thread, int threads)
 {
   for (int i = thread; i < tile_w * tile_h; i += threads) {
     int x = x0 + i % tile_w, y = y0 + i / tile_w;

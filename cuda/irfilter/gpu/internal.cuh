@@ -126,7 +126,7 @@ ir_strip (const IrWork &work, int s)
 
 /* What a pass makes of the quadrants' results: sum.cu. */
 struct IrSum {
-  Jobs jobs;                   /* all views, those that are copied too */
+  Launch launch;                   /* all views, those that are copied too */
   const float *x[CF_MAX_VIEWS]; /* NULL: the samples */
   const float *y[CF_MAX_VIEWS];
   float *r[CF_MAX_VIEWS];      /* NULL: to samples */

@@ -284,7 +284,7 @@ run_pass (CfPlan *plan, int at, const CfImage *in, const CfImage *out, cudaStrea
   work.follow.most = s->test.most;
   work.words = static_cast<float *> (s->words.data);
   work.saved = static_cast<float *> (s->saved.data);
-  make_jobs (plan, in, out, 0, &sum.jobs);
+  make_launch (plan, in, out, 0, &sum.launch);
   sum.n_quadrants = work.n_quadrants;
   sum.through = pass->through;
   sum.follow = work.follow;

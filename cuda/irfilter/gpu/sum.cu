@@ -22,7 +22,7 @@ reset (const Follow &follow)
 }
 
 __device__ __forceinline__ void
-load_samples (const Job &j, const uint8_t *row, int x, int mid, float *v)
+load_samples (const Plane &j, const uint8_t *row, int x, int mid, float *v)
 {
 #pragma unroll
   for (int i = 0; i < 4; i++)
@@ -36,7 +36,7 @@ round_sample (float r, float max)
 }
 
 __device__ __forceinline__ void
-make_quad (const IrSum &s, const Job &j, int view, int x, int y)
+make_quad (const IrSum &s, const Plane &j, int view, int x, int y)
 {
   const long long at = (long long) y * s.y_pitch[view] + x;
   const float *from = s.y[view] + at;
@@ -90,13 +90,13 @@ irfilter_sum (const __grid_constant__ IrSum s)
   const int block = (int) blockIdx.x, lane = (int) (threadIdx.x & 31), warp = (int) (threadIdx.x >> 5);
   int view = 0;
 
-  if (block == s.jobs.blocks) {
+  if (block == s.launch.blocks) {
     reset (s.follow);
     return;
   }
-  while (view + 1 < s.jobs.n && block >= s.jobs.job[view + 1].first_block)
+  while (view + 1 < s.launch.n && block >= s.launch.plane[view + 1].first_block)
     view++;
-  const Job &j = s.jobs.job[view];
+  const Plane &j = s.launch.plane[view];
   const int x0 = (block - j.first_block) % j.blocks_x * tile_w, y0 = (block - j.first_block) / j.blocks_x * tile_h;
 
   if (!j.filtered) {
@@ -119,8 +119,8 @@ irfilter_launch_sum (const IrSum &sum, cudaStream_t stream, CfStatus *status)
 {
   IrSum s = sum;
 
-  deal_blocks (&s.jobs, tile_w, tile_h);
-  irfilter_sum<<<s.jobs.blocks + 1, 32 * warps, 0, stream>>> (s);
+  deal_blocks (&s.launch, tile_w, tile_h);
+  irfilter_sum<<<s.launch.blocks + 1, 32 * warps, 0, stream>>> (s);
   return cf_cuda_launched ("adding up the quadrants", status);
 }
 

@@ -198,10 +198,10 @@ copy_task (const CfMedianCpu *m, const CfMedianTask *task)
 }
 
 static void
-run_task (void *data, int job, int thread)
+run_task (void *data, int index, int thread)
 {
   const CfMedianCpu *m = data;
-  const CfMedianTask *task = &m->tasks[job];
+  const CfMedianTask *task = &m->tasks[index];
   uint8_t *scratch = m->scratch + (size_t) thread * m->scratch_size;
 
   if (task->copy)
@@ -404,7 +404,7 @@ const CfOps cf_median_cpu = {
   .init = init,
   .update = update,
   .enqueue = enqueue,
-  .remember = keep,
+  .push_history = keep,
   .reset = reset,
   .free = release,
   .variant = variant,

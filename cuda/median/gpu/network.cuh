@@ -105,7 +105,7 @@ put_quad (unsigned *word, int phase, Quad a, Quad b)
 
 /* The quad of one lane of four results. */
 __device__ __forceinline__ Quad
-take_quad (const Job &j, const unsigned *v, int lane)
+take_quad (const Plane &j, const unsigned *v, int lane)
 {
   unsigned pick = lane ? 0x7632 : 0x5410;
   unsigned lo = __byte_perm (v[0], v[1], pick), hi = __byte_perm (v[2], v[3], pick);
@@ -126,7 +126,7 @@ keep_close (unsigned x, unsigned m, unsigned threshold2)
 /* One row of a quad across the picture's edge, or of a picture that does not lie
  * on words. Out of line, as it is rare. */
 template<int K, int BYTES> __device__ __noinline__ void
-fill_samples (unsigned *tile, const Job &j, int x, int y0, int q, int r)
+fill_samples (unsigned *tile, const Plane &j, int x, int y0, int q, int r)
 {
   typedef NetworkBlock<K> B;
   const int y = y0 - B::R + r;
@@ -140,7 +140,7 @@ fill_samples (unsigned *tile, const Job &j, int x, int y0, int q, int r)
  * that their latencies overlap. INSIDE: no row of the tile is above or below the
  * picture. */
 template<int K, int BYTES, int STEP, int COUNT, bool INSIDE> __device__ __forceinline__ void
-fill_rows (unsigned *tile, const Job &j, int x0, int y0, int q, int r0)
+fill_rows (unsigned *tile, const Plane &j, int x0, int y0, int q, int r0)
 {
   typedef NetworkBlock<K> B;
   const QuadColumn column = quad_column (j, x0 - B::RA + 4 * q);
@@ -170,7 +170,7 @@ fill_rows (unsigned *tile, const Job &j, int x0, int y0, int q, int r0)
 /* Lane tx loads quad tx of every row; the few quads beyond the 32nd are dealt
  * out over the block. */
 template<int K, int BYTES, int STEP, bool INSIDE> __device__ __forceinline__ void
-fill_quads (unsigned *tile, const Job &j, int x0, int y0, int tx, int ty)
+fill_quads (unsigned *tile, const Plane &j, int x0, int y0, int tx, int ty)
 {
   typedef NetworkBlock<K> B;
   constexpr int EXTRA = B::QUADS - 32, FULL = B::ROWS / B::BY, REST = B::ROWS % B::BY;
@@ -184,7 +184,7 @@ fill_quads (unsigned *tile, const Job &j, int x0, int y0, int tx, int ty)
 }
 
 template<int K, int BYTES, int STEP> __device__ __forceinline__ void
-fill_format (unsigned *tile, const Job &j, int x0, int y0, int tx, int ty)
+fill_format (unsigned *tile, const Plane &j, int x0, int y0, int tx, int ty)
 {
   typedef NetworkBlock<K> B;
 
@@ -196,7 +196,7 @@ fill_format (unsigned *tile, const Job &j, int x0, int y0, int tx, int ty)
 }
 
 template<int K> __device__ __forceinline__ void
-fill_tile (unsigned *tile, const Job &j, int x0, int y0, int tx, int ty)
+fill_tile (unsigned *tile, const Plane &j, int x0, int y0, int tx, int ty)
 {
   if (j.bytes == 2) {
     if (j.step == 1)
@@ -219,7 +219,7 @@ fill_tile (unsigned *tile, const Job &j, int x0, int y0, int tx, int ty)
 
 /* Both lanes' results of a thread, from (x, y) on. */
 template<int K> __device__ __forceinline__ void
-store_tile (const Job &j, int x0, int y0, int x, int y, const unsigned *result)
+store_tile (const Plane &j, int x0, int y0, int x, int y, const unsigned *result)
 {
   typedef NetworkBlock<K> B;
 
@@ -246,11 +246,11 @@ store_tile (const Job &j, int x0, int y0, int x, int y, const unsigned *result)
 }
 
 template<int K> __global__ void __launch_bounds__ (32 * NetworkBlock<K>::BY)
-median_network_kernel (const __grid_constant__ Jobs jobs)
+median_network_kernel (const __grid_constant__ Launch launch)
 {
   typedef NetworkBlock<K> B;
   __shared__ unsigned tile[B::ROWS * 4 * B::QUADS];
-  const Job j = job_of_block (jobs, (int) blockIdx.x);
+  const Plane j = plane_of_block (launch, (int) blockIdx.x);
   const int block = (int) blockIdx.x - j.first_block;
   const int x0 = block % j.blocks_x * B::TILE_W, y0 = block / j.blocks_x * B::TILE_H;
   const int tx = (int) threadIdx.x, ty = (int) threadIdx.y, thread = ty * 32 + tx;
@@ -267,8 +267,8 @@ median_network_kernel (const __grid_constant__ Jobs jobs)
   unsigned result[B::TY * B::TX];
 
   Network<K>::run ((unsigned) __cvta_generic_to_shared (corner), result);
-  if (jobs.threshold > 0) {
-    const unsigned threshold2 = (unsigned) jobs.threshold * 0x10001u;
+  if (launch.threshold > 0) {
+    const unsigned threshold2 = (unsigned) launch.threshold * 0x10001u;
 
 #pragma unroll
     for (int o = 0; o < B::TY * B::TX; o++) {

@@ -30,7 +30,7 @@ struct State {
   int newest, seen;   /* of the ring: the slot of the last frame, and how many there are */
 };
 
-/* Kernels take their arguments by value, so a frame's jobs are host memory. */
+/* Kernels take their arguments by value, so a frame's launch are host memory. */
 State *
 state_of (const CfPlan *plan)
 {
@@ -77,18 +77,18 @@ place_planes (const CfPlan *plan, State *s)
   const int n = cf_image_views (&plan->video, &plan->common, &image, views);
   Padded &p = s->padded;
 
-  p.leaders = 0;
-  while (params_of (plan)->color_order == CF_ORDER_PACKED && views[p.leaders].component == 0)
-    p.leaders++;
-  p.element = p.leaders ? 4 : info->bytes;
-  p.bits = p.leaders ? 24 : info->bits;
+  p.primary = 0;
+  while (params_of (plan)->color_order == CF_ORDER_PACKED && views[p.primary].component == 0)
+    p.primary++;
+  p.element = p.primary ? 4 : info->bytes;
+  p.bits = p.primary ? 24 : info->bits;
   s->frame_bytes = 0;
   for (int i = 0; i < n; i++) {
     const size_t columns = (size_t) (pad + views[i].width + pad_right), rows = (size_t) (pad + views[i].height + pad_below);
 
     p.offset[i] = (long long) s->frame_bytes;
     p.pitch[i] = (int) ((columns * (size_t) p.element + 15) & ~(size_t) 15);
-    if (views[i].filtered && (p.leaders == 0 || i < p.leaders))
+    if (views[i].filtered && (p.primary == 0 || i < p.primary))
       s->frame_bytes += (size_t) p.pitch[i] * rows;
   }
 }
@@ -228,11 +228,11 @@ median_free (CfPlan *plan)
 
 /* The frame's padded planes into the ring. */
 CfCode
-take_in (CfPlan *plan, cudaStream_t stream, Jobs *jobs, CfStatus *status)
+take_in (CfPlan *plan, cudaStream_t stream, Launch *launch, CfStatus *status)
 {
   State *s = state_of (plan);
   const int depth = s->window.depth, slot = (s->newest + 1) % depth;
-  CfCode code = median_launch_pad (jobs, s->padded, s->ring + (size_t) slot * s->frame_bytes, stream, status);
+  CfCode code = median_launch_pad (launch, s->padded, s->ring + (size_t) slot * s->frame_bytes, stream, status);
 
   if (code != CF_OK)
     return code;
@@ -260,14 +260,14 @@ window_frames (State *s)
 }
 
 CfCode
-launch_network (const CfPlan *plan, cudaStream_t stream, Jobs *jobs, CfStatus *status)
+launch_network (const CfPlan *plan, cudaStream_t stream, Launch *launch, CfStatus *status)
 {
   const NetworkVariant &v = networks (plan)[state_of (plan)->network];
-  void *arguments[] = { jobs };
+  void *arguments[] = { launch };
   CfCode code;
 
-  deal_blocks (jobs, v.tile_w, v.tile_h);
-  code = cf_cuda_check (cudaLaunchKernel (v.kernel, dim3 ((unsigned) jobs->blocks), dim3 (32, (unsigned) v.block_y), arguments,
+  deal_blocks (launch, v.tile_w, v.tile_h);
+  code = cf_cuda_check (cudaLaunchKernel (v.kernel, dim3 ((unsigned) launch->blocks), dim3 (32, (unsigned) v.block_y), arguments,
           0, stream), v.name, status);
   return code == CF_OK ? cf_cuda_launched (v.name, status) : code;
 }
@@ -277,32 +277,32 @@ median_enqueue (CfPlan *plan, CfStream *stream, const CfImage *in, const CfImage
 {
   State *s = state_of (plan);
   cudaStream_t handle = static_cast<cudaStream_t> (cf_stream_handle (stream));
-  Jobs jobs;
+  Launch launch;
   CfCode code;
 
-  make_jobs (plan, in, out, params_of (plan)->threshold, &jobs);
+  make_launch (plan, in, out, params_of (plan)->threshold, &launch);
   if (s->kind == NETWORK)
-    return launch_network (plan, handle, &jobs, status);
+    return launch_network (plan, handle, &launch, status);
   if (s->frame_bytes) { /* else nothing is filtered: apply-to=chroma of a gray picture */
-    code = take_in (plan, handle, &jobs, status);
+    code = take_in (plan, handle, &launch, status);
     if (code != CF_OK)
       return code;
     window_frames (s);
   }
-  return s->kind == TREE ? median_launch_tree (&jobs, s->padded, handle, status)
-      : median_launch_select (&jobs, s->padded, handle, status);
+  return s->kind == TREE ? median_launch_tree (&launch, s->padded, handle, status)
+      : median_launch_select (&launch, s->padded, handle, status);
 }
 
 CfCode
-median_remember (CfPlan *plan, CfStream *stream, const CfImage *in, CfStatus *status)
+median_push_history (CfPlan *plan, CfStream *stream, const CfImage *in, CfStatus *status)
 {
   State *s = state_of (plan);
-  Jobs jobs;
+  Launch launch;
 
   if (s->window.depth == 1 || !s->frame_bytes)
     return CF_OK;
-  make_jobs (plan, in, in, 0, &jobs);
-  return take_in (plan, static_cast<cudaStream_t> (cf_stream_handle (stream)), &jobs, status);
+  make_launch (plan, in, in, 0, &launch);
+  return take_in (plan, static_cast<cudaStream_t> (cf_stream_handle (stream)), &launch, status);
 }
 
 void
@@ -351,6 +351,6 @@ median_prefer (CfPlan *plan, const char *variant, CfStatus *status)
 } // namespace
 
 extern "C" const CfOps cf_median_cuda = {
-  median_init, set_up, median_enqueue, median_remember, median_reset, median_free, median_variant, median_variant_name,
+  median_init, set_up, median_enqueue, median_push_history, median_reset, median_free, median_variant, median_variant_name,
   median_prefer,
 };

@@ -16,13 +16,13 @@ constexpr int block_w = 32, block_h = 8;
 /* ---- padding ------------------------------------------------------------ */
 
 __device__ __forceinline__ unsigned
-packed_colour (const Jobs &jobs, int leader, int leaders, int x, int y)
+packed_colour (const Launch &launch, int leader, int primary, int x, int y)
 {
   unsigned value = 0;
 
 #pragma unroll
   for (int c = 0; c < 3; c++) { /* the components are in the order R, G, B */
-    const Job &j = jobs.job[leader + c * leaders];
+    const Plane &j = launch.plane[leader + c * primary];
 
     value = value << 8 | load_sample (j, j.in + y * j.in_pitch, x);
   }
@@ -31,22 +31,22 @@ packed_colour (const Jobs &jobs, int leader, int leaders, int x, int y)
 
 /* A thread four elements side by side, a block 128 x 8 of them. */
 template<typename T> __global__ void __launch_bounds__ (block_w * block_h)
-median_pad_kernel (const __grid_constant__ Jobs jobs, const __grid_constant__ Padded padded, uint8_t *frame)
+median_pad_kernel (const __grid_constant__ Launch launch, const __grid_constant__ Padded padded, uint8_t *frame)
 {
-  const Job &j = job_of_block (jobs, (int) blockIdx.x);
-  const int block = (int) blockIdx.x - j.first_block, job = (int) (&j - jobs.job);
+  const Plane &j = plane_of_block (launch, (int) blockIdx.x);
+  const int block = (int) blockIdx.x - j.first_block, plane = (int) (&j - launch.plane);
   const int x = (block % j.blocks_x * block_w + (int) threadIdx.x) * 4, y = block / j.blocks_x * block_h + (int) threadIdx.y;
-  T *to = (T *) (frame + padded.offset[job] + (long long) y * padded.pitch[job]) + x;
+  T *to = (T *) (frame + padded.offset[plane] + (long long) y * padded.pitch[plane]) + x;
   const int from_y = min (max (y - pad, 0), j.height - 1);
   T value[4];
 
-  if (y >= j.height + pad + pad_below || x * (int) sizeof (T) >= padded.pitch[job])
+  if (y >= j.height + pad + pad_below || x * (int) sizeof (T) >= padded.pitch[plane])
     return;
 #pragma unroll
   for (int i = 0; i < 4; i++) {
     const int from_x = min (max (x + i - pad, 0), j.width - 1);
 
-    value[i] = sizeof (T) == 4 ? (T) packed_colour (jobs, job, padded.leaders, from_x, from_y)
+    value[i] = sizeof (T) == 4 ? (T) packed_colour (launch, plane, padded.primary, from_x, from_y)
         : (T) load_sample (j, j.in + from_y * j.in_pitch, from_x);
   }
 #pragma unroll
@@ -55,34 +55,34 @@ median_pad_kernel (const __grid_constant__ Jobs jobs, const __grid_constant__ Pa
 }
 
 CfCode
-median_launch_pad (Jobs *jobs, const Padded &padded, uint8_t *frame, cudaStream_t stream, CfStatus *status)
+median_launch_pad (Launch *launch, const Padded &padded, uint8_t *frame, cudaStream_t stream, CfStatus *status)
 {
   const dim3 threads (block_w, block_h);
 
-  jobs->blocks = 0;
-  for (int i = 0; i < jobs->n; i++) {
-    Job &j = jobs->job[i];
+  launch->blocks = 0;
+  for (int i = 0; i < launch->n; i++) {
+    Plane &j = launch->plane[i];
 
-    j.first_block = jobs->blocks;
+    j.first_block = launch->blocks;
     j.blocks_x = (padded.pitch[i] / padded.element + 4 * block_w - 1) / (4 * block_w);
-    if (j.filtered && (padded.leaders == 0 || i < padded.leaders))
-      jobs->blocks += j.blocks_x * ((j.height + pad + pad_below + block_h - 1) / block_h);
+    if (j.filtered && (padded.primary == 0 || i < padded.primary))
+      launch->blocks += j.blocks_x * ((j.height + pad + pad_below + block_h - 1) / block_h);
   }
   if (padded.element == 1)
-    median_pad_kernel<uint8_t><<<jobs->blocks, threads, 0, stream>>> (*jobs, padded, frame);
+    median_pad_kernel<uint8_t><<<launch->blocks, threads, 0, stream>>> (*launch, padded, frame);
   else if (padded.element == 2)
-    median_pad_kernel<uint16_t><<<jobs->blocks, threads, 0, stream>>> (*jobs, padded, frame);
+    median_pad_kernel<uint16_t><<<launch->blocks, threads, 0, stream>>> (*launch, padded, frame);
   else
-    median_pad_kernel<uint32_t><<<jobs->blocks, threads, 0, stream>>> (*jobs, padded, frame);
+    median_pad_kernel<uint32_t><<<launch->blocks, threads, 0, stream>>> (*launch, padded, frame);
   return cf_cuda_launched ("median: padding a frame", status);
 }
 
 /* ---- select ------------------------------------------------------------- */
 
 template<typename T> __device__ __forceinline__ unsigned
-select_rank (const Padded &p, int job, int x, int y)
+select_rank (const Padded &p, int plane, int x, int y)
 {
-  const long long corner = p.offset[job] + (long long) (y + pad - p.h / 2) * p.pitch[job]
+  const long long corner = p.offset[plane] + (long long) (y + pad - p.h / 2) * p.pitch[plane]
       + (long long) (x + pad - p.w / 2) * (int) sizeof (T);
   unsigned value = 0;
 
@@ -92,7 +92,7 @@ select_rank (const Padded &p, int job, int x, int y)
 
     for (int s = 0; s < p.depth; s++)
       for (int j = 0; j < p.h; j++) {
-        const T *row = (const T *) (p.frame[s] + corner + (long long) j * p.pitch[job]);
+        const T *row = (const T *) (p.frame[s] + corner + (long long) j * p.pitch[plane]);
 
 #pragma unroll 4
         for (int i = 0; i < p.w; i++)
@@ -112,26 +112,26 @@ distance (unsigned a, unsigned b)
 
 /* Colours: the whole pixel is replaced if any channel is far from the result. */
 __device__ __forceinline__ void
-store_packed (const Jobs &jobs, int leader, int leaders, int x, int y, unsigned was, unsigned is)
+store_packed (const Launch &launch, int leader, int primary, int x, int y, unsigned was, unsigned is)
 {
-  const int t = jobs.threshold;
+  const int t = launch.threshold;
   const bool far = distance (was >> 16, is >> 16) > t || distance (was >> 8 & 255, is >> 8 & 255) > t
       || distance (was & 255, is & 255) > t;
   const unsigned value = far ? is : was;
 
 #pragma unroll
   for (int c = 0; c < 3; c++) {
-    const Job &j = jobs.job[leader + c * leaders];
+    const Plane &j = launch.plane[leader + c * primary];
 
     store_sample (j, j.out + y * j.out_pitch, x, value >> (16 - 8 * c) & 255);
   }
 }
 
 template<typename T> __global__ void __launch_bounds__ (block_w * block_h)
-median_select_kernel (const __grid_constant__ Jobs jobs, const __grid_constant__ Padded padded)
+median_select_kernel (const __grid_constant__ Launch launch, const __grid_constant__ Padded padded)
 {
-  const Job &j = job_of_block (jobs, (int) blockIdx.x);
-  const int block = (int) blockIdx.x - j.first_block, job = (int) (&j - jobs.job);
+  const Plane &j = plane_of_block (launch, (int) blockIdx.x);
+  const int block = (int) blockIdx.x - j.first_block, plane = (int) (&j - launch.plane);
   const int x0 = block % j.blocks_x * block_w, y0 = block / j.blocks_x * block_h;
   const int x = x0 + (int) threadIdx.x, y = y0 + (int) threadIdx.y;
 
@@ -141,28 +141,28 @@ median_select_kernel (const __grid_constant__ Jobs jobs, const __grid_constant__
   }
   if (x >= j.width || y >= j.height)
     return;
-  const unsigned value = select_rank<T> (padded, job, x, y);
-  const T *centre = (const T *) (padded.frame[0] + padded.offset[job] + (long long) (y + pad) * padded.pitch[job]) + x + pad;
+  const unsigned value = select_rank<T> (padded, plane, x, y);
+  const T *centre = (const T *) (padded.frame[0] + padded.offset[plane] + (long long) (y + pad) * padded.pitch[plane]) + x + pad;
   const unsigned was = *centre;
 
   if (sizeof (T) == 4)
-    store_packed (jobs, job, padded.leaders, x, y, was, value);
+    store_packed (launch, plane, padded.primary, x, y, was, value);
   else
-    store_sample (j, j.out + y * j.out_pitch, x, distance (was, value) > jobs.threshold ? value : was);
+    store_sample (j, j.out + y * j.out_pitch, x, distance (was, value) > launch.threshold ? value : was);
 }
 
 CfCode
-median_launch_select (Jobs *jobs, const Padded &padded, cudaStream_t stream, CfStatus *status)
+median_launch_select (Launch *launch, const Padded &padded, cudaStream_t stream, CfStatus *status)
 {
   const dim3 threads (block_w, block_h);
 
-  deal_blocks (jobs, block_w, block_h, padded.leaders);
+  deal_blocks (launch, block_w, block_h, padded.primary);
   if (padded.element == 1)
-    median_select_kernel<uint8_t><<<jobs->blocks, threads, 0, stream>>> (*jobs, padded);
+    median_select_kernel<uint8_t><<<launch->blocks, threads, 0, stream>>> (*launch, padded);
   else if (padded.element == 2)
-    median_select_kernel<uint16_t><<<jobs->blocks, threads, 0, stream>>> (*jobs, padded);
+    median_select_kernel<uint16_t><<<launch->blocks, threads, 0, stream>>> (*launch, padded);
   else
-    median_select_kernel<uint32_t><<<jobs->blocks, threads, 0, stream>>> (*jobs, padded);
+    median_select_kernel<uint32_t><<<launch->blocks, threads, 0, stream>>> (*launch, padded);
   return cf_cuda_launched ("median: select", status);
 }
 

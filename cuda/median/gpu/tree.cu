@@ -396,7 +396,7 @@ join_values (const Padded &p, const Block &b, int values_words, int values_pitch
 }
 
 template<typename T> __device__ __forceinline__ void
-store_tile (const Jobs &jobs, const Job &j, const Padded &p, int job, const unsigned *values, TreeTile tile, int x0, int y0)
+store_tile (const Launch &launch, const Plane &j, const Padded &p, int plane, const unsigned *values, TreeTile tile, int x0, int y0)
 {
   const int quads = tile.w / 4, values_pitch = quads * (int) sizeof (T) + 1;
 
@@ -407,12 +407,12 @@ store_tile (const Jobs &jobs, const Job &j, const Padded &p, int job, const unsi
 
     if (x >= j.width || y >= j.height)
       continue;
-    const T *was = (const T *) (p.frame[0] + p.offset[job] + (long long) (y + pad) * p.pitch[job]) + x + pad;
+    const T *was = (const T *) (p.frame[0] + p.offset[plane] + (long long) (y + pad) * p.pitch[plane]) + x + pad;
 #pragma unroll
     for (int k = 0; k < 4; k++) {
       const unsigned value = sizeof (T) == 1 ? word[0] >> (8 * k) & 255 : word[k / 2] >> (16 * (k & 1)) & 65535;
 
-      sample[k] = abs ((int) value - (int) was[k]) > jobs.threshold ? value : was[k];
+      sample[k] = abs ((int) value - (int) was[k]) > launch.threshold ? value : was[k];
     }
     store_quad (j, j.out + y * j.out_pitch, x, sizeof (T) == 1
         ? Quad { sample[0] | sample[1] << 8 | sample[2] << 16 | sample[3] << 24, 0 }
@@ -421,18 +421,18 @@ store_tile (const Jobs &jobs, const Job &j, const Padded &p, int job, const unsi
 }
 
 template<typename T, int N, bool ONE> __global__ void __launch_bounds__ (warps * 32)
-median_tree_kernel (const __grid_constant__ Jobs jobs, const __grid_constant__ Padded p, const TreeTile tile, const int bitmap)
+median_tree_kernel (const __grid_constant__ Launch launch, const __grid_constant__ Padded p, const TreeTile tile, const int bitmap)
 {
   extern __shared__ unsigned shared[];
-  const Job &j = job_of_block (jobs, (int) blockIdx.x);
-  const int block = (int) blockIdx.x - j.first_block, job = (int) (&j - jobs.job), thread = (int) threadIdx.x;
-  const int x0 = block % j.blocks_x * tile.w, y0 = block / j.blocks_x * tile_h, pitch = p.pitch[job];
+  const Plane &j = plane_of_block (launch, (int) blockIdx.x);
+  const int block = (int) blockIdx.x - j.first_block, plane = (int) (&j - launch.plane), thread = (int) threadIdx.x;
+  const int x0 = block % j.blocks_x * tile.w, y0 = block / j.blocks_x * tile_h, pitch = p.pitch[plane];
   const int counts_words = chunk * (32 * N + 1), values_pitch = tile.w / 4 * (int) sizeof (T) + 1;
   const int values_words = tile_h * values_pitch;
   unsigned *values = shared + warps * counts_words, *bitmaps = values + 2 * values_words;
   Block b = { shared + thread / 32 * counts_words, values, values + values_words, bitmaps, bitmaps + chunks * bitmap, bitmap };
   /* the lane's first column, rounded down to whole words */
-  const long long corner = p.offset[job] + (long long) (y0 + pad - p.h / 2) * pitch
+  const long long corner = p.offset[plane] + (long long) (y0 + pad - p.h / 2) * pitch
       + (long long) (((x0 + pad - p.w / 2) & ~3) + 4 * (thread & 31)) * (int) sizeof (T);
 
   if (!j.filtered) {
@@ -458,7 +458,7 @@ median_tree_kernel (const __grid_constant__ Jobs jobs, const __grid_constant__ P
     b.asked = b.next;
     b.next = done;
   }
-  store_tile<T> (jobs, j, p, job, values, tile, x0, y0);
+  store_tile<T> (launch, j, p, plane, values, tile, x0, y0);
 }
 
 /* ---- launch ------------------------------------------------------------- */
@@ -483,19 +483,19 @@ tree_kernel (const Padded &p)
 bool
 median_tree_fits (const Padded &p, int max_shared)
 {
-  return p.leaders == 0 && p.h * p.depth <= 255 && shared_bytes (p) <= (size_t) max_shared;
+  return p.primary == 0 && p.h * p.depth <= 255 && shared_bytes (p) <= (size_t) max_shared;
 }
 
 CfCode
-median_launch_tree (Jobs *jobs, const Padded &p, cudaStream_t stream, CfStatus *status)
+median_launch_tree (Launch *launch, const Padded &p, cudaStream_t stream, CfStatus *status)
 {
   TreeTile tile = tree_tile (p);
   int bitmap = bitmap_words (p.bits);
-  void *arguments[] = { jobs, const_cast<Padded *> (&p), &tile, &bitmap };
+  void *arguments[] = { launch, const_cast<Padded *> (&p), &tile, &bitmap };
   CfCode code;
 
-  deal_blocks (jobs, tile.w, tile_h);
-  code = cf_cuda_check (cudaLaunchKernel (tree_kernel (p), dim3 ((unsigned) jobs->blocks), dim3 (warps * 32), arguments,
+  deal_blocks (launch, tile.w, tile_h);
+  code = cf_cuda_check (cudaLaunchKernel (tree_kernel (p), dim3 ((unsigned) launch->blocks), dim3 (warps * 32), arguments,
           shared_bytes (p), stream), "median: tree", status);
   return code == CF_OK ? cf_cuda_launched ("median: tree", status) : code;
 }
