@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# demo.sh: from a fresh Debian 12 or Ubuntu 24.04 to video running through a
-# filter. Installs what is missing, builds, runs; --help says the rest.
+# demo.sh: runs video through a filter, starting from a fresh Debian 12 or Ubuntu
+# 24.04: installs missing packages, builds and runs. --help explains the options.
 
 set -u
 # shellcheck source-path=SCRIPTDIR source=lib.sh
@@ -12,28 +12,29 @@ usage () {
   cat << END
 usage: pipelines/demo.sh [options]
 
-Video through a filter, the original beside the filtered picture: in a window
-where there is a display, else into a file with a PNG of one frame beside it.
-Without --input: a moving test picture with salt-and-pepper noise. The last
-line says backend, frames and frames/s. Ctrl-C ends; the file stays playable.
+Runs video through a filter and shows the original beside the filtered frame: in
+a window if there is a display, else in a file with a PNG of one frame beside it.
+Without --input: a moving test pattern with salt-and-pepper noise. The last line
+is backend, frames and frames/s. Ctrl-C ends; the file stays playable.
 
   -i, --input INPUT   a video file, rtsp://..., or a camera: /dev/video0
   -f, --filter LINE   any element line ('cudamedian kernel-size=5')
   -o, --output FILE   write this .mp4, .mkv or .avi and show no window
-                      (without a display: cudafilters-demo.mp4, here)
+                      (without a display: cudafilters-demo.mp4 in this folder)
   -n, --frames N      end after N frames
-      --noise PERCENT salt and pepper on so many of the pixels (5 without
-                      --input, else 0)
-      --diagnose      what is found on this machine and what would be used
-      --no-install    never call apt-get; say what is missing
-  -h, --help          this
+      --noise PERCENT pixels with salt-and-pepper noise (5 without --input,
+                      else 0)
+      --diagnose      print what is found on this machine and which backend
+                      would be used
+      --no-install    never call apt-get; list missing packages instead
+  -h, --help          print this text
 
-Missing packages are installed with apt-get (with sudo where you are not root).
-The build goes to $CF_ROOT/build; CUDA kernels are in it where nvcc is found.
+Missing packages are installed with apt-get (with sudo unless you are root). The
+build goes to $CF_ROOT/build; it has CUDA kernels if nvcc is found.
 END
 }
 
-# What to install so that this input can be read and the result be shown or written.
+# Prints the packages that are missing to read this input and to show or write the result.
 runtime_packages () {
   local elements=(videotestsrc:gstreamer1.0-plugins-base compositor:gstreamer1.0-plugins-base
     pngenc:gstreamer1.0-plugins-good mp4mux:gstreamer1.0-plugins-good)
@@ -42,7 +43,7 @@ runtime_packages () {
     elements+=(rtspsrc:gstreamer1.0-plugins-good h264parse:gstreamer1.0-plugins-bad avdec_h264:gstreamer1.0-libav)
   fi
   if [ -e /proc/driver/nvidia/version ]; then
-    elements+=(h264parse:gstreamer1.0-plugins-bad) # nvcodec is in there
+    elements+=(h264parse:gstreamer1.0-plugins-bad) # the package includes nvcodec
   fi
   if [ -z "$output" ] && [ -n "${DISPLAY:-}" ]; then
     elements+=(ximagesink:gstreamer1.0-x)
@@ -83,7 +84,7 @@ while [ $# -gt 0 ]; do
   shift
 done
 
-# Said before anything is installed or built.
+# Checked before anything is installed or built.
 case $input in
   '' | *://*) ;;
   *) [ -e "$input" ] || cf_die "no file or camera \"$input\"; --input takes a video file, rtsp://... or /dev/videoN" ;;
@@ -91,8 +92,8 @@ esac
 
 mapfile -t packages < <(cf_build_packages | tr ' ' '\n'; [ "$diagnose" = 1 ] || runtime_packages)
 cf_install "${packages[@]}" || exit 1
-# For the GPU at hand only, where there is one: kernels for all take minutes.
-# Without a GPU: for the oldest one, whose kernels the driver of any later one can take.
+# With a GPU here: kernels for that one only, because kernels for all GPUs take minutes to
+# compile. Without: for the oldest architecture, which the driver compiles for later ones.
 cf_build "$CF_ROOT/build" --buildtype=release "-Dcuda-archs=$(cf_gpu_arch || echo 75)" -- \
   gst/libgstcudafilters.so pipelines/cf-demo pipelines/cf-diagnose || exit 1
 

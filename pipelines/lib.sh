@@ -1,21 +1,21 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# lib.sh: what the scripts share, to be sourced. What a build needs, how it is
-# installed on Debian and Ubuntu, the build itself, and running a pipeline.
+# lib.sh: functions that the scripts share; to be sourced. They find missing packages
+# and install them on Debian and Ubuntu, build the project, and run pipelines.
 #
-#   CF_NO_INSTALL=1   never install: say what is missing and fail
+#   CF_NO_INSTALL=1   never install: list missing packages and fail
 
 CF_ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
 cf_say () { printf '%s\n' "$*" >&2; }
 cf_die () { cf_say "$(basename "$0"): $*"; exit 1; }
 
-# Is nvcc here? The toolkit's own place is not in everybody's PATH.
+# Returns whether nvcc is installed; the toolkit's folder is often not in PATH.
 cf_have_nvcc () { command -v nvcc > /dev/null || [ -x /usr/local/cuda/bin/nvcc ]; }
 
-# Prints the packages that a build lacks. Asks for the thing and not for the
-# package, so that tools from elsewhere (pip, /usr/local) count.
+# Prints the packages that a build lacks. Checks for the tools themselves, not for the
+# packages, so that tools from elsewhere (pip, /usr/local) count.
 cf_build_packages () {
   command -v meson > /dev/null || echo meson
   command -v ninja > /dev/null || echo ninja-build
@@ -31,8 +31,8 @@ cf_build_packages () {
   fi
 }
 
-# cf_element_packages ELEMENT:PACKAGE...: prints the packages of those elements
-# that this GStreamer does not have.
+# cf_element_packages ELEMENT:PACKAGE...: prints the packages of the elements that
+# this GStreamer lacks.
 cf_element_packages () {
   local pair
   command -v gst-inspect-1.0 > /dev/null || echo gstreamer1.0-tools
@@ -41,9 +41,9 @@ cf_element_packages () {
   done
 }
 
-# cf_install PACKAGES...: those of them that are not installed, by apt-get,
-# with sudo where we are not root. Says what it does; fails with the line to
-# type where it may not or cannot.
+# cf_install PACKAGES...: installs the packages that are missing by apt-get, with sudo
+# unless it runs as root. Prints what it does. If it may not or cannot install, it
+# prints the command line to type and fails.
 cf_install () {
   local package missing=() as_root=() line log
   for package in "$@"; do
@@ -60,8 +60,8 @@ to install:  $line"
     return 1
   fi
   if ! command -v apt-get > /dev/null; then
-    cf_say "missing: ${missing[*]} (Debian's names), and there is no apt-get here to install them with:
-install what your system calls them and try again."
+    cf_say "missing: ${missing[*]} (Debian's names), and there is no apt-get here:
+install the packages of your system and try again."
     return 1
   fi
   if [ ${#as_root[@]} -gt 0 ] && ! command -v sudo > /dev/null; then
@@ -72,7 +72,7 @@ There is no sudo here. As root, type:  ${line#sudo }"
 
   cf_say "installing: ${missing[*]}"
   log=$(mktemp)
-  # An index that cannot be renewed may still be good enough.
+  # If the index cannot be updated, the present one may do.
   "${as_root[@]}" apt-get -q update > "$log" 2>&1 ||
     cf_say "apt-get update failed; trying with the package lists at hand"
   if ! "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -y install --no-install-recommends \
@@ -80,14 +80,14 @@ There is no sudo here. As root, type:  ${line#sudo }"
     tail -n 15 "$log" >&2
     rm -f "$log"
     cf_say "apt-get could not install: ${missing[*]}
-What it says is above. To try by hand:  $line"
+Its messages are above. To try by hand:  $line"
     return 1
   fi
   rm -f "$log"
 }
 
-# cf_gpu_arch: prints the first GPU's compute capability as 90 for 9.0, where
-# there is one that the nvcc at hand can make code for; fails otherwise.
+# cf_gpu_arch: prints the first GPU's compute capability, 90 for 9.0. Fails if there
+# is no GPU or nvcc cannot compile for it.
 cf_gpu_arch () {
   local cap nvcc
   cap=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2> /dev/null | head -n 1 | tr -d '. ')
@@ -95,8 +95,8 @@ cf_gpu_arch () {
   "$nvcc" --list-gpu-arch 2> /dev/null | grep -qx "compute_${cap:-none}" && echo "$cap"
 }
 
-# cf_build DIR SETUP-ARGUMENTS -- TARGETS...: configures DIR with meson unless it
-# is a build directory already, and builds the targets (none: everything).
+# cf_build DIR SETUP-ARGUMENTS -- TARGETS...: configures DIR with meson unless it is
+# a build directory, and builds the targets (none: everything).
 cf_build () {
   local dir=$1 setup=() log version
   shift
@@ -108,7 +108,7 @@ cf_build () {
 
   if ! pkg-config --atleast-version=1.22 gstreamer-1.0; then
     version=$(pkg-config --modversion gstreamer-1.0 2> /dev/null)
-    cf_say "GStreamer 1.22 or newer is needed (Debian 12, Ubuntu 24.04 or later); here it is ${version:-not found}."
+    cf_say "GStreamer 1.22 or newer is needed (Debian 12, Ubuntu 24.04 or later); found: ${version:-none}."
     return 1
   fi
   mkdir -p "$dir" || return 1
@@ -117,27 +117,27 @@ cf_build () {
     cf_say "configuring $dir"
     if ! meson setup "${setup[@]}" "$dir" "$CF_ROOT" > "$log" 2>&1; then
       tail -n 20 "$log" >&2
-      cf_say "meson could not configure $dir; all it said is in $log"
+      cf_say "meson could not configure $dir; its output is in $log"
       return 1
     fi
   fi
   cf_say "building in $dir"
   if ! ninja -C "$dir" "$@" > "$log" 2>&1; then
     grep -A 12 -m 3 -E '^FAILED|error:|^ninja: error' "$log" >&2 || tail -n 30 "$log" >&2
-    cf_say "the build failed; all it said is in $log. If $dir is an old one, remove it and try again."
+    cf_say "the build failed; its output is in $log. If $dir is an old one, remove it and try again."
     return 1
   fi
 }
 
-# cf_need_element NAME: that element of ours is there, from $CF_ROOT/build if it
-# was built; says what to do and ends where it is not.
+# cf_need_element NAME: ends the script with a message unless that element of this
+# project is installed or built in $CF_ROOT/build.
 cf_need_element () {
   [ ! -e "$CF_ROOT/build/gst" ] || export GST_PLUGIN_PATH="$CF_ROOT/build/gst${GST_PLUGIN_PATH:+:$GST_PLUGIN_PATH}"
   command -v gst-launch-1.0 > /dev/null || cf_die "gst-launch-1.0 is missing; it comes with gstreamer1.0-tools"
   gst-inspect-1.0 "$1" > /dev/null 2>&1 || cf_die "$1 is not found; ./pipelines/demo.sh builds it"
 }
 
-# cf_launch ARGUMENTS...: becomes gst-launch-1.0 and prints the line before.
+# cf_launch ARGUMENTS...: prints the line of gst-launch-1.0 and executes it.
 cf_launch () {
   printf 'gst-launch-1.0' >&2
   printf ' %q' "$@" >&2
@@ -145,8 +145,8 @@ cf_launch () {
   exec gst-launch-1.0 "$@"
 }
 
-# cf_ends INPUT [OUT.mkv]: sets the arrays `source` and `sink` to a pipeline's two
-# ends: a file, a camera, an address or "test"; a film, or without OUT a window.
+# cf_ends INPUT [OUT.mkv]: sets the array `source` to a file, a camera, a URI or
+# "test", and the array `sink` to a video file, or without OUT.mkv to a window.
 cf_ends () {
   case $1 in
     *://*) source=(uridecodebin "uri=$1" ! queue) ;;

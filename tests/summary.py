@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Adds up what meson's tests said: summary.py build/meson-logs/testlog.json
+"""Adds up the results of meson's tests: summary.py build/meson-logs/testlog.json
 
-A test counts by its closing line `N passed, N failed, N skipped`, by Check's
-`NN%: Checks: a, Failures: b, Errors: c`, or else as one."""
+A test's counts come from its last line `N passed, N failed, N skipped` or from Check's line
+`NN%: Checks: a, Failures: b, Errors: c`; a test without either counts as one."""
 import json
 import re
 import sys

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * convolve/convolve.c: the convolution filter's parameters and descriptor; convolve.h is
- * its contract, kernel.c makes its weights, convolve/cpu/plan.c is its CPU
- * side, convolve/gpu/plan.cu its kernels. */
+ * convolve/convolve.c: parameters and descriptor of the convolution filter.
+ * convolve.h is its contract, kernel.c makes its weights, cpu/plan.c is the CPU
+ * backend and gpu/plan.cu the CUDA backend. */
 #include "kernel.h"
 #include "core/text.h"
 
@@ -11,16 +11,16 @@
 #define FIELD(name) offsetof (CfConvolveParams, name)
 
 static const CfEnumValue presets[] = {
-  { CF_PRESET_IDENTITY, "identity", "The picture as it is" },
+  { CF_PRESET_IDENTITY, "identity", "Leave frames unchanged" },
   { CF_PRESET_BOX, "box", "Mean of a square: the simplest blur" },
   { CF_PRESET_GAUSS, "gauss", "Gaussian blur" },
   { CF_PRESET_SHARPEN, "sharpen", "Sharpen, 3 x 3" },
   { CF_PRESET_LAPLACE, "laplace", "Laplace, 3 x 3: second derivative" },
-  { CF_PRESET_UNSHARP, "unsharp", "Unsharp mask: sharpen by what a Gaussian blur takes away" },
+  { CF_PRESET_UNSHARP, "unsharp", "Unsharp mask: sharpen by the difference to a Gaussian blur" },
   { CF_PRESET_EMBOSS, "emboss", "Relief, lit from angle, 3 x 3" },
-  { CF_PRESET_SOBEL, "sobel", "Edges: magnitude of Sobel's gradient" },
-  { CF_PRESET_PREWITT, "prewitt", "Edges: magnitude of Prewitt's gradient" },
-  { CF_PRESET_SCHARR, "scharr", "Edges: magnitude of Scharr's gradient" },
+  { CF_PRESET_SOBEL, "sobel", "Edges: magnitude of the Sobel gradient" },
+  { CF_PRESET_PREWITT, "prewitt", "Edges: magnitude of the Prewitt gradient" },
+  { CF_PRESET_SCHARR, "scharr", "Edges: magnitude of the Scharr gradient" },
   { CF_PRESET_LOG, "log", "Laplacian of a Gaussian: edges and spots of one size" },
   { CF_PRESET_MOTION, "motion", "Blur along a line" },
   { CF_PRESET_CUSTOM, "custom", "The weights of kernel or kernel-file" },
@@ -28,47 +28,49 @@ static const CfEnumValue presets[] = {
 };
 
 static const CfEnumValue borders[] = {
-  { CF_BORDER_REPLICATE, "replicate", "The outermost samples go on" },
-  { CF_BORDER_REFLECT101, "reflect101", "A mirror in the outermost samples" },
-  { CF_BORDER_WRAP, "wrap", "The picture goes on at its other side" },
-  { CF_BORDER_CONSTANT, "constant", "border-value" },
+  { CF_BORDER_REPLICATE, "replicate", "Repeat the outermost samples" },
+  { CF_BORDER_REFLECT101, "reflect101", "Mirror the frame about its outermost samples" },
+  { CF_BORDER_WRAP, "wrap", "Continue at the opposite side of the frame" },
+  { CF_BORDER_CONSTANT, "constant", "Use border-value" },
   { 0, NULL, NULL },
 };
 
 static const CfEnumValue grays[] = {
-  { CF_GRAY_NONE, "none", "Colours as they are" },
-  { CF_GRAY_MEAN, "mean", "Mean of red, green and blue; of YUV its luma" },
-  { CF_GRAY_LUMA, "luma", "Weighted as the eye does; of YUV its luma" },
+  { CF_GRAY_NONE, "none", "Keep colours" },
+  { CF_GRAY_MEAN, "mean", "Mean of red, green and blue; luma of YUV" },
+  { CF_GRAY_LUMA, "luma", "Mean of red, green and blue weighted as luma; luma of YUV" },
   { 0, NULL, NULL },
 };
 
-/* The rows that others follow from. */
+/* Rows of the table below whose change sets other parameters: see changed (). */
 enum { ROW_KERNEL = 1, ROW_KERNEL_FILE };
 
 static const CfParam params[] = {
-  { "preset", CF_TYPE_ENUM, FIELD (preset), 0, 0, CF_PRESET_GAUSS, presets, "", "Which kernel" },
+  { "preset", CF_TYPE_ENUM, FIELD (preset), 0, 0, CF_PRESET_GAUSS, presets, "", "Kernel to apply" },
   [ROW_KERNEL] = { "kernel", CF_TYPE_STRING, FIELD (kernel), 0, 0, 0, NULL, "",
-      "Weights, rows by ';', numbers by spaces or ',', up to 63 x 63; makes preset custom and drops kernel-file" },
+      "Weights, up to 63 x 63: rows separated by ';', numbers by spaces or ','; sets preset to custom and clears "
+      "kernel-file" },
   [ROW_KERNEL_FILE] = { "kernel-file", CF_TYPE_STRING, FIELD (kernel_file), 0, 0, 0, NULL, "",
-      "File with weights, rows by line or ';'; read when this is set; makes preset custom and drops kernel" },
+      "File of weights: rows separated by newlines or ';', numbers by spaces or ','; read when this property is set; "
+      "sets preset to custom and clears kernel" },
   { "kernel-size", CF_TYPE_INT, FIELD (kernel_size), 1, CF_CONVOLVE_MAX, 5, NULL, "samples",
-      "Side of the kernels box, gauss, unsharp, log and motion; odd" },
+      "Side of the kernel for box, gauss, unsharp, log and motion; odd" },
   { "sigma", CF_TYPE_DOUBLE, FIELD (sigma), 0, 100, 0, NULL, "samples",
-      "Of gauss, unsharp and log; 0: the one that fits kernel-size" },
+      "Standard deviation for gauss, unsharp and log; 0: chosen from kernel-size" },
   { "angle", CF_TYPE_DOUBLE, FIELD (angle), -360, 360, 0, NULL, "degrees",
-      "Of motion, counterclockwise from the right; of emboss, in steps of 45" },
+      "Direction for motion, counterclockwise from the right, and of the light for emboss, in steps of 45" },
   { "amount", CF_TYPE_DOUBLE, FIELD (amount), 0, 10, 1, NULL, "", "Strength of sharpen and unsharp" },
   { "divisor", CF_TYPE_DOUBLE, FIELD (divisor), -1e9, 1e9, 0, NULL, "",
-      "Sums are divided by this; 0: by the sum of the weights, or by 1 if that is 0" },
+      "Divide sums by this; 0: by the sum of the weights, or by 1 if that sum is 0; not used by gauss and unsharp" },
   { "bias", CF_TYPE_DOUBLE, FIELD (bias), -65536, 65536, 0, NULL, "sample value",
-      "Added to the result, but not to chroma" },
-  { "border", CF_TYPE_ENUM, FIELD (border), 0, 0, CF_BORDER_REPLICATE, borders, "", "What is outside the picture" },
+      "Offset added to the result, except for chroma" },
+  { "border", CF_TYPE_ENUM, FIELD (border), 0, 0, CF_BORDER_REPLICATE, borders, "", "Samples outside the frame" },
   { "border-value", CF_TYPE_INT, FIELD (border_value), 0, 65535, 0, NULL, "sample value",
-      "What is outside with border=constant; of chroma it is gray" },
+      "Value of samples outside the frame with border=constant; chroma is always gray there" },
   { "flip", CF_TYPE_BOOL, FIELD (flip), 0, 1, 0, NULL, "",
-      "Turn the kernel by 180 degrees: a convolution in the strict sense, not a correlation" },
-  { "gray", CF_TYPE_ENUM, FIELD (gray), 0, 0, CF_GRAY_NONE, grays, "", "Make the picture gray first" },
-  { "file-text", CF_TYPE_STRING, FIELD (file_text), 0, 0, 0, NULL, "", "What stood in kernel-file", .hidden = true },
+      "Rotate the kernel by 180 degrees: a convolution in the strict sense instead of a correlation" },
+  { "gray", CF_TYPE_ENUM, FIELD (gray), 0, 0, CF_GRAY_NONE, grays, "", "Convert frames to gray before filtering" },
+  { "file-text", CF_TYPE_STRING, FIELD (file_text), 0, 0, 0, NULL, "", "Content of kernel-file", .hidden = true },
 };
 
 const char *
@@ -81,29 +83,29 @@ cf_convolve_preset_name (int preset)
 }
 
 static void
-drop (const char **text)
+clear (const char **text)
 {
   free ((void *) *text);
   *text = NULL;
 }
 
-/* Of kernel and kernel-file the one that was set last counts. */
+/* The one of kernel and kernel-file that was set last applies and clears the other. */
 static CfCode
 changed (void *params_, unsigned row, CfStatus *status)
 {
   CfConvolveParams *p = params_;
 
   if (row == ROW_KERNEL && p->kernel) {
-    drop (&p->kernel_file);
-    drop (&p->file_text);
+    clear (&p->kernel_file);
+    clear (&p->file_text);
     p->preset = CF_PRESET_CUSTOM;
   } else if (row == ROW_KERNEL_FILE) {
     CfStatus local, *why = status ? status : &local;
 
-    drop (&p->file_text);
+    clear (&p->file_text);
     if (!p->kernel_file)
       return CF_OK;
-    drop (&p->kernel);
+    clear (&p->kernel);
     p->preset = CF_PRESET_CUSTOM;
     p->file_text = cf_text_read ("kernel-file", p->kernel_file, why);
     return p->file_text ? CF_OK : why->code;
@@ -111,8 +113,8 @@ changed (void *params_, unsigned row, CfStatus *status)
   return CF_OK;
 }
 
-/* Where the depth of the samples is not known yet, 16 bit refuses what no depth
- * takes. */
+/* While the format is not known, the check is for GRAY16, whose sums have 64 bits:
+ * it refuses only kernels that no bit depth accepts. */
 static CfCode
 check (const CfVideo *video, const CfCommon *common, const void *params_, CfStatus *status)
 {
@@ -125,7 +127,7 @@ check (const CfVideo *video, const CfCommon *common, const void *params_, CfStat
 }
 
 static bool
-passes (const CfVideo *video, const CfCommon *common, const void *params_)
+is_identity (const CfVideo *video, const CfCommon *common, const void *params_)
 {
   CfView views[CF_MAX_VIEWS];
   CfConvolution c;
@@ -137,12 +139,13 @@ passes (const CfVideo *video, const CfCommon *common, const void *params_)
   cf_image_layout (&image, video->format, video->width, video->height, 1);
   n = cf_image_views (video, common, &image, views);
   for (int i = 0; i < n; i++)
-    if (cf_convolve_fate (&c, video->format, &views[i]) != CF_FATE_COPY)
+    if (cf_convolve_action (&c, video->format, &views[i]) != CF_ACTION_COPY)
       return false;
   return true;
 }
 
-/* Of a kernel of even height, too. */
+/* The anchor of a kernel of even height has h / 2 rows above it and fewer below
+ * (flip: the other way round), so h / 2 rows on both sides suffice. */
 static int
 halo (const void *params_)
 {
@@ -160,7 +163,7 @@ const CfFilter cf_convolve = {
   .params_size = sizeof (CfConvolveParams),
   .check = check,
   .changed = changed,
-  .passes = passes,
+  .passes = is_identity,
   .halo = halo,
   .cpu = &cf_convolve_cpu,
 #ifdef CF_HAVE_CUDA

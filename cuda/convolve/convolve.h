@@ -2,83 +2,87 @@
  *
  * convolve/convolve.h: the contract of the convolution filter.
  *
- * Sums. A kernel has w x h taps (1..63 each, even ones too) and its anchor at
+ * Sums. A kernel has w x h taps (1..63 each, even sizes too) and its anchor at
  * (w / 2, h / 2), integer division. With x(X, Y) the samples of a component (of
  * a field),
  *   S(X, Y) = sum over i < w, j < h of  c(i, j) x(X + i - ax, Y + j - ay)
  * which is a correlation, as in OpenCV and FFmpeg. flip=true reverses the taps
- * in both directions and takes ax = w - 1 - w / 2, ay = h - 1 - h / 2: a
- * convolution. S is an exact integer: 32 bits hold it at 8 bit, 64 bits above;
- * a kernel whose sum of |c| times the largest sample does not fit is refused.
+ * in both directions and takes ax = w - 1 - w / 2, ay = h - 1 - h / 2, which is
+ * a convolution. S is an exact integer: it fits 32 bits for 8-bit samples and
+ * 64 bits for deeper ones; a kernel whose sum of |c| times the largest sample
+ * does not fit is refused.
  *
- * Weights. The taps as typed or as the preset makes them are doubles t.
+ * Weights. The taps, as typed or as the preset defines them, are doubles t.
  *   divisor d: as set; 0 means the sum of t, or 1 if |sum| <= 1e-9 sum |t|.
  *   Exact: all t 2^n and d 2^n are integers below 2^31 for one and the same
- *     n <= 16 (the smallest such): c = t 2^n, D = d 2^n. A negative D negates
- *     all c and D. If the sums then do not fit: with n = 0 (what was typed are
- *     integers) the kernel is refused, with n > 0 the next rule is tried.
+ *     n <= 16 (the smallest such n): c = t 2^n, D = d 2^n. A negative D negates
+ *     all c and D. If the sums then do not fit: with n = 0 (the typed weights
+ *     are integers) the kernel is refused, with n > 0 the next rule applies.
  *   Else: c = t / d 2^s, rounded to the nearest integer, halves away from 0, and
  *     D = 2^s, with the largest s <= 16 for which the sums fit (and the c fit 32
- *     bits). If divisor is 0, what the rounded sum misses to exactly D (to 0
- *     where the sum of t counts as 0) is added to the anchor's tap, so that
- *     a blur leaves a flat picture flat; the sums fit with that as well.
- *   Then the greatest common divisor of D and all c that is a power of two is
- *   divided out, which changes no result.
+ *     bits). If divisor is 0, the difference between D (or 0, where the sum of t
+ *     counts as 0) and the sum of the rounded c is added to the anchor's tap:
+ *     a blur leaves flat areas unchanged. The sums fit with that addition, too.
+ *   Then the greatest power of two that divides D and all c is divided out,
+ *   which changes no result.
  *
  * Rounding. out = S / D + bias, of the exact rational number, to the nearest
  * integer, halves to even; then saturated to 0 .. max (255, 1023, 65535). bias
  * is the double as set. Chroma is filtered about mid-level (128, 512, 32768)
  * and takes no bias: out = S' / D + mid with S' the sum over x - mid.
- * A kernel with one tap other than 0, at the anchor and equal to D, and no bias, is the
- * identity: words are copied as stored.
+ * A kernel whose only non-zero tap is at the anchor and equal to D, with bias 0,
+ * is the identity: stored words are copied unchanged.
  *
  * Presets, k = kernel-size, r = (k - 1) / 2, (i, j) counted from the anchor:
  *   box       k x k ones
  *   sharpen   0 -a 0; -a 1+4a -a; 0 -a 0, a = amount
  *   laplace   0 1 0; 1 -4 1; 0 1 0
  *   emboss    -2 -1 0; -1 1 1; 0 1 2, its outer eight taps moved counterclockwise
- *             by angle / 45 places (the nearest integer, halves up; modulo 8)
+ *             by angle / 45 positions (the nearest integer, halves up; modulo 8)
  *   log       g = exp (-(i^2 + j^2) / (2 sigma^2)),
- *             t = g (i^2 + j^2 - 2 sigma^2) / (sigma^4 sum g), less the mean of all t
+ *             t = g (i^2 + j^2 - 2 sigma^2) / (sigma^4 sum g), minus the mean of all t
  *   motion    k x k; p = i cos A - j sin A along, q = i sin A + j cos A across,
  *             t = max (0, 1 - |q|) min (1, max (0, r + 1 - |p|)); A = angle,
  *             counterclockwise, 0 = to the right
  *   gauss, unsharp, sobel, prewitt, scharr: below
  *   custom    the rows of `kernel` (or of the file)
- * sigma 0: 0.3 (r - 1) + 0.8. It is at least 0.01 everywhere.
+ * sigma 0 means 0.3 (r - 1) + 0.8. Every sigma is raised to at least 0.01.
  *
  * gauss. One axis: k weights g = exp (-i^2 / (2 sigma^2)) / sum; with sigma 0 at
  * k = 3, 5, 7 instead 1 2 1 / 4, 1 4 6 4 1 / 16, 1 3.5 7 9 7 3.5 1 / 32. They
- * become integers of 1 / F, F = 256 at 8 bit and 65536 above, from the outside
- * in: n = the integer nearest to g F + e (halves to even), e = g F + e - n goes to
- * the next, both sides alike, and the centre takes what is left to F. S is
- * the sum with both axes' weights (separable), D = F^2, and
- * out = floor (S / D + bias + 1/2): halves UP, where the other kernels round
- * them to even. divisor is not used. At 8 bit this is OpenCV's GaussianBlur.
+ * become integers in units of 1 / F, F = 256 at 8 bit and 65536 above, from the
+ * outermost tap to the centre: n = the integer nearest to g F + e (halves to
+ * even), e = g F + e - n carries to the next tap, symmetrically on both sides,
+ * and the centre takes the remainder to F. S is the sum with the product of
+ * both axes' weights (separable), D = F^2, and out = floor (S / D + bias + 1/2):
+ * halves UP, where the other kernels round them to even. divisor is not used.
+ * At 8 bit the result equals OpenCV's GaussianBlur.
  * unsharp. With the same S, D and A = amount in 1/256 (nearest, halves up):
  * out = floor (x + A / 256 (x - S / D) + bias + 1/2), saturated.
  * sobel, prewitt, scharr: with gx and gy the sums with
  *   -m 0 m; -n 0 n; -m 0 m   and its transpose, (m, n) = (1, 2), (1, 1), (3, 10),
- * r = the integer nearest to sqrt (gx^2 + gy^2); out = r / D + bias by the same
- * rounding as sums; divisor d (0 = 1): if d 2^n is an integer below 2^31 for an
- * n <= 16, r 2^n / (d 2^n), else r m / 65536 with m nearest to 65536 / d. Chroma
- * is written mid-level.
+ * r = the integer nearest to sqrt (gx^2 + gy^2); out = r / D + bias, rounded like
+ * the sums; divisor d (0 = 1): if d 2^n is an integer below 2^31 for an n <= 16,
+ * r 2^n / (d 2^n), else r m / 65536 with m nearest to 65536 / d. Chroma is
+ * written as mid-level.
  *
- * gray. mean or luma: an RGB picture is made one plane y first,
+ * gray. mean or luma: an RGB frame is first converted to one plane y,
  *   mean: (R + G + B) / 3 truncated;  luma: (77 R + 150 G + 29 B + 128) >> 8,
- * y is filtered as luma and written to R, G and B (an identity kernel too).
- * YUV: luma is filtered and chroma written mid-level.
+ * y is filtered as luma and written to R, G and B (with an identity kernel, too).
+ * YUV: luma is filtered and chroma is written as mid-level.
  *
- * Components that are not filtered (alpha, padding, apply-to) are copied as
- * stored, also where gray or a magnitude would have written mid-level.
+ * Components that are not filtered (alpha, padding, those that apply-to leaves
+ * out) are copied as stored, also where gray or a magnitude would have written
+ * mid-level.
  *
- * Borders. replicate: coordinates are clamped. reflect101: mirrored about the
- * outermost sample, as often as needed (n = 1: always 0). wrap: modulo the
- * side. constant: samples outside are min (border-value, max); for
- * chroma mid-level. With gray the border is that of the gray plane.
+ * Borders. replicate: coordinates are clamped. reflect101: coordinates are
+ * mirrored about the outermost sample, as often as needed (side 1: always 0).
+ * wrap: coordinates are taken modulo the side. constant: samples outside are
+ * min (border-value, max) for luma and mid-level for chroma. With gray the
+ * border is that of the gray plane.
  *
- * Samples. As in median/median.h: 10 bit is clamped to 1023 on load, P010 is
- * value << 6, thresholds and biases are in sample values.
+ * Samples. As in median/median.h: 10-bit samples are clamped to 1023 on load,
+ * P010 stores value << 6, thresholds and biases are in sample values.
  *
  * | parameter | unit, range | takes effect |
  * | preset | see above (gauss) | next frame |
@@ -95,8 +99,8 @@
  * | flip | false, true (false) | next frame |
  * | gray | none, mean, luma (none) | next frame |
  *
- * All of it is integer arithmetic once the weights are made (on the CPU, by one
- * function, for both backends), so every variant gives the same bytes. */
+ * One function makes the weights on the CPU for both backends. From there on
+ * all arithmetic is in integers, so every variant returns the same bytes. */
 #ifndef CF_CONVOLVE_CONVOLVE_H
 #define CF_CONVOLVE_CONVOLVE_H
 
@@ -136,87 +140,91 @@ typedef struct {
   int border_value;
   int flip;
   int gray;              /* CfGray */
-  const char *file_text; /* what stood in kernel_file when it was set; no property */
+  const char *file_text; /* the content of kernel_file when it was set; not a property */
 } CfConvolveParams;
 
-/* COPY: the identity. LINEAR: S / D. UNSHARP, MAGNITUDE: as above. */
+/* COPY: the identity. LINEAR: S / D. UNSHARP, MAGNITUDE: see the head of this file. */
 typedef enum { CF_CONVOLVE_COPY, CF_CONVOLVE_LINEAR, CF_CONVOLVE_UNSHARP, CF_CONVOLVE_MAGNITUDE } CfConvolveOp;
 
-/* Which of a pair of constants a component takes. */
-enum { CF_CONVOLVE_LUMA, CF_CONVOLVE_CHROMA }; /* luma: gray, luma, R, G, B */
+/* A component's index into pairs of constants. LUMA stands for gray, luma, R, G, B. */
+enum { CF_CONVOLVE_LUMA, CF_CONVOLVE_CHROMA };
 
-/* The parameters for samples of one depth, worked out. Plain data: copy it. */
+/* The parameters resolved for samples of one bit depth. Plain data, may be copied. */
 typedef struct {
   CfConvolveOp op;
   int bits, max, mid;
   int w, h, ax, ay;
-  /* c(i, j) = weights[j * w + i]; MAGNITUDE: gx's, and gy's in weights_y.
-   * Not filled where `dense` is false: gauss and unsharp above 8 bit. */
+  /* c(i, j) = weights[j * w + i]; MAGNITUDE: those of gx, with those of gy in
+   * weights_y. Not filled where `dense` is false: gauss and unsharp above 8 bit. */
   bool dense;
   int32_t weights[CF_CONVOLVE_MAX * CF_CONVOLVE_MAX];
   int32_t weights_y[9];
-  /* c(i, j) = col[j] row[i]: exactly so. Never for MAGNITUDE. */
+  /* c(i, j) = col[j] row[i], exactly. Never set for MAGNITUDE. */
   bool separable;
   int32_t row[CF_CONVOLVE_MAX], col[CF_CONVOLVE_MAX];
   bool box; /* all c are 1 */
   int64_t sum, abs_sum; /* of c; MAGNITUDE: the larger abs_sum of the two */
-  /* LINEAR:    out = floor ((2 S + add) / (2 D)), less 1 where ties_even and the
-   *            division leaves no rest and the quotient is odd; then saturated
+  /* For luma [0] and chroma [1]; S is the sum over x for chroma, too.
+   * LINEAR:    out = floor ((2 S + add) / (2 D)), minus 1 where ties_even is set,
+   *            the remainder is 0 and the quotient is odd; then saturated
    * UNSHARP:   out = floor ((256 D x + amount (D x - S) + add) / (256 D)), saturated
-   * MAGNITUDE: as LINEAR with factor r for S
-   * for luma [0] and chroma [1]; S is over x, also for chroma. */
+   * MAGNITUDE: as LINEAR with factor r in place of S */
   int64_t divisor; /* D >= 1 */
   int64_t add[2];
   bool ties_even[2];
   int64_t factor;
   int amount; /* A */
-  /* LINEAR: |2 S + add| < 2^31 for both, and for 0 <= n < 2^31
+  /* LINEAR: |2 S + add| < 2^31 for luma and chroma, and for 0 <= n < 2^31
    * n / (2 D) = (n * (uint64_t) magic) >> shift, shift >= 32. */
   bool narrow;
   uint32_t magic;
   int shift;
   CfBorder border;
-  int outside[2]; /* CONSTANT: the sample out there, luma and chroma */
-  CfGray gray;    /* of the parameters; what it means for a format: cf_convolve_fate */
+  int outside[2]; /* CONSTANT: the sample outside the frame, luma and chroma */
+  CfGray gray;    /* as in the parameters; cf_convolve_action applies it to a format */
 } CfConvolution;
 
-/* Works out the parameters; CF_BAD_VALUE with what is wrong (of a kernel, in
- * which row and column, counted from 1). Any thread. */
+/* Resolves `params` for `format` into `c`. Returns CF_BAD_VALUE, with row and
+ * column of the kernel counted from 1 where they apply, or CF_UNSUPPORTED for an
+ * unknown format. Thread-safe. */
 CfCode cf_convolution_resolve (const CfConvolveParams *params, CfFormat format, CfConvolution *c, CfStatus *status);
 
-/* What becomes of a component. GRAY: of R, G and B together one plane. */
-typedef enum { CF_FATE_COPY, CF_FATE_FILTER, CF_FATE_MID, CF_FATE_GRAY } CfConvolveFate;
-CfConvolveFate cf_convolve_fate (const CfConvolution *c, CfFormat format, const CfView *view);
+/* What the filter does with the samples of a component: copies them, filters
+ * them, writes mid-level, or (GRAY) filters the gray plane of R, G and B. */
+typedef enum { CF_ACTION_COPY, CF_ACTION_FILTER, CF_ACTION_MID, CF_ACTION_GRAY } CfConvolveAction;
+/* Returns the action for the component of `view`. Thread-safe. */
+CfConvolveAction cf_convolve_action (const CfConvolution *c, CfFormat format, const CfView *view);
 
 #ifdef __CUDACC__
-#define CF_BOTH_SIDES __host__ __device__
+#define CF_HOST_DEVICE __host__ __device__
 #else
-#define CF_BOTH_SIDES
+#define CF_HOST_DEVICE
 #endif
 
-/* Where sample `at` of a side of n samples comes from; -1: from outside. */
-CF_BOTH_SIDES static inline int
-cf_border_map (CfBorder border, int at, int n)
+/* Returns the index, 0 .. n - 1, of the sample that stands for index i of a row
+ * or column of n samples, or -1 for the constant border. */
+CF_HOST_DEVICE static inline int
+cf_border_map (CfBorder border, int i, int n)
 {
-  if (at >= 0 && at < n)
-    return at;
+  if (i >= 0 && i < n)
+    return i;
   switch (border) {
     case CF_BORDER_REFLECT101: {
       int period = 2 * (n - 1);
 
       if (n == 1)
         return 0;
-      at %= period;
-      at = at < 0 ? at + period : at;
-      return at < n ? at : period - at;
+      i %= period;
+      i = i < 0 ? i + period : i;
+      return i < n ? i : period - i;
     }
     case CF_BORDER_WRAP:
-      at %= n;
-      return at < 0 ? at + n : at;
+      i %= n;
+      return i < 0 ? i + n : i;
     case CF_BORDER_CONSTANT:
       return -1;
     default:
-      return at < 0 ? 0 : n - 1;
+      return i < 0 ? 0 : n - 1;
   }
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * convolve/kernel.c: from the parameters to integer weights, for both backends.
- * convolve.h has the formulas; here is the only floating point of the filter. */
+ * convolve/kernel.c: resolves the parameters to integer weights, for both
+ * backends. convolve.h has the formulas. Only floating-point arithmetic in
+ * this file can influence a result by its own rounding. */
 #include "kernel.h"
 #include "core/text.h"
 
@@ -11,7 +12,7 @@
 #include <string.h>
 
 #define TWO31 2147483648.0
-/* Finer weights than 1 / 2^16 are not made. */
+/* The finest unit of weights is 1 / 2^16. */
 #define MAX_SHIFT 16
 
 static double
@@ -44,11 +45,11 @@ make_emboss (CfTaps *taps, double angle)
 {
   static const double base[9] = { -2, -1, 0, -1, 1, 1, 0, 1, 2 };
   static const int ring[8] = { 0, 3, 6, 7, 8, 5, 2, 1 }; /* counterclockwise from the upper left */
-  int places = (int) floor (angle / 45 + 0.5) & 7;
+  int steps = (int) floor (angle / 45 + 0.5) & 7;
 
   set_taps (taps, 3, base);
   for (int n = 0; n < 8; n++)
-    taps->t[ring[(n + places) & 7]] = base[ring[n]];
+    taps->t[ring[(n + steps) & 7]] = base[ring[n]];
 }
 
 static void
@@ -88,7 +89,7 @@ make_motion (CfTaps *taps, int k, double angle)
     }
 }
 
-/* What the sentences of errors call the kernel. */
+/* Writes the name of the kernel that error messages use. */
 static void
 name_kernel (const CfConvolveParams *p, char *out, size_t n)
 {
@@ -117,7 +118,7 @@ make_custom (const CfConvolveParams *p, CfTaps *taps, CfStatus *status)
   return code;
 }
 
-/* All that are sums of weights as typed, S / D. */
+/* Makes the taps of all presets whose result is S / D with weights by convolve.h's "Weights". */
 static CfCode
 make_taps (const CfConvolveParams *p, CfTaps *taps, CfStatus *status)
 {
@@ -155,7 +156,7 @@ make_taps (const CfConvolveParams *p, CfTaps *taps, CfStatus *status)
 
 /* ---- weights ------------------------------------------------------------ */
 
-/* Fills sum and abs_sum; do the sums of samples fit? */
+/* Fills sum and abs_sum. Returns whether the sums of samples fit 32 bits (8-bit samples) or 64. */
 static bool
 sums_fit (CfConvolution *c)
 {
@@ -167,25 +168,25 @@ sums_fit (CfConvolution *c)
   return c->abs_sum <= (c->bits == 8 ? INT32_MAX : INT64_MAX) / c->max;
 }
 
-/* Is t 2^n an integer below 2^31? */
+/* Returns whether t 2^n is an integer below 2^31. */
 static bool
-is_whole (double t, int n)
+is_integer (double t, int n)
 {
   double v = ldexp (t, n);
 
   return fabs (v) < TWO31 && v == trunc (v);
 }
 
-/* The smallest n for which all of t and d are; -1 if there is none. */
+/* Returns the smallest n for which all t 2^n and d 2^n are integers below 2^31, or -1. */
 static int
 find_scale (const CfTaps *taps, double d)
 {
   for (int n = 0; n <= MAX_SHIFT; n++) {
-    bool whole = is_whole (d, n);
+    bool integral = is_integer (d, n);
 
-    for (int i = 0; whole && i < taps->w * taps->h; i++)
-      whole = is_whole (taps->t[i], n);
-    if (whole)
+    for (int i = 0; integral && i < taps->w * taps->h; i++)
+      integral = is_integer (taps->t[i], n);
+    if (integral)
       return n;
   }
   return -1;
@@ -202,12 +203,12 @@ exact_weights (CfConvolution *c, const CfTaps *taps, double d, int n)
   return sums_fit (c);
 }
 
-/* Weights in units of 2^-s. `target`: what they have to sum up to, in units of
- * 1; NAN where that does not matter. */
+/* Makes weights in units of 2^-s. `target` is the sum that they must have, in
+ * units of 1, or NAN for any. Returns false where they or their sums do not fit. */
 static bool
 rounded_weights (CfConvolution *c, const CfTaps *taps, double d, double target, int s)
 {
-  int at = taps->ay * taps->w + taps->ax;
+  int centre = taps->ay * taps->w + taps->ax;
   int64_t sum = 0;
 
   for (int i = 0; i < taps->w * taps->h; i++) {
@@ -220,36 +221,36 @@ rounded_weights (CfConvolution *c, const CfTaps *taps, double d, double target, 
   }
   c->divisor = (int64_t) 1 << s;
   if (!isnan (target)) {
-    int64_t anchor = c->weights[at] + (int64_t) ldexp (target, s) - sum;
+    int64_t anchor = c->weights[centre] + (int64_t) ldexp (target, s) - sum;
 
     if (anchor > INT32_MAX || anchor < -INT32_MAX)
       return false;
-    c->weights[at] = (int32_t) anchor;
+    c->weights[centre] = (int32_t) anchor;
   }
   return sums_fit (c);
 }
 
-/* The sentence about the largest of the weights. `sum` is that of all, without
- * signs, divided by `d`. */
+/* Fails with a message about the largest weight. `sum` is the sum of all absolute
+ * weights, divided by `d`. */
 static CfCode
 too_large (const CfConvolveParams *p, int bits, const CfTaps *taps, double sum, double d, CfStatus *status)
 {
-  double most = floor (2147483647.0 / (bits == 8 ? 255 : 1));
+  double limit = floor (2147483647.0 / (bits == 8 ? 255 : 1));
   char what[40], divided[40] = "";
-  int at = 0;
+  int largest = 0;
 
   for (int i = 1; i < taps->w * taps->h; i++)
-    if (fabs (taps->t[i]) > fabs (taps->t[at]))
-      at = i;
+    if (fabs (taps->t[i]) > fabs (taps->t[largest]))
+      largest = i;
   name_kernel (p, what, sizeof what);
   if (d != 1)
-    snprintf (divided, sizeof divided, " and divided by %g", d);
-  return cf_fail (status, CF_BAD_VALUE, "%s, row %d, column %d: the weight %g is too large for %d-bit video; without "
-      "signs%s the weights may sum up to %.0f, and these make %g", what, at / taps->w + 1, at % taps->w + 1,
-      taps->t[at], bits, divided, most, sum);
+    snprintf (divided, sizeof divided, " divided by %g", d);
+  return cf_fail (status, CF_BAD_VALUE, "%s, row %d, column %d: the weight %g is too large for %d-bit video; the "
+      "absolute weights%s must add up to at most %.0f, not %g", what, largest / taps->w + 1, largest % taps->w + 1,
+      taps->t[largest], bits, divided, limit, sum);
 }
 
-/* Weights and divisor of S / D, before what all kernels of that kind share. */
+/* Makes weights and divisor of S / D, before flip and the division by a common power of two. */
 static CfCode
 make_weights (const CfConvolveParams *p, const CfTaps *taps, CfConvolution *c, CfStatus *status)
 {
@@ -316,18 +317,19 @@ static int32_t
 common_divisor (int32_t a, int32_t b)
 {
   while (b) {
-    int32_t rest = a % b;
+    int32_t rem = a % b;
 
     a = b;
-    b = rest;
+    b = rem;
   }
   return a < 0 ? -a : a;
 }
 
-/* Is the matrix the product of a column and a row? With the row divided by its
- * common divisor, the column is whole where it is anything. */
+/* Returns whether the matrix is the product of a column and a row, and fills
+ * them. The row is divided by its greatest common divisor: if the matrix is
+ * separable at all, the column then consists of integers. */
 static bool
-split (CfConvolution *c)
+separate (CfConvolution *c)
 {
   const int32_t *first = NULL;
   int32_t divisor = 0;
@@ -340,7 +342,7 @@ split (CfConvolution *c)
         lead = i;
       }
   if (!first)
-    return true; /* all 0 */
+    return true; /* all weights are 0 */
   for (int i = 0; i < c->w; i++)
     divisor = common_divisor (divisor, first[i]);
   for (int i = 0; i < c->w; i++)
@@ -363,7 +365,7 @@ gauss_axis (int k, double sigma_set, double sigma, int32_t one, int32_t *out)
 {
   static const double small[3][4] = { { 2, 1 }, { 6, 4, 1 }, { 9, 7, 3.5, 1 } };
   static const double small_sum[3] = { 4, 16, 32 };
-  double g[CF_CONVOLVE_MAX / 2 + 1], sum = 0, rest = 0;
+  double g[CF_CONVOLVE_MAX / 2 + 1], sum = 0, carry = 0;
   int r = (k - 1) / 2;
   int32_t left = one;
 
@@ -377,10 +379,10 @@ gauss_axis (int k, double sigma_set, double sigma, int32_t one, int32_t *out)
     }
   }
   for (int i = r; i > 0; i--) {
-    double exact = g[i] / sum * one + rest;
+    double exact = g[i] / sum * one + carry;
     double n = rint (exact);
 
-    rest = exact - n;
+    carry = exact - n;
     out[r - i] = out[r + i] = (int32_t) n;
     left -= 2 * (int32_t) n;
   }
@@ -406,31 +408,31 @@ make_gauss (const CfConvolveParams *p, CfConvolution *c)
 
 /* ---- rounding ----------------------------------------------------------- */
 
-/* floor (scale value), exactly; *whole: nothing was cut off. scale < 2^53. */
+/* Returns floor (scale value), exactly, for scale < 2^53. *integral: scale value is an integer. */
 static int64_t
-floor_product (int64_t scale, double value, bool *whole)
+floor_product (int64_t scale, double value, bool *integral)
 {
   double high = (double) scale * value, low = fma ((double) scale, value, -high);
 
-  /* Rounding to `high` has not crossed a whole number, so `low` matters only
-   * where `high` is one. */
-  *whole = high == floor (high) && low == floor (low);
+  /* Rounding to `high` never crosses an integer, so `low` matters only where
+   * `high` is an integer. */
+  *integral = high == floor (high) && low == floor (low);
   return (int64_t) floor (high) + (high == floor (high) ? (int64_t) floor (low) : 0);
 }
 
 static void
 round_linear (CfConvolution *c, double bias, bool half_even)
 {
-  bool whole;
+  bool integral;
 
-  c->add[CF_CONVOLVE_LUMA] = floor_product (2 * c->divisor, bias, &whole) + c->divisor;
-  /* No sum lies half way between integers where the bias is between them. */
-  c->ties_even[CF_CONVOLVE_LUMA] = half_even && whole;
+  c->add[CF_CONVOLVE_LUMA] = floor_product (2 * c->divisor, bias, &integral) + c->divisor;
+  /* With a bias that is no multiple of 1 / (2 D) no result lies half way between two integers. */
+  c->ties_even[CF_CONVOLVE_LUMA] = half_even && integral;
   c->add[CF_CONVOLVE_CHROMA] = 2 * c->mid * (c->divisor - c->sum) + c->divisor;
   c->ties_even[CF_CONVOLVE_CHROMA] = half_even;
 }
 
-/* Can 32 bits do it, with a multiplication for the division? */
+/* Sets `narrow` where 32 bits hold the numerators, with the multiplier that replaces the division. */
 static void
 find_magic (CfConvolution *c)
 {
@@ -446,7 +448,7 @@ find_magic (CfConvolution *c)
     return;
   while ((uint64_t) 1 << bits < d)
     bits++;
-  /* m = 2^shift / d rounded up is too large by less than 1, which adds less
+  /* magic = 2^shift / d rounded up is too large by less than 1, which adds less
    * than 2^31 / 2^(31 + bits) <= 1 / d to any quotient. */
   c->shift = 31 + bits;
   c->magic = (uint32_t) ((((uint64_t) 1 << c->shift) + d - 1) / d);
@@ -455,13 +457,13 @@ find_magic (CfConvolution *c)
 static bool
 is_identity (const CfConvolution *c, double bias)
 {
-  int at = c->ay * c->w + c->ax;
+  int centre = c->ay * c->w + c->ax;
 
   if (bias != 0)
     return false;
   if (!c->dense)
     return (int64_t) c->row[c->ax] * c->row[c->ax] == c->divisor;
-  return c->weights[at] == c->divisor && c->sum == c->divisor && c->abs_sum == c->divisor;
+  return c->weights[centre] == c->divisor && c->sum == c->divisor && c->abs_sum == c->divisor;
 }
 
 /* ---- gradients ---------------------------------------------------------- */
@@ -473,8 +475,8 @@ make_magnitude (const CfConvolveParams *p, CfConvolution *c)
   const int n = p->preset == CF_PRESET_SCHARR ? 10 : p->preset == CF_PRESET_SOBEL ? 2 : 1;
   const int32_t x[9] = { -m, 0, m, -n, 0, n, -m, 0, m };
   double d = p->divisor == 0 ? 1 : p->divisor, sign = d < 0 ? -1 : 1;
-  /* From this factor on every gradient but 0 is brighter than white. */
-  const double most = 1099511627776.0;
+  /* 2^40: with this factor every gradient other than 0 saturates. */
+  const double limit = 1099511627776.0;
   bool exact = false;
 
   c->op = CF_CONVOLVE_MAGNITUDE;
@@ -487,19 +489,19 @@ make_magnitude (const CfConvolveParams *p, CfConvolution *c)
   }
   c->abs_sum = 4 * m + 2 * n;
   for (int s = 0; s <= MAX_SHIFT && !exact; s++)
-    if (is_whole (d, s)) {
+    if (is_integer (d, s)) {
       c->factor = (int64_t) sign * (1 << s);
       c->divisor = (int64_t) ldexp (sign * d, s);
       exact = true;
     }
   if (!exact) {
-    c->factor = (int64_t) fmax (-most, fmin (most, round (65536 / d)));
+    c->factor = (int64_t) fmax (-limit, fmin (limit, round (65536 / d)));
     c->divisor = 65536;
   }
   round_linear (c, p->bias, true);
 }
 
-/* ---- all together ------------------------------------------------------- */
+/* ---- resolving ---------------------------------------------------------- */
 
 static CfCode
 make_linear (const CfConvolveParams *p, CfConvolution *c, CfStatus *status)
@@ -516,7 +518,7 @@ make_linear (const CfConvolveParams *p, CfConvolution *c, CfStatus *status)
     flip_weights (c);
   divide_by_two_power (c);
   c->dense = true;
-  c->separable = split (c);
+  c->separable = separate (c);
   c->box = c->sum == c->w * c->h && c->abs_sum == c->sum;
   for (int i = 0; c->box && i < c->w * c->h; i++)
     c->box = c->weights[i] == 1;
@@ -554,11 +556,11 @@ cf_convolution_resolve (const CfConvolveParams *p, CfFormat format, CfConvolutio
   if (code != CF_OK)
     return code;
   if (unsharp) {
-    bool whole;
+    bool integral;
 
     c->op = CF_CONVOLVE_UNSHARP;
     c->amount = (int) floor (p->amount * 256 + 0.5);
-    c->add[CF_CONVOLVE_LUMA] = floor_product (256 * c->divisor, p->bias, &whole) + 128 * c->divisor;
+    c->add[CF_CONVOLVE_LUMA] = floor_product (256 * c->divisor, p->bias, &integral) + 128 * c->divisor;
     c->add[CF_CONVOLVE_CHROMA] = 128 * c->divisor;
     return CF_OK;
   }
@@ -569,16 +571,16 @@ cf_convolution_resolve (const CfConvolveParams *p, CfFormat format, CfConvolutio
   return CF_OK;
 }
 
-CfConvolveFate
-cf_convolve_fate (const CfConvolution *c, CfFormat format, const CfView *view)
+CfConvolveAction
+cf_convolve_action (const CfConvolution *c, CfFormat format, const CfView *view)
 {
   const CfFormatInfo *info = cf_format_info (format);
 
   if (!view->filtered)
-    return CF_FATE_COPY;
+    return CF_ACTION_COPY;
   if (info->rgb && c->gray != CF_GRAY_NONE)
-    return CF_FATE_GRAY;
+    return CF_ACTION_GRAY;
   if (info->comp[view->component].role == CF_ROLE_CHROMA && (c->gray != CF_GRAY_NONE || c->op == CF_CONVOLVE_MAGNITUDE))
-    return CF_FATE_MID;
-  return c->op == CF_CONVOLVE_COPY ? CF_FATE_COPY : CF_FATE_FILTER;
+    return CF_ACTION_MID;
+  return c->op == CF_CONVOLVE_COPY ? CF_ACTION_COPY : CF_ACTION_FILTER;
 }

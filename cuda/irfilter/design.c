@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * irfilter/design.c: from the parameters to the float32 constants of each pass,
- * for both backends. irfilter.h has the formulas. */
+ * irfilter/design.c: computes the float32 constants of each pass from the parameters, for
+ * both backends. irfilter.h has the formulas. */
 #include "design.h"
 #include "stability.h"
 #include "tables.h"
@@ -14,8 +14,8 @@ const char *const cf_ir_quadrant_names[CF_IR_QUADRANTS] = { "se", "sw", "ne", "n
 
 /* ---- presets ------------------------------------------------------------ */
 
-/* The smoother, its numerators times `factor`. b is rounded here already: the
- * gain makes up for it. */
+/* The smoother, with numerators times `factor`. b is rounded to float already here, so
+ * that the gain is the one for the rounded b. */
 static void
 make_smooth (double sigma, double factor, CfIrTaps *taps)
 {
@@ -36,7 +36,7 @@ make_smooth (double sigma, double factor, CfIrTaps *taps)
 }
 
 static void
-take_entry (const CfIrTableEntry *entry, CfIrTaps *taps)
+use_entry (const CfIrTableEntry *entry, CfIrTaps *taps)
 {
   int m = taps->m = entry->m;
 
@@ -50,7 +50,7 @@ take_entry (const CfIrTableEntry *entry, CfIrTaps *taps)
   }
 }
 
-/* The nearest sigma's; of two at the same distance the smaller one. */
+/* Uses the entry of the nearest sigma; of two at the same distance the smaller one. */
 static CfCode
 make_deblur (double sigma, CfIrTaps *taps, CfStatus *status)
 {
@@ -65,7 +65,7 @@ make_deblur (double sigma, CfIrTaps *taps, CfStatus *status)
   for (int i = 1; i < n; i++)
     if (fabs (table[i].sigma - sigma) < fabs (table[nearest].sigma - sigma))
       nearest = i;
-  take_entry (&table[nearest], taps);
+  use_entry (&table[nearest], taps);
   return CF_OK;
 }
 
@@ -79,7 +79,7 @@ make_motion (int length, int angle, CfIrTaps *taps, CfStatus *status)
     return cf_fail (status, CF_UNSUPPORTED, "preset=motion-deblur has no table in this build; use another preset");
   for (int i = 0; i < n; i++)
     if (table[i].length == length && table[i].angle == angle) {
-      take_entry (&table[i], taps);
+      use_entry (&table[i], taps);
       return CF_OK;
     }
   return cf_fail (status, CF_BAD_VALUE, "preset=motion-deblur has no set for length %d at angle %d; lengths go from %d "
@@ -95,11 +95,11 @@ make_custom (const CfIrFilterParams *p, CfIrTaps *taps, CfStatus *status)
     return cf_ir_read_json (p->file_text, taps, status);
   if (p->coefficients)
     return cf_text_unread ("coefficients", p->coefficients, status);
-  return cf_fail (status, CF_BAD_VALUE, "preset=custom needs a filter; set numerator and denominator, as in "
+  return cf_fail (status, CF_BAD_VALUE, "preset=custom needs coefficients; set numerator and denominator, as in "
       "denominator=\"0 0.5; 0.4 -0.2\", or coefficients");
 }
 
-/* The passes of a preset, before they are rounded; *n: how many. */
+/* Fills the passes of a preset, before they are rounded; *n: their number. */
 static CfCode
 make_passes (const CfIrFilterParams *p, CfIrTaps taps[CF_IR_MAX_PASSES], int *n, int mid, CfStatus *status)
 {
@@ -137,7 +137,7 @@ make_passes (const CfIrFilterParams *p, CfIrTaps taps[CF_IR_MAX_PASSES], int *n,
 
 /* ---- passes ------------------------------------------------------------- */
 
-/* Of the picture that goes on for ever. Stability makes the divisors more than 0. */
+/* Computes the constants of the replicate border. The divisors are positive because the set is stable. */
 static void
 settle (CfIrSet *s, int m)
 {
@@ -166,8 +166,8 @@ settle (CfIrSet *s, int m)
   s->corner = (float) (sum_a / (1 - sum_b));
 }
 
-/* A stable set's radius, or the sentence. `from`: what gave the set, with a comma
- * behind it; it may be empty. */
+/* Raises *radius to the set's pole radius, or fails if the set is unstable. `from`: the
+ * parameter that defines the set, followed by a comma; may be empty. */
 static CfCode
 find_radius (const CfIrSet *set, int m, const char *from, int q, double *radius, CfStatus *status)
 {
@@ -178,7 +178,7 @@ find_radius (const CfIrSet *set, int m, const char *from, int q, double *radius,
     return CF_OK;
   }
   return cf_fail (status, CF_BAD_VALUE, "%squadrant %s: the filter is unstable; its pole radius is %.7g, at %.4g "
-      "cycles per sample along a row and %.4g down a column; it has to be below 1, so make what is fed back (b) "
+      "cycles per sample along a row and %.4g down a column; it must be below 1: make the feedback weights (b) "
       "smaller", from, cf_ir_quadrant_names[q], pole.radius, pole.along, pole.down);
 }
 
@@ -187,7 +187,7 @@ round_pass (const CfIrFilterParams *p, const CfIrTaps *taps, CfIrPass *pass, dou
 {
   const char *from = p->preset != CF_IR_CUSTOM ? "" : p->denominator ? "denominator, " : p->numerator ? "numerator, " :
       "coefficients, ";
-  double largest = 0, warm;
+  double largest = 0, margin;
   CfCode code = CF_OK;
 
   pass->m = taps->m <= 2 ? 2 : taps->m <= 5 ? taps->m : CF_IR_MAX;
@@ -208,8 +208,8 @@ round_pass (const CfIrFilterParams *p, const CfIrTaps *taps, CfIrPass *pass, dou
   }
   if (code != CF_OK)
     return code;
-  warm = largest > 0 ? ceil (16.6 / log (1 / largest)) : 0;
-  pass->warm = (int) fmin (fmax (warm, pass->m), CF_MAX_SIZE);
+  margin = largest > 0 ? ceil (16.6 / log (1 / largest)) : 0;
+  pass->warmup_margin = (int) fmin (fmax (margin, pass->m), CF_MAX_SIZE);
   *radius = fmax (*radius, largest);
   return CF_OK;
 }
@@ -239,8 +239,8 @@ cf_ir_design (const CfIrFilterParams *p, CfFormat format, CfIrDesign *design, Cf
   design->border = (CfIrBorder) p->border;
   code = make_passes (p, taps, &design->n, design->mid, status);
   if (code == CF_OK && !any_quadrant (taps, p->quadrants))
-    return cf_fail (status, CF_BAD_VALUE, p->quadrants ? "quadrants has none that the filter of coefficients has; name "
-        "one of those" : "quadrants is empty; name at least one of se, sw, ne and nw, as in se+sw");
+    return cf_fail (status, CF_BAD_VALUE, p->quadrants ? "quadrants selects no quadrant that the file in coefficients "
+        "defines; name one of those" : "quadrants is empty; name at least one of se, sw, ne and nw, as in se+sw");
   for (int i = 0; i < design->n && code == CF_OK; i++)
     code = round_pass (p, &taps[i], &design->pass[i], &design->pole_radius, status);
   if (code != CF_OK)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * irfilter/irfilter.c: the recursive filter's parameters and descriptor; irfilter.h is
- * its contract, design.c makes its constants, irfilter/cpu/plan.c is its CPU
- * side, irfilter/gpu/plan.cu its kernels. */
+ * irfilter/irfilter.c: the recursive filter's parameters and descriptor. irfilter.h is the
+ * contract, design.c computes the constants, irfilter/cpu/plan.c and irfilter/gpu/plan.cu
+ * are the backends. */
 #include "design.h"
 #include "core/text.h"
 
@@ -12,13 +12,13 @@
 #define ALL_QUADRANTS ((1 << CF_IR_QUADRANTS) - 1)
 
 static const CfEnumValue presets[] = {
-  { CF_IR_SMOOTH, "smooth", "Blur; costs the same whatever sigma is" },
-  { CF_IR_SOFT, "soft", "Rounder blur, three times smooth" },
-  { CF_IR_HIGHPASS, "highpass", "Only what differs from its surroundings, about gray" },
-  { CF_IR_SHARPEN, "sharpen", "Sharpen by what smooth takes away" },
+  { CF_IR_SMOOTH, "smooth", "Blur; its cost does not depend on sigma" },
+  { CF_IR_SOFT, "soft", "Rounder blur: smooth, three times" },
+  { CF_IR_HIGHPASS, "highpass", "Difference from the blurred image, around mid-gray" },
+  { CF_IR_SHARPEN, "sharpen", "Sharpen: add the detail that smooth removes" },
   { CF_IR_DEBLUR, "deblur", "Undo a Gaussian blur of sigma" },
-  { CF_IR_MOTION_DEBLUR, "motion-deblur", "Undo a blur along a line, of length and angle" },
-  { CF_IR_CUSTOM, "custom", "The filter of numerator and denominator, or of coefficients" },
+  { CF_IR_MOTION_DEBLUR, "motion-deblur", "Undo a motion blur of length and angle" },
+  { CF_IR_CUSTOM, "custom", "The filter given by numerator and denominator, or by coefficients" },
   { 0, NULL, NULL },
 };
 
@@ -31,38 +31,40 @@ static const CfEnumValue quadrants[] = {
 };
 
 static const CfEnumValue borders[] = {
-  { CF_IR_REPLICATE, "replicate", "The outermost samples go on for ever" },
-  { CF_IR_ZERO, "zero", "Black; of chroma gray" },
+  { CF_IR_REPLICATE, "replicate", "Repeat the edge samples" },
+  { CF_IR_ZERO, "zero", "Black; mid-gray for chroma" },
   { 0, NULL, NULL },
 };
 
-/* The rows that others follow from. */
+/* Rows of params that `changed` has to recognize. */
 enum { ROW_NUMERATOR = 5, ROW_DENOMINATOR, ROW_COEFFICIENTS };
 
 static const CfParam params[] = {
-  { "preset", CF_TYPE_ENUM, FIELD (preset), 0, 0, CF_IR_SMOOTH, presets, "", "Which filter" },
+  { "preset", CF_TYPE_ENUM, FIELD (preset), 0, 0, CF_IR_SMOOTH, presets, "", "Filter to apply" },
   { "sigma", CF_TYPE_DOUBLE, FIELD (sigma), 0.1, 200, 3, NULL, "samples",
-      "How wide smooth, soft, highpass and sharpen see; of deblur the blur to be undone, 0.5 to 3" },
+      "Standard deviation of the blur in smooth, soft, highpass and sharpen; with deblur, of the blur to undo, 0.5 to "
+      "3" },
   { "amount", CF_TYPE_DOUBLE, FIELD (amount), 0, 10, 1, NULL, "", "Strength of highpass and sharpen" },
-  { "length", CF_TYPE_INT, FIELD (length), 3, 15, 9, NULL, "samples", "Of the blur that motion-deblur undoes" },
+  { "length", CF_TYPE_INT, FIELD (length), 3, 15, 9, NULL, "samples", "Length of the blur that motion-deblur undoes" },
   { "angle", CF_TYPE_INT, FIELD (angle), 0, 135, 0, NULL, "degrees",
-      "Of the blur that motion-deblur undoes, counterclockwise from the right: 0, 45, 90 or 135" },
+      "Direction of the blur that motion-deblur undoes, counterclockwise from the right: 0, 45, 90 or 135" },
   [ROW_NUMERATOR] = { "numerator", CF_TYPE_STRING, FIELD (numerator), 0, 0, 0, NULL, "",
-      "Weights of the input, rows by ';', numbers by spaces or ',', up to 8 x 8, the same in all quadrants; makes "
-      "preset custom and drops coefficients" },
+      "Weights of the input, up to 8 x 8, rows separated by ';', numbers by spaces or ',', the same in all quadrants; "
+      "sets preset to custom and clears coefficients" },
   [ROW_DENOMINATOR] = { "denominator", CF_TYPE_STRING, FIELD (denominator), 0, 0, 0, NULL, "",
-      "Weights of the outputs before, which are added; begins with 0; as numerator" },
+      "Weights of previous outputs, which are added; the first must be 0; format as for numerator" },
   [ROW_COEFFICIENTS] = { "coefficients", CF_TYPE_STRING, FIELD (coefficients), 0, 0, 0, NULL, "",
-      "JSON file with weights for each quadrant; read when this is set; makes preset custom and drops numerator and "
-      "denominator" },
+      "JSON file with weights for each quadrant, read when the property is set; sets preset to custom and clears "
+      "numerator and denominator" },
   { "quadrants", CF_TYPE_FLAGS, FIELD (quadrants), 0, 0, ALL_QUADRANTS, quadrants, "",
-      "The quadrants in use; the others are left out of the sum" },
-  { "border", CF_TYPE_ENUM, FIELD (border), 0, 0, CF_IR_REPLICATE, borders, "", "What is outside the picture" },
-  /* of smooth with sigma 3 */
+      "Quadrants in use; the others are left out of the sum" },
+  { "border", CF_TYPE_ENUM, FIELD (border), 0, 0, CF_IR_REPLICATE, borders, "", "What lies outside the frame" },
+  /* the default is that of smooth with sigma 3 */
   { "pole-radius", CF_TYPE_DOUBLE, FIELD (pole_radius), 0, 1, 0.6269524140063415, NULL, "",
-      "The largest of the filter's: the nearer to 1, the longer it remembers; 0 where the filter is refused",
+      "Largest pole radius of the filter: the closer to 1, the longer its response; 0 if the filter is refused",
       .readonly = true },
-  { "file-text", CF_TYPE_STRING, FIELD (file_text), 0, 0, 0, NULL, "", "What stood in coefficients", .hidden = true },
+  { "file-text", CF_TYPE_STRING, FIELD (file_text), 0, 0, 0, NULL, "", "Contents of the coefficients file",
+      .hidden = true },
 };
 
 static void
@@ -72,14 +74,14 @@ drop (const char **text)
   *text = NULL;
 }
 
-/* Of the texts and the file what was set last counts. */
+/* Texts and file exclude each other: clears the source that was not set last, and reads a new file. */
 static CfCode
-take (CfIrFilterParams *p, unsigned row, CfStatus *status)
+resolve_source (CfIrFilterParams *p, unsigned row, CfStatus *status)
 {
-  bool text = (row == ROW_NUMERATOR && p->numerator) || (row == ROW_DENOMINATOR && p->denominator);
+  bool is_text = (row == ROW_NUMERATOR && p->numerator) || (row == ROW_DENOMINATOR && p->denominator);
   CfStatus local, *why = status ? status : &local;
 
-  if (text) {
+  if (is_text) {
     drop (&p->coefficients);
     drop (&p->file_text);
     p->preset = CF_IR_CUSTOM;
@@ -100,7 +102,7 @@ static CfCode
 changed (void *params_, unsigned row, CfStatus *status)
 {
   CfIrFilterParams *p = params_;
-  CfCode code = take (p, row, status);
+  CfCode code = resolve_source (p, row, status);
   CfIrDesign design;
 
   /* The poles are the same in any format. */
@@ -121,7 +123,7 @@ check (const CfVideo *video, const CfCommon *common, const void *params_, CfStat
 }
 
 static bool
-passes (const CfVideo *video, const CfCommon *common, const void *params_)
+is_identity (const CfVideo *video, const CfCommon *common, const void *params_)
 {
   const CfIrFilterParams *p = params_;
 
@@ -137,7 +139,7 @@ const CfFilter cf_irfilter = {
   .params_size = sizeof (CfIrFilterParams),
   .check = check,
   .changed = changed,
-  .passes = passes,
+  .passes = is_identity,
   .cpu = &cf_irfilter_cpu,
 #ifdef CF_HAVE_CUDA
   .cuda = &cf_irfilter_cuda,

@@ -2,15 +2,15 @@
  *
  * irfilter/irfilter.h: the contract of the two-dimensional recursive filter.
  *
- * A picture's component (of a field) has samples v(X, Y), width W, height H.
- * x = (float) v; for chroma x = (float) (v - mid), mid = 2^(bits - 1). A design
- * is one pass or several behind each other; the first reads x, each further one
- * the float result of the one before. A pass is the sum of up to four quadrant
- * filters, of x itself and of an offset:
+ * The filter works on planes: a plane is one component of one field of a frame, with
+ * samples v(X, Y), width W and height H. x = (float) v; for chroma x = (float) (v -
+ * mid), mid = 2^(bits - 1). A design is one pass or a cascade of several; the first pass
+ * reads x, each further one the float result of the one before. A pass is the sum of up
+ * to four quadrant filters, of x itself and of an offset:
  *   r(X, Y) = fma (p, x(X, Y), o),  then  r = r + y_q(X, Y)  for the quadrants in
  *   use, in the order se, sw, ne, nw.
- * o is 0 but in the last pass: there mid for chroma, the design's offset else.
- * The last pass's r makes the sample
+ * o is 0 except in the last pass: there it is mid for chroma, else the design's offset.
+ * The last pass's r becomes the sample
  *   v = rint (min (max (r, 0), 2^bits - 1)),  halves to even, NaN as 0.
  *
  * Quadrants. se runs right and down: sx = sy = 1; sw left and down (sx = -1); ne
@@ -27,20 +27,20 @@
  *   for k = m - 1 .. 1, for l = m - 1 .. 0:   acc = fma (b[k,l], y[n1-k,n2-l], acc)
  *   for l = m - 1 .. 1:                       acc = fma (b[0,l], y[n1,n2-l], acc)
  *   y[n1,n2] = acc
- * What is needed last comes last: rows above are there early, the sample to the
- * left is not. 2^-60 keeps the echo of a bright spot in a black picture out of
- * the denormal numbers, which cost a CPU a hundred times their price; rounding
- * swallows it everywhere else. m is rounded up to one of 2, 3, 4, 5, 8 with
- * zeros (CfIrPass.m is that one).
+ * The operands that become available last are used last: the rows above are finished
+ * early, the sample to the left is not. 2^-60 keeps the decay of a bright spot in a black
+ * frame out of the denormal numbers, which are about a hundred times as slow on a CPU;
+ * elsewhere rounding absorbs it. m is rounded up to one of 2, 3, 4, 5, 8 with zeros
+ * (CfIrPass.m is the rounded one).
  *
- * Borders. What lies outside before the near edges (only that is ever read):
- * replicate: the picture goes on for ever as its edge samples are, and y has had
- * for ever to settle there:
+ * Borders. Only what lies outside before the near edges is ever read.
+ * replicate: the plane is extended infinitely by its edge samples, and y has settled
+ * there:
  *   corner (n1 < 0 and n2 < 0):  c = corner * x[0,0]
  *   above (n1 < 0):  y = s[n2], the same for all n1 < 0:
  *     acc = 2^-60; for l = 0 .. m-1: acc = fma (top_a[l], x[0,n2-l], acc);
  *     for l = m-1 .. 1: acc = fma (top_b[l], s[n2-l], acc);   s[n2] = acc, s = c for n2 < 0
- *   left of it (n2 < 0):  y = t[n1], the same for all n2 < 0:
+ *   left (n2 < 0):  y = t[n1], the same for all n2 < 0:
  *     acc = 2^-60; for k = 0 .. m-1: acc = fma (left_a[k], x[n1-k,0], acc);
  *     for k = m-1 .. 1: acc = fma (left_b[k], t[n1-k], acc);  t[n1] = acc, t = c for n1 < 0
  *   x outside is the nearest sample (both coordinates clamped). With sums over
@@ -52,51 +52,51 @@
  *   constants 0: above, top_a = top_b = 0 and x = 0 for n1 < 0; left, left_a =
  *   left_b = 0 and x = 0 for n2 < 0; c = 0 where one of the two edges is zero.
  *
- * Superblocks. A stable filter forgets. So that the GPU need not walk the whole
- * picture's diagonal, each pass cuts it into cf_ir_grid's nx x ny cores; core
- * (i, j) has the columns i W / nx .. (i + 1) W / nx - 1, integer division, and
- * the rows alike. For each quadrant a core is filtered as the far end of a
- * picture of its own, its window: the core and up to `warm` more columns and
- * rows on the two sides that the quadrant comes from, as far as the picture
- * goes. x outside the window is what the border rule makes of the WINDOW's
- * edges; an edge inside the picture is replicate also with border=zero.
- *   warm = ceil (16.6 / ln (1 / rho)), at least m, at most CF_MAX_SIZE (rho = 0: m)
- * with rho the largest pole radius of the pass's quadrants: what is forgotten by
- * then is below float32's resolution (rho^warm < 2^-24).
- *   nx = W / (2 warm), integer division, made 1..4; ny = H / (2 warm) alike.
- * A filter that remembers too far for that has one core, the picture.
+ * Superblocks. The influence of a sample on a stable filter decays. So that the GPU does
+ * not depend on one wavefront across the whole plane, each pass divides the plane into
+ * cf_ir_grid's nx x ny cores; core (i, j) has the columns i W / nx .. (i + 1) W / nx - 1,
+ * integer division, and the rows alike. For each quadrant a core is filtered as the far
+ * end of a plane of its own, its window: the core and a warm-up margin of up to `margin`
+ * more columns and rows on the two sides that the quadrant comes from, as far as the plane
+ * reaches. x outside the window follows the border rule at the WINDOW's edges; an edge
+ * inside the plane is replicate also with border=zero.
+ *   margin = ceil (16.6 / ln (1 / rho)), at least m, at most CF_MAX_SIZE (rho = 0: m)
+ * with rho the largest pole radius of the pass's quadrants: what lies further away is
+ * below float32's resolution (rho^margin < 2^-24).
+ *   nx = W / (2 margin), integer division, clamped to 1..4; ny = H / (2 margin) alike.
+ * A filter whose margin is too large for that has one core, the whole plane.
  *
  * Stability. A set is refused unless its largest pole radius is below 1: rho is
  * the largest r for which 1 - sum b[k,l] r^-(k+l) e^-i(k w1 + l w2) is 0 at some
- * w1, w2. (Huang's theorem: it is stable if and only if D(z1, inf) is and, for
- * each |z1| = 1, all roots in z2 are inside.) The float32 coefficients are what is
- * tested: rounding moves poles that coincide, those of the smoother among them.
+ * w1, w2. (Huang's theorem: a set is stable if and only if D(z1, inf) is and, for
+ * each |z1| = 1, all roots in z2 are inside.) The float32 coefficients are tested,
+ * because rounding moves poles that coincide, as those of the smoother do.
  * Where k, l <= 1, rho is the largest real root of r^2 - (s b01 + t b10) r - s t b11
  * over s, t = +-1. |a|, passthrough and offset <= 1e6, |b| <= 1e4.
  *
- * Presets, all made in double (lambda = sigma^2 / 2):
+ * Presets, all computed in double (lambda = sigma^2 / 2):
  *   nu = (1 + 2 lambda - sqrt (1 + 4 lambda)) / (2 lambda)
  *   smooth: in each quadrant b[0,1] = b[1,0] = nu, b[1,1] = -nu^2, rounded to float;
  *     a = g [1 nu; nu nu^2], g = (1 - sum of the float b) / (4 (1 + nu)^2), rounded to
- *     float (after g times nu, or times nu^2): so a flat picture stays flat. m = 2;
+ *     float (after g times nu, or times nu^2), so that a flat plane stays flat. m = 2;
  *     the response is ((1 - nu) / (1 + nu))^2
  *     nu^(|X| + |Y|), an exponential of standard deviation sigma along each axis.
  *   soft: three smooth passes of sigma / sqrt (3).
  *   highpass: mid + amount (x - smooth): a (in double) times -amount, p = amount, offset = mid
  *   sharpen: x + amount (x - smooth): a times -amount, p = 1 + amount
- *   deblur: a table's set for sigma (0.5..3; the nearest entry, of two as near the
- *     smaller one; sigma outside is refused)
- *   motion-deblur: a table's set for length (3..15) and angle (0, 45, 90, 135)
+ *   deblur: the set of a table for sigma (0.5..3; the nearest entry, the smaller one of two
+ *     at the same distance; sigma outside the range is refused)
+ *   motion-deblur: the set of a table for length (3..15) and angle (0, 45, 90, 135)
  *   custom: numerator and denominator, the same in all quadrants; or coefficients,
  *     a JSON file with a set for each; whichever was set last.
- * quadrants leaves out the quadrants that are not named (the rest keeps its
- * weights: with smooth, three quadrants give three quarters of the brightness).
- * If that leaves none, the parameters are refused. sharpen with amount 0 changes
+ * quadrants selects the quadrants; the others are left out of the sum, and the rest keeps
+ * its weights (with smooth, three quadrants give three quarters of the brightness). If
+ * that leaves no quadrant, the parameters are refused. sharpen with amount 0 changes
  * nothing: an element passes its buffers on.
  *
  * Samples. As in median/median.h: 10 bit is clamped to 1023 on load, P010 is value << 6;
- * alpha, padding and what apply-to leaves out are copied as stored; a field of an
- * interlaced picture is a picture. The offset is in sample values.
+ * alpha, padding and what apply-to leaves out are copied as stored; each field of an
+ * interlaced frame is filtered by itself. The offset is in sample values.
  *
  * | parameter | unit, range | takes effect |
  * | preset | see above (smooth) | next frame |
@@ -110,15 +110,15 @@
  * | border | replicate, zero (replicate) | next frame |
  * | pole-radius | read only: the largest of the design's, 0 where it is refused | |
  *
- * Text: as many rows as columns; `denominator` begins with 0. A numerator alone is a filter without
- * memory (b = 0), a denominator alone has a = 1 at (0, 0); if both are there the
- * smaller one is filled up with zeros. JSON: { "m": 3, "se": { "a": [[..]..], "b": [[..]..] }, "sw": .., "ne": ..,
+ * Text: as many rows as columns; `denominator` begins with 0. A numerator alone is a FIR
+ * filter (b = 0), a denominator alone has a = 1 at (0, 0); if both are there the smaller
+ * one is padded with zeros. JSON: { "m": 3, "se": { "a": [[..]..], "b": [[..]..] }, "sw": .., "ne": ..,
  * "nw": .., "offset": 0, "passthrough": 0 }; a quadrant that is missing is not in use, at least one is there. A "b"
- * may be missing (no memory), so may "offset" and "passthrough"; "comment" is for people; other names are refused.
+ * may be missing (b = 0), as may "offset" and "passthrough"; "comment" is ignored; other names are refused.
  *
  * Sources: A. Nikonorov, S. Popov, V. Fursov on two-dimensional recursive
- * filtering by non-rigid following (the four quadrants, the scheduler; their sign
- * of b varies, ours does not); T. Huang, "Stability of two-dimensional recursive
+ * filtering on GPUs (the four quadrants, the scheduler: gpu/scheduler.cuh; the sign of b
+ * varies there and not here); T. Huang, "Stability of two-dimensional recursive
  * filters" (1972); R. DeCarlo, J. Murray, R. Saeks, "Multivariable Nyquist theory"
  * (1977); the smoother: L. Alvarez, L. Mazorra, "Signal and image restoration
  * using shock filters and anisotropic diffusion" (1994). */
@@ -148,7 +148,7 @@ typedef enum {
 
 typedef enum { CF_IR_REPLICATE, CF_IR_ZERO } CfIrBorder;
 
-/* In the order in which they are added; bit q of CfIrFilterParams.quadrants. */
+/* Quadrants, in the order in which they are added; quadrant q is bit q of CfIrFilterParams.quadrants. */
 enum { CF_IR_SE, CF_IR_SW, CF_IR_NE, CF_IR_NW, CF_IR_QUADRANTS };
 
 typedef struct {
@@ -158,8 +158,8 @@ typedef struct {
   const char *numerator, *denominator, *coefficients;
   int quadrants; /* 1 << CF_IR_SE ... */
   int border;    /* CfIrBorder */
-  double pole_radius;    /* what `changed` found; 0 where the set is refused */
-  const char *file_text; /* what stood in `coefficients` when it was set; no property */
+  double pole_radius;    /* set by CfFilter.changed; 0 where the design is refused */
+  const char *file_text; /* contents of `coefficients` when it was set; not a property */
 } CfIrFilterParams;
 
 /* A quadrant's constants: entry [k][l], zeros from m on. */
@@ -170,15 +170,15 @@ typedef struct {
 } CfIrSet;
 
 typedef struct {
-  int m;    /* 2, 3, 4, 5 or 8 */
-  int warm; /* columns and rows of a window beside its core */
+  int m; /* 2, 3, 4, 5 or 8 */
+  int warmup_margin; /* columns and rows of a window beside its core, at most */
   bool used[CF_IR_QUADRANTS];
   CfIrSet set[CF_IR_QUADRANTS];
   float through;   /* p */
   float offset[2]; /* o: [0] luma, gray, R, G, B; [1] chroma */
 } CfIrPass;
 
-/* The parameters for samples of one depth, worked out. Plain data: copy it. */
+/* The filter that parameters describe, for samples of one depth. Plain data: may be copied. */
 typedef struct {
   int n; /* passes */
   CfIrPass pass[CF_IR_MAX_PASSES];
@@ -187,9 +187,10 @@ typedef struct {
   int bits, max, mid;
 } CfIrDesign;
 
-/* Works out the parameters; CF_BAD_VALUE with what is wrong: of a text in which
- * row and column (from 1), of a file where in it, of an unstable set the
- * quadrant, its pole radius and the frequency. Any thread. */
+/* Fills `design` for parameters and a pixel format. Returns CF_BAD_VALUE where they are
+ * refused; `status` (may be NULL) says why: row and column (from 1) in a text, the position
+ * in a file, quadrant, pole radius and frequency of an unstable set. Returns CF_UNSUPPORTED
+ * for an unknown format and for a preset without a table. Thread-safe. */
 CfCode cf_ir_design (const CfIrFilterParams *params, CfFormat format, CfIrDesign *design, CfStatus *status);
 
 #ifdef __CUDACC__
@@ -198,25 +199,25 @@ CfCode cf_ir_design (const CfIrFilterParams *params, CfFormat format, CfIrDesign
 #define CF_IR_INLINE static inline
 #endif
 
-/* How many cores along a side of n samples. */
+/* Returns the number of cores along a side of n samples. */
 CF_IR_INLINE int
-cf_ir_grid (int n, int warm)
+cf_ir_grid (int n, int margin)
 {
-  int cores = n / (2 * warm);
+  int cores = n / (2 * margin);
 
   return cores < 1 ? 1 : cores > CF_IR_MAX_GRID ? CF_IR_MAX_GRID : cores;
 }
 
-/* One side of a core and of its window, in the picture's coordinates. */
+/* One side of a core and of its window, in the plane's coordinates. */
 typedef struct {
   int core, core_end;     /* core .. core_end - 1 */
-  int window, window_end; /* the same or more, towards where the quadrant comes from */
-  bool outer;             /* the near edge is the picture's own */
+  int window, window_end; /* the core and the warm-up margin on the side that the quadrant comes from */
+  bool outer;             /* the window's near edge is the plane's */
 } CfIrSpan;
 
-/* Core i of n_cores along a side of n samples, for direction +1 or -1. */
+/* Returns core i of n_cores along a side of n samples and its window, for direction +1 or -1. */
 CF_IR_INLINE CfIrSpan
-cf_ir_span (int n, int n_cores, int i, int warm, int direction)
+cf_ir_span (int n, int n_cores, int i, int margin, int direction)
 {
   CfIrSpan s;
 
@@ -225,14 +226,14 @@ cf_ir_span (int n, int n_cores, int i, int warm, int direction)
   s.window = s.core;
   s.window_end = s.core_end;
   if (direction > 0)
-    s.window = s.core > warm ? s.core - warm : 0;
+    s.window = s.core > margin ? s.core - margin : 0;
   else
-    s.window_end = n - s.core_end > warm ? s.core_end + warm : n;
+    s.window_end = n - s.core_end > margin ? s.core_end + margin : n;
   s.outer = direction > 0 ? s.window == 0 : s.window_end == n;
   return s;
 }
 
-/* +1 or -1 along the columns and along the rows. */
+/* Return a quadrant's direction, +1 or -1: cf_ir_sx to the right or left, cf_ir_sy down or up. */
 CF_IR_INLINE int
 cf_ir_sx (int quadrant)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * irfilter/json.c: a recursive filter from a JSON file, as irfilter.h has it.
- * JSON itself is json-glib's matter, which is why this file, alone in this
- * folder, includes GLib. */
+ * irfilter/json.c: reads a recursive filter from a JSON file, in the format of irfilter.h.
+ * json-glib parses the JSON, which is why this file, the only one in this folder, includes
+ * GLib. */
 #include "design.h"
 #include "core/text.h"
 
@@ -11,23 +11,23 @@
 #include <string.h>
 
 #define EXAMPLE "{ \"m\": 2, \"se\": { \"a\": [[1, 0], [0, 0]], \"b\": [[0, 0.5], [0.4, -0.2]] } }"
-/* A good file has fewer than a hundred brackets. The parser calls itself for
- * each, and a stack is not endless. */
-#define MOST_BRACKETS 1000
-/* Of an integer in 64 bits, whatever they are. */
-#define MOST_DIGITS 18
+/* A valid file has fewer than a hundred brackets. The parser recurses at each one, and the
+ * stack is limited. */
+#define MAX_BRACKETS 1000
+/* Any integer of so many digits fits into 64 bits. */
+#define MAX_DIGITS 18
 
 typedef struct {
   CfIrTaps *taps;
-  const char *quadrant; /* that is read; NULL: none */
+  const char *quadrant; /* the one being read; NULL: none */
   CfStatus *status;
 } Reader;
 
 #define FAIL(...) (cf_fail (r->status, CF_BAD_VALUE, __VA_ARGS__))
 
-/* Where we are: `coefficients, "se"` */
+/* Prints the position: `coefficients, "se"` */
 static const char *
-place (const Reader *r, char out[40])
+describe_position (const Reader *r, char out[40])
 {
   g_snprintf (out, 40, r->quadrant ? "coefficients, \"%s\"" : "coefficients", r->quadrant);
   return out;
@@ -41,7 +41,7 @@ is_number (JsonNode *node)
   return type == G_TYPE_INT64 || type == G_TYPE_DOUBLE;
 }
 
-/* Only members of these names; the list ends with NULL. */
+/* Fails if the object has members of other names; the list ends with NULL. */
 static CfCode
 check_names (Reader *r, JsonObject *object, const char *const *names)
 {
@@ -58,33 +58,33 @@ check_names (Reader *r, JsonObject *object, const char *const *names)
       g_strlcat (right, i ? ", " : "", sizeof right);
       g_strlcat (right, names[i], sizeof right);
     }
-    code = FAIL ("%s: \"%s\" is not known here; the names are %s", place (r, where),
+    code = FAIL ("%s: \"%s\" is not known; the names are %s", describe_position (r, where),
         cf_text_show (name, strlen (name), false, shown, sizeof shown), right);
   }
   g_list_free (members);
   return code;
 }
 
-/* An m x m matrix; `m` is known. */
+/* Reads an m x m matrix; taps->m is already set. */
 static CfCode
-read_matrix (Reader *r, JsonNode *node, const char *name, double most, double out[CF_IR_MAX][CF_IR_MAX])
+read_matrix (Reader *r, JsonNode *node, const char *name, double max, double out[CF_IR_MAX][CF_IR_MAX])
 {
   JsonArray *rows = JSON_NODE_HOLDS_ARRAY (node) ? json_node_get_array (node) : NULL;
   int m = r->taps->m, n = rows ? (int) json_array_get_length (rows) : -1;
 
   if (n != m)
-    return FAIL ("coefficients, \"%s\", \"%s\": %s; as \"m\" is %d it has to be a list of %d rows, each a list of %d "
-        "numbers", r->quadrant, name, n < 0 ? "it is no list" : n < m ? "rows are missing" : "it has too many rows", m,
-        m, m);
+    return FAIL ("coefficients, \"%s\", \"%s\": %s; since \"m\" is %d, it must be a list of %d rows, each a list of %d "
+        "numbers", r->quadrant, name, n < 0 ? "it is not a list" : n < m ? "rows are missing" : "it has too many rows",
+        m, m, m);
   for (int k = 0; k < m; k++) {
     JsonNode *row_node = json_array_get_element (rows, (guint) k);
     JsonArray *row = JSON_NODE_HOLDS_ARRAY (row_node) ? json_node_get_array (row_node) : NULL;
 
     n = row ? (int) json_array_get_length (row) : -1;
     if (n != m)
-      return FAIL ("coefficients, \"%s\", \"%s\", row %d: %s; as \"m\" is %d it has to be a list of %d numbers",
-          r->quadrant, name, k + 1, n < 0 ? "it is no list" : n < m ? "numbers are missing" : "it has too many numbers",
-          m, m);
+      return FAIL ("coefficients, \"%s\", \"%s\", row %d: %s; since \"m\" is %d, it must be a list of %d numbers",
+          r->quadrant, name, k + 1, n < 0 ? "it is not a list" : n < m ? "numbers are missing" :
+          "it has too many numbers", m, m);
     for (int l = 0; l < m; l++) {
       JsonNode *number = json_array_get_element (row, (guint) l);
 
@@ -92,9 +92,9 @@ read_matrix (Reader *r, JsonNode *node, const char *name, double most, double ou
         return FAIL ("coefficients, \"%s\", \"%s\", row %d, column %d: it is not a number", r->quadrant, name, k + 1,
             l + 1);
       out[k][l] = json_node_get_double (number);
-      if (!(fabs (out[k][l]) <= most))
-        return FAIL ("coefficients, \"%s\", \"%s\", row %d, column %d: %g is too large; at most %g is taken",
-            r->quadrant, name, k + 1, l + 1, out[k][l], most);
+      if (!(fabs (out[k][l]) <= max))
+        return FAIL ("coefficients, \"%s\", \"%s\", row %d, column %d: %g is too large; the maximum is %g",
+            r->quadrant, name, k + 1, l + 1, out[k][l], max);
     }
   }
   return CF_OK;
@@ -109,22 +109,22 @@ read_quadrant (Reader *r, JsonNode *node, int q)
 
   r->quadrant = cf_ir_quadrant_names[q];
   if (!object || !json_object_has_member (object, "a"))
-    return FAIL ("coefficients, \"%s\": there is no \"a\"; it has to be { \"a\": [[..], ..], \"b\": [[..], ..] }",
+    return FAIL ("coefficients, \"%s\": there is no \"a\"; it must be { \"a\": [[..], ..], \"b\": [[..], ..] }",
         r->quadrant);
   code = check_names (r, object, names);
   if (code == CF_OK)
-    code = read_matrix (r, json_object_get_member (object, "a"), "a", CF_IR_MOST_A, r->taps->a[q]);
+    code = read_matrix (r, json_object_get_member (object, "a"), "a", CF_IR_MAX_A, r->taps->a[q]);
   if (code == CF_OK && json_object_has_member (object, "b"))
-    code = read_matrix (r, json_object_get_member (object, "b"), "b", CF_IR_MOST_B, r->taps->b[q]);
+    code = read_matrix (r, json_object_get_member (object, "b"), "b", CF_IR_MAX_B, r->taps->b[q]);
   if (code == CF_OK && r->taps->b[q][0][0] != 0)
-    return FAIL ("coefficients, \"%s\", \"b\", row 1, column 1: %g has to be 0, because an output sample is not made "
-        "from itself", r->quadrant, r->taps->b[q][0][0]);
+    return FAIL ("coefficients, \"%s\", \"b\", row 1, column 1: %g must be 0, because an output sample cannot "
+        "depend on itself", r->quadrant, r->taps->b[q][0][0]);
   r->taps->used[q] = true;
   r->quadrant = NULL;
   return code;
 }
 
-/* A number that may be missing: 0. */
+/* Reads a number; leaves *out if it is missing. */
 static CfCode
 read_number (Reader *r, JsonObject *object, const char *name, double *out)
 {
@@ -135,8 +135,8 @@ read_number (Reader *r, JsonObject *object, const char *name, double *out)
   if (!is_number (node))
     return FAIL ("coefficients: \"%s\" is not a number", name);
   *out = json_node_get_double (node);
-  if (!(fabs (*out) <= CF_IR_MOST_A))
-    return FAIL ("coefficients: \"%s\": %g is too large; at most %g is taken", name, *out, CF_IR_MOST_A);
+  if (!(fabs (*out) <= CF_IR_MAX_A))
+    return FAIL ("coefficients: \"%s\": %g is too large; the maximum is %g", name, *out, CF_IR_MAX_A);
   return CF_OK;
 }
 
@@ -150,14 +150,14 @@ read_root (Reader *r, JsonNode *root)
   bool any = false;
 
   if (!object)
-    return FAIL ("coefficients: the file has no object in it; write one, as " EXAMPLE);
+    return FAIL ("coefficients: the file contains no object; an example is " EXAMPLE);
   code = check_names (r, object, names);
   if (code == CF_OK)
     code = read_number (r, object, "m", &m);
   if (code != CF_OK)
     return code;
   if (!(m >= 1 && m <= CF_IR_MAX && m == floor (m)))
-    return FAIL ("coefficients: \"m\" is %g; it has to be there, as the side of all windows, and from 1 to %d", m,
+    return FAIL ("coefficients: \"m\" is %g; it must be given, as the side of all windows, and be 1 to %d", m,
         CF_IR_MAX);
   r->taps->m = (int) m;
   code = read_number (r, object, "offset", &r->taps->offset);
@@ -172,12 +172,12 @@ read_root (Reader *r, JsonNode *root)
     }
   }
   if (code == CF_OK && !any)
-    code = FAIL ("coefficients: there is no quadrant in the file; one of \"se\", \"sw\", \"ne\", \"nw\" has to be");
+    code = FAIL ("coefficients: there is no quadrant in the file; give at least one of \"se\", \"sw\", \"ne\", \"nw\"");
   return code;
 }
 
-/* What is past the parser: brackets that would use up its stack, and integers
- * that it would read as others. */
+/* Checks what the parser does not: so many brackets that its recursion would overflow the
+ * stack, and integers that it would read as different ones. */
 static CfCode
 check_text (Reader *r, const char *text)
 {
@@ -186,23 +186,23 @@ check_text (Reader *r, const char *text)
   for (const char *at = text; *at; at++) {
     line += *at == '\n';
     brackets += *at == '[' || *at == '{';
-    digits = g_ascii_isdigit (*at) ? digits + 1 : *at == '.' ? -MOST_DIGITS : 0;
-    if (digits > MOST_DIGITS)
-      return FAIL ("coefficients, line %d: there is a number with more than %d digits; write it with an exponent, as "
-          "1e20", line, MOST_DIGITS);
-    if (brackets > MOST_BRACKETS)
-      return FAIL ("coefficients, line %d: more than %d brackets are in no file of ours; one is " EXAMPLE, line,
-          MOST_BRACKETS);
+    digits = g_ascii_isdigit (*at) ? digits + 1 : *at == '.' ? -MAX_DIGITS : 0;
+    if (digits > MAX_DIGITS)
+      return FAIL ("coefficients, line %d: there is a number with more than %d digits; write it with an exponent, such "
+          "as 1e20", line, MAX_DIGITS);
+    if (brackets > MAX_BRACKETS)
+      return FAIL ("coefficients, line %d: there are more than %d brackets; an example is " EXAMPLE, line,
+          MAX_BRACKETS);
   }
   return CF_OK;
 }
 
-/* The parser knows where it is as long as it is there. */
+/* Signal handler: the parser knows its position only while it is parsing. */
 static void
-tell_place (JsonParser *parser, const GError *error, Reader *r)
+report_position (JsonParser *parser, const GError *error, Reader *r)
 {
   (void) error;
-  FAIL ("coefficients, line %u, character %u: this is no JSON; an example is " EXAMPLE,
+  FAIL ("coefficients, line %u, character %u: this is not JSON; an example is " EXAMPLE,
       json_parser_get_current_line (parser), json_parser_get_current_pos (parser));
 }
 
@@ -216,9 +216,9 @@ cf_ir_read_json (const char *text, CfIrTaps *taps, CfStatus *status)
   memset (taps, 0, sizeof *taps);
   if (code != CF_OK)
     return code;
-  FAIL ("coefficients: this is no JSON; an example is " EXAMPLE);
+  FAIL ("coefficients: this is not JSON; an example is " EXAMPLE);
   parser = json_parser_new ();
-  g_signal_connect (parser, "error", G_CALLBACK (tell_place), r);
+  g_signal_connect (parser, "error", G_CALLBACK (report_position), r);
   code = json_parser_load_from_data (parser, text, -1, NULL) ? read_root (r, json_parser_get_root (parser)) :
       CF_BAD_VALUE;
   g_object_unref (parser);

@@ -4,20 +4,20 @@
  *
  * With u = z1^-1 (down the rows) and v = z2^-1 (along the columns) a set's
  * denominator is D(u, v) = 1 - sum b[k,l] u^k v^l. It has no zero with |u| <= 1/r
- * and |v| <= 1/r, that is, r is more than the pole radius, if and only if
+ * and |v| <= 1/r, that is, r is larger than the pole radius, if and only if
  *   D(u, 0) has none with |u| <= 1/r, and
  *   for every |u| = 1/r, D(u, .) has none with |v| <= 1/r    (Huang's theorem).
- * Both are questions about a polynomial in one variable, which the recursion of
- * Schur and Cohn answers without finding roots. The radius is raised from 0
- * until no u is left that refuses it: each u that does is bisected, which few
- * of them need, as the radius only grows.
+ * Both are questions about a polynomial in one variable, which the Schur-Cohn
+ * recursion answers without finding roots. The radius is raised from 0 until no u on
+ * a grid refuses it. Each u that refuses it is bisected; few of them are, because the
+ * radius only grows.
  *
- * Between the points of a grid of u two things could hide. A maximum is looked
- * for around every local minimum of the margin by which the test is passed. And
- * a root v(u) may pass close by 0, and so through a sharp peak of 1/|v|, where
- * D(u, 0) is nearly 0: poles that coincide, as in a product of equal filters
- * along rows and columns, do that. So the grid has points ever closer to the
- * angles of the roots of D(u, 0). */
+ * Two things could hide between the points of the grid. First, a maximum: it is
+ * searched around every local minimum of the margin by which the test is passed.
+ * Second, a root v(u) may pass close to 0, and so 1/|v| through a sharp peak, where
+ * D(u, 0) is nearly 0: coinciding poles, as in a product of equal filters along rows
+ * and columns, do that. So the grid becomes denser towards the angles of the roots
+ * of D(u, 0). */
 #include "stability.h"
 
 #include <complex.h>
@@ -27,27 +27,27 @@
 #include <string.h>
 
 #define PI 3.14159265358979323846
-/* Angles of u from 0 to pi, both ends included: b is real, so that the other
- * half is the mirror image. */
+/* Angles of u from 0 to pi, both ends included; b is real, so the other half is
+ * the mirror image. */
 #define GRID 513
-/* On each side of a root's angle: from a step of the grid down to 1e-8. */
-#define CLOSER 16
-/* Nearer angles are one where a maximum is looked for: sums are not exact. */
-#define NEAR 1e-6
-#define MAX_ANGLES (GRID + (CF_IR_MAX - 1) * (2 * CLOSER + 1))
-/* Largest radius looked at: |b| <= 1e4 at 63 places keeps below it. */
-#define TOO_FAR 1e6
-#define EXACT 1e-11
+/* Angles added on each side of a root's angle: from a step of the grid down to 1e-8. */
+#define REFINEMENTS 16
+/* In the search for a maximum, angles closer than this count as one: sums are not exact. */
+#define MIN_DISTANCE 1e-6
+#define MAX_ANGLES (GRID + (CF_IR_MAX - 1) * (2 * REFINEMENTS + 1))
+/* Upper bound of the radius: 63 coefficients |b| <= 1e4 cannot exceed it. */
+#define MAX_RADIUS 1e6
+#define TOLERANCE 1e-11
 
 typedef struct {
-  int rows, columns; /* b's last ones that are not all 0, at least 1 */
+  int rows, columns; /* of b, without trailing ones that are all 0; at least 1 */
   double b[CF_IR_MAX][CF_IR_MAX];
   double radius, angle; /* the largest so far, and its angle of u */
 } Search;
 
-/* Are all zeros of sum c[l] v^l, l = 0 .. degree, outside the unit circle? The
- * margin: 1 in a polynomial without memory, 0 with a zero on the circle; below
- * 0: no. Destroys c. */
+/* Tests whether all zeros of sum c[l] v^l, l = 0 .. degree, are outside the unit circle.
+ * Returns the margin: 1 for a constant, 0 for a zero on the circle, below 0 if the test
+ * fails. Overwrites c. */
 static double
 margin_of (double complex *c, int degree)
 {
@@ -73,9 +73,9 @@ margin_of (double complex *c, int degree)
   return margin;
 }
 
-/* D(u, v / radius), u = e^-i angle / radius, as a polynomial in v. */
+/* Fills c with D(u, v / radius), u = e^-i angle / radius, as a polynomial in v. */
 static void
-slice (const Search *s, double radius, double angle, double complex *c)
+row_polynomial (const Search *s, double radius, double angle, double complex *c)
 {
   double complex u = 1;
   double scale = 1;
@@ -97,11 +97,11 @@ margin_at (const Search *s, double radius, double angle)
 {
   double complex c[CF_IR_MAX];
 
-  slice (s, radius, angle, c);
+  row_polynomial (s, radius, angle, c);
   return margin_of (c, s->columns - 1);
 }
 
-/* The margin of D(u, 0). */
+/* Returns the margin of D(u, 0). */
 static double
 margin_of_rows (const Search *s, double radius)
 {
@@ -113,24 +113,24 @@ margin_of_rows (const Search *s, double radius)
   return margin_of (c, s->rows - 1);
 }
 
-/* At this angle; < 0: D(u, 0). */
+/* Returns whether the test at this angle (< 0: of D(u, 0)) fails, that is, the pole radius is larger. */
 static bool
 refuses (const Search *s, double radius, double angle)
 {
   return (angle < 0 ? margin_of_rows (s, radius) : margin_at (s, radius, angle)) < 0;
 }
 
-/* A radius above `low`, which `angle` refuses, where it no longer does. */
+/* Returns the smallest radius above `low` that `angle` does not refuse; it refuses `low`. */
 static double
 radius_at (const Search *s, double low, double angle)
 {
   double high = low > 0 ? low * 1.001 : 1e-3;
 
-  while (high < TOO_FAR && refuses (s, high, angle)) {
+  while (high < MAX_RADIUS && refuses (s, high, angle)) {
     low = high;
     high *= low < 0.5 ? 4 : 1.2;
   }
-  while (high - low > EXACT / 10 * high) {
+  while (high - low > TOLERANCE / 10 * high) {
     double middle = (low + high) / 2;
 
     if (!(middle > low && middle < high))
@@ -143,11 +143,11 @@ radius_at (const Search *s, double low, double angle)
   return high;
 }
 
-/* Raises the radius to what `angle` needs. */
+/* Raises the radius to the one that `angle` requires. */
 static void
 raise_to (Search *s, double angle)
 {
-  double above = s->radius * (1 + EXACT);
+  double above = s->radius * (1 + TOLERANCE);
 
   if (refuses (s, above > 0 ? above : 1e-9, angle)) {
     s->radius = radius_at (s, above, angle);
@@ -155,8 +155,8 @@ raise_to (Search *s, double angle)
   }
 }
 
-/* How bad an angle is: by how much it needs a larger radius; or, below 0, the
- * margin by which it does not. */
+/* Returns by how much larger a radius the angle requires; if it requires none, minus the
+ * margin by which it passes. */
 static double
 badness (const Search *s, double angle)
 {
@@ -165,10 +165,10 @@ badness (const Search *s, double angle)
   return margin < 0 ? radius_at (s, s->radius, angle) - s->radius : -margin;
 }
 
-/* Looks for the worst angle between two, by golden sections about `best`, which
- * is worse than both. */
+/* Searches the maximum of badness () between two angles by golden sections around `best`,
+ * whose badness is larger than that of both. */
 static void
-look_between (Search *s, double left, double best, double right)
+refine_between (Search *s, double left, double best, double right)
 {
   double worst = badness (s, best);
 
@@ -188,8 +188,8 @@ look_between (Search *s, double left, double best, double right)
   raise_to (s, best);
 }
 
-/* The roots z of z^n + c[1] / c[0] z^(n-1) + .. + c[n] / c[0], all at once, by
- * Weierstrass's iteration. */
+/* Finds the roots z of z^n + c[1] / c[0] z^(n-1) + .. + c[n] / c[0], all at once, by the
+ * iteration of Weierstrass. */
 static void
 find_roots (const double complex *c, int n, double complex *z)
 {
@@ -224,8 +224,8 @@ compare (const void *a, const void *b)
   return (x > y) - (x < y);
 }
 
-/* The grid, in order; returns how many angles. `worst`: of the largest pole of
- * D(u, 0). */
+/* Fills the grid, sorted; returns the number of angles. *worst: angle of the largest pole
+ * of D(u, 0). */
 static int
 make_angles (const Search *s, double *angles, double *worst)
 {
@@ -242,7 +242,7 @@ make_angles (const Search *s, double *angles, double *worst)
   for (int i = 0; i < s->rows - 1; i++) {
     double angle = fabs (carg (z[i])), step = PI / (GRID - 1);
 
-    /* One of a pair is enough. */
+    /* one of a conjugate pair is enough */
     if (!(cabs (z[i]) > 0) || cimag (z[i]) < -1e-9 * cabs (z[i]))
       continue;
     if (cabs (z[i]) > largest) {
@@ -250,7 +250,7 @@ make_angles (const Search *s, double *angles, double *worst)
       *worst = angle;
     }
     angles[n++] = angle;
-    for (int k = 0; k < CLOSER; k++, step *= 0.42) {
+    for (int k = 0; k < REFINEMENTS; k++, step *= 0.42) {
       if (angle + step < PI)
         angles[n++] = angle + step;
       if (angle - step > 0)
@@ -261,14 +261,14 @@ make_angles (const Search *s, double *angles, double *worst)
   return n;
 }
 
-/* The frequency along a row at which D is 0. */
+/* Returns the frequency along a row at which D is 0. */
 static double
 frequency_along (const Search *s)
 {
   double complex c[CF_IR_MAX], z[CF_IR_MAX], largest = 1;
   double size = 0;
 
-  slice (s, s->radius, s->angle, c);
+  row_polynomial (s, s->radius, s->angle, c);
   find_roots (c, s->columns - 1, z);
   for (int i = 0; i < s->columns - 1; i++)
     if (cabs (z[i]) > size) {
@@ -278,9 +278,9 @@ frequency_along (const Search *s)
   return carg (largest) / (2 * PI);
 }
 
-/* Around the angles that are worse than their neighbours. */
+/* Searches around the angles whose badness is larger than that of their neighbours. */
 static void
-look_around (Search *s, const double *angles, int n)
+refine_maxima (Search *s, const double *angles, int n)
 {
   double bad[MAX_ANGLES];
 
@@ -289,14 +289,14 @@ look_around (Search *s, const double *angles, int n)
   for (int i = 0; i < n; i++) {
     int left = i > 0 ? i - 1 : 0, right = i < n - 1 ? i + 1 : n - 1;
 
-    /* of a plateau only where it begins */
+    /* on a plateau only at its beginning */
     if ((i > 0 && bad[i] <= bad[left]) || bad[i] < bad[right])
       continue;
-    while (left > 0 && angles[i] - angles[left] < NEAR)
+    while (left > 0 && angles[i] - angles[left] < MIN_DISTANCE)
       left--;
-    while (right < n - 1 && angles[right] - angles[i] < NEAR)
+    while (right < n - 1 && angles[right] - angles[i] < MIN_DISTANCE)
       right++;
-    look_between (s, angles[left], angles[i], angles[right]);
+    refine_between (s, angles[left], angles[i], angles[right]);
   }
 }
 
@@ -308,20 +308,20 @@ search (Search *s)
 
   raise_to (s, -1);
   s->angle = worst;
-  /* D (u, v) is D (u, 0) */
+  /* D(u, v) is D(u, 0) */
   if (s->columns == 1)
     return (CfIrPole) { s->radius, 0, worst / (2 * PI) };
-  /* Not in order, in which the radius might grow with every one. The step is a
-   * prime larger than n. */
+  /* Not in order of the angles, in which the radius might grow with every one. The step
+   * is a prime larger than n. */
   for (int i = 0, at = 0; i < n; i++, at = (at + 7919) % n)
     raise_to (s, angles[at]);
-  look_around (s, angles, n);
+  refine_maxima (s, angles, n);
   return (CfIrPole) { s->radius, s->radius > 0 ? frequency_along (s) : 0, s->angle / (2 * PI) };
 }
 
-/* Where u and v appear at most once each, v(u) takes circles to circles, with
- * their centres on the real axis, so that the |v| that counts is at u = +-1 / r
- * and D is 0 where r^2 - (sv b01 + su b10) r - su sv b11 is. */
+/* Windows of 2 x 2: D is of degree 1 in u and in v, so v(u) maps circles to circles with
+ * centres on the real axis. The smallest |v| is therefore at u = +-1 / r, where D is 0 if
+ * and only if r^2 - (sv b01 + su b10) r - su sv b11 is 0. */
 static CfIrPole
 solve (const Search *s)
 {
@@ -338,16 +338,16 @@ solve (const Search *s)
   return pole;
 }
 
-/* ---- what was asked last -------------------------------------------------- */
+/* ---- cache ---------------------------------------------------------------- */
 
-#define REMEMBERED 16
+#define MAX_CACHED 16
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct {
   float b[CF_IR_MAX][CF_IR_MAX];
   CfIrPole pole;
-} memory[REMEMBERED];
-static unsigned n_memory;
+} cache[MAX_CACHED];
+static unsigned n_cached;
 
 CfIrPole
 cf_ir_pole (const float b[CF_IR_MAX][CF_IR_MAX], int m)
@@ -367,9 +367,9 @@ cf_ir_pole (const float b[CF_IR_MAX][CF_IR_MAX], int m)
   if (s.rows <= 2 && s.columns <= 2)
     return solve (&s);
   pthread_mutex_lock (&lock);
-  for (unsigned i = 0; i < REMEMBERED && i < n_memory && !found; i++)
-    if (memcmp (memory[i].b, key, sizeof key) == 0) {
-      pole = memory[i].pole;
+  for (unsigned i = 0; i < MAX_CACHED && i < n_cached && !found; i++)
+    if (memcmp (cache[i].b, key, sizeof key) == 0) {
+      pole = cache[i].pole;
       found = true;
     }
   pthread_mutex_unlock (&lock);
@@ -377,8 +377,8 @@ cf_ir_pole (const float b[CF_IR_MAX][CF_IR_MAX], int m)
     return pole;
   pole = search (&s);
   pthread_mutex_lock (&lock);
-  memcpy (memory[n_memory % REMEMBERED].b, key, sizeof key);
-  memory[n_memory++ % REMEMBERED].pole = pole;
+  memcpy (cache[n_cached % MAX_CACHED].b, key, sizeof key);
+  cache[n_cached++ % MAX_CACHED].pole = pole;
   pthread_mutex_unlock (&lock);
   return pole;
 }

@@ -3,13 +3,13 @@
  * irfilter/tables.c: written by pipelines/tools/make-tables.py, which calls
  *   cf-identify --chart --blur gauss:SIGMA --noise 2 --window 3
  *   cf-identify --chart --blur motion:LENGTH:ANGLE --noise 2 --window 5
- * for each entry; 90 degrees is 0 with rows and columns exchanged, 135 is 45
- * mirrored. Beside the entries: PSNR in dB of the chart, blurred and noisy, and
- * restored, on samples that were held out; by how much noise grows. */
+ * for each entry; 90 degrees is 0 degrees with rows and columns exchanged, 135 is 45
+ * mirrored. The comment beside an entry: PSNR in dB of the blurred, noisy chart and of
+ * the restored one, on samples that the fit did not use; the gain of the noise. */
 
 #include "tables.h"
 
-/* Each is one quadrant's a or b; quadrants that are alike share one. */
+/* Each array is a or b of one quadrant; equal quadrants share one. */
 static const double s0[] = { .40042895, -.010127084, -.004552194, -.010127084, -.024508303, .005159626, -.004552194,
   .005159626, -.001087717 };
 static const double s1[] = { 0, -.17040625, -.0225625, -.17040625, -.02903829, -.003844791, -.0225625, -.003844791,

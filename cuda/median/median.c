@@ -1,31 +1,31 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * median/median.c: the median filter's parameters and descriptor; median.h is its
- * contract, median/cpu/plan.c its CPU side, median/gpu/plan.cu its kernels. */
+ * median/median.c: the median filter's parameters and descriptor. median.h is its
+ * contract; median/cpu/plan.c implements it on the CPU, median/gpu/plan.cu on CUDA. */
 #include "median.h"
 
 #define FIELD(name) offsetof (CfMedianParams, name)
 
 static const CfEnumValue color_orders[] = {
-  { CF_ORDER_PER_CHANNEL, "per-channel", "Each channel by itself" },
-  { CF_ORDER_PACKED, "packed", "Pixels as one 24-bit number, red highest; RGB formats of 8 bit only" },
+  { CF_MEDIAN_PER_CHANNEL, "per-channel", "Each channel is sorted on its own" },
+  { CF_MEDIAN_PACKED, "packed", "Pixels are sorted as 24-bit numbers, red highest; 8-bit RGB formats only" },
   { 0, NULL, NULL },
 };
 
 static const CfParam params[] = {
-  { "kernel-size", CF_TYPE_INT, FIELD (kernel_size), 1, 255, 3, NULL, "samples", "Side of the window; odd" },
+  { "kernel-size", CF_TYPE_INT, FIELD (kernel_size), 1, 255, 3, NULL, "samples", "Window width and height; odd" },
   { "kernel-width", CF_TYPE_INT, FIELD (kernel_width), 0, 255, 0, NULL, "samples",
       "Width of the window; odd, or 0 for kernel-size" },
   { "kernel-height", CF_TYPE_INT, FIELD (kernel_height), 0, 255, 0, NULL, "samples",
       "Height of the window; odd, or 0 for kernel-size" },
   { "percentile", CF_TYPE_INT, FIELD (percentile), 0, 100, 50, NULL, "%",
-      "Which of the window's sorted samples is taken: 0 the smallest, 50 the median, 100 the largest" },
+      "Rank of the output among the window's sorted samples: 0 minimum, 50 median, 100 maximum" },
   { "threshold", CF_TYPE_INT, FIELD (threshold), 0, 65535, 0, NULL, "sample value",
-      "A sample is replaced only if it differs from the result by more than this" },
+      "Replace a sample only if it differs from the result by more than this" },
   { "temporal-depth", CF_TYPE_INT, FIELD (temporal_depth), 1, 15, 1, NULL, "frames",
-      "Frames that the window spans: the current one and those before it; odd" },
-  { "color-order", CF_TYPE_ENUM, FIELD (color_order), 0, 0, CF_ORDER_PER_CHANNEL, color_orders, "",
-      "How the samples of a colour picture are ordered" },
+      "Number of frames in the window, the current one and those before it; odd" },
+  { "color-order", CF_TYPE_ENUM, FIELD (color_order), 0, 0, CF_MEDIAN_PER_CHANNEL, color_orders, "",
+      "How the pixels of RGB formats are sorted" },
 };
 
 CfMedianWindow
@@ -55,7 +55,7 @@ check (const CfVideo *video, const CfCommon *common, const void *params_, CfStat
     code = cf_check_odd ("kernel-height", p->kernel_height, 255, status);
   if (code == CF_OK)
     code = cf_check_odd ("temporal-depth", p->temporal_depth, 15, status);
-  if (code != CF_OK || p->color_order != CF_ORDER_PACKED)
+  if (code != CF_OK || p->color_order != CF_MEDIAN_PACKED)
     return code;
   if (common->apply_to != CF_APPLY_ALL)
     return cf_fail (status, CF_BAD_VALUE, "color-order=packed sorts whole pixels and needs apply-to=all");
@@ -77,7 +77,7 @@ halo (const void *params_)
   return cf_median_window (params_).h / 2;
 }
 
-/* The history has the depth's size and starts anew with it. */
+/* The history has room for one depth, and starts anew when the depth changes. */
 static bool
 replan (const void *old_params, const void *new_params)
 {

@@ -2,28 +2,30 @@
  *
  * median/median.h: the contract of the median and rank filter.
  *
- * Window. Output sample (x, y) of a component looks at the samples
+ * Window. The window of output sample (x, y) of a component has the samples
  *   (x + i, y + j, t - s)   -w/2 <= i <= w/2,  -h/2 <= j <= h/2,  0 <= s < N
- * of the same component (of the same field), w and h odd, of the current input
- * frame t and the N - 1 before it. Coordinates outside the picture are clamped
- * to it (border replicate); frames not yet seen count as the oldest one seen.
- * n = w h N samples.
+ * of the same component of the same field, w and h odd, of the current input
+ * frame t and the N - 1 frames before it: n = w h N samples. Coordinates outside
+ * the frame are clamped to it (border replicate); until N frames have come, the
+ * oldest one stands for the missing ones.
  *
- * Result. The n samples sorted, counted from 0: sample number
+ * Result. Of the n samples in ascending order, counted from 0, the result is
+ * sample number
  *   r = (2 p (n - 1) + 100) / 200     (integer division), p = percentile;
- * p = 50 is the median, 0 the minimum, 100 the maximum.
+ * p = 50 gives the median, 0 the minimum, 100 the maximum.
  * Threshold. Let x be the input sample. The output is the result if
  * |x - result| > threshold, else x.
  *
  * Samples. 8 and 16 bit as stored. 10 bit: values above 1023 count as 1023 (an
- * x that is kept is written clamped too); P010 is value << 6: the low 6 bits
+ * x that is kept is written clamped, too). P010 stores value << 6: the low 6 bits
  * are ignored on load and 0 on store. Components that are not filtered (alpha,
- * padding, apply-to) are copied as stored.
+ * padding, those that apply-to leaves out) are copied as stored.
  *
  * color-order packed (RGB formats of 8 bit only): a pixel is the number
- * (R << 16) | (G << 8) | B, windows are sorted by it, and the result is that
- * whole pixel; it replaces the input pixel if any of its channels differs by
- * more than the threshold. Needs apply-to all. For YUV and gray a bad value.
+ * (R << 16) | (G << 8) | B. Windows are sorted by this number, and the result is
+ * that whole pixel; it replaces the input pixel if any of its channels differs by
+ * more than the threshold. It needs apply-to all, and is a bad value for YUV and
+ * gray formats.
  *
  * | parameter | unit, range | takes effect |
  * | kernel-size | samples, odd 1..255 (3) | next frame |
@@ -51,23 +53,24 @@
 extern "C" {
 #endif
 
-typedef enum { CF_ORDER_PER_CHANNEL, CF_ORDER_PACKED } CfColorOrder;
+typedef enum { CF_MEDIAN_PER_CHANNEL, CF_MEDIAN_PACKED } CfMedianColorOrder;
 
 typedef struct {
   int kernel_size, kernel_width, kernel_height;
   int percentile;
   int threshold;
   int temporal_depth;
-  int color_order; /* CfColorOrder */
+  int color_order; /* CfMedianColorOrder */
 } CfMedianParams;
 
-/* The window that the parameters mean: sides, frames, samples, rank. */
+/* A window: sides in samples, frames, number of samples, wanted rank. */
 typedef struct {
   int w, h, depth;
   int n;    /* w h depth */
   int rank; /* counted from 0 */
 } CfMedianWindow;
 
+/* Returns the window of valid parameters. Thread-safe. */
 CfMedianWindow cf_median_window (const CfMedianParams *params);
 
 extern const CfFilter cf_median;

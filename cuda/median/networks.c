@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * median/networks.c: makes selection networks; networks.h says what they are.
+ * median/networks.c: generates selection networks; networks.h describes them.
  *
- * The network is first a graph of nodes (an input sample, a minimum, a
- * maximum), made in the order in which it will run. Then what no output needs
- * is dropped, the minimum and the maximum of one pair become one SORT, and
- * slots are given out so that few are in use at a time. */
+ * A network is first a graph of nodes (input sample, minimum, maximum), built in
+ * the order in which it will run. Then the nodes that no output needs are dropped,
+ * the minimum and the maximum of one pair become one SORT, and slots are
+ * allocated so that few are in use at a time. */
 #include "networks.h"
 
 #include <setjmp.h>
@@ -18,15 +18,15 @@ typedef struct {
   uint8_t kind;
   bool used;
   int a, b;      /* operands; INPUT: a = sample number */
-  int twin;      /* the other half of the pair: MIN's MAX and the reverse; -1 */
-  int last_user; /* index in the step order after which the value is dead */
+  int twin;      /* the other half of the pair: the MIN's MAX or the MAX's MIN; -1 if none */
+  int last_user; /* node after which the value is dead, in running order */
 } Node;
 
-/* A sorted list of nodes, made when first asked for: a base list, if any,
- * merged with more samples. Making lists late keeps few values alive. */
+/* A sorted list of nodes: a base list, if any, merged with more samples. It is
+ * built on first use: lists that are built late keep fewer values alive. */
 typedef struct List {
   int n;
-  int *node; /* NULL until made */
+  int *node; /* NULL until built */
   struct List *base;
   int n_samples;
   int *sample;
@@ -39,29 +39,31 @@ typedef struct Block {
 } Block;
 
 typedef struct {
-  CfNetwork *net;
+  CfMedianNetwork *net;
   Node *nodes;
   int n_nodes, cap_nodes;
   int *input_node; /* sample number -> node, -1 = not loaded yet */
   int *output;     /* output number -> node */
-  Block *blocks;   /* all lists */
-  List *lists;     /* those without a base: shared by tiles side by side */
+  Block *blocks;   /* all memory from alloc, freed at the end */
+  List *lists;     /* lists without a base, which neighbouring tiles share */
   jmp_buf no_memory;
-} Maker;
+} Builder;
 
-/* A tile and what its windows share. `below` samples are known to be under
- * every candidate for the wanted rank and were dropped from `core`; `inside`
- * counts the samples the core stands for. */
+/* A tile and the samples that all its windows share, sorted: the core. `below`
+ * samples are known to sort before every candidate for the wanted rank and were
+ * dropped from `core`; `inside` counts the samples that the core stands for. */
 typedef struct {
   int x, y, w, h;
   int *core;
   int n_core, below, inside;
-  List **column; /* by footprint x: rows y+h-1 .. y+win_h-1, or NULL */
-  List **row;    /* by footprint y: columns x+w-1 .. x+win_w-1, or NULL */
+  List **column; /* by footprint x, outside the core: rows y+h-1 .. y+win_h-1, or NULL */
+  List **row;    /* by footprint y, outside the core: columns x+w-1 .. x+win_w-1, or NULL */
 } Tile;
 
+/* Returns zeroed memory that lives as long as the builder; does not return if
+ * out of memory. */
 static void *
-alloc (Maker *m, size_t size)
+alloc (Builder *m, size_t size)
 {
   Block *block = calloc (1, sizeof *block + size);
 
@@ -73,7 +75,7 @@ alloc (Maker *m, size_t size)
 }
 
 static int *
-ints (Maker *m, int n)
+ints (Builder *m, int n)
 {
   return alloc (m, sizeof (int) * (size_t) (n + 1));
 }
@@ -81,7 +83,7 @@ ints (Maker *m, int n)
 /* ---- nodes -------------------------------------------------------------- */
 
 static int
-add_node (Maker *m, int kind, int a, int b)
+add_node (Builder *m, int kind, int a, int b)
 {
   if (m->n_nodes == m->cap_nodes) {
     int cap = m->cap_nodes ? 2 * m->cap_nodes : 4096;
@@ -97,16 +99,16 @@ add_node (Maker *m, int kind, int a, int b)
 }
 
 static int
-input_node (Maker *m, int sample)
+input_node (Builder *m, int sample)
 {
   if (m->input_node[sample] < 0)
     m->input_node[sample] = add_node (m, INPUT, sample, 0);
   return m->input_node[sample];
 }
 
-/* (a, b) becomes (min, max). */
+/* Replaces nodes (a, b) by their (minimum, maximum). */
 static void
-sort_pair (Maker *m, int *a, int *b)
+sort_pair (Builder *m, int *a, int *b)
 {
   int low = add_node (m, MIN, *a, *b), high = add_node (m, MAX, *a, *b);
 
@@ -118,10 +120,10 @@ sort_pair (Maker *m, int *a, int *b)
 
 /* ---- sorted lists ------------------------------------------------------- */
 
-/* Batcher's odd-even merge, for lists of any two lengths: merges the elements
- * of even and of odd number apart, then sorts neighbours. */
+/* Merges two sorted lists of any lengths with Batcher's odd-even merge: first the
+ * elements with even and those with odd numbers, then neighbours are sorted. */
 static void
-merge (Maker *m, const int *a, int na, int stride_a, const int *b, int nb, int stride_b, int *out)
+merge (Builder *m, const int *a, int na, int stride_a, const int *b, int nb, int stride_b, int *out)
 {
   int n = na + nb, n_even = (na + 1) / 2 + (nb + 1) / 2, n_odd = n - n_even;
   int *even, *odd;
@@ -152,13 +154,13 @@ merge (Maker *m, const int *a, int na, int stride_a, const int *b, int nb, int s
     else
       out[2 * i + 1] = low >= 0 ? low : high;
   }
-  /* both sides longer than the other by two: the last even ones follow */
+  /* both lengths are odd: n_even is n_odd + 2, and the last even element follows */
   for (int i = n_odd + 1; i < n_even; i++)
     out[n_odd + i] = even[i];
 }
 
 static int *
-merged (Maker *m, const int *a, int na, const int *b, int nb)
+merged (Builder *m, const int *a, int na, const int *b, int nb)
 {
   int *out = ints (m, na + nb);
 
@@ -167,7 +169,7 @@ merged (Maker *m, const int *a, int na, const int *b, int nb)
 }
 
 static int *
-sorted_samples (Maker *m, const int *sample, int n)
+sorted_samples (Builder *m, const int *sample, int n)
 {
   int *out, *low, *high;
 
@@ -182,21 +184,22 @@ sorted_samples (Maker *m, const int *sample, int n)
 }
 
 static const int *
-made (Maker *m, List *list)
+list_nodes (Builder *m, List *list)
 {
   if (!list->node) {
     int *more = sorted_samples (m, list->sample, list->n_samples);
 
-    list->node = list->base ? merged (m, made (m, list->base), list->base->n, more, list->n_samples) : more;
+    list->node = list->base ? merged (m, list_nodes (m, list->base), list->base->n, more, list->n_samples) : more;
   }
   return list->node;
 }
 
-/* The list of the samples of the rectangle, on top of `base` (or NULL). */
+/* Returns the list of the samples of a rectangle of the footprint, added to the list
+ * `base` (or NULL). */
 static List *
-list_of (Maker *m, List *base, int x, int y, int w, int h)
+get_list (Builder *m, List *base, int x, int y, int w, int h)
 {
-  const CfNetwork *net = m->net;
+  const CfMedianNetwork *net = m->net;
   int fw = net->tile_w + net->w - 1, fh = net->tile_h + net->h - 1;
   List *list;
 
@@ -220,10 +223,11 @@ list_of (Maker *m, List *base, int x, int y, int w, int h)
 
 /* ---- tiles -------------------------------------------------------------- */
 
-/* The k-th smallest (from 0) of two sorted lists: the minimum, over the ways to
- * take k + 1 elements off their fronts, of the larger of the two last taken. */
+/* Returns the k-th smallest element (from 0) of two sorted lists: the minimum,
+ * over all splits of k + 1 elements between the fronts of the lists, of the larger
+ * of the two last elements. */
 static int
-select_one (Maker *m, const int *a, int na, const int *b, int nb, int k)
+select_one (Builder *m, const int *a, int na, const int *b, int nb, int k)
 {
   int result = -1;
 
@@ -241,12 +245,13 @@ select_one (Maker *m, const int *a, int na, const int *b, int nb, int k)
   return result;
 }
 
-/* Takes a sorted list into the core and keeps what can still hold the rank:
- * with e samples of a window outside the core, places rank - e .. rank. */
+/* Merges a sorted list into the core and keeps the elements that can still hold
+ * the rank: with e samples of a window outside the core, those at positions
+ * rank - e .. rank. */
 static void
-take_in (Maker *m, Tile *t, const int *list, int n)
+add_to_core (Builder *m, Tile *t, const int *list, int n)
 {
-  const CfNetwork *net = m->net;
+  const CfMedianNetwork *net = m->net;
   int outside, low, high, total = t->n_core + n;
   int *all;
 
@@ -270,42 +275,44 @@ take_in (Maker *m, Tile *t, const int *list, int n)
   t->below += low;
 }
 
-/* Merges lists pairwise, as in merge sort, then takes the result in. */
+/* Merges lists pairwise, as in merge sort, then merges the result into the core. */
 static void
-take_in_lists (Maker *m, Tile *t, List **lists, int n)
+add_lists_to_core (Builder *m, Tile *t, List **lists, int n)
 {
   const int **node = alloc (m, sizeof *node * (size_t) (n + 1));
   int *size = ints (m, n);
 
-  /* A carry chain: list i is merged as soon as it has a partner of its level. */
+  /* as carries in a binary counter: a list is merged once there is one of its level */
   int level_count = 0;
   for (int i = 0; i < n; i++) {
-    node[level_count] = made (m, lists[i]);
+    node[level_count] = list_nodes (m, lists[i]);
     size[level_count++] = lists[i]->n;
     for (int bit = i + 1; !(bit & 1); bit >>= 1) {
       level_count--;
-      node[level_count - 1] = merged (m, node[level_count - 1], size[level_count - 1], node[level_count], size[level_count]);
+      node[level_count - 1] = merged (m, node[level_count - 1], size[level_count - 1], node[level_count],
+          size[level_count]);
       size[level_count - 1] += size[level_count];
     }
   }
   while (level_count > 1) {
     level_count--;
-    node[level_count - 1] = merged (m, node[level_count - 1], size[level_count - 1], node[level_count], size[level_count]);
+    node[level_count - 1] = merged (m, node[level_count - 1], size[level_count - 1], node[level_count],
+        size[level_count]);
     size[level_count - 1] += size[level_count];
   }
   if (n)
-    take_in (m, t, node[0], size[0]);
+    add_to_core (m, t, node[0], size[0]);
 }
 
-static void solve (Maker *m, Tile *t);
+static void solve (Builder *m, Tile *t);
 
-/* One half of a tile, split across its columns (or rows: `across` false). Its
- * windows share `gain` more columns from footprint position `from` on; the row
- * lists grow by the corner samples there. */
+/* Solves one half of a tile: the left or right one (`across`), or the upper or
+ * lower one. Its windows share `gain` more columns (or rows) from footprint position
+ * `from` on; the lists of the other direction grow by the corner samples there. */
 static void
-solve_half (Maker *m, const Tile *t, bool across, bool second)
+solve_half (Builder *m, const Tile *t, bool across, bool second)
 {
-  const CfNetwork *net = m->net;
+  const CfMedianNetwork *net = m->net;
   int fw = net->tile_w + net->w - 1, fh = net->tile_h + net->h - 1;
   Tile half = *t;
   int from, gain;
@@ -319,10 +326,10 @@ solve_half (Maker *m, const Tile *t, bool across, bool second)
     half.x = second ? t->x + first : t->x;
     gain = t->w - half.w;
     from = second ? t->x + net->w : t->x + half.w - 1;
-    take_in_lists (m, &half, &half.column[from], gain);
+    add_lists_to_core (m, &half, &half.column[from], gain);
     for (int y = t->y; y < t->y + net->h + t->h - 1; y++)
       if (half.row[y])
-        half.row[y] = list_of (m, half.row[y], from, y, gain, 1);
+        half.row[y] = get_list (m, half.row[y], from, y, gain, 1);
     for (int i = 0; i < gain; i++)
       half.column[from + i] = NULL;
   } else {
@@ -332,10 +339,10 @@ solve_half (Maker *m, const Tile *t, bool across, bool second)
     half.y = second ? t->y + first : t->y;
     gain = t->h - half.h;
     from = second ? t->y + net->h : t->y + half.h - 1;
-    take_in_lists (m, &half, &half.row[from], gain);
+    add_lists_to_core (m, &half, &half.row[from], gain);
     for (int x = t->x; x < t->x + net->w + t->w - 1; x++)
       if (half.column[x])
-        half.column[x] = list_of (m, half.column[x], x, from, 1, gain);
+        half.column[x] = get_list (m, half.column[x], x, from, 1, gain);
     for (int i = 0; i < gain; i++)
       half.row[from + i] = NULL;
   }
@@ -343,7 +350,7 @@ solve_half (Maker *m, const Tile *t, bool across, bool second)
 }
 
 static void
-solve (Maker *m, Tile *t)
+solve (Builder *m, Tile *t)
 {
   bool across = t->w >= t->h;
 
@@ -355,12 +362,12 @@ solve (Maker *m, Tile *t)
   solve_half (m, t, across, true);
 }
 
-/* A tile from scratch. One larger than the window shares nothing between all
- * its windows: it is cut until it does. */
+/* Solves a tile from its samples. The windows of a tile larger than the window
+ * have no sample in common, so such a tile is cut first. */
 static void
-solve_root (Maker *m, int x0, int y0, int tw, int th)
+solve_root (Builder *m, int x0, int y0, int tw, int th)
 {
-  const CfNetwork *net = m->net;
+  const CfMedianNetwork *net = m->net;
   int fw = net->tile_w + net->w - 1, fh = net->tile_h + net->h - 1;
   int core_w = net->w - tw + 1, core_h = net->h - th + 1;
   Tile root = { .x = x0, .y = y0, .w = tw, .h = th };
@@ -381,24 +388,24 @@ solve_root (Maker *m, int x0, int y0, int tw, int th)
   core = alloc (m, sizeof (List *) * (size_t) core_w);
   for (int x = 0; x < tw + net->w - 1; x++)
     if (x < tw - 1 || x >= net->w)
-      root.column[x0 + x] = list_of (m, NULL, x0 + x, y0 + th - 1, 1, core_h);
+      root.column[x0 + x] = get_list (m, NULL, x0 + x, y0 + th - 1, 1, core_h);
   for (int y = 0; y < th + net->h - 1; y++)
     if (y < th - 1 || y >= net->h)
-      root.row[y0 + y] = list_of (m, NULL, x0 + tw - 1, y0 + y, core_w, 1);
+      root.row[y0 + y] = get_list (m, NULL, x0 + tw - 1, y0 + y, core_w, 1);
   for (int i = 0; i < core_w; i++)
-    core[i] = list_of (m, NULL, x0 + tw - 1 + i, y0 + th - 1, 1, core_h);
-  take_in_lists (m, &root, core, core_w);
+    core[i] = get_list (m, NULL, x0 + tw - 1 + i, y0 + th - 1, 1, core_h);
+  add_lists_to_core (m, &root, core, core_w);
   solve (m, &root);
 }
 
 /* ---- from the graph to steps -------------------------------------------- */
 
 static void
-mark_used (Maker *m, int outputs)
+mark_used (Builder *m, int outputs)
 {
   for (int i = 0; i < outputs; i++)
     m->nodes[m->output[i]].used = true;
-  /* operands come before their users, so one pass backwards reaches all */
+  /* operands precede their users, so one backward pass reaches all of them */
   for (int i = m->n_nodes - 1; i >= 0; i--)
     if (m->nodes[i].used && m->nodes[i].kind != INPUT) {
       m->nodes[m->nodes[i].a].used = true;
@@ -406,9 +413,10 @@ mark_used (Maker *m, int outputs)
     }
 }
 
-/* A pair of which both halves are used runs as one step, at the first half. */
+/* Returns whether node i is computed by its twin's step: a pair with both halves
+ * used is one step, at the first half. */
 static bool
-is_second_half (const Maker *m, int i)
+is_second_half (const Builder *m, int i)
 {
   const Node *n = &m->nodes[i];
 
@@ -416,7 +424,7 @@ is_second_half (const Maker *m, int i)
 }
 
 static void
-find_last_users (Maker *m, int outputs)
+find_last_users (Builder *m, int outputs)
 {
   for (int i = 0; i < m->n_nodes; i++)
     if (m->nodes[i].used && m->nodes[i].kind != INPUT) {
@@ -427,7 +435,7 @@ find_last_users (Maker *m, int outputs)
       if (m->nodes[m->nodes[i].b].last_user < step)
         m->nodes[m->nodes[i].b].last_user = step;
     }
-  /* an output is stored where it is made, unless it is an operand later */
+  /* an output without users dies at its own node, where it is stored */
   for (int i = 0; i < outputs; i++)
     if (m->nodes[m->output[i]].last_user < m->output[i])
       m->nodes[m->output[i]].last_user = m->output[i];
@@ -440,44 +448,46 @@ typedef struct {
 } Slots;
 
 static int
-take_slot (Maker *m, Slots *s)
+take_slot (Builder *m, Slots *s)
 {
   return s->n_spare ? s->spare[--s->n_spare] : m->net->n_slots++;
 }
 
 static void
-emit (Maker *m, int op, int d, int e, int a, int b)
+emit (Builder *m, int op, int d, int e, int a, int b)
 {
-  CfNetwork *net = m->net;
+  CfMedianNetwork *net = m->net;
 
-  net->steps[net->n_steps++] = (CfNetStep) { (uint16_t) op, (uint16_t) d, (uint16_t) e, (uint16_t) a, (uint16_t) b };
-  net->n_ops += op == CF_NET_SORT ? 2 : op == CF_NET_MIN || op == CF_NET_MAX;
+  net->steps[net->n_steps++] = (CfMedianNetStep) { (uint16_t) op, (uint16_t) d, (uint16_t) e, (uint16_t) a,
+    (uint16_t) b };
+  net->n_ops += op == CF_MEDIAN_NET_SORT ? 2 : op == CF_MEDIAN_NET_MIN || op == CF_MEDIAN_NET_MAX;
 }
 
-/* Stores the node's outputs, and frees its slot if nobody reads it later. */
+/* Stores the outputs that are this node, and frees its slot if no later step reads
+ * it. */
 static void
-finish_node (Maker *m, Slots *s, int node, int step, int outputs)
+finish_node (Builder *m, Slots *s, int node, int step, int outputs)
 {
   for (int o = 0; o < outputs; o++)
     if (m->output[o] == node)
-      emit (m, CF_NET_STORE, o, 0, s->slot_of[node], 0);
+      emit (m, CF_MEDIAN_NET_STORE, o, 0, s->slot_of[node], 0);
   if (m->nodes[node].last_user <= step)
     s->spare[s->n_spare++] = s->slot_of[node];
 }
 
 static void
-emit_node (Maker *m, Slots *s, int i, int outputs)
+emit_node (Builder *m, Slots *s, int i, int outputs)
 {
   const Node *n = &m->nodes[i];
   bool pair = n->kind != INPUT && n->twin > i && m->nodes[n->twin].used;
 
   if (n->kind == INPUT) {
     s->slot_of[i] = take_slot (m, s);
-    emit (m, CF_NET_LOAD, s->slot_of[i], 0, n->a, 0);
+    emit (m, CF_MEDIAN_NET_LOAD, s->slot_of[i], 0, n->a, 0);
     finish_node (m, s, i, i, outputs);
     return;
   }
-  /* operands that end here give their slots to the results */
+  /* operands without later users give their slots to the results */
   if (m->nodes[n->b].last_user <= i)
     s->spare[s->n_spare++] = s->slot_of[n->b];
   if (m->nodes[n->a].last_user <= i && n->a != n->b)
@@ -485,19 +495,20 @@ emit_node (Maker *m, Slots *s, int i, int outputs)
   s->slot_of[i] = take_slot (m, s);
   if (pair) {
     s->slot_of[n->twin] = take_slot (m, s);
-    emit (m, CF_NET_SORT, s->slot_of[i], s->slot_of[n->twin], s->slot_of[n->a], s->slot_of[n->b]);
+    emit (m, CF_MEDIAN_NET_SORT, s->slot_of[i], s->slot_of[n->twin], s->slot_of[n->a], s->slot_of[n->b]);
     finish_node (m, s, n->twin, i, outputs);
   } else
-    emit (m, n->kind == MIN ? CF_NET_MIN : CF_NET_MAX, s->slot_of[i], 0, s->slot_of[n->a], s->slot_of[n->b]);
+    emit (m, n->kind == MIN ? CF_MEDIAN_NET_MIN : CF_MEDIAN_NET_MAX, s->slot_of[i], 0, s->slot_of[n->a],
+        s->slot_of[n->b]);
   finish_node (m, s, i, i, outputs);
 }
 
 static void
-emit_steps (Maker *m, int outputs)
+emit_steps (Builder *m, int outputs)
 {
   Slots s = { ints (m, m->n_nodes), ints (m, m->n_nodes + 2), 0 };
 
-  m->net->steps = malloc (sizeof (CfNetStep) * (size_t) (m->n_nodes + outputs + 1));
+  m->net->steps = malloc (sizeof (CfMedianNetStep) * (size_t) (m->n_nodes + outputs + 1));
   if (!m->net->steps)
     longjmp (m->no_memory, 1);
   for (int i = 0; i < m->n_nodes; i++)
@@ -505,20 +516,20 @@ emit_steps (Maker *m, int outputs)
       emit_node (m, &s, i, outputs);
 }
 
-CfNetwork *
-cf_network_new (int w, int h, int depth, int rank, int tile_w, int tile_h)
+CfMedianNetwork *
+cf_median_network_new (int w, int h, int depth, int rank, int tile_w, int tile_h)
 {
-  Maker m = { 0 };
+  Builder m = { 0 };
   int inputs = (tile_w + w - 1) * (tile_h + h - 1) * depth, outputs = tile_w * tile_h;
 
   if (setjmp (m.no_memory)) {
-    cf_network_free (m.net);
+    cf_median_network_free (m.net);
     m.net = NULL;
   } else {
     m.net = calloc (1, sizeof *m.net);
     if (!m.net)
       longjmp (m.no_memory, 1);
-    *m.net = (CfNetwork) { .w = w, .h = h, .depth = depth, .rank = rank, .tile_w = tile_w, .tile_h = tile_h };
+    *m.net = (CfMedianNetwork) { .w = w, .h = h, .depth = depth, .rank = rank, .tile_w = tile_w, .tile_h = tile_h };
     m.input_node = ints (&m, inputs);
     memset (m.input_node, -1, sizeof (int) * (size_t) inputs);
     m.output = ints (&m, outputs);
@@ -538,7 +549,7 @@ cf_network_new (int w, int h, int depth, int rank, int tile_w, int tile_h)
 }
 
 void
-cf_network_free (CfNetwork *network)
+cf_median_network_free (CfMedianNetwork *network)
 {
   if (network)
     free (network->steps);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * segment/segment.c: the segmentation's parameters and descriptor, and what both
- * backends make of them; segment.h is its contract, segment/cpu/plan.c its CPU side,
- * segment/gpu/plan.cu its kernels. */
+ * segment/segment.c: the segmentation's parameter table and descriptor, and the code that both
+ * backends share: the set-up of a plan and the regions as they are reported. segment.h is the
+ * contract, segment/cpu/plan.c the CPU plan, segment/gpu/plan.cu the CUDA plan. */
 #include "segment.h"
 
 #include "core/text.h"
@@ -14,44 +14,46 @@
 static const CfEnumValue outputs[] = {
   { CF_SEGMENT_MEAN, "mean", "Each region in its mean colour" },
   { CF_SEGMENT_BOUNDARIES, "boundaries", "The input, with the regions' borders in boundary-color" },
-  { CF_SEGMENT_LABELS, "labels", "Each region in a colour made of its number" },
-  { CF_SEGMENT_PASSTHROUGH, "passthrough", "The input; for what region-meta, label-meta and message-interval tell" },
+  { CF_SEGMENT_LABELS, "labels", "Each region in a colour derived from its id" },
+  { CF_SEGMENT_PASSTHROUGH, "passthrough", "The input; for use with region-meta, label-meta or message-interval" },
   { 0, NULL, NULL },
 };
 
 static const CfParam params[] = {
-  { "output", CF_TYPE_ENUM, FIELD (output), 0, 0, CF_SEGMENT_MEAN, outputs, "", "What is painted" },
+  { "output", CF_TYPE_ENUM, FIELD (output), 0, 0, CF_SEGMENT_MEAN, outputs, "", "What to paint" },
   { "seed-threshold", CF_TYPE_DOUBLE, FIELD (seed_threshold), 0, 1, 0, NULL, "",
-      "Regions begin where neighbours differ by less than this, as a fraction of their length; 0: 0.05 at 480 lines, "
-      "less where there are more" },
+      "Place seeds where the colours of all neighbours differ by less than this fraction of their length; "
+      "0: 0.05 up to 480 lines of cells, less where there are more" },
   { "seed-similarity", CF_TYPE_BOOL, FIELD (seed_similarity), 0, 0, 0, NULL, "",
-      "Regions begin only where it is also smoother than Otsu's threshold" },
-  { "seeds", CF_TYPE_STRING, FIELD (seeds), 0, 0, 0, NULL, "", "Pixels where regions begin in any case: \"x,y;x,y\"" },
+      "Place seeds only where the frame is also smoother than Otsu's threshold" },
+  { "seeds", CF_TYPE_STRING, FIELD (seeds), 0, 0, 0, NULL, "", "Pixels that are always seeds: \"x,y;x,y\"" },
   { "merge-threshold", CF_TYPE_DOUBLE, FIELD (merge_threshold), 0, 1, 0.1, NULL, "",
-      "Neighbouring regions become one whose means differ by less than this, as a fraction of their length" },
+      "Merge neighbouring regions whose mean colours differ by less than this fraction of their length" },
   { "weak-difference", CF_TYPE_DOUBLE, FIELD (weak_difference), 0, 1, 0.03, NULL, "",
-      "A border is weak where both its sides differ by less than this, as a fraction of their length" },
+      "A border is weak where the colours on its two sides differ by less than this fraction of their length" },
   { "weak-fraction", CF_TYPE_DOUBLE, FIELD (weak_fraction), 0, 1, 0.5, NULL, "",
-      "Regions become one when more than this fraction of the shorter perimeter is a weak border; 1: never" },
+      "Merge two regions when more than this fraction of the shorter perimeter is a weak border; 1: never" },
   { "min-size", CF_TYPE_INT, FIELD (min_size), 0, (double) CF_MAX_SIZE * CF_MAX_SIZE, 0, NULL, "pixels",
-      "Smaller regions join their nearest neighbour; 0: a ten thousandth of the picture" },
+      "Merge smaller regions into the neighbour with the nearest colour; 0: a ten thousandth of the frame" },
   { "max-regions", CF_TYPE_INT, FIELD (max_regions), 1, 65535, 65535, NULL, "regions",
-      "While there are more, ever larger ones join their nearest neighbour" },
+      "Upper limit; while there are more regions, ever larger ones merge into their nearest neighbour" },
   { "temporal", CF_TYPE_DOUBLE, FIELD (temporal), 0, 1, 0.15, NULL, "",
-      "How far a place may be from its region's mean of the last frame and stay in it; 0: each frame afresh" },
+      "Keep a pixel in its region while its colour differs by less than this fraction from the region's mean in the "
+      "previous frame; 0: segment each frame by itself" },
   { "cell-size", CF_TYPE_INT, FIELD (cell_size), 0, 16, 0, NULL, "pixels",
-      "Side of the squares that regions grow by; 0: so that there are about 480 lines of them" },
-  { "region-meta", CF_TYPE_BOOL, FIELD (region_meta), 0, 0, 0, NULL, "", "Tell the regions in a meta each" },
-  { "label-meta", CF_TYPE_BOOL, FIELD (label_meta), 0, 0, 0, NULL, "", "Tell each pixel's region in one meta" },
+      "Side of the square cells that regions grow by; 0: derived from the size, for about 480 lines of cells" },
+  { "region-meta", CF_TYPE_BOOL, FIELD (region_meta), 0, 0, 0, NULL, "",
+      "Attach one GstVideoRegionOfInterestMeta per region" },
+  { "label-meta", CF_TYPE_BOOL, FIELD (label_meta), 0, 0, 0, NULL, "", "Attach a meta with the region of each pixel" },
   { "message-interval", CF_TYPE_INT, FIELD (message_interval), 0, 3600000, 0, NULL, "ms",
-      "Tell the regions in a message on the bus, at most this often; 0: never" },
+      "Post a message with the regions on the bus, at most once per interval; 0: never" },
   { "boundary-color", CF_TYPE_COLOR, FIELD (boundary_color), 0, 0, 0xffffffff, NULL, "",
-      "Of the borders, 0xAARRGGBB; alpha is ignored" },
+      "Colour of the borders, 0xAARRGGBB; alpha is ignored" },
 };
 
 /* ---- seeds -------------------------------------------------------------- */
 
-/* One coordinate: digits, perhaps behind a minus. NULL if it is none. */
+/* Reads one coordinate: up to 6 digits, with an optional minus sign. Returns the text behind it, or NULL. */
 static const char *
 read_number (const char *text, int *value)
 {
@@ -66,7 +68,7 @@ read_number (const char *text, int *value)
   return digits > 0 && digits < 7 ? text : NULL;
 }
 
-/* Reads "x,y" and the ';' behind it; `number` counts from 1. */
+/* Reads "x,y" and the ';' behind it, and moves `*text` behind them. `number` of the point counts from 1. */
 static CfCode
 read_point (const char **text, int number, int *x, int *y, CfStatus *status)
 {
@@ -76,18 +78,18 @@ read_point (const char **text, int number, int *x, int *y, CfStatus *status)
   at = at && *at == ',' ? read_number (at + 1, y) : NULL;
   if (!at || (*at && *at != ';'))
     return cf_fail (status, CF_BAD_VALUE, "point %d of seeds is \"%s\"; it must be two whole numbers such as 320,240, "
-        "and between points a ';'", number,
+        "with a ';' between points", number,
         cf_text_show (*text, end ? (size_t) (end - *text) : strlen (*text), false, shown, sizeof shown));
   if (*at && !at[1])
-    return cf_fail (status, CF_BAD_VALUE, "seeds ends with a ';'; leave it out, or put point %d behind it", number + 1);
+    return cf_fail (status, CF_BAD_VALUE, "seeds ends with a ';'; remove it, or add point %d after it", number + 1);
   if (number > CF_SEGMENT_MAX_SEEDS)
     return cf_fail (status, CF_BAD_VALUE, "seeds has more than %d points", CF_SEGMENT_MAX_SEEDS);
   *text = *at ? at + 1 : at;
   return CF_OK;
 }
 
-/* The cells of the points into `setup`, which knows the cells already; with NULL
- * the text is only checked. */
+/* Adds the cells of the points to `setup`, whose cell size is set already. With setup = NULL the
+ * text is only checked. */
 static CfCode
 read_seeds (const char *text, const CfVideo *video, CfSegmentSetup *setup, CfStatus *status)
 {
@@ -103,7 +105,7 @@ read_seeds (const char *text, const CfVideo *video, CfSegmentSetup *setup, CfSta
   return CF_OK;
 }
 
-/* ---- what the parameters come to ---------------------------------------- */
+/* ---- set-up ------------------------------------------------------------- */
 
 static int
 at_least_one (int v)
@@ -131,7 +133,7 @@ set_thresholds (const CfSegmentParams *p, CfSegmentSetup *setup)
   const double t = p->temporal;
 
   setup->seed = cf_segment_fixed (p->seed_threshold > 0 ? p->seed_threshold : 0.05 * (lines > 480 ? 480.0 / lines : 1));
-  setup->afresh = !(t > 0);
+  setup->stateless = !(t > 0);
   setup->keep[0] = cf_segment_fixed (t);
   setup->keep[1] = cf_segment_fixed (t / 3);
   setup->keep[2] = cf_segment_fixed (3 * t < 1 ? 3 * t : 1);
@@ -175,10 +177,10 @@ cf_segment_setup (const CfVideo *video, const CfSegmentParams *p, CfSegmentSetup
   return read_seeds (p->seeds, video, setup, status);
 }
 
-/* ---- what is told of regions -------------------------------------------- */
+/* ---- reported regions --------------------------------------------------- */
 
-/* A region may have pixels and yet no sample of a subsampled component: then it
- * has no colour. */
+/* Fills mean[] with Y, Cb, Cr in levels of 8 bits. A region may have pixels but no sample of a
+ * subsampled component; the mean of that component is then 128. */
 static void
 describe_colors (const CfFormatInfo *info, const CfSegmentRegion *f, double mean[3])
 {
@@ -228,13 +230,13 @@ check (const CfVideo *video, const CfCommon *common, const void *params_, CfStat
 }
 
 static bool
-follows (const void *params_)
+is_stateful (const void *params_)
 {
   return ((const CfSegmentParams *) params_)->temporal > 0;
 }
 
 static bool
-passes (const CfVideo *video, const CfCommon *common, const void *params_)
+is_identity (const CfVideo *video, const CfCommon *common, const void *params_)
 {
   const CfSegmentParams *p = params_;
 
@@ -251,9 +253,9 @@ const CfFilter cf_segment = {
   .n_params = sizeof params / sizeof params[0],
   .params_size = sizeof (CfSegmentParams),
   .check = check,
-  .passes = passes,
+  .passes = is_identity,
   .whole_frames = true,
-  .follows = follows,
+  .follows = is_stateful,
   .reports = reports,
   .cpu = &cf_segment_cpu,
 #ifdef CF_HAVE_CUDA

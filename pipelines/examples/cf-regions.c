@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * cf-regions: how an application reads the regions that cudasegment finds. It
- * points at a place of a film and prints, a line a frame, the region that is
- * there: its number, for how many frames it has been there, its size, its box
- * and its colour. From label-meta; nothing of the plugin is linked. */
+ * cf-regions: how an application reads the regions that cudasegment finds. For each
+ * frame of a video it prints the region at a given pixel: its number, its age in
+ * frames, its size, its bounding box and its colour. The data come from label-meta;
+ * the program does not link the plugin. */
 #include "gstcudasegmentmeta.h"
 
 #include <gst/gst.h>
@@ -11,31 +11,31 @@
 
 typedef struct {
   guint x, y, frames;
-} Place;
+} Point;
 
 static GstPadProbeReturn
 print_region (GstPad *pad, GstPadProbeInfo *info, gpointer data)
 {
   const GstCudaSegmentRegion *r;
   GstCudaSegmentMap map;
-  Place *place = data;
+  Point *point = data;
 
   (void) pad;
   if (!gst_cuda_segment_map_get (GST_PAD_PROBE_INFO_BUFFER (info), &map))
     return GST_PAD_PROBE_OK;
-  r = gst_cuda_segment_map_region_at (&map, place->x, place->y);
+  r = gst_cuda_segment_map_region_at (&map, point->x, point->y);
   if (r)
     g_print ("frame %u: region %u, age %u, %u pixels in %u x %u at %u, %u; Y Cb Cr %.0f %.0f %.0f; %u regions in all\n",
-        place->frames, r->id, r->age, r->area, r->width, r->height, r->x, r->y, r->mean_y, r->mean_cb, r->mean_cr,
+        point->frames, r->id, r->age, r->area, r->width, r->height, r->x, r->y, r->mean_y, r->mean_cb, r->mean_cr,
         map.n_regions);
   else
-    g_print ("frame %u: %u, %u is outside the picture of %u x %u\n", place->frames, place->x, place->y, map.width,
+    g_print ("frame %u: %u, %u is outside the frame of %u x %u\n", point->frames, point->x, point->y, map.width,
         map.height);
-  place->frames++;
+  point->frames++;
   return GST_PAD_PROBE_OK;
 }
 
-/* Waits for the end; FALSE after an error. */
+/* Plays until the end of the stream. Returns FALSE after an error. */
 static gboolean
 play (GstElement *pipeline)
 {
@@ -63,7 +63,7 @@ main (int argc, char **argv)
 {
   GstElement *pipeline, *source, *sink;
   GError *error = NULL;
-  Place place = { 0 };
+  Point point = { 0 };
   GstPad *pad;
   gboolean good;
 
@@ -78,13 +78,13 @@ main (int argc, char **argv)
     g_printerr ("cf-regions: %s\n", error->message);
     return 1;
   }
-  place.x = (guint) strtoul (argv[2], NULL, 10);
-  place.y = (guint) strtoul (argv[3], NULL, 10);
+  point.x = (guint) strtoul (argv[2], NULL, 10);
+  point.y = (guint) strtoul (argv[3], NULL, 10);
   source = gst_bin_get_by_name (GST_BIN (pipeline), "source");
   g_object_set (source, "location", argv[1], NULL);
   sink = gst_bin_get_by_name (GST_BIN (pipeline), "sink");
   pad = gst_element_get_static_pad (sink, "sink");
-  gst_pad_add_probe (pad, GST_PAD_PROBE_TYPE_BUFFER, print_region, &place, NULL);
+  gst_pad_add_probe (pad, GST_PAD_PROBE_TYPE_BUFFER, print_region, &point, NULL);
   good = play (pipeline);
   gst_object_unref (pad);
   gst_object_unref (sink);

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""How a Python program reads the regions that cudasegment finds.
+"""An example of a Python program that reads the regions found by cudasegment.
 
 usage: GST_PLUGIN_PATH=build/gst pipelines/examples/regions.py FILE
 
-Prints the largest regions once a second, from the messages on the bus, and for
-the last frame how many pixels each has by the label map. Needs python3-gi,
-gir1.2-gstreamer-1.0 and numpy.
+Prints the largest regions once a second, from the messages on the bus, and
+checks the regions' sizes in the last frame against its label map. Needs
+python3-gi, gir1.2-gstreamer-1.0 and numpy.
 """
 import sys
 import warnings
@@ -16,7 +16,7 @@ gi.require_version('Gst', '1.0')
 from gi.repository import Gst  # noqa: E402
 import numpy as np  # noqa: E402
 
-# PyGObject's only way to an array of GStreamer's; python3-gst-1.0 has a better one: s['regions'].
+# PyGObject reads GStreamer's arrays only by this deprecated type; with python3-gst-1.0, s['regions'] does it.
 warnings.filterwarnings('ignore', 'GObject.ValueArray', DeprecationWarning)
 
 REGION = np.dtype([('id', 'u4'), ('age', 'u4'), ('area', 'u4'), ('x', 'u4'), ('y', 'u4'), ('width', 'u4'),
@@ -24,14 +24,14 @@ REGION = np.dtype([('id', 'u4'), ('age', 'u4'), ('area', 'u4'), ('x', 'u4'), ('y
 
 
 def read_map(buffer):
-    """The labels of the pixels, rows by columns, and the regions that they count."""
+    """Returns the labels of the pixels (rows x columns) and the regions, indexed by label."""
     s = buffer.get_custom_meta('GstCudaSegmentMeta').get_structure()
     labels = np.frombuffer(s.get_value('labels').get_data(), np.uint16).reshape(s.get_value('height'), -1)
     return labels[:, :s.get_value('width')], np.frombuffer(s.get_value('regions').get_data(), REGION)
 
 
 def print_message(s):
-    _, array = s.get_array('regions')  # the regions are its own, and go with it
+    _, array = s.get_array('regions')  # array owns the regions
     regions = [array.get_nth(i) for i in range(array.n_values)]
     print(f"{s.get_value('running-time') / 1e9:.2f} s: {len(regions)} regions")
     for r in sorted(regions, key=lambda r: -r.get_value('area'))[:5]:
@@ -61,7 +61,7 @@ def main():
     labels, regions = read_map(pipeline.get_by_name('sink').get_property('last-sample').get_buffer())
     counted = np.bincount(labels.ravel(), minlength=len(regions))
     print(f'last frame: {len(regions)} regions; the map has {counted.sum()} pixels, '
-          f'{"as many for each region as it says" if (counted == regions["area"]).all() else "and is WRONG"}')
+          f'{"and the regions have these sizes" if (counted == regions["area"]).all() else "but the sizes are WRONG"}')
     pipeline.set_state(Gst.State.NULL)
 
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * bench-bare.c: the filters of a line called directly, without GStreamer: what a
- * frame takes at least. From pinned memory and back each way is tried, and the
- * quickest is told: over the GPU's memory, as a whole or (one filter) in bands that
- * overlap, or with kernels that read or write the host's. In CUDA memory there is one
- * way; frames are waited for one by one for their time, and queued many at once for
- * their rate. */
+ * bench-bare.c: kernels only: calls the filters of a line directly, without GStreamer,
+ * for the least time that a frame can take. Frames in pinned memory are measured in
+ * each transfer mode, and the fastest is reported: through the GPU's memory as whole
+ * frames or (one filter) in overlapping slices, or with kernels that read or write host
+ * memory. Frames in CUDA memory have one mode: waited for one by one for the latency,
+ * and many queued at once for the rate. */
 
 #include "bench.h"
 #include "bench-camera.h"
@@ -17,8 +17,8 @@
 
 #include <string.h>
 
-#define FRAMES 24 /* pairs that are taken in turn: more than a GPU's L2 holds */
-#define QUEUED 64 /* frames that are queued before one waits */
+#define FRAMES 24 /* pairs of frames in rotation: more than a GPU's L2 holds */
+#define QUEUED 64 /* frames that are queued before the thread waits */
 #define DEADLINE (30 * (guint64) GST_SECOND)
 
 typedef struct {
@@ -27,28 +27,29 @@ typedef struct {
   CfPlan *plan[BENCH_ELEMENTS];
   int n; /* plans, in the order of the line */
   CfImage host_in[FRAMES], host_out[FRAMES];
-  CfImage device_in[FRAMES], between[BENCH_ELEMENTS + 1]; /* behind each plan */
-  void *memory[4]; /* host in and out, device in and the others */
+  CfImage device_in[FRAMES], between[BENCH_ELEMENTS + 1]; /* between: the output of each plan, and one more */
+  void *memory[4]; /* host_in, host_out, device_in, between */
   gsize bytes;
-  /* Of the first filter, and what it takes in bands: between[n] is their second picture. */
+  /* The first filter, for the modes in slices; their second output image is between[n]. */
   const CfFilter *filter;
   CfVideo video;
   CfCommon common;
   void *params;
-  GstCfBands bands;
+  GstCfBands slices;
   CfStream *up, *down;
   CfStatus status;
-} Bare;
+} KernelRun;
 
 typedef struct {
   const char *name;
-  gboolean in, out; /* the kernels read, write the host's memory */
-  guint bands;
-} Way;
+  gboolean in, out; /* the kernels read from, write to host memory */
+  guint slices;
+} TransferMode;
 
-static const Way ways[] = { { "copied up and down", FALSE, FALSE }, { "read from the host, copied down", TRUE, FALSE },
-  { "copied up, written to the host", FALSE, TRUE }, { "read from and written to the host", TRUE, TRUE },
-  { "in two bands", FALSE, FALSE, 2 }, { "in four bands", FALSE, FALSE, 4 } };
+static const TransferMode modes[] = { { "copied up and down", FALSE, FALSE },
+  { "read from the host, copied down", TRUE, FALSE }, { "copied up, written to the host", FALSE, TRUE },
+  { "read from and written to the host", TRUE, TRUE },
+  { "in two slices", FALSE, FALSE, 2 }, { "in four slices", FALSE, FALSE, 4 } };
 
 static gboolean
 fail (BenchRow *row, const char *format, const char *text)
@@ -58,9 +59,9 @@ fail (BenchRow *row, const char *format, const char *text)
   return FALSE;
 }
 
-/* ---- the filter, as the line sets it -------------------------------------- */
+/* ---- the filters and their parameters ------------------------------------- */
 
-/* One property into the block; strings are the block's own. */
+/* Copies one property into the parameters, which own their strings. */
 static void
 take_value (const CfParam *p, const GValue *value, void *params)
 {
@@ -91,7 +92,7 @@ take_value (const CfParam *p, const GValue *value, void *params)
   }
 }
 
-/* What differs from the defaults, with what it implies for others. */
+/* Copies the properties that differ from their defaults; the filter adjusts others that depend on them. */
 static gboolean
 read_params (GstElement *element, const CfFilter *filter, void *params, CfStatus *status)
 {
@@ -119,7 +120,7 @@ read_params (GstElement *element, const CfFilter *filter, void *params, CfStatus
   return TRUE;
 }
 
-/* An element's filter: "cudamedian" has "median". */
+/* Returns the element's filter ("median" of cudamedian), or NULL. */
 static const CfFilter *
 filter_of (GstElement *element)
 {
@@ -128,139 +129,140 @@ filter_of (GstElement *element)
   return g_str_has_prefix (name, "cuda") ? cf_filter_find (name + strlen ("cuda")) : NULL;
 }
 
-/* ---- made and freed ------------------------------------------------------- */
+/* ---- construction --------------------------------------------------------- */
 
 static gboolean
-allocate (Bare *b, const BenchJob *job, CfFormat format)
+allocate (KernelRun *k, const BenchCase *c, CfFormat format)
 {
   CfImage layout;
-  gsize size = (cf_image_layout (&layout, format, job->size.width, job->size.height, 4) + 255) / 256 * 256;
+  gsize size = (cf_image_layout (&layout, format, c->size.width, c->size.height, 4) + 255) / 256 * 256;
 
-  b->bytes = size;
-  b->memory[0] = cf_pinned_alloc (size * FRAMES, &b->status);
-  b->memory[1] = cf_pinned_alloc (size * FRAMES, &b->status);
-  b->memory[2] = cf_device_alloc (size * FRAMES, &b->status);
-  b->memory[3] = cf_device_alloc (size * (gsize) (b->n + 1), &b->status);
-  if (!b->memory[0] || !b->memory[1] || !b->memory[2] || !b->memory[3])
+  k->bytes = size;
+  k->memory[0] = cf_pinned_alloc (size * FRAMES, &k->status);
+  k->memory[1] = cf_pinned_alloc (size * FRAMES, &k->status);
+  k->memory[2] = cf_device_alloc (size * FRAMES, &k->status);
+  k->memory[3] = cf_device_alloc (size * (gsize) (k->n + 1), &k->status);
+  if (!k->memory[0] || !k->memory[1] || !k->memory[2] || !k->memory[3])
     return FALSE;
-  memset (b->memory[1], 0, size * FRAMES);
+  memset (k->memory[1], 0, size * FRAMES);
   for (int i = 0; i < FRAMES; i++) {
-    cf_image_at (&b->host_in[i], &layout, (guint8 *) b->memory[0] + (gsize) i * size);
-    cf_image_at (&b->host_out[i], &layout, (guint8 *) b->memory[1] + (gsize) i * size);
-    cf_image_at (&b->device_in[i], &layout, (guint8 *) b->memory[2] + (gsize) i * size);
+    cf_image_at (&k->host_in[i], &layout, (guint8 *) k->memory[0] + (gsize) i * size);
+    cf_image_at (&k->host_out[i], &layout, (guint8 *) k->memory[1] + (gsize) i * size);
+    cf_image_at (&k->device_in[i], &layout, (guint8 *) k->memory[2] + (gsize) i * size);
   }
-  for (int p = 0; p <= b->n; p++)
-    cf_image_at (&b->between[p], &layout, (guint8 *) b->memory[3] + (gsize) p * size);
+  for (int p = 0; p <= k->n; p++)
+    cf_image_at (&k->between[p], &layout, (guint8 *) k->memory[3] + (gsize) p * size);
   return TRUE;
 }
 
-/* Pictures of the same kind as the cameras'. */
+/* Fills host_in with images like those of the cameras. */
 static gboolean
-fill (Bare *b, const BenchJob *job)
+fill (KernelRun *k, const BenchCase *c)
 {
-  GstBuffer *picture[FRAMES] = { NULL };
+  GstBuffer *image[FRAMES] = { NULL };
   GstVideoInfo info;
-  gboolean good = gst_video_info_set_format (&info, gst_video_format_from_string (job->format),
-      (guint) job->size.width, (guint) job->size.height) && bench_pictures (&info, picture, FRAMES);
+  gboolean good = gst_video_info_set_format (&info, gst_video_format_from_string (c->format),
+      (guint) c->size.width, (guint) c->size.height) && bench_images (&info, image, FRAMES);
 
-  for (int i = 0; i < FRAMES && picture[i]; i++) {
+  for (int i = 0; i < FRAMES && image[i]; i++) {
     GstVideoFrame frame;
 
-    good = good && gst_video_frame_map (&frame, &info, picture[i], GST_MAP_READ);
+    good = good && gst_video_frame_map (&frame, &info, image[i], GST_MAP_READ);
     for (guint p = 0; good && p < GST_VIDEO_INFO_N_PLANES (&info); p++) {
-      int rows = cf_plane_rows (b->host_in[i].format, job->size.height, (int) p);
+      int rows = cf_plane_rows (k->host_in[i].format, c->size.height, (int) p);
 
       for (int y = 0; y < rows; y++)
-        memcpy ((guint8 *) b->host_in[i].plane[p].data + (gsize) y * b->host_in[i].plane[p].pitch,
+        memcpy ((guint8 *) k->host_in[i].plane[p].data + (gsize) y * k->host_in[i].plane[p].pitch,
             (guint8 *) GST_VIDEO_FRAME_PLANE_DATA (&frame, p) + (gssize) y * GST_VIDEO_FRAME_PLANE_STRIDE (&frame, p),
-            cf_plane_row_bytes (b->host_in[i].format, job->size.width, (int) p));
+            cf_plane_row_bytes (k->host_in[i].format, c->size.width, (int) p));
     }
     if (good)
       gst_video_frame_unmap (&frame);
-    gst_buffer_unref (picture[i]);
+    gst_buffer_unref (image[i]);
   }
   return good;
 }
 
 static void
-free_bare (Bare *b)
+free_run (KernelRun *k)
 {
-  for (int p = 0; p < b->n; p++)
-    cf_plan_free (b->plan[p]);
-  g_free (b->params);
-  cf_stream_free (b->up);
-  cf_stream_free (b->down);
-  cf_stream_free (b->stream);
-  cf_pinned_free (b->memory[0]);
-  cf_pinned_free (b->memory[1]);
-  cf_device_free (b->memory[2]);
-  cf_device_free (b->memory[3]);
-  if (b->context)
-    cf_context_free (b->context);
+  for (int p = 0; p < k->n; p++)
+    cf_plan_free (k->plan[p]);
+  g_free (k->params);
+  cf_stream_free (k->up);
+  cf_stream_free (k->down);
+  cf_stream_free (k->stream);
+  cf_pinned_free (k->memory[0]);
+  cf_pinned_free (k->memory[1]);
+  cf_device_free (k->memory[2]);
+  cf_device_free (k->memory[3]);
+  if (k->context)
+    cf_context_free (k->context);
 }
 
-/* ---- timed ---------------------------------------------------------------- */
+/* ---- timing --------------------------------------------------------------- */
 
-/* All plans, from the one picture to the other. */
+/* Queues all plans, from `in` to `out`. */
 static gboolean
-filter_frame (Bare *b, const CfImage *in, const CfImage *out)
+filter_frame (KernelRun *k, const CfImage *in, const CfImage *out)
 {
-  for (int p = 0; p < b->n; p++)
-    if (cf_plan_enqueue (b->plan[p], b->stream, p ? &b->between[p - 1] : in, p == b->n - 1 ? out : &b->between[p],
-            &b->status) != CF_OK)
+  for (int p = 0; p < k->n; p++)
+    if (cf_plan_enqueue (k->plan[p], k->stream, p ? &k->between[p - 1] : in, p == k->n - 1 ? out : &k->between[p],
+            &k->status) != CF_OK)
       return FALSE;
   return TRUE;
 }
 
 static gboolean
-one_frame_in_bands (Bare *b, int i)
+one_frame_in_slices (KernelRun *k, int i)
 {
-  const GstCfBandsWay way = { b->up, b->stream, b->down, &b->host_in[i], &b->device_in[i],
-    { &b->between[0], &b->between[1] }, &b->host_out[i] };
+  const GstCfBandsWay mode = { k->up, k->stream, k->down, &k->host_in[i], &k->device_in[i],
+    { &k->between[0], &k->between[1] }, &k->host_out[i] };
 
-  return cf_stream_mark (b->stream, 0, &b->status) == CF_OK &&
-      gst_cf_bands_queue (&b->bands, &way, &b->status) == CF_OK &&
-      cf_stream_mark (b->stream, 1, &b->status) == CF_OK && cf_stream_wait (b->down, DEADLINE, &b->status) == CF_OK;
+  return cf_stream_mark (k->stream, 0, &k->status) == CF_OK &&
+      gst_cf_bands_queue (&k->slices, &mode, &k->status) == CF_OK &&
+      cf_stream_mark (k->stream, 1, &k->status) == CF_OK && cf_stream_wait (k->down, DEADLINE, &k->status) == CF_OK;
 }
 
-/* `way` NULL: in CUDA memory. */
+/* Filters frame i and waits for it. `mode` NULL: the frame is in CUDA memory. */
 static gboolean
-one_frame (Bare *b, const Way *way, int i)
+one_frame (KernelRun *k, const TransferMode *mode, int i)
 {
-  const CfImage *in = way && way->in ? &b->host_in[i] : &b->device_in[i];
-  const CfImage *out = way && way->out ? &b->host_out[i] : &b->between[b->n - 1];
-  gboolean up = way && !way->in, down = way && !way->out;
+  const CfImage *in = mode && mode->in ? &k->host_in[i] : &k->device_in[i];
+  const CfImage *out = mode && mode->out ? &k->host_out[i] : &k->between[k->n - 1];
+  gboolean up = mode && !mode->in, down = mode && !mode->out;
 
-  if (way && way->bands)
-    return one_frame_in_bands (b, i);
-  return (!up || cf_stream_upload (b->stream, in, &b->host_in[i], &b->status) == CF_OK) &&
-      cf_stream_mark (b->stream, 0, &b->status) == CF_OK && filter_frame (b, in, out) &&
-      cf_stream_mark (b->stream, 1, &b->status) == CF_OK &&
-      (!down || cf_stream_download (b->stream, &b->host_out[i], out, &b->status) == CF_OK) &&
-      cf_stream_wait (b->stream, DEADLINE, &b->status) == CF_OK;
+  if (mode && mode->slices)
+    return one_frame_in_slices (k, i);
+  return (!up || cf_stream_upload (k->stream, in, &k->host_in[i], &k->status) == CF_OK) &&
+      cf_stream_mark (k->stream, 0, &k->status) == CF_OK && filter_frame (k, in, out) &&
+      cf_stream_mark (k->stream, 1, &k->status) == CF_OK &&
+      (!down || cf_stream_download (k->stream, &k->host_out[i], out, &k->status) == CF_OK) &&
+      cf_stream_wait (k->stream, DEADLINE, &k->status) == CF_OK;
 }
 
-/* us a frame, of many that are queued in CUDA memory; 0 after an error. */
+/* Returns the us per frame with QUEUED frames queued in CUDA memory; 0 after an error. */
 static double
-measure_queued (Bare *b, double seconds)
+measure_queued (KernelRun *k, double seconds)
 {
   guint64 begin = bench_now (), now = begin;
   int n = 0;
 
   do {
     for (int i = 0; i < QUEUED; i++, n++)
-      if (!filter_frame (b, &b->device_in[n % FRAMES], &b->between[b->n - 1]))
+      if (!filter_frame (k, &k->device_in[n % FRAMES], &k->between[k->n - 1]))
         return 0;
-    if (cf_stream_wait (b->stream, DEADLINE, &b->status) != CF_OK)
+    if (cf_stream_wait (k->stream, DEADLINE, &k->status) != CF_OK)
       return 0;
     now = bench_now ();
   } while ((double) (now - begin) < seconds * 1e9);
   return (double) (now - begin) / 1e3 / n;
 }
 
-/* Frames one after the other for `seconds`; FALSE after an error. */
+/* Filters one frame after the other for `seconds`. Fills `took` with sorted ns per frame and *kernel
+ * with the kernels' mean us. Returns FALSE after an error. */
 static gboolean
-measure (Bare *b, const Way *way, double seconds, GArray *took, double *kernel)
+measure (KernelRun *k, const TransferMode *mode, double seconds, GArray *took, double *kernel)
 {
   guint64 begin = bench_now (), now = begin;
   double sum = 0;
@@ -268,12 +270,12 @@ measure (Bare *b, const Way *way, double seconds, GArray *took, double *kernel)
   for (guint i = 0; (double) (now - begin) < seconds * 1e9 || i < 20; i++) {
     guint64 from = bench_now (), ns;
 
-    if (!one_frame (b, way, (int) (i % FRAMES)))
+    if (!one_frame (k, mode, (int) (i % FRAMES)))
       return FALSE;
     now = bench_now ();
     ns = now - from;
-    sum += (double) cf_stream_elapsed_ns (b->stream, 0, 1);
-    if (i >= 10) /* the first ones load kernels */
+    sum += (double) cf_stream_elapsed_ns (k->stream, 0, 1);
+    if (i >= 10) /* the first frames load kernels */
       g_array_append_val (took, ns);
     else
       sum = 0;
@@ -283,16 +285,16 @@ measure (Bare *b, const Way *way, double seconds, GArray *took, double *kernel)
   return TRUE;
 }
 
-/* Measures one way, and takes its times if its median is the least. */
+/* Measures one mode. The row gets the times if their median is the least so far. */
 static gboolean
-try_way (Bare *b, const Way *way, double seconds, BenchRow *row, double *p50)
+try_mode (KernelRun *k, const TransferMode *mode, double seconds, BenchRow *row, double *p50)
 {
   g_autoptr (GArray) took = g_array_new (FALSE, FALSE, sizeof (guint64));
   const guint64 *sorted;
   double kernel;
 
-  if (!measure (b, way, seconds, took, &kernel))
-    return fail (row, "%s", b->status.message);
+  if (!measure (k, mode, seconds, took, &kernel))
+    return fail (row, "%s", k->status.message);
   sorted = (const guint64 *) took->data;
   *p50 = (double) bench_percentile (sorted, took->len, 50) / 1e6;
   if (row->p50 > 0 && *p50 >= row->p50)
@@ -306,37 +308,38 @@ try_way (Bare *b, const Way *way, double seconds, BenchRow *row, double *p50)
 }
 
 static gboolean
-has_way (const Bare *b, const Way *way)
+has_mode (const KernelRun *k, const TransferMode *mode)
 {
-  return way->bands == 0 || (b->n == 1 && gst_cf_bands_fit (way->bands, b->filter, &b->video, b->params));
+  return mode->slices == 0 || (k->n == 1 && gst_cf_bands_fit (mode->slices, k->filter, &k->video, k->params));
 }
 
 static gboolean
-open_way (Bare *b, const Way *way)
+open_mode (KernelRun *k, const TransferMode *mode)
 {
-  return way->bands == 0 || ((b->up || (b->up = cf_stream_new (NULL, &b->status))) &&
-      (b->down || (b->down = cf_stream_new (NULL, &b->status))) &&
-      gst_cf_bands_make (&b->bands, way->bands, b->context, b->filter, &b->video, &b->common, b->params, &b->status));
+  return mode->slices == 0 || ((k->up || (k->up = cf_stream_new (NULL, &k->status))) &&
+      (k->down || (k->down = cf_stream_new (NULL, &k->status))) &&
+      gst_cf_bands_make (&k->slices, mode->slices, k->context, k->filter, &k->video, &k->common, k->params,
+          &k->status));
 }
 
 static gboolean
-try_host (Bare *b, double seconds, BenchRow *row)
+try_host (KernelRun *k, double seconds, BenchRow *row)
 {
   g_autoptr (GString) all = g_string_new (NULL);
   double p50;
 
-  for (guint w = 0; w < G_N_ELEMENTS (ways); w++) {
+  for (guint w = 0; w < G_N_ELEMENTS (modes); w++) {
     gboolean good;
 
-    if (!has_way (b, &ways[w]))
+    if (!has_mode (k, &modes[w]))
       continue;
-    if (!open_way (b, &ways[w]))
-      return fail (row, "%s", b->status.message);
-    good = try_way (b, &ways[w], seconds / G_N_ELEMENTS (ways), row, &p50);
-    gst_cf_bands_free (&b->bands);
+    if (!open_mode (k, &modes[w]))
+      return fail (row, "%s", k->status.message);
+    good = try_mode (k, &modes[w], seconds / G_N_ELEMENTS (modes), row, &p50);
+    gst_cf_bands_free (&k->slices);
     if (!good)
       return FALSE;
-    g_string_append_printf (all, "%s%s %.0f us", all->len ? "; " : "", ways[w].name, p50 * 1e3);
+    g_string_append_printf (all, "%s%s %.0f us", all->len ? "; " : "", modes[w].name, p50 * 1e3);
   }
   g_strlcpy (row->note, all->str, sizeof row->note);
   row->ms = row->p50;
@@ -344,25 +347,25 @@ try_host (Bare *b, double seconds, BenchRow *row)
 }
 
 static gboolean
-try_device (Bare *b, double seconds, BenchRow *row)
+try_device (KernelRun *k, double seconds, BenchRow *row)
 {
   double p50, queued;
 
-  /* So that the GPU's frames are pictures. */
+  /* The time may depend on the content, so device_in gets images too. */
   for (int i = 0; i < FRAMES; i++)
-    if (cf_stream_upload (b->stream, &b->device_in[i], &b->host_in[i], &b->status) != CF_OK)
-      return fail (row, "%s", b->status.message);
-  if (!try_way (b, NULL, seconds / 2, row, &p50))
+    if (cf_stream_upload (k->stream, &k->device_in[i], &k->host_in[i], &k->status) != CF_OK)
+      return fail (row, "%s", k->status.message);
+  if (!try_mode (k, NULL, seconds / 2, row, &p50))
     return FALSE;
-  if ((queued = measure_queued (b, seconds / 2)) <= 0)
-    return fail (row, "%s", b->status.message);
+  if ((queued = measure_queued (k, seconds / 2)) <= 0)
+    return fail (row, "%s", k->status.message);
   row->ms = queued / 1e3;
   g_snprintf (row->note, sizeof row->note, "in CUDA memory, many queued; p50 of one by one");
   return TRUE;
 }
 
 static gboolean
-add_plan (Bare *b, const CfVideo *video, GstElement *element, BenchRow *row)
+add_plan (KernelRun *k, const CfVideo *video, GstElement *element, BenchRow *row)
 {
   const CfFilter *filter = filter_of (element);
   g_autofree void *params = filter ? g_malloc (cf_filter_params_size (filter)) : NULL;
@@ -370,57 +373,57 @@ add_plan (Bare *b, const CfVideo *video, GstElement *element, BenchRow *row)
   int apply_to = 0;
 
   if (!filter)
-    return fail (row, "%s", "only a line of nothing but elements of this project can be called directly");
+    return fail (row, "%s", "a line must have only elements of this project for --bare");
   g_object_get (element, "apply-to", &apply_to, NULL);
   common.apply_to = (CfApplyTo) apply_to;
-  if (!read_params (element, filter, params, &b->status) ||
-      !(b->plan[b->n] = cf_plan_new (b->context, filter, video, &common, params, &b->status)))
-    return fail (row, "%s", b->status.message);
-  if (b->n++ == 0) {
-    b->filter = filter;
-    b->video = *video;
-    b->common = common;
-    b->params = g_steal_pointer (&params);
+  if (!read_params (element, filter, params, &k->status) ||
+      !(k->plan[k->n] = cf_plan_new (k->context, filter, video, &common, params, &k->status)))
+    return fail (row, "%s", k->status.message);
+  if (k->n++ == 0) {
+    k->filter = filter;
+    k->video = *video;
+    k->common = common;
+    k->params = g_steal_pointer (&params);
   }
   return TRUE;
 }
 
-/* The plans and what they need. */
+/* Makes the plans, the streams and the memory. */
 static gboolean
-open_bare (Bare *b, const BenchJob *job, GstElement *bin, BenchRow *row)
+open_run (KernelRun *k, const BenchCase *c, GstElement *bin, BenchRow *row)
 {
-  CfVideo video = { cf_format_from_name (job->format), job->size.width, job->size.height, false };
+  CfVideo video = { cf_format_from_name (c->format), c->size.width, c->size.height, false };
   GList *filters = find_filters (bin), *l;
   guint n = g_list_length (filters);
   gboolean good = FALSE;
 
   if (n == 0 || n > BENCH_ELEMENTS || (int) n != GST_BIN_NUMCHILDREN (bin))
-    fail (row, "%s", "only a line of nothing but elements of this project can be called directly");
-  else if (cf_gpu_count (&b->status) == 0 || !(b->context = cf_context_new (CF_BACKEND_CUDA, &b->status)) ||
-      !(b->stream = cf_stream_new (NULL, &b->status)))
-    fail (row, "%s", b->status.message);
+    fail (row, "%s", "a line must have only elements of this project for --bare");
+  else if (cf_gpu_count (&k->status) == 0 || !(k->context = cf_context_new (CF_BACKEND_CUDA, &k->status)) ||
+      !(k->stream = cf_stream_new (NULL, &k->status)))
+    fail (row, "%s", k->status.message);
   else
-    good = video.format != CF_FORMAT_NONE || fail (row, "it does not take %s", job->format);
+    good = video.format != CF_FORMAT_NONE || fail (row, "the filter does not take %s", c->format);
   for (l = filters; l && good; l = l->next)
-    good = add_plan (b, &video, l->data, row);
+    good = add_plan (k, &video, l->data, row);
   g_list_free_full (filters, gst_object_unref);
-  if (good && !allocate (b, job, video.format))
-    good = fail (row, "%s", b->status.message);
-  return good && (fill (b, job) || fail (row, "there are no pictures of the format %s", job->format));
+  if (good && !allocate (k, c, video.format))
+    good = fail (row, "%s", k->status.message);
+  return good && (fill (k, c) || fail (row, "there are no images of the format %s", c->format));
 }
 
 void
-bench_bare (const BenchOptions *opt, const BenchJob *job, BenchRow *row)
+bench_kernels_only (const BenchOptions *opt, const BenchCase *c, BenchRow *row)
 {
-  GstElement *bin = bench_line_new (job, 0, row);
-  Bare bare = { NULL };
+  GstElement *bin = bench_line_new (c, 0, row);
+  KernelRun run = { NULL };
   double seconds = MIN (opt->seconds, 1);
 
-  g_strlcpy (row->format, job->format, sizeof row->format);
-  if (bin && open_bare (&bare, job, bin, row) &&
-      (job->memory == BENCH_CUDA ? try_device (&bare, seconds, row) : try_host (&bare, seconds, row))) {
+  g_strlcpy (row->format, c->format, sizeof row->format);
+  if (bin && open_run (&run, c, bin, row) &&
+      (c->memory == BENCH_CUDA ? try_device (&run, seconds, row) : try_host (&run, seconds, row))) {
     row->n_elements = 1;
-    row->frame_bytes = bare.bytes;
+    row->frame_bytes = run.bytes;
     row->rotating = FRAMES;
     row->element[0].gpu = row->element[0].frames = row->frames;
     g_strlcpy (row->element[0].name, "filter", sizeof row->element[0].name);
@@ -428,6 +431,6 @@ bench_bare (const BenchOptions *opt, const BenchJob *job, BenchRow *row)
     row->fps = 1e3 / row->ms;
     row->seconds = (double) row->frames * row->p50 / 1e3;
   }
-  free_bare (&bare);
+  free_run (&run);
   g_clear_object (&bin);
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * bench-camera.c: a source that costs next to nothing, and a sink that counts.
+ * bench-camera.c: a source that takes next to no CPU time, and a sink that counts.
  *
- * The source has frames that were filled once, in the buffers that the filter
- * proposes, and sends the same memory round and round, each time in a new
- * GstBuffer: no byte of a picture is touched while the clock runs. Behind a filter
- * that works in place, the copy that this makes necessary counts for the filter. */
+ * The source fills frames once, in buffers of the pool that the filter proposes.
+ * Then it sends the same memory in rotation, each time in a new GstBuffer, so no
+ * sample is written while the clock runs. A filter that works in place has to copy
+ * the shared memory first; that copy counts as the filter's time. */
 
 #include "bench-camera.h"
 
@@ -26,7 +26,7 @@ bench_now (void)
 guint64
 bench_camera_due (const BenchCamera *camera, guint64 index)
 {
-  return (guint64) camera->gate->start * 1000 + camera->phase + (index - BENCH_PRIMERS) * camera->interval;
+  return (guint64) camera->start_gate->start * 1000 + camera->phase + (index - BENCH_PRIMERS) * camera->interval;
 }
 
 /* ---- the source --------------------------------------------------------- */
@@ -43,8 +43,8 @@ typedef struct {
 static GType bench_source_get_type (void);
 G_DEFINE_TYPE (BenchSource, bench_source, GST_TYPE_PUSH_SRC)
 
-/* A sleep ends after so many ns to see whether it is still wanted. */
-#define NAP (20 * GST_MSECOND)
+/* Longest sleep before the source looks again whether it has to stop. */
+#define MAX_SLEEP (20 * GST_MSECOND)
 
 #define SOURCE(object) ((BenchSource *) (object))
 
@@ -56,7 +56,7 @@ source_get_caps (GstBaseSrc *base, GstCaps *filter)
   return filter ? gst_caps_intersect (filter, caps) : gst_caps_ref (caps);
 }
 
-/* The proposed pool with room for all frames; what it refuses is done without. */
+/* Returns the proposed pool, configured for all frames; NULL if there is none or it refuses. */
 static GstBufferPool *
 take_pool (BenchCamera *camera, GstQuery *query)
 {
@@ -92,30 +92,30 @@ source_decide_allocation (GstBaseSrc *base, GstQuery *query)
   return TRUE;
 }
 
-/* Waits for the gate. FALSE where it is over. */
+/* Waits for the start gate. Returns FALSE if the run is over or the source is flushing. */
 static gboolean
-wait_gate (BenchCamera *camera)
+wait_start_gate (BenchCamera *camera)
 {
-  BenchGate *gate = camera->gate;
+  BenchStartGate *start_gate = camera->start_gate;
 
-  if (!g_atomic_int_get (&gate->open)) {
-    g_mutex_lock (&gate->lock);
-    while (!gate->over && !camera->flushing && !gate->open)
-      g_cond_wait (&gate->changed, &gate->lock);
-    g_mutex_unlock (&gate->lock);
+  if (!g_atomic_int_get (&start_gate->open)) {
+    g_mutex_lock (&start_gate->lock);
+    while (!start_gate->over && !camera->flushing && !start_gate->open)
+      g_cond_wait (&start_gate->changed, &start_gate->lock);
+    g_mutex_unlock (&start_gate->lock);
   }
-  return !g_atomic_int_get (&gate->over) && !g_atomic_int_get (&camera->flushing);
+  return !g_atomic_int_get (&start_gate->over) && !g_atomic_int_get (&camera->flushing);
 }
 
-/* Without a lock that hundreds of cameras share: each looks by itself, now and then,
- * whether it still has to wait. */
+/* Polls instead of waiting on a condition, which hundreds of cameras would share. Returns FALSE
+ * if the run ends or the source is flushing before `due`. */
 static gboolean
 sleep_until (BenchCamera *camera, guint64 due)
 {
   guint64 now = bench_now ();
 
-  while (now < due && !g_atomic_int_get (&camera->gate->over) && !g_atomic_int_get (&camera->flushing)) {
-    guint64 until = MIN (due, now + NAP);
+  while (now < due && !g_atomic_int_get (&camera->start_gate->over) && !g_atomic_int_get (&camera->flushing)) {
+    guint64 until = MIN (due, now + MAX_SLEEP);
     struct timespec t = { .tv_sec = (time_t) (until / GST_SECOND), .tv_nsec = (long) (until % GST_SECOND) };
 
     clock_nanosleep (CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL);
@@ -124,8 +124,7 @@ sleep_until (BenchCamera *camera, guint64 due)
   return now >= due;
 }
 
-/* A camera does not wait: while the pipeline is busy it goes on taking frames,
- * and what has no room is gone. */
+/* A camera does not wait for the pipeline: it drops the frames that exceed BENCH_WAITING. */
 static void
 skip_missed (BenchCamera *camera)
 {
@@ -141,15 +140,15 @@ skip_missed (BenchCamera *camera)
   }
 }
 
-/* Waits for the next frame's time; FALSE at the end. */
+/* Waits until the next frame is due. Returns FALSE at the end. */
 static gboolean
 next_frame (BenchCamera *camera)
 {
   if (camera->next < BENCH_PRIMERS)
     return !g_atomic_int_get (&camera->flushing);
   if (camera->next == BENCH_PRIMERS)
-    g_atomic_int_inc (&camera->gate->ready);
-  if (!wait_gate (camera))
+    g_atomic_int_inc (&camera->start_gate->ready);
+  if (!wait_start_gate (camera))
     return FALSE;
   if (!camera->real_time)
     return TRUE;
@@ -157,7 +156,7 @@ next_frame (BenchCamera *camera)
   return sleep_until (camera, bench_camera_due (camera, camera->next));
 }
 
-/* The frames, once the caps and the pool are settled. */
+/* Gets the frames; caps and pool are negotiated by then. */
 static gboolean
 find_frames (BenchSource *self)
 {
@@ -171,7 +170,7 @@ find_frames (BenchSource *self)
 }
 
 static void
-note_sent (BenchCamera *camera, guint64 index)
+record_sent (BenchCamera *camera, guint64 index)
 {
   gboolean due = camera->real_time && index >= BENCH_PRIMERS;
 
@@ -200,7 +199,7 @@ source_create (GstPushSrc *push, GstBuffer **out)
   GST_BUFFER_PTS (buffer) = camera->next * camera->interval;
   GST_BUFFER_DURATION (buffer) = camera->interval;
   GST_BUFFER_OFFSET (buffer) = camera->next;
-  note_sent (camera, camera->next++);
+  record_sent (camera, camera->next++);
   *out = buffer;
   return GST_FLOW_OK;
 }
@@ -208,12 +207,12 @@ source_create (GstPushSrc *push, GstBuffer **out)
 static void
 set_flushing (BenchSource *self, gboolean flushing)
 {
-  BenchGate *gate = self->camera->gate;
+  BenchStartGate *start_gate = self->camera->start_gate;
 
-  g_mutex_lock (&gate->lock);
+  g_mutex_lock (&start_gate->lock);
   g_atomic_int_set (&self->camera->flushing, flushing);
-  g_cond_broadcast (&gate->changed);
-  g_mutex_unlock (&gate->lock);
+  g_cond_broadcast (&start_gate->changed);
+  g_mutex_unlock (&start_gate->lock);
 }
 
 static gboolean
@@ -276,7 +275,7 @@ typedef struct {
 static GType bench_sink_get_type (void);
 G_DEFINE_TYPE (BenchSink, bench_sink, GST_TYPE_BASE_SINK)
 
-/* CUDA memory is asked for by its name, or taken from nobody. */
+/* The sink takes CUDA memory only where its caps feature is named. */
 static GstCaps *
 sink_get_caps (GstBaseSink *base, GstCaps *filter)
 {
@@ -307,11 +306,11 @@ count_real_time (BenchCamera *camera, guint64 index, guint64 took, gboolean know
     g_array_append_val (camera->latency, took);
 }
 
-/* The first one only starts the clock. */
+/* The first frame only starts the clock. */
 static void
 count_flat_out (BenchCamera *camera, guint64 now, guint64 took, gboolean known)
 {
-  if (!g_atomic_int_get (&camera->gate->counting) || (camera->wanted && camera->arrived >= camera->wanted))
+  if (!g_atomic_int_get (&camera->start_gate->counting) || (camera->wanted && camera->arrived >= camera->wanted))
     return;
   camera->last_time = now;
   if (!camera->first_time) {
@@ -330,7 +329,7 @@ sink_render (GstBaseSink *base, GstBuffer *buffer)
   guint64 now = bench_now (), index, took = 0, time = GST_CLOCK_TIME_NONE;
   gboolean known;
 
-  /* Encoders move time stamps, and the segment with them. */
+  /* Encoders shift time stamps and the segment alike; the running time stays. */
   if (base->segment.format == GST_FORMAT_TIME && GST_BUFFER_PTS_IS_VALID (buffer))
     time = gst_segment_to_running_time (&base->segment, GST_FORMAT_TIME, GST_BUFFER_PTS (buffer));
   index = GST_CLOCK_TIME_IS_VALID (time) ? (time + camera->interval / 2) / camera->interval : G_MAXUINT64;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * bench-camera.h: the two ends of a pipeline that is measured, and what they know
- * of each other. A GATE holds all cameras of a run back until all are ready, says
- * when frames begin to count and when it is over. FRAMES are made once in a
- * process for each kind of memory and shared by all cameras. */
+ * bench-camera.h: source and sink of a measured pipeline, and their common data. A
+ * START GATE holds the sources of a run back until all are ready; it also holds
+ * whether frames count and whether the run is over. FRAMES are made once per process
+ * for each kind of memory, and all cameras share them. */
 #ifndef PIPELINES_TOOLS_BENCH_CAMERA_H
 #define PIPELINES_TOOLS_BENCH_CAMERA_H
 
@@ -11,21 +11,21 @@
 
 #include <gst/video/video.h>
 
-#define BENCH_FRAMES 256 /* different ones, at most */
-#define BENCH_PRIMERS 3  /* frames before the gate: kernels get loaded, buffers made */
+#define BENCH_FRAMES 256 /* different frames, at most */
+#define BENCH_PRIMERS 3  /* frames before the start gate; they load kernels and allocate buffers */
 #define BENCH_WAITING 2  /* frames that a camera keeps while the pipeline is busy */
-#define BENCH_RING 1024  /* frames under way that are remembered */
+#define BENCH_RING 1024  /* frames under way whose sending time is stored */
 
 typedef struct {
   GMutex lock;
   GCond changed;
-  gint open, over;  /* atomic to read, under the lock to write */
-  gint counting;    /* atomic; flat out: frames that arrive count */
+  gint open, over;  /* read atomically, written with the lock */
+  gint counting;    /* atomic; not in real time: arriving frames count */
   gint ready;       /* atomic: cameras that have sent their primers */
-  gint64 start;     /* us, monotonic: when it opened */
-} BenchGate;
+  gint64 start;     /* us, monotonic: the time at which the gate opened */
+} BenchStartGate;
 
-/* Different frames that sources send round and round. */
+/* Different frames that sources send in rotation. */
 typedef struct {
   GstBuffer *frame[BENCH_FRAMES];
   int n;
@@ -33,49 +33,49 @@ typedef struct {
 } BenchFrames;
 
 typedef struct {
-  /* set before the start */
-  BenchGate *gate;
+  /* constant after the start */
+  BenchStartGate *start_gate;
   GstVideoInfo info;
   GstCaps *caps;
   BenchMemory memory;
-  int gpu;                    /* that CUDA memory is on, where there are several */
-  int wanted_frames;          /* so many different ones */
-  int skew;                   /* with which of them it begins */
+  int gpu;                    /* the GPU of CUDA memory */
+  int wanted_frames;          /* number of different frames */
+  int skew;                   /* index of the first of them */
   guint64 interval;           /* ns, between two frames */
   gboolean real_time;
-  guint64 phase;              /* ns: how much later than the gate its first frame is due */
+  guint64 phase;              /* ns, from the opening of the start gate to the first frame */
   guint64 first, end;         /* real time: the frames that count */
-  guint64 wanted;             /* flat out: how many count */
+  guint64 wanted;             /* otherwise: the number of frames that count; 0: all */
 
-  /* the source's */
+  /* used by the source */
   const BenchFrames *frames;
   guint64 next;
   gint flushing; /* atomic */
 
-  GMutex lock; /* of what follows */
+  GMutex lock; /* of all members below */
   struct {
     guint64 index, time;
   } sent[BENCH_RING];
   GArray *latency; /* of guint64, ns */
   guint64 arrived, late, skipped;
-  guint64 first_time, last_time; /* flat out: of arrivals */
+  guint64 first_time, last_time; /* ns, of arrivals; not in real time */
 } BenchCamera;
 
-guint64 bench_now (void); /* ns */
+/* Returns the monotonic time in ns. */
+guint64 bench_now (void);
 
 GstElement *bench_source_new (BenchCamera *camera);
 GstElement *bench_sink_new (BenchCamera *camera);
 
-/* When the camera takes frame `index`, ns. */
+/* Returns the time in ns at which frame `index` is due. */
 guint64 bench_camera_due (const BenchCamera *camera, guint64 index);
 
-/* bench-frames.c: frames like those of the pool, which may be NULL (plain memory),
- * from the cache or made now; NULL where they cannot be. They live as long as the
- * process. Any thread. */
+/* bench-frames.c: returns frames from the pool (NULL: plain memory). Frames of the same kind
+ * are made once and kept until the process ends. Returns NULL on failure. Thread-safe. */
 const BenchFrames *bench_frames (const BenchCamera *camera, GstBufferPool *pool);
 
-/* bench-picture.c: makes so many different pictures that look like a street
- * camera's, noise and all. FALSE if the format is none that it can fill. */
-gboolean bench_pictures (const GstVideoInfo *info, GstBuffer **pictures, int n);
+/* bench-picture.c: makes `n` different images like those of a street camera, with noise.
+ * Returns FALSE for formats that it cannot fill. */
+gboolean bench_images (const GstVideoInfo *info, GstBuffer **images, int n);
 
 #endif

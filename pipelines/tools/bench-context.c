@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * bench-context.c: GStreamer's messages about CUDA contexts; see bench-context.h. */
+ * bench-context.c: answers GStreamer's messages about CUDA contexts; see bench-context.h. */
 
 #include "bench-context.h"
 #include "bench.h"
@@ -8,10 +8,10 @@
 #define CUDA_CONTEXT "gst.cuda.context"
 
 static GMutex lock;
-static GstContext *contexts[BENCH_GPUS]; /* for as long as the process lives */
+static GstContext *contexts[BENCH_GPUS]; /* one per GPU, until the process ends */
 
 static void
-keep (GstContext *context)
+keep_context (GstContext *context)
 {
   guint gpu = 0;
 
@@ -23,7 +23,7 @@ keep (GstContext *context)
 }
 
 static GstContext *
-find (int gpu)
+find_context (int gpu)
 {
   GstContext *found = NULL;
 
@@ -35,7 +35,7 @@ find (int gpu)
   return found;
 }
 
-/* In the thread that posts: the element goes on once it has its answer. */
+/* Runs in the thread that posts the message; the element continues after the answer. */
 static GstBusSyncReply
 on_message (GstBus *bus, GstMessage *message, gpointer gpu)
 {
@@ -46,10 +46,10 @@ on_message (GstBus *bus, GstMessage *message, gpointer gpu)
   if (GST_MESSAGE_TYPE (message) == GST_MESSAGE_HAVE_CONTEXT) {
     gst_message_parse_have_context (message, &context);
     if (gst_context_has_context_type (context, CUDA_CONTEXT))
-      keep (context);
+      keep_context (context);
   } else if (GST_MESSAGE_TYPE (message) == GST_MESSAGE_NEED_CONTEXT &&
       gst_message_parse_context_type (message, &type) && g_str_equal (type, CUDA_CONTEXT) &&
-      (context = find (GPOINTER_TO_INT (gpu)))) {
+      (context = find_context (GPOINTER_TO_INT (gpu)))) {
     gst_element_set_context (GST_ELEMENT (GST_MESSAGE_SRC (message)), context);
   }
   g_clear_pointer (&context, gst_context_unref);

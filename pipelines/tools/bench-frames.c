@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * bench-frames.c: the frames that sources send. Pinned memory and CUDA memory take
- * long to get, and hundreds of cameras would fill the machine with copies: frames
- * of one kind of memory, format and size are made once in a process. */
+ * bench-frames.c: the frames that sources send. Pinned and CUDA memory are slow to
+ * allocate, and hundreds of cameras with copies of their own would fill the machine.
+ * Therefore frames of one kind of memory, format and size are made once per process. */
 
 #include "bench-camera.h"
 
 #include <string.h>
 
-/* As GStreamer's CUDA library has it: asks for the device's side of the memory. */
+/* GST_MAP_CUDA of GStreamer's CUDA library: maps the device's side of the memory. */
 #define MAP_CUDA ((GstMapFlags) (GST_MAP_FLAG_LAST << 1))
 
 typedef struct {
@@ -16,12 +16,12 @@ typedef struct {
   GstVideoInfo info;
   int gpu, wanted;
   char kind[48];
-  GstVideoInfo layout; /* strides and offsets as the buffers have them */
-} Kept;
+  GstVideoInfo layout; /* the buffers' strides and offsets */
+} FrameSet;
 
 static GMutex lock;      /* of both lists */
-static GPtrArray *kept;  /* of Kept */
-static GPtrArray *plain; /* of Kept: the pictures themselves */
+static GPtrArray *pool_sets;  /* of FrameSet */
+static GPtrArray *image_sets; /* of FrameSet: the images themselves */
 
 static const char *
 kind_of (GstBuffer *buffer)
@@ -32,18 +32,18 @@ kind_of (GstBuffer *buffer)
 }
 
 static gboolean
-same_pictures (const GstVideoInfo *a, const GstVideoInfo *b)
+same_video (const GstVideoInfo *a, const GstVideoInfo *b)
 {
   return GST_VIDEO_INFO_FORMAT (a) == GST_VIDEO_INFO_FORMAT (b) && a->width == b->width && a->height == b->height;
 }
 
-static Kept *
-find (GPtrArray *list, const BenchCamera *camera, const char *kind, const GstVideoInfo *layout)
+static FrameSet *
+find_set (GPtrArray *list, const BenchCamera *camera, const char *kind, const GstVideoInfo *layout)
 {
   for (guint i = 0; list && i < list->len; i++) {
-    Kept *k = g_ptr_array_index (list, i);
+    FrameSet *k = g_ptr_array_index (list, i);
 
-    if (same_pictures (&k->info, &camera->info) && k->gpu == camera->gpu &&
+    if (same_video (&k->info, &camera->info) && k->gpu == camera->gpu &&
         k->wanted >= camera->wanted_frames && !strcmp (k->kind, kind) &&
         !memcmp (k->layout.stride, layout->stride, sizeof layout->stride) &&
         !memcmp (k->layout.offset, layout->offset, sizeof layout->offset))
@@ -52,10 +52,10 @@ find (GPtrArray *list, const BenchCamera *camera, const char *kind, const GstVid
   return NULL;
 }
 
-static Kept *
-keep (GPtrArray **list, const BenchCamera *camera, const char *kind, const GstVideoInfo *layout)
+static FrameSet *
+add_set (GPtrArray **list, const BenchCamera *camera, const char *kind, const GstVideoInfo *layout)
 {
-  Kept *k = g_new0 (Kept, 1);
+  FrameSet *k = g_new0 (FrameSet, 1);
 
   k->info = camera->info;
   k->layout = *layout;
@@ -68,30 +68,30 @@ keep (GPtrArray **list, const BenchCamera *camera, const char *kind, const GstVi
   return k;
 }
 
-/* Lock held. */
-static const Kept *
-pictures (const BenchCamera *camera)
+/* Returns the images in plain memory. Call with the lock held. */
+static const FrameSet *
+find_images (const BenchCamera *camera)
 {
-  Kept *k = find (plain, camera, "", &camera->info);
+  FrameSet *k = find_set (image_sets, camera, "", &camera->info);
 
   if (k)
     return k->frames.n ? k : NULL;
-  k = keep (&plain, camera, "", &camera->info);
-  if (bench_pictures (&camera->info, k->frames.frame, camera->wanted_frames))
+  k = add_set (&image_sets, camera, "", &camera->info);
+  if (bench_images (&camera->info, k->frames.frame, camera->wanted_frames))
     k->frames.n = camera->wanted_frames;
   g_strlcpy (k->frames.memory, k->frames.n ? kind_of (k->frames.frame[0]) : "", sizeof k->frames.memory);
   return k->frames.n ? k : NULL;
 }
 
-/* The picture in the buffer; CUDA memory is made to cross now and not when the
- * filter looks at it first. */
+/* Copies the image into the buffer. CUDA memory is uploaded now, not when the filter first
+ * maps it. */
 static gboolean
-fill (const GstVideoInfo *info, GstBuffer *buffer, GstBuffer *picture, gboolean cuda)
+fill (const GstVideoInfo *info, GstBuffer *buffer, GstBuffer *image, gboolean cuda)
 {
   GstVideoFrame from, to;
   gboolean good;
 
-  if (!gst_video_frame_map (&from, info, picture, GST_MAP_READ))
+  if (!gst_video_frame_map (&from, info, image, GST_MAP_READ))
     return FALSE;
   good = gst_video_frame_map (&to, info, buffer, GST_MAP_WRITE);
   if (good) {
@@ -119,24 +119,24 @@ read_layout (const GstVideoInfo *info, GstBuffer *buffer, GstVideoInfo *layout)
   }
 }
 
-/* As many of the pool's buffers as are wanted, or as it has. Lock held. */
+/* Fills as many of the pool's buffers as are wanted and available. Call with the lock held. */
 static const BenchFrames *
-from_pool (const BenchCamera *camera, GstBufferPool *pool, const Kept *from)
+from_pool (const BenchCamera *camera, GstBufferPool *pool, const FrameSet *from)
 {
   GstBufferPoolAcquireParams params = { .flags = GST_BUFFER_POOL_ACQUIRE_FLAG_DONTWAIT };
   gboolean cuda = camera->memory == BENCH_CUDA;
   GstBuffer *buffer = NULL;
   GstVideoInfo layout;
-  Kept *k;
+  FrameSet *k;
 
   if (gst_buffer_pool_acquire_buffer (pool, &buffer, &params) != GST_FLOW_OK)
     return NULL;
   read_layout (&camera->info, buffer, &layout);
-  if ((k = find (kept, camera, kind_of (buffer), &layout))) {
+  if ((k = find_set (pool_sets, camera, kind_of (buffer), &layout))) {
     gst_buffer_unref (buffer);
     return k->frames.n ? &k->frames : NULL;
   }
-  k = keep (&kept, camera, kind_of (buffer), &layout);
+  k = add_set (&pool_sets, camera, kind_of (buffer), &layout);
   g_snprintf (k->frames.memory, sizeof k->frames.memory, "proposed %s", k->kind);
   for (int i = 0; buffer; i++) {
     if (!fill (&camera->info, buffer, from->frames.frame[i], cuda)) {
@@ -155,10 +155,10 @@ const BenchFrames *
 bench_frames (const BenchCamera *camera, GstBufferPool *pool)
 {
   const BenchFrames *frames = NULL;
-  const Kept *from;
+  const FrameSet *from;
 
   g_mutex_lock (&lock);
-  from = pictures (camera);
+  from = find_images (camera);
   if (from && pool)
     frames = from_pool (camera, pool, from);
   if (from && !frames && camera->memory != BENCH_CUDA)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * bench-json.c: all that was measured, for other programs. Times are in the unit
- * that their names end in. */
+ * bench-json.c: writes all results for other programs. A member's name ends in the
+ * unit of its value. */
 
 #include "bench.h"
 #include "line.h"
@@ -110,26 +110,26 @@ add_elements (JsonBuilder *out, const BenchRow *row)
 }
 
 static void
-add_job (JsonBuilder *out, const BenchReport *report, const BenchJob *job, const BenchRow *row)
+add_case (JsonBuilder *out, const BenchReport *report, const BenchCase *c, const BenchRow *row)
 {
-  text (out, "line", job->line);
-  truth (out, "peer", job->peer);
-  count (out, "width", (guint64) job->size.width);
-  count (out, "height", (guint64) job->size.height);
-  text (out, "format", row->format[0] ? row->format : job->format);
-  count (out, "cameras", (guint64) job->cameras);
-  if (job->rate > 0)
-    number (out, "rate", job->rate);
-  count (out, "cores_allowed", (guint64) (job->cores ? job->cores : report->machine.cores));
-  count (out, "processes", (guint64) job->processes);
-  if (job->gpus)
-    count (out, "gpus_used", (guint64) job->gpus);
-  text (out, "memory_asked", bench_memory_names[job->memory]);
-  truth (out, "bare", job->bare);
-  truth (out, "cpu_forced", job->cpu);
-  if (job->property) {
-    text (out, "property", job->property);
-    text (out, "value", job->value);
+  text (out, "line", c->line);
+  truth (out, "peer", c->baseline);
+  count (out, "width", (guint64) c->size.width);
+  count (out, "height", (guint64) c->size.height);
+  text (out, "format", row->format[0] ? row->format : c->format);
+  count (out, "cameras", (guint64) c->cameras);
+  if (c->rate > 0)
+    number (out, "rate", c->rate);
+  count (out, "cores_allowed", (guint64) (c->cores ? c->cores : report->machine.cores));
+  count (out, "processes", (guint64) c->processes);
+  if (c->gpus)
+    count (out, "gpus_used", (guint64) c->gpus);
+  text (out, "memory_asked", bench_memory_names[c->memory]);
+  truth (out, "bare", c->kernels_only);
+  truth (out, "cpu_forced", c->cpu);
+  if (c->property) {
+    text (out, "property", c->property);
+    text (out, "value", c->value);
   }
 }
 
@@ -148,10 +148,10 @@ add_gpus (JsonBuilder *out, const BenchRow *row)
 }
 
 static void
-add_times (JsonBuilder *out, const BenchReport *report, const BenchRow *row, const BenchJob *job)
+add_times (JsonBuilder *out, const BenchReport *report, const BenchRow *row, const BenchCase *c)
 {
   const char *which;
-  double part = job->bare ? 0 : bench_of_limit (report, row, &which);
+  double part = c->kernels_only ? 0 : bench_of_limit (report, row, &which);
 
   text (out, "backend", bench_backend (row));
   text (out, "memory", row->memory);
@@ -161,14 +161,14 @@ add_times (JsonBuilder *out, const BenchReport *report, const BenchRow *row, con
   number (out, "seconds", row->seconds);
   number (out, "frames_per_second", row->fps);
   number (out, "frame_ms", row->ms);
-  if (row->max > 0) { /* else the line has changed the time stamps that frames are known by */
+  if (row->max > 0) { /* otherwise the line changed the time stamps that identify frames */
     number (out, "latency_p50_ms", row->p50);
     number (out, "latency_p99_ms", row->p99);
     number (out, "latency_max_ms", row->max);
   }
   number (out, "cores_busy", row->cores);
   number (out, "cpu_ms", row->cpu_ms);
-  if (job->rate > 0) {
+  if (c->rate > 0) {
     count (out, "due", row->due);
     count (out, "late", row->late);
     count (out, "dropped", row->dropped);
@@ -180,12 +180,12 @@ add_times (JsonBuilder *out, const BenchReport *report, const BenchRow *row, con
     text (out, "limit", which);
     number (out, "of_limit", part);
   }
-  if (job->memory == BENCH_PLAIN && bench_of_memcpy (report, row) > 0)
+  if (c->memory == BENCH_PLAIN && bench_of_memcpy (report, row) > 0)
     number (out, "of_memcpy_one_thread", bench_of_memcpy (report, row));
-  if (row->of_bare > 0)
-    number (out, "of_bare", row->of_bare);
-  if (row->of_bare > 0 && job->memory == BENCH_CUDA)
-    number (out, "over_bare_us", row->over_bare);
+  if (row->of_kernels > 0)
+    number (out, "of_bare", row->of_kernels);
+  if (row->of_kernels > 0 && c->memory == BENCH_CUDA)
+    number (out, "over_bare_us", row->over_kernels);
   if (row->speedup > 0)
     number (out, "speedup", row->speedup);
   add_elements (out, row);
@@ -195,16 +195,16 @@ static void
 add_row (JsonBuilder *out, const BenchReport *report, const BenchRow *row)
 {
   static const char *const states[] = { "good", "failed", "left out" };
-  const BenchJob *job = bench_job (report, row);
+  const BenchCase *c = bench_case (report, row);
 
   json_builder_begin_object (out);
-  add_job (out, report, job, row);
+  add_case (out, report, c, row);
   text (out, "state", states[row->state]);
   truth (out, "ended_early", row->interrupted);
   if (row->note[0])
     text (out, "note", row->note);
   if (row->state == BENCH_GOOD)
-    add_times (out, report, row, job);
+    add_times (out, report, row, c);
   json_builder_end_object (out);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * bench-limits.c: what no filter on this machine can be faster than: memcpy of a
- * frame, and the link to the GPU. Always over more frames than the caches hold. */
+ * bench-limits.c: the machine's limits for any filter: memcpy of a frame, and the link
+ * to the GPU. Both are measured over more frames than the caches hold. */
 
 #include "bench.h"
 #include "bench-camera.h"
@@ -12,9 +12,9 @@
 #include <unistd.h>
 
 #define SECONDS 0.3
-#define DEPTH 32       /* copies that are queued before one waits */
+#define DEPTH 32       /* copies that are queued before the thread waits */
 #define LINK_FRAMES 16
-#define ROOM 1.5e9     /* bytes that all of it may take */
+#define MAX_BYTES 1.5e9 /* of all threads' frames */
 
 /* ---- memcpy ------------------------------------------------------------- */
 
@@ -26,7 +26,8 @@ typedef struct {
   double rate;     /* bytes a second */
 } Copier;
 
-/* Copies from frame to frame until the time is over; all threads begin together. */
+/* Copies from frame to frame for SECONDS. The threads begin together: each first touches its
+ * memory, then spins until the others have. */
 static gpointer
 copy_frames (gpointer data)
 {
@@ -49,12 +50,12 @@ copy_frames (gpointer data)
   return NULL;
 }
 
-/* GB/s of so many threads, 0 where there is no memory for it. */
+/* Returns the GB/s of `threads` threads together; 0 if the memory cannot be allocated. */
 static double
 measure_copy (gsize bytes, int threads)
 {
   long cache = MAX (sysconf (_SC_LEVEL3_CACHE_SIZE), 32 << 20);
-  double wanted = 1 + 2.0 * (double) cache / (double) bytes, room = ROOM / 2 / (double) bytes / threads;
+  double wanted = 1 + 2.0 * (double) cache / (double) bytes, room = MAX_BYTES / 2 / (double) bytes / threads;
   int frames = (int) CLAMP (MIN (wanted, room), 1, 4096);
   Copier *copier = g_new0 (Copier, threads);
   GThread **thread = g_new0 (GThread *, threads);
@@ -88,7 +89,7 @@ typedef struct {
   gsize bytes;
 } Link;
 
-/* The same bytes as gray pictures, whatever their format: a copy knows no samples. */
+/* Allocates frames of as many bytes as GRAY8 images; a copy does not depend on the format. */
 static gboolean
 open_link (Link *link, gsize bytes)
 {
@@ -129,7 +130,7 @@ close_link (Link *link)
     cf_device_free (link->device_memory);
 }
 
-/* DEPTH frames each way that is asked for, and their end. */
+/* Copies DEPTH frames in each requested direction and waits for them. */
 static gboolean
 copy_round (Link *link, gboolean up, gboolean down, int first)
 {
@@ -147,7 +148,7 @@ copy_round (Link *link, gboolean up, gboolean down, int first)
       cf_stream_wait (link->down, 2 * GST_SECOND, NULL) == CF_OK;
 }
 
-/* GB/s each way, 0 after an error. */
+/* Returns the GB/s of each direction, 0 after an error. */
 static double
 measure_link (Link *link, gboolean up, gboolean down)
 {
@@ -166,7 +167,7 @@ measure_link (Link *link, gboolean up, gboolean down)
   return (double) n * (double) link->bytes / (double) (now - begin);
 }
 
-/* us that half of the frames do not exceed on their way up and down, one at a time. */
+/* Returns the median time in us to upload one frame, download it and wait. */
 static double
 measure_trip (Link *link)
 {
@@ -201,7 +202,7 @@ bench_limit (BenchLimit *limit)
           (guint) limit->size.height))
     return;
   limit->frame_bytes = GST_VIDEO_INFO_SIZE (&info);
-  bench_progress ("what this machine can do with %dx%d %s", limit->size.width, limit->size.height, limit->format);
+  bench_progress ("measures this machine's limits for %dx%d %s", limit->size.width, limit->size.height, limit->format);
   limit->copy_one = measure_copy (limit->frame_bytes, 1);
   limit->copy_all = measure_copy (limit->frame_bytes, cf_cpu_threads ());
   if (cf_gpu_count (NULL) == 0)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * bench-line.c: filter lines of a run: made, set, asked. */
+ * bench-line.c: the filter line of a case: its bin, its properties, its stats. */
 
 #include "bench-line.h"
 #include "line.h"
@@ -25,7 +25,7 @@ bench_format_check (const char *format)
   gboolean good = gst_video_format_from_string (format) > GST_VIDEO_FORMAT_ENCODED;
 
   if (!good)
-    say ("bench: --format %s: GStreamer knows no such format; there are NV12, I420, RGBA, GRAY8 and others", format);
+    say ("bench: --format %s: GStreamer knows no such format; examples are NV12, I420, RGBA and GRAY8", format);
   return good;
 }
 
@@ -45,7 +45,7 @@ fail (BenchRow *row, BenchState state, const char *format, ...)
 
 /* ---- properties --------------------------------------------------------- */
 
-/* Does the property take it? Also FALSE where the text is no such value. */
+/* Sets the property. Returns FALSE if the text is no value of it or out of range. */
 static gboolean
 set_property (GstElement *element, GParamSpec *spec, const char *text)
 {
@@ -60,8 +60,8 @@ set_property (GstElement *element, GParamSpec *spec, const char *text)
   return good;
 }
 
-/* Sets it on all elements of the bin that have such a property. How many do; -1
- * where one does not take the value. */
+/* Sets the property on all elements of the bin that have it. Returns their number, or -1 if one
+ * refuses the value. */
 static int
 set_all (GstElement *bin, const char *name, const char *text)
 {
@@ -81,7 +81,7 @@ set_all (GstElement *bin, const char *name, const char *text)
   return n;
 }
 
-/* Sets it on our elements; how many there are. */
+/* Sets the property on this project's elements and returns their number. */
 static int
 set_ours (GstElement *bin, const char *property, const char *value)
 {
@@ -95,31 +95,31 @@ set_ours (GstElement *bin, const char *property, const char *value)
 }
 
 GstElement *
-bench_line_new (const BenchJob *job, int camera, BenchRow *row)
+bench_line_new (const BenchCase *c, int camera, BenchRow *row)
 {
   g_autoptr (GError) error = NULL;
-  GstElement *bin = gst_parse_bin_from_description_full (job->line, TRUE, NULL, GST_PARSE_FLAG_FATAL_ERRORS, &error);
+  GstElement *bin = gst_parse_bin_from_description_full (c->line, TRUE, NULL, GST_PARSE_FLAG_FATAL_ERRORS, &error);
   int n = 1;
 
   if (!bin || error) {
-    fail (row, job->peer ? BENCH_LEFT_OUT : BENCH_FAILED, "%s", error ? error->message : "no such line");
+    fail (row, c->baseline ? BENCH_LEFT_OUT : BENCH_FAILED, "%s", error ? error->message : "no such line");
     g_clear_object (&bin);
     return NULL;
   }
-  if (job->property)
-    n = set_all (bin, job->property, job->value);
+  if (c->property)
+    n = set_all (bin, c->property, c->value);
   if (n == 0)
-    fail (row, BENCH_FAILED, "no element of this line has a property \"%s\"", job->property);
+    fail (row, BENCH_FAILED, "no element of this line has a property \"%s\"", c->property);
   else if (n < 0)
-    fail (row, BENCH_LEFT_OUT, "%s=%s is no value that it takes", job->property, job->value);
-  else if (job->cpu && set_ours (bin, "backend", "cpu") == 0)
-    fail (row, BENCH_LEFT_OUT, "none of the elements can be told to use the CPU; there is nothing to compare");
+    fail (row, BENCH_LEFT_OUT, "%s=%s is not a valid value", c->property, c->value);
+  else if (c->cpu && set_ours (bin, "backend", "cpu") == 0)
+    fail (row, BENCH_LEFT_OUT, "no element of this line has a CPU backend, so there is nothing to compare");
   if (row->state != BENCH_GOOD) {
     gst_object_unref (bin);
     return NULL;
   }
-  if (job->gpus) {
-    g_autofree char *gpu = g_strdup_printf ("%d", camera % job->gpus);
+  if (c->gpus) {
+    g_autofree char *gpu = g_strdup_printf ("%d", camera % c->gpus);
 
     set_ours (bin, "cuda-device-id", gpu);
   }
@@ -140,24 +140,24 @@ takes (GstCaps *caps, const char *format, BenchMemory memory)
 }
 
 const char *
-bench_line_format (GstElement *bin, const BenchJob *job, BenchRow *row)
+bench_line_format (GstElement *bin, const BenchCase *c, BenchRow *row)
 {
   static const char *const known[] = { "NV12", "I420", "RGBA", "BGR", "RGB", "AYUV", "GRAY8", "YUY2", NULL };
   GstPad *pad = gst_element_get_static_pad (bin, "sink");
   g_autoptr (GstCaps) caps = gst_pad_query_caps (pad, NULL);
   g_autoptr (GString) others = g_string_new (NULL);
-  const char *format = takes (caps, job->format, job->memory) ? job->format : NULL;
+  const char *format = takes (caps, c->format, c->memory) ? c->format : NULL;
 
   gst_object_unref (pad);
   for (int i = 0; known[i]; i++)
-    if (takes (caps, known[i], job->memory)) {
+    if (takes (caps, known[i], c->memory)) {
       g_string_append_printf (others, "%s%s", others->len ? ", " : "", known[i]);
-      if (!format && job->peer)
+      if (!format && c->baseline)
         format = known[i];
     }
   if (!format)
-    fail (row, BENCH_LEFT_OUT, "it does not take %s%s%s%s", job->format,
-        job->memory == BENCH_CUDA ? " in CUDA memory" : "", others->len ? "; among what it takes: " : "",
+    fail (row, BENCH_LEFT_OUT, "the line does not take %s%s%s%s", c->format,
+        c->memory == BENCH_CUDA ? " in CUDA memory" : "", others->len ? "; it takes, for example, " : "",
         others->str);
   return format;
 }
@@ -186,7 +186,7 @@ get_stats (GstElement *element)
 }
 
 void
-bench_stats_mark (BenchStats *stats)
+bench_stats_begin (BenchStats *stats)
 {
   for (int i = 0; i < stats->n; i++) {
     g_clear_pointer (&stats->before[i], gst_structure_free);
@@ -210,8 +210,8 @@ since (const GstStructure *before, const GstStructure *after, const char *name)
   return b > a ? b - a : 0;
 }
 
-/* Of the last frames that were timed, us. Means are of all frames since the start,
- * the first of which may have waited long for kernels to be loaded. */
+/* Returns the median of the last timed frames in us. The stats' means include the first
+ * frames, which may have waited for kernels to load. */
 static double
 median_time (const GstStructure *stats, const char *what)
 {

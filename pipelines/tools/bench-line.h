@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * bench-line.h: filter lines of a run: made, set, asked. */
+ * bench-line.h: the filter line of a case: its bin, its properties, its stats. */
 #ifndef PIPELINES_TOOLS_BENCH_LINE_H
 #define PIPELINES_TOOLS_BENCH_LINE_H
 
@@ -8,12 +8,14 @@
 
 #include <gst/gst.h>
 
-/* The line's bin with what the job sets for this camera, or NULL and row->note (and state). */
-GstElement *bench_line_new (const BenchJob *job, int camera, BenchRow *row);
-/* The format for the job, one that the bin takes; NULL and row->note. */
-const char *bench_line_format (GstElement *bin, const BenchJob *job, BenchRow *row);
+/* Returns the line's bin with the properties of the case for this camera; on failure returns NULL
+ * and sets row->note and row->state. */
+GstElement *bench_line_new (const BenchCase *c, int camera, BenchRow *row);
+/* Returns a format that the bin takes: that of the case, or any of a baseline's. On failure returns
+ * NULL and sets row->note and row->state. */
+const char *bench_line_format (GstElement *bin, const BenchCase *c, BenchRow *row);
 
-/* What our elements of a line say of themselves; a mark, and later the difference. */
+/* The `stats` of this project's elements of a line, at the begin of the measurement and after it. */
 typedef struct {
   GstElement *element[BENCH_ELEMENTS];
   GstStructure *before[BENCH_ELEMENTS];
@@ -21,7 +23,8 @@ typedef struct {
 } BenchStats;
 
 void bench_stats_find (BenchStats *stats, GstElement *bin);
-void bench_stats_mark (BenchStats *stats);
+void bench_stats_begin (BenchStats *stats);
+/* Fills row->element with the differences since bench_stats_begin(). */
 void bench_stats_read (BenchStats *stats, BenchRow *row);
 void bench_stats_clear (BenchStats *stats);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * bench-machine.c: what this machine is. */
+ * bench-machine.c: describes this machine. */
 
 #include "bench.h"
 #include "cf.h"
@@ -9,8 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A plugin that was built beside this program is taken, with a registry there, so
- * that no path has to be set. */
+/* Uses the plugin that was built beside this program, with a registry file there, unless
+ * GST_PLUGIN_PATH is set. */
 void
 bench_init (void)
 {
@@ -29,7 +29,7 @@ bench_init (void)
   gst_init (NULL, NULL);
 }
 
-/* "model name : ..." of Linux; what else there may be has no such line. */
+/* Reads "model name : ..." from /proc/cpuinfo; some architectures have no such line. */
 static void
 read_cpu (char *name, gsize size)
 {

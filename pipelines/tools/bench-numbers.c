@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * bench-numbers.c: percentiles, and lists of numbers as people type them. */
+ * bench-numbers.c: percentiles, and lists of numbers on the command line. */
 
 #include "bench-numbers.h"
 
@@ -32,7 +32,7 @@ bench_percentile (const guint64 *sorted, gsize n, double percent)
   return sorted[rank < 1 ? 0 : rank > (double) n ? n - 1 : (gsize) rank - 1];
 }
 
-/* One whole number at *text, which is moved behind it. */
+/* Reads one whole number at *text and moves *text behind it. */
 static gboolean
 parse_int (const char **text, int low, int high, int *value)
 {
@@ -47,7 +47,7 @@ parse_int (const char **text, int low, int high, int *value)
   return number >= low && number <= high;
 }
 
-/* At a comma or at the end; *text is moved behind the comma. */
+/* Expects a comma, which *text is moved behind, or the end. */
 static gboolean
 at_end (const char **text, gboolean *end)
 {

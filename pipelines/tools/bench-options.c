@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * bench-options.c: what a person asks bench for, checked. */
+ * bench-options.c: reads and checks the command line. */
 
 #include "bench.h"
 #include "bench-numbers.h"
@@ -16,49 +16,48 @@
 
 const char *const bench_memory_names[] = { "proposed", "plain", "cuda", NULL };
 
-/* What is typed, before it is looked at. */
+/* Options as typed, before they are checked. */
 typedef struct {
   char *size, *format, *cameras, *cores, *processes, *gpus, *memory, *study, *sweep;
 } Typed;
 
 static const char summary[] =
-    "Measures how many frames a second a filter line makes on this machine, and how long a frame takes. LINE is\n"
-    "anything that gst-launch-1.0 takes between source and sink; without one it is 'cudamedian kernel-size=5'. The\n"
-    "source has its frames ready (made-up pictures, more of them than the caches hold), the sink counts.\n\n"
-    "  bench 'cudamedian kernel-size=5 ! cudaconvolve'                  as many frames as can be\n"
+    "Measures the frames per second and the latency of a filter line on this machine. LINE is anything that\n"
+    "gst-launch-1.0 takes between source and sink; the default is 'cudamedian kernel-size=5'. The source sends frames\n"
+    "that were made before (synthetic images, more of them than the caches hold); the sink counts them.\n\n"
+    "  bench 'cudamedian kernel-size=5 ! cudaconvolve'                  as many frames as possible\n"
     "  bench --size 640x480,3840x2160 --format NV12,RGBA --peers cudamedian\n"
-    "  bench --cameras 1,4,16 --rate 30 cudamedian                      so many cameras, in real time\n"
-    "  bench --cameras 256 --processes 1,4 --rate 30 cudamedian         the same, dealt to several processes\n"
-    "  bench --memory proposed,plain,cuda --bare cudamedian             where frames are, and the filter by itself\n"
-    "  bench --sweep kernel-size=3,9,31 --plot medians cudamedian       one row for each value of a property\n"
-    "  bench --study size --plot sizes --json sizes.json cudairfilter   a whole study, with its picture\n\n"
-    "Studies, each with a choice of sizes, cores, values or cameras that fits:\n"
-    "  size      picture size against the time of a frame\n"
-    "  kernel    kernel-size against the time of a frame\n"
-    "  cameras   cameras of --rate (30) against what comes through\n"
-    "  speedup   how much faster than one core of the CPU, against picture size\n"
-    "  threads   how much faster than one core of the CPU, against the number of cores";
+    "  bench --cameras 1,4,16 --rate 30 cudamedian                      cameras in real time\n"
+    "  bench --cameras 256 --processes 1,4 --rate 30 cudamedian         the same in one and in four processes\n"
+    "  bench --memory proposed,plain,cuda --bare cudamedian             kinds of memory, and the kernels only\n"
+    "  bench --sweep kernel-size=3,9,31 --plot medians cudamedian       one row per value of a property\n"
+    "  bench --study size --plot sizes --json sizes.json cudairfilter   a whole study with its plot\n\n"
+    "Studies, each with suitable sizes, cores, values or cameras:\n"
+    "  size      time per frame against frame size\n"
+    "  kernel    time per frame against kernel-size\n"
+    "  cameras   frames that arrive against the number of cameras of --rate (30)\n"
+    "  speedup   speed-up over one CPU core against frame size\n"
+    "  threads   speed-up over one CPU core against the number of cores";
 
 static const char description[] =
-    "frames/s    that arrived; ms: the time from one to the next\n"
-    "p50 p99 max how long a frame took from the source to the sink, in ms: half of them, 99 of 100, all of them. In\n"
-    "            real time it counts from when the camera would have taken it\n"
-    "cores       how many cores of the CPU were busy\n"
-    "up k down   what our elements say of themselves: upload, kernels, download in us, of half the frames\n"
-    "late        frames that took longer than until the next one; drop: that the camera had to throw away, because\n"
-    "            two more were waiting already\n"
-    "x2.0        as many times as fast as the same on one core of the CPU\n"
-    "limit       how much this is of what the machine can do with such frames: of the link to the GPU, both ways at\n"
-    "            once, where the GPU works; of memcpy on all cores where it does not; memcpy by one: of one thread's,\n"
-    "            for frames in plain memory that the GPU gets\n"
-    "bare        the filters called directly, without GStreamer: one frame after the other by the quickest way to and\n"
-    "            from the GPU or, in CUDA memory, many queued and p50 of one after the other\n"
-    "x1.10 bare  p50 is as many times that of the row of it; +9 us: in CUDA memory, how much more a frame takes\n"
-    "Ctrl-C ends early and tells what has been measured.";
+    "frames/s    frames that arrived; ms: time between two of them\n"
+    "p50 p99 max latency from source to sink in ms: 50 %, 99 % and 100 % of the frames take no longer. In real time\n"
+    "            it begins when the frame is due\n"
+    "cores       CPU cores in use\n"
+    "up k down   medians in us of upload, kernels and download, from the elements' stats\n"
+    "late        frames with a latency above one frame interval; drop: frames that the camera dropped, because two\n"
+    "            more were waiting\n"
+    "x2.0        speed-up over the same case on one CPU core\n"
+    "limit       share of the machine's limit for such frames: with a GPU, of the link to it in both directions at\n"
+    "            once; without, of memcpy by all threads; \"memcpy, one thread\": for frames in plain memory\n"
+    "kernels     kernels only (--bare): the filters are called directly, without GStreamer. Frames follow each other\n"
+    "            by the fastest transfer mode; in CUDA memory many are queued, and p50 is of one after the other\n"
+    "x1.10 kernels only  ratio of p50 to that of the kernels only; +9 us: in CUDA memory, additional time per frame\n"
+    "Ctrl-C ends early and reports what has been measured.";
 
 static gboolean complain (const char *format, ...) G_GNUC_PRINTF (1, 2);
 
-/* Says it and is FALSE. */
+/* Prints the message on stderr and returns FALSE. */
 static gboolean
 complain (const char *format, ...)
 {
@@ -72,7 +71,7 @@ complain (const char *format, ...)
   return FALSE;
 }
 
-/* "proposed,cuda"; without: proposed. */
+/* Parses "proposed,cuda"; the default is proposed. */
 static GArray *
 parse_memories (const char *text)
 {
@@ -97,18 +96,18 @@ static gboolean
 choose_lists (BenchOptions *opt, const Typed *typed)
 {
   if (typed->size && !(opt->sizes = bench_parse_sizes (typed->size, MAX_SIDE)))
-    return complain ("--size %s: right would be 640x480,1920x1080, with sides from 1 to %d", typed->size, MAX_SIDE);
+    return complain ("--size %s: expected sizes like 640x480,1920x1080, sides from 1 to %d", typed->size, MAX_SIDE);
   if (typed->cameras && !(opt->cameras = bench_parse_ints (typed->cameras, 1, 1024)))
-    return complain ("--cameras %s: right would be 1,4,16, numbers from 1 to 1024", typed->cameras);
+    return complain ("--cameras %s: expected numbers from 1 to 1024, like 1,4,16", typed->cameras);
   if (typed->cores && !(opt->cores = bench_parse_ints (typed->cores, 1, (int) g_get_num_processors ())))
-    return complain ("--cores %s: right would be 1,2, numbers from 1 to %u, which are here", typed->cores,
+    return complain ("--cores %s: expected numbers from 1 to %u, like 1,2", typed->cores,
         g_get_num_processors ());
   if (typed->processes && !(opt->processes = bench_parse_ints (typed->processes, 1, 256)))
-    return complain ("--processes %s: right would be 1,4, numbers from 1 to 256", typed->processes);
+    return complain ("--processes %s: expected numbers from 1 to 256, like 1,4", typed->processes);
   if (typed->gpus && !(opt->gpus = bench_parse_ints (typed->gpus, 1, BENCH_GPUS)))
-    return complain ("--gpus %s: right would be 1,2, numbers from 1 to %d", typed->gpus, BENCH_GPUS);
+    return complain ("--gpus %s: expected numbers from 1 to %d, like 1,2", typed->gpus, BENCH_GPUS);
   if (!(opt->memories = parse_memories (typed->memory)))
-    return complain ("--memory %s: there are proposed, plain and cuda", typed->memory);
+    return complain ("--memory %s: expected proposed, plain or cuda", typed->memory);
   opt->formats = g_strsplit (typed->format ? typed->format : "NV12", ",", -1);
   return TRUE;
 }
@@ -122,9 +121,9 @@ choose_study (BenchOptions *opt, const Typed *typed)
     if (!strcmp (typed->study, names[i]))
       opt->study = BENCH_STUDY_SIZE + i;
   if (typed->study && opt->study == BENCH_STUDY_NONE)
-    return complain ("--study %s: there are size, kernel, cameras, speedup and threads", typed->study);
+    return complain ("--study %s: expected size, kernel, cameras, speedup or threads", typed->study);
   if ((opt->study == BENCH_STUDY_SPEEDUP || opt->study == BENCH_STUDY_THREADS) && opt->rate > 0)
-    return complain ("--study %s is about frames as fast as they can be; it goes without --rate", typed->study);
+    return complain ("--study %s measures as many frames as possible; it goes without --rate", typed->study);
   if (opt->study == BENCH_STUDY_CAMERAS && opt->rate == 0)
     opt->rate = 30;
   return TRUE;
@@ -139,7 +138,7 @@ choose_sweep (BenchOptions *opt, const char *text)
   if (!text)
     return TRUE;
   if (!equal || equal == text || !equal[1])
-    return complain ("--sweep %s: right would be kernel-size=3,5,7, a property and its values", text);
+    return complain ("--sweep %s: expected a property and its values, like kernel-size=3,5,7", text);
   opt->property = g_strndup (text, equal - text);
   opt->values = g_strsplit (equal + 1, ",", -1);
   return TRUE;
@@ -151,7 +150,7 @@ check_file (const char *option, const char *path)
   g_autofree char *folder = path ? g_path_get_dirname (path) : NULL;
 
   if (path && g_access (folder, W_OK))
-    return complain ("%s %s: no file can be made in the folder \"%s\": %s", option, path, folder, g_strerror (errno));
+    return complain ("%s %s: the folder \"%s\" is not writable: %s", option, path, folder, g_strerror (errno));
   return TRUE;
 }
 
@@ -159,15 +158,15 @@ static gboolean
 check_numbers (const BenchOptions *opt)
 {
   if (!(opt->seconds > 0 && opt->seconds <= 86400))
-    return complain ("--seconds %g: it has to be above 0 and at most 86400, a day", opt->seconds);
+    return complain ("--seconds %g: expected more than 0 and at most 86400 (a day)", opt->seconds);
   if (!(opt->warm_up >= 0 && opt->warm_up <= 3600))
-    return complain ("--warm-up %g: it has to be 0 to 3600", opt->warm_up);
+    return complain ("--warm-up %g: expected 0 to 3600", opt->warm_up);
   if (opt->frames < 0 || opt->frames > 100000000)
-    return complain ("--frames %d: it has to be 1 to 100000000", opt->frames);
+    return complain ("--frames %d: expected 1 to 100000000", opt->frames);
   if (!(opt->rate >= 0 && opt->rate <= 1000))
-    return complain ("--rate %g: it has to be above 0 and at most 1000", opt->rate);
-  if (opt->bare && opt->rate > 0)
-    return complain ("--bare is about frames one after the other; it goes without --rate");
+    return complain ("--rate %g: expected more than 0 and at most 1000", opt->rate);
+  if (opt->kernels_only && opt->rate > 0)
+    return complain ("--bare measures frames one after the other; it goes without --rate");
   return TRUE;
 }
 
@@ -175,40 +174,39 @@ static gboolean
 read_command_line (BenchOptions *opt, Typed *typed, int argc, char **argv)
 {
   const GOptionEntry entries[] = {
-    { "size", 's', 0, G_OPTION_ARG_STRING, &typed->size, "sizes of the pictures (1920x1080)", "WxH,..." },
-    { "format", 'f', 0, G_OPTION_ARG_STRING, &typed->format, "their formats (NV12)", "FORMAT,..." },
-    { "seconds", 't', 0, G_OPTION_ARG_DOUBLE, &opt->seconds, "how long each row is measured (3)", "SECONDS" },
-    { "frames", 'n', 0, G_OPTION_ARG_INT, &opt->frames, "instead: how many frames a camera", "N" },
-    { "warm-up", 'w', 0, G_OPTION_ARG_DOUBLE, &opt->warm_up, "left out at the beginning (0.5)", "SECONDS" },
+    { "size", 's', 0, G_OPTION_ARG_STRING, &typed->size, "sizes of the frames (1920x1080)", "WxH,..." },
+    { "format", 'f', 0, G_OPTION_ARG_STRING, &typed->format, "formats of the frames (NV12)", "FORMAT,..." },
+    { "seconds", 't', 0, G_OPTION_ARG_DOUBLE, &opt->seconds, "time that each row is measured (3)", "SECONDS" },
+    { "frames", 'n', 0, G_OPTION_ARG_INT, &opt->frames, "frames per camera, instead of --seconds", "N" },
+    { "warm-up", 'w', 0, G_OPTION_ARG_DOUBLE, &opt->warm_up, "time at the beginning that does not count (0.5)",
+        "SECONDS" },
     { "rate", 'r', 0, G_OPTION_ARG_DOUBLE, &opt->rate,
-        "in real time: a camera has so many frames a second (without: as many as can be)", "R" },
-    { "cameras", 'c', 0, G_OPTION_ARG_STRING, &typed->cameras, "pipelines at once, in one process (1)", "N,..." },
-    { "cores", 0, 0, G_OPTION_ARG_STRING, &typed->cores, "let it run on so many cores of the CPU only (all)",
-        "N,..." },
-    { "processes", 0, 0, G_OPTION_ARG_STRING, &typed->processes, "deal the cameras to so many processes (1)",
-        "N,..." },
+        "frames per second of each camera, in real time (default: as many as possible)", "R" },
+    { "cameras", 'c', 0, G_OPTION_ARG_STRING, &typed->cameras, "pipelines at once (1)", "N,..." },
+    { "cores", 0, 0, G_OPTION_ARG_STRING, &typed->cores, "CPU cores that may be used (all)", "N,..." },
+    { "processes", 0, 0, G_OPTION_ARG_STRING, &typed->processes, "processes that share the cameras (1)", "N,..." },
     { "gpus", 0, 0, G_OPTION_ARG_STRING, &typed->gpus,
-        "deal the cameras to so many GPUs (without: as the elements choose)", "N,..." },
-    { "memory", 'm', 0, G_OPTION_ARG_STRING, &typed->memory, "where frames are: in the buffers that the filter "
-        "proposes, in plain memory, or in CUDA memory at both ends: proposed, plain, cuda (proposed)", "KIND,..." },
-    { "bare", 'b', 0, G_OPTION_ARG_NONE, &opt->bare, "also the filters by themselves, without GStreamer: what a "
-        "frame takes at least (lines of nothing but elements of this project, on a GPU)", NULL },
+        "GPUs that share the cameras (default: the elements choose)", "N,..." },
+    { "memory", 'm', 0, G_OPTION_ARG_STRING, &typed->memory, "memory of the frames: buffers that the filter proposes, "
+        "plain memory, or CUDA memory at both ends: proposed, plain, cuda (proposed)", "KIND,..." },
+    { "bare", 'b', 0, G_OPTION_ARG_NONE, &opt->kernels_only, "also measure the kernels only, without GStreamer (lines "
+        "that have only elements of this project; needs a GPU)", NULL },
     { "queue", 'q', 0, G_OPTION_ARG_NONE, &opt->queue,
-        "a queue of 4 frames before and behind the line: three threads", NULL },
-    { "sweep", 0, 0, G_OPTION_ARG_STRING, &typed->sweep, "a row for each value of a property of the line's elements",
+        "put a queue of 4 frames before and behind the line: three threads", NULL },
+    { "sweep", 0, 0, G_OPTION_ARG_STRING, &typed->sweep, "one row per value of a property of the line's elements",
         "NAME=V,..." },
     { "study", 0, 0, G_OPTION_ARG_STRING, &typed->study, "size, kernel, cameras, speedup or threads, see above",
         "NAME" },
-    { "peers", 'p', 0, G_OPTION_ARG_NONE, &opt->peers,
-        "beside it what GStreamer has: videomedian, gaussianblur, cvsmooth, where installed", NULL },
-    { "no-limits", 0, 0, G_OPTION_ARG_NONE, &opt->no_limits, "do not measure what memcpy and the link can do", NULL },
-    { "json", 'j', 0, G_OPTION_ARG_FILENAME, &opt->json, "write all of it there", "FILE" },
+    { "peers", 'p', 0, G_OPTION_ARG_NONE, &opt->baselines,
+        "also measure the baselines videomedian, gaussianblur and cvsmooth, where installed", NULL },
+    { "no-limits", 0, 0, G_OPTION_ARG_NONE, &opt->no_limits, "do not measure memcpy and the link to the GPU", NULL },
+    { "json", 'j', 0, G_OPTION_ARG_FILENAME, &opt->json, "write all results to FILE", "FILE" },
     { "plot", 0, 0, G_OPTION_ARG_FILENAME, &opt->plot, "write PREFIX.svg and PREFIX.png (needs gnuplot)", "PREFIX" },
     { G_OPTION_REMAINING, 0, 0, G_OPTION_ARG_STRING_ARRAY, &opt->lines, NULL, NULL },
     { NULL, 0, 0, 0, NULL, NULL, NULL },
   };
   g_autoptr (GError) error = NULL;
-  GOptionContext *context = g_option_context_new ("'LINE'... - frames a second, and how long each takes");
+  GOptionContext *context = g_option_context_new ("'LINE'... - frames per second and latency of filter lines");
   gboolean good;
 
   g_option_context_set_summary (context, summary);
@@ -242,7 +240,7 @@ bench_options_parse (BenchOptions *opt, int argc, char **argv)
       choose_study (opt, &typed) && choose_sweep (opt, typed.sweep) && check_file ("--json", opt->json) &&
       check_file ("--plot", opt->plot) && (!opt->plot || bench_plot_check (opt->plot));
   free_typed (&typed);
-  setlocale (LC_NUMERIC, "C"); /* from here on numbers are also for JSON and gnuplot */
+  setlocale (LC_NUMERIC, "C"); /* JSON and gnuplot need a decimal point */
   if (!opt->lines)
     opt->lines = g_strdupv (standard);
   return good;

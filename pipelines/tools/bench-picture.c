@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * bench-picture.c: pictures that look enough like a street camera's: soft shapes
- * of all sizes with 1/f contrast (octaves of smooth noise), hard edges, and the
- * noise of a sensor, new in each frame. The camera moves a little, too. What a
- * filter costs depends on that: on flat pictures medians and regions are cheap. */
+ * bench-picture.c: images that resemble those of a street camera: soft shapes of all
+ * sizes with 1/f contrast (octaves of smooth noise), hard edges, sensor noise that
+ * differs in each frame, and a camera that moves slightly. The time of a filter
+ * depends on the content: medians and regions are cheap on flat images. */
 
 #include "bench-camera.h"
 #include "cf.h"
 
-#define MARGIN 64 /* how far the camera moves */
-#define NOISE 65536
+#define MARGIN 64 /* samples that the camera moves, at most */
+#define NOISE 65536 /* noise samples */
 
 typedef struct {
   int w, h;
   guint8 *v;
-} World;
+} Scene;
 
 static guint32
 next_random (guint32 *state)
@@ -25,7 +25,7 @@ next_random (guint32 *state)
   return *state;
 }
 
-/* Adds smooth noise of +-height: random values at every `cell` samples, lines between them. */
+/* Adds smooth noise of +-height: random values at every `cell` samples, bilinear in between. */
 static void
 add_octave (int *sum, int w, int h, int cell, int height, guint32 *random)
 {
@@ -51,7 +51,7 @@ add_octave (int *sum, int w, int h, int cell, int height, guint32 *random)
   g_free (node);
 }
 
-/* Houses, cars, signs: rectangles that are lighter or darker than what is behind. */
+/* Adds rectangles that are lighter or darker than the background, like houses, cars and signs. */
 static void
 add_edges (int *sum, int w, int h, guint32 *random)
 {
@@ -66,25 +66,25 @@ add_edges (int *sum, int w, int h, guint32 *random)
   }
 }
 
-static World
-make_world (int w, int h)
+static Scene
+make_scene (int w, int h)
 {
-  World world = { w + MARGIN, h + MARGIN, NULL };
-  gsize n = (gsize) world.w * world.h;
+  Scene scene = { w + MARGIN, h + MARGIN, NULL };
+  gsize n = (gsize) scene.w * scene.h;
   int *sum = g_new0 (int, n);
   guint32 random = 0x9e3779b9;
 
   for (int cell = 256, height = 48; cell >= 8; cell /= 2, height = height * 5 / 8)
-    add_octave (sum, world.w, world.h, cell, height, &random);
-  add_edges (sum, world.w, world.h, &random);
-  world.v = g_malloc (n);
+    add_octave (sum, scene.w, scene.h, cell, height, &random);
+  add_edges (sum, scene.w, scene.h, &random);
+  scene.v = g_malloc (n);
   for (gsize i = 0; i < n; i++)
-    world.v[i] = (guint8) CLAMP (118 + sum[i] / 16, 0, 255);
+    scene.v[i] = (guint8) CLAMP (118 + sum[i] / 16, 0, 255);
   g_free (sum);
-  return world;
+  return scene;
 }
 
-/* About a bell of sigma 2.5 levels. */
+/* Returns noise that is about Gaussian with sigma 2.5 levels. */
 static gint8 *
 make_noise (void)
 {
@@ -101,10 +101,10 @@ make_noise (void)
   return noise;
 }
 
-/* One component of frame `number`. Chroma has a quarter of the contrast about the
- * middle, alpha is full. */
+/* Fills one component of frame `number`. Chroma has a quarter of the contrast around 128; alpha
+ * is opaque. */
 static void
-fill_component (GstVideoFrame *frame, int comp, const World *world, const gint8 *noise, int number)
+fill_component (GstVideoFrame *frame, int comp, const Scene *scene, const gint8 *noise, int number)
 {
   const GstVideoFormatInfo *format = frame->info.finfo;
   int w = GST_VIDEO_FRAME_COMP_WIDTH (frame, comp), h = GST_VIDEO_FRAME_COMP_HEIGHT (frame, comp);
@@ -117,13 +117,13 @@ fill_component (GstVideoFrame *frame, int comp, const World *world, const gint8 
   for (int y = 0; y < h; y++) {
     guint8 *out = (guint8 *) GST_VIDEO_FRAME_COMP_DATA (frame, comp) +
         (gssize) y * GST_VIDEO_FRAME_COMP_STRIDE (frame, comp);
-    const guint8 *in = world->v + (gsize) (y + dy) * world->w + dx;
-    guint32 place = next_random (&random);
+    const guint8 *in = scene->v + (gsize) (y + dy) * scene->w + dx;
+    guint32 start = next_random (&random);
 
     for (int x = 0; x < w; x++, out += step) {
       int value = chroma ? 128 + (in[x] - 118) / 4 : in[x];
 
-      value = alpha ? 255 : CLAMP (value + noise[(place + (guint32) x) % NOISE], 0, 255);
+      value = alpha ? 255 : CLAMP (value + noise[(start + (guint32) x) % NOISE], 0, 255);
       if (depth == 8)
         *out = (guint8) value;
       else
@@ -133,24 +133,24 @@ fill_component (GstVideoFrame *frame, int comp, const World *world, const gint8 
 }
 
 static gboolean
-make_picture (const GstVideoInfo *info, GstBuffer **picture, const World *world, const gint8 *noise, int number)
+make_image (const GstVideoInfo *info, GstBuffer **image, const Scene *scene, const gint8 *noise, int number)
 {
   GstVideoFrame frame;
 
-  *picture = gst_buffer_new_allocate (NULL, GST_VIDEO_INFO_SIZE (info), NULL);
-  if (!*picture || !gst_video_frame_map (&frame, info, *picture, GST_MAP_WRITE))
+  *image = gst_buffer_new_allocate (NULL, GST_VIDEO_INFO_SIZE (info), NULL);
+  if (!*image || !gst_video_frame_map (&frame, info, *image, GST_MAP_WRITE))
     return FALSE;
   for (int c = 0; c < (int) GST_VIDEO_FORMAT_INFO_N_COMPONENTS (info->finfo); c++)
-    fill_component (&frame, c, world, noise, number);
+    fill_component (&frame, c, scene, noise, number);
   gst_video_frame_unmap (&frame);
   return TRUE;
 }
 
-/* Several threads make pictures of one world. */
+/* Shared by the threads that make images of one scene. */
 typedef struct {
   const GstVideoInfo *info;
-  GstBuffer **pictures;
-  const World *world;
+  GstBuffer **images;
+  const Scene *scene;
   const gint8 *noise;
   int n;
   gint next, failed; /* atomic */
@@ -163,21 +163,21 @@ paint (gpointer data)
   int i;
 
   while ((i = g_atomic_int_add (&painter->next, 1)) < painter->n)
-    if (!make_picture (painter->info, &painter->pictures[i], painter->world, painter->noise, i))
+    if (!make_image (painter->info, &painter->images[i], painter->scene, painter->noise, i))
       g_atomic_int_set (&painter->failed, TRUE);
   return NULL;
 }
 
 gboolean
-bench_pictures (const GstVideoInfo *info, GstBuffer **pictures, int n)
+bench_images (const GstVideoInfo *info, GstBuffer **images, int n)
 {
   const GstVideoFormatInfo *format = info->finfo;
   int comps = (int) GST_VIDEO_FORMAT_INFO_N_COMPONENTS (format);
-  Painter painter = { .info = info, .pictures = pictures, .n = n };
+  Painter painter = { .info = info, .images = images, .n = n };
   GThread *thread[16];
   int threads = MIN ((int) G_N_ELEMENTS (thread), cf_cpu_threads ());
   gint8 *noise;
-  World world;
+  Scene scene;
 
   for (int c = 0; c < comps; c++)
     if (GST_VIDEO_FORMAT_INFO_DEPTH (format, c) < 8 || GST_VIDEO_FORMAT_INFO_PSTRIDE (format, c) == 0 ||
@@ -185,16 +185,16 @@ bench_pictures (const GstVideoInfo *info, GstBuffer **pictures, int n)
       return FALSE;
   if (comps == 0 || GST_VIDEO_FORMAT_INFO_IS_COMPLEX (format) || GST_VIDEO_FORMAT_INFO_IS_TILED (format))
     return FALSE;
-  world = make_world (GST_VIDEO_INFO_WIDTH (info), GST_VIDEO_INFO_HEIGHT (info));
+  scene = make_scene (GST_VIDEO_INFO_WIDTH (info), GST_VIDEO_INFO_HEIGHT (info));
   noise = make_noise ();
-  painter.world = &world;
+  painter.scene = &scene;
   painter.noise = noise;
   for (int i = 1; i < threads; i++)
-    thread[i] = g_thread_new ("picture", paint, &painter);
+    thread[i] = g_thread_new ("image", paint, &painter);
   paint (&painter);
   for (int i = 1; i < threads; i++)
     g_thread_join (thread[i]);
   g_free (noise);
-  g_free (world.v);
+  g_free (scene.v);
   return !painter.failed;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * bench-plan.c: from what is asked for to the rows of the table. */
+ * bench-plan.c: turns the command line into the list of cases. */
 
 #include "bench.h"
 
@@ -13,11 +13,12 @@ static const int study_cameras[] = { 1, 2, 4, 8, 16, 32, 64, 128, 256 };
 static char *const study_values[] = { (char *) "3", (char *) "5", (char *) "7", (char *) "9", (char *) "11",
   (char *) "15", (char *) "21", (char *) "31", (char *) "45", (char *) "63", NULL };
 
-/* What users of GStreamer have instead; each takes one or two formats only. */
-static const char *const peers[] = { "videomedian filtersize=5", "videomedian filtersize=9", "gaussianblur sigma=1.2",
-  "cvsmooth type=median kernel-width=5", "cvsmooth type=gaussian kernel-width=5 kernel-height=5" };
+/* Elements of GStreamer that do comparable work; each supports one or two formats only. */
+static const char *const baselines[] = { "videomedian filtersize=5", "videomedian filtersize=9",
+  "gaussianblur sigma=1.2", "cvsmooth type=median kernel-width=5",
+  "cvsmooth type=gaussian kernel-width=5 kernel-height=5" };
 
-/* What each row has one of. */
+/* Each case has one entry of each list. */
 typedef struct {
   const BenchSize *sizes;
   guint n_sizes;
@@ -39,9 +40,9 @@ choose_cores (Lists *lists, const BenchMachine *machine, int *cores)
   lists->n_cores = n;
 }
 
-/* What was typed, where it was. */
+/* Replaces the list by the typed one, if there is one. */
 static void
-take (const GArray *typed, const int **list, guint *n)
+use_typed (const GArray *typed, const int **list, guint *n)
 {
   if (typed) {
     *list = (const int *) typed->data;
@@ -68,176 +69,176 @@ choose_lists (Lists *lists, const BenchOptions *opt, const BenchMachine *machine
   }
   if (opt->study == BENCH_STUDY_THREADS)
     choose_cores (lists, machine, cores);
-  take (opt->cameras, &lists->cameras, &lists->n_cameras);
-  take (opt->cores, &lists->cores, &lists->n_cores);
-  take (opt->processes, &lists->processes, &lists->n_processes);
-  take (opt->gpus, &lists->gpus, &lists->n_gpus);
-  take (opt->memories, &lists->memories, &lists->n_memories);
+  use_typed (opt->cameras, &lists->cameras, &lists->n_cameras);
+  use_typed (opt->cores, &lists->cores, &lists->n_cores);
+  use_typed (opt->processes, &lists->processes, &lists->n_processes);
+  use_typed (opt->gpus, &lists->gpus, &lists->n_gpus);
+  use_typed (opt->memories, &lists->memories, &lists->n_memories);
   if (opt->study == BENCH_STUDY_KERNEL && !opt->property) {
     lists->property = "kernel-size";
     lists->values = study_values;
   }
 }
 
-/* For each number of processes and GPUs, each number of cameras. */
+/* Adds a case for each number of processes, GPUs and cameras. */
 static void
-add_cameras (GArray *jobs, const Lists *lists, BenchJob job)
+add_cameras (GArray *cases, const Lists *lists, BenchCase c)
 {
   for (guint p = 0; p < lists->n_processes; p++)
     for (guint g = 0; g < lists->n_gpus; g++)
       for (guint n = 0; n < lists->n_cameras; n++) {
-        job.cameras = lists->cameras[n];
-        job.processes = MIN (lists->processes[p], job.cameras);
-        job.gpus = lists->gpus[g];
-        g_array_append_val (jobs, job);
+        c.cameras = lists->cameras[n];
+        c.processes = MIN (lists->processes[p], c.cameras);
+        c.gpus = lists->gpus[g];
+        g_array_append_val (cases, c);
       }
 }
 
-/* The filters by themselves, once for rows that differ only in how elements are used:
- * from the host's memory, whichever, or in the GPU's. */
+/* Adds a case of the kernels only, unless the list has it: one for all kinds of host memory,
+ * one for CUDA memory. */
 static void
-add_bare (GArray *jobs, const BenchOptions *opt, BenchJob job)
+add_kernels_only (GArray *cases, const BenchOptions *opt, BenchCase c)
 {
-  gboolean cuda = job.memory == BENCH_CUDA;
+  gboolean cuda = c.memory == BENCH_CUDA;
 
-  if (!opt->bare || job.peer || job.cpu)
+  if (!opt->kernels_only || c.baseline || c.cpu)
     return;
-  job.bare = TRUE;
-  job.memory = cuda ? BENCH_CUDA : BENCH_PROPOSED;
-  for (guint i = 0; i < jobs->len; i++) {
-    const BenchJob *other = &g_array_index (jobs, BenchJob, i);
+  c.kernels_only = TRUE;
+  c.memory = cuda ? BENCH_CUDA : BENCH_PROPOSED;
+  for (guint i = 0; i < cases->len; i++) {
+    const BenchCase *other = &g_array_index (cases, BenchCase, i);
 
-    if (other->bare && other->line == job.line && other->format == job.format && other->memory == job.memory &&
-        other->value == job.value && !memcmp (&other->size, &job.size, sizeof job.size))
+    if (other->kernels_only && other->line == c.line && other->format == c.format && other->memory == c.memory &&
+        other->value == c.value && !memcmp (&other->size, &c.size, sizeof c.size))
       return;
   }
-  job.cameras = job.processes = 1;
-  g_array_append_val (jobs, job);
+  c.cameras = c.processes = 1;
+  g_array_append_val (cases, c);
 }
 
-/* One line at one size: each value, in each kind of memory. */
+/* Adds the cases of one line at one size: each value of the property in each kind of memory. */
 static void
-add_values (GArray *jobs, const BenchOptions *opt, const Lists *lists, BenchJob job)
+add_values (GArray *cases, const BenchOptions *opt, const Lists *lists, BenchCase c)
 {
   gboolean use = !g_strcmp0 (lists->property, "frames-in-flight");
 
-  for (guint m = 0; m < (job.peer ? 1 : lists->n_memories); m++) {
-    job.memory = (BenchMemory) lists->memories[m];
-    if (!lists->values || job.peer || use)
-      add_bare (jobs, opt, job);
-    for (guint v = 0; v == 0 || (lists->values && lists->values[v] && !job.peer); v++) {
-      BenchJob own = job;
+  for (guint m = 0; m < (c.baseline ? 1 : lists->n_memories); m++) {
+    c.memory = (BenchMemory) lists->memories[m];
+    if (!lists->values || c.baseline || use)
+      add_kernels_only (cases, opt, c);
+    for (guint v = 0; v == 0 || (lists->values && lists->values[v] && !c.baseline); v++) {
+      BenchCase own = c;
 
-      if (lists->values && !job.peer) {
+      if (lists->values && !c.baseline) {
         own.property = lists->property;
         own.value = lists->values[v];
         if (!use)
-          add_bare (jobs, opt, own);
+          add_kernels_only (cases, opt, own);
       }
-      add_cameras (jobs, lists, own);
+      add_cameras (cases, lists, own);
     }
   }
 }
 
 static void
-add_jobs (GArray *jobs, const BenchOptions *opt, const Lists *lists, BenchJob job)
+add_cases (GArray *cases, const BenchOptions *opt, const Lists *lists, BenchCase c)
 {
-  job.rate = opt->rate;
-  for (guint c = 0; c < lists->n_cores; c++) {
-    job.cores = lists->cores[c];
-    add_values (jobs, opt, lists, job);
+  c.rate = opt->rate;
+  for (guint k = 0; k < lists->n_cores; k++) {
+    c.cores = lists->cores[k];
+    add_values (cases, opt, lists, c);
   }
 }
 
-/* On one core, then on all, then on the GPU: the first is what the others are compared with. */
+/* Adds cases on one CPU core, which the others are compared with, then on all cores, then on the GPU. */
 static void
-add_speedup (GArray *jobs, const BenchOptions *opt, const BenchMachine *machine, const Lists *lists, BenchJob job)
+add_speedup (GArray *cases, const BenchOptions *opt, const BenchMachine *machine, const Lists *lists, BenchCase c)
 {
   static const int one = 1;
   Lists own = *lists;
 
-  job.cpu = TRUE;
+  c.cpu = TRUE;
   if (opt->study == BENCH_STUDY_SPEEDUP) {
     own.cores = &one;
     own.n_cores = 1;
-    add_jobs (jobs, opt, &own, job);
+    add_cases (cases, opt, &own, c);
   }
-  add_jobs (jobs, opt, lists, job);
-  job.cpu = FALSE;
+  add_cases (cases, opt, lists, c);
+  c.cpu = FALSE;
   if (opt->study == BENCH_STUDY_SPEEDUP && machine->gpus > 0)
-    add_jobs (jobs, opt, lists, job);
+    add_cases (cases, opt, lists, c);
 }
 
 static void
-add_line (GArray *jobs, const BenchOptions *opt, const BenchMachine *machine, const Lists *lists, BenchJob job)
+add_line (GArray *cases, const BenchOptions *opt, const BenchMachine *machine, const Lists *lists, BenchCase c)
 {
   for (char **format = opt->formats; *format; format++) {
-    job.format = *format;
+    c.format = *format;
     for (guint s = 0; s < lists->n_sizes; s++) {
-      job.size = lists->sizes[s];
+      c.size = lists->sizes[s];
       if (opt->study == BENCH_STUDY_SPEEDUP || opt->study == BENCH_STUDY_THREADS)
-        add_speedup (jobs, opt, machine, lists, job);
+        add_speedup (cases, opt, machine, lists, c);
       else
-        add_jobs (jobs, opt, lists, job);
+        add_cases (cases, opt, lists, c);
     }
-    if (job.peer)
-      break; /* it chooses its own */
+    if (c.baseline)
+      break; /* a baseline chooses its own format */
   }
 }
 
-/* The filters by themselves come first: one process can do them, away from the others. */
+/* Moves the cases of the kernels only to the front: one process measures them all. */
 static void
-put_bare_first (GArray *jobs)
+put_kernels_only_first (GArray *cases)
 {
-  GArray *sorted = g_array_sized_new (FALSE, TRUE, sizeof (BenchJob), jobs->len);
+  GArray *sorted = g_array_sized_new (FALSE, TRUE, sizeof (BenchCase), cases->len);
 
-  for (int bare = TRUE; bare >= FALSE; bare--)
-    for (guint i = 0; i < jobs->len; i++)
-      if (g_array_index (jobs, BenchJob, i).bare == bare)
-        g_array_append_val (sorted, g_array_index (jobs, BenchJob, i));
-  g_array_set_size (jobs, 0);
-  g_array_append_vals (jobs, sorted->data, sorted->len);
+  for (int only = TRUE; only >= FALSE; only--)
+    for (guint i = 0; i < cases->len; i++)
+      if (g_array_index (cases, BenchCase, i).kernels_only == only)
+        g_array_append_val (sorted, g_array_index (cases, BenchCase, i));
+  g_array_set_size (cases, 0);
+  g_array_append_vals (cases, sorted->data, sorted->len);
   g_array_unref (sorted);
 }
 
 GArray *
 bench_plan (const BenchOptions *opt, const BenchMachine *machine)
 {
-  GArray *jobs = g_array_new (FALSE, TRUE, sizeof (BenchJob));
+  GArray *cases = g_array_new (FALSE, TRUE, sizeof (BenchCase));
   int cores[32];
   Lists lists;
 
   choose_lists (&lists, opt, machine, cores);
   for (char **line = opt->lines; *line; line++)
-    add_line (jobs, opt, machine, &lists, (BenchJob) { .line = *line });
-  for (guint i = 0; opt->peers && i < G_N_ELEMENTS (peers); i++)
-    add_line (jobs, opt, machine, &lists, (BenchJob) { .line = peers[i], .peer = TRUE });
-  put_bare_first (jobs);
-  return jobs;
+    add_line (cases, opt, machine, &lists, (BenchCase) { .line = *line });
+  for (guint i = 0; opt->baselines && i < G_N_ELEMENTS (baselines); i++)
+    add_line (cases, opt, machine, &lists, (BenchCase) { .line = baselines[i], .baseline = TRUE });
+  put_kernels_only_first (cases);
+  return cases;
 }
 
 BenchX
-bench_plan_x (const BenchOptions *opt, const GArray *jobs)
+bench_plan_x (const BenchOptions *opt, const GArray *cases)
 {
   static const BenchX of_study[] = { BENCH_X_NONE, BENCH_X_SIZE, BENCH_X_VALUE, BENCH_X_CAMERAS, BENCH_X_SIZE,
     BENCH_X_CORES };
-  const BenchJob *first = &g_array_index (jobs, BenchJob, 0);
+  const BenchCase *first = &g_array_index (cases, BenchCase, 0);
   BenchX x = of_study[opt->study];
 
-  for (guint i = 1; x == BENCH_X_NONE && i < jobs->len; i++) {
-    const BenchJob *job = &g_array_index (jobs, BenchJob, i);
+  for (guint i = 1; x == BENCH_X_NONE && i < cases->len; i++) {
+    const BenchCase *c = &g_array_index (cases, BenchCase, i);
 
-    if (job->bare || first->bare) {
-      first = first->bare ? job : first;
+    if (c->kernels_only || first->kernels_only) {
+      first = first->kernels_only ? c : first;
       continue;
     }
-    if (job->cameras != first->cameras)
+    if (c->cameras != first->cameras)
       x = BENCH_X_CAMERAS;
-    else if (job->cores != first->cores)
+    else if (c->cores != first->cores)
       x = BENCH_X_CORES;
-    else if (g_strcmp0 (job->value, first->value) && !job->peer)
+    else if (g_strcmp0 (c->value, first->value) && !c->baseline)
       x = BENCH_X_VALUE;
-    else if (job->size.width != first->size.width || job->size.height != first->size.height)
+    else if (c->size.width != first->size.width || c->size.height != first->size.height)
       x = BENCH_X_SIZE;
   }
   return x;

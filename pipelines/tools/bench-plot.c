@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * bench-plot.c: a picture of the rows, by gnuplot. A curve is a line and a format,
+ * bench-plot.c: a image of the rows, by gnuplot. A curve is a line and a format,
  * on so many cores; x is what the rows differ in. */
 
 #include "bench.h"
@@ -31,23 +31,23 @@ bench_plot_check (const char *prefix)
 static double
 x_of (const BenchReport *report, BenchX x, const BenchRow *row)
 {
-  const BenchJob *job = bench_job (report, row);
+  const BenchCase *c = bench_case (report, row);
 
   switch (x) {
     case BENCH_X_SIZE:
-      return (double) job->size.width * job->size.height / 1e6;
+      return (double) c->size.width * c->size.height / 1e6;
     case BENCH_X_CAMERAS:
-      return job->cameras;
+      return c->cameras;
     case BENCH_X_CORES:
-      return job->cores ? job->cores : report->machine.cores;
+      return c->cores ? c->cores : report->machine.cores;
     case BENCH_X_VALUE:
-      return job->value ? g_ascii_strtod (job->value, NULL) : 0;
+      return c->value ? g_ascii_strtod (c->value, NULL) : 0;
     default:
-      return row->job + 1;
+      return row->case_index + 1;
   }
 }
 
-/* Which y a picture has: time, speed-up, or frames a second. */
+/* Which y a image has: time, speed-up, or frames a second. */
 static gboolean
 has_speedup (const BenchReport *report)
 {
@@ -63,7 +63,7 @@ has_time (const BenchReport *report)
 static double
 y_of (const BenchReport *report, const BenchRow *row)
 {
-  if (bench_job (report, row)->bare) /* no curve of a pipeline's */
+  if (bench_case (report, row)->kernels_only) /* no curve of a pipeline's */
     return 0;
   return has_speedup (report) ? row->speedup : has_time (report) ? row->ms : row->fps;
 }
@@ -72,26 +72,26 @@ y_of (const BenchReport *report, const BenchRow *row)
 static char *
 curve_of (const BenchReport *report, BenchX x, const BenchRow *row)
 {
-  const BenchJob *job = bench_job (report, row);
-  GString *name = g_string_new (job->line);
+  const BenchCase *c = bench_case (report, row);
+  GString *name = g_string_new (c->line);
 
   g_string_append_printf (name, ", %s", row->format);
   if (x != BENCH_X_SIZE && report->opt->sizes && report->opt->sizes->len > 1)
-    g_string_append_printf (name, " %dx%d", job->size.width, job->size.height);
-  if (x != BENCH_X_VALUE && job->property)
-    g_string_append_printf (name, ", %s=%s", job->property, job->value);
+    g_string_append_printf (name, " %dx%d", c->size.width, c->size.height);
+  if (x != BENCH_X_VALUE && c->property)
+    g_string_append_printf (name, ", %s=%s", c->property, c->value);
   if (report->opt->memories->len > 1)
-    g_string_append_printf (name, ", %s memory", bench_memory_names[job->memory]);
-  if (job->processes > 1)
-    g_string_append_printf (name, ", %d processes", job->processes);
-  if (job->gpus)
-    g_string_append_printf (name, ", %d GPU%s", job->gpus, job->gpus == 1 ? "" : "s");
-  if (x != BENCH_X_CAMERAS && job->cameras > 1)
-    g_string_append_printf (name, ", %d at once", job->cameras);
-  if (x != BENCH_X_CORES && job->cores)
-    g_string_append_printf (name, ", %d core%s", job->cores, job->cores == 1 ? "" : "s");
+    g_string_append_printf (name, ", %s memory", bench_memory_names[c->memory]);
+  if (c->processes > 1)
+    g_string_append_printf (name, ", %d processes", c->processes);
+  if (c->gpus)
+    g_string_append_printf (name, ", %d GPU%s", c->gpus, c->gpus == 1 ? "" : "s");
+  if (x != BENCH_X_CAMERAS && c->cameras > 1)
+    g_string_append_printf (name, ", %d at once", c->cameras);
+  if (x != BENCH_X_CORES && c->cores)
+    g_string_append_printf (name, ", %d core%s", c->cores, c->cores == 1 ? "" : "s");
   else if (report->opt->study == BENCH_STUDY_SPEEDUP)
-    g_string_append_printf (name, ", %s", job->cpu ? "all cores" : "GPU");
+    g_string_append_printf (name, ", %s", c->cpu ? "all cores" : "GPU");
   return g_string_free (name, FALSE);
 }
 
@@ -275,7 +275,7 @@ bench_plot (const BenchReport *report, const char *prefix)
 {
   static const char *const kinds[][2] = { { "svg", "svg size 900,600 font 'sans,14' background rgb 'white'" },
     { "png", "pngcairo size 900,600 font 'sans,11'" } };
-  BenchX x = bench_plan_x (report->opt, report->jobs);
+  BenchX x = bench_plan_x (report->opt, report->cases);
   g_autoptr (GString) data = g_string_new (NULL);
   g_autoptr (GPtrArray) curves = collect (report, x, data);
   g_autofree char *name = quote (prefix);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * bench-run.c: one row: pipelines of source ! LINE ! sink, as many as there are
- * cameras, started together, timed, and ended. Frames count from the first that
- * arrives behind the warm-up, so that neither end of the time is rounded to frames.
- * Where several processes share the cameras, all wait for each other at the gate. */
+ * bench-run.c: measures one row: one pipeline of source ! LINE ! sink per camera.
+ * The pipelines start together, are timed, and end. The time runs from the first
+ * frame that arrives after the warm-up to the last one, so neither end is rounded to
+ * a frame. Processes that share the cameras wait for each other at the start gate. */
 
 #include "bench.h"
 #include "bench-camera.h"
@@ -16,26 +16,26 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#define STARTED_WITHIN 120 /* seconds: contexts and kernels of many pipelines take their time */
-#define NOTHING_FOR 60     /* seconds without a frame are a failure */
-#define ENDED_WITHIN 10
+#define STARTED_WITHIN 120 /* seconds: many pipelines load contexts and kernels slowly */
+#define NOTHING_FOR 60     /* seconds without a frame that count as a failure */
+#define ENDED_WITHIN 10    /* seconds for frames under way to arrive */
 #define GPU_EVERY 100000   /* us */
-#define FRAMES_MEMORY 1e9  /* bytes that different frames may take */
+#define FRAMES_MEMORY 1e9  /* bytes of all different frames, at most */
 #define GPU_CACHE (64 << 20) /* bytes: more than a GPU's L2 holds */
 
 typedef struct {
   const BenchOptions *opt;
-  const BenchJob *job;
-  BenchMeeting *meeting;
+  const BenchCase *c;
+  BenchBarrier *barrier;
   BenchRow *row;
-  BenchGate gate;
+  BenchStartGate start_gate;
   BenchCamera *cameras;
   GstElement **pipelines;
-  int n; /* pipelines that were made */
-  BenchStats stats; /* of the first one's elements */
+  int n; /* pipelines made so far */
+  BenchStats stats; /* of the first pipeline's elements */
   double cpu_before, cpu; /* seconds */
   guint64 from, to;       /* ns: when cpu_before and cpu were read */
-  double gpu_use[BENCH_GPUS], gpu_memory[BENCH_GPUS]; /* sums, maxima */
+  double gpu_use[BENCH_GPUS], gpu_memory[BENCH_GPUS]; /* sums of %, maxima of MB */
   int gpu_n, n_gpus;
 } Run;
 
@@ -49,16 +49,16 @@ fail (Run *run, const char *text)
   return FALSE;
 }
 
-/* ---- made --------------------------------------------------------------- */
+/* ---- construction -------------------------------------------------------- */
 
-/* Enough to go round more memory than the caches hold, and no more than the machine
- * can spare. All cameras of a process share them. */
+/* Returns how many different frames the sources send in rotation: more than the caches hold,
+ * within FRAMES_MEMORY. All cameras of a process share them. */
 static int
-count_frames_wanted (const BenchJob *job, gsize bytes)
+count_frames_wanted (const BenchCase *c, gsize bytes)
 {
-  long cache = job->memory == BENCH_CUDA ? GPU_CACHE : MAX (sysconf (_SC_LEVEL3_CACHE_SIZE), 32 << 20);
+  long cache = c->memory == BENCH_CUDA ? GPU_CACHE : MAX (sysconf (_SC_LEVEL3_CACHE_SIZE), 32 << 20);
   double wanted = 2.5 * (double) cache / (double) bytes;
-  double room = FRAMES_MEMORY / (double) bytes / job->processes;
+  double room = FRAMES_MEMORY / (double) bytes / c->processes;
 
   return (int) CLAMP (MIN (wanted, room) + 1, 3, BENCH_FRAMES);
 }
@@ -66,12 +66,12 @@ count_frames_wanted (const BenchJob *job, gsize bytes)
 static gboolean
 find_info (Run *run, GstVideoInfo *info, const char *format)
 {
-  const BenchJob *job = run->job;
+  const BenchCase *c = run->c;
 
-  if (!gst_video_info_set_format (info, gst_video_format_from_string (format), (guint) job->size.width,
-          (guint) job->size.height))
+  if (!gst_video_info_set_format (info, gst_video_format_from_string (format), (guint) c->size.width,
+          (guint) c->size.height))
     return fail (run, "there is no such format or size");
-  gst_util_double_to_fraction (job->rate > 0 ? job->rate : 30, &info->fps_n, &info->fps_d);
+  gst_util_double_to_fraction (c->rate > 0 ? c->rate : 30, &info->fps_n, &info->fps_d);
   g_strlcpy (run->row->format, format, sizeof run->row->format);
   run->row->frame_bytes = GST_VIDEO_INFO_SIZE (info);
   return TRUE;
@@ -80,16 +80,16 @@ find_info (Run *run, GstVideoInfo *info, const char *format)
 static void
 init_camera (Run *run, BenchCamera *camera, int number, const GstVideoInfo *info)
 {
-  const BenchJob *job = run->job;
-  double rate = job->rate > 0 ? job->rate : 30;
+  const BenchCase *c = run->c;
+  double rate = c->rate > 0 ? c->rate : 30;
 
-  *camera = (BenchCamera) { .gate = &run->gate, .info = *info, .memory = job->memory, .real_time = job->rate > 0,
-    .wanted_frames = count_frames_wanted (job, GST_VIDEO_INFO_SIZE (info)), .skew = number * 7,
-    .gpu = job->gpus ? number % job->gpus : 0, .interval = (guint64) (GST_SECOND / rate) };
+  *camera = (BenchCamera) { .start_gate = &run->start_gate, .info = *info, .memory = c->memory,
+    .real_time = c->rate > 0, .wanted_frames = count_frames_wanted (c, GST_VIDEO_INFO_SIZE (info)), .skew = number * 7,
+    .gpu = c->gpus ? number % c->gpus : 0, .interval = (guint64) (GST_SECOND / rate) };
   camera->caps = gst_video_info_to_caps (info);
-  if (job->memory == BENCH_CUDA)
+  if (c->memory == BENCH_CUDA)
     gst_caps_set_features_simple (camera->caps, gst_caps_features_new ("memory:CUDAMemory", NULL));
-  camera->phase = camera->interval * (guint64) number / (guint64) job->cameras; /* they are not in step */
+  camera->phase = camera->interval * (guint64) number / (guint64) c->cameras; /* spread over one interval */
   camera->first = BENCH_PRIMERS + (guint64) (run->opt->warm_up * rate);
   camera->end = camera->first + (run->opt->frames ? (guint64) run->opt->frames :
       MAX (1, (guint64) (run->opt->seconds * rate)));
@@ -98,7 +98,7 @@ init_camera (Run *run, BenchCamera *camera, int number, const GstVideoInfo *info
   g_mutex_init (&camera->lock);
 }
 
-/* A short one: what waits in it counts as time that a frame takes. */
+/* Short queues: the time that a frame waits in them counts as latency. */
 static GstElement *
 make_queue (Run *run)
 {
@@ -118,7 +118,7 @@ make_pipeline (Run *run, GstElement *bin, BenchCamera *camera)
   gboolean good = TRUE;
 
   run->pipelines[run->n++] = pipeline;
-  bench_context_share (pipeline, run->job->gpus ? camera->gpu : -1);
+  bench_context_share (pipeline, run->c->gpus ? camera->gpu : -1);
   gst_bin_add (GST_BIN (pipeline), last);
   for (guint i = 0; i < G_N_ELEMENTS (chain); i++)
     if (chain[i]) {
@@ -134,9 +134,9 @@ make_all (Run *run)
 {
   GstVideoInfo info;
 
-  for (int i = 0; i < run->job->cameras; i++) {
-    GstElement *bin = bench_line_new (run->job, i, run->row);
-    const char *format = bin && i == 0 ? bench_line_format (bin, run->job, run->row) : run->row->format;
+  for (int i = 0; i < run->c->cameras; i++) {
+    GstElement *bin = bench_line_new (run->c, i, run->row);
+    const char *format = bin && i == 0 ? bench_line_format (bin, run->c, run->row) : run->row->format;
 
     if (!bin || !format || (i == 0 && !find_info (run, &info, format))) {
       g_clear_object (&bin);
@@ -151,9 +151,9 @@ make_all (Run *run)
   return TRUE;
 }
 
-/* ---- watched ------------------------------------------------------------ */
+/* ---- supervision --------------------------------------------------------- */
 
-/* What the pipelines say; FALSE after an error. */
+/* Handles the messages of pipeline i. Returns FALSE after an error. */
 static gboolean
 read_bus (Run *run, int i)
 {
@@ -181,7 +181,7 @@ read_bus (Run *run, int i)
 }
 
 static gboolean
-all_well (Run *run)
+check_all (Run *run)
 {
   for (int i = 0; i < run->n; i++)
     if (!read_bus (run, i))
@@ -190,7 +190,7 @@ all_well (Run *run)
 }
 
 static void
-watch_gpu (Run *run)
+sample_gpu (Run *run)
 {
   static gint64 last;
   double use[BENCH_GPUS], memory[BENCH_GPUS];
@@ -224,7 +224,7 @@ arrived (Run *run, guint64 *least)
   return sum;
 }
 
-/* Sleeps for a little, with an eye on all. FALSE where it has to end. */
+/* Sleeps briefly and checks all pipelines. Returns FALSE if the measurement has to end. */
 static gboolean
 idle (Run *run, const char *what, double passed)
 {
@@ -233,14 +233,14 @@ idle (Run *run, const char *what, double passed)
 
   if (g_get_monotonic_time () - said > 250000) {
     said = g_get_monotonic_time ();
-    bench_progress ("%s %s: %.1f s, %" G_GUINT64_FORMAT " frames", run->job->line, what, passed, n);
+    bench_progress ("%s %s: %.1f s, %" G_GUINT64_FORMAT " frames", run->c->line, what, passed, n);
   }
-  /* Looking at hundreds of cameras costs the time that is measured. */
+  /* Checking hundreds of cameras often would take CPU time from the measurement. */
   g_usleep (run->n > 16 ? 50000 : 5000);
-  return !bench_stop && all_well (run);
+  return !bench_stop && check_all (run);
 }
 
-/* ---- timed -------------------------------------------------------------- */
+/* ---- timing -------------------------------------------------------------- */
 
 static double
 cpu_seconds (void)
@@ -258,7 +258,7 @@ since (guint64 from)
   return (double) (bench_now () - from) / 1e9;
 }
 
-/* All play, and have sent what comes before the gate. */
+/* Starts all pipelines and waits until their sources have sent the frames before the start gate. */
 static gboolean
 start_all (Run *run)
 {
@@ -266,11 +266,11 @@ start_all (Run *run)
 
   for (int i = 0; i < run->n; i++)
     if (gst_element_set_state (run->pipelines[i], GST_STATE_PLAYING) == GST_STATE_CHANGE_FAILURE) {
-      all_well (run);
+      check_all (run);
       return fail (run, "the pipeline does not start");
     }
   begin = bench_now ();
-  while (g_atomic_int_get (&run->gate.ready) < run->n) {
+  while (g_atomic_int_get (&run->start_gate.ready) < run->n) {
     if (!idle (run, "starts", since (begin)))
       return FALSE;
     if (since (begin) > STARTED_WITHIN)
@@ -279,17 +279,17 @@ start_all (Run *run)
   return TRUE;
 }
 
-/* Waits until all processes are here. */
+/* Waits until all processes have arrived at the start gate. */
 static gboolean
-meet (Run *run)
+wait_for_processes (Run *run)
 {
   guint64 begin = bench_now ();
 
-  if (run->meeting)
-    g_atomic_int_inc (&run->meeting->here);
-  while (run->meeting && g_atomic_int_get (&run->meeting->here) < g_atomic_int_get (&run->meeting->expected)) {
+  if (run->barrier)
+    g_atomic_int_inc (&run->barrier->arrived);
+  while (run->barrier && g_atomic_int_get (&run->barrier->arrived) < g_atomic_int_get (&run->barrier->expected)) {
     g_usleep (1000);
-    if (bench_stop || !all_well (run))
+    if (bench_stop || !check_all (run))
       return FALSE;
     if (since (begin) > STARTED_WITHIN)
       return fail (run, "another process did not come past its first frames within two minutes");
@@ -297,76 +297,76 @@ meet (Run *run)
   return TRUE;
 }
 
-/* Lets the cameras through, or ends them. */
+/* Opens the start gate; `over` makes the sources end their streams. */
 static void
-set_gate (Run *run, gboolean over)
+set_start_gate (Run *run, gboolean over)
 {
-  g_mutex_lock (&run->gate.lock);
-  if (!run->gate.open)
-    run->gate.start = g_get_monotonic_time () + 1000;
-  g_atomic_int_set (&run->gate.over, over);
-  g_atomic_int_set (&run->gate.open, TRUE);
-  g_cond_broadcast (&run->gate.changed);
-  g_mutex_unlock (&run->gate.lock);
+  g_mutex_lock (&run->start_gate.lock);
+  if (!run->start_gate.open)
+    run->start_gate.start = g_get_monotonic_time () + 1000;
+  g_atomic_int_set (&run->start_gate.over, over);
+  g_atomic_int_set (&run->start_gate.open, TRUE);
+  g_cond_broadcast (&run->start_gate.changed);
+  g_mutex_unlock (&run->start_gate.lock);
 }
 
-/* Have all cameras what is wanted of them? In real time the clock says so. */
+/* Returns whether all cameras have counted enough frames; in real time, whether the time is over. */
 static gboolean
-enough (Run *run, guint64 last_due)
+counted_enough (Run *run, guint64 last_due)
 {
   guint64 least;
 
   arrived (run, &least);
-  if (run->job->rate > 0)
+  if (run->c->rate > 0)
     return bench_now () > last_due;
   if (run->opt->frames)
     return least >= (guint64) run->opt->frames;
   return since (run->from) >= run->opt->seconds && least >= 2;
 }
 
-/* Open gate, warm-up, counting. FALSE where it has to end before anything counts. */
+/* Opens the start gate, waits for the warm-up and counts frames. Returns FALSE if the run fails. */
 static gboolean
 count_frames (Run *run)
 {
   const BenchCamera *last = &run->cameras[run->n - 1];
   guint64 begin, progress = 0, moved, least;
 
-  set_gate (run, FALSE);
+  set_start_gate (run, FALSE);
   begin = bench_now ();
   while (since (begin) < run->opt->warm_up)
     if (!idle (run, "warms up", since (begin)))
       return FALSE;
-  bench_stats_mark (&run->stats);
+  bench_stats_begin (&run->stats);
   run->from = bench_now ();
   run->cpu_before = cpu_seconds ();
-  g_atomic_int_set (&run->gate.counting, 1);
+  g_atomic_int_set (&run->start_gate.counting, 1);
   moved = run->from;
-  /* A frame that is due last may still come in time for two more intervals. */
-  while (!enough (run, bench_camera_due (last, last->end) + 2 * last->interval)) {
+  /* The last frames that are due may still arrive during two more intervals. */
+  while (!counted_enough (run, bench_camera_due (last, last->end) + 2 * last->interval)) {
     if (arrived (run, &least) != progress) {
       progress = arrived (run, &least);
       moved = bench_now ();
     }
     if (since (moved) > NOTHING_FOR)
       return fail (run, "no frame came out for a minute");
-    watch_gpu (run);
+    sample_gpu (run);
     if (!idle (run, "", since (run->from)))
       break;
   }
-  g_atomic_int_set (&run->gate.counting, 0);
+  g_atomic_int_set (&run->start_gate.counting, 0);
   run->cpu = cpu_seconds ();
   run->to = bench_now ();
   bench_stats_read (&run->stats, run->row);
   return run->row->state == BENCH_GOOD;
 }
 
-/* Sends the end through, so that frames under way arrive, and takes all down. */
+/* Ends the streams, waits until frames under way have arrived, and frees the pipelines. */
 static void
 end_all (Run *run)
 {
   guint64 begin = bench_now ();
 
-  set_gate (run, TRUE);
+  set_start_gate (run, TRUE);
   for (int i = 0; i < run->n && run->row->state == BENCH_GOOD; i++) {
     GstBus *bus = gst_element_get_bus (run->pipelines[i]);
     double left = MAX (0, ENDED_WITHIN - since (begin));
@@ -383,9 +383,9 @@ end_all (Run *run)
   bench_stats_clear (&run->stats);
 }
 
-/* ---- told --------------------------------------------------------------- */
+/* ---- results ------------------------------------------------------------- */
 
-/* In real time: frames that were due until the end, or until Ctrl-C. */
+/* Returns the frames of a camera in real time that were due by the end, or by Ctrl-C. */
 static guint64
 count_due (const Run *run, const BenchCamera *camera)
 {
@@ -416,7 +416,7 @@ sum_camera (Run *run, const BenchCamera *camera, GArray *latency)
 }
 
 static void
-tell (Run *run)
+fill_row (Run *run)
 {
   BenchRow *row = run->row;
   GArray *latency = g_array_new (FALSE, FALSE, sizeof (guint64));
@@ -425,8 +425,8 @@ tell (Run *run)
   for (int i = 0; i < run->n; i++)
     sum_camera (run, &run->cameras[i], latency);
   row->seconds = (double) (run->to - run->from) / 1e9;
-  if (run->job->rate > 0 && row->due)
-    row->fps = (double) row->frames * run->job->rate * run->n / (double) row->due;
+  if (run->c->rate > 0 && row->due)
+    row->fps = (double) row->frames * run->c->rate * run->n / (double) row->due;
   row->ms = row->fps > 0 ? 1e3 / row->fps : 0;
   bench_sort ((guint64 *) latency->data, latency->len);
   sorted = (const guint64 *) latency->data;
@@ -441,9 +441,9 @@ tell (Run *run)
     row->gpu[i].memory = run->gpu_memory[i];
   }
   for (guint i = 0; i < latency->len; i++)
-    bench_took (row, sorted[i]);
+    bench_add_latency (row, sorted[i]);
   g_array_unref (latency);
-  /* In real time that is a result, too: all were dropped. */
+  /* In real time no frame is a result, too: all were dropped. */
   if (row->frames == 0 && row->due == 0)
     fail (run, row->interrupted ? "ended before a frame could be counted" : "no frame came out");
 }
@@ -451,28 +451,28 @@ tell (Run *run)
 static void
 free_cameras (Run *run)
 {
-  for (int i = 0; i < run->job->cameras && run->cameras[i].caps; i++) {
+  for (int i = 0; i < run->c->cameras && run->cameras[i].caps; i++) {
     gst_caps_unref (run->cameras[i].caps);
     g_array_unref (run->cameras[i].latency);
     g_mutex_clear (&run->cameras[i].lock);
   }
   g_free (run->cameras);
   g_free (run->pipelines);
-  g_mutex_clear (&run->gate.lock);
-  g_cond_clear (&run->gate.changed);
+  g_mutex_clear (&run->start_gate.lock);
+  g_cond_clear (&run->start_gate.changed);
 }
 
 void
-bench_run (const BenchOptions *opt, const BenchJob *job, BenchMeeting *meeting, BenchRow *row)
+bench_run (const BenchOptions *opt, const BenchCase *c, BenchBarrier *barrier, BenchRow *row)
 {
-  Run run = { .opt = opt, .job = job, .meeting = meeting, .row = row };
+  Run run = { .opt = opt, .c = c, .barrier = barrier, .row = row };
   gboolean counted;
 
-  g_mutex_init (&run.gate.lock);
-  g_cond_init (&run.gate.changed);
-  run.cameras = g_new0 (BenchCamera, job->cameras);
-  run.pipelines = g_new0 (GstElement *, job->cameras);
-  counted = make_all (&run) && start_all (&run) && meet (&run) && count_frames (&run);
+  g_mutex_init (&run.start_gate.lock);
+  g_cond_init (&run.start_gate.changed);
+  run.cameras = g_new0 (BenchCamera, c->cameras);
+  run.pipelines = g_new0 (GstElement *, c->cameras);
+  counted = make_all (&run) && start_all (&run) && wait_for_processes (&run) && count_frames (&run);
   row->interrupted = bench_stop;
   if (run.cameras[0].frames) {
     g_strlcpy (row->memory, run.cameras[0].frames->memory, sizeof row->memory);
@@ -480,7 +480,7 @@ bench_run (const BenchOptions *opt, const BenchJob *job, BenchMeeting *meeting, 
   }
   end_all (&run);
   if (counted)
-    tell (&run);
+    fill_row (&run);
   else if (row->state == BENCH_GOOD)
     fail (&run, "ended before it could be measured");
   free_cameras (&run);

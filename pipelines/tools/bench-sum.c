@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * bench-sum.c: rows of several processes that measured at the same time, as one. */
+ * bench-sum.c: adds the rows of processes that measured at the same time. */
 
 #include "bench.h"
 
 #include <math.h>
 #include <string.h>
 
-#define WIDTH 1.02 /* of a bucket: its end over its beginning; the first begins at 1 us */
+#define WIDTH 1.02 /* end of a bucket over its beginning; the first begins at 1 us */
 
 void
-bench_took (BenchRow *row, guint64 ns)
+bench_add_latency (BenchRow *row, guint64 ns)
 {
   double bucket = ns > 1000 ? log ((double) ns / 1000) / log (WIDTH) : 0;
 
-  row->took[(int) CLAMP (bucket, 0, BENCH_BUCKETS - 1)]++;
+  row->histogram[(int) CLAMP (bucket, 0, BENCH_BUCKETS - 1)]++;
 }
 
-/* ms that `percent` of the frames do not exceed, to a bucket's width. */
+/* Returns the ms that `percent` % of the frames do not exceed, to a bucket's width. */
 static double
 percentile (const BenchRow *row, double percent)
 {
@@ -25,16 +25,16 @@ percentile (const BenchRow *row, double percent)
   int i = 0;
 
   for (int b = 0; b < BENCH_BUCKETS; b++)
-    n += row->took[b];
+    n += row->histogram[b];
   for (; i < BENCH_BUCKETS - 1; i++) {
-    sum += row->took[i];
+    sum += row->histogram[i];
     if ((double) sum * 100 >= percent * (double) n)
       break;
   }
   return n ? MIN (pow (WIDTH, i + 0.5) / 1e3, row->max) : 0;
 }
 
-/* Means by the number of frames each is of. */
+/* Returns the mean of two means, weighted by their numbers of frames. */
 static double
 mean (double a, guint64 n_a, double b, guint64 n_b)
 {
@@ -80,10 +80,10 @@ bench_add_row (BenchRow *sum, const BenchRow *row)
   sum->dropped += row->dropped;
   sum->max = MAX (sum->max, row->max);
   for (int b = 0; b < BENCH_BUCKETS; b++)
-    sum->took[b] += row->took[b];
+    sum->histogram[b] += row->histogram[b];
   sum->p50 = percentile (sum, 50);
   sum->p99 = percentile (sum, 99);
-  /* Each process has seen the same GPUs. */
+  /* All processes have seen the same GPUs. */
   for (int i = 0; i < MIN (sum->n_gpus, row->n_gpus); i++) {
     sum->gpu[i].use = MAX (sum->gpu[i].use, row->gpu[i].use);
     sum->gpu[i].memory = MAX (sum->gpu[i].memory, row->gpu[i].memory);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * bench-table.c: what is seen on the terminal, row by row as they are done. */
+ * bench-table.c: prints each row of the table when it has been measured. */
 
 #include "bench.h"
 
@@ -10,12 +10,12 @@
 const BenchLimit *
 bench_find_limit (const BenchReport *report, const BenchRow *row)
 {
-  const BenchJob *job = bench_job (report, row);
+  const BenchCase *c = bench_case (report, row);
 
   for (guint i = 0; i < report->limits->len; i++) {
     const BenchLimit *limit = &g_array_index (report->limits, BenchLimit, i);
 
-    if (limit->size.width == job->size.width && limit->size.height == job->size.height &&
+    if (limit->size.width == c->size.width && limit->size.height == c->size.height &&
         !strcmp (limit->format, row->format))
       return limit;
   }
@@ -40,7 +40,7 @@ bench_backend (const BenchRow *row)
     cpu = cpu || row->element[i].cpu > 0;
     passed = passed || row->element[i].passed > 0;
   }
-  if (!gpu && !cpu && !passed && row->n_elements) /* nothing was done yet: what it would be */
+  if (!gpu && !cpu && !passed && row->n_elements) /* no frame was processed: the active backend */
     return strcmp (row->element[0].backend, "cuda") ? "CPU" : "GPU";
   return gpu && cpu ? "GPU+CPU" : gpu ? "GPU" : cpu ? "CPU" : passed ? "passed" : "-";
 }
@@ -51,7 +51,7 @@ bench_of_limit (const BenchReport *report, const BenchRow *row, const char **whi
   const BenchLimit *limit = bench_find_limit (report, row);
   double most = limit ? on_gpu (row) ? limit->both : limit->copy_all : 0;
 
-  if (bench_job (report, row)->memory == BENCH_CUDA) /* it crosses no link */
+  if (bench_case (report, row)->memory == BENCH_CUDA) /* frames do not cross the link */
     most = 0;
   *which = on_gpu (row) ? "link" : "memcpy";
   return most > 0 ? row->fps * (double) row->frame_bytes / 1e9 / most : 0;
@@ -75,7 +75,7 @@ bench_gpu_mean (const BenchRow *row)
   return row->n_gpus ? sum / row->n_gpus : -1;
 }
 
-/* ---- before the rows ---------------------------------------------------- */
+/* ---- machine and limits ------------------------------------------------- */
 
 void
 bench_table_machine (const BenchReport *report)
@@ -86,7 +86,7 @@ bench_table_machine (const BenchReport *report)
   if (m->gpus > 0)
     printf ("%d GPU%s, %s\n", m->gpus, m->gpus == 1 ? "" : "s, the first one", m->gpu);
   else
-    printf ("no GPU here: %s\n", m->why_no_gpu);
+    printf ("no usable GPU: %s\n", m->why_no_gpu);
 }
 
 static double
@@ -102,16 +102,16 @@ bench_table_limit (const BenchLimit *limit)
       limit->size.width, limit->size.height, limit->format, (double) limit->frame_bytes / 1e6, limit->copy_one,
       frames (limit, limit->copy_one), limit->copy_all, frames (limit, limit->copy_all));
   if (limit->both > 0)
-    printf ("  link up %.1f GB/s, down %.1f, both at once %.1f each way (%.0f frames/s); a frame up, down and waited "
+    printf ("  link up %.1f GB/s, down %.1f, both at once %.1f each (%.0f frames/s); one frame up, down and waited "
         "for: %.0f us\n", limit->up, limit->down, limit->both, frames (limit, limit->both), limit->trip);
 }
 
 /* ---- the rows ------------------------------------------------------------ */
 
 static void
-head (const BenchReport *report, const BenchJob *job)
+head (const BenchReport *report, const BenchCase *c)
 {
-  printf ("\n%s%s\n", job->line, job->peer ? "  (not ours)" : "");
+  printf ("\n%s%s\n", c->line, c->baseline ? "  (baseline)" : "");
   if (report->opt->rate > 0)
     printf ("%22s %8s %8s %8s %7s %6s %6s %8s %8s %8s %6s\n", "", "backend", "cameras", "frames/s", "due/s", "late",
         "drop", "p50 ms", "p99", "max", "cores");
@@ -139,32 +139,32 @@ print_element_times (const BenchRow *row)
 static void
 print_flat_out (const BenchReport *report, const BenchRow *row)
 {
-  const BenchJob *job = bench_job (report, row);
+  const BenchCase *c = bench_case (report, row);
   const char *which;
-  double part = job->bare ? 0 : bench_of_limit (report, row, &which);
+  double part = c->kernels_only ? 0 : bench_of_limit (report, row, &which);
 
-  printf (" %8s %8.1f %8.3f", job->bare ? "bare" : bench_backend (row), row->fps, row->ms);
+  printf (" %8s %8.1f %8.3f", c->kernels_only ? "kernels" : bench_backend (row), row->fps, row->ms);
   if (row->max > 0)
     printf (" %8.3f %8.3f %8.3f %6.2f", row->p50, row->p99, row->max, row->cores);
-  else /* the line has changed the time stamps that frames are known by */
+  else /* the line changed the time stamps that identify frames */
     printf (" %8s %8s %8s %6.2f", "-", "-", "-", row->cores);
   print_element_times (row);
   if (part > 0)
     printf ("  %.1f%% %s", 100 * part, which);
-  if (job->memory == BENCH_PLAIN && on_gpu (row) && bench_of_memcpy (report, row) > 0)
-    printf ("  %.1f%% memcpy by one", 100 * bench_of_memcpy (report, row));
-  if (row->of_bare > 0 && job->memory == BENCH_CUDA)
-    printf ("  %+.1f us", row->over_bare);
+  if (c->memory == BENCH_PLAIN && on_gpu (row) && bench_of_memcpy (report, row) > 0)
+    printf ("  %.1f%% memcpy, one thread", 100 * bench_of_memcpy (report, row));
+  if (row->of_kernels > 0 && c->memory == BENCH_CUDA)
+    printf ("  %+.1f us", row->over_kernels);
 }
 
 static void
-print_real_time (const BenchReport *report, const BenchRow *row, const BenchJob *job)
+print_real_time (const BenchReport *report, const BenchRow *row, const BenchCase *c)
 {
   const char *which;
   double part = bench_of_limit (report, row, &which);
 
   printf (" %8s %8d %8.1f %7.0f %6" G_GUINT64_FORMAT " %6" G_GUINT64_FORMAT " %8.2f %8.2f %8.2f %6.2f",
-      bench_backend (row), job->cameras, row->fps, job->cameras * job->rate, row->late, row->dropped, row->p50,
+      bench_backend (row), c->cameras, row->fps, c->cameras * c->rate, row->late, row->dropped, row->p50,
       row->p99, row->max, row->cores);
   for (int i = 0; i < row->n_gpus; i++) {
     g_autofree char *number = row->n_gpus > 1 ? g_strdup_printf (" %d", i) : g_strdup ("");
@@ -175,32 +175,32 @@ print_real_time (const BenchReport *report, const BenchRow *row, const BenchJob 
     printf ("  %.1f%% %s", 100 * part, which);
 }
 
-/* What is different about this row. */
+/* Prints the settings in which this row differs from others of its line. */
 static void
-print_differences (const BenchReport *report, const BenchRow *row, const BenchJob *job)
+print_differences (const BenchReport *report, const BenchRow *row, const BenchCase *c)
 {
   guint64 fallback = 0;
 
-  if (job->property)
-    printf ("  %s=%s", job->property, job->value);
-  if (!job->bare && report->opt->memories->len > 1)
-    printf ("  %s memory", bench_memory_names[job->memory]);
-  if (job->processes > 1)
-    printf ("  in %d processes", job->processes);
-  if (job->gpus)
-    printf ("  on %d GPU%s", job->gpus, job->gpus == 1 ? "" : "s");
-  if (row->of_bare > 0)
-    printf ("  x%.2f bare", row->of_bare);
-  if (job->cores)
-    printf ("  on %d core%s", job->cores, job->cores == 1 ? "" : "s");
-  if (job->cameras > 1 && report->opt->rate == 0)
-    printf ("  %d at once", job->cameras);
+  if (c->property)
+    printf ("  %s=%s", c->property, c->value);
+  if (!c->kernels_only && report->opt->memories->len > 1)
+    printf ("  %s memory", bench_memory_names[c->memory]);
+  if (c->processes > 1)
+    printf ("  in %d processes", c->processes);
+  if (c->gpus)
+    printf ("  on %d GPU%s", c->gpus, c->gpus == 1 ? "" : "s");
+  if (row->of_kernels > 0)
+    printf ("  x%.2f kernels only", row->of_kernels);
+  if (c->cores)
+    printf ("  on %d core%s", c->cores, c->cores == 1 ? "" : "s");
+  if (c->cameras > 1 && report->opt->rate == 0)
+    printf ("  %d at once", c->cameras);
   if (row->speedup > 0)
     printf ("  x%.2f", row->speedup);
   for (int i = 0; i < row->n_elements; i++)
     fallback += row->element[i].fallback;
   if (fallback)
-    printf ("  %" G_GUINT64_FORMAT " frames that the GPU failed on", fallback);
+    printf ("  %" G_GUINT64_FORMAT " frames on which the GPU failed", fallback);
   if (row->interrupted)
     printf ("  (ended early)");
   if (row->note[0])
@@ -211,26 +211,26 @@ void
 bench_table_row (const BenchReport *report, const BenchRow *row)
 {
   static const char *last;
-  const BenchJob *job = bench_job (report, row);
-  g_autofree char *size = g_strdup_printf ("%dx%d %s", job->size.width, job->size.height,
-      row->format[0] ? row->format : job->format);
+  const BenchCase *c = bench_case (report, row);
+  g_autofree char *size = g_strdup_printf ("%dx%d %s", c->size.width, c->size.height,
+      row->format[0] ? row->format : c->format);
 
   bench_progress (NULL);
-  if (job->line != last)
-    head (report, job);
-  last = job->line;
+  if (c->line != last)
+    head (report, c);
+  last = c->line;
   printf ("%22s", size);
   if (row->state == BENCH_GOOD) {
     if (report->opt->rate > 0)
-      print_real_time (report, row, job);
+      print_real_time (report, row, c);
     else
       print_flat_out (report, row);
-    print_differences (report, row, job);
+    print_differences (report, row, c);
   } else {
-    if (job->property)
-      printf ("  %s=%s", job->property, job->value);
+    if (c->property)
+      printf ("  %s=%s", c->property, c->value);
     if (report->opt->memories->len > 1)
-      printf ("  %s memory", bench_memory_names[job->memory]);
+      printf ("  %s memory", bench_memory_names[c->memory]);
     printf ("  %s: %s", row->state == BENCH_FAILED ? "failed" : "left out", row->note);
   }
   putchar ('\n');

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * bench-worker.c: children that do the work. This process itself never starts a
- * thread, GStreamer or CUDA, which would not survive the fork. */
+ * bench-worker.c: child processes that measure. The parent never starts a thread,
+ * GStreamer or CUDA, because these do not survive a fork. */
 
 #define _GNU_SOURCE 1 /* sched_setaffinity */
 #include "bench.h"
@@ -17,9 +17,9 @@
 #include <unistd.h>
 
 gboolean
-bench_send (int fd, const void *thing, gsize size)
+bench_send (int fd, const void *message, gsize size)
 {
-  const char *at = thing;
+  const char *at = message;
 
   while (size > 0) {
     gssize n = write (fd, at, size);
@@ -32,7 +32,7 @@ bench_send (int fd, const void *thing, gsize size)
   return TRUE;
 }
 
-/* The first so many of those it may run on now; all later threads inherit it. */
+/* Restricts the process to the first `cores` CPUs that it may run on; later threads inherit that. */
 static void
 take_cores (int cores)
 {
@@ -51,14 +51,14 @@ take_cores (int cores)
 }
 
 typedef struct {
-  pid_t pid; /* 0: it has ended */
+  pid_t pid; /* 0: the child has ended */
   int fd;
-  char *thing; /* that comes in now */
-  gsize have;
+  char *message; /* `received` bytes of the next one */
+  gsize received;
 } Child;
 
 static gboolean
-start (Child *child, int cores, BenchWork work, gpointer data, gsize size)
+start_child (Child *child, int cores, BenchWork work, gpointer data, gsize size)
 {
   int pipes[2], status;
 
@@ -73,46 +73,46 @@ start (Child *child, int cores, BenchWork work, gpointer data, gsize size)
     take_cores (cores);
     status = work (data, pipes[1]);
     fflush (NULL);
-    _exit (status); /* drivers may stumble over their own ends; all is said */
+    _exit (status); /* without exit handlers: those of drivers may crash, and all rows have been sent */
   }
   close (pipes[1]);
   child->fd = pipes[0];
-  child->thing = g_malloc (size + 1);
+  child->message = g_malloc (size + 1);
   return TRUE;
 }
 
 static int
-end (Child *child)
+end_child (Child *child)
 {
   int status = 0;
 
   close (child->fd);
   while (waitpid (child->pid, &status, 0) < 0 && errno == EINTR)
     ;
-  g_clear_pointer (&child->thing, g_free);
+  g_clear_pointer (&child->message, g_free);
   child->pid = 0;
   return WIFEXITED (status) ? WEXITSTATUS (status) : 128 + WTERMSIG (status);
 }
 
-/* What has come from the child; FALSE at the end. */
+/* Reads what the child has sent. Returns FALSE at the end of the pipe. */
 static gboolean
-receive (Child *child, gsize size, BenchGot got, gpointer got_data)
+read_message (Child *child, gsize size, BenchOnMessage on_message, gpointer user_data)
 {
-  gssize n = read (child->fd, child->thing + child->have, size - child->have);
+  gssize n = read (child->fd, child->message + child->received, size - child->received);
 
   if (n < 0)
     return errno == EINTR;
-  child->have += (gsize) n;
-  if (child->have == size) {
-    got (child->thing, got_data);
-    child->have = 0;
+  child->received += (gsize) n;
+  if (child->received == size) {
+    on_message (child->message, user_data);
+    child->received = 0;
   }
   return n > 0;
 }
 
-/* Hands Ctrl-C on to the children, which may not have got it. */
+/* Sends SIGINT to the children, which may not have received it from the terminal. */
 static void
-stop_all (Child *child, int n)
+interrupt_all (Child *child, int n)
 {
   for (int i = 0; i < n; i++)
     if (child[i].pid)
@@ -120,30 +120,31 @@ stop_all (Child *child, int n)
 }
 
 int
-bench_workers (int n, int cores, BenchWork work, gpointer *data, gsize size, BenchGot got, gpointer got_data)
+bench_workers (int n, int cores, BenchWork work, gpointer *data, gsize size, BenchOnMessage on_message,
+    gpointer user_data)
 {
   g_autofree Child *child = g_new0 (Child, n);
   g_autofree struct pollfd *polls = g_new0 (struct pollfd, n);
-  gboolean told = FALSE;
+  gboolean signalled = FALSE;
   int running = 0, worst = 0;
 
   for (int i = 0; i < n; i++) {
-    if (start (&child[i], cores, work, data[i], size))
+    if (start_child (&child[i], cores, work, data[i], size))
       running++;
     else
       worst = 1;
     polls[i] = (struct pollfd) { child[i].pid > 0 ? child[i].fd : -1, POLLIN, 0 };
   }
   while (running > 0) {
-    if (bench_stop && !told) {
-      stop_all (child, n);
-      told = TRUE;
+    if (bench_stop && !signalled) {
+      interrupt_all (child, n);
+      signalled = TRUE;
     }
     if (poll (polls, (nfds_t) n, 1000) <= 0)
       continue;
     for (int i = 0; i < n; i++)
-      if (polls[i].fd >= 0 && polls[i].revents && !receive (&child[i], size, got, got_data)) {
-        int status = end (&child[i]);
+      if (polls[i].fd >= 0 && polls[i].revents && !read_message (&child[i], size, on_message, user_data)) {
+        int status = end_child (&child[i]);
 
         worst = MAX (worst, status);
         polls[i].fd = -1;
@@ -154,9 +155,9 @@ bench_workers (int n, int cores, BenchWork work, gpointer *data, gsize size, Ben
 }
 
 int
-bench_worker (int cores, BenchWork work, gpointer data, gsize size, BenchGot got, gpointer got_data)
+bench_worker (int cores, BenchWork work, gpointer data, gsize size, BenchOnMessage on_message, gpointer user_data)
 {
-  return bench_workers (1, cores, work, &data, size, got, got_data);
+  return bench_workers (1, cores, work, &data, size, on_message, user_data);
 }
 
 void

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * bench: how many frames a second a filter line makes here, and how long each of
- * them takes, flat out or with cameras in real time, beside what the machine can
- * do at all and what else GStreamer has. --help tells how.
+ * bench: measures frames per second and the latency of a filter line on this
+ * machine, as many frames as possible or with cameras in real time, beside the
+ * machine's limits and other elements of GStreamer. --help explains the options.
  *
- *   bench-options.c  what is asked for        bench-run.c      one row of it
- *   bench-plan.c     the rows to measure      bench-camera.c   source and sink of a pipeline
- *   bench-worker.c   children that do them    bench-frames.c   the frames, bench-picture.c what they show
+ *   bench-options.c  command line             bench-run.c      one row: pipelines
+ *   bench-plan.c     the cases to measure     bench-camera.c   source and sink of a pipeline
+ *   bench-worker.c   child processes          bench-frames.c   frame buffers, bench-picture.c their images
  *   bench-limits.c   memcpy and the link      bench-line.c     the filter line
- *   bench-bare.c     the filter by itself     bench-context.c  one CUDA context for all pipelines
- *   bench-sum.c      rows of several processes as one
- *   bench-table.c, bench-json.c, bench-plot.c what is told     bench-gpu.c, bench-machine.c
+ *   bench-bare.c     one row: kernels only    bench-context.c  one CUDA context for all pipelines
+ *   bench-sum.c      adds rows of several processes
+ *   bench-table.c, bench-json.c, bench-plot.c output           bench-gpu.c, bench-machine.c
  */
 
 #include "bench.h"
@@ -31,7 +31,7 @@ on_signal (int number)
   bench_stop = 1;
 }
 
-/* Reads and waits are to end by it, so nothing is restarted. */
+/* Without SA_RESTART: a signal has to end reads and waits. */
 static void
 catch_signals (void)
 {
@@ -41,11 +41,11 @@ catch_signals (void)
   sigaction (SIGTERM, &action, NULL);
 }
 
-/* ---- what children do --------------------------------------------------- */
+/* ---- work of the child processes ----------------------------------------- */
 
-/* All lines are looked at before the first is measured. */
+/* Checks all lines and formats before the first case is measured. */
 static int
-look (gpointer data, int fd)
+check_request (gpointer data, int fd)
 {
   const BenchOptions *opt = data;
   BenchMachine machine;
@@ -76,7 +76,7 @@ measure_limits (gpointer data, int fd)
   return 0;
 }
 
-/* As many rows as can be done on this child's cores. */
+/* Consecutive cases that one child can measure. */
 typedef struct {
   BenchReport *report;
   guint next, end;
@@ -89,53 +89,53 @@ measure_rows (gpointer data, int fd)
 
   bench_init ();
   for (; batch->next < batch->end && !bench_stop; batch->next++) {
-    const BenchJob *job = &g_array_index (batch->report->jobs, BenchJob, batch->next);
-    BenchRow row = { .job = (int) batch->next };
+    const BenchCase *c = &g_array_index (batch->report->cases, BenchCase, batch->next);
+    BenchRow row = { .case_index = (int) batch->next };
 
-    if (job->bare)
-      bench_bare (batch->report->opt, job, &row);
+    if (c->kernels_only)
+      bench_kernels_only (batch->report->opt, c, &row);
     else
-      bench_run (batch->report->opt, job, NULL, &row);
+      bench_run (batch->report->opt, c, NULL, &row);
     if (!bench_send (fd, &row, sizeof row))
       return 1;
-    if (cf_gpu_lost ()) /* a new process is needed for the next one */
+    if (cf_gpu_lost ()) /* the next case needs a new process */
       break;
   }
   return 0;
 }
 
-/* A process's part of one row. */
+/* One process's share of a case. */
 typedef struct {
   BenchReport *report;
-  BenchJob job;
-  BenchMeeting *meeting;
+  BenchCase c;
+  BenchBarrier *barrier;
 } Part;
 
 static int
 measure_part (gpointer data, int fd)
 {
   Part *part = data;
-  BenchRow row = { .job = 0 };
+  BenchRow row = { .case_index = 0 };
 
   bench_init ();
-  bench_run (part->report->opt, &part->job, part->meeting, &row);
+  bench_run (part->report->opt, &part->c, part->barrier, &row);
   if (row.state != BENCH_GOOD)
-    g_atomic_int_add (&part->meeting->expected, -1); /* nobody shall wait for it */
+    g_atomic_int_add (&part->barrier->expected, -1); /* the other processes must not wait for this one */
   return bench_send (fd, &row, sizeof row) ? 0 : 1;
 }
 
-/* ---- what comes of it ---------------------------------------------------- */
+/* ---- messages of the child processes ------------------------------------- */
 
 static void
-got_machine (const void *thing, gpointer data)
+on_machine (const void *message, gpointer data)
 {
-  ((BenchReport *) data)->machine = *(const BenchMachine *) thing;
+  ((BenchReport *) data)->machine = *(const BenchMachine *) message;
 }
 
 static void
-got_limit (const void *thing, gpointer data)
+on_limit (const void *message, gpointer data)
 {
-  const BenchLimit *limit = thing;
+  const BenchLimit *limit = message;
 
   bench_progress (NULL);
   if (limit->frame_bytes)
@@ -144,121 +144,122 @@ got_limit (const void *thing, gpointer data)
 }
 
 static gboolean
-same_pictures (const BenchJob *a, const BenchJob *b)
+same_video (const BenchCase *a, const BenchCase *b)
 {
   return a->line == b->line && !g_strcmp0 (a->format, b->format) && a->size.width == b->size.width &&
       a->size.height == b->size.height;
 }
 
-/* The filters by themselves, which came before: with the same value, or with any of how
- * the elements are used. */
+/* Finds the earlier row of the kernels only: with the same value of the property, or without
+ * a property that only the element has. */
 static void
-find_bare (BenchReport *report, BenchRow *row)
+compare_with_kernels (BenchReport *report, BenchRow *row)
 {
-  const BenchJob *job = bench_job (report, row);
+  const BenchCase *c = bench_case (report, row);
 
   for (guint i = 0; i < report->rows->len && row->state == BENCH_GOOD && row->p50 > 0; i++) {
-    const BenchRow *bare = &g_array_index (report->rows, BenchRow, i);
-    const BenchJob *other = bench_job (report, bare);
+    const BenchRow *kernels = &g_array_index (report->rows, BenchRow, i);
+    const BenchCase *other = bench_case (report, kernels);
 
-    if (!other->bare || job->bare || job->cameras != 1 || bare->state != BENCH_GOOD || !same_pictures (job, other) ||
-        (job->memory == BENCH_CUDA) != (other->memory == BENCH_CUDA) ||
-        (other->value && g_strcmp0 (job->value, other->value)))
+    if (!other->kernels_only || c->kernels_only || c->cameras != 1 || kernels->state != BENCH_GOOD ||
+        !same_video (c, other) || (c->memory == BENCH_CUDA) != (other->memory == BENCH_CUDA) ||
+        (other->value && g_strcmp0 (c->value, other->value)))
       continue;
-    row->of_bare = row->p50 / bare->p50;
-    row->over_bare = (row->ms - bare->ms) * 1e3;
+    row->of_kernels = row->p50 / kernels->p50;
+    row->over_kernels = (row->ms - kernels->ms) * 1e3;
   }
 }
 
-/* The same job on one core of the CPU, which came before. */
+/* Finds the earlier row of the same case on one CPU core. */
 static void
 find_speedup (BenchReport *report, BenchRow *row)
 {
-  const BenchJob *job = bench_job (report, row);
+  const BenchCase *c = bench_case (report, row);
 
   for (guint i = 0; i < report->rows->len && row->state == BENCH_GOOD && row->fps > 0; i++) {
     const BenchRow *base = &g_array_index (report->rows, BenchRow, i);
-    const BenchJob *other = bench_job (report, base);
+    const BenchCase *other = bench_case (report, base);
 
     if (other->cpu && other->cores == 1 && base->state == BENCH_GOOD && base->fps > 0 &&
-        !g_strcmp0 (job->line, other->line) && !strcmp (job->format, other->format) &&
-        !g_strcmp0 (job->value, other->value) && job->cameras == other->cameras &&
-        job->size.width == other->size.width && job->size.height == other->size.height)
+        !g_strcmp0 (c->line, other->line) && !strcmp (c->format, other->format) &&
+        !g_strcmp0 (c->value, other->value) && c->cameras == other->cameras &&
+        c->size.width == other->size.width && c->size.height == other->size.height)
       row->speedup = row->fps / base->fps;
   }
 }
 
 static void
-got_row (const void *thing, gpointer data)
+on_row (const void *message, gpointer data)
 {
   Batch *batch = data;
   BenchReport *report = batch->report;
-  BenchRow row = *(const BenchRow *) thing;
+  BenchRow row = *(const BenchRow *) message;
 
-  batch->next = (guint) row.job + 1;
+  batch->next = (guint) row.case_index + 1;
   g_array_append_val (report->rows, row);
   find_speedup (report, &g_array_index (report->rows, BenchRow, report->rows->len - 1));
-  find_bare (report, &g_array_index (report->rows, BenchRow, report->rows->len - 1));
+  compare_with_kernels (report, &g_array_index (report->rows, BenchRow, report->rows->len - 1));
   bench_table_row (report, &g_array_index (report->rows, BenchRow, report->rows->len - 1));
 }
 
 static void
-got_part (const void *thing, gpointer data)
+on_part (const void *message, gpointer data)
 {
-  bench_add_row (data, thing);
+  bench_add_row (data, message);
 }
 
-/* ---- the order of it ----------------------------------------------------- */
+/* ---- the order of measurements ------------------------------------------- */
 
-/* Each size and format once. */
+/* Lists each size and format once. */
 static void
 list_limits (BenchReport *report)
 {
-  for (guint i = 0; i < report->jobs->len; i++) {
-    const BenchJob *job = &g_array_index (report->jobs, BenchJob, i);
-    BenchLimit limit = { .size = job->size };
+  for (guint i = 0; i < report->cases->len; i++) {
+    const BenchCase *c = &g_array_index (report->cases, BenchCase, i);
+    BenchLimit limit = { .size = c->size };
     gboolean have = FALSE;
 
     for (guint k = 0; k < report->limits->len && !have; k++) {
       const BenchLimit *other = &g_array_index (report->limits, BenchLimit, k);
 
-      have = other->size.width == job->size.width && other->size.height == job->size.height &&
-          !strcmp (other->format, job->format);
+      have = other->size.width == c->size.width && other->size.height == c->size.height &&
+          !strcmp (other->format, c->format);
     }
-    g_strlcpy (limit.format, job->format, sizeof limit.format);
+    g_strlcpy (limit.format, c->format, sizeof limit.format);
     if (!have)
       g_array_append_val (report->limits, limit);
   }
 }
 
 static void
-find_limits (BenchReport *report)
+run_limits (BenchReport *report)
 {
   GArray *found = g_array_new (FALSE, TRUE, sizeof (BenchLimit));
 
   if (!report->opt->no_limits) {
     list_limits (report);
-    bench_worker (0, measure_limits, report, sizeof (BenchLimit), got_limit, found);
+    bench_worker (0, measure_limits, report, sizeof (BenchLimit), on_limit, found);
   }
   g_array_unref (report->limits);
   report->limits = found;
 }
 
 static gboolean
-same_but_cameras (const BenchJob *a, const BenchJob *b)
+same_but_cameras (const BenchCase *a, const BenchCase *b)
 {
-  return same_pictures (a, b) && a->cores == b->cores && a->value == b->value && a->processes == b->processes &&
+  return same_video (a, b) && a->cores == b->cores && a->value == b->value && a->processes == b->processes &&
       a->gpus == b->gpus && a->memory == b->memory;
 }
 
-/* A camera study ends where most frames are lost: more cameras would tell nothing. */
+/* In a study of cameras, returns whether fewer cameras already lost most frames: more cameras
+ * would add no information. */
 static gboolean
-drowned (const BenchReport *report, const BenchJob *job)
+overloaded (const BenchReport *report, const BenchCase *c)
 {
   for (guint i = 0; i < report->rows->len && report->opt->study == BENCH_STUDY_CAMERAS; i++) {
     const BenchRow *row = &g_array_index (report->rows, BenchRow, i);
 
-    if (same_but_cameras (bench_job (report, row), job) && bench_job (report, row)->cameras < job->cameras &&
+    if (same_but_cameras (bench_case (report, row), c) && bench_case (report, row)->cameras < c->cameras &&
         (row->state != BENCH_GOOD || row->dropped * 2 > row->due))
       return TRUE;
   }
@@ -266,84 +267,85 @@ drowned (const BenchReport *report, const BenchJob *job)
 }
 
 static void
-say_status (BenchRow *row, int status)
+note_status (BenchRow *row, int status)
 {
   row->state = BENCH_FAILED;
   g_snprintf (row->note, sizeof row->note, status > 128 ? "the process was ended by signal %d" :
       "the process ended with status %d", status > 128 ? status - 128 : status);
 }
 
-/* A row whose cameras are dealt to several processes. */
+/* Measures one case whose cameras are shared by several processes. */
 static void
-find_shared_row (Batch *batch)
+measure_shared_row (Batch *batch)
 {
-  const BenchJob *job = &g_array_index (batch->report->jobs, BenchJob, batch->next);
-  BenchMeeting *meeting = mmap (NULL, sizeof *meeting, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  g_autofree Part *parts = g_new0 (Part, job->processes);
-  g_autofree gpointer *data = g_new0 (gpointer, job->processes);
-  BenchRow row = { .job = (int) batch->next };
+  const BenchCase *c = &g_array_index (batch->report->cases, BenchCase, batch->next);
+  BenchBarrier *barrier = mmap (NULL, sizeof *barrier, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  g_autofree Part *parts = g_new0 (Part, c->processes);
+  g_autofree gpointer *data = g_new0 (gpointer, c->processes);
+  BenchRow row = { .case_index = (int) batch->next };
   int status = 1;
 
-  for (int i = 0; i < job->processes; i++) {
-    parts[i] = (Part) { batch->report, *job, meeting };
-    parts[i].job.cameras = job->cameras * (i + 1) / job->processes - job->cameras * i / job->processes;
+  for (int i = 0; i < c->processes; i++) {
+    parts[i] = (Part) { batch->report, *c, barrier };
+    parts[i].c.cameras = c->cameras * (i + 1) / c->processes - c->cameras * i / c->processes;
     data[i] = &parts[i];
   }
-  if (meeting != MAP_FAILED) {
-    meeting->here = 0;
-    meeting->expected = job->processes;
-    status = bench_workers (job->processes, job->cores, measure_part, data, sizeof row, got_part, &row);
-    munmap (meeting, sizeof *meeting);
+  if (barrier != MAP_FAILED) {
+    barrier->arrived = 0;
+    barrier->expected = c->processes;
+    status = bench_workers (c->processes, c->cores, measure_part, data, sizeof row, on_part, &row);
+    munmap (barrier, sizeof *barrier);
   }
-  row.job = (int) batch->next;
+  row.case_index = (int) batch->next;
   if (status && row.state == BENCH_GOOD)
-    say_status (&row, status);
-  got_row (&row, batch);
+    note_status (&row, status);
+  on_row (&row, batch);
 }
 
-/* How far the rows go that one child can do: on the same cores; the filters by
- * themselves apart, whose context is another, and those of many cameras each alone. */
+/* Returns the end of the cases that one child can measure. They have the same number of
+ * cores. Cases of the kernels only, which have another CUDA context, are separate. In a
+ * study of cameras each case has a process of its own. */
 static guint
 batch_end (const BenchReport *report, guint first)
 {
-  const BenchJob *job = &g_array_index (report->jobs, BenchJob, first);
+  const BenchCase *c = &g_array_index (report->cases, BenchCase, first);
   guint end = first + 1;
 
-  if (!job->bare && report->opt->study == BENCH_STUDY_CAMERAS)
+  if (!c->kernels_only && report->opt->study == BENCH_STUDY_CAMERAS)
     return end;
-  for (; end < report->jobs->len; end++) {
-    const BenchJob *next = &g_array_index (report->jobs, BenchJob, end);
+  for (; end < report->cases->len; end++) {
+    const BenchCase *next = &g_array_index (report->cases, BenchCase, end);
 
-    if (next->cores != job->cores || next->bare != job->bare || next->processes > 1)
+    if (next->cores != c->cores || next->kernels_only != c->kernels_only || next->processes > 1)
       break;
   }
   return end;
 }
 
 static void
-find_rows (BenchReport *report)
+run_cases (BenchReport *report)
 {
   Batch batch = { report, 0, 0 };
 
-  while (batch.next < report->jobs->len && !bench_stop) {
-    const BenchJob *job = &g_array_index (report->jobs, BenchJob, batch.next);
+  while (batch.next < report->cases->len && !bench_stop) {
+    const BenchCase *c = &g_array_index (report->cases, BenchCase, batch.next);
     int status;
 
-    if (drowned (report, job)) {
+    if (overloaded (report, c)) {
       batch.next++;
       continue;
     }
-    if (job->processes > 1) {
-      find_shared_row (&batch);
+    if (c->processes > 1) {
+      measure_shared_row (&batch);
       continue;
     }
     batch.end = batch_end (report, batch.next);
-    status = bench_worker (job->cores, measure_rows, &batch, sizeof (BenchRow), got_row, &batch);
+    status = bench_worker (c->cores, measure_rows, &batch, sizeof (BenchRow), on_row, &batch);
     if (status && batch.next < batch.end && !bench_stop) {
-      BenchRow row = { .job = (int) batch.next };
+      BenchRow row = { .case_index = (int) batch.next };
 
-      say_status (&row, status);
-      got_row (&row, &batch);
+      note_status (&row, status);
+      on_row (&row, &batch);
     }
   }
 }
@@ -372,15 +374,15 @@ main (int argc, char **argv)
   if (!bench_options_parse (&opt, argc, argv))
     return 2;
   catch_signals ();
-  status = bench_worker (0, look, &opt, sizeof (BenchMachine), got_machine, &report);
+  status = bench_worker (0, check_request, &opt, sizeof (BenchMachine), on_machine, &report);
   if (status)
     return status;
-  report.jobs = bench_plan (&opt, &report.machine);
+  report.cases = bench_plan (&opt, &report.machine);
   report.limits = g_array_new (FALSE, TRUE, sizeof (BenchLimit));
   report.rows = g_array_new (FALSE, TRUE, sizeof (BenchRow));
   bench_table_machine (&report);
-  find_limits (&report);
-  find_rows (&report);
+  run_limits (&report);
+  run_cases (&report);
   bench_progress (NULL);
   good = any_good (&report, &failed);
   if (!good)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * cf-demo-setup.c: what a person asks cf-demo for, checked: the input, the
- * window or the file (line.c has the filter line). */
+ * cf-demo-setup.c: chooses and checks the input and the output of cf-demo, a window
+ * or a file; line.c has the filter line. */
 
 #include "cf-demo.h"
 
@@ -29,7 +29,7 @@ list_cameras (GString *text)
     g_string_append (text, " none");
 }
 
-/* Is there such a camera, and may we read it? */
+/* Returns whether the camera exists and can be opened. */
 static gboolean
 check_camera (const char *path)
 {
@@ -41,13 +41,13 @@ check_camera (const char *path)
     return FALSE;
   }
   if (access (path, R_OK | W_OK)) {
-    say ("%s cannot be opened: %s; belonging to the group \"video\" would help", path, g_strerror (errno));
+    say ("%s cannot be opened: %s; members of the group \"video\" can open it", path, g_strerror (errno));
     return FALSE;
   }
   return TRUE;
 }
 
-/* The URI of a file that can be read, or NULL and a message. */
+/* Returns the URI of a readable file, or NULL after a message. */
 static char *
 file_uri (const char *path)
 {
@@ -60,7 +60,7 @@ file_uri (const char *path)
     return NULL;
   }
   if (g_file_test (path, G_FILE_TEST_IS_DIR)) {
-    say ("\"%s\" is a directory; --input takes one video file of it", path);
+    say ("\"%s\" is a directory; --input takes one video file", path);
     return NULL;
   }
   if (access (path, R_OK)) {
@@ -103,8 +103,7 @@ have (const char *factory)
   return found != NULL;
 }
 
-/* autovideosink is no help: it
- * takes a fakesink where nothing opens. */
+/* Does not use autovideosink, which falls back to a fakesink if no window opens. */
 const char *
 choose_window (void)
 {
@@ -158,13 +157,13 @@ choose_writer (const char *path, char **note)
   else if (dot && !g_ascii_strcasecmp (dot, ".avi"))
     mux = "avimux";
   if (!mux) {
-    say ("--output \"%s\": its name has to end in .mp4, .mkv or .avi", path);
+    say ("--output \"%s\": the name has to end in .mp4, .mkv or .avi", path);
     return NULL;
   }
   encoder = !strcmp (mux, "avimux") ? NULL : h264;
   if (!encoder && !strcmp (mux, "mp4mux")) {
     say ("--output \"%s\": there is no H.264 encoder here (gstreamer1.0-plugins-ugly has x264enc); .mkv and .avi "
-        "can do without",
+        "do not need one",
         path);
     return NULL;
   }
@@ -186,7 +185,7 @@ check_output (const Options *opt)
     return FALSE;
   }
   if (g_file_test (path, G_FILE_TEST_IS_DIR)) {
-    say ("--output \"%s\" is a directory; a file's name is needed", path);
+    say ("--output \"%s\" is a directory; a file name is needed", path);
     return FALSE;
   }
   if (access (g_file_test (path, G_FILE_TEST_EXISTS) ? path : dir, W_OK)) {

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * cf-demo: video through a filter, the original on the left and the filtered
- * picture on the right, in a window or into a file. demo.sh builds and runs it.
+ * cf-demo: shows or writes video with the original frame on the left and the filtered
+ * frame on the right. demo.sh builds and runs it.
  *
  *   source ! queue ! videoconvert ! salted ! tee ! queue ---------- ! compositor
  *                                            tee ! queue ! FILTER ! compositor
  *                       compositor ! size ! window, or encoder ! muxer ! filesink
  *
- * It also shows how an application reads a filter's active-backend and stats:
- * report (). */
+ * report () also shows how an application reads a filter's active-backend and stats. */
 
 #include "cf-demo.h"
 
@@ -21,25 +20,25 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MAX_HALF_WIDTH 1920 /* each half of the written picture; larger ones are scaled down */
+#define MAX_HALF_WIDTH 1920 /* of each half of a written frame; larger input is scaled down */
 #define MAX_HALF_HEIGHT 2160
-#define TEST_FRAMES 200 /* of the test picture, into a file */
-#define SNAPSHOT 30     /* the frame that becomes the PNG, or the last one of a shorter video */
+#define TEST_FRAMES 200 /* frames of the test pattern that are written to a file */
+#define SNAPSHOT 30     /* number of the frame that becomes the PNG; of a shorter video, the last one */
 
-/* Formats that the noise knows: 8 bits a sample, one sample a component. */
+/* Formats that salt () supports: 8 bits per sample. */
 #define SALT_CAPS \
   "video/x-raw, format = { I420, YV12, NV12, NV21, Y42B, Y444, GRAY8, YUY2, UYVY, RGB, BGR, RGBx, BGRx, RGBA, BGRA }"
 
 typedef struct {
   Options opt;
   GstElement *pipeline, *filter;
-  GstPad *tap;       /* in front of the tee */
+  GstPad *tap;       /* before the tee */
   GstElement *comp, *size;
   GMainLoop *loop;
   gboolean failed;   /* an error was printed */
   gint stop;         /* atomic: end the stream with the next frame */
   gint ended;        /* atomic: EOS has been pushed at the tap */
-  guint n_in, n_out; /* frames before and behind the filter; streaming threads */
+  guint n_in, n_out; /* frames before and after the filter; written by streaming threads */
   gint64 first, last;
   GstVideoInfo info;
   gboolean sized;
@@ -49,7 +48,7 @@ typedef struct {
   guint n_shot;
 } Demo;
 
-/* ---- what happens to the frames ----------------------------------------- */
+/* ---- pad probes --------------------------------------------------------- */
 
 static guint32
 next_random (Demo *demo)
@@ -60,8 +59,8 @@ next_random (Demo *demo)
   return demo->random >> 32;
 }
 
-/* Salt and pepper: every now and then a pixel is black or white. In YUV its
- * luma alone: that is where a bad sensor cell or a bad bit shows. */
+/* Adds salt-and-pepper noise: random pixels become black or white. In YUV only their luma
+ * changes, as with a defective sensor cell. */
 static void
 salt (Demo *demo, GstBuffer *buffer)
 {
@@ -84,8 +83,8 @@ salt (Demo *demo, GstBuffer *buffer)
   gst_video_frame_unmap (&frame);
 }
 
-/* Both halves as large as the input, or smaller where it is larger than
- * encoders take; even sides, which 4:2:0 encoders want. */
+/* Makes both halves as large as the input, or smaller if it exceeds the size that encoders take;
+ * with even sides, which 4:2:0 encoders need. */
 static void
 set_size (Demo *demo)
 {
@@ -108,8 +107,8 @@ set_size (Demo *demo)
   g_object_set (demo->size, "caps", caps, NULL);
 }
 
-/* Ends the stream at the tap, as if the input had ended: what was made so far
- * is drained and the file gets its index. */
+/* Ends the stream at the tap, as if the input had ended: frames under way are drained and the
+ * file gets its index. */
 static void
 end_stream (Demo *demo)
 {
@@ -188,8 +187,8 @@ on_no_frame (gpointer data)
 {
   Demo *demo = data;
 
-  /* The source gives no frame that could carry the end; in a thread, because the
-   * push waits for whoever is pushing. */
+  /* No frame arrives whose probe would end the stream. Runs in another thread, because the push
+   * waits until the streaming thread has released the pad. */
   gst_element_call_async (demo->pipeline, end_stream_async, demo, NULL);
   return G_SOURCE_REMOVE;
 }
@@ -206,7 +205,7 @@ on_stuck (gpointer data)
   return G_SOURCE_REMOVE;
 }
 
-/* Ends with what was made so far. */
+/* Ends the stream; the output keeps the frames made so far. */
 static void
 stop (Demo *demo)
 {
@@ -226,7 +225,7 @@ on_signal (gpointer data)
   return G_SOURCE_CONTINUE;
 }
 
-/* What the element had to add: the text behind the place in its source. */
+/* Returns the element's additional text, which follows the source location in the debug string. */
 static const char *
 detail (const char *debug)
 {
@@ -242,11 +241,11 @@ print_error (Demo *demo, GstMessage *message)
   g_autofree char *debug = NULL;
 
   gst_message_parse_error (message, &error, &debug);
-  /* A window that was closed is an end like any other. */
+  /* The user closed the window: a normal end. */
   if (demo->opt.window && g_error_matches (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NOT_FOUND) &&
       GST_IS_VIDEO_OVERLAY (GST_MESSAGE_SRC (message)))
     return;
-  if (!demo->failed) { /* what follows the first one follows from it */
+  if (!demo->failed) { /* later errors are consequences of the first */
     g_autoptr (GstElement) source = gst_bin_get_by_name (GST_BIN (demo->pipeline), "source");
     gboolean input = demo->opt.input && gst_object_has_as_ancestor (GST_MESSAGE_SRC (message), GST_OBJECT (source));
 
@@ -385,10 +384,10 @@ write_png (Demo *demo)
     gst_buffer_unmap (gst_sample_get_buffer (image), &map);
   }
   if (error)
-    say ("no picture of a frame: %s", error->message);
+    say ("the PNG could not be written: %s", error->message);
 }
 
-/* The last line: backend, frames, frames a second. */
+/* Prints each filter's times, then the last line: backend, frames, frames per second. */
 static void
 report (Demo *demo)
 {
@@ -411,9 +410,10 @@ report (Demo *demo)
     g_object_get (element, "stats", &stats, NULL);
     if (stats && gst_structure_get (stats, "frames-fallback", G_TYPE_UINT64, &fallback, "total-mean", G_TYPE_UINT64,
             &mean, "total-p99", G_TYPE_UINT64, &p99, NULL))
-      say ("%s alone: %.2f ms a frame, 99%% within %.2f ms", GST_OBJECT_NAME (element), mean / 1e6, p99 / 1e6);
+      say ("%s only: %.2f ms per frame, 99%% within %.2f ms", GST_OBJECT_NAME (element), mean / 1e6, p99 / 1e6);
     if (fallback)
-      say ("%s: the GPU failed %" G_GUINT64_FORMAT " frames, the CPU made them", GST_OBJECT_NAME (element), fallback);
+      say ("%s: the GPU failed on %" G_GUINT64_FORMAT " frames; the CPU filtered them", GST_OBJECT_NAME (element),
+          fallback);
   }
   g_list_free_full (filters, gst_object_unref);
   printf ("backend %s, %u frames, %.1f frames/s\n", backends->len ? backends->str : "none (no element of this project)",
@@ -431,7 +431,7 @@ run (Demo *demo)
   g_unix_signal_add (SIGTERM, on_signal, demo);
   if (demo->opt.live && !demo->opt.window && demo->opt.frames == 0)
     say ("recording until Ctrl-C (or use --frames N)");
-  gst_element_set_state (demo->pipeline, GST_STATE_PLAYING); /* a failure comes as a message */
+  gst_element_set_state (demo->pipeline, GST_STATE_PLAYING); /* a failure arrives as a message */
   g_main_loop_run (demo->loop);
   if (demo->n_out == 0 && !demo->failed) {
     say ("no frame came out of the filter");
@@ -444,7 +444,7 @@ run (Demo *demo)
   }
   gst_element_set_state (demo->pipeline, GST_STATE_NULL);
   if (demo->n_out == 0 && !demo->opt.window)
-    g_unlink (demo->opt.output); /* nothing is in it */
+    g_unlink (demo->opt.output); /* it is empty */
   gst_bus_remove_watch (bus);
   g_main_loop_unref (demo->loop);
   return demo->failed ? 1 : 0;

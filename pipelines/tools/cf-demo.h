@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * cf-demo.h: what the two files of cf-demo share. */
+ * cf-demo.h: types and functions that the two files of cf-demo share. */
 #ifndef PIPELINES_TOOLS_CF_DEMO_H
 #define PIPELINES_TOOLS_CF_DEMO_H
 
@@ -10,24 +10,23 @@
 
 typedef struct {
   char *input, *filter, *output;
-  int frames;   /* 0 = until the input ends */
-  double noise; /* % of the pixels; < 0 = not given */
+  int frames;   /* 0: until the input ends */
+  double noise; /* % of the pixels; < 0: not given */
   gboolean live, window;
 } Options;
 
-/* All below: NULL or FALSE after a message that says what is wrong. */
+/* All functions below return NULL or FALSE on failure, after a message on stderr unless noted. */
 
-/* The description of the source; sets opt->live, and *uri (to be freed) where
- * the source has one. */
+/* Returns the launch line of the source; sets opt->live, and *uri (free it) for sources that have one. */
 const char *choose_source (Options *opt, char **uri);
-/* The first window sink that opens here; silent. */
+/* Returns the first window sink that opens here; prints no message. */
 const char *choose_window (void);
-/* The name of the file to write where none was given. */
+/* Returns the name of the output file if none was given. */
 const char *default_output (void);
-/* May the file be written? Never over the input. */
+/* Returns whether the output file can be written; it must not be the input. */
 gboolean check_output (const Options *opt);
-/* Encoder, muxer and file sink for the file's name; *note: what it is, for
- * people. Both to be freed. */
+/* Returns the launch line of encoder, muxer and file sink for the file's name, and sets *note to a
+ * description for the user. Free both. */
 char *choose_writer (const char *path, char **note);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * cf-diagnose: what the filters find on this machine and what they would use,
- * and where that is the CPU, why and what would change it. */
+ * cf-diagnose: prints what the filters find on this machine and which backend they
+ * would use. If that is the CPU, prints the reason and the remedy. */
 
 #include <cf.h>
 
@@ -26,7 +26,7 @@ version_text (int version)
   return g_strdup_printf ("CUDA %d.%d", version / 1000, version % 1000 / 10);
 }
 
-/* First line of a small file, or NULL. */
+/* Returns the first line of a small file (free it), or NULL. */
 static char *
 first_line (const char *path)
 {
@@ -38,7 +38,7 @@ first_line (const char *path)
   return g_strstrip (text);
 }
 
-/* NVIDIA display devices on the PCI bus, whether or not a driver runs them. */
+/* Counts NVIDIA display devices on the PCI bus, with or without a driver. */
 static int
 count_nvidia_pci (void)
 {
@@ -67,7 +67,7 @@ print_cpu (void)
   row ("CPU", text);
 }
 
-/* Returns whether a GPU would be used. */
+/* Prints driver, runtime and devices. Returns whether a GPU would be used. */
 static bool
 print_gpus (void)
 {
@@ -78,7 +78,7 @@ print_gpus (void)
   bool usable = false;
 
   row ("kernel driver", kernel_driver ? kernel_driver : "no NVIDIA driver is loaded (/proc/driver/nvidia/version)");
-  row ("driver", cf_gpu_built () ? driver : "not asked: built without CUDA kernels");
+  row ("driver", cf_gpu_built () ? driver : "not checked: built without CUDA kernels");
   row ("runtime", cf_gpu_built () ? runtime : "none: built without CUDA kernels");
   for (i = 0; i < n; i++) {
     g_autofree char *name = g_strdup_printf ("device %d", i);
@@ -91,11 +91,11 @@ print_gpus (void)
           info.minor, info.sms, info.memory / 1073741824.0, (unsigned) info.pci_bus);
       usable = true;
     } else
-      text = g_strdup_printf ("cannot be asked: %s", why.message);
+      text = g_strdup_printf ("cannot be queried: %s", why.message);
     row (name, text);
   }
   if (n <= 0)
-    row ("devices", "none that can be used");
+    row ("devices", "none usable");
   return usable;
 }
 
@@ -115,12 +115,13 @@ print_gstreamer (void)
     gst_object_unref (plugin);
   } else
     row ("plugin", "cudafilters is not found: set GST_PLUGIN_PATH to the directory of libgstcudafilters.so");
-  row ("GPU decoding", decoder ? "nvh264dec: frames can stay on the GPU" : "no nvh264dec (it comes up where a GPU is)");
+  row ("GPU decoding", decoder ? "nvh264dec: frames can stay on the GPU" :
+      "no nvh264dec (GStreamer registers it only where it finds a GPU)");
   if (decoder)
     gst_object_unref (decoder);
 }
 
-/* The path of nvcc, to be freed, or NULL. */
+/* Returns the path of nvcc (free it), or NULL. */
 static char *
 find_nvcc (void)
 {
@@ -165,23 +166,23 @@ print_verdict (bool usable)
 
   row ("nvcc", nvcc ? nvcc : "not found");
   if (usable) {
-    printf ("\nbackend=auto takes the GPU.\n");
+    printf ("\nbackend=auto uses the GPU.\n");
     return;
   }
   cf_gpu_count (&status);
-  printf ("\nbackend=auto takes the CPU: %s\n", status.message[0] ? status.message : "no usable GPU");
+  printf ("\nbackend=auto uses the CPU: %s\n", status.message[0] ? status.message : "no usable GPU");
   if (on_bus > 0 && !g_file_test ("/proc/driver/nvidia/version", G_FILE_TEST_EXISTS))
-    printf ("%d NVIDIA device%s on the PCI bus, but without NVIDIA's driver: install it (Debian: nvidia-driver of\n"
-        "non-free; Ubuntu: ubuntu-drivers install) and start the machine again.\n",
+    printf ("%d NVIDIA device%s on the PCI bus, but NVIDIA's driver is missing: install it (Debian: nvidia-driver of\n"
+        "non-free; Ubuntu: ubuntu-drivers install) and reboot.\n",
         on_bus, on_bus == 1 ? " is" : "s are");
   else if (on_bus == 0)
     printf ("No NVIDIA device is on the PCI bus.\n");
   if (!cf_gpu_built () && !nvcc)
     print_toolkit_help ();
   else if (!cf_gpu_built ())
-    printf ("nvcc is here, but this build has no CUDA kernels: it was configured without them or before nvcc came, or\n"
-        "gstreamer-cuda-1.0 (libgstreamer-plugins-bad1.0-dev) is missing, or nvcc is older than %s. Remove the build\n"
-        "directory and build again; meson says what it misses.\n",
+    printf ("nvcc is installed, but this build has no CUDA kernels: it was configured without them or before nvcc was\n"
+        "installed, or gstreamer-cuda-1.0 (libgstreamer-plugins-bad1.0-dev) is missing, or nvcc is older than %s.\n"
+        "Remove the build directory and build again; meson prints what is missing.\n",
         MIN_TOOLKIT);
 }
 
@@ -192,7 +193,7 @@ main (int argc, char **argv)
   bool usable;
 
   if (argc > 1) {
-    printf ("usage: cf-diagnose\nSays what the filters find on this machine and what they would use.\n");
+    printf ("usage: cf-diagnose\nPrints what the filters find on this machine and which backend they would use.\n");
     return strcmp (argv[1], "--help") ? 2 : 0;
   }
   if (!gst_init_check (NULL, NULL, &error)) {

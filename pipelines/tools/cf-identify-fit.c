@@ -2,19 +2,18 @@
  *
  * cf-identify-fit.c: finds a recursive filter for cf-identify.
  *
- * With the poles given, what is left to find, the numerators a, enters the
- * result linearly: y = sum a x_i, where x_i is the picture behind the bare
- * recursion 1 / (1 - sum b ..), shifted by up to m - 1 samples. So they are
- * solved for, by least squares, and it is the poles that are searched: only
- * stable ones, so nothing that comes out can be unstable.
+ * For given poles the numerators a enter the result linearly: y = sum a x_i, where
+ * x_i is the image after the recursion 1 / (1 - sum b ..) without a numerator,
+ * shifted by up to m - 1 samples. Least squares give the numerators, and only the
+ * poles are searched. The search tries stable poles only, so every result is stable.
  *
- * A denominator is a product of polynomials of one variable. Each is written by
- * its reflection coefficients (the Schur-Cohn recursion backwards): every choice
- * between -1 and 1 is a stable polynomial, and every stable one is such a choice.
- * Their roots are then drawn in by the factor max_radius.
+ * A denominator is a product of polynomials of one variable. Each polynomial is
+ * given by its reflection coefficients (the Schur-Cohn recursion backwards): all
+ * coefficients between -1 and 1 give a stable polynomial, and each stable polynomial
+ * has such coefficients. The roots are then scaled by max_radius.
  *
- * The sums of the least squares are kept twice, for the samples that the
- * numerators come from and for those held out, by which poles are chosen. */
+ * The sums of the least squares are kept twice: for the samples that the numerators
+ * are fitted to, and for the samples held out, which choose the poles. */
 
 #include "cf-identify.h"
 
@@ -24,14 +23,15 @@
 
 #define MAX_TAPS (QUADRANTS * MAX_M * MAX_M)
 #define MAX_ORDER (MAX_M - 1)
-#define STARTS 4      /* of the grid's best, in each family, that are followed */
-#define FINALISTS 2   /* of those, that get more poles */
-#define SEARCHED 128  /* side of what poles are searched on; the numerators come from the whole fragment */
+#define STARTS 4      /* best candidates of the grid, in each family, that are refined */
+#define FINALISTS 2   /* best of those, which get more poles */
+#define SEARCHED 128  /* side of the part that poles are searched on; the numerators use the whole fragment */
 #define BLOCK 16      /* side of the squares that are held out */
-#define RIDGE 1e-12   /* of the mean square: of weights that can be traded for each other, small ones; 1e-9 cost a dB */
+#define RIDGE 1e-12   /* of the mean square; keeps weights small that can replace each other; 1e-9 loses 1 dB */
 
-/* Which denominators: all quadrants' rows . columns; the same for both; poles
- * along a diagonal in the two quadrants on it, rows . columns in the others. */
+/* Families of denominators. AXES: a polynomial of the rows times one of the columns, in all
+ * quadrants. SAME: the same polynomial for both. DOWN, UP: poles along a diagonal in the two
+ * quadrants on it, rows times columns in the others. */
 typedef enum { AXES, SAME, DOWN, UP, FAMILIES } Family;
 
 static const char *const family_words[FAMILIES] = { "poles along rows and columns",
@@ -44,20 +44,20 @@ typedef struct {
   double held;
 } Candidate;
 
-/* What is summed over samples: products of the regressors and the target. */
+/* Sums over samples of the products of the regressors and the target. */
 typedef struct {
   double g[MAX_TAPS + 1][MAX_TAPS + 1];
   gint64 n;
 } Sums;
 
-/* A problem on its fragment, with what every candidate needs. */
+/* A problem on its fragment, with the buffers that every candidate needs. */
 typedef struct {
   Problem problem;
-  Picture *x, *y; /* less their means: another exposure is not the filter's business */
+  Image *x, *y; /* blurred and sharp minus their means, which depend on the exposure */
   int n;          /* unknowns */
   int unknown[QUADRANTS][MAX_M * MAX_M];
   Sums train, held;
-  double *w[QUADRANTS]; /* x behind the bare recursions, m - 1 rows and columns more before the near edges */
+  double *w[QUADRANTS]; /* x after each recursion, with m - 1 more rows and columns before the near edges */
 } Fit;
 
 gboolean
@@ -74,14 +74,14 @@ fit_margin (const Problem *problem)
 
 /* ---- the recursion ------------------------------------------------------ */
 
-/* The picture's sample in the quadrant's own direction. */
+/* Returns the sample (n1, n2) counted in the quadrant's direction. */
 static inline double
-turned (const Picture *x, int q, int n1, int n2)
+quadrant_sample (const Image *x, int q, int n1, int n2)
 {
   return x->v[(gsize) (q & 2 ? x->h - 1 - n1 : n1) * x->w + (q & 1 ? x->w - 1 - n2 : n2)];
 }
 
-/* What 1 / (1 - sum b) makes of n samples that nothing but themselves comes before. */
+/* Applies the recursion along one row or column in place; there are m - 1 samples before s. */
 static void
 settle (const double *b, int m, double *s, int n)
 {
@@ -90,10 +90,10 @@ settle (const double *b, int m, double *s, int n)
       s[i] += b[l] * s[i - l];
 }
 
-/* w = x / D as the contract's border replicate has it, in the quadrant's
- * direction; w has (w + m - 1) x (h + m - 1) samples. */
+/* Computes w = x / D with the contract's border mode replicate, in the quadrant's direction; the
+ * array w has (x->w + m - 1) x (x->h + m - 1) samples. */
 static void
-recurse (const Picture *x, int q, const double *b, int m, double *w)
+recurse (const Image *x, int q, const double *b, int m, double *w)
 {
   int pad = m - 1, stride = x->w + pad;
   double top[MAX_M] = { 0 }, left[MAX_M] = { 0 }, top_gain = 1, left_gain = 1, sum = 0;
@@ -112,11 +112,11 @@ recurse (const Picture *x, int q, const double *b, int m, double *w)
     left[l] *= left_gain;
   }
   for (int i = 0; i < pad; i++)
-    w[i] = side[i] = turned (x, q, 0, 0) / (1 - sum);
+    w[i] = side[i] = quadrant_sample (x, q, 0, 0) / (1 - sum);
   for (int n2 = 0; n2 < x->w; n2++)
-    above[n2] = turned (x, q, 0, n2) * top_gain;
+    above[n2] = quadrant_sample (x, q, 0, n2) * top_gain;
   for (int n1 = 0; n1 < x->h; n1++)
-    side[pad + n1] = turned (x, q, n1, 0) * left_gain;
+    side[pad + n1] = quadrant_sample (x, q, n1, 0) * left_gain;
   settle (top, m, above, x->w);
   settle (left, m, side + pad, x->h);
   for (int i = 1; i < pad; i++)
@@ -146,37 +146,36 @@ recurse (const Picture *x, int q, const double *b, int m, double *w)
   g_free (side);
 }
 
-Picture *
-design_apply (const Design *design, const Picture *picture)
+Image *
+design_apply (const Design *design, const Image *image)
 {
-  int m = design->m, pad = m - 1, stride = picture->w + pad;
-  Picture *out = picture_new (picture->w, picture->h);
-  g_autofree double *w = g_new (double, (gsize) stride * (picture->h + pad));
+  int m = design->m, pad = m - 1, stride = image->w + pad;
+  Image *out = image_new (image->w, image->h);
+  g_autofree double *w = g_new (double, (gsize) stride * (image->h + pad));
 
   for (int q = 0; q < QUADRANTS; q++) {
-    recurse (picture, q, design->b[q], m, w);
-    for (int y = 0; y < picture->h; y++)
-      for (int x = 0; x < picture->w; x++) {
-        int n1 = q & 2 ? picture->h - 1 - y : y, n2 = q & 1 ? picture->w - 1 - x : x;
+    recurse (image, q, design->b[q], m, w);
+    for (int y = 0; y < image->h; y++)
+      for (int x = 0; x < image->w; x++) {
+        int n1 = q & 2 ? image->h - 1 - y : y, n2 = q & 1 ? image->w - 1 - x : x;
         const double *at = w + (gsize) (n1 + pad) * stride + n2 + pad;
         double acc = 0;
 
         for (int k = 0; k < m; k++)
           for (int l = 0; l < m; l++)
             acc += design->a[q][k * m + l] * at[-k * stride - l];
-        out->v[(gsize) y * picture->w + x] += acc;
+        out->v[(gsize) y * image->w + x] += acc;
       }
   }
   return out;
 }
 
-/* By how much white noise's standard deviation grows: the root of the sum of
- * the response's squares. */
+/* The root of the sum of squares of the impulse response. */
 double
 design_noise_gain (const Design *design)
 {
-  g_autoptr (Picture) point = picture_new (257, 257);
-  g_autoptr (Picture) response = NULL;
+  g_autoptr (Image) point = image_new (257, 257);
+  g_autoptr (Image) response = NULL;
   double sum = 0;
 
   point->v[128 * 257 + 128] = 1;
@@ -188,7 +187,7 @@ design_noise_gain (const Design *design)
 
 /* ---- least squares for given poles -------------------------------------- */
 
-/* Numbers the unknowns: weights that symmetry makes one share a number. */
+/* Numbers the unknowns. Weights that are equal by symmetry share a number. */
 static void
 number_unknowns (Fit *fit)
 {
@@ -199,15 +198,15 @@ number_unknowns (Fit *fit)
   for (int q = 0; q < QUADRANTS; q++)
     for (int k = 0; k < m; k++)
       for (int l = 0; l < m; l++) {
-        /* The first of its kind; opposite quadrants are q and 3 - q. */
+        /* The first quadrant with equal weights; opposite quadrants are q and 3 - q. */
         int first = s >= SYMMETRY_MIRROR ? 0 : s == SYMMETRY_NONE ? q : MIN (q, 3 - q);
-        gboolean turn = exchange && l < k;
+        gboolean transpose = exchange && l < k;
         int *number = &fit->unknown[q][k * m + l];
 
         if (first != q)
           *number = fit->unknown[first][k * m + l];
         else
-          *number = turn ? fit->unknown[q][l * m + k] : fit->n++;
+          *number = transpose ? fit->unknown[q][l * m + k] : fit->n++;
       }
 }
 
@@ -260,13 +259,13 @@ mean_square (const Sums *sums, int n, const double *c)
   return sums->n ? sum / sums->n : HUGE_VAL;
 }
 
-/* The numerators for the denominators in design: least squares with the one
- * condition that flat areas keep their level. FALSE if that cannot be solved. */
+/* Computes the numerators for the denominators in design: least squares with the condition that
+ * flat areas keep their level. Returns FALSE if the equations cannot be solved. */
 static gboolean
 solve (Fit *fit, Design *design)
 {
   static double g[MAX_TAPS + 1][MAX_TAPS + 1];
-  static double right[MAX_TAPS][2]; /* right sides, then solutions: of the sums, and of `flat` */
+  static double right[MAX_TAPS][2]; /* right sides (the sums, `flat`), replaced by the solutions */
   double c[MAX_TAPS] = { 0 }, flat[MAX_TAPS] = { 0 }, trace = 0, missing = 1, gain = 0;
   int n = fit->n, mm = design->m * design->m;
 
@@ -304,8 +303,8 @@ solve (Fit *fit, Design *design)
 
 /* ---- denominators ------------------------------------------------------- */
 
-/* z^0 .. z^-order of the polynomial with these reflection coefficients, its
- * roots within radius. */
+/* Computes the coefficients of z^0 .. z^-order from reflection coefficients; the roots lie within
+ * radius. */
 static void
 from_reflections (const double *reflection, int order, double radius, double *c)
 {
@@ -324,7 +323,7 @@ from_reflections (const double *reflection, int order, double radius, double *c)
     c[i] *= scale;
 }
 
-/* Are all roots of c[0] z^n + .. + c[n] within the circle of that radius? */
+/* Returns whether all roots of c[0] z^n + .. + c[n] lie within the circle of that radius. */
 static gboolean
 within (const double *c, int order, double radius)
 {
@@ -374,7 +373,7 @@ make_denominators (const Candidate *candidate, double max_radius, Design *design
   double first[MAX_M] = { 0 }, second[MAX_M] = { 0 }, r[2];
   gboolean diagonals = candidate->family == DOWN || candidate->family == UP;
 
-  /* A step along a diagonal is one along both axes: a root there counts as its root. */
+  /* A step along a diagonal is a step along both axes, so its root is squared. */
   from_reflections (candidate->p, order, diagonals ? max_radius * max_radius : max_radius, first);
   from_reflections (candidate->p + (one ? 0 : order), order, max_radius, second);
   r[0] = outermost (first, order);
@@ -412,7 +411,7 @@ judge (Fit *fit, Candidate *candidate)
   candidate->held = solve (fit, &design) ? design.held : HUGE_VAL;
 }
 
-/* Keeps the best, the very best first. */
+/* Inserts the candidate into the n best, which are sorted. */
 static void
 keep (Candidate *best, int n, Candidate candidate)
 {
@@ -425,7 +424,7 @@ keep (Candidate *best, int n, Candidate candidate)
     }
 }
 
-/* Goes downhill along each parameter in turn, in steps that become smaller. */
+/* Descends along one parameter after the other, in steps that become smaller. */
 static void
 refine (Fit *fit, Candidate *candidate)
 {
@@ -448,10 +447,10 @@ refine (Fit *fit, Candidate *candidate)
     }
 }
 
-/* Puts the poles of one polynomial of order 1 or 2 at radius and angle, or on
- * the real axis at both, as reflection coefficients. */
+/* Writes the reflection coefficients of a polynomial of order 1 or 2 with poles at radius u and
+ * angle +-v (pair), or at u and v on the real axis. */
 static void
-place (double *p, int order, double u, double v, gboolean pair)
+set_poles (double *p, int order, double u, double v, gboolean pair)
 {
   double c1 = pair ? -2 * u * cos (v) : -(u + v), c2 = pair ? u * u : u * v;
 
@@ -475,15 +474,15 @@ try_grid (Fit *fit, Family family, int order, Candidate *best)
       double v = i < pairs ? (i % 11 + 1) * G_PI / 12 : reals[real % 7];
 
       if (where != 1)
-        place (candidate.p, order, u, v, i < pairs);
+        set_poles (candidate.p, order, u, v, i < pairs);
       if (where > 0)
-        place (candidate.p + order, order, u, v, i < pairs);
+        set_poles (candidate.p + order, order, u, v, i < pairs);
       judge (fit, &candidate);
       keep (best, STARTS, candidate);
     }
 }
 
-/* One more pole for each polynomial, at first at 0, where it changes nothing. */
+/* Adds one pole to each polynomial, at 0, where it has no effect before it is refined. */
 static void
 raise_order (Candidate *candidate)
 {
@@ -497,7 +496,8 @@ raise_order (Candidate *candidate)
     candidate->p[2 * order + 1] = 0;
 }
 
-/* AXES has all that SAME has; SAME is for where rows and columns may be exchanged. */
+/* Returns whether the family is searched for this symmetry. AXES includes SAME, which is for
+ * symmetries that exchange rows and columns. */
 static gboolean
 has_symmetry (Family family, Symmetry symmetry)
 {
@@ -513,7 +513,7 @@ has_symmetry (Family family, Symmetry symmetry)
   }
 }
 
-/* The middle of the fragment, where that is larger than is searched on. */
+/* Returns the middle of the fragment, at most SEARCHED x SEARCHED. */
 static Rect
 middle (Rect f)
 {
@@ -533,8 +533,8 @@ fit_new (const Problem *problem)
   double mean_x = 0, mean_y = 0;
 
   fit->problem = *problem;
-  fit->x = picture_part (problem->blurred, f);
-  fit->y = picture_part (problem->sharp, f);
+  fit->x = image_part (problem->blurred, f);
+  fit->y = image_part (problem->sharp, f);
   for (gsize i = 0; i < n; i++) {
     mean_x += fit->x->v[i] / n;
     mean_y += fit->y->v[i] / n;
@@ -552,8 +552,8 @@ fit_new (const Problem *problem)
 static void
 fit_free (Fit *fit)
 {
-  picture_free (fit->x);
-  picture_free (fit->y);
+  image_free (fit->x);
+  image_free (fit->y);
   for (int q = 0; q < QUADRANTS; q++)
     g_free (fit->w[q]);
   g_free (fit);
@@ -571,7 +571,7 @@ fit_fir (const Problem *problem, Design *fir)
   return good;
 }
 
-/* The best of one family of denominators. */
+/* Searches one family of denominators; *winner becomes its best candidate if that is better. */
 static void
 search_family (Fit *fit, Family family, Candidate *winner)
 {
@@ -609,7 +609,7 @@ fit_recursive (const Problem *problem, Design *best)
   for (int family = 0; family < FAMILIES; family++)
     if (has_symmetry (family, problem->symmetry)) {
       search_family (fit, family, &winner);
-      g_printerr ("%s tried: error %.3f levels\n", family_words[family], sqrt (winner.held));
+      g_printerr ("tried %s: error %.3f levels\n", family_words[family], sqrt (winner.held));
     }
   fit_free (fit);
 

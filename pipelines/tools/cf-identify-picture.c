@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * cf-identify-picture.c: pictures for cf-identify: read by GStreamer, drawn,
- * blurred, made noisy, compared. */
+ * cf-identify-picture.c: reads (by GStreamer), draws, blurs and compares the images of
+ * cf-identify, and adds noise to them. */
 
 #include "cf-identify.h"
 
@@ -11,60 +11,60 @@
 #include <math.h>
 #include <string.h>
 
-Picture *
-picture_new (int w, int h)
+Image *
+image_new (int w, int h)
 {
-  Picture *picture = g_new0 (Picture, 1);
+  Image *image = g_new0 (Image, 1);
 
-  picture->w = w;
-  picture->h = h;
-  picture->v = g_new0 (double, (gsize) w * h);
-  return picture;
+  image->w = w;
+  image->h = h;
+  image->v = g_new0 (double, (gsize) w * h);
+  return image;
 }
 
 void
-picture_free (Picture *picture)
+image_free (Image *image)
 {
-  g_free (picture->v);
-  g_free (picture);
+  g_free (image->v);
+  g_free (image);
 }
 
 /* ---- reading ------------------------------------------------------------ */
 
-/* 16 bits, whatever was in the file: more than 8 are not lost. */
-static Picture *
+/* The sample is GRAY16_LE, which keeps files of more than 8 bits exact. */
+static Image *
 from_sample (GstSample *sample)
 {
   GstVideoInfo info;
   GstVideoFrame frame;
-  Picture *picture;
+  Image *image;
 
   if (!gst_video_info_from_caps (&info, gst_sample_get_caps (sample)) ||
       !gst_video_frame_map (&frame, &info, gst_sample_get_buffer (sample), GST_MAP_READ))
     return NULL;
-  picture = picture_new (info.width, info.height);
-  for (int y = 0; y < picture->h; y++) {
+  image = image_new (info.width, info.height);
+  for (int y = 0; y < image->h; y++) {
     const guint8 *row = (const guint8 *) GST_VIDEO_FRAME_PLANE_DATA (&frame, 0) +
         (gsize) y * GST_VIDEO_FRAME_PLANE_STRIDE (&frame, 0);
 
-    for (int x = 0; x < picture->w; x++)
-      picture->v[(gsize) y * picture->w + x] = GST_READ_UINT16_LE (row + 2 * x) / 257.0;
+    for (int x = 0; x < image->w; x++)
+      image->v[(gsize) y * image->w + x] = GST_READ_UINT16_LE (row + 2 * x) / 257.0;
   }
   gst_video_frame_unmap (&frame);
-  return picture;
+  return image;
 }
 
-Picture *
-picture_load (const char *path, GError **error)
+Image *
+image_load (const char *path, GError **error)
 {
   GstElement *pipeline, *source, *sink;
   g_autoptr (GstMessage) message = NULL;
   g_autoptr (GstBus) bus = NULL;
   GstSample *sample = NULL;
-  Picture *picture = NULL;
+  Image *image = NULL;
 
   if (!g_file_test (path, G_FILE_TEST_IS_REGULAR)) {
-    g_set_error (error, G_FILE_ERROR, G_FILE_ERROR_NOENT, "there is no file \"%s\"", path);
+    g_set_error (error, G_FILE_ERROR, G_FILE_ERROR_NOENT, "no file \"%s\"", path);
     return NULL;
   }
   pipeline = gst_parse_launch ("filesrc name=source ! decodebin ! videoconvert ! video/x-raw,format=GRAY16_LE ! "
@@ -81,13 +81,14 @@ picture_load (const char *path, GError **error)
     g_autoptr (GError) why = NULL;
 
     gst_message_parse_error (message, &why, NULL);
-    g_set_error (error, G_FILE_ERROR, G_FILE_ERROR_FAILED, "\"%s\" cannot be read as a picture: %s (PNG and JPEG need "
+    g_set_error (error, G_FILE_ERROR, G_FILE_ERROR_FAILED, "\"%s\" cannot be read as an image: %s (PNG and JPEG need "
         "the package gstreamer1.0-plugins-good)", path, why->message);
   } else {
     g_object_get (sink, "last-sample", &sample, NULL);
-    picture = sample ? from_sample (sample) : NULL;
-    if (!picture)
-      g_set_error (error, G_FILE_ERROR, G_FILE_ERROR_FAILED, "no picture came out of \"%s\" within 30 seconds", path);
+    image = sample ? from_sample (sample) : NULL;
+    if (!image)
+      g_set_error (error, G_FILE_ERROR, G_FILE_ERROR_FAILED, "no image could be read from \"%s\" within 30 seconds",
+          path);
   }
   gst_element_set_state (pipeline, GST_STATE_NULL);
   if (sample)
@@ -95,7 +96,7 @@ picture_load (const char *path, GError **error)
   gst_object_unref (source);
   gst_object_unref (sink);
   gst_object_unref (pipeline);
-  return picture;
+  return image;
 }
 
 /* ---- drawing ------------------------------------------------------------ */
@@ -118,22 +119,22 @@ normal (guint64 *state)
   return radius * cos (2 * G_PI * uniform (state));
 }
 
-/* A disc or a turned rectangle over what is there, its edge a sample wide. */
+/* Draws a disc or a rotated rectangle over the image; its edge is one sample wide. */
 static void
-draw_leaf (Picture *picture, guint64 *random)
+draw_leaf (Image *image, guint64 *random)
 {
-  const double smallest = 1.5, largest = picture->w / 4.0;
-  double u = uniform (random), turn = G_PI * uniform (random), gray = 16 + 224 * uniform (random);
-  /* Areas for all sizes alike: the density falls with the radius' cube. */
+  const double smallest = 1.5, largest = image->w / 4.0;
+  double u = uniform (random), angle = G_PI * uniform (random), gray = 16 + 224 * uniform (random);
+  /* Leaves of each size cover about the same area: their density falls with the cube of the radius. */
   double r = 1 / sqrt (1 / (smallest * smallest) * (1 - u) + 1 / (largest * largest) * u);
-  double cx = (picture->w + 2 * r) * uniform (random) - r, cy = (picture->h + 2 * r) * uniform (random) - r;
+  double cx = (image->w + 2 * r) * uniform (random) - r, cy = (image->h + 2 * r) * uniform (random) - r;
   double flat = uniform (random) < 0.5 ? 0 : 0.3 + 0.7 * uniform (random); /* 0: a disc */
-  int reach = (int) ceil (1.5 * r) + 1;
+  int extent = (int) ceil (1.5 * r) + 1;
 
-  for (int y = MAX (0, (int) cy - reach); y < MIN (picture->h, (int) cy + reach + 1); y++)
-    for (int x = MAX (0, (int) cx - reach); x < MIN (picture->w, (int) cx + reach + 1); x++) {
-      double dx = x - cx, dy = y - cy, *v = &picture->v[(gsize) y * picture->w + x];
-      double p = fabs (dx * cos (turn) + dy * sin (turn)), q = fabs (dy * cos (turn) - dx * sin (turn));
+  for (int y = MAX (0, (int) cy - extent); y < MIN (image->h, (int) cy + extent + 1); y++)
+    for (int x = MAX (0, (int) cx - extent); x < MIN (image->w, (int) cx + extent + 1); x++) {
+      double dx = x - cx, dy = y - cy, *v = &image->v[(gsize) y * image->w + x];
+      double p = fabs (dx * cos (angle) + dy * sin (angle)), q = fabs (dy * cos (angle) - dx * sin (angle));
       double inside = flat > 0 ? MIN (r - p, flat * r - q) : r - sqrt (dx * dx + dy * dy);
       double cover = CLAMP (inside + 0.5, 0, 1);
 
@@ -141,47 +142,47 @@ draw_leaf (Picture *picture, guint64 *random)
     }
 }
 
-/* Leaves that fall over each other: G. Matheron's model (1968), whose
- * statistics are near those of photographs (A. Lee, D. Mumford, J. Huang,
- * "Occlusion models for natural images", 2001). */
-Picture *
-picture_chart (int side)
+/* Dead leaves, the model of G. Matheron (1968): shapes that occlude each other. Its statistics are
+ * close to those of photographs (A. Lee, D. Mumford, J. Huang, "Occlusion models for natural
+ * images", 2001). */
+Image *
+image_chart (int side)
 {
-  Picture *picture = picture_new (side, side);
+  Image *image = image_new (side, side);
   guint64 random = 0x9e3779b97f4a7c15u;
 
   for (int i = 0; i < side * side / 8; i++)
-    draw_leaf (picture, &random);
-  picture_round (picture);
-  return picture;
+    draw_leaf (image, &random);
+  image_round (image);
+  return image;
 }
 
-/* ---- working on them ---------------------------------------------------- */
+/* ---- processing --------------------------------------------------------- */
 
-Picture *
-picture_part (const Picture *picture, Rect rect)
+Image *
+image_part (const Image *image, Rect rect)
 {
-  Picture *part = picture_new (rect.w, rect.h);
+  Image *part = image_new (rect.w, rect.h);
 
   for (int y = 0; y < rect.h; y++)
-    memcpy (part->v + (gsize) y * rect.w, picture->v + (gsize) (y + rect.y) * picture->w + rect.x,
+    memcpy (part->v + (gsize) y * rect.w, image->v + (gsize) (y + rect.y) * image->w + rect.x,
         rect.w * sizeof (double));
   return part;
 }
 
-Picture *
-picture_blur (const Picture *picture, const Blur *blur)
+Image *
+image_blur (const Image *image, const Blur *blur)
 {
-  double reach = (blur->length - 1) / 2, turn = blur->angle * G_PI / 180, sum = 0;
-  int r = (int) ceil (blur->motion ? reach + 1 : 4 * blur->sigma), side = 2 * r + 1;
+  double extent = (blur->length - 1) / 2, angle = blur->angle * G_PI / 180, sum = 0;
+  int r = (int) ceil (blur->motion ? extent + 1 : 4 * blur->sigma), side = 2 * r + 1;
   g_autofree double *weight = g_new (double, side * side);
-  Picture *out = picture_new (picture->w, picture->h);
+  Image *out = image_new (image->w, image->h);
 
   for (int j = -r; j <= r; j++)
     for (int i = -r; i <= r; i++) {
-      /* Motion as cudaconvolve's preset has it, for even lengths too. */
-      double p = i * cos (turn) - j * sin (turn), q = i * sin (turn) + j * cos (turn);
-      double w = blur->motion ? MAX (0, 1 - fabs (q)) * CLAMP (reach + 1 - fabs (p), 0, 1) :
+      /* Motion blur as in cudaconvolve's preset, also for even lengths. */
+      double p = i * cos (angle) - j * sin (angle), q = i * sin (angle) + j * cos (angle);
+      double w = blur->motion ? MAX (0, 1 - fabs (q)) * CLAMP (extent + 1 - fabs (p), 0, 1) :
                                 exp (-(i * i + j * j) / (2 * blur->sigma * blur->sigma));
 
       sum += weight[(j + r) * side + i + r] = w;
@@ -191,7 +192,7 @@ picture_blur (const Picture *picture, const Blur *blur)
       double acc = 0;
 
       for (int j = -r; j <= r; j++) {
-        const double *row = picture->v + (gsize) CLAMP (y + j, 0, out->h - 1) * out->w;
+        const double *row = image->v + (gsize) CLAMP (y + j, 0, out->h - 1) * out->w;
 
         for (int i = -r; i <= r; i++)
           acc += weight[(j + r) * side + i + r] * row[CLAMP (x + i, 0, out->w - 1)];
@@ -202,19 +203,19 @@ picture_blur (const Picture *picture, const Blur *blur)
 }
 
 void
-picture_add_noise (Picture *picture, double sigma)
+image_add_noise (Image *image, double sigma)
 {
   guint64 random = 0x2545f4914f6cdd1du;
 
-  for (gsize i = 0; i < (gsize) picture->w * picture->h; i++)
-    picture->v[i] += sigma * normal (&random);
+  for (gsize i = 0; i < (gsize) image->w * image->h; i++)
+    image->v[i] += sigma * normal (&random);
 }
 
 void
-picture_round (Picture *picture)
+image_round (Image *image)
 {
-  for (gsize i = 0; i < (gsize) picture->w * picture->h; i++)
-    picture->v[i] = rint (CLAMP (picture->v[i], 0, 255));
+  for (gsize i = 0; i < (gsize) image->w * image->h; i++)
+    image->v[i] = rint (CLAMP (image->v[i], 0, 255));
 }
 
 void

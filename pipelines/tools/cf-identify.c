@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * cf-identify: from a sharp and a blurred picture of the same thing, finds the
- * recursive filter that makes the one out of the other, and writes it for
- * `cudairfilter coefficients=FILE`. README's section "Restoring" tells how to
- * use it; cf-identify-fit.c how it works. */
+ * cf-identify: finds the recursive filter that restores a sharp image from a blurred
+ * one, given an example of both, and writes it for `cudairfilter coefficients=FILE`.
+ * README's section "Restoring" explains its use, cf-identify-fit.c the search. */
 
 #include "cf-identify.h"
 
@@ -30,7 +29,7 @@ typedef struct {
 
 static gboolean complain (const char *format, ...) G_GNUC_PRINTF (1, 2);
 
-/* Says it and is FALSE. */
+/* Prints the message on stderr and returns FALSE. */
 static gboolean
 complain (const char *format, ...)
 {
@@ -44,7 +43,7 @@ complain (const char *format, ...)
   return FALSE;
 }
 
-/* ---- what was asked for ------------------------------------------------- */
+/* ---- command line ------------------------------------------------------- */
 
 static gboolean
 parse_options (Options *opt, int argc, char **argv)
@@ -53,41 +52,41 @@ parse_options (Options *opt, int argc, char **argv)
     { "output", 'o', 0, G_OPTION_ARG_FILENAME, &opt->output, "write the filter there (coefficients.json)", "FILE" },
     { "window", 'm', 0, G_OPTION_ARG_INT, &opt->m, "side of the filter's windows, 2 to 5 (3)", "M" },
     { "fragment", 'f', 0, G_OPTION_ARG_STRING, &opt->fragment,
-        "look only at this part, 96x96+40+20: size, left, top; the rest then tells how good the filter is", "WxH+X+Y" },
+        "fit the filter to this part only (size, left, top: 96x96+40+20) and report the rest as well", "WxH+X+Y" },
     { "blur", 'b', 0, G_OPTION_ARG_STRING, &opt->blur,
-        "instead of BLURRED: SHARP blurred by gauss:SIGMA or motion:LENGTH:DEGREES", "BLUR" },
-    { "chart", 0, 0, G_OPTION_ARG_NONE, &opt->chart, "instead of SHARP: a drawn picture with edges of all kinds",
+        "blur SHARP by gauss:SIGMA or motion:LENGTH:DEGREES, instead of reading BLURRED", "BLUR" },
+    { "chart", 0, 0, G_OPTION_ARG_NONE, &opt->chart, "draw an image with edges of all kinds, instead of reading SHARP",
         NULL },
     { "noise", 'n', 0, G_OPTION_ARG_DOUBLE, &opt->noise,
-        "noise to be reckoned with, in levels of 255: is added to the blurred picture first (0)", "SIGMA" },
+        "expected noise in levels of 255; it is added to the blurred image before the search (0)", "SIGMA" },
     { "symmetry", 's', 0, G_OPTION_ARG_STRING, &opt->symmetry,
-        "which weights are the same: none, point, diagonal, mirror, full (that of --blur; none)", "KIND" },
+        "symmetry of the weights: none, point, diagonal, mirror, full (that of --blur, else none)", "KIND" },
     { "max-radius", 'r', 0, G_OPTION_ARG_DOUBLE, &opt->max_radius,
-        "no pole further out than this, below 1 (0.95); less rings less", "RADIUS" },
+        "largest radius of a pole, below 1 (0.95); a smaller one rings less", "RADIUS" },
     { G_OPTION_REMAINING, 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &opt->files, NULL, NULL },
     { NULL, 0, 0, 0, NULL, NULL, NULL },
   };
   g_autoptr (GError) error = NULL;
-  GOptionContext *context = g_option_context_new ("SHARP BLURRED - finds the recursive filter that restores");
+  GOptionContext *context = g_option_context_new ("SHARP BLURRED - finds the recursive filter that restores SHARP");
   gboolean good;
 
   g_option_context_set_summary (context,
-      "SHARP and BLURRED are pictures (or films: their first frames) of the same thing, of the same size and with\n"
-      "every point at the same place. Out comes a file for: cudairfilter coefficients=FILE");
+      "SHARP and BLURRED are images (or videos: their first frames) of the same scene, of the same size and aligned.\n"
+      "The result is a file for: cudairfilter coefficients=FILE");
   g_option_context_add_main_entries (context, entries, NULL);
   good = g_option_context_parse (context, &argc, &argv, &error);
   g_option_context_free (context);
   return good || complain ("%s; --help lists the options", error->message);
 }
 
-/* The search takes a while: better to know before it. */
+/* Checked before the search, which takes a while. */
 static gboolean
 check_output (const char *path)
 {
   g_autofree char *folder = g_path_get_dirname (path);
 
   if (g_access (folder, W_OK))
-    return complain ("--output %s: no file can be made in the folder \"%s\"", path, folder);
+    return complain ("--output %s: the folder \"%s\" is not writable", path, folder);
   return TRUE;
 }
 
@@ -97,14 +96,14 @@ check_options (const Options *opt)
   guint n = opt->files ? g_strv_length (opt->files) : 0, wanted = 2 - !!opt->chart - !!opt->blur;
 
   if (n != wanted)
-    return complain ("%u picture%s given and %u %s needed here: a sharp one (or --chart) and a blurred one (or "
-        "--blur); --help tells more", n, n == 1 ? " was" : "s were", wanted, wanted == 1 ? "is" : "are");
+    return complain ("%u image%s given, but %u %s needed here: a sharp one (or --chart) and a blurred one (or "
+        "--blur); see --help", n, n == 1 ? " was" : "s were", wanted, wanted == 1 ? "is" : "are");
   if (opt->m < 2 || opt->m > MAX_M)
-    return complain ("--window %d: it has to be 2 to %d", opt->m, MAX_M);
+    return complain ("--window %d: expected 2 to %d", opt->m, MAX_M);
   if (!(opt->noise >= 0 && opt->noise <= 50))
-    return complain ("--noise %g: it has to be 0 to 50", opt->noise);
+    return complain ("--noise %g: expected 0 to 50", opt->noise);
   if (!(opt->max_radius > 0 && opt->max_radius < 1))
-    return complain ("--max-radius %g: it has to be above 0 and below 1, or the filter would not be stable",
+    return complain ("--max-radius %g: expected more than 0 and less than 1, or the filter would not be stable",
         opt->max_radius);
   return check_output (opt->output);
 }
@@ -124,7 +123,7 @@ parse_blur (const char *text, Blur *blur)
       text);
 }
 
-/* That of the blur, where none is asked for. */
+/* Without the option, chooses the symmetry of the blur. */
 static gboolean
 choose_symmetry (const char *text, const Blur *blur, Symmetry *symmetry)
 {
@@ -136,7 +135,7 @@ choose_symmetry (const char *text, const Blur *blur, Symmetry *symmetry)
       return TRUE;
     }
   if (text)
-    return complain ("--symmetry %s: there are none, point, diagonal, mirror and full", text);
+    return complain ("--symmetry %s: expected none, point, diagonal, mirror or full", text);
   if (!blur)
     *symmetry = SYMMETRY_NONE;
   else if (!blur->motion)
@@ -149,57 +148,57 @@ choose_symmetry (const char *text, const Blur *blur, Symmetry *symmetry)
 }
 
 static gboolean
-choose_fragment (const char *text, const Picture *picture, Rect *rect)
+choose_fragment (const char *text, const Image *image, Rect *rect)
 {
   char end;
 
-  *rect = (Rect) { 0, 0, picture->w, picture->h };
+  *rect = (Rect) { 0, 0, image->w, image->h };
   if (text && sscanf (text, "%dx%d+%d+%d%c", &rect->w, &rect->h, &rect->x, &rect->y, &end) != 4)
-    return complain ("--fragment %s: right would be 96x96+40+20, which is its width, height, left and top", text);
-  if (rect->x < 0 || rect->y < 0 || rect->w > picture->w - rect->x || rect->h > picture->h - rect->y)
-    return complain ("--fragment %s reaches out of the picture, which is %d x %d", text, picture->w, picture->h);
+    return complain ("--fragment %s: expected width, height, left and top, like 96x96+40+20", text);
+  if (rect->x < 0 || rect->y < 0 || rect->w > image->w - rect->x || rect->h > image->h - rect->y)
+    return complain ("--fragment %s reaches out of the image, which is %d x %d", text, image->w, image->h);
   if (rect->w < SMALLEST || rect->h < SMALLEST)
-    return complain ("%d x %d samples are too few to find a filter from; at least %d x %d are needed", rect->w, rect->h,
+    return complain ("%d x %d samples are too few to find a filter; at least %d x %d are needed", rect->w, rect->h,
         SMALLEST, SMALLEST);
   return TRUE;
 }
 
-static Picture *
+static Image *
 load (const char *path)
 {
   g_autoptr (GError) error = NULL;
-  Picture *picture = picture_load (path, &error);
+  Image *image = image_load (path, &error);
 
-  if (!picture)
+  if (!image)
     complain ("%s", error->message);
-  return picture;
+  return image;
 }
 
-/* Both pictures, TRUE where they are such that something can be found. */
+/* Loads or makes both images. Returns FALSE after a message if they cannot be used. */
 static gboolean
-get_pictures (const Options *opt, const Blur *blur, Picture **sharp, Picture **blurred)
+get_images (const Options *opt, const Blur *blur, Image **sharp, Image **blurred)
 {
-  *sharp = opt->chart ? picture_chart (CHART_SIDE) : load (opt->files[0]);
+  *sharp = opt->chart ? image_chart (CHART_SIDE) : load (opt->files[0]);
   if (!*sharp)
     return FALSE;
-  *blurred = blur ? picture_blur (*sharp, blur) : load (opt->files[opt->chart ? 0 : 1]);
+  *blurred = blur ? image_blur (*sharp, blur) : load (opt->files[opt->chart ? 0 : 1]);
   if (!*blurred)
     return FALSE;
   if ((*sharp)->w != (*blurred)->w || (*sharp)->h != (*blurred)->h)
-    return complain ("the sharp picture is %d x %d and the blurred one %d x %d; they have to be of the same size, with "
-        "every point at the same place", (*sharp)->w, (*sharp)->h, (*blurred)->w, (*blurred)->h);
-  picture_add_noise (*blurred, opt->noise);
+    return complain ("the sharp image is %d x %d and the blurred one %d x %d; they have to be of the same size and "
+        "aligned", (*sharp)->w, (*sharp)->h, (*blurred)->w, (*blurred)->h);
+  image_add_noise (*blurred, opt->noise);
   if (blur || opt->noise > 0)
-    picture_round (*blurred);
+    image_round (*blurred);
   return TRUE;
 }
 
-/* Warns where the two do not look like the same thing. */
+/* Warns if the images do not seem to show the same scene. */
 static void
 compare (const Problem *problem)
 {
   Rect f = problem->fragment;
-  g_autoptr (Picture) s = picture_part (problem->sharp, f), b = picture_part (problem->blurred, f);
+  g_autoptr (Image) s = image_part (problem->sharp, f), b = image_part (problem->blurred, f);
   double ms = 0, mb = 0, ss = 0, bb = 0, sb = 0;
   int n = f.w * f.h;
 
@@ -213,41 +212,41 @@ compare (const Problem *problem)
     sb += (s->v[i] - ms) * (b->v[i] - mb);
   }
   if (!(sb > 0.3 * sqrt (ss * bb)))
-    complain ("warning: the pictures hardly resemble each other (correlation %.2f); do they show the same, at the same "
-        "place?", ss * bb > 0 ? sb / sqrt (ss * bb) : 0.0);
+    complain ("warning: the images hardly correlate (%.2f); they have to show the same scene, aligned",
+        ss * bb > 0 ? sb / sqrt (ss * bb) : 0.0);
   if (fabs (ms - mb) > 4)
-    complain ("warning: the sharp picture's mean is %.0f and the blurred one's %.0f; with another exposure, a "
-        "difference in contrast is taken for blur", ms, mb);
+    complain ("warning: the sharp image's mean is %.0f and the blurred one's %.0f; if their exposures "
+        "differ, a difference in contrast is taken for blur", ms, mb);
 }
 
-/* ---- what came out ------------------------------------------------------ */
+/* ---- results ------------------------------------------------------------ */
 
-/* The fragment's samples that were fitted to, those held out, the rest of the picture. */
-enum { FITTED, HELD_OUT, OUTSIDE, PLACES };
+/* Samples of the fragment used by the fit, samples of it held out, and the rest of the image. */
+enum { FITTED, HELD_OUT, OUTSIDE, REGIONS };
 
 static void
-report_row (const Problem *problem, const char *name, const Picture *picture, double noise_gain)
+report_row (const Problem *problem, const char *name, const Image *image, double noise_gain)
 {
-  Difference differences[PLACES] = { 0 };
+  Difference differences[REGIONS] = { 0 };
   Rect f = problem->fragment;
   int margin = fit_margin (problem);
 
-  for (int y = 0; y < picture->h; y++)
-    for (int x = 0; x < picture->w; x++) {
-      gsize at = (gsize) y * picture->w + x;
+  for (int y = 0; y < image->h; y++)
+    for (int x = 0; x < image->w; x++) {
+      gsize at = (gsize) y * image->w + x;
       int left = x - f.x, top = y - f.y;
-      int edge = MIN (MIN (left, top), MIN (f.w - 1 - left, f.h - 1 - top)); /* samples from there to the fragment's */
+      int edge = MIN (MIN (left, top), MIN (f.w - 1 - left, f.h - 1 - top)); /* distance to the fragment's edge */
 
       if (edge < 0)
-        difference_add (&differences[OUTSIDE], picture->v[at] - problem->sharp->v[at]);
+        difference_add (&differences[OUTSIDE], image->v[at] - problem->sharp->v[at]);
       else if (edge >= margin)
         difference_add (&differences[fit_held_out (left, top) ? HELD_OUT : FITTED],
-            picture->v[at] - problem->sharp->v[at]);
+            image->v[at] - problem->sharp->v[at]);
     }
   printf ("%-22s", name);
-  for (int place = 0; place < PLACES; place++)
-    if (differences[place].n > 0)
-      printf (" %8.2f", difference_psnr (&differences[place]));
+  for (int region = 0; region < REGIONS; region++)
+    if (differences[region].n > 0)
+      printf (" %8.2f", difference_psnr (&differences[region]));
     else
       printf (" %8s", "-");
   printf (" %7.2f\n", noise_gain);
@@ -262,14 +261,14 @@ report (const Problem *problem, const Design *fir, const Design *best)
   printf ("%-22s %8s %8s %8s %7s\n", "PSNR in dB", "fitted", "held out", "outside", "noise x");
   report_row (problem, "blurred", problem->blurred, 1);
   for (int i = 0; i < 2; i++) {
-    g_autoptr (Picture) restored = design_apply (designs[i], problem->blurred);
+    g_autoptr (Image) restored = design_apply (designs[i], problem->blurred);
     g_autofree char *name = i ? g_strdup_printf ("recursive, m = %d", problem->m) :
                                 g_strdup_printf ("not recursive, %d x %d", side, side);
 
-    picture_round (restored);
+    image_round (restored);
     report_row (problem, name, restored, design_noise_gain (designs[i]));
   }
-  printf ("%s, the outermost at %.4f\n", best->family, best->radius);
+  printf ("%s, largest radius %.4f\n", best->family, best->radius);
 }
 
 static void
@@ -289,7 +288,7 @@ append_matrix (GString *text, const char *name, const double *v, int m)
   g_string_append_c (text, ']');
 }
 
-/* As cuda/irfilter/irfilter.h has it. Nine digits give each float32 back. */
+/* Writes the format of cuda/irfilter/irfilter.h. Nine digits preserve each float32. */
 static gboolean
 write_json (const Design *design, const char *path)
 {
@@ -314,20 +313,20 @@ main (int argc, char **argv)
 {
   Options opt = { .m = 3, .max_radius = 0.95 };
   Blur blur = { 0 };
-  g_autoptr (Picture) sharp = NULL, blurred = NULL;
+  g_autoptr (Image) sharp = NULL, blurred = NULL;
   Problem problem;
   Design fir, best;
 
   opt.output = g_strdup ("coefficients.json");
   setlocale (LC_ALL, "");
-  setlocale (LC_NUMERIC, "C"); /* 1.5 and not 1,5: in options and in the report */
+  setlocale (LC_NUMERIC, "C"); /* decimal points in options and in the report */
   if (!parse_options (&opt, argc, argv) || !check_options (&opt))
     return 2;
   if ((opt.blur && !parse_blur (opt.blur, &blur)) ||
       !choose_symmetry (opt.symmetry, opt.blur ? &blur : NULL, &problem.symmetry))
     return 2;
   gst_init (NULL, NULL);
-  if (!get_pictures (&opt, opt.blur ? &blur : NULL, &sharp, &blurred))
+  if (!get_images (&opt, opt.blur ? &blur : NULL, &sharp, &blurred))
     return 1;
   problem.sharp = sharp;
   problem.blurred = blurred;
@@ -337,7 +336,7 @@ main (int argc, char **argv)
     return 2;
   compare (&problem);
   if (!fit_fir (&problem, &fir) || !fit_recursive (&problem, &best)) {
-    complain ("no filter could be found: the blurred picture is flat, or nearly so");
+    complain ("no filter could be found: the blurred image is flat, or nearly so");
     return 1;
   }
   report (&problem, &fir, &best);

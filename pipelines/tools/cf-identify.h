@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * cf-identify.h: what the parts of cf-identify share: pictures
- * (cf-identify-picture.c), recursive filters and how they are found
+ * cf-identify.h: types and functions that the parts of cf-identify share: images
+ * (cf-identify-picture.c) and recursive filters with the search for them
  * (cf-identify-fit.c). The filter's equation is that of cuda/irfilter/irfilter.h. */
 
 #ifndef PIPELINES_TOOLS_CF_IDENTIFY_H
@@ -12,24 +12,24 @@
 #define MAX_M 5
 #define QUADRANTS 4 /* se, sw, ne, nw */
 
-/* Gray, in levels of 8 bits, with what is between them. */
+/* A gray image in levels of 0 to 255, not rounded; v has h rows of w samples. */
 typedef struct {
   int w, h;
   double *v;
-} Picture;
+} Image;
 
 typedef struct {
   int x, y, w, h;
 } Rect;
 
-/* A blur with a name: "gauss:1.5" or "motion:9:45". */
+/* The blur of option --blur: "gauss:1.5" or "motion:9:45". */
 typedef struct {
   gboolean motion;
   double sigma;         /* gauss */
-  double length, angle; /* motion */
+  double length, angle; /* motion: samples, degrees */
 } Blur;
 
-/* Which weights are the same. With each step fewer have to be found. */
+/* Which weights are equal. Each kind leaves fewer unknowns than the one before it. */
 typedef enum {
   SYMMETRY_NONE,
   SYMMETRY_POINT,    /* opposite quadrants */
@@ -38,18 +38,18 @@ typedef enum {
   SYMMETRY_FULL,     /* and rows and columns may be exchanged: a round blur */
 } Symmetry;
 
-/* Windows of m x m, entry [k * m + l]; both are added. */
+/* A filter: per quadrant the numerator a and the denominator b, both m x m with entry [k * m + l]. */
 typedef struct {
   int m;
   double a[QUADRANTS][MAX_M * MAX_M], b[QUADRANTS][MAX_M * MAX_M];
-  double radius;       /* of its outermost pole */
+  double radius;       /* of the outermost pole */
   double held;         /* mean square error on the samples held out */
-  const char *family;  /* which kind of denominator, in words */
+  const char *family;  /* kind of denominator, for the report */
 } Design;
 
 typedef struct {
-  const Picture *sharp, *blurred; /* whole pictures of the same size */
-  Rect fragment;                  /* only this is looked at */
+  const Image *sharp, *blurred; /* whole images of the same size */
+  Rect fragment;                /* the part that the filter is fitted to */
   int m;
   Symmetry symmetry;
   double max_radius;
@@ -57,23 +57,25 @@ typedef struct {
 
 /* ---- cf-identify-picture.c ---------------------------------------------- */
 
-Picture *picture_new (int w, int h);
-void picture_free (Picture *picture);
-G_DEFINE_AUTOPTR_CLEANUP_FUNC (Picture, picture_free)
+Image *image_new (int w, int h);
+void image_free (Image *image);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (Image, image_free)
 
-/* A picture file, or the first frame of a film; NULL and a sentence otherwise. */
-Picture *picture_load (const char *path, GError **error);
+/* Loads an image file, or the first frame of a video. On failure returns NULL and sets *error. */
+Image *image_load (const char *path, GError **error);
 
-/* A picture with edges of all sizes and directions, always the same. */
-Picture *picture_chart (int side);
+/* Returns a drawn image of side x side with edges of all sizes and directions, always the same one. */
+Image *image_chart (int side);
 
-Picture *picture_part (const Picture *picture, Rect rect);
-Picture *picture_blur (const Picture *picture, const Blur *blur);
-void picture_add_noise (Picture *picture, double sigma);
-void picture_round (Picture *picture); /* as 8 bits hold it */
+/* Returns a copy of the part `rect`, which must lie within the image. */
+Image *image_part (const Image *image, Rect rect);
+Image *image_blur (const Image *image, const Blur *blur);
+void image_add_noise (Image *image, double sigma);
+/* Rounds to whole levels from 0 to 255, as 8 bits hold them. */
+void image_round (Image *image);
 
-/* How far two pictures are apart, sample by sample; not by their mean levels,
- * which another exposure changes. */
+/* The difference between two images, sample by sample, without that of their mean levels, which
+ * depends on the exposure. */
 typedef struct {
   double sum, squares;
   gint64 n;
@@ -84,19 +86,21 @@ double difference_psnr (const Difference *difference);
 
 /* ---- cf-identify-fit.c -------------------------------------------------- */
 
-/* The weights without poles, (2 m - 1) x (2 m - 1) of them. FALSE if nothing
- * can be found, as in a flat picture. */
+/* Finds the best filter without poles, of (2 m - 1) x (2 m - 1) weights. Returns FALSE if there
+ * is none, as for a flat image. */
 gboolean fit_fir (const Problem *problem, Design *fir);
 
-/* The best recursive filter that was found. FALSE as above. Says on stderr how far it is. */
+/* Searches for the best recursive filter. Returns FALSE as above. Prints its progress on stderr. */
 gboolean fit_recursive (const Problem *problem, Design *best);
 
-/* Is the fragment's sample (x, y) kept from the fit, to judge it? And is it so
- * near to the fragment's border that it is not looked at? */
+/* Returns whether the fragment's sample (x, y) is held out of the fit, to evaluate it. */
 gboolean fit_held_out (int x, int y);
+/* Returns the number of samples at the fragment's border that are not used. */
 int fit_margin (const Problem *problem);
 
-Picture *design_apply (const Design *design, const Picture *picture);
+/* Returns the filtered image. */
+Image *design_apply (const Design *design, const Image *image);
+/* Returns the factor by which the standard deviation of white noise grows. */
 double design_noise_gain (const Design *design);
 
 #endif

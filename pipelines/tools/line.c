@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * line.c: the filter line that a person types, and what is wrong with it. */
+ * line.c: parses a filter line of the command line and explains its errors. */
 
 #include "line.h"
 
@@ -18,7 +18,7 @@ say (const char *format, ...)
   fputc ('\n', stderr);
 }
 
-/* GObject says with a log message only that a value is out of range. */
+/* GObject reports a value out of range by a log message only. */
 static char *range_warning;
 static gboolean catching;
 
@@ -45,9 +45,9 @@ say_our_elements (void)
     g_string_append_printf (names, " %s", GST_OBJECT_NAME (l->data));
   gst_plugin_feature_list_free (features);
   if (names->len)
-    say ("the elements of this project:%s; every other one that gst-inspect-1.0 lists will do as well", names->str);
+    say ("the elements of this project:%s; any other element that gst-inspect-1.0 lists works, too", names->str);
   else
-    say ("the plugin itself is not found: GST_PLUGIN_PATH has to name the directory of libgstcudafilters.so");
+    say ("the plugin is not found: set GST_PLUGIN_PATH to the directory of libgstcudafilters.so");
 }
 
 /* "1..255", "all | luma | chroma" or nothing. */
@@ -74,7 +74,7 @@ range_text (GParamSpec *spec)
   return g_strdup ("");
 }
 
-/* One line a property of its own that can be set; `only` NULL: all of them. */
+/* Prints one line per writable property that the element itself adds; `only` NULL: all of them. */
 static void
 say_properties (GstElement *element, const char *only)
 {
@@ -94,14 +94,14 @@ say_properties (GstElement *element, const char *only)
   g_free (specs);
 }
 
-/* What the element called `name` ("cudamedian" or "cudamedian0") would take. */
+/* Prints the properties of the element called `name` ("cudamedian" or "cudamedian0"). */
 static void
 say_right_properties (const char *name, const char *only)
 {
   g_autofree char *factory = g_strdup (name);
   GstElement *element = gst_element_factory_make (factory, NULL);
 
-  if (!element) { /* without the number that an instance gets */
+  if (!element) { /* try it without the instance number */
     factory[strcspn (factory, "0123456789")] = '\0';
     element = gst_element_factory_make (factory, NULL);
   }
@@ -112,7 +112,7 @@ say_right_properties (const char *name, const char *only)
   gst_object_unref (element);
 }
 
-/* The text in quotes behind `word`, to be freed, or NULL. */
+/* Returns the quoted text behind `word` (free it), or NULL. */
 static char *
 quoted (const char *message, const char *word)
 {
@@ -125,7 +125,7 @@ quoted (const char *message, const char *word)
   return end ? g_strndup (start + 1, end - start - 1) : NULL;
 }
 
-/* Says what is wrong with the line, and what would be right. */
+/* Prints what is wrong with the line, and what it could be instead. */
 static void
 say_bad_line (const char *option, const char *line, GstElement *bin, const GError *error)
 {
@@ -152,7 +152,7 @@ say_bad_line (const char *option, const char *line, GstElement *bin, const GErro
     }
     gst_iterator_free (it);
   } else
-    say ("right would be, for example: %s'cudamedian kernel-size=5'", option);
+    say ("a valid line would be, for example: %s'cudamedian kernel-size=5'", option);
 }
 
 GstElement *
@@ -162,7 +162,7 @@ parse_filter (const char *option, const char *line)
   GstElement *bin;
   GstPad *sink, *src;
 
-  if (!catching) /* GLib takes one for a process */
+  if (!catching) /* GLib allows one writer function per process */
     g_log_set_writer_func (catch_warning, NULL, NULL);
   catching = TRUE;
   g_clear_pointer (&range_warning, g_free);
@@ -175,7 +175,7 @@ parse_filter (const char *option, const char *line)
   sink = gst_element_get_static_pad (bin, "sink");
   src = gst_element_get_static_pad (bin, "src");
   if (!sink || !src) {
-    say ("%s'%s': a filter takes video and gives video; this line has no free %s pad", option, line,
+    say ("%s'%s': a filter needs a sink and a source pad; this line has no free %s pad", option, line,
         sink ? "source" : "sink");
     g_clear_object (&bin);
   }
@@ -184,7 +184,7 @@ parse_filter (const char *option, const char *line)
   return bin;
 }
 
-/* They are known by their property active-backend. */
+/* Identifies them by their property active-backend. */
 GList *
 find_filters (GstElement *bin)
 {

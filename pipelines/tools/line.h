@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * line.h: what cf-demo and bench share: a word to people, and filter lines. */
+ * line.h: functions that cf-demo and bench share: messages and filter lines. */
 #ifndef PIPELINES_TOOLS_LINE_H
 #define PIPELINES_TOOLS_LINE_H
 
 #include <gst/gst.h>
 
-/* A line for people, on stderr. */
+/* Prints a line on stderr. */
 void say (const char *format, ...) G_GNUC_PRINTF (1, 2);
-/* A bin of the filter line, with one pad on each side; NULL after a message that
- * says what is wrong. `option` stands in front of the line there: "--filter ", or "". */
+/* Returns a bin of the filter line with a ghost pad on each side, or NULL after a message on
+ * stderr, in which `option` ("--filter " or "") precedes the line. */
 GstElement *parse_filter (const char *option, const char *line);
-/* The elements of this project in the bin; free with the references in it. */
+/* Returns the elements of this project in the bin, in the order of the line. Free the list with its
+ * references. */
 GList *find_filters (GstElement *bin);
 
 #endif

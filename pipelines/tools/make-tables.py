@@ -4,9 +4,9 @@
 
 usage: pipelines/tools/make-tables.py build/pipelines/cf-identify > cuda/irfilter/tables.c
 
-Takes some minutes. The filters are found on cf-identify's chart with a noise of 2 levels: without it they bring out
-the grain of every camera (at sigma 1.5, noise grows 17-fold instead of 3.3-fold, for 2 dB more in a picture that has
-none). Windows of 5 x 5 gain 1 to 2 dB over 3 x 3 for motion and next to nothing for a Gaussian.
+Takes some minutes. The filters are found on cf-identify's chart with a noise of 2 levels. Without it they amplify the
+noise of every camera: at sigma 1.5, 17-fold instead of 3.3-fold, for 2 dB more in an image without noise. Windows of
+5 x 5 gain 1 to 2 dB over 3 x 3 for motion and next to nothing for a Gaussian.
 """
 import concurrent.futures
 import json
@@ -29,16 +29,16 @@ HEAD = '''\
  * irfilter/tables.c: written by pipelines/tools/make-tables.py, which calls
  *   cf-identify --chart --blur %(gauss)s --noise %(noise)d --window %(gauss_m)d
  *   cf-identify --chart --blur %(motion)s --noise %(noise)d --window %(motion_m)d
- * for each entry; 90 degrees is 0 with rows and columns exchanged, 135 is 45
- * mirrored. Beside the entries: PSNR in dB of the chart, blurred and noisy, and
- * restored, on samples that were held out; by how much noise grows. */
+ * for each entry; 90 degrees is 0 degrees with rows and columns exchanged, 135 is 45
+ * mirrored. The comment beside an entry: PSNR in dB of the blurred, noisy chart and of
+ * the restored one, on samples that the fit did not use; the gain of the noise. */
 
-#include "irfilter_tables.h"
+#include "tables.h"
 '''
 
 
 def shortest(number):
-    """The fewest digits that give the same float32."""
+    """Returns the number with the fewest digits that give the same float32."""
     wanted = struct.pack('f', number)
     for digits in range(1, 10):
         text = f'{number:.{digits}g}'
@@ -48,7 +48,7 @@ def shortest(number):
 
 
 def identify(program, blur, m):
-    """The four quadrants as (a, b) of rows of texts, and the report's figures."""
+    """Returns the four quadrants as (a, b) of rows of texts, and the report's figures."""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, 'set.json')
         report = subprocess.run([program, '--chart', '--blur', blur, '--noise', str(NOISE), '--window', str(m),
@@ -62,8 +62,8 @@ def identify(program, blur, m):
 
 
 def transposed(sets):
-    turn = [tuple([list(row) for row in zip(*matrix)] for matrix in pair) for pair in sets]
-    return [turn[0], turn[2], turn[1], turn[3]]
+    exchanged = [tuple([list(row) for row in zip(*matrix)] for matrix in pair) for pair in sets]
+    return [exchanged[0], exchanged[2], exchanged[1], exchanged[3]]
 
 
 def mirrored(sets):
@@ -71,7 +71,7 @@ def mirrored(sets):
 
 
 def wrap(first, words, end):
-    """C lines of at most COLUMNS columns."""
+    """Returns C lines of at most COLUMNS columns."""
     lines, line = [], first
     for i, word in enumerate(words):
         word = ' ' + word + (end if i == len(words) - 1 else ',')
@@ -84,7 +84,7 @@ def wrap(first, words, end):
 
 
 class Arrays:
-    """The matrices that the entries point to, each once."""
+    """The distinct matrices that the entries point to."""
 
     def __init__(self):
         self.names, self.lines = {}, []
@@ -125,7 +125,7 @@ def main():
     tables = table('deblur', deblur_rows, arrays) + [''] + table('motion', motion_rows, arrays)
     head = HEAD % {'gauss': 'gauss:SIGMA', 'motion': 'motion:LENGTH:ANGLE', 'noise': NOISE, 'gauss_m': GAUSS_M,
                    'motion_m': MOTION_M}
-    print('\n'.join([head, '/* Each is one quadrant\'s a or b; quadrants that are alike share one. */', *arrays.lines, '',
+    print('\n'.join([head, '/* Each array is a or b of one quadrant; equal quadrants share one. */', *arrays.lines, '',
                      *tables]))
 
 

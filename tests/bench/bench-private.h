@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * bench-private.h: what bench.c, which measures, and bench_report.c, which
- * writes, share. */
+ * bench-private.h: shared by bench.c, which measures, and bench_report.c, which writes the
+ * results. */
 #ifndef TESTS_BENCH_BENCH_PRIVATE_H
 #define TESTS_BENCH_BENCH_PRIVATE_H
 
@@ -15,12 +15,12 @@ typedef struct {
   const char *format, *resolution;
   int size, streams, width, height;
   char variant[48];
-  double ours, copy, peer; /* us a frame; 0 = not measured */
+  double ours, copy, baseline; /* microseconds per frame; 0 = not measured */
   bool checked, right;
 } BenchRow;
 
 typedef struct {
-  const char *filter, *sizes, *set, *format, *kinds, *resolution, *streams, *picture, *peer, *json, *markdown;
+  const char *filter, *sizes, *set, *format, *kinds, *resolution, *streams, *picture, *baseline, *json, *markdown;
   bool all_variants;
   char command[512];
 } BenchOptions;
@@ -30,17 +30,18 @@ typedef struct {
   const KcFilter *kc;
   const CfFilter *filter;
   CfContext *context;
-  const BenchPeer *peer;
+  const BenchBaseline *baseline;
   CfGpuInfo gpu;
   BenchRow rows[BENCH_MAX_ROWS];
   int n_rows, failed;
 } Bench;
 
-/* Goals and arithmetic floors on one H200, us a frame of GRAY8; 0: none. */
+/* Sets the goal and the lower bound of a row on one H200, in microseconds per frame of GRAY8; 0:
+ * none. */
 void bench_target (const Bench *b, const BenchRow *row, double *goal, double *least);
 void bench_print_head (const Bench *b);
 void bench_print_row (const Bench *b, const BenchRow *row);
-/* Writes the filter's own part of the file; what others wrote stays. */
+/* Writes the filter's own section of the file and keeps the rest of it. */
 bool bench_write_markdown (const Bench *b);
 bool bench_write_json (const Bench *b);
 

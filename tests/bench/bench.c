@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define N_PICTURES 4
+#define N_IMAGES 4
 
 typedef struct {
   CfPlan *plan[BENCH_MAX_STREAMS];
@@ -19,9 +19,9 @@ typedef struct {
 } Ours;
 
 typedef struct {
-  const BenchPeer *peer;
-  void *opened;
-} Theirs;
+  const BenchBaseline *library;
+  void *filter;
+} Baseline;
 
 static int
 enqueue_ours (void *user, int stream, const uint8_t *src, uint8_t *dst, size_t pitch)
@@ -36,22 +36,22 @@ enqueue_ours (void *user, int stream, const uint8_t *src, uint8_t *dst, size_t p
 }
 
 static int
-enqueue_theirs (void *user, int stream, const uint8_t *src, uint8_t *dst, size_t pitch)
+enqueue_baseline (void *user, int stream, const uint8_t *src, uint8_t *dst, size_t pitch)
 {
-  Theirs *theirs = user;
+  Baseline *baseline = user;
 
   (void) stream;
-  return theirs->peer->run (theirs->opened, src, pitch, dst, pitch) == 0;
+  return baseline->library->run (baseline->filter, src, pitch, dst, pitch) == 0;
 }
 
-/* A binary PGM, repeated where the frame is larger; false: it is none. */
+/* Loads a binary PGM of 8 bits; false: the file is not one. */
 static bool
 load_pgm (const char *path, uint8_t **pixels, int *width, int *height)
 {
   FILE *file = fopen (path, "rb");
   int max = 0;
-  bool good = file && fscanf (file, "P5 %d %d %d", width, height, &max) == 3 && max == 255 && *width > 0 && *height > 0 &&
-      *width <= CF_MAX_SIZE && *height <= CF_MAX_SIZE && fgetc (file) != EOF;
+  bool good = file && fscanf (file, "P5 %d %d %d", width, height, &max) == 3 && max == 255 && *width > 0 &&
+      *height > 0 && *width <= CF_MAX_SIZE && *height <= CF_MAX_SIZE && fgetc (file) != EOF;
 
   *pixels = good ? malloc ((size_t) *width * (size_t) *height) : NULL;
   good = *pixels && fread (*pixels, (size_t) *width, (size_t) *height, file) == (size_t) *height;
@@ -61,18 +61,18 @@ load_pgm (const char *path, uint8_t **pixels, int *width, int *height)
 }
 
 static uint8_t *
-make_pictures (const Bench *b, int width, int height, int pixel)
+make_images (const Bench *b, int width, int height, int pixel)
 {
   int w = (width + 2 * BENCH_MARGIN_X) * pixel, h = height + 2 * BENCH_MARGIN_Y, pw = 0, ph = 0;
-  size_t one = bench_picture_bytes (width, height, pixel);
-  uint8_t *all = malloc (one * N_PICTURES), *photo = NULL;
+  size_t one = bench_image_bytes (width, height, pixel);
+  uint8_t *all = malloc (one * N_IMAGES), *photo = NULL;
 
   if (b->o.picture && !load_pgm (b->o.picture, &photo, &pw, &ph)) {
     fprintf (stderr, "%s: not a binary PGM of 8 bits\n", b->o.picture);
     free (photo);
     photo = NULL;
   }
-  for (int i = 0; all && i < N_PICTURES; i++)
+  for (int i = 0; all && i < N_IMAGES; i++)
     for (int y = 0; y < h; y++)
       for (int x = 0; x < w; x++)
         all[(size_t) i * one + (size_t) y * (size_t) w + (size_t) x] =
@@ -82,8 +82,7 @@ make_pictures (const Bench *b, int width, int height, int pixel)
   return all;
 }
 
-/* The reference on frame `i` and the `before` frames before it; whatever is
- * timed must be right. */
+/* Compares frame `i` with the reference, which is given the `before` frames before it as well. */
 static bool
 check_frame (Bench *b, BenchFrames *f, int i, int before, const CfVideo *video, const void *params, char *error)
 {
@@ -96,7 +95,7 @@ check_frame (Bench *b, BenchFrames *f, int i, int before, const CfVideo *video, 
 
   want.plane[0].data = expected;
   want.plane[0].pitch = row;
-  /* The frame itself last: its result stays in `out`. */
+  /* Frame i comes last: its result stays in `out`. */
   for (int k = before; good && k >= 0; k--) {
     image[k] = want;
     image[k].plane[0].data = in + (size_t) k * n;
@@ -110,8 +109,8 @@ check_frame (Bench *b, BenchFrames *f, int i, int before, const CfVideo *video, 
   return good;
 }
 
-/* What a filter that follows makes of a frame leans on all those before it, which
- * were many: here two are filtered once more, behind a reset. */
+/* Filters two frames again after a reset: the result of a stateful filter depends on all frames
+ * before, which are too many for the reference. */
 static bool
 enqueue_two (BenchFrames *f, Ours *ours)
 {
@@ -123,8 +122,8 @@ enqueue_two (BenchFrames *f, Ours *ours)
   return good;
 }
 
-/* A plan and a stream for each of the row's frames at once; false: status or
- * `error` says why. CF_UNSUPPORTED of the variant leaves both empty. */
+/* Makes a plan and a stream for each of the row's frames at once. On failure status or `error`
+ * says why; both are empty where the variant returned CF_UNSUPPORTED. */
 static bool
 ours_new (Bench *b, BenchFrames *f, Ours *ours, const BenchRow *row, const void *params, const char *variant)
 {
@@ -136,7 +135,7 @@ ours_new (Bench *b, BenchFrames *f, Ours *ours, const BenchRow *row, const void 
     ours->stream[i] = cf_stream_new (f->stream[i], &ours->status);
     if (!ours->plan[i] || !ours->stream[i] ||
         (variant && cf_plan_prefer (ours->plan[i], variant, NULL) != CF_OK) ||
-        (kind->knob && cf_plan_override (ours->plan[i], kind->knob, kind->value, &ours->status) != CF_OK))
+        (kind->override && cf_plan_override (ours->plan[i], kind->override, kind->value, &ours->status) != CF_OK))
       return false;
   }
   return true;
@@ -167,7 +166,7 @@ time_ours (Bench *b, BenchFrames *f, BenchRow row, const char *set, const char *
     row.checked = true;
     if (cf_filter_follows (b->filter, params))
       row.right = row.ours > 0 && enqueue_two (f, &ours) && check_frame (b, f, 1, 1, &ours.video, params, error);
-    else /* the frame of the last stream */
+    else /* checks the frame of the last stream */
       row.right = row.ours > 0 && check_frame (b, f, row.streams - 1, 0, &ours.video, params, error);
     if (!row.right) {
       b->failed++;
@@ -187,21 +186,21 @@ time_ours (Bench *b, BenchFrames *f, BenchRow row, const char *set, const char *
 }
 
 static double
-time_theirs (Bench *b, BenchFrames *f, const BenchRow *row)
+time_baseline (Bench *b, BenchFrames *f, const BenchRow *row)
 {
-  Theirs theirs = { .peer = b->peer };
+  Baseline baseline = { .library = b->baseline };
   char error[256] = "";
   double us = 0;
 
-  if (!b->peer || !row->kind->peer)
+  if (!b->baseline || !row->kind->baseline)
     return 0;
-  theirs.opened = b->peer->open (row->kind->peer, row->size, f->pixel, f->width, f->height, f->stream[0]);
-  if (!theirs.opened)
+  baseline.filter = b->baseline->open (row->kind->baseline, row->size, f->pixel, f->width, f->height, f->stream[0]);
+  if (!baseline.filter)
     return 0;
-  us = bench_filter_us (f, enqueue_theirs, &theirs, 0, error);
+  us = bench_filter_us (f, enqueue_baseline, &baseline, 0, error);
   if (us <= 0)
-    fprintf (stderr, "%s: %s %d: %s\n", b->peer->name, row->kind->peer, row->size, error);
-  b->peer->close (theirs.opened);
+    fprintf (stderr, "%s: %s %d: %s\n", b->baseline->name, row->kind->baseline, row->size, error);
+  b->baseline->close (baseline.filter);
   return us;
 }
 
@@ -233,12 +232,12 @@ bench_size (Bench *b, BenchFrames *f, BenchRow row)
   }
   kc_params_free (b->filter, params);
   if (b->n_rows > first)
-    b->rows[first].peer = time_theirs (b, f, &row);
+    b->rows[first].baseline = time_baseline (b, f, &row);
   for (int i = first; i < b->n_rows; i++)
     bench_print_row (b, &b->rows[i]);
 }
 
-/* One row for each number of frames at once. */
+/* Measures one row for each number of frames at once. */
 static void
 bench_streams (Bench *b, BenchFrames *f, BenchRow row)
 {
@@ -251,7 +250,7 @@ bench_streams (Bench *b, BenchFrames *f, BenchRow row)
   }
 }
 
-/* Is `name` in a list with commas? NULL has everything. */
+/* Returns whether `name` is in a list with commas; a NULL list contains every name. */
 static bool
 in_list (const char *list, const char *name)
 {
@@ -280,7 +279,7 @@ read_resolution (const char *text, int *width, int *height)
       *height <= CF_MAX_SIZE;
 }
 
-/* All sizes and kinds on frames of one format and resolution. */
+/* Measures all sizes and kinds on frames of one format and resolution. */
 static bool
 bench_frames (Bench *b, const char *format, const char *resolution)
 {
@@ -288,21 +287,21 @@ bench_frames (Bench *b, const char *format, const char *resolution)
   BenchRow row = { .format = info ? info->name : format, .resolution = resolution };
   BenchFrames f;
   char error[256] = "";
-  uint8_t *pictures;
+  uint8_t *images;
   bool good;
 
   if (!info || info->n_planes != 1 || info->bytes != 1 || cf_plane_row_bytes (info->format, 2, 0) % 2) {
-    fprintf (stderr, "%s: the benchmark has formats of one plane of 8 bits, such as GRAY8 and RGBA\n", format);
+    fprintf (stderr, "%s: the benchmark needs a format with one plane of 8 bits, such as GRAY8 or RGBA\n", format);
     return false;
   }
   if (!read_resolution (resolution, &row.width, &row.height)) {
-    fprintf (stderr, "%s: no resolution; 1080p, 4k and 800x600 are some\n", resolution);
+    fprintf (stderr, "%s: not a resolution; examples: 1080p, 4k, 800x600\n", resolution);
     return false;
   }
-  pictures = make_pictures (b, row.width, row.height, (int) cf_plane_row_bytes (info->format, 2, 0) / 2);
-  good = pictures && bench_frames_new (&f, row.width, row.height, (int) cf_plane_row_bytes (info->format, 2, 0) / 2,
-      pictures, N_PICTURES, b->gpu.l2_bytes, error);
-  free (pictures);
+  images = make_images (b, row.width, row.height, (int) cf_plane_row_bytes (info->format, 2, 0) / 2);
+  good = images && bench_frames_new (&f, row.width, row.height, (int) cf_plane_row_bytes (info->format, 2, 0) / 2,
+      images, N_IMAGES, b->gpu.l2_bytes, error);
+  free (images);
   if (!good) {
     fprintf (stderr, "%s frames of %s: %s\n", resolution, format, error);
     return false;
@@ -318,7 +317,7 @@ bench_frames (Bench *b, const char *format, const char *resolution)
   return true;
 }
 
-/* Item i of a list with commas; NULL behind the last. */
+/* Returns item i of a list with commas; NULL after the last. */
 static const char *
 item_of (const char *list, int i, char out[16])
 {
@@ -349,7 +348,7 @@ static bool
 parse (Bench *b, int argc, char **argv)
 {
   struct { const char *name, **value; } options[] = {
-    { "--filter", &b->o.filter }, { "--sizes", &b->o.sizes }, { "--set", &b->o.set }, { "--peer", &b->o.peer },
+    { "--filter", &b->o.filter }, { "--sizes", &b->o.sizes }, { "--set", &b->o.set }, { "--baseline", &b->o.baseline },
     { "--resolution", &b->o.resolution }, { "--picture", &b->o.picture }, { "--json", &b->o.json },
     { "--markdown", &b->o.markdown }, { "--format", &b->o.format }, { "--kinds", &b->o.kinds },
     { "--streams", &b->o.streams },
@@ -370,7 +369,7 @@ parse (Bench *b, int argc, char **argv)
     while (o < sizeof options / sizeof *options && strcmp (options[o].name, argv[i]) != 0)
       o++;
     if (o == sizeof options / sizeof *options || i + 1 == argc) {
-      fprintf (stderr, "%s: no option of the benchmark, or without its value\n", argv[i]);
+      fprintf (stderr, "%s: not an option of the benchmark, or its value is missing\n", argv[i]);
       return false;
     }
     *options[o].value = argv[++i];
@@ -382,22 +381,22 @@ parse (Bench *b, int argc, char **argv)
       b->kc = *kc;
   b->filter = cf_filter_find (b->o.filter);
   if (!b->kc || !b->filter)
-    fprintf (stderr, "%s: no filter\n", b->o.filter);
+    fprintf (stderr, "%s: not a filter\n", b->o.filter);
   return b->kc && b->filter;
 }
 
 static void
-open_peer (Bench *b)
+open_baseline (Bench *b)
 {
-  void *library = b->o.peer ? dlopen (b->o.peer, RTLD_NOW | RTLD_LOCAL) : NULL;
-  BenchPeerEntry entry = NULL;
+  void *library = b->o.baseline ? dlopen (b->o.baseline, RTLD_NOW | RTLD_LOCAL) : NULL;
+  BenchBaselineEntry entry = NULL;
 
   if (library)
-    *(void **) &entry = dlsym (library, BENCH_PEER_ENTRY);
+    *(void **) &entry = dlsym (library, BENCH_BASELINE_ENTRY);
   if (entry)
-    b->peer = entry ();
-  else if (b->o.peer)
-    printf ("no peer: %s\n", dlerror ());
+    b->baseline = entry ();
+  else if (b->o.baseline)
+    printf ("no baseline: %s\n", dlerror ());
 }
 
 int
@@ -413,7 +412,7 @@ kc_bench_main (int argc, char **argv)
     printf ("no GPU: %s\n0 passed, 0 failed, 1 skipped\n", status.message);
     return 77;
   }
-  open_peer (&b);
+  open_baseline (&b);
   bench_print_head (&b);
   bench_all (&b);
   if ((b.o.markdown && !bench_write_markdown (&b)) || (b.o.json && !bench_write_json (&b))) {

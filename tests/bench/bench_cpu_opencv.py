@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The filters on the CPU beside OpenCV's medianBlur, filter2D, GaussianBlur, blur and Sobel, and beside what it has that
-finds regions, watershed and pyrMeanShiftFiltering: the same picture, the same cores, one run.
+"""Times the filters on the CPU against OpenCV: medianBlur, filter2D, GaussianBlur, blur and Sobel, and for regions
+watershed and pyrMeanShiftFiltering: the same image, the same cores, one run.
 
-Usage: bench_cpu_opencv.py CPUBENCH [--filter median|convolve|segment] [--size 1920x1080] [--rounds 5] [--sizes 3,5,7,...]
-                                    [--formats GRAY8,GRAY16,RGB,RGBA] [--kernels dense,gauss,...] [--image FILE]
-                                    [--isa NAME] [--cpu-time] [--check-goals]
+Usage: bench_cpu_opencv.py CPUBENCH [--filter median|convolve|segment] [--size 1920x1080] [--rounds 5]
+                                    [--sizes 3,5,7,...] [--formats GRAY8,GRAY16,RGB,RGBA]
+                                    [--kernels dense,gauss,...] [--image FILE] [--isa NAME] [--cpu-time] [--check-goals]
 
-CPUBENCH is the helper program of that name from the build folder (tests/cpubench). Needs the packages numpy and
-opencv-python-headless. Both sides take turns, so that whatever else the machine does hits both; the best time of each
-counts. The results are compared too: a difference fails the run. (Not those of the regions: each has its own.)
-One core of each: `taskset -c 1 bench_cpu_opencv.py ...`, with --cpu-time where others want that core; OpenCV with AVX2
-alone: OPENCV_CPU_DISABLE=AVX512-SKX.
+CPUBENCH is the program tests/cpubench of the build folder. Needs the packages numpy and opencv-python-headless. The two
+sides alternate, so that other load on the machine affects both; the shortest time of each counts. The results are
+compared as well: a difference fails the run. (Regions are not compared: the algorithms differ.)
+To measure on one core: `taskset -c 1 bench_cpu_opencv.py ...`, with --cpu-time if other processes use that core. To
+restrict OpenCV to AVX2: OPENCV_CPU_DISABLE=AVX512-SKX.
 """
 import argparse
 import os
@@ -24,8 +24,8 @@ import cv2
 import numpy as np
 
 
-def picture(width, height):
-    """Slopes, edges, texture, sensor noise and some salt and pepper: what a camera at night gives."""
+def test_image(width, height):
+    """Returns an image like a night camera's: slopes, edges, texture, sensor noise, some salt and pepper."""
     rng = np.random.default_rng(1)
     y, x = np.mgrid[0:height, 0:width]
     image = 128 + 60 * np.sin(x / 90) + 50 * np.cos(y / 70 + x / 300)
@@ -69,33 +69,33 @@ def compare(options, image, frame, output, size):
             sys.exit(f"size {size}: our result differs from OpenCV's in {np.count_nonzero(mine != reference)} samples")
     ratio = theirs / ours
     met = ratio >= goal(size)
-    print(f"| {size} | {ours / 1000:.2f} | {theirs / 1000:.2f} | {ratio:.1f} | {goal(size)} | {'yes' if met else 'NO'} |"
-          f" {variant} |", flush=True)
+    print(f"| {size} | {ours / 1000:.2f} | {theirs / 1000:.2f} | {ratio:.1f} | {goal(size)} |"
+          f" {'yes' if met else 'NO'} | {variant} |", flush=True)
     return met
 
 
 # ---- convolution
 
-FORMATS = {"GRAY8": 1, "GRAY16": 1, "RGB": 3, "RGBA": 4}  # and how many channels
+FORMATS = {"GRAY8": 1, "GRAY16": 1, "RGB": 3, "RGBA": 4}  # channels of each
 REPLICATE = cv2.BORDER_REPLICATE
 
 
 def dense_kernel(size):
-    """Integers of no rank 1 over a power of two: what filter2D's floats hold exactly."""
+    """Returns an integer kernel that is not of rank 1, and a power of two to divide by: exact in filter2D's floats."""
     rng = np.random.default_rng(size)
     kernel = rng.integers(-9, 20, (size, size))
     return kernel, 2 ** int(np.ceil(np.log2(max(1, kernel.sum()))))
 
 
 def sobel(image):
-    """OpenCV has no gradient of integers: the nearest to it."""
+    """Returns the gradient closest to ours: OpenCV has none of integers."""
     x = cv2.Sobel(image, cv2.CV_32F, 1, 0, borderType=REPLICATE).reshape(image.shape[0], -1)
     y = cv2.Sobel(image, cv2.CV_32F, 0, 1, borderType=REPLICATE).reshape(image.shape[0], -1)
     return cv2.convertScaleAbs(cv2.magnitude(x, y)).reshape(image.shape)
 
 
 def gauss(image, size):
-    # From 9 on not by a table of few bits; below, our weights are the same table's.
+    # From size 9 on OpenCV computes the weights from sigma; below, both sides use the same table.
     sigma = 0.3 * ((size - 1) / 2 - 1) + 0.8 if size > 7 else 0
     return cv2.GaussianBlur(image, (size, size), sigma, borderType=REPLICATE)
 
@@ -105,12 +105,12 @@ def unsharp(image, size):
 
 
 def convolution(kind, size):
-    """Settings of ours, OpenCV's function, and by how much the two may differ."""
+    """Returns our settings, OpenCV's function, and the tolerated difference of the two."""
     if kind == "dense":
         kernel, divisor = dense_kernel(size)
         text = ";".join(" ".join(map(str, row)) for row in kernel)
         weights = (kernel / divisor).astype(np.float32)
-        # OpenCV goes by the Fourier transform above 130 taps.
+        # OpenCV uses the Fourier transform above 130 taps.
         return ([f"kernel={text}", f"divisor={divisor}"],
                 lambda image: cv2.filter2D(image, -1, weights, borderType=REPLICATE), 0 if size <= 11 else 1)
     if kind == "gauss":
@@ -146,7 +146,7 @@ def compare_convolution(options, format_, image, frame, output, kind, size):
             start = clock()
             reference = opencv(image)
             theirs = min(theirs, (clock() - start) * 1e6)
-    if mine.dtype == np.uint16:  # OpenCV's floats do not hold these sums
+    if mine.dtype == np.uint16:  # OpenCV's floats cannot represent these sums
         slack = 2
     difference = np.abs(mine.astype(int) - reference)
     off = difference[..., :3].max() if mine.ndim == 3 else difference.max()  # alpha is copied
@@ -164,17 +164,17 @@ def convolutions(options, image, folder):
     met = []
     for format_ in options.formats.split(","):
         frame, output = os.path.join(folder, "in"), os.path.join(folder, "out")
-        # the channels differ, so that one in another's place is noticed
+        # the channels differ, so that swapped channels are detected
         channels = [np.roll(image, 7 * c, 1) for c in range(FORMATS[format_])]
-        if format_ == "GRAY16":  # all 16 bits are busy
-            picture_ = image.astype(np.uint16) * 256 + np.roll(image, 7, 1)
+        if format_ == "GRAY16":  # uses all 16 bits
+            frame_image = image.astype(np.uint16) * 256 + np.roll(image, 7, 1)
         else:
-            picture_ = image if format_ == "GRAY8" else np.ascontiguousarray(np.dstack(channels))
-        picture_.tofile(frame)
+            frame_image = image if format_ == "GRAY8" else np.ascontiguousarray(np.dstack(channels))
+        frame_image.tofile(frame)
         for kind in options.kernels.split(","):
             for size in (options.sizes or "3,5,7,9,11,15,31").split(","):
                 if kind != "sobel" or (size == "3" and format_ != "GRAY16"):
-                    met.append(compare_convolution(options, format_, picture_, frame, output, kind, int(size)))
+                    met.append(compare_convolution(options, format_, frame_image, frame, output, kind, int(size)))
     return met
 
 
@@ -188,7 +188,8 @@ def fastest_us(call, repeats):
 
 
 def segmentations(options, image, folder):
-    """Watershed is given its markers, a grid of dots, and has no mean to paint; mean shift paints, but has no regions."""
+    """Times segmentation. Watershed is given its markers, a grid of dots, and paints no mean; mean shift paints, but
+    reports no regions."""
     height, width = image.shape
     color = np.ascontiguousarray(np.dstack([np.roll(image, 7 * c, 1) for c in range(3)]))
     markers = np.zeros((height, width), np.int32)
@@ -197,8 +198,8 @@ def segmentations(options, image, folder):
     print("| format | frames | ours | watershed | mean shift | met |\n| --- | --- | --- | --- | --- | --- |")
     watershed = fastest_us(lambda: cv2.watershed(color, markers.copy()), options.rounds)
     shift = fastest_us(lambda: cv2.pyrMeanShiftFiltering(color, 10, 20), 1)
-    for format_, picture_ in (("RGB", color), ("NV12", np.vstack([image, np.roll(image, 7, 1)[:height // 2]]))):
-        picture_.tofile(frame)
+    for format_, frame_image in (("RGB", color), ("NV12", np.vstack([image, np.roll(image, 7, 1)[:height // 2]]))):
+        frame_image.tofile(frame)
         for kind, temporal in (("afresh", "0"), ("following", "0.15")):
             command = [options.program, "-F", "segment", "-f", format_, "-s", f"{width}x{height}", "-n", "20",
                        "-p", f"temporal={temporal}"] + (["-i", options.isa] if options.isa else []) + [frame, "0"]
@@ -220,27 +221,27 @@ def medians(options, image, folder):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("program", help="the helper program tests/cpubench of the build folder")
+    parser.add_argument("program", help="the program tests/cpubench of the build folder")
     parser.add_argument("--size", default="1920x1080")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--filter", default="median", choices=["median", "convolve", "segment"])
-    parser.add_argument("--sizes", help="kernel sizes, with commas")
-    parser.add_argument("--formats", default=",".join(FORMATS), help="of the convolution")
-    parser.add_argument("--kernels", default="dense,gauss,box,unsharp,sobel", help="of the convolution")
-    parser.add_argument("--isa", help="the instruction set of the convolution: avx2, say")
-    parser.add_argument("--cpu-time", action="store_true", help="of the convolution, the processes' own time")
-    parser.add_argument("--image", help="a picture to use instead of the made-up one")
+    parser.add_argument("--sizes", help="comma-separated kernel sizes")
+    parser.add_argument("--formats", default=",".join(FORMATS), help="formats of the convolution")
+    parser.add_argument("--kernels", default="dense,gauss,box,unsharp,sobel", help="kernels of the convolution")
+    parser.add_argument("--isa", help="instruction set of the convolution, for example avx2")
+    parser.add_argument("--cpu-time", action="store_true", help="measure CPU time (convolution)")
+    parser.add_argument("--image", help="image to use instead of the synthetic one")
     parser.add_argument("--check-goals", action="store_true", help="fail if a goal is missed")
     options = parser.parse_args()
 
     if options.image:
         image = cv2.imread(options.image, cv2.IMREAD_GRAYSCALE)
         if image is None:
-            sys.exit(f"{options.image} is no picture that OpenCV can read")
+            sys.exit(f"{options.image} is not an image that OpenCV can read")
     else:
-        image = picture(*map(int, options.size.split("x")))
-    print(f"OpenCV {cv2.__version__} with {cv2.getNumThreads()} threads, picture {image.shape[1]} x {image.shape[0]},"
-          f" {len(os.sched_getaffinity(0))} cores; milliseconds a frame\n")
+        image = test_image(*map(int, options.size.split("x")))
+    print(f"OpenCV {cv2.__version__} with {cv2.getNumThreads()} threads, frame {image.shape[1]} x {image.shape[0]},"
+          f" {len(os.sched_getaffinity(0))} cores; milliseconds per frame\n")
     with tempfile.TemporaryDirectory() as folder:
         met = {"median": medians, "convolve": convolutions, "segment": segmentations}[options.filter](options, image,
                                                                                                       folder)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * bench_gpu.cu: the part of the benchmark that talks to the CUDA runtime:
- * frames in device memory, graphs over them, events, and the plain copy.
+ * bench_gpu.cu: the part of the benchmark that calls the CUDA runtime: frames in device memory,
+ * graphs over them, events, and the plain copy.
  *
- * copy_plane: a thread moves 16 bytes of a row; rows are blockIdx.y. No two
- * threads touch the same byte, and it is bound by memory alone. */
+ * copy_plane: each thread copies 16 bytes of a row; blockIdx.y is the row. No two threads access
+ * the same byte, so there is no race. Bound by memory bandwidth. */
 #include "bench.h"
 
 #include <algorithm>
@@ -33,13 +33,13 @@ copy_plane (const uint8_t *__restrict__ in, uint8_t *__restrict__ out, size_t pi
 }
 
 size_t
-bench_picture_bytes (int width, int height, int pixel)
+bench_image_bytes (int width, int height, int pixel)
 {
   return (size_t) (width + 2 * BENCH_MARGIN_X) * pixel * (size_t) (height + 2 * BENCH_MARGIN_Y);
 }
 
 int
-bench_frames_new (BenchFrames *f, int width, int height, int pixel, const uint8_t *pictures, int n_pictures,
+bench_frames_new (BenchFrames *f, int width, int height, int pixel, const uint8_t *images, int n_images,
     size_t l2_bytes, char *error)
 {
   size_t row = ((size_t) width + 2 * BENCH_MARGIN_X) * pixel, rows = (size_t) height + 2 * BENCH_MARGIN_Y;
@@ -61,7 +61,7 @@ bench_frames_new (BenchFrames *f, int width, int height, int pixel, const uint8_
       !good (cudaMemset (f->out, 0, f->frame * f->n), "frames", error))
     return 0;
   for (int i = 0; i < f->n; i++)
-    if (!good (cudaMemcpy2D (f->in + i * f->frame, f->pitch, pictures + (i % n_pictures) * row * rows, row, row, rows,
+    if (!good (cudaMemcpy2D (f->in + i * f->frame, f->pitch, images + (i % n_images) * row * rows, row, row, rows,
                 cudaMemcpyHostToDevice), "upload", error))
       return 0;
   return good (cudaDeviceSynchronize (), "upload", error);
@@ -78,9 +78,9 @@ bench_frames_free (BenchFrames *f)
   memset (f, 0, sizeof *f);
 }
 
-/* `to` goes on after what `from` has so far. */
+/* Makes stream `to` wait for the work queued on `from` so far. */
 static bool
-follow (void *from, void *to)
+stream_wait (void *from, void *to)
 {
   cudaEvent_t event = NULL;
   bool ok = cudaEventCreateWithFlags (&event, cudaEventDisableTiming) == cudaSuccess &&
@@ -98,12 +98,12 @@ enqueue_all (BenchFrames *f, BenchEnqueue enqueue, void *user, int n)
   bool ok = true;
 
   for (int s = 1; ok && s < f->n_streams; s++)
-    ok = follow (f->stream[0], f->stream[s]);
+    ok = stream_wait (f->stream[0], f->stream[s]);
   for (int i = 0; ok && i < n; i++)
     ok = enqueue (user, i % f->n_streams, f->in + i * f->frame + f->offset, f->out + i * f->frame + f->offset,
         f->pitch);
   for (int s = 1; ok && s < f->n_streams; s++)
-    ok = follow (f->stream[s], f->stream[0]);
+    ok = stream_wait (f->stream[s], f->stream[0]);
   return ok;
 }
 
@@ -128,7 +128,8 @@ make_graph (BenchFrames *f, BenchEnqueue enqueue, void *user, char *error)
   return exec;
 }
 
-/* One measurement: `rounds` times the graph, or frames 0..n-1 one by one. */
+/* Returns the milliseconds of one measurement: `rounds` launches of the graph, or of frames 0..n-1
+ * one by one. */
 static double
 measure_ms (BenchFrames *f, cudaGraphExec_t exec, BenchEnqueue enqueue, void *user, int rounds, int n, char *error)
 {
@@ -156,14 +157,14 @@ bench_filter_us (BenchFrames *f, BenchEnqueue enqueue, void *user, int graph, ch
   cudaGraphExec_t exec = NULL;
   int rounds = 1, n = f->n, repetitions = BENCH_REPETITIONS;
 
-  /* Twice: the first launch of a kernel loads it. */
+  /* Measured twice: the first launch of a kernel loads it. */
   once = measure_ms (f, NULL, enqueue, user, 1, f->n_streams, error);
   once = once > 0 && once < 200 ? measure_ms (f, NULL, enqueue, user, 1, f->n_streams, error) : once;
   if (once <= 0)
     return 0;
   if (graph && !(exec = make_graph (f, enqueue, user, error)))
     return 0;
-  /* About 5 ms a measurement at the least, 300 ms at the most. */
+  /* A measurement takes about 5 ms at least and 300 ms at most. */
   if (!graph)
     n = once * n > 300 ? std::max (1, (int) (300 / once)) : n;
   if (once > 100)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * bench_npp.cpp: NVIDIA's NPP as a peer of the benchmark. Built where NPP's
- * headers and libraries are:
+ * bench_npp.cpp: NVIDIA's NPP as a baseline of the benchmark. Built where NPP's headers and
+ * libraries are installed:
  *   nvcc -shared -Xcompiler -fPIC -o bench_npp.so bench_npp.cpp -lnppif -lnppc
- * NPP has no border rule for its median: it reads the margin around a picture.
- * Its convolutions replicate the border here, as ours do. Of regions it finds
- * watersheds, in place, and what is connected and equal; both for one channel. */
+ * NPP's median has no border rule: it reads the margin around a frame. Its convolutions replicate
+ * the border here, as cudaconvolve does. For regions it has watersheds, in place, and connected
+ * components of equal samples; both for one channel. */
 #include "bench.h"
 
 #include <cmath>
@@ -17,12 +17,12 @@
 typedef struct Npp Npp;
 struct Npp {
   NppStreamContext context;
-  NppiSize size, mask; /* of the picture, of the kernel */
+  NppiSize size, mask; /* size of the frame and of the kernel */
   NppiPoint anchor;
   NppiMaskSize named; /* gauss up to 15 */
   bool has_name, rgba;
   Npp8u *buffer;   /* scratch */
-  Npp32u *labels;  /* of each pixel, without padding */
+  Npp32u *labels;  /* one label per pixel, without padding */
   Npp32f *weights; /* device memory */
   NppStatus (*run) (const Npp *npp, const Npp8u *src, int src_pitch, Npp8u *dst, int dst_pitch);
 };
@@ -35,7 +35,8 @@ fill_context (NppStreamContext *c, cudaStream_t stream)
   cudaDeviceProp properties;
 
   memset (c, 0, sizeof *c);
-  if (cudaGetDevice (&c->nCudaDeviceId) != cudaSuccess || cudaGetDeviceProperties (&properties, c->nCudaDeviceId) != cudaSuccess)
+  if (cudaGetDevice (&c->nCudaDeviceId) != cudaSuccess ||
+      cudaGetDeviceProperties (&properties, c->nCudaDeviceId) != cudaSuccess)
     return false;
   c->hStream = stream;
   c->nMultiProcessorCount = properties.multiProcessorCount;
@@ -52,31 +53,32 @@ fill_context (NppStreamContext *c, cudaStream_t stream)
 static NppStatus
 run_median (const Npp *n, const Npp8u *src, int src_pitch, Npp8u *dst, int dst_pitch)
 {
-  return nppiFilterMedian_8u_C1R_Ctx (src, src_pitch, dst, dst_pitch, n->size, n->mask, n->anchor, n->buffer, n->context);
+  return nppiFilterMedian_8u_C1R_Ctx (src, src_pitch, dst, dst_pitch, n->size, n->mask, n->anchor, n->buffer,
+      n->context);
 }
 
 static NppStatus
 run_dense (const Npp *n, const Npp8u *src, int src_pitch, Npp8u *dst, int dst_pitch)
 {
-  return (n->rgba ? nppiFilterBorder32f_8u_C4R_Ctx : nppiFilterBorder32f_8u_C1R_Ctx) (src, src_pitch, n->size, origin, dst,
-      dst_pitch, n->size, n->weights, n->mask, n->anchor, NPP_BORDER_REPLICATE, n->context);
+  return (n->rgba ? nppiFilterBorder32f_8u_C4R_Ctx : nppiFilterBorder32f_8u_C1R_Ctx) (src, src_pitch, n->size, origin,
+      dst, dst_pitch, n->size, n->weights, n->mask, n->anchor, NPP_BORDER_REPLICATE, n->context);
 }
 
 static NppStatus
 run_gauss (const Npp *n, const Npp8u *src, int src_pitch, Npp8u *dst, int dst_pitch)
 {
   if (n->has_name)
-    return (n->rgba ? nppiFilterGaussBorder_8u_C4R_Ctx : nppiFilterGaussBorder_8u_C1R_Ctx) (src, src_pitch, n->size, origin,
-        dst, dst_pitch, n->size, n->named, NPP_BORDER_REPLICATE, n->context);
-  return (n->rgba ? nppiFilterGaussAdvancedBorder_8u_C4R_Ctx : nppiFilterGaussAdvancedBorder_8u_C1R_Ctx) (src, src_pitch,
-      n->size, origin, dst, dst_pitch, n->size, n->mask.width, n->weights, NPP_BORDER_REPLICATE, n->context);
+    return (n->rgba ? nppiFilterGaussBorder_8u_C4R_Ctx : nppiFilterGaussBorder_8u_C1R_Ctx) (src, src_pitch, n->size,
+        origin, dst, dst_pitch, n->size, n->named, NPP_BORDER_REPLICATE, n->context);
+  return (n->rgba ? nppiFilterGaussAdvancedBorder_8u_C4R_Ctx : nppiFilterGaussAdvancedBorder_8u_C1R_Ctx) (src,
+      src_pitch, n->size, origin, dst, dst_pitch, n->size, n->mask.width, n->weights, NPP_BORDER_REPLICATE, n->context);
 }
 
 static NppStatus
 run_box (const Npp *n, const Npp8u *src, int src_pitch, Npp8u *dst, int dst_pitch)
 {
-  return (n->rgba ? nppiFilterBoxBorder_8u_C4R_Ctx : nppiFilterBoxBorder_8u_C1R_Ctx) (src, src_pitch, n->size, origin, dst,
-      dst_pitch, n->size, n->mask, n->anchor, NPP_BORDER_REPLICATE, n->context);
+  return (n->rgba ? nppiFilterBoxBorder_8u_C4R_Ctx : nppiFilterBoxBorder_8u_C1R_Ctx) (src, src_pitch, n->size, origin,
+      dst, dst_pitch, n->size, n->mask, n->anchor, NPP_BORDER_REPLICATE, n->context);
 }
 
 static NppStatus
@@ -99,9 +101,9 @@ run_label_markers (const Npp *n, const Npp8u *src, int src_pitch, Npp8u *, int)
 /* ---- open, run, close ---------------------------------------------------- */
 
 static void
-npp_close (void *peer)
+npp_close (void *baseline)
 {
-  Npp *npp = (Npp *) peer;
+  Npp *npp = (Npp *) baseline;
 
   (void) cudaFree (npp->buffer);
   (void) cudaFree (npp->labels);
@@ -120,8 +122,8 @@ open_median (Npp *npp)
       cudaMalloc (&npp->buffer, bytes ? bytes : 1) == cudaSuccess;
 }
 
-/* A Gauss of n taps, or n x n different weights: NPP's time does not depend on
- * their values. */
+/* Allocates a Gauss of n taps, or n x n different weights: NPP's time does not depend on their
+ * values. */
 static bool
 open_weights (Npp *npp, int n, bool gauss)
 {
@@ -140,8 +142,8 @@ open_weights (Npp *npp, int n, bool gauss)
 static bool
 open_gauss (Npp *npp)
 {
-  static const NppiMaskSize names[] = { NPP_MASK_SIZE_3_X_3, NPP_MASK_SIZE_5_X_5, NPP_MASK_SIZE_7_X_7, NPP_MASK_SIZE_9_X_9,
-    NPP_MASK_SIZE_11_X_11, NPP_MASK_SIZE_13_X_13, NPP_MASK_SIZE_15_X_15 };
+  static const NppiMaskSize names[] = { NPP_MASK_SIZE_3_X_3, NPP_MASK_SIZE_5_X_5, NPP_MASK_SIZE_7_X_7,
+    NPP_MASK_SIZE_9_X_9, NPP_MASK_SIZE_11_X_11, NPP_MASK_SIZE_13_X_13, NPP_MASK_SIZE_15_X_15 };
   int k = npp->mask.width;
 
   npp->run = run_gauss;
@@ -151,8 +153,7 @@ open_gauss (Npp *npp)
   return npp->has_name || open_weights (npp, k, true);
 }
 
-/* The size of a scratch buffer is an int in some of NPP's versions and a size_t
- * in others. */
+/* The size of a scratch buffer is an int in some versions of NPP and a size_t in others. */
 template <typename Bytes>
 static bool
 scratch (Npp *npp, NppStatus (*ask) (NppiSize, Bytes *))
@@ -206,17 +207,17 @@ npp_open (const char *kind, int size, int pixel, int width, int height, void *st
 }
 
 static int
-npp_run (void *peer, const uint8_t *src, size_t src_pitch, uint8_t *dst, size_t dst_pitch)
+npp_run (void *baseline, const uint8_t *src, size_t src_pitch, uint8_t *dst, size_t dst_pitch)
 {
-  const Npp *npp = (const Npp *) peer;
+  const Npp *npp = (const Npp *) baseline;
 
   return npp->run (npp, src, (int) src_pitch, dst, (int) dst_pitch) == NPP_SUCCESS ? 0 : -1;
 }
 
-extern "C" __attribute__ ((visibility ("default"))) const BenchPeer *
-bench_peer (void)
+extern "C" __attribute__ ((visibility ("default"))) const BenchBaseline *
+bench_baseline (void)
 {
-  static const BenchPeer peer = { "NPP", npp_open, npp_run, npp_close };
+  static const BenchBaseline baseline = { .name = "NPP", .open = npp_open, .run = npp_run, .close = npp_close };
 
-  return &peer;
+  return &baseline;
 }

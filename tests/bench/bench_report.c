@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * bench_report.c: the benchmark's goals and what it prints and writes. A file
- * of Markdown has a part a filter, "## STEM"; a run writes its own and leaves
- * the others and everything that people wrote. */
+ * bench_report.c: the benchmark's goals, and the tables that it prints and writes. The Markdown
+ * file has one section per filter, "## STEM"; a run replaces its own section and keeps all others. */
 #define _GNU_SOURCE
 #include "bench-private.h"
 
@@ -13,8 +12,8 @@
 
 #define MAX_FILE (1 << 20)
 
-/* Goals and floors at 1080p and 4K. Floors: median: see words_of; convolution: the bytes or, where that is more, the
- * int8 tensor pipe. */
+/* Goals and lower bounds at 1080p and 4K. The bounds: median: see notes_of; convolution: the bytes
+ * moved or, where that takes longer, the int8 tensor pipe. */
 static const struct {
   const char *filter, *kind;
   int size;
@@ -55,7 +54,7 @@ bench_target (const Bench *b, const BenchRow *row, double *goal, double *least)
 static void
 name_row (const BenchRow *row, char *name, size_t size)
 {
-  /* A size of 0 is the filter's own choice. */
+  /* A size of 0 leaves the choice to the filter. */
   if (row->size)
     snprintf (name, size, "%s%s%d", row->kind->name, row->kind->name[0] ? " " : "", row->size);
   else
@@ -69,7 +68,7 @@ bench_print_head (const Bench *b)
 {
   printf ("%s, %s, us a frame of 8 bits\n", b->gpu.name, b->o.filter);
   printf ("%-26s %-6s %-9s %-28s %9s %7s %11s %8s %7s %7s\n", "kernel", "format", "frame", "variant", "ours", "copy",
-      b->peer ? b->peer->name : "peer", "ratio", "goal", "floor");
+      b->baseline ? b->baseline->name : "baseline", "ratio", "goal", "floor");
 }
 
 void
@@ -81,7 +80,7 @@ bench_print_row (const Bench *b, const BenchRow *row)
   bench_target (b, row, &goal, &least);
   name_row (row, name, sizeof name);
   printf ("%-26s %-6s %-9s %-28s %9.2f %7.2f %11.1f %8.1f %7.1f %7.1f  %s\n", name, row->format, row->resolution,
-      row->variant, row->ours, row->copy, row->peer, row->ours > 0 ? row->peer / row->ours : 0, goal, least,
+      row->variant, row->ours, row->copy, row->baseline, row->ours > 0 ? row->baseline / row->ours : 0, goal, least,
       row->right ? "" : "WRONG");
   fflush (stdout);
 }
@@ -101,7 +100,7 @@ driver_version (char *text, size_t size)
     (void) fclose (file);
 }
 
-/* The file as it is; to be freed. NULL if there is none. */
+/* Returns the contents of a file, which the caller frees; NULL if there is none. */
 static char *
 read_file (const char *path)
 {
@@ -118,30 +117,32 @@ read_file (const char *path)
 }
 
 static const char head[] = "# Benchmarks\n\n"
-    "Microseconds a frame, 8 bits a sample, one launch a frame inside a CUDA graph over more frames than the L2 holds;\n"
-    "one frame of each row was compared with the reference. copy: the same with a kernel that only copies as many bytes.\n";
+    "Microseconds per frame, 8 bits per sample, one launch per frame in a CUDA graph over more frames than L2 holds;\n"
+    "one frame of each row was compared with the reference. copy: the same with a kernel that only copies the bytes.\n";
 
-/* What there is to know about a filter's columns. */
+/* Returns the notes on a filter's columns. */
 static const char *
-words_of (const char *filter)
+notes_of (const char *filter)
 {
   if (strcmp (filter, "median") == 0)
-    return "NPP: the same frames, borders not handled. floor: minimum and maximum instructions of the best network known,\n"
-        "at this GPU's rate for them.\n";
+    return "NPP: the same frames, borders not handled. floor: minimum and maximum instructions of the best known\n"
+        "network, at this GPU's rate for them.\n";
   if (strcmp (filter, "irfilter") == 0)
-    return "No library at hand has such a filter, so there is no peer. one core m: a window of m x m that remembers\n"
-        "further than the picture is wide (pole radius 0.99); 16 cores m: one that has forgotten after 120 samples\n"
-        "(0.87); N at once: as many frames on streams of their own. floor: the longest chain of operations that depend\n"
-        "on each other, 4 cycles each, or, where that is more or frames overlap, all multiply-adds at this GPU's rate.\n";
+    return "No library present has such a filter, so there is no baseline. one core m: a window of m x m whose\n"
+        "impulse response is longer than the frame is wide (pole radius 0.99); 16 cores m: one whose response has\n"
+        "decayed after 120 samples (0.87); N at once: N frames, each on its own stream. floor: the longest chain of\n"
+        "dependent operations, 4 cycles each, or, if that takes longer or frames overlap, all multiply-adds at this\n"
+        "GPU's rate.\n";
   if (strcmp (filter, "segment") == 0)
-    return "afresh: temporal=0; following: each frame follows the one before, the same four over and over. NPP has\n"
-        "nothing of the kind: beside the first stands SegmentWatershed with a copy of the frame, for it works in place,\n"
-        "beside the second LabelMarkersUF, which only finds what is connected and equal. floor: the bytes of a frame\n"
-        "read twice and written once. Studies, following: by atomics: pixels are added to their regions' sums at\n"
-        "once, not in the block before; 4 and 8 warps: the size of that block, which is 8 in the other rows.\n";
-  return "NPP: FilterBorder32f, FilterGaussBorder (FilterGaussAdvancedBorder over 15) and FilterBoxBorder on the same frames,\n"
-      "replicated borders, RGBA with its alpha. dense: random weights of 8 bits with sign, not separable; 16 bit: random\n"
-      "weights of 16 bits; fraction: decimal ones. floor: the bytes or, where that is more, the int8 tensor pipe.\n";
+    return "afresh: temporal=0; following: each frame depends on the one before, four frames in rotation. NPP has no\n"
+        "such filter: the first is compared with SegmentWatershed and a copy of the frame, because it works in place,\n"
+        "the second with LabelMarkersUF, which only labels connected equal samples. floor: the bytes of a frame read\n"
+        "twice and written once. Studies, following: by atomics: pixels are added to their regions' sums with global\n"
+        "atomics, not in the block first; 4 and 8 warps: the size of that block, which is 8 in the other rows.\n";
+  return "NPP: FilterBorder32f, FilterGaussBorder (FilterGaussAdvancedBorder over 15) and FilterBoxBorder on the same\n"
+      "frames, replicated borders, RGBA with its alpha. dense: random signed weights of 8 bits, not separable;\n"
+      "16 bit: random weights of 16 bits; fraction: decimal ones. floor: the bytes or, if longer, the int8 tensor\n"
+      "pipe.\n";
 }
 
 static void
@@ -158,7 +159,7 @@ static void
 write_part (const Bench *b, FILE *file)
 {
   char driver[64], date[32] = "";
-  const char *peer = b->peer ? b->peer->name : "peer";
+  const char *baseline = b->baseline ? b->baseline->name : "baseline";
   time_t now = time (NULL);
 
   driver_version (driver, sizeof driver);
@@ -166,9 +167,9 @@ write_part (const Bench *b, FILE *file)
   fprintf (file, "## %s\n\nWritten by `%s`: %s (%d SMs, %llu MB of L2),\ndriver %s, CUDA %d.%d, %s, the median of %d "
       "repetitions.\n%s\n", b->o.filter, b->o.command, b->gpu.name, b->gpu.sms,
       (unsigned long long) (b->gpu.l2_bytes >> 20), driver, cf_gpu_runtime_version () / 1000,
-      cf_gpu_runtime_version () % 1000 / 10, date, BENCH_REPETITIONS, words_of (b->o.filter));
-  fprintf (file, "| kernel | format | picture | ours | variant | copy | %s | %s / ours | goal | floor |\n"
-      "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n", peer, peer);
+      cf_gpu_runtime_version () % 1000 / 10, date, BENCH_REPETITIONS, notes_of (b->o.filter));
+  fprintf (file, "| kernel | format | frame | ours | variant | copy | %s | %s / ours | goal | floor |\n"
+      "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n", baseline, baseline);
   for (int i = 0; i < b->n_rows; i++) {
     const BenchRow *row = &b->rows[i];
     double goal, least;
@@ -182,8 +183,8 @@ write_part (const Bench *b, FILE *file)
     else
       fprintf (file, "WRONG | %s |", row->variant);
     write_number (file, row->copy, " %.2f");
-    write_number (file, row->peer, " %.1f");
-    write_number (file, row->ours > 0 ? row->peer / row->ours : 0, " %.1f");
+    write_number (file, row->baseline, " %.1f");
+    write_number (file, row->ours > 0 ? row->baseline / row->ours : 0, " %.1f");
     write_number (file, goal, " %.3g");
     write_number (file, least, " %.3g");
     fprintf (file, "\n");
@@ -206,14 +207,14 @@ bench_write_markdown (const Bench *b)
   fputs (head, file);
   while (at) {
     const char *next = strstr (at + 1, "\n## ");
-    bool mine = strncmp (at, title, strlen (title)) == 0;
+    bool own = strncmp (at, title, strlen (title)) == 0;
 
-    if (!written && (mine || strncmp (at, "\n## Notes\n", 10) == 0)) {
+    if (!written && (own || strncmp (at, "\n## Notes\n", 10) == 0)) {
       fputc ('\n', file);
       write_part (b, file);
       written = true;
     }
-    if (!mine)
+    if (!own)
       fprintf (file, "%.*s", (int) (next ? next - at : (ptrdiff_t) strlen (at)), at);
     at = next;
   }
@@ -238,9 +239,9 @@ bench_write_json (const Bench *b)
 
     fprintf (file, "%s\n  {\"kind\": \"%s\", \"format\": \"%s\", \"size\": %d, \"streams\": %d, \"width\": %d, "
         "\"height\": %d, \"variant\": \"%s\", \"us\": %.3f, \"copy_us\": %.3f, "
-        "\"peer_us\": %.3f, \"right\": %s}", i ? "," : "", row->kind->name,
+        "\"baseline_us\": %.3f, \"right\": %s}", i ? "," : "", row->kind->name,
         row->format, row->size, row->streams, row->width, row->height, row->variant, row->ours,
-        row->copy, row->peer, row->right ? "true" : "false");
+        row->copy, row->baseline, row->right ? "true" : "false");
   }
   fprintf (file, "\n]}\n");
   return fclose (file) == 0;

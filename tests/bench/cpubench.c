@@ -5,13 +5,11 @@
  *   cpubench [-F FILTER] [-p NAME=VALUE]... [-f FORMAT] [-v VARIANT] [-i ISA] [-n REPEATS] [-d DEPTH] [-c ORDER]
  *     [-s WIDTHxHEIGHT] [-o OUTPUT] [-t] FRAME|- SIZE...
  *
- * FILTER is a stem (median), -p sets parameters, -d and -c those of the median
- * by a shorter name, SIZE is the kernel-size, 0 the default one. -t: not the time
- * that passes but that which the process had on all its processors together: on
- * one of them, and where others want it too.
- * FRAME is a raw picture without padding; without one (or "-") it is noise.
- * Prints one line a SIZE: size, best microseconds a frame, variant,
- * instruction set. OUTPUT gets the result of the last size. */
+ * FILTER is a stem (median); -p sets a parameter; -d and -c set temporal-depth and color-order of
+ * the median; SIZE is the kernel-size, 0 the default one. -t measures the process' CPU time over
+ * all processors instead of the elapsed time, for a machine that is shared. FRAME is a raw frame
+ * without padding; "-" stands for noise. Prints one line per SIZE: size, shortest microseconds per
+ * frame, variant, instruction set. OUTPUT receives the result of the last size. */
 #include "cf.h"
 
 #include <stdio.h>
@@ -38,7 +36,7 @@ now_us (clockid_t clock)
   return (double) t.tv_sec * 1e6 + (double) t.tv_nsec / 1e3;
 }
 
-/* Makes of "NAME=VALUE" what the parameter's type wants; 0: done. */
+/* Sets a parameter from "NAME=VALUE"; returns 0 on success. */
 static int
 set_param (const CfFilter *filter, void *params, const char *setting, CfStatus *status)
 {
@@ -71,7 +69,8 @@ set_param (const CfFilter *filter, void *params, const char *setting, CfStatus *
       *(int *) field = strcmp (value, "true") == 0 ? 1 : atoi (value);
     return cf_filter_param_changed (filter, params, i, status) == CF_OK ? 0 : -1;
   }
-  snprintf (status->message, sizeof status->message, "the %s filter takes no %.100s", cf_filter_stem (filter), setting);
+  snprintf (status->message, sizeof status->message, "the %s filter does not accept %.100s",
+      cf_filter_stem (filter), setting);
   return -1;
 }
 
@@ -98,7 +97,7 @@ make_plan (const Options *o, CfContext *context, const CfVideo *video, int size,
   int failed = 0;
 
   if (!params) {
-    snprintf (status->message, sizeof status->message, "%s is no filter", o->filter);
+    snprintf (status->message, sizeof status->message, "%s is not a filter", o->filter);
     return NULL;
   }
   cf_filter_defaults (filter, params);

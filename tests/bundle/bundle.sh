@@ -1,27 +1,26 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# bundle.sh [--pack] DIR: makes a folder that runs on a machine with an NVIDIA driver
-# and nothing else of ours: GStreamer with the few plugins that are needed, our
-# plugin, the test programs, footage, and a run.sh. What the host must bring:
-# glibc and libstdc++ as new as this machine's, the driver; for `sanitize`
-# and `bench` the CUDA toolkit, for `trace` a C compiler and CUPTI. --pack leaves one
-# archive beside run.sh, which unpacks it at its first start.
+# bundle.sh [--pack] DIR: makes a folder with GStreamer and the few plugins needed, the project's
+# plugin, the test programs, footage, and a run.sh, for a machine with an NVIDIA driver. That
+# machine must provide the driver, and a glibc and libstdc++ at least as new as this machine's; for
+# `sanitize` and `bench` the CUDA toolkit, for `trace` a C compiler and CUPTI. --pack leaves one
+# archive beside run.sh, which run.sh unpacks at its first start.
 #
 #   CF_BUILD   the build folder to take (build-tests; build it first)
 #   CF_WATCHED a build folder of the same source with -Drace-watch=true, whose kernelcheck
-#              is taken along for racecheck (CONTRIBUTING.md)
-#   CF_VTEST   a clip to take along. Without it Debian's opencv-doc is fetched
-#              for its vtest.avi; without network, a test picture is used.
+#              is included for racecheck (CONTRIBUTING.md)
+#   CF_VTEST   a clip to include. Without it the script downloads Debian's opencv-doc for its
+#              vtest.avi; without network it uses a test pattern.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source-path=SCRIPTDIR source=../../pipelines/lib.sh
 . "$here/../../pipelines/lib.sh"
 pack=0
 [ "${1:-}" != --pack ] || { pack=1; shift; }
-[ $# = 1 ] || cf_die "which folder? bundle.sh [--pack] DIR"
+[ $# = 1 ] || cf_die "usage: bundle.sh [--pack] DIR"
 build=${CF_BUILD:-$CF_ROOT/build-tests}
-[ -x "$build/tests/kernelcheck" ] || cf_die "$build holds no build; tests/run.sh makes one"
+[ -x "$build/tests/kernelcheck" ] || cf_die "$build is not a build folder; tests/run.sh makes one"
 build=$(cd "$build" && pwd)
 mkdir -p "$1"
 to=$(cd "$1" && pwd)
@@ -40,7 +39,7 @@ cp "$(command -v gst-launch-1.0)" "$(command -v gst-inspect-1.0)" "$to/bin/"
 for dir in "$scanner" /usr/libexec/gstreamer-1.0 /usr/lib/*/gstreamer1.0/gstreamer-1.0; do
   [ ! -x "$dir/gst-plugin-scanner" ] || cp "$dir/gst-plugin-scanner" "$to/bin/"
 done
-[ -x "$to/bin/gst-plugin-scanner" ] || cf_die "gst-plugin-scanner is not where it should be"
+[ -x "$to/bin/gst-plugin-scanner" ] || cf_die "gst-plugin-scanner was not found"
 for plugin in coreelements app videotestsrc videoconvertscale videorate rawparse videoparsersbad jpeg y4menc y4mdec \
   nvcodec openh264 isomp4 avi typefindfunctions playback videofilter compositor debug png; do
   if [ -f "$multiarch/libgst$plugin.so" ]; then
@@ -67,12 +66,12 @@ cp "$CF_ROOT"/pipelines/*.sh "$to/pipelines/"
 cp "$here/run.sh" "$to/run.sh"
 chmod +x "$to/run.sh"
 
-# ---- what they link, but for the C library and the driver
+# ---- their libraries, except the C library and the driver
 mapfile -t objects < <(find "$to/bin" "$to/plugins" -type f)
 ldd "${objects[@]}" 2> /dev/null | awk '$2 == "=>" && $3 ~ /^\// { print $3 }' | sort -u | while read -r library; do
   case ${library##*/} in
     libc.so* | libm.so* | libdl.so* | librt.so* | libpthread.so* | libresolv.so* | ld-linux* | libcuda.so* | libnv*) ;;
-    # Only where the host has none: an older one would be in its own tools' way.
+    # Used only if the host has none: an older one could break the host's tools.
     libstdc++.so* | libgcc_s.so*) cp -L "$library" "$to/lib/optional/" ;;
     *) cp -L "$library" "$to/lib/" ;;
   esac
@@ -86,7 +85,7 @@ if [ ! -f "$clip" ]; then
   cf_say "fetching opencv-doc for its clip"
   (cd "$tmp" && apt-get -q download opencv-doc > /dev/null 2>&1 &&
     dpkg-deb --fsys-tarfile opencv-doc_*.deb | tar x ./usr/share/doc/opencv-doc/examples/data/vtest.avi &&
-    cp usr/share/doc/opencv-doc/examples/data/vtest.avi "$clip") || cf_say "no clip; a test picture instead"
+    cp usr/share/doc/opencv-doc/examples/data/vtest.avi "$clip") || cf_say "no clip; using a test pattern"
   rm -rf "$tmp"
 fi
 if [ -f "$clip" ]; then

@@ -4,12 +4,11 @@
 # run.sh tests | together | sanitize [TOOL...] | bench [OPTION...] | kernels |
 # elements [PROGRAM...] | cuda-memory | schedule [OPTION...] | steady [OPTION...] |
 # clip | changes | oracle | soak [OPTION...] | framepath [PART...] | trace | all |
-# exec COMMAND...: what the bundle is for, on a machine
-# with an NVIDIA GPU. Each ends with the line N passed, N failed, N skipped. Full
-# logs go to $OUT, or to logs/ here. CF_FILTERS=convolve restricts what goes by
-# filters. trace counts the calls to CUDA over 1000 steady frames, none of which may
-# allocate, register or copy synchronously; it needs a C compiler, and CUPTI from the
-# toolkit or from Python's packages.
+# exec COMMAND...: runs the bundle's tests and benchmarks on a machine with an NVIDIA GPU.
+# Each ends with the line N passed, N failed, N skipped. Full logs go to $OUT, or to logs/
+# beside this script. CF_FILTERS=convolve restricts what runs per filter. trace counts the
+# CUDA calls over 1000 steady frames, none of which may allocate, register or copy
+# synchronously; it needs a C compiler, and CUPTI from the toolkit or from Python's packages.
 set -u
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 logs=${OUT:-$here/logs}
@@ -20,7 +19,7 @@ mkdir -p "$logs" || exit 1
 passed=0 failed=0 skipped=0
 all_filters='median convolve irfilter segment'
 
-# Everything from this folder and nothing from the host's GStreamer.
+# Uses everything from this folder and nothing from the host's GStreamer.
 library_path=$here/lib
 ldconfig -p 2> /dev/null | grep -q 'libstdc++\.so\.6' || library_path=$library_path:$here/lib/optional
 in_bundle () {
@@ -31,9 +30,8 @@ in_bundle () {
     CF_BIN="$here/bin" CF_TEST_BACKEND=cuda CK_DEFAULT_TIMEOUT=60 "$@"
 }
 
-# step NAME COMMAND...: runs it, prints one row, adds up what its log says.
-# A test that skips itself for want of a GPU has failed here; `may_skip=1 step`
-# is for what may be missing.
+# step NAME COMMAND...: runs the command, prints one row, and adds up the results in its log. A test
+# that skips itself because it found no GPU counts as failed; `may_skip=1 step` accepts a skip.
 step () {
   local name=$1 log begin code line p f s
   shift
@@ -64,7 +62,7 @@ finish () {
   [ "$failed" = 0 ] && [ "$passed" -gt 0 ]
 }
 
-# In Python where it is; else the oracle skips itself.
+# Without Python the oracle counts as skipped.
 find_python () { command -v python3 || echo false; }
 
 tests () {
@@ -82,7 +80,7 @@ tests () {
   oracle
 }
 
-# All, or those named; each of their tests starts CUDA anew.
+# Runs all element tests, or those named; each test starts CUDA anew.
 elements () {
   local program
   for program in "$here"/bin/elements/*; do
@@ -92,11 +90,12 @@ elements () {
 }
 
 oracle () {
-  may_skip=1 step oracle in_bundle "$(find_python)" "$here/tests/oracle_opencv.py" --kernelcheck "$here/bin/kernelcheck" --backend cuda
+  may_skip=1 step oracle in_bundle "$(find_python)" "$here/tests/oracle_opencv.py" \
+    --kernelcheck "$here/bin/kernelcheck" --backend cuda
 }
 
-# What `tests` does, and sanitize, all at the same time: a quarter of the time on
-# 16 cores. Not soak, whose frames would wait for everybody, and bench.
+# Runs `tests` and `sanitize` in parallel: a quarter of the time on 16 cores. Leaves out soak, whose
+# frames would wait for the other processes, and bench.
 together () {
   local part what filter more program jobs rows p f s
   local parts=(cuda-memory changes schedule steady oracle)
@@ -109,14 +108,14 @@ together () {
       parts+=("sanitize:$filter:$more")
     done
   done
-  # Threads that wait shall not spin, and GPU memory comes and goes.
+  # OpenMP threads must not spin, and other processes allocate GPU memory.
   export OMP_WAIT_POLICY=passive OMP_NUM_THREADS=4 CF_GPU_SHARED=1
-  in_bundle gst-inspect-1.0 > "$logs/registry.log" 2>&1 # once, before many want to
+  in_bundle gst-inspect-1.0 > "$logs/registry.log" 2>&1 # written once, before the parallel starts
   for part in "${parts[@]}"; do
-    # own logs, for names repeat; a filter behind the colon, a tool or program behind the next
+    # Own logs, because names repeat. A part is WHAT[:FILTER[:TOOL or PROGRAM]].
     (IFS=: read -r what filter more <<< "$part"
       jobs=4
-      [ "$filter" != median ] || jobs=8 # its reference takes longest
+      [ "$filter" != median ] || jobs=8 # its reference is the slowest
       rows=$(OUT=$logs/$part CF_FILTERS=${filter:-${CF_FILTERS:-$all_filters}} CF_JOBS=$jobs \
         CF_SANITIZE_TIMEOUT=${CF_SANITIZE_TIMEOUT:-540} "${BASH_SOURCE[0]}" "$what" ${more:+"$more"} 2>&1)
       echo "$rows" > "$logs/$part.rows"; sed '$d' "$logs/$part.rows") &
@@ -128,32 +127,33 @@ together () {
   done
 }
 
-# As many as there are cores, but each has a CUDA context of some 500 MB.
+# One process per core, up to 16: each has a CUDA context of some 500 MB.
 jobs () { local n; n=${CF_JOBS:-$(nproc)}; echo $((n > 16 ? 16 : n)); }
 
 kernels () {
   local filter
   for filter in ${CF_FILTERS:-$all_filters}; do
-    step "kernelcheck-gpu-$filter" in_bundle kernelcheck --gpu --require-gpu --verbose --filter "$filter" --jobs "$(jobs)"
+    step "kernelcheck-gpu-$filter" in_bundle kernelcheck --gpu --require-gpu --verbose --filter "$filter" \
+      --jobs "$(jobs)"
   done
 }
 
-# The recursive filter's blocks, in every order that chance makes.
+# Stress test of the recursive filter's scheduler.
 schedule () {
   case " ${CF_FILTERS:-irfilter} " in
     *' irfilter '*) step schedule-gpu in_bundle timeout 600 kernelcheck --schedule --require-gpu "$@" ;;
   esac
 }
 
-# The segmentation of the same frames again and again, with any number of blocks.
+# Segments the same frames many times, with several numbers of blocks.
 steady () {
   case " ${CF_FILTERS:-segment} " in
     *' segment '*) step steady-gpu in_bundle timeout 600 kernelcheck --segment --gpu --require-gpu "$@" ;;
   esac
 }
 
-# Every frame of the clip through each filter, on the GPU and on the CPU. Decoded
-# on the CPU: see sameframes.c for what NVIDIA's decoders do at a process's end.
+# Compares every frame of the clip through each filter on the GPU and on the CPU. The clip is
+# decoded on the CPU: sameframes.c says what NVIDIA's decoders do at a process's end.
 clip () {
   local filter
   for filter in ${CF_FILTERS:-$all_filters}; do
@@ -162,13 +162,13 @@ clip () {
   done
 }
 
-# Settings that change a hundred times a second, for a minute.
+# Changes settings a hundred times per second, for a minute.
 changes () {
   step changes-gpu in_bundle livechange --seconds 60 --backend cuda "$@"
 }
 
-# Decoder to filter to download: frames arrive and leave as CUDA memory, and
-# are those of the way through system memory.
+# Decoder, filter, download: frames arrive and leave as CUDA memory, and must equal those that pass
+# through system memory.
 cuda_memory_step () { # NAME ELEMENT...
   local name=$1 decode="filesrc location=$here/media/clip.mp4 ! qtdemux ! h264parse ! nvh264dec"
   local gpu='video/x-raw(memory:CUDAMemory),format=NV12' on_gpu='' on_cpu='' element called=' name=f'
@@ -199,9 +199,9 @@ cuda_memory () {
 
 find_tool () { command -v "$1" || ls /usr/local/cuda/bin/"$1" 2> /dev/null; }
 
-# Each of the four tools over each variant a few times. A finding, a missing
-# launch and a wrong result are failures alike. CF_FILTERS names some filters.
-# What goes under racecheck is taken from the build that is made for it.
+# Runs each of the four tools over each variant a few times. A finding, a missing launch and a wrong
+# result are failures. CF_FILTERS names some filters. racecheck uses the build that is made for it,
+# if the bundle has it.
 sanitize () {
   local sanitizer tool filter launches log program
   sanitizer=$(find_tool compute-sanitizer) || { echo "compute-sanitizer is not here"; skipped=1; return; }
@@ -215,7 +215,7 @@ sanitize () {
       log="$logs/sanitize-$tool-$filter.log"
       launches=$(sed -nE 's/.* ([0-9]+) kernel launches.*/\1/p' "$log" | tail -n 1)
       echo "    ${launches:-0} launches; $(grep -E 'ERROR SUMMARY|RACECHECK SUMMARY' "$log" | tail -n 1 | sed 's/=//g')"
-      # The summary, not the exit status alone: initcheck and racecheck differ in it.
+      # Checks the summary, not only the exit status: initcheck and racecheck report differently.
       if ! grep -qE 'ERROR SUMMARY: 0 errors|RACECHECK SUMMARY: 0 hazards' "$log"; then
         failed=$((failed + 1))
         grep -A 6 -m 3 -E '^=+ (Invalid|Error|Uninit|Race|Barrier|Potential)' "$log" | sed 's/^/    /'
@@ -224,35 +224,36 @@ sanitize () {
   done
 }
 
-# Sets `peer` and LD_LIBRARY_PATH. NPP is built here, where its headers are.
-build_peer () {
+# Sets `baseline` and LD_LIBRARY_PATH. Builds bench_npp.so if NPP's headers are installed.
+build_baseline () {
   local nvcc
   nvcc=$(find_tool nvcc)
-  peer=()
-  if [ -n "$nvcc" ] && "$nvcc" -O2 -shared -Xcompiler -fPIC -o "$logs/bench_npp.so" "$here/tests/bench_npp.cpp" -lnppif -lnppc \
-      > "$logs/bench_npp.log" 2>&1; then
-    peer=(--peer ./bench_npp.so)
-    # Its libraries lie with the toolkit.
+  baseline=()
+  if [ -n "$nvcc" ] && "$nvcc" -O2 -shared -Xcompiler -fPIC -o "$logs/bench_npp.so" \
+      "$here/tests/bench_npp.cpp" -lnppif -lnppc > "$logs/bench_npp.log" 2>&1; then
+    baseline=(--baseline ./bench_npp.so)
+    # NPP's libraries are in the toolkit.
     LD_LIBRARY_PATH="$(dirname "$(dirname "$(readlink -f "$nvcc")")")/lib64${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
     export LD_LIBRARY_PATH
   else
-    echo "NPP cannot be built here, so there is no peer:"
+    echo "bench_npp.so cannot be built here, so there is no baseline:"
     tail -n 3 "$logs/bench_npp.log" 2> /dev/null
   fi
 }
 
-# All filters, or the one that the options name.
+# Benchmarks all filters, or the one that the options name.
 bench () {
-  local filter filters peer p f s
+  local filter filters baseline p f s
   read -ra filters <<< "${CF_FILTERS:-$all_filters}"
   case " $* " in *' --filter '*) filters=('') ;; esac
-  build_peer
-  # What people wrote below the tables stays.
+  build_baseline
+  # Text below the tables is kept.
   cp "$here/tests/BENCHMARKS.md" "$logs/BENCHMARKS.md" 2> /dev/null
   for filter in "${filters[@]}"; do
-    # The file names the command: it shall say no folder of this host.
-    (cd "$logs" && in_bundle kernelcheck --bench ${filter:+--filter "$filter"} "${peer[@]}" --markdown BENCHMARKS.md \
-      --json "bench${filter:+-$filter}.json" "$@") 2>&1 | tee "$logs/bench${filter:+-$filter}.log"
+    # The file quotes the command: run it in the folder, so that it names no path of this host.
+    (cd "$logs" && in_bundle kernelcheck --bench ${filter:+--filter "$filter"} "${baseline[@]}" \
+      --markdown BENCHMARKS.md --json "bench${filter:+-$filter}.json" "$@") 2>&1 |
+      tee "$logs/bench${filter:+-$filter}.log"
     read -r p _ f _ s _ < <(grep -E '^[0-9]+ passed, ' "$logs/bench${filter:+-$filter}.log" | tail -n 1)
     passed=$((passed + ${p:-0})) failed=$((failed + ${f:-1})) skipped=$((skipped + ${s:-0}))
   done
@@ -260,9 +261,9 @@ bench () {
   finish
 }
 
-# Whole frames through the elements, as pipelines/bench measures them: all parts, or
-# those named. CF_FRAMEPATH_SECONDS: of each row of cameras. CF_FRAMEPATH_SIZES,
-# CF_CAMERAS: what else than usual.
+# Measures whole frames through the elements with pipelines/bench: all parts, or those named.
+#   CF_FRAMEPATH_SECONDS   seconds of each row of cameras
+#   CF_FRAMEPATH_SIZES, CF_CAMERAS   replace the default sizes and numbers of cameras
 framepath () {
   local part on='backend=cuda on-gpu-error=error' size=${CF_FRAMEPATH_SIZES:-1920x1080,3840x2160}
   local cameras=${CF_CAMERAS:-64,128,256,400,448,512} line options
@@ -273,12 +274,13 @@ framepath () {
   [ $# -gt 0 ] || set -- flight plain chain sizes kernels harness cameras processes
   for part in "$@"; do
     case $part in
-      # Frames under way at once, beside the link's limit and the filter by itself.
+      # Frames in flight, beside the link's limit and the kernels only.
       flight) line=("${lines[@]}")
         options=(--size "$size" --bare --sweep 'frames-in-flight=1,2,3,4,8' "${quick[@]}") ;;
       plain) line=("${lines[@]:0:2}")
         options=(--size "$size" --memory plain --no-limits --sweep 'frames-in-flight=1,4' "${quick[@]}") ;;
-      # In CUDA memory: one, two and four elements in a row, beside the same kernels without GStreamer.
+      # In CUDA memory: one, two and four elements in a row, beside the same kernels without
+      # GStreamer.
       chain) line=("$median" "$median ! $median" "$convolve" "$convolve ! $convolve"
           "$convolve ! $convolve ! $convolve ! $convolve" "$median ! $convolve ! $median ! $convolve")
         options=(--size "$size" --memory cuda --bare --no-limits "${quick[@]}") ;;
@@ -287,13 +289,13 @@ framepath () {
           "${quick[@]}") ;;
       kernels) line=("cudamedian frames-in-flight=4 $on" "cudaconvolve frames-in-flight=4 $on")
         options=(--sweep 'kernel-size=3,5,7,9,15,31,63' "${quick[@]}") ;;
-      # What the sources and sinks take by themselves.
+      # The cost of the sources and sinks only.
       harness) line=(identity) options=(--no-limits --cameras 400 "${live[@]}" --seconds 3) ;;
       cameras) line=("$median") options=(--cameras "$cameras" "${live[@]}") ;;
       processes) line=("$median") options=(--cameras '256,400' --processes '4,16' "${live[@]}") ;;
       *) echo "there is no part $part"; failed=1; continue ;;
     esac
-    # Only what the file says of it goes into the table: no folder of this host.
+    # Runs in the folder, so that the table names no path of this host.
     (cd "$logs" && in_bundle bench --json "framepath-$part.json" "${options[@]}" "${line[@]}") 2>&1 |
       tee "$logs/framepath-$part.log"
     if [ "${PIPESTATUS[0]}" = 0 ]; then passed=$((passed + 1)); else failed=$((failed + 1)); fi
@@ -301,8 +303,8 @@ framepath () {
   finish
 }
 
-# Where CUPTI may be: a toolkit's folders, or those of Python's packages.
-cupti_places () {
+# Prints folders that may hold CUPTI: a toolkit's, or those of Python's packages.
+cupti_folders () {
   local nvcc root
   for root in /usr/local/cuda "$(nvcc=$(find_tool nvcc) && dirname "$(dirname "$(readlink -f "$nvcc")")")"; do
     [ -z "$root" ] || printf '%s\n' "$root/extras/CUPTI" "$root" "$root/targets/x86_64-linux"
@@ -312,20 +314,21 @@ for path in sys.path:
     print(*glob.glob(path + "/nvidia/cu*"), sep="\n")' 2> /dev/null
 }
 
-# Sets `tracer`, which is built here, where CUPTI is. 1: it cannot be, 2: it should have been.
+# Builds the tracing library and sets `tracer`. Returns 1 if it cannot be built here, 2 if the build
+# failed.
 build_trace () {
-  local place library='' file compiler options=()
+  local folder library='' file compiler options=()
   tracer=$logs/trace_cuda.so
   compiler=$(command -v gcc || command -v cc) || { echo "there is no C compiler here, so no trace"; return 1; }
-  while read -r place; do
-    [ ! -d "$place/include" ] || options+=("-I$place/include")
-    for file in "$place"/lib64/libcupti.so* "$place"/lib/libcupti.so*; do
-      # One that has its header beside it before any other.
-      [ ! -f "$file" ] || [ ! -f "$place/include/cupti.h" ] || [ -n "$library" ] || library=$file
+  while read -r folder; do
+    [ ! -d "$folder/include" ] || options+=("-I$folder/include")
+    for file in "$folder"/lib64/libcupti.so* "$folder"/lib/libcupti.so*; do
+      # Prefers a library with its header beside it.
+      [ ! -f "$file" ] || [ ! -f "$folder/include/cupti.h" ] || [ -n "$library" ] || library=$file
     done
-  done < <(cupti_places)
+  done < <(cupti_folders)
   [ -n "$library" ] || { echo "neither a CUDA toolkit nor Python's packages have CUPTI here, so no trace"; return 1; }
-  # The calls of a program go to the CUPTI that the library was linked to.
+  # Calls are reported to the CUPTI that the library was linked with.
   "$compiler" -std=gnu11 -O2 -shared -fPIC "${options[@]}" -o "$tracer" "$here/tests/trace_cuda.c" "$library" \
     "-Wl,-rpath,$(dirname "$library")" -ldl > "$logs/trace_build.log" 2>&1 && return 0
   echo "the tracing library cannot be built here:"
@@ -342,8 +345,8 @@ in_trace () { # TABLE COMMAND...
 
 table_value () { awk -v key="$2" '$1 == key && NF == 2 { print $2 }' "$1" 2> /dev/null; }
 
-# A whole run, in which memory is allocated and kernels are loaded: a trace that does not
-# see it would not see it among steady frames.
+# Traces a whole run, in which memory is allocated and kernels are loaded: a trace that misses these
+# calls here would miss them among steady frames.
 trace_whole () { # TABLE MEMORY ELEMENT
   local table=$1 frames=64 upload=() line n call
   [ "$2" != cuda ] || upload=(cudaupload ! 'video/x-raw(memory:CUDAMemory)' !)
@@ -359,7 +362,7 @@ trace_whole () { # TABLE MEMORY ELEMENT
   done
 }
 
-# 1000 frames, after the first 200.
+# Traces 1000 frames, after the first 200.
 trace_steady () { # TABLE MEMORY ELEMENT
   local table=$1
   CF_TRACE_SKIP=200 CF_TRACE_FRAMES=1000 in_trace "$table" bench --no-limits --size 1920x1080 --format NV12 \
@@ -369,8 +372,8 @@ trace_steady () { # TABLE MEMORY ELEMENT
   [ "$(table_value "$table" frames)" = 1000 ] && [ "$(table_value "$table" forbidden)" = 0 ]
 }
 
-# What a frame takes, in one line.
-say_table () {
+# Prints the calls per frame in one line.
+print_table () {
   [ -f "$1" ] && awk '
     $1 == "calls" { calls = $2 }
     $1 == "forbidden" && NF == 2 { forbidden = $2 }
@@ -378,19 +381,19 @@ say_table () {
     END { printf "    %.2f calls a frame, %s forbidden:%s\n", calls / 1000, forbidden, list }' "$1"
 }
 
-# Each filter on each way of its frames.
+# Traces a filter with each memory and number of frames in flight.
 trace_filter () { # FILTER ELEMENT
-  local filter=$1 element=$2 way memory flight name
-  for way in proposed:1 proposed:4 plain:4 cuda:1 cuda:4; do
-    IFS=: read -r memory flight <<< "$way"
-    case $way in
+  local filter=$1 element=$2 mode memory flight name
+  for mode in proposed:1 proposed:4 plain:4 cuda:1 cuda:4; do
+    IFS=: read -r memory flight <<< "$mode"
+    case $mode in
       proposed:1 | cuda:1)
         name=trace-whole-$filter-$memory
         step "$name" trace_whole "$logs/$name.txt" "$memory" "$element" ;;
     esac
     name=trace-$filter-$memory-$flight
     step "$name" trace_steady "$logs/$name.txt" "$memory" "$element frames-in-flight=$flight"
-    say_table "$logs/$name.txt"
+    print_table "$logs/$name.txt"
   done
 }
 
@@ -407,7 +410,7 @@ trace () {
   done
   [ -z "${CF_FILTERS:-}" ] || return
   step trace-chain trace_steady "$logs/trace-chain.txt" cuda "cudamedian $on ! cudaconvolve $on ! cudamedian $on"
-  say_table "$logs/trace-chain.txt"
+  print_table "$logs/trace-chain.txt"
 }
 
 soak () {
@@ -444,5 +447,5 @@ case $what in
   trace) trace; finish ;;
   all) tests; trace; sanitize; soak; finish ;;
   exec) in_bundle "$@" ;;
-  *) sed -n '4,12p' "${BASH_SOURCE[0]}" | sed 's/^# \{0,1\}//' >&2; exit 2 ;;
+  *) sed -n '4,11p' "${BASH_SOURCE[0]}" | sed 's/^# \{0,1\}//' >&2; exit 2 ;;
 esac

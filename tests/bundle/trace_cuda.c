@@ -1,22 +1,21 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * trace_cuda.c: counts the calls that a program makes to CUDA's driver over so many
- * steady frames, and tells those that have no place there: what allocates, registers,
- * loads, makes or frees anything, copies synchronously or waits for the whole GPU. CUDA
- * loads this library by itself where CUDA_INJECTION64_PATH names it; the calls come from
- * CUPTI, GStreamer's and those of libraries as well as ours. Those to the runtime are the
- * driver's in the end; where somebody listens to them, too, the runtime asks for the
- * kernel's name at launches, which it does not else. Built where CUPTI is:
+ * trace_cuda.c: counts the calls that a program makes to the CUDA driver over a number of steady
+ * frames, and reports those that a steady stream must not make: calls that allocate, register,
+ * load, create or free anything, copy synchronously or wait for the whole GPU. CUDA loads this
+ * library if CUDA_INJECTION64_PATH names it. CUPTI reports the calls of all libraries, GStreamer's
+ * included. Runtime calls end as driver calls; the library does not subscribe to the runtime's,
+ * because the runtime then asks for the kernel's name at each launch, which it does not do
+ * otherwise. Built where CUPTI is installed:
  *   gcc -std=gnu11 -shared -fPIC -o trace_cuda.so trace_cuda.c -lcupti
  *
- *   CF_TRACE_OUT       the table; without it nothing is done
- *   CF_TRACE_FRAMES    frames that count. Without it the table is of the whole run and written
- *                      at its end
- *   CF_TRACE_SKIP      frames before them (200): trials end, memory is allocated
+ *   CF_TRACE_OUT       the table; without it the library does nothing
+ *   CF_TRACE_FRAMES    frames to count. Without it the table covers the whole run and is written at its end
+ *   CF_TRACE_SKIP      frames before them (200), in which trials end and memory is allocated
  *
- * Frames are counted by the word that the GPU writes behind each one that is waited for
- * (cuda/core/gpu/stream.c). A table of frames is written when the last has ended: there is none where
- * fewer came. */
+ * Frames are counted by the completion word that the GPU writes after each frame that is waited
+ * for (cuda/core/gpu/stream.c). With CF_TRACE_FRAMES the table is written when the last frame has
+ * ended; there is none if fewer frames came. */
 #include <cupti.h>
 #include <dlfcn.h>
 #include <fnmatch.h>
@@ -29,19 +28,19 @@
 
 typedef struct {
   _Atomic (const char *) name;
-  atomic_ulong n, waits; /* waits: those of them that wait because of their arguments */
+  atomic_ulong n, waits; /* waits: calls that wait because of their arguments */
 } Call;
 
 static Call calls[CALLS];
 static atomic_ulong words;
 static atomic_bool counting;
-static unsigned long first, last; /* of the words; last 0: to the end of the run */
+static unsigned long first, last; /* counted in words; last 0: to the end of the run */
 static const char *path;
 static CUresult (*get_attribute) (void *value, CUpointer_attribute attribute, CUdeviceptr pointer);
-static _Thread_local bool asking; /* our own call, not the program's */
+static _Thread_local bool asking; /* this library's own call, not the program's */
 
-/* What is not here may not happen: a call that nobody has thought of shall be looked at.
- * Waits for one stream or event are here, too: a frame that leaves has to be finished. */
+/* Every other call is forbidden, so that an unexpected call is noticed. Waits for one stream or
+ * event are allowed: a frame must be finished before it leaves. */
 static const char *const allowed[] = {
   "cuLaunchKernel", "cuLaunchKernel_ptsz", "cuLaunchKernelEx*", "cuLaunchCooperativeKernel*",
   "cuMemcpy*Async*", "cuMemset*Async*",
@@ -59,10 +58,10 @@ is_allowed (const char *name)
   return false;
 }
 
-/* ---- what arguments tell ------------------------------------------------- */
+/* ---- calls that wait because of their arguments ----------------------- */
 
-/* An asynchronous copy of other memory is done, or has been copied elsewhere, when the
- * call returns. */
+/* Returns whether memory is unknown to CUDA. An asynchronous copy of such memory has read or
+ * written it, or a staging copy, when the call returns. */
 static bool
 is_pageable (const void *memory)
 {
@@ -166,7 +165,7 @@ write_table (void)
   }
   fprintf (file, "frames %lu\ncalls %lu\nforbidden %lu\n", last ? last - first : words, n, forbidden);
   write_calls (file, true);
-  write_calls (file, false); /* what is looked for comes last */
+  write_calls (file, false); /* forbidden calls come last */
   if (fclose (file) != 0)
     perror (path);
 }
@@ -177,14 +176,14 @@ at_exit (void)
   if (!last)
     write_table ();
   else if (words <= last)
-    fprintf (stderr, "trace: the run ended after %lu frames, before those to be counted were over\n", words);
+    fprintf (stderr, "trace: the run ended after %lu frames, before the last frame to be counted\n", words);
 }
 
 /* ---- calls --------------------------------------------------------------- */
 
-/* A window holds the frames from first to before last. */
+/* Counts a frame; the window holds the frames first..last - 1. */
 static void
-note_frame (void)
+count_frame (void)
 {
   unsigned long n = atomic_fetch_add (&words, 1);
 
@@ -208,7 +207,7 @@ on_call (void *user, CUpti_CallbackDomain domain, CUpti_CallbackId which, const 
   if (asking || domain != CUPTI_CB_DOMAIN_DRIVER_API || data->callbackSite != CUPTI_API_ENTER)
     return;
   if (fnmatch ("cuStreamWriteValue32*", data->functionName, 0) == 0)
-    note_frame ();
+    count_frame ();
   if (!counting)
     return;
   call->name = data->functionName;
@@ -237,11 +236,11 @@ subscribe (void)
   if (result == CUPTI_SUCCESS)
     return true;
   cuptiGetResultString (result, &text);
-  fprintf (stderr, "trace: CUPTI cannot follow the calls: %s\n", text);
+  fprintf (stderr, "trace: CUPTI cannot report the calls: %s\n", text);
   return false;
 }
 
-/* What CUDA calls in a library that CUDA_INJECTION64_PATH names; 0 lets it be unloaded. */
+/* CUDA calls this in the library that CUDA_INJECTION64_PATH names; 0 lets CUDA unload it. */
 int InitializeInjection (void);
 
 int

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * contract.c: what cf.h promises besides filtering: the format table against
- * sizes and places worked out by hand, refused values, picture copies. */
+ * contract.c: checks what cf.h promises besides filtering: the format table against sizes and
+ * offsets worked out by hand, refused values, and copies to and from the device. */
 #include "kernelcheck.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* A 5 x 3 picture of each format: bytes a row and rows of each plane. YUY2's
- * row ends with the whole group of its last chroma sample. */
+/* A 5 x 3 image of each format: bytes per row and rows of each plane. YUY2's row ends with the
+ * complete group of its last chroma sample. */
 static const struct {
   const char *name;
   int planes, bits, row[3], rows[3];
@@ -28,15 +28,15 @@ static const struct {
   { "Y444_10LE", 3, 10, { 10, 10, 10 }, { 3, 3, 3 } }, { "Y444_16LE", 3, 16, { 10, 10, 10 }, { 3, 3, 3 } },
 };
 
-/* Where some components are: the byte of their sample number 1 in a row, and
- * whether they are filtered with apply-to all, luma, chroma. */
+/* Offsets of some components: the byte of sample number 1 in a row, and whether the component is
+ * filtered with apply-to all, luma, chroma. */
 static const struct {
   const char *name;
   CfRole role;
-  int nth; /* of this role, counted from 0 */
+  int nth; /* index among the components of this role */
   int plane, byte;
   const char *filtered;
-} places[] = {
+} offsets[] = {
   { "NV12", CF_ROLE_CHROMA, 0, 1, 2, "yny" }, { "NV12", CF_ROLE_CHROMA, 1, 1, 3, "yny" },
   { "NV21", CF_ROLE_CHROMA, 0, 1, 3, "yny" }, { "YV12", CF_ROLE_CHROMA, 0, 2, 1, "yny" },
   { "YUY2", CF_ROLE_LUMA, 0, 0, 2, "yyn" }, { "YUY2", CF_ROLE_CHROMA, 0, 0, 5, "yny" },
@@ -69,8 +69,9 @@ check_geometry (KcRun *run)
           cf_plane_rows (format, 3, p) == geometry[i].rows[p];
       total += (size_t) (geometry[i].row[p] * geometry[i].rows[p]);
     }
-    kc_result (run, good, "the geometry of %s is not what was worked out by hand", geometry[i].name);
-    kc_result (run, good && cf_image_layout (&image, format, 5, 3, 1) == total, "cf_image_layout of %s has another size",
+    kc_result (run, good, "the geometry of %s differs from the one worked out by hand", geometry[i].name);
+    kc_result (run, good && cf_image_layout (&image, format, 5, 3, 1)  == total,
+        "cf_image_layout of %s has another size",
         geometry[i].name);
     cf_image_layout (&image, format, 5, 3, 64);
     for (int p = 0; good && p < info->n_planes; p++)
@@ -80,30 +81,30 @@ check_geometry (KcRun *run)
 }
 
 static void
-check_places (KcRun *run)
+check_offsets (KcRun *run)
 {
-  for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-    const CfFormatInfo *info = cf_format_info (cf_format_from_name (places[i].name));
+  for (size_t i = 0; i < sizeof offsets / sizeof *offsets; i++) {
+    const CfFormatInfo *info = cf_format_info (cf_format_from_name (offsets[i].name));
     int nth = 0, found = -1;
 
     for (int c = 0; info && c < info->n_components; c++)
-      if (info->comp[c].role == places[i].role && nth++ == places[i].nth)
+      if (info->comp[c].role == offsets[i].role && nth++ == offsets[i].nth)
         found = c;
     if (found < 0) {
-      kc_result (run, false, "%s lacks a component", places[i].name);
+      kc_result (run, false, "%s lacks a component", offsets[i].name);
       continue;
     }
-    kc_result (run, info->comp[found].plane == places[i].plane &&
-        (info->comp[found].offset + info->comp[found].step) * info->bytes == places[i].byte,
-        "%s component %d is not where it was worked out to be", places[i].name, found);
+    kc_result (run, info->comp[found].plane == offsets[i].plane &&
+        (info->comp[found].offset + info->comp[found].step) * info->bytes == offsets[i].byte,
+        "%s component %d is not at the offset worked out by hand", offsets[i].name, found);
     for (int a = 0; a < 3; a++)
-      if (places[i].filtered[a] != '-')
-        kc_result (run, kc_is_filtered (info, found, &(CfCommon) { (CfApplyTo) a }) == (places[i].filtered[a] == 'y'),
-            "%s component %d: who is filtered with apply-to %d is wrong", places[i].name, found, a);
+      if (offsets[i].filtered[a] != '-')
+        kc_result (run, kc_is_filtered (info, found, &(CfCommon) { (CfApplyTo) a }) == (offsets[i].filtered[a] == 'y'),
+            "%s component %d: apply-to %d selects the wrong components", offsets[i].name, found, a);
   }
   kc_result (run, !cf_format_info (CF_FORMAT_NONE) && !cf_format_info (CF_N_FORMATS) &&
       cf_format_from_name ("NV99") == CF_FORMAT_NONE && cf_format_from_name ("") == CF_FORMAT_NONE,
-      "there is a format that there is not");
+      "cf_format_info or cf_format_from_name knows a format that does not exist");
 }
 
 static CfCode
@@ -116,7 +117,7 @@ check_setting (const CfFilter *filter, const CfVideo *video, const CfCommon *com
   if (params) {
     cf_filter_defaults (filter, params);
     code = kc_params_set (filter, params, set, error);
-    /* A file that cannot be read is refused as it is set. */
+    /* A file that cannot be read is refused when the parameter is set. */
     if (code == CF_BAD_VALUE && status) {
       status->code = code;
       snprintf (status->message, sizeof status->message, "%.200s", error);
@@ -132,7 +133,8 @@ static void
 check_values (KcRun *run, const KcFilter *kc)
 {
   const CfFilter *filter = cf_filter_find (kc->stem);
-  CfVideo yuv = { CF_FORMAT_I420, 64, 48, false }, rgb = { CF_FORMAT_RGB, 64, 48, false }, none = { CF_FORMAT_I420, 0, 48, false };
+  CfVideo yuv = { CF_FORMAT_I420, 64, 48, false }, rgb = { CF_FORMAT_RGB, 64, 48, false };
+  CfVideo none = { CF_FORMAT_I420, 0, 48, false };
   CfVideo deep = { CF_FORMAT_I420_10LE, 64, 48, false }, huge = { CF_FORMAT_GRAY8, CF_MAX_SIZE + 1, 1, false };
   CfCommon all = { CF_APPLY_ALL }, luma = { CF_APPLY_LUMA }, chroma = { CF_APPLY_CHROMA };
   CfStatus status;
@@ -154,17 +156,18 @@ check_values (KcRun *run, const KcFilter *kc)
         "%s %s is not refused at 8 bit only", kc->stem, *set);
   for (const char *const *set = kc->rgb_settings; set && *set; set++) {
     kc_result (run, check_setting (filter, &rgb, &all, *set, NULL) == CF_OK, "%s %s is refused", kc->stem, *set);
-    kc_result (run, check_setting (filter, &yuv, &all, *set, NULL) == CF_BAD_VALUE, "%s %s is taken for YUV", kc->stem, *set);
+    kc_result (run, check_setting (filter, &yuv, &all, *set, NULL) == CF_BAD_VALUE,
+        "%s %s is accepted for YUV", kc->stem, *set);
   }
   kc_result (run, check_setting (filter, &rgb, &luma, "", NULL) == CF_BAD_VALUE &&
-      check_setting (filter, &rgb, &chroma, "", NULL) == CF_BAD_VALUE, "%s takes apply-to on RGB", kc->stem);
+      check_setting (filter, &rgb, &chroma, "", NULL) == CF_BAD_VALUE, "%s accepts apply-to on RGB", kc->stem);
   kc_result (run, check_setting (filter, &none, &all, "", NULL) == CF_BAD_VALUE &&
-      check_setting (filter, &huge, &all, "", NULL) == CF_BAD_VALUE, "%s takes an impossible size", kc->stem);
-  kc_result (run, strcmp (cf_filter_stem (filter), kc->stem) == 0, "%s is called otherwise", kc->stem);
+      check_setting (filter, &huge, &all, "", NULL) == CF_BAD_VALUE, "%s accepts an impossible size", kc->stem);
+  kc_result (run, strcmp (cf_filter_stem (filter), kc->stem) == 0, "%s has another stem", kc->stem);
 }
 
-/* A picture to the device and back, between pitches that differ and that are
- * alike, must change no byte beside the samples when pitches differ. */
+/* Uploads and downloads an image between pitches that differ and pitches that are equal. No byte
+ * beside the samples may change when the pitches differ. */
 static void
 check_copies (KcRun *run)
 {
@@ -176,19 +179,19 @@ check_copies (KcRun *run)
     for (int l = 0; l < 3; l++) {
       CfVideo video = { (CfFormat) f, 45, 23, false };
       const CfFormatInfo *info = cf_format_info (video.format);
-      KcPicture in, shape, out;
+      KcImage in, shape, out;
       uint8_t *memory = NULL;
       size_t size = 1;
       CfImage device, layout;
       CfStatus status = { 0 };
-      bool good = kc_picture_new (&in, &video, layouts[l][0], 1) && kc_picture_new (&shape, &video, layouts[l][1], 2) &&
-          kc_picture_new (&out, &video, layouts[l][2], 3);
+      bool good = kc_image_new (&in, &video, layouts[l][0], 1) && kc_image_new (&shape, &video, layouts[l][1], 2) &&
+          kc_image_new (&out, &video, layouts[l][2], 3);
 
       size = cf_image_layout (&layout, video.format, 45, 23, 256);
       memory = good ? cf_device_alloc (size, &status) : NULL;
       good = memory != NULL;
       if (good) {
-        kc_picture_fill (&in, KC_RANDOM, 0, 5);
+        kc_image_fill (&in, KC_RANDOM, 0, 5);
         cf_image_at (&device, &layout, memory);
         good = cf_stream_upload (run->stream, &device, &in.image, &status) == CF_OK &&
             cf_stream_download (run->stream, &out.image, &device, &status) == CF_OK &&
@@ -198,11 +201,11 @@ check_copies (KcRun *run)
         for (int y = 0; y < kc_component_height (info, c, 23); y++)
           for (int x = 0; x < kc_component_width (info, c, 45); x++)
             good = good && kc_word (&in.image, c, x, y) == kc_word (&out.image, c, x, y);
-      kc_result (run, good, "%s did not survive the way to the device and back: %s", info->name, status.message);
+      kc_result (run, good, "%s is not the same after upload and download: %s", info->name, status.message);
       cf_device_free (memory);
-      kc_picture_free (&in);
-      kc_picture_free (&shape);
-      kc_picture_free (&out);
+      kc_image_free (&in);
+      kc_image_free (&shape);
+      kc_image_free (&out);
     }
 }
 
@@ -210,10 +213,10 @@ void
 kc_contract (KcRun *run)
 {
   check_geometry (run);
-  check_places (run);
+  check_offsets (run);
   for (const KcFilter *const *kc = kc_filters; *kc; kc++)
     check_values (run, *kc);
-  kc_result (run, cf_filter_find ("nothing") == NULL, "there is a filter called nothing");
+  kc_result (run, cf_filter_find ("nothing") == NULL, "cf_filter_find finds a filter \"nothing\"");
   if (run->gpu)
     check_copies (run);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * device.c: bytes to and from device memory through the picture copies that
- * cf.h has: any run of bytes is a gray picture of full rows and a last one. */
+ * device.c: copies bytes to and from device memory through the image copies of cf.h. Any run of
+ * bytes is copied as gray images: full rows, then a last shorter one. */
 #include "kernelcheck.h"
 
 #define DEADLINE_NS 60000000000u

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * image.c: test pictures with guard pages and poisoned padding. */
+ * image.c: test images with guard pages and poisoned padding. */
 #define _GNU_SOURCE
 #include "kernelcheck.h"
 
@@ -24,9 +24,9 @@ round_up (size_t n, size_t to)
   return (n + to - 1) / to * to;
 }
 
-/* Head, pitch and tail of a plane; samples stay aligned to their size. */
+/* Chooses head, pitch and tail of a plane; samples stay aligned to their size. */
 static void
-lay_plane (KcLayout layout, size_t row, size_t bytes, uint64_t *state, size_t *head, size_t *pitch, size_t *tail)
+plane_layout (KcLayout layout, size_t row, size_t bytes, uint64_t *state, size_t *head, size_t *pitch, size_t *tail)
 {
   *head = *tail = 0;
   *pitch = row;
@@ -51,7 +51,7 @@ lay_plane (KcLayout layout, size_t row, size_t bytes, uint64_t *state, size_t *h
 }
 
 void
-kc_picture_poison (KcPicture *p, uint64_t seed)
+kc_image_poison (KcImage *p, uint64_t seed)
 {
   uint64_t state = seed ^ 0x706f69736f6eu;
 
@@ -68,7 +68,7 @@ kc_picture_poison (KcPicture *p, uint64_t seed)
 }
 
 bool
-kc_picture_new (KcPicture *p, const CfVideo *video, KcLayout layout, uint64_t seed)
+kc_image_new (KcImage *p, const CfVideo *video, KcLayout layout, uint64_t seed)
 {
   const CfFormatInfo *info = cf_format_info (video->format);
   size_t page = (size_t) sysconf (_SC_PAGESIZE);
@@ -84,7 +84,7 @@ kc_picture_new (KcPicture *p, const CfVideo *video, KcLayout layout, uint64_t se
     size_t head, pitch, tail, size, inner;
     uint8_t *map;
 
-    lay_plane (layout, row, info->bytes, &state, &head, &pitch, &tail);
+    plane_layout (layout, row, info->bytes, &state, &head, &pitch, &tail);
     size = head + (rows - 1) * pitch + row + tail;
     inner = round_up (size, page);
     map = mmap (NULL, inner + 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -94,22 +94,23 @@ kc_picture_new (KcPicture *p, const CfVideo *video, KcLayout layout, uint64_t se
     p->mem[i].map_size = inner + 2 * page;
     if (mprotect (map + page, inner, PROT_READ | PROT_WRITE) != 0)
       goto failed;
-    /* Row sizes of 16-bit formats are even, so the end keeps them aligned. */
+    /* Row sizes of 16-bit formats are even, so samples stay aligned when the image ends at the
+     * page. */
     p->mem[i].base = layout == KC_TIGHT ? map + page + inner - size : map + page;
     p->mem[i].size = size;
     p->image.plane[i].data = p->mem[i].base + head;
     p->image.plane[i].pitch = pitch;
   }
-  kc_picture_poison (p, seed);
+  kc_image_poison (p, seed);
   return true;
 
 failed:
-  kc_picture_free (p);
+  kc_image_free (p);
   return false;
 }
 
 void
-kc_picture_free (KcPicture *p)
+kc_image_free (KcImage *p)
 {
   for (int i = 0; i < CF_MAX_PLANES; i++)
     if (p->mem[i].map)
@@ -123,8 +124,8 @@ kc_natural (int x, int y, int frame, uint64_t seed)
   uint64_t state = seed ^ ((uint64_t) (unsigned) frame << 48) ^ ((uint64_t) (unsigned) y << 24) ^ (unsigned) x;
   uint64_t r = kc_random (&state);
   int moved = x + frame * 2;
-  /* A slow light, blocks with hard edges, a fine texture on every other
-   * block, and the noise of a sensor: the sum of four dice. */
+  /* A slow gradient, blocks with hard edges, fine texture on every other block, and sensor noise
+   * as a sum of four uniform numbers. */
   int light = 60 + (x + 2 * y) / 48 % 100;
   int block = (moved / 53 * 7 + y / 41 * 5) % 4 * 24;
   int texture = (moved / 53 + y / 41) % 2 ? (x * 5 ^ y * 3) & 31 : 0;
@@ -134,8 +135,8 @@ kc_natural (int x, int y, int frame, uint64_t seed)
   return (uint8_t) (v < 0 ? 0 : v > 255 ? 255 : v);
 }
 
-/* The patch that a place belongs to: that of the nearest of some points, one in
- * each square of 16. The disc is one more. */
+/* Returns the patch of position (x, y): the one of the nearest of some points, one in each square
+ * of 16 x 16. The disc is a patch of its own. */
 static uint64_t
 patch_at (int x, int y, int frame, uint64_t seed)
 {
@@ -160,8 +161,8 @@ patch_at (int x, int y, int frame, uint64_t seed)
 uint8_t
 kc_patches (int x, int y, int component, int frame, uint64_t seed)
 {
-  /* Colours that are the same, alike and far apart; of each patch whether it
-   * is a ramp, and how noisy it is. */
+  /* Equal, similar and distant colours. Bits of the patch decide whether it is a ramp, and how
+   * noisy it is. */
   static const uint8_t palette[8][3] = { { 60, 110, 140 }, { 66, 110, 138 }, { 74, 112, 136 }, { 130, 128, 128 },
     { 140, 128, 128 }, { 180, 90, 160 }, { 215, 120, 100 }, { 20, 130, 130 } };
   static const uint8_t noise[4] = { 0, 1, 3, 9 };
@@ -187,7 +188,7 @@ sample_word (KcContent content, const CfFormatInfo *info, int x, int y, int fram
     case KC_LOW:
       return 0;
     case KC_HIGH:
-      return all; /* over the maximum where there are more bits than used */
+      return all; /* above the maximum where the word has more bits than the sample */
     case KC_GRADIENT:
       return ((unsigned) (x * 3 + y * 5 + frame * 11) << (info->bytes * 8 - 8)) & top;
     case KC_SALT:
@@ -204,7 +205,7 @@ sample_word (KcContent content, const CfFormatInfo *info, int x, int y, int fram
   }
 }
 
-/* The components agree where a patch is; what deeper samples have more is noise. */
+/* All components use the same patches; the lower bits of deeper samples are noise. */
 static unsigned
 patches_word (const CfFormatInfo *info, int component, int x, int y, int frame, uint64_t seed)
 {
@@ -215,7 +216,7 @@ patches_word (const CfFormatInfo *info, int component, int x, int y, int frame, 
 }
 
 void
-kc_picture_fill (KcPicture *p, KcContent content, int frame, uint64_t seed)
+kc_image_fill (KcImage *p, KcContent content, int frame, uint64_t seed)
 {
   const CfFormatInfo *info = cf_format_info (p->image.format);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * jobs.c: kernelcheck in several processes at once, since the reference, which
- * takes most of the time, has one thread. Each process takes its share of the
- * cases by their numbers, prints its own failures, and sends what it counted. */
+ * jobs.c: runs kernelcheck in several processes, because the reference, which takes most of the
+ * time, is single-threaded. Each process takes its share of the cases by their numbers, prints its
+ * own failures, and sends its counts to the parent. */
 #include "kernelcheck.h"
 
 #include <stdio.h>
@@ -16,15 +16,15 @@ typedef struct {
   unsigned long passed, failed, skipped, cases, frames, launches;
 } Counts;
 
-/* The process `job`; never returns. CUDA does not live through a fork, so nothing
- * of it was touched before. */
+/* Runs process `index`; never returns. CUDA does not survive a fork, so the parent must not have
+ * used CUDA before. */
 static void
-be_job (KcRun *run, int job, int descriptor, void (*work) (void))
+child_process (KcRun *run, int index, int descriptor, void (*work) (void))
 {
   Counts counts;
   bool sent;
 
-  run->options.job = job;
+  run->options.process = index;
   setvbuf (stdout, NULL, _IOLBF, 0);
   work ();
   counts = (Counts) { run->passed, run->failed, run->skipped, run->cases, run->frames, run->launches };
@@ -34,12 +34,12 @@ be_job (KcRun *run, int job, int descriptor, void (*work) (void))
 }
 
 static void
-add_job (KcRun *run, int job, int descriptor)
+add_counts (KcRun *run, int index, int descriptor)
 {
   Counts counts;
 
   if (read (descriptor, &counts, sizeof counts) != (ssize_t) sizeof counts || !kc_variants_receive (descriptor)) {
-    kc_result (run, false, "process %d of %d ended before it was done", job + 1, run->options.jobs);
+    kc_result (run, false, "process %d of %d ended early", index + 1, run->options.jobs);
     return;
   }
   run->passed += counts.passed;
@@ -51,31 +51,31 @@ add_job (KcRun *run, int job, int descriptor)
 }
 
 void
-kc_jobs (KcRun *run, void (*work) (void))
+kc_run_processes (KcRun *run, void (*work) (void))
 {
   const int jobs = run->options.jobs > MAX_JOBS ? MAX_JOBS : run->options.jobs;
-  int ends[MAX_JOBS], started = 0;
+  int read_ends[MAX_JOBS], started = 0;
 
   run->options.jobs = jobs;
   fflush (stdout);
   for (int i = 0; i < jobs; i++) {
-    int both[2];
-    pid_t child = pipe (both) == 0 ? fork () : -1;
+    int ends[2];
+    pid_t child = pipe (ends) == 0 ? fork () : -1;
 
     if (child == 0) {
-      close (both[0]);
-      be_job (run, i, both[1], work);
+      close (ends[0]);
+      child_process (run, i, ends[1], work);
     }
     if (child < 0) {
       kc_result (run, false, "process %d of %d cannot be started", i + 1, jobs);
       break;
     }
-    close (both[1]);
-    ends[started++] = both[0];
+    close (ends[1]);
+    read_ends[started++] = ends[0];
   }
   for (int i = 0; i < started; i++) {
-    add_job (run, i, ends[i]);
-    close (ends[i]);
+    add_counts (run, i, read_ends[i]);
+    close (read_ends[i]);
   }
   while (wait (NULL) > 0)
     continue;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * kernelcheck.c: the program. See usage below, and kernelcheck.h for how its
- * files divide the work. */
+ * kernelcheck.c: the main program. See usage below, and kernelcheck.h for how its files divide the
+ * work. */
 #define _GNU_SOURCE
 #include "kernelcheck.h"
 
@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* One row a filter. */
+/* One row per filter. */
 const KcFilter *const kc_filters[] = { &kc_median, &kc_convolve, &kc_irfilter, &kc_segment, NULL };
 
 static const char usage[] =
@@ -22,19 +22,19 @@ static const char usage[] =
     "  --cpu           the CPU side, with every instruction set of this machine (default without --gpu)\n"
     "  --gpu           the GPU; exit status 77 where there is none\n"
     "  --require-gpu   where there is none, that is a failure\n"
-    "  --quick         a part of the cases, for small machines\n"
+    "  --quick         fewer cases, for small machines\n"
     "  --full          every combination\n"
     "  --sanitize      a few cases a variant, to run under compute-sanitizer\n"
-    "  --self-test     only: are things broken on purpose noticed? (each run begins with it)\n"
+    "  --self-test     only: are injected faults detected? (each run begins with it)\n"
     "  --filter STEM   one filter        --isa NAME   one instruction set\n"
     "  --seed N        random contents and parameters (printed; the default is fixed)\n"
     "  --case I        only case I, with the same other options\n"
-    "  --jobs N        N processes share the cases: the reference has one thread\n"
+    "  --jobs N        N processes share the cases: the reference is single-threaded\n"
     "  --one-thread    on one processor, so that the CPU side has one thread\n"
     "  --verbose       print every variant\n"
-    "  --schedule      only: the recursive filter's blocks on the GPU in every order that chance makes (schedule.c)\n"
-    "  --segment       only: segmentation of the same frames again and again, with any number of blocks (steady.c)\n"
-    "  --frames N      how many frames of --schedule beside other work (default 10000; with --quick 300), or how many\n"
+    "  --schedule      only: the recursive filter on the GPU with random orders of its blocks (schedule.c)\n"
+    "  --segment       only: segmentation of the same frames many times, with several numbers of blocks (steady.c)\n"
+    "  --frames N      frames of --schedule beside other work (default 10000; with --quick 300), or\n"
     "                  runs of --segment (default 100; with --quick 2)\n"
     "kernelcheck --in FILE --out FILE ...: filter raw frames (raw.c)\n"
     "kernelcheck --bench ...: time the GPU variants (bench.h)\n";
@@ -43,7 +43,8 @@ static bool
 parse (int argc, char **argv, KcOptions *o)
 {
   struct { const char *name; bool *flag; } flags[] = {
-    { "--cpu", &o->cpu }, { "--gpu", &o->gpu }, { "--require-gpu", &o->require_gpu }, { "--quick", &o->quick }, { "--full", &o->full },
+    { "--cpu", &o->cpu }, { "--gpu", &o->gpu }, { "--require-gpu", &o->require_gpu }, { "--quick", &o->quick },
+    { "--full", &o->full },
     { "--sanitize", &o->sanitize }, { "--self-test", &o->self_test }, { "--verbose", &o->verbose },
     { "--schedule", &o->schedule }, { "--segment", &o->segment },
     { "--one-thread", &o->one_thread },
@@ -78,13 +79,14 @@ parse (int argc, char **argv, KcOptions *o)
 
 static KcRun run = { .options = { .seed = 1, .only = -1 } };
 
-/* A read or write beside a picture runs into a guard page: say which case. */
+/* A read or write outside an image hits a guard page: reports the case. */
 static void
 on_fault (int number)
 {
   char text[256];
   int n = snprintf (text, sizeof text,
-      "FAIL case %u: signal %d; memory beside the picture was touched? (--seed %llu --case %u)\n%lu passed, %lu failed, 0 skipped\n",
+      "FAIL case %u: signal %d; memory outside the image was accessed? (--seed %llu --case %u)\n"
+      "%lu passed, %lu failed, 0 skipped\n",
       run.number - 1, number, (unsigned long long) run.options.seed, run.number - 1, run.passed, run.failed + 1);
 
   if (write (STDOUT_FILENO, text, (size_t) n) != n)
@@ -117,7 +119,7 @@ open_gpu (void)
     run.skipped++;
 }
 
-/* Before anybody asks how many there are. */
+/* Must run before the library counts the processors. */
 static bool
 take_one_processor (void)
 {
@@ -134,14 +136,14 @@ take_one_processor (void)
   return sched_setaffinity (0, sizeof one, &one) == 0;
 }
 
-/* All of the run, or one process's share of it. */
+/* Runs all cases, or this process's share of them. */
 static void
 work (void)
 {
   CfStatus status = { 0 };
 
   if (run.options.cpu) {
-    if (kc_is_first_job (&run))
+    if (kc_is_first_process (&run))
       printf ("CPU: %s, %d threads\n", cf_cpu_isa (), cf_cpu_threads ());
     run.cpu = cf_context_new (CF_BACKEND_CPU, &status);
     if (!run.cpu)
@@ -155,7 +157,7 @@ work (void)
     if (run.cpu || run.gpu)
       kc_steady (&run);
   } else if (run.cpu || run.gpu) {
-    if (run.options.only < 0 && kc_is_first_job (&run))
+    if (run.options.only < 0 && kc_is_first_process (&run))
       kc_contract (&run);
     for (const KcFilter *const *kc = kc_filters; *kc; kc++)
       if (!run.options.filter || strcmp (run.options.filter, (*kc)->stem) == 0)
@@ -169,7 +171,8 @@ work (void)
     cf_context_free (run.cpu);
 }
 
-/* Nothing was skipped, which is where there is no GPU: so something must have run. */
+/* Prints the summary. Without a GPU something is skipped; if nothing was skipped, at least one
+ * case must have run. */
 static void
 finish (const struct timespec *start)
 {
@@ -179,7 +182,7 @@ finish (const struct timespec *start)
   clock_gettime (CLOCK_MONOTONIC, &now);
   if (run.options.only < 0 && !run.options.self_test && !run.options.schedule && !run.options.segment &&
       run.cases > 0)
-    kc_result (&run, kc_variants_report (&run), "there is a variant that no case reaches");
+    kc_result (&run, kc_variants_report (&run), "a variant exists that no case reaches");
   if (ran)
     kc_result (&run, run.cases > 0, "no case ran");
   if (run.options.gpu && run.skipped == 0)
@@ -206,14 +209,14 @@ main (int argc, char **argv)
     return 2;
   }
   if (run.options.one_thread && !take_one_processor ()) {
-    fputs ("kernelcheck: this system does not give it a single processor\n", stderr);
+    fputs ("kernelcheck: cannot restrict itself to one processor\n", stderr);
     return 2;
   }
   clock_gettime (CLOCK_MONOTONIC, &start);
   signal (SIGSEGV, on_fault);
   signal (SIGBUS, on_fault);
   if (run.options.jobs > 1 && run.options.only < 0 && !run.options.schedule && !run.options.segment) {
-    kc_jobs (&run, work);
+    kc_run_processes (&run, work);
   } else {
     run.options.jobs = 0;
     work ();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * params.c: a filter's parameter struct through its parameter table. */
+ * params.c: sets, reads and randomizes a filter's parameter struct through its parameter table. */
 #include "kernelcheck.h"
 
 #include <stdio.h>
@@ -19,7 +19,7 @@ find_param (const CfFilter *filter, const char *name, size_t length)
   return NULL;
 }
 
-/* "se+nw"; an empty text is none of them. */
+/* Parses flags such as "se+nw"; an empty text sets none. */
 static bool
 set_flags (const CfParam *param, int *flags, const char *value)
 {
@@ -37,7 +37,7 @@ set_flags (const CfParam *param, int *flags, const char *value)
   return true;
 }
 
-/* `value` ends with the string. */
+/* Sets one parameter from text. The number must end where the text ends. */
 static bool
 set_one (const CfParam *param, void *params, const char *value)
 {
@@ -69,7 +69,7 @@ set_one (const CfParam *param, void *params, const char *value)
   return end != value && *end == '\0';
 }
 
-/* The length of a "name=value" at `text`: to the next word that has a '='. */
+/* Returns the length of the "name=value" at `text`, which extends to the next word with a '='. */
 static size_t
 setting_length (const char *text)
 {
@@ -105,7 +105,7 @@ set_text (const CfFilter *filter, void *params, const char *text, size_t length,
     if (code != CF_OK)
       snprintf (error, KC_TEXT, "%s", status.message);
   } else {
-    snprintf (error, KC_TEXT, "\"%.*s\" is no parameter of %s with a value it can take",
+    snprintf (error, KC_TEXT, "\"%.*s\" is no parameter of %s with a valid value",
         length < 200 ? (int) length : 200, text, cf_filter_stem (filter));
   }
   free (value);
@@ -191,9 +191,9 @@ kc_param_name (const CfFilter *filter, const void *params, const char *name)
   return "";
 }
 
-/* One parameter's random value: now the default, now an end of the range, and
- * else anything, more often small than large. Texts and flags stay: a filter
- * that has them has a random_setting of its own. */
+/* Writes a random value of one parameter: sometimes the default, sometimes a limit of the range,
+ * else any value, small ones more often than large ones. Strings and flags keep their defaults: a
+ * filter with such parameters has its own random_setting. */
 static void
 random_value (const CfParam *param, char *text, size_t size, uint64_t *state)
 {
@@ -259,7 +259,7 @@ kc_params_random (const CfFilter *filter, const CfVideo *video, const CfCommon *
     if (good) {
       good = cf_filter_check (filter, video, common, params, &status) == CF_OK;
       if (kc && kc->accepts && kc->accepts (filter, video, params) != good) {
-        snprintf (error, KC_TEXT, "%s the other way round than the reference: %.120s", good ? "accepted" : "refused",
+        snprintf (error, KC_TEXT, "%s, but not by the reference: %.120s", good ? "accepted" : "refused",
             status.message);
         kc_params_free (filter, params);
         return false;

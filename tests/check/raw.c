@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * raw.c: filters a file of raw frames with no multimedia framework around:
+ * raw.c: filters a file of raw frames without any multimedia framework:
  *   kernelcheck --filter median --set kernel-size=5 --format GRAY8
  *     --size 640x480 --in FILE --out FILE [--backend cpu|cuda|reference]
  *     [--apply-to all|luma|chroma] [--interlaced] [--isa NAME] [--variant NAME]
- * --set may come often and have several settings; a kernel's text may have
- * spaces, as in --set 'kernel=0 -1 0; -1 5 -1; 0 -1 0 bias=3'.
- * Frames follow each other without padding. For other programs that check the
- * filters from outside. */
+ * --set may be repeated and may hold several settings; a kernel's text may have spaces, as in
+ * --set 'kernel=0 -1 0; -1 5 -1; 0 -1 0 bias=3'. Frames follow one another without padding. For
+ * programs that check the filters from outside (tests/oracle). */
 #include "kernelcheck.h"
 
 #include <stdio.h>
@@ -17,7 +16,7 @@
 typedef struct {
   const char *filter, *set, *format, *size, *in, *out, *backend, *apply, *isa, *variant;
   bool interlaced;
-} Raw;
+} RawOptions;
 
 typedef struct {
   const KcFilter *kc;
@@ -26,15 +25,15 @@ typedef struct {
   CfCommon common;
   void *params;
   KcRun run;
-  CfContext *context; /* NULL: the reference */
-  void *state;        /* what that one leaves to the next frame, where it follows */
+  CfContext *context; /* NULL: filter with the reference */
+  void *state;        /* of a stateful reference */
   CfPlan *plan;
   CfImage layout;
   size_t bytes;
-  uint8_t *in[16], *out; /* in[0] the newest: the reference looks at the others */
+  uint8_t *in[16], *out; /* in[0] is the newest; only the reference needs the others */
   uint8_t *device_in, *device_out;
   int n_seen;
-} Job;
+} RawRun;
 
 static int
 fail (const char *what, const char *why)
@@ -44,123 +43,123 @@ fail (const char *what, const char *why)
 }
 
 static int
-job_open (Job *j, const Raw *raw)
+raw_open (RawRun *r, const RawOptions *options)
 {
   char error[KC_TEXT];
   CfStatus status = { 0 };
 
   for (const KcFilter *const *kc = kc_filters; *kc; kc++)
-    if (strcmp ((*kc)->stem, raw->filter) == 0)
-      j->kc = *kc;
-  j->filter = cf_filter_find (raw->filter);
-  if (!j->kc || !j->filter)
-    return fail (raw->filter, "is no filter");
-  j->video.format = cf_format_from_name (raw->format);
-  if (!cf_format_info (j->video.format))
-    return fail (raw->format, "is no format; NV12 is one");
-  if (sscanf (raw->size, "%dx%d", &j->video.width, &j->video.height) != 2)
-    return fail (raw->size, "is no size; 640x480 is one");
-  j->video.interlaced = raw->interlaced;
-  j->common.apply_to = strcmp (raw->apply, "luma") == 0 ? CF_APPLY_LUMA : strcmp (raw->apply, "chroma") == 0
+    if (strcmp ((*kc)->stem, options->filter) == 0)
+      r->kc = *kc;
+  r->filter = cf_filter_find (options->filter);
+  if (!r->kc || !r->filter)
+    return fail (options->filter, "is not a filter");
+  r->video.format = cf_format_from_name (options->format);
+  if (!cf_format_info (r->video.format))
+    return fail (options->format, "is not a format; NV12 is one");
+  if (sscanf (options->size, "%dx%d", &r->video.width, &r->video.height) != 2)
+    return fail (options->size, "is not a size; 640x480 is one");
+  r->video.interlaced = options->interlaced;
+  r->common.apply_to = strcmp (options->apply, "luma") == 0 ? CF_APPLY_LUMA : strcmp (options->apply, "chroma") == 0
       ? CF_APPLY_CHROMA : CF_APPLY_ALL;
-  j->params = malloc (cf_filter_params_size (j->filter));
-  if (!j->params)
+  r->params = malloc (cf_filter_params_size (r->filter));
+  if (!r->params)
     return fail ("parameters", "out of memory");
-  cf_filter_defaults (j->filter, j->params);
-  if (kc_params_set (j->filter, j->params, raw->set, error) != CF_OK)
+  cf_filter_defaults (r->filter, r->params);
+  if (kc_params_set (r->filter, r->params, options->set, error) != CF_OK)
     return fail ("--set", error);
-  if (cf_filter_check (j->filter, &j->video, &j->common, j->params, &status) != CF_OK)
+  if (cf_filter_check (r->filter, &r->video, &r->common, r->params, &status) != CF_OK)
     return fail ("--set", status.message);
-  if (raw->isa && !cf_cpu_limit (raw->isa))
-    return fail (raw->isa, "this machine does not have these instructions");
-  if (strcmp (raw->backend, "reference") != 0) {
-    j->context = cf_context_new (strcmp (raw->backend, "cuda") == 0 ? CF_BACKEND_CUDA : CF_BACKEND_CPU, &status);
-    if (!j->context)
-      return fail (raw->backend, status.message);
-    j->plan = cf_plan_new (j->context, j->filter, &j->video, &j->common, j->params, &status);
-    if (!j->plan || (raw->variant && cf_plan_prefer (j->plan, raw->variant, &status) != CF_OK))
+  if (options->isa && !cf_cpu_limit (options->isa))
+    return fail (options->isa, "this machine lacks this instruction set");
+  if (strcmp (options->backend, "reference") != 0) {
+    r->context = cf_context_new (strcmp (options->backend, "cuda") == 0 ? CF_BACKEND_CUDA : CF_BACKEND_CPU, &status);
+    if (!r->context)
+      return fail (options->backend, status.message);
+    r->plan = cf_plan_new (r->context, r->filter, &r->video, &r->common, r->params, &status);
+    if (!r->plan || (options->variant && cf_plan_prefer (r->plan, options->variant, &status) != CF_OK))
       return fail ("plan", status.message);
   }
-  j->bytes = cf_image_layout (&j->layout, j->video.format, j->video.width, j->video.height, 1);
+  r->bytes = cf_image_layout (&r->layout, r->video.format, r->video.width, r->video.height, 1);
   for (int i = 0; i < 16; i++)
-    if (!(j->in[i] = calloc (1, j->bytes)))
+    if (!(r->in[i] = calloc (1, r->bytes)))
       return fail ("frames", "out of memory");
-  j->out = calloc (1, j->bytes);
-  if (j->context && cf_context_backend (j->context) == CF_BACKEND_CUDA) {
-    j->run.stream = cf_stream_new (NULL, &status);
-    j->device_in = cf_device_alloc (j->bytes, &status);
-    j->device_out = cf_device_alloc (j->bytes, &status);
-    if (!j->run.stream || !j->device_in || !j->device_out)
+  r->out = calloc (1, r->bytes);
+  if (r->context && cf_context_backend (r->context) == CF_BACKEND_CUDA) {
+    r->run.stream = cf_stream_new (NULL, &status);
+    r->device_in = cf_device_alloc (r->bytes, &status);
+    r->device_out = cf_device_alloc (r->bytes, &status);
+    if (!r->run.stream || !r->device_in || !r->device_out)
       return fail ("device memory", status.message);
   }
-  return j->out ? 0 : fail ("frames", "out of memory");
+  return r->out ? 0 : fail ("frames", "out of memory");
 }
 
 static void
-job_close (Job *j)
+raw_close (RawRun *r)
 {
-  cf_plan_free (j->plan);
-  cf_device_free (j->device_in);
-  cf_device_free (j->device_out);
-  cf_stream_free (j->run.stream);
-  if (j->context)
-    cf_context_free (j->context);
+  cf_plan_free (r->plan);
+  cf_device_free (r->device_in);
+  cf_device_free (r->device_out);
+  cf_stream_free (r->run.stream);
+  if (r->context)
+    cf_context_free (r->context);
   for (int i = 0; i < 16; i++)
-    free (j->in[i]);
-  free (j->out);
-  if (j->state)
-    j->kc->forget (j->state);
-  if (j->filter)
-    kc_params_free (j->filter, j->params);
+    free (r->in[i]);
+  free (r->out);
+  if (r->state)
+    r->kc->free_state (r->state);
+  if (r->filter)
+    kc_params_free (r->filter, r->params);
 }
 
 static int
-job_frame (Job *j)
+raw_frame (RawRun *r)
 {
   CfStatus status = { 0 };
   CfImage in[16], out;
   const CfImage *seen[16];
 
   for (int i = 0; i < 16; i++) {
-    cf_image_at (&in[i], &j->layout, i == 0 && j->device_in ? j->device_in : j->in[i]);
+    cf_image_at (&in[i], &r->layout, i == 0 && r->device_in ? r->device_in : r->in[i]);
     seen[i] = &in[i];
   }
-  cf_image_at (&out, &j->layout, j->device_out ? j->device_out : j->out);
-  if (!j->context && j->kc->follow)
-    return j->kc->follow (j->filter, &j->video, &j->common, j->params, &j->state, &in[0], &out, NULL) ? 0
+  cf_image_at (&out, &r->layout, r->device_out ? r->device_out : r->out);
+  if (!r->context && r->kc->stateful_reference)
+    return r->kc->stateful_reference (r->filter, &r->video, &r->common, r->params, &r->state, &in[0], &out, NULL) ? 0
         : fail ("reference", "out of memory");
-  if (!j->context)
-    return j->kc->reference (j->filter, &j->video, &j->common, j->params, seen, j->n_seen, &out) ? 0
+  if (!r->context)
+    return r->kc->reference (r->filter, &r->video, &r->common, r->params, seen, r->n_seen, &out) ? 0
         : fail ("reference", "out of memory");
-  if (j->device_in && !kc_upload (&j->run, j->device_in, j->in[0], j->bytes, &status))
+  if (r->device_in && !kc_upload (&r->run, r->device_in, r->in[0], r->bytes, &status))
     return fail ("upload", status.message);
-  if (cf_plan_enqueue (j->plan, j->run.stream, &in[0], &out, &status) != CF_OK)
+  if (cf_plan_enqueue (r->plan, r->run.stream, &in[0], &out, &status) != CF_OK)
     return fail ("enqueue", status.message);
-  if (j->device_in && !kc_download (&j->run, j->out, j->device_out, j->bytes, &status))
+  if (r->device_in && !kc_download (&r->run, r->out, r->device_out, r->bytes, &status))
     return fail ("download", status.message);
   return 0;
 }
 
 static int
-job_run (Job *j, FILE *in, FILE *out)
+raw_run (RawRun *r, FILE *in, FILE *out)
 {
   int frames = 0;
 
   for (;;) {
-    uint8_t *oldest = j->in[15];
+    uint8_t *oldest = r->in[15];
     size_t got;
 
-    memmove (j->in + 1, j->in, 15 * sizeof *j->in);
-    j->in[0] = oldest;
-    got = fread (j->in[0], 1, j->bytes, in);
+    memmove (r->in + 1, r->in, 15 * sizeof *r->in);
+    r->in[0] = oldest;
+    got = fread (r->in[0], 1, r->bytes, in);
     if (got == 0 && frames > 0)
       return 0;
-    if (got != j->bytes)
+    if (got != r->bytes)
       return fail ("--in", "does not hold whole frames of this format and size");
-    j->n_seen += j->n_seen < 16;
-    if (job_frame (j) != 0)
+    r->n_seen += r->n_seen < 16;
+    if (raw_frame (r) != 0)
       return 1;
-    if (fwrite (j->out, 1, j->bytes, out) != j->bytes)
+    if (fwrite (r->out, 1, r->bytes, out) != r->bytes)
       return fail ("--out", "cannot be written");
     frames++;
   }
@@ -169,8 +168,8 @@ job_run (Job *j, FILE *in, FILE *out)
 int
 kc_raw_main (int argc, char **argv)
 {
-  Raw raw = { .filter = "median", .set = "", .backend = "cpu", .apply = "all" };
-  static Job job;
+  RawOptions raw = { .filter = "median", .set = "", .backend = "cpu", .apply = "all" };
+  static RawRun run;
   struct { const char *name; const char **value; } options[] = {
     { "--filter", &raw.filter }, { "--format", &raw.format }, { "--size", &raw.size }, { "--in", &raw.in },
     { "--out", &raw.out }, { "--backend", &raw.backend }, { "--apply-to", &raw.apply }, { "--isa", &raw.isa },
@@ -188,18 +187,18 @@ kc_raw_main (int argc, char **argv)
       continue;
     }
     if (i + 1 == argc)
-      return fail (argv[i], "what value?");
+      return fail (argv[i], "needs a value");
     while (o < sizeof options / sizeof *options && strcmp (options[o].name, argv[i]) != 0)
       o++;
     if (strcmp (argv[i], "--set") == 0) {
       if (strlen (set) + strlen (argv[i + 1]) + 2 > sizeof set)
-        return fail ("--set", "all of them together are too long");
+        return fail ("--set", "the settings together are too long");
       snprintf (set + strlen (set), sizeof set - strlen (set), "%s ", argv[i + 1]);
     }
     else if (o < sizeof options / sizeof *options)
       *options[o].value = argv[i + 1];
     else
-      return fail (argv[i], "is no option here");
+      return fail (argv[i], "is not an option of --in");
     i++;
   }
   raw.set = set;
@@ -207,9 +206,9 @@ kc_raw_main (int argc, char **argv)
     return fail ("options", "--format, --size, --in and --out are needed");
   in = fopen (raw.in, "rb");
   out = in ? fopen (raw.out, "wb") : NULL;
-  rc = out ? job_open (&job, &raw) : fail (in ? raw.out : raw.in, "cannot be opened");
-  rc = rc == 0 ? job_run (&job, in, out) : rc;
-  job_close (&job);
+  rc = out ? raw_open (&run, &raw) : fail (in ? raw.out : raw.in, "cannot be opened");
+  rc = rc == 0 ? raw_run (&run, in, out) : rc;
+  raw_close (&run);
   if (in)
     (void) fclose (in);
   if (out && fclose (out) != 0 && rc == 0)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * regions.c: what a plan tells of a frame's regions, against the reference. */
+ * regions.c: compares the regions that a plan reports for a frame with the reference's. */
 #include "kernelcheck.h"
 
 #include <math.h>
@@ -16,15 +16,15 @@ kc_regions_free (KcRegions *regions)
   memset (regions, 0, sizeof *regions);
 }
 
-/* Both are sums of integers, once divided; the means of RGB pictures go through
- * a matrix whose numbers may be rounded to 16 bits. */
+/* Both sides are sums of integers, divided once. The means of RGB frames go through a matrix whose
+ * coefficients may be rounded to 16 bits. */
 static bool
 near (double got, double expected, double off)
 {
   return fabs (got - expected) <= off + 1e-12 * fabs (expected);
 }
 
-/* What differs first; NULL: nothing. `a` is expected, `b` was told. */
+/* Returns the name of the first field that differs; NULL: none. `a` is expected, `b` was reported. */
 static const char *
 differs (const CfRegion *a, const CfRegion *b, double *expected, double *got)
 {
@@ -35,7 +35,7 @@ differs (const CfRegion *a, const CfRegion *b, double *expected, double *got)
     { "centroid-y", a->centroid_y, b->centroid_y, 1e-9 }, { "mean-y", a->mean[0], b->mean[0], 0.01 },
     { "mean-cb", a->mean[1], b->mean[1], 0.01 }, { "mean-cr", a->mean[2], b->mean[2], 0.01 },
   };
-  /* Without pixels there is nothing to say of them. */
+  /* A region without pixels has no valid fields but the first three. */
   const size_t n = a->area ? sizeof fields / sizeof *fields : 3;
 
   for (size_t i = 0; i < n; i++)
@@ -64,19 +64,19 @@ compare_labels (const KcRegions *expected, const CfRegions *got, const CfVideo *
 }
 
 static bool
-compare_regions (const KcRegions *expected, const CfRegions *got, bool spoil, char *text, size_t size)
+compare_regions (const KcRegions *expected, const CfRegions *got, bool corrupt, char *text, size_t size)
 {
   if (got->n != expected->n) {
-    snprintf (text, size, "%u regions are told instead of %u", got->n, expected->n);
+    snprintf (text, size, "%u regions are reported instead of %u", got->n, expected->n);
     return false;
   }
   for (unsigned i = 0; i < got->n; i++) {
-    CfRegion told = got->region[i];
+    CfRegion actual = got->region[i];
     double a, b;
     const char *what;
 
-    told.age += spoil && i + 1 == got->n;
-    what = differs (&expected->region[i], &told, &a, &b);
+    actual.age += corrupt && i + 1 == got->n;
+    what = differs (&expected->region[i], &actual, &a, &b);
     if (!what)
       continue;
     snprintf (text, size, "region %u of %u: %s is %.12g instead of %.12g", i, got->n, what, b, a);
@@ -87,7 +87,7 @@ compare_regions (const KcRegions *expected, const CfRegions *got, bool spoil, ch
 
 bool
 kc_regions_compare (CfPlan *plan, const KcRegions *expected, const CfVideo *video, bool reports, bool labels,
-    bool spoil, char *text, size_t size)
+    bool corrupt, char *text, size_t size)
 {
   CfStatus status = { 0 };
   CfRegions got = { 0 };
@@ -95,17 +95,17 @@ kc_regions_compare (CfPlan *plan, const KcRegions *expected, const CfVideo *vide
 
   if (!reports) {
     if (code != CF_BAD_VALUE)
-      snprintf (text, size, "cf_plan_regions answers %d though the parameters do not ask for regions", code);
+      snprintf (text, size, "cf_plan_regions returns %d although the parameters do not ask for regions", code);
     return code == CF_BAD_VALUE;
   }
   if (code != CF_OK) {
     snprintf (text, size, "cf_plan_regions: %s", status.message);
     return false;
   }
-  if (!compare_regions (expected, &got, spoil, text, size))
+  if (!compare_regions (expected, &got, corrupt, text, size))
     return false;
   if (labels != (got.label != NULL)) {
-    snprintf (text, size, "a label map is %s though label-meta is %s", got.label ? "told" : "missing",
+    snprintf (text, size, "a label map is %s although label-meta is %s", got.label ? "present" : "missing",
         labels ? "on" : "off");
     return false;
   }

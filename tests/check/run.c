@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * run.c: one case: the reference makes the expected frames, then every
- * variant of every backend makes them too, and all bytes are compared, those
- * between the rows included. */
+ * run.c: runs one case. The reference makes the expected frames; every variant of every backend
+ * filters the same input; all bytes are compared, including the padding between rows. */
 #define _GNU_SOURCE
 #include "kernelcheck.h"
 
@@ -19,18 +18,18 @@
 /* The frames of a case, made once and shared by all variants. */
 typedef struct {
   int n;
-  KcPicture in[KC_MAX_FRAMES], expected[KC_MAX_FRAMES]; /* expected: only where the step is E */
-  KcRegions told[KC_MAX_FRAMES];                        /* the same, of a filter that follows */
-  KcPicture out;
-  void *params, *then; /* structs; `broken` runs other ones than it expects */
+  KcImage in[KC_MAX_FRAMES], expected[KC_MAX_FRAMES]; /* expected: only for step E */
+  KcRegions regions[KC_MAX_FRAMES];                   /* for step E of a filter with a stateful reference */
+  KcImage out;
+  void *params, *then; /* parameter structs, for settings `set` and `then` */
 } Frames;
 
-/* A picture where the plan's backend wants it. */
+/* An image in device memory, or in pinned host memory. */
 typedef struct {
   CfImage image;
   void *memory[CF_MAX_PLANES];
   bool pinned;
-} Device;
+} DeviceImage;
 
 typedef struct {
   char name[96];
@@ -61,7 +60,7 @@ count_variant (const KcCase *c, const char *where, const char *name, unsigned ru
   add_variant (key, runs);
 }
 
-/* One by one: the whole table is more than a pipe takes at once. */
+/* One entry at a time: the whole table does not fit into a pipe's buffer. */
 bool
 kc_variants_send (int descriptor)
 {
@@ -119,7 +118,7 @@ kc_result (KcRun *run, bool good, const char *format, ...)
     printf ("\n");
     va_end (args);
   } else if (run->failed == MAX_PRINTED + 1) {
-    printf ("FAIL ... more are counted, but no longer printed\n");
+    printf ("FAIL ... further failures are counted, but not printed\n");
   }
   fflush (stdout);
 }
@@ -132,7 +131,7 @@ describe (const KcCase *c, char *text, size_t size)
   snprintf (text, size, "case %u: %s %s%s%s%s %s %dx%d%s%s layout %s content %s script %s%s", c->number, c->kc->stem,
       c->set, c->then[0] ? " then " : "", c->then, apply[c->common.apply_to], cf_format_info (c->video.format)->name,
       c->video.width, c->video.height, c->video.interlaced ? " interlaced" : "", c->mapped ? " mapped" : "",
-      kc_layout_name (c->layout), kc_content_name (c->content), c->script, c->broken ? " (broken on purpose)" : "");
+      kc_layout_name (c->layout), kc_content_name (c->content), c->script, c->broken ? " (fault injected)" : "");
 }
 
 /* ---- the frames --------------------------------------------------------- */
@@ -141,11 +140,11 @@ static void
 frames_free (const KcCase *c, Frames *f)
 {
   for (int i = 0; i < KC_MAX_FRAMES; i++) {
-    kc_picture_free (&f->in[i]);
-    kc_picture_free (&f->expected[i]);
-    kc_regions_free (&f->told[i]);
+    kc_image_free (&f->in[i]);
+    kc_image_free (&f->expected[i]);
+    kc_regions_free (&f->regions[i]);
   }
-  kc_picture_free (&f->out);
+  kc_image_free (&f->out);
   kc_params_free (c->filter, f->params);
   kc_params_free (c->filter, f->then);
 }
@@ -174,15 +173,15 @@ out_seed (const KcCase *c)
 }
 
 static void
-forget (const KcCase *c, void **state)
+free_state (const KcCase *c, void **state)
 {
-  if (c->kc->forget)
-    c->kc->forget (*state);
+  if (c->kc->free_state)
+    c->kc->free_state (*state);
   *state = NULL;
 }
 
-/* Walks the script with the reference. A change of the history's length makes
- * it start anew, as the contract says. */
+/* Runs the script with the reference. A change of the history's length clears the history, as the
+ * contract says. */
 static bool
 frames_expect (const KcCase *c, Frames *f, char *error)
 {
@@ -195,7 +194,7 @@ frames_expect (const KcCase *c, Frames *f, char *error)
   for (const char *step = c->script; good && *step; step++) {
     if (*step == 'X') {
       n_seen = 0;
-      forget (c, &state);
+      free_state (c, &state);
     }
     if (*step == 'U') {
       if (cf_filter_history (c->filter, params) != cf_filter_history (c->filter, f->then))
@@ -208,16 +207,17 @@ frames_expect (const KcCase *c, Frames *f, char *error)
     seen[0] = &f->in[i].image;
     n_seen++;
     if (*step == 'E') {
-      KcPicture *out = &f->expected[i];
+      KcImage *out = &f->expected[i];
 
-      /* The very same places and poison as the output's. */
-      good = kc_picture_new (out, &c->video, c->layout, out_seed (c)) && (c->kc->follow
-          ? c->kc->follow (c->filter, &c->video, &c->common, params, &state, seen[0], &out->image, &f->told[i])
+      /* The same layout and poison as the output's, so that whole planes can be compared. */
+      good = kc_image_new (out, &c->video, c->layout, out_seed (c)) && (c->kc->stateful_reference
+          ? c->kc->stateful_reference (c->filter, &c->video, &c->common, params, &state, seen[0], &out->image,
+              &f->regions[i])
           : c->kc->reference (c->filter, &c->video, &c->common, params, seen, n_seen, &out->image));
     }
     i++;
   }
-  forget (c, &state);
+  free_state (c, &state);
   if (!good)
     snprintf (error, KC_TEXT, "the reference is out of memory");
   return good;
@@ -230,7 +230,7 @@ frames_new (const KcCase *c, Frames *f, char *error)
   for (const char *step = c->script; *step; step++)
     f->n += *step == 'E' || *step == 'R';
   if (f->n > KC_MAX_FRAMES) {
-    snprintf (error, KC_TEXT, "a script has %d frames at most", KC_MAX_FRAMES);
+    snprintf (error, KC_TEXT, "a script has at most %d frames", KC_MAX_FRAMES);
     return false;
   }
   f->params = make_params (c, c->set, error);
@@ -238,23 +238,23 @@ frames_new (const KcCase *c, Frames *f, char *error)
   if (!f->then)
     return false;
   for (int i = 0; i < f->n; i++) {
-    if (!kc_picture_new (&f->in[i], &c->video, (KcLayout) ((c->layout + i) % KC_N_LAYOUTS), c->seed + (uint64_t) i)) {
+    if (!kc_image_new (&f->in[i], &c->video, (KcLayout) ((c->layout + i) % KC_N_LAYOUTS), c->seed + (uint64_t) i)) {
       snprintf (error, KC_TEXT, "out of memory");
       return false;
     }
-    kc_picture_fill (&f->in[i], c->content, i, c->seed);
+    kc_image_fill (&f->in[i], c->content, i, c->seed);
   }
-  if (!kc_picture_new (&f->out, &c->video, c->layout, out_seed (c))) {
+  if (!kc_image_new (&f->out, &c->video, c->layout, out_seed (c))) {
     snprintf (error, KC_TEXT, "out of memory");
     return false;
   }
   return frames_expect (c, f, error);
 }
 
-/* ---- device pictures ---------------------------------------------------- */
+/* ---- device images ---------------------------------------------------- */
 
 static void
-device_free (Device *d)
+device_image_free (DeviceImage *d)
 {
   for (int i = 0; i < CF_MAX_PLANES; i++)
     if (d->pinned)
@@ -265,7 +265,7 @@ device_free (Device *d)
 }
 
 static bool
-device_new (Device *d, const KcPicture *host, bool pinned, CfStatus *status)
+device_image_new (DeviceImage *d, const KcImage *host, bool pinned, CfStatus *status)
 {
   memset (d, 0, sizeof *d);
   d->image = host->image;
@@ -276,7 +276,7 @@ device_new (Device *d, const KcPicture *host, bool pinned, CfStatus *status)
 
     d->memory[i] = pinned ? cf_pinned_alloc (size, status) : cf_device_alloc (size, status);
     if (!d->memory[i]) {
-      device_free (d);
+      device_image_free (d);
       return false;
     }
     d->image.plane[i].data = (uint8_t *) d->memory[i] + head;
@@ -285,7 +285,7 @@ device_new (Device *d, const KcPicture *host, bool pinned, CfStatus *status)
 }
 
 static bool
-device_put (KcRun *run, Device *d, const KcPicture *host, CfStatus *status)
+device_image_upload (KcRun *run, DeviceImage *d, const KcImage *host, CfStatus *status)
 {
   for (int i = 0; i < CF_MAX_PLANES && host->mem[i].size; i++) {
     if (d->pinned)
@@ -297,7 +297,7 @@ device_put (KcRun *run, Device *d, const KcPicture *host, CfStatus *status)
 }
 
 static bool
-device_get (KcRun *run, const Device *d, KcPicture *host, CfStatus *status)
+device_image_download (KcRun *run, const DeviceImage *d, KcImage *host, CfStatus *status)
 {
   for (int i = 0; i < CF_MAX_PLANES && host->mem[i].size; i++) {
     if (d->pinned)
@@ -310,13 +310,13 @@ device_get (KcRun *run, const Device *d, KcPicture *host, CfStatus *status)
 
 /* ---- comparing ---------------------------------------------------------- */
 
-/* Says what the byte `at` of plane `p` is. */
+/* Describes what byte `at` of plane `p` is. */
 static void
-locate (const KcCase *c, const KcPicture *picture, int p, size_t at, char *text, size_t size)
+locate (const KcCase *c, const KcImage *image, int p, size_t at, char *text, size_t size)
 {
   const CfFormatInfo *info = cf_format_info (c->video.format);
-  size_t head = (size_t) ((uint8_t *) picture->image.plane[p].data - picture->mem[p].base);
-  size_t pitch = picture->image.plane[p].pitch, row, column;
+  size_t head = (size_t) ((uint8_t *) image->image.plane[p].data - image->mem[p].base);
+  size_t pitch = image->image.plane[p].pitch, row, column;
 
   if (at < head) {
     snprintf (text, size, "plane %d, %zu bytes before its first sample", p, head - at);
@@ -338,7 +338,7 @@ locate (const KcCase *c, const KcPicture *picture, int p, size_t at, char *text,
 }
 
 static bool
-compare (const KcCase *c, const KcPicture *expected, const KcPicture *got, char *text, size_t size)
+compare (const KcCase *c, const KcImage *expected, const KcImage *got, char *text, size_t size)
 {
   unsigned long wrong = 0;
 
@@ -362,7 +362,7 @@ compare (const KcCase *c, const KcPicture *expected, const KcPicture *got, char 
   return wrong == 0;
 }
 
-/* ---- breaking on purpose ------------------------------------------------ */
+/* ---- fault injection -------------------------------------------------- */
 
 static void
 flip (uint8_t *byte)
@@ -370,10 +370,10 @@ flip (uint8_t *byte)
   *byte ^= 1;
 }
 
-/* The picture lies in host memory here; on CUDA the caller has fetched it and
- * puts it back, so that the whole way back to the comparison is in the test. */
+/* Damages one byte of an image in host memory. For a device image the caller downloads it before
+ * and uploads it again, so that the test includes the path from the device to the comparison. */
 static void
-break_picture (const KcCase *c, KcPicture *in, KcPicture *out)
+break_image (const KcCase *c, KcImage *in, KcImage *out)
 {
   const CfFormatInfo *info = cf_format_info (c->video.format);
   uint8_t *first = out->image.plane[0].data;
@@ -399,14 +399,14 @@ break_picture (const KcCase *c, KcPicture *in, KcPicture *out)
 }
 
 static bool
-break_device (KcRun *run, const KcCase *c, Device *din, Device *dout, KcPicture *scratch, CfStatus *status)
+break_device (KcRun *run, const KcCase *c, DeviceImage *din, DeviceImage *dout, KcImage *scratch, CfStatus *status)
 {
-  Device *which = c->broken == KC_BREAK_INPUT ? din : dout;
+  DeviceImage *which = c->broken == KC_BREAK_INPUT ? din : dout;
 
-  if (!device_get (run, which, scratch, status))
+  if (!device_image_download (run, which, scratch, status))
     return false;
-  break_picture (c, scratch, scratch);
-  return device_put (run, which, scratch, status);
+  break_image (c, scratch, scratch);
+  return device_image_upload (run, which, scratch, status);
 }
 
 /* ---- one plan through the script ---------------------------------------- */
@@ -417,7 +417,7 @@ typedef struct {
   Frames *f;
   CfPlan *plan;
   CfContext *context;
-  const void *params;    /* what the plan has */
+  const void *params;    /* the parameters that the plan uses now */
   char what[KC_TEXT * 2]; /* what went wrong */
 } Walk;
 
@@ -443,7 +443,7 @@ walk_update (Walk *w)
   return code == CF_OK ? true : walk_status (w, "cf_plan_update", &status);
 }
 
-/* Every bad setting must be refused, and must leave the plan as it was. */
+/* Tries each bad setting: the plan must refuse it and stay as it was. */
 static bool
 walk_bad_update (Walk *w)
 {
@@ -455,21 +455,21 @@ walk_bad_update (Walk *w)
 
     kc_params_free (w->c->filter, params);
     if (code != CF_BAD_VALUE) {
-      snprintf (w->what, sizeof w->what, "cf_plan_update took the bad value %s", *bad);
+      snprintf (w->what, sizeof w->what, "cf_plan_update accepted the bad value %s", *bad);
       return false;
     }
   }
   return true;
 }
 
-/* What the plan tells of the frame that it just made. */
+/* Compares the regions of the frame that the plan just filtered. */
 static bool
 walk_regions (Walk *w, int i)
 {
   const KcCase *c = w->c;
   const bool labels = kc_param_int (c->filter, w->params, "label-meta", 0) != 0;
 
-  return !c->kc->follow || kc_regions_compare (w->plan, &w->f->told[i], &c->video,
+  return !c->kc->stateful_reference || kc_regions_compare (w->plan, &w->f->regions[i], &c->video,
       cf_filter_reports (c->filter, w->params), labels, c->broken == KC_BREAK_REGION, w->what, sizeof w->what);
 }
 
@@ -477,30 +477,32 @@ static bool
 host_step (Walk *w, char step, int i)
 {
   const KcCase *c = w->c;
-  KcPicture *in = &w->f->in[i], *out = &w->f->out, copy;
+  KcImage *in = &w->f->in[i], *out = &w->f->out, copy;
   CfStatus status = { 0 };
   bool good = true;
 
-  /* The plan sees a copy that is destroyed afterwards: it may keep no pointer. */
-  if (!kc_picture_new (&copy, &c->video, (KcLayout) ((c->layout + i) % KC_N_LAYOUTS), c->seed + (uint64_t) i)) {
+  /* The plan is given a copy of the input that is freed afterwards: the plan must not keep a
+   * pointer to it. */
+  if (!kc_image_new (&copy, &c->video, (KcLayout) ((c->layout + i) % KC_N_LAYOUTS), c->seed + (uint64_t) i)) {
     snprintf (w->what, sizeof w->what, "out of memory");
     return false;
   }
-  kc_picture_fill (&copy, c->content, i, c->seed);
-  kc_picture_poison (out, out_seed (c));
+  kc_image_fill (&copy, c->content, i, c->seed);
+  kc_image_poison (out, out_seed (c));
   if (step == 'R')
-    good = cf_plan_push_history (w->plan, NULL, &copy.image, &status) == CF_OK || walk_status (w, "cf_plan_push_history", &status);
+    good = cf_plan_push_history (w->plan, NULL, &copy.image, &status) == CF_OK ||
+        walk_status (w, "cf_plan_push_history", &status);
   else if (c->broken != KC_BREAK_SKIP)
     good = cf_plan_enqueue (w->plan, NULL, &copy.image, &out->image, &status) == CF_OK ||
         walk_status (w, "cf_plan_enqueue", &status);
-  break_picture (c, &copy, out);
+  break_image (c, &copy, out);
   if (good && step == 'E')
     good = compare (c, &w->f->expected[i], out, w->what, sizeof w->what) && walk_regions (w, i);
   if (good && !compare (c, in, &copy, w->what, sizeof w->what)) {
     snprintf (w->what, sizeof w->what, "the input was written");
     good = false;
   }
-  kc_picture_free (&copy);
+  kc_image_free (&copy);
   return good;
 }
 
@@ -509,15 +511,15 @@ device_step (Walk *w, char step, int i)
 {
   const KcCase *c = w->c;
   KcRun *run = w->run;
-  KcPicture *in = &w->f->in[i], *out = &w->f->out, copy = { 0 };
-  Device din = { 0 }, dout = { 0 };
+  KcImage *in = &w->f->in[i], *out = &w->f->out, copy = { 0 };
+  DeviceImage din = { 0 }, dout = { 0 };
   CfStatus status = { 0 };
   bool good;
 
-  kc_picture_poison (out, out_seed (c));
-  good = device_new (&din, in, c->mapped, &status) && device_new (&dout, out, c->mapped, &status) &&
-      device_put (run, &din, in, &status) && device_put (run, &dout, out, &status) &&
-      kc_picture_new (&copy, &c->video, (KcLayout) ((c->layout + i) % KC_N_LAYOUTS), c->seed + (uint64_t) i);
+  kc_image_poison (out, out_seed (c));
+  good = device_image_new (&din, in, c->mapped, &status) && device_image_new (&dout, out, c->mapped, &status) &&
+      device_image_upload (run, &din, in, &status) && device_image_upload (run, &dout, out, &status) &&
+      kc_image_new (&copy, &c->video, (KcLayout) ((c->layout + i) % KC_N_LAYOUTS), c->seed + (uint64_t) i);
   if (good && step == 'R')
     good = cf_plan_push_history (w->plan, run->stream, &din.image, &status) == CF_OK;
   else if (good && c->broken != KC_BREAK_SKIP)
@@ -525,18 +527,18 @@ device_step (Walk *w, char step, int i)
   good = good && cf_stream_wait (run->stream, DEADLINE_NS, &status) == CF_OK;
   if (good && c->broken)
     good = break_device (run, c, &din, &dout, c->broken == KC_BREAK_INPUT ? &copy : out, &status);
-  good = good && device_get (run, &din, &copy, &status) && device_get (run, &dout, out, &status);
+  good = good && device_image_download (run, &din, &copy, &status) && device_image_download (run, &dout, out, &status);
   if (!good)
-    walk_status (w, step == 'R' ? "remembering on the GPU" : "filtering on the GPU", &status);
+    walk_status (w, step == 'R' ? "the history on the GPU" : "filtering on the GPU", &status);
   if (good && step == 'E')
     good = compare (c, &w->f->expected[i], out, w->what, sizeof w->what) && walk_regions (w, i);
   if (good && !compare (c, in, &copy, w->what, sizeof w->what)) {
     snprintf (w->what, sizeof w->what, "the input was written");
     good = false;
   }
-  kc_picture_free (&copy);
-  device_free (&din);
-  device_free (&dout);
+  kc_image_free (&copy);
+  device_image_free (&din);
+  device_image_free (&dout);
   return good;
 }
 
@@ -583,17 +585,19 @@ report (Walk *w, bool good, const char *where, const char *variant)
 
   w->run->cases++;
   if (c->broken) {
-    kc_result (w->run, !good, "the check did not notice what was broken on purpose (kind %d, %s)", c->broken, where);
+    kc_result (w->run, !good, "the comparison did not detect the injected fault (kind %d, %s)", c->broken, where);
     return;
   }
   describe (c, text, sizeof text);
   snprintf (kept, sizeof kept, "%s", variant ? variant : "?");
-  kc_result (w->run, good, "%s \"%s\", %s\n     %s\n     again: kernelcheck --%s%s --seed %llu --case %u", where, kept, text,
-      w->what, cf_context_backend (w->context) == CF_BACKEND_CUDA ? "gpu" : "cpu", w->run->options.quick ? " --quick" : w->run->options.full ? " --full" : "",
+  kc_result (w->run, good, "%s \"%s\", %s\n     %s\n     again: kernelcheck --%s%s --seed %llu --case %u", where, kept,
+      text, w->what, cf_context_backend (w->context) == CF_BACKEND_CUDA ? "gpu" : "cpu",
+      w->run->options.quick ? " --quick" : w->run->options.full ? " --full" : "",
       (unsigned long long) w->run->options.seed, c->number);
 }
 
-/* variant NULL: what the plan chooses by itself; its name is left in `chosen`. */
+/* Runs the script with one variant; NULL: the one that the plan chooses. Leaves the variant's name
+ * in `chosen`. */
 static void
 run_variant (KcRun *run, const KcCase *c, Frames *f, CfContext *context, const char *where, const char *variant,
     char chosen[64])
@@ -646,7 +650,7 @@ run_backend (KcRun *run, const KcCase *c, Frames *f, CfContext *context, const c
       run_variant (run, c, f, context, where, names[i], other);
 }
 
-/* Mixed, because cases that take long stand side by side. */
+/* Case numbers are hashed, because slow cases have neighbouring numbers. */
 bool
 kc_is_ours (const KcRun *run, unsigned number)
 {
@@ -654,7 +658,7 @@ kc_is_ours (const KcRun *run, unsigned number)
 
   if (o->only >= 0 && (long) number != o->only)
     return false;
-  return !o->jobs || (int) ((number * 0x9e3779b1u >> 8) % (unsigned) o->jobs) == o->job;
+  return !o->jobs || (int) ((number * 0x9e3779b1u >> 8) % (unsigned) o->jobs) == o->process;
 }
 
 void

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Compares the machine code of two builds, function by function and whatever the functions are called.
+"""Compares the machine code of two builds, function by function, regardless of the functions' names.
 
 usage: tests/check/same_code.py BUILD OTHER_BUILD [--only kernels|host] [--match TEXT]
 
-For changes that must not change code: files moved, names and comments rewritten. Each function is reduced to its
-instructions without addresses and names; the two builds must hold the same set of them. What a build holds more is
-listed with its name. Exit status 1 on any difference.
+For changes that must not change code: moved files, new names and comments. Each function is reduced to its
+instructions without addresses and names; the two builds must hold the same set of them. Functions that only one build
+holds are listed with their names. Exit status 1 on any difference.
 
-Kernels need cuobjdump (in the CUDA toolkit, or "pip install nvidia-cuda-cuobjdump"). Line numbers that debug macros
-put into host code differ by themselves: configure both builds with
+Kernels need cuobjdump (in the CUDA toolkit, or "pip install nvidia-cuda-cuobjdump"). Debug macros put line
+numbers into host code, which differ as soon as lines move: configure both builds with
     -Dc_args="-Wno-builtin-macro-redefined -D__LINE__=0"
 """
 import argparse
@@ -27,7 +27,7 @@ SYMBOL = re.compile(r"`\([^)]*\)|<[^>+]*>|<[^>]*>")
 
 
 def cuobjdump():
-    """Returns the path of cuobjdump, or ends with what to install."""
+    """Returns the path of cuobjdump; exits with a hint if it is missing."""
     found = shutil.which("cuobjdump")
     for path in sys.path + ["/usr/local/cuda/bin"]:
         for name in ("nvidia/cu*/bin/cuobjdump", "nvidia/*/bin/cuobjdump", "cuobjdump"):
@@ -43,15 +43,16 @@ def kernels_of(tool, path):
     """Yields (name, digest) of each device function of each architecture in an object file."""
     name, arch, body = None, "", []
     for line in run(tool, "-sass", path).splitlines() + ["\tFunction : end"]:
-        mark = re.match(r"\s*code for (sm_\w+)", line)
+        arch_line = re.match(r"\s*code for (sm_\w+)", line)
         start = re.match(r"\s*Function : (\S+)", line)
-        if mark or start:
+        if arch_line or start:
             if name:
                 yield f"{arch} {name}", hashlib.sha256("\n".join(body).encode()).hexdigest()
             name, body = (start.group(1), [arch]) if start else (None, [])
-            arch = mark.group(1) if mark else arch
+            arch = arch_line.group(1) if arch_line else arch
         elif name and "/*" in line:
-            # The order of functions in a module follows their names, and so do the distances between them.
+            # Functions are ordered by name in a module, so the distances between them depend on
+            # names.
             text = re.sub(r"/\*[0-9a-f]{4,5}\*/", "", line)
             if "CALL" in text or "`" in text or "@" in text:
                 text = re.sub(r"/\*.*?\*/|0x[0-9a-f]+", "", SYMBOL.sub("", text))
@@ -60,25 +61,24 @@ def kernels_of(tool, path):
 
 def host_of(path):
     """Yields (name, digest) of each function of an object file for the host."""
-    name, body, mine = None, [], None
+    name, body, own = None, [], None
     for line in run("objdump", "-dr", "--no-show-raw-insn", path).splitlines() + ["0 <end>:"]:
         start = re.match(r"[0-9a-f]+ <(\S+)>:$", line)
         if start:
             if name:
                 yield name, hashlib.sha256("\n".join(body).encode()).hexdigest()
             name, body = start.group(1), []
-            mine = re.compile(r"[0-9a-f]+ <" + re.escape(name) + r"(\+0x[0-9a-f]+)?>")
+            own = re.compile(r"[0-9a-f]+ <" + re.escape(name) + r"(\+0x[0-9a-f]+)?>")
         elif name and re.match(r"\s+[0-9a-f]+:", line):
             text = line.split(":", 1)[1]
             if "R_X86_64" in text or "R_AARCH64" in text:
                 text = text.split()[0]
-            text = mine.sub(r"SELF\1", text)
+            text = own.sub(r"SELF\1", text)
             body.append(" ".join(re.sub(r"[0-9a-f]+ <[^>]*>", "OTHER", text).split()))
-    # Alignment between functions belongs to none.
 
 
 def functions(tool, build, only, match):
-    """Returns a counter of digests and a name for each."""
+    """Returns a counter of the digests, and a function name for each digest."""
     objects = [p for p in glob.glob(build + "/**/*.o", recursive=True) if match in p
                and "/venv/" not in p and "meson-private" not in p]
     names, count = {}, collections.Counter()
@@ -121,7 +121,7 @@ def main():
         same = sum((one & other)[k] for k in one if k[0] == kind)
         print(f"{kind} functions: {same} of {total} the same, {len(gone)} only here, {len(new)} only there")
     if not one or not other:
-        sys.exit("same_code.py: a build holds no object files")
+        sys.exit("same_code.py: a build has no object files")
     print(f"{sum((one & other).values())} passed, {failed} failed, 0 skipped")
     return 1 if failed else 0
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * samples.c: reads and writes the samples of a picture one by one, by nothing
- * but the format table and the sentences of the contract. */
+ * samples.c: reads and writes the samples of an image one by one, using nothing but the format
+ * table and the contract of cf.h. */
 #include "kernelcheck.h"
 
 #include <stdlib.h>
@@ -63,7 +63,8 @@ kc_unpack (const CfVideo *video, const CfImage *image, int component, int field)
   const CfFormatInfo *info = cf_format_info (image->format);
   int fields = kc_fields (video), rows = kc_component_height (info, component, image->height);
   unsigned max = (1u << info->bits) - 1;
-  KcPlane plane = { .w = kc_component_width (info, component, image->width), .h = (rows + fields - 1 - field) / fields };
+  KcPlane plane = { .w = kc_component_width (info, component, image->width),
+    .h = (rows + fields - 1 - field) / fields };
 
   plane.v = malloc (sizeof *plane.v * ((size_t) plane.w * (size_t) plane.h + 1));
   for (int y = 0; plane.v && y < plane.h; y++)

@@ -1,25 +1,24 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * sweep.c: which cases there are. --full is the product of settings, format
- * classes, sizes and contents (an hour); without it every size meets every
- * setting and format class with two contents that move on from one to the
- * next, and with --quick with a few sizes and one content, so that each of
- * them still meets each other somewhere. */
+ * sweep.c: the list of cases. --full is the product of settings, format classes, sizes and
+ * contents (an hour). By default every size is combined with every setting and format class, with
+ * two contents that rotate from one combination to the next. --quick uses a few sizes and one
+ * content, so that each value is still combined with each other somewhere. */
 #include "kernelcheck.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* One of each way samples can lie: step 1, 2 with chroma, 3, 4, mixed; 16 and
- * 10 bits, shifted. */
+/* One format for each memory layout of samples: step 1, 2 with chroma, 3, 4, mixed; 16 bits and 10
+ * bits, shifted. */
 static const CfFormat classes[] = {
   CF_FORMAT_GRAY8, CF_FORMAT_GRAY16_LE, CF_FORMAT_NV12, CF_FORMAT_I420_10LE, CF_FORMAT_YUY2, CF_FORMAT_RGB,
   CF_FORMAT_RGBA, CF_FORMAT_P010_10LE
 };
 #define N_CLASSES (sizeof classes / sizeof *classes)
 
-/* The smallest ones, lines, odd chroma, and one under, at and over the sides
- * that tiles, vectors and blocks have. */
+/* The smallest sizes, single rows and columns, odd chroma, and one below, at and above the side
+ * lengths of tiles, vectors and blocks. */
 static const int sizes[][2] = {
   { 1, 1 }, { 1, 37 }, { 53, 1 }, { 2, 2 }, { 3, 5 }, { 5, 3 }, { 15, 16 }, { 16, 17 }, { 17, 15 }, { 31, 33 },
   { 32, 32 }, { 33, 31 }, { 63, 17 }, { 64, 16 }, { 65, 18 }, { 127, 9 }, { 128, 8 }, { 129, 7 }, { 19, 64 },
@@ -27,8 +26,8 @@ static const int sizes[][2] = {
 };
 #define N_SIZES (sizeof sizes / sizeof *sizes)
 
-/* With more settings than this, a setting and format class meet every third
- * size, and with the next class the others. */
+/* With more settings than this, a setting and format class are combined with every third size, and
+ * with the next class the other sizes. */
 #define MANY 60
 
 static KcCase
@@ -43,12 +42,12 @@ new_case (const KcFilter *kc, const char *set, CfFormat format, int width, int h
   return c;
 }
 
-/* The filter's own contents in turn; false: it has none. */
+/* Sets the filter's own contents in rotation; false: the filter has none. */
 static bool
-own_content (const KcFilter *kc, unsigned turn, KcContent *content)
+own_content (const KcFilter *kc, unsigned rotation, KcContent *content)
 {
   if (kc->contents)
-    *content = kc->contents[turn % (unsigned) *kc->n_contents];
+    *content = kc->contents[rotation % (unsigned) *kc->n_contents];
   return kc->contents;
 }
 
@@ -56,7 +55,7 @@ static void
 product (KcRun *run, const KcFilter *kc, const char *const *settings, const CfFormat *formats, size_t n_formats)
 {
   static const KcContent contents[] = { KC_RANDOM, KC_GRADIENT, KC_LOW, KC_SALT, KC_HIGH, KC_TIES };
-  size_t n_contents = sizeof contents / sizeof *contents, turn = 0;
+  size_t n_contents = sizeof contents / sizeof *contents, rotation = 0;
   size_t size_step = run->options.quick ? 7 : 1, n_settings = 0;
   size_t some = run->options.full ? n_contents : run->options.quick ? 1 : 2;
 
@@ -66,63 +65,63 @@ product (KcRun *run, const KcFilter *kc, const char *const *settings, const CfFo
     size_step = 3;
   for (const char *const *set = settings; set && *set; set++)
     for (size_t f = 0; f < n_formats; f++) {
-      turn++;
-      for (size_t s = turn % size_step; s < N_SIZES; s += size_step)
+      rotation++;
+      for (size_t s = rotation % size_step; s < N_SIZES; s += size_step)
         for (size_t k = 0; k < some; k++) {
           KcCase c = new_case (kc, *set, formats[f], sizes[s][0], sizes[s][1]);
 
-          /* Of a part, every other one is random: those find the most. */
-          if (!own_content (kc, (unsigned) (turn + s + k), &c.content))
+          /* Every other content is random: random contents find the most errors. */
+          if (!own_content (kc, (unsigned) (rotation + s + k), &c.content))
             c.content = contents[run->options.full ? k
-                : (turn + s + k) % 2 ? 0 : 1 + (turn / 2 + s) % (n_contents - 1)];
-          c.layout = (KcLayout) ((turn + s + k) % KC_N_LAYOUTS);
-          c.video.interlaced = (turn + 2 * s + k) % 5 == 0;
+                : (rotation + s + k) % 2 ? 0 : 1 + (rotation / 2 + s) % (n_contents - 1)];
+          c.layout = (KcLayout) ((rotation + s + k) % KC_N_LAYOUTS);
+          c.video.interlaced = (rotation + 2 * s + k) % 5 == 0;
           kc_case_run (run, &c);
         }
     }
 }
 
-/* Every format with a few settings, both scans, everything that apply-to has. */
+/* Every format with a few settings, progressive and interlaced, with every apply-to. */
 static void
 all_formats (KcRun *run, const KcFilter *kc)
 {
   static const int some[][2] = { { 1, 1 }, { 5, 3 }, { 34, 19 }, { 67, 35 } };
-  unsigned turn = 0, n_settings = 0;
+  unsigned rotation = 0, n_settings = 0;
 
   while (kc->settings[n_settings] && n_settings < 6)
     n_settings++;
   for (int f = CF_FORMAT_NONE + 1; f < CF_N_FORMATS; f++)
     for (int i = 0; i < 4; i++)
       for (int apply = CF_APPLY_ALL; apply <= CF_APPLY_CHROMA; apply++) {
-        KcCase c = new_case (kc, kc->settings[turn % n_settings], (CfFormat) f, some[i][0], some[i][1]);
+        KcCase c = new_case (kc, kc->settings[rotation % n_settings], (CfFormat) f, some[i][0], some[i][1]);
 
         if (apply != CF_APPLY_ALL && (cf_format_info ((CfFormat) f)->rgb || i == 0))
           continue;
-        turn++;
+        rotation++;
         c.common.apply_to = (CfApplyTo) apply;
-        c.video.interlaced = turn % 2;
-        c.layout = (KcLayout) (turn % KC_N_LAYOUTS);
-        if (!own_content (kc, turn, &c.content))
-          c.content = turn % 3 ? KC_RANDOM : KC_SALT;
+        c.video.interlaced = rotation % 2;
+        c.layout = (KcLayout) (rotation % KC_N_LAYOUTS);
+        if (!own_content (kc, rotation, &c.content))
+          c.content = rotation % 3 ? KC_RANDOM : KC_SALT;
         kc_case_run (run, &c);
       }
 }
 
-/* What a plan goes through: histories, resets, updates, takeovers. */
+/* Sequences of calls on a plan: histories, resets, updates, takeovers. */
 static void
 scripts (KcRun *run, const KcFilter *kc)
 {
   static const char *const script[] = { "EEE", "EEEXEE", "RREE", "REREXRE", "EEEEE" };
-  unsigned n = 0, turn = 0;
+  unsigned n = 0, rotation = 0;
 
   for (const char *const *set = kc->frame_settings; set && *set; set++)
     for (size_t f = 0; f < N_CLASSES; f += run->options.quick ? 3 : 1)
       for (size_t s = 0; s < sizeof script / sizeof *script; s++) {
-        int i = (int) (turn++ % N_SIZES);
+        int i = (int) (rotation++ % N_SIZES);
         KcCase c = new_case (kc, *set, classes[(f + s) % N_CLASSES], sizes[i][0], sizes[i][1]);
 
         c.script = script[s];
-        c.video.interlaced = turn % 3 == 0;
+        c.video.interlaced = rotation % 3 == 0;
         kc_case_run (run, &c);
       }
   while (kc->settings[n])
@@ -136,9 +135,9 @@ scripts (KcRun *run, const KcFilter *kc)
       c.one_variant = true;
       kc_case_run (run, &c);
     }
-  /* A single pixel where what is kept between frames may have the same size by chance. */
+  /* A single pixel, too: state kept between frames may then have the same size by chance. */
   for (unsigned i = 0; kc->frame_settings && kc->frame_settings[i] && kc->frame_settings[i + 1]; i++)
-    for (int single = 0; single <= (kc->follow != NULL); single++) {
+    for (int single = 0; single <= (kc->stateful_reference != NULL); single++) {
       KcCase c = new_case (kc, kc->frame_settings[i], CF_FORMAT_NV12, single ? 1 : 37, single ? 1 : 21);
 
       snprintf (c.then, sizeof c.then, "%s", kc->frame_settings[i + 1]);
@@ -148,21 +147,22 @@ scripts (KcRun *run, const KcFilter *kc)
     }
 }
 
-/* Every setting on some of them, each time with another format class. */
+/* Every setting with some of the filter's own sizes, each time with another format class. */
 static void
 more_sizes (KcRun *run, const KcFilter *kc)
 {
-  unsigned n = 0, turn = 0;
+  unsigned n = 0, rotation = 0;
 
   while (kc->more_sizes && kc->more_sizes[n][0])
     n++;
   for (unsigned i = 0; n > 0 && kc->settings[i]; i++)
-    for (unsigned j = 0; j < (run->options.full ? n : run->options.quick ? 1 : 4); j++, turn++) {
-      const int *size = kc->more_sizes[turn % n];
-      KcCase c = new_case (kc, kc->settings[i], classes[(turn + turn / N_CLASSES) % N_CLASSES], size[0], size[1]);
+    for (unsigned j = 0; j < (run->options.full ? n : run->options.quick ? 1 : 4); j++, rotation++) {
+      const int *size = kc->more_sizes[rotation % n];
+      KcCase c = new_case (kc, kc->settings[i], classes[(rotation + rotation / N_CLASSES) % N_CLASSES], size[0],
+          size[1]);
 
-      c.layout = (KcLayout) (turn / 3 % KC_N_LAYOUTS);
-      c.video.interlaced = turn % 5 == 4;
+      c.layout = (KcLayout) (rotation / 3 % KC_N_LAYOUTS);
+      c.video.interlaced = rotation % 5 == 4;
       kc_case_run (run, &c);
     }
 }
@@ -174,13 +174,12 @@ large (KcRun *run, const KcFilter *kc)
     for (size_t f = 0; f < N_CLASSES; f += run->options.quick ? N_CLASSES : 1) {
       KcCase c = new_case (kc, kc->large_settings[i], classes[run->options.quick ? i % N_CLASSES : f], 1920, 1080);
 
-      /* One and only one picture a setting and class; on a small machine
-       * only every other setting of them. */
+      /* Exactly one frame per setting and class; with --quick only every other setting. */
       if (run->options.quick && i % 2)
         continue;
       c.content = kc->contents && i % 2 ? KC_PATCHES : KC_NATURAL;
       c.layout = KC_WIDE;
-      c.script = kc->follow ? "EE" : "E";
+      c.script = kc->stateful_reference ? "EE" : "E";
       c.one_variant = run->options.quick;
       kc_case_run (run, &c);
     }
@@ -203,7 +202,8 @@ random_cases (KcRun *run, const KcFilter *kc)
       run->number++;
       continue;
     }
-    /* Before there were patches it was one of those before them. */
+    /* Draws among the contents before KC_PATCHES, so that a seed still gives the cases of older
+     * versions. */
     c.content = (KcContent) (kc_random (&state) % KC_PATCHES);
     if (kc->contents && i % 4)
       c.content = KC_PATCHES;
@@ -216,14 +216,14 @@ random_cases (KcRun *run, const KcFilter *kc)
     if (kc_params_random (c.filter, &c.video, &c.common, c.set, &state, error))
       kc_case_run (run, &c);
     else
-      run->number++; /* the numbers stay the same whatever is found */
+      run->number++; /* case numbers do not depend on what is found */
     kc_result (run, !error[0], "random case %d, %s %s: %s", i, cf_format_info (c.video.format)->name, c.set, error);
   }
 }
 
-/* A sanitizer is slow: each setting with each of its variants, on small
- * pictures that end with their memory; of the other formats every third. A tall one,
- * for what goes round in shared memory goes round more than once in it. */
+/* Under a sanitizer, which is slow: each setting with each of its variants, on small tight images;
+ * every third setting for the formats after the first. One image is tall, so that ring buffers in
+ * shared memory wrap around more than once. */
 static void
 sanitize (KcRun *run, const KcFilter *kc)
 {
@@ -264,7 +264,7 @@ kc_self_test (KcRun *run, const KcFilter *kc)
   static const CfFormat formats[] = { CF_FORMAT_GRAY8, CF_FORMAT_NV12, CF_FORMAT_RGBA, CF_FORMAT_P010_10LE };
 
   for (size_t f = 0; f < sizeof formats / sizeof *formats; f++)
-    for (int b = KC_BREAK_NOTHING + 1; b < (kc->follow ? KC_N_BREAKS : KC_BREAK_REGION); b++) {
+    for (int b = KC_BREAK_NOTHING + 1; b < (kc->stateful_reference ? KC_N_BREAKS : KC_BREAK_REGION); b++) {
       KcCase c = new_case (kc, kc->right, formats[f], 45, 23);
 
       c.layout = KC_WIDE;
@@ -278,7 +278,7 @@ kc_sweep (KcRun *run, const KcFilter *kc)
 {
   static const CfFormat rgb[] = { CF_FORMAT_RGB, CF_FORMAT_BGRx, CF_FORMAT_ARGB, CF_FORMAT_GBR };
 
-  if (kc_is_first_job (run))
+  if (kc_is_first_process (run))
     kc_result (run, !kc->check_reference || kc->check_reference () == 0,
         "the reference of %s does not agree with itself", kc->stem);
   kc_self_test (run, kc);

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * buffers.c: layouts, metas, and buffers that must not be believed. */
+ * buffers.c: layouts, metas, and malformed buffers. */
 #include "common.h"
 
-/* A copy of `frame` in another layout: `lead` bytes before each plane, `pad`
- * more bytes a row, described by a GstVideoMeta; a memory each plane where
- * `split`. */
+/* Returns a copy of `frame` in another layout: `lead` bytes before each plane, `pad` more bytes
+ * per row, described by a GstVideoMeta; one memory per plane if `split`. */
 static GstBuffer *
-laid_out (const GstVideoInfo *info, GstBuffer *frame, gsize lead, gint pad, gboolean split)
+with_layout (const GstVideoInfo *info, GstBuffer *frame, gsize lead, gint pad, gboolean split)
 {
   GstBuffer *buffer = gst_buffer_new ();
   gsize offset[GST_VIDEO_MAX_PLANES] = { 0 }, at = 0;
@@ -57,7 +56,7 @@ GST_START_TEST (padded_layouts)
     set_caps (h, video_caps (formats[f], 18, 12, NULL), &info);
     for (gint i = 0; i < 8; i++) {
       GstBuffer *plain = random_frame (&info, (guint) i, 0);
-      GstBuffer *in = laid_out (&info, plain, i & 1 ? 66 : 0, i & 2 ? 46 : 0, (i & 4) != 0);
+      GstBuffer *in = with_layout (&info, plain, i & 1 ? 66 : 0, i & 2 ? 46 : 0, (i & 4) != 0);
       GstBuffer *out = gst_harness_push_and_pull (h, in);
 
       fail_unless (out != NULL);
@@ -67,7 +66,7 @@ GST_START_TEST (padded_layouts)
       n++;
     }
   }
-  end_harness (h, n);
+  close_harness (h, n);
 }
 GST_END_TEST
 
@@ -91,7 +90,7 @@ GST_START_TEST (input_stays_untouched)
   gst_memory_unref (gst_buffer_peek_memory (in, 0));
   gst_buffer_unref (in);
   gst_buffer_unref (copy);
-  end_harness (h, 1);
+  close_harness (h, 1);
 }
 GST_END_TEST
 
@@ -119,7 +118,7 @@ GST_START_TEST (times_and_flags)
     gst_buffer_unref (in);
     gst_buffer_unref (out);
   }
-  end_harness (h, 2);
+  close_harness (h, 2);
 }
 GST_END_TEST
 
@@ -167,13 +166,13 @@ GST_START_TEST (metas_are_kept)
   crop = gst_buffer_get_video_crop_meta (out);
   fail_unless (crop && crop->x == 2 && crop->y == 2 && crop->width == 8 && crop->height == 4);
   gst_buffer_unref (out);
-  end_harness (h, 1);
+  close_harness (h, 1);
 }
 GST_END_TEST
 
-/* A decoder's larger picture with a crop to the caps' size: that part is
- * filtered, and the crop is done with. */
-GST_START_TEST (larger_picture_is_cropped)
+/* A decoder's larger frame with a crop to the size of the caps: that part is filtered, and the
+ * output has no crop meta. */
+GST_START_TEST (larger_frame_is_cropped)
 {
   static const gchar *const formats[] = { "NV12", "YUY2", "RGB" };
   GstHarness *h = new_harness (new_element ("kernel-size", "1", NULL));
@@ -216,20 +215,20 @@ GST_START_TEST (larger_picture_is_cropped)
     gst_buffer_unref (in);
     gst_buffer_unref (out);
   }
-  end_harness (h, G_N_ELEMENTS (formats));
+  close_harness (h, G_N_ELEMENTS (formats));
 }
 GST_END_TEST
 
-/* ---- what must be refused ----------------------------------------------- */
+/* ---- malformed buffers ------------------------------------------------ */
 
 enum { STRIDE_TIMES_1000, STRIDE_BELOW_ROW, STRIDE_NEGATIVE, OFFSET_AT_END, OFFSET_HUGE, SHORT_BUFFER, EMPTY_BUFFER,
-  OTHER_FORMAT, SMALLER_META, CROP_OUTSIDE, N_LIES };
+  OTHER_FORMAT, SMALLER_META, CROP_OUTSIDE, N_MALFORMED };
 
 static GstBuffer *
-lie (const GstVideoInfo *info, gint which)
+malformed (const GstVideoInfo *info, gint which)
 {
   GstBuffer *plain = random_frame (info, 1, 0);
-  GstBuffer *buffer = laid_out (info, plain, 0, 0, FALSE);
+  GstBuffer *buffer = with_layout (info, plain, 0, 0, FALSE);
   GstVideoMeta *meta = gst_buffer_get_video_meta (buffer);
 
   gst_buffer_unref (plain);
@@ -272,7 +271,7 @@ lie (const GstVideoInfo *info, gint which)
   return buffer;
 }
 
-GST_START_TEST (lies_are_refused)
+GST_START_TEST (malformed_are_refused)
 {
   GstElement *element = new_element (NULL);
   GstHarness *h = new_harness (element);
@@ -280,16 +279,16 @@ GST_START_TEST (lies_are_refused)
   gchar *text;
 
   set_caps (h, video_caps ("NV12", 16, 8, NULL), &info);
-  fail_unless_equals_int (gst_harness_push (h, lie (&info, __i__)), GST_FLOW_ERROR);
+  fail_unless_equals_int (gst_harness_push (h, malformed (&info, __i__)), GST_FLOW_ERROR);
   fail_unless (gst_harness_try_pull (h) == NULL);
   text = only_message (element, GST_MESSAGE_ERROR, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT);
   fail_unless (strlen (text) > 20);
   g_free (text);
-  end_harness (h, 0);
+  close_harness (h, 0);
 }
 GST_END_TEST
 
-/* Pools: what is proposed upstream holds frames that filter right. */
+/* Buffers of the pool that is proposed upstream are filtered right. */
 GST_START_TEST (proposed_pool)
 {
   GstHarness *h = new_harness (new_element (NULL));
@@ -326,7 +325,7 @@ GST_START_TEST (proposed_pool)
   }
   gst_query_unref (query);
   gst_caps_unref (caps);
-  end_harness (h, -1);
+  close_harness (h, -1);
 }
 GST_END_TEST
 
@@ -339,8 +338,8 @@ main (int argc, char **argv)
   tcase_add_test (tests, input_stays_untouched);
   tcase_add_test (tests, times_and_flags);
   tcase_add_test (tests, metas_are_kept);
-  tcase_add_test (tests, larger_picture_is_cropped);
-  tcase_add_loop_test (tests, lies_are_refused, 0, N_LIES);
+  tcase_add_test (tests, larger_frame_is_cropped);
+  tcase_add_loop_test (tests, malformed_are_refused, 0, N_MALFORMED);
   tcase_add_test (tests, proposed_pool);
   return run_suite (argc, argv, "buffers", tests, FALSE);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * chain.c: elements one behind the other, with frames in CUDA memory that leave
- * before the GPU is done with them. Whatever stands between, changes, or looks
- * at the frames: the bytes are those of the CPU's elements. */
+ * chain.c: elements in a row, with frames in CUDA memory that leave an element before the GPU has
+ * finished them. Whatever elements are between, whatever changes or reads the frames: the bytes
+ * equal those of elements on the CPU. */
 #include "common.h"
 
 #include <stdlib.h>
@@ -13,17 +13,18 @@
 #define SLOW "cudamedian kernel-size=51"
 #define MEDIAN "cudamedian" ON_GPU
 
-/* Two ways through the same filters. */
+/* The same filters on the GPU and on the CPU. */
 typedef struct {
   GstHarness *gpu, *cpu;
   GstVideoInfo info;
-  guint left; /* frames that left the GPU's element e0 with input that is still held */
+  guint unfinished; /* frames that left element e0 on the GPU with input that is still held */
   guint frames;
-} Ways;
+} Pair;
 
-/* Input that belongs to somebody else is held by the frames that leave unfinished. */
+/* Counts frames that leave e0 unfinished: such a frame has a meta that holds the input, which belongs
+ * to another element. */
 static GstPadProbeReturn
-count_left (GstPad *pad, GstPadProbeInfo *info, gpointer data)
+count_unfinished (GstPad *pad, GstPadProbeInfo *info, gpointer data)
 {
   GType api = g_type_from_name ("GstCfChainAPI");
 
@@ -43,7 +44,7 @@ probe (GstHarness *h, const gchar *name, GstPadProbeCallback callback, gpointer 
   gst_object_unref (element);
 }
 
-/* "FILTER backend=cpu name=e0 ! ..." or, with `between`, the same on the GPU. */
+/* Returns "FILTER backend=cpu name=e0 ! ..." or, with `between`, the same on the GPU. */
 static gchar *
 describe (const gchar *const *filters, guint n, const gchar *between)
 {
@@ -56,21 +57,21 @@ describe (const gchar *const *filters, guint n, const gchar *between)
   return g_string_free (text, FALSE);
 }
 
-/* `head`: what stands before the GPU's filters. */
+/* Opens both pipelines. `head`: the elements before the filters on the GPU. */
 static void
-open_ways (Ways *w, const gchar *head, const gchar *const *filters, guint n, const gchar *between, const gchar *caps)
+open_pair (Pair *pair, const gchar *head, const gchar *const *filters, guint n, const gchar *between, const gchar *caps)
 {
   gchar *cpu = describe (filters, n, NULL), *tail = describe (filters, n, between);
   gchar *gpu = g_strconcat (head, tail, NULL);
   gchar **part = g_strsplit (caps, " ", 3);
 
-  memset (w, 0, sizeof *w);
-  w->gpu = gst_harness_new_parse (gpu);
-  w->cpu = gst_harness_new_parse (cpu);
-  gst_harness_set_sink_caps_str (w->gpu, "video/x-raw");
-  set_caps (w->gpu, video_caps (part[0], atoi (part[1]), atoi (part[2]), NULL), &w->info);
-  set_caps (w->cpu, video_caps (part[0], atoi (part[1]), atoi (part[2]), NULL), &w->info);
-  probe (w->gpu, "e0", count_left, &w->left);
+  memset (pair, 0, sizeof *pair);
+  pair->gpu = gst_harness_new_parse (gpu);
+  pair->cpu = gst_harness_new_parse (cpu);
+  gst_harness_set_sink_caps_str (pair->gpu, "video/x-raw");
+  set_caps (pair->gpu, video_caps (part[0], atoi (part[1]), atoi (part[2]), NULL), &pair->info);
+  set_caps (pair->cpu, video_caps (part[0], atoi (part[1]), atoi (part[2]), NULL), &pair->info);
+  probe (pair->gpu, "e0", count_unfinished, &pair->unfinished);
   g_strfreev (part);
   g_free (gpu);
   g_free (tail);
@@ -78,30 +79,30 @@ open_ways (Ways *w, const gchar *head, const gchar *const *filters, guint n, con
 }
 
 static void
-close_ways (Ways *w)
+close_pair (Pair *pair)
 {
-  gst_harness_teardown (w->gpu);
-  gst_harness_teardown (w->cpu);
+  gst_harness_teardown (pair->gpu);
+  gst_harness_teardown (pair->cpu);
 }
 
 static void
-expect_same (Ways *w, const gchar *what)
+expect_same (Pair *pair, const gchar *what)
 {
-  GstBuffer *out = gst_harness_pull (w->gpu), *right = gst_harness_pull (w->cpu);
+  GstBuffer *out = gst_harness_pull (pair->gpu), *right = gst_harness_pull (pair->cpu);
 
   fail_unless (out && right, "%s: no frame came out", what);
-  assert_same (&w->info, out, right);
+  assert_same (&pair->info, out, right);
   gst_buffer_unref (out);
   gst_buffer_unref (right);
 }
 
 static void
-push (Ways *w)
+push (Pair *pair)
 {
-  GstBuffer *in = random_frame (&w->info, w->frames++, 0);
+  GstBuffer *in = random_frame (&pair->info, pair->frames++, 0);
 
-  fail_unless_equals_int (gst_harness_push (w->gpu, gst_buffer_ref (in)), GST_FLOW_OK);
-  fail_unless_equals_int (gst_harness_push (w->cpu, in), GST_FLOW_OK);
+  fail_unless_equals_int (gst_harness_push (pair->gpu, gst_buffer_ref (in)), GST_FLOW_OK);
+  fail_unless_equals_int (gst_harness_push (pair->cpu, in), GST_FLOW_OK);
 }
 
 static void
@@ -114,18 +115,18 @@ set_one (GstHarness *h, const gchar *name, const gchar *property, const gchar *v
 }
 
 static void
-set_both (Ways *w, const gchar *name, const gchar *property, const gchar *value)
+set_both (Pair *pair, const gchar *name, const gchar *property, const gchar *value)
 {
-  set_one (w->gpu, name, property, value);
-  set_one (w->cpu, name, property, value);
+  set_one (pair->gpu, name, property, value);
+  set_one (pair->cpu, name, property, value);
 }
 
 static void
-expect_on_gpu (Ways *w, guint n, guint64 frames)
+expect_on_gpu (Pair *pair, guint n, guint64 frames)
 {
   for (guint i = 0; i < n; i++) {
     gchar *name = g_strdup_printf ("e%u", i);
-    GstElement *element = gst_bin_get_by_name (GST_BIN (w->gpu->element), name);
+    GstElement *element = gst_bin_get_by_name (GST_BIN (pair->gpu->element), name);
 
     fail_unless_equals_uint64 (stat_of (element, "frames-gpu"), frames);
     fail_unless_equals_uint64 (stat_of (element, "frames"), frames);
@@ -134,11 +135,11 @@ expect_on_gpu (Ways *w, guint n, guint64 frames)
   }
 }
 
-/* Of frames that nobody waits for, some are timed when they are done. */
+/* Frames without a wait are timed as well: some of them, once they are finished. */
 static void
-expect_timed (Ways *w)
+expect_timed (Pair *pair)
 {
-  GstElement *element = gst_bin_get_by_name (GST_BIN (w->gpu->element), "e0");
+  GstElement *element = gst_bin_get_by_name (GST_BIN (pair->gpu->element), "e0");
 
   fail_unless (stat_of (element, "kernel-max") > 0);
   gst_object_unref (element);
@@ -159,101 +160,102 @@ GST_START_TEST (every_length)
   } rows[] = { { 1, "NV12 640 480" }, { 2, "RGBA 322 122" }, { 4, "NV12 640 480" }, { 4, "P010_10LE 130 66" } };
 
   for (gsize r = 0; r < G_N_ELEMENTS (rows); r++) {
-    Ways w;
+    Pair pair;
 
-    open_ways (&w, UPLOAD, four, rows[r].n, between[__i__], rows[r].caps);
-    for (gint i = 0; i < 6; i++) { /* several under way, where there is a queue */
-      push (&w);
+    open_pair (&pair, UPLOAD, four, rows[r].n, between[__i__], rows[r].caps);
+    for (gint i = 0; i < 6; i++) { /* several in flight, if there is a queue */
+      push (&pair);
       if (i % 3 == 2)
         for (gint k = 0; k < 3; k++)
-          expect_same (&w, between[__i__]);
+          expect_same (&pair, between[__i__]);
     }
-    expect_on_gpu (&w, rows[r].n, 6);
-    fail_unless_equals_int (w.left, rows[r].n > 1 ? 6 : 0);
-    expect_timed (&w);
-    close_ways (&w);
+    expect_on_gpu (&pair, rows[r].n, 6);
+    fail_unless_equals_int (pair.unfinished, rows[r].n > 1 ? 6 : 0);
+    expect_timed (&pair);
+    close_pair (&pair);
   }
 }
 GST_END_TEST
 
-/* From the memory that the first element proposes: it is held, too; from other
- * memory frames are copied first, and leave finished. */
+/* Input in memory that the first element proposed is held, too. Frames in other memory are copied
+ * first and leave finished. */
 GST_START_TEST (from_system_memory)
 {
-  Ways w;
+  Pair pair;
 
-  open_ways (&w, "", four, 4, between[0], "NV12 640 480");
+  open_pair (&pair, "", four, 4, between[0], "NV12 640 480");
   for (gint i = 0; i < 8; i++) {
-    GstBuffer *in = random_frame (&w.info, (guint) i, 0), *pinned = gst_harness_create_buffer (w.gpu, w.info.size);
+    GstBuffer *in = random_frame (&pair.info, (guint) i, 0);
+    GstBuffer *pinned = gst_harness_create_buffer (pair.gpu, pair.info.size);
     GstMapInfo map;
 
     gst_buffer_map (in, &map, GST_MAP_READ);
     gst_buffer_fill (pinned, 0, map.data, map.size);
     gst_buffer_unmap (in, &map);
-    gst_harness_push (w.cpu, gst_buffer_ref (in));
-    gst_harness_push (w.gpu, gst_buffer_ref (i % 3 ? pinned : in));
-    expect_same (&w, "from system memory");
+    gst_harness_push (pair.cpu, gst_buffer_ref (in));
+    gst_harness_push (pair.gpu, gst_buffer_ref (i % 3 ? pinned : in));
+    expect_same (&pair, "from system memory");
     gst_buffer_unref (in);
     gst_buffer_unref (pinned);
   }
-  expect_on_gpu (&w, 4, 8);
-  fail_unless_equals_int (w.left, 5);
-  close_ways (&w);
+  expect_on_gpu (&pair, 4, 8);
+  fail_unless_equals_int (pair.unfinished, 5);
+  close_pair (&pair);
 }
 GST_END_TEST
 
-/* With output threads of their own. */
+/* Each element has its own output thread. */
 GST_START_TEST (several_in_flight)
 {
   static const gchar *const filters[] = { SLOW " frames-in-flight=3", "cudaconvolve frames-in-flight=2",
     "cudamedian temporal-depth=3 frames-in-flight=4", "cudairfilter sigma=4 frames-in-flight=8" };
-  Ways w;
+  Pair pair;
 
-  open_ways (&w, __i__ < 2 ? UPLOAD : "", filters, 4, between[__i__ % 2 * 2], "NV12 640 480");
+  open_pair (&pair, __i__ < 2 ? UPLOAD : "", filters, 4, between[__i__ % 2 * 2], "NV12 640 480");
   for (gint i = 0; i < 24; i++)
-    push (&w);
+    push (&pair);
   for (gint i = 0; i < 24; i++)
-    expect_same (&w, "several in flight");
-  expect_on_gpu (&w, 4, 24);
-  close_ways (&w);
+    expect_same (&pair, "several in flight");
+  expect_on_gpu (&pair, 4, 24);
+  close_pair (&pair);
 }
 GST_END_TEST
 
-/* With somebody behind who takes finished frames only, they are. */
-GST_START_TEST (strangers)
+/* With an element downstream that needs finished frames, all frames leave finished. */
+GST_START_TEST (foreign_elements)
 {
-  static const gchar *const ways[] = { "cudadownload ! capsfilter caps=video/x-raw ! ",
+  static const gchar *const links[] = { "cudadownload ! capsfilter caps=video/x-raw ! ",
     "tee name=t t. ! queue ! fakesink async=false t. ! ", "tee name=t t. ! cudadownload ! fakesink async=false t. ! " };
-  Ways w;
+  Pair pair;
 
-  open_ways (&w, UPLOAD, four, 2, ways[__i__], "NV12 640 480");
+  open_pair (&pair, UPLOAD, four, 2, links[__i__], "NV12 640 480");
   for (gint i = 0; i < 4; i++) {
-    push (&w);
-    expect_same (&w, ways[__i__]);
+    push (&pair);
+    expect_same (&pair, links[__i__]);
   }
-  expect_on_gpu (&w, 2, 4);
-  fail_unless_equals_int (w.left, 0);
-  close_ways (&w);
+  expect_on_gpu (&pair, 2, 4);
+  fail_unless_equals_int (pair.unfinished, 0);
+  close_pair (&pair);
 }
 GST_END_TEST
 
-/* Both branches of a tee are ours: nobody waits before them. */
+/* Both branches of a tee have elements of this plugin: frames leave unfinished. */
 GST_START_TEST (two_branches)
 {
-  Ways w;
+  Pair pair;
 
-  open_ways (&w, UPLOAD, four, 2, "tee name=t t. ! queue ! cudaconvolve name=b" ON_GPU "! " GPU
+  open_pair (&pair, UPLOAD, four, 2, "tee name=t t. ! queue ! cudaconvolve name=b" ON_GPU "! " GPU
       " ! fakesink async=false t. ! queue ! ", "NV12 640 480");
   for (gint i = 0; i < 12; i++)
-    push (&w);
+    push (&pair);
   for (gint i = 0; i < 12; i++)
-    expect_same (&w, "two branches");
-  fail_unless_equals_int (w.left, 12);
-  close_ways (&w);
+    expect_same (&pair, "two branches");
+  fail_unless_equals_int (pair.unfinished, 12);
+  close_pair (&pair);
 }
 GST_END_TEST
 
-/* ---- who looks at unfinished frames ------------------------------------- */
+/* ---- reading unfinished frames ---------------------------------------- */
 
 static GstPadProbeReturn
 read_frame (GstPad *pad, GstPadProbeInfo *info, gpointer data)
@@ -279,36 +281,35 @@ read_frame (GstPad *pad, GstPadProbeInfo *info, gpointer data)
 GST_START_TEST (read_by_a_probe)
 {
   GQueue seen = G_QUEUE_INIT, right = G_QUEUE_INIT;
-  Ways w;
+  Pair pair;
 
-  open_ways (&w, UPLOAD, four, 2, between[0], "NV12 1920 1080");
-  probe (w.gpu, "e0", read_frame, &seen);
-  probe (w.cpu, "e0", read_frame, &right);
+  open_pair (&pair, UPLOAD, four, 2, between[0], "NV12 1920 1080");
+  probe (pair.gpu, "e0", read_frame, &seen);
+  probe (pair.cpu, "e0", read_frame, &right);
   for (gint i = 0; i < 4; i++) {
     GstBuffer *a, *b;
 
-    push (&w);
-    expect_same (&w, "read by a probe");
+    push (&pair);
+    expect_same (&pair, "read by a probe");
     a = g_queue_pop_head (&seen);
     b = g_queue_pop_head (&right);
-    assert_same (&w.info, a, b);
+    assert_same (&pair.info, a, b);
     gst_buffer_unref (a);
     gst_buffer_unref (b);
   }
-  fail_unless_equals_int (w.left, 4);
-  close_ways (&w);
+  fail_unless_equals_int (pair.unfinished, 4);
+  close_pair (&pair);
 }
 GST_END_TEST
 
 typedef enum { COPY, DEEP_COPY, DROP, N_KINDS } Kind;
 
-/* Every second frame becomes a copy that has the same memory, or one that has not,
- * or is dropped. */
+/* Replaces every second frame by a copy with the same memory or with other memory, or drops it. */
 static GstPadProbeReturn
 replace (GstPad *pad, GstPadProbeInfo *info, gpointer data)
 {
   GstBuffer *buffer = GST_PAD_PROBE_INFO_BUFFER (info);
-  gint *state = data; /* the kind, and how many there were */
+  gint *state = data; /* the kind, and the number of frames so far */
 
   (void) pad;
   if (state[1]++ % 2)
@@ -324,20 +325,20 @@ GST_START_TEST (copied_and_dropped)
 {
   const gint kind = __i__ / 2;
   gint on_gpu[2] = { kind, 0 }, on_cpu[2] = { kind, 0 };
-  Ways w;
+  Pair pair;
 
-  open_ways (&w, UPLOAD, four, 2, between[__i__ % 2 * 2], "NV12 640 480");
-  probe (w.gpu, "e0", replace, on_gpu);
-  probe (w.cpu, "e0", replace, on_cpu);
+  open_pair (&pair, UPLOAD, four, 2, between[__i__ % 2 * 2], "NV12 640 480");
+  probe (pair.gpu, "e0", replace, on_gpu);
+  probe (pair.cpu, "e0", replace, on_cpu);
   for (gint i = 0; i < 20; i++)
-    push (&w);
+    push (&pair);
   for (gint i = 0; i < (kind == DROP ? 10 : 20); i++)
-    expect_same (&w, "copied and dropped");
-  close_ways (&w);
+    expect_same (&pair, "copied and dropped");
+  close_pair (&pair);
 }
 GST_END_TEST
 
-/* ---- what changes ------------------------------------------------------- */
+/* ---- changes ---------------------------------------------------------- */
 
 GST_START_TEST (live_changes)
 {
@@ -348,33 +349,33 @@ GST_START_TEST (live_changes)
     { "e0", "temporal-depth", "3" },
     { "e1", "preset", "identity" }, { "e3", "region-meta", "true" }, { "e1", "preset", "sobel" },
     { "e3", "region-meta", "false" }, { "e0", "kernel-size", "7" } };
-  Ways w;
+  Pair pair;
 
-  open_ways (&w, UPLOAD, four, 4, between[2 * __i__], "NV12 640 480");
+  open_pair (&pair, UPLOAD, four, 4, between[2 * __i__], "NV12 640 480");
   for (gsize i = 0; i < G_N_ELEMENTS (changes); i++) {
-    push (&w);
-    expect_same (&w, changes[i].property);
-    set_both (&w, changes[i].name, changes[i].property, changes[i].value);
+    push (&pair);
+    expect_same (&pair, changes[i].property);
+    set_both (&pair, changes[i].name, changes[i].property, changes[i].value);
   }
   for (gint i = 0; i < 3; i++)
-    push (&w);
+    push (&pair);
   for (gint i = 0; i < 3; i++)
-    expect_same (&w, "after all changes");
-  close_ways (&w);
+    expect_same (&pair, "after all changes");
+  close_pair (&pair);
 }
 GST_END_TEST
 
 GST_START_TEST (flush_and_eos)
 {
   static const gchar *const filters[] = { SLOW, "cudamedian temporal-depth=3", "cudasegment" };
-  Ways w;
+  Pair pair;
 
-  open_ways (&w, UPLOAD, filters, 3, between[2 * __i__], "NV12 640 480");
+  open_pair (&pair, UPLOAD, filters, 3, between[2 * __i__], "NV12 640 480");
   for (gint round = 0; round < 3; round++) {
-    GstHarness *const both[] = { w.gpu, w.cpu };
+    GstHarness *const both[] = { pair.gpu, pair.cpu };
 
     for (gint i = 0; i < 4; i++)
-      push (&w);
+      push (&pair);
     for (gsize k = 0; k < G_N_ELEMENTS (both); k++) {
       GstSegment segment;
       GstBuffer *out;
@@ -387,46 +388,46 @@ GST_START_TEST (flush_and_eos)
         gst_buffer_unref (out);
     }
     for (gint i = 0; i < 4; i++)
-      push (&w);
+      push (&pair);
     for (gint i = 0; i < 4; i++)
-      expect_same (&w, "after a flush");
+      expect_same (&pair, "after a flush");
   }
-  push (&w);
-  fail_unless (gst_harness_push_event (w.gpu, gst_event_new_eos ()));
-  expect_same (&w, "before the end");
-  close_ways (&w);
+  push (&pair);
+  fail_unless (gst_harness_push_event (pair.gpu, gst_event_new_eos ()));
+  expect_same (&pair, "before the end");
+  close_pair (&pair);
 }
 GST_END_TEST
 
-/* New caps in the middle: other plans and pools, while frames are under way. */
+/* New caps in mid-stream: other plans and pools while frames are in flight. */
 GST_START_TEST (new_caps)
 {
-  Ways w;
+  Pair pair;
 
-  open_ways (&w, UPLOAD, four, 4, between[2], "NV12 640 480");
+  open_pair (&pair, UPLOAD, four, 4, between[2], "NV12 640 480");
   for (gint i = 0; i < 4; i++) {
-    GstHarness *const both[] = { w.gpu, w.cpu };
-    GstVideoInfo before = w.info;
+    GstHarness *const both[] = { pair.gpu, pair.cpu };
+    GstVideoInfo before = pair.info;
 
     for (gint k = 0; k < 3; k++)
-      push (&w);
+      push (&pair);
     for (gsize k = 0; k < G_N_ELEMENTS (both); k++)
-      set_caps (both[k], video_caps ("NV12", 640 - 32 * i, 480 + 16 * i, NULL), &w.info);
+      set_caps (both[k], video_caps ("NV12", 640 - 32 * i, 480 + 16 * i, NULL), &pair.info);
     for (gint k = 0; k < 2; k++)
-      push (&w);
+      push (&pair);
     for (gint k = 0; k < 5; k++) {
-      GstVideoInfo now = w.info;
+      GstVideoInfo now = pair.info;
 
-      w.info = k < 3 ? before : now;
-      expect_same (&w, "new caps");
-      w.info = now;
+      pair.info = k < 3 ? before : now;
+      expect_same (&pair, "new caps");
+      pair.info = now;
     }
   }
-  close_ways (&w);
+  close_pair (&pair);
 }
 GST_END_TEST
 
-/* ---- who comes and goes ------------------------------------------------- */
+/* ---- relinking and several chains ------------------------------------- */
 
 static GstPadProbeReturn
 block (GstPad *pad, GstPadProbeInfo *info, gpointer data)
@@ -437,57 +438,57 @@ block (GstPad *pad, GstPadProbeInfo *info, gpointer data)
   return GST_PAD_PROBE_OK;
 }
 
-/* The second element is taken out while an unfinished frame waits before it: it
- * goes to the download, and was finished by then. */
+/* The second element is unlinked while an unfinished frame waits before it. The frame goes to the
+ * download, and is finished by then. */
 GST_START_TEST (relinked)
 {
   gint blocked = FALSE;
   GstElement *q, *e1;
   GstPad *from, *to, *in, *out;
   gulong id;
-  Ways w;
+  Pair pair;
 
-  open_ways (&w, UPLOAD, four, 2, "queue name=q ! ", "NV12 1920 1080");
-  push (&w);
-  expect_same (&w, "before");
-  q = gst_bin_get_by_name (GST_BIN (w.gpu->element), "q");
-  e1 = gst_bin_get_by_name (GST_BIN (w.gpu->element), "e1");
+  open_pair (&pair, UPLOAD, four, 2, "queue name=q ! ", "NV12 1920 1080");
+  push (&pair);
+  expect_same (&pair, "before");
+  q = gst_bin_get_by_name (GST_BIN (pair.gpu->element), "q");
+  e1 = gst_bin_get_by_name (GST_BIN (pair.gpu->element), "e1");
   from = gst_element_get_static_pad (q, "src");
   in = gst_element_get_static_pad (e1, "sink");
   out = gst_element_get_static_pad (e1, "src");
   to = gst_pad_get_peer (out);
   id = gst_pad_add_probe (from, GST_PAD_PROBE_TYPE_BLOCK_DOWNSTREAM, block, &blocked, NULL);
-  push (&w);
-  gst_buffer_unref (gst_harness_pull (w.cpu)); /* there filtered twice */
+  push (&pair);
+  gst_buffer_unref (gst_harness_pull (pair.cpu)); /* filtered twice there */
   while (!g_atomic_int_get (&blocked))
     g_usleep (1000);
   gst_pad_unlink (from, in);
   gst_pad_unlink (out, to);
   fail_unless_equals_int (gst_pad_link (from, to), GST_PAD_LINK_OK);
   gst_pad_remove_probe (from, id);
-  set_one (w.cpu, "e1", "preset", "identity");
+  set_one (pair.cpu, "e1", "preset", "identity");
   for (gint i = 0; i < 3; i++) {
-    GstBuffer *out_buffer = gst_harness_pull (w.gpu), *right;
+    GstBuffer *out_buffer = gst_harness_pull (pair.gpu), *right;
 
-    fail_unless_equals_int (gst_harness_push (w.cpu, random_frame (&w.info, w.frames - 1, 0)), GST_FLOW_OK);
-    right = gst_harness_pull (w.cpu);
-    assert_same (&w.info, out_buffer, right);
+    fail_unless_equals_int (gst_harness_push (pair.cpu, random_frame (&pair.info, pair.frames - 1, 0)), GST_FLOW_OK);
+    right = gst_harness_pull (pair.cpu);
+    assert_same (&pair.info, out_buffer, right);
     gst_buffer_unref (out_buffer);
     gst_buffer_unref (right);
-    fail_unless_equals_int (gst_harness_push (w.gpu, random_frame (&w.info, w.frames++, 0)), GST_FLOW_OK);
+    fail_unless_equals_int (gst_harness_push (pair.gpu, random_frame (&pair.info, pair.frames++, 0)), GST_FLOW_OK);
   }
-  fail_unless_equals_int (w.left, 2);
+  fail_unless_equals_int (pair.unfinished, 2);
   gst_object_unref (from);
   gst_object_unref (to);
   gst_object_unref (in);
   gst_object_unref (out);
   gst_object_unref (q);
   gst_object_unref (e1);
-  close_ways (&w);
+  close_pair (&pair);
 }
 GST_END_TEST
 
-/* The end of a chain whose neighbour takes unfinished frames, on a GPU context. */
+/* Returns a part of a chain, on a GPU context; its downstream neighbour accepts unfinished frames. */
 static GstHarness *
 open_part (const gchar *text, GstContext *context)
 {
@@ -514,8 +515,8 @@ context_of (GstHarness *h)
   return context;
 }
 
-/* Frames of two chains in turn, and later ones before earlier ones, through two
- * more elements: these change from stream to stream. */
+/* Frames of two chains alternate, and later frames overtake earlier ones, through two more
+ * elements, whose input changes from stream to stream. */
 GST_START_TEST (two_chains)
 {
   GstHarness *cpu = gst_harness_new_parse (SLOW " backend=cpu ! cudaconvolve preset=unsharp backend=cpu"
@@ -525,7 +526,7 @@ GST_START_TEST (two_chains)
   GstContext *context;
   GstVideoInfo info;
 
-  /* The name is registered when somebody first asks. */
+  /* The meta API is registered when the first element queries it. */
   first = gst_harness_new_parse (MEDIAN "! " GPU " ! " MEDIAN);
   set_caps (first, video_caps ("NV12", 640, 480, NULL), &info);
   gst_buffer_unref (gst_harness_push_and_pull (first, random_frame (&info, 0, 0)));
@@ -538,24 +539,25 @@ GST_START_TEST (two_chains)
     set_caps (h[i], video_caps ("NV12", 640, 480, NULL), &info);
   set_caps (cpu, video_caps ("NV12", 640, 480, NULL), &info);
   for (guint i = 0; i < 24; i += 4) {
-    GstBuffer *on_way[4];
+    GstBuffer *in_flight[4];
 
     for (guint k = 0; k < 4; k++) {
-      on_way[k] = gst_harness_push_and_pull (h[k % 2], random_frame (&info, i + k, 0));
-      fail_unless (gst_buffer_get_meta (on_way[k], g_type_from_name ("GstCfChainAPI")) != NULL, "it has not left so");
+      in_flight[k] = gst_harness_push_and_pull (h[k % 2], random_frame (&info, i + k, 0));
+      fail_unless (gst_buffer_get_meta (in_flight[k], g_type_from_name ("GstCfChainAPI")) != NULL,
+          "the frame left finished");
     }
     if (i == 0)
       gst_harness_set_src_caps (end, gst_pad_get_current_caps (h[0]->sinkpad));
     for (guint k = 0; k < 4; k++) {
       const guint which = k ^ (i / 4 % 4);
-      GstBuffer *out = gst_harness_push_and_pull (end, on_way[which]);
+      GstBuffer *out = gst_harness_push_and_pull (end, in_flight[which]);
       GstBuffer *right = gst_harness_push_and_pull (cpu, random_frame (&info, i + which, 0));
 
       assert_same (&info, out, right);
       gst_buffer_unref (out);
       gst_buffer_unref (right);
     }
-    /* One that nobody takes. */
+    /* A frame that no element consumes. */
     gst_buffer_unref (gst_harness_push_and_pull (h[1], random_frame (&info, i, 0)));
   }
   gst_context_unref (context);
@@ -575,7 +577,7 @@ main (int argc, char **argv)
   tcase_add_loop_test (tests, every_length, 0, G_N_ELEMENTS (between));
   tcase_add_test (tests, from_system_memory);
   tcase_add_loop_test (tests, several_in_flight, 0, 4);
-  tcase_add_loop_test (tests, strangers, 0, 3);
+  tcase_add_loop_test (tests, foreign_elements, 0, 3);
   tcase_add_test (tests, two_branches);
   tcase_add_test (tests, read_by_a_probe);
   tcase_add_loop_test (tests, copied_and_dropped, 0, 2 * N_KINDS);

@@ -1,20 +1,18 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# clip.sh: a clip through the elements, the way people use them, once with each
-# backend; all frames must be equal byte for byte, and so must what the segmentation
-# tells of regions. Without a GPU (or with CF_TEST_BACKEND not cuda) the element on
-# the CPU is compared with itself with three frames in flight and with the same filter
-# applied by kernelcheck's reference to a few frames, and the number of frames and
-# their hash are printed.
+# clip.sh: runs a clip through the elements, once with each backend. All frames must be equal byte
+# for byte, and so must the regions that the segmentation reports. Without a GPU (or if
+# CF_TEST_BACKEND is not cuda) the element on the CPU is compared with itself with three frames in
+# flight, and on a few frames with kernelcheck's reference; the script prints the number of frames
+# and their hash.
 #
 #   clip.sh [--quick] [--filter median|convolve|irfilter|segment] [--clip FILE]
 #     [--formats "GRAY8 NV12"] [--sizes "3 5"] [--presets "box sobel"]
 #
-# The median runs with each size, the segmentation with each output, the other
-# filters with each preset.
-# CF_CLIP names the clip; without one, a moving test picture is used.
-# CF_BIN: where sameframes and kernelcheck are (the build's tests folder).
+# The median runs with each size, the segmentation with each output, the other filters with each
+# preset. CF_CLIP names the clip; without one the script uses a moving test pattern. CF_BIN: the
+# folder of sameframes and kernelcheck (the build's tests folder).
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 bin=${CF_BIN:-${CF_BUILD:-$here/../../build-tests}/tests}
@@ -29,7 +27,7 @@ while [ $# -gt 0 ]; do
     --formats) formats=$2; shift ;;
     --sizes) sizes=$2; shift ;;
     --presets) presets=$2; shift ;;
-    *) echo "clip.sh: $1 is no option" >&2; exit 2 ;;
+    *) echo "clip.sh: $1 is not an option" >&2; exit 2 ;;
   esac
   shift
 done
@@ -54,7 +52,7 @@ rows_for () { # filter
   fi
 }
 
-# A row's properties, as a pipeline has them; no value has spaces.
+# Prints a row's properties as typed in a pipeline; no value has spaces.
 properties () { # filter row
   case $1-$2 in
     median-*) echo "kernel-size=$2" ;;
@@ -82,12 +80,12 @@ trap 'rm -rf "$tmp"' EXIT
 if [ -n "$clip" ]; then
   source="filesrc location=$clip ! decodebin"
 else
-  # Odd sides, so that chroma is odd too; every frame another one.
+  # Odd sides, so that chroma is odd too; every frame is different.
   source='videotestsrc num-buffers=12 pattern=ball ! video/x-raw,width=321,height=243'
   [ "$quick" = 1 ] || source='videotestsrc num-buffers=60 pattern=ball ! video/x-raw,width=641,height=483'
 fi
 
-# All rows behind one source, in branches.
+# Prints the pipeline: one source, and a branch for each row.
 line () { # filter format rows backend more
   local row i=0
   printf '%s' "$source ! videoconvert ! video/x-raw,format=$2 ! tee name=t"
@@ -97,10 +95,10 @@ line () { # filter format rows backend more
   done
 }
 
-# The element's frames against the reference's, on a few frames.
+# Compares the element's frames with the reference's, on a few frames.
 against_reference () { # filter format row
   local in="$tmp/$1-$2-$3.in" out="$tmp/$1-$2-$3.out" ref="$tmp/$1-$2-$3.ref" words
-  # Its sets stand in a table, which the oracle looks at.
+  # The reference lacks these tables of coefficients; the oracle checks them.
   case $1-$3 in irfilter-*deblur) return 0 ;; esac
   read -ra words <<< "$(properties "$1" "$3")"
   # Rows of this width have no padding, so that raw files hold samples only.
@@ -112,7 +110,7 @@ against_reference () { # filter format row
     --in "$in" --out "$ref" && cmp "$out" "$ref"
 }
 
-# --all-on-gpu for these rows but identity, whose frames pass through: nobody filters them.
+# Prints --all-on-gpu for these rows except identity, whose frames are passed through.
 on_gpu () { # filter rows
   local row i=0 names=''
   for row in $2; do
@@ -123,30 +121,31 @@ on_gpu () { # filter rows
 }
 
 one () { # filter format rows: prints a line for each
-  local said=() rows code i options all
+  local results=() rows code i options all
   read -ra rows <<< "$3"
   if [ "${CF_TEST_BACKEND:-}" = cuda ]; then
     read -ra options <<< "$(on_gpu "$1" "$3")"
-    mapfile -t said < <("$bin/sameframes" "${options[@]}" "$(line "$1" "$2" "$3" cuda on-gpu-error=error)" \
+    mapfile -t results < <("$bin/sameframes" "${options[@]}" "$(line "$1" "$2" "$3" cuda on-gpu-error=error)" \
       "$(line "$1" "$2" "$3" cpu '')" 2>&1; echo $?)
   else
-    mapfile -t said < <("$bin/sameframes" --hash "$(line "$1" "$2" "$3" cpu '')" \
+    mapfile -t results < <("$bin/sameframes" --hash "$(line "$1" "$2" "$3" cpu '')" \
       "$(line "$1" "$2" "$3" cpu frames-in-flight=3)" 2>&1; echo $?)
   fi
-  code=${said[-1]}
-  if [ "${#said[@]}" != $((${#rows[@]} + 1)) ]; then # not a line for each: all have failed
-    all="(status $code) ${said[*]}"
-    for i in "${!rows[@]}"; do said[i]=$all; done
+  code=${results[-1]}
+  if [ "${#results[@]}" != $((${#rows[@]} + 1)) ]; then # a line per row is missing: all rows failed
+    all="(status $code) ${results[*]}"
+    for i in "${!rows[@]}"; do results[i]=$all; done
   fi
   for i in "${!rows[@]}"; do
-    if [[ ! ${said[i]} =~ ^[0-9]+\ frames\  ]]; then
-      said[i]="FAIL ${said[i]}"
-    elif [[ $(properties "$1" "${rows[i]}") = *label-meta* && ! ${said[i]} =~ with\ [1-9][0-9]*\ regions\ and\ [1-9] ]]; then
-      said[i]="FAIL no metas: ${said[i]}"
+    if [[ ! ${results[i]} =~ ^[0-9]+\ frames\  ]]; then
+      results[i]="FAIL ${results[i]}"
+    elif [[ $(properties "$1" "${rows[i]}") = *label-meta* &&
+      ! ${results[i]} =~ with\ [1-9][0-9]*\ regions\ and\ [1-9] ]]; then
+      results[i]="FAIL no metas: ${results[i]}"
     elif [ "${CF_TEST_BACKEND:-}" != cuda ] && ! against_reference "$1" "$2" "${rows[i]}" > /dev/null 2>&1; then
-      said[i]="FAIL beside the reference"
+      results[i]="FAIL differs from the reference"
     fi
-    printf '%-9s %-10s %-10s  %s\n' "$1" "$2" "${rows[i]}" "${said[i]}"
+    printf '%-9s %-10s %-10s  %s\n' "$1" "$2" "${rows[i]}" "${results[i]}"
   done
 }
 

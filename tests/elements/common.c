@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * common.c: what the element tests share. */
+ * common.c: shared by the element tests. */
 #include "common.h"
 
 #include <glib/gstdio.h>
@@ -57,7 +57,7 @@ stat_of (GstElement *element, const gchar *name)
 }
 
 void
-end_harness (GstHarness *h, gint frames)
+close_harness (GstHarness *h, gint frames)
 {
   guint64 all = stat_of (h->element, "frames"), gpu = stat_of (h->element, "frames-gpu");
   guint64 filtered = all - stat_of (h->element, "frames-passed");
@@ -178,7 +178,7 @@ temporary_file (const gchar *text)
 }
 
 void
-end_value (gchar *value, gboolean is_file)
+free_value (gchar *value, gboolean is_file)
 {
   if (is_file)
     g_unlink (value);
@@ -186,7 +186,7 @@ end_value (gchar *value, gboolean is_file)
 }
 
 void
-expect_says (const gchar *text, const gchar *name, const gchar *where)
+expect_message (const gchar *text, const gchar *name, const gchar *where)
 {
   fail_unless (strstr (text, where) && strstr (text, name), "not \"%s\", \"%s\": %s", name, where, text);
   fail_unless (strlen (text) < 300, "too long to read: %s", text);
@@ -264,14 +264,14 @@ assert_samples (const GstVideoInfo *info, GstBuffer *frame, const guint8 *sample
   gst_video_frame_unmap (&f);
 }
 
-/* ---- what is right ------------------------------------------------------ */
+/* ---- expected samples ------------------------------------------------- */
 
 guint8 *
 word_at (const GstVideoFrame *f, gint c, gint x, gint y)
 {
   gint offset = GST_VIDEO_FRAME_COMP_POFFSET (f, c);
 
-  /* GStreamer 1.22's table says 1 for the V of these, which is inside U. */
+  /* GStreamer 1.22's table has offset 1 for V of these formats, which is inside U. */
   if (c == 2 && (GST_VIDEO_FRAME_FORMAT (f) == GST_VIDEO_FORMAT_P010_10LE
           || GST_VIDEO_FRAME_FORMAT (f) == GST_VIDEO_FORMAT_P016_LE))
     offset = 2;
@@ -309,8 +309,7 @@ compare (const void *a, const void *b)
   return x < y ? -1 : x > y;
 }
 
-/* The ranked sample of the window at (x, y) of component `c`, or of whole
- * pixels (c < 0). */
+/* Returns the ranked sample of the window at (x, y) of component `c`, or of whole pixels (c < 0). */
 static guint
 ranked (GstVideoFrame *const *in, gint n, gint c, gint x, gint y, const Expect *e, guint *window)
 {
@@ -371,7 +370,7 @@ check_component (const GstVideoFrame *out, GstVideoFrame *const *in, gint n, gin
     }
 }
 
-/* The byte of a four-byte pixel that no component has: copied as it is. */
+/* Checks the byte of a four-byte pixel that belongs to no component: it is copied. */
 static void
 check_padding (const GstVideoFrame *out, const GstVideoFrame *in)
 {
@@ -443,7 +442,7 @@ expect_samples (GstHarness *h, const GstVideoInfo *info, const guint8 *in, const
 }
 
 gboolean
-passes (GstHarness *h, const GstVideoInfo *info, guint seed)
+passes_through (GstHarness *h, const GstVideoInfo *info, guint seed)
 {
   GstBuffer *in = random_frame (info, seed, 0), *out = gst_harness_push_and_pull (h, in);
   gboolean same = in == out;
@@ -459,7 +458,8 @@ passes (GstHarness *h, const GstVideoInfo *info, guint seed)
 
 /* ---- the suite ---------------------------------------------------------- */
 
-/* In a child, because CUDA does not survive a fork and Check forks each test. */
+/* Returns whether the element finds a GPU. Runs in a child process, because CUDA does not survive
+ * a fork and Check forks each test. */
 static gboolean
 gpu_is_here (void)
 {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * convolve/convolve.c: what cudaconvolve writes, in pictures small enough for the right
- * samples to have been worked out by hand. */
+ * convolve.c: results of cudaconvolve on frames small enough to compute the samples by hand. */
 #include "common.h"
 
 #include <glib/gstdio.h>
@@ -33,7 +32,7 @@ try_case (const gchar *const properties[5][2], const gchar *format, gint width, 
   fail_unless (out != NULL);
   assert_samples (&info, out, right, properties[0][1]);
   gst_buffer_unref (out);
-  end_harness (h, 1);
+  close_harness (h, 1);
 }
 
 static const struct {
@@ -51,7 +50,7 @@ static const struct {
   { { { "kernel", "0 -1 0; -1 5 -1; 0 -1 0" } }, { 0, 0, 0, 10, 39, 60, 70, 0, 123, 139, 15, 255 } },
   { { { "kernel", "0,-1,0;-1, 5 ,-1;0\t-1\t0;" } }, { 0, 0, 0, 10, 39, 60, 70, 0, 123, 139, 15, 255 } },
   { { { "kernel", "0 -2e0 0; -.2e+1 10. -2; 0 -2 0" } }, { 0, 0, 0, 10, 39, 60, 70, 0, 123, 139, 15, 255 } },
-  /* One tap on the left of the anchor: the picture moves to the right. */
+  /* One tap on the left of the anchor: the image moves to the right. */
   { { { "kernel", "1 0" } }, { 10, 10, 20, 30, 50, 50, 60, 70, 91, 91, 100, 110 } },
   { { { "kernel", "1 0" }, { "flip", "true" } }, { 20, 30, 40, 40, 60, 70, 80, 80, 100, 110, 255, 255 } },
   { { { "kernel", "1; 0" }, { "flip", "true" } }, { 50, 60, 70, 80, 91, 100, 110, 255, 91, 100, 110, 255 } },
@@ -61,7 +60,7 @@ static const struct {
     { 7, 7, 10, 20, 7, 7, 50, 60, 7, 7, 91, 100 } },
   { { { "kernel", "1 0 0 0 0" }, { "border", "constant" }, { "border-value", "9999" } },
     { 255, 255, 10, 20, 255, 255, 50, 60, 255, 255, 91, 100 } },
-  /* Halves go to the even neighbour: 45.5 to 46, 127.5 to 128, 2.5 to 2. */
+  /* Halves round to even: 45.5 to 46, 127.5 to 128, 2.5 to 2. */
   { { { "kernel", "1" }, { "divisor", "2" } }, { 5, 10, 15, 20, 25, 30, 35, 40, 46, 50, 55, 128 } },
   { { { "kernel", "1" }, { "divisor", "4" } }, { 2, 5, 8, 10, 12, 15, 18, 20, 23, 25, 28, 64 } },
   { { { "kernel", "1" }, { "divisor", "1" }, { "bias", "0.5" } },
@@ -77,7 +76,7 @@ GST_START_TEST (kernels_by_hand)
 }
 GST_END_TEST
 
-/* A Gaussian rounds halves up, where other kernels go to the even neighbour. */
+/* A Gaussian rounds halves up; other kernels round halves to even. */
 GST_START_TEST (gauss_rounds_up)
 {
   static const guint8 in[4] = { 0, 2, 0, 0 }, right[4] = { 1, 1, 1, 0 };
@@ -87,7 +86,7 @@ GST_START_TEST (gauss_rounds_up)
 }
 GST_END_TEST
 
-/* Blurs leave a flat picture flat, of every size and shape. */
+/* Blurs of every size leave a flat frame flat. */
 GST_START_TEST (flat_stays_flat)
 {
   static const gchar *const presets[] = { "box", "gauss", "unsharp", "sharpen", "motion" };
@@ -110,7 +109,7 @@ GST_START_TEST (flat_stays_flat)
       gst_buffer_unref (out);
       n++;
     }
-  end_harness (h, n);
+  close_harness (h, n);
 }
 GST_END_TEST
 
@@ -149,7 +148,7 @@ static const struct {
     { 5, 105, 105, 5, 5, 105, 105, 5, 5, 105, 105, 5, 5, 105, 105, 5, 128, 128, 128, 128, 128, 128, 128, 128 } },
   { { { "preset", "scharr" } },
     { 0, 255, 255, 0, 0, 255, 255, 0, 0, 255, 255, 0, 0, 255, 255, 0, 128, 128, 128, 128, 128, 128, 128, 128 } },
-  /* The identity of gray: luma as it is, no colour. */
+  /* Identity with gray: luma unchanged, chroma neutral. */
   { { { "preset", "identity" }, { "gray", "luma" } },
     { 0, 0, 100, 100, 0, 0, 100, 100, 0, 0, 100, 100, 0, 0, 100, 100, 128, 128, 128, 128, 128, 128, 128, 128 } },
   /* Chroma is doubled about its middle, luma about zero; 128 - 2 * 127 is under 0. */

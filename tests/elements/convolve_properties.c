@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * convolve_properties.c: cudaconvolve's properties: what follows from what,
- * live changes, bad kernels, and frames that go through as they are. */
+ * convolve_properties.c: cudaconvolve's properties: dependencies, live changes, bad kernels, and
+ * frames that are passed through unchanged. */
 #include "common.h"
 
 #include <glib/gstdio.h>
@@ -36,7 +36,7 @@ GST_START_TEST (defaults)
 }
 GST_END_TEST
 
-/* ---- what follows from what --------------------------------------------- */
+/* ---- dependent properties --------------------------------------------- */
 
 GST_START_TEST (the_last_kernel_counts)
 {
@@ -56,7 +56,7 @@ GST_START_TEST (the_last_kernel_counts)
     g_object_set (element, "kernel-file", path, NULL);
     expect_value (element, "kernel", NULL);
     expect_value (element, "kernel-file", path);
-    /* A preset is taken for as long as it is set; custom goes back to the file. */
+    /* A preset is used while it is set; custom returns to the file. */
     gst_util_set_object_arg (G_OBJECT (element), "preset", "gauss");
     expect_value (element, "kernel-file", path);
     gst_util_set_object_arg (G_OBJECT (element), "preset", "custom");
@@ -85,7 +85,8 @@ GST_START_TEST (change_between_two_frames)
     guint8 right[4];
   } steps[] = {
     { "kernel", "1 0", { 10, 10, 20, 30 } }, { "kernel", "0 0 1", { 20, 30, 41, 41 } },
-    { "bias", "5", { 25, 35, 46, 46 } }, { "flip", "true", { 15, 15, 25, 35 } }, { "flip", "false", { 25, 35, 46, 46 } },
+    { "bias", "5", { 25, 35, 46, 46 } }, { "flip", "true", { 15, 15, 25, 35 } },
+    { "flip", "false", { 25, 35, 46, 46 } },
     { "bias", "0", { 20, 30, 41, 41 } }, { "divisor", "2", { 10, 15, 20, 20 } }, { "divisor", "0", { 20, 30, 41, 41 } },
     { "preset", "identity", { 10, 20, 30, 41 } }, { "preset", "custom", { 20, 30, 41, 41 } },
     { "border", "wrap", { 20, 30, 41, 10 } }, { "preset", "box", { 24, 20, 30, 27 } },
@@ -101,7 +102,7 @@ GST_START_TEST (change_between_two_frames)
     expect_samples (h, &info, ramp, steps[i].right, steps[i].value);
   }
   fail_unless (pop_message (element, GST_MESSAGE_WARNING | GST_MESSAGE_ERROR) == NULL);
-  end_harness (h, G_N_ELEMENTS (steps));
+  close_harness (h, G_N_ELEMENTS (steps));
 }
 GST_END_TEST
 
@@ -109,7 +110,7 @@ GST_END_TEST
 
 static const struct {
   const gchar *name, *value;
-  const gchar *where;  /* what the sentence has to say */
+  const gchar *where;  /* part of the message */
   const gchar *format; /* bad with these caps only */
 } bad[] = {
   { "kernel", "", "row 1, column 1", NULL },
@@ -176,9 +177,9 @@ GST_START_TEST (bad_before_start)
   if (!bad[__i__].format) {
     fail_unless_equals_int (gst_element_set_state (element, GST_STATE_PAUSED), GST_STATE_CHANGE_FAILURE);
     text = only_message (element, GST_MESSAGE_ERROR, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS);
-    expect_says (text, bad[__i__].name, bad[__i__].where);
+    expect_message (text, bad[__i__].name, bad[__i__].where);
     gst_element_set_state (element, GST_STATE_NULL);
-    /* Put right, it starts. */
+    /* With a valid kernel it starts. */
     g_object_set (element, "kernel", SHARPEN, "kernel-size", 3, NULL);
     fail_unless_equals_int (gst_element_set_state (element, GST_STATE_PAUSED), GST_STATE_CHANGE_SUCCESS);
     gst_element_set_state (element, GST_STATE_NULL);
@@ -189,17 +190,17 @@ GST_START_TEST (bad_before_start)
 
     set_caps (h, video_caps (bad[__i__].format, 16, 8, NULL), &info);
     text = only_message (element, GST_MESSAGE_ERROR, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS);
-    expect_says (text, bad[__i__].name, bad[__i__].where);
+    expect_message (text, bad[__i__].name, bad[__i__].where);
     gst_harness_teardown (h);
   }
   g_free (text);
-  end_value (value, bad[__i__].value[0] == '@' && strcmp (bad[__i__].name, "kernel-file") == 0);
+  free_value (value, bad[__i__].value[0] == '@' && strcmp (bad[__i__].name, "kernel-file") == 0);
 }
 GST_END_TEST
 
 GST_START_TEST (bad_while_playing)
 {
-  /* "custom" is bad where there is no kernel to go back to. */
+  /* "custom" is refused if there is no kernel to return to. */
   gboolean preset = strcmp (bad[__i__].name, "preset") == 0;
   const gchar *kernel = preset ? NULL : "1 0", *before = preset ? "identity" : "custom";
   static const guint8 shifted[4] = { 10, 10, 20, 30 };
@@ -222,18 +223,18 @@ GST_START_TEST (bad_while_playing)
   fail_unless (file == NULL);
   expect_samples (h, &info, ramp, right, "after");
   text = only_message (element, GST_MESSAGE_WARNING, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS);
-  expect_says (text, bad[__i__].name, bad[__i__].where);
+  expect_message (text, bad[__i__].name, bad[__i__].where);
   fail_unless (pop_message (element, GST_MESSAGE_ERROR) == NULL);
-  /* And a good one is taken after it. */
+  /* A valid kernel is accepted afterwards. */
   g_object_set (element, "kernel", "1", NULL);
   expect_samples (h, &info, ramp, ramp, "a good one");
-  end_harness (h, 3);
+  close_harness (h, 3);
   g_free (text);
-  end_value (value, bad[__i__].value[0] == '@' && strcmp (bad[__i__].name, "kernel-file") == 0);
+  free_value (value, bad[__i__].value[0] == '@' && strcmp (bad[__i__].name, "kernel-file") == 0);
 }
 GST_END_TEST
 
-/* The file is read when it is set, and not again. */
+/* The file is read once, when the property is set. */
 GST_START_TEST (file_is_read_once)
 {
   static const guint8 shifted[4] = { 10, 10, 20, 30 };
@@ -252,7 +253,7 @@ GST_START_TEST (file_is_read_once)
   gst_util_set_object_arg (G_OBJECT (element), "preset", "custom");
   expect_samples (h, &info, ramp, shifted, path);
   fail_unless (pop_message (element, GST_MESSAGE_WARNING | GST_MESSAGE_ERROR) == NULL);
-  end_harness (h, 3);
+  close_harness (h, 3);
   g_free (path);
 }
 GST_END_TEST
@@ -263,7 +264,7 @@ GST_START_TEST (identity_passes)
 {
   static const struct {
     const gchar *name, *value;
-    gboolean passes;
+    gboolean passes_through;
   } steps[] = {
     { "preset", "identity", TRUE }, { "preset", "gauss", FALSE }, { "kernel-size", "1", TRUE },
     { "kernel-size", "3", FALSE }, { "kernel", "0 0 0; 0 1 0; 0 0 0", TRUE }, { "bias", "1", FALSE },
@@ -277,21 +278,22 @@ GST_START_TEST (identity_passes)
   GstVideoInfo info;
 
   set_caps (h, video_caps ("NV12", 32, 16, NULL), &info);
-  fail_unless (!passes (h, &info, seed++));
+  fail_unless (!passes_through (h, &info, seed++));
   for (gsize i = 0; i < G_N_ELEMENTS (steps); i++) {
     gst_util_set_object_arg (G_OBJECT (element), steps[i].name, steps[i].value);
     for (gint again = 0; again < 2; again++)
-      fail_unless (passes (h, &info, seed++) == steps[i].passes, "%s=%s", steps[i].name, steps[i].value);
-    passed += steps[i].passes ? 2 : 0;
+      fail_unless (passes_through (h, &info, seed++) == steps[i].passes_through, "%s=%s", steps[i].name,
+          steps[i].value);
+    passed += steps[i].passes_through ? 2 : 0;
   }
   fail_unless_equals_uint64 (stat_of (element, "frames-passed"), passed);
   fail_unless_equals_uint64 (stat_of (element, "bytes"), (seed - 1) * 32 * 16 * 3 / 2);
   fail_unless (pop_message (element, GST_MESSAGE_WARNING | GST_MESSAGE_ERROR) == NULL);
-  end_harness (h, (gint) seed - 1);
+  close_harness (h, (gint) seed - 1);
 }
 GST_END_TEST
 
-/* Of RGB, gray changes everything; new caps ask again. */
+/* With RGB, gray changes every sample; new caps decide again. */
 GST_START_TEST (passing_depends_on_the_format)
 {
   GstElement *element = new_convolve ("preset", "identity", "gray", "mean", NULL);
@@ -299,16 +301,16 @@ GST_START_TEST (passing_depends_on_the_format)
   GstVideoInfo info;
 
   set_caps (h, video_caps ("RGB", 32, 16, NULL), &info);
-  fail_unless (!passes (h, &info, 1));
+  fail_unless (!passes_through (h, &info, 1));
   set_caps (h, video_caps ("GRAY8", 32, 16, NULL), &info);
-  fail_unless (passes (h, &info, 2));
+  fail_unless (passes_through (h, &info, 2));
   set_caps (h, video_caps ("NV12", 32, 16, NULL), &info);
-  fail_unless (!passes (h, &info, 3));
-  end_harness (h, 3);
+  fail_unless (!passes_through (h, &info, 3));
+  close_harness (h, 3);
 }
 GST_END_TEST
 
-/* A frame that is late is dropped and counted nowhere, filtered or not. */
+/* A late frame is dropped and not counted, filtered or not. */
 GST_START_TEST (late_frames_are_dropped)
 {
   for (gint pass = 0; pass < 2; pass++) {
@@ -318,14 +320,14 @@ GST_START_TEST (late_frames_are_dropped)
     GstBuffer *late;
 
     set_caps (h, video_caps ("GRAY8", 32, 16, NULL), &info);
-    passes (h, &info, 1);
+    passes_through (h, &info, 1);
     fail_unless (gst_harness_push_upstream_event (h, gst_event_new_qos (GST_QOS_TYPE_UNDERFLOW, 2.0,
                 GST_SECOND, 40 * GST_MSECOND)));
     late = random_frame (&info, 2, 0);
     fail_unless_equals_int (gst_harness_push (h, late), GST_FLOW_OK);
     fail_unless (gst_harness_try_pull (h) == NULL, "a late frame came out");
-    fail_unless (passes (h, &info, 100) == pass);
-    end_harness (h, 2);
+    fail_unless (passes_through (h, &info, 100) == pass);
+    close_harness (h, 2);
   }
 }
 GST_END_TEST

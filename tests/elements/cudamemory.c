@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * cudamemory.c: frames in CUDA memory on either pad or on both, with the stock
- * cudaupload and cudadownload around; each way must give the same bytes. */
+ * cudamemory.c: frames in CUDA memory on either pad or on both, with the stock cudaupload and
+ * cudadownload around; each pipeline must give the same bytes. */
 #include "regions.h"
 
 #define GPU "video/x-raw(" CUDA_FEATURE ")"
@@ -13,8 +13,8 @@
 static const gchar *const formats[] = { "NV12", "NV21", "I420", "YV12", "Y42B", "Y444", "RGB", "BGR", "RGBA", "BGRA",
   "ARGB", "ABGR", "RGBx", "BGRx", "GBR", "P010_10LE", "P016_LE", "I420_10LE", "I422_10LE", "Y444_16LE" };
 
-/* From system memory to system memory, with CUDA memory in between. */
-static const gchar *const ways[] = {
+/* Pipelines from system memory to system memory, with CUDA memory in between. */
+static const gchar *const pipelines[] = {
   MEDIAN " name=f ! capsfilter caps=video/x-raw",
   "cudaupload ! " GPU " ! " MEDIAN " name=f ! " GPU " ! cudadownload ! capsfilter caps=video/x-raw",
   "cudaupload ! " GPU " ! " MEDIAN " name=f ! capsfilter caps=video/x-raw",
@@ -22,9 +22,9 @@ static const gchar *const ways[] = {
 };
 
 static void
-try_way (const gchar *way, const gchar *format, gint width, gint height)
+try_pipeline (const gchar *pipeline, const gchar *format, gint width, gint height)
 {
-  GstHarness *h = gst_harness_new_parse (way);
+  GstHarness *h = gst_harness_new_parse (pipeline);
   GstElement *f = gst_bin_get_by_name (GST_BIN (h->element), "f");
   Expect e = EXPECT (3);
   GstVideoInfo info;
@@ -34,7 +34,7 @@ try_way (const gchar *way, const gchar *format, gint width, gint height)
   for (guint i = 0; i < 3; i++) {
     GstBuffer *in = random_frame (&info, i, 0), *out = gst_harness_push_and_pull (h, gst_buffer_ref (in));
 
-    fail_unless (out != NULL, "%s: nothing came out", way);
+    fail_unless (out != NULL, "%s: nothing came out", pipeline);
     assert_filtered (&info, out, &in, 1, &e);
     gst_buffer_unref (in);
     gst_buffer_unref (out);
@@ -46,17 +46,17 @@ try_way (const gchar *way, const gchar *format, gint width, gint height)
   gst_harness_teardown (h);
 }
 
-GST_START_TEST (every_way)
+GST_START_TEST (every_pipeline)
 {
-  for (gsize w = 0; w < G_N_ELEMENTS (ways); w++) {
-    try_way (ways[w], formats[__i__], 66, 34);
-    try_way (ways[w], formats[__i__], 2, 2);
+  for (gsize w = 0; w < G_N_ELEMENTS (pipelines); w++) {
+    try_pipeline (pipelines[w], formats[__i__], 66, 34);
+    try_pipeline (pipelines[w], formats[__i__], 2, 2);
   }
 }
 GST_END_TEST
 
-/* Three in a row keep the frames on the GPU by themselves, and what comes
- * behind and takes anything gets system memory. */
+/* Three elements in a row negotiate CUDA memory between them; a downstream that accepts any memory
+ * gets system memory. */
 GST_START_TEST (chain_stays_on_the_gpu)
 {
   GstHarness *h = gst_harness_new_parse (MEDIAN " name=a ! " MEDIAN " name=b percentile=0 ! " MEDIAN " name=c");
@@ -83,7 +83,7 @@ GST_START_TEST (chain_stays_on_the_gpu)
 }
 GST_END_TEST
 
-/* Frames before, in CUDA memory. */
+/* A history of frames in CUDA memory. */
 GST_START_TEST (history)
 {
   GstHarness *h = gst_harness_new_parse ("cudaupload ! " GPU " ! " MEDIAN " temporal-depth=3 ! " GPU
@@ -110,7 +110,7 @@ GST_START_TEST (history)
 }
 GST_END_TEST
 
-/* GRAY8 is no CUDA memory: it crosses by system memory, without being asked. */
+/* GRAY8 has no CUDA memory: two elements negotiate system memory between them. */
 GST_START_TEST (gray_crosses)
 {
   GstHarness *h = gst_harness_new_parse (MEDIAN " ! " MEDIAN);
@@ -125,7 +125,7 @@ GST_START_TEST (gray_crosses)
 }
 GST_END_TEST
 
-/* Frames from a context that the element did not start with: it moves there. */
+/* Frames from a context other than the element's: the element switches to that context. */
 GST_START_TEST (other_context)
 {
   GstHarness *from = gst_harness_new_parse ("cudaupload ! capsfilter caps=\"" GPU "\"");
@@ -157,20 +157,20 @@ GST_START_TEST (other_context)
 }
 GST_END_TEST
 
-/* An identity hands the frame on where both sides speak of the same memory, and
- * else has to copy it; turned into a filter and back, it goes on as it was. */
+/* An identity hands the buffer on if both pads have the same memory, and copies it otherwise.
+ * Switched to a filter and back, it works as before. */
 GST_START_TEST (identity_passes)
 {
   static const struct {
-    const gchar *way;
-    gboolean passes;
+    const gchar *pipeline;
+    gboolean passes_through;
   } rows[] = {
     { CONVOLVE " name=f ! capsfilter caps=video/x-raw", TRUE },
     { "cudaupload ! " GPU " ! " CONVOLVE " name=f ! " GPU " ! cudadownload ! capsfilter caps=video/x-raw", TRUE },
     { "cudaupload ! " GPU " ! " CONVOLVE " name=f ! capsfilter caps=video/x-raw", FALSE },
     { CONVOLVE " name=f ! " GPU " ! cudadownload ! capsfilter caps=video/x-raw", FALSE },
   };
-  GstHarness *h = gst_harness_new_parse (rows[__i__].way);
+  GstHarness *h = gst_harness_new_parse (rows[__i__].pipeline);
   GstElement *f = gst_bin_get_by_name (GST_BIN (h->element), "f");
   GstVideoInfo info;
 
@@ -185,15 +185,15 @@ GST_START_TEST (identity_passes)
     else
       gst_util_set_object_arg (G_OBJECT (f), "preset", "identity");
     out = gst_harness_push_and_pull (h, gst_buffer_ref (in));
-    fail_unless (out != NULL, "%s: nothing came out", rows[__i__].way);
+    fail_unless (out != NULL, "%s: nothing came out", rows[__i__].pipeline);
     if (!filtered)
       assert_same (&info, out, in);
     gst_buffer_unref (in);
     gst_buffer_unref (out);
   }
   fail_unless_equals_uint64 (stat_of (f, "frames"), 9);
-  fail_unless_equals_uint64 (stat_of (f, "frames-passed"), rows[__i__].passes ? 6 : 0);
-  fail_unless_equals_uint64 (stat_of (f, "frames-gpu"), rows[__i__].passes ? 3 : 9);
+  fail_unless_equals_uint64 (stat_of (f, "frames-passed"), rows[__i__].passes_through ? 6 : 0);
+  fail_unless_equals_uint64 (stat_of (f, "frames-gpu"), rows[__i__].passes_through ? 3 : 9);
   gst_object_unref (f);
   gst_harness_teardown (h);
 }
@@ -210,10 +210,10 @@ take_regions (GstPad *pad, GstPadProbeInfo *info, gpointer data)
   return GST_PAD_PROBE_OK;
 }
 
-/* The same picture, numbers and metas as on the CPU, wherever the frames are. */
+/* The same image, numbers and metas as on the CPU, wherever the frames are. */
 GST_START_TEST (segmentation)
 {
-  static const gchar *const segment_ways[] = {
+  static const gchar *const segment_pipelines[] = {
     SEGMENT_ON_GPU " ! capsfilter caps=video/x-raw",
     "cudaupload ! " GPU " ! " SEGMENT_ON_GPU " ! " GPU " ! cudadownload ! capsfilter caps=video/x-raw",
     "cudaupload ! " GPU " ! " SEGMENT_ON_GPU " ! capsfilter caps=video/x-raw",
@@ -221,9 +221,9 @@ GST_START_TEST (segmentation)
   };
   static const gchar *const segment_formats[] = { "NV12", "Y444", "RGBA", "P010_10LE" };
 
-  for (gsize w = 0; w < G_N_ELEMENTS (segment_ways); w++) {
+  for (gsize w = 0; w < G_N_ELEMENTS (segment_pipelines); w++) {
     GstHarness *cpu = gst_harness_new_parse (SEGMENT " backend=cpu");
-    GstHarness *h = gst_harness_new_parse (segment_ways[w]);
+    GstHarness *h = gst_harness_new_parse (segment_pipelines[w]);
     GstElement *f = gst_bin_get_by_name (GST_BIN (h->element), "f");
     GstPad *pad = gst_element_get_static_pad (f, "src");
     Found *found[2] = { NULL };
@@ -262,7 +262,7 @@ main (int argc, char **argv)
 {
   TCase *tests = tcase_create ("cudamemory");
 
-  tcase_add_loop_test (tests, every_way, 0, G_N_ELEMENTS (formats));
+  tcase_add_loop_test (tests, every_pipeline, 0, G_N_ELEMENTS (formats));
   tcase_add_loop_test (tests, identity_passes, 0, 4);
   tcase_add_test (tests, chain_stays_on_the_gpu);
   tcase_add_test (tests, history);

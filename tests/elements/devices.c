@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * devices.c: which GPU the next element gets, with made-up counts. */
+ * devices.c: the choice of the GPU for the next element, with made-up counts. */
 #include "gstcfdevices.h"
 #include "common.h"
 
@@ -16,7 +16,7 @@ GST_START_TEST (fewest)
 }
 GST_END_TEST
 
-/* Elements that come are dealt out evenly; a place that becomes free is next. */
+/* New elements are distributed evenly; a device that loses an element is next. */
 GST_START_TEST (dealt_out)
 {
   gint given[4] = { 0 };
@@ -30,7 +30,7 @@ GST_START_TEST (dealt_out)
   }
   gst_cf_devices_count (3, -1);
   fail_unless_equals_int (gst_cf_devices_choose (4), 3);
-  gst_cf_devices_count (0, 5); /* chosen by its number, or a neighbour's */
+  gst_cf_devices_count (0, 5); /* elements with a device number, or on a neighbour's device */
   fail_unless_equals_int (gst_cf_devices_choose (2), 1);
   fail_unless_equals_int (gst_cf_devices_choose (1), 0);
   fail_unless_equals_int (gst_cf_devices_choose (0), 0);

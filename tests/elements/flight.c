@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * flight.c: frames-in-flight: what is pushed from the element's own thread comes
- * at once, in its order and as it would come with one frame at a time. */
+ * flight.c: frames-in-flight: frames that the element's output thread pushes come without delay,
+ * in order, and with the same bytes as with one frame at a time. */
 #include "regions.h"
 
 #include <stdlib.h>
@@ -67,12 +67,12 @@ GST_START_TEST (frames_are_right)
       gst_buffer_unref (out);
       gst_buffer_unref (in[i]);
     }
-    end_harness (h, G_N_ELEMENTS (in));
+    close_harness (h, G_N_ELEMENTS (in));
   }
 }
 GST_END_TEST
 
-/* Those that several threads copy, from and to memory that is not pinned. */
+/* Frames that several threads copy, from and to memory that is not pinned. */
 GST_START_TEST (large_frames)
 {
   GstHarness *cpu = new_harness (new_element ("backend", "cpu", NULL)), *h = harness_of (depths[__i__]);
@@ -90,11 +90,11 @@ GST_START_TEST (large_frames)
     gst_buffer_unref (out);
   }
   gst_harness_teardown (cpu);
-  end_harness (h, 3);
+  close_harness (h, 3);
 }
 GST_END_TEST
 
-/* Of a filter that looks back. */
+/* A filter with a history of frames. */
 GST_START_TEST (history)
 {
   GstHarness *h = new_harness (new_element ("frames-in-flight", depths[__i__], "temporal-depth", "3", NULL));
@@ -116,11 +116,11 @@ GST_START_TEST (history)
   }
   for (guint i = 0; i < G_N_ELEMENTS (in); i++)
     gst_buffer_unref (in[i]);
-  end_harness (h, G_N_ELEMENTS (in));
+  close_harness (h, G_N_ELEMENTS (in));
 }
 GST_END_TEST
 
-/* One frame comes out without a second one going in. */
+/* A frame comes out before the next one goes in. */
 GST_START_TEST (pushed_at_once)
 {
   GstHarness *h = harness_of ("8");
@@ -132,11 +132,11 @@ GST_START_TEST (pushed_at_once)
     gst_buffer_unref (pull (h));
     fail_unless_equals_int (gst_harness_buffers_in_queue (h), 0);
   }
-  end_harness (h, 10);
+  close_harness (h, 10);
 }
 GST_END_TEST
 
-/* A filter that tells of the regions of each frame tells of the right one's. */
+/* The reported regions are those of the same frame. */
 GST_START_TEST (reports)
 {
   GstHarness *one = new_harness (new_segment ("region-meta", "true", "label-meta", "true", NULL));
@@ -161,13 +161,13 @@ GST_START_TEST (reports)
     gst_buffer_unref (right);
     gst_buffer_unref (out);
   }
-  end_harness (one, 12);
-  end_harness (h, 12);
+  close_harness (one, 12);
+  close_harness (h, 12);
 }
 GST_END_TEST
 
-/* Settings hold from one frame to the next, and what needs no filtering keeps
- * its place among what does. */
+/* Settings apply from one frame to the next, and frames that need no filtering keep their order
+ * among the filtered ones. */
 GST_START_TEST (settings_change_between_frames)
 {
   static const gchar *const sizes[] = { "1", "3", "5" };
@@ -191,7 +191,7 @@ GST_START_TEST (settings_change_between_frames)
     gst_buffer_unref (out);
     gst_buffer_unref (in[i]);
   }
-  end_harness (h, G_N_ELEMENTS (in));
+  close_harness (h, G_N_ELEMENTS (in));
 }
 GST_END_TEST
 
@@ -219,14 +219,14 @@ GST_START_TEST (new_caps_in_mid_stream)
     gst_buffer_unref (out);
     gst_buffer_unref (in[i]);
   }
-  end_harness (h, G_N_ELEMENTS (in));
+  close_harness (h, G_N_ELEMENTS (in));
 }
 GST_END_TEST
 
 /* ---- events and queries ------------------------------------------------- */
 
-/* What has come, in its order: 'f' a frame, 's' a segment, 'g' a gap, 't' a tag,
- * 'c' something of our own, 'e' the end; and how long each frame takes there. */
+/* The items that arrived, in order: 'f' frame, 's' segment, 'g' gap, 't' tag, 'c' custom event,
+ * 'e' EOS; and how long the probe holds each frame. */
 typedef struct {
   GString *order;
   gulong us;
@@ -260,7 +260,7 @@ watch (GstHarness *h, Log *log)
   gst_pad_add_probe (h->sinkpad, GST_PAD_PROBE_TYPE_BUFFER | GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, log_item, log, NULL);
 }
 
-GST_START_TEST (serialized_events_keep_their_place)
+GST_START_TEST (serialized_events_keep_their_order)
 {
   static const gchar script[] = "fffcffgfffftfsfffcfffe";
   Log log = { g_string_new (NULL), 2000 };
@@ -290,9 +290,9 @@ GST_START_TEST (serialized_events_keep_their_place)
     if (event)
       fail_unless (gst_harness_push_event (h, event));
   }
-  /* The last one was the end: all has come. */
+  /* The last event was EOS: everything has arrived. */
   fail_unless_equals_string (log.order->str, script);
-  end_harness (h, frames);
+  close_harness (h, frames);
   g_string_free (log.order, TRUE);
 }
 GST_END_TEST
@@ -316,7 +316,7 @@ GST_START_TEST (serialized_queries_wait)
     gst_query_unref (query);
   }
   gst_caps_unref (caps);
-  end_harness (h, 8);
+  close_harness (h, 8);
   g_string_free (log.order, TRUE);
 }
 GST_END_TEST
@@ -346,19 +346,19 @@ GST_START_TEST (latency)
       gst_message_unref (message);
     fail_unless (pop_message (element, GST_MESSAGE_LATENCY) == NULL);
     gst_buffer_unref (pull (h));
-    end_harness (h, 1);
+    close_harness (h, 1);
   }
 }
 GST_END_TEST
 
-/* ---- downstream that does not take it ----------------------------------- */
+/* ---- downstream that blocks or refuses -------------------------------- */
 
-/* Stands downstream: keeps frames waiting as a paused sink does, or refuses them. */
+/* A pad probe downstream that blocks frames as a paused sink does, or refuses them. */
 typedef struct {
   GMutex lock;
   GCond changed;
   gboolean closed, flushing;
-  GstFlowReturn flow; /* OK: takes them */
+  GstFlowReturn flow; /* GST_FLOW_OK: accepts frames */
   gint waiting;       /* atomic */
 } Gate;
 
@@ -441,8 +441,8 @@ wait_for (gint *count, gint value)
   }
 }
 
-/* As many frames as are asked for are taken, and one that is on its way out. */
-GST_START_TEST (waits_where_all_places_are_taken)
+/* The element accepts frames-in-flight frames, and one that is being pushed. */
+GST_START_TEST (waits_when_all_slots_are_taken)
 {
   gint depth = atoi (depths[__i__]), most = depth > 1 ? depth + 1 : 0;
   GstHarness *h = harness_of (depths[__i__]);
@@ -466,11 +466,11 @@ GST_START_TEST (waits_where_all_places_are_taken)
     fail_unless_equals_uint64 (GST_BUFFER_PTS (out), i * 40 * GST_MSECOND);
     gst_buffer_unref (out);
   }
-  end_harness (h, 20);
+  close_harness (h, 20);
 }
 GST_END_TEST
 
-/* A flush lets everybody go, drops what is under way, and forgets it. */
+/* A flush unblocks all threads, drops the frames in flight, and clears the history. */
 GST_START_TEST (flush)
 {
   GstHarness *h = new_harness (new_element ("frames-in-flight", depths[__i__], "temporal-depth", "3", NULL));
@@ -507,12 +507,12 @@ GST_START_TEST (flush)
     gate_set (&gate, TRUE, GST_FLOW_OK);
   }
   gate_set (&gate, FALSE, GST_FLOW_OK);
-  end_harness (h, -1);
+  close_harness (h, -1);
 }
 GST_END_TEST
 
-/* What downstream answers reaches upstream with one of the next frames, once. */
-GST_START_TEST (answers_reach_upstream)
+/* The flow return of downstream reaches upstream with one of the next frames, once. */
+GST_START_TEST (flow_returns_reach_upstream)
 {
   static const GstFlowReturn flows[] = { GST_FLOW_EOS, GST_FLOW_NOT_LINKED, GST_FLOW_ERROR };
 
@@ -531,20 +531,20 @@ GST_START_TEST (answers_reach_upstream)
     for (; flow == GST_FLOW_OK && n < depth + 3; n++)
       flow = gst_harness_push (h, random_frame (&info, 1, 0));
     fail_unless_equals_int (flow, flows[f]);
-    fail_unless (n <= depth + 2, "only the %dth frame was told", n);
+    fail_unless (n <= depth + 2, "only frame %d returned it", n);
     gate_set (&gate, FALSE, GST_FLOW_OK);
     fail_unless_equals_int (gst_harness_buffers_in_queue (h), 0);
     push_ok (h, random_frame (&info, 1, 0));
     gst_buffer_unref (pull (h));
-    end_harness (h, -1);
+    close_harness (h, -1);
   }
 }
 GST_END_TEST
 
-/* Twelve frames, of which downstream wants none before the seventh after the
- * fourth: which come, which of them are marked, and what is told, as a text. */
+/* Pushes twelve frames; after the fourth, downstream's QoS event makes those before the seventh
+ * late. Returns as text the frames that come, which of them have DISCONT, and the QoS messages. */
 static gchar *
-come_late (const gchar *depth)
+late_frames_of (const gchar *depth)
 {
   GstElement *element = new_element ("frames-in-flight", depth, NULL);
   GstHarness *h = new_harness (element);
@@ -576,24 +576,24 @@ come_late (const gchar *depth)
     g_string_append_printf (all, "(%u %u) ", (guint) processed, (guint) dropped);
     gst_message_unref (message);
   }
-  end_harness (h, -1);
+  close_harness (h, -1);
   return g_string_free (all, FALSE);
 }
 
 GST_START_TEST (late_frames)
 {
-  gchar *right = come_late ("1"), *told = come_late (depths[__i__]);
+  gchar *right = late_frames_of ("1"), *reported = late_frames_of (depths[__i__]);
 
   fail_unless (strstr (right, "!") && strstr (right, "("), "nothing was dropped: %s", right);
-  fail_unless_equals_string (told, right);
-  g_free (told);
+  fail_unless_equals_string (reported, right);
+  g_free (reported);
   g_free (right);
 }
 GST_END_TEST
 
 /* ---- states ------------------------------------------------------------- */
 
-/* Down from PAUSED, where the sink holds a frame, and from PLAYING, at any time. */
+/* State changes down from PAUSED, where the sink holds a frame, and from PLAYING, at any time. */
 GST_START_TEST (states)
 {
   gchar *line = g_strdup_printf ("videotestsrc pattern=snow ! video/x-raw,format=NV12,width=64,height=48,"
@@ -626,9 +626,9 @@ drop_frame (GstPad *pad, GstPadProbeInfo *info, gpointer data)
   return GST_PAD_PROBE_DROP;
 }
 
-/* A thousand frames of a stream under way, in memory of the element's pools and
- * in memory that is not: no more of the GPU's memory, and none that is pinned.
- * Downstream keeps no frame: who does makes the pool of output buffers grow. */
+/* In a running stream a thousand frames, in memory of the element's pools and in other memory,
+ * allocate no GPU memory and no pinned memory. Downstream keeps no frame: holding frames would
+ * make the pool of output buffers grow. */
 GST_START_TEST (no_allocation_under_way)
 {
   for (gint plain = 0; plain < 2; plain++) {
@@ -668,7 +668,7 @@ GST_START_TEST (no_allocation_under_way)
     }
     gst_query_unref (query);
     gst_caps_unref (caps);
-    end_harness (h, 1100);
+    close_harness (h, 1100);
   }
 }
 GST_END_TEST
@@ -686,12 +686,12 @@ main (int argc, char **argv)
   tcase_add_test (tests, reports);
   tcase_add_loop_test (tests, settings_change_between_frames, 0, all);
   tcase_add_loop_test (tests, new_caps_in_mid_stream, 0, all);
-  tcase_add_loop_test (tests, serialized_events_keep_their_place, 0, all);
+  tcase_add_loop_test (tests, serialized_events_keep_their_order, 0, all);
   tcase_add_test (tests, serialized_queries_wait);
   tcase_add_test (tests, latency);
-  tcase_add_loop_test (tests, waits_where_all_places_are_taken, 0, all);
+  tcase_add_loop_test (tests, waits_when_all_slots_are_taken, 0, all);
   tcase_add_loop_test (tests, flush, 0, all);
-  tcase_add_loop_test (tests, answers_reach_upstream, 0, all);
+  tcase_add_loop_test (tests, flow_returns_reach_upstream, 0, all);
   tcase_add_loop_test (tests, late_frames, 1, all);
   tcase_add_loop_test (tests, states, 0, all);
   tcase_add_loop_test (tests, no_allocation_under_way, 0, all);

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * irfilter_properties.c: cudairfilter's properties: what follows from what, pole
- * radii, live changes, bad filters, and frames that go through as they are. */
+ * irfilter_properties.c: cudairfilter's properties: dependencies, pole radii, live changes, bad
+ * filters, and frames that are passed through unchanged. */
 #include "common.h"
 
 #include <glib/gstdio.h>
 
-/* y(n) = (x(n) + y(n - 1)) / 2 along the rows, of the quadrant se. */
+/* y(n) = (x(n) + y(n - 1)) / 2 along the rows, for the quadrant se. */
 #define HALF "0.5"
 #define HALF_B "0 0.5; 0 0"
 #define SE(more) "{ \"m\": 2, \"se\": { \"a\": [[0.5, 0], [0, 0]], \"b\": [[0, 0.5], [0, 0]] }" more " }"
 
 static const guint8 ramp[4] = { 10, 20, 30, 41 };
-/* 10, 15, 22.5 (a half goes to the even neighbour), 31.75 */
+/* 10, 15, 22.5 (halves round to even), 31.75 */
 static const guint8 halved[4] = { 10, 15, 22, 32 };
 
 GST_START_TEST (defaults)
@@ -32,7 +32,7 @@ GST_START_TEST (defaults)
   }
   fail_unless (spec && spec->flags & G_PARAM_READABLE && !(spec->flags & G_PARAM_WRITABLE));
   fail_unless (!g_object_class_find_property (G_OBJECT_GET_CLASS (element), "file-text"));
-  /* The default is what is found for the default filter. */
+  /* The default is the pole radius of the default filter. */
   g_object_get (element, "pole-radius", &before, NULL);
   g_object_set (element, "sigma", 3.0, NULL);
   g_object_get (element, "pole-radius", &after, NULL);
@@ -41,7 +41,7 @@ GST_START_TEST (defaults)
 }
 GST_END_TEST
 
-/* ---- what follows from what --------------------------------------------- */
+/* ---- dependent properties --------------------------------------------- */
 
 GST_START_TEST (the_last_filter_counts)
 {
@@ -63,7 +63,7 @@ GST_START_TEST (the_last_filter_counts)
     expect_value (element, "numerator", NULL);
     expect_value (element, "denominator", NULL);
     expect_value (element, "coefficients", path);
-    /* A preset is taken for as long as it is set; custom goes back to the file. */
+    /* A preset is used while it is set; custom returns to the file. */
     gst_util_set_object_arg (G_OBJECT (element), "preset", "highpass");
     expect_value (element, "coefficients", path);
     gst_util_set_object_arg (G_OBJECT (element), "preset", "custom");
@@ -85,7 +85,7 @@ GST_END_TEST
 /* With rows u and columns v: the largest r with D = 0 at |u| = |v| = 1 / r. */
 static const struct {
   const gchar *denominator;
-  gdouble radius; /* 0: refused, or without memory */
+  gdouble radius; /* 0: refused, or without feedback */
 } poles[] = {
   { "0", 0 },
   { "0 0; 0 0", 0 },
@@ -131,7 +131,7 @@ GST_START_TEST (pole_radius)
     last = radius;
   }
   fail_unless_equals_int (notes, wanted);
-  /* Of the quadrants in use only; a preset's as well. */
+  /* Counts only the quadrants in use, of presets as well. */
   gst_util_set_object_arg (G_OBJECT (element), "preset", "soft");
   g_object_get (element, "pole-radius", &radius, NULL);
   fail_unless (radius > 0.4 && radius < 0.5, "%g", radius);
@@ -173,12 +173,12 @@ GST_START_TEST (change_between_two_frames)
     expect_samples (h, &info, ramp, steps[i].right, steps[i].value);
   }
   fail_unless (pop_message (element, GST_MESSAGE_WARNING | GST_MESSAGE_ERROR) == NULL);
-  end_harness (h, G_N_ELEMENTS (steps));
+  close_harness (h, G_N_ELEMENTS (steps));
 }
 GST_END_TEST
 
-/* Blurs leave a flat picture flat, whatever their width, and so does what undoes
- * them; the high pass makes it gray. */
+/* Blurs of any width leave a flat frame flat, and so do the presets that undo blur; the high pass
+ * makes it gray. */
 GST_START_TEST (flat_stays_flat)
 {
   static const gchar *const presets[] = { "smooth", "soft", "sharpen", "highpass", "deblur", "motion-deblur" };
@@ -193,14 +193,14 @@ GST_START_TEST (flat_stays_flat)
     for (gsize p = 0; p < G_N_ELEMENTS (presets); p++, n++) {
       memset (flat, n % 256, sizeof flat);
       memset (right, p == 3 ? 128 : n % 256, sizeof flat);
-      gst_util_set_object_arg (G_OBJECT (element), "preset", "smooth"); /* whose sigma may be any */
+      gst_util_set_object_arg (G_OBJECT (element), "preset", "smooth"); /* which accepts any sigma */
       g_object_set (element, "sigma", p == 4 ? CLAMP (sigma, 0.5, 3) : sigma, "amount", n % 101 * 0.1, NULL);
       g_object_set (element, "length", 3 + n % 13, "angle", n % 4 * 45, NULL);
       gst_util_set_object_arg (G_OBJECT (element), "preset", presets[p]);
       expect_samples (h, &info, flat, right, presets[p]);
     }
   fail_unless (pop_message (element, GST_MESSAGE_WARNING | GST_MESSAGE_ERROR) == NULL);
-  end_harness (h, n);
+  close_harness (h, n);
 }
 GST_END_TEST
 
@@ -208,7 +208,7 @@ GST_END_TEST
 
 static const struct {
   const gchar *name, *value;
-  const gchar *where; /* what the sentence has to say */
+  const gchar *where; /* part of the message */
 } bad[] = {
   { "numerator", "", "row 1, column 1" },
   { "numerator", "1 2;;3 4", "row 2, column 1" },
@@ -284,23 +284,23 @@ GST_START_TEST (bad_before_start)
   fail_unless (!unstable || !(radius > 0), "%g", radius);
   fail_unless_equals_int (gst_element_set_state (element, GST_STATE_PAUSED), GST_STATE_CHANGE_FAILURE);
   text = only_message (element, GST_MESSAGE_ERROR, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS);
-  expect_says (text, bad[__i__].name, bad[__i__].where);
+  expect_message (text, bad[__i__].name, bad[__i__].where);
   gst_element_set_state (element, GST_STATE_NULL);
-  /* Put right, it starts. */
+  /* With a valid filter it starts. */
   g_object_set (element, "denominator", HALF_B, "numerator", HALF, "quadrants", 1, "angle", 45, NULL);
   fail_unless_equals_int (gst_element_set_state (element, GST_STATE_PAUSED), GST_STATE_CHANGE_SUCCESS);
   gst_element_set_state (element, GST_STATE_NULL);
   gst_object_unref (element);
   g_free (text);
-  end_value (value, bad[__i__].value[0] == '@' && strcmp (bad[__i__].name, "coefficients") == 0);
+  free_value (value, bad[__i__].value[0] == '@' && strcmp (bad[__i__].name, "coefficients") == 0);
 }
 GST_END_TEST
 
 GST_START_TEST (bad_while_playing)
 {
-  /* `halved` and what nw makes: 18.875, 27.75, 35.5, 41. */
+  /* `halved` and the sum with nw: 18.875, 27.75, 35.5, 41. */
   static const guint8 both[4] = { 29, 43, 58, 73 }, twice[4] = { 20, 40, 60, 82 };
-  /* "custom" is bad where there is no filter to go back to. */
+  /* "custom" is refused if there is no filter to return to. */
   gboolean preset = strcmp (bad[__i__].name, "preset") == 0;
   const guint8 *right = preset ? ramp : both;
   GstElement *element = new_irfilter ("quadrants", "se+nw", "preset", "sharpen", "amount", "0", "sigma",
@@ -325,22 +325,21 @@ GST_START_TEST (bad_while_playing)
   fail_unless (preset || ABS (radius - 0.5) < 1e-9, "%g", radius);
   expect_samples (h, &info, ramp, right, "after");
   text = only_message (element, GST_MESSAGE_WARNING, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS);
-  expect_says (text, bad[__i__].name, bad[__i__].where);
+  expect_message (text, bad[__i__].name, bad[__i__].where);
   fail_unless (pop_message (element, GST_MESSAGE_ERROR) == NULL);
-  /* And a good one is taken after it. */
+  /* A valid filter is accepted afterwards. */
   g_object_set (element, "numerator", "1", NULL);
   g_object_set (element, "denominator", "0", NULL);
   expect_samples (h, &info, ramp, twice, "a good one");
-  end_harness (h, 3);
+  close_harness (h, 3);
   g_free (text);
-  end_value (value, bad[__i__].value[0] == '@' && strcmp (bad[__i__].name, "coefficients") == 0);
+  free_value (value, bad[__i__].value[0] == '@' && strcmp (bad[__i__].name, "coefficients") == 0);
 }
 GST_END_TEST
 
 /* ---- the file ----------------------------------------------------------- */
 
-/* It is read when it is set, and not again; the texts that are dropped for it
- * come back with nothing. */
+/* The file is read once, when the property is set. Setting the file clears the typed texts. */
 GST_START_TEST (file_is_read_once)
 {
   GstElement *element = new_irfilter ("preset", "sharpen", "amount", "0", NULL);
@@ -361,14 +360,14 @@ GST_START_TEST (file_is_read_once)
   /* 17.25, 17.25, 19.75, 23.5 */
   expect_samples (h, &info, ramp, (const guint8[4]) { 17, 17, 20, 24 }, other);
   fail_unless (pop_message (element, GST_MESSAGE_WARNING | GST_MESSAGE_ERROR) == NULL);
-  end_harness (h, 5);
+  close_harness (h, 5);
   g_unlink (other);
   g_free (other);
   g_free (path);
 }
 GST_END_TEST
 
-/* A name of a quadrant that the file has not: nothing would be left. */
+/* Quadrants that the file lacks: none would be left. */
 GST_START_TEST (quadrants_of_the_file)
 {
   GstElement *element = new_irfilter ("quadrants", "sw+ne", NULL);
@@ -392,7 +391,7 @@ GST_START_TEST (sharpening_by_nothing_passes)
 {
   static const struct {
     const gchar *name, *value;
-    gboolean passes;
+    gboolean passes_through;
   } steps[] = {
     { "preset", "sharpen", FALSE }, { "amount", "0", TRUE }, { "preset", "highpass", FALSE },
     { "preset", "smooth", FALSE }, { "apply-to", "chroma", FALSE }, { "preset", "sharpen", TRUE },
@@ -404,17 +403,18 @@ GST_START_TEST (sharpening_by_nothing_passes)
   guint seed = 1;
 
   set_caps (h, video_caps ("NV12", 32, 16, NULL), &info);
-  fail_unless (!passes (h, &info, seed++));
+  fail_unless (!passes_through (h, &info, seed++));
   for (gsize i = 0; i < G_N_ELEMENTS (steps); i++) {
     set_value (element, steps[i].name, steps[i].value);
     for (gint again = 0; again < 2; again++)
-      fail_unless (passes (h, &info, seed++) == steps[i].passes, "%s=%s", steps[i].name, steps[i].value);
+      fail_unless (passes_through (h, &info, seed++) == steps[i].passes_through, "%s=%s", steps[i].name,
+          steps[i].value);
   }
-  /* Of chroma, gray has none. */
+  /* GRAY8 has no chroma. */
   set_caps (h, video_caps ("GRAY8", 32, 16, NULL), &info);
-  fail_unless (passes (h, &info, seed++));
+  fail_unless (passes_through (h, &info, seed++));
   fail_unless (pop_message (element, GST_MESSAGE_WARNING | GST_MESSAGE_ERROR) == NULL);
-  end_harness (h, (gint) seed - 1);
+  close_harness (h, (gint) seed - 1);
 }
 GST_END_TEST
 

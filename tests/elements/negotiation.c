@@ -39,8 +39,8 @@ offers_cuda (GstElement *element, const gchar *pad)
   return offers;
 }
 
-/* With the CPU alone, neither pad speaks CUDA memory; with a GPU, the input
- * does, and the output of system memory only where it is asked for by name. */
+/* On the CPU neither pad offers CUDA memory. On the GPU the sink pad does, and the src pad for
+ * system memory input only if downstream names it. */
 GST_START_TEST (memory_on_offer)
 {
   static const gchar *const silent[] = { "ANY", "video/x-raw(ANY)", "video/x-raw", "video/x-raw;video/x-raw(ANY)" };
@@ -55,7 +55,7 @@ GST_START_TEST (memory_on_offer)
     GstVideoInfo info;
     GstCaps *caps;
 
-    if (i == G_N_ELEMENTS (silent) && !on_gpu ()) { /* CUDA memory or nothing: nothing */
+    if (i == G_N_ELEMENTS (silent) && !on_gpu ()) { /* only CUDA memory: nothing to negotiate */
       gst_harness_teardown (h);
       continue;
     }
@@ -63,18 +63,18 @@ GST_START_TEST (memory_on_offer)
     fail_unless (offers_cuda (h->element, "sink") == on_gpu (), "input before %u", (guint) i);
     set_caps (h, video_caps ("NV12", 64, 48, NULL), &info);
     fail_unless (offers_cuda (h->element, "src") == (on_gpu () && named), "output before %u", (guint) i);
-    /* Where both are possible and asked for, it is CUDA memory. */
+    /* If downstream names both, it is CUDA memory. */
     gst_buffer_unref (gst_harness_push_and_pull (h, random_frame (&info, 1, 0)));
     caps = gst_pad_get_current_caps (h->sinkpad);
     cuda = names_cuda (caps);
     gst_caps_unref (caps);
     fail_unless (cuda == (on_gpu () && named), "output caps before %u", (guint) i);
-    end_harness (h, 1);
+    close_harness (h, 1);
   }
 }
 GST_END_TEST
 
-/* Sizes and formats go through, and nothing else is promised. */
+/* Sizes and formats pass from pad to pad; unsupported formats are removed. */
 GST_START_TEST (caps_go_through)
 {
   GstElement *element = new_element (NULL);
@@ -119,7 +119,7 @@ GST_START_TEST (new_caps_in_mid_stream)
     push_one (h, &info, 1);
     push_one (h, &info, 2);
   }
-  end_harness (h, 2 * G_N_ELEMENTS (caps));
+  close_harness (h, 2 * G_N_ELEMENTS (caps));
 }
 GST_END_TEST
 
@@ -135,7 +135,7 @@ GST_START_TEST (flush_forgets_earlier_frames)
   set_caps (h, video_caps ("Y444", 16, 8, NULL), &info);
   for (gint i = 0; i < 4; i++)
     in[i] = random_frame (&info, (guint) i + 1, 0);
-  /* A jump in time alone forgets nothing. */
+  /* A discontinuity alone does not clear the history. */
   gst_buffer_unref (gst_harness_push_and_pull (h, gst_buffer_ref (in[3])));
   GST_BUFFER_FLAG_SET (in[2], GST_BUFFER_FLAG_DISCONT);
   out = gst_harness_push_and_pull (h, gst_buffer_ref (in[2]));
@@ -153,7 +153,7 @@ GST_START_TEST (flush_forgets_earlier_frames)
   gst_buffer_unref (out);
   for (gint i = 0; i < 4; i++)
     gst_buffer_unref (in[i]);
-  end_harness (h, 4);
+  close_harness (h, 4);
 }
 GST_END_TEST
 
@@ -167,7 +167,7 @@ GST_START_TEST (end_of_stream)
   for (guint i = 1; i <= 5; i++)
     fail_unless_equals_int (gst_harness_push (h, random_frame (&info, i, 0)), GST_FLOW_OK);
   fail_unless (gst_harness_push_event (h, gst_event_new_eos ()));
-  /* No frame is held back. */
+  /* No frame is held back at EOS. */
   fail_unless_equals_int (gst_harness_buffers_received (h), 5);
   while ((event = gst_harness_try_pull_event (h))) {
     if (last)
@@ -176,7 +176,7 @@ GST_START_TEST (end_of_stream)
   }
   fail_unless (last && GST_EVENT_TYPE (last) == GST_EVENT_EOS);
   gst_event_unref (last);
-  end_harness (h, 5);
+  close_harness (h, 5);
 }
 GST_END_TEST
 
@@ -188,11 +188,11 @@ GST_START_TEST (no_latency)
   set_caps (h, video_caps ("NV12", 16, 8, NULL), &info);
   push_one (h, &info, 1);
   fail_unless_equals_uint64 (gst_harness_query_latency (h), 0);
-  end_harness (h, 1);
+  close_harness (h, 1);
 }
 GST_END_TEST
 
-/* Up and down through all states, with frames in between. */
+/* All state changes, with frames in between. */
 GST_START_TEST (states)
 {
   static const GstState walk[] = { GST_STATE_READY, GST_STATE_NULL, GST_STATE_PAUSED, GST_STATE_READY,
@@ -212,7 +212,7 @@ GST_START_TEST (states)
     push_one (h, &info, 1);
     fail_unless_equals_uint64 (stat_of (element, "frames"), 1);
   }
-  end_harness (h, 1);
+  close_harness (h, 1);
 }
 GST_END_TEST
 
@@ -227,7 +227,7 @@ GST_START_TEST (active_backend)
   g_object_get (element, "active-backend", &active, NULL);
   fail_unless_equals_int (active, on_gpu () ? 1 : 2);
   gst_element_set_state (element, GST_STATE_NULL);
-  /* auto never complains: it takes what there is. */
+  /* backend=auto posts no message: it uses what is available. */
   gst_util_set_object_arg (G_OBJECT (element), "backend", "auto");
   fail_unless_equals_int (gst_element_set_state (element, GST_STATE_PAUSED), GST_STATE_CHANGE_SUCCESS);
   g_object_get (element, "active-backend", &active, NULL);
@@ -269,7 +269,7 @@ main (int argc, char **argv)
   tcase_add_test (tests, no_latency);
   tcase_add_test (tests, states);
   tcase_add_test (tests, active_backend);
-  /* On a host with a GPU but tested for its CPU this would find that GPU. */
+  /* On a host with a GPU whose CPU is tested this would find the GPU. */
   if (on_gpu ())
     tcase_add_test (tests, no_such_gpu);
   return run_suite (argc, argv, "negotiation", tests, FALSE);

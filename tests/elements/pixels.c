@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * pixels.c: every sample of every format, against a median by sorting. */
+ * pixels.c: compares every sample of every format with a median by sorting. */
 #include "common.h"
 
 static const gchar *const formats[] = { "GRAY8", "GRAY16_LE", "NV12", "NV21", "I420", "YV12", "NV16", "Y42B", "Y444",
@@ -8,7 +8,7 @@ static const gchar *const formats[] = { "GRAY8", "GRAY16_LE", "NV12", "NV21", "I
   "P010_10LE", "P016_LE", "I420_10LE", "I422_10LE", "Y444_10LE", "Y444_16LE", NULL };
 #define N_FORMATS (G_N_ELEMENTS (formats) - 1)
 
-/* Pushes `n` frames through; each must be right. */
+/* Pushes `n` frames; fails unless each is filtered right. */
 static void
 filter (GstHarness *h, const gchar *format, gint width, gint height, const gchar *more, gint n, const Expect *e)
 {
@@ -49,12 +49,12 @@ GST_START_TEST (every_format)
     e.height = windows[w].h;
     for (gsize s = 0; s < G_N_ELEMENTS (sizes); s++)
       filter (h, formats[__i__], sizes[s][0], sizes[s][1], NULL, 2, &e);
-    end_harness (h, 2 * G_N_ELEMENTS (sizes));
+    close_harness (h, 2 * G_N_ELEMENTS (sizes));
   }
 }
 GST_END_TEST
 
-/* The list above is the one that the element has. */
+/* The list above equals the element's pad template. */
 GST_START_TEST (all_formats_are_tested)
 {
   GstElement *element = new_element (NULL);
@@ -83,7 +83,7 @@ GST_START_TEST (percentile_and_threshold)
     e.percentile = percentiles[i];
     e.threshold = 40;
     filter (h, "I420", 21, 13, NULL, 2, &e);
-    end_harness (h, 2);
+    close_harness (h, 2);
     g_free (text);
   }
 }
@@ -100,7 +100,7 @@ GST_START_TEST (apply_to)
     filter (h, "NV12", 22, 14, NULL, 1, &e);
     filter (h, "YUY2", 22, 14, NULL, 1, &e);
     filter (h, "AYUV", 9, 14, NULL, 1, &e);
-    end_harness (h, 3);
+    close_harness (h, 3);
   }
 }
 GST_END_TEST
@@ -115,7 +115,7 @@ GST_START_TEST (packed_pixels)
   e.threshold = 3;
   for (gsize i = 0; i < G_N_ELEMENTS (rgb); i++)
     filter (h, rgb[i], 19, 11, NULL, 2, &e);
-  end_harness (h, 2 * G_N_ELEMENTS (rgb));
+  close_harness (h, 2 * G_N_ELEMENTS (rgb));
 }
 GST_END_TEST
 
@@ -127,10 +127,10 @@ GST_START_TEST (frames_before)
     Expect e = EXPECT (depth == 7 ? 1 : 3);
 
     e.depth = depth;
-    /* New caps start the history afresh. */
+    /* New caps clear the history. */
     filter (h, "NV12", 15, 9, NULL, 9, &e);
     filter (h, "RGB", 15, 9, NULL, 4, &e);
-    end_harness (h, 13);
+    close_harness (h, 13);
     g_free (text);
   }
 }
@@ -148,11 +148,11 @@ GST_START_TEST (interlaced_fields)
     filter (h, "NV12", 13, heights[i], "interlace-mode=interleaved,field-order=top-field-first", 4, &e);
     filter (h, "RGBA", 13, heights[i], "interlace-mode=interleaved,field-order=top-field-first", 1, &e);
   }
-  end_harness (h, 5 * G_N_ELEMENTS (heights));
+  close_harness (h, 5 * G_N_ELEMENTS (heights));
 }
 GST_END_TEST
 
-/* In mixed streams each buffer says what it is, and history goes on. */
+/* In mixed streams each buffer's flags decide, and the history continues. */
 GST_START_TEST (mixed_fields)
 {
   GstHarness *h = new_harness (new_element ("temporal-depth", "3", NULL));
@@ -176,7 +176,7 @@ GST_START_TEST (mixed_fields)
   }
   for (gint i = 0; i < 6; i++)
     gst_buffer_unref (in[i]);
-  end_harness (h, 6);
+  close_harness (h, 6);
 }
 GST_END_TEST
 

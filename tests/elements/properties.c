@@ -88,7 +88,7 @@ GST_START_TEST (change_between_two_frames)
   e = (Expect) EXPECT (3);
   e.chroma = FALSE;
   expect_frame (h, &info, 9, &e);
-  /* From one depth to another the history starts anew. */
+  /* A new depth clears the history. */
   g_object_set (element, "temporal-depth", 3, NULL);
   e.depth = 3;
   expect_frame (h, &info, 10, &e);
@@ -96,7 +96,7 @@ GST_START_TEST (change_between_two_frames)
   e.depth = 1;
   expect_frame (h, &info, 11, &e);
   fail_unless (pop_message (element, GST_MESSAGE_WARNING | GST_MESSAGE_ERROR) == NULL);
-  end_harness (h, 3 + G_N_ELEMENTS (sizes));
+  close_harness (h, 3 + G_N_ELEMENTS (sizes));
 }
 GST_END_TEST
 
@@ -118,7 +118,7 @@ GST_START_TEST (bad_before_start)
     fail_unless_equals_int (gst_element_set_state (element, GST_STATE_PAUSED), GST_STATE_CHANGE_FAILURE);
     text = only_message (element, GST_MESSAGE_ERROR, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS);
     gst_element_set_state (element, GST_STATE_NULL);
-    /* Put right, it starts. */
+    /* With a valid value it starts. */
     gst_util_set_object_arg (G_OBJECT (element), bad_values[__i__].name, "5");
     fail_unless_equals_int (gst_element_set_state (element, GST_STATE_PAUSED), GST_STATE_CHANGE_SUCCESS);
     gst_element_set_state (element, GST_STATE_NULL);
@@ -155,16 +155,16 @@ GST_START_TEST (bad_while_playing)
   fail_unless (strstr (text, bad_values[__i__].name) != NULL, "the message does not name the property: %s", text);
   fail_unless (pop_message (element, GST_MESSAGE_ERROR) == NULL);
   g_free (text);
-  /* And a good value is taken after it. */
+  /* A valid value is accepted afterwards. */
   g_object_set (element, "kernel-size", 5, NULL);
   e.width = e.height = 5;
   expect_frame (h, &info, 3, &e);
-  end_harness (h, 3);
+  close_harness (h, 3);
 }
 GST_END_TEST
 
 static gpointer
-turn_knobs (gpointer data)
+change_properties (gpointer data)
 {
   gint *stop = g_object_get_data (data, "stop");
 
@@ -175,8 +175,7 @@ turn_knobs (gpointer data)
   return NULL;
 }
 
-/* Properties turned all the time from another thread: every frame comes, and
- * what stands still at the end holds. */
+/* Another thread changes properties all the time: every frame comes, and the last values hold. */
 GST_START_TEST (storm)
 {
   GstElement *element = new_element (NULL);
@@ -188,7 +187,7 @@ GST_START_TEST (storm)
 
   set_caps (h, video_caps ("NV12", 32, 16, NULL), &info);
   g_object_set_data (G_OBJECT (element), "stop", &stop);
-  thread = g_thread_new ("knobs", turn_knobs, element);
+  thread = g_thread_new ("setter", change_properties, element);
   for (guint i = 0; i < 300; i++)
     gst_buffer_unref (gst_harness_push_and_pull (h, random_frame (&info, i, 0)));
   g_atomic_int_set (&stop, 1);
@@ -196,7 +195,7 @@ GST_START_TEST (storm)
   g_object_set (element, "kernel-size", 3, "percentile", 50, "threshold", 0, NULL);
   expect_frame (h, &info, 1, &e);
   fail_unless (pop_message (element, GST_MESSAGE_WARNING | GST_MESSAGE_ERROR) == NULL);
-  end_harness (h, 301);
+  close_harness (h, 301);
 }
 GST_END_TEST
 
@@ -224,7 +223,7 @@ GST_START_TEST (statistics)
       g_free (name);
     }
   }
-  end_harness (h, 20);
+  close_harness (h, 20);
 }
 GST_END_TEST
 

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * regions.c: pictures with regions in them, and what is told of regions. */
+ * regions.c: frames with regions in them, and the reported regions. */
 #include "regions.h"
 
 #include <string.h>
 
-/* ---- pictures ----------------------------------------------------------- */
+/* ---- frames ----------------------------------------------------------- */
 
-/* Lower, and in the first three components; the first is the ground. */
+/* The first area is the background. `color` has one value per component. */
 static const struct {
-  gint left, top, right, bottom; /* sixteenths of the picture */
+  gint left, top, right, bottom; /* sixteenths of the frame */
   gint speed;
   guint8 color[4];
 } areas[] = {
@@ -61,7 +61,7 @@ regions_frame (const GstVideoInfo *info, guint n)
   return buffer;
 }
 
-/* ---- what is told ------------------------------------------------------- */
+/* ---- reported regions ------------------------------------------------- */
 
 static guint
 get_uint (const GstStructure *s, const gchar *name)
@@ -151,17 +151,17 @@ found_in_message (GstMessage *message)
 }
 
 void
-assert_same_regions (const Found *all, const Found *told)
+assert_same_regions (const Found *all, const Found *reported)
 {
   guint n = 0;
 
   for (guint i = 0; i < all->n; i++)
     if (all->region[i].area > 0) {
-      fail_unless (n < told->n && memcmp (&all->region[i], &told->region[n], sizeof all->region[i]) == 0,
-          "region %u is not told as it is", all->region[i].id);
+      fail_unless (n < reported->n && memcmp (&all->region[i], &reported->region[n], sizeof all->region[i]) == 0,
+          "region %u is reported with other values", all->region[i].id);
       n++;
     }
-  fail_unless_equals_int ((gint) told->n, (gint) n);
+  fail_unless_equals_int ((gint) reported->n, (gint) n);
 }
 
 GstMessage *
@@ -173,9 +173,9 @@ pop_regions (GstElement *element)
   return message;
 }
 
-/* ---- what is right ------------------------------------------------------ */
+/* ---- expected regions ------------------------------------------------- */
 
-/* The colour that the id is painted in, as the documentation has it. */
+/* Computes the colour of an id as documented. */
 static void
 color_of (guint id, gboolean rgb, gint color[3])
 {
@@ -193,7 +193,7 @@ typedef struct {
   guint64 x, y, sum[3];
 } Sums;
 
-/* Sums up the samples of component `c`, and looks at how they are painted. */
+/* Sums up the samples of component `c` per region, and checks their painted colours. */
 static void
 sum_component (const GstVideoFrame *in, const GstVideoFrame *out, const GstCudaSegmentMap *map, gint c, Sums *sums)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * regions.h: what the tests of cudasegment share: pictures with regions in
- * them, and what is told of regions, from wherever it is told. */
+ * regions.h: shared by the tests of cudasegment: frames with regions in them, and the regions
+ * reported by metas, label map and messages. */
 #ifndef REGIONS_H
 #define REGIONS_H
 
@@ -15,21 +15,23 @@ typedef struct {
   GstCudaSegmentRegion region[MAX_REGIONS];
 } Found;
 
-/* Rectangles on a ground, with a little noise, that have moved for `n` frames. */
+/* Returns a frame with rectangles on a background, with a little noise, that have moved for `n`
+ * frames. */
 GstBuffer *regions_frame (const GstVideoInfo *info, guint n);
 
-/* What the buffer's region metas, its label map, a message say; the caller frees
- * it. Fails the test where there is no map; other things than regions are left out. */
+/* Return the regions of the buffer's region metas, of its label map, of a message; the caller
+ * frees them. found_in_map fails if there is no map; found_in_metas ignores regions of interest of
+ * other types. */
 Found *found_in_metas (GstBuffer *buffer);
 Found *found_in_map (GstBuffer *buffer);
 Found *found_in_message (GstMessage *message);
-/* Fails unless both are the same, but for the regions without pixels in `all`. */
-void assert_same_regions (const Found *all, const Found *told);
-/* The next message "cudasegment", NULL if there is none. */
+/* Fails unless `reported` has the regions of `all` except those without pixels. */
+void assert_same_regions (const Found *all, const Found *reported);
+/* Returns the next message "cudasegment"; NULL if there is none. */
 GstMessage *pop_regions (GstElement *element);
 
-/* Fails unless `all`, the map of `out` and its picture (output=labels) agree with
- * each other, and with the input. */
+/* Fails unless `all`, the label map of `out` and its image (output=labels) agree with each other
+ * and with the input. */
 void assert_regions (const GstVideoInfo *info, GstBuffer *in, GstBuffer *out, const Found *all);
 
 #endif

@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * sameframes.c: do two pipelines make the same frames, byte for byte?
+ * sameframes.c: compares the frames of two pipelines byte for byte.
  *
  *   sameframes [--hash] [--all-on-gpu NAME,NAME] [--quick-exit] 'PIPELINE A' ['PIPELINE B']
  *
- * Each ends in "appsink name=out", or in several branches in out, out1, out2 and so on,
- * each of A beside that of B: one decoder and one CUDA context serve them all. A line
- * is printed for each. With one pipeline, or --hash, it has the number of frames and the
- * SHA-256 of all of them. --all-on-gpu: the elements of these names in A must say in
- * their stats that the GPU made every frame, or it is a failure: else the CPU was compared
- * with itself. Samples count, not what lies beside the rows; and what cudasegment tells
- * of regions by metas.
+ * Each pipeline ends in "appsink name=out", or in several branches with out, out1, out2 and so on;
+ * each branch of A is compared with that of B, so that one decoder and one CUDA context serve all
+ * branches. The program prints a line per branch. With one pipeline, or with --hash, the line has
+ * the number of frames and the SHA-256 of their samples. --all-on-gpu: the stats of these elements
+ * in A must show that the GPU filtered every frame; otherwise the CPU would have been compared
+ * with itself. Compared are samples, not padding, and the metas of cudasegment.
  *
- * --quick-exit ends the process without exit handlers, for pipelines with NVIDIA's
- * decoders: a thread that the driver's video library starts (libnvidia-eglcore
- * 580.159) crashed while they ran in 6 of 94 short processes on an H200, in
- * half of them with no element of ours. */
+ * --quick-exit ends the process without exit handlers, for pipelines with NVIDIA's decoders: a
+ * thread that the driver's video library starts (libnvidia-eglcore 580.159) crashed while exit
+ * handlers ran in 6 of 94 short processes on an H200, in half of them without an element of this
+ * plugin. */
 #include "gstcudasegmentmeta.h"
 #include "stats.h"
 
@@ -33,11 +32,11 @@ typedef struct {
   GstAppSink *sink[MAX_OUTS];
 } Side;
 
-/* What came out of a branch, or of both sides' branches of that name. */
+/* The results of a branch of A and, where there is one, of B. */
 typedef struct {
   GChecksum *sum;
-  guint64 frames, regions, maps; /* metas of two sides that are the same */
-  gchar *wrong; /* NULL: nothing is */
+  guint64 frames, regions, maps; /* metas that are equal on both sides */
+  gchar *wrong; /* NULL: nothing is wrong */
   gboolean ended;
 } Out;
 
@@ -76,7 +75,7 @@ side_open (Side *side, const char *line)
   return gst_element_set_state (side->pipeline, GST_STATE_PLAYING) != GST_STATE_CHANGE_FAILURE;
 }
 
-/* Prints what went wrong in the pipeline, if something did. */
+/* Prints the pipeline's error; FALSE: there is none. */
 static gboolean
 side_failed (Side *side)
 {
@@ -103,7 +102,7 @@ side_all_on_gpu (Side *side, const gchar *name, guint64 want)
   if (element)
     gst_object_unref (element);
   if (frames == 0 || gpu != frames || frames != want) {
-    printf ("%s: the GPU made %" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT " frames\n", name, gpu, want);
+    printf ("%s: the GPU filtered %" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT " frames\n", name, gpu, want);
     return FALSE;
   }
   return TRUE;
@@ -129,7 +128,7 @@ map_sample (GstSample *sample, GstVideoFrame *frame)
       gst_video_frame_map (frame, &info, gst_sample_get_buffer (sample), GST_MAP_READ);
 }
 
-/* Bytes of a row of a plane up to the end of its last sample. */
+/* Returns the bytes of a row of a plane up to the end of its last sample. */
 static gsize
 row_bytes (const GstVideoFrame *frame, guint plane)
 {
@@ -137,8 +136,9 @@ row_bytes (const GstVideoFrame *frame, guint plane)
 
   for (gint c = 0; c < (gint) GST_VIDEO_FRAME_N_COMPONENTS (frame); c++)
     if (GST_VIDEO_FRAME_COMP_PLANE (frame, c) == plane) {
-      gsize end = (gsize) (GST_VIDEO_FRAME_COMP_WIDTH (frame, c) - 1) * (gsize) GST_VIDEO_FRAME_COMP_PSTRIDE (frame, c) +
-          (gsize) GST_VIDEO_FRAME_COMP_POFFSET (frame, c) + (gsize) (GST_VIDEO_FRAME_COMP_DEPTH (frame, c) + 7) / 8;
+      gsize end = (gsize) (GST_VIDEO_FRAME_COMP_WIDTH (frame, c) - 1) *
+          (gsize) GST_VIDEO_FRAME_COMP_PSTRIDE (frame, c) + (gsize) GST_VIDEO_FRAME_COMP_POFFSET (frame, c) +
+          (gsize) (GST_VIDEO_FRAME_COMP_DEPTH (frame, c) + 7) / 8;
 
       bytes = MAX (bytes, end);
     }
@@ -189,7 +189,7 @@ same_params (GList *a, GList *b)
   return !a && !b;
 }
 
-/* One region each, or none; the states go on. */
+/* Compares the next region meta of each buffer; *end: one of the buffers has no more. */
 static gboolean
 same_region (GstBuffer *a, gpointer *state_a, GstBuffer *b, gpointer *state_b, gboolean *end)
 {
@@ -214,9 +214,9 @@ same_maps (const GstCudaSegmentMap *a, const GstCudaSegmentMap *b)
   return TRUE;
 }
 
-/* NULL, or which metas differ. Those that are the same are counted. */
+/* Returns which metas differ, or NULL. Counts the equal ones. */
 static const gchar *
-find_other_meta (Out *out, GstBuffer *a, GstBuffer *b)
+find_different_meta (Out *out, GstBuffer *a, GstBuffer *b)
 {
   gpointer state_a = NULL, state_b = NULL;
   GstCudaSegmentMap x, y;
@@ -233,7 +233,7 @@ find_other_meta (Out *out, GstBuffer *a, GstBuffer *b)
   return NULL;
 }
 
-/* NULL where they are the same. */
+/* Returns the first difference, or NULL; the caller frees it. */
 static gchar *
 find_difference (Out *out, GstSample *a, GstSample *b)
 {
@@ -247,7 +247,7 @@ find_difference (Out *out, GstSample *a, GstSample *b)
   }
   if (!same_samples (a, b))
     return g_strdup_printf ("frame %" G_GUINT64_FORMAT " differs", out->frames);
-  meta = find_other_meta (out, gst_sample_get_buffer (a), gst_sample_get_buffer (b));
+  meta = find_different_meta (out, gst_sample_get_buffer (a), gst_sample_get_buffer (b));
   return meta ? g_strdup_printf ("frame %" G_GUINT64_FORMAT ": the %s differ", out->frames, meta) : NULL;
 }
 
@@ -264,7 +264,8 @@ add_to_sum (GChecksum *sum, GstSample *sample)
   gst_video_frame_unmap (&map);
 }
 
-/* One frame of a branch; `b` may be NULL. After a difference frames are only taken away. */
+/* Pulls a frame of a branch and compares it; `b` may be NULL. After a difference frames are only
+ * pulled. */
 static void
 pull (Out *out, GstAppSink *a, GstAppSink *b)
 {
@@ -285,7 +286,7 @@ pull (Out *out, GstAppSink *a, GstAppSink *b)
     gst_sample_unref (y);
 }
 
-/* By turns, for a branch that nobody empties holds up the others. */
+/* Pulls from the branches in rotation, because a full branch blocks the others. */
 static void
 run_sides (Side *a, Side *b, Out *out)
 {
@@ -301,9 +302,9 @@ run_sides (Side *a, Side *b, Out *out)
   }
 }
 
-/* A line a branch. */
+/* Prints a line per branch. */
 static gboolean
-say (const Out *out, guint n)
+print_results (const Out *out, guint n)
 {
   gboolean good = TRUE;
 
@@ -342,7 +343,7 @@ compare (const char *line_a, const char *line_b, gboolean hash, gchar **gpu)
     good = !side_failed (&a) && (!line_b || !side_failed (&b));
     for (guint i = 0; good && gpu && gpu[i]; i++)
       good = side_all_on_gpu (&a, gpu[i], out[0].frames);
-    good = say (out, a.n) && good;
+    good = print_results (out, a.n) && good;
   } else if (a.pipeline) {
     side_failed (&a);
   }

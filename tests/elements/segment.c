@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * segment/segment.c: what cudasegment tells of regions: metas, label map and messages,
- * against the picture that it paints; and how long a region keeps its number. */
+ * segment.c: compares the regions that cudasegment reports by metas, label map and messages with
+ * the image that it paints; and checks how long a region keeps its id. */
 #include "regions.h"
 
 #define ALL_METAS "region-meta", "true", "label-meta", "true"
@@ -30,7 +30,7 @@ all_formats (void)
   for (guint i = 0; i < gst_caps_get_size (caps); i++) {
     const GValue *list = gst_structure_get_value (gst_caps_get_structure (caps, i), "format");
 
-    if (i + 1 == gst_caps_get_size (caps)) /* system memory's, which are all */
+    if (i + 1 == gst_caps_get_size (caps)) /* the structure of system memory has all formats */
       for (guint j = 0; j < gst_value_list_get_size (list); j++)
         g_ptr_array_add (formats, g_value_dup_string (gst_value_list_get_value (list, j)));
   }
@@ -39,11 +39,12 @@ all_formats (void)
   return formats;
 }
 
-/* ---- what is told is what is painted ------------------------------------ */
+/* ---- reported regions equal painted ones ------------------------------ */
 
 GST_START_TEST (every_format)
 {
-  static const gint sizes[][3] = { { 97, 65, 0 }, { 98, 66, 3 }, { 1, 1, 0 }, { 2, 37, 16 } }; /* and the cells' */
+  /* width, height, cell-size */
+  static const gint sizes[][3] = { { 97, 65, 0 }, { 98, 66, 3 }, { 1, 1, 0 }, { 2, 37, 16 } };
   GPtrArray *formats = all_formats ();
 
   fail_unless_equals_int ((gint) formats->len, 29);
@@ -57,36 +58,36 @@ GST_START_TEST (every_format)
     set_caps (h, video_caps (g_ptr_array_index (formats, i), size[0], size[1], NULL), &info);
     for (guint n = 0; n < 3; n++) {
       GstBuffer *in = regions_frame (&info, n), *out = gst_harness_push_and_pull (h, gst_buffer_ref (in));
-      Found *map = found_in_map (out), *metas = found_in_metas (out), *told;
+      Found *map = found_in_map (out), *metas = found_in_metas (out), *message_regions;
       GstMessage *message = pop_regions (element);
 
       fail_unless (message != NULL);
-      told = found_in_message (message);
+      message_regions = found_in_message (message);
       if (size[0] > 90)
         fail_unless (metas->n >= 4, "%u regions", metas->n);
       assert_regions (&info, in, out, map);
       assert_same_regions (map, metas);
-      assert_same_regions (map, told);
+      assert_same_regions (map, message_regions);
       gst_message_unref (message);
       gst_buffer_unref (out);
       gst_buffer_unref (in);
-      g_free (told);
+      g_free (message_regions);
       g_free (metas);
       g_free (map);
     }
     fail_unless (pop_message (element, GST_MESSAGE_WARNING | GST_MESSAGE_ERROR) == NULL);
-    end_harness (h, 3);
+    close_harness (h, 3);
   }
   g_ptr_array_unref (formats);
 }
 GST_END_TEST
 
-/* A region may lose its last pixel to its neighbours: then only the map, whose
- * labels are places in the list, has it. Here it is the third cell, a seed,
- * whose left half is black and whose right half is white. */
+/* A region may lose its last pixel to its neighbours. Then only the map has it, whose labels are
+ * indices of the list. Here it is the third cell, a seed, whose left half is black and whose right
+ * half is white. */
 GST_START_TEST (region_without_pixels)
 {
-  static const guint8 picture[24] = { 0, 0, 0, 0, 0, 255, 255, 255, 255, 255, 255, 255,
+  static const guint8 samples[24] = { 0, 0, 0, 0, 0, 255, 255, 255, 255, 255, 255, 255,
     0, 0, 0, 0, 0, 255, 255, 255, 255, 255, 255, 255 };
   GstElement *element = new_segment ("output", "labels", "cell-size", "2", "min-size", "1", "merge-threshold", "0",
       "weak-fraction", "1", "seed-threshold", "0.0001", "message-interval", "1", ALL_METAS, NULL);
@@ -94,33 +95,33 @@ GST_START_TEST (region_without_pixels)
   GstBuffer *in, *out;
   GstVideoInfo info;
   GstMessage *message;
-  Found *map, *metas, *told;
+  Found *map, *metas, *message_regions;
 
   g_object_set (element, "seeds", "0,0;4,0;8,0", NULL);
   set_caps (h, video_caps ("GRAY8", 12, 2, NULL), &info);
-  in = frame_of (&info, picture);
+  in = frame_of (&info, samples);
   out = gst_harness_push_and_pull (h, gst_buffer_ref (in));
   map = found_in_map (out);
   metas = found_in_metas (out);
   message = pop_regions (element);
   fail_unless (message != NULL);
-  told = found_in_message (message);
+  message_regions = found_in_message (message);
   assert_regions (&info, in, out, map);
   fail_unless (map->n == 3 && map->region[0].area == 10 && map->region[1].area == 0 && map->region[2].area == 14);
   assert_same_regions (map, metas);
-  assert_same_regions (map, told);
+  assert_same_regions (map, message_regions);
   gst_message_unref (message);
   gst_buffer_unref (out);
   gst_buffer_unref (in);
-  g_free (told);
+  g_free (message_regions);
   g_free (metas);
   g_free (map);
-  end_harness (h, 1);
+  close_harness (h, 1);
 }
 GST_END_TEST
 
-/* Nobody is told what nobody asked for. */
-GST_START_TEST (only_what_is_asked_for)
+/* Metas and messages come only if requested. */
+GST_START_TEST (only_what_is_requested)
 {
   GstElement *element = new_segment (NULL);
   GstHarness *h = new_harness (element);
@@ -145,11 +146,11 @@ GST_START_TEST (only_what_is_asked_for)
     gst_buffer_unref (out);
     g_free (metas);
   }
-  end_harness (h, 8);
+  close_harness (h, 8);
 }
 GST_END_TEST
 
-/* ---- the label map on its way ------------------------------------------- */
+/* ---- the label map downstream ----------------------------------------- */
 
 static gboolean
 survives_scaling (GstBuffer *from, const GstVideoInfo *info, gint width, gint height)
@@ -179,20 +180,20 @@ GST_START_TEST (map_goes_with_copies)
   set_caps (h, video_caps ("I420", 64, 48, NULL), &info);
   out = push (h, &info, 1);
   fail_unless (gst_cuda_segment_map_get (out, &map));
-  /* One block for all of them. */
+  /* All copies share one block of memory. */
   copy = gst_buffer_copy_deep (out);
   fail_unless (gst_cuda_segment_map_get (copy, &other));
   fail_unless (other.label == map.label && other.region == map.region && other.n_regions == map.n_regions);
-  /* A part of the buffer is no picture any more. */
+  /* A part of the buffer is no frame, so it has no map. */
   part = gst_buffer_copy_region (out, GST_BUFFER_COPY_ALL, 0, 64);
   fail_unless (!gst_cuda_segment_map_get (part, &other));
   fail_unless (survives_scaling (out, &info, 64, 48));
   fail_unless (!survives_scaling (out, &info, 32, 48));
   fail_unless (!survives_scaling (out, &info, 64, 24));
-  /* It outlives the buffer and the element that it came from. */
+  /* The map outlives the buffer and the element that it came from. */
   gst_buffer_unref (part);
   gst_buffer_unref (out);
-  end_harness (h, 1);
+  close_harness (h, 1);
   fail_unless (gst_cuda_segment_map_get (copy, &other) && other.label == map.label);
   fail_unless (gst_cuda_segment_map_region_at (&other, 63, 47) != NULL);
   fail_unless (gst_cuda_segment_map_region_at (&other, 64, 47) == NULL);
@@ -201,8 +202,8 @@ GST_START_TEST (map_goes_with_copies)
 }
 GST_END_TEST
 
-/* Through a tee, a queue and two other filters, of which one copies; a second
- * segmentation's map takes the first one's place. */
+/* Through a tee, a queue and two other filters, one of which copies. The map of a second
+ * segmentation replaces that of the first. */
 GST_START_TEST (map_goes_down_the_pipeline)
 {
   static const gchar *const backends[] = { "cpu", "cuda" };
@@ -272,7 +273,7 @@ GST_START_TEST (messages_by_running_time)
       gst_message_unref (message);
     }
   }
-  end_harness (h, 9);
+  close_harness (h, 9);
 }
 GST_END_TEST
 
@@ -283,14 +284,14 @@ GST_START_TEST (messages_in_a_segment)
   GstHarness *h = new_harness (element);
   GstSegment segment;
   GstVideoInfo info;
-  guint told = 0;
+  guint n_messages = 0;
 
   set_caps (h, video_caps ("I420", 64, 48, NULL), &info);
   gst_segment_init (&segment, GST_FORMAT_TIME);
   segment.rate = 2;
   segment.start = segment.time = 80 * GST_MSECOND;
   fail_unless (gst_harness_push_event (h, gst_event_new_segment (&segment)));
-  for (guint n = 2; n < 12; n++) { /* a frame each 20 ms of running time: 0, 100 */
+  for (guint n = 2; n < 12; n++) { /* a frame every 20 ms of running time */
     const GstStructure *s;
     GstMessage *message;
 
@@ -299,18 +300,18 @@ GST_START_TEST (messages_in_a_segment)
     if (!message)
       continue;
     s = gst_message_get_structure (message);
-    fail_unless_equals_uint64 (get_time (s, "running-time"), told * 100 * GST_MSECOND);
+    fail_unless_equals_uint64 (get_time (s, "running-time"), n_messages * 100 * GST_MSECOND);
     fail_unless_equals_uint64 (get_time (s, "stream-time"), n * 40 * GST_MSECOND);
     gst_message_unref (message);
-    told++;
+    n_messages++;
   }
-  fail_unless_equals_int ((gint) told, 2);
-  end_harness (h, 10);
+  fail_unless_equals_int ((gint) n_messages, 2);
+  close_harness (h, 10);
 }
 GST_END_TEST
 
 static gboolean
-tells_without_time (GstElement *element, GstHarness *h, const GstVideoInfo *info)
+posts_without_time (GstElement *element, GstHarness *h, const GstVideoInfo *info)
 {
   GstBuffer *in = regions_frame (info, 1);
   GstMessage *message;
@@ -332,19 +333,19 @@ GST_START_TEST (messages_by_the_clock)
   GstVideoInfo info;
 
   set_caps (h, video_caps ("I420", 64, 48, NULL), &info);
-  fail_unless (tells_without_time (element, h, &info));
-  fail_unless (!tells_without_time (element, h, &info));
+  fail_unless (posts_without_time (element, h, &info));
+  fail_unless (!posts_without_time (element, h, &info));
   g_object_set (element, "message-interval", 20, NULL);
   g_usleep (25000);
-  fail_unless (tells_without_time (element, h, &info));
+  fail_unless (posts_without_time (element, h, &info));
   g_object_set (element, "message-interval", 0, NULL);
   g_usleep (25000);
-  fail_unless (!tells_without_time (element, h, &info));
-  end_harness (h, 4);
+  fail_unless (!posts_without_time (element, h, &info));
+  close_harness (h, 4);
 }
 GST_END_TEST
 
-/* The first frame is told at once, after each start. */
+/* The first frame after each start has a message. */
 GST_START_TEST (messages_after_a_restart)
 {
   GstElement *element = new_segment ("message-interval", "3600000", NULL);
@@ -362,26 +363,26 @@ GST_START_TEST (messages_after_a_restart)
     fail_unless (message != NULL);
     gst_message_unref (message);
   }
-  end_harness (h, 1);
+  close_harness (h, 1);
 }
 GST_END_TEST
 
-/* ---- how long a number lasts -------------------------------------------- */
+/* ---- how long an id lasts --------------------------------------------- */
 
-/* The middles of the areas of regions_frame, in sixteenths. */
-static const gint middles[][2] = { { 4, 4 }, { 10, 4 }, { 4, 12 }, { 12, 12 } };
+/* The centres of the areas of regions_frame, in sixteenths. */
+static const gint centres[][2] = { { 4, 4 }, { 10, 4 }, { 4, 12 }, { 12, 12 } };
 
-/* Looks at the regions in the middle of the areas: their ids are those in `ids`
- * (of the first frame: are put there), their age is `age`. */
+/* Checks the regions at the centres of the areas: their ids are `ids` (for age 0: stores them
+ * there), their age is `age`. */
 static void
 expect_ids (GstBuffer *buffer, guint ids[4], guint age, const gchar *what)
 {
   GstCudaSegmentMap map;
 
   fail_unless (gst_cuda_segment_map_get (buffer, &map));
-  for (gsize i = 0; i < G_N_ELEMENTS (middles); i++) {
-    const GstCudaSegmentRegion *r = gst_cuda_segment_map_region_at (&map, (guint) middles[i][0] * map.width / 16,
-        (guint) middles[i][1] * map.height / 16);
+  for (gsize i = 0; i < G_N_ELEMENTS (centres); i++) {
+    const GstCudaSegmentRegion *r = gst_cuda_segment_map_region_at (&map, (guint) centres[i][0] * map.width / 16,
+        (guint) centres[i][1] * map.height / 16);
 
     if (age == 0) {
       ids[i] = r->id;
@@ -395,7 +396,7 @@ expect_ids (GstBuffer *buffer, guint ids[4], guint age, const gchar *what)
   gst_buffer_unref (buffer);
 }
 
-GST_START_TEST (numbers_last)
+GST_START_TEST (ids_last)
 {
   GstElement *element = new_segment ("label-meta", "true", NULL);
   GstHarness *h = new_harness (element);
@@ -406,11 +407,11 @@ GST_START_TEST (numbers_last)
   set_caps (h, video_caps ("NV12", 160, 120, NULL), &info);
   for (guint n = 0; n < 8; n++)
     expect_ids (push (h, &info, n), ids, n, "from the start");
-  /* New properties alone change no number. */
+  /* New properties alone change no id. */
   g_object_set (element, "merge-threshold", 0.12, "seeds", "1,1;2,2", NULL);
   gst_util_set_object_arg (G_OBJECT (element), "output", "boundaries");
   expect_ids (push (h, &info, 8), ids, 8, "after new properties");
-  /* A jump in time alone neither. */
+  /* Nor does a discontinuity alone. */
   expect_ids (push (h, &info, 3), ids, 9, "after a jump in time");
 
   fail_unless (gst_harness_push_event (h, gst_event_new_flush_start ()));
@@ -431,12 +432,12 @@ GST_START_TEST (numbers_last)
   g_object_set (element, "temporal", 0.15, NULL);
   expect_ids (push (h, &info, 2), ids, 1, "with memory again");
   fail_unless (pop_message (element, GST_MESSAGE_WARNING | GST_MESSAGE_ERROR) == NULL);
-  end_harness (h, 19);
+  close_harness (h, 19);
 }
 GST_END_TEST
 
-/* Frames that went through untouched were not looked at. */
-GST_START_TEST (numbers_after_untouched_frames)
+/* Frames that were passed through unchanged are not segmented. */
+GST_START_TEST (ids_after_untouched_frames)
 {
   GstElement *element = new_segment ("label-meta", "true", "output", "passthrough", NULL);
   GstHarness *h = new_harness (element);
@@ -455,7 +456,7 @@ GST_START_TEST (numbers_after_untouched_frames)
       expect_ids (out, ids, n % 3, "between untouched frames");
   }
   fail_unless_equals_uint64 (stat_of (element, "frames-passed"), 3);
-  end_harness (h, 9);
+  close_harness (h, 9);
 }
 GST_END_TEST
 
@@ -466,14 +467,14 @@ main (int argc, char **argv)
 
   tcase_add_loop_test (tests, every_format, 0, 4);
   tcase_add_test (tests, region_without_pixels);
-  tcase_add_test (tests, only_what_is_asked_for);
+  tcase_add_test (tests, only_what_is_requested);
   tcase_add_test (tests, map_goes_with_copies);
   tcase_add_test (tests, map_goes_down_the_pipeline);
   tcase_add_test (tests, messages_by_running_time);
   tcase_add_test (tests, messages_in_a_segment);
   tcase_add_test (tests, messages_by_the_clock);
   tcase_add_test (tests, messages_after_a_restart);
-  tcase_add_test (tests, numbers_last);
-  tcase_add_test (tests, numbers_after_untouched_frames);
+  tcase_add_test (tests, ids_last);
+  tcase_add_test (tests, ids_after_untouched_frames);
   return run_suite (argc, argv, "segment", tests, FALSE);
 }

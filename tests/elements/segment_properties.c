@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * segment_properties.c: cudasegment's properties: defaults and ranges, live
- * changes, bad seeds, colours, interlaced caps, frames that go through. */
+ * segment_properties.c: cudasegment's properties: defaults and ranges, live changes, bad seeds,
+ * colours, interlaced caps, frames that are passed through. */
 #include "regions.h"
 
 #include <string.h>
@@ -64,14 +64,14 @@ GST_END_TEST
 
 /* ---- live changes ------------------------------------------------------- */
 
-/* Two flat halves; what is painted follows from the documentation. */
+/* Two flat halves; the expected images follow the documentation. */
 static const guint8 halves[16] = { 50, 50, 50, 54, 200, 200, 200, 204, 50, 50, 50, 50, 200, 200, 200, 200 };
 
 GST_START_TEST (change_between_two_frames)
 {
   static const struct {
     const gchar *name, *value;
-    gint left, border, right; /* -1: as in the picture */
+    gint left, border, right; /* -1: as in the input */
   } steps[] = {
     { "output", "mean", 51, 51, 201 },               /* 404 / 8, up from a half; 1604 / 8 */
     { "output", "boundaries", -1, 255, -1 },
@@ -100,11 +100,11 @@ GST_START_TEST (change_between_two_frames)
     expect_samples (h, &info, halves, right, steps[i].value);
   }
   fail_unless (pop_message (element, GST_MESSAGE_WARNING | GST_MESSAGE_ERROR) == NULL);
-  end_harness (h, G_N_ELEMENTS (steps));
+  close_harness (h, G_N_ELEMENTS (steps));
 }
 GST_END_TEST
 
-/* In RGB and YUV: the colour as it is named, and where the border is. */
+/* In RGB and YUV: the colour of the boundary and its position. */
 GST_START_TEST (boundary_color)
 {
   static const gchar *const formats[] = { "RGB", "Y444", "Y444_16LE", "BGRA" };
@@ -145,18 +145,18 @@ GST_START_TEST (boundary_color)
   gst_video_frame_unmap (&a);
   gst_buffer_unref (out);
   gst_buffer_unref (in);
-  end_harness (h, 1);
+  close_harness (h, 1);
 }
 GST_END_TEST
 
-/* Where nothing is smooth, there is one region; each seed makes one of its own. */
+/* Without smooth cells there is one region; each seed makes its own. */
 GST_START_TEST (seeds)
 {
   static const struct {
     const gchar *seeds;
     guint n;
   } rows[] = { { NULL, 1 }, { "1,1;6,1", 2 }, { "1,1", 1 }, { "", 1 }, { "1,1;6,1;1,1;-5,0;8,0;0,999999", 2 },
-    { "0,0;2,0;4,0;6,0", 4 }, { "0,0;1,0;4,0;6,1", 3 } }; /* neighbours are one */
+    { "0,0;2,0;4,0;6,0", 4 }, { "0,0;1,0;4,0;6,1", 3 } }; /* adjacent seeds make one region */
   static const guint8 ramp[16] = { 10, 30, 50, 70, 90, 110, 130, 150, 12, 32, 52, 72, 92, 112, 132, 152 };
   GstElement *element = new_segment ("temporal", "0", "seed-threshold", "0.0001", "merge-threshold", "0",
       "weak-fraction", "1", "region-meta", "true", NULL);
@@ -176,14 +176,14 @@ GST_START_TEST (seeds)
     g_free (found);
   }
   fail_unless (pop_message (element, GST_MESSAGE_WARNING | GST_MESSAGE_ERROR) == NULL);
-  end_harness (h, G_N_ELEMENTS (rows));
+  close_harness (h, G_N_ELEMENTS (rows));
 }
 GST_END_TEST
 
 /* ---- bad seeds ---------------------------------------------------------- */
 
 static const struct {
-  const gchar *value, *where; /* what the sentence has to say */
+  const gchar *value, *where; /* part of the message */
 } bad[] = {
   { "1", "point 1" }, { "x,1", "point 1" }, { "1,2;3", "point 2" }, { "1,2;3,4,5", "point 2" }, { "1 2", "point 1" },
   { "1,2;;3,4", "point 2" }, { "1,2;", "point 2" }, { ";", "point 1" }, { "1.5,2", "point 1" }, { "0x1,2", "point 1" },
@@ -208,9 +208,9 @@ GST_START_TEST (bad_before_start)
   g_object_set (element, "seeds", value, NULL);
   fail_unless_equals_int (gst_element_set_state (element, GST_STATE_PAUSED), GST_STATE_CHANGE_FAILURE);
   text = only_message (element, GST_MESSAGE_ERROR, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS);
-  expect_says (text, "seeds", bad[__i__].where);
+  expect_message (text, "seeds", bad[__i__].where);
   gst_element_set_state (element, GST_STATE_NULL);
-  /* Put right, it starts. */
+  /* With valid seeds it starts. */
   g_object_set (element, "seeds", "1,2;3,4", NULL);
   fail_unless_equals_int (gst_element_set_state (element, GST_STATE_PAUSED), GST_STATE_CHANGE_SUCCESS);
   gst_element_set_state (element, GST_STATE_NULL);
@@ -233,13 +233,13 @@ GST_START_TEST (bad_while_playing)
   expect_value (element, "seeds", "1,1;2,2");
   gst_buffer_unref (gst_harness_push_and_pull (h, regions_frame (&info, 1)));
   text = only_message (element, GST_MESSAGE_WARNING, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS);
-  expect_says (text, "seeds", bad[__i__].where);
+  expect_message (text, "seeds", bad[__i__].where);
   fail_unless (pop_message (element, GST_MESSAGE_ERROR) == NULL);
-  /* And a good one is taken after it. */
+  /* A valid text is accepted afterwards. */
   g_object_set (element, "seeds", "5,5", NULL);
   expect_value (element, "seeds", "5,5");
   gst_buffer_unref (gst_harness_push_and_pull (h, regions_frame (&info, 2)));
-  end_harness (h, 3);
+  close_harness (h, 3);
   g_free (text);
   g_free (value);
 }
@@ -247,8 +247,7 @@ GST_END_TEST
 
 /* ---- caps --------------------------------------------------------------- */
 
-/* A frame is one picture to it, however its lines were taken, and follows the one
- * before. */
+/* Interlaced frames are segmented as whole frames, and each depends on the one before. */
 GST_START_TEST (interlaced_frames_are_whole)
 {
   static const gchar *const modes[] = { "interlace-mode=interleaved,field-order=top-field-first",
@@ -268,7 +267,7 @@ GST_START_TEST (interlaced_frames_are_whole)
       out[m][n] = gst_harness_push_and_pull (h, in);
       fail_unless (out[m][n] != NULL);
     }
-    end_harness (h, 3);
+    close_harness (h, 3);
   }
   for (guint n = 0; n < 3; n++)
     for (gsize m = 0; m < G_N_ELEMENTS (modes); m++) {
@@ -305,17 +304,17 @@ GST_START_TEST (new_caps_in_mid_stream)
       g_free (map);
     }
   }
-  end_harness (h, 2 * G_N_ELEMENTS (caps));
+  close_harness (h, 2 * G_N_ELEMENTS (caps));
 }
 GST_END_TEST
 
-/* ---- frames that it would not change ------------------------------------ */
+/* ---- frames passed through -------------------------------------------- */
 
 GST_START_TEST (passthrough_passes)
 {
   static const struct {
     const gchar *name, *value;
-    gboolean passes, same; /* the very buffer; its samples */
+    gboolean passes_through, same; /* the same buffer; the same samples */
   } steps[] = {
     { "output", "passthrough", TRUE, TRUE }, { "region-meta", "true", FALSE, TRUE },
     { "region-meta", "false", TRUE, TRUE }, { "label-meta", "true", FALSE, TRUE },
@@ -335,14 +334,14 @@ GST_START_TEST (passthrough_passes)
       GstBuffer *in = regions_frame (&info, (guint) n), *right = gst_buffer_copy_deep (in);
       GstBuffer *out = gst_harness_push_and_pull (h, in);
 
-      fail_unless ((out == in) == steps[i].passes, "%s=%s", steps[i].name, steps[i].value);
+      fail_unless ((out == in) == steps[i].passes_through, "%s=%s", steps[i].name, steps[i].value);
       if (steps[i].same)
         assert_same (&info, out, right);
       gst_buffer_unref (right);
       gst_buffer_unref (out);
     }
   }
-  end_harness (h, n);
+  close_harness (h, n);
 }
 GST_END_TEST
 

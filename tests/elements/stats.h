@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * stats.h: a field of an element's property "stats", for tests. */
+ * stats.h: reads a field of an element's property "stats", for tests. */
 #ifndef TESTS_ELEMENTS_STATS_H
 #define TESTS_ELEMENTS_STATS_H
 
 #include <gst/gst.h>
 
-/* 0 where the element has no stats, or they no such field of 64 bits. */
+/* Returns 0 if the element has no stats, or they have no such 64 bit field. */
 static inline guint64
 stat_of (GstElement *element, const gchar *name)
 {

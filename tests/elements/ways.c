@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * ways.c: frames that are waited for one at a time go to the GPU and back in several
- * ways, which the first frames of a stream try, whole or cut into bands of rows. Each
- * way's frames are those of the CPU. */
+ * ways.c: with one frame in flight a frame is transferred to the GPU and back in one of several
+ * transfer modes, whole or in slices of rows; the first frames of a stream try them. In each mode
+ * the frames must equal the CPU's. */
 #include "common.h"
 
-/* Enough to try each way once, and some twice. */
+/* Enough to try each mode once, and some twice. */
 #define FRAMES 14
 
 static const gchar *const formats[] = { "GRAY8", "NV12", "I420", "Y42B", "YUY2", "RGBA", "GBR", "GRAY16_LE",
   "P010_10LE" };
-/* Cut into two and four bands, with rows over; into two only; into none. Of widths that
- * are laid out alike here and there, and others. */
+/* Sizes that are cut into two and four slices, with remaining rows; into two only; into none.
+ * Widths whose host and device layouts are equal, and others. */
 static const gint sizes[][2] = { { 192, 322 }, { 77, 361 }, { 65, 170 }, { 64, 200 }, { 320, 240 }, { 64, 90 } };
 
 static const struct {
   const gchar *factory, *name[3], *value[3];
-  gboolean bands; /* may be cut into them */
+  gboolean slices; /* whether the filter may be cut into slices */
 } cases[] = {
   { "cudamedian", { NULL }, { NULL }, TRUE },
   { "cudamedian", { "kernel-width", "kernel-height" }, { "5", "13" }, TRUE },
@@ -43,7 +43,7 @@ new_case (gint i, gboolean cpu)
   return element;
 }
 
-/* Kernel launches that one frame took. */
+/* Returns the kernel launches of one frame. */
 static guint64
 push_both (GstHarness *h, GstHarness *cpu, const GstVideoInfo *info, guint seed)
 {
@@ -59,18 +59,18 @@ push_both (GstHarness *h, GstHarness *cpu, const GstVideoInfo *info, guint seed)
   return launches;
 }
 
-/* Each band has its own. */
+/* Each slice has its own launches. */
 static void
-check_launches (guint64 least, guint64 most, gboolean bands, gint height)
+check_launches (guint64 least, guint64 most, gboolean slices, gint height)
 {
-  guint64 times = !bands || height < 160 ? 1 : height < 320 ? 2 : 4;
+  guint64 n_slices = !slices || height < 160 ? 1 : height < 320 ? 2 : 4;
 
   if (on_gpu ())
-    fail_unless (least > 0 && most >= times, "%" G_GUINT64_FORMAT " to %" G_GUINT64_FORMAT " launches a frame", least,
-        most);
+    fail_unless (least > 0 && most >= n_slices, "%" G_GUINT64_FORMAT " to %" G_GUINT64_FORMAT " launches a frame",
+        least, most);
 }
 
-GST_START_TEST (every_way_is_right)
+GST_START_TEST (every_mode_is_right)
 {
   GstHarness *h = new_harness (new_case (__i__, FALSE)), *cpu = new_harness (new_case (__i__, TRUE));
   gint n = 0;
@@ -89,14 +89,14 @@ GST_START_TEST (every_way_is_right)
         least = MIN (least, launches);
         most = MAX (most, launches);
       }
-      check_launches (least, most, cases[__i__].bands, sizes[s][1]);
+      check_launches (least, most, cases[__i__].slices, sizes[s][1]);
     }
   gst_harness_teardown (cpu);
-  end_harness (h, n);
+  close_harness (h, n);
 }
 GST_END_TEST
 
-/* A window that grows, while its frames are in bands and their trial is over. */
+/* The window grows while frames are in slices and the trial of modes has ended. */
 GST_START_TEST (settings_change)
 {
   static const gchar *const windows[] = { "3", "7", "63", "5" };
@@ -113,11 +113,11 @@ GST_START_TEST (settings_change)
     push_both (h, cpu, &info, i);
   }
   gst_harness_teardown (cpu);
-  end_harness (h, 4 * 90);
+  close_harness (h, 4 * 90);
 }
 GST_END_TEST
 
-/* Fields are filtered by themselves: no bands. */
+/* Fields are filtered separately, so there are no slices. */
 GST_START_TEST (interlaced)
 {
   GstHarness *h = new_harness (new_case (0, FALSE)), *cpu = new_harness (new_case (0, TRUE));
@@ -128,7 +128,7 @@ GST_START_TEST (interlaced)
   for (guint i = 0; i < 40; i++)
     push_both (h, cpu, &info, i);
   gst_harness_teardown (cpu);
-  end_harness (h, 40);
+  close_harness (h, 40);
 }
 GST_END_TEST
 
@@ -137,7 +137,7 @@ main (int argc, char **argv)
 {
   TCase *tests = tcase_create ("ways");
 
-  tcase_add_loop_test (tests, every_way_is_right, 0, G_N_ELEMENTS (cases));
+  tcase_add_loop_test (tests, every_mode_is_right, 0, G_N_ELEMENTS (cases));
   tcase_add_test (tests, settings_change);
   tcase_add_test (tests, interlaced);
   return run_suite (argc, argv, "ways", tests, FALSE);

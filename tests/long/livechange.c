@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * livechange.c: video through cudaconvolve while another thread turns preset,
- * kernel-size and kernel a hundred times a second, or through cudasegment and
- * its output, cell-size and merge-threshold. Every frame must come, in
- * its turn, and be what one setting makes of it: one that was in force at some
- * time between the frame's arrival and its departure. Nothing may be held in
- * the end that was not held after the first seconds.
+ * livechange.c: runs video through cudaconvolve while another thread changes preset, kernel-size
+ * and kernel a hundred times a second, or through cudasegment with its output, cell-size and
+ * merge-threshold. Every frame must come, in order, and must equal the result of one setting: one
+ * that was in force at some time between the frame's arrival and its departure. At the end the
+ * process must not hold more resources than after the first seconds.
  *
  *   livechange [--filter segment] [--seconds 60] [--fps 60] [--hz 100] [--backend cuda] [--format NV12]
  *     [--width 320] [--height 240]
  *
- * --fps 0: as fast as it goes. What the settings make of the frames is worked
- * out beforehand, by the CPU, by an element each that is not changed. */
+ * --fps 0: as fast as possible. The expected results are computed first, on the CPU, by one
+ * element per setting that is not changed. */
 #include "elements/stats.h"
 #include "usage.h"
 
@@ -22,11 +21,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#define N_INPUTS 7 /* pictures that follow one another, again and again */
+#define N_INPUTS 7 /* input frames, which repeat */
 
 static const struct {
   const char *name;
-  gboolean sized; /* kernel-size matters */
+  gboolean sized; /* kernel-size has an effect */
 } presets[] = {
   { "identity", FALSE }, { "box", TRUE }, { "gauss", TRUE }, { "sharpen", FALSE }, { "unsharp", TRUE },
   { "sobel", FALSE }, { "emboss", FALSE }, { "log", TRUE }, { "motion", TRUE }, { "custom", FALSE },
@@ -44,8 +43,8 @@ static const char *const kernels[] = {
 #define N_SIZES ((int) G_N_ELEMENTS (sizes))
 #define N_KERNELS ((int) G_N_ELEMENTS (kernels))
 
-/* The segmentation's, where they have the same places. Its frames are segmented
- * afresh: else they would lean on those before. */
+/* The segmentation's values, at the same indices of a Setting. With temporal=0 a result does not
+ * depend on the frames before. */
 static const char *const outputs[] = { "mean", "boundaries", "labels", "passthrough" };
 static const int cells[] = { 0, 1, 2, 5, 16 };
 static const double merges[] = { 0.1, 0, 0.03, 0.5 };
@@ -58,7 +57,7 @@ typedef struct {
   int preset, size, kernel; /* indices above */
 } Setting;
 
-/* Settings that make the same picture share a number. */
+/* Settings with the same result share a number. */
 #define N_RESULTS (N_PRESETS * N_SIZES + N_KERNELS + N_OUTPUTS * N_CELLS * N_MERGES)
 
 static gboolean segment; /* the filter */
@@ -83,9 +82,9 @@ static GstCaps *caps;
 static GstBuffer *inputs[N_INPUTS];
 static guint64 expected[N_RESULTS][N_INPUTS];
 
-/* ---- pictures ----------------------------------------------------------- */
+/* ---- frames and expected results -------------------------------------- */
 
-/* Of the visible samples. */
+/* Returns a hash of the visible samples. */
 static guint64
 hash_frame (GstBuffer *buffer)
 {
@@ -117,7 +116,7 @@ hash_frame (GstBuffer *buffer)
   return hash;
 }
 
-/* Blocks of random sizes and colours with noise on them: something to be seen of every kernel. */
+/* Blocks of random sizes and colours with noise: every kernel has a visible effect. */
 static void
 make_inputs (void)
 {
@@ -187,7 +186,7 @@ apply (GstElement *element, const Setting *s)
     g_object_set (element, "kernel", kernels[s->kernel], NULL);
 }
 
-/* What one setting makes of each of the inputs. */
+/* Computes the results of one setting for all inputs. */
 static gboolean
 expect_setting (const Setting *s)
 {
@@ -220,7 +219,7 @@ expect_setting (const Setting *s)
   return good;
 }
 
-/* Returns how many different results there are, 0 on failure. */
+/* Computes all results. Returns their number, 0 on failure. */
 static int
 expect_all (void)
 {
@@ -236,17 +235,17 @@ expect_all (void)
   return n;
 }
 
-/* ---- the hand at the knobs ---------------------------------------------- */
+/* ---- the thread that changes settings --------------------------------- */
 
-static Setting *history; /* what each change has led to; [0] is the start */
+static Setting *history; /* the setting after each change; [0] is the initial one */
 static gint history_size;
 static gint begun, done; /* atomic: changes begun, changes done */
 static gint stop;        /* atomic */
-static gint rest;        /* atomic; 1: go back to the start, 2: there */
+static gint rest;        /* atomic; 1: return to the initial setting, 2: returned */
 
-/* One of the three, the first that differs. */
+/* Sets the first of the three properties that differs. */
 static void
-turn (GstElement *f, Setting s, Setting before)
+set_difference (GstElement *f, Setting s, Setting before)
 {
   if (segment && s.size != before.size)
     g_object_set (f, "cell-size", cells[s.size], NULL);
@@ -269,7 +268,7 @@ change_to (GstElement *f, Setting s)
 
   history[n + 1] = s;
   g_atomic_int_set (&begun, n + 1);
-  turn (f, s, history[n]);
+  set_difference (f, s, history[n]);
   g_atomic_int_set (&done, n + 1);
 }
 
@@ -307,7 +306,7 @@ change_one (GstElement *f, GRand *random)
 }
 
 static gpointer
-turn_knobs (gpointer f)
+change_settings (gpointer f)
 {
   GRand *random = g_rand_new_with_seed (5);
   gint64 next = g_get_monotonic_time ();
@@ -330,8 +329,8 @@ turn_knobs (gpointer f)
 
 /* ---- frames -------------------------------------------------------------- */
 
-/* Of the streaming thread, but for `pushed`. */
-static guint64 pushed, entered, left, wrong, out_of_turn;
+/* Used by the streaming thread; `pushed` by appsrc's. */
+static guint64 pushed, entered, left, wrong, out_of_order;
 static gint done_at_entry;
 static gint64 entry_time, longest, gap, last_exit;
 static gboolean seen[N_RESULTS];
@@ -377,9 +376,9 @@ on_exit_pad (GstPad *pad, GstPadProbeInfo *probe, gpointer user)
     seen[r] = seen[r] || right;
   }
   if (!right && wrong++ < 5)
-    printf ("frame %" G_GUINT64_FORMAT " is none of changes %d to %d; settings %d, %d and %d of the three\n", number,
-        first, last, history[last].preset, history[last].size, history[last].kernel);
-  out_of_turn += number != left;
+    printf ("frame %" G_GUINT64_FORMAT " equals the result of none of changes %d to %d; last setting: %d, %d, %d\n",
+        number, first, last, history[last].preset, history[last].size, history[last].kernel);
+  out_of_order += number != left;
   left++;
   longest = MAX (longest, now - entry_time);
   if (last_exit)
@@ -397,7 +396,7 @@ add_probe (GstElement *f, const char *name, GstPadProbeCallback callback)
   gst_object_unref (pad);
 }
 
-/* Prints what the bus has to say until EOS; how many warnings and errors? */
+/* Prints the messages of the bus until EOS; returns the number of warnings and errors. */
 static int
 read_bus (GstElement *pipeline, GstClockTime timeout)
 {
@@ -444,16 +443,17 @@ check_run (GstElement *f, int n_results)
   printf ("longest time of a frame in the element %.1f ms, longest time between two frames %.1f ms\n",
       (double) longest / 1e3, (double) gap / 1e3);
   result (left == pushed && entered == pushed && gpu + cpu + passed_by == pushed && pushed > 0, "frames", text);
-  result (out_of_turn == 0, "order", "a frame came out of its turn");
-  result (wrong == 0, "pictures", "a frame is what no setting makes of it");
+  result (out_of_order == 0, "order", "a frame came out of order");
+  result (wrong == 0, "content", "a frame equals the result of no setting");
   result (kinds >= MIN (n_results, options.seconds * options.hz / 40), "changes", "few settings were seen");
-  result (done >= options.seconds * options.hz / 2, "changes", "fewer than half of those asked for");
-  result ((on_gpu ? cpu : gpu) == 0 && stat_of (f, "frames-fallback") == 0, "backend", "the other backend made frames");
+  result (done >= options.seconds * options.hz / 2, "changes", "fewer than half of the requested ones");
+  result ((on_gpu ? cpu : gpu) == 0 && stat_of (f, "frames-fallback") == 0, "backend",
+      "the other backend filtered frames");
   g_free (text);
 }
 
-/* What is held with the first setting, for how much memory a plan takes is the
- * setting's matter. */
+/* Measures the resources with the initial setting, because the memory of a plan depends on its
+ * setting. */
 static Usage
 usage_at_rest (void)
 {
@@ -471,13 +471,13 @@ play (int n_results)
 {
   gchar *sink = g_strdup_printf ("fakesink sync=%s", options.fps ? "true" : "false");
   GstElement *pipeline = make_pipeline (options.backend, sink), *f, *src;
-  gint64 start = g_get_monotonic_time (), warm;
+  gint64 start = g_get_monotonic_time (), warmup_s;
   Usage early, late;
   GThread *thread;
   int bad;
 
   g_free (sink);
-  result (pipeline != NULL, "pipeline", "it could not be made");
+  result (pipeline != NULL, "pipeline", "could not be created");
   if (!pipeline)
     return;
   f = gst_bin_get_by_name (GST_BIN (pipeline), "f");
@@ -490,16 +490,16 @@ play (int n_results)
   history[0] = (Setting) { segment ? 0 : CUSTOM, 0, 0 };
   apply (f, &history[0]);
   gst_element_set_state (pipeline, GST_STATE_PLAYING);
-  thread = g_thread_new ("knobs", turn_knobs, f);
-  warm = MAX (1, options.seconds / 10);
-  g_usleep ((gulong) warm * 1000000);
+  thread = g_thread_new ("setter", change_settings, f);
+  warmup_s = MAX (1, options.seconds / 10);
+  g_usleep ((gulong) warmup_s * 1000000);
   early = usage_at_rest ();
   while (g_get_monotonic_time () - start < (gint64) options.seconds * 1000000)
     g_usleep (20000);
   late = usage_at_rest ();
   g_atomic_int_set (&stop, 1);
   g_thread_join (thread);
-  /* A few more with the last setting. */
+  /* A few more frames with the last setting. */
   g_usleep (200000);
   g_atomic_int_set (&stop, 2);
   bad = read_bus (pipeline, 60 * GST_SECOND);
@@ -521,10 +521,10 @@ parse (int *argc, char ***argv)
   GOptionEntry entries[] = {
     { "filter", 0, 0, G_OPTION_ARG_STRING, &options.filter, "convolve or segment (convolve)", "NAME" },
     { "seconds", 0, 0, G_OPTION_ARG_INT, &options.seconds, "how long (5)", "N" },
-    { "fps", 0, 0, G_OPTION_ARG_INT, &options.fps, "frames a second (60); 0: as many as go", "N" },
-    { "hz", 0, 0, G_OPTION_ARG_INT, &options.hz, "changes a second (100)", "N" },
-    { "width", 0, 0, G_OPTION_ARG_INT, &options.width, "of the pictures (320)", "N" },
-    { "height", 0, 0, G_OPTION_ARG_INT, &options.height, "of the pictures (240)", "N" },
+    { "fps", 0, 0, G_OPTION_ARG_INT, &options.fps, "frames per second (60); 0: as many as possible", "N" },
+    { "hz", 0, 0, G_OPTION_ARG_INT, &options.hz, "changes per second (100)", "N" },
+    { "width", 0, 0, G_OPTION_ARG_INT, &options.width, "width of the frames (320)", "N" },
+    { "height", 0, 0, G_OPTION_ARG_INT, &options.height, "height of the frames (240)", "N" },
     { "backend", 0, 0, G_OPTION_ARG_STRING, &options.backend, "cpu or cuda (cpu)", "NAME" },
     { "format", 0, 0, G_OPTION_ARG_STRING, &options.format, "the pixel format (NV12)", "FORMAT" },
     { NULL }
@@ -554,21 +554,21 @@ main (int argc, char **argv)
 
   if (!parse (&argc, &argv))
     return 2;
-  /* What is large goes back to the system when it is freed: else how many of a plan's
-   * pages are resident depends on those before it. */
+  /* Large blocks return to the system when freed; otherwise the resident pages of a plan depend on
+   * earlier plans. */
   (void) mallopt (M_MMAP_THRESHOLD, 65536);
-  /* GLib keeps idle threads of its pools for a while; they are nobody's leak. */
+  /* GLib keeps idle threads of its pools for a while; they are not leaks. */
   g_thread_pool_set_max_unused_threads (0);
   text = g_strdup_printf ("video/x-raw,format=%s,width=%d,height=%d,framerate=%d/1", options.format, options.width,
       options.height, options.fps ? options.fps : 60);
   caps = gst_caps_from_string (text);
   if (!caps || !gst_video_info_from_caps (&info, caps)) {
-    printf ("%s: no caps of a video\n", text);
+    printf ("%s: not video caps\n", text);
     return 2;
   }
   make_inputs ();
   n = expect_all ();
-  result (n > 0, "expectation", "a setting could not be run by itself");
+  result (n > 0, "expectation", "a setting could not be run");
   if (n > 0)
     play (n);
   for (int i = 0; i < N_INPUTS; i++)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * soak.c: many frames and many starts of an element; afterwards the process
- * must hold no more memory, descriptors, threads and GPU memory than after
- * the first tenth of them.
+ * soak.c: runs many frames and many starts of an element. Afterwards the process must not hold
+ * more memory, descriptors, threads and GPU memory than after the first tenth of them.
  *
  *   soak [--frames N] [--cycles N] [--element 'cudamedian kernel-size=5'] [--format NV12] */
 #include "usage.h"
@@ -11,7 +10,7 @@
 #include <malloc.h>
 #include <stdio.h>
 
-/* Waits for a message; false on an error, which is printed. */
+/* Waits for a message; returns FALSE on an error, which it prints. */
 static gboolean
 wait_for (GstElement *pipeline, GstMessageType type, GstClockTime timeout)
 {
@@ -39,7 +38,8 @@ launch (const char *element, const char *format, int buffers)
 {
   GError *error = NULL;
   gchar *line = g_strdup_printf ("videotestsrc num-buffers=%d pattern=snow ! "
-      "video/x-raw,format=%s,width=64,height=48,framerate=100000/1 ! %s ! fakesink sync=false", buffers, format, element);
+      "video/x-raw,format=%s,width=64,height=48,framerate=100000/1 ! %s ! fakesink sync=false", buffers, format,
+      element);
   GstElement *pipeline = gst_parse_launch (line, &error);
 
   if (error)
@@ -138,8 +138,8 @@ main (int argc, char **argv)
   GOptionContext *options = g_option_context_new (NULL);
   GError *error = NULL;
 
-  /* Each start has new threads, and a thread that meets no free arena gets one more,
-   * whose pages stay: that would look like growth. */
+  /* Each start has new threads, and a thread that finds no free malloc arena gets a new one, whose
+   * pages stay: that would look like growth. */
   (void) mallopt (M_ARENA_MAX, 1);
   g_option_context_add_main_entries (options, entries, NULL);
   g_option_context_add_group (options, gst_init_get_option_group ());
@@ -148,7 +148,7 @@ main (int argc, char **argv)
     return 2;
   }
   g_option_context_free (options);
-  /* GLib keeps idle threads of its pools for a while; they are nobody's leak. */
+  /* GLib keeps idle threads of its pools for a while; they are not leaks. */
   g_thread_pool_set_max_unused_threads (0);
   many_frames (element ? element : "cudamedian", format ? format : "NV12", frames);
   many_cycles (element ? element : "cudamedian", format ? format : "NV12", cycles);

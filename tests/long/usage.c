@@ -52,9 +52,9 @@ status_field (const char *name)
   return value;
 }
 
-/* GPU memory of this process in MB. Where the driver does not list it (from inside
- * a container, or before a first CUDA call) that of the whole device, unless
- * CF_GPU_SHARED says that others take and give there. 0 where nobody can tell. */
+/* Returns the GPU memory of this process in MB. If the driver does not list the process (in a
+ * container, or before the first CUDA call), returns that of the whole device, unless
+ * CF_GPU_SHARED says that other processes allocate there. Returns 0 if it is unknown. */
 static long
 gpu_memory (void)
 {
@@ -110,7 +110,7 @@ compare_usage (const char *what, const Usage *before, const Usage *after)
 {
   char detail[128];
 
-  /* Pages are handed back late, so the resident set may breathe a little. */
+  /* Pages are returned late, so the resident set may vary a little. */
   snprintf (detail, sizeof detail, "resident set grew from %ld to %ld kB", before->rss_kb, after->rss_kb);
   result (after->rss_kb <= before->rss_kb + 2048, what, detail);
   snprintf (detail, sizeof detail, "heap grew from %ld to %ld kB", before->heap_kb, after->heap_kb);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * usage.h: what a process holds, for the tests that let it run for long. */
+ * usage.h: measures the resources of the process, for the long tests. */
 #ifndef TESTS_LONG_USAGE_H
 #define TESTS_LONG_USAGE_H
 
@@ -10,15 +10,15 @@ typedef struct {
   long rss_kb, heap_kb, descriptors, threads, gpu_mb;
 } Usage;
 
-/* So far; the line `N passed, N failed, N skipped` is printed of them. */
+/* Results so far, for the line `N passed, N failed, N skipped`. */
 extern int passed, failed, skipped;
 
-/* Counts one check; says `what` and `detail` where it is not good. */
+/* Counts one check; prints `what` and `detail` if it failed. */
 void result (gboolean good, const char *what, const char *detail);
-/* Takes a second. */
+/* Returns the resources in use now; takes a second. */
 Usage usage_now (void);
 void print_usage (const char *when, const Usage *u);
-/* Results: has anything grown between the two? */
+/* Counts one result per resource: none may have grown between the two. */
 void compare_usage (const char *what, const Usage *before, const Usage *after);
 
 #endif

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""cf-identify from one end to the other: a photograph is blurred here, a
-fragment of 96 x 96 of both goes through cf-identify, its file through the
-element, and the rest of the picture has to gain what it should, and more than
-by weights without poles. Then the element's own tables, in all directions.
+"""Tests cf-identify end to end: blurs a photograph, runs cf-identify on a fragment of
+96 x 96 of both images, and filters with the element and the resulting file. The PSNR of
+the rest of the image must rise by a given amount, and by more than with weights without
+poles. Then tests the element's own tables in all directions.
 
     identify.py [--program CF-IDENTIFY] [--backend cpu|cuda]
 
@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 
-from oracle_opencv import Runner, pictures
+from oracle_opencv import Runner, load_images
 
 import cv2
 import numpy as np
@@ -38,9 +38,9 @@ def gauss(sigma):
     return line @ line.T
 
 
-def blurred(picture, kernel, noise=0):
-    smooth = cv2.filter2D(picture.astype(float), cv2.CV_64F, kernel / kernel.sum(), borderType=cv2.BORDER_REPLICATE)
-    smooth += noise * np.random.default_rng(1).standard_normal(picture.shape)
+def blurred(image, kernel, noise=0):
+    smooth = cv2.filter2D(image.astype(float), cv2.CV_64F, kernel / kernel.sum(), borderType=cv2.BORDER_REPLICATE)
+    smooth += noise * np.random.default_rng(1).standard_normal(image.shape)
     return np.clip(np.rint(smooth), 0, 255).astype(np.uint8)
 
 
@@ -62,8 +62,8 @@ class Checks:
         print(f"{'ok' if good else 'FAIL'} {what}", flush=True)
 
 
-def check_pair(checks, runner, program, sharp, name, kernel, least, ahead):
-    """`least` dB are gained outside the fragment, `ahead` more than without poles."""
+def check_pair(checks, runner, program, sharp, name, kernel, least, margin):
+    """Checks a gain of `least` dB outside the fragment, and of `margin` dB over weights without poles."""
     soft = blurred(sharp, kernel)
     paths = [os.path.join(runner.folder, f) for f in ("sharp.png", "blurred.png", "found.json")]
     cv2.imwrite(paths[0], sharp)
@@ -78,15 +78,15 @@ def check_pair(checks, runner, program, sharp, name, kernel, least, ahead):
     with open(paths[2], encoding="utf-8") as file:
         found = json.load(file)
     flat = sum(np.sum(found[q]["a"]) / (1 - np.sum(found[q]["b"])) for q in ("se", "sw", "ne", "nw"))
-    checks.check(f"{name}: a flat picture keeps its level to {abs(flat - 1):.1e}", abs(flat - 1) < 1e-5)
+    checks.check(f"{name}: a flat image keeps its level to {abs(flat - 1):.1e}", abs(flat - 1) < 1e-5)
     got = runner.element(soft, "GRAY8", [f"coefficients={paths[2]}"], stem="irfilter")
     if got is None:
-        checks.check(f"{name}: the element takes the file", False)
+        checks.check(f"{name}: the element accepts the file", False)
         return
     before, after = psnr(soft, sharp, FRAGMENT), psnr(got, sharp, FRAGMENT)
     checks.check(f"{name}: {before:.2f} dB became {after:.2f} (without poles {rows[1]:.2f})",
-                 after > before + least and after > rows[1] + ahead)
-    checks.check(f"{name}: as cf-identify said: {rows[0]:.2f}, {rows[2]:.2f}",
+                 after > before + least and after > rows[1] + margin)
+    checks.check(f"{name}: as cf-identify reported: {rows[0]:.2f}, {rows[2]:.2f}",
                  abs(rows[0] - before) < 0.02 and abs(rows[2] - after) < 0.05)
 
 
@@ -101,14 +101,15 @@ def check_tables(checks, runner, sharp):
         checks.check(f"preset={name}: {gained:+.2f} dB with noise of one level", gained > least)
 
 
-def check_complaints(checks, runner, program, sharp):
-    """What is wrong is said in one line, and nothing is written."""
+def check_errors(checks, runner, program, sharp):
+    """Checks that an error prints one line and writes no file."""
     one, other, out = (os.path.join(runner.folder, f) for f in ("one.png", "other.png", "none.json"))
     cv2.imwrite(one, sharp)
     cv2.imwrite(other, sharp[:200])
-    for name, arguments, word in (("one picture", [one], "needed"), ("no file", [one, one + "x"], "no file"),
-                                  ("two sizes", [one, other], "same size"), ("no such blur", [one, "-b", "box:3"], "right"),
-                                  ("window", [one, one, "-m", "9"], "2 to"), ("no picture", [one, __file__], "cannot"),
+    for name, arguments, word in (("one image", [one], "needed"), ("no file", [one, one + "x"], "no file"),
+                                  ("two sizes", [one, other], "same size"),
+                                  ("no such blur", [one, "-b", "box:3"], "right"),
+                                  ("window", [one, one, "-m", "9"], "2 to"), ("no image", [one, __file__], "cannot"),
                                   ("outside", [one, one, "-f", "96x96+600+9"], "reaches out"),
                                   ("unstable", [one, one, "-r", "1"], "stable")):
         done = subprocess.run([program, *arguments, "--output", out], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -123,11 +124,11 @@ def main():
     parser.add_argument("--program", default=os.path.join(here, "..", "..", "build-tests", "pipelines", "cf-identify"))
     parser.add_argument("--backend", default="cpu", choices=("cpu", "cuda"))
     options = parser.parse_args()
-    sharp = next(cv2.cvtColor(image, cv2.COLOR_BGR2GRAY) for name, image in pictures() if name == "camera.png")
+    sharp = next(cv2.cvtColor(image, cv2.COLOR_BGR2GRAY) for name, image in load_images() if name == "camera.png")
     checks = Checks()
     with tempfile.TemporaryDirectory() as folder:
         runner = Runner(None, options.backend, folder)
-        check_complaints(checks, runner, options.program, sharp)
+        check_errors(checks, runner, options.program, sharp)
         check_pair(checks, runner, options.program, sharp, "motion of 9 samples", motion(9, 0), 2.5, 1.5)
         check_pair(checks, runner, options.program, sharp, "Gaussian of 1.5", gauss(1.5), 2.5, 0.5)
         check_tables(checks, runner, sharp)

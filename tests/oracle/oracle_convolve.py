@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The part of oracle_opencv.py about the convolution: OpenCV's filter2D, which
-has to be met bit by bit with integer kernels, its GaussianBlur of 8 bits, which
-has to be met bit by bit too, blur and Sobel within 1, and SciPy for borders
-that OpenCV's filters lack."""
+"""The convolution's part of oracle_opencv.py: OpenCV's filter2D with integer kernels
+and its GaussianBlur of 8 bits, both bit-exact; blur and Sobel within 1; and SciPy for
+borders that OpenCV's filters lack."""
 from fractions import Fraction
 
 import cv2
@@ -10,7 +9,7 @@ import numpy as np
 from scipy import ndimage
 
 N_KERNELS = 200
-# Ours, OpenCV's, NumPy's, SciPy's.
+# The names of the border modes: the element's, OpenCV's, NumPy's, SciPy's.
 BORDERS = [("replicate", cv2.BORDER_REPLICATE, "edge", "nearest"),
            ("reflect101", cv2.BORDER_REFLECT_101, "reflect", "mirror"),
            ("constant", cv2.BORDER_CONSTANT, "constant", "constant"), ("wrap", None, "wrap", "wrap")]
@@ -21,8 +20,8 @@ def kernel_text(kernel):
 
 
 def filter2d(image, kernel, border):
-    """OpenCV's sums in doubles, and so exact: integers far below 2^53. Large
-    kernels go through its DFT, whose error is far below 1/2."""
+    """Returns OpenCV's sums in doubles, which are exact: integers far below 2^53. For
+    large kernels OpenCV uses a DFT, whose error is far below 1/2."""
     if border[1] is None:
         h, w = kernel.shape
         padded = np.pad(image, ((h, h), (w, w)), mode=border[2])
@@ -33,7 +32,7 @@ def filter2d(image, kernel, border):
 
 
 def rounded(sums, divisor, bias, top):
-    """sums / divisor + bias, of the rational numbers, halves to even, saturated."""
+    """Returns sums / divisor + bias in rational numbers, halves to even, saturated."""
     bias = Fraction(bias)
     over, under = sums * bias.denominator + bias.numerator * divisor, divisor * bias.denominator
     quotient, rest = np.divmod(2 * over + under, 2 * under)
@@ -44,7 +43,7 @@ def rounded(sums, divisor, bias, top):
 def random_kernel(rng, i):
     sides = [(1, 1), (2, 2), (3, 3), (5, 5), (7, 7), (9, 9), (15, 15), (31, 31), (1, 31), (31, 1), (3, 9), (4, 5)]
     w, h = sides[i] if i < len(sides) else rng.integers(1, 32 if i % 2 else 12, 2)
-    # What sums of 32 bits hold at 8 bit.
+    # Sums of 8 bit samples must fit into 32 bits.
     most = min((4, 100, 127, 3000, 32767)[i % 5], (2 ** 31 - 1) // 255 // (w * h))
     kernel = rng.integers(-most, most + 1, (h, w)) + (most // 8 if i % 3 else 0)
     kernel = np.clip(kernel, -most, most)
@@ -59,7 +58,7 @@ def check_filter2d(tally, run, gray):
     for i in range(N_KERNELS):
         kernel, border = random_kernel(rng, i), BORDERS[i % len(BORDERS)]
         size = float(np.sqrt((kernel.astype(np.float64) ** 2).sum()))
-        # A power of two is exact in OpenCV's floats; others only as a fraction.
+        # A power of two is exact in OpenCV's floats; other divisors are only so as a fraction.
         divisor = 2 ** int(np.log2(max(size, 1))) if i % 2 else int(max(1, size + rng.integers(-9, 10)))
         bias = (0, -3, 77, 0.5, -10.25)[rng.integers(0, 5)]
         what = f"filter2D {i}: {kernel.shape[1]}x{kernel.shape[0]} {border[0]} divisor {divisor} bias {bias}"
@@ -90,7 +89,7 @@ def check_gauss(tally, run, gray):
 
 
 def check_near(tally, run, gray):
-    """OpenCV rounds these otherwise."""
+    """Checks filters that OpenCV rounds differently."""
     for k in (3, 5, 9, 15, 31, 63):
         tally.near(f"blur {k}", run(gray, "GRAY8", "preset=box", f"kernel-size={k}"),
                    cv2.blur(gray, (k, k), borderType=cv2.BORDER_REPLICATE))

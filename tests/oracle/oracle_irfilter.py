@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The part of oracle_opencv.py about the recursive filter: the plain recursion
-in double precision with SciPy's lfilter along the rows, on pictures that really
-go on for hundreds of samples; stability by all roots at many frequencies; the
-smoother as the convolution that it is; and FFmpeg's gblur, which is the same
-smoother but for how it rounds."""
+"""The recursive filter's part of oracle_opencv.py: the plain recursion in double
+precision with SciPy's lfilter along the rows, on images padded by hundreds of samples;
+stability from all roots at many frequencies; the smoother as a convolution; and
+FFmpeg's gblur, which is the same smoother except for its rounding."""
 import json
 import os
 import re
@@ -17,15 +16,15 @@ from scipy import ndimage, signal
 
 N_STABLE = N_UNSTABLE = 500
 QUADRANTS = ("se", "sw", "ne", "nw")
-# What is forgotten by then is below this part of a level: ln (255 / 0.002).
+# The response is cut off where it is below 0.002 of a level: ln (255 / 0.002).
 FORGOTTEN = 11.8
 
 
 # ---- sets ------------------------------------------------------------------
 
 def lines_radius(b):
-    """The largest pole radius, by the roots of the polynomial in t that z1 = t,
-    z2 = t e^(i f) makes; good enough to choose how stable a set shall be."""
+    """Returns the largest pole radius, from the roots of the polynomial in t for z1 = t,
+    z2 = t e^(i f): accurate enough to choose a set's stability."""
     m = len(b)
     f = np.linspace(0, np.pi, 97)
     n = 2 * (m - 1)
@@ -39,8 +38,8 @@ def lines_radius(b):
 
 
 def is_stable(b):
-    """Huang: the column alone, and at every frequency along it all roots in the
-    other variable."""
+    """Tests stability by Huang's theorem: the roots of the column alone, and at every
+    frequency along it all roots in the other variable."""
     m = len(b)
     if np.abs(np.roots(np.concatenate(([1], -b[1:, 0])))).max(initial=0) >= 1:
         return False
@@ -54,7 +53,7 @@ def is_stable(b):
 
 
 def axis(rng, m):
-    """A polynomial 1 + c1 z + ... with roots of radius 0.1 to 1."""
+    """Returns a random polynomial 1 + c1 z + ... with roots of radius 0.1 to 1."""
     roots = []
     while len(roots) < m - 1:
         r, angle = rng.uniform(0.1, 1), rng.uniform(0, np.pi)
@@ -66,7 +65,7 @@ def axis(rng, m):
 
 
 def denominator(rng, m, radius):
-    """Half of them near a product of two axes, the others of any kind."""
+    """Returns a random denominator: half of them near a product of two axes, the others arbitrary."""
     if rng.integers(2):
         b = -np.outer(axis(rng, m), axis(rng, m)) * (1 + 0.2 * rng.uniform(-1, 1, (m, m)))
     else:
@@ -77,7 +76,8 @@ def denominator(rng, m, radius):
 
 
 def numerator(rng, m, b):
-    """What a flat picture becomes is a quarter of it, or the whole echo is."""
+    """Returns a random numerator, scaled so that the gain of a flat image is a quarter, or else
+    the absolute sum of the impulse response is a half."""
     a = rng.uniform(-0.5, 1, (m, m))
     impulse = np.zeros((40, 40))
     impulse[0, 0] = 1
@@ -89,7 +89,7 @@ def numerator(rng, m, b):
 # ---- the filter ------------------------------------------------------------
 
 def quadrant(x, a, b):
-    """se; nothing before the first row and column."""
+    """Filters with the quadrant se; samples before the first row and column are zero."""
     m = len(a)
     y = signal.convolve2d(x, a)[:x.shape[0], :x.shape[1]]
     along = np.concatenate(([1], -b[0, 1:]))
@@ -101,7 +101,7 @@ def quadrant(x, a, b):
 
 
 def recursive(x, sets, radius, border, through=0.0, offset=0.0):
-    """All quadrants of a picture, in doubles."""
+    """Returns the sum of all quadrants of an image, in doubles."""
     far = int(np.ceil(FORGOTTEN / np.log(1 / radius))) + 8
     out = through * x + offset
     for name, (a, b) in sets.items():
@@ -114,7 +114,7 @@ def recursive(x, sets, radius, border, through=0.0, offset=0.0):
 
 
 class Kernelcheck:
-    """One call, in files of its own: several may run at the same time."""
+    """One call of kernelcheck, with its own files, so that several may run at the same time."""
 
     def __init__(self, runner, name):
         self.runner = runner
@@ -145,7 +145,7 @@ class Kernelcheck:
 # ---- checks ----------------------------------------------------------------
 
 def close(got, expected, top=255):
-    """Levels by which the farthest sample is off; the sum itself is not rounded."""
+    """Returns the largest difference in levels; the expected value is not rounded."""
     return np.inf if got is None else np.abs(got.astype(float) - np.clip(expected, 0, top)).max()
 
 
@@ -184,7 +184,7 @@ def check_sets(tally, runner, gray):
     worst = 0
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         for what, stable, off, said in pool.map(lambda i: one_stable(runner, gray, i), range(N_STABLE)):
-            # Half a level is rounding; the rest is what float32 loses.
+            # Rounding gives half a level; the rest is the error of float32.
             good = stable and off <= 1
             worst = max(worst, off)
             tally.passed += int(good)
@@ -201,7 +201,7 @@ def check_sets(tally, runner, gray):
 
 
 def smoothed(image, sigma):
-    """The response itself, an exponential along each axis, out to where it is nothing."""
+    """Convolves with the smoother's response, an exponential along each axis, to where it vanishes."""
     lam = sigma * sigma / 2
     nu = (1 + 2 * lam - np.sqrt(1 + 4 * lam)) / (2 * lam)
     half = int(np.ceil(30 / -np.log(nu)))
@@ -222,7 +222,7 @@ def check_presets(tally, runner, gray):
             for preset, want in expected.items():
                 got, said = call.run(image, f"preset={preset}", f"sigma={sigma}", "amount=1.7")
                 off = close(got, want, top)
-                # Halves and, of 65535 levels, what float32 loses with long memories.
+                # Rounding and, with 65535 levels, the error of float32 with long responses.
                 good = off <= (0.51 if top == 255 else 1.5)
                 tally.passed += int(good)
                 tally.failed += int(not good)
@@ -231,7 +231,7 @@ def check_presets(tally, runner, gray):
 
 
 def tables():
-    """The sets of the deblurring presets, read from their source as data: (setting, m, quadrants, passthrough)."""
+    """Returns the sets of the deblurring presets, parsed from their source: (setting, quadrants, passthrough)."""
     source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "cuda", "irfilter", "tables.c")
     if not os.path.exists(source):
         return None
@@ -252,17 +252,17 @@ def tables():
 
 
 def check_tables(tally, runner, gray):
-    """A preset of the tables is the same as its set from a file; and what is
-    turned by 90 degrees or mirrored, is."""
+    """Checks that a preset of the tables equals its set from a file, and that rotating
+    the image by 90 degrees or mirroring it rotates or mirrors the result."""
     entries = tables()
     if entries is None:
-        print("skipped: the deblurring presets' tables are not here")
+        print("skipped: the source of the deblurring presets' tables was not found")
         tally.skipped += 1
         return
     call = Kernelcheck(runner, "table")
     for preset, sets, through in entries:
         tally.compare(preset, call.run(gray, preset)[0], call.with_file(gray, sets, through=through)[0])
-    # 0.5, 0.75 ... 3: the nearest.
+    # The tables have sigma 0.5, 0.75 ... 3; the nearest is used.
     tally.compare("sigma 1.4", call.run(gray, "preset=deblur sigma=1.4")[0],
                   call.run(gray, "preset=deblur sigma=1.5")[0])
     for length in (3, 9, 14):
@@ -288,10 +288,10 @@ def ffmpeg_program():
 
 
 def check_gblur(tally, runner, gray):
-    """gblur steps=1 in the interior: its edges are others, and it truncates."""
+    """Compares with gblur steps=1 in the interior: its edges differ, and it truncates."""
     program = ffmpeg_program()
     if not program:
-        print("skipped: no ffmpeg, so smooth is not held against its gblur")
+        print("skipped: no ffmpeg to compare smooth with its gblur")
         tally.skipped += 1
         return
     call = Kernelcheck(runner, "gblur")

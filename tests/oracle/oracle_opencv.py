@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""An independent oracle: OpenCV's medianBlur and SciPy's rank filters (and what
-oracle_convolve.py, oracle_irfilter.py and oracle_segment.py say for the other
-filters) on real pictures, against the filter library (through kernelcheck) and
-the element (through gst-launch-1.0). Every byte must be equal, if nothing else
-is said.
+"""An independent oracle: compares OpenCV's medianBlur and SciPy's rank filters (and
+the references of oracle_convolve.py, oracle_irfilter.py and oracle_segment.py for the
+other filters) on photographs with the filter library (through kernelcheck) and with
+the element (through gst-launch-1.0). Every byte must be equal, except where a check
+states a tolerance.
 
     oracle_opencv.py [--kernelcheck PROGRAM] [--backend cpu|cuda|reference] [--filter STEM] [--no-element]
 
-Needs numpy, scipy, opencv-python-headless and scikit-image; where this Python
-lacks them, the one that CF_PYTHON names is used; without that, skipped (77).
+Needs numpy, scipy, opencv-python-headless and scikit-image. If this Python lacks
+them, uses the one that CF_PYTHON names; without it the test is skipped (77).
 """
 import argparse
 import os
@@ -55,14 +55,14 @@ class Tally:
         print(f"FAIL {what}: {len(bad)} samples differ, first at {at}: {got[at]} instead of {expected[at]}")
 
     def near(self, what, got, expected):
-        """Equal within 1."""
+        """Counts equality within 1."""
         if got is not None and got.shape == expected.shape:
             got = np.where(np.abs(got.astype(np.int32) - expected) <= 1, expected, got)
         self.compare(what, got, expected)
 
 
-def pictures():
-    """Photographs and scans that come with scikit-image, as 8-bit arrays."""
+def load_images():
+    """Returns photographs and scans of scikit-image as 8-bit arrays."""
     folder = os.path.join(os.path.dirname(skimage.__file__), "data")
     found = []
     for name in ("astronaut.png", "camera.png", "chelsea.png", "coffee.png", "coins.png", "gravel.png",
@@ -78,7 +78,7 @@ class Runner:
         self.program, self.backend, self.folder = program, backend, folder
 
     def frames(self, stack, form, *sets, stem="median"):
-        """Frames one after the other through one plan; None where it failed."""
+        """Filters frames one after the other with one plan; returns None on failure."""
         raw_in, raw_out = os.path.join(self.folder, "in"), os.path.join(self.folder, "out")
         np.ascontiguousarray(stack).tofile(raw_in)
         command = [self.program, "--filter", stem, "--format", form, "--size", f"{stack.shape[2]}x{stack.shape[1]}",
@@ -92,12 +92,13 @@ class Runner:
         return None if out is None else out[0]
 
     def element(self, image, form, properties, stem="median"):
-        """Through the element; widths are multiples of four, so rows have no padding."""
+        """Filters with the element; widths are multiples of four, so rows have no padding."""
         raw_in, raw_out = os.path.join(self.folder, "in"), os.path.join(self.folder, "out")
         np.ascontiguousarray(image).tofile(raw_in)
         command = ["gst-launch-1.0", "-q", "filesrc", f"location={raw_in}", f"blocksize={image.nbytes}", "!",
                    f"video/x-raw,format={form},width={image.shape[1]},height={image.shape[0]},framerate=1/1", "!",
-                   "cuda" + stem, f"backend={self.backend}", "on-gpu-error=error", *properties, "!", "filesink", f"location={raw_out}"]
+                   "cuda" + stem, f"backend={self.backend}", "on-gpu-error=error", *properties, "!",
+                   "filesink", f"location={raw_out}"]
         return self.result(command, raw_out, image)
 
     @staticmethod
@@ -116,7 +117,8 @@ def check_opencv(tally, runner, images):
     for i, (name, color) in enumerate(images):
         gray = cv2.cvtColor(color, cv2.COLOR_BGR2GRAY)
         for k in SIZES:
-            tally.compare(f"{name} gray {k}", runner.kernelcheck(gray, "GRAY8", f"kernel-size={k}"), cv2.medianBlur(gray, k))
+            tally.compare(f"{name} gray {k}", runner.kernelcheck(gray, "GRAY8", f"kernel-size={k}"),
+                          cv2.medianBlur(gray, k))
             if i % 2 == 0:
                 tally.compare(f"{name} BGR {k}", runner.kernelcheck(color, "BGR", f"kernel-size={k}"),
                               cv2.medianBlur(color, k))
@@ -127,11 +129,12 @@ def check_opencv(tally, runner, images):
 
 
 def check_scipy(tally, runner, images):
-    """Ranks other than the median, rectangles, 16 bits at any size."""
+    """Checks ranks other than the median, rectangles, 16 bits at any size."""
     for name, color in images[:3]:
         gray = cv2.cvtColor(color, cv2.COLOR_BGR2GRAY)[:150, :173]
         deep = (gray.astype(np.uint16) * 257).astype("<u2") + np.arange(173, dtype="<u2")
-        for w, h, p in ((3, 3, 0), (3, 3, 100), (5, 3, 25), (1, 9, 80), (13, 1, 50), (9, 7, 37), (15, 15, 99), (31, 5, 10)):
+        for w, h, p in ((3, 3, 0), (3, 3, 100), (5, 3, 25), (1, 9, 80), (13, 1, 50), (9, 7, 37), (15, 15, 99),
+                        (31, 5, 10)):
             rank = (2 * p * (w * h - 1) + 100) // 200
             sets = (f"kernel-width={w}", f"kernel-height={h}", f"percentile={p}")
             for form, image in (("GRAY8", gray), ("GRAY16_LE", deep)):
@@ -140,7 +143,8 @@ def check_scipy(tally, runner, images):
         stack = np.stack([np.roll(gray, 3 * i, axis=1) for i in range(4)])
         got = runner.frames(stack, "GRAY8", "kernel-size=3", "temporal-depth=3")
         padded = np.concatenate([stack[:1], stack[:1], stack])
-        expected = np.stack([ndimage.median_filter(padded[i:i + 3], size=(3, 3, 3), mode="nearest")[1] for i in range(4)])
+        expected = np.stack([ndimage.median_filter(padded[i:i + 3], size=(3, 3, 3), mode="nearest")[1]
+                             for i in range(4)])
         tally.compare(f"{name} temporal", got, expected)
 
 
@@ -151,7 +155,8 @@ def check_element(tally, runner, images):
         for k in (3, 5, 9, 15, 31):
             tally.compare(f"element: {name} gray {k}", runner.element(gray, "GRAY8", [f"kernel-size={k}"]),
                           cv2.medianBlur(gray, k))
-        tally.compare(f"element: {name} BGR 7", runner.element(color, "BGR", ["kernel-size=7"]), cv2.medianBlur(color, 7))
+        tally.compare(f"element: {name} BGR 7", runner.element(color, "BGR", ["kernel-size=7"]),
+                      cv2.medianBlur(color, 7))
         deep = (gray.astype(np.uint16) * 257).astype("<u2")
         tally.compare(f"element: {name} 16 bit 5", runner.element(deep, "GRAY16_LE", ["kernel-size=5"]),
                       cv2.medianBlur(deep, 5))
@@ -166,13 +171,13 @@ def main():
     parser.add_argument("--no-element", action="store_true")
     options = parser.parse_args()
     tally = Tally()
-    images = pictures()
-    print(f"OpenCV {cv2.__version__}, {len(images)} pictures")
+    images = load_images()
+    print(f"OpenCV {cv2.__version__}, {len(images)} images")
     with tempfile.TemporaryDirectory() as folder:
         runner = Runner(options.kernelcheck, options.backend, folder)
         elements = not options.no_element and shutil.which("gst-launch-1.0")
         if not options.no_element and not elements:
-            print("skipped: gst-launch-1.0 is not here")
+            print("skipped: gst-launch-1.0 was not found")
             tally.skipped += 1
         if options.filter in (None, "median"):
             check_opencv(tally, runner, images)
@@ -186,7 +191,7 @@ def main():
                 if elements:
                     part.check_element(tally, runner, images)
     if not images:
-        print("FAIL: scikit-image brought no pictures")
+        print("FAIL: scikit-image has no images")
         tally.failed += 1
     print(f"{tally.passed} passed, {tally.failed} failed, {tally.skipped} skipped")
     return 1 if tally.failed else 0

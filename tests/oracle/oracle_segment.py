@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The part of oracle_opencv.py about the segmentation. Its labels are exactly
-those of its contract, which kernelcheck proves; here is what they are worth:
-scenes whose regions are known, seeded region growing with a priority queue as
-Adams & Bischof (1994) have it, pictures at two resolutions, noise on a scene
-that stands still, and things that move. Each check prints its figures.
+"""The part of oracle_opencv.py for the segmentation. kernelcheck proves that the
+labels are exactly those of the contract; the checks here measure the quality of
+the segmentation: scenes with known regions, seeded region growing with a
+priority queue after Adams & Bischof (1994), images at two resolutions, noise on
+a static scene, and moving objects. Each check prints its figures.
 
-Covering of a segmentation A by another one B: the mean over the pixels of the
-best overlap (intersection over union) that their region of A has in B."""
+Covering of a segmentation A by a segmentation B: the mean over all pixels of the
+best overlap (intersection over union) of the pixel's region in A with a region
+of B."""
 import heapq
 import os
 
@@ -15,31 +16,31 @@ import numpy as np
 from scipy import ndimage
 from scipy.spatial import cKDTree
 
-SEED, MERGE = 0.05, 0.1  # the defaults
+SEED, MERGE = 0.05, 0.1  # defaults of seed-threshold and merge-threshold
 
 
 # ---- running ---------------------------------------------------------------
 
 def id_colors(n):
-    """What `labels` paints the ids 1 .. n as, R << 16 | G << 8 | B."""
+    """Returns the colours that output=labels gives the ids 1 .. n, as R << 16 | G << 8 | B."""
     h = np.arange(1, n + 1, dtype=np.uint64) * 2654435769 % 2**32
     r, g, b = (64 + 3 * (h >> np.uint64(s) & np.uint64(255)) // 4 for s in (24, 16, 8))
     return (r << np.uint64(16) | g << np.uint64(8) | b).astype(np.int64)
 
 
 def frames(runner, stack, *sets):
-    """BGR pictures."""
+    """Filters a stack of BGR frames with the given settings; returns None on failure."""
     return runner.frames(stack, "BGR", *sets, stem="segment")
 
 
 def as_numbers(painted):
-    """A picture of `labels`: each pixel's colour as one number."""
+    """Returns the colour of each pixel of an output=labels image as one number."""
     b, g, r = (painted[..., k].astype(np.int64) for k in range(3))
     return r << 16 | g << 8 | b
 
 
 def labels(runner, image, *sets):
-    """Each pixel's region, 0 .. n - 1; -1 everywhere where it failed."""
+    """Returns the region of each pixel, 0 .. n - 1; -1 everywhere if the filter failed."""
     out = frames(runner, image[None], "output=labels", "temporal=0", *sets)
     if out is None:
         return np.full(image.shape[:2], -1)
@@ -47,6 +48,7 @@ def labels(runner, image, *sets):
 
 
 def covering(of, by):
+    """Returns the covering of the labels `of` by the labels `by`; 0 if the filter failed."""
     if by.min() < 0:
         return 0.0
     n_of, n_by = of.max() + 1, by.max() + 1
@@ -57,26 +59,28 @@ def covering(of, by):
 
 
 def noisy(rng, image, sigma):
+    """Returns the image with Gaussian noise, as 8-bit samples."""
     return np.clip(image + rng.normal(0, sigma, image.shape), 0, 255).round().astype(np.uint8)
 
 
-def tell(tally, what, good, figures):
+def report(tally, what, good, figures):
+    """Counts a check as passed or failed and prints its figures."""
     tally.passed += int(good)
     tally.failed += int(not good)
     print(f"{'' if good else 'FAIL '}segment: {what}: {figures}")
 
 
-# ---- scenes that are known -------------------------------------------------
+# ---- scenes with known regions ---------------------------------------------
 
 def ycbcr(bgr):
-    """Full range BT.601, in doubles; Y, Cb, Cr in the last axis."""
+    """Converts BGR to full range BT.601 in doubles; Y, Cb, Cr in the last axis."""
     b, g, r = (bgr[..., k].astype(float) for k in range(3))
     y = 0.299 * r + 0.587 * g + 0.114 * b
     return np.stack((y, 128 + (b - y) / 1.772, 128 + (r - y) / 1.402), -1)
 
 
 def touching(label):
-    """Pairs of labels that touch, each once, the smaller one first."""
+    """Returns the pairs of labels that touch, each pair once, the smaller label first."""
     pairs = np.concatenate([np.stack((label[:, :-1], label[:, 1:]), -1).reshape(-1, 2),
                             np.stack((label[:-1], label[1:]), -1).reshape(-1, 2)])
     pairs = np.sort(pairs[pairs[:, 0] != pairs[:, 1]], axis=1)
@@ -84,13 +88,13 @@ def touching(label):
 
 
 def voronoi(rng, width, height, n):
-    """Cells about random points, in colours 40 or more apart where they touch."""
+    """Returns labels and image of n Voronoi cells; the colours of cells that touch differ by 40 or more."""
     y, x = np.mgrid[:height, :width]
     label = cKDTree(rng.uniform(0, 1, (n, 2)) * (width, height)).query(np.c_[x.ravel(), y.ravel()])[1]
     label = label.reshape(height, width)
     beside = [[] for _ in range(n)]
     for a, b in touching(label):
-        beside[b].append(a)  # a < b: it has its colour already
+        beside[b].append(a)  # a < b: a already has its colour
     color = np.zeros((n, 3))
     for i in range(n):
         while True:
@@ -106,19 +110,19 @@ def check_voronoi(tally, runner):
         truth, image = voronoi(rng, width, height, n)
         got = labels(runner, noisy(rng, image, 4))
         score = covering(truth, got)
-        tell(tally, f"{n} cells, noise 4, {width}x{height}", score > 0.95,
-             f"{got.max() + 1} regions, covering {score:.4f} (over .95)")
+        report(tally, f"{n} cells, noise 4, {width}x{height}", score > 0.95,
+               f"{got.max() + 1} regions, covering {score:.4f} (over .95)")
 
 
-# ---- other ways to grow ----------------------------------------------------
+# ---- other growth algorithms -----------------------------------------------
 
 def near(p, q, t):
-    """The relative distance is less than t."""
+    """Returns whether the relative distance is less than t."""
     return 2 * ((p - q) ** 2).sum(-1) < t * t * ((p * p).sum(-1) + (q * q).sum(-1))
 
 
 def seeds_of(p):
-    """Connected seeds, numbered from 1; 0 elsewhere."""
+    """Returns the connected components of seeds, numbered from 1 (0 elsewhere), and their number."""
     h, w = p.shape[:2]
     smooth = np.ones((h, w), bool)
     for dy, dx in ((0, 1), (1, 0), (1, 1), (1, -1)):
@@ -131,10 +135,11 @@ def seeds_of(p):
 
 
 def grow_sequentially(p, label, n):
-    """One pixel at a time: of all that touch a region the one that is relatively
-    nearest to its mean. Distances are those of when a pixel was found."""
+    """Grows one pixel at a time: of all pixels that touch a region, the one that is
+    relatively nearest to the region's mean. The distance is computed when the
+    pixel is queued."""
     h, w = label.shape
-    # With a frame about it, so that no neighbour is outside.
+    # A border of -1 on all sides, so that each pixel has four neighbours.
     framed = np.full((h + 2, w + 2), -1)
     framed[1:-1, 1:-1] = label
     flat, step = framed.ravel().tolist(), w + 2
@@ -170,7 +175,7 @@ def grow_sequentially(p, label, n):
 
 
 def grow_in_rings(p, label, n):
-    """All pixels that touch a region at once, then the means anew."""
+    """Grows all pixels that touch a region at once, then updates the means."""
     label = label.copy()
     while (label == 0).any():
         count = np.maximum(np.bincount(label.ravel(), minlength=n + 1), 1)
@@ -187,7 +192,7 @@ def grow_in_rings(p, label, n):
 
 
 class Graph:
-    """Regions and which touch, to be merged two by two."""
+    """A region adjacency graph, to be merged pair by pair."""
 
     def __init__(self, p, label):
         n = label.max() + 1
@@ -197,7 +202,7 @@ class Graph:
         for a, b in touching(label).tolist():
             self.beside[a].add(b)
             self.beside[b].add(a)
-        self.now = np.arange(n)  # where each region is by now
+        self.now = np.arange(n)  # the region of which each first region is a part now
         self.version = [0] * n
         self.label = label
 
@@ -205,7 +210,7 @@ class Graph:
         return self.total[a] / self.count[a]
 
     def join(self, a, b):
-        """b becomes a part of a."""
+        """Merges b into a."""
         self.count[a] += self.count[b]
         self.total[a] += self.total[b]
         self.count[b] = 0
@@ -226,8 +231,8 @@ class Graph:
 
 
 def merge_greedily(p, label, min_size):
-    """Always the two that are nearest, while they are alike; then what is too
-    small, the smallest first, goes to its nearest neighbour."""
+    """Merges the two nearest regions as long as they are similar; then merges the
+    regions below min_size, the smallest first, into their nearest neighbours."""
     g = Graph(p, label)
     queue = []
 
@@ -258,13 +263,14 @@ def merge_greedily(p, label, min_size):
 
 
 def photographs(images, *names):
+    """Returns the named images that are available."""
     found = dict(images)
     return [(name, found[name]) for name in names if name in found]
 
 
 def check_growing(tally, runner, images):
-    """Is ours as near to growth with a queue as growth in rings is?"""
-    ours, rings = [], []
+    """Checks that the filter is as close to growth with a queue as growth in rings is."""
+    scores, rings = [], []
     for name, image in photographs(images, "astronaut.png", "camera.png", "chelsea.png", "coffee.png", "coins.png",
                                    "moon.png", "motorcycle_left.png", "rocket.jpg"):
         small = cv2.resize(image, (240, image.shape[0] * 240 // image.shape[1]), interpolation=cv2.INTER_AREA)
@@ -274,13 +280,13 @@ def check_growing(tally, runner, images):
         truth = merge_greedily(p, grow_sequentially(p, seeds, n), least)
         ring = merge_greedily(p, grow_in_rings(p, seeds, n), least)
         got = labels(runner, small)
-        ours.append(covering(truth, got))
+        scores.append(covering(truth, got))
         rings.append(covering(truth, ring))
-        print(f"segment: {name}: one pixel at a time {truth.max() + 1} regions, in rings {ring.max() + 1}, "
-              f"covering {rings[-1]:.3f}, ours {got.max() + 1}, covering {ours[-1]:.3f}")
-    mean_ours, mean_rings = np.mean(ours or [0]), np.mean(rings or [0])
-    tell(tally, f"{len(ours)} photographs", len(ours) > 0 and mean_ours >= mean_rings,
-         f"covering {mean_ours:.3f}, that of growth in rings {mean_rings:.3f}")
+        print(f"segment: {name}: with a queue {truth.max() + 1} regions, in rings {ring.max() + 1}, "
+              f"covering {rings[-1]:.3f}, the filter {got.max() + 1}, covering {scores[-1]:.3f}")
+    mean_filter, mean_rings = np.mean(scores or [0]), np.mean(rings or [0])
+    report(tally, f"{len(scores)} photographs", len(scores) > 0 and mean_filter >= mean_rings,
+           f"covering {mean_filter:.3f}, growth in rings {mean_rings:.3f}")
 
 
 # ---- resolutions -----------------------------------------------------------
@@ -290,14 +296,14 @@ def check_resolution(tally, runner, images):
         large = cv2.resize(image, None, fx=4, fy=4, interpolation=cv2.INTER_CUBIC)
         a, b = labels(runner, image), labels(runner, large)
         score, n, m = covering(a, b[2::4, 2::4]), a.max() + 1, b.max() + 1
-        tell(tally, f"{name} and four times as large", score > 0.7 and max(n, m) <= 1.6 * min(n, m),
-             f"{n} and {m} regions, covering {score:.3f} (over .7)")
+        report(tally, f"{name} and the same enlarged four times", score > 0.7 and max(n, m) <= 1.6 * min(n, m),
+               f"{n} and {m} regions, covering {score:.3f} (over .7)")
 
 
 # ---- video -----------------------------------------------------------------
 
-def standing_scene(images):
-    """A frame of a film, where one is at hand; a photograph otherwise."""
+def static_scene(images):
+    """Returns name and image of a static scene: a frame of a video file if there is one, else a photograph."""
     for path in (os.environ.get("CF_CLIP"), os.path.join(os.environ.get("CF_BUILD", "."), "vtest.avi")):
         if path and os.path.exists(path):
             good, frame = cv2.VideoCapture(path).read()
@@ -307,27 +313,27 @@ def standing_scene(images):
 
 
 def jumps(painted):
-    """Percent of the pixels whose luma changes by more than 8, from frame to frame."""
+    """Returns for each frame the percentage of pixels whose luma changes by more than 8 from the previous frame."""
     luma = ycbcr(painted)[..., 0]
     return [float((np.abs(luma[i] - luma[i - 1]) > 8).mean() * 100) for i in range(1, len(luma))]
 
 
-def check_standing(tally, runner, images):
+def check_static(tally, runner, images):
     rng = np.random.default_rng(2)
-    name, scene = standing_scene(images)
+    name, scene = static_scene(images)
     for size in ((768, 576), (1920, 1080)):
         base = cv2.resize(scene, size).astype(float)
         stack = np.stack([noisy(rng, base, 2) for _ in range(8)])
         for setting, good, limit in (("temporal=0.15", lambda j: max(j) < 3, "all under 3"),
-                                     ("temporal=0", lambda j: np.mean(j) > 10, "over 10 on the average")):
+                                     ("temporal=0", lambda j: np.mean(j) > 10, "over 10 on average")):
             out = frames(runner, stack, setting)
             j = jumps(out) if out is not None else [50.0]
-            tell(tally, f"{name} stands still, noise 2, {size[0]}x{size[1]}, {setting}", out is not None and good(j),
-                 f"{np.mean(j):.2f} % of the pixels jump, at most {max(j):.2f} ({limit})")
+            report(tally, f"{name}, static, noise 2, {size[0]}x{size[1]}, {setting}", out is not None and good(j),
+                   f"{np.mean(j):.2f} % of the pixels jump, at most {max(j):.2f} ({limit})")
 
 
 def discs(n):
-    """Five discs on their way round; the frames, and where their centres are."""
+    """Returns n frames of five discs that move on an ellipse, and the centres of the discs in each frame."""
     rng = np.random.default_rng(3)
     colors = ((40, 40, 200), (220, 60, 60), (60, 200, 60), (200, 200, 210), (20, 20, 20))
     stack, centres = np.empty((n, 360, 480, 3), np.uint8), np.empty((n, 5, 2), int)
@@ -345,27 +351,27 @@ def check_discs(tally, runner):
     stack, centres = discs(300)
     out = frames(runner, stack, "output=labels")
     if out is None:
-        tell(tally, "five discs", False, "no result")
+        report(tally, "five discs", False, "no result")
         return
     painted = as_numbers(out)
     ids = np.stack([painted[t, centres[t, :, 1], centres[t, :, 0]] for t in range(len(stack))])
     known = np.isin(ids[0], id_colors(100)).all() and len(set(ids[0].tolist())) == 5
     bad = int((ids != ids[0]).any(1).sum())
-    tell(tally, "five discs move for 300 frames", known and bad == 0, f"{bad} frames where one has another id")
+    report(tally, "five discs move for 300 frames", known and bad == 0, f"{bad} frames in which a disc has another id")
 
 
-# ---- all of it -------------------------------------------------------------
+# ---- all checks ------------------------------------------------------------
 
 def check(tally, runner, images):
     check_voronoi(tally, runner)
     check_growing(tally, runner, images)
     check_resolution(tally, runner, images)
-    check_standing(tally, runner, images)
+    check_static(tally, runner, images)
     check_discs(tally, runner)
 
 
 def check_element(tally, runner, images):
-    """The element paints what the library does."""
+    """Checks that the element paints the same as the library."""
     for name, color in images[:2]:
         image = np.ascontiguousarray(color[:, :color.shape[1] // 4 * 4])
         for sets in (("output=mean",), ("output=labels", "cell-size=3"), ("output=boundaries", "min-size=40")):

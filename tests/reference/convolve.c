@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * convolve/convolve.c: the convolution filter straight from its contract
- * (cuda/convolve/convolve.h): every sample is a sum of 64 bits over its taps. A gauss is
- * the sum along rows and then along columns, which is the same integer. */
+ * reference/convolve.c: the convolution filter written from its contract
+ * (cuda/convolve/convolve.h) alone: every sample is a sum in 64 bits over the taps. A Gaussian is
+ * summed along columns and then along rows, which gives the same integer. */
 #include "convolve.h"
 
 #include <math.h>
@@ -12,13 +12,14 @@
 
 /* ---- sums --------------------------------------------------------------- */
 
-/* A plane with the samples that the kernel sees around it. */
+/* A plane with the border samples that the kernel needs. */
 typedef struct {
   int32_t *v;
   int pitch;
 } Padded;
 
-/* Samples less `base`; `outside` is a sample too. */
+/* Pads a plane and subtracts `base` from all samples. `outside` is the value of samples outside
+ * for border=constant. */
 static Padded
 pad (const KcPlane *plane, const RefKernel *k, const char *border, int base, int outside)
 {
@@ -50,7 +51,7 @@ sum_row (const Padded *p, const RefKernel *k, const int64_t *c, int y, int w, in
     }
 }
 
-/* With axis[i] axis[j]: all columns first, into `column`. */
+/* Sums with the weights axis[i] axis[j]: all columns first, into `column`. */
 static void
 sum_row_axes (const Padded *p, const RefKernel *k, int y, int w, int64_t *column, int64_t *sums)
 {
@@ -75,7 +76,7 @@ typedef struct {
   const char *border;
   int outside, base, max;
   double bias;
-} Job;
+} PlaneFilter;
 
 static uint32_t
 saturate (int64_t value, int max)
@@ -83,37 +84,37 @@ saturate (int64_t value, int max)
   return (uint32_t) (value < 0 ? 0 : value > max ? max : value);
 }
 
-/* From the sums of one sample x (less base) to the result. */
+/* Computes the result of one sample from its sums; x is the sample less base. */
 static uint32_t
-finish (const Job *job, int64_t s, int64_t t, int64_t x)
+finish (const PlaneFilter *pf, int64_t s, int64_t t, int64_t x)
 {
-  const RefKernel *k = job->k;
+  const RefKernel *k = pf->k;
 
   switch (k->kind) {
     case REF_GAUSS:
-      return saturate (ref_round (s, k->divisor, job->bias, REF_HALF_UP) + job->base, job->max);
+      return saturate (ref_round (s, k->divisor, pf->bias, REF_HALF_UP) + pf->base, pf->max);
     case REF_UNSHARP:
-      return saturate (ref_round (256 * k->divisor * x + k->amount * (k->divisor * x - s), 256 * k->divisor, job->bias,
-          REF_HALF_UP) + job->base, job->max);
+      return saturate (ref_round (256 * k->divisor * x + k->amount * (k->divisor * x - s), 256 * k->divisor, pf->bias,
+          REF_HALF_UP) + pf->base, pf->max);
     case REF_MAGNITUDE:
-      return saturate (ref_round ((__int128) ref_root (s * s + t * t) * k->factor, k->divisor, job->bias,
-          REF_HALF_EVEN), job->max);
+      return saturate (ref_round ((__int128) ref_root (s * s + t * t) * k->factor, k->divisor, pf->bias,
+          REF_HALF_EVEN), pf->max);
     default:
-      return saturate (ref_round (s, k->divisor, job->bias, REF_HALF_EVEN) + job->base, job->max);
+      return saturate (ref_round (s, k->divisor, pf->bias, REF_HALF_EVEN) + pf->base, pf->max);
   }
 }
 
 static bool
-filter_plane (const Job *job, KcPlane *plane)
+filter_plane (const PlaneFilter *pf, KcPlane *plane)
 {
-  const RefKernel *k = job->k;
+  const RefKernel *k = pf->k;
   int64_t across[9] = { 0 };
   Padded p;
   bool good;
 
-  if (plane->h == 0) /* the second field of a picture of one row */
+  if (plane->h == 0) /* the second field of a frame of one row */
     return true;
-  p = pad (plane, k, job->border, job->base, job->outside);
+  p = pad (plane, k, pf->border, pf->base, pf->outside);
   good = p.v != NULL;
   for (int i = 0; i < 9; i++)
     across[i] = k->c[i % 3 * 3 + i / 3];
@@ -144,7 +145,7 @@ filter_plane (const Job *job, KcPlane *plane)
       if (k->kind == REF_MAGNITUDE)
         sum_row (&p, k, across, y, plane->w, t);
       for (int x = 0; x < plane->w; x++)
-        plane->v[(size_t) y * (size_t) plane->w + (size_t) x] = finish (job, sums[x], t[x], here[x]);
+        plane->v[(size_t) y * (size_t) plane->w + (size_t) x] = finish (pf, sums[x], t[x], here[x]);
     }
     free (sums);
   }
@@ -152,7 +153,7 @@ filter_plane (const Job *job, KcPlane *plane)
   return good;
 }
 
-/* ---- pictures ----------------------------------------------------------- */
+/* ---- frames ----------------------------------------------------------- */
 
 static RefSetting
 setting_of (const CfFilter *filter, const void *params)
@@ -181,15 +182,15 @@ typedef struct {
   const RefSetting *s;
   const RefKernel *k;
   const CfImage *in, *out;
-} Picture;
+} Frame;
 
-static Job
-job_for (const Picture *p, bool chroma)
+static PlaneFilter
+plane_filter_for (const Frame *p, bool chroma)
 {
   int max = (1 << p->info->bits) - 1, mid = 1 << (p->info->bits - 1);
   int outside = p->s->border_value > max ? max : p->s->border_value;
 
-  return (Job) {
+  return (PlaneFilter) {
     .k = p->k,
     .border = p->s->border,
     .outside = chroma ? mid : outside,
@@ -200,11 +201,11 @@ job_for (const Picture *p, bool chroma)
 }
 
 static bool
-filter_component (const Picture *p, int component, int field)
+filter_component (const Frame *p, int component, int field)
 {
   KcPlane plane = kc_unpack (p->video, p->in, component, field);
-  Job job = job_for (p, p->info->comp[component].role == CF_ROLE_CHROMA);
-  bool good = plane.v && filter_plane (&job, &plane);
+  PlaneFilter pf = plane_filter_for (p, p->info->comp[component].role == CF_ROLE_CHROMA);
+  bool good = plane.v && filter_plane (&pf, &plane);
 
   if (good)
     kc_pack (p->video, p->out, component, field, &plane);
@@ -213,7 +214,7 @@ filter_component (const Picture *p, int component, int field)
 }
 
 static bool
-write_mid (const Picture *p, int component, int field)
+write_mid (const Frame *p, int component, int field)
 {
   KcPlane plane = kc_unpack (p->video, p->in, component, field);
 
@@ -225,12 +226,12 @@ write_mid (const Picture *p, int component, int field)
   return plane.v != NULL;
 }
 
-/* R, G and B of a field: one gray plane, filtered, written to all three. */
+/* Filters the gray plane of R, G and B of a field and writes it to all three. */
 static bool
-filter_gray (const Picture *p, int field)
+filter_gray (const Frame *p, int field)
 {
   KcPlane rgb[3] = { 0 };
-  Job job = job_for (p, false);
+  PlaneFilter pf = plane_filter_for (p, false);
   bool mean = strcmp (p->s->gray, "mean") == 0, good = true;
 
   for (int c = 0; c < p->info->n_components; c++) {
@@ -246,7 +247,7 @@ filter_gray (const Picture *p, int field)
 
     rgb[0].v[i] = mean ? (r + g + b) / 3 : (77 * r + 150 * g + 29 * b + 128) >> 8;
   }
-  good = good && (p->k->identity || filter_plane (&job, &rgb[0]));
+  good = good && (p->k->identity || filter_plane (&pf, &rgb[0]));
   for (int c = 0; good && c < p->info->n_components; c++)
     if (p->info->comp[c].role >= CF_ROLE_RED && p->info->comp[c].role <= CF_ROLE_BLUE)
       kc_pack (p->video, p->out, c, field, &rgb[0]);
@@ -261,7 +262,7 @@ reference (const CfFilter *filter, const CfVideo *video, const CfCommon *common,
 {
   RefSetting s = setting_of (filter, params);
   RefKernel *k = malloc (sizeof *k);
-  Picture p = { video, cf_format_info (video->format), &s, k, seen[0], out };
+  Frame p = { video, cf_format_info (video->format), &s, k, seen[0], out };
   bool gray = strcmp (s.gray, "none") != 0, good = k && ref_kernel_make (&s, p.info->bits, k);
 
   (void) n_seen;
@@ -294,23 +295,23 @@ accepts (const CfFilter *filter, const CfVideo *video, const void *params)
   return good;
 }
 
-/* ---- the reference itself, by hand -------------------------------------- */
+/* ---- the reference against results by hand ---------------------------- */
 
 static const RefSetting plain = { .preset = "custom", .border = "replicate", .gray = "none", .kernel_size = 3,
   .amount = 1 };
 
-/* A small 8-bit plane through a setting; 0 if it becomes what is expected. */
+/* Filters a small 8-bit plane with a setting; returns 0 if the result is the expected one, else 1. */
 static int
 wrong_plane (const char *what, RefSetting s, int w, int h, const uint32_t *in, const uint32_t *expected)
 {
   uint32_t v[64];
   RefKernel *k = malloc (sizeof *k);
   KcPlane plane = { v, w, h };
-  Job job = { .k = k, .border = s.border, .outside = s.border_value, .max = 255, .bias = s.bias };
+  PlaneFilter pf = { .k = k, .border = s.border, .outside = s.border_value, .max = 255, .bias = s.bias };
   bool good;
 
   memcpy (v, in, sizeof *v * (size_t) (w * h));
-  good = k && ref_kernel_make (&s, 8, k) && (k->identity || filter_plane (&job, &plane)) &&
+  good = k && ref_kernel_make (&s, 8, k) && (k->identity || filter_plane (&pf, &plane)) &&
       memcmp (v, expected, sizeof *v * (size_t) (w * h)) == 0;
   if (!good) {
     printf ("the reference of %s:", what);
@@ -342,11 +343,11 @@ check_planes (void)
   s.preset = "sharpen";
   failures += wrong_plane ("sharpen", s, 4, 3, ROW (10, 10, 20, 20, 10, 10, 20, 20, 10, 10, 20, 20),
       ROW (10, 0, 30, 20, 10, 0, 30, 20, 10, 0, 30, 20));
-  /* An even side: the anchor is the second of two, so a left neighbour comes. */
+  /* An even side: the anchor is the second of two taps, so the left neighbour is used. */
   s = plain;
   s.kernel = "1 0";
   failures += wrong_plane ("1 0", s, 4, 1, ROW (1, 2, 3, 4), ROW (1, 1, 2, 3));
-  /* Flipped: 0 1 with the anchor on the first: the right neighbour. */
+  /* Flipped: 0 1 with the anchor on the first tap: the right neighbour. */
   s.flip = true;
   failures += wrong_plane ("1 0 flipped", s, 4, 1, ROW (1, 2, 3, 4), ROW (2, 3, 4, 4));
   s.kernel = "1 2 4", s.divisor = 1;
@@ -355,7 +356,7 @@ check_planes (void)
   failures += wrong_plane ("1 2 4", s, 3, 1, ROW (0, 1, 0), ROW (4, 2, 1));
   s.kernel = "1,0;0,0", s.divisor = 0;
   failures += wrong_plane ("1,0;0,0", s, 2, 2, ROW (1, 2, 3, 4), ROW (1, 1, 1, 1));
-  /* Halves to even: 1, 3, 5, 7 by 2 are 0, 2, 2, 4; gauss rounds them up. */
+  /* Halves round to even: 1, 3, 5, 7 by 2 are 0, 2, 2, 4; gauss rounds them up. */
   s.kernel = "1", s.divisor = 2;
   failures += wrong_plane ("halves", s, 4, 1, ROW (1, 3, 5, 7), ROW (0, 2, 2, 4));
   s.bias = -0.5;
@@ -372,7 +373,7 @@ check_planes (void)
   s = plain;
   s.preset = "sobel", s.divisor = 2;
   failures += wrong_plane ("sobel", s, 4, 2, ROW (0, 0, 8, 8, 0, 0, 8, 8), ROW (0, 16, 16, 0, 0, 16, 16, 0));
-  /* Borders, three taps of a corner: left, middle, right. */
+  /* Borders, three taps: left, middle, right. */
   s = plain;
   s.kernel = "1 10 100", s.divisor = 1, s.border = "wrap";
   failures += wrong_plane ("wrap 3", s, 3, 1, ROW (0, 1, 2), ROW (102, 210, 21));
@@ -405,7 +406,7 @@ check_reference (void)
   failures += wrong_number ("root of 12", ref_root (12), 3) + wrong_number ("root of 13", ref_root (13), 4) +
       wrong_number ("root of 0", ref_root (0), 0) + wrong_number ("root of 2", ref_root (2), 1) +
       wrong_number ("root of 3", ref_root (3), 2);
-  /* 5 / 2 is a half, and the least bias moves it off. */
+  /* 5 / 2 is a half; the smallest bias moves it off the half. */
   failures += wrong_number ("5/2", ref_round (5, 2, 0, REF_HALF_EVEN), 2) +
       wrong_number ("5/2 + 1e-300", ref_round (5, 2, 1e-300, REF_HALF_EVEN), 3) +
       wrong_number ("7/2 - 1e-300", ref_round (7, 2, -1e-300, REF_HALF_EVEN), 3) +

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * convolve_cases.c: with which settings the convolution is tried. Numbers of a
- * kernel are separated by ',' here. */
+ * convolve_cases.c: the settings with which the convolution is tested. In this file ',' separates
+ * the numbers of a kernel. */
 #include "convolve.h"
 
 #include <inttypes.h>
@@ -10,15 +10,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A setting may name a kernel by a few words instead of its numbers:
- *   any=WxH, sym=WxH, outer=WxH   random weights; equal when turned by 180
+/* A setting may abbreviate a kernel:
+ *   any=WxH, sym=WxH, outer=WxH   random weights; equal when rotated by 180
  *                                 degrees; a column times a row
- *   weights=B (4)   integers of B bits with sign; 0: decimal fractions
- *   seed=N (1)      another kernel
- * ref_convolve_expand makes `kernel` of them, and a divisor where the sum is
- * small. There is one at every side at which a variant could begin or end. */
+ *   weights=B (4)   signed integers of B bits; 0: decimal fractions
+ *   seed=N (1)      another random kernel
+ * ref_convolve_expand replaces these by `kernel`, and adds a divisor if the sum is small. The list
+ * has a kernel at every side length at which a variant could begin or end. */
 const char *const ref_convolve_settings[] = {
-  /* The first six meet every format. */
+  /* all_formats in sweep.c combines the first six with every format. */
   "preset=gauss", "kernel=1,-2,3;-4,50,6;7,-8,-9 bias=3 gray=mean", "preset=box kernel-size=7 border=wrap",
   "preset=sobel", "preset=unsharp kernel-size=9 gray=luma border=reflect101",
   "kernel=0.1,0.2;0.3,0.25 border=constant border-value=90",
@@ -45,7 +45,7 @@ const char *const ref_convolve_settings[] = {
   "preset=log kernel-size=9 sigma=1.4 divisor=0.125", "preset=log kernel-size=31 sigma=5 divisor=0.01",
   "preset=motion", "preset=motion kernel-size=9 angle=30", "preset=motion kernel-size=31 angle=-75 border=reflect101",
   "preset=motion kernel-size=63 angle=45", "preset=motion kernel-size=15 angle=90",
-  /* Dense kernels of small weights, at every side where something changes. */
+  /* Dense kernels of small weights, at every side length at which variants change. */
   "any=1x1", "any=2x2", "any=3x3", "any=4x4", "any=5x5", "any=6x6", "any=7x7", "any=8x8", "any=9x9", "any=10x10",
   "any=15x15", "any=16x16", "any=22x22", "any=23x23", "any=25x25 flip=1", "any=26x26", "any=31x31 border=wrap",
   "any=32x32", "any=54x54", "any=58x58 border=reflect101", "any=63x63", "any=63x1", "any=1x63 flip=1", "any=3x9",
@@ -60,7 +60,7 @@ const char *const ref_convolve_settings[] = {
   "any=15x15 weights=0", "any=31x31 weights=0 border=wrap", "any=63x63 weights=0",
   "any=9x9 weights=8 divisor=-12.5 bias=99.75",
   "any=5x5 weights=8 divisor=0.3", "any=5x5 weights=8 divisor=1e9 bias=-0.5", "any=4x4 weights=8 bias=1e-200",
-  /* Separable and symmetric ones. */
+  /* Separable and symmetric kernels. */
   "sym=3x3 weights=8", "sym=7x7 weights=8", "sym=15x15", "outer=3x3", "outer=5x5", "outer=7x5 border=wrap", "outer=2x2",
   "outer=9x9 weights=8", "outer=16x16 flip=1",
   "outer=31x31", "outer=63x63 border=reflect101", "outer=15x15 weights=8", "outer=7x7 weights=8 bias=0.25",
@@ -70,14 +70,14 @@ const char *const ref_convolve_settings[] = {
   "kernel=0,0,0;0,0,0;0,0,3;0,0,0;0,0,0", NULL
 };
 
-/* Whole pictures: the reference takes a second for each as it is. */
+/* Whole frames, on which the reference is slow. */
 const char *const ref_convolve_large_settings[] = {
   "any=3x3 weights=8", "preset=gauss kernel-size=7", "any=7x7 weights=8", "preset=box kernel-size=31",
   "any=5x5 weights=16",
   "preset=gauss kernel-size=63 sigma=9", "any=15x15 weights=8 border=reflect101", "preset=sobel", "preset=unsharp", NULL
 };
 
-/* Under a sanitizer: each way once. */
+/* Under a sanitizer: each code path once. */
 const char *const ref_convolve_sanitize_settings[] = {
   "preset=identity", "preset=identity gray=luma", "preset=gauss kernel-size=3",
   "preset=gauss kernel-size=15 border=wrap",
@@ -101,7 +101,7 @@ const char *const ref_convolve_bad_settings[] = {
   "border-value=65536", "border-value=-1", "gray=5", "preset=99", NULL
 };
 
-/* Sums of 32 bits do not hold them; those of 64 bits do. */
+/* These overflow sums of 32 bits, but not those of 64 bits. */
 const char *const ref_convolve_bad_8bit_settings[] = {
   "kernel=8421505", "kernel=-8421505", "any=3x3 weights=31", "kernel=8421504,1", "kernel=2147483647 divisor=3", NULL
 };
@@ -128,7 +128,7 @@ random_double (uint64_t *state)
   return (double) (kc_random (state) >> 11) / 9007199254740992.0;
 }
 
-/* A divisor or a bias: integers, halves and quarters, and anything. */
+/* Returns a divisor or a bias: an integer, a multiple of a half or a quarter, or any number. */
 static double
 random_value (double range, uint64_t *state)
 {
@@ -187,7 +187,7 @@ ref_convolve_random (char *text, size_t size, uint64_t *state)
     add (text, size, "bias", random_value (below (state, 4) ? 300 : 65536, state));
 }
 
-/* ---- kernels from a few words ------------------------------------------- */
+/* ---- abbreviated kernels ---------------------------------------------- */
 
 typedef struct {
   char kind; /* 'a'ny, 'o'uter, 's'ym */
@@ -195,7 +195,7 @@ typedef struct {
   uint64_t seed;
 } Shape;
 
-/* An integer of so many bits, the sign included; 0: a fraction. */
+/* Returns a signed integer of `bits` bits; 0: a fraction. */
 static double
 random_weight (int bits, uint64_t *state)
 {
@@ -235,7 +235,7 @@ ref_convolve_expand (const char *text)
   double *t = malloc (sizeof *t * 64 * 64), sum = 0, size = 0;
   size_t used = 0;
 
-  /* First what it is, then everything else behind it. */
+  /* First reads the abbreviation; the loop at the end copies all other words. */
   for (const char *at = text; out && t && sscanf (at, "%319s", word) == 1;
       at += strcspn (at, " "), at += strspn (at, " ")) {
     for (int i = 0; i < 3; i++)
@@ -257,7 +257,7 @@ ref_convolve_expand (const char *text)
     sum += t[i];
     size += t[i] * t[i];
   }
-  /* So that most samples are within the range. */
+  /* With this divisor most results are within the range. */
   if (fabs (sum) < sqrt (size) / 3)
     used += (size_t) snprintf (out + used, ROOM - used, " divisor=%.0f", fmin (1e9, ceil (sqrt (size) / 2)));
   for (const char *at = text; sscanf (at, "%319s", word) == 1; at += strcspn (at, " "), at += strspn (at, " "))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * convolve/kernel.c: the weights of every preset and of typed
- * kernels, as the contract has them, and the exact rounding. */
+ * reference/convolve_kernel.c: the weights of every preset and of typed kernels as the contract
+ * defines them, and the exact rounding. */
 #include "convolve.h"
 
 #include <ctype.h>
@@ -11,7 +11,7 @@
 
 #define PI 3.14159265358979323846
 
-/* Taps as typed or as a preset makes them. */
+/* The taps as typed or as a preset defines them. */
 typedef struct {
   int w, h;
   double t[REF_SIDE * REF_SIDE];
@@ -85,13 +85,13 @@ static void
 make_emboss (const RefSetting *s, Taps *taps)
 {
   static const double flat[9] = { -2, -1, 0, -1, 1, 1, 0, 1, 2 };
-  /* The outer places counterclockwise from the right. */
+  /* The outer taps counterclockwise from the right. */
   static const int ring[8] = { 5, 2, 1, 0, 3, 6, 7, 8 };
-  int places = (int) floor (s->angle / 45 + 0.5) % 8;
+  int shift = (int) floor (s->angle / 45 + 0.5) % 8;
 
   three_by_three (taps, flat);
   for (int p = 0; p < 8; p++)
-    taps->t[ring[(p + places + 8) % 8]] = flat[ring[p]];
+    taps->t[ring[(p + shift + 8) % 8]] = flat[ring[p]];
 }
 
 static void
@@ -184,7 +184,8 @@ is_integer (double value, int64_t *integer)
   return true;
 }
 
-/* The smallest n at which all taps and the divisor are integers; -1: none. */
+/* Scales by the smallest 2^n at which all taps and the divisor are integers, and returns n; -1:
+ * there is none. */
 static int
 make_exact (const Taps *taps, double d, RefKernel *k)
 {
@@ -357,7 +358,7 @@ ref_kernel_make (const RefSetting *s, int bits, RefKernel *k)
 
 /* ---- numbers ------------------------------------------------------------ */
 
-/* Is 2 d f less than, equal to or greater than z, for a double 0 <= f < 1? */
+/* Returns -1, 0 or 1: 2 d f is less than, equal to or greater than z, for a double 0 <= f < 1. */
 static int
 compare_part (double f, int64_t d, int64_t z)
 {
@@ -373,8 +374,8 @@ compare_part (double f, int64_t d, int64_t z)
   return up > 0 || left < right ? -1 : left > right;
 }
 
-/* To the nearest integer with a bias that is not negative; at a half:
- * 0 to even, 1 up, -1 down. */
+/* Rounds n / d + bias to the nearest integer, bias >= 0; `half` rounds halves: 0 to even, 1 up, -1
+ * down. */
 static int64_t
 round_part (__int128 n, int64_t d, double bias, int half)
 {
@@ -387,7 +388,7 @@ round_part (__int128 n, int64_t d, double bias, int half)
     q--;
   }
   q += (__int128) whole;
-  /* rest / d + part lies in 0 .. 2: which halves has it passed? */
+  /* rest / d + part lies in 0 .. 2: has it passed 1/2, and 3/2? */
   first = compare_part (bias - whole, d, d - 2 * (int64_t) rest);
   second = compare_part (bias - whole, d, 3 * d - 2 * (int64_t) rest);
   for (int i = 0; i < 2; i++) {

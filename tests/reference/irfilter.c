@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * irfilter/irfilter.c: the recursive filter straight from its contract
- * (cuda/irfilter/irfilter.h): each window is copied as its quadrant sees it, with what is
- * outside beside it, and then walked row by row, sample by sample. */
+ * irfilter.c: the recursive filter straight from its contract (cuda/irfilter/irfilter.h):
+ * each window is copied in its quadrant's direction, with what lies outside beside it, and
+ * then filtered row by row, sample by sample. */
 #include "irfilter.h"
 
 #include <math.h>
@@ -15,10 +15,10 @@
 
 /* ---- one window --------------------------------------------------------- */
 
-/* n1 counts rows and n2 columns from the near edges; `at` is sample (0, 0). */
+/* Sample (n1, n2), counted from the near edges, is at[n1 * row + n2 * column]. */
 typedef struct {
   const float *at;
-  ptrdiff_t row, column; /* steps */
+  ptrdiff_t row, column; /* steps in floats */
   int w, h;
   bool zero_top, zero_left;
 } Window;
@@ -31,20 +31,20 @@ input (const Window *win, int n1, int n2)
   return win->at[(n1 < 0 ? 0 : n1) * win->row + (n2 < 0 ? 0 : n2) * win->column];
 }
 
-/* With PAD rows above and PAD columns to the left. */
+/* Input and output of a window, with PAD rows above and PAD columns to the left. */
 typedef struct {
   float *x, *y;
   int pitch;
 } Planes;
 
 static size_t
-place (const Planes *p, int n1, int n2)
+index_of (const Planes *p, int n1, int n2)
 {
   return (size_t) (n1 + PAD) * (size_t) p->pitch + (size_t) (n2 + PAD);
 }
 
-/* The state outside one edge: along[n] for n >= 0, the corner before that;
- * `across` is 1 for the edge above and 0 for the left one. */
+/* Computes the state outside one edge, `above` or to the left: along[n] for n >= 0; before
+ * that it is the corner. */
 static void
 settle_edge (const Planes *p, int m, int n, bool above, const float *a, const float *b, float corner, float *along)
 {
@@ -52,7 +52,7 @@ settle_edge (const Planes *p, int m, int n, bool above, const float *a, const fl
     float acc = TINY;
 
     for (int j = 0; j < m; j++)
-      acc = fmaf (a[j], p->x[above ? place (p, 0, i - j) : place (p, i - j, 0)], acc);
+      acc = fmaf (a[j], p->x[above ? index_of (p, 0, i - j) : index_of (p, i - j, 0)], acc);
     for (int j = m - 1; j >= 1; j--)
       acc = fmaf (b[j], i - j < 0 ? corner : along[i - j], acc);
     along[i] = acc;
@@ -60,23 +60,23 @@ settle_edge (const Planes *p, int m, int n, bool above, const float *a, const fl
 }
 
 static void
-outside (const Planes *p, const Window *win, int m, const RefIrSet *set, float *along)
+fill_outside (const Planes *p, const Window *win, int m, const RefIrSet *set, float *along)
 {
   static const float none[REF_IR_SIDE];
-  float corner = win->zero_top || win->zero_left ? 0 : set->corner * p->x[place (p, 0, 0)];
+  float corner = win->zero_top || win->zero_left ? 0 : set->corner * p->x[index_of (p, 0, 0)];
 
   for (int n1 = -PAD; n1 < 0; n1++)
     for (int n2 = -PAD; n2 < 0; n2++)
-      p->y[place (p, n1, n2)] = corner;
+      p->y[index_of (p, n1, n2)] = corner;
   settle_edge (p, m, win->w, true, win->zero_top ? none : set->top_a, win->zero_top ? none : set->top_b, corner, along);
   for (int n1 = -PAD; n1 < 0; n1++)
     for (int n2 = 0; n2 < win->w; n2++)
-      p->y[place (p, n1, n2)] = along[n2];
+      p->y[index_of (p, n1, n2)] = along[n2];
   settle_edge (p, m, win->h, false, win->zero_left ? none : set->left_a, win->zero_left ? none : set->left_b, corner,
       along);
   for (int n1 = 0; n1 < win->h; n1++)
     for (int n2 = -PAD; n2 < 0; n2++)
-      p->y[place (p, n1, n2)] = along[n1];
+      p->y[index_of (p, n1, n2)] = along[n1];
 }
 
 static inline __attribute__ ((always_inline)) void
@@ -88,13 +88,13 @@ walk_window (const Planes *p, int m, const RefIrSet *set, int w, int h)
 
       for (int k = 0; k < m; k++)
         for (int l = 0; l < m; l++)
-          acc = fmaf (set->a[k][l], p->x[place (p, n1 - k, n2 - l)], acc);
+          acc = fmaf (set->a[k][l], p->x[index_of (p, n1 - k, n2 - l)], acc);
       for (int k = m - 1; k >= 1; k--)
         for (int l = m - 1; l >= 0; l--)
-          acc = fmaf (set->b[k][l], p->y[place (p, n1 - k, n2 - l)], acc);
+          acc = fmaf (set->b[k][l], p->y[index_of (p, n1 - k, n2 - l)], acc);
       for (int l = m - 1; l >= 1; l--)
-        acc = fmaf (set->b[0][l], p->y[place (p, n1, n2 - l)], acc);
-      p->y[place (p, n1, n2)] = acc;
+        acc = fmaf (set->b[0][l], p->y[index_of (p, n1, n2 - l)], acc);
+      p->y[index_of (p, n1, n2)] = acc;
     }
 }
 
@@ -105,7 +105,7 @@ walk (const Planes *p, int m, const RefIrSet *set, int w, int h)
 }
 
 #ifdef __x86_64__
-/* The same numbers, without a call for each: whole pictures take seconds. */
+/* Gives the same numbers without a call of fmaf () for each: whole frames take seconds. */
 static __attribute__ ((target ("fma"))) void
 walk_fma (const Planes *p, int m, const RefIrSet *set, int w, int h)
 {
@@ -116,7 +116,7 @@ walk_fma (const Planes *p, int m, const RefIrSet *set, int w, int h)
 #define WALK walk
 #endif
 
-/* false: memory is out. */
+/* Returns false if memory is out; the caller frees p->x and p->y. */
 static bool
 filter_window (const Window *win, int m, const RefIrSet *set, Planes *p)
 {
@@ -132,8 +132,8 @@ filter_window (const Window *win, int m, const RefIrSet *set, Planes *p)
   }
   for (int n1 = -PAD; n1 < win->h; n1++)
     for (int n2 = -PAD; n2 < win->w; n2++)
-      p->x[place (p, n1, n2)] = input (win, n1, n2);
-  outside (p, win, m, set, along);
+      p->x[index_of (p, n1, n2)] = input (win, n1, n2);
+  fill_outside (p, win, m, set, along);
   WALK (p, m, set, win->w, win->h);
   free (along);
   return true;
@@ -150,39 +150,39 @@ typedef struct {
 /* One side of a core and its window. */
 typedef struct {
   int core, core_end, window, window_end;
-  bool inner; /* the near edge lies inside the picture */
+  bool inner; /* the near edge lies inside the plane */
 } Span;
 
 static int
-cores (int n, int warm)
+cores (int n, int margin)
 {
-  int c = n / (2 * warm);
+  int c = n / (2 * margin);
 
   return c < 1 ? 1 : c > 4 ? 4 : c;
 }
 
 static Span
-span (int n, int warm, int i, bool backwards)
+span (int n, int margin, int i, bool backwards)
 {
-  int c = cores (n, warm);
+  int c = cores (n, margin);
   Span s = { .core = i * n / c, .core_end = (i + 1) * n / c };
 
   s.window = s.core;
   s.window_end = s.core_end;
   if (backwards)
-    s.window_end = s.core_end + warm > n ? n : s.core_end + warm;
+    s.window_end = s.core_end + margin > n ? n : s.core_end + margin;
   else
-    s.window = s.core - warm < 0 ? 0 : s.core - warm;
+    s.window = s.core - margin < 0 ? 0 : s.core - margin;
   s.inner = backwards ? s.window_end < n : s.window > 0;
   return s;
 }
 
-/* Core (i, j) of a quadrant into y, a plane like x. */
+/* Filters core (i, j) of a quadrant into y, a plane like x. Returns false if memory is out. */
 static bool
 filter_core (const Plane *in, const RefIrPass *pass, int q, int i, int j, float *y)
 {
   bool left = q & 1, up = q & 2, good;
-  Span sx = span (in->w, pass->warm, i, left), sy = span (in->h, pass->warm, j, up);
+  Span sx = span (in->w, pass->warmup_margin, i, left), sy = span (in->h, pass->warmup_margin, j, up);
   int x0 = left ? sx.window_end - 1 : sx.window, y0 = up ? sy.window_end - 1 : sy.window;
   Window win = {
     .at = in->x + (ptrdiff_t) y0 * in->w + x0,
@@ -199,18 +199,18 @@ filter_core (const Plane *in, const RefIrPass *pass, int q, int i, int j, float 
   for (int row = sy.core; good && row < sy.core_end; row++)
     for (int column = sx.core; column < sx.core_end; column++)
       y[(size_t) row * (size_t) in->w + (size_t) column] =
-          p.y[place (&p, up ? y0 - row : row - y0, left ? x0 - column : column - x0)];
+          p.y[index_of (&p, up ? y0 - row : row - y0, left ? x0 - column : column - x0)];
   free (p.x);
   free (p.y);
   return good;
 }
 
-/* From `in` to r; y has room for all quadrants. */
+/* Filters `in` to r; y has room for all quadrants. Returns false if memory is out. */
 static bool
 filter_pass (const Plane *in, const RefIrPass *pass, float offset, float *y, float *r)
 {
   size_t n = (size_t) in->w * (size_t) in->h;
-  int nx = cores (in->w, pass->warm), ny = cores (in->h, pass->warm);
+  int nx = cores (in->w, pass->warmup_margin), ny = cores (in->h, pass->warmup_margin);
   bool good = true;
 
 #ifdef _OPENMP
@@ -238,7 +238,7 @@ filter_plane (const RefIrDesign *d, bool chroma, int bits, KcPlane *plane)
   float *x, *r, *y, max = (float) ((1 << bits) - 1);
   bool good;
 
-  if (n == 0) /* the second field of a picture of one row */
+  if (n == 0) /* the second field of a frame of one row */
     return true;
   x = malloc (sizeof *x * n);
   r = malloc (sizeof *r * n);
@@ -260,7 +260,7 @@ filter_plane (const RefIrDesign *d, bool chroma, int bits, KcPlane *plane)
   return good;
 }
 
-/* ---- pictures ----------------------------------------------------------- */
+/* ---- frames ------------------------------------------------------------- */
 
 static RefIrSetting
 setting_of (const CfFilter *filter, const void *params)
@@ -281,21 +281,21 @@ setting_of (const CfFilter *filter, const void *params)
 
 static bool
 reference (const CfFilter *filter, const CfVideo *video, const CfCommon *common, const void *params,
-    const CfImage *const *seen, int n_seen, const CfImage *out)
+    const CfImage *const *frames, int n_frames, const CfImage *out)
 {
   const CfFormatInfo *info = cf_format_info (video->format);
   RefIrSetting s = setting_of (filter, params);
   RefIrDesign *d = malloc (sizeof *d);
   bool good = d && ref_ir_design (&s, info->bits, d);
 
-  (void) n_seen;
+  (void) n_frames;
   for (int c = 0; good && c < info->n_components; c++) {
     bool filtered = kc_is_filtered (info, c, common);
 
     if (!filtered)
-      kc_copy_component (seen[0], out, c);
+      kc_copy_component (frames[0], out, c);
     for (int f = 0; good && filtered && f < kc_fields (video); f++) {
-      KcPlane plane = kc_unpack (video, seen[0], c, f);
+      KcPlane plane = kc_unpack (video, frames[0], c, f);
 
       good = plane.v && filter_plane (d, info->comp[c].role == CF_ROLE_CHROMA, info->bits, &plane);
       if (good)
@@ -307,7 +307,7 @@ reference (const CfFilter *filter, const CfVideo *video, const CfCommon *common,
   return good;
 }
 
-/* The radius that can be read has to be the same too. */
+/* The parameter pole-radius has to be the same, too. */
 static bool
 accepts (const CfFilter *filter, const CfVideo *video, const void *params)
 {
@@ -326,7 +326,7 @@ accepts (const CfFilter *filter, const CfVideo *video, const void *params)
 
 /* ---- the reference itself, by hand -------------------------------------- */
 
-/* A plane of 16 bits through a setting's words; false: refused. */
+/* Filters a plane of 16 bits with a setting's words. Returns false if they are refused. `whole`: one core. */
 static bool
 filter_words (const char *words, unsigned quadrants, bool zero, bool whole, KcPlane *plane)
 {
@@ -342,7 +342,7 @@ filter_words (const char *words, unsigned quadrants, bool zero, bool whole, KcPl
     s.numerator = numerator + strlen ("numerator=");
     s.denominator = denominator + strlen (" denominator=");
     good = ref_ir_design (&s, 16, d);
-    d->pass[0].warm = whole ? 16384 : d->pass[0].warm;
+    d->pass[0].warmup_margin = whole ? 16384 : d->pass[0].warmup_margin;
     good = good && filter_plane (d, false, 16, plane);
   }
   free (text);
@@ -350,9 +350,9 @@ filter_words (const char *words, unsigned quadrants, bool zero, bool whole, KcPl
   return good;
 }
 
-/* A row or a column of samples of 8 bits; 0 if it becomes what is expected. */
+/* Filters a row or a column of 8-bit samples. Returns 0 if the result is the expected one. */
 static int
-wrong_line (const char *what, RefIrSetting s, bool down, int n, const uint32_t *in, const uint32_t *expected)
+check_line (const char *what, RefIrSetting s, bool down, int n, const uint32_t *in, const uint32_t *expected)
 {
   uint32_t v[8];
   KcPlane plane = { v, down ? 1 : n, down ? n : 1 };
@@ -380,35 +380,35 @@ check_lines (void)
   RefIrSetting s = { .preset = "custom", .zero = true };
   int failures = 0;
 
-  /* An echo that halves: along a row, down a column. */
+  /* An echo that halves with each sample: along a row, down a column. */
   for (unsigned q = 0; q < REF_IR_QUADRANTS; q++)
     for (int down = 0; down < 2; down++) {
       const uint32_t *expected = q & (down ? 2 : 1) ? ROW (10, 4, 8, 16) : ROW (8, 4, 2, 17);
 
       s.quadrants = 1u << q;
       s.denominator = down ? "0,0;0.5,0" : "0,0.5;0,0";
-      failures += wrong_line ("an echo", s, down, 4, ROW (8, 0, 0, 16), expected);
-      failures += wrong_line ("an echo across", s, !down, 4, ROW (8, 0, 0, 16), ROW (8, 0, 0, 16));
+      failures += check_line ("an echo", s, down, 4, ROW (8, 0, 0, 16), expected);
+      failures += check_line ("an echo across", s, !down, 4, ROW (8, 0, 0, 16), ROW (8, 0, 0, 16));
     }
-  /* The same with 16 for ever before it, which has settled at 32: 16 + 16, 0 +
-   * 16, ... And the other taps: 4 x[n] + 2 x[n - 1] of quarters; halves to even. */
+  /* The same after an endless run of 16, which has settled at 32: 16 + 16, 0 + 16, ...
+   * Then the taps of x: x[n] + 0.5 x[n - 1]; halves to even. */
   s.quadrants = 1, s.zero = false, s.denominator = "0,0.5;0,0";
-  failures += wrong_line ("a settled echo", s, false, 5, ROW (16, 0, 0, 0, 0), ROW (32, 16, 8, 4, 2));
+  failures += check_line ("a settled echo", s, false, 5, ROW (16, 0, 0, 0, 0), ROW (32, 16, 8, 4, 2));
   s.denominator = NULL, s.numerator = "1,0.5;0,0";
-  failures += wrong_line ("two taps", s, false, 5, ROW (4, 1, 2, 1, 200), ROW (6, 3, 2, 2, 200));
+  failures += check_line ("two taps", s, false, 5, ROW (4, 1, 2, 1, 200), ROW (6, 3, 2, 2, 200));
   s.numerator = "-1";
-  failures += wrong_line ("below black", s, false, 2, ROW (4, 1), ROW (0, 0));
+  failures += check_line ("below black", s, false, 2, ROW (4, 1), ROW (0, 0));
   s = (RefIrSetting) { .preset = "smooth", .sigma = 3, .quadrants = 15 };
-  failures += wrong_line ("smooth and flat", s, false, 4, ROW (77, 77, 77, 77), ROW (77, 77, 77, 77));
+  failures += check_line ("smooth and flat", s, false, 4, ROW (77, 77, 77, 77), ROW (77, 77, 77, 77));
   s.preset = "soft", s.sigma = 50;
-  failures += wrong_line ("soft and flat", s, true, 4, ROW (200, 200, 200, 200), ROW (200, 200, 200, 200));
+  failures += check_line ("soft and flat", s, true, 4, ROW (200, 200, 200, 200), ROW (200, 200, 200, 200));
   s.preset = "highpass", s.amount = 3;
-  failures += wrong_line ("highpass and flat", s, false, 2, ROW (7, 7), ROW (128, 128));
+  failures += check_line ("highpass and flat", s, false, 2, ROW (7, 7), ROW (128, 128));
   return failures;
 }
 
-/* Radii that can be worked out: products of two axes, a pair of poles of radius
- * sqrt 0.72, and 1 - p z1 - q z2, where it is |p| + |q|. */
+/* Radii that are known exactly: of products of two axes, of a pair of poles of radius
+ * sqrt 0.72, and of 1 - p z1 - q z2, which is |p| + |q|. */
 static int
 check_radii (void)
 {
@@ -433,8 +433,8 @@ check_radii (void)
   return failures;
 }
 
-/* The samples of a small picture inside a large one that goes on as its edges
- * are: the edges may not show. `cut`: it has cores. */
+/* Compares a small plane with the same samples inside a large plane that extends its
+ * edges: the results have to be equal. `cut`: the small plane is divided into cores. */
 static int
 check_edges (const char *words, unsigned quadrants, bool cut)
 {
@@ -468,7 +468,7 @@ check_reference (void)
   for (unsigned q = 0; q < REF_IR_QUADRANTS; q++) {
     failures += check_edges ("poles=3 radius=0.8", 1u << q, false);
     failures += check_edges ("poles=8 radius=0.7 seed=2", 1u << q, false);
-    /* 17 samples are remembered: three cores and two. */
+    /* Short responses, so that the plane is divided into several cores. */
     failures += check_edges ("poles=2 radius=0.15 seed=3", 1u << q, true);
     failures += check_edges ("poles=5 radius=0.1 seed=4", 1u << q, true);
   }
@@ -476,8 +476,8 @@ check_reference (void)
   return failures;
 }
 
-/* Several strips of columns and chunks of rows, whole ones and one more or less;
- * pictures with cores of many sizes. */
+/* Several strips of columns and chunks of rows, complete ones and one sample more or less;
+ * frames with cores of many sizes. */
 static const int more_sizes[][2] = {
   { 95, 40 }, { 97, 41 }, { 161, 23 }, { 256, 33 }, { 258, 64 }, { 385, 19 }, { 511, 37 }, { 515, 12 }, { 641, 130 },
   { 130, 259 }, { 1025, 5 }, { 7, 700 }, { 1, 300 }, { 33, 192 }, { 2049, 2 }, { 320, 240 }, { 0 }

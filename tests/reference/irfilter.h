@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * irfilter/irfilter.h: the reference of the recursive filter, written from its
- * contract (cuda/irfilter/irfilter.h) alone. irfilter_poles.c has the pole
- * radius, irfilter_design.c turns settings into constants,
- * irfilter.c filters with them, irfilter_cases.c says with which
- * settings it is tried. */
+ * irfilter.h: the reference of the recursive filter, written from its contract
+ * (cuda/irfilter/irfilter.h) alone. irfilter_poles.c computes the pole radius,
+ * irfilter_design.c turns settings into constants, irfilter.c filters with them,
+ * irfilter_cases.c lists the settings of the tests. */
 #ifndef TESTS_REFERENCE_IRFILTER_H
 #define TESTS_REFERENCE_IRFILTER_H
 
 #include "check/kernelcheck.h"
 
 #define REF_IR_SIDE 8
-#define REF_IR_QUADRANTS 4 /* se, sw, ne, nw: bit 0 set runs left, bit 1 set runs up */
+#define REF_IR_QUADRANTS 4 /* se, sw, ne, nw: bit 0 set: runs left; bit 1 set: runs up */
 
 /* Entry [k][l]: k rows and l columns back. */
 typedef struct {
@@ -19,7 +18,7 @@ typedef struct {
   double a[REF_IR_SIDE][REF_IR_SIDE], b[REF_IR_SIDE][REF_IR_SIDE];
 } RefIrTaps;
 
-/* The parameters by their names; the texts may be NULL. */
+/* The filter's parameters; the texts may be NULL. `file`: contents of the JSON file. */
 typedef struct {
   const char *preset, *numerator, *denominator, *file;
   double sigma, amount;
@@ -36,7 +35,7 @@ typedef struct {
 } RefIrSet;
 
 typedef struct {
-  int m, warm;
+  int m, warmup_margin;
   RefIrSet set[REF_IR_QUADRANTS];
   float through, luma_offset, chroma_offset;
 } RefIrPass;
@@ -45,20 +44,20 @@ typedef struct {
   int n;
   RefIrPass pass[3];
   bool zero;
-  double radius; /* of the poles, the largest */
+  double radius; /* the largest pole radius */
 } RefIrDesign;
 
-/* The largest pole radius of an m x m window; +inf if b is not finite. */
+/* Returns the largest pole radius of an m x m window; +inf if b is not finite. */
 double ref_ir_pole_radius (int m, double b[REF_IR_SIDE][REF_IR_SIDE]);
-/* false: refused. Samples have `bits` bits. */
+/* Fills `d` for samples of `bits` bits; returns false if the setting is refused. */
 bool ref_ir_design (const RefIrSetting *s, int bits, RefIrDesign *d);
 
 extern const char *const ref_ir_settings[], *const ref_ir_large_settings[];
 extern const char *const ref_ir_bad_settings[], *const ref_ir_sanitize_settings[];
-/* Random parameters as text; not all of them are stable. */
+/* Prints random parameters as text; not all of them are stable. */
 void ref_ir_random (char *text, size_t size, uint64_t *state);
-/* Turns the words that irfilter_cases.c explains into coefficients; NULL where
- * there are none. To be freed. */
+/* Replaces the words that irfilter_cases.c explains by coefficients. Returns a text to be
+ * freed, or NULL if `text` has no such words. */
 char *ref_ir_expand (const char *text);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * irfilter_cases.c: with which settings the recursive filter is tried. */
+ * irfilter_cases.c: the settings with which the recursive filter is tested. */
 #define _GNU_SOURCE
 #include "irfilter.h"
 
@@ -11,25 +11,26 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A setting may name coefficients by a few words instead of their numbers:
+/* A setting may describe coefficients by a few words instead of numbers:
  *   poles=M       numerator and denominator, M x M
  *   sets=M        a file with other coefficients for each quadrant
- *   equal=M       numerator and denominator, all poles of both axes near R, so
- *                 far apart as rounding to float drives them: M - 1 such poles
- *                 forget later than one, so that what is outside a core's window
- *                 shows in 16 bits. (Not R = 0.5, where nothing is rounded: how
- *                 large six equal poles are nobody can compute to nine digits.)
+ *   equal=M       numerator and denominator, all poles of both axes near R, as far
+ *                 apart as rounding to float separates them: the response of M - 1
+ *                 such poles decays later than that of one, so that what lies outside
+ *                 a core's window is visible in 16 bits. (Not R = 0.5, where nothing
+ *                 is rounded: the radius of six exactly equal poles cannot be computed
+ *                 to nine digits.)
  *   radius=R (0.7)  the largest pole radius, exactly; from 1 on it is unstable
  *   mix=X (0.1)   how far the denominator is from a product of two axes
  *   seed=N (1)    other coefficients
- *   use=QUADRANTS (se+sw+ne+nw)  those that stand in the file
+ *   use=QUADRANTS (se+sw+ne+nw)  quadrants in the file
  *   through=P, offset=O (0)      in the file
- *   json=TEXT     a file with this text, whatever it is
- * ref_ir_expand makes parameters of them. How far a filter remembers decides
- * into how many cores a picture is cut: a radius of 0.1 is forgotten after 8
- * samples, 0.5 after 24, 0.87 after 120. */
+ *   json=TEXT     a file with this text
+ * ref_ir_expand replaces them by parameters. The pole radius decides into how many cores a
+ * plane is divided: the warm-up margin is 8 samples for a radius of 0.1, 24 for 0.5, 120
+ * for 0.87. */
 const char *const ref_ir_settings[] = {
-  /* The first six meet every format. */
+  /* The first six are tested with every format. */
   "preset=smooth", "sets=3 radius=0.3", "preset=highpass sigma=2 amount=1.5", "poles=5 radius=0.6 border=zero",
   "sets=2 radius=0.9 through=0.5 offset=20 use=se+nw", "equal=5 radius=0.2 border=zero",
   /* Presets. */
@@ -39,32 +40,32 @@ const char *const ref_ir_settings[] = {
   "preset=soft sigma=2 quadrants=ne+sw", "preset=highpass sigma=0.7 amount=10 border=zero",
   "preset=highpass sigma=30 amount=0.3", "preset=sharpen", "preset=sharpen sigma=0.8 amount=4 border=zero",
   "preset=sharpen sigma=11 amount=0.01", "preset=sharpen amount=0", "preset=highpass amount=0",
-  /* Every side of a window; from what is forgotten at once to what never is. */
+  /* Every side of a window; from short responses to endless ones. */
   "poles=1", "poles=2 radius=0.1", "poles=2 radius=0.5", "poles=2 radius=0.99", "poles=3 radius=0.05",
   "poles=3 radius=0.45 border=zero", "poles=3 radius=0.999", "poles=4 radius=0.2", "poles=4 radius=0.8 border=zero",
   "poles=5 radius=0.15", "poles=5 radius=0.97", "poles=6 radius=0.3 border=zero", "poles=6 radius=0.9",
   "poles=7 radius=0.4", "poles=8 radius=0.1", "poles=8 radius=0.5 border=zero", "poles=8 radius=0.95",
   "equal=4 radius=0.47 border=zero", "equal=5 radius=0.3", "equal=5 radius=0.47", "equal=5 radius=0.3 border=zero",
   "equal=3 radius=0.13 border=zero quadrants=se+nw", "equal=5 radius=0.2 border=zero quadrants=sw+ne",
-  /* Each quadrant with its own. */
+  /* Each quadrant with its own coefficients. */
   "sets=1 through=0.25", "sets=2 radius=0.3 border=zero", "sets=3 radius=0.8", "sets=4 radius=0.1",
   "sets=4 radius=0.7 border=zero", "sets=5 radius=0.35", "sets=5 radius=0.98 offset=-3.5", "sets=8 radius=0.25",
   "sets=8 radius=0.85 border=zero through=-1 offset=300", "sets=3 radius=0.4 use=ne", "sets=5 radius=0.2 use=sw",
   "sets=2 radius=0.6 use=se+ne border=zero", "sets=3 radius=0.5 quadrants=nw", "sets=8 radius=0.3 use=sw+nw+ne",
-  /* As typed. */
+  /* Coefficients as text. */
   "numerator=0.0625,0.125;0.125,0.25", "numerator=0.25", "numerator=-1,2,-1;2,-4,2;-1,2,0.5 border=zero",
   "numerator=0.01 denominator=0,0.9;0.9,-0.81", "denominator=0,0.5;0,0 quadrants=se",
   "denominator=0,0,0;0,0,0;0.6,0,0 numerator=0.1", "numerator=0.05,0.01;0.01,0 denominator=0,0.45;0.45,0.05",
   "numerator=0.2 denominator=0", "json={\"m\":1,\"nw\":{\"a\":[[0.75]]}}", NULL
 };
 
-/* Whole pictures. */
+/* For whole frames. */
 const char *const ref_ir_large_settings[] = {
   "preset=smooth", "sets=3 radius=0.87", "preset=smooth sigma=50", "sets=3 radius=0.99", "preset=soft sigma=10",
   "sets=2 radius=0.5 border=zero", "sets=5 radius=0.93", "sets=8 radius=0.8", NULL
 };
 
-/* Under a sanitizer: each side once, with one core and with several. */
+/* For runs under a sanitizer: each side of a window, with one core and with several. */
 const char *const ref_ir_sanitize_settings[] = {
   "preset=smooth sigma=10", "preset=smooth sigma=0.5 border=zero", "preset=soft sigma=1", "sets=2 radius=0.1",
   "sets=3 radius=0.9", "sets=3 radius=0.05 border=zero", "sets=4 radius=0.6", "sets=5 radius=0.1",
@@ -143,11 +144,11 @@ typedef struct {
   bool file, equal;
   double radius, mix, through, offset;
   uint64_t seed;
-  const char *json; /* to the end of its word */
+  const char *json; /* ends at the next space */
   char use[32];
 } Shape;
 
-/* 1 + c[1] z + ...: real roots and pairs, of radius 0.1 to 1. */
+/* Fills c with a random polynomial 1 + c[1] z + ...: real roots and pairs, of radius 0.1 to 1. */
 static void
 random_axis (int m, double c[REF_IR_SIDE], uint64_t *state)
 {
@@ -164,8 +165,8 @@ random_axis (int m, double c[REF_IR_SIDE], uint64_t *state)
   }
 }
 
-/* The steps of a random set: a product of two axes, off it by `mix`, and the
- * window made wider or narrower until the radius is the wanted one. */
+/* Fills t->b: a product of two axes, perturbed by `mix`, and scaled by powers of the radius
+ * so that the pole radius is s->radius. */
 static void
 random_denominator (const Shape *s, RefIrTaps *t, uint64_t *state)
 {
@@ -196,7 +197,7 @@ equal_poles (const Shape *s, RefIrTaps *t)
   t->a[0][0] = (float) (pow (1 - s->radius, 2 * (s->m - 1)) / 4);
 }
 
-/* The sum of what one sample leaves behind, in a corner that shows most of it. */
+/* Returns the sum of the absolute impulse response over its first 48 x 48 samples. */
 static double
 impulse_size (const RefIrTaps *t)
 {
@@ -215,8 +216,8 @@ impulse_size (const RefIrTaps *t)
   return size;
 }
 
-/* So that a flat picture becomes a quarter of itself, or, where the filter
- * swings, a flat one may be anything and no sample grows much. */
+/* Fills t->a, scaled so that a flat plane becomes a quarter of itself; where the filter
+ * oscillates too much for that, so that no sample grows much. */
 static void
 random_numerator (const Shape *s, RefIrTaps *t, uint64_t *state)
 {
@@ -235,7 +236,7 @@ random_numerator (const Shape *s, RefIrTaps *t, uint64_t *state)
       t->a[k][l] = (float) (t->a[k][l] * (fabs (flat) > size / 4 ? 0.25 / flat : size > 1e-30 ? 0.5 / size : 0));
 }
 
-/* The file of the last setting: the filter reads it once, when it is set. */
+/* The file of the last setting; the filter reads it once, when the parameter is set. */
 static char file_name[64];
 
 static void
@@ -290,7 +291,7 @@ print_file (const Shape *s, RefIrTaps t[REF_IR_QUADRANTS], FILE *file)
   fputs (" }\n", file);
 }
 
-/* Takes a word if it is one of ours. */
+/* Reads a word; returns whether it is one of those explained above. */
 static bool
 read_word (Shape *s, const char *word)
 {
@@ -308,7 +309,7 @@ read_word (Shape *s, const char *word)
       sscanf (word, "offset=%lf", &s->offset) == 1 || sscanf (word, "use=%31[a-z+]", s->use) == 1;
 }
 
-/* The coefficients as parameters: the two texts, or the name of a file. */
+/* Prints the coefficients as parameters: the two texts, or the name of a file. */
 static void
 print_setting (const Shape *s, FILE *out)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * irfilter/design.c: the constants of every preset, of typed texts
- * and of files, as the contract has them. Where the contract leaves open in
- * which order doubles are added up, it is row by row; floats of nearly the same
- * size add up exactly in a double, so that another order gives the same. */
+ * irfilter_design.c: the constants of presets, of texts and of files, as the contract
+ * defines them. Where the contract does not say in which order doubles are added, they are
+ * added row by row; floats of similar size add exactly in a double, so that any order gives
+ * the same sum. */
 #include "irfilter.h"
 
 #include <math.h>
@@ -12,16 +12,16 @@
 
 #define MAX_SIZE 16384
 
-/* A pass before it is rounded: the taps of each quadrant, and what is beside. */
+/* A pass before it is rounded. */
 typedef struct {
   bool used[REF_IR_QUADRANTS];
   RefIrTaps taps[REF_IR_QUADRANTS];
   double through, offset;
-} Plain;
+} Taps;
 
 /* ---- texts -------------------------------------------------------------- */
 
-/* m x m numbers, rows by ';'. */
+/* Parses m x m numbers, rows separated by ';'. */
 static bool
 read_square (const char *text, int *m, double t[REF_IR_SIDE][REF_IR_SIDE])
 {
@@ -70,7 +70,7 @@ read_texts (const RefIrSetting *s, RefIrTaps *taps)
 
 /* ---- files -------------------------------------------------------------- */
 
-/* Behind `"name":` between `at` and `end`; NULL: there is none. */
+/* Returns the position behind `"name":` between `at` and `end`; NULL if there is none. */
 static const char *
 value_of (const char *at, const char *end, const char *name)
 {
@@ -85,7 +85,7 @@ value_of (const char *at, const char *end, const char *name)
   return NULL;
 }
 
-/* [[1, 2], [3, 4]] */
+/* Parses [[1, 2], [3, 4]]. */
 static bool
 read_matrix (const char *at, int m, double t[REF_IR_SIDE][REF_IR_SIDE])
 {
@@ -99,9 +99,9 @@ read_matrix (const char *at, int m, double t[REF_IR_SIDE][REF_IR_SIDE])
   return at != NULL;
 }
 
-/* Only for files that are well formed: what is refused has tests of its own. */
+/* Parses valid files only: refused ones have tests of their own. */
 static bool
-read_file (const char *text, Plain *p)
+read_file (const char *text, Taps *p)
 {
   static const char *const names[REF_IR_QUADRANTS] = { "se", "sw", "ne", "nw" };
   const char *end = text + strlen (text), *at = value_of (text, end, "m");
@@ -132,9 +132,9 @@ read_file (const char *text, Plain *p)
 
 /* ---- presets ------------------------------------------------------------ */
 
-/* Times `factor`; in all quadrants the same. */
+/* Fills a pass of smooth, times `factor`, the same in all quadrants. */
 static void
-smooth (double sigma, double factor, Plain *p)
+smooth (double sigma, double factor, Taps *p)
 {
   double lambda = sigma * sigma / 2;
   double nu = (1 + 2 * lambda - sqrt (1 + 4 * lambda)) / (2 * lambda);
@@ -153,9 +153,9 @@ smooth (double sigma, double factor, Plain *p)
   }
 }
 
-/* The passes of a setting; 0: refused. */
+/* Fills the passes of a setting. Returns their number; 0 if it is refused. */
 static int
-plain_passes (const RefIrSetting *s, int bits, Plain p[3])
+make_passes (const RefIrSetting *s, int bits, Taps p[3])
 {
   double mid = ldexp (1, bits - 1);
   RefIrTaps taps = { 0 };
@@ -205,7 +205,7 @@ round_taps (const RefIrTaps *taps, RefIrSet *set)
   return good;
 }
 
-/* What has settled outside a picture that goes on as its edges are. */
+/* Computes the constants of the state outside a plane that is extended by its edge samples. */
 static void
 settle (int m, RefIrSet *set)
 {
@@ -255,21 +255,21 @@ rounded_side (int m)
 }
 
 static int
-memory_of (double radius, int m)
+margin_of (double radius, int m)
 {
-  double warm = radius > 0 ? ceil (16.6 / log (1 / radius)) : 0;
+  double margin = radius > 0 ? ceil (16.6 / log (1 / radius)) : 0;
 
-  return warm < m ? m : warm > MAX_SIZE ? MAX_SIZE : (int) warm;
+  return margin < m ? m : margin > MAX_SIZE ? MAX_SIZE : (int) margin;
 }
 
 bool
 ref_ir_design (const RefIrSetting *s, int bits, RefIrDesign *d)
 {
-  Plain plain[3];
+  Taps plain[3];
 
   memset (d, 0, sizeof *d);
   d->zero = s->zero;
-  d->n = plain_passes (s, bits, plain);
+  d->n = make_passes (s, bits, plain);
   for (int i = 0; i < d->n; i++) {
     RefIrPass *pass = &d->pass[i];
     bool last = i + 1 == d->n, any = false;
@@ -289,7 +289,7 @@ ref_ir_design (const RefIrSetting *s, int bits, RefIrDesign *d)
     }
     if (!any || !(radius < 1))
       return false;
-    pass->warm = memory_of (radius, pass->m);
+    pass->warmup_margin = margin_of (radius, pass->m);
     pass->through = (float) plain[i].through;
     pass->luma_offset = last ? (float) plain[i].offset : 0;
     pass->chroma_offset = last ? (float) ldexp (1, bits - 1) : 0;

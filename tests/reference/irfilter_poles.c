@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * irfilter_poles.c: the largest pole radius. With z1 = t and
- * z2 = t e^(i f), 1 - sum b[k,l] z1^k z2^l is a polynomial in t alone,
+ * irfilter_poles.c: the largest pole radius. With z1 = t and z2 = t e^(i f),
+ * 1 - sum b[k,l] z1^k z2^l is a polynomial in t alone,
  *   1 - c_1 t - c_2 t^2 - ...,  c_n = sum over k + l = n of b[k,l] e^(i l f),
- * and every point with |z1| = |z2| lies on one of these lines. So the radius is
- * the largest |s| over all f with s^n = c_1 s^(n-1) + ... + c_n: all roots at
- * once on a grid of f (O. Aberth, "Iteration methods for finding all zeros of a
- * polynomial simultaneously", 1973), then the best places of the grid closer. */
+ * and every point with |z1| = |z2| lies on one of these lines. So the radius is the
+ * largest |s| over all f with s^n = c_1 s^(n-1) + ... + c_n: all roots at once on a grid of
+ * f (O. Aberth, "Iteration methods for finding all zeros of a polynomial simultaneously",
+ * 1973), then a refinement at the maxima of the grid. */
 #include "irfilter.h"
 
 #include <math.h>
@@ -15,9 +15,9 @@
 #define PI 3.14159265358979323846
 #define GRID 1024
 #define STEP (PI / GRID)
-#define TOPS 8 /* so many are looked at more closely */
-#define MEETINGS 64
-#define CLOSER 26
+#define MAX_TOPS 8 /* maxima of the grid that are refined */
+#define MAX_CROSSINGS 64
+#define REFINEMENTS 26
 #define DEGREE (2 * (REF_IR_SIDE - 1))
 
 typedef struct {
@@ -27,7 +27,7 @@ typedef struct {
 typedef struct {
   int degree;
   double (*b)[REF_IR_SIDE];
-  Complex root[DEGREE]; /* of the last line: the next one is not far */
+  Complex root[DEGREE]; /* of the last line: the start of the iteration for the next one */
 } Lines;
 
 static Complex
@@ -50,7 +50,7 @@ over (Complex p, Complex q)
   return (Complex) { (p.re * q.re + p.im * q.im) / n, (p.im * q.re - p.re * q.im) / n };
 }
 
-/* One step for root i of s^n + c_1 s^(n-1) + ... + c_n; false: it stands. */
+/* One step for root i of s^n + c_1 s^(n-1) + ... + c_n. Returns false if it has converged. */
 static bool
 improve (const Lines *l, const Complex *c, Complex *root, int i)
 {
@@ -62,7 +62,7 @@ improve (const Lines *l, const Complex *c, Complex *root, int i)
     p = add (times (p, z), c[n]);
     size = size * r + hypot (c[n].re, c[n].im);
   }
-  /* The value is rounding and nothing else: a double root stops here. */
+  /* The value is only rounding error: a double root stops here. */
   if (hypot (p.re, p.im) <= 4e-16 * size || (d.re == 0 && d.im == 0))
     return false;
   for (int j = 0; j < l->degree; j++) {
@@ -78,7 +78,7 @@ improve (const Lines *l, const Complex *c, Complex *root, int i)
   return hypot (step.re, step.im) > 1e-15 * r;
 }
 
-/* The largest root on line f. */
+/* Returns the largest root on line f. */
 static double
 radius_at (Lines *l, double f)
 {
@@ -90,10 +90,10 @@ radius_at (Lines *l, double f)
     for (int i = 0; i < REF_IR_SIDE; i++)
       if (k + i > 0 && k + i <= l->degree)
         c[k + i] = add (c[k + i], (Complex) { -l->b[k][i] * cos (i * f), -l->b[k][i] * sin (i * f) });
-  /* Roots that met must be able to part again. */
+  /* Roots that coincide must be able to separate again. */
   for (int i = 0; i < l->degree; i++)
     l->root[i] = times (l->root[i], (Complex) { 1 + 1e-7 * cos (i * 2.4), 1e-7 * sin (i * 2.4) });
-  for (int turn = 0; moved && turn < 200; turn++) {
+  for (int round = 0; moved && round < 200; round++) {
     moved = false;
     for (int i = 0; i < l->degree; i++)
       moved = improve (l, c, l->root, i) || moved;
@@ -103,7 +103,7 @@ radius_at (Lines *l, double f)
   return largest;
 }
 
-/* The largest value between two lines: closer by the golden section. */
+/* Returns the largest value between two lines, by golden section search. */
 static double
 climb (Lines *l, double from, double to)
 {
@@ -125,16 +125,16 @@ climb (Lines *l, double from, double to)
   return best;
 }
 
-/* Around f, ever closer to it, then uphill from the best place. */
+/* Samples around f, ever closer to it, then climbs from the best sample. */
 static double
 search (Lines *l, double f, double step)
 {
-  enum { N = 2 * CLOSER + 1 };
+  enum { N = 2 * REFINEMENTS + 1 };
   double at[N], value[N];
   int best = 0;
 
-  at[CLOSER] = f;
-  for (int i = 1; i <= CLOSER; i++, step *= 0.5) {
+  at[REFINEMENTS] = f;
+  for (int i = 1; i <= REFINEMENTS; i++, step *= 0.5) {
     at[i - 1] = f - step;
     at[N - i] = f + step;
   }
@@ -145,15 +145,15 @@ search (Lines *l, double f, double step)
   return climb (l, at[best > 0 ? best - 1 : 0], at[best < N - 1 ? best + 1 : N - 1]);
 }
 
-/* From the highest tops of the grid. On a plain, as a product of two axes makes
- * it, nearly every place is a top. */
+/* Searches from the highest maxima of the grid. On a plateau, which a product of two axes
+ * gives, nearly every point is a maximum. */
 static double
 search_tops (Lines *l, const double at[GRID + 1])
 {
   bool done[GRID + 1] = { false };
   double best = 0;
 
-  for (int n = 0; n < TOPS; n++) {
+  for (int n = 0; n < MAX_TOPS; n++) {
     int top = -1;
 
     for (int i = 0; i <= GRID; i++)
@@ -169,18 +169,19 @@ search_tops (Lines *l, const double at[GRID + 1])
 }
 
 static double
-turn_between (Complex p, Complex q)
+angle_between (Complex p, Complex q)
 {
-  Complex turn = times (p, (Complex) { q.re, -q.im });
+  Complex ratio = times (p, (Complex) { q.re, -q.im });
 
-  return fabs (atan2 (turn.im, turn.re));
+  return fabs (atan2 (ratio.im, ratio.re));
 }
 
-/* Where two of the largest roots meet, as those of equal axes do, the rounding
- * of the coefficients drives them apart again by as much as its root: a hill that
- * may lie wholly between two lines. The angle between the two says where. */
+/* Where two of the largest roots coincide, as those of equal axes do, the rounding of the
+ * coefficients separates them by as much as the square root of the rounding error: a
+ * maximum that may lie entirely between two lines. The angle between the two roots says
+ * where. */
 static double
-search_meetings (Lines *l, Complex root[GRID + 1][DEGREE], double largest)
+search_crossings (Lines *l, Complex root[GRID + 1][DEGREE], double largest)
 {
   double best = 0;
   int n = 0;
@@ -188,10 +189,10 @@ search_meetings (Lines *l, Complex root[GRID + 1][DEGREE], double largest)
   for (int i = 0; i + 2 <= GRID; i++)
     for (int p = 0; p < l->degree; p++)
       for (int q = 0; q < p; q++) {
-        double from = turn_between (root[i][p], root[i][q]), to = turn_between (root[i + 2][p], root[i + 2][q]);
+        double from = angle_between (root[i][p], root[i][q]), to = angle_between (root[i + 2][p], root[i + 2][q]);
         double low = fmin (hypot (root[i][p].re, root[i][p].im), hypot (root[i][q].re, root[i][q].im));
 
-        if (low < 0.999 * largest || from + to > 8 * STEP || fabs (from - to) < 0.1 * STEP || n == MEETINGS)
+        if (low < 0.999 * largest || from + to > 8 * STEP || fabs (from - to) < 0.1 * STEP || n == MAX_CROSSINGS)
           continue;
         best = fmax (best, search (l, STEP * (i + 2 * from / (from + to)), STEP));
         n++;
@@ -225,11 +226,11 @@ pole_radius (int m, double b[REF_IR_SIDE][REF_IR_SIDE])
     best = fmax (best, at[i]);
     memcpy (root[i], l.root, sizeof l.root);
   }
-  best = fmax (best, search_meetings (&l, root, best));
+  best = fmax (best, search_crossings (&l, root, best));
   return fmax (best, search_tops (&l, at));
 }
 
-/* The last ones are kept: a case asks for the same set many times. */
+/* Caches the last results: a case asks for the same set many times. */
 double
 ref_ir_pole_radius (int m, double b[REF_IR_SIDE][REF_IR_SIDE])
 {

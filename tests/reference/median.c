@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * median/median.c: the median and rank filter straight from its contract
- * (cuda/median/median.h), twice: by gathering and sorting every window, and, where
- * windows are large, by counting values in a window that slides along the row.
- * The second is checked against the first. */
+ * tests/reference/median.c: the median and rank filter, written from its contract
+ * (cuda/median/median.h) in two ways: by sorting every window, and for large windows
+ * by counting values in a window that slides along the row. check_reference compares
+ * the second with the first. */
 #include "check/kernelcheck.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define SORT_MAX 64 /* samples; larger windows are counted */
+#define SORT_MAX 64 /* samples of a window; larger windows are counted */
 
 typedef struct {
   int w, h, depth, percentile, threshold;
@@ -61,7 +61,8 @@ rank_of (const Window *k)
   return (2 * k->percentile * (n - 1) + 100) / 200;
 }
 
-/* frames[s] is the frame s steps back. `list` holds w h depth values. */
+/* Returns the result at (x, y) before the threshold. frames[s] is the frame s steps
+ * back; `list` has room for w h depth values. */
 static uint32_t
 by_sorting (const KcPlane *frames, const Window *k, int x, int y, uint32_t *list)
 {
@@ -75,10 +76,11 @@ by_sorting (const KcPlane *frames, const Window *k, int x, int y, uint32_t *list
   return list[rank_of (k)];
 }
 
-/* How often each value is in the window, also in steps of 2^8, 2^16 values. */
+/* Counts how often each value is in the window, and the same for ranges of 2^8 and
+ * 2^16 values. */
 typedef struct {
   int bits;
-  uint32_t *count[3]; /* [0]: the coarsest that this depth needs */
+  uint32_t *count[3]; /* [0]: the widest ranges that this number of bits needs */
   int levels;
 } Counter;
 
@@ -121,8 +123,8 @@ counter_rank (const Counter *c, uint32_t rank)
   return bin;
 }
 
-/* How many of the positions from - half to from + half are clamped to i, for
- * an i between the clamped ends. */
+/* Returns how many of the positions from - half .. from + half are i once they are
+ * clamped to 0 .. end - 1, for an i between the clamped ends. */
 static uint32_t
 times (int i, int from, int half, int end)
 {
@@ -131,8 +133,8 @@ times (int i, int from, int half, int end)
   return (uint32_t) (last - first + 1);
 }
 
-/* Adds the window's column at x so many times (or takes it away, for a
- * negative number), clamped rows as often as they are met. */
+/* Adds the window's column x `columns` times (subtracts it if that is negative), and
+ * each clamped row as often as it is in the window. */
 static void
 counter_column (Counter *c, const KcPlane *frames, const Window *k, int x, int y, uint32_t columns)
 {
@@ -143,7 +145,7 @@ counter_column (Counter *c, const KcPlane *frames, const Window *k, int x, int y
       counter_add (c, value_at (&frames[s], x, r), columns * times (r, y, half, frames[0].h));
 }
 
-/* All columns of the window at x, added (sign = 1) or taken away (-1). */
+/* Adds (sign = 1) or subtracts (-1) all columns of the window at x. */
 static void
 counter_window (Counter *c, const KcPlane *frames, const Window *k, int x, int y, uint32_t sign)
 {
@@ -160,23 +162,24 @@ row_by_counting (Counter *c, const KcPlane *frames, const Window *k, int y, uint
 
   counter_window (c, frames, k, 0, y, 1);
   for (int x = 0; x < w; x++) {
-    int gone = clamp (x - half, w), come = clamp (x + half + 1, w);
+    int leaving = clamp (x - half, w), entering = clamp (x + half + 1, w);
 
     out[x] = counter_rank (c, (uint32_t) rank_of (k));
-    if (x + 1 < w && gone != come) {
-      counter_column (c, frames, k, gone, y, (uint32_t) -1);
-      counter_column (c, frames, k, come, y, 1);
+    if (x + 1 < w && leaving != entering) {
+      counter_column (c, frames, k, leaving, y, (uint32_t) -1);
+      counter_column (c, frames, k, entering, y, 1);
     }
   }
   counter_window (c, frames, k, w - 1, y, (uint32_t) -1);
 }
 
-/* The rank of every window of one component, before the threshold. The
- * 24-bit counters of packed pixels are large, so only one thread has them. */
+/* Computes the result of every window of one component, before the threshold.
+ * Packed pixels run in one thread, because their 24-bit counters are large. Returns
+ * false if out of memory. */
 static bool
 ranks (const KcPlane *frames, const Window *k, int bits, bool sorting, uint32_t *out)
 {
-  bool good = true;
+  bool ok = true;
   int w = frames[0].w, h = frames[0].h;
 
 #ifdef _OPENMP
@@ -185,28 +188,28 @@ ranks (const KcPlane *frames, const Window *k, int bits, bool sorting, uint32_t 
   {
     Counter counter = { 0 };
     uint32_t *list = sorting ? malloc (sizeof *list * (size_t) k->w * (size_t) k->h * (size_t) k->depth) : NULL;
-    bool mine = sorting ? list != NULL : counter_new (&counter, bits);
+    bool allocated = sorting ? list != NULL : counter_new (&counter, bits);
 
-    if (!mine)
+    if (!allocated)
 #ifdef _OPENMP
 #pragma omp atomic write
 #endif
-      good = false;
+      ok = false;
 #ifdef _OPENMP
 #pragma omp for schedule(static)
 #endif
     for (int y = 0; y < h; y++) {
       uint32_t *row = out + (size_t) y * (size_t) w;
 
-      for (int x = 0; mine && sorting && x < w; x++)
+      for (int x = 0; allocated && sorting && x < w; x++)
         row[x] = by_sorting (frames, k, x, y, list);
-      if (mine && !sorting)
+      if (allocated && !sorting)
         row_by_counting (&counter, frames, k, y, row);
     }
     counter_free (&counter);
     free (list);
   }
-  return good;
+  return ok;
 }
 
 static bool
@@ -234,25 +237,26 @@ filter_component (const CfVideo *video, const Window *k, const CfImage *const *s
 {
   const CfFormatInfo *info = cf_format_info (video->format);
   KcPlane frames[16] = { 0 }, result = { 0 };
-  bool good = true;
+  bool ok = true;
 
   for (int s = 0; s < k->depth; s++) {
     frames[s] = kc_unpack (video, seen[s < n_seen ? s : n_seen - 1], component, field);
-    good = good && frames[s].v;
+    ok = ok && frames[s].v;
   }
-  result = good ? kc_unpack (video, seen[0], component, field) : result;
-  good = good && result.v && ranks_auto (frames, k, info->bits, result.v);
-  for (size_t i = 0; good && i < (size_t) result.w * (size_t) result.h; i++)
+  result = ok ? kc_unpack (video, seen[0], component, field) : result;
+  ok = ok && result.v && ranks_auto (frames, k, info->bits, result.v);
+  for (size_t i = 0; ok && i < (size_t) result.w * (size_t) result.h; i++)
     if (distance (frames[0].v[i], result.v[i]) <= k->threshold)
       result.v[i] = frames[0].v[i];
-  if (good)
+  if (ok)
     kc_pack (video, out, component, field, &result);
   free (result.v);
   free_planes (frames, k->depth);
-  return good;
+  return ok;
 }
 
-/* The pixels as numbers, red highest; the components are found by role. */
+/* Returns the pixels as numbers, red highest; rgb[] is the index of each channel's
+ * component. */
 static KcPlane
 packed_plane (const CfVideo *video, const CfImage *image, int field, const int rgb[3])
 {
@@ -286,33 +290,33 @@ filter_packed (const CfVideo *video, const Window *k, const CfImage *const *seen
   const CfFormatInfo *info = cf_format_info (video->format);
   KcPlane frames[16] = { 0 }, result = { 0 };
   int rgb[3] = { 0, 0, 0 };
-  bool good = true;
+  bool ok = true;
 
   for (int c = 0; c < info->n_components; c++)
     if (info->comp[c].role >= CF_ROLE_RED && info->comp[c].role <= CF_ROLE_BLUE)
       rgb[info->comp[c].role - CF_ROLE_RED] = c;
   for (int s = 0; s < k->depth; s++) {
     frames[s] = packed_plane (video, seen[s < n_seen ? s : n_seen - 1], field, rgb);
-    good = good && frames[s].v;
+    ok = ok && frames[s].v;
   }
-  result = good ? packed_plane (video, seen[0], field, rgb) : result;
-  good = good && result.v && ranks_auto (frames, k, 24, result.v);
-  for (size_t i = 0; good && i < (size_t) result.w * (size_t) result.h; i++)
+  result = ok ? packed_plane (video, seen[0], field, rgb) : result;
+  ok = ok && result.v && ranks_auto (frames, k, 24, result.v);
+  for (size_t i = 0; ok && i < (size_t) result.w * (size_t) result.h; i++)
     if (!differs_more (frames[0].v[i], result.v[i], k->threshold))
       result.v[i] = frames[0].v[i];
-  for (int c = 0; good && c < 3; c++) {
+  for (int c = 0; ok && c < 3; c++) {
     KcPlane one = kc_unpack (video, seen[0], rgb[c], field);
 
-    good = one.v != NULL;
-    for (size_t i = 0; good && i < (size_t) one.w * (size_t) one.h; i++)
+    ok = one.v != NULL;
+    for (size_t i = 0; ok && i < (size_t) one.w * (size_t) one.h; i++)
       one.v[i] = result.v[i] >> (16 - 8 * c) & 255;
-    if (good)
+    if (ok)
       kc_pack (video, out, rgb[c], field, &one);
     free (one.v);
   }
   free (result.v);
   free_planes (frames, k->depth);
-  return good;
+  return ok;
 }
 
 static bool
@@ -321,20 +325,21 @@ reference (const CfFilter *filter, const CfVideo *video, const CfCommon *common,
 {
   const CfFormatInfo *info = cf_format_info (video->format);
   Window k = window_of (filter, params);
-  bool good = true;
+  bool ok = true;
 
   for (int c = 0; c < info->n_components; c++) {
     if (!kc_is_filtered (info, c, common))
       kc_copy_component (seen[0], out, c);
     for (int f = 0; !k.packed && kc_is_filtered (info, c, common) && f < kc_fields (video); f++)
-      good = filter_component (video, &k, seen, n_seen, out, c, f) && good;
+      ok = filter_component (video, &k, seen, n_seen, out, c, f) && ok;
   }
   for (int f = 0; k.packed && f < kc_fields (video); f++)
-    good = filter_packed (video, &k, seen, n_seen, out, f) && good;
-  return good;
+    ok = filter_packed (video, &k, seen, n_seen, out, f) && ok;
+  return ok;
 }
 
-/* Sorting against counting on random planes; a few windows by hand. */
+/* Compares sorting with counting on random planes, and two windows with results
+ * found by hand. Returns the number of failures. */
 static int
 check_reference (void)
 {
@@ -357,7 +362,7 @@ check_reference (void)
       failures += !ranks (frames, &windows[k], widths[i], true, a) || !ranks (frames, &windows[k], widths[i], false, b)
           || memcmp (a, b, sizeof a) != 0;
     }
-  /* By hand: the middle sees 1..9; the corner sees 9 9 1 9 9 1 2 2 7. */
+  /* the window of the middle has 1..9, that of the corner 9 9 1 9 9 1 2 2 7 */
   failures += by_sorting (&small, &windows[0], 1, 1, list) != 5;
   failures += by_sorting (&small, &windows[0], 0, 0, list) != 7;
   return failures;

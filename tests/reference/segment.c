@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * segment/segment.c: the segmentation straight from its contract
- * (cuda/segment/segment.h), step by step, with nothing clever: every round looks at every
- * cell, components are found by flooding. */
+ * reference/segment.c: the labels of the segmentation, written directly from the contract
+ * (cuda/segment/segment.h), step by step and without optimisation: every round visits every cell,
+ * components are found by flood fill. */
 #include "segment.h"
 
 #include <math.h>
@@ -16,7 +16,7 @@ typedef struct {
   uint64_t sum[3];
   Color mean;
   bool seeded;
-  uint64_t claim; /* cells of the largest old component << 32 | ~its index; 0: none */
+  uint64_t claim; /* step 10: cells of the largest component << 32 | ~index of its old region; 0: none */
 } Region;
 
 typedef struct {
@@ -25,7 +25,7 @@ typedef struct {
   int n;          /* cells */
   Color *p;
   int *root;      /* of each cell */
-  Region *region; /* by root */
+  Region *region; /* indexed by root */
   int *pick, *next;
   uint64_t *best;
 } Work;
@@ -116,7 +116,7 @@ cell_color (const SgSetup *u, int column, int row)
 
 /* ---- seeds -------------------------------------------------------------- */
 
-/* The i-th of the 8 neighbours of a cell (the first 4 share a side), -1: outside. */
+/* Returns the i-th of the 8 neighbours of a cell (the first 4 share a side), -1 outside the frame. */
 static int
 neighbour (const SgSetup *u, int cell, int i)
 {
@@ -177,7 +177,7 @@ roughness (const Work *w, int cell)
   return total;
 }
 
-/* h of each cell in h[]; the threshold. */
+/* Fills h[] of step 3 for each cell and returns Otsu's threshold, -1 if there is none. */
 static int
 otsu (const Work *w, int *h)
 {
@@ -213,7 +213,7 @@ otsu (const Work *w, int *h)
   return threshold;
 }
 
-/* ---- following ---------------------------------------------------------- */
+/* ---- kept cells --------------------------------------------------------- */
 
 static bool
 is_kept (const Work *w, int cell, int old)
@@ -228,7 +228,7 @@ is_kept (const Work *w, int cell, int old)
 
 /* ---- components --------------------------------------------------------- */
 
-/* class[]: 0 free, 1 seed, 2 + index kept. Gives each cell its root. */
+/* Sets the root of each cell. class[]: 0 free, 1 seed, 2 + index of the old region for kept cells. */
 static void
 flood (Work *w, const int *class, int *stack)
 {
@@ -275,7 +275,7 @@ count_regions (Work *w)
       w->region[i].mean.c[k] = (int) ((w->region[i].sum[k] + w->region[i].n / 2) / w->region[i].n);
 }
 
-/* Which component carries an old region on, which are free again. */
+/* Decides which component continues each old region, and which components are free again. */
 static void
 drop_fragments (Work *w, const int *class, uint32_t min_cells)
 {
@@ -293,7 +293,7 @@ drop_fragments (Work *w, const int *class, uint32_t min_cells)
 
     const bool freed = class[i] >= 2 && !carries && w->region[root].n < min_cells;
 
-    w->pick[i] = freed ? i : root; /* its new root; the old one's n is still asked for */
+    w->pick[i] = freed ? i : root; /* the new root; n of the old root is still needed */
     w->region[i].seeded = class[i] && !freed;
     w->region[i].claim = 0;
     if (carries && root == i)
@@ -330,9 +330,9 @@ find_components (Work *w, int *class, int *h, int *stack)
 
 /* ---- rounds ------------------------------------------------------------- */
 
-/* A region takes `with` as its pick if that is the best so far. */
+/* Makes `with` the pick of `region` if it is the best so far. */
 static void
-consider (Work *w, int region, int with)
+offer (Work *w, int region, int with)
 {
   uint64_t key = (uint64_t) distance (&w->region[region].mean, &w->region[with].mean) << 32 | (uint32_t) with;
 
@@ -342,8 +342,9 @@ consider (Work *w, int region, int with)
   }
 }
 
+/* Returns the root of the region of which r becomes a part. */
 static int
-follow (const Work *w, int r)
+root_of_picks (const Work *w, int r)
 {
   for (;;) {
     int to = w->pick[r];
@@ -356,7 +357,7 @@ follow (const Work *w, int r)
   }
 }
 
-/* What all picks make; false: there were none. */
+/* Joins the regions that picks connect. Returns false if no region has picked. */
 static bool
 join (Work *w)
 {
@@ -364,7 +365,7 @@ join (Work *w)
 
   for (int i = 0; i < w->n; i++)
     if (w->root[i] == i) {
-      w->next[i] = follow (w, i);
+      w->next[i] = root_of_picks (w, i);
       any = any || w->next[i] != i;
     }
   for (int i = 0; i < w->n; i++)
@@ -380,22 +381,22 @@ join (Work *w)
   return any;
 }
 
-typedef enum { GROW, BY_MEAN, BY_SIZE } Why;
+typedef enum { GROW, BY_MEAN, BY_SIZE } RoundKind;
 
 static bool
-may_pick (const Work *w, int region, int with, Why why, uint32_t min_cells)
+may_pick (const Work *w, int region, int with, RoundKind kind, uint32_t min_cells)
 {
   const Region *a = &w->region[region], *b = &w->region[with];
 
-  if (why == GROW)
+  if (kind == GROW)
     return !a->seeded;
-  if (why == BY_SIZE)
+  if (kind == BY_SIZE)
     return a->n < min_cells;
   return rel (&a->mean, &b->mean, w->u->merge_threshold * (a->claim && b->claim ? 0.6 : 1));
 }
 
 static bool
-round_of (Work *w, Why why, uint32_t min_cells)
+run_round (Work *w, RoundKind kind, uint32_t min_cells)
 {
   for (int i = 0; i < w->n; i++) {
     w->pick[i] = -1;
@@ -405,8 +406,8 @@ round_of (Work *w, Why why, uint32_t min_cells)
     for (int k = 0; k < 4; k++) {
       int other = neighbour (w->u, i, k);
 
-      if (other >= 0 && w->root[other] != w->root[i] && may_pick (w, w->root[i], w->root[other], why, min_cells))
-        consider (w, w->root[i], w->root[other]);
+      if (other >= 0 && w->root[other] != w->root[i] && may_pick (w, w->root[i], w->root[other], kind, min_cells))
+        offer (w, w->root[i], w->root[other]);
     }
   return join (w);
 }
@@ -434,7 +435,7 @@ find (int *parent, int i)
   return i;
 }
 
-/* `pairs` has room for two a cell. */
+/* `pairs` has space for two entries a cell. */
 static void
 join_weak (Work *w, Pair *pairs, int *perimeter)
 {
@@ -534,13 +535,13 @@ segment (Work *w, void *memory)
   for (int i = 0; i < w->n; i++)
     w->p[i] = cell_color (u, i % u->columns, i / u->columns);
   find_components (w, memory, (int *) memory + w->n, (int *) memory + 2 * w->n);
-  while (round_of (w, GROW, 0))
+  while (run_round (w, GROW, 0))
     ;
   join_weak (w, (Pair *) ((int *) memory + w->n), memory);
-  while (round_of (w, BY_MEAN, 0))
+  while (run_round (w, BY_MEAN, 0))
     ;
   for (;; min_cells *= 2) {
-    while (round_of (w, BY_SIZE, min_cells))
+    while (run_round (w, BY_SIZE, min_cells))
       ;
     if (count_roots (w) <= u->max_regions)
       return;

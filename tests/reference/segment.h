@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * segment/segment.h: the naive segmentation, in two halves: labels
- * (segment.c), and what is painted and told of them
- * (segment_paint.c). segment_known.c holds it against cases
- * worked out by hand, segment_cases.c says with what it is tried. */
+ * reference/segment.h: the reference of the segmentation: labels (segment.c), painting and reported
+ * regions (segment_paint.c), a check against cases worked out by hand (segment_known.c), and the
+ * settings and contents of its test cases (segment_cases.c). */
 #ifndef TESTS_REFERENCE_SEGMENT_H
 #define TESTS_REFERENCE_SEGMENT_H
 
@@ -13,10 +12,10 @@ typedef struct {
   int c[3];
 } SgColor;
 
-/* A picture and the parameters, as the contract's step 1 to 4 work them out. */
+/* A frame and the parameters, resolved by steps 1 to 4 of the contract. */
 typedef struct {
   int width, height, size, columns, rows;
-  int bits, n_components; /* without alpha: 1 or 3 */
+  int bits, n_components; /* components without alpha: 1 or 3 */
   bool rgb;
   int w_sub[3], h_sub[3];
   KcPlane plane[3];
@@ -25,7 +24,7 @@ typedef struct {
   uint32_t min_cells;
   int max_regions;
   int n_seeds;
-  const int *seeds; /* cells */
+  const int *seeds; /* cell numbers */
 } SgSetup;
 
 typedef struct {
@@ -33,23 +32,24 @@ typedef struct {
   uint32_t id, birth;
 } SgRegion;
 
-/* What a frame leaves to the next. All zero: nothing. */
+/* The state that a frame leaves to the next. All zero: no state. */
 typedef struct {
   int n_cells, columns, size, n_regions;
   uint32_t frame, next_id;
   SgColor *p; /* of each cell */
-  int *label; /* of each cell: the index of its region */
+  int *label; /* index of the region of each cell */
   SgRegion *region;
 } SgState;
 
-/* Segments one frame; `after` is to be freed. false: memory is out. */
+/* Segments one frame with the state `before`, and fills `after`, which the caller frees with sg_state_free. Returns
+ * false when memory is out. */
 bool sg_segment (const SgSetup *setup, const SgState *before, SgState *after);
 void sg_state_free (SgState *state);
-/* Step 11: the index of a pixel's region. */
+/* Returns the index of the region of a pixel (step 11). */
 int sg_pixel_label (const SgSetup *setup, const SgState *state, int x, int y);
-/* Full range BT.601, 8 bits. */
+/* Converts 8-bit RGB to 8-bit YCbCr, full range BT.601 (step 1). */
 SgColor sg_ycbcr (SgColor rgb);
-/* Cases worked out by hand; how many of them failed. */
+/* Checks the reference against cases worked out by hand; returns the number of failures. */
 int sg_check (void);
 
 extern const KcContent sg_contents[];
@@ -57,10 +57,10 @@ extern const int sg_n_contents;
 extern const char *const sg_settings[], *const sg_frame_settings[], *const sg_large_settings[];
 extern const char *const sg_sanitize_settings[], *const sg_bad_settings[];
 extern const int sg_more_sizes[][2];
-/* Random parameters as text. */
+/* Fills `text`, of `size` bytes, with random parameters. */
 void sg_random (char *text, size_t size, uint64_t *state);
-/* Turns the words that segment_cases.c explains into parameters; NULL where
- * there are none. To be freed. */
+/* Replaces clicks=N (segment_cases.c) in a setting by the parameter `seeds`. Returns a string that the caller frees, or
+ * NULL where the setting has no clicks=N or memory is out. */
 char *sg_expand (const char *text);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * segment_cases.c: with which settings and contents the segmentation is tried. */
+ * reference/segment_cases.c: the settings and frame contents with which the segmentation is tested. */
 #define _GNU_SOURCE
 #include "segment.h"
 
@@ -9,70 +9,69 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TOLD " region-meta=1 label-meta=1"
-/* clicks=N in a setting are N points of `seeds`, in rows of 40 pixels that are 2
- * apart: more than a setting has room for (sg_expand).
- * Three cells of 2 apart: regions of a few cells. */
+#define META " region-meta=1 label-meta=1"
+/* clicks=N in a setting stands for N points of `seeds`, every second pixel of rows of 40 pixels: more than the
+ * text of a setting can hold (sg_expand). */
+/* Points at a distance of three cells of 2 pixels: regions of a few cells. */
 #define MANY_SEEDS "1,1;7,1;13,1;19,1;25,1;31,1;1,7;7,7;13,7;19,7;25,7;31,7;1,13;7,13;13,13;19,13;25,13;31,13"
 
-/* Patches have all that the steps look for: flat places, ramps, borders weak and
- * strong, fragments, noise that is different in every frame. The others are the
- * ends: one region, none but single cells, ties. */
+/* Patches exercise all steps: flat areas, ramps, weak and strong borders, fragments, noise that differs from frame to
+ * frame. The others are the extremes: one region, only single cells, ties. */
 const KcContent sg_contents[] = { KC_PATCHES, KC_RANDOM, KC_PATCHES, KC_GRADIENT, KC_PATCHES, KC_LOW, KC_PATCHES,
   KC_SALT, KC_PATCHES, KC_TIES, KC_PATCHES, KC_HIGH, KC_NATURAL };
 const int sg_n_contents = sizeof sg_contents / sizeof *sg_contents;
 
 const char *const sg_settings[] = {
-  /* The first six meet every format. */
-  "region-meta=1 label-meta=1", "output=boundaries boundary-color=0xff20c0f0" TOLD, "output=labels cell-size=2" TOLD,
-  "temporal=0 cell-size=3" TOLD, "merge-threshold=0.03 weak-fraction=1 min-size=1 output=mean label-meta=1",
+  /* The first six are tested with every format. */
+  "region-meta=1 label-meta=1", "output=boundaries boundary-color=0xff20c0f0" META, "output=labels cell-size=2" META,
+  "temporal=0 cell-size=3" META, "merge-threshold=0.03 weak-fraction=1 min-size=1 output=mean label-meta=1",
   "output=passthrough message-interval=100",
-  /* What is painted, with nobody asking for more. */
+  /* Painting without reported regions. */
   "output=mean", "output=boundaries", "output=labels", "output=passthrough",
-  /* Seeds: none, all, few; the thesis's second criterion; clicks, some twice, outside, all over a corner. */
-  "seed-threshold=1" TOLD, "seed-threshold=0.0001" TOLD, "seed-threshold=0.01 min-size=1" TOLD,
-  "seed-threshold=0.2" TOLD, "seed-similarity=1" TOLD, "seed-similarity=1 seed-threshold=1 min-size=1" TOLD,
-  "seeds=0,0;3,2;9,12;3,2;16383,5;2,70 seed-threshold=0.0001" TOLD,
-  "seeds=0,0;1,0;0,1;1,1;2,1;2,2;40,20;41,20;12,8 min-size=1" TOLD,
-  "seeds=7,3;4,4;10,2 cell-size=4" TOLD, "clicks=1024 min-size=1" TOLD,
-  /* Weak borders: all that touch; those all of whose pairs are weak; hardly any. */
-  "weak-difference=1 weak-fraction=0" TOLD, "weak-difference=0.2 weak-fraction=0.99 merge-threshold=0" TOLD,
-  "weak-difference=0 min-size=1" TOLD, "weak-difference=0.1 weak-fraction=0.3 min-size=1 merge-threshold=0.01" TOLD,
-  "weak-difference=0.05 weak-fraction=0.0001 merge-threshold=0 min-size=1" TOLD,
+  /* Seeds: none, all, few; Otsu's criterion; seeds by the user: repeated, outside the frame, filling a corner. */
+  "seed-threshold=1" META, "seed-threshold=0.0001" META, "seed-threshold=0.01 min-size=1" META,
+  "seed-threshold=0.2" META, "seed-similarity=1" META, "seed-similarity=1 seed-threshold=1 min-size=1" META,
+  "seeds=0,0;3,2;9,12;3,2;16383,5;2,70 seed-threshold=0.0001" META,
+  "seeds=0,0;1,0;0,1;1,1;2,1;2,2;40,20;41,20;12,8 min-size=1" META,
+  "seeds=7,3;4,4;10,2 cell-size=4" META, "clicks=1024 min-size=1" META,
+  /* Weak borders: all that touch; only those whose pairs are all weak; hardly any. */
+  "weak-difference=1 weak-fraction=0" META, "weak-difference=0.2 weak-fraction=0.99 merge-threshold=0" META,
+  "weak-difference=0 min-size=1" META, "weak-difference=0.1 weak-fraction=0.3 min-size=1 merge-threshold=0.01" META,
+  "weak-difference=0.05 weak-fraction=0.0001 merge-threshold=0 min-size=1" META,
   /* Merging. */
-  "merge-threshold=0 weak-fraction=1 min-size=1" TOLD, "merge-threshold=1" TOLD, "merge-threshold=0.2 min-size=1" TOLD,
-  "merge-threshold=0.05 min-size=7" TOLD, "min-size=50 output=labels" TOLD, "min-size=268435456" TOLD,
-  "max-regions=1" TOLD, "max-regions=2 min-size=1" TOLD, "max-regions=5 merge-threshold=0 weak-fraction=1" TOLD,
-  "max-regions=20 min-size=1 merge-threshold=0.02 output=boundaries" TOLD,
-  /* Cells of every kind: odd, even, larger than the picture. */
-  "cell-size=1" TOLD, "cell-size=2 min-size=13 output=boundaries" TOLD, "cell-size=3 min-size=1" TOLD,
-  "cell-size=4" TOLD, "cell-size=5 min-size=60 weak-fraction=1" TOLD, "cell-size=7 output=labels min-size=1" TOLD,
-  "cell-size=8 seed-threshold=0.3" TOLD, "cell-size=11 min-size=1" TOLD, "cell-size=16 min-size=1" TOLD,
-  "cell-size=2 merge-threshold=0 weak-fraction=1 min-size=33 seed-threshold=0.0001 seeds=" MANY_SEEDS TOLD, NULL
+  "merge-threshold=0 weak-fraction=1 min-size=1" META, "merge-threshold=1" META, "merge-threshold=0.2 min-size=1" META,
+  "merge-threshold=0.05 min-size=7" META, "min-size=50 output=labels" META, "min-size=268435456" META,
+  "max-regions=1" META, "max-regions=2 min-size=1" META, "max-regions=5 merge-threshold=0 weak-fraction=1" META,
+  "max-regions=20 min-size=1 merge-threshold=0.02 output=boundaries" META,
+  /* Cell sizes: odd, even, larger than the frame. */
+  "cell-size=1" META, "cell-size=2 min-size=13 output=boundaries" META, "cell-size=3 min-size=1" META,
+  "cell-size=4" META, "cell-size=5 min-size=60 weak-fraction=1" META, "cell-size=7 output=labels min-size=1" META,
+  "cell-size=8 seed-threshold=0.3" META, "cell-size=11 min-size=1" META, "cell-size=16 min-size=1" META,
+  "cell-size=2 merge-threshold=0 weak-fraction=1 min-size=33 seed-threshold=0.0001 seeds=" MANY_SEEDS META, NULL
 };
 
-/* With frames before. */
+/* Tested over several frames. */
 const char *const sg_frame_settings[] = {
-  "region-meta=1 label-meta=1", "temporal=0.05 min-size=1" TOLD, "temporal=1" TOLD,
-  "temporal=0.3 merge-threshold=0.05 cell-size=2 output=labels" TOLD, "temporal=0" TOLD,
-  "temporal=0.1 min-size=4 merge-threshold=0.02 weak-fraction=1" TOLD,
-  "temporal=0.02 merge-threshold=0.3 weak-difference=0.1" TOLD, "temporal=0.2 max-regions=6 min-size=1" TOLD,
-  "temporal=0.15 cell-size=2 seeds=3,3;9,9;20,10 min-size=1" TOLD,
-  "temporal=0.5 seed-similarity=1 output=boundaries" TOLD,
-  "temporal=0.0001 min-size=1 output=labels" TOLD, "temporal=0.6 cell-size=1 min-size=3" TOLD, "temporal=0.15", NULL
+  "region-meta=1 label-meta=1", "temporal=0.05 min-size=1" META, "temporal=1" META,
+  "temporal=0.3 merge-threshold=0.05 cell-size=2 output=labels" META, "temporal=0" META,
+  "temporal=0.1 min-size=4 merge-threshold=0.02 weak-fraction=1" META,
+  "temporal=0.02 merge-threshold=0.3 weak-difference=0.1" META, "temporal=0.2 max-regions=6 min-size=1" META,
+  "temporal=0.15 cell-size=2 seeds=3,3;9,9;20,10 min-size=1" META,
+  "temporal=0.5 seed-similarity=1 output=boundaries" META,
+  "temporal=0.0001 min-size=1 output=labels" META, "temporal=0.6 cell-size=1 min-size=3" META, "temporal=0.15", NULL
 };
 
-/* Whole pictures: cells of 2. */
+/* Tested with large frames: the default is cells of 2. */
 const char *const sg_large_settings[] = {
-  "region-meta=1 label-meta=1", "output=labels min-size=1 merge-threshold=0.04" TOLD,
-  "cell-size=1 output=boundaries" TOLD,
-  "cell-size=5 seed-similarity=1 max-regions=100" TOLD, NULL
+  "region-meta=1 label-meta=1", "output=labels min-size=1 merge-threshold=0.04" META,
+  "cell-size=1 output=boundaries" META,
+  "cell-size=5 seed-similarity=1 max-regions=100" META, NULL
 };
 
 const char *const sg_sanitize_settings[] = {
-  "region-meta=1 label-meta=1", "output=boundaries cell-size=2 seed-similarity=1" TOLD,
-  "output=labels cell-size=3 min-size=1 seeds=3,3;9,9" TOLD, "merge-threshold=0 weak-fraction=1 min-size=1" TOLD,
-  "max-regions=2 min-size=1 temporal=0" TOLD, "output=mean", "seed-threshold=0.0001 min-size=1" TOLD, NULL
+  "region-meta=1 label-meta=1", "output=boundaries cell-size=2 seed-similarity=1" META,
+  "output=labels cell-size=3 min-size=1 seeds=3,3;9,9" META, "merge-threshold=0 weak-fraction=1 min-size=1" META,
+  "max-regions=2 min-size=1 temporal=0" META, "output=mean", "seed-threshold=0.0001 min-size=1" META, NULL
 };
 
 const char *const sg_bad_settings[] = {
@@ -84,8 +83,8 @@ const char *const sg_bad_settings[] = {
   "seeds=0x1,2", "clicks=1025", NULL
 };
 
-/* Beside those that every filter meets: several warps and blocks of cells with
- * cells of 1, and more lines than 720, where cells are 2. */
+/* In addition to the sizes that every filter is tested with: several warps and blocks of cells of 1, and more than 720
+ * lines, where cells are 2. */
 const int sg_more_sizes[][2] = {
   { 320, 240 }, { 257, 130 }, { 1025, 5 }, { 7, 700 }, { 1, 300 }, { 511, 37 }, { 725, 723 }, { 90, 90 },
   { 16384, 2 }, { 3, 16384 }, { 0 }
@@ -115,7 +114,7 @@ sg_expand (const char *text)
 
 /* ---- random ------------------------------------------------------------- */
 
-/* Now an end, now in between, more often small. */
+/* Returns a number in 0..1: 0 or 1 now and then, otherwise mostly small. */
 static double
 random_part (uint64_t *state)
 {
@@ -129,6 +128,7 @@ random_part (uint64_t *state)
   }
 }
 
+/* Returns a number in 0..most, mostly small. */
 static int
 random_small (int most, uint64_t *state)
 {
@@ -137,7 +137,7 @@ random_small (int most, uint64_t *state)
   return (int) (pow (most + 1.0, u * u) - 1);
 }
 
-/* Each parameter stays what it is now and then, so that the others show. */
+/* Leaves some parameters at their defaults, so that the effect of the others shows. */
 void
 sg_random (char *text, size_t size, uint64_t *state)
 {

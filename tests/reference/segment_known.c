@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * segment_known.c: the reference of the segmentation against cases
- * worked out by hand from its contract (cuda/segment/segment.h). */
+ * reference/segment_known.c: checks the reference of the segmentation against cases worked out by
+ * hand from the contract (cuda/segment/segment.h). */
 #include "segment.h"
 
 #include <math.h>
@@ -11,24 +11,24 @@
 
 enum { MOST = 64, FRAMES = 2 };
 
-/* A gray picture a frame: one level a pixel, row by row; then the regions of the
- * pixels as letters, and the regions' ids. Nothing happens that is not asked for:
- * thresholds of 0 are never met, a fraction of 1 joins nothing, M is 1. */
+/* One or two gray frames. levels: one letter a pixel, row by row; labels: the expected region of each pixel as a
+ * letter; id: the expected ids of the regions. Values that are left out switch their step off: thresholds of 0 are
+ * never met, a weak-fraction of 1 joins nothing, M is 1. */
 typedef struct {
   const char *what;
   int width, height, size, n_seeds;
-  int seeds[4]; /* cells */
+  int seeds[4]; /* cell numbers */
   struct {
     double seed, merge, weak, fraction, temporal;
     uint32_t min_cells;
-    int max_regions; /* 0: as many as there are */
+    int max_regions; /* 0: no limit */
     const char *levels, *labels;
     uint32_t id[4];
   } frame[FRAMES];
 } Known;
 
-/* Small letters are levels 10 apart, 'a' is 100; 'B' is 116, which .1 merges with
- * that and .06 does not. */
+/* Returns the level of a letter: 'a' is 100 and each further small letter 10 more. 'B' is 116, which merges with 100
+ * at a threshold of .1 but not of .06. */
 static int
 level_of (char letter)
 {
@@ -36,15 +36,15 @@ level_of (char letter)
 }
 
 static const Known known[] = {
-  { "a flat picture", 2, 2, 1, 0, { 0 }, { { .seed = .05, .levels = "aaaa", .labels = "aaaa", .id = { 1 } } } },
-  /* The cells beside the border are no seeds, and grow. */
+  { "a flat frame", 2, 2, 1, 0, { 0 }, { { .seed = .05, .levels = "aaaa", .labels = "aaaa", .id = { 1 } } } },
+  /* The cells beside the border are not seeds; they join by growth. */
   { "two halves", 4, 2, 1, 0, { 0 },
     { { .seed = .05, .merge = .1, .weak = .03, .fraction = .5, .levels = "aakkaakk", .labels = "aabbaabb",
         .id = { 1, 2 } } } },
   { "seeds that touch at a corner", 2, 2, 1, 2, { 0, 3 }, { { .levels = "akka", .labels = "aaaa", .id = { 1 } } } },
-  { "seeds apart", 3, 1, 1, 2, { 0, 2 }, { { .levels = "aka", .labels = "aab", .id = { 1, 2 } } } },
+  { "seeds that do not touch", 3, 1, 1, 2, { 0, 2 }, { { .levels = "aka", .labels = "aab", .id = { 1, 2 } } } },
   { "a tie of growth", 3, 1, 1, 2, { 0, 2 }, { { .levels = "afk", .labels = "aab", .id = { 1, 2 } } } },
-  /* 140 and 150 pick each other, 160 joins them, and then there is a tie. */
+  /* 140 and 150 pick each other, 160 joins them; in the next round there is a tie. */
   { "two that pick each other", 5, 1, 1, 2, { 0, 4 }, { { .levels = "aefgk", .labels = "aaaab", .id = { 1, 2 } } } },
   { "no seed at all", 4, 1, 1, 0, { 0 }, { { .levels = "abkl", .labels = "aaaa", .id = { 1 } } } },
   /* 130 beside 140 is weak from .0443 on. */
@@ -52,7 +52,7 @@ static const Known known[] = {
     { { .weak = .05, .fraction = .5, .levels = "abcde", .labels = "aaaaa", .id = { 1 } } } },
   { "a border nearly weak", 5, 1, 1, 2, { 0, 4 },
     { { .weak = .044, .fraction = .5, .levels = "abcde", .labels = "aaaab", .id = { 1, 2 } } } },
-  { "all of a border weak, which the fraction 1 is not over", 5, 1, 1, 2, { 0, 4 },
+  { "a border of weak pairs only, at fraction 1", 5, 1, 1, 2, { 0, 4 },
     { { .weak = .05, .fraction = 1, .levels = "abcde", .labels = "aaaab", .id = { 1, 2 } } } },
   { "three sizes", 6, 1, 1, 3, { 0, 3, 5 }, { { .levels = "aaaggk", .labels = "aaabbc", .id = { 1, 2, 3 } } } },
   { "less than 2", 6, 1, 1, 3, { 0, 3, 5 },
@@ -65,31 +65,31 @@ static const Known known[] = {
     { { .max_regions = 2, .levels = "aaaggk", .labels = "aaabbb", .id = { 1, 2 } } } },
   { "one region at most", 6, 1, 1, 3, { 0, 3, 5 },
     { { .max_regions = 1, .levels = "aaaggk", .labels = "aaaaaa", .id = { 1 } } } },
-  /* The cell between is of the left region, its right pixels are not. */
+  /* The cell in the middle belongs to the left region, but its right pixels do not. */
   { "cells of 2", 6, 2, 2, 2, { 0, 2 }, { { .levels = "aaakkkaaakkk", .labels = "aaabbbaaabbb", .id = { 1, 2 } } } },
   { "a border that moves", 4, 2, 1, 0, { 0 },
     { { .seed = .05, .merge = .1, .levels = "aakkaakk", .labels = "aabbaabb", .id = { 1, 2 } },
       { .seed = .05, .merge = .1, .temporal = .15, .levels = "aaakaaak", .labels = "aaabaaab", .id = { 1, 2 } } } },
-  { "each frame afresh", 4, 2, 1, 0, { 0 },
+  { "each frame by itself", 4, 2, 1, 0, { 0 },
     { { .seed = .05, .levels = "aaaaaaaa", .labels = "aaaaaaaa", .id = { 1 } },
       { .seed = .05, .levels = "kkaakkaa", .labels = "aabbaabb", .id = { 1, 2 } } } },
-  /* The right part is as large as the left one, which has the smaller root. */
-  { "a part stays as a new one", 9, 3, 1, 0, { 0 },
+  /* Both parts have the same size; the left one has the smaller root and continues the region. */
+  { "a part becomes a new region", 9, 3, 1, 0, { 0 },
     { { .seed = .05, .levels = "aaaaaaaaaaaaaaaaaaaaaaaaaaa", .labels = "aaaaaaaaaaaaaaaaaaaaaaaaaaa", .id = { 1 } },
       { .seed = .05, .temporal = .15, .levels = "aaakkkaaaaaakkkaaaaaakkkaaa",
         .labels = "aaabbbcccaaabbbcccaaabbbccc", .id = { 1, 2, 3 } } } },
-  /* The right part is free again and has only the block to grow into. */
+  /* The cells of the right part are free again and touch only the block in the middle. */
   { "a part too small is dropped", 12, 3, 1, 0, { 0 },
     { { .seed = .05, .levels = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
         .labels = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", .id = { 1 } },
       { .seed = .05, .temporal = .15, .min_cells = 10, .levels = "aaaaaakkkaaaaaaaaakkkaaaaaaaaakkkaaa",
         .labels = "aaaaaabbbbbbaaaaaabbbbbbaaaaaabbbbbb", .id = { 1, 2 } } } },
-  { "alike enough to merge", 4, 1, 1, 0, { 0 },
+  { "similar enough to merge", 4, 1, 1, 0, { 0 },
     { { .seed = .05, .merge = .1, .levels = "aaBB", .labels = "aaaa", .id = { 1 } } } },
-  { "what was apart stays apart", 4, 1, 1, 0, { 0 },
+  { "separate regions stay separate", 4, 1, 1, 0, { 0 },
     { { .seed = .05, .levels = "aaBB", .labels = "aabb", .id = { 1, 2 } },
       { .seed = .05, .merge = .1, .temporal = .15, .levels = "aaBB", .labels = "aabb", .id = { 1, 2 } } } },
-  { "what was apart merges when it is alike", 4, 1, 1, 0, { 0 },
+  { "separate regions merge when they are similar", 4, 1, 1, 0, { 0 },
     { { .seed = .05, .levels = "aaBB", .labels = "aabb", .id = { 1, 2 } },
       { .seed = .05, .merge = .2, .temporal = .15, .levels = "aaBB", .labels = "aaaa", .id = { 1 } } } },
 };
@@ -162,9 +162,9 @@ check_colors (void)
 
 /* ---- painting ----------------------------------------------------------- */
 
-/* Two halves of RGB: what each output makes of the 4 x 2 pixels' red, in the
- * order of the rows. The left half's levels are uneven, the borders are the left
- * half's last column. Ids 1 and 2 hash to 0x9e3779b9 and 0x3c6ef372. */
+/* An RGB frame of 4 x 2 pixels with two halves: the expected red samples of each output, row by row. The levels of a
+ * half differ by up to 2; the border pixels are the last column of the left half. Ids 1 and 2 hash to 0x9e3779b9 and
+ * 0x3c6ef372. */
 static const struct {
   const char *set;
   uint8_t red[8];
@@ -182,16 +182,16 @@ near (double a, double b)
 }
 
 static bool
-check_told (const KcRegions *told)
+check_report (const KcRegions *report)
 {
-  bool good = told->n == 2;
+  bool good = report->n == 2;
 
   for (unsigned i = 0; good && i < 2; i++) {
-    const CfRegion *r = &told->region[i];
+    const CfRegion *r = &report->region[i];
 
     good = r->id == i + 1 && r->age == 0 && r->area == 4 && r->x == (int) (2 * i) && r->y == 0 && r->width == 2 &&
         r->height == 2 && near (r->centroid_x, 2 * i + .5) && near (r->centroid_y, .5) &&
-        near (r->mean[0], 0.299 * (100.5 + 100 * i) + 0.701 * 50) && told->label[5] == 0 && told->label[6] == 1;
+        near (r->mean[0], 0.299 * (100.5 + 100 * i) + 0.701 * 50) && report->label[5] == 0 && report->label[6] == 1;
   }
   return good;
 }
@@ -205,7 +205,7 @@ check_painted (const CfFilter *filter, const char *set, const uint8_t red[8])
   uint8_t in[24], out[24];
   CfImage from = { .format = CF_FORMAT_RGB, .width = 4, .height = 2, .plane = { { in, 12 } } }, to = from;
   char error[KC_TEXT];
-  KcRegions told = { 0 };
+  KcRegions report = { 0 };
   bool good;
 
   to.plane[0].data = out;
@@ -215,15 +215,15 @@ check_painted (const CfFilter *filter, const char *set, const uint8_t red[8])
     return false;
   cf_filter_defaults (filter, params);
   good = kc_params_set (filter, params, set, error) == CF_OK &&
-      kc_segment.follow (filter, &video, &common, params, &state, &from, &to, &told);
+      kc_segment.stateful_reference (filter, &video, &common, params, &state, &from, &to, &report);
   for (int i = 0; good && i < 8; i++)
     good = out[3 * i] == red[i];
-  good = good && check_told (&told);
-  kc_segment.forget (state);
-  kc_regions_free (&told);
+  good = good && check_report (&report);
+  kc_segment.free_state (state);
+  kc_regions_free (&report);
   kc_params_free (filter, params);
   if (!good)
-    printf ("the reference of segment: %s paints or tells what it should not\n", set);
+    printf ("the reference of segment: %s: wrong samples or wrong reported regions\n", set);
   return good;
 }
 

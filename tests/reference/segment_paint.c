@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * segment_paint.c: the rest of the segmentation's contract
- * (cuda/segment/segment.h): what the parameters come to (steps 1, 3 and 4), what is
- * painted and told of the labels (steps 11 and 12), and what one frame leaves
- * to the next. */
+ * reference/segment_paint.c: the rest of the segmentation's contract (cuda/segment/segment.h): the
+ * resolved parameters (steps 1, 3 and 4), painting and reported regions (steps 11 and 12), and the
+ * state between frames. */
 #include "segment.h"
 
 #include <math.h>
@@ -19,7 +18,7 @@ at_least (int least, int v)
   return v > least ? v : least;
 }
 
-/* "x,y;x,y" as cells; those outside the picture are left out. NULL: memory is out. */
+/* Reads "x,y;x,y" as cell numbers; points outside the frame are left out. Returns NULL when memory is out. */
 static int *
 read_seeds (const char *text, SgSetup *u)
 {
@@ -93,7 +92,7 @@ typedef struct {
   const CfImage *out;
   const char *output;
   uint32_t color; /* boundary-color */
-  int *label;     /* of each pixel */
+  int *label;     /* one entry a pixel: index of its region */
 } Paint;
 
 static int
@@ -102,7 +101,7 @@ label_at (const Paint *p, int x, int y)
   return p->label[(size_t) y * (size_t) p->u->width + (size_t) x];
 }
 
-/* Component k of 0xRRGGBB as this format writes it. */
+/* Returns component k of the colour 0xRRGGBB as a stored word of the format. */
 static unsigned
 color_word (const Paint *p, int k, uint32_t rgb)
 {
@@ -128,7 +127,7 @@ is_border (const Paint *p, int x, int y)
       (y + 1 < p->u->height && label_at (p, x, y + 1) != own);
 }
 
-/* Sums and numbers of a component's samples, region by region. */
+/* Sums and counts the samples of a component for each region. */
 static void
 add_up (const Paint *p, int k, uint64_t *sum, uint64_t *n)
 {
@@ -161,13 +160,13 @@ paint_component (const Paint *p, int k, const uint64_t *sum, const uint64_t *n)
     }
 }
 
-/* ---- telling ------------------------------------------------------------ */
+/* ---- reported regions --------------------------------------------------- */
 
 static void
-tell_pixels (const Paint *p, KcRegions *told)
+report_pixels (const Paint *p, KcRegions *report)
 {
   for (int i = 0; i < p->state->n_regions; i++) {
-    CfRegion *r = &told->region[i];
+    CfRegion *r = &report->region[i];
 
     r->id = p->state->region[i].id;
     r->age = p->state->frame - p->state->region[i].birth;
@@ -176,19 +175,19 @@ tell_pixels (const Paint *p, KcRegions *told)
   }
   for (int y = 0; y < p->u->height; y++)
     for (int x = 0; x < p->u->width; x++) {
-      CfRegion *r = &told->region[label_at (p, x, y)];
+      CfRegion *r = &report->region[label_at (p, x, y)];
 
-      told->label[(size_t) y * (size_t) p->u->width + (size_t) x] = (uint16_t) label_at (p, x, y);
+      report->label[(size_t) y * (size_t) p->u->width + (size_t) x] = (uint16_t) label_at (p, x, y);
       r->area++;
       r->centroid_x += x;
       r->centroid_y += y;
       r->x = x < r->x ? x : r->x;
       r->y = y < r->y ? y : r->y;
-      r->width = at_least (r->width, x + 1); /* the right end, until all are known */
+      r->width = at_least (r->width, x + 1); /* until the end of the loops: the right edge */
       r->height = at_least (r->height, y + 1);
     }
   for (int i = 0; i < p->state->n_regions; i++) {
-    CfRegion *r = &told->region[i];
+    CfRegion *r = &report->region[i];
 
     r->width -= r->x;
     r->height -= r->y;
@@ -197,19 +196,19 @@ tell_pixels (const Paint *p, KcRegions *told)
   }
 }
 
-/* Of components that have no sample in a region the mean is NAN: nobody can say. */
+/* The mean of a component without samples in a region is not defined; NAN marks it as not to be compared. */
 static void
-tell_mean (const Paint *p, int k, const uint64_t *sum, const uint64_t *n, KcRegions *told)
+report_mean (const Paint *p, int k, const uint64_t *sum, const uint64_t *n, KcRegions *report)
 {
   for (int i = 0; i < p->state->n_regions; i++)
-    told->region[i].mean[k] = n[i] ? (double) sum[i] / (double) n[i] / (1 << (p->u->bits - 8)) : (double) NAN;
+    report->region[i].mean[k] = n[i] ? (double) sum[i] / (double) n[i] / (1 << (p->u->bits - 8)) : (double) NAN;
 }
 
 static void
-tell_colors (const Paint *p, KcRegions *told)
+report_colors (const Paint *p, KcRegions *report)
 {
   for (int i = 0; i < p->state->n_regions; i++) {
-    double *m = told->region[i].mean;
+    double *m = report->region[i].mean;
     const double r = m[0], g = m[1], b = m[2];
 
     if (p->u->n_components == 1)
@@ -222,42 +221,42 @@ tell_colors (const Paint *p, KcRegions *told)
   }
 }
 
-/* ---- one frame after the other ------------------------------------------ */
+/* ---- frames ------------------------------------------------------------- */
 
 static void
-forget (void *state)
+free_state (void *state)
 {
   if (state)
     sg_state_free (state);
   free (state);
 }
 
-/* All that one frame gives; false: memory is out. */
+/* Paints a frame and fills `report`. Returns false when memory is out. */
 static bool
-make (Paint *p, const CfCommon *common, KcRegions *told)
+make (Paint *p, const CfCommon *common, KcRegions *report)
 {
   const size_t regions = (size_t) p->state->n_regions, pixels = (size_t) p->u->width * (size_t) p->u->height;
   uint64_t *sum = malloc (sizeof *sum * regions), *n = malloc (sizeof *n * regions);
   bool good;
 
   p->label = malloc (sizeof *p->label * pixels);
-  told->n = (unsigned) regions;
-  told->region = calloc (regions, sizeof *told->region);
-  told->label = malloc (sizeof *told->label * pixels);
-  good = sum && n && p->label && told->region && told->label;
+  report->n = (unsigned) regions;
+  report->region = calloc (regions, sizeof *report->region);
+  report->label = malloc (sizeof *report->label * pixels);
+  good = sum && n && p->label && report->region && report->label;
   for (int y = 0; good && y < p->u->height; y++)
     for (int x = 0; x < p->u->width; x++)
       p->label[(size_t) y * (size_t) p->u->width + (size_t) x] = sg_pixel_label (p->u, p->state, x, y);
   if (good)
-    tell_pixels (p, told);
+    report_pixels (p, report);
   for (int k = 0; good && k < p->u->n_components; k++) {
     add_up (p, k, sum, n);
-    tell_mean (p, k, sum, n, told);
+    report_mean (p, k, sum, n, report);
     if (kc_is_filtered (p->info, k, common))
       paint_component (p, k, sum, n);
   }
   if (good)
-    tell_colors (p, told);
+    report_colors (p, report);
   free (p->label);
   free (sum);
   free (n);
@@ -265,12 +264,12 @@ make (Paint *p, const CfCommon *common, KcRegions *told)
 }
 
 static bool
-follow (const CfFilter *filter, const CfVideo *video, const CfCommon *common, const void *params, void **state,
-    const CfImage *in, const CfImage *out, KcRegions *told)
+run_frame (const CfFilter *filter, const CfVideo *video, const CfCommon *common, const void *params, void **state,
+    const CfImage *in, const CfImage *out, KcRegions *report)
 {
   const CfVideo whole = { video->format, video->width, video->height, false };
   Paint p = { .info = cf_format_info (video->format), .out = out };
-  KcRegions unasked = { 0 };
+  KcRegions unused = { 0 };
   SgState after = { 0 };
   SgSetup u;
   bool good;
@@ -287,9 +286,9 @@ follow (const CfFilter *filter, const CfVideo *video, const CfCommon *common, co
     p.state = *state;
     for (int k = 0; k < p.info->n_components; k++)
       kc_copy_component (in, out, k);
-    good = make (&p, common, told ? told : &unasked);
+    good = make (&p, common, report ? report : &unused);
   }
-  kc_regions_free (&unasked);
+  kc_regions_free (&unused);
   free_setup (&u);
   return good;
 }
@@ -302,15 +301,15 @@ reference (const CfFilter *filter, const CfVideo *video, const CfCommon *common,
   bool good = true;
 
   for (int i = n_seen - 1; good && i >= 0; i--)
-    good = follow (filter, video, common, params, &state, seen[i], out, NULL);
-  forget (state);
+    good = run_frame (filter, video, common, params, &state, seen[i], out, NULL);
+  free_state (state);
   return good;
 }
 
 static const KcBench bench[] = {
   { "afresh", "temporal=0 cell-size=%d", "0", "watershed", NULL },
   { "following", "temporal=0.15 cell-size=%d", "0", "label markers", NULL },
-  /* a thesis's questions: sums of regions by atomics or reduced in the block before, and its shape */
+  /* Barriuso's (2011) question: sums of regions by atomics or by a reduction in the block, and the block's size */
   { "by atomics", "temporal=0.15 cell-size=%d", "0", NULL, NULL, "collect", 0 },
   { "4 warps", "temporal=0.15 cell-size=%d", "0", NULL, NULL, "warps", 4 },
   { "8 warps", "temporal=0.15 cell-size=%d", "0", NULL, NULL, "warps", 8 },
@@ -320,8 +319,8 @@ static const KcBench bench[] = {
 const KcFilter kc_segment = {
   .stem = "segment",
   .reference = reference,
-  .follow = follow,
-  .forget = forget,
+  .stateful_reference = run_frame,
+  .free_state = free_state,
   .check_reference = sg_check,
   .random_setting = sg_random,
   .expand = sg_expand,

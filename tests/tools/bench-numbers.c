@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * bench-numbers.c: the benchmark's percentiles, lists of numbers, and rows of several
- * processes as one. */
+ * bench-numbers.c: tests the benchmark's percentiles, its lists of numbers, and the sum of several
+ * processes' rows. */
 #include "tools/bench-numbers.h"
 #include "tools/bench.h"
 
@@ -76,10 +76,10 @@ check_lists (void)
 static void
 check_sum (void)
 {
-  BenchRow part[2] = { { .job = 0 } }, sum = { .job = 0 };
+  BenchRow part[2] = { { .case_index = 0 } }, sum = { .case_index = 0 };
 
   for (int i = 0; i < 1000; i++)
-    bench_took (&part[i / 500], (guint64) (i + 1) * 1000000);
+    bench_add_latency (&part[i / 500], (guint64) (i + 1) * 1000000);
   for (int i = 0; i < 2; i++) {
     part[i].frame_bytes = 100;
     part[i].frames = 500;
@@ -96,13 +96,13 @@ check_sum (void)
   }
   CHECK (sum.frames == 1000 && sum.due == 1003 && sum.dropped == 3);
   CHECK (sum.fps > 29.9 && sum.fps < 30.1 && sum.cores > 0.99 && sum.cores < 1.01 && sum.max > 999);
-  CHECK (sum.p50 > 485 && sum.p50 < 515 && sum.p99 > 960 && sum.p99 <= 1000); /* to a bucket */
+  CHECK (sum.p50 > 485 && sum.p50 < 515 && sum.p99 > 960 && sum.p99 <= 1000); /* accurate to a bucket */
   CHECK (sum.gpu[0].use > 40.5 && sum.element[0].gpu == 400);
-  CHECK (sum.element[0].kernel_p50 > 17.4 && sum.element[0].kernel_p50 < 17.6); /* by frames */
+  CHECK (sum.element[0].kernel_p50 > 17.4 && sum.element[0].kernel_p50 < 17.6); /* weighted by frames */
   part[1].state = BENCH_FAILED;
   bench_add_row (&sum, &part[1]);
   bench_add_row (&sum, &part[0]);
-  CHECK (sum.state == BENCH_FAILED); /* and stays it */
+  CHECK (sum.state == BENCH_FAILED); /* and stays failed */
 }
 
 int

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# bench-program.sh BENCH BENCH-NUMBERS: the frame-rate benchmark, each mode once on
-# small pictures, on the CPU. Ends with `N passed, N failed, N skipped`.
+# bench-program.sh BENCH BENCH-NUMBERS: runs each mode of the frame-rate benchmark once, on small
+# frames, on the CPU. Ends with `N passed, N failed, N skipped`.
 
 set -u
 bench=$1 numbers=$2
@@ -16,25 +16,25 @@ result () { # STATUS WHAT
   else
     failed=$((failed + 1))
     echo "FAIL $2"
-    [ ! -s "$dir/said" ] || tail -n 20 "$dir/said"
+    [ ! -s "$dir/output" ] || tail -n 20 "$dir/output"
   fi
 }
 
-# measure NAME CONDITION ARGUMENTS...: runs it and looks at the JSON, `rows` of which
-# CONDITION (Python) has to be true; what is always true is looked at as well.
+# measure NAME CONDITION ARGUMENTS...: runs the benchmark and checks its JSON: CONDITION (Python),
+# which may use `rows`, must be true, and so must the invariants of every row.
 measure () {
   local name=$1 condition=$2
   shift 2
-  "$bench" --seconds 0.2 --warm-up 0.05 --json "$dir/$name.json" "$@" > "$dir/said" 2>&1
+  "$bench" --seconds 0.2 --warm-up 0.05 --json "$dir/$name.json" "$@" > "$dir/output" 2>&1
   result $? "$name: $*"
-  python3 - "$dir/$name.json" "$condition" >> "$dir/said" 2>&1 << 'END'
+  python3 - "$dir/$name.json" "$condition" >> "$dir/output" 2>&1 << 'END'
 import json
 import sys
 
 with open(sys.argv[1], encoding="utf-8") as file:
-    told = json.load(file)
-rows = [row for row in told["rows"] if row["state"] == "good"]
-limits = told["limits"]
+    report = json.load(file)
+rows = [row for row in report["rows"] if row["state"] == "good"]
+limits = report["limits"]
 for row in rows:
     assert row["frames_per_second"] > 0 and row["frames"] > 0 and row["seconds"] > 0, row
     assert abs(row["frame_ms"] * row["frames_per_second"] - 1000) < 1, row
@@ -44,25 +44,25 @@ for row in rows:
     for element in row["elements"]:
         parts = element["frames_gpu"] + element["frames_cpu"] + element["frames_passed"]
         assert element["frames"] == parts, row
-assert told["machine"]["cores"] >= 1
-assert eval("(" + sys.argv[2] + ")"), (sys.argv[2], told)
+assert report["machine"]["cores"] >= 1
+assert eval("(" + sys.argv[2] + ")"), (sys.argv[2], report)
 END
-  result $? "$name: what it wrote is not as it should be"
+  result $? "$name: the JSON is wrong"
 }
 
-# refuse WORDS ARGUMENTS...: ends with a status that is not 0 and a sentence with WORDS.
+# refuse WORDS ARGUMENTS...: the benchmark must fail with a message that contains WORDS.
 refuse () {
   local words=$1 status
   shift
-  "$bench" --seconds 0.1 --no-limits "$@" > "$dir/said" 2>&1
+  "$bench" --seconds 0.1 --no-limits "$@" > "$dir/output" 2>&1
   status=$?
-  [ $status -ne 0 ] && [ $status -lt 128 ] && grep -qF -- "$words" "$dir/said"
+  [ $status -ne 0 ] && [ $status -lt 128 ] && grep -qF -- "$words" "$dir/output"
   result $? "'$*' is not refused with \"$words\""
 }
 
-"$numbers" > "$dir/said"
+"$numbers" > "$dir/output"
 result $? "percentiles and lists"
-"$bench" --help > "$dir/said" && grep -q -- --cameras "$dir/said"
+"$bench" --help > "$dir/output" && grep -q -- --cameras "$dir/output"
 result $? "--help"
 
 small=(--size 160x120)
@@ -78,32 +78,32 @@ measure queue 'rows[0]["memory"] == "SystemMemory"' "${small[@]}" --queue --memo
 measure cameras 'len(rows) == 2 and rows[1]["cameras"] == 3 and rows[1]["due"] == 30 and
   rows[1]["frames"] + rows[1]["dropped"] == 30 and rows[1]["frames"] > 0' "${small[@]}" --rate 50 --cameras 1,3 \
   --no-limits "$one"
-# More than it can do: cameras lose frames and say so, and the time of a frame is not hidden.
+# Overload: cameras drop frames and report it, and the latency of a frame is not hidden.
 measure overload 'rows[0]["dropped"] > 0 and rows[0]["frames"] + rows[0]["dropped"] == rows[0]["due"] and
   rows[0]["latency_p50_ms"] > 1' --size 1280x720 --rate 1000 --seconds 1 --no-limits \
   'cudamedian kernel-size=31 backend=cpu'
 measure several 'rows[0]["cameras"] == 2' "${small[@]}" --cameras 2 --no-limits "$one"
-# Dealt to processes that begin together: every frame that is due is counted once.
+# Cameras distributed to processes that start together: every due frame is counted once.
 measure processes 'len(rows) == 2 and rows[1]["processes"] == 3 and rows[1]["cameras"] == 7 and
   rows[1]["due"] == 70 and rows[1]["frames"] + rows[1]["dropped"] == 70 and
   rows[1]["elements"][0]["frames_cpu"] > 0' "${small[@]}" --rate 50 --cameras 7 --processes 1,3 --no-limits "$one"
 measure memory '[r["memory_asked"] for r in rows] == ["proposed", "plain"] and
-  [r["state"] for r in told["rows"]] == ["good", "good", "left out"]' "${small[@]}" --memory proposed,plain,cuda \
+  [r["state"] for r in report["rows"]] == ["good", "good", "left out"]' "${small[@]}" --memory proposed,plain,cuda \
   --no-limits "$one"
-# Without a GPU there is nothing that could be called directly there.
-measure bare 'told["rows"][0]["bare"] and len(rows) >= 2' "${small[@]}" --bare --sweep frames-in-flight=1,2 \
+# Without a GPU there are no rows of kernels only.
+measure bare 'report["rows"][0]["bare"] and len(rows) >= 2' "${small[@]}" --bare --sweep frames-in-flight=1,2 \
   --no-limits cudamedian
-measure sweep '[r["value"] for r in rows] == ["3", "5"] and len(told["rows"]) == 3' "${small[@]}" \
+measure sweep '[r["value"] for r in rows] == ["3", "5"] and len(report["rows"]) == 3' "${small[@]}" \
   --sweep kernel-size=3,5,9999 --no-limits "$one"
-measure peers 'told["rows"][-1]["peer"] and rows[0]["line"] == "identity"' "${small[@]}" --peers --no-limits identity
-measure threads 'rows[0]["speedup"] == 1 and told["machine"]["cores"] == rows[-1]["cores_allowed"]' "${small[@]}" \
+measure peers 'report["rows"][-1]["peer"] and rows[0]["line"] == "identity"' "${small[@]}" --peers --no-limits identity
+measure threads 'rows[0]["speedup"] == 1 and report["machine"]["cores"] == rows[-1]["cores_allowed"]' "${small[@]}" \
   --study threads --no-limits cudaconvolve
 measure speedup 'len(rows) == 4 and all(r["speedup"] > 0 for r in rows)' --size 64x48,160x120 --study speedup \
   --no-limits "$one"
 if command -v gnuplot > /dev/null; then
   measure plot 'len(rows) == 3' --size 64x48,160x120,320x240 --study size --plot "$dir/plot" "$one"
   [ -s "$dir/plot.svg" ] && [ -s "$dir/plot.png" ]
-  result $? "--plot writes no pictures"
+  result $? "--plot writes no images"
 else
   skipped=$((skipped + 1))
 fi
@@ -124,9 +124,9 @@ refuse 'has a property "radius"' "${small[@]}" --sweep radius=1 "$one"
 refuse '--json' --json "$dir/no/such.json" "$one"
 refuse 'Unknown option' --fast
 
-# Ctrl-C: the row at hand is told with what it has. A shell's background job ignores it
-# unless it is set to listen.
-python3 - "$bench" "$dir/ended.json" > "$dir/said" 2>&1 << 'END'
+# Ctrl-C: the current row is written with the frames so far. A shell's background job ignores
+# SIGINT, so Python starts the benchmark.
+python3 - "$bench" "$dir/ended.json" > "$dir/output" 2>&1 << 'END'
 import json
 import signal
 import subprocess

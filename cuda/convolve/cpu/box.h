@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * convolve/cpu/box.h: sums of boxes out of sums of columns. Included by
- * simd.c. */
+ * convolve/cpu/box.h: sums of boxes out of sums of columns, by levels of doubled
+ * width or by running sums. Included by simd.c. */
 
 static void
-twice16 (const uint16_t *restrict from, int shift, int n, void *to, bool wide)
+add_shifted16 (const uint16_t *restrict from, int shift, int n, void *to, bool wide)
 {
   uint16_t *restrict narrow_to = to;
   uint32_t *restrict wide_to = to;
@@ -18,7 +18,7 @@ twice16 (const uint16_t *restrict from, int shift, int n, void *to, bool wide)
 }
 
 static void
-twice32 (const uint32_t *restrict from, int shift, int n, uint32_t *restrict to)
+add_shifted32 (const uint32_t *restrict from, int shift, int n, uint32_t *restrict to)
 {
   for (int i = 0; i < n; i++)
     to[i] = from[i] + from[i + shift];
@@ -35,17 +35,18 @@ twice32 (const uint32_t *restrict from, int shift, int n, uint32_t *restrict to)
 #define UP(l) ((l) < by ? (l) : N4 + (l) - by)
 #define LAST(l) (N4 - step + (l) % step)
 
-/* x[l - by], 0 where there is none */
+/* Returns x[l - by] in lane l, 0 in the first `by` lanes. */
 static inline U4
-moved_up (U4 x, int by)
+shift_lanes (U4 x, int by)
 {
   return __builtin_shuffle ((U4) { 0 }, x, (U4) LANES (UP));
 }
 
-/* The sums of a vector's differences, each of all lanes of its channel up to
- * it, take log (N4 / step) additions; what came before is added in the end. */
+/* Makes running sums. The prefix sums of a vector's differences, over the lanes of
+ * a channel, take log (N4 / step) additions; then the last sum of the vector
+ * before is added. */
 static inline void
-scan_by (const uint16_t *column, int w, int step, int n, int32_t *s, const CfRounding *r, const CfKeep *keep,
+scan_body (const uint16_t *column, int w, int step, int n, int32_t *s, const CfRounding *r, const CfKeep *keep,
     uint8_t *out)
 {
   const uint16_t *add = column + (w - 1) * step, *sub = column - step;
@@ -60,26 +61,27 @@ scan_by (const uint16_t *column, int w, int step, int n, int32_t *s, const CfRou
     for (int v = 0; v < 4; v++) {
       U4 x = load4_2 (add + p + v * N4) - load4_2 (sub + p + v * N4);
 
-      x += moved_up (x, step);
+      x += shift_lanes (x, step);
       if (2 * step < N4)
-        x += moved_up (x, 2 * step);
+        x += shift_lanes (x, 2 * step);
       if (4 * step < N4)
-        x += moved_up (x, 4 * step);
+        x += shift_lanes (x, 4 * step);
       if (8 * step < N4)
-        x += moved_up (x, 8 * step);
+        x += shift_lanes (x, 8 * step);
       sum[v] = x + before;
-      /* both are the same; the first makes the longer chain */
+      /* both give the same sums; the first has the longer chain of dependent instructions */
       before = N4 % step ? __builtin_shuffle (sum[v], last) : before + __builtin_shuffle (x, last);
     }
     if (out)
-      round_at (sum, p, n, r, keep, out, false, false);
+      round_store8 (sum, p, n, r, keep, out, false, false);
     for (int v = 0; !out && v < 4; v++)
       *(U4u *) (void *) (s + p + v * N4) = sum[v];
   }
 }
 
-/* Of four channels, a vector is what lies a whole vector before it plus the
- * columns of as many pixels that have come since, less those that have left. */
+/* The same for four channels: a vector of sums is the vector before it plus the
+ * columns that have entered since, one for each of its pixels, minus those that
+ * have left. */
 static void
 scan_pixels (const uint16_t *column, int w, int n, const CfRounding *r, const CfKeep *keep, uint8_t *out)
 {
@@ -88,7 +90,7 @@ scan_pixels (const uint16_t *column, int w, int n, const CfRounding *r, const Cf
 
   for (int l = 0; l < N4; l++)
     for (int i = l / 4 - N4 / 4; i < l / 4 - N4 / 4 + w; i++)
-      s[l] += column[i * 4 + l % 4]; /* a 0, where i < 0 */
+      s[l] += column[i * 4 + l % 4]; /* reads a zero of the margin where i < 0 */
   for (int p = 0; p < n; p += 4 * N4) {
     U4 sum[4];
 
@@ -101,7 +103,7 @@ scan_pixels (const uint16_t *column, int w, int n, const CfRounding *r, const Cf
       s += (U4) __builtin_convertvector ((HalfS2) change, S4);
       sum[v] = s;
     }
-    round_at (sum, p, n, r, keep, out, false, false);
+    round_store8 (sum, p, n, r, keep, out, false, false);
   }
 }
 
@@ -109,42 +111,42 @@ static void
 scan (const uint16_t *column, int w, int step, int n, int32_t *s)
 {
   if (step == 1)
-    scan_by (column, w, 1, n, s, NULL, NULL, NULL);
+    scan_body (column, w, 1, n, s, NULL, NULL, NULL);
   else if (step == 2)
-    scan_by (column, w, 2, n, s, NULL, NULL, NULL);
+    scan_body (column, w, 2, n, s, NULL, NULL, NULL);
   else if (step == 3)
-    scan_by (column, w, 3, n, s, NULL, NULL, NULL);
+    scan_body (column, w, 3, n, s, NULL, NULL, NULL);
   else
-    scan_by (column, w, 4, n, s, NULL, NULL, NULL);
+    scan_body (column, w, 4, n, s, NULL, NULL, NULL);
 }
 
 static void
-scan_out (const uint16_t *column, int w, int step, int most, int n, const CfRounding *r, const CfKeep *keep,
+scan_out (const uint16_t *column, int w, int step, int max_column, int n, const CfRounding *r, const CfKeep *keep,
     uint8_t *out)
 {
-  if (step == 4 && most * (N4 / 4) < 1 << 15)
+  if (step == 4 && max_column * (N4 / 4) < 1 << 15)
     scan_pixels (column, w, n, r, keep, out);
   else if (step == 1)
-    scan_by (column, w, 1, n, NULL, r, keep, out);
+    scan_body (column, w, 1, n, NULL, r, keep, out);
   else if (step == 2)
-    scan_by (column, w, 2, n, NULL, r, keep, out);
+    scan_body (column, w, 2, n, NULL, r, keep, out);
   else if (step == 3)
-    scan_by (column, w, 3, n, NULL, r, keep, out);
+    scan_body (column, w, 3, n, NULL, r, keep, out);
   else
-    scan_by (column, w, 4, n, NULL, r, keep, out);
+    scan_body (column, w, 4, n, NULL, r, keep, out);
 }
 
 static inline void
-levels_at (const CfTap *narrow, int n_narrow, const CfTap *wide, int n_wide, int p, U4 sum[4])
+levels_block (const CfTap *narrow, int n_narrow, const CfTap *wide, int n_wide, int p, U4 sum[4])
 {
   for (int v = 0; v < 4; v++)
     sum[v] = (U4) { 0 };
   for (int k = 0; k < n_narrow; k++)
     for (int v = 0; v < 4; v++)
-      sum[v] += load4_2 ((const uint16_t *) narrow[k].at + p + v * N4);
+      sum[v] += load4_2 ((const uint16_t *) narrow[k].data + p + v * N4);
   for (int k = 0; k < n_wide; k++)
     for (int v = 0; v < 4; v++)
-      sum[v] += *(const U4u *) (const void *) ((const uint32_t *) wide[k].at + p + v * N4);
+      sum[v] += *(const U4u *) (const void *) ((const uint32_t *) wide[k].data + p + v * N4);
 }
 
 static void
@@ -153,21 +155,21 @@ add_levels (const CfTap *narrow, int n_narrow, const CfTap *wide, int n_wide, in
   for (int p = 0; p < n; p += 4 * N4) {
     U4 sum[4];
 
-    levels_at (narrow, n_narrow, wide, n_wide, p, sum);
+    levels_block (narrow, n_narrow, wide, n_wide, p, sum);
     for (int v = 0; v < 4; v++)
       *(U4u *) (void *) (s + p + v * N4) = sum[v];
   }
 }
 
 static inline void
-add_levels_out_by (const CfTap *wide, int n_wide, int n, const CfRounding *r, uint16_t *out, bool power, bool ties,
+add_levels_out_body (const CfTap *wide, int n_wide, int n, const CfRounding *r, uint16_t *out, bool power, bool ties,
     bool odd)
 {
   for (int p = 0; p < n; p += 4 * N4) {
     U4 sum[4];
 
-    levels_at (NULL, 0, wide, n_wide, p, sum);
-    round2_at (sum, p, n, r, out, power, ties, odd);
+    levels_block (NULL, 0, wide, n_wide, p, sum);
+    round_store16 (sum, p, n, r, out, power, ties, odd);
   }
 }
 
@@ -175,11 +177,11 @@ static void
 add_levels_out (const CfTap *wide, int n_wide, int n, const CfRounding *r, uint16_t *out)
 {
   if (r->log2 >= 0 || r->ties)
-    add_levels_out_by (wide, n_wide, n, r, out, r->log2 >= 0, r->ties, false);
+    add_levels_out_body (wide, n_wide, n, r, out, r->log2 >= 0, r->ties, false);
   else if (r->by_odd && n_wide == 3)
-    add_levels_out_by (wide, 3, n, r, out, false, false, true);
+    add_levels_out_body (wide, 3, n, r, out, false, false, true);
   else if (r->by_odd)
-    add_levels_out_by (wide, n_wide, n, r, out, false, false, true);
+    add_levels_out_body (wide, n_wide, n, r, out, false, false, true);
   else
-    add_levels_out_by (wide, n_wide, n, r, out, false, false, false);
+    add_levels_out_body (wide, n_wide, n, r, out, false, false, false);
 }

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * convolve/cpu/internal.h: the convolution's plan on the CPU, between plan.c
- * (the plan and its tasks) and tile.c, which does the work. */
+ * convolve/cpu/internal.h: the state of a convolution plan on the CPU. plan.c
+ * fills it and cuts a frame into tasks, rounding.c fills its constants for
+ * rounding, tile.c runs a task. */
 #ifndef CF_CONVOLVE_CPU_INTERNAL_H
 #define CF_CONVOLVE_CPU_INTERNAL_H
 
 #include "simd.h"
 
-/* Variants as they are called; each is one or more PATHS, which differ in the
- * width of the numbers that hold sums. */
+/* The variants that a user of the library can prefer by name. Each has one or
+ * more arithmetic PATHS, which differ in the width of the integers that hold
+ * sums. */
 typedef enum {
   CF_CONVOLVE_V_COPY,
   CF_CONVOLVE_V_BOX,
@@ -22,46 +24,47 @@ typedef enum {
 } CfConvolveVariant;
 
 typedef enum {
-  CF_PATH_COPY,       /* words, or gray samples, as they are */
-  CF_PATH_BOX,
-  CF_PATH_BOX_16,     /* 16 bits to the end */
-  CF_PATH_BOX_SCAN,   /* columns of 16 bits, then running sums of 32 */
-  CF_PATH_MAGNITUDE,
-  CF_PATH_ROWS_16,    /* separable: 16 bits across, 16 bits down */
-  CF_PATH_ROWS_BYTES, /* the same of upper and lower bytes */
-  CF_PATH_ROWS_PAIRS, /* 16 bits across, products of pairs down */
-  CF_PATH_ROWS_32,
-  CF_PATH_ROWS_SPLIT, /* 32 bits across, their halves' products of pairs down, 64 bits together */
-  CF_PATH_ROWS_64,    /* 32 bits across, 64 bits down */
-  CF_PATH_FAST,       /* dense: fewer products, of pairs */
-  CF_PATH_PAIRS,      /* dense: products of pairs */
-  CF_PATH_GROUPS,     /* the same of one or two groups of taps, 64 bits together */
-  CF_PATH_SPLIT,      /* the same for upper and lower bytes, 64 bits together */
-  CF_PATH_WIDE,       /* 64 bits */
+  CF_PATH_COPY,       /* copies words, or the samples of the gray plane */
+  CF_PATH_BOX,        /* box: column sums in 16 or 32 bits, then their sums over the width */
+  CF_PATH_BOX_16,     /* box: all sums and the rounding in 16 bits */
+  CF_PATH_BOX_SCAN,   /* box: column sums in 16 bits, then running sums in 32 bits */
+  CF_PATH_MAGNITUDE,  /* lengths of gradients */
+  CF_PATH_ROWS_16,    /* separable: both passes and the rounding in 16 bits */
+  CF_PATH_ROWS_BYTES, /* separable: the same for the upper and the lower bytes of 16-bit samples */
+  CF_PATH_ROWS_PAIRS, /* separable: horizontal sums in 16 bits, vertical sums of products of pairs in 32 */
+  CF_PATH_ROWS_32,    /* separable: both passes in 32 bits */
+  CF_PATH_ROWS_SPLIT, /* separable: horizontal sums in 32 bits; vertical products of pairs for the upper and for the
+                         lower halves of those sums, combined in 64 bits */
+  CF_PATH_ROWS_64,    /* separable: horizontal sums in 32 bits, vertical sums in 64 */
+  CF_PATH_FAST,       /* dense: products of pairs, fewer of them (fast_fir.c) */
+  CF_PATH_PAIRS,      /* dense: products of pairs, sums in 32 bits */
+  CF_PATH_GROUPS,     /* dense: products of pairs in one or two groups of taps, combined in 64 bits */
+  CF_PATH_SPLIT,      /* dense: products of pairs for upper and for lower bytes, combined in 64 bits */
+  CF_PATH_WIDE,       /* dense: sums in 64 bits */
 } CfConvolvePath;
 
-/* A tap of the kernel other than 0: row, column and weight. In paths of pairs j
- * counts pairs of rows, and the weights are 16 bits for each of the two, once
- * for an output that begins with the first of them and once for the output
- * below. */
+/* A non-zero tap of the kernel: row, column and weight. In paths of pairs j
+ * counts pairs of rows, and a weight holds 16 bits for each of the two rows:
+ * weight[0] for the output whose window begins with the first row of a pair,
+ * weight[1] for the output below it. */
 typedef struct {
   uint8_t j, i;
   int32_t weight[2];
 } CfConvolveTap;
 
-/* What is filtered, copied or set to mid-level together: one component of one
- * field, or a plane's channels side by side, or three channels made gray. */
+/* Samples that share one action: one component of one field, the interleaved
+ * channels of a plane, or R, G and B that become one gray plane. */
 typedef struct {
-  CfConvolveFate fate;
-  uint8_t view;       /* GRAY: of R */
-  uint8_t channels;   /* side by side in a row */
-  uint8_t step;       /* from one to the next in the picture, in samples */
-  uint8_t pixel;      /* and from pixel to pixel */
+  CfConvolveAction action;
+  uint8_t view;       /* index into in[] and out[]; GRAY: the view of R */
+  uint8_t channels;   /* interleaved in a row of samples */
+  uint8_t step;       /* distance of neighbouring samples in the image, in samples */
+  uint8_t pixel_step; /* distance of pixels in the image, in samples */
   uint8_t kind;       /* CF_CONVOLVE_LUMA, CF_CONVOLVE_CHROMA */
-  uint32_t keep;      /* bytes of a pixel that are copied; 0: none */
-  int width, height;
+  uint32_t keep;      /* mask of the bytes of a pixel that are copied from the input; 0: none */
+  int width, height;  /* in pixels */
   int cols, rows;     /* of a task, in pixels */
-  int n_cols, n_tasks;
+  int n_cols, n_tasks; /* tasks side by side; all tasks */
 } CfConvolvePart;
 
 typedef struct {
@@ -69,84 +72,87 @@ typedef struct {
   CfFormat format;
   CfConvolution c;
   CfConvolveVariant variant;
-  int preferred;            /* CfConvolveVariant, -1: whatever is best */
+  int preferred;            /* CfConvolveVariant, -1: the plan chooses the fastest */
   CfConvolvePath path[2];   /* for luma and chroma */
-  CfRounding rounding[2];
-  bool narrow[2];           /* round32 or unsharp32 will do */
+  CfRounding rounding[2];   /* for luma and chroma */
+  bool narrow[2];           /* 32 bits suffice for rounding (round32, unsharp32) */
 
-  /* separable, with the powers of two in them that D has too taken out */
+  /* separable: row and column without the powers of two that D contains, too */
   int32_t row[CF_CONVOLVE_MAX], col[CF_CONVOLVE_MAX];
-  bool even;                /* row is symmetric */
+  bool symmetric;           /* the row's weights are symmetric */
   bool rows_signed;         /* sums of a row can be negative */
-  bool words;               /* across by products of pairs, of samples less 32768 */
-  int32_t words_start;      /* and those sums begin with this */
-  int64_t more;             /* ROWS_SPLIT, GROUPS: what that and the like took from the sums */
-  bool halves[2];           /* ROWS_SPLIT: halves_out will do */
-  bool minus;               /* pairs hold samples (or sums) less 32768 */
-  int32_t start;            /* and so sums begin with this */
+  bool words;               /* horizontal pass by products of pairs, of samples minus 32768 */
+  int32_t words_initial;    /* words: the initial value of horizontal sums, which undoes that subtraction */
+  int64_t offset;           /* ROWS_SPLIT, GROUPS: added to the sums to undo subtractions of 32768 */
+  bool halves[2];           /* ROWS_SPLIT: halves_out can round, for luma and chroma */
+  bool centered;            /* pairs hold samples (or sums) minus 32768 */
+  int32_t initial;          /* centered: the initial value of sums, which undoes that subtraction */
 
-  int n_narrow;             /* box: levels (see simd.h) of 16 bits */
+  int n_narrow;             /* box: levels (see simd.h) whose sums fit 16 bits */
 
-  /* of pairs or of single taps; high: what 16 bits did not hold */
+  /* taps of pairs or single taps; high: the upper halves of weights that 16 bits do not hold */
   CfConvolveTap taps[CF_CONVOLVE_MAX * CF_CONVOLVE_MAX], high[CF_CONVOLVE_MAX * (CF_CONVOLVE_MAX + 1) / 2];
-  bool paired;              /* rows of outputs are made two at a time */
+  bool paired;              /* the path makes two rows of outputs at a time */
   int n_taps, n_high;
-  int n_groups, second[2];  /* GROUPS: where the second begins, in taps and in high */
+  int n_groups, second[2];  /* GROUPS: where the second group begins, in taps and in high */
 
-  /* fast_fir.c: streams of kernels with so many rows of so many pairs */
+  /* fast_fir.c: 3^fast_levels streams, each with a kernel of fast_height rows of fast_pairs pairs */
   int fast_levels, fast_height, fast_pairs;
-  uint32_t fast_weights[CF_FAST_MOST * 8 * 32];
+  uint32_t fast_weights[CF_FAST_MAX_STREAMS * 8 * 32];
 
   CfConvolvePart parts[CF_MAX_VIEWS];
   int n_parts, n_tasks;
-  uint8_t *scratch;         /* scratch_size bytes a thread */
+  uint8_t *scratch;         /* scratch_size bytes for each thread */
   size_t scratch_size;
 
-  CfView in[CF_MAX_VIEWS], out[CF_MAX_VIEWS]; /* of the frame in work */
+  CfView in[CF_MAX_VIEWS], out[CF_MAX_VIEWS]; /* of the frame that enqueue filters */
 } CfConvolveCpu;
 
-/* Samples of a row of a task, without and with what lies beside it, that scratch
- * memory is had for. Small kernels take wider tasks, which walk through the
- * picture's memory in fewer strides, up to CF_TILE_WIDEST. */
-#define CF_TILE 2048
-#define CF_TILE_FAST 512
-#define CF_TILE_WIDEST 8192
-#define CF_TILE_ROW (CF_TILE + 4 * 64 + 4 * CF_CONVOLVE_MAX)
+/* Scratch memory is allocated for tasks with rows of CF_TILE_WIDTH samples,
+ * CF_TILE_ROW with the margins on both sides, and the largest kernel. Smaller
+ * kernels get wider tasks, up to CF_TILE_WIDTH_MAX: longer runs of consecutive
+ * addresses in the image. */
+#define CF_TILE_WIDTH 2048
+#define CF_TILE_WIDTH_FAST 512
+#define CF_TILE_WIDTH_MAX 8192
+#define CF_TILE_ROW (CF_TILE_WIDTH + 4 * 64 + 4 * CF_CONVOLVE_MAX)
 
-/* -1: no power of two */
+/* Returns the logarithm of a power of two, or -1 for any other v > 0. */
 static inline int
-cf_log2_of (int64_t v)
+cf_exact_log2 (int64_t v)
 {
   return v & (v - 1) ? -1 : __builtin_ctzll ((unsigned long long) v);
 }
 
-/* How sums of a kind of component are rounded that are, as D is, 2^reduced times smaller than in the contract. */
+/* Fills the constants for rounding sums of luma or chroma (`kind`), where sums and D are 2^reduced times smaller
+ * than in convolve.h. */
 void cf_convolve_set_rounding (CfConvolveCpu *m, int kind, int reduced);
-/* Can 16 bits hold numerators up to `most` (S + add / 2), and divide them? Sets what that takes. */
-bool cf_convolve_is_small (CfRounding *r, int64_t most);
+/* Returns whether 16 bits hold numerators S + add / 2 up to `limit` and suffice to divide them. Sets the constants
+ * for that. */
+bool cf_convolve_fits16 (CfRounding *r, int64_t limit);
+/* Returns whether halves_out can round sums up to `limit`. Sets the constants for that. */
+bool cf_convolve_fits_halves (const CfConvolution *c, CfRounding *r, int64_t limit);
+/* Returns whether 16 bits hold the sums of the upper and of the lower bytes of 16-bit samples. Sets the constants
+ * for rounding those. */
+bool cf_convolve_fits_bytes (const CfConvolution *c, CfRounding *r, int64_t abs_sum);
+/* Returns whether 16 bits suffice for an unsharp mask with sums up to `limit`. Sets the constants for that. */
+bool cf_convolve_sharpen_fits16 (CfRounding *r, int64_t limit);
 
-/* Can halves of 32 bits be rounded, of sums up to `most`? */
-bool cf_convolve_goes_by_halves (const CfConvolution *c, CfRounding *r, int64_t most);
-
-/* Can 16 bits hold sums of the upper and of the lower bytes of 16 bit? Sets what rounding takes then. */
-bool cf_convolve_goes_by_bytes (const CfConvolution *c, CfRounding *r, int64_t abs_sum);
-
-/* Can they, of S, sharpen samples (rest16)? */
-bool cf_convolve_sharpens_small (CfRounding *r, int64_t most);
-
-/* Can running sums be made samples of 8 bit as they come? */
+/* Returns whether one loop can make running sums and round them to 8-bit samples (scan_out). */
 static inline bool
-cf_scans_at_once (const CfConvolveCpu *m, int kind)
+cf_can_fuse_scan (const CfConvolveCpu *m, int kind)
 {
   return m->c.bits == 8 && m->narrow[kind] && m->rounding[kind].by_scale && m->rounding[kind].log2 < 0 &&
       !m->rounding[kind].ties;
 }
 
-/* Bytes of scratch memory that a task of rows of `samples` samples may need. */
-size_t cf_convolve_scratch (int samples, int bytes);
-/* Samples that a row of a task of this part should have at most. */
-int cf_convolve_widest (const CfConvolveCpu *m, const CfConvolvePart *part);
-/* Task `task` of a part. */
-void cf_convolve_task (const CfConvolveCpu *m, const CfConvolvePart *part, int task, uint8_t *scratch);
+/* Returns the bytes of scratch memory for a task with rows of `samples` samples of `bytes` bytes, margins included,
+ * and the largest kernel. */
+size_t cf_convolve_scratch_size (int samples, int bytes);
+/* Returns how many samples a row of a task of this part should have at most. */
+int cf_convolve_max_width (const CfConvolveCpu *m, const CfConvolvePart *part);
+/* Runs one task of a part. Tasks of a frame are independent: each writes its own outputs. `scratch` is the calling
+ * thread's, scratch_size bytes. */
+void cf_convolve_run_task (const CfConvolveCpu *m, const CfConvolvePart *part, int task, uint8_t *scratch);
 
 #endif

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * convolve/cpu/lanes.h: what goes by lanes of 16 bytes: separable kernels of 8 bit
- * all in 16 bits, and those of 16 bit by products of pairs. Included by
- * simd.c. */
+ * convolve/cpu/lanes.h: loops that work in lanes of 16 bytes: separable kernels
+ * on 8-bit samples, all in 16 bits, and on 16-bit samples by products of pairs.
+ * Included by simd.c. */
 
 /* ---- sums of 8 bit in 16 bits, by lanes ---------------------------------- */
 
-#ifdef NO_BYTES
-#define across_bytes across16_1
-#define down_bytes down16_1
-#define across16_bytes across16_1
+#ifdef NO_BYTE_LANES
+#define horizontal_bytes horizontal16_1
+#define vertical_bytes vertical16_1
+#define horizontal16_bytes horizontal16_1
 #else
-/* Where in two vectors, of what was interleaved from lanes' lower and upper halves, stands what comes first and last. */
+/* Fills the shuffles that restore the order of two vectors that were interleaved by lanes: `lower` picks the first
+ * half of the elements, `upper` the second. */
 static inline void
-order_of_lanes (U8 *lower, U8 *upper)
+lane_order (U8 *lower, U8 *upper)
 {
   for (int i = 0; i < N8; i++) {
     (*lower)[i] = (uint64_t) (i / 4 * 2 + i % 2 + i / 2 % 2 * N8);
@@ -21,9 +22,9 @@ order_of_lanes (U8 *lower, U8 *upper)
   }
 }
 
-/* Can two neighbours' products be added in 15 bits, and all weights be signed bytes? */
+/* Returns whether all weights are signed bytes and signed 16 bits hold the sum of two neighbouring products. */
 static bool
-are_bytes (const int32_t *c, int w)
+fit_bytes (const int32_t *c, int w)
 {
   for (int i = 0; i < w; i++)
     if (c[i] > 127 || c[i] < -127 || (i + 1 < w && abs (c[i]) + abs (c[i + 1]) > 128))
@@ -32,12 +33,12 @@ are_bytes (const int32_t *c, int w)
 }
 
 static inline void
-across_bytes_by (const uint8_t *x, int w, int step, const int32_t *c, bool bytes, int n, uint16_t *sums,
+horizontal_bytes_body (const uint8_t *x, int w, int step, const int32_t *c, bool bytes, int n, uint16_t *sums,
     bool in_order)
 {
   U8 lower, upper;
 
-  order_of_lanes (&lower, &upper);
+  lane_order (&lower, &upper);
   for (int p = 0; p < n; p += V_SIZE) {
     U2 low = { 0 }, high = { 0 }, zero = { 0 };
     int i = 0;
@@ -64,36 +65,36 @@ across_bytes_by (const uint8_t *x, int w, int step, const int32_t *c, bool bytes
 }
 
 static void
-across_bytes (const void *row, int w, int step, const int32_t *c, bool even, int n, uint16_t *sums)
+horizontal_bytes (const void *row, int w, int step, const int32_t *c, bool symmetric, int n, uint16_t *sums)
 {
-  (void) even;
+  (void) symmetric;
   if (w == 3 && c[0] == 1 && c[1] == 2 && c[2] == 1)
-    across_bytes_by (row, 3, step, (const int32_t[]) { 1, 2, 1 }, true, n, sums, false);
-  else if (w == 5 && are_bytes (c, w))
-    across_bytes_by (row, 5, step, c, true, n, sums, false);
+    horizontal_bytes_body (row, 3, step, (const int32_t[]) { 1, 2, 1 }, true, n, sums, false);
+  else if (w == 5 && fit_bytes (c, w))
+    horizontal_bytes_body (row, 5, step, c, true, n, sums, false);
   else
-    across_bytes_by (row, w, step, c, are_bytes (c, w), n, sums, false);
+    horizontal_bytes_body (row, w, step, c, fit_bytes (c, w), n, sums, false);
 }
 
-/* As across16, for its order. */
+/* As horizontal16, whose sums are in the order of samples. */
 static void
-across16_bytes (const void *row, int w, int step, const int32_t *c, bool even, int n, uint16_t *sums)
+horizontal16_bytes (const void *row, int w, int step, const int32_t *c, bool symmetric, int n, uint16_t *sums)
 {
-  if (are_bytes (c, w) && w == 7)
-    across_bytes_by (row, 7, step, c, true, n, sums, true);
-  else if (are_bytes (c, w) && w > 3)
-    across_bytes_by (row, w, step, c, true, n, sums, true);
+  if (fit_bytes (c, w) && w == 7)
+    horizontal_bytes_body (row, 7, step, c, true, n, sums, true);
+  else if (fit_bytes (c, w) && w > 3)
+    horizontal_bytes_body (row, w, step, c, true, n, sums, true);
   else
-    across16_1 (row, w, step, c, even, n, sums);
+    horizontal16_1 (row, w, step, c, symmetric, n, sums);
 }
 
 static inline void
-down_bytes_by (const CfTap *rows, int h, int n, const CfRounding *r, const uint8_t *x8, const CfKeep *keep,
+vertical_bytes_body (const CfTap *rows, int h, int n, const CfRounding *r, const uint8_t *x8, const CfKeep *keep,
     uint8_t *out, bool power, bool ties, CfWeights weights)
 {
   U2 max = (U2) { 0 } + (uint16_t) r->max, d = (U2) { 0 } + (uint16_t) (r->d2 / 2);
   U2 magic = (U2) { 0 } + (uint16_t) r->magic16;
-  int shift = x8 ? r->rest_log2 : power ? r->log2 - 1 : r->shift16;
+  int shift = x8 ? r->log2_reduced : power ? r->log2 - 1 : r->shift16;
 
   for (int p = 0; p < n; p += V_SIZE) {
     U2 s[2];
@@ -102,7 +103,7 @@ down_bytes_by (const CfTap *rows, int h, int n, const CfRounding *r, const uint8
     for (int v = 0; v < 2; v++)
       s[v] = (U2) { 0 } + (uint16_t) (x8 ? 0 : r->add / 2);
     for (int j = 0; j < h; j++) {
-      const uint16_t *x = (const uint16_t *) rows[j].at + p;
+      const uint16_t *x = (const uint16_t *) rows[j].data + p;
       U2 weight = (U2) { 0 } + (uint16_t) (weights == ONE_TWO_ONE ? 1 + j % 2 : rows[j].weight);
 
       for (int v = 0; v < 2; v++)
@@ -117,64 +118,64 @@ down_bytes_by (const CfTap *rows, int h, int n, const CfRounding *r, const uint8
     }
     if (x8) {
       U4 x = *(const U4u *) (const void *) (x8 + p);
-      uint16_t part = (uint16_t) r->part, rest = (uint16_t) r->rest16;
+      uint16_t gain = (uint16_t) r->gain, add = (uint16_t) r->add16;
 
-      s[0] = interleave_low (x, (U2) { 0 }) * (uint16_t) (part + 1) - ((s[0] * part + rest) >> shift);
-      s[1] = interleave_high (x, (U2) { 0 }) * (uint16_t) (part + 1) - ((s[1] * part + rest) >> shift);
+      s[0] = interleave_low (x, (U2) { 0 }) * (uint16_t) (gain + 1) - ((s[0] * gain + add) >> shift);
+      s[1] = interleave_high (x, (U2) { 0 }) * (uint16_t) (gain + 1) - ((s[1] * gain + add) >> shift);
     }
     bytes = pack_bytes (s[0], s[1]);
     if (n - p < V_SIZE) {
       uint8_t block[V_SIZE];
 
       memcpy (block, &bytes, V_SIZE);
-      store_rest_1 (out + p, block, n - p, keep, p);
+      store_tail_1 (out + p, block, n - p, keep, p);
       return;
     }
-    if (keep->bytes)
-      bytes = (bytes & ~keep->bytes) | (*(const U4u *) (const void *) (keep->from + p) & keep->bytes);
+    if (keep->mask)
+      bytes = (bytes & ~keep->mask) | (*(const U4u *) (const void *) (keep->src + p) & keep->mask);
     *(U4u *) (void *) (out + p) = bytes;
   }
 }
 
 static void
-down_bytes (const CfTap *rows, int h, int n, const CfRounding *r, const CfKeep *keep, void *out)
+vertical_bytes (const CfTap *rows, int h, int n, const CfRounding *r, const CfKeep *keep, void *out)
 {
   bool binomial = h == 3 && rows[0].weight == 1 && rows[1].weight == 2 && rows[2].weight == 1;
 
   if (r->ties)
-    down_bytes_by (rows, h, n, r, NULL, keep, out, r->log2 >= 0, true, ANY);
+    vertical_bytes_body (rows, h, n, r, NULL, keep, out, r->log2 >= 0, true, ANY);
   else if (r->log2 > 1 && binomial)
-    down_bytes_by (rows, 3, n, r, NULL, keep, out, true, false, ONE_TWO_ONE);
+    vertical_bytes_body (rows, 3, n, r, NULL, keep, out, true, false, ONE_TWO_ONE);
   else if (r->log2 >= 0 && h == 5)
-    down_bytes_by (rows, 5, n, r, NULL, keep, out, true, false, ANY);
+    vertical_bytes_body (rows, 5, n, r, NULL, keep, out, true, false, ANY);
   else
-    down_bytes_by (rows, h, n, r, NULL, keep, out, r->log2 >= 0, false, ANY);
+    vertical_bytes_body (rows, h, n, r, NULL, keep, out, r->log2 >= 0, false, ANY);
 }
 
 static void
 sharpen_bytes (const CfTap *rows, int h, int n, const CfRounding *r, const uint8_t *x, const CfKeep *keep, uint8_t *out)
 {
   if (h == 3 && rows[0].weight == 1 && rows[1].weight == 2 && rows[2].weight == 1)
-    down_bytes_by (rows, 3, n, r, x, keep, out, true, false, ONE_TWO_ONE);
+    vertical_bytes_body (rows, 3, n, r, x, keep, out, true, false, ONE_TWO_ONE);
   else if (h == 5)
-    down_bytes_by (rows, 5, n, r, x, keep, out, true, false, ANY);
+    vertical_bytes_body (rows, 5, n, r, x, keep, out, true, false, ANY);
   else
-    down_bytes_by (rows, h, n, r, x, keep, out, true, false, ANY);
+    vertical_bytes_body (rows, h, n, r, x, keep, out, true, false, ANY);
 }
 #endif
 
-/* ---- separable, of words: products of pairs across as well -------------- */
+/* ---- separable, 16 bit: products of pairs in both passes ------------------ */
 
-#ifndef NO_BYTES
+#ifndef NO_BYTE_LANES
 static inline void
-across_words_by (const uint16_t *x, int w, int step, const int32_t *c, int32_t start, int n, int32_t *sums)
+horizontal_words_body (const uint16_t *x, int w, int step, const int32_t *c, int32_t initial, int n, int32_t *sums)
 {
   U2 flip = (U2) { 0 } + 0x8000, zero = { 0 };
   U8 lower, upper;
 
-  order_of_lanes (&lower, &upper);
+  lane_order (&lower, &upper);
   for (int p = 0; p < n; p += N2) {
-    U4 low = (U4) { 0 } + (uint32_t) start, high = low;
+    U4 low = (U4) { 0 } + (uint32_t) initial, high = low;
 
     for (int i = 0; i < w; i += 2) {
       U2 a = *(const U2u *) (const void *) (x + p + i * step) ^ flip;
@@ -191,14 +192,14 @@ across_words_by (const uint16_t *x, int w, int step, const int32_t *c, int32_t s
 }
 
 static void
-across_words (const uint16_t *x, int w, int step, const int32_t *c, int32_t start, int n, int32_t *sums)
+horizontal_words (const uint16_t *x, int w, int step, const int32_t *c, int32_t initial, int n, int32_t *sums)
 {
   if (w == 3)
-    across_words_by (x, 3, step, c, start, n, sums);
+    horizontal_words_body (x, 3, step, c, initial, n, sums);
   else if (w == 5)
-    across_words_by (x, 5, step, c, start, n, sums);
+    horizontal_words_body (x, 5, step, c, initial, n, sums);
   else
-    across_words_by (x, w, step, c, start, n, sums);
+    horizontal_words_body (x, w, step, c, initial, n, sums);
 }
 
 static void
@@ -213,12 +214,12 @@ split_pairs (const int32_t *restrict a, const int32_t *restrict b, int n, uint32
   }
 }
 
-/* What stands below 2^16 only carries. */
+/* The lower 16 bits of the sum contribute only a carry. */
 static void
-halves_out (const int32_t *upper, const int32_t *lower, int n, int64_t more, const CfRounding *r, const uint16_t *x,
+halves_out (const int32_t *upper, const int32_t *lower, int n, int64_t offset, const CfRounding *r, const uint16_t *x,
     uint16_t *out)
 {
-  int64_t all = more + r->rest_halves;
+  int64_t all = offset + r->add_halves;
   uint32_t above = (uint32_t) (all >> 16), below = (uint32_t) (all & 0xffff);
   U2 max = (U2) { 0 } + (uint16_t) r->max;
 
@@ -241,12 +242,13 @@ halves_out (const int32_t *upper, const int32_t *lower, int n, int64_t more, con
 }
 #endif
 
-/* ---- separable, 16 bit: bytes of samples, all in 16 bits ------------------ */
+/* ---- separable, 16 bit: sums of upper and of lower bytes, in 16 bits ------ */
 
 static inline void
-across_upper_lower_by (const uint16_t *x, int w, int step, const int32_t *c, bool even, int n, uint16_t *sums)
+horizontal_upper_lower_body (const uint16_t *x, int w, int step, const int32_t *c, bool symmetric, int n,
+    uint16_t *sums)
 {
-  int half = even ? w / 2 : 0;
+  int half = symmetric ? w / 2 : 0;
 
   for (int p = 0; p < n; p += N2) {
     U2 upper = { 0 }, lower = { 0 };
@@ -270,31 +272,31 @@ across_upper_lower_by (const uint16_t *x, int w, int step, const int32_t *c, boo
 }
 
 static void
-across_upper_lower (const uint16_t *x, int w, int step, const int32_t *c, bool even, int n, uint16_t *sums)
+horizontal_upper_lower (const uint16_t *x, int w, int step, const int32_t *c, bool symmetric, int n, uint16_t *sums)
 {
-  if (even && w == 3 && c[0] == 1 && c[1] == 2)
-    across_upper_lower_by (x, 3, step, (const int32_t[]) { 1, 2, 1 }, true, n, sums);
-  else if (even && w == 5)
-    across_upper_lower_by (x, 5, step, c, true, n, sums);
+  if (symmetric && w == 3 && c[0] == 1 && c[1] == 2)
+    horizontal_upper_lower_body (x, 3, step, (const int32_t[]) { 1, 2, 1 }, true, n, sums);
+  else if (symmetric && w == 5)
+    horizontal_upper_lower_body (x, 5, step, c, true, n, sums);
   else
-    across_upper_lower_by (x, w, step, c, even, n, sums);
+    horizontal_upper_lower_body (x, w, step, c, symmetric, n, sums);
 }
 
 static inline __attribute__ ((always_inline)) void
-down_upper_lower_by (const CfTap *rows, int h, int half, int n, const CfRounding *r, const uint16_t *x, uint16_t *out,
-    CfWeights weights)
+vertical_upper_lower_body (const CfTap *rows, int h, int half, int n, const CfRounding *r, const uint16_t *x,
+    uint16_t *out, CfWeights weights)
 {
-  const uint16_t *at[CF_CONVOLVE_MAX]; /* no store to `out` changes these */
+  const uint16_t *at[CF_CONVOLVE_MAX]; /* copies: the compiler need not reload them after stores to `out` */
   uint16_t weight_of[CF_CONVOLVE_MAX];
-  U2 rest = (U2) { 0 } + (uint16_t) r->rest_bytes;
-  int down = r->log2_bytes;
+  U2 add = (U2) { 0 } + (uint16_t) r->add_bytes;
+  int shift = r->log2_bytes;
 
   for (int j = 0; j < h; j++) {
-    at[j] = rows[j].at;
+    at[j] = rows[j].data;
     weight_of[j] = (uint16_t) (weights == ONE_TWO_ONE ? 1 + j % 2 : rows[j].weight);
   }
   for (int p = 0; p < n; p += N2) {
-    U2 upper = { 0 }, lower = rest, q;
+    U2 upper = { 0 }, lower = add, q;
 
     for (int j = 0; j < h - half; j++) {
       const U2u *a = (const void *) (at[j] + 2 * p);
@@ -310,12 +312,12 @@ down_upper_lower_by (const CfTap *rows, int h, int half, int n, const CfRounding
       upper += high * weight;
       lower += low * weight;
     }
-    q = (upper << (8 - down)) + (lower >> down);
+    q = (upper << (8 - shift)) + (lower >> shift);
     if (x) {
-      U2 in = *(const U2u *) (const void *) (x + p), least = minimum2 (in, q), more = in - least;
+      U2 in = *(const U2u *) (const void *) (x + p), least = minimum2 (in, q), excess = in - least;
 
-      /* what is above is added as far as it goes, what is below taken off */
-      in += minimum2 (more, ~in);
+      /* x + (x - q), saturated: x > q adds the difference up to 65535, x < q subtracts it down to 0 */
+      in += minimum2 (excess, ~in);
       q -= least;
       q = in - minimum2 (in, q);
     }
@@ -331,16 +333,16 @@ down_upper_lower_by (const CfTap *rows, int h, int half, int n, const CfRounding
 }
 
 static void
-down_upper_lower (const CfTap *rows, int h, int n, const CfRounding *r, const uint16_t *x, uint16_t *out)
+vertical_upper_lower (const CfTap *rows, int h, int n, const CfRounding *r, const uint16_t *x, uint16_t *out)
 {
-  int half = same_rows (rows, h);
+  int half = symmetric_rows (rows, h);
 
   if (h == 3 && half && rows[0].weight == 1 && rows[1].weight == 2 && !x)
-    down_upper_lower_by (rows, 3, 1, n, r, NULL, out, ONE_TWO_ONE);
+    vertical_upper_lower_body (rows, 3, 1, n, r, NULL, out, ONE_TWO_ONE);
   else if (h == 5 && half && !x)
-    down_upper_lower_by (rows, 5, 2, n, r, NULL, out, ANY);
+    vertical_upper_lower_body (rows, 5, 2, n, r, NULL, out, ANY);
   else if (h == 5 && half)
-    down_upper_lower_by (rows, 5, 2, n, r, x, out, ANY);
+    vertical_upper_lower_body (rows, 5, 2, n, r, x, out, ANY);
   else
-    down_upper_lower_by (rows, h, half, n, r, x, out, ANY);
+    vertical_upper_lower_body (rows, h, half, n, r, x, out, ANY);
 }

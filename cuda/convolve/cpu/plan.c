@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * convolve/cpu/plan.c: the convolution's plan on the CPU: which variant with numbers
- * of which width, which tasks. Scratch memory is had once, for the largest
- * kernel, so that new parameters cost no allocation. */
+ * convolve/cpu/plan.c: the convolution's plan on the CPU. It chooses the variant
+ * and the width of its integers and cuts a frame into tasks. init allocates
+ * scratch memory for the largest kernel, so new parameters need no allocation. */
 #include "internal.h"
 
 #include "fast_fir.h"
@@ -39,7 +39,7 @@ high_half (int32_t weight)
   return (int32_t) (((int64_t) weight - low_half (weight)) / 65536);
 }
 
-/* Weights of two rows, or what 16 bits did not hold of them. */
+/* Returns the lower (`high`: upper) halves of the weights of two rows as one word; weight = 65536 upper + lower. */
 static int32_t
 pair_of (int32_t first, int32_t second, bool high)
 {
@@ -49,7 +49,8 @@ pair_of (int32_t first, int32_t second, bool high)
   return (int32_t) ((a & 0xffff) | b << 16);
 }
 
-/* The next two pairs of weights of 16 bits times signed samples of 16 bits: 32 bits hold a group's sums. */
+/* Adds two pairs of weights to the current group of taps, or begins the next group where the absolute weights of a
+ * group would exceed 16 bits: the sums of a group times signed 16-bit samples fit 32 bits. */
 static void
 add_to_group (CfConvolveCpu *m, const int32_t c[3], int64_t sum[2])
 {
@@ -65,8 +66,8 @@ add_to_group (CfConvolveCpu *m, const int32_t c[3], int64_t sum[2])
   sum[1] += both[1];
 }
 
-/* c (i, j) of the matrix that goes over the rows of a ring: w x h. Row -1 and
- * row h, which the output below and the one above have, are 0. */
+/* Lists the taps of a w x h matrix for rows in pairs. Rows -1 and h, which pair
+ * up with rows of the matrix, have weight 0. */
 static void
 list_pairs (CfConvolveCpu *m, const int32_t *weights, int w, int h)
 {
@@ -113,7 +114,7 @@ list_single (CfConvolveCpu *m, const int32_t *weights, int w, int h)
 
 /* ---- separable ----------------------------------------------------------- */
 
-/* The power of two in all of v. */
+/* Returns the logarithm of the largest power of two that divides all of v. */
 static int
 common_log2 (const int32_t *v, int n)
 {
@@ -124,18 +125,18 @@ common_log2 (const int32_t *v, int n)
   return all ? __builtin_ctz (all) : 0;
 }
 
-/* Copies row and column without the powers of two that D has as well: a gauss
- * of 3 is 1 2 1 then. Returns the logarithm of what is gone. */
+/* Copies row and column, divided by the powers of two that D contains, too: a
+ * gauss of 3 becomes 1 2 1. Returns the logarithm of the divided factor. */
 static int
-reduce (CfConvolveCpu *m)
+reduce_factors (CfConvolveCpu *m)
 {
   const CfConvolution *c = &m->c;
   int in_d = __builtin_ctzll ((unsigned long long) c->divisor), row, col;
 
   memcpy (m->row, c->row, sizeof m->row);
   memcpy (m->col, c->col, sizeof m->col);
-  /* the multiplication for the division is for D as it is */
-  if (cf_log2_of (c->divisor) < 0)
+  /* `magic` is for the original D */
+  if (cf_exact_log2 (c->divisor) < 0)
     return 0;
   row = common_log2 (m->row, c->w);
   row = row < in_d ? row : in_d;
@@ -149,7 +150,7 @@ reduce (CfConvolveCpu *m)
 }
 
 static int64_t
-sum_of (const int32_t *v, int n, bool *negative)
+abs_sum_of (const int32_t *v, int n, bool *negative)
 {
   int64_t sum = 0;
 
@@ -160,21 +161,22 @@ sum_of (const int32_t *v, int n, bool *negative)
   return sum;
 }
 
-/* Are products of pairs of v with signed numbers of 16 bits, all of them together, signed numbers of 32? */
+/* Returns whether v are signed 16-bit weights whose sum of products with signed 16-bit numbers fits 32 bits. */
 static bool
 fit_words (const int32_t *v, int n, bool negative, int64_t abs_sum)
 {
   for (int i = 0; i < n; i++)
     if (v[i] > INT16_MAX || v[i] < INT16_MIN)
       return false;
-  /* -2^31 is one, 2^31 is not */
+  /* 32 bits hold -2^31, but not 2^31 */
   return abs_sum < 1 << 16 || (abs_sum == 1 << 16 && !negative);
 }
 
-/* Samples x = 32768 + x', so sums across are A = 32768 R + A', R the sum of the row's weights. A' = 2^16 u + 32768 + l,
- * with signed 16 bits u and l, and C the sum of the column's: S = 2^16 sum c u + sum c l + 32768 (R + 1) C. */
+/* Sets the constants that undo the subtraction of 32768. Samples are x = 32768 + x', so horizontal sums are
+ * A = 32768 R + A', R the sum of the row's weights. A' = 2^16 u + 32768 + l with signed 16-bit u and l. With C the sum
+ * of the column's weights, S = 2^16 sum c u + sum c l + 32768 (R + 1) C. */
 static void
-set_words (CfConvolveCpu *m, CfConvolvePath path, int64_t most)
+set_words (CfConvolveCpu *m, CfConvolvePath path, int64_t limit)
 {
   int64_t row = 0, col = 0;
 
@@ -182,81 +184,81 @@ set_words (CfConvolveCpu *m, CfConvolvePath path, int64_t most)
     row += m->row[i];
   for (int j = 0; j < m->c.h; j++)
     col += m->col[j];
-  m->words_start = path == CF_PATH_ROWS_32 ? (int32_t) ((uint32_t) row << 15) : 0;
-  m->more = (row + 1) * col * 32768;
+  m->words_initial = path == CF_PATH_ROWS_32 ? (int32_t) ((uint32_t) row << 15) : 0;
+  m->offset = (row + 1) * col * 32768;
   for (int kind = 0; kind < 2; kind++) {
-    m->halves[kind] = !m->rows_signed && cf_convolve_goes_by_halves (&m->c, &m->rounding[kind], most);
+    m->halves[kind] = !m->rows_signed && cf_convolve_fits_halves (&m->c, &m->rounding[kind], limit);
   }
 }
 
 static bool
-is_small (CfConvolveCpu *m, int kind, int64_t most)
+sums_fit16 (CfConvolveCpu *m, int kind, int64_t limit)
 {
   CfRounding *r = &m->rounding[kind];
 
   if (m->c.op == CF_CONVOLVE_UNSHARP)
-    return m->simd->sharpen8 && cf_convolve_sharpens_small (r, most);
-  return cf_convolve_is_small (r, most + r->add / 2);
+    return m->simd->sharpen8 && cf_convolve_sharpen_fits16 (r, limit);
+  return cf_convolve_fits16 (r, limit + r->add / 2);
 }
 
-/* The narrowest numbers that hold all sums; false: 64 bits do not either. */
+/* Chooses the separable path with the narrowest integers that hold all sums. Returns false where none of them does. */
 static bool
 prepare_separable (CfConvolveCpu *m)
 {
   const CfConvolution *c = &m->c;
-  int reduced = reduce (m);
+  int reduced = reduce_factors (m);
   bool negative_row = false, negative_col = false, fits16, fits32;
-  bool words = c->bits == 16 && m->simd->across_words;
-  int64_t across = sum_of (m->row, c->w, &negative_row) * c->max, col = sum_of (m->col, c->h, &negative_col);
-  /* at most 2^47: 64 bits hold anything that one factor of 2^16 is added to */
-  bool small = across < (int64_t) 1 << 32 && col < (int64_t) 1 << 31;
+  bool words = c->bits == 16 && m->simd->horizontal_words;
+  int64_t row = abs_sum_of (m->row, c->w, &negative_row) * c->max, col = abs_sum_of (m->col, c->h, &negative_col);
+  /* The sums of weights are at most 2^47, so 64 bits hold one of them times 2^16; the product of both must fit, too. */
+  bool small = row < (int64_t) 1 << 32 && col < (int64_t) 1 << 31;
   CfConvolvePath path;
 
   m->rows_signed = negative_row || negative_col;
-  fits16 = negative_row ? across < 1 << 15 : across < 1 << 16;
-  fits32 = small && across * col < (int64_t) 1 << 31;
+  fits16 = negative_row ? row < 1 << 15 : row < 1 << 16;
+  fits32 = small && row * col < (int64_t) 1 << 31;
   if (fits16 && fits32)
     path = CF_PATH_ROWS_PAIRS;
   else if (fits32)
     path = CF_PATH_ROWS_32;
-  else if (words && fit_words (m->row, c->w, negative_row, across / c->max) &&
+  else if (words && fit_words (m->row, c->w, negative_row, row / c->max) &&
            fit_words (m->col, c->h, negative_col, col))
     path = CF_PATH_ROWS_SPLIT;
-  else if (across < (m->rows_signed ? (int64_t) 1 << 31 : (int64_t) 1 << 32))
+  else if (row < (m->rows_signed ? (int64_t) 1 << 31 : (int64_t) 1 << 32))
     path = CF_PATH_ROWS_64;
   else
     return false;
-  m->even = c->w % 2 == 1;
+  m->symmetric = c->w % 2 == 1;
   for (int i = 0; i < c->w / 2; i++)
-    m->even = m->even && m->row[i] == m->row[c->w - 1 - i];
+    m->symmetric = m->symmetric && m->row[i] == m->row[c->w - 1 - i];
   for (int kind = 0; kind < 2; kind++) {
     cf_convolve_set_rounding (m, kind, reduced);
     m->path[kind] = path;
-    /* all of it in 16 bits? */
-    if (path == CF_PATH_ROWS_PAIRS && !m->rows_signed && is_small (m, kind, across * col))
+    /* 16 bits hold all sums */
+    if (path == CF_PATH_ROWS_PAIRS && !m->rows_signed && sums_fit16 (m, kind, row * col))
       m->path[kind] = CF_PATH_ROWS_16;
   }
-  if (!m->rows_signed && cf_convolve_goes_by_bytes (c, &m->rounding[0], across / c->max * col) &&
-      cf_convolve_goes_by_bytes (c, &m->rounding[1], across / c->max * col))
+  if (!m->rows_signed && cf_convolve_fits_bytes (c, &m->rounding[0], row / c->max * col) &&
+      cf_convolve_fits_bytes (c, &m->rounding[1], row / c->max * col))
     path = m->path[0] = m->path[1] = CF_PATH_ROWS_BYTES;
-  /* one list of taps for both: luma's biased sums may not fit where chroma's do */
+  /* luma and chroma share one list of taps and so one path: luma's sums with the bias may not fit where chroma's do */
   if (m->path[0] != m->path[1])
     m->path[0] = m->path[1] = path;
-  m->minus = false;
-  m->start = 0;
-  m->words = words && fit_words (m->row, c->w, negative_row, across / c->max);
-  set_words (m, path, across * col);
+  m->centered = false;
+  m->initial = 0;
+  m->words = words && fit_words (m->row, c->w, negative_row, row / c->max);
+  set_words (m, path, row * col);
   if (path == CF_PATH_ROWS_SPLIT)
     list_pairs (m, m->col, 1, c->h);
   else if (m->path[0] == CF_PATH_ROWS_PAIRS) {
     list_pairs (m, m->col, 1, c->h);
-    m->minus = !negative_row;
-    if (m->minus) {
+    m->centered = !negative_row;
+    if (m->centered) {
       uint32_t sum = 0;
 
       for (int j = 0; j < c->h; j++)
         sum += (uint32_t) m->col[j];
-      m->start = (int32_t) (sum << 15);
+      m->initial = (int32_t) (sum << 15);
     }
   } else
     list_single (m, m->col, 1, c->h);
@@ -265,8 +267,8 @@ prepare_separable (CfConvolveCpu *m)
 
 /* ---- box ----------------------------------------------------------------- */
 
-/* Wider boxes of four channels are scanned, where 16 bits would do as well: as
- * measured. */
+/* For boxes of four channels that are wider than this, running sums are faster
+ * than BOX_16: docs/notes/convolve-cpu.md. */
 #define SCAN_FROM 8
 
 static void
@@ -281,10 +283,10 @@ prepare_box (CfConvolveCpu *m)
     m->n_narrow++;
   for (int kind = 0; kind < 2; kind++) {
     cf_convolve_set_rounding (m, kind, 0);
-    scans = scans && cf_scans_at_once (m, kind);
-    small = cf_convolve_is_small (&m->rounding[kind], column * c->w + m->rounding[kind].add / 2) && small;
+    scans = scans && cf_can_fuse_scan (m, kind);
+    small = cf_convolve_fits16 (&m->rounding[kind], column * c->w + m->rounding[kind].add / 2) && small;
   }
-  /* a column's 63 samples of 10 bit have a sum below 2^16 */
+  /* the sum of a column of 63 samples of 10 bit is below 2^16 */
   if (small && !scans)
     m->path[0] = m->path[1] = CF_PATH_BOX_16;
   else
@@ -299,7 +301,7 @@ is_linear (const CfConvolution *c)
   return c->op == CF_CONVOLVE_LINEAR || c->op == CF_CONVOLVE_UNSHARP;
 }
 
-/* Makes the plan one of this variant; false if it cannot do the kernel. */
+/* Prepares the plan for a variant. Returns false if the variant does not support the kernel. */
 static bool
 prepare (CfConvolveCpu *m, CfConvolveVariant variant)
 {
@@ -338,16 +340,16 @@ prepare (CfConvolveCpu *m, CfConvolveVariant variant)
       list_pairs (m, c->weights, c->w, c->h);
       if (path == CF_PATH_GROUPS && m->n_groups > 2)
         return false;
-      m->minus = c->bits == 16;
-      m->start = m->minus && path == CF_PATH_PAIRS ? (int32_t) ((uint32_t) c->sum << 15) : 0;
-      m->more = c->sum * 32768;
+      m->centered = c->bits == 16;
+      m->initial = m->centered && path == CF_PATH_PAIRS ? (int32_t) ((uint32_t) c->sum << 15) : 0;
+      m->offset = c->sum * 32768;
       break;
     case CF_CONVOLVE_V_SPLIT:
       path = CF_PATH_SPLIT;
       if (!dense || c->bits == 8 || c->abs_sum > INT32_MAX / 255)
         return false;
       list_pairs (m, c->weights, c->w, c->h);
-      m->start = 0;
+      m->initial = 0;
       break;
     default:
       path = CF_PATH_WIDE;
@@ -362,9 +364,9 @@ prepare (CfConvolveCpu *m, CfConvolveVariant variant)
   return true;
 }
 
-/* The fastest first, as measured. */
+/* Returns the first variant that supports the kernel, in measured order of speed, or CF_CONVOLVE_N_VARIANTS. */
 static CfConvolveVariant
-choose (CfConvolveCpu *m)
+choose_variant (CfConvolveCpu *m)
 {
   static const CfConvolveVariant order[] = {
     CF_CONVOLVE_V_COPY, CF_CONVOLVE_V_MAGNITUDE, CF_CONVOLVE_V_BOX, CF_CONVOLVE_V_SEPARABLE, CF_CONVOLVE_V_FAST,
@@ -372,7 +374,7 @@ choose (CfConvolveCpu *m)
   };
 
   for (unsigned i = 0; i < sizeof order / sizeof order[0]; i++)
-    if (prepare (m, order[i]) && (order[i] != CF_CONVOLVE_V_FAST || cf_fast_pays (m)))
+    if (prepare (m, order[i]) && (order[i] != CF_CONVOLVE_V_FAST || cf_fast_is_faster (m)))
       return order[i];
   return CF_CONVOLVE_N_VARIANTS;
 }
@@ -380,33 +382,34 @@ choose (CfConvolveCpu *m)
 /* ---- parts and tasks ----------------------------------------------------- */
 
 static int
-parts_of (int whole, int part)
+ceil_div (int whole, int part)
 {
   return (whole + part - 1) / part;
 }
 
-/* Tasks of a part: wide enough for few borders, narrow enough for the cache,
- * and all tasks enough for the threads; whole batches of rows. */
+/* Sets the size of a part's tasks: wide enough that few samples are fetched by
+ * two tasks, narrow enough for the cache, about `wanted` tasks to occupy all
+ * threads, and whole batches of rows. */
 static void
-size_tasks (CfConvolvePart *part, bool copies, int span, int batch, int widest, int wanted)
+size_tasks (CfConvolvePart *part, bool copies, int span, int batch, int max_width, int wanted)
 {
-  int max = widest / part->channels, rows;
+  int max = max_width / part->channels, rows;
 
   part->cols = part->width;
   part->n_cols = 1;
   if (!copies && part->width > max) {
-    part->n_cols = parts_of (part->width, max);
-    part->cols = (parts_of (part->width, part->n_cols) + 63) & ~63;
-    part->n_cols = parts_of (part->width, part->cols);
+    part->n_cols = ceil_div (part->width, max);
+    part->cols = (ceil_div (part->width, part->n_cols) + 63) & ~63;
+    part->n_cols = ceil_div (part->width, part->cols);
   }
-  rows = parts_of (part->height, parts_of (wanted, part->n_cols));
-  /* not more than a third of the rows twice */
+  rows = ceil_div (part->height, ceil_div (wanted, part->n_cols));
+  /* tasks one above the other both fetch span - 1 rows: at most a third of all fetched rows */
   if (!copies && rows < 2 * span)
     rows = 2 * span;
   if (!copies)
-    rows = parts_of (rows, batch) * batch;
+    rows = ceil_div (rows, batch) * batch;
   part->rows = rows < part->height ? rows : part->height;
-  part->n_tasks = part->n_cols * parts_of (part->height, part->rows);
+  part->n_tasks = part->n_cols * ceil_div (part->height, part->rows);
 }
 
 static uint32_t
@@ -420,10 +423,11 @@ byte_mask (unsigned byte)
   return mask;
 }
 
-/* Makes one part of a plane's channels, where they are filtered (or copied)
- * alike and lie side by side; what is to be kept among them is put back. */
+/* Joins the interleaved channels of a plane to one part, if all of them are
+ * filtered (or copied) in the same way. Up to half of four channels may be
+ * copied while the others are filtered: `keep` restores their bytes. */
 static bool
-join_plane (const CfConvolveCpu *m, const CfConvolveFate *fates, int n, int at, CfConvolvePart *part)
+join_plane (const CfConvolveCpu *m, const CfConvolveAction *actions, int n, int at, CfConvolvePart *part)
 {
   const CfFormatInfo *info = cf_format_info (m->format);
   const CfView *view = &m->in[at];
@@ -440,9 +444,9 @@ join_plane (const CfConvolveCpu *m, const CfConvolveFate *fates, int n, int at, 
     channels++;
     if (c->offset == 0)
       first = i;
-    if (other->width != view->width || (fates[i] != CF_FATE_FILTER && fates[i] != CF_FATE_COPY))
+    if (other->width != view->width || (actions[i] != CF_ACTION_FILTER && actions[i] != CF_ACTION_COPY))
       return false;
-    if (fates[i] == CF_FATE_COPY) {
+    if (actions[i] == CF_ACTION_COPY) {
       keep |= byte_mask (c->offset);
       continue;
     }
@@ -456,7 +460,7 @@ join_plane (const CfConvolveCpu *m, const CfConvolveFate *fates, int n, int at, 
   if (filtered && filtered < channels && (2 * filtered < channels || channels != 4 || view->bytes != 1))
     return false;
   part->keep = filtered ? keep : 0;
-  part->fate = filtered ? CF_FATE_FILTER : CF_FATE_COPY;
+  part->action = filtered ? CF_ACTION_FILTER : CF_ACTION_COPY;
   part->kind = (uint8_t) (kind < 0 ? 0 : kind);
   part->view = (uint8_t) first;
   part->channels = view->step;
@@ -468,12 +472,12 @@ static void
 list_parts (CfConvolveCpu *m, int n)
 {
   const CfFormatInfo *info = cf_format_info (m->format);
-  CfConvolveFate fates[CF_MAX_VIEWS];
+  CfConvolveAction actions[CF_MAX_VIEWS];
   bool done[CF_MAX_VIEWS] = { false };
 
   m->n_parts = 0;
   for (int i = 0; i < n; i++)
-    fates[i] = cf_convolve_fate (&m->c, m->format, &m->in[i]);
+    actions[i] = cf_convolve_action (&m->c, m->format, &m->in[i]);
   for (int i = 0; i < n; i++) {
     const CfView *view = &m->in[i];
     CfConvolvePart *part = &m->parts[m->n_parts];
@@ -482,20 +486,20 @@ list_parts (CfConvolveCpu *m, int n)
     if (done[i])
       continue;
     *part = (CfConvolvePart) {
-      .fate = fates[i], .view = (uint8_t) i, .channels = 1, .step = view->step, .pixel = view->step,
+      .action = actions[i], .view = (uint8_t) i, .channels = 1, .step = view->step, .pixel_step = view->step,
       .kind = info->comp[view->component].role == CF_ROLE_CHROMA ? CF_CONVOLVE_CHROMA : CF_CONVOLVE_LUMA,
       .width = view->width, .height = view->height,
     };
-    joined = fates[i] != CF_FATE_GRAY && fates[i] != CF_FATE_MID && join_plane (m, fates, n, i, part);
+    joined = actions[i] != CF_ACTION_GRAY && actions[i] != CF_ACTION_MID && join_plane (m, actions, n, i, part);
     for (int j = i; j < n; j++) {
       const CfView *other = &m->in[j];
 
       if (j == i || (other->field == view->field && other->plane == view->plane && joined))
         done[j] = true;
-      else if (other->field == view->field && part->fate == CF_FATE_GRAY) {
-        /* R stands for G and B; alpha is put back with them */
-        done[j] = fates[j] == CF_FATE_GRAY || view->step == 4;
-        if (fates[j] != CF_FATE_GRAY && view->step == 4)
+      else if (other->field == view->field && part->action == CF_ACTION_GRAY) {
+        /* the part of R includes G and B; `keep` restores alpha with them */
+        done[j] = actions[j] == CF_ACTION_GRAY || view->step == 4;
+        if (actions[j] != CF_ACTION_GRAY && view->step == 4)
           part->keep |= byte_mask (info->comp[other->component].offset);
       }
     }
@@ -514,25 +518,25 @@ list_tasks (CfConvolveCpu *m)
     area += (double) m->parts[i].width * m->parts[i].height * m->parts[i].channels;
   for (int i = 0; i < m->n_parts; i++) {
     CfConvolvePart *part = &m->parts[i];
-    bool copies = part->fate == CF_FATE_COPY || part->fate == CF_FATE_MID;
+    bool copies = part->action == CF_ACTION_COPY || part->action == CF_ACTION_MID;
     double share = wanted * ((double) part->width * part->height * part->channels) / area;
 
     int batch = m->path[part->kind] == CF_PATH_FAST ? cf_fast_batch (m) : 1;
 
-    size_tasks (part, copies, m->c.h, batch, copies ? 0 : cf_convolve_widest (m, part), (int) (share + 0.999));
+    size_tasks (part, copies, m->c.h, batch, copies ? 0 : cf_convolve_max_width (m, part), (int) (share + 0.999));
     m->n_tasks += part->n_tasks;
   }
 }
 
 static void
-run_task (void *data, int job, int thread)
+run_task (void *data, int task, int thread)
 {
   const CfConvolveCpu *m = data;
   const CfConvolvePart *part = m->parts;
 
-  for (; job >= part->n_tasks; part++)
-    job -= part->n_tasks;
-  cf_convolve_task (m, part, job, m->scratch + (size_t) thread * m->scratch_size);
+  for (; task >= part->n_tasks; part++)
+    task -= part->n_tasks;
+  cf_convolve_run_task (m, part, task, m->scratch + (size_t) thread * m->scratch_size);
 }
 
 /* ---- the plan ------------------------------------------------------------ */
@@ -547,11 +551,11 @@ update (CfPlan *plan, CfStatus *status)
 
   if (code != CF_OK)
     return code;
-  m->variant = m->preferred < 0 ? choose (m) : (CfConvolveVariant) m->preferred;
+  m->variant = m->preferred < 0 ? choose_variant (m) : (CfConvolveVariant) m->preferred;
   if (m->variant == CF_CONVOLVE_N_VARIANTS)
-    return cf_fail (status, CF_UNSUPPORTED, "no variant on the CPU does this kernel");
+    return cf_fail (status, CF_UNSUPPORTED, "the CPU backend does not support this kernel");
   if (m->preferred >= 0 && !prepare (m, m->variant))
-    return cf_fail (status, CF_UNSUPPORTED, "the variant %s does not do this kernel", variants[m->variant]);
+    return cf_fail (status, CF_UNSUPPORTED, "variant %s does not support this kernel", variants[m->variant]);
   cf_image_layout (&image, plan->video.format, plan->video.width, plan->video.height, 1);
   n = cf_image_views (&plan->video, &plan->common, &image, m->in);
   list_parts (m, n);
@@ -572,11 +576,11 @@ init (CfPlan *plan, CfStatus *status)
   m->simd = simd[cf_cpu_isa_number ()];
   m->format = plan->video.format;
   m->preferred = -1;
-  m->scratch_size = cf_convolve_scratch (samples < CF_TILE_ROW ? samples : CF_TILE_ROW, info->bytes);
+  m->scratch_size = cf_convolve_scratch_size (samples < CF_TILE_ROW ? samples : CF_TILE_ROW, info->bytes);
   m->scratch_size = (m->scratch_size + 4095) / 4096 * 4096;
   m->scratch = aligned_alloc (4096, m->scratch_size * (size_t) cf_cpu_threads ());
   if (!m->scratch)
-    return cf_fail (status, CF_NO_MEMORY, "out of memory: the convolution needs %zu MB for its %d threads",
+    return cf_fail (status, CF_NO_MEMORY, "out of memory: the convolution needs %zu MB for %d threads",
         (m->scratch_size * (size_t) cf_cpu_threads ()) >> 20, cf_cpu_threads ());
   return update (plan, status);
 }

@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * convolve/cpu/products_tmpl.h: sums of products of pairs. Included by simd.c
- * once a way to add two products to a sum: add_pairs (s, a, b). */
+ * convolve/cpu/products_tmpl.h: sums of products of pairs. simd.c includes it for
+ * each instruction that adds two products to a sum, add_pairs (s, a, b); P (name)
+ * makes the names distinct. */
 
-/* Two rows share what is loaded, which costs more than to multiply: most loads
- * cross a cache line. */
+/* Two rows of outputs share each load: loads cost more than products, since most
+ * of them cross a cache line. */
 static inline void
-P (products_at) (const CfPairTap *taps, int n_taps, int p, int32_t start, int32_t *const high[2], U4 first[4],
+P (products_block) (const CfPairTap *taps, int n_taps, int p, int32_t initial, int32_t *const high[2], U4 first[4],
     U4 second[4])
 {
   for (int v = 0; v < 4; v++)
-    first[v] = second[v] = (U4) { 0 } + (uint32_t) start;
+    first[v] = second[v] = (U4) { 0 } + (uint32_t) initial;
   for (int v = 0; high && v < 4; v++) {
     first[v] += *(const U4u *) (const void *) (high[0] + p + v * N4) << 16;
     second[v] += *(const U4u *) (const void *) (high[1] + p + v * N4) << 16;
   }
   for (int k = 0; k < n_taps; k++) {
-    const uint32_t *pairs = (const uint32_t *) taps[k].at + p;
+    const uint32_t *pairs = (const uint32_t *) taps[k].data + p;
     U4 for_first = (U4) { 0 } + (uint32_t) taps[k].weight[0], for_second = (U4) { 0 } + (uint32_t) taps[k].weight[1];
 
     for (int v = 0; v < 4; v++) {
@@ -29,12 +30,12 @@ P (products_at) (const CfPairTap *taps, int n_taps, int p, int32_t start, int32_
 }
 
 static void
-P (products) (const CfPairTap *taps, int n_taps, int n, int32_t start, int32_t *const high[2], int32_t *const s[2])
+P (products) (const CfPairTap *taps, int n_taps, int n, int32_t initial, int32_t *const high[2], int32_t *const s[2])
 {
   for (int p = 0; p < n; p += 4 * N4) {
     U4 first[4], second[4];
 
-    P (products_at) (taps, n_taps, p, start, high, first, second);
+    P (products_block) (taps, n_taps, p, initial, high, first, second);
     for (int v = 0; v < 4; v++) {
       *(U4u *) (void *) (s[0] + p + v * N4) = first[v];
       *(U4u *) (void *) (s[1] + p + v * N4) = second[v];
@@ -43,31 +44,31 @@ P (products) (const CfPairTap *taps, int n_taps, int n, int32_t start, int32_t *
 }
 
 static inline void
-P (products_out_by) (const CfPairTap *taps, int n_taps, int n, int32_t start, int32_t *const high[2],
+P (products_out_body) (const CfPairTap *taps, int n_taps, int n, int32_t initial, int32_t *const high[2],
     const CfRounding *r, const CfKeep keep[2], uint8_t *const out[2], bool power, bool ties)
 {
   for (int p = 0; p < n; p += 4 * N4) {
     U4 first[4], second[4];
 
-    P (products_at) (taps, n_taps, p, start, high, first, second);
-    round_at (first, p, n, r, &keep[0], out[0], power, ties);
-    round_at (second, p, n, r, &keep[1], out[1], power, ties);
+    P (products_block) (taps, n_taps, p, initial, high, first, second);
+    round_store8 (first, p, n, r, &keep[0], out[0], power, ties);
+    round_store8 (second, p, n, r, &keep[1], out[1], power, ties);
   }
 }
 
 static void
-P (products_out) (const CfPairTap *taps, int n_taps, int n, int32_t start, int32_t *const high[2], const CfRounding *r,
-    const CfKeep keep[2], uint8_t *const out[2])
+P (products_out) (const CfPairTap *taps, int n_taps, int n, int32_t initial, int32_t *const high[2],
+    const CfRounding *r, const CfKeep keep[2], uint8_t *const out[2])
 {
   if (r->log2 >= 0 && r->ties)
-    P (products_out_by) (taps, n_taps, n, start, high, r, keep, out, true, true);
+    P (products_out_body) (taps, n_taps, n, initial, high, r, keep, out, true, true);
   else if (r->log2 >= 0)
-    P (products_out_by) (taps, n_taps, n, start, high, r, keep, out, true, false);
+    P (products_out_body) (taps, n_taps, n, initial, high, r, keep, out, true, false);
   else
-    P (products_out_by) (taps, n_taps, n, start, high, r, keep, out, false, false);
+    P (products_out_body) (taps, n_taps, n, initial, high, r, keep, out, false, false);
 }
 
-/* The sums of a stream at p: row r of pairs meets rows r - height + 1 .. r of outputs. */
+/* Makes the sums of a stream at sample p: row r of pairs contributes to rows r - height + 1 .. r of outputs. */
 static inline __attribute__ ((always_inline)) void
 P (fast_stream) (const CfFast *f, int height, const uint32_t *const *rows, const uint32_t *weights, int p,
     FastSums done)
@@ -99,18 +100,18 @@ P (fast_stream) (const CfFast *f, int height, const uint32_t *const *rows, const
 #pragma GCC unroll 4
         for (int q = 0; q < CF_FAST_ROWS; q++)
           if (r - q >= 0 && r - q < height)
-            stays (sums[q][v]);
+            keep_in_register (sums[q][v]);
       }
   }
   memcpy (done, sums, sizeof sums);
 }
 
 static inline __attribute__ ((always_inline)) void
-P (fast_by) (const CfFast *f, int height, int n, int32_t *const *s)
+P (fast_body) (const CfFast *f, int height, int n, int32_t *const *s)
 {
   static const int streams[] = { 1, 3, 9, 27 };
   int n_streams = streams[f->levels], n_rows = height + CF_FAST_ROWS - 1, phases = 1 << f->levels;
-  FastSums sums[CF_FAST_MOST];
+  FastSums sums[CF_FAST_MAX_STREAMS];
 
   for (int p = 0; p < n; p += FAST_V * N4) {
     for (int t = 0; t < n_streams; t++)
@@ -134,15 +135,15 @@ P (fast_by) (const CfFast *f, int height, int n, int32_t *const *s)
 static void
 P (fast) (const CfFast *f, int n, int32_t *const *s)
 {
-  /* constants keep weights and sums in registers */
+  /* a constant height keeps weights and sums in registers */
   switch (f->height) {
-    case 1: P (fast_by) (f, 1, n, s); break;
-    case 2: P (fast_by) (f, 2, n, s); break;
-    case 3: P (fast_by) (f, 3, n, s); break;
-    case 4: P (fast_by) (f, 4, n, s); break;
-    case 5: P (fast_by) (f, 5, n, s); break;
-    case 6: P (fast_by) (f, 6, n, s); break;
-    case 7: P (fast_by) (f, 7, n, s); break;
-    default: P (fast_by) (f, 8, n, s);
+    case 1: P (fast_body) (f, 1, n, s); break;
+    case 2: P (fast_body) (f, 2, n, s); break;
+    case 3: P (fast_body) (f, 3, n, s); break;
+    case 4: P (fast_body) (f, 4, n, s); break;
+    case 5: P (fast_body) (f, 5, n, s); break;
+    case 6: P (fast_body) (f, 6, n, s); break;
+    case 7: P (fast_body) (f, 7, n, s); break;
+    default: P (fast_body) (f, 8, n, s);
   }
 }

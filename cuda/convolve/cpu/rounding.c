@@ -1,31 +1,32 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * convolve/cpu/rounding.c: the convolution on the CPU: the numbers that rounding
- * needs, and in how few bits it can be done. */
+ * convolve/cpu/rounding.c: the constants that turn sums into samples, and the
+ * tests for how few bits that takes. simd.h says what each constant means. */
 #include "internal.h"
 
-/* x + (A (D x - S) + add) / (256 D), less what A and 256 have in common; |D x - S| is D max at most. */
+/* Sets the constants for x + (A (D x - S) + add) / (256 D), divided by the power of two that A and 256 have in common.
+ * |D x - S| is at most D max. */
 static void
-set_part (CfRounding *r, int64_t d)
+set_reduced (CfRounding *r, int64_t d)
 {
   int common = r->amount ? __builtin_ctz ((unsigned) r->amount) : 8;
-  int64_t rest;
+  int64_t add;
 
   common = common < 8 ? common : 8;
-  rest = r->add >> common;
-  r->is_part = r->log2 >= 8 && d < 1 << 15 && rest < 1 << 30 && rest > -(1 << 30) &&
+  add = r->add >> common;
+  r->is_reduced = r->log2 >= 8 && d < 1 << 15 && add < 1 << 30 && add > -(1 << 30) &&
       (r->amount >> common) * d * r->max < 1 << 30;
-  if (!r->is_part)
+  if (!r->is_reduced)
     return;
-  r->part = r->amount >> common;
-  r->rest = (int) rest;
-  r->rest_log2 = r->log2 - common;
-  r->whole_log2 = r->log2 - 8;
+  r->gain = r->amount >> common;
+  r->add_reduced = (int) add;
+  r->log2_reduced = r->log2 - common;
+  r->log2_d = r->log2 - 8;
 }
 
-/* D and all sums are 2^reduced times smaller than in the contract: what is cut
- * off `add` could not have changed a quotient, but it shows that there are no
- * ties. */
+/* D and all sums are 2^reduced times smaller than in convolve.h. The bits that
+ * are shifted out of `add` cannot change a quotient, but ties can only happen
+ * if all of them are 0. */
 void
 cf_convolve_set_rounding (CfConvolveCpu *m, int kind, int reduced)
 {
@@ -37,12 +38,12 @@ cf_convolve_set_rounding (CfConvolveCpu *m, int kind, int reduced)
   *r = (CfRounding) {
     .max = c->max, .add = c->add[kind] >> reduced, .d2 = (unsharp ? 256 : 2) * d, .magic = c->magic,
     .shift = c->shift - 32, .amount = c->amount,
-    /* an odd numerator is no multiple of 2 D */
+    /* an odd numerator is never a multiple of 2 D */
     .ties = c->ties_even[kind] && !(c->add[kind] & cut) && !(c->add[kind] >> reduced & 1),
   };
   r->top = r->d2 * (c->max + 1) - 1;
   r->inverse = 1.0 / (double) r->d2;
-  r->log2 = cf_log2_of (r->d2);
+  r->log2 = cf_exact_log2 (r->d2);
   r->inverse_float = (float) r->inverse;
   r->by_float = r->d2 * (c->max + 1) <= 1 << 21 && c->abs_sum * c->max < 1 << 21 && r->add > -(1 << 21) &&
       r->add < 1 << 21;
@@ -53,7 +54,7 @@ cf_convolve_set_rounding (CfConvolveCpu *m, int kind, int reduced)
   r->scale = (float) (2 * r->inverse);
   r->offset = (float) (((double) r->add + 0.5) * r->inverse);
   m->narrow[kind] = c->narrow;
-  /* a shift needs no magic, and with smaller sums 32 bits may do after all */
+  /* a shift needs no multiplier, and 32 bits may hold the reduced sums */
   if (c->op == CF_CONVOLVE_LINEAR && r->log2 >= 0 && r->log2 < 31 && r->add > -(1 << 30) && r->add < 1 << 30 &&
       (c->abs_sum >> reduced) < (1 << 29) / c->max)
     m->narrow[kind] = true;
@@ -65,11 +66,11 @@ cf_convolve_set_rounding (CfConvolveCpu *m, int kind, int reduced)
   } else if (unsharp) {
     int64_t high;
 
-    set_part (r, d);
-    /* over 2^16 for unsharp32 */
+    set_reduced (r, d);
+    /* unsharp32 takes S / D in units of 2^-16 and `add` in units of 2^-24 */
     r->up = 24 - r->log2;
-    m->narrow[kind] = r->is_part || (c->bits == 8 && r->up >= 0);
-    if (r->is_part || !m->narrow[kind])
+    m->narrow[kind] = r->is_reduced || (c->bits == 8 && r->up >= 0);
+    if (r->is_reduced || !m->narrow[kind])
       return;
     high = r->add * ((int64_t) 1 << r->up) / 256;
     m->narrow[kind] = high < 1 << 30 && high > -(1 << 30);
@@ -78,67 +79,69 @@ cf_convolve_set_rounding (CfConvolveCpu *m, int kind, int reduced)
   }
 }
 
-/* Can 16 bits hold numerators up to `most` (S + add / 2), and divide them? */
+/* 2 S + add over 2 D is S + add / 2 over D, without the lowest bit of an odd `add`. */
 bool
-cf_convolve_is_small (CfRounding *r, int64_t most)
+cf_convolve_fits16 (CfRounding *r, int64_t limit)
 {
   uint64_t d = (uint64_t) r->d2 / 2, one, error;
 
-  if (r->add < 0 || most >= 1 << 16)
+  if (r->add < 0 || limit >= 1 << 16)
     return false;
   if (r->log2 >= 0)
     return r->log2 <= 16;
   if (d >= 1 << 16)
     return false;
-  /* n magic / 2^k is too large by n error / (D 2^k): not as much as 1 / D */
+  /* n magic16 / 2^k is too large by n error / (D 2^k), which must be less than 1 / D */
   r->shift16 = 31 - __builtin_clz ((unsigned) d);
   one = (uint64_t) 1 << (16 + r->shift16);
   r->magic16 = (uint32_t) ((one + d - 1) / d);
   error = r->magic16 * d - one;
-  return (uint64_t) most * error < one;
+  return (uint64_t) limit * error < one;
 }
 
-/* floor ((part D x - part S + rest) / D) = part x - ceil ((part S - rest) / D), where what x is times is whole. */
+/* floor ((gain D x - gain S + add) / D) = gain x - ceil ((gain S - add) / D), as gain x is an integer;
+ * ceil ((gain S - add) / D) = (gain S + add16) >> log2 of D with add16 = D - 1 - add. */
 bool
-cf_convolve_sharpens_small (CfRounding *r, int64_t most)
+cf_convolve_sharpen_fits16 (CfRounding *r, int64_t limit)
 {
-  r->rest16 = (1 << r->rest_log2) - 1 - r->rest;
-  return r->is_part && r->max == 255 && r->rest_log2 == r->whole_log2 && r->rest16 >= 0 &&
-      r->part * most + r->rest16 < 1 << 16;
+  r->add16 = (1 << r->log2_reduced) - 1 - r->add_reduced;
+  return r->is_reduced && r->max == 255 && r->log2_reduced == r->log2_d && r->add16 >= 0 &&
+      r->gain * limit + r->add16 < 1 << 16;
 }
 
-/* D is a power of two; S / D is rounded without ties as (S + rest) / D, cut off. Of an unsharp mask with an amount of 1
- * that is (256 S - add) / (256 D), rounded up, where add's lower byte changes nothing, to be taken off 2 x. */
+/* Returns whether D is a power of two and rounding without ties is floor ((S + *add) / D). For an unsharp mask with an
+ * amount of 1 that quotient is (256 S - r->add) / (256 D), rounded up, where the lower byte of r->add has no effect;
+ * the output is 2 x minus the quotient. */
 static bool
-rounds_up (const CfConvolution *c, const CfRounding *r, int64_t *d, int64_t *rest)
+truncating_form (const CfConvolution *c, const CfRounding *r, int64_t *d, int64_t *add)
 {
   bool unsharp = c->op == CF_CONVOLVE_UNSHARP;
 
   *d = unsharp ? r->d2 >> 8 : r->d2 >> 1;
-  *rest = unsharp ? *d - 1 - (r->add >> 8) : r->add >> 1;
-  return r->log2 >= 0 && *d >= 1 && *rest >= 0 && (unsharp ? r->amount == 256 : !r->ties);
+  *add = unsharp ? *d - 1 - (r->add >> 8) : r->add >> 1;
+  return r->log2 >= 0 && *d >= 1 && *add >= 0 && (unsharp ? r->amount == 256 : !r->ties);
 }
 
 bool
-cf_convolve_goes_by_bytes (const CfConvolution *c, CfRounding *r, int64_t abs_sum)
+cf_convolve_fits_bytes (const CfConvolution *c, CfRounding *r, int64_t abs_sum)
 {
-  int64_t d, rest;
+  int64_t d, add;
 
-  if (c->bits != 16 || !rounds_up (c, r, &d, &rest) || d > 256 || abs_sum > d || rest >= d)
+  if (c->bits != 16 || !truncating_form (c, r, &d, &add) || d > 256 || abs_sum > d || add >= d)
     return false;
-  r->log2_bytes = cf_log2_of (d);
-  r->rest_bytes = (int) rest;
+  r->log2_bytes = cf_exact_log2 (d);
+  r->add_bytes = (int) add;
   return true;
 }
 
 bool
-cf_convolve_goes_by_halves (const CfConvolution *c, CfRounding *r, int64_t most)
+cf_convolve_fits_halves (const CfConvolution *c, CfRounding *r, int64_t limit)
 {
-  int64_t d, rest;
+  int64_t d, add;
 
-  if (!rounds_up (c, r, &d, &rest) || d <= 1 << 16 || rest >= (int64_t) 1 << 46 || most + rest >= (int64_t) 1 << 48)
+  if (!truncating_form (c, r, &d, &add) || d <= 1 << 16 || add >= (int64_t) 1 << 46 || limit + add >= (int64_t) 1 << 48)
     return false;
-  r->log2_halves = cf_log2_of (d);
-  r->rest_halves = rest;
+  r->log2_halves = cf_exact_log2 (d);
+  r->add_halves = add;
   return true;
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * convolve/cpu/rows_tmpl.h: loops over rows of samples of type T. Included by
- * simd.c once a SIZE, the bytes of T. */
+ * convolve/cpu/rows_tmpl.h: loops over rows of samples of type T. simd.c includes
+ * it for each SIZE, the bytes of T; N (name) makes the names distinct. */
 
-/* ---- between pictures and rows ------------------------------------------ */
+/* ---- between images and rows -------------------------------------------- */
 
 static inline void
-N (gather_by) (const T *restrict from, int step, int n, T *restrict row, int shift, T max)
+N (gather_body) (const T *restrict from, int step, int n, T *restrict row, int shift, T max)
 {
   for (int i = 0; i < n; i++) {
     T v = (T) (from[i * step] >> shift);
@@ -18,19 +18,19 @@ N (gather_by) (const T *restrict from, int step, int n, T *restrict row, int shi
 static void
 N (gather) (const void *from, int step, int n, void *row, int shift, int max)
 {
-  /* constants let the compiler make vector code of the loop */
+  /* with a constant step the compiler vectorises the loop */
   if (step == 1)
-    N (gather_by) (from, 1, n, row, shift, (T) max);
+    N (gather_body) (from, 1, n, row, shift, (T) max);
   else if (step == 2)
-    N (gather_by) (from, 2, n, row, shift, (T) max);
+    N (gather_body) (from, 2, n, row, shift, (T) max);
   else if (step == 3)
-    N (gather_by) (from, 3, n, row, shift, (T) max);
+    N (gather_body) (from, 3, n, row, shift, (T) max);
   else
-    N (gather_by) (from, 4, n, row, shift, (T) max);
+    N (gather_body) (from, 4, n, row, shift, (T) max);
 }
 
 static inline void
-N (scatter_by) (T *restrict to, int step, int n, const T *restrict row, int shift)
+N (scatter_body) (T *restrict to, int step, int n, const T *restrict row, int shift)
 {
   for (int i = 0; i < n; i++)
     to[i * step] = (T) (row[i] << shift);
@@ -40,13 +40,13 @@ static void
 N (scatter) (void *to, int step, int n, const void *row, int shift)
 {
   if (step == 1)
-    N (scatter_by) (to, 1, n, row, shift);
+    N (scatter_body) (to, 1, n, row, shift);
   else if (step == 2)
-    N (scatter_by) (to, 2, n, row, shift);
+    N (scatter_body) (to, 2, n, row, shift);
   else if (step == 3)
-    N (scatter_by) (to, 3, n, row, shift);
+    N (scatter_body) (to, 3, n, row, shift);
   else
-    N (scatter_by) (to, 4, n, row, shift);
+    N (scatter_body) (to, 4, n, row, shift);
 }
 
 /* ---- sums --------------------------------------------------------------- */
@@ -66,7 +66,7 @@ N (wide) (const CfTap *taps, int n_taps, int n, int64_t *restrict s)
 {
   memset (s, 0, (size_t) n * sizeof *s);
   for (int k = 0; k < n_taps; k++) {
-    const T *restrict x = taps[k].at;
+    const T *restrict x = taps[k].data;
     int32_t c = taps[k].weight;
 
     for (int i = 0; i < n; i++)
@@ -74,7 +74,7 @@ N (wide) (const CfTap *taps, int n_taps, int n, int64_t *restrict s)
   }
 }
 
-/* The vectors of 16-bit numbers at x. */
+/* Loads a vector of samples as 16-bit numbers. */
 static inline U2
 N (load2) (const T *x)
 {
@@ -85,7 +85,7 @@ N (load2) (const T *x)
 #endif
 }
 
-/* Two vectors, of numbers that T holds; `keep` is for samples of 8 bit only. */
+/* Stores two vectors of 16-bit numbers that fit T; `keep` is for 8-bit samples only. */
 static inline void
 N (store2) (T *x, const U2 v[2], uint32_t keep, const uint8_t *from)
 {
@@ -107,16 +107,16 @@ static inline U4
 N (load4) (const T *x)
 {
 #if SIZE == 1
-  return four_of_bytes (x);
+  return load_bytes (x);
 #else
   return __builtin_convertvector (*(const Half2 *) (const void *) x, U4);
 #endif
 }
 
 static inline void
-N (across16_by) (const T *x, int w, int step, const int32_t *c, bool even, int n, uint16_t *sums)
+N (horizontal16_body) (const T *x, int w, int step, const int32_t *c, bool symmetric, int n, uint16_t *sums)
 {
-  int half = even ? w / 2 : 0;
+  int half = symmetric ? w / 2 : 0;
 
   for (int p = 0; p < n; p += 4 * N2) {
     U2 s[4] = { { 0 } };
@@ -140,25 +140,25 @@ N (across16_by) (const T *x, int w, int step, const int32_t *c, bool even, int n
 }
 
 static void
-N (across16) (const void *row, int w, int step, const int32_t *c, bool even, int n, uint16_t *sums)
+N (horizontal16) (const void *row, int w, int step, const int32_t *c, bool symmetric, int n, uint16_t *sums)
 {
-  /* constants let the compiler unroll the loops over taps */
-  if (even && w == 3 && c[0] == 1 && c[1] == 2)
-    N (across16_by) (row, 3, step, (const int32_t[]) { 1, 2, 1 }, true, n, sums);
-  else if (even && w == 3)
-    N (across16_by) (row, 3, step, c, true, n, sums);
-  else if (even && w == 5)
-    N (across16_by) (row, 5, step, c, true, n, sums);
-  else if (even && w == 7)
-    N (across16_by) (row, 7, step, c, true, n, sums);
+  /* with a constant width the compiler unrolls the loops over taps */
+  if (symmetric && w == 3 && c[0] == 1 && c[1] == 2)
+    N (horizontal16_body) (row, 3, step, (const int32_t[]) { 1, 2, 1 }, true, n, sums);
+  else if (symmetric && w == 3)
+    N (horizontal16_body) (row, 3, step, c, true, n, sums);
+  else if (symmetric && w == 5)
+    N (horizontal16_body) (row, 5, step, c, true, n, sums);
+  else if (symmetric && w == 7)
+    N (horizontal16_body) (row, 7, step, c, true, n, sums);
   else
-    N (across16_by) (row, w, step, c, even, n, sums);
+    N (horizontal16_body) (row, w, step, c, symmetric, n, sums);
 }
 
 static inline void
-N (across32_by) (const T *x, int w, int step, const int32_t *c, bool even, int n, uint32_t *sums)
+N (horizontal32_body) (const T *x, int w, int step, const int32_t *c, bool symmetric, int n, uint32_t *sums)
 {
-  int half = even ? w / 2 : 0;
+  int half = symmetric ? w / 2 : 0;
 
   for (int p = 0; p < n; p += 4 * N4) {
     U4 s[4] = { { 0 } };
@@ -182,27 +182,27 @@ N (across32_by) (const T *x, int w, int step, const int32_t *c, bool even, int n
 }
 
 static void
-N (across32) (const void *row, int w, int step, const int32_t *c, bool even, int n, uint32_t *sums)
+N (horizontal32) (const void *row, int w, int step, const int32_t *c, bool symmetric, int n, uint32_t *sums)
 {
-  if (even && w == 3 && c[0] == 1 && c[1] == 2)
-    N (across32_by) (row, 3, step, (const int32_t[]) { 1, 2, 1 }, true, n, sums);
+  if (symmetric && w == 3 && c[0] == 1 && c[1] == 2)
+    N (horizontal32_body) (row, 3, step, (const int32_t[]) { 1, 2, 1 }, true, n, sums);
   else
-    N (across32_by) (row, w, step, c, even, n, sums);
+    N (horizontal32_body) (row, w, step, c, symmetric, n, sums);
 }
 
-/* What did not fill whole vectors: the last n samples, from sample p on. */
+/* Stores the last n samples of a row, from sample p on, which do not fill whole vectors. */
 static inline void
-N (store_rest) (T *out, const T *block, int n, const CfKeep *keep, int p)
+N (store_tail) (T *out, const T *block, int n, const CfKeep *keep, int p)
 {
-  if (keep->bytes)
-    blend ((uint8_t *) out, keep->from + p, keep->bytes, n / 4, (const uint8_t *) block);
+  if (keep->mask)
+    blend ((uint8_t *) out, keep->src + p, keep->mask, n / 4, (const uint8_t *) block);
   else
     memcpy (out, block, (size_t) n * sizeof (T));
 }
 
 static inline void
-N (down16_by) (const CfTap *rows, int h, int n, const CfRounding *r, const CfKeep *keep, T *out, bool power, bool ties,
-    CfWeights weights)
+N (vertical16_body) (const CfTap *rows, int h, int n, const CfRounding *r, const CfKeep *keep, T *out, bool power,
+    bool ties, CfWeights weights)
 {
   U2 max = (U2) { 0 } + (uint16_t) r->max, d = (U2) { 0 } + (uint16_t) (r->d2 / 2);
   U2 magic = (U2) { 0 } + (uint16_t) r->magic16;
@@ -216,7 +216,7 @@ N (down16_by) (const CfTap *rows, int h, int n, const CfRounding *r, const CfKee
     for (int v = 0; v < 4; v++)
       s[v] = (U2) { 0 } + (uint16_t) (r->add / 2);
     for (int j = 0; j < h; j++) {
-      const uint16_t *x = (const uint16_t *) rows[j].at + p;
+      const uint16_t *x = (const uint16_t *) rows[j].data + p;
       U2 weight = (U2) { 0 } + (uint16_t) (weights == ONES ? 1 : weights == ONE_TWO_ONE ? 1 + j % 2 : rows[j].weight);
 
       for (int v = 0; v < 4; v++)
@@ -228,31 +228,31 @@ N (down16_by) (const CfTap *rows, int h, int n, const CfRounding *r, const CfKee
       s[v] = minimum2 (ties ? q - (q & 1 & (U2) (q * d == s[v])) : q, max);
     }
     for (int v = 0; v < 4; v += 2)
-      N (store2) (to + v * N2, s + v, to == block ? 0 : keep->bytes, keep->from + p + v * N2);
+      N (store2) (to + v * N2, s + v, to == block ? 0 : keep->mask, keep->src + p + v * N2);
     if (to == block)
-      N (store_rest) (out + p, block, n - p, keep, p);
+      N (store_tail) (out + p, block, n - p, keep, p);
   }
 }
 
 static void
-N (down16) (const CfTap *rows, int h, int n, const CfRounding *r, const CfKeep *keep, void *out)
+N (vertical16) (const CfTap *rows, int h, int n, const CfRounding *r, const CfKeep *keep, void *out)
 {
   bool ones = true, binomial = h == 3 && rows[0].weight == 1 && rows[1].weight == 2 && rows[2].weight == 1;
 
   for (int j = 0; j < h; j++)
     ones = ones && rows[j].weight == 1;
   if (r->ties)
-    N (down16_by) (rows, h, n, r, keep, out, r->log2 >= 0, true, ANY);
+    N (vertical16_body) (rows, h, n, r, keep, out, r->log2 >= 0, true, ANY);
   else if (r->log2 >= 0 && binomial)
-    N (down16_by) (rows, 3, n, r, keep, out, true, false, ONE_TWO_ONE);
+    N (vertical16_body) (rows, 3, n, r, keep, out, true, false, ONE_TWO_ONE);
   else if (r->log2 >= 0)
-    N (down16_by) (rows, h, n, r, keep, out, true, false, ANY);
+    N (vertical16_body) (rows, h, n, r, keep, out, true, false, ANY);
   else if (ones && h == 3)
-    N (down16_by) (rows, 3, n, r, keep, out, false, false, ONES);
+    N (vertical16_body) (rows, 3, n, r, keep, out, false, false, ONES);
   else if (ones)
-    N (down16_by) (rows, h, n, r, keep, out, false, false, ONES);
+    N (vertical16_body) (rows, h, n, r, keep, out, false, false, ONES);
   else
-    N (down16_by) (rows, h, n, r, keep, out, false, false, ANY);
+    N (vertical16_body) (rows, h, n, r, keep, out, false, false, ANY);
 }
 
 #define COLUMN(name, C) \
@@ -269,14 +269,14 @@ N (down16) (const CfTap *rows, int h, int n, const CfRounding *r, const CfKeep *
         column[i] = (C) (column[i] + add[i]); \
   }
 
-COLUMN (column16, uint16_t)
-COLUMN (column32, uint32_t)
+COLUMN (update_columns16, uint16_t)
+COLUMN (update_columns32, uint32_t)
 #undef COLUMN
 
-/* gx = -m 0 m; -middle 0 middle; -m 0 m, gy its transpose. The root's integer
- * is nearest to the true one: sqrt of the machine is a first guess at 8 bit
- * that is put right; above, a double has bits to spare (a root that is not an
- * integer and a half misses one by more than 2^-24). */
+/* gx = -m 0 m; -middle 0 middle; -m 0 m, gy its transpose. r is the integer
+ * nearest to the exact root. At 8 bit the float root is a first estimate that is
+ * corrected; above, a double is precise enough (the exact root is more than 2^-24
+ * away from any integer plus 1/2). */
 static void
 N (gradient) (const void *const row[3], int step, int n, int m, int middle, int32_t *scratch, int32_t *restrict r)
 {
@@ -347,7 +347,7 @@ N (round32) (const int32_t *restrict s, int n, const CfRounding *r, void *out_)
   }
 }
 
-/* One off at most before it is put right: q is far below 2^52. */
+/* The estimate q is off by one at most before the correction: q is far below 2^52. */
 static void
 N (round64) (const int64_t *restrict s, int n, const CfRounding *r, void *out_)
 {
@@ -365,18 +365,18 @@ N (round64) (const int64_t *restrict s, int n, const CfRounding *r, void *out_)
     }
   else
     for (int i = 0; i < n; i++) {
-      int64_t v = 2 * s[i] + add, q, rest;
+      int64_t v = 2 * s[i] + add, q, rem;
 
       v = v < 0 ? 0 : v > top ? top : v;
       q = (int64_t) ((double) v * r->inverse);
-      rest = v - q * d2;
-      q += (rest >= d2) - (rest < 0);
+      rem = v - q * d2;
+      q += (rem >= d2) - (rem < 0);
       out[i] = (T) (q - (q * d2 == v ? q & odd : 0));
     }
 }
 
 static inline void
-N (unsharp_part_by) (const int32_t *s, const T *x, int n, const CfRounding *r, T *out, bool once)
+N (unsharp_reduced_body) (const int32_t *s, const T *x, int n, const CfRounding *r, T *out, bool once)
 {
   for (int p = 0; p < n; p += 4 * N4) {
     T block[4 * N4], *to = n - p < 4 * N4 ? block : out + p;
@@ -384,9 +384,9 @@ N (unsharp_part_by) (const int32_t *s, const T *x, int n, const CfRounding *r, T
 
     for (int v = 0; v < 4; v++) {
       S4 in = (S4) N (load4) (x + p + v * N4);
-      S4 change = (in << r->whole_log2) - (S4) *(const U4u *) (const void *) (s + p + v * N4);
+      S4 change = (in << r->log2_d) - (S4) *(const U4u *) (const void *) (s + p + v * N4);
 
-      q[v] = in + (((once ? change : change * r->part) + r->rest) >> r->rest_log2);
+      q[v] = in + (((once ? change : change * r->gain) + r->add_reduced) >> r->log2_reduced);
     }
 #if SIZE == 1
     *(U4u *) (void *) to = saturate (q);
@@ -400,12 +400,12 @@ N (unsharp_part_by) (const int32_t *s, const T *x, int n, const CfRounding *r, T
 }
 
 static void
-N (unsharp_part) (const int32_t *s, const void *x, int n, const CfRounding *r, void *out)
+N (unsharp_reduced) (const int32_t *s, const void *x, int n, const CfRounding *r, void *out)
 {
-  if (r->part == 1)
-    N (unsharp_part_by) (s, x, n, r, out, true);
+  if (r->gain == 1)
+    N (unsharp_reduced_body) (s, x, n, r, out, true);
   else
-    N (unsharp_part_by) (s, x, n, r, out, false);
+    N (unsharp_reduced_body) (s, x, n, r, out, false);
 }
 
 static void
@@ -413,10 +413,10 @@ N (unsharp64) (const int64_t *restrict s, const void *x_, int n, const CfRoundin
 {
   const T *restrict x = x_;
   T *restrict out = out_;
-  int64_t top = r->top, amount = r->amount, whole = r->d2 + amount * (r->d2 / 256), add = r->add;
+  int64_t top = r->top, amount = r->amount, x_factor = r->d2 + amount * (r->d2 / 256), add = r->add;
 
   for (int i = 0; i < n; i++) {
-    int64_t v = whole * x[i] - amount * s[i] + add;
+    int64_t v = x_factor * x[i] - amount * s[i] + add;
 
     v = v < 0 ? 0 : v > top ? top : v;
     out[i] = (T) (v >> r->log2);

@@ -1,52 +1,52 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * convolve/cpu/samples.c: the convolution on the CPU: rows of samples out of the
- * picture, with their borders, and rows of outputs into it. */
+ * convolve/cpu/samples.c: fetches rows of samples, with their borders, from the
+ * input image and stores rows of outputs into the output image. */
 #include "tile.h"
 
 #include <string.h>
 
 void
-cf_tile_fill (void *row, int t, int n, int value)
+cf_tile_fill (void *row, int type, int n, int value)
 {
-  if (t == 0)
+  if (type == 0)
     memset (row, value, (size_t) n);
   else
     for (int i = 0; i < n; i++)
       ((uint16_t *) row)[i] = (uint16_t) value;
 }
 
-/* Pixels x .. x + n - 1 of row y of the picture, all inside. */
+/* Fetches pixels x .. x + n - 1 of row y, which all lie inside the image. */
 static void
 fetch_inside (const Tile *tile, int x, int y, int n, uint8_t *row)
 {
   const CfConvolvePart *part = tile->part;
   const CfView *view = &tile->m->in[part->view];
-  size_t at = view->pitch * (size_t) y + (size_t) x * part->pixel * view->bytes;
+  size_t at = view->pitch * (size_t) y + (size_t) x * part->pixel_step * view->bytes;
   int max = tile->m->c.max;
 
-  if (part->fate == CF_FATE_GRAY) {
+  if (part->action == CF_ACTION_GRAY) {
     const uint8_t *from[3];
     const CfView *all = tile->m->in;
     int found = 0;
 
     for (int i = part->view; found < 3; i++)
       if (all[i].field == view->field)
-        from[found++] = all[i].data + all[i].pitch * (size_t) y + (size_t) x * part->pixel;
-    tile->m->simd->gray (from, part->pixel, n, row, tile->m->c.gray == CF_GRAY_LUMA);
+        from[found++] = all[i].data + all[i].pitch * (size_t) y + (size_t) x * part->pixel_step;
+    tile->m->simd->gray (from, part->pixel_step, n, row, tile->m->c.gray == CF_GRAY_LUMA);
   } else if (part->step == 1 && view->bits == 8 * view->bytes)
     memcpy (row, view->data + at, (size_t) n * part->channels * view->bytes);
   else
-    tile->m->simd->gather[tile->t] (view->data + at, part->step, n * part->channels, row, view->shift, max);
+    tile->m->simd->gather[tile->type] (view->data + at, part->step, n * part->channels, row, view->shift, max);
 }
 
-/* Pixel x of the row, outside of it, from pixel `from` of the row. */
+/* Copies pixel `from` of the fetched row to pixel x, which lies outside the image. */
 static inline void
-repeat (const Tile *tile, uint8_t *row, int x, int from)
+repeat_pixel (const Tile *tile, uint8_t *row, int x, int from)
 {
   int channels = tile->channels;
 
-  if (tile->t == 0)
+  if (tile->type == 0)
     for (int c = 0; c < channels; c++)
       row[x * channels + c] = row[from * channels + c];
   else
@@ -62,51 +62,51 @@ cf_tile_fetch (const Tile *tile, int y, uint8_t *row)
   bool copy = tile->path == CF_PATH_COPY;
   int left = tile->x0 - (copy ? 0 : c->ax), n = tile->cols + (copy ? 0 : c->w - 1);
   int first = left < 0 ? 0 : left, end = left + n < part->width ? left + n : part->width;
-  size_t pixel = (size_t) tile->channels * (size_t) (tile->t + 1);
+  size_t pixel = (size_t) tile->channels * (size_t) (tile->type + 1);
 
   y = cf_border_map (c->border, y, part->height);
   if (y < 0) {
-    cf_tile_fill (row, tile->t, n * tile->channels, c->outside[part->kind]);
+    cf_tile_fill (row, tile->type, n * tile->channels, c->outside[part->kind]);
     return;
   }
   fetch_inside (tile, first, y, end - first, row + (size_t) (first - left) * pixel);
   for (int i = 0; i < n; i++) {
     int from;
 
-    if (left + i == first) /* those between are inside */
+    if (left + i == first) /* skip the pixels that fetch_inside has fetched */
       i += end - first;
     if (i >= n)
       break;
     from = cf_border_map (c->border, left + i, part->width);
     if (from < 0)
-      cf_tile_fill (row + (size_t) i * pixel, tile->t, tile->channels, c->outside[part->kind]);
+      cf_tile_fill (row + (size_t) i * pixel, tile->type, tile->channels, c->outside[part->kind]);
     else if (from >= first && from < end)
-      repeat (tile, row, i, from - left);
+      repeat_pixel (tile, row, i, from - left);
     else
       fetch_inside (tile, from, y, 1, row + (size_t) i * pixel);
   }
 }
 
 void *
-cf_tile_target (const Tile *tile, int y)
+cf_tile_output (const Tile *tile, int y)
 {
   const CfConvolvePart *part = tile->part;
   const CfView *view = &tile->m->out[part->view];
 
-  if (part->fate == CF_FATE_GRAY || (part->keep && !tile->at_once) || part->step != 1 || view->shift)
+  if (part->action == CF_ACTION_GRAY || (part->keep && !tile->fused) || part->step != 1 || view->shift)
     return tile->out;
-  return view->data + view->pitch * (size_t) y + (size_t) tile->x0 * part->pixel * view->bytes;
+  return view->data + view->pitch * (size_t) y + (size_t) tile->x0 * part->pixel_step * view->bytes;
 }
 
 CfKeep
-cf_tile_kept (const Tile *tile, int y)
+cf_tile_keep (const Tile *tile, int y)
 {
   const CfConvolvePart *part = tile->part;
   const CfView *in = &tile->m->in[part->view];
 
   return (CfKeep) {
-    .from = in->data + in->pitch * (size_t) y + (size_t) tile->x0 * part->pixel * in->bytes,
-    .bytes = tile->at_once && part->fate == CF_FATE_FILTER ? part->keep : 0,
+    .src = in->data + in->pitch * (size_t) y + (size_t) tile->x0 * part->pixel_step * in->bytes,
+    .mask = tile->fused && part->action == CF_ACTION_FILTER ? part->keep : 0,
   };
 }
 
@@ -116,27 +116,27 @@ cf_tile_store (const Tile *tile, int y, const uint8_t *row)
   const CfConvolvePart *part = tile->part;
   const CfConvolveSimd *simd = tile->m->simd;
   const CfView *out = &tile->m->out[part->view], *in = &tile->m->in[part->view];
-  size_t at = (size_t) tile->x0 * part->pixel * out->bytes;
+  size_t at = (size_t) tile->x0 * part->pixel_step * out->bytes;
   uint8_t *to = out->data + out->pitch * (size_t) y + at;
   const uint8_t *from = in->data + in->pitch * (size_t) y + at;
 
   if (row != tile->out)
     return;
-  if (part->fate == CF_FATE_GRAY && part->pixel == 4) {
-    /* a pixel begins with its first byte, whichever channel that is */
+  if (part->action == CF_ACTION_GRAY && part->pixel_step == 4) {
+    /* spread () takes whole pixels, whose first byte lies `offset` bytes before the view's R */
     size_t offset = cf_format_info (tile->m->format)->comp[out->component].offset;
 
     simd->spread (to - offset, from - offset, part->keep, tile->n, row);
-  } else if (part->fate == CF_FATE_GRAY) {
+  } else if (part->action == CF_ACTION_GRAY) {
     for (int i = part->view, found = 0; found < 3; i++)
       if (tile->m->out[i].field == out->field) {
         const CfView *view = &tile->m->out[i];
 
-        simd->scatter[0] (view->data + view->pitch * (size_t) y + at, part->pixel, tile->n, row, 0);
+        simd->scatter[0] (view->data + view->pitch * (size_t) y + at, part->pixel_step, tile->n, row, 0);
         found++;
       }
   } else if (part->keep)
     simd->blend (to, from, part->keep, tile->cols, row);
   else
-    simd->scatter[tile->t] (to, part->step, tile->n, row, out->shift);
+    simd->scatter[tile->type] (to, part->step, tile->n, row, out->shift);
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * convolve/cpu/simd.c: the convolution's inner loops for the instruction set that
- * this compilation is for (CF_ISA); simd.h says what they do.
+ * convolve/cpu/simd.c: the convolution's inner loops, compiled once for each
+ * instruction set (CF_ISA). simd.h says what they do.
  *
- * Vectors are the compiler's own (vectors.h), and what it turns into
- * vectors well by itself is left as plain loops. */
+ * vectors.h has the vectors, mostly the compiler's own vector types. Loops that
+ * the compiler vectorises well by itself are plain loops. Functions NAME_body are
+ * inlined with constant arguments, so that the compiler unrolls their loops. */
 #include "simd.h"
 
 #include <stdlib.h>
@@ -33,10 +34,10 @@ blend (uint8_t *to, const uint8_t *from, uint32_t keep, int n, const uint8_t *ro
   }
 }
 
-/* What rows weigh, where it is known beforehand. */
+/* The weights of rows, where a loop is specialised for them. */
 typedef enum { ANY, ONES, ONE_TWO_ONE } CfWeights;
 
-/* ---- rows of 1 and 2 bytes; G holds what their gradients need ------------ */
+/* ---- rows of samples of 1 and 2 bytes; G: integers for their gradients --- */
 
 #define SIZE 1
 #define T uint8_t
@@ -54,10 +55,10 @@ typedef enum { ANY, ONES, ONE_TWO_ONE } CfWeights;
 #undef T
 #undef G
 
-/* ---- colour of 8 bit ----------------------------------------------------- */
+/* ---- 8-bit RGB ----------------------------------------------------------- */
 
 static inline void
-gray_by (const uint8_t *restrict r, const uint8_t *restrict g, const uint8_t *restrict b, int step, int n,
+gray_body (const uint8_t *restrict r, const uint8_t *restrict g, const uint8_t *restrict b, int step, int n,
     uint8_t *restrict row, bool luma)
 {
   if (luma)
@@ -72,11 +73,11 @@ static void
 gray (const uint8_t *const from[3], int step, int n, uint8_t *row, bool luma)
 {
   if (step == 1)
-    gray_by (from[0], from[1], from[2], 1, n, row, luma);
+    gray_body (from[0], from[1], from[2], 1, n, row, luma);
   else if (step == 3)
-    gray_by (from[0], from[1], from[2], 3, n, row, luma);
+    gray_body (from[0], from[1], from[2], 3, n, row, luma);
   else
-    gray_by (from[0], from[1], from[2], 4, n, row, luma);
+    gray_body (from[0], from[1], from[2], 4, n, row, luma);
 }
 
 static void
@@ -105,9 +106,9 @@ pair_bytes (const uint16_t *restrict a, const uint16_t *restrict b, int n, uint3
   }
 }
 
-/* As round32, of sums p .. p + 4 N4 - 1 of a row of n. */
+/* Rounds sums p .. p + 4 N4 - 1 of a row of n to 8-bit samples, as round32. */
 static inline void
-round_at (const U4 s[4], int p, int n, const CfRounding *r, const CfKeep *keep, uint8_t *out, bool power, bool ties)
+round_store8 (const U4 s[4], int p, int n, const CfRounding *r, const CfKeep *keep, uint8_t *out, bool power, bool ties)
 {
   S4 mask = (S4) { 0 } + (int32_t) (power ? (1u << r->log2) - 1 : 0), q[4];
   uint8_t block[V_SIZE];
@@ -126,19 +127,19 @@ round_at (const U4 s[4], int p, int n, const CfRounding *r, const CfKeep *keep, 
   bytes = saturate (q);
   if (p + V_SIZE > n) {
     memcpy (block, &bytes, V_SIZE);
-    store_rest_1 (out + p, block, n - p, keep, p);
+    store_tail_1 (out + p, block, n - p, keep, p);
     return;
   }
-  if (keep->bytes)
-    bytes = (bytes & ~keep->bytes) | (*(const U4u *) (const void *) (keep->from + p) & keep->bytes);
+  if (keep->mask)
+    bytes = (bytes & ~keep->mask) | (*(const U4u *) (const void *) (keep->src + p) & keep->mask);
   *(U4u *) (void *) (out + p) = bytes;
 }
 
 static inline __attribute__ ((always_inline)) void
-differ_by (const uint32_t *const *rows, int levels, int n, uint32_t *const *to)
+make_streams_body (const uint32_t *const *rows, int levels, int n, uint32_t *const *to)
 {
   for (int p = 0; p < n; p += N4) {
-    U2 first[CF_FAST_MOST], second[CF_FAST_MOST];
+    U2 first[CF_FAST_MAX_STREAMS], second[CF_FAST_MAX_STREAMS];
     U2 *from = first, *into = second, *other;
     int length = (2 << levels) - 1, n_streams = 1;
 
@@ -172,25 +173,25 @@ differ_by (const uint32_t *const *rows, int levels, int n, uint32_t *const *to)
 }
 
 static void
-differ (const uint32_t *const *rows, int levels, int n, uint32_t *const *to)
+make_streams (const uint32_t *const *rows, int levels, int n, uint32_t *const *to)
 {
   if (levels == 1)
-    differ_by (rows, 1, n, to);
+    make_streams_body (rows, 1, n, to);
   else if (levels == 2)
-    differ_by (rows, 2, n, to);
+    make_streams_body (rows, 2, n, to);
   else
-    differ_by (rows, 3, n, to);
+    make_streams_body (rows, 3, n, to);
 }
 
-/* Vectors of a row that rows of outputs take from registers: as many as leave room for the sums. */
+/* Vectors of a row for which the sums of CF_FAST_ROWS rows of outputs stay in registers. */
 #define FAST_V (V_SIZE == 64 ? 4 : 2)
 typedef U4 FastSums[CF_FAST_ROWS][FAST_V];
 
-/* From sums of streams to those of phases: y0 = P0 + P1, y1 = P1 + P2, of the last level first. */
+/* Joins the sums of streams to those of phases: y0 = P0 + P1, y1 = P1 + P2, from the last level to the first. */
 static inline __attribute__ ((always_inline)) void
 join_streams (FastSums *streams, int levels, int row, int v, U4 *sums)
 {
-  U4 buffer[2][CF_FAST_MOST];
+  U4 buffer[2][CF_FAST_MAX_STREAMS];
   U4 *from = buffer[0], *to = buffer[1], *other;
   int phases = 1, n_streams = levels == 1 ? 3 : levels == 2 ? 9 : 27;
 
@@ -226,7 +227,7 @@ join_streams (FastSums *streams, int levels, int row, int v, U4 *sums)
 #undef add_pairs
 
 #if defined __AVX512BW__
-/* Products and sum in one instruction, where the processor has it. */
+/* One VNNI instruction multiplies and adds, on processors that have it. */
 #pragma GCC push_options
 #pragma GCC target("avx512vnni")
 #define P(name) name##_vnni
@@ -244,22 +245,22 @@ join_streams (FastSums *streams, int levels, int row, int v, U4 *sums)
 #endif
 
 static void
-products (const CfPairTap *taps, int n_taps, int n, int32_t start, int32_t *const high[2], int32_t *const s[2])
+products (const CfPairTap *taps, int n_taps, int n, int32_t initial, int32_t *const high[2], int32_t *const s[2])
 {
   if (HAS_VNNI)
-    products_vnni (taps, n_taps, n, start, high, s);
+    products_vnni (taps, n_taps, n, initial, high, s);
   else
-    products_plain (taps, n_taps, n, start, high, s);
+    products_plain (taps, n_taps, n, initial, high, s);
 }
 
 static void
-products_out (const CfPairTap *taps, int n_taps, int n, int32_t start, int32_t *const high[2], const CfRounding *r,
+products_out (const CfPairTap *taps, int n_taps, int n, int32_t initial, int32_t *const high[2], const CfRounding *r,
     const CfKeep keep[2], uint8_t *const out[2])
 {
   if (HAS_VNNI)
-    products_out_vnni (taps, n_taps, n, start, high, r, keep, out);
+    products_out_vnni (taps, n_taps, n, initial, high, r, keep, out);
   else
-    products_out_plain (taps, n_taps, n, start, high, r, keep, out);
+    products_out_plain (taps, n_taps, n, initial, high, r, keep, out);
 }
 
 static void
@@ -272,11 +273,11 @@ fast (const CfFast *f, int n, int32_t *const *s)
 }
 
 static void
-combine (const int32_t *restrict upper, const int32_t *restrict lower, int n, int factor, int64_t more,
+combine (const int32_t *restrict upper, const int32_t *restrict lower, int n, int factor, int64_t offset,
     int64_t *restrict s)
 {
   for (int i = 0; i < n; i++)
-    s[i] = (int64_t) upper[i] * factor + lower[i] + more;
+    s[i] = (int64_t) upper[i] * factor + lower[i] + offset;
 }
 
 static void
@@ -286,9 +287,9 @@ widen (const int32_t *restrict s32, int n, int64_t *restrict s)
     s[i] = s32[i];
 }
 
-/* As round32 to samples of 2 bytes, of sums p .. p + 4 N4 - 1 of a row of n. */
+/* Rounds sums p .. p + 4 N4 - 1 of a row of n to 2-byte samples, as round32. */
 static inline void
-round2_at (const U4 s[4], int p, int n, const CfRounding *r, uint16_t *out, bool power, bool ties, bool odd)
+round_store16 (const U4 s[4], int p, int n, const CfRounding *r, uint16_t *out, bool power, bool ties, bool odd)
 {
   S4 mask = (S4) { 0 } + (int32_t) (power ? (1u << r->log2) - 1 : 0), q[4];
   U4 magic = (U4) { 0 } + r->magic, d2 = (U4) { 0 } + (uint32_t) r->d2;
@@ -318,9 +319,10 @@ round2_at (const U4 s[4], int p, int n, const CfRounding *r, uint16_t *out, bool
     memcpy (out + p, block, (size_t) (n - p) * sizeof *out);
 }
 
-/* Rows that weigh the same are added first: which are those? */
+/* Returns how many rows can be added to their mirror image before the multiplication: h / 2 if weights are symmetric,
+ * else 0. */
 static int
-same_rows (const CfTap *rows, int h)
+symmetric_rows (const CfTap *rows, int h)
 {
   for (int j = 0; j < h / 2; j++)
     if (rows[j].weight != rows[h - 1 - j].weight)
@@ -333,19 +335,19 @@ same_rows (const CfTap *rows, int h)
 /* ---- separable ----------------------------------------------------------- */
 
 static inline void
-down32_at (const CfTap *rows, int h, int half, int p, U4 sum[4], CfWeights weights)
+vertical32_block (const CfTap *rows, int h, int half, int p, U4 sum[4], CfWeights weights)
 {
   for (int v = 0; v < 4; v++)
     sum[v] = (U4) { 0 };
   for (int j = 0; j < half; j++) {
-    const uint32_t *x = (const uint32_t *) rows[j].at + p, *y = (const uint32_t *) rows[h - 1 - j].at + p;
+    const uint32_t *x = (const uint32_t *) rows[j].data + p, *y = (const uint32_t *) rows[h - 1 - j].data + p;
     U4 weight = (U4) { 0 } + (uint32_t) (weights == ONE_TWO_ONE ? 1 : rows[j].weight);
 
     for (int v = 0; v < 4; v++)
       sum[v] += (*(const U4u *) (const void *) (x + v * N4) + *(const U4u *) (const void *) (y + v * N4)) * weight;
   }
   for (int j = half; j < h - half; j++) {
-    const uint32_t *x = (const uint32_t *) rows[j].at + p;
+    const uint32_t *x = (const uint32_t *) rows[j].data + p;
     U4 weight = (U4) { 0 } + (uint32_t) (weights == ONE_TWO_ONE ? 2 : rows[j].weight);
 
     for (int v = 0; v < 4; v++)
@@ -354,49 +356,49 @@ down32_at (const CfTap *rows, int h, int half, int p, U4 sum[4], CfWeights weigh
 }
 
 static inline void
-down32_out_by (const CfTap *rows, int h, int half, int n, const CfRounding *r, uint16_t *out, bool power, bool ties,
-    CfWeights weights)
+vertical32_out_body (const CfTap *rows, int h, int half, int n, const CfRounding *r, uint16_t *out, bool power,
+    bool ties, CfWeights weights)
 {
   for (int p = 0; p < n; p += 4 * N4) {
     U4 sum[4];
 
-    down32_at (rows, h, half, p, sum, weights);
-    round2_at (sum, p, n, r, out, power, ties, false);
+    vertical32_block (rows, h, half, p, sum, weights);
+    round_store16 (sum, p, n, r, out, power, ties, false);
   }
 }
 
 static void
-down32_out (const CfTap *rows, int h, int n, const CfRounding *r, uint16_t *out)
+vertical32_out (const CfTap *rows, int h, int n, const CfRounding *r, uint16_t *out)
 {
-  int half = same_rows (rows, h);
+  int half = symmetric_rows (rows, h);
   bool binomial = h == 3 && half && rows[0].weight == 1 && rows[1].weight == 2;
 
   if (r->ties)
-    down32_out_by (rows, h, half, n, r, out, r->log2 >= 0, true, ANY);
+    vertical32_out_body (rows, h, half, n, r, out, r->log2 >= 0, true, ANY);
   else if (r->log2 >= 0 && binomial)
-    down32_out_by (rows, 3, 1, n, r, out, true, false, ONE_TWO_ONE);
+    vertical32_out_body (rows, 3, 1, n, r, out, true, false, ONE_TWO_ONE);
   else
-    down32_out_by (rows, h, half, n, r, out, r->log2 >= 0, false, ANY);
+    vertical32_out_body (rows, h, half, n, r, out, r->log2 >= 0, false, ANY);
 }
 
 static void
-down32 (const CfTap *rows, int h, int n, int32_t *s)
+vertical32 (const CfTap *rows, int h, int n, int32_t *s)
 {
-  int half = same_rows (rows, h);
+  int half = symmetric_rows (rows, h);
 
   for (int p = 0; p < n; p += 4 * N4) {
     U4 sum[4];
 
-    down32_at (rows, h, half, p, sum, ANY);
+    vertical32_block (rows, h, half, p, sum, ANY);
     for (int v = 0; v < 4; v++)
       *(U4u *) (void *) (s + p + v * N4) = sum[v];
   }
 }
 
 static void
-down64_unsigned (const CfTap *rows, int h, int n, int64_t *s)
+vertical64_unsigned (const CfTap *rows, int h, int n, int64_t *s)
 {
-  U8 lower, upper; /* which of even and odd sums stand in a vector of both */
+  U8 lower, upper; /* the shuffles that interleave vectors of even and of odd sums */
 
   for (int i = 0; i < N8; i++) {
     lower[i] = (uint64_t) (i / 2 + i % 2 * N8);
@@ -406,7 +408,7 @@ down64_unsigned (const CfTap *rows, int h, int n, int64_t *s)
     U8 even[2] = { { 0 } }, odd[2] = { { 0 } };
 
     for (int j = 0; j < h; j++) {
-      const uint32_t *x = (const uint32_t *) rows[j].at + p;
+      const uint32_t *x = (const uint32_t *) rows[j].data + p;
       U4 weight = (U4) { 0 } + (uint32_t) rows[j].weight;
 
       for (int v = 0; v < 2; v++) {
@@ -424,16 +426,16 @@ down64_unsigned (const CfTap *rows, int h, int n, int64_t *s)
 }
 
 static void
-down64 (const CfTap *rows, int h, int n, bool is_signed, int64_t *restrict s)
+vertical64 (const CfTap *rows, int h, int n, bool is_signed, int64_t *restrict s)
 {
-  if (!is_signed) { /* neither is any weight */
-    down64_unsigned (rows, h, n, s);
+  if (!is_signed) { /* no weight is negative, either */
+    vertical64_unsigned (rows, h, n, s);
     return;
   }
   memset (s, 0, (size_t) n * sizeof *s);
   for (int j = 0; j < h; j++) {
     int32_t weight = rows[j].weight;
-    const int32_t *restrict x = rows[j].at;
+    const int32_t *restrict x = rows[j].data;
 
     for (int i = 0; i < n; i++)
       s[i] += (int64_t) weight * x[i];
@@ -444,17 +446,18 @@ down64 (const CfTap *rows, int h, int n, bool is_signed, int64_t *restrict s)
 
 /* ---- unsharp at 8 bit ---------------------------------------------------- */
 
-/* With S over 2^16 the numerator over 2^24 needs more than 32 bits, but its
- * lowest 8 only ever carry: floor (floor (v / 2^8) / 2^16) = floor (v / 2^24). */
+/* With S in units of 2^-16 the numerator, in units of 2^-24, needs more than 32
+ * bits. Its lowest 8 bits contribute only a carry:
+ * floor (floor (v / 2^8) / 2^16) = floor (v / 2^24). */
 static void
 unsharp32 (const int32_t *restrict s, const uint8_t *restrict x, int n, const CfRounding *r, uint8_t *restrict out)
 {
-  int32_t whole = (256 + r->amount) * 256, amount = r->amount;
+  int32_t x_factor = (256 + r->amount) * 256, amount = r->amount;
   int32_t low = (int32_t) (r->add & 255), high = (int32_t) (r->add >> 8);
 
   for (int i = 0; i < n; i++) {
     int32_t sum = s[i] << r->up;
-    int32_t v = whole * x[i] - amount * (sum >> 8) + ((low - amount * (sum & 255)) >> 8) + high;
+    int32_t v = x_factor * x[i] - amount * (sum >> 8) + ((low - amount * (sum & 255)) >> 8) + high;
 
     v >>= 16;
     v = v < 0 ? 0 : v;
@@ -476,31 +479,31 @@ const CfConvolveSimd GLUE (cf_convolve_simd_, CF_ISA) = {
   .pair_bytes = pair_bytes,
   .products = products,
   .products_out = products_out,
-  .differ = differ,
+  .make_streams = make_streams,
   .fast = fast,
   .wide = BOTH (wide),
   .combine = combine,
   .widen = widen,
-  .across16 = { across16_bytes, across16_2 },
-  .across_upper_lower = across_upper_lower,
-  .down_upper_lower = down_upper_lower,
-  .across8 = across_bytes,
-  .down8 = down_bytes,
-#ifndef NO_BYTES
+  .horizontal16 = { horizontal16_bytes, horizontal16_2 },
+  .horizontal_upper_lower = horizontal_upper_lower,
+  .vertical_upper_lower = vertical_upper_lower,
+  .horizontal8 = horizontal_bytes,
+  .vertical8 = vertical_bytes,
+#ifndef NO_BYTE_LANES
   .sharpen8 = sharpen_bytes,
-  .across_words = across_words,
+  .horizontal_words = horizontal_words,
   .split_pairs = split_pairs,
   .halves_out = halves_out,
 #endif
-  .across32 = BOTH (across32),
-  .down32 = down32,
-  .down32_out = down32_out,
-  .down64 = down64,
-  .down16 = BOTH (down16),
-  .column16 = BOTH (column16),
-  .column32 = BOTH (column32),
-  .twice16 = twice16,
-  .twice32 = twice32,
+  .horizontal32 = BOTH (horizontal32),
+  .vertical32 = vertical32,
+  .vertical32_out = vertical32_out,
+  .vertical64 = vertical64,
+  .vertical16 = BOTH (vertical16),
+  .update_columns16 = BOTH (update_columns16),
+  .update_columns32 = BOTH (update_columns32),
+  .add_shifted16 = add_shifted16,
+  .add_shifted32 = add_shifted32,
   .add_levels = add_levels,
   .add_levels_out = add_levels_out,
   .scan = scan,
@@ -509,6 +512,6 @@ const CfConvolveSimd GLUE (cf_convolve_simd_, CF_ISA) = {
   .round32 = BOTH (round32),
   .round64 = BOTH (round64),
   .unsharp32 = unsharp32,
-  .unsharp_part = BOTH (unsharp_part),
+  .unsharp_reduced = BOTH (unsharp_reduced),
   .unsharp64 = BOTH (unsharp64),
 };

@@ -1,205 +1,216 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * convolve/cpu/simd.h: the inner loops of the convolution on the CPU, compiled once
- * an instruction set from simd.c. They work on rows of plain samples,
- * never on pictures' layouts, but for gather, scatter and their like. [0] is
- * for samples of 8 bit, [1] for 10 and 16.
+ * convolve/cpu/simd.h: the inner loops of the convolution on the CPU. simd.c
+ * defines them and is compiled once for each instruction set. Apart from gather,
+ * scatter, gray, blend and spread they work on rows of plain samples and know
+ * nothing of image formats. In pairs of functions [0] is for samples of 8 bit,
+ * [1] for samples of 10 and 16 bit.
  *
- * Rows may hold several channels interleaved: then neighbours are `step` apart
- * and nothing else is different. Rows in scratch memory are read and written
- * up to CF_ROW_SLACK bytes past their end; `out` never is. */
+ * A row may hold several interleaved channels: neighbours are then `step` samples
+ * apart, and n counts samples of all channels. Rows in scratch memory are read
+ * and written up to CF_ROW_SLACK bytes past their end; `out` never is.
+ *
+ * All functions are pure loops over their arguments and thread-safe. */
 #ifndef CF_CONVOLVE_CPU_SIMD_H
 #define CF_CONVOLVE_CPU_SIMD_H
 
 #include "convolve/convolve.h"
 
 #define CF_ROW_SLACK 256
-#define CF_BEFORE_SCAN 32
+#define CF_SCAN_MARGIN 32
 
-/* How sums become samples, for luma or for chroma: see CfConvolution. */
+/* The constants that turn sums into samples, for luma or for chroma. CfConvolution
+ * in convolve.h has the formulas; a flag says that a faster form is exact, too. */
 typedef struct {
   int max;
-  bool ties;       /* ties can happen and go to the even one */
-  int64_t add, d2; /* 2 D; UNSHARP: 256 D */
-  int64_t top;     /* the largest numerator that is not saturated */
+  bool ties;       /* ties can happen, and round to even */
+  int64_t add, d2; /* d2: 2 D; UNSHARP: 256 D */
+  int64_t top;     /* the largest numerator that does not saturate */
   double inverse;  /* 1 / d2 */
-  int log2;        /* of d2; -1: it is no power of two */
+  int log2;        /* of d2; -1: d2 is not a power of two */
   uint32_t magic;  /* narrow: n / d2 = (n * magic >> 32) >> shift */
   int shift;
-  /* Narrow, too: n / d2 = (n + 1/2) inverse_float, cut off. n is below 2^23, so
-   * that is exact but for the two roundings of inverse and product, each less
-   * than 2^-24 of a quotient that is max + 1 at most (larger ones are saturated
-   * anyhow). The true one is 1 / (2 d2) away from any integer, and
+  /* Narrow, too: n / d2 = (n + 1/2) inverse_float, truncated. n is below 2^23, so
+   * the only errors are the two roundings of inverse and product, each less
+   * than 2^-24 of a quotient of at most max + 1 (larger ones saturate anyway).
+   * (n + 1/2) / d2 is at least 1 / (2 d2) away from any integer, and
    * d2 (max + 1) <= 2^21. */
   bool by_float;
   float inverse_float;
-  /* Narrower still, |add| <= d2: n / d2 = S scale + offset, cut off, with scale
+  /* Narrower still, |add| <= d2: n / d2 = S scale + offset, truncated, with scale
    * 2 / d2 and offset (add + 1/2) / d2. Below max + 1 the roundings of scale,
-   * product, offset and sum are together less than 780 / 2^24, and 1 / (2 d2) is
-   * more than that up to a d2 of 10000. */
+   * product, offset and sum add up to less than 780 / 2^24, and 1 / (2 d2) is
+   * more than that for d2 up to 10000. */
   bool by_scale;
   float scale, offset;
-  /* 16 bit: 2 S + add is odd and d2, below 80, even, so the quotient is 1 / d2 or more away from any integer, and with
-   * |add| <= d2 it is S scale + offset_odd, cut off: the roundings of scale, product and sum, each 2^-24 of 65537 at
-   * most (a larger one is saturated anyhow), and of the offset are together less than 1 / 84. */
+  /* 16 bit: 2 S + add is odd and d2, below 80, is even, so the quotient is at least 1 / d2 away from any integer. With
+   * |add| <= d2 the quotient is S scale + offset_odd, truncated: the roundings of scale, product and sum, each at most
+   * 2^-24 of 65537 (larger quotients saturate anyway), and of the offset add up to less than 1 / 84. */
   bool by_odd;
   float offset_odd;
-  /* 16 bit, each byte by itself: S = 256 upper + lower. D = 2^log2_bytes and the weights' sum are 256 at most, so 16 bits
-   * hold both, and S / D = (upper << (8 - log2_bytes)) + ((lower + rest_bytes) >> log2_bytes), which is at most 65535.
-   * UNSHARP with an amount of 1: twice x less that. */
-  int log2_bytes, rest_bytes;
-  /* The same of D = 2^log2_halves above 2^16. */
+  /* 16 bit, sums of upper and of lower bytes: S = 256 upper + lower. D = 2^log2_bytes and the sum of the weights are at
+   * most 256, so 16 bits hold both sums, and the rounded quotient is
+   * (upper << (8 - log2_bytes)) + ((lower + add_bytes) >> log2_bytes), at most 65535.
+   * UNSHARP with an amount of 1: 2 x minus that quotient. */
+  int log2_bytes, add_bytes;
+  /* The same for D = 2^log2_halves above 2^16: the rounded quotient is (S + add_halves) >> log2_halves. */
   int log2_halves;
-  int64_t rest_halves;
-  uint32_t magic16; /* all in 16 bits: n / D = (n * magic16 >> 16) >> shift16 */
+  int64_t add_halves;
+  uint32_t magic16; /* 16 bits hold n: n / D = (n * magic16 >> 16) >> shift16 */
   int shift16;
   int amount;      /* UNSHARP */
-  int up;          /* UNSHARP at 8 bit: S << up is over 2^16 */
-  /* UNSHARP, where 32 bits hold it: x + ((part (D x - S) + rest) >> rest_log2), D = 2^whole_log2. */
-  bool is_part;
-  int part, rest, rest_log2, whole_log2;
-  /* With an amount that is an integer 16 bits may do: (1 + part) x - ((part S + rest16) >> rest_log2). */
-  int rest16;
+  int up;          /* UNSHARP at 8 bit: S << up is S / D in units of 2^-16 */
+  /* UNSHARP without the power of two that A and 256 have in common, where 32 bits hold the numerator:
+   * x + ((gain (D x - S) + add_reduced) >> log2_reduced), D = 2^log2_d. */
+  bool is_reduced;
+  int gain, add_reduced, log2_reduced, log2_d;
+  /* With an integer amount 16 bits may suffice: (1 + gain) x - ((gain S + add16) >> log2_reduced). */
+  int add16;
   int64_t factor;  /* MAGNITUDE */
 } CfRounding;
 
-/* A tap of a kernel: where the row of what it weighs begins for output 0, and
- * the weight. */
+/* A tap of a kernel: the address of the sample (or sum) that it weights for output 0,
+ * and the weight. */
 typedef struct {
-  const void *at;
+  const void *data;
   int32_t weight;
 } CfTap;
 
-/* Bytes that an output keeps of its input, where pixels have 4: those that are
- * set in `bytes`; 0: none. */
+/* The bytes of 4-byte pixels that an output row takes from the input row
+ * `src`: those that are set in `mask`; 0: none. */
 typedef struct {
-  const uint8_t *from;
-  uint32_t bytes;
+  const uint8_t *src;
+  uint32_t mask;
 } CfKeep;
 
-/* What is done about a dense kernel in fast_fir.c, for CF_FAST_ROWS rows of outputs of each of 2^levels phases:
- * 3^levels streams of `height + CF_FAST_ROWS - 1` rows of pairs of neighbours; as many kernels of `height` rows of
- * `pairs` pairs of weights. */
+/* The arguments for a dense kernel that fast_fir.c takes apart: CF_FAST_ROWS rows of outputs for each of 2^levels
+ * phases, out of 3^levels streams of `height + CF_FAST_ROWS - 1` rows of pairs of neighbours, each with a kernel of
+ * `height` rows of `pairs` pairs of weights. */
 #define CF_FAST_LEVELS 3
-#define CF_FAST_MOST 27 /* streams */
+#define CF_FAST_MAX_STREAMS 27 /* 3^CF_FAST_LEVELS */
 #define CF_FAST_ROWS 4
 #define CF_FAST_HEIGHT 8
 typedef struct {
-  int levels, height, pairs;   /* 1 .. CF_FAST_LEVELS, 1 .. CF_FAST_HEIGHT */
-  int step;                    /* from neighbour to neighbour */
-  const uint32_t *const *rows; /* stream by stream */
-  const uint32_t *weights;     /* the same, then column by column */
+  int levels, height, pairs;   /* levels: 1 .. CF_FAST_LEVELS, height: 1 .. CF_FAST_HEIGHT */
+  int step;                    /* distance of neighbours, in samples */
+  const uint32_t *const *rows; /* all rows of stream 0, then of stream 1, ... */
+  const uint32_t *weights;     /* in the order stream, column, row */
 } CfFast;
 
-/* The same of pairs: weights of 16 bit, the low one for the low half, for two
- * rows of outputs at once. */
+/* A tap for pairs: two 16-bit weights in a word, the lower one for the lower half
+ * of a pair; weight[0] for the first of two rows of outputs, weight[1] for the
+ * second. */
 typedef struct {
-  const void *at;
+  const void *data;
   int32_t weight[2];
 } CfPairTap;
 
 typedef struct {
-  /* ---- between pictures and rows: n samples, in the picture `step` apart */
+  /* ---- between images and rows: n samples, `step` samples apart in the image */
+  /* Reads words, shifts them right by `shift` and clamps them to `max`; scatter shifts left. */
   void (*gather[2]) (const void *from, int step, int n, void *row, int shift, int max);
   void (*scatter[2]) (void *to, int step, int n, const void *row, int shift);
-  /* R, G and B of 8 bit to gray. */
+  /* Converts R, G and B of 8 bit to gray. */
   void (*gray) (const uint8_t *const from[3], int step, int n, uint8_t *row, bool luma);
-  /* n pixels of 4 bytes: the bytes in `keep` from `from`, the others from the
-   * row, which has pixels (blend) or one byte for each pixel (spread). */
+  /* Writes n pixels of 4 bytes: the bytes set in the mask `keep` come from `from`, the others from `row`, which holds
+   * pixels (blend) or one byte per pixel (spread). */
   void (*blend) (uint8_t *to, const uint8_t *from, uint32_t keep, int n, const uint8_t *row);
   void (*spread) (uint8_t *to, const uint8_t *from, uint32_t keep, int n, const uint8_t *row);
 
   /* ---- dense: sums of 32 bits, correct modulo 2^32 */
-  /* Two rows side by side, samples of `a` in the low halves; 16-bit ones less
-   * 32768 (the signed numbers that products of 16 bits want) if `signed_`. */
+  /* Pairs the samples of two rows, those of `a` in the lower halves. `signed_` subtracts
+   * 32768 from 16-bit samples: products of pairs are of signed 16-bit numbers. */
   void (*pair[2]) (const void *a, const void *b, int n, uint32_t *pairs, bool signed_);
-  /* The same of the samples' upper and lower bytes. */
+  /* Pairs the upper and the lower bytes of the samples. */
   void (*pair_bytes) (const uint16_t *a, const uint16_t *b, int n, uint32_t *upper, uint32_t *lower);
-  /* Two rows of sums: s = start + the sum over taps of pairs times pairs of
-   * weights; with `high` the sum starts from high << 16 as well. */
-  void (*products) (const CfPairTap *taps, int n_taps, int n, int32_t start, int32_t *const high[2],
+  /* Makes two rows of sums: s = initial + (high << 16, unless NULL) + the sum over taps of
+   * products of pairs with pairs of weights. */
+  void (*products) (const CfPairTap *taps, int n_taps, int n, int32_t initial, int32_t *const high[2],
       int32_t *const s[2]);
-  /* The same to the end, samples of 8 bit (see round32): for rounding that
-   * cf_rounds_at_once () likes. */
-  void (*products_out) (const CfPairTap *taps, int n_taps, int n, int32_t start, int32_t *const high[2],
+  /* The same, rounded to 8-bit samples as by round32. Only where cf_can_fuse_rounding (). */
+  void (*products_out) (const CfPairTap *taps, int n_taps, int n, int32_t initial, int32_t *const high[2],
       const CfRounding *r, const CfKeep keep[2], uint8_t *const out[2]);
-  /* A row of n pairs for each of 3^levels streams, out of 2^(levels + 1) - 1 rows. */
-  void (*differ) (const uint32_t *const *rows, int levels, int n, uint32_t *const *to);
-  /* The sums of CF_FAST_ROWS << levels rows. */
+  /* Makes a row of n pairs for each of 3^levels streams out of 2^(levels + 1) - 1 rows. */
+  void (*make_streams) (const uint32_t *const *rows, int levels, int n, uint32_t *const *to);
+  /* Makes the sums of CF_FAST_ROWS << levels rows. */
   void (*fast) (const CfFast *f, int n, int32_t *const *s);
-  /* s = the sum over taps of samples times weights in 64 bits. */
+  /* s = the sum over taps of samples times weights, in 64 bits */
   void (*wide[2]) (const CfTap *taps, int n_taps, int n, int64_t *s);
-  /* s = upper factor + lower + more */
-  void (*combine) (const int32_t *upper, const int32_t *lower, int n, int factor, int64_t more, int64_t *s);
+  /* s = upper factor + lower + offset */
+  void (*combine) (const int32_t *upper, const int32_t *lower, int n, int factor, int64_t offset, int64_t *s);
   void (*widen) (const int32_t *s32, int n, int64_t *s);
 
-  /* ---- separable: across (along a row), then down */
-  /* sum of row[i * step] c[i], modulo 2^16 or 2^32; `even`: c is symmetric */
-  void (*across16[2]) (const void *row, int w, int step, const int32_t *c, bool even, int n, uint16_t *sums);
-  void (*across32[2]) (const void *row, int w, int step, const int32_t *c, bool even, int n, uint32_t *sums);
-  /* Of samples of 16 bit less 32768, by products of pairs: weights are signed 16 bits; start + the sum, modulo 2^32.
-   * NULL, as the two below, where that is no faster. */
-  void (*across_words) (const uint16_t *x, int w, int step, const int32_t *c, int32_t start, int n, int32_t *sums);
-  /* Two rows of signed sums side by side, as two rows of pairs: their upper halves, and their lower ones less 32768. */
+  /* ---- separable: horizontal pass along a row, then vertical pass over rows of its sums */
+  /* sums = the sum of row[i * step] c[i], modulo 2^16 or 2^32; `symmetric`: c[i] = c[w - 1 - i] */
+  void (*horizontal16[2]) (const void *row, int w, int step, const int32_t *c, bool symmetric, int n, uint16_t *sums);
+  void (*horizontal32[2]) (const void *row, int w, int step, const int32_t *c, bool symmetric, int n, uint32_t *sums);
+  /* The same for 16-bit samples minus 32768, by products of pairs: initial + the sum, modulo 2^32. Weights are signed
+   * 16-bit numbers. NULL, like the two functions below, where products of pairs are not faster. */
+  void (*horizontal_words) (const uint16_t *x, int w, int step, const int32_t *c, int32_t initial, int n,
+      int32_t *sums);
+  /* Pairs two rows of signed sums: their upper halves in `upper`, their lower halves minus 32768 in `lower`. */
   void (*split_pairs) (const int32_t *a, const int32_t *b, int n, uint32_t *upper, uint32_t *lower);
-  /* out = (upper 2^16 + lower + more + rest_halves) / 2^log2_halves, of what is not negative and below 2^48; of an
-   * unsharp mask with an amount of 1 and of samples x, if there are any, twice x less that. */
-  void (*halves_out) (const int32_t *upper, const int32_t *lower, int n, int64_t more, const CfRounding *r,
+  /* out = (upper 2^16 + lower + offset + add_halves) >> log2_halves, for a sum of at least 0 and below 2^48. With x
+   * (an unsharp mask with an amount of 1 of the samples x) out = 2 x minus that. x may be NULL. */
+  void (*halves_out) (const int32_t *upper, const int32_t *lower, int n, int64_t offset, const CfRounding *r,
       const uint16_t *x, uint16_t *out);
-  /* From the sums of h rows to those of the kernel; taps hold rows. */
-  void (*down32) (const CfTap *rows, int h, int n, int32_t *s);
-  /* The same to the end, samples of 2 bytes: narrow rounding. */
-  void (*down32_out) (const CfTap *rows, int h, int n, const CfRounding *r, uint16_t *out);
-  void (*down64) (const CfTap *rows, int h, int n, bool is_signed, int64_t *s);
-  /* In 16 bits to the end: all sums, and what rounding adds, are below 2^16. */
-  void (*down16[2]) (const CfTap *rows, int h, int n, const CfRounding *r, const CfKeep *keep, void *out);
+  /* Weighted sum of h rows of horizontal sums, one tap for each row. */
+  void (*vertical32) (const CfTap *rows, int h, int n, int32_t *s);
+  /* The same, rounded to 2-byte samples with narrow rounding. */
+  void (*vertical32_out) (const CfTap *rows, int h, int n, const CfRounding *r, uint16_t *out);
+  void (*vertical64) (const CfTap *rows, int h, int n, bool is_signed, int64_t *s);
+  /* The same with rounding, all of it in 16 bits: sums plus the rounding term are below 2^16. */
+  void (*vertical16[2]) (const CfTap *rows, int h, int n, const CfRounding *r, const CfKeep *keep, void *out);
 
-  /* Of samples of 16 bit, sums of their upper and lower bytes: 2 n in a row, interleaved by vectors; and those to the
-   * end (log2_bytes), of an unsharp mask of samples x if there are any. */
-  void (*across_upper_lower) (const uint16_t *x, int w, int step, const int32_t *c, bool even, int n, uint16_t *sums);
-  void (*down_upper_lower) (const CfTap *rows, int h, int n, const CfRounding *r, const uint16_t *x, uint16_t *out);
+  /* Sums of the upper and of the lower bytes of 16-bit samples: 2 n sums in a row, a vector of each in turn. The
+   * vertical pass rounds by log2_bytes; x as in halves_out. */
+  void (*horizontal_upper_lower) (const uint16_t *x, int w, int step, const int32_t *c, bool symmetric, int n,
+      uint16_t *sums);
+  void (*vertical_upper_lower) (const CfTap *rows, int h, int n, const CfRounding *r, const uint16_t *x, uint16_t *out);
 
-  /* Both for samples of 8 bit alone; what they hand on is in an order of their own. */
-  void (*across8) (const void *row, int w, int step, const int32_t *c, bool even, int n, uint16_t *sums);
-  void (*down8) (const CfTap *rows, int h, int n, const CfRounding *r, const CfKeep *keep, void *out);
-  /* The same of an unsharp mask (rest16) of samples x. NULL where there is none. */
+  /* Both passes for 8-bit samples. Between them sums are in the order of 16-byte lanes, which is private to them. */
+  void (*horizontal8) (const void *row, int w, int step, const int32_t *c, bool symmetric, int n, uint16_t *sums);
+  void (*vertical8) (const CfTap *rows, int h, int n, const CfRounding *r, const CfKeep *keep, void *out);
+  /* The vertical pass for an unsharp mask (add16) of the samples x. NULL in builds without byte lanes. */
   void (*sharpen8) (const CfTap *rows, int h, int n, const CfRounding *r, const uint8_t *x, const CfKeep *keep,
       uint8_t *out);
 
-  /* ---- box: columns are sums of h samples, levels of 2, 4, 8 .. columns */
-  /* column += add - sub (or NULL), in 16 or 32 bits */
-  void (*column16[2]) (const void *add, const void *sub, int n, uint16_t *column);
-  void (*column32[2]) (const void *add, const void *sub, int n, uint32_t *column);
-  /* to[i] = from[i] + from[i + shift], of 16 bits (`wide`: to 32) or of 32 */
-  void (*twice16) (const uint16_t *from, int shift, int n, void *to, bool wide);
-  void (*twice32) (const uint32_t *from, int shift, int n, uint32_t *to);
-  /* The sums of rows of 16 bits and rows of 32. */
+  /* ---- box: a column is the sum of h samples, level l the sum of 2^l neighbouring columns */
+  /* column += add - sub, in 16 or 32 bits; sub may be NULL */
+  void (*update_columns16[2]) (const void *add, const void *sub, int n, uint16_t *column);
+  void (*update_columns32[2]) (const void *add, const void *sub, int n, uint32_t *column);
+  /* to[i] = from[i] + from[i + shift], of 16 bits (`wide`: to 32 bits) or of 32 */
+  void (*add_shifted16) (const uint16_t *from, int shift, int n, void *to, bool wide);
+  void (*add_shifted32) (const uint32_t *from, int shift, int n, uint32_t *to);
+  /* s = the sum of rows of 16 bits and of rows of 32 bits */
   void (*add_levels) (const CfTap *narrow, int n_narrow, const CfTap *wide, int n_wide, int n, int32_t *s);
-  /* The same to the end of rows of 32 alone, samples of 2 bytes: narrow rounding. */
+  /* The same for rows of 32 bits only, rounded to 2-byte samples with narrow rounding. */
   void (*add_levels_out) (const CfTap *wide, int n_wide, int n, const CfRounding *r, uint16_t *out);
 
-  /* s = the sums of w columns, each the one before it plus what comes and less
-   * what leaves; `column` has CF_BEFORE_SCAN zeros before it. scan_out makes samples of
-   * 8 bit of them, by_scale and without ties; `most` is the largest column. */
+  /* s = the sums of w columns: each is the sum before it plus the column that enters
+   * minus the column that leaves. CF_SCAN_MARGIN zeros precede `column`. scan_out
+   * rounds them to 8-bit samples, by_scale and without ties; `max_column` is the
+   * largest possible column. */
   void (*scan) (const uint16_t *column, int w, int step, int n, int32_t *s);
-  void (*scan_out) (const uint16_t *column, int w, int step, int most, int n, const CfRounding *r,
+  void (*scan_out) (const uint16_t *column, int w, int step, int max_column, int n, const CfRounding *r,
       const CfKeep *keep, uint8_t *out);
 
-  /* ---- magnitude: of three rows that begin a sample to the left */
+  /* ---- magnitude: r = the rounded length of the gradient, of three rows that begin one pixel to the left */
   void (*gradient[2]) (const void *const row[3], int step, int n, int m, int middle, int32_t *scratch, int32_t *r);
 
-  /* ---- rounding */
+  /* ---- rounding: sums to samples; round32 is for narrow rounding */
   void (*round32[2]) (const int32_t *s, int n, const CfRounding *r, void *out);
   void (*round64[2]) (const int64_t *s, int n, const CfRounding *r, void *out);
-  /* x: the input's samples */
+  /* The same for an unsharp mask of the input samples x: without 64-bit numbers at 8 bit; where is_reduced; any. */
   void (*unsharp32) (const int32_t *s, const uint8_t *x, int n, const CfRounding *r, uint8_t *out);
-  void (*unsharp_part[2]) (const int32_t *s, const void *x, int n, const CfRounding *r, void *out);
+  void (*unsharp_reduced[2]) (const int32_t *s, const void *x, int n, const CfRounding *r, void *out);
   void (*unsharp64[2]) (const int64_t *s, const void *x, int n, const CfRounding *r, void *out);
 } CfConvolveSimd;
 
-/* Of narrow rounding: not with the multiplication of 64 bits. */
+/* Returns whether narrow rounding to 8-bit samples is done without 64-bit products, so that the loop that makes the
+ * sums can round them, too. */
 static inline bool
-cf_rounds_at_once (const CfRounding *r)
+cf_can_fuse_rounding (const CfRounding *r)
 {
   return r->log2 >= 0 || (r->by_scale && !r->ties);
 }

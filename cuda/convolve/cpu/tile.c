@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * convolve/cpu/tile.c: one task of the convolution on the CPU, a rectangle of
- * outputs. Rows stream by: each row of samples is fetched once (with its
- * borders, as plain numbers) into a ring, what the path wants of it is made
- * once into another, and as soon as a window is complete a row of outputs
- * leaves. */
+ * outputs. Rows stream through: each row of samples is fetched once (with its
+ * borders, as plain numbers) into a ring, the path makes pairs, columns or sums
+ * of it once into another ring, and as soon as a window is complete a row of
+ * outputs is made and stored. */
 #include "fast_fir.h"
 
 #include <stdlib.h>
@@ -12,7 +12,8 @@
 
 /* ---- scratch memory ------------------------------------------------------ */
 
-/* Whole cache lines, and not a whole number of pages. */
+/* Returns whole cache lines, but never whole pages: rows that lie a multiple of 4096 bytes apart would compete for the
+ * same lines of the cache. */
 static size_t
 padded (size_t bytes)
 {
@@ -21,7 +22,7 @@ padded (size_t bytes)
 }
 
 static void *
-take (uint8_t **scratch, size_t bytes)
+carve (uint8_t **scratch, size_t bytes)
 {
   uint8_t *taken = *scratch;
 
@@ -30,7 +31,7 @@ take (uint8_t **scratch, size_t bytes)
 }
 
 static Ring
-take_ring (uint8_t **scratch, int rows, size_t bytes)
+carve_ring (uint8_t **scratch, int rows, size_t bytes)
 {
   Ring ring = { .data = *scratch, .pitch = padded (bytes), .rows = rows };
 
@@ -38,15 +39,16 @@ take_ring (uint8_t **scratch, int rows, size_t bytes)
   return ring;
 }
 
-#define RING_BUDGET (512 << 10)     /* bytes */
-#define FEW_COLUMNS 7               /* what a box adds up without levels */
-#define FAST_ROW (CF_TILE_FAST + 64 + 4 * CF_CONVOLVE_MAX + 16) /* samples: columns are whole 64s, of 3 channels too */
-#define FAST_ROWS 350               /* 27 streams of 11, a batch, rows of samples */
-#define BOX_LEVELS 6 /* 2^6 is more than any width */
+#define RING_BUDGET (512 << 10) /* bytes of a thread's rings, to fit the level 2 cache */
+#define FEW_COLUMNS 7           /* up to this width a box adds up its columns without levels */
+/* Samples in a row of CF_PATH_FAST: tasks are multiples of 64 pixels wide, with 3 channels, too. */
+#define FAST_ROW (CF_TILE_WIDTH_FAST + 64 + 4 * CF_CONVOLVE_MAX + 16)
+#define FAST_ROWS 350 /* 27 streams of 11 rows, a batch of sums, rows of samples */
+#define BOX_LEVELS 6  /* 2^6 is more than any width */
 #define MAX_TAPS (CF_CONVOLVE_MAX * (CF_CONVOLVE_MAX + 1))
 
 size_t
-cf_convolve_scratch (int samples, int bytes)
+cf_convolve_scratch_size (int samples, int bytes)
 {
   size_t n = (size_t) samples, rows = CF_CONVOLVE_MAX + 1;
   size_t rings = rows * padded (n * (size_t) bytes) + 2 * rows * padded (4 * n);
@@ -56,14 +58,14 @@ cf_convolve_scratch (int samples, int bytes)
       padded (2 * n) + padded (sizeof (CfTap) * MAX_TAPS) + padded (sizeof (CfPairTap) * MAX_TAPS / 2);
 }
 
-/* Rows of input that one of output (two, in paths of pairs) needs at once. */
+/* Returns the rows of input that a row of outputs (two rows in paths of pairs) needs. */
 static int
-span (const Tile *tile)
+window_rows (const Tile *tile)
 {
   int h = tile->path == CF_PATH_COPY ? 1 : tile->m->c.h;
 
   if (tile->path == CF_PATH_FAST)
-    return cf_fast_span (tile->m);
+    return cf_fast_window (tile->m);
   return tile->m->paired ? h / 2 * 2 + 2 : h;
 }
 
@@ -73,20 +75,20 @@ is_box (const Tile *tile)
   return tile->path == CF_PATH_BOX || tile->path == CF_PATH_BOX_16 || tile->path == CF_PATH_BOX_SCAN;
 }
 
-/* Short rings stay in the cache: none is longer than what looks back at it.
- * Returns the bytes of the rings. */
+/* Lays rings and buffers out in scratch memory. Rings are only as long as the path
+ * looks back, so that they stay in the cache. Returns the bytes of the rings. */
 static size_t
 lay_out (Tile *tile, uint8_t *scratch)
 {
   const uint8_t *begin = scratch;
   size_t n = (size_t) tile->n_in;
-  int rows = span (tile), x = rows, a = tile->m->paired ? rows / 2 : rows, b = rows / 2;
+  int rows = window_rows (tile), x = rows, a = tile->m->paired ? rows / 2 : rows, b = rows / 2;
   size_t a_bytes = 4, size;
 
   switch (tile->path) {
     case CF_PATH_BOX:
     case CF_PATH_BOX_16:
-      x = rows + 1; /* the row that leaves, too */
+      x = rows + 1; /* with the row that leaves the window */
       a = BOX_LEVELS;
       break;
     case CF_PATH_BOX_SCAN:
@@ -111,63 +113,63 @@ lay_out (Tile *tile, uint8_t *scratch)
     default:
       break;
   }
-  tile->x = take_ring (&scratch, x, n * (size_t) (tile->t + 1));
-  tile->a = take_ring (&scratch, a, a_bytes * n);
-  tile->b = take_ring (&scratch, b, 4 * n);
+  tile->x = carve_ring (&scratch, x, n * (size_t) (tile->type + 1));
+  tile->a = carve_ring (&scratch, a, a_bytes * n);
+  tile->b = carve_ring (&scratch, b, 4 * n);
   size = (size_t) (scratch - begin);
   for (int i = 0; i < 2; i++) {
-    tile->s[i] = take (&scratch, 4 * n);
-    tile->upper[i] = take (&scratch, 4 * n);
-    tile->high[i] = take (&scratch, 4 * n);
+    tile->s[i] = carve (&scratch, 4 * n);
+    tile->upper[i] = carve (&scratch, 4 * n);
+    tile->high[i] = carve (&scratch, 4 * n);
   }
-  tile->wide = take (&scratch, 8 * n);
-  tile->out = take (&scratch, 2 * n);
-  tile->taps = take (&scratch, sizeof (CfTap) * MAX_TAPS);
-  tile->pair_taps = take (&scratch, sizeof (CfPairTap) * MAX_TAPS / 2);
+  tile->wide = carve (&scratch, 8 * n);
+  tile->out = carve (&scratch, 2 * n);
+  tile->taps = carve (&scratch, sizeof (CfTap) * MAX_TAPS);
+  tile->pair_taps = carve (&scratch, sizeof (CfPairTap) * MAX_TAPS / 2);
   return size;
 }
 
-/* As wide as leaves the rings in the second level of cache, and as there is
- * scratch memory for: that is for CF_TILE samples of the largest kernel. */
+/* The widest rows whose rings fit the level 2 cache and the scratch memory, which
+ * is allocated for CF_TILE_WIDTH samples of the largest kernel. */
 int
-cf_convolve_widest (const CfConvolveCpu *m, const CfConvolvePart *part)
+cf_convolve_max_width (const CfConvolveCpu *m, const CfConvolvePart *part)
 {
-  Tile tile = { .m = m, .part = part, .path = m->path[part->kind], .t = m->in[part->view].bytes - 1 };
-  int beside = (m->c.w - 1) * part->channels;
-  int least = tile.path == CF_PATH_FAST ? CF_TILE_FAST : CF_TILE;
+  Tile tile = { .m = m, .part = part, .path = m->path[part->kind], .type = m->in[part->view].bytes - 1 };
+  int margin = (m->c.w - 1) * part->channels;
+  int min_width = tile.path == CF_PATH_FAST ? CF_TILE_WIDTH_FAST : CF_TILE_WIDTH;
   size_t ring;
 
-  for (int n = CF_TILE_WIDEST; n > least; n /= 2) {
-    tile.n_in = n + 64 * part->channels + beside;
+  for (int n = CF_TILE_WIDTH_MAX; n > min_width; n /= 2) {
+    tile.n_in = n + 64 * part->channels + margin;
     ring = lay_out (&tile, m->scratch);
     if (ring <= RING_BUDGET && (uint8_t *) tile.pair_taps + padded (sizeof (CfPairTap) * MAX_TAPS / 2) <=
         m->scratch + m->scratch_size)
       return n;
   }
-  return least;
+  return min_width;
 }
 
 /* ---- rounding ------------------------------------------------------------ */
 
-/* The inputs below outputs 0 .. n - 1 of row o of the task. */
+/* Returns the input samples at the positions of outputs 0 .. n - 1 of row o of the tile. */
 static const void *
-centre (const Tile *tile, int o)
+centre_row (const Tile *tile, int o)
 {
   const CfConvolution *c = &tile->m->c;
 
-  return (uint8_t *) ring_row (&tile->x, o + c->ay) + (size_t) (c->ax * tile->channels) * (size_t) (tile->t + 1);
+  return (uint8_t *) ring_row (&tile->x, o + c->ay) + (size_t) (c->ax * tile->channels) * (size_t) (tile->type + 1);
 }
 
 static void
 finish64 (const Tile *tile, int o, const int64_t *s)
 {
   const CfConvolveSimd *simd = tile->m->simd;
-  void *out = cf_tile_target (tile, tile->y0 + o);
+  void *out = cf_tile_output (tile, tile->y0 + o);
 
   if (tile->m->c.op == CF_CONVOLVE_UNSHARP)
-    simd->unsharp64[tile->t] (s, centre (tile, o), tile->n, tile->rounding, out);
+    simd->unsharp64[tile->type] (s, centre_row (tile, o), tile->n, tile->rounding, out);
   else
-    simd->round64[tile->t] (s, tile->n, tile->rounding, out);
+    simd->round64[tile->type] (s, tile->n, tile->rounding, out);
   cf_tile_store (tile, tile->y0 + o, out);
 }
 
@@ -182,17 +184,17 @@ finish32 (const Tile *tile, int o, const int32_t *s)
     finish64 (tile, o, tile->wide);
     return;
   }
-  out = cf_tile_target (tile, tile->y0 + o);
-  if (tile->m->c.op == CF_CONVOLVE_UNSHARP && tile->rounding->is_part)
-    simd->unsharp_part[tile->t] (s, centre (tile, o), tile->n, tile->rounding, out);
+  out = cf_tile_output (tile, tile->y0 + o);
+  if (tile->m->c.op == CF_CONVOLVE_UNSHARP && tile->rounding->is_reduced)
+    simd->unsharp_reduced[tile->type] (s, centre_row (tile, o), tile->n, tile->rounding, out);
   else if (tile->m->c.op == CF_CONVOLVE_UNSHARP)
-    simd->unsharp32 (s, centre (tile, o), tile->n, tile->rounding, out);
+    simd->unsharp32 (s, centre_row (tile, o), tile->n, tile->rounding, out);
   else
-    simd->round32[tile->t] (s, tile->n, tile->rounding, out);
+    simd->round32[tile->type] (s, tile->n, tile->rounding, out);
   cf_tile_store (tile, tile->y0 + o, out);
 }
 
-/* ---- the paths: what is made of row i, and row o of outputs -------------- */
+/* ---- the paths: push_row takes row i of inputs, output_row makes row o ---- */
 
 static int
 list_taps (const Tile *tile, const Ring *ring, int o, size_t bytes)
@@ -201,7 +203,7 @@ list_taps (const Tile *tile, const Ring *ring, int o, size_t bytes)
 
   for (int k = 0; k < m->n_taps; k++)
     tile->taps[k] = (CfTap) {
-      .at = (uint8_t *) ring_row (ring, o + m->taps[k].j) + (size_t) (m->taps[k].i * tile->channels) * bytes,
+      .data = (uint8_t *) ring_row (ring, o + m->taps[k].j) + (size_t) (m->taps[k].i * tile->channels) * bytes,
       .weight = m->taps[k].weight[0],
     };
   return m->n_taps;
@@ -212,13 +214,13 @@ list_pair_taps (const Tile *tile, const Ring *ring, int o, const CfConvolveTap *
 {
   for (int k = 0; k < n; k++)
     tile->pair_taps[k] = (CfPairTap) {
-      .at = (uint32_t *) ring_row (ring, o / 2 + taps[k].j) + taps[k].i * tile->channels,
+      .data = (uint32_t *) ring_row (ring, o / 2 + taps[k].j) + taps[k].i * tile->channels,
       .weight = { taps[k].weight[0], taps[k].weight[1] },
     };
   return n;
 }
 
-/* The sums of one of two groups of taps, for rows o and o + 1. */
+/* Makes the sums of a group of taps, for rows o and o + 1. */
 static void
 products_of_group (const Tile *tile, int o, int group, int32_t *const s[2])
 {
@@ -245,13 +247,13 @@ make_groups (const Tile *tile, int o)
   if (m->n_groups == 2)
     products_of_group (tile, o, 1, tile->upper);
   for (int i = 0; i < 2 && o + i < tile->rows; i++) {
-    m->simd->combine (upper[i], tile->s[i], tile->n, m->n_groups - 1, m->more, tile->wide);
+    m->simd->combine (upper[i], tile->s[i], tile->n, m->n_groups - 1, m->offset, tile->wide);
     finish64 (tile, o + i, tile->wide);
   }
 }
 
-/* The sums of the pairs in a ring, for rows o and o + 1; without s the rows of
- * outputs themselves. */
+/* Makes the sums of the pairs in a ring, for rows o and o + 1; if s is NULL rounds
+ * and stores the two rows of outputs. */
 static void
 products (const Tile *tile, const Ring *ring, int o, int32_t *const s[2])
 {
@@ -267,19 +269,19 @@ products (const Tile *tile, const Ring *ring, int o, int32_t *const s[2])
   }
   n_taps = list_pair_taps (tile, ring, o, m->taps, m->n_taps);
   if (s) {
-    m->simd->products (tile->pair_taps, n_taps, tile->n, m->start, high, s);
+    m->simd->products (tile->pair_taps, n_taps, tile->n, m->initial, high, s);
     return;
   }
   for (int i = 0; i < 2; i++) {
-    bool is_row = o + i < tile->rows; /* else it goes nowhere */
+    bool is_row = o + i < tile->rows; /* a second row below the tile is made, but not stored */
 
-    keep[i] = is_row ? cf_tile_kept (tile, y + i) : (CfKeep) { .from = keep[0].from };
-    out[i] = is_row ? cf_tile_target (tile, y + i) : (uint8_t *) tile->high[0];
-    /* two rows that are not in the picture yet have one place each */
+    keep[i] = is_row ? cf_tile_keep (tile, y + i) : (CfKeep) { .src = keep[0].src };
+    out[i] = is_row ? cf_tile_output (tile, y + i) : (uint8_t *) tile->high[0];
+    /* the second of two rows that cf_tile_store has to store needs a buffer of its own */
     if (i == 1 && out[1] == tile->out)
       out[1] = (uint8_t *) tile->s[1];
   }
-  m->simd->products_out (tile->pair_taps, n_taps, tile->n, m->start, high, tile->rounding, keep, out);
+  m->simd->products_out (tile->pair_taps, n_taps, tile->n, m->initial, high, tile->rounding, keep, out);
   cf_tile_store (tile, y, out[0]);
   if (out[1] == (uint8_t *) tile->s[1])
     memcpy (tile->out, out[1], (size_t) tile->n);
@@ -293,20 +295,20 @@ add_row (const Tile *tile, const void *add, const void *sub)
   const CfConvolveCpu *m = tile->m;
 
   if (tile->path == CF_PATH_BOX_SCAN)
-    m->simd->column16[tile->t] (add, sub, tile->n_in, (uint16_t *) ring_row (&tile->a, 0) + CF_BEFORE_SCAN);
+    m->simd->update_columns16[tile->type] (add, sub, tile->n_in, (uint16_t *) ring_row (&tile->a, 0) + CF_SCAN_MARGIN);
   else if (m->n_narrow)
-    m->simd->column16[tile->t] (add, sub, tile->n_in, ring_row (&tile->a, 0));
+    m->simd->update_columns16[tile->type] (add, sub, tile->n_in, ring_row (&tile->a, 0));
   else
-    m->simd->column32[tile->t] (add, sub, tile->n_in, ring_row (&tile->a, 0));
+    m->simd->update_columns32[tile->type] (add, sub, tile->n_in, ring_row (&tile->a, 0));
 }
 
 static void
-take_row (const Tile *tile, int i)
+push_row (const Tile *tile, int i)
 {
   const CfConvolveCpu *m = tile->m;
   const CfConvolveSimd *simd = m->simd;
   void *x = ring_row (&tile->x, i), *before = i % 2 ? ring_row (&tile->x, i - 1) : NULL; /* of a pair */
-  int t = tile->t;
+  int type = tile->type;
 
   cf_tile_fetch (tile, tile->y0 - (tile->path == CF_PATH_COPY ? 0 : m->c.ay) + i, x);
   switch (tile->path) {
@@ -316,39 +318,39 @@ take_row (const Tile *tile, int i)
       add_row (tile, x, i >= m->c.h ? ring_row (&tile->x, i - m->c.h) : NULL);
       break;
     case CF_PATH_ROWS_16:
-      (t ? simd->across16[1] : simd->across8) (x, m->c.w, tile->channels, m->row, m->even, tile->n,
+      (type ? simd->horizontal16[1] : simd->horizontal8) (x, m->c.w, tile->channels, m->row, m->symmetric, tile->n,
           ring_row (&tile->a, i));
       break;
     case CF_PATH_ROWS_BYTES:
-      simd->across_upper_lower (x, m->c.w, tile->channels, m->row, m->even, tile->n, ring_row (&tile->a, i));
+      simd->horizontal_upper_lower (x, m->c.w, tile->channels, m->row, m->symmetric, tile->n, ring_row (&tile->a, i));
       break;
     case CF_PATH_ROWS_PAIRS:
-      simd->across16[t] (x, m->c.w, tile->channels, m->row, m->even, tile->n, ring_row (&tile->a, i));
+      simd->horizontal16[type] (x, m->c.w, tile->channels, m->row, m->symmetric, tile->n, ring_row (&tile->a, i));
       if (before)
         simd->pair[1] (ring_row (&tile->a, i - 1), ring_row (&tile->a, i), tile->n, ring_row (&tile->b, i / 2),
-            m->minus);
+            m->centered);
       break;
     case CF_PATH_ROWS_SPLIT:
-      simd->across_words (x, m->c.w, tile->channels, m->row, 0, tile->n, tile->s[i % 2]);
+      simd->horizontal_words (x, m->c.w, tile->channels, m->row, 0, tile->n, tile->s[i % 2]);
       if (before)
         simd->split_pairs (tile->s[0], tile->s[1], tile->n, ring_row (&tile->a, i / 2), ring_row (&tile->b, i / 2));
       break;
     case CF_PATH_ROWS_32:
       if (m->words) {
-        simd->across_words (x, m->c.w, tile->channels, m->row, m->words_start, tile->n, ring_row (&tile->a, i));
+        simd->horizontal_words (x, m->c.w, tile->channels, m->row, m->words_initial, tile->n, ring_row (&tile->a, i));
         break;
       }
       /* fall through */
     case CF_PATH_ROWS_64:
-      simd->across32[t] (x, m->c.w, tile->channels, m->row, m->even, tile->n, ring_row (&tile->a, i));
+      simd->horizontal32[type] (x, m->c.w, tile->channels, m->row, m->symmetric, tile->n, ring_row (&tile->a, i));
       break;
     case CF_PATH_FAST:
-      cf_fast_take (tile, i, x);
+      cf_fast_push_row (tile, i, x);
       break;
     case CF_PATH_PAIRS:
     case CF_PATH_GROUPS:
       if (before)
-        simd->pair[t] (before, x, tile->n_in, ring_row (&tile->a, i / 2), m->minus);
+        simd->pair[type] (before, x, tile->n_in, ring_row (&tile->a, i / 2), m->centered);
       break;
     case CF_PATH_SPLIT:
       if (before)
@@ -364,10 +366,10 @@ make_magnitude (const Tile *tile, int o)
 {
   const CfConvolution *c = &tile->m->c;
   const void *row[3] = { ring_row (&tile->x, o), ring_row (&tile->x, o + 1), ring_row (&tile->x, o + 2) };
-  int m = abs (c->weights[0]), middle = abs (c->weights[3]); /* flip turns the signs, which squares forget */
+  int m = abs (c->weights[0]), middle = abs (c->weights[3]); /* flip changes signs only, which squares drop */
   int32_t *r = tile->s[0];
 
-  tile->m->simd->gradient[tile->t] (row, tile->channels, tile->n, m, middle, ring_row (&tile->a, 0), r);
+  tile->m->simd->gradient[tile->type] (row, tile->channels, tile->n, m, middle, ring_row (&tile->a, 0), r);
   if (tile->m->narrow[tile->part->kind]) {
     for (int i = 0; c->factor != 1 && i < tile->n; i++)
       r[i] *= (int32_t) c->factor;
@@ -380,33 +382,33 @@ make_magnitude (const Tile *tile, int o)
   finish64 (tile, o, tile->wide);
 }
 
-/* The sums of `n` rows as samples. */
+/* Sums n rows (or columns, for a box), rounds and stores, all in 16 bits. */
 static void
 finish16 (const Tile *tile, int o, const CfTap *rows, int n)
 {
-  CfKeep keep = cf_tile_kept (tile, tile->y0 + o);
-  void *out = cf_tile_target (tile, tile->y0 + o);
+  CfKeep keep = cf_tile_keep (tile, tile->y0 + o);
+  void *out = cf_tile_output (tile, tile->y0 + o);
 
   if (tile->m->c.op == CF_CONVOLVE_UNSHARP)
-    tile->m->simd->sharpen8 (rows, n, tile->n, tile->rounding, centre (tile, o), &keep, out);
-  else if (tile->path == CF_PATH_ROWS_16 && tile->t == 0)
-    tile->m->simd->down8 (rows, n, tile->n, tile->rounding, &keep, out);
+    tile->m->simd->sharpen8 (rows, n, tile->n, tile->rounding, centre_row (tile, o), &keep, out);
+  else if (tile->path == CF_PATH_ROWS_16 && tile->type == 0)
+    tile->m->simd->vertical8 (rows, n, tile->n, tile->rounding, &keep, out);
   else
-    tile->m->simd->down16[tile->t] (rows, n, tile->n, tile->rounding, &keep, out);
+    tile->m->simd->vertical16[tile->type] (rows, n, tile->n, tile->rounding, &keep, out);
   cf_tile_store (tile, tile->y0 + o, out);
 }
 
 static void
 finish_levels (const Tile *tile, int o, const CfTap *wide, int n)
 {
-  void *out = cf_tile_target (tile, tile->y0 + o);
+  void *out = cf_tile_output (tile, tile->y0 + o);
 
   tile->m->simd->add_levels_out (wide, n, tile->n, tile->rounding, out);
   cf_tile_store (tile, tile->y0 + o, out);
 }
 
-/* The window is as many columns as the levels that w has in binary; of a few
- * columns each is taken by itself. */
+/* A window of w columns is a sum of levels, one for each 1 in the binary digits of
+ * w; a few columns are added up directly. */
 static void
 make_box (const Tile *tile, int o)
 {
@@ -421,7 +423,7 @@ make_box (const Tile *tile, int o)
     finish16 (tile, o, narrow, w);
     return;
   }
-  if (tile->at_once && tile->path == CF_PATH_BOX && w <= FEW_COLUMNS) {
+  if (tile->fused && tile->path == CF_PATH_BOX && w <= FEW_COLUMNS) {
     for (; n_wide < w; n_wide++)
       wide[n_wide] = (CfTap) { (uint32_t *) ring_row (&tile->a, 0) + n_wide * tile->channels, 1 };
     finish_levels (tile, o, wide, w);
@@ -433,9 +435,9 @@ make_box (const Tile *tile, int o)
     bool is_narrow = level < m->n_narrow;
 
     if (level > 0 && level <= m->n_narrow)
-      m->simd->twice16 (ring_row (&tile->a, level - 1), shift, length, ring_row (&tile->a, level), !is_narrow);
+      m->simd->add_shifted16 (ring_row (&tile->a, level - 1), shift, length, ring_row (&tile->a, level), !is_narrow);
     else if (level > 0)
-      m->simd->twice32 (ring_row (&tile->a, level - 1), shift, length, ring_row (&tile->a, level));
+      m->simd->add_shifted32 (ring_row (&tile->a, level - 1), shift, length, ring_row (&tile->a, level));
     if (!(w >> level & 1))
       continue;
     row += (size_t) (done * tile->channels) * (is_narrow ? 2 : 4);
@@ -447,7 +449,7 @@ make_box (const Tile *tile, int o)
   }
   if (tile->path == CF_PATH_BOX_16)
     finish16 (tile, o, narrow, n_narrow);
-  else if (tile->at_once)
+  else if (tile->fused)
     finish_levels (tile, o, wide, n_wide);
   else {
     m->simd->add_levels (narrow, n_narrow, wide, n_wide, tile->n, tile->s[0]);
@@ -459,16 +461,16 @@ static void
 make_scan (const Tile *tile, int o)
 {
   const CfConvolveCpu *m = tile->m;
-  const uint16_t *column = (uint16_t *) ring_row (&tile->a, 0) + CF_BEFORE_SCAN;
-  CfKeep keep = cf_tile_kept (tile, tile->y0 + o);
+  const uint16_t *column = (uint16_t *) ring_row (&tile->a, 0) + CF_SCAN_MARGIN;
+  CfKeep keep = cf_tile_keep (tile, tile->y0 + o);
   uint8_t *out;
 
-  if (!tile->at_once) {
+  if (!tile->fused) {
     m->simd->scan (column, m->c.w, tile->channels, tile->n, tile->s[0]);
     finish32 (tile, o, tile->s[0]);
     return;
   }
-  out = cf_tile_target (tile, tile->y0 + o);
+  out = cf_tile_output (tile, tile->y0 + o);
   m->simd->scan_out (column, m->c.w, tile->channels, m->c.h * m->c.max, tile->n, tile->rounding, &keep,
       out);
   cf_tile_store (tile, tile->y0 + o, out);
@@ -477,14 +479,14 @@ make_scan (const Tile *tile, int o)
 static void
 finish_halves (const Tile *tile, int o, int i)
 {
-  void *out = cf_tile_target (tile, tile->y0 + o);
+  void *out = cf_tile_output (tile, tile->y0 + o);
 
-  tile->m->simd->halves_out (tile->upper[i], tile->s[i], tile->n, tile->m->more, tile->rounding,
-      tile->m->c.op == CF_CONVOLVE_UNSHARP ? centre (tile, o) : NULL, out);
+  tile->m->simd->halves_out (tile->upper[i], tile->s[i], tile->n, tile->m->offset, tile->rounding,
+      tile->m->c.op == CF_CONVOLVE_UNSHARP ? centre_row (tile, o) : NULL, out);
   cf_tile_store (tile, tile->y0 + o, out);
 }
 
-/* Two rows of outputs, of which the task may have but one. */
+/* Makes two rows of outputs; the second may lie below the tile. */
 static void
 make_pair (const Tile *tile, int o)
 {
@@ -492,8 +494,8 @@ make_pair (const Tile *tile, int o)
   bool rows_split = tile->path == CF_PATH_ROWS_SPLIT, split = rows_split || tile->path == CF_PATH_SPLIT;
 
   products (tile, tile->path == CF_PATH_PAIRS || split ? &tile->a : &tile->b, o,
-      split ? tile->upper : tile->at_once ? NULL : tile->s);
-  if (tile->at_once)
+      split ? tile->upper : tile->fused ? NULL : tile->s);
+  if (tile->fused)
     return;
   if (split)
     products (tile, &tile->b, o, tile->s);
@@ -501,7 +503,7 @@ make_pair (const Tile *tile, int o)
     if (rows_split && m->halves[tile->part->kind])
       finish_halves (tile, o + i, i);
     else if (split) {
-      m->simd->combine (tile->upper[i], tile->s[i], tile->n, rows_split ? 1 << 16 : 1 << 8, rows_split ? m->more : 0,
+      m->simd->combine (tile->upper[i], tile->s[i], tile->n, rows_split ? 1 << 16 : 1 << 8, rows_split ? m->offset : 0,
           tile->wide);
       finish64 (tile, o + i, tile->wide);
     } else
@@ -509,7 +511,7 @@ make_pair (const Tile *tile, int o)
 }
 
 static void
-make_row (const Tile *tile, int o)
+output_row (const Tile *tile, int o)
 {
   const CfConvolveCpu *m = tile->m;
   const CfConvolveSimd *simd = m->simd;
@@ -518,8 +520,8 @@ make_row (const Tile *tile, int o)
 
   switch (tile->path) {
     case CF_PATH_COPY:
-      out = cf_tile_target (tile, tile->y0 + o);
-      memcpy (out, ring_row (&tile->x, o), (size_t) tile->n * (size_t) (tile->t + 1));
+      out = cf_tile_output (tile, tile->y0 + o);
+      memcpy (out, ring_row (&tile->x, o), (size_t) tile->n * (size_t) (tile->type + 1));
       cf_tile_store (tile, tile->y0 + o, out);
       break;
     case CF_PATH_BOX:
@@ -536,27 +538,27 @@ make_row (const Tile *tile, int o)
       finish16 (tile, o, tile->taps, list_taps (tile, &tile->a, o, 2));
       break;
     case CF_PATH_ROWS_BYTES:
-      out = cf_tile_target (tile, tile->y0 + o);
-      simd->down_upper_lower (tile->taps, list_taps (tile, &tile->a, o, 4), tile->n, tile->rounding,
-          m->c.op == CF_CONVOLVE_UNSHARP ? centre (tile, o) : NULL, out);
+      out = cf_tile_output (tile, tile->y0 + o);
+      simd->vertical_upper_lower (tile->taps, list_taps (tile, &tile->a, o, 4), tile->n, tile->rounding,
+          m->c.op == CF_CONVOLVE_UNSHARP ? centre_row (tile, o) : NULL, out);
       cf_tile_store (tile, tile->y0 + o, out);
       break;
     case CF_PATH_ROWS_32:
-      if (tile->at_once) {
-        out = cf_tile_target (tile, tile->y0 + o);
-        simd->down32_out (tile->taps, list_taps (tile, &tile->a, o, 4), tile->n, tile->rounding, out);
+      if (tile->fused) {
+        out = cf_tile_output (tile, tile->y0 + o);
+        simd->vertical32_out (tile->taps, list_taps (tile, &tile->a, o, 4), tile->n, tile->rounding, out);
         cf_tile_store (tile, tile->y0 + o, out);
         break;
       }
-      simd->down32 (tile->taps, list_taps (tile, &tile->a, o, 4), tile->n, s);
+      simd->vertical32 (tile->taps, list_taps (tile, &tile->a, o, 4), tile->n, s);
       finish32 (tile, o, s);
       break;
     case CF_PATH_ROWS_64:
-      simd->down64 (tile->taps, list_taps (tile, &tile->a, o, 4), tile->n, m->rows_signed, tile->wide);
+      simd->vertical64 (tile->taps, list_taps (tile, &tile->a, o, 4), tile->n, m->rows_signed, tile->wide);
       finish64 (tile, o, tile->wide);
       break;
     case CF_PATH_WIDE:
-      simd->wide[tile->t] (tile->taps, list_taps (tile, &tile->x, o, (size_t) tile->t + 1), tile->n, tile->wide);
+      simd->wide[tile->type] (tile->taps, list_taps (tile, &tile->x, o, (size_t) tile->type + 1), tile->n, tile->wide);
       finish64 (tile, o, tile->wide);
       break;
     case CF_PATH_GROUPS:
@@ -594,7 +596,7 @@ copy_rows (const CfConvolveCpu *m, const CfConvolvePart *part, int y0, int y1)
 }
 
 static void
-mid_rows (const CfConvolveCpu *m, const CfConvolvePart *part, int y0, int y1)
+fill_mid_rows (const CfConvolveCpu *m, const CfConvolvePart *part, int y0, int y1)
 {
   const CfView *out = &m->out[part->view];
   int word = m->c.mid << out->shift, n = part->width * part->channels;
@@ -613,9 +615,9 @@ mid_rows (const CfConvolveCpu *m, const CfConvolvePart *part, int y0, int y1)
   }
 }
 
-/* Is what the path ends with one loop that rounds and stores? */
+/* Returns whether the last loop of the path also rounds and stores. */
 static bool
-ends_at_once (const Tile *tile)
+is_fused (const Tile *tile)
 {
   const CfConvolveCpu *m = tile->m;
   bool narrow = m->c.op == CF_CONVOLVE_LINEAR && m->narrow[tile->part->kind];
@@ -625,50 +627,50 @@ ends_at_once (const Tile *tile)
     case CF_PATH_ROWS_16:
       return true;
     case CF_PATH_BOX:
-      return narrow && tile->t == 1 && !m->n_narrow;
+      return narrow && tile->type == 1 && !m->n_narrow;
     case CF_PATH_ROWS_32:
-      return narrow && tile->t == 1;
+      return narrow && tile->type == 1;
     case CF_PATH_BOX_SCAN:
-      return cf_scans_at_once (m, tile->part->kind);
+      return cf_can_fuse_scan (m, tile->part->kind);
     case CF_PATH_ROWS_PAIRS:
     case CF_PATH_PAIRS:
-      return m->c.bits == 8 && narrow && cf_rounds_at_once (tile->rounding);
+      return m->c.bits == 8 && narrow && cf_can_fuse_rounding (tile->rounding);
     default:
       return false;
   }
 }
 
 void
-cf_convolve_task (const CfConvolveCpu *m, const CfConvolvePart *part, int task, uint8_t *scratch)
+cf_convolve_run_task (const CfConvolveCpu *m, const CfConvolvePart *part, int task, uint8_t *scratch)
 {
   int x0 = task % part->n_cols * part->cols, y0 = task / part->n_cols * part->rows, window;
   int y1 = y0 + part->rows < part->height ? y0 + part->rows : part->height;
   Tile tile = {
     .m = m, .part = part, .rounding = &m->rounding[part->kind], .path = m->path[part->kind],
-    .t = m->in[part->view].bytes - 1, .channels = part->channels, .x0 = x0, .y0 = y0, .rows = y1 - y0,
+    .type = m->in[part->view].bytes - 1, .channels = part->channels, .x0 = x0, .y0 = y0, .rows = y1 - y0,
     .cols = x0 + part->cols < part->width ? part->cols : part->width - x0,
   };
 
-  if (part->fate == CF_FATE_COPY) {
+  if (part->action == CF_ACTION_COPY) {
     copy_rows (m, part, y0, y1);
     return;
   }
-  if (part->fate == CF_FATE_MID) {
-    mid_rows (m, part, y0, y1);
+  if (part->action == CF_ACTION_MID) {
+    fill_mid_rows (m, part, y0, y1);
     return;
   }
   tile.n = tile.cols * tile.channels;
   tile.n_in = tile.path == CF_PATH_COPY ? tile.n : tile.n + (m->c.w - 1) * tile.channels;
-  tile.at_once = ends_at_once (&tile);
+  tile.fused = is_fused (&tile);
   lay_out (&tile, scratch);
   if (is_box (&tile))
-    memset (ring_row (&tile.a, 0), 0, (size_t) tile.n_in * 4 + CF_BEFORE_SCAN * 2);
-  window = span (&tile);
+    memset (ring_row (&tile.a, 0), 0, (size_t) tile.n_in * 4 + CF_SCAN_MARGIN * 2);
+  window = window_rows (&tile);
   for (int i = 0, o = 0; o < tile.rows; i++) {
-    take_row (&tile, i);
+    push_row (&tile, i);
     if (i < o + window - 1)
       continue;
-    make_row (&tile, o);
+    output_row (&tile, o);
     o += tile.path == CF_PATH_FAST ? cf_fast_batch (m) : m->paired ? 2 : 1;
   }
 }

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * convolve/cpu/tile.h: a task of the convolution on the CPU, between tile.c
- * (the sums) and samples.c (samples from the picture and back). */
+ * convolve/cpu/tile.h: a tile is the rectangle of outputs that one task makes.
+ * tile.c and fast_fir.c make its sums, samples.c fetches samples and stores
+ * outputs. */
 #ifndef CF_CONVOLVE_CPU_TILE_H
 #define CF_CONVOLVE_CPU_TILE_H
 
 #include "internal.h"
 
-/* Something of each of the last rows. */
+/* Data of the last `rows` rows; `pitch` in bytes. */
 typedef struct {
   uint8_t *data;
   size_t pitch;
@@ -19,19 +20,19 @@ typedef struct {
   const CfConvolvePart *part;
   const CfRounding *rounding;
   CfConvolvePath path;
-  int t;            /* bytes of a sample - 1 */
-  bool at_once;     /* rounding goes with the last sums, and blending with it */
+  int type;         /* of samples: 0 uint8_t, 1 uint16_t */
+  bool fused;       /* the loop that makes the last sums also rounds and blends them */
   int channels;
-  int x0, y0, rows; /* outputs, in pixels */
+  int x0, y0, rows; /* the rectangle of outputs, in pixels */
   int cols;
-  int n, n_in;      /* samples of a row of outputs, of inputs */
-  Ring x;           /* inputs */
-  Ring a, b;        /* what the path makes of them */
+  int n, n_in;      /* samples in a row of outputs, in a row of inputs */
+  Ring x;           /* rows of inputs */
+  Ring a, b;        /* what the path makes of them: pairs, columns or sums */
   CfTap *taps;
   CfPairTap *pair_taps;
   int32_t *s[2], *upper[2], *high[2]; /* sums of two rows of outputs */
-  int64_t *wide;    /* sums of one */
-  uint8_t *out;     /* n samples */
+  int64_t *wide;    /* sums of one row */
+  uint8_t *out;     /* n samples of one row */
 } Tile;
 
 static inline void *
@@ -40,17 +41,17 @@ ring_row (const Ring *ring, int i)
   return ring->data + ring->pitch * (size_t) (i % ring->rows);
 }
 
-/* Row y of the picture's samples, which may lie outside, as plain numbers, with
- * what the kernel sees on both sides: n_in of them. */
+/* Fetches n_in samples of row y, which may lie outside the image, as plain
+ * numbers, with the kernel's margins on both sides. */
 void cf_tile_fetch (const Tile *tile, int y, uint8_t *row);
-/* Where outputs of row y go: the picture itself, where nothing is left to do, or
- * tile->out, for cf_tile_store. */
-void *cf_tile_target (const Tile *tile, int y);
-/* What outputs of row y keep of the picture, where that is done at once. */
-CfKeep cf_tile_kept (const Tile *tile, int y);
-/* Outputs of row y from cf_tile_target to the picture. */
+/* Returns where to write the outputs of row y: the output image, if they need no
+ * further step, or tile->out, from which cf_tile_store stores them. */
+void *cf_tile_output (const Tile *tile, int y);
+/* Returns the bytes that row y of the outputs keeps of the input, for fused loops; else none. */
+CfKeep cf_tile_keep (const Tile *tile, int y);
+/* Stores the outputs of row y, which are in `row`, if that is tile->out; else they are in the image already. */
 void cf_tile_store (const Tile *tile, int y, const uint8_t *row);
-/* Sets n samples of t + 1 bytes to a value. */
-void cf_tile_fill (void *row, int t, int n, int value);
+/* Sets n samples of a type to a value. */
+void cf_tile_fill (void *row, int type, int n, int value);
 
 #endif

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * convolve/cpu/vectors.h: the vectors of simd.c, V_SIZE bytes long, and
- * what the compiler does not find in plain code:
- *   multiply_pairs  two products of signed 16 bits, and their sum of 32
- *   multiply_high   the upper half of a product of 16 bits
- *   multiply_even   products of 64 bits of every other number of 32
- *   minimum2        the smaller of two numbers of 16 bits
- *   saturate        four vectors of 32 bits to one of 0 .. 255
- *   saturate2       two vectors of 32 bits to one of 0 .. max */
+ * convolve/cpu/vectors.h: the vectors of simd.c, V_SIZE bytes long, and the
+ * instructions that the compiler does not find in plain code:
+ *   multiply_pairs  the 32-bit sum of two products of signed 16-bit numbers
+ *   multiply_high   the upper half of a product of 16-bit numbers
+ *   multiply_even   64-bit products of the 32-bit numbers in even lanes
+ *   minimum2        the smaller of two 16-bit numbers
+ *   saturate        packs four vectors of 32 bits to one of bytes, 0 .. 255
+ *   saturate2       packs two vectors of 32 bits to one of 16 bits, 0 .. max */
 #ifndef CF_CONVOLVE_CPU_VECTORS_H
 #define CF_CONVOLVE_CPU_VECTORS_H
 
@@ -45,15 +45,16 @@
 #define minimum2(a, b) (((a) & (U2) ((a) < (b))) | ((b) & (U2) ((a) >= (b))))
 #endif
 
-/* Keeps the compiler from adding up addends first, for which there are too few registers. */
+/* Forces the value into a register here, so that the compiler does not reorder a chain of additions and run out of
+ * registers for its addends. */
 #if defined __SSE2__
-#define stays(v) __asm__ ("" : "+v" (v))
+#define keep_in_register(v) __asm__ ("" : "+v" (v))
 #else
-#define stays(v)
+#define keep_in_register(v)
 #endif
 
-/* By lanes of 16 bytes: bytes (words) interleaved, products of two bytes with signed bytes added up to 16 bits, and 16
- * bits packed to what they were interleaved from. Words are packed in their order. */
+/* In lanes of 16 bytes: interleave bytes or words, multiply bytes with signed bytes and add two products to 16 bits,
+ * and pack 16 bits to the bytes in the order before they were interleaved. pack_words keeps the order of its words. */
 #if defined __AVX512BW__
 #define interleave_low(a, b) ((U2) _mm512_unpacklo_epi8 ((__m512i) (a), (__m512i) (b)))
 #define interleave_high(a, b) ((U2) _mm512_unpackhi_epi8 ((__m512i) (a), (__m512i) (b)))
@@ -83,11 +84,12 @@
 #define pack_bytes(a, b) ((U4) _mm_packus_epi16 ((__m128i) (a), (__m128i) (b)))
 #define pack_words(a, b) ((U2) _mm_packus_epi32 ((__m128i) (a), (__m128i) (b)))
 #else
-#define NO_BYTES
+#define NO_BYTE_LANES
 #endif
 
-/* The numbers in them; u: anywhere in memory; Half, Quarter: as many as are in
- * a vector of twice, four times their size. */
+/* Vectors are named by their elements: U, S: unsigned, signed; the bytes of one;
+ * u: unaligned in memory. Half, Quarter: as many elements as a vector has of twice,
+ * four times their size; Double: the reverse. */
 typedef uint16_t U2 __attribute__ ((vector_size (V_SIZE)));
 typedef uint32_t U4 __attribute__ ((vector_size (V_SIZE)));
 typedef int32_t S4 __attribute__ ((vector_size (V_SIZE)));
@@ -110,7 +112,7 @@ saturate (const S4 v[4])
   __m512i low = _mm512_packs_epi32 ((__m512i) v[0], (__m512i) v[1]);
   __m512i high = _mm512_packs_epi32 ((__m512i) v[2], (__m512i) v[3]);
 
-  /* packing goes by lanes of 16 bytes */
+  /* packing works in lanes of 16 bytes */
   return (U4) _mm512_permutexvar_epi32 (_mm512_setr_epi32 (0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15),
       _mm512_packus_epi16 (low, high));
 #elif defined __AVX2__
@@ -136,9 +138,9 @@ saturate (const S4 v[4])
 #endif
 }
 
-/* What compilers make of it is slow where a quarter is less than a vector. */
+/* Loads bytes as 32-bit numbers. The compilers' own conversion is slow where a quarter is less than a register. */
 static inline U4
-four_of_bytes (const uint8_t *x)
+load_bytes (const uint8_t *x)
 {
 #if defined __AVX512BW__
   return (U4) _mm512_cvtepu8_epi32 (_mm_loadu_si128 ((const void *) x));
@@ -158,7 +160,7 @@ four_of_bytes (const uint8_t *x)
 #define N4 (V_SIZE / 4)
 #define N8 (V_SIZE / 8)
 
-/* Numbers of 16 bits that 8 will hold, in their order. */
+/* Packs 16-bit numbers up to 255 to bytes, in their order. */
 static inline U4
 pack_in_order (const U2 v[2])
 {
@@ -177,7 +179,7 @@ pack_in_order (const U2 v[2])
 #endif
 }
 
-/* Two vectors of sums to one of samples of 10 or 16 bit. */
+/* Packs two vectors of quotients to one of samples of 10 or 16 bit. */
 static inline U2
 saturate2 (S4 a, S4 b, U2 max)
 {

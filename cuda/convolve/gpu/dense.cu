@@ -1,27 +1,24 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * convolve/gpu/dense.cu: any kernel up to 63 x 63, 8 and 16 bit, on the integer
- * tensor units.
+ * convolve/gpu/dense.cu: any kernel up to 63 x 63, 8 and 16 bit, on the integer tensor units.
  *
- * Block: 4 warps, 128 x 32 pixels; warp i makes rows 8 i .. 8 i + 7 of one plane
- * after the other. Shared memory: the plane's tile (16 bit: low and high bytes
- * behind each other), the limb's weights as they come, and the right operands'
- * fragments made of them, [row][step][lane]. Each is written between barriers.
+ * Map: 4 warps a block, a block makes 128 x 32 pixels, plane after plane; warp i makes the rows 8 i .. 8 i + 7.
  *
- * One mma makes 128 outputs of a row out of one row of samples: row g of the
- * left operand is the 32 bytes from 8 g on, column n of the right one a row
- * of the kernel n bytes down; kernels wider than 22 take STEPS of 32 bytes. So
- * h STEPS mma make 128 outputs. Eight rows of samples stay in registers, and a row
- * of the kernel meets them all: 6 loads for 8 mma.
+ * Shared memory: the tile of a plane (16 bit: its low bytes, then its high bytes), the weights of a limb, the
+ * fragments of the right operands made of them ([row][step][lane]), and the results of the planes. Barriers
+ * separate writing and reading of each; a thread reads only its own results.
  *
- * 16 bit: bytes of samples times limbs of weights, by falling powers of 256, each
- * power summed in 32 bits (at most 2 x 3969 x 255 x 128) and put together in 64.
+ * One mma makes 128 outputs of a row from one row of samples: row g of its left operand is the 32 bytes from
+ * 8 g on, column n of its right operand a kernel row, shifted down by n bytes. Kernels wider than 22 take
+ * STEPS of 32 bytes, so h STEPS mma make 128 outputs. Eight rows of samples stay in registers and each
+ * kernel row is multiplied with all of them: 6 loads for 8 mma.
  *
- * Floor: the tensor pipe; 1080p 31 x 31: 1.0M mma at 152e9 a second, 6.6 us. An
- * H200 takes 18 (4K: 60, floor 26). The inner loop is two instructions a mma; what
- * is above the floor are too few warps (15 of 64 a SM) to hide its latencies, and
- * the filling of tile and fragments between barriers. Fragments made by warps,
- * lanes' places worked out once: 4K 31 x 31 from 77 to 60 us. */
+ * 16 bit: bytes of samples times limbs of weights, by falling powers of 256. Each power is summed in 32 bits
+ * (at most 2 x 3969 x 255 x 128), the powers in 64 bits.
+ *
+ * Bound by the tensor units, with two instructions per mma in the inner loop. Above that floor because the
+ * registers leave too few warps to hide the latencies, and because tile and fragments are filled between
+ * barriers. Times: docs/notes/convolve.md. */
 #include "tile.cuh"
 #include "sums.cuh"
 #include "store.cuh"
@@ -35,11 +32,11 @@ namespace {
 constexpr int warps = 4, rows_of_warp = 8, tile_w = 128, tile_h = warps * rows_of_warp;
 constexpr int threads = 32 * warps;
 
-/* What a launch's shared memory and loops look like. */
+/* Sizes of a launch's shared memory and loops. */
 struct Layout {
-  int steps, pitch, left; /* left: samples of the tile before x0, a multiple of 16 */
-  int rows, planes;       /* of the tile; 4: with room for all samples of such pixels */
-  int row_bytes;          /* of a row of weights */
+  int steps, pitch, left; /* left: columns of the tile before x0, a multiple of 16 */
+  int rows, planes;       /* of the tile; 4 planes: room for all samples of pixels of step 4 */
+  int row_bytes;          /* bytes of a row of weights */
 };
 
 __host__ __device__ inline int
@@ -48,13 +45,14 @@ tile_bytes (const Layout &l)
   return l.planes * l.rows * l.pitch;
 }
 
+/* Returns the bytes of a limb's weights. */
 __host__ __device__ inline int
 raw_bytes (const Layout &l, int h)
 {
   return (h * l.row_bytes + 15) & ~15;
 }
 
-/* The fragments of a limb: tap i of a row stands at byte i + pad + n of column n. */
+/* Makes the fragments of a limb: tap i of a row is byte i + pad + n of column n. */
 template<int STEPS> __device__ __forceinline__ void
 make_fragments (uint2 *fragments, const unsigned *raw, const Layout &l, int h, int pad, int thread)
 {
@@ -81,6 +79,7 @@ make_fragments (uint2 *fragments, const unsigned *raw, const Layout &l, int h, i
   }
 }
 
+/* Loads the left operands of a row of samples. */
 template<int STEPS> __device__ __forceinline__ void
 load_samples (const unsigned *row, unsigned (*a)[4])
 {
@@ -93,6 +92,7 @@ load_samples (const unsigned *row, unsigned (*a)[4])
   }
 }
 
+/* Loads the right operands of a kernel row. */
 template<int STEPS> __device__ __forceinline__ void
 load_fragments (const uint2 *row, uint2 *b)
 {
@@ -101,9 +101,9 @@ load_fragments (const uint2 *row, uint2 *b)
     b[s] = row[32 * s];
 }
 
-/* Adds all rows' products to eight rows of 128 outputs: row j of the kernel meets the
- * rows of samples from j on, which stay in registers, the oldest giving way to the
- * next. What a row of the kernel needs is loaded during the one before. */
+/* Adds the products of all kernel rows to eight rows of 128 outputs. Kernel row j is multiplied with the eight
+ * rows of samples from j on; they are in registers, where the oldest row is replaced by the next. The samples
+ * and fragments of a kernel row are loaded during the products of the one before. */
 template<int STEPS> __device__ __forceinline__ void
 add_products (int (*sum)[4], const unsigned *samples, int pitch_words, const uint2 *fragments, int h)
 {
@@ -133,7 +133,8 @@ add_products (int (*sum)[4], const unsigned *samples, int pitch_words, const uin
       }
 }
 
-/* The limb's bytes from the launch's arguments, then its fragments. */
+/* Copies a limb's weights from the kernel's arguments to shared memory and makes its fragments. The caller
+ * must have a barrier before they are read. */
 template<int STEPS, int SIZE> __device__ __forceinline__ void
 stage_limb (const DenseWeights<SIZE> &weights, int limb, unsigned *raw, unsigned *fragments, const Layout &l,
     const Work &work, int thread)
@@ -147,24 +148,26 @@ stage_limb (const DenseWeights<SIZE> &weights, int limb, unsigned *raw, unsigned
   make_fragments<STEPS> ((uint2 *) fragments, raw, l, work.h, ((work.ax + 3) & ~3) - work.ax, thread);
 }
 
+/* The parts of the block's dynamic shared memory. */
 struct Shared {
   uint8_t *tile;
   unsigned *raw, *fragments, *results;
 };
 
-/* Finds the first limb staged for the first plane. */
+/* Makes a thread's results of plane p of 8-bit samples, a word per row. For the first plane the caller has
+ * staged the first limb. */
 template<int STEPS, int SIZE> __device__ __forceinline__ void
-make_bytes (const Work &work, const Group &g, const DenseWeights<SIZE> &weights, const Layout &l, const Shared &s,
+make_8bit (const Work &work, const Group &g, const DenseWeights<SIZE> &weights, const Layout &l, const Shared &s,
     const Tile &t, int p, int thread, unsigned *result)
 {
-  const int lane = thread & 31, group = lane >> 2, rest = lane & 3, row = rows_of_warp * (thread >> 5);
-  const bool together = l.planes == 4 && g.step == 4 && g.planes == 3;
-  const uint8_t *corner = s.tile + ((together ? p * l.rows : 0) + row) * l.pitch + l.left;
-  const unsigned *samples = (const unsigned *) (corner - ((work.ax + 3) & ~3)) + 2 * group + rest;
+  const int lane = thread & 31, group = lane >> 2, in_group = lane & 3, row = rows_of_warp * (thread >> 5);
+  const bool all_planes = l.planes == 4 && g.step == 4 && g.planes == 3;
+  const uint8_t *corner = s.tile + ((all_planes ? p * l.rows : 0) + row) * l.pitch + l.left;
+  const unsigned *samples = (const unsigned *) (corner - ((work.ax + 3) & ~3)) + 2 * group + in_group;
   int sum[rows_of_warp][4] = { };
 
-  __syncthreads (); /* the tile's readers are done */
-  if (!together)
+  __syncthreads (); /* all warps have read the tile of the plane before */
+  if (!all_planes)
     fill_tile<0, 1> (work, g, t, p, thread, threads);
   else if (p == 0)
     fill_tile<4, 3> (work, g, t, 0, thread, threads);
@@ -178,12 +181,13 @@ make_bytes (const Work &work, const Group &g, const DenseWeights<SIZE> &weights,
       sum[i / 4][i % 4] <<= 8;
     add_products<STEPS> (sum, samples, l.pitch / 4, (const uint2 *) s.fragments + lane, work.h);
   }
-  corner += work.ay * l.pitch + 8 * group + 2 * rest;
+  corner += work.ay * l.pitch + 8 * group + 2 * in_group;
   round_words<rows_of_warp, 64, true> (work.rounding, g.plane_chroma (p), sum, result,
       [&] (int r) { return corner + r * l.pitch; });
 }
 
-/* What a thread made of the planes so far rests in shared memory, a word a row. */
+/* Filters the block at 8 bit. A thread's results stay in shared memory, a word per plane and row, until all
+ * planes are done; then it stores whole pixels. */
 template<int STEPS, int SIZE> __device__ __forceinline__ void
 make_pixels (const Work &work, const Group &g, const DenseWeights<SIZE> &weights, const Layout &l, const Shared &s,
     const Tile &t, int x0, int y0, int thread)
@@ -193,10 +197,10 @@ make_pixels (const Work &work, const Group &g, const DenseWeights<SIZE> &weights
   unsigned result[rows_of_warp];
 
   stage_limb<STEPS> (weights, work.limbs - 1, s.raw, s.fragments, l, work, thread);
-  await_previous ();
+  griddep_wait ();
 #pragma unroll 1
   for (int p = 0; p < g.planes; p++) {
-    make_bytes<STEPS> (work, g, weights, l, s, t, p, thread, result);
+    make_8bit<STEPS> (work, g, weights, l, s, t, p, thread, result);
 #pragma unroll
     for (int r = 0; r < rows_of_warp; r++)
       s.results[(p * rows_of_warp + r) * threads + thread] = result[r];
@@ -221,18 +225,18 @@ make_pixels (const Work &work, const Group &g, const DenseWeights<SIZE> &weights
     }
 }
 
-/* 16 bit. */
+/* Filters the block at 16 bit, where a group has one plane. */
 template<int STEPS, int SIZE> __device__ __forceinline__ void
-make_halves (const Work &work, const Group &g, const DenseWeights<SIZE> &weights, const Layout &l, const Shared &s,
+make_16bit (const Work &work, const Group &g, const DenseWeights<SIZE> &weights, const Layout &l, const Shared &s,
     const Tile &t, int x0, int y0, int thread)
 {
-  const int lane = thread & 31, group = lane >> 2, rest = lane & 3, row = rows_of_warp * (thread >> 5);
+  const int lane = thread & 31, group = lane >> 2, in_group = lane & 3, row = rows_of_warp * (thread >> 5);
   const int plane_bytes = l.rows * l.pitch;
   const uint8_t *corner = s.tile + row * l.pitch + l.left;
   long long sum[rows_of_warp][4] = { };
 
   __syncthreads ();
-  fill_halves (work, g, t, 0, thread, threads);
+  fill_16bit (work, g, t, 0, thread, threads);
   for (int power = work.limbs; power >= 0; power--) {
     int part[rows_of_warp][4] = { };
 
@@ -244,7 +248,7 @@ make_halves (const Work &work, const Group &g, const DenseWeights<SIZE> &weights
       stage_limb<STEPS> (weights, limb, s.raw, s.fragments, l, work, thread);
       __syncthreads ();
       add_products<STEPS> (part, (const unsigned *) (corner + byte * plane_bytes - ((work.ax + 3) & ~3))
-          + 2 * group + rest,
+          + 2 * group + in_group,
           l.pitch / 4, (const uint2 *) s.fragments + lane, work.h);
     }
 #pragma unroll
@@ -253,7 +257,7 @@ make_halves (const Work &work, const Group &g, const DenseWeights<SIZE> &weights
   }
 #pragma unroll
   for (int i = 0; i < 4 * rows_of_warp; i++) {
-    const int r = i / 4, column = 8 * group + 2 * rest + (i & 1) + 32 * (i & 2);
+    const int r = i / 4, column = 8 * group + 2 * in_group + (i & 1) + 32 * (i & 2);
     const uint8_t *centre = corner + (r + work.ay) * l.pitch + column;
 
     store_pixel (work, g.index, x0 + column, y0 + row + r,
@@ -268,8 +272,8 @@ convolve_dense_kernel (const __grid_constant__ Work work, const __grid_constant_
 {
   extern __shared__ __align__ (16) uint8_t memory[];
   const Group g = group_of_block (work, (int) blockIdx.x);
-  const int2 place = place_of_block (g, (int) blockIdx.x);
-  const int thread = (int) threadIdx.x, x0 = place.x * tile_w, y0 = place.y * tile_h;
+  const int2 position = block_position (g, (int) blockIdx.x);
+  const int thread = (int) threadIdx.x, x0 = position.x * tile_w, y0 = position.y * tile_h;
   __shared__ int rows[max_rows];
   const Tile t = tile_of (work, g, memory, rows, l.pitch, l.rows, l.left, x0, y0, thread);
   const Shared s = { memory, (unsigned *) (memory + tile_bytes (l)),
@@ -277,23 +281,23 @@ convolve_dense_kernel (const __grid_constant__ Work work, const __grid_constant_
     (unsigned *) (memory + tile_bytes (l) + raw_bytes (l, work.h)) + work.h * l.steps * 64 };
 
   if (WIDE || g.planes == 0)
-    await_previous ();
+    griddep_wait ();
   if (g.planes == 0)
     copy_group (work, g, x0, y0, tile_w, tile_h, thread, threads);
   else if (WIDE)
-    make_halves<STEPS> (work, g, weights, l, s, t, x0, y0, thread);
+    make_16bit<STEPS> (work, g, weights, l, s, t, x0, y0, thread);
   else
     make_pixels<STEPS> (work, g, weights, l, s, t, x0, y0, thread);
 }
 
-/* Rows of weights up to 32 bytes, up to two times as many, all; the short
- * argument for the first. More steps than needed do no harm. */
+/* One step, with a short and a long argument, two steps, and three; at 16 bit one and three. A kernel with more
+ * steps than needed makes the same sums: the weights of the others are 0. */
 struct Variant {
   const void *kernel;
   int steps;
 };
 
-/* Where the weights' limbs go: signed digits of base 256. */
+/* Splits the weights into limbs, signed digits of base 256. */
 void
 split_weights (const CfConvolution &c, const Layout &l, int limbs, uint8_t *bytes)
 {
@@ -301,13 +305,13 @@ split_weights (const CfConvolution &c, const Layout &l, int limbs, uint8_t *byte
 
   for (int j = 0; j < c.h; j++)
     for (int i = 0; i < c.w; i++) {
-      int64_t rest = c.weights[j * c.w + i];
+      int64_t remainder = c.weights[j * c.w + i];
 
       for (int limb = 0; limb < limbs; limb++) {
-        const int8_t digit = (int8_t) (rest & 0xff);
+        const int8_t digit = (int8_t) (remainder & 0xff);
 
         bytes[limb * limb_bytes + j * l.row_bytes + i] = (uint8_t) digit;
-        rest = (rest - digit) / 256;
+        remainder = (remainder - digit) / 256;
       }
     }
 }
@@ -321,7 +325,7 @@ const Variant variants[] = {
   { (const void *) convolve_dense_kernel<3, dense_large, true>, 3 },
 };
 
-/* The most with which four blocks go on an SM. */
+/* The shared memory of a block with which an SM still holds four, in bytes. */
 constexpr int four_blocks = 56 * 1024;
 
 int
@@ -339,8 +343,8 @@ launch (Work *work, const CfConvolution &c, Layout l, const void *kernel, cudaSt
   void *arguments[] = { work, &l, &weights };
 
   split_weights (c, l, work->limbs, (uint8_t *) &weights);
-  return launch_blocks ("convolve dense", kernel, work->blocks, threads, arguments, shared_of (l, c),
-      work->ahead, stream, status);
+  return convolve_launch_blocks ("convolve dense", kernel, work->blocks, threads, arguments, shared_of (l, c),
+      work->pdl, stream, status);
 }
 
 } // namespace
@@ -348,11 +352,11 @@ launch (Work *work, const CfConvolution &c, Layout l, const void *kernel, cudaSt
 CfCode
 convolve_dense_init (int max_shared, CfStatus *status)
 {
-  return load_variants (variants, max_shared, status);
+  return convolve_load_variants (variants, max_shared, status);
 }
 
 CfCode
-convolve_launch_dense (Work *work, const CfConvolution &c, cudaStream_t stream, CfStatus *status)
+convolve_dense_launch (Work *work, const CfConvolution &c, cudaStream_t stream, CfStatus *status)
 {
   const bool wide = c.bits > 8;
   const int pad = ((c.ax + 3) & ~3) - c.ax, steps = (8 + c.w - 1 + pad + 31) / 32;
@@ -363,7 +367,7 @@ convolve_launch_dense (Work *work, const CfConvolution &c, cudaStream_t stream, 
   l.steps = v.steps;
   l.pitch = (l.left + tile_w + 24 + 32 * (l.steps - 1) + 15) & ~15;
   l.rows = tile_h + c.h; /* with the one that is loaded last and not used */
-  deal_groups (work, tile_w, tile_h);
+  convolve_assign_blocks (work, tile_w, tile_h);
   for (int i = 0; i < work->n && !wide; i++)
     if (work->group[i].step == 4 && work->group[i].planes == 3)
       l.planes = 4;

@@ -1,35 +1,23 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * convolve/gpu/direct.cu: small kernels of 8-bit samples on the integer tensor units,
- * straight from the picture's memory to the picture's memory.
+ * convolve/gpu/direct.cu: kernels of up to 9 x 9 taps on 8-bit samples, on the integer tensor units, from
+ * global memory to global memory without a tile in shared memory.
  *
- * A row is taken as the bytes that it is, whatever they belong to: the next
- * sample of a component is `step` bytes on, so a row of the kernel is a band of
- * weights `step` bytes apart, and pixels need not be taken apart and put together.
+ * A row is filtered as bytes, whatever components they belong to: the next sample of a component is `step`
+ * bytes on, so the taps of a kernel row are spread `step` bytes apart, and pixels are not split into planes.
  *
- * Block: 4 warps; a warp makes ROWS rows of 256 bytes. One mma makes 128 outputs
- * of a row out of one row of samples: row g of its left operand is the 32 bytes
- * from 16 g - 8 on (g + 8: 128 bytes further), four words a lane, each of them
- * loaded by itself: pairs would have to be moved to other registers. Column n of
- * the right operand holds a row of the kernel 4 (n / 2) + n % 2 bytes down, in a
- * second mma 2 more, so that a lane ends up with four neighbours: a word to store.
- * So H mma make 128 outputs.
+ * Map: 4 warps a block, a warp makes ROWS rows of 256 bytes. One mma makes 128 outputs of a row from one row
+ * of samples. Row g of its left operand is the 32 bytes from 16 g - 8 on (row g + 8: 128 bytes further); a
+ * lane loads its four words one by one, as wider loads would need moves between registers. Column n of the
+ * right operand is a kernel row, shifted down by 4 (n / 2) + n % 2 bytes, in a second mma by 2 more, so that
+ * a lane ends up with four neighbours and stores a word. So H mma make 128 outputs. Weights wider than a
+ * signed byte are split into up to three limbs of base 256, each of which repeats the products.
  *
- * Shared memory: the kernel's rows spread to 64 bytes, and the right operands'
- * fragments made of them; each is written before a barrier and read after it. A
- * warp at an edge that needs more than its outermost pixels repeated has their
- * bytes in `beyond`, written and read by itself.
+ * Shared memory: the spread kernel rows (64 bytes each), and the fragments of the right operands; each is
+ * written before a barrier and read after it. `edge_bytes` is written and read by one warp only.
  *
- * Weights beyond signed bytes are split into up to three limbs of base 256, each of
- * which repeats the work.
- *
- * Why no tile: at 1080p all blocks run at once, so a frame takes as long as one
- * warp lives, and barriers and a way through shared memory are a good part of that.
- * An H200 takes 3.5 us for 3 x 3 at 1080p and 7.2 at 4K (copy 2.5 and 5.5), 4.2 and 8.2 where
- * it does not begin ahead (await_previous); 4.4 and 9.9 with two limbs and a division; about 330
- * instructions a warp and four rows, 430 where ties go to even. Warps that go on
- * with the next rows, loaded meanwhile, took 5.0 us at 1080p and gained nothing at 4K
- * (127 registers instead of 80; bounded to 80 they spill). */
+ * Bound by latency: at 1080p all blocks are resident at once, so a frame takes as long as one warp lives,
+ * which is why there are no tile and no further barriers. Times: docs/notes/convolve.md. */
 #include "tile.cuh"
 #include "sums.cuh"
 
@@ -39,88 +27,91 @@ namespace cf {
 
 namespace {
 
-constexpr int warps = 4, threads = 32 * warps, strip = 256;
-constexpr int reach = 8;        /* bytes on each side of an output that taps may lie */
-constexpr int max_h = 9, max_band_limbs = 3, max_spreads = 2;
-constexpr int spread_bytes = 64; /* tap i of a row: byte 32 + step (i - ax) */
+constexpr int warps = 4, threads = 32 * warps, strip_bytes = 256;
+constexpr int halo = 8;         /* bytes on each side of an output that taps may reach */
+constexpr int max_h = 9, max_direct_limbs = 3, max_spreads = 2;
+constexpr int spread_bytes = 64; /* of a spread kernel row; tap i is byte 32 + step (i - ax) */
 
-/* A group of components that lie in the same pixels. */
-struct Band {
+/* A group of components of the same pixels (Group), as these kernels need it. */
+struct DirectGroup {
   const uint8_t *in;
   uint8_t *out;
   int in_pitch, out_pitch;
-  int bytes, height; /* bytes: of a row */
+  int bytes, height; /* bytes of a row; rows */
   int first_block, blocks_x;
   unsigned blocks_inverse;
-  int init[4];         /* what sums begin with, of the bytes of a word */
-  unsigned pick;       /* a word's bytes out of the results (0..3) and what was there (4..7) */
-  unsigned outside;    /* a word of what is outside the picture */
-  unsigned repeat[2];  /* left and right of it: selectors for two words out of the outermost one */
-  uint8_t step, spread;
-  bool filtered, keeps; /* keeps: pick takes something of what was there */
-  bool repeats;         /* what is beside the picture comes out of its outermost words */
+  int init[4];          /* initial values of the sums of a word's four bytes */
+  unsigned pick;        /* selector of a word's bytes: 0..3 from the results, 4..7 from the input */
+  unsigned outside;     /* constant border: a word of samples outside the image */
+  unsigned repeat[2];   /* selectors that make two words left [0] and right [1] of a row from its outermost word */
+  uint8_t step, spread; /* spread: index of the weights for this step */
+  bool filtered, keeps; /* keeps: `pick` takes bytes from the input */
+  bool repeats;         /* words beside a row are made with `repeat` */
 };
 
-struct Bands {
+/* The frame and the parameters, as the kernel's argument. */
+struct DirectLaunch {
   Rounding rounding;
   int n, blocks, ay;
   uint8_t border;
-  Band band[CF_MAX_VIEWS];
+  DirectGroup group[CF_MAX_VIEWS];
 };
 
-template<int H, int LIMBS> struct BandWeights {
+/* The spread kernel rows, for each of up to two steps. */
+template<int H, int LIMBS> struct DirectWeights {
   uint4 row[max_spreads][LIMBS][H][spread_bytes / 16];
 };
 
-/* Byte `at` of row y, anywhere. Where it lies, -1: outside. */
+/* Returns the offset in the image of byte `at` of row y, mapped by the border; -1: outside the image. `y` is
+ * already mapped, or -1. */
 __device__ __noinline__ long long
-place_of_byte (const Bands &bands, int index, int at, int y)
+offset_of_byte (const DirectLaunch &launch, int index, int at, int y)
 {
-  const Band &b = bands.band[index];
-  const int x = (at + 64 * b.step) / b.step - 64, mx = cf_border_map ((CfBorder) bands.border, x, b.bytes / b.step);
+  const DirectGroup &d = launch.group[index];
+  const int x = (at + 64 * d.step) / d.step - 64, mx = cf_border_map ((CfBorder) launch.border, x, d.bytes / d.step);
 
-  return mx < 0 || y < 0 ? -1 : (long long) y * b.in_pitch + mx * b.step + at - x * b.step;
+  return mx < 0 || y < 0 ? -1 : (long long) y * d.in_pitch + mx * d.step + at - x * d.step;
 }
 
-/* The eight bytes from `at` on of row y, which is inside or -1. */
+/* Loads the eight bytes from `at` on of row y (already mapped, or -1), mapped by the border. */
 __device__ __noinline__ uint2
-bytes_beyond (const Bands &bands, int index, int at, int y)
+load_past_edge (const DirectLaunch &launch, int index, int at, int y)
 {
-  const Band &b = bands.band[index];
+  const DirectGroup &d = launch.group[index];
   unsigned value[8];
-  long long place[8];
+  long long offset[8];
 
 #pragma unroll
   for (int i = 0; i < 8; i++)
-    place[i] = place_of_byte (bands, index, at + i, y);
+    offset[i] = offset_of_byte (launch, index, at + i, y);
 #pragma unroll
   for (int i = 0; i < 8; i++)
-    value[i] = b.in[max (place[i], 0ll)];
+    value[i] = d.in[max (offset[i], 0ll)];
 #pragma unroll
   for (int i = 0; i < 8; i++)
-    value[i] = place[i] < 0 ? b.outside >> 8 * ((at + i) & 3) & 0xff : value[i];
+    value[i] = offset[i] < 0 ? d.outside >> 8 * ((at + i) & 3) & 0xff : value[i];
   return make_uint2 (value[0] | value[1] << 8 | value[2] << 16 | value[3] << 24,
       value[4] | value[5] << 8 | value[6] << 16 | value[7] << 24);
 }
 
-/* Where the lane's word i of a row is, from its first on. */
+/* Returns the offset of a lane's word i from its word 0, in bytes. */
 __device__ __forceinline__ int
 word_at (int i)
 {
   return (i & 1) * 128 + (i >> 1) * 16;
 }
 
-/* Rows of samples, of each the lane's four words; lane r's `mine` is the row to take
- * for r. */
+/* Loads the lane's four words of COUNT rows of samples, all inside the image. Lane r's `lane_row` is the
+ * image's row that is loaded as row r. */
 template<int COUNT> __device__ __forceinline__ void
-load_inside (const Band &b, int from, int mine, unsigned (*a)[4])
+load_inside (const DirectGroup &d, int from, int lane_row, unsigned (*a)[4])
 {
-  const uint8_t *column = b.in + from;
+  const uint8_t *column = d.in + from;
 
   keep_whole (column);
 #pragma unroll
   for (int r = 0; r < COUNT; r++) {
-    const uint8_t *p = column + (long long) __shfl_sync (~0u, mine, r) * b.in_pitch;
+    const uint8_t *p = column + (long long) __shfl_sync (~0u, lane_row, r) * d.in_pitch;
 
 #pragma unroll
     for (int i = 0; i < 4; i++)
@@ -128,39 +119,40 @@ load_inside (const Band &b, int from, int mine, unsigned (*a)[4])
   }
 }
 
-/* The same for a warp beside whose columns or rows the picture ends: first what is
- * inside, then what else stands in the warp's first or last columns. */
+/* The same for a warp at an edge of the image: first loads what is inside, at clamped addresses, then
+ * replaces the words that are not inside. Where they are not just the outermost pixels repeated, lane r
+ * first makes the bytes before (edge_bytes[r][0..1]) and after row r ([2..5]). */
 template<int COUNT> __device__ __forceinline__ void
-load_edge (const Bands &bands, const Band &b, int index, int x0, int from, int mine, int lane, unsigned (*beyond)[6],
-    unsigned (*a)[4])
+load_edge (const DirectLaunch &launch, const DirectGroup &d, int index, int x0, int from, int lane_row, int lane,
+    unsigned (*edge_bytes)[6], unsigned (*a)[4])
 {
-  const int end = b.bytes & ~3;
+  const int end = d.bytes & ~3;
 
-  if (!b.repeats) {
+  if (!d.repeats) {
     if (lane < COUNT && x0 == 0)
-      *(uint2 *) beyond[lane] = bytes_beyond (bands, index, -8, mine);
-    if (lane < COUNT && x0 + strip + reach > b.bytes) {
-      *(uint2 *) (beyond[lane] + 2) = bytes_beyond (bands, index, end, mine);
-      *(uint2 *) (beyond[lane] + 4) = bytes_beyond (bands, index, end + 8, mine);
+      *(uint2 *) edge_bytes[lane] = load_past_edge (launch, index, -8, lane_row);
+    if (lane < COUNT && x0 + strip_bytes + halo > d.bytes) {
+      *(uint2 *) (edge_bytes[lane] + 2) = load_past_edge (launch, index, end, lane_row);
+      *(uint2 *) (edge_bytes[lane] + 4) = load_past_edge (launch, index, end + 8, lane_row);
     }
     __syncwarp ();
   }
 #pragma unroll
   for (int i = 0; i < 4; i++) {
-    const uint8_t *column = b.in + min (max (from + word_at (i), 0), end - 4);
+    const uint8_t *column = d.in + min (max (from + word_at (i), 0), end - 4);
 
     keep_whole (column);
 #pragma unroll
     for (int r = 0; r < COUNT; r++)
-      a[r][i] = *(const unsigned *) (column + (long long) max (__shfl_sync (~0u, mine, r), 0) * b.in_pitch);
+      a[r][i] = *(const unsigned *) (column + (long long) max (__shfl_sync (~0u, lane_row, r), 0) * d.in_pitch);
   }
 #pragma unroll
   for (int i = 0; i < 4; i++) {
     const int at = from + word_at (i);
 
-    if (b.repeats) {
-      const unsigned selectors = at < 0 ? b.repeat[0] >> (at < -4 ? 0 : 16)
-          : at >= end ? b.repeat[1] >> (at < end + 4 ? 0 : 16) : 0x3210;
+    if (d.repeats) {
+      const unsigned selectors = at < 0 ? d.repeat[0] >> (at < -4 ? 0 : 16)
+          : at >= end ? d.repeat[1] >> (at < end + 4 ? 0 : 16) : 0x3210;
 
 #pragma unroll
       for (int r = 0; r < COUNT; r++)
@@ -169,20 +161,20 @@ load_edge (const Bands &bands, const Band &b, int index, int x0, int from, int m
     }
 #pragma unroll
     for (int r = 0; r < COUNT; r++)
-      if (__shfl_sync (~0u, mine, r) < 0)
-        a[r][i] = b.outside;
+      if (__shfl_sync (~0u, lane_row, r) < 0)
+        a[r][i] = d.outside;
     if (at < 0 || (at >= end && at < end + 16))
 #pragma unroll
       for (int r = 0; r < COUNT; r++)
-        a[r][i] = beyond[r][at < 0 ? 2 + at / 4 : 2 + (at - end) / 4];
+        a[r][i] = edge_bytes[r][at < 0 ? 2 + at / 4 : 2 + (at - end) / 4];
   }
 }
 
-/* The fragments of the right operands: for both mma of a row two words. */
+/* Makes the fragments of the right operands of COUNT kernel rows: two words for each of a row's two mma. */
 template<int COUNT> __device__ __forceinline__ void
 make_fragments (const unsigned *spread, uint4 *fragment, int warp, int lane)
 {
-  const int n = lane >> 2, start = 32 - reach + 4 * (lane & 3) - 4 * (n >> 1) - (n & 1);
+  const int n = lane >> 2, start = 32 - halo + 4 * (lane & 3) - 4 * (n >> 1) - (n & 1);
 
 #pragma unroll
   for (int i = 0; i < (COUNT + warps - 1) / warps; i++) {
@@ -201,8 +193,8 @@ make_fragments (const unsigned *spread, uint4 *fragment, int warp, int lane)
   }
 }
 
-/* All products of ROWS rows: sum[r][s]: columns 4 t + 2 s, 4 t + 2 s + 1 of this lane's
- * sixteen bytes, and the same 128 further. */
+/* Makes all sums of ROWS rows. With g = lane / 4 and t = lane % 4, sum[r][s] are those of the bytes
+ * 16 g + 4 t + 2 s and the next one, and of the same two 128 further. */
 template<int H, int ROWS, int LIMBS> __device__ __forceinline__ void
 add_products (int (*sum)[2][4], const unsigned (*a)[4], const uint4 *fragment, const int *init)
 {
@@ -212,7 +204,7 @@ add_products (int (*sum)[2][4], const unsigned (*a)[4], const uint4 *fragment, c
 #pragma unroll
     for (int i = 0; i < 8; i++) {
       first[i / 4][i % 4] = init[i / 4 * 2 + i % 2];
-      hide (first[i / 4][i % 4]); /* as they lie, for all */
+      hide (first[i / 4][i % 4]); /* keeps these registers as the initial sums of all rows */
     }
 #pragma unroll
   for (int limb = LIMBS - 1; limb >= 0; limb--) {
@@ -234,6 +226,7 @@ add_products (int (*sum)[2][4], const unsigned (*a)[4], const uint4 *fragment, c
   }
 }
 
+/* Rounds all sums; word[r][0] are the lane's four bytes of row r, word[r][1] those 128 further. */
 template<int ROWS, Rule RULE> __device__ __forceinline__ void
 round_rows (const Rounding &k, const int (*sum)[2][4], unsigned (*word)[2])
 {
@@ -248,7 +241,8 @@ round_rows (const Rounding &k, const int (*sum)[2][4], unsigned (*word)[2])
     }
 }
 
-/* One limb: quick sums that are never below 0. */
+/* Rounds all sums by the rule. The launch takes one limb only with a float rule whose sums are never
+ * negative, so that kernel has no code for the others. */
 template<int ROWS, int LIMBS> __device__ __forceinline__ void
 round_all (const Rounding &k, int (*sum)[2][4], unsigned (*word)[2])
 {
@@ -266,27 +260,28 @@ round_all (const Rounding &k, int (*sum)[2][4], unsigned (*word)[2])
     round_rows<ROWS, RULE_DIVIDE> (k, sum, word);
 }
 
-/* A word of a row that may end in it. */
+/* Stores a word of a row, up to the row's end. */
 __device__ __forceinline__ void
-store_word (const Band &b, uint8_t *row, int x, unsigned word)
+store_word (const DirectGroup &d, uint8_t *row, int x, unsigned word)
 {
-  if (x + 3 < b.bytes)
+  if (x + 3 < d.bytes)
     *(unsigned *) (row + x) = word;
   else
 #pragma unroll
     for (int i = 0; i < 3; i++)
-      if (x + i < b.bytes)
+      if (x + i < d.bytes)
         row[x + i] = (uint8_t) (word >> 8 * i);
 }
 
+/* Stores the lane's words of ROWS rows; x0: first byte of the warp's columns. */
 template<int ROWS> __device__ __forceinline__ void
-store_rows (const Band &b, int x0, int x, int y, const unsigned (*word)[2])
+store_rows (const DirectGroup &d, int x0, int x, int y, const unsigned (*word)[2])
 {
-  if (x0 + strip <= b.bytes && y + ROWS <= b.height) {
-    uint8_t *to = b.out + (long long) y * b.out_pitch + x;
+  if (x0 + strip_bytes <= d.bytes && y + ROWS <= d.height) {
+    uint8_t *to = d.out + (long long) y * d.out_pitch + x;
 
 #pragma unroll
-    for (int r = 0; r < ROWS; r++, to += b.out_pitch) {
+    for (int r = 0; r < ROWS; r++, to += d.out_pitch) {
       ((unsigned *) to)[0] = word[r][0];
       ((unsigned *) to)[32] = word[r][1];
     }
@@ -294,136 +289,137 @@ store_rows (const Band &b, int x0, int x, int y, const unsigned (*word)[2])
   }
 #pragma unroll
   for (int r = 0; r < ROWS; r++)
-    if (y + r < b.height)
+    if (y + r < d.height)
 #pragma unroll
       for (int side = 0; side < 2; side++)
-        store_word (b, b.out + (long long) (y + r) * b.out_pitch, x + 128 * side, word[r][side]);
+        store_word (d, d.out + (long long) (y + r) * d.out_pitch, x + 128 * side, word[r][side]);
 }
 
-/* The input's words where the output's will be; rows are whole words. */
+/* Loads the input's words at the lane's output words; rows consist of whole words. */
 template<int ROWS> __device__ __forceinline__ void
-load_words (const Band &b, int x, int y, unsigned (*word)[2])
+load_words (const DirectGroup &d, int x, int y, unsigned (*word)[2])
 {
 #pragma unroll
   for (int side = 0; side < 2; side++) {
-    const uint8_t *column = b.in + min (x + 128 * side, b.bytes - 4);
+    const uint8_t *column = d.in + min (x + 128 * side, d.bytes - 4);
 
     keep_whole (column);
 #pragma unroll
     for (int r = 0; r < ROWS; r++)
-      word[r][side] = *(const unsigned *) (column + (long long) min (y + r, b.height - 1) * b.in_pitch);
+      word[r][side] = *(const unsigned *) (column + (long long) min (y + r, d.height - 1) * d.in_pitch);
   }
 }
 
-/* A group of which nothing is filtered. */
+/* Copies the lane's bytes of a group without filtered planes. */
 template<int ROWS> __device__ __forceinline__ void
-copy_rows (const Band &b, int x0, int x, int y)
+copy_rows (const DirectGroup &d, int x0, int x, int y)
 {
   unsigned word[ROWS][2];
 
-  if (b.bytes % 4 == 0) {
-    load_words<ROWS> (b, x, y, word);
-    store_rows<ROWS> (b, x0, x, y, word);
+  if (d.bytes % 4 == 0) {
+    load_words<ROWS> (d, x, y, word);
+    store_rows<ROWS> (d, x0, x, y, word);
     return;
   }
 #pragma unroll 1
   for (int i = 0; i < 8 * ROWS; i++) {
     const int at = x + i % 4 + i / 4 % 2 * 128, row = y + i / 8;
 
-    if (at < b.bytes && row < b.height)
-      b.out[(long long) row * b.out_pitch + at] = b.in[(long long) row * b.in_pitch + at];
+    if (at < d.bytes && row < d.height)
+      d.out[(long long) row * d.out_pitch + at] = d.in[(long long) row * d.in_pitch + at];
   }
 }
 
-/* How many blocks' registers an SM shall hold: with 128 instead of 96 registers 7 x 7 of two
- * limbs took 5.7 instead of 5.1 us at 1080p, with 128 instead of 134 3 x 3 of two limbs 9.9
- * instead of 12.0 at 4K. */
+/* Returns how many blocks an SM shall hold; it bounds the registers of a thread. Chosen by measurement, see
+ * docs/notes/convolve.md. */
 constexpr int
-resident (int h, int rows, int limbs)
+blocks_per_sm (int h, int rows, int limbs)
 {
   return rows == 8 ? (h == 3 ? 4 : 3) : h == 3 && limbs == 1 ? 6 : h == 9 || (h == 7 && limbs == 1) ? 4 : 5;
 }
 
-template<int H, int ROWS, int LIMBS> __global__ void __launch_bounds__ (threads, resident (H, ROWS, LIMBS))
-convolve_band_kernel (const __grid_constant__ Bands bands, const __grid_constant__ BandWeights<H, LIMBS> weights)
+template<int H, int ROWS, int LIMBS> __global__ void __launch_bounds__ (threads, blocks_per_sm (H, ROWS, LIMBS))
+convolve_direct_kernel (const __grid_constant__ DirectLaunch launch,
+    const __grid_constant__ DirectWeights<H, LIMBS> weights)
 {
-  constexpr int count = ROWS + H - 1; /* rows of samples; at most 32 */
+  constexpr int count = ROWS + H - 1; /* rows of samples; at most 32, one per lane of `lane_row` */
   constexpr int vectors = LIMBS * H * spread_bytes / 16;
   __shared__ uint4 spread[vectors], fragment[LIMBS * H * 32];
-  __shared__ __align__ (8) unsigned beyond[warps][count][6];
+  __shared__ __align__ (8) unsigned edge_bytes[warps][count][6];
   const int thread = (int) threadIdx.x, warp = thread >> 5, lane = thread & 31;
   int index = 0;
 
-  while (index + 1 < bands.n && (int) blockIdx.x >= bands.band[index + 1].first_block)
+  while (index + 1 < launch.n && (int) blockIdx.x >= launch.group[index + 1].first_block)
     index++;
-  const Band b = bands.band[index];
-  const unsigned block = blockIdx.x - (unsigned) b.first_block;
-  const unsigned down = b.blocks_inverse ? __umulhi (block, b.blocks_inverse) : block;
-  const int x0 = (int) (block - down * (unsigned) b.blocks_x) * strip, y0 = ((int) down * warps + warp) * ROWS;
-  const int x = x0 + 16 * (lane >> 2) + 4 * (lane & 3), from = x - reach;
-  const int wanted = y0 - bands.ay + lane;
-  int mine = min (max (wanted, 0), b.height - 1);
-  unsigned rest[ROWS][2], word[ROWS][2];
+  const DirectGroup d = launch.group[index];
+  const unsigned block = blockIdx.x - (unsigned) d.first_block;
+  const unsigned down = d.blocks_inverse ? __umulhi (block, d.blocks_inverse) : block;
+  const int x0 = (int) (block - down * (unsigned) d.blocks_x) * strip_bytes, y0 = ((int) down * warps + warp) * ROWS;
+  const int x = x0 + 16 * (lane >> 2) + 4 * (lane & 3), from = x - halo;
+  const int wanted = y0 - launch.ay + lane;
+  int lane_row = min (max (wanted, 0), d.height - 1);
+  unsigned kept[ROWS][2], word[ROWS][2];
   unsigned a[count][4];
   int sum[ROWS][2][4];
 
-  if (!b.filtered) {
-    await_previous ();
-    copy_rows<ROWS> (b, x0, x, y0);
+  if (!d.filtered) {
+    griddep_wait ();
+    copy_rows<ROWS> (d, x0, x, y0);
     return;
   }
-  if (bands.border != CF_BORDER_REPLICATE && mine != wanted)
-    mine = edge_row (bands.border, wanted, b.height);
+  if (launch.border != CF_BORDER_REPLICATE && lane_row != wanted)
+    lane_row = edge_row (launch.border, wanted, d.height);
   const auto load_samples = [&] {
-    if (x0 > 0 && x0 + strip + reach <= b.bytes && __all_sync (~0u, mine >= 0))
-      load_inside<count> (b, from, mine, a);
+    if (x0 > 0 && x0 + strip_bytes + halo <= d.bytes && __all_sync (~0u, lane_row >= 0))
+      load_inside<count> (d, from, lane_row, a);
     else
-      load_edge<count> (bands, b, index, x0, from, mine, lane, beyond[warp], a);
+      load_edge<count> (launch, d, index, x0, from, lane_row, lane, edge_bytes[warp], a);
   };
 
-  if (!has_turns) /* they arrive meanwhile */
+  if (!has_griddep) /* the samples arrive while the fragments are made */
     load_samples ();
 #pragma unroll
   for (int i = 0; i < (vectors + threads - 1) / threads; i++)
     if (i * threads + thread < vectors)
-      spread[i * threads + thread] = (&weights.row[b.spread][0][0][0])[i * threads + thread];
+      spread[i * threads + thread] = (&weights.row[d.spread][0][0][0])[i * threads + thread];
   __syncthreads ();
   make_fragments<LIMBS * H> ((const unsigned *) spread, fragment, warp, lane);
-  if (has_turns) {
-    await_previous ();
+  if (has_griddep) {
+    griddep_wait ();
     load_samples ();
   }
-  if (b.keeps)
-    load_words<ROWS> (b, x, y0, rest);
+  if (d.keeps)
+    load_words<ROWS> (d, x, y0, kept);
   __syncthreads ();
-  if (y0 >= b.height)
+  if (y0 >= d.height)
     return;
-  add_products<H, ROWS, LIMBS> (sum, a, fragment + lane, b.init);
-  round_all<ROWS, LIMBS> (bands.rounding, sum, word);
-  if (b.keeps)
+  add_products<H, ROWS, LIMBS> (sum, a, fragment + lane, d.init);
+  round_all<ROWS, LIMBS> (launch.rounding, sum, word);
+  if (d.keeps)
 #pragma unroll
     for (int i = 0; i < 2 * ROWS; i++)
-      word[i / 2][i % 2] = __byte_perm (word[i / 2][i % 2], rest[i / 2][i % 2], b.pick);
-  store_rows<ROWS> (b, x0, x, y0, word);
+      word[i / 2][i % 2] = __byte_perm (word[i / 2][i % 2], kept[i / 2][i % 2], d.pick);
+  store_rows<ROWS> (d, x0, x, y0, word);
 }
 
 /* ---- launches ----------------------------------------------------------- */
 
-/* Eight rows a warp: fewer rows are loaded twice. Four: more warps. */
-#define CF_BAND(h, rows, limbs) { h, limbs, rows, (const void *) convolve_band_kernel<h, rows, limbs> }
+/* With eight rows a warp fewer rows are loaded twice; with four there are more warps. */
+#define CF_DIRECT(h, rows, limbs) { h, limbs, rows, (const void *) convolve_direct_kernel<h, rows, limbs> }
 const struct Variant {
   int h, limbs, rows;
   const void *kernel;
 } variants[] = {
-  CF_BAND (3, 4, 1), CF_BAND (3, 8, 1), CF_BAND (5, 4, 1), CF_BAND (5, 8, 1), CF_BAND (7, 4, 1), CF_BAND (7, 8, 1),
-  CF_BAND (9, 4, 1), CF_BAND (9, 8, 1), CF_BAND (3, 4, 2), CF_BAND (3, 8, 2), CF_BAND (5, 4, 2), CF_BAND (5, 8, 2),
-  CF_BAND (7, 4, 2), CF_BAND (7, 8, 2), CF_BAND (9, 4, 2), CF_BAND (9, 8, 2), CF_BAND (3, 4, 3), CF_BAND (3, 8, 3),
-  CF_BAND (5, 4, 3), CF_BAND (7, 4, 3), CF_BAND (9, 4, 3),
+  CF_DIRECT (3, 4, 1), CF_DIRECT (3, 8, 1), CF_DIRECT (5, 4, 1), CF_DIRECT (5, 8, 1), CF_DIRECT (7, 4, 1),
+  CF_DIRECT (7, 8, 1), CF_DIRECT (9, 4, 1), CF_DIRECT (9, 8, 1), CF_DIRECT (3, 4, 2), CF_DIRECT (3, 8, 2),
+  CF_DIRECT (5, 4, 2), CF_DIRECT (5, 8, 2), CF_DIRECT (7, 4, 2), CF_DIRECT (7, 8, 2), CF_DIRECT (9, 4, 2),
+  CF_DIRECT (9, 8, 2), CF_DIRECT (3, 4, 3), CF_DIRECT (3, 8, 3), CF_DIRECT (5, 4, 3), CF_DIRECT (7, 4, 3),
+  CF_DIRECT (9, 4, 3),
 };
-#undef CF_BAND
+#undef CF_DIRECT
 
-/* Selectors of the two words beside a row's first or last word that go on with its
- * outermost pixel. */
+/* Returns the selectors of the two words left or right of a row that repeat its outermost pixel, made from
+ * the row's first or last word. */
 unsigned
 repeat_pixel (int step, bool right)
 {
@@ -434,67 +430,69 @@ repeat_pixel (int step, bool right)
   return selectors;
 }
 
-/* False: this group is not for these kernels. */
+/* Fills *d from a group. Returns false if these kernels cannot filter it. */
 bool
-make_band (const Work &work, const Group &g, Band *b)
+make_direct_group (const Work &work, const Group &g, DirectGroup *d)
 {
   const uintptr_t in = (uintptr_t) g.in | (uintptr_t) g.in_pitch, out = (uintptr_t) g.out | (uintptr_t) g.out_pitch;
   const Rounding &k = work.rounding;
 
-  *b = Band ();
-  b->in = g.in;
-  b->out = g.out;
-  b->in_pitch = (int) g.in_pitch;
-  b->out_pitch = (int) g.out_pitch;
-  b->bytes = g.width * g.step;
-  b->height = g.height;
-  b->step = g.step;
-  b->filtered = g.planes > 0;
-  b->repeats = work.border == CF_BORDER_REPLICATE && b->bytes % 4 == 0;
-  b->repeat[0] = repeat_pixel (g.step, false);
-  b->repeat[1] = repeat_pixel (g.step, true);
+  *d = DirectGroup ();
+  d->in = g.in;
+  d->out = g.out;
+  d->in_pitch = (int) g.in_pitch;
+  d->out_pitch = (int) g.out_pitch;
+  d->bytes = g.width * g.step;
+  d->height = g.height;
+  d->step = g.step;
+  d->filtered = g.planes > 0;
+  d->repeats = work.border == CF_BORDER_REPLICATE && d->bytes % 4 == 0;
+  d->repeat[0] = repeat_pixel (g.step, false);
+  d->repeat[1] = repeat_pixel (g.step, true);
   for (int i = 0; i < g.step; i++) {
-    if (g.fate[i] != CF_FATE_FILTER && g.fate[i] != CF_FATE_COPY)
+    if (g.action[i] != CF_ACTION_FILTER && g.action[i] != CF_ACTION_COPY)
       return false;
-    b->keeps = b->keeps || (b->filtered && g.fate[i] == CF_FATE_COPY);
+    d->keeps = d->keeps || (d->filtered && g.action[i] == CF_ACTION_COPY);
   }
-  if ((b->keeps && b->bytes % 4 != 0) || (g.step == 3 && b->filtered && (b->keeps || (g.chroma != 0 && g.chroma != 7))))
-    return false; /* words differ */
+  if ((d->keeps && d->bytes % 4 != 0) || (g.step == 3 && d->filtered && (d->keeps || (g.chroma != 0 && g.chroma != 7))))
+    return false; /* `init`, `outside` or `pick` would differ from word to word */
   for (int i = 0; i < 4; i++) {
     const int at = g.step == 3 ? 0 : i % g.step, chroma = g.plane_chroma (g.plane[at]);
 
-    b->init[i] = k.begin[chroma];
-    b->outside |= (unsigned) work.outside[chroma] << 8 * i;
-    b->pick |= (unsigned) (g.fate[at] == CF_FATE_COPY ? 4 + i : i) << 4 * i;
+    d->init[i] = k.init[chroma];
+    d->outside |= (unsigned) work.outside[chroma] << 8 * i;
+    d->pick |= (unsigned) (g.action[at] == CF_ACTION_COPY ? 4 + i : i) << 4 * i;
   }
-  return g.bytes == 1 && !g.gray && ((in | out) & 3) == 0 && b->bytes >= 4 && g.in_pitch <= INT_MAX
-      && g.out_pitch <= INT_MAX && work.ax * g.step <= reach && (work.w - 1 - work.ax) * g.step <= reach;
+  return g.bytes == 1 && !g.gray && ((in | out) & 3) == 0 && d->bytes >= 4 && g.in_pitch <= INT_MAX
+      && g.out_pitch <= INT_MAX && work.ax * g.step <= halo && (work.w - 1 - work.ax) * g.step <= halo;
 }
 
-/* Spreads the kernel's rows for a step; signed digits of base 256. */
+/* Fills the spread kernel rows for a step: the limbs are signed digits of base 256. */
 void
-put_spread (const CfConvolution &c, int step, int limbs, int h, uint8_t *rows)
+fill_spread (const CfConvolution &c, int step, int limbs, int h, uint8_t *rows)
 {
   for (int j = 0; j < c.h; j++)
     for (int i = 0; i < c.w; i++) {
-      int64_t rest = c.weights[j * c.w + i];
+      int64_t remainder = c.weights[j * c.w + i];
 
       for (int l = 0; l < limbs; l++) {
-        const int8_t digit = (int8_t) (rest & 0xff);
+        const int8_t digit = (int8_t) (remainder & 0xff);
 
         rows[(l * h + j) * spread_bytes + 32 + step * (i - c.ax)] = (uint8_t) digit;
-        rest = (rest - digit) / 256;
+        remainder = (remainder - digit) / 256;
       }
     }
 }
 
-/* How many warps of eight rows keep a big GPU busy; fewer where they win more. */
+/* Returns how many warps of eight rows keep a large GPU busy; fewer where eight rows gain more. With fewer
+ * warps than that, four rows a warp are faster. */
 int
 enough_warps (const Variant &v)
 {
   return v.limbs == 1 && (v.h == 5 || v.h == 7) ? 1024 : 2048;
 }
 
+/* Returns the first variant for h rows and `limbs` limbs, with the rows per warp that suit the frame's size. */
 const Variant *
 variant_of (const Work &work, int h, int limbs)
 {
@@ -502,7 +500,8 @@ variant_of (const Work &work, int h, int limbs)
   int tasks = 0;
 
   for (int i = 0; i < work.n; i++)
-    tasks += (work.group[i].width * work.group[i].step + strip - 1) / strip * ((work.group[i].height + 7) / 8);
+    tasks += (work.group[i].width * work.group[i].step + strip_bytes - 1) / strip_bytes
+        * ((work.group[i].height + 7) / 8);
   for (const Variant &v : variants)
     if (v.h >= h && v.limbs >= limbs && (!found || (v.h == found->h && v.limbs == found->limbs
         && tasks >= enough_warps (v))))
@@ -513,53 +512,54 @@ variant_of (const Work &work, int h, int limbs)
 } // namespace
 
 CfCode
-convolve_band_init (CfStatus *status)
+convolve_direct_init (CfStatus *status)
 {
-  return load_variants (variants, 0, status);
+  return convolve_load_variants (variants, 0, status);
 }
 
 bool
-convolve_band_fits (const CfConvolution &c, const Rounding &k, int limbs, int step)
+convolve_direct_fits (const CfConvolution &c, const Rounding &k, int limbs, int step)
 {
-  return c.bits == 8 && c.dense && c.op == CF_CONVOLVE_LINEAR && c.h <= max_h && limbs <= max_band_limbs
+  return c.bits == 8 && c.dense && c.op == CF_CONVOLVE_LINEAR && c.h <= max_h && limbs <= max_direct_limbs
       && k.rule != RULE_NONE
-      && c.ax * step <= reach && (c.w - 1 - c.ax) * step <= reach;
+      && c.ax * step <= halo && (c.w - 1 - c.ax) * step <= halo;
 }
 
 bool
-convolve_launch_band (const Work &work, const CfConvolution &c, cudaStream_t stream, CfCode *code, CfStatus *status)
+convolve_direct_launch (const Work &work, const CfConvolution &c, cudaStream_t stream, CfCode *code, CfStatus *status)
 {
   const int limbs = max (work.limbs, work.rounding.quick != QUICK_NONE && !work.rounding.clips ? 1 : 2);
   const Variant *v = variant_of (work, c.h, limbs);
   const int spread_size = v->limbs * v->h * spread_bytes;
-  alignas (16) uint8_t weights[max_spreads * max_band_limbs * max_h * spread_bytes] = { };
-  Bands bands = { };
+  alignas (16) uint8_t weights[max_spreads * max_direct_limbs * max_h * spread_bytes] = { };
+  DirectLaunch launch = { };
   int steps[max_spreads], n_steps = 0;
-  void *arguments[] = { &bands, weights };
+  void *arguments[] = { &launch, weights };
 
-  bands.rounding = work.rounding;
-  bands.n = work.n;
-  bands.ay = work.ay;
-  bands.border = work.border;
+  launch.rounding = work.rounding;
+  launch.n = work.n;
+  launch.ay = work.ay;
+  launch.border = work.border;
   for (int i = 0; i < work.n; i++) {
-    Band *b = &bands.band[i];
+    DirectGroup *d = &launch.group[i];
 
-    if (!make_band (work, work.group[i], b))
+    if (!make_direct_group (work, work.group[i], d))
       return false;
-    while (b->filtered && b->spread < n_steps && steps[b->spread] != b->step)
-      b->spread++;
-    if (b->filtered && b->spread == max_spreads)
+    while (d->filtered && d->spread < n_steps && steps[d->spread] != d->step)
+      d->spread++;
+    if (d->filtered && d->spread == max_spreads)
       return false;
-    if (b->filtered && b->spread == n_steps) {
-      put_spread (c, b->step, limbs, v->h, weights + n_steps * spread_size);
-      steps[n_steps++] = b->step;
+    if (d->filtered && d->spread == n_steps) {
+      fill_spread (c, d->step, limbs, v->h, weights + n_steps * spread_size);
+      steps[n_steps++] = d->step;
     }
-    b->first_block = bands.blocks;
-    b->blocks_x = (b->bytes + strip - 1) / strip;
-    b->blocks_inverse = inverse_of_blocks (b->blocks_x);
-    bands.blocks += b->blocks_x * ((b->height + warps * v->rows - 1) / (warps * v->rows));
+    d->first_block = launch.blocks;
+    d->blocks_x = (d->bytes + strip_bytes - 1) / strip_bytes;
+    d->blocks_inverse = convolve_inverse_of_blocks (d->blocks_x);
+    launch.blocks += d->blocks_x * ((d->height + warps * v->rows - 1) / (warps * v->rows));
   }
-  *code = launch_blocks ("convolve band", v->kernel, bands.blocks, threads, arguments, 0, work.ahead, stream, status);
+  *code = convolve_launch_blocks ("convolve direct", v->kernel, launch.blocks, threads, arguments, 0, work.pdl, stream,
+      status);
   return true;
 }
 

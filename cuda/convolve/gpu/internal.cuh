@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * convolve/gpu/internal.cuh: what the CUDA files of the convolution share: a frame's work
- * as it travels with a launch, and the launches. */
+ * convolve/gpu/internal.cuh: what the CUDA files of the convolution share: the description of
+ * a frame that is the kernels' argument, the layouts of the weights, and the functions that launch. */
 #ifndef CF_CONVOLVE_GPU_INTERNAL_CUH
 #define CF_CONVOLVE_GPU_INTERNAL_CUH
 
@@ -10,13 +10,12 @@
 
 namespace cf {
 
-/* A sample's fate that is none of CfConvolveFate. */
+/* Action of a sample that belongs to another group of the same pixel: the block leaves it alone. */
 constexpr uint8_t another_group = 0xff;
 
-/* Components that lie in one plane with the same size, step and field, so that
- * one block makes whole pixels of them. A pixel is `step` samples of `bytes`;
- * its filtered samples are the tile's planes 0, 1, 2. What belongs to another group
- * is left alone. */
+/* The components of one plane that have the same size, step and field: a block filters whole pixels
+ * of a group. A pixel has `step` samples of `bytes` bytes; its filtered samples are the planes 0, 1, 2
+ * of the tile. Samples of the pixel that belong to another group are not touched. */
 struct Group {
   const uint8_t *in;
   uint8_t *out;
@@ -25,121 +24,131 @@ struct Group {
   int first_block, blocks_x, index;
   unsigned blocks_inverse; /* 2^32 / blocks_x rounded up; 0 for 1 */
   uint8_t step, bytes, shift, bits;
-  uint8_t planes;      /* filtered ones, 0..3; of a gray picture 1 */
-  uint8_t fate[4];     /* CfConvolveFate of each sample of the pixel, in memory order, or another_group */
-  uint8_t plane[4];    /* of a filtered sample */
-  unsigned offset;     /* of each plane in the pixel, in samples, a byte a plane; of three in four the rest's last */
-  unsigned chroma;     /* which constants each plane takes, a bit a plane */
-  uint8_t weight[4];   /* gray: of each sample of the pixel */
+  uint8_t planes;      /* number of filtered planes, 0..3; 1 where R, G and B become one gray plane */
+  uint8_t action[4];   /* CfConvolveAction of each sample of the pixel, in memory order, or another_group */
+  uint8_t plane[4];    /* of each filtered sample: its plane */
+  unsigned offset;     /* offset of each plane in the pixel, in samples, one byte per plane; where three of four
+                          samples are filtered, byte 3 is the offset of the fourth sample */
+  unsigned chroma;     /* one bit per plane: set if the plane takes the constants of chroma */
+  uint8_t weight[4];   /* gray: the weight of each sample of the pixel */
   bool gray;
-  bool in_words;       /* four pixels begin on a word in every row */
-  bool in_vectors;     /* ... and four, of step 1 sixteen, on as many bytes as they take */
-  bool copy_vectors;   /* all copied, and rows lie on 16 bytes */
-  bool out_words;      /* two pixels may be stored at once: aligned to their size, at most 4 */
-  /* Gray of three planes (GBR): the other two, R and B. */
+  bool in_words;       /* 8-bit input whose rows begin on an address divisible by 4 */
+  bool in_vectors;     /* in_words, and the rows begin on an address divisible by 16 */
+  bool copy_vectors;   /* all samples are copied, and the rows of both images begin on 16 bytes */
+  bool out_words;      /* put_pair () may store two pixels at once: the output rows are aligned for it */
+  /* Gray made of three planes (GBR): the two other planes, R and B. */
   const uint8_t *in2[2];
   uint8_t *out2[2];
   long long in_pitch2[2], out_pitch2[2];
 
-  /* Shifts, not arrays: what is indexed by a variable would not stay in registers. */
+  /* Shifts, not arrays: an array that is indexed by a variable does not stay in registers. */
   __host__ __device__ int plane_offset (int plane) const { return (int) (offset >> 8 * plane & 0xff); }
   __host__ __device__ int plane_chroma (int plane) const { return (int) (chroma >> plane & 1); }
 };
 
-/* Rounding by a float multiply-add; EVEN: two, where ties can occur and 1 / D is
+/* Rounding with a float multiply-add. QUICK_EVEN: with two of them, where ties can occur and 1 / D is
  * no float. See make_quick () in plan.cu. */
 enum Quick : uint8_t { QUICK_NONE, QUICK_ONE, QUICK_EVEN };
 
-/* Rounding where sums stay in registers: see make_rule () in plan.cu. */
+/* Rounding without branches, for the kernels that keep all sums in registers. See make_rule () in plan.cu. */
 enum Rule : uint8_t { RULE_NONE, RULE_ONE, RULE_EVEN, RULE_SHIFT, RULE_DIVIDE };
 
-/* From sums to samples: CfConvolution's rule, without the weights. */
+/* How sums become samples: the constants of CfConvolution, without the weights, and what was derived
+ * from them. D is the divisor, n = 2 S + add (see CfConvolution). */
 struct Rounding {
   long long divisor2; /* 2 D */
   long long add[2];
   long long factor;
   unsigned magic;
-  int shift;          /* narrow: of the product, less 32; power of two: of n */
+  int shift;          /* pow2: of n; otherwise, for narrow: of the product with `magic`, less 32 */
   int max, mid, amount;
   uint8_t op, narrow, pow2, ties[2];
   Quick quick;
-  bool clips;         /* quick, and of rules: the sum and what it begins with may be below 0, and then counts as 0 */
-  int base[2];        /* of luma and chroma: is added to sums */
-  unsigned offset;    /* bits of a float: is added to products */
-  float inverse[2];   /* of D; EVEN: above and below it */
+  bool clips;         /* quick and rule: a sum with its base may be negative, and is then set to 0 */
+  int base[2];        /* quick: is added to the sums of luma and chroma */
+  unsigned offset;    /* quick: bits of the float that is added to the products */
+  float inverse[2];   /* quick: 1 / D; QUICK_EVEN: a float above 1 / D and one below it */
   Rule rule;
-  int begin[2];       /* what sums begin with, of luma and chroma */
+  int init[2];        /* rule: initial value of the sums of luma and chroma */
   int rule_divisor, rule_shift;
   unsigned rule_magic;
 };
 
 constexpr int max_limbs = 5;
 
+/* A frame and the parameters: the argument of every kernel but direct.cu's, which has one of its own. */
 struct Work {
   int n, blocks;
   Group group[CF_MAX_VIEWS];
   Rounding rounding;
   int w, h, ax, ay;
-  int limbs;          /* of a weight, signed bytes, the lowest first */
+  int limbs;          /* signed bytes per weight (digits of base 256), the lowest first */
   uint8_t border;     /* CfBorder */
   uint8_t gray;       /* CfGray */
-  bool ahead;         /* the kernels may begin before those queued before them have ended: await_previous */
-  int outside[2];
+  bool pdl;           /* programmatic dependent launch: a kernel may start before the work queued before it has
+                         completed, see griddep_wait () */
+  int outside[2];     /* constant border: the sample outside the image, luma and chroma */
 };
 
-/* Weights up to 9 x 10: [limb][row], tap i at byte 12 + i, zeros around. For a
- * magnitude, "limb" 1 is the second kernel. */
+/* Weights up to 9 x 10: [limb][row], tap i at byte 12 + i, zeros around. For a magnitude, index 1 holds
+ * the second kernel instead of a second limb. */
 struct SmallWeights {
   uint4 row[max_limbs][10][2];
 };
 
-/* Up to 63 x 63: limb, row, taps as signed bytes, rows padded with zeros to a
- * multiple of 4, everything tight. SIZE bounds the argument of the launch. */
+/* Weights up to 63 x 63: limb by limb, each row by row, one signed byte per tap. Rows are padded with
+ * zeros to a multiple of 4 bytes, limbs to a multiple of 16. SIZE: bytes of the launch's argument. */
 template<int SIZE> struct DenseWeights {
   uint4 bytes[SIZE / 16];
 };
 constexpr int dense_small = 1536, dense_large = 63 * 64 * max_limbs;
-static_assert (dense_small % 16 == 0 && dense_large % 16 == 0, "staged by 16 bytes");
+static_assert (dense_small % 16 == 0 && dense_large % 16 == 0, "staged in vectors of 16 bytes");
 
+/* Weights of wide.cu: one axis each; for a 3 x 3 magnitude the nine taps of both kernels. */
 struct SeparableWeights {
   int row[64], col[64];
 };
 
-/* One axis each: tap i at byte 32 + i, zeros around. */
+/* Weights of separable.cu, one axis each: tap i at byte 32 + i, zeros around. */
 struct AxisWeights {
   uint4 row[9], col[9];
 };
 
-CfCode convolve_launch_small (Work *work, const SmallWeights &weights, cudaStream_t stream, CfStatus *status);
-CfCode convolve_launch_dense (Work *work, const CfConvolution &c, cudaStream_t stream, CfStatus *status);
-/* Bytes of pixels of `step` samples, four or eight at a time. */
-bool convolve_band_fits (const CfConvolution &c, const Rounding &k, int limbs, int step);
-/* Pixels of four bytes of which three are filtered. */
-bool convolve_apart_fits (const CfConvolution &c, const Rounding &k, int limbs);
-/* False: the frame does not lie as these kernels need it, and nothing was launched. */
-bool convolve_launch_band (const Work &work, const CfConvolution &c, cudaStream_t stream, CfCode *code,
+/* Each *_launch enqueues the filtering of a frame on `stream` and returns without waiting. It returns
+ * CF_OK, or the error that CUDA returned for the launch. Those that take a Work * set its grid. */
+CfCode convolve_small_launch (Work *work, const SmallWeights &weights, cudaStream_t stream, CfStatus *status);
+CfCode convolve_dense_launch (Work *work, const CfConvolution &c, cudaStream_t stream, CfStatus *status);
+/* Returns true if direct.cu can filter with `c`, rounded as in `k`, in planes of pixels of `step` samples. */
+bool convolve_direct_fits (const CfConvolution &c, const Rounding &k, int limbs, int step);
+/* Returns true if packed_rgb.cu can filter with `c`, rounded as in `k`. */
+bool convolve_packed_rgb_fits (const CfConvolution &c, const Rounding &k, int limbs);
+/* These two return false, and launch nothing, if their kernels cannot take the frame's strides,
+ * alignment or actions. Otherwise they return true and the result of the launch in *code. */
+bool convolve_direct_launch (const Work &work, const CfConvolution &c, cudaStream_t stream, CfCode *code,
     CfStatus *status);
-bool convolve_launch_apart (Work *work, const SmallWeights &weights, cudaStream_t stream, CfCode *code,
+bool convolve_packed_rgb_launch (Work *work, const SmallWeights &weights, cudaStream_t stream, CfCode *code,
     CfStatus *status);
-/* Does the block's memory suffice? */
+/* Returns true if a block needs no more shared memory than max_shared bytes. */
 bool convolve_separable_fits (const CfConvolution &c, bool is_signed, int max_shared);
-CfCode convolve_launch_separable (Work *work, const AxisWeights &weights, bool is_signed, cudaStream_t stream,
+CfCode convolve_separable_launch (Work *work, const AxisWeights &weights, bool is_signed, cudaStream_t stream,
     CfStatus *status);
-CfCode convolve_launch_wide (Work *work, const SeparableWeights &weights, cudaStream_t stream, CfStatus *status);
-/* Loads the kernels and sets the limits of their shared memory; once a plan. */
-CfCode convolve_small_init (bool *ahead, CfStatus *status); /* ahead: Work's */
-CfCode convolve_band_init (CfStatus *status);
-CfCode convolve_apart_init (CfStatus *status);
+CfCode convolve_wide_launch (Work *work, const SeparableWeights &weights, cudaStream_t stream, CfStatus *status);
+/* Each *_init loads its kernels and sets the limits of their dynamic shared memory; called once per plan.
+ * convolve_small_init also returns in *pdl whether the kernels were compiled with griddep_wait (). */
+CfCode convolve_small_init (bool *pdl, CfStatus *status);
+CfCode convolve_direct_init (CfStatus *status);
+CfCode convolve_packed_rgb_init (CfStatus *status);
 CfCode convolve_dense_init (int max_shared, CfStatus *status);
 CfCode convolve_separable_init (int max_shared, CfStatus *status);
 CfCode convolve_wide_init (int max_shared, CfStatus *status);
 
-/* What a block takes beside its dynamic shared memory, at the most. */
+/* Upper bound of a block's static shared memory, in bytes. */
 constexpr int fixed_shared = 1024;
 
-/* Loads kernels; max_shared: what a block may have, where its memory is dynamic. */
+/* Loads the kernels of a variant table. max_shared: bytes of shared memory a block may have; 0 for kernels
+ * without dynamic shared memory. */
 template<typename Variant, int N> CfCode
-load_variants (const Variant (&variants)[N], int max_shared, CfStatus *status)
+convolve_load_variants (const Variant (&variants)[N], int max_shared, CfStatus *status)
 {
   CfCode code = CF_OK;
 
@@ -149,10 +158,11 @@ load_variants (const Variant (&variants)[N], int max_shared, CfStatus *status)
   return code;
 }
 
-/* ahead: the kernel calls await_previous before it looks at a picture. */
+/* Launches a kernel; `name` appears in error messages. pdl: the kernel may start early, because it calls
+ * griddep_wait () before it accesses an image. */
 inline CfCode
-launch_blocks (const char *name, const void *kernel, int blocks, int threads, void **arguments, int shared, bool ahead,
-    cudaStream_t stream, CfStatus *status)
+convolve_launch_blocks (const char *name, const void *kernel, int blocks, int threads, void **arguments, int shared,
+    bool pdl, cudaStream_t stream, CfStatus *status)
 {
   cudaLaunchAttribute attribute = { };
   cudaLaunchConfig_t config = { };
@@ -165,22 +175,22 @@ launch_blocks (const char *name, const void *kernel, int blocks, int threads, vo
   config.dynamicSmemBytes = (size_t) shared;
   config.stream = stream;
   config.attrs = &attribute;
-  config.numAttrs = ahead ? 1 : 0;
+  config.numAttrs = pdl ? 1 : 0;
   code = cf_cuda_check (cudaLaunchKernelExC (&config, kernel, arguments), name, status);
   return code == CF_OK ? cf_cuda_launched (name, status) : code;
 }
 
-/* What divides by blocks_x with a multiplication; exact for at most 2^32 / blocks_x
- * blocks: 16384^2 pixels are 2^17 blocks of 32 x 128. */
+/* Returns the factor with which __umulhi () divides by blocks_x, 0 for blocks_x = 1. The division is exact
+ * for up to 2^32 / blocks_x blocks; 16384 x 16384 pixels are 2^16 blocks of 128 x 32. */
 inline unsigned
-inverse_of_blocks (int blocks_x)
+convolve_inverse_of_blocks (int blocks_x)
 {
   return blocks_x > 1 ? (unsigned) ((0x100000000ull + (unsigned) blocks_x - 1) / (unsigned) blocks_x) : 0;
 }
 
-/* Blocks of tile_w x tile_h pixels, all groups behind each other. */
+/* Sets the grid: blocks of tile_w x tile_h pixels, group after group. */
 inline void
-deal_groups (Work *work, int tile_w, int tile_h)
+convolve_assign_blocks (Work *work, int tile_w, int tile_h)
 {
   work->blocks = 0;
   for (int i = 0; i < work->n; i++) {
@@ -189,7 +199,7 @@ deal_groups (Work *work, int tile_w, int tile_h)
     g.index = i;
     g.first_block = work->blocks;
     g.blocks_x = (g.width + tile_w - 1) / tile_w;
-    g.blocks_inverse = inverse_of_blocks (g.blocks_x);
+    g.blocks_inverse = convolve_inverse_of_blocks (g.blocks_x);
     work->blocks += g.blocks_x * ((g.height + tile_h - 1) / tile_h);
   }
 }

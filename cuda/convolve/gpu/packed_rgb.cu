@@ -1,33 +1,23 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * convolve/gpu/packed_rgb.cu: kernels of up to 9 x 9 taps on pixels of four 8-bit samples of
- * which three are filtered, on the integer tensor units, straight from the picture's
- * memory to the picture's memory.
+ * convolve/gpu/packed_rgb.cu: kernels of up to 9 x 9 taps on pixels of four 8-bit samples of which three are
+ * filtered, on the integer tensor units, from global memory to global memory without a tile in shared memory.
  *
- * Block: 4 warps; a warp makes 8 rows of 128 pixels, two at a time. A lane loads four
- * pixels at a time and takes them apart itself: seven byte permutations make the word
- * of each of three planes. One mma makes 128 outputs of a row of a plane out of TWO
- * rows of samples, as in small.cu: row g of its left operand is the 16 samples
- * from 8 g - 4 on of one row and those of the next row behind them; column n of its
- * right operand holds two rows of the kernel, n bytes down. Its four words lie in four
- * registers one behind the other, so each row of samples is in one operand only: output rows
- * of the one parity meet the kernel's rows 2 p and 2 p + 1 there, those of the other
- * 2 p - 1 and 2 p. So (h + 1) / 2 mma for 128 outputs and no register is moved.
+ * Map: 4 warps a block, a warp makes 8 rows of 128 pixels, two rows at a time. A lane loads four pixels at a
+ * time and splits them itself: seven byte permutations make a word of each of the three planes.
  *
- * Shared memory: the kernel's rows and the right operands' fragments made of them, each
- * written before a barrier and read after it.
+ * One mma makes 128 outputs of a row of a plane from TWO rows of samples, as in small.cu: row g of its left
+ * operand is the 16 samples from 8 g - 4 on of one row, followed by those of the next row; column n of its
+ * right operand holds two kernel rows, shifted down by n bytes. Each row of samples is in one operand only,
+ * whose words are in adjacent registers: even output rows meet the kernel rows 2 p and 2 p + 1 there, odd
+ * ones 2 p - 1 and 2 p. So (h + 1) / 2 mma make 128 outputs, and no register is moved.
  *
- * Two rows of results are made while the next rows of samples are on their way: so 128 registers
- * suffice, and at 1080p all blocks run at once.
+ * Shared memory: the kernel rows, and the fragments of the right operands; each is written before a barrier
+ * and read after it. Two rows of results are made while the next rows of samples are being loaded, which
+ * keeps a thread within 128 registers, so at 1080p all blocks are resident at once.
  *
- * An H200 takes 11.0 us for 7 x 7 RGBA at 1080p and 33.6 at 4K (a copy 5.5 and 17.1), with a tile in
- * shared memory (small.cu) 15.2 and 38.2. The time hardly depends on the kernel's
- * size, 9.3 to 11.0 us at 1080p from 3 x 3 to 9 x 9, so neither on the tensor units nor on
- * what it loads; supposed, not measured: all warps load, work and store at about the same
- * time, where a copy reads and writes at once. Four rows of results a warp with all their
- * samples in registers, twice as many warps: faster at 3 x 3 (8.8 and 26.2, instead of 9.3 and
- * 28.7), where bands are still faster, level at 5 and 7, slower at 9 x 9 (12.7 and 39.0 instead
- * of 10.6 and 33.4). Fragments kept in registers by the compiler: spilled (hide). */
+ * Bound: neither by the tensor units nor by the loads, as the time hardly depends on the kernel's size;
+ * probably all warps load, compute and store at the same time. Times: docs/notes/convolve.md. */
 #include "tile.cuh"
 #include "sums.cuh"
 
@@ -38,27 +28,29 @@ namespace cf {
 namespace {
 
 constexpr int warps = 4, tile_w = 128;
-constexpr int apart_h = 9, apart_limbs = 3, apart_rows = 8, apart_reach = 4; /* reach: pixels beside an output */
+constexpr int max_h = 9, max_packed_limbs = 3, rows_of_warp = 8;
+constexpr int halo = 4; /* pixels on each side of an output that taps may reach */
 
-/* Where the planes' bytes are in a pixel, as selectors. */
-struct Places {
-  unsigned two, third;   /* of two pixels: planes 0 and 1; plane 2 */
-  unsigned rest, put[2]; /* the fourth byte, behind two other words; how the pixel of a pair is put together */
+/* Selectors (of __byte_perm) that split pixels into planes and assemble them again. */
+struct Selectors {
+  unsigned two, third; /* from two pixels: the bytes of the planes 0 and 1; those of plane 2 */
+  unsigned fourth;     /* from a word of plane 2 and an input pixel: the fourth byte, which is copied */
+  unsigned put[2];     /* how pack () assembles the left and the right pixel of a pair */
 };
 
-__device__ __forceinline__ Places
-places_of (const Group &g)
+__device__ __forceinline__ Selectors
+selectors_of (const Group &g)
 {
   const unsigned o0 = (unsigned) g.plane_offset (0), o1 = (unsigned) g.plane_offset (1),
       o2 = (unsigned) g.plane_offset (2), o3 = (unsigned) g.plane_offset (3);
 
-  return Places { o0 | (o0 + 4) << 4 | o1 << 8 | (o1 + 4) << 12, o2 | (o2 + 4) << 4, (o3 + 4) << 4,
+  return Selectors { o0 | (o0 + 4) << 4 | o1 << 8 | (o1 + 4) << 12, o2 | (o2 + 4) << 4, (o3 + 4) << 4,
     { 1u << 4 * o1 | 4u << 4 * o2 | 5u << 4 * o3, 2u << 4 * o0 | 3u << 4 * o1 | 4u << 4 * o2 | 5u << 4 * o3 } };
 }
 
-/* Four pixels to a word of each plane. */
+/* Splits four pixels into a word of each plane. */
 __device__ __forceinline__ void
-take_apart (const Places &p, uint4 w, unsigned &plane0, unsigned &plane1, unsigned &plane2)
+unpack (const Selectors &p, uint4 w, unsigned &plane0, unsigned &plane1, unsigned &plane2)
 {
   const unsigned low = __byte_perm (w.x, w.y, p.two), high = __byte_perm (w.z, w.w, p.two);
 
@@ -67,9 +59,9 @@ take_apart (const Places &p, uint4 w, unsigned &plane0, unsigned &plane1, unsign
   plane2 = __byte_perm (__byte_perm (w.x, w.y, p.third), __byte_perm (w.z, w.w, p.third), 0x5410);
 }
 
-/* A pixel from outside. */
+/* Returns a pixel outside the image, with a constant border. */
 __device__ __forceinline__ unsigned
-outside_of (const Work &work, const Group &g)
+outside_pixel (const Work &work, const Group &g)
 {
   unsigned pixel = 0;
 
@@ -79,12 +71,13 @@ outside_of (const Work &work, const Group &g)
   return pixel;
 }
 
-/* Four pixels from x on of row y, anywhere; -1: a row from outside. */
+/* Loads the four pixels from x on of row y (already mapped; -1: outside), mapped by the border. */
 __device__ __noinline__ uint4
-four_beyond (const Work &work, int index, int x, int y)
+load_edge_pixels (const Work &work, int index, int x, int y)
 {
   const Group &g = work.group[index];
-  const unsigned *row = (const unsigned *) (g.in + (long long) max (y, 0) * g.in_pitch), outside = outside_of (work, g);
+  const unsigned *row = (const unsigned *) (g.in + (long long) max (y, 0) * g.in_pitch),
+      outside = outside_pixel (work, g);
   int at[4];
   unsigned pixel[4];
 
@@ -100,39 +93,40 @@ four_beyond (const Work &work, int index, int x, int y)
   return make_uint4 (pixel[0], pixel[1], pixel[2], pixel[3]);
 }
 
-/* Where a lane's pixels come from: four at x and four at x + 64 of each row. */
+/* Where a lane loads its pixels: of each row four from x on and four from x + 64 on. */
 struct Source {
-  const uint8_t *first;
-  int second;          /* bytes on */
-  int x, pitch, mine;  /* lane r's `mine` is the picture's row to take for row r, -1: from outside */
-  bool repeats, slow;  /* what is beside the picture: its outermost pixels; anything */
+  const uint8_t *first;   /* the first four, in row 0, clamped to the row */
+  int second;             /* offset of the second four from there, in bytes */
+  int x, pitch, lane_row; /* lane r's `lane_row` is the image's row to load as row r; -1: outside */
+  bool repeats;           /* pixels beside the image repeat the outermost ones: load_pair () as inside */
+  bool slow;              /* other pixels outside the image: load_edge_pixels () */
 };
 
 __device__ __forceinline__ Source
-source_of (const Work &work, const Group &g, int x0, int x, int mine)
+source_of (const Work &work, const Group &g, int x0, int x, int lane_row)
 {
-  const bool inside = x0 > 0 && x0 + tile_w + apart_reach <= g.width && __all_sync (~0u, mine >= 0);
+  const bool inside = x0 > 0 && x0 + tile_w + halo <= g.width && __all_sync (~0u, lane_row >= 0);
   const bool repeats = work.border == CF_BORDER_REPLICATE && g.width % 4 == 0;
   const int last = g.width - 4, at = min (max (x, 0), last);
-  Source s = { g.in + 4 * at, 4 * (min (x + 64, last) - at), x, (int) g.in_pitch, mine, !inside && repeats,
+  Source s = { g.in + 4 * at, 4 * (min (x + 64, last) - at), x, (int) g.in_pitch, lane_row, !inside && repeats,
     !inside && !repeats };
 
   keep_whole (s.first);
   return s;
 }
 
-/* Two rows of samples. */
+/* Loads two rows: w[0], w[1] the pixels of row r, w[2], w[3] those of row r + 1. */
 __device__ __forceinline__ void
 load_pair (const Work &work, const Group &g, const Source &s, int r, uint4 *w)
 {
 #pragma unroll
   for (int i = 0; i < 2; i++) {
-    const int y = __shfl_sync (~0u, s.mine, r + i);
+    const int y = __shfl_sync (~0u, s.lane_row, r + i);
     const uint8_t *row = s.first + (long long) y * s.pitch;
 
     if (s.slow) {
-      w[2 * i] = four_beyond (work, g.index, s.x, y);
-      w[2 * i + 1] = four_beyond (work, g.index, s.x + 64, y);
+      w[2 * i] = load_edge_pixels (work, g.index, s.x, y);
+      w[2 * i + 1] = load_edge_pixels (work, g.index, s.x + 64, y);
     } else {
       w[2 * i] = *(const uint4 *) row;
       w[2 * i + 1] = *(const uint4 *) (row + s.second);
@@ -140,6 +134,7 @@ load_pair (const Work &work, const Group &g, const Source &s, int r, uint4 *w)
   }
 }
 
+/* Returns four pixels, or four times the outermost pixel if they are beside the image. */
 __device__ __forceinline__ uint4
 repeat_pixels (uint4 w, int x, int width)
 {
@@ -148,21 +143,21 @@ repeat_pixels (uint4 w, int x, int width)
   return x < 0 || x >= width ? make_uint4 (pixel, pixel, pixel, pixel) : w;
 }
 
-/* Two rows' pixels to the left operands' words of each plane. */
+/* Splits the pixels of two rows into the words of the left operand of each plane. */
 __device__ __forceinline__ void
-take_pair_apart (const Places &p, const Group &g, const Source &s, uint4 *w, unsigned (*a)[4])
+unpack_rows (const Selectors &p, const Group &g, const Source &s, uint4 *w, unsigned (*a)[4])
 {
 #pragma unroll
   for (int i = 0; i < 4; i++) {
     if (s.repeats)
       w[i] = repeat_pixels (w[i], s.x + i % 2 * 64, g.width);
-    take_apart (p, w[i], a[0][i], a[1][i], a[2][i]);
+    unpack (p, w[i], a[0][i], a[1][i], a[2][i]);
   }
 }
 
-/* The right operands' fragments, [limb][odd][pair]: for an output row of the same parity as
- * the warp's first the kernel's rows 2 p and 2 p + 1, for the others those one up: what they
- * meet begins a row before theirs. */
+/* Makes the fragments of the right operands, [limb][odd][pair]: for even output rows of the warp the kernel
+ * rows 2 p and 2 p + 1; for odd ones 2 p - 1 and 2 p, because the pair of sample rows that they share with
+ * the even row above begins a row earlier. */
 template<int PAIRS, int LIMBS> __device__ __forceinline__ void
 make_pair_fragments (const unsigned *weights, uint2 *fragment, int start, int warp, int lane)
 {
@@ -180,7 +175,7 @@ make_pair_fragments (const unsigned *weights, uint2 *fragment, int start, int wa
   }
 }
 
-/* A plane's sums of two rows: of each x, x + 1, x + 64, x + 65; a: pairs of rows of samples. */
+/* Makes the sums of two rows of a plane, of each those at x, x + 1, x + 64, x + 65; a: pairs of sample rows. */
 template<int PAIRS, int LIMBS> __device__ __forceinline__ void
 add_pairs (int (*sum)[4], const unsigned (*a)[3][4], int plane, const uint2 *fragment, int begin)
 {
@@ -203,6 +198,7 @@ add_pairs (int (*sum)[4], const unsigned (*a)[3][4], int plane, const uint2 *fra
     }
 }
 
+/* Rounds the sums of two rows of a plane to a word each. */
 template<Rule RULE> __device__ __forceinline__ void
 round_pair (const Rounding &k, const int (*sum)[4], unsigned *word)
 {
@@ -210,9 +206,10 @@ round_pair (const Rounding &k, const int (*sum)[4], unsigned *word)
   word[1] = round_four_ruled<RULE> (k, sum[1]);
 }
 
-/* One limb: quick sums that are never below 0. */
+/* The same by the rule of `k`. The launch takes one limb only with a float rule whose sums are never
+ * negative, so that kernel has no code for the others. */
 template<int LIMBS> __device__ __forceinline__ void
-round_apart (const Rounding &k, int (*sum)[4], unsigned *word)
+round_rows (const Rounding &k, int (*sum)[4], unsigned *word)
 {
   if (LIMBS > 1 && k.clips)
 #pragma unroll
@@ -228,20 +225,21 @@ round_apart (const Rounding &k, int (*sum)[4], unsigned *word)
     round_pair<RULE_DIVIDE> (k, sum, word);
 }
 
-/* Two pixels of two planes, the third's word and what was there. */
+/* Returns two pixels from the words of three planes and the fourth bytes of the input's pixels; side: the
+ * pixels x, x + 1 (0) or x + 64, x + 65 (1). */
 __device__ __forceinline__ uint2
-put_together (const Places &p, unsigned plane0, unsigned plane1, unsigned plane2, uint2 was, int side)
+pack (const Selectors &p, unsigned plane0, unsigned plane1, unsigned plane2, uint2 input, int side)
 {
   const unsigned two = __byte_perm (plane0, plane1, side ? 0x7362 : 0x5140);
-  const unsigned low = __byte_perm (plane2, was.x, p.rest | (side ? 2 : 0)),
-      high = __byte_perm (plane2, was.y, p.rest | (side ? 3 : 1));
+  const unsigned low = __byte_perm (plane2, input.x, p.fourth | (side ? 2 : 0)),
+      high = __byte_perm (plane2, input.y, p.fourth | (side ? 3 : 1));
 
   return make_uint2 (__byte_perm (two, low, p.put[0]), __byte_perm (two, high, p.put[1]));
 }
 
-/* What two rows hold at x, x + 1 and 64 further. */
+/* Loads the input's pixels at x, x + 1, x + 64, x + 65 of two rows; `whole`: all are inside the image. */
 __device__ __forceinline__ void
-load_pixels_at (const Group &g, bool whole, int x, int y, uint2 *was)
+load_pixels_at (const Group &g, bool whole, int x, int y, uint2 *input)
 {
   const uint8_t *from = g.in + (long long) y * (int) g.in_pitch + 4 * x;
 
@@ -250,24 +248,26 @@ load_pixels_at (const Group &g, bool whole, int x, int y, uint2 *was)
     const uint8_t *at = from + (i / 2) * g.in_pitch + i % 2 * 256;
 
     if (whole)
-      was[i] = *(const uint2 *) at;
+      input[i] = *(const uint2 *) at;
     else {
       const bool has_row = y + i / 2 < g.height;
 
-      was[i].x = has_row && x + i % 2 * 64 < g.width ? ((const unsigned *) at)[0] : 0;
-      was[i].y = has_row && x + i % 2 * 64 + 1 < g.width ? ((const unsigned *) at)[1] : 0;
+      input[i].x = has_row && x + i % 2 * 64 < g.width ? ((const unsigned *) at)[0] : 0;
+      input[i].y = has_row && x + i % 2 * 64 + 1 < g.width ? ((const unsigned *) at)[1] : 0;
     }
   }
 }
 
+/* Stores those pixels: word[k] has plane k of both rows. */
 __device__ __forceinline__ void
-store_pixels_at (const Group &g, const Places &p, bool whole, int x, int y, const unsigned (*word)[2], const uint2 *was)
+store_pixels_at (const Group &g, const Selectors &p, bool whole, int x, int y, const unsigned (*word)[2],
+    const uint2 *input)
 {
   uint8_t *to = g.out + (long long) y * (int) g.out_pitch + 4 * x;
 
 #pragma unroll
   for (int i = 0; i < 4; i++) {
-    const uint2 pixels = put_together (p, word[0][i / 2], word[1][i / 2], word[2][i / 2], was[i], i % 2);
+    const uint2 pixels = pack (p, word[0][i / 2], word[1][i / 2], word[2][i / 2], input[i], i % 2);
     uint8_t *at = to + (i / 2) * g.out_pitch + i % 2 * 256;
 
     if (whole)
@@ -282,89 +282,93 @@ store_pixels_at (const Group &g, const Places &p, bool whole, int x, int y, cons
 }
 
 template<int H, int LIMBS> __global__ void __launch_bounds__ (32 * warps, 4)
-convolve_apart_kernel (const __grid_constant__ Work work, const __grid_constant__ SmallWeights small)
+convolve_packed_rgb_kernel (const __grid_constant__ Work work, const __grid_constant__ SmallWeights small)
 {
-  constexpr int pairs = (H + 1) / 2, all = (apart_rows + H - 1) / 2, early = pairs + (H < 7 ? 2 : H < 9 ? 1 : 0);
+  constexpr int pairs = (H + 1) / 2, row_pairs = (rows_of_warp + H - 1) / 2;
+  constexpr int prefetched = pairs + (H < 7 ? 2 : H < 9 ? 1 : 0);
   __shared__ uint4 staged[LIMBS * 20];
   __shared__ uint2 fragment[LIMBS * 2 * pairs * 32];
   const Group g = group_of_block (work, (int) blockIdx.x);
-  const int2 place = place_of_block (g, (int) blockIdx.x);
-  const int thread = (int) threadIdx.x, warp = thread >> 5, lane = thread & 31, group = lane >> 2, t = lane & 3;
-  const int x0 = place.x * tile_w, y0 = (place.y * warps + warp) * apart_rows, wanted = y0 - work.ay + lane;
-  const Places p = places_of (g);
-  int mine = min (max (wanted, 0), g.height - 1);
-  unsigned a[all][3][4];
-  uint4 w[all][4];
+  const int2 position = block_position (g, (int) blockIdx.x);
+  const int thread = (int) threadIdx.x, warp = thread >> 5, lane = thread & 31;
+  const int group = lane >> 2, in_group = lane & 3;
+  const int x0 = position.x * tile_w, y0 = (position.y * warps + warp) * rows_of_warp, wanted = y0 - work.ay + lane;
+  const Selectors p = selectors_of (g);
+  int lane_row = min (max (wanted, 0), g.height - 1);
+  unsigned a[row_pairs][3][4];
+  uint4 w[row_pairs][4];
 
   if (thread < LIMBS * 20)
     staged[thread] = (&small.row[0][0][0])[thread];
-  if (work.border != CF_BORDER_REPLICATE && mine != wanted)
-    mine = edge_row (work.border, wanted, g.height);
-  const Source s = source_of (work, g, x0, x0 + 8 * group - apart_reach + 4 * t, mine);
+  if (work.border != CF_BORDER_REPLICATE && lane_row != wanted)
+    lane_row = edge_row (work.border, wanted, g.height);
+  const Source s = source_of (work, g, x0, x0 + 8 * group - halo + 4 * in_group, lane_row);
 
   __syncthreads ();
-  make_pair_fragments<pairs, LIMBS> ((const unsigned *) staged, fragment, 8 + 4 * t - group + work.ax, warp, lane);
+  make_pair_fragments<pairs, LIMBS> ((const unsigned *) staged, fragment, 8 + 4 * in_group - group + work.ax, warp,
+      lane);
   __syncthreads ();
-  await_previous ();
+  griddep_wait ();
   if (y0 >= g.height)
     return;
-  const bool whole = x0 + tile_w <= g.width && y0 + apart_rows <= g.height;
+  const bool whole = x0 + tile_w <= g.width && y0 + rows_of_warp <= g.height;
 
 #pragma unroll
-  for (int q = 0; q < min (early, all); q++)
+  for (int q = 0; q < min (prefetched, row_pairs); q++)
     load_pair (work, g, s, 2 * q, w[q]);
 #pragma unroll
   for (int q = 0; q < pairs - 1; q++)
-    take_pair_apart (p, g, s, w[q], a[q]);
+    unpack_rows (p, g, s, w[q], a[q]);
 #pragma unroll
-  for (int i = 0; i < apart_rows / 2; i++) {
-    const int x = x0 + 8 * group + 2 * t, y = y0 + 2 * i;
+  for (int i = 0; i < rows_of_warp / 2; i++) {
+    const int x = x0 + 8 * group + 2 * in_group, y = y0 + 2 * i;
     unsigned word[3][2];
-    uint2 was[4];
+    uint2 input[4];
     int at = lane;
 
-    take_pair_apart (p, g, s, w[i + pairs - 1], a[i + pairs - 1]);
-    if (i + early < all)
-      load_pair (work, g, s, 2 * (i + early), w[i + early]);
-    load_pixels_at (g, whole, x, y, was);
+    unpack_rows (p, g, s, w[i + pairs - 1], a[i + pairs - 1]);
+    if (i + prefetched < row_pairs)
+      load_pair (work, g, s, 2 * (i + prefetched), w[i + prefetched]);
+    load_pixels_at (g, whole, x, y, input);
 #pragma unroll
     for (int k = 0; k < 3; k++) {
       int sum[2][4];
 
       if (k == 0 || LIMBS > 1)
-        hide (at); /* fragments are not to stay in registers */
-      add_pairs<pairs, LIMBS> (sum, a + i, k, fragment + at, work.rounding.begin[g.plane_chroma (k)]);
-      round_apart<LIMBS> (work.rounding, sum, word[k]);
+        hide (at); /* keeps the compiler from holding all fragments in registers, which would spill */
+      add_pairs<pairs, LIMBS> (sum, a + i, k, fragment + at, work.rounding.init[g.plane_chroma (k)]);
+      round_rows<LIMBS> (work.rounding, sum, word[k]);
     }
-    store_pixels_at (g, p, whole, x, y, word, was);
+    store_pixels_at (g, p, whole, x, y, word, input);
   }
 }
 
-#define CF_APART(h) { h, 1, (const void *) convolve_apart_kernel<h, 1> }, \
-  { h, 2, (const void *) convolve_apart_kernel<h, 2> }, { h, 3, (const void *) convolve_apart_kernel<h, 3> }
+#define CF_PACKED_RGB(h) { h, 1, (const void *) convolve_packed_rgb_kernel<h, 1> }, \
+  { h, 2, (const void *) convolve_packed_rgb_kernel<h, 2> }, { h, 3, (const void *) convolve_packed_rgb_kernel<h, 3> }
 const struct {
   int h, limbs;
   const void *kernel;
-} variants[] = { CF_APART (3), CF_APART (5), CF_APART (7), CF_APART (9) };
-#undef CF_APART
+} variants[] = { CF_PACKED_RGB (3), CF_PACKED_RGB (5), CF_PACKED_RGB (7), CF_PACKED_RGB (9) };
+#undef CF_PACKED_RGB
 
 } // namespace
 
 CfCode
-convolve_apart_init (CfStatus *status)
+convolve_packed_rgb_init (CfStatus *status)
 {
-  return load_variants (variants, 0, status);
+  return convolve_load_variants (variants, 0, status);
 }
 
 bool
-convolve_apart_fits (const CfConvolution &c, const Rounding &k, int limbs)
+convolve_packed_rgb_fits (const CfConvolution &c, const Rounding &k, int limbs)
 {
-  return c.bits == 8 && c.dense && c.op == CF_CONVOLVE_LINEAR && k.rule != RULE_NONE && limbs <= apart_limbs
-      && c.h <= apart_h && c.ax <= apart_reach && c.w - 1 - c.ax <= apart_reach;
+  return c.bits == 8 && c.dense && c.op == CF_CONVOLVE_LINEAR && k.rule != RULE_NONE && limbs <= max_packed_limbs
+      && c.h <= max_h && c.ax <= halo && c.w - 1 - c.ax <= halo;
 }
 
 bool
-convolve_launch_apart (Work *work, const SmallWeights &weights, cudaStream_t stream, CfCode *code, CfStatus *status)
+convolve_packed_rgb_launch (Work *work, const SmallWeights &weights, cudaStream_t stream, CfCode *code,
+    CfStatus *status)
 {
   void *arguments[] = { work, const_cast<SmallWeights *> (&weights) };
   const int limbs = max (work->limbs, work->rounding.quick != QUICK_NONE && !work->rounding.clips ? 1 : 2);
@@ -375,15 +379,15 @@ convolve_launch_apart (Work *work, const SmallWeights &weights, cudaStream_t str
     int copied = 0;
 
     for (int k = 0; k < 4; k++)
-      copied += g.fate[k] == CF_FATE_COPY;
+      copied += g.action[k] == CF_ACTION_COPY;
     if (g.step != 4 || g.planes != 3 || copied != 1 || g.gray || !g.in_vectors || !g.out_words || g.out_pitch > INT_MAX)
       return false;
   }
   while (variants[i].h < work->h || variants[i].limbs < limbs)
     i++;
-  deal_groups (work, tile_w, warps * apart_rows);
-  *code = launch_blocks ("convolve apart", variants[i].kernel, work->blocks, 32 * warps, arguments, 0, work->ahead,
-      stream, status);
+  convolve_assign_blocks (work, tile_w, warps * rows_of_warp);
+  *code = convolve_launch_blocks ("convolve packed rgb", variants[i].kernel, work->blocks, 32 * warps, arguments, 0,
+      work->pdl, stream, status);
   return true;
 }
 

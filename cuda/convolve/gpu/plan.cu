@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * convolve/gpu/plan.cu: the convolution on CUDA: plans, groups of components, the choice
- * of the variant, launches.
+ * convolve/gpu/plan.cu: the convolution's CfOps on CUDA: the plan, the choice of the variant, the constants
+ * of the rounding, the groups of components of a frame, and the launch.
  *
- * | variant | kernels | what it is |
- * | copy | the identity | small.cu with nothing filtered |
- * | band | up to 9 x 9 at 8 bit, fewer columns for pixels of several samples | direct.cu |
- * | apart | up to 9 x 9 at 8 bit, pixels of four bytes of which three are filtered | packed_rgb.cu |
- * | small | up to 9 x 10 at 8 bit, magnitudes at 8 bit | small.cu |
- * | separable | separable ones at 8 bit whose first pass fits 16 bits | separable.cu |
- * | dense | any | dense.cu |
- * | wide | separable ones of any depth, magnitudes | wide.cu | */
+ * | variant | filters with | implementation |
+ * | copy | the identity | small.cu, without filtered planes |
+ * | direct | kernels up to 9 x 9 at 8 bit, fewer columns for pixels of several samples | direct.cu |
+ * | packed rgb | kernels up to 9 x 9 at 8 bit, in pixels of four bytes of which three are filtered | packed_rgb.cu |
+ * | small | kernels up to 9 x 10 at 8 bit, magnitudes at 8 bit | small.cu |
+ * | separable | separable kernels at 8 bit whose row pass fits 16 bits | separable.cu |
+ * | dense | any kernel but magnitudes, and gauss and unsharp above 8 bit | dense.cu |
+ * | wide | separable kernels at any depth, magnitudes | wide.cu | */
 #include "internal.cuh"
 
 #include <limits.h>
@@ -22,19 +22,21 @@ namespace {
 
 using namespace cf;
 
-enum Kind { COPY, BAND, APART, SMALL, SEPARABLE, DENSE, WIDE, N_KINDS };
+/* The variants. */
+enum Kind { COPY, DIRECT, PACKED_RGB, SMALL, SEPARABLE, DENSE, WIDE, N_KINDS };
 
-const char *const names[N_KINDS] = { "copy", "band", "apart", "small", "separable", "dense", "wide" };
+const char *const names[N_KINDS] = { "copy", "direct", "packed rgb", "small", "separable", "dense", "wide" };
 
+/* The state of a plan. */
 struct State {
   CfConvolution c;
-  Kind kind, instead; /* instead: of BAND and APART, where a frame does not lie as it should */
-  int prefer; /* a Kind; -1: the best one */
-  int max_shared;
-  bool ahead;     /* Work's */
+  Kind kind, fallback; /* fallback: for frames whose alignment DIRECT or PACKED_RGB cannot take; else = kind */
+  int prefer;          /* a Kind; -1: choose by speed */
+  int max_shared;      /* bytes of shared memory a block may have */
+  bool pdl;            /* see Work */
   int limbs;
-  bool identity;  /* nothing but copies, mid-level or both */
-  bool is_signed; /* separable: the weights are signed bytes, not unsigned ones */
+  bool identity;       /* all samples are copied or written mid-level */
+  bool is_signed;      /* separable: the weights are signed bytes, not unsigned ones */
   Rounding rounding;
   SmallWeights small;
   AxisWeights axis;
@@ -49,7 +51,7 @@ state_of (const CfPlan *plan)
 
 /* ---- the choice --------------------------------------------------------- */
 
-/* How many signed bytes hold each of these. */
+/* Returns how many signed bytes hold each of the weights. */
 int
 count_limbs (const int32_t *weights, int n)
 {
@@ -58,13 +60,14 @@ count_limbs (const int32_t *weights, int n)
   for (int i = 0; i < n; i++) {
     int limbs = 1;
 
-    for (int64_t rest = weights[i]; rest < -128 || rest > 127; limbs++)
-      rest = (rest - (int8_t) (rest & 0xff)) / 256;
+    for (int64_t remainder = weights[i]; remainder < -128 || remainder > 127; limbs++)
+      remainder = (remainder - (int8_t) (remainder & 0xff)) / 256;
     most = limbs > most ? limbs : most;
   }
   return most;
 }
 
+/* Returns true if all weights are in min .. max. */
 bool
 in_range (const int32_t *weights, int n, int min, int max)
 {
@@ -74,7 +77,8 @@ in_range (const int32_t *weights, int n, int min, int max)
   return true;
 }
 
-/* Bytes for both passes and 16 bits between them: unsigned, or signed. */
+/* Returns true if the weights of both passes fit bytes and the sums between them 16 bits, either unsigned or
+ * signed (*is_signed). */
 bool
 axis_fits (const CfConvolution &c, bool *is_signed)
 {
@@ -91,16 +95,16 @@ axis_fits (const CfConvolution &c, bool *is_signed)
   return true;
 }
 
-/* Can bands take the format's pixels? */
+/* Returns true if direct.cu can filter the format. It needs one step per plane. */
 bool
-band_fits (const CfPlan *plan, const State *s)
+direct_fits (const CfPlan *plan, const State *s)
 {
   const CfFormatInfo *info = cf_format_info (plan->video.format);
 
   if (s->c.gray != CF_GRAY_NONE)
     return false;
   for (int i = 0; i < info->n_components; i++) {
-    if (!convolve_band_fits (s->c, s->rounding, s->limbs, info->comp[i].step))
+    if (!convolve_direct_fits (s->c, s->rounding, s->limbs, info->comp[i].step))
       return false;
     for (int j = 0; j < i; j++)
       if (info->comp[i].plane == info->comp[j].plane && info->comp[i].step != info->comp[j].step)
@@ -109,9 +113,10 @@ band_fits (const CfPlan *plan, const State *s)
   return true;
 }
 
-/* Pixels of four bytes? What becomes of each the launch sees. */
+/* Returns true if packed_rgb.cu can filter the format: pixels of four bytes. The launch checks which of them
+ * are filtered. */
 bool
-apart_fits (const CfPlan *plan, const State *s)
+packed_rgb_fits (const CfPlan *plan, const State *s)
 {
   const CfFormatInfo *info = cf_format_info (plan->video.format);
 
@@ -119,9 +124,10 @@ apart_fits (const CfPlan *plan, const State *s)
     if (info->comp[i].step != 4 || info->comp[i].plane != 0)
       return false;
   return s->c.gray == CF_GRAY_NONE && info->n_components >= 3
-      && convolve_apart_fits (s->c, s->rounding, s->limbs);
+      && convolve_packed_rgb_fits (s->c, s->rounding, s->limbs);
 }
 
+/* Returns true if a variant can filter with the plan's kernel; sets is_signed for SEPARABLE. */
 bool
 fits (const CfPlan *plan, State *s, Kind kind)
 {
@@ -131,10 +137,10 @@ fits (const CfPlan *plan, State *s, Kind kind)
   if (s->identity)
     return kind == COPY;
   switch (kind) {
-    case BAND:
-      return band_fits (plan, s);
-    case APART:
-      return apart_fits (plan, s);
+    case DIRECT:
+      return direct_fits (plan, s);
+    case PACKED_RGB:
+      return packed_rgb_fits (plan, s);
     case SMALL:
       return c.bits == 8 && c.dense && c.w - c.ax <= 5 && c.ax <= 4 && c.h <= 10;
     case SEPARABLE:
@@ -149,13 +155,15 @@ fits (const CfPlan *plan, State *s, Kind kind)
   }
 }
 
-/* Measured on an H200: how many limbs times pairs of rows make two passes worth it. */
+/* Returns true if two passes are faster than small.cu: from this number of limbs times pairs of rows on, as
+ * measured on an H200. */
 bool
 better_separable (const State *s)
 {
   return s->limbs * ((s->c.h + 1) / 2) > 10;
 }
 
+/* Chooses the variant and its fallback; CF_UNSUPPORTED if a preferred variant cannot filter with the kernel. */
 CfCode
 choose (const CfPlan *plan, State *s, CfStatus *status)
 {
@@ -171,41 +179,43 @@ choose (const CfPlan *plan, State *s, CfStatus *status)
     }
   if (s->kind == SMALL && better_separable (s) && fits (plan, s, SEPARABLE))
     s->kind = SEPARABLE;
-  /* few taps: the tensor units' dense kernel costs less than 64-bit passes */
+  /* with few taps dense.cu costs less than passes of 64 bits */
   if (s->kind == WIDE && fits (plan, s, DENSE) && s->c.bits > 8 && s->c.w * s->c.h <= 25)
     s->kind = DENSE;
-  /* measured on an H200: with three rows pixels are better not taken apart */
-  for (Kind kind : { s->c.h <= 3 ? BAND : APART, s->c.h <= 3 ? APART : BAND })
+  /* measured on an H200: with up to three rows it is faster not to split the pixels into planes */
+  for (Kind kind : { s->c.h <= 3 ? DIRECT : PACKED_RGB, s->c.h <= 3 ? PACKED_RGB : DIRECT })
     if (s->prefer == kind || (s->prefer < 0 && fits (plan, s, kind))) {
-      /* its weights are reduced, as these two's; theirs fit where its do */
-      s->instead = s->kind == SMALL ? SMALL : DENSE;
+      /* SMALL and DENSE take the reduced weights, too, and can filter with every kernel that these two can */
+      s->fallback = s->kind == SMALL ? SMALL : DENSE;
       s->kind = kind;
       return CF_OK;
     }
   if (s->prefer >= 0)
     s->kind = (Kind) s->prefer;
-  s->instead = s->kind;
+  s->fallback = s->kind;
   return CF_OK;
 }
 
 /* ---- weights ------------------------------------------------------------ */
 
+/* Writes weights as `limbs` limbs, from `limb` on, signed digits of base 256. */
 void
 put_small (SmallWeights *small, int limb, const int32_t *weights, int w, int h, int limbs)
 {
   for (int j = 0; j < h; j++)
     for (int i = 0; i < w; i++) {
-      int64_t rest = weights[j * w + i];
+      int64_t remainder = weights[j * w + i];
 
       for (int l = limb; l < limb + limbs; l++) {
-        const int8_t digit = (int8_t) (rest & 0xff);
+        const int8_t digit = (int8_t) (remainder & 0xff);
 
         ((int8_t *) small->row[l][j])[12 + i] = digit;
-        rest = (rest - digit) / 256;
+        remainder = (remainder - digit) / 256;
       }
     }
 }
 
+/* Fills the weights of the plan's variant and its fallback. */
 void
 put_weights (State *s)
 {
@@ -213,9 +223,9 @@ put_weights (State *s)
 
   memset (&s->small, 0, sizeof s->small);
   memset (&s->axis, 0, sizeof s->axis);
-  if (s->instead == SMALL || s->kind == APART)
+  if (s->fallback == SMALL || s->kind == PACKED_RGB)
     put_small (&s->small, 0, c.weights, c.w, c.h, s->limbs);
-  if (s->instead == SMALL && c.op == CF_CONVOLVE_MAGNITUDE)
+  if (s->fallback == SMALL && c.op == CF_CONVOLVE_MAGNITUDE)
     put_small (&s->small, 1, c.weights_y, c.w, c.h, 1);
   for (int i = 0; s->kind == SEPARABLE && i < c.w; i++)
     ((uint8_t *) s->axis.row)[32 + i] = (uint8_t) c.row[i];
@@ -233,39 +243,40 @@ put_weights (State *s)
 
 /* ---- rounding ----------------------------------------------------------- */
 
-/* A float on one side of 1 / D: above it, or below. */
+/* Returns the nearest float above 1 / D, or the nearest one below it. */
 float
 inverse_beside (int64_t divisor, bool above)
 {
   const float nearest = (float) (1.0 / (double) divisor);
-  const double product = (double) nearest * (double) divisor; /* exact: 24 and at most 23 bits */
+  const double product = (double) nearest * (double) divisor; /* exact: 24 bits times at most 23 */
 
   if (above)
     return product > 1 ? nearest : nextafterf (nearest, 2);
   return product < 1 ? nearest : nextafterf (nearest, 0);
 }
 
-/* For make_quick, which says why. */
+/* Returns true if results for x beyond the exact range might not saturate: make_quick () says why. */
 bool
 is_too_large (int64_t d, int64_t m, bool is_exact)
 {
   return is_exact ? (255 + m) * d > 1 << 24 : (257 + m) * d >= 1 << 23;
 }
 
-/* out = (S + c) / D to the nearest integer, as x r - m with x = S + c + m D >= 0
- * and r = 1 / D as a float: one fused multiply-add, so rounded once, of floats that
- * are integers times 2^-149. r is wrong by less than 2^-23 of it, so with x < 2^23
- * the quotient is wrong by less than 1 / D, by half of that where r is the nearest
- * float: too little to reach a half that it is not at, which is 1 / D away, or
- * 1 / (2 D) with an odd D. At a half itself:
- *   D odd: there is none.
- *   D a power of two: r is exact, and such a multiply-add rounds to even.
- *   Halves up: r above 1 / D.
- *   To even otherwise: with r above and below it, and the even one of both.
- * Larger x are above 256 D and come out above 255; smaller than 0 they must not be:
- * m is large enough, or `clips` is set.
- * With a power of two and ties to even nothing is wrong up to 2^24, from where on bits
- * are more than integers times 2^-149: x from (255 + m) D on come out as 255 or above. */
+/* Derives the rounding by a float multiply-add, if the kernel permits it.
+ *
+ * out = (S + c) / D to the nearest integer is computed as x r - m with x = S + c + m D >= 0 and r = 1 / D as
+ * a float: one fused multiply-add of floats that are integers times 2^-149, so it is rounded once. The
+ * relative error of r is below 2^-23, so with x < 2^23 the error of the quotient is below 1 / D, or half of
+ * that where r is the nearest float. This is too small to reach a half: the quotient is at a half, or at
+ * least 1 / D away from it (1 / (2 D) with an odd D). At a half itself:
+ *   D odd: does not occur.
+ *   D a power of two: r is exact, and the multiply-add rounds ties to even.
+ *   Halves up: r is above 1 / D.
+ *   Ties to even, other D: one result with r above 1 / D and one with r below it; the even one is taken.
+ * Larger x are above 256 D and give results above 255. x must not be negative: either m is large enough for
+ * all sums, or `clips` is set.
+ * With a power of two and ties to even, all x up to 2^24 are exact; above, the bits of x are no longer x times
+ * 2^-149. There x >= (255 + m) D, so the result is 255 or above. */
 void
 make_quick (const CfConvolution &c, Rounding *k)
 {
@@ -277,7 +288,7 @@ make_quick (const CfConvolution &c, Rounding *k)
       || is_too_large (d, 1, is_exact))
     return;
   for (int i = 0; i < 2; i++) {
-    /* halves up: (S + add / 2 rounded down) / D rounded down */
+    /* halves up means floor ((S + floor (add / 2)) / D) */
     centre[i] = ties ? (c.add[i] - d) / 2 : (c.add[i] >> 1) - d / 2;
     m = centre[i] - down < -m * d ? (down - centre[i] + d - 1) / d : m;
   }
@@ -298,18 +309,19 @@ make_quick (const CfConvolution &c, Rounding *k)
   k->quick = ties && !k->pow2 ? QUICK_EVEN : QUICK_ONE;
 }
 
-/* Rules for sums of 32 bits, without branches: quick ones; with D a power of two and no ties
- * a shift of S + add / 2; else its quotient x / D rounded down, as (x magic) >> 32 + shift. It is
- * at least 0, or counts as 0, and below 2^30. magic = 2^(32 + shift) / D rounded up is too
- * much by less than 1, so the product by less than 2^30 / 2^(32 + shift), and that is at most
- * 1 / D with 2^(shift + 2) >= D: it reaches no quotient it should not. 2^shift <= D / 2, so
- * magic has 32 bits. */
+/* Derives the rounding of 32-bit sums without branches: the float rounding if there is one; with D a power of
+ * two and no ties a shift of x = S + add / 2; otherwise floor (x / D) as (x magic) >> (32 + shift).
+ *
+ * The latter is exact: x is at least 0, or set to 0 (`clips`), and below 2^30. magic = 2^(32 + shift) / D is
+ * rounded up, so it is too large by less than 1, and the quotient by less than 2^30 / 2^(32 + shift). With
+ * 2^(shift + 2) >= D that is at most 1 / D, too little to reach the next integer. 2^shift <= D / 2, so magic
+ * fits 32 bits. */
 void
 make_rule (const CfConvolution &c, Rounding *k)
 {
   k->rule = k->quick == QUICK_ONE ? RULE_ONE : k->quick == QUICK_EVEN ? RULE_EVEN : RULE_NONE;
   for (int i = 0; i < 2; i++)
-    k->begin[i] = k->quick == QUICK_NONE ? (int) (k->add[i] >> 1) : k->base[i];
+    k->init[i] = k->quick == QUICK_NONE ? (int) (k->add[i] >> 1) : k->base[i];
   if (k->rule != RULE_NONE || !k->narrow || c.op != CF_CONVOLVE_LINEAR || c.divisor < 2 || k->ties[0] != k->ties[1])
     return;
   if (k->pow2 && !k->ties[0]) {
@@ -326,6 +338,7 @@ make_rule (const CfConvolution &c, Rounding *k)
   k->clips = true;
 }
 
+/* Returns the constants of the rounding for `c`. */
 Rounding
 rounding_of (const CfConvolution &c)
 {
@@ -343,7 +356,7 @@ rounding_of (const CfConvolution &c)
   k.narrow = (c.op == CF_CONVOLVE_LINEAR || c.op == CF_CONVOLVE_COPY) && c.narrow;
   k.pow2 = (k.divisor2 & (k.divisor2 - 1)) == 0;
   k.shift = k.pow2 ? __builtin_ctzll ((unsigned long long) k.divisor2) : c.shift - 32;
-  /* an odd dividend is no multiple of 2 D: no ties */
+  /* with an odd `add` the dividend is odd, never a multiple of 2 D: there are no ties */
   k.ties[0] = c.ties_even[0] && c.add[0] % 2 == 0;
   k.ties[1] = c.ties_even[1] && c.add[1] % 2 == 0;
   make_quick (c, &k);
@@ -351,8 +364,8 @@ rounding_of (const CfConvolution &c)
   return k;
 }
 
-/* Takes a common power of two out of D and all weights, as of gauss, whose weights
- * become bytes: floor ((2 S + add) / (2 D)) stays as it is. */
+/* Divides D and all weights by their greatest common power of two; floor ((2 S + add) / (2 D)) stays the same.
+ * This turns the weights of small gauss kernels into bytes. */
 void
 reduce (CfConvolution *c)
 {
@@ -374,6 +387,7 @@ reduce (CfConvolution *c)
   }
 }
 
+/* Resolves the plan's parameters and chooses the variant. The plan's state changes only if that succeeds. */
 CfCode
 set_up (CfPlan *plan, CfStatus *status)
 {
@@ -392,7 +406,7 @@ set_up (CfPlan *plan, CfStatus *status)
     reduce (&next->c);
     next->rounding = rounding_of (next->c);
     next->limbs = next->c.dense ? count_limbs (next->c.weights, next->c.w * next->c.h) : 1;
-    /* made gray, the identity is a kernel like others */
+    /* with gray an RGB image is not copied: the identity is filtered like any other kernel */
     next->identity = resolved.op == CF_CONVOLVE_COPY
         && !(resolved.gray != CF_GRAY_NONE && cf_format_info (plan->video.format)->rgb);
     code = choose (plan, next, status);
@@ -420,11 +434,11 @@ convolve_init (CfPlan *plan, CfStatus *status)
     return cf_fail (status, CF_NO_MEMORY, "out of memory");
   state_of (plan)->prefer = -1;
   state_of (plan)->max_shared = max_shared;
-  code = convolve_small_init (&state_of (plan)->ahead, status);
+  code = convolve_small_init (&state_of (plan)->pdl, status);
   if (code == CF_OK)
-    code = convolve_band_init (status);
+    code = convolve_direct_init (status);
   if (code == CF_OK)
-    code = convolve_apart_init (status);
+    code = convolve_packed_rgb_init (status);
   if (code == CF_OK)
     code = convolve_dense_init (max_shared, status);
   if (code == CF_OK)
@@ -442,12 +456,14 @@ convolve_free (CfPlan *plan)
 
 /* ---- groups ------------------------------------------------------------- */
 
+/* Returns the CfConvolveAction of a component. */
 uint8_t
-fate_of (const CfPlan *plan, const CfView *view)
+action_of (const CfPlan *plan, const CfView *view)
 {
-  return (uint8_t) cf_convolve_fate (&state_of (plan)->c, plan->video.format, view);
+  return (uint8_t) cf_convolve_action (&state_of (plan)->c, plan->video.format, view);
 }
 
+/* Returns the weight of a component in the gray plane, of 3 (mean) or 256 (luma). */
 uint8_t
 gray_weight (CfGray gray, CfRole role)
 {
@@ -458,38 +474,39 @@ gray_weight (CfGray gray, CfRole role)
   return role == CF_ROLE_RED ? 77 : role == CF_ROLE_GREEN ? 150 : 29;
 }
 
-/* Takes a component into a group: sample `at` of its pixel. */
+/* Adds a component to a group: sample `at` of the pixel. */
 void
 add_component (const CfPlan *plan, Group *g, const CfView *view, int at)
 {
   const CfComponent *component = &cf_format_info (plan->video.format)->comp[view->component];
   const CfGray gray = state_of (plan)->c.gray;
 
-  g->fate[at] = fate_of (plan, view);
-  if (g->fate[at] == CF_FATE_GRAY) {
+  g->action[at] = action_of (plan, view);
+  if (g->action[at] == CF_ACTION_GRAY) {
     g->gray = true;
     g->planes = 1;
     g->weight[at] = gray_weight (gray, component->role);
-  } else if (g->fate[at] == CF_FATE_FILTER) {
+  } else if (g->action[at] == CF_ACTION_FILTER) {
     g->offset |= (unsigned) at << 8 * g->planes;
     g->chroma |= (component->role == CF_ROLE_CHROMA ? 1u : 0u) << g->planes;
     g->plane[at] = g->planes++;
   }
 }
 
-/* Words and vectors are for 8 bit; mid-level and copies in one pixel are rare. */
+/* Sets the flags of a group that permit loads and stores of words and vectors. Words are used at 8 bit only, and
+ * not for pixels with both copied and mid-level samples, which are rare. */
 void
-see_alignment (Group *g)
+set_alignment (Group *g)
 {
   const uintptr_t in = (uintptr_t) g->in | (uintptr_t) g->in_pitch, out = (uintptr_t) g->out | (uintptr_t) g->out_pitch;
   bool whole = true, copied = false, mid = false;
 
   for (int i = 0; i < g->step; i++) {
-    if (g->planes == 3 && !g->gray && g->fate[i] != CF_FATE_FILTER)
+    if (g->planes == 3 && !g->gray && g->action[i] != CF_ACTION_FILTER)
       g->offset |= (unsigned) i << 24;
-    whole = whole && g->fate[i] != another_group;
-    copied = copied || g->fate[i] == CF_FATE_COPY;
-    mid = mid || g->fate[i] == CF_FATE_MID;
+    whole = whole && g->action[i] != another_group;
+    copied = copied || g->action[i] == CF_ACTION_COPY;
+    mid = mid || g->action[i] == CF_ACTION_MID;
   }
   g->copy_vectors = whole && copied && !mid && g->planes == 0 && ((in | out) & 15) == 0;
   g->in_words = g->bytes == 1 && (in & 3) == 0 && !g->in2[0] && g->in_pitch <= INT_MAX / 2;
@@ -499,14 +516,14 @@ see_alignment (Group *g)
       && !(copied && (mid || g->step != 4 || (in & 7) != 0));
 }
 
-/* Do both lie in the same pixels? */
+/* Returns true if two components are samples of the same 8-bit pixels. */
 bool
-are_together (const CfView *a, const CfView *b)
+share_pixels (const CfView *a, const CfView *b)
 {
   return a->plane == b->plane && a->field == b->field && a->step == b->step && a->bytes == 1 && a->width == b->width;
 }
 
-/* Gray of three planes: the other two join the first one's group. */
+/* Gray made of three planes: adds the other two to the group of the first. */
 void
 join_gray_planes (const CfPlan *plan, Group *g, const CfView *in, const CfView *out, int n, bool *used)
 {
@@ -514,7 +531,7 @@ join_gray_planes (const CfPlan *plan, Group *g, const CfView *in, const CfView *
   int found = 0;
 
   for (int i = 1; i < n && found < 2; i++) {
-    if (in[i].field != in[0].field || fate_of (plan, &in[i]) != CF_FATE_GRAY)
+    if (in[i].field != in[0].field || action_of (plan, &in[i]) != CF_ACTION_GRAY)
       continue;
     used[i] = true;
     g->in2[found] = in[i].data;
@@ -525,8 +542,8 @@ join_gray_planes (const CfPlan *plan, Group *g, const CfView *in, const CfView *
   }
 }
 
-/* The group of view 0 and of those of the n - 1 behind it that lie in the same
- * pixels. */
+/* Makes the group of view 0 and of those of the n - 1 views after it that share its pixels, and marks them in
+ * `used`. */
 void
 make_group (const CfPlan *plan, Group *g, const CfView *in, const CfView *out, int n, bool *used)
 {
@@ -534,8 +551,8 @@ make_group (const CfPlan *plan, Group *g, const CfView *in, const CfView *out, i
   const int lead = in[0].bytes == 1 ? info->comp[in[0].component].offset % in[0].step : 0;
 
   *g = Group ();
-  memset (g->fate, another_group, sizeof g->fate);
-  g->in = in[0].data - lead; /* the pixel's first byte, so that words stay words */
+  memset (g->action, another_group, sizeof g->action);
+  g->in = in[0].data - lead; /* the pixel's first byte, which keeps the alignment of the rows */
   g->out = out[0].data - lead;
   g->in_pitch = (long long) in[0].pitch;
   g->out_pitch = (long long) out[0].pitch;
@@ -546,20 +563,20 @@ make_group (const CfPlan *plan, Group *g, const CfView *in, const CfView *out, i
   g->shift = in[0].shift;
   g->bits = in[0].bits;
   for (int i = 0; i < n; i++)
-    if (!used[i] && are_together (&in[0], &in[i])) {
+    if (!used[i] && share_pixels (&in[0], &in[i])) {
       used[i] = true;
       add_component (plan, g, &in[i], (int) (in[i].data - g->in));
     }
-  if (!used[0]) { /* 16 bit: each component by itself */
+  if (!used[0]) { /* 16 bit: each component has a group of its own */
     used[0] = true;
     add_component (plan, g, &in[0], 0);
   }
   if (g->gray && g->step == 1)
     join_gray_planes (plan, g, in, out, n, used);
-  see_alignment (g);
+  set_alignment (g);
 }
 
-/* A plan's Work, for a frame. */
+/* Fills the kernels' argument for a frame. */
 void
 make_work (const CfPlan *plan, const CfImage *in, const CfImage *out, Work *work)
 {
@@ -579,7 +596,7 @@ make_work (const CfPlan *plan, const CfImage *in, const CfImage *out, Work *work
   work->ax = c.ax;
   work->ay = c.ay;
   work->limbs = s->limbs;
-  work->ahead = s->ahead;
+  work->pdl = s->pdl;
   work->border = (uint8_t) c.border;
   work->gray = (uint8_t) c.gray;
   work->outside[0] = c.outside[0];
@@ -596,18 +613,18 @@ convolve_enqueue (CfPlan *plan, CfStream *stream, const CfImage *in, const CfIma
   CfCode code;
 
   make_work (plan, in, out, &work);
-  if ((s->kind == BAND && convolve_launch_band (work, s->c, handle, &code, status))
-      || (s->kind == APART && convolve_launch_apart (&work, s->small, handle, &code, status)))
+  if ((s->kind == DIRECT && convolve_direct_launch (work, s->c, handle, &code, status))
+      || (s->kind == PACKED_RGB && convolve_packed_rgb_launch (&work, s->small, handle, &code, status)))
     return code;
-  switch (s->instead) {
+  switch (s->fallback) {
     case SEPARABLE:
-      return convolve_launch_separable (&work, s->axis, s->is_signed, handle, status);
+      return convolve_separable_launch (&work, s->axis, s->is_signed, handle, status);
     case DENSE:
-      return convolve_launch_dense (&work, s->c, handle, status);
+      return convolve_dense_launch (&work, s->c, handle, status);
     case WIDE:
-      return convolve_launch_wide (&work, s->wide, handle, status);
+      return convolve_wide_launch (&work, s->wide, handle, status);
     default:
-      return convolve_launch_small (&work, s->small, handle, status);
+      return convolve_small_launch (&work, s->small, handle, status);
   }
 }
 
@@ -634,6 +651,11 @@ convolve_prefer (CfPlan *plan, const char *variant, CfStatus *status)
 } // namespace
 
 extern "C" const CfOps cf_convolve_cuda = {
-  convolve_init, set_up, convolve_enqueue, NULL, NULL, convolve_free, convolve_variant, convolve_variant_name,
-      convolve_prefer,
+  .init = convolve_init,
+  .update = set_up,
+  .enqueue = convolve_enqueue,
+  .free = convolve_free,
+  .variant = convolve_variant,
+  .variant_name = convolve_variant_name,
+  .prefer = convolve_prefer,
 };

@@ -1,25 +1,23 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * convolve/gpu/separable.cu: separable kernels (gauss, box, unsharp and others that
- * are found to be) at 8 bit, both passes on the integer tensor units in one
- * launch.
+ * convolve/gpu/separable.cu: separable kernels (gauss, box, unsharp and others found to be separable) at
+ * 8 bit, both passes on the integer tensor units in one launch.
  *
- * Block: 8 warps, 128 x 64 pixels of one plane after the other. Shared memory:
- * the tile of samples; the first pass' results T, 16 bits each, turned: word q of
- * column x holds the low bytes of rows 4 q .. 4 q + 3, and a second array the
- * high ones; columns are an odd number of words apart, so that both passes have
- * two lanes a bank at most. Each is written between barriers.
+ * Map: 8 warps a block, a block makes 128 x 64 pixels, plane after plane.
  *
- * Rows: a warp takes four rows at a time; an mma makes 128 outputs of one
- * (dense.cu). Columns: left operand, the column's weights, 16 rows
- * of outputs by 32 rows of T; right operand, T's bytes, 32 rows by 8 columns, low and
- * high ones apart: S = low + 256 high. The eight columns of an mma are taken so
- * that a lane ends up with eight neighbours: 8 bytes to store.
+ * Shared memory: the tile of samples, the results T of the first pass, and the results of the planes. T has
+ * 16 bits a sample and is transposed: word q of column x holds the low bytes of rows 4 q .. 4 q + 3, a second
+ * array the high bytes. Columns are an odd number of words apart, so both passes have two lanes a bank at
+ * most. Barriers separate writing and reading of tile and T; a thread reads only its own results.
  *
- * So 1 + 2 mma make 128 outputs up to 17 x 17, 2 + 4 up to 49: the time hardly
- * depends on the size. On an H200 it takes 7.5 us at 15 and 10 at 31 (1080p), 20 and
- * 27 at 4K, against 2.5 and 5.5 for a copy: half of the issue slots are busy, two
- * lanes share a bank, and the rest waits at the three barriers. */
+ * Row pass: a warp takes four rows at a time; one mma makes 128 outputs of a row, as in dense.cu. Column
+ * pass: the left operand is the column's weights, 16 rows of outputs by 32 rows of T; the right operand is
+ * T, 32 rows by 8 columns, low and high bytes in separate products: S = low + 256 high. The eight columns of
+ * an mma are chosen so that a lane gets eight neighbours and stores 8 bytes.
+ *
+ * So 1 + 2 mma make 128 outputs up to 17 x 17, 2 + 4 up to 49: the time hardly depends on the size. Bound by
+ * latency: half of the issue slots are busy, two lanes share a bank, and the rest is waiting at the three
+ * barriers of a plane. Times: docs/notes/convolve.md. */
 #include "tile.cuh"
 #include "sums.cuh"
 #include "store.cuh"
@@ -29,44 +27,47 @@ namespace cf {
 namespace {
 
 constexpr int warps = 8, threads = 32 * warps, tile_w = 128, tile_h = 64;
-constexpr int strip_w = 32, strip_h = 16; /* what a warp makes at a time */
+constexpr int strip_w = 32, strip_h = 16; /* outputs that a warp makes at a time in the column pass */
 constexpr int across = tile_w / strip_w, strips = across * (tile_h / strip_h) / warps;
 
+/* Sizes of a launch's shared memory. */
 struct Layout {
   int pitch, left, rows; /* of the tile */
-  int column_words;      /* of T */
+  int column_words;      /* words from a column of T to the next */
 };
 
+/* The parts of the block's shared memory; low, high: T. */
 struct Shared {
   uint8_t *tile;
   unsigned *low, *high, *results;
   int *rows;
 };
 
-/* Four weights from byte `start` of an axis on. */
+/* Returns the four weights from byte `start` of an axis on. */
 __device__ __forceinline__ unsigned
 four_weights (const unsigned *axis, int start)
 {
   return __funnelshift_r (axis[start >> 2], axis[(start >> 2) + 1], 8 * (start & 3));
 }
 
+/* Row pass: filters all rows of the tile and writes T. */
 template<int ROW_STEPS, bool SIGNED> __device__ __forceinline__ void
 filter_rows (const Layout &l, const unsigned *samples, const unsigned *axis, int pad, unsigned *low, unsigned *high,
     int thread)
 {
-  const int lane = thread & 31, group = lane >> 2, t = lane & 3;
+  const int lane = thread & 31, group = lane >> 2, in_group = lane & 3;
   unsigned b[ROW_STEPS][2];
 
 #pragma unroll
   for (int s = 0; s < 2 * ROW_STEPS; s++)
-    b[s / 2][s % 2] = four_weights (axis, 32 + 16 * s + 4 * t - group - pad);
+    b[s / 2][s % 2] = four_weights (axis, 32 + 16 * s + 4 * in_group - group - pad);
 #pragma unroll 2
   for (int q = thread >> 5; q < l.rows / 4; q += warps) {
     int sum[4][4] = { };
 
 #pragma unroll
     for (int r = 0; r < 4; r++) {
-      const unsigned *row = samples + (4 * q + r) * (l.pitch / 4) + 2 * group + t;
+      const unsigned *row = samples + (4 * q + r) * (l.pitch / 4) + 2 * group + in_group;
 
 #pragma unroll
       for (int s = 0; s < ROW_STEPS; s++) {
@@ -77,7 +78,7 @@ filter_rows (const Layout &l, const unsigned *samples, const unsigned *axis, int
     }
 #pragma unroll
     for (int i = 0; i < 4; i++) {
-      const int x = 8 * group + 2 * t + (i & 1) + 32 * (i & 2);
+      const int x = 8 * group + 2 * in_group + (i & 1) + 32 * (i & 2);
       const unsigned a = __byte_perm ((unsigned) sum[0][i], (unsigned) sum[1][i], 0x5140);
       const unsigned c = __byte_perm ((unsigned) sum[2][i], (unsigned) sum[3][i], 0x5140);
 
@@ -87,16 +88,17 @@ filter_rows (const Layout &l, const unsigned *samples, const unsigned *axis, int
   }
 }
 
-/* A strip's sums: [tile of columns][row g: x, x + 1; row g + 8: x, x + 1]. */
+/* Column pass: makes the sums of a strip. With g = lane / 4 and t = lane % 4, sum[j] are those of the columns
+ * x = 8 t + 2 j and x + 1 in row g ([0], [1]) and in row g + 8 ([2], [3]). */
 template<int STEPS, bool SIGNED> __device__ __forceinline__ void
 filter_columns (const unsigned *low, const unsigned *high, const unsigned (*a)[4], int column_words, int lane,
     int (*sum)[4])
 {
-  const int n = lane >> 2, t = lane & 3;
+  const int n = lane >> 2, in_group = lane & 3;
 
 #pragma unroll
   for (int j = 0; j < 4; j++) {
-    const int at = (8 * (n >> 1) + 2 * j + (n & 1)) * column_words + t;
+    const int at = (8 * (n >> 1) + 2 * j + (n & 1)) * column_words + in_group;
     int top[4] = { };
 
 #pragma unroll
@@ -110,7 +112,7 @@ filter_columns (const unsigned *low, const unsigned *high, const unsigned (*a)[4
   }
 }
 
-/* Eight pixels of a row. */
+/* Stores eight pixels of a row from x on. whole: the block is inside the image and may store words. */
 template<int PLANES> __device__ __forceinline__ void
 store_eight (const Work &work, const Group &g, const Assembly &a, bool whole, int x, int y, const unsigned (*word)[2])
 {
@@ -138,12 +140,12 @@ store_eight (const Work &work, const Group &g, const Assembly &a, bool whole, in
   }
 }
 
-/* What a thread made of the planes so far rests in shared memory. */
+/* Filters the planes of the block. A thread's results stay in shared memory until all planes are done. */
 template<int ROW_STEPS, int STEPS, bool SIGNED> __device__ __forceinline__ void
 make_planes (const Work &work, const Group &g, const Layout &l, const unsigned *axes, const Shared &m, int x0, int y0,
     int thread)
 {
-  const int lane = thread & 31, group = lane >> 2, rest = lane & 3, left = (work.ax + 3) & ~3;
+  const int lane = thread & 31, group = lane >> 2, in_group = lane & 3, left = (work.ax + 3) & ~3;
   const Tile t = tile_of (work, g, m.tile, m.rows, l.pitch, l.rows, l.left, x0, y0, thread);
 
 #pragma unroll 1
@@ -159,7 +161,8 @@ make_planes (const Work &work, const Group &g, const Layout &l, const unsigned *
     __syncthreads ();
 #pragma unroll
     for (int s = 0; s < 4 * STEPS; s++)
-      a[s / 4][s % 4] = four_weights (axes + 36, 32 + 32 * (s / 4) + 16 * (s % 4 / 2) - 8 * (s % 2) + 4 * rest - group);
+      a[s / 4][s % 4] = four_weights (axes + 36,
+          32 + 32 * (s / 4) + 16 * (s % 4 / 2) - 8 * (s % 2) + 4 * in_group - group);
 #pragma unroll
     for (int i = 0; i < strips; i++) {
       const int strip = (thread >> 5) + i * warps, x = strip % across * strip_w, y = strip / across * strip_h;
@@ -168,12 +171,12 @@ make_planes (const Work &work, const Group &g, const Layout &l, const unsigned *
       unsigned bytes[4];
 
       filter_columns<STEPS, SIGNED> (m.low + at, m.high + at, a, l.column_words, lane, sum);
-      const uint8_t *centre = m.tile + (y + group + work.ay) * l.pitch + l.left + x + 8 * rest;
+      const uint8_t *centre = m.tile + (y + group + work.ay) * l.pitch + l.left + x + 8 * in_group;
       const int row[4][4] = { { sum[0][0], sum[0][1], sum[1][0], sum[1][1] },
         { sum[2][0], sum[2][1], sum[3][0], sum[3][1] }, { sum[0][2], sum[0][3], sum[1][2], sum[1][3] },
         { sum[2][2], sum[2][3], sum[3][2], sum[3][3] } };
 
-      /* eight neighbours of row `group`, and of the one eight below */
+      /* eight neighbours of row `group` and of the row eight below it */
       round_words<4, 2, false> (work.rounding, g.plane_chroma (p), row, bytes,
           [&] (int k) { return centre + 8 * (k / 2) * l.pitch + 4 * (k % 2); });
 #pragma unroll
@@ -183,7 +186,7 @@ make_planes (const Work &work, const Group &g, const Layout &l, const unsigned *
   }
 }
 
-/* Eight pixels of each of a thread's rows. */
+/* Stores the results of the block, eight pixels of each of a thread's rows. */
 __device__ __forceinline__ void
 store_planes (const Work &work, const Group &g, const unsigned *results, int x0, int y0, int thread)
 {
@@ -215,24 +218,24 @@ convolve_separable_kernel (const __grid_constant__ Work work, const __grid_const
   __shared__ uint4 axes[18];
   __shared__ int rows[max_rows];
   const Group g = group_of_block (work, (int) blockIdx.x);
-  const int2 place = place_of_block (g, (int) blockIdx.x);
-  const int thread = (int) threadIdx.x, x0 = place.x * tile_w, y0 = place.y * tile_h;
+  const int2 position = block_position (g, (int) blockIdx.x);
+  const int thread = (int) threadIdx.x, x0 = position.x * tile_w, y0 = position.y * tile_h;
   unsigned *low = (unsigned *) (tile + l.rows * l.pitch), *high = low + tile_w * l.column_words;
   const Shared m = { tile, low, high, high + tile_w * l.column_words, rows };
 
   if (g.planes == 0) {
-    await_previous ();
+    griddep_wait ();
     copy_group (work, g, x0, y0, tile_w, tile_h, thread, threads);
     return;
   }
   if (thread < 18)
     axes[thread] = ((const uint4 *) &weights)[thread];
-  await_previous ();
+  griddep_wait ();
   make_planes<ROW_STEPS, STEPS, SIGNED> (work, g, l, (const unsigned *) axes, m, x0, y0, thread);
   store_planes (work, g, m.results, x0, y0, thread);
 }
 
-/* More steps than needed do no harm. */
+/* A kernel with more steps than needed makes the same sums: the weights of the others are 0. */
 const struct Variant {
   int row_steps, column_steps;
   bool is_signed;
@@ -278,7 +281,7 @@ shared_of (const Layout &l)
 CfCode
 convolve_separable_init (int max_shared, CfStatus *status)
 {
-  return load_variants (variants, max_shared, status);
+  return convolve_load_variants (variants, max_shared, status);
 }
 
 bool
@@ -288,16 +291,16 @@ convolve_separable_fits (const CfConvolution &c, bool is_signed, int max_shared)
 }
 
 CfCode
-convolve_launch_separable (Work *work, const AxisWeights &weights, bool is_signed, cudaStream_t stream,
+convolve_separable_launch (Work *work, const AxisWeights &weights, bool is_signed, cudaStream_t stream,
     CfStatus *status)
 {
   const Variant &v = variant_of (work->w, work->h, work->ax, is_signed);
   Layout l = layout_of (v, work->h, work->ax);
   void *arguments[] = { work, &l, const_cast<AxisWeights *> (&weights) };
 
-  deal_groups (work, tile_w, tile_h);
-  return launch_blocks ("convolve separable", v.kernel, work->blocks, threads, arguments, (int) shared_of (l),
-      work->ahead, stream, status);
+  convolve_assign_blocks (work, tile_w, tile_h);
+  return convolve_launch_blocks ("convolve separable", v.kernel, work->blocks, threads, arguments, (int) shared_of (l),
+      work->pdl, stream, status);
 }
 
 } // namespace cf

@@ -1,27 +1,22 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * convolve/gpu/small.cu: kernels of up to 9 x 10 taps, and 3 x 3 magnitudes, on the
- * integer tensor units.
+ * convolve/gpu/small.cu: kernels of up to 9 x 10 taps and 3 x 3 magnitudes at 8 bit, on the integer tensor
+ * units.
  *
- * Block: 4 warps, 128 x 32 pixels; warp i makes rows 8 i .. 8 i + 7. Shared
- * memory: the tile's planes, rows of 160 bytes from x0 - 16 on (whole 16-byte
- * vectors), and the weights; written before the one barrier, read after it.
+ * Map: 4 warps a block, a block makes 128 x 32 pixels; warp i makes the rows 8 i .. 8 i + 7.
  *
- * One mma makes 16 x 8 = 128 outputs of a row out of TWO rows of samples: row g
- * of its left operand is the 16 bytes from 8 g on of one row and those of the
- * next row behind them; column n of its right operand holds two rows of the
- * kernel, n bytes down. So h / 2 (up) mma make 128 outputs, a row's words are
- * loaded once and used for all output rows of the warp. Weights beyond signed
- * bytes are split into limbs of base 256, each of which repeats the work.
+ * Shared memory: the planes of the tile, rows of 160 bytes from x0 - 16 on (whole vectors of 16 bytes), and
+ * the weights. Both are written before one barrier and read after it. Where a kernel filters plane after
+ * plane (make_any), barriers separate the reads of one plane from the writes of the next.
  *
- * Floor: bytes; 1080p takes 16,200 (h + 1) / 2 mma, at 152e9 a second 0.2 us for
- * 3 x 3. An H200 takes 6.4 us for 3 x 3 at 1080p and 14.6 at 4K (copy 2.5 and
- * 5.5). Bound: instructions, about 20 a sample (rounding 7, storing 4, filling 4)
- * at half of the issue slots, and at 1080p the life of one block, as all run at once.
- * What helped: a kernel of its own for planar pictures (a tenth of the
- * code: waiting for instructions fell from 4.1 to 0.3 warps an issue), no address
- * shared between ways (hide), cp.async, blocks inside the picture stored without
- * looking: 4K from 21.5 to 14.6. Loads and calls in one branch are not batched. */
+ * One mma makes 16 x 8 = 128 outputs of a row from TWO rows of samples: row g of its left operand is the 16
+ * bytes from 8 g on of one row, followed by those of the next row; column n of its right operand holds two
+ * kernel rows, shifted down by n bytes. So h / 2 (rounded up) mma make 128 outputs, and the words of a row
+ * are loaded once and used for all output rows of the warp. Weights wider than a signed byte are split into
+ * limbs of base 256, each of which repeats the products.
+ *
+ * Bound by instructions, about 20 a sample (rounding 7, storing 4, filling the tile 4), and at 1080p by the
+ * life of one block, as all blocks run at once. The floor is the bytes. Times: docs/notes/convolve.md. */
 #include "tile.cuh"
 #include "sums.cuh"
 #include "store.cuh"
@@ -33,14 +28,15 @@ namespace {
 constexpr int warps = 4, rows_of_warp = 8, tile_w = 128, tile_h = warps * rows_of_warp;
 constexpr int pitch = 160, left = 16;
 
+/* Rows and bytes of the tile for kernels of up to 2 PAIRS rows. */
 template<int PAIRS> struct Rows {
-  static constexpr int ALL = tile_h + 2 * PAIRS - 1; /* of the tile; the last meets zeros only where h is odd */
-  /* four planes, or one and what make_other keeps */
-  static constexpr int OTHER = ALL * pitch + 3 * rows_of_warp * 32 * warps * 4;
-  static constexpr int BYTES = 4 * ALL * pitch > OTHER ? 4 * ALL * pitch : OTHER;
+  static constexpr int ALL = tile_h + 2 * PAIRS - 1; /* of the tile; with odd h the last one meets only zeros */
+  /* four planes, or one plane and the results of make_any () */
+  static constexpr int ANY_BYTES = ALL * pitch + 3 * rows_of_warp * 32 * warps * 4;
+  static constexpr int BYTES = 4 * ALL * pitch > ANY_BYTES ? 4 * ALL * pitch : ANY_BYTES;
 };
 
-/* The right operand's fragments for the rows 2 p and 2 p + 1 of a limb. */
+/* Makes the fragments of the right operands of a limb; b[p]: the kernel rows 2 p and 2 p + 1. */
 template<int PAIRS> __device__ __forceinline__ void
 load_weights (const unsigned *weights, int limb, int start, unsigned (*b)[2])
 {
@@ -54,8 +50,8 @@ load_weights (const unsigned *weights, int limb, int start, unsigned (*b)[2])
   }
 }
 
-/* Adds a limb's sums to eight rows of 128 outputs. The even row stays in a[0], a[1]
- * and the odd one in a[2], a[3]: from an odd row on the kernel's rows change places. */
+/* Adds the products of a limb to eight rows of 128 outputs. Even rows of samples are in a[0], a[1] and odd
+ * ones in a[2], a[3]; where a pair begins with an odd row, the two kernel rows are exchanged instead. */
 template<int PAIRS> __device__ __forceinline__ void
 add_products (int (*sum)[4], const unsigned *samples, const unsigned (*b)[2])
 {
@@ -74,13 +70,13 @@ add_products (int (*sum)[4], const unsigned *samples, const unsigned (*b)[2])
   }
 }
 
-/* A plane's results for this warp: of each row the bytes of x, x + 1, x + 64, x + 65. */
+/* Makes the warp's results of a plane, the bytes of x, x + 1, x + 64, x + 65 of each row. */
 template<int PAIRS, bool MAGNITUDE> __device__ __forceinline__ void
 make_plane (const Work &work, const Group &g, int p, const uint8_t *plane, const unsigned *weights, int lane,
     unsigned *result)
 {
-  const int group = lane >> 2, t = lane & 3;
-  const unsigned *samples = (const unsigned *) (plane + left - 4) + 2 * group + t;
+  const int group = lane >> 2, in_group = lane & 3;
+  const unsigned *samples = (const unsigned *) (plane + left - 4) + 2 * group + in_group;
   int sum[rows_of_warp][4] = { }, other[MAGNITUDE ? rows_of_warp : 1][4] = { };
   unsigned b[PAIRS][2];
 
@@ -89,17 +85,17 @@ make_plane (const Work &work, const Group &g, int p, const uint8_t *plane, const
 #pragma unroll
       for (int i = 0; i < 4 * rows_of_warp; i++)
         sum[i / 4][i % 4] <<= 8;
-    load_weights<PAIRS> (weights, limb, 8 + 4 * t - group + work.ax, b);
+    load_weights<PAIRS> (weights, limb, 8 + 4 * in_group - group + work.ax, b);
     add_products<PAIRS> (sum, samples, b);
   }
   if (!MAGNITUDE) {
-    const uint8_t *centre = plane + work.ay * pitch + left + 8 * group + 2 * t;
+    const uint8_t *centre = plane + work.ay * pitch + left + 8 * group + 2 * in_group;
 
     round_words<rows_of_warp, 64, true> (work.rounding, g.plane_chroma (p), sum, result,
         [&] (int r) { return centre + r * pitch; });
     return;
   }
-  load_weights<PAIRS> (weights, 1, 8 + 4 * t - group + work.ax, b);
+  load_weights<PAIRS> (weights, 1, 8 + 4 * in_group - group + work.ax, b);
   add_products<PAIRS> (other, samples, b);
 #pragma unroll
   for (int r = 0; r < rows_of_warp; r++) {
@@ -110,8 +106,8 @@ make_plane (const Work &work, const Group &g, int p, const uint8_t *plane, const
   }
 }
 
-/* One plane of step 1: lanes in pairs put two rows' halves together to words.
- * WHOLE: the block is inside and may write words. */
+/* Stores the results of a plane of step 1: two neighbouring lanes exchange halves of two rows, so that each
+ * stores words of one row. WHOLE: the block is inside the image and may store words. */
 template<bool WHOLE> __device__ __forceinline__ void
 store_words (const Work &work, const Group &g, int x, int y, const unsigned *result, int lane)
 {
@@ -134,9 +130,11 @@ store_words (const Work &work, const Group &g, int x, int y, const unsigned *res
     }
 }
 
-/* `rest`: where the tile has the fourth samples of this lane's first two pixels. */
+/* Stores the results of pixels of STEP samples. `fourth`: address in the tile of the fourth samples of the
+ * lane's first two pixels. */
 template<int STEP, int PLANES, bool WHOLE> __device__ __forceinline__ void
-store_rows (const Work &work, const Group &g, int x, int y, const unsigned (*result)[rows_of_warp], const uint8_t *rest)
+store_rows (const Work &work, const Group &g, int x, int y, const unsigned (*result)[rows_of_warp],
+    const uint8_t *fourth)
 {
   const Assembly a = assembly_of (work, g);
   uint8_t *to = g.out + y * g.out_pitch + x * STEP;
@@ -149,7 +147,7 @@ store_rows (const Work &work, const Group &g, int x, int y, const unsigned (*res
       unsigned v[PLANES];
 
       if (STEP == 4 && a.copies) {
-        const unsigned two = *(const uint16_t *) (rest + r * pitch + 64 * side);
+        const unsigned two = *(const uint16_t *) (fourth + r * pitch + 64 * side);
 
         base = make_uint2 (__byte_perm (two, 0, 0x0000), __byte_perm (two, 0, 0x1111));
       }
@@ -163,7 +161,7 @@ store_rows (const Work &work, const Group &g, int x, int y, const unsigned (*res
     }
 }
 
-/* All planes of pixels of STEP samples at once. */
+/* Filters the block with all PLANES planes of pixels of STEP samples in the tile at once. */
 template<int PAIRS, int STEP, int PLANES, bool MAGNITUDE> __device__ __forceinline__ void
 make_block (const Work &work, const Group &g, int x0, int y0, uint8_t *tile, int *rows, const unsigned *weights,
     int thread)
@@ -193,18 +191,19 @@ make_block (const Work &work, const Group &g, int x0, int y0, uint8_t *tile, int
     else
       store_words<false> (work, g, x, y, result[0], lane);
   } else {
-    const uint8_t *rest = tile + (3 * t.rows + rows_of_warp * warp + work.ay) * pitch + left + x - x0;
+    const uint8_t *fourth = tile + (3 * t.rows + rows_of_warp * warp + work.ay) * pitch + left + x - x0;
 
     if (whole)
-      store_rows<STEP, PLANES, true> (work, g, x, y, result, rest);
+      store_rows<STEP, PLANES, true> (work, g, x, y, result, fourth);
     else
-      store_rows<STEP, PLANES, false> (work, g, x, y, result, rest);
+      store_rows<STEP, PLANES, false> (work, g, x, y, result, fourth);
   }
 }
 
-/* Any pixels, a plane after the other; results rest in shared memory. */
+/* Filters the block for any pixels, one plane after the other. The results stay in shared memory until all
+ * planes are done; each thread reads only what it wrote. */
 template<int PAIRS, bool MAGNITUDE> __device__ __forceinline__ void
-make_other (const Work &work, const Group &g, int x0, int y0, uint8_t *tile, int *rows, const unsigned *weights,
+make_any (const Work &work, const Group &g, int x0, int y0, uint8_t *tile, int *rows, const unsigned *weights,
     int thread)
 {
   hide (x0);
@@ -214,7 +213,7 @@ make_other (const Work &work, const Group &g, int x0, int y0, uint8_t *tile, int
       y = y0 + rows_of_warp * warp;
   const Tile t = tile_of (work, g, tile, rows, pitch, Rows<PAIRS>::ALL, left, x0, y0, thread);
   const Assembly a = assembly_of (work, g);
-  unsigned *rest = (unsigned *) (tile + t.rows * pitch) + thread;
+  unsigned *results = (unsigned *) (tile + t.rows * pitch) + thread;
 
 #pragma unroll 1
   for (int p = 0; p < g.planes; p++) {
@@ -227,7 +226,7 @@ make_other (const Work &work, const Group &g, int x0, int y0, uint8_t *tile, int
     make_plane<PAIRS, MAGNITUDE> (work, g, p, tile + rows_of_warp * warp * pitch, weights, lane, result);
 #pragma unroll
     for (int r = 0; r < rows_of_warp; r++)
-      rest[(p * rows_of_warp + r) * 32 * warps] = result[r];
+      results[(p * rows_of_warp + r) * 32 * warps] = result[r];
   }
 #pragma unroll 1
   for (int r = 0; r < 2 * rows_of_warp; r++) {
@@ -235,13 +234,14 @@ make_other (const Work &work, const Group &g, int x0, int y0, uint8_t *tile, int
 
 #pragma unroll
     for (int p = 0; p < 3; p++)
-      v[p] = rest[((p < g.planes ? p : 0) * rows_of_warp + r / 2) * 32 * warps] >> 16 * (r & 1) & 0xffff;
+      v[p] = results[((p < g.planes ? p : 0) * rows_of_warp + r / 2) * 32 * warps] >> 16 * (r & 1) & 0xffff;
     store_pair<3> (work, g, a, x + 64 * (r & 1), y + r / 2, v);
   }
 }
 
-/* What pixels a kernel is for: short code is fetched faster. */
-enum Pixels { PLANAR, WORDS, ANY }; /* step 1; step 4 with three planes filtered; all */
+/* The pixels a kernel is for: step 1; step 4 with three planes filtered; any. A kernel with less code waits
+ * less for instructions. */
+enum Pixels { PLANAR, WORDS, ANY };
 
 template<int PAIRS, int PIXELS, bool MAGNITUDE> __global__ void __launch_bounds__ (32 * warps, PIXELS == PLANAR ? 8 : 5)
 convolve_small_kernel (const __grid_constant__ Work work, const __grid_constant__ SmallWeights small)
@@ -250,20 +250,20 @@ convolve_small_kernel (const __grid_constant__ Work work, const __grid_constant_
   __shared__ uint4 staged[max_limbs * 10 * 2];
   __shared__ int rows[Rows<PAIRS>::ALL];
   const Group g = group_of_block (work, (int) blockIdx.x);
-  const int2 place = place_of_block (g, (int) blockIdx.x);
-  const int thread = (int) threadIdx.x, x0 = place.x * tile_w, y0 = place.y * tile_h;
+  const int2 position = block_position (g, (int) blockIdx.x);
+  const int thread = (int) threadIdx.x, x0 = position.x * tile_w, y0 = position.y * tile_h;
   const uint4 *from = (const uint4 *) &small;
   const unsigned *weights = (const unsigned *) staged;
 
   if (g.planes == 0) {
-    await_previous ();
+    griddep_wait ();
     copy_group (work, g, x0, y0, tile_w, tile_h, thread, 32 * warps);
     return;
   }
 #pragma unroll 1
   for (int i = thread; i < (MAGNITUDE ? 2 : work.limbs) * 20; i += 32 * warps)
     staged[i] = from[i];
-  await_previous ();
+  griddep_wait ();
   if (PIXELS == PLANAR || (PIXELS == ANY && g.step == 1))
     make_block<PAIRS, 1, 1, MAGNITUDE> (work, g, x0, y0, tile, rows, weights, thread);
   else if (PIXELS == WORDS || (g.step == 4 && g.planes == 3))
@@ -273,7 +273,7 @@ convolve_small_kernel (const __grid_constant__ Work work, const __grid_constant_
   else if (g.step == 3 && g.planes == 3)
     make_block<PAIRS, 3, 3, MAGNITUDE> (work, g, x0, y0, tile, rows, weights, thread);
   else
-    make_other<PAIRS, MAGNITUDE> (work, g, x0, y0, tile, rows, weights, thread);
+    make_any<PAIRS, MAGNITUDE> (work, g, x0, y0, tile, rows, weights, thread);
 }
 
 typedef void (*Kernel) (Work, SmallWeights);
@@ -309,11 +309,11 @@ pixels_of (const Work &work)
 } // namespace
 
 CfCode
-convolve_small_init (bool *ahead, CfStatus *status)
+convolve_small_init (bool *pdl, CfStatus *status)
 {
   CfCode code = CF_OK;
 
-  *ahead = true;
+  *pdl = true;
 
   for (int i = 0; code == CF_OK && i < n_kernels; i++) {
     cudaFuncAttributes attributes;
@@ -321,20 +321,20 @@ convolve_small_init (bool *ahead, CfStatus *status)
     code = cf_cuda_check (cudaFuncGetAttributes (&attributes, (const void *) kernel_of (i / 3 + 1, (Pixels) (i % 3),
         i == n_kernels - 1)),
         "loading the convolution's kernels", status);
-    /* what the kernel was compiled for, whatever runs it: see await_previous */
-    *ahead = *ahead && code == CF_OK && attributes.ptxVersion >= 90;
+    /* griddep_wait () depends on what the kernel was compiled for, not on the device that runs it */
+    *pdl = *pdl && code == CF_OK && attributes.ptxVersion >= 90;
   }
   return code;
 }
 
 CfCode
-convolve_launch_small (Work *work, const SmallWeights &weights, cudaStream_t stream, CfStatus *status)
+convolve_small_launch (Work *work, const SmallWeights &weights, cudaStream_t stream, CfStatus *status)
 {
   void *arguments[] = { work, const_cast<SmallWeights *> (&weights) };
 
-  deal_groups (work, tile_w, tile_h);
-  return launch_blocks ("convolve dense small", (const void *) kernel_of ((work->h + 1) / 2, pixels_of (*work),
-      work->rounding.op == CF_CONVOLVE_MAGNITUDE), work->blocks, 32 * warps, arguments, 0, work->ahead, stream, status);
+  convolve_assign_blocks (work, tile_w, tile_h);
+  return convolve_launch_blocks ("convolve small", (const void *) kernel_of ((work->h + 1) / 2, pixels_of (*work),
+      work->rounding.op == CF_CONVOLVE_MAGNITUDE), work->blocks, 32 * warps, arguments, 0, work->pdl, stream, status);
 }
 
 } // namespace cf

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * convolve/gpu/store.cuh: samples back to memory, as whole pixels where they lie so. */
+ * convolve/gpu/store.cuh: stores filtered samples to the output image, two whole pixels at a time where
+ * the alignment permits it. */
 #ifndef CF_CONVOLVE_GPU_STORE_CUH
 #define CF_CONVOLVE_GPU_STORE_CUH
 
@@ -8,6 +9,7 @@
 
 namespace cf {
 
+/* Stores a sample of 1 or 2 bytes. */
 static __device__ __forceinline__ void
 store_value (const Group &g, uint8_t *p, unsigned value)
 {
@@ -17,7 +19,8 @@ store_value (const Group &g, uint8_t *p, unsigned value)
     *(uint16_t *) p = (uint16_t) (value << g.shift);
 }
 
-/* One pixel, sample by sample; value[p] of plane p. */
+/* Stores pixel (x, y) sample by sample; v0, v1, v2: the values of the planes 0, 1, 2. Does nothing outside
+ * the image. */
 static __device__ __noinline__ void
 store_pixel (const Work &work, int group, int x, int y, unsigned v0, unsigned v1, unsigned v2)
 {
@@ -32,18 +35,18 @@ store_pixel (const Work &work, int group, int x, int y, unsigned v0, unsigned v1
   for (int i = 0; i < g.step; i++, from += g.bytes, to += g.bytes) {
     const unsigned v = g.plane[i] == 0 ? v0 : g.plane[i] == 1 ? v1 : v2;
 
-    switch (g.fate[i]) {
-      case CF_FATE_COPY:
+    switch (g.action[i]) {
+      case CF_ACTION_COPY:
         if (g.bytes == 1)
           *to = *from;
         else
           *(uint16_t *) to = *(const uint16_t *) from;
         break;
-      case CF_FATE_MID:
+      case CF_ACTION_MID:
         store_value (g, to, (unsigned) work.rounding.mid);
         break;
-      case CF_FATE_FILTER:
-      case CF_FATE_GRAY:
+      case CF_ACTION_FILTER:
+      case CF_ACTION_GRAY:
         store_value (g, to, v);
         break;
       default:
@@ -54,11 +57,11 @@ store_pixel (const Work &work, int group, int x, int y, unsigned v0, unsigned v1
     g.out2[i][y * g.out_pitch2[i] + x] = (uint8_t) v0;
 }
 
-/* How two pixels are put together in words; the same for the whole group. */
+/* How two pixels are assembled in words; the same for the whole group. */
 struct Assembly {
-  unsigned pick; /* a pixel's bytes out of its planes' (0..2) and what was there (4..7) */
-  unsigned mid;
-  bool words, copies;
+  unsigned pick;      /* selector of a pixel's bytes: 0..2 from the planes, 4..7 from the base pixel */
+  unsigned mid;       /* a word of mid-level samples */
+  bool words, copies; /* words: the group's out_words; copies: the base pixel is the input's */
 };
 
 static __device__ __forceinline__ Assembly
@@ -68,12 +71,14 @@ assembly_of (const Work &work, const Group &g)
 
 #pragma unroll
   for (int i = 0; i < 4; i++) {
-    a.pick |= (g.fate[i] == CF_FATE_FILTER ? g.plane[i] : g.fate[i] == CF_FATE_GRAY ? 0 : 4 + i) << 4 * i;
-    a.copies = a.copies || g.fate[i] == CF_FATE_COPY; /* of step 4 only, and then nothing is mid-level: see_alignment */
+    a.pick |= (g.action[i] == CF_ACTION_FILTER ? g.plane[i] : g.action[i] == CF_ACTION_GRAY ? 0 : 4 + i) << 4 * i;
+    /* with `words`, a copy occurs in step 4 only, and never beside mid-level: set_alignment () */
+    a.copies = a.copies || g.action[i] == CF_ACTION_COPY;
   }
   return a;
 }
 
+/* Stores the two pixels from x on, sample by sample: at edges and where the output is not aligned. */
 static __device__ __noinline__ void
 store_pair_samples (const Work &work, int group, int x, int y, unsigned v0, unsigned v1, unsigned v2)
 {
@@ -82,7 +87,7 @@ store_pair_samples (const Work &work, int group, int x, int y, unsigned v0, unsi
     store_pixel (work, group, x + i, y, v0 >> 8 * i & 0xff, v1 >> 8 * i & 0xff, v2 >> 8 * i & 0xff);
 }
 
-/* Four samples of a picture of step 1. */
+/* Stores the four samples of a word from x on, in a plane of step 1. */
 static __device__ __noinline__ void
 store_samples (const Work &work, int group, int x, int y, unsigned word)
 {
@@ -91,14 +96,15 @@ store_samples (const Work &work, int group, int x, int y, unsigned word)
     store_pixel (work, group, x + i, y, word >> 8 * i & 0xff, 0, 0);
 }
 
-/* What two pixels are before their planes come in; `from`: the input's, of step 4. */
+/* Returns the words of two pixels before the filtered planes are inserted: the input's (of step 4, at
+ * `from`), or mid-level. */
 static __device__ __forceinline__ uint2
 base_of (const Assembly &a, const uint8_t *from)
 {
   return a.copies ? *(const uint2 *) from : make_uint2 (a.mid, a.mid);
 }
 
-/* Two pixels in words; v[p]: both samples of plane p in its low bytes. */
+/* Assembles two pixels, a word each; the low two bytes of v[p] are their samples of plane p. */
 template<int PLANES> __device__ __forceinline__ void
 assemble (const Assembly &a, uint2 base, const unsigned *v, unsigned *pixel)
 {
@@ -111,7 +117,7 @@ assemble (const Assembly &a, uint2 base, const unsigned *v, unsigned *pixel)
   }
 }
 
-/* The same at `to`. */
+/* Assembles two pixels and stores them at `to`. */
 template<int PLANES> __device__ __forceinline__ void
 put_pair (const Assembly &a, int step, uint8_t *to, uint2 base, const unsigned *v)
 {
@@ -133,7 +139,7 @@ put_pair (const Assembly &a, int step, uint8_t *to, uint2 base, const unsigned *
   }
 }
 
-/* Two 8-bit pixels from x (even) on. */
+/* Stores the two 8-bit pixels from x (even) on; v as in assemble (). */
 template<int PLANES> __device__ __forceinline__ void
 store_pair (const Work &work, const Group &g, const Assembly &a, int x, int y, const unsigned *v)
 {
@@ -145,7 +151,7 @@ store_pair (const Work &work, const Group &g, const Assembly &a, int x, int y, c
     store_pair_samples (work, g.index, x, y, v[0], v[PLANES > 1 ? 1 : 0], v[PLANES > 2 ? 2 : 0]);
 }
 
-/* The block's part of a group of which nothing is filtered. */
+/* Makes the block's tile of a group without filtered planes: copies, or writes mid-level. */
 static __device__ __forceinline__ void
 copy_group (const Work &work, const Group &g, int x0, int y0, int tile_w, int tile_h, int thread, int threads)
 {
@@ -164,7 +170,7 @@ copy_group (const Work &work, const Group &g, int x0, int y0, int tile_w, int ti
   for (int i = thread; !g.copy_vectors && i < tile_w / 2 * tile_h; i += threads) {
     const int x = x0 + i % (tile_w / 2) * 2, y = y0 + i / (tile_w / 2);
 
-    if (g.out_words && (g.step > 1 || g.fate[0] == CF_FATE_MID))
+    if (g.out_words && (g.step > 1 || g.action[0] == CF_ACTION_MID))
       store_pair<1> (work, g, a, x, y, &a.mid);
     else
 #pragma unroll 1

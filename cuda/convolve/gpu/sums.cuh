@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * convolve/gpu/sums.cuh: the integer tensor operation, and sums to samples. */
+ * convolve/gpu/sums.cuh: the product of the integer tensor units, and the rounding of sums to samples. */
 #ifndef CF_CONVOLVE_GPU_SUMS_CUH
 #define CF_CONVOLVE_GPU_SUMS_CUH
 
@@ -10,10 +10,12 @@ namespace cf {
 
 /* ---- the tensor operation ----------------------------------------------- */
 
-/* d = c + a b: a 16 x 32 bytes, b 32 x 8, with the fragments of mma.m16n8k32: with
- * g = lane / 4 and t = lane % 4, a[0], a[1] hold bytes 4 t .. 4 t + 3 of rows g and
- * g + 8, a[2], a[3] those from 16 on; b0, b1 rows 4 t .. and 16 + 4 t .. of column
- * g; d[0], d[1] row g, columns 2 t and 2 t + 1; d[2], d[3] row g + 8. */
+/* d = c + a b with a of 16 x 32 bytes and b of 32 x 8, in the fragments of mma.m16n8k32 (PTX ISA, "Matrix
+ * Fragments for mma.m16n8k32"). With g = lane / 4 and t = lane % 4, a lane holds
+ *   a[0], a[1]: bytes 4 t .. 4 t + 3 of the rows g and g + 8; a[2], a[3]: bytes 16 + 4 t .. 16 + 4 t + 3
+ *   b0: rows 4 t .. 4 t + 3 of column g; b1: rows 16 + 4 t .. 16 + 4 t + 3
+ *   c, d: [0], [1] row g, columns 2 t and 2 t + 1; [2], [3] row g + 8, the same columns
+ * Below capability 8.0 four m8n8k16 make the same sums. The kernels call g `group` and t `in_group`. */
 template<bool A_SIGNED, bool B_SIGNED> __device__ __forceinline__ void
 multiply_to (int *d, const int *c, const unsigned *a, unsigned b0, unsigned b1)
 {
@@ -43,13 +45,14 @@ multiply_to (int *d, const int *c, const unsigned *a, unsigned b0, unsigned b1)
 #undef CF_MMA
 }
 
+/* d += a b. */
 template<bool A_SIGNED, bool B_SIGNED> __device__ __forceinline__ void
 multiply (int *d, const unsigned *a, unsigned b0, unsigned b1)
 {
   multiply_to<A_SIGNED, B_SIGNED> (d, d, a, b0, b1);
 }
 
-/* ---- sums to samples ---------------------------------------------------- */
+/* ---- rounding ----------------------------------------------------------- */
 
 static __device__ __forceinline__ int
 saturate (const Rounding &k, long long v)
@@ -57,27 +60,27 @@ saturate (const Rounding &k, long long v)
   return v < 0 ? 0 : v > k.max ? k.max : (int) v;
 }
 
-/* n / (2 D) rounded down, ties to even: any n. */
+/* Returns n / (2 D) rounded down (with k.ties a quotient without remainder to even), saturated; for any n. */
 static __device__ __noinline__ int
 round_any (const Rounding &k, long long n, int chroma)
 {
-  long long q, rest;
+  long long q, remainder;
 
   if (n < 0)
     return 0;
   if (k.pow2) {
     q = n >> k.shift;
-    rest = n & (k.divisor2 - 1);
+    remainder = n & (k.divisor2 - 1);
   } else {
     q = n / k.divisor2;
-    rest = n - q * k.divisor2;
+    remainder = n - q * k.divisor2;
   }
-  if ((chroma ? k.ties[1] : k.ties[0]) && rest == 0)
+  if ((chroma ? k.ties[1] : k.ties[0]) && remainder == 0)
     q -= q & 1;
   return saturate (k, q);
 }
 
-/* v[0..3], saturated, to the bytes of a word. */
+/* Returns a word of the bytes v[0..3], saturated to 0..255. */
 static __device__ __forceinline__ unsigned
 pack_bytes (const int *v)
 {
@@ -88,8 +91,9 @@ pack_bytes (const int *v)
   return all;
 }
 
-/* Four sums with their base to bytes: an integer's bits are the float integer 2^-149,
- * and so are the results'; below 0 they have a sign. */
+/* Rounds four sums, which include their base, to bytes. The bits of an integer up to 2^24 are those of the
+ * float integer 2^-149, so a sum is used as a float without conversion, and the bits of the result are the
+ * rounded quotient; a negative result has its sign bit set and saturates to 0. See make_quick () in plan.cu. */
 template<Quick HOW> static __device__ __forceinline__ unsigned
 round_four_quick (const Rounding &k, const int *sum)
 {
@@ -103,12 +107,13 @@ round_four_quick (const Rounding &k, const int *sum)
   }
   if (HOW != QUICK_EVEN)
     return pack_bytes (up);
-  /* the two differ at ties only, by 1, and not where both are saturated */
+  /* the two differ only at ties, by 1, and not where both are saturated: take the even one */
   const unsigned high = pack_bytes (up), low = pack_bytes (down);
 
   return low + (low & (high ^ low) & 0x01010101);
 }
 
+/* The same for sums without their base, which may be negative with it. */
 template<Quick HOW> static __device__ __forceinline__ unsigned
 round_four_clipped (const Rounding &k, const int *sum, int base)
 {
@@ -120,8 +125,8 @@ round_four_clipped (const Rounding &k, const int *sum, int base)
   return round_four_quick<HOW> (k, clipped);
 }
 
-/* Four sums to bytes, for narrow kernels of 8-bit samples: SHIFT: D is a power of
- * two; EVEN: ties can occur and go to even. */
+/* Rounds four sums of a narrow kernel (n fits 32 bits) to bytes. SHIFT: D is a power of two. EVEN: ties can
+ * occur and go to even. */
 template<bool SHIFT, bool EVEN> static __device__ __forceinline__ unsigned
 round_four (const Rounding &k, const int *sum, int add)
 {
@@ -144,7 +149,7 @@ round_four (const Rounding &k, const int *sum, int add)
   return pack_bytes (v);
 }
 
-/* Four sums that began as their rule says to bytes. */
+/* Rounds four sums whose initial value was k.init to bytes. */
 template<Rule RULE> static __device__ __forceinline__ unsigned
 round_four_ruled (const Rounding &k, const int *sum)
 {
@@ -164,6 +169,7 @@ round_four_ruled (const Rounding &k, const int *sum)
   }
 }
 
+/* Returns the sample of UNSHARP for the sum s and the sample x at the anchor. */
 static __device__ __noinline__ int
 round_unsharp (const Rounding &k, long long s, int x, int chroma)
 {
@@ -172,6 +178,8 @@ round_unsharp (const Rounding &k, long long s, int x, int chroma)
   return saturate (k, n >> (k.shift + 7));
 }
 
+/* Returns the sample of MAGNITUDE. The root r of gx^2 + gy^2 is rounded to the nearest integer: the float
+ * root is corrected to the integer part, and one more where the square is above (r + 1/2)^2. */
 static __device__ __noinline__ int
 round_magnitude (const Rounding &k, long long gx, long long gy)
 {
@@ -184,7 +192,7 @@ round_magnitude (const Rounding &k, long long gx, long long gy)
   return round_any (k, 2 * k.factor * r + k.add[0], 0);
 }
 
-/* A sum of LINEAR or UNSHARP; x: the sample at the anchor. */
+/* Returns the sample of LINEAR or UNSHARP for the sum s; x: the sample at the anchor. */
 static __device__ __forceinline__ int
 round_sum (const Rounding &k, long long s, int x, int chroma)
 {
@@ -192,8 +200,8 @@ round_sum (const Rounding &k, long long s, int x, int chroma)
       : round_any (k, 2 * s + (chroma ? k.add[1] : k.add[0]), chroma);
 }
 
-/* Four sums to bytes, whatever the kernel: out of line. The samples at their
- * anchors are at centre[0], [1], [second], [second + 1]. */
+/* Rounds four sums to bytes, by any rule; out of line because it is rare. The samples at the anchors are
+ * centre[0], centre[1], centre[second], centre[second + 1]. */
 static __device__ __noinline__ unsigned
 round_four_any (const Rounding &k, int s0, int s1, int s2, int s3, const uint8_t *centre, int second, int chroma)
 {
@@ -202,9 +210,9 @@ round_four_any (const Rounding &k, int s0, int s1, int s2, int s3, const uint8_t
       | (unsigned) round_sum (k, s3, centre[second + 1], chroma) << 24;
 }
 
-/* COUNT times four sums of a plane of 8-bit samples to the bytes of a word each;
- * centre (i): where the samples at the anchors of the sums i are. IS_QUICK: not worth
- * its code where D is too large for it, as gauss' F^2: a tenth slower there. */
+/* Rounds COUNT times four sums of a plane of 8-bit samples to a word of bytes each. centre (i): address of
+ * the samples at the anchors of sum[i]. IS_QUICK: with the float rules; separable.cu leaves them out, as
+ * the D of gauss (F^2) is too large for them and the unused code makes the kernel slower. */
 template<int COUNT, int SECOND, bool IS_QUICK, typename Centre> static __device__ __forceinline__ void
 round_words (const Rounding &k, int chroma, const int (*sum)[4], unsigned *word, Centre centre)
 {

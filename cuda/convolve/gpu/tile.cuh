@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * convolve/gpu/tile.cuh: what the convolution's kernels share on the device: which
- * group a block works on, and a tile of samples in shared memory with its border
- * in place. Sums of them are in sums.cuh, the way back to memory is in
- * store.cuh. */
+ * convolve/gpu/tile.cuh: what the convolution's kernels share on the device: finding the group
+ * of a block, the wait of a dependent launch, and loading a tile of samples with its border into shared
+ * memory. Products and rounding are in sums.cuh, stores to the output image in store.cuh. */
 #ifndef CF_CONVOLVE_GPU_TILE_CUH
 #define CF_CONVOLVE_GPU_TILE_CUH
 
@@ -13,8 +12,8 @@
 
 namespace cf {
 
-/* The block's group; to be copied: what lies in the launch's arguments at a
- * place that is not known when compiling is fetched again and again. */
+/* Returns the group of a block. Callers copy it: members of a kernel argument at an index that is not
+ * known at compile time are loaded again at each use. */
 __device__ __forceinline__ const Group &
 group_of_block (const Work &work, int block)
 {
@@ -25,48 +24,50 @@ group_of_block (const Work &work, int block)
   return work.group[i];
 }
 
-/* The block's first pixel, in blocks. */
+/* Returns the column and row of a block in the grid of its group, in blocks. */
 __device__ __forceinline__ int2
-place_of_block (const Group &g, int block)
+block_position (const Group &g, int block)
 {
   const unsigned at = (unsigned) (block - g.first_block), y = g.blocks_inverse ? __umulhi (at, g.blocks_inverse) : at;
 
   return make_int2 ((int) (at - y * (unsigned) g.blocks_x), (int) y);
 }
 
-/* Hides from the compiler where a value comes from. At the head of each of several
- * ways through a kernel it keeps what they could share, addresses above all, from
- * being worked out for all of them in advance. */
+/* Hides from the compiler where a value comes from. Called at the start of each of several branches of a
+ * kernel, it keeps the compiler from hoisting what they share, above all addresses, out of the branches. */
 static __device__ __forceinline__ void
 hide (int &v)
 {
   asm volatile ("" : "+r" (v));
 }
 
-/* Keeps the compiler from taking a pointer apart: with a row's number times the
- * pitch it is one operation then. */
+/* Makes the compiler treat a pointer as one value instead of a base and an offset: adding a row's index
+ * times the pitch is then one instruction. */
 template<typename T> static __device__ __forceinline__ void
 keep_whole (T *&p)
 {
   asm ("" : "+l" (p));
 }
 
-/* ---- one frame after the other ------------------------------------------ */
+/* ---- programmatic dependent launch -------------------------------------- */
 
-/* A kernel may begin while what is queued before it is still at work (Work's ahead):
- * its launch, its arguments and its weights cost no time of their own then. All its threads
- * call this before they touch a picture, and everything queued before has ended and
- * can be seen. Then the next one may begin: not before, so that never three are at
- * work. Loads of pictures are plain ones: read-only ones (__ldg) promise that nobody
- * writes there from the kernel's begin on. */
+/* True if griddep_wait () waits in this compilation. */
 #if defined (__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-constexpr bool has_turns = true;
+constexpr bool has_griddep = true;
 #else
-constexpr bool has_turns = false;
+constexpr bool has_griddep = false;
 #endif
 
+/* Waits until all work queued before this kernel has completed and its memory is visible. With Work.pdl a
+ * kernel starts while that work still runs, which hides the time of its launch and of staging its
+ * weights. All threads call this before they access an image; it does nothing below capability 9.0, where
+ * kernels are launched without pdl.
+ *
+ * The next kernel may start only after this wait, so at most two kernels of a stream run at the same time.
+ * Images must be read with plain loads: read-only loads (__ldg) require that the memory does not change
+ * from the start of the kernel on. */
 static __device__ __forceinline__ void
-await_previous ()
+griddep_wait ()
 {
 #if defined (__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   asm volatile ("griddepcontrol.wait;" : : : "memory");
@@ -76,13 +77,13 @@ await_previous ()
 
 /* ---- tiles -------------------------------------------------------------- */
 
-/* Rows of bytes, one plane behind the other: byte c of row r of plane p stands
- * for the sample (x0 + c, y0 + r). 16-bit samples have two planes each, the low
- * bytes first. The block's own 128 columns begin at `left`; `before` and `after`
- * them so many are wanted, too. */
+/* A tile in shared memory: rows of bytes, plane after plane; byte c of row r of a plane is the sample
+ * (x0 + c, y0 + r). A plane of 16-bit samples takes two planes of the tile, the low bytes first. The block's
+ * own 128 columns begin at column `left`; the kernel also needs `before` columns before and `after` columns
+ * after them. */
 struct Tile {
   uint8_t *at;
-  const int *row; /* of each row the picture's, in shared memory; -1: from outside */
+  const int *row;  /* in shared memory: the image's row for each row of the tile; -1: outside the image */
   int pitch, rows; /* pitch: bytes, a multiple of 16 */
   int x0, y0;
   int left, before, after; /* left: a multiple of 16 */
@@ -90,14 +91,15 @@ struct Tile {
 
 constexpr int max_rows = 128; /* of a tile */
 
+/* cf_border_map () of a row, out of line: only blocks at the top and bottom need it. */
 static __device__ __noinline__ int
 edge_row (int border, int y, int height)
 {
   return cf_border_map ((CfBorder) border, y, height);
 }
 
-/* The tile of the block at (x0, y0); works out where its rows come from. Follow
- * with a barrier. */
+/* Returns the tile of the block at (x0, y0) and fills its table `row`. The caller must have a barrier
+ * before the table is read. */
 static __device__ __forceinline__ Tile
 tile_of (const Work &work, const Group &g, uint8_t *at, int *row, int pitch, int rows, int left, int x0, int y0,
     int thread)
@@ -109,8 +111,8 @@ tile_of (const Work &work, const Group &g, uint8_t *at, int *row, int pitch, int
   return Tile { at, row, pitch, rows, x0 - left, y0 - work.ay, left, work.ax, work.w - 1 - work.ax };
 }
 
-/* One sample of a plane, wherever it lies: out of line, for the few at edges and
- * for pictures that do not lie on words. */
+/* Returns the sample (x, y) of a plane, mapped by the border. Out of line: only samples at edges and of
+ * images that are not aligned to words need it. */
 static __device__ __noinline__ unsigned
 edge_sample (const Work &work, int group, int plane, int x, int y)
 {
@@ -137,7 +139,8 @@ edge_sample (const Work &work, int group, int plane, int x, int y)
   return min ((unsigned) ((const uint16_t *) p)[g.plane_offset (plane)] >> g.shift, (1u << g.bits) - 1);
 }
 
-/* Four samples: low bytes, high bytes. The loads do not wait for each other. */
+/* Returns the samples x .. x + 3 of row y, mapped by the border: their low bytes in .x, their high bytes
+ * in .y. The four loads are independent of each other. */
 static __device__ __noinline__ uint2
 edge_word (const Work &work, int group, int plane, int x, int y)
 {
@@ -180,7 +183,7 @@ edge_word (const Work &work, int group, int plane, int x, int y)
   return make_uint2 (lo, hi);
 }
 
-/* Bytes o, o + step, o + 2 step, o + 3 step of the words of four pixels. */
+/* Returns the bytes o, o + STEP, o + 2 STEP, o + 3 STEP of the words of four pixels. */
 template<int STEP> __device__ __forceinline__ unsigned
 pick_bytes (const unsigned *w, unsigned o)
 {
@@ -193,7 +196,7 @@ pick_bytes (const unsigned *w, unsigned o)
   return __byte_perm (__byte_perm (w[0], w[1], 0x40 + 0x11 * o), __byte_perm (w[2], w[3], 0x40 + 0x11 * o), 0x5410);
 }
 
-/* The gray of four pixels; weights sum to 3 or to 256. */
+/* Returns the gray values of four pixels; their weights sum to 3 (mean) or 256 (luma). */
 template<int STEP> __device__ __forceinline__ unsigned
 gray_word (const Work &work, const Group &g, const unsigned *w)
 {
@@ -211,7 +214,7 @@ gray_word (const Work &work, const Group &g, const unsigned *w)
   return result;
 }
 
-/* The words of four pixels, all inside the row; VECTOR: they lie on as many bytes. */
+/* Loads the words of four pixels, all inside the row. VECTOR: the address is a multiple of their size. */
 template<int STEP, bool VECTOR> __device__ __forceinline__ void
 load_pixels (const uint8_t *from, unsigned *w)
 {
@@ -230,8 +233,8 @@ load_pixels (const uint8_t *from, unsigned *w)
   }
 }
 
-/* Four pixels to word c of row r of their planes; of step 4 with three planes
- * the fourth sample follows as a plane of its own, for store_rows to put back. */
+/* Writes four pixels to word c of row r of their planes. With STEP 4 and three planes the fourth samples go
+ * to a plane of their own, from which store_rows () in small.cu copies them to the output. */
 template<int STEP, int PLANES> __device__ __forceinline__ void
 put_pixels (const Work &work, const Group &g, const Tile &t, int first, int r, int c, const unsigned *w)
 {
@@ -247,12 +250,12 @@ put_pixels (const Work &work, const Group &g, const Tile &t, int first, int r, i
     to[3 * t.rows * (t.pitch / 4)] = pick_bytes<STEP> (w, (unsigned) g.plane_offset (3));
 }
 
-/* The words of the tile's own columns that are inside: a warp a row, COUNT rows
- * loaded before the first is used. All rows are the picture's here. */
+/* Fills the block's own columns, as far as their words are inside the image: a row per warp, COUNT rows
+ * loaded before the first one is used. No row of the tile may be outside (-1). */
 template<int STEP, int PLANES, bool VECTOR> __device__ __forceinline__ void
 fill_columns (const Work &work, const Group &g, const Tile &t, int first, int thread, int threads)
 {
-  constexpr int COUNT = STEP == 1 ? 8 : 11; /* of 4 warps: up to 44 rows at once */
+  constexpr int COUNT = STEP == 1 ? 8 : 11; /* with 4 warps up to 44 rows at once */
   const int warps = threads / 32, c = t.left / 4 + (thread & 31), x = t.x0 + 4 * c, pitch = (int) g.in_pitch;
   const uint8_t *column = g.in + x * STEP;
 
@@ -272,7 +275,7 @@ fill_columns (const Work &work, const Group &g, const Tile &t, int first, int th
   }
 }
 
-/* Those beside them. */
+/* Fills the columns before and after the block's own, as far as their words are inside the image. */
 template<int STEP, int PLANES> __device__ __forceinline__ void
 fill_sides (const Work &work, const Group &g, const Tile &t, int first, int thread, int threads)
 {
@@ -291,7 +294,7 @@ fill_sides (const Work &work, const Group &g, const Tile &t, int first, int thre
   }
 }
 
-/* The words of a vector that are inside. */
+/* Copies the words of a vector of 16 bytes that are inside the image. */
 static __device__ __forceinline__ void
 copy_vector (const Group &g, const Tile &t, int r, int c)
 {
@@ -308,8 +311,8 @@ copy_vector (const Group &g, const Tile &t, int r, int c)
         __pipeline_memcpy_async (to + q, from + q, 4);
 }
 
-/* Step 1: 16 bytes at a time where they lie so, straight into shared memory. At
- * most two vectors stand on each side of the tile's own eight. */
+/* Step 1 with aligned rows: copies 16 bytes at a time to shared memory, without registers (cp.async). A row
+ * of the tile has eight vectors of its own and at most two more on each side. */
 static __device__ __forceinline__ void
 fill_vectors (const Group &g, const Tile &t, int thread, int threads)
 {
@@ -331,14 +334,14 @@ fill_vectors (const Group &g, const Tile &t, int thread, int threads)
       copy_vector (g, t, r, t.left + 16 * (k < before ? k - before : 8 + k - before));
 }
 
-/* Words with samples from outside, in rows from outside, or of pictures that do
- * not lie on words: the columns left and right of those that are inside, or all. */
+/* Fills the words that fill_inside () leaves out: those with samples outside the image, and all words of
+ * the tile where rows are outside or the image is not aligned to words. */
 template<int PLANES> __device__ __forceinline__ void
 fill_edges (const Work &work, const Group &g, const Tile &t, int first, int thread, int threads)
 {
   const int begin = (t.left - t.before) >> 2, end = (min (t.left + 128, g.width - t.x0) + t.after + 3) >> 2;
   const bool rows = work.border == CF_BORDER_CONSTANT && (t.y0 < 0 || t.y0 + t.rows > g.height);
-  /* from .. to - 1 are inside */
+  /* the words from .. to - 1 are inside */
   const int from = max (begin, (3 - t.x0) >> 2), to = max (from, min (end, (g.width - t.x0) >> 2));
   const int left = g.in_words && !rows ? from - begin : end - begin;
   const int all = g.in_words && !rows ? left + max (end - to, 0) : left;
@@ -356,6 +359,7 @@ fill_edges (const Work &work, const Group &g, const Tile &t, int first, int thre
   }
 }
 
+/* Fills the words of the tile that are inside an image with in_words. */
 template<int STEP, int PLANES> __device__ __forceinline__ void
 fill_inside (const Work &work, const Group &g, Tile t, int first, int thread, int threads)
 {
@@ -373,9 +377,9 @@ fill_inside (const Work &work, const Group &g, Tile t, int first, int thread, in
   fill_sides<STEP, PLANES> (work, g, t, first, thread, threads);
 }
 
-/* PLANES planes of 8-bit samples from plane `first` on, of pixels of STEP samples
- * (0: g.step, for one plane). Follow with __pipeline_wait_prior (0) and a
- * barrier. */
+/* Fills the tile with PLANES planes of 8-bit samples from plane `first` on, of pixels of STEP samples
+ * (0: g.step, for one plane). The caller must call __pipeline_wait_prior (0) and have a barrier before
+ * the tile is read. */
 template<int STEP, int PLANES> __device__ __forceinline__ void
 fill_tile (const Work &work, const Group &g, const Tile &t, int first, int thread, int threads)
 {
@@ -398,9 +402,9 @@ fill_tile (const Work &work, const Group &g, const Tile &t, int first, int threa
   __pipeline_commit ();
 }
 
-/* 16-bit samples of a plane: low bytes, then high bytes. */
+/* Fills the tile with the 16-bit samples of a plane: the low bytes, and t.rows further down the high bytes. */
 static __device__ __forceinline__ void
-fill_halves (const Work &work, const Group &g, const Tile &t, int plane, int thread, int threads)
+fill_16bit (const Work &work, const Group &g, const Tile &t, int plane, int thread, int threads)
 {
   const int begin = (t.left - t.before) >> 2, words = ((t.left + 128 + t.after + 3) >> 2) - begin;
 

@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * convolve/gpu/wide.cu: separable kernels and magnitudes at any depth, with 64-bit
- * sums on the usual units: what the tensor units' bytes do not hold.
+ * convolve/gpu/wide.cu: separable kernels and magnitudes at any depth, with 64-bit sums on the integer units:
+ * for weights and sums that do not fit the bytes of the tensor units.
  *
- * Block: 256 threads, 64 x 16 pixels of one plane after the other, four pixels
- * a thread. Shared memory: the samples with their apron, 16 bits each; the rows'
- * sums, 64 bits. Each is written between barriers.
+ * Map: 256 threads a block, a block makes 64 x 16 pixels, plane after plane. A thread makes four pixels, the
+ * i-th at index thread + 256 i of the block's pixels, row by row.
  *
- * Bound: w + h multiply-adds of 64 bits a sample. */
+ * Shared memory: the samples with their halo, 16 bits each, and the sums of the row pass, 64 bits each, one
+ * for each column of the block and row of the samples. The samples are written between two barriers; the
+ * sums are written after the second barrier and read by the column pass after a third. The first barrier of
+ * the next plane separates these reads from its writes. Magnitudes need no row pass.
+ *
+ * Bound by w + h multiply-adds of 64 bits a sample. */
 #include "tile.cuh"
 #include "sums.cuh"
 #include "store.cuh"
@@ -18,18 +22,21 @@ namespace {
 
 constexpr int threads = 256, tile_w = 64, tile_h = 16, own = tile_w * tile_h / threads;
 
+/* Returns the samples from a row of the samples to the next, a multiple of 4. */
 __host__ __device__ inline int
 sample_pitch (int w)
 {
   return (tile_w + w - 1 + 3) & ~3;
 }
 
+/* Returns the bytes of dynamic shared memory. */
 size_t
 shared_of (int w, int h)
 {
   return (size_t) (tile_h + h - 1) * (size_t) (8 * tile_w + 2 * sample_pitch (w)) + 16;
 }
 
+/* Loads the samples of plane p with their halo. */
 __device__ __forceinline__ void
 fill_samples (const Work &work, const Group &g, int p, uint16_t *samples, int x0, int y0, int thread)
 {
@@ -44,11 +51,10 @@ fill_samples (const Work &work, const Group &g, int p, uint16_t *samples, int x0
   }
 }
 
-/* The values of this thread's pixels: i-th one at thread + i * threads. */
+/* Makes value[i], the results of this thread's pixels, by a row pass and a column pass. */
 __device__ __forceinline__ void
 filter_separable (const Work &work, const SeparableWeights &weights, int chroma, const uint16_t *samples,
-    long long *rows,
-    int thread, unsigned *value)
+    long long *rows, int thread, unsigned *value)
 {
   const int pitch = sample_pitch (work.w);
 
@@ -73,6 +79,7 @@ filter_separable (const Work &work, const SeparableWeights &weights, int chroma,
   }
 }
 
+/* Makes value[i] from the sums of two 3 x 3 kernels. */
 __device__ __forceinline__ void
 filter_magnitude (const Work &work, const SeparableWeights &weights, const uint16_t *samples, int thread,
     unsigned *value)
@@ -100,11 +107,11 @@ convolve_wide_kernel (const __grid_constant__ Work work, const __grid_constant__
   extern __shared__ __align__ (16) long long rows[];
   uint16_t *samples = (uint16_t *) (rows + (tile_h + work.h - 1) * tile_w);
   const Group g = group_of_block (work, (int) blockIdx.x);
-  const int2 place = place_of_block (g, (int) blockIdx.x);
-  const int thread = (int) threadIdx.x, x0 = place.x * tile_w, y0 = place.y * tile_h;
+  const int2 position = block_position (g, (int) blockIdx.x);
+  const int thread = (int) threadIdx.x, x0 = position.x * tile_w, y0 = position.y * tile_h;
   unsigned value[3][own] = { };
 
-  await_previous ();
+  griddep_wait ();
   if (g.planes == 0) {
     copy_group (work, g, x0, y0, tile_w, tile_h, thread, threads);
     return;
@@ -135,18 +142,17 @@ CfCode
 convolve_wide_init (int max_shared, CfStatus *status)
 {
   return cf_cuda_check (cudaFuncSetAttribute ((const void *) convolve_wide_kernel,
-      cudaFuncAttributeMaxDynamicSharedMemorySize,
-          max_shared), "loading the convolution's kernels", status);
+      cudaFuncAttributeMaxDynamicSharedMemorySize, max_shared), "loading the convolution's kernels", status);
 }
 
 CfCode
-convolve_launch_wide (Work *work, const SeparableWeights &weights, cudaStream_t stream, CfStatus *status)
+convolve_wide_launch (Work *work, const SeparableWeights &weights, cudaStream_t stream, CfStatus *status)
 {
   void *arguments[] = { work, const_cast<SeparableWeights *> (&weights) };
 
-  deal_groups (work, tile_w, tile_h);
-  return launch_blocks ("convolve wide", (const void *) convolve_wide_kernel, work->blocks, threads, arguments,
-      (int) shared_of (work->w, work->h), work->ahead, stream, status);
+  convolve_assign_blocks (work, tile_w, tile_h);
+  return convolve_launch_blocks ("convolve wide", (const void *) convolve_wide_kernel, work->blocks, threads, arguments,
+      (int) shared_of (work->w, work->h), work->pdl, stream, status);
 }
 
 } // namespace cf

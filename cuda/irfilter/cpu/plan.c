@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * irfilter/cpu/plan.c: the recursive filter's plan on the CPU: its memory and its
- * jobs. A job is a core of a view, which no other job waits for; passes follow
- * each other. */
+ * irfilter/cpu/plan.c: the recursive filter's plan on the CPU: its memory and its tasks. A
+ * task is one core of a view and independent of all other tasks of its pass; the passes run
+ * one after another. */
 #include "internal.h"
 
 #include "core/cpu.h"
@@ -20,9 +20,9 @@ static const CfIrSimd *const simd[] = {
   [CF_ISA_BASELINE] = &cf_ir_simd_baseline,
 };
 
-#define COPIED_ROWS 64 /* by one job */
+#define COPIED_ROWS 64 /* by one task */
 
-/* ---- jobs ---------------------------------------------------------------- */
+/* ---- tasks --------------------------------------------------------------- */
 
 /* One pass over a frame. */
 typedef struct {
@@ -30,18 +30,19 @@ typedef struct {
   int pass;
 } Pass;
 
-/* Cores along a view's sides; of one that is copied (in the first pass), bands. */
+/* Returns the number of tasks of a view: its cores, *nx along its width; for a view that is copied (in the
+ * first pass), slices of rows. */
 static int
-jobs_of (const CfIrCpu *m, int pass, int view, int *nx)
+tasks_of (const CfIrCpu *m, int pass, int view, int *nx)
 {
   const CfView *v = &m->in[view];
-  int warm = m->design.pass[pass].warm;
+  int margin = m->design.pass[pass].warmup_margin;
 
   *nx = 1;
   if (!v->filtered)
     return pass == 0 ? (v->height + COPIED_ROWS - 1) / COPIED_ROWS : 0;
-  *nx = cf_ir_grid (v->width, warm);
-  return *nx * cf_ir_grid (v->height, warm);
+  *nx = cf_ir_grid (v->width, margin);
+  return *nx * cf_ir_grid (v->height, margin);
 }
 
 static void
@@ -66,28 +67,28 @@ copy_rows (const CfView *in, const CfView *out, int first)
 }
 
 static void
-run_job (void *data, int job, int thread)
+run_task (void *data, int task, int thread)
 {
   const Pass *pass = data;
   const CfIrCpu *m = pass->m;
   int view = 0, nx, n;
 
-  while (job >= (n = jobs_of (m, pass->pass, view, &nx))) {
-    job -= n;
+  while (task >= (n = tasks_of (m, pass->pass, view, &nx))) {
+    task -= n;
     view++;
   }
   if (m->in[view].filtered)
-    cf_ir_core (m, pass->pass, view, job % nx, job / nx, m->scratch + (size_t) thread * m->scratch_size);
+    cf_ir_core (m, pass->pass, view, task % nx, task / nx, m->scratch + (size_t) thread * m->scratch_size);
   else
-    copy_rows (&m->in[view], &m->out[view], job * COPIED_ROWS);
+    copy_rows (&m->in[view], &m->out[view], task * COPIED_ROWS);
 }
 
 /* ---- the plan ------------------------------------------------------------ */
 
-/* Room for `planes` planes of each filtered view and the threads' scratch
- * memory; what is there is kept if it is enough, and if there is no more. */
+/* Reserves memory for the threads' scratch and for `planes` planes of each filtered view.
+ * Keeps the present memory if it is large enough, or if the allocation fails. */
 static CfCode
-make_room (CfIrCpu *m, CfStatus *status)
+reserve_memory (CfIrCpu *m, CfStatus *status)
 {
   size_t samples = 0, scratch = 0, size;
   int planes = m->design.n < 2 ? m->design.n : 2;
@@ -139,7 +140,7 @@ update (CfPlan *plan, CfStatus *status)
     return code;
   cf_image_layout (&image, plan->video.format, plan->video.width, plan->video.height, 1);
   m->n_views = cf_image_views (&plan->video, &plan->common, &image, m->in);
-  return make_room (m, status);
+  return reserve_memory (m, status);
 }
 
 static CfCode
@@ -178,11 +179,11 @@ enqueue (CfPlan *plan, CfStream *stream, const CfImage *in, const CfImage *out, 
   cf_image_views (&plan->video, &plan->common, out, m->out);
   for (int p = 0; p < m->design.n; p++) {
     Pass pass = { m, p };
-    int jobs = 0, nx;
+    int tasks = 0, nx;
 
     for (int v = 0; v < m->n_views; v++)
-      jobs += jobs_of (m, p, v, &nx);
-    cf_parallel_for (jobs, run_job, &pass);
+      tasks += tasks_of (m, p, v, &nx);
+    cf_parallel_for (tasks, run_task, &pass);
   }
   return CF_OK;
 }

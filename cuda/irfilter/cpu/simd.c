@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * irfilter/cpu/simd.c: the recursive filter's inner loops for the instruction set
- * that this compilation is for (CF_ISA); simd.h says what they do.
+ * irfilter/cpu/simd.c: the recursive filter's inner loops for the instruction set of this
+ * compilation (CF_ISA); simd.h describes them.
  *
- * Without an instruction for it a fused multiply-add is made in double: there the
- * product of two floats is exact; of the sum the rounding error is known
- * (Knuth's TwoSum), and with it the sum is rounded to odd instead, after which
- * the rounding to float is as if it were the only one, of subnormal results
- * too. Source: S. Boldo, G. Melquiond, "Emulation of a FMA and correctly rounded
- * sums: proved algorithms using rounding to odd", IEEE Transactions on Computers
- * 57 (2008). */
+ * Without an instruction for it, a fused multiply-add is emulated in double: the product of
+ * two floats is exact there; the rounding error of the sum is known (Knuth's TwoSum), and
+ * with it the sum is rounded to odd instead. The rounding to float then gives the same
+ * result as a single rounding, also for subnormal results. Source: S. Boldo, G. Melquiond,
+ * "Emulation of a FMA and correctly rounded sums: proved algorithms using rounding to odd",
+ * IEEE Transactions on Computers 57 (2008). */
 #include "simd.h"
 
 #include <string.h>
@@ -22,8 +21,8 @@
 #include <immintrin.h>
 #endif
 
-/* Rows, and columns of a block. With 16 AVX-512 is no faster: most of its loads
- * are not aligned, and those of 64 bytes cross a cache line each. */
+/* Rows in parallel, and columns of a block. 16 lanes are no faster with AVX-512: most loads
+ * are not aligned, and each unaligned load of 64 bytes crosses a cache line. */
 #if defined __AVX2__
 #define LANES 8
 #else
@@ -56,10 +55,10 @@ fma_2 (__m128d a, __m128d b, __m128d c)
   const __m128i one = _mm_set1_epi64x (1);
   __m128d p = _mm_mul_pd (a, b), s = _mm_add_pd (p, c), from_c = _mm_sub_pd (s, p);
   __m128d error = _mm_add_pd (_mm_sub_pd (p, _mm_sub_pd (s, from_c)), _mm_sub_pd (c, from_c));
-  /* not of NaN, which infinite operands make */
+  /* false for NaN, which infinite operands produce */
   __m128i inexact = _mm_castpd_si128 (_mm_or_pd (_mm_cmplt_pd (error, zero), _mm_cmpgt_pd (error, zero)));
   __m128i bits = _mm_castpd_si128 (s), even = _mm_sub_epi64 (_mm_and_si128 (bits, one), one);
-  /* one place away from 0 if the error has the sum's sign, else one towards it */
+  /* one unit in the last place away from 0 if the error has the sum's sign, else towards 0 */
   __m128i inwards = _mm_srli_epi64 (_mm_xor_si128 (bits, _mm_castpd_si128 (error)), 63);
   __m128i to_odd = _mm_sub_epi64 (one, _mm_add_epi64 (inwards, inwards));
 
@@ -100,7 +99,7 @@ fma_v (V a, V b, V c)
 #define fma_1 __builtin_fmaf
 #endif
 
-/* ---- numbers of a kind -------------------------------------------------- */
+/* ---- constants ---------------------------------------------------------- */
 
 #if defined __AVX2__
 #define all_v(f) ((V) _mm256_set1_ps (f))
@@ -113,7 +112,7 @@ fma_v (V a, V b, V c)
 /* ---- rows to columns and back ------------------------------------------- */
 
 ALWAYS_INLINE void
-turn (V v[LANES])
+transpose (V v[LANES])
 {
 #if defined __AVX2__
   __m256 a[8], b[8];
@@ -151,10 +150,10 @@ turn (V v[LANES])
 
 /* ---- a block of each lane ----------------------------------------------- */
 
-/* The block's taps of x and of the rows above. Each sum waits for the one before
- * it, the rows' do not wait for each other. */
+/* Sums the block's taps of x and of the rows above. The sums of a row depend on each other,
+ * those of different rows do not. */
 ALWAYS_INLINE void
-weigh (const CfIrWalk *w, ptrdiff_t at, V sum[LANES])
+sum_taps (const CfIrWalk *w, ptrdiff_t at, V sum[LANES])
 {
   const float *row[LANES];
 
@@ -171,17 +170,17 @@ weigh (const CfIrWalk *w, ptrdiff_t at, V sum[LANES])
   }
 }
 
-/* Column `c` of a block in the lanes' direction. */
+/* Column c of a block, counted in the quadrant's direction. */
 #define COLUMN(c) (direction > 0 ? (c) : LANES - 1 - (c))
 
-/* `at`: columns from the lanes' beginning. */
+/* Filters one block of each lane; `at`: columns from the beginning of the slice, as in begin_row (). */
 ALWAYS_INLINE void
-step (CfIrWalk *w, ptrdiff_t at, int m, int direction)
+filter_block (CfIrWalk *w, ptrdiff_t at, int m, int direction)
 {
   V v[LANES], y[CF_IR_MAX - 1 + LANES], own[CF_IR_MAX];
 
-  weigh (w, at, v);
-  turn (v);
+  sum_taps (w, at, v);
+  transpose (v);
   for (int l = 1; l < m; l++) {
     own[l] = all_v (w->own[l]);
     y[l - 1] = *(const Vu *) (const void *) w->state[l - 1];
@@ -196,12 +195,12 @@ step (CfIrWalk *w, ptrdiff_t at, int m, int direction)
   }
   for (int l = 1; l < m; l++)
     *(Vu *) (void *) w->state[l - 1] = y[LANES + l - 1];
-  turn (v);
+  transpose (v);
   for (int i = 0; i < LANES; i++)
     *(Vu *) (void *) (w->row[i] + at + w->y) = v[i];
 }
 
-/* Lane `i` begins with row `row` where the others are at `at`. */
+/* Lane i begins row `row` when the walk is at column `at`; w->row is set so that `at` addresses its first block. */
 static void
 begin_row (CfIrWalk *w, int i, int row, bool inside, ptrdiff_t at)
 {
@@ -228,9 +227,9 @@ walk_m (CfIrWalk walks[2], int m, int blocks, int groups)
         begin_row (&walks[1], j, g * LANES + j, left && g < groups, -at);
       }
       if (right)
-        step (&walks[0], at, m, 1);
+        filter_block (&walks[0], at, m, 1);
       if (left)
-        step (&walks[1], -at, m, -1);
+        filter_block (&walks[1], -at, m, -1);
     }
 }
 
@@ -269,7 +268,7 @@ load (int bytes, int step, const void *from, int n, int shift, int max, int mid,
     size_t at = (size_t) i * (size_t) step;
     int v = bytes == 1 ? ((const uint8_t *) from)[at] : ((const uint16_t *) from)[at] >> shift;
 
-    /* all that 8 bits hold are samples */
+    /* every 8-bit value is a valid sample */
     v = bytes == 1 || v < max ? v : max;
     x[i] = (float) (v - mid);
   }
@@ -286,7 +285,7 @@ store (int bytes, int step, const float *r, int n, int shift, int max, void *to)
     int v;
 
     f = f < top ? f : top;
-    /* 1.5 2^23 leaves no place behind the point: the sum is rounded, halves to even */
+    /* 1.5 2^23 has no fraction bits: the sum is rounded to an integer, halves to even */
     v = (int) ((f + 0x1.8p23f) - 0x1.8p23f) << shift;
     if (bytes == 1)
       ((uint8_t *) to)[at] = (uint8_t) v;
@@ -295,7 +294,7 @@ store (int bytes, int step, const float *r, int n, int shift, int max, void *to)
   }
 }
 
-/* Loops whose step the compiler knows. */
+/* Calls `loop` with a step that is a compile-time constant. */
 #define EACH_STEP(loop, bytes, ...) \
   switch (step) { \
     case 1: loop (bytes, 1, __VA_ARGS__); break; \
@@ -328,7 +327,7 @@ store_2 (const float *r, int n, int step, int shift, int max, void *to)
   EACH_STEP (store, 2, r, n, shift, max, to)
 }
 
-/* Reads and writes no more than n: those beside a core are another's. */
+/* Reads and writes n floats only: those beside a core belong to other tasks. */
 static void
 sum (const CfIrSum *s, int n, float *r)
 {

@@ -1,51 +1,51 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * irfilter/cpu/simd.h: the inner loops of the recursive filter on the CPU, compiled
- * once an instruction set from simd.c.
+ * irfilter/cpu/simd.h: the inner loops of the recursive filter on the CPU, compiled from
+ * simd.c once for each instruction set.
  *
- * Along a row each output waits for the one before, so a vector does not hold
- * neighbours of a row but one column of several rows, its LANES: lane i is at
- * row i, and a block (as many columns) behind lane i - 1, whose outputs it
- * needs. A block is worked on in two steps. What does not wait, the taps of x
- * and of the rows above, is done with vectors along the columns; then the block
- * is turned over and the taps of its own row are done with the lanes.
+ * Along a row each output depends on the one before, so a vector does not hold
+ * neighbours of a row but one column of several rows, its LANES: lane i is at row i,
+ * and one block (as many columns as there are lanes) behind lane i - 1, whose outputs
+ * it needs. A block is filtered in two steps. The taps of x and of the rows above,
+ * which are independent along the row, are summed with vectors along the columns; then
+ * the block is transposed and the taps of its own row are summed with the lanes.
  *
- * A lane that comes to the end of its row goes on with the row `lanes` below, so
- * that none is idle but at a band's beginning and end. Then a lane works on a
- * row behind the band's last (there are `lanes` of them), whose contents nobody
- * needs. */
+ * Rows are filtered in slices. A lane that reaches the end of its row continues with
+ * the row `lanes` below, so that lanes idle only at the beginning and end of a slice.
+ * There a lane works on a row behind the slice's last one (there are `lanes` such
+ * rows), whose contents are never used. */
 #ifndef CF_IRFILTER_CPU_SIMD_H
 #define CF_IRFILTER_CPU_SIMD_H
 
 #include "irfilter/irfilter.h"
 
-#define CF_IR_MOST_LANES 8
+#define CF_IR_MAX_LANES 8
 #define CF_IR_PAD 8        /* floats beside a row for what lies outside: CF_IR_MAX - 1 are read */
 
-/* A weight, and where what it weighs lies, counted from the sample of x. */
+/* A weight, and the offset of the float that it applies to, in floats from the sample of x. */
 typedef struct {
   ptrdiff_t at;
   float weight;
 } CfIrTap;
 
-/* A quadrant on its way through a band of rows. Rows go in its direction,
- * columns as in the picture. */
+/* The state of a quadrant in a slice of rows. Rows are counted in the quadrant's
+ * direction, columns as in the plane. */
 typedef struct {
   bool used;
-  float *x;                /* of the band's first row and the window's first column */
-  ptrdiff_t y;             /* the outputs lie this far behind x */
+  float *x;                /* the slice's first row, the window's first column */
+  ptrdiff_t y;             /* floats from a sample of x to its output */
   ptrdiff_t pitch;         /* floats from row to row */
   ptrdiff_t first;         /* from x to the first column of the first block */
-  const CfIrTap *taps;     /* all that do not wait, in their order */
+  const CfIrTap *taps;     /* those of x and of the rows above, in the contract's order */
   int n_taps;
-  const float *own;        /* b[0, l] */
-  const float *left;       /* y beside each of the band's rows: t */
-  /* the walk's own */
-  float *row[CF_IR_MOST_LANES]; /* the lanes' */
-  _Alignas (64) float state[CF_IR_MAX - 1][CF_IR_MOST_LANES]; /* the last m - 1 columns, oldest first */
+  const float *own;        /* b[0, l], the taps of the own row */
+  const float *left;       /* y beside each of the slice's rows: t */
+  /* private to `walk` */
+  float *row[CF_IR_MAX_LANES]; /* of each lane */
+  _Alignas (64) float state[CF_IR_MAX - 1][CF_IR_MAX_LANES]; /* the last m - 1 columns, oldest first */
 } CfIrWalk;
 
-/* r = fma (p, from, o), or from, and the y (or NULL) added in their order. */
+/* r = fma (p, from, o) if `begins`, else from; then both y (NULL: none) are added in order. */
 typedef struct {
   bool begins;
   const float *from;
@@ -55,16 +55,17 @@ typedef struct {
 
 typedef struct {
   int lanes;
-  /* Two quadrants, [0] to the right and [1] to the left, through a band of
-   * groups x lanes rows of `blocks` blocks, at least as many as lanes. */
+  /* Filters a slice of groups x lanes rows of `blocks` blocks (at least as many as lanes) in
+   * two quadrants: [0] runs right, [1] left. */
   void (*walk) (CfIrWalk walks[2], int m, int blocks, int groups);
-  /* Along an edge: s = 2^-60 + sum of a[i] x[-i] + sum of b[i] s[-i]. */
+  /* Computes the settled state along an edge: s = 2^-60 + sum of a[i] x[-i] + sum of b[i] s[-i]. */
   void (*settle) (int m, const float *a, const float *b, const float *x, ptrdiff_t x_step, int n, float *s,
       ptrdiff_t s_step);
-  /* n samples of 1 [0] or 2 [1] bytes, `step` apart, less mid, to floats and back
-   * from them. */
+  /* Convert n samples of 1 [0] or 2 [1] bytes, `step` samples apart: load to floats, minus
+   * mid; store from floats, rounded and clamped. */
   void (*load[2]) (const void *from, int step, int n, int shift, int max, int mid, float *x);
   void (*store[2]) (const float *r, int n, int step, int shift, int max, void *to);
+  /* Computes n floats r. */
   void (*sum) (const CfIrSum *s, int n, float *r);
 } CfIrSimd;
 

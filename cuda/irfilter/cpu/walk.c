@@ -1,44 +1,43 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * irfilter/cpu/walk.c: the recursive filter on the CPU: one core of a picture.
+ * irfilter/cpu/walk.c: filters one core on the CPU.
  *
- * The two quadrants that run down go through their windows together, a band of
- * rows at a time: the band's samples are made floats once for both, the walk
- * leaves its outputs in the cache, and their sums go to the plane. Then the two
- * that run up do the same from below and finish the sums, so that no quadrant's
- * outputs are ever stored as a picture, and the order of the sums is the
- * contract's. */
+ * The two quadrants that run down are filtered together, slice by slice of rows: a slice's
+ * samples are converted to floats once for both, the outputs stay in the cache, and their
+ * sums go to the plane. Then the two that run up do the same from below and complete the
+ * sums. So no quadrant's outputs are ever stored for the whole plane, and the sums are added
+ * in the contract's order. */
 #include "internal.h"
 
 #include <string.h>
 
-#define MOST_TAPS (CF_IR_MAX * (2 * CF_IR_MAX - 1))
-#define BEFORE (CF_IR_MAX - 1) /* rows above a band, which its taps reach */
+#define MAX_TAPS (CF_IR_MAX * (2 * CF_IR_MAX - 1))
+#define BEFORE (CF_IR_MAX - 1) /* rows above a slice that its taps reach */
 
-/* Floats of a band's rows that stay in a core's cache. */
-#define BAND_FLOATS (96 << 10)
+/* Floats of a slice that stay in the cache of a CPU core. */
+#define SLICE_FLOATS (96 << 10)
 
-/* The two quadrants that run down (or up) in a core. */
+/* The two quadrants of a core that run down, or the two that run up. */
 typedef struct {
   const CfIrCpu *m;
   const CfIrPass *pass;
   int number, view, first_quadrant;
-  bool begins, ends;      /* the sums */
+  bool begins, ends;      /* this half is the first, the last to add to the sums */
   bool zero_top;
-  CfIrSpan rows, cols[2]; /* [0] of the one that runs right, [1] left */
+  CfIrSpan rows, cols[2]; /* [0]: the quadrant that runs right, [1]: left */
   bool zero_side[2];
-  int x0, width;          /* columns that either window has */
+  int x0, width;          /* columns x0 .. x0 + width - 1: the union of the two windows */
   int blocks;
-  int groups;             /* of a band */
-  ptrdiff_t pitch, size;  /* of a row, of all rows */
-  float *x;               /* row 0 of the band, column x0 */
+  int groups;             /* of `lanes` rows, in a slice */
+  ptrdiff_t pitch, size;  /* floats of a row, of all rows */
+  float *x;               /* row 0 of the slice, column x0 */
   float *y[2];
   float *sum;
-  float *left[2];         /* t of the band's rows; BEFORE before them */
+  float *left[2];         /* t of the slice's rows, and of BEFORE rows above */
 } Half;
 
 static int
-at_least (int a, int b)
+max_of (int a, int b)
 {
   return a > b ? a : b;
 }
@@ -55,40 +54,41 @@ is_used (const Half *h, int side)
   return h->pass->used[h->first_quadrant + side];
 }
 
-/* Where things are; all but the pointers. */
+/* Computes the sizes and positions of `h`, all but the pointers. */
 static void
 lay_out (Half *h, const CfIrCpu *m, int pass, int view, int i, int j, bool up)
 {
   const CfIrPass *p = &m->design.pass[pass];
   const CfIrSimd *simd = m->simd;
   const CfView *v = &m->in[view];
-  int nx = cf_ir_grid (v->width, p->warm), ny = cf_ir_grid (v->height, p->warm), end, most = 0;
+  int nx = cf_ir_grid (v->width, p->warmup_margin), ny = cf_ir_grid (v->height, p->warmup_margin), end, widest = 0;
 
   *h = (Half) { .m = m, .pass = p, .number = pass, .view = view, .first_quadrant = up ? CF_IR_NE : CF_IR_SE };
-  h->rows = cf_ir_span (v->height, ny, j, p->warm, up ? -1 : 1);
+  h->rows = cf_ir_span (v->height, ny, j, p->warmup_margin, up ? -1 : 1);
   h->zero_top = h->rows.outer && m->design.border == CF_IR_ZERO;
   for (int side = 0; side < 2; side++) {
     CfIrSpan *cols = &h->cols[side];
 
-    *cols = cf_ir_span (v->width, nx, i, p->warm, direction_of (side));
+    *cols = cf_ir_span (v->width, nx, i, p->warmup_margin, direction_of (side));
     h->zero_side[side] = cols->outer && m->design.border == CF_IR_ZERO;
     if (is_used (h, side))
-      most = at_least (most, cols->window_end - cols->window);
+      widest = max_of (widest, cols->window_end - cols->window);
   }
   h->x0 = is_used (h, 0) ? h->cols[0].window : h->cols[0].core;
   end = is_used (h, 1) ? h->cols[1].window_end : h->cols[0].core_end;
   h->width = end - h->x0;
-  h->blocks = at_least ((most + simd->lanes - 1) / simd->lanes, simd->lanes);
-  /* a window's last block may run over its end, into what lies before a row */
-  h->pitch = (at_least (h->blocks * simd->lanes, h->width) + 2 * CF_IR_PAD + 15) & ~15;
-  h->groups = (int) (BAND_FLOATS / (3 * h->pitch * simd->lanes));
-  h->groups = at_least (2, h->groups < 8 ? h->groups : 8);
-  /* those above, those behind the last (see simd.h), and one at each end to run into */
+  h->blocks = max_of ((widest + simd->lanes - 1) / simd->lanes, simd->lanes);
+  /* a window's last block may run over its end, into the padding of a row */
+  h->pitch = (max_of (h->blocks * simd->lanes, h->width) + 2 * CF_IR_PAD + 15) & ~15;
+  h->groups = (int) (SLICE_FLOATS / (3 * h->pitch * simd->lanes));
+  h->groups = max_of (2, h->groups < 8 ? h->groups : 8);
+  /* the rows above, the slice, `lanes` rows behind its last (see simd.h), one row of padding at each end */
   h->size = (BEFORE + (h->groups + 1) * simd->lanes + 2) * h->pitch;
 }
 
+/* Returns the size of the scratch memory in floats; sets the pointers unless `scratch` is NULL. */
 static size_t
-place (Half *h, float *scratch)
+assign_pointers (Half *h, float *scratch)
 {
   ptrdiff_t first = (BEFORE + 1) * h->pitch + CF_IR_PAD, t = BEFORE + h->groups * h->m->simd->lanes;
 
@@ -107,23 +107,24 @@ size_t
 cf_ir_scratch (const CfIrCpu *m, int pass, int view)
 {
   const CfView *v = &m->in[view];
-  int warm = m->design.pass[pass].warm, nx = cf_ir_grid (v->width, warm), ny = cf_ir_grid (v->height, warm);
-  size_t most = 0;
+  int margin = m->design.pass[pass].warmup_margin;
+  int nx = cf_ir_grid (v->width, margin), ny = cf_ir_grid (v->height, margin);
+  size_t largest = 0;
 
   for (int k = 0; k < 2 * nx * ny; k++) {
     Half h;
     size_t size;
 
     lay_out (&h, m, pass, view, k / 2 % nx, k / 2 / nx, k % 2);
-    size = place (&h, NULL);
-    most = size > most ? size : most;
+    size = assign_pointers (&h, NULL);
+    largest = size > largest ? size : largest;
   }
-  return most;
+  return largest;
 }
 
-/* The picture's row that the window's row n1 is. */
+/* Returns the view's row of the window's row n1. */
 static int
-picture_row (const Half *h, int n1)
+view_row (const Half *h, int n1)
 {
   return h->first_quadrant == CF_IR_SE ? h->rows.window + n1 : h->rows.window_end - 1 - n1;
 }
@@ -155,16 +156,16 @@ fetch (const Half *h, int y, float *x)
 
 /* ---- y outside ----------------------------------------------------------- */
 
-static const float none[CF_IR_MAX]; /* of an edge that is zero */
+static const float none[CF_IR_MAX]; /* the constants of a zero border */
 
-/* The window's sample (0, 0), or its place in any row. */
+/* Returns the address in a row of the column at the window's near edge. */
 static float *
 near_end (const Half *h, int side, float *row)
 {
   return side ? row + h->width - 1 : row;
 }
 
-/* s, the row above; `y` is its place. */
+/* Computes s, the row above the window, into the row at y. */
 static void
 settle_above (const Half *h, int side, float corner, float *y)
 {
@@ -177,7 +178,7 @@ settle_above (const Half *h, int side, float corner, float *y)
       near_end (h, side, h->x), d, n, s, d);
 }
 
-/* t of the band's rows, and beside them. */
+/* Computes t of the slice's rows, and copies it to the columns beside them. */
 static void
 settle_left (const Half *h, int side, int rows)
 {
@@ -192,7 +193,7 @@ settle_left (const Half *h, int side, int rows)
     fill (y + i * h->pitch, CF_IR_PAD, -d, h->left[side][i]);
 }
 
-/* The rows above the window's first, which is fetched. */
+/* Fills the rows above the window's first row, which has been fetched. */
 static void
 begin_window (const Half *h)
 {
@@ -218,7 +219,7 @@ begin_window (const Half *h)
   }
 }
 
-/* The last rows of a band are above the next. */
+/* Moves the last rows of a slice above the first one, for the next slice. */
 static void
 carry (const Half *h, int rows)
 {
@@ -237,20 +238,20 @@ carry (const Half *h, int rows)
 /* ---- the walk and the sums ----------------------------------------------- */
 
 static int
-list_taps (const Half *h, int side, CfIrTap taps[MOST_TAPS])
+list_taps (const Half *h, int side, CfIrTap taps[MAX_TAPS])
 {
   const CfIrSet *set = &h->pass->set[h->first_quadrant + side];
   int m = h->pass->m, d = direction_of (side), n = 0;
-  bool remembers = false;
+  bool is_recursive = false;
 
   for (int k = 0; k < m; k++)
     for (int l = 0; l < m; l++) {
-      remembers = remembers || set->b[k][l] != 0;
-      /* a weight of 0 changes no sum of finite numbers, which samples are */
+      is_recursive = is_recursive || set->b[k][l] != 0;
+      /* a weight of 0 does not change a sum of finite numbers, and samples are finite */
       if (set->a[k][l] != 0)
         taps[n++] = (CfIrTap) { .at = -k * h->pitch - l * d, .weight = set->a[k][l] };
     }
-  for (int k = m - 1; k > 0 && remembers; k--)
+  for (int k = m - 1; k > 0 && is_recursive; k--)
     for (int l = m - 1; l >= 0; l--)
       taps[n++] = (CfIrTap) { .at = h->y[side] - h->x - k * h->pitch - l * d, .weight = set->b[k][l] };
   return n;
@@ -283,8 +284,8 @@ static void
 filter_half (const Half *h)
 {
   const CfIrSimd *simd = h->m->simd;
-  int height = h->rows.window_end - h->rows.window, band = h->groups * simd->lanes;
-  CfIrTap taps[2][MOST_TAPS];
+  int height = h->rows.window_end - h->rows.window, slice = h->groups * simd->lanes;
+  CfIrTap taps[2][MAX_TAPS];
   CfIrWalk walks[2];
 
   for (int side = 0; side < 2; side++)
@@ -293,11 +294,11 @@ filter_half (const Half *h)
       .first = side ? h->width - simd->lanes : 0, .taps = taps[side], .n_taps = list_taps (h, side, taps[side]),
       .own = h->pass->set[h->first_quadrant + side].b[0], .left = h->left[side],
     };
-  for (int n1 = 0; n1 < height; n1 += band) {
-    int rows = height - n1 < band ? height - n1 : band;
+  for (int n1 = 0; n1 < height; n1 += slice) {
+    int rows = height - n1 < slice ? height - n1 : slice;
 
     for (int i = 0; i < rows; i++)
-      fetch (h, picture_row (h, n1 + i), h->x + i * h->pitch);
+      fetch (h, view_row (h, n1 + i), h->x + i * h->pitch);
     if (n1 == 0)
       begin_window (h);
     for (int side = 0; side < 2; side++)
@@ -305,12 +306,12 @@ filter_half (const Half *h)
         settle_left (h, side, rows);
     simd->walk (walks, h->pass->m, h->blocks, (rows + simd->lanes - 1) / simd->lanes);
     for (int i = 0; i < rows; i++) {
-      int y = picture_row (h, n1 + i);
+      int y = view_row (h, n1 + i);
 
       if (y >= h->rows.core && y < h->rows.core_end)
         sum_row (h, i, y);
     }
-    if (rows == band)
+    if (rows == slice)
       carry (h, rows);
   }
 }
@@ -319,18 +320,18 @@ void
 cf_ir_core (const CfIrCpu *m, int pass, int view, int i, int j, float *scratch)
 {
   const bool *used = m->design.pass[pass].used;
-  bool rises = used[CF_IR_NE] || used[CF_IR_NW], falls = used[CF_IR_SE] || used[CF_IR_SW];
+  bool up_used = used[CF_IR_NE] || used[CF_IR_NW], down_used = used[CF_IR_SE] || used[CF_IR_SW];
 
   for (int up = 0; up < 2; up++) {
     Half h;
 
-    /* without quadrants there is the sum to begin and to end all the same */
-    if (up ? !rises : !falls && rises)
+    /* one half runs even if no quadrant is in use, to compute the sum */
+    if (up ? !up_used : !down_used && up_used)
       continue;
     lay_out (&h, m, pass, view, i, j, up);
-    h.begins = !up || !falls;
-    h.ends = up || !rises;
-    place (&h, scratch);
+    h.begins = !up || !down_used;
+    h.ends = up || !up_used;
+    assign_pointers (&h, scratch);
     filter_half (&h);
   }
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * irfilter/gpu/edge.cuh: quadrants.cu's edge, the warp that knows what stands left of
- * the strip. */
+ * irfilter/gpu/edge.cuh: quadrants.cu's edge, the warp that provides the values to the left
+ * of the strip. */
 #ifndef CF_IRFILTER_GPU_EDGE_CUH
 #define CF_IRFILTER_GPU_EDGE_CUH
 
@@ -11,43 +11,45 @@ namespace cf {
 
 namespace {
 
-/* What stands left of the picture: the border rule's column. */
-template<IrSource SOURCE> struct Border {
+/* The column to the left of a window, which the border rule defines: t[n1] of irfilter.h. */
+template<IrSource SOURCE> struct IrBorderColumn {
   float corner, t[M - 1]; /* the same in all lanes */
-  unsigned x[M];          /* lane i: what row i of the next four chunks is made of; not looked at before it is needed */
+  unsigned x[M];          /* lane i: the input of row i of the next four chunks; used as late as possible */
 
-  /* From the L1, where they are by now: a load under way would hold up the
-   * shuffles, with which it shares a scoreboard. */
+  /* Loads x for four chunks from the L1, where an earlier prefetch has put it: a pending
+   * load would delay the shuffles, which share a scoreboard with it. Prefetches the next. */
   __device__ __forceinline__ void
-  load (const IrWork &work, const Run &run, int first_row)
+  load (const IrWork &work, const IrRun &run, int first_row)
   {
     const IrView &v = work.view[run.w.view];
-    const unsigned column = column_of<SOURCE> (v, run, 0);
+    const unsigned column = ir_column_offset<SOURCE> (v, run, 0);
     const int n1 = first_row + (int) (threadIdx.x & 31) - 1;
 
-    asm volatile ("prefetch.global.L1 [%0];" ::"l"(row_of (v, run, n1 + 32) + column));
+    asm volatile ("prefetch.global.L1 [%0];" ::"l"(ir_row (v, run, n1 + 32) + column));
 
 #pragma unroll
     for (int k = 0; k < M; k++)
-      x[k] = fetch_bits<SOURCE> (v, row_of (v, run, n1 - k), column);
+      x[k] = ir_fetch_bits<SOURCE> (v, ir_row (v, run, n1 - k), column);
   }
 
+  /* Returns the sum over the input of row first_row + lane. */
   __device__ __forceinline__ float
-  sum (const IrWork &work, const Run &run, const CfIrSet &set, int first_row) const
+  sum (const IrWork &work, const IrRun &run, const CfIrSet &set, int first_row) const
   {
     const int n1 = first_row + (int) (threadIdx.x & 31) - 1;
     float acc = CF_IR_TINY;
 
 #pragma unroll
     for (int k = 0; k < M; k++) {
-      const float sample = __uint_as_float (x[k] | bits_around<SOURCE> ()) - too_much<SOURCE> (work.view[run.w.view]);
+      const float sample = __uint_as_float (x[k] | ir_exponent_bits<SOURCE> ())
+          - ir_fetch_bias<SOURCE> (work.view[run.w.view]);
 
       acc = __fmaf_rn (run.zero_left ? 0 : set.left_a[k], n1 - k < 0 && run.zero_top ? 0 : sample, acc);
     }
     return acc;
   }
 
-  /* Row r of the chunk, of whose sum all lanes know `y`. */
+  /* Returns t of the next row; `y` is the sum over its input, the same in all lanes. */
   __device__ __forceinline__ float
   next (const float *left_b, float y, bool is_corner)
   {
@@ -63,36 +65,38 @@ template<IrSource SOURCE> struct Border {
   }
 };
 
-/* Is chunk i's place free? */
+/* Waits until the slot of chunk i is free. */
 __device__ __forceinline__ void
-wait_for_slot (const Run &run, int i)
+ir_wait_slot (const IrRun &run, int i)
 {
-  if (i >= slots)
-    run.meet.wait_done (i - slots);
+  if (i >= ir_slots)
+    run.barrier.wait_done (i - ir_slots);
 }
 
+/* Arrives at FULL of chunk i, whose edge values are in its slot; records the block in the trace. */
 __device__ __forceinline__ void
-give_slot (const IrWork &work, const Run &run, int i)
+ir_fill_slot (const IrWork &work, const IrRun &run, int i)
 {
   if (work.test.delay)
-    dawdle (work, run.strip, i);
+    ir_test_delay (work, run.strip, i);
   if (work.test.owner && (threadIdx.x & 31) == 0)
     work.test.owner[(long long) run.strip * work.test.owner_chunks + run.from + i] = (int) blockIdx.x;
-  run.meet.arrive_full (i);
+  run.barrier.arrive_full (i);
 }
 
+/* The edge of a window's first strip: computes the border rule's column. */
 template<IrSource SOURCE> __device__ __forceinline__ void
-run_border (const IrWork &work, const Run &run, Shared &sh)
+ir_run_border_edge (const IrWork &work, const IrRun &run, IrShared &sh)
 {
   const int lane = (int) (threadIdx.x & 31);
   const CfIrSet &set = work.set[run.w.quadrant];
   const IrView &v = work.view[run.w.view];
-  float *saved = work.saved + (long long) run.strip * ir_saved (M) + 32 * (M - 1) * span;
+  float *saved = work.saved + (long long) run.strip * ir_saved (M) + 32 * (M - 1) * ir_span;
   float left_b[M], sums = 0, last = 0;
-  Border<SOURCE> border;
+  IrBorderColumn<SOURCE> border;
 
   border.corner = run.zero_top || run.zero_left
-      ? 0 : __fmul_rn (set.corner, fetch<SOURCE> (v, row_of (v, run, 0), column_of<SOURCE> (v, run, 0)));
+      ? 0 : __fmul_rn (set.corner, ir_fetch<SOURCE> (v, ir_row (v, run, 0), ir_column_offset<SOURCE> (v, run, 0)));
 #pragma unroll
   for (int k = 1; k < M; k++) {
     left_b[k] = run.zero_left ? 0 : set.left_b[k];
@@ -100,12 +104,12 @@ run_border (const IrWork &work, const Run &run, Shared &sh)
   }
   border.load (work, run, run.from * ir_chunk);
 #pragma unroll 1
-  for (int i = 0; i < run.n + slots; i++) {
-    const int slot = i % slots;
+  for (int i = 0; i < run.n + ir_slots; i++) {
+    const int slot = i % ir_slots;
 
     if (i == run.n && lane < M - 1)
       saved[lane] = last;
-    wait_for_slot (run, i);
+    ir_wait_slot (run, i);
     if (i < run.n) {
       if (i % 4 == 0) {
         sums = border.sum (work, run, set, (run.from + i) * ir_chunk);
@@ -116,22 +120,22 @@ run_border (const IrWork &work, const Run &run, Shared &sh)
         const float t = border.next (left_b, __shfl_sync (~0u, sums, i % 4 * ir_chunk + r),
             run.from + i == 0 && r == 0);
 
-        if (lane < handed)
+        if (lane < ir_handed)
           sh.edge[slot * ir_chunk + r][lane] = t;
       }
 #pragma unroll
       for (int j = 0; j < M - 1; j++)
         last = lane == j ? border.t[j] : last;
-      give_slot (work, run, i);
+      ir_fill_slot (work, run, i);
     }
   }
 }
 
-constexpr int words = ir_chunk * handed, words_of_lane = (words + 31) / 32, ahead = 4;
-constexpr unsigned nothing = 0xffffffffu; /* a NaN that no operation makes: theirs is 0x7fffffff */
+constexpr int ir_chunk_words = ir_chunk * ir_handed, ir_lane_words = (ir_chunk_words + 31) / 32, ir_polls_ahead = 4;
+constexpr unsigned ir_empty_word = 0xffffffffu; /* a NaN that no operation produces: theirs is 0x7fffffff */
 
 __device__ __forceinline__ unsigned
-look (const float *word)
+ir_poll_word (const float *word)
 {
   unsigned w;
 
@@ -139,45 +143,45 @@ look (const float *word)
   return w;
 }
 
-/* What the strip to the left hands over, a word once it is there; it is made
- * `nothing` again for the next launch. A look takes 0.3 us, so looks for some
- * chunks ahead are under way. */
+/* The edge of all other strips: receives what the strip to the left hands over. It polls
+ * each word until it has a value and sets it to ir_empty_word again for the next launch. A
+ * poll is a round trip to the L2, so the polls of the next four chunks are in flight. */
 __device__ __forceinline__ void
-run_follower (const IrWork &work, const Run &run, Shared &sh)
+ir_run_inner_edge (const IrWork &work, const IrRun &run, IrShared &sh)
 {
   const int lane = (int) (threadIdx.x & 31);
-  float *in = work.words + ((long long) (run.strip - 1) * work.rows + run.from * ir_chunk) * handed + lane;
-  unsigned w[ahead][words_of_lane];
+  float *in = work.handover + ((long long) (run.strip - 1) * work.rows + run.from * ir_chunk) * ir_handed + lane;
+  unsigned w[ir_polls_ahead][ir_lane_words];
 
 #pragma unroll
-  for (int i = 0; i < ahead; i++)
+  for (int i = 0; i < ir_polls_ahead; i++)
 #pragma unroll
-    for (int j = 0; j < words_of_lane; j++)
-      if (i < run.n && lane + 32 * j < words)
-        w[i][j] = look (in + i * words + 32 * j);
+    for (int j = 0; j < ir_lane_words; j++)
+      if (i < run.n && lane + 32 * j < ir_chunk_words)
+        w[i][j] = ir_poll_word (in + i * ir_chunk_words + 32 * j);
 #pragma unroll 1
-  for (int i = 0; i < run.n + slots; i += ahead)
+  for (int i = 0; i < run.n + ir_slots; i += ir_polls_ahead)
 #pragma unroll
-    for (int d = 0; d < ahead; d++) {
-      const int chunk = i + d, slot = chunk % slots;
+    for (int d = 0; d < ir_polls_ahead; d++) {
+      const int chunk = i + d, slot = chunk % ir_slots;
 
-      if (chunk < run.n + slots)
-        wait_for_slot (run, chunk);
+      if (chunk < run.n + ir_slots)
+        ir_wait_slot (run, chunk);
       if (chunk >= run.n)
         continue;
 #pragma unroll
-      for (int j = 0; j < words_of_lane; j++)
-        if (lane + 32 * j < words) {
-          float *at = in + chunk * words + 32 * j;
+      for (int j = 0; j < ir_lane_words; j++)
+        if (lane + 32 * j < ir_chunk_words) {
+          float *at = in + chunk * ir_chunk_words + 32 * j;
 
-          while (w[d][j] == nothing)
-            w[d][j] = look (at);
+          while (w[d][j] == ir_empty_word)
+            w[d][j] = ir_poll_word (at);
           (&sh.edge[slot * ir_chunk][0])[lane + 32 * j] = __uint_as_float (w[d][j]);
-          *at = __uint_as_float (nothing);
-          if (chunk + ahead < run.n)
-            w[d][j] = look (at + ahead * words);
+          *at = __uint_as_float (ir_empty_word);
+          if (chunk + ir_polls_ahead < run.n)
+            w[d][j] = ir_poll_word (at + ir_polls_ahead * ir_chunk_words);
         }
-      give_slot (work, run, chunk);
+      ir_fill_slot (work, run, chunk);
     }
 }
 

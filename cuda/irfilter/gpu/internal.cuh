@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * irfilter/gpu/internal.cuh: what the CUDA files of the recursive filter share: a pass as
- * it travels with a launch, and the launches. */
+ * irfilter/gpu/internal.cuh: what the CUDA files of the recursive filter share: the
+ * parameters of a launch, how the work is divided into strips, and the launch functions. */
 #ifndef CF_IRFILTER_GPU_INTERNAL_CUH
 #define CF_IRFILTER_GPU_INTERNAL_CUH
 
@@ -11,10 +11,10 @@
 
 namespace cf {
 
-constexpr int ir_chunk = 8; /* rows that a strip's warps hand to each other at once */
+constexpr int ir_chunk = 8; /* rows of a chunk, the unit that the warps of a block exchange */
 
-/* Columns of a lane, as measured: the row's chain of dependent operations and
- * the number of strips (each costs 32 rows' time) pull in opposite directions. */
+/* Returns the columns of a lane, found by measurement: more columns lengthen a row's chain of
+ * dependent operations, fewer columns need more strips (each starts 32 rows late). */
 __host__ __device__ constexpr int
 ir_lane_columns (int m)
 {
@@ -27,71 +27,73 @@ ir_strip_columns (int m)
   return 32 * ir_lane_columns (m);
 }
 
-/* Floats of a row that a strip hands to the next. */
+/* Returns how many floats of a row a strip hands over to the strip on its right. */
 __host__ __device__ constexpr int
-ir_handed (int m)
+ir_handover_floats (int m)
 {
   return m == 2 ? 1 : m == 3 ? 2 : m <= 5 ? 4 : 8;
 }
 
-/* Floats that a strip's owner leaves to the next: each lane's last m - 1 rows,
- * and those of the border on the left. */
+/* Returns how many floats a block saves when it releases a strip, for the block that claims
+ * it next: each lane's last m - 1 rows, and those of the border rule's column. */
 __host__ __device__ constexpr int
 ir_saved (int m)
 {
   return 32 * (m - 1) * (m - 1 + ir_lane_columns (m)) + 8;
 }
 
-/* A component of a field. */
+/* A view (one component of one field) as the kernel sees it. */
 struct IrView {
-  const void *in;     /* samples, or floats (a further pass's) */
-  float *y;           /* of quadrant se; the next one's is y_quadrant floats on */
+  const void *in;     /* samples; floats in all passes but the first */
+  float *y;           /* results of the first quadrant in use */
   long long pitch;    /* of in, bytes */
-  long long y_quadrant;
+  long long y_quadrant; /* floats from one quadrant's results to the next one's */
   int y_pitch;        /* floats */
   int width, height;
   int step;           /* bytes from one sample to the next */
-  int shift, max, mid; /* mid: what is taken off, 0 but for chroma */
-  int nx, ny, strips; /* cores, and the most strips that a window has */
-  int first_strip;
+  int shift, max, mid; /* mid: subtracted from each sample; 0 except for chroma */
+  int nx, ny, strips; /* cores along the sides; the largest number of strips of a window */
+  int first_strip;    /* number of the view's first strip */
 };
 
-/* Knobs for tests: how, never what. */
-struct IrTest {
+/* Test overrides: they change how the kernel works, never what it computes. */
+struct IrTestOverrides {
   int blocks;     /* of the grid; 0: as many as strips */
-  int most;       /* chunks a claim */
-  int delay;      /* ns that a warp may sleep at a chunk, at random */
-  unsigned seed;
-  int *owner;     /* [strip][chunk]: which block made it, or NULL */
+  int max_chunks; /* of one claim */
+  int delay;      /* ns, upper bound of the random delay of a warp at a chunk; 0: none */
+  unsigned seed;  /* of the delays */
+  int *owner;     /* the trace: [strip][owner_chunks], the block that computed a chunk; NULL: none */
   int owner_chunks;
 };
 
+/* The parameters of ir_quadrants, one pass of a frame. */
 struct IrWork {
   int n_views, n_quadrants, n_strips;
-  int warm, m;
+  int warmup_margin, m;
   bool zero;
   uint8_t quadrant[CF_IR_QUADRANTS]; /* those in use */
   IrView view[CF_MAX_VIEWS];
-  Follow follow;
-  float *words; /* what strips hand over: [strip][row][ir_handed], all bits set where nothing is */
-  int rows;     /* of a strip in `words` */
-  int sms;
-  float *saved;
-  IrTest test;
+  IrScheduler scheduler;
+  float *handover; /* what strips hand over: [strip][row][ir_handover_floats (m)]; all bits set: empty */
+  int rows;     /* of a strip in `handover` */
+  int sms;      /* multiprocessors of the device */
+  float *saved; /* [strip][ir_saved (m)]: state of released strips */
+  IrTestOverrides test;
   CfIrSet set[CF_IR_QUADRANTS];
 };
-static_assert (sizeof (IrWork) < 4000, "travels with a launch");
+static_assert (sizeof (IrWork) < 4000, "is a kernel parameter");
 
+/* What a pass reads: samples of 1 or 2 bytes, or floats. */
 enum IrSource { IR_BYTES, IR_WORDS, IR_FLOATS };
 
-/* One job of a launch: the strip's window, and what of it is kept. */
+/* Where a strip lies: its window and core. */
 struct IrWindow {
-  int view, quadrant, column; /* the strip's number in its window */
+  int view, quadrant, index; /* index: the strip's number in its window */
   int strips;                 /* of the window */
   CfIrSpan x, y;
 };
 
-/* Strip s of all. */
+/* Returns where strip s of the launch lies; index >= strips: the window has no such strip. */
 __host__ __device__ inline IrWindow
 ir_window (const IrWork &work, int s)
 {
@@ -106,30 +108,30 @@ ir_window (const IrWork &work, int s)
 
   w.view = i;
   w.quadrant = work.quadrant[q];
-  w.column = local - rest * v.strips;
-  w.x = cf_ir_span (v.width, v.nx, core % v.nx, work.warm, cf_ir_sx (w.quadrant));
-  w.y = cf_ir_span (v.height, v.ny, core / v.nx, work.warm, cf_ir_sy (w.quadrant));
+  w.index = local - rest * v.strips;
+  w.x = cf_ir_span (v.width, v.nx, core % v.nx, work.warmup_margin, cf_ir_sx (w.quadrant));
+  w.y = cf_ir_span (v.height, v.ny, core / v.nx, work.warmup_margin, cf_ir_sy (w.quadrant));
   w.strips = (w.x.window_end - w.x.window + ir_strip_columns (work.m) - 1) / ir_strip_columns (work.m);
   return w;
 }
 
-/* Chunks of a strip: its window's rows, and the row above them that the border
- * rule makes. 0: the window has fewer strips. */
-__host__ __device__ inline FollowStrip
+/* Returns what the scheduler needs to know of strip s. Its chunks cover the window's rows and
+ * the row above them, which the border rule defines. */
+__host__ __device__ inline IrStrip
 ir_strip (const IrWork &work, int s)
 {
   const IrWindow w = ir_window (work, s);
   const int rows = w.y.window_end - w.y.window + 1;
 
-  return FollowStrip { w.column < w.strips ? (rows + ir_chunk - 1) / ir_chunk : 0, w.column > 0 };
+  return IrStrip { w.index < w.strips ? (rows + ir_chunk - 1) / ir_chunk : 0, w.index > 0 };
 }
 
-/* What a pass makes of the quadrants' results: sum.cu. */
+/* The parameters of ir_sum (sum.cu), which adds up the quadrants' results. Arrays by view. */
 struct IrSum {
-  Launch launch;                   /* all views, those that are copied too */
-  const float *x[CF_MAX_VIEWS]; /* NULL: the samples */
-  const float *y[CF_MAX_VIEWS];
-  float *r[CF_MAX_VIEWS];      /* NULL: to samples */
+  Launch launch;                /* all views, including those that are copied */
+  const float *x[CF_MAX_VIEWS]; /* the pass's input; NULL: the samples */
+  const float *y[CF_MAX_VIEWS]; /* as IrView.y */
+  float *r[CF_MAX_VIEWS];       /* the pass's result, unless it is the last */
   long long y_quadrant[CF_MAX_VIEWS];
   int y_pitch[CF_MAX_VIEWS];
   float offset[CF_MAX_VIEWS];
@@ -137,23 +139,23 @@ struct IrSum {
   int n_quadrants;
   float through;
   bool last;
-  /* made ready for the next launch of irfilter_follow */
-  Follow follow;
+  /* reset to 0 for the next launch of ir_quadrants */
+  IrScheduler scheduler;
 };
 
-CfCode irfilter_launch_follow_2 (const IrWork &work, IrSource source, cudaStream_t stream, CfStatus *status);
-CfCode irfilter_launch_follow_3 (const IrWork &work, IrSource source, cudaStream_t stream, CfStatus *status);
-CfCode irfilter_launch_follow_4 (const IrWork &work, IrSource source, cudaStream_t stream, CfStatus *status);
-CfCode irfilter_launch_follow_5 (const IrWork &work, IrSource source, cudaStream_t stream, CfStatus *status);
-CfCode irfilter_launch_follow_8 (const IrWork &work, IrSource source, cudaStream_t stream, CfStatus *status);
-CfCode irfilter_launch_sum (const IrSum &sum, cudaStream_t stream, CfStatus *status);
-/* Load the kernels; once a plan. */
-CfCode irfilter_init_follow_2 (CfStatus *status);
-CfCode irfilter_init_follow_3 (CfStatus *status);
-CfCode irfilter_init_follow_4 (CfStatus *status);
-CfCode irfilter_init_follow_5 (CfStatus *status);
-CfCode irfilter_init_follow_8 (CfStatus *status);
-CfCode irfilter_init_sum (CfStatus *status);
+CfCode ir_launch_quadrants_2 (const IrWork &work, IrSource source, cudaStream_t stream, CfStatus *status);
+CfCode ir_launch_quadrants_3 (const IrWork &work, IrSource source, cudaStream_t stream, CfStatus *status);
+CfCode ir_launch_quadrants_4 (const IrWork &work, IrSource source, cudaStream_t stream, CfStatus *status);
+CfCode ir_launch_quadrants_5 (const IrWork &work, IrSource source, cudaStream_t stream, CfStatus *status);
+CfCode ir_launch_quadrants_8 (const IrWork &work, IrSource source, cudaStream_t stream, CfStatus *status);
+CfCode ir_launch_sum (const IrSum &sum, cudaStream_t stream, CfStatus *status);
+/* Load the kernels; called once a plan. */
+CfCode ir_init_quadrants_2 (CfStatus *status);
+CfCode ir_init_quadrants_3 (CfStatus *status);
+CfCode ir_init_quadrants_4 (CfStatus *status);
+CfCode ir_init_quadrants_5 (CfStatus *status);
+CfCode ir_init_quadrants_8 (CfStatus *status);
+CfCode ir_init_sum (CfStatus *status);
 
 } // namespace cf
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * irfilter/gpu/plan.cu: the recursive filter on CUDA: plans, memory, launches. A pass is
- * two: quadrants.cu makes all quadrants of all components, sum.cu
- * adds them up. */
+ * irfilter/gpu/plan.cu: the recursive filter on CUDA: plans, memory, launches. A pass is two
+ * launches: quadrants.cu filters all quadrants of all views, sum.cu adds up their results. */
 #include "internal.cuh"
 
 #include <algorithm>
@@ -14,61 +13,61 @@ namespace {
 
 using namespace cf;
 
-struct Buffer {
+struct IrBuffer {
   void *data;
   size_t size;
 };
 
-struct State {
+struct IrState {
   CfIrDesign design;
-  IrWork work[CF_IR_MAX_PASSES]; /* all but what is a frame's */
-  Buffer y, r, words, saved, owner, follow; /* follow: the strips' words, and how many are closed */
-  bool fresh; /* nothing in memory counts: first launch, after a failed one, new sizes */
-  bool ready; /* the memory holds what `work` needs */
-  IrTest test;
+  IrWork work[CF_IR_MAX_PASSES]; /* all but the pointers of a frame */
+  IrBuffer y, r, handover, saved, owner, scheduler; /* scheduler: IrScheduler.word */
+  bool needs_clear; /* the buffers' contents are invalid: first launch, after a failed one, new sizes */
+  bool ready; /* the buffers are large enough for `work` */
+  IrTestOverrides test;
 };
 
-State *
-state_of (const CfPlan *plan)
+IrState *
+ir_state (const CfPlan *plan)
 {
-  return static_cast<State *> (plan->state);
+  return static_cast<IrState *> (plan->state);
 }
 
 int
-round_up (int n, int to)
+ir_round_up (int n, int to)
 {
   return (n + to - 1) / to * to;
 }
 
 int
-y_pitch (int width)
+ir_y_pitch (int width)
 {
-  return round_up (width, 4);
+  return ir_round_up (width, 4);
 }
 
 /* ---- sizes -------------------------------------------------------------- */
 
-/* The most strips that a window of this side has, for either direction. */
+/* Returns the largest number of strips of a window along a side of `width` samples, for either direction. */
 int
-most_strips (int width, int nx, int warm, int m)
+ir_max_strips (int width, int nx, int margin, int m)
 {
-  int most = 0;
+  int widest = 0;
 
   for (int i = 0; i < nx; i++)
     for (int direction = -1; direction <= 1; direction += 2) {
-      const CfIrSpan s = cf_ir_span (width, nx, i, warm, direction);
+      const CfIrSpan s = cf_ir_span (width, nx, i, margin, direction);
 
-      most = s.window_end - s.window > most ? s.window_end - s.window : most;
+      widest = s.window_end - s.window > widest ? s.window_end - s.window : widest;
     }
-  return (most + ir_strip_columns (m) - 1) / ir_strip_columns (m);
+  return (widest + ir_strip_columns (m) - 1) / ir_strip_columns (m);
 }
 
-/* A pass without what is a frame's. */
+/* Fills `work` for a pass, all but the pointers of a frame. */
 void
-make_work (const CfIrPass *pass, CfIrBorder border, const CfView *views, int n, IrWork *work)
+ir_make_work (const CfIrPass *pass, CfIrBorder border, const CfView *views, int n, IrWork *work)
 {
   *work = IrWork ();
-  work->warm = pass->warm;
+  work->warmup_margin = pass->warmup_margin;
   work->m = pass->m;
   work->zero = border == CF_IR_ZERO;
   memcpy (work->set, pass->set, sizeof work->set);
@@ -82,32 +81,33 @@ make_work (const CfIrPass *pass, CfIrBorder border, const CfView *views, int n, 
       continue;
     v.width = views[i].width;
     v.height = views[i].height;
-    v.y_pitch = y_pitch (v.width);
+    v.y_pitch = ir_y_pitch (v.width);
     v.y_quadrant = (long long) v.y_pitch * v.height;
     v.step = views[i].step * views[i].bytes;
     v.shift = views[i].shift;
     v.max = (1 << views[i].bits) - 1;
-    v.nx = cf_ir_grid (v.width, pass->warm);
-    v.ny = cf_ir_grid (v.height, pass->warm);
-    v.strips = most_strips (v.width, v.nx, pass->warm, pass->m);
+    v.nx = cf_ir_grid (v.width, pass->warmup_margin);
+    v.ny = cf_ir_grid (v.height, pass->warmup_margin);
+    v.strips = ir_max_strips (v.width, v.nx, pass->warmup_margin, pass->m);
     v.first_strip = work->n_strips;
     work->n_strips += work->n_quadrants * v.nx * v.ny * v.strips;
     work->rows = v.height + 1 > work->rows ? v.height + 1 : work->rows;
     work->n_views++;
   }
-  work->rows = round_up (work->rows, ir_chunk);
-  work->follow.n = work->n_strips;
+  work->rows = ir_round_up (work->rows, ir_chunk);
+  work->scheduler.n = work->n_strips;
   for (int s = 0; s < work->n_strips; s++)
-    work->follow.strips += ir_strip (*work, s).chunks > 0;
+    work->scheduler.strips += ir_strip (*work, s).chunks > 0;
 }
 
+/* Makes the buffer at least `size` bytes large; a new one sets *needs_clear. */
 CfCode
-reserve (Buffer *b, size_t size, bool *fresh, CfStatus *status)
+ir_reserve (IrBuffer *b, size_t size, bool *needs_clear, CfStatus *status)
 {
   if (size <= b->size)
     return CF_OK;
   cf_device_free (b->data);
-  *fresh = true;
+  *needs_clear = true;
   b->size = 0;
   b->data = cf_device_alloc (size, status);
   if (!b->data)
@@ -116,52 +116,53 @@ reserve (Buffer *b, size_t size, bool *fresh, CfStatus *status)
   return CF_OK;
 }
 
-/* Memory for the last pass's trace. */
+/* Reserves memory for the trace of the last pass. */
 CfCode
-reserve_trace (State *s, CfStatus *status)
+ir_reserve_trace (IrState *s, CfStatus *status)
 {
   const IrWork &work = s->work[s->design.n - 1];
   const int chunks = work.rows / ir_chunk;
-  const CfCode code = reserve (&s->owner, (size_t) work.n_strips * (size_t) chunks * sizeof (int), &s->fresh, status);
+  const CfCode code = ir_reserve (&s->owner, (size_t) work.n_strips * (size_t) chunks * sizeof (int),
+      &s->needs_clear, status);
 
   s->test.owner = code == CF_OK ? static_cast<int *> (s->owner.data) : NULL;
   s->test.owner_chunks = chunks;
   return code;
 }
 
-/* Memory for the passes, kept for smaller ones; each plane of floats has `plane` bytes. */
+/* Reserves memory for the passes; `plane`: bytes of one float for each filtered sample. */
 CfCode
-reserve_all (State *s, size_t plane, CfStatus *status)
+ir_reserve_all (IrState *s, size_t plane, CfStatus *status)
 {
-  size_t words = 0, saved = 0, follow = 0;
+  size_t handover = 0, saved = 0, scheduler = 0;
   CfCode code;
 
   for (int i = 0; i < s->design.n; i++) {
     const IrWork &work = s->work[i];
     const size_t strips = (size_t) work.n_strips;
 
-    words = std::max (words, strips * (size_t) work.rows * (size_t) ir_handed (work.m) * 4);
+    handover = std::max (handover, strips * (size_t) work.rows * (size_t) ir_handover_floats (work.m) * 4);
     saved = std::max (saved, strips * (size_t) ir_saved (work.m) * 4);
-    follow = std::max (follow, (strips + 1) * 4);
+    scheduler = std::max (scheduler, (strips + 1) * 4);
   }
-  code = reserve (&s->y, CF_IR_QUADRANTS * plane, &s->fresh, status);
+  code = ir_reserve (&s->y, CF_IR_QUADRANTS * plane, &s->needs_clear, status);
   if (code == CF_OK && s->design.n > 1)
-    code = reserve (&s->r, plane, &s->fresh, status);
+    code = ir_reserve (&s->r, plane, &s->needs_clear, status);
   if (code == CF_OK)
-    code = reserve (&s->words, words, &s->fresh, status);
+    code = ir_reserve (&s->handover, handover, &s->needs_clear, status);
   if (code == CF_OK)
-    code = reserve (&s->saved, saved, &s->fresh, status);
+    code = ir_reserve (&s->saved, saved, &s->needs_clear, status);
   if (code == CF_OK)
-    code = reserve (&s->follow, follow, &s->fresh, status);
-  return code == CF_OK && s->test.owner ? reserve_trace (s, status) : code;
+    code = ir_reserve (&s->scheduler, scheduler, &s->needs_clear, status);
+  return code == CF_OK && s->test.owner ? ir_reserve_trace (s, status) : code;
 }
 
 /* ---- plan --------------------------------------------------------------- */
 
 CfCode
-set_up (CfPlan *plan, CfStatus *status)
+ir_update (CfPlan *plan, CfStatus *status)
 {
-  State *s = state_of (plan);
+  IrState *s = ir_state (plan);
   CfStatus local, *why = status ? status : &local;
   CfView views[CF_MAX_VIEWS];
   CfIrDesign design;
@@ -178,47 +179,47 @@ set_up (CfPlan *plan, CfStatus *status)
   s->ready = false;
   s->design = design;
   for (int i = 0; i < design.n; i++)
-    make_work (&design.pass[i], design.border, views, n, &s->work[i]);
+    ir_make_work (&design.pass[i], design.border, views, n, &s->work[i]);
   for (IrWork &work : s->work)
     work.sms = plan->context->sms;
   for (int i = 0; i < s->work[0].n_views; i++)
     plane += (size_t) s->work[0].view[i].y_quadrant * sizeof (float);
-  const CfCode got = reserve_all (s, plane, why);
+  const CfCode got = ir_reserve_all (s, plane, why);
 
   s->ready = got == CF_OK;
   return got;
 }
 
 CfCode
-irfilter_init (CfPlan *plan, CfStatus *status)
+ir_init (CfPlan *plan, CfStatus *status)
 {
   CfCode (*const init[]) (CfStatus *) = {
-    irfilter_init_follow_2, irfilter_init_follow_3, irfilter_init_follow_4, irfilter_init_follow_5,
-    irfilter_init_follow_8, irfilter_init_sum,
+    ir_init_quadrants_2, ir_init_quadrants_3, ir_init_quadrants_4, ir_init_quadrants_5,
+    ir_init_quadrants_8, ir_init_sum,
   };
 
-  plan->state = calloc (1, sizeof (State));
+  plan->state = calloc (1, sizeof (IrState));
   if (!plan->state)
     return cf_fail (status, CF_NO_MEMORY, "out of memory");
-  state_of (plan)->fresh = true;
-  state_of (plan)->test.most = INT_MAX;
+  ir_state (plan)->needs_clear = true;
+  ir_state (plan)->test.max_chunks = INT_MAX;
   for (CfCode (*load) (CfStatus *) : init) {
     const CfCode code = load (status);
 
     if (code != CF_OK)
       return code;
   }
-  return set_up (plan, status);
+  return ir_update (plan, status);
 }
 
 void
-irfilter_free (CfPlan *plan)
+ir_free (CfPlan *plan)
 {
-  State *s = state_of (plan);
+  IrState *s = ir_state (plan);
 
   if (!s)
     return;
-  for (Buffer *b : { &s->y, &s->r, &s->words, &s->saved, &s->owner, &s->follow })
+  for (IrBuffer *b : { &s->y, &s->r, &s->handover, &s->saved, &s->owner, &s->scheduler })
     cf_device_free (b->data);
   free (s);
 }
@@ -226,7 +227,7 @@ irfilter_free (CfPlan *plan)
 /* ---- frames ------------------------------------------------------------- */
 
 CfCode
-clear (const Buffer *b, int byte, cudaStream_t stream, CfStatus *status)
+ir_clear (const IrBuffer *b, int byte, cudaStream_t stream, CfStatus *status)
 {
   if (!b->data)
     return CF_OK;
@@ -234,40 +235,40 @@ clear (const Buffer *b, int byte, cudaStream_t stream, CfStatus *status)
       status);
 }
 
-/* As each launch leaves it: no strip is claimed, nothing is handed over. */
+/* Sets the buffers to the state that each launch leaves: no strip is claimed, nothing is handed over. */
 CfCode
-start_afresh (State *s, cudaStream_t stream, CfStatus *status)
+ir_clear_all (IrState *s, cudaStream_t stream, CfStatus *status)
 {
-  CfCode code = clear (&s->words, 0xff, stream, status);
+  CfCode code = ir_clear (&s->handover, 0xff, stream, status);
 
-  for (Buffer *b : { &s->y, &s->r, &s->saved, &s->follow })
+  for (IrBuffer *b : { &s->y, &s->r, &s->saved, &s->scheduler })
     if (code == CF_OK)
-      code = clear (b, 0, stream, status);
+      code = ir_clear (b, 0, stream, status);
   return code;
 }
 
 CfCode
-launch_follow (const IrWork &work, IrSource source, cudaStream_t stream, CfStatus *status)
+ir_launch_quadrants (const IrWork &work, IrSource source, cudaStream_t stream, CfStatus *status)
 {
   switch (work.m) {
     case 2:
-      return irfilter_launch_follow_2 (work, source, stream, status);
+      return ir_launch_quadrants_2 (work, source, stream, status);
     case 3:
-      return irfilter_launch_follow_3 (work, source, stream, status);
+      return ir_launch_quadrants_3 (work, source, stream, status);
     case 4:
-      return irfilter_launch_follow_4 (work, source, stream, status);
+      return ir_launch_quadrants_4 (work, source, stream, status);
     case 5:
-      return irfilter_launch_follow_5 (work, source, stream, status);
+      return ir_launch_quadrants_5 (work, source, stream, status);
     default:
-      return irfilter_launch_follow_8 (work, source, stream, status);
+      return ir_launch_quadrants_8 (work, source, stream, status);
   }
 }
 
-/* Pass `at` of the design. */
+/* Launches pass `at` of the design. */
 CfCode
-run_pass (CfPlan *plan, int at, const CfImage *in, const CfImage *out, cudaStream_t stream, CfStatus *status)
+ir_run_pass (CfPlan *plan, int at, const CfImage *in, const CfImage *out, cudaStream_t stream, CfStatus *status)
 {
-  const State *s = state_of (plan);
+  const IrState *s = ir_state (plan);
   const CfIrPass *pass = &s->design.pass[at];
   IrWork work = s->work[at];
   const CfFormatInfo *info = cf_format_info (plan->video.format);
@@ -280,14 +281,14 @@ run_pass (CfPlan *plan, int at, const CfImage *in, const CfImage *out, cudaStrea
   sum.last = at == s->design.n - 1;
   work.test = s->test;
   work.test.owner = sum.last ? s->test.owner : NULL;
-  work.follow.word = static_cast<unsigned *> (s->follow.data);
-  work.follow.most = s->test.most;
-  work.words = static_cast<float *> (s->words.data);
+  work.scheduler.word = static_cast<unsigned *> (s->scheduler.data);
+  work.scheduler.max_chunks = s->test.max_chunks;
+  work.handover = static_cast<float *> (s->handover.data);
   work.saved = static_cast<float *> (s->saved.data);
   make_launch (plan, in, out, 0, &sum.launch);
   sum.n_quadrants = work.n_quadrants;
   sum.through = pass->through;
-  sum.follow = work.follow;
+  sum.scheduler = work.scheduler;
   for (int i = 0, k = 0; i < n; i++) {
     const bool chroma = info->comp[views[i].component].role == CF_ROLE_CHROMA;
     IrView &v = work.view[k];
@@ -310,68 +311,68 @@ run_pass (CfPlan *plan, int at, const CfImage *in, const CfImage *out, cudaStrea
     k++;
   }
   if (work.n_strips > 0)
-    code = launch_follow (work, at > 0 ? IR_FLOATS : info->bytes == 1 ? IR_BYTES : IR_WORDS, stream, status);
-  return code == CF_OK ? irfilter_launch_sum (sum, stream, status) : code;
+    code = ir_launch_quadrants (work, at > 0 ? IR_FLOATS : info->bytes == 1 ? IR_BYTES : IR_WORDS, stream, status);
+  return code == CF_OK ? ir_launch_sum (sum, stream, status) : code;
 }
 
 CfCode
-irfilter_enqueue (CfPlan *plan, CfStream *stream, const CfImage *in, const CfImage *out, CfStatus *status)
+ir_enqueue (CfPlan *plan, CfStream *stream, const CfImage *in, const CfImage *out, CfStatus *status)
 {
-  State *s = state_of (plan);
+  IrState *s = ir_state (plan);
   cudaStream_t handle = static_cast<cudaStream_t> (cf_stream_handle (stream));
   CfCode code;
 
   if (!s->ready)
-    return cf_fail (status, CF_NO_MEMORY, "the GPU had no memory left for these coefficients of the recursive filter");
-  code = s->fresh ? start_afresh (s, handle, status) : CF_OK;
-  s->fresh = true; /* until all is launched */
+    return cf_fail (status, CF_NO_MEMORY, "not enough GPU memory for these coefficients of the recursive filter");
+  code = s->needs_clear ? ir_clear_all (s, handle, status) : CF_OK;
+  s->needs_clear = true; /* until all passes are launched */
   if (code == CF_OK && s->test.owner)
-    code = clear (&s->owner, 0xff, handle, status);
+    code = ir_clear (&s->owner, 0xff, handle, status);
   for (int i = 0; code == CF_OK && i < s->design.n; i++)
-    code = run_pass (plan, i, in, out, handle, status);
-  s->fresh = code != CF_OK;
+    code = ir_run_pass (plan, i, in, out, handle, status);
+  s->needs_clear = code != CF_OK;
   return code;
 }
 
 /* ---- tests -------------------------------------------------------------- */
 
 CfCode
-irfilter_tune (CfPlan *plan, const char *knob, int value, CfStatus *status)
+ir_set_override (CfPlan *plan, const char *name, int value, CfStatus *status)
 {
-  State *s = state_of (plan);
-  IrTest &test = s->test;
+  IrState *s = ir_state (plan);
+  IrTestOverrides &test = s->test;
   CfStatus local, *why = status ? status : &local;
 
   if (value < 0)
-    return cf_fail (why, CF_BAD_VALUE, "knob %s is %d; it must be 0 or more", knob, value);
-  if (strcmp (knob, "blocks") == 0)
+    return cf_fail (why, CF_BAD_VALUE, "test override %s is %d; it must be 0 or more", name, value);
+  if (strcmp (name, "blocks") == 0)
     test.blocks = value;
-  else if (strcmp (knob, "chunks") == 0) /* a claim; 0: all that can be had */
-    test.most = value > 0 ? value : INT_MAX;
-  else if (strcmp (knob, "delay") == 0) /* ns, at the most, at random */
+  else if (strcmp (name, "chunks") == 0) /* of one claim; 0: as many as are ready */
+    test.max_chunks = value > 0 ? value : INT_MAX;
+  else if (strcmp (name, "delay") == 0) /* ns, upper bound of a random delay */
     test.delay = value;
-  else if (strcmp (knob, "seed") == 0)
+  else if (strcmp (name, "seed") == 0)
     test.seed = (unsigned) value;
-  else if (strcmp (knob, "trace") == 0 && value > 0)
-    return reserve_trace (s, why);
-  else if (strcmp (knob, "trace") == 0)
+  else if (strcmp (name, "trace") == 0 && value > 0)
+    return ir_reserve_trace (s, why);
+  else if (strcmp (name, "trace") == 0)
     test.owner = NULL;
   else
     return cf_fail (why, CF_UNSUPPORTED,
-        "the recursive filter has no knob %s; it has blocks, chunks, delay, seed and trace", knob);
+        "the recursive filter has no test override %s; it has blocks, chunks, delay, seed and trace", name);
   return CF_OK;
 }
 
 CfCode
-irfilter_trace (CfPlan *plan, CfStream *stream, int *table, size_t size, int *rows, int *columns, CfStatus *status)
+ir_trace (CfPlan *plan, CfStream *stream, int *table, size_t size, int *rows, int *columns, CfStatus *status)
 {
-  const State *s = state_of (plan);
+  const IrState *s = ir_state (plan);
   const IrWork &work = s->work[s->design.n - 1];
   cudaStream_t handle = static_cast<cudaStream_t> (cf_stream_handle (stream));
   CfCode code;
 
   if (!s->test.owner)
-    return cf_fail (status, CF_BAD_VALUE, "no trace was kept; turn the knob trace to 1 before the frame");
+    return cf_fail (status, CF_BAD_VALUE, "no trace was recorded; set the test override trace to 1 before the frame");
   *rows = work.n_strips;
   *columns = s->test.owner_chunks;
   size = std::min (size, (size_t) *rows * (size_t) *columns);
@@ -388,5 +389,10 @@ irfilter_trace (CfPlan *plan, CfStream *stream, int *table, size_t size, int *ro
 } // namespace
 
 extern "C" const CfOps cf_irfilter_cuda = {
-  irfilter_init, set_up, irfilter_enqueue, NULL, NULL, irfilter_free, NULL, NULL, NULL, irfilter_tune, irfilter_trace,
+  .init = ir_init,
+  .update = ir_update,
+  .enqueue = ir_enqueue,
+  .free = ir_free,
+  .set_override = ir_set_override,
+  .trace = ir_trace,
 };

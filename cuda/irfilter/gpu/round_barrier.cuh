@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * irfilter/gpu/round_barrier.cuh: where the warps of quadrants.cu meet. For each chunk
- * there are two rounds of chain, edge and the chunk's helper: FULL (helper and edge
- * arrive, the chain waits) and DONE (the chain arrives, helper and edge wait).
- *   What goes from one warp to another, and when, is the same in both of the ways
- * below; only the barriers differ. */
+ * irfilter/gpu/round_barrier.cuh: the barriers between the warps of quadrants.cu. For
+ * each chunk there are two rounds in which the chain warp, the edge warp and the chunk's
+ * helper warp take part: FULL (helper and edge arrive, the chain waits) and DONE (the
+ * chain arrives, helper and edge wait).
+ *   The data that warps exchange and the order of rounds are the same in both of the
+ * implementations below; only the barriers differ. */
 #ifndef CF_IRFILTER_GPU_ROUND_BARRIER_CUH
 #define CF_IRFILTER_GPU_ROUND_BARRIER_CUH
 
@@ -14,27 +15,27 @@ namespace cf {
 
 namespace {
 
-constexpr int slots = 8, helpers = 6, warps = 2 + helpers, threads = 32 * warps;
-constexpr int lag = 4; /* chunks, of lane 31 behind lane 0 */
+constexpr int ir_slots = 8, ir_helpers = 6, ir_warps = 2 + ir_helpers, ir_threads = 32 * ir_warps;
+constexpr int ir_lag = 4; /* chunks that lane 31 is behind lane 0 */
 
 #ifdef CF_WATCHED
 
-/* For compute-sanitizer's racecheck: it follows arrivals and waits at barriers in
- * shared memory, but loses arrivals at named ones. Of a warp that arrives at two in a
- * row it takes all that was written before for unordered, of one that goes on to
- * another barrier some of it. Each lane arrives, for where one does for its warp, after
- * __syncwarp (), what the others wrote is unordered to it. Slower than named barriers,
- * and needs compute capability 8.0. */
-struct Rounds {
-  uint64_t full[slots], done[slots];
+/* For compute-sanitizer's racecheck: barriers in shared memory, whose arrivals and waits
+ * racecheck understands. It loses arrivals at named barriers: where a warp arrives at two
+ * of them in a row, racecheck takes everything written before as unordered, and where a
+ * warp goes on to another barrier, part of it. Every lane arrives: if one lane arrived for
+ * its warp after __syncwarp (), racecheck would take the other lanes' writes as unordered.
+ * Slower than named barriers, and needs compute capability 8.0. */
+struct IrBarriers {
+  uint64_t full[ir_slots], done[ir_slots];
 };
 
-class Meet {
+class IrRoundBarrier {
 public:
   __device__ __forceinline__ explicit
-  Meet (Rounds &rounds) : r (&rounds)
+  IrRoundBarrier (IrBarriers &barriers) : r (&barriers)
   {
-    if (threadIdx.x < slots) {
+    if (threadIdx.x < ir_slots) {
       asm volatile ("mbarrier.init.shared.b64 [%0], %1;" ::"r"(at (r->full, (int) threadIdx.x)), "n"(64) : "memory");
       asm volatile ("mbarrier.init.shared.b64 [%0], %1;" ::"r"(at (r->done, (int) threadIdx.x)), "n"(32) : "memory");
     }
@@ -64,21 +65,21 @@ public:
     arrive (at (r->done, chunk));
   }
 
-  /* The strip at hand has had so many chunks. */
+  /* Ends a run of so many chunks: the next run's chunks are counted from 0 again. */
   __device__ __forceinline__ void
-  end_strip (int chunks)
+  end_run (int chunks)
   {
-    odd ^= (chunks / slots % 2 ? (1u << slots) - 1 : 0) ^ ((1u << chunks % slots) - 1);
+    parity_bits ^= (chunks / ir_slots % 2 ? (1u << ir_slots) - 1 : 0) ^ ((1u << chunks % ir_slots) - 1);
   }
 
 private:
-  Rounds *r;
-  unsigned odd = 0; /* a bit a slot: its barriers have been round an odd number of times when the strip begins */
+  IrBarriers *r;
+  unsigned parity_bits = 0; /* bit s: slot s has completed an odd number of rounds before this run */
 
   static __device__ __forceinline__ unsigned
   at (uint64_t *barriers, int chunk)
   {
-    return (unsigned) __cvta_generic_to_shared (barriers + chunk % slots);
+    return (unsigned) __cvta_generic_to_shared (barriers + chunk % ir_slots);
   }
 
   static __device__ __forceinline__ void
@@ -90,38 +91,39 @@ private:
   __device__ __forceinline__ void
   wait (uint64_t *barriers, int chunk) const
   {
-    const unsigned parity = (odd >> chunk % slots ^ (unsigned) (chunk / slots)) & 1;
-    unsigned over;
+    const unsigned parity = (parity_bits >> chunk % ir_slots ^ (unsigned) (chunk / ir_slots)) & 1;
+    unsigned completed;
 
     do
       asm volatile ("{ .reg .pred p; mbarrier.test_wait.parity.shared.b64 p, [%1], %2; selp.u32 %0, 1, 0, p; }"
-          : "=r"(over) : "r"(at (barriers, chunk)), "r"(parity) : "memory");
-    while (!over);
+          : "=r"(completed) : "r"(at (barriers, chunk)), "r"(parity) : "memory");
+    while (!completed);
   }
 };
 
 #else
 
-/* Named barriers. Two rounds may share a name only if nobody comes to the
- * second one before the first is over. Rounds of DONE end in order, for the edge
- * takes part in all of them and takes them in turn, and the chain arrives at DONE
- * (i) after FULL (i + lag), or FULL of the last chunk.
- *   DONE: who waits for DONE (i) as a helper has passed DONE (i - helpers), so all
- * before that are over. The chain arrives at the last four without a wait, after
- * FULL (n - 1), whose edge has passed DONE (n - 1 - slots).
- *   FULL: who arrives at FULL (i) has passed DONE (i - slots), so FULL (i - slots +
- * lag) is over: four names go round. But the first `slots` chunks wait for nothing:
- * the second four of them take the names of DONE (6) to DONE (9), each of which is
- * waited for by helpers that have passed DONE (0) to DONE (3) first; so DONE has
- * ten names that go round.
- *   Name 0 is __syncthreads ()'s. */
-struct Rounds {
+/* Named barriers. Two rounds may share a name only if no warp reaches the second
+ * round before the first is complete. Here lag, slots and helpers are ir_lag, ir_slots
+ * and ir_helpers, and n is the number of chunks of the run. The rounds DONE complete in
+ * order, because the edge warp takes part in all of them, one after the other; and the
+ * chain arrives at DONE (i) after FULL (i + lag), or after FULL of the last chunk.
+ *   DONE: a helper that waits at DONE (i) has passed DONE (i - helpers), so all rounds
+ * DONE up to that one are complete. The chain arrives at the last four without waiting,
+ * after FULL (n - 1), before which the edge has passed DONE (n - 1 - slots).
+ *   FULL: a warp that arrives at FULL (i) has passed DONE (i - slots), so FULL (i - slots
+ * + lag) is complete: four names, used cyclically, are enough. But the first `slots`
+ * chunks wait at no DONE: the second four of them use the names of DONE (6) to DONE (9).
+ * The helpers that wait at those have passed DONE (0) to DONE (3) before; so DONE has
+ * ten names, used cyclically.
+ *   Name 0 is the one of __syncthreads (). */
+struct IrBarriers {
 };
 
-class Meet {
+class IrRoundBarrier {
 public:
   __device__ __forceinline__ explicit
-  Meet (Rounds &)
+  IrRoundBarrier (IrBarriers &)
   {
   }
 
@@ -131,8 +133,8 @@ public:
     asm volatile ("bar.sync %0, %1;" ::"r"(full (chunk)), "n"(parties) : "memory");
   }
 
-  /* Edge and helper wait at different instructions, which bar.sync, that is
-   * barrier.sync.aligned, does not allow. */
+  /* barrier.sync, because edge and helper wait at different instructions: bar.sync, which
+   * is barrier.sync.aligned, does not allow that. */
   __device__ __forceinline__ void
   wait_done (int chunk) const
   {
@@ -152,16 +154,16 @@ public:
   }
 
   __device__ __forceinline__ void
-  end_strip (int)
+  end_run (int)
   {
   }
 
 private:
-  static constexpr int parties = 96; /* chain, edge and one helper */
-  static constexpr int full_names = slots - lag, done_names = slots + helpers - lag;
+  static constexpr int parties = 96; /* threads: the chain, the edge and one helper */
+  static constexpr int full_names = ir_slots - ir_lag, done_names = ir_slots + ir_helpers - ir_lag;
 
   static_assert (1 + full_names + done_names <= 16, "a block has 16 barriers");
-  static_assert (slots == 2 * lag && done_names >= slots, "the first chunks' names");
+  static_assert (ir_slots == 2 * ir_lag && done_names >= ir_slots, "the first chunks' names");
 
   static __device__ __forceinline__ int
   done (int chunk)
@@ -172,7 +174,7 @@ private:
   static __device__ __forceinline__ int
   full (int chunk)
   {
-    return chunk >= full_names && chunk < slots ? done (done_names - slots + chunk) : 1 + chunk % full_names;
+    return chunk >= full_names && chunk < ir_slots ? done (done_names - ir_slots + chunk) : 1 + chunk % full_names;
   }
 };
 

@@ -1,46 +1,49 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * irfilter/gpu/scheduler.cuh: the scheduler of recursive filters on the GPU: columns handed out
- * by non-rigid following.
+ * irfilter/gpu/scheduler.cuh: the strip scheduler of the recursive filter: which block
+ * works on which strip of columns, and when.
  *
- * The work is rows of STRIPS, each a sequence of CHUNKS. Chunk c of a strip needs
- * chunk c - 1 of its own strip and chunk c of the strip to its left, if it has
- * one. A block is not bound to a strip: it claims one that is free and may go on,
- * works on it for as many chunks as are sure to come, gives it back, and looks
- * for another, until nothing is left to claim.
+ * The work is a set of STRIPS, each a sequence of CHUNKS of rows. Chunk c of a strip
+ * needs chunk c - 1 of the same strip and, if there is a strip to its left, chunk c
+ * of that one. A block is not bound to a strip: it claims a free strip whose next
+ * chunk can be computed, computes as many chunks as are certain to become ready,
+ * releases the strip and claims another one, until no strip is left to claim.
  *
- * A strip has one word: FREE or LOCKED, and its TARGET: all its chunks below that
- * are made, or will be by the block that holds it. To claim is to turn (FREE, p)
- * into (LOCKED, t) by compare-and-swap, p < t <= the target of the left strip at
- * that moment: the swap fails where another block was first, so it is the lock
- * and the second look in one. To release is to turn it into (FREE, t).
+ * Each strip has one word: FREE or LOCKED, and a TARGET. All chunks below the target
+ * are finished, or will be by the block that holds the strip. To claim a strip is to
+ * change its word from (FREE, p) to (LOCKED, t) by compare-and-swap, where
+ * p < t <= the left strip's target at that moment. The swap fails if another block
+ * was first, so it is the lock and the second check for readiness in one. To release
+ * a strip is to change its word to (FREE, t).
  *
- * Invariant. (1) A target never shrinks. (2) target (s) <= target (s - 1). (3) A
- * chunk below a FREE strip's target is made, and what it hands over can be seen.
+ * Invariants. (1) A target never decreases. (2) target (s) <= target (s - 1). (3) A
+ * chunk below a FREE strip's target is finished, and its handover values are visible.
  *
- * No block waits for ever. A block that holds strip s waits only for chunks of
- * strip s - 1 below s's target, by (2) below s - 1's: they are made, or strip
- * s - 1 is LOCKED by a block that has started. Follow the waits leftwards: each
- * ends at a block that has started, the last one at a strip without a left
- * neighbour or with a FREE one, which waits for nobody. Started blocks are never
- * stopped for good, so, from there to the right, all go on. No step of this asks
- * which blocks are resident or in which order they were launched: one block alone
- * makes everything.
+ * No block waits forever. A block that holds strip s waits only for chunks of strip
+ * s - 1 below the target of s, which by (2) are below the target of s - 1: they are
+ * finished, or strip s - 1 is LOCKED by a block that has started. Follow the waits to
+ * the left: each ends at a block that has started; the last one ends at a strip that
+ * has no left neighbour or a FREE one, and so waits for nothing. Started blocks are
+ * never suspended forever, so all blocks from there to the right go on. No step of
+ * this argument asks which blocks are resident or in which order they were launched:
+ * a single block alone completes all strips.
  *
- * Every chunk is made. Take the leftmost strip whose target is not its end. If it
- * is LOCKED it will be released (above) with a greater target. If it is FREE, its
- * left neighbour's target is the end, so it may be claimed; and blocks leave only
- * once every strip's target is its end. Targets grow with each claim, so that
+ * Every chunk is computed. Take the leftmost strip whose target is not its end. If it
+ * is LOCKED, it will be released (above) with a greater target. If it is FREE, its
+ * left neighbour's target is the end, so it can be claimed; and blocks leave only
+ * when every strip's target is its end. Each claim increases a target, so that
  * moment comes.
  *
- * How a chunk reaches the right neighbour is the filter's matter (words that
- * carry their own epoch need no fence and no flag, and cost half as much).
+ * The scheduler does not transport what a chunk hands over to the right neighbour.
+ * The filter does (edge.cuh): words that carry their own validity need no fence and
+ * no flag.
  *
- * From A. Nikonorov, S. Popov, V. Fursov, "two-dimensional recursive filtering in
- * GPU systems by non-rigid following" (columns, locks, progress, the argument).
- * There a block takes one sample a claim; here a claim costs about 1 us, so it is
- * good for as much as can be had: mostly the whole strip, whose left neighbour
- * has promised its own. There the row is read once, before the lock. */
+ * Source: A. Nikonorov, S. Popov, V. Fursov, "two-dimensional recursive filtering in
+ * GPU systems by non-rigid following": columns, locks, progress words, and the
+ * argument above. Differences: there a block takes one sample a claim; here a claim
+ * covers as many chunks as possible, mostly the whole strip, whose left neighbour has
+ * already been claimed to its end. There a row's progress is read once, before the
+ * lock is taken. */
 #ifndef CF_IRFILTER_GPU_SCHEDULER_CUH
 #define CF_IRFILTER_GPU_SCHEDULER_CUH
 
@@ -48,76 +51,76 @@
 
 namespace cf {
 
-struct Follow {
-  unsigned *word; /* of each strip; behind them how many have their end as target. All 0 at the start of a launch */
-  int n;          /* words of strips, those with no chunks too */
-  int strips;     /* with chunks */
-  int most;       /* chunks a claim, at most */
+struct IrScheduler {
+  unsigned *word; /* [n] of the strips; word[n] counts the strips whose target is their end. All 0 before a launch */
+  int n;          /* strips, including those with no chunks */
+  int strips;     /* strips that have chunks */
+  int max_chunks; /* of one claim */
 };
 
-constexpr unsigned follow_locked = 1u << 31;
-constexpr unsigned follow_end = follow_locked - 1; /* the target of a strip that nothing is left of */
+constexpr unsigned ir_locked = 1u << 31;
+constexpr unsigned ir_complete = ir_locked - 1; /* the target of a strip of which no chunk is left to claim */
 
-struct FollowClaim {
-  int strip; /* -1: nothing is left to claim */
-  int from, to;
-  unsigned release;
+struct IrClaim {
+  int strip;        /* -1: no strip is left to claim */
+  int from, to;     /* chunks from .. to - 1 */
+  unsigned release; /* the strip's word once these chunks are finished */
 };
 
-/* What a strip is: how many chunks (0: no such strip), and has it a left neighbour? */
-struct FollowStrip {
-  int chunks;
-  bool has_left;
+struct IrStrip {
+  int chunks;    /* 0: there is no such strip */
+  bool has_left; /* a strip to its left, in the quadrant's direction */
 };
 
 __device__ __forceinline__ unsigned
-follow_load (const unsigned *word)
+ir_load_word (const unsigned *word)
 {
   return *(const volatile unsigned *) word;
 }
 
-/* May strip s be claimed, and how far? */
+/* Returns whether strip s can be claimed; fills `claim` where it is free. */
 template<class Strips> __device__ __forceinline__ bool
-follow_look (const Follow &f, const Strips &strips, int s, FollowClaim *claim)
+ir_can_claim (const IrScheduler &f, const Strips &strips, int s, IrClaim *claim)
 {
-  const unsigned mine = follow_load (&f.word[s]), left = s > 0 ? follow_load (&f.word[s - 1]) : 0;
+  const unsigned mine = ir_load_word (&f.word[s]), left = s > 0 ? ir_load_word (&f.word[s - 1]) : 0;
 
-  if (mine >= follow_end) /* locked, or nothing is left */
+  if (mine >= ir_complete) /* locked, or complete */
     return false;
-  const FollowStrip strip = strips (s);
+  const IrStrip strip = strips (s);
   const unsigned end = (unsigned) strip.chunks;
-  const unsigned most = (unsigned) f.most < end ? mine + (unsigned) f.most : end;
-  const unsigned to = min (min (most, end), strip.has_left ? left & follow_end : end);
+  const unsigned limit = (unsigned) f.max_chunks < end ? mine + (unsigned) f.max_chunks : end;
+  const unsigned to = min (min (limit, end), strip.has_left ? left & ir_complete : end);
 
   claim->strip = s;
   claim->from = (int) mine;
   claim->to = (int) to;
-  claim->release = to == end ? follow_end : to;
+  claim->release = to == end ? ir_complete : to;
   return to > mine;
 }
 
-/* Claims a strip, from the one that the block would like downwards: to the left,
- * where work is ready first. Called by a whole warp; the same answer in all lanes. */
-template<class Strips> __device__ __forceinline__ FollowClaim
-follow_claim (const Follow &f, const Strips &strips, int wish)
+/* Claims a strip, searching from strip `hint` to the left, where work is ready first,
+ * and then on from the last strip. Call it with a whole warp; all lanes return the same
+ * claim. Returns strip -1 when every strip's target is its end. */
+template<class Strips> __device__ __forceinline__ IrClaim
+ir_claim_strip (const IrScheduler &f, const Strips &strips, int hint)
 {
-  const int lane = (int) (threadIdx.x & 31), windows = (f.n + 31) / 32;
+  const int lane = (int) (threadIdx.x & 31), groups = (f.n + 31) / 32;
 
   for (int i = 0;; i++) {
-    /* the 32 about the wish every other time, all of them in turn */
-    const int back = (i & 1 ? (i >> 1) % windows : 0) * 32 + lane, s = wish - back + (back > wish ? f.n : 0);
-    const unsigned closed = follow_load (&f.word[f.n]);
-    FollowClaim claim = { -1, 0, 0, 0 };
-    const bool may = back < f.n && follow_look (f, strips, s, &claim);
+    /* odd rounds look at the groups of 32 strips one after another, even rounds at the hint's group again */
+    const int back = (i & 1 ? (i >> 1) % groups : 0) * 32 + lane, s = hint - back + (back > hint ? f.n : 0);
+    const unsigned closed = ir_load_word (&f.word[f.n]);
+    IrClaim claim = { -1, 0, 0, 0 };
+    const bool may = back < f.n && ir_can_claim (f, strips, s, &claim);
     const unsigned all = __ballot_sync (~0u, may);
     const int first = __ffs ((int) all) - 1;
     int claimed = 0;
 
     if (lane == first) {
-      claimed = atomicCAS (&f.word[s], (unsigned) claim.from, follow_locked | claim.release) == (unsigned) claim.from;
-      if (claimed && claim.release == follow_end)
+      claimed = atomicCAS (&f.word[s], (unsigned) claim.from, ir_locked | claim.release) == (unsigned) claim.from;
+      if (claimed && claim.release == ir_complete)
         atomicAdd (&f.word[f.n], 1);
-      __threadfence (); /* what the strip's last owner wrote is seen from here on */
+      __threadfence (); /* makes the writes of the strip's last owner visible to the reads that follow */
     }
     if (all && __shfl_sync (~0u, claimed, first)) {
       claim.strip = __shfl_sync (~0u, claim.strip, first);
@@ -127,13 +130,13 @@ follow_claim (const Follow &f, const Strips &strips, int wish)
       return claim;
     }
     if (__shfl_sync (~0u, closed, 0) == (unsigned) f.strips)
-      return FollowClaim { -1, 0, 0, 0 };
+      return IrClaim { -1, 0, 0, 0 };
   }
 }
 
-/* Behind a barrier of the block; by one thread. */
+/* Releases the strip. One thread calls it, after a barrier of the whole block. */
 __device__ __forceinline__ void
-follow_release (const Follow &f, const FollowClaim &claim)
+ir_release_strip (const IrScheduler &f, const IrClaim &claim)
 {
   __threadfence ();
   atomicExch (&f.word[claim.strip], claim.release);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * irfilter/gpu/strip.cuh: what the warps of quadrants.cu share: the strip at hand, its
- * ring, samples. For one m (CF_IR_M). */
+ * irfilter/gpu/strip.cuh: what the warps of a block of quadrants.cu share: the run (the
+ * claimed chunks of a strip), the ring in shared memory, and how samples are fetched. For
+ * one m (CF_IR_M). */
 #ifndef CF_IRFILTER_GPU_STRIP_CUH
 #define CF_IRFILTER_GPU_STRIP_CUH
 
@@ -11,30 +12,30 @@ namespace cf {
 
 namespace {
 
-constexpr int M = CF_IR_M, C = ir_lane_columns (M), columns = ir_strip_columns (M);
-constexpr int span = M - 1 + C; /* a lane's columns and those to their left that it looks at */
-constexpr int handed = ir_handed (M); /* of a row, to the right: m - 1 values and what fills the vector up */
-constexpr int ring_rows = slots * ir_chunk;
+constexpr int M = CF_IR_M, C = ir_lane_columns (M), ir_columns = ir_strip_columns (M);
+constexpr int ir_span = M - 1 + C; /* a lane's columns and the m - 1 to their left */
+constexpr int ir_handed = ir_handover_floats (M); /* the last results of a row; m - 1 of them are needed */
+constexpr int ir_ring_rows = ir_slots * ir_chunk;
 
-struct Shared {
-  float ring[ring_rows][columns];
-  float edge[ring_rows][handed];
-  FollowClaim claim;
-  Rounds rounds;
+struct IrShared {
+  float ring[ir_ring_rows][ir_columns];
+  float edge[ir_ring_rows][ir_handed];
+  IrClaim claim;
+  IrBarriers barriers;
 };
 
-/* What all warps know of the strip at hand. */
-struct Run {
-  Meet meet;
+/* The chunks of a strip that the block has claimed; the same in all warps. */
+struct IrRun {
+  IrRoundBarrier barrier;
   IrWindow w;
-  int strip, from, n; /* chunks from .. from + n - 1 */
-  bool to_end;        /* of the strip */
-  bool zero_top, zero_left;
+  int strip, from, n; /* chunks from .. from + n - 1 of strip number `strip` */
+  bool to_end;        /* the last of them is the strip's last */
+  bool zero_top, zero_left; /* the border is zero above, to the left of the window */
 };
 
-/* For tests: lets a warp sleep now and then. */
+/* Test override "delay": makes the warp sleep at one chunk in eight, for up to `delay` ns. */
 __device__ __noinline__ void
-dawdle (const IrWork &work, int strip, int chunk)
+ir_test_delay (const IrWork &work, int strip, int chunk)
 {
   unsigned h = work.test.seed ^ (unsigned) strip * 0x9e3779b1u ^ (unsigned) chunk * 0x85ebca6bu
       ^ (threadIdx.x >> 5) * 0xc2b2ae35u ^ blockIdx.x * 0x27d4eb2fu;
@@ -50,9 +51,9 @@ dawdle (const IrWork &work, int strip, int chunk)
 
 /* ---- samples ------------------------------------------------------------ */
 
-/* A sample as the lower bits of a float's pattern, or a float's. */
+/* Returns an integer sample, to become the lower bits of a float, or a float's bits. */
 template<IrSource SOURCE> __device__ __forceinline__ unsigned
-fetch_bits (const IrView &v, const uint8_t *row, unsigned offset)
+ir_fetch_bits (const IrView &v, const uint8_t *row, unsigned offset)
 {
   if (SOURCE == IR_FLOATS)
     return *(const unsigned *) (row + offset);
@@ -61,29 +62,31 @@ fetch_bits (const IrView &v, const uint8_t *row, unsigned offset)
   return min ((unsigned) *(const uint16_t *) (row + offset) >> v.shift, (unsigned) v.max);
 }
 
-/* With these bits around it a sample is a float that is 2^23 more: an addition
- * makes it one, which is quicker than a conversion. */
+/* Returns the bits to be ORed to an integer sample: they make it the float 2^23 + sample. A
+ * subtraction of ir_fetch_bias () then gives the sample, which is faster than a conversion. */
 template<IrSource SOURCE> __device__ __forceinline__ unsigned
-bits_around ()
+ir_exponent_bits ()
 {
   return SOURCE == IR_FLOATS ? 0 : 0x4b000000u;
 }
 
 template<IrSource SOURCE> __device__ __forceinline__ float
-too_much (const IrView &v)
+ir_fetch_bias (const IrView &v)
 {
   return SOURCE == IR_FLOATS ? 0 : (float) (0x800000 + v.mid);
 }
 
 template<IrSource SOURCE> __device__ __forceinline__ float
-fetch (const IrView &v, const uint8_t *row, unsigned offset)
+ir_fetch (const IrView &v, const uint8_t *row, unsigned offset)
 {
-  return __uint_as_float (fetch_bits<SOURCE> (v, row, offset) | bits_around<SOURCE> ()) - too_much<SOURCE> (v);
+  return __uint_as_float (ir_fetch_bits<SOURCE> (v, row, offset) | ir_exponent_bits<SOURCE> ())
+      - ir_fetch_bias<SOURCE> (v);
 }
 
-/* The window's row n1, in the quadrant's direction; rows outside are its first or last. */
+/* Returns the address of the window's row n1, counted in the quadrant's direction; clamped
+ * to its first and last row. */
 __device__ __forceinline__ const uint8_t *
-row_of (const IrView &v, const Run &run, int n1)
+ir_row (const IrView &v, const IrRun &run, int n1)
 {
   const int rows = run.w.y.window_end - run.w.y.window, n = min (max (n1, 0), rows - 1);
   const int y = cf_ir_sy (run.w.quadrant) > 0 ? run.w.y.window + n : run.w.y.window_end - 1 - n;
@@ -91,9 +94,9 @@ row_of (const IrView &v, const Run &run, int n1)
   return (const uint8_t *) v.in + y * v.pitch;
 }
 
-/* The byte offset of its column n2 in a row; columns outside are its first or last. */
+/* Returns the byte offset in a row of the window's column n2, clamped alike. */
 template<IrSource SOURCE> __device__ __forceinline__ unsigned
-column_of (const IrView &v, const Run &run, int n2)
+ir_column_offset (const IrView &v, const IrRun &run, int n2)
 {
   const int width = run.w.x.window_end - run.w.x.window, n = min (max (n2, 0), width - 1);
   const int x = cf_ir_sx (run.w.quadrant) > 0 ? run.w.x.window + n : run.w.x.window_end - 1 - n;

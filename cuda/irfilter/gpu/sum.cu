@@ -1,28 +1,30 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * irfilter/gpu/sum.cu: the quadrants' results, the input and the offset added up in
- * the contract's order, and rounded; components that are not filtered are copied.
+ * irfilter/gpu/sum.cu: adds up the quadrants' results, the input and the offset in the
+ * contract's order, and rounds; views that are not filtered are copied. One further block
+ * resets the strip scheduler for the next launch of ir_quadrants.
  *
- * Block: 8 warps, 128 x 32 samples of a view; a lane makes four samples of a row,
- * a warp rows 8 apart. No shared memory. Floor: bytes, 16 a sample read (from the
- * L2 as far as it holds them: 33 MB for 1080p), 1 or 2 written. */
+ * Map: a block is 8 warps, 128 x 32 samples of a view; a lane computes four samples of a
+ * row, a warp the rows 8 apart. No shared memory, and each sample is written by one lane, so
+ * there are no races. Bound by memory: 16 bytes a sample read with four quadrants, from the
+ * L2 as far as it holds them (33 MB for 1080p), 1 or 2 bytes written. */
 #include "internal.cuh"
 
 namespace cf {
 
 namespace {
 
-constexpr int warps = 8, rows_of_warp = 4, tile_w = 128, tile_h = warps * rows_of_warp;
+constexpr int ir_sum_warps = 8, ir_sum_rows = 4, ir_tile_w = 128, ir_tile_h = ir_sum_warps * ir_sum_rows;
 
 __device__ __forceinline__ void
-reset (const Follow &follow)
+ir_reset_scheduler (const IrScheduler &scheduler)
 {
-  for (int i = (int) threadIdx.x; i <= follow.n; i += (int) blockDim.x)
-    follow.word[i] = 0;
+  for (int i = (int) threadIdx.x; i <= scheduler.n; i += (int) blockDim.x)
+    scheduler.word[i] = 0;
 }
 
 __device__ __forceinline__ void
-load_samples (const Plane &j, const uint8_t *row, int x, int mid, float *v)
+ir_load_samples (const Plane &j, const uint8_t *row, int x, int mid, float *v)
 {
 #pragma unroll
   for (int i = 0; i < 4; i++)
@@ -30,13 +32,13 @@ load_samples (const Plane &j, const uint8_t *row, int x, int mid, float *v)
 }
 
 __device__ __forceinline__ unsigned
-round_sample (float r, float max)
+ir_round_sample (float r, float max)
 {
   return __float2uint_rn (fminf (fmaxf (r, 0.0f), max));
 }
 
 __device__ __forceinline__ void
-make_quad (const IrSum &s, const Plane &j, int view, int x, int y)
+ir_sum_quad (const IrSum &s, const Plane &j, int view, int x, int y)
 {
   const long long at = (long long) y * s.y_pitch[view] + x;
   const float *from = s.y[view] + at;
@@ -53,7 +55,7 @@ make_quad (const IrSum &s, const Plane &j, int view, int x, int y)
 
       v[0] = f.x, v[1] = f.y, v[2] = f.z, v[3] = f.w;
     } else
-      load_samples (j, j.in + y * j.in_pitch, x, s.mid[view], v);
+      ir_load_samples (j, j.in + y * j.in_pitch, x, s.mid[view], v);
   }
 #pragma unroll
   for (int i = 0; i < 4; i++)
@@ -76,7 +78,7 @@ make_quad (const IrSum &s, const Plane &j, int view, int x, int y)
 
 #pragma unroll
   for (int i = 0; i < 4; i++)
-    w[i] = round_sample (v[i], max);
+    w[i] = ir_round_sample (v[i], max);
   if (j.bytes == 1)
     out = Quad { w[0] | w[1] << 8 | w[2] << 16 | w[3] << 24, 0 };
   else
@@ -84,52 +86,53 @@ make_quad (const IrSum &s, const Plane &j, int view, int x, int y)
   store_quad (j, j.out + y * j.out_pitch, x, out);
 }
 
-__global__ void __launch_bounds__ (32 * warps)
-irfilter_sum (const __grid_constant__ IrSum s)
+__global__ void __launch_bounds__ (32 * ir_sum_warps)
+ir_sum (const __grid_constant__ IrSum s)
 {
   const int block = (int) blockIdx.x, lane = (int) (threadIdx.x & 31), warp = (int) (threadIdx.x >> 5);
   int view = 0;
 
   if (block == s.launch.blocks) {
-    reset (s.follow);
+    ir_reset_scheduler (s.scheduler);
     return;
   }
   while (view + 1 < s.launch.n && block >= s.launch.plane[view + 1].first_block)
     view++;
   const Plane &j = s.launch.plane[view];
-  const int x0 = (block - j.first_block) % j.blocks_x * tile_w, y0 = (block - j.first_block) / j.blocks_x * tile_h;
+  const int x0 = (block - j.first_block) % j.blocks_x * ir_tile_w;
+  const int y0 = (block - j.first_block) / j.blocks_x * ir_tile_h;
 
   if (!j.filtered) {
     if (s.last)
-      copy_tile (j, x0, y0, tile_w, tile_h, (int) threadIdx.x, 32 * warps);
+      copy_tile (j, x0, y0, ir_tile_w, ir_tile_h, (int) threadIdx.x, 32 * ir_sum_warps);
     return;
   }
   if (x0 + 4 * lane >= j.width)
     return;
 #pragma unroll
-  for (int i = 0; i < rows_of_warp; i++)
-    if (y0 + warp + warps * i < j.height)
-      make_quad (s, j, view, x0 + 4 * lane, y0 + warp + warps * i);
+  for (int i = 0; i < ir_sum_rows; i++)
+    if (y0 + warp + ir_sum_warps * i < j.height)
+      ir_sum_quad (s, j, view, x0 + 4 * lane, y0 + warp + ir_sum_warps * i);
 }
 
 } // namespace
 
 CfCode
-irfilter_launch_sum (const IrSum &sum, cudaStream_t stream, CfStatus *status)
+ir_launch_sum (const IrSum &sum, cudaStream_t stream, CfStatus *status)
 {
   IrSum s = sum;
 
-  deal_blocks (&s.launch, tile_w, tile_h);
-  irfilter_sum<<<s.launch.blocks + 1, 32 * warps, 0, stream>>> (s);
+  deal_blocks (&s.launch, ir_tile_w, ir_tile_h);
+  ir_sum<<<s.launch.blocks + 1, 32 * ir_sum_warps, 0, stream>>> (s);
   return cf_cuda_launched ("adding up the quadrants", status);
 }
 
 CfCode
-irfilter_init_sum (CfStatus *status)
+ir_init_sum (CfStatus *status)
 {
   struct cudaFuncAttributes attributes;
 
-  return cf_cuda_check (cudaFuncGetAttributes (&attributes, irfilter_sum), "loading the recursive filter's kernels",
+  return cf_cuda_check (cudaFuncGetAttributes (&attributes, ir_sum), "loading the recursive filter's kernels",
       status);
 }
 

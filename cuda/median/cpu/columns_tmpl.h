@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * median/cpu/columns_tmpl.h: histograms of columns and the search of ranks in sums of
- * them, after S. Perreault and P. Hebert, "Median filtering in constant time"
- * (2007), here with cumulative entries, any rank, and digits of numbers that
- * have more bits than a histogram. Included by simd.c once a width of
- * the counts: COLUMN, COUNT, H (name), Sum and its functions. */
+ * median/cpu/columns_tmpl.h: histograms of columns, and the search of ranks in sums
+ * of them, after S. Perreault and P. Hebert, "Median filtering in constant time"
+ * (2007); here with cumulative entries, any rank, and digits of values that have
+ * more bits than a histogram. simd.c includes it once per width of the counts and
+ * defines COLUMN, COUNT, H (name), Sum and its functions. */
 
-/* 32 entries: those of `more` in, those of `less` out. */
+/* Adds the 32 entries of `more` and subtracts those of `less`. */
 static inline void
 H (step) (COLUMN *column, const COLUMN *more, const COLUMN *less)
 {
@@ -25,24 +25,24 @@ H (columns) (const CfMedianColumns *columns, const uint16_t *add, const uint16_t
   size_t n = (size_t) columns->n;
 
   for (size_t x = 0; x < n; x++, coarse += 32, fine += 32) {
-    size_t a = add[x], s = sub ? sub[x] : CF_NO_DIGIT;
+    size_t a = add[x], s = sub ? sub[x] : CF_MEDIAN_NO_DIGIT;
 
-    if (a != CF_NO_DIGIT && s != CF_NO_DIGIT) {
+    if (a != CF_MEDIAN_NO_DIGIT && s != CF_MEDIAN_NO_DIGIT) {
       H (step) (coarse, behind - (a >> 5), behind - (s >> 5));
       H (step) (fine + 32 * n * (a >> 5), from - (a & 31), none);
       H (step) (fine + 32 * n * (s >> 5), none, from - (s & 31));
-    } else if (a != CF_NO_DIGIT) {
+    } else if (a != CF_MEDIAN_NO_DIGIT) {
       H (step) (coarse, behind - (a >> 5), none);
       H (step) (fine + 32 * n * (a >> 5), from - (a & 31), none);
-    } else if (s != CF_NO_DIGIT) {
+    } else if (s != CF_MEDIAN_NO_DIGIT) {
       H (step) (coarse, none, behind - (s >> 5));
       H (step) (fine + 32 * n * (s >> 5), none, from - (s & 31));
     }
   }
 }
 
-/* What a sweep knows: the sum of the coarse columns and, of each group, of the
- * fine ones, each as it was at output `at` (-1: never). */
+/* The sums of a sweep: of the coarse columns, and for each group of the fine ones.
+ * Each is valid for output `at` (-1: for none yet). */
 typedef struct {
   const COLUMN *coarse, *fine;
   size_t group_size;
@@ -54,10 +54,10 @@ typedef struct {
   COUNT below; /* samples in the groups before the one last found */
 } H (State);
 
-/* The sum of columns x .. x + w - 1: by going along, or afresh where that is
- * shorter. */
+/* Moves a sum from output `at` on to output x, or sums columns x .. x + w - 1 from
+ * scratch where this is shorter. */
 static inline void
-H (catch_up) (H (Sum) *sum, const COLUMN *columns, int w, int at, int x)
+H (advance) (H (Sum) *sum, const COLUMN *columns, int w, int at, int x)
 {
   if (at < 0 || 2 * (x - at) > w) {
     memset (sum, 0, sizeof *sum);
@@ -71,19 +71,19 @@ H (catch_up) (H (Sum) *sum, const COLUMN *columns, int w, int at, int x)
   }
 }
 
-/* The group that holds the rank at output x; its sum is brought up to date. */
+/* Returns the group that holds the rank at output x, and advances its sum to x. */
 static __attribute__ ((noinline)) int
 H (find) (H (State) *s, int x, uint32_t rank)
 {
   COUNT entries[32];
   int g;
 
-  H (catch_up) (&s->groups.sum, s->coarse, s->w, s->groups.at, x);
+  H (advance) (&s->groups.sum, s->coarse, s->w, s->groups.at, x);
   s->groups.at = x;
   H (get) (entries, &s->groups.sum);
   g = H (not_above) (&s->groups.sum, rank) - 1;
   s->below = entries[g];
-  H (catch_up) (&s->bins[g].sum, s->fine + s->group_size * (size_t) g, s->w, s->bins[g].at, x);
+  H (advance) (&s->bins[g].sum, s->fine + s->group_size * (size_t) g, s->w, s->bins[g].at, x);
   s->bins[g].at = x;
   return g;
 }
@@ -100,8 +100,9 @@ H (start) (H (State) *state, const CfMedianSweep *s)
     state->bins[i].at = -1;
 }
 
-/* All outputs, of one rank. From one to the next it mostly stays in its group,
- * so that only the group's sum and the samples below it are kept going. */
+/* Finds the only digit of all outputs, all of one rank. From one output to the next
+ * the result mostly stays in its group, so the inner loop updates only this group's
+ * sum and the number of samples below it. */
 static void
 H (sweep_all) (const CfMedianSweep *s)
 {
@@ -137,7 +138,7 @@ H (sweep_all) (const CfMedianSweep *s)
   }
 }
 
-/* Those outputs that have the prefix, each of its own rank. */
+/* Finds the next digit of the outputs with the prefix, each of its own rank. */
 static void
 H (sweep_some) (const CfMedianSweep *s)
 {

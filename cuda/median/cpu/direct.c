@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * median/cpu/direct.c: the 3x3 median, the one that is called most, straight from
- * rows to rows; where the picture allows, its own rows. */
+ * median/cpu/direct.c: the 3x3 median, the most common window, from rows to rows.
+ * Where all components of a plane can be filtered together ("flat"), the rows are
+ * the image's own, without unpack and pack. */
 #include "internal.h"
 
 #include <string.h>
@@ -11,12 +12,12 @@
 size_t
 cf_median_direct_scratch (const CfMedianCpu *m, int width)
 {
-  /* four rows in, two out, the sorted columns; each of up to four components
-   * with an apron on both sides */
+  /* four rows in, two out, the sorted columns; each has up to four components
+   * and a halo on both sides */
   return (size_t) (6 + SORTED_ROWS) * (((size_t) (4 * width + 8) << m->size) + 64);
 }
 
-/* A plane whose components are filtered together: sample x of row y. */
+/* Returns row y (clamped) of the plane of `view`: its first component's sample 0. */
 static uint8_t *
 flat_row (const CfView *views, int n_views, const CfView *view, int y)
 {
@@ -28,7 +29,7 @@ flat_row (const CfView *views, int n_views, const CfView *view, int y)
   return first + view->pitch * (size_t) (y < 0 ? 0 : y >= view->height ? view->height - 1 : y);
 }
 
-/* Those of the plane that are not filtered come from the input after all. */
+/* Copies the components of the plane that are not filtered from the input. */
 static void
 restore (const CfMedianCpu *m, const CfMedianTask *t, int y)
 {
@@ -53,7 +54,7 @@ flat_task (const CfMedianCpu *m, const CfMedianTask *t, uint8_t *scratch)
 {
   const CfView *in = &m->in[0][t->view], *out = &m->out[t->view];
   int n = in->width * in->step;
-  void *unused = cf_take (&scratch, (size_t) n << m->size);
+  void *unused = cf_median_take (&scratch, (size_t) n << m->size);
 
   for (int y = t->y0; y < t->y1; y += 2) {
     const void *from[4];
@@ -82,9 +83,9 @@ cf_median_direct_task (const CfMedianCpu *m, const CfMedianTask *t, uint8_t *scr
     return;
   }
   for (int i = 0; i < 4; i++)
-    row[i] = cf_take (&scratch, (size_t) n << m->size);
+    row[i] = cf_median_take (&scratch, (size_t) n << m->size);
   for (int i = 0; i < 2; i++)
-    to[i] = cf_take (&scratch, (size_t) n << m->size);
+    to[i] = cf_median_take (&scratch, (size_t) n << m->size);
   for (int i = 0; i < 2; i++)
     m->simd->unpack[m->size] (in, t->y0 - 1 + i, 0, n, row[i]);
   for (int y = t->y0; y < t->y1; y += 2) {

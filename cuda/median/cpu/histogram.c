@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * median/cpu/histogram.c: rank filters by histograms of columns, whose cost does
- * not grow with the window. Numbers of more than ten bits are found digit by
- * digit: once the first digit of each output of a task is known, the second is
- * looked for among the samples that begin with it, a pass for every first digit
- * that occurs; and so on. Of whole pixels (24 bits) so many beginnings occur
- * that those of few samples are looked up in a sorted list of the samples. */
+ * not grow with the window. Values of more than ten bits are found digit by digit:
+ * once the first digit of each output of a task is known, a pass for every first
+ * digit that occurs finds the second digit among the samples that begin with it,
+ * and so on. The digits before the wanted one are its prefix. Packed pixels (24
+ * bits) have so many prefixes that the results of those with few samples are looked
+ * up in a sorted list of the samples instead. */
 #include "internal.h"
 
 #include <string.h>
 
-#define NOT_YET 0xffffffffu
+#define NOT_FOUND 0xffffffffu /* output without its next digit */
 
-/* The list is for the last of the digits 4, 10, 10. */
+/* The list serves the last digit of values with digits of 4, 10 and 10 bits. */
 #define LIST_LEVELS 3
 #define LIST_PREFIXES (1 << 14)
-#define LIST_SHORT 1024 /* samples of a prefix, beyond which a pass is better */
+#define LIST_SHORT 1024 /* samples of a prefix; with more of them a pass is faster */
 
 void
 cf_median_histogram_prepare (CfMedianCpu *m)
@@ -42,7 +43,7 @@ groups_of (int bits)
   return bits > 5 ? 1 << (bits - 5) : 1;
 }
 
-/* The most columns that fit a task's window. */
+/* Returns the maximum number of columns that the windows of a task cover. */
 static size_t
 columns_of (const CfMedianCpu *m)
 {
@@ -57,7 +58,8 @@ fine_size (const CfMedianCpu *m)
   return (size_t) groups * columns_of (m) * 32 * (m->digits.wide ? 2 : 1);
 }
 
-/* All samples that a task looks at. */
+/* Returns the maximum number of samples that the windows of a task cover; 0 if no
+ * list is needed. */
 static size_t
 list_length (const CfMedianCpu *m)
 {
@@ -82,17 +84,17 @@ typedef struct {
   const CfMedianCpu *m;
   const CfMedianTask *task;
   CfMedianColumns columns;
-  uint32_t *found, *next, *rank; /* of the outputs of the task */
+  uint32_t *found, *next, *rank; /* of the task's outputs, as in CfMedianSweep */
   void *row, *input;
   uint16_t *add, *sub, *digit;
   uint64_t *list, *other; /* samples: value << 32 | y << 16 | x */
-  uint32_t *start;        /* where the samples of a prefix begin in the list */
-  size_t pitch; /* outputs from row to row */
-  int x0, x1, y0, y1; /* the outputs of this pass, in the picture */
+  uint32_t *start;        /* index of each prefix's first sample in the list */
+  size_t pitch;           /* of found, next and rank, outputs */
+  int x0, x1, y0, y1;     /* the outputs of this pass, in the frame */
 } Work;
 
-/* Row y of frame s as digits of samples with the prefix, from the first column
- * of the pass on. */
+/* Reads row y of frame s, from the first column of the pass on, as digits of the
+ * samples with the prefix. */
 static void
 digits_of_row (const Work *w, int s, int y, int level, uint32_t prefix, uint16_t *digits)
 {
@@ -100,10 +102,11 @@ digits_of_row (const Work *w, int s, int y, int level, uint32_t prefix, uint16_t
   int bits = m->digits.level[level].bits;
 
   m->simd->unpack[m->size] (&m->in[s][w->task->view], y, w->x0 - m->win.w / 2, w->columns.n, w->row);
-  m->simd->digits[m->size] (w->row, w->columns.n, m->digits.level[level].shift, (1u << bits) - 1, prefix << bits, digits);
+  m->simd->digits[m->size] (w->row, w->columns.n, m->digits.level[level].shift, (1u << bits) - 1, prefix << bits,
+      digits);
 }
 
-/* The results of a row: the digits where there is only one, else `result`. */
+/* Writes the results of a row: `digit` for values of one digit, else `result`. */
 static void
 write_row (const Work *w, int y, const uint32_t *result)
 {
@@ -160,7 +163,7 @@ pass (Work *w, int level, uint32_t prefix)
   }
 }
 
-/* Makes the pass as small as the outputs of a prefix allow. */
+/* Sets the pass to the smallest rectangle with all outputs of a prefix. */
 static void
 bound (Work *w, uint32_t prefix)
 {
@@ -188,7 +191,7 @@ bound (Work *w, uint32_t prefix)
   w->y1 = t->y0 + bottom + 1;
 }
 
-/* Lists the samples of the task's windows, sorted by value. */
+/* Lists the samples of the task's windows, sorted by value (a radix sort). */
 static void
 make_list (Work *w)
 {
@@ -224,8 +227,8 @@ make_list (Work *w)
   }
 }
 
-/* The value of rank `rank` among the samples of the prefix in the window of
- * the task's output (x, y). */
+/* Returns the value of rank `rank` among the samples with the prefix in the window
+ * of the task's output (x, y). */
 static uint32_t
 look_up (const Work *w, int x, int y, uint32_t prefix, uint32_t rank)
 {
@@ -241,7 +244,7 @@ look_up (const Work *w, int x, int y, uint32_t prefix, uint32_t rank)
   }
 }
 
-/* All digits but the first of all outputs of the task. */
+/* Finds all digits but the first for all outputs of the task. */
 static void
 further_levels (Work *w)
 {
@@ -262,7 +265,7 @@ further_levels (Work *w)
         size_t at = (size_t) y * w->pitch + (size_t) x;
         uint32_t prefix = found[at];
 
-        if (w->next[at] != NOT_YET)
+        if (w->next[at] != NOT_FOUND)
           continue;
         if (listed && w->start[prefix + 1] - w->start[prefix] <= LIST_SHORT) {
           w->next[at] = look_up (w, x, y, prefix, w->rank[at]);
@@ -283,19 +286,19 @@ cf_median_histogram_task (const CfMedianCpu *m, const CfMedianTask *task, uint8_
   Work w = { .m = m, .task = task, .pitch = (size_t) cols, .x0 = task->x0, .x1 = task->x1, .y0 = task->y0,
     .y1 = task->y1 };
 
-  w.columns.coarse = cf_take (&scratch, columns * 64);
-  w.columns.fine = cf_take (&scratch, fine_size (m));
-  w.found = cf_take (&scratch, sizeof (uint32_t) * n);
-  w.next = cf_take (&scratch, sizeof (uint32_t) * n);
-  w.rank = cf_take (&scratch, sizeof (uint32_t) * n);
-  w.row = cf_take (&scratch, columns * sizeof (uint32_t));
-  w.input = cf_take (&scratch, columns * sizeof (uint32_t));
-  w.add = cf_take (&scratch, columns * sizeof (uint16_t));
-  w.sub = cf_take (&scratch, columns * sizeof (uint16_t));
-  w.digit = cf_take (&scratch, columns * sizeof (uint16_t));
-  w.list = cf_take (&scratch, sizeof (uint64_t) * list_length (m));
-  w.other = cf_take (&scratch, sizeof (uint64_t) * list_length (m));
-  w.start = cf_take (&scratch, sizeof (uint32_t) * (LIST_PREFIXES + 1));
+  w.columns.coarse = cf_median_take (&scratch, columns * 64);
+  w.columns.fine = cf_median_take (&scratch, fine_size (m));
+  w.found = cf_median_take (&scratch, sizeof (uint32_t) * n);
+  w.next = cf_median_take (&scratch, sizeof (uint32_t) * n);
+  w.rank = cf_median_take (&scratch, sizeof (uint32_t) * n);
+  w.row = cf_median_take (&scratch, columns * sizeof (uint32_t));
+  w.input = cf_median_take (&scratch, columns * sizeof (uint32_t));
+  w.add = cf_median_take (&scratch, columns * sizeof (uint16_t));
+  w.sub = cf_median_take (&scratch, columns * sizeof (uint16_t));
+  w.digit = cf_median_take (&scratch, columns * sizeof (uint16_t));
+  w.list = cf_median_take (&scratch, sizeof (uint64_t) * list_length (m));
+  w.other = cf_median_take (&scratch, sizeof (uint64_t) * list_length (m));
+  w.start = cf_median_take (&scratch, sizeof (uint32_t) * (LIST_PREFIXES + 1));
   memset (w.found, 0, sizeof (uint32_t) * n);
   for (size_t i = 0; i < n; i++)
     w.rank[i] = (uint32_t) m->win.rank;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * median/cpu/internal.h: the median filter's plan on the CPU, between plan.c (the
- * plan, its tasks, the history) and the variants that do the work. */
+ * median/cpu/internal.h: the median filter's plan on the CPU, shared by plan.c (the
+ * plan, its tasks, the history) and the variants that filter. */
 #ifndef CF_MEDIAN_CPU_INTERNAL_H
 #define CF_MEDIAN_CPU_INTERNAL_H
 
@@ -13,68 +13,74 @@
 
 typedef enum { CF_MEDIAN_DIRECT, CF_MEDIAN_NETWORK, CF_MEDIAN_HISTOGRAM, CF_MEDIAN_N_VARIANTS } CfMedianVariant;
 
-/* A network as the inner loop runs it: per thread an arena with the samples of
- * a block of tiles, the slots, and the outputs. Samples lie in PARTS, part p of
- * a row holding every tile_w-th one from p on, so that the same sample of
- * neighbouring tiles is a vector. */
+/* A network as the inner loop runs it. Each thread has an arena with the samples
+ * of a block of neighbouring tiles, the slots, and the outputs. Samples lie in
+ * PARTS: part p of a row holds every tile_w-th sample from p on, so that the same
+ * sample of neighbouring tiles forms a vector. */
 typedef struct {
   int tile_w, tile_h;
   int lanes;          /* tiles of a block */
-  int fw, fh, extra;  /* footprint; what a part has beyond the lanes */
+  int fw, fh;         /* sides of a tile's footprint, samples */
+  int extra;          /* samples of a part of a block beyond the lanes */
   CfMedianStep *steps;
   int n_steps;
   size_t out_at, arena_size; /* bytes */
   int max_cols;       /* outputs of a task along x */
   size_t part_pitch;  /* bytes of a part of a row of a task */
-  int row_length;     /* samples of a row of a task, with the apron */
+  int row_length;     /* samples of a row of a task, with the halo */
 } CfMedianProgram;
 
+/* The digits by which the histogram variant finds its results. */
 typedef struct {
   int levels;
   struct {
     int bits, shift;
   } level[CF_MEDIAN_MAX_LEVELS];
-  int wide;               /* which columns and sweep */
+  int wide;               /* index of CfMedianSimd's columns and sweep: 1 for 16-bit counts, else 0 */
   int max_cols, max_rows; /* outputs of a task */
 } CfMedianDigits;
 
-/* A rectangle of outputs of one view, or a copy of it. */
+/* A rectangle of outputs of one view, to be filtered or copied. */
 typedef struct {
   uint8_t view;
   bool copy;
-  bool flat; /* direct: all components of the plane at once */
+  bool flat; /* direct: filters all components of the plane together */
   int x0, x1, y0, y1;
 } CfMedianTask;
 
 typedef struct {
   const CfMedianSimd *simd;
   CfMedianWindow win;
-  int size;      /* class: 0, 1, 2 for numbers of 1, 2, 4 bytes */
-  int bits;      /* of the numbers */
+  int size;      /* class of the values: 0, 1, 2 for 1, 2, 4 bytes */
+  int bits;      /* of a value */
   int threshold;
   bool packed;
   CfMedianVariant variant;
-  int preferred; /* CfMedianVariant, -1: whatever is best */
+  int preferred; /* CfMedianVariant, or -1 to choose the fastest */
   CfMedianProgram program;
   CfMedianDigits digits;
   CfMedianTask *tasks;
   int n_tasks;
-  uint8_t *scratch; /* scratch_size bytes a thread */
+  uint8_t *scratch; /* scratch_size bytes per thread */
   size_t scratch_size;
 
-  /* the last input frames, a ring */
+  /* the last input frames, in a ring of win.depth - 1 slots */
   uint8_t *history;
   size_t frame_size;
   CfImage layout;
-  int n_kept, newest;
+  int n_kept, newest; /* frames in the ring, slot of the newest */
 
-  /* of the frame in work: [0] is the current one, then ever older */
+  /* views of the window's frames, the current one first, and of the output */
   CfView in[CF_MEDIAN_MAX_DEPTH][CF_MAX_VIEWS], out[CF_MAX_VIEWS];
   int n_views;
 } CfMedianCpu;
 
-/* Each: prepare for the plan's window (CF_NO_MEMORY, CF_UNSUPPORTED) and set
- * the largest task; bytes of scratch; one task. */
+/* Every variant has these functions, of which direct needs no first one:
+ * _prepare prepares for the plan's window and sets the size of the largest task;
+ * the network's fails with CF_NO_MEMORY, or with CF_UNSUPPORTED if the window is
+ * too large. _scratch returns the bytes of scratch memory that a task needs. _task
+ * filters one task; tasks of a plan may run in different threads at once, each
+ * with its own scratch memory. */
 CfCode cf_median_network_prepare (CfMedianCpu *m, CfStatus *status);
 size_t cf_median_network_scratch (const CfMedianCpu *m);
 void cf_median_network_task (const CfMedianCpu *m, const CfMedianTask *task, uint8_t *scratch);
@@ -86,9 +92,10 @@ void cf_median_histogram_task (const CfMedianCpu *m, const CfMedianTask *task, u
 size_t cf_median_direct_scratch (const CfMedianCpu *m, int width);
 void cf_median_direct_task (const CfMedianCpu *m, const CfMedianTask *task, uint8_t *scratch);
 
-/* Takes `size` bytes off the front of scratch memory, aligned to a cache line. */
+/* Takes `size` bytes from the front of scratch memory and advances `scratch` by
+ * whole cache lines. */
 static inline void *
-cf_take (uint8_t **scratch, size_t size)
+cf_median_take (uint8_t **scratch, size_t size)
 {
   uint8_t *taken = *scratch;
 

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * median/cpu/network.c: rank filters by selection networks (median/networks.h) on the CPU:
- * a network becomes a list of steps on byte offsets, run on a block of
- * neighbouring tiles at a time. */
+ * median/cpu/network.c: rank filters by selection networks (median/networks.h) on
+ * the CPU. A network becomes a list of steps on byte offsets, which runs on one
+ * block of neighbouring tiles at a time. */
 #include "internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_SAMPLES 2500 /* of a window: beyond, making the network takes long */
-#define EXTRA_LANES 64   /* behind each part, for loads past the end */
+#define MAX_SAMPLES 2500 /* of a window; larger networks take long to generate */
+#define EXTRA_LANES 64   /* behind each part, for loads past its end */
 
-/* Larger tiles share more work between windows but use more memory; these were
- * the fastest sizes measured. */
+/* Returns the width (`across`) or height of a tile. Larger tiles share more work
+ * between windows but use more memory; these are the fastest sizes measured. */
 static int
 tile_side (int window, bool across)
 {
@@ -23,46 +23,50 @@ tile_side (int window, bool across)
   return across || window > 11 ? 8 : 4;
 }
 
-/* Where sample number `sample` of the footprint lies in the arena. */
+/* Returns the byte offset in the arena of sample number `sample` of the footprint. */
 static size_t
 sample_at (const CfMedianProgram *p, int sample, size_t bytes)
 {
   int row = sample / p->fw, x = sample % p->fw;
 
-  return ((size_t) (row * p->tile_w + x % p->tile_w) * (size_t) (p->lanes + p->extra) + (size_t) (x / p->tile_w)) * bytes;
+  return ((size_t) (row * p->tile_w + x % p->tile_w) * (size_t) (p->lanes + p->extra) + (size_t) (x / p->tile_w)) *
+      bytes;
 }
 
-/* Loads become operands, stores a step of their own. */
+/* Translates a network into steps on the arena. Loads become operands, stores become
+ * steps, and unused halves of pairs are written to a spare slot. Returns false if
+ * out of memory. */
 static bool
-translate (CfMedianProgram *p, const CfNetwork *net, size_t bytes)
+translate (CfMedianProgram *p, const CfMedianNetwork *net, size_t bytes)
 {
   size_t samples = (size_t) (p->fh * net->depth * p->tile_w * (p->lanes + p->extra)) * bytes;
-  size_t slots_at = (samples + CF_SLOT - 1) / CF_SLOT * CF_SLOT, trash_at = slots_at + (size_t) net->n_slots * CF_SLOT;
+  size_t slots_at = (samples + CF_MEDIAN_SLOT - 1) / CF_MEDIAN_SLOT * CF_MEDIAN_SLOT;
+  size_t unused_at = slots_at + (size_t) net->n_slots * CF_MEDIAN_SLOT;
   uint32_t *at = malloc (sizeof *at * (size_t) (net->n_slots + 1));
 
-  p->out_at = trash_at + CF_SLOT;
-  p->arena_size = p->out_at + (size_t) (p->tile_w * p->tile_h) * CF_SLOT;
+  p->out_at = unused_at + CF_MEDIAN_SLOT;
+  p->arena_size = p->out_at + (size_t) (p->tile_w * p->tile_h) * CF_MEDIAN_SLOT;
   p->steps = malloc (sizeof *p->steps * (size_t) (net->n_steps + 1));
   p->n_steps = 0;
   for (int i = 0; at && p->steps && i < net->n_steps; i++) {
-    const CfNetStep *s = &net->steps[i];
+    const CfMedianNetStep *s = &net->steps[i];
     CfMedianStep step;
 
-    if (s->op == CF_NET_LOAD) {
+    if (s->op == CF_MEDIAN_NET_LOAD) {
       at[s->d] = (uint32_t) sample_at (p, s->a, bytes);
       continue;
     }
     step.a = at[s->a];
-    step.b = s->op == CF_NET_STORE ? step.a : at[s->b];
-    step.d = step.e = (uint32_t) trash_at;
-    if (s->op == CF_NET_STORE)
-      step.d = (uint32_t) (p->out_at + (size_t) s->d * CF_SLOT);
-    else if (s->op == CF_NET_MAX)
-      step.e = at[s->d] = (uint32_t) (slots_at + (size_t) s->d * CF_SLOT);
+    step.b = s->op == CF_MEDIAN_NET_STORE ? step.a : at[s->b];
+    step.d = step.e = (uint32_t) unused_at;
+    if (s->op == CF_MEDIAN_NET_STORE)
+      step.d = (uint32_t) (p->out_at + (size_t) s->d * CF_MEDIAN_SLOT);
+    else if (s->op == CF_MEDIAN_NET_MAX)
+      step.e = at[s->d] = (uint32_t) (slots_at + (size_t) s->d * CF_MEDIAN_SLOT);
     else
-      step.d = at[s->d] = (uint32_t) (slots_at + (size_t) s->d * CF_SLOT);
-    if (s->op == CF_NET_SORT)
-      step.e = at[s->e] = (uint32_t) (slots_at + (size_t) s->e * CF_SLOT);
+      step.d = at[s->d] = (uint32_t) (slots_at + (size_t) s->d * CF_MEDIAN_SLOT);
+    if (s->op == CF_MEDIAN_NET_SORT)
+      step.e = at[s->e] = (uint32_t) (slots_at + (size_t) s->e * CF_MEDIAN_SLOT);
     p->steps[p->n_steps++] = step;
   }
   free (at);
@@ -76,23 +80,23 @@ cf_median_network_prepare (CfMedianCpu *m, CfStatus *status)
   const CfMedianWindow *win = &m->win;
   size_t bytes = (size_t) 1 << m->size;
   int block;
-  CfNetwork *net;
+  CfMedianNetwork *net;
   bool done;
 
   free (p->steps);
   memset (p, 0, sizeof *p);
   p->tile_w = tile_side (win->w, true);
   p->tile_h = tile_side (win->h, false);
-  p->lanes = CF_SLOT / (int) bytes;
+  p->lanes = CF_MEDIAN_SLOT / (int) bytes;
   p->fw = p->tile_w + win->w - 1;
   p->fh = p->tile_h + win->h - 1;
   p->extra = (p->fw - 1) / p->tile_w;
   if (win->n > MAX_SAMPLES || p->fw * p->fh * win->depth > 65535)
-    return cf_fail (status, CF_UNSUPPORTED, "a network for %d samples would be too large; the most is %d", win->n,
+    return cf_fail (status, CF_UNSUPPORTED, "a network for %d samples would be too large; the maximum is %d", win->n,
         MAX_SAMPLES);
-  net = cf_network_new (win->w, win->h, win->depth, win->rank, p->tile_w, p->tile_h);
+  net = cf_median_network_new (win->w, win->h, win->depth, win->rank, p->tile_w, p->tile_h);
   done = net && translate (p, net, bytes);
-  cf_network_free (net);
+  cf_median_network_free (net);
   if (!done)
     return cf_fail (status, CF_NO_MEMORY, "out of memory for a network of %d samples", win->n);
   block = p->lanes * p->tile_w;
@@ -116,11 +120,11 @@ typedef struct {
   const CfMedianCpu *m;
   const CfMedianTask *task;
   uint8_t *arena, *in_parts, *out_parts, *row, *input, *spare;
-  int n;      /* numbers of a row, with the apron */
+  int n;      /* values of a row, with the halo */
   int blocks;
 } Work;
 
-/* A ring of rows: row y of frame s, cut into its parts. */
+/* Returns the parts of row y of frame s in the ring of fh rows per frame. */
 static uint8_t *
 ring_row (const Work *w, int s, int y)
 {
@@ -130,6 +134,7 @@ ring_row (const Work *w, int s, int y)
   return w->in_parts + (size_t) ((s * p->fh + at) * p->tile_w) * p->part_pitch;
 }
 
+/* Reads rows from .. to - 1 of every frame into the ring. */
 static void
 load_rows (const Work *w, int from, int to)
 {
@@ -143,7 +148,7 @@ load_rows (const Work *w, int from, int to)
     }
 }
 
-/* One block of tiles, those of rows y .. y + tile_h. */
+/* Computes one block of tiles, outputs of rows y .. y + tile_h - 1. */
 static void
 run_block (const Work *w, int y, int block)
 {
@@ -162,9 +167,11 @@ run_block (const Work *w, int y, int block)
     }
   m->simd->network[m->size] (p->steps, p->n_steps, w->arena, lanes < p->lanes ? lanes : p->lanes);
   for (int i = 0; i < p->tile_w * p->tile_h; i++)
-    memcpy (w->out_parts + (size_t) i * p->part_pitch + from, w->arena + p->out_at + (size_t) i * CF_SLOT, CF_SLOT);
+    memcpy (w->out_parts + (size_t) i * p->part_pitch + from, w->arena + p->out_at + (size_t) i * CF_MEDIAN_SLOT,
+        CF_MEDIAN_SLOT);
 }
 
+/* Writes row `tile_row` of the computed tiles to row y of the output. */
 static void
 write_row (const Work *w, int y, int tile_row)
 {
@@ -191,11 +198,11 @@ cf_median_network_task (const CfMedianCpu *m, const CfMedianTask *task, uint8_t 
 
   w.blocks = (task->x1 - task->x0 + block - 1) / block;
   w.n = w.blocks * block + p->extra * p->tile_w;
-  w.arena = cf_take (&scratch, p->arena_size);
-  w.in_parts = cf_take (&scratch, (size_t) (p->fh * m->win.depth * p->tile_w) * p->part_pitch);
-  w.out_parts = cf_take (&scratch, (size_t) (p->tile_w * p->tile_h) * p->part_pitch);
-  w.row = cf_take (&scratch, row);
-  w.input = cf_take (&scratch, row);
+  w.arena = cf_median_take (&scratch, p->arena_size);
+  w.in_parts = cf_median_take (&scratch, (size_t) (p->fh * m->win.depth * p->tile_w) * p->part_pitch);
+  w.out_parts = cf_median_take (&scratch, (size_t) (p->tile_w * p->tile_h) * p->part_pitch);
+  w.row = cf_median_take (&scratch, row);
+  w.input = cf_median_take (&scratch, row);
   w.spare = scratch;
   load_rows (&w, task->y0 - ry, task->y0 - ry + p->fh - p->tile_h);
   for (int y = task->y0; y < task->y1; y += p->tile_h) {

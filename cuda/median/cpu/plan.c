@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * median/cpu/plan.c: the median filter's plan on the CPU: which variant, which
- * tasks, the threads' memory, the history. */
+ * median/cpu/plan.c: the median filter's plan on the CPU: choice of the variant,
+ * tasks, memory of the threads, history. */
 #include "internal.h"
 
 #include "core/cpu.h"
@@ -23,7 +23,7 @@ static const CfMedianSimd *const simd[] = {
 
 /* ---- frames ------------------------------------------------------------- */
 
-/* The views of a picture, those of a field side by side. */
+/* Lists the views of an image, field by field, and returns their number. */
 static int
 list_views (const CfPlan *plan, const CfImage *image, CfView views[CF_MAX_VIEWS])
 {
@@ -37,6 +37,7 @@ list_views (const CfPlan *plan, const CfImage *image, CfView views[CF_MAX_VIEWS]
   return n;
 }
 
+/* Copies the input frame into the history, in place of the oldest one. */
 static void
 keep_frame (CfPlan *plan, const CfImage *in)
 {
@@ -58,7 +59,8 @@ keep_frame (CfPlan *plan, const CfImage *in)
           cf_plane_row_bytes (info->format, in->width, p));
 }
 
-/* The window's frames: the current one, then the kept ones by age. */
+/* Lists the views of the window's frames, newest first. The oldest frame stands for
+ * those that have not come yet. */
 static void
 list_frames (CfPlan *plan, const CfImage *in, const CfImage *out)
 {
@@ -81,8 +83,9 @@ list_frames (CfPlan *plan, const CfImage *in, const CfImage *out)
 
 /* ---- tasks -------------------------------------------------------------- */
 
-/* Are the components of the view's plane filtered together? They are where a
- * neighbour is as far away for each, and few are filtered in vain. */
+/* Returns whether the components of the view's plane are filtered together: where
+ * neighbours have the same distance in each of them, and at most half of them are
+ * filtered in vain. */
 static bool
 is_flat (const CfMedianCpu *m, const CfView *views, int n, const CfView *view)
 {
@@ -98,13 +101,14 @@ is_flat (const CfMedianCpu *m, const CfView *views, int n, const CfView *view)
 }
 
 static int
-parts (int whole, int part)
+divide_up (int whole, int part)
 {
   return (whole + part - 1) / part;
 }
 
-/* Outputs of one task: small enough for the variant, and enough tasks for the
- * threads, unless windows of neighbouring tasks would cover much twice. */
+/* Sets the columns and rows of a task: small enough for the variant, and so that
+ * there are `wanted` tasks, unless the windows of neighbouring tasks would overlap
+ * much. */
 static void
 task_size (const CfMedianCpu *m, const CfView *view, int wanted, int *cols, int *rows)
 {
@@ -115,16 +119,16 @@ task_size (const CfMedianCpu *m, const CfView *view, int wanted, int *cols, int 
 
   *cols = view->width < max_w ? view->width : max_w;
   *rows = view->height < max_h ? view->height : max_h;
-  while (parts (view->width, *cols) * parts (view->height, *rows) < wanted) {
+  while (divide_up (view->width, *cols) * divide_up (view->height, *rows) < wanted) {
     bool high = *rows > 2 * unit_h, wide = *cols > 2 * unit_w;
-    bool enough = parts (view->width, *cols) * parts (view->height, *rows) >= parts (wanted, 4);
+    bool enough = divide_up (view->width, *cols) * divide_up (view->height, *rows) >= divide_up (wanted, 4);
 
     if ((!high && !wide) || (enough && histogram && *rows < 16 * m->win.h))
       return;
     if (high && (!wide || !histogram || *rows / m->win.h >= *cols / m->win.w))
-      *rows = parts (parts (*rows, 2), unit_h) * unit_h;
+      *rows = divide_up (divide_up (*rows, 2), unit_h) * unit_h;
     else
-      *cols = parts (parts (*cols, 2), unit_w) * unit_w;
+      *cols = divide_up (divide_up (*cols, 2), unit_w) * unit_w;
   }
 }
 
@@ -145,7 +149,7 @@ add_tasks (CfMedianCpu *m, CfMedianTask whole, const CfView *view, int cols, int
     }
 }
 
-/* Makes the list of tasks; only counts them while there is no memory. */
+/* Lists the tasks, or only counts them while `tasks` is NULL. */
 static void
 list_tasks (CfMedianCpu *m, const CfView *views, int n)
 {
@@ -166,12 +170,12 @@ list_tasks (CfMedianCpu *m, const CfView *views, int n)
       if (views[j].plane == view->plane && views[j].field == view->field && views[j].filtered)
         first = false;
     if (m->packed && view->filtered && i > 0 && views[i - 1].field == view->field && views[i - 1].filtered)
-      continue; /* the pixel's first component stands for it */
+      continue; /* the task of the pixel's first component filters whole pixels */
     if (whole.flat && (whole.copy || !first))
       continue;
     if (whole.copy) {
       cols = view->width;
-      rows = parts (view->height, share);
+      rows = divide_up (view->height, share);
     } else
       task_size (m, view, whole.flat ? share * view->step : share, &cols, &rows);
     add_tasks (m, whole, view, cols, rows);
@@ -222,9 +226,9 @@ is_direct (const CfMedianWindow *win)
   return win->w == 3 && win->h == 3 && win->depth == 1 && win->rank == 4;
 }
 
-/* Measured: up to how many samples of a window is the network faster, in
- * pictures that fill its blocks? The histogram's cost does not grow with the
- * window, but with the bits. */
+/* Returns up to how many samples of a window the network is faster than the
+ * histogram, measured for frames whose width fills the network's blocks. The
+ * histogram's cost grows with the bits, not with the window. */
 static int
 network_limit (const CfMedianCpu *m)
 {
@@ -235,22 +239,24 @@ network_limit (const CfMedianCpu *m)
   return m->bits > 8 ? 170 : isa == CF_ISA_AVX512BW ? 330 : isa == CF_ISA_AVX2 ? 280 : 220;
 }
 
-/* Is it in a picture so wide, too? The network makes whole quarters of blocks
- * of columns, and each block costs it as much as 1.4 more: it goes through all
- * steps. A full one's quarters cost 1.35. Its cost grows less than the window does. */
+/* Returns whether the network is also faster in frames of this width. It computes
+ * whole quarters of blocks of columns, and each block takes the time of 1.4 quarters
+ * more, because it runs through all steps. `cost` is the time per column relative to
+ * full blocks, which take 1 + 1.4 / 4 = 1.35 per column. The network's time grows
+ * as n^(2/3), so the limit of cost is (limit / n)^(2/3). */
 static bool
 network_pays (const CfMedianCpu *m, int width)
 {
   const CfMedianProgram *p = &m->program;
   int block = p->lanes * p->tile_w, quarter = block / 4;
-  double cost = (parts (width, quarter) + 1.4 * parts (width, block)) * quarter / (1.35 * width);
+  double cost = (divide_up (width, quarter) + 1.4 * divide_up (width, block)) * quarter / (1.35 * width);
   double n = m->win.n, limit = network_limit (m);
 
   return m->bits > 10 || n * n * cost * cost * cost <= limit * limit;
 }
 
 static CfCode
-prepare (CfMedianCpu *m, int width, CfStatus *status)
+choose_variant (CfMedianCpu *m, int width, CfStatus *status)
 {
   CfMedianVariant best = is_direct (&m->win) ? CF_MEDIAN_DIRECT :
       m->win.n <= network_limit (m) ? CF_MEDIAN_NETWORK : CF_MEDIAN_HISTOGRAM;
@@ -261,7 +267,7 @@ prepare (CfMedianCpu *m, int width, CfStatus *status)
   switch (m->variant) {
     case CF_MEDIAN_DIRECT:
       if (!is_direct (&m->win))
-        return cf_fail (status, CF_UNSUPPORTED, "the direct variant is for the median of 3 x 3 samples only");
+        return cf_fail (status, CF_UNSUPPORTED, "variant direct filters only the median of 3 x 3 samples");
       m->scratch_size = cf_median_direct_scratch (m, width);
       break;
     case CF_MEDIAN_NETWORK:
@@ -281,7 +287,7 @@ prepare (CfMedianCpu *m, int width, CfStatus *status)
   return code;
 }
 
-/* Everything that depends on the parameters. */
+/* Sets up everything that depends on the parameters. */
 static CfCode
 update (CfPlan *plan, CfStatus *status)
 {
@@ -295,10 +301,10 @@ update (CfPlan *plan, CfStatus *status)
 
   m->win = cf_median_window (params);
   m->threshold = params->threshold;
-  m->packed = params->color_order == CF_ORDER_PACKED;
+  m->packed = params->color_order == CF_MEDIAN_PACKED;
   m->bits = m->packed ? 24 : info->bits;
   m->size = m->packed ? 2 : info->bytes - 1;
-  code = prepare (m, plan->video.width, status);
+  code = choose_variant (m, plan->video.width, status);
   if (code != CF_OK)
     return code;
   cf_image_layout (&image, plan->video.format, plan->video.width, plan->video.height, 1);
@@ -310,7 +316,7 @@ update (CfPlan *plan, CfStatus *status)
   m->tasks = malloc (sizeof *m->tasks * (size_t) (m->n_tasks + 1));
   m->scratch = aligned_alloc (4096, (size_t) cf_cpu_threads () * m->scratch_size);
   if (!m->tasks || !m->scratch)
-    return cf_fail (status, CF_NO_MEMORY, "out of memory: the median needs %zu MB for its %d threads",
+    return cf_fail (status, CF_NO_MEMORY, "out of memory: the median needs %zu MB for %d threads",
         (m->scratch_size * (size_t) cf_cpu_threads ()) >> 20, cf_cpu_threads ());
   list_tasks (m, views, n);
   return CF_OK;
@@ -365,7 +371,7 @@ enqueue (CfPlan *plan, CfStream *stream, const CfImage *in, const CfImage *out, 
 }
 
 static CfCode
-keep (CfPlan *plan, CfStream *stream, const CfImage *in, CfStatus *status)
+push_history (CfPlan *plan, CfStream *stream, const CfImage *in, CfStatus *status)
 {
   (void) stream;
   (void) status;
@@ -404,7 +410,7 @@ const CfOps cf_median_cpu = {
   .init = init,
   .update = update,
   .enqueue = enqueue,
-  .push_history = keep,
+  .push_history = push_history,
   .reset = reset,
   .free = release,
   .variant = variant,

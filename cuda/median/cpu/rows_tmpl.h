@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * median/cpu/rows_tmpl.h: loops over rows of numbers of type T. Included by
- * simd.c once a SIZE. */
+ * median/cpu/rows_tmpl.h: loops over rows of values of type T. simd.c includes it
+ * once per SIZE. */
 
 #define LANES ((int) (V_SIZE / sizeof (T)))
 
-/* ---- between pictures and rows ------------------------------------------ */
+/* ---- between images and rows -------------------------------------------- */
 
 #if SIZE < 4
 
@@ -30,7 +30,7 @@ N (unpack) (const CfView *view, int y, int x0, int n, void *row_)
   from += (size_t) first * view->step;
   if (end - first > n - left)
     end = first + n - left;
-  /* constants let the compiler make vector code of the loop */
+  /* a constant step lets the compiler vectorise the loop */
   if (view->step == 1 && view->bits == 8 * SIZE)
     memcpy (row + left, from, (size_t) (end - first) * sizeof (T));
   else if (view->step == 1)
@@ -146,8 +146,9 @@ N (zip) (T *restrict row, int half, const T *restrict even, const T *restrict od
   }
 }
 
-/* Even ones to the first half of the parts' numbers (part p, then p + stride,
- * ...), odd ones to the others, and so on down to two parts. */
+/* Splits a row into `parts` parts, p, p + stride, ...: even values go to the first,
+ * third, ... of these parts and odd values to the others, recursively down to two
+ * parts. */
 static void
 N (split_from) (const T *row, int n, int parts, int p, int stride, T *part, size_t pitch, T *scratch)
 {
@@ -171,6 +172,7 @@ N (split) (const void *row, int n, int parts, void *part, size_t pitch, void *sc
     N (split_from) (row, n, parts, 0, 1, part, pitch, scratch);
 }
 
+/* The inverse of split_from. */
 static void
 N (join_to) (T *row, int n, int parts, int p, int stride, const T *part, size_t pitch, T *scratch)
 {
@@ -196,7 +198,7 @@ N (join) (void *row, int n, int parts, const void *part, size_t pitch, void *scr
 
 /* ---- networks ----------------------------------------------------------- */
 
-/* A slot's vectors are read before the same place is written. */
+/* Reads the vectors of both operands before it writes to their slots. */
 static inline __attribute__ ((always_inline)) void
 N (network_) (const CfMedianStep *steps, int n, uint8_t *arena, int bytes)
 {
@@ -204,8 +206,8 @@ N (network_) (const CfMedianStep *steps, int n, uint8_t *arena, int bytes)
     const uint8_t *a = arena + s->a, *b = arena + s->b;
     uint8_t *d = arena + s->d, *e = arena + s->e;
 
-    /* Addresses in registers of their own: stores with an index share the
-     * loads' address units on some processors, which bound this loop. */
+    /* Addresses in registers of their own: on some processors indexed stores use
+     * the address units of the loads, which bound this loop. */
     __asm__ ("" : "+r" (d), "+r" (e));
     for (int i = 0; i < bytes; i += V_SIZE) {
       V low = v_load (a + i), high = v_load (b + i);
@@ -221,12 +223,12 @@ N (network) (const CfMedianStep *steps, int n, uint8_t *arena, int lanes)
 {
   int bytes = lanes * (int) sizeof (T);
 
-  if (bytes <= CF_SLOT / 4)
-    N (network_) (steps, n, arena, CF_SLOT / 4);
-  else if (bytes <= CF_SLOT / 2)
-    N (network_) (steps, n, arena, CF_SLOT / 2);
+  if (bytes <= CF_MEDIAN_SLOT / 4)
+    N (network_) (steps, n, arena, CF_MEDIAN_SLOT / 4);
+  else if (bytes <= CF_MEDIAN_SLOT / 2)
+    N (network_) (steps, n, arena, CF_MEDIAN_SLOT / 2);
   else
-    N (network_) (steps, n, arena, CF_SLOT);
+    N (network_) (steps, n, arena, CF_MEDIAN_SLOT);
 }
 
 /* ---- 3x3 ---------------------------------------------------------------- */
@@ -245,8 +247,8 @@ N (greater) (T a, T b)
 
 #define MIDDLE(min, max, a, b, c) max (min (a, b), min (max (a, b), c))
 
-/* Columns of three sorted: of rows 0 1 2 into sorted[0..2], of rows 1 2 3 into
- * sorted[3..5]. */
+/* Sorts columns of three: those of rows 0 1 2 into sorted[0..2], those of rows 1 2 3
+ * into sorted[3..5]. */
 static inline void
 N (columns3) (const T *const in[4], int n, T *const sorted[6])
 {
@@ -276,8 +278,8 @@ N (columns3) (const T *const in[4], int n, T *const sorted[6])
   }
 }
 
-/* The median of nine is that of the greatest low, the middle middle and the
- * least high of its three sorted columns. */
+/* Computes medians of nine from sorted columns: the median of the greatest low, the
+ * middle middle and the least high of three columns. */
 static inline void
 N (across3) (T *const sorted[3], int n, int step, T *out)
 {
@@ -326,11 +328,11 @@ N (digits) (const void *row_, int n, int shift, uint32_t mask, uint32_t prefix, 
 {
   const T *row = row_;
 
-  /* all bits above the digit are the prefix; those of the first are none */
+  /* the prefix is all bits above the digit; above the first digit all bits are 0 */
   for (int i = 0; i < n; i++) {
     uint32_t v = (uint32_t) row[i] >> shift;
 
-    digit[i] = (v & ~mask) == (prefix & ~mask) ? (uint16_t) (v & mask) : CF_NO_DIGIT;
+    digit[i] = (v & ~mask) == (prefix & ~mask) ? (uint16_t) (v & mask) : CF_MEDIAN_NO_DIGIT;
   }
 }
 

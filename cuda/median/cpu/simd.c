@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * median/cpu/simd.c: the median filter's inner loops for the instruction set that
- * this compilation is for (CF_ISA); simd.h says what they do.
+ * median/cpu/simd.c: the median filter's inner loops for one instruction set
+ * (CF_ISA); simd.h describes them.
  *
- * First a thin layer over the vectors: V, and V_SIZE bytes in it. What the
- * compiler turns into vectors well by itself is left as plain loops. */
+ * V is a vector of V_SIZE bytes, with a thin layer of operations over it. Loops
+ * that the compiler vectorises well are plain C. */
 #include "simd.h"
 
 #include <string.h>
@@ -64,7 +64,7 @@ typedef __m128i V;
 #else
 #define v_min_2(a, b) _mm_sub_epi16 (a, _mm_subs_epu16 (a, b))
 #define v_max_2(a, b) _mm_add_epi16 (b, _mm_subs_epu16 (a, b))
-/* packed colours have 24 bits: a signed comparison does */
+/* packed colours have 24 bits, so a signed comparison is enough */
 #define v_pick(a, b, m) _mm_or_si128 (_mm_and_si128 (m, a), _mm_andnot_si128 (m, b))
 #define v_min_4(a, b) v_pick (a, b, _mm_cmplt_epi32 (a, b))
 #define v_max_4(a, b) v_pick (b, a, _mm_cmplt_epi32 (a, b))
@@ -74,7 +74,7 @@ typedef __m128i V;
 #define v_sub_2(a, b) _mm_sub_epi16 (a, b)
 #define v_widen(p) _mm_unpacklo_epi8 (_mm_loadl_epi64 ((const void *) (p)), _mm_setzero_si128 ())
 
-#else /* any machine: the compiler's vectors */
+#else /* any other processor: the compiler's vectors */
 #define V_SIZE 16
 typedef uint8_t V __attribute__ ((vector_size (16)));
 typedef uint16_t V2 __attribute__ ((vector_size (16)));
@@ -152,11 +152,11 @@ clamp (int x, int low, int high)
 
 /* ---- histograms --------------------------------------------------------- */
 
-/* Loaded from place 32 - b on: 0 before entry b, 1 from there on. */
+/* Read from index 32 - b on, the table gives 0 before entry b and 1 from there on. */
 #define ONES_8 1, 1, 1, 1, 1, 1, 1, 1
 #define STEP_TABLE { [32] = ONES_8, ONES_8, ONES_8, ONES_8 }
 
-/* narrow: at most 255 samples a column, 65535 a window */
+/* narrow: at most 255 samples per column and 65535 per window */
 #define COLUMN uint8_t
 #define COUNT uint16_t
 #define H(name) name##_narrow
@@ -187,7 +187,8 @@ H (get) (COUNT entries[32], const H (Sum) *sum)
     v_store (entries + i * V_SIZE / 2, sum->v[i]);
 }
 
-/* How many entries are not above r: the first ones, as they never fall. */
+/* Returns how many entries are not above r. They are the first ones, because entries
+ * never decrease. */
 static inline int
 H (not_above) (const H (Sum) *sum, uint32_t r)
 {

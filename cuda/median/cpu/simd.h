@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * median/cpu/simd.h: the inner loops of the median filter on the CPU, compiled once
- * an instruction set from simd.c. They work on rows of plain numbers of
- * 1, 2 or 4 bytes ("size class" 0, 1, 2), never on pictures' layouts, but for
- * unpack and pack, which go between the two. */
+ * median/cpu/simd.h: the inner loops of the median filter on the CPU. simd.c is
+ * compiled once per instruction set. The loops work on rows of values of 1, 2 or 4
+ * bytes ("size class" 0, 1, 2); only unpack and pack know the layouts of images.
+ *
+ * Thread-safety: the functions have no state; threads may call them at once with
+ * memory of their own. */
 #ifndef CF_MEDIAN_CPU_SIMD_H
 #define CF_MEDIAN_CPU_SIMD_H
 
@@ -11,66 +13,69 @@
 
 /* ---- networks ----------------------------------------------------------- */
 
-/* Bytes of one value of a network: this many neighbouring tiles at a time. */
-#define CF_SLOT 256
+/* Bytes of one slot, which holds the same value of neighbouring tiles side by side. */
+#define CF_MEDIAN_SLOT 256
 
-/* Byte offsets in the arena of CF_SLOT bytes each: d = min, e = max of a, b. A
- * result's slot is an operand's or lies apart from it. */
+/* d = min, e = max of a and b, all given as byte offsets of slots in the arena. A
+ * result's slot is an operand's or does not overlap with it. */
 typedef struct {
   uint32_t d, e, a, b;
 } CfMedianStep;
 
 /* ---- histograms --------------------------------------------------------- */
 
-/* A digit of a sample, below 1024, is 32 BINS in each of up to 32 GROUPS. Of
- * every column of the window we keep, in cumulative form,
+/* The digits of a sample, below 1024, fall into up to 32 GROUPS of 32 BINS. Every
+ * column of the window has two cumulative histograms,
  *   coarse[x][g]     samples of the column in groups before g
- *   fine[g][x][b]    samples in group g in bins up to b
- * so that one sample more is one vector addition in each, and the place of a
- * rank is found by counting the entries that are not above it. Columns are
- * `count` bytes wide (1, 2), and sums of columns 2 count bytes. */
-#define CF_NO_DIGIT 0xffff /* a sample that does not count */
+ *   fine[g][x][b]    samples of the column in group g in bins up to b
+ * so that adding a sample is one vector addition to each, and a rank is found by
+ * counting the entries that are not above it. An entry of a column has 1 byte
+ * (narrow) or 2 (wide), and one of a sum of columns twice as many. */
+#define CF_MEDIAN_NO_DIGIT 0xffff /* a sample that is not counted */
 
 typedef struct {
   void *coarse, *fine;
-  int n; /* columns; output x looks at columns x .. x + w - 1 */
+  int n; /* columns; the window of output x has columns x .. x + w - 1 */
 } CfMedianColumns;
 
 typedef struct {
   const CfMedianColumns *columns;
-  int w, n;               /* window, outputs */
-  /* the only digit: the rank of all outputs, and where their digits go */
+  int w, n;               /* columns of the window, outputs */
+  /* values of one digit: the rank of all outputs, and the digits found */
   uint32_t first_rank;
   uint16_t *digit;
-  /* one of several: outputs with this prefix are looked for, if not NULL */
-  const uint32_t *found;  /* the outputs' prefixes */
+  /* values of several digits: the digits before (prefix) of the outputs to find */
+  const uint32_t *found;  /* prefixes of all outputs; NULL: values of one digit */
   uint32_t prefix;
   int digit_bits;
-  uint32_t *next;         /* the prefixes with the digit behind */
-  uint32_t *rank;         /* in and out: rank among the samples of the prefix */
+  uint32_t *next;         /* out: the prefixes with the digit appended */
+  uint32_t *rank;         /* in and out: rank among the samples with the prefix */
 } CfMedianSweep;
 
 typedef struct {
-  /* One row of a component, from sample x0 (clamped) on, as numbers; and `n`
-   * numbers to it. `keep`: the threshold rule with the input's numbers. */
+  /* unpack reads n samples of row y of a component from column x0 on as values;
+   * coordinates are clamped to the view. pack writes n values to it. If `input` is
+   * not NULL, pack writes its value where the two differ by at most `threshold`. */
   void (*unpack[3]) (const CfView *view, int y, int x0, int n, void *row);
   void (*pack[3]) (const CfView *view, int y, int x0, int n, const void *row, const void *input, int threshold);
 
-  /* row[i * parts + p] <-> part[p][i]; parts is 1, 2, 4 or 8. */
+  /* split: part[p][i] = row[i * parts + p], join: the inverse; parts is 1, 2, 4 or 8.
+   * The parts are `pitch` values apart. */
   void (*split[3]) (const void *row, int n, int parts, void *part, size_t pitch, void *scratch);
   void (*join[3]) (void *row, int n, int parts, const void *part, size_t pitch, void *scratch);
-  /* the first `lanes` values of each slot at least */
+  /* Runs the n steps on at least the first `lanes` values of each slot. */
   void (*network[3]) (const CfMedianStep *steps, int n, uint8_t *arena, int lanes);
 
-  /* 3x3 medians of two rows between four, by rows of n numbers; neighbours are
-   * `step` apart. `scratch` holds 6 rows of n + 2 step numbers. */
+  /* Filters two rows from four rows of n values with the 3x3 median; neighbours are
+   * `step` values apart. `scratch` holds 6 rows of n + 2 step values. */
   void (*median3[3]) (const void *const in[4], void *const out[2], int n, int step, void *scratch);
 
-  /* digit[i] = (row[i] >> shift) & mask where row[i] >> prefix_shift is
-   * prefix, else CF_NO_DIGIT. */
+  /* digit[i] = (row[i] >> shift) & mask where the bits above the digit are those of
+   * `prefix` (shifted left by the digit's bits), else CF_MEDIAN_NO_DIGIT. */
   void (*digits[3]) (const void *row, int n, int shift, uint32_t mask, uint32_t prefix, uint16_t *digit);
-  /* Counts the samples `add` in and `sub` (or NULL) out. */
+  /* Adds one digit to each column and subtracts one (unless `sub` is NULL). */
   void (*columns[2]) (const CfMedianColumns *columns, const uint16_t *add, const uint16_t *sub);
+  /* Finds a digit of every output of a row. */
   void (*sweep[2]) (const CfMedianSweep *sweep);
 } CfMedianSimd;
 

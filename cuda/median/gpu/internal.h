@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * median/gpu/internal.h: what the CUDA files of the median share: the rows of the
- * variant table, and the padded planes that the general variants read. */
+ * median/gpu/internal.h: what the CUDA files of the median share: the variant
+ * table of the networks, and the padded planes that select and tree read. */
 #ifndef CF_MEDIAN_GPU_INTERNAL_H
 #define CF_MEDIAN_GPU_INTERNAL_H
 
@@ -10,52 +10,61 @@
 
 namespace cf {
 
-/* ---- networks: one row a square size, median rank ----------------------- */
+/* ---- networks: one row per size of a square window, median rank ---------- */
 
-struct NetworkVariant {
+struct MedianNetworkVariant {
   int k;
   const char *name;
   const void *kernel; /* takes a Launch */
-  int tile_w, tile_h; /* outputs a block */
-  int block_y;        /* of 32 x block_y threads */
+  int tile_w, tile_h; /* outputs per block */
+  int block_y;        /* a block has 32 x block_y threads */
 };
 
-constexpr int n_network_variants = 8;
+constexpr int median_n_networks = 8;
 
-const NetworkVariant *median_network_narrow (void); /* samples of up to 10 bits */
-const NetworkVariant *median_network_wide (void);   /* of 16 bits */
+/* Each returns a table of median_n_networks rows, valid for the whole process. */
+const MedianNetworkVariant *median_networks_narrow (void); /* samples of up to 10 bits */
+const MedianNetworkVariant *median_networks_wide (void);   /* samples of 16 bits */
 
 /* ---- any window, any rank: tree and select ------------------------------- */
 
-/* The window's samples, from copies of the components with the border already
- * in place, so that these kernels look at no edge: sample (x, y) of a component
- * is element (x + pad, y + pad) of its padded plane. The planes reach far enough
- * beyond the picture for whole tiles. They hold any window, so a new window
- * needs no new memory and keeps the history. Packed colours have
- * one plane of 32-bit numbers a field: its primary plane is that of the first channel,
- * and those of the others follow at a distance of `primary`. */
-constexpr int pad = 127, pad_right = 127 + 384, pad_below = 127 + 64;
-constexpr int max_depth = 15;
+/* These kernels read copies of the components that already contain the border,
+ * so they need no edge cases: sample (x, y) of a component is element
+ * (x + median_pad, y + median_pad) of its padded plane. The padding to the right
+ * and below covers whole tiles. It is wide enough for any window, so a new
+ * window needs no new memory and keeps the history.
+ * With packed colours a field has one padded plane of 32-bit numbers, that of
+ * its primary plane, which is the plane of the first channel in Launch::plane;
+ * the second and third channel follow at a distance of `n_primary` planes. */
+constexpr int median_pad = 127, median_pad_right = 127 + 384, median_pad_below = 127 + 64;
+constexpr int median_max_depth = 15;
 
-struct Padded {
-  const uint8_t *frame[max_depth];  /* the current one first */
-  long long offset[CF_MAX_VIEWS];   /* of each plane, bytes */
-  int pitch[CF_MAX_VIEWS];          /* bytes, a multiple of 16 */
-  int w, h, depth, rank;            /* the window */
-  int bits;                         /* of an element's value: 8, 10, 16 or 24 */
-  int element;                      /* bytes: 1, 2 or 4 */
-  int primary;                      /* packed: the fields, 1 or 2; else 0 */
+struct MedianPadded {
+  const uint8_t *frame[median_max_depth]; /* newest first */
+  long long offset[CF_MAX_VIEWS];         /* of each padded plane inside a frame, bytes */
+  int pitch[CF_MAX_VIEWS];                /* bytes, a multiple of 16 */
+  int w, h, depth, rank;                  /* the window */
+  int bits;                               /* of an element's value: 8, 10, 16 or 24 */
+  int bytes;                              /* of an element: 1, 2 or 4 */
+  int n_primary;                          /* packed: number of fields, 1 or 2; per channel: 0 */
 };
 
-/* Fills `frame` from the launch' inputs. */
-CfCode median_launch_pad (Launch *launch, const Padded &padded, uint8_t *frame, cudaStream_t stream, CfStatus *status);
-/* Filters into the launch' outputs. */
-CfCode median_launch_select (Launch *launch, const Padded &padded, cudaStream_t stream, CfStatus *status);
-CfCode median_launch_tree (Launch *launch, const Padded &padded, cudaStream_t stream, CfStatus *status);
-/* Can the tree do this window? */
-bool median_tree_fits (const Padded &padded, int max_shared);
-/* Loads the kernels and sets the limits of their shared memory; once a plan. */
-CfCode median_general_init (CfStatus *status);
+/* The three functions below put work on `stream` and return without waiting for
+ * it; they fail if a launch fails. Launch::blocks, first_block and blocks_x are
+ * set for the kernel's own tiles. */
+
+/* Fills the padded planes of `frame` (device memory) from the launch's inputs. */
+CfCode median_launch_pad (Launch *launch, const MedianPadded &padded, uint8_t *frame, cudaStream_t stream,
+    CfStatus *status);
+/* Filter the padded frames into the launch's outputs. */
+CfCode median_launch_select (Launch *launch, const MedianPadded &padded, cudaStream_t stream, CfStatus *status);
+CfCode median_launch_tree (Launch *launch, const MedianPadded &padded, cudaStream_t stream, CfStatus *status);
+/* Returns whether the tree can do this window with `max_shared` bytes of shared
+ * memory per block. */
+bool median_tree_fits (const MedianPadded &padded, int max_shared);
+/* Load the kernels and set the limits of their shared memory; called once per
+ * plan, so that no launch has to. */
+CfCode median_select_init (CfStatus *status);
 CfCode median_tree_init (int max_shared, CfStatus *status);
 
 } // namespace cf

@@ -1,27 +1,30 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * median/gpu/mknetworks.c: prints the median networks of the CUDA kernels, at build time.
+ * median/gpu/mknetworks.c: writes the median networks of the CUDA kernels into a
+ * header, at build time.
  * Usage: mknetworks OUTPUT
  *
- * For each size a struct Network<K>: the tile (TX x TY outputs a thread and
- * lane), the layout of the shared rows (RA, QUADS; see network.cuh), and
- * a function whose body is the network as one block of PTX. It is PTX and not
- * C++ because the compiler's front half takes many minutes over thousands of
- * statements in one function, and has nothing to improve in them. What the
- * operations are is up to the macros CF_BEGIN, CF_LOAD, CF_MIN, CF_MAX,
- * CF_SORT_ALU, CF_SORT_FMA, CF_PACE of whoever includes the result. */
+ * Each size gets a struct MedianNetwork<K>: the tile (TX x TY outputs per thread
+ * and lane), the layout of the shared rows (RA, QUADS; see network.cuh), and a
+ * function whose body is the network as one block of PTX. The body is PTX and not
+ * C++ because the compiler's front end takes many minutes for thousands of
+ * statements in one function, and finds nothing to improve in them. The file that
+ * includes the header defines the operations: CF_BEGIN, CF_LOAD, CF_MIN, CF_MAX,
+ * CF_SORT_ALU, CF_SORT_FMA and CF_PACE. */
 #include "median/networks.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Tiles by what fits in 255 registers; larger tiles share more, see the
- * figures at the kernel in network.cuh. */
+/* The largest tiles whose values fit in 255 registers: larger tiles share more
+ * work between windows. */
 static const struct {
   int k, tile_w, tile_h;
-} sizes[] = { { 3, 4, 4 }, { 5, 4, 4 }, { 7, 4, 4 }, { 9, 4, 4 }, { 11, 4, 4 }, { 13, 4, 2 }, { 15, 4, 2 }, { 17, 4, 2 } };
+} sizes[] = { { 3, 4, 4 }, { 5, 4, 4 }, { 7, 4, 4 }, { 9, 4, 4 }, { 11, 4, 4 }, { 13, 4, 2 }, { 15, 4, 2 },
+  { 17, 4, 2 } };
 
-/* Where column c of the shared row y lies, in bytes from the thread's corner. */
+/* Returns the byte offset of window column x in shared row y from the thread's
+ * corner; `left` columns of padding stand before the first window's. */
 static int
 load_offset (int x, int y, int left, int quads)
 {
@@ -30,18 +33,18 @@ load_offset (int x, int y, int left, int quads)
   return 4 * (y * 4 * quads + (c & 3) * quads + (c >> 2));
 }
 
-/* Two sorts of five go to the FMA pipe, evenly spread: measured best up to 13;
- * above, the longer code costs more than the idle pipe gives. */
+/* Two sorts of five go to the FMA pipe, evenly spread. Above 13 x 13 the longer
+ * code costs more than the idle pipe gives (docs/notes/median.md). */
 static bool
 on_fma (int k, int sort)
 {
   return k <= 13 && (sort % 5 == 0 || sort % 5 == 3);
 }
 
-/* Values are printed in single-assignment form: v<step> (a sort's upper one
- * w<step>), so that the compiler sees no reuse of slots. */
+/* Prints the steps in single-assignment form: step i writes v<i>, and a sort
+ * writes its maximum to w<i>, so that the compiler sees no reuse of slots. */
 static void
-print_steps (FILE *out, const CfNetwork *net, int left, int quads)
+print_steps (FILE *out, const CfMedianNetwork *net, int left, int quads)
 {
   int n = net->n_steps, fw = net->tile_w + net->w - 1, outputs = net->tile_w * net->tile_h, sorts = 0;
   char (*name)[16] = calloc ((size_t) net->n_slots, sizeof *name);
@@ -49,24 +52,25 @@ print_steps (FILE *out, const CfNetwork *net, int left, int quads)
   if (!name)
     exit (1);
   for (int i = 0; i < n; i++) {
-    const CfNetStep *s = &net->steps[i];
+    const CfMedianNetStep *s = &net->steps[i];
 
     if (i % 256 == 255)
       fprintf (out, "CF_PACE\n");
     switch (s->op) {
-      case CF_NET_LOAD:
+      case CF_MEDIAN_NET_LOAD:
         fprintf (out, "CF_LOAD(\"v%d\", \"%%%d+%d\")\n", i, outputs, load_offset (s->a % fw, s->a / fw, left, quads));
         break;
-      case CF_NET_STORE:
+      case CF_MEDIAN_NET_STORE:
         fprintf (out, "\"mov.b32 %%%d, %s;\"\n", s->d, name[s->a]);
         continue;
-      case CF_NET_SORT:
+      case CF_MEDIAN_NET_SORT:
         fprintf (out, "CF_SORT_%s(\"v%d\", \"w%d\", \"%s\", \"%s\")\n", on_fma (net->w, sorts++) ? "FMA" : "ALU", i, i,
             name[s->a], name[s->b]);
         snprintf (name[s->e], sizeof name[0], "w%d", i);
         break;
       default:
-        fprintf (out, "CF_%s(\"v%d\", \"%s\", \"%s\")\n", s->op == CF_NET_MIN ? "MIN" : "MAX", i, name[s->a], name[s->b]);
+        fprintf (out, "CF_%s(\"v%d\", \"%s\", \"%s\")\n", s->op == CF_MEDIAN_NET_MIN ? "MIN" : "MAX", i, name[s->a],
+            name[s->b]);
         break;
     }
     snprintf (name[s->d], sizeof name[0], "v%d", i);
@@ -75,23 +79,23 @@ print_steps (FILE *out, const CfNetwork *net, int left, int quads)
 }
 
 static void
-print_network (FILE *out, const CfNetwork *net)
+print_network (FILE *out, const CfMedianNetwork *net)
 {
   int r = net->w / 2, ra = (r + 3) / 4 * 4, quads = (32 * net->tile_w + 2 * ra) / 4;
   int outputs = net->tile_w * net->tile_h;
 
-  fprintf (out, "/* %d operations, %.1f a sample */\ntemplate<> struct Network<%d> {\n"
+  fprintf (out, "/* %d operations, %.1f per sample */\ntemplate<> struct MedianNetwork<%d> {\n"
       "  static constexpr int TX = %d, TY = %d, RA = %d, QUADS = %d;\n"
       "  static __device__ __forceinline__ void run (unsigned tile, unsigned (&result)[%d]) {\n"
-      "#if CF_LARGEST_NETWORK >= %d\n"
-      "asm volatile (\"{ .reg .b32 v<%d>, w<%d>, minus, t;\" CF_BEGIN\n", net->n_ops, (double) net->n_ops / outputs, net->w,
-      net->tile_w, net->tile_h, ra, quads, outputs, net->w, net->n_steps,
-      net->n_steps);
+      "#if CF_MEDIAN_LARGEST_NETWORK >= %d\n"
+      "asm volatile (\"{ .reg .b32 v<%d>, w<%d>, minus, t;\" CF_BEGIN\n", net->n_ops, (double) net->n_ops / outputs,
+      net->w, net->tile_w, net->tile_h, ra, quads, outputs, net->w, net->n_steps, net->n_steps);
   print_steps (out, net, ra - r, quads);
   fprintf (out, "\"}\"");
   for (int i = 0; i < outputs; i++)
     fprintf (out, "%s \"=r\" (result[%d])", i ? "," : " :", i);
-  fprintf (out, " : \"r\" (tile) : \"memory\");\n#else\n  for (unsigned &r : result)\n    r = tile;\n#endif\n  }\n};\n");
+  fprintf (out, " : \"r\" (tile) : \"memory\");\n#else\n  for (unsigned &r : result)\n    r = tile;\n#endif\n  }\n"
+      "};\n");
 }
 
 int
@@ -100,20 +104,20 @@ main (int argc, char **argv)
   FILE *out = argc == 2 ? fopen (argv[1], "w") : NULL;
 
   if (!out) {
-    fprintf (stderr, "usage: mknetworks OUTPUT (a file that can be written)\n");
+    fprintf (stderr, "usage: mknetworks OUTPUT (a writable file)\n");
     return 1;
   }
-  fprintf (out, "/* Made by mknetworks; do not edit. */\ntemplate<int K> struct Network;\n");
+  fprintf (out, "/* Made by mknetworks; do not edit. */\ntemplate<int K> struct MedianNetwork;\n");
   for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
     int k = sizes[i].k;
-    CfNetwork *net = cf_network_new (k, k, 1, (k * k - 1) / 2, sizes[i].tile_w, sizes[i].tile_h);
+    CfMedianNetwork *net = cf_median_network_new (k, k, 1, (k * k - 1) / 2, sizes[i].tile_w, sizes[i].tile_h);
 
     if (!net) {
       fprintf (stderr, "mknetworks: out of memory\n");
       return 1;
     }
     print_network (out, net);
-    cf_network_free (net);
+    cf_median_network_free (net);
   }
   return fclose (out) ? 1 : 0;
 }

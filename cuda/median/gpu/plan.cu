@@ -2,12 +2,12 @@
  *
  * median/gpu/plan.cu: the median on CUDA: plans, the choice of the variant, launches.
  *
- * | variant | windows | what it is |
- * | network KxK | square 3..17, median, one frame | network.cuh |
- * | select | any | select.cu; loads grow with the window |
- * | tree | any of up to 255 rows of all frames together | tree.cu; time constant in the window |
- * The first that fits is taken: a network; for others select while it costs less
- * than the tree, measured on an H200. */
+ * | variant | windows | cost | source |
+ * | network KxK | square 3..17, median, one frame | grows with the window | network.cuh |
+ * | select | any | one load per bit and sample of the window | select.cu |
+ * | tree | up to 255 rows, summed over the frames | hardly depends on the window | tree.cu |
+ * A plan takes a network if one fits, else select for small windows and the tree
+ * for the others. */
 #include "internal.h"
 
 #include <stdlib.h>
@@ -22,15 +22,14 @@ enum Kind { NETWORK, SELECT, TREE };
 struct State {
   CfMedianWindow window;
   Kind kind;
-  int network;        /* its row of the table */
-  const char *prefer; /* a variant's name, or NULL */
-  Padded padded;      /* the planes' places; frame[] is filled for each launch */
-  uint8_t *ring;      /* depth frames of padded planes, or NULL while only networks run */
+  int network;         /* row of the table of networks */
+  const char *prefer;  /* name of the preferred variant, or NULL */
+  MedianPadded padded; /* layout of the padded planes; frame[] is filled for each launch */
+  uint8_t *ring;       /* padded planes of `depth` frames; NULL until select or tree needs them */
   size_t frame_bytes;
-  int newest, seen;   /* of the ring: the slot of the last frame, and how many there are */
+  int newest, n_seen;  /* of the ring: slot of the newest frame, number of frames in it */
 };
 
-/* Kernels take their arguments by value, so a frame's launch are host memory. */
 State *
 state_of (const CfPlan *plan)
 {
@@ -49,13 +48,14 @@ is_wide (const CfPlan *plan)
   return cf_format_info (plan->video.format)->bits > 10;
 }
 
-const NetworkVariant *
+const MedianNetworkVariant *
 networks (const CfPlan *plan)
 {
-  return is_wide (plan) ? median_network_wide () : median_network_narrow ();
+  return is_wide (plan) ? median_networks_wide () : median_networks_narrow ();
 }
 
-/* Smaller networks only where the lanes' minimum has to be put together. */
+/* Returns whether the network for k x k samples can do this window. Devices
+ * without a minimum on two 16-bit lanes get the small networks only. */
 bool
 network_fits (const CfPlan *plan, const CfMedianWindow &window, int k)
 {
@@ -63,48 +63,49 @@ network_fits (const CfPlan *plan, const CfMedianWindow &window, int k)
   const bool native = context->major >= 9 || (context->major == 8 && !is_wide (plan));
 
   return window.w == k && window.h == k && window.depth == 1 && window.rank == (window.n - 1) / 2
-      && params_of (plan)->color_order == CF_ORDER_PER_CHANNEL && (native || k <= 5);
+      && params_of (plan)->color_order == CF_MEDIAN_PER_CHANNEL && (native || k <= 5);
 }
 
 /* ---- padded planes ------------------------------------------------------ */
 
 void
-place_planes (const CfPlan *plan, State *s)
+lay_out_planes (const CfPlan *plan, State *s)
 {
   const CfFormatInfo *info = cf_format_info (plan->video.format);
   CfImage image = { };
   CfView views[CF_MAX_VIEWS];
   const int n = cf_image_views (&plan->video, &plan->common, &image, views);
-  Padded &p = s->padded;
+  MedianPadded &p = s->padded;
 
-  p.primary = 0;
-  while (params_of (plan)->color_order == CF_ORDER_PACKED && views[p.primary].component == 0)
-    p.primary++;
-  p.element = p.primary ? 4 : info->bytes;
-  p.bits = p.primary ? 24 : info->bits;
+  p.n_primary = 0;
+  while (params_of (plan)->color_order == CF_MEDIAN_PACKED && views[p.n_primary].component == 0)
+    p.n_primary++;
+  p.bytes = p.n_primary ? 4 : info->bytes;
+  p.bits = p.n_primary ? 24 : info->bits;
   s->frame_bytes = 0;
   for (int i = 0; i < n; i++) {
-    const size_t columns = (size_t) (pad + views[i].width + pad_right), rows = (size_t) (pad + views[i].height + pad_below);
+    const size_t columns = (size_t) (median_pad + views[i].width + median_pad_right);
+    const size_t rows = (size_t) (median_pad + views[i].height + median_pad_below);
 
     p.offset[i] = (long long) s->frame_bytes;
-    p.pitch[i] = (int) ((columns * (size_t) p.element + 15) & ~(size_t) 15);
-    if (views[i].filtered && (p.primary == 0 || i < p.primary))
+    p.pitch[i] = (int) ((columns * (size_t) p.bytes + 15) & ~(size_t) 15);
+    if (views[i].filtered && (p.n_primary == 0 || i < p.n_primary))
       s->frame_bytes += (size_t) p.pitch[i] * rows;
   }
 }
 
-/* What the ring's layout depends on: another needs new memory. */
+/* Lays out the padded planes, and allocates a new ring if their size changed. */
 CfCode
-make_ring (const CfPlan *plan, State *s, CfStatus *status)
+allocate_ring (const CfPlan *plan, State *s, CfStatus *status)
 {
   const size_t before = s->ring ? s->frame_bytes : 0;
-  const int element = s->padded.element;
+  const int bytes = s->padded.bytes;
 
-  place_planes (plan, s);
-  if (s->kind == NETWORK || s->frame_bytes == 0 || (s->ring && before == s->frame_bytes && element == s->padded.element))
+  lay_out_planes (plan, s);
+  if (s->kind == NETWORK || s->frame_bytes == 0 || (s->ring && before == s->frame_bytes && bytes == s->padded.bytes))
     return CF_OK;
   cf_device_free (s->ring);
-  s->seen = 0;
+  s->n_seen = 0;
   s->ring = static_cast<uint8_t *> (cf_device_alloc (s->frame_bytes * (size_t) s->window.depth, status));
   return s->ring ? CF_OK : CF_NO_MEMORY;
 }
@@ -114,10 +115,10 @@ make_ring (const CfPlan *plan, State *s, CfStatus *status)
 bool
 fits (const CfPlan *plan, State *s, Kind kind)
 {
-  Padded p = s->padded;
+  MedianPadded p = s->padded;
 
   if (kind == NETWORK) {
-    for (s->network = 0; s->network < n_network_variants; s->network++)
+    for (s->network = 0; s->network < median_n_networks; s->network++)
       if (network_fits (plan, s->window, networks (plan)[s->network].k))
         return true;
     return false;
@@ -140,17 +141,16 @@ is_preferred (const CfPlan *plan, const State *s, Kind kind)
   return strcmp (s->prefer, name_of (plan, kind, s->network)) == 0;
 }
 
-/* Loads an output of the select kernel may make before the tree is faster. At
- * 1080p on an H200 the tree takes 220 to 245 us from 5 x 5 to 31 x 31, select
- * 114 us at 3 x 3, 185 at 5 x 5, 315 at 7 x 7. 16-bit samples have more nodes. */
-constexpr int select_loads_8 = 300, select_loads_16 = 3200;
+/* Loads per output up to which select is faster than the tree, for samples of up
+ * to 10 bits and of 16 bits, whose trees have more nodes (docs/notes/median.md). */
+constexpr int select_loads_narrow = 300, select_loads_wide = 3200;
 
 CfCode
 choose (const CfPlan *plan, State *s, CfStatus *status)
 {
   const Kind kinds[] = { NETWORK, SELECT, TREE };
   const int loads = s->window.n * s->padded.bits;
-  const int worth = s->padded.bits <= 10 ? select_loads_8 : select_loads_16;
+  const int limit = s->padded.bits <= 10 ? select_loads_narrow : select_loads_wide;
 
   if (s->prefer) {
     for (Kind kind : kinds)
@@ -159,11 +159,12 @@ choose (const CfPlan *plan, State *s, CfStatus *status)
         return CF_OK;
       }
     return cf_fail (status, CF_UNSUPPORTED, "variant %s cannot filter a %d x %d window of %d frames, rank %d, in %s",
-        s->prefer, s->window.w, s->window.h, s->window.depth, s->window.rank, cf_format_info (plan->video.format)->name);
+        s->prefer, s->window.w, s->window.h, s->window.depth, s->window.rank,
+        cf_format_info (plan->video.format)->name);
   }
   if (fits (plan, s, NETWORK))
     s->kind = NETWORK;
-  else if (loads > worth && fits (plan, s, TREE))
+  else if (loads > limit && fits (plan, s, TREE))
     s->kind = TREE;
   else
     s->kind = SELECT;
@@ -171,20 +172,20 @@ choose (const CfPlan *plan, State *s, CfStatus *status)
 }
 
 CfCode
-set_up (CfPlan *plan, CfStatus *status)
+median_update (CfPlan *plan, CfStatus *status)
 {
   State *s = state_of (plan);
   State next = *s;
   CfCode code;
 
   next.window = cf_median_window (params_of (plan));
-  place_planes (plan, &next);
+  lay_out_planes (plan, &next);
   code = choose (plan, &next, status);
-  /* keep what the ring was made for, to see whether it still fits */
-  next.padded.element = s->padded.element;
+  /* allocate_ring compares the new layout with the one that the ring was allocated for */
+  next.padded.bytes = s->padded.bytes;
   next.frame_bytes = s->frame_bytes;
   if (code == CF_OK)
-    code = make_ring (plan, &next, status);
+    code = allocate_ring (plan, &next, status);
   if (code == CF_OK || next.ring != s->ring)
     *s = next;
   return code;
@@ -193,13 +194,13 @@ set_up (CfPlan *plan, CfStatus *status)
 CfCode
 load_kernels (const CfPlan *plan, CfStatus *status)
 {
-  CfCode code = median_general_init (status);
+  CfCode code = median_select_init (status);
 
-  for (int i = 0; code == CF_OK && i < n_network_variants; i++) {
+  for (int i = 0; code == CF_OK && i < median_n_networks; i++) {
     cudaFuncAttributes attributes;
 
-    code = cf_cuda_check (cudaFuncGetAttributes (&attributes, networks (plan)[i].kernel), "loading the median's kernels",
-        status);
+    code = cf_cuda_check (cudaFuncGetAttributes (&attributes, networks (plan)[i].kernel),
+        "loading the median's kernels", status);
   }
   return code == CF_OK ? median_tree_init (plan->context->max_shared, status) : code;
 }
@@ -213,7 +214,7 @@ median_init (CfPlan *plan, CfStatus *status)
   if (!plan->state)
     return cf_fail (status, CF_NO_MEMORY, "out of memory");
   code = load_kernels (plan, status);
-  return code == CF_OK ? set_up (plan, status) : code;
+  return code == CF_OK ? median_update (plan, status) : code;
 }
 
 void
@@ -226,9 +227,10 @@ median_free (CfPlan *plan)
 
 /* ---- a frame ------------------------------------------------------------ */
 
-/* The frame's padded planes into the ring. */
+/* Pads the frame into the ring's next slot, which holds the oldest frame once the
+ * ring is full. */
 CfCode
-take_in (CfPlan *plan, cudaStream_t stream, Launch *launch, CfStatus *status)
+push_frame (CfPlan *plan, cudaStream_t stream, Launch *launch, CfStatus *status)
 {
   State *s = state_of (plan);
   const int depth = s->window.depth, slot = (s->newest + 1) % depth;
@@ -237,19 +239,20 @@ take_in (CfPlan *plan, cudaStream_t stream, Launch *launch, CfStatus *status)
   if (code != CF_OK)
     return code;
   s->newest = slot;
-  if (s->seen < depth)
-    s->seen++;
+  if (s->n_seen < depth)
+    s->n_seen++;
   return CF_OK;
 }
 
-/* The window's frames, newest first; those not yet seen are the oldest seen. */
+/* Lists the window's frames, newest first; while the ring is not full, the oldest
+ * frame stands for the missing ones. */
 void
-window_frames (State *s)
+list_frames (State *s)
 {
   const int depth = s->window.depth;
 
   for (int i = 0; i < depth; i++) {
-    const int back = i < s->seen ? i : s->seen - 1;
+    const int back = i < s->n_seen ? i : s->n_seen - 1;
 
     s->padded.frame[i] = s->ring + (size_t) ((s->newest - back + depth) % depth) * s->frame_bytes;
   }
@@ -262,13 +265,13 @@ window_frames (State *s)
 CfCode
 launch_network (const CfPlan *plan, cudaStream_t stream, Launch *launch, CfStatus *status)
 {
-  const NetworkVariant &v = networks (plan)[state_of (plan)->network];
+  const MedianNetworkVariant &v = networks (plan)[state_of (plan)->network];
   void *arguments[] = { launch };
   CfCode code;
 
   deal_blocks (launch, v.tile_w, v.tile_h);
-  code = cf_cuda_check (cudaLaunchKernel (v.kernel, dim3 ((unsigned) launch->blocks), dim3 (32, (unsigned) v.block_y), arguments,
-          0, stream), v.name, status);
+  code = cf_cuda_check (cudaLaunchKernel (v.kernel, dim3 ((unsigned) launch->blocks), dim3 (32, (unsigned) v.block_y),
+          arguments, 0, stream), v.name, status);
   return code == CF_OK ? cf_cuda_launched (v.name, status) : code;
 }
 
@@ -283,11 +286,11 @@ median_enqueue (CfPlan *plan, CfStream *stream, const CfImage *in, const CfImage
   make_launch (plan, in, out, params_of (plan)->threshold, &launch);
   if (s->kind == NETWORK)
     return launch_network (plan, handle, &launch, status);
-  if (s->frame_bytes) { /* else nothing is filtered: apply-to=chroma of a gray picture */
-    code = take_in (plan, handle, &launch, status);
+  if (s->frame_bytes) { /* 0: apply-to selects no component, as chroma of GRAY8; all is copied */
+    code = push_frame (plan, handle, &launch, status);
     if (code != CF_OK)
       return code;
-    window_frames (s);
+    list_frames (s);
   }
   return s->kind == TREE ? median_launch_tree (&launch, s->padded, handle, status)
       : median_launch_select (&launch, s->padded, handle, status);
@@ -302,13 +305,13 @@ median_push_history (CfPlan *plan, CfStream *stream, const CfImage *in, CfStatus
   if (s->window.depth == 1 || !s->frame_bytes)
     return CF_OK;
   make_launch (plan, in, in, 0, &launch);
-  return take_in (plan, static_cast<cudaStream_t> (cf_stream_handle (stream)), &launch, status);
+  return push_frame (plan, static_cast<cudaStream_t> (cf_stream_handle (stream)), &launch, status);
 }
 
 void
 median_reset (CfPlan *plan)
 {
-  state_of (plan)->seen = 0;
+  state_of (plan)->n_seen = 0;
 }
 
 /* ---- variants by name --------------------------------------------------- */
@@ -324,9 +327,9 @@ median_variant (const CfPlan *plan)
 const char *
 median_variant_name (const CfPlan *plan, unsigned i)
 {
-  if (i < (unsigned) n_network_variants)
+  if (i < (unsigned) median_n_networks)
     return networks (plan)[i].name;
-  return i == n_network_variants ? "select" : i == n_network_variants + 1 ? "tree" : NULL;
+  return i == median_n_networks ? "select" : i == median_n_networks + 1 ? "tree" : NULL;
 }
 
 CfCode
@@ -342,7 +345,7 @@ median_prefer (CfPlan *plan, const char *variant, CfStatus *status)
   if (variant && !known)
     return cf_fail (status, CF_UNSUPPORTED, "the median has no variant \"%s\"", variant);
   s->prefer = known;
-  code = set_up (plan, status);
+  code = median_update (plan, status);
   if (code != CF_OK)
     s->prefer = before;
   return code;
@@ -351,6 +354,13 @@ median_prefer (CfPlan *plan, const char *variant, CfStatus *status)
 } // namespace
 
 extern "C" const CfOps cf_median_cuda = {
-  median_init, set_up, median_enqueue, median_push_history, median_reset, median_free, median_variant, median_variant_name,
-  median_prefer,
+  .init = median_init,
+  .update = median_update,
+  .enqueue = median_enqueue,
+  .push_history = median_push_history,
+  .reset = median_reset,
+  .free = median_free,
+  .variant = median_variant,
+  .variant_name = median_variant_name,
+  .prefer = median_prefer,
 };

@@ -1,39 +1,27 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * median/gpu/tree.cu: the rank filter for large windows, by counting under
+ * median/gpu/tree.cu: the rank filter for large windows, by counting samples under
  * thresholds; its time hardly depends on the window.
  *
- * An output's value is found bit by bit: the next bit is set if at most `rank`
- * samples of its window are below t = the value so far with that bit set. Which
- * t an output asks about depends on its value so far, but the outputs of a tile
- * ask about few: about as many as the range of their results. So a block goes
- * down the tree of thresholds level by level, and for each node that some output
- * of the tile is at, a warp counts the samples below t in ALL windows of the
- * tile with running sums, and moves the outputs at that node on.
+ * An output is found bit by bit: a bit is set if at most `rank` samples of its
+ * window are below t = the bits so far with this bit set. The bits so far are a node
+ * of a tree of thresholds. For each node where outputs of the tile are (an active
+ * node), a warp counts the samples below t in ALL windows of 32 rows with running
+ * sums, and moves the outputs at the node on. The first three levels have too few
+ * nodes for all warps and are done at once: 7 thresholds for all outputs, whose 1
+ * bits are added up.
  *
- * The first three levels have too few nodes to go round, so they are done at
- * once: seven thresholds, asked for all outputs, whose yeses are added up.
- *
- * Block: 8 warps, a tile of tile_w x 64 outputs. A warp takes every eighth of a
- * level's tasks: a node for 32 rows of outputs of which some ask for it:
- *  - columns: lane l holds the counts of 4 N columns from 4 l (and 128 on, ...)
- *    as bytes; a row down adds the entering row's samples below t and takes away
- *    the leaving row's. Counts go to the warp's rows in shared memory.
- *  - rows: lane r runs along row r, adding the entering and taking away the
- *    leaving column's count (two dp4a an output), and compares with the rank.
- * Shared: counts 8 x 32 rows (pitch odd in words: lanes of either stage are in
- * different banks), the values so far, and for each 32 rows a bitmap of the nodes
- * that are asked for on this level and on the next; the bits that this level sets.
- * Races: during a level the values and this level's bitmap are only read; the
- * bits to set and the next level's bitmap are gathered with atomicOr, and joined
- * to the values between two barriers.
- *
- * Bound: instructions (H200: 65 % of the issue slots busy, samples from the L1
- * cache with 99 % hits); reckoned from their number, about 11 a sample and node.
- * A tile has as many nodes as its results have range: on photographs 20 to 60,
- * on the benchmark's picture of edges and noise above 100, by the same reckoning.
- * Few outputs are at any one node, so most of the counting is for outputs that
- * do not ask. */
+ * Map: a block has 8 warps and a tile of tile.w x 64 outputs; a warp takes every
+ * eighth active node of a level. First lane l runs down N words of four columns
+ * (slide_rows), then lane r runs along row r (sum_row).
+ * Shared memory: column counts of 32 rows per warp, with an odd pitch in words and so
+ * without bank conflicts in either direction; values so far; bits that this level
+ * sets; bitmaps of the active nodes of this level and of the next, per 32 rows.
+ * Races: none. During a level, values and active nodes are only read. New bits
+ * (atomicAdd to zero bits) and next nodes (atomicOr) go to other words, which are
+ * joined between two barriers.
+ * Bound: instructions, most of them for outputs that are not at the node. A tile has
+ * about as many nodes as its results have range. Figures: docs/notes/median.md. */
 #include "internal.h"
 
 #include <algorithm>
@@ -41,15 +29,15 @@
 namespace cf {
 
 constexpr int warps = 8, tile_h = 64, chunk = 32, chunks = tile_h / chunk;
-constexpr int first_bits = 3; /* decided at once, by 7 thresholds */
-constexpr int batch = 4;      /* rows loaded before the first is used */
+constexpr int first_bits = 3; /* found at once, with 7 thresholds */
+constexpr int batch = 4;      /* rows that are loaded before the first is used */
 
 struct TreeTile {
-  int w;     /* outputs across, a multiple of 4 */
-  int shift; /* the first output's window begins at this column of the first word */
+  int w;     /* outputs in a row, a multiple of 4 */
+  int shift; /* column of the first word where the first output's window begins */
 };
 
-/* Columns that a warp holds, in words of four a lane. */
+/* Returns the words of four column counts that a lane holds. */
 static int
 lane_words (int w)
 {
@@ -57,9 +45,9 @@ lane_words (int w)
 }
 
 static TreeTile
-tree_tile (const Padded &p)
+tree_tile (const MedianPadded &p)
 {
-  const int shift = (pad - p.w / 2) & 3;
+  const int shift = (median_pad - p.w / 2) & 3;
 
   return TreeTile { (128 * lane_words (p.w) - (p.w - 1) - shift) & ~3, shift };
 }
@@ -71,17 +59,17 @@ bitmap_words (int bits)
 }
 
 static size_t
-shared_bytes (const Padded &p)
+shared_bytes (const MedianPadded &p)
 {
   const size_t counts = (size_t) warps * chunk * (32 * (size_t) lane_words (p.w) + 1);
-  const size_t values = (size_t) tile_h * ((size_t) (tree_tile (p).w / 4) * (size_t) p.element + 1);
+  const size_t values = (size_t) tile_h * ((size_t) (tree_tile (p).w / 4) * (size_t) p.bytes + 1);
 
   return 4 * (counts + 2 * values + 2 * chunks * (size_t) bitmap_words (p.bits));
 }
 
 /* ---- four samples below t, as bytes 0 or 1 ------------------------------- */
 
-/* t, as the comparisons want it: its low bits and its top bit in every lane. */
+/* t as the comparisons need it: in each lane of a word its low bits, its top bit. */
 struct Threshold {
   unsigned low, top;
 };
@@ -94,9 +82,9 @@ threshold_lanes (unsigned t)
   return Threshold { (t & 0x7fff) * 0x00010001u, t & 0x8000 ? 0x80008000u : 0 };
 }
 
-/* The top bit of each lane: the borrow of p - t. Without the top bits the
- * difference borrows where its own top bit stays clear; then the top bits join
- * as in a full subtractor. */
+/* Returns the borrow of p - t in the top bit of each lane. Without the top bits
+ * the difference borrows where its own top bit stays clear; the top bits are then
+ * added as in a full subtractor. */
 template<unsigned TOP> __device__ __forceinline__ unsigned
 borrows (unsigned p, Threshold t)
 {
@@ -139,11 +127,11 @@ template<> struct FourSamples<uint16_t> {
 
 /* ---- the values so far, four outputs at a time --------------------------- */
 
-/* What a lane needs to know of its four outputs at a node: which are there (top
- * bit of each byte), and how to set the node's bit in them. */
+/* at_node returns which of four outputs are at a node, in the top bit of each
+ * byte; set sets `bit` in those of `outputs`, given in the same form. */
 template<typename T> struct Values;
 
-/* Top bit of each lane set where e's lane is zero. */
+/* Returns a word with the top bit of each lane set where e's lane is zero. */
 template<unsigned TOP> __device__ __forceinline__ unsigned
 zero_lanes (unsigned e)
 {
@@ -175,8 +163,9 @@ template<> struct Values<uint16_t> {
   static __device__ __forceinline__ void
   set (unsigned *word, unsigned outputs, int bit)
   {
-    /* byte tops 0..3 to the bit of four halves */
-    const unsigned a = __byte_perm (outputs, 0, 0x1404) >> (15 - bit), b = __byte_perm (outputs, 0, 0x3424) >> (15 - bit);
+    /* the top bits of bytes 0..3 become `bit` of four 16-bit halves */
+    const unsigned a = __byte_perm (outputs, 0, 0x1404) >> (15 - bit);
+    const unsigned b = __byte_perm (outputs, 0, 0x3424) >> (15 - bit);
 
     if (a)
       atomicAdd (word, a);
@@ -185,6 +174,7 @@ template<> struct Values<uint16_t> {
   }
 };
 
+/* Returns sum + the sum of the products of four unsigned counts and signed factors. */
 __device__ __forceinline__ int
 dot4 (unsigned counts, unsigned factors, int sum)
 {
@@ -196,17 +186,17 @@ dot4 (unsigned counts, unsigned factors, int sum)
 
 /* ---- the stages --------------------------------------------------------- */
 
-/* The window's frames; a window of one frame, the usual one, has its loops over
- * them cut short at compile time. */
+/* Returns the window's frames. ONE: there is one, the usual case, whose loops over
+ * frames disappear at compile time. */
 template<bool ONE> __device__ __forceinline__ int
-frames_of (const Padded &p)
+frames_of (const MedianPadded &p)
 {
   return ONE ? 1 : p.depth;
 }
 
-/* Adds the samples below t of row y of every frame to the lane's columns. */
+/* Adds the samples below t in row y of every frame to the lane's column counts. */
 template<typename T, int N, bool ONE> __device__ __forceinline__ void
-count_row (const Padded &p, long long corner, int pitch, int y, Threshold t, unsigned (&count)[N])
+count_row (const MedianPadded &p, long long corner, int pitch, int y, Threshold t, unsigned (&count)[N])
 {
   for (int s = 0; s < frames_of<ONE> (p); s++) {
     const uint8_t *row = p.frame[s] + corner + y * pitch;
@@ -221,10 +211,14 @@ count_row (const Padded &p, long long corner, int pitch, int y, Threshold t, uns
   }
 }
 
-/* The counts of `batch` rows from row y on: row y + h enters behind row y, row y
- * leaves. Bytes never wrap: a column's count stays within 0..255. */
+/* Writes the column counts of `batch` rows of windows from row y on to `counts`.
+ * After each row the samples below t of the row that enters the window are added
+ * and those of the row that leaves it are subtracted. Counts are bytes and do not
+ * overflow, because a window has at most 255 rows. Lane l has columns 4 l .. 4 l + 3,
+ * and for N > 1 those 128 and 256 further on. */
 template<typename T, int N, bool ONE> __device__ __forceinline__ void
-slide_rows (const Padded &p, long long corner, int pitch, int y, Threshold t, unsigned (&count)[N], unsigned *counts)
+slide_rows (const MedianPadded &p, long long corner, int pitch, int y, Threshold t, unsigned (&count)[N],
+    unsigned *counts)
 {
   const int counts_pitch = 32 * N + 1;
   unsigned change[batch][N] = { };
@@ -255,17 +249,18 @@ slide_rows (const Padded &p, long long corner, int pitch, int y, Threshold t, un
     }
 }
 
-/* The running sum along one row of counts: moves the outputs that are at the
- * node `value` (FIRST: all). Returns what they did: bit 0 some stayed, bit 1
- * some moved up. */
+/* Runs along one row of counts, with two dp4a per output for the column that enters
+ * the window and the one that leaves it, and moves the outputs that are at the node
+ * `value` (FIRST: all outputs) to its children. Returns the children that have outputs:
+ * bit 0 the lower one, bit 1 the upper one. */
 template<typename T, bool FIRST> __device__ __forceinline__ int
-sum_row (const unsigned *counts, const unsigned *values, unsigned *pending, const Padded &p, TreeTile tile, unsigned value,
-    int bit)
+sum_row (const unsigned *counts, const unsigned *values, unsigned *pending, const MedianPadded &p, TreeTile tile,
+    unsigned value, int bit)
 {
   const int first = tile.shift, last = tile.shift + p.w; /* columns of the first window */
   const int leave_bits = 8 * (first & 3), enter_bits = 8 * (last & 3);
-  int left = p.rank; /* rank - samples below: not negative = the bit is set */
-  unsigned up = 0, stay = 0;
+  int left = p.rank; /* rank - samples below t; the bit is set if this is not negative */
+  unsigned upper = 0, lower = 0;
 
   for (int i = 0; i <= (last - 1) >> 2; i++) {
     unsigned ones = 0xffffffffu;
@@ -292,35 +287,36 @@ sum_row (const unsigned *counts, const unsigned *values, unsigned *pending, cons
     leave = next_leave;
     enter = next_enter;
 
-    /* few outputs are at any one node: mostly a warp has nothing to do here */
-    const unsigned here = FIRST ? 0x80808080u : Values<T>::at_node (values + g * (int) sizeof (T), value);
+    /* few outputs are at any one node: a warp seldom has something to do here */
+    const unsigned at_node = FIRST ? 0x80808080u : Values<T>::at_node (values + g * (int) sizeof (T), value);
 
-    if (here) {
+    if (at_node) {
       const unsigned negative = __byte_perm (__byte_perm ((unsigned) d0, (unsigned) d1, 0x73),
           __byte_perm ((unsigned) d2, (unsigned) d3, 0x73), 0x5410);
-      const unsigned moves = here & ~negative;
+      const unsigned set = at_node & ~negative;
 
-      up |= moves;
-      stay |= here & negative;
-      if (moves)
-        Values<T>::set (pending + g * (int) sizeof (T), moves, bit);
+      upper |= set;
+      lower |= at_node & negative;
+      if (set)
+        Values<T>::set (pending + g * (int) sizeof (T), set, bit);
     }
   }
-  return (up ? 2 : 0) | (stay ? 1 : 0);
+  return (upper ? 2 : 0) | (lower ? 1 : 0);
 }
 
-/* What the threads of a block share. */
-struct Block {
-  unsigned *counts;           /* this warp's */
-  unsigned *values, *pending; /* the outputs' bits so far, and those that this level adds */
-  unsigned *asked, *next;     /* bitmaps of nodes, one for each 32 rows */
-  int bitmap;                 /* words of a bitmap */
+/* The parts of a block's shared memory. */
+struct TreeShared {
+  unsigned *counts;               /* of this warp */
+  unsigned *values, *pending;     /* the outputs' bits so far, and those that this level sets */
+  unsigned *active, *next_active; /* bitmaps of nodes, one per chunk of 32 rows */
+  int bitmap;                     /* words per bitmap */
 };
 
-/* One node for one chunk of rows: t_value = the node's value with `bit` set. */
+/* Visits node `prefix` for chunk c of the rows, by one warp: t_value = the node's
+ * value with `bit` set. */
 template<typename T, int N, bool ONE, bool FIRST> __device__ __forceinline__ void
-visit_node (const Padded &p, long long corner, int pitch, const Block &b, TreeTile tile, int c, unsigned prefix,
-    unsigned t_value, int bit)
+visit_node (const MedianPadded &p, long long corner, int pitch, const TreeShared &b, TreeTile tile, int c,
+    unsigned prefix, unsigned t_value, int bit)
 {
   const int lane = (int) threadIdx.x & 31, counts_pitch = 32 * N + 1;
   const int row = (c * chunk + lane) * (tile.w / 4 * (int) sizeof (T) + 1);
@@ -334,28 +330,29 @@ visit_node (const Padded &p, long long corner, int pitch, const Block &b, TreeTi
   for (int r = 0; r < chunk; r += batch)
     slide_rows<T, N, ONE> (p, corner, pitch, r, t, count, b.counts + r * counts_pitch + lane);
   __syncwarp ();
-  const int did = sum_row<T, FIRST> (b.counts + lane * counts_pitch, b.values + row, b.pending + row, p, tile,
+  const int children = sum_row<T, FIRST> (b.counts + lane * counts_pitch, b.values + row, b.pending + row, p, tile,
       prefix << (bit + 1), bit);
 
-  /* below: 2 prefix for those that stayed, 2 prefix + 1 for those that moved */
-  if (!FIRST && bit > 0 && did)
-    atomicOr (&b.next[c * b.bitmap + (2 * prefix >> 5)], (unsigned) did << (2 * prefix & 31));
+  /* the children are nodes 2 prefix and 2 prefix + 1 of the next level */
+  if (!FIRST && bit > 0 && children)
+    atomicOr (&b.next_active[c * b.bitmap + (2 * prefix >> 5)], (unsigned) children << (2 * prefix & 31));
   __syncwarp ();
 }
 
-/* The first levels at once: each of the thresholds that cut the range into 8. */
+/* Does the first levels at once, with the 7 thresholds that cut the range into 8. */
 template<typename T, int N, bool ONE> __device__ __forceinline__ void
-visit_first (const Padded &p, long long corner, int pitch, const Block &b, TreeTile tile)
+visit_first (const MedianPadded &p, long long corner, int pitch, const TreeShared &b, TreeTile tile)
 {
   const int bit = p.bits - first_bits, thresholds = (1 << first_bits) - 1;
 
   for (int i = (int) threadIdx.x / 32; i < chunks * thresholds; i += warps)
-    visit_node<T, N, ONE, true> (p, corner, pitch, b, tile, i / thresholds, 0, (unsigned) (1 + i % thresholds) << bit, bit);
+    visit_node<T, N, ONE, true> (p, corner, pitch, b, tile, i / thresholds, 0, (unsigned) (1 + i % thresholds) << bit,
+        bit);
 }
 
-/* All tasks of a level: warp k takes the k-th, (k + 8)-th ... that is asked for. */
+/* Visits the active nodes of a level: warp k takes the k-th, (k + 8)-th, ... */
 template<typename T, int N, bool ONE> __device__ __forceinline__ void
-visit_level (const Padded &p, long long corner, int pitch, const Block &b, TreeTile tile, int bit)
+visit_level (const MedianPadded &p, long long corner, int pitch, const TreeShared &b, TreeTile tile, int bit)
 {
   const int warp = (int) threadIdx.x / 32, level = p.bits - 1 - bit;
   const int words = level < 5 ? 1 : 1 << (level - 5);
@@ -364,7 +361,7 @@ visit_level (const Padded &p, long long corner, int pitch, const Block &b, TreeT
   for (int i = 0; i < chunks * words; i++) {
     const int c = i / words, word = i % words;
 
-    for (unsigned nodes = b.asked[c * b.bitmap + word]; nodes; nodes &= nodes - 1, task++)
+    for (unsigned nodes = b.active[c * b.bitmap + word]; nodes; nodes &= nodes - 1, task++)
       if (task % warps == warp) {
         const unsigned prefix = 32 * (unsigned) word + (unsigned) __ffs ((int) nodes) - 1;
 
@@ -373,16 +370,16 @@ visit_level (const Padded &p, long long corner, int pitch, const Block &b, TreeT
   }
 }
 
-/* Joins a level's bits to the values. `mark`: asks for the nodes that the
- * outputs are at now, of first_bits bits. */
+/* Joins a level's bits to the values. `activate`: also makes the nodes active that
+ * the outputs are at after the first levels. */
 template<typename T> __device__ __forceinline__ void
-join_values (const Padded &p, const Block &b, int values_words, int values_pitch, bool mark)
+join_values (const MedianPadded &p, const TreeShared &b, int values_words, int values_pitch, bool activate)
 {
   for (int i = (int) threadIdx.x; i < values_words; i += warps * 32) {
     const unsigned v = b.values[i] |= b.pending[i];
 
     b.pending[i] = 0;
-    if (mark) {
+    if (activate) {
       const int down = p.bits - first_bits;
       unsigned nodes = 0;
 
@@ -390,13 +387,14 @@ join_values (const Padded &p, const Block &b, int values_words, int values_pitch
       for (int k = 0; k < 32; k += 8 * (int) sizeof (T))
         nodes |= 1u << ((v >> k & (sizeof (T) == 1 ? 0xff : 0xffff)) >> down);
       if (i % values_pitch != values_pitch - 1)
-        atomicOr (&b.asked[i / values_pitch / chunk * b.bitmap], nodes);
+        atomicOr (&b.active[i / values_pitch / chunk * b.bitmap], nodes);
     }
   }
 }
 
 template<typename T> __device__ __forceinline__ void
-store_tile (const Launch &launch, const Plane &j, const Padded &p, int plane, const unsigned *values, TreeTile tile, int x0, int y0)
+store_values (const Launch &launch, const Plane &plane, const MedianPadded &p, int index, const unsigned *values,
+    TreeTile tile, int x0, int y0)
 {
   const int quads = tile.w / 4, values_pitch = quads * (int) sizeof (T) + 1;
 
@@ -405,38 +403,42 @@ store_tile (const Launch &launch, const Plane &j, const Padded &p, int plane, co
     const unsigned *word = values + r * values_pitch + g * (int) sizeof (T);
     unsigned sample[4];
 
-    if (x >= j.width || y >= j.height)
+    if (x >= plane.width || y >= plane.height)
       continue;
-    const T *was = (const T *) (p.frame[0] + p.offset[plane] + (long long) (y + pad) * p.pitch[plane]) + x + pad;
+    const T *input = (const T *) (p.frame[0] + p.offset[index]
+        + (long long) (y + median_pad) * p.pitch[index]) + x + median_pad;
 #pragma unroll
     for (int k = 0; k < 4; k++) {
       const unsigned value = sizeof (T) == 1 ? word[0] >> (8 * k) & 255 : word[k / 2] >> (16 * (k & 1)) & 65535;
 
-      sample[k] = abs ((int) value - (int) was[k]) > launch.threshold ? value : was[k];
+      sample[k] = abs ((int) value - (int) input[k]) > launch.threshold ? value : input[k];
     }
-    store_quad (j, j.out + y * j.out_pitch, x, sizeof (T) == 1
+    store_quad (plane, plane.out + y * plane.out_pitch, x, sizeof (T) == 1
         ? Quad { sample[0] | sample[1] << 8 | sample[2] << 16 | sample[3] << 24, 0 }
         : Quad { sample[0] | sample[1] << 16, sample[2] | sample[3] << 16 });
   }
 }
 
 template<typename T, int N, bool ONE> __global__ void __launch_bounds__ (warps * 32)
-median_tree_kernel (const __grid_constant__ Launch launch, const __grid_constant__ Padded p, const TreeTile tile, const int bitmap)
+median_tree_kernel (const __grid_constant__ Launch launch, const __grid_constant__ MedianPadded p, const TreeTile tile,
+    const int bitmap)
 {
   extern __shared__ unsigned shared[];
-  const Plane &j = plane_of_block (launch, (int) blockIdx.x);
-  const int block = (int) blockIdx.x - j.first_block, plane = (int) (&j - launch.plane), thread = (int) threadIdx.x;
-  const int x0 = block % j.blocks_x * tile.w, y0 = block / j.blocks_x * tile_h, pitch = p.pitch[plane];
+  const Plane &plane = plane_of_block (launch, (int) blockIdx.x);
+  const int block = (int) blockIdx.x - plane.first_block, index = (int) (&plane - launch.plane);
+  const int thread = (int) threadIdx.x;
+  const int x0 = block % plane.blocks_x * tile.w, y0 = block / plane.blocks_x * tile_h, pitch = p.pitch[index];
   const int counts_words = chunk * (32 * N + 1), values_pitch = tile.w / 4 * (int) sizeof (T) + 1;
   const int values_words = tile_h * values_pitch;
   unsigned *values = shared + warps * counts_words, *bitmaps = values + 2 * values_words;
-  Block b = { shared + thread / 32 * counts_words, values, values + values_words, bitmaps, bitmaps + chunks * bitmap, bitmap };
+  TreeShared b = { shared + thread / 32 * counts_words, values, values + values_words, bitmaps,
+    bitmaps + chunks * bitmap, bitmap };
   /* the lane's first column, rounded down to whole words */
-  const long long corner = p.offset[plane] + (long long) (y0 + pad - p.h / 2) * pitch
-      + (long long) (((x0 + pad - p.w / 2) & ~3) + 4 * (thread & 31)) * (int) sizeof (T);
+  const long long corner = p.offset[index] + (long long) (y0 + median_pad - p.h / 2) * pitch
+      + (long long) (((x0 + median_pad - p.w / 2) & ~3) + 4 * (thread & 31)) * (int) sizeof (T);
 
-  if (!j.filtered) {
-    copy_tile (j, x0, y0, tile.w, tile_h, thread, warps * 32);
+  if (!plane.filtered) {
+    copy_tile (plane, x0, y0, tile.w, tile_h, thread, warps * 32);
     return;
   }
   for (int i = thread; i < 2 * values_words + 2 * chunks * bitmap; i += warps * 32)
@@ -447,7 +449,7 @@ median_tree_kernel (const __grid_constant__ Launch launch, const __grid_constant
   join_values<T> (p, b, values_words, values_pitch, true);
   __syncthreads ();
   for (int bit = p.bits - 1 - first_bits; bit >= 0; bit--) {
-    unsigned *done = b.asked;
+    unsigned *done = b.active;
 
     visit_level<T, N, ONE> (p, corner, pitch, b, tile, bit);
     __syncthreads ();
@@ -455,10 +457,10 @@ median_tree_kernel (const __grid_constant__ Launch launch, const __grid_constant
     for (int i = thread; i < chunks * bitmap; i += warps * 32)
       done[i] = 0;
     __syncthreads ();
-    b.asked = b.next;
-    b.next = done;
+    b.active = b.next_active;
+    b.next_active = done;
   }
-  store_tile<T> (launch, j, p, plane, values, tile, x0, y0);
+  store_values<T> (launch, plane, p, index, values, tile, x0, y0);
 }
 
 /* ---- launch ------------------------------------------------------------- */
@@ -471,46 +473,46 @@ tree_kernel (int words)
 }
 
 static const void *
-tree_kernel (const Padded &p)
+tree_kernel (const MedianPadded &p)
 {
   const int words = lane_words (p.w);
 
   if (p.depth == 1)
-    return p.element == 1 ? tree_kernel<uint8_t, true> (words) : tree_kernel<uint16_t, true> (words);
-  return p.element == 1 ? tree_kernel<uint8_t, false> (words) : tree_kernel<uint16_t, false> (words);
+    return p.bytes == 1 ? tree_kernel<uint8_t, true> (words) : tree_kernel<uint16_t, true> (words);
+  return p.bytes == 1 ? tree_kernel<uint8_t, false> (words) : tree_kernel<uint16_t, false> (words);
 }
 
 bool
-median_tree_fits (const Padded &p, int max_shared)
+median_tree_fits (const MedianPadded &p, int max_shared)
 {
-  return p.primary == 0 && p.h * p.depth <= 255 && shared_bytes (p) <= (size_t) max_shared;
+  return p.n_primary == 0 && p.h * p.depth <= 255 && shared_bytes (p) <= (size_t) max_shared;
 }
 
 CfCode
-median_launch_tree (Launch *launch, const Padded &p, cudaStream_t stream, CfStatus *status)
+median_launch_tree (Launch *launch, const MedianPadded &p, cudaStream_t stream, CfStatus *status)
 {
   TreeTile tile = tree_tile (p);
   int bitmap = bitmap_words (p.bits);
-  void *arguments[] = { launch, const_cast<Padded *> (&p), &tile, &bitmap };
+  void *arguments[] = { launch, const_cast<MedianPadded *> (&p), &tile, &bitmap };
   CfCode code;
 
   deal_blocks (launch, tile.w, tile_h);
-  code = cf_cuda_check (cudaLaunchKernel (tree_kernel (p), dim3 ((unsigned) launch->blocks), dim3 (warps * 32), arguments,
-          shared_bytes (p), stream), "median: tree", status);
+  code = cf_cuda_check (cudaLaunchKernel (tree_kernel (p), dim3 ((unsigned) launch->blocks), dim3 (warps * 32),
+          arguments, shared_bytes (p), stream), "median: tree", status);
   return code == CF_OK ? cf_cuda_launched ("median: tree", status) : code;
 }
 
-/* The tile's samples are read again for each node: leave the L1 cache room for
- * them beside the shared memory of the blocks. */
+/* Every node reads the tile's samples again, so the carve-out leaves the L1 cache
+ * room for them beside the blocks' shared memory. */
 static CfCode
 prepare (const void *kernel, int max_shared, CfStatus *status)
 {
   const char *what = "loading the median's kernels";
-  CfCode code = cf_cuda_check (cudaFuncSetAttribute (kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, max_shared), what,
-      status);
+  CfCode code = cf_cuda_check (cudaFuncSetAttribute (kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, max_shared),
+      what, status);
 
-  return code == CF_OK ? cf_cuda_check (cudaFuncSetAttribute (kernel, cudaFuncAttributePreferredSharedMemoryCarveout, 64),
-      what, status) : code;
+  return code == CF_OK ? cf_cuda_check (cudaFuncSetAttribute (kernel,
+          cudaFuncAttributePreferredSharedMemoryCarveout, 64), what, status) : code;
 }
 
 CfCode
@@ -520,10 +522,10 @@ median_tree_init (int max_shared, CfStatus *status)
 
   for (int i = 0; code == CF_OK && i < 12; i++) {
     const int widths[] = { 3, 101, 255 };
-    Padded p = { };
+    MedianPadded p = { };
 
     p.w = widths[i % 3];
-    p.element = 1 + i / 3 % 2;
+    p.bytes = 1 + i / 3 % 2;
     p.depth = i < 6 ? 1 : 3;
     code = prepare (tree_kernel (p), max_shared, status);
   }

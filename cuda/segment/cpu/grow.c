@@ -1,46 +1,46 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * segment/cpu/grow.c: the segmentation's rounds on the CPU, and growth: steps 5
- * and 6 of segment/segment.h.
+ * segment/cpu/grow.c: rounds and growth on the CPU: steps 5 and 6 of segment/segment.h.
  *
- * In the first round of growth nearly all regions that pick are single cells: it
- * is made with rows of cells. What is left is far less, and gets numbers and a
- * list of the pairs that touch; no later round looks at cells. */
+ * In the first round of growth nearly all regions that pick are single cells, so this round
+ * works on rows of cells. Far fewer regions are left after it; they are numbered, and the pairs
+ * that touch are listed as edges. All later rounds work on regions and edges only. */
 #include "internal.h"
 
 #include <string.h>
 
 /* ---- rounds -------------------------------------------------------------- */
 
-#define LIVE 4096 /* regions of one job */
+#define PER_TASK 4096 /* regions of one task */
 
-/* What the live regions pick, but the smaller one of a pair nothing. */
+/* Turns the picks of live regions into next, except that of the smaller one of two that pick each other: it stays a
+ * root. */
 static void
-pick_job (CfSgCpu *m, int job, uint8_t *scratch)
+pick_task (CfSgCpu *m, int task, uint8_t *scratch)
 {
-  const uint32_t first = (uint32_t) job * LIVE, end = first + LIVE < m->n_live ? first + LIVE : m->n_live;
+  const uint32_t first = (uint32_t) task * PER_TASK, end = first + PER_TASK < m->n_live ? first + PER_TASK : m->n_live;
   bool any = false;
 
   (void) scratch;
   for (uint32_t i = first; i < end; i++) {
     const uint32_t r = m->live[i], to = (uint32_t) m->node[r].best;
 
-    if (m->node[r].best == CF_SG_NEVER)
+    if (m->node[r].best == CF_SG_NO_PICK)
       continue;
     any = true;
-    if (m->node[to].best == CF_SG_NEVER || (uint32_t) m->node[to].best != r || to < r)
+    if (m->node[to].best == CF_SG_NO_PICK || (uint32_t) m->node[to].best != r || to < r)
       m->node[r].next = to;
   }
   if (any)
     __atomic_store_n (&m->any, true, __ATOMIC_RELAXED);
 }
 
-/* Where picks lead. Other threads go through the same regions and shorten their
- * ways, but only to where they end. */
+/* Sets next of each live region to its root. Other threads walk over the same regions and shorten the same paths at
+ * the same time; this is safe because they only store the root at which a path ends. */
 static void
-follow_job (CfSgCpu *m, int job, uint8_t *scratch)
+find_roots_task (CfSgCpu *m, int task, uint8_t *scratch)
 {
-  const uint32_t first = (uint32_t) job * LIVE, end = first + LIVE < m->n_live ? first + LIVE : m->n_live;
+  const uint32_t first = (uint32_t) task * PER_TASK, end = first + PER_TASK < m->n_live ? first + PER_TASK : m->n_live;
 
   (void) scratch;
   for (uint32_t i = first; i < end; i++) {
@@ -56,6 +56,7 @@ follow_job (CfSgCpu *m, int job, uint8_t *scratch)
   }
 }
 
+/* Adds the sums and the claim of region `from` to region `to`. */
 static void
 add_region (CfSgCpu *m, uint32_t from, uint32_t to)
 {
@@ -76,7 +77,7 @@ cf_sg_gather_live (CfSgCpu *m)
   for (uint32_t i = 0; i < m->n_live; i++) {
     const uint32_t r = m->live[i];
 
-    m->node[r].best = CF_SG_NEVER;
+    m->node[r].best = CF_SG_NO_PICK;
     if (m->node[r].next != r)
       add_region (m, r, m->node[r].next);
     else
@@ -86,7 +87,7 @@ cf_sg_gather_live (CfSgCpu *m)
   for (uint32_t i = 0; i < m->n_touched; i++) {
     const uint32_t r = m->touched[i];
 
-    m->node[r].tone = cf_sg_mean (&m->sum[r]) | (m->node[r].tone & CF_SG_SEEDED);
+    m->node[r].mean = cf_sg_mean (&m->sum[r]) | (m->node[r].mean & CF_SG_SEEDED);
     m->is_touched[r] = false;
   }
 }
@@ -94,16 +95,17 @@ cf_sg_gather_live (CfSgCpu *m)
 bool
 cf_sg_join (CfSgCpu *m)
 {
-  const int jobs = (int) ((m->n_live + LIVE - 1) / LIVE);
+  const int n_tasks = (int) ((m->n_live + PER_TASK - 1) / PER_TASK);
 
   m->any = false;
-  cf_sg_run (m, jobs, pick_job);
+  cf_sg_run (m, n_tasks, pick_task);
   if (m->any)
-    cf_sg_run (m, jobs, follow_job);
+    cf_sg_run (m, n_tasks, find_roots_task);
   cf_sg_gather_live (m);
   return m->any;
 }
 
+/* Moves the regions that are left together, in the same order. renumber[] gets the new number of each old region. */
 static void
 compact (CfSgCpu *m, uint32_t *renumber)
 {
@@ -114,7 +116,7 @@ compact (CfSgCpu *m, uint32_t *renumber)
       continue;
     m->sum[n] = m->sum[r];
     m->claim[n] = m->claim[r];
-    m->node[n].tone = m->node[r].tone & ~CF_SG_SEEDED;
+    m->node[n].mean = m->node[r].mean & ~CF_SG_SEEDED;
     renumber[r] = n++;
   }
   for (uint32_t r = 0; r < m->n_regions; r++) {
@@ -127,7 +129,7 @@ compact (CfSgCpu *m, uint32_t *renumber)
   m->n_regions = n;
   for (uint32_t r = 0; r < n; r++) {
     m->node[r].next = r;
-    m->node[r].best = CF_SG_NEVER;
+    m->node[r].best = CF_SG_NO_PICK;
   }
 }
 
@@ -137,26 +139,27 @@ static void
 pick_strip (CfSgCpu *m, int strip, uint8_t *scratch)
 {
   (void) scratch;
-  for (int row = strip * CF_SG_STRIP; row < cf_sg_strip_end (m, strip); row++) {
-    const size_t first = cf_sg_place (m, row);
-    const CfSgAround at = { m->mean + first, m->root + first, (ptrdiff_t) m->pitch };
-    const CfSgGap *gap = m->gap + first;
+  for (int row = strip * CF_SG_STRIP_ROWS; row < cf_sg_strip_end (m, strip); row++) {
+    const size_t first = cf_sg_row_start (m, row);
+    const CfSgNeighbours at = { m->mean + first, m->root + first, (ptrdiff_t) m->pitch };
+    const CfSgFreeRun *free_run = m->free_run + first;
 
-    if (m->row_gaps[row] > (uint32_t) m->setup.columns / 32) { /* short ones make short vectors */
+    if (m->row_free_runs[row] > (uint32_t) m->setup.columns / 32) { /* many short runs make short vectors */
       m->simd->pick (&at, (uint32_t) first, m->setup.columns, m->picked + first);
       continue;
     }
     memcpy (m->picked + first, at.root, (size_t) m->setup.columns * sizeof *m->picked);
-    for (uint32_t g = 0; g < m->row_gaps[row]; g++) {
-      const CfSgAround part = { at.mean + gap[g].from, at.root + gap[g].from, at.pitch };
+    for (uint32_t g = 0; g < m->row_free_runs[row]; g++) {
+      const CfSgNeighbours part = { at.mean + free_run[g].from, at.root + free_run[g].from, at.pitch };
 
-      m->simd->pick (&part, (uint32_t) first + gap[g].from, gap[g].to - gap[g].from, m->picked + first + gap[g].from);
+      m->simd->pick (&part, (uint32_t) first + free_run[g].from, free_run[g].to - free_run[g].from,
+          m->picked + first + free_run[g].from);
     }
   }
 }
 
-/* Other threads follow picks through the same cells and shorten their ways, but
- * the end is the same whatever is shortened. */
+/* Returns the root to which the picks of a cell lead, and shortens the path. Other threads walk over the same cells and
+ * shorten paths at the same time; a shortened path ends at the same root, so the result is the same. */
 static uint32_t
 root_of_picks (CfSgCpu *m, uint32_t from)
 {
@@ -177,30 +180,30 @@ root_of_picks (CfSgCpu *m, uint32_t from)
 }
 
 static void
-follow_strip (CfSgCpu *m, int strip, uint8_t *scratch)
+find_roots_strip (CfSgCpu *m, int strip, uint8_t *scratch)
 {
   (void) scratch;
-  for (int row = strip * CF_SG_STRIP; row < cf_sg_strip_end (m, strip); row++) {
-    const uint32_t first = (uint32_t) cf_sg_place (m, row);
+  for (int row = strip * CF_SG_STRIP_ROWS; row < cf_sg_strip_end (m, strip); row++) {
+    const uint32_t first = (uint32_t) cf_sg_row_start (m, row);
 
-    for (uint32_t g = 0; g < m->row_gaps[row]; g++)
-      for (uint32_t i = first + m->gap[first + g].from; i < first + m->gap[first + g].to; i++)
+    for (uint32_t g = 0; g < m->row_free_runs[row]; g++)
+      for (uint32_t i = first + m->free_run[first + g].from; i < first + m->free_run[first + g].to; i++)
         __atomic_store_n (&m->picked[i], root_of_picks (m, i), __ATOMIC_RELAXED);
   }
 }
 
-/* How many regions begin in each row. */
+/* Counts the regions whose root is in each row. */
 static void
 count_strip (CfSgCpu *m, int strip, uint8_t *scratch)
 {
   (void) scratch;
-  for (int row = strip * CF_SG_STRIP; row < cf_sg_strip_end (m, strip); row++) {
-    const uint32_t first = (uint32_t) cf_sg_place (m, row), end = first + (uint32_t) m->setup.columns;
+  for (int row = strip * CF_SG_STRIP_ROWS; row < cf_sg_strip_end (m, strip); row++) {
+    const uint32_t first = (uint32_t) cf_sg_row_start (m, row), end = first + (uint32_t) m->setup.columns;
     uint32_t roots = 0;
 
     for (uint32_t i = first; i < end; i++)
       roots += m->picked[i] == i;
-    m->row_first[row] = roots;
+    m->row_first_region[row] = roots;
   }
 }
 
@@ -210,18 +213,18 @@ static void
 number_strip (CfSgCpu *m, int strip, uint8_t *scratch)
 {
   (void) scratch;
-  for (int row = strip * CF_SG_STRIP; row < cf_sg_strip_end (m, strip); row++) {
-    const uint32_t first = (uint32_t) cf_sg_place (m, row), end = first + (uint32_t) m->setup.columns;
-    uint32_t r = m->row_first[row];
+  for (int row = strip * CF_SG_STRIP_ROWS; row < cf_sg_strip_end (m, strip); row++) {
+    const uint32_t first = (uint32_t) cf_sg_row_start (m, row), end = first + (uint32_t) m->setup.columns;
+    uint32_t r = m->row_first_region[row];
 
     for (uint32_t i = first; i < end; i++) {
       if (m->picked[i] != i)
         continue;
-      m->node[r].tone = m->mean[i] & CF_SG_SEEDED;
-      m->root[i] = r | m->node[r].tone;
+      m->node[r].mean = m->mean[i] & CF_SG_SEEDED;
+      m->root[i] = r | m->node[r].mean;
       m->sum[r] = (CfSgSum) { 0 };
       m->claim[r] = 0;
-      m->node[r].best = CF_SG_NEVER;
+      m->node[r].best = CF_SG_NO_PICK;
       m->node[r].next = r;
       m->is_touched[r] = false;
       r++;
@@ -229,31 +232,31 @@ number_strip (CfSgCpu *m, int strip, uint8_t *scratch)
   }
 }
 
-/* The numbers of the regions that begin in a strip. */
+/* Returns the numbers of the regions whose root is in a strip. */
 static CfSgRange
 strip_regions (const CfSgCpu *m, int strip)
 {
-  return (CfSgRange) { m->row_first[strip * CF_SG_STRIP],
-    strip + 1 < m->n_strips ? m->row_first[(strip + 1) * CF_SG_STRIP] : m->n_regions };
+  return (CfSgRange) { m->row_first_region[strip * CF_SG_STRIP_ROWS],
+    strip + 1 < m->n_strips ? m->row_first_region[(strip + 1) * CF_SG_STRIP_ROWS] : m->n_regions };
 }
 
-/* Labels, and the sums of free cells. Those that belong to a region that begins
- * in another strip go to a list: none but the strip itself adds to its regions. */
+/* Sets the labels of a strip and adds up its free cells. Only the task of a strip adds to the regions whose root is in
+ * it; cells of other regions go to a list (region in live[], colour in touched[]) that sum_regions () adds later. */
 static void
 label_strip (CfSgCpu *m, int strip, uint8_t *scratch)
 {
   const CfSgRange own = strip_regions (m, strip);
-  const uint32_t base = (uint32_t) cf_sg_place (m, strip * CF_SG_STRIP), *color = m->color[m->now];
+  const uint32_t base = (uint32_t) cf_sg_row_start (m, strip * CF_SG_STRIP_ROWS), *color = m->color[m->now];
   uint32_t *label = m->label[m->now], k = base;
 
   (void) scratch;
-  for (int row = strip * CF_SG_STRIP; row < cf_sg_strip_end (m, strip); row++) {
-    const size_t first = cf_sg_place (m, row), end = first + (size_t) m->setup.columns;
+  for (int row = strip * CF_SG_STRIP_ROWS; row < cf_sg_strip_end (m, strip); row++) {
+    const size_t first = cf_sg_row_start (m, row), end = first + (size_t) m->setup.columns;
 
     for (size_t i = first; i < end; i++)
       label[i] = m->root[m->picked[i]];
-    for (uint32_t g = 0; g < m->row_gaps[row]; g++)
-      for (size_t i = first + m->gap[first + g].from; i < first + m->gap[first + g].to; i++) {
+    for (uint32_t g = 0; g < m->row_free_runs[row]; g++)
+      for (size_t i = first + m->free_run[first + g].from; i < first + m->free_run[first + g].to; i++) {
         const uint32_t r = label[i] & CF_SG_NUMBER;
 
         if (r >= own.first && r < own.end) {
@@ -267,6 +270,7 @@ label_strip (CfSgCpu *m, int strip, uint8_t *scratch)
   m->strip_edges[strip] = (CfSgRange) { base, k };
 }
 
+/* Adds the components, and the cells that label_strip () has listed, to their regions. */
 static void
 sum_regions (CfSgCpu *m)
 {
@@ -285,15 +289,17 @@ sum_regions (CfSgCpu *m)
 }
 
 static void
-tone_job (CfSgCpu *m, int job, uint8_t *scratch)
+mean_task (CfSgCpu *m, int task, uint8_t *scratch)
 {
-  const uint32_t first = (uint32_t) job * LIVE, end = first + LIVE < m->n_regions ? first + LIVE : m->n_regions;
+  const uint32_t first = (uint32_t) task * PER_TASK;
+  const uint32_t end = first + PER_TASK < m->n_regions ? first + PER_TASK : m->n_regions;
 
   (void) scratch;
   for (uint32_t r = first; r < end; r++)
-    m->node[r].tone |= cf_sg_mean (&m->sum[r]);
+    m->node[r].mean |= cf_sg_mean (&m->sum[r]);
 }
 
+/* Numbers the regions in the order of their roots; sets their sums, means and the cells' labels. */
 static void
 number_regions (CfSgCpu *m)
 {
@@ -301,23 +307,23 @@ number_regions (CfSgCpu *m)
 
   cf_sg_run (m, m->n_strips, count_strip);
   for (int row = 0; row < m->setup.rows; row++) {
-    const uint32_t roots = m->row_first[row];
+    const uint32_t roots = m->row_first_region[row];
 
-    m->row_first[row] = n;
+    m->row_first_region[row] = n;
     n += roots;
   }
   m->n_regions = n;
   cf_sg_run (m, m->n_strips, number_strip);
   cf_sg_run (m, m->n_strips, label_strip);
   sum_regions (m);
-  cf_sg_run (m, (int) ((n + LIVE - 1) / LIVE), tone_job);
+  cf_sg_run (m, (int) ((n + PER_TASK - 1) / PER_TASK), mean_task);
 }
 
 /* ---- the other rounds of growth ------------------------------------------ */
 
-/* What is less stays, whoever comes first. */
+/* Stores `key` in *best if it is less. An atomic minimum: the result does not depend on the order of the threads. */
 static inline void
-consider (uint64_t *best, uint64_t key)
+offer (uint64_t *best, uint64_t key)
 {
   uint64_t old = __atomic_load_n (best, __ATOMIC_RELAXED);
 
@@ -325,36 +331,37 @@ consider (uint64_t *best, uint64_t key)
     ;
 }
 
-/* The regions of an edge look at each other. Those with seeds do not pick: their
- * keys are never less, which asks no question whose answer is hard to guess. */
+/* Offers the two regions of an edge to each other. A region with a seed does not pick: its key is all ones and thus
+ * never less, which saves a branch that is hard to predict. */
 static inline void
-look (CfSgCpu *m, uint32_t a, uint32_t b)
+offer_edge (CfSgCpu *m, uint32_t a, uint32_t b)
 {
-  const uint32_t p = m->node[a].tone, q = m->node[b].tone;
+  const uint32_t p = m->node[a].mean, q = m->node[b].mean;
   const uint64_t key = (uint64_t) cf_sg_distance (p, q) << 32;
 
-  consider (&m->node[a].best, key | b | -(uint64_t) (p / CF_SG_SEEDED));
-  consider (&m->node[b].best, key | a | -(uint64_t) (q / CF_SG_SEEDED));
+  offer (&m->node[a].best, key | b | -(uint64_t) (p / CF_SG_SEEDED));
+  offer (&m->node[b].best, key | a | -(uint64_t) (q / CF_SG_SEEDED));
 }
 
 static inline uint32_t
 add_edge (CfSgCpu *m, uint32_t k, uint32_t a, uint32_t b)
 {
   m->edge[k] = (CfSgEdge) { a & CF_SG_NUMBER, b & CF_SG_NUMBER };
-  look (m, a & CF_SG_NUMBER, b & CF_SG_NUMBER);
+  offer_edge (m, a & CF_SG_NUMBER, b & CF_SG_NUMBER);
   return k + 1;
 }
 
+/* Lists the edges of a strip, and offers each. */
 static void
 edges_strip (CfSgCpu *m, int strip, uint8_t *scratch)
 {
   const int n = m->setup.columns;
-  const uint32_t base = 2 * (uint32_t) cf_sg_place (m, strip * CF_SG_STRIP);
+  const uint32_t base = 2 * (uint32_t) cf_sg_row_start (m, strip * CF_SG_STRIP_ROWS);
   uint8_t *right = scratch, *below = scratch + n + CF_SG_PAD;
   uint32_t k = base;
 
-  for (int row = strip * CF_SG_STRIP; row < cf_sg_strip_end (m, strip); row++) {
-    const uint32_t *label = m->label[m->now] + cf_sg_place (m, row);
+  for (int row = strip * CF_SG_STRIP_ROWS; row < cf_sg_strip_end (m, strip); row++) {
+    const uint32_t *label = m->label[m->now] + cf_sg_row_start (m, row);
 
     m->simd->grow (label, (ptrdiff_t) m->pitch, n, right, below);
     for (int x = cf_sg_next (right, 0, n); x < n; x = cf_sg_next (right, x + 1, n))
@@ -365,10 +372,10 @@ edges_strip (CfSgCpu *m, int strip, uint8_t *scratch)
   m->strip_edges[strip] = (CfSgRange) { base, k };
 }
 
-/* Edges between what the round before has joined are dropped, and those between
- * two that have seeds. */
+/* Offers the edges of a strip, after dropping those inside a region that the previous round has joined and those
+ * between two regions with seeds. */
 static void
-look_strip (CfSgCpu *m, int strip, uint8_t *scratch)
+offer_strip (CfSgCpu *m, int strip, uint8_t *scratch)
 {
   CfSgRange *range = &m->strip_edges[strip];
   uint32_t k = range->first;
@@ -378,19 +385,19 @@ look_strip (CfSgCpu *m, int strip, uint8_t *scratch)
     const uint32_t a = m->node[m->edge[i].a].next, b = m->node[m->edge[i].b].next;
 
     m->edge[k] = (CfSgEdge) { a, b };
-    k += (a != b) & !(m->node[a].tone & m->node[b].tone & CF_SG_SEEDED);
+    k += (a != b) & !(m->node[a].mean & m->node[b].mean & CF_SG_SEEDED);
   }
   range->end = k;
   for (uint32_t i = range->first; i < k; i++)
-    look (m, m->edge[i].a, m->edge[i].b);
+    offer_edge (m, m->edge[i].a, m->edge[i].b);
 }
 
 static void
 relabel_strip (CfSgCpu *m, int strip, uint8_t *scratch)
 {
   (void) scratch;
-  for (int row = strip * CF_SG_STRIP; row < cf_sg_strip_end (m, strip); row++) {
-    uint32_t *label = m->label[m->now] + cf_sg_place (m, row);
+  for (int row = strip * CF_SG_STRIP_ROWS; row < cf_sg_strip_end (m, strip); row++) {
+    uint32_t *label = m->label[m->now] + cf_sg_row_start (m, row);
 
     for (int x = 0; x < m->setup.columns; x++)
       label[x] = m->picked[label[x] & CF_SG_NUMBER];
@@ -408,16 +415,16 @@ void
 cf_sg_grow (CfSgCpu *m)
 {
   cf_sg_run (m, m->n_strips, pick_strip);
-  cf_sg_run (m, m->n_strips, follow_strip);
+  cf_sg_run (m, m->n_strips, find_roots_strip);
   number_regions (m);
   m->n_live = 0;
   for (uint32_t r = 0; r < m->n_regions; r++)
-    if (!(m->node[r].tone & CF_SG_SEEDED))
+    if (!(m->node[r].mean & CF_SG_SEEDED))
       m->live[m->n_live++] = r;
   if (m->n_live > 0) {
-    cf_sg_run (m, m->n_strips, edges_strip); /* which looks as well */
+    cf_sg_run (m, m->n_strips, edges_strip); /* also makes the first offers */
     while (cf_sg_join (m) && m->n_live > 0)
-      cf_sg_run (m, m->n_strips, look_strip);
+      cf_sg_run (m, m->n_strips, offer_strip);
   }
   cf_sg_renumber (m);
 }

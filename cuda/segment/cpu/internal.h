@@ -1,170 +1,185 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * segment/cpu/internal.h: the segmentation's plan on the CPU, between plan.c (the
- * plan and its memory), seeds.c (steps 1 to 4: cells, components),
- * grow.c (5 and 6), merge.c (7 to 10),
- * pixels.c (11) and paint.c (12).
+ * segment/cpu/internal.h: the CPU plan of the segmentation, shared by plan.c (the plan and its
+ * memory), seeds.c (steps 1 to 4 of segment.h: cells, seeds, components), grow.c (5 and 6),
+ * merge.c (7 to 10), pixels.c (11) and paint.c (12).
  *
- * Cells have PLACES: row by row, with a cell more at either end of a row and a
- * row above and below, which are outside; so a place is (row + 1) pitch + column + 1
- * and the places' order is that of the cells' numbers. Jobs are STRIPS, rows of
- * cells, as many whatever the number of threads. */
+ * Arrays of cells are PADDED: each row has one more entry at either end, and there is one more
+ * row above and below; colours, means and labels of these entries are CF_SG_OUTSIDE. The padded
+ * index of a cell is (row + 1) pitch + column + 1, so padded indices have the order of the cell
+ * numbers of the contract, and loops need no test for the edge.
+ *
+ * Work is divided into STRIPS of CF_SG_STRIP_ROWS rows of cells, one task each; the strips do not
+ * depend on the number of threads. Where pixels are added up, consecutive strips form SLICES, one
+ * task each with its own sums, which are added afterwards: integers, so the result is the same. */
 #ifndef CF_SEGMENT_CPU_INTERNAL_H
 #define CF_SEGMENT_CPU_INTERNAL_H
 
 #include "simd.h"
 
-#define CF_SG_STRIP 16 /* rows of cells */
-#define CF_SG_SLICES 16 /* at most so many parts of the picture are summed by themselves */
-#define CF_SG_NEVER UINT64_MAX
-#define CF_SG_LEAVE 0xffffu /* of a run: nothing is painted */
+#define CF_SG_STRIP_ROWS 16 /* rows of cells */
+#define CF_SG_MAX_SLICES 16 /* each takes memory for the sums of all regions */
+#define CF_SG_NO_PICK UINT64_MAX /* CfSgNode.best of a region that picks none */
+#define CF_SG_UNPAINTED 0xffffu /* label of a run of pixels that are not painted */
 
-/* Cells of a row, one beside the other, that are of one kind. Numbers of runs
- * are in the order of the places, those of a strip begin with its first place. */
+/* A run: consecutive cells of a row that have the same kind (1 seed, 2 + index of the old region for kept cells).
+ * Free cells are in no run. Run numbers have the order of the cells; those of a strip begin with the padded index
+ * of the strip's first cell. */
 typedef struct {
-  uint16_t from, to; /* columns */
+  uint16_t from, to; /* columns from .. to - 1 */
   uint32_t kind;
 } CfSgRun;
 
+/* Entries first .. end - 1 of an array. */
 typedef struct {
   uint32_t first, end;
 } CfSgRange;
 
+/* Number of cells, and the sums of their Y, Cb and Cr. */
 typedef struct {
   uint64_t cells, sum[3];
 } CfSgSum;
 
+/* A run of free cells: columns from .. to - 1. */
 typedef struct {
   uint16_t from, to;
-} CfSgGap;
+} CfSgFreeRun;
 
-/* What rounds ask a region for. */
+/* What rounds read and write of a region. */
 typedef struct {
-  uint64_t best; /* the pick: distance << 32 | region */
-  uint32_t next; /* the region that it is part of, itself if none */
-  uint32_t tone; /* mean */
+  uint64_t best; /* the pick: distance << 32 | region, or CF_SG_NO_PICK; in merge.c the perimeter first */
+  uint32_t next; /* the region of which this one has become a part; itself if of none */
+  uint32_t mean; /* the mean colour; during growth with CF_SG_SEEDED */
 } CfSgNode;
 
-/* Seeds, or kept cells, that touch. */
+/* A component of step 4: seeds, or kept cells of one old region, that touch. */
 typedef struct {
   CfSgSum sum;
   uint32_t kind, root, mean;
-  bool free; /* a fragment: its cells are free again */
-  uint64_t claim;
+  bool free; /* a fragment of fewer than M cells: its cells are free again */
+  uint64_t claim; /* as CfSgCpu.claim */
 } CfSgComponent;
 
-/* Two regions that touch, by their numbers. */
+/* Two regions that touch: region numbers. */
 typedef struct {
   uint32_t a, b;
 } CfSgEdge;
 
-/* Pairs of touching cells of two regions: how many, how many of them weak. */
+/* The border of two regions: the number of pairs of touching cells, and how many of these are weak. */
 typedef struct {
   uint32_t a, b;
   uint32_t pairs, weak;
 } CfSgBorder;
 
-/* How samples of a plane are painted. */
+/* How the samples of a plane are painted. */
 typedef enum {
-  CF_SG_COPY,  /* not at all */
-  CF_SG_FILL,  /* all bytes of a group, which is one pixel's samples */
-  CF_SG_BLEND, /* those of mask; groups of 4 bytes */
-  CF_SG_APART, /* each component by itself */
+  CF_SG_COPY,  /* no component is painted */
+  CF_SG_FILL,  /* all bytes of a group; a group is the samples of one pixel */
+  CF_SG_BLEND, /* the bits of mask; groups of 4 bytes */
+  CF_SG_PER_COMPONENT, /* one component after the other */
 } CfSgPainting;
 
 typedef struct {
   CfSgPainting painting;
   int group;     /* bytes */
   uint32_t mask;
-  int w_sub, h_sub; /* w_sub: where it is the same for all */
-  bool uneven;   /* its components are not subsampled alike */
+  int w_sub, h_sub; /* w_sub is only valid where the plane is not uneven */
+  bool uneven;   /* components of the plane differ in w_sub (4:2:2 packed in one plane) */
 } CfSgPlane;
 
 typedef struct {
   const CfSgSimd *simd;
-  CfVideo video;  /* as a progressive one: a frame is segmented as a whole */
-  CfSegmentSetup setup; /* its seeds are places, in order */
+  CfVideo video;  /* interlaced is false: a frame is segmented as a whole */
+  CfSegmentSetup setup; /* its seeds are padded indices here, sorted */
   const CfFormatInfo *info;
-  int n_colors;   /* components that count, 1 or 3 */
+  int n_colors;   /* components that count for colours: 1 or 3 */
   CfSgPlane plane[CF_MAX_PLANES];
-  bool painted;   /* some component is */
-  CfView in[CF_MAX_VIEWS]; /* of the frame in work */
+  bool painted;   /* at least one component is painted */
+  CfView in[CF_MAX_VIEWS]; /* of the current frame */
   const CfImage *in_image, *out_image;
 
-  size_t pitch, places;
+  size_t pitch, n_padded; /* entries of a padded row, and of all */
   int n_strips;
-  void *memory;   /* of the cells, all that follows */
-  uint32_t *color[2], *label[2]; /* [now]: this frame's; the other: the one before's, whose labels are indices */
+  void *memory;   /* holds all arrays below, up to `largest` */
+  /* One entry a cell. [now] is of the current frame, [1 - now] of the previous one, whose labels are indices. */
+  uint32_t *color[2], *label[2];
   int now;
-  uint32_t *mean, *root; /* of each cell's region; root then becomes the number of the region that begins there */
-  uint32_t *picked;      /* of each cell the place of its region's root */
+  uint32_t *mean, *root; /* of the cell's region; root[i] later is the number of the region whose root is cell i */
+  uint32_t *picked;      /* padded index of the root of the cell's region; later scratch by region */
   CfSgRun *run;
-  uint32_t *joined;      /* runs that are one component: a run before */
-  CfSgRange *row_runs;   /* of each row */
-  CfSgGap *gap;          /* runs of free cells: those of a row begin at its first place */
-  uint32_t *row_gaps, *row_first; /* how many; the number of the first region that begins in a row */
-  CfSgComponent *component; /* in the memory of border, as are rough and edge: one after the other */
+  uint32_t *run_parent;  /* union-find of runs: an earlier run of the same component; later the component */
+  CfSgRange *row_runs;   /* the runs of each row */
+  CfSgFreeRun *free_run; /* those of a row begin at the padded index of the row's first cell */
+  uint32_t *row_free_runs, *row_first_region; /* of each row: number of free runs; first region with its root there */
+  CfSgComponent *component; /* shares the memory of border with roughness and edge; used one after the other */
   uint32_t n_components;
-  uint16_t *rough;
-  int roughest, threshold;
+  uint16_t *roughness;   /* r of step 3 */
+  int max_roughness, threshold; /* R and Otsu's threshold of step 3 */
 
-  /* regions, numbered by their roots */
+  /* regions, numbered in the order of their roots */
   uint32_t n_regions;
   CfSgSum *sum;
   CfSgNode *node;
-  uint64_t *claim;       /* cells of the largest old component << 32 | ~its index; 0: none */
-  uint32_t *live, n_live, *touched, n_touched;
-  bool *is_touched, any; /* any: there was a pick */
+  uint64_t *claim;       /* step 10: cells of the largest component << 32 | ~index of its old region; 0: none */
+  uint32_t *live, n_live;       /* regions that may pick in the next round; scratch between the steps */
+  uint32_t *touched, n_touched; /* regions to which this round adds others; scratch between the steps */
+  bool *is_touched, any; /* any: at least one region has picked */
   CfSgBorder *border, *sorted;
   CfSgEdge *edge;
-  CfSgRange *strip_edges; /* of each strip, where its edges, or its borders, are */
+  CfSgRange *strip_edges; /* of each strip: the range of its edges, of its borders, or of its list of foreign cells */
   uint32_t n_borders;
 
-  /* the result and what the next frame needs */
-  uint32_t n_found, n_before;
-  uint32_t *found_mean[2], *found_id[2], *found_birth[2], *largest;
-  uint32_t frame, next_id;
-  bool follows;          /* this frame follows the one before */
+  /* the result, and the state for the next frame: one entry a region */
+  uint32_t n_found, n_before; /* regions of the current and of the previous frame */
+  uint32_t *found_mean[2], *found_id[2], *found_birth[2];
+  uint32_t *largest;       /* of each old region its largest component */
+  uint32_t frame, next_id; /* frame: number of the current frame since the state began */
+  bool use_state;        /* the current frame uses the state of the previous one */
   bool has_state;
 
   /* pixels */
   void *pixel_memory;
   uint64_t pixel_bytes;
   int n_slices;
-  uint32_t most;         /* regions that there can be */
-  CfSegmentRegion *region; /* n_slices times `most` */
-  uint32_t *palette[4];  /* of each region, by plane or (CF_SG_APART) component */
-  uint32_t *pixel_run;   /* x << 16 | region; those of a strip of rows of cells begin with its first pixel's number */
-  size_t *row_pixel_run; /* where those of a row begin, and end */
-  bool has_runs;         /* of this frame */
-  uint16_t *label_map;
-  CfRegion *told;
-  bool is_told;          /* of the last frame the regions are known */
+  uint32_t region_capacity; /* upper limit of the number of regions */
+  CfSegmentRegion *region; /* n_slices x region_capacity; the first slice then has the totals */
+  uint32_t *palette[4];  /* the words to paint, one a region: by plane, or (CF_SG_PER_COMPONENT) by component */
+  /* Runs of pixels with the same label, x << 16 | region; the runs of a strip begin at the number of its first
+   * pixel. row_pixel_run[2 y] and [2 y + 1] are where the runs of row y begin and end. */
+  uint32_t *pixel_run;
+  size_t *row_pixel_run;
+  bool has_runs;         /* the current frame has runs */
+  uint16_t *label_map;   /* width x height; NULL without label-meta */
+  CfRegion *report;
+  bool has_report;       /* region[] holds the sums of the last frame */
 
-  uint8_t *scratch;
-  size_t scratch_size;   /* a thread's */
+  uint8_t *scratch;      /* scratch_size bytes for each thread */
+  size_t scratch_size;
 } CfSgCpu;
 
-/* ---- helpers ------------------------------------------------------------- */
+/* ---- tasks, rows, sums --------------------------------------------------- */
 
-typedef void (*CfSgJob) (CfSgCpu *m, int job, uint8_t *scratch);
-/* Runs jobs 0 .. n - 1 on the threads there are. */
-void cf_sg_run (CfSgCpu *m, int n, CfSgJob job);
+typedef void (*CfSgTask) (CfSgCpu *m, int task, uint8_t *scratch);
+/* Runs tasks 0 .. n - 1 on all threads and returns when all are done. Each task gets the scratch memory of the
+ * thread that runs it. */
+void cf_sg_run (CfSgCpu *m, int n, CfSgTask task);
 
+/* Returns the padded index of the first cell of a row; row -1 and row `rows` are the padding. */
 static inline size_t
-cf_sg_place (const CfSgCpu *m, int row)
+cf_sg_row_start (const CfSgCpu *m, int row)
 {
   return (size_t) (row + 1) * m->pitch + 1;
 }
 
+/* Returns the row behind the last one of a strip. */
 static inline int
 cf_sg_strip_end (const CfSgCpu *m, int strip)
 {
-  return (strip + 1) * CF_SG_STRIP < m->setup.rows ? (strip + 1) * CF_SG_STRIP : m->setup.rows;
+  return (strip + 1) * CF_SG_STRIP_ROWS < m->setup.rows ? (strip + 1) * CF_SG_STRIP_ROWS : m->setup.rows;
 }
 
-/* The first x that has its flag, from x on; n where none has. Flags are read a
- * few bytes beyond n. */
+/* Returns the first column from x on whose flag is set, n if there is none. Reads up to 7 flags
+ * behind flag[n - 1]. */
 static inline int
 cf_sg_next (const uint8_t *flag, int x, int n)
 {
@@ -201,7 +216,7 @@ cf_sg_add_color (CfSgSum *to, uint32_t p)
   to->sum[2] += p >> 16 & 255;
 }
 
-/* The quotients in floating point are exact: see divide () in simd.c. */
+/* Returns the mean of step 4. The floating point quotients are exact: see divide () in simd.c. */
 static inline uint32_t
 cf_sg_mean (const CfSgSum *s)
 {
@@ -214,19 +229,20 @@ cf_sg_mean (const CfSgSum *s)
 
 /* ---- the steps ----------------------------------------------------------- */
 
+/* Each runs the steps of segment.h that its comment names, on the current frame. */
 void cf_sg_find_components (CfSgCpu *m); /* 1 to 4 */
 void cf_sg_grow (CfSgCpu *m);            /* 5 and 6 */
 void cf_sg_merge (CfSgCpu *m);           /* 7 to 10 */
-void cf_sg_find_pixels (CfSgCpu *m, bool count); /* 11; with or without the sums of regions */
+void cf_sg_find_pixels (CfSgCpu *m, bool need_sums); /* 11; need_sums: with the sums in region[] */
 void cf_sg_paint (CfSgCpu *m);           /* 12 */
 
-/* A round, once the live regions have their picks: joins them; false if
- * there were none. Live ones are all that may pick. What was a region before is
- * now part of its node's next. */
+/* Finishes a round once node[].best holds the picks of the live regions (all that may pick): joins the regions
+ * that picks connect, so that node[].next of a former region is the one of which it is a part now, and removes
+ * the joined ones from live[]. Returns false if no region has picked. */
 bool cf_sg_join (CfSgCpu *m);
-/* The part of it that follows once next is known. */
+/* Does the second half of cf_sg_join: for node[].next that is known, adds up sums, claims and means. */
 void cf_sg_gather_live (CfSgCpu *m);
-/* Numbers the regions that are left, and the cells' labels, anew, in the same order. */
+/* Gives the regions that are left new numbers in the same order, and the cells new labels. */
 void cf_sg_renumber (CfSgCpu *m);
 
 #endif

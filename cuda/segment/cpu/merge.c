@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * segment/cpu/merge.c: the segmentation's weak borders, merging and numbers on
- * the CPU: steps 7 to 10 of segment/segment.h. From the cells it needs the borders; all
- * else is done with regions and the pairs of them that touch. */
+ * segment/cpu/merge.c: weak borders, merging and ids on the CPU: steps 7 to 10 of
+ * segment/segment.h. Only the list of borders is made from cells; all else works on regions and
+ * borders. */
 #include "internal.h"
 
 #include <string.h>
 
 /* ---- borders ------------------------------------------------------------- */
 
-/* Adds a pair of touching cells; the border before is often the same. */
+/* Adds a pair of touching cells to the list of borders, which begins at `first` and ends before k; the last entry is
+ * often of the same two regions. Returns the new end. */
 static uint32_t
 add_pair (CfSgCpu *m, uint32_t first, uint32_t k, size_t at, size_t other)
 {
   const uint32_t *label = m->label[m->now], *color = m->color[m->now];
   const uint32_t l = label[at], r = label[other], a = l < r ? l : r, b = l < r ? r : l;
-  const bool both = m->follows && m->claim[a] && m->claim[b];
+  const bool both = m->use_state && m->claim[a] && m->claim[b];
   const uint32_t weak = cf_sg_rel (color[at], color[other], m->setup.weak[both]);
 
   if (k > first && m->border[k - 1].a == a && m->border[k - 1].b == b) {
@@ -31,11 +32,11 @@ static void
 borders_strip (CfSgCpu *m, int strip, uint8_t *scratch)
 {
   const int n = m->setup.columns;
-  const uint32_t base = 2 * (uint32_t) cf_sg_place (m, strip * CF_SG_STRIP);
+  const uint32_t base = 2 * (uint32_t) cf_sg_row_start (m, strip * CF_SG_STRIP_ROWS);
   uint32_t k = base;
 
-  for (int row = strip * CF_SG_STRIP; row < cf_sg_strip_end (m, strip); row++) {
-    const size_t first = cf_sg_place (m, row);
+  for (int row = strip * CF_SG_STRIP_ROWS; row < cf_sg_strip_end (m, strip); row++) {
+    const size_t first = cf_sg_row_start (m, row);
     const uint32_t *label = m->label[m->now] + first;
 
     m->simd->differ (label, label + 1, n - 1, scratch);
@@ -50,8 +51,8 @@ borders_strip (CfSgCpu *m, int strip, uint8_t *scratch)
   m->strip_edges[strip] = (CfSgRange) { base, k };
 }
 
-/* Sorts the borders of all strips by their first region; start[r + 1] then is
- * where those of region r end. The nodes' best becomes the perimeter. */
+/* Sorts the borders of all strips by their first region (a counting sort); the borders of region r then are
+ * start[r] .. start[r + 1] - 1. Sets node[].best to the perimeter of the region. */
 static void
 sort_borders (CfSgCpu *m, uint32_t *start)
 {
@@ -73,25 +74,25 @@ sort_borders (CfSgCpu *m, uint32_t *start)
       m->sorted[start[m->border[i].a + 1]++] = m->border[i];
 }
 
-/* Makes one border of all those between the same two regions. mark[b] is the
- * place of the last one with b, which may have been another region's. */
+/* Adds up the borders between the same two regions to one. last_border[b] is the index of the last border with b as its
+ * second region; it may belong to an earlier first region. */
 static void
-sum_borders (CfSgCpu *m, const uint32_t *start, uint32_t *mark)
+sum_borders (CfSgCpu *m, const uint32_t *start, uint32_t *last_border)
 {
   uint32_t n = 0;
 
-  memset (mark, 255, (size_t) m->n_regions * sizeof *mark);
+  memset (last_border, 255, (size_t) m->n_regions * sizeof *last_border);
   for (uint32_t a = 0; a < m->n_regions; a++) {
     const uint32_t first = n;
 
     for (uint32_t i = start[a]; i < start[a + 1]; i++) {
       const CfSgBorder *s = &m->sorted[i];
 
-      if (mark[s->b] >= first && mark[s->b] < n) {
-        m->border[mark[s->b]].pairs += s->pairs;
-        m->border[mark[s->b]].weak += s->weak;
+      if (last_border[s->b] >= first && last_border[s->b] < n) {
+        m->border[last_border[s->b]].pairs += s->pairs;
+        m->border[last_border[s->b]].weak += s->weak;
       } else {
-        mark[s->b] = n;
+        last_border[s->b] = n;
         m->border[n++] = *s;
       }
     }
@@ -117,6 +118,7 @@ region_root (CfSgNode *node, uint32_t r)
   return r;
 }
 
+/* Joins regions with union-find; the smaller number, that is the smaller root, stays. */
 static void
 join_weak (CfSgCpu *m)
 {
@@ -130,7 +132,7 @@ join_weak (CfSgCpu *m)
       m->node[p > q ? p : q].next = p < q ? p : q;
     }
   }
-  for (uint32_t r = 0; r < m->n_regions; r++) { /* those before it have their root already */
+  for (uint32_t r = 0; r < m->n_regions; r++) { /* regions before r already have their root */
     m->node[r].next = m->node[m->node[r].next].next;
     m->live[r] = r;
   }
@@ -140,15 +142,17 @@ join_weak (CfSgCpu *m)
 
 /* ---- 8 and 9: merging ---------------------------------------------------- */
 
+/* Makes `with` the pick of `region` if it is the best so far. */
 static void
-consider (CfSgCpu *m, uint32_t region, uint32_t with, uint64_t key)
+offer (CfSgCpu *m, uint32_t region, uint32_t with, uint64_t key)
 {
   if ((key | with) < m->node[region].best)
     m->node[region].best = key | with;
 }
 
-/* Both look at each other if they are alike, or, with min_cells, each if it is
- * smaller; borders inside a region are dropped. */
+/* One round of merging. With min_cells = 0 (step 8) two similar regions are offered to each other; otherwise (step 9)
+ * a region below min_cells is offered its neighbours. Drops the borders inside joined regions. Returns false if no
+ * region has picked. */
 static bool
 merge_round (CfSgCpu *m, uint64_t min_cells)
 {
@@ -156,19 +160,19 @@ merge_round (CfSgCpu *m, uint64_t min_cells)
 
   for (uint32_t i = 0; i < m->n_borders; i++) {
     const uint32_t a = m->node[m->border[i].a].next, b = m->node[m->border[i].b].next;
-    const uint32_t p = m->node[a].tone, q = m->node[b].tone, d = cf_sg_distance (p, q);
+    const uint32_t p = m->node[a].mean, q = m->node[b].mean, d = cf_sg_distance (p, q);
     const uint64_t key = (uint64_t) d << 32;
-    const bool alike = min_cells == 0
+    const bool similar = min_cells == 0
         && cf_sg_near (d, cf_sg_length (p) + cf_sg_length (q), m->setup.merge[m->claim[a] && m->claim[b]]);
 
     if (a == b)
       continue;
     m->border[n].a = a;
     m->border[n++].b = b;
-    if (alike || m->sum[a].cells < min_cells)
-      consider (m, a, b, key);
-    if (alike || m->sum[b].cells < min_cells)
-      consider (m, b, a, key);
+    if (similar || m->sum[a].cells < min_cells)
+      offer (m, a, b, key);
+    if (similar || m->sum[b].cells < min_cells)
+      offer (m, b, a, key);
   }
   m->n_borders = n;
   return cf_sg_join (m);
@@ -187,17 +191,17 @@ merge_regions (CfSgCpu *m)
   }
 }
 
-/* ---- 10: numbers --------------------------------------------------------- */
+/* ---- 10: ids ------------------------------------------------------------- */
 
 static void
-number (CfSgCpu *m)
+assign_ids (CfSgCpu *m)
 {
   const int now = m->now;
 
-  m->frame = m->follows ? m->frame + 1 : 0;
-  m->next_id = m->follows ? m->next_id : 1;
+  m->frame = m->use_state ? m->frame + 1 : 0;
+  m->next_id = m->use_state ? m->next_id : 1;
   for (uint32_t r = 0; r < m->n_regions; r++) {
-    m->found_mean[now][r] = m->node[r].tone;
+    m->found_mean[now][r] = m->node[r].mean;
     if (m->claim[r]) {
       const uint32_t old = UINT32_MAX - (uint32_t) m->claim[r];
 
@@ -218,5 +222,5 @@ cf_sg_merge (CfSgCpu *m)
   join_weak (m);
   merge_regions (m);
   cf_sg_renumber (m);
-  number (m);
+  assign_ids (m);
 }

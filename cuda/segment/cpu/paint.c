@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * segment/cpu/paint.c: the segmentation's picture on the CPU: step 12 of
- * segment/segment.h. Runs of pixels are filled with their region's colour. */
+ * segment/cpu/paint.c: painting and the label map on the CPU: step 12 of segment/segment.h. Runs of
+ * pixels are filled with the colour of their region. */
 #include "internal.h"
 
 #include <string.h>
 
 /* ---- colours ------------------------------------------------------------- */
 
-/* Three components of 8 bits as the format's own words. */
+/* Converts the three 8-bit components of a colour to stored words of the format. */
 static void
 words_of_color (const CfSgCpu *m, uint32_t color, uint32_t word[3])
 {
@@ -32,7 +32,7 @@ words_of_mean (const CfSgCpu *m, const CfSegmentRegion *r, uint32_t word[3])
     word[k] = r->n[k] ? (uint32_t) ((2 * r->sum[k] + r->n[k]) / (2 * (uint64_t) r->n[k])) << m->info->shift : 0;
 }
 
-/* Where a component's word goes in the palettes of what is painted. */
+/* Puts the words of region i into the palettes of the planes or components that are painted. */
 static void
 set_color (CfSgCpu *m, uint32_t i, const uint32_t word[3])
 {
@@ -42,7 +42,7 @@ set_color (CfSgCpu *m, uint32_t i, const uint32_t word[3])
   for (int k = 0; k < m->n_colors; k++) {
     const CfComponent *c = &m->info->comp[k];
 
-    if (m->plane[c->plane].painting == CF_SG_APART)
+    if (m->plane[c->plane].painting == CF_SG_PER_COMPONENT)
       m->palette[k][i] = word[k];
     else
       m->palette[c->plane][i] |= word[k] << (8 * m->info->bytes * c->offset);
@@ -69,8 +69,8 @@ set_palette (CfSgCpu *m)
 
 /* ---- rows ---------------------------------------------------------------- */
 
-/* Copies what is visible of a plane's row: behind an odd row of 4:2:2 packed in
- * one plane there is a sample that nobody sees. */
+/* Copies the visible samples of a row of a plane. In 4:2:2 packed in one plane, a row of odd width ends with a sample
+ * that is not visible and must not be written. */
 static void
 copy_row (const CfSgCpu *m, int plane, int row)
 {
@@ -91,14 +91,14 @@ copy_row (const CfSgCpu *m, int plane, int row)
   memcpy (out, in, bytes);
 }
 
-/* Fills bytes from..end with a pattern of 8; with `sloppy` some bytes behind them
- * too, but none from `limit` on. */
+/* Fills the bytes from .. end - 1 of a row with a pattern of 8 bytes. With `may_overrun` it may also write some bytes
+ * behind them, but none from `limit` on. */
 static inline void
-fill (uint8_t *row, size_t from, size_t end, uint64_t pattern, int group, size_t limit, bool sloppy)
+fill (uint8_t *row, size_t from, size_t end, uint64_t pattern, int group, size_t limit, bool may_overrun)
 {
   const uint64_t two[2] = { pattern, pattern };
 
-  if (sloppy)
+  if (may_overrun)
     for (; from < end && from + 16 <= limit; from += 16)
       memcpy (row + from, two, 16);
   for (; from + 8 <= end; from += 8)
@@ -107,9 +107,10 @@ fill (uint8_t *row, size_t from, size_t end, uint64_t pattern, int group, size_t
     memcpy (row + from, two, (size_t) group);
 }
 
-/* A row's runs in a plane whose pixels are groups of 1, 2 or 4 bytes. */
+/* Paints the runs of a row in a plane with groups of 1, 2 or 4 bytes. `may_overrun`: every pixel of the row is painted
+ * from left to right, so a run may write into the next. */
 static inline void
-fill_runs (const CfSgPlane *plane, const uint32_t *palette, const uint32_t *run, size_t n, int width, bool sloppy,
+fill_runs (const CfSgPlane *plane, const uint32_t *palette, const uint32_t *run, size_t n, int width, bool may_overrun,
     uint8_t *row, int group)
 {
   const uint32_t round = (1u << plane->w_sub) - 1, limit = ((uint32_t) width + round) >> plane->w_sub;
@@ -119,18 +120,18 @@ fill_runs (const CfSgPlane *plane, const uint32_t *palette, const uint32_t *run,
     const uint32_t label = run[i] & 0xffff;
     uint64_t pattern;
 
-    if (label == CF_SG_LEAVE)
+    if (label == CF_SG_UNPAINTED)
       continue;
     pattern = palette[label];
     pattern = group == 1 ? pattern * 0x0101010101010101u : group == 2 ? pattern * 0x0001000100010001u
                                                                       : pattern * 0x0000000100000001u;
     fill (row, (size_t) ((from + round) >> plane->w_sub) * (size_t) group,
         (size_t) ((end + round) >> plane->w_sub) * (size_t) group, pattern, group, (size_t) limit * (size_t) group,
-        sloppy);
+        may_overrun);
   }
 }
 
-/* Groups of 3 bytes, and of 4 of which some stay: pixel by pixel. */
+/* Paints the runs of a row pixel by pixel: groups of 3 bytes, or of 4 bytes of which some are kept. */
 static void
 blend_runs (const CfSgPlane *plane, const uint32_t *palette, const uint32_t *run, size_t n, int width, uint8_t *row)
 {
@@ -138,9 +139,9 @@ blend_runs (const CfSgPlane *plane, const uint32_t *palette, const uint32_t *run
 
   for (size_t i = 0; i < n; i++) {
     const uint32_t from = run[i] >> 16, end = i + 1 < n ? run[i + 1] >> 16 : (uint32_t) width;
-    const uint32_t label = run[i] & 0xffff, color = label == CF_SG_LEAVE ? 0 : palette[label] & plane->mask;
+    const uint32_t label = run[i] & 0xffff, color = label == CF_SG_UNPAINTED ? 0 : palette[label] & plane->mask;
 
-    if (label == CF_SG_LEAVE)
+    if (label == CF_SG_UNPAINTED)
       continue;
     if (plane->group == 3)
       for (uint8_t *to = row + 3 * from; to < row + 3 * end; to += 3) {
@@ -159,9 +160,9 @@ blend_runs (const CfSgPlane *plane, const uint32_t *palette, const uint32_t *run
   }
 }
 
-/* One component of 8 bits among others. */
+/* Paints the runs of a row in one 8-bit component of a packed plane. */
 static void
-spread_runs (const CfSgCpu *m, int k, const uint32_t *run, size_t n, uint8_t *row)
+paint_component_runs (const CfSgCpu *m, int k, const uint32_t *run, size_t n, uint8_t *row)
 {
   const CfComponent *c = &m->info->comp[k];
   const uint32_t round = (1u << c->w_sub) - 1;
@@ -170,7 +171,7 @@ spread_runs (const CfSgCpu *m, int k, const uint32_t *run, size_t n, uint8_t *ro
     const uint32_t from = run[i] >> 16, end = i + 1 < n ? run[i + 1] >> 16 : (uint32_t) m->video.width;
     const uint32_t label = run[i] & 0xffff;
 
-    for (uint32_t x = (from + round) >> c->w_sub; label != CF_SG_LEAVE && x < (end + round) >> c->w_sub; x++)
+    for (uint32_t x = (from + round) >> c->w_sub; label != CF_SG_UNPAINTED && x < (end + round) >> c->w_sub; x++)
       row[c->offset + c->step * x] = (uint8_t) m->palette[k][label];
   }
 }
@@ -186,10 +187,10 @@ paint_plane (const CfSgCpu *m, int p, int row, const uint32_t *run, size_t n, bo
     copy_row (m, p, row);
   if (n == 0 || plane->painting == CF_SG_COPY)
     return;
-  if (plane->painting == CF_SG_APART) {
+  if (plane->painting == CF_SG_PER_COMPONENT) {
     for (int k = 0; k < m->n_colors; k++)
       if (m->info->comp[k].plane == p && m->in[k].filtered)
-        spread_runs (m, k, run, n, to);
+        paint_component_runs (m, k, run, n, to);
   } else if (plane->painting == CF_SG_BLEND || plane->group == 3) {
     blend_runs (plane, m->palette[p], run, n, width, to);
   } else if (plane->group == 1) {
@@ -203,7 +204,8 @@ paint_plane (const CfSgCpu *m, int p, int row, const uint32_t *run, size_t n, bo
 
 /* ---- borders ------------------------------------------------------------- */
 
-/* The runs of a row's border pixels, and those between them. */
+/* Writes the runs of border pixels of row y (label 0) and those between them (CF_SG_UNPAINTED) to `to`; returns how
+ * many. */
 static size_t
 border_runs (const CfSgCpu *m, int y, uint32_t *to)
 {
@@ -221,8 +223,8 @@ border_runs (const CfSgCpu *m, int y, uint32_t *to)
     const bool differ = (run[a] & 0xffff) != (run[b] & 0xffff), right = next == end && end < width;
     const uint32_t inside = differ ? next : right ? next - 1 : next;
 
-    if (inside > x && last != (differ ? 0 : CF_SG_LEAVE))
-      to[n++] = x << 16 | (last = differ ? 0 : CF_SG_LEAVE);
+    if (inside > x && last != (differ ? 0 : CF_SG_UNPAINTED))
+      to[n++] = x << 16 | (last = differ ? 0 : CF_SG_UNPAINTED);
     if (inside < next && last != 0)
       to[n++] = inside << 16 | (last = 0);
     a += next == end;
@@ -232,8 +234,9 @@ border_runs (const CfSgCpu *m, int y, uint32_t *to)
   return n;
 }
 
+/* Writes row y of the label map. */
 static void
-map_row (const CfSgCpu *m, int y, const uint32_t *run, size_t n)
+write_labels (const CfSgCpu *m, int y, const uint32_t *run, size_t n)
 {
   uint16_t *to = m->label_map + (size_t) y * (size_t) m->video.width;
 
@@ -242,7 +245,7 @@ map_row (const CfSgCpu *m, int y, const uint32_t *run, size_t n)
       to[x] = (uint16_t) run[i];
 }
 
-/* ---- jobs ---------------------------------------------------------------- */
+/* ---- tasks --------------------------------------------------------------- */
 
 static void
 paint_row (CfSgCpu *m, int y, uint32_t *scratch)
@@ -253,7 +256,7 @@ paint_row (CfSgCpu *m, int y, uint32_t *scratch)
   const bool all = paint && m->setup.output != CF_SEGMENT_BOUNDARIES;
 
   if (m->label_map)
-    map_row (m, y, run, n);
+    write_labels (m, y, run, n);
   if (paint && !all) {
     n = border_runs (m, y, scratch);
     run = scratch;
@@ -268,7 +271,7 @@ paint_strip (CfSgCpu *m, int strip, uint8_t *scratch)
 {
   const int end = cf_sg_strip_end (m, strip) * m->setup.size;
 
-  for (int y = strip * CF_SG_STRIP * m->setup.size; y < end && y < m->video.height; y++)
+  for (int y = strip * CF_SG_STRIP_ROWS * m->setup.size; y < end && y < m->video.height; y++)
     paint_row (m, y, (uint32_t *) scratch);
 }
 

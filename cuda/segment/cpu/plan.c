@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * segment/cpu/plan.c: the segmentation's plan on the CPU: its memory, all of it for
- * the worst picture (most of it is never touched), and a frame's steps. */
+ * segment/cpu/plan.c: the CPU plan of the segmentation: its memory, allocated for the worst frame
+ * (most of it is never touched), and the sequence of steps of a frame. */
 #include "internal.h"
 
 #include "core/cpu.h"
@@ -19,33 +19,33 @@ static const CfSgSimd *const simd[] = {
   [CF_ISA_BASELINE] = &cf_sg_simd_baseline,
 };
 
-/* ---- jobs ---------------------------------------------------------------- */
+/* ---- tasks --------------------------------------------------------------- */
 
 typedef struct {
   CfSgCpu *m;
-  CfSgJob job;
+  CfSgTask task;
 } Call;
 
 static void
-run_job (void *data, int job, int thread)
+run_task (void *data, int task, int thread)
 {
   const Call *call = data;
 
-  call->job (call->m, job, call->m->scratch + (size_t) thread * call->m->scratch_size);
+  call->task (call->m, task, call->m->scratch + (size_t) thread * call->m->scratch_size);
 }
 
 void
-cf_sg_run (CfSgCpu *m, int n, CfSgJob job)
+cf_sg_run (CfSgCpu *m, int n, CfSgTask task)
 {
-  Call call = { m, job };
+  Call call = { m, task };
 
-  cf_parallel_for (n, run_job, &call);
+  cf_parallel_for (n, run_task, &call);
 }
 
 /* ---- memory -------------------------------------------------------------- */
 
-/* Hands out parts of a block; without one it only counts. 64 bits, for what no
- * machine has. */
+/* An arena: take () hands out parts of the block, or with block = NULL only adds up their sizes. Sizes have 64 bits:
+ * new_block () refuses those that the address space cannot hold. */
 typedef struct {
   uint8_t *block;
   uint64_t used;
@@ -71,30 +71,30 @@ new_block (uint64_t size, CfStatus *status)
   return block;
 }
 
-/* What depends on how many cells there are. */
+/* Takes the arrays whose size depends on the number of cells. */
 static void
-lay_cells (CfSgCpu *m, Memory *memory)
+lay_out_cells (CfSgCpu *m, Memory *memory)
 {
-  const size_t n = m->places, rows = (size_t) m->setup.rows;
-  const size_t most = n < 65536 ? n : 65536; /* regions that a frame leaves */
+  const size_t n = m->n_padded, rows = (size_t) m->setup.rows;
+  const size_t max_kept = n < 65536 ? n : 65536; /* regions in the state of a frame */
 
   for (int i = 0; i < 2; i++) {
     m->color[i] = take (memory, n, sizeof *m->color[i]);
     m->label[i] = take (memory, n, sizeof *m->label[i]);
-    m->found_mean[i] = take (memory, most, sizeof *m->found_mean[i]);
-    m->found_id[i] = take (memory, most, sizeof *m->found_id[i]);
-    m->found_birth[i] = take (memory, most, sizeof *m->found_birth[i]);
+    m->found_mean[i] = take (memory, max_kept, sizeof *m->found_mean[i]);
+    m->found_id[i] = take (memory, max_kept, sizeof *m->found_id[i]);
+    m->found_birth[i] = take (memory, max_kept, sizeof *m->found_birth[i]);
   }
-  m->largest = take (memory, most, sizeof *m->largest);
+  m->largest = take (memory, max_kept, sizeof *m->largest);
   m->mean = take (memory, n, sizeof *m->mean);
   m->root = take (memory, n, sizeof *m->root);
   m->picked = take (memory, n, sizeof *m->picked);
   m->run = take (memory, n, sizeof *m->run);
-  m->joined = take (memory, n, sizeof *m->joined);
+  m->run_parent = take (memory, n, sizeof *m->run_parent);
   m->row_runs = take (memory, rows, sizeof *m->row_runs);
-  m->gap = take (memory, n, sizeof *m->gap);
-  m->row_gaps = take (memory, rows, sizeof *m->row_gaps);
-  m->row_first = take (memory, rows, sizeof *m->row_first);
+  m->free_run = take (memory, n, sizeof *m->free_run);
+  m->row_free_runs = take (memory, rows, sizeof *m->row_free_runs);
+  m->row_first_region = take (memory, rows, sizeof *m->row_first_region);
   m->sum = take (memory, n, sizeof *m->sum);
   m->node = take (memory, n, sizeof *m->node);
   m->claim = take (memory, n, sizeof *m->claim);
@@ -104,14 +104,14 @@ lay_cells (CfSgCpu *m, Memory *memory)
   m->strip_edges = take (memory, (size_t) m->n_strips, sizeof *m->strip_edges);
   m->border = take (memory, 4 * n, sizeof *m->border);
   m->sorted = m->border ? m->border + 2 * n : NULL;
-  /* one is done with before the next begins */
+  /* each is no longer used when the next is first written */
   _Static_assert (sizeof *m->component <= 4 * sizeof *m->border, "components fit where borders do");
-  m->rough = (uint16_t *) m->border;
+  m->roughness = (uint16_t *) m->border;
   m->component = (CfSgComponent *) m->border;
   m->edge = (CfSgEdge *) m->border;
 }
 
-/* The cells outside, which nothing writes later. */
+/* Fills the padding, which no step writes. */
 static void
 set_outside (CfSgCpu *m)
 {
@@ -126,36 +126,36 @@ set_outside (CfSgCpu *m)
     }
 }
 
-/* New cells for the setup, without a state. The old ones are not freed. */
+/* Allocates the arrays of cells for m->setup and drops the state. Does not free the old arrays. */
 static CfCode
-make_cells (CfSgCpu *m, CfStatus *status)
+allocate_cells (CfSgCpu *m, CfStatus *status)
 {
   Memory memory = { NULL, 0 };
 
   m->pitch = (size_t) m->setup.columns + 2;
-  m->places = m->pitch * ((size_t) m->setup.rows + 2);
-  m->n_strips = (m->setup.rows + CF_SG_STRIP - 1) / CF_SG_STRIP;
+  m->n_padded = m->pitch * ((size_t) m->setup.rows + 2);
+  m->n_strips = (m->setup.rows + CF_SG_STRIP_ROWS - 1) / CF_SG_STRIP_ROWS;
   m->has_state = false;
-  lay_cells (m, &memory);
+  lay_out_cells (m, &memory);
   m->memory = new_block (memory.used, status);
   if (!m->memory)
     return CF_NO_MEMORY;
   memory = (Memory) { m->memory, 0 };
-  lay_cells (m, &memory);
+  lay_out_cells (m, &memory);
   set_outside (m);
   return CF_OK;
 }
 
-/* What depends on the picture and on what is asked for. */
+/* Takes the arrays whose size depends on the frame size and on the requested outputs. */
 static void
-lay_pixels (CfSgCpu *m, const CfSegmentParams *p, Memory *memory)
+lay_out_pixels (CfSgCpu *m, const CfSegmentParams *p, Memory *memory)
 {
   const uint64_t pixels = (uint64_t) m->video.width * (uint64_t) m->video.height;
 
-  m->region = take (memory, (uint64_t) m->most * (uint64_t) m->n_slices, sizeof *m->region);
+  m->region = take (memory, (uint64_t) m->region_capacity * (uint64_t) m->n_slices, sizeof *m->region);
   for (int i = 0; i < 4; i++)
-    m->palette[i] = take (memory, m->most, sizeof *m->palette[i]);
-  m->told = take (memory, m->setup.reports ? m->most : 0, sizeof *m->told);
+    m->palette[i] = take (memory, m->region_capacity, sizeof *m->palette[i]);
+  m->report = take (memory, m->setup.reports ? m->region_capacity : 0, sizeof *m->report);
   m->row_pixel_run = take (memory, 2 * (uint64_t) m->video.height, sizeof *m->row_pixel_run);
   m->scratch = take (memory, (uint64_t) cf_cpu_threads (), m->scratch_size);
   m->pixel_run = take (memory, pixels, sizeof *m->pixel_run);
@@ -164,19 +164,19 @@ lay_pixels (CfSgCpu *m, const CfSegmentParams *p, Memory *memory)
     m->label_map = NULL;
 }
 
-/* The old memory is not freed where it is too small, or too large. */
+/* Allocates the arrays of pixels where their size has changed. Does not free the old memory. */
 static CfCode
-make_pixels (CfSgCpu *m, const CfSegmentParams *p, CfStatus *status)
+allocate_pixels (CfSgCpu *m, const CfSegmentParams *p, CfStatus *status)
 {
   const uint64_t cells = (uint64_t) m->setup.columns * (uint64_t) m->setup.rows;
   const uint64_t by_size = cells / m->setup.min_cells;
   Memory memory = { NULL, 0 };
 
-  m->most = by_size < 1 ? 1 : by_size < (uint64_t) m->setup.max_regions ? (uint32_t) by_size
+  m->region_capacity = by_size < 1 ? 1 : by_size < (uint64_t) m->setup.max_regions ? (uint32_t) by_size
                                                                         : (uint32_t) m->setup.max_regions;
-  m->n_slices = 2 * cf_cpu_threads () < CF_SG_SLICES ? 2 * cf_cpu_threads () : CF_SG_SLICES;
+  m->n_slices = 2 * cf_cpu_threads () < CF_SG_MAX_SLICES ? 2 * cf_cpu_threads () : CF_SG_MAX_SLICES;
   m->scratch_size = 32 * ((size_t) m->video.width + 64);
-  lay_pixels (m, p, &memory);
+  lay_out_pixels (m, p, &memory);
   if (memory.used != m->pixel_bytes) {
     m->pixel_memory = new_block (memory.used, status);
     if (!m->pixel_memory)
@@ -184,14 +184,15 @@ make_pixels (CfSgCpu *m, const CfSegmentParams *p, CfStatus *status)
     m->pixel_bytes = memory.used;
   }
   memory = (Memory) { m->pixel_memory, 0 };
-  lay_pixels (m, p, &memory);
+  lay_out_pixels (m, p, &memory);
   memset (m->scratch, 0, (size_t) cf_cpu_threads () * m->scratch_size);
-  m->is_told = false;
+  m->has_report = false;
   return CF_OK;
 }
 
 /* ---- the plan ------------------------------------------------------------ */
 
+/* Decides how plane `p` is painted. */
 static void
 set_plane (CfSgCpu *m, int p)
 {
@@ -216,19 +217,19 @@ set_plane (CfSgCpu *m, int p)
   }
   plane->group = step * m->info->bytes;
   if (painted > 0)
-    plane->painting = plane->uneven ? CF_SG_APART : painted == step ? CF_SG_FILL : CF_SG_BLEND;
+    plane->painting = plane->uneven ? CF_SG_PER_COMPONENT : painted == step ? CF_SG_FILL : CF_SG_BLEND;
   m->painted = m->painted || painted > 0;
 }
 
 static int
-by_place (const void *a, const void *b)
+compare_ints (const void *a, const void *b)
 {
   return *(const int *) a - *(const int *) b;
 }
 
-/* Everything that follows from `m->setup`; `old` is what there was before. */
+/* Derives everything else from m->setup; `old` is the plan before the update. */
 static CfCode
-make (CfSgCpu *m, const CfSgCpu *old, const CfPlan *plan, CfStatus *status)
+prepare (CfSgCpu *m, const CfSgCpu *old, const CfPlan *plan, CfStatus *status)
 {
   CfCode code = CF_OK;
   CfImage image;
@@ -239,31 +240,31 @@ make (CfSgCpu *m, const CfSgCpu *old, const CfPlan *plan, CfStatus *status)
   for (int p = 0; p < m->info->n_planes; p++)
     set_plane (m, p);
   if (!old->memory || old->setup.size != m->setup.size)
-    code = make_cells (m, status);
+    code = allocate_cells (m, status);
   for (int i = 0; i < m->setup.n_seeds; i++)
-    m->setup.seeds[i] = (int) cf_sg_place (m, m->setup.seeds[i] / m->setup.columns)
+    m->setup.seeds[i] = (int) cf_sg_row_start (m, m->setup.seeds[i] / m->setup.columns)
         + m->setup.seeds[i] % m->setup.columns;
-  qsort (m->setup.seeds, (size_t) m->setup.n_seeds, sizeof m->setup.seeds[0], by_place);
-  return code == CF_OK ? make_pixels (m, plan->params, status) : code;
+  qsort (m->setup.seeds, (size_t) m->setup.n_seeds, sizeof m->setup.seeds[0], compare_ints);
+  return code == CF_OK ? allocate_pixels (m, plan->params, status) : code;
 }
 
-/* What there is stays until all that is new could be had, the state too. */
+/* Works on a copy: the plan and its state change only after all new memory is allocated. */
 static CfCode
 update (CfPlan *plan, CfStatus *status)
 {
   CfSgCpu *m = plan->state, next = *m;
   CfCode code = cf_segment_setup (&next.video, plan->params, &next.setup, status);
-  const CfSgCpu *drop = m;
+  const CfSgCpu *obsolete = m;
 
   if (code != CF_OK)
     return code;
-  code = make (&next, m, plan, status);
+  code = prepare (&next, m, plan, status);
   if (code != CF_OK)
-    drop = &next;
+    obsolete = &next;
   if (next.memory != m->memory)
-    free (drop->memory);
+    free (obsolete->memory);
   if (next.pixel_memory != m->pixel_memory)
-    free (drop->pixel_memory);
+    free (obsolete->pixel_memory);
   if (code == CF_OK)
     *m = next;
   return code;
@@ -310,7 +311,7 @@ static CfCode
 enqueue (CfPlan *plan, CfStream *stream, const CfImage *in, const CfImage *out, CfStatus *status)
 {
   CfSgCpu *m = plan->state;
-  bool count;
+  bool need_sums;
 
   (void) stream;
   (void) status;
@@ -319,17 +320,17 @@ enqueue (CfPlan *plan, CfStream *stream, const CfImage *in, const CfImage *out, 
   m->out_image = out;
   m->now = 1 - m->now;
   m->n_before = m->n_found;
-  m->follows = !m->setup.afresh && m->has_state;
+  m->use_state = !m->setup.stateless && m->has_state;
   cf_sg_find_components (m);
   cf_sg_grow (m);
   cf_sg_merge (m);
   m->has_state = true;
-  count = m->setup.reports || (m->painted && m->setup.output == CF_SEGMENT_MEAN);
-  m->has_runs = count || m->painted;
+  need_sums = m->setup.reports || (m->painted && m->setup.output == CF_SEGMENT_MEAN);
+  m->has_runs = need_sums || m->painted;
   if (m->has_runs)
-    cf_sg_find_pixels (m, count);
+    cf_sg_find_pixels (m, need_sums);
   cf_sg_paint (m);
-  m->is_told = m->setup.reports;
+  m->has_report = m->setup.reports;
   return CF_OK;
 }
 
@@ -340,11 +341,11 @@ regions (CfPlan *plan, CfRegions *to, CfStatus *status)
 
   (void) status;
   memset (to, 0, sizeof *to);
-  if (!m->is_told)
+  if (!m->has_report)
     return CF_OK;
-  cf_segment_describe (m->video.format, m->region, m->n_found, m->frame, m->told);
+  cf_segment_describe (m->video.format, m->region, m->n_found, m->frame, m->report);
   to->n = m->n_found;
-  to->region = m->told;
+  to->region = m->report;
   to->label = m->label_map;
   to->pitch = (size_t) m->video.width * sizeof *m->label_map;
   return CF_OK;

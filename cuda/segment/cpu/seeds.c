@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * segment/cpu/seeds.c: the segmentation's cells, kept cells, seeds and components
- * on the CPU: steps 1 to 4 of segment/segment.h. */
+ * segment/cpu/seeds.c: cells, kept cells, seeds and components on the CPU: steps 1 to 4 of
+ * segment/segment.h. Components are found by union-find over runs of cells: inside a strip by the
+ * task of the strip, across the borders of strips by the calling thread afterwards. */
 #include "internal.h"
 
 #include <string.h>
 
 /* ---- 1: cells ------------------------------------------------------------ */
 
-/* The sums of a plane's columns over the pixels' rows from..end. */
+/* Sums each column of a plane over the rows of pixels from .. end - 1. A row of a subsampled plane counts once for
+ * each row of pixels that it covers. */
 static void
 add_rows (const CfSgCpu *m, int plane, int from, int end, uint32_t *sum)
 {
@@ -29,6 +31,7 @@ add_rows (const CfSgCpu *m, int plane, int from, int end, uint32_t *sum)
   }
 }
 
+/* Computes the colours of a row of cells; the last cell may be cut off and is divided by itself. */
 static void
 color_row (const CfSgCpu *m, int row, uint8_t *scratch)
 {
@@ -36,7 +39,7 @@ color_row (const CfSgCpu *m, int row, uint8_t *scratch)
   const int from = row * s->size, end = from + s->size < m->video.height ? from + s->size : m->video.height;
   const int whole = m->video.width / s->size, bits = m->info->bits;
   uint32_t *columns = (uint32_t *) scratch, *cell[3] = { NULL }, *last[3] = { NULL };
-  uint32_t *to = m->color[m->now] + cf_sg_place (m, row);
+  uint32_t *to = m->color[m->now] + cf_sg_row_start (m, row);
 
   for (int p = 0; p < m->info->n_planes; p++) {
     add_rows (m, p, from, end, columns);
@@ -60,42 +63,43 @@ color_row (const CfSgCpu *m, int row, uint8_t *scratch)
 static void
 color_strip (CfSgCpu *m, int strip, uint8_t *scratch)
 {
-  for (int row = strip * CF_SG_STRIP; row < cf_sg_strip_end (m, strip); row++)
+  for (int row = strip * CF_SG_STRIP_ROWS; row < cf_sg_strip_end (m, strip); row++)
     color_row (m, row, scratch);
 }
 
 /* ---- 3: the similarity --------------------------------------------------- */
 
 static void
-rough_strip (CfSgCpu *m, int strip, uint8_t *scratch)
+roughness_strip (CfSgCpu *m, int strip, uint8_t *scratch)
 {
   const int columns = m->setup.columns, rows = m->setup.rows;
   const size_t bytes = sizeof (uint32_t) * (size_t) columns;
   uint32_t *line = (uint32_t *) scratch;
 
-  for (int row = strip * CF_SG_STRIP; row < cf_sg_strip_end (m, strip); row++) {
+  for (int row = strip * CF_SG_STRIP_ROWS; row < cf_sg_strip_end (m, strip); row++) {
     const uint32_t *at[3];
 
-    for (int j = -1; j <= 1; j++) { /* cells outside are the nearest inside */
+    for (int j = -1; j <= 1; j++) { /* a cell outside the frame is replaced by the nearest one inside */
       const int y = row + j < 0 ? 0 : row + j >= rows ? rows - 1 : row + j;
       uint32_t *to = line + (j + 1) * (columns + 2) + 1;
 
-      memcpy (to, m->color[m->now] + cf_sg_place (m, y), bytes);
+      memcpy (to, m->color[m->now] + cf_sg_row_start (m, y), bytes);
       to[-1] = to[0];
       to[columns] = to[columns - 1];
       at[j + 1] = to;
     }
-    m->simd->rough (at, columns, m->rough + cf_sg_place (m, row));
+    m->simd->roughness (at, columns, m->roughness + cf_sg_row_start (m, row));
   }
 }
 
+/* Returns h of step 3. */
 static int
-likeness (const CfSgCpu *m, size_t place)
+similarity_at (const CfSgCpu *m, size_t index)
 {
-  return m->roughest > 0 ? 255 - 255 * m->rough[place] / m->roughest : 255;
+  return m->max_roughness > 0 ? 255 - 255 * m->roughness[index] / m->max_roughness : 255;
 }
 
-/* Otsu's threshold; -1 where there is none. */
+/* Returns Otsu's threshold of a histogram of h, -1 if there is none. */
 static int
 otsu (const int64_t count[256])
 {
@@ -129,26 +133,26 @@ find_threshold (CfSgCpu *m)
 {
   int64_t count[256] = { 0 };
 
-  cf_sg_run (m, m->n_strips, rough_strip);
-  m->roughest = 0;
+  cf_sg_run (m, m->n_strips, roughness_strip);
+  m->max_roughness = 0;
   for (int row = 0; row < m->setup.rows; row++)
-    for (size_t i = cf_sg_place (m, row), end = i + (size_t) m->setup.columns; i < end; i++)
-      m->roughest = m->rough[i] > m->roughest ? m->rough[i] : m->roughest;
+    for (size_t i = cf_sg_row_start (m, row), end = i + (size_t) m->setup.columns; i < end; i++)
+      m->max_roughness = m->roughness[i] > m->max_roughness ? m->roughness[i] : m->max_roughness;
   for (int row = 0; row < m->setup.rows; row++)
-    for (size_t i = cf_sg_place (m, row), end = i + (size_t) m->setup.columns; i < end; i++)
-      count[likeness (m, i)]++;
+    for (size_t i = cf_sg_row_start (m, row), end = i + (size_t) m->setup.columns; i < end; i++)
+      count[similarity_at (m, i)]++;
   m->threshold = otsu (count);
 }
 
 /* ---- 2 and 3: kinds ------------------------------------------------------ */
 
-/* A row's lengths, and its links. */
+/* The squared lengths of a row of cells, and its links (simd.h). */
 typedef struct {
   uint32_t *length;
   uint8_t *link[4];
 } Row;
 
-/* All that a thread needs to find the kinds of rows. */
+/* The scratch memory of a thread for the kinds of a row of cells; row[1] is the row itself, row[0] the one below. */
 typedef struct {
   Row row[2];
   uint8_t *seed, *changed;
@@ -179,10 +183,11 @@ kinds_memory (const CfSgCpu *m, uint8_t *scratch, Kinds *k)
 static void
 lengths_of (const CfSgCpu *m, int row, Row *to)
 {
-  m->simd->lengths (m->color[m->now] + cf_sg_place (m, row) - 1, m->setup.columns + 2, to->length - 1);
+  m->simd->lengths (m->color[m->now] + cf_sg_row_start (m, row) - 1, m->setup.columns + 2, to->length - 1);
 }
 
-/* The links of a row; then [0] is the row below, whose lengths are known. */
+/* Computes the links of a row into k->row[1], and the lengths of the row below into k->row[0]. Expects the lengths
+ * of the row itself in k->row[0]. */
 static void
 links_of (const CfSgCpu *m, int row, Kinds *k)
 {
@@ -191,20 +196,20 @@ links_of (const CfSgCpu *m, int row, Kinds *k)
   k->row[0] = k->row[1];
   k->row[1] = at;
   lengths_of (m, row + 1, &k->row[0]);
-  m->simd->links (m->color[m->now] + cf_sg_place (m, row), (ptrdiff_t) m->pitch,
+  m->simd->links (m->color[m->now] + cf_sg_row_start (m, row), (ptrdiff_t) m->pitch,
       (const uint32_t *const[2]) { at.length, k->row[0].length }, m->setup.columns, m->setup.seed, at.link);
 }
 
-/* The first of the setup's seeds that is not before a place. */
+/* Returns the number of the first seed of the set-up whose padded index is `index` or more. */
 static int
-first_seed (const CfSgCpu *m, size_t place)
+first_seed (const CfSgCpu *m, size_t index)
 {
   int low = 0, high = m->setup.n_seeds;
 
   while (low < high) {
     const int mid = (low + high) / 2;
 
-    if ((size_t) m->setup.seeds[mid] < place)
+    if ((size_t) m->setup.seeds[mid] < index)
       low = mid + 1;
     else
       high = mid;
@@ -212,17 +217,18 @@ first_seed (const CfSgCpu *m, size_t place)
   return low;
 }
 
+/* Sets k->kind[] for a row, from k->seed[]. */
 static void
 find_kinds (const CfSgCpu *m, int row, Kinds *k)
 {
   const int n = m->setup.columns, now = m->now;
-  const size_t first = cf_sg_place (m, row);
+  const size_t first = cf_sg_row_start (m, row);
   const uint32_t *label = m->label[1 - now] + first;
 
   if (m->setup.similarity)
     for (int x = 0; x < n; x++)
-      k->seed[x] &= likeness (m, first + (size_t) x) > m->threshold;
-  if (m->follows) {
+      k->seed[x] &= similarity_at (m, first + (size_t) x) > m->threshold;
+  if (m->use_state) {
     for (int x = 0; x < n; x++)
       k->mean[x] = m->found_mean[1 - now][label[x]];
     m->simd->keep (m->color[now] + first, m->color[1 - now] + first, k->mean, label, k->seed, n, m->setup.keep,
@@ -235,19 +241,20 @@ find_kinds (const CfSgCpu *m, int row, Kinds *k)
     k->kind[(size_t) m->setup.seeds[i] - first] = 1;
 }
 
-/* ---- 4: runs of one kind, joined ----------------------------------------- */
+/* ---- 4: runs of one kind ------------------------------------------------- */
 
+/* Returns the root of a run; halves the path to it. */
 static uint32_t
-run_root (uint32_t *joined, uint32_t r)
+run_root (uint32_t *parent, uint32_t r)
 {
-  while (joined[r] != r) {
-    joined[r] = joined[joined[r]];
-    r = joined[r];
+  while (parent[r] != r) {
+    parent[r] = parent[parent[r]];
+    r = parent[r];
   }
   return r;
 }
 
-/* Joins the runs of two rows that touch, corners too. */
+/* Joins the runs of two neighbouring rows that are of one kind and touch, also at a corner. */
 static void
 join_runs (CfSgCpu *m, CfSgRange up, CfSgRange at)
 {
@@ -259,13 +266,14 @@ join_runs (CfSgCpu *m, CfSgRange up, CfSgRange at)
       i++;
     for (uint32_t j = i; j < up.end && run[j].from <= run[r].to; j++)
       if (run[j].kind == run[r].kind) {
-        const uint32_t a = run_root (m->joined, j), b = run_root (m->joined, r);
+        const uint32_t a = run_root (m->run_parent, j), b = run_root (m->run_parent, r);
 
-        m->joined[a > b ? a : b] = a < b ? a : b;
+        m->run_parent[a > b ? a : b] = a < b ? a : b;
       }
   }
 }
 
+/* Lists the runs of a row, numbered from `first` on. */
 static void
 list_runs (CfSgCpu *m, int row, uint32_t first, const Kinds *k)
 {
@@ -278,7 +286,7 @@ list_runs (CfSgCpu *m, int row, uint32_t first, const Kinds *k)
     if (k->kind[x] == 0)
       continue;
     m->run[r] = (CfSgRun) { (uint16_t) x, (uint16_t) end, k->kind[x] };
-    m->joined[r] = r;
+    m->run_parent[r] = r;
     r++;
   }
   m->row_runs[row] = (CfSgRange) { first, r };
@@ -287,8 +295,8 @@ list_runs (CfSgCpu *m, int row, uint32_t first, const Kinds *k)
 static void
 runs_strip (CfSgCpu *m, int strip, uint8_t *scratch)
 {
-  const int from = strip * CF_SG_STRIP, end = cf_sg_strip_end (m, strip);
-  uint32_t next = (uint32_t) cf_sg_place (m, from);
+  const int from = strip * CF_SG_STRIP_ROWS, end = cf_sg_strip_end (m, strip);
+  uint32_t next = (uint32_t) cf_sg_row_start (m, from);
   Kinds k;
 
   kinds_memory (m, scratch, &k);
@@ -323,34 +331,34 @@ add_run (CfSgSum *sum, const uint32_t *color, uint32_t n)
   cf_sg_add (sum, &(CfSgSum) { n, { y, b, r } });
 }
 
-/* Sums the components up. joined[] then is a run's component: those before it
- * have theirs already. */
+/* Numbers the components in the order of their roots and adds up their cells. run_parent[] then holds the component
+ * of each run: the parent of a run is an earlier run, which already has its component. */
 static void
 list_components (CfSgCpu *m)
 {
   m->n_components = 0;
   for (int row = 0; row < m->setup.rows; row++)
     for (uint32_t r = m->row_runs[row].first; r < m->row_runs[row].end; r++) {
-      const size_t place = cf_sg_place (m, row) + m->run[r].from;
+      const size_t index = cf_sg_row_start (m, row) + m->run[r].from;
 
-      if (m->joined[r] == r) {
-        m->component[m->n_components] = (CfSgComponent) { .kind = m->run[r].kind, .root = (uint32_t) place };
-        m->joined[r] = m->n_components++;
+      if (m->run_parent[r] == r) {
+        m->component[m->n_components] = (CfSgComponent) { .kind = m->run[r].kind, .root = (uint32_t) index };
+        m->run_parent[r] = m->n_components++;
       } else {
-        m->joined[r] = m->joined[m->joined[r]];
+        m->run_parent[r] = m->run_parent[m->run_parent[r]];
       }
-      add_run (&m->component[m->joined[r]].sum, m->color[m->now] + place,
+      add_run (&m->component[m->run_parent[r]].sum, m->color[m->now] + index,
           (uint32_t) (m->run[r].to - m->run[r].from));
     }
 }
 
-/* Which components carry old regions on, and which are free again. */
+/* Decides which component continues each old region, and which components are free again. */
 static void
 drop_fragments (CfSgCpu *m)
 {
   const uint32_t none = UINT32_MAX;
 
-  if (m->follows)
+  if (m->use_state)
     memset (m->largest, 255, m->n_before * sizeof *m->largest);
   for (uint32_t i = 0; i < m->n_components; i++) {
     const CfSgComponent *c = &m->component[i];
@@ -369,13 +377,13 @@ drop_fragments (CfSgCpu *m)
   }
 }
 
-/* ---- what growth begins with --------------------------------------------- */
+/* ---- the state in which growth begins ------------------------------------ */
 
-/* Free cells are regions of their own. */
+/* Makes each free cell from .. end - 1 of a row a region of its own. */
 static void
-set_free (CfSgCpu *m, int row, int from, int end)
+set_free_cells (CfSgCpu *m, int row, int from, int end)
 {
-  const size_t first = cf_sg_place (m, row);
+  const size_t first = cf_sg_row_start (m, row);
   const uint32_t *color = m->color[m->now] + first;
 
   if (from == end)
@@ -384,31 +392,31 @@ set_free (CfSgCpu *m, int row, int from, int end)
     m->mean[first + (size_t) x] = color[x];
     m->root[first + (size_t) x] = (uint32_t) first + (uint32_t) x;
   }
-  m->gap[first + m->row_gaps[row]++] = (CfSgGap) { (uint16_t) from, (uint16_t) end };
+  m->free_run[first + m->row_free_runs[row]++] = (CfSgFreeRun) { (uint16_t) from, (uint16_t) end };
 }
 
 static void
-spread_strip (CfSgCpu *m, int strip, uint8_t *scratch)
+start_growth_strip (CfSgCpu *m, int strip, uint8_t *scratch)
 {
   (void) scratch;
-  for (int row = strip * CF_SG_STRIP; row < cf_sg_strip_end (m, strip); row++) {
-    const size_t first = cf_sg_place (m, row);
+  for (int row = strip * CF_SG_STRIP_ROWS; row < cf_sg_strip_end (m, strip); row++) {
+    const size_t first = cf_sg_row_start (m, row);
     int done = 0;
 
-    m->row_gaps[row] = 0;
+    m->row_free_runs[row] = 0;
     for (uint32_t r = m->row_runs[row].first; r < m->row_runs[row].end; r++) {
-      const CfSgComponent *c = &m->component[m->joined[r]];
+      const CfSgComponent *c = &m->component[m->run_parent[r]];
 
       if (c->free)
         continue;
-      set_free (m, row, done, m->run[r].from);
+      set_free_cells (m, row, done, m->run[r].from);
       done = m->run[r].to;
       for (size_t i = first + m->run[r].from; i < first + m->run[r].to; i++) {
         m->mean[i] = c->mean | CF_SG_SEEDED;
         m->root[i] = c->root;
       }
     }
-    set_free (m, row, done, m->setup.columns);
+    set_free_cells (m, row, done, m->setup.columns);
   }
 }
 
@@ -419,9 +427,9 @@ cf_sg_find_components (CfSgCpu *m)
   if (m->setup.similarity)
     find_threshold (m);
   cf_sg_run (m, m->n_strips, runs_strip);
-  for (int row = CF_SG_STRIP; row < m->setup.rows; row += CF_SG_STRIP)
+  for (int row = CF_SG_STRIP_ROWS; row < m->setup.rows; row += CF_SG_STRIP_ROWS)
     join_runs (m, m->row_runs[row - 1], m->row_runs[row]);
   list_components (m);
   drop_fragments (m);
-  cf_sg_run (m, m->n_strips, spread_strip);
+  cf_sg_run (m, m->n_strips, start_growth_strip);
 }

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * segment/cpu/simd.c: the segmentation's loops over rows for the instruction set that
- * this compilation is for (CF_ISA); simd.h says what they do. They are
- * plain loops that the compiler turns into vectors: all lanes are 32 bits, flags
- * are bytes. */
+ * segment/cpu/simd.c: the segmentation's loops over rows, compiled once for each instruction set
+ * (CF_ISA); simd.h documents the functions. They are plain loops that the compiler vectorises:
+ * all lanes have 32 bits, flags are bytes. */
 #include "simd.h"
 
 #include <math.h>
@@ -42,7 +41,7 @@ add_2 (const void *row, int n, int shift, int max, uint32_t weight, uint32_t *re
   }
 }
 
-/* `each` samples a cell, all of them inside. */
+/* Cells of `each` samples that all lie inside the frame. */
 INLINE void
 gather_whole (const uint32_t *restrict from, int each, int step, uint32_t weight, int n, uint32_t *restrict cell)
 {
@@ -55,7 +54,7 @@ gather_whole (const uint32_t *restrict from, int each, int step, uint32_t weight
   }
 }
 
-/* The sizes that most pictures come to, with their loops unrolled. */
+/* The steps and sizes of most frames, as constants so that the loops are unrolled. */
 INLINE void
 gather_steps (const uint32_t *from, int each, int step, uint32_t weight, int n, uint32_t *cell)
 {
@@ -102,9 +101,9 @@ gather (const CfSgColumns *f, int n, uint32_t *cell)
   }
 }
 
-/* (sum + area div 2) div area, then >> down. A quotient in floating point whose
- * dividend it can hold is only rounded up to a whole number where it is one: the
- * others are 1 / area below it. */
+/* Replaces each sum by (sum + area div 2) div area, >> down. The division is done in floating point and cut off.
+ * This is exact where the type holds the dividend: a quotient that is no integer is at least 1 / area below the
+ * next integer, which rounding does not reach. */
 static void
 divide (uint32_t *restrict sum, int n, uint32_t area, int down)
 {
@@ -181,7 +180,8 @@ smooth (uint8_t *const at[4], uint8_t *const up[4], int n, uint8_t *restrict see
     seed[x] = e[x] & e[x - 1] & s[x] & se[x] & sw[x] & u[x] & use[x - 1] & usw[x + 1];
 }
 
-/* Of nine values of 8 bits; a root of so small a number is exact when cut off. */
+/* Returns isqrt of step 3 over the nine 8-bit values around cell x. The operand is so small that the float root,
+ * cut off, is exact. */
 INLINE int32_t
 deviation (const uint32_t *const row[3], int x, int shift)
 {
@@ -198,7 +198,7 @@ deviation (const uint32_t *const row[3], int x, int shift)
 }
 
 static void
-rough (const uint32_t *const row[3], int n, uint16_t *restrict to)
+roughness (const uint32_t *const row[3], int n, uint16_t *restrict to)
 {
   const uint32_t *const r[3] = { row[0], row[1], row[2] };
 
@@ -237,7 +237,7 @@ differ (const uint32_t *a, const uint32_t *b, int n, uint8_t *restrict differs)
 }
 
 static void
-pick (const CfSgAround *at, uint32_t first, int n, uint32_t *restrict picked)
+pick (const CfSgNeighbours *at, uint32_t first, int n, uint32_t *restrict picked)
 {
   const uint32_t *const mean = at->mean, *const root = at->root;
   const ptrdiff_t step[4] = { -at->pitch, -1, 1, at->pitch };
@@ -289,14 +289,14 @@ mixed (const uint32_t *at, const uint32_t *v, int n, uint8_t *restrict to)
 
 /* ---- sums of samples ----------------------------------------------------- */
 
-/* 16 bytes at a time, which any machine's compiler can do. */
+/* Vectors of 16 bytes, which the compiler supports on every architecture. */
 typedef uint8_t Bytes __attribute__ ((vector_size (16)));
 typedef uint16_t Words __attribute__ ((vector_size (16)));
 typedef uint32_t Longs __attribute__ ((vector_size (16)));
 
-#define MOST_LOADS 128 /* that words can sum two bytes each of */
+#define MOST_LOADS 128 /* vectors of bytes whose sums fit the 16-bit lanes */
 
-/* The first n of 16 bytes, the others 0; nothing from `limit` on is read. */
+/* Returns the first n of 16 bytes, the others as 0. Reads nothing from `limit` on. */
 INLINE Bytes
 load_some (const uint8_t *from, size_t n, const uint8_t *limit)
 {
@@ -312,8 +312,8 @@ load_some (const uint8_t *from, size_t n, const uint8_t *limit)
   return v & mask;
 }
 
-/* Words of the places 0, 2, 4, 6 and 1, 3, 5, 7 of groups that begin every 1, 2 or
- * 4 bytes or words: even[] and odd[] are sums of the even and the odd ones. */
+/* Adds up the lanes of `even` and `odd`, the sums of the samples at even and at odd positions: into sum[0] for
+ * groups of 1 sample, into sum[0] and sum[1] for groups of 2. */
 INLINE void
 fold (Longs even, Longs odd, int group, uint32_t sum[4])
 {
@@ -329,7 +329,7 @@ fold (Longs even, Longs odd, int group, uint32_t sum[4])
 INLINE void
 sum_bytes (const uint8_t *from, const uint8_t *end, const uint8_t *limit, int group, uint32_t sum[4])
 {
-  Longs total[4] = { { 0 } }; /* bytes 0, 1, 2, 3 of 4 */
+  Longs total[4] = { { 0 } }; /* of byte 0, 1, 2, 3 of each 4 */
 
   while (from < end) {
     const uint8_t *part = end - from > 16 * MOST_LOADS ? from + 16 * MOST_LOADS : end;
@@ -416,7 +416,7 @@ const CfSgSimd GLUE (cf_sg_simd_, CF_ISA) = {
   .lengths = lengths,
   .links = links,
   .smooth = smooth,
-  .rough = rough,
+  .roughness = roughness,
   .keep = keep,
   .differ = differ,
   .pick = pick,

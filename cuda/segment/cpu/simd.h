@@ -1,75 +1,77 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * segment/cpu/simd.h: the segmentation's loops over rows on the CPU, compiled once an
- * instruction set from simd.c.
+ * segment/cpu/simd.h: the CPU segmentation's loops over rows; simd.c is compiled once for each
+ * instruction set.
  *
- * A colour is Y | Cb << 8 | Cr << 16. Rows of cells have a cell more at either
- * end, and there are rows above and below, which are CF_SG_OUTSIDE; so no loop
- * asks where it is. */
+ * A colour is Y | Cb << 8 | Cr << 16. Arrays of cells are padded with CF_SG_OUTSIDE on all
+ * four sides (internal.h), so no loop tests for the edge of the frame. */
 #ifndef CF_SEGMENT_CPU_SIMD_H
 #define CF_SEGMENT_CPU_SIMD_H
 
 #include "segment/segment.h"
 
-#define CF_SG_OUTSIDE 0x80000000u /* of a colour or a label: there is no such cell */
-#define CF_SG_SEEDED 0x40000000u  /* of a mean or a label: the region holds a seed */
-#define CF_SG_NUMBER 0x3fffffffu
+#define CF_SG_OUTSIDE 0x80000000u /* a colour, mean or label: this entry is padding, not a cell */
+#define CF_SG_SEEDED 0x40000000u  /* flag in a mean or a label: the region has a seed (step 6) */
+#define CF_SG_NUMBER 0x3fffffffu  /* the other bits of a label: the region number */
 
-/* Beside each flag of a row these many bytes may be read. */
+/* Bytes of padding beside a row of flags, which may be read. */
 #define CF_SG_PAD 16
 
-/* One component of cells, from the sums of the picture's columns. */
+/* One component of the cells of a row, given as sums over the columns of pixels. */
 typedef struct {
-  const uint32_t *column; /* its first sample's */
+  const uint32_t *column; /* the sum of the component's first column */
   int step, w_sub;
-  int size, width;        /* of cells, of the picture */
+  int size, width;        /* of a cell and of the frame, in pixels */
 } CfSgColumns;
 
-/* A row of a plane, whose samples are in groups of 1, 2 or 4, a group a pixel or,
- * with w_sub, two. */
+/* A row of a plane. Its samples form groups of 1, 2 or 4; a group covers one pixel or, with w_sub = 1,
+ * two. */
 typedef struct {
   const uint8_t *row;
-  int group, w_sub, width; /* samples; width of the picture */
+  int group, w_sub, width; /* samples of a group; width of the frame in pixels */
   int shift, max;
 } CfSgSamples;
 
-/* A cell and those it touches: their regions' means and roots. */
+/* Means and roots of the regions of a cell and, by `pitch`, of its neighbours. */
 typedef struct {
   const uint32_t *mean, *root;
   ptrdiff_t pitch;
-} CfSgAround;
+} CfSgNeighbours;
 
 typedef struct {
-  /* sum[x] += weight times sample x of a row of words of 1 [0] or 2 [1] bytes. */
+  /* Adds `weight` times sample x to sum[x], for a row of words of 1 [0] or 2 [1] bytes. */
   void (*add[2]) (const void *row, int n, int shift, int max, uint32_t weight, uint32_t *sum);
+  /* Sums the columns of each of n cells of a row to one value a cell. */
   void (*gather) (const CfSgColumns *from, int n, uint32_t *cell);
-  /* The colours of n cells of `area` pixels each, from the components' sums. */
+  /* Computes the colours of n cells of `area` pixels each from the sums of their components (step 1); sum[1] and
+   * sum[2] are NULL for gray. Overwrites the sums. */
   void (*color) (uint32_t *const sum[3], int n, uint32_t area, int bits, bool rgb, uint32_t *color);
-  /* Squared lengths. */
+  /* Computes the squared lengths of n colours. */
   void (*lengths) (const uint32_t *color, int n, uint32_t *length);
-  /* link[0] to the right, [1] below, [2] right below, [3] left below: is that
-   * neighbour nearer than the threshold, or outside? Lengths of both rows. */
+  /* Sets link[i][x] to whether the neighbour of cell x to the right [0], below [1], right below [2], left below [3]
+   * is within the threshold, or outside the frame. length[] has the squared lengths of this row and the one below. */
   void (*links) (const uint32_t *color, ptrdiff_t pitch, const uint32_t *const length[2], int n, uint32_t threshold,
       uint8_t *const link[4]);
-  /* seed = all links of a cell, `up` being those of the row above. */
+  /* Sets seed[x] to whether cell x is linked to all 8 neighbours; `up` has the links of the row above. */
   void (*smooth) (uint8_t *const link[4], uint8_t *const up[4], int n, uint8_t *seed);
-  /* Step 3's r. */
-  void (*rough) (const uint32_t *const row[3], int n, uint16_t *rough);
-  /* 0 free, 1 seed, 2 + label kept: means are those of the labels. */
+  /* Computes r of step 3 from the row above, the row itself and the row below. */
+  void (*roughness) (const uint32_t *const row[3], int n, uint16_t *roughness);
+  /* Sets kind[x] to 0 (free), 1 (seed) or 2 + label (kept); mean[x] is that of label[x]. */
   void (*keep) (const uint32_t *color, const uint32_t *before, const uint32_t *mean, const uint32_t *label,
       const uint8_t *seed, int n, const uint32_t threshold[3], uint32_t *kind);
-  /* a[x] != b[x]; returns whether any is. */
+  /* Sets differs[x] to a[x] != b[x]; returns whether any is set. */
   bool (*differ) (const uint32_t *a, const uint32_t *b, int n, uint8_t *differs);
-  /* The first round: what free cells pick; the root of others. `first` is the first cell's place. */
-  void (*pick) (const CfSgAround *at, uint32_t first, int n, uint32_t *picked);
-  /* Which cells' neighbours to the right and below are of another region, unless
-   * both have seeds or the same two touch to the left or above as well. */
+  /* The picks of the first round of growth: a free cell picks a root, another cell has its own. `first` is the
+   * padded index of the first cell. */
+  void (*pick) (const CfSgNeighbours *at, uint32_t first, int n, uint32_t *picked);
+  /* Flags the cells whose neighbour to the right, or below, is of another region; not where both regions have
+   * seeds, nor where the same two regions also touch one cell earlier (above, or to the left). */
   void (*grow) (const uint32_t *label, ptrdiff_t pitch, int n, uint8_t *right, uint8_t *below);
-  /* Which cells have pixels that may go to another region: v is the row above or below. */
+  /* Flags the cells some of whose pixels may take another region's label (step 11); v is the row above or
+   * below. Returns whether any is flagged. */
   bool (*mixed) (const uint32_t *label, const uint32_t *v, int n, uint8_t *mixed);
-  /* Of each run (its first pixel << 16 | anything; it ends where the next begins)
-   * the sums of the samples at each place of their group, in 4 words a run; of
-   * samples of 1 [0] or 2 [1] bytes. */
+  /* Sums the samples of each of n runs of pixels (first pixel << 16 | label; a run ends where the next begins), for
+   * each position in a group separately: sum[4 * run + position]. Samples of 1 [0] or 2 [1] bytes. */
   void (*sum_runs[2]) (const CfSgSamples *samples, const uint32_t *run, uint32_t n, uint32_t *sum);
 } CfSgSimd;
 
@@ -77,6 +79,7 @@ extern const CfSgSimd cf_sg_simd_avx512bw, cf_sg_simd_avx2, cf_sg_simd_sse4_1, c
 
 /* ---- colours, in integers of 32 bits ------------------------------------ */
 
+/* Returns |p|^2 of a colour. */
 static inline uint32_t
 cf_sg_length (uint32_t p)
 {
@@ -85,6 +88,7 @@ cf_sg_length (uint32_t p)
   return y * y + b * b + r * r;
 }
 
+/* Returns |p - q|^2 of two colours. */
 static inline uint32_t
 cf_sg_distance (uint32_t p, uint32_t q)
 {
@@ -94,20 +98,23 @@ cf_sg_distance (uint32_t p, uint32_t q)
   return (uint32_t) (y * y + b * b + r * r);
 }
 
-/* 131072 distance < threshold lengths, of numbers that need 35 bits: as both
- * sides are divided by 256 and the right one, in two halves, is rounded up. */
+/* Returns whether 131072 distance < threshold lengths. The products need 35 bits; to stay within 32, both sides
+ * are divided by 256, the right one in two halves and rounded up, which is exact because the left one is a multiple
+ * of 256. */
 static inline bool
 cf_sg_near (uint32_t distance, uint32_t lengths, uint32_t threshold)
 {
   return distance << 9 < (threshold >> 8) * lengths + (((threshold & 255) * lengths + 255) >> 8);
 }
 
+/* rel of the contract; `threshold` is its N. */
 static inline bool
 cf_sg_rel (uint32_t p, uint32_t q, uint32_t threshold)
 {
   return cf_sg_near (cf_sg_distance (p, q), cf_sg_length (p) + cf_sg_length (q), threshold);
 }
 
+/* Returns the colour of 8-bit RGB values, by step 1. */
 static inline uint32_t
 cf_sg_ycbcr (uint32_t red, uint32_t green, uint32_t blue)
 {

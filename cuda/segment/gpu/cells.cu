@@ -1,9 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * segment/gpu/cells.cu: steps 1 to 3 of the segmentation, and its components inside
- * tiles of 32 x 32 cells: a block a tile, a warp some rows, a lane a column. What is known of a row's
- * cells is a word, a bit a cell, and a run of equal cells is joined with those above as one. Where the
- * samples can be read by words, the tile's block makes the colours, of the cells around it as well. */
+ * segment/gpu/cells.cu: steps 1 to 3 of the segmentation, and the components of seeds and kept cells inside tiles.
+ *
+ * Map: a block makes a tile of 32 x 32 cells, a warp warp_rows rows of it, a lane one column. A property of a row's
+ * cells is one word, a bit per cell. sg_colors_kernel has a thread per cell; it runs only where sg_cells_kernel
+ * cannot make the colours itself (cells that are cut off or cannot be read by words, or the seed-similarity option).
+ * Shared memory: SgTile: the colours of the tile and of one cell around it, a union-find forest over the tile's
+ * cells, and the sums of each component at its root. Bits of a row are joined as runs: a run hangs below the first
+ * run above that it touches.
+ * Race free: trees are joined by atomicMin, under which the smaller root stays whatever the order, and a path that
+ * is halved meanwhile still ends at the same root. A block barrier stands between the joins inside each warp's rows,
+ * the joins of those rows, and the sums, which are integer atomics. The order of local_list is undefined; nothing
+ * depends on it.
+ * Bound: no profile is recorded; docs/notes/segment.md has the times and what was tried. */
 #include "list.cuh"
 #include "samples.cuh"
 #include "similarity.cuh"
@@ -12,38 +21,40 @@ namespace cf {
 
 namespace {
 
-constexpr int side = sg_tile, tall = sg_tile_rows, each = 4; /* rows of a warp */
-constexpr int warps = tall / each, threads = 32 * warps;
-static_assert (side == 32 && warps <= 32, "a lane a column, a lane a warp");
+constexpr int tile_width = sg_tile, tile_height = sg_tile_rows, warp_rows = 4;
+constexpr int warps = tile_height / warp_rows, threads = 32 * warps;
+static_assert (tile_width == 32 && warps <= 32, "a lane per column, a lane per warp");
 
-constexpr int wide = side + 2, high = tall + 2; /* a tile and the cells around it */
+constexpr int halo_width = tile_width + 2, halo_height = tile_height + 2; /* a tile and the cells around it */
 
-struct Tile {
-  unsigned color[wide * high]; /* outside the picture that of some cell inside */
-  unsigned label[side * tall]; /* a cell of the tile nearer to the root; of a run's cells its first one's counts */
-  unsigned luma[side * tall], cb[side * tall], cr[side * tall]; /* sums at a root; luma: cells << 18 | Y */
-  unsigned last[warps][32];    /* kinds of each warp's last row */
-  unsigned clicked[tall];
-  unsigned frees[warps], locals[warps], locals_at; /* how many there are, and where the tile's go */
+struct SgTile {
+  unsigned color[halo_width * halo_height]; /* beyond the frame's edge the colour of some cell inside */
+  /* a cell of the tile nearer to the root; in a run only the label of its first cell counts */
+  unsigned label[tile_width * tile_height];
+  /* sums at a root; luma: cells << 18 | Y */
+  unsigned luma[tile_width * tile_height], cb[tile_width * tile_height], cr[tile_width * tile_height];
+  unsigned last[warps][32];    /* kinds of the last row of each warp */
+  unsigned clicked[tile_height];
+  unsigned frees[warps], locals[warps], locals_at; /* counts per warp, and where the tile's entries begin in the list */
 };
 
-/* A warp's rows; of the words each bit is a column's. */
-struct Rows {
-  unsigned kind[each]; /* of this lane's cells */
-  unsigned any[each];  /* the cells that are not free */
-  unsigned west[each]; /* those of their left neighbour's kind */
+/* The rows of one warp. Each bit of a word is a column. */
+struct SgRows {
+  unsigned kind[warp_rows]; /* of this lane's cells */
+  unsigned any[warp_rows];  /* the cells that are not free */
+  unsigned west[warp_rows]; /* the cells whose left neighbour is of the same kind */
 };
 
-/* How a row touches the one above: the cells that join with the one above, above left and above right. */
-struct Links {
+/* How a row touches the row above: the cells that join the cell above, above left and above right. */
+struct SgLinks {
   unsigned straight, left, right;
 };
 
-/* (sum + n / 2) / n of component c over a cell's pixels. Where the cell holds whole
- * samples of a subsampled component, each counts once instead of once a pixel. SIZE: the
- * cell's, for one that is not cut off, so that all loads go at once; 0: any. */
+/* Returns (sum + n / 2) / n of component c over the pixels of a cell. Where the cell holds whole samples of a
+ * subsampled component, each sample counts once instead of once per pixel. SIZE > 0 is the size of a cell that is
+ * not cut off, so that all of its loads are issued at once; 0 stands for any cell. */
 template<int SIZE> __device__ __forceinline__ unsigned
-cell_mean (const SgWork &work, const SgComponent &c, int x0, int y0, int x1, int y1)
+sg_cell_mean (const SgWork &work, const SgComponent &c, int x0, int y0, int x1, int y1)
 {
   const int dx = ((x0 | x1) & ((1 << c.w_sub) - 1)) == 0 ? 1 << c.w_sub : 1;
   const int dy = ((y0 | y1) & ((1 << c.h_sub) - 1)) == 0 ? 1 << c.h_sub : 1;
@@ -67,19 +78,19 @@ cell_mean (const SgWork &work, const SgComponent &c, int x0, int y0, int x1, int
 }
 
 template<int SIZE> __device__ unsigned
-cell_color (const SgWork &work, int x0, int y0, int x1, int y1)
+sg_cell_color (const SgWork &work, int x0, int y0, int x1, int y1)
 {
-  const unsigned a = cell_mean<SIZE> (work, work.component[0], x0, y0, x1, y1);
+  const unsigned a = sg_cell_mean<SIZE> (work, work.component[0], x0, y0, x1, y1);
 
   if (work.n_colors == 1)
     return sg_color (work, a, 0, 0);
-  return sg_color (work, a, cell_mean<SIZE> (work, work.component[1], x0, y0, x1, y1),
-      cell_mean<SIZE> (work, work.component[2], x0, y0, x1, y1));
+  return sg_color (work, a, sg_cell_mean<SIZE> (work, work.component[1], x0, y0, x1, y1),
+      sg_cell_mean<SIZE> (work, work.component[2], x0, y0, x1, y1));
 }
 
-/* The same of a cell whose samples are read by words. */
+/* Returns the colour of a cell whose samples are read by words. */
 template<int SIZE> __device__ __forceinline__ unsigned
-square_color (const SgWork &work, SgLayout layout, int x, int y)
+sg_square_color (const SgWork &work, SgLayout layout, int x, int y)
 {
   constexpr unsigned n = SIZE * SIZE;
   const unsigned chroma = sg_square_chroma (layout, n);
@@ -89,12 +100,12 @@ square_color (const SgWork &work, SgLayout layout, int x, int y)
   const unsigned a = (sum[0] + n / 2) / n, b = (sum[1] + chroma / 2) / chroma, c = (sum[2] + chroma / 2) / chroma;
 
   return layout == SG_GRAY ? a | 0x808000u
-      : layout == SG_PACKED ? sg_color (work, a, b, c) : a | b << 8 | c << 16; /* in planes there is no RGB */
+      : layout == SG_PACKED ? sg_color (work, a, b, c) : a | b << 8 | c << 16; /* planar layouts are never RGB */
 }
 
-/* Step 1, a thread a cell. */
+/* Step 1, one thread per cell. */
 __global__ void __launch_bounds__ (256, 4)
-segment_colors (const __grid_constant__ SgWork work)
+sg_colors_kernel (const __grid_constant__ SgWork work)
 {
   const int column = (int) (blockIdx.x * 32 + threadIdx.x % 32), row = (int) (blockIdx.y * 8 + threadIdx.x / 32);
   const int size = work.size, x0 = column * size, y0 = row * size;
@@ -103,18 +114,18 @@ segment_colors (const __grid_constant__ SgWork work)
 
   if (column >= work.columns || row >= work.rows)
     return;
-  work.after.p[row * work.columns + column] = !whole ? cell_color<0> (work, x0, y0, x1, y1)
-      : work.layout && size == 2 ? square_color<2> (work, work.layout, x0, y0)
-      : work.layout && size == 4 ? square_color<4> (work, work.layout, x0, y0)
-      : size == 1 ? cell_color<1> (work, x0, y0, x1, y1)
-      : size == 2 ? cell_color<2> (work, x0, y0, x1, y1)
-      : size == 4 ? cell_color<4> (work, x0, y0, x1, y1)
-      : cell_color<0> (work, x0, y0, x1, y1);
+  work.after.p[row * work.columns + column] = !whole ? sg_cell_color<0> (work, x0, y0, x1, y1)
+      : work.layout && size == 2 ? sg_square_color<2> (work, work.layout, x0, y0)
+      : work.layout && size == 4 ? sg_square_color<4> (work, work.layout, x0, y0)
+      : size == 1 ? sg_cell_color<1> (work, x0, y0, x1, y1)
+      : size == 2 ? sg_cell_color<2> (work, x0, y0, x1, y1)
+      : size == 4 ? sg_cell_color<4> (work, x0, y0, x1, y1)
+      : sg_cell_color<0> (work, x0, y0, x1, y1);
 }
 
-/* Step 2. */
+/* Step 2: returns whether cell c of colour p stays in the old region of index `old`. */
 __device__ __forceinline__ bool
-is_kept (const SgWork &work, unsigned p, unsigned c, unsigned old)
+sg_is_kept (const SgWork &work, unsigned p, unsigned c, unsigned old)
 {
   const unsigned mean = work.before.mean[old];
 
@@ -122,141 +133,145 @@ is_kept (const SgWork &work, unsigned p, unsigned c, unsigned old)
       || (sg_near (p, work.before.p[c], work.keep[1]) && sg_near (p, mean, work.keep[2]));
 }
 
-/* rel, of two colours whose squares add up to `squares`: 131072 d < n squares. */
+/* Returns the relation `rel` of two colours whose squares add up to `squares`: 131072 d < n squares. */
 __device__ __forceinline__ bool
-is_near (unsigned p, unsigned q, unsigned squares, unsigned n)
+sg_is_near (unsigned p, unsigned q, unsigned squares, unsigned n)
 {
   return sg_distance (p, q) < (unsigned) (((unsigned long long) n * squares + 131071) >> 17);
 }
 
-/* The colour of a cell, made here or by segment_colors (SIZE is 0). */
+/* Returns the colour of a cell: computed here, or, if SIZE is 0, loaded as sg_colors_kernel has stored it. */
 template<int SIZE> __device__ __forceinline__ unsigned
-color_at (const SgWork &work, SgLayout layout, int x, int y)
+sg_color_at (const SgWork &work, SgLayout layout, int x, int y)
 {
   const int column = min (max (x, 0), work.columns - 1), row = min (max (y, 0), work.rows - 1);
 
-  return SIZE > 0 ? square_color<SIZE == 4 ? 4 : 2> (work, layout, column * SIZE, row * SIZE)
+  return SIZE > 0 ? sg_square_color<SIZE == 4 ? 4 : 2> (work, layout, column * SIZE, row * SIZE)
       : work.after.p[row * work.columns + column];
 }
 
-/* The colours of the tile and of the cells around it: of the last rows, which not all warps have, the others
- * make what is left and right of it. LAYOUT: work.layout, so that all loads go at once. */
+/* Stores the colours of the tile and of the cells around it. The last rows need only some of the warps; the other
+ * warps make the columns left and right of the tile. LAYOUT is work.layout as a constant, for all loads to be issued
+ * at once. */
 template<int SIZE, SgLayout LAYOUT> __device__ __forceinline__ void
-fill_tile (const SgWork &work, Tile *tile, int x0, int y0)
+sg_fill_tile (const SgWork &work, SgTile *tile, int x0, int y0)
 {
-  constexpr int turns = high / warps, rest = high % warps;
+  constexpr int rounds = halo_height / warps, rest = halo_height % warps;
   const int lane = (int) (threadIdx.x & 31), warp = (int) (threadIdx.x / 32), beside = (int) threadIdx.x - 32 * rest;
-  unsigned color[turns + 1];
-  static_assert (32 * (warps - rest) >= 2 * high, "what is beside the tile fits");
+  unsigned color[rounds + 1];
+  static_assert (32 * (warps - rest) >= 2 * halo_height, "what is beside the tile fits");
 
 #pragma unroll
-  for (int i = 0; i < turns; i++)
-    color[i] = color_at<SIZE> (work, LAYOUT, x0 + lane, y0 - 1 + warp + i * warps);
-  const int x = beside < 0 ? lane : beside < high ? -1 : side;
-  const int y = beside < 0 ? warp + turns * warps : beside < high ? beside : beside - high;
+  for (int i = 0; i < rounds; i++)
+    color[i] = sg_color_at<SIZE> (work, LAYOUT, x0 + lane, y0 - 1 + warp + i * warps);
+  const int x = beside < 0 ? lane : beside < halo_height ? -1 : tile_width;
+  const int y = beside < 0 ? warp + rounds * warps : beside < halo_height ? beside : beside - halo_height;
 
-  color[turns] = color_at<SIZE> (work, LAYOUT, x0 + x, y0 - 1 + y);
+  color[rounds] = sg_color_at<SIZE> (work, LAYOUT, x0 + x, y0 - 1 + y);
 #pragma unroll
-  for (int i = 0; i < turns; i++)
-    tile->color[(warp + i * warps) * wide + lane + 1] = color[i];
-  if (beside < 2 * high)
-    tile->color[y * wide + x + 1] = color[turns];
+  for (int i = 0; i < rounds; i++)
+    tile->color[(warp + i * warps) * halo_width + lane + 1] = color[i];
+  if (beside < 2 * halo_height)
+    tile->color[y * halo_width + x + 1] = color[rounds];
 }
 
 template<int SIZE> __device__ __forceinline__ void
-fill_tile (const SgWork &work, Tile *tile, int x0, int y0)
+sg_fill_tile (const SgWork &work, SgTile *tile, int x0, int y0)
 {
   if (SIZE == 0)
-    fill_tile<SIZE, SG_ANY> (work, tile, x0, y0);
+    sg_fill_tile<SIZE, SG_ANY> (work, tile, x0, y0);
   else if (work.layout == SG_GRAY)
-    fill_tile<SIZE, SG_GRAY> (work, tile, x0, y0);
+    sg_fill_tile<SIZE, SG_GRAY> (work, tile, x0, y0);
   else if (work.layout == SG_PLANAR_420)
-    fill_tile<SIZE, SG_PLANAR_420> (work, tile, x0, y0);
+    sg_fill_tile<SIZE, SG_PLANAR_420> (work, tile, x0, y0);
   else if (work.layout == SG_SEMI_420)
-    fill_tile<SIZE, SG_SEMI_420> (work, tile, x0, y0);
+    sg_fill_tile<SIZE, SG_SEMI_420> (work, tile, x0, y0);
   else
-    fill_tile<SIZE, SG_PACKED> (work, tile, x0, y0);
+    sg_fill_tile<SIZE, SG_PACKED> (work, tile, x0, y0);
 }
 
-/* The pairs across the tile's left edge, one a lane, a bit each: of `each` rows those beside each other; of each + 1
- * pairs of rows those where the right one is lower, then those where it is upper. */
+/* Compares the pairs of cells across the tile's left edge, one pair a lane, and returns one bit for each: the pairs
+ * of warp_rows rows that lie side by side, then the diagonal pairs of warp_rows + 1 pairs of rows whose right cell
+ * is the lower one, then those whose right cell is the upper one. */
 __device__ __forceinline__ unsigned
-near_across (const SgWork &work, const Tile *tile, int x0, int row)
+sg_near_across (const SgWork &work, const SgTile *tile, int x0, int row)
 {
-  const int lane = (int) (threadIdx.x & 31), straight = lane < each, fall = lane < 2 * each + 1;
-  const int k = straight ? lane : fall ? lane - each : min (lane - (2 * each + 1), each);
+  const int lane = (int) (threadIdx.x & 31), straight = lane < warp_rows, fall = lane < 2 * warp_rows + 1;
+  const int k = straight ? lane : fall ? lane - warp_rows : min (lane - (2 * warp_rows + 1), warp_rows);
   const int left_y = row + (straight || !fall ? k : k - 1), right_y = row + (straight || fall ? k : k - 1);
-  const unsigned *colors = tile->color + wide - row / tall * tall * wide;
-  const unsigned p = colors[left_y * wide], q = colors[right_y * wide + 1];
+  const unsigned *colors = tile->color + halo_width - row / tile_height * tile_height * halo_width;
+  const unsigned p = colors[left_y * halo_width], q = colors[right_y * halo_width + 1];
   const bool inside = x0 > 0 && min (left_y, right_y) >= 0 && max (left_y, right_y) < work.rows;
 
-  return __ballot_sync (~0u, !inside || is_near (p, q, sg_square (p) + sg_square (q), work.seed));
+  return __ballot_sync (~0u, !inside || sg_is_near (p, q, sg_square (p) + sg_square (q), work.seed));
 }
 
-/* Step 3, the first part, for all of a warp's rows: which cells are alike all their neighbours? Each pair of cells
- * is looked at once, by the left one's lane, and pairs with cells outside count as alike. */
+/* Step 3, first part, for all rows of a warp: finds the cells that are similar to all of their neighbours. Each pair
+ * of cells is compared once, by the lane of the left cell. Pairs with a cell outside the frame count as similar. */
 __device__ __forceinline__ void
-find_smooth (const SgWork &work, const Tile *tile, int x0, int row, unsigned (&p)[each + 2], unsigned (&smooth)[each])
+sg_find_smooth (const SgWork &work, const SgTile *tile, int x0, int row, unsigned (&p)[warp_rows + 2],
+    unsigned (&smooth)[warp_rows])
 {
-  const unsigned *at = tile->color + row % tall * wide + (int) (threadIdx.x & 31) + 1;
+  const unsigned *at = tile->color + row % tile_height * halo_width + (int) (threadIdx.x & 31) + 1;
   const int left = work.columns - 1 - x0;
-  const unsigned beyond = left < 32 ? ~0u << left : 0; /* what has nothing to its right */
-  unsigned east[each + 2], square[each + 2], square_east[each + 2];
+  const unsigned beyond = left < 32 ? ~0u << left : 0; /* columns without a right neighbour */
+  unsigned east[warp_rows + 2], square[warp_rows + 2], square_east[warp_rows + 2];
 
 #pragma unroll
-  for (int k = 0; k < each + 2; k++) {
-    p[k] = at[k * wide];
-    east[k] = at[k * wide + 1];
+  for (int k = 0; k < warp_rows + 2; k++) {
+    p[k] = at[k * halo_width];
+    east[k] = at[k * halo_width + 1];
     square[k] = sg_square (p[k]);
     square_east[k] = sg_square (east[k]);
   }
-  const unsigned across = near_across (work, tile, x0, row);
+  const unsigned across = sg_near_across (work, tile, x0, row);
 
 #pragma unroll
-  for (int k = 0; k < each; k++) {
+  for (int k = 0; k < warp_rows; k++) {
     const unsigned same
-        = __ballot_sync (~0u, is_near (p[k + 1], east[k + 1], square[k + 1] + square_east[k + 1], work.seed)) | beyond;
+        = __ballot_sync (~0u, sg_is_near (p[k + 1], east[k + 1], square[k + 1] + square_east[k + 1], work.seed))
+        | beyond;
 
     smooth[k] = same & (same << 1 | (across >> k & 1));
   }
 #pragma unroll
-  for (int k = 0; k < each + 1; k++) { /* the rows k - 1 and k */
+  for (int k = 0; k < warp_rows + 1; k++) { /* the rows k - 1 and k */
     const unsigned any = row + k <= 0 || row + k >= work.rows ? ~0u : 0;
-    const unsigned down = any | __ballot_sync (~0u, is_near (p[k], p[k + 1], square[k] + square[k + 1], work.seed));
+    const unsigned down = any | __ballot_sync (~0u, sg_is_near (p[k], p[k + 1], square[k] + square[k + 1], work.seed));
     const unsigned fall
-        = any | beyond | __ballot_sync (~0u, is_near (p[k], east[k + 1], square[k] + square_east[k + 1], work.seed));
+        = any | beyond | __ballot_sync (~0u, sg_is_near (p[k], east[k + 1], square[k] + square_east[k + 1], work.seed));
     const unsigned rise
-        = any | beyond | __ballot_sync (~0u, is_near (east[k], p[k + 1], square_east[k] + square[k + 1], work.seed));
+        = any | beyond | __ballot_sync (~0u, sg_is_near (east[k], p[k + 1], square_east[k] + square[k + 1], work.seed));
 
     if (k > 0)
-      smooth[k - 1] &= down & fall & (rise << 1 | (across >> (2 * each + 1 + k) & 1));
-    if (k < each)
-      smooth[k] &= down & rise & (fall << 1 | (across >> (each + k) & 1));
+      smooth[k - 1] &= down & fall & (rise << 1 | (across >> (2 * warp_rows + 1 + k) & 1));
+    if (k < warp_rows)
+      smooth[k] &= down & rise & (fall << 1 | (across >> (warp_rows + k) & 1));
   }
 }
 
-/* The kinds of a warp's cells; old: their regions before, p: their colours, from the row above on. `inside`: the
- * columns. */
-template<bool FOLLOW> __device__ __forceinline__ void
-find_kinds (const SgWork &work, const Tile *tile, int x0, int row, unsigned inside, const unsigned (&old)[each],
-    unsigned (&p)[each + 2], Rows *rows)
+/* Finds the kinds of a warp's cells. `old`: the regions to which they belonged in the last frame. `p`: their
+ * colours, from the row above on. `inside`: the columns inside the frame. */
+template<bool RECURRENT> __device__ __forceinline__ void
+sg_find_kinds (const SgWork &work, const SgTile *tile, int x0, int row, unsigned inside,
+    const unsigned (&old)[warp_rows], unsigned (&p)[warp_rows + 2], SgRows *rows)
 {
   const int lane = (int) (threadIdx.x & 31), column = min (x0 + lane, work.columns - 1);
-  unsigned seeds[each];
+  unsigned seeds[warp_rows];
 
-  find_smooth (work, tile, x0, row, p, seeds);
+  sg_find_smooth (work, tile, x0, row, p, seeds);
 #pragma unroll
-  for (int j = 0; j < each; j++) {
+  for (int j = 0; j < warp_rows; j++) {
     const int c = min (row + j, work.rows - 1) * work.columns + column;
     const unsigned here = row + j < work.rows ? inside : 0;
-    const unsigned clicked = work.n_clicks > 0 ? tile->clicked[row % tall + j] : 0;
+    const unsigned clicked = work.n_clicks > 0 ? tile->clicked[row % tile_height + j] : 0;
 
     if (work.similarity)
       seeds[j] &= __ballot_sync (~0u, (int) work.rough[c] > work.control->threshold);
     rows->any[j] = here & (seeds[j] | clicked);
     rows->kind[j] = rows->any[j] >> lane & 1;
-    if (FOLLOW) {
-      if ((here & ~clicked) >> lane & 1 && is_kept (work, p[j + 1], (unsigned) c, old[j]))
+    if (RECURRENT) {
+      if ((here & ~clicked) >> lane & 1 && sg_is_kept (work, p[j + 1], (unsigned) c, old[j]))
         rows->kind[j] = 2 + old[j];
       rows->any[j] = __ballot_sync (~0u, rows->kind[j] != 0);
       const unsigned left = __shfl_up_sync (~0u, rows->kind[j], 1);
@@ -268,14 +283,15 @@ find_kinds (const SgWork &work, const Tile *tile, int x0, int row, unsigned insi
   }
 }
 
-/* Row j and the one above, whose kinds are `above`, a lane each. A run is joined where it first touches another. */
-template<bool FOLLOW> __device__ __forceinline__ Links
-find_links (const Rows &rows, int j, unsigned above)
+/* Returns the links between row j and the row above, whose kinds are `above`, one per lane. A run is joined at the
+ * cells where it first touches another run. */
+template<bool RECURRENT> __device__ __forceinline__ SgLinks
+sg_find_links (const SgRows &rows, int j, unsigned above)
 {
   const unsigned kind = rows.kind[j], west = rows.west[j], lane = threadIdx.x & 31;
   unsigned north, north_west, north_east;
 
-  if (FOLLOW) {
+  if (RECURRENT) {
     const unsigned left = __shfl_up_sync (~0u, above, 1), right = __shfl_down_sync (~0u, above, 1);
 
     north = __ballot_sync (~0u, kind && above == kind);
@@ -288,19 +304,19 @@ find_links (const Rows &rows, int j, unsigned above)
     north_west = rows.any[j] & row << 1;
     north_east = rows.any[j] & row >> 1;
   }
-  return Links { north & ~(west & north_west), ~north & north_west & ~west, ~north & north_east & ~(west >> 1) };
+  return SgLinks { north & ~(west & north_west), ~north & north_west & ~west, ~north & north_east & ~(west >> 1) };
 }
 
-/* The roots of a lane's cells at once; nobody joins trees meanwhile. */
+/* Finds the roots of all cells of a lane at once. No thread may join trees meanwhile. */
 __device__ __forceinline__ void
-find_all (const unsigned *label, unsigned (&at)[each])
+sg_tile_find_all (const unsigned *label, unsigned (&at)[warp_rows])
 {
   bool again = true;
 
   while (again) {
     again = false;
 #pragma unroll
-    for (int j = 0; j < each; j++) {
+    for (int j = 0; j < warp_rows; j++) {
       const unsigned to = label[at[j]];
 
       again = again || to != at[j];
@@ -309,9 +325,9 @@ find_all (const unsigned *label, unsigned (&at)[each])
   }
 }
 
-/* On the way each cell is hung one higher. */
+/* Returns the root of t. Halves the path on the way. */
 __device__ __forceinline__ unsigned
-find_now (unsigned *label, unsigned t)
+sg_tile_find (unsigned *label, unsigned t)
 {
   unsigned to = sg_peek (label + t);
 
@@ -327,54 +343,55 @@ find_now (unsigned *label, unsigned t)
 }
 
 __device__ __forceinline__ void
-unite (unsigned *label, unsigned a, unsigned b)
+sg_tile_unite (unsigned *label, unsigned a, unsigned b)
 {
   for (;;) {
-    a = find_now (label, a);
-    b = find_now (label, b);
+    a = sg_tile_find (label, a);
+    b = sg_tile_find (label, b);
     if (a == b)
       return;
-    const unsigned low = min (a, b), high = max (a, b), old = atomicMin (label + high, low);
+    const unsigned low = min (a, b), halo_height = max (a, b), old = atomicMin (label + halo_height, low);
 
-    if (old == high)
+    if (old == halo_height)
       return;
     a = old;
     b = low;
   }
 }
 
-/* Joins this lane's run, which hangs below `mine`, with those above that `links` names; t: the lane's cell. */
+/* Joins this lane's run, whose tree holds `mine`, with the runs above that `links` names. t is the lane's cell. */
 __device__ __forceinline__ void
-unite_links (unsigned *label, const Links &links, unsigned mine, unsigned t)
+sg_unite_links (unsigned *label, const SgLinks &links, unsigned mine, unsigned t)
 {
   const unsigned lane = t & 31;
 
   if (links.straight >> lane & 1)
-    unite (label, mine, sg_peek (label + t - side));
+    sg_tile_unite (label, mine, sg_peek (label + t - tile_width));
   if (links.left >> lane & 1)
-    unite (label, mine, sg_peek (label + t - side - 1));
+    sg_tile_unite (label, mine, sg_peek (label + t - tile_width - 1));
   if (links.right >> lane & 1)
-    unite (label, mine, sg_peek (label + t - side + 1));
+    sg_tile_unite (label, mine, sg_peek (label + t - tile_width + 1));
 }
 
-/* Components of equal kinds inside the warp's rows: a run hangs below the first one above that it touches, without
- * an atomic access; where it touches more of them, those are joined. at: what each cell hangs below. */
-template<bool FOLLOW> __device__ __forceinline__ void
-join_rows (Tile *tile, const Rows &rows, unsigned t, unsigned (&at)[each])
+/* Finds the components of equal kinds inside the rows of a warp. A run is attached to the first run above that it
+ * touches, without an atomic access; if it touches more of them, those are united with it. at: the cell to which
+ * each cell is attached. */
+template<bool RECURRENT> __device__ __forceinline__ void
+sg_join_rows (SgTile *tile, const SgRows &rows, unsigned t, unsigned (&at)[warp_rows])
 {
   const unsigned lane = t & 31;
-  Links more[each];
+  SgLinks more[warp_rows];
 
 #pragma unroll
-  for (int j = 0; j < each; j++) {
+  for (int j = 0; j < warp_rows; j++) {
     const unsigned starts = ~rows.west[j], from = 31 - (unsigned) __clz ((int) (starts & (~0u >> (31 - lane))));
     const unsigned later = starts & ~1u << from, run = (later ? (later & -later) - 1 : ~0u) & ~0u << from;
 
-    at[j] = t + (unsigned) j * side - lane + from;
-    more[j] = Links { 0, 0, 0 };
+    at[j] = t + (unsigned) j * tile_width - lane + from;
+    more[j] = SgLinks { 0, 0, 0 };
     if (j == 0)
       continue;
-    const Links links = find_links<FOLLOW> (rows, j, rows.kind[j - 1]);
+    const SgLinks links = sg_find_links<RECURRENT> (rows, j, rows.kind[j - 1]);
     const unsigned all = links.straight | links.left | links.right, touching = all & run;
     const unsigned first = touching ? (unsigned) __ffs ((int) touching) - 1 : lane;
     const unsigned firsts = __ballot_sync (~0u, touching && first == lane);
@@ -382,47 +399,48 @@ join_rows (Tile *tile, const Rows &rows, unsigned t, unsigned (&at)[each])
     const unsigned to = __shfl_sync (~0u, at[j - 1], (int) above);
 
     at[j] = touching ? to : at[j];
-    more[j] = Links { links.straight & ~firsts, links.left & ~firsts, links.right & ~(firsts & ~links.left) };
+    more[j] = SgLinks { links.straight & ~firsts, links.left & ~firsts, links.right & ~(firsts & ~links.left) };
   }
 #pragma unroll
-  for (int j = 0; j < each; j++)
-    tile->label[t + j * side] = at[j];
+  for (int j = 0; j < warp_rows; j++)
+    tile->label[t + j * tile_width] = at[j];
   __syncwarp ();
 #pragma unroll
-  for (int j = 1; j < each; j++)
+  for (int j = 1; j < warp_rows; j++)
     if (more[j].straight | more[j].left | more[j].right)
-      unite_links (tile->label, more[j], at[j], t + (unsigned) j * side);
+      sg_unite_links (tile->label, more[j], at[j], t + (unsigned) j * tile_width);
 }
 
-/* What a lane has found of one component. */
-struct Sums {
-  unsigned root, luma, chroma; /* luma: cells << 18 | Y; chroma: Cb | Cr << 16, of one warp no more than 16 bits each */
+/* The sums that one lane has collected of one component. */
+struct SgLaneSums {
+  unsigned root, luma, chroma; /* luma: cells << 18 | Y; chroma: Cb | Cr << 16; the sums of a warp need at most 16
+                                * bits each */
 };
 
 __device__ __forceinline__ void
-add_sums (Tile *tile, const Sums &s)
+sg_add_lane_sums (SgTile *tile, const SgLaneSums &s)
 {
   atomicAdd (&tile->luma[s.root], s.luma);
   atomicAdd (&tile->cb[s.root], s.chroma & 0xffff);
   atomicAdd (&tile->cr[s.root], s.chroma >> 16);
 }
 
-/* Adds the cells' colours to their roots' sums: down each column as long as they are of one component, then
- * across the columns for the first two components that are met; most warps have no more. */
+/* Adds the colours of the cells to the sums at their roots: first down each column while the component stays the
+ * same, then across the columns for the first two components of the warp. Most warps have no more than two. */
 __device__ __forceinline__ void
-add_colors (Tile *tile, const Rows &rows, const unsigned (&p)[each + 2], const unsigned (&root)[each])
+sg_add_colors (SgTile *tile, const SgRows &rows, const unsigned (&p)[warp_rows + 2], const unsigned (&root)[warp_rows])
 {
   const unsigned lane = threadIdx.x & 31;
-  Sums s = { sg_none, 0, 0 };
+  SgLaneSums s = { sg_none, 0, 0 };
 
 #pragma unroll
-  for (int j = 0; j < each; j++) {
+  for (int j = 0; j < warp_rows; j++) {
     if (!rows.kind[j])
       continue;
     if (root[j] != s.root) {
       if (s.root != sg_none)
-        add_sums (tile, s);
-      s = Sums { root[j], 0, 0 };
+        sg_add_lane_sums (tile, s);
+      s = SgLaneSums { root[j], 0, 0 };
     }
     s.luma += 1u << 18 | (p[j + 1] & 255);
     s.chroma += (p[j + 1] >> 8 & 255) | (p[j + 1] & 0xff0000);
@@ -433,36 +451,36 @@ add_colors (Tile *tile, const Rows &rows, const unsigned (&p)[each + 2], const u
     const int leader = __ffs ((int) rest) - 1;
     const unsigned root_0 = __shfl_sync (~0u, s.root, leader);
     const bool mine = s.root == root_0;
-    const Sums all = { root_0, sg_reduce (~0u, mine ? s.luma : 0), sg_reduce (~0u, mine ? s.chroma : 0) };
+    const SgLaneSums all = { root_0, sg_reduce (~0u, mine ? s.luma : 0), sg_reduce (~0u, mine ? s.chroma : 0) };
 
     if (lane == (unsigned) leader)
-      add_sums (tile, all);
+      sg_add_lane_sums (tile, all);
     rest &= ~__ballot_sync (~0u, mine);
     s.root = mine ? sg_none : s.root;
   }
   if (s.root != sg_none)
-    add_sums (tile, s);
+    sg_add_lane_sums (tile, s);
 }
 
-/* The cells of the tile that the user's seeds are in. All of the block's threads call. */
+/* Marks the cells of the tile that hold user seeds. All threads of the block must call. */
 __device__ void
-mark_clicks (const SgWork &work, Tile *tile, int x0, int y0)
+sg_mark_clicks (const SgWork &work, SgTile *tile, int x0, int y0)
 {
-  for (int i = (int) threadIdx.x; i < tall; i += threads)
+  for (int i = (int) threadIdx.x; i < tile_height; i += threads)
     tile->clicked[i] = 0;
   __syncthreads ();
   for (int i = (int) threadIdx.x; i < work.n_clicks; i += threads) {
     const int x = work.clicks[i] % work.columns - x0, y = work.clicks[i] / work.columns - y0;
 
-    if ((unsigned) x < side && (unsigned) y < tall)
+    if ((unsigned) x < tile_width && (unsigned) y < tile_height)
       atomicOr (&tile->clicked[y], 1u << x);
   }
   __syncthreads ();
 }
 
-/* How many of all warps' entries stand before this warp's; *all: how many there are. */
+/* Returns how many entries the warps before this one have. Sets `*all` to the entries of all warps. */
 __device__ __forceinline__ unsigned
-entries_before (const unsigned *counts, unsigned *all)
+sg_entries_before (const unsigned *counts, unsigned *all)
 {
   const unsigned lane = threadIdx.x & 31, count = lane < warps ? counts[lane] : 0;
 
@@ -470,9 +488,9 @@ entries_before (const unsigned *counts, unsigned *all)
   return sg_reduce (~0u, lane < threadIdx.x / 32 ? count : 0);
 }
 
-/* What the graph's launch is told of one cell; t: its number in the tile. */
+/* Stores what the graph kernel reads of one cell. t is the number of the cell in the tile. */
 template<int SIZE> __device__ __forceinline__ void
-write_cell (const SgWork &work, const Tile &tile, unsigned c, unsigned kind, unsigned p, unsigned t, unsigned root)
+sg_write_cell (const SgWork &work, const SgTile &tile, unsigned c, unsigned kind, unsigned p, unsigned t, unsigned root)
 {
   if (SIZE > 0)
     work.after.p[c] = p;
@@ -482,7 +500,8 @@ write_cell (const SgWork &work, const Tile &tile, unsigned c, unsigned kind, uns
     work.record[c] = sg_record_of (p);
     return;
   }
-  work.joined[c] = sg_mix (c - (t / side - root / side) * (unsigned) work.columns - (t % side - root % side));
+  work.joined[c] = sg_mix (c - (t / tile_width - root / tile_width) * (unsigned) work.columns
+      - (t % tile_width - root % tile_width));
   if (t != root)
     return;
   const unsigned long long luma = tile.luma[t];
@@ -492,70 +511,70 @@ write_cell (const SgWork &work, const Tile &tile, unsigned c, unsigned kind, uns
   work.claim[c] = 0;
   work.count[c] = 0;
   work.smallest[c] = sg_none;
-  work.best[0][c] = work.best[1][c] = sg_never;
+  work.best[0][c] = work.best[1][c] = sg_none_64;
 }
 
-template<bool FOLLOW, int SIZE> __global__ void __launch_bounds__ (threads, 1024 / threads)
-segment_cells (const __grid_constant__ SgWork work)
+template<bool RECURRENT, int SIZE> __global__ void __launch_bounds__ (threads, 1024 / threads)
+sg_cells_kernel (const __grid_constant__ SgWork work)
 {
-  __shared__ Tile tile;
+  __shared__ SgTile tile;
   const int lane = (int) (threadIdx.x & 31), warp = (int) (threadIdx.x / 32);
-  const int x0 = (int) blockIdx.x * side, y0 = (int) blockIdx.y * tall, row = y0 + warp * each;
-  const unsigned t = (unsigned) (warp * each * side + lane), below = (1u << lane) - 1;
+  const int x0 = (int) blockIdx.x * tile_width, y0 = (int) blockIdx.y * tile_height, row = y0 + warp * warp_rows;
+  const unsigned t = (unsigned) (warp * warp_rows * tile_width + lane), below = (1u << lane) - 1;
   const unsigned c = (unsigned) (row * work.columns + x0 + lane);
   const unsigned inside = work.columns - x0 < 32 ? (1u << (work.columns - x0)) - 1 : ~0u;
-  unsigned old[each] = { 0 }, p[each + 2], at[each], local[each], n_free = 0, n_local = 0, all;
-  Rows rows;
+  unsigned old[warp_rows] = { 0 }, p[warp_rows + 2], at[warp_rows], local[warp_rows], n_free = 0, n_local = 0, all;
+  SgRows rows;
 
 #pragma unroll
-  for (int j = 0; FOLLOW && j < each; j++)
+  for (int j = 0; RECURRENT && j < warp_rows; j++)
     old[j] = work.before.label[min (row + j, work.rows - 1) * work.columns + min (x0 + lane, work.columns - 1)];
-  fill_tile<SIZE> (work, &tile, x0, y0);
+  sg_fill_tile<SIZE> (work, &tile, x0, y0);
   if (work.n_clicks > 0)
-    mark_clicks (work, &tile, x0, y0);
+    sg_mark_clicks (work, &tile, x0, y0);
   __syncthreads ();
-  find_kinds<FOLLOW> (work, &tile, x0, row, inside, old, p, &rows);
-  join_rows<FOLLOW> (&tile, rows, t, at);
+  sg_find_kinds<RECURRENT> (work, &tile, x0, row, inside, old, p, &rows);
+  sg_join_rows<RECURRENT> (&tile, rows, t, at);
 #pragma unroll
-  for (int j = 0; j < each; j++) {
-    tile.luma[t + j * side] = tile.cb[t + j * side] = tile.cr[t + j * side] = 0;
+  for (int j = 0; j < warp_rows; j++) {
+    tile.luma[t + j * tile_width] = tile.cb[t + j * tile_width] = tile.cr[t + j * tile_width] = 0;
     n_free += row + j < work.rows ? (unsigned) __popc (inside & ~rows.any[j]) : 0;
   }
-  tile.last[warp][lane] = rows.kind[each - 1];
+  tile.last[warp][lane] = rows.kind[warp_rows - 1];
   if (lane == 0)
     tile.frees[warp] = n_free;
   __syncthreads ();
   if (warp > 0)
-    unite_links (tile.label, find_links<FOLLOW> (rows, 0, tile.last[warp - 1][lane]), at[0], t);
-  entries_before (tile.frees, &all);
+    sg_unite_links (tile.label, sg_find_links<RECURRENT> (rows, 0, tile.last[warp - 1][lane]), at[0], t);
+  sg_entries_before (tile.frees, &all);
   if (threadIdx.x == 0 && all)
     atomicAdd (&work.control->free, all);
   __syncthreads ();
-  find_all (tile.label, at);
-  add_colors (&tile, rows, p, at);
+  sg_tile_find_all (tile.label, at);
+  sg_add_colors (&tile, rows, p, at);
 #pragma unroll
-  for (int j = 0; j < each; j++) {
-    local[j] = __ballot_sync (~0u, rows.kind[j] && at[j] == t + (unsigned) j * side);
+  for (int j = 0; j < warp_rows; j++) {
+    local[j] = __ballot_sync (~0u, rows.kind[j] && at[j] == t + (unsigned) j * tile_width);
     n_local += (unsigned) __popc (local[j]);
   }
   if (lane == 0)
     tile.locals[warp] = n_local;
   __syncthreads ();
-  unsigned local_at = entries_before (tile.locals, &all);
+  unsigned local_at = sg_entries_before (tile.locals, &all);
 
   if (threadIdx.x == 0 && all)
     tile.locals_at = atomicAdd (&work.control->locals, all);
 #pragma unroll
-  for (int j = 0; j < each; j++) {
+  for (int j = 0; j < warp_rows; j++) {
     const unsigned cell = c + (unsigned) (j * work.columns);
 
     if (row + j < work.rows && (inside >> lane & 1))
-      write_cell<SIZE> (work, tile, cell, rows.kind[j], p[j + 1], t + (unsigned) j * side, at[j]);
+      sg_write_cell<SIZE> (work, tile, cell, rows.kind[j], p[j + 1], t + (unsigned) j * tile_width, at[j]);
   }
   __syncthreads ();
   local_at += tile.locals_at;
 #pragma unroll
-  for (int j = 0; j < each; j++) {
+  for (int j = 0; j < warp_rows; j++) {
     if (local[j] >> lane & 1)
       work.local_list[local_at + (unsigned) __popc (local[j] & below)] = c + (unsigned) (j * work.columns);
     local_at += (unsigned) __popc (local[j]);
@@ -564,18 +583,19 @@ segment_cells (const __grid_constant__ SgWork work)
 
 using Kernel = void (*) (const SgWork);
 
-/* size: of the cells whose colours it makes; 0: they are there. */
+/* size: of the cells whose colours the kernel makes; 0: the colours have been stored before. */
 Kernel
-cells_kernel (bool follow, int size)
+sg_select_cells_kernel (bool recurrent, int size)
 {
-  return size == 2 ? (follow ? segment_cells<true, 2> : segment_cells<false, 2>)
-      : size == 4 ? (follow ? segment_cells<true, 4> : segment_cells<false, 4>)
-      : follow ? segment_cells<true, 0> : segment_cells<false, 0>;
+  return size == 2 ? (recurrent ? sg_cells_kernel<true, 2> : sg_cells_kernel<false, 2>)
+      : size == 4 ? (recurrent ? sg_cells_kernel<true, 4> : sg_cells_kernel<false, 4>)
+      : recurrent ? sg_cells_kernel<true, 0> : sg_cells_kernel<false, 0>;
 }
 
-/* Where all cells are whole and read by words, their colours need no launch. Similarity looks at all before. */
+/* Returns the cell size if sg_cells_kernel can make the colours itself, else 0: all cells must be whole and readable
+ * by words, and the similarity must not need the colours of all cells before. */
 int
-size_of_colors (const SgWork &work)
+sg_size_of_colors (const SgWork &work)
 {
   const bool whole = work.width % work.size == 0 && work.height % work.size == 0;
 
@@ -583,43 +603,44 @@ size_of_colors (const SgWork &work)
 }
 
 CfCode
-launch_colors (const SgWork &work, cudaStream_t stream, CfStatus *status)
+sg_launch_colors (const SgWork &work, cudaStream_t stream, CfStatus *status)
 {
   const dim3 grid ((unsigned) (work.columns + 31) / 32, (unsigned) (work.rows + 7) / 8);
   CfCode code;
 
-  segment_colors<<<grid, 256, 0, stream>>> (work);
-  code = cf_cuda_launched ("segment_colors", status);
-  return code == CF_OK && work.similarity ? launch_similarity (work, stream, status) : code;
+  sg_colors_kernel<<<grid, 256, 0, stream>>> (work);
+  code = cf_cuda_launched ("sg_colors_kernel", status);
+  return code == CF_OK && work.similarity ? sg_launch_similarity (work, stream, status) : code;
 }
 
 } // namespace
 
 CfCode
-segment_launch_cells (const SgWork &work, cudaStream_t stream, CfStatus *status)
+sg_launch_cells (const SgWork &work, cudaStream_t stream, CfStatus *status)
 {
-  const dim3 grid ((unsigned) (work.columns + side - 1) / side, (unsigned) (work.rows + tall - 1) / tall);
-  const int size = size_of_colors (work);
+  const dim3 grid ((unsigned) (work.columns + tile_width - 1) / tile_width,
+      (unsigned) (work.rows + tile_height - 1) / tile_height);
+  const int size = sg_size_of_colors (work);
 
   if (size == 0) {
-    const CfCode code = launch_colors (work, stream, status);
+    const CfCode code = sg_launch_colors (work, stream, status);
 
     if (code != CF_OK)
       return code;
   }
-  cells_kernel (work.follow, size)<<<grid, threads, 0, stream>>> (work);
-  return cf_cuda_launched ("segment_cells", status);
+  sg_select_cells_kernel (work.recurrent, size)<<<grid, threads, 0, stream>>> (work);
+  return cf_cuda_launched ("sg_cells_kernel", status);
 }
 
 CfCode
-segment_init_cells (CfStatus *status)
+sg_init_cells (CfStatus *status)
 {
-  CfCode code = segment_load ({ (const void *) segment_colors, (const void *) segment_roughness,
-      (const void *) segment_histogram, (const void *) segment_otsu }, status);
+  CfCode code = sg_load_kernels ({ (const void *) sg_colors_kernel, (const void *) sg_roughness_kernel,
+      (const void *) sg_histogram_kernel, (const void *) sg_otsu_kernel }, status);
 
   for (int size = 0; code == CF_OK && size <= 4; size += 2)
-    code = segment_load ({ (const void *) cells_kernel (false, size), (const void *) cells_kernel (true, size) },
-        status);
+    code = sg_load_kernels ({ (const void *) sg_select_cells_kernel (false, size),
+        (const void *) sg_select_cells_kernel (true, size) }, status);
   return code;
 }
 

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * segment/gpu/chunk.cuh: how a block of the graph's launch looks at its part of the picture while
- * regions grow. The picture is cut into strips of 32 cells in a row, and the strips' rows are numbered
- * strip by strip; each block has as many as any other, one below the other, and takes them into
- * shared memory chunk by chunk, with a margin of one cell.
+ * segment/gpu/chunk.cuh: how a block of the graph kernel processes its part of the frame while regions grow.
  *
- * A phase over all cells is bound by its instructions as much as by its accesses: a multiprocessor has 123
- * rows of 1080p, and 100 instructions more for each are a microsecond and a half. So rows in which nothing is
- * left to pick are passed over, only cells with a border are listed to compute means for (a mean is 50
- * instructions), and of the first round's cells only the last one of each walk is worked on any
- * further. What helped little: all means of a chunk at once instead of those listed, a walk a cell. */
+ * Map: the frame is cut into strips of 32 cells in a row, and the rows of all strips are numbered strip by strip.
+ * Each block has an equal share of these rows, one below the other, and loads it chunk by chunk. A warp has
+ * sg_thread_rows rows of a chunk, a lane one column; the first threads also have one cell of the margin.
+ * Shared memory: SgChunk, with a margin of one cell around the chunk.
+ * Race free: in phase A a cell's region and mean are stored by its own thread, then a block barrier, then read by
+ * all; picks are atomic minima over distance and root. In phase B each thread changes the link of its own cells
+ * only; a walk that meets a link which was shortened meanwhile ends at the same position. Sums are integer atomics.
+ * Bound by instructions as much as by memory: each row costs a pass over all of its cells. Therefore rows in which
+ * no cell is left to pick are skipped, means are computed only for listed cells with a border, and in the first
+ * round only the last cell of each walk is processed further. Times: docs/notes/segment.md. */
 #ifndef CF_SEGMENT_GPU_CHUNK_CUH
 #define CF_SEGMENT_GPU_CHUNK_CUH
 
@@ -17,12 +19,12 @@
 
 namespace cf {
 
-constexpr int sg_rows = 128; /* of a chunk, at most */
-constexpr unsigned sg_chunk_wide = 34; /* a row with its margin */
-constexpr int sg_each = sg_rows * 32 / sg_threads; /* cells of a thread, below each other */
-constexpr unsigned sg_watched = 8; /* chunks of which it is known where cells are left that pick */
+constexpr int sg_chunk_rows = 128; /* rows of a chunk, at most */
+constexpr unsigned sg_chunk_pitch = 34; /* cells of a row with its margin */
+constexpr int sg_thread_rows = sg_chunk_rows * 32 / sg_threads; /* of a chunk, below each other */
+constexpr unsigned sg_tracked_chunks = 8; /* chunks for which the rows with cells that pick are tracked */
 
-/* The rows of this block. */
+/* The rows of this block: [from, to). */
 struct SgPart {
   unsigned from, to;
   unsigned listed; /* cells in all rows before */
@@ -38,23 +40,23 @@ struct SgPart {
   }
 };
 
-/* Rows of a part. In shared memory: */
+/* Some rows of a part. The arrays lie in shared memory. */
 struct SgChunk {
   unsigned from, n;
-  unsigned *row;   /* its first cell | its cells - 1 << 24 | sg_below | sg_above */
-  uint8_t *picks;  /* by row + 1: whether it has a cell that picks; NULL: not known */
-  uint16_t *list;  /* of cells: row * 32 + lane */
-  /* (n + 2) x sg_chunk_wide, from the margin's corner: a cell's region as it is picked, and its mean */
+  unsigned *row;   /* first cell | (cells - 1) << 24 | sg_below | sg_above */
+  uint8_t *picks;  /* by row + 1: whether the row has a cell that picks; NULL: not tracked */
+  uint16_t *list;  /* cells as row * 32 + lane */
+  /* (n + 2) x sg_chunk_pitch, from the corner of the margin: the region of a cell as sg_pick_of, and its mean */
   unsigned *region, *mean;
   /* or, at the end of the first round, by row * 32 + lane: */
-  unsigned *to;    /* where a cell's pick leads: a cell here; or sg_outside, sg_settled */
-  unsigned *luma, *cb, *cr; /* what joins a cell: up to 4095 cells << 20 | their Y */
+  unsigned *to;    /* where a cell's pick leads: a position in the chunk, or a cell with sg_outside or sg_settled */
+  unsigned *luma, *cb, *cr; /* sums of what joins a cell; luma: up to 4095 cells << 20 | Y */
 };
-constexpr unsigned sg_below = 1u << 30, sg_above = 1u << 31; /* has the picture such a row? */
-constexpr unsigned sg_outside = 1u << 30; /* with a cell beyond the chunk */
+constexpr unsigned sg_below = 1u << 30, sg_above = 1u << 31; /* the frame has a row below, a row above */
+constexpr unsigned sg_outside = 1u << 30; /* the other bits are a cell beyond the chunk */
 
-/* A region as it is picked, with bit 0 where it has a seed: the smallest root is the least. From its
- * root as it is found. */
+/* Returns a root as it is picked: shifted by one, bit 0 set if the region has a seed. So the smallest root is the
+ * least pick. `root` is as sg_find returns it. */
 __device__ __forceinline__ unsigned
 sg_pick_of (unsigned root)
 {
@@ -67,14 +69,14 @@ sg_first_cell (unsigned row)
   return row & 0xffffffu;
 }
 
-/* A row's number in its chunk that is the k-th of this thread. */
+/* Returns the number in the chunk of the k-th row of this thread. */
 __device__ __forceinline__ unsigned
 sg_own_row (int k)
 {
-  return threadIdx.x / 32 * sg_each + (unsigned) k;
+  return threadIdx.x / 32 * sg_thread_rows + (unsigned) k;
 }
 
-/* The chunk's rows; all threads call. */
+/* Fills chunk.row. All threads of the block must call. */
 __device__ void
 sg_list_rows (const SgWork &work, const SgChunk &chunk)
 {
@@ -91,12 +93,12 @@ sg_list_rows (const SgWork &work, const SgChunk &chunk)
 
 /* ---- phase A ------------------------------------------------------------ */
 
-/* The thread's cell on the margin, sg_none: it is beyond the picture; and its place, sg_none: the thread has none,
- * or the row beside it has nothing to pick. */
+/* Returns the margin cell of this thread, sg_none if that lies outside the frame. Sets `*at` to its position;
+ * sg_none if the thread has none, or if the row beside it has nothing to pick. */
 __device__ unsigned
 sg_margin_cell (const SgWork &work, const SgChunk &chunk, unsigned *at)
 {
-  const unsigned t = threadIdx.x, sides = 2 * sg_rows, columns = (unsigned) work.columns;
+  const unsigned t = threadIdx.x, sides = 2 * sg_chunk_rows, columns = (unsigned) work.columns;
   const unsigned number = t < sides ? t / 2 : t < sides + 32 ? 0 : chunk.n - 1;
   unsigned row, cell, lane;
 
@@ -108,17 +110,17 @@ sg_margin_cell (const SgWork &work, const SgChunk &chunk, unsigned *at)
   if (t < sides) {
     const unsigned x = cell % columns, right = t % 2;
 
-    *at = (number + 1) * sg_chunk_wide + right * 33;
+    *at = (number + 1) * sg_chunk_pitch + right * 33;
     return right ? (x + 32 < columns ? cell + 32 : sg_none) : x > 0 ? cell - 1 : sg_none;
   }
   lane = t % 32;
-  *at = (t < sides + 32 ? 0 : chunk.n + 1) * sg_chunk_wide + lane + 1;
+  *at = (t < sides + 32 ? 0 : chunk.n + 1) * sg_chunk_pitch + lane + 1;
   if (lane > (row >> 24 & 31) || !(row & (t < sides + 32 ? sg_above : sg_below)))
     return sg_none;
   return t < sides + 32 ? cell - columns + lane : cell + columns + lane;
 }
 
-/* Which of the thread's rows and of those beside them have had cells that pick: bit 1 + k. */
+/* Returns which of the thread's rows, and of the rows beside them, had cells that pick: bit 1 + k for row k. */
 __device__ __forceinline__ unsigned
 sg_rows_that_pick (const SgChunk &chunk)
 {
@@ -127,40 +129,40 @@ sg_rows_that_pick (const SgChunk &chunk)
   if (!chunk.picks)
     return ~0u;
 #pragma unroll
-  for (int k = 0; k < sg_each + 2; k++)
+  for (int k = 0; k < sg_thread_rows + 2; k++)
     mask |= (unsigned) chunk.picks[sg_own_row (k)] << k;
   return mask;
 }
 
-/* The thread's cells in rows that pick or are beside one, and the one on the margin, of which
- * *margin is the place; sg_none: there is none. */
+/* Finds the thread's cells in rows that pick or lie beside one that does, and its margin cell, whose position goes
+ * to `*margin`. sg_none: no such cell. */
 __device__ __forceinline__ void
-sg_cells_asked_for (const SgWork &work, const SgChunk &chunk, unsigned picks, unsigned (&cell)[sg_each + 1],
+sg_wanted_cells (const SgWork &work, const SgChunk &chunk, unsigned picks, unsigned (&cell)[sg_thread_rows + 1],
     unsigned *margin)
 {
-  const unsigned lane = threadIdx.x % 32, asked = picks | picks << 1 | picks >> 1;
+  const unsigned lane = threadIdx.x % 32, wanted = picks | picks << 1 | picks >> 1;
 
 #pragma unroll
-  for (int k = 0; k < sg_each; k++) {
+  for (int k = 0; k < sg_thread_rows; k++) {
     const unsigned row = sg_own_row (k) < chunk.n ? chunk.row[sg_own_row (k)] : 0;
     const bool inside = sg_own_row (k) < chunk.n && lane <= (row >> 24 & 31);
 
-    cell[k] = inside && (asked >> (k + 1) & 1) ? sg_first_cell (row) + lane : sg_none;
+    cell[k] = inside && (wanted >> (k + 1) & 1) ? sg_first_cell (row) + lane : sg_none;
   }
-  cell[sg_each] = sg_margin_cell (work, chunk, margin);
+  cell[sg_thread_rows] = sg_margin_cell (work, chunk, margin);
 }
 
-/* What is known of one of the thread's cells to an array of the chunk. */
+/* Stores a value of one of the thread's cells in an array of the chunk. */
 __device__ __forceinline__ void
-sg_put (const SgChunk &chunk, unsigned *array, int k, unsigned margin, unsigned value)
+sg_store_in_chunk (const SgChunk &chunk, unsigned *array, int k, unsigned margin, unsigned value)
 {
-  if (k < sg_each && sg_own_row (k) < chunk.n)
-    array[(sg_own_row (k) + 1) * sg_chunk_wide + threadIdx.x % 32 + 1] = value;
-  else if (k == sg_each && margin != sg_none)
+  if (k < sg_thread_rows && sg_own_row (k) < chunk.n)
+    array[(sg_own_row (k) + 1) * sg_chunk_pitch + threadIdx.x % 32 + 1] = value;
+  else if (k == sg_thread_rows && margin != sg_none)
     array[margin] = value;
 }
 
-/* The better one of a pick and that of region `other`. */
+/* Returns the better of a pick and the pick of region `other`. */
 __device__ __forceinline__ unsigned long long
 sg_better (unsigned long long best, unsigned own, unsigned mean, unsigned other, unsigned other_mean)
 {
@@ -169,16 +171,16 @@ sg_better (unsigned long long best, unsigned own, unsigned mean, unsigned other,
   return other != own && other != sg_none ? min (best, key) : best;
 }
 
-/* Before the first round a region without a seed is a cell, and those with one have left their
- * means. Is there any such cell? */
+/* Phase A of the first round: a region without a seed is one cell, and regions with a seed have their means in
+ * work.mean. Returns whether the chunk has any cell that picks. */
 __device__ bool
 sg_pick_first (const SgWork &work, const SgChunk &chunk)
 {
-  constexpr int n = sg_each + 1;
+  constexpr int n = sg_thread_rows + 1;
   unsigned cell[n], region[n], mean[n], margin;
   bool some = false;
 
-  sg_cells_asked_for (work, chunk, ~0u, cell, &margin);
+  sg_wanted_cells (work, chunk, ~0u, cell, &margin);
 #pragma unroll
   for (int k = 0; k < n; k++) {
     region[k] = cell[k] != sg_none ? sg_pick_of (work.parent[cell[k]]) : sg_none;
@@ -190,15 +192,15 @@ sg_pick_first (const SgWork &work, const SgChunk &chunk)
       mean[k] = work.mean[region[k] >> 1];
 #pragma unroll
   for (int k = 0; k < n; k++) {
-    sg_put (chunk, chunk.region, k, margin, region[k]);
-    sg_put (chunk, chunk.mean, k, margin, mean[k]);
+    sg_store_in_chunk (chunk, chunk.region, k, margin, region[k]);
+    sg_store_in_chunk (chunk, chunk.mean, k, margin, mean[k]);
   }
   __syncthreads ();
 #pragma unroll
-  for (int k = 0; k < sg_each; k++) {
-    const unsigned at = (sg_own_row (k) + 1) * sg_chunk_wide + threadIdx.x % 32 + 1;
+  for (int k = 0; k < sg_thread_rows; k++) {
+    const unsigned at = (sg_own_row (k) + 1) * sg_chunk_pitch + threadIdx.x % 32 + 1;
     const bool free = !(region[k] & 1), any = __any_sync (~0u, free); /* sg_none has that bit */
-    unsigned long long key = sg_never;
+    unsigned long long key = sg_none_64;
 
     if (free) {
       const unsigned row = chunk.row[sg_own_row (k)], r = region[k], m = mean[k];
@@ -206,12 +208,12 @@ sg_pick_first (const SgWork &work, const SgChunk &chunk)
       key = sg_better (key, r, m, chunk.region[at - 1], chunk.mean[at - 1]);
       key = sg_better (key, r, m, chunk.region[at + 1], chunk.mean[at + 1]);
       if (row & sg_above)
-        key = sg_better (key, r, m, chunk.region[at - sg_chunk_wide], chunk.mean[at - sg_chunk_wide]);
+        key = sg_better (key, r, m, chunk.region[at - sg_chunk_pitch], chunk.mean[at - sg_chunk_pitch]);
       if (row & sg_below)
-        key = sg_better (key, r, m, chunk.region[at + sg_chunk_wide], chunk.mean[at + sg_chunk_wide]);
+        key = sg_better (key, r, m, chunk.region[at + sg_chunk_pitch], chunk.mean[at + sg_chunk_pitch]);
     }
     if (cell[k] != sg_none && (any || !chunk.picks))
-      work.best[0][cell[k]] = key; /* of a row with any: phase B takes those for free that pick */
+      work.best[0][cell[k]] = key; /* for all cells of such a row: phase B takes the cells with a pick as free */
     if (chunk.picks && sg_own_row (k) < chunk.n && threadIdx.x % 32 == 0)
       chunk.picks[sg_own_row (k) + 1] = any;
     some = some || any;
@@ -219,27 +221,27 @@ sg_pick_first (const SgWork &work, const SgChunk &chunk)
   return __syncthreads_or (some);
 }
 
-/* The regions beside a cell, or its own where there is none, and its own. */
+/* Sets region[0 .. 3] to the regions beside a cell, or its own where the frame has none, and region[4] to its own. */
 __device__ __forceinline__ void
-sg_regions_about (const SgChunk &chunk, unsigned row, unsigned place, unsigned (&region)[5])
+sg_regions_around (const SgChunk &chunk, unsigned row, unsigned position, unsigned (&region)[5])
 {
-  const unsigned own = chunk.region[place];
+  const unsigned own = chunk.region[position];
 
-  region[0] = chunk.region[place - 1];
-  region[1] = chunk.region[place + 1];
-  region[2] = row & sg_above ? chunk.region[place - sg_chunk_wide] : own;
-  region[3] = row & sg_below ? chunk.region[place + sg_chunk_wide] : own;
+  region[0] = chunk.region[position - 1];
+  region[1] = chunk.region[position + 1];
+  region[2] = row & sg_above ? chunk.region[position - sg_chunk_pitch] : own;
+  region[3] = row & sg_below ? chunk.region[position + sg_chunk_pitch] : own;
   region[4] = own;
 }
 
-/* Lists the cells of regions without a seed that touch another one. */
+/* Lists the cells of regions without a seed that touch another region. */
 __device__ __forceinline__ void
 sg_list_borders (const SgChunk &chunk, unsigned picks, unsigned *length)
 {
-  unsigned borders = 0, at[sg_each];
+  unsigned borders = 0, at[sg_thread_rows];
 
 #pragma unroll
-  for (int k = 0; k < sg_each; k++) {
+  for (int k = 0; k < sg_thread_rows; k++) {
     const unsigned number = sg_own_row (k);
     bool border = false;
     unsigned region[5];
@@ -247,7 +249,7 @@ sg_list_borders (const SgChunk &chunk, unsigned picks, unsigned *length)
     at[k] = number * 32 + threadIdx.x % 32;
     if (number >= chunk.n || !(picks >> (k + 1) & 1))
       continue;
-    sg_regions_about (chunk, chunk.row[number], (number + 1) * sg_chunk_wide + threadIdx.x % 32 + 1, region);
+    sg_regions_around (chunk, chunk.row[number], (number + 1) * sg_chunk_pitch + threadIdx.x % 32 + 1, region);
 #pragma unroll
     for (int i = 0; i < 4; i++)
       border = border || (region[i] != region[4] && region[i] != sg_none);
@@ -260,37 +262,37 @@ sg_list_borders (const SgChunk &chunk, unsigned picks, unsigned *length)
         chunk.picks[number + 1] = some;
     }
   }
-  sg_append_each<sg_each> (chunk.list, length, borders, at);
+  sg_append_each<sg_thread_rows> (chunk.list, length, borders, at);
 }
 
-/* What has a border picks for its region. Is there any such cell? */
+/* Phase A of the later rounds: cells with a border offer picks to their region. Returns whether the chunk has any. */
 __device__ bool
 sg_pick_next (const SgWork &work, const SgChunk &chunk, SgBlock *block, unsigned long long *best)
 {
-  constexpr int n = sg_each + 1;
+  constexpr int n = sg_thread_rows + 1;
   const unsigned picks = sg_rows_that_pick (chunk);
   unsigned cell[n], from[n], root[n], margin;
 
   if (threadIdx.x == 0)
     block->cells = 0;
-  sg_cells_asked_for (work, chunk, picks, cell, &margin);
+  sg_wanted_cells (work, chunk, picks, cell, &margin);
 #pragma unroll
   for (int k = 0; k < n; k++)
     from[k] = cell[k] != sg_none ? cell[k] : 0;
   sg_find<n, true> (work.parent, from, root);
 #pragma unroll
   for (int k = 0; k < n; k++)
-    sg_put (chunk, chunk.region, k, margin, cell[k] != sg_none ? sg_pick_of (root[k]) : sg_none);
+    sg_store_in_chunk (chunk, chunk.region, k, margin, cell[k] != sg_none ? sg_pick_of (root[k]) : sg_none);
   __syncthreads ();
   sg_list_borders (chunk, picks, &block->cells);
   __syncthreads ();
   for (unsigned i = threadIdx.x; i < block->cells; i += sg_threads) {
     const unsigned at = chunk.list[i];
     unsigned region[5], mean[5];
-    unsigned long long key = sg_never;
+    unsigned long long key = sg_none_64;
     SgRecord record[5];
 
-    sg_regions_about (chunk, chunk.row[at / 32], (at / 32 + 1) * sg_chunk_wide + at % 32 + 1, region);
+    sg_regions_around (chunk, chunk.row[at / 32], (at / 32 + 1) * sg_chunk_pitch + at % 32 + 1, region);
 #pragma unroll
     for (int k = 0; k < 5; k++)
       record[k] = sg_load_record (work.record + (region[k] == sg_none ? region[4] >> 1 : region[k] >> 1));
@@ -311,7 +313,7 @@ sg_pick_next (const SgWork &work, const SgChunk &chunk, SgBlock *block, unsigned
 
 /* ---- phase B of the first round ----------------------------------------- */
 
-/* Where a cell's pick leads; `best`: the lower half of it. */
+/* Returns the link of a cell, from the lower half of its pick. */
 __device__ __forceinline__ unsigned
 sg_link (const SgChunk &chunk, unsigned columns, unsigned cell, unsigned at, unsigned best)
 {
@@ -330,9 +332,9 @@ sg_link (const SgChunk &chunk, unsigned columns, unsigned cell, unsigned at, uns
   return to | sg_outside;
 }
 
-/* Where the picks lead from r, whose own is `pick`; with sg_settled where that has a seed. */
+/* Returns where the picks lead from r, whose own pick is `pick`; with sg_settled if that region has a seed. */
 __device__ __forceinline__ unsigned
-sg_follow_picks (const unsigned long long *best, unsigned r, unsigned pick)
+sg_walk_picks (const unsigned long long *best, unsigned r, unsigned pick)
 {
   for (;;) {
     const unsigned to = pick >> 1;
@@ -340,7 +342,7 @@ sg_follow_picks (const unsigned long long *best, unsigned r, unsigned pick)
     if (pick & 1)
       return to | sg_settled;
     pick = (unsigned) best[to];
-    if (pick == (unsigned) sg_never)
+    if (pick == (unsigned) sg_none_64)
       return to;
     if (pick == r << 1)
       return min (r, to);
@@ -348,8 +350,8 @@ sg_follow_picks (const unsigned long long *best, unsigned r, unsigned pick)
   }
 }
 
-/* One step of a walk along the links from *at, whose link is *to; false: it is at its end. What it meets
- * may be hung higher by others meanwhile: that ends at the same place. */
+/* Makes one step of a walk from *at, whose link is *to. Returns false at its end. Other threads may shorten the
+ * links meanwhile; the walk ends at the same position. */
 __device__ __forceinline__ bool
 sg_step_link (const SgChunk &chunk, unsigned *at, unsigned *to)
 {
@@ -366,32 +368,32 @@ sg_step_link (const SgChunk &chunk, unsigned *at, unsigned *to)
   return true;
 }
 
-/* The last places that the links of the thread's cells lead to; sg_none for those with a seed. All
- * at once: a step waits for the one before. */
+/* Finds the last positions to which the links of the thread's cells lead, sg_none for cells with a seed. The walks
+ * run at once, because each step waits for the one before. */
 __device__ __forceinline__ void
-sg_follow_links (const SgChunk &chunk, unsigned free, unsigned (&at)[sg_each])
+sg_walk_links (const SgChunk &chunk, unsigned free, unsigned (&at)[sg_thread_rows])
 {
-  unsigned to[sg_each];
+  unsigned to[sg_thread_rows];
   bool again = free != 0;
 
 #pragma unroll
-  for (int k = 0; k < sg_each; k++) {
+  for (int k = 0; k < sg_thread_rows; k++) {
     at[k] = free >> k & 1 ? sg_own_row (k) * 32 + threadIdx.x % 32 : sg_none;
     to[k] = free >> k & 1 ? sg_peek (chunk.to + at[k]) : sg_none;
   }
   while (again) {
     again = false;
 #pragma unroll
-    for (int k = 0; k < sg_each; k++)
+    for (int k = 0; k < sg_thread_rows; k++)
       again |= sg_step_link (chunk, at + k, to + k);
   }
 #pragma unroll
-  for (int k = 0; k < sg_each; k++)
+  for (int k = 0; k < sg_thread_rows; k++)
     if ((free >> k & 1) && at[k] != sg_own_row (k) * 32 + threadIdx.x % 32)
       sg_poke (chunk.to + sg_own_row (k) * 32 + threadIdx.x % 32, at[k]);
 }
 
-/* The sums of the chunk's cells that have joined the one at a place, and of itself; p: its colour. */
+/* Returns the sums of the cell at a position, whose colour is p, and of the chunk's cells that have joined it. */
 __device__ __forceinline__ SgRecord
 sg_joined_record (const SgChunk &chunk, unsigned at, unsigned p)
 {
@@ -401,20 +403,20 @@ sg_joined_record (const SgChunk &chunk, unsigned at, unsigned p)
     (unsigned long long) (chunk.cb[at] + (p >> 8 & 255)) << 32 | (chunk.cr[at] + (p >> 16)) };
 }
 
-/* The links of the thread's cells; which of them have no seed. */
+/* Stores the links of the thread's cells. Returns which of them have no seed. */
 __device__ __forceinline__ unsigned
-sg_link_cells (const SgWork &work, const SgChunk &chunk, const unsigned (&cell)[sg_each])
+sg_link_cells (const SgWork &work, const SgChunk &chunk, const unsigned (&cell)[sg_thread_rows])
 {
-  unsigned free = 0, best[sg_each];
+  unsigned free = 0, best[sg_thread_rows];
 
 #pragma unroll
-  for (int k = 0; k < sg_each; k++)
-    best[k] = cell[k] != sg_none ? (unsigned) work.best[0][cell[k]] : (unsigned) sg_never;
+  for (int k = 0; k < sg_thread_rows; k++)
+    best[k] = cell[k] != sg_none ? (unsigned) work.best[0][cell[k]] : (unsigned) sg_none_64;
 #pragma unroll
-  for (int k = 0; k < sg_each; k++) {
+  for (int k = 0; k < sg_thread_rows; k++) {
     const unsigned at = sg_own_row (k) * 32 + threadIdx.x % 32;
 
-    if (best[k] == (unsigned) sg_never)
+    if (best[k] == (unsigned) sg_none_64)
       continue;
     free |= 1u << k;
     chunk.to[at] = sg_link (chunk, (unsigned) work.columns, cell[k], at, best[k]);
@@ -424,8 +426,8 @@ sg_link_cells (const SgWork &work, const SgChunk &chunk, const unsigned (&cell)[
   return free;
 }
 
-/* The place at which the cell's links end joins what it picks, or stays and is listed; what that
- * came to is its link then. All lanes call. */
+/* Lets the cell at which links end join what it picks, or stay and be listed as a root. Its link becomes the result.
+ * All lanes of the warp must call. */
 __device__ __forceinline__ void
 sg_join_end (const SgWork &work, const SgChunk &chunk, SgBlock *block, bool has, unsigned at, unsigned cell,
     unsigned *roots)
@@ -436,7 +438,7 @@ sg_join_end (const SgWork &work, const SgChunk &chunk, SgBlock *block, bool has,
   if (has && (link & sg_settled))
     end = link;
   else if (has && (link & sg_outside))
-    end = sg_follow_picks (work.best[0], cell, (link & ~sg_outside) << 1);
+    end = sg_walk_picks (work.best[0], cell, (link & ~sg_outside) << 1);
   const bool stays = has && end == cell, joins = has && !stays;
   const SgRecord record = has ? sg_joined_record (chunk, at, p) : SgRecord { 0, 0 };
 
@@ -448,7 +450,7 @@ sg_join_end (const SgWork &work, const SgChunk &chunk, SgBlock *block, bool has,
     atomicAdd (&work.record[cell].y, record.y - own.y);
   }
   if (stays)
-    work.best[1][cell] = sg_never;
+    work.best[1][cell] = sg_none_64;
   if (joins)
     work.parent[cell] = end;
   if (has)
@@ -458,27 +460,27 @@ sg_join_end (const SgWork &work, const SgChunk &chunk, SgBlock *block, bool has,
   sg_append (roots, &block->roots, stays, cell);
 }
 
-/* Each cell without a seed joins where its picks lead, or stays. */
+/* Phase B of the first round: each cell without a seed joins where its picks lead, or stays. */
 __device__ void
 sg_join_chunk (const SgWork &work, const SgChunk &chunk, SgBlock *block, unsigned *roots)
 {
   const unsigned lane = threadIdx.x % 32;
-  unsigned cell[sg_each], end[sg_each], place[sg_each], free, ends = 0;
+  unsigned cell[sg_thread_rows], end[sg_thread_rows], position[sg_thread_rows], free, ends = 0;
   bool joined = false;
 
   if (threadIdx.x == 0)
     block->cells = 0;
 #pragma unroll
-  for (int k = 0; k < sg_each; k++) {
+  for (int k = 0; k < sg_thread_rows; k++) {
     const bool any = sg_own_row (k) < chunk.n && (!chunk.picks || chunk.picks[sg_own_row (k) + 1]);
     const unsigned row = any ? chunk.row[sg_own_row (k)] : 0;
 
     cell[k] = any && lane <= (row >> 24 & 31) ? sg_first_cell (row) + lane : sg_none;
   }
   free = sg_link_cells (work, chunk, cell);
-  sg_follow_links (chunk, free, end);
+  sg_walk_links (chunk, free, end);
 #pragma unroll
-  for (int k = 0; k < sg_each; k++) {
+  for (int k = 0; k < sg_thread_rows; k++) {
     const unsigned at = sg_own_row (k) * 32 + lane, p = free >> k & 1 ? work.after.p[cell[k]] : 0;
 
     if (end[k] != sg_none && end[k] != at) {
@@ -488,9 +490,9 @@ sg_join_chunk (const SgWork &work, const SgChunk &chunk, SgBlock *block, unsigne
       joined = true;
     }
     ends |= (unsigned) (end[k] == at) << k;
-    place[k] = at;
+    position[k] = at;
   }
-  sg_append_each<sg_each> (chunk.list, &block->cells, ends, place);
+  sg_append_each<sg_thread_rows> (chunk.list, &block->cells, ends, position);
   if (__any_sync (~0u, joined) && lane == 0)
     sg_poke (&block->picks, 1);
   __syncthreads ();
@@ -502,7 +504,7 @@ sg_join_chunk (const SgWork &work, const SgChunk &chunk, SgBlock *block, unsigne
   }
   __syncthreads ();
 #pragma unroll
-  for (int k = 0; k < sg_each; k++)
+  for (int k = 0; k < sg_thread_rows; k++)
     if ((free >> k & 1) && end[k] != sg_own_row (k) * 32 + lane)
       work.parent[cell[k]] = chunk.to[end[k]];
   __syncthreads ();

@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * segment/gpu/grow.cuh: the graph kernel's frame, its components and growth: steps 4 to 6
- * of the segmentation.
+ * segment/gpu/grow.cuh: the grid barrier, components and growth: steps 4 to 6 of the segmentation.
  *
- * A round is two phases. In A what has a border puts the best partner of its region
- * into `best`, by an atomic minimum over distance and root, which no order changes. In B
- * each region's root follows the picks to where they end, adds its sums there and hangs
- * itself below. `best` is used in turns, so that B can clear the other one. */
+ * A round has two phases. In phase A each cell or region with a border stores the best partner of its region in
+ * `best`, by an atomic minimum over distance and root, whose result no order changes. In phase B the root of each
+ * region follows the picks to their end, adds its sums there and attaches itself below. `best` is used alternately,
+ * so that phase B can clear the other one.
+ * Map: cells and lists are divided among all blocks; in growth each block has its own rows (chunk.cuh) and its own
+ * part of the lists of roots.
+ * Shared memory: SgSums, behind it the chunks of growth (sg_open_chunk).
+ * Race free: a grid barrier stands between phases; means are frozen within a round, because records change in phase
+ * B only, by integer atomics.
+ * Bound by instructions and by the latency of the second-level cache (docs/notes/segment.md). */
 #ifndef CF_SEGMENT_GPU_GROW_CUH
 #define CF_SEGMENT_GPU_GROW_CUH
 
@@ -14,17 +19,17 @@
 
 namespace cf {
 
-/* All blocks of the launch. */
+/* The blocks of the launch. */
 struct SgGrid {
   SgControl *control;
-  unsigned arrivals; /* that open the next barrier */
+  unsigned arrivals; /* arrivals that open the next barrier */
 
   __device__ unsigned first () const { return blockIdx.x * sg_threads + threadIdx.x; }
   __device__ unsigned step () const { return gridDim.x * sg_threads; }
 
-  /* What a block wrote before it, every block reads behind it: the first thread's release is its whole
-   * block's, by the block's own barrier, and its acquire clears the multiprocessor's first-level cache.
-   * Two fences of all memory instead took a quarter of a microsecond more. */
+  /* Waits for all blocks. What a block has written before the barrier, every block reads behind it: the release by
+   * the first thread covers its whole block because of the block barrier before it, and the acquire invalidates the
+   * first-level cache of the multiprocessor. */
   __device__ void
   barrier ()
   {
@@ -50,8 +55,8 @@ sg_key (unsigned p, unsigned q, unsigned root)
 
 /* ---- step 4: components ------------------------------------------------- */
 
-/* Joins the lanes' pairs of cells. Their tiles' components are the same for many lanes, which
- * would else wait for each other at the root: one lane joins for all of them. */
+/* Joins the pairs of cells of the lanes. The components of their tiles are often the same for many lanes, which
+ * would wait for each other at the root: one lane joins for all lanes with the same two components. */
 __device__ __forceinline__ void
 sg_unite_lanes (const SgWork &work, bool has, unsigned a, unsigned b)
 {
@@ -70,8 +75,8 @@ sg_unite_lanes (const SgWork &work, bool has, unsigned a, unsigned b)
     sg_unite_mixed (work.joined, a, b);
 }
 
-/* Joins cell c of a tile's edge with its neighbour outside, (dx, dy) away, or, where that is of
- * another kind, with the two beside that one; (ex, ey) is along the edge. All lanes call. */
+/* Joins cell c at the edge of a tile with its neighbour (dx, dy) outside the tile. If that is of another kind, joins
+ * it with the two cells beside that neighbour. (ex, ey) points along the edge. All lanes of the warp must call. */
 __device__ void
 sg_join_across (const SgWork &work, bool inside, unsigned c, int dx, int dy, int ex, int ey)
 {
@@ -83,10 +88,10 @@ sg_join_across (const SgWork &work, bool inside, unsigned c, int dx, int dy, int
   const unsigned at = kind ? work.kind[other] : 0;
   const unsigned one = kind && before ? work.kind[other - along] : 0;
   const unsigned two = kind && behind ? work.kind[other + along] : 0;
-  const bool same = kind && at == kind, apart = kind && !same;
+  const bool same = kind && at == kind, differs = kind && !same;
 
-  sg_unite_lanes (work, same || (apart && one == kind), c, same ? other : other - along);
-  sg_unite_lanes (work, apart && two == kind, c, other + along);
+  sg_unite_lanes (work, same || (differs && one == kind), c, same ? other : other - along);
+  sg_unite_lanes (work, differs && two == kind, c, other + along);
 }
 
 __device__ void
@@ -95,7 +100,7 @@ sg_join_tiles (const SgWork &work, const SgGrid &grid)
   const unsigned columns = (unsigned) work.columns, rows = (unsigned) work.rows;
   const unsigned across = (rows - 1) / sg_tile_rows * columns, down = (columns - 1) / sg_tile * rows;
 
-  /* a warp of each block after the other, so that all have some */
+  /* one warp of each block after another, so that all blocks have some */
   for (unsigned base = sg_spread () - threadIdx.x % 32; base < across; base += grid.step ()) {
     const unsigned i = base + (threadIdx.x & 31);
 
@@ -108,7 +113,7 @@ sg_join_tiles (const SgWork &work, const SgGrid &grid)
   }
 }
 
-/* The sums of the tiles' components to their roots, and each root's smallest cell. */
+/* Adds the sums of the tiles' components to those of their roots, and finds the smallest cell of each root. */
 __device__ void
 sg_add_locals (const SgWork &work, const SgGrid &grid, SgBlock *block)
 {
@@ -141,8 +146,8 @@ sg_find_largest (const SgWork &work, const SgGrid &grid)
   }
 }
 
-/* Is cell c of a component a fragment's, and so free again? The largest component of an old
- * region carries it on. `record`: the component's. The root takes it over. */
+/* Returns whether cell c belongs to a fragment of an old region and so is free again. The largest component of an
+ * old region continues it. `record` is that of the component; the cell that becomes its root takes it over. */
 __device__ __forceinline__ bool
 sg_settle_cell (const SgWork &work, unsigned c, unsigned root, unsigned kind, SgRecord record)
 {
@@ -159,8 +164,8 @@ sg_settle_cell (const SgWork &work, unsigned c, unsigned root, unsigned kind, Sg
   return kind >= 2 && !carries && sg_cells (record) < work.min_cells;
 }
 
-/* Each cell of a component right below its smallest cell, which is its root from here on;
- * those that are free again are listed. */
+/* Attaches each cell of a component to the smallest cell of it, which is the root from here on. Cells of fragments
+ * become free again and are listed. */
 __device__ void
 sg_settle (const SgWork &work, const SgGrid &grid)
 {
@@ -177,7 +182,7 @@ sg_settle (const SgWork &work, const SgGrid &grid)
       at[k] = kind[k] ? work.joined[cell[k]] : 0;
     }
 #pragma unroll
-    for (int k = 0; k < each; k++) /* add_locals has left two steps */
+    for (int k = 0; k < each; k++) /* sg_add_locals has left two steps */
       at[k] = kind[k] ? sg_unmix (work.joined[sg_unmix (at[k])]) : 0;
 #pragma unroll
     for (int k = 0; k < each; k++)
@@ -190,7 +195,7 @@ sg_settle (const SgWork &work, const SgGrid &grid)
         freed = sg_settle_cell (work, cell[k], root[k], kind[k], sg_load_record (work.record + at[k]));
       if (kind[k])
         work.parent[cell[k]] = freed ? cell[k] : root[k] | sg_settled;
-      if (work.follow)
+      if (work.recurrent)
         sg_append (work.freed_list, &work.control->freed, freed, cell[k]);
     }
   }
@@ -202,7 +207,7 @@ sg_free_fragments (const SgWork &work, const SgGrid &grid)
   for (unsigned i = sg_spread (); i < work.control->freed; i += grid.step ()) {
     const unsigned c = work.freed_list[i];
 
-    work.record[c] = sg_record_of (work.after.p[c]); /* others have looked at its component's till now */
+    work.record[c] = sg_record_of (work.after.p[c]); /* before the last barrier other threads still read it */
   }
   for (unsigned i = grid.first (); i < work.before.scalars[0]; i += grid.step ())
     work.largest[i] = 0; /* for the next frame */
@@ -215,13 +220,13 @@ sg_find_components (const SgWork &work, SgGrid &grid, SgBlock *block)
   grid.barrier ();
   sg_add_locals (work, grid, block);
   grid.barrier ();
-  if (work.follow) {
+  if (work.recurrent) {
     sg_find_largest (work, grid);
     grid.barrier ();
   }
   sg_settle (work, grid);
   grid.barrier ();
-  if (work.follow) {
+  if (work.recurrent) {
     sg_free_fragments (work, grid);
     grid.barrier ();
   }
@@ -229,24 +234,25 @@ sg_find_components (const SgWork &work, SgGrid &grid, SgBlock *block)
 
 /* ---- step 6: growth ----------------------------------------------------- */
 
-/* The block's chunks in the shared memory behind the sums. */
+/* The chunks of the block, in shared memory behind the sums. */
 struct SgGrowth {
-  unsigned rows, n; /* of a chunk, and how many there are */
-  unsigned listed;  /* the chunk whose rows are listed; sg_none: of none */
+  unsigned rows, n; /* rows of a chunk; number of chunks */
+  unsigned listed;  /* the chunk whose rows are listed; sg_none: no chunk */
   unsigned char *memory;
 };
 
-/* As many rows as there is shared memory for. */
+/* Divides the shared memory: a chunk gets as many rows as fit. */
 __device__ __forceinline__ SgGrowth
-sg_share_memory (const SgPart &part, unsigned char *memory, size_t size)
+sg_split_memory (const SgPart &part, unsigned char *memory, size_t size)
 {
-  const size_t fixed = sizeof (SgSums) + sg_watched * (sg_rows + 4) + (4 + 64) * sg_rows;
-  const unsigned rows = min ((unsigned) ((size - fixed) / (4 * 32 * sizeof (unsigned))), (unsigned) sg_rows) / 32 * 32;
+  const size_t fixed = sizeof (SgSums) + sg_tracked_chunks * (sg_chunk_rows + 4) + (4 + 64) * sg_chunk_rows;
+  const unsigned rows
+      = min ((unsigned) ((size - fixed) / (4 * 32 * sizeof (unsigned))), (unsigned) sg_chunk_rows) / 32 * 32;
 
   return SgGrowth { rows, (part.to - part.from + rows - 1) / rows, sg_none, memory + sizeof (SgSums) };
 }
 
-/* Makes a chunk ready to look at. */
+/* Returns a chunk with its rows listed. */
 __device__ __forceinline__ SgChunk
 sg_open_chunk (const SgWork &work, const SgPart &part, SgGrowth *g, unsigned number)
 {
@@ -255,87 +261,91 @@ sg_open_chunk (const SgWork &work, const SgPart &part, SgGrowth *g, unsigned num
   chunk.from = part.from + number * g->rows;
   chunk.n = min (g->rows, part.to - chunk.from);
   chunk.row = (unsigned *) g->memory;
-  chunk.picks = number < sg_watched ? g->memory + 4 * sg_rows + number * (sg_rows + 4) : NULL;
-  chunk.list = (uint16_t *) (g->memory + 4 * sg_rows + sg_watched * (sg_rows + 4));
-  chunk.to = (unsigned *) (chunk.list + 32 * sg_rows);
+  chunk.picks = number < sg_tracked_chunks ? g->memory + 4 * sg_chunk_rows + number * (sg_chunk_rows + 4) : NULL;
+  chunk.list = (uint16_t *) (g->memory + 4 * sg_chunk_rows + sg_tracked_chunks * (sg_chunk_rows + 4));
+  chunk.to = (unsigned *) (chunk.list + 32 * sg_chunk_rows);
   chunk.luma = chunk.to + 32 * g->rows;
   chunk.cb = chunk.luma + 32 * g->rows;
   chunk.cr = chunk.cb + 32 * g->rows;
   chunk.region = chunk.to;
-  chunk.mean = chunk.region + (g->rows + 2) * sg_chunk_wide;
+  chunk.mean = chunk.region + (g->rows + 2) * sg_chunk_pitch;
   if (g->listed != number)
     sg_list_rows (work, chunk);
   g->listed = number;
   return chunk;
 }
 
-/* Phase A. `done`: chunks that have no cell left that would pick; there are none to come. */
+/* Phase A. `done`: chunks without any cell left that would pick; no new ones can appear. */
 __device__ void
-sg_pick_chunks (const SgWork &work, SgBlock *block, const SgPart &part, SgGrowth *g, int turn, unsigned long long *done)
+sg_pick_chunks (const SgWork &work, SgBlock *block, const SgPart &part, SgGrowth *g, int round,
+    unsigned long long *done)
 {
   for (unsigned i = 0; i < g->n; i++)
     if (i >= 64 || !(*done >> i & 1)) {
       const SgChunk chunk = sg_open_chunk (work, part, g, i);
-      const bool any = turn ? sg_pick_next (work, chunk, block, work.best[turn & 1]) : sg_pick_first (work, chunk);
+      const bool any = round ? sg_pick_next (work, chunk, block, work.best[round & 1]) : sg_pick_first (work, chunk);
 
       *done |= i < 64 && !any ? 1ull << i : 0;
     }
 }
 
-/* Phase B: a free region's root r joins where its picks lead, or stays. */
+/* Phase B: the root r of a region without a seed joins where its picks lead, or stays. */
 __device__ __forceinline__ void
-sg_grow_root (const SgWork &work, SgBlock *block, int turn, bool has, unsigned r, unsigned *roots)
+sg_grow_root (const SgWork &work, SgBlock *block, int round, bool has, unsigned r, unsigned *roots)
 {
-  const unsigned long long *best = work.best[turn & 1];
-  const unsigned pick = has ? (unsigned) best[r] : (unsigned) sg_never;
-  const unsigned end = pick != (unsigned) sg_never ? sg_follow_picks (best, r, pick) : r;
+  const unsigned long long *best = work.best[round & 1];
+  const unsigned pick = has ? (unsigned) best[r] : (unsigned) sg_none_64;
+  const unsigned end = pick != (unsigned) sg_none_64 ? sg_walk_picks (best, r, pick) : r;
   const unsigned to = end & ~sg_settled;
   const bool joined = has && to != r;
 
   if (joined)
     work.parent[r] = end;
   else if (has)
-    work.best[~turn & 1][r] = sg_never;
+    work.best[~round & 1][r] = sg_none_64;
   sg_add_record (block->sums, work.record, joined, to, sg_record_if (work.record, joined, r));
   if (__any_sync (~0u, joined) && (threadIdx.x & 31) == 0)
     sg_poke (&block->picks, 1);
   sg_append (roots, &block->roots, has && !joined, r);
 }
 
-/* Each block has its share of all lists, which only shrink. */
+/* Step 6. Each block has its own part of all lists, which only shrink. */
 __device__ void
 sg_grow (const SgWork &work, SgGrid &grid, SgBlock *block, unsigned char *memory, size_t size)
 {
   const SgPart part (work);
-  SgGrowth g = sg_share_memory (part, memory, size);
+  SgGrowth g = sg_split_memory (part, memory, size);
   SgControl *control = work.control;
   unsigned long long done = 0;
   unsigned roots = 0, going = control->free + control->freed ? 3 : 0;
 
-  for (unsigned i = threadIdx.x; i < sg_watched * (sg_rows + 4); i += sg_threads)
-    g.memory[4 * sg_rows + i] = i % (sg_rows + 4) > 0 && i % (sg_rows + 4) <= g.rows; /* all may */
-  for (int turn = 0; going == 3; turn++) {
-    unsigned *roots_before = work.root_list[turn & 1] + part.listed;
-    unsigned *roots_after = work.root_list[~turn & 1] + part.listed;
+  for (unsigned i = threadIdx.x; i < sg_tracked_chunks * (sg_chunk_rows + 4); i += sg_threads)
+    g.memory[4 * sg_chunk_rows + i] = i % (sg_chunk_rows + 4) > 0 && i % (sg_chunk_rows + 4) <= g.rows; /* any row
+                                                                                                         * may have
+                                                                                                         * cells that
+                                                                                                         * pick */
+  for (int round = 0; going == 3; round++) {
+    unsigned *roots_before = work.root_list[round & 1] + part.listed;
+    unsigned *roots_after = work.root_list[~round & 1] + part.listed;
 
     if (threadIdx.x == 0)
       block->roots = block->picks = 0;
-    sg_pick_chunks (work, block, part, &g, turn, &done);
+    sg_pick_chunks (work, block, part, &g, round, &done);
     grid.barrier ();
     if (grid.first () == 0)
-      control->picks[(turn + 1) % 3] = 0;
-    if (turn == 0)
+      control->picks[(round + 1) % 3] = 0;
+    if (round == 0)
       for (unsigned i = 0; i < g.n; i++)
         sg_join_chunk (work, sg_open_chunk (work, part, &g, i), block, roots_after);
     else
       for (unsigned i = threadIdx.x; i - threadIdx.x < roots; i += sg_threads)
-        sg_grow_root (work, block, turn, i < roots, i < roots ? roots_before[i] : 0, roots_after);
+        sg_grow_root (work, block, round, i < roots, i < roots ? roots_before[i] : 0, roots_after);
     sg_flush_sums (block->sums, work.record);
     roots = block->roots;
     if (threadIdx.x == 0 && (block->picks || roots))
-      atomicOr (&control->picks[turn % 3], (unsigned) (block->picks != 0) | (roots != 0) << 1);
+      atomicOr (&control->picks[round % 3], (unsigned) (block->picks != 0) | (roots != 0) << 1);
     grid.barrier ();
-    going = control->picks[turn % 3];
+    going = control->picks[round % 3];
   }
 }
 

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * segment/gpu/internal.cuh: what the CUDA files of the segmentation share: a frame's work as
- * it travels with its launches, in this order:
- *   cells.cu   cells, seeds, components inside tiles
- *   graph.cu   one launch whose blocks wait for each other: components,
- *                      growth, weak borders, merging, numbers
- *   pixels.cu  labels of pixels and their sums, by paint.cuh the table and the picture
+ * segment/gpu/internal.cuh: declarations that the CUDA files of the segmentation share. SgWork describes the work of
+ * one frame. It is the argument of every kernel. The launches of a frame are, in this order:
+ *   cells.cu   colours of cells, seeds, components inside tiles
+ *   graph.cu   one cooperative launch: components of the frame, growth, weak borders, merging, numbers
+ *   pixels.cu  labels of pixels and their sums; then the colour table and the output image (paint.cuh)
  * The steps are those of segment/segment.h. */
 #ifndef CF_SEGMENT_GPU_INTERNAL_CUH
 #define CF_SEGMENT_GPU_INTERNAL_CUH
@@ -17,41 +16,40 @@
 
 namespace cf {
 
-constexpr int sg_tile = 32;      /* cells a side, of the tiles whose borders are counted */
-constexpr int sg_tile_rows = 32; /* of the tiles whose components are found */
+constexpr int sg_tile = 32;      /* side in cells of the tiles in which borders are counted */
+constexpr int sg_tile_rows = 32; /* rows of the tiles in which components are found */
 constexpr unsigned sg_none = 0xffffffffu;
-constexpr unsigned long long sg_never = ~0ull;
+constexpr unsigned long long sg_none_64 = ~0ull;
 
-/* A region's sums, at its root: x = flags | cells << 32 | sum of Y, y = sum of Cb << 32 |
- * sum of Cr. What is added never carries into what stands above: a picture has
- * at most sg_max_cells cells. */
+/* The sums of a region, stored at its root: x = flags | cells << 32 | sum of Y, y = sum of Cb << 32 | sum of Cr. An
+ * addition never carries into the next field, because a frame has at most sg_max_cells cells. */
 struct alignas (16) SgRecord {
   unsigned long long x, y;
 };
 constexpr unsigned long long sg_seeded = 1ull << 63, sg_old = 1ull << 62, sg_flags = sg_seeded | sg_old;
 constexpr long long sg_max_cells = 1ll << 24;
 
-/* Counters and lists' lengths; all 0 between two frames. */
+/* Counters and lengths of lists. All of them are 0 between two frames. */
 struct SgControl {
-  unsigned arrived;  /* at the barrier */
-  unsigned free;     /* cells that are in no component */
+  unsigned arrived;  /* blocks that have reached the grid barrier */
+  unsigned free;     /* cells that belong to no component */
   unsigned freed, locals, slots;      /* lengths of lists */
-  unsigned roots[3], edges[3];        /* in turns */
+  unsigned roots[3], edges[3];        /* used in rotation: one is read, one filled, one cleared */
   unsigned picks[3];
-  unsigned regions, turn; /* what the merging came to */
-  unsigned roughest, histogram[256]; /* of step 3's similarity */
+  unsigned regions, parity; /* result of the merging: the number of regions, and which root_list holds them */
+  unsigned roughest, histogram[256]; /* of the similarity in step 3 */
   int threshold;
 };
 
-/* What a frame leaves to the next. */
+/* What a frame leaves to the next one. */
 struct SgState {
-  unsigned *p;          /* of each cell: Y | Cb << 8 | Cr << 16 */
-  uint16_t *label;      /* of each cell: index */
-  unsigned *mean, *id, *birth; /* of each region */
-  unsigned *scalars;    /* how many regions; the next free id */
+  unsigned *p;          /* per cell: Y | Cb << 8 | Cr << 16 */
+  uint16_t *label;      /* per cell: index of its region */
+  unsigned *mean, *id, *birth; /* per region */
+  unsigned *scalars;    /* [0] number of regions, [1] next free id */
 };
 
-/* A component of the picture, in and out. */
+/* One component of the frame, in the input and the output image. */
 struct SgComponent {
   const uint8_t *in;
   uint8_t *out;
@@ -59,68 +57,72 @@ struct SgComponent {
   int width, height, step; /* step in bytes */
   uint8_t w_sub, h_sub;
   bool filtered;
-  bool wide; /* bytes in a row, and words of four are aligned */
+  bool wide; /* samples are consecutive bytes, and aligned 32-bit words may be accessed */
 };
 
-/* How samples of 8 bits lie where whole words of them may be read. */
+/* Arrangements of 8-bit samples that may be accessed as whole words. SG_ANY: sample by sample. */
 enum SgLayout { SG_ANY, SG_GRAY, SG_PLANAR_420, SG_SEMI_420, SG_PACKED };
 
 struct SgWork {
-  /* the picture */
-  SgLayout layout;      /* SG_ANY: by samples */
-  const uint8_t *words; /* of SG_PACKED: four bytes a pixel */
-  SgLayout quick;       /* how the picture is painted: SG_ANY: by samples; else `paint` has a word a region */
-  uint8_t *out_words;   /* of SG_PACKED the pixels, of SG_SEMI_420 the chroma */
-  unsigned kept;        /* of SG_PACKED: the bits that are not painted */
-  uint8_t place[3];     /* by how many bits a sample is shifted in such a word */
-  int width, height, n_components, n_colors; /* n_colors: 1 or 3 of the components count */
+  /* the frame */
+  SgLayout layout;      /* how samples are read */
+  const uint8_t *words; /* SG_PACKED: the first word of the image, four bytes a pixel */
+  SgLayout out_layout;  /* how pixels are written. SG_ANY: sample by sample; else `paint` has one word per region */
+  uint8_t *out_words;   /* SG_PACKED: the pixels; SG_SEMI_420: the chroma */
+  unsigned preserved;   /* SG_PACKED: the bits of a word that are copied from the input */
+  uint8_t bit_shift[3]; /* position of each sample in a word of `paint` */
+  int width, height, n_components, n_colors; /* n_colors: the components that count, 1 or 3 */
   int bytes, bits, shift;
   bool rgb;
   SgComponent component[4];
-  /* parameters: CfSegmentSetup */
-  int size, columns, rows, n; /* cells */
+  /* parameters, from CfSegmentSetup */
+  int size, columns, rows, n; /* number of cells */
   unsigned seed, keep[3], merge[2], weak[2], fraction, min_cells, max_regions;
-  bool follow, similarity, reports, label_meta;
+  bool recurrent, similarity, reports, label_meta;
   int output;
   unsigned color, frame;
   int n_clicks;
-  const int *clicks;    /* cells, in device memory */
-  /* memory, of as many entries as cells where nothing else is said */
+  const int *clicks;    /* cells that the `seeds` parameter names, in device memory */
+  /* Device memory. An array has one entry per cell where nothing else is said. */
   SgState before, after;
   SgControl *control;
-  unsigned *parent, *kind, *rough, *count; /* kind: 0 free, 1 seed, 2 + index; count: perimeter, then index */
-  unsigned *joined, *smallest; /* of the components: list.cuh's mixed parents; a root's smallest cell */
-  unsigned *mean;       /* of the components' roots, before they grow */
+  /* kind: 0 free, 1 seed, 2 + index in the last frame; count: perimeter, later index */
+  unsigned *parent, *kind, *rough, *count;
+  unsigned *joined, *smallest; /* of components: mixed parents (list.cuh); the smallest cell, at a root */
+  unsigned *mean;       /* of a component before growth, at its root */
   SgRecord *record;
-  unsigned long long *claim, *best[2], *largest; /* largest: of 65536 old regions */
+  /* claim: size << 32 | ~index of the old region that a root continues. best: each root's pick. largest: size << 32 |
+   * ~root of an old region's largest component, 65536 entries */
+  unsigned long long *claim, *best[2], *largest;
   unsigned *freed_list, *local_list, *root_list[2];
-  unsigned long long *key, *edge[2]; /* key: a hash table of slots; edge: 2 a cell */
+  unsigned long long *key, *edge[2]; /* key: hash table of `slots` entries; edge: 2 entries per cell */
   unsigned *weak_count, *slot_list;
   unsigned slots;       /* a power of two */
-  /* how pixels are counted, for studies: whether a block adds up its own first, and its warps */
-  bool collect;
+  /* Test overrides: whether a block of the pixel kernel adds up its own pixels first, and how many warps it has. */
+  bool block_sums;
   int warps;
   /* pixels */
-  uint16_t *map;        /* width x height: index */
-  CfSegmentRegion *found, *told; /* told: in host memory */
-  unsigned *told_n;
-  unsigned *paint;      /* [index][component] of the first three, or a word of them: `quick` */
+  uint16_t *map;        /* width x height indices */
+  CfSegmentRegion *found, *reported; /* reported, reported_n: in pinned host memory */
+  unsigned *reported_n;
+  unsigned *paint;      /* [index][component] for three components; one word per index if out_layout is not SG_ANY */
 };
-static_assert (sizeof (SgWork) < 4000, "travels with a launch");
+static_assert (sizeof (SgWork) < 4000, "must fit the parameters of a kernel");
 
-CfCode segment_launch_cells (const SgWork &work, cudaStream_t stream, CfStatus *status);
-CfCode segment_launch_graph (const SgWork &work, int blocks, unsigned size, cudaStream_t stream, CfStatus *status);
-CfCode segment_launch_pixels (const SgWork &work, cudaStream_t stream, CfStatus *status);
-/* Loads kernels, so that no frame waits for it. */
-CfCode segment_load (std::initializer_list<const void *> kernels, CfStatus *status);
-/* Load the kernels; once a plan. `size`: of the graph's shared memory. */
-CfCode segment_init_cells (CfStatus *status);
-CfCode segment_init_graph (unsigned *size, CfStatus *status);
-CfCode segment_init_pixels (CfStatus *status);
+CfCode sg_launch_cells (const SgWork &work, cudaStream_t stream, CfStatus *status);
+CfCode sg_launch_graph (const SgWork &work, int blocks, unsigned size, cudaStream_t stream, CfStatus *status);
+CfCode sg_launch_pixels (const SgWork &work, cudaStream_t stream, CfStatus *status);
+/* Loads `kernels`, for no frame to wait for the lazy loading of the driver. */
+CfCode sg_load_kernels (std::initializer_list<const void *> kernels, CfStatus *status);
+/* Load the kernels of one file. A plan calls them once. sg_init_graph sets `*size` to the bytes of dynamic shared
+ * memory of a block of the graph kernel. */
+CfCode sg_init_cells (CfStatus *status);
+CfCode sg_init_graph (unsigned *size, CfStatus *status);
+CfCode sg_init_pixels (CfStatus *status);
 
 #ifdef __CUDACC__
 
-/* rel of the contract. */
+/* Returns the squared length of a colour; the next two are the distance and the relation `rel` of the contract. */
 __device__ __forceinline__ unsigned
 sg_square (unsigned p)
 {
@@ -139,7 +141,7 @@ sg_near (unsigned p, unsigned q, unsigned n)
   return 131072ull * sg_distance (p, q) < (unsigned long long) n * (sg_square (p) + sg_square (q));
 }
 
-/* (sum + n / 2) / n for a quotient below 256: the float's error is far below 1. */
+/* Returns (sum + n / 2) / n. The quotient must be below 256; the error of the float division is far below 1. */
 __device__ __forceinline__ unsigned
 sg_divide (unsigned sum, unsigned n)
 {
@@ -178,7 +180,7 @@ sg_sample (const SgWork &work, const SgComponent &c, int x, int y)
   return min (word >> work.shift, (1u << work.bits) - 1);
 }
 
-/* Three samples of `bits` bits to 8-bit YCbCr. */
+/* Returns the 8-bit YCbCr colour of three samples of work.bits bits. */
 __device__ __forceinline__ unsigned
 sg_color (const SgWork &work, unsigned a, unsigned b, unsigned c)
 {

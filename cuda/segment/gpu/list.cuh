@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * segment/gpu/list.cuh: what the segmentation's kernels share on the device: lists
- * that warps append to, the forest of cells, and sums that a block collects. */
+ * segment/gpu/list.cuh: device functions that the segmentation's kernels share: lists to which warps append, the
+ * union-find forest of cells, and sums that a block collects.
+ *
+ * Race free: entries of a list are reserved by one atomicAdd per warp. Trees are joined by an atomic minimum over
+ * their roots, so the root of a joined tree does not depend on the order of joins. A walk through a forest that
+ * other threads change meanwhile reads past the first-level cache and ends at a node that was a root; the join then
+ * checks by the result of its atomic whether that node still is one, and else goes on from there. Sums are integer
+ * atomics. */
 #ifndef CF_SEGMENT_GPU_LIST_CUH
 #define CF_SEGMENT_GPU_LIST_CUH
 
@@ -9,9 +15,10 @@
 
 namespace cf {
 
-constexpr int sg_threads = 1024; /* of a block of the graph's launch */
+constexpr int sg_threads = 1024; /* threads of a block of the graph kernel */
 
-/* The sum over the lanes of `peers`, each of which calls with the same mask. */
+/* Returns the sum over the lanes of `peers`. Each of them must call with the same mask. The next two return the
+ * minimum and the maximum. */
 __device__ __forceinline__ unsigned
 sg_reduce (unsigned peers, unsigned v)
 {
@@ -26,7 +33,6 @@ sg_reduce (unsigned peers, unsigned v)
 #endif
 }
 
-/* The smallest and the largest, likewise. */
 __device__ __forceinline__ unsigned
 sg_reduce_min (unsigned peers, unsigned v)
 {
@@ -55,9 +61,9 @@ sg_reduce_max (unsigned peers, unsigned v)
 #endif
 }
 
-/* A word of shared memory that other threads change meanwhile, by atomics: whichever value is
- * found, what follows from it holds. compute-sanitizer's racecheck cannot know that, so in
- * the build that is made for it these accesses are atomic as well. */
+/* Reads a word of shared memory that other threads change by atomics at the same time. What the caller concludes
+ * must hold for the old and the new value. The race checker of compute-sanitizer cannot know that; therefore these
+ * accesses are atomic in the build for it (CF_WATCHED). sg_poke is the same for a store. */
 __device__ __forceinline__ unsigned
 sg_peek (unsigned *p)
 {
@@ -78,16 +84,16 @@ sg_poke (unsigned *p, unsigned value)
 #endif
 }
 
-/* The first of a thread's items where warps of all blocks take them in turns: a multiprocessor
- * by itself is slow at fetching what lies anywhere. The next is grid.step () further. */
+/* Returns the first item of a thread where warps of all blocks take items in rotation; the next is grid.step ()
+ * further. A single multiprocessor is slow at loading from scattered addresses, so every list is spread over all. */
 __device__ __forceinline__ unsigned
 sg_spread ()
 {
   return (threadIdx.x / 32 * gridDim.x + blockIdx.x) * 32 + (threadIdx.x & 31);
 }
 
-/* A warp's lanes each append a value or none; all of them call it. The order in a
- * list is that of chance, so nothing may depend on it. `length` may be shared memory. */
+/* Appends a value of each lane for which `has` is set. All lanes of the warp must call. The order in the list is
+ * arbitrary, so nothing may depend on it. `length` may be shared memory. */
 template<typename T> __device__ __forceinline__ void
 sg_append (T *list, unsigned *length, bool has, T value)
 {
@@ -103,7 +109,7 @@ sg_append (T *list, unsigned *length, bool has, T value)
     list[at] = value;
 }
 
-/* The same of N values a lane, of which bit k of `has` says whether it appends the k-th. */
+/* Appends up to N values a lane: bit k of `has` selects value[k]. All lanes of the warp must call. */
 template<int N, typename T> __device__ __forceinline__ void
 sg_append_each (T *list, unsigned *length, unsigned has, const unsigned (&value)[N])
 {
@@ -130,15 +136,15 @@ sg_append_each (T *list, unsigned *length, unsigned has, const unsigned (&value)
 
 /* ---- the forest --------------------------------------------------------- */
 
-/* A cell's parent is a cell nearer to its root, or, with this bit, its root, which
- * is a region with a seed: the walk ends without a look at the root itself. */
+/* The parent of a cell is a cell nearer to its root. With this bit it is the root itself, which is a region with a
+ * seed; a walk then ends without loading the root's own entry. */
 constexpr unsigned sg_settled = 1u << 31;
 
-/* Past the first-level cache: for where other blocks join trees meanwhile. Each step hangs
- * its cell one higher, so that the next walk is shorter; whatever a cell had been hung
- * below by another thread meanwhile, that thread goes on to join. */
+/* Returns the root of cell c while other blocks join trees. Loads bypass the first-level cache. Each step halves the
+ * path for the next walk. If another thread has attached a cell below another one meanwhile, that thread completes
+ * the join of their trees. */
 __device__ __forceinline__ unsigned
-sg_find_now (unsigned *parent, unsigned c)
+sg_find_halving (unsigned *parent, unsigned c)
 {
   unsigned to = __ldcg (parent + c);
 
@@ -153,13 +159,13 @@ sg_find_now (unsigned *parent, unsigned c)
   return c;
 }
 
-/* Joins two trees; the smaller root stays. */
+/* Joins two trees. The smaller root stays. */
 __device__ __forceinline__ void
 sg_unite (unsigned *parent, unsigned a, unsigned b)
 {
   for (;;) {
-    a = sg_find_now (parent, a);
-    b = sg_find_now (parent, b);
+    a = sg_find_halving (parent, a);
+    b = sg_find_halving (parent, b);
     if (a == b)
       return;
     const unsigned low = min (a, b), high = max (a, b), old = atomicMin (parent + high, low);
@@ -171,10 +177,9 @@ sg_unite (unsigned *parent, unsigned a, unsigned b)
   }
 }
 
-/* While components are joined across tiles, a tree's root is not its smallest cell but the
- * one whose number is smallest when mixed: tiles that lie in a row would else hang
- * below each other in a row, for they are joined all at once, and somebody would have to
- * walk it. Such parents are kept mixed, so that the atomic minimum still holds. */
+/* While components are joined across tiles, the root of a tree is not its smallest cell but the one whose number is
+ * smallest after sg_mix. Otherwise the tiles of a row, which are all joined at once, would form a chain, and some
+ * thread would have to walk it. Parents of this forest are stored mixed, so that atomicMin still joins. */
 __device__ __forceinline__ unsigned
 sg_mix (unsigned c)
 {
@@ -184,10 +189,10 @@ sg_mix (unsigned c)
 __device__ __forceinline__ unsigned
 sg_unmix (unsigned h)
 {
-  return h * 0xe8b2f51u; /* the factor's inverse */
+  return h * 0xe8b2f51u; /* the inverse of the factor, modulo 2 to the 32 */
 }
 
-/* One step up of two walks: h is what is hung above c. */
+/* Makes one step of a walk: h is the mixed parent of c, `next` that of its parent. */
 __device__ __forceinline__ void
 sg_step_mixed (unsigned *joined, unsigned *c, unsigned *h, unsigned next)
 {
@@ -199,7 +204,7 @@ sg_step_mixed (unsigned *joined, unsigned *c, unsigned *h, unsigned next)
   *h = next;
 }
 
-/* The roots of both, at once: the steps wait for memory. */
+/* Finds the roots of both cells. The two walks run at once, because each step waits for memory. */
 __device__ __forceinline__ void
 sg_find_mixed (unsigned *joined, unsigned *a, unsigned *b)
 {
@@ -213,8 +218,8 @@ sg_find_mixed (unsigned *joined, unsigned *a, unsigned *b)
   }
 }
 
-/* The same of one, which leaves what it walks on alone: where each thread hangs its own cell
- * below the root, a step of another's walk that began before must not take that back. */
+/* Returns the root of cell c without changing the path. It is for the phase in which each thread attaches its own
+ * cell to the root: a path halving that another thread had begun before could revert that. */
 __device__ __forceinline__ unsigned
 sg_root_mixed (const unsigned *joined, unsigned c)
 {
@@ -244,9 +249,9 @@ sg_unite_mixed (unsigned *joined, unsigned a, unsigned b)
   }
 }
 
-/* The roots of N cells at once: a step costs a microsecond's third, whoever waits. HANG: cells
- * that are further away are put right below them; nobody may join trees meanwhile. */
-template<int N, bool HANG = false> __device__ __forceinline__ void
+/* Finds the roots of N cells. The walks run at once, because each step waits for memory. COMPRESS: attaches each
+ * cell to its root; no thread may join trees meanwhile. */
+template<int N, bool COMPRESS = false> __device__ __forceinline__ void
 sg_find (unsigned *parent, const unsigned (&cell)[N], unsigned (&root)[N])
 {
   unsigned at[N], far = 0;
@@ -271,7 +276,7 @@ sg_find (unsigned *parent, const unsigned (&cell)[N], unsigned (&root)[N])
   }
 #pragma unroll
   for (int k = 0; k < N; k++)
-    if (HANG && (far >> k & 1))
+    if (COMPRESS && (far >> k & 1))
       parent[cell[k]] = root[k];
 }
 
@@ -301,18 +306,18 @@ sg_record_of (unsigned p)
   return SgRecord { 1ull << 32 | (p & 255), (unsigned long long) (p >> 8 & 255) << 32 | p >> 16 };
 }
 
-/* Sums that a block collects before it adds them to the regions': many cells go to a few
- * large ones, and additions to one place in memory wait for each other. */
+/* Sums that a block collects before it adds them to the records of regions. Many cells belong to a few large
+ * regions, and atomic additions to one address wait for each other. It is a hash table; what finds no free slot goes
+ * to the record directly. */
 constexpr int sg_sums = 512;
 struct SgSums {
   unsigned root[sg_sums], cells[sg_sums], luma[sg_sums], cb[sg_sums], cr[sg_sums];
 };
 
-/* What the block's threads share: the sums stand in the same memory as what the pairs and
- * the last rounds need. */
+/* What the threads of a block share. `sums` lies in the memory that counting pairs and the last rounds use, too. */
 struct SgBlock {
   SgSums *sums;
-  unsigned cells, roots, picks, used; /* lengths of this block's lists, and whether any region picked */
+  unsigned cells, roots, picks, used; /* lengths of the block's lists; whether any region picked */
 };
 
 __device__ __forceinline__ void
@@ -346,16 +351,16 @@ sg_add_sums (SgSums *sums, SgRecord *record, unsigned root, unsigned cells, unsi
   atomicAdd (&record[root].y, (unsigned long long) cb << 32 | cr);
 }
 
-/* The record of a region that is joined; nothing of one that is not. */
+/* Returns the record of region r if it is joined, else one that adds nothing. */
 __device__ __forceinline__ SgRecord
 sg_record_if (const SgRecord *record, bool joined, unsigned r)
 {
   return joined ? sg_load_record (record + r) : SgRecord { 0, 0 };
 }
 
-/* Adds regions' sums to others'; all of the warp's lanes call. Those that go where the first
- * one goes are added up before. To find all groups by a vote takes longer than letting
- * the lanes wait for each other: the vote goes by the groups one by one. */
+/* Adds records of regions to those of their new roots. All lanes of the warp must call. The lanes with the same root
+ * as the first one are summed up before. The others are not grouped: a vote for all groups goes through them one by
+ * one, and takes longer than the atomics. */
 __device__ __forceinline__ void
 sg_add_record (SgSums *sums, SgRecord *record, bool has, unsigned root, const SgRecord &r)
 {
@@ -378,7 +383,7 @@ sg_add_record (SgSums *sums, SgRecord *record, bool has, unsigned root, const Sg
     sg_add_sums (sums, record, root, n, luma, cb, cr);
 }
 
-/* All of the block's threads call. The sums are cleared for the next use. */
+/* Adds the collected sums to the records and clears them. All threads of the block must call. */
 __device__ __forceinline__ void
 sg_flush_sums (SgSums *sums, SgRecord *record)
 {

@@ -1,7 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * segment/gpu/pixels.cu: steps 11 and 12 of the segmentation: each pixel's region and
- * what is counted of it, and the launches of paint.cuh. */
+ * segment/gpu/pixels.cu: step 11 of the segmentation: the region of each pixel, and the sums and bounds of each
+ * region's pixels; the launches of step 12 (paint.cuh).
+ *
+ * Map: a lane makes a square of up to 4 x 4 pixels inside one cell, a warp 32 squares side by side in each of
+ * sg_square_rows rows, a block some warps below each other. Squares whose cell touches another region go to a list
+ * of the block; all of its threads then refine them, one piece (some whole rows of a square) per lane, because few
+ * lanes of a warp have such a square, but most warps have some.
+ * Shared memory: 64 slots, in which the block adds up what it counts of a region, and the list of mixed squares.
+ * Race free: a pixel of the map is stored by its square's lane first, and changed by the refining lane only after a
+ * block barrier. Slots are claimed by atomicCAS, and all counts are integer atomics, so no order changes them; what
+ * finds its slot taken by another region goes to device memory.
+ * Bound, without the slots, by atomic additions to the few large regions; docs/notes/segment.md has the times. */
 #include "list.cuh"
 #include "paint.cuh"
 #include "samples.cuh"
@@ -12,45 +22,46 @@ namespace cf {
 
 namespace {
 
-constexpr int most_warps = 16;
-constexpr int most = 4; /* pixels a side of a lane's square */
+constexpr int max_warps = 16;
+constexpr int max_side = 4; /* largest side of a lane's square in pixels */
 
-/* Squares below each other that a lane makes. */
+/* Returns the number of squares below each other that a lane makes. */
 __host__ __device__ constexpr int
-rows_of (int size)
+sg_square_rows (int size)
 {
   return size <= 2 ? 2 : 1;
 }
 
-/* A square of pixels inside one cell, a lane's; of a cell wider than `most` it is a part. */
-struct Square {
-  int x, y, width, height; /* none inside the picture: width or height is 0 or less */
-  int column, row;         /* the cell */
-  int rest_x, rest_y;      /* where it begins inside the cell */
+/* A lane's square of pixels inside one cell. A cell wider than max_side consists of several squares. */
+struct SgSquare {
+  int x, y, width, height; /* width or height is 0 or less where no pixel lies in the frame */
+  int column, row;         /* of the cell */
+  int offset_x, offset_y;      /* of the square inside the cell */
 };
 
-/* SIZE: the sides of a square; below `most` the cell's as well. */
-template<int SIZE> __device__ __forceinline__ Square
-square_at (const SgWork &work, int across, int down)
+/* Returns the square at a position in the grid of squares. SIZE: its side; below max_side also the side of the cell. */
+template<int SIZE> __device__ __forceinline__ SgSquare
+sg_square_at (const SgWork &work, int across, int down)
 {
-  const int size = SIZE < most ? SIZE : work.size;
-  const int each = SIZE < most ? 1 : (size + most - 1) / most; /* squares a side of a cell */
-  Square s;
+  const int size = SIZE < max_side ? SIZE : work.size;
+  const int per_side = SIZE < max_side ? 1 : (size + max_side - 1) / max_side; /* squares along a side of a cell */
+  SgSquare s;
 
-  s.column = SIZE < most ? across : across / each;
-  s.row = SIZE < most ? down : down / each;
-  s.rest_x = (across - s.column * each) * most;
-  s.rest_y = (down - s.row * each) * most;
-  s.x = s.column * size + s.rest_x;
-  s.y = s.row * size + s.rest_y;
-  s.width = min (min (most, size - s.rest_x), work.width - s.x);
-  s.height = min (min (most, size - s.rest_y), work.height - s.y);
+  s.column = SIZE < max_side ? across : across / per_side;
+  s.row = SIZE < max_side ? down : down / per_side;
+  s.offset_x = (across - s.column * per_side) * max_side;
+  s.offset_y = (down - s.row * per_side) * max_side;
+  s.x = s.column * size + s.offset_x;
+  s.y = s.row * size + s.offset_y;
+  s.width = min (min (max_side, size - s.offset_x), work.width - s.x);
+  s.height = min (min (max_side, size - s.offset_y), work.height - s.y);
   return s;
 }
 
-/* A cell's region, and whether one beside it has another: never where a cell is a pixel. */
+/* Returns the region of a cell. Sets `*mixed` if a cell beside it belongs to another one; never for cells of one
+ * pixel, which keep the region of their cell. */
 template<int SIZE> __device__ __forceinline__ unsigned
-label_of (const SgWork &work, const Square &at, bool *mixed)
+sg_label_of (const SgWork &work, const SgSquare &at, bool *mixed)
 {
   const int c = at.row * work.columns + at.column;
   const unsigned own = work.after.label[c];
@@ -67,25 +78,25 @@ label_of (const SgWork &work, const Square &at, bool *mixed)
   return own;
 }
 
-/* What is counted of a region. Additions to one place in memory wait for each other, and all
- * blocks have some to a large region's: so a block adds up its own first. Coordinates
- * are from the block's first pixel. */
-constexpr int places = 64;
-struct Place {
+/* What a block counts of a region. Atomic additions to one address wait for each other, and all blocks have pixels
+ * of a large region; therefore a block adds up its own pixels first. Coordinates are relative to the block's first
+ * pixel. */
+constexpr int n_slots = 64;
+struct SgSlot {
   unsigned label, n, n_chroma, sum[3], sum_x, sum_y, left, right, top, bottom;
 };
 
-/* How much of it is counted: nothing, what the means need, all. */
-enum Count { NOTHING, MEANS, ALL };
+/* How much is counted: nothing, only what the mean colours need, or all. */
+enum SgCount { SG_COUNT_NOTHING, SG_COUNT_MEANS, SG_COUNT_ALL };
 
-__device__ __forceinline__ Place
-no_place ()
+__device__ __forceinline__ SgSlot
+sg_empty_slot ()
 {
-  return Place { sg_none, 0, 0, { 0, 0, 0 }, 0, 0, 0xffffffffu, 0, 0xffffffffu, 0 };
+  return SgSlot { sg_none, 0, 0, { 0, 0, 0 }, 0, 0, 0xffffffffu, 0, 0xffffffffu, 0 };
 }
 
 template<int COUNT> __device__ __forceinline__ void
-add_to_region (const SgWork &work, const Square &first, const Place &s)
+sg_add_to_region (const SgWork &work, const SgSquare &first, const SgSlot &s)
 {
   CfSegmentRegion *r = work.found + s.label;
 
@@ -96,7 +107,7 @@ add_to_region (const SgWork &work, const Square &first, const Place &s)
     atomicAdd ((unsigned long long *) &r->sum[1], (unsigned long long) s.sum[1]);
     atomicAdd ((unsigned long long *) &r->sum[2], (unsigned long long) s.sum[2]);
   }
-  if (COUNT != ALL)
+  if (COUNT != SG_COUNT_ALL)
     return;
   atomicAdd ((unsigned long long *) &r->sum_x, s.sum_x + (unsigned long long) s.n * (unsigned) first.x);
   atomicAdd ((unsigned long long *) &r->sum_y, s.sum_y + (unsigned long long) s.n * (unsigned) first.y);
@@ -107,13 +118,13 @@ add_to_region (const SgWork &work, const Square &first, const Place &s)
 }
 
 template<int COUNT> __device__ __forceinline__ void
-add_to_place (const SgWork &work, const Square &first, Place *place, const Place &s)
+sg_add_to_slot (const SgWork &work, const SgSquare &first, SgSlot *slot, const SgSlot &s)
 {
-  Place *to = place + s.label % places;
-  const unsigned old = work.collect ? atomicCAS (&to->label, sg_none, s.label) : s.label + 1;
+  SgSlot *to = slot + s.label % n_slots;
+  const unsigned old = work.block_sums ? atomicCAS (&to->label, sg_none, s.label) : s.label + 1;
 
   if (old != sg_none && old != s.label) {
-    add_to_region<COUNT> (work, first, s);
+    sg_add_to_region<COUNT> (work, first, s);
     return;
   }
   atomicAdd (&to->n, s.n);
@@ -121,7 +132,7 @@ add_to_place (const SgWork &work, const Square &first, Place *place, const Place
 #pragma unroll
   for (int k = 0; k < 3; k++)
     atomicAdd (&to->sum[k], s.sum[k]);
-  if (COUNT != ALL)
+  if (COUNT != SG_COUNT_ALL)
     return;
   atomicAdd (&to->sum_x, s.sum_x);
   atomicAdd (&to->sum_y, s.sum_y);
@@ -131,12 +142,12 @@ add_to_place (const SgWork &work, const Square &first, Place *place, const Place
   atomicMax (&to->bottom, s.bottom);
 }
 
-/* What all lanes have, where `mine`; of a warp's pixels neither count takes more than 16 bits. */
-template<int COUNT> __device__ __forceinline__ Place
-sum_of_lanes (const SgWork &work, bool mine, unsigned label, const Place &s)
+/* Returns the sums over the lanes for which `mine` is set. For the pixels of a warp each count fits 16 bits. */
+template<int COUNT> __device__ __forceinline__ SgSlot
+sg_sum_of_lanes (const SgWork &work, bool mine, unsigned label, const SgSlot &s)
 {
   const unsigned counts = sg_reduce (~0u, mine ? s.n | s.n_chroma << 16 : 0);
-  Place all = no_place ();
+  SgSlot all = sg_empty_slot ();
 
   all.label = label;
   all.n = counts & 0xffff;
@@ -146,7 +157,7 @@ sum_of_lanes (const SgWork &work, bool mine, unsigned label, const Place &s)
     all.sum[1] = sg_reduce (~0u, mine ? s.sum[1] : 0);
     all.sum[2] = sg_reduce (~0u, mine ? s.sum[2] : 0);
   }
-  if (COUNT == ALL) {
+  if (COUNT == SG_COUNT_ALL) {
     all.sum_x = sg_reduce (~0u, mine ? s.sum_x : 0);
     all.sum_y = sg_reduce (~0u, mine ? s.sum_y : 0);
     all.left = sg_reduce_min (~0u, mine ? s.left : 0xffffffffu);
@@ -157,30 +168,30 @@ sum_of_lanes (const SgWork &work, bool mine, unsigned label, const Place &s)
   return all;
 }
 
-/* The lanes that have something add it to the block's sums: together those of the first regions
- * that are met, of which most warps have no more, then each by itself. */
+/* Adds the counts of the lanes that have some to the block's slots. For the first `reduced` regions the lanes are
+ * summed up before; most warps have no more regions. The other lanes add by themselves. */
 template<int COUNT> __device__ __forceinline__ void
-flush (const SgWork &work, const Square &first, Place *place, bool has, const Place &s)
+sg_flush (const SgWork &work, const SgSquare &first, SgSlot *slot, bool has, const SgSlot &s)
 {
-  constexpr int together = 2;
+  constexpr int reduced = 2;
   unsigned rest = __ballot_sync (~0u, has);
 
-  for (int i = 0; i < together && rest && work.collect; i++) {
+  for (int i = 0; i < reduced && rest && work.block_sums; i++) {
     const int leader = __ffs ((int) rest) - 1;
     const unsigned label = __shfl_sync (~0u, s.label, leader);
     const bool mine = has && s.label == label;
-    const Place all = sum_of_lanes<COUNT> (work, mine, label, s);
+    const SgSlot all = sg_sum_of_lanes<COUNT> (work, mine, label, s);
 
     if ((threadIdx.x & 31) == (unsigned) leader)
-      add_to_place<COUNT> (work, first, place, all);
+      sg_add_to_slot<COUNT> (work, first, slot, all);
     rest &= ~__ballot_sync (~0u, mine);
   }
   if (rest >> (threadIdx.x & 31) & 1)
-    add_to_place<COUNT> (work, first, place, s);
+    sg_add_to_slot<COUNT> (work, first, slot, s);
 }
 
 __device__ __forceinline__ bool
-has_chroma (const SgWork &work, int x, int y)
+sg_has_chroma (const SgWork &work, int x, int y)
 {
   const SgComponent &c = work.component[1];
 
@@ -188,19 +199,19 @@ has_chroma (const SgWork &work, int x, int y)
 }
 
 __device__ __forceinline__ void
-add_samples (const SgWork &work, int x, int y, Place *s)
+sg_add_samples (const SgWork &work, int x, int y, SgSlot *s)
 {
   s->sum[0] += sg_sample (work, work.component[0], x, y);
-  if (has_chroma (work, x, y)) {
+  if (sg_has_chroma (work, x, y)) {
     s->n_chroma++;
     s->sum[1] += sg_sample (work, work.component[1], x, y);
     s->sum[2] += sg_sample (work, work.component[2], x, y);
   }
 }
 
-/* A square of one region, or what of it is inside the picture. */
+/* Counts the pixels of a square that lie in the frame. All of them belong to one region. */
 template<int SIZE> __device__ __forceinline__ void
-sum_square (const SgWork &work, const Square &at, Place *s)
+sg_sum_pixels (const SgWork &work, const SgSquare &at, SgSlot *s)
 {
   const bool whole = at.width == SIZE && at.height == SIZE;
 
@@ -213,17 +224,17 @@ sum_square (const SgWork &work, const Square &at, Place *s)
     for (int j = 0; j < SIZE; j++)
 #pragma unroll
       for (int i = 0; i < SIZE; i++)
-        add_samples (work, at.x + i, at.y + j, s);
+        sg_add_samples (work, at.x + i, at.y + j, s);
   } else {
     for (int j = 0; j < at.height; j++)
       for (int i = 0; i < at.width; i++)
-        add_samples (work, at.x + i, at.y + j, s);
+        sg_add_samples (work, at.x + i, at.y + j, s);
   }
 }
 
-/* To `s` a square of the same region whose samples are in `t`. */
+/* Adds a square `at`, whose samples are summed up in `t`, to the counts `s` of the same region. */
 template<int COUNT> __device__ __forceinline__ void
-add_square (const Square &first, const Square &at, const Place &t, Place *s)
+sg_add_square (const SgSquare &first, const SgSquare &at, const SgSlot &t, SgSlot *s)
 {
   const unsigned w = (unsigned) at.width, h = (unsigned) at.height;
   const unsigned left = (unsigned) (at.x - first.x), top = (unsigned) (at.y - first.y);
@@ -234,7 +245,7 @@ add_square (const Square &first, const Square &at, const Place &t, Place *s)
 #pragma unroll
   for (int k = 0; k < 3; k++)
     s->sum[k] += t.sum[k];
-  if (COUNT != ALL)
+  if (COUNT != SG_COUNT_ALL)
     return;
   s->sum_x += h * (w * left + w * (w - 1) / 2);
   s->sum_y += w * (h * top + h * (h - 1) / 2);
@@ -244,31 +255,31 @@ add_square (const Square &first, const Square &at, const Place &t, Place *s)
   s->bottom = max (s->bottom, top + h - 1);
 }
 
-/* The block's squares that have other regions beside their cells. Their pixels are gone
- * through by all threads: few lanes of a warp have one, but most warps have some. */
-template<int SIZE> struct Mixed {
+/* The block's squares whose cell touches a cell of another region. */
+template<int SIZE> struct SgMixed {
   unsigned n;
-  uint16_t square[32 * most_warps * rows_of (SIZE)]; /* across | down << 5, from the block's first */
+  uint16_t square[32 * max_warps * sg_square_rows (SIZE)]; /* column | row << 5, relative to the block's first square */
 };
 
-/* A piece of such a square, a lane's: some whole rows of it. */
-template<int SIZE> struct Piece {
+/* A lane's part of a mixed square: some whole rows. */
+template<int SIZE> struct SgPiece {
   static constexpr int rows = SIZE == 2 ? 2 : 1, pixels = rows * SIZE, of_square = SIZE / rows;
-  Square at;                  /* the piece */
-  unsigned label[pixels];     /* sg_none outside the picture */
-  unsigned sample[pixels][3], color[pixels], chroma; /* chroma: a bit a pixel that has its own */
+  SgSquare at;                  /* position of the piece */
+  unsigned label[pixels];     /* sg_none outside the frame */
+  unsigned sample[pixels][3], color[pixels], chroma; /* chroma: one bit per pixel that has chroma samples of its own */
 };
 
-/* Beside the picture those of its edge. */
+/* Loads the samples of a piece. Positions outside the frame take those of its edge. */
 template<int SIZE> __device__ __forceinline__ void
-load_samples (const SgWork &work, Piece<SIZE> *piece)
+sg_load_samples (const SgWork &work, SgPiece<SIZE> *piece)
 {
-  constexpr int n = Piece<SIZE>::pixels, words = SIZE == 2 ? 2 : 4;
-  const Square &at = piece->at;
+  constexpr int n = SgPiece<SIZE>::pixels, words = SIZE == 2 ? 2 : 4;
+  const SgSquare &at = piece->at;
 
-  if ((SIZE == 2 || SIZE == 4) && work.layout && at.x + SIZE <= work.width && at.y + Piece<SIZE>::rows <= work.height) {
+  if ((SIZE == 2 || SIZE == 4) && work.layout && at.x + SIZE <= work.width
+      && at.y + SgPiece<SIZE>::rows <= work.height) {
 #pragma unroll
-    for (int r = 0; r < Piece<SIZE>::rows; r++) {
+    for (int r = 0; r < SgPiece<SIZE>::rows; r++) {
       unsigned word[words];
 
       sg_load_row<words> (work, at.x, at.y + r, word);
@@ -289,26 +300,27 @@ load_samples (const SgWork &work, Piece<SIZE> *piece)
   piece->chroma = 0;
 #pragma unroll
   for (int k = 0; k < n; k++)
-    piece->chroma |= (unsigned) has_chroma (work, at.x + k % SIZE, at.y + k / SIZE) << k;
+    piece->chroma |= (unsigned) sg_has_chroma (work, at.x + k % SIZE, at.y + k / SIZE) << k;
 #pragma unroll
   for (int k = 0; k < n; k++)
     piece->color[k] = sg_color (work, piece->sample[k][0], piece->sample[k][1], piece->sample[k][2]);
 }
 
-/* Step 11: each pixel's own cell's region, or one beside it that is nearer in colour. */
+/* Step 11: chooses for each pixel the region of its own cell, or that of a cell beside it whose mean is nearer.
+ * Returns the region of the cell itself. */
 template<int SIZE> __device__ __forceinline__ unsigned
-choose_labels (const SgWork &work, Piece<SIZE> *piece)
+sg_choose_labels (const SgWork &work, SgPiece<SIZE> *piece)
 {
-  const Square &at = piece->at;
-  const int size = SIZE < most ? SIZE : work.size, c = at.row * work.columns + at.column;
+  const SgSquare &at = piece->at;
+  const int size = SIZE < max_side ? SIZE : work.size, c = at.row * work.columns + at.column;
   const uint16_t *label = work.after.label;
   const unsigned own = label[c], left = label[at.column > 0 ? c - 1 : c];
   const unsigned right = label[at.column + 1 < work.columns ? c + 1 : c];
-  unsigned along[Piece<SIZE>::rows], mean_along[Piece<SIZE>::rows];
+  unsigned along[SgPiece<SIZE>::rows], mean_along[SgPiece<SIZE>::rows];
 
 #pragma unroll
-  for (int r = 0; r < Piece<SIZE>::rows; r++) {
-    const int j = 2 * (at.rest_y + r) + 1;
+  for (int r = 0; r < SgPiece<SIZE>::rows; r++) {
+    const int j = 2 * (at.offset_y + r) + 1;
 
     along[r] = label[j < size && at.row > 0 ? c - work.columns
         : j > size && at.row + 1 < work.rows ? c + work.columns : c];
@@ -316,11 +328,11 @@ choose_labels (const SgWork &work, Piece<SIZE> *piece)
   const unsigned mean = work.after.mean[own], mean_left = work.after.mean[left], mean_right = work.after.mean[right];
 
 #pragma unroll
-  for (int r = 0; r < Piece<SIZE>::rows; r++)
+  for (int r = 0; r < SgPiece<SIZE>::rows; r++)
     mean_along[r] = work.after.mean[along[r]];
 #pragma unroll
-  for (int k = 0; k < Piece<SIZE>::pixels; k++) {
-    const int r = k / SIZE, i = 2 * (at.rest_x + k % SIZE) + 1;
+  for (int k = 0; k < SgPiece<SIZE>::pixels; k++) {
+    const int r = k / SIZE, i = 2 * (at.offset_x + k % SIZE) + 1;
     const unsigned color = piece->color[k], across = i < size ? left : i > size ? right : own;
     const unsigned d = sg_distance (color, mean);
     const unsigned e = sg_distance (color, i < size ? mean_left : i > size ? mean_right : mean);
@@ -332,9 +344,9 @@ choose_labels (const SgWork &work, Piece<SIZE> *piece)
   return own;
 }
 
-/* To `s` the piece's pixel k. */
+/* Adds pixel k of the piece to `s`. */
 template<int SIZE, int COUNT> __device__ __forceinline__ void
-add_pixel (const Square &first, const Piece<SIZE> &piece, int k, Place *s)
+sg_add_pixel (const SgSquare &first, const SgPiece<SIZE> &piece, int k, SgSlot *s)
 {
   const unsigned x = (unsigned) (piece.at.x + k % SIZE - first.x), y = (unsigned) (piece.at.y + k / SIZE - first.y);
   const bool chroma = piece.chroma >> k & 1;
@@ -345,7 +357,7 @@ add_pixel (const Square &first, const Piece<SIZE> &piece, int k, Place *s)
   s->sum[0] += piece.sample[k][0];
   s->sum[1] += chroma ? piece.sample[k][1] : 0;
   s->sum[2] += chroma ? piece.sample[k][2] : 0;
-  if (COUNT != ALL)
+  if (COUNT != SG_COUNT_ALL)
     return;
   s->sum_x += x;
   s->sum_y += y;
@@ -355,62 +367,63 @@ add_pixel (const Square &first, const Piece<SIZE> &piece, int k, Place *s)
   s->bottom = max (s->bottom, y);
 }
 
-/* Counts a piece's pixels: those of its own cell's region, those of the first other one, and the few that
- * there may be besides. */
+/* Counts the pixels of a piece: those of its own cell's region and those of the first other region together, the few
+ * of any further region one by one. */
 template<int SIZE, int COUNT> __device__ __forceinline__ void
-count_piece (const SgWork &work, const Square &first, Place *place, const Piece<SIZE> &piece, unsigned own)
+sg_count_piece (const SgWork &work, const SgSquare &first, SgSlot *slot, const SgPiece<SIZE> &piece, unsigned own)
 {
-  Place mine = no_place (), other = no_place ();
+  SgSlot mine = sg_empty_slot (), other = sg_empty_slot ();
 
 #pragma unroll
-  for (int k = 0; k < Piece<SIZE>::pixels; k++) {
+  for (int k = 0; k < SgPiece<SIZE>::pixels; k++) {
     const unsigned label = piece.label[k];
 
     if (label == own) {
-      add_pixel<SIZE, COUNT> (first, piece, k, &mine);
+      sg_add_pixel<SIZE, COUNT> (first, piece, k, &mine);
     } else if (label != sg_none && (other.n == 0 || label == other.label)) {
-      add_pixel<SIZE, COUNT> (first, piece, k, &other);
+      sg_add_pixel<SIZE, COUNT> (first, piece, k, &other);
     } else if (label != sg_none) {
-      Place one = no_place ();
+      SgSlot one = sg_empty_slot ();
 
-      add_pixel<SIZE, COUNT> (first, piece, k, &one);
-      add_to_place<COUNT> (work, first, place, one);
+      sg_add_pixel<SIZE, COUNT> (first, piece, k, &one);
+      sg_add_to_slot<COUNT> (work, first, slot, one);
     }
   }
-  flush<COUNT> (work, first, place, mine.n > 0, mine);
-  flush<COUNT> (work, first, place, other.n > 0, other);
+  sg_flush<COUNT> (work, first, slot, mine.n > 0, mine);
+  sg_flush<COUNT> (work, first, slot, other.n > 0, other);
 }
 
 template<int SIZE, int COUNT> __device__ __forceinline__ void
-refine_squares (const SgWork &work, const Square &first, int across, int down, const Mixed<SIZE> &mixed, Place *place)
+sg_refine_squares (const SgWork &work, const SgSquare &first, int across, int down, const SgMixed<SIZE> &mixed,
+    SgSlot *slot)
 {
-  constexpr unsigned each = Piece<SIZE>::of_square;
+  constexpr unsigned pieces = SgPiece<SIZE>::of_square;
 
-  for (unsigned base = threadIdx.x & ~31u; base < mixed.n * each; base += blockDim.x) {
-    const unsigned k = base + (threadIdx.x & 31), number = mixed.square[min (k / each, mixed.n - 1)];
-    Piece<SIZE> piece;
-    Square &at = piece.at;
-    const int from = (int) (k % each) * Piece<SIZE>::rows;
+  for (unsigned base = threadIdx.x & ~31u; base < mixed.n * pieces; base += blockDim.x) {
+    const unsigned k = base + (threadIdx.x & 31), number = mixed.square[min (k / pieces, mixed.n - 1)];
+    SgPiece<SIZE> piece;
+    SgSquare &at = piece.at;
+    const int from = (int) (k % pieces) * SgPiece<SIZE>::rows;
 
-    at = square_at<SIZE> (work, across + (int) (number & 31), down + (int) (number >> 5));
+    at = sg_square_at<SIZE> (work, across + (int) (number & 31), down + (int) (number >> 5));
     at.y += from;
-    at.rest_y += from;
-    at.height = k < mixed.n * each ? at.height - from : 0;
-    load_samples<SIZE> (work, &piece);
-    const unsigned own = choose_labels<SIZE> (work, &piece);
+    at.offset_y += from;
+    at.height = k < mixed.n * pieces ? at.height - from : 0;
+    sg_load_samples<SIZE> (work, &piece);
+    const unsigned own = sg_choose_labels<SIZE> (work, &piece);
 
 #pragma unroll
-    for (int i = 0; i < Piece<SIZE>::pixels; i++)
+    for (int i = 0; i < SgPiece<SIZE>::pixels; i++)
       if (piece.label[i] != sg_none && piece.label[i] != own)
         work.map[(long long) (at.y + i / SIZE) * work.width + at.x + i % SIZE] = (uint16_t) piece.label[i];
     if (COUNT)
-      count_piece<SIZE, COUNT> (work, first, place, piece, own);
+      sg_count_piece<SIZE, COUNT> (work, first, slot, piece, own);
   }
 }
 
-/* `label` to all of the square. */
+/* Stores `label` for all pixels of the square. */
 template<int SIZE> __device__ __forceinline__ void
-store_square (const SgWork &work, const Square &at, unsigned label)
+sg_store_square (const SgWork &work, const SgSquare &at, unsigned label)
 {
   uint16_t *to = work.map + (long long) at.y * work.width + at.x;
 
@@ -430,137 +443,139 @@ store_square (const SgWork &work, const Square &at, unsigned label)
       to[i] = (uint16_t) label;
 }
 
-/* The warp's squares that are mixed, a bit a lane of each row, go to the block's list. */
+/* Appends the mixed squares of a warp to the block's list. mixed_lanes: one word per row, a bit per lane. */
 template<int SIZE> __device__ __forceinline__ void
-list_squares (Mixed<SIZE> *mixed, int row, const unsigned (&later)[rows_of (SIZE)])
+sg_list_squares (SgMixed<SIZE> *mixed, int row, const unsigned (&mixed_lanes)[sg_square_rows (SIZE)])
 {
   const unsigned lane = threadIdx.x & 31, below = (1u << lane) - 1;
   unsigned all = 0, to = 0;
 
 #pragma unroll
-  for (int i = 0; i < rows_of (SIZE); i++)
-    all += (unsigned) __popc (later[i]);
+  for (int i = 0; i < sg_square_rows (SIZE); i++)
+    all += (unsigned) __popc (mixed_lanes[i]);
   if (!all)
     return;
   if (lane == 0)
     to = atomicAdd (&mixed->n, all);
   to = __shfl_sync (~0u, to, 0);
 #pragma unroll
-  for (int i = 0; i < rows_of (SIZE); i++) {
-    if (later[i] >> lane & 1)
-      mixed->square[to + (unsigned) __popc (later[i] & below)] = (uint16_t) (lane | (unsigned) (row + i) << 5);
-    to += (unsigned) __popc (later[i]);
+  for (int i = 0; i < sg_square_rows (SIZE); i++) {
+    if (mixed_lanes[i] >> lane & 1)
+      mixed->square[to + (unsigned) __popc (mixed_lanes[i] & below)] = (uint16_t) (lane | (unsigned) (row + i) << 5);
+    to += (unsigned) __popc (mixed_lanes[i]);
   }
 }
 
-/* A warp makes 32 squares in each of some rows, and a lane counts as long as it stays in a
- * region. SIZE: the sides of a square. */
-template<int SIZE, int COUNT> __global__ void __launch_bounds__ (32 * most_warps, 2)
-segment_pixels (const __grid_constant__ SgWork work)
+/* Labels and counts the pixels of a block. A lane counts on as long as its squares belong to one region. SIZE: the
+ * side of a square. */
+template<int SIZE, int COUNT> __global__ void __launch_bounds__ (32 * max_warps, 2)
+sg_pixels_kernel (const __grid_constant__ SgWork work)
 {
-  constexpr int rows = rows_of (SIZE);
+  constexpr int rows = sg_square_rows (SIZE);
   const int across = (int) (blockIdx.x * 32), down = (int) (blockIdx.y * (blockDim.x / 32)) * rows;
   const int lane = (int) (threadIdx.x % 32), row = (int) (threadIdx.x / 32) * rows;
-  const Square first = square_at<SIZE> (work, across, down);
-  __shared__ Place place[places];
-  __shared__ Mixed<SIZE> mixed;
-  unsigned later[rows];
-  bool has[rows], beside[rows];
-  Square at[rows];
-  Place t[rows], s = no_place ();
+  const SgSquare first = sg_square_at<SIZE> (work, across, down);
+  __shared__ SgSlot slot[n_slots];
+  __shared__ SgMixed<SIZE> mixed;
+  unsigned mixed_lanes[rows];
+  bool has[rows], is_mixed[rows];
+  SgSquare at[rows];
+  SgSlot t[rows], s = sg_empty_slot ();
 
   if (threadIdx.x == 0)
     mixed.n = 0;
-  for (unsigned i = threadIdx.x; COUNT && i < places; i += blockDim.x)
-    place[i] = no_place ();
+  for (unsigned i = threadIdx.x; COUNT && i < n_slots; i += blockDim.x)
+    slot[i] = sg_empty_slot ();
 #pragma unroll
-  for (int i = 0; i < rows; i++) { /* all loads go before the first store */
-    at[i] = square_at<SIZE> (work, across + lane, down + row + i);
+  for (int i = 0; i < rows; i++) { /* all loads are issued before the first store */
+    at[i] = sg_square_at<SIZE> (work, across + lane, down + row + i);
     has[i] = at[i].width > 0 && at[i].height > 0;
-    beside[i] = false;
-    t[i] = no_place ();
+    is_mixed[i] = false;
+    t[i] = sg_empty_slot ();
     if (has[i])
-      t[i].label = label_of<SIZE> (work, at[i], &beside[i]);
+      t[i].label = sg_label_of<SIZE> (work, at[i], &is_mixed[i]);
     if (COUNT && has[i])
-      sum_square<SIZE> (work, at[i], &t[i]);
+      sg_sum_pixels<SIZE> (work, at[i], &t[i]);
   }
   __syncthreads ();
 #pragma unroll
   for (int i = 0; i < rows; i++) {
     if (has[i])
-      store_square<SIZE> (work, at[i], t[i].label);
-    later[i] = __ballot_sync (~0u, beside[i]);
-    if (!COUNT || !has[i] || beside[i])
+      sg_store_square<SIZE> (work, at[i], t[i].label);
+    mixed_lanes[i] = __ballot_sync (~0u, is_mixed[i]);
+    if (!COUNT || !has[i] || is_mixed[i])
       continue;
     if (s.n > 0 && t[i].label != s.label) {
-      add_to_place<COUNT> (work, first, place, s);
-      s = no_place ();
+      sg_add_to_slot<COUNT> (work, first, slot, s);
+      s = sg_empty_slot ();
     }
-    add_square<COUNT> (first, at[i], t[i], &s);
+    sg_add_square<COUNT> (first, at[i], t[i], &s);
   }
   if (SIZE > 1)
-    list_squares<SIZE> (&mixed, row, later);
+    sg_list_squares<SIZE> (&mixed, row, mixed_lanes);
   if (COUNT)
-    flush<COUNT> (work, first, place, s.n > 0, s);
+    sg_flush<COUNT> (work, first, slot, s.n > 0, s);
   __syncthreads ();
   if (SIZE > 1) {
-    refine_squares<SIZE, COUNT> (work, first, across, down, mixed, place);
+    sg_refine_squares<SIZE, COUNT> (work, first, across, down, mixed, slot);
     __syncthreads ();
   }
-  for (unsigned i = threadIdx.x; COUNT && i < places; i += blockDim.x)
-    if (place[i].label != sg_none)
-      add_to_region<COUNT> (work, first, place[i]);
+  for (unsigned i = threadIdx.x; COUNT && i < n_slots; i += blockDim.x)
+    if (slot[i].label != sg_none)
+      sg_add_to_region<COUNT> (work, first, slot[i]);
 }
 
 using Kernel = void (*) (const SgWork);
 
 Kernel
-pixels_kernel (int size, int count)
+sg_select_pixels_kernel (int size, int count)
 {
-  static const Kernel kernels[most][3] = {
-    { segment_pixels<1, NOTHING>, segment_pixels<1, MEANS>, segment_pixels<1, ALL> },
-    { segment_pixels<2, NOTHING>, segment_pixels<2, MEANS>, segment_pixels<2, ALL> },
-    { segment_pixels<3, NOTHING>, segment_pixels<3, MEANS>, segment_pixels<3, ALL> },
-    { segment_pixels<4, NOTHING>, segment_pixels<4, MEANS>, segment_pixels<4, ALL> },
+  static const Kernel kernels[max_side][3] = {
+    { sg_pixels_kernel<1, SG_COUNT_NOTHING>, sg_pixels_kernel<1, SG_COUNT_MEANS>, sg_pixels_kernel<1, SG_COUNT_ALL> },
+    { sg_pixels_kernel<2, SG_COUNT_NOTHING>, sg_pixels_kernel<2, SG_COUNT_MEANS>, sg_pixels_kernel<2, SG_COUNT_ALL> },
+    { sg_pixels_kernel<3, SG_COUNT_NOTHING>, sg_pixels_kernel<3, SG_COUNT_MEANS>, sg_pixels_kernel<3, SG_COUNT_ALL> },
+    { sg_pixels_kernel<4, SG_COUNT_NOTHING>, sg_pixels_kernel<4, SG_COUNT_MEANS>, sg_pixels_kernel<4, SG_COUNT_ALL> },
   };
 
-  return kernels[std::min (size, most) - 1][count];
+  return kernels[std::min (size, max_side) - 1][count];
 }
 
 } // namespace
 
 CfCode
-segment_launch_pixels (const SgWork &work, cudaStream_t stream, CfStatus *status)
+sg_launch_pixels (const SgWork &work, cudaStream_t stream, CfStatus *status)
 {
-  const unsigned each = (unsigned) (work.size + most - 1) / most;
-  const unsigned warps = (unsigned) work.warps, rows = warps * (unsigned) rows_of (std::min (work.size, most));
-  const dim3 squares (((unsigned) work.columns * each + 31) / 32, ((unsigned) work.rows * each + rows - 1) / rows);
+  const unsigned per_side = (unsigned) (work.size + max_side - 1) / max_side;
+  const unsigned warps = (unsigned) work.warps;
+  const unsigned rows = warps * (unsigned) sg_square_rows (std::min (work.size, max_side));
+  const dim3 squares (((unsigned) work.columns * per_side + 31) / 32,
+      ((unsigned) work.rows * per_side + rows - 1) / rows);
   const dim3 grid ((unsigned) (work.width + 127) / 128, (unsigned) (work.height + 31) / 32,
-      work.quick ? 1 : (unsigned) work.n_components);
-  const int count = work.reports ? ALL : work.output == CF_SEGMENT_MEAN ? MEANS : NOTHING;
+      work.out_layout ? 1 : (unsigned) work.n_components);
+  const int count = work.reports ? SG_COUNT_ALL : work.output == CF_SEGMENT_MEAN ? SG_COUNT_MEANS : SG_COUNT_NOTHING;
   CfCode code;
 
-  pixels_kernel (work.size, count)<<<squares, 32 * warps, 0, stream>>> (work);
-  code = cf_cuda_launched ("segment_pixels", status);
+  sg_select_pixels_kernel (work.size, count)<<<squares, 32 * warps, 0, stream>>> (work);
+  code = cf_cuda_launched ("sg_pixels_kernel", status);
   if (code != CF_OK)
     return code;
-  segment_table<<<32, 128, 0, stream>>> (work);
-  code = cf_cuda_launched ("segment_table", status);
+  sg_table_kernel<<<32, 128, 0, stream>>> (work);
+  code = cf_cuda_launched ("sg_table_kernel", status);
   if (code != CF_OK)
     return code;
-  (work.quick ? segment_paint_quick : segment_paint)<<<grid, 256, 0, stream>>> (work);
-  return cf_cuda_launched ("segment_paint", status);
+  (work.out_layout ? sg_paint_words_kernel : sg_paint_kernel)<<<grid, 256, 0, stream>>> (work);
+  return cf_cuda_launched ("sg_paint_kernel", status);
 }
 
 CfCode
-segment_init_pixels (CfStatus *status)
+sg_init_pixels (CfStatus *status)
 {
-  CfCode code = segment_load ({ (const void *) segment_table, (const void *) segment_paint,
-      (const void *) segment_paint_quick }, status);
+  CfCode code = sg_load_kernels ({ (const void *) sg_table_kernel, (const void *) sg_paint_kernel,
+      (const void *) sg_paint_words_kernel }, status);
 
-  for (int size = 1; code == CF_OK && size <= most; size++)
-    for (int count = NOTHING; code == CF_OK && count <= ALL; count++)
-      code = segment_load ({ (const void *) pixels_kernel (size, count) }, status);
+  for (int size = 1; code == CF_OK && size <= max_side; size++)
+    for (int count = SG_COUNT_NOTHING; code == CF_OK && count <= SG_COUNT_ALL; count++)
+      code = sg_load_kernels ({ (const void *) sg_select_pixels_kernel (size, count) }, status);
   return code;
 }
 

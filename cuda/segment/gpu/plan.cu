@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * segment/gpu/plan.cu: the segmentation on CUDA: plans, memory, a frame's launches. */
+ * segment/gpu/plan.cu: the segmentation on CUDA: the plan, its memory and the launches of a frame. */
 #include "internal.cuh"
 
 #include <algorithm>
@@ -13,41 +13,41 @@ namespace {
 
 using namespace cf;
 
-constexpr size_t max_regions = 65536; /* indices are 16 bits */
+constexpr size_t max_regions = 65536; /* an index has 16 bits */
 
-struct State {
+struct SgPlanState {
   CfSegmentSetup setup;
-  SgWork work;       /* all but what is a frame's */
-  SgState kept[2];   /* in turns */
-  int turn;          /* kept[turn] is what the last frame left */
-  bool has_kept;     /* that counts for the next frame */
-  bool fresh;        /* nothing in memory counts: first frame, or after a failed one */
-  bool ready;        /* the memory holds what the setup needs */
+  SgWork work;       /* all members except those that change with each frame */
+  SgState history[2]; /* used alternately */
+  int parity;        /* history[parity] is what the last frame left */
+  bool has_history;  /* the next frame may use the history */
+  bool needs_clear;  /* the device memory has undefined contents: before the first frame and after a failed one */
+  bool ready;        /* the memory has been allocated for the setup */
   bool new_clicks;
   uint32_t frame;
-  size_t cells;      /* that the memory is for */
-  void *memory;      /* of the device, one piece */
+  size_t cells;      /* for which the memory was allocated */
+  void *memory;      /* one device allocation */
   int *clicks;
   uint16_t *map;
-  CfSegmentRegion *found, *told; /* told, told_n, told_map: pinned host memory */
-  unsigned *told_n;
-  uint16_t *told_map;
+  CfSegmentRegion *found, *reported; /* reported, reported_n, reported_map: pinned host memory */
+  unsigned *reported_n;
+  uint16_t *reported_map;
   CfRegion *regions;
-  bool regions_told, map_told; /* of the last frame */
-  int blocks, most_blocks;
-  unsigned shared;   /* bytes, of a block of the graph's launch */
+  bool has_regions, has_map; /* the last frame reported its regions, its label map */
+  int blocks, max_blocks;
+  unsigned shared;   /* bytes of dynamic shared memory of a block of the graph kernel */
 };
 
-State *
-state_of (const CfPlan *plan)
+SgPlanState *
+sg_state (const CfPlan *plan)
 {
-  return static_cast<State *> (plan->state);
+  return static_cast<SgPlanState *> (plan->state);
 }
 
 /* ---- memory ------------------------------------------------------------- */
 
-/* Hands out pieces of one allocation; without a base it only adds up. */
-struct Pieces {
+/* Cuts one allocation into pieces. Without a base it only adds up their sizes. */
+struct SgPieces {
   char *base;
   size_t used;
 
@@ -60,7 +60,7 @@ struct Pieces {
 };
 
 unsigned
-table_slots (size_t cells)
+sg_table_slots (size_t cells)
 {
   unsigned slots = 1024;
 
@@ -70,12 +70,12 @@ table_slots (size_t cells)
 }
 
 void
-lay_out (State *s, Pieces *p, size_t n)
+sg_assign_memory (SgPlanState *s, SgPieces *p, size_t n)
 {
   SgWork &w = s->work;
 
-  w.slots = table_slots (n);
-  for (SgState &k : s->kept) {
+  w.slots = sg_table_slots (n);
+  for (SgState &k : s->history) {
     p->take (&k.p, n);
     p->take (&k.label, n);
     p->take (&k.mean, max_regions);
@@ -110,47 +110,47 @@ lay_out (State *s, Pieces *p, size_t n)
 }
 
 CfCode
-reserve_cells (State *s, size_t cells, CfStatus *status)
+sg_reserve_cells (SgPlanState *s, size_t cells, CfStatus *status)
 {
-  Pieces pieces = { NULL, 0 };
+  SgPieces pieces = { NULL, 0 };
 
   if (s->memory && cells == s->cells)
     return CF_OK;
   cf_device_free (s->memory);
   s->memory = NULL;
-  s->fresh = true;
-  lay_out (s, &pieces, cells);
+  s->needs_clear = true;
+  sg_assign_memory (s, &pieces, cells);
   s->memory = cf_device_alloc (pieces.used, status);
   if (!s->memory)
     return status->code;
   s->cells = cells;
-  pieces = Pieces { static_cast<char *> (s->memory), 0 };
-  lay_out (s, &pieces, cells);
+  pieces = SgPieces { static_cast<char *> (s->memory), 0 };
+  sg_assign_memory (s, &pieces, cells);
   return CF_OK;
 }
 
-/* What is told of the regions, and where to. */
+/* Allocates the host memory into which a frame reports its regions and its label map. */
 CfCode
-reserve_reports (State *s, const CfVideo *video, bool label_meta, CfStatus *status)
+sg_reserve_reports (SgPlanState *s, const CfVideo *video, bool label_meta, CfStatus *status)
 {
   const size_t pixels = (size_t) video->width * (size_t) video->height;
 
-  if (s->setup.reports && !s->told) {
-    s->told = static_cast<CfSegmentRegion *> (cf_pinned_alloc (max_regions * sizeof *s->told + sizeof (unsigned),
-        status));
-    if (!s->told)
+  if (s->setup.reports && !s->reported) {
+    s->reported = static_cast<CfSegmentRegion *> (cf_pinned_alloc (max_regions * sizeof *s->reported
+        + sizeof (unsigned), status));
+    if (!s->reported)
       return status->code;
-    s->told_n = reinterpret_cast<unsigned *> (s->told + max_regions);
-    *s->told_n = 0;
+    s->reported_n = reinterpret_cast<unsigned *> (s->reported + max_regions);
+    *s->reported_n = 0;
   }
   if (s->setup.reports && !s->regions) {
     s->regions = static_cast<CfRegion *> (malloc (max_regions * sizeof *s->regions));
     if (!s->regions)
       return cf_fail (status, CF_NO_MEMORY, "out of memory");
   }
-  if (label_meta && !s->told_map) {
-    s->told_map = static_cast<uint16_t *> (cf_pinned_alloc (pixels * sizeof *s->told_map, status));
-    if (!s->told_map)
+  if (label_meta && !s->reported_map) {
+    s->reported_map = static_cast<uint16_t *> (cf_pinned_alloc (pixels * sizeof *s->reported_map, status));
+    if (!s->reported_map)
       return status->code;
   }
   return CF_OK;
@@ -159,7 +159,7 @@ reserve_reports (State *s, const CfVideo *video, bool label_meta, CfStatus *stat
 /* ---- plan --------------------------------------------------------------- */
 
 void
-describe (const CfVideo *video, const CfSegmentSetup &u, SgWork *w)
+sg_describe (const CfVideo *video, const CfSegmentSetup &u, SgWork *w)
 {
   const CfFormatInfo *info = cf_format_info (video->format);
 
@@ -190,10 +190,10 @@ describe (const CfVideo *video, const CfSegmentSetup &u, SgWork *w)
 }
 
 CfCode
-set_up (CfPlan *plan, CfStatus *status)
+sg_update (CfPlan *plan, CfStatus *status)
 {
   const CfSegmentParams *params = static_cast<const CfSegmentParams *> (plan->params);
-  State *s = state_of (plan);
+  SgPlanState *s = sg_state (plan);
   CfStatus local, *why = status ? status : &local;
   CfSegmentSetup *setup = static_cast<CfSegmentSetup *> (malloc (sizeof *setup));
   CfCode code;
@@ -202,80 +202,80 @@ set_up (CfPlan *plan, CfStatus *status)
     return cf_fail (why, CF_NO_MEMORY, "out of memory");
   code = cf_segment_setup (&plan->video, params, setup, why);
   if (code == CF_OK && (long long) setup->columns * setup->rows > sg_max_cells)
-    code = cf_fail (why, CF_UNSUPPORTED, "cell-size %d makes %d x %d cells; on the GPU there can be %lld",
+    code = cf_fail (why, CF_UNSUPPORTED, "cell-size %d makes %d x %d cells; on the GPU at most %lld are supported",
         setup->size, setup->columns, setup->rows, sg_max_cells);
   if (code != CF_OK) {
     free (setup);
     return code;
   }
   s->ready = false;
-  s->has_kept = s->has_kept && s->setup.columns == setup->columns && s->setup.rows == setup->rows
+  s->has_history = s->has_history && s->setup.columns == setup->columns && s->setup.rows == setup->rows
       && s->setup.size == setup->size;
   s->new_clicks = true;
   s->setup = *setup;
   free (setup);
-  code = reserve_cells (s, (size_t) s->setup.columns * (size_t) s->setup.rows, why);
+  code = sg_reserve_cells (s, (size_t) s->setup.columns * (size_t) s->setup.rows, why);
   if (code == CF_OK)
-    code = reserve_reports (s, &plan->video, params->label_meta != 0, why);
-  describe (&plan->video, s->setup, &s->work);
+    code = sg_reserve_reports (s, &plan->video, params->label_meta != 0, why);
+  sg_describe (&plan->video, s->setup, &s->work);
   s->work.label_meta = params->label_meta != 0;
   s->ready = code == CF_OK;
   return code;
 }
 
 CfCode
-segment_init (CfPlan *plan, CfStatus *status)
+sg_init (CfPlan *plan, CfStatus *status)
 {
   CfStatus local, *why = status ? status : &local;
   CfCode code;
-  State *s;
+  SgPlanState *s;
 
-  plan->state = calloc (1, sizeof (State));
+  plan->state = calloc (1, sizeof (SgPlanState));
   if (!plan->state)
     return cf_fail (why, CF_NO_MEMORY, "out of memory");
-  s = state_of (plan);
-  s->fresh = true;
-  s->work.collect = true;
+  s = sg_state (plan);
+  s->needs_clear = true;
+  s->work.block_sums = true;
   s->work.warps = 8;
-  code = segment_init_cells (why);
+  code = sg_init_cells (why);
   if (code == CF_OK)
-    code = segment_init_graph (&s->shared, why);
+    code = sg_init_graph (&s->shared, why);
   if (code == CF_OK)
-    code = segment_init_pixels (why);
+    code = sg_init_pixels (why);
   if (code != CF_OK)
     return code;
-  s->blocks = s->most_blocks = plan->context->sms;
+  s->blocks = s->max_blocks = plan->context->sms;
   s->map = static_cast<uint16_t *> (cf_device_alloc ((size_t) plan->video.width * (size_t) plan->video.height
       * sizeof *s->map, why));
-  return s->map ? set_up (plan, why) : why->code;
+  return s->map ? sg_update (plan, why) : why->code;
 }
 
 void
-segment_free (CfPlan *plan)
+sg_free (CfPlan *plan)
 {
-  State *s = state_of (plan);
+  SgPlanState *s = sg_state (plan);
 
   if (!s)
     return;
   cf_device_free (s->memory);
   cf_device_free (s->map);
-  cf_pinned_free (s->told);
-  cf_pinned_free (s->told_map);
+  cf_pinned_free (s->reported);
+  cf_pinned_free (s->reported_map);
   free (s->regions);
   free (s);
 }
 
 void
-segment_reset (CfPlan *plan)
+sg_reset (CfPlan *plan)
 {
-  state_of (plan)->has_kept = false;
+  sg_state (plan)->has_history = false;
 }
 
 /* ---- frames ------------------------------------------------------------- */
 
-/* As each frame leaves it. */
+/* Sets the memory to the state in which each frame leaves it for the next one. */
 CfCode
-start_afresh (State *s, cudaStream_t stream, CfStatus *status)
+sg_clear_memory (SgPlanState *s, cudaStream_t stream, CfStatus *status)
 {
   const SgWork &w = s->work;
   const struct { void *at; int byte; size_t size; } pieces[] = {
@@ -285,7 +285,7 @@ start_afresh (State *s, cudaStream_t stream, CfStatus *status)
     { w.weak_count, 0, w.slots * sizeof *w.weak_count },
   };
 
-  s->has_kept = false;
+  s->has_history = false;
   for (const auto &p : pieces) {
     const CfCode code = cf_cuda_check (cudaMemsetAsync (p.at, p.byte, p.size, stream),
         "clearing the segmentation's memory", status);
@@ -297,7 +297,7 @@ start_afresh (State *s, cudaStream_t stream, CfStatus *status)
 }
 
 CfCode
-send_clicks (State *s, cudaStream_t stream, CfStatus *status)
+sg_send_clicks (SgPlanState *s, cudaStream_t stream, CfStatus *status)
 {
   CfCode code = CF_OK;
 
@@ -310,13 +310,13 @@ send_clicks (State *s, cudaStream_t stream, CfStatus *status)
 }
 
 bool
-is_aligned (const void *p, long long pitch, unsigned bytes)
+sg_is_aligned (const void *p, long long pitch, unsigned bytes)
 {
   return reinterpret_cast<uintptr_t> (p) % bytes == 0 && pitch % bytes == 0;
 }
 
 bool
-is_420 (const SgWork &w, int step)
+sg_is_420 (const SgWork &w, int step)
 {
   const SgComponent *c = w.component;
 
@@ -324,9 +324,9 @@ is_420 (const SgWork &w, int step)
       && c[1].h_sub == 1 && c[2].h_sub == 1;
 }
 
-/* How the samples may be read; for cells that are made of squares of 2 or 4 pixels. */
+/* Returns how samples may be read. Word access needs cells that consist of squares of 2 or 4 pixels. */
 SgLayout
-layout_of (const SgWork &w)
+sg_layout_of (const SgWork &w)
 {
   const SgComponent *c = w.component;
   const uint8_t *pair = std::min (c[1].in, c[2].in);
@@ -338,52 +338,52 @@ layout_of (const SgWork &w)
       return SG_ANY;
   if (w.n_colors == 1)
     return c[0].wide ? SG_GRAY : SG_ANY;
-  if (is_420 (w, 1) && is_aligned (c[1].in, c[1].in_pitch, 2) && is_aligned (c[2].in, c[2].in_pitch, 2))
+  if (sg_is_420 (w, 1) && sg_is_aligned (c[1].in, c[1].in_pitch, 2) && sg_is_aligned (c[2].in, c[2].in_pitch, 2))
     return SG_PLANAR_420;
-  if (is_420 (w, 2) && is_aligned (pair, c[1].in_pitch, 4) && std::max (c[1].in, c[2].in) == pair + 1)
+  if (sg_is_420 (w, 2) && sg_is_aligned (pair, c[1].in_pitch, 4) && std::max (c[1].in, c[2].in) == pair + 1)
     return SG_SEMI_420;
-  return c[0].step == 4 && c[1].step == 4 && c[2].step == 4 && is_aligned (w.words, c[0].in_pitch, 4) ? SG_PACKED
+  return c[0].step == 4 && c[1].step == 4 && c[2].step == 4 && sg_is_aligned (w.words, c[0].in_pitch, 4) ? SG_PACKED
       : SG_ANY;
 }
 
-/* Whether pixels are painted by words, and what those are. */
+/* Chooses whether pixels are painted by words, and where the samples lie in such a word. */
 void
-choose_words (const CfPlan *plan, const CfImage *out, SgWork *w)
+sg_choose_out_layout (const CfPlan *plan, const CfImage *out, SgWork *w)
 {
   const SgComponent *c = w->component;
   uint8_t *pair = std::min (c[1].out, c[2].out);
 
-  w->quick = SG_ANY;
+  w->out_layout = SG_ANY;
   for (int k = 0; k < 3; k++)
-    w->place[k] = (uint8_t) (8 * k);
+    w->bit_shift[k] = (uint8_t) (8 * k);
   if (w->bytes != 1 || w->width % 4 != 0 || plan->common.apply_to != CF_APPLY_ALL
       || (w->output != CF_SEGMENT_MEAN && w->output != CF_SEGMENT_LABELS))
     return;
   w->out_words = static_cast<uint8_t *> (out->plane[0].data);
   if (w->n_components == 1 && c[0].wide) {
-    w->quick = SG_GRAY;
-  } else if (w->n_components == 3 && is_420 (*w, 1) && is_aligned (c[1].out, c[1].out_pitch, 2)
-      && is_aligned (c[2].out, c[2].out_pitch, 2)) {
-    w->quick = SG_PLANAR_420;
-  } else if (w->n_components == 3 && is_420 (*w, 2) && is_aligned (pair, c[1].out_pitch, 4)
+    w->out_layout = SG_GRAY;
+  } else if (w->n_components == 3 && sg_is_420 (*w, 1) && sg_is_aligned (c[1].out, c[1].out_pitch, 2)
+      && sg_is_aligned (c[2].out, c[2].out_pitch, 2)) {
+    w->out_layout = SG_PLANAR_420;
+  } else if (w->n_components == 3 && sg_is_420 (*w, 2) && sg_is_aligned (pair, c[1].out_pitch, 4)
       && std::max (c[1].out, c[2].out) == pair + 1) {
-    w->quick = SG_SEMI_420;
+    w->out_layout = SG_SEMI_420;
     w->out_words = pair;
-    w->place[1] = c[1].out < c[2].out ? 8 : 16;
-    w->place[2] = c[1].out < c[2].out ? 16 : 8;
+    w->bit_shift[1] = c[1].out < c[2].out ? 8 : 16;
+    w->bit_shift[2] = c[1].out < c[2].out ? 16 : 8;
   } else if (w->n_colors == 3 && c[0].step == 4 && c[1].step == 4 && c[2].step == 4
-      && is_aligned (w->words, c[0].in_pitch, 4) && is_aligned (w->out_words, c[0].out_pitch, 4)) {
-    w->quick = SG_PACKED;
-    w->kept = ~0u;
+      && sg_is_aligned (w->words, c[0].in_pitch, 4) && sg_is_aligned (w->out_words, c[0].out_pitch, 4)) {
+    w->out_layout = SG_PACKED;
+    w->preserved = ~0u;
     for (int k = 0; k < 3; k++) {
-      w->place[k] = (uint8_t) (8 * (c[k].out - w->out_words));
-      w->kept &= ~(0xffu << w->place[k]);
+      w->bit_shift[k] = (uint8_t) (8 * (c[k].out - w->out_words));
+      w->preserved &= ~(0xffu << w->bit_shift[k]);
     }
   }
 }
 
 void
-add_pictures (const CfPlan *plan, const CfImage *in, const CfImage *out, SgWork *w)
+sg_add_images (const CfPlan *plan, const CfImage *in, const CfImage *out, SgWork *w)
 {
   const CfFormatInfo *info = cf_format_info (plan->video.format);
 
@@ -403,101 +403,102 @@ add_pictures (const CfPlan *plan, const CfImage *in, const CfImage *out, SgWork 
     c.w_sub = from.w_sub;
     c.h_sub = from.h_sub;
     c.filtered = from.role == CF_ROLE_LUMA ? luma : from.role == CF_ROLE_CHROMA ? chroma : from.role != CF_ROLE_ALPHA;
-    c.wide = c.step == 1 && is_aligned (c.in, c.in_pitch, 4) && is_aligned (c.out, c.out_pitch, 4);
+    c.wide = c.step == 1 && sg_is_aligned (c.in, c.in_pitch, 4) && sg_is_aligned (c.out, c.out_pitch, 4);
   }
   w->words = static_cast<const uint8_t *> (in->plane[0].data);
-  w->layout = layout_of (*w);
-  choose_words (plan, out, w);
+  w->layout = sg_layout_of (*w);
+  sg_choose_out_layout (plan, out, w);
 }
 
 CfCode
-launch (State *s, const SgWork &work, cudaStream_t stream, CfStatus *status)
+sg_launch (SgPlanState *s, const SgWork &work, cudaStream_t stream, CfStatus *status)
 {
-  CfCode code = segment_launch_cells (work, stream, status);
+  CfCode code = sg_launch_cells (work, stream, status);
 
   if (code == CF_OK)
-    code = segment_launch_graph (work, s->blocks, s->shared, stream, status);
+    code = sg_launch_graph (work, s->blocks, s->shared, stream, status);
   if (code == CF_OK)
-    code = segment_launch_pixels (work, stream, status);
+    code = sg_launch_pixels (work, stream, status);
   if (code == CF_OK && work.label_meta)
-    code = cf_cuda_check (cudaMemcpyAsync (s->told_map, s->map, (size_t) work.width * (size_t) work.height
+    code = cf_cuda_check (cudaMemcpyAsync (s->reported_map, s->map, (size_t) work.width * (size_t) work.height
         * sizeof *s->map, cudaMemcpyDeviceToHost, stream), "copying the labels from the GPU", status);
   return code;
 }
 
 CfCode
-segment_enqueue (CfPlan *plan, CfStream *stream, const CfImage *in, const CfImage *out, CfStatus *status)
+sg_enqueue (CfPlan *plan, CfStream *stream, const CfImage *in, const CfImage *out, CfStatus *status)
 {
-  State *s = state_of (plan);
+  SgPlanState *s = sg_state (plan);
   cudaStream_t handle = static_cast<cudaStream_t> (cf_stream_handle (stream));
   SgWork work;
   CfCode code;
 
   if (!s->ready)
     return cf_fail (status, CF_NO_MEMORY, "the GPU had no memory left for these settings of the segmentation");
-  code = s->fresh ? start_afresh (s, handle, status) : CF_OK;
-  s->fresh = true; /* until all is launched */
+  code = s->needs_clear ? sg_clear_memory (s, handle, status) : CF_OK;
+  s->needs_clear = true; /* until all launches have succeeded */
   if (code == CF_OK)
-    code = send_clicks (s, handle, status);
+    code = sg_send_clicks (s, handle, status);
   if (code != CF_OK)
     return code;
   work = s->work;
-  work.follow = s->has_kept && !s->setup.afresh;
-  s->frame = work.follow ? s->frame + 1 : 0;
+  work.recurrent = s->has_history && !s->setup.stateless;
+  s->frame = work.recurrent ? s->frame + 1 : 0;
   work.frame = s->frame;
-  work.before = s->kept[s->turn];
-  work.after = s->kept[s->turn ^ 1];
+  work.before = s->history[s->parity];
+  work.after = s->history[s->parity ^ 1];
   work.clicks = s->clicks;
   work.map = s->map;
   work.found = s->found;
-  work.told = s->told;
-  work.told_n = s->told_n;
-  add_pictures (plan, in, out, &work);
-  code = launch (s, work, handle, status);
-  s->turn ^= 1;
-  s->regions_told = code == CF_OK && work.reports;
-  s->map_told = code == CF_OK && work.label_meta;
-  s->has_kept = code == CF_OK;
-  s->fresh = code != CF_OK;
+  work.reported = s->reported;
+  work.reported_n = s->reported_n;
+  sg_add_images (plan, in, out, &work);
+  code = sg_launch (s, work, handle, status);
+  s->parity ^= 1;
+  s->has_regions = code == CF_OK && work.reports;
+  s->has_map = code == CF_OK && work.label_meta;
+  s->has_history = code == CF_OK;
+  s->needs_clear = code != CF_OK;
   return code;
 }
 
 CfCode
-segment_regions (CfPlan *plan, CfRegions *regions, CfStatus *status)
+sg_regions (CfPlan *plan, CfRegions *regions, CfStatus *status)
 {
-  State *s = state_of (plan);
+  SgPlanState *s = sg_state (plan);
 
-  if (!s->told || !s->ready)
-    return cf_fail (status, CF_NO_MEMORY, "the GPU had no memory left to tell the regions");
-  /* none where the last frame was made before they were asked for */
-  regions->n = s->regions_told ? *s->told_n : 0;
-  cf_segment_describe (plan->video.format, s->told, regions->n, s->frame, s->regions);
+  if (!s->reported || !s->ready)
+    return cf_fail (status, CF_NO_MEMORY, "the GPU had no memory left to report the regions");
+  /* no regions if the last frame was processed before a report was requested */
+  regions->n = s->has_regions ? *s->reported_n : 0;
+  cf_segment_describe (plan->video.format, s->reported, regions->n, s->frame, s->regions);
   regions->region = s->regions;
-  regions->label = s->work.label_meta && s->map_told ? s->told_map : NULL;
-  regions->pitch = (size_t) plan->video.width * sizeof *s->told_map;
+  regions->label = s->work.label_meta && s->has_map ? s->reported_map : NULL;
+  regions->pitch = (size_t) plan->video.width * sizeof *s->reported_map;
   return CF_OK;
 }
 
 /* ---- tests -------------------------------------------------------------- */
 
-/* blocks: of the graph's launch, 0 = as many as there are multiprocessors. collect: whether the
- * blocks that count pixels add up their own before they add to the regions'. warps: of
- * such a block, 4 to 16. */
+/* Sets a test override. "blocks": blocks of the graph kernel, 0 = one per multiprocessor. "collect": 1 if a block of
+ * the pixel kernel adds up its own pixels before it adds to the regions' sums. "warps": warps of such a block, 4 to
+ * 16. */
 CfCode
-segment_tune (CfPlan *plan, const char *knob, int value, CfStatus *status)
+sg_set_override (CfPlan *plan, const char *name, int value, CfStatus *status)
 {
-  State *s = state_of (plan);
-  const bool blocks = strcmp (knob, "blocks") == 0, collect = strcmp (knob, "collect") == 0;
+  SgPlanState *s = sg_state (plan);
+  const bool blocks = strcmp (name, "blocks") == 0, collect = strcmp (name, "collect") == 0;
   const int least = !blocks && !collect ? 4 : 0, most = blocks ? INT_MAX : collect ? 1 : 16;
 
-  if (!blocks && !collect && strcmp (knob, "warps") != 0)
-    return cf_fail (status, CF_UNSUPPORTED, "the segmentation has no knob %s; it has blocks, collect and warps", knob);
+  if (!blocks && !collect && strcmp (name, "warps") != 0)
+    return cf_fail (status, CF_UNSUPPORTED,
+        "the segmentation has no test override %s; it has blocks, collect and warps", name);
   if (value < least || value > most)
-    return cf_fail (status, CF_BAD_VALUE, "knob %s is %d; it must be %d to %d", knob, value, least, most);
+    return cf_fail (status, CF_BAD_VALUE, "test override %s is %d; it must be %d to %d", name, value, least, most);
   if (blocks)
-    s->blocks = value == 0 ? s->most_blocks : std::min (value, s->most_blocks);
+    s->blocks = value == 0 ? s->max_blocks : std::min (value, s->max_blocks);
   else if (collect)
-    s->work.collect = value != 0;
+    s->work.block_sums = value != 0;
   else
     s->work.warps = value;
   return CF_OK;
@@ -506,7 +507,7 @@ segment_tune (CfPlan *plan, const char *knob, int value, CfStatus *status)
 } // namespace
 
 CfCode
-cf::segment_load (std::initializer_list<const void *> kernels, CfStatus *status)
+cf::sg_load_kernels (std::initializer_list<const void *> kernels, CfStatus *status)
 {
   CfCode code = CF_OK;
 
@@ -520,6 +521,11 @@ cf::segment_load (std::initializer_list<const void *> kernels, CfStatus *status)
 }
 
 extern "C" const CfOps cf_segment_cuda = {
-  segment_init, set_up, segment_enqueue, NULL, segment_reset, segment_free, NULL, NULL, NULL, segment_tune, NULL,
-  segment_regions,
+  .init = sg_init,
+  .update = sg_update,
+  .enqueue = sg_enqueue,
+  .reset = sg_reset,
+  .free = sg_free,
+  .set_override = sg_set_override,
+  .regions = sg_regions,
 };

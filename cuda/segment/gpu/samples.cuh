@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * segment/gpu/samples.cuh: sums over squares of pixels whose samples are read by words of
- * several: what the segmentation adds up most is cells of 2 x 2 or 4 x 4 pixels of 8 bits. Planes
- * that are read so are below 4 GB, so that places in them are words. */
+ * segment/gpu/samples.cuh: reads squares and rows of 8-bit pixels by words that hold several samples. Most of the
+ * samples that the segmentation adds up lie in cells of 2 x 2 or 4 x 4 such pixels. Planes that are read by words
+ * are smaller than 4 GB (sg_layout_of in plan.cu), for 32-bit offsets to suffice. */
 #ifndef CF_SEGMENT_GPU_SAMPLES_CUH
 #define CF_SEGMENT_GPU_SAMPLES_CUH
 
@@ -10,14 +10,14 @@
 
 namespace cf {
 
-/* The bytes at p, which is aligned to as many. */
+/* Returns BYTES bytes at p, which must be aligned to BYTES. */
 template<int BYTES> __device__ __forceinline__ unsigned
 sg_load_bytes (const uint8_t *p)
 {
   return BYTES == 4 ? *(const unsigned *) p : BYTES == 2 ? *(const uint16_t *) p : *p;
 }
 
-/* How many samples of each colour difference are in n pixels. */
+/* Returns how many samples of each chroma component belong to a square of n pixels. */
 __device__ __forceinline__ unsigned
 sg_square_chroma (SgLayout layout, unsigned n)
 {
@@ -28,7 +28,7 @@ template<int SIZE> __device__ __forceinline__ void
 sg_sum_packed (const SgWork &work, int x, int y, unsigned (&sum)[3])
 {
   const unsigned pitch = (unsigned) work.component[0].in_pitch, at = (unsigned) y * pitch + 4 * (unsigned) x;
-  unsigned even = 0, odd = 0; /* sums of bytes 0 and 2, 1 and 3 */
+  unsigned even = 0, odd = 0; /* sums of bytes 0 and 2, of bytes 1 and 3 */
 
 #pragma unroll
   for (unsigned j = 0; j < SIZE; j++)
@@ -69,8 +69,8 @@ sg_sum_chroma (const SgWork &work, SgLayout layout, int x, int y, unsigned (&sum
     }
 }
 
-/* The sums of the three colours over SIZE x SIZE pixels (2 or 4) from (x, y), which are
- * multiples of SIZE; `layout` is work.layout and not SG_ANY. */
+/* Sets `sum` to the sums of the three components over SIZE x SIZE pixels (SIZE is 2 or 4) from (x, y), both
+ * multiples of SIZE. `layout` is work.layout and not SG_ANY. */
 template<int SIZE> __device__ __forceinline__ void
 sg_sum_square (const SgWork &work, SgLayout layout, int x, int y, unsigned (&sum)[3])
 {
@@ -90,7 +90,8 @@ sg_sum_square (const SgWork &work, SgLayout layout, int x, int y, unsigned (&sum
     sg_sum_chroma<SIZE> (work, layout, x, y, sum);
 }
 
-/* The samples of SIZE pixels of a row (2 or 4) from (x, y), x a multiple of SIZE: the first in the lowest byte. */
+/* Loads the samples of SIZE pixels of a row (SIZE is 2 or 4) from (x, y), x a multiple of SIZE. The bytes of word[i]
+ * are the components of pixel i, the first one in the lowest byte. */
 template<int SIZE> __device__ __forceinline__ void
 sg_load_row (const SgWork &work, int x, int y, unsigned (&word)[SIZE])
 {

@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * segment/gpu/similarity.cuh: the similarity of step 3 of the segmentation, an option. */
+ * segment/gpu/similarity.cuh: three kernels for the seed-similarity option (step 3 of the contract).
+ *
+ * Map: sg_roughness_kernel and sg_histogram_kernel have one thread per cell, in blocks of 256 threads;
+ * sg_otsu_kernel is one thread. Shared memory: 256 counters in sg_histogram_kernel.
+ * Race free: `roughest` and the histogram are changed by atomics only, and each kernel reads them after the launch
+ * that wrote them has ended. Integer sums and maxima do not depend on the order of threads.
+ * Bound: no profile is recorded; the last launch is one thread that goes over 256 counters twice. */
 #ifndef CF_SEGMENT_GPU_SIMILARITY_CUH
 #define CF_SEGMENT_GPU_SIMILARITY_CUH
 
@@ -11,7 +17,7 @@ namespace cf {
 namespace {
 
 __device__ unsigned
-square_root (unsigned v)
+sg_square_root (unsigned v)
 {
   unsigned r = (unsigned) sqrtf ((float) v);
 
@@ -23,7 +29,7 @@ square_root (unsigned v)
 }
 
 __global__ void
-segment_roughness (const __grid_constant__ SgWork work)
+sg_roughness_kernel (const __grid_constant__ SgWork work)
 {
   const int c = (int) (blockIdx.x * blockDim.x + threadIdx.x), column = c % work.columns, row = c / work.columns;
   unsigned sum[3] = { 0 }, squares[3] = { 0 }, rough = 0;
@@ -42,7 +48,7 @@ segment_roughness (const __grid_constant__ SgWork work)
         }
       }
     for (int k = 0; k < 3; k++)
-      rough += square_root (9 * squares[k] - sum[k] * sum[k]);
+      rough += sg_square_root (9 * squares[k] - sum[k] * sum[k]);
     work.rough[c] = rough;
   }
   for (int i = 16; i > 0; i /= 2)
@@ -52,7 +58,7 @@ segment_roughness (const __grid_constant__ SgWork work)
 }
 
 __global__ void
-segment_histogram (const __grid_constant__ SgWork work)
+sg_histogram_kernel (const __grid_constant__ SgWork work)
 {
   __shared__ unsigned count[256];
   const int c = (int) (blockIdx.x * blockDim.x + threadIdx.x);
@@ -72,7 +78,7 @@ segment_histogram (const __grid_constant__ SgWork work)
 }
 
 __global__ void
-segment_otsu (const __grid_constant__ SgWork work)
+sg_otsu_kernel (const __grid_constant__ SgWork work)
 {
   long long n0 = 0, s0 = 0, n = 0, s = 0;
   double best = -1;
@@ -99,21 +105,21 @@ segment_otsu (const __grid_constant__ SgWork work)
 }
 
 CfCode
-launch_similarity (const SgWork &work, cudaStream_t stream, CfStatus *status)
+sg_launch_similarity (const SgWork &work, cudaStream_t stream, CfStatus *status)
 {
   const unsigned blocks = (unsigned) (work.n + 255) / 256;
   CfCode code;
 
-  segment_roughness<<<blocks, 256, 0, stream>>> (work);
-  code = cf_cuda_launched ("segment_roughness", status);
+  sg_roughness_kernel<<<blocks, 256, 0, stream>>> (work);
+  code = cf_cuda_launched ("sg_roughness_kernel", status);
   if (code != CF_OK)
     return code;
-  segment_histogram<<<blocks, 256, 0, stream>>> (work);
-  code = cf_cuda_launched ("segment_histogram", status);
+  sg_histogram_kernel<<<blocks, 256, 0, stream>>> (work);
+  code = cf_cuda_launched ("sg_histogram_kernel", status);
   if (code != CF_OK)
     return code;
-  segment_otsu<<<1, 1, 0, stream>>> (work);
-  return cf_cuda_launched ("segment_otsu", status);
+  sg_otsu_kernel<<<1, 1, 0, stream>>> (work);
+  return cf_cuda_launched ("sg_otsu_kernel", status);
 }
 
 } // namespace

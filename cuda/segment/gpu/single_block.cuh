@@ -1,13 +1,19 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * segment/gpu/single_block.cuh: steps 8 and 9 of the segmentation in one block's shared memory, whose
- * barrier takes a tenth of all blocks'.
+ * segment/gpu/single_block.cuh: the last rounds of merging (steps 8 and 9 of the segmentation) in the shared memory
+ * of a single block, whose barrier takes far less time than the grid barrier.
  *
- * All blocks bring regions and edges into the order in which the one loads them, and tell
- * edges apart that have become the same. From the second round on only those edges count
- * that end at a region which the round before has changed: of two regions that have not, it is
- * known that they are not alike, and a small region that has any edge always picks. So the last
- * rounds, in which little happens, cost little more than a look at each edge. */
+ * Map: all blocks bring regions and edges into the order in which the single block loads them, drop duplicates of
+ * edges, and make the picks of the first round. In the single block a thread has every 1024th region and every
+ * 1024th edge of the lists.
+ * Shared memory: SgLocal, one array after the other, each a multiple of 16 bytes. Edges stay in device memory if
+ * they do not fit.
+ * Race free: `best` is changed by atomicMin over distance and number of the partner, sums by integer atomics, and a
+ * block barrier stands between picking and joining. `link` of a region that others join is stored by several threads
+ * with the same value.
+ * Bound by the passes over regions and edges. From the second round on only those edges count that end at a region
+ * which the last round has changed: two unchanged regions are known not to be similar, and a small region with any
+ * edge always picks. So the last rounds, in which little happens, cost little more than one look at each edge. */
 #ifndef CF_SEGMENT_GPU_SINGLE_BLOCK_CUH
 #define CF_SEGMENT_GPU_SINGLE_BLOCK_CUH
 
@@ -15,14 +21,14 @@
 
 namespace cf {
 
-/* How far the merging is. The lists are edge[turn & 1] and root_list[~turn & 1]. */
+/* State of the merging. The lists are edge[round & 1] and root_list[~round & 1]. */
 struct SgMerge {
-  int turn;
+  int round;
   unsigned edges, roots;
-  unsigned min_cells; /* 0: by mean */
+  unsigned min_cells; /* 0: merging by mean */
 };
 
-/* After a round in which none has picked: what comes next; false: nothing. */
+/* Goes on to the next stage after a round in which no region has picked. Returns false if there is none. */
 __device__ __forceinline__ bool
 sg_next_stage (const SgWork &work, SgMerge *m)
 {
@@ -37,48 +43,48 @@ sg_next_stage (const SgWork &work, SgMerge *m)
 
 /* ---- what the block loads ----------------------------------------------- */
 
-/* Regions are numbered in the order of their roots, so that a partner's distance and number
- * are one word, whose least is found by an atomic minimum of 32 bits: that is an
- * instruction in shared memory, one of 64 bits is a loop. */
+/* The graph in shared memory. Regions are numbered in the order of their roots: distance and number of a partner
+ * then fit one word, and the best partner is found by a 32-bit atomic minimum. That is one instruction in shared
+ * memory; a 64-bit one is a loop. */
 struct SgLocal {
-  unsigned *mean;                   /* colour and bits */
-  unsigned *link;                   /* number of the region it has joined, or its own; << 16 the round of that,
-                                     * or in which others have joined it */
-  unsigned *best;                   /* distance << sg_local_bits | number; sg_none: there is none */
-  unsigned *cells, *luma, *cb, *cr; /* cells with sg_old_bit where it carries old regions on */
+  unsigned *mean;                   /* colour and flags */
+  unsigned *link;                   /* number of the region that it has joined, or its own; << 16 the round in which
+                                     * it joined or was joined by others */
+  unsigned *best;                   /* distance << sg_local_bits | number of the partner; sg_none: no pick */
+  unsigned *cells, *luma, *cb, *cr; /* cells: with sg_old_bit if the region continues old ones */
   unsigned *table;                  /* edges seen in this round */
-  unsigned *edge, *spare;           /* two numbers of 16 bits, 0: it is gone; room for as many */
-  uint16_t *living, *rest;          /* regions that had joined none when it was last listed; room for as many */
+  unsigned *edge, *spare;           /* two 16-bit numbers, 0: removed; room for as many */
+  uint16_t *living, *living_spare;  /* regions that had not joined another when last listed; room for as many */
   unsigned n_edges, n_living;
 };
 constexpr unsigned sg_old_bit = 1u << 30;
 constexpr unsigned sg_color_bits = 0xffffff, sg_old_mean = 1u << 24, sg_small_mean = 1u << 25;
-constexpr unsigned sg_local_bits = 13, sg_local_most = 1u << sg_local_bits; /* a distance has 18 bits */
+constexpr unsigned sg_local_bits = 13, sg_local_max = 1u << sg_local_bits; /* a distance has 18 bits */
 constexpr unsigned sg_seen_bits = 12, sg_seen = 1u << sg_seen_bits;
-constexpr unsigned sg_many = 128; /* who join in a round after which lists are made anew */
+constexpr unsigned sg_rebuild_min = 128; /* threads with a join in a round, from which on the lists are rebuilt */
 
-/* Bytes besides the edges. */
+/* Returns the bytes that are needed besides the edges. */
 __host__ __device__ inline size_t
 sg_local_size (unsigned regions)
 {
   return sizeof (unsigned) * (sg_seen + 8 * (size_t) ((regions + 7) / 8 * 8));
 }
 
-/* A graph that could be drawn has less than three edges a region. Where this one has more (seeds that
- * touch by corners may cross), they stay in the frame's memory. */
+/* Returns whether a graph fits. A planar graph has less than three edges per region. If this one has more (seeds
+ * that touch by corners may cross), the edges stay in device memory. */
 __host__ __device__ inline bool
 sg_fits_local (unsigned regions, unsigned edges, size_t size)
 {
-  return regions <= sg_local_most
+  return regions <= sg_local_max
       && sg_local_size (regions) + 2 * sizeof (unsigned) * (size_t) min (edges, 3 * regions) <= size;
 }
 
-/* What is free of the frame's memory in the last rounds: regions in their order, their means and
- * the first round's picks, edges and as much room again. */
+/* Arrays of the frame's memory that are free during the last rounds: regions in their order, their means and first
+ * picks, edges, and room for as many edges. */
 struct SgGathered {
-  uint4 *region; /* cells, with sg_old_bit, and sums */
+  uint4 *region; /* cells with sg_old_bit, then the three sums */
   unsigned *mean, *best, *edge, *spare;
-  unsigned *index; /* of each place, in the end */
+  unsigned *index; /* result: the index of each rank */
 };
 
 __device__ __forceinline__ SgGathered
@@ -86,11 +92,11 @@ sg_gathered (const SgWork &work, const SgMerge &m)
 {
   SgGathered g;
 
-  g.region = (uint4 *) work.edge[~m.turn & 1]; /* room for one a cell */
+  g.region = (uint4 *) work.edge[~m.round & 1]; /* has room for one per cell */
   g.mean = work.joined;
   g.best = g.index = work.kind;
   g.edge = work.slot_list;
-  g.spare = (unsigned *) work.edge[m.turn & 1];
+  g.spare = (unsigned *) work.edge[m.round & 1];
   return g;
 }
 
@@ -108,8 +114,8 @@ sg_lay_out (unsigned char *memory, unsigned regions, unsigned edges)
   l.cb = l.luma + n;
   l.cr = l.cb + n;
   l.living = (uint16_t *) (l.cr + n);
-  l.rest = l.living + n;
-  l.table = (unsigned *) (l.rest + n);
+  l.living_spare = l.living + n;
+  l.table = (unsigned *) (l.living_spare + n);
   l.edge = l.table + sg_seen;
   l.spare = l.edge + edges;
   l.n_edges = edges;
@@ -117,15 +123,15 @@ sg_lay_out (unsigned char *memory, unsigned regions, unsigned edges)
   return l;
 }
 
-/* All blocks, before one goes on alone: each region's place among the roots, a warp a
- * region. `smallest` is free by now: it gets the root of each place. `roots`: shared memory. */
+/* Finds the rank of each region among the roots, one warp per region; all blocks call. `smallest`, which is free by
+ * now, gets the root of each rank. `roots`: shared memory. */
 __device__ void
 sg_rank (const SgWork &work, const SgGrid &grid, const SgMerge &m, unsigned *roots)
 {
   const unsigned lane = threadIdx.x & 31, padded = (m.roots + 127) / 128 * 128;
 
   for (unsigned i = threadIdx.x; i < padded; i += sg_threads)
-    roots[i] = i < m.roots ? work.root_list[~m.turn & 1][i] : sg_none;
+    roots[i] = i < m.roots ? work.root_list[~m.round & 1][i] : sg_none;
   for (unsigned i = grid.first (); i < m.roots; i += grid.step ())
     sg_gathered (work, m).best[i] = sg_none;
   __syncthreads ();
@@ -147,14 +153,15 @@ sg_rank (const SgWork &work, const SgGrid &grid, const SgMerge &m, unsigned *roo
   }
 }
 
-/* Edges are told apart in a table of 2 to the power of this, which is free after the weak borders. */
+/* Returns the number of bits of an index into the table that finds duplicates of edges. The table is weak_count,
+ * which is free after the weak borders. */
 __device__ __forceinline__ int
 sg_table_bits (const SgWork &work, const SgMerge &m)
 {
   return min (32 - __clz ((int) (2 * m.edges)), 31 - __clz ((int) work.slots));
 }
 
-/* Is it the first such edge? The table's words are 0 where they are free; no edge is. */
+/* Returns whether it is the first such edge. A free entry of the table is 0, which is no edge. */
 __device__ bool
 sg_is_first (unsigned *table, int bits, unsigned edge)
 {
@@ -165,24 +172,24 @@ sg_is_first (unsigned *table, int bits, unsigned edge)
   return old == 0;
 }
 
-/* The first round's offers of an edge between regions of places a and b. */
+/* Offers the two regions of an edge to each other for the first round. rank: their ranks. */
 __device__ __forceinline__ void
-sg_offer_first (const SgWork &work, const SgMerge &m, unsigned *best, uint2 place, const SgRecord &ra,
+sg_offer_first (const SgWork &work, const SgMerge &m, unsigned *best, uint2 rank, const SgRecord &ra,
     const SgRecord &rb)
 {
   const unsigned ma = sg_mean (ra), mb = sg_mean (rb), distance = sg_distance (ma, mb) << sg_local_bits;
   const bool alike = m.min_cells == 0 && sg_near (ma, mb, work.merge[(ra.x & rb.x & sg_old) != 0]);
 
   if (alike || sg_cells (ra) < m.min_cells)
-    atomicMin (best + place.x, distance | place.y);
+    atomicMin (best + rank.x, distance | rank.y);
   if (alike || sg_cells (rb) < m.min_cells)
-    atomicMin (best + place.y, distance | place.x);
+    atomicMin (best + rank.y, distance | rank.x);
 }
 
 __device__ void
 sg_gather_edges (const SgWork &work, const SgGrid &grid, const SgMerge &m, const SgGathered &to, unsigned *length)
 {
-  const unsigned long long *list = work.edge[m.turn & 1];
+  const unsigned long long *list = work.edge[m.round & 1];
   const int bits = sg_table_bits (work, m);
 
   for (unsigned i = sg_spread (); i - (threadIdx.x & 31) < m.edges; i += grid.step ()) {
@@ -194,20 +201,20 @@ sg_gather_edges (const SgWork &work, const SgGrid &grid, const SgMerge &m, const
 
       sg_find<2> (work.parent, cell, root);
       const unsigned a = root[0] & ~sg_settled, b = root[1] & ~sg_settled;
-      const uint2 place = { work.count[a], work.count[b] };
+      const uint2 rank = { work.count[a], work.count[b] };
       const SgRecord ra = sg_load_record (work.record + a), rb = sg_load_record (work.record + b);
 
-      edge = a != b ? min (place.x, place.y) | max (place.x, place.y) << 16 : 0;
+      edge = a != b ? min (rank.x, rank.y) | max (rank.x, rank.y) << 16 : 0;
       if (edge && !sg_is_first (work.weak_count, bits, edge))
         edge = 0;
       if (edge)
-        sg_offer_first (work, m, to.best, place, ra, rb);
+        sg_offer_first (work, m, to.best, rank, ra, rb);
     }
     sg_append (to.edge, length, edge != 0, edge);
   }
 }
 
-/* All blocks: what the one that goes on alone will load, in the order in which it does. */
+/* Stores what the single block will load, in the order in which it does. All blocks call. */
 __device__ void
 sg_gather (const SgWork &work, const SgGrid &grid, const SgMerge &m, unsigned *edges)
 {
@@ -244,12 +251,12 @@ sg_load_region (const SgLocal &l, const SgMerge &m, unsigned i, uint4 region, un
   l.cr[i] = region.w;
 }
 
-/* Regions and edges to shared memory, some at once. */
+/* Loads regions and edges into shared memory, several of each at once. */
 __device__ __forceinline__ void
 sg_load_local (const SgLocal &l, const SgGathered &from, const SgMerge &m)
 {
   for (unsigned i = threadIdx.x; i < m.roots; i += 2 * sg_threads) {
-    const unsigned j = i + sg_threads < m.roots ? i + sg_threads : i; /* where there is no other: twice the same */
+    const unsigned j = i + sg_threads < m.roots ? i + sg_threads : i; /* without a second region: the first one twice */
     const uint4 region[2] = { from.region[i], from.region[j] };
     const unsigned mean[2] = { from.mean[i], from.mean[j] }, best[2] = { from.best[i], from.best[j] };
 
@@ -273,16 +280,16 @@ sg_load_local (const SgLocal &l, const SgGathered &from, const SgMerge &m)
 
 /* ---- rounds ------------------------------------------------------------- */
 
-/* A round's number, by which it is known what the one before has changed. */
+/* A round. By the numbers in SgLocal.link the next round finds what this one has changed. */
 struct SgRound {
   unsigned number;
-  bool stage; /* a stage's first: nothing has changed, but what has to pick has */
-  bool anew;  /* much has changed: edges and regions that are gone leave the lists */
+  bool stage;   /* first round of a stage: nothing has changed, but small regions pick */
+  bool rebuild; /* much has changed: lists are rebuilt without edges and regions that are gone */
 };
 
-/* Room in a list for what the warp's lanes have, up to two each; where this lane's begins. */
+/* Reserves entries of a list for the lanes of a warp, up to two each. Returns where those of this lane begin. */
 __device__ __forceinline__ unsigned
-sg_take_lanes (unsigned *length, bool has, bool has_more)
+sg_reserve_lanes (unsigned *length, bool has, bool has_more)
 {
   const unsigned mask = __ballot_sync (~0u, has), more = __ballot_sync (~0u, has_more);
   const unsigned lower = (1u << (threadIdx.x & 31)) - 1, n = (unsigned) (__popc (mask) + __popc (more));
@@ -295,16 +302,16 @@ sg_take_lanes (unsigned *length, bool has, bool has_more)
   return __shfl_sync (~0u, at, 0) + (unsigned) (__popc (mask & lower) + __popc (more & lower));
 }
 
-/* The number of the region that it has joined, or its own. */
+/* Returns the number of the region that region i has joined, or i. */
 __device__ __forceinline__ unsigned
 sg_local_parent (const SgLocal &l, unsigned i)
 {
   return l.link[i] & 0xffff;
 }
 
-/* The mean of a region that others have joined. */
+/* Updates the mean of a region that others have joined. */
 __device__ __forceinline__ void
-sg_local_renew (const SgLocal &l, const SgMerge &m, unsigned i)
+sg_local_update_mean (const SgLocal &l, const SgMerge &m, unsigned i)
 {
   const unsigned cells = l.cells[i], n = cells & ~sg_old_bit;
 
@@ -312,31 +319,31 @@ sg_local_renew (const SgLocal &l, const SgMerge &m, unsigned i)
       | (cells & sg_old_bit ? sg_old_mean : 0) | (n < m.min_cells ? sg_small_mean : 0);
 }
 
-/* What the round before has changed; where that is much, those that are left are listed anew. */
+/* Updates the regions that the round before has changed. With round.rebuild, lists those that are left. */
 __device__ __forceinline__ void
 sg_local_regions (const SgLocal &l, SgBlock *block, const SgMerge &m, SgRound round)
 {
-  /* by the last warps first: the edges are with the first ones */
+  /* the last warps first, because the first warps have the edges */
   for (unsigned base = ~threadIdx.x & (sg_threads - 32); base < l.n_living; base += sg_threads) {
     const unsigned k = base + (threadIdx.x & 31), i = k < l.n_living ? l.living[k] : 0;
     const unsigned link = l.link[i];
     const bool lives = k < l.n_living && (link & 0xffff) == i;
 
     if (k < l.n_living && link >> 16 == round.number - 1) {
-      l.best[i] = sg_none; /* no others have picked */
+      l.best[i] = sg_none; /* only such regions have picked */
       if (lives)
-        sg_local_renew (l, m, i);
+        sg_local_update_mean (l, m, i);
     }
-    if (round.anew) {
-      const unsigned at = sg_take_lanes (&block->roots, lives, false);
+    if (round.rebuild) {
+      const unsigned at = sg_reserve_lanes (&block->roots, lives, false);
 
       if (lives)
-        l.rest[at] = (uint16_t) i;
+        l.living_spare[at] = (uint16_t) i;
     }
   }
 }
 
-/* Has another edge become the same? The table need not catch all of them. */
+/* Returns whether another edge has become the same one. The table need not find all of them. */
 __device__ __forceinline__ bool
 sg_local_seen (const SgLocal &l, unsigned edge)
 {
@@ -346,10 +353,10 @@ sg_local_seen (const SgLocal &l, unsigned edge)
   return first == edge || (first != 0 && atomicCAS (l.table + (at ^ 1), 0u, edge) == edge);
 }
 
-/* What becomes of an edge, 0: it goes. Its ends are roots or right below one. `counts`: the round
- * before has changed an end of it, or a stage begins in which one has to pick. */
+/* Returns what an edge has become, 0: it is removed. Its ends are roots or one step below a root. `*counts`: the
+ * round before has changed one of its ends, or a stage begins in which one of them must pick. */
 __device__ __forceinline__ unsigned
-sg_local_follow (const SgLocal &l, SgRound round, unsigned edge, unsigned la, unsigned lb, bool *counts)
+sg_local_update_edge (const SgLocal &l, SgRound round, unsigned edge, unsigned la, unsigned lb, bool *counts)
 {
   const unsigned a = la & 0xffff, b = lb & 0xffff;
 
@@ -364,8 +371,8 @@ sg_local_follow (const SgLocal &l, SgRound round, unsigned edge, unsigned la, un
   return a == b || sg_local_seen (l, edge) ? 0 : edge;
 }
 
-/* Those that count and are left go to the other list; where that becomes the list, all that are left. A
- * lane has two at once; few edges are with few warps. */
+/* Appends the edges that count to the other list; with round.rebuild, all that are left. A lane has two edges at
+ * once, so that a short list occupies few warps. */
 __device__ __forceinline__ void
 sg_local_edges (const SgLocal &l, SgBlock *block, SgRound round)
 {
@@ -375,18 +382,18 @@ sg_local_edges (const SgLocal &l, SgBlock *block, SgRound round)
     const unsigned ai = l.link[old_i & 0xffff], bi = l.link[old_i >> 16];
     const unsigned aj = l.link[old_j & 0xffff], bj = l.link[old_j >> 16];
     bool counts_i, counts_j;
-    const unsigned edge_i = sg_local_follow (l, round, old_i, ai, bi, &counts_i);
-    const unsigned edge_j = sg_local_follow (l, round, old_j, aj, bj, &counts_j);
-    const bool has_i = edge_i && (counts_i || round.anew), has_j = edge_j && (counts_j || round.anew);
-    const unsigned at = sg_take_lanes (&block->used, has_i, has_j);
+    const unsigned edge_i = sg_local_update_edge (l, round, old_i, ai, bi, &counts_i);
+    const unsigned edge_j = sg_local_update_edge (l, round, old_j, aj, bj, &counts_j);
+    const bool has_i = edge_i && (counts_i || round.rebuild), has_j = edge_j && (counts_j || round.rebuild);
+    const unsigned at = sg_reserve_lanes (&block->used, has_i, has_j);
 
     if (has_i)
       l.spare[at] = edge_i;
     if (has_j)
       l.spare[at + has_i] = edge_j;
-    if (counts_i && !round.anew)
+    if (counts_i && !round.rebuild)
       l.edge[i] = edge_i;
-    if (counts_j && !round.anew)
+    if (counts_j && !round.rebuild)
       l.edge[j] = edge_j;
   }
 }
@@ -400,7 +407,7 @@ sg_local_offer (const SgLocal &l, unsigned to, unsigned distance, unsigned partn
     atomicMin (l.best + to, key);
 }
 
-/* The edges' offers to their ends. */
+/* Offers the ends of each edge to each other. */
 __device__ __forceinline__ void
 sg_local_pick (const SgWork &work, const SgLocal &l, const SgMerge &m, unsigned n)
 {
@@ -416,12 +423,12 @@ sg_local_pick (const SgWork &work, const SgLocal &l, const SgMerge &m, unsigned 
   }
 }
 
-/* Where the picks lead from r, whose own is `to`. */
+/* Returns where the picks lead from r, whose own pick is `to`. */
 __device__ __forceinline__ unsigned
 sg_local_end (const SgLocal &l, unsigned r, unsigned to)
 {
   for (;;) {
-    const unsigned pick = l.best[to], next = pick % sg_local_most;
+    const unsigned pick = l.best[to], next = pick % sg_local_max;
 
     if (pick == sg_none)
       return to;
@@ -432,7 +439,7 @@ sg_local_end (const SgLocal &l, unsigned r, unsigned to)
   }
 }
 
-/* How many threads' regions have joined others. */
+/* Joins regions where their picks lead. Returns how many threads have joined any. */
 __device__ __forceinline__ unsigned
 sg_local_join (const SgLocal &l, SgRound round)
 {
@@ -441,7 +448,7 @@ sg_local_join (const SgLocal &l, SgRound round)
   ((uint4 *) l.table)[threadIdx.x] = make_uint4 (0, 0, 0, 0);
   for (unsigned k = threadIdx.x; k < l.n_living; k += sg_threads) {
     const unsigned i = l.living[k], pick = l.best[i];
-    const unsigned to = pick != sg_none ? sg_local_end (l, i, pick % sg_local_most) : i;
+    const unsigned to = pick != sg_none ? sg_local_end (l, i, pick % sg_local_max) : i;
 
     if (to == i)
       continue;
@@ -461,7 +468,7 @@ sg_local_join (const SgLocal &l, SgRound round)
 }
 static_assert (sg_seen == 4 * sg_threads, "each thread clears four of the table");
 
-/* After a round in which none has picked; false: that was the last. */
+/* Goes on after a round in which no region has picked. Returns false if that was the last stage. */
 __device__ __forceinline__ bool
 sg_local_next_stage (const SgWork &work, const SgLocal &l, SgMerge *m)
 {
@@ -482,7 +489,7 @@ sg_local_next_stage (const SgWork &work, const SgLocal &l, SgMerge *m)
   return again;
 }
 
-/* The picks of a round but the first. */
+/* Makes the picks of each round except the first. */
 __device__ __forceinline__ void
 sg_local_picks (const SgWork &work, SgLocal *l, SgBlock *block, const SgMerge &m, SgRound round)
 {
@@ -495,54 +502,54 @@ sg_local_picks (const SgWork &work, SgLocal *l, SgBlock *block, const SgMerge &m
   __syncthreads ();
   if (threadIdx.x == 0)
     block->used = block->roots = 0;
-  if (!round.anew)
+  if (!round.rebuild)
     return;
   unsigned *edges = l->spare;
-  uint16_t *regions = l->rest;
+  uint16_t *regions = l->living_spare;
 
   l->spare = l->edge;
   l->edge = edges;
   l->n_edges = counting;
-  l->rest = l->living;
+  l->living_spare = l->living;
   l->living = regions;
   l->n_living = living;
 }
 
-/* ---- the end ------------------------------------------------------------ */
+/* ---- the result -------------------------------------------------------- */
 
-/* What is told of a region that is left, in the order of the indices. */
+/* Returns the entry of a region that is left, for the list in the order of the indices. */
 __device__ __forceinline__ uint4
-sg_told (unsigned root, unsigned mean, unsigned new_before)
+sg_merged_region (unsigned root, unsigned mean, unsigned new_before)
 {
   return make_uint4 (root, mean & sg_color_bits, (mean & sg_old_mean) != 0, new_before);
 }
 
-/* Indices to `best`, roots to `luma`; how many regions are left. */
+/* Stores indices in `best` and roots in `luma`. Returns the number of regions that are left. */
 __device__ unsigned
 sg_local_indices (const SgWork &work, const SgLocal &l, const SgGathered &to, const SgMerge &m)
 {
   const unsigned lane = threadIdx.x & 31, lower = (1u << lane) - 1;
-  unsigned before = 0; /* regions, << 16 new ones */
+  unsigned before = 0; /* regions, << 16 the new ones */
 
   for (unsigned base = 0; base < m.roots; base += sg_threads) {
     const unsigned i = base + threadIdx.x;
     const bool stays = i < m.roots && sg_local_parent (l, i) == i;
     const unsigned mean = stays ? l.mean[i] : sg_old_mean, root = i < m.roots ? work.smallest[i] : 0;
-    const unsigned mask = __ballot_sync (~0u, stays), fresh = __ballot_sync (~0u, !(mean & sg_old_mean));
+    const unsigned mask = __ballot_sync (~0u, stays), new_mask = __ballot_sync (~0u, !(mean & sg_old_mean));
 
     if (i < m.roots)
       l.luma[i] = root;
     __syncthreads ();
     if (lane == 0)
-      l.table[threadIdx.x / 32] = (unsigned) (__popc (mask) | __popc (fresh) << 16);
+      l.table[threadIdx.x / 32] = (unsigned) (__popc (mask) | __popc (new_mask) << 16);
     __syncthreads ();
     const unsigned of_warp = l.table[lane], all = sg_reduce (~0u, of_warp);
     const unsigned at = before + sg_reduce (~0u, lane < threadIdx.x / 32 ? of_warp : 0)
-        + (unsigned) (__popc (mask & lower) | __popc (fresh & lower) << 16);
+        + (unsigned) (__popc (mask & lower) | __popc (new_mask & lower) << 16);
 
     if (stays) {
       l.best[i] = at & 0xffff;
-      to.region[at & 0xffff] = sg_told (root, mean, at >> 16);
+      to.region[at & 0xffff] = sg_merged_region (root, mean, at >> 16);
     }
     before += all;
   }
@@ -550,7 +557,7 @@ sg_local_indices (const SgWork &work, const SgLocal &l, const SgGathered &to, co
   return before & 0xffff;
 }
 
-/* Each place's index, to `index`. */
+/* Stores the index of each rank in `index`. */
 __device__ void
 sg_store_local (const SgWork &work, const SgLocal &l, const SgGathered &to, const SgMerge &m)
 {
@@ -560,7 +567,7 @@ sg_store_local (const SgWork &work, const SgLocal &l, const SgGathered &to, cons
     while (sg_local_parent (l, end) != end)
       end = sg_local_parent (l, end);
     to.index[i] = l.best[end];
-    if (work.follow && end != i && (to.mean[i] & sg_old_mean))
+    if (work.recurrent && end != i && (to.mean[i] & sg_old_mean))
       atomicMax (work.claim + l.luma[end], work.claim[l.luma[i]]);
   }
 }
@@ -576,16 +583,16 @@ sg_local_rounds (const SgWork &work, SgBlock *block, const SgGathered &gathered,
     const unsigned joined = sg_local_join (l, round);
 
     round.stage = joined == 0;
-    round.anew = joined >= sg_many;
+    round.rebuild = joined >= sg_rebuild_min;
     if (joined == 0 && !sg_local_next_stage (work, l, &m))
       break;
   }
 }
 
-/* The block that goes on alone. What is told of the regions left is in sg_gathered ().region, the index
- * of each place in sg_gathered ().index. */
+/* Makes the last rounds; only one block calls. sg_gathered ().region gets the regions that are left, sg_gathered
+ * ().index the index of each rank. */
 __device__ void
-sg_merge_alone (const SgWork &work, SgBlock *block, unsigned char *memory, size_t size, const SgMerge &m,
+sg_merge_single_block (const SgWork &work, SgBlock *block, unsigned char *memory, size_t size, const SgMerge &m,
     unsigned edges)
 {
   const SgGathered gathered = sg_gathered (work, m);
@@ -593,7 +600,7 @@ sg_merge_alone (const SgWork &work, SgBlock *block, unsigned char *memory, size_
 
   if (threadIdx.x == 0)
     block->used = block->roots = 0;
-  /* twice the same, so that the compiler knows which memory it is */
+  /* two calls of the same function, for the compiler to know the address space */
   if (sg_local_size (m.roots) + 2 * sizeof (unsigned) * (size_t) edges <= size) {
     sg_local_rounds (work, block, gathered, l, m);
   } else {
