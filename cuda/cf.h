@@ -1,23 +1,21 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * cf.h: the filter library, as the GStreamer elements, the tests and the
- * benchmarks see it. This is the only header of cuda/ that they include.
+ * cf.h: the filter library, as elements and tools see it. The only other header of
+ * cuda/ that anything outside it includes is cf-test.h, for tests and benchmarks.
  *
- * The shape of it: a CONTEXT (the CPU, or the CUDA context that is current), a
- * DESCRIPTOR a filter (CfFilter: names, parameter table, functions for each
- * backend), a PLAN made once size and format are known (it chooses the variant
- * and allocates everything), UPDATE with new parameters between two frames,
- * and ENQUEUE of a frame: no allocation, and on CUDA no wait.
+ * A CfContext stands for a backend: the CPU, or the CUDA context that is current. A
+ * CfFilter describes a filter: its name, its table of parameters, its functions for each
+ * backend. A CfPlan filters frames of one size and format: cf_plan_new chooses a variant
+ * and allocates everything, cf_plan_update takes new parameters between two frames,
+ * and cf_plan_enqueue filters a frame, without allocating and, on CUDA, without waiting.
  *
- * Errors. Every function that can fail returns a CfCode and, where `status` is
- * not NULL, fills it with the code and a sentence for people. Nothing prints
- * and nothing aborts.
+ * Errors. A function that can fail returns a CfCode (or NULL) and, where `status` is not
+ * NULL, fills it with the code and a sentence for people. Nothing prints, nothing aborts.
  *
- * Threads. Functions on different objects may run at the same time. One plan
- * or one stream is used by one thread at a time. The functions that say "CUDA
- * context current" need the caller to have pushed it (an application that only
- * uses the runtime API has the primary context current by itself).
- */
+ * Threads. Functions on different objects may run at the same time. One thread at a time
+ * uses a plan or a stream. "CUDA context current" means that the caller has pushed it; a
+ * program that uses the runtime API alone has the primary context current by itself. */
 #ifndef CF_H
 #define CF_H
 
@@ -89,14 +87,14 @@ typedef enum {
   CF_N_FORMATS
 } CfFormat;
 
-/* What a component is. ALPHA stands for padding (the x of RGBx) too: both are
- * copied and never filtered. */
+/* The role of a component. CF_ROLE_ALPHA is also that of padding (the x of RGBx): filters copy
+ * both as they are. */
 typedef enum { CF_ROLE_LUMA, CF_ROLE_CHROMA, CF_ROLE_RED, CF_ROLE_GREEN, CF_ROLE_BLUE, CF_ROLE_ALPHA } CfRole;
 
 typedef struct {
-  uint8_t plane;        /* which plane it lives in */
+  uint8_t plane;        /* index of its plane */
   uint8_t offset;       /* first sample in the row, in samples */
-  uint8_t step;         /* samples from one to the next of this component */
+  uint8_t step;         /* samples from one of this component to the next */
   uint8_t w_sub, h_sub; /* log2 of the subsampling */
   CfRole role;
 } CfComponent;
@@ -105,24 +103,25 @@ typedef struct {
   CfFormat format;
   const char *name; /* as GStreamer spells it */
   uint8_t n_planes, n_components;
-  uint8_t bits;  /* of a sample: 8, 10 or 16 */
-  uint8_t bytes; /* a sample takes: 1 or 2 (little endian) */
+  uint8_t bits;  /* significant bits of a sample: 8, 10 or 16 */
+  uint8_t bytes; /* bytes of a stored sample: 1 or 2 (little endian) */
   uint8_t shift; /* sample value = stored word >> shift (6 for P010) */
   bool rgb;
   CfComponent comp[4];
 } CfFormatInfo;
 
-/* NULL for CF_FORMAT_NONE and numbers out of range. */
+/* Returns the layout of a format; NULL for CF_FORMAT_NONE and numbers out of range. */
 const CfFormatInfo *cf_format_info (CfFormat format);
-/* CF_FORMAT_NONE for a name that is not in the list. */
+/* Returns the format of GStreamer's name, CF_FORMAT_NONE if the library has none of that name. */
 CfFormat cf_format_from_name (const char *name);
-/* Bytes of one row, and rows, of plane `plane` of a width x height picture. */
+/* Return the bytes of a row, and the rows, of plane `plane` of an image of that width and height;
+ * 0 for a format or plane that does not exist. */
 size_t cf_plane_row_bytes (CfFormat format, int width, int plane);
 int cf_plane_rows (CfFormat format, int height, int plane);
 
-/* One picture: host memory for a CPU plan, device memory (or mapped pinned
- * memory) for a CUDA plan. Any pitch >= cf_plane_row_bytes, in bytes, any
- * alignment of `data` to the sample size. */
+/* One image: in host memory for a CPU plan, in device memory (or mapped pinned memory) for a
+ * CUDA plan. A pitch is in bytes, at least cf_plane_row_bytes; `data` is aligned to the size of
+ * a sample. */
 typedef struct {
   CfFormat format;
   int width, height; /* 1..CF_MAX_SIZE */
@@ -132,17 +131,15 @@ typedef struct {
   } plane[CF_MAX_PLANES];
 } CfImage;
 
-/* Sets format, size and pitches (each a multiple of `align`, a power of two)
- * and leaves in plane[].data the byte OFFSETS of the planes; returns the bytes
- * the picture takes. cf_image_at adds a base address to them. */
+/* Sets format, size and pitches (each a multiple of `align`, a power of two), leaves the byte
+ * OFFSETS of the planes in plane[].data, and returns the bytes that the image takes.
+ * cf_image_at adds a base address to the offsets. */
 size_t cf_image_layout (CfImage *image, CfFormat format, int width, int height, size_t align);
 void cf_image_at (CfImage *image, const CfImage *layout, void *base);
-/* The rows begin..end - 1 of a picture, as a picture; `begin` on a row of all planes. */
-void cf_image_rows (CfImage *rows, const CfImage *image, int begin, int end);
 
-/* Copies the visible samples between two pictures of the same format and size in
- * host memory that does not overlap; nothing beside them is written. Large ones
- * are copied by several threads. Any thread; needs no context. */
+/* Copies the visible samples of an image in host memory to another of the same format and
+ * size that does not overlap it, and writes nothing else. Several threads copy a large one.
+ * Any thread; no context. */
 void cf_image_copy (const CfImage *to, const CfImage *from);
 
 /* ---- parameters --------------------------------------------------------- */
@@ -163,10 +160,10 @@ typedef struct {
   const char *blurb;
 } CfEnumValue;
 
-/* One row of a filter's parameter table. It makes the GObject property, the
- * row of the documentation, the tests' random cases and the benchmark's sweep.
- * The value lives at `offset` of the filter's parameter struct as int, double,
- * int (bool, enum, flags), const char * (string, may be NULL) or uint32_t (color). */
+/* One row of a filter's parameter table. The GObject property, its documentation and the
+ * random cases of the tests are made of it. The value is at `offset` in the filter's parameter
+ * block: int, double, int (bool, enum, flags), char * from malloc (string, may be NULL) or
+ * uint32_t (color). */
 typedef struct {
   const char *name; /* "kernel-size" */
   CfType type;
@@ -175,65 +172,70 @@ typedef struct {
   const CfEnumValue *values; /* enum: one of them; flags: any sum of them; ends with a NULL name */
   const char *unit;  /* "samples", "%", ... or "" */
   const char *blurb; /* a sentence */
-  bool hidden; /* the filter's own notes (a string): no property, no documentation, no random cases */
-  bool readonly; /* what cf_filter_param_changed finds out: nobody sets it, no random cases */
+  bool hidden;   /* internal to the filter: no property, no documentation */
+  bool readonly; /* an output: cf_params_set computes it, and refuses to set it */
 } CfParam;
 
 typedef enum { CF_APPLY_ALL, CF_APPLY_LUMA, CF_APPLY_CHROMA } CfApplyTo;
 
-/* What every filter is asked besides its own parameters. */
+/* The parameters that all filters share. */
 typedef struct {
   CfApplyTo apply_to; /* which components are filtered; the others are copied */
 } CfCommon;
 
-/* The pictures a plan is for. */
+/* The frames that a plan is for. */
 typedef struct {
   CfFormat format;
   int width, height;
   bool interlaced; /* two interleaved fields, each filtered by itself */
 } CfVideo;
 
-typedef struct CfFilter CfFilter; /* the descriptor; core/filter.h has it */
+typedef struct CfFilter CfFilter;
 
-/* All filters, in the order they are documented; NULL behind the last. */
+typedef struct {
+  const char *stem;      /* the element's name without "cuda": "median" */
+  const CfParam *params; /* the parameter table */
+  unsigned n_params;
+  bool whole_frames;     /* interlaced frames are filtered as a whole, not field by field */
+} CfFilterInfo;
+
+/* All filters, in the order in which they are documented; NULL behind the last. */
 extern const CfFilter *const cf_filters[];
-/* By stem ("median"); NULL if there is none. */
+/* Returns the filter with that stem, NULL if there is none. */
 const CfFilter *cf_filter_find (const char *stem);
-const char *cf_filter_stem (const CfFilter *filter);
-const CfParam *cf_filter_params (const CfFilter *filter, unsigned *n);
-size_t cf_filter_params_size (const CfFilter *filter);
-/* Fills a parameter struct with the defaults (strings NULL). */
-void cf_filter_defaults (const CfFilter *filter, void *params);
-/* Would these be accepted for this video? Ranges, oddness, combinations.
- * `video` may be NULL while the caps are not known: what needs them is then
- * not checked. Needs no context. */
+const CfFilterInfo *cf_filter_info (const CfFilter *filter);
+
+/* A block of parameters. cf_params_new fills it with the defaults (strings: NULL). Both
+ * return NULL when memory is out. The block owns its strings. */
+void *cf_params_new (const CfFilter *filter);
+void *cf_params_copy (const CfFilter *filter, const void *params);
+void cf_params_free (const CfFilter *filter, void *params);
+/* Sets one parameter from text, whatever the locale: numbers in decimal (colours in hexadecimal,
+ * too), true or false, the name or number of an enum value, names of flags joined by '+'; NULL clears a
+ * string. Then does what the setting implies for other parameters (a typed kernel makes the
+ * preset "custom") and reads a file that the parameter names, once. Fails with CF_BAD_VALUE
+ * (no such parameter, text that is no such value, a file that cannot be read) or CF_NO_MEMORY;
+ * the block is sound then, but cf_filter_check may refuse it. Ranges are checked there, not
+ * here. Any thread; may wait for the disk. */
+CfCode cf_params_set (const CfFilter *filter, void *params, const char *name, const char *text, CfStatus *status);
+
+/* Checks what cf_plan_new would: ranges, oddness, combinations. `video` may be NULL while the
+ * caps are not known; what needs them is not checked then. No context. */
 CfCode cf_filter_check (const CfFilter *filter, const CfVideo *video, const CfCommon *common, const void *params,
     CfStatus *status);
-/* Call this after setting the field of row `row` of the table: it does what the
- * setting implies for other fields (a kernel that is typed makes the preset
- * "custom"), and reads a file that a row names, once. The strings of `params`
- * must be the caller's own, from malloc; so are those it puts there. On
- * CF_BAD_VALUE (the file cannot be read) or CF_NO_MEMORY `params` is sound, but
- * cf_filter_check may refuse it. Any thread; may wait for the disk. */
-CfCode cf_filter_param_changed (const CfFilter *filter, void *params, unsigned row, CfStatus *status);
-/* How many rows of its plane above and below its own a sample's result depends on,
- * in a frame by itself and away from the border; -1: on all, or on earlier frames. */
-int cf_filter_halo (const CfFilter *filter, const void *params);
-/* How many earlier input frames these parameters look at (0 = none). */
-int cf_filter_history (const CfFilter *filter, const void *params);
-/* Are the output words the input words, all over the picture? Then the frames
- * need not be filtered. The parameters must be ones that cf_filter_check
- * accepts for `video`. */
-bool cf_filter_passes (const CfFilter *filter, const CfVideo *video, const CfCommon *common, const void *params);
 
-/* Does it find regions in a frame as a whole, so that interlaced frames are not
- * filtered field by field? */
-bool cf_filter_whole_frames (const CfFilter *filter);
-/* Does a frame's result lean on those of the frames before it, all the way back
- * to a reset? A plan that has not made the frames before then starts afresh. */
-bool cf_filter_follows (const CfFilter *filter, const void *params);
-/* Do these parameters ask for what cf_plan_regions tells? */
-bool cf_filter_reports (const CfFilter *filter, const void *params);
+/* How a filter with these parameters depends on its input. */
+typedef struct {
+  int halo;          /* rows of its plane above and below its own that a sample depends on, away from the border; -1:
+                        all rows, or earlier frames */
+  int history;       /* earlier input frames that a result depends on */
+  bool stateful;     /* a result depends on those of all frames since the last reset (recurrent in time) */
+  bool has_regions;  /* cf_plan_regions has regions after each frame */
+  bool identity;     /* the output is the input, word for word; false where `video` is NULL */
+} CfTraits;
+
+/* Returns the traits of parameters that cf_filter_check accepts for `video` (which may be NULL). */
+CfTraits cf_filter_traits (const CfFilter *filter, const CfVideo *video, const CfCommon *common, const void *params);
 
 /* ---- context and plan --------------------------------------------------- */
 
@@ -243,164 +245,162 @@ typedef struct CfContext CfContext;
 typedef struct CfPlan CfPlan;
 typedef struct CfStream CfStream;
 
-/* CF_BACKEND_CUDA: CUDA context current, here and in every later call that
- * takes the context, a plan or a stream of it. Loads the kernels. */
+/* Makes a context. CF_BACKEND_CUDA: CUDA context current, here and in every later call that takes the
+ * context, a plan or a stream of it. Returns NULL and a status on failure. */
 CfContext *cf_context_new (CfBackend backend, CfStatus *status);
 void cf_context_free (CfContext *context);
-CfBackend cf_context_backend (const CfContext *context);
 
-/* Validates, chooses the variant, allocates all scratch. NULL and a status on
- * failure. The plan keeps a pointer to `context`; `params` is copied. */
+/* Checks the parameters, chooses the variant and allocates all memory that frames need. Returns
+ * NULL and a status on failure. The plan keeps a pointer to `context` and a copy of `params`. */
 CfPlan *cf_plan_new (CfContext *context, const CfFilter *filter, const CfVideo *video, const CfCommon *common,
     const void *params, CfStatus *status);
 void cf_plan_free (CfPlan *plan);
 
-/* New parameters, from the next enqueue on. May allocate. On CF_BAD_VALUE the
- * old ones stay. CF_REPLAN: sound, but the plan cannot hold them. */
+/* Takes new parameters, from the next enqueue on. May allocate. After CF_BAD_VALUE the old ones
+ * stay. CF_REPLAN: the parameters are sound, but only a new plan can hold them. */
 CfCode cf_plan_update (CfPlan *plan, const CfCommon *common, const void *params, CfStatus *status);
 
-/* Filters `in` into `out`: same format and size as the plan's video, memory
- * that does not overlap. Writes every visible sample of `out` and nothing
- * beside them. CPU: done on return (stream NULL). CUDA: queued on `stream`. */
+/* Filters `in` into `out`, which have the plan's format and size and do not overlap. Writes every
+ * visible sample of `out` and nothing else. CPU: done on return (`stream` NULL). CUDA: queued on
+ * `stream`. */
 CfCode cf_plan_enqueue (CfPlan *plan, CfStream *stream, const CfImage *in, const CfImage *out, CfStatus *status);
 
-/* Takes `in` into the plan's history without filtering it, as cf_plan_enqueue
- * would have: keeps a standby plan ready to take over a stream. No-op without
- * history. */
+/* Takes `in` into the plan's history without filtering it, as cf_plan_enqueue would have: so a
+ * standby plan can take over a stream. Does nothing in a plan without history. */
 CfCode cf_plan_push_history (CfPlan *plan, CfStream *stream, const CfImage *in, CfStatus *status);
+
+/* Forgets the frames seen so far (flush, seek, discontinuity). */
+void cf_plan_reset (CfPlan *plan);
 
 /* A region of the last frame. */
 typedef struct {
-  uint32_t id;  /* 1..; the same as long as the region persists */
-  uint32_t age; /* frames before this one that had it */
-  uint32_t area; /* pixels; 0: the region has lost all of them, its other fields say nothing */
-  int x, y, width, height; /* the smallest rectangle about it */
-  double centroid_x, centroid_y; /* mean position of its pixels, the first one's is 0 */
-  double mean[3]; /* Y, Cb, Cr, levels of 8 bits (of an RGB picture full range BT.601) */
+  uint32_t id;             /* from 1 on; the same as long as the region persists */
+  uint32_t age;            /* earlier frames that had the region */
+  uint32_t area;           /* pixels; 0: the region has lost all of them, and the fields below are not set */
+  int x, y, width, height; /* the smallest rectangle around it, pixels */
+  double centroid_x, centroid_y; /* mean position of its pixels; the first pixel of a row is at 0 */
+  double mean[3];          /* Y, Cb, Cr in levels of 8 bits (RGB formats: full range BT.601) */
 } CfRegion;
 
 typedef struct {
   unsigned n;
   const CfRegion *region;
-  /* Of each pixel the index of its region; row y begins y * pitch bytes behind it. */
-  const uint16_t *label;
-  size_t pitch;
+  const uint16_t *label; /* each pixel's index into `region`, row by row; NULL unless label-meta is on */
+  size_t pitch;          /* bytes from a row of labels to the next */
 } CfRegions;
 
-/* The regions of the last frame enqueued; on CUDA once the stream was waited for.
- * They are the plan's, until its next call. CF_BAD_VALUE where the parameters do
- * not ask for them (cf_filter_reports), CF_UNSUPPORTED from a filter that has
- * none. `label` is NULL unless the parameter label-meta is on. */
+/* Returns the regions of the last frame enqueued; on CUDA, wait for the stream first. They
+ * belong to the plan and last until its next call. CF_BAD_VALUE where the parameters ask for none
+ * (CfTraits.has_regions), CF_UNSUPPORTED from a filter that finds none. */
 CfCode cf_plan_regions (CfPlan *plan, CfRegions *regions, CfStatus *status);
 
-/* Forgets the frames seen so far (flush, seek, discontinuity). */
-void cf_plan_reset (CfPlan *plan);
+/* ---- CPU ---------------------------------------------------------------- */
 
-/* The name of the variant the next enqueue takes, "network 5x5" say. */
-const char *cf_plan_variant (const CfPlan *plan);
-/* For tests and benchmarks: the i-th variant's name, NULL behind the last;
- * and take that one from now on whatever the size (NULL: choose again).
- * CF_UNSUPPORTED if it cannot do these parameters. */
-const char *cf_plan_variant_name (const CfPlan *plan, unsigned i);
-CfCode cf_plan_prefer (CfPlan *plan, const char *variant, CfStatus *status);
-/* For tests: turns one of the plan's knobs, which change how it works and never
- * what comes out. CF_UNSUPPORTED for a name that the filter does not know. */
-CfCode cf_plan_override (CfPlan *plan, const char *name, int value, CfStatus *status);
-/* For tests: which block made what in the last frame, where the knob "trace" was
- * turned to 1: `table` gets up to `size` entries, row by row, a row a strip and a
- * column a chunk, -1 where there is none; rows and columns are set. Waits. */
-CfCode cf_plan_trace (CfPlan *plan, CfStream *stream, int *table, size_t size, int *rows, int *columns, CfStatus *status);
+/* Returns the instruction set that the CPU code runs with ("avx512bw", "avx2", "sse4.1",
+ * "baseline") and, where `threads` is not NULL, the threads that it uses: as many as there are
+ * cores that this process may run on. */
+const char *cf_cpu_info (int *threads);
 
-/* ---- CPU side ----------------------------------------------------------- */
-
-/* The instruction set the CPU code runs with: "avx512bw", "avx2", "sse4.1",
- * "baseline". cf_cpu_limit restricts it (tests; before any plan is made);
- * false for a name this machine does not have. */
-const char *cf_cpu_isa (void);
-bool cf_cpu_limit (const char *isa);
-/* Threads the CPU side uses: the cores this process may run on. */
-int cf_cpu_threads (void);
-
-/* ---- GPU side ----------------------------------------------------------- */
+/* ---- GPU ---------------------------------------------------------------- */
 
 typedef struct {
   char name[128];
   int major, minor; /* compute capability */
   int sms;
-  uint64_t memory;   /* bytes */
+  uint64_t memory;  /* bytes */
   uint64_t l2_bytes;
   int pci_bus;
 } CfGpuInfo;
 
-/* Was the library built with CUDA kernels? */
-bool cf_gpu_built (void);
-/* Usable devices; on 0 `status` says why (built without, no driver, driver too
- * old, no device). May be called with no driver installed; after a fork it
- * answers 0. */
+/* What this process has done on GPUs so far. */
+typedef struct {
+  uint64_t launches;    /* kernels: shows that a run on the GPU ran there */
+  uint64_t allocations; /* of pinned and of device memory: a stream in its steady state makes none */
+} CfGpuCounters;
+
+/* Return the CUDA versions of the driver and of the runtime as 13000 for 13.0. Driver 0: none is
+ * installed. Runtime 0: this build has no CUDA kernels. */
+void cf_gpu_versions (int *driver, int *runtime);
+/* Returns how many devices can be used; on 0 `status` says why (a build without kernels, no driver, a
+ * driver too old, no device, a forked process). No driver is needed to ask. */
 int cf_gpu_count (CfStatus *status);
 CfCode cf_gpu_info (int device, CfGpuInfo *info, CfStatus *status);
-/* CUDA versions as 13000 for 13.0; 0 = none. */
-int cf_gpu_driver_version (void);
-int cf_gpu_runtime_version (void);
-/* Has a sticky error been seen in this process? Set by any failing call, never
- * cleared. */
+/* Returns whether no CUDA call of this process can succeed any more: after a sticky error, and in a
+ * process forked from one that used CUDA. Never becomes false again. Any thread. */
 bool cf_gpu_lost (void);
-/* Kernels launched by this process so far: shows that a GPU run ran there. */
-uint64_t cf_gpu_launches (void);
+/* Returns whether this process was forked from one that used CUDA: then not even host objects of CUDA may be touched. */
+bool cf_gpu_forked (void);
+CfGpuCounters cf_gpu_counters (void);
 
-/* All below: CUDA context current. */
+/* CUDA context current in all functions below. */
 
-/* Pinned host memory, usable from every context. NULL on failure. Stays
- * readable and writable after a GPU fault. */
+/* Pinned host memory, which every context can use and which stays readable and writable after a
+ * GPU fault; and cleared device memory. NULL and a status on failure. */
 void *cf_pinned_alloc (size_t size, CfStatus *status);
 void cf_pinned_free (void *memory);
 void *cf_device_alloc (size_t size, CfStatus *status);
 void cf_device_free (void *memory);
 
-/* A non-default CUDA stream with its timing events. `handle` is a cudaStream_t
- * (CUstream) to borrow, or NULL to make one. */
+/* Makes a CUDA stream that does not synchronise with the legacy default stream, or wraps `handle` (a
+ * cudaStream_t, which stays the caller's). */
 CfStream *cf_stream_new (void *handle, CfStatus *status);
 void cf_stream_free (CfStream *stream);
-/* Whole pictures between host and device, asynchronous; one copy where both
- * sides lie alike in memory. */
-CfCode cf_stream_upload (CfStream *stream, const CfImage *device, const CfImage *host, CfStatus *status);
-CfCode cf_stream_download (CfStream *stream, const CfImage *host, const CfImage *device, CfStatus *status);
-/* The rows begin..end - 1 (cf_image_rows) of whole pictures, and nothing beside them. */
-CfCode cf_stream_upload_rows (CfStream *stream, const CfImage *device, const CfImage *host, int begin, int end,
-    CfStatus *status);
-CfCode cf_stream_download_rows (CfStream *stream, const CfImage *host, const CfImage *device, int begin, int end,
-    CfStatus *status);
-/* Waits until all that the stream was told by now is done, `deadline_ns` at most
- * (CF_TIMEOUT). One thread at a time. */
-CfCode cf_stream_wait (CfStream *stream, uint64_t deadline_ns, CfStatus *status);
-/* Marks 0..3 in the stream, and the time between two of them once the stream
- * was waited for (0 if unknown). */
-#define CF_STREAM_MARKS 4
-CfCode cf_stream_mark (CfStream *stream, int mark, CfStatus *status);
-uint64_t cf_stream_elapsed_ns (CfStream *stream, int from, int to);
 
-/* Marks 0..5 of one frame's way, which may lead through several streams, and its
- * end: one stream sets a mark, another waits for it. One thread sets them;
- * another may wait for the end and ask for times while that one works on other
- * frames. */
-typedef struct CfMarks CfMarks;
-#define CF_MARKS 6
-CfMarks *cf_marks_new (CfStatus *status);
-void cf_marks_free (CfMarks *marks);
-/* All that the stream was told before. */
-CfCode cf_stream_set_mark (CfStream *stream, CfMarks *marks, int mark, CfStatus *status);
-/* What the stream is told from here on waits for the mark as it was last set;
- * no wait where it never was, nor on the host. */
-CfCode cf_stream_follow (CfStream *stream, const CfMarks *marks, int mark, CfStatus *status);
-/* The frame's end, behind all that this stream was told: what the host waits for, as
- * cf_stream_wait does. */
-CfCode cf_stream_set_end (CfStream *stream, CfMarks *marks, CfStatus *status);
-CfCode cf_marks_wait (CfMarks *marks, uint64_t deadline_ns, CfStatus *status);
-/* Between two marks that were reached (0 if unknown). */
-uint64_t cf_marks_elapsed_ns (const CfMarks *marks, int from, int to);
-/* Allocations of pinned and of device memory by this process so far: shows that
- * a stream under way makes none. */
-uint64_t cf_gpu_allocations (void);
+typedef enum { CF_UPLOAD, CF_DOWNLOAD } CfDirection;
+
+/* Queues the copy of an image between host (pinned) and device memory: one copy where both lie alike in
+ * memory, else one for each plane. */
+CfCode cf_stream_copy (CfStream *stream, CfDirection direction, const CfImage *to, const CfImage *from,
+    CfStatus *status);
+/* Waits until everything queued on the stream so far is done, for `deadline_ns` at most
+ * (CF_TIMEOUT). */
+CfCode cf_stream_wait (CfStream *stream, uint64_t deadline_ns, CfStatus *status);
+
+/* A set of `n` events, points in the work of streams, which one stream records and others wait for;
+ * and one completion word, which the host waits for. One thread records; another may wait for
+ * the completion word and ask for times meanwhile. */
+typedef struct CfEvents CfEvents;
+CfEvents *cf_events_new (unsigned n, CfStatus *status);
+void cf_events_free (CfEvents *events);
+/* Records event `i` behind everything queued on the stream. */
+CfCode cf_stream_record (CfStream *stream, CfEvents *events, unsigned i, CfStatus *status);
+/* Makes what is queued on the stream from now on wait for event `i` as it was last recorded; does nothing
+ * where it never was or this stream recorded it. The host does not wait. */
+CfCode cf_stream_wait_event (CfStream *stream, const CfEvents *events, unsigned i, CfStatus *status);
+/* Has the GPU write the completion word behind everything queued on the stream. */
+CfCode cf_stream_signal (CfStream *stream, CfEvents *events, CfStatus *status);
+/* Waits until the completion word is written, as cf_stream_wait does. */
+CfCode cf_events_wait (CfEvents *events, uint64_t deadline_ns, CfStatus *status);
+/* Returns the time between two events that were reached, 0 where it is not known. */
+uint64_t cf_events_elapsed_ns (const CfEvents *events, unsigned from, unsigned to);
+
+/* ---- one frame in slices ------------------------------------------------ */
+
+/* A frame cut into slices of rows, so that the upload, the kernels and the download of one frame
+ * overlap: for a caller that waits for each frame. A slice is filtered with the rows around
+ * it that its samples depend on (CfTraits.halo), so the bytes are those of the whole frame. */
+typedef struct CfSlices CfSlices;
+
+/* What a frame in slices goes through: streams for uploads, kernels and downloads; the image in pinned host
+ * memory, in device memory, filtered into two images in device memory in turn, and in pinned host
+ * memory again. */
+typedef struct {
+  CfStream *up, *kernels, *down;
+  const CfImage *host_in, *device_in, *device_out[2], *host_out;
+} CfSlicesRequest;
+
+/* Makes the plans of `n` slices. CF_UNSUPPORTED and NULL where the video cannot be cut so: interlaced
+ * frames, rows that depend on too many others, too few rows. */
+CfSlices *cf_slices_new (unsigned n, CfContext *context, const CfFilter *filter, const CfVideo *video,
+    const CfCommon *common, const void *params, CfStatus *status);
+void cf_slices_free (CfSlices *slices);
+/* Queues a frame. Everything is done when the stream `down` is. */
+CfCode cf_slices_enqueue (CfSlices *slices, const CfSlicesRequest *request, CfStatus *status);
+
+/* ---- errors ------------------------------------------------------------- */
+
+/* Fills `status` (which may be NULL) with the code and a sentence, and returns the code. */
+CfCode cf_fail (CfStatus *status, CfCode code, const char *format, ...) __attribute__ ((format (printf, 3, 4)));
 
 #ifdef __cplusplus
 }

@@ -1,21 +1,19 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * gstcfbackend.c: the way of a frame, and the way out when the GPU fails. */
+ * gstcfbackend.c: frames on the GPU or on the CPU, and what happens when the GPU fails. */
 #include "gstcfbackend.h"
 #include "gstcfcuda.h"
-#include "gstcfframe.h"
-#include "gstcfparams.h"
 #include "gstcfmemory.h"
 
-#include <stdio.h>
 #include <string.h>
 
 GST_DEBUG_CATEGORY_EXTERN (gst_cf_filter_debug);
 #define GST_CAT_DEFAULT gst_cf_filter_debug
 
-/* So many failures that may pass are tried again on later frames... */
+/* After so many failures that may pass the GPU is not tried again, */
 #define MAX_FAILURES 4
-/* ...and forgotten after so many good frames. */
+/* and so many good frames make them forgotten. */
 #define FORGET_AFTER 10000
 
 static guint64
@@ -25,22 +23,22 @@ now_ns (void)
 }
 
 void
-gst_cf_backend_init (GstCfBackend *path, GstElement *element, const CfFilter *filter)
+gst_cf_backend_init (GstCfBackend *b, GstElement *element, const CfFilter *filter)
 {
-  memset (path, 0, sizeof *path);
-  path->element = element;
-  path->filter = filter;
-  g_mutex_init (&path->lock);
-  gst_cf_chain_init (&path->chain, element);
-  gst_cf_stats_init (&path->stats);
+  memset (b, 0, sizeof *b);
+  b->element = element;
+  b->filter = filter;
+  g_mutex_init (&b->lock);
+  gst_cf_chain_init (&b->chain, element);
+  gst_cf_stats_init (&b->stats);
 }
 
 void
-gst_cf_backend_clear (GstCfBackend *path)
+gst_cf_backend_clear (GstCfBackend *b)
 {
-  gst_cf_backend_stop (path);
-  gst_cf_stats_clear (&path->stats);
-  g_mutex_clear (&path->lock);
+  gst_cf_backend_stop (b);
+  gst_cf_stats_clear (&b->stats);
+  g_mutex_clear (&b->lock);
 }
 
 void
@@ -91,17 +89,15 @@ gst_cf_video_from_info (const CfFilter *filter, const GstVideoInfo *info, CfVide
       *modes = 1u << GST_CF_PROGRESSIVE | 1u << GST_CF_INTERLACED;
       break;
     default:
-      status->code = CF_UNSUPPORTED;
-      snprintf (status->message, sizeof status->message,
-          "interlace-mode %s is not handled; progressive, interleaved and mixed are", interlacing);
+      cf_fail (status, CF_UNSUPPORTED, "interlace-mode %s is not handled; progressive, interleaved and mixed are",
+          interlacing);
       return FALSE;
   }
   if (video->format == CF_FORMAT_NONE) {
-    status->code = CF_UNSUPPORTED;
-    snprintf (status->message, sizeof status->message, "the pixel format %s is not handled", name);
+    cf_fail (status, CF_UNSUPPORTED, "the pixel format %s is not handled", name);
     return FALSE;
   }
-  if (cf_filter_whole_frames (filter)) {
+  if (cf_filter_info (filter)->whole_frames) {
     *modes = 1u << GST_CF_PROGRESSIVE;
     video->interlaced = false;
   }
@@ -111,252 +107,248 @@ gst_cf_video_from_info (const CfFilter *filter, const GstVideoInfo *info, CfVide
 /* ---- start and stop ----------------------------------------------------- */
 
 gboolean
-gst_cf_backend_start (GstCfBackend *path, guint slots, gboolean fail_on_gpu_error, CfStatus *status)
+gst_cf_backend_start (GstCfBackend *b, guint slots, gboolean fail_on_gpu_error, CfStatus *status)
 {
-  gst_cf_stats_reset (&path->stats);
-  path->slots = slots;
-  path->fail_on_gpu_error = fail_on_gpu_error;
-  path->failures = path->good = 0;
-  path->warned = path->ended = path->configured = path->use_gpu = path->gap = path->hung = FALSE;
-  path->cpu = cf_context_new (CF_BACKEND_CPU, status);
-  return path->cpu != NULL;
+  gst_cf_stats_reset (&b->stats);
+  b->slots = slots;
+  b->fail_on_gpu_error = fail_on_gpu_error;
+  b->failures = b->good = 0;
+  b->warned = b->ended = b->configured = b->use_gpu = b->gap = b->hung = FALSE;
+  b->cpu = cf_context_new (CF_BACKEND_CPU, status);
+  return b->cpu != NULL;
 }
 
 gboolean
-gst_cf_backend_open_gpu (GstCfBackend *path, GstObject *context, CfStatus *status)
+gst_cf_backend_open_gpu (GstCfBackend *b, GstObject *context, CfStatus *status)
 {
-  path->use_gpu = gst_cf_gpu_open (&path->gpu, context, path->slots, status);
-  if (path->use_gpu)
-    gst_cf_chain_open (&path->chain, context);
-  return path->use_gpu;
+  b->use_gpu = gst_cf_transfer_open (&b->transfer, context, &b->chain, b->slots, status);
+  if (b->use_gpu)
+    gst_cf_chain_open (&b->chain, context);
+  return b->use_gpu;
 }
 
 static void
-free_cpu_plans (GstCfBackend *path)
+free_cpu_plans (GstCfBackend *b)
 {
   for (int m = 0; m < GST_CF_N_MODES; m++) {
-    cf_plan_free (path->cpu_plan[m]);
-    path->cpu_plan[m] = NULL;
+    cf_plan_free (b->cpu_plan[m]);
+    b->cpu_plan[m] = NULL;
   }
 }
 
-/* What a GPU that hangs may still use stays. */
+/* What a GPU that hangs may still use stays where it is. */
 static void
-close_gpu (GstCfBackend *path)
+close_gpu (GstCfBackend *b)
 {
-  if (gst_cf_chain_close (&path->chain) == CF_TIMEOUT)
-    gst_cf_stats_abandon (&path->stats, gst_cf_gpu_abandon (&path->gpu));
+  if (gst_cf_chain_close (&b->chain) == CF_TIMEOUT)
+    gst_cf_stats_abandon (&b->stats, gst_cf_transfer_abandon (&b->transfer));
   else
-    gst_cf_gpu_close (&path->gpu);
+    gst_cf_transfer_close (&b->transfer);
 }
 
 void
-gst_cf_backend_stop (GstCfBackend *path)
+gst_cf_backend_stop (GstCfBackend *b)
 {
-  close_gpu (path);
-  free_cpu_plans (path);
-  if (path->cpu)
-    cf_context_free (path->cpu);
-  path->cpu = NULL;
-  if (path->params)
-    gst_cf_params_free (path->filter, path->params);
-  path->params = NULL;
-  path->configured = path->use_gpu = FALSE;
+  close_gpu (b);
+  free_cpu_plans (b);
+  if (b->cpu)
+    cf_context_free (b->cpu);
+  b->cpu = NULL;
+  if (b->params)
+    cf_params_free (b->filter, b->params);
+  b->params = NULL;
+  b->configured = b->use_gpu = FALSE;
 }
 
 static void
-reset_cpu_plans (GstCfBackend *path)
+reset_cpu_plans (GstCfBackend *b)
 {
   for (int m = 0; m < GST_CF_N_MODES; m++)
-    if (path->cpu_plan[m])
-      cf_plan_reset (path->cpu_plan[m]);
+    if (b->cpu_plan[m])
+      cf_plan_reset (b->cpu_plan[m]);
 }
 
 /* ---- failure ------------------------------------------------------------ */
 
-/* Takes note of a GPU failure: decides whether the GPU is tried again, and
- * says so once on the bus. `on_gpu`: the frame is in GPU memory on either side.
- * FALSE: this ends the stream, and the element error is posted. */
+/* Notes a GPU failure: decides whether the GPU is tried again, and posts one warning on the bus. `on_gpu`: the frame is in
+ * GPU memory on either side. FALSE: the failure ends the stream, and the element error is posted. */
 static gboolean
-gpu_failed (GstCfBackend *path, const CfStatus *status, gboolean on_gpu)
+gpu_failed (GstCfBackend *b, const CfStatus *status, gboolean on_gpu)
 {
   gboolean hung = status->code == CF_TIMEOUT;
   gboolean lost = hung || status->code == CF_GPU_LOST || cf_gpu_lost ();
-  gboolean give_up = lost || ++path->failures >= MAX_FAILURES || status->code == CF_NO_GPU;
-  gboolean ends = path->fail_on_gpu_error || (on_gpu && lost);
+  gboolean give_up = lost || ++b->failures >= MAX_FAILURES || status->code == CF_NO_GPU;
+  gboolean ends = b->fail_on_gpu_error || (on_gpu && lost);
 
-  path->good = 0;
-  if (path->follows && path->use_gpu) /* else the CPU has been at work already */
-    reset_cpu_plans (path);
-  g_mutex_lock (&path->lock);
+  b->good = 0;
+  if (b->traits.stateful && b->use_gpu) /* else the CPU filters already */
+    reset_cpu_plans (b);
+  g_mutex_lock (&b->lock);
   if (lost) {
-    path->given_up++;
-    path->hung = hung;
+    b->given_up++;
+    b->hung = hung;
   }
   if (hung)
-    gst_cf_stats_abandon (&path->stats, gst_cf_gpu_abandon (&path->gpu));
-  if (ends || give_up || path->history > 0 || path->follows)
-    path->use_gpu = FALSE;
-  g_mutex_unlock (&path->lock);
+    gst_cf_stats_abandon (&b->stats, gst_cf_transfer_abandon (&b->transfer));
+  if (ends || give_up || b->traits.history > 0 || b->traits.stateful)
+    b->use_gpu = FALSE;
+  g_mutex_unlock (&b->lock);
   if (ends) {
-    path->ended = path->fail_on_gpu_error;
-    gst_cf_backend_post_error (path->element, status, path->fail_on_gpu_error ? "The GPU failed (on-gpu-error=error)"
+    b->ended = b->fail_on_gpu_error;
+    gst_cf_backend_post_error (b->element, status, b->fail_on_gpu_error ? "The GPU failed (on-gpu-error=error)"
         : "The GPU failed, and the frame cannot be taken out of its memory");
     return FALSE;
   }
-  GST_WARNING_OBJECT (path->element, "GPU failure %u, error %d: %s", path->failures, status->cuda, status->message);
-  if (!path->warned) {
+  GST_WARNING_OBJECT (b->element, "GPU failure %u, error %d: %s", b->failures, status->cuda, status->message);
+  if (!b->warned) {
     gchar *text = g_strdup_printf ("The GPU failed: %s. The CPU filters %s%s", status->message,
-        give_up ? "from here on" : path->history > 0 || path->follows ? "until the next flush"
-        : "this frame; the GPU is tried again", path->follows ? ", and the numbers of regions begin anew" : "");
+        give_up ? "from here on" : b->traits.history > 0 || b->traits.stateful ? "until the next flush"
+        : "this frame; the GPU is tried again", b->traits.stateful ? ", and the numbers of regions begin anew" : "");
 
-    path->warned = TRUE;
-    gst_element_message_full (path->element, GST_MESSAGE_WARNING, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_FAILED, text,
+    b->warned = TRUE;
+    gst_element_message_full (b->element, GST_MESSAGE_WARNING, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_FAILED, text,
         NULL, __FILE__, GST_FUNCTION, __LINE__);
   }
   return TRUE;
 }
 
-/* May the GPU be used again where its memory of the stream does not matter? */
+/* Returns whether the GPU may be used again once its plans have forgotten the stream. */
 static gboolean
-gpu_is_fit (const GstCfBackend *path)
+gpu_is_fit (const GstCfBackend *b)
 {
-  return !path->ended && path->gpu.context && path->gpu.configured && path->failures < MAX_FAILURES
+  return !b->ended && b->transfer.context && b->transfer.configured && b->failures < MAX_FAILURES
       && !cf_gpu_lost ();
 }
 
 /* ---- configuration ------------------------------------------------------ */
 
 static gboolean
-make_cpu_plans (GstCfBackend *path, CfStatus *status)
+make_cpu_plans (GstCfBackend *b, CfStatus *status)
 {
   for (int m = 0; m < GST_CF_N_MODES; m++) {
-    CfVideo video = { path->format, GST_VIDEO_INFO_WIDTH (&path->info), GST_VIDEO_INFO_HEIGHT (&path->info),
+    CfVideo video = { b->format, GST_VIDEO_INFO_WIDTH (&b->info), GST_VIDEO_INFO_HEIGHT (&b->info),
       m == GST_CF_INTERLACED };
 
-    if (!(path->modes & (1u << m)))
+    if (!(b->modes & (1u << m)))
       continue;
-    path->cpu_plan[m] = cf_plan_new (path->cpu, path->filter, &video, &path->common, path->params, status);
-    if (!path->cpu_plan[m])
+    b->cpu_plan[m] = cf_plan_new (b->cpu, b->filter, &video, &b->common, b->params, status);
+    if (!b->cpu_plan[m])
       return FALSE;
   }
   return TRUE;
 }
 
 static void
-take_params (GstCfBackend *path, const CfCommon *common, gconstpointer params)
+take_params (GstCfBackend *b, const CfCommon *common, gconstpointer params)
 {
   CfVideo video;
 
-  if (path->params)
-    gst_cf_params_free (path->filter, path->params);
-  path->params = gst_cf_params_copy (path->filter, params);
-  path->common = *common;
-  path->history = cf_filter_history (path->filter, params);
-  path->follows = cf_filter_follows (path->filter, params);
-  path->reports = cf_filter_reports (path->filter, params);
-  video = (CfVideo) { path->format, GST_VIDEO_INFO_WIDTH (&path->info), GST_VIDEO_INFO_HEIGHT (&path->info), false };
-  path->passes = cf_filter_passes (path->filter, &video, common, params);
+  if (b->params)
+    cf_params_free (b->filter, b->params);
+  b->params = cf_params_copy (b->filter, params);
+  b->common = *common;
+  video = (CfVideo) { b->format, GST_VIDEO_INFO_WIDTH (&b->info), GST_VIDEO_INFO_HEIGHT (&b->info), false };
+  b->traits = cf_filter_traits (b->filter, &video, common, params);
 }
 
 static gboolean
-configure_gpu (GstCfBackend *path)
+configure_gpu (GstCfBackend *b)
 {
   CfStatus status = { 0 };
 
-  if (path->ended) /* and the error is posted */
+  if (b->ended) /* and the error is posted */
     return FALSE;
-  if (!path->gpu.context || path->failures >= MAX_FAILURES || cf_gpu_lost ()) {
-    path->use_gpu = FALSE;
+  if (!b->transfer.context || b->failures >= MAX_FAILURES || cf_gpu_lost ()) {
+    b->use_gpu = FALSE;
     return TRUE;
   }
   /* Frames that have left may still need the plans. */
-  path->use_gpu = gst_cf_chain_settle (&path->chain, &status) == CF_OK && gst_cf_gpu_configure (&path->gpu,
-      path->filter, &path->info, path->format, path->modes, &path->common, path->params, &status);
-  if (path->use_gpu)
+  b->use_gpu = gst_cf_chain_settle (&b->chain, &status) == CF_OK && gst_cf_transfer_configure (&b->transfer,
+      b->filter, &b->info, b->format, b->modes, &b->common, b->params, &status);
+  if (b->use_gpu)
     return TRUE;
   /* Without its plans and memory there is nothing to try again. */
-  path->failures = MAX_FAILURES;
-  return gpu_failed (path, &status, FALSE);
+  b->failures = MAX_FAILURES;
+  return gpu_failed (b, &status, FALSE);
 }
 
 gboolean
-gst_cf_backend_configure (GstCfBackend *path, const GstVideoInfo *info, const CfCommon *common, gconstpointer params)
+gst_cf_backend_configure (GstCfBackend *b, const GstVideoInfo *info, const CfCommon *common, gconstpointer params)
 {
   CfStatus status = { 0 };
   CfVideo video;
 
-  path->configured = FALSE;
-  free_cpu_plans (path);
-  if (!gst_cf_video_from_info (path->filter, info, &video, &path->modes, &status)) {
-    gst_cf_backend_post_error (path->element, &status, "These caps cannot be filtered");
+  b->configured = FALSE;
+  free_cpu_plans (b);
+  if (!gst_cf_video_from_info (b->filter, info, &video, &b->modes, &status)) {
+    gst_cf_backend_post_error (b->element, &status, "These caps cannot be filtered");
     return FALSE;
   }
-  path->info = *info;
-  path->format = video.format;
-  take_params (path, common, params);
-  if (!configure_gpu (path))
+  b->info = *info;
+  b->format = video.format;
+  take_params (b, common, params);
+  if (!configure_gpu (b))
     return FALSE;
-  if (!(path->use_gpu && path->fail_on_gpu_error) && !make_cpu_plans (path, &status)) {
-    gst_cf_backend_post_error (path->element, &status, "The filter could not be set up");
+  if (!(b->use_gpu && b->fail_on_gpu_error) && !make_cpu_plans (b, &status)) {
+    gst_cf_backend_post_error (b->element, &status, "The filter could not be set up");
     return FALSE;
   }
-  path->configured = TRUE;
+  b->configured = TRUE;
   return TRUE;
 }
 
 gboolean
-gst_cf_backend_update (GstCfBackend *path, const CfCommon *common, gconstpointer params)
+gst_cf_backend_update (GstCfBackend *b, const CfCommon *common, gconstpointer params)
 {
   CfStatus status = { 0 };
 
-  if (!path->configured)
+  if (!b->configured)
     return TRUE;
-  take_params (path, common, params);
+  take_params (b, common, params);
   for (int m = 0; m < GST_CF_N_MODES; m++) {
-    CfVideo video = { path->format, GST_VIDEO_INFO_WIDTH (&path->info), GST_VIDEO_INFO_HEIGHT (&path->info),
+    CfVideo video = { b->format, GST_VIDEO_INFO_WIDTH (&b->info), GST_VIDEO_INFO_HEIGHT (&b->info),
       m == GST_CF_INTERLACED };
 
-    if (path->cpu_plan[m] && !gst_cf_plan_update (&path->cpu_plan[m], path->cpu, path->filter, &video, common, params,
+    if (b->cpu_plan[m] && !gst_cf_plan_update (&b->cpu_plan[m], b->cpu, b->filter, &video, common, params,
             &status)) {
-      gst_cf_backend_post_error (path->element, &status, "The filter could not take its new properties");
+      gst_cf_backend_post_error (b->element, &status, "The filter could not take its new properties");
       return FALSE;
     }
   }
-  if (!gpu_is_fit (path))
+  if (!gpu_is_fit (b))
     return TRUE;
-  if (gst_cf_chain_settle (&path->chain, &status) == CF_OK
-      && gst_cf_gpu_update (&path->gpu, path->filter, &path->info, path->format, common, params, &status))
+  if (gst_cf_chain_settle (&b->chain, &status) == CF_OK
+      && gst_cf_transfer_update (&b->transfer, &b->common, b->params, &status))
     return TRUE;
-  path->failures = MAX_FAILURES; /* its plans hold other parameters than the CPU's */
-  return gpu_failed (path, &status, FALSE);
+  b->failures = MAX_FAILURES; /* its plans hold other parameters than those of the CPU */
+  return gpu_failed (b, &status, FALSE);
 }
 
 gboolean
-gst_cf_backend_adopt (GstCfBackend *path, GstObject *context)
+gst_cf_backend_adopt (GstCfBackend *b, GstObject *context)
 {
   CfStatus status = { 0 };
 
-  close_gpu (path);
-  if (!gst_cf_backend_open_gpu (path, context, &status)) {
-    path->failures = MAX_FAILURES;
-    return gpu_failed (path, &status, FALSE);
+  close_gpu (b);
+  if (!gst_cf_backend_open_gpu (b, context, &status)) {
+    b->failures = MAX_FAILURES;
+    return gpu_failed (b, &status, FALSE);
   }
-  return path->configured ? configure_gpu (path) : TRUE;
+  return b->configured ? configure_gpu (b) : TRUE;
 }
 
 void
-gst_cf_backend_reset (GstCfBackend *path)
+gst_cf_backend_reset (GstCfBackend *b)
 {
   CfStatus status = { 0 };
 
-  reset_cpu_plans (path);
-  if (!gpu_is_fit (path))
+  reset_cpu_plans (b);
+  if (!gpu_is_fit (b))
     return;
-  if (gst_cf_gpu_reset (&path->gpu, &status))
-    path->use_gpu = TRUE;
+  if (gst_cf_transfer_reset (&b->transfer, &status))
+    b->use_gpu = TRUE;
   else
-    gpu_failed (path, &status, FALSE); /* its plans still know the earlier frames */
+    gpu_failed (b, &status, FALSE); /* its plans still have the earlier frames */
 }
 
 /* ---- frames ------------------------------------------------------------- */
@@ -364,163 +356,162 @@ gst_cf_backend_reset (GstCfBackend *path)
 typedef enum { DONE, TRY_CPU, FAILED } Outcome;
 
 static gboolean
-map (GstCfBackend *path, GstCfFrame *frame, GstBuffer *buffer, GstMapFlags flags)
+map (GstCfBackend *b, GstCfFrame *frame, GstBuffer *buffer, GstMapFlags flags)
 {
   CfStatus status = { 0 };
 
-  if (gst_cf_frame_map (frame, buffer, &path->info, path->format, flags, &status))
+  if (gst_cf_frame_map (frame, buffer, &b->info, b->format, flags, &status))
     return TRUE;
-  gst_cf_backend_post_error (path->element, &status, flags & GST_MAP_WRITE ? "The output buffer cannot be written"
+  gst_cf_backend_post_error (b->element, &status, flags & GST_MAP_WRITE ? "The output buffer cannot be written"
       : "The input buffer cannot be read");
   return FALSE;
 }
 
 static gboolean
-map_both (GstCfBackend *path, GstCfFrame *in, GstBuffer *in_buffer, GstMapFlags in_flags, GstCfFrame *out,
+map_both (GstCfBackend *b, GstCfFrame *in, GstBuffer *in_buffer, GstMapFlags in_flags, GstCfFrame *out,
     GstBuffer *out_buffer, GstMapFlags out_flags)
 {
-  if (!map (path, in, in_buffer, GST_MAP_READ | in_flags))
+  if (!map (b, in, in_buffer, GST_MAP_READ | in_flags))
     return FALSE;
-  if (map (path, out, out_buffer, GST_MAP_WRITE | out_flags))
+  if (map (b, out, out_buffer, GST_MAP_WRITE | out_flags))
     return TRUE;
   gst_cf_frame_unmap (in);
   return FALSE;
 }
 
-/* The GPU has nothing more to do with the buffer, which is to be read or written
- * elsewhere than on the chain's stream. */
+/* Waits until the GPU is done with a buffer that is to be read or written elsewhere than on the chain's stream. */
 static gboolean
-finish_buffer (GstCfBackend *path, GstBuffer *buffer)
+finish_buffer (GstCfBackend *b, GstBuffer *buffer)
 {
   CfStatus status = { 0 };
 
   if (gst_cf_chain_finish (buffer, &status) == CF_OK)
     return TRUE;
-  gst_cf_backend_post_error (path->element, &status, "The GPU failed, and the frame cannot be taken out of its memory");
+  gst_cf_backend_post_error (b->element, &status, "The GPU failed, and the frame cannot be taken out of its memory");
   return FALSE;
 }
 
-/* Keeps the CPU's plans at hand for a stream that the GPU filters, or the
- * other mode's plan up to date. `but` is the mode that has seen the frame. */
+/* Takes a frame into the history of the CPU's plans, so that they can take over a stream that the GPU filters, and
+ * of the other mode's plan. `but` is the mode that has filtered the frame, -1 for none. */
 static void
-remember_on_cpu (GstCfBackend *path, const CfImage *in, int but)
+push_cpu_history (GstCfBackend *b, const CfImage *in, int but)
 {
   CfStatus status = { 0 };
 
   for (int m = 0; m < GST_CF_N_MODES; m++)
-    if (m != but && path->cpu_plan[m] && cf_plan_push_history (path->cpu_plan[m], NULL, in, &status) != CF_OK)
-      GST_WARNING_OBJECT (path->element, "a frame was not remembered: %s", status.message);
+    if (m != but && b->cpu_plan[m] && cf_plan_push_history (b->cpu_plan[m], NULL, in, &status) != CF_OK)
+      GST_WARNING_OBJECT (b->element, "a frame is missing in the CPU's history: %s", status.message);
+}
+
+static GstCfMemoryKind
+kind_of (const GstCfBackend *b, GstBuffer *buffer)
+{
+  GstObject *context = gst_cf_cuda_buffer_context (buffer);
+
+  if (context && context == b->transfer.context)
+    return GST_CF_DEVICE;
+  return gst_cf_buffer_is_pinned (buffer) ? GST_CF_PINNED : GST_CF_PAGEABLE;
+}
+
+/* A side that is not in this GPU's memory is used by the host, or by a copy: elsewhere than on a chain's stream. */
+static gboolean
+map_for_gpu (GstCfBackend *b, GstCfFrame *frame, const GstCfSide *side, GstMapFlags flags)
+{
+  const gboolean device = side->kind == GST_CF_DEVICE;
+
+  return (device || finish_buffer (b, side->buffer))
+      && map (b, frame, side->buffer, device ? flags | GST_CF_MAP_CUDA : flags);
 }
 
 /* Submitting thread, lock held. */
 static void
-submit_gpu (GstCfBackend *path, GstCfJob *job, guint slot)
+submit_gpu (GstCfBackend *b, GstCfPendingFrame *frame, guint slot)
 {
-  GstObject *in_context = gst_cf_cuda_buffer_context (job->in), *out_context = gst_cf_cuda_buffer_context (job->out);
-  gboolean in_device = in_context && in_context == path->gpu.context;
-  gboolean out_device = out_context && out_context == path->gpu.context;
-  GstMapFlags in_flags = in_device ? GST_CF_MAP_CUDA : 0, out_flags = out_device ? GST_CF_MAP_CUDA : 0;
+  GstCfFrameRequest *r = &frame->request;
 
-  job->on_gpu = TRUE;
-  job->given_up = path->given_up;
-  job->cuda_memory = in_context || out_context;
+  *r = (GstCfFrameRequest) { .slot = slot, .mode = frame->mode,
+    .in = { frame->in, &frame->src.image, kind_of (b, frame->in) },
+    .out = { frame->out, &frame->dst.image, kind_of (b, frame->out) },
+    .regions = b->traits.has_regions ? &b->regions : NULL };
+  frame->on_gpu = TRUE;
+  frame->given_up = b->given_up;
+  frame->cuda_memory = gst_cf_cuda_buffer_context (frame->in) || gst_cf_cuda_buffer_context (frame->out);
   if (cf_gpu_lost ()) { /* another element's fault ends this one's GPU as well */
-    job->status.code = CF_GPU_LOST;
-    snprintf (job->status.message, sizeof job->status.message, "an earlier fault ended CUDA for this process");
+    cf_fail (&r->status, CF_GPU_LOST, "an earlier fault ended CUDA for this process");
     return;
   }
-  job->mapped = (in_device || finish_buffer (path, job->in)) && (out_device || finish_buffer (path, job->out))
-      && map_both (path, &job->src, job->in, in_flags, &job->dst, job->out, out_flags);
-  job->refused = !job->mapped;
-  if (job->refused)
+  frame->mapped = map_for_gpu (b, &frame->src, &r->in, GST_MAP_READ);
+  if (frame->mapped && !map_for_gpu (b, &frame->dst, &r->out, GST_MAP_WRITE)) {
+    gst_cf_frame_unmap (&frame->src);
+    frame->mapped = FALSE;
+  }
+  frame->refused = !frame->mapped;
+  if (frame->refused)
     return;
-  job->gpu = (GstCfGpuJob) { .slot = slot, .mode = job->mode, .filter = path->filter, .common = &path->common,
-    .params = path->params, .in = &job->src.image, .out = &job->dst.image,
-    .in_device = in_device, .out_device = out_device, .in_pinned = gst_cf_buffer_is_pinned (job->in),
-    .out_pinned = gst_cf_buffer_is_pinned (job->out), .regions = path->reports ? &path->regions : NULL,
-    .chain = &path->chain, .in_buffer = job->in, .out_buffer = job->out };
-  job->gpu.leave = out_device && (in_device || job->gpu.in_pinned) && !path->reports
-      && gst_cf_chain_may_leave (&path->chain);
-  job->status.code = gst_cf_gpu_submit (&path->gpu, &job->gpu, path->history > 0, &job->status);
-}
-
-static void
-log_way (const GstCfBackend *path)
-{
-  static const gchar *const names[] = {
-    "copied to the GPU and back", "read from host memory by the kernels, and copied back",
-    "copied to the GPU, and written to host memory by the kernels",
-    "read from and written to host memory by the kernels", "copied to the GPU and back in two bands",
-    "copied to the GPU and back in four bands"
-  };
-  const GstCfTrial *t = &path->gpu.trial;
-
-  G_STATIC_ASSERT (G_N_ELEMENTS (names) == GST_CF_N_WAYS);
-  GST_INFO_OBJECT (path->element, "frames are %s", names[t->chosen]);
-  for (int w = 0; w < GST_CF_N_WAYS; w++)
-    if (t->best[w])
-      GST_INFO_OBJECT (path->element, "%s: %" G_GUINT64_FORMAT " ns", names[w], t->best[w]);
+  r->leaves = r->out.kind == GST_CF_DEVICE && r->in.kind != GST_CF_PAGEABLE && !r->regions
+      && gst_cf_chain_may_leave (&b->chain);
+  gst_cf_transfer_submit (&b->transfer, r);
 }
 
 /* The GPU may still read the one buffer and write the other. */
 static void
-give_up_buffers (GstCfBackend *path, GstCfJob *job)
+give_up_buffers (GstCfBackend *b, GstCfPendingFrame *frame)
 {
   guint n;
 
-  if (job->gpu.in_pinned)
-    gst_cf_stats_abandon (&path->stats, gst_cf_buffer_pin_memory (job->in));
-  if (!job->gpu.out_pinned)
+  if (frame->request.in.kind == GST_CF_PINNED)
+    gst_cf_stats_abandon (&b->stats, gst_cf_buffer_pin_memory (frame->in));
+  if (frame->request.out.kind != GST_CF_PINNED)
     return;
-  n = gst_cf_buffer_give_up_memory (job->out, &path->info);
-  gst_cf_stats_abandon (&path->stats, n);
+  n = gst_cf_buffer_give_up_memory (frame->out, &b->info);
+  gst_cf_stats_abandon (&b->stats, n);
   if (n == 0)
-    path->fail_on_gpu_error = TRUE; /* nowhere to put the frame */
+    b->fail_on_gpu_error = TRUE; /* there is no memory for the frame */
 }
 
-/* What the GPU has made of the frame. `stale`: it was given up meanwhile. */
+/* Returns what came of the frame on the GPU. `stale`: the GPU was given up meanwhile. */
 static CfCode
-wait_for_gpu (GstCfBackend *path, GstCfJob *job, gboolean stale)
+wait_for_gpu (GstCfBackend *b, GstCfPendingFrame *frame, gboolean stale)
 {
-  CfCode code = job->status.code;
+  CfStatus *status = &frame->request.status;
 
   if (stale)
-    return path->hung && (code == CF_OK || code == CF_TIMEOUT) ? CF_TIMEOUT : CF_GPU_LOST;
-  return code == CF_OK ? gst_cf_gpu_finish (&path->gpu, &job->gpu, &job->status) : code;
+    status->code = b->hung && (status->code == CF_OK || status->code == CF_TIMEOUT) ? CF_TIMEOUT : CF_GPU_LOST;
+  else if (status->code == CF_OK)
+    gst_cf_transfer_wait (&b->transfer, &frame->request);
+  return status->code;
 }
 
 static Outcome
-finish_gpu (GstCfBackend *path, GstCfJob *job, guint64 time[GST_CF_N_TIMES])
+finish_gpu (GstCfBackend *b, GstCfPendingFrame *frame, guint64 time[GST_CF_N_TIMES])
 {
-  gboolean stale = job->given_up != path->given_up;
-  CfCode code = wait_for_gpu (path, job, stale);
+  const GstCfFrameRequest *r = &frame->request;
+  gboolean stale = frame->given_up != b->given_up;
+  CfCode code = wait_for_gpu (b, frame, stale);
 
-  job->status.code = code;
-  if (code == CF_OK && path->history > 0 && !job->gpu.in_device)
-    remember_on_cpu (path, &job->src.image, -1);
-  if (job->mapped) {
-    gst_cf_frame_unmap (&job->dst);
-    gst_cf_frame_unmap (&job->src);
+  if (code == CF_OK && b->traits.history > 0 && r->in.kind != GST_CF_DEVICE)
+    push_cpu_history (b, &frame->src.image, -1);
+  if (frame->mapped) {
+    gst_cf_frame_unmap (&frame->dst);
+    gst_cf_frame_unmap (&frame->src);
   }
   if (code == CF_OK) {
-    time[GST_CF_UPLOAD] = job->gpu.upload;
-    time[GST_CF_KERNEL] = job->gpu.kernel;
-    time[GST_CF_DOWNLOAD] = job->gpu.download;
-    if (job->gpu.decided)
-      log_way (path);
-    if (++path->good >= FORGET_AFTER)
-      path->failures = 0;
+    time[GST_CF_UPLOAD] = r->ns.upload;
+    time[GST_CF_KERNEL] = r->ns.kernel;
+    time[GST_CF_DOWNLOAD] = r->ns.download;
+    if (++b->good >= FORGET_AFTER)
+      b->failures = 0;
     return DONE;
   }
   if (code == CF_TIMEOUT)
-    give_up_buffers (path, job);
-  if (stale) /* the bus has heard of it */
-    return path->fail_on_gpu_error || job->cuda_memory ? FAILED : TRY_CPU;
-  return gpu_failed (path, &job->status, job->cuda_memory) ? TRY_CPU : FAILED;
+    give_up_buffers (b, frame);
+  if (stale) /* the failure is posted */
+    return b->fail_on_gpu_error || frame->cuda_memory ? FAILED : TRY_CPU;
+  return gpu_failed (b, &r->status, frame->cuda_memory) ? TRY_CPU : FAILED;
 }
 
 static Outcome
-run_cpu (GstCfBackend *path, GstBuffer *in, GstBuffer *out, GstCfMode mode, guint64 time[GST_CF_N_TIMES])
+run_cpu (GstCfBackend *b, GstBuffer *in, GstBuffer *out, GstCfMode mode, guint64 time[GST_CF_N_TIMES])
 {
   gboolean on_gpu = gst_cf_cuda_buffer_context (in) || gst_cf_cuda_buffer_context (out);
   CfStatus status = { 0 };
@@ -529,141 +520,140 @@ run_cpu (GstCfBackend *path, GstBuffer *in, GstBuffer *out, GstCfMode mode, guin
   CfCode code;
 
   if (on_gpu && cf_gpu_lost ()) {
-    status.code = CF_GPU_LOST;
-    snprintf (status.message, sizeof status.message, "a fault ended CUDA for this process");
-    gst_cf_backend_post_error (path->element, &status, "The frame cannot be taken out of the GPU's memory");
+    cf_fail (&status, CF_GPU_LOST, "a fault ended CUDA for this process");
+    gst_cf_backend_post_error (b->element, &status, "The frame cannot be taken out of the GPU's memory");
     return FAILED;
   }
-  if (!finish_buffer (path, in) || !finish_buffer (path, out) || !map_both (path, &src, in, 0, &dst, out, 0))
+  if (!finish_buffer (b, in) || !finish_buffer (b, out) || !map_both (b, &src, in, 0, &dst, out, 0))
     return FAILED;
   start = now_ns ();
-  code = cf_plan_enqueue (path->cpu_plan[mode], NULL, &src.image, &dst.image, &status);
+  code = cf_plan_enqueue (b->cpu_plan[mode], NULL, &src.image, &dst.image, &status);
   time[GST_CF_KERNEL] = now_ns () - start;
-  if (code == CF_OK && path->history > 0)
-    remember_on_cpu (path, &src.image, (int) mode);
-  if (code == CF_OK && path->reports)
-    code = cf_plan_regions (path->cpu_plan[mode], &path->regions, &status);
+  if (code == CF_OK && b->traits.history > 0)
+    push_cpu_history (b, &src.image, (int) mode);
+  if (code == CF_OK && b->traits.has_regions)
+    code = cf_plan_regions (b->cpu_plan[mode], &b->regions, &status);
   gst_cf_frame_unmap (&dst);
   gst_cf_frame_unmap (&src);
   if (code == CF_OK)
     return DONE;
-  gst_cf_backend_post_error (path->element, &status, "The frame could not be filtered");
+  gst_cf_backend_post_error (b->element, &status, "The frame could not be filtered");
   return FAILED;
 }
 
 static GstCfMode
-mode_of (const GstCfBackend *path, GstBuffer *buffer)
+mode_of (const GstCfBackend *b, GstBuffer *buffer)
 {
-  if (path->modes == (1u << GST_CF_PROGRESSIVE))
+  if (b->modes == (1u << GST_CF_PROGRESSIVE))
     return GST_CF_PROGRESSIVE;
-  if (path->modes == (1u << GST_CF_INTERLACED))
+  if (b->modes == (1u << GST_CF_INTERLACED))
     return GST_CF_INTERLACED;
   return GST_BUFFER_FLAG_IS_SET (buffer, GST_VIDEO_BUFFER_FLAG_INTERLACED) ? GST_CF_INTERLACED : GST_CF_PROGRESSIVE;
 }
 
 static gsize
-frame_bytes (const GstCfBackend *path)
+frame_bytes (const GstCfBackend *b)
 {
   gsize bytes = 0;
 
-  for (guint p = 0; p < GST_VIDEO_INFO_N_PLANES (&path->info); p++)
-    bytes += cf_plane_row_bytes (path->format, GST_VIDEO_INFO_WIDTH (&path->info), (int) p)
-        * (gsize) cf_plane_rows (path->format, GST_VIDEO_INFO_HEIGHT (&path->info), (int) p);
+  for (guint p = 0; p < GST_VIDEO_INFO_N_PLANES (&b->info); p++)
+    bytes += cf_plane_row_bytes (b->format, GST_VIDEO_INFO_WIDTH (&b->info), (int) p)
+        * (gsize) cf_plane_rows (b->format, GST_VIDEO_INFO_HEIGHT (&b->info), (int) p);
   return bytes;
 }
 
 gboolean
-gst_cf_backend_may_pass (const GstCfBackend *path, GstBuffer *in)
+gst_cf_backend_may_pass (const GstCfBackend *b, GstBuffer *in)
 {
-  return path->configured && path->passes && !gst_cf_frame_crops (in, &path->info)
-      && gst_cf_chain_pass (&path->chain, in);
+  return b->configured && b->traits.identity && !gst_cf_frame_crops (in, &b->info)
+      && gst_cf_chain_pass (&b->chain, in);
 }
 
 gboolean
-gst_cf_backend_needs_reset (GstCfBackend *path)
+gst_cf_backend_needs_reset (GstCfBackend *b)
 {
   gboolean needs = FALSE;
 
-  if (path->follows) {
-    g_mutex_lock (&path->lock);
-    needs = path->gap;
-    g_mutex_unlock (&path->lock);
+  if (b->traits.stateful) {
+    g_mutex_lock (&b->lock);
+    needs = b->gap;
+    g_mutex_unlock (&b->lock);
   }
   return needs;
 }
 
 gboolean
-gst_cf_backend_is_elsewhere (GstCfBackend *path, GstObject *context)
+gst_cf_backend_is_elsewhere (GstCfBackend *b, GstObject *context)
 {
   gboolean elsewhere;
 
-  g_mutex_lock (&path->lock);
-  elsewhere = path->use_gpu && path->gpu.context != context;
-  g_mutex_unlock (&path->lock);
+  g_mutex_lock (&b->lock);
+  elsewhere = b->use_gpu && b->transfer.context != context;
+  g_mutex_unlock (&b->lock);
   return elsewhere;
 }
 
 gboolean
-gst_cf_backend_submit (GstCfBackend *path, GstCfJob *job, guint slot, GstBuffer *in, GstBuffer *out)
+gst_cf_backend_submit (GstCfBackend *b, GstCfPendingFrame *frame, guint slot, GstBuffer *in, GstBuffer *out)
 {
-  job->in = in;
-  job->out = out;
-  job->start = now_ns ();
-  job->mode = mode_of (path, in);
-  job->refused = job->on_gpu = job->mapped = FALSE;
-  job->status.code = CF_OK;
-  g_mutex_lock (&path->lock);
-  path->gap = in == out;
-  if (in != out && path->configured && path->use_gpu)
-    submit_gpu (path, job, slot);
-  g_mutex_unlock (&path->lock);
-  return !job->refused && job->status.code == CF_OK;
+  frame->in = in;
+  frame->out = out;
+  frame->start = now_ns ();
+  frame->mode = mode_of (b, in);
+  frame->refused = frame->on_gpu = frame->mapped = FALSE;
+  frame->request.status.code = CF_OK;
+  g_mutex_lock (&b->lock);
+  b->gap = in == out;
+  if (in != out && b->configured && b->use_gpu)
+    submit_gpu (b, frame, slot);
+  g_mutex_unlock (&b->lock);
+  return !frame->refused && frame->request.status.code == CF_OK;
 }
 
 static GstFlowReturn
-passed (GstCfBackend *path, gboolean drop)
+passed (GstCfBackend *b, gboolean drop)
 {
   static const guint64 no_time[GST_CF_N_TIMES];
 
   if (!drop)
-    gst_cf_stats_frame (&path->stats, GST_CF_PASSED, frame_bytes (path), no_time);
+    gst_cf_stats_frame (&b->stats, GST_CF_PASSED, frame_bytes (b), no_time);
   return GST_FLOW_OK;
 }
 
 GstFlowReturn
-gst_cf_backend_finish (GstCfBackend *path, GstCfJob *job, gboolean drop)
+gst_cf_backend_finish (GstCfBackend *b, GstCfPendingFrame *frame, gboolean drop)
 {
   guint64 time[GST_CF_N_TIMES] = { 0 };
   GstCfBy by = GST_CF_BY_CPU;
   Outcome outcome = TRY_CPU;
 
-  if (job->in == job->out)
-    return passed (path, drop);
-  if (!path->configured)
+  if (frame->in == frame->out)
+    return passed (b, drop);
+  if (!b->configured)
     return GST_FLOW_NOT_NEGOTIATED;
-  if (job->refused)
+  if (frame->refused)
     return GST_FLOW_ERROR;
-  if (job->on_gpu) {
-    outcome = finish_gpu (path, job, time);
+  if (frame->on_gpu) {
+    outcome = finish_gpu (b, frame, time);
     by = outcome == DONE ? GST_CF_BY_GPU : GST_CF_BY_FALLBACK;
   }
   if (outcome == TRY_CPU && drop)
     return GST_FLOW_OK;
-  /* Without a plan the GPU has failed for good, and was not to be stood in for. */
-  if (outcome == TRY_CPU && !path->cpu_plan[job->mode])
+  /* Without a plan for the CPU the GPU's failure ends the stream. */
+  if (outcome == TRY_CPU && !b->cpu_plan[frame->mode])
     return GST_FLOW_ERROR;
   if (outcome == TRY_CPU)
-    outcome = run_cpu (path, job->in, job->out, job->mode, time);
+    outcome = run_cpu (b, frame->in, frame->out, frame->mode, time);
   if (outcome != DONE)
     return GST_FLOW_ERROR;
   if (by == GST_CF_BY_FALLBACK) {
-    g_mutex_lock (&path->lock);
-    path->gap = path->gap || path->use_gpu;
-    g_mutex_unlock (&path->lock);
+    g_mutex_lock (&b->lock);
+    b->gap = b->gap || b->use_gpu;
+    g_mutex_unlock (&b->lock);
   }
   if (drop)
     return GST_FLOW_OK;
-  time[GST_CF_TOTAL] = now_ns () - job->start;
-  gst_cf_stats_frame (&path->stats, by, frame_bytes (path), time);
+  time[GST_CF_TOTAL] = now_ns () - frame->start;
+  gst_cf_stats_frame (&b->stats, by, frame_bytes (b), time);
   return GST_FLOW_OK;
 }

@@ -47,7 +47,10 @@ gst_cf_caps_all (gboolean cuda)
 GstCaps *
 gst_cf_caps_template (void)
 {
-  return gst_cf_caps_all (cf_gpu_built ());
+  int driver, runtime;
+
+  cf_gpu_versions (&driver, &runtime);
+  return gst_cf_caps_all (runtime > 0);
 }
 
 static gboolean

@@ -12,7 +12,6 @@
 #include <gst/cuda/gstcudaloader.h>
 #include <gst/cuda/gstcudamemory.h>
 #include <gst/cuda/gstcudautils.h>
-#include <unistd.h>
 
 /* Streams came with 1.24. Its elements agree on one with their neighbours by way of a
  * pool's configuration, and leave work on it unfinished when they hand a frame on, and
@@ -29,17 +28,6 @@ CUstream gst_cuda_stream_get_handle (GstCudaStream *stream) __attribute__ ((weak
 #endif
 
 G_STATIC_ASSERT (GST_CF_MAP_CUDA == (GstMapFlags) GST_MAP_CUDA);
-
-/* The process that first used CUDA: a child of it must not. */
-static pid_t
-cuda_process (void)
-{
-  static gsize pid;
-
-  if (g_once_init_enter (&pid))
-    g_once_init_leave (&pid, (gsize) getpid ());
-  return (pid_t) pid;
-}
 
 static gboolean
 load_library (void)
@@ -62,19 +50,11 @@ gst_cf_cuda_available (gchar **why)
 {
   CfStatus status = { 0 };
 
-  if (cuda_process () != getpid ()) {
-    if (why)
-      *why = g_strdup ("CUDA does not survive a fork");
-    return FALSE;
-  }
-  if (cf_gpu_lost ()) {
-    if (why)
-      *why = g_strdup ("an earlier GPU error has ended CUDA for this process");
-    return FALSE;
-  }
   /* Without the driver's library, the functions that make a context abort. */
-  if (cf_gpu_count (&status) > 0 && load_library ())
+  if (cf_gpu_count (&status) > 0 && !cf_gpu_lost () && load_library ())
     return TRUE;
+  if (cf_gpu_lost () && !status.message[0])
+    cf_fail (&status, CF_GPU_LOST, "an earlier GPU error has ended CUDA for this process");
   if (why)
     *why = g_strdup (status.message[0] ? status.message : "GStreamer could not load the CUDA driver's library");
   return FALSE;
@@ -152,7 +132,7 @@ gst_cf_cuda_device (GstObject *context)
 gboolean
 gst_cf_cuda_push (GstObject *context)
 {
-  return context && cuda_process () == getpid () && gst_cuda_context_push (GST_CUDA_CONTEXT (context));
+  return context && !cf_gpu_forked () && gst_cuda_context_push (GST_CUDA_CONTEXT (context));
 }
 
 void

@@ -5,7 +5,6 @@
 #include "gstcfcuda.h"
 #include "gstcffilter-private.h"
 #include "gstcfframe.h"
-#include "gstcfparams.h"
 #include "gstcfmemory.h"
 
 #include <string.h>
@@ -27,7 +26,7 @@ has_cuda (GstCfFilter *self)
   GST_OBJECT_LOCK (self);
   started = priv->started;
   has_gpu = priv->has_gpu;
-  backend = priv->backend;
+  backend = priv->wanted_backend;
   GST_OBJECT_UNLOCK (self);
   if (started)
     return has_gpu && !cf_gpu_lost ();
@@ -168,7 +167,7 @@ src_event (GstBaseTransform *trans, GstEvent *event)
   CfStatus status = { 0 };
 
   if (GST_EVENT_TYPE (event) == GST_EVENT_RECONFIGURE
-      && gst_cf_chain_settle_all (&PRIV (GST_CF_FILTER (trans))->path.chain, &status) != CF_OK)
+      && gst_cf_chain_settle_all (&PRIV (GST_CF_FILTER (trans))->backend.chain, &status) != CF_OK)
     GST_WARNING_OBJECT (trans, "%s", status.message);
   return parent->src_event (trans, event);
 }
@@ -208,7 +207,7 @@ set_caps (GstBaseTransform *trans, GstCaps *in_caps, GstCaps *out_caps)
   GST_OBJECT_UNLOCK (self);
   if (code == CF_OK) {
     priv->refusal[0] = '\0';
-    ok = gst_cf_backend_configure (&priv->path, &info, &common, params);
+    ok = gst_cf_backend_configure (&priv->backend, &info, &common, params);
     update_latency (self, &info);
   } else {
     /* Refused caps are tried again with the next event: say it once. */
@@ -217,7 +216,7 @@ set_caps (GstBaseTransform *trans, GstCaps *in_caps, GstCaps *out_caps)
     g_strlcpy (priv->refusal, status.message, sizeof priv->refusal);
     ok = FALSE;
   }
-  gst_cf_params_free (filter, params);
+  cf_params_free (filter, params);
   gst_cf_filter_update_active_backend (self);
   return ok;
 }
@@ -249,9 +248,9 @@ make_pool (GstCfFilter *self, GstCaps *caps, gboolean meta, guint min, guint *si
 
   if (!gst_video_info_from_caps (&info, caps))
     return NULL;
-  if (cuda && !priv->path.gpu.context)
+  if (cuda && !priv->backend.transfer.context)
     return NULL;
-  pool = cuda ? gst_cf_cuda_pool_new (priv->path.gpu.context) : gst_cf_pool_new (priv->allocator);
+  pool = cuda ? gst_cf_cuda_pool_new (priv->backend.transfer.context) : gst_cf_pool_new (priv->allocator);
   config = gst_buffer_pool_get_config (pool);
   gst_buffer_pool_config_set_params (config, caps, (guint) MAX (*size, GST_VIDEO_INFO_SIZE (&info)), min, 0);
   if (meta)
@@ -284,7 +283,7 @@ propose_allocation (GstBaseTransform *trans, GstQuery *decide_query, GstQuery *q
   gst_query_parse_allocation (q, &caps, &need_pool);
   if (!caps)
     return FALSE;
-  if (priv->path.use_gpu) {
+  if (priv->backend.use_gpu) {
     /* One that upstream fills and those that are filtered. */
     guint min = priv->slots + 1;
     GstBufferPool *pool = need_pool ? make_pool (self, caps, TRUE, min, &size) : NULL;
@@ -297,7 +296,7 @@ propose_allocation (GstBaseTransform *trans, GstQuery *decide_query, GstQuery *q
       gst_query_add_allocation_param (q, priv->allocator, NULL);
   }
   gst_query_add_allocation_meta (q, GST_VIDEO_META_API_TYPE, NULL);
-  if (gst_cf_caps_is_cuda (caps) && priv->path.use_gpu)
+  if (gst_cf_caps_is_cuda (caps) && priv->backend.use_gpu)
     gst_query_add_allocation_meta (q, GST_CF_CHAIN_API, NULL);
   return TRUE;
 }
@@ -342,12 +341,12 @@ decide_allocation (GstBaseTransform *trans, GstQuery *q)
   if (!caps || !gst_video_info_from_caps (&info, caps))
     return FALSE;
   meta = gst_query_find_allocation_meta (q, GST_VIDEO_META_API_TYPE, NULL);
-  gst_cf_chain_decide (&priv->path.chain, q);
+  gst_cf_chain_decide (&priv->backend.chain, q);
   proposed = gst_query_get_n_allocation_pools (q) > 0;
   if (proposed)
     gst_query_parse_nth_allocation_pool (q, 0, &pool, &size, &min, &max);
   size = (guint) MAX (size, GST_VIDEO_INFO_SIZE (&info));
-  if (pool && ((gst_cf_caps_is_cuda (caps) && !gst_cf_cuda_pool_is_on (pool, priv->path.gpu.context))
+  if (pool && ((gst_cf_caps_is_cuda (caps) && !gst_cf_cuda_pool_is_on (pool, priv->backend.transfer.context))
           || !configure_pool (self, pool, caps, meta, min, max, &size)))
     gst_clear_object (&pool);
   if (!pool) {
@@ -387,7 +386,7 @@ transform_meta (GstBaseTransform *trans, GstBuffer *out, GstMeta *meta, GstBuffe
 {
   (void) out;
   if (meta->info->api == GST_VIDEO_CROP_META_API_TYPE)
-    return !gst_cf_frame_crops (in, &PRIV (GST_CF_FILTER (trans))->path.info);
+    return !gst_cf_frame_crops (in, &PRIV (GST_CF_FILTER (trans))->backend.info);
   return TRUE;
 }
 

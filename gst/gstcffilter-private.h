@@ -26,7 +26,7 @@ typedef enum { GST_CF_ON_GPU_ERROR_FALLBACK, GST_CF_ON_GPU_ERROR_ERROR } GstCfOn
 
 typedef struct {
   /* properties */
-  GstCfBackendKind backend, active_backend;
+  GstCfBackendKind wanted_backend, active_backend;
   gint device;
   GstCfOnGpuError on_gpu_error;
   gint frames_in_flight;
@@ -44,12 +44,12 @@ typedef struct {
   gchar refusal[sizeof ((CfStatus *) 0)->message]; /* why the last caps were refused */
 
   GstObject *context;
-  GstCfBackend path;
+  GstCfBackend backend;
   GstAllocator *allocator; /* host memory, pinned where there is a GPU */
   gint reset;              /* atomic: forget earlier frames before the next */
 
   /* frames that overlap */
-  GstCfOutput flight;
+  GstCfOutput output;
   guint slots;             /* frames-in-flight as it was at the start */
   gboolean discont;        /* frames before the next were dropped; streaming thread */
   GstClockTime latency;    /* what holding slots - 1 frames may cost; object lock */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * gstcffilter-props.c: the properties of all elements: those that they share, and those
- * of each filter's own parameter table. */
+ * gstcffilter-props.c: the properties of all elements: those that they share, and those of each filter's parameter
+ * table. */
 #include "gstcffilter-private.h"
-#include "gstcfparams.h"
 
 #define GST_CAT_DEFAULT gst_cf_filter_debug
 
@@ -75,24 +75,213 @@ apply_to_type (void)
   return type;
 }
 
-/* Says which other properties a change of row `row` (< 0: apply-to) has changed. */
+/* ---- a parameter table as properties --------------------------------------- */
+
+/* "kernel-size" to "Kernel size" */
+static gchar *
+nick_of (const gchar *name)
+{
+  gchar *nick = g_strdelimit (g_strdup (name), "-", ' ');
+
+  nick[0] = g_ascii_toupper (nick[0]);
+  return nick;
+}
+
+/* "GstCfMedianColorOrder" for color-order of the median. */
+static gchar *
+type_name (const CfFilter *filter, const CfParam *param)
+{
+  GString *name = g_string_new ("GstCf-");
+
+  g_string_append_printf (name, "%s-%s", cf_filter_info (filter)->stem, param->name);
+  for (gsize i = 0; i < name->len;) {
+    if (name->str[i] == '-') {
+      g_string_erase (name, (gssize) i, 1);
+      name->str[i] = g_ascii_toupper (name->str[i]);
+    } else {
+      i++;
+    }
+  }
+  return g_string_free (name, FALSE);
+}
+
+/* The GEnum of an enum row, the GFlags of a flags row. Types stay registered for
+ * good, so does what they point to. */
+static GType
+values_type (const CfFilter *filter, const CfParam *param)
+{
+  gchar *name = type_name (filter, param);
+  GType type = g_type_from_name (name);
+  GFlagsValue *flags;
+  GEnumValue *values;
+  guint n = 0;
+
+  while (!type && param->values[n].name)
+    n++;
+  if (!type && param->type == CF_TYPE_FLAGS) {
+    flags = g_new0 (GFlagsValue, n + 1);
+    for (guint i = 0; i < n; i++)
+      flags[i] = (GFlagsValue) { (guint) param->values[i].value, param->values[i].blurb, param->values[i].name };
+    type = g_flags_register_static (name, flags);
+    gst_type_mark_as_plugin_api (type, 0);
+  } else if (!type) {
+    values = g_new0 (GEnumValue, n + 1);
+    for (guint i = 0; i < n; i++)
+      values[i] = (GEnumValue) { param->values[i].value, param->values[i].blurb, param->values[i].name };
+    type = g_enum_register_static (name, values);
+    gst_type_mark_as_plugin_api (type, 0);
+  }
+  g_free (name);
+  return type;
+}
+
+static GParamSpec *
+make_spec (const CfFilter *filter, const CfParam *p)
+{
+  const GParamFlags flags = p->readonly ? G_PARAM_READABLE : G_PARAM_READWRITE | GST_PARAM_MUTABLE_PLAYING;
+  const GParamFlags live = p->readonly ? flags : flags | GST_PARAM_CONTROLLABLE;
+  gchar *nick = nick_of (p->name);
+  gchar *blurb = p->unit && p->unit[0] ? g_strdup_printf ("%s [%s]", p->blurb, p->unit) : g_strdup (p->blurb);
+  GParamSpec *spec = NULL;
+
+  switch (p->type) {
+    case CF_TYPE_INT:
+      spec = g_param_spec_int (p->name, nick, blurb, (gint) p->min, (gint) p->max, (gint) p->def, live);
+      break;
+    case CF_TYPE_DOUBLE:
+      spec = g_param_spec_double (p->name, nick, blurb, p->min, p->max, p->def, live);
+      break;
+    case CF_TYPE_BOOL:
+      spec = g_param_spec_boolean (p->name, nick, blurb, p->def != 0, live);
+      break;
+    case CF_TYPE_ENUM:
+      spec = g_param_spec_enum (p->name, nick, blurb, values_type (filter, p), (gint) p->def, live);
+      break;
+    case CF_TYPE_FLAGS:
+      spec = g_param_spec_flags (p->name, nick, blurb, values_type (filter, p), (guint) p->def, flags);
+      break;
+    case CF_TYPE_STRING:
+      spec = g_param_spec_string (p->name, nick, blurb, NULL, flags);
+      break;
+    case CF_TYPE_COLOR:
+      spec = g_param_spec_uint (p->name, nick, blurb, 0, G_MAXUINT32, (guint) p->def, live);
+      break;
+  }
+  g_free (nick);
+  g_free (blurb);
+  return spec;
+}
+
+static gboolean
+is_equal (const CfParam *p, gconstpointer a, gconstpointer b)
+{
+  if (p->type == CF_TYPE_STRING)
+    return g_strcmp0 (G_STRUCT_MEMBER (const gchar *const, a, p->offset),
+        G_STRUCT_MEMBER (const gchar *const, b, p->offset)) == 0;
+  if (p->type == CF_TYPE_DOUBLE)
+    return !(G_STRUCT_MEMBER (const double, a, p->offset) < G_STRUCT_MEMBER (const double, b, p->offset))
+        && !(G_STRUCT_MEMBER (const double, a, p->offset) > G_STRUCT_MEMBER (const double, b, p->offset));
+  return G_STRUCT_MEMBER (const int, a, p->offset) == G_STRUCT_MEMBER (const int, b, p->offset);
+}
+
+/* Returns the text of a property's value as cf_params_set takes it; NULL for a string that is NULL. */
+static gchar *
+text_of (const CfParam *p, const GValue *value)
+{
+  gchar number[G_ASCII_DTOSTR_BUF_SIZE];
+  GString *names;
+  guint flags;
+
+  switch (p->type) {
+    case CF_TYPE_INT:
+      return g_strdup_printf ("%d", g_value_get_int (value));
+    case CF_TYPE_DOUBLE:
+      return g_strdup (g_ascii_dtostr (number, sizeof number, g_value_get_double (value)));
+    case CF_TYPE_BOOL:
+      return g_strdup (g_value_get_boolean (value) ? "true" : "false");
+    case CF_TYPE_ENUM:
+      for (const CfEnumValue *v = p->values; v->name; v++)
+        if (v->value == g_value_get_enum (value))
+          return g_strdup (v->name);
+      return g_strdup_printf ("%d", g_value_get_enum (value));
+    case CF_TYPE_FLAGS:
+      names = g_string_new (NULL);
+      flags = g_value_get_flags (value);
+      for (const CfEnumValue *v = p->values; v->name; v++)
+        if (flags & (guint) v->value)
+          g_string_append_printf (names, "%s%s", names->len ? "+" : "", v->name);
+      return g_string_free (names, FALSE);
+    case CF_TYPE_COLOR:
+      return g_strdup_printf ("%u", g_value_get_uint (value));
+    default:
+      return g_value_dup_string (value);
+  }
+}
+
+static void
+get_param (const CfParam *p, gconstpointer params, GValue *value)
+{
+  switch (p->type) {
+    case CF_TYPE_INT:
+      g_value_set_int (value, G_STRUCT_MEMBER (const int, params, p->offset));
+      break;
+    case CF_TYPE_DOUBLE:
+      g_value_set_double (value, G_STRUCT_MEMBER (const double, params, p->offset));
+      break;
+    case CF_TYPE_BOOL:
+      g_value_set_boolean (value, G_STRUCT_MEMBER (const int, params, p->offset) != 0);
+      break;
+    case CF_TYPE_ENUM:
+      g_value_set_enum (value, G_STRUCT_MEMBER (const int, params, p->offset));
+      break;
+    case CF_TYPE_FLAGS:
+      g_value_set_flags (value, (guint) G_STRUCT_MEMBER (const int, params, p->offset));
+      break;
+    case CF_TYPE_STRING:
+      g_value_set_string (value, G_STRUCT_MEMBER (const gchar *const, params, p->offset));
+      break;
+    case CF_TYPE_COLOR:
+      g_value_set_uint (value, G_STRUCT_MEMBER (const uint32_t, params, p->offset));
+      break;
+  }
+}
+
+/* ---- changes ------------------------------------------------------------ */
+
+/* Notifies of the other properties that a change of row `row` (< 0: apply-to) has changed. */
 static void
 notify_others (GstCfFilter *self, gint row, gconstpointer before, gconstpointer after)
 {
-  const CfFilter *filter = FILTER (self);
-  unsigned n;
-  const CfParam *table = cf_filter_params (filter, &n);
+  const CfFilterInfo *info = cf_filter_info (FILTER (self));
 
-  for (guint i = 0; row >= 0 && i < n; i++)
-    if (i != (guint) row && !table[i].hidden && !gst_cf_params_equal (filter, i, before, after))
-      g_object_notify (G_OBJECT (self), table[i].name);
+  for (guint i = 0; row >= 0 && i < info->n_params; i++)
+    if (i != (guint) row && !info->params[i].hidden && !is_equal (&info->params[i], before, after))
+      g_object_notify (G_OBJECT (self), info->params[i].name);
 }
 
-/* Changes apply-to or row `row` of the table (row < 0), as one step that is
- * checked as a whole. Before start anything goes in, and start complains; from
- * then on a bad value leaves the old one and says so on the bus. The lock is
- * not held meanwhile, because a row may name a file to be read: what was changed
- * by others in that time is taken up, and the step done again. */
+/* Sets row `row` (< 0: apply-to) in a block and a common part of the caller's. */
+static CfCode
+set_value (const CfFilter *filter, gint row, const GValue *value, CfCommon *common, gpointer params, CfStatus *status)
+{
+  const CfParam *p;
+  gchar *text;
+  CfCode code;
+
+  if (row < 0) {
+    common->apply_to = (CfApplyTo) g_value_get_enum (value);
+    return CF_OK;
+  }
+  p = &cf_filter_info (filter)->params[row];
+  text = text_of (p, value);
+  code = cf_params_set (filter, params, p->name, text, status);
+  g_free (text);
+  return code;
+}
+
+/* Changes row `row` of the table (< 0: apply-to), as one step that is checked as a whole. Before start every value is
+ * taken, and start complains; from then on a bad value leaves the old one, and a warning is posted on the bus. The lock
+ * is not held meanwhile, because a row may name a file to be read: if another thread changed a property in that
+ * time, the step is done again. */
 static void
 change (GstCfFilter *self, gint row, const GValue *value)
 {
@@ -111,19 +300,13 @@ change (GstCfFilter *self, gint row, const GValue *value)
 
     GST_OBJECT_LOCK (self);
     common = priv->common;
-    params = gst_cf_params_copy (filter, priv->params);
+    params = cf_params_copy (filter, priv->params);
     serial = priv->serial;
     started = priv->started;
     have_video = priv->have_video;
     video = priv->video;
     GST_OBJECT_UNLOCK (self);
-    code = CF_OK;
-    if (row < 0) {
-      common.apply_to = (CfApplyTo) g_value_get_enum (value);
-    } else {
-      gst_cf_params_set (filter, (guint) row, params, value);
-      code = cf_filter_param_changed (filter, params, (guint) row, &status);
-    }
+    code = set_value (filter, row, value, &common, params, &status);
     if (code == CF_OK && started)
       code = cf_filter_check (filter, have_video ? &video : NULL, &common, params, &status);
     if (!started)
@@ -135,14 +318,14 @@ change (GstCfFilter *self, gint row, const GValue *value)
       priv->params = params;
       priv->common = common;
       priv->serial++;
-      params = gst_cf_params_copy (filter, params);
+      params = cf_params_copy (filter, params);
     }
     GST_OBJECT_UNLOCK (self);
     if (old)
       notify_others (self, row, old, params);
-    gst_cf_params_free (filter, params);
+    cf_params_free (filter, params);
   } while (!current);
-  gst_cf_params_free (filter, old);
+  cf_params_free (filter, old);
   if (code != CF_OK)
     GST_ELEMENT_WARNING (self, LIBRARY, SETTINGS, ("%s; the old value stays", status.message), (NULL));
 }
@@ -160,7 +343,7 @@ set_property (GObject *object, guint id, const GValue *value, GParamSpec *spec)
   GST_OBJECT_LOCK (self);
   switch (id) {
     case PROP_BACKEND:
-      priv->backend = (GstCfBackendKind) g_value_get_enum (value);
+      priv->wanted_backend = (GstCfBackendKind) g_value_get_enum (value);
       break;
     case PROP_CUDA_DEVICE_ID:
       priv->device = g_value_get_int (value);
@@ -185,13 +368,13 @@ get_property (GObject *object, guint id, GValue *value, GParamSpec *spec)
   GstCfFilterPrivate *priv = PRIV (self);
 
   if (id == PROP_STATS) {
-    g_value_take_boxed (value, gst_cf_stats_get (&priv->path.stats));
+    g_value_take_boxed (value, gst_cf_stats_get (&priv->backend.stats));
     return;
   }
   GST_OBJECT_LOCK (self);
   switch (id) {
     case PROP_BACKEND:
-      g_value_set_enum (value, (gint) priv->backend);
+      g_value_set_enum (value, (gint) priv->wanted_backend);
       break;
     case PROP_ACTIVE_BACKEND:
       g_value_set_enum (value, (gint) priv->active_backend);
@@ -210,7 +393,7 @@ get_property (GObject *object, guint id, GValue *value, GParamSpec *spec)
       break;
     default:
       if (id >= PROP_FILTER)
-        gst_cf_params_get (FILTER (self), id - PROP_FILTER, priv->params, value);
+        get_param (&cf_filter_info (FILTER (self))->params[id - PROP_FILTER], priv->params, value);
       else
         G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, spec);
       break;
@@ -249,10 +432,14 @@ gst_cf_filter_install_properties (GObjectClass *klass)
 void
 gst_cf_filter_install_params (GObjectClass *klass, const CfFilter *filter)
 {
+  const CfFilterInfo *info = cf_filter_info (filter);
+
   /* A class does not inherit these two. */
   klass->set_property = set_property;
   klass->get_property = get_property;
-  gst_cf_params_install (klass, filter, PROP_FILTER);
+  for (guint i = 0; i < info->n_params; i++)
+    if (!info->params[i].hidden)
+      g_object_class_install_property (klass, PROP_FILTER + i, make_spec (filter, &info->params[i]));
 }
 
 gpointer
@@ -262,7 +449,7 @@ gst_cf_filter_snapshot (GstCfFilter *self, CfCommon *common)
 
   *common = priv->common;
   priv->seen = priv->serial;
-  return gst_cf_params_copy (FILTER (self), priv->params);
+  return cf_params_copy (FILTER (self), priv->params);
 }
 
 static void
@@ -282,5 +469,5 @@ set_active_backend (GstCfFilter *self, GstCfBackendKind backend)
 void
 gst_cf_filter_update_active_backend (GstCfFilter *self)
 {
-  set_active_backend (self, PRIV (self)->path.use_gpu ? GST_CF_BACKEND_CUDA : GST_CF_BACKEND_CPU);
+  set_active_backend (self, PRIV (self)->backend.use_gpu ? GST_CF_BACKEND_CUDA : GST_CF_BACKEND_CPU);
 }

@@ -4,7 +4,6 @@
 #include "gstcffilter-private.h"
 #include "gstcfcaps.h"
 #include "gstcfcuda.h"
-#include "gstcfparams.h"
 #include "gstcfmemory.h"
 
 #define GST_CAT_DEFAULT gst_cf_filter_debug
@@ -43,7 +42,7 @@ start_gpu (GstCfFilter *self, GstCfBackendKind backend, gint device)
     return backend != GST_CF_BACKEND_CUDA;
   }
   if (gst_cf_cuda_ensure_context (GST_ELEMENT (self), device, &priv->context)
-      && gst_cf_backend_open_gpu (&priv->path, priv->context, &status))
+      && gst_cf_backend_open_gpu (&priv->backend, priv->context, &status))
     return TRUE;
   if (!status.message[0])
     g_snprintf (status.message, sizeof status.message, "no CUDA context could be made on device %d", device);
@@ -66,8 +65,8 @@ release (GstCfFilter *self)
   context = priv->context;
   priv->context = NULL;
   GST_OBJECT_UNLOCK (self);
-  gst_cf_output_stop (&priv->flight);
-  gst_cf_backend_stop (&priv->path);
+  gst_cf_output_stop (&priv->output);
+  gst_cf_backend_stop (&priv->backend);
   if (priv->allocator)
     gst_object_unref (priv->allocator);
   priv->allocator = NULL;
@@ -89,7 +88,7 @@ start (GstBaseTransform *trans)
   GST_OBJECT_LOCK (self);
   priv->slots = (guint) priv->frames_in_flight;
   priv->latency = priv->pushed = 0;
-  backend = priv->backend;
+  backend = priv->wanted_backend;
   device = priv->device;
   fail_on_gpu_error = priv->on_gpu_error == GST_CF_ON_GPU_ERROR_ERROR;
   code = cf_filter_check (FILTER (self), NULL, &priv->common, priv->params, &status);
@@ -98,7 +97,7 @@ start (GstBaseTransform *trans)
     GST_ELEMENT_ERROR (self, LIBRARY, SETTINGS, ("%s", status.message), (NULL));
     return FALSE;
   }
-  if (!gst_cf_backend_start (&priv->path, priv->slots, fail_on_gpu_error, &status)) {
+  if (!gst_cf_backend_start (&priv->backend, priv->slots, fail_on_gpu_error, &status)) {
     gst_cf_backend_post_error (GST_ELEMENT (self), &status, "The filter could not be started");
     return FALSE;
   }
@@ -107,17 +106,17 @@ start (GstBaseTransform *trans)
     return FALSE;
   }
   priv->discont = FALSE;
-  if (priv->slots > 1 && !gst_cf_output_start (&priv->flight, priv->slots, GST_OBJECT_NAME (self))) {
+  if (priv->slots > 1 && !gst_cf_output_start (&priv->output, priv->slots, GST_OBJECT_NAME (self))) {
     GST_ELEMENT_ERROR (self, RESOURCE, FAILED, ("There is no thread to be had for frames-in-flight=%u", priv->slots),
         (NULL));
     release (self);
     return FALSE;
   }
-  priv->allocator = gst_cf_allocator_new (priv->path.use_gpu ? priv->context : NULL);
+  priv->allocator = gst_cf_allocator_new (priv->backend.use_gpu ? priv->context : NULL);
   g_atomic_int_set (&priv->reset, FALSE);
   priv->refusal[0] = '\0';
   GST_OBJECT_LOCK (self);
-  priv->has_gpu = priv->path.use_gpu;
+  priv->has_gpu = priv->backend.use_gpu;
   priv->started = TRUE;
   priv->serial++;
   GST_OBJECT_UNLOCK (self);
@@ -161,7 +160,7 @@ set_context (GstElement *element, GstContext *message)
 void
 gst_cf_filter_drain (GstCfFilter *self)
 {
-  gst_cf_output_drain (&PRIV (self)->flight);
+  gst_cf_output_drain (&PRIV (self)->output);
 }
 
 /* The frames come from another context than ours: move to it, if the user did
@@ -172,19 +171,19 @@ adopt_context (GstCfFilter *self, GstBuffer *buffer)
   GstCfFilterPrivate *priv = PRIV (self);
   GstObject *theirs = gst_cf_cuda_buffer_context (buffer), *old;
 
-  if (!theirs || !gst_cf_backend_is_elsewhere (&priv->path, theirs))
+  if (!theirs || !gst_cf_backend_is_elsewhere (&priv->backend, theirs))
     return;
   if (priv->device >= 0 && gst_cf_cuda_device (theirs) != priv->device)
     return;
   gst_cf_filter_drain (self);
-  if (!gst_cf_backend_is_elsewhere (&priv->path, theirs)) /* the GPU failed meanwhile */
+  if (!gst_cf_backend_is_elsewhere (&priv->backend, theirs)) /* the GPU failed meanwhile */
     return;
   GST_INFO_OBJECT (self, "moving to the CUDA context of the input, %" GST_PTR_FORMAT, theirs);
   GST_OBJECT_LOCK (self);
   old = priv->context;
   priv->context = gst_object_ref (theirs);
   GST_OBJECT_UNLOCK (self);
-  if (gst_cf_backend_adopt (&priv->path, theirs)) {
+  if (gst_cf_backend_adopt (&priv->backend, theirs)) {
     gst_object_unref (priv->allocator);
     priv->allocator = gst_cf_allocator_new (theirs);
     gst_base_transform_reconfigure_src (GST_BASE_TRANSFORM (self));
@@ -213,9 +212,9 @@ before_transform (GstBaseTransform *trans, GstBuffer *buffer)
   GST_OBJECT_UNLOCK (self);
   if (params) {
     gst_cf_filter_drain (self);
-    if (!gst_cf_backend_update (&priv->path, &common, params))
-      priv->path.configured = FALSE; /* the error is posted; no frame leaves with the wrong values */
-    gst_cf_params_free (FILTER (self), params);
+    if (!gst_cf_backend_update (&priv->backend, &common, params))
+      priv->backend.configured = FALSE; /* the error is posted; no frame leaves with the wrong values */
+    cf_params_free (FILTER (self), params);
   }
 }
 
@@ -227,7 +226,7 @@ prepare_output_buffer (GstBaseTransform *trans, GstBuffer *in, GstBuffer **out)
 {
   GstCfFilterPrivate *priv = PRIV (GST_CF_FILTER (trans));
 
-  if (priv->same_memory && gst_cf_backend_may_pass (&priv->path, in)) {
+  if (priv->same_memory && gst_cf_backend_may_pass (&priv->backend, in)) {
     *out = in;
     return GST_FLOW_OK;
   }
@@ -237,27 +236,27 @@ prepare_output_buffer (GstBaseTransform *trans, GstBuffer *in, GstBuffer **out)
 /* Queues the frame, at the number of a slot. FALSE: it has to be finished before
  * the next one. */
 static gboolean
-submit (GstCfFilter *self, GstCfJob *job, guint slot, GstBuffer *in, GstBuffer *out)
+submit (GstCfFilter *self, GstCfPendingFrame *frame, guint slot, GstBuffer *in, GstBuffer *out)
 {
   GstCfFilterPrivate *priv = PRIV (self);
   gboolean flushed = g_atomic_int_compare_and_exchange (&priv->reset, TRUE, FALSE);
 
-  if (flushed || (in != out && gst_cf_backend_needs_reset (&priv->path))) {
+  if (flushed || (in != out && gst_cf_backend_needs_reset (&priv->backend))) {
     gst_cf_filter_drain (self);
-    gst_cf_backend_reset (&priv->path);
+    gst_cf_backend_reset (&priv->backend);
   }
-  return gst_cf_backend_submit (&priv->path, job, slot, in, out);
+  return gst_cf_backend_submit (&priv->backend, frame, slot, in, out);
 }
 
 static GstFlowReturn
-finish (GstCfFilter *self, GstCfJob *job, gboolean drop)
+finish (GstCfFilter *self, GstCfPendingFrame *frame, gboolean drop)
 {
   GstCfFilterClass *klass = GST_CF_FILTER_GET_CLASS (self);
   GstCfFilterPrivate *priv = PRIV (self);
-  GstFlowReturn flow = gst_cf_backend_finish (&priv->path, job, drop);
+  GstFlowReturn flow = gst_cf_backend_finish (&priv->backend, frame, drop);
 
-  if (flow == GST_FLOW_OK && !drop && job->in != job->out && priv->path.reports && klass->regions)
-    klass->regions (self, job->out, &priv->path.info, &priv->path.regions);
+  if (flow == GST_FLOW_OK && !drop && frame->in != frame->out && priv->backend.traits.has_regions && klass->regions)
+    klass->regions (self, frame->out, &priv->backend.info, &priv->backend.regions);
   gst_cf_filter_update_active_backend (self);
   return flow;
 }
@@ -267,22 +266,22 @@ static GstFlowReturn
 transform (GstBaseTransform *trans, GstBuffer *in, GstBuffer *out)
 {
   GstCfFilter *self = GST_CF_FILTER (trans);
-  GstCfJob job;
+  GstCfPendingFrame frame;
 
-  submit (self, &job, 0, in, out);
-  return finish (self, &job, FALSE);
+  submit (self, &frame, 0, in, out);
+  return finish (self, &frame, FALSE);
 }
 
 /* ---- frames that overlap ------------------------------------------------ */
 
 /* Output thread. */
 static GstFlowReturn
-finish_under_way (gpointer user, GstCfJob *job, gboolean drop)
+finish_under_way (gpointer user, GstCfPendingFrame *frame, gboolean drop)
 {
-  GstFlowReturn flow = finish (user, job, drop);
+  GstFlowReturn flow = finish (user, frame, drop);
 
-  if (job->in != job->out)
-    gst_buffer_unref (job->in);
+  if (frame->in != frame->out)
+    gst_buffer_unref (frame->in);
   return flow;
 }
 
@@ -308,7 +307,7 @@ static GstFlowReturn
 submit_input_buffer (GstBaseTransform *trans, gboolean is_discont, GstBuffer *in)
 {
   GstCfFilterPrivate *priv = PRIV (GST_CF_FILTER (trans));
-  GstFlowReturn flow = priv->slots > 1 ? gst_cf_output_take_flow (&priv->flight) : GST_FLOW_OK;
+  GstFlowReturn flow = priv->slots > 1 ? gst_cf_output_take_flow (&priv->output) : GST_FLOW_OK;
 
   if (flow != GST_FLOW_OK) {
     gst_buffer_unref (in);
@@ -340,14 +339,14 @@ send_off (GstCfFilter *self, GstBuffer *in)
   GstCfFilterPrivate *priv = PRIV (self);
   GstBuffer *out = NULL;
   GstFlowReturn flow;
-  GstCfJob *job;
+  GstCfPendingFrame *frame;
   gboolean passes, more;
   guint place;
 
-  job = gst_cf_output_begin (&priv->flight, priv->path.reports ? 1 : priv->slots, &place);
-  if (!job) {
+  frame = gst_cf_output_begin (&priv->output, priv->backend.traits.has_regions ? 1 : priv->slots, &place);
+  if (!frame) {
     gst_buffer_unref (in);
-    return gst_cf_output_take_flow (&priv->flight);
+    return gst_cf_output_take_flow (&priv->output);
   }
   flow = GST_BASE_TRANSFORM_GET_CLASS (self)->prepare_output_buffer (trans, in, &out);
   if (flow != GST_FLOW_OK || !out) {
@@ -356,8 +355,8 @@ send_off (GstCfFilter *self, GstBuffer *in)
   }
   passes = in == out;
   out = mark_discont (priv, out);
-  more = submit (self, job, place, passes ? out : in, out);
-  gst_cf_output_add (&priv->flight);
+  more = submit (self, frame, place, passes ? out : in, out);
+  gst_cf_output_add (&priv->output);
   if (!more)
     gst_cf_filter_drain (self);
   return GST_FLOW_OK;
@@ -404,7 +403,7 @@ flush_stop (GstCfFilter *self)
 {
   GstCfFilterPrivate *priv = PRIV (self);
 
-  gst_cf_output_set_flushing (&priv->flight, FALSE);
+  gst_cf_output_set_flushing (&priv->output, FALSE);
   g_atomic_int_set (&priv->reset, TRUE);
   priv->discont = FALSE;
   GST_OBJECT_LOCK (self);
@@ -421,7 +420,7 @@ sink_event (GstBaseTransform *trans, GstEvent *event)
   switch (GST_EVENT_TYPE (event)) {
     case GST_EVENT_FLUSH_START:
       /* Whoever waits for a place, or for a buffer of an exhausted pool, is let go. */
-      gst_cf_output_set_flushing (&PRIV (self)->flight, TRUE);
+      gst_cf_output_set_flushing (&PRIV (self)->output, TRUE);
       pool = gst_base_transform_get_buffer_pool (trans);
       if (pool)
         gst_buffer_pool_set_flushing (pool, TRUE);
@@ -454,9 +453,9 @@ constructed (GObject *object)
   priv->device = -1;
   priv->frames_in_flight = 1;
   priv->slots = 1;
-  gst_cf_output_init (&priv->flight, finish_under_way, push_finished, self);
-  priv->params = gst_cf_params_new (FILTER (self));
-  gst_cf_backend_init (&priv->path, GST_ELEMENT (self), FILTER (self));
+  gst_cf_output_init (&priv->output, finish_under_way, push_finished, self);
+  priv->params = cf_params_new (FILTER (self));
+  gst_cf_backend_init (&priv->backend, GST_ELEMENT (self), FILTER (self));
   gst_base_transform_set_qos_enabled (GST_BASE_TRANSFORM (self), TRUE);
 }
 
@@ -467,9 +466,9 @@ finalize (GObject *object)
   GstCfFilterPrivate *priv = PRIV (self);
 
   release (self); /* a no-op after stop */
-  gst_cf_output_clear (&priv->flight);
-  gst_cf_backend_clear (&priv->path);
-  gst_cf_params_free (FILTER (self), priv->params);
+  gst_cf_output_clear (&priv->output);
+  gst_cf_backend_clear (&priv->backend);
+  cf_params_free (FILTER (self), priv->params);
   G_OBJECT_CLASS (gst_cf_filter_parent_class)->finalize (object);
 }
 

@@ -6,163 +6,163 @@
 #include <string.h>
 
 void
-gst_cf_output_init (GstCfOutput *flight, GstCfFinish finish, GstCfPush push, gpointer user)
+gst_cf_output_init (GstCfOutput *output, GstCfFinish finish, GstCfPush push, gpointer user)
 {
-  memset (flight, 0, sizeof *flight);
-  flight->finish = finish;
-  flight->push = push;
-  flight->user = user;
-  g_mutex_init (&flight->lock);
-  g_cond_init (&flight->changed);
+  memset (output, 0, sizeof *output);
+  output->finish = finish;
+  output->push = push;
+  output->user = user;
+  g_mutex_init (&output->lock);
+  g_cond_init (&output->changed);
 }
 
 void
-gst_cf_output_clear (GstCfOutput *flight)
+gst_cf_output_clear (GstCfOutput *output)
 {
-  gst_cf_output_stop (flight);
-  g_mutex_clear (&flight->lock);
-  g_cond_clear (&flight->changed);
+  gst_cf_output_stop (output);
+  g_mutex_clear (&output->lock);
+  g_cond_clear (&output->changed);
 }
 
 /* Frames behind an error are not worth the CPU's work; behind all else the
  * filter goes on seeing them. */
 static gboolean
-to_be_dropped (const GstCfOutput *flight)
+to_be_dropped (const GstCfOutput *output)
 {
-  return flight->flushing || flight->stopping || flight->flow == GST_FLOW_ERROR;
+  return output->flushing || output->stopping || output->flow == GST_FLOW_ERROR;
 }
 
 /* Finishes the oldest frame and pushes it. Lock held, but not meanwhile. */
 static void
-let_one_go (GstCfOutput *flight)
+let_one_go (GstCfOutput *output)
 {
-  GstCfJob *job = &flight->job[flight->first];
-  gboolean drop = to_be_dropped (flight);
+  GstCfPendingFrame *frame = &output->frame[output->first];
+  gboolean drop = to_be_dropped (output);
   GstFlowReturn flow;
   GstBuffer *out;
 
-  g_mutex_unlock (&flight->lock);
-  flow = flight->finish (flight->user, job, drop);
-  g_mutex_lock (&flight->lock);
+  g_mutex_unlock (&output->lock);
+  flow = output->finish (output->user, frame, drop);
+  g_mutex_lock (&output->lock);
   /* Its place is free as soon as it is made: downstream may take its time. */
-  out = job->out;
-  flight->first = (flight->first + 1) % flight->size;
-  flight->n--;
-  flight->pushing = TRUE;
-  drop = drop || to_be_dropped (flight) || flow != GST_FLOW_OK || flight->flow != GST_FLOW_OK;
-  g_cond_broadcast (&flight->changed);
-  g_mutex_unlock (&flight->lock);
+  out = frame->out;
+  output->first = (output->first + 1) % output->size;
+  output->n--;
+  output->pushing = TRUE;
+  drop = drop || to_be_dropped (output) || flow != GST_FLOW_OK || output->flow != GST_FLOW_OK;
+  g_cond_broadcast (&output->changed);
+  g_mutex_unlock (&output->lock);
   if (drop)
     gst_buffer_unref (out);
   else
-    flow = flight->push (flight->user, out);
-  g_mutex_lock (&flight->lock);
-  flight->pushing = FALSE;
-  if (flight->flow == GST_FLOW_OK)
-    flight->flow = flow;
-  g_cond_broadcast (&flight->changed);
+    flow = output->push (output->user, out);
+  g_mutex_lock (&output->lock);
+  output->pushing = FALSE;
+  if (output->flow == GST_FLOW_OK)
+    output->flow = flow;
+  g_cond_broadcast (&output->changed);
 }
 
 static gpointer
-output (gpointer data)
+output_thread (gpointer data)
 {
-  GstCfOutput *flight = data;
+  GstCfOutput *output = data;
 
-  g_mutex_lock (&flight->lock);
-  while (flight->n > 0 || !flight->stopping)
-    if (flight->n > 0)
-      let_one_go (flight);
+  g_mutex_lock (&output->lock);
+  while (output->n > 0 || !output->stopping)
+    if (output->n > 0)
+      let_one_go (output);
     else
-      g_cond_wait (&flight->changed, &flight->lock);
-  g_mutex_unlock (&flight->lock);
+      g_cond_wait (&output->changed, &output->lock);
+  g_mutex_unlock (&output->lock);
   return NULL;
 }
 
 gboolean
-gst_cf_output_start (GstCfOutput *flight, guint size, const gchar *name)
+gst_cf_output_start (GstCfOutput *output, guint size, const gchar *name)
 {
-  flight->size = size;
-  flight->first = flight->n = 0;
-  flight->flushing = flight->stopping = flight->pushing = FALSE;
-  flight->flow = GST_FLOW_OK;
-  flight->thread = g_thread_try_new (name, output, flight, NULL);
-  return flight->thread != NULL;
+  output->size = size;
+  output->first = output->n = 0;
+  output->flushing = output->stopping = output->pushing = FALSE;
+  output->flow = GST_FLOW_OK;
+  output->thread = g_thread_try_new (name, output_thread, output, NULL);
+  return output->thread != NULL;
 }
 
 void
-gst_cf_output_stop (GstCfOutput *flight)
+gst_cf_output_stop (GstCfOutput *output)
 {
-  if (!flight->thread)
+  if (!output->thread)
     return;
-  g_mutex_lock (&flight->lock);
-  flight->stopping = TRUE;
-  g_cond_broadcast (&flight->changed);
-  g_mutex_unlock (&flight->lock);
-  g_thread_join (flight->thread);
-  flight->thread = NULL;
+  g_mutex_lock (&output->lock);
+  output->stopping = TRUE;
+  g_cond_broadcast (&output->changed);
+  g_mutex_unlock (&output->lock);
+  g_thread_join (output->thread);
+  output->thread = NULL;
 }
 
-GstCfJob *
-gst_cf_output_begin (GstCfOutput *flight, guint most, guint *place)
+GstCfPendingFrame *
+gst_cf_output_begin (GstCfOutput *output, guint most, guint *place)
 {
-  GstCfJob *job = NULL;
+  GstCfPendingFrame *frame = NULL;
 
-  g_mutex_lock (&flight->lock);
-  while (flight->n >= most && !flight->flushing && flight->flow == GST_FLOW_OK)
-    g_cond_wait (&flight->changed, &flight->lock);
-  if (!flight->flushing && flight->flow == GST_FLOW_OK) {
-    *place = (flight->first + flight->n) % flight->size;
-    job = &flight->job[*place];
+  g_mutex_lock (&output->lock);
+  while (output->n >= most && !output->flushing && output->flow == GST_FLOW_OK)
+    g_cond_wait (&output->changed, &output->lock);
+  if (!output->flushing && output->flow == GST_FLOW_OK) {
+    *place = (output->first + output->n) % output->size;
+    frame = &output->frame[*place];
   }
-  g_mutex_unlock (&flight->lock);
-  return job;
+  g_mutex_unlock (&output->lock);
+  return frame;
 }
 
 void
-gst_cf_output_add (GstCfOutput *flight)
+gst_cf_output_add (GstCfOutput *output)
 {
-  g_mutex_lock (&flight->lock);
-  flight->n++;
-  g_cond_broadcast (&flight->changed);
-  g_mutex_unlock (&flight->lock);
+  g_mutex_lock (&output->lock);
+  output->n++;
+  g_cond_broadcast (&output->changed);
+  g_mutex_unlock (&output->lock);
 }
 
 GstFlowReturn
-gst_cf_output_take_flow (GstCfOutput *flight)
+gst_cf_output_take_flow (GstCfOutput *output)
 {
   GstFlowReturn flow;
 
-  g_mutex_lock (&flight->lock);
+  g_mutex_lock (&output->lock);
   /* Those behind a frame that was refused are dropped first. */
-  while (flight->flow != GST_FLOW_OK && !flight->flushing && (flight->n > 0 || flight->pushing))
-    g_cond_wait (&flight->changed, &flight->lock);
-  flow = flight->flushing ? GST_FLOW_FLUSHING : flight->flow;
-  flight->flow = GST_FLOW_OK;
-  g_mutex_unlock (&flight->lock);
+  while (output->flow != GST_FLOW_OK && !output->flushing && (output->n > 0 || output->pushing))
+    g_cond_wait (&output->changed, &output->lock);
+  flow = output->flushing ? GST_FLOW_FLUSHING : output->flow;
+  output->flow = GST_FLOW_OK;
+  g_mutex_unlock (&output->lock);
   return flow;
 }
 
 void
-gst_cf_output_drain (GstCfOutput *flight)
+gst_cf_output_drain (GstCfOutput *output)
 {
-  if (!flight->thread)
+  if (!output->thread)
     return;
-  g_mutex_lock (&flight->lock);
-  while (flight->n > 0 || flight->pushing)
-    g_cond_wait (&flight->changed, &flight->lock);
-  g_mutex_unlock (&flight->lock);
+  g_mutex_lock (&output->lock);
+  while (output->n > 0 || output->pushing)
+    g_cond_wait (&output->changed, &output->lock);
+  g_mutex_unlock (&output->lock);
 }
 
 void
-gst_cf_output_set_flushing (GstCfOutput *flight, gboolean flushing)
+gst_cf_output_set_flushing (GstCfOutput *output, gboolean flushing)
 {
-  if (!flight->thread)
+  if (!output->thread)
     return;
   if (!flushing)
-    gst_cf_output_drain (flight);
-  g_mutex_lock (&flight->lock);
-  flight->flushing = flushing;
-  flight->flow = GST_FLOW_OK;
-  g_cond_broadcast (&flight->changed);
-  g_mutex_unlock (&flight->lock);
+    gst_cf_output_drain (output);
+  g_mutex_lock (&output->lock);
+  output->flushing = flushing;
+  output->flow = GST_FLOW_OK;
+  g_cond_broadcast (&output->changed);
+  g_mutex_unlock (&output->lock);
 }

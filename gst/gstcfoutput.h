@@ -15,8 +15,8 @@
 G_BEGIN_DECLS
 
 /* Both in the output thread. Finish: makes the frame ready, drops the reference
- * to the input, and leaves `job->out` to be pushed or dropped. Push takes `out`. */
-typedef GstFlowReturn (*GstCfFinish) (gpointer user, GstCfJob *job, gboolean drop);
+ * to the input, and leaves `frame->out` to be pushed or dropped. Push takes `out`. */
+typedef GstFlowReturn (*GstCfFinish) (gpointer user, GstCfPendingFrame *frame, gboolean drop);
 typedef GstFlowReturn (*GstCfPush) (gpointer user, GstBuffer *out);
 
 typedef struct {
@@ -28,7 +28,7 @@ typedef struct {
   GMutex lock;
   GCond changed;
   /* all below: lock held */
-  GstCfJob job[GST_CF_MAX_IN_FLIGHT]; /* a ring; its place is a frame's slot */
+  GstCfPendingFrame frame[GST_CF_MAX_IN_FLIGHT]; /* a ring; its place is a frame's slot */
   guint size, first, n;
   gboolean pushing;  /* one more is in the output thread's hands */
   gboolean flushing; /* frames are dropped, and none is let in */
@@ -36,28 +36,28 @@ typedef struct {
   GstFlowReturn flow; /* for upstream */
 } GstCfOutput;
 
-void gst_cf_output_init (GstCfOutput *flight, GstCfFinish finish, GstCfPush push, gpointer user);
-void gst_cf_output_clear (GstCfOutput *flight);
+void gst_cf_output_init (GstCfOutput *output, GstCfFinish finish, GstCfPush push, gpointer user);
+void gst_cf_output_clear (GstCfOutput *output);
 
 /* `size`: places, at most GST_CF_MAX_IN_FLIGHT. FALSE: no thread could be had. */
-gboolean gst_cf_output_start (GstCfOutput *flight, guint size, const gchar *name);
+gboolean gst_cf_output_start (GstCfOutput *output, guint size, const gchar *name);
 /* Drops what is under way and ends the thread. No-op where it is not started. */
-void gst_cf_output_stop (GstCfOutput *flight);
+void gst_cf_output_stop (GstCfOutput *output);
 
 /* Streaming thread. Waits until fewer than `most` frames are under way and gives
  * the place of the next, with its number; NULL where it is not to be submitted:
  * gst_cf_output_take_flow says why. */
-GstCfJob *gst_cf_output_begin (GstCfOutput *flight, guint most, guint *place);
-/* The job of that place was submitted. */
-void gst_cf_output_add (GstCfOutput *flight);
+GstCfPendingFrame *gst_cf_output_begin (GstCfOutput *output, guint most, guint *place);
+/* The frame of that place was submitted. */
+void gst_cf_output_add (GstCfOutput *output);
 /* The flow for upstream, GST_FLOW_OK where there is nothing to say; said once. */
-GstFlowReturn gst_cf_output_take_flow (GstCfOutput *flight);
+GstFlowReturn gst_cf_output_take_flow (GstCfOutput *output);
 
 /* Waits until every frame has left. Any thread but the output thread. */
-void gst_cf_output_drain (GstCfOutput *flight);
+void gst_cf_output_drain (GstCfOutput *output);
 /* TRUE: from now on, nobody waits for a place, and frames are dropped. FALSE:
  * waits until they are, and begins anew. */
-void gst_cf_output_set_flushing (GstCfOutput *flight, gboolean flushing);
+void gst_cf_output_set_flushing (GstCfOutput *output, gboolean flushing);
 
 G_END_DECLS
 #endif

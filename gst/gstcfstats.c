@@ -108,6 +108,7 @@ GstStructure *
 gst_cf_stats_get (GstCfStats *stats)
 {
   static const gchar *const names[GST_CF_N_TIMES] = { "upload", "kernel", "download", "total" };
+  const CfGpuCounters counters = cf_gpu_counters ();
   GstStructure *out;
 
   g_mutex_lock (&stats->lock);
@@ -119,8 +120,8 @@ gst_cf_stats_get (GstCfStats *stats)
       "frames-passed", G_TYPE_UINT64, stats->frames_passed,
       "bytes", G_TYPE_UINT64, stats->bytes,
       "abandoned", G_TYPE_UINT64, stats->abandoned,
-      "gpu-launches", G_TYPE_UINT64, cf_gpu_launches (),
-      "gpu-allocations", G_TYPE_UINT64, cf_gpu_allocations (), NULL);
+      "gpu-launches", G_TYPE_UINT64, counters.launches,
+      "gpu-allocations", G_TYPE_UINT64, counters.allocations, NULL);
   for (int i = 0; i < GST_CF_N_TIMES; i++)
     add_series (out, names[i], &stats->time[i]);
   g_mutex_unlock (&stats->lock);

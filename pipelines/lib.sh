@@ -147,39 +147,25 @@ cf_launch () {
 
 # cf_ends INPUT [OUT.mkv]: sets the array `source` to a file, a camera, a URI or
 # "test", and the array `sink` to a video file, or without OUT.mkv to a window.
+# shellcheck disable=SC2034 # the arrays are for the caller
 cf_ends () {
+  local tune=() sync=()
   case $1 in
-    *://*) source=(uridecodebin "uri=$1" ! queue) ;;
+    *://*)
+      source=(uridecodebin "uri=$1" ! queue)
+      case $1 in rtsp*) tune=(tune=zerolatency) ;; esac ;;
     test) source=(videotestsrc pattern=ball num-buffers=300 ! "video/x-raw,width=640,height=480,framerate=30/1") ;;
     /dev/*)
       [ -e "$1" ] || cf_die "no camera $1"
-      source=(v4l2src "device=$1" ! decodebin) ;;
+      source=(v4l2src "device=$1" ! decodebin)
+      tune=(tune=zerolatency) sync=(sync=false) ;;
     *)
-      [ -r "$1" ] || cf_die "no file \"$1\" that can be read"
+      [ -r "$1" ] || cf_die "no readable file \"$1\""
       source=(filesrc "location=$1" ! decodebin) ;;
   esac
   if [ -n "${2:-}" ]; then
-    sink=(x264enc speed-preset=veryfast ! matroskamux ! filesink "location=$2")
+    sink=(x264enc speed-preset=veryfast "${tune[@]}" ! matroskamux ! filesink "location=$2")
   else
-    sink=(autovideosink)
+    sink=(autovideosink "${sync[@]}")
   fi
-}
-
-# cf_effect WORDS... -- [INPUT [OUT.mkv]]: becomes the pipeline that sends INPUT
-# (a film, a URI, a camera, "test") through the element line WORDS, into a file or
-# a window. FILTER in the environment takes another element line; the array
-# cf_launch_options has more options for gst-launch-1.0.
-cf_launch_options=()
-cf_effect () {
-  local filter=() source sink
-  while [ "$1" != -- ]; do
-    filter+=("$1")
-    shift
-  done
-  [ -z "${FILTER:-}" ] || read -ra filter <<< "$FILTER"
-  cf_need_element "${filter[0]}"
-  # RGB, which a camera may give, has no luma.
-  case " ${filter[*]} " in *" apply-to="*) filter=("video/x-raw,format=I420" ! "${filter[@]}") ;; esac
-  cf_ends "${2:-/dev/video0}" "${3:-}"
-  cf_launch -e "${cf_launch_options[@]}" "${source[@]}" ! videoconvert ! "${filter[@]}" ! videoconvert ! "${sink[@]}"
 }

@@ -156,15 +156,19 @@ halo (const void *params_)
   return c.h / 2;
 }
 
+static void
+traits (const CfVideo *video, const CfCommon *common, const void *params_, CfTraits *traits)
+{
+  traits->halo = halo (params_);
+  traits->identity = video && is_identity (video, common, params_);
+}
+
 const CfFilter cf_convolve = {
-  .stem = "convolve",
-  .params = params,
-  .n_params = sizeof params / sizeof params[0],
+  .info = { .stem = "convolve", .params = params, .n_params = sizeof params / sizeof params[0] },
   .params_size = sizeof (CfConvolveParams),
   .check = check,
   .changed = changed,
-  .passes = is_identity,
-  .halo = halo,
+  .traits = traits,
   .cpu = &cf_convolve_cpu,
 #ifdef CF_HAVE_CUDA
   .cuda = &cf_convolve_cuda,

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * core/cpu.c: which instruction set the CPU side runs with. */
-#include "cf.h"
+#include "cf-test.h"
 #include "cpu.h"
+#include "threads.h"
 
 #include <stdatomic.h>
 #include <string.h>
@@ -44,8 +45,10 @@ cf_cpu_isa_number (void)
 }
 
 const char *
-cf_cpu_isa (void)
+cf_cpu_info (int *threads)
 {
+  if (threads)
+    *threads = cf_cpu_threads ();
   return names[cf_cpu_isa_number ()];
 }
 

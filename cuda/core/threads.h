@@ -5,14 +5,16 @@
 #ifndef CF_CORE_THREADS_H
 #define CF_CORE_THREADS_H
 
-/* One task of many: `task` counts from 0 to n_tasks - 1; `thread` is below
- * cf_cpu_threads () and no two jobs of one call that run at the same time have
- * the same, so it can index scratch memory. */
+/* Returns how many threads run tasks, the caller's among them: the cores that this process may run on. */
+int cf_cpu_threads (void);
+
+/* One task of many: `task` counts from 0 to n_tasks - 1; `thread` is below cf_cpu_threads (), and no two tasks of
+ * one call that run at the same time have the same, so it can index scratch memory. */
 typedef void (*CfTask) (void *data, int task, int thread);
 
-/* Runs all jobs and returns when all are done. The caller takes part. Several
- * threads may call it at once; each call has its own thread numbers. Never
- * fails: without helpers the caller does everything. */
+/* Runs all tasks and returns when all are done. The caller takes part. Several threads may call it at the same
+ * time; each call has its own thread numbers. Never fails: without other threads the caller runs every
+ * task. */
 void cf_parallel_for (int n_tasks, CfTask fn, void *data);
 
 #endif

@@ -132,14 +132,18 @@ is_identity (const CfVideo *video, const CfCommon *common, const void *params_)
   return !cf_any_filtered (video, common);
 }
 
+static void
+traits (const CfVideo *video, const CfCommon *common, const void *params_, CfTraits *traits)
+{
+  traits->identity = video && is_identity (video, common, params_);
+}
+
 const CfFilter cf_irfilter = {
-  .stem = "irfilter",
-  .params = params,
-  .n_params = sizeof params / sizeof params[0],
+  .info = { .stem = "irfilter", .params = params, .n_params = sizeof params / sizeof params[0] },
   .params_size = sizeof (CfIrFilterParams),
   .check = check,
   .changed = changed,
-  .passes = is_identity,
+  .traits = traits,
   .cpu = &cf_irfilter_cpu,
 #ifdef CF_HAVE_CUDA
   .cuda = &cf_irfilter_cuda,

@@ -71,10 +71,13 @@ history (const void *params_)
   return ((const CfMedianParams *) params_)->temporal_depth - 1;
 }
 
-static int
-halo (const void *params_)
+static void
+traits (const CfVideo *video, const CfCommon *common, const void *params_, CfTraits *traits)
 {
-  return cf_median_window (params_).h / 2;
+  (void) video;
+  (void) common;
+  traits->history = history (params_);
+  traits->halo = cf_median_window (params_).h / 2;
 }
 
 /* The history has room for one depth, and starts anew when the depth changes. */
@@ -85,13 +88,10 @@ replan (const void *old_params, const void *new_params)
 }
 
 const CfFilter cf_median = {
-  .stem = "median",
-  .params = params,
-  .n_params = sizeof params / sizeof params[0],
+  .info = { .stem = "median", .params = params, .n_params = sizeof params / sizeof params[0] },
   .params_size = sizeof (CfMedianParams),
   .check = check,
-  .history = history,
-  .halo = halo,
+  .traits = traits,
   .replan = replan,
   .cpu = &cf_median_cpu,
 #ifdef CF_HAVE_CUDA

@@ -230,12 +230,6 @@ check (const CfVideo *video, const CfCommon *common, const void *params_, CfStat
 }
 
 static bool
-is_stateful (const void *params_)
-{
-  return ((const CfSegmentParams *) params_)->temporal > 0;
-}
-
-static bool
 is_identity (const CfVideo *video, const CfCommon *common, const void *params_)
 {
   const CfSegmentParams *p = params_;
@@ -247,16 +241,22 @@ is_identity (const CfVideo *video, const CfCommon *common, const void *params_)
   return !cf_any_filtered (video, common);
 }
 
+static void
+traits (const CfVideo *video, const CfCommon *common, const void *params_, CfTraits *traits)
+{
+  const CfSegmentParams *p = params_;
+
+  traits->stateful = p->temporal > 0;
+  traits->has_regions = reports (p);
+  traits->identity = video && is_identity (video, common, params_);
+}
+
 const CfFilter cf_segment = {
-  .stem = "segment",
-  .params = params,
-  .n_params = sizeof params / sizeof params[0],
+  .info = { .stem = "segment", .params = params, .n_params = sizeof params / sizeof params[0],
+    .whole_frames = true },
   .params_size = sizeof (CfSegmentParams),
   .check = check,
-  .passes = is_identity,
-  .whole_frames = true,
-  .follows = is_stateful,
-  .reports = reports,
+  .traits = traits,
   .cpu = &cf_segment_cpu,
 #ifdef CF_HAVE_CUDA
   .cuda = &cf_segment_cuda,

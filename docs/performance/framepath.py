@@ -71,7 +71,7 @@ def limits(results):
                      f'{limit["link_both_gbs"]:.1f}', f"{frames:.0f}", f'{limit["link_trip_us"]:.0f}',
                      f'{limit["memcpy_one_thread_gbs"]:.1f}', f'{limit["memcpy_all_threads_gbs"]:.1f}'])
     table(["NV12", "link up GB/s", "down", "both at once, each direction", "= frames/s", "up, down and waited for, us",
-           "memcpy, one thread GB/s", "all threads"], rows)
+           "memcpy, one thread, GB/s", "all threads"], rows)
 
 
 def share_of(row, results, name):
@@ -140,11 +140,9 @@ def cameras(parts, flight):
                         f'{row["latency_max_ms"]:.1f}', f'{row["cores_busy"]:.1f}',
                         # with several processes a kernel's time includes its wait for the others' time slices
                         f'{kernel_us(row) * row["frames_per_second"] / 1e4:.0f}' if row["processes"] == 1 else "-",
-                        f'{row["gpu_use_percent"]:.0f}' if "gpu_use_percent" in row else "-",
-                        f'{row["gpus"][0]["memory_mb"] / 1e3:.1f}' if row["gpus"] else "-",
                         f'{100 * share_of(row, measured, "link_both_gbs"):.0f}'])
     table(["cameras", "processes", "s", "frames/s", "dropped", "late", "p50 ms", "p99", "max", "cores", "kernels %",
-           "GPU %", "GPU GB", "% of the link"], out)
+           "% of the link"], out)
 
 
 # ---- plots

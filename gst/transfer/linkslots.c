@@ -1,119 +1,131 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * transfer/linkslots.c: turns and their streams, one set for each CUDA context. */
+ * transfer/linkslots.c: link slots and their streams, one set for each CUDA context. */
 #include "linkslots.h"
 #include "gstcfcuda.h"
 
 #include <string.h>
 
-struct _GstCfTurns {
+struct _GstCfLinkSlots {
   guint refs;
   GstObject *context;
-  guint n_idle, idle[GST_CF_TURNS]; /* the one used last is taken first */
-  CfStream *stream[GST_CF_TURNS][GST_CF_N_TURN_STREAMS]; /* made when first needed; the turn's */
+  guint n_idle, idle[GST_CF_LINK_SLOTS]; /* the slot used last is taken first */
+  CfStream *stream[GST_CF_LINK_SLOTS][GST_CF_N_LINK_STREAMS]; /* made when a holder of the slot first needs them */
   GQueue waiting;                   /* Waiter */
 };
 
 typedef struct {
   GCond cond;
   gboolean go, refused;
-  guint turn;
+  guint slot;
 } Waiter;
 
 static GMutex lock;
 static GSList *all;
 
-GstCfTurns *
-gst_cf_turns_open (GstObject *context)
+GstCfLinkSlots *
+gst_cf_link_slots_open (GstObject *context)
 {
-  GstCfTurns *turns = NULL;
+  GstCfLinkSlots *slots = NULL;
 
   g_mutex_lock (&lock);
-  for (GSList *i = all; i && !turns; i = i->next)
-    if (((GstCfTurns *) i->data)->context == context)
-      turns = i->data;
-  if (!turns) {
-    turns = g_new0 (GstCfTurns, 1);
-    turns->context = gst_object_ref (context);
-    g_queue_init (&turns->waiting);
-    for (guint t = GST_CF_TURNS; t-- > 0;)
-      turns->idle[turns->n_idle++] = t;
-    all = g_slist_prepend (all, turns);
+  for (GSList *i = all; i && !slots; i = i->next)
+    if (((GstCfLinkSlots *) i->data)->context == context)
+      slots = i->data;
+  if (!slots) {
+    slots = g_new0 (GstCfLinkSlots, 1);
+    slots->context = gst_object_ref (context);
+    g_queue_init (&slots->waiting);
+    for (guint t = GST_CF_LINK_SLOTS; t-- > 0;)
+      slots->idle[slots->n_idle++] = t;
+    all = g_slist_prepend (all, slots);
   }
-  turns->refs++;
+  slots->refs++;
   g_mutex_unlock (&lock);
-  return turns;
+  return slots;
 }
 
 void
-gst_cf_turns_close (GstCfTurns *turns)
+gst_cf_link_slots_close (GstCfLinkSlots *slots)
 {
   gboolean last;
 
   g_mutex_lock (&lock);
-  last = --turns->refs == 0;
+  last = --slots->refs == 0;
   if (last)
-    all = g_slist_remove (all, turns);
+    all = g_slist_remove (all, slots);
   g_mutex_unlock (&lock);
   if (!last)
     return;
-  if (gst_cf_cuda_push (turns->context)) { /* else out of reach, after a fork */
-    for (guint t = 0; t < GST_CF_TURNS; t++)
-      for (int s = 0; s < GST_CF_N_TURN_STREAMS; s++)
-        cf_stream_free (turns->stream[t][s]);
+  if (gst_cf_cuda_push (slots->context)) { /* else out of reach, after a fork */
+    for (guint t = 0; t < GST_CF_LINK_SLOTS; t++)
+      for (int s = 0; s < GST_CF_N_LINK_STREAMS; s++)
+        cf_stream_free (slots->stream[t][s]);
     gst_cf_cuda_pop ();
   }
-  gst_object_unref (turns->context);
-  g_free (turns);
+  gst_object_unref (slots->context);
+  g_free (slots);
 }
 
 /* Lock held. */
 static void
-wait_for_turn (GstCfTurns *turns, Waiter *waiter)
+wait_for_slot (GstCfLinkSlots *slots, Waiter *waiter)
 {
   g_cond_init (&waiter->cond);
-  g_queue_push_tail (&turns->waiting, waiter);
+  g_queue_push_tail (&slots->waiting, waiter);
   while (!waiter->go)
     g_cond_wait (&waiter->cond, &lock);
   g_cond_clear (&waiter->cond);
 }
 
 gboolean
-gst_cf_turns_enter (GstCfTurns *turns, guint *turn, gboolean *alone)
+gst_cf_link_slots_take (GstCfLinkSlots *slots, guint *slot, gboolean *alone)
 {
   Waiter waiter = { .go = FALSE };
 
   g_mutex_lock (&lock);
-  if (turns->n_idle > 0)
-    waiter.turn = turns->idle[--turns->n_idle];
+  if (slots->n_idle > 0)
+    waiter.slot = slots->idle[--slots->n_idle];
   else
-    wait_for_turn (turns, &waiter);
-  *turn = waiter.turn;
-  *alone = turns->n_idle == GST_CF_TURNS - 1;
+    wait_for_slot (slots, &waiter);
+  *slot = waiter.slot;
+  *alone = slots->n_idle == GST_CF_LINK_SLOTS - 1;
   g_mutex_unlock (&lock);
   return !waiter.refused;
 }
 
 gboolean
-gst_cf_turns_idle (GstCfTurns *turns)
+gst_cf_link_slots_idle (GstCfLinkSlots *slots)
 {
   gboolean idle;
 
   g_mutex_lock (&lock);
-  idle = turns->n_idle == GST_CF_TURNS;
+  idle = slots->n_idle == GST_CF_LINK_SLOTS;
   g_mutex_unlock (&lock);
   return idle;
 }
 
+guint
+gst_cf_link_slots_waiting (GstCfLinkSlots *slots)
+{
+  guint n;
+
+  g_mutex_lock (&lock);
+  n = g_queue_get_length (&slots->waiting);
+  g_mutex_unlock (&lock);
+  return n;
+}
+
 /* Lock held. */
 static gboolean
-wake (GstCfTurns *turns, gboolean refused, guint turn)
+wake (GstCfLinkSlots *slots, gboolean refused, guint slot)
 {
-  Waiter *next = g_queue_pop_head (&turns->waiting);
+  Waiter *next = g_queue_pop_head (&slots->waiting);
 
   if (!next)
     return FALSE;
-  next->turn = turn;
+  next->slot = slot;
   next->refused = refused;
   next->go = TRUE;
   g_cond_signal (&next->cond);
@@ -121,18 +133,18 @@ wake (GstCfTurns *turns, gboolean refused, guint turn)
 }
 
 void
-gst_cf_turns_leave (GstCfTurns *turns, guint turn)
+gst_cf_link_slots_release (GstCfLinkSlots *slots, guint slot)
 {
   g_mutex_lock (&lock);
-  if (!wake (turns, FALSE, turn))
-    turns->idle[turns->n_idle++] = turn;
+  if (!wake (slots, FALSE, slot))
+    slots->idle[slots->n_idle++] = slot;
   g_mutex_unlock (&lock);
 }
 
 CfStream *
-gst_cf_turns_stream (GstCfTurns *turns, guint turn, GstCfTurnStream which, CfStatus *status)
+gst_cf_link_slots_stream (GstCfLinkSlots *slots, guint slot, GstCfLinkStream which, CfStatus *status)
 {
-  CfStream **stream = &turns->stream[turn][which];
+  CfStream **stream = &slots->stream[slot][which];
 
   if (!*stream)
     *stream = cf_stream_new (NULL, status);
@@ -140,12 +152,12 @@ gst_cf_turns_stream (GstCfTurns *turns, guint turn, GstCfTurnStream which, CfSta
 }
 
 void
-gst_cf_turns_give_up (GstCfTurns *turns, guint turn)
+gst_cf_link_slots_abandon (GstCfLinkSlots *slots, guint slot)
 {
-  memset (turns->stream[turn], 0, sizeof turns->stream[turn]);
+  memset (slots->stream[slot], 0, sizeof slots->stream[slot]);
   g_mutex_lock (&lock);
-  while (wake (turns, TRUE, 0))
+  while (wake (slots, TRUE, 0))
     ;
-  turns->idle[turns->n_idle++] = turn;
+  slots->idle[slots->n_idle++] = slot;
   g_mutex_unlock (&lock);
 }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * transfer/linkslots.h: the elements of a process take turns with the link to the GPU.
+ * transfer/linkslots.h: the elements of a process share the link to a GPU in slots.
  *
- * GST_CF_TURNS frames of a CUDA context are on their way at a time, in the order
- * in which they came, each on the CUDA streams that belong to its turn. So many
- * fill the link. Where hundreds of cameras had their frames wait in the driver
- * and on the GPU, each on a stream of its own, each frame made the others slower.
+ * GST_CF_LINK_SLOTS frames of a CUDA context are on the link at a time, in the order in which they came, each on the CUDA
+ * streams of its slot. So many fill the link. Frames of hundreds of cameras that wait in the driver and on the GPU, each
+ * on a stream of its own, make each other slower.
  *
- * A turn is for one frame that the same thread waits for, with nothing in between
- * that waits for anything but the GPU. Any thread. */
+ * A thread that holds a slot for a frame waits for that frame, and in between for nothing but the GPU. Any
+ * thread. */
 #ifndef GST_TRANSFER_LINKSLOTS_H
 #define GST_TRANSFER_LINKSLOTS_H
 
@@ -18,30 +18,31 @@
 
 G_BEGIN_DECLS
 
-#define GST_CF_TURNS 8
+#define GST_CF_LINK_SLOTS 8
 
-typedef struct _GstCfTurns GstCfTurns;
+typedef struct _GstCfLinkSlots GstCfLinkSlots;
 
-/* Most frames need but the first. */
-typedef enum { GST_CF_TURN_KERNELS, GST_CF_TURN_UP, GST_CF_TURN_DOWN, GST_CF_N_TURN_STREAMS } GstCfTurnStream;
+/* The streams of a slot. Frames as a whole use the first alone. */
+typedef enum { GST_CF_LINK_KERNELS, GST_CF_LINK_UP, GST_CF_LINK_DOWN, GST_CF_N_LINK_STREAMS } GstCfLinkStream;
 
-/* Those of the context, a reference. */
-GstCfTurns *gst_cf_turns_open (GstObject *context);
-void gst_cf_turns_close (GstCfTurns *turns);
+/* Returns a reference to the slots of the context. */
+GstCfLinkSlots *gst_cf_link_slots_open (GstObject *context);
+void gst_cf_link_slots_close (GstCfLinkSlots *slots);
 
-/* Waits for a turn. `alone`: nobody else has one. FALSE: somebody's turn was given up
- * meanwhile, and there is none. */
-gboolean gst_cf_turns_enter (GstCfTurns *turns, guint *turn, gboolean *alone);
-/* Does nobody have a turn now? */
-gboolean gst_cf_turns_idle (GstCfTurns *turns);
-void gst_cf_turns_leave (GstCfTurns *turns, guint turn);
-/* The streams of a turn that was entered; NULL where none could be made. Context
+/* Waits for a slot. `alone`: no other slot is taken. FALSE: another frame's slot was abandoned meanwhile, and there is no
+ * slot. */
+gboolean gst_cf_link_slots_take (GstCfLinkSlots *slots, guint *slot, gboolean *alone);
+/* Returns whether no slot is taken now. */
+gboolean gst_cf_link_slots_idle (GstCfLinkSlots *slots);
+/* Returns how many threads wait for a slot. */
+guint gst_cf_link_slots_waiting (GstCfLinkSlots *slots);
+void gst_cf_link_slots_release (GstCfLinkSlots *slots, guint slot);
+/* Returns a stream of a slot that the caller holds; NULL and a status where it could not be made. Context
  * current. */
-CfStream *gst_cf_turns_stream (GstCfTurns *turns, guint turn, GstCfTurnStream which, CfStatus *status);
-/* Instead of leave, where the frame on its streams did not end in time: they are left
- * to themselves, and who waits gets no turn. Else a GPU that hangs would hold up as many as
- * have turns at a time, one after the other. */
-void gst_cf_turns_give_up (GstCfTurns *turns, guint turn);
+CfStream *gst_cf_link_slots_stream (GstCfLinkSlots *slots, guint slot, GstCfLinkStream which, CfStatus *status);
+/* Releases a slot whose frame did not end in time: its streams are left alone, and the threads that wait for a slot
+ * are refused. */
+void gst_cf_link_slots_abandon (GstCfLinkSlots *slots, guint slot);
 
 G_END_DECLS
 #endif

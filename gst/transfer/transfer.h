@@ -1,115 +1,129 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * transfer/transfer.h: everything one element instance owns on the GPU, and one frame's
- * way through it: submit queues it, finish waits for it. All functions make the
- * context current themselves.
+ * transfer/transfer.h: a frame's way to the GPU and back: everything that one element owns on the GPU, and frame
+ * requests, which are submitted and waited for.
  *
- * Threads. One thread at a time uses a GstCfGpu, except that while frames are
- * under way one thread may submit and another finish earlier ones. */
+ * sync.c transfers one frame at a time, overlap.c several at once, each on its own streams where the frame is in
+ * host memory; a frame in CUDA memory is on the stream of a chain of elements (device.h). All functions
+ * make the CUDA context current themselves.
+ *
+ * Threads. One thread at a time uses a GstCfTransfer, except that while frames are under way one thread
+ * may submit and another wait for earlier ones. */
 #ifndef GST_TRANSFER_TRANSFER_H
 #define GST_TRANSFER_TRANSFER_H
 
-#include "slices.h"
-#include "chain.h"
-#include "trial.h"
-#include "linkslots.h"
+#include "transfer/device.h"
+#include "transfer/linkslots.h"
 
 #include <gst/video/video.h>
 
 G_BEGIN_DECLS
 
-/* How the lines of a frame are filtered; a plan each. */
+/* How the lines of a frame are filtered; each mode has a plan. */
 typedef enum { GST_CF_PROGRESSIVE, GST_CF_INTERLACED, GST_CF_N_MODES } GstCfMode;
 
 #define GST_CF_MAX_IN_FLIGHT 8
 
-/* What one frame under way needs for itself, allocated when a frame first needs
- * it: frames in memory that the GPU does not reach go through host_in and host_out. */
+/* What the GPU reaches of an image's memory: nothing, so that the image goes through pinned memory of the slot; host
+ * memory that the GPU copies from and to; device memory. */
+typedef enum { GST_CF_PAGEABLE, GST_CF_PINNED, GST_CF_DEVICE } GstCfMemoryKind;
+
+typedef struct {
+  GstBuffer *buffer;
+  const CfImage *image; /* the buffer, mapped: device addresses for GST_CF_DEVICE */
+  GstCfMemoryKind kind;
+} GstCfSide;
+
+/* A frame on its way. The caller sets the first part and keeps what it points to until the wait is over; submit and
+ * wait set the results; the rest is theirs alone. A step of a request that has failed does nothing. */
+typedef struct {
+  GstCfSide in, out;
+  guint slot;
+  GstCfMode mode;
+  gboolean leaves;    /* the frame is handed on before the GPU is done, and nothing waits for it here */
+  CfRegions *regions; /* NULL, or to be filled with the frame's; they last until the plan's next call */
+
+  /* results */
+  CfStatus status;
+  struct {
+    guint64 upload, kernel, download;
+  } ns; /* 0: did not happen or was not timed; a frame that leaves has the kernel time of an earlier one, or 0 */
+
+  struct {
+    CfStream *stream;    /* for the kernels */
+    CfStream *up, *down; /* for the copies, where they have streams of their own */
+    guint link_slot;
+    gboolean has_link_slot, sliced, timed;
+    GstCfTicket ticket; /* for what is done on the chain's stream when this frame is */
+  } own;
+} GstCfFrameRequest;
+
+/* What a frame under way needs for itself. Memory is allocated when a frame first needs it. */
 typedef struct {
   gpointer memory_in, memory_out, memory_host_in, memory_host_out;
   CfImage device_in, device_out, host_in, host_out;
-  CfMarks *marks;
-  gboolean left; /* a frame has left from here since something was uploaded here */
-} GstCfGpuSlot;
+  CfEvents *events;
+  gboolean left; /* a frame has left from here since the last upload to here */
+} GstCfSlot;
 
 typedef struct {
   GstObject *context; /* NULL: not open */
+  GstCfChain *chain;  /* the element's place in a chain */
   CfContext *cf;
-  GstCfTurns *turns;   /* with the streams of frames that the CPU waits for one at a time */
-  /* Of frames that overlap; else NULL. The kernels of all, in their order, where they have no stream of a chain;
-   * uploads; and downloads, which may be on two by turns. */
-  CfStream *stream, *up, *down[2];
-  const CfMarks *before; /* of the frame that was queued last */
-  CfPlan *plan[GST_CF_N_MODES]; /* NULL: this mode does not occur */
   guint n_slots;
-  GstCfGpuSlot slot[GST_CF_MAX_IN_FLIGHT];
-  CfImage layout;      /* of the slots' pictures, */
-  gsize bytes;         /* and of one of them */
-  guint frames;        /* that were queued and did not leave */
-  gboolean configured; /* the plans are there */
-  gboolean warm;       /* a frame has come back since the plans were made */
-  GstCfTrial trial;
-  GstCfBands bands[2]; /* for GST_CF_BANDS_2 and GST_CF_BANDS_4, when they are first used */
-  gboolean no_bands;   /* they could not be made */
-  gpointer memory_bands; /* a second picture for them to filter into */
-  CfImage device_bands;
-} GstCfGpu;
+  GstCfSlot slot[GST_CF_MAX_IN_FLIGHT];
+  guint frames; /* queued so far, without those that left */
 
-typedef struct {
-  guint slot;
-  GstCfMode mode;
-  const CfFilter *filter; /* for bands: what the plans were made of */
+  /* as configured */
+  gboolean configured, warm; /* the plans are there; a frame has come back since */
+  const CfFilter *filter;    /* the caller's three, */
   const CfCommon *common;
   gconstpointer params;
-  const CfImage *in, *out;
-  gboolean in_device, out_device; /* device addresses */
-  gboolean in_pinned, out_pinned; /* host addresses that the GPU reaches */
-  GstCfChain *chain;
-  GstBuffer *in_buffer, *out_buffer; /* whose pictures these are, for the chain */
-  gboolean leave;     /* the frame is finished before the GPU is done: nobody waits for it here */
-  CfRegions *regions; /* NULL: nobody wants them; else filled, with what stays the plan's until its next call */
-  CfStream *stream;   /* out, of submit: that of the kernels, */
-  CfStream *up, *down; /* private: and of a frame in bands of its copies */
-  guint64 start, took; /* private: when it was queued, and how long it was on its way, ns */
-  gboolean timed;     /* private: its marks are set, or the chain's */
-  gboolean in_turn, alone; /* private: it has one, and nobody else had one then; */
-  guint turn;         /* private: this */
-  GstCfTicket ticket; /* private: what is done when this is finished */
-  GstCfWay way;       /* out, of submit */
-  gboolean decided;   /* out, of finish: this frame was the last one of the trial */
-  /* out, of finish: ns, 0 where it did not happen or was not timed; of a frame that leaves unfinished: of an
-   * earlier one, or 0 */
-  guint64 upload, kernel, download;
-} GstCfGpuJob;
+  gboolean history;          /* the filter looks at earlier frames */
+  CfPlan *plan[GST_CF_N_MODES]; /* NULL: no frame has this mode */
+  CfImage layout;            /* of a slot's images, */
+  gsize bytes;               /* and the size of one */
 
-/* Takes a reference to `context`. Loads the kernels. `slots`: frames that may be
- * under way at a time. */
-gboolean gst_cf_gpu_open (GstCfGpu *gpu, GstObject *context, guint slots, CfStatus *status);
-/* Frees everything; where the GPU is lost or hangs, see gst_cf_gpu_abandon. */
-void gst_cf_gpu_close (GstCfGpu *gpu);
-/* Forgets everything but leaves it where it is: the GPU may still use it.
- * Returns how many things were given up. */
-guint gst_cf_gpu_abandon (GstCfGpu *gpu);
+  /* sync.c: one slot */
+  GstCfLinkSlots *link_slots;
+  CfSlices *slices;        /* made when a frame first needs them */
+  gboolean whole;          /* frames of this configuration cannot be sliced */
+  guint steady;            /* frames since the parameters changed */
+  gpointer memory_slices;  /* a second image for slices to be filtered into */
+  CfImage device_slices;
 
-/* Plans for `modes` (bits 1 << GstCfMode). */
-gboolean gst_cf_gpu_configure (GstCfGpu *gpu, const CfFilter *filter, const GstVideoInfo *info, CfFormat format,
+  /* overlap.c: several slots. The kernels of all frames, in their order, where no stream of a chain has them; uploads;
+   * downloads, which may alternate between two */
+  CfStream *kernels, *up, *down[2];
+  CfEvents *before; /* of the frame queued last */
+} GstCfTransfer;
+
+/* Opens the GPU of a context, to which it takes a reference, for `slots` frames under way at a time. Loads the
+ * kernels. `chain` stays the caller's. */
+gboolean gst_cf_transfer_open (GstCfTransfer *t, GstObject *context, GstCfChain *chain, guint slots, CfStatus *status);
+/* Frees everything. Where the GPU hangs, call gst_cf_transfer_abandon instead. */
+void gst_cf_transfer_close (GstCfTransfer *t);
+/* Forgets everything and frees nothing, for the GPU may still use it. Returns how many objects were given up. */
+guint gst_cf_transfer_abandon (GstCfTransfer *t);
+
+/* Makes plans for `modes` (bits 1 << GstCfMode). `filter`, `common` and `params` stay the caller's and have to
+ * last until the next configure or update. */
+gboolean gst_cf_transfer_configure (GstCfTransfer *t, const CfFilter *filter, const GstVideoInfo *info, CfFormat format,
     guint modes, const CfCommon *common, gconstpointer params, CfStatus *status);
-void gst_cf_gpu_unconfigure (GstCfGpu *gpu);
-gboolean gst_cf_gpu_update (GstCfGpu *gpu, const CfFilter *filter, const GstVideoInfo *info, CfFormat format,
-    const CfCommon *common, gconstpointer params, CfStatus *status);
-gboolean gst_cf_gpu_reset (GstCfGpu *gpu, CfStatus *status);
+/* Takes new parameters; the same about what stays the caller's. */
+gboolean gst_cf_transfer_update (GstCfTransfer *t, const CfCommon *common, gconstpointer params, CfStatus *status);
+/* Has the plans forget earlier frames. */
+gboolean gst_cf_transfer_reset (GstCfTransfer *t, CfStatus *status);
 
-/* Queues one frame; the pictures have to stay until it is finished. Where it
- * fails, what there was of it is over on return, but after CF_TIMEOUT, see below.
- * With one slot the context stays current until the frame is finished, by the
- * same thread. */
-CfCode gst_cf_gpu_submit (GstCfGpu *gpu, GstCfGpuJob *job, gboolean history, CfStatus *status);
-/* Waits for a frame that was submitted; frames are finished in their order.
- * After CF_TIMEOUT the GPU may still use the pictures of all frames under way
- * and everything in `gpu`. */
-CfCode gst_cf_gpu_finish (GstCfGpu *gpu, GstCfGpuJob *job, CfStatus *status);
+/* Queues one frame. Where that fails, the GPU has ended what was queued of it on return, except after CF_TIMEOUT: see
+ * below. With one slot the context stays current until the same thread has waited for the frame. */
+CfCode gst_cf_transfer_submit (GstCfTransfer *t, GstCfFrameRequest *r);
+/* Waits for a frame that was submitted; frames are waited for in their order. After CF_TIMEOUT the GPU may still use the
+ * images of all frames under way and everything in `t`. */
+CfCode gst_cf_transfer_wait (GstCfTransfer *t, GstCfFrameRequest *r);
 
-/* Updates one plan, or makes it anew where the parameters ask for that. */
+/* Updates a plan, or replaces it where the parameters need a new one. */
 gboolean gst_cf_plan_update (CfPlan **plan, CfContext *context, const CfFilter *filter, const CfVideo *video,
     const CfCommon *common, gconstpointer params, CfStatus *status);
 

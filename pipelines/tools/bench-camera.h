@@ -74,7 +74,7 @@ guint64 bench_camera_due (const BenchCamera *camera, guint64 index);
  * are made once and kept until the process ends. Returns NULL on failure. Thread-safe. */
 const BenchFrames *bench_frames (const BenchCamera *camera, GstBufferPool *pool);
 
-/* bench-picture.c: makes `n` different images like those of a street camera, with noise.
+/* bench-images.c: makes `n` different images like those of a street camera, with noise.
  * Returns FALSE for formats that it cannot fill. */
 gboolean bench_images (const GstVideoInfo *info, GstBuffer **images, int n);
 

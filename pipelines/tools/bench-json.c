@@ -134,20 +134,6 @@ add_case (JsonBuilder *out, const BenchReport *report, const BenchCase *c, const
 }
 
 static void
-add_gpus (JsonBuilder *out, const BenchRow *row)
-{
-  json_builder_set_member_name (out, "gpus");
-  json_builder_begin_array (out);
-  for (int i = 0; i < row->n_gpus; i++) {
-    json_builder_begin_object (out);
-    number (out, "use_percent", row->gpu[i].use);
-    number (out, "memory_mb", row->gpu[i].memory);
-    json_builder_end_object (out);
-  }
-  json_builder_end_array (out);
-}
-
-static void
 add_times (JsonBuilder *out, const BenchReport *report, const BenchRow *row, const BenchCase *c)
 {
   const char *which;
@@ -173,9 +159,6 @@ add_times (JsonBuilder *out, const BenchReport *report, const BenchRow *row, con
     count (out, "late", row->late);
     count (out, "dropped", row->dropped);
   }
-  if (row->n_gpus)
-    number (out, "gpu_use_percent", bench_gpu_mean (row));
-  add_gpus (out, row);
   if (part > 0) {
     text (out, "limit", which);
     number (out, "of_limit", part);

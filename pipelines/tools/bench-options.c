@@ -3,7 +3,6 @@
  * bench-options.c: reads and checks the command line. */
 
 #include "bench.h"
-#include "bench-numbers.h"
 #include "line.h"
 
 #include <errno.h>
@@ -30,14 +29,13 @@ static const char summary[] =
     "  bench --cameras 1,4,16 --rate 30 cudamedian                      cameras in real time\n"
     "  bench --cameras 256 --processes 1,4 --rate 30 cudamedian         the same in one and in four processes\n"
     "  bench --memory proposed,plain,cuda --bare cudamedian             kinds of memory, and the kernels only\n"
-    "  bench --sweep kernel-size=3,9,31 --plot medians cudamedian       one row per value of a property\n"
-    "  bench --study size --plot sizes --json sizes.json cudairfilter   a whole study with its plot\n\n"
-    "Studies, each with suitable sizes, cores, values or cameras:\n"
-    "  size      time per frame against frame size\n"
-    "  kernel    time per frame against kernel-size\n"
-    "  cameras   frames that arrive against the number of cameras of --rate (30)\n"
-    "  speedup   speed-up over one CPU core against frame size\n"
-    "  threads   speed-up over one CPU core against the number of cores";
+    "  bench --sweep kernel-size=3,9,31 cudamedian                      one row per value of a property\n"
+    "  bench --study size --json sizes.json cudairfilter                a whole study, also written as JSON\n"
+    "  bench --study speedup --size 1920x1080 --cores 1,2,4 cudamedian  the speed-up against the number of cores\n\n"
+    "Studies, whose sizes, cores and cameras can be replaced by options:\n"
+    "  size      each frame size from 320x240 to 7680x4320\n"
+    "  speedup   the same sizes on one CPU core, on all cores and on the GPU, with the speed-up over one core\n"
+    "  cameras   1 to 256 cameras of --rate (30), until most frames are dropped";
 
 static const char description[] =
     "frames/s    frames that arrived; ms: time between two of them\n"
@@ -115,15 +113,15 @@ choose_lists (BenchOptions *opt, const Typed *typed)
 static gboolean
 choose_study (BenchOptions *opt, const Typed *typed)
 {
-  static const char *const names[] = { "size", "kernel", "cameras", "speedup", "threads" };
+  static const char *const names[] = { "size", "cameras", "speedup" };
 
   for (guint i = 0; typed->study && i < G_N_ELEMENTS (names); i++)
     if (!strcmp (typed->study, names[i]))
       opt->study = BENCH_STUDY_SIZE + i;
   if (typed->study && opt->study == BENCH_STUDY_NONE)
-    return complain ("--study %s: expected size, kernel, cameras, speedup or threads", typed->study);
-  if ((opt->study == BENCH_STUDY_SPEEDUP || opt->study == BENCH_STUDY_THREADS) && opt->rate > 0)
-    return complain ("--study %s measures as many frames as possible; it goes without --rate", typed->study);
+    return complain ("--study %s: expected size, speedup or cameras", typed->study);
+  if (opt->study == BENCH_STUDY_SPEEDUP && opt->rate > 0)
+    return complain ("--study speedup measures as many frames as possible; it goes without --rate");
   if (opt->study == BENCH_STUDY_CAMERAS && opt->rate == 0)
     opt->rate = 30;
   return TRUE;
@@ -195,13 +193,11 @@ read_command_line (BenchOptions *opt, Typed *typed, int argc, char **argv)
         "put a queue of 4 frames before and behind the line: three threads", NULL },
     { "sweep", 0, 0, G_OPTION_ARG_STRING, &typed->sweep, "one row per value of a property of the line's elements",
         "NAME=V,..." },
-    { "study", 0, 0, G_OPTION_ARG_STRING, &typed->study, "size, kernel, cameras, speedup or threads, see above",
-        "NAME" },
+    { "study", 0, 0, G_OPTION_ARG_STRING, &typed->study, "size, speedup or cameras, see above", "NAME" },
     { "peers", 'p', 0, G_OPTION_ARG_NONE, &opt->baselines,
         "also measure the baselines videomedian, gaussianblur and cvsmooth, where installed", NULL },
     { "no-limits", 0, 0, G_OPTION_ARG_NONE, &opt->no_limits, "do not measure memcpy and the link to the GPU", NULL },
     { "json", 'j', 0, G_OPTION_ARG_FILENAME, &opt->json, "write all results to FILE", "FILE" },
-    { "plot", 0, 0, G_OPTION_ARG_FILENAME, &opt->plot, "write PREFIX.svg and PREFIX.png (needs gnuplot)", "PREFIX" },
     { G_OPTION_REMAINING, 0, 0, G_OPTION_ARG_STRING_ARRAY, &opt->lines, NULL, NULL },
     { NULL, 0, 0, 0, NULL, NULL, NULL },
   };
@@ -237,10 +233,9 @@ bench_options_parse (BenchOptions *opt, int argc, char **argv)
   *opt = (BenchOptions) { .seconds = 3, .warm_up = 0.5 };
   setlocale (LC_ALL, "");
   good = read_command_line (opt, &typed, argc, argv) && check_numbers (opt) && choose_lists (opt, &typed) &&
-      choose_study (opt, &typed) && choose_sweep (opt, typed.sweep) && check_file ("--json", opt->json) &&
-      check_file ("--plot", opt->plot) && (!opt->plot || bench_plot_check (opt->plot));
+      choose_study (opt, &typed) && choose_sweep (opt, typed.sweep) && check_file ("--json", opt->json);
   free_typed (&typed);
-  setlocale (LC_NUMERIC, "C"); /* JSON and gnuplot need a decimal point */
+  setlocale (LC_NUMERIC, "C"); /* decimal points in the table and in JSON */
   if (!opt->lines)
     opt->lines = g_strdupv (standard);
   return good;

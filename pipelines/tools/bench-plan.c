@@ -10,8 +10,6 @@ static const BenchSize usual_size[] = { { 1920, 1080 } };
 static const BenchSize study_sizes[] = { { 320, 240 }, { 640, 480 }, { 1280, 720 }, { 1920, 1080 }, { 2560, 1440 },
   { 3840, 2160 }, { 7680, 4320 } };
 static const int study_cameras[] = { 1, 2, 4, 8, 16, 32, 64, 128, 256 };
-static char *const study_values[] = { (char *) "3", (char *) "5", (char *) "7", (char *) "9", (char *) "11",
-  (char *) "15", (char *) "21", (char *) "31", (char *) "45", (char *) "63", NULL };
 
 /* Elements of GStreamer that do comparable work; each supports one or two formats only. */
 static const char *const baselines[] = { "videomedian filtersize=5", "videomedian filtersize=9",
@@ -28,18 +26,6 @@ typedef struct {
   char *const *values;
 } Lists;
 
-static void
-choose_cores (Lists *lists, const BenchMachine *machine, int *cores)
-{
-  guint n = 0;
-
-  for (int c = 1; c < machine->cores && n < 30; c *= 2)
-    cores[n++] = c;
-  cores[n++] = machine->cores;
-  lists->cores = cores;
-  lists->n_cores = n;
-}
-
 /* Replaces the list by the typed one, if there is one. */
 static void
 use_typed (const GArray *typed, const int **list, guint *n)
@@ -51,7 +37,7 @@ use_typed (const GArray *typed, const int **list, guint *n)
 }
 
 static void
-choose_lists (Lists *lists, const BenchOptions *opt, const BenchMachine *machine, int *cores)
+choose_lists (Lists *lists, const BenchOptions *opt)
 {
   static const int one = 1, all = 0;
   gboolean by_size = opt->study == BENCH_STUDY_SIZE || opt->study == BENCH_STUDY_SPEEDUP;
@@ -67,17 +53,11 @@ choose_lists (Lists *lists, const BenchOptions *opt, const BenchMachine *machine
     lists->cameras = study_cameras;
     lists->n_cameras = G_N_ELEMENTS (study_cameras);
   }
-  if (opt->study == BENCH_STUDY_THREADS)
-    choose_cores (lists, machine, cores);
   use_typed (opt->cameras, &lists->cameras, &lists->n_cameras);
   use_typed (opt->cores, &lists->cores, &lists->n_cores);
   use_typed (opt->processes, &lists->processes, &lists->n_processes);
   use_typed (opt->gpus, &lists->gpus, &lists->n_gpus);
   use_typed (opt->memories, &lists->memories, &lists->n_memories);
-  if (opt->study == BENCH_STUDY_KERNEL && !opt->property) {
-    lists->property = "kernel-size";
-    lists->values = study_values;
-  }
 }
 
 /* Adds a case for each number of processes, GPUs and cameras. */
@@ -150,7 +130,8 @@ add_cases (GArray *cases, const BenchOptions *opt, const Lists *lists, BenchCase
   }
 }
 
-/* Adds cases on one CPU core, which the others are compared with, then on all cores, then on the GPU. */
+/* Adds cases on one CPU core, which the others are compared with, then on all or the typed numbers
+ * of cores, then on the GPU. */
 static void
 add_speedup (GArray *cases, const BenchOptions *opt, const BenchMachine *machine, const Lists *lists, BenchCase c)
 {
@@ -158,14 +139,14 @@ add_speedup (GArray *cases, const BenchOptions *opt, const BenchMachine *machine
   Lists own = *lists;
 
   c.cpu = TRUE;
-  if (opt->study == BENCH_STUDY_SPEEDUP) {
+  if (lists->cores[0] != 1) {
     own.cores = &one;
     own.n_cores = 1;
     add_cases (cases, opt, &own, c);
   }
   add_cases (cases, opt, lists, c);
   c.cpu = FALSE;
-  if (opt->study == BENCH_STUDY_SPEEDUP && machine->gpus > 0)
+  if (machine->gpus > 0)
     add_cases (cases, opt, lists, c);
 }
 
@@ -176,7 +157,7 @@ add_line (GArray *cases, const BenchOptions *opt, const BenchMachine *machine, c
     c.format = *format;
     for (guint s = 0; s < lists->n_sizes; s++) {
       c.size = lists->sizes[s];
-      if (opt->study == BENCH_STUDY_SPEEDUP || opt->study == BENCH_STUDY_THREADS)
+      if (opt->study == BENCH_STUDY_SPEEDUP)
         add_speedup (cases, opt, machine, lists, c);
       else
         add_cases (cases, opt, lists, c);
@@ -205,41 +186,13 @@ GArray *
 bench_plan (const BenchOptions *opt, const BenchMachine *machine)
 {
   GArray *cases = g_array_new (FALSE, TRUE, sizeof (BenchCase));
-  int cores[32];
   Lists lists;
 
-  choose_lists (&lists, opt, machine, cores);
+  choose_lists (&lists, opt);
   for (char **line = opt->lines; *line; line++)
     add_line (cases, opt, machine, &lists, (BenchCase) { .line = *line });
   for (guint i = 0; opt->baselines && i < G_N_ELEMENTS (baselines); i++)
     add_line (cases, opt, machine, &lists, (BenchCase) { .line = baselines[i], .baseline = TRUE });
   put_kernels_only_first (cases);
   return cases;
-}
-
-BenchX
-bench_plan_x (const BenchOptions *opt, const GArray *cases)
-{
-  static const BenchX of_study[] = { BENCH_X_NONE, BENCH_X_SIZE, BENCH_X_VALUE, BENCH_X_CAMERAS, BENCH_X_SIZE,
-    BENCH_X_CORES };
-  const BenchCase *first = &g_array_index (cases, BenchCase, 0);
-  BenchX x = of_study[opt->study];
-
-  for (guint i = 1; x == BENCH_X_NONE && i < cases->len; i++) {
-    const BenchCase *c = &g_array_index (cases, BenchCase, i);
-
-    if (c->kernels_only || first->kernels_only) {
-      first = first->kernels_only ? c : first;
-      continue;
-    }
-    if (c->cameras != first->cameras)
-      x = BENCH_X_CAMERAS;
-    else if (c->cores != first->cores)
-      x = BENCH_X_CORES;
-    else if (g_strcmp0 (c->value, first->value) && !c->baseline)
-      x = BENCH_X_VALUE;
-    else if (c->size.width != first->size.width || c->size.height != first->size.height)
-      x = BENCH_X_SIZE;
-  }
-  return x;
 }

@@ -7,10 +7,7 @@
 
 #include "bench.h"
 #include "bench-camera.h"
-#include "bench-context.h"
-#include "bench-gpu.h"
 #include "bench-line.h"
-#include "bench-numbers.h"
 
 #include <string.h>
 #include <sys/resource.h>
@@ -19,7 +16,6 @@
 #define STARTED_WITHIN 120 /* seconds: many pipelines load contexts and kernels slowly */
 #define NOTHING_FOR 60     /* seconds without a frame that count as a failure */
 #define ENDED_WITHIN 10    /* seconds for frames under way to arrive */
-#define GPU_EVERY 100000   /* us */
 #define FRAMES_MEMORY 1e9  /* bytes of all different frames, at most */
 #define GPU_CACHE (64 << 20) /* bytes: more than a GPU's L2 holds */
 
@@ -35,8 +31,6 @@ typedef struct {
   BenchStats stats; /* of the first pipeline's elements */
   double cpu_before, cpu; /* seconds */
   guint64 from, to;       /* ns: when cpu_before and cpu were read */
-  double gpu_use[BENCH_GPUS], gpu_memory[BENCH_GPUS]; /* sums of %, maxima of MB */
-  int gpu_n, n_gpus;
 } Run;
 
 static gboolean
@@ -47,6 +41,71 @@ fail (Run *run, const char *text)
     g_strlcpy (run->row->note, text, sizeof run->row->note);
   }
   return FALSE;
+}
+
+/* ---- one CUDA context for all pipelines ---------------------------------- */
+
+/* As GStreamer's manual asks of applications: each element gets the context of the first element. */
+
+#define CUDA_CONTEXT "gst.cuda.context"
+
+static GMutex contexts_lock;
+static GstContext *contexts[BENCH_GPUS]; /* one per GPU, until the process ends */
+
+static void
+keep_context (GstContext *context)
+{
+  guint gpu = 0;
+
+  gst_structure_get_uint (gst_context_get_structure (context), "cuda-device-id", &gpu);
+  g_mutex_lock (&contexts_lock);
+  if (gpu < BENCH_GPUS && !contexts[gpu])
+    contexts[gpu] = gst_context_ref (context);
+  g_mutex_unlock (&contexts_lock);
+}
+
+static GstContext *
+find_context (int gpu)
+{
+  GstContext *found = NULL;
+
+  g_mutex_lock (&contexts_lock);
+  for (int i = MAX (gpu, 0); i < (gpu < 0 ? BENCH_GPUS : MIN (gpu + 1, BENCH_GPUS)) && !found; i++)
+    if (contexts[i])
+      found = gst_context_ref (contexts[i]);
+  g_mutex_unlock (&contexts_lock);
+  return found;
+}
+
+/* Runs in the thread that posts the message; the element continues after the answer. */
+static GstBusSyncReply
+on_context_message (GstBus *bus, GstMessage *message, gpointer gpu)
+{
+  const gchar *type = NULL;
+  GstContext *context = NULL;
+
+  (void) bus;
+  if (GST_MESSAGE_TYPE (message) == GST_MESSAGE_HAVE_CONTEXT) {
+    gst_message_parse_have_context (message, &context);
+    if (gst_context_has_context_type (context, CUDA_CONTEXT))
+      keep_context (context);
+  } else if (GST_MESSAGE_TYPE (message) == GST_MESSAGE_NEED_CONTEXT &&
+      gst_message_parse_context_type (message, &type) && g_str_equal (type, CUDA_CONTEXT) &&
+      (context = find_context (GPOINTER_TO_INT (gpu)))) {
+    gst_element_set_context (GST_ELEMENT (GST_MESSAGE_SRC (message)), context);
+  }
+  g_clear_pointer (&context, gst_context_unref);
+  return GST_BUS_PASS;
+}
+
+/* Shares the contexts with the pipeline's elements; `gpu` is the pipeline's GPU, -1: any. */
+static void
+share_context (GstElement *pipeline, int gpu)
+{
+  GstBus *bus = gst_element_get_bus (pipeline);
+
+  gst_bus_set_sync_handler (bus, on_context_message, GINT_TO_POINTER (gpu), NULL);
+  gst_object_unref (bus);
 }
 
 /* ---- construction -------------------------------------------------------- */
@@ -118,7 +177,7 @@ make_pipeline (Run *run, GstElement *bin, BenchCamera *camera)
   gboolean good = TRUE;
 
   run->pipelines[run->n++] = pipeline;
-  bench_context_share (pipeline, run->c->gpus ? camera->gpu : -1);
+  share_context (pipeline, run->c->gpus ? camera->gpu : -1);
   gst_bin_add (GST_BIN (pipeline), last);
   for (guint i = 0; i < G_N_ELEMENTS (chain); i++)
     if (chain[i]) {
@@ -187,24 +246,6 @@ check_all (Run *run)
     if (!read_bus (run, i))
       return FALSE;
   return TRUE;
-}
-
-static void
-sample_gpu (Run *run)
-{
-  static gint64 last;
-  double use[BENCH_GPUS], memory[BENCH_GPUS];
-  int n;
-
-  if (g_get_monotonic_time () - last < GPU_EVERY || (n = bench_gpu_use (BENCH_GPUS, use, memory)) == 0)
-    return;
-  last = g_get_monotonic_time ();
-  for (int i = 0; i < n; i++) {
-    run->gpu_use[i] += use[i];
-    run->gpu_memory[i] = MAX (run->gpu_memory[i], memory[i]);
-  }
-  run->n_gpus = n;
-  run->gpu_n++;
 }
 
 static guint64
@@ -349,7 +390,6 @@ count_frames (Run *run)
     }
     if (since (moved) > NOTHING_FOR)
       return fail (run, "no frame came out for a minute");
-    sample_gpu (run);
     if (!idle (run, "", since (run->from)))
       break;
   }
@@ -435,11 +475,6 @@ fill_row (Run *run)
   row->max = (double) bench_percentile (sorted, latency->len, 100) / 1e6;
   row->cores = row->seconds > 0 ? (run->cpu - run->cpu_before) / row->seconds : 0;
   row->cpu_ms = row->fps > 0 ? 1e3 * row->cores / row->fps : 0;
-  row->n_gpus = run->gpu_n ? run->n_gpus : 0;
-  for (int i = 0; i < row->n_gpus; i++) {
-    row->gpu[i].use = run->gpu_use[i] / run->gpu_n;
-    row->gpu[i].memory = run->gpu_memory[i];
-  }
   for (guint i = 0; i < latency->len; i++)
     bench_add_latency (row, sorted[i]);
   g_array_unref (latency);

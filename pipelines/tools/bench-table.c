@@ -65,16 +65,6 @@ bench_of_memcpy (const BenchReport *report, const BenchRow *row)
   return limit && limit->copy_one > 0 ? row->fps * (double) row->frame_bytes / 1e9 / limit->copy_one : 0;
 }
 
-double
-bench_gpu_mean (const BenchRow *row)
-{
-  double sum = 0;
-
-  for (int i = 0; i < row->n_gpus; i++)
-    sum += row->gpu[i].use;
-  return row->n_gpus ? sum / row->n_gpus : -1;
-}
-
 /* ---- machine and limits ------------------------------------------------- */
 
 void
@@ -166,11 +156,6 @@ print_real_time (const BenchReport *report, const BenchRow *row, const BenchCase
   printf (" %8s %8d %8.1f %7.0f %6" G_GUINT64_FORMAT " %6" G_GUINT64_FORMAT " %8.2f %8.2f %8.2f %6.2f",
       bench_backend (row), c->cameras, row->fps, c->cameras * c->rate, row->late, row->dropped, row->p50,
       row->p99, row->max, row->cores);
-  for (int i = 0; i < row->n_gpus; i++) {
-    g_autofree char *number = row->n_gpus > 1 ? g_strdup_printf (" %d", i) : g_strdup ("");
-
-    printf ("  GPU%s %.0f%%, %.0f MB", number, row->gpu[i].use, row->gpu[i].memory);
-  }
   if (part > 0)
     printf ("  %.1f%% %s", 100 * part, which);
 }

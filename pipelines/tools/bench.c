@@ -6,11 +6,10 @@
  *
  *   bench-options.c  command line             bench-run.c      one row: pipelines
  *   bench-plan.c     the cases to measure     bench-camera.c   source and sink of a pipeline
- *   bench-worker.c   child processes          bench-frames.c   frame buffers, bench-picture.c their images
- *   bench-limits.c   memcpy and the link      bench-line.c     the filter line
- *   bench-bare.c     one row: kernels only    bench-context.c  one CUDA context for all pipelines
- *   bench-sum.c      adds rows of several processes
- *   bench-table.c, bench-json.c, bench-plot.c output           bench-gpu.c, bench-machine.c
+ *   bench-worker.c   child processes          bench-frames.c   frame buffers, bench-images.c their images
+ *   bench-machine.c  the machine's limits     bench-line.c     the filter line
+ *   bench-table.c, bench-json.c  output       bench-kernels.c  one row: kernels only
+ *   bench-numbers.c  percentiles, sums
  */
 
 #include "bench.h"
@@ -389,7 +388,5 @@ main (int argc, char **argv)
     say ("bench: nothing could be measured");
   if (opt.json)
     good = bench_json_write (&report, opt.json) && good;
-  if (opt.plot && good)
-    good = bench_plot (&report, opt.plot) && good;
   return good && !failed ? 0 : 1;
 }

@@ -16,11 +16,7 @@
 #define BENCH_BUCKETS 1024
 #define BENCH_TEXT 240
 
-/* The plots' x axis. */
-typedef enum { BENCH_X_NONE, BENCH_X_SIZE, BENCH_X_CAMERAS, BENCH_X_CORES, BENCH_X_VALUE } BenchX;
-
-typedef enum { BENCH_STUDY_NONE, BENCH_STUDY_SIZE, BENCH_STUDY_KERNEL, BENCH_STUDY_CAMERAS, BENCH_STUDY_SPEEDUP,
-  BENCH_STUDY_THREADS } BenchStudy;
+typedef enum { BENCH_STUDY_NONE, BENCH_STUDY_SIZE, BENCH_STUDY_CAMERAS, BENCH_STUDY_SPEEDUP } BenchStudy;
 
 /* Where frames are at both ends of the line: in buffers of the pool that the filter
  * proposes, in ordinary memory whatever it proposes, or in CUDA memory. */
@@ -43,7 +39,7 @@ typedef struct {
   double seconds, warm_up;
   int frames;     /* per camera, instead of seconds; 0: not given */
   gboolean queue, baselines, kernels_only, no_limits;
-  char *json, *plot;
+  char *json;
   BenchStudy study;
 } BenchOptions;
 
@@ -82,10 +78,6 @@ typedef struct {
   double p50, p99, max;   /* ms from source to sink */
   double cores, cpu_ms;   /* CPU cores in use; CPU time per frame */
   uint64_t due, late, dropped; /* real time only */
-  int n_gpus;             /* 0: the use of GPUs is unknown */
-  struct {
-    double use, memory;   /* %, MB */
-  } gpu[BENCH_GPUS];
   double speedup;         /* over the same case on one CPU core; 0: not measured */
   double of_kernels;      /* p50 over the p50 of the kernels only; 0: not measured */
   double over_kernels;    /* CUDA memory: us per frame more than the kernels only; 0: not measured */
@@ -122,8 +114,6 @@ gboolean bench_options_parse (BenchOptions *opt, int argc, char **argv);
 
 /* Returns an array of BenchCase, in the order in which they are measured. */
 GArray *bench_plan (const BenchOptions *opt, const BenchMachine *machine);
-/* Returns the plots' x axis: the property in which the cases differ. */
-BenchX bench_plan_x (const BenchOptions *opt, const GArray *cases);
 
 /* ---- bench-worker.c ----------------------------------------------------- */
 
@@ -148,25 +138,36 @@ typedef struct {
 
 /* ---- called in child processes ------------------------------------------- */
 
-/* Starts GStreamer with the plugin beside this program. */
+/* bench-machine.c: starts GStreamer with the plugin beside this program. */
 void bench_init (void);
-/* bench-machine.c: fills *machine. */
+/* Fills *machine. */
 void bench_machine (BenchMachine *machine);
-/* bench-limits.c: measures the limits for limit->size and limit->format. */
+/* Measures the limits for limit->size and limit->format. */
 void bench_limit (BenchLimit *limit);
 /* bench-line.c: return FALSE after a message on stderr if the line or the format is invalid. */
 gboolean bench_line_check (const char *line);
 gboolean bench_format_check (const char *format);
 /* bench-run.c: measures pipelines. `barrier`: shared with processes that measure at the same time, or NULL. */
 void bench_run (const BenchOptions *opt, const BenchCase *c, BenchBarrier *barrier, BenchRow *row);
-/* bench-bare.c: measures the kernels only. */
+/* bench-kernels.c: measures the kernels only. */
 void bench_kernels_only (const BenchOptions *opt, const BenchCase *c, BenchRow *row);
-/* bench-sum.c: adds a latency to the histogram, whose buckets are 2 % wide. */
+
+/* ---- bench-numbers.c ----------------------------------------------------- */
+
+void bench_sort (guint64 *values, gsize n);
+/* Returns the smallest of the sorted values that `percent` % of them do not exceed (nearest
+ * rank); 0 if n is 0. */
+guint64 bench_percentile (const guint64 *sorted, gsize n, double percent);
+/* Adds a latency to the histogram, whose buckets are 2 % wide. */
 void bench_add_latency (BenchRow *row, guint64 ns);
 /* Adds the row of one process to `sum`, the row of all processes. */
 void bench_add_row (BenchRow *sum, const BenchRow *row);
+/* Parses "1,4,16": whole numbers from `low` to `high`. Returns an array of int, or NULL. */
+GArray *bench_parse_ints (const char *text, int low, int high);
+/* Parses "640x480,1920x1080": sides from 1 to `high`. Returns an array of pairs of int, or NULL. */
+GArray *bench_parse_sizes (const char *text, int high);
 
-/* ---- bench-table.c, bench-json.c, bench-plot.c --------------------------- */
+/* ---- bench-table.c, bench-json.c ----------------------------------------- */
 
 typedef struct {
   const BenchOptions *opt;
@@ -182,18 +183,13 @@ const BenchLimit *bench_find_limit (const BenchReport *report, const BenchRow *r
 double bench_of_limit (const BenchReport *report, const BenchRow *row, const char **which);
 /* Returns the share of one thread's memcpy that the row reaches; 0 if not measured. */
 double bench_of_memcpy (const BenchReport *report, const BenchRow *row);
-/* Returns the mean use of the GPUs in %, below 0 if unknown. */
-double bench_gpu_mean (const BenchRow *row);
 /* Returns "GPU", "CPU", "GPU+CPU" or "passed" of this project's elements; "-" of foreign elements. */
 const char *bench_backend (const BenchRow *row);
 void bench_table_machine (const BenchReport *report);
 void bench_table_limit (const BenchLimit *limit);
 void bench_table_row (const BenchReport *report, const BenchRow *row);
-/* Both return FALSE after a message on stderr. */
+/* Returns FALSE after a message on stderr. */
 gboolean bench_json_write (const BenchReport *report, const char *path);
-gboolean bench_plot (const BenchReport *report, const char *prefix);
-/* Returns FALSE after a message on stderr if plots cannot be made here. */
-gboolean bench_plot_check (const char *prefix);
 
 /* On a terminal: prints a line that the next one overwrites; NULL removes it. */
 void bench_progress (const char *format, ...) G_GNUC_PRINTF (1, 2);

@@ -61,25 +61,37 @@ count_nvidia_pci (void)
 static void
 print_cpu (void)
 {
-  g_autofree char *text = g_strdup_printf ("%s, %d thread%s", cf_cpu_isa (), cf_cpu_threads (),
-      cf_cpu_threads () == 1 ? "" : "s");
+  int threads;
+  const char *isa = cf_cpu_info (&threads);
+  g_autofree char *text = g_strdup_printf ("%s, %d thread%s", isa, threads, threads == 1 ? "" : "s");
 
   row ("CPU", text);
+}
+
+static bool
+has_kernels (void)
+{
+  int driver, runtime;
+
+  cf_gpu_versions (&driver, &runtime);
+  return runtime > 0;
 }
 
 /* Prints driver, runtime and devices. Returns whether a GPU would be used. */
 static bool
 print_gpus (void)
 {
-  g_autofree char *driver = version_text (cf_gpu_driver_version ());
-  g_autofree char *runtime = version_text (cf_gpu_runtime_version ());
   g_autofree char *kernel_driver = first_line ("/proc/driver/nvidia/version");
-  int n = cf_gpu_count (NULL), i;
+  g_autofree char *driver = NULL, *runtime = NULL;
+  int n = cf_gpu_count (NULL), i, driver_version, runtime_version;
   bool usable = false;
 
+  cf_gpu_versions (&driver_version, &runtime_version);
+  driver = version_text (driver_version);
+  runtime = version_text (runtime_version);
   row ("kernel driver", kernel_driver ? kernel_driver : "no NVIDIA driver is loaded (/proc/driver/nvidia/version)");
-  row ("driver", cf_gpu_built () ? driver : "not checked: built without CUDA kernels");
-  row ("runtime", cf_gpu_built () ? runtime : "none: built without CUDA kernels");
+  row ("driver", has_kernels () ? driver : "not checked: built without CUDA kernels");
+  row ("runtime", has_kernels () ? runtime : "none: built without CUDA kernels");
   for (i = 0; i < n; i++) {
     g_autofree char *name = g_strdup_printf ("device %d", i);
     g_autofree char *text = NULL;
@@ -109,7 +121,7 @@ print_gstreamer (void)
   row ("GStreamer", version);
   if (plugin) {
     g_autofree char *text = g_strdup_printf ("%s, %s, %s CUDA kernels", gst_plugin_get_version (plugin),
-        gst_plugin_get_filename (plugin), cf_gpu_built () ? "with" : "without");
+        gst_plugin_get_filename (plugin), has_kernels () ? "with" : "without");
 
     row ("plugin", text);
     gst_object_unref (plugin);
@@ -177,9 +189,9 @@ print_verdict (bool usable)
         on_bus, on_bus == 1 ? " is" : "s are");
   else if (on_bus == 0)
     printf ("No NVIDIA device is on the PCI bus.\n");
-  if (!cf_gpu_built () && !nvcc)
+  if (!has_kernels () && !nvcc)
     print_toolkit_help ();
-  else if (!cf_gpu_built ())
+  else if (!has_kernels ())
     printf ("nvcc is installed, but this build has no CUDA kernels: it was configured without them or before nvcc was\n"
         "installed, or gstreamer-cuda-1.0 (libgstreamer-plugins-bad1.0-dev) is missing, or nvcc is older than %s.\n"
         "Remove the build directory and build again; meson prints what is missing.\n",

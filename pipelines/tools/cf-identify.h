@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * cf-identify.h: types and functions that the parts of cf-identify share: images
- * (cf-identify-picture.c) and recursive filters with the search for them
+ * (cf-identify-image.c) and recursive filters with the search for them
  * (cf-identify-fit.c). The filter's equation is that of cuda/irfilter/irfilter.h. */
 
 #ifndef PIPELINES_TOOLS_CF_IDENTIFY_H
@@ -55,7 +55,7 @@ typedef struct {
   double max_radius;
 } Problem;
 
-/* ---- cf-identify-picture.c ---------------------------------------------- */
+/* ---- cf-identify-image.c ---------------------------------------------- */
 
 Image *image_new (int w, int h);
 void image_free (Image *image);

@@ -154,17 +154,17 @@ static void
 time_ours (Bench *b, BenchFrames *f, BenchRow row, const char *set, const char *variant)
 {
   Ours ours = { .video = { cf_format_from_name (row.format), f->width, f->height, false } };
-  void *params = malloc (cf_filter_params_size (b->filter));
+  const CfCommon all = { CF_APPLY_ALL };
+  void *params = cf_params_new (b->filter);
   char error[KC_TEXT] = "";
 
-  cf_filter_defaults (b->filter, params);
   f->n_streams = row.streams;
   if (kc_params_set (b->filter, params, set, error) == CF_OK &&
       ours_new (b, f, &ours, &row, params, variant)) {
     snprintf (row.variant, sizeof row.variant, "%s", cf_plan_variant (ours.plan[0]));
     row.ours = bench_filter_us (f, enqueue_ours, &ours, 1, error);
     row.checked = true;
-    if (cf_filter_follows (b->filter, params))
+    if (cf_filter_traits (b->filter, NULL, &all, params).stateful)
       row.right = row.ours > 0 && enqueue_two (f, &ours) && check_frame (b, f, 1, 1, &ours.video, params, error);
     else /* checks the frame of the last stream */
       row.right = row.ours > 0 && check_frame (b, f, row.streams - 1, 0, &ours.video, params, error);
@@ -182,7 +182,7 @@ time_ours (Bench *b, BenchFrames *f, BenchRow row, const char *set, const char *
   }
   f->n_streams = 1;
   ours_free (&ours);
-  kc_params_free (b->filter, params);
+  cf_params_free (b->filter, params);
 }
 
 static double
@@ -211,15 +211,13 @@ bench_size (Bench *b, BenchFrames *f, BenchRow row)
   int first = b->n_rows, n = 0;
   CfVideo video = { cf_format_from_name (row.format), f->width, f->height, false };
   CfCommon all = { CF_APPLY_ALL };
-  void *params = malloc (cf_filter_params_size (b->filter));
+  void *params = cf_params_new (b->filter);
   size_t used;
 
   snprintf (set, sizeof set, row.kind->set, row.size, row.size);
   used = strlen (set);
   snprintf (set + used, sizeof set - used, " %s", b->o.set);
   time_ours (b, f, row, set, NULL);
-  if (params)
-    cf_filter_defaults (b->filter, params);
   if (params && b->o.all_variants && kc_params_set (b->filter, params, set, error) == CF_OK) {
     CfPlan *plan = cf_plan_new (b->context, b->filter, &video, &all, params, NULL);
 
@@ -230,7 +228,7 @@ bench_size (Bench *b, BenchFrames *f, BenchRow row)
       if (b->n_rows == first || strcmp (names[i], b->rows[first].variant) != 0)
         time_ours (b, f, row, set, names[i]);
   }
-  kc_params_free (b->filter, params);
+  cf_params_free (b->filter, params);
   if (b->n_rows > first)
     b->rows[first].baseline = time_baseline (b, f, &row);
   for (int i = first; i < b->n_rows; i++)

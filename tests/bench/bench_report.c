@@ -161,13 +161,15 @@ write_part (const Bench *b, FILE *file)
   char driver[64], date[32] = "";
   const char *baseline = b->baseline ? b->baseline->name : "baseline";
   time_t now = time (NULL);
+  int cuda_driver, cuda_runtime;
 
+  cf_gpu_versions (&cuda_driver, &cuda_runtime);
   driver_version (driver, sizeof driver);
   (void) strftime (date, sizeof date, "%Y-%m-%d", gmtime (&now));
   fprintf (file, "## %s\n\nWritten by `%s`: %s (%d SMs, %llu MB of L2),\ndriver %s, CUDA %d.%d, %s, the median of %d "
       "repetitions.\n%s\n", b->o.filter, b->o.command, b->gpu.name, b->gpu.sms,
-      (unsigned long long) (b->gpu.l2_bytes >> 20), driver, cf_gpu_runtime_version () / 1000,
-      cf_gpu_runtime_version () % 1000 / 10, date, BENCH_REPETITIONS, notes_of (b->o.filter));
+      (unsigned long long) (b->gpu.l2_bytes >> 20), driver, cuda_runtime / 1000,
+      cuda_runtime % 1000 / 10, date, BENCH_REPETITIONS, notes_of (b->o.filter));
   fprintf (file, "| kernel | format | frame | ours | variant | copy | %s | %s / ours | goal | floor |\n"
       "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n", baseline, baseline);
   for (int i = 0; i < b->n_rows; i++) {

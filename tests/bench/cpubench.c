@@ -10,7 +10,7 @@
  * all processors instead of the elapsed time, for a machine that is shared. FRAME is a raw frame
  * without padding; "-" stands for noise. Prints one line per SIZE: size, shortest microseconds per
  * frame, variant, instruction set. OUTPUT receives the result of the last size. */
-#include "cf.h"
+#include "cf-test.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,79 +36,45 @@ now_us (clockid_t clock)
   return (double) t.tv_sec * 1e6 + (double) t.tv_nsec / 1e3;
 }
 
-/* Sets a parameter from "NAME=VALUE"; returns 0 on success. */
-static int
+/* Sets "NAME=VALUE". Returns whether that worked. */
+static bool
 set_param (const CfFilter *filter, void *params, const char *setting, CfStatus *status)
 {
-  const char *value = strchr (setting, '=');
-  size_t length = value ? (size_t) (value - setting) : strlen (setting);
-  unsigned n;
-  const CfParam *p = cf_filter_params (filter, &n);
+  char *name = strdup (setting), *equals = name ? strchr (name, '=') : NULL;
+  bool good = false;
 
-  for (unsigned i = 0; value && i < n; i++) {
-    void *field = (char *) params + p[i].offset;
-
-    if (strlen (p[i].name) != length || strncmp (p[i].name, setting, length) != 0)
-      continue;
-    value++;
-    if (p[i].type == CF_TYPE_STRING)
-      *(char **) field = strdup (value);
-    else if (p[i].type == CF_TYPE_DOUBLE)
-      *(double *) field = atof (value);
-    else if (p[i].type == CF_TYPE_ENUM) {
-      const CfEnumValue *v = p[i].values;
-
-      while (v->name && strcmp (v->name, value) != 0)
-        v++;
-      if (!v->name)
-        break;
-      *(int *) field = v->value;
-    } else if (p[i].type == CF_TYPE_COLOR)
-      *(uint32_t *) field = (uint32_t) strtoul (value, NULL, 0);
-    else
-      *(int *) field = strcmp (value, "true") == 0 ? 1 : atoi (value);
-    return cf_filter_param_changed (filter, params, i, status) == CF_OK ? 0 : -1;
+  if (equals) {
+    *equals = '\0';
+    good = cf_params_set (filter, params, name, equals + 1, status) == CF_OK;
+  } else {
+    snprintf (status->message, sizeof status->message, "\"%.100s\" is not NAME=VALUE", setting);
   }
-  snprintf (status->message, sizeof status->message, "the %s filter does not accept %.100s",
-      cf_filter_stem (filter), setting);
-  return -1;
-}
-
-static void
-free_params (const CfFilter *filter, void *params)
-{
-  unsigned n;
-  const CfParam *p = cf_filter_params (filter, &n);
-
-  for (unsigned i = 0; i < n; i++)
-    if (p[i].type == CF_TYPE_STRING)
-      free (*(char **) ((char *) params + p[i].offset));
-  free (params);
+  free (name);
+  return good;
 }
 
 static CfPlan *
 make_plan (const Options *o, CfContext *context, const CfVideo *video, int size, CfStatus *status)
 {
   const CfFilter *filter = cf_filter_find (o->filter);
-  void *params = filter ? malloc (cf_filter_params_size (filter)) : NULL;
+  void *params = filter ? cf_params_new (filter) : NULL;
   CfCommon common = { CF_APPLY_ALL };
   char setting[40];
   CfPlan *plan = NULL;
-  int failed = 0;
+  bool good = true;
 
   if (!params) {
     snprintf (status->message, sizeof status->message, "%s is not a filter", o->filter);
     return NULL;
   }
-  cf_filter_defaults (filter, params);
   snprintf (setting, sizeof setting, "kernel-size=%d", size);
   if (size)
-    failed = set_param (filter, params, setting, status);
-  for (int i = 0; i < o->n_set && !failed; i++)
-    failed = set_param (filter, params, o->set[i], status);
-  if (!failed)
+    good = set_param (filter, params, setting, status);
+  for (int i = 0; i < o->n_set && good; i++)
+    good = set_param (filter, params, o->set[i], status);
+  if (good)
     plan = cf_plan_new (context, filter, video, &common, params, status);
-  free_params (filter, params);
+  cf_params_free (filter, params);
   if (plan && o->variant && cf_plan_prefer (plan, o->variant, status) != CF_OK) {
     cf_plan_free (plan);
     return NULL;
@@ -172,7 +138,7 @@ bench (const Options *o, CfContext *context, const CfImage *in, const CfImage *o
     total += t;
     best = t < best ? t : best;
   }
-  printf ("%d %.1f %s %s\n", size, best, cf_plan_variant (plan), cf_cpu_isa ());
+  printf ("%d %.1f %s %s\n", size, best, cf_plan_variant (plan), cf_cpu_info (NULL));
   fflush (stdout);
   cf_plan_free (plan);
   return 0;

@@ -111,11 +111,10 @@ static CfCode
 check_setting (const CfFilter *filter, const CfVideo *video, const CfCommon *common, const char *set, CfStatus *status)
 {
   char error[KC_TEXT];
-  void *params = malloc (cf_filter_params_size (filter));
+  void *params = cf_params_new (filter);
   CfCode code = CF_NO_MEMORY;
 
   if (params) {
-    cf_filter_defaults (filter, params);
     code = kc_params_set (filter, params, set, error);
     /* A file that cannot be read is refused when the parameter is set. */
     if (code == CF_BAD_VALUE && status) {
@@ -125,7 +124,7 @@ check_setting (const CfFilter *filter, const CfVideo *video, const CfCommon *com
     if (code == CF_OK)
       code = cf_filter_check (filter, video, common, params, status);
   }
-  kc_params_free (filter, params);
+  cf_params_free (filter, params);
   return code;
 }
 
@@ -163,7 +162,7 @@ check_values (KcRun *run, const KcFilter *kc)
       check_setting (filter, &rgb, &chroma, "", NULL) == CF_BAD_VALUE, "%s accepts apply-to on RGB", kc->stem);
   kc_result (run, check_setting (filter, &none, &all, "", NULL) == CF_BAD_VALUE &&
       check_setting (filter, &huge, &all, "", NULL) == CF_BAD_VALUE, "%s accepts an impossible size", kc->stem);
-  kc_result (run, strcmp (cf_filter_stem (filter), kc->stem) == 0, "%s has another stem", kc->stem);
+  kc_result (run, strcmp (cf_filter_info (filter)->stem, kc->stem) == 0, "%s has another stem", kc->stem);
 }
 
 /* Uploads and downloads an image between pitches that differ and pitches that are equal. No byte
@@ -193,8 +192,8 @@ check_copies (KcRun *run)
       if (good) {
         kc_image_fill (&in, KC_RANDOM, 0, 5);
         cf_image_at (&device, &layout, memory);
-        good = cf_stream_upload (run->stream, &device, &in.image, &status) == CF_OK &&
-            cf_stream_download (run->stream, &out.image, &device, &status) == CF_OK &&
+        good = cf_stream_copy (run->stream, CF_UPLOAD, &device, &in.image, &status) == CF_OK &&
+            cf_stream_copy (run->stream, CF_DOWNLOAD, &out.image, &device, &status) == CF_OK &&
             cf_stream_wait (run->stream, 10000000000u, &status) == CF_OK;
       }
       for (int c = 0; good && c < info->n_components; c++)

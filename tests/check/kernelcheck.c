@@ -136,6 +136,15 @@ take_one_processor (void)
   return sched_setaffinity (0, sizeof one, &one) == 0;
 }
 
+static void
+report_cpu (void)
+{
+  int threads;
+  const char *isa = cf_cpu_info (&threads);
+
+  printf ("CPU: %s, %d threads\n", isa, threads);
+}
+
 /* Runs all cases, or this process's share of them. */
 static void
 work (void)
@@ -144,7 +153,7 @@ work (void)
 
   if (run.options.cpu) {
     if (kc_is_first_process (&run))
-      printf ("CPU: %s, %d threads\n", cf_cpu_isa (), cf_cpu_threads ());
+      report_cpu ();
     run.cpu = cf_context_new (CF_BACKEND_CPU, &status);
     if (!run.cpu)
       kc_result (&run, false, "no CPU context: %s", status.message);
@@ -163,7 +172,7 @@ work (void)
       if (!run.options.filter || strcmp (run.options.filter, (*kc)->stem) == 0)
         kc_sweep (&run, *kc);
   }
-  run.launches = cf_gpu_launches ();
+  run.launches = cf_gpu_counters ().launches;
   cf_stream_free (run.stream);
   if (run.gpu)
     cf_context_free (run.gpu);

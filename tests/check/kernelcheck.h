@@ -9,7 +9,7 @@
 #ifndef TESTS_CHECK_KERNELCHECK_H
 #define TESTS_CHECK_KERNELCHECK_H
 
-#include "cf.h"
+#include "cf-test.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -105,10 +105,8 @@ bool kc_regions_compare (CfPlan *plan, const KcRegions *expected, const CfVideo 
 /* Sets "name=value name=value" in a parameter struct. A value extends to the next word with a '=',
  * so that texts may contain spaces ("kernel=1 2 1"); ',' between a kernel's numbers works as well.
  * On failure `error` (KC_TEXT bytes) says which part was wrong. Returns CF_UNSUPPORTED for text
- * that no parameter accepts, and otherwise what cf_filter_param_changed returned. */
+ * that no parameter accepts, and otherwise what cf_params_set returned. */
 CfCode kc_params_set (const CfFilter *filter, void *params, const char *text, char *error);
-/* Frees a malloc'ed parameter struct with its strings; NULL is ignored. */
-void kc_params_free (const CfFilter *filter, void *params);
 /* Returns an int, bool, enum or color parameter by name; `fallback` if there is none. */
 int kc_param_int (const CfFilter *filter, const void *params, const char *name, int fallback);
 double kc_param_double (const CfFilter *filter, const void *params, const char *name); /* 0 where there is none */

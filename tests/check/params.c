@@ -8,65 +8,14 @@
 #include <string.h>
 
 static const CfParam *
-find_param (const CfFilter *filter, const char *name, size_t length)
+find_param (const CfFilter *filter, const char *name)
 {
-  unsigned n;
-  const CfParam *table = cf_filter_params (filter, &n);
+  const CfFilterInfo *info = cf_filter_info (filter);
 
-  for (unsigned i = 0; i < n; i++)
-    if (strlen (table[i].name) == length && strncmp (table[i].name, name, length) == 0)
-      return &table[i];
+  for (unsigned i = 0; i < info->n_params; i++)
+    if (strcmp (info->params[i].name, name) == 0)
+      return &info->params[i];
   return NULL;
-}
-
-/* Parses flags such as "se+nw"; an empty text sets none. */
-static bool
-set_flags (const CfParam *param, int *flags, const char *value)
-{
-  for (*flags = 0; *value; value += *value == '+') {
-    size_t n = strcspn (value, "+");
-    const CfEnumValue *v = param->values;
-
-    while (v->name && (strlen (v->name) != n || strncmp (v->name, value, n) != 0))
-      v++;
-    if (!v->name)
-      return false;
-    *flags |= v->value;
-    value += n;
-  }
-  return true;
-}
-
-/* Sets one parameter from text. The number must end where the text ends. */
-static bool
-set_one (const CfParam *param, void *params, const char *value)
-{
-  char *field = (char *) params + param->offset, *end = NULL;
-
-  if (param->readonly)
-    return false;
-  if (param->type == CF_TYPE_DOUBLE) {
-    *(double *) (void *) field = strtod (value, &end);
-    return end != value && *end == '\0';
-  }
-  if (param->type == CF_TYPE_STRING) {
-    char **text = (char **) (void *) field;
-
-    free (*text);
-    return (*text = strdup (value)) != NULL;
-  }
-  if (param->type == CF_TYPE_FLAGS)
-    return set_flags (param, (int *) (void *) field, value);
-  for (const CfEnumValue *v = param->type == CF_TYPE_ENUM ? param->values : NULL; v && v->name; v++)
-    if (strcmp (v->name, value) == 0) {
-      *(int *) (void *) field = v->value;
-      return true;
-    }
-  if (param->type == CF_TYPE_COLOR)
-    *(uint32_t *) (void *) field = (uint32_t) strtoul (value, &end, 0);
-  else
-    *(int *) (void *) field = (int) strtol (value, &end, 10);
-  return end != value && *end == '\0';
 }
 
 /* Returns the length of the "name=value" at `text`, which extends to the next word with a '='. */
@@ -88,27 +37,25 @@ setting_length (const char *text)
   return length;
 }
 
+/* Sets "name=value", `length` bytes of `text`. */
 static CfCode
 set_text (const CfFilter *filter, void *params, const char *text, size_t length, char *error)
 {
-  unsigned n;
-  const CfParam *table = cf_filter_params (filter, &n), *param = NULL;
-  const char *equals = memchr (text, '=', length);
-  char *value = equals ? strndup (equals + 1, length - (size_t) (equals + 1 - text)) : NULL;
+  char *name = strndup (text, length), *equals = name ? strchr (name, '=') : NULL;
   CfStatus status = { 0 };
   CfCode code = CF_UNSUPPORTED;
 
-  if (value)
-    param = find_param (filter, text, (size_t) (equals - text));
-  if (param && set_one (param, params, value)) {
-    code = cf_filter_param_changed (filter, params, (unsigned) (param - table), &status);
-    if (code != CF_OK)
-      snprintf (error, KC_TEXT, "%s", status.message);
-  } else {
-    snprintf (error, KC_TEXT, "\"%.*s\" is no parameter of %s with a valid value",
-        length < 200 ? (int) length : 200, text, cf_filter_stem (filter));
+  if (equals) {
+    *equals = '\0';
+    code = cf_params_set (filter, params, name, equals + 1, &status);
   }
-  free (value);
+  /* A name or a value that does not exist is a mistake of the test, not a value to be refused. */
+  if (code == CF_BAD_VALUE && (!find_param (filter, name) || strstr (status.message, "is no value for")))
+    code = CF_UNSUPPORTED;
+  if (code != CF_OK)
+    snprintf (error, KC_TEXT, "%.*s: %.200s", length < 100 ? (int) length : 100, text,
+        equals ? status.message : "there is no '='");
+  free (name);
   return code;
 }
 
@@ -130,23 +77,11 @@ kc_params_set (const CfFilter *filter, void *params, const char *text, char *err
   return code;
 }
 
-void
-kc_params_free (const CfFilter *filter, void *params)
-{
-  unsigned n;
-  const CfParam *table = cf_filter_params (filter, &n);
-
-  for (unsigned i = 0; params && i < n; i++)
-    if (table[i].type == CF_TYPE_STRING)
-      free (*(char **) (void *) ((char *) params + table[i].offset));
-  free (params);
-}
-
 const KcFilter *
 kc_filter_of (const CfFilter *filter)
 {
   for (const KcFilter *const *kc = kc_filters; *kc; kc++)
-    if (strcmp ((*kc)->stem, cf_filter_stem (filter)) == 0)
+    if (strcmp ((*kc)->stem, cf_filter_info (filter)->stem) == 0)
       return *kc;
   return NULL;
 }
@@ -154,7 +89,7 @@ kc_filter_of (const CfFilter *filter)
 int
 kc_param_int (const CfFilter *filter, const void *params, const char *name, int fallback)
 {
-  const CfParam *param = find_param (filter, name, strlen (name));
+  const CfParam *param = find_param (filter, name);
 
   if (!param || param->type == CF_TYPE_DOUBLE || param->type == CF_TYPE_STRING)
     return fallback;
@@ -164,7 +99,7 @@ kc_param_int (const CfFilter *filter, const void *params, const char *name, int 
 double
 kc_param_double (const CfFilter *filter, const void *params, const char *name)
 {
-  const CfParam *param = find_param (filter, name, strlen (name));
+  const CfParam *param = find_param (filter, name);
 
   return param && param->type == CF_TYPE_DOUBLE
       ? *(const double *) (const void *) ((const char *) params + param->offset) : 0;
@@ -173,7 +108,7 @@ kc_param_double (const CfFilter *filter, const void *params, const char *name)
 const char *
 kc_param_text (const CfFilter *filter, const void *params, const char *name)
 {
-  const CfParam *param = find_param (filter, name, strlen (name));
+  const CfParam *param = find_param (filter, name);
 
   return param && param->type == CF_TYPE_STRING
       ? *(const char *const *) (const void *) ((const char *) params + param->offset) : NULL;
@@ -182,7 +117,7 @@ kc_param_text (const CfFilter *filter, const void *params, const char *name)
 const char *
 kc_param_name (const CfFilter *filter, const void *params, const char *name)
 {
-  const CfParam *param = find_param (filter, name, strlen (name));
+  const CfParam *param = find_param (filter, name);
   int value = kc_param_int (filter, params, name, 0);
 
   for (const CfEnumValue *v = param && param->type == CF_TYPE_ENUM ? param->values : NULL; v && v->name; v++)
@@ -224,8 +159,7 @@ static void
 random_text (const CfFilter *filter, char *text, uint64_t *state)
 {
   const KcFilter *kc = kc_filter_of (filter);
-  unsigned n;
-  const CfParam *table = cf_filter_params (filter, &n);
+  const CfFilterInfo *info = cf_filter_info (filter);
   size_t used = 0;
 
   text[0] = '\0';
@@ -233,8 +167,8 @@ random_text (const CfFilter *filter, char *text, uint64_t *state)
     kc->random_setting (text, KC_TEXT, state);
     return;
   }
-  for (unsigned i = 0; i < n && used < KC_TEXT - 80; i++) {
-    random_value (&table[i], text + used, KC_TEXT - used, state);
+  for (unsigned i = 0; i < info->n_params && used < KC_TEXT - 80; i++) {
+    random_value (&info->params[i], text + used, KC_TEXT - used, state);
     used += strlen (text + used);
   }
 }
@@ -248,12 +182,11 @@ kc_params_random (const CfFilter *filter, const CfVideo *video, const CfCommon *
 
   error[0] = '\0';
   for (int tries = 0; !good && tries < 1000; tries++) {
-    void *params = malloc (cf_filter_params_size (filter));
+    void *params = cf_params_new (filter);
     CfStatus status = { 0 };
 
     if (!params)
       return false;
-    cf_filter_defaults (filter, params);
     random_text (filter, text, state);
     good = kc_params_set (filter, params, text, error) == CF_OK;
     if (good) {
@@ -261,11 +194,11 @@ kc_params_random (const CfFilter *filter, const CfVideo *video, const CfCommon *
       if (kc && kc->accepts && kc->accepts (filter, video, params) != good) {
         snprintf (error, KC_TEXT, "%s, but not by the reference: %.120s", good ? "accepted" : "refused",
             status.message);
-        kc_params_free (filter, params);
+        cf_params_free (filter, params);
         return false;
       }
     }
-    kc_params_free (filter, params);
+    cf_params_free (filter, params);
   }
   return good;
 }

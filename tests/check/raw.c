@@ -62,10 +62,9 @@ raw_open (RawRun *r, const RawOptions *options)
   r->video.interlaced = options->interlaced;
   r->common.apply_to = strcmp (options->apply, "luma") == 0 ? CF_APPLY_LUMA : strcmp (options->apply, "chroma") == 0
       ? CF_APPLY_CHROMA : CF_APPLY_ALL;
-  r->params = malloc (cf_filter_params_size (r->filter));
+  r->params = cf_params_new (r->filter);
   if (!r->params)
     return fail ("parameters", "out of memory");
-  cf_filter_defaults (r->filter, r->params);
   if (kc_params_set (r->filter, r->params, options->set, error) != CF_OK)
     return fail ("--set", error);
   if (cf_filter_check (r->filter, &r->video, &r->common, r->params, &status) != CF_OK)
@@ -85,7 +84,7 @@ raw_open (RawRun *r, const RawOptions *options)
     if (!(r->in[i] = calloc (1, r->bytes)))
       return fail ("frames", "out of memory");
   r->out = calloc (1, r->bytes);
-  if (r->context && cf_context_backend (r->context) == CF_BACKEND_CUDA) {
+  if (r->context && strcmp (options->backend, "cuda") == 0) {
     r->run.stream = cf_stream_new (NULL, &status);
     r->device_in = cf_device_alloc (r->bytes, &status);
     r->device_out = cf_device_alloc (r->bytes, &status);
@@ -110,7 +109,7 @@ raw_close (RawRun *r)
   if (r->state)
     r->kc->free_state (r->state);
   if (r->filter)
-    kc_params_free (r->filter, r->params);
+    cf_params_free (r->filter, r->params);
 }
 
 static int

@@ -145,22 +145,21 @@ frames_free (const KcCase *c, Frames *f)
     kc_regions_free (&f->regions[i]);
   }
   kc_image_free (&f->out);
-  kc_params_free (c->filter, f->params);
-  kc_params_free (c->filter, f->then);
+  cf_params_free (c->filter, f->params);
+  cf_params_free (c->filter, f->then);
 }
 
 static void *
 make_params (const KcCase *c, const char *text, char *error)
 {
-  void *params = malloc (cf_filter_params_size (c->filter));
+  void *params = cf_params_new (c->filter);
 
   if (!params) {
     snprintf (error, KC_TEXT, "out of memory");
     return NULL;
   }
-  cf_filter_defaults (c->filter, params);
   if (kc_params_set (c->filter, params, text, error) != CF_OK) {
-    kc_params_free (c->filter, params);
+    cf_params_free (c->filter, params);
     return NULL;
   }
   return params;
@@ -180,6 +179,12 @@ free_state (const KcCase *c, void **state)
   *state = NULL;
 }
 
+static int
+history_of (const KcCase *c, const void *params)
+{
+  return cf_filter_traits (c->filter, &c->video, &c->common, params).history;
+}
+
 /* Runs the script with the reference. A change of the history's length clears the history, as the
  * contract says. */
 static bool
@@ -197,7 +202,7 @@ frames_expect (const KcCase *c, Frames *f, char *error)
       free_state (c, &state);
     }
     if (*step == 'U') {
-      if (cf_filter_history (c->filter, params) != cf_filter_history (c->filter, f->then))
+      if (history_of (c, params) != history_of (c, f->then))
         n_seen = 0;
       params = f->then;
     }
@@ -453,7 +458,7 @@ walk_bad_update (Walk *w)
     void *params = make_params (w->c, *bad, error);
     CfCode code = params ? cf_plan_update (w->plan, &w->c->common, params, NULL) : CF_BAD_VALUE;
 
-    kc_params_free (w->c->filter, params);
+    cf_params_free (w->c->filter, params);
     if (code != CF_BAD_VALUE) {
       snprintf (w->what, sizeof w->what, "cf_plan_update accepted the bad value %s", *bad);
       return false;
@@ -470,7 +475,7 @@ walk_regions (Walk *w, int i)
   const bool labels = kc_param_int (c->filter, w->params, "label-meta", 0) != 0;
 
   return !c->kc->stateful_reference || kc_regions_compare (w->plan, &w->f->regions[i], &c->video,
-      cf_filter_reports (c->filter, w->params), labels, c->broken == KC_BREAK_REGION, w->what, sizeof w->what);
+      cf_filter_traits (c->filter, &c->video, &c->common, w->params).has_regions, labels, c->broken == KC_BREAK_REGION, w->what, sizeof w->what);
 }
 
 static bool
@@ -545,7 +550,7 @@ device_step (Walk *w, char step, int i)
 static bool
 walk_script (Walk *w)
 {
-  bool gpu = cf_context_backend (w->context) == CF_BACKEND_CUDA, good = true;
+  bool gpu = w->context == w->run->gpu, good = true;
   int i = 0;
 
   for (const char *step = w->c->script; good && *step; step++) {
@@ -591,7 +596,7 @@ report (Walk *w, bool good, const char *where, const char *variant)
   describe (c, text, sizeof text);
   snprintf (kept, sizeof kept, "%s", variant ? variant : "?");
   kc_result (w->run, good, "%s \"%s\", %s\n     %s\n     again: kernelcheck --%s%s --seed %llu --case %u", where, kept,
-      text, w->what, cf_context_backend (w->context) == CF_BACKEND_CUDA ? "gpu" : "cpu",
+      text, w->what, w->context == w->run->gpu ? "gpu" : "cpu",
       w->run->options.quick ? " --quick" : w->run->options.full ? " --full" : "",
       (unsigned long long) w->run->options.seed, c->number);
 }
@@ -628,7 +633,7 @@ run_variant (KcRun *run, const KcCase *c, Frames *f, CfContext *context, const c
     count_variant (c, where, cf_plan_variant (w.plan), 1);
   report (&w, good, where, chosen);
   cf_plan_free (w.plan);
-  kc_params_free (c->filter, wrong);
+  cf_params_free (c->filter, wrong);
 }
 
 static void

@@ -22,6 +22,7 @@
 
 #define DEADLINE_NS 10000000000u
 #define SIDE_BATCH 4
+#define N_EVENTS 4 /* around each of two batches */
 #define ROUND 250 /* frames per plan, for each pair of plans */
 
 enum { INPUTS = 2, MAX_DELAY = 3000, TABLE_BLOCKS = 7, TABLE_CHUNKS = 12, TABLE_STRIPS = 8, MOST_ENTRIES = 4096 };
@@ -52,6 +53,7 @@ typedef struct {
   char what[KC_TEXT + 96]; /* description for messages */
   CfPlan *plan;
   CfStream *stream;
+  CfEvents *events;
   void *host, *device;
   size_t size;
   CfImage in[INPUTS], out;              /* on the device */
@@ -72,6 +74,7 @@ static void
 subject_free (Subject *subject)
 {
   cf_plan_free (subject->plan);
+  cf_events_free (subject->events);
   cf_stream_free (subject->stream);
   cf_pinned_free (subject->host);
   cf_device_free (subject->device);
@@ -109,7 +112,7 @@ subject_inputs (Subject *subject, CfPlan *cpu, uint64_t seed, CfStatus *status)
 
   for (int i = 0; i < INPUTS; i++) {
     kc_image_fill (&input, contents[i], i, seed);
-    if (cf_stream_upload (subject->stream, &subject->in[i], &input.image, status) != CF_OK ||
+    if (cf_stream_copy (subject->stream, CF_UPLOAD, &subject->in[i], &input.image, status) != CF_OK ||
         cf_stream_wait (subject->stream, DEADLINE_NS, status) != CF_OK ||
         cf_plan_enqueue (cpu, NULL, &input.image, &subject->expected[i], status) != CF_OK)
       return false;
@@ -124,7 +127,7 @@ subject_new (Subject *subject, KcRun *run, CfContext *cpu, const char *stem, con
 {
   const CfFilter *filter = cf_filter_find (stem);
   const CfCommon common = { CF_APPLY_ALL };
-  void *params = malloc (cf_filter_params_size (filter));
+  void *params = cf_params_new (filter);
   char error[KC_TEXT] = "";
   CfPlan *expected = NULL;
   bool good;
@@ -134,15 +137,15 @@ subject_new (Subject *subject, KcRun *run, CfContext *cpu, const char *stem, con
       video->width, video->height);
   if (!params)
     return failed (status, "out of memory");
-  cf_filter_defaults (filter, params);
   good = kc_params_set (filter, params, set, error) == CF_OK || failed (status, error);
   good = good && (subject->stream = cf_stream_new (NULL, status)) &&
+      (subject->events = cf_events_new (N_EVENTS, status)) &&
       (subject->plan = cf_plan_new (run->gpu, filter, video, &common, params, status)) &&
       (expected = cf_plan_new (cpu, filter, video, &common, params, status)) &&
       subject_images (subject, video, status) &&
       subject_inputs (subject, expected, seed, status);
   cf_plan_free (expected);
-  kc_params_free (filter, params);
+  cf_params_free (filter, params);
   if (!good)
     kc_result (run, false, "%s: %s", subject->what, status->message);
   else
@@ -163,9 +166,9 @@ apply_overrides (Subject *subject, const Overrides *k, CfStatus *status)
 static bool
 queue (Subject *subject, int input, CfStatus *status)
 {
-  return cf_stream_upload (subject->stream, &subject->out, &subject->poison, status) == CF_OK &&
+  return cf_stream_copy (subject->stream, CF_UPLOAD, &subject->out, &subject->poison, status) == CF_OK &&
       cf_plan_enqueue (subject->plan, subject->stream, &subject->in[input], &subject->out, status) == CF_OK &&
-      cf_stream_download (subject->stream, &subject->got, &subject->out, status) == CF_OK;
+      cf_stream_copy (subject->stream, CF_DOWNLOAD, &subject->got, &subject->out, status) == CF_OK;
 }
 
 /* Reports that the GPU hangs and ends the process at once: no further CUDA call would return, not
@@ -282,15 +285,15 @@ matrix (KcRun *run, CfContext *cpu, uint64_t *state)
 static bool
 keep_busy (Subject *subject, unsigned long *frames, CfStatus *status)
 {
-  for (int first = 0; first < CF_STREAM_MARKS; first += 2) {
-    if (*frames >= 2 * SIDE_BATCH && cf_stream_elapsed_ns (subject->stream, first, first + 1) == 0)
+  for (unsigned first = 0; first < N_EVENTS; first += 2) {
+    if (*frames >= 2 * SIDE_BATCH && cf_events_elapsed_ns (subject->events, first, first + 1) == 0)
       continue; /* the batch still runs */
-    if (cf_stream_mark (subject->stream, first, status) != CF_OK)
+    if (cf_stream_record (subject->stream, subject->events, first, status) != CF_OK)
       return false;
     for (int i = 0; i < SIDE_BATCH; i++, ++*frames)
       if (cf_plan_enqueue (subject->plan, subject->stream, &subject->in[i % INPUTS], &subject->out, status) != CF_OK)
         return false;
-    if (cf_stream_mark (subject->stream, first + 1, status) != CF_OK)
+    if (cf_stream_record (subject->stream, subject->events, first + 1, status) != CF_OK)
       return false;
   }
   return true;

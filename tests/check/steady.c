@@ -73,7 +73,7 @@ scene_free (Scene *s)
   for (int i = 0; i < FRAMES; i++)
     kc_image_free (&s->in[i]);
   kc_image_free (&s->out);
-  kc_params_free (s->filter, s->params);
+  cf_params_free (s->filter, s->params);
 }
 
 static bool
@@ -83,11 +83,10 @@ scene_new (Scene *s, KcRun *run, int index, const char *set, char *error)
 
   *s = (Scene) { .run = run, .index = index, .filter = cf_filter_find ("segment") };
   s->video = (CfVideo) { scenes[index].format, scenes[index].width, scenes[index].height, false };
-  s->params = malloc (cf_filter_params_size (s->filter));
+  s->params = cf_params_new (s->filter);
   snprintf (error, KC_TEXT, "out of memory");
   if (!s->params)
     return false;
-  cf_filter_defaults (s->filter, s->params);
   good = kc_params_set (s->filter, s->params, set, error) == CF_OK && kc_image_new (&s->out, &s->video, KC_TIGHT, 1);
   for (int i = 0; good && i < FRAMES; i++) {
     good = kc_image_new (&s->in[i], &s->video, KC_TIGHT, 1);
@@ -218,7 +217,7 @@ subject_new (Subject *subject, Scene *s, CfContext *context)
   const CfCommon common = { CF_APPLY_ALL };
   bool good = true;
 
-  *subject = (Subject) { .s = s, .cuda = cf_context_backend (context) == CF_BACKEND_CUDA, .out = s->out.image };
+  *subject = (Subject) { .s = s, .cuda = context == s->run->gpu, .out = s->out.image };
   for (int i = 0; i < FRAMES && good; i++) {
     subject->in[i] = s->in[i].image;
     good = !subject->cuda || to_device (subject, &s->in[i], &subject->in[i]);

@@ -12,7 +12,7 @@
 #include "elements/stats.h"
 #include "common.h"
 #include "fake.h"
-#include "transfer/chain.h"
+#include "transfer/device.h"
 #include "gstcfcuda.h"
 #include "gstcudaconvolve.h"
 #include "gstcudamedian.h"

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * common.h: what the programs share that use the stand-in GPU. */
+ * common.h: shared by the programs that use the stand-in GPU. */
 #ifndef FAULTS_COMMON_H
 #define FAULTS_COMMON_H
 
 #include <gst/gst.h>
 
-/* GStreamer with no plugin but what is registered by hand; a critical warning ends the process. */
+/* Starts the stand-in GPU, and GStreamer with no plugin but what is registered by hand; a critical warning ends the process. */
 void faults_start (void);
-/* Counts a check. TRUE: it failed, and is among the first ones, which are told of. */
+/* Counts a check. TRUE: it failed, and is among the first, which are reported. */
 gboolean faults_count (gboolean good);
-/* Counts it, and tells `what` is wrong. */
+/* Counts a check, and reports `what` is wrong where it failed. */
 void faults_check (gboolean good, const gchar *what);
 /* The closing line; what main returns. */
 int faults_end (void);

@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * device-fake.c: the device layer over host memory, with faults. What error
- * means what, and which calls are left out once the GPU is lost, is as in
+ * device-fake.c: a CfDevice over host memory, with faults: which calls it leaves out once the GPU is lost is as in
  * cuda/core/gpu/device.c. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1 /* recursive mutexes that need no start */
 #endif
 #include "fake.h"
-#include "convolve/convolve.h"
-#include "irfilter/irfilter.h"
-#include "median/median.h"
-#include "segment/segment.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -23,11 +19,11 @@ struct CfStream {
   const void *queue; /* one for all that borrow the same */
 };
 
-struct CfMarks {
+struct CfEvents {
   int unused;
 };
 
-typedef enum { COPY, BYTES, FILTER, REMEMBER, MARK, FOLLOW } OpKind;
+typedef enum { COPY, BYTES, FILTER, HISTORY, RECORD, WAIT_EVENT } OpKind;
 
 typedef struct {
   OpKind kind;
@@ -36,8 +32,8 @@ typedef struct {
   CfPlan *plan;
   CfImage to, from;
   size_t bytes; /* BYTES: from the first plane to the first plane */
-  const CfMarks *marks;
-  int mark; /* FOLLOW: of those marks */
+  const CfEvents *events;
+  unsigned event; /* RECORD, WAIT_EVENT: of those events */
 } Op;
 
 static struct {
@@ -62,7 +58,7 @@ const char *
 fake_kind_name (FakeKind kind)
 {
   static const char *const names[] = { "count", "push", "init", "stream", "device-alloc", "pinned-alloc", "free",
-    "kernels", "mark", "upload", "launch", "download", "wait", "regions" };
+    "kernels", "event", "upload", "launch", "download", "wait", "regions" };
 
   return names[kind];
 }
@@ -90,17 +86,6 @@ fake_current (int more)
   fake.pushed += more;
   pthread_mutex_unlock (&lock);
   mine.pushed += more;
-}
-
-static CfCode
-code_of (int error)
-{
-  static const int sticky[] = { 226, 700, 702, 710, 714, 715, 716, 717, 718, 719, 721, 810, 911 };
-
-  for (size_t i = 0; i < sizeof sticky / sizeof sticky[0]; i++)
-    if (sticky[i] == error)
-      return CF_GPU_LOST;
-  return error == 2 ? CF_NO_MEMORY : error == 35 || error == 100 ? CF_NO_GPU : CF_GPU_ERROR;
 }
 
 /* Lock held. */
@@ -134,7 +119,7 @@ call (FakeKind kind, CfStatus *status)
     return cf_fail (status, CF_TIMEOUT, "the GPU did not finish a frame");
   }
   fake.unreachable |= kind == FAKE_PUSH || kind == FAKE_FREE;
-  code = code_of (fail_code);
+  code = cf_cuda_code (fail_code);
   if (kind != FAKE_PUSH) /* that one is not of the device layer, which does not see it */
     lost = code == CF_GPU_LOST;
   if (lost) {
@@ -172,24 +157,24 @@ copy (const CfImage *to, const CfImage *from)
           cf_plane_row_bytes (from->format, from->width, p));
 }
 
-/* The last one of these marks that is queued, before `end`; -1: none is. */
+/* Returns the last queued record of the event before `end`, -1 where none is queued. */
 static int
-find_mark (const CfMarks *marks, int mark, int end)
+find_record (const CfEvents *events, unsigned event, int end)
 {
   for (int i = end - 1; i >= 0; i--)
-    if (ops[i].kind == MARK && ops[i].marks == marks && ops[i].mark == mark)
+    if (ops[i].kind == RECORD && ops[i].events == events && ops[i].event == event)
       return i;
   return -1;
 }
 
-/* Does a stream's work up to `last`, and what that has to wait for. */
+/* Does a stream's work up to `last`, and the work that it has to wait for. */
 static void
 work_up_to (const void *queue, int last)
 {
   for (int i = 0; i <= last; i++) {
     Op *op = &ops[i];
     CfCode code = CF_OK;
-    int mark;
+    int at;
 
     if (op->done || op->queue != queue)
       continue;
@@ -204,13 +189,13 @@ work_up_to (const void *queue, int last)
       case FILTER:
         code = cf_plan_enqueue (op->plan, NULL, &op->from, &op->to, NULL);
         break;
-      case REMEMBER:
+      case HISTORY:
         code = cf_plan_push_history (op->plan, NULL, &op->from, NULL);
         break;
-      case FOLLOW:
-        mark = find_mark (op->marks, op->mark, i);
-        if (mark >= 0)
-          work_up_to (ops[mark].queue, mark);
+      case WAIT_EVENT:
+        at = find_record (op->events, op->event, i);
+        if (at >= 0)
+          work_up_to (ops[at].queue, at);
         break;
       default:
         break;
@@ -332,10 +317,10 @@ enqueue (CfPlan *plan, CfStream *stream, const CfImage *in, const CfImage *out, 
 }
 
 static CfCode
-keep_in_mind (CfPlan *plan, CfStream *stream, const CfImage *in, CfStatus *status)
+push_history (CfPlan *plan, CfStream *stream, const CfImage *in, CfStatus *status)
 {
   launches++;
-  return queue (FAKE_LAUNCH, (Op) { .kind = REMEMBER, .queue = stream->queue, .plan = ((State *) plan->state)->plan,
+  return queue (FAKE_LAUNCH, (Op) { .kind = HISTORY, .queue = stream->queue, .plan = ((State *) plan->state)->plan,
       .from = *in }, status);
 }
 
@@ -367,19 +352,22 @@ free_state (CfPlan *plan)
 }
 
 /* Every filter's. */
-#define FAKE_OPS { .init = init, .update = update, .enqueue = enqueue, .push_history = keep_in_mind, .reset = reset, \
-  .regions = regions, .free = free_state }
-const CfOps cf_median_cuda = FAKE_OPS;
-const CfOps cf_convolve_cuda = FAKE_OPS;
-const CfOps cf_irfilter_cuda = FAKE_OPS;
-const CfOps cf_segment_cuda = FAKE_OPS;
+static const CfOps fake_ops = { .init = init, .update = update, .enqueue = enqueue, .push_history = push_history,
+  .reset = reset, .regions = regions, .free = free_state };
+
+static const CfOps *
+ops_of (const CfFilter *filter)
+{
+  (void) filter;
+  return &fake_ops;
+}
 
 /* ---- devices and memory -------------------------------------------------- */
 
-bool
-cf_gpu_built (void)
+static void
+versions (int *driver, int *runtime)
 {
-  return true;
+  *driver = *runtime = 13000;
 }
 
 bool
@@ -393,8 +381,8 @@ fake_is_lost (void)
   return is;
 }
 
-bool
-cf_gpu_lost (void)
+static bool
+is_lost (void)
 {
   if (!fake_is_lost ())
     return false;
@@ -402,26 +390,28 @@ cf_gpu_lost (void)
   return true;
 }
 
-uint64_t
-cf_gpu_launches (void)
+static CfGpuCounters
+counters (void)
 {
-  return launches;
+  return (CfGpuCounters) { .launches = launches };
 }
 
-uint64_t
-cf_gpu_allocations (void)
+static CfCode
+fill_info (int device, CfGpuInfo *info, CfStatus *status)
 {
-  return 0;
+  (void) device;
+  (void) info;
+  return cf_fail (status, CF_UNSUPPORTED, "the stand-in has no properties");
 }
 
-int
-cf_gpu_count (CfStatus *status)
+static int
+count (CfStatus *status)
 {
   return fake_call (FAKE_COUNT, status) == CF_OK;
 }
 
-CfCode
-cf_cuda_context_init (CfContext *context, CfStatus *status)
+static CfCode
+context_init (CfContext *context, CfStatus *status)
 {
   (void) context;
   if (lost)
@@ -478,8 +468,8 @@ release (void *memory)
   pthread_mutex_unlock (&lock);
 }
 
-void *
-cf_pinned_alloc (size_t size, CfStatus *status)
+static void *
+pinned_alloc (size_t size, CfStatus *status)
 {
   /* cuda/core/gpu/device.c makes no call for it then. */
   if (cf_gpu_lost ()) {
@@ -489,28 +479,16 @@ cf_pinned_alloc (size_t size, CfStatus *status)
   return alloc (FAKE_PINNED_ALLOC, size, status);
 }
 
-void
-cf_pinned_free (void *memory)
-{
-  release (memory);
-}
-
-void *
-cf_device_alloc (size_t size, CfStatus *status)
+static void *
+device_alloc (size_t size, CfStatus *status)
 {
   return alloc (FAKE_DEVICE_ALLOC, size, status);
 }
 
-void
-cf_device_free (void *memory)
-{
-  release (memory);
-}
+/* ---- streams and events -------------------------------------------------- */
 
-/* ---- streams ------------------------------------------------------------- */
-
-CfStream *
-cf_stream_new (void *handle, CfStatus *status)
+static CfStream *
+stream_new (void *handle, CfStatus *status)
 {
   CfStream *stream = alloc (FAKE_STREAM, sizeof (CfStream), status);
 
@@ -519,47 +497,22 @@ cf_stream_new (void *handle, CfStatus *status)
   return stream;
 }
 
-void
-cf_stream_free (CfStream *stream)
+static void
+stream_free (CfStream *stream)
 {
   release (stream);
 }
 
-CfCode
-cf_stream_upload (CfStream *stream, const CfImage *device, const CfImage *host, CfStatus *status)
-{
-  return queue (FAKE_UPLOAD, (Op) { .kind = COPY, .queue = stream->queue, .to = *device, .from = *host }, status);
-}
-
-CfCode
-cf_stream_download (CfStream *stream, const CfImage *host, const CfImage *device, CfStatus *status)
-{
-  return queue (FAKE_DOWNLOAD, (Op) { .kind = COPY, .queue = stream->queue, .to = *host, .from = *device }, status);
-}
-
-CfCode
-cf_stream_upload_rows (CfStream *stream, const CfImage *device, const CfImage *host, int begin, int end,
+static CfCode
+stream_copy (CfStream *stream, CfDirection direction, const CfImage *to, const CfImage *from, bool whole,
     CfStatus *status)
 {
-  CfImage to, from;
-
-  cf_image_rows (&to, device, begin, end);
-  cf_image_rows (&from, host, begin, end);
-  return cf_stream_upload (stream, &to, &from, status);
+  (void) whole;
+  return queue (direction == CF_UPLOAD ? FAKE_UPLOAD : FAKE_DOWNLOAD, (Op) { .kind = COPY, .queue = stream->queue,
+      .to = *to, .from = *from }, status);
 }
 
-CfCode
-cf_stream_download_rows (CfStream *stream, const CfImage *host, const CfImage *device, int begin, int end,
-    CfStatus *status)
-{
-  CfImage to, from;
-
-  cf_image_rows (&to, host, begin, end);
-  cf_image_rows (&from, device, begin, end);
-  return cf_stream_download (stream, &to, &from, status);
-}
-
-/* As cuda/core/gpu/device.c: after any error but a lost GPU nobody knows how far it is. */
+/* As core/gpu/stream.c: after any error but a lost GPU, how far the GPU is cannot be known. */
 static CfCode
 unknown (CfCode code, CfStatus *status)
 {
@@ -570,8 +523,8 @@ unknown (CfCode code, CfStatus *status)
   return status->code = CF_TIMEOUT;
 }
 
-CfCode
-cf_stream_wait (CfStream *stream, uint64_t deadline_ns, CfStatus *status)
+static CfCode
+stream_wait (CfStream *stream, uint64_t deadline_ns, CfStatus *status)
 {
   CfCode code;
 
@@ -581,7 +534,7 @@ cf_stream_wait (CfStream *stream, uint64_t deadline_ns, CfStatus *status)
   if (code == CF_OK)
     work_up_to (stream->queue, n_ops - 1);
   else if (code != CF_TIMEOUT && stream->queue == stream)
-    for (int i = 0; i < n_ops; i++) /* lost on the way, but for what neighbours do */
+    for (int i = 0; i < n_ops; i++) /* lost, except for what neighbours do */
       ops[i].done = ops[i].kind != BYTES;
   forget_done ();
   if (code != CF_OK && stream->queue != stream)
@@ -590,61 +543,42 @@ cf_stream_wait (CfStream *stream, uint64_t deadline_ns, CfStatus *status)
   return code;
 }
 
-CfCode
-cf_stream_mark (CfStream *stream, int mark, CfStatus *status)
+static CfEvents *
+events_new (unsigned n, CfStatus *status)
 {
-  (void) stream;
-  (void) mark;
-  return fake_call (FAKE_MARK, status);
+  (void) n;
+  return alloc (FAKE_STREAM, sizeof (CfEvents), status);
 }
 
-uint64_t
-cf_stream_elapsed_ns (CfStream *stream, int from, int to)
+static void
+events_free (CfEvents *events)
 {
-  (void) stream;
-  (void) from;
-  (void) to;
-  pthread_mutex_lock (&lock);
-  fake.after += lost && mine.lost_run == run;
-  pthread_mutex_unlock (&lock);
-  return 1000;
+  release (events);
 }
 
-/* ---- marks --------------------------------------------------------------- */
-
-CfMarks *
-cf_marks_new (CfStatus *status)
+static CfCode
+stream_record (CfStream *stream, CfEvents *events, unsigned i, CfStatus *status)
 {
-  return alloc (FAKE_STREAM, sizeof (CfMarks), status);
+  return queue (FAKE_EVENT, (Op) { .kind = RECORD, .queue = stream->queue, .events = events, .event = i }, status);
 }
 
-void
-cf_marks_free (CfMarks *marks)
+static CfCode
+stream_wait_event (CfStream *stream, const CfEvents *events, unsigned i, CfStatus *status)
 {
-  release (marks);
+  return queue (FAKE_EVENT, (Op) { .kind = WAIT_EVENT, .queue = stream->queue, .events = events, .event = i }, status);
 }
 
-CfCode
-cf_stream_set_mark (CfStream *stream, CfMarks *marks, int mark, CfStatus *status)
+/* The completion word, as one event more. */
+#define COMPLETION 1000
+
+static CfCode
+stream_signal (CfStream *stream, CfEvents *events, CfStatus *status)
 {
-  return queue (FAKE_MARK, (Op) { .kind = MARK, .queue = stream->queue, .marks = marks, .mark = mark }, status);
+  return stream_record (stream, events, COMPLETION, status);
 }
 
-CfCode
-cf_stream_follow (CfStream *stream, const CfMarks *marks, int mark, CfStatus *status)
-{
-  return queue (FAKE_MARK, (Op) { .kind = FOLLOW, .queue = stream->queue, .marks = marks, .mark = mark }, status);
-}
-
-/* One mark more. */
-CfCode
-cf_stream_set_end (CfStream *stream, CfMarks *marks, CfStatus *status)
-{
-  return cf_stream_set_mark (stream, marks, CF_MARKS, status);
-}
-
-CfCode
-cf_marks_wait (CfMarks *marks, uint64_t deadline_ns, CfStatus *status)
+static CfCode
+events_wait (CfEvents *events, uint64_t deadline_ns, CfStatus *status)
 {
   CfCode code;
   int at;
@@ -656,7 +590,7 @@ cf_marks_wait (CfMarks *marks, uint64_t deadline_ns, CfStatus *status)
   for (int i = n_ops - 1; code == CF_OK && run % 2 && i >= 0; i--)
     if (!ops[i].done)
       work_up_to (ops[i].queue, i);
-  at = find_mark (marks, CF_MARKS, n_ops);
+  at = find_record (events, COMPLETION, n_ops);
   if (code == CF_OK && at >= 0)
     work_up_to (ops[at].queue, at);
   forget_done ();
@@ -666,9 +600,32 @@ cf_marks_wait (CfMarks *marks, uint64_t deadline_ns, CfStatus *status)
   return code;
 }
 
-uint64_t
-cf_marks_elapsed_ns (const CfMarks *marks, int from, int to)
+static uint64_t
+events_elapsed_ns (const CfEvents *events, unsigned from, unsigned to)
 {
-  (void) marks;
-  return cf_stream_elapsed_ns (NULL, from, to);
+  (void) events;
+  (void) from;
+  (void) to;
+  pthread_mutex_lock (&lock);
+  fake.after += lost && mine.lost_run == run;
+  pthread_mutex_unlock (&lock);
+  return 1000;
+}
+
+/* ---- the table ------------------------------------------------------------ */
+
+static const CfDevice fake_device = {
+  .versions = versions, .count = count, .info = fill_info, .lost = is_lost, .counters = counters,
+  .context_init = context_init, .ops = ops_of,
+  .pinned_alloc = pinned_alloc, .pinned_free = release, .device_alloc = device_alloc, .device_free = release,
+  .stream_new = stream_new, .stream_free = stream_free, .stream_copy = stream_copy, .stream_wait = stream_wait,
+  .stream_record = stream_record, .stream_wait_event = stream_wait_event, .stream_signal = stream_signal,
+  .events_new = events_new, .events_free = events_free, .events_wait = events_wait,
+  .events_elapsed_ns = events_elapsed_ns,
+};
+
+void
+fake_install (void)
+{
+  cf_device_install (&fake_device);
 }

@@ -21,11 +21,13 @@
 
 #define FRAMES 10
 #define FLUSH_AT 4  /* before this frame, the stream is flushed */
-#define CHANGE_AT 8 /* before this one, a property changes: behind one in bands */
+#define CHANGE_AT 8 /* before this one, a property changes: behind a sliced one */
 #define WIDTH 8
-#define HEIGHT 176 /* two bands */
-#define CAPS "video/x-raw,format=I420,width=8,height=176,framerate=25/1"
-#define SIZE (WIDTH * HEIGHT * 3 / 2) /* rows without padding */
+#define HEIGHT 16
+#define TALL 720 /* rows of a frame that is sliced */
+#define CAPS "video/x-raw,format=I420,width=8,height=%d,framerate=25/1"
+#define SIZE_OF(height) (WIDTH * (height) * 3 / 2) /* rows without padding */
+#define SIZE SIZE_OF (setup->tall ? TALL : HEIGHT)
 
 typedef struct {
   gboolean segment;  /* the filter: segmentation, or the median */
@@ -33,6 +35,7 @@ typedef struct {
   gboolean pinned;   /* the input is in the memory that the element proposes */
   gboolean strict;   /* backend=cuda on-gpu-error=error, else auto and fallback */
   gint in_flight;    /* frames-in-flight, where it is not one */
+  gboolean tall;     /* frames that are sliced */
 } Setup;
 
 typedef struct {
@@ -59,7 +62,7 @@ typedef struct {
 /* What is right: the CPU's frames, where it begins anew with frame i (0: not),
  * and how many regions are told of each. */
 static struct {
-  guint8 bytes[SIZE];
+  guint8 bytes[SIZE_OF (TALL)];
   guint n_regions;
 } expected[FRAMES][FRAMES];
 
@@ -143,10 +146,10 @@ static GstBuffer *
 picture (Run *run, const Setup *setup, int frame)
 {
   GstBuffer *buffer = NULL;
-  guint8 bytes[SIZE];
+  guint8 bytes[SIZE_OF (TALL)];
   guint32 noise = (guint32) frame * 2654435761u + 1;
 
-  for (int i = 0; i < SIZE; i++) {
+  for (gsize i = 0; i < SIZE; i++) {
     noise = noise * 1664525u + 1013904223u;
     bytes[i] = (guint8) (setup->segment ? (i / 8 * 77 & 0xc0) + (noise >> 27) : noise >> 24);
   }
@@ -170,8 +173,10 @@ flush (Run *run)
 static void
 stream (Run *run, const Setup *setup, int begin)
 {
-  GstCaps *caps = gst_caps_from_string (CAPS);
+  gchar *text = g_strdup_printf (CAPS, setup->tall ? TALL : HEIGHT);
+  GstCaps *caps = gst_caps_from_string (text);
 
+  g_free (text);
   gst_pad_push_event (run->src, gst_event_new_stream_start ("faults"));
   gst_pad_push_event (run->src, gst_event_new_caps (caps));
   faults_push_segment (run->src);
@@ -199,7 +204,7 @@ count_regions (GstBuffer *buffer)
 }
 
 static gboolean
-is_right (GstBuffer *buffer, int begin, int frame)
+is_right (const Setup *setup, GstBuffer *buffer, int begin, int frame)
 {
   return GST_BUFFER_PTS (buffer) == time_of (frame) && GST_BUFFER_DURATION (buffer) == 40 * GST_MSECOND
       && gst_buffer_get_size (buffer) == SIZE && gst_buffer_memcmp (buffer, 0, expected[begin][frame].bytes, SIZE) == 0
@@ -218,8 +223,8 @@ name_of (const Setup *setup)
 {
   static char name[100];
 
-  snprintf (name, sizeof name, "%s=%s%s%s%.*s", setup->segment ? "segmentation, temporal" : "median, temporal-depth",
-      setup->depth, setup->pinned ? ", pinned input" : "", setup->strict ? ", on-gpu-error=error" : "",
+  snprintf (name, sizeof name, "%s=%s%s%s%s%.*s", setup->segment ? "segmentation, temporal" : "median, temporal-depth",
+      setup->depth, setup->tall ? ", sliced" : "", setup->pinned ? ", pinned input" : "", setup->strict ? ", on-gpu-error=error" : "",
       setup->in_flight ? 99 : 0, ", frames in flight");
   return name;
 }
@@ -234,7 +239,7 @@ count_right (const Run *run, const Setup *setup)
     int right = 0;
 
     for (int i = 0; i < MIN (run->n_out, FRAMES); i++)
-      right += is_right (run->out[i], begin, i);
+      right += is_right (setup, run->out[i], begin, i);
     most = MAX (most, right);
   }
   return most;
@@ -332,7 +337,7 @@ judge (const Setup *setup, const Result *r, const Result *clean, int call, FakeK
       return "the stream ended";
     /* A mark that could not be waited for may never be reached: that GPU is given up. */
     if (!for_good && !at_start && !(kind == FAKE_WAIT && setup->in_flight)
-        && strcmp (setup->depth, setup->segment ? "0" : "1") == 0 && kind >= FAKE_MARK
+        && strcmp (setup->depth, setup->segment ? "0" : "1") == 0 && kind >= FAKE_EVENT
         && (code == 2 || code == 999) && (r->frames_gpu != FRAMES - 1 || r->frames_fallback != 1))
       return "the GPU was not tried again on the next frame";
   } else if (r->warnings) {
@@ -364,7 +369,7 @@ sweep (const Setup *setup, int only_call, int only_code)
   Result clean, r;
   const char *wrong;
 
-  for (int begin = 0; begin < FRAMES; begin++) {
+  for (int begin = 0; begin < (begins_anew (setup) ? FRAMES : 1); begin++) {
     fake_arm (-1, 0, false);
     run_once (setup, "cpu", begin);
   }
@@ -397,7 +402,7 @@ int
 main (int argc, char **argv)
 {
   static const Setup setups[] = {
-    { FALSE, "1", FALSE, FALSE }, { FALSE, "1", TRUE, FALSE }, { FALSE, "3", FALSE, FALSE },
+    { FALSE, "1", FALSE, FALSE }, { FALSE, "1", TRUE, FALSE }, { FALSE, "1", FALSE, FALSE, 0, TRUE }, { FALSE, "3", FALSE, FALSE },
     { FALSE, "3", TRUE, FALSE }, { FALSE, "1", TRUE, TRUE }, { FALSE, "3", FALSE, TRUE },
     { TRUE, "0.15", FALSE, FALSE }, { TRUE, "0", TRUE, FALSE }, { TRUE, "0.15", TRUE, TRUE },
     { FALSE, "1", FALSE, FALSE, 3 }, { FALSE, "3", FALSE, FALSE, 2 }, { FALSE, "1", FALSE, TRUE, 4 },

@@ -201,7 +201,7 @@ check_painted (const CfFilter *filter, const char *set, const uint8_t red[8])
 {
   const CfVideo video = { CF_FORMAT_RGB, 4, 2, true };
   const CfCommon common = { CF_APPLY_ALL };
-  void *params = malloc (cf_filter_params_size (filter)), *state = NULL;
+  void *params = cf_params_new (filter), *state = NULL;
   uint8_t in[24], out[24];
   CfImage from = { .format = CF_FORMAT_RGB, .width = 4, .height = 2, .plane = { { in, 12 } } }, to = from;
   char error[KC_TEXT];
@@ -213,7 +213,6 @@ check_painted (const CfFilter *filter, const char *set, const uint8_t red[8])
     in[i] = i % 3 ? 50 : painted[1].red[i / 3];
   if (!params)
     return false;
-  cf_filter_defaults (filter, params);
   good = kc_params_set (filter, params, set, error) == CF_OK &&
       kc_segment.stateful_reference (filter, &video, &common, params, &state, &from, &to, &report);
   for (int i = 0; good && i < 8; i++)
@@ -221,7 +220,7 @@ check_painted (const CfFilter *filter, const char *set, const uint8_t red[8])
   good = good && check_report (&report);
   kc_segment.free_state (state);
   kc_regions_free (&report);
-  kc_params_free (filter, params);
+  cf_params_free (filter, params);
   if (!good)
     printf ("the reference of segment: %s: wrong samples or wrong reported regions\n", set);
   return good;

@@ -96,17 +96,11 @@ measure bare 'report["rows"][0]["bare"] and len(rows) >= 2' "${small[@]}" --bare
 measure sweep '[r["value"] for r in rows] == ["3", "5"] and len(report["rows"]) == 3' "${small[@]}" \
   --sweep kernel-size=3,5,9999 --no-limits "$one"
 measure peers 'report["rows"][-1]["peer"] and rows[0]["line"] == "identity"' "${small[@]}" --peers --no-limits identity
-measure threads 'rows[0]["speedup"] == 1 and report["machine"]["cores"] == rows[-1]["cores_allowed"]' "${small[@]}" \
-  --study threads --no-limits cudaconvolve
+measure cores 'rows[0]["cores_allowed"] == 1 and rows[0]["speedup"] == 1 and rows[-1]["speedup"] > 0' "${small[@]}" \
+  --study speedup --cores "1,$(nproc)" --no-limits cudaconvolve
 measure speedup 'len(rows) == 4 and all(r["speedup"] > 0 for r in rows)' --size 64x48,160x120 --study speedup \
   --no-limits "$one"
-if command -v gnuplot > /dev/null; then
-  measure plot 'len(rows) == 3' --size 64x48,160x120,320x240 --study size --plot "$dir/plot" "$one"
-  [ -s "$dir/plot.svg" ] && [ -s "$dir/plot.png" ]
-  result $? "--plot writes no images"
-else
-  skipped=$((skipped + 1))
-fi
+measure size 'len(rows) == 3' --size 64x48,160x120,320x240 --study size "$one"
 
 refuse 'no element "cudamedia"' cudamedia
 refuse 'kernel-size' 'cudamedian kernel-size=999'
@@ -120,6 +114,7 @@ refuse '--processes 0' --processes 0 "$one"
 refuse '--memory gpu' --memory gpu "$one"
 refuse 'goes without --rate' --bare --rate 30 "$one"
 refuse '--study shape' --study shape "$one"
+refuse '--study speedup' --study speedup --rate 30 "$one"
 refuse 'has a property "radius"' "${small[@]}" --sweep radius=1 "$one"
 refuse '--json' --json "$dir/no/such.json" "$one"
 refuse 'Unknown option' --fast

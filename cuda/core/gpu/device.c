@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * core/gpu/device.c: the CUDA runtime behind cf.h: errors, devices, memory; stream.c has
- * the streams. They are the only C files that include the runtime's header;
- * core/device-none.c stands in for both in a build without CUDA.
+ * core/gpu/device.c: the CUDA device: errors, devices and memory; stream.c has streams and events. No other C file
+ * includes the runtime's header.
  *
- * The runtime is linked statically and finds the driver by itself: with no
- * driver every call answers 35, which cf_gpu_count turns into CF_NO_GPU. */
-#include "core/filter.h"
+ * The runtime is linked statically and finds the driver by itself: with no driver installed every call
+ * returns error 35, which becomes CF_NO_GPU. */
+#include "core/device.h"
+#include "cuda.h"
 
 #include <cuda_runtime_api.h>
 #include <stdatomic.h>
@@ -17,38 +18,6 @@
 static atomic_bool lost;
 static atomic_uint_fast64_t launches, allocations;
 static _Atomic (cudaStream_t) hung; /* a stream whose work did not end in time */
-static atomic_int first_pid; /* the process that used CUDA first; a fork of it may not */
-
-/* After these the process keeps its CPU, but no CUDA call will succeed again
- * (illegal address, launch failure, hardware fault and their like). */
-static bool
-is_sticky (int error)
-{
-  static const int sticky[] = { 226, 700, 702, 710, 714, 715, 716, 717, 718, 719, 721, 810, 911 };
-
-  for (size_t i = 0; i < sizeof sticky / sizeof sticky[0]; i++)
-    if (sticky[i] == error)
-      return true;
-  return false;
-}
-
-static CfCode
-code_of (int error)
-{
-  if (is_sticky (error)) {
-    atomic_store (&lost, true);
-    return CF_GPU_LOST;
-  }
-  switch (error) {
-    case cudaErrorMemoryAllocation:
-      return CF_NO_MEMORY;
-    case cudaErrorInsufficientDriver:
-    case cudaErrorNoDevice:
-      return CF_NO_GPU;
-    default:
-      return CF_GPU_ERROR;
-  }
-}
 
 CfCode
 cf_cuda_check (int error, const char *what, CfStatus *status)
@@ -57,8 +26,10 @@ cf_cuda_check (int error, const char *what, CfStatus *status)
 
   if (error == cudaSuccess)
     return CF_OK;
-  (void) cudaGetLastError (); /* a passing error must not be reported by the next call again */
-  code = code_of (error);
+  (void) cudaGetLastError (); /* the next call must not report it again */
+  code = cf_cuda_code (error);
+  if (code == CF_GPU_LOST)
+    atomic_store (&lost, true);
   cf_fail (status, code, "%s: CUDA error %d (%s)%s", what, error, cudaGetErrorString ((cudaError_t) error),
       code == CF_GPU_LOST ? "; this process cannot use the GPU any more" : "");
   if (status)
@@ -73,8 +44,8 @@ cf_cuda_launched (const char *kernel, CfStatus *status)
   return cf_cuda_check (cudaGetLastError (), kernel, status);
 }
 
-/* What is not freed then is left to the process's end. A stream that hung is given up,
- * never freed, so it can still be asked. */
+/* What is not freed then stays until the process ends. A stream that hung is never freed, so it can still
+ * be queried. */
 bool
 cf_cuda_usable (void)
 {
@@ -97,72 +68,40 @@ cf_cuda_hangs (void *stream)
   atomic_store (&hung, (cudaStream_t) stream);
 }
 
-bool
-cf_gpu_lost (void)
+static bool
+is_lost (void)
 {
   return atomic_load (&lost);
 }
 
-uint64_t
-cf_gpu_launches (void)
+static CfGpuCounters
+counters (void)
 {
-  return atomic_load (&launches);
-}
-
-uint64_t
-cf_gpu_allocations (void)
-{
-  return atomic_load (&allocations);
+  return (CfGpuCounters) { .launches = atomic_load (&launches), .allocations = atomic_load (&allocations) };
 }
 
 /* ---- devices ------------------------------------------------------------ */
 
-bool
-cf_gpu_built (void)
+static void
+versions (int *driver, int *runtime)
 {
-  return true;
+  *runtime = CUDART_VERSION;
+  if (cudaDriverGetVersion (driver) != cudaSuccess)
+    *driver = 0;
 }
 
-int
-cf_gpu_runtime_version (void)
+static int
+count (CfStatus *status)
 {
-  return CUDART_VERSION;
-}
+  int n = 0, error, driver, runtime;
 
-int
-cf_gpu_driver_version (void)
-{
-  int version = 0;
-
-  return cudaDriverGetVersion (&version) == cudaSuccess ? version : 0;
-}
-
-/* CUDA does not survive a fork: the child may not touch it. */
-static bool
-forked (void)
-{
-  int none = 0, pid = (int) getpid ();
-
-  return !atomic_compare_exchange_strong (&first_pid, &none, pid) && none != pid;
-}
-
-int
-cf_gpu_count (CfStatus *status)
-{
-  int n = 0, error;
-
-  if (forked ()) {
-    cf_fail (status, CF_NO_GPU, "this process was forked from one that uses CUDA; only a new program can use the GPU");
-    return 0;
-  }
-  if (cf_gpu_driver_version () == 0) {
+  versions (&driver, &runtime);
+  if (driver == 0) {
     cf_fail (status, CF_NO_GPU, "no NVIDIA driver is installed (libcuda.so.1 was not found)");
     return 0;
   }
   error = cudaGetDeviceCount (&n);
   if (error == cudaErrorInsufficientDriver) {
-    int driver = cf_gpu_driver_version ();
-
     cf_fail (status, CF_NO_GPU, "the NVIDIA driver speaks CUDA %d.%d; this build needs %d.%d or newer", driver / 1000,
         driver % 1000 / 10, CUDART_VERSION / 1000, CUDART_VERSION % 1000 / 10);
     (void) cudaGetLastError ();
@@ -185,13 +124,12 @@ attribute (enum cudaDeviceAttr which, int device)
   return value;
 }
 
-CfCode
-cf_gpu_info (int device, CfGpuInfo *info, CfStatus *status)
+static CfCode
+fill_info (int device, CfGpuInfo *info, CfStatus *status)
 {
   struct cudaDeviceProp properties;
   CfCode code = cf_cuda_check (cudaGetDeviceProperties (&properties, device), "reading the GPU's properties", status);
 
-  memset (info, 0, sizeof *info);
   if (code != CF_OK)
     return code;
   snprintf (info->name, sizeof info->name, "%.127s", properties.name);
@@ -204,8 +142,8 @@ cf_gpu_info (int device, CfGpuInfo *info, CfStatus *status)
   return CF_OK;
 }
 
-CfCode
-cf_cuda_context_init (CfContext *context, CfStatus *status)
+static CfCode
+context_init (CfContext *context, CfStatus *status)
 {
   CfCode code;
 
@@ -214,7 +152,7 @@ cf_cuda_context_init (CfContext *context, CfStatus *status)
   if (cf_gpu_count (status) == 0)
     return status ? status->code : CF_NO_GPU;
   code = cf_cuda_check (cudaGetDevice (&context->device), "finding the current device", status);
-  if (code == CF_OK) /* makes the primary context if none is current, and tells whether it works */
+  if (code == CF_OK) /* makes the primary context if none is current, and fails where it does not work */
     code = cf_cuda_check (cudaFree (NULL), "using the current CUDA context", status);
   if (code != CF_OK)
     return code;
@@ -227,8 +165,8 @@ cf_cuda_context_init (CfContext *context, CfStatus *status)
 
 /* ---- memory ------------------------------------------------------------- */
 
-void *
-cf_pinned_alloc (size_t size, CfStatus *status)
+static void *
+pinned_alloc (size_t size, CfStatus *status)
 {
   void *memory = NULL;
 
@@ -242,34 +180,67 @@ cf_pinned_alloc (size_t size, CfStatus *status)
       "allocating pinned host memory", status) == CF_OK ? memory : NULL;
 }
 
-void
-cf_pinned_free (void *memory)
+static void
+pinned_free (void *memory)
 {
-  if (memory && cf_cuda_usable ())
+  if (cf_cuda_usable ())
     cf_cuda_check (cudaFreeHost (memory), "freeing pinned host memory", NULL);
 }
 
-void *
-cf_device_alloc (size_t size, CfStatus *status)
+static void
+device_free (void *memory)
+{
+  if (cf_cuda_usable ())
+    cf_cuda_check (cudaFree (memory), "freeing device memory", NULL);
+}
+
+static void *
+device_alloc (size_t size, CfStatus *status)
 {
   void *memory = NULL;
 
   atomic_fetch_add (&allocations, 1);
   if (cf_cuda_check (cudaMalloc (&memory, size), "allocating device memory", status) != CF_OK)
     return NULL;
-  /* Padding between rows travels with the rows: never send what was there. The
-   * clear must be over before another stream, which does not wait for it, writes. */
+  /* Padding travels with the rows around it, so it must not hold what other programs left there. The clear must be
+   * over before a stream that does not wait for it writes. */
   if (cf_cuda_check (cudaMemset (memory, 0, size), "clearing device memory", status) != CF_OK
       || cf_cuda_check (cudaStreamSynchronize (cudaStreamLegacy), "clearing device memory", status) != CF_OK) {
-    cf_device_free (memory);
+    device_free (memory);
     return NULL;
   }
   return memory;
 }
 
-void
-cf_device_free (void *memory)
+/* ---- the table ---------------------------------------------------------- */
+
+static const CfOps *
+ops (const CfFilter *filter)
 {
-  if (memory && cf_cuda_usable ())
-    cf_cuda_check (cudaFree (memory), "freeing device memory", NULL);
+  return filter->cuda;
 }
+
+const CfDevice cf_device_cuda = {
+  .versions = versions,
+  .count = count,
+  .info = fill_info,
+  .lost = is_lost,
+  .counters = counters,
+  .context_init = context_init,
+  .ops = ops,
+  .pinned_alloc = pinned_alloc,
+  .pinned_free = pinned_free,
+  .device_alloc = device_alloc,
+  .device_free = device_free,
+  .stream_new = cf_cuda_stream_new,
+  .stream_free = cf_cuda_stream_free,
+  .stream_copy = cf_cuda_stream_copy,
+  .stream_wait = cf_cuda_stream_wait,
+  .stream_record = cf_cuda_stream_record,
+  .stream_wait_event = cf_cuda_stream_wait_event,
+  .stream_signal = cf_cuda_stream_signal,
+  .events_new = cf_cuda_events_new,
+  .events_free = cf_cuda_events_free,
+  .events_wait = cf_cuda_events_wait,
+  .events_elapsed_ns = cf_cuda_events_elapsed_ns,
+};

@@ -6,7 +6,7 @@
 #ifndef CF_CORE_GPU_LAUNCH_CUH
 #define CF_CORE_GPU_LAUNCH_CUH
 
-#include "core/filter.h"
+#include "core/gpu/cuda.h"
 
 #include <cuda_runtime.h>
 

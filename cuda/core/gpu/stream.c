@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * core/gpu/stream.c: CUDA streams behind cf.h: copies, the order among streams, and how the
- * host learns that something is done. */
-#include "core/filter.h"
+ * core/gpu/stream.c: CUDA streams and events: copies, the order among streams, and how the host
+ * learns that work is done. */
+#include "cuda.h"
 
 #include <cuda_runtime_api.h>
 #include <sched.h>
@@ -10,30 +11,33 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* The end of some work, as the host waits for it: the GPU writes the next number into
- * a word of pinned memory, which a waiting thread reads without asking the driver. Each
- * question to the driver takes a lock that all threads of the process share: with
- * 400 cameras they took most of 16 cores' time, and the frames' as well. Where the
- * driver cannot write words, an event stands in. */
+/* The end of some work, as the host waits for it: the GPU writes the next number into a word of pinned
+ * memory, which a waiting thread reads without asking the driver. Every query of the driver takes a
+ * lock that all threads of the process share: with 400 cameras the queries took most of the time of 16
+ * cores (docs/notes/frame-path.md). Where the driver cannot write words, an event stands in. */
 typedef struct {
   uint32_t *word, number;
   cudaEvent_t event;
-  bool by_event; /* the last one */
-  uint64_t took; /* ns that the last wait took */
-} End;
+  cudaStream_t stream; /* that signals the end */
+  bool by_event;       /* the last one */
+  uint64_t took;       /* ns that the last wait took */
+} Completion;
 
 struct CfStream {
   cudaStream_t handle;
   bool borrowed;
-  cudaEvent_t marks[CF_STREAM_MARKS];
-  End end;
+  Completion completion;
 };
 
-struct CfMarks {
-  cudaEvent_t event[CF_MARKS];
-  cudaStream_t stream[CF_MARKS]; /* that set it; NULL: none has */
-  End end;
-  cudaStream_t end_stream;
+typedef struct {
+  cudaEvent_t event;
+  cudaStream_t stream; /* that recorded it; NULL: none has */
+} Event;
+
+struct CfEvents {
+  Completion completion;
+  unsigned n;
+  Event event[];
 };
 
 static uint64_t
@@ -45,10 +49,10 @@ now_ns (void)
   return (uint64_t) t.tv_sec * 1000000000u + (uint64_t) t.tv_nsec;
 }
 
-/* ---- ends --------------------------------------------------------------- */
+/* ---- completion words ---------------------------------------------------- */
 
-/* cuStreamWriteValue32, which the runtime does not have: the driver is asked for it. Its
- * errors have the runtime's numbers. */
+/* cuStreamWriteValue32, which the runtime does not have: the driver is asked for it. Its errors have the
+ * runtime's numbers. */
 typedef int (*WriteWord) (cudaStream_t stream, unsigned long long address, uint32_t value, unsigned flags);
 
 static WriteWord
@@ -77,52 +81,54 @@ write_word (void)
 }
 
 static void
-clear_end (End *end)
+clear_completion (Completion *c)
 {
-  if (end->event && cf_cuda_usable ())
-    cf_cuda_check (cudaEventDestroy (end->event), "freeing a CUDA event", NULL);
-  cf_pinned_free (end->word);
+  if (c->event && cf_cuda_usable ())
+    cf_cuda_check (cudaEventDestroy (c->event), "freeing a CUDA event", NULL);
+  cf_pinned_free (c->word);
 }
 
-/* The word is made when it is first needed: to make and to free pinned memory takes long,
- * and most marks have no end. */
+/* Allocates the word when it is first needed: pinned memory takes long to allocate and to free, and most sets of
+ * events signal nothing. */
 static bool
-provide_word (End *end)
+provide_word (Completion *c)
 {
-  if (!end->word && (end->word = cf_pinned_alloc (sizeof *end->word, NULL)))
-    *end->word = 0;
-  return end->word != NULL;
+  if (!c->word && (c->word = cf_pinned_alloc (sizeof *c->word, NULL)))
+    *c->word = 0;
+  return c->word != NULL;
 }
 
 static int
-set_event (End *end, cudaStream_t stream)
+signal_by_event (Completion *c)
 {
-  int error = end->event ? cudaSuccess : (int) cudaEventCreateWithFlags (&end->event, cudaEventDisableTiming);
+  int error = c->event ? cudaSuccess : (int) cudaEventCreateWithFlags (&c->event, cudaEventDisableTiming);
 
-  return error == cudaSuccess ? (int) cudaEventRecord (end->event, stream) : error;
+  return error == cudaSuccess ? (int) cudaEventRecord (c->event, c->stream) : error;
 }
 
-/* Behind all that the stream was told. Returns a cudaError_t. */
+/* Signals behind everything queued on the stream. Returns a cudaError_t. */
 static int
-set_end (End *end, cudaStream_t stream)
+signal_completion (Completion *c, cudaStream_t stream)
 {
   WriteWord write = write_word ();
-  int error = write && provide_word (end) ? write (stream, (unsigned long long) (uintptr_t) end->word, ++end->number, 0)
+  int error = write && provide_word (c) ? write (stream, (unsigned long long) (uintptr_t) c->word, ++c->number, 0)
       : (int) cudaErrorNotSupported;
 
-  end->by_event = error == cudaErrorNotSupported;
-  return end->by_event ? set_event (end, stream) : error;
+  c->stream = stream;
+  c->by_event = error == cudaErrorNotSupported;
+  return c->by_event ? signal_by_event (c) : error;
 }
 
-/* Is it there? cudaErrorNotReady if not. `ask`: also whether the GPU still works. */
+/* Returns cudaSuccess once the work is done, cudaErrorNotReady before. `ask`: asks the driver whether the GPU still
+ * works, too. */
 static int
-look (const End *end, cudaStream_t stream, bool ask)
+look (const Completion *c, bool ask)
 {
-  if (end->by_event)
-    return cudaEventQuery (end->event);
-  if ((int32_t) (__atomic_load_n (end->word, __ATOMIC_ACQUIRE) - end->number) >= 0)
+  if (c->by_event)
+    return cudaEventQuery (c->event);
+  if ((int32_t) (__atomic_load_n (c->word, __ATOMIC_ACQUIRE) - c->number) >= 0)
     return cudaSuccess;
-  return ask ? (int) cudaStreamQuery (stream) : (int) cudaErrorNotReady;
+  return ask ? (int) cudaStreamQuery (c->stream) : (int) cudaErrorNotReady;
 }
 
 static void
@@ -131,34 +137,34 @@ sleep_ns (uint64_t ns)
   nanosleep (&(struct timespec) { .tv_nsec = (long) ns }, NULL);
 }
 
-/* cudaStreamSynchronize and its like have no timeout, so poll. Sleeps are 50 us longer than
- * they should be: so only the first half of what the last wait took is slept through, then
- * the word is looked at eagerly for as long as a frame takes, at last with short sleeps,
- * so that a slow GPU does not burn a core. `first`: the error of setting the end. After a
- * fault no word comes: so the driver is asked every now and then. */
+/* Polls, because cudaStreamSynchronize and its like have no timeout. A sleep takes some 50 us longer than
+ * asked for: so the thread sleeps for the first half of what the last wait took, then reads the word without
+ * a pause for as long as a frame takes, and at last with short sleeps, so that a slow GPU does not burn a
+ * core. `first`: the error of signalling. After a fault no word comes, so the driver is asked every
+ * millisecond. */
 static CfCode
-wait_for (End *end, int first, cudaStream_t stream, uint64_t deadline_ns, CfStatus *status)
+wait_for (Completion *c, int first, uint64_t deadline_ns, CfStatus *status)
 {
   const uint64_t ask_ns = 1000000, most_eager_ns = 1000000, margin_ns = 50000;
   uint64_t start = now_ns (), asked = start, now = start;
-  uint64_t eager_ns = end->took > most_eager_ns ? 0 : end->took * 5 / 4;
+  uint64_t eager_ns = c->took > most_eager_ns ? 0 : c->took * 5 / 4;
 
   if (eager_ns < 300000)
     eager_ns = 300000;
-  if (end->took > 6 * margin_ns && end->took <= most_eager_ns && first == cudaSuccess)
-    sleep_ns (end->took / 2 - margin_ns);
+  if (c->took > 6 * margin_ns && c->took <= most_eager_ns && first == cudaSuccess)
+    sleep_ns (c->took / 2 - margin_ns);
   for (;;) {
     bool ask = now - asked >= ask_ns;
-    int error = first != cudaSuccess ? first : look (end, stream, ask);
+    int error = first != cudaSuccess ? first : look (c, ask);
 
     if (error == cudaSuccess) {
-      end->took = now_ns () - start;
+      c->took = now_ns () - start;
       return CF_OK;
     }
     if (error != cudaErrorNotReady) {
       CfCode code = cf_cuda_check (error, "waiting for the GPU", status);
 
-      /* nobody knows whether the GPU still writes: as if it had not finished */
+      /* Whether the GPU still writes is not known: the same as if it had not finished. */
       if (code == CF_GPU_LOST)
         return code;
       if (status)
@@ -169,7 +175,7 @@ wait_for (End *end, int first, cudaStream_t stream, uint64_t deadline_ns, CfStat
       asked = now;
     now = now_ns ();
     if (now - start > deadline_ns) {
-      cf_cuda_hangs (stream);
+      cf_cuda_hangs (c->stream);
       return cf_fail (status, CF_TIMEOUT, "the GPU did not finish a frame in %.1f s", (double) deadline_ns / 1e9);
     }
     if (now - start > eager_ns)
@@ -182,7 +188,7 @@ wait_for (End *end, int first, cudaStream_t stream, uint64_t deadline_ns, CfStat
 /* ---- streams ------------------------------------------------------------ */
 
 CfStream *
-cf_stream_new (void *handle, CfStatus *status)
+cf_cuda_stream_new (void *handle, CfStatus *status)
 {
   CfStream *stream = calloc (1, sizeof *stream);
   CfCode code = CF_OK;
@@ -196,24 +202,17 @@ cf_stream_new (void *handle, CfStatus *status)
   if (!handle)
     code = cf_cuda_check (cudaStreamCreateWithFlags (&stream->handle, cudaStreamNonBlocking), "making a CUDA stream",
         status);
-  for (int i = 0; code == CF_OK && i < CF_STREAM_MARKS; i++)
-    code = cf_cuda_check (cudaEventCreate (&stream->marks[i]), "making a CUDA event", status);
   if (code != CF_OK) {
-    cf_stream_free (stream);
+    free (stream);
     return NULL;
   }
   return stream;
 }
 
 void
-cf_stream_free (CfStream *stream)
+cf_cuda_stream_free (CfStream *stream)
 {
-  if (!stream)
-    return;
-  for (int i = 0; i < CF_STREAM_MARKS; i++)
-    if (stream->marks[i] && cf_cuda_usable ())
-      cf_cuda_check (cudaEventDestroy (stream->marks[i]), "freeing a CUDA event", NULL);
-  clear_end (&stream->end);
+  clear_completion (&stream->completion);
   if (stream->handle && !stream->borrowed && cf_cuda_usable ())
     cf_cuda_check (cudaStreamDestroy (stream->handle), "freeing a CUDA stream", NULL);
   free (stream);
@@ -225,8 +224,8 @@ cf_stream_handle (const CfStream *stream)
   return stream ? stream->handle : NULL;
 }
 
-/* Do both pictures lie alike, so that one copy moves all planes? The planes
- * must follow each other without large gaps: what is between them travels. */
+/* Returns the bytes from the first to the last sample where both images lie alike in memory and their planes follow
+ * each other without large gaps, so that one copy moves all planes and what is between them; else 0. */
 static size_t
 common_extent (const CfImage *a, const CfImage *b)
 {
@@ -248,7 +247,7 @@ common_extent (const CfImage *a, const CfImage *b)
   return extent;
 }
 
-/* In one piece, where nothing is between its rows: it might be another plane's. */
+/* Copies a plane; in one piece where nothing is between its rows, for that might be another plane's. */
 static CfCode
 copy_plane (CfStream *stream, const CfImage *to, const CfImage *from, int p, enum cudaMemcpyKind kind,
     const char *what, CfStatus *status)
@@ -275,11 +274,13 @@ copy_planes (CfStream *stream, const CfImage *to, const CfImage *from, enum cuda
   return code;
 }
 
-static CfCode
-copy_image (CfStream *stream, const CfImage *to, const CfImage *from, enum cudaMemcpyKind kind, const char *what,
+CfCode
+cf_cuda_stream_copy (CfStream *stream, CfDirection direction, const CfImage *to, const CfImage *from, bool whole,
     CfStatus *status)
 {
-  size_t extent = common_extent (to, from);
+  const enum cudaMemcpyKind kind = direction == CF_UPLOAD ? cudaMemcpyHostToDevice : cudaMemcpyDeviceToHost;
+  const char *what = direction == CF_UPLOAD ? "uploading a frame" : "downloading a frame";
+  size_t extent = whole ? common_extent (to, from) : 0;
 
   if (extent)
     return cf_cuda_check (cudaMemcpyAsync (to->plane[0].data, from->plane[0].data, extent, kind, stream->handle), what,
@@ -287,139 +288,82 @@ copy_image (CfStream *stream, const CfImage *to, const CfImage *from, enum cudaM
   return copy_planes (stream, to, from, kind, what, status);
 }
 
-/* Between the planes of some rows there are others' rows. */
-static CfCode
-copy_rows (CfStream *stream, const CfImage *to, const CfImage *from, int begin, int end, enum cudaMemcpyKind kind,
-    const char *what, CfStatus *status)
-{
-  CfImage to_rows, from_rows;
-
-  cf_image_rows (&to_rows, to, begin, end);
-  cf_image_rows (&from_rows, from, begin, end);
-  return copy_planes (stream, &to_rows, &from_rows, kind, what, status);
-}
-
 CfCode
-cf_stream_upload (CfStream *stream, const CfImage *device, const CfImage *host, CfStatus *status)
+cf_cuda_stream_wait (CfStream *stream, uint64_t deadline_ns, CfStatus *status)
 {
-  return copy_image (stream, device, host, cudaMemcpyHostToDevice, "uploading a frame", status);
+  int error = signal_completion (&stream->completion, stream->handle);
+
+  return wait_for (&stream->completion, error, deadline_ns, status);
 }
 
-CfCode
-cf_stream_download (CfStream *stream, const CfImage *host, const CfImage *device, CfStatus *status)
+/* ---- events ------------------------------------------------------------- */
+
+CfEvents *
+cf_cuda_events_new (unsigned n, CfStatus *status)
 {
-  return copy_image (stream, host, device, cudaMemcpyDeviceToHost, "downloading a frame", status);
-}
-
-CfCode
-cf_stream_upload_rows (CfStream *stream, const CfImage *device, const CfImage *host, int begin, int end,
-    CfStatus *status)
-{
-  return copy_rows (stream, device, host, begin, end, cudaMemcpyHostToDevice, "uploading a part of a frame", status);
-}
-
-CfCode
-cf_stream_download_rows (CfStream *stream, const CfImage *host, const CfImage *device, int begin, int end,
-    CfStatus *status)
-{
-  return copy_rows (stream, host, device, begin, end, cudaMemcpyDeviceToHost, "downloading a part of a frame", status);
-}
-
-CfCode
-cf_stream_wait (CfStream *stream, uint64_t deadline_ns, CfStatus *status)
-{
-  int error = set_end (&stream->end, stream->handle);
-
-  return wait_for (&stream->end, error, stream->handle, deadline_ns, status);
-}
-
-CfCode
-cf_stream_mark (CfStream *stream, int mark, CfStatus *status)
-{
-  return cf_cuda_check (cudaEventRecord (stream->marks[mark], stream->handle), "recording a CUDA event", status);
-}
-
-uint64_t
-cf_stream_elapsed_ns (CfStream *stream, int from, int to)
-{
-  float ms = 0;
-
-  if (cudaEventElapsedTime (&ms, stream->marks[from], stream->marks[to]) != cudaSuccess) {
-    (void) cudaGetLastError ();
-    return 0;
-  }
-  return (uint64_t) (ms * 1e6f);
-}
-
-/* ---- marks -------------------------------------------------------------- */
-
-CfMarks *
-cf_marks_new (CfStatus *status)
-{
-  CfMarks *marks = calloc (1, sizeof *marks);
+  CfEvents *events = calloc (1, sizeof *events + n * sizeof events->event[0]);
   CfCode code = CF_OK;
 
-  if (!marks) {
+  if (!events) {
     cf_fail (status, CF_NO_MEMORY, "out of memory");
     return NULL;
   }
-  for (int i = 0; code == CF_OK && i < CF_MARKS; i++)
-    code = cf_cuda_check (cudaEventCreate (&marks->event[i]), "making a CUDA event", status);
+  events->n = n;
+  for (unsigned i = 0; code == CF_OK && i < n; i++)
+    code = cf_cuda_check (cudaEventCreate (&events->event[i].event), "making a CUDA event", status);
   if (code != CF_OK) {
-    cf_marks_free (marks);
+    cf_cuda_events_free (events);
     return NULL;
   }
-  return marks;
+  return events;
 }
 
 void
-cf_marks_free (CfMarks *marks)
+cf_cuda_events_free (CfEvents *events)
 {
-  if (!marks)
-    return;
-  for (int i = 0; i < CF_MARKS; i++)
-    if (marks->event[i] && cf_cuda_usable ())
-      cf_cuda_check (cudaEventDestroy (marks->event[i]), "freeing a CUDA event", NULL);
-  clear_end (&marks->end);
-  free (marks);
+  for (unsigned i = 0; i < events->n; i++)
+    if (events->event[i].event && cf_cuda_usable ())
+      cf_cuda_check (cudaEventDestroy (events->event[i].event), "freeing a CUDA event", NULL);
+  clear_completion (&events->completion);
+  free (events);
 }
 
 CfCode
-cf_stream_set_mark (CfStream *stream, CfMarks *marks, int mark, CfStatus *status)
+cf_cuda_stream_record (CfStream *stream, CfEvents *events, unsigned i, CfStatus *status)
 {
-  marks->stream[mark] = stream->handle;
-  return cf_cuda_check (cudaEventRecord (marks->event[mark], stream->handle), "recording a CUDA event", status);
+  events->event[i].stream = stream->handle;
+  return cf_cuda_check (cudaEventRecord (events->event[i].event, stream->handle), "recording a CUDA event", status);
 }
 
 CfCode
-cf_stream_follow (CfStream *stream, const CfMarks *marks, int mark, CfStatus *status)
+cf_cuda_stream_wait_event (CfStream *stream, const CfEvents *events, unsigned i, CfStatus *status)
 {
-  if (!marks->stream[mark] || marks->stream[mark] == stream->handle)
+  const Event *e = &events->event[i];
+
+  if (!e->stream || e->stream == stream->handle)
     return CF_OK;
-  return cf_cuda_check (cudaStreamWaitEvent (stream->handle, marks->event[mark], 0), "ordering two CUDA streams",
-      status);
+  return cf_cuda_check (cudaStreamWaitEvent (stream->handle, e->event, 0), "ordering two CUDA streams", status);
 }
 
 CfCode
-cf_stream_set_end (CfStream *stream, CfMarks *marks, CfStatus *status)
+cf_cuda_stream_signal (CfStream *stream, CfEvents *events, CfStatus *status)
 {
-  marks->end_stream = stream->handle;
-  return cf_cuda_check (set_end (&marks->end, stream->handle), "marking a frame's end", status);
+  return cf_cuda_check (signal_completion (&events->completion, stream->handle), "signalling a frame's end", status);
 }
 
 CfCode
-cf_marks_wait (CfMarks *marks, uint64_t deadline_ns, CfStatus *status)
+cf_cuda_events_wait (CfEvents *events, uint64_t deadline_ns, CfStatus *status)
 {
-  return wait_for (&marks->end, cudaSuccess, marks->end_stream, deadline_ns, status);
+  return wait_for (&events->completion, cudaSuccess, deadline_ns, status);
 }
 
 uint64_t
-cf_marks_elapsed_ns (const CfMarks *marks, int from, int to)
+cf_cuda_events_elapsed_ns (const CfEvents *events, unsigned from, unsigned to)
 {
+  const Event *a = &events->event[from], *b = &events->event[to];
   float ms = 0;
 
-  if (!marks->stream[from] || !marks->stream[to]
-      || cudaEventElapsedTime (&ms, marks->event[from], marks->event[to]) != cudaSuccess) {
+  if (!a->stream || !b->stream || cudaEventElapsedTime (&ms, a->event, b->event) != cudaSuccess) {
     (void) cudaGetLastError ();
     return 0;
   }

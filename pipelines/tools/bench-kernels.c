@@ -1,18 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * bench-bare.c: kernels only: calls the filters of a line directly, without GStreamer,
+ * bench-kernels.c: kernels only: calls the filters of a line directly, without GStreamer,
  * for the least time that a frame can take. Frames in pinned memory are measured in
- * each transfer mode, and the fastest is reported: through the GPU's memory as whole
- * frames or (one filter) in overlapping slices, or with kernels that read or write host
- * memory. Frames in CUDA memory have one mode: waited for one by one for the latency,
- * and many queued at once for the rate. */
+ * each transfer mode, and the fastest is reported: copied as whole frames or (one filter)
+ * in slices that overlap. Frames in CUDA memory have one mode: waited for one by one for
+ * the latency, and many queued at once for the rate. */
 
 #include "bench.h"
 #include "bench-camera.h"
 #include "bench-line.h"
-#include "bench-numbers.h"
 #include "cf.h"
-#include "transfer/slices.h"
 #include "line.h"
 
 #include <string.h>
@@ -24,6 +21,7 @@
 typedef struct {
   CfContext *context;
   CfStream *stream;
+  CfEvents *events; /* before and after the kernels */
   CfPlan *plan[BENCH_ELEMENTS];
   int n; /* plans, in the order of the line */
   CfImage host_in[FRAMES], host_out[FRAMES];
@@ -35,21 +33,17 @@ typedef struct {
   CfVideo video;
   CfCommon common;
   void *params;
-  GstCfBands slices;
+  CfSlices *slices;
   CfStream *up, *down;
   CfStatus status;
 } KernelRun;
 
 typedef struct {
   const char *name;
-  gboolean in, out; /* the kernels read from, write to host memory */
-  guint slices;
+  guint slices; /* 0: as a whole */
 } TransferMode;
 
-static const TransferMode modes[] = { { "copied up and down", FALSE, FALSE },
-  { "read from the host, copied down", TRUE, FALSE }, { "copied up, written to the host", FALSE, TRUE },
-  { "read from and written to the host", TRUE, TRUE },
-  { "in two slices", FALSE, FALSE, 2 }, { "in four slices", FALSE, FALSE, 4 } };
+static const TransferMode modes[] = { { "as a whole", 0 }, { "in two slices", 2 }, { "in four slices", 4 } };
 
 static gboolean
 fail (BenchRow *row, const char *format, const char *text)
@@ -61,57 +55,39 @@ fail (BenchRow *row, const char *format, const char *text)
 
 /* ---- the filters and their parameters ------------------------------------- */
 
-/* Copies one property into the parameters, which own their strings. */
-static void
-take_value (const CfParam *p, const GValue *value, void *params)
+/* Returns the text of a property as cf_params_set takes it. */
+static char *
+text_of (const GValue *value)
 {
-  gpointer field = (guint8 *) params + p->offset;
+  char number[G_ASCII_DTOSTR_BUF_SIZE];
 
-  switch (p->type) {
-    case CF_TYPE_INT:
-      *(int *) field = g_value_get_int (value);
-      break;
-    case CF_TYPE_DOUBLE:
-      *(double *) field = g_value_get_double (value);
-      break;
-    case CF_TYPE_BOOL:
-      *(int *) field = g_value_get_boolean (value);
-      break;
-    case CF_TYPE_ENUM:
-      *(int *) field = g_value_get_enum (value);
-      break;
-    case CF_TYPE_FLAGS:
-      *(int *) field = (int) g_value_get_flags (value);
-      break;
-    case CF_TYPE_STRING:
-      *(char **) field = g_value_dup_string (value);
-      break;
-    case CF_TYPE_COLOR:
-      *(guint32 *) field = g_value_get_uint (value);
-      break;
-  }
+  if (G_VALUE_HOLDS_STRING (value))
+    return g_value_dup_string (value);
+  if (G_VALUE_HOLDS_DOUBLE (value))
+    return g_strdup (g_ascii_dtostr (number, sizeof number, g_value_get_double (value)));
+  return gst_value_serialize (value);
 }
 
 /* Copies the properties that differ from their defaults; the filter adjusts others that depend on them. */
 static gboolean
 read_params (GstElement *element, const CfFilter *filter, void *params, CfStatus *status)
 {
-  unsigned n;
-  const CfParam *table = cf_filter_params (filter, &n);
+  const CfFilterInfo *info = cf_filter_info (filter);
 
-  cf_filter_defaults (filter, params);
-  for (unsigned i = 0; i < n; i++) {
-    GParamSpec *spec = g_object_class_find_property (G_OBJECT_GET_CLASS (element), table[i].name);
+  for (unsigned i = 0; i < info->n_params; i++) {
+    const CfParam *p = &info->params[i];
+    GParamSpec *spec = g_object_class_find_property (G_OBJECT_GET_CLASS (element), p->name);
     GValue value = G_VALUE_INIT;
     gboolean good = TRUE;
 
-    if (!spec || table[i].hidden || table[i].readonly)
+    if (!spec || p->hidden || p->readonly)
       continue;
     g_value_init (&value, spec->value_type);
     g_object_get_property (G_OBJECT (element), spec->name, &value);
     if (!g_param_value_defaults (spec, &value)) {
-      take_value (&table[i], &value, params);
-      good = cf_filter_param_changed (filter, params, i, status) == CF_OK;
+      g_autofree char *text = text_of (&value);
+
+      good = cf_params_set (filter, params, p->name, text, status) == CF_OK;
     }
     g_value_unset (&value);
     if (!good)
@@ -188,7 +164,9 @@ free_run (KernelRun *k)
 {
   for (int p = 0; p < k->n; p++)
     cf_plan_free (k->plan[p]);
-  g_free (k->params);
+  if (k->filter)
+    cf_params_free (k->filter, k->params);
+  cf_events_free (k->events);
   cf_stream_free (k->up);
   cf_stream_free (k->down);
   cf_stream_free (k->stream);
@@ -216,28 +194,26 @@ filter_frame (KernelRun *k, const CfImage *in, const CfImage *out)
 static gboolean
 one_frame_in_slices (KernelRun *k, int i)
 {
-  const GstCfBandsWay mode = { k->up, k->stream, k->down, &k->host_in[i], &k->device_in[i],
+  const CfSlicesRequest request = { k->up, k->stream, k->down, &k->host_in[i], &k->device_in[i],
     { &k->between[0], &k->between[1] }, &k->host_out[i] };
 
-  return cf_stream_mark (k->stream, 0, &k->status) == CF_OK &&
-      gst_cf_bands_queue (&k->slices, &mode, &k->status) == CF_OK &&
-      cf_stream_mark (k->stream, 1, &k->status) == CF_OK && cf_stream_wait (k->down, DEADLINE, &k->status) == CF_OK;
+  return cf_stream_record (k->stream, k->events, 0, &k->status) == CF_OK &&
+      cf_slices_enqueue (k->slices, &request, &k->status) == CF_OK &&
+      cf_stream_record (k->stream, k->events, 1, &k->status) == CF_OK && cf_stream_wait (k->down, DEADLINE, &k->status) == CF_OK;
 }
 
 /* Filters frame i and waits for it. `mode` NULL: the frame is in CUDA memory. */
 static gboolean
 one_frame (KernelRun *k, const TransferMode *mode, int i)
 {
-  const CfImage *in = mode && mode->in ? &k->host_in[i] : &k->device_in[i];
-  const CfImage *out = mode && mode->out ? &k->host_out[i] : &k->between[k->n - 1];
-  gboolean up = mode && !mode->in, down = mode && !mode->out;
+  const CfImage *in = &k->device_in[i], *out = &k->between[k->n - 1];
 
   if (mode && mode->slices)
     return one_frame_in_slices (k, i);
-  return (!up || cf_stream_upload (k->stream, in, &k->host_in[i], &k->status) == CF_OK) &&
-      cf_stream_mark (k->stream, 0, &k->status) == CF_OK && filter_frame (k, in, out) &&
-      cf_stream_mark (k->stream, 1, &k->status) == CF_OK &&
-      (!down || cf_stream_download (k->stream, &k->host_out[i], out, &k->status) == CF_OK) &&
+  return (!mode || cf_stream_copy (k->stream, CF_UPLOAD, in, &k->host_in[i], &k->status) == CF_OK) &&
+      cf_stream_record (k->stream, k->events, 0, &k->status) == CF_OK && filter_frame (k, in, out) &&
+      cf_stream_record (k->stream, k->events, 1, &k->status) == CF_OK &&
+      (!mode || cf_stream_copy (k->stream, CF_DOWNLOAD, &k->host_out[i], out, &k->status) == CF_OK) &&
       cf_stream_wait (k->stream, DEADLINE, &k->status) == CF_OK;
 }
 
@@ -274,7 +250,7 @@ measure (KernelRun *k, const TransferMode *mode, double seconds, GArray *took, d
       return FALSE;
     now = bench_now ();
     ns = now - from;
-    sum += (double) cf_stream_elapsed_ns (k->stream, 0, 1);
+    sum += (double) cf_events_elapsed_ns (k->events, 0, 1);
     if (i >= 10) /* the first frames load kernels */
       g_array_append_val (took, ns);
     else
@@ -307,19 +283,17 @@ try_mode (KernelRun *k, const TransferMode *mode, double seconds, BenchRow *row,
   return TRUE;
 }
 
-static gboolean
-has_mode (const KernelRun *k, const TransferMode *mode)
-{
-  return mode->slices == 0 || (k->n == 1 && gst_cf_bands_fit (mode->slices, k->filter, &k->video, k->params));
-}
-
-static gboolean
+/* Returns CF_UNSUPPORTED for a mode that the line or its frames do not have. */
+static CfCode
 open_mode (KernelRun *k, const TransferMode *mode)
 {
-  return mode->slices == 0 || ((k->up || (k->up = cf_stream_new (NULL, &k->status))) &&
-      (k->down || (k->down = cf_stream_new (NULL, &k->status))) &&
-      gst_cf_bands_make (&k->slices, mode->slices, k->context, k->filter, &k->video, &k->common, k->params,
-          &k->status));
+  if (mode->slices == 0)
+    return CF_OK;
+  if (k->n > 1)
+    return CF_UNSUPPORTED;
+  if ((k->up || (k->up = cf_stream_new (NULL, &k->status))) && (k->down || (k->down = cf_stream_new (NULL, &k->status))))
+    k->slices = cf_slices_new (mode->slices, k->context, k->filter, &k->video, &k->common, k->params, &k->status);
+  return k->slices ? CF_OK : k->status.code;
 }
 
 static gboolean
@@ -329,14 +303,16 @@ try_host (KernelRun *k, double seconds, BenchRow *row)
   double p50;
 
   for (guint w = 0; w < G_N_ELEMENTS (modes); w++) {
+    CfCode code = open_mode (k, &modes[w]);
     gboolean good;
 
-    if (!has_mode (k, &modes[w]))
+    if (code == CF_UNSUPPORTED)
       continue;
-    if (!open_mode (k, &modes[w]))
+    if (code != CF_OK)
       return fail (row, "%s", k->status.message);
     good = try_mode (k, &modes[w], seconds / G_N_ELEMENTS (modes), row, &p50);
-    gst_cf_bands_free (&k->slices);
+    cf_slices_free (k->slices);
+    k->slices = NULL;
     if (!good)
       return FALSE;
     g_string_append_printf (all, "%s%s %.0f us", all->len ? "; " : "", modes[w].name, p50 * 1e3);
@@ -353,7 +329,7 @@ try_device (KernelRun *k, double seconds, BenchRow *row)
 
   /* The time may depend on the content, so device_in gets images too. */
   for (int i = 0; i < FRAMES; i++)
-    if (cf_stream_upload (k->stream, &k->device_in[i], &k->host_in[i], &k->status) != CF_OK)
+    if (cf_stream_copy (k->stream, CF_UPLOAD, &k->device_in[i], &k->host_in[i], &k->status) != CF_OK)
       return fail (row, "%s", k->status.message);
   if (!try_mode (k, NULL, seconds / 2, row, &p50))
     return FALSE;
@@ -368,22 +344,27 @@ static gboolean
 add_plan (KernelRun *k, const CfVideo *video, GstElement *element, BenchRow *row)
 {
   const CfFilter *filter = filter_of (element);
-  g_autofree void *params = filter ? g_malloc (cf_filter_params_size (filter)) : NULL;
+  void *params = filter ? cf_params_new (filter) : NULL;
   CfCommon common = { CF_APPLY_ALL };
   int apply_to = 0;
 
-  if (!filter)
+  if (!params)
     return fail (row, "%s", "a line must have only elements of this project for --bare");
   g_object_get (element, "apply-to", &apply_to, NULL);
   common.apply_to = (CfApplyTo) apply_to;
-  if (!read_params (element, filter, params, &k->status) ||
-      !(k->plan[k->n] = cf_plan_new (k->context, filter, video, &common, params, &k->status)))
+  if (read_params (element, filter, params, &k->status))
+    k->plan[k->n] = cf_plan_new (k->context, filter, video, &common, params, &k->status);
+  if (!k->plan[k->n]) {
+    cf_params_free (filter, params);
     return fail (row, "%s", k->status.message);
-  if (k->n++ == 0) {
+  }
+  if (k->n++ > 0) {
+    cf_params_free (filter, params);
+  } else {
     k->filter = filter;
     k->video = *video;
     k->common = common;
-    k->params = g_steal_pointer (&params);
+    k->params = params;
   }
   return TRUE;
 }
@@ -400,7 +381,7 @@ open_run (KernelRun *k, const BenchCase *c, GstElement *bin, BenchRow *row)
   if (n == 0 || n > BENCH_ELEMENTS || (int) n != GST_BIN_NUMCHILDREN (bin))
     fail (row, "%s", "a line must have only elements of this project for --bare");
   else if (cf_gpu_count (&k->status) == 0 || !(k->context = cf_context_new (CF_BACKEND_CUDA, &k->status)) ||
-      !(k->stream = cf_stream_new (NULL, &k->status)))
+      !(k->stream = cf_stream_new (NULL, &k->status)) || !(k->events = cf_events_new (2, &k->status)))
     fail (row, "%s", k->status.message);
   else
     good = video.format != CF_FORMAT_NONE || fail (row, "the filter does not take %s", c->format);

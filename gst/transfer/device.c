@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * transfer/chain.c: one CUDA stream for a chain of elements.
+ * transfer/device.c: frames in CUDA memory: the stream that the elements of a chain share, fences on memory, and
+ * input that is held while the GPU reads it.
  *
- * Work on such a stream is numbered: who has queued something takes the next
- * number, and who has waited notes up to which number all is done. */
-#include "chain.h"
+ * Work on a shared stream is numbered: a thread that has queued something takes the next number, and a
+ * thread that has waited notes up to which number everything is done. */
+#include "transfer/device.h"
 #include "gstcfcuda.h"
 #include "gstcfdevices.h"
 
 #include <gst/base/gstbasetransform.h>
-#include <stdio.h>
 
 GST_DEBUG_CATEGORY_EXTERN (gst_cf_filter_debug);
 #define GST_CAT_DEFAULT gst_cf_filter_debug
@@ -18,19 +19,19 @@ struct _GstCfSharedStream {
   gint refs;
   GstObject *context;
   gpointer handle;
-  GMutex waiting; /* for this one: the same, to wait with in any thread */
+  GMutex waiting;   /* guards `stream`, with which any thread waits */
   CfStream *stream;
-  GMutex lock; /* for the rest */
+  GMutex lock;      /* guards the rest */
   guint64 queued, done;
-  guint64 first; /* up to here some work is the first of its plan */
-  gboolean hung; /* it did not end in time: nothing of it is touched any more */
+  guint64 first;    /* up to here some work is the first of its plan */
+  gboolean hung;    /* the stream did not end in time: nothing of it is touched any more */
 };
 
-/* On a memory: who used it last. Only the memory's writer changes it. */
+/* On a memory: the work that used it last. Only the memory's writer changes it. */
 typedef struct {
   GstCfSharedStream *shared;
   guint64 number;
-} Mark;
+} Fence;
 
 /* A buffer that the GPU may still read, for all frames made of it. */
 typedef struct {
@@ -45,16 +46,7 @@ typedef struct {
   Hold *hold;
 } HoldMeta;
 
-static G_DEFINE_QUARK (gst-cf-chain-mark, mark)
-
-static CfCode
-fail (CfStatus *status, CfCode code, const gchar *text)
-{
-  status->code = code;
-  status->cuda = 0;
-  snprintf (status->message, sizeof status->message, "%s", text);
-  return code;
-}
+static G_DEFINE_QUARK (gst-cf-chain-fence, fence)
 
 /* ---- the stream --------------------------------------------------------- */
 
@@ -67,7 +59,7 @@ shared_new (GstObject *context, CfStatus *status)
   GstCfSharedStream *shared;
 
   if (!handle)
-    fail (status, cf_gpu_lost () ? CF_GPU_LOST : CF_GPU_ERROR, "no CUDA stream could be made for CUDA memory");
+    cf_fail (status, cf_gpu_lost () ? CF_GPU_LOST : CF_GPU_ERROR, "no CUDA stream could be made for CUDA memory");
   else if (!stream && !cf_gpu_lost ())
     gst_cf_cuda_stream_free (handle);
   if (!stream)
@@ -94,7 +86,7 @@ shared_unref (GstCfSharedStream *shared)
 {
   if (!g_atomic_int_dec_and_test (&shared->refs))
     return;
-  /* One that hangs is left to the process's end, with its context. */
+  /* A stream that hangs stays until the process ends, with its context. */
   if (!shared->hung) {
     if (!cf_gpu_lost () && gst_cf_cuda_push (shared->context)) {
       cf_stream_free (shared->stream);
@@ -134,13 +126,13 @@ queued (GstCfSharedStream *shared)
 static CfCode
 fail_lost (CfStatus *status)
 {
-  return fail (status, CF_GPU_LOST, "an earlier fault ended CUDA for this process");
+  return cf_fail (status, CF_GPU_LOST, "an earlier fault ended CUDA for this process");
 }
 
 static CfCode
 fail_hung (CfStatus *status)
 {
-  return fail (status, CF_TIMEOUT, "an earlier frame of the chain was not finished in time");
+  return cf_fail (status, CF_TIMEOUT, "an earlier frame of the chain was not finished in time");
 }
 
 static gboolean
@@ -154,7 +146,7 @@ hangs (GstCfSharedStream *shared)
   return hung;
 }
 
-/* What a wait for `number` came to. */
+/* Notes the result of a wait for `number`. */
 static void
 note (GstCfSharedStream *shared, guint64 number, CfCode code)
 {
@@ -165,7 +157,7 @@ note (GstCfSharedStream *shared, guint64 number, CfCode code)
   g_mutex_unlock (&shared->lock);
 }
 
-/* Waits for all that is queued by now; `stream` is the shared one with marks. */
+/* Waits for everything queued so far, with `stream`, which is the shared one or an element's own handle on it. */
 static CfCode
 wait_on (GstCfSharedStream *shared, CfStream *stream, guint64 deadline_ns, CfStatus *status)
 {
@@ -184,7 +176,7 @@ wait_on (GstCfSharedStream *shared, CfStream *stream, guint64 deadline_ns, CfSta
   return code;
 }
 
-/* The same in any thread, with any context or none, if `number` is not done. */
+/* The same in any thread, with any context or none, unless `number` is done. */
 static CfCode
 wait_for (GstCfSharedStream *shared, guint64 number, CfStatus *status)
 {
@@ -197,7 +189,7 @@ wait_for (GstCfSharedStream *shared, guint64 number, CfStatus *status)
   if (cf_gpu_lost ())
     return fail_lost (status);
   if (!gst_cf_cuda_push (shared->context))
-    return fail (status, CF_GPU_ERROR, "the CUDA context could not be made current");
+    return cf_fail (status, CF_GPU_ERROR, "the CUDA context could not be made current");
   g_mutex_lock (&shared->waiting);
   code = wait_on (shared, shared->stream, GST_CF_DEADLINE_NS, status);
   g_mutex_unlock (&shared->waiting);
@@ -205,37 +197,37 @@ wait_for (GstCfSharedStream *shared, guint64 number, CfStatus *status)
   return code;
 }
 
-/* ---- marks -------------------------------------------------------------- */
+/* ---- fences ------------------------------------------------------------- */
 
-static Mark *
-mark_of (GstBuffer *buffer)
+static Fence *
+fence_of (GstBuffer *buffer)
 {
   if (!gst_cf_cuda_buffer_context (buffer))
     return NULL;
-  return gst_mini_object_get_qdata (GST_MINI_OBJECT_CAST (gst_buffer_peek_memory (buffer, 0)), mark_quark ());
+  return gst_mini_object_get_qdata (GST_MINI_OBJECT_CAST (gst_buffer_peek_memory (buffer, 0)), fence_quark ());
 }
 
 static void
-mark_free (gpointer data)
+fence_free (gpointer data)
 {
-  Mark *mark = data;
+  Fence *fence = data;
 
-  shared_unref (mark->shared);
-  g_free (mark);
+  shared_unref (fence->shared);
+  g_free (fence);
 }
 
 static void
-mark_buffer (GstBuffer *buffer, GstCfSharedStream *shared, guint64 number)
+fence_buffer (GstBuffer *buffer, GstCfSharedStream *shared, guint64 number)
 {
-  Mark *mark = mark_of (buffer);
+  Fence *fence = fence_of (buffer);
 
-  if (mark && mark->shared == shared) {
-    mark->number = number;
+  if (fence && fence->shared == shared) {
+    fence->number = number;
     return;
   }
-  mark = g_new (Mark, 1);
-  *mark = (Mark) { shared_ref (shared), number };
-  gst_mini_object_set_qdata (GST_MINI_OBJECT_CAST (gst_buffer_peek_memory (buffer, 0)), mark_quark (), mark, mark_free);
+  fence = g_new (Fence, 1);
+  *fence = (Fence) { shared_ref (shared), number };
+  gst_mini_object_set_qdata (GST_MINI_OBJECT_CAST (gst_buffer_peek_memory (buffer, 0)), fence_quark (), fence, fence_free);
 }
 
 /* ---- input that is held ------------------------------------------------- */
@@ -254,12 +246,12 @@ hold_unref (Hold *hold)
 
   if (!g_atomic_int_dec_and_test (&hold->refs))
     return;
-  /* No wait, but where a frame was dropped on its way. What a GPU may read that
-   * does not come back is never given back. */
+  /* The wait is over at once, except where a frame was dropped on its way. A buffer that a hung GPU may
+   * read is never given back. */
   if (wait_for (hold->shared, hold->number, &status) == CF_OK || status.code == CF_GPU_LOST)
     gst_buffer_unref (hold->buffer);
   else
-    GST_WARNING ("an input frame is given up: %s", status.message);
+    GST_WARNING ("an input buffer is given up: %s", status.message);
   shared_unref (hold->shared);
   g_free (hold);
 }
@@ -328,15 +320,15 @@ add_hold (GstBuffer *buffer, Hold *hold)
   meta->hold = hold;
 }
 
-/* What the GPU reads for `out` is `in` and what `in` was made of. */
+/* Holds what the GPU reads for `out`: `in`, and what `in` was made of. */
 static void
 hold_input (GstBuffer *in, GstBuffer *out, GstCfSharedStream *shared, guint64 number)
 {
-  Mark *mark = mark_of (in);
+  Fence *fence = fence_of (in);
   HoldMeta *meta;
   Hold *hold;
 
-  if (!mark || mark->shared != shared) {
+  if (!fence || fence->shared != shared) {
     hold = g_new (Hold, 1);
     *hold = (Hold) { 1, gst_buffer_ref (in), shared_ref (shared), number };
     add_hold (out, hold);
@@ -367,7 +359,7 @@ gst_cf_chain_open (GstCfChain *chain, GstObject *context)
 static void
 forget_foreign (GstCfForeign *foreign)
 {
-  cf_marks_free (foreign->marks);
+  cf_events_free (foreign->events);
   cf_stream_free (foreign->stream);
   *foreign = (GstCfForeign) { 0 };
 }
@@ -380,6 +372,8 @@ change_stream (GstCfChain *chain, GstCfSharedStream *shared, CfStream *stream)
 
   forget_foreign (&chain->of_in);
   forget_foreign (&chain->of_out);
+  cf_events_free (chain->events);
+  chain->events = NULL;
   cf_stream_free (chain->stream);
   chain->stream = stream;
   chain->last = 0;
@@ -408,6 +402,7 @@ gst_cf_chain_close (GstCfChain *chain)
       gst_cf_cuda_pop ();
     } else {
       chain->stream = NULL; /* out of reach, after a fork */
+      chain->events = NULL;
       chain->of_in = chain->of_out = (GstCfForeign) { 0 };
       change_stream (chain, NULL, NULL);
     }
@@ -443,18 +438,18 @@ static GstCfSharedStream *
 choose_stream (GstCfChain *chain, GstObject *context, GstBuffer *in, GstBuffer *out, CfStatus *status)
 {
   gboolean in_ours = gst_cf_cuda_buffer_context (in) == context, out_ours = gst_cf_cuda_buffer_context (out) == context;
-  const Mark *mark = in_ours ? mark_of (in) : NULL;
+  const Fence *fence = in_ours ? fence_of (in) : NULL;
 
   if (!in_ours && !out_ours)
     return NULL;
-  if (mark && mark->shared->context == context)
-    return shared_ref (mark->shared);
+  if (fence && fence->shared->context == context)
+    return shared_ref (fence->shared);
   return chain->shared && chain->shared->context == context ? shared_ref (chain->shared) : shared_new (context, status);
 }
 
-/* What is queued from here on waits for those who use the buffer on a stream of their own. */
+/* Has what is queued from now on wait for the neighbours that use the buffer on a stream of their own. */
 static CfCode
-follow (GstCfChain *chain, GstCfForeign *foreign, GstObject *context, GstBuffer *buffer, CfStatus *status)
+sync_with_foreign_stream (GstCfChain *chain, GstCfForeign *foreign, GstObject *context, GstBuffer *buffer, CfStatus *status)
 {
   gpointer handle = gst_cf_cuda_buffer_context (buffer) == context ? gst_cf_cuda_buffer_stream (buffer) : NULL;
   CfCode code;
@@ -464,8 +459,8 @@ follow (GstCfChain *chain, GstCfForeign *foreign, GstObject *context, GstBuffer 
   if (handle != foreign->handle) {
     forget_foreign (foreign);
     foreign->stream = cf_stream_new (handle, status);
-    foreign->marks = foreign->stream ? cf_marks_new (status) : NULL;
-    if (!foreign->marks) {
+    foreign->events = foreign->stream ? cf_events_new (1, status) : NULL;
+    if (!foreign->events) {
       forget_foreign (foreign);
       return status->code;
     }
@@ -473,45 +468,51 @@ follow (GstCfChain *chain, GstCfForeign *foreign, GstObject *context, GstBuffer 
     GST_DEBUG_OBJECT (chain->element, "frames wait for CUDA stream %p, which %" GST_PTR_FORMAT " came with", handle,
         buffer);
   }
-  code = cf_stream_set_mark (foreign->stream, foreign->marks, 0, status);
-  return code == CF_OK ? cf_stream_follow (chain->stream, foreign->marks, 0, status) : code;
+  code = cf_stream_record (foreign->stream, foreign->events, 0, status);
+  return code == CF_OK ? cf_stream_wait_event (chain->stream, foreign->events, 0, status) : code;
 }
 
-CfCode
-gst_cf_chain_enter (GstCfChain *chain, GstObject *context, GstBuffer *in, GstBuffer *out, CfStream **stream,
-    CfStatus *status)
+/* Goes over to `shared`, once what this element queued elsewhere is done: the plans' memory, and then the
+ * output's, is used in one place at a time. */
+static CfCode
+join (GstCfChain *chain, GstCfSharedStream *shared, GstBuffer *out, CfStatus *status)
 {
-  const Mark *mark = mark_of (out);
+  const Fence *fence = fence_of (out);
+  CfCode code = CF_OK;
+  CfStream *joined;
+
+  if (shared && hangs (shared))
+    return fail_hung (status);
+  if (shared != chain->shared)
+    code = gst_cf_chain_settle (chain, status);
+  if (code == CF_OK && fence && fence->shared != shared)
+    code = gst_cf_chain_finish (out, status);
+  if (code != CF_OK || !shared || shared == chain->shared)
+    return code;
+  joined = cf_stream_new (shared->handle, status);
+  if (!joined)
+    return status->code;
+  change_stream (chain, shared_ref (shared), joined);
+  return CF_OK;
+}
+
+CfStream *
+gst_cf_chain_enter (GstCfChain *chain, GstObject *context, GstBuffer *in, GstBuffer *out, CfStatus *status)
+{
   GstCfSharedStream *shared;
-  CfCode code;
 
   status->code = CF_OK;
   shared = choose_stream (chain, context, in, out, status);
-  code = status->code;
-  if (code == CF_OK && shared && hangs (shared))
-    code = fail_hung (status);
-  /* The plans' memory, and then the output's, is used in one place at a time. */
-  if (code == CF_OK && shared != chain->shared)
-    code = gst_cf_chain_settle (chain, status);
-  if (code == CF_OK && mark && mark->shared != shared)
-    code = gst_cf_chain_finish (out, status);
-  if (code == CF_OK && shared && shared != chain->shared) {
-    CfStream *joined = cf_stream_new (shared->handle, status);
-
-    if (joined)
-      change_stream (chain, shared_ref (shared), joined);
-    else
-      code = status->code;
-  }
-  if (code == CF_OK && shared)
-    *stream = chain->stream;
-  if (code == CF_OK && shared)
-    code = follow (chain, &chain->of_in, context, in, status);
-  if (code == CF_OK && shared)
-    code = follow (chain, &chain->of_out, context, out, status);
-  if (shared)
-    shared_unref (shared);
-  return code;
+  if (status->code == CF_OK)
+    status->code = join (chain, shared, out, status);
+  if (status->code == CF_OK && shared)
+    status->code = sync_with_foreign_stream (chain, &chain->of_in, context, in, status);
+  if (status->code == CF_OK && shared)
+    status->code = sync_with_foreign_stream (chain, &chain->of_out, context, out, status);
+  if (!shared)
+    return NULL;
+  shared_unref (shared);
+  return chain->stream;
 }
 
 CfCode
@@ -524,10 +525,10 @@ gst_cf_chain_leave (GstCfChain *chain, GstBuffer *in, GstBuffer *out, gboolean f
   if (first)
     shared->first = chain->last;
   g_mutex_unlock (&shared->lock);
-  mark_buffer (out, shared, chain->last);
+  fence_buffer (out, shared, chain->last);
   hold_input (in, out, shared, chain->last);
-  /* A new peer may have come since it was asked; if it comes later, the event
-   * that announces it finishes this frame, too. */
+  /* The pad may have a new peer since the query; if one comes later, the event that announces it finishes
+   * this frame, too. */
   return gst_cf_chain_may_leave (chain) && !gst_cf_cuda_buffer_stream (out) ? CF_OK
       : gst_cf_chain_settle (chain, status);
 }
@@ -557,18 +558,34 @@ gst_cf_chain_use_ticket (GstCfTicket *ticket, CfCode code)
   ticket->shared = NULL;
 }
 
-/* A few in many: the marks and the question cost as much as a launch. */
+/* One frame in eight is timed: the events and their query cost as much as a launch. */
 gboolean
-gst_cf_chain_time (GstCfChain *chain, guint64 *kernel)
+gst_cf_chain_is_timed (GstCfChain *chain, guint64 *kernel)
 {
   const guint at = chain->frames++ % 8;
 
   if (chain->timing && at % 4 == 0)
-    chain->timing = (*kernel = cf_stream_elapsed_ns (chain->stream, 1, 2)) == 0;
+    chain->timing = (*kernel = cf_events_elapsed_ns (chain->events, 0, 1)) == 0;
   if (chain->timing || at != 0)
     return FALSE;
   chain->timing = TRUE;
   return TRUE;
+}
+
+CfCode
+gst_cf_chain_begin_timing (GstCfChain *chain, CfStatus *status)
+{
+  if (!chain->events && !(chain->events = cf_events_new (2, status))) {
+    chain->timing = FALSE;
+    return status->code;
+  }
+  return cf_stream_record (chain->stream, chain->events, 0, status);
+}
+
+CfCode
+gst_cf_chain_end_timing (GstCfChain *chain, CfStatus *status)
+{
+  return cf_stream_record (chain->stream, chain->events, 1, status);
 }
 
 CfCode
@@ -596,10 +613,10 @@ gst_cf_chain_settle_all (GstCfChain *chain, CfStatus *status)
 CfCode
 gst_cf_chain_finish (GstBuffer *buffer, CfStatus *status)
 {
-  const Mark *mark = mark_of (buffer);
+  const Fence *fence = fence_of (buffer);
 
-  /* Others may have read it since it was marked. */
-  return mark ? wait_for (mark->shared, queued (mark->shared), status) : CF_OK;
+  /* Other elements may have read it since the fence was set. */
+  return fence ? wait_for (fence->shared, queued (fence->shared), status) : CF_OK;
 }
 
 gboolean

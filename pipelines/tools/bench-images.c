@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * bench-picture.c: images that resemble those of a street camera: soft shapes of all
+ * bench-images.c: images that resemble those of a street camera: soft shapes of all
  * sizes with 1/f contrast (octaves of smooth noise), hard edges, sensor noise that
  * differs in each frame, and a camera that moves slightly. The time of a filter
  * depends on the content: medians and regions are cheap on flat images. */
@@ -175,10 +175,12 @@ bench_images (const GstVideoInfo *info, GstBuffer **images, int n)
   int comps = (int) GST_VIDEO_FORMAT_INFO_N_COMPONENTS (format);
   Painter painter = { .info = info, .images = images, .n = n };
   GThread *thread[16];
-  int threads = MIN ((int) G_N_ELEMENTS (thread), cf_cpu_threads ());
+  int threads;
   gint8 *noise;
   Scene scene;
 
+  cf_cpu_info (&threads);
+  threads = MIN (threads, (int) G_N_ELEMENTS (thread));
   for (int c = 0; c < comps; c++)
     if (GST_VIDEO_FORMAT_INFO_DEPTH (format, c) < 8 || GST_VIDEO_FORMAT_INFO_PSTRIDE (format, c) == 0 ||
         (GST_VIDEO_FORMAT_INFO_DEPTH (format, c) > 8 && !GST_VIDEO_FORMAT_INFO_IS_LE (format)))

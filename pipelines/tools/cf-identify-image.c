@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * cf-identify-picture.c: reads (by GStreamer), draws, blurs and compares the images of
+ * cf-identify-image.c: reads (by GStreamer), draws, blurs and compares the images of
  * cf-identify, and adds noise to them. */
 
 #include "cf-identify.h"

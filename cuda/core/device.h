@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
+ *
+ * core/device.h: the GPU as the core sees it, a table of functions. core/gpu/ has the one for CUDA; a build
+ * without CUDA has none; tests install their own. The functions are those of cf.h, which has
+ * their contracts. */
+#ifndef CF_CORE_DEVICE_H
+#define CF_CORE_DEVICE_H
+
+#include "cf-test.h"
+#include "filter.h"
+
+struct CfDevice {
+  void (*versions) (int *driver, int *runtime);
+  int (*count) (CfStatus *status);
+  CfCode (*info) (int device, CfGpuInfo *info, CfStatus *status);
+  bool (*lost) (void);
+  CfGpuCounters (*counters) (void);
+
+  /* Fills the device's part of a context. */
+  CfCode (*context_init) (CfContext *context, CfStatus *status);
+  /* Returns the filter's functions on this device, NULL where it has none. */
+  const CfOps *(*ops) (const CfFilter *filter);
+
+  void *(*pinned_alloc) (size_t size, CfStatus *status);
+  void (*pinned_free) (void *memory);
+  void *(*device_alloc) (size_t size, CfStatus *status);
+  void (*device_free) (void *memory);
+
+  CfStream *(*stream_new) (void *handle, CfStatus *status);
+  void (*stream_free) (CfStream *stream);
+  /* `whole`: the images are all of what is in their memory, so that the bytes between planes may
+   * travel with them. */
+  CfCode (*stream_copy) (CfStream *stream, CfDirection direction, const CfImage *to, const CfImage *from, bool whole,
+      CfStatus *status);
+  CfCode (*stream_wait) (CfStream *stream, uint64_t deadline_ns, CfStatus *status);
+  CfCode (*stream_record) (CfStream *stream, CfEvents *events, unsigned i, CfStatus *status);
+  CfCode (*stream_wait_event) (CfStream *stream, const CfEvents *events, unsigned i, CfStatus *status);
+  CfCode (*stream_signal) (CfStream *stream, CfEvents *events, CfStatus *status);
+
+  CfEvents *(*events_new) (unsigned n, CfStatus *status);
+  void (*events_free) (CfEvents *events);
+  CfCode (*events_wait) (CfEvents *events, uint64_t deadline_ns, CfStatus *status);
+  uint64_t (*events_elapsed_ns) (const CfEvents *events, unsigned from, unsigned to);
+};
+
+extern const CfDevice cf_device_cuda; /* core/gpu/device.c */
+
+/* Fills a context for the current device. */
+CfCode cf_device_context_init (CfContext *context, CfStatus *status);
+/* Returns the filter's functions on the device, NULL where it has none. */
+const CfOps *cf_device_ops (const CfFilter *filter);
+/* Queues the copy of the rows begin..end - 1 (cf_image_rows) of an image, and of nothing beside them. */
+CfCode cf_stream_copy_rows (CfStream *stream, CfDirection direction, const CfImage *to, const CfImage *from, int begin,
+    int end, CfStatus *status);
+
+/* Returns the code for an error number of the CUDA runtime or driver, which share their numbers. */
+CfCode cf_cuda_code (int error);
+
+#endif

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
+ *
+ * core/gpu/cuda.h: the CUDA runtime's errors and handles, for the files that call it: core/gpu/ and the filters'
+ * gpu/. */
+#ifndef CF_CORE_GPU_CUDA_H
+#define CF_CORE_GPU_CUDA_H
+
+#include "core/filter.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Returns CF_OK for 0 (cudaSuccess); turns any other cudaError_t into a status, in which `what` says what was
+ * tried, and notes sticky errors for cf_gpu_lost. */
+CfCode cf_cuda_check (int error, const char *what, CfStatus *status);
+/* Counts a launch and checks it; to be called right behind every launch. */
+CfCode cf_cuda_launched (const char *kernel, CfStatus *status);
+/* Returns whether CUDA calls that wait for the device (allocating, freeing) may be made: not while it hangs, nor
+ * after a sticky error. */
+bool cf_cuda_usable (void);
+/* Notes that the work of this cudaStream_t did not end in time. */
+void cf_cuda_hangs (void *stream);
+/* Returns the cudaStream_t of a stream. */
+void *cf_stream_handle (const CfStream *stream);
+
+/* The table's functions for streams and events (core/gpu/stream.c). */
+CfStream *cf_cuda_stream_new (void *handle, CfStatus *status);
+void cf_cuda_stream_free (CfStream *stream);
+CfCode cf_cuda_stream_copy (CfStream *stream, CfDirection direction, const CfImage *to, const CfImage *from,
+    bool whole, CfStatus *status);
+CfCode cf_cuda_stream_wait (CfStream *stream, uint64_t deadline_ns, CfStatus *status);
+CfCode cf_cuda_stream_record (CfStream *stream, CfEvents *events, unsigned i, CfStatus *status);
+CfCode cf_cuda_stream_wait_event (CfStream *stream, const CfEvents *events, unsigned i, CfStatus *status);
+CfCode cf_cuda_stream_signal (CfStream *stream, CfEvents *events, CfStatus *status);
+CfEvents *cf_cuda_events_new (unsigned n, CfStatus *status);
+void cf_cuda_events_free (CfEvents *events);
+CfCode cf_cuda_events_wait (CfEvents *events, uint64_t deadline_ns, CfStatus *status);
+uint64_t cf_cuda_events_elapsed_ns (const CfEvents *events, unsigned from, unsigned to);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
+ *
+ * core/plan.c: contexts and plans: what is the same for every filter and for both backends. */
+#include "cf-test.h"
+#include "device.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- contexts ----------------------------------------------------------- */
+
+CfContext *
+cf_context_new (CfBackend backend, CfStatus *status)
+{
+  CfContext *context = calloc (1, sizeof *context);
+
+  if (!context) {
+    cf_fail (status, CF_NO_MEMORY, "out of memory");
+    return NULL;
+  }
+  context->backend = backend;
+  if (backend == CF_BACKEND_CUDA && cf_device_context_init (context, status) != CF_OK) {
+    free (context);
+    return NULL;
+  }
+  return context;
+}
+
+void
+cf_context_free (CfContext *context)
+{
+  free (context);
+}
+
+/* ---- plans -------------------------------------------------------------- */
+
+CfPlan *
+cf_plan_new (CfContext *context, const CfFilter *filter, const CfVideo *video, const CfCommon *common,
+    const void *params, CfStatus *status)
+{
+  const CfOps *ops = context->backend == CF_BACKEND_CUDA ? cf_device_ops (filter) : filter->cpu;
+  CfPlan *plan;
+
+  if (cf_filter_check (filter, video, common, params, status) != CF_OK)
+    return NULL;
+  if (!ops) {
+    cf_fail (status, CF_UNSUPPORTED, "the %s filter has no CUDA kernels in this build", filter->info.stem);
+    return NULL;
+  }
+  plan = calloc (1, sizeof *plan);
+  if (plan)
+    plan->params = cf_params_copy (filter, params);
+  if (!plan || !plan->params) {
+    free (plan);
+    cf_fail (status, CF_NO_MEMORY, "out of memory");
+    return NULL;
+  }
+  plan->context = context;
+  plan->filter = filter;
+  plan->ops = ops;
+  plan->video = *video;
+  plan->common = *common;
+  if (ops->init && ops->init (plan, status) != CF_OK) {
+    cf_plan_free (plan);
+    return NULL;
+  }
+  return plan;
+}
+
+void
+cf_plan_free (CfPlan *plan)
+{
+  if (!plan)
+    return;
+  if (plan->ops->free)
+    plan->ops->free (plan);
+  cf_params_free (plan->filter, plan->params);
+  free (plan);
+}
+
+CfCode
+cf_plan_update (CfPlan *plan, const CfCommon *common, const void *params, CfStatus *status)
+{
+  CfCode code = cf_filter_check (plan->filter, &plan->video, common, params, status);
+  CfCommon old_common = plan->common;
+  void *old_params = plan->params, *copy;
+
+  if (code != CF_OK)
+    return code;
+  if (plan->filter->replan && plan->filter->replan (plan->params, params))
+    return cf_fail (status, CF_REPLAN, "these parameters need a new plan");
+  copy = cf_params_copy (plan->filter, params);
+  if (!copy)
+    return cf_fail (status, CF_NO_MEMORY, "out of memory");
+  plan->params = copy;
+  plan->common = *common;
+  if (plan->ops->update)
+    code = plan->ops->update (plan, status);
+  if (code != CF_OK) {
+    /* The old parameters worked before, and their scratch is still there. A lost GPU gets no more
+     * calls. */
+    plan->params = old_params;
+    plan->common = old_common;
+    if (plan->ops->update && code != CF_GPU_LOST)
+      plan->ops->update (plan, NULL);
+    cf_params_free (plan->filter, copy);
+    return code;
+  }
+  cf_params_free (plan->filter, old_params);
+  return CF_OK;
+}
+
+/* Checks that an image has the plan's format and size, and memory for all samples. */
+static CfCode
+check_image (const CfPlan *plan, const CfImage *image, const char *which, CfStatus *status)
+{
+  const CfFormatInfo *info = cf_format_info (plan->video.format);
+
+  if (image->format != plan->video.format || image->width != plan->video.width || image->height != plan->video.height)
+    return cf_fail (status, CF_BAD_VALUE, "the %s image has another format or size than the plan: %d x %d, not %d x %d",
+        which, image->width, image->height, plan->video.width, plan->video.height);
+  for (int p = 0; p < info->n_planes; p++) {
+    size_t need = cf_plane_row_bytes (info->format, image->width, p);
+
+    if (!image->plane[p].data)
+      return cf_fail (status, CF_BAD_VALUE, "plane %d of the %s image has no memory", p, which);
+    if (image->plane[p].pitch < need)
+      return cf_fail (status, CF_BAD_VALUE, "plane %d of the %s image has a pitch of %zu bytes; a row takes %zu", p,
+          which, image->plane[p].pitch, need);
+    if (info->bytes == 2 && ((uintptr_t) image->plane[p].data | image->plane[p].pitch) & 1)
+      return cf_fail (status, CF_BAD_VALUE, "plane %d of the %s image has 16-bit samples at an odd address or pitch",
+          p, which);
+  }
+  return CF_OK;
+}
+
+CfCode
+cf_plan_enqueue (CfPlan *plan, CfStream *stream, const CfImage *in, const CfImage *out, CfStatus *status)
+{
+  CfCode code = check_image (plan, in, "input", status);
+
+  if (code == CF_OK)
+    code = check_image (plan, out, "output", status);
+  return code == CF_OK ? plan->ops->enqueue (plan, stream, in, out, status) : code;
+}
+
+CfCode
+cf_plan_push_history (CfPlan *plan, CfStream *stream, const CfImage *in, CfStatus *status)
+{
+  CfCode code = check_image (plan, in, "input", status);
+
+  return code == CF_OK && plan->ops->push_history ? plan->ops->push_history (plan, stream, in, status) : code;
+}
+
+void
+cf_plan_reset (CfPlan *plan)
+{
+  if (plan->ops->reset)
+    plan->ops->reset (plan);
+}
+
+const char *
+cf_plan_variant (const CfPlan *plan)
+{
+  return plan->ops->variant ? plan->ops->variant (plan) : plan->filter->info.stem;
+}
+
+const char *
+cf_plan_variant_name (const CfPlan *plan, unsigned i)
+{
+  return plan->ops->variant_name ? plan->ops->variant_name (plan, i) : NULL;
+}
+
+CfCode
+cf_plan_prefer_number (CfPlan *plan, const char *name, int *preferred,
+    CfCode (*update) (CfPlan *plan, CfStatus *status), CfStatus *status)
+{
+  int old = *preferred, wanted = -1;
+  const char *known;
+  CfCode code;
+
+  for (unsigned i = 0; name && (known = plan->ops->variant_name (plan, i)) != NULL; i++)
+    if (strcmp (name, known) == 0)
+      wanted = (int) i;
+  if (name && wanted < 0)
+    return cf_fail (status, CF_UNSUPPORTED, "the %s filter has no variant %s here", plan->filter->info.stem, name);
+  *preferred = wanted;
+  code = update (plan, status);
+  if (code == CF_OK)
+    return CF_OK;
+  *preferred = old;
+  return update (plan, NULL) == CF_OK ? code : CF_NO_MEMORY;
+}
+
+CfCode
+cf_plan_prefer (CfPlan *plan, const char *variant, CfStatus *status)
+{
+  if (!plan->ops->prefer)
+    return cf_fail (status, CF_UNSUPPORTED, "the %s filter has one variant only", plan->filter->info.stem);
+  return plan->ops->prefer (plan, variant, status);
+}
+
+CfCode
+cf_plan_override (CfPlan *plan, const char *name, int value, CfStatus *status)
+{
+  if (!plan->ops->set_override)
+    return cf_fail (status, CF_UNSUPPORTED, "the %s filter has no name %s here", plan->filter->info.stem, name);
+  return plan->ops->set_override (plan, name, value, status);
+}
+
+CfCode
+cf_plan_trace (CfPlan *plan, CfStream *stream, int *table, size_t size, int *rows, int *columns, CfStatus *status)
+{
+  if (!plan->ops->trace)
+    return cf_fail (status, CF_UNSUPPORTED, "the %s filter keeps no trace here", plan->filter->info.stem);
+  return plan->ops->trace (plan, stream, table, size, rows, columns, status);
+}
+
+CfCode
+cf_plan_regions (CfPlan *plan, CfRegions *regions, CfStatus *status)
+{
+  if (!plan->ops->regions)
+    return cf_fail (status, CF_UNSUPPORTED, "the %s filter finds no regions", plan->filter->info.stem);
+  if (!cf_filter_traits (plan->filter, &plan->video, &plan->common, plan->params).has_regions)
+    return cf_fail (status, CF_BAD_VALUE, "no regions were asked for: region-meta, label-meta and message-interval are off");
+  return plan->ops->regions (plan, regions, status);
+}

@@ -1,0 +1,121 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+#
+# effect.sh: everyday pipelines with the filters of this project. Each is one line of
+# gst-launch-1.0, which is printed before it runs, to be copied and changed. demo.sh
+# builds the plugin.
+
+set -u
+# shellcheck source-path=SCRIPTDIR source=lib.sh
+. "$(dirname "$0")/lib.sh"
+
+usage () {
+  cat << 'END'
+usage: pipelines/effect.sh EFFECT FILE OUT.mkv        a video file with the effect
+       pipelines/effect.sh EFFECT FILE                the same in a window
+       pipelines/effect.sh EFFECT [/dev/video0]       a camera, in a window
+       pipelines/effect.sh EFFECT rtsp://... OUT.mkv  a network camera, until Ctrl-C
+       pipelines/effect.sh EFFECT test [OUT.mkv]      a test pattern
+       pipelines/effect.sh --list                     the effects and their element lines
+FILTER='cudaconvolve preset=box kernel-size=31' in the environment replaces the
+element line of any effect. restore.sh restores blurred video.
+
+Effects:
+END
+  list
+}
+
+# The table of effects: calls `effect NAME SENTENCE ELEMENT [PROPERTY=VALUE...]` for each one.
+table () {
+  effect denoise 'Removes speckles by a 5 x 5 median.' \
+    cudamedian kernel-size=5
+  effect denoise-light 'Removes single noisy pixels by a 3 x 3 median.' \
+    cudamedian kernel-size=3
+  effect denoise-temporal 'Removes noise that lasts one frame: a 3 x 3 median of three frames, for cameras at night.' \
+    cudamedian kernel-size=3 temporal-depth=3
+
+  effect sharpen 'Sharpens by an unsharp mask, which leaves flat areas alone.' \
+    cudaconvolve preset=unsharp kernel-size=7 amount=1.5
+  effect crisp 'Sharpens hard by a 3 x 3 kernel.' \
+    cudaconvolve preset=sharpen
+  effect sharpen-fine 'Sharpens small details of the luma by a recursive filter.' \
+    cudairfilter preset=sharpen sigma=1.2 amount=1.2 apply-to=luma
+  effect clear 'Raises the local contrast: sharpens by a wide blur.' \
+    cudairfilter preset=sharpen sigma=30 amount=0.6 apply-to=luma
+
+  effect blur 'Blurs by a Gaussian of 21 x 21.' \
+    cudaconvolve preset=gauss kernel-size=21
+  effect blur-wide 'Blurs very wide and soft by a recursive filter.' \
+    cudairfilter preset=soft sigma=40
+  effect motion 'Blurs as a moving camera does.' \
+    cudaconvolve preset=motion kernel-size=21 angle=30
+  effect smear 'Smears to the right by a typed recursive filter.' \
+    cudairfilter numerator=0.05 'denominator=0 0.95; 0 0' quadrants=se
+
+  effect edges 'Shows the strength of edges (Sobel).' \
+    cudaconvolve preset=sobel divisor=2
+  effect lines 'Shows lines and spots on gray (Laplacian of a Gaussian).' \
+    cudaconvolve preset=log kernel-size=9 divisor=0.1 bias=128 gray=luma
+  effect relief 'Shows a gray relief, lit from the side.' \
+    cudaconvolve preset=emboss angle=45 gray=luma
+  effect flat 'Removes shadows and vignetting: shows on gray how each pixel differs from its surroundings.' \
+    cudairfilter preset=highpass sigma=40 amount=1.5 apply-to=luma
+
+  effect kernel "Convolves with KERNEL='0 -1 0; -1 5 -1; 0 -1 0' of the environment." \
+    cudaconvolve "kernel=${KERNEL:-0 -1 0; -1 5 -1; 0 -1 0}"
+  effect coefficients 'Filters by COEFFICIENTS=coefficients.json of the environment, a file as cf-identify writes it.' \
+    cudairfilter "coefficients=${COEFFICIENTS:-coefficients.json}" apply-to=luma
+
+  effect regions 'Paints each region in its mean colour.' \
+    cudasegment
+  effect borders 'Draws the borders of regions into the video.' \
+    cudasegment output=boundaries boundary-color=0xffffff00
+  effect labels 'Paints each region in a colour that it keeps from frame to frame.' \
+    cudasegment output=labels
+  effect labels-large 'Paints the labels of thirty regions at most, large ones.' \
+    cudasegment output=labels max-regions=30
+  effect labels-per-frame 'Paints the labels of each frame by itself, to compare with labels.' \
+    cudasegment output=labels temporal=0
+  effect borders-print 'Draws the borders, and prints the list of regions once a second.' \
+    cudasegment output=boundaries boundary-color=0xffffff00 message-interval=1000
+}
+
+list () {
+  effect () {
+    printf '  %-16s  %s\n  %16s ' "$1" "$2" ''
+    for word in "${@:3}"; do
+      case $word in *' '*) word="'$word'" ;; esac
+      printf ' %s' "$word"
+    done
+    printf '\n'
+  }
+  local word
+  table
+}
+
+# Sets the array `filter` to the words of the element line of effect $1; empty: there is no such effect.
+find_effect () {
+  local wanted=$1
+  filter=()
+  effect () { [ "$1" != "$wanted" ] || filter=("${@:3}"); }
+  table
+}
+
+case ${1:-} in
+  -h | --help) usage; exit 0 ;;
+  --list) list; exit 0 ;;
+esac
+if [ $# -lt 1 ] || [ $# -gt 3 ]; then
+  usage >&2
+  exit 2
+fi
+find_effect "$1"
+[ ${#filter[@]} -gt 0 ] || cf_die "no effect \"$1\"; --list prints the effects"
+[ -z "${FILTER:-}" ] || read -ra filter <<< "$FILTER"
+cf_need_element "${filter[0]}"
+# RGB, which a camera may send, has no luma.
+case " ${filter[*]} " in *" apply-to="*) filter=("video/x-raw,format=I420" ! "${filter[@]}") ;; esac
+options=(-e)
+[ "$1" != borders-print ] || options+=(--messages) # a bus message carries the list
+cf_ends "${2:-/dev/video0}" "${3:-}"
+cf_launch "${options[@]}" "${source[@]}" ! videoconvert ! "${filter[@]}" ! videoconvert ! "${sink[@]}"

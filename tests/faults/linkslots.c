@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
+ *
+ * linkslots.c: many threads share the link: no more at a time than there are slots, in the order in which they came, each
+ * on the streams of its slot; and where a frame does not end in time, no thread waits on. */
+#include "common.h"
+#include "fake.h"
+#include "gstcfcuda.h"
+#include "transfer/linkslots.h"
+
+#define THREADS 40
+#define ROUNDS 25
+
+static GstCfLinkSlots *slots;
+static gint taken[GST_CF_LINK_SLOTS]; /* atomic */
+static gint busy, wrong, refused, came;
+static gint order[THREADS];
+
+/* Takes and releases a slot again and again. */
+static gpointer
+worker (gpointer user)
+{
+  (void) user;
+  for (int i = 0; i < ROUNDS; i++) {
+    gboolean alone, good;
+    guint slot;
+
+    good = gst_cf_link_slots_take (slots, &slot, &alone);
+    good = good && g_atomic_int_add (&busy, 1) < GST_CF_LINK_SLOTS && g_atomic_int_add (&taken[slot], 1) == 0;
+    if (!good)
+      g_atomic_int_inc (&wrong);
+    g_thread_yield ();
+    g_atomic_int_add (&taken[slot], -1);
+    g_atomic_int_add (&busy, -1);
+    gst_cf_link_slots_release (slots, slot);
+  }
+  return NULL;
+}
+
+/* Takes a slot, and notes when. */
+static gpointer
+waiter (gpointer number)
+{
+  gboolean alone;
+  guint slot;
+
+  if (!gst_cf_link_slots_take (slots, &slot, &alone)) {
+    g_atomic_int_inc (&refused);
+    return NULL;
+  }
+  order[g_atomic_int_add (&came, 1)] = GPOINTER_TO_INT (number);
+  gst_cf_link_slots_release (slots, slot);
+  return NULL;
+}
+
+/* Each thread waits in the queue before the next one is started. */
+static void
+start_waiters (GThread **thread, guint n)
+{
+  for (guint i = 0; i < n; i++) {
+    thread[i] = g_thread_new ("waiter", waiter, GINT_TO_POINTER (i));
+    while (gst_cf_link_slots_waiting (slots) <= i)
+      g_thread_yield ();
+  }
+}
+
+static void
+join (GThread **thread, guint n)
+{
+  for (guint i = 0; i < n; i++)
+    g_thread_join (thread[i]);
+}
+
+static void
+take_all (guint *slot)
+{
+  gboolean alone, good = TRUE;
+
+  for (gint i = 0; i < GST_CF_LINK_SLOTS; i++) {
+    good = good && gst_cf_link_slots_take (slots, &slot[i], &alone);
+    good = good && alone == (i == 0);
+  }
+  faults_check (good, "a slot is refused, or does not say whether it is the only one taken");
+}
+
+static void
+together (void)
+{
+  GThread *thread[THREADS];
+
+  for (gint i = 0; i < THREADS; i++)
+    thread[i] = g_thread_new ("worker", worker, NULL);
+  join (thread, THREADS);
+  faults_check (wrong == 0, "more slots taken than there are, or one twice");
+}
+
+static void
+in_order (void)
+{
+  guint slot[GST_CF_LINK_SLOTS];
+  GThread *thread[THREADS];
+  gboolean good = TRUE;
+
+  take_all (slot);
+  came = 0;
+  start_waiters (thread, 10);
+  faults_check (g_atomic_int_get (&came) == 0, "a slot more than there are");
+  gst_cf_link_slots_release (slots, slot[0]);
+  join (thread, 10);
+  for (gint i = 0; i < 10; i++)
+    good = good && order[i] == i;
+  faults_check (good && came == 10, "not in the order in which the threads came");
+  for (gint i = 1; i < GST_CF_LINK_SLOTS; i++)
+    gst_cf_link_slots_release (slots, slot[i]);
+}
+
+/* Threads that wait are refused; threads that come later may try. */
+static void
+abandoned (void)
+{
+  guint slot[GST_CF_LINK_SLOTS];
+  CfStatus status = { 0 };
+  GThread *thread[THREADS];
+  CfStream *first;
+
+  take_all (slot);
+  first = gst_cf_link_slots_stream (slots, slot[0], GST_CF_LINK_UP, &status);
+  came = refused = 0;
+  start_waiters (thread, 5);
+  gst_cf_link_slots_abandon (slots, slot[0]);
+  join (thread, 5);
+  faults_check (refused == 5 && came == 0, "a thread that waited was not refused");
+  for (gint i = 1; i < GST_CF_LINK_SLOTS; i++)
+    gst_cf_link_slots_release (slots, slot[i]);
+  take_all (slot);
+  for (gint i = 0; i < GST_CF_LINK_SLOTS; i++) {
+    CfStream *stream = gst_cf_link_slots_stream (slots, slot[i], GST_CF_LINK_UP, &status);
+
+    faults_check (stream != NULL && stream != first, "no stream, or the one that was abandoned");
+    faults_check (stream == gst_cf_link_slots_stream (slots, slot[i], GST_CF_LINK_UP, &status), "another stream");
+    gst_cf_link_slots_release (slots, slot[i]);
+  }
+  cf_stream_free (first);
+}
+
+int
+main (void)
+{
+  GstObject *context = NULL, *other = NULL;
+  GstCfLinkSlots *others;
+
+  faults_start ();
+  fake_arm (-1, 0, false);
+  gst_cf_cuda_ensure_context (NULL, 0, &context);
+  gst_cf_cuda_ensure_context (NULL, 0, &other);
+  slots = gst_cf_link_slots_open (context);
+  others = gst_cf_link_slots_open (other);
+  faults_check (slots != others && slots == gst_cf_link_slots_open (context), "not one set of slots for each context");
+  gst_cf_link_slots_close (slots);
+  gst_cf_link_slots_close (others);
+  gst_cf_cuda_push (context);
+  together ();
+  in_order ();
+  abandoned ();
+  gst_cf_cuda_pop ();
+  gst_cf_link_slots_close (slots);
+  faults_check (fake.live == 0, "streams are left");
+  gst_object_unref (context);
+  gst_object_unref (other);
+  faults_check (fake.contexts == 0, "a context is left");
+  return faults_end ();
+}
