@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * gstcudasegment.c: the cudasegment element. The filter is cuda/segment/segment.h. */
 
@@ -7,44 +8,40 @@
  * @title: cudasegment
  * @short_description: segmentation by region growing on the GPU or the CPU
  *
- * Divides the picture into regions of like colour: seeds are found where it is
- * smooth, grow into the regions whose mean is nearest, and regions alike are
- * merged. Out comes each region in its mean colour, the input with the borders
- * drawn in, a colour a region, or the input as it is, beside what is told of
- * the regions. They are followed from frame to frame: a region keeps its number
- * and its border does not flicker (#GstCudaSegment:temporal). Numbers begin
- * anew at the start, with new caps, after a flush, where the size of the cells
- * changes, and where the CPU takes over from a GPU that has failed.
+ * Divides frames into regions of similar colour: seeds are placed where the frame is smooth, all other pixels join the
+ * seeded regions whose mean colour is nearest, and similar regions merge. The output is each region in its mean colour,
+ * the input with the borders drawn in, a colour per region, or the unchanged input. Regions are followed from frame to
+ * frame: a region keeps its id, and its border does not flicker (#GstCudaSegment:temporal). Ids begin again with 1 at
+ * the start, with new caps, after a flush, where the size of the cells changes, and where the CPU takes over from a
+ * GPU that has failed.
  *
- * Applications hear of the regions in three ways. Each holds of a region its
- * number `id`, its `age` in frames, its `area` in pixels, its box, its centroid
- * and its mean colour:
+ * Applications receive the regions in three ways, each with the `id` of a region, its `age` in frames, its `area` in
+ * pixels, its bounding box, its centroid and its mean colour:
  *
- * * #GstCudaSegment:region-meta attaches a #GstVideoRegionOfInterestMeta of type
- *   "region" for each region, with a parameter structure "cudasegment".
- * * #GstCudaSegment:label-meta attaches the label of each pixel and the list of
- *   the regions, the #GstCustomMeta "GstCudaSegmentMeta"; gstcudasegmentmeta.h
- *   reads it and needs nothing to be linked.
- * * #GstCudaSegment:message-interval posts the element message "cudasegment", at
- *   most once in so many milliseconds: timestamp, stream-time, running-time,
- *   duration, width and height of the picture, and the array "regions".
+ * * #GstCudaSegment:region-meta attaches one #GstVideoRegionOfInterestMeta per region, of type "region", with a
+ *   parameter structure "cudasegment".
+ * * #GstCudaSegment:label-meta attaches the #GstCustomMeta "GstCudaSegmentMeta", with the label of each pixel and the
+ *   list of the regions. The header gstcudasegmentmeta.h reads it; an application does not link the plugin.
+ * * #GstCudaSegment:message-interval posts the element message "cudasegment", at most once per interval, with
+ *   timestamp, stream-time, running-time and duration, width and height of the frame, and the array "regions".
  *
- * The GPU, which segments where there is one, gives the same bytes and the same
- * numbers as the CPU, which segments where there is none.
+ * The GPU segments where there is one, otherwise the CPU, with identical frames and ids.
  *
  * ## Example launch lines
  * |[
  * gst-launch-1.0 filesrc location=street.mp4 ! decodebin ! videoconvert ! cudasegment ! videoconvert ! autovideosink
- * ]| Regions in their mean colours, a film as a poster.
+ * ]| Paints each region in its mean colour: a video like a poster.
  * |[
- * gst-launch-1.0 v4l2src ! videoconvert ! cudasegment output=boundaries boundary-color=0xffff0000 ! videoconvert ! autovideosink
- * ]| A camera's picture with red borders between the regions.
+ * gst-launch-1.0 v4l2src ! decodebin ! videoconvert ! cudasegment output=boundaries boundary-color=0xffff0000 ! \
+ *   videoconvert ! autovideosink
+ * ]| Draws red borders between the regions into the video of a camera.
  * |[
- * gst-launch-1.0 v4l2src ! videoconvert ! cudasegment output=labels max-regions=30 ! videoconvert ! autovideosink
- * ]| Few and large regions, each in a colour of its own that it keeps.
+ * gst-launch-1.0 v4l2src ! decodebin ! videoconvert ! cudasegment output=labels max-regions=30 ! \
+ *   videoconvert ! autovideosink
+ * ]| Paints a few large regions, each in a colour that it keeps.
  * |[
  * gst-launch-1.0 -m videotestsrc num-buffers=100 ! cudasegment output=passthrough message-interval=1000 ! fakesink
- * ]| Prints once a second what regions there are; the picture is not touched.
+ * ]| Prints the list of regions once a second and leaves the video unchanged.
  *
  * Since: 0.1
  */
@@ -64,8 +61,8 @@ G_DEFINE_TYPE_WITH_CODE (GstCudaSegment, gst_cuda_segment, GST_TYPE_CF_FILTER,
     GST_DEBUG_CATEGORY_INIT (gst_cuda_segment_debug, "cudasegment", 0, "segmentation"))
 GST_ELEMENT_REGISTER_DEFINE (cudasegment, "cudasegment", GST_RANK_NONE, GST_TYPE_CUDA_SEGMENT)
 
-/* Has the interval gone by? In running time, or by the clock where one of the
- * frames has none. Time that goes back, after a flush, begins a new interval. */
+/* Returns whether the interval has passed: in running time, or by the clock where one of the two frames has none. Time
+ * that goes back, after a flush, begins a new interval. */
 static gboolean
 message_is_due (GstCudaSegment *self, GstClockTime running, GstClockTime interval)
 {
@@ -92,7 +89,7 @@ regions_found (GstCfFilter *filter, GstBuffer *buffer, const GstVideoInfo *info,
   g_object_get (self, "region-meta", &region_meta, "label-meta", &label_meta, "message-interval", &interval, NULL);
   if (region_meta)
     gst_cuda_segment_add_regions (buffer, regions);
-  if (label_meta && regions->label) /* none where it was turned on since this frame began */
+  if (label_meta && regions->label) /* NULL where label-meta was set after this frame began */
     gst_cuda_segment_add_labels (buffer, info, regions);
   if (segment->format == GST_FORMAT_TIME)
     running = gst_segment_to_running_time (segment, GST_FORMAT_TIME, GST_BUFFER_PTS (buffer));
@@ -115,7 +112,7 @@ gst_cuda_segment_class_init (GstCudaSegmentClass *klass)
 {
   gst_element_class_set_static_metadata (GST_ELEMENT_CLASS (klass), "CUDA segmentation",
       "Filter/Effect/Video/Hardware",
-      "Regions of like colour, followed in time, on the GPU, or on the CPU where there is none",
+      "Finds regions of similar colour and follows them in time, on the GPU, or on the CPU where there is none",
       "The gst-cuda-filters authors");
   GST_BASE_TRANSFORM_CLASS (klass)->start = GST_DEBUG_FUNCPTR (start);
   GST_CF_FILTER_CLASS (klass)->regions = GST_DEBUG_FUNCPTR (regions_found);

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Makes docs/images/restore.png: a part of a frame blurred by motion, restored by what cf-identify found on another part of it,
-and as it was.
+# Copyright (C) 2026 the gst-cuda-filters authors
+"""Makes docs/images/restore.png: a part of a frame blurred by motion, restored by the filter that cf-identify found on
+another part of it, and the original.
 
-usage: GST_PLUGIN_PATH=build/gst docs/images/restore.py build/pipelines/cf-identify FILM [OUT.png]
+usage: GST_PLUGIN_PATH=build/gst docs/images/restore.py build/pipelines/cf-identify VIDEO [OUT.png]
 
-FILM of the picture in the repository: OpenCV's sample vtest.avi. Needs numpy, OpenCV and gst-launch-1.0 with
-pngdec and pngenc.
+VIDEO of the image in the repository: OpenCV's sample vtest.avi. Needs numpy, OpenCV and gst-launch-1.0 with pngdec
+and pngenc.
 """
 import os
 import subprocess
@@ -44,7 +45,7 @@ def main():
         frame, sharp, blurred, restored, found = (os.path.join(folder, name) for name in (
             'frame.png', 'sharp.png', 'blurred.png', 'restored.png', 'found.json'))
         cv2.imwrite(frame, read_frame(sys.argv[2], FRAME))
-        # Through the same conversions, which change the colours a little.
+        # Both images take the same conversions, which change the colours a little.
         run_element(['cudaconvolve', 'preset=identity'], frame, sharp)
         run_element(['cudaconvolve', 'preset=motion', 'kernel-size=9', 'angle=0'], frame, blurred)
         subprocess.run([sys.argv[1], sharp, blurred, '--fragment', FRAGMENT, '--window', '5', '--symmetry', 'mirror',

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Makes docs/images/convolve.png, irfilter.png or segment.png: a part of a frame of a film, once for each of an element's
-effects.
+# Copyright (C) 2026 the gst-cuda-filters authors
+"""Makes docs/images/convolve.png, irfilter.png or segment.png: a part of a video frame, once per effect of an element.
 
-usage: GST_PLUGIN_PATH=build/gst docs/images/sheets.py convolve|irfilter|segment FILM [OUT.png]
+usage: GST_PLUGIN_PATH=build/gst docs/images/sheets.py convolve|irfilter|segment VIDEO [OUT.png]
 
-FILM of the pictures in the repository: OpenCV's sample vtest.avi. Needs numpy, OpenCV and gst-launch-1.0 with
-pngdec and pngenc.
+VIDEO of the images in the repository: OpenCV's sample vtest.avi. Needs numpy, OpenCV and gst-launch-1.0 with pngdec
+and pngenc.
 """
 import os
 import subprocess
@@ -18,14 +18,14 @@ import numpy as np
 
 FRAME = 120
 BAR, GAP = 20, 4
-# Columns; the part of the frame: left, top, width, height. Regions are found in the frame as a whole.
+# Columns, and the part of the frame: left, top, width, height. Regions are found in the whole frame.
 LAYOUTS = {
     'convolve': (4, (370, 58, 212, 154)),
     'irfilter': (4, (370, 58, 212, 154)),
     'segment': (2, (300, 80, 424, 300)),
 }
 
-# Words of an element line that have blanks in them have them as '_'.
+# '_' stands for a blank within a word of an element line.
 SHEETS = {
     'convolve': [
         'preset=identity',
@@ -60,18 +60,18 @@ SHEETS = {
 }
 
 
-def read_frame(film, number):
-    capture = cv2.VideoCapture(film)
+def read_frame(video, number):
+    capture = cv2.VideoCapture(video)
     frame = None
     for _ in range(number + 1):
         good, frame = capture.read()
         if not good:
-            sys.exit(f'{film}: frame {number} cannot be read')
+            sys.exit(f'{video}: frame {number} cannot be read')
     return frame
 
 
 def filtered(element, properties, source, folder):
-    """The file `source` behind the element, in the format that cameras give."""
+    """Returns the image file `source` after the element, in I420, the format of most cameras."""
     target = os.path.join(folder, 'out.png')
     words = [word.replace('_', ' ') for word in properties.split()]
     subprocess.run(['gst-launch-1.0', '-q', 'filesrc', f'location={source}', '!', 'pngdec', '!', 'videoconvert', '!',
@@ -90,7 +90,7 @@ def tile(picture, label):
 def main():
     if len(sys.argv) not in (3, 4) or sys.argv[1] not in SHEETS:
         sys.exit(__doc__)
-    sheet_name, film = sys.argv[1:3]
+    sheet_name, video = sys.argv[1:3]
     tiles = SHEETS[sheet_name]
     out = sys.argv[3] if len(sys.argv) == 4 else os.path.join(os.path.dirname(os.path.abspath(__file__)),
                                                               f'{sheet_name}.png')
@@ -101,7 +101,7 @@ def main():
     sheet = np.full((rows * (height + BAR + GAP) - GAP, columns * (width + GAP) - GAP, 3), 255, np.uint8)
     with tempfile.TemporaryDirectory() as folder:
         source = os.path.join(folder, 'in.png')
-        frame = read_frame(film, FRAME)
+        frame = read_frame(video, FRAME)
         cv2.imwrite(source, frame if whole else frame[part])
         for n, properties in enumerate(tiles):
             y, x = n // columns * (height + BAR + GAP), n % columns * (width + GAP)

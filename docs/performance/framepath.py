@@ -1,22 +1,24 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Makes the frame path's tables (markdown, on stdout) and plots (framepath-*.svg and .png, beside this script) from
-the results of a bundle's `run.sh framepath` on a machine with a GPU.
+"""Makes the frame path's tables (Markdown) and plots (framepath-*.png, beside this script) from the results of a
+bundle's `run.sh framepath` on a machine with a GPU.
 
-usage: docs/performance/framepath.py FOLDER
+usage: docs/performance/framepath.py FOLDER [PAGE.md]
 
 FOLDER holds framepath-PART.json, or a part's rows in several files framepath-PART-*.json; missing parts are left out.
-Needs gnuplot with cairo.
+Each table of PAGE.md lies between two markers, "<!-- framepath NAME: begin -->" and "<!-- framepath NAME: end -->";
+this script replaces what is between them, appends tables that the page does not have, and keeps everything else.
+Without PAGE.md the tables go to stdout. Needs gnuplot with cairo.
 """
 import glob
 import json
 import os
+import re
 import subprocess
 import sys
 
 DOCS = os.path.dirname(os.path.abspath(__file__))
-KINDS = [("svg", "svg size 900,600 font 'sans,14' background rgb 'white'"),
-         ("png", "pngcairo size 900,600 font 'sans,11'")]
+TERMINAL = "pngcairo size 900,600 font 'sans,11'"
 PRESET = " backend=cuda on-gpu-error=error"
 SIZES = {(1920, 1080): "1080p", (3840, 2160): "4K"}
 
@@ -55,12 +57,29 @@ def size_of(row):
     return SIZES.get((row["width"], row["height"]), f'{row["width"]} x {row["height"]}')
 
 
-def table(head, rows):
-    print("| " + " | ".join(head) + " |")
-    print("| " + " | ".join("---" for _ in head) + " |")
-    for row in rows:
-        print("| " + " | ".join(str(cell) for cell in row) + " |")
-    print()
+TABLES = {}  # by name, in the order in which they were made
+
+
+def table(name, head, rows):
+    lines = [head, ["---"] * len(head)] + rows
+    TABLES[name] = "".join("| " + " | ".join(str(cell) for cell in line) + " |\n" for line in lines)
+
+
+def write_tables(page):
+    text = ""
+    if page:
+        with open(page, encoding="utf-8") as file:
+            text = file.read()
+    for name, rows in TABLES.items():
+        begin, end = f"<!-- framepath {name}: begin -->\n", f"<!-- framepath {name}: end -->"
+        old = re.compile(re.escape(begin) + ".*?" + re.escape(end), re.DOTALL)
+        new = begin + rows + end
+        text = old.sub(lambda _, new=new: new, text) if old.search(text) else f"{text}\n{new}\n"
+    if page:
+        with open(page, "w", encoding="utf-8") as file:
+            file.write(text)
+    else:
+        print(text, end="")
 
 
 def limits(results):
@@ -70,8 +89,8 @@ def limits(results):
         rows.append([size_of(limit), f'{limit["link_up_gbs"]:.1f}', f'{limit["link_down_gbs"]:.1f}',
                      f'{limit["link_both_gbs"]:.1f}', f"{frames:.0f}", f'{limit["link_trip_us"]:.0f}',
                      f'{limit["memcpy_one_thread_gbs"]:.1f}', f'{limit["memcpy_all_threads_gbs"]:.1f}'])
-    table(["NV12", "link up GB/s", "down", "both at once, each direction", "= frames/s", "up, down and waited for, us",
-           "memcpy, one thread, GB/s", "all threads"], rows)
+    table("limits", ["NV12", "link up GB/s", "down", "both at once, each direction", "= frames/s",
+                     "up, down and waited for, us", "memcpy, one thread, GB/s", "all threads"], rows)
 
 
 def share_of(row, results, name):
@@ -82,8 +101,8 @@ def share_of(row, results, name):
     return 0
 
 
-def in_flight(results, measured, limit):
-    """Prints frames/s and their share of the limit, one column per number of frames in flight."""
+def in_flight(name, results, measured, limit):
+    """Makes a table of frames/s and their share of the limit, one column per number of frames in flight."""
     rows = [row for row in good(results) if not row["bare"]]
     depths = sorted({int(row["value"]) for row in rows})
     out = []
@@ -92,7 +111,7 @@ def in_flight(results, measured, limit):
         out.append([name_of(key[0]), key[1]] + [
             f'{mine[d]["frames_per_second"]:.0f} ({100 * share_of(mine[d], measured, limit):.0f} %)' if d in mine
             else "-" for d in depths])
-    table(["element", "NV12"] + [f"{d} in flight" for d in depths], out)
+    table(name, ["element", "NV12"] + [f"{d} in flight" for d in depths], out)
 
 
 def latency(results):
@@ -106,8 +125,8 @@ def latency(results):
             out.append([name_of(row["line"]), size_of(row), f'{row["latency_p50_ms"] * 1e3:.0f}',
                         f'{row["latency_p99_ms"] * 1e3:.0f}', f"{p50:.0f}" if p50 else "-",
                         f'{row["latency_p50_ms"] * 1e3 / p50:.2f}' if p50 else "-", kernel_row.get("note", "")])
-    table(["element", "NV12", "p50 us", "p99 us", "kernels only us", "p50 / kernels only",
-           "kernels only, by transfer mode"], out)
+    table("latency", ["element", "NV12", "p50 us", "p99 us", "kernels only us", "p50 / kernels only",
+                      "kernels only, by transfer mode"], out)
 
 
 def kernel_us(row):
@@ -125,8 +144,8 @@ def chains(results):
                     f'{kernel_row["frame_ms"] * 1e3:.1f}', f'{row["over_bare_us"]:.1f}',
                     f'{row["over_bare_us"] / len(row["elements"]):.1f}', f'{row["latency_p50_ms"] * 1e3:.0f}',
                     f'{kernel_row["latency_p50_ms"] * 1e3:.0f}', f'{row["latency_p99_ms"] * 1e3:.0f}'])
-    table(["elements", "NV12", "frames/s", "us per frame", "kernels only, queued", "more", "more per element", "p50 us",
-           "kernels only, one by one", "p99 us"], out)
+    table("chain", ["elements", "NV12", "frames/s", "us per frame", "kernels only, queued", "more", "more per element",
+                    "p50 us", "kernels only, one by one", "p99 us"], out)
 
 
 def cameras(parts, flight):
@@ -141,8 +160,38 @@ def cameras(parts, flight):
                         # with several processes a kernel's time includes its wait for the others' time slices
                         f'{kernel_us(row) * row["frames_per_second"] / 1e4:.0f}' if row["processes"] == 1 else "-",
                         f'{100 * share_of(row, measured, "link_both_gbs"):.0f}'])
-    table(["cameras", "processes", "s", "frames/s", "dropped", "late", "p50 ms", "p99", "max", "cores", "kernels %",
-           "% of the link"], out)
+    table("cameras", ["cameras", "processes", "s", "frames/s", "dropped", "late", "p50 ms", "p99", "max", "cores",
+                      "kernels %", "% of the link"], out)
+
+
+def sizes(results):
+    """Makes a table with a column per frame size and a row per memory."""
+    rows = good(results)
+    columns = list(dict.fromkeys(size_of(row) for row in sorted(rows, key=lambda row: row["width"] * row["height"])))
+    out = []
+    for line, memory in dict.fromkeys((row["line"], row["memory_asked"]) for row in rows):
+        mine = {size_of(row): row for row in rows if (row["line"], row["memory_asked"]) == (line, memory)}
+        name = f'{name_of(line)}, {"CUDA" if memory == "cuda" else "system"} memory'
+        out.append([name + ", frames/s"] + [f'{mine[c]["frames_per_second"]:.0f}' if c in mine else "-"
+                                            for c in columns])
+        if memory != "cuda":
+            out.append(["share of the link"] + [
+                f'{100 * share_of(mine[c], results, "link_both_gbs"):.0f} %' if c in mine else "-" for c in columns])
+    table("sizes", ["NV12"] + columns, out)
+
+
+def kernels(results):
+    """Makes a table with a column per size of the window and two rows per element."""
+    rows = good(results)
+    columns = sorted({int(row["value"]) for row in rows})
+    out = []
+    for line in dict.fromkeys(row["line"] for row in rows):
+        mine = {int(row["value"]): row for row in rows if row["line"] == line}
+        out.append([name_of(line) + ", frames/s"] + [f'{mine[c]["frames_per_second"]:.0f}' if c in mine else "-"
+                                                     for c in columns])
+        out.append(["its kernels, us per frame"] + [f"{kernel_us(mine[c]):.0f}" if c in mine else "-"
+                                                    for c in columns])
+    table("kernels", ["kernel-size"] + columns, out)
 
 
 # ---- plots
@@ -157,13 +206,12 @@ def plot(name, results, settings, data, curves):
     blocks = ""
     for i, points in enumerate(data):
         blocks += f"$d{i} << end\n" + "".join(" ".join(f"{v:.9g}" for v in point) + "\n" for point in points) + "end\n"
-    for kind, terminal in KINDS:
-        path = os.path.join(DOCS, f"framepath-{name}.{kind}")
-        script = (f"set terminal {terminal}\nset output {quote(path)}\n{blocks}set grid\n"
-                  f"set key outside below left Left reverse maxcols 2 noenhanced\nset title {quote(title)} noenhanced\n"
-                  f"{settings}\nset xlabel offset 0,0.7\nplot {', '.join(curves)}\n")
-        subprocess.run(["gnuplot"], input=script.encode(), check=True)
-        print(os.path.relpath(path), file=sys.stderr)
+    path = os.path.join(DOCS, f"framepath-{name}.png")
+    script = (f"set terminal {TERMINAL}\nset output {quote(path)}\n{blocks}set grid\n"
+              f"set key outside below left Left reverse maxcols 2 noenhanced\nset title {quote(title)} noenhanced\n"
+              f"{settings}\nset xlabel offset 0,0.7\nplot {', '.join(curves)}\n")
+    subprocess.run(["gnuplot"], input=script.encode(), check=True)
+    print(os.path.relpath(path), file=sys.stderr)
 
 
 def plot_cameras(results, more):
@@ -239,27 +287,29 @@ def plot_kernels(results):
 
 
 def main():
-    if len(sys.argv) != 2:
+    if not 2 <= len(sys.argv) <= 3:
         sys.exit(__doc__)
     results = {part: load(sys.argv[1], part) for part in
                ("flight", "plain", "chain", "sizes", "kernels", "harness", "cameras", "processes")}
     if results["flight"]:
         limits(results["flight"])
-        in_flight(results["flight"], results["flight"], "link_both_gbs")
+        in_flight("flight", results["flight"], results["flight"], "link_both_gbs")
         latency(results["flight"])
         plot_flight(results["flight"])
     if results["plain"]:
-        in_flight(results["plain"], results["flight"], "memcpy_one_thread_gbs")
+        in_flight("plain", results["plain"], results["flight"], "memcpy_one_thread_gbs")
     if results["chain"]:
         chains(results["chain"])
     if results["cameras"]:
-        cameras([results[part] for part in ("cameras", "processes") if results[part]],
-                results["flight"])
+        cameras([results[part] for part in ("cameras", "processes") if results[part]], results["flight"])
         plot_cameras(results["cameras"], results["processes"])
     if results["sizes"]:
+        sizes(results["sizes"])
         plot_sizes(results["sizes"])
     if results["kernels"]:
+        kernels(results["kernels"])
         plot_kernels(results["kernels"])
+    write_tables(sys.argv[2] if len(sys.argv) > 2 else None)
 
 
 if __name__ == "__main__":

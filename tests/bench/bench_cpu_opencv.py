@@ -200,7 +200,7 @@ def segmentations(options, image, folder):
     shift = fastest_us(lambda: cv2.pyrMeanShiftFiltering(color, 10, 20), 1)
     for format_, frame_image in (("RGB", color), ("NV12", np.vstack([image, np.roll(image, 7, 1)[:height // 2]]))):
         frame_image.tofile(frame)
-        for kind, temporal in (("afresh", "0"), ("following", "0.15")):
+        for kind, temporal in (("stateless", "0"), ("stateful", "0.15")):
             command = [options.program, "-F", "segment", "-f", format_, "-s", f"{width}x{height}", "-n", "20",
                        "-p", f"temporal={temporal}"] + (["-i", options.isa] if options.isa else []) + [frame, "0"]
             ours = min(float(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.split()[1])

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * bench_report.c: the benchmark's goals, and the tables that it prints and writes. The Markdown
- * file has one section per filter, "## STEM"; a run replaces its own section and keeps all others. */
+ * bench_report.c: the benchmark's goals, and the tables that it prints and writes. In the Markdown
+ * file the section of a filter lies between two markers, "<!-- bench STEM: begin -->" and
+ * "<!-- bench STEM: end -->". A run replaces its own section and keeps everything else; where the
+ * file has no such markers, the section is appended. */
 #define _GNU_SOURCE
 #include "bench-private.h"
 
@@ -32,7 +35,7 @@ static const struct {
   { "irfilter", "one core m", 3, { 65, 140 }, { 10.4, 20.9 } },
   { "irfilter", "one core m", 3, { 25, 90 }, { 4.2, 16.9 }, 8 },
   { "irfilter", "16 cores m", 3, { 35, 80 }, { 4.2, 16.9 } },
-  { "segment", "afresh", 0, { 100, 300 }, { 2.4, 9.6 } }, { "segment", "following", 0, { 60, 200 }, { 2.4, 9.6 } },
+  { "segment", "stateless", 0, { 100, 300 }, { 2.4, 9.6 } }, { "segment", "stateful", 0, { 60, 200 }, { 2.4, 9.6 } },
 };
 
 void
@@ -116,7 +119,7 @@ read_file (const char *path)
   return text;
 }
 
-static const char head[] = "# Benchmarks\n\n"
+static const char head[] = "# Kernel times\n\n"
     "Microseconds per frame, 8 bits per sample, one launch per frame in a CUDA graph over more frames than L2 holds;\n"
     "one frame of each row was compared with the reference. copy: the same with a kernel that only copies the bytes.\n";
 
@@ -134,11 +137,12 @@ notes_of (const char *filter)
         "dependent operations, 4 cycles each, or, if that takes longer or frames overlap, all multiply-adds at this\n"
         "GPU's rate.\n";
   if (strcmp (filter, "segment") == 0)
-    return "afresh: temporal=0; following: each frame depends on the one before, four frames in rotation. NPP has no\n"
-        "such filter: the first is compared with SegmentWatershed and a copy of the frame, because it works in place,\n"
-        "the second with LabelMarkersUF, which only labels connected equal samples. floor: the bytes of a frame read\n"
-        "twice and written once. Studies, following: by atomics: pixels are added to their regions' sums with global\n"
-        "atomics, not in the block first; 4 and 8 warps: the size of that block, which is 8 in the other rows.\n";
+    return "stateless: temporal=0; stateful: each frame depends on the one before, four frames in rotation. NPP has\n"
+        "no such filter: the first is compared with SegmentWatershed and a copy of the frame, because it works in\n"
+        "place, the second with LabelMarkersUF, which only labels connected equal samples. floor: the bytes of a\n"
+        "frame read twice and written once. Studies, stateful: global atomics: pixels are added to their regions'\n"
+        "sums with global atomics, not in the block first; 4 warps: the size of that block, which is 8 in the other\n"
+        "rows.\n";
   return "NPP: FilterBorder32f, FilterGaussBorder (FilterGaussAdvancedBorder over 15) and FilterBoxBorder on the same\n"
       "frames, replicated borders, RGBA with its alpha. dense: random signed weights of 8 bits, not separable;\n"
       "16 bit: random weights of 16 bits; fraction: decimal ones. floor: the bytes or, if longer, the int8 tensor\n"
@@ -161,15 +165,15 @@ write_part (const Bench *b, FILE *file)
   char driver[64], date[32] = "";
   const char *baseline = b->baseline ? b->baseline->name : "baseline";
   time_t now = time (NULL);
-  int cuda_driver, cuda_runtime;
+  int driver_cuda, cuda;
 
-  cf_gpu_versions (&cuda_driver, &cuda_runtime);
+  cf_gpu_versions (&driver_cuda, &cuda);
   driver_version (driver, sizeof driver);
   (void) strftime (date, sizeof date, "%Y-%m-%d", gmtime (&now));
   fprintf (file, "## %s\n\nWritten by `%s`: %s (%d SMs, %llu MB of L2),\ndriver %s, CUDA %d.%d, %s, the median of %d "
       "repetitions.\n%s\n", b->o.filter, b->o.command, b->gpu.name, b->gpu.sms,
-      (unsigned long long) (b->gpu.l2_bytes >> 20), driver, cuda_runtime / 1000,
-      cuda_runtime % 1000 / 10, date, BENCH_REPETITIONS, notes_of (b->o.filter));
+      (unsigned long long) (b->gpu.l2_bytes >> 20), driver, cuda / 1000, cuda % 1000 / 10, date, BENCH_REPETITIONS,
+      notes_of (b->o.filter));
   fprintf (file, "| kernel | format | frame | ours | variant | copy | %s | %s / ours | goal | floor |\n"
       "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n", baseline, baseline);
   for (int i = 0; i < b->n_rows; i++) {
@@ -196,34 +200,28 @@ write_part (const Bench *b, FILE *file)
 bool
 bench_write_markdown (const Bench *b)
 {
-  char *old = read_file (b->o.markdown), title[64];
-  const char *at = old ? strstr (old, "\n## ") : NULL;
-  FILE *file = fopen (b->o.markdown, "w");
-  bool written = false;
+  char begin[64], end[64], *old = read_file (b->o.markdown);
+  const char *from, *to;
+  FILE *file = NULL;
 
+  snprintf (begin, sizeof begin, "<!-- bench %s: begin -->\n", b->o.filter);
+  snprintf (end, sizeof end, "<!-- bench %s: end -->\n", b->o.filter);
+  from = old ? strstr (old, begin) : NULL;
+  to = from ? strstr (from, end) : NULL;
+  if (from && !to)
+    fprintf (stderr, "%s has no line %s", b->o.markdown, end);
+  else
+    file = fopen (b->o.markdown, "w");
   if (!file) {
     free (old);
     return false;
   }
-  snprintf (title, sizeof title, "\n## %s\n", b->o.filter);
-  fputs (head, file);
-  while (at) {
-    const char *next = strstr (at + 1, "\n## ");
-    bool own = strncmp (at, title, strlen (title)) == 0;
-
-    if (!written && (own || strncmp (at, "\n## Notes\n", 10) == 0)) {
-      fputc ('\n', file);
-      write_part (b, file);
-      written = true;
-    }
-    if (!own)
-      fprintf (file, "%.*s", (int) (next ? next - at : (ptrdiff_t) strlen (at)), at);
-    at = next;
-  }
-  if (!written) {
+  fprintf (file, "%.*s", (int) (from ? from - old : MAX_FILE), old ? old : head);
+  if (!from)
     fputc ('\n', file);
-    write_part (b, file);
-  }
+  fputs (begin, file);
+  write_part (b, file);
+  fprintf (file, "%s%s", end, to ? to + strlen (end) : "");
   free (old);
   return fclose (file) == 0;
 }

@@ -9,7 +9,7 @@
 #
 #   CF_BUILD   the build folder to take (build-tests; build it first)
 #   CF_WATCHED a build folder of the same source with -Drace-watch=true, whose kernelcheck
-#              is included for racecheck (CONTRIBUTING.md)
+#              is included for racecheck (docs/testing.md)
 #   CF_VTEST   a clip to include. Without it the script downloads Debian's opencv-doc for its
 #              vtest.avi; without network it uses a test pattern.
 set -eu
@@ -60,8 +60,10 @@ mkdir -p "$to/bin/elements"
 for program in "$build"/tests/elements/*; do
   [ -d "$program" ] || [ ! -x "$program" ] || cp "$program" "$to/bin/elements/"
 done
-cp "$CF_ROOT"/tests/elements/clip.sh "$CF_ROOT"/tests/oracle/oracle_*.py "$CF_ROOT"/BENCHMARKS.md \
+cp "$CF_ROOT"/tests/elements/clip.sh "$CF_ROOT"/tests/oracle/oracle_*.py \
   "$CF_ROOT"/tests/bench/bench.h "$CF_ROOT"/tests/bench/bench_npp.cpp "$here"/trace_cuda.c "$to/tests/"
+mkdir "$to/tests/performance"
+cp "$CF_ROOT"/docs/performance/*.md "$to/tests/performance/"
 cp "$CF_ROOT"/pipelines/*.sh "$to/pipelines/"
 cp "$here/run.sh" "$to/run.sh"
 chmod +x "$to/run.sh"

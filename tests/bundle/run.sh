@@ -241,18 +241,18 @@ build_baseline () {
   fi
 }
 
-# Benchmarks all filters, or the one that the options name.
+# Benchmarks all filters, or the one that the options name, and writes their tables to a new page.
+#   CF_PAGE   a page of docs/performance whose tables are replaced in a copy
 bench () {
-  local filter filters baseline p f s
+  local filter filters baseline page=${CF_PAGE:-kernels.md} p f s
   read -ra filters <<< "${CF_FILTERS:-$all_filters}"
   case " $* " in *' --filter '*) filters=('') ;; esac
   build_baseline
-  # Text below the tables is kept.
-  cp "$here/tests/BENCHMARKS.md" "$logs/BENCHMARKS.md" 2> /dev/null
+  [ -z "${CF_PAGE:-}" ] || cp "$here/tests/performance/$page" "$logs/$page" || { failed=1; finish; return; }
   for filter in "${filters[@]}"; do
     # The file quotes the command: run it in the folder, so that it names no path of this host.
     (cd "$logs" && in_bundle kernelcheck --bench ${filter:+--filter "$filter"} "${baseline[@]}" \
-      --markdown BENCHMARKS.md --json "bench${filter:+-$filter}.json" "$@") 2>&1 |
+      --markdown "$page" --json "bench${filter:+-$filter}.json" "$@") 2>&1 |
       tee "$logs/bench${filter:+-$filter}.log"
     read -r p _ f _ s _ < <(grep -E '^[0-9]+ passed, ' "$logs/bench${filter:+-$filter}.log" | tail -n 1)
     passed=$((passed + ${p:-0})) failed=$((failed + ${f:-1})) skipped=$((skipped + ${s:-0}))

@@ -1,0 +1,356 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Copyright (C) 2026 the gst-cuda-filters authors
+"""Checks the rules of CONTRIBUTING's "Style" that a program can check, in the files of a source tree.
+
+usage: tests/style.py [TREE]
+
+Prints a line `path:line: what` for each place that breaks a rule, and ends with `N passed, N failed, N skipped`,
+which counts rules. Needs nothing but Python; without shellcheck the rule on scripts is skipped.
+"""
+import ast
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+COLUMNS = 120
+FUNCTION_LINES = 80
+FILE_LINES = 700
+C_KINDS = ('.c', '.h', '.cu', '.cuh', '.cpp')
+FILTERS = ('convolve', 'irfilter', 'median', 'segment')
+LICENSE = 'SPDX-License-Identifier: LGPL-2.1-or-later'
+COPYRIGHT = 'Copyright (C) 2026 the gst-cuda-filters authors'
+WORDS = re.compile(r'\b(who|whoever|whom|nobody|somebody|told|tells?)\b', re.IGNORECASE)
+# In C, Python (also where a script contains some), and as a command of a script.
+SLEEP = re.compile(r'\b(g_usleep|usleep|sleep|sleep_for|nanosleep|clock_nanosleep|thrd_sleep) ?\(')
+SLEEP_COMMAND = re.compile(r'(^|[;&|({]|\b(do|then|else))\s*sleep\s')
+
+# Exemptions. One that is no longer needed breaks a rule itself.
+
+# (file, part of the line): the word stands for a person.
+WORDS_EXEMPT = {
+    ('cuda/segment/segment.h', 'J. Barriuso (2011), who follows'): 'an author',
+}
+# (file, included file)
+INCLUDES_EXEMPT = {
+    ('tests/faults/fake.h', 'cuda/core/device.h'): 'the stand-in GPU implements the device table',
+}
+# (file, function): what the sleep is for, other than to wait for a thread.
+SLEEPS_EXEMPT = {
+    ('tests/elements/flight.c', 'log_item'): 'plays a slow element downstream',
+    ('tests/elements/flight.c', 'flush'): 'lets the flush come at different moments',
+    ('tests/elements/flight.c', 'states'): 'lets the stop come at different moments',
+    ('tests/elements/properties.c', 'change_properties'): 'sets how often the properties change',
+    ('tests/elements/segment.c', 'messages_by_the_clock'): 'the property tested is a time',
+    ('tests/long/livechange.c', 'change_settings'): 'sets how often the properties change',
+    ('tests/long/livechange.c', 'usage_at_rest'): 'measures after a rest',
+    ('tests/long/livechange.c', 'play'): 'the duration of the run is an option',
+    ('tests/long/usage.c', 'usage_now'): 'idle threads of a GLib pool end after half a second',
+}
+
+
+class Source:
+    """A file of the tree: its lines and functions."""
+
+    def __init__(self, tree, path):
+        self.path = path
+        self.name = os.path.basename(path)
+        self.kind = os.path.splitext(path)[1]
+        self.top = path.split('/')[0]
+        with open(os.path.join(tree, path), encoding='utf-8') as file:
+            self.text = file.read()
+        self.lines = self.text.split('\n')
+        self.is_c = self.kind in C_KINDS
+        self.is_python = self.kind == '.py'
+        self.is_script = self.kind == '.sh' or (not self.kind and re.match(r'#!.*sh\b', self.text) is not None)
+        self.is_build = self.name in ('meson.build', 'meson_options.txt', 'meson.options')
+        self.functions = self.find_functions()
+
+    def wanted(self):
+        return self.is_c or self.is_python or self.is_script or self.is_build
+
+    def find_functions(self):
+        """Returns (name, first line, last line) of each function, counted from 1."""
+        if self.is_c:
+            return list(c_functions(self.lines))
+        if self.is_python:
+            return [(node.name, node.lineno, node.end_lineno) for node in ast.walk(ast.parse(self.text))
+                    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))]
+        if self.is_script:
+            return list(script_functions(self.lines))
+        return []
+
+    def function_at(self, line):
+        return next((name for name, first, last in self.functions if first <= line <= last), '')
+
+
+def is_head(line):
+    """Returns whether a line above the brace of a C function is of its head, not a comment or other code."""
+    ends_comment = '*/' in line and '/*' not in line
+    return bool(line) and line[0] not in '{}/#*' and not line.startswith(' *') and not ends_comment
+
+
+def c_functions(lines):
+    """Relies on the style: a function's braces stand in the first column, its head on the lines above the first."""
+    last = -1
+    for i, line in enumerate(lines):
+        if i <= last or line.rstrip(' \\') != '{':
+            continue
+        head = i
+        while head > 0 and is_head(lines[head - 1]):
+            head -= 1
+        last = next((j for j in range(i + 1, len(lines)) if lines[j].startswith('}')), len(lines) - 1)
+        text = ' '.join(lines[head:i])
+        name = re.match(r'GST_START_TEST \((\w+)\)', text) or re.search(r'(?:^|\s)\**(?!__\w+__\b)(\w+) \(', text)
+        yield name.group(1) if name else '', head + 1, last + 1
+
+
+def script_functions(lines):
+    for i, line in enumerate(lines):
+        name = re.match(r'(\w+) \(\) [{(]', line)
+        if name and not line.endswith(('}', ')')):
+            last = next((j for j in range(i + 1, len(lines)) if lines[j].startswith(('}', ')'))), i)
+            yield name.group(1), i + 1, last + 1
+
+
+def list_files(tree):
+    """The files that git knows or would add; without git all but hidden ones and build folders."""
+    if os.path.exists(os.path.join(tree, '.git')) and shutil.which('git'):
+        listed = subprocess.run(['git', 'ls-files', '-z', '-c', '-o', '--exclude-standard'], cwd=tree, check=True,
+                                stdout=subprocess.PIPE, text=True).stdout.split('\0')
+        return sorted({path for path in listed if path and os.path.isfile(os.path.join(tree, path))})
+    found = []
+    for folder, folders, names in os.walk(tree):
+        folders[:] = [name for name in folders if not name.startswith(('.', 'build', '__pycache__'))]
+        found += [os.path.relpath(os.path.join(folder, name), tree) for name in names]
+    return sorted(found)
+
+
+def read_sources(tree):
+    kinds = (*C_KINDS, '.py', '.sh', '.build', '.txt', '.options', '')
+    paths = [path for path in list_files(tree) if os.path.splitext(path)[1] in kinds and path != 'COPYING']
+    sources = [Source(tree, path) for path in paths if not os.path.basename(path).startswith('.')]
+    return [source for source in sources if source.wanted()]
+
+
+# ---- rules: each yields (path, line, what) ------------------------------------
+
+
+def check_columns(sources):
+    """Lines have at most 120 columns, no tabs, nothing behind the text; files end with one end of line."""
+    for source in sources:
+        launch_line = False  # between |[ and ]| of a gtk-doc comment: launch lines are to be copied as a whole
+        for i, line in enumerate(source.lines, 1):
+            if source.is_c and line.startswith((' * |[', ' * ]|')):
+                launch_line = line.startswith(' * |[')
+            if len(line) > COLUMNS and not (launch_line and 'gst-launch-1.0' in line):
+                yield source.path, i, f'{len(line)} columns, more than {COLUMNS}'
+            if '\t' in line:
+                yield source.path, i, 'a tab'
+            if line != line.rstrip():
+                yield source.path, i, 'spaces at the end of the line'
+        if source.text and (not source.text.endswith('\n') or source.text.endswith('\n\n')):
+            yield source.path, len(source.lines), 'the file does not end with one end of line'
+
+
+def check_headers(sources):
+    """Files begin with the SPDX line and the copyright line; above them only `#!` and options of shellcheck."""
+    for source in sources:
+        first = 0
+        while not source.is_c and source.lines[first].startswith(('#!', '# shellcheck ')):
+            first += 1
+        head = [line.strip(' */#') for line in source.lines[first:first + 2]]
+        if head[:1] != [LICENSE]:
+            yield source.path, first + 1, f'not "{LICENSE}"'
+        elif source.is_c and not source.lines[first].startswith('/* '):
+            yield source.path, first + 1, 'the line does not begin with "/* "'
+        if head[1:] != [COPYRIGHT]:
+            yield source.path, first + 2, f'not "{COPYRIGHT}"'
+
+
+def check_sizes(sources):
+    """Functions have at most 80 lines, files 700."""
+    for source in sources:
+        count = len(source.lines) - 1
+        if count > FILE_LINES and not source.is_build:
+            yield source.path, count, f'{count} lines, more than {FILE_LINES}'
+        for name, first, last in source.functions:
+            if last - first + 1 > FUNCTION_LINES:
+                yield source.path, first, f'{name} has {last - first + 1} lines, more than {FUNCTION_LINES}'
+
+
+def exempt(table, key, used):
+    used.add(key)
+    return key in table
+
+
+def check_words(sources):
+    """Code is not called who, nobody, somebody, and is not told and tells nothing."""
+    used = set()
+    for source in sources:
+        if source.top not in ('cuda', 'gst', 'tests', 'pipelines') or source.path == 'tests/style.py':
+            continue
+        for i, line in enumerate(source.lines, 1):
+            word = WORDS.search(line)
+            if not word:
+                continue
+            key = next((key for key in WORDS_EXEMPT if key[0] == source.path and key[1] in line), None)
+            if key:
+                used.add(key)
+            else:
+                yield source.path, i, f'"{word.group()}" stands for code: name the thread, function or file'
+    for path, part in WORDS_EXEMPT.keys() - used:
+        yield 'tests/style.py', 1, f'an exemption is not needed any more: {path}, {part}'
+
+
+def check_sleeps(sources):
+    """No test sleeps until a thread has come so far: a slow machine breaks it."""
+    used = set()
+    for source in sources:
+        if source.top != 'tests' or source.path == 'tests/style.py':
+            continue
+        for i, line in enumerate(source.lines, 1):
+            if SLEEP.search(line) or (source.is_script and SLEEP_COMMAND.search(line)):
+                key = source.path, source.function_at(i)
+                if not exempt(SLEEPS_EXEMPT, key, used):
+                    yield source.path, i, f'{key[1] or "it"} sleeps: wait for a condition, or give a reason in style.py'
+    for path, name in SLEEPS_EXEMPT.keys() - used:
+        yield 'tests/style.py', 1, f'an exemption is not needed any more: {path}, {name}'
+
+
+def room(path):
+    """The part of cuda/ that a file belongs to: interface, filters.c, core or a filter."""
+    parts = path.split('/')
+    if len(parts) == 2:
+        return 'registry' if parts[1] == 'filters.c' else 'interface'
+    return parts[1]
+
+
+def include_fault(path, target):
+    """Returns why a file must not include `target`, a file of the tree, or None."""
+    top, target_top = path.split('/')[0], target.split('/')[0]
+    allowed = {'cuda': 'cuda', 'gst': 'cuda gst', 'pipelines': 'cuda gst pipelines',
+               'tests': 'cuda gst pipelines tests'}[top].split()
+    if target_top not in allowed:
+        return f'nothing in {top}/ includes a header of {target_top}/'
+    if top == 'pipelines' and target_top == 'gst' and target != 'gst/gstcudasegmentmeta.h':
+        return 'of gst/, pipelines/ include only the header that is installed, gstcudasegmentmeta.h'
+    if target_top != 'cuda':
+        return None
+    if top in ('gst', 'pipelines') and target != 'cuda/cf.h':
+        return f'of cuda/, {top}/ includes only cf.h'
+    if top == 'tests' and target not in ('cuda/cf.h', 'cuda/cf-test.h'):
+        return 'of cuda/, tests/ include only cf.h and cf-test.h'
+    if top == 'cuda':
+        return library_fault(path, target)
+    return None
+
+
+def library_fault(path, target):
+    here, there = room(path), room(target)
+    if here == 'interface' and there != 'interface':
+        return 'the interface includes nothing of the library'
+    if here == 'core' and there in FILTERS:
+        return 'cuda/core/ knows no filter; cuda/filters.c does'
+    if here in FILTERS and there in FILTERS and here != there:
+        return f'the {here} filter includes a header of the {there} filter'
+    if '/gpu/' in target and '/gpu/' not in path:
+        return 'the CPU side is built without CUDA: only gpu/ includes headers of gpu/'
+    return None
+
+
+def system_fault(path, header):
+    """Returns why a file must not include <header>, or None."""
+    top = path.split('/')[0]
+    of_gpu = '/gpu/' in path or path.startswith('tests/bench/')
+    if re.match(r'cuda|curand|device_launch|npp', header) and not of_gpu:
+        return f'<{header}> is for cuda/*/gpu/ and tests/bench/ only'
+    if top == 'cuda' and re.match(r'g(lib|io|object|st)\b|json-glib', header) and path != 'cuda/irfilter/json.c':
+        return f'<{header}>: in cuda/ only irfilter/json.c uses GLib'
+    return None
+
+
+def check_includes(sources):
+    """The include rules of CONTRIBUTING."""
+    code = [source for source in sources if source.is_c and source.top in ('cuda', 'gst', 'tests', 'pipelines')]
+    paths = {source.path for source in code}
+    generated = ''.join(source.text for source in sources if source.name == 'meson.build')
+    used = set()
+    for source in code:
+        folder = os.path.dirname(source.path)
+        for i, line in enumerate(source.lines, 1):
+            include = re.match(r'\s*#\s*include\s*([<"])([^>"]+)[>"]', line)
+            if not include:
+                continue
+            header, what = include.group(2), None
+            places = [f'{place}/{header}' for place in ('cuda', 'gst', 'tests', 'pipelines')]
+            if include.group(1) == '"':
+                places.insert(0, os.path.normpath(f'{folder}/{header}'))
+            target = next((place for place in places if place in paths), None)
+            if target:
+                what = include_fault(source.path, target)
+                if what and exempt(INCLUDES_EXEMPT, (source.path, target), used):
+                    what = None
+            elif include.group(1) == '<':
+                what = system_fault(source.path, header)
+            elif f"'{header}'" not in generated:
+                what = f'there is no "{header}" in the tree, and no meson.build makes it'
+            if what:
+                yield source.path, i, what
+    for path, target in INCLUDES_EXEMPT.keys() - used:
+        yield 'tests/style.py', 1, f'an exemption is not needed any more: {path}, {target}'
+
+
+def start_shellcheck(sources, tree):
+    """Starts shellcheck, which takes longer than all rules together. Returns None where it is missing."""
+    scripts = [source.path for source in sources if source.is_script]
+    if not scripts or not shutil.which('shellcheck'):
+        return None
+    # SC2015: `a && b || c` is used where c is to run after either fails.
+    return subprocess.Popen(['shellcheck', '-x', '-f', 'gcc', '-e', 'SC2015', *scripts], cwd=tree,
+                            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+
+def check_scripts(process):
+    """shellcheck finds nothing in the scripts."""
+    output = process.communicate()[0]
+    found = [re.match(r'([^:]+):(\d+):\d+: (.*)', line) for line in output.splitlines()]
+    if process.returncode and not any(found):
+        yield 'tests/style.py', 1, 'shellcheck failed: ' + output.strip()
+    for match in filter(None, found):
+        yield match.group(1), int(match.group(2)), match.group(3)
+
+
+RULES = (check_columns, check_headers, check_sizes, check_words, check_sleeps, check_includes)
+
+
+def report(rule, faults):
+    """Prints the places that break a rule. Returns whether there are none."""
+    faults = sorted(faults)
+    for path, line, what in faults:
+        print(f'{path}:{line}: {what}')
+    if faults:
+        print(f'FAIL: {len(faults)} x: {rule.__doc__}')
+    return not faults
+
+
+def main():
+    if len(sys.argv) > 2 or sys.argv[1:] in (['-h'], ['--help']):
+        sys.exit(__doc__)
+    tree = sys.argv[1] if len(sys.argv) == 2 else os.path.join(os.path.dirname(os.path.abspath(__file__)), '..')
+    sources = read_sources(tree)
+    if not sources:
+        print(f'{tree}: no source files\n0 passed, 1 failed, 0 skipped')
+        return 1
+    shellcheck = start_shellcheck(sources, tree)
+    results = [report(rule, rule(sources)) for rule in RULES]
+    if shellcheck:
+        results.append(report(check_scripts, check_scripts(shellcheck)))
+    print(f'{results.count(True)} passed, {results.count(False)} failed, {0 if shellcheck else 1} skipped')
+    return 0 if all(results) else 1
+
+
+if __name__ == '__main__':
+    sys.exit(main())
