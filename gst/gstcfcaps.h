@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * gstcfcaps.h: which caps the elements take and give. A filter changes nothing
  * of a picture's caps but, perhaps, the memory it lies in. */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * gstcfcuda-none.c: the build without GStreamer's CUDA library. */
 #include "gstcfcuda.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * gstcfcuda.c: the wall to GStreamer's CUDA library. Only functions that have
  * kept their meaning and their arguments since 1.22 are used, and those for streams

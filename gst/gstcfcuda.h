@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * gstcfcuda.h: what the elements need of GStreamer's CUDA library, behind one
  * small wall. gstcfcuda.c has it, gstcfcuda-none.c stands in for it in a build

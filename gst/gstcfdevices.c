@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * gstcfdevices.c: the elements of this process, counted by GPU. */
 #include "gstcfdevices.h"

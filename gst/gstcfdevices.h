@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * gstcfdevices.h: which GPU an element takes that may take any. The rule: that of
  * a neighbour or of the application's context; where nobody has one, the GPU with

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * gstcffilter-private.h: what the files of the base class share:
  * gstcffilter.c (class, start and stop, frames and events), gstcffilter-props.c

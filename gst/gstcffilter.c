@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * gstcffilter.c: the base class: its life, its frames and its events. */
 #include "gstcffilter-private.h"

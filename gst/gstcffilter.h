@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * gstcffilter.h: the base class of all elements of this plugin. */
 #ifndef GST_CF_FILTER_H

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * gstcfframe.c: mapping with proof. gst_video_frame_map trusts a meta's
  * offsets and strides; these come from other elements and are checked here. */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * gstcfframe.h: a buffer mapped as a picture of the filter library, with every
  * plane proven to lie inside its memory. */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * gstcfmemory.h: host memory that the GPU reaches directly (pinned), as a
  * GstAllocator, and a video buffer pool of it. Without a context both give

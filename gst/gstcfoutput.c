@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * gstcfoutput.c: the ring of frames under way and its output thread. */
 #include "gstcfoutput.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * gstcfoutput.h: frames under way between two threads. The streaming thread
  * submits one after the other and waits only where all places are taken; the

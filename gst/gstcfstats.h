@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * gstcfstats.h: counts and times of the frames, from start to stop. */
 #ifndef GST_CF_STATS_H

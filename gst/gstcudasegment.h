@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * gstcudasegment.h: the cudasegment element. */
 #ifndef GST_CUDA_SEGMENT_H

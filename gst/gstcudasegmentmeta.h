@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * gstcudasegmentmeta.h: the label map that cudasegment label-meta=true attaches
  * to its buffers, for applications. Only GStreamer's core is needed with it:

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * gstcudasegmentreport.h: what cudasegment makes of the regions of a frame: a
  * meta each, the label map, and the message. */

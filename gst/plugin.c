@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * plugin.c: the plugin and its elements. They are registered on every host,
  * with a GPU or without: a registry is a cache and outlives a driver. */

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# Copyright (C) 2026 the gst-cuda-filters authors
 #
 # demo.sh: runs video through a filter, starting from a fresh Debian 12 or Ubuntu
 # 24.04: installs missing packages, builds and runs. --help explains the options.

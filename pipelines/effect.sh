@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# Copyright (C) 2026 the gst-cuda-filters authors
 #
 # effect.sh: everyday pipelines with the filters of this project. Each is one line of
 # gst-launch-1.0, which is printed before it runs, to be copied and changed. demo.sh

@@ -1,5 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# Copyright (C) 2026 the gst-cuda-filters authors
 #
 # lib.sh: functions that the scripts share; to be sourced. They find missing packages
 # and install them on Debian and Ubuntu, build the project, and run pipelines.

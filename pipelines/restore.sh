@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# Copyright (C) 2026 the gst-cuda-filters authors
 #
 # restore.sh: restores blurred video by cudairfilter, with coefficients found by
 # cf-identify or with a preset of the element. It is one line of gst-launch-1.0,

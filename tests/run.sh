@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# Copyright (C) 2026 the gst-cuda-filters authors
 #
 # run.sh: installs what is missing, builds, and runs every test that needs no
 # GPU (and those that do, where there is one). Ends with one line:

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# Copyright (C) 2026 the gst-cuda-filters authors
 """Adds up the results of meson's tests: summary.py build/meson-logs/testlog.json
 
 A test's counts come from its last line `N passed, N failed, N skipped` or from Check's line

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * convolve/convolve.c: parameters and descriptor of the convolution filter.
  * convolve.h is its contract, kernel.c makes its weights, cpu/plan.c is the CPU

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * convolve/kernel.c: resolves the parameters to integer weights, for both
  * backends. convolve.h has the formulas. Only floating-point arithmetic in

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * convolve/kernel.h: the weights of the convolution before they become integers. */
 #ifndef CF_CONVOLVE_KERNEL_H

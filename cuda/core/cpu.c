@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * core/cpu.c: which instruction set the CPU side runs with. */
 #include "cf-test.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * core/cpu.h: the instruction sets that the CPU side is compiled for. */
 #ifndef CF_CORE_CPU_H

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * core/text.c: numbers that people type, or keep in a file. */
 #define _GNU_SOURCE /* strtod_l */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * core/text.h: numbers that people type, or keep in a file. Any thread, any locale. */
 #ifndef CF_CORE_TEXT_H

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * core/threads.h: one pool of threads for the whole process, as many as the cores
  * that it may run on, started when first needed. */

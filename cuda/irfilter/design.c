@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * irfilter/design.c: computes the float32 constants of each pass from the parameters, for
  * both backends. irfilter.h has the formulas. */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * irfilter/design.h: the coefficients of a recursive filter as the user gives them, before
  * they are rounded to float32. */

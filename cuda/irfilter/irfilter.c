@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * irfilter/irfilter.c: the recursive filter's parameters and descriptor. irfilter.h is the
  * contract, design.c computes the constants, irfilter/cpu/plan.c and irfilter/gpu/plan.cu

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * irfilter/json.c: reads a recursive filter from a JSON file, in the format of irfilter.h.
  * json-glib parses the JSON, which is why this file, the only one in this folder, includes

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * irfilter/stability.h: the largest pole radius of a recursive filter: whether it is stable,
  * and how fast its response decays. */

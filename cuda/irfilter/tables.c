@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * irfilter/tables.c: written by pipelines/tools/make-tables.py, which calls
  *   cf-identify --chart --blur gauss:SIGMA --noise 2 --window 3

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * irfilter/tables.h: the coefficient sets of the presets deblur and motion-deblur, found by
  * cf-identify (pipelines/tools/make-tables.py has the commands). Every angle has its own

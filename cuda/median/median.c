@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * median/median.c: the median filter's parameters and descriptor. median.h is its
  * contract; median/cpu/plan.c implements it on the CPU, median/gpu/plan.cu on CUDA. */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * segment/segment.c: the segmentation's parameter table and descriptor, and the code that both
  * backends share: the set-up of a plan and the regions as they are reported. segment.h is the

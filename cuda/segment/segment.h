@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * segment/segment.h: segmentation by seeded region growing: the contract.
  *
@@ -115,6 +116,22 @@
  *    passthrough: the sample.
  *    Colours become YCbCr as in step 1, << (bits - 8). Components that apply-to excludes, and
  *    alpha, are copied; all components except alpha count for the labels.
+ *
+ * | parameter | unit, range | takes effect |
+ * | output | mean, boundaries, labels, passthrough (mean) | next frame |
+ * | seed-threshold | 0..1 (0) | next frame |
+ * | seed-similarity | false, true (false) | next frame |
+ * | seeds | text: "x,y;x,y", pixels | next frame |
+ * | merge-threshold | 0..1 (0.1) | next frame |
+ * | weak-difference | 0..1 (0.03) | next frame |
+ * | weak-fraction | 0..1 (0.5) | next frame |
+ * | min-size | pixels, 0..268435456 (0) | next frame |
+ * | max-regions | regions, 1..65535 (65535) | next frame |
+ * | temporal | 0..1 (0.15) | next frame |
+ * | cell-size | pixels, 0..16 (0) | next frame; the state is dropped where the size changes |
+ * | region-meta, label-meta | false, true (false) | next frame |
+ * | message-interval | ms, 0..3600000 (0) | next frame |
+ * | boundary-color | 0xAARRGGBB (0xffffffff) | next frame |
  *
  * State. A frame leaves to the next: the colour and the index of each cell, the mean (step 9),
  * id and birth frame of each region, and the next free id. The state is dropped at a reset and

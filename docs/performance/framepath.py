@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# Copyright (C) 2026 the gst-cuda-filters authors
 """Makes the frame path's tables (Markdown) and plots (framepath-*.png, beside this script) from the results of a
 bundle's `run.sh framepath` on a machine with a GPU.
 

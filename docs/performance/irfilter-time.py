@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# Copyright (C) 2026 the gst-cuda-filters authors
 """Draws irfilter-time.png, beside this script: the time of the recursive filter on squares of N x N, and the two
 limits that no program passes: the longest chain of dependent operations, which grows with N, and all its
 multiply-adds, which grow with N^2.

@@ -7,7 +7,7 @@
 
 /* Slices of a frame overlap their copies and kernels, and each costs some calls. Measured on an H200 against whole
  * frames and other numbers of slices: docs/notes/frame-path.md. */
-#define ROWS_FOR_2_SLICES 720
+#define ROWS_FOR_2_SLICES 960
 #define ROWS_FOR_4_SLICES 1440
 /* A stream whose parameters change all the time does not make new slices for each of them. */
 #define FRAMES_AFTER_CHANGE 32

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * cf-regions: how an application reads the regions that cudasegment finds. For each
  * frame of a video it prints the region at a given pixel: its number, its age in

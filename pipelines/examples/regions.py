@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# Copyright (C) 2026 the gst-cuda-filters authors
 """An example of a Python program that reads the regions found by cudasegment.
 
 usage: GST_PLUGIN_PATH=build/gst pipelines/examples/regions.py FILE

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * bench-camera.h: source and sink of a measured pipeline, and their common data. A
  * START GATE holds the sources of a run back until all are ready; it also holds

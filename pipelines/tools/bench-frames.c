@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * bench-frames.c: the frames that sources send. Pinned and CUDA memory are slow to
  * allocate, and hundreds of cameras with copies of their own would fill the machine.

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * bench-images.c: images that resemble those of a street camera: soft shapes of all
  * sizes with 1/f contrast (octaves of smooth noise), hard edges, sensor noise that

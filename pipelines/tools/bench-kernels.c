@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * bench-kernels.c: kernels only: calls the filters of a line directly, without GStreamer,
  * for the least time that a frame can take. Frames in pinned memory are measured in
@@ -55,6 +56,20 @@ fail (BenchRow *row, const char *format, const char *text)
 
 /* ---- the filters and their parameters ------------------------------------- */
 
+/* Returns the nicks of a flags value, joined by '+'. */
+static char *
+text_of_flags (const GValue *value)
+{
+  g_autoptr (GTypeClass) klass = g_type_class_ref (G_VALUE_TYPE (value));
+  const GFlagsClass *flags = G_FLAGS_CLASS (klass);
+  GString *text = g_string_new (NULL);
+
+  for (guint i = 0; i < flags->n_values; i++)
+    if (g_value_get_flags (value) & flags->values[i].value)
+      g_string_append_printf (text, "%s%s", text->len ? "+" : "", flags->values[i].value_nick);
+  return g_string_free (text, FALSE);
+}
+
 /* Returns the text of a property as cf_params_set takes it. */
 static char *
 text_of (const GValue *value)
@@ -63,6 +78,10 @@ text_of (const GValue *value)
 
   if (G_VALUE_HOLDS_STRING (value))
     return g_value_dup_string (value);
+  if (G_VALUE_HOLDS_FLAGS (value))
+    return text_of_flags (value);
+  if (G_VALUE_HOLDS_ENUM (value))
+    return g_strdup_printf ("%d", g_value_get_enum (value));
   if (G_VALUE_HOLDS_DOUBLE (value))
     return g_strdup (g_ascii_dtostr (number, sizeof number, g_value_get_double (value)));
   return gst_value_serialize (value);

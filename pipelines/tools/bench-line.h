@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * bench-line.h: the filter line of a case: its bin, its properties, its stats. */
 #ifndef PIPELINES_TOOLS_BENCH_LINE_H

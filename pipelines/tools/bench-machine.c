@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * bench-machine.c: describes this machine and measures its limits for any filter: memcpy
  * of a frame, and the link to the GPU, both over more frames than the caches hold. */

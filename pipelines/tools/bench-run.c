@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * bench-run.c: measures one row: one pipeline of source ! LINE ! sink per camera.
  * The pipelines start together, are timed, and end. The time runs from the first

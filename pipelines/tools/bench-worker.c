@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * bench-worker.c: child processes that measure. The parent never starts a thread,
  * GStreamer or CUDA, because these do not survive a fork. */

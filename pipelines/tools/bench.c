@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * bench: measures frames per second and the latency of a filter line on this
  * machine, as many frames as possible or with cameras in real time, beside the

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * bench.h: types and functions that the parts of bench share. The parent process
  * plans one CASE per row of the table. Child processes, forked before GStreamer or

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * cf-demo-setup.c: chooses and checks the input and the output of cf-demo, a window
  * or a file; line.c has the filter line. */

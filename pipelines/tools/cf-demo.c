@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * cf-demo: shows or writes video with the original frame on the left and the filtered
  * frame on the right. demo.sh builds and runs it.

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * cf-demo.h: types and functions that the two files of cf-demo share. */
 #ifndef PIPELINES_TOOLS_CF_DEMO_H

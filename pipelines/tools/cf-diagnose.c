@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * cf-diagnose: prints what the filters find on this machine and which backend they
  * would use. If that is the CPU, prints the reason and the remedy. */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * cf-identify-image.c: reads (by GStreamer), draws, blurs and compares the images of
  * cf-identify, and adds noise to them. */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * cf-identify: finds the recursive filter that restores a sharp image from a blurred
  * one, given an example of both, and writes it for `cudairfilter coefficients=FILE`.

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * cf-identify.h: types and functions that the parts of cf-identify share: images
  * (cf-identify-image.c) and recursive filters with the search for them

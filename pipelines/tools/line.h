@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * line.h: functions that cf-demo and bench share: messages and filter lines. */
 #ifndef PIPELINES_TOOLS_LINE_H

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# Copyright (C) 2026 the gst-cuda-filters authors
 """Makes cuda/irfilter/tables.c, the sets of cudairfilter's presets deblur and motion-deblur, with cf-identify.
 
 usage: pipelines/tools/make-tables.py build/pipelines/cf-identify > cuda/irfilter/tables.c

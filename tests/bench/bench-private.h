@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * bench-private.h: shared by bench.c, which measures, and bench_report.c, which writes the
  * results. */

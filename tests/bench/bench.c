@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * bench.c: the benchmark's options and what it measures. */
 #define _GNU_SOURCE

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * bench.h: kernelcheck --bench: the time of a filter on the GPU, in microseconds per frame of 8
  * bits, beside a plain copy of as many bytes and, where its library is present, a baseline.

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# Copyright (C) 2026 the gst-cuda-filters authors
 """Times the filters on the CPU against OpenCV: medianBlur, filter2D, GaussianBlur, blur and Sobel, and for regions
 watershed and pyrMeanShiftFiltering: the same image, the same cores, one run.
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * bench_gpu.cu: the part of the benchmark that calls the CUDA runtime: frames in device memory,
  * graphs over them, events, and the plain copy.

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * bench_npp.cpp: NVIDIA's NPP as a baseline of the benchmark. Built where NPP's headers and
  * libraries are installed:

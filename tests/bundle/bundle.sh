@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# Copyright (C) 2026 the gst-cuda-filters authors
 #
 # bundle.sh [--pack] DIR: makes a folder with GStreamer and the few plugins needed, the project's
 # plugin, the test programs, footage, and a run.sh, for a machine with an NVIDIA driver. That

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# Copyright (C) 2026 the gst-cuda-filters authors
 #
 # run.sh tests | together | sanitize [TOOL...] | bench [OPTION...] | kernels |
 # elements [PROGRAM...] | cuda-memory | schedule [OPTION...] | steady [OPTION...] |

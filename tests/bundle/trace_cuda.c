@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * trace_cuda.c: counts the calls that a program makes to the CUDA driver over a number of steady
  * frames, and reports those that a steady stream must not make: calls that allocate, register,

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * contract.c: checks what cf.h promises besides filtering: the format table against sizes and
  * offsets worked out by hand, refused values, and copies to and from the device. */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * device.c: copies bytes to and from device memory through the image copies of cf.h. Any run of
  * bytes is copied as gray images: full rows, then a last shorter one. */

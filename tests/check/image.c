@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * image.c: test images with guard pages and poisoned padding. */
 #define _GNU_SOURCE

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * jobs.c: runs kernelcheck in several processes, because the reference, which takes most of the
  * time, is single-threaded. Each process takes its share of the cases by their numbers, prints its

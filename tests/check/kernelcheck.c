@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * kernelcheck.c: the main program. See usage below, and kernelcheck.h for how its files divide the
  * work. */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * kernelcheck.h: what the files of kernelcheck share. kernelcheck proves a filter's fast code, on
  * either backend, against a reference implementation. The reference is written from the filter's

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * params.c: sets, reads and randomizes a filter's parameter struct through its parameter table. */
 #include "kernelcheck.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * raw.c: filters a file of raw frames without any multimedia framework:
  *   kernelcheck --filter median --set kernel-size=5 --format GRAY8

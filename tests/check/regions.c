@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * regions.c: compares the regions that a plan reports for a frame with the reference's. */
 #include "kernelcheck.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * run.c: runs one case. The reference makes the expected frames; every variant of every backend
  * filters the same input; all bytes are compared, including the padding between rows. */

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# Copyright (C) 2026 the gst-cuda-filters authors
 """Compares the machine code of two builds, function by function, regardless of the functions' names.
 
 usage: tests/check/same_code.py BUILD OTHER_BUILD [--only kernels|host] [--match TEXT]

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * samples.c: reads and writes the samples of an image one by one, using nothing but the format
  * table and the contract of cf.h. */

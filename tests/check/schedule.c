@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * schedule.c: stresses the scheduler of the recursive filter on the GPU
  * (cuda/irfilter/gpu/scheduler.cuh): few blocks and too many, claims of a single chunk, random

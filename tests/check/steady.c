@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * steady.c: kernelcheck --segment: segments the same frames many times, on the GPU with few blocks
  * and with many. Every byte, region and label must equal those of the first run, which is compared

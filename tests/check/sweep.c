@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * sweep.c: the list of cases. --full is the product of settings, format classes, sizes and
  * contents (an hour). By default every size is combined with every setting and format class, with

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * chain.c: elements in a row, with frames in CUDA memory that leave an element before the GPU has
  * finished them. Whatever elements are between, whatever changes or reads the frames: the bytes

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# Copyright (C) 2026 the gst-cuda-filters authors
 #
 # clip.sh: runs a clip through the elements, once with each backend. All frames must be equal byte
 # for byte, and so must the regions that the segmentation reports. Without a GPU (or if

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * common.h: shared by the element tests. The tests know the elements by their names and properties
  * only: they include nothing of gst/ or cuda/, and find the plugin by GST_PLUGIN_PATH.

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * convolve.c: results of cudaconvolve on frames small enough to compute the samples by hand. */
 #include "common.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * convolve_properties.c: cudaconvolve's properties: dependencies, live changes, bad kernels, and
  * frames that are passed through unchanged. */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * cudamemory.c: frames in CUDA memory on either pad or on both, with the stock cudaupload and
  * cudadownload around; each pipeline must give the same bytes. */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * devices.c: the choice of the GPU for the next element, with made-up counts. */
 #include "gstcfdevices.h"

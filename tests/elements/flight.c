@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * flight.c: frames-in-flight: frames that the element's output thread pushes come without delay,
  * in order, and with the same bytes as with one frame at a time. */

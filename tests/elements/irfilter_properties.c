@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * irfilter_properties.c: cudairfilter's properties: dependencies, pole radii, live changes, bad
  * filters, and frames that are passed through unchanged. */

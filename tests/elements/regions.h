@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * regions.h: shared by the tests of cudasegment: frames with regions in them, and the regions
  * reported by metas, label map and messages. */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * segment.c: compares the regions that cudasegment reports by metas, label map and messages with
  * the image that it paints; and checks how long a region keeps its id. */

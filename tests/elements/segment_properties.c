@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * segment_properties.c: cudasegment's properties: defaults and ranges, live changes, bad seeds,
  * colours, interlaced caps, frames that are passed through. */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * stats.h: reads a field of an element's property "stats", for tests. */
 #ifndef TESTS_ELEMENTS_STATS_H

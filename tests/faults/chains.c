@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * chains.c: elements in a row on the stand-in GPU, with frames in CUDA memory that
  * leave before the GPU is done. It does no more than a wait asks for, so that a

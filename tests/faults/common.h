@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * common.h: shared by the programs that use the stand-in GPU. */
 #ifndef FAULTS_COMMON_H

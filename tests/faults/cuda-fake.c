@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * cuda-fake.c: GStreamer's CUDA library as the fake GPU needs it: contexts that
  * are nothing but objects, and, where a test wants it, CUDA memory that is host

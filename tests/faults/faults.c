@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * faults.c: the element on a GPU that fails. The calls of a clean stream are
  * counted; then every one of them fails in turn, once and for good, with every
@@ -24,7 +25,7 @@
 #define CHANGE_AT 8 /* before this one, a property changes: behind a sliced one */
 #define WIDTH 8
 #define HEIGHT 16
-#define TALL 720 /* rows of a frame that is sliced */
+#define TALL 960 /* rows of a frame that is sliced */
 #define CAPS "video/x-raw,format=I420,width=8,height=%d,framerate=25/1"
 #define SIZE_OF(height) (WIDTH * (height) * 3 / 2) /* rows without padding */
 #define SIZE SIZE_OF (setup->tall ? TALL : HEIGHT)

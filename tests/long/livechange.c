@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * livechange.c: runs video through cudaconvolve while another thread changes preset, kernel-size
  * and kernel a hundred times a second, or through cudasegment with its output, cell-size and

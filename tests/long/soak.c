@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * soak.c: runs many frames and many starts of an element. Afterwards the process must not hold
  * more memory, descriptors, threads and GPU memory than after the first tenth of them.

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * usage.c: memory, descriptors, threads and GPU memory of this process. */
 #define _GNU_SOURCE

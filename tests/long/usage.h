@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * usage.h: measures the resources of the process, for the long tests. */
 #ifndef TESTS_LONG_USAGE_H

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# Copyright (C) 2026 the gst-cuda-filters authors
 """Tests cf-identify end to end: blurs a photograph, runs cf-identify on a fragment of
 96 x 96 of both images, and filters with the element and the resulting file. The PSNR of
 the rest of the image must rise by a given amount, and by more than with weights without

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# Copyright (C) 2026 the gst-cuda-filters authors
 """The convolution's part of oracle_opencv.py: OpenCV's filter2D with integer kernels
 and its GaussianBlur of 8 bits, both bit-exact; blur and Sobel within 1; and SciPy for
 borders that OpenCV's filters lack."""

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# Copyright (C) 2026 the gst-cuda-filters authors
 """The recursive filter's part of oracle_opencv.py: the plain recursion in double
 precision with SciPy's lfilter along the rows, on images padded by hundreds of samples;
 stability from all roots at many frequencies; the smoother as a convolution; and

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# Copyright (C) 2026 the gst-cuda-filters authors
 """An independent oracle: compares OpenCV's medianBlur and SciPy's rank filters (and
 the references of oracle_convolve.py, oracle_irfilter.py and oracle_segment.py for the
 other filters) on photographs with the filter library (through kernelcheck) and with

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# Copyright (C) 2026 the gst-cuda-filters authors
 """The part of oracle_opencv.py for the segmentation. kernelcheck proves that the
 labels are exactly those of the contract; the checks here measure the quality of
 the segmentation: scenes with known regions, seeded region growing with a

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * reference/convolve.c: the convolution filter written from its contract
  * (cuda/convolve/convolve.h) alone: every sample is a sum in 64 bits over the taps. A Gaussian is

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * reference/convolve.h: the reference of the convolution filter, written from its contract
  * (cuda/convolve/convolve.h) alone. convolve_kernel.c turns settings into integer weights,

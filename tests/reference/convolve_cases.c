@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * convolve_cases.c: the settings with which the convolution is tested. In this file ',' separates
  * the numbers of a kernel. */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * reference/convolve_kernel.c: the weights of every preset and of typed kernels as the contract
  * defines them, and the exact rounding. */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * irfilter.c: the recursive filter straight from its contract (cuda/irfilter/irfilter.h):
  * each window is copied in its quadrant's direction, with what lies outside beside it, and

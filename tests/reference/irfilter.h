@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * irfilter.h: the reference of the recursive filter, written from its contract
  * (cuda/irfilter/irfilter.h) alone. irfilter_poles.c computes the pole radius,

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * irfilter_cases.c: the settings with which the recursive filter is tested. */
 #define _GNU_SOURCE

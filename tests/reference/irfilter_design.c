@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * irfilter_design.c: the constants of presets, of texts and of files, as the contract
  * defines them. Where the contract does not say in which order doubles are added, they are

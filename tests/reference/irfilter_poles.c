@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * irfilter_poles.c: the largest pole radius. With z1 = t and z2 = t e^(i f),
  * 1 - sum b[k,l] z1^k z2^l is a polynomial in t alone,

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * tests/reference/median.c: the median and rank filter, written from its contract
  * (cuda/median/median.h) in two ways: by sorting every window, and for large windows

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * reference/segment.c: the labels of the segmentation, written directly from the contract
  * (cuda/segment/segment.h), step by step and without optimisation: every round visits every cell,

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * reference/segment.h: the reference of the segmentation: labels (segment.c), painting and reported
  * regions (segment_paint.c), a check against cases worked out by hand (segment_known.c), and the

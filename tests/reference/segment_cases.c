@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * reference/segment_cases.c: the settings and frame contents with which the segmentation is tested. */
 #define _GNU_SOURCE

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * reference/segment_known.c: checks the reference of the segmentation against cases worked out by
  * hand from the contract (cuda/segment/segment.h). */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * reference/segment_paint.c: the rest of the segmentation's contract (cuda/segment/segment.h): the
  * resolved parameters (steps 1, 3 and 4), painting and reported regions (steps 11 and 12), and the

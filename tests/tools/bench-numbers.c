@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * bench-numbers.c: tests the benchmark's percentiles, its lists of numbers, and the sum of several
  * processes' rows. */

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
+# Copyright (C) 2026 the gst-cuda-filters authors
 #
 # bench-program.sh BENCH BENCH-NUMBERS: runs each mode of the frame-rate benchmark once, on small
 # frames, on the CPU. Ends with `N passed, N failed, N skipped`.

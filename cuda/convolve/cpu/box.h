@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * convolve/cpu/box.h: sums of boxes out of sums of columns, by levels of doubled
  * width or by running sums. Included by simd.c. */

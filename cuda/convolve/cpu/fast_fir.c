@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * convolve/cpu/fast_fir.c: large dense kernels with fewer products.
  *

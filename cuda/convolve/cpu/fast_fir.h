@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * convolve/cpu/fast_fir.h: dense kernels with fewer products (fast_fir.c), for plan.c and tile.c. */
 #ifndef CF_CONVOLVE_CPU_FAST_FIR_H

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * convolve/cpu/internal.h: the state of a convolution plan on the CPU. plan.c
  * fills it and cuts a frame into tasks, rounding.c fills its constants for

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * convolve/cpu/lanes.h: loops that work in lanes of 16 bytes: separable kernels
  * on 8-bit samples, all in 16 bits, and on 16-bit samples by products of pairs.

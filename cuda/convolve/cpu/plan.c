@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * convolve/cpu/plan.c: the convolution's plan on the CPU. It chooses the variant
  * and the width of its integers and cuts a frame into tasks. init allocates

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * convolve/cpu/products_tmpl.h: sums of products of pairs. simd.c includes it for
  * each instruction that adds two products to a sum, add_pairs (s, a, b); P (name)

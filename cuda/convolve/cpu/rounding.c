@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * convolve/cpu/rounding.c: the constants that turn sums into samples, and the
  * tests for how few bits that takes. simd.h says what each constant means. */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * convolve/cpu/rows_tmpl.h: loops over rows of samples of type T. simd.c includes
  * it for each SIZE, the bytes of T; N (name) makes the names distinct. */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * convolve/cpu/samples.c: fetches rows of samples, with their borders, from the
  * input image and stores rows of outputs into the output image. */

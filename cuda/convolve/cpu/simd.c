@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * convolve/cpu/simd.c: the convolution's inner loops, compiled once for each
  * instruction set (CF_ISA). simd.h says what they do.

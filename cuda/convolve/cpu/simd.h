@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * convolve/cpu/simd.h: the inner loops of the convolution on the CPU. simd.c
  * defines them and is compiled once for each instruction set. Apart from gather,

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * convolve/cpu/tile.c: one task of the convolution on the CPU, a rectangle of
  * outputs. Rows stream through: each row of samples is fetched once (with its

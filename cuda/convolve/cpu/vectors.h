@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * convolve/cpu/vectors.h: the vectors of simd.c, V_SIZE bytes long, and the
  * instructions that the compiler does not find in plain code:

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * convolve/gpu/dense.cu: any kernel up to 63 x 63, 8 and 16 bit, on the integer tensor units.
  *

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * convolve/gpu/direct.cu: kernels of up to 9 x 9 taps on 8-bit samples, on the integer tensor units, from
  * global memory to global memory without a tile in shared memory.

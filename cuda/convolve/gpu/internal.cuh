@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * convolve/gpu/internal.cuh: what the CUDA files of the convolution share: the description of
  * a frame that is the kernels' argument, the layouts of the weights, and the functions that launch. */

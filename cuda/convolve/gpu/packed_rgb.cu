@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * convolve/gpu/packed_rgb.cu: kernels of up to 9 x 9 taps on pixels of four 8-bit samples of which three are
  * filtered, on the integer tensor units, from global memory to global memory without a tile in shared memory.

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * convolve/gpu/plan.cu: the convolution's CfOps on CUDA: the plan, the choice of the variant, the constants
  * of the rounding, the groups of components of a frame, and the launch.

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * convolve/gpu/separable.cu: separable kernels (gauss, box, unsharp and others found to be separable) at
  * 8 bit, both passes on the integer tensor units in one launch.

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * convolve/gpu/small.cu: kernels of up to 9 x 10 taps and 3 x 3 magnitudes at 8 bit, on the integer tensor
  * units.

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * convolve/gpu/store.cuh: stores filtered samples to the output image, two whole pixels at a time where
  * the alignment permits it. */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * convolve/gpu/sums.cuh: the product of the integer tensor units, and the rounding of sums to samples. */
 #ifndef CF_CONVOLVE_GPU_SUMS_CUH

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * convolve/gpu/tile.cuh: what the convolution's kernels share on the device: finding the group
  * of a block, the wait of a dependent launch, and loading a tile of samples with its border into shared

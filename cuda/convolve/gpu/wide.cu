@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * convolve/gpu/wide.cu: separable kernels and magnitudes at any depth, with 64-bit sums on the integer units:
  * for weights and sums that do not fit the bytes of the tensor units.

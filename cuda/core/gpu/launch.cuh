@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * core/gpu/launch.cuh: what the kernels of all filters share: the description of a
  * frame's work that travels with a launch, and loads of four samples at once

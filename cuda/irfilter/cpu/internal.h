@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * irfilter/cpu/internal.h: the recursive filter's plan on the CPU, shared by plan.c (the
  * plan and its tasks) and walk.c, which filters one core. */

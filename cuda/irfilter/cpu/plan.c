@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * irfilter/cpu/plan.c: the recursive filter's plan on the CPU: its memory and its tasks. A
  * task is one core of a view and independent of all other tasks of its pass; the passes run

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * irfilter/cpu/simd.c: the recursive filter's inner loops for the instruction set of this
  * compilation (CF_ISA); simd.h describes them.

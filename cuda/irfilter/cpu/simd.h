@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * irfilter/cpu/simd.h: the inner loops of the recursive filter on the CPU, compiled from
  * simd.c once for each instruction set.

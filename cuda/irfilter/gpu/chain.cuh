@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * irfilter/gpu/chain.cuh: quadrants.cu's chain, the warp that computes the recursion. */
 #ifndef CF_IRFILTER_GPU_CHAIN_CUH

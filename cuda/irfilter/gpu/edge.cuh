@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * irfilter/gpu/edge.cuh: quadrants.cu's edge, the warp that provides the values to the left
  * of the strip. */

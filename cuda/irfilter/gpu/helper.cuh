@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * irfilter/gpu/helper.cuh: quadrants.cu's helpers, the warps that compute the sums over the
  * input and write the results to memory. */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * irfilter/gpu/internal.cuh: what the CUDA files of the recursive filter share: the
  * parameters of a launch, how the work is divided into strips, and the launch functions. */

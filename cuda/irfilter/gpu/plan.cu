@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * irfilter/gpu/plan.cu: the recursive filter on CUDA: plans, memory, launches. A pass is two
  * launches: quadrants.cu filters all quadrants of all views, sum.cu adds up their results. */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * irfilter/gpu/quadrants.cu: filters all quadrants of a pass in one launch, for windows of one size: compiled once
  * for each m (CF_IR_M).

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * irfilter/gpu/round_barrier.cuh: the barriers between the warps of quadrants.cu. For
  * each chunk there are two rounds in which the chain warp, the edge warp and the chunk's

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * irfilter/gpu/scheduler.cuh: the strip scheduler of the recursive filter: which block
  * works on which strip of columns, and when.

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * irfilter/gpu/strip.cuh: what the warps of a block of quadrants.cu share: the run (the
  * claimed chunks of a strip), the ring in shared memory, and how samples are fetched. For

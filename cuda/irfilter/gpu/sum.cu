@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * irfilter/gpu/sum.cu: adds up the quadrants' results, the input and the offset in the
  * contract's order, and rounds; views that are not filtered are copied. One further block

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * median/cpu/columns_tmpl.h: histograms of columns, and the search of ranks in sums
  * of them, after S. Perreault and P. Hebert, "Median filtering in constant time"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * median/cpu/direct.c: the 3x3 median, the most common window, from rows to rows.
  * Where all components of a plane can be filtered together ("flat"), the rows are

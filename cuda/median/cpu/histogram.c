@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * median/cpu/histogram.c: rank filters by histograms of columns, whose cost does
  * not grow with the window. Values of more than ten bits are found digit by digit:

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * median/cpu/internal.h: the median filter's plan on the CPU, shared by plan.c (the
  * plan, its tasks, the history) and the variants that filter. */

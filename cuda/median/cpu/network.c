@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * median/cpu/network.c: rank filters by selection networks (median/networks.h) on
  * the CPU. A network becomes a list of steps on byte offsets, which runs on one

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * median/cpu/plan.c: the median filter's plan on the CPU: choice of the variant,
  * tasks, memory of the threads, history. */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * median/cpu/rows_tmpl.h: loops over rows of values of type T. simd.c includes it
  * once per SIZE. */

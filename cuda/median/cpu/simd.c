@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * median/cpu/simd.c: the median filter's inner loops for one instruction set
  * (CF_ISA); simd.h describes them.

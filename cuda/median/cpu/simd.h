@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * median/cpu/simd.h: the inner loops of the median filter on the CPU. simd.c is
  * compiled once per instruction set. The loops work on rows of values of 1, 2 or 4

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * median/gpu/internal.h: what the CUDA files of the median share: the variant
  * table of the networks, and the padded planes that select and tree read. */

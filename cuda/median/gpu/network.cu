@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * median/gpu/network.cu: the networks' kernels for samples of up to 10 bits. */
 #define CF_MEDIAN_WIDE 0

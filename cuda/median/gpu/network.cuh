@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * median/gpu/network.cuh: the median by selection networks, windows of 3 x 3 to
  * 17 x 17. Included by network.cu and network_wide.cu, which set CF_MEDIAN_WIDE.
@@ -67,6 +68,9 @@
 #endif
 
 namespace cf {
+
+/* The files that include this one define these names for different widths. */
+namespace {
 
 #include "median_networks.cuh"
 
@@ -296,6 +300,8 @@ network_variant (const char *name)
     network_variant<9> ("network 9x9"), network_variant<11> ("network 11x11"), network_variant<13> ("network 13x13"), \
     network_variant<15> ("network 15x15"), network_variant<17> ("network 17x17"), \
   }
+
+} // namespace
 
 } // namespace cf
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * median/gpu/network_wide.cu: the networks' kernels for samples of 16 bits. */
 #define CF_MEDIAN_WIDE 1

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * median/gpu/select.cu: the padded planes, and the rank filter for small windows of
  * any shape, depth and rank: each thread finds its output's value bit by bit.

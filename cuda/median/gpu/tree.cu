@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * median/gpu/tree.cu: the rank filter for large windows, by counting samples under
  * thresholds; its time hardly depends on the window.

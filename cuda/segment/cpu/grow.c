@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * segment/cpu/grow.c: rounds and growth on the CPU: steps 5 and 6 of segment/segment.h.
  *

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * segment/cpu/internal.h: the CPU plan of the segmentation, shared by plan.c (the plan and its
  * memory), seeds.c (steps 1 to 4 of segment.h: cells, seeds, components), grow.c (5 and 6),

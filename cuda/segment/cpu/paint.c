@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * segment/cpu/paint.c: painting and the label map on the CPU: step 12 of segment/segment.h. Runs of
  * pixels are filled with the colour of their region. */

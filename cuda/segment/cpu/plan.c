@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * segment/cpu/plan.c: the CPU plan of the segmentation: its memory, allocated for the worst frame
  * (most of it is never touched), and the sequence of steps of a frame. */

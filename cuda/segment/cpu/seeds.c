@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * segment/cpu/seeds.c: cells, kept cells, seeds and components on the CPU: steps 1 to 4 of
  * segment/segment.h. Components are found by union-find over runs of cells: inside a strip by the

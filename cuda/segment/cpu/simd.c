@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * segment/cpu/simd.c: the segmentation's loops over rows, compiled once for each instruction set
  * (CF_ISA); simd.h documents the functions. They are plain loops that the compiler vectorises:

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * segment/cpu/simd.h: the CPU segmentation's loops over rows; simd.c is compiled once for each
  * instruction set.

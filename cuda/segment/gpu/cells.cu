@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * segment/gpu/cells.cu: steps 1 to 3 of the segmentation, and the components of seeds and kept cells inside tiles.
  *

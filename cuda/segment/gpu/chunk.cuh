@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * segment/gpu/chunk.cuh: how a block of the graph kernel processes its part of the frame while regions grow.
  *

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * segment/gpu/graph.cu: steps 4 to 10 of the segmentation in one cooperative launch. Its blocks wait for each other
  * at a grid barrier, so that no step needs the host.

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * segment/gpu/grow.cuh: the grid barrier, components and growth: steps 4 to 6 of the segmentation.
  *

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * segment/gpu/internal.cuh: declarations that the CUDA files of the segmentation share. SgWork describes the work of
  * one frame. It is the argument of every kernel. The launches of a frame are, in this order:

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * segment/gpu/list.cuh: device functions that the segmentation's kernels share: lists to which warps append, the
  * union-find forest of cells, and sums that a block collects.

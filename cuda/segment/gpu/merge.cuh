@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * segment/gpu/merge.cuh: the graph of regions: steps 7 to 9 of the segmentation.
  *

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * segment/gpu/paint.cuh: step 12 of the segmentation: the table of what is painted for each region, and the output
  * image.

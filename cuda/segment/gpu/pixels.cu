@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * segment/gpu/pixels.cu: step 11 of the segmentation: the region of each pixel, and the sums and bounds of each
  * region's pixels; the launches of step 12 (paint.cuh).

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * segment/gpu/plan.cu: the segmentation on CUDA: the plan, its memory and the launches of a frame. */
 #include "internal.cuh"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * segment/gpu/samples.cuh: reads squares and rows of 8-bit pixels by words that hold several samples. Most of the
  * samples that the segmentation adds up lie in cells of 2 x 2 or 4 x 4 such pixels. Planes that are read by words

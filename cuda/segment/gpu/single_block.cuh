@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * segment/gpu/single_block.cuh: the last rounds of merging (steps 8 and 9 of the segmentation) in the shared memory
  * of a single block, whose barrier takes far less time than the grid barrier.
