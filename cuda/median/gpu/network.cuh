@@ -69,8 +69,11 @@
 
 namespace cf {
 
-/* The files that include this one define these names for different widths. */
-namespace {
+/* The two files that include this one make different kernels, which must not share a name: the linker would take one
+ * of them for both. */
+#if CF_MEDIAN_WIDE
+#define median_network_kernel median_network_wide_kernel
+#endif
 
 #include "median_networks.cuh"
 
@@ -286,7 +289,7 @@ median_network_kernel (const __grid_constant__ Launch launch)
 
 /* ---- the variants for one sample width ---------------------------------- */
 
-template<int K> MedianNetworkVariant
+template<int K> static MedianNetworkVariant
 network_variant (const char *name)
 {
   typedef MedianNetworkBlock<K> B;
@@ -300,8 +303,6 @@ network_variant (const char *name)
     network_variant<9> ("network 9x9"), network_variant<11> ("network 11x11"), network_variant<13> ("network 13x13"), \
     network_variant<15> ("network 15x15"), network_variant<17> ("network 17x17"), \
   }
-
-} // namespace
 
 } // namespace cf
 
