@@ -126,9 +126,11 @@ check (const CfVideo *video, const CfCommon *common, const void *params_, CfStat
 static bool
 is_identity (const CfVideo *video, const CfCommon *common, const void *params_)
 {
+  const CfFormatInfo *info = cf_format_info (video->format);
   const CfIrFilterParams *p = params_;
 
-  if (p->preset == CF_IR_SHARPEN && !(p->amount > 0))
+  /* Words of 10-bit samples may be out of range, and the filter clamps them. */
+  if (p->preset == CF_IR_SHARPEN && !(p->amount > 0) && info->bits == 8 * info->bytes)
     return true;
   return !cf_any_filtered (video, common);
 }

@@ -143,6 +143,8 @@ notes_of (const char *filter)
         "frame read twice and written once. Studies, stateful: global atomics: pixels are added to their regions'\n"
         "sums with global atomics, not in the block first; 4 warps: the size of that block, which is 8 in the other\n"
         "rows.\n";
+  if (strcmp (filter, "convolve") != 0)
+    return "";
   return "NPP: FilterBorder32f, FilterGaussBorder (FilterGaussAdvancedBorder over 15) and FilterBoxBorder on the same\n"
       "frames, replicated borders, RGBA with its alpha. dense: random signed weights of 8 bits, not separable;\n"
       "16 bit: random weights of 16 bits; fraction: decimal ones. floor: the bytes or, if longer, the int8 tensor\n"

@@ -181,6 +181,24 @@ work (void)
     cf_context_free (run.cpu);
 }
 
+/* Checks that the filters' references have what all cases need. */
+static bool
+are_complete (void)
+{
+  for (const KcFilter *const *i = kc_filters; *i; i++) {
+    const KcFilter *kc = *i;
+    const char *missing = !cf_filter_find (kc->stem) ? "filter of that stem in cuda/filters.c"
+        : !kc->reference ? "reference" : !kc->settings ? "settings" : !kc->large_settings ? "large_settings"
+        : !kc->bad_settings ? "bad_settings" : !kc->right ? "right" : !kc->wrong ? "wrong" : NULL;
+
+    if (missing) {
+      fprintf (stderr, "kernelcheck: the filter %s has no %s\n", kc->stem, missing);
+      return false;
+    }
+  }
+  return true;
+}
+
 /* Prints the summary. Without a GPU something is skipped; if nothing was skipped, at least one
  * case must have run. */
 static void
@@ -218,6 +236,8 @@ main (int argc, char **argv)
     fputs (usage, stderr);
     return 2;
   }
+  if (!are_complete ())
+    return 2;
   if (run.options.one_thread && !take_one_processor ()) {
     fputs ("kernelcheck: cannot restrict itself to one processor\n", stderr);
     return 2;

@@ -186,6 +186,22 @@ history_of (const KcCase *c, const void *params)
   return cf_filter_traits (c->filter, &c->video, &c->common, params).history;
 }
 
+/* A filter that says it changes nothing hands its input on: then the expected frame has to be the input. */
+static bool
+identity_holds (const KcCase *c, const void *params, const CfImage *in, const CfImage *expected)
+{
+  const CfFormatInfo *info = cf_format_info (c->video.format);
+
+  if (!cf_filter_traits (c->filter, &c->video, &c->common, params).identity)
+    return true;
+  for (int i = 0; i < info->n_components; i++)
+    for (int y = 0; y < kc_component_height (info, i, c->video.height); y++)
+      for (int x = 0; x < kc_component_width (info, i, c->video.width); x++)
+        if (kc_word (in, i, x, y) != kc_word (expected, i, x, y))
+          return false;
+  return true;
+}
+
 /* Runs the script with the reference. A change of the history's length clears the history, as the
  * contract says. */
 static bool
@@ -220,6 +236,12 @@ frames_expect (const KcCase *c, Frames *f, char *error)
           ? c->kc->stateful_reference (c->filter, &c->video, &c->common, params, &state, seen[0], &out->image,
               &f->regions[i])
           : c->kc->reference (c->filter, &c->video, &c->common, params, seen, n_seen, &out->image));
+      if (good && !identity_holds (c, params, seen[0], &out->image)) {
+        snprintf (error, KC_TEXT, "%s %.100s, %s: CfTraits.identity is true, but the reference changes the frame",
+            c->kc->stem, c->set, cf_format_info (c->video.format)->name);
+        free_state (c, &state);
+        return false;
+      }
     }
     i++;
   }
