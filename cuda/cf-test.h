@@ -26,7 +26,8 @@ CfCode cf_plan_override (CfPlan *plan, const char *name, int value, CfStatus *st
 /* Reads which block made what in the last frame, where the override "trace" is 1: fills at most
  * `size` entries of `table`, a row for each strip and a column for each chunk, -1 where there is none, and
  * sets rows and columns. Waits for the stream. */
-CfCode cf_plan_trace (CfPlan *plan, CfStream *stream, int *table, size_t size, int *rows, int *columns, CfStatus *status);
+CfCode cf_plan_trace (CfPlan *plan, CfStream *stream, int *table, size_t size, int *rows, int *columns,
+    CfStatus *status);
 
 /* Restricts the CPU code to an instruction set of cf_cpu_info; before any plan is made. Returns false for a
  * name that this machine does not have. */
@@ -34,7 +35,7 @@ bool cf_cpu_limit (const char *isa);
 
 /* The functions behind the GPU side of cf.h (core/device.h). */
 typedef struct CfDevice CfDevice;
-/* Puts a stand-in in the place of the real GPU, or of none; NULL: there is no GPU. Before anything else of the
+/* Puts a fake in the place of the real GPU, or of none; NULL: there is no GPU. Before anything else of the
  * library is used. */
 void cf_device_install (const CfDevice *device);
 

@@ -328,7 +328,8 @@ CfCode cf_gpu_info (int device, CfGpuInfo *info, CfStatus *status);
 /* Returns whether no CUDA call of this process can succeed any more: after a sticky error, and in a
  * process forked from one that used CUDA. Never becomes false again. Any thread. */
 bool cf_gpu_lost (void);
-/* Returns whether this process was forked from one that used CUDA: then not even host objects of CUDA may be touched. */
+/* Returns whether this process was forked from one that used CUDA: then not even host objects of CUDA may be touched.
+ * */
 bool cf_gpu_forked (void);
 CfGpuCounters cf_gpu_counters (void);
 

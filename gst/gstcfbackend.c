@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * gstcfbackend.c: frames on the GPU or on the CPU, and what happens when the GPU fails. */
+ * gstcfbackend.c: filters frames on the GPU or on the CPU; failover when the GPU fails. */
 #include "gstcfbackend.h"
 #include "gstcfcuda.h"
 #include "gstcfmemory.h"
@@ -11,9 +11,9 @@
 GST_DEBUG_CATEGORY_EXTERN (gst_cf_filter_debug);
 #define GST_CAT_DEFAULT gst_cf_filter_debug
 
-/* After so many failures that may pass the GPU is not tried again, */
+/* The GPU is not used again after this many failures, even if each may be temporary. */
 #define MAX_FAILURES 4
-/* and so many good frames make them forgotten. */
+/* The count of failures restarts after this many good frames. */
 #define FORGET_AFTER 10000
 
 static guint64
@@ -136,7 +136,7 @@ free_cpu_plans (GstCfBackend *b)
   }
 }
 
-/* What a GPU that hangs may still use stays where it is. */
+/* Memory that a hung GPU may still use is not freed. */
 static void
 close_gpu (GstCfBackend *b)
 {
@@ -170,8 +170,8 @@ reset_cpu_plans (GstCfBackend *b)
 
 /* ---- failure ------------------------------------------------------------ */
 
-/* Notes a GPU failure: decides whether the GPU is tried again, and posts one warning on the bus. `on_gpu`: the frame is in
- * GPU memory on either side. FALSE: the failure ends the stream, and the element error is posted. */
+/* Handles a GPU failure: decides whether the GPU is used again, and posts one warning on the bus. `on_gpu`: the input
+ * or the output of the frame is in GPU memory. Returns FALSE after an element error if the failure ends the stream. */
 static gboolean
 gpu_failed (GstCfBackend *b, const CfStatus *status, gboolean on_gpu)
 {
@@ -181,7 +181,7 @@ gpu_failed (GstCfBackend *b, const CfStatus *status, gboolean on_gpu)
   gboolean ends = b->fail_on_gpu_error || (on_gpu && lost);
 
   b->good = 0;
-  if (b->traits.stateful && b->use_gpu) /* else the CPU filters already */
+  if (b->traits.stateful && b->use_gpu) /* else the CPU plans are in use already */
     reset_cpu_plans (b);
   g_mutex_lock (&b->lock);
   if (lost) {
@@ -196,14 +196,15 @@ gpu_failed (GstCfBackend *b, const CfStatus *status, gboolean on_gpu)
   if (ends) {
     b->ended = b->fail_on_gpu_error;
     gst_cf_backend_post_error (b->element, status, b->fail_on_gpu_error ? "The GPU failed (on-gpu-error=error)"
-        : "The GPU failed, and the frame cannot be taken out of its memory");
+        : "The GPU failed, and the frame cannot be read from its memory");
     return FALSE;
   }
   GST_WARNING_OBJECT (b->element, "GPU failure %u, error %d: %s", b->failures, status->cuda, status->message);
   if (!b->warned) {
     gchar *text = g_strdup_printf ("The GPU failed: %s. The CPU filters %s%s", status->message,
-        give_up ? "from here on" : b->traits.history > 0 || b->traits.stateful ? "until the next flush"
-        : "this frame; the GPU is tried again", b->traits.stateful ? ", and the numbers of regions begin anew" : "");
+        give_up ? "from now on" : b->traits.history > 0 || b->traits.stateful ? "until the next flush"
+        : "this frame; the GPU is used again for the next one",
+        b->traits.stateful ? "; region ids start again at 1" : "");
 
     b->warned = TRUE;
     gst_element_message_full (b->element, GST_MESSAGE_WARNING, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_FAILED, text,
@@ -212,7 +213,7 @@ gpu_failed (GstCfBackend *b, const CfStatus *status, gboolean on_gpu)
   return TRUE;
 }
 
-/* Returns whether the GPU may be used again once its plans have forgotten the stream. */
+/* Returns whether the GPU may be used again after a reset of its plans. */
 static gboolean
 gpu_is_fit (const GstCfBackend *b)
 {
@@ -256,18 +257,18 @@ configure_gpu (GstCfBackend *b)
 {
   CfStatus status = { 0 };
 
-  if (b->ended) /* and the error is posted */
+  if (b->ended) /* the error was posted */
     return FALSE;
   if (!b->transfer.context || b->failures >= MAX_FAILURES || cf_gpu_lost ()) {
     b->use_gpu = FALSE;
     return TRUE;
   }
-  /* Frames that have left may still need the plans. */
+  /* The GPU may still use the plans for frames that were pushed unfinished. */
   b->use_gpu = gst_cf_chain_settle (&b->chain, &status) == CF_OK && gst_cf_transfer_configure (&b->transfer,
       b->filter, &b->info, b->format, b->modes, &b->common, b->params, &status);
   if (b->use_gpu)
     return TRUE;
-  /* Without its plans and memory there is nothing to try again. */
+  /* Without plans and memory the GPU cannot be used again. */
   b->failures = MAX_FAILURES;
   return gpu_failed (b, &status, FALSE);
 }
@@ -281,7 +282,7 @@ gst_cf_backend_configure (GstCfBackend *b, const GstVideoInfo *info, const CfCom
   b->configured = FALSE;
   free_cpu_plans (b);
   if (!gst_cf_video_from_info (b->filter, info, &video, &b->modes, &status)) {
-    gst_cf_backend_post_error (b->element, &status, "These caps cannot be filtered");
+    gst_cf_backend_post_error (b->element, &status, "The caps are not supported");
     return FALSE;
   }
   b->info = *info;
@@ -290,7 +291,7 @@ gst_cf_backend_configure (GstCfBackend *b, const GstVideoInfo *info, const CfCom
   if (!configure_gpu (b))
     return FALSE;
   if (!(b->use_gpu && b->fail_on_gpu_error) && !make_cpu_plans (b, &status)) {
-    gst_cf_backend_post_error (b->element, &status, "The filter could not be set up");
+    gst_cf_backend_post_error (b->element, &status, "The filter could not be configured");
     return FALSE;
   }
   b->configured = TRUE;
@@ -311,7 +312,7 @@ gst_cf_backend_update (GstCfBackend *b, const CfCommon *common, gconstpointer pa
 
     if (b->cpu_plan[m] && !gst_cf_plan_update (&b->cpu_plan[m], b->cpu, b->filter, &video, common, params,
             &status)) {
-      gst_cf_backend_post_error (b->element, &status, "The filter could not take its new properties");
+      gst_cf_backend_post_error (b->element, &status, "The new property values could not be applied");
       return FALSE;
     }
   }
@@ -320,7 +321,7 @@ gst_cf_backend_update (GstCfBackend *b, const CfCommon *common, gconstpointer pa
   if (gst_cf_chain_settle (&b->chain, &status) == CF_OK
       && gst_cf_transfer_update (&b->transfer, &b->common, b->params, &status))
     return TRUE;
-  b->failures = MAX_FAILURES; /* its plans hold other parameters than those of the CPU */
+  b->failures = MAX_FAILURES; /* the GPU plans now hold other parameters than the CPU plans */
   return gpu_failed (b, &status, FALSE);
 }
 
@@ -348,7 +349,7 @@ gst_cf_backend_reset (GstCfBackend *b)
   if (gst_cf_transfer_reset (&b->transfer, &status))
     b->use_gpu = TRUE;
   else
-    gpu_failed (b, &status, FALSE); /* its plans still have the earlier frames */
+    gpu_failed (b, &status, FALSE); /* the GPU plans still hold the earlier frames */
 }
 
 /* ---- frames ------------------------------------------------------------- */
@@ -379,7 +380,7 @@ map_both (GstCfBackend *b, GstCfFrame *in, GstBuffer *in_buffer, GstMapFlags in_
   return FALSE;
 }
 
-/* Waits until the GPU is done with a buffer that is to be read or written elsewhere than on the chain's stream. */
+/* Waits until the GPU has finished with a buffer that is going to be accessed outside the chain's stream. */
 static gboolean
 finish_buffer (GstCfBackend *b, GstBuffer *buffer)
 {
@@ -387,12 +388,12 @@ finish_buffer (GstCfBackend *b, GstBuffer *buffer)
 
   if (gst_cf_chain_finish (buffer, &status) == CF_OK)
     return TRUE;
-  gst_cf_backend_post_error (b->element, &status, "The GPU failed, and the frame cannot be taken out of its memory");
+  gst_cf_backend_post_error (b->element, &status, "The GPU failed, and the frame cannot be read from its memory");
   return FALSE;
 }
 
-/* Takes a frame into the history of the CPU's plans, so that they can take over a stream that the GPU filters, and
- * of the other mode's plan. `but` is the mode that has filtered the frame, -1 for none. */
+/* Adds a frame to the history of the CPU plans of all modes except `but`, the mode whose plan filtered the frame (-1:
+ * none), so that each of them can continue the stream. */
 static void
 push_cpu_history (GstCfBackend *b, const CfImage *in, int but)
 {
@@ -400,7 +401,7 @@ push_cpu_history (GstCfBackend *b, const CfImage *in, int but)
 
   for (int m = 0; m < GST_CF_N_MODES; m++)
     if (m != but && b->cpu_plan[m] && cf_plan_push_history (b->cpu_plan[m], NULL, in, &status) != CF_OK)
-      GST_WARNING_OBJECT (b->element, "a frame is missing in the CPU's history: %s", status.message);
+      GST_WARNING_OBJECT (b->element, "a frame is missing from the history of the CPU plans: %s", status.message);
 }
 
 static GstCfMemoryKind
@@ -413,7 +414,8 @@ kind_of (const GstCfBackend *b, GstBuffer *buffer)
   return gst_cf_buffer_is_pinned (buffer) ? GST_CF_PINNED : GST_CF_PAGEABLE;
 }
 
-/* A side that is not in this GPU's memory is used by the host, or by a copy: elsewhere than on a chain's stream. */
+/* Maps one side of a frame. The host, or a copy outside the chain's stream, accesses memory that is not this GPU's: for
+ * that, waits for pending work on the buffer first. */
 static gboolean
 map_for_gpu (GstCfBackend *b, GstCfFrame *frame, const GstCfSide *side, GstMapFlags flags)
 {
@@ -423,7 +425,7 @@ map_for_gpu (GstCfBackend *b, GstCfFrame *frame, const GstCfSide *side, GstMapFl
       && map (b, frame, side->buffer, device ? flags | GST_CF_MAP_CUDA : flags);
 }
 
-/* Submitting thread, lock held. */
+/* Called by the submitting thread with the lock held. */
 static void
 submit_gpu (GstCfBackend *b, GstCfPendingFrame *frame, guint slot)
 {
@@ -436,8 +438,8 @@ submit_gpu (GstCfBackend *b, GstCfPendingFrame *frame, guint slot)
   frame->on_gpu = TRUE;
   frame->given_up = b->given_up;
   frame->cuda_memory = gst_cf_cuda_buffer_context (frame->in) || gst_cf_cuda_buffer_context (frame->out);
-  if (cf_gpu_lost ()) { /* another element's fault ends this one's GPU as well */
-    cf_fail (&r->status, CF_GPU_LOST, "an earlier fault ended CUDA for this process");
+  if (cf_gpu_lost ()) { /* a fault in another element ends CUDA for the whole process */
+    cf_fail (&r->status, CF_GPU_LOST, "an earlier GPU fault ended CUDA for this process; restart it");
     return;
   }
   frame->mapped = map_for_gpu (b, &frame->src, &r->in, GST_MAP_READ);
@@ -453,7 +455,7 @@ submit_gpu (GstCfBackend *b, GstCfPendingFrame *frame, guint slot)
   gst_cf_transfer_submit (&b->transfer, r);
 }
 
-/* The GPU may still read the one buffer and write the other. */
+/* Withdraws pinned memory that the GPU may still read (the input) or write (the output). */
 static void
 give_up_buffers (GstCfBackend *b, GstCfPendingFrame *frame)
 {
@@ -466,10 +468,10 @@ give_up_buffers (GstCfBackend *b, GstCfPendingFrame *frame)
   n = gst_cf_buffer_give_up_memory (frame->out, &b->info);
   gst_cf_stats_abandon (&b->stats, n);
   if (n == 0)
-    b->fail_on_gpu_error = TRUE; /* there is no memory for the frame */
+    b->fail_on_gpu_error = TRUE; /* no memory is left to filter the frame into */
 }
 
-/* Returns what came of the frame on the GPU. `stale`: the GPU was given up meanwhile. */
+/* Waits for a frame on the GPU and returns its result. `stale`: the GPU was given up after the frame was submitted. */
 static CfCode
 wait_for_gpu (GstCfBackend *b, GstCfPendingFrame *frame, gboolean stale)
 {
@@ -505,7 +507,7 @@ finish_gpu (GstCfBackend *b, GstCfPendingFrame *frame, guint64 time[GST_CF_N_TIM
   }
   if (code == CF_TIMEOUT)
     give_up_buffers (b, frame);
-  if (stale) /* the failure is posted */
+  if (stale) /* the failure was posted */
     return b->fail_on_gpu_error || frame->cuda_memory ? FAILED : TRY_CPU;
   return gpu_failed (b, &r->status, frame->cuda_memory) ? TRY_CPU : FAILED;
 }
@@ -520,8 +522,8 @@ run_cpu (GstCfBackend *b, GstBuffer *in, GstBuffer *out, GstCfMode mode, guint64
   CfCode code;
 
   if (on_gpu && cf_gpu_lost ()) {
-    cf_fail (&status, CF_GPU_LOST, "a fault ended CUDA for this process");
-    gst_cf_backend_post_error (b->element, &status, "The frame cannot be taken out of the GPU's memory");
+    cf_fail (&status, CF_GPU_LOST, "an earlier GPU fault ended CUDA for this process; restart it");
+    gst_cf_backend_post_error (b->element, &status, "The frame cannot be read from GPU memory");
     return FAILED;
   }
   if (!finish_buffer (b, in) || !finish_buffer (b, out) || !map_both (b, &src, in, 0, &dst, out, 0))
@@ -639,7 +641,7 @@ gst_cf_backend_finish (GstCfBackend *b, GstCfPendingFrame *frame, gboolean drop)
   }
   if (outcome == TRY_CPU && drop)
     return GST_FLOW_OK;
-  /* Without a plan for the CPU the GPU's failure ends the stream. */
+  /* Without a plan for the CPU, the failure of the GPU ends the stream; the error was posted. */
   if (outcome == TRY_CPU && !b->cpu_plan[frame->mode])
     return GST_FLOW_ERROR;
   if (outcome == TRY_CPU)

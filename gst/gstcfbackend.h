@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * gstcfbackend.h: filters frames on the GPU or on the CPU, and fails over from the one to the other.
+ * gstcfbackend.h: filters frames on the GPU or on the CPU, and fails over from the GPU to the CPU.
  *
- * A frame is submitted, which queues it on the GPU, and finished, which waits for it or has the CPU filter it. Where
- * frames overlap, the streaming thread submits them, one for each slot, and another thread finishes them, in their
- * order; else one thread does both. All other functions are for when no frame is under way.
+ * Submitting a frame queues its work on the GPU. Finishing a frame waits for that work, or filters the frame on the
+ * CPU. With frames-in-flight > 1 the streaming thread submits one frame per slot and the output thread finishes the
+ * frames in order; otherwise the streaming thread does both. All other functions require that no frame is pending.
  *
- * A backend belongs to one element. It always has plans for the CPU, except where a GPU failure ends the stream
- * anyway, so that the very frame on which the GPU failed is delivered. Filters with a history have the CPU's plans
- * see every frame. Stateful filters (segmentation) would have to do all the work twice for that: they start again
- * on the CPU, and stay there until a flush, where everything starts again. */
+ * A backend belongs to one element. It keeps plans for the CPU, so that the frame on which the GPU failed can still be
+ * delivered; it keeps none where a GPU failure ends the stream. With a temporal filter, the CPU plans take every frame
+ * into their history. A stateful filter (segmentation) would have to filter every frame twice for that; instead it
+ * starts without history on the CPU, and the GPU is not used again before the next flush, which resets both. */
 #ifndef GST_GSTCFBACKEND_H
 #define GST_GSTCFBACKEND_H
 
@@ -21,83 +21,91 @@
 G_BEGIN_DECLS
 
 typedef struct {
-  GstElement *element; /* for its messages; not a reference */
+  GstElement *element; /* posts the messages; no reference */
   const CfFilter *filter;
   GstCfStats stats;
   gboolean fail_on_gpu_error;
-  guint slots; /* frames that may be under way */
+  guint slots; /* the maximum number of pending frames */
 
   CfContext *cpu;
-  CfPlan *cpu_plan[GST_CF_N_MODES]; /* the finishing thread's */
+  CfPlan *cpu_plan[GST_CF_N_MODES]; /* used by the finishing thread */
 
-  GMutex lock; /* between the thread that submits and the one that sees a failure when it finishes */
+  GMutex lock; /* shared by the submitting thread and the finishing thread, which detects failures */
   GstCfTransfer transfer;
-  GstCfChain chain;  /* the element's place among neighbours with CUDA memory */
-  gboolean use_gpu;  /* for the next frame */
-  guint given_up;    /* how often the GPU was given up, with all frames under way */
-  gboolean hung;     /* the last time, because it did not answer */
-  guint failures;    /* of the GPU, since it last worked for long */
-  guint good;        /* frames that it made since the last failure */
-  gboolean warned;   /* the warning is posted */
-  gboolean ended;    /* with fail_on_gpu_error the GPU has failed: only a new start mends that */
+  GstCfChain chain;  /* links the element to neighbours that exchange CUDA memory */
+  gboolean use_gpu;  /* the next frame goes to the GPU */
+  guint given_up;    /* how often all pending frames were given up, because the GPU hung or was lost */
+  gboolean hung;     /* the GPU hung the last time that frames were given up */
+  guint failures;    /* GPU failures; 0 again after FORGET_AFTER good frames */
+  guint good;        /* frames filtered on the GPU since the last failure */
+  gboolean warned;   /* the warning about a GPU failure was posted */
+  gboolean ended;    /* the GPU failed with fail_on_gpu_error set; cleared by the next start */
 
   gboolean configured;
   GstVideoInfo info;
   CfFormat format;
   guint modes;       /* bits 1 << GstCfMode */
   CfCommon common;
-  gpointer params;   /* this backend's copy */
-  CfTraits traits;   /* of the parameters */
-  gboolean gap;      /* the plan for the next frame has not seen the one before */
-  CfRegions regions; /* of the last frame; they last until the next one */
+  gpointer params;   /* the backend's own copy */
+  CfTraits traits;   /* the traits of `params` */
+  gboolean gap;      /* the plan for the next frame did not process the previous frame */
+  CfRegions regions; /* of the last frame; valid until the next frame */
 } GstCfBackend;
 
-/* A frame under way. The buffers are the caller's and stay until the frame is finished. */
+/* A pending frame. The caller owns the buffers and keeps them until the frame is finished. */
 typedef struct {
-  GstBuffer *in, *out; /* the same: nothing is filtered */
+  GstBuffer *in, *out; /* equal: the frame passes unfiltered */
   GstCfMode mode;
   gboolean refused, on_gpu, mapped;
-  gboolean cuda_memory; /* on either side */
+  gboolean cuda_memory; /* the input or the output is in CUDA memory */
   GstCfFrame src, dst;
   GstCfFrameRequest request;
-  guint given_up;       /* the backend's, at submission */
-  guint64 start;        /* ns */
+  guint given_up;       /* GstCfBackend.given_up at submission */
+  guint64 start;        /* time of submission, ns */
 } GstCfPendingFrame;
 
 void gst_cf_backend_init (GstCfBackend *b, GstElement *element, const CfFilter *filter);
 void gst_cf_backend_clear (GstCfBackend *b);
 
-/* Start with the CPU; then, if there is a context, with the GPU; and stop. */
+/* Starts the backend with the CPU only. */
 gboolean gst_cf_backend_start (GstCfBackend *b, guint slots, gboolean fail_on_gpu_error, CfStatus *status);
+/* Opens the GPU of a CUDA context in a started backend. */
 gboolean gst_cf_backend_open_gpu (GstCfBackend *b, GstObject *context, CfStatus *status);
+/* Closes the GPU and frees the plans. */
 void gst_cf_backend_stop (GstCfBackend *b);
 
-/* The functions below post an element error where they return FALSE or an error. */
+/* The functions below post an element error before they return FALSE or GST_FLOW_ERROR, unless documented otherwise. */
+
+/* Makes the plans for new caps. */
 gboolean gst_cf_backend_configure (GstCfBackend *b, const GstVideoInfo *info, const CfCommon *common,
     gconstpointer params);
+/* Applies new parameters. Succeeds without effect before the first configure. */
 gboolean gst_cf_backend_update (GstCfBackend *b, const CfCommon *common, gconstpointer params);
-/* Moves to the context of the input's frames. */
+/* Moves the backend to another CUDA context, that of the input frames. */
 gboolean gst_cf_backend_adopt (GstCfBackend *b, GstObject *context);
-/* Returns whether the GPU is in use, in another context than this one. Submitting thread. */
+/* Returns whether the backend uses the GPU in a context other than `context`. Submitting thread. */
 gboolean gst_cf_backend_is_elsewhere (GstCfBackend *b, GstObject *context);
 
-/* Returns whether this frame may be its own output. Submitting thread. */
+/* Returns whether the filter would leave this frame unchanged, so that the input can be pushed as the output.
+ * Submitting thread. */
 gboolean gst_cf_backend_may_pass (const GstCfBackend *b, GstBuffer *in);
-/* Returns whether a gst_cf_backend_reset has to precede the next frame that is filtered. Submitting thread. */
+/* Returns whether gst_cf_backend_reset must be called before the next frame is filtered. Submitting thread. */
 gboolean gst_cf_backend_needs_reset (GstCfBackend *b);
-/* FALSE: this frame has to be finished before another is submitted. */
+/* Queues a frame on the GPU where the GPU is in use. Returns FALSE, with or without an error, if this frame must be
+ * finished before the next frame is submitted; posts nothing itself except where a buffer cannot be mapped. */
 gboolean gst_cf_backend_submit (GstCfBackend *b, GstCfPendingFrame *frame, guint slot, GstBuffer *in, GstBuffer *out);
-/* `drop`: discards the frame; only waits until the GPU no longer uses its buffers. */
+/* Waits for a submitted frame, or filters it on the CPU. `drop`: discards the frame; only waits until the GPU no longer
+ * uses its buffers. */
 GstFlowReturn gst_cf_backend_finish (GstCfBackend *b, GstCfPendingFrame *frame, gboolean drop);
 
-/* Forgets the earlier frames. */
+/* Clears the history of all plans. Uses the GPU again after a failure that may have passed. */
 void gst_cf_backend_reset (GstCfBackend *b);
 
-/* Posts a GST_ELEMENT_ERROR of the domain that fits the status. */
+/* Posts an element error "WHAT: MESSAGE" with the domain and code for the status. */
 void gst_cf_backend_post_error (GstElement *element, const CfStatus *status, const gchar *what);
 
-/* Fills the video of some caps and the modes of their frames (bits 1 << GstCfMode); a filter of whole frames has
- * progressive ones only. FALSE and a sentence where the library does not take the caps. */
+/* Fills the video of caps and the modes of their frames (bits 1 << GstCfMode); a filter of whole frames treats all
+ * frames as progressive. Returns FALSE with a status, and posts nothing, for caps that the library does not support. */
 gboolean gst_cf_video_from_info (const CfFilter *filter, const GstVideoInfo *info, CfVideo *video, guint *modes,
     CfStatus *status);
 

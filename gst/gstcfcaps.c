@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * gstcfcaps.c: caps of the pads. */
+ * gstcfcaps.c: the caps of the elements' pads. */
 #include "gstcfcaps.h"
 #include "gstcfcuda.h"
 #include "cf.h"
@@ -79,7 +79,7 @@ gst_cf_caps_is_cuda (const GstCaps *caps)
   return caps && gst_caps_is_fixed (caps) && structure_is_cuda (caps, 0);
 }
 
-/* Appends structure `i` with system or CUDA memory instead of its own. */
+/* Appends structure `i` of `caps` with its memory replaced by system or CUDA memory. */
 static void
 append_with (GstCaps *out, const GstCaps *caps, guint i, gboolean cuda)
 {
@@ -96,7 +96,7 @@ gst_cf_caps_transform (GstCaps *caps, gboolean cuda, gboolean prefer_cuda)
   GstCaps *out;
   guint n = gst_caps_get_size (taken);
 
-  /* The formats that CUDA memory cannot hold fall out at the end. */
+  /* The last intersection removes formats that CUDA memory cannot hold. */
   for (guint i = 0; cuda && prefer_cuda && i < n; i++)
     append_with (wide, taken, i, TRUE);
   for (guint i = 0; i < n; i++)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * gstcfcaps.h: which caps the elements take and give. A filter changes nothing
- * of a picture's caps but, perhaps, the memory it lies in. */
+ * gstcfcaps.h: the caps of the elements' pads. Input and output caps are the same, except that the memory of the frames
+ * may differ. */
 #ifndef GST_CF_CAPS_H
 #define GST_CF_CAPS_H
 
@@ -10,18 +10,18 @@
 
 G_BEGIN_DECLS
 
-/* All caps of a pad: system memory, and with `cuda` CUDA memory before it. */
+/* Returns all caps of a pad: system memory; with `cuda`, CUDA memory first. */
 GstCaps *gst_cf_caps_all (gboolean cuda);
-/* The pad templates' caps: what this build can do where there is a GPU. */
+/* Returns the caps of the pad templates: those that this build supports on a host with a GPU. */
 GstCaps *gst_cf_caps_template (void);
-/* Do these caps name CUDA memory? ANY caps and ANY features do not. */
+/* Returns whether the caps name CUDA memory. FALSE for ANY caps and ANY features. */
 gboolean gst_cf_caps_name_cuda (const GstCaps *caps);
-/* Are these fixed caps of CUDA memory? */
+/* Returns whether these are fixed caps with CUDA memory. */
 gboolean gst_cf_caps_is_cuda (const GstCaps *caps);
 
-/* The other pad's caps for `caps` on one pad. `cuda`: there is a GPU.
- * `prefer_cuda`: system memory turns into CUDA memory as well, and CUDA memory
- * comes first; without it CUDA memory is only kept, behind system memory. */
+/* Returns the caps of the other pad for `caps` on one pad. `cuda`: a GPU can be used. `prefer_cuda`: offers CUDA memory
+ * for system memory, too, and CUDA memory first; otherwise offers CUDA memory only for CUDA memory, after system
+ * memory. */
 GstCaps *gst_cf_caps_transform (GstCaps *caps, gboolean cuda, gboolean prefer_cuda);
 
 G_END_DECLS

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * gstcfcuda-none.c: the build without GStreamer's CUDA library. */
+ * gstcfcuda-none.c: gstcfcuda.h for a build without GStreamer's CUDA library. */
 #include "gstcfcuda.h"
 
 gboolean
 gst_cf_cuda_available (gchar **why)
 {
   if (why)
-    *why = g_strdup ("this build has no CUDA");
+    *why = g_strdup ("this build does not support CUDA");
   return FALSE;
 }
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * gstcfcuda.c: the wall to GStreamer's CUDA library. Only functions that have
- * kept their meaning and their arguments since 1.22 are used, and those for streams
- * where there are any. */
+ * gstcfcuda.c: gstcfcuda.h with GStreamer's CUDA library. Uses only functions that have had the same arguments and
+ * meaning since 1.22 and, where the library has them, the functions for streams. */
 #include "gstcfcuda.h"
 #include "cf.h"
 #include "gstcfdevices.h"
@@ -14,14 +13,14 @@
 #include <gst/cuda/gstcudamemory.h>
 #include <gst/cuda/gstcudautils.h>
 
-/* Streams came with 1.24. Its elements agree on one with their neighbours by way of a
- * pool's configuration, and leave work on it unfinished when they hand a frame on, and
- * when they give it back. A flag of the memory tells of writers; it is not looked at, as
- * it tells of no readers, and gst_cuda_memory_sync clears it before it waits. */
+/* GStreamer 1.24 introduced streams. Its elements agree on a stream with their neighbours through the configuration of
+ * a pool, and their work on it may be unfinished when they push a frame or release its buffer. The memory has a flag
+ * for pending writes. It is not used here, because it does not cover pending reads, and because gst_cuda_memory_sync
+ * clears the flag before it waits. */
 #if GST_CHECK_VERSION (1, 24, 0)
 #define HAS_STREAMS TRUE
 #else
-/* A build for 1.22 may run with 1.24: then the library has them. */
+/* A build against 1.22 may run with 1.24, whose library has these functions. */
 typedef struct _GstCudaStream GstCudaStream;
 GstCudaStream *gst_cuda_memory_get_stream (GstCudaMemory *memory) __attribute__ ((weak));
 CUstream gst_cuda_stream_get_handle (GstCudaStream *stream) __attribute__ ((weak));
@@ -38,7 +37,7 @@ load_library (void)
   if (g_once_init_enter (&loaded)) {
     gboolean ok = gst_cuda_load_library ();
 
-    /* Registers the allocator that the pools look up by name. */
+    /* Registers the allocator, which the pools find by name. */
     if (ok)
       gst_cuda_memory_init_once ();
     g_once_init_leave (&loaded, ok ? 2 : 1);
@@ -51,21 +50,20 @@ gst_cf_cuda_available (gchar **why)
 {
   CfStatus status = { 0 };
 
-  /* Without the driver's library, the functions that make a context abort. */
+  /* Without the driver library, the functions that create a context abort the process. */
   if (cf_gpu_count (&status) > 0 && !cf_gpu_lost () && load_library ())
     return TRUE;
   if (cf_gpu_lost () && !status.message[0])
-    cf_fail (&status, CF_GPU_LOST, "an earlier GPU error has ended CUDA for this process");
+    cf_fail (&status, CF_GPU_LOST, "an earlier GPU fault ended CUDA for this process; restart it");
   if (why)
-    *why = g_strdup (status.message[0] ? status.message : "GStreamer could not load the CUDA driver's library");
+    *why = g_strdup (status.message[0] ? status.message : "GStreamer could not load the CUDA driver library");
   return FALSE;
 }
 
 gboolean
 gst_cf_cuda_has_format (GstVideoFormat format)
 {
-  /* What the CUDA allocator of 1.22 lays out; it knows no others and ends the
-   * process on one that it does not know. Later versions only add to these. */
+  /* The formats of the CUDA allocator of 1.22, which ends the process on any other format. Later versions have more. */
   switch (format) {
     case GST_VIDEO_FORMAT_I420:
     case GST_VIDEO_FORMAT_YV12:
@@ -100,8 +98,8 @@ gst_cf_cuda_ensure_context (GstElement *element, gint device, GstObject **contex
 {
   if (!gst_cf_cuda_available (NULL))
     return FALSE;
-  /* The number is for a context that has to be made. One of the neighbours or of
-   * the application is asked for first, and set_context looks at its device. */
+  /* The number is for a new context. The library first queries the neighbours and the application for one, and
+   * set_context checks the device of what they offer. */
   if (device < 0)
     device = gst_cf_devices_choose ((guint) MAX (cf_gpu_count (NULL), 0));
   return gst_cuda_ensure_element_context (element, device, (GstCudaContext **) context);
@@ -110,7 +108,7 @@ gst_cf_cuda_ensure_context (GstElement *element, gint device, GstObject **contex
 void
 gst_cf_cuda_set_context (GstElement *element, GstContext *message, gint device, GstObject **context)
 {
-  /* Only who has loaded the library can have made a context to be set. */
+  /* No load_library: only a program that has loaded the library can create such a context. */
   if (g_strcmp0 (gst_context_get_context_type (message), GST_CUDA_CONTEXT_TYPE) == 0)
     gst_cuda_handle_set_context (element, message, device, (GstCudaContext **) context);
 }
@@ -154,7 +152,7 @@ void
 gst_cf_cuda_stream_free (gpointer stream)
 {
   if (CuStreamDestroy ((CUstream) stream) != CUDA_SUCCESS)
-    GST_WARNING ("a CUDA stream could not be freed");
+    GST_WARNING ("could not free a CUDA stream");
 }
 
 GstObject *

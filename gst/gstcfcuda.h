@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * gstcfcuda.h: what the elements need of GStreamer's CUDA library, behind one
- * small wall. gstcfcuda.c has it, gstcfcuda-none.c stands in for it in a build
- * without that library: then nothing is available and nothing is CUDA memory.
- * No other file of gst/ knows the difference.
+ * gstcfcuda.h: the elements' interface to GStreamer's CUDA library. gstcfcuda.c implements it with that library,
+ * gstcfcuda-none.c for a build without: there CUDA is not available, and no buffer is in CUDA memory. No other file of
+ * gst/ depends on which of the two is built.
  *
- * A context is a GstCudaContext seen as a GstObject. After a fork every
- * function here refuses: no CUDA call may follow one. */
+ * A context is a GstCudaContext, typed as a GstObject. In a process that was forked, gst_cf_cuda_available and
+ * gst_cf_cuda_push fail, because no CUDA call may follow a fork. */
 #ifndef GST_CF_CUDA_H
 #define GST_CF_CUDA_H
 
@@ -18,36 +17,42 @@ G_BEGIN_DECLS
 
 #define GST_CF_CUDA_FEATURE "memory:CUDAMemory"
 
-/* Is there a driver, a device and a build with kernels? Where not, `why` (if
- * given) gets a sentence to be freed. May be asked at any time, cheaply. */
+/* Returns whether a GPU can be used: there are a driver, a device, and kernels in this build. Otherwise sets `why`, if
+ * given, to the reason, which the caller frees. Any thread; cheap. */
 gboolean gst_cf_cuda_available (gchar **why);
-/* The video formats that CUDA memory of this GStreamer can hold. */
+/* Returns whether GStreamer's CUDA memory can hold the video format. */
 gboolean gst_cf_cuda_has_format (GstVideoFormat format);
 
-/* Contexts: shared with the neighbours and the application as GStreamer's own
- * CUDA elements do. `device` is -1 for any: gstcfdevices.h has the rule. */
+/* Contexts are shared with neighbours and the application as GStreamer's own CUDA elements share them. `device` is -1
+ * for any GPU; gstcfdevices.h has the rule for the choice. */
+
+/* Sets `*context`, unless set already, to a context of a neighbour or the application, or to a new one. */
 gboolean gst_cf_cuda_ensure_context (GstElement *element, gint device, GstObject **context);
+/* Implements GstElement.set_context. */
 void gst_cf_cuda_set_context (GstElement *element, GstContext *message, gint device, GstObject **context);
+/* Answers a context query. Returns FALSE for queries of other contexts. */
 gboolean gst_cf_cuda_context_query (GstElement *element, GstQuery *query, GstObject *context);
+/* Returns the device number of a context. */
 gint gst_cf_cuda_device (GstObject *context);
-/* Makes `context` current in this thread, until the pop. */
+/* Makes `context` current in this thread until gst_cf_cuda_pop. */
 gboolean gst_cf_cuda_push (GstObject *context);
 void gst_cf_cuda_pop (void);
-/* A stream that the legacy default stream waits for and that waits for it; NULL
- * if it cannot be had. For both the context is current. */
+/* Returns a CUDA stream that synchronises with the legacy default stream, NULL on failure. The context must be current,
+ * for freeing the stream as well. */
 gpointer gst_cf_cuda_stream_new (void);
 void gst_cf_cuda_stream_free (gpointer stream);
 
-/* Memory. Added to the map flags, GST_CF_MAP_CUDA asks for the device's side. */
+/* Added to the map flags, GST_CF_MAP_CUDA maps device addresses. */
 #define GST_CF_MAP_CUDA ((GstMapFlags) (GST_MAP_FLAG_LAST << 1))
-/* The context that the buffer's memory lives in (borrowed), or NULL if it is
- * not one piece of CUDA memory. */
+/* Returns the context of the buffer's memory, without a reference; NULL if that is not one piece of CUDA memory. */
 GstObject *gst_cf_cuda_buffer_context (GstBuffer *buffer);
-/* The CUDA stream on which the neighbours may still read and write the buffer's CUDA
- * memory; NULL where it has none, as in all of GStreamer 1.22: then they have waited.
- * Ask when it is mapped, for that may upload it there. */
+/* Returns the CUDA stream on which neighbours may still read or write the buffer's CUDA memory. Returns NULL where the
+ * memory has no stream, as always with GStreamer 1.22; neighbours have then finished with it. To be called while the
+ * buffer is mapped, because mapping may queue an upload on the stream. */
 gpointer gst_cf_cuda_buffer_stream (GstBuffer *buffer);
+/* Returns a new pool of buffers in CUDA memory. */
 GstBufferPool *gst_cf_cuda_pool_new (GstObject *context);
+/* Returns whether this is a pool of CUDA memory of that context. */
 gboolean gst_cf_cuda_pool_is_on (GstBufferPool *pool, GstObject *context);
 
 G_END_DECLS

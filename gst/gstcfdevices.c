@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * gstcfdevices.c: the elements of this process, counted by GPU. */
+ * gstcfdevices.c: counts the elements of this process on each GPU. */
 #include "gstcfdevices.h"
 
 static GMutex lock;
 static guint elements[GST_CF_MAX_DEVICES];
 
 guint
-gst_cf_devices_fewest (const guint *numbers, guint n)
+gst_cf_devices_fewest (const guint *counts, guint n)
 {
   guint best = 0;
 
   for (guint i = 1; i < n; i++)
-    if (numbers[i] < numbers[best])
+    if (counts[i] < counts[best])
       best = i;
   return best;
 }

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * gstcfdevices.h: which GPU an element takes that may take any. The rule: that of
- * a neighbour or of the application's context; where nobody has one, the GPU with
- * the fewest elements of this plugin in this process, the first of several. Any
- * thread. */
+ * gstcfdevices.h: chooses the GPU of an element with cuda-device-id=-1. The element takes the GPU of a neighbour's or
+ * the application's CUDA context. If there is no such context, it takes the GPU with the fewest elements of this plugin
+ * in this process; of several such GPUs, the first. All functions may be called from any thread. */
 #ifndef GST_CF_DEVICES_H
 #define GST_CF_DEVICES_H
 
@@ -14,12 +13,11 @@ G_BEGIN_DECLS
 
 #define GST_CF_MAX_DEVICES 64
 
-/* One element more (1) or less (-1) on that GPU; numbers beyond the most are not
- * counted. */
+/* Counts one element more (1) or less (-1) on a GPU. Ignores device numbers that are negative or too large. */
 void gst_cf_devices_count (gint device, gint change);
-/* Of the GPUs 0..n - 1 the one for the next element; 0 where there is none. */
+/* Returns the GPU of 0..n - 1 for the next element; 0 if n is 0. */
 gint gst_cf_devices_choose (guint n);
-/* The place of the smallest of n numbers, the first of several; 0 for none. */
+/* Returns the index of the first smallest of n counts; 0 if n is 0. */
 guint gst_cf_devices_fewest (const guint *elements, guint n);
 
 G_END_DECLS

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * gstcffilter-caps.c: caps, caps features and buffer pools. */
+ * gstcffilter-caps.c: caps negotiation, queries and buffer pools. */
 #include "gstcfcaps.h"
 #include "gstcfcuda.h"
 #include "gstcffilter-private.h"
@@ -12,11 +12,11 @@
 
 #define GST_CAT_DEFAULT gst_cf_filter_debug
 
-static GstBaseTransformClass *parent; /* GstBaseTransform's, for what is left to it */
+static GstBaseTransformClass *parent; /* the class of GstBaseTransform */
 
 /* ---- negotiation -------------------------------------------------------- */
 
-/* Can this element take and give CUDA memory? */
+/* Returns whether the pads of this element can negotiate CUDA memory. */
 static gboolean
 has_cuda (GstCfFilter *self)
 {
@@ -34,9 +34,8 @@ has_cuda (GstCfFilter *self)
   return backend != GST_CF_BACKEND_CPU && gst_cf_cuda_available (NULL);
 }
 
-/* Does downstream ask for CUDA memory by its name? Elements that take ANY
- * memory mean that they do not look; they are spared. As long as nobody is
- * there, everything is on offer: who wants to link asks first. */
+/* Returns whether downstream's caps name CUDA memory. Elements that accept ANY caps or features may not support it, so
+ * they do not count. Without a peer the pad offers everything, because linking queries these caps. */
 static gboolean
 downstream_names_cuda (GstCfFilter *self)
 {
@@ -59,7 +58,7 @@ transform_caps (GstBaseTransform *trans, GstPadDirection direction, GstCaps *cap
   gboolean cuda = has_cuda (self);
   GstCaps *out, *filtered;
 
-  /* The input pad takes either memory, CUDA memory first. */
+  /* The sink pad accepts both memories and prefers CUDA memory. */
   out = gst_cf_caps_transform (caps, cuda, direction == GST_PAD_SRC || (cuda && downstream_names_cuda (self)));
   if (!filter)
     return out;
@@ -68,9 +67,9 @@ transform_caps (GstBaseTransform *trans, GstPadDirection direction, GstCaps *cap
   return filtered;
 }
 
-/* The caps of one pad, given the other's peer. The base class would ask that
- * peer once more for each element of a chain, so that the questions double
- * with each; and without a peer it would promise memory that is not there. */
+/* Returns the caps of one pad, from those of the other pad's peer. The query of the base class asks that peer twice, so
+ * that the number of queries doubles with each element of a chain; and without a peer it offers memory that is not
+ * available. */
 static GstCaps *
 query_caps (GstCfFilter *self, GstPadDirection direction, GstCaps *filter)
 {
@@ -92,7 +91,7 @@ query_caps (GstCfFilter *self, GstPadDirection direction, GstCaps *filter)
   return result;
 }
 
-/* What upstream needs, and what frames may wait here. */
+/* Adds the latency of pending frames to upstream's. */
 static gboolean
 query_latency (GstCfFilter *self, GstPadDirection direction, GstQuery *q)
 {
@@ -161,7 +160,7 @@ query (GstBaseTransform *trans, GstPadDirection direction, GstQuery *q)
   return parent->query (trans, direction, q);
 }
 
-/* Somebody new may be downstream, who does not know of unfinished frames. */
+/* The new peer may not support unfinished frames, so all pushed frames are finished first. */
 static gboolean
 src_event (GstBaseTransform *trans, GstEvent *event)
 {
@@ -190,14 +189,14 @@ set_caps (GstBaseTransform *trans, GstCaps *in_caps, GstCaps *out_caps)
 
   gst_cf_filter_drain (self);
   if (!gst_video_info_from_caps (&info, in_caps)) {
-    GST_ELEMENT_ERROR (self, STREAM, FORMAT, ("These are not caps of raw video"), ("%" GST_PTR_FORMAT, in_caps));
+    GST_ELEMENT_ERROR (self, STREAM, FORMAT, ("The caps are not those of raw video"), ("%" GST_PTR_FORMAT, in_caps));
     return FALSE;
   }
   if (!gst_cf_video_from_info (filter, &info, &video, &modes, &status)) {
-    gst_cf_backend_post_error (GST_ELEMENT (self), &status, "These caps cannot be filtered");
+    gst_cf_backend_post_error (GST_ELEMENT (self), &status, "The caps are not supported");
     return FALSE;
   }
-  /* The caps of both are the same but for the memory, by transform_caps. */
+  /* transform_caps lets the caps of the pads differ in their memory only. */
   priv->same_memory = gst_cf_caps_is_cuda (in_caps) == gst_cf_caps_is_cuda (out_caps);
   GST_OBJECT_LOCK (self);
   priv->serial++;
@@ -211,7 +210,7 @@ set_caps (GstBaseTransform *trans, GstCaps *in_caps, GstCaps *out_caps)
     ok = gst_cf_backend_configure (&priv->backend, &info, &common, params);
     update_latency (self, &info);
   } else {
-    /* Refused caps are tried again with the next event: say it once. */
+    /* Rejected caps arrive again with the next event: post the same error once only. */
     if (strcmp (priv->refusal, status.message) != 0)
       GST_ELEMENT_ERROR (self, LIBRARY, SETTINGS, ("%s", status.message), (NULL));
     g_strlcpy (priv->refusal, status.message, sizeof priv->refusal);
@@ -236,8 +235,8 @@ get_unit_size (GstBaseTransform *trans, GstCaps *caps, gsize *size)
 
 /* ---- allocation --------------------------------------------------------- */
 
-/* Makes and configures a pool of ours for these caps; `size` is what its
- * buffers take. NULL if it cannot be had. */
+/* Makes and configures a pool of this plugin. `size` is the minimum size of a buffer on entry, and the pool's on
+ * return. Returns NULL on failure. */
 static GstBufferPool *
 make_pool (GstCfFilter *self, GstCaps *caps, gboolean meta, guint min, guint *size)
 {
@@ -257,11 +256,11 @@ make_pool (GstCfFilter *self, GstCaps *caps, gboolean meta, guint min, guint *si
   if (meta)
     gst_buffer_pool_config_add_option (config, GST_BUFFER_POOL_OPTION_VIDEO_META);
   if (!gst_buffer_pool_set_config (pool, config)) {
-    GST_WARNING_OBJECT (self, "the pool does not take %" GST_PTR_FORMAT, caps);
+    GST_WARNING_OBJECT (self, "the pool rejected %" GST_PTR_FORMAT, caps);
     gst_object_unref (pool);
     return NULL;
   }
-  /* CUDA memory has rows of its own length; only the pool knows its size. */
+  /* The allocator of CUDA memory chooses the stride, so only the pool knows the size of a buffer. */
   config = gst_buffer_pool_get_config (pool);
   gst_buffer_pool_config_get_params (config, NULL, size, NULL, NULL);
   gst_structure_free (config);
@@ -277,15 +276,14 @@ propose_allocation (GstBaseTransform *trans, GstQuery *decide_query, GstQuery *q
   GstCaps *caps;
   guint size = 0;
 
-  /* Without a decided query the base class would ask downstream, as if the
-   * frames went through untouched. */
+  /* Without `decide_query` the base class forwards the query downstream, as for an element in passthrough mode. */
   if (decide_query && !parent->propose_allocation (trans, decide_query, q))
     return FALSE;
   gst_query_parse_allocation (q, &caps, &need_pool);
   if (!caps)
     return FALSE;
   if (priv->backend.use_gpu) {
-    /* One that upstream fills and those that are filtered. */
+    /* One buffer that upstream fills, and the input of each pending frame. */
     guint min = priv->slots + 1;
     GstBufferPool *pool = need_pool ? make_pool (self, caps, TRUE, min, &size) : NULL;
 
@@ -302,7 +300,7 @@ propose_allocation (GstBaseTransform *trans, GstQuery *decide_query, GstQuery *q
   return TRUE;
 }
 
-/* Tries the pool that downstream proposes for these caps. */
+/* Configures the pool that downstream proposes. Returns FALSE if it does not accept a suitable configuration. */
 static gboolean
 configure_pool (GstCfFilter *self, GstBufferPool *pool, GstCaps *caps, gboolean meta, guint min, guint max, guint *size)
 {
@@ -315,7 +313,7 @@ configure_pool (GstCfFilter *self, GstBufferPool *pool, GstCaps *caps, gboolean 
   ok = gst_buffer_pool_set_config (pool, config);
   config = gst_buffer_pool_get_config (pool);
   if (!ok && gst_buffer_pool_config_validate_params (config, caps, *size, min, max)) {
-    /* Refused, but what it offers instead is enough. */
+    /* The pool changed the configuration to one that is acceptable as well. */
     ok = gst_buffer_pool_set_config (pool, config);
     config = gst_buffer_pool_get_config (pool);
   }
@@ -323,7 +321,7 @@ configure_pool (GstCfFilter *self, GstBufferPool *pool, GstCaps *caps, gboolean 
     gst_buffer_pool_config_get_params (config, NULL, size, NULL, NULL);
   gst_structure_free (config);
   if (!ok)
-    GST_INFO_OBJECT (self, "downstream's pool does not take its configuration; using one of ours");
+    GST_INFO_OBJECT (self, "downstream's pool rejected its configuration; using another pool");
   return ok;
 }
 
@@ -351,14 +349,15 @@ decide_allocation (GstBaseTransform *trans, GstQuery *q)
           || !configure_pool (self, pool, caps, meta, min, max, &size)))
     gst_clear_object (&pool);
   if (!pool) {
-    /* All beforehand, so that the stream does not wait for memory later: what downstream
-     * keeps (a sink its last frame), those under way, and the one that is pushed meanwhile. */
+    /* All buffers are allocated at the start, so that no frame waits for an allocation: those that downstream keeps (a
+     * sink keeps its last frame), those of the pending frames, and the one that the output thread pushes. */
     min = MAX (min, 1) + priv->slots + (priv->slots > 1 ? 1 : 0);
     max = 0;
     pool = make_pool (self, caps, meta, min, &size);
   }
   if (!pool) {
-    GST_ELEMENT_ERROR (self, RESOURCE, NO_SPACE_LEFT, ("No output buffers could be had"), ("%" GST_PTR_FORMAT, caps));
+    GST_ELEMENT_ERROR (self, RESOURCE, NO_SPACE_LEFT, ("Could not allocate output buffers"),
+        ("%" GST_PTR_FORMAT, caps));
     return FALSE;
   }
   if (proposed)
@@ -369,7 +368,7 @@ decide_allocation (GstBaseTransform *trans, GstQuery *q)
   return TRUE;
 }
 
-/* Metas that downstream understands are offered upstream. */
+/* Proposes to upstream all metas that downstream supports. */
 static gboolean
 filter_meta (GstBaseTransform *trans, GstQuery *q, GType api, const GstStructure *params)
 {
@@ -380,8 +379,7 @@ filter_meta (GstBaseTransform *trans, GstQuery *q, GType api, const GstStructure
   return TRUE;
 }
 
-/* Every meta is kept: the picture stays the same size. Except for a crop that
- * reading the frame has carried out. */
+/* Keeps every meta, because the frame keeps its size, except for a crop meta that mapping has applied. */
 static gboolean
 transform_meta (GstBaseTransform *trans, GstBuffer *out, GstMeta *meta, GstBuffer *in)
 {

@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * gstcffilter-private.h: what the files of the base class share:
- * gstcffilter.c (class, start and stop, frames and events), gstcffilter-props.c
- * (properties), gstcffilter-caps.c (caps, queries and allocation).
+ * gstcffilter-private.h: the interface between the files of the base class: gstcffilter.c (class, start and stop,
+ * frames and events), gstcffilter-props.c (properties), gstcffilter-caps.c (caps, queries and allocation).
  *
- * Threads. The properties are guarded by the object lock; the streaming thread
- * works on one snapshot a frame, which the path owns. With frames-in-flight > 1
- * a second thread finishes and pushes the frames (gstcfoutput.h); whatever else
- * the streaming thread does, serialized events and queries, new parameters and
- * caps, it does with no frame under way. `context` is read under the object lock
- * by other threads, and changed by the streaming thread, start and stop, and
- * set_context while it is NULL. */
+ * Threads. The object lock guards the properties. For each frame, the streaming thread works with one snapshot of them,
+ * which the backend owns. With frames-in-flight > 1 the output thread finishes and pushes the frames (gstcfoutput.h).
+ * The streaming thread handles serialized events, serialized queries, new parameters and new caps only while no frame
+ * is pending. Other threads read `context` under the object lock. The streaming thread, start, stop, and set_context
+ * (only while it is NULL) change it. */
 #ifndef GST_CF_FILTER_PRIVATE_H
 #define GST_CF_FILTER_PRIVATE_H
 
@@ -33,28 +30,28 @@ typedef struct {
   gint frames_in_flight;
   CfCommon common;
   gpointer params;
-  /* changes of what a new value is checked with: common, params, started and
-   * the caps; and those that the path has seen */
+  /* serial: counts the changes of common, params, started and the caps, against which a new value is checked; seen: the
+   * serial of the last snapshot */
   guint serial, seen;
-  gboolean started; /* a bad value is refused at once */
-  gboolean has_gpu; /* a GPU was opened at start, so that CUDA memory is spoken */
+  gboolean started; /* invalid values are rejected at once */
+  gboolean has_gpu; /* a GPU was opened at the start, so the caps include CUDA memory */
   gboolean have_video;
   CfVideo video;
-  gboolean same_memory; /* on both pads, so that an input buffer may go out */
+  gboolean same_memory; /* on both pads, so an input buffer can be pushed as output */
 
-  gchar refusal[sizeof ((CfStatus *) 0)->message]; /* why the last caps were refused */
+  gchar refusal[sizeof ((CfStatus *) 0)->message]; /* the error of the last rejected caps */
 
   GstObject *context;
   GstCfBackend backend;
   GstAllocator *allocator; /* host memory, pinned where there is a GPU */
-  gint reset;              /* atomic: forget earlier frames before the next */
+  gint reset;              /* atomic: reset the backend before the next frame */
 
-  /* frames that overlap */
+  /* frames-in-flight > 1 */
   GstCfOutput output;
-  guint slots;             /* frames-in-flight as it was at the start */
-  gboolean discont;        /* frames before the next were dropped; streaming thread */
-  GstClockTime latency;    /* what holding slots - 1 frames may cost; object lock */
-  guint64 pushed;          /* since start or flush, for QoS messages; object lock */
+  guint slots;             /* the value of frames-in-flight at the start */
+  gboolean discont;        /* frames were dropped before the next one; streaming thread */
+  GstClockTime latency;    /* the duration of slots - 1 frames; object lock */
+  guint64 pushed;          /* frames since start or flush, for QoS messages; object lock */
 } GstCfFilterPrivate;
 
 GstCfFilterPrivate *gst_cf_filter_private (GstCfFilter *self);
@@ -62,19 +59,21 @@ GstCfFilterPrivate *gst_cf_filter_private (GstCfFilter *self);
 #define FILTER(self) (GST_CF_FILTER_GET_CLASS (self)->filter)
 
 /* gstcffilter-props.c */
+/* Installs the properties of the base class. */
 void gst_cf_filter_install_properties (GObjectClass *klass);
+/* Installs a property for each row of the filter's parameter table. */
 void gst_cf_filter_install_params (GObjectClass *klass, const CfFilter *filter);
-/* The properties as they are now, as a block for the caller to free. Object
- * lock held. */
+/* Returns a copy of the current parameters, to be freed by the caller. The object lock is held. */
 gpointer gst_cf_filter_snapshot (GstCfFilter *self, CfCommon *common);
-/* After anything that may have changed what filters the frames. */
+/* Updates active-backend from the backend. To be called after anything that may have changed the device in use. */
 void gst_cf_filter_update_active_backend (GstCfFilter *self);
 
 /* gstcffilter-caps.c */
+/* Installs the virtual functions for caps, queries and allocation. */
 void gst_cf_filter_install_negotiation (GstBaseTransformClass *klass);
 
 /* gstcffilter.c */
-/* Waits until no frame is under way. Streaming thread, or with its lock. */
+/* Waits until no frame is pending. Called by the streaming thread, or with the stream lock held. */
 void gst_cf_filter_drain (GstCfFilter *self);
 
 G_END_DECLS

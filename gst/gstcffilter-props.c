@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * gstcffilter-props.c: the properties of all elements: those that they share, and those of each filter's parameter
+ * gstcffilter-props.c: the properties of all elements: the common ones, and one for each row of a filter's parameter
  * table. */
 #include "gstcffilter-private.h"
 
@@ -16,7 +16,7 @@ enum {
   PROP_APPLY_TO,
   PROP_FRAMES_IN_FLIGHT,
   PROP_STATS,
-  PROP_FILTER, /* the first of the filter's own */
+  PROP_FILTER, /* the first row of the parameter table */
 };
 
 static GType
@@ -32,8 +32,8 @@ static GType
 backend_type (void)
 {
   static const GEnumValue values[] = {
-    { GST_CF_BACKEND_AUTO, "The GPU if there is one, else the CPU", "auto" },
-    { GST_CF_BACKEND_CUDA, "The GPU, an error if there is none", "cuda" },
+    { GST_CF_BACKEND_AUTO, "The GPU if there is one, otherwise the CPU", "auto" },
+    { GST_CF_BACKEND_CUDA, "The GPU; an error without one", "cuda" },
     { GST_CF_BACKEND_CPU, "The CPU", "cpu" },
     { 0, NULL, NULL },
   };
@@ -49,7 +49,7 @@ on_gpu_error_type (void)
 {
   static const GEnumValue values[] = {
     { GST_CF_ON_GPU_ERROR_FALLBACK, "The CPU filters the frame", "fallback" },
-    { GST_CF_ON_GPU_ERROR_ERROR, "An element error", "error" },
+    { GST_CF_ON_GPU_ERROR_ERROR, "An element error ends the stream", "error" },
     { 0, NULL, NULL },
   };
   static gsize type;
@@ -77,7 +77,7 @@ apply_to_type (void)
 
 /* ---- a parameter table as properties --------------------------------------- */
 
-/* "kernel-size" to "Kernel size" */
+/* Returns "Kernel size" for "kernel-size". */
 static gchar *
 nick_of (const gchar *name)
 {
@@ -87,7 +87,7 @@ nick_of (const gchar *name)
   return nick;
 }
 
-/* "GstCfMedianColorOrder" for color-order of the median. */
+/* Returns "GstCfMedianColorOrder" for color-order of the median. */
 static gchar *
 type_name (const CfFilter *filter, const CfParam *param)
 {
@@ -105,8 +105,8 @@ type_name (const CfFilter *filter, const CfParam *param)
   return g_string_free (name, FALSE);
 }
 
-/* The GEnum of an enum row, the GFlags of a flags row. Types stay registered for
- * good, so does what they point to. */
+/* Returns the GEnum of an enum row or the GFlags of a flags row. A registered type is never removed, so its values are
+ * not freed. */
 static GType
 values_type (const CfFilter *filter, const CfParam *param)
 {
@@ -248,7 +248,7 @@ get_param (const CfParam *p, gconstpointer params, GValue *value)
 
 /* ---- changes ------------------------------------------------------------ */
 
-/* Notifies of the other properties that a change of row `row` (< 0: apply-to) has changed. */
+/* Notifies of all other properties that changed together with row `row` (< 0: apply-to). */
 static void
 notify_others (GstCfFilter *self, gint row, gconstpointer before, gconstpointer after)
 {
@@ -259,7 +259,7 @@ notify_others (GstCfFilter *self, gint row, gconstpointer before, gconstpointer 
       g_object_notify (G_OBJECT (self), info->params[i].name);
 }
 
-/* Sets row `row` (< 0: apply-to) in a block and a common part of the caller's. */
+/* Sets row `row` in `params`, or apply-to (`row` < 0) in `common`. */
 static CfCode
 set_value (const CfFilter *filter, gint row, const GValue *value, CfCommon *common, gpointer params, CfStatus *status)
 {
@@ -278,10 +278,10 @@ set_value (const CfFilter *filter, gint row, const GValue *value, CfCommon *comm
   return code;
 }
 
-/* Changes row `row` of the table (< 0: apply-to), as one step that is checked as a whole. Before start every value is
- * taken, and start complains; from then on a bad value leaves the old one, and a warning is posted on the bus. The lock
- * is not held meanwhile, because a row may name a file to be read: if another thread changed a property in that
- * time, the step is done again. */
+/* Changes row `row` of the table (< 0: apply-to) and checks all parameters together. Before the start every value is
+ * accepted, and start checks it; later an invalid value leaves the old one in place, with a warning on the bus. The
+ * object lock is not held during the check, because a row may name a file to be read. If another thread changes a
+ * property in the meantime, the change is repeated on the new values. */
 static void
 change (GstCfFilter *self, gint row, const GValue *value)
 {
@@ -327,7 +327,7 @@ change (GstCfFilter *self, gint row, const GValue *value)
   } while (!current);
   cf_params_free (filter, old);
   if (code != CF_OK)
-    GST_ELEMENT_WARNING (self, LIBRARY, SETTINGS, ("%s; the old value stays", status.message), (NULL));
+    GST_ELEMENT_WARNING (self, LIBRARY, SETTINGS, ("%s; the previous value is kept", status.message), (NULL));
 }
 
 static void
@@ -410,23 +410,23 @@ gst_cf_filter_install_properties (GObjectClass *klass)
   klass->set_property = set_property;
   klass->get_property = get_property;
   g_object_class_install_property (klass, PROP_BACKEND, g_param_spec_enum ("backend", "Backend",
-          "What filters the frames", backend_type (), GST_CF_BACKEND_AUTO, rw | GST_PARAM_MUTABLE_READY));
+          "Where frames are filtered", backend_type (), GST_CF_BACKEND_AUTO, rw | GST_PARAM_MUTABLE_READY));
   g_object_class_install_property (klass, PROP_ACTIVE_BACKEND, g_param_spec_enum ("active-backend", "Active backend",
-          "What filters the frames now (auto: not decided yet)", backend_type (), GST_CF_BACKEND_AUTO, ro));
+          "Where frames are filtered now (auto: not decided yet)", backend_type (), GST_CF_BACKEND_AUTO, ro));
   g_object_class_install_property (klass, PROP_CUDA_DEVICE_ID, g_param_spec_int ("cuda-device-id", "CUDA device ID",
-          "The GPU to use (-1 = auto)", -1, G_MAXINT, -1, rw | GST_PARAM_MUTABLE_READY));
+          "Number of the GPU to use (-1 = auto)", -1, G_MAXINT, -1, rw | GST_PARAM_MUTABLE_READY));
   g_object_class_install_property (klass, PROP_ON_GPU_ERROR, g_param_spec_enum ("on-gpu-error", "On GPU error",
-          "What a failing GPU does to the stream", on_gpu_error_type (), GST_CF_ON_GPU_ERROR_FALLBACK,
+          "What happens to the stream when the GPU fails", on_gpu_error_type (), GST_CF_ON_GPU_ERROR_FALLBACK,
           rw | GST_PARAM_MUTABLE_READY));
   g_object_class_install_property (klass, PROP_APPLY_TO, g_param_spec_enum ("apply-to", "Apply to",
-          "Which components are filtered, the others are copied (RGB: all only)", apply_to_type (), CF_APPLY_ALL,
+          "The components to filter; others are copied (RGB: all only)", apply_to_type (), CF_APPLY_ALL,
           rw | GST_PARAM_CONTROLLABLE | GST_PARAM_MUTABLE_PLAYING));
   g_object_class_install_property (klass, PROP_FRAMES_IN_FLIGHT, g_param_spec_int ("frames-in-flight",
-          "Frames in flight", "Frames under way at a time; upload, kernels and download of successive ones overlap "
-          "(1 = none does, which adds no latency)", 1, GST_CF_MAX_IN_FLIGHT, 1, rw | GST_PARAM_MUTABLE_READY));
+          "Frames in flight", "Frames processed at a time; upload, kernels and download of successive frames overlap "
+          "(1 = no overlap and no added latency)", 1, GST_CF_MAX_IN_FLIGHT, 1, rw | GST_PARAM_MUTABLE_READY));
   g_object_class_install_property (klass, PROP_STATS, g_param_spec_boxed ("stats", "Statistics",
-          "Since start: frames, frames-gpu, frames-cpu, frames-fallback, frames-passed, bytes; mean, p50, p99 and max "
-          "in ns of upload, kernel, download and total", GST_TYPE_STRUCTURE, ro));
+          "Since the start: frames, frames-gpu, frames-cpu, frames-fallback, frames-passed, bytes; mean, p50, p99 and "
+          "max in ns of upload, kernel, download and total", GST_TYPE_STRUCTURE, ro));
 }
 
 void
@@ -434,7 +434,7 @@ gst_cf_filter_install_params (GObjectClass *klass, const CfFilter *filter)
 {
   const CfFilterInfo *info = cf_filter_info (filter);
 
-  /* A class does not inherit these two. */
+  /* GObject calls the functions of the class that installed a property. */
   klass->set_property = set_property;
   klass->get_property = get_property;
   for (guint i = 0; i < info->n_params; i++)

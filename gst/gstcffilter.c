@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * gstcffilter.c: the base class: its life, its frames and its events. */
+ * gstcffilter.c: the base class: start and stop, frames, events. */
 #include "gstcffilter-private.h"
 #include "gstcfcaps.h"
 #include "gstcfcuda.h"
@@ -22,8 +22,8 @@ gst_cf_filter_private (GstCfFilter *self)
 
 /* ---- start, stop, contexts ---------------------------------------------- */
 
-/* Opens the GPU, if the properties and the host allow. FALSE: they demand one
- * that is not there; the error is posted. */
+/* Opens the GPU where the properties and the host permit. Returns FALSE after an element error if backend=cuda and the
+ * GPU cannot be used. */
 static gboolean
 start_gpu (GstCfFilter *self, GstCfBackendKind backend, gint device)
 {
@@ -36,7 +36,7 @@ start_gpu (GstCfFilter *self, GstCfBackendKind backend, gint device)
   if (!gst_cf_cuda_available (&why)) {
     if (backend == GST_CF_BACKEND_CUDA)
       GST_ELEMENT_ERROR (self, RESOURCE, NOT_FOUND,
-          ("There is no GPU to use: %s. Use backend=auto or backend=cpu to filter on the CPU", why), (NULL));
+          ("No GPU can be used: %s. Use backend=auto or backend=cpu to filter on the CPU", why), (NULL));
     else
       GST_INFO_OBJECT (self, "filtering on the CPU: %s", why);
     g_free (why);
@@ -46,12 +46,13 @@ start_gpu (GstCfFilter *self, GstCfBackendKind backend, gint device)
       && gst_cf_backend_open_gpu (&priv->backend, priv->context, &status))
     return TRUE;
   if (!status.message[0])
-    g_snprintf (status.message, sizeof status.message, "no CUDA context could be made on device %d", device);
+    g_snprintf (status.message, sizeof status.message, "could not create a CUDA context on device %d", device);
   if (backend == GST_CF_BACKEND_CUDA) {
     GST_ELEMENT_ERROR (self, LIBRARY, INIT, ("The GPU cannot be used: %s", status.message), (NULL));
     return FALSE;
   }
-  GST_ELEMENT_WARNING (self, LIBRARY, INIT, ("The GPU cannot be used: %s. The CPU filters", status.message), (NULL));
+  GST_ELEMENT_WARNING (self, LIBRARY, INIT, ("The GPU cannot be used: %s. The CPU filters the frames", status.message),
+      (NULL));
   return TRUE;
 }
 
@@ -99,7 +100,7 @@ start (GstBaseTransform *trans)
     return FALSE;
   }
   if (!gst_cf_backend_start (&priv->backend, priv->slots, fail_on_gpu_error, &status)) {
-    gst_cf_backend_post_error (GST_ELEMENT (self), &status, "The filter could not be started");
+    gst_cf_backend_post_error (GST_ELEMENT (self), &status, "Could not start the filter");
     return FALSE;
   }
   if (!start_gpu (self, backend, device)) {
@@ -108,7 +109,7 @@ start (GstBaseTransform *trans)
   }
   priv->discont = FALSE;
   if (priv->slots > 1 && !gst_cf_output_start (&priv->output, priv->slots, GST_OBJECT_NAME (self))) {
-    GST_ELEMENT_ERROR (self, RESOURCE, FAILED, ("There is no thread to be had for frames-in-flight=%u", priv->slots),
+    GST_ELEMENT_ERROR (self, RESOURCE, FAILED, ("Could not start the output thread (frames-in-flight=%u)", priv->slots),
         (NULL));
     release (self);
     return FALSE;
@@ -164,29 +165,29 @@ gst_cf_filter_drain (GstCfFilter *self)
   gst_cf_output_drain (&PRIV (self)->output);
 }
 
-/* The frames come from another context than ours: move to it, if the user did
- * not ask for another GPU. Otherwise they cross through system memory. */
+/* Moves the element to the CUDA context of its input frames, unless cuda-device-id names another GPU. In that case
+ * frames are copied through system memory. */
 static void
 adopt_context (GstCfFilter *self, GstBuffer *buffer)
 {
   GstCfFilterPrivate *priv = PRIV (self);
-  GstObject *theirs = gst_cf_cuda_buffer_context (buffer), *old;
+  GstObject *input_context = gst_cf_cuda_buffer_context (buffer), *old;
 
-  if (!theirs || !gst_cf_backend_is_elsewhere (&priv->backend, theirs))
+  if (!input_context || !gst_cf_backend_is_elsewhere (&priv->backend, input_context))
     return;
-  if (priv->device >= 0 && gst_cf_cuda_device (theirs) != priv->device)
+  if (priv->device >= 0 && gst_cf_cuda_device (input_context) != priv->device)
     return;
   gst_cf_filter_drain (self);
-  if (!gst_cf_backend_is_elsewhere (&priv->backend, theirs)) /* the GPU failed meanwhile */
+  if (!gst_cf_backend_is_elsewhere (&priv->backend, input_context)) /* the GPU failed while a frame was pending */
     return;
-  GST_INFO_OBJECT (self, "moving to the CUDA context of the input, %" GST_PTR_FORMAT, theirs);
+  GST_INFO_OBJECT (self, "moving to the CUDA context of the input, %" GST_PTR_FORMAT, input_context);
   GST_OBJECT_LOCK (self);
   old = priv->context;
-  priv->context = gst_object_ref (theirs);
+  priv->context = gst_object_ref (input_context);
   GST_OBJECT_UNLOCK (self);
-  if (gst_cf_backend_adopt (&priv->backend, theirs)) {
+  if (gst_cf_backend_adopt (&priv->backend, input_context)) {
     gst_object_unref (priv->allocator);
-    priv->allocator = gst_cf_allocator_new (theirs);
+    priv->allocator = gst_cf_allocator_new (input_context);
     gst_base_transform_reconfigure_src (GST_BASE_TRANSFORM (self));
   }
   if (old)
@@ -214,14 +215,13 @@ before_transform (GstBaseTransform *trans, GstBuffer *buffer)
   if (params) {
     gst_cf_filter_drain (self);
     if (!gst_cf_backend_update (&priv->backend, &common, params))
-      priv->backend.configured = FALSE; /* the error is posted; no frame leaves with the wrong values */
+      priv->backend.configured = FALSE; /* the error was posted; no frame is filtered with the old values */
     cf_params_free (FILTER (self), params);
   }
 }
 
-/* Where filtering would change nothing, the input is the output. The base
- * class's own passthrough would give up the pool of output buffers, and take
- * new caps to get it back. */
+/* Returns the input as the output where the filter would leave it unchanged. The passthrough mode of the base class is
+ * not used: it releases the pool of output buffers and needs a renegotiation to get one again. */
 static GstFlowReturn
 prepare_output_buffer (GstBaseTransform *trans, GstBuffer *in, GstBuffer **out)
 {
@@ -234,8 +234,8 @@ prepare_output_buffer (GstBaseTransform *trans, GstBuffer *in, GstBuffer **out)
   return GST_BASE_TRANSFORM_CLASS (gst_cf_filter_parent_class)->prepare_output_buffer (trans, in, out);
 }
 
-/* Queues the frame, at the number of a slot. FALSE: it has to be finished before
- * the next one. */
+/* Submits a frame in a slot, after a reset of the backend where one is due. Returns FALSE if the frame must be finished
+ * before the next one is submitted. */
 static gboolean
 submit (GstCfFilter *self, GstCfPendingFrame *frame, guint slot, GstBuffer *in, GstBuffer *out)
 {
@@ -262,7 +262,7 @@ finish (GstCfFilter *self, GstCfPendingFrame *frame, gboolean drop)
   return flow;
 }
 
-/* One frame at a time, for the base class to push. */
+/* frames-in-flight=1, or pull mode: filters one frame, which the base class pushes. */
 static GstFlowReturn
 transform (GstBaseTransform *trans, GstBuffer *in, GstBuffer *out)
 {
@@ -273,11 +273,11 @@ transform (GstBaseTransform *trans, GstBuffer *in, GstBuffer *out)
   return finish (self, &frame, FALSE);
 }
 
-/* ---- frames that overlap ------------------------------------------------ */
+/* ---- frames-in-flight > 1 ----------------------------------------------- */
 
-/* Output thread. */
+/* Called by the output thread. */
 static GstFlowReturn
-finish_under_way (gpointer user, GstCfPendingFrame *frame, gboolean drop)
+finish_pending (gpointer user, GstCfPendingFrame *frame, gboolean drop)
 {
   GstFlowReturn flow = finish (user, frame, drop);
 
@@ -286,7 +286,7 @@ finish_under_way (gpointer user, GstCfPendingFrame *frame, gboolean drop)
   return flow;
 }
 
-/* Output thread; what the base class does around its own push. */
+/* Called by the output thread. Does what the base class does when it pushes a frame. */
 static GstFlowReturn
 push_finished (gpointer user, GstBuffer *out)
 {
@@ -303,7 +303,7 @@ push_finished (gpointer user, GstBuffer *out)
   return gst_pad_push (GST_BASE_TRANSFORM_SRC_PAD (trans), out);
 }
 
-/* What downstream answered to a frame before goes upstream in place of this one. */
+/* Returns the flow of an earlier frame instead, if downstream did not accept it. */
 static GstFlowReturn
 submit_input_buffer (GstBaseTransform *trans, gboolean is_discont, GstBuffer *in)
 {
@@ -319,7 +319,7 @@ submit_input_buffer (GstBaseTransform *trans, gboolean is_discont, GstBuffer *in
   return flow;
 }
 
-/* The base class marks what follows a frame that was dropped, when it pushes. */
+/* Sets DISCONT on the first frame after dropped ones, as the base class does when it pushes. */
 static GstBuffer *
 mark_discont (GstCfFilterPrivate *priv, GstBuffer *out)
 {
@@ -331,10 +331,10 @@ mark_discont (GstCfFilterPrivate *priv, GstBuffer *out)
   return out;
 }
 
-/* Takes `in`. A filter that reports regions has them in its plan until the next
- * frame, so that its frames do not overlap. */
+/* Submits a frame to the output thread; takes `in`. The regions of a frame are in the plan until the next frame, so
+ * frames with regions do not overlap. */
 static GstFlowReturn
-send_off (GstCfFilter *self, GstBuffer *in)
+submit_frame (GstCfFilter *self, GstBuffer *in)
 {
   GstBaseTransform *trans = GST_BASE_TRANSFORM (self);
   GstCfFilterPrivate *priv = PRIV (self);
@@ -342,9 +342,9 @@ send_off (GstCfFilter *self, GstBuffer *in)
   GstFlowReturn flow;
   GstCfPendingFrame *frame;
   gboolean passes, more;
-  guint place;
+  guint slot;
 
-  frame = gst_cf_output_begin (&priv->output, priv->backend.traits.has_regions ? 1 : priv->slots, &place);
+  frame = gst_cf_output_begin (&priv->output, priv->backend.traits.has_regions ? 1 : priv->slots, &slot);
   if (!frame) {
     gst_buffer_unref (in);
     return gst_cf_output_take_flow (&priv->output);
@@ -356,7 +356,7 @@ send_off (GstCfFilter *self, GstBuffer *in)
   }
   passes = in == out;
   out = mark_discont (priv, out);
-  more = submit (self, frame, place, passes ? out : in, out);
+  more = submit (self, frame, slot, passes ? out : in, out);
   gst_cf_output_add (&priv->output);
   if (!more)
     gst_cf_filter_drain (self);
@@ -373,10 +373,10 @@ generate_output (GstBaseTransform *trans, GstBuffer **out)
     return GST_BASE_TRANSFORM_CLASS (gst_cf_filter_parent_class)->generate_output (trans, out);
   *out = NULL;
   trans->queued_buf = NULL;
-  return in ? send_off (GST_CF_FILTER (trans), in) : GST_FLOW_OK;
+  return in ? submit_frame (GST_CF_FILTER (trans), in) : GST_FLOW_OK;
 }
 
-/* The base class's QoS messages count what it has pushed itself. */
+/* Corrects the count of frames in QoS messages: the base class does not count those that the output thread pushes. */
 static gboolean
 post_message (GstElement *element, GstMessage *message)
 {
@@ -420,7 +420,7 @@ sink_event (GstBaseTransform *trans, GstEvent *event)
 
   switch (GST_EVENT_TYPE (event)) {
     case GST_EVENT_FLUSH_START:
-      /* Whoever waits for a place, or for a buffer of an exhausted pool, is let go. */
+      /* The streaming thread may be waiting for a slot or for a buffer of the pool; flushing wakes it. */
       gst_cf_output_set_flushing (&PRIV (self)->output, TRUE);
       pool = gst_base_transform_get_buffer_pool (trans);
       if (pool)
@@ -454,7 +454,7 @@ constructed (GObject *object)
   priv->device = -1;
   priv->frames_in_flight = 1;
   priv->slots = 1;
-  gst_cf_output_init (&priv->output, finish_under_way, push_finished, self);
+  gst_cf_output_init (&priv->output, finish_pending, push_finished, self);
   priv->params = cf_params_new (FILTER (self));
   gst_cf_backend_init (&priv->backend, GST_ELEMENT (self), FILTER (self));
   gst_base_transform_set_qos_enabled (GST_BASE_TRANSFORM (self), TRUE);
@@ -466,7 +466,7 @@ finalize (GObject *object)
   GstCfFilter *self = GST_CF_FILTER (object);
   GstCfFilterPrivate *priv = PRIV (self);
 
-  release (self); /* a no-op after stop */
+  release (self); /* does nothing after stop */
   gst_cf_output_clear (&priv->output);
   gst_cf_backend_clear (&priv->backend);
   cf_params_free (FILTER (self), priv->params);
@@ -476,7 +476,7 @@ finalize (GObject *object)
 static void
 gst_cf_filter_init (GstCfFilter *self)
 {
-  (void) self; /* constructed does it: the filter is known there */
+  (void) self; /* constructed initialises the instance, because it knows the filter */
 }
 
 static void

@@ -17,14 +17,13 @@ G_DECLARE_DERIVABLE_TYPE (GstCfFilter, gst_cf_filter, GST, CF_FILTER, GstBaseTra
 struct _GstCfFilterClass {
   GstBaseTransformClass parent_class;
   const CfFilter *filter;
-  /* NULL, or for a filter that finds regions: they are those of `buffer`, which
-   * is about to leave and may be given metas. Streaming thread; called after
-   * each frame whose regions the properties ask for. */
+  /* For a filter that finds regions, else NULL: receives the regions of `buffer` before it is pushed, and may add metas
+   * to it. Called by the finishing thread for each frame whose regions the properties request. */
   void (*regions) (GstCfFilter *self, GstBuffer *buffer, const GstVideoInfo *info, const CfRegions *regions);
 };
 
-/* All that an element's class_init has to call besides its metadata: makes the
- * properties out of the parameter table of the filter with that stem. */
+/* Sets the filter of a class and installs the properties of its parameter table. An element's class_init calls it after
+ * setting the metadata. */
 void gst_cf_filter_class_setup (GstCfFilterClass *klass, const gchar *stem);
 
 G_END_DECLS

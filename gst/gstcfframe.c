@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * gstcfframe.c: mapping with proof. gst_video_frame_map trusts a meta's
- * offsets and strides; these come from other elements and are checked here. */
+ * gstcfframe.c: maps buffers and checks the planes. gst_video_frame_map trusts the offsets and strides of a
+ * GstVideoMeta; they come from other elements, so this file checks them. */
 #include "gstcfframe.h"
 
 #include <stdio.h>
@@ -33,8 +33,8 @@ gst_cf_frame_crops (GstBuffer *buffer, const GstVideoInfo *info)
       || meta->height != (guint) GST_VIDEO_INFO_HEIGHT (info));
 }
 
-/* Where the caps' picture starts in the meta's, in whole groups of subsampled
- * chroma, so that all planes move together. */
+/* Sets x and y to the origin of the cropped frame, rounded down to whole chroma samples, so that all planes are cropped
+ * at the same position. */
 static gboolean
 crop_origin (GstBuffer *buffer, const GstVideoMeta *meta, const GstVideoInfo *info, guint *x, guint *y,
     CfStatus *status)
@@ -46,12 +46,12 @@ crop_origin (GstBuffer *buffer, const GstVideoMeta *meta, const GstVideoInfo *in
 
   *x = *y = 0;
   if (meta->width < width || meta->height < height || meta->width > 4 * CF_MAX_SIZE || meta->height > 4 * CF_MAX_SIZE)
-    return refuse (status, "the buffer's video meta says %u x %u, its caps say %u x %u", meta->width, meta->height,
-        width, height);
+    return refuse (status, "the buffer's video meta is for %u x %u, its caps are for %u x %u", meta->width,
+        meta->height, width, height);
   if (!crop || crop->width != width || crop->height != height)
     return TRUE;
   if (crop->x > meta->width - width || crop->y > meta->height - height)
-    return refuse (status, "the crop of %u x %u at %u, %u reaches outside the %u x %u picture", width, height, crop->x,
+    return refuse (status, "the crop of %u x %u at %u, %u extends beyond the %u x %u frame", width, height, crop->x,
         crop->y, meta->width, meta->height);
   for (guint i = 0; f && i < f->n_components; i++) {
     w_sub = MAX (w_sub, f->comp[i].w_sub);
@@ -62,7 +62,7 @@ crop_origin (GstBuffer *buffer, const GstVideoMeta *meta, const GstVideoInfo *in
   return TRUE;
 }
 
-/* Bytes from the start of a plane to its sample (x, y). */
+/* Returns the bytes from the start of a plane to its sample (x, y). */
 static gsize
 origin_bytes (const CfFormatInfo *f, guint plane, guint x, guint y, gsize stride)
 {
@@ -90,20 +90,19 @@ map_plane (GstCfFrame *frame, const GstVideoInfo *info, guint plane, GstMapFlags
   gpointer data;
 
   if (stride < 0)
-    return refuse (status, "plane %u has a negative stride of %d bytes; only top-down pictures are read", plane,
+    return refuse (status, "plane %u has a negative stride of %d bytes; only top-down frames are supported", plane,
         stride);
   if ((guint64) stride < row)
-    return refuse (status, "plane %u has a stride of %d bytes; a row of %d samples takes %" G_GUINT64_FORMAT, plane,
+    return refuse (status, "plane %u has a stride of %d bytes; a row of %d samples needs %" G_GUINT64_FORMAT, plane,
         stride, frame->image.width, row);
   skip = origin_bytes (f, plane, x, y, (gsize) stride);
   need = skip + (guint64) stride * (rows - 1) + row;
   if (offset >= size || need > size - offset)
-    return refuse (status, "plane %u starts at byte %" G_GUINT64_FORMAT " and reaches to %" G_GUINT64_FORMAT
+    return refuse (status, "plane %u starts at byte %" G_GUINT64_FORMAT " and ends at byte %" G_GUINT64_FORMAT
         " with its stride of %d; the buffer has %" G_GUINT64_FORMAT " bytes", plane, offset, offset + need, stride,
         size);
 
-  /* With a meta, a plane may live in a memory of its own. Without one, the
-   * whole buffer is mapped once. */
+  /* With a meta, each plane may be in a memory of its own. Without one, the whole buffer is mapped once. */
   if (frame->meta || plane == 0) {
     gboolean ok;
 
@@ -150,7 +149,7 @@ gst_cf_frame_map (GstCfFrame *frame, GstBuffer *buffer, const GstVideoInfo *info
   frame->image.height = GST_VIDEO_INFO_HEIGHT (info);
   if (frame->meta) {
     if (frame->meta->format != GST_VIDEO_INFO_FORMAT (info) || frame->meta->n_planes != f->n_planes)
-      return refuse (status, "the buffer's video meta says %s in %u planes, its caps say %s",
+      return refuse (status, "the buffer's video meta is for %s in %u planes, its caps are for %s",
           gst_video_format_to_string (frame->meta->format), frame->meta->n_planes, f->name);
     if (gst_cf_frame_crops (buffer, info))
       ok = crop_origin (buffer, frame->meta, info, &x, &y, status);

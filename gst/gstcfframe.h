@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * gstcfframe.h: a buffer mapped as a picture of the filter library, with every
- * plane proven to lie inside its memory. */
+ * gstcfframe.h: maps a buffer as an image of the filter library and checks that every plane lies inside its memory. */
 #ifndef GST_CF_FRAME_H
 #define GST_CF_FRAME_H
 
@@ -20,16 +19,16 @@ typedef struct {
   GstMapInfo map[CF_MAX_PLANES];
 } GstCfFrame;
 
-/* Maps `buffer`, which has the caps of `info`. Flags: read or write, with
- * GST_CF_MAP_CUDA for device addresses. Offsets and strides come from the
- * GstVideoMeta where there is one; a meta larger than the caps is cropped to
- * them (by the GstVideoCropMeta if that has the caps' size). FALSE and a
- * sentence in `status` where a plane does not fit its memory. */
+/* Maps `buffer`, which has the caps of `info`. `flags`: read or write, with GST_CF_MAP_CUDA for device addresses. Takes
+ * offsets and strides from the GstVideoMeta if there is one. A frame larger than the caps is cropped to their size, at
+ * the position of the GstVideoCropMeta if that has the size of the caps. Returns FALSE with a status if a plane does
+ * not fit its memory. */
 gboolean gst_cf_frame_map (GstCfFrame *frame, GstBuffer *buffer, const GstVideoInfo *info, CfFormat format,
     GstMapFlags flags, CfStatus *status);
+/* Unmaps the planes that are mapped. */
 void gst_cf_frame_unmap (GstCfFrame *frame);
 
-/* Is the meta's picture larger than the caps', so that mapping crops it? */
+/* Returns whether the size in the GstVideoMeta differs from that of the caps, so that mapping crops the frame. */
 gboolean gst_cf_frame_crops (GstBuffer *buffer, const GstVideoInfo *info);
 
 G_END_DECLS

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * gstcfmemory.c: pinned host memory for GStreamer. */
+ * gstcfmemory.c: the allocator of pinned host memory and its pool. */
 #include "gstcfmemory.h"
 #include "gstcfcuda.h"
 #include "cf.h"
@@ -10,7 +10,7 @@
 #include <string.h>
 
 #define MEMORY_TYPE "CfHostMemory"
-#define ALIGNMENT 256 /* also of the ordinary memory: whole cache lines, and what copies like */
+#define ALIGNMENT 256 /* pageable memory, too: whole cache lines, and fast copies */
 
 typedef struct {
   GstMemory memory;
@@ -30,16 +30,16 @@ allocator_alloc (GstAllocator *allocator, gsize size, GstAllocationParams *param
 {
   GstCfAllocator *self = GST_CF_ALLOCATOR (allocator);
   gsize align = MAX (params->align, ALIGNMENT - 1);
-  gsize room = size + params->prefix + params->padding;
+  gsize needed = size + params->prefix + params->padding;
   gsize total;
   GstCfMemory *memory;
   gboolean pinned = FALSE;
   gpointer block = NULL;
 
-  if (room < size || room > G_MAXSIZE - 2 * align)
+  if (needed < size || needed > G_MAXSIZE - 2 * align)
     return NULL;
-  total = (room + align) & ~align;
-  /* Pinned memory starts on a page; an alignment beyond that is not for it. */
+  total = (needed + align) & ~align;
+  /* Pinned memory is aligned to a page; a larger alignment takes pageable memory. */
   if (align < 4096 && !cf_gpu_lost () && gst_cf_cuda_push (self->context)) {
     block = cf_pinned_alloc (total, NULL);
     gst_cf_cuda_pop ();
@@ -63,8 +63,8 @@ allocator_free (GstAllocator *allocator, GstMemory *base)
   GstCfAllocator *self = GST_CF_ALLOCATOR (allocator);
   GstCfMemory *memory = (GstCfMemory *) base;
 
-  /* A parent's block belongs to the parent. Where the context is out of reach
-   * (lost, or after a fork), the block is left to the end of the process. */
+  /* A shared memory does not own its block. Where the context cannot be used (GPU lost, or after a fork), the block is
+   * not freed. */
   if (!base->parent && !memory->pinned) {
     free (memory->block);
   } else if (!base->parent && !cf_gpu_lost () && gst_cf_cuda_push (self->context)) {
@@ -103,7 +103,7 @@ memory_share (GstMemory *base, gssize offset, gssize size)
   return &share->memory;
 }
 
-/* A copy is somebody else's need: ordinary memory, not the scarce kind. */
+/* Copies into pageable memory of the default allocator: the GPU does not access copies, and pinned memory is scarce. */
 static GstMemory *
 memory_copy (GstMemory *base, gssize offset, gssize size)
 {
@@ -194,8 +194,8 @@ gst_cf_buffer_pin_memory (GstBuffer *buffer)
 {
   guint n = gst_buffer_n_memory (buffer);
 
-  /* Never released: the pool that the buffer returns to sees memory in use by
-   * others and lets go of it instead of handing it out again. */
+  /* The references are never released. So the pool finds that the memory is shared when the buffer is released, and
+   * discards the buffer instead of reusing it. */
   for (guint i = 0; i < n; i++)
     gst_memory_ref (gst_buffer_peek_memory (buffer, i));
   return n;
@@ -205,14 +205,14 @@ guint
 gst_cf_buffer_give_up_memory (GstBuffer *buffer, const GstVideoInfo *info)
 {
   gsize size = MAX (GST_VIDEO_INFO_SIZE (info), gst_buffer_get_size (buffer));
-  GstMemory *fresh = gst_allocator_alloc (NULL, size, NULL);
+  GstMemory *replacement = gst_allocator_alloc (NULL, size, NULL);
   GstVideoMeta *meta = gst_buffer_get_video_meta (buffer);
   guint n;
 
-  if (!fresh)
+  if (!replacement)
     return 0;
   n = gst_cf_buffer_pin_memory (buffer);
-  gst_buffer_replace_all_memory (buffer, fresh);
+  gst_buffer_replace_all_memory (buffer, replacement);
   gst_buffer_memset (buffer, 0, 0, size);
   for (guint i = 0; meta && i < meta->n_planes; i++) {
     meta->offset[i] = GST_VIDEO_INFO_PLANE_OFFSET (info, i);
@@ -230,8 +230,7 @@ struct _GstCfPool {
 
 G_DEFINE_TYPE (GstCfPool, gst_cf_pool, GST_TYPE_VIDEO_BUFFER_POOL)
 
-/* Whoever configures the pool may name any allocator, or none; the pool is
- * here for its own. */
+/* Replaces the allocator of the configuration by the pool's own. */
 static gboolean
 pool_set_config (GstBufferPool *pool, GstStructure *config)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * gstcfoutput.c: the ring of frames under way and its output thread. */
+ * gstcfoutput.c: the ring of pending frames and the output thread. */
 #include "gstcfoutput.h"
 
 #include <string.h>
@@ -25,17 +25,17 @@ gst_cf_output_clear (GstCfOutput *output)
   g_cond_clear (&output->changed);
 }
 
-/* Frames behind an error are not worth the CPU's work; behind all else the
- * filter goes on seeing them. */
+/* Returns whether the next frame is dropped unfiltered. Frames after an error are not filtered on the CPU; frames after
+ * any other flow are filtered, so that the history of the filter is complete. */
 static gboolean
 to_be_dropped (const GstCfOutput *output)
 {
   return output->flushing || output->stopping || output->flow == GST_FLOW_ERROR;
 }
 
-/* Finishes the oldest frame and pushes it. Lock held, but not meanwhile. */
+/* Finishes the oldest frame and pushes it. The lock is held on entry and return, and released in between. */
 static void
-let_one_go (GstCfOutput *output)
+finish_oldest (GstCfOutput *output)
 {
   GstCfPendingFrame *frame = &output->frame[output->first];
   gboolean drop = to_be_dropped (output);
@@ -45,7 +45,7 @@ let_one_go (GstCfOutput *output)
   g_mutex_unlock (&output->lock);
   flow = output->finish (output->user, frame, drop);
   g_mutex_lock (&output->lock);
-  /* Its place is free as soon as it is made: downstream may take its time. */
+  /* The slot is free once the frame is finished, so that the next frame need not wait for the push. */
   out = frame->out;
   output->first = (output->first + 1) % output->size;
   output->n--;
@@ -72,7 +72,7 @@ output_thread (gpointer data)
   g_mutex_lock (&output->lock);
   while (output->n > 0 || !output->stopping)
     if (output->n > 0)
-      let_one_go (output);
+      finish_oldest (output);
     else
       g_cond_wait (&output->changed, &output->lock);
   g_mutex_unlock (&output->lock);
@@ -104,16 +104,16 @@ gst_cf_output_stop (GstCfOutput *output)
 }
 
 GstCfPendingFrame *
-gst_cf_output_begin (GstCfOutput *output, guint most, guint *place)
+gst_cf_output_begin (GstCfOutput *output, guint max_pending, guint *slot)
 {
   GstCfPendingFrame *frame = NULL;
 
   g_mutex_lock (&output->lock);
-  while (output->n >= most && !output->flushing && output->flow == GST_FLOW_OK)
+  while (output->n >= max_pending && !output->flushing && output->flow == GST_FLOW_OK)
     g_cond_wait (&output->changed, &output->lock);
   if (!output->flushing && output->flow == GST_FLOW_OK) {
-    *place = (output->first + output->n) % output->size;
-    frame = &output->frame[*place];
+    *slot = (output->first + output->n) % output->size;
+    frame = &output->frame[*slot];
   }
   g_mutex_unlock (&output->lock);
   return frame;
@@ -134,7 +134,7 @@ gst_cf_output_take_flow (GstCfOutput *output)
   GstFlowReturn flow;
 
   g_mutex_lock (&output->lock);
-  /* Those behind a frame that was refused are dropped first. */
+  /* Before that, the frames after one that downstream did not accept are dropped. */
   while (output->flow != GST_FLOW_OK && !output->flushing && (output->n > 0 || output->pushing))
     g_cond_wait (&output->changed, &output->lock);
   flow = output->flushing ? GST_FLOW_FLUSHING : output->flow;

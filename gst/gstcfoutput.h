@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * gstcfoutput.h: frames under way between two threads. The streaming thread
- * submits one after the other and waits only where all places are taken; the
- * output thread waits for the oldest, finishes it and pushes it at once.
+ * gstcfoutput.h: the queue of pending frames between two threads. The streaming thread submits frames and waits only
+ * while all slots are taken. The output thread finishes the oldest frame and pushes it.
  *
- * What downstream answers to a push is kept for the streaming thread, which
- * hands it to upstream in place of the next frame's. Frames behind one that
- * downstream refused are dropped until then. */
+ * The flow that a push returns is kept for the streaming thread, which returns it to upstream in place of the flow of
+ * the next frame. Until then, the frames after one that downstream did not accept are dropped. */
 #ifndef GST_GSTCFOUTPUT_H
 #define GST_GSTCFOUTPUT_H
 
@@ -15,8 +13,8 @@
 
 G_BEGIN_DECLS
 
-/* Both in the output thread. Finish: makes the frame ready, drops the reference
- * to the input, and leaves `frame->out` to be pushed or dropped. Push takes `out`. */
+/* Both functions are called by the output thread. GstCfFinish waits for the frame and releases the reference to the
+ * input; `frame->out` is then pushed or dropped. GstCfPush takes `out`. */
 typedef GstFlowReturn (*GstCfFinish) (gpointer user, GstCfPendingFrame *frame, gboolean drop);
 typedef GstFlowReturn (*GstCfPush) (gpointer user, GstBuffer *out);
 
@@ -28,36 +26,38 @@ typedef struct {
   GThread *thread; /* NULL: not started */
   GMutex lock;
   GCond changed;
-  /* all below: lock held */
-  GstCfPendingFrame frame[GST_CF_MAX_IN_FLIGHT]; /* a ring; its place is a frame's slot */
+  /* all fields below: guarded by the lock */
+  GstCfPendingFrame frame[GST_CF_MAX_IN_FLIGHT]; /* a ring, indexed by slot */
   guint size, first, n;
-  gboolean pushing;  /* one more is in the output thread's hands */
-  gboolean flushing; /* frames are dropped, and none is let in */
+  gboolean pushing;  /* the output thread is pushing a frame that is not in the ring any more */
+  gboolean flushing; /* pending frames are dropped, and no frame is accepted */
   gboolean stopping;
-  GstFlowReturn flow; /* for upstream */
+  GstFlowReturn flow; /* the flow for upstream */
 } GstCfOutput;
 
 void gst_cf_output_init (GstCfOutput *output, GstCfFinish finish, GstCfPush push, gpointer user);
 void gst_cf_output_clear (GstCfOutput *output);
 
-/* `size`: places, at most GST_CF_MAX_IN_FLIGHT. FALSE: no thread could be had. */
+/* Starts the output thread. `size`: the number of slots, at most GST_CF_MAX_IN_FLIGHT. Returns FALSE if the thread
+ * cannot be started. */
 gboolean gst_cf_output_start (GstCfOutput *output, guint size, const gchar *name);
-/* Drops what is under way and ends the thread. No-op where it is not started. */
+/* Drops the pending frames and ends the thread. Does nothing if the thread is not started. */
 void gst_cf_output_stop (GstCfOutput *output);
 
-/* Streaming thread. Waits until fewer than `most` frames are under way and gives
- * the place of the next, with its number; NULL where it is not to be submitted:
- * gst_cf_output_take_flow says why. */
-GstCfPendingFrame *gst_cf_output_begin (GstCfOutput *output, guint most, guint *place);
-/* The frame of that place was submitted. */
+/* The next three functions are called by the streaming thread. */
+
+/* Waits until fewer than `max_pending` frames are pending, and returns the next frame, with its slot. Returns NULL if
+ * no frame is to be submitted; gst_cf_output_take_flow then returns the reason. */
+GstCfPendingFrame *gst_cf_output_begin (GstCfOutput *output, guint max_pending, guint *slot);
+/* Hands the frame of gst_cf_output_begin, which was submitted, to the output thread. */
 void gst_cf_output_add (GstCfOutput *output);
-/* The flow for upstream, GST_FLOW_OK where there is nothing to say; said once. */
+/* Returns the flow for upstream and resets it to GST_FLOW_OK. */
 GstFlowReturn gst_cf_output_take_flow (GstCfOutput *output);
 
-/* Waits until every frame has left. Any thread but the output thread. */
+/* Waits until all pending frames are pushed or dropped. Any thread except the output thread. */
 void gst_cf_output_drain (GstCfOutput *output);
-/* TRUE: from now on, nobody waits for a place, and frames are dropped. FALSE:
- * waits until they are, and begins anew. */
+/* TRUE: wakes the streaming thread, refuses new frames and drops the pending ones. FALSE: waits until they are dropped,
+ * and accepts frames again. */
 void gst_cf_output_set_flushing (GstCfOutput *output, gboolean flushing);
 
 G_END_DECLS

@@ -73,7 +73,7 @@ compare (const void *a, const void *b)
   return x < y ? -1 : x > y;
 }
 
-/* Adds "NAME-mean", "-p50", "-p99" and "-max", all 0 where nothing was timed. */
+/* Adds NAME-mean, NAME-p50, NAME-p99 and NAME-max, all 0 without measured times. */
 static void
 add_series (GstStructure *out, const gchar *name, const GstCfSeries *s)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * gstcfstats.h: counts and times of the frames, from start to stop. */
+ * gstcfstats.h: counts and times of the frames between start and stop: the "stats" property. */
 #ifndef GST_CF_STATS_H
 #define GST_CF_STATS_H
 
@@ -11,7 +11,7 @@ G_BEGIN_DECLS
 
 typedef enum { GST_CF_UPLOAD, GST_CF_KERNEL, GST_CF_DOWNLOAD, GST_CF_TOTAL, GST_CF_N_TIMES } GstCfTime;
 
-/* Percentiles are over this many of the last frames, mean and maximum over all. */
+/* Percentiles cover this many last frames, mean and maximum all frames. */
 #define GST_CF_STATS_KEPT 1024
 
 typedef struct {
@@ -22,10 +22,10 @@ typedef struct {
 typedef struct {
   GMutex lock;
   guint64 frames_gpu, frames_cpu;
-  guint64 frames_fallback; /* of the CPU's: those that the GPU failed on */
-  guint64 frames_passed;   /* went through as they were */
+  guint64 frames_fallback; /* part of frames_cpu: frames on which the GPU failed */
+  guint64 frames_passed;   /* passed unchanged */
   guint64 bytes;
-  guint64 abandoned; /* buffers and streams given up to a GPU that did not answer */
+  guint64 abandoned; /* buffers and streams given up because the GPU hung */
   GstCfSeries time[GST_CF_N_TIMES];
 } GstCfStats;
 
@@ -33,11 +33,13 @@ typedef enum { GST_CF_BY_GPU, GST_CF_BY_CPU, GST_CF_BY_FALLBACK, GST_CF_PASSED }
 
 void gst_cf_stats_init (GstCfStats *stats);
 void gst_cf_stats_clear (GstCfStats *stats);
-/* From zero again. */
+/* Sets all counts and times to zero. */
 void gst_cf_stats_reset (GstCfStats *stats);
-/* One frame more: who made it, its bytes, its times in ns (0 = did not happen). */
+/* Counts a frame: where it was filtered, its bytes, its times in ns (0: not measured). */
 void gst_cf_stats_frame (GstCfStats *stats, GstCfBy by, gsize bytes, const guint64 time[GST_CF_N_TIMES]);
+/* Counts `n` buffers or streams that were given up. */
 void gst_cf_stats_abandon (GstCfStats *stats, guint n);
+/* Returns the value of the "stats" property. */
 GstStructure *gst_cf_stats_get (GstCfStats *stats);
 
 G_END_DECLS

@@ -61,7 +61,7 @@ gst_cuda_convolve_class_init (GstCudaConvolveClass *klass)
 {
   gst_element_class_set_static_metadata (GST_ELEMENT_CLASS (klass), "CUDA convolution filter",
       "Filter/Effect/Video/Hardware",
-      "Blurs, sharpens, finds edges or applies any kernel, on the GPU, or on the CPU where there is none",
+      "Blurs, sharpens, finds edges or applies any kernel, on the GPU, or on the CPU if there is no GPU",
       "The gst-cuda-filters authors");
   gst_cf_filter_class_setup (GST_CF_FILTER_CLASS (klass), "convolve");
 }

@@ -63,7 +63,7 @@ gst_cuda_ir_filter_class_init (GstCudaIrFilterClass *klass)
 {
   gst_element_class_set_static_metadata (GST_ELEMENT_CLASS (klass), "CUDA recursive filter",
       "Filter/Effect/Video/Hardware",
-      "Blurs wide, evens out light, sharpens, restores or applies any recursive filter, on the GPU or the CPU",
+      "Wide blur, illumination correction, sharpening, restoration or any recursive filter, on the GPU or the CPU",
       "The gst-cuda-filters authors");
   gst_cf_filter_class_setup (GST_CF_FILTER_CLASS (klass), "irfilter");
 }

@@ -45,7 +45,7 @@ static void
 gst_cuda_median_class_init (GstCudaMedianClass *klass)
 {
   gst_element_class_set_static_metadata (GST_ELEMENT_CLASS (klass), "CUDA median filter",
-      "Filter/Effect/Video/Hardware", "Median and rank filter for video, on the GPU, or on the CPU where there is none",
+      "Filter/Effect/Video/Hardware", "Median and rank filter for video, on the GPU, or on the CPU if there is no GPU",
       "The gst-cuda-filters authors");
   gst_cf_filter_class_setup (GST_CF_FILTER_CLASS (klass), "median");
 }

@@ -53,7 +53,7 @@ GST_DEBUG_CATEGORY_STATIC (gst_cuda_segment_debug);
 
 struct _GstCudaSegment {
   GstCfFilter parent;
-  /* Of the last message, by both measures. */
+  /* Running time and clock time of the last message. */
   GstClockTime last_running, last_clock;
 };
 
@@ -61,8 +61,8 @@ G_DEFINE_TYPE_WITH_CODE (GstCudaSegment, gst_cuda_segment, GST_TYPE_CF_FILTER,
     GST_DEBUG_CATEGORY_INIT (gst_cuda_segment_debug, "cudasegment", 0, "segmentation"))
 GST_ELEMENT_REGISTER_DEFINE (cudasegment, "cudasegment", GST_RANK_NONE, GST_TYPE_CUDA_SEGMENT)
 
-/* Returns whether the interval has passed: in running time, or by the clock where one of the two frames has none. Time
- * that goes back, after a flush, begins a new interval. */
+/* Returns whether the interval has passed in running time, or by the clock if one of the two frames has no running
+ * time. If the time goes back, after a flush, a new interval begins. */
 static gboolean
 message_is_due (GstCudaSegment *self, GstClockTime running, GstClockTime interval)
 {
@@ -89,7 +89,7 @@ regions_found (GstCfFilter *filter, GstBuffer *buffer, const GstVideoInfo *info,
   g_object_get (self, "region-meta", &region_meta, "label-meta", &label_meta, "message-interval", &interval, NULL);
   if (region_meta)
     gst_cuda_segment_add_regions (buffer, regions);
-  if (label_meta && regions->label) /* NULL where label-meta was set after this frame began */
+  if (label_meta && regions->label) /* NULL if label-meta was set after this frame was submitted */
     gst_cuda_segment_add_labels (buffer, info, regions);
   if (segment->format == GST_FORMAT_TIME)
     running = gst_segment_to_running_time (segment, GST_FORMAT_TIME, GST_BUFFER_PTS (buffer));
@@ -112,7 +112,7 @@ gst_cuda_segment_class_init (GstCudaSegmentClass *klass)
 {
   gst_element_class_set_static_metadata (GST_ELEMENT_CLASS (klass), "CUDA segmentation",
       "Filter/Effect/Video/Hardware",
-      "Finds regions of similar colour and follows them in time, on the GPU, or on the CPU where there is none",
+      "Finds regions of similar colour and tracks them over time, on the GPU, or on the CPU if there is no GPU",
       "The gst-cuda-filters authors");
   GST_BASE_TRANSFORM_CLASS (klass)->start = GST_DEBUG_FUNCPTR (start);
   GST_CF_FILTER_CLASS (klass)->regions = GST_DEBUG_FUNCPTR (regions_found);

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * gstcudasegmentmeta.h: the label map that cudasegment label-meta=true attaches
- * to its buffers, for applications. Only GStreamer's core is needed with it:
- * nothing here has to be linked, and where the plugin is not, buffers have no
- * such map.
+ * gstcudasegmentmeta.h: reads the label map that cudasegment label-meta=true attaches to its buffers. For applications:
+ * the header needs only GStreamer's core library, and an application does not link the plugin. On a host without the
+ * plugin no buffer has a label map.
  *
  *   GstCudaSegmentMap map;
  *
@@ -15,18 +14,17 @@
  *       g_print ("region %u, %u pixels\n", r->id, r->area);
  *   }
  *
- * It is a GstCustomMeta of GStreamer, which other languages read by the name
- * "GstCudaSegmentMeta" as well. The fields of its structure:
+ * The map is a GstCustomMeta of the name "GstCudaSegmentMeta", which can be read from other languages, too. The fields
+ * of its structure:
  *
- *   width, height  uint   the picture that it was made for
+ *   width, height  uint   the size of the frame that was segmented
  *   pitch          uint   bytes from a row of labels to the next
- *   labels         GBytes of each pixel a guint16, the index of its region
- *   regions        GBytes the regions, GstCudaSegmentRegion each
+ *   labels         GBytes a guint16 per pixel, the index of its region
+ *   regions        GBytes a GstCudaSegmentRegion per region
  *
- * The two blocks are never changed: a copy of the buffer shares them, and who
- * wants to keep one takes a reference. A buffer that is scaled loses the map. An
- * element that cuts a picture and hands all metas on leaves width and height,
- * which tell that the map is not this picture's. */
+ * The two blocks never change. Copies of the buffer share them, and an application can keep a block by taking a
+ * reference. Scaled buffers lose the map. An element that crops frames and copies all metas keeps width and height as
+ * they were: a map whose size differs from the frame's does not belong to that frame. */
 #ifndef GST_CUDA_SEGMENT_META_H
 #define GST_CUDA_SEGMENT_META_H
 
@@ -36,27 +34,27 @@ G_BEGIN_DECLS
 
 #define GST_CUDA_SEGMENT_META_NAME "GstCudaSegmentMeta"
 
-/* 72 bytes, in the byte order of the host; also what "regions" consists of. */
+/* A region: 72 bytes in the byte order of the host. The block "regions" is an array of them. */
 typedef struct {
-  guint32 id;   /* 1..; the same as long as the region persists */
-  guint32 age;  /* frames before this one that had it */
-  guint32 area; /* pixels; 0: it has lost all of them, what follows says nothing */
-  guint32 x, y, width, height; /* the smallest rectangle about it */
+  guint32 id;   /* from 1 on; constant as long as the region persists */
+  guint32 age;  /* earlier frames that had the region */
+  guint32 area; /* pixels; 0: the region has lost all of them, and the fields below are not set */
+  guint32 x, y, width, height; /* the smallest rectangle around it, pixels */
   guint32 reserved;
   gdouble centroid_x, centroid_y;
-  gdouble mean_y, mean_cb, mean_cr; /* levels of 8 bits, of RGB full range BT.601 */
+  gdouble mean_y, mean_cb, mean_cr; /* levels of 8 bits; RGB formats: full range BT.601 */
 } GstCudaSegmentRegion;
 
-/* All pointers are the buffer's and last as long as it does. */
+/* The buffer owns the memory of all pointers, which are valid as long as the buffer. */
 typedef struct {
   guint width, height;
   gsize pitch;           /* bytes */
-  const guint16 *label;  /* row y begins pitch * y bytes from here */
+  const guint16 *label;  /* row y begins at byte pitch * y */
   guint n_regions;
   const GstCudaSegmentRegion *region;
 } GstCudaSegmentMap;
 
-/* FALSE where the buffer has none. */
+/* Fills `map` from a buffer. Returns FALSE if the buffer has no valid label map. */
 static inline gboolean
 gst_cuda_segment_map_get (GstBuffer *buffer, GstCudaSegmentMap *map)
 {
@@ -81,14 +79,14 @@ gst_cuda_segment_map_get (GstBuffer *buffer, GstCudaSegmentMap *map)
   return n_label_bytes / MAX (pitch, 1) >= map->height && pitch / 2 >= map->width;
 }
 
-/* The index of the region that has pixel (x, y), which is inside the map. */
+/* Returns the index of the region of pixel (x, y), which must be inside the map. */
 static inline guint
 gst_cuda_segment_map_index_at (const GstCudaSegmentMap *map, guint x, guint y)
 {
   return *(const guint16 *) ((const guint8 *) map->label + y * map->pitch + 2 * (gsize) x);
 }
 
-/* The region that has pixel (x, y); NULL outside the map. */
+/* Returns the region of pixel (x, y); NULL outside the map. */
 static inline const GstCudaSegmentRegion *
 gst_cuda_segment_map_region_at (const GstCudaSegmentMap *map, guint x, guint y)
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * gstcudasegmentreport.c: regions as metas and messages. */
+ * gstcudasegmentreport.c: writes regions to metas and messages. */
 #include "gstcudasegmentreport.h"
 #include "gstcudasegmentmeta.h"
 
 #include <string.h>
 
-/* Whoever reads "regions" without this header counts on it. */
+/* Applications that read "regions" without the header depend on this size. */
 G_STATIC_ASSERT (sizeof (GstCudaSegmentRegion) == 72);
 
 /* ---- one region --------------------------------------------------------- */
@@ -74,7 +74,7 @@ gst_cuda_segment_describe (GstBuffer *buffer, const GstSegment *segment, const G
 
 /* ---- the label map ------------------------------------------------------ */
 
-/* Makes `to` a map with the fields of `from`: the blocks are shared. */
+/* Attaches a label map with the fields of `from`, whose blocks it shares. */
 static void
 share (GstBuffer *buffer, const GstStructure *from)
 {
@@ -87,8 +87,7 @@ share (GstBuffer *buffer, const GstStructure *from)
           gst_structure_get_value (from, fields[i]));
 }
 
-/* A copy of the whole buffer shows the same picture, and so does one that was
- * converted at its size; all else is another picture. */
+/* Keeps the map on copies of the whole buffer and on frames converted without scaling; drops it on all others. */
 static gboolean
 transform_map (GstBuffer *to, GstCustomMeta *meta, GstBuffer *from, GQuark type, gpointer data, gpointer user)
 {

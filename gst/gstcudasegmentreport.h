@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * gstcudasegmentreport.h: what cudasegment makes of the regions of a frame: a
- * meta each, the label map, and the message. */
+ * gstcudasegmentreport.h: the outputs of cudasegment for the regions of a frame: one meta per region, the label map,
+ * and the message. */
 #ifndef GST_CUDA_SEGMENT_REPORT_H
 #define GST_CUDA_SEGMENT_REPORT_H
 
@@ -12,13 +12,13 @@
 
 G_BEGIN_DECLS
 
-/* Registers the label map's meta, once a process. */
+/* Registers the meta of the label map, once per process. */
 void gst_cuda_segment_register_meta (void);
-/* A GstVideoRegionOfInterestMeta for each region that has pixels. */
+/* Attaches one GstVideoRegionOfInterestMeta per region that has pixels. */
 void gst_cuda_segment_add_regions (GstBuffer *buffer, const CfRegions *regions);
-/* The label map, in place of an earlier element's. */
+/* Attaches the label map, or replaces that of an earlier element. */
 void gst_cuda_segment_add_labels (GstBuffer *buffer, const GstVideoInfo *info, const CfRegions *regions);
-/* The structure of the bus message. */
+/* Returns the structure of the bus message. */
 GstStructure *gst_cuda_segment_describe (GstBuffer *buffer, const GstSegment *segment, const GstVideoInfo *info,
     const CfRegions *regions);
 

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * plugin.c: the plugin and its elements. They are registered on every host,
- * with a GPU or without: a registry is a cache and outlives a driver. */
+ * plugin.c: registers the elements, on every host, with a GPU or without: GStreamer's registry is a cache that is kept
+ * when a driver is installed or removed. */
 #include "gstcudaconvolve.h"
 #include "gstcudairfilter.h"
 #include "gstcudamedian.h"
 #include "gstcudasegment.h"
 
 static const struct {
-  const gchar *stem; /* of the filter in the filter library */
+  const gchar *stem; /* names the filter in the filter library */
   gboolean (*add) (GstPlugin *plugin);
 } elements[] = {
   { "convolve", gst_element_register_cudaconvolve },

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * core/cpu.c: which instruction set the CPU side runs with. */
+ * core/cpu.c: chooses the instruction set of the CPU code. */
 #include "cf-test.h"
 #include "cpu.h"
 #include "threads.h"
@@ -9,7 +9,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-/* best first, as CfIsa numbers them */
+/* indexed by CfIsa */
 static const char *const names[] = { "avx512bw", "avx2", "sse4.1", "baseline" };
 
 static atomic_int limit;

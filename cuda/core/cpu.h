@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * core/cpu.h: the instruction sets that the CPU side is compiled for. */
+ * core/cpu.h: the instruction sets for which the CPU code is compiled. */
 #ifndef CF_CORE_CPU_H
 #define CF_CORE_CPU_H
 
-/* best first; the AVX ones have fused multiply-adds */
+/* The best one first. The AVX sets include fused multiply-add. */
 typedef enum { CF_ISA_AVX512BW, CF_ISA_AVX2, CF_ISA_SSE4_1, CF_ISA_BASELINE } CfIsa;
 
-/* The best one of this machine, or of what cf_cpu_limit left. */
+/* Returns the best instruction set of this machine that cf_cpu_limit allows. */
 CfIsa cf_cpu_isa_number (void);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * core/device.c: the GPU side of cf.h, handed to the device's table of functions. */
+ * core/device.c: the GPU functions of cf.h, which call the device's table of functions. */
 #include "device.h"
 
 #include <pthread.h>
@@ -14,7 +14,7 @@ static const CfDevice *device = &cf_device_cuda;
 static const CfDevice *device;
 #endif
 
-/* CUDA does not survive a fork: the child may not touch it. */
+/* CUDA does not work after a fork: the child must not call it. */
 static atomic_bool forked;
 static pthread_once_t watch_forks = PTHREAD_ONCE_INIT;
 
@@ -43,8 +43,8 @@ fail_without (CfStatus *status)
       "this build has no CUDA kernels; install the CUDA toolkit (12.1 or newer) and build again");
 }
 
-/* Sticky errors: after these the process keeps its CPU, but no CUDA call succeeds again (illegal
- * address, launch failure, hardware fault and their like). */
+/* Sticky errors (illegal address, launch failure, hardware fault and similar): no CUDA call of the process succeeds
+ * after one of them. */
 CfCode
 cf_cuda_code (int error)
 {
@@ -84,7 +84,8 @@ cf_gpu_count (CfStatus *status)
     return 0;
   }
   if (atomic_load (&forked)) {
-    cf_fail (status, CF_NO_GPU, "this process was forked from one that uses CUDA; only a new program can use the GPU");
+    cf_fail (status, CF_NO_GPU,
+        "this process was forked from one that uses CUDA; only a newly started program can use the GPU");
     return 0;
   }
   pthread_once (&watch_forks, begin_to_watch);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * core/device.h: the GPU as the core sees it, a table of functions. core/gpu/ has the one for CUDA; a build
- * without CUDA has none; tests install their own. The functions are those of cf.h, which has
- * their contracts. */
+ * core/device.h: the table of functions through which the core uses the GPU. core/gpu/ has the table for CUDA; a build
+ * without CUDA has none; tests install their own. cf.h has the contracts of the functions. */
 #ifndef CF_CORE_DEVICE_H
 #define CF_CORE_DEVICE_H
 
@@ -29,8 +28,7 @@ struct CfDevice {
 
   CfStream *(*stream_new) (void *handle, CfStatus *status);
   void (*stream_free) (CfStream *stream);
-  /* `whole`: the images are all of what is in their memory, so that the bytes between planes may
-   * travel with them. */
+  /* `whole`: nothing but the image is in the memory between its planes, so that these bytes may be copied, too. */
   CfCode (*stream_copy) (CfStream *stream, CfDirection direction, const CfImage *to, const CfImage *from, bool whole,
       CfStatus *status);
   CfCode (*stream_wait) (CfStream *stream, uint64_t deadline_ns, CfStatus *status);
@@ -50,7 +48,7 @@ extern const CfDevice cf_device_cuda; /* core/gpu/device.c */
 CfCode cf_device_context_init (CfContext *context, CfStatus *status);
 /* Returns the filter's functions on the device, NULL where it has none. */
 const CfOps *cf_device_ops (const CfFilter *filter);
-/* Queues the copy of the rows begin..end - 1 (cf_image_rows) of an image, and of nothing beside them. */
+/* Queues the copy of the rows begin..end - 1 (cf_image_rows) of an image, and of no other bytes. */
 CfCode cf_stream_copy_rows (CfStream *stream, CfDirection direction, const CfImage *to, const CfImage *from, int begin,
     int end, CfStatus *status);
 

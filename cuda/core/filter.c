@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * core/filter.c: descriptors, their traits, the checks of parameters and video, and errors. */
+ * core/filter.c: errors, descriptors of filters, traits, and the checks of parameters and video. */
 #include "filter.h"
 
 #include <math.h>
@@ -64,8 +64,8 @@ check_param (const CfParam *p, const void *params, CfStatus *status)
     double value = p->type == CF_TYPE_INT ? *(const int *) field : *(const double *) field;
 
     if (!isfinite (value) || value < p->min || value > p->max)
-      return cf_fail (status, CF_BAD_VALUE, "%s is %g; it must be between %g and %g%s%s", p->name, value, p->min, p->max,
-          p->unit[0] ? " " : "", p->unit);
+      return cf_fail (status, CF_BAD_VALUE, "%s is %g; it must be between %g and %g%s%s", p->name, value, p->min,
+          p->max, p->unit[0] ? " " : "", p->unit);
   } else if (p->type == CF_TYPE_ENUM) {
     for (const CfEnumValue *v = p->values; v->name; v++)
       if (v->value == *(const int *) field)
@@ -77,7 +77,7 @@ check_param (const CfParam *p, const void *params, CfStatus *status)
     for (const CfEnumValue *v = p->values; v->name; v++)
       unknown &= ~v->value;
     if (unknown)
-      return cf_fail (status, CF_BAD_VALUE, "%s has no values that make up the number %d", p->name, unknown);
+      return cf_fail (status, CF_BAD_VALUE, "%s has no values for the flags of the number %d", p->name, unknown);
   }
   return CF_OK;
 }
@@ -103,10 +103,10 @@ cf_check_odd (const char *name, int value, int max, CfStatus *status)
   if (value % 2)
     return CF_OK;
   if (value < 2)
-    return cf_fail (status, CF_BAD_VALUE, "%s %d is even; use an odd one such as 1 or 3", name, value);
+    return cf_fail (status, CF_BAD_VALUE, "%s %d is even; use an odd number such as 1 or 3", name, value);
   if (value + 1 > max)
-    return cf_fail (status, CF_BAD_VALUE, "%s %d is even; use an odd one such as %d", name, value, value - 1);
-  return cf_fail (status, CF_BAD_VALUE, "%s %d is even; use an odd one such as %d or %d", name, value, value - 1,
+    return cf_fail (status, CF_BAD_VALUE, "%s %d is even; use an odd number such as %d", name, value, value - 1);
+  return cf_fail (status, CF_BAD_VALUE, "%s %d is even; use an odd number such as %d or %d", name, value, value - 1,
       value + 1);
 }
 
@@ -118,8 +118,8 @@ check_video (const CfVideo *video, const CfCommon *common, CfStatus *status)
   if (!info)
     return cf_fail (status, CF_UNSUPPORTED, "unknown pixel format number %d", (int) video->format);
   if (video->width < 1 || video->height < 1 || video->width > CF_MAX_SIZE || video->height > CF_MAX_SIZE)
-    return cf_fail (status, CF_BAD_VALUE, "the frame is %d x %d; sides go from 1 to %d", video->width, video->height,
-        CF_MAX_SIZE);
+    return cf_fail (status, CF_BAD_VALUE, "the frame is %d x %d; width and height must be between 1 and %d",
+        video->width, video->height, CF_MAX_SIZE);
   if (info->rgb && common->apply_to != CF_APPLY_ALL)
     return cf_fail (status, CF_BAD_VALUE, "apply-to is %s, but %s has neither luma nor chroma; use apply-to=all",
         common->apply_to == CF_APPLY_LUMA ? "luma" : "chroma", info->name);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * core/filter.h: what a filter and the core share: the filter's descriptor, a plan as the filter sees
- * it, and views (one component of one field of an image). */
+ * core/filter.h: the interface between the core and the filters: a filter's descriptor, the fields of a plan, and views
+ * (one component of one field of an image). */
 #ifndef CF_CORE_FILTER_H
 #define CF_CORE_FILTER_H
 
@@ -12,8 +12,7 @@
 extern "C" {
 #endif
 
-/* One component of one field of an image, which is what a filter works on: sample (x, y) is the
- * `bytes`-wide word at
+/* One component of one field of an image, the unit that filters process. Sample (x, y) is the `bytes`-wide word at
  *   data + y * pitch + x * step * bytes        x < width, y < height
  * and its value is min (word >> shift, (1 << bits) - 1). */
 typedef struct {
@@ -29,17 +28,17 @@ typedef struct {
 
 #define CF_MAX_VIEWS 8 /* 4 components x 2 fields */
 
-/* Lists the views of `image`, in the order component, field, without empty ones (the second field of
- * an image of one row). Returns how many. */
+/* Lists the views of `image` in the order component, field, without empty ones (the second field of an image of one
+ * row). Returns their number. */
 int cf_image_views (const CfVideo *video, const CfCommon *common, const CfImage *image, CfView views[CF_MAX_VIEWS]);
-/* Sets `rows` to the rows begin..end - 1 of an image; `begin` is on a row of all planes. */
+/* Sets `rows` to the rows begin..end - 1 of an image; a row of each plane begins at `begin`. */
 void cf_image_rows (CfImage *rows, const CfImage *image, int begin, int end);
 
-/* A filter's functions on one backend. `plan->state` belongs to the filter. Every function but
- * `enqueue` may be NULL: then there is nothing to do. */
+/* A filter's functions on one backend. `plan->state` belongs to the filter. Every function except `enqueue` may be NULL
+ * if the filter needs none. */
 typedef struct {
-  CfCode (*init) (CfPlan *plan, CfStatus *status);   /* allocates, chooses the variant */
-  CfCode (*update) (CfPlan *plan, CfStatus *status); /* plan->params are new and checked */
+  CfCode (*init) (CfPlan *plan, CfStatus *status);   /* allocates and chooses the variant */
+  CfCode (*update) (CfPlan *plan, CfStatus *status); /* after a change of plan->params, which are checked */
   CfCode (*enqueue) (CfPlan *plan, CfStream *stream, const CfImage *in, const CfImage *out, CfStatus *status);
   CfCode (*push_history) (CfPlan *plan, CfStream *stream, const CfImage *in, CfStatus *status);
   void (*reset) (CfPlan *plan);
@@ -55,14 +54,14 @@ typedef struct {
 struct CfFilter {
   CfFilterInfo info;
   size_t params_size; /* bytes of the parameter block */
-  /* Checks what the ranges of the table cannot say: oddness, combinations. Called after the ranges
-   * were checked; `video` may be NULL. NULL: nothing more to check. */
+  /* Checks what the ranges of the table cannot express: oddness, combinations. Called after the check of the ranges;
+   * `video` may be NULL. NULL: no further checks. */
   CfCode (*check) (const CfVideo *video, const CfCommon *common, const void *params, CfStatus *status);
-  /* Does what setting row `row` implies for other rows (cf_params_set). NULL: nothing. */
+  /* Updates other rows after row `row` was set (cf_params_set). NULL: rows are independent. */
   CfCode (*changed) (void *params, unsigned row, CfStatus *status);
-  /* Fills the traits, which begin as { .halo = -1 }. NULL: they stay so. `video` may be NULL. */
+  /* Fills the traits, which are { .halo = -1 } on entry. NULL: keeps them. `video` may be NULL. */
   void (*traits) (const CfVideo *video, const CfCommon *common, const void *params, CfTraits *traits);
-  /* Returns whether the new parameters need a new plan. NULL: never. */
+  /* Returns whether the new parameters need a new plan. NULL: they never do. */
   bool (*replan) (const void *old_params, const void *new_params);
   const CfOps *cpu;
   const CfOps *cuda; /* NULL in a build without CUDA */
@@ -70,7 +69,7 @@ struct CfFilter {
 
 struct CfContext {
   CfBackend backend;
-  int device; /* CUDA: the current context's device */
+  int device; /* CUDA: the device of the current context */
   int sms, major, minor;
   int max_shared; /* CUDA: bytes of shared memory that a block may opt in to */
 };
@@ -82,19 +81,19 @@ struct CfPlan {
   CfVideo video;
   CfCommon common;
   void *params; /* the plan's own block */
-  void *state;  /* the filter's */
+  void *state;  /* owned by the filter */
 };
 
-/* Returns whether apply-to leaves any component of this video to be filtered. GRAY8 has no chroma. */
+/* Returns whether apply-to selects any component of this video: GRAY8 has no chroma. */
 bool cf_any_filtered (const CfVideo *video, const CfCommon *common);
 
-/* Returns CF_BAD_VALUE and a sentence with the next odd values where `value` is even; for a
- * parameter of that name whose maximum is `max`. */
+/* Returns CF_BAD_VALUE, with a message that names the nearest odd values, if `value` is even. `name` and `max` are
+ * those of the parameter. */
 CfCode cf_check_odd (const char *name, int value, int max, CfStatus *status);
 
-/* CfOps.prefer of a filter that keeps its preferred variant as a number, -1 for none: sets `*preferred`
- * to the variant of that name (NULL: -1) and calls `update`; where that fails, restores what was.
- * CF_UNSUPPORTED for a name that no variant has. */
+/* Implements CfOps.prefer for a filter that stores the preferred variant as a number, -1 for none: sets `*preferred` to
+ * the variant of that name (NULL: -1) and calls `update`. If that fails, restores the previous preference. Returns
+ * CF_UNSUPPORTED if no variant has that name. */
 CfCode cf_plan_prefer_number (CfPlan *plan, const char *name, int *preferred,
     CfCode (*update) (CfPlan *plan, CfStatus *status), CfStatus *status);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * core/image.c: pixel formats and images: where the components of a format lie (the layouts are GStreamer's,
- * gst/video/video-format.h), the geometry of planes, views, and copies in host memory. */
+ * core/image.c: pixel formats and images: the layouts of the formats (GStreamer's, gst/video/video-format.h), the
+ * geometry of planes, views, and copies in host memory. */
 #include "filter.h"
 #include "threads.h"
 
@@ -72,8 +72,7 @@ cf_format_from_name (const char *name)
   return CF_FORMAT_NONE;
 }
 
-/* Samples of a subsampled component along one side: the last one may cover
- * less than a whole group. */
+/* Returns the samples of a subsampled component along one side; the last one may cover less than a whole group. */
 static int
 subsampled (int size, int log2)
 {
@@ -88,8 +87,7 @@ cf_plane_row_bytes (CfFormat format, int width, int plane)
 
   if (!info)
     return 0;
-  /* The row ends with the last whole group of interleaved samples: YUY2's
-   * width 3 takes two groups of four bytes. */
+  /* A row ends with a whole group of interleaved samples: a YUY2 row of width 3 has two groups of four bytes. */
   for (int i = 0; i < info->n_components; i++) {
     const CfComponent *c = &info->comp[i];
     size_t end = (size_t) subsampled (width, c->w_sub) * c->step * info->bytes;
@@ -201,9 +199,9 @@ cf_image_views (const CfVideo *video, const CfCommon *common, const CfImage *ima
 
 /* ---- copies ------------------------------------------------------------- */
 
-/* One thread moves a quarter of what the link to a GPU does, and memory that is not pinned has to be copied before its
- * upload: so several threads copy a large image. */
-#define CHUNK ((size_t) 512 << 10) /* bytes that are worth a thread */
+/* One thread copies at a quarter of the rate of the link to a GPU, and pageable memory is copied before its upload.
+ * Therefore several threads copy a large image. */
+#define CHUNK ((size_t) 512 << 10) /* bytes for which one more thread pays */
 #define MAX_CHUNKS 8
 
 typedef struct {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * core/param.c: blocks of parameters: their defaults, copies, and setting one from text. */
+ * core/param.c: parameter blocks: defaults, copies, and setting a parameter from text. */
 #define _GNU_SOURCE /* strtod_l */
 #include "filter.h"
 
@@ -81,7 +81,7 @@ find_value (const CfParam *p, const char *name, size_t length, int *value)
   return false;
 }
 
-/* "se+nw"; an empty text is no flag. */
+/* Reads "se+nw"; an empty text sets no flag. */
 static bool
 parse_flags (const CfParam *p, const char *text, int *flags)
 {
@@ -161,7 +161,7 @@ set_string (char **field, const char *text, CfStatus *status)
   return CF_OK;
 }
 
-/* Sets the field alone. */
+/* Sets the field of one row, without effect on other rows. */
 static CfCode
 set_field (const CfParam *p, void *params, const char *text, CfStatus *status)
 {

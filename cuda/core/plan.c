@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * core/plan.c: contexts and plans: what is the same for every filter and for both backends. */
+ * core/plan.c: contexts, and the part of plans that all filters and both backends share. */
 #include "cf-test.h"
 #include "device.h"
 
@@ -98,8 +98,8 @@ cf_plan_update (CfPlan *plan, const CfCommon *common, const void *params, CfStat
   if (plan->ops->update)
     code = plan->ops->update (plan, status);
   if (code != CF_OK) {
-    /* The old parameters worked before, and their scratch is still there. A lost GPU gets no more
-     * calls. */
+    /* Returning to the old parameters succeeds, because their scratch memory still exists. No call is made on a lost
+     * GPU. */
     plan->params = old_params;
     plan->common = old_common;
     if (plan->ops->update && code != CF_GPU_LOST)
@@ -126,7 +126,7 @@ check_image (const CfPlan *plan, const CfImage *image, const char *which, CfStat
     if (!image->plane[p].data)
       return cf_fail (status, CF_BAD_VALUE, "plane %d of the %s image has no memory", p, which);
     if (image->plane[p].pitch < need)
-      return cf_fail (status, CF_BAD_VALUE, "plane %d of the %s image has a pitch of %zu bytes; a row takes %zu", p,
+      return cf_fail (status, CF_BAD_VALUE, "plane %d of the %s image has a pitch of %zu bytes; a row needs %zu", p,
           which, image->plane[p].pitch, need);
     if (info->bytes == 2 && ((uintptr_t) image->plane[p].data | image->plane[p].pitch) & 1)
       return cf_fail (status, CF_BAD_VALUE, "plane %d of the %s image has 16-bit samples at an odd address or pitch",
@@ -184,7 +184,8 @@ cf_plan_prefer_number (CfPlan *plan, const char *name, int *preferred,
     if (strcmp (name, known) == 0)
       wanted = (int) i;
   if (name && wanted < 0)
-    return cf_fail (status, CF_UNSUPPORTED, "the %s filter has no variant %s here", plan->filter->info.stem, name);
+    return cf_fail (status, CF_UNSUPPORTED, "the %s filter has no variant %s for this plan", plan->filter->info.stem,
+        name);
   *preferred = wanted;
   code = update (plan, status);
   if (code == CF_OK)
@@ -197,7 +198,7 @@ CfCode
 cf_plan_prefer (CfPlan *plan, const char *variant, CfStatus *status)
 {
   if (!plan->ops->prefer)
-    return cf_fail (status, CF_UNSUPPORTED, "the %s filter has one variant only", plan->filter->info.stem);
+    return cf_fail (status, CF_UNSUPPORTED, "the %s filter has only one variant", plan->filter->info.stem);
   return plan->ops->prefer (plan, variant, status);
 }
 
@@ -205,7 +206,8 @@ CfCode
 cf_plan_override (CfPlan *plan, const char *name, int value, CfStatus *status)
 {
   if (!plan->ops->set_override)
-    return cf_fail (status, CF_UNSUPPORTED, "the %s filter has no name %s here", plan->filter->info.stem, name);
+    return cf_fail (status, CF_UNSUPPORTED, "the %s filter has no override %s for this plan", plan->filter->info.stem,
+        name);
   return plan->ops->set_override (plan, name, value, status);
 }
 
@@ -213,7 +215,7 @@ CfCode
 cf_plan_trace (CfPlan *plan, CfStream *stream, int *table, size_t size, int *rows, int *columns, CfStatus *status)
 {
   if (!plan->ops->trace)
-    return cf_fail (status, CF_UNSUPPORTED, "the %s filter keeps no trace here", plan->filter->info.stem);
+    return cf_fail (status, CF_UNSUPPORTED, "the %s filter records no trace on this backend", plan->filter->info.stem);
   return plan->ops->trace (plan, stream, table, size, rows, columns, status);
 }
 
@@ -223,6 +225,7 @@ cf_plan_regions (CfPlan *plan, CfRegions *regions, CfStatus *status)
   if (!plan->ops->regions)
     return cf_fail (status, CF_UNSUPPORTED, "the %s filter finds no regions", plan->filter->info.stem);
   if (!cf_filter_traits (plan->filter, &plan->video, &plan->common, plan->params).has_regions)
-    return cf_fail (status, CF_BAD_VALUE, "no regions were asked for: region-meta, label-meta and message-interval are off");
+    return cf_fail (status, CF_BAD_VALUE,
+        "no regions were requested: region-meta, label-meta and message-interval are off");
   return plan->ops->regions (plan, regions, status);
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * core/slices.c: a frame cut into slices of rows, with a plan each.
+ * core/slices.c: a frame cut into slices of rows, with one plan per slice.
  *
- * The rows that a slice's samples depend on are filtered with the slice, and the results thrown away.
- * Neighbours write into two images in turn, for what one throws away may lie where the other's rows are. */
+ * A slice is filtered together with its halo, the rows that its samples depend on, and the results in the halo are
+ * discarded. Slices alternate between two output images, because the discarded rows of a slice are rows of its
+ * neighbour. */
 #include "device.h"
 
 #include <stdlib.h>
@@ -14,12 +15,12 @@
 /* The events of a slice. */
 enum { UPLOADED, FILTERED, N_EVENTS };
 
-/* Slices begin at multiples of so many rows, for all subsamplings and for copies that begin on a cache line. */
+/* Slices begin at multiples of this many rows, so at rows of all planes, and copies begin on a cache line. */
 #define STEP 16
 
 typedef struct {
-  int begin, end;             /* its rows */
-  int first_read, last_read;  /* the rows first_read .. last_read - 1 that it depends on */
+  int begin, end;             /* the slice has the rows begin .. end - 1 */
+  int first_read, last_read;  /* it depends on the rows first_read .. last_read - 1 */
   CfPlan *plan;
   CfEvents *events;
 } Slice;
@@ -29,8 +30,8 @@ struct CfSlices {
   Slice slice[MAX_SLICES];
 };
 
-/* Returns the halo in rows of luma, even; below 0: a row depends on all rows. Chroma of half the height reaches
- * twice as far. */
+/* Returns the halo in rows of luma, an even number; -1 if a row depends on all rows. A halo in chroma of half the
+ * height is twice as many rows of luma. */
 static int
 luma_halo (const CfFilter *filter, const CfVideo *video, const CfCommon *common, const void *params)
 {
@@ -43,7 +44,8 @@ luma_halo (const CfFilter *filter, const CfVideo *video, const CfCommon *common,
   return halo < 0 ? -1 : ((halo << sub) + 1) / 2 * 2;
 }
 
-/* A slice has room for two halos, so that its image does not touch the one after the next. */
+/* Returns whether the frame can be cut into `n` slices. A slice is at least as high as two halos, so that the rows of
+ * two slices that write to the same image do not overlap. */
 static bool
 fits (unsigned n, const CfVideo *video, int halo)
 {
@@ -98,7 +100,7 @@ cf_slices_free (CfSlices *slices)
   free (slices);
 }
 
-/* Uploads the rows that the slice needs and the one before did not. */
+/* Uploads the rows that the slice depends on and the slices before it did not need. */
 static CfCode
 upload (const CfSlices *slices, unsigned i, const CfSlicesRequest *r, CfStatus *status)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * core/text.c: numbers that people type, or keep in a file. */
+ * core/text.c: reads numbers from text that users type or store in a file. */
 #define _GNU_SOURCE /* strtod_l */
 #include "text.h"
 
@@ -73,14 +73,14 @@ cf_text_read (const char *what, const char *path, CfStatus *status)
   const char *reason = NULL;
   struct stat info;
   int error = 0;
-  /* A pipe without a writer must not hold up the caller. */
+  /* O_NONBLOCK: a pipe without a writer must not block the caller. */
   int file = open (path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 
   cf_text_show (path, strlen (path), true, shown, sizeof shown);
   if (file < 0 || fstat (file, &info) != 0)
     error = errno;
   else if (!S_ISREG (info.st_mode))
-    reason = S_ISDIR (info.st_mode) ? "it is a directory" : "it is no ordinary file";
+    reason = S_ISDIR (info.st_mode) ? "it is a directory" : "it is not a regular file";
   else if (info.st_size > CF_TEXT_MAX)
     reason = "it is larger than 1 MB";
   else
@@ -88,13 +88,13 @@ cf_text_read (const char *what, const char *path, CfStatus *status)
   if (file >= 0)
     close (file);
   if (error == EILSEQ)
-    reason = "it has a zero byte in it and so is no text";
+    reason = "it is not a text: it has a zero byte";
   if (error == ENOMEM) {
     cf_fail (status, CF_NO_MEMORY, "out of memory");
   } else if (reason) {
     cf_fail (status, CF_BAD_VALUE, "%s \"%s\" cannot be used: %s", what, shown, reason);
   } else if (error) {
-    locale_t plain = newlocale (LC_ALL_MASK, "C", (locale_t) 0); /* strerror shares its memory among threads */
+    locale_t plain = newlocale (LC_ALL_MASK, "C", (locale_t) 0); /* strerror is not thread-safe */
 
     cf_fail (status, CF_BAD_VALUE, "%s \"%s\" cannot be read: %s", what, shown,
         plain != (locale_t) 0 ? strerror_l (error, plain) : "out of memory");
@@ -126,7 +126,7 @@ typedef struct {
   const CfTextKind *kind;
   const char *at;
   locale_t c_locale;
-  int row, column; /* of the number that is read, counted from 0 */
+  int row, column; /* of the current number, counted from 0 */
   CfStatus *status;
 } Reader;
 
@@ -163,7 +163,7 @@ skip_digits (const char *s)
   return s;
 }
 
-/* Where the decimal number at `s` ends; `s` if there is none. */
+/* Returns the end of the decimal number at `s`; `s` if there is none. */
 static const char *
 number_end (const char *s)
 {
@@ -197,11 +197,11 @@ read_number (Reader *r, double *value)
   while (!ends_row (*stop) && !is_blank (*stop) && *stop != ',')
     stop++;
   if (stop == start)
-    return FAIL (r, "%s, row %d, column %d: there is no number %s; use one, as in %s", r->kind->what, r->row + 1,
-        r->column + 1, *start == ',' ? "before the comma" : "behind the comma", r->kind->example);
+    return FAIL (r, "%s, row %d, column %d: a number is missing %s; write numbers, as in %s", r->kind->what, r->row + 1,
+        r->column + 1, *start == ',' ? "before the comma" : "after the comma", r->kind->example);
   cf_text_show (start, (size_t) (stop - start), false, shown, sizeof shown);
   if (end != stop)
-    return FAIL (r, "%s, row %d, column %d: \"%s\" is not a number; use decimal ones, as in %s", r->kind->what,
+    return FAIL (r, "%s, row %d, column %d: \"%s\" is not a number; use decimal numbers, as in %s", r->kind->what,
         r->row + 1, r->column + 1, shown, r->kind->example);
   *value = strtod_l (start, NULL, r->c_locale);
   if (!isfinite (*value))
@@ -213,8 +213,8 @@ read_number (Reader *r, double *value)
 
 /* ---- rows --------------------------------------------------------------- */
 
-/* One row with what ends it, into `t`; *n: how many numbers. Rows behind the
- * first have to have `w` of them. */
+/* Reads one row to `t`, up to the character that ends it, and sets `*n` to the count of its numbers. All rows after the
+ * first must have `w` numbers. */
 static CfCode
 read_row (Reader *r, double *t, int w, int *n)
 {
@@ -229,7 +229,7 @@ read_row (Reader *r, double *t, int w, int *n)
     if (code != CF_OK)
       return code;
     if (r->row > 0 && r->column >= w)
-      return FAIL (r, "%s, row %d, column %d: a number too many; row 1 has %d, so every row has to have %d",
+      return FAIL (r, "%s, row %d, column %d: there is a number too many; row 1 has %d, so every row must have %d",
           r->kind->what, r->row + 1, r->column + 1, w, w);
     if (r->column >= r->kind->max)
       return FAIL (r, "%s, row %d, column %d: the row is too long; %s has at most %d rows and %d columns",
@@ -250,13 +250,12 @@ read_row (Reader *r, double *t, int w, int *n)
     return FAIL (r, "%s, row %d, column 1: the row is empty; write numbers, as in %s", r->kind->what, r->row + 1,
         r->kind->example);
   if (r->row > 0 && *n < w)
-    return FAIL (r, "%s, row %d, column %d: a number is missing; row 1 has %d, so every row has to have %d",
+    return FAIL (r, "%s, row %d, column %d: a number is missing; row 1 has %d, so every row must have %d",
         r->kind->what, r->row + 1, *n + 1, w, w);
   return CF_OK;
 }
 
-/* Goes past what ends a row: a semicolon, or a line's end, or the one behind
- * the other. False: that was the last row. */
+/* Skips the end of a row: a semicolon, a line end, or both in this order. Returns false after the last row. */
 static bool
 next_row (Reader *r)
 {
@@ -268,7 +267,7 @@ next_row (Reader *r)
   }
   if (*r->at == '\n')
     r->at++;
-  /* Blank lines at the end of a file are nothing. */
+  /* Blank lines at the end of a file are ignored. */
   for (rest = r->at; is_blank (*rest) || *rest == '\n';)
     rest++;
   return *rest != '\0';
@@ -289,8 +288,8 @@ cf_text_parse (const CfTextKind *kind, const char *text, double *t, int *w, int 
     int n = 0;
 
     if (r.row >= kind->max)
-      code = FAIL (&r, "%s, row %d, column 1: a row too many; %s has at most %d rows and %d columns", kind->what,
-          r.row + 1, kind->thing, kind->max, kind->max);
+      code = FAIL (&r, "%s, row %d, column 1: there is a row too many; %s has at most %d rows and %d columns",
+          kind->what, r.row + 1, kind->thing, kind->max, kind->max);
     else
       code = read_row (&r, t + r.row * *w, *w, &n);
     if (code != CF_OK)
@@ -301,7 +300,7 @@ cf_text_parse (const CfTextKind *kind, const char *text, double *t, int *w, int 
   }
   freelocale (r.c_locale);
   if (code == CF_OK && strnlen (text, CF_TEXT_MAX + 1) > CF_TEXT_MAX)
-    code = FAIL (&r, "%s, row %d, column %d: the text is longer than 1 MB here; use shorter numbers and fewer blanks",
+    code = FAIL (&r, "%s, row %d, column %d: the text is longer than 1 MB; use shorter numbers and fewer blanks",
         kind->what, r.row, *w);
   *h = r.row;
   return code;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * core/threads.c: the thread pool; threads.h says what it promises.
+ * core/threads.c: the thread pool.
  *
- * Calls wait in a list. A helper takes the first call that still has jobs,
- * works on it until they are handed out, and looks again. A call lives on its
- * caller's stack, so it ends only once no helper holds it. */
+ * Calls are queued in a list. A worker takes the first call that has tasks left, runs tasks until all are handed out,
+ * and takes the next call. A call is on the stack of its caller, which returns only when no worker uses the call any
+ * more. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1 /* sched_getaffinity */
 #endif
@@ -26,8 +26,8 @@ typedef struct Call {
   void *data;
   int n_tasks;
   atomic_int next;  /* the next task to hand out */
-  int helpers;      /* that work on it now */
-  int n_threads;    /* numbers given out: the caller is 0 */
+  int workers;      /* workers that run its tasks now */
+  int n_threads;    /* thread numbers handed out; the caller's is 0 */
   struct Call *link;
 } Call;
 
@@ -35,7 +35,7 @@ static struct {
   pthread_mutex_t lock;
   pthread_cond_t work, done;
   Call *calls;
-  int n_helpers; /* started */
+  int n_workers; /* workers that were started */
   int n_idle;
 } pool = { .lock = PTHREAD_MUTEX_INITIALIZER, .work = PTHREAD_COND_INITIALIZER, .done = PTHREAD_COND_INITIALIZER };
 
@@ -54,7 +54,7 @@ after_fork_parent (void)
   pthread_mutex_unlock (&pool.lock);
 }
 
-/* The child has no helpers, and the other threads' calls are not its own. */
+/* The child process has no workers and none of the calls of other threads. */
 static void
 after_fork_child (void)
 {
@@ -62,7 +62,7 @@ after_fork_child (void)
   pthread_cond_init (&pool.work, NULL);
   pthread_cond_init (&pool.done, NULL);
   pool.calls = NULL;
-  pool.n_helpers = pool.n_idle = 0;
+  pool.n_workers = pool.n_idle = 0;
 }
 
 static void
@@ -72,7 +72,7 @@ count_cores (void)
   long n = sched_getaffinity (0, sizeof set, &set) == 0 ? CPU_COUNT (&set) : sysconf (_SC_NPROCESSORS_ONLN);
 
   n_cores = n < 1 ? 1 : n > MAX_THREADS ? MAX_THREADS : (int) n;
-  /* Without the handlers a child of fork could wait for helpers it has not. */
+  /* Without the handlers a forked child could wait for workers that it does not have: use no workers. */
   if (pthread_atfork (before_fork, after_fork_parent, after_fork_child) != 0)
     n_cores = 1;
 }
@@ -93,8 +93,7 @@ work_on (Call *call, int thread)
     call->fn (call->data, task, thread);
 }
 
-/* All below: lock held. */
-
+/* Called with the lock held. */
 static void
 unlink_call (Call *call)
 {
@@ -107,7 +106,7 @@ unlink_call (Call *call)
 }
 
 static void *
-helper (void *unused)
+worker (void *unused)
 {
   pthread_mutex_lock (&pool.lock);
   for (;;) {
@@ -121,32 +120,33 @@ helper (void *unused)
       continue;
     }
     thread = call->n_threads++;
-    call->helpers++;
+    call->workers++;
     pthread_mutex_unlock (&pool.lock);
     work_on (call, thread);
     pthread_mutex_lock (&pool.lock);
     unlink_call (call);
-    if (--call->helpers == 0)
+    if (--call->workers == 0)
       pthread_cond_broadcast (&pool.done);
   }
   return unused;
 }
 
+/* Starts workers until there are `n`. Called with the lock held. */
 static void
-start_helpers (int n)
+start_workers (int n)
 {
   pthread_attr_t attr;
   sigset_t all, old;
   pthread_t thread;
 
-  if (pool.n_helpers >= n || pthread_attr_init (&attr) != 0)
+  if (pool.n_workers >= n || pthread_attr_init (&attr) != 0)
     return;
   pthread_attr_setdetachstate (&attr, PTHREAD_CREATE_DETACHED);
-  /* the application's signal handlers run in its own threads */
+  /* signals of the application are handled in its own threads */
   sigfillset (&all);
   pthread_sigmask (SIG_SETMASK, &all, &old);
-  while (pool.n_helpers < n && pthread_create (&thread, &attr, helper, NULL) == 0)
-    pool.n_helpers++;
+  while (pool.n_workers < n && pthread_create (&thread, &attr, worker, NULL) == 0)
+    pool.n_workers++;
   pthread_sigmask (SIG_SETMASK, &old, NULL);
   pthread_attr_destroy (&attr);
 }
@@ -155,29 +155,29 @@ void
 cf_parallel_for (int n_tasks, CfTask fn, void *data)
 {
   Call call = { .fn = fn, .data = data, .n_tasks = n_tasks, .n_threads = 1 };
-  int helpers = cf_cpu_threads () - 1;
+  int workers = cf_cpu_threads () - 1;
 
-  if (n_tasks <= 1 || helpers == 0) {
+  if (n_tasks <= 1 || workers == 0) {
     work_on (&call, 0);
     return;
   }
   pthread_mutex_lock (&pool.lock);
-  start_helpers (helpers);
-  /* behind the others: calls are served in the order they came */
+  start_workers (workers);
+  /* calls are served in order: append to the list */
   for (Call **at = &pool.calls;; at = &(*at)->link)
     if (!*at) {
       *at = &call;
       break;
     }
-  if (n_tasks - 1 < helpers)
-    helpers = n_tasks - 1;
-  for (int i = 0; i < helpers && i < pool.n_idle; i++)
+  if (n_tasks - 1 < workers)
+    workers = n_tasks - 1;
+  for (int i = 0; i < workers && i < pool.n_idle; i++)
     pthread_cond_signal (&pool.work);
   pthread_mutex_unlock (&pool.lock);
   work_on (&call, 0);
   pthread_mutex_lock (&pool.lock);
   unlink_call (&call);
-  while (call.helpers)
+  while (call.workers)
     pthread_cond_wait (&pool.done, &pool.lock);
   pthread_mutex_unlock (&pool.lock);
 }

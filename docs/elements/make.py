@@ -132,8 +132,8 @@ def value_tables(properties):
 
 PROPERTIES = '''\
 Properties that may change at any time take effect with the next frame. A value that the element refuses is an error
-before the start; while the stream runs the old value stays, and a warning is posted on the bus. Properties that are
-controllable can be animated by a GstController. "Before the start" is the state NULL or READY.'''
+before the start; while the stream runs the previous value is kept, and a warning is posted on the bus. Properties that
+are controllable can be animated by a GstController. "Before the start" is the state NULL or READY.'''
 
 
 def page(gst, stem):

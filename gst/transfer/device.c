@@ -126,7 +126,7 @@ queued (GstCfSharedStream *shared)
 static CfCode
 fail_lost (CfStatus *status)
 {
-  return cf_fail (status, CF_GPU_LOST, "an earlier fault ended CUDA for this process");
+  return cf_fail (status, CF_GPU_LOST, "an earlier GPU fault ended CUDA for this process; restart it");
 }
 
 static CfCode
@@ -227,7 +227,8 @@ fence_buffer (GstBuffer *buffer, GstCfSharedStream *shared, guint64 number)
   }
   fence = g_new (Fence, 1);
   *fence = (Fence) { shared_ref (shared), number };
-  gst_mini_object_set_qdata (GST_MINI_OBJECT_CAST (gst_buffer_peek_memory (buffer, 0)), fence_quark (), fence, fence_free);
+  gst_mini_object_set_qdata (GST_MINI_OBJECT_CAST (gst_buffer_peek_memory (buffer, 0)), fence_quark (), fence,
+      fence_free);
 }
 
 /* ---- input that is held ------------------------------------------------- */
@@ -449,7 +450,8 @@ choose_stream (GstCfChain *chain, GstObject *context, GstBuffer *in, GstBuffer *
 
 /* Has what is queued from now on wait for the neighbours that use the buffer on a stream of their own. */
 static CfCode
-sync_with_foreign_stream (GstCfChain *chain, GstCfForeign *foreign, GstObject *context, GstBuffer *buffer, CfStatus *status)
+sync_with_foreign_stream (GstCfChain *chain, GstCfForeign *foreign, GstObject *context, GstBuffer *buffer,
+    CfStatus *status)
 {
   gpointer handle = gst_cf_cuda_buffer_context (buffer) == context ? gst_cf_cuda_buffer_stream (buffer) : NULL;
   CfCode code;

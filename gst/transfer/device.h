@@ -26,10 +26,10 @@
  * (gst_buffer_copy_deep) is not read too early. GStreamer 1.24 does the same with memory that has no
  * stream of its own, which is what the elements of this plugin offer each other.
  *
- * Other memory of 1.24 comes with a stream, on which its owners leave reads and writes unfinished, both when they hand a
- * frame on and when they give it back. So work here that reads or writes such memory waits for that stream, on the
- * GPU; and the frame is finished before it leaves, because whatever maps it waits for its own stream only. A
- * neighbour that reads a frame on a third stream cannot be known.
+ * Other memory of 1.24 comes with a stream, on which its owners leave reads and writes unfinished, both when they hand
+ * a frame on and when they give it back. So work here that reads or writes such memory waits for that stream, on the
+ * GPU; and the frame is finished before it leaves, because whatever maps it waits for its own stream only. A neighbour
+ * that reads a frame on a third stream cannot be known.
  *
  * Threads: a GstCfChain belongs to an element's streaming thread, and to start and stop. The functions for buffers and
  * gst_cf_chain_settle_all may be called in any thread. */
@@ -93,8 +93,8 @@ void gst_cf_chain_decide (GstCfChain *chain, GstQuery *query);
 /* Returns whether a frame may leave unfinished now: not while the source pad has a new peer to query. */
 gboolean gst_cf_chain_may_leave (const GstCfChain *chain);
 
-/* Returns the stream for a frame from `in` to `out`, both mapped: the chain's where one of them is in memory of this CUDA
- * context, which is current; NULL where neither is, or with a status on failure. Waits for what this element has
+/* Returns the stream for a frame from `in` to `out`, both mapped: the chain's where one of them is in memory of this
+ * CUDA context, which is current; NULL where neither is, or with a status on failure. Waits for what this element has
  * queued elsewhere, and for what may still use `out` elsewhere. */
 CfStream *gst_cf_chain_enter (GstCfChain *chain, GstObject *context, GstBuffer *in, GstBuffer *out, CfStatus *status);
 /* The whole frame is queued, and leaves; unfinished if it still may, else after a wait. `first`: since the plans
@@ -103,9 +103,9 @@ CfCode gst_cf_chain_leave (GstCfChain *chain, GstBuffer *in, GstBuffer *out, gbo
 /* Waits for what was queued on `stream`, the chain's or another of the element's own, as cf_stream_wait
  * does. */
 CfCode gst_cf_chain_wait (GstCfChain *chain, CfStream *stream, guint64 deadline_ns, CfStatus *status);
-/* For a frame on the chain's stream that is waited for by its events, perhaps in another thread: take a ticket before the
- * frame is queued (`ticket` is zero, and stays zero where the stream is not the chain's), and use it with the result of
- * the wait. */
+/* For a frame on the chain's stream that is waited for by its events, perhaps in another thread: take a ticket before
+ * the frame is queued (`ticket` is zero, and stays zero where the stream is not the chain's), and use it with the
+ * result of the wait. */
 void gst_cf_chain_take_ticket (GstCfChain *chain, const CfStream *stream, GstCfTicket *ticket);
 void gst_cf_chain_use_ticket (GstCfTicket *ticket, CfCode code);
 /* Returns whether the kernels of a frame that leaves unfinished are to be timed, between begin and end. `kernel`: the

@@ -3,9 +3,9 @@
  *
  * transfer/linkslots.h: the elements of a process share the link to a GPU in slots.
  *
- * GST_CF_LINK_SLOTS frames of a CUDA context are on the link at a time, in the order in which they came, each on the CUDA
- * streams of its slot. So many fill the link. Frames of hundreds of cameras that wait in the driver and on the GPU, each
- * on a stream of its own, make each other slower.
+ * GST_CF_LINK_SLOTS frames of a CUDA context are on the link at a time, in the order in which they came, each on the
+ * CUDA streams of its slot. So many fill the link. Frames of hundreds of cameras that wait in the driver and on the
+ * GPU, each on a stream of its own, make each other slower.
  *
  * A thread that holds a slot for a frame waits for that frame, and in between for nothing but the GPU. Any
  * thread. */
@@ -29,8 +29,8 @@ typedef enum { GST_CF_LINK_KERNELS, GST_CF_LINK_UP, GST_CF_LINK_DOWN, GST_CF_N_L
 GstCfLinkSlots *gst_cf_link_slots_open (GstObject *context);
 void gst_cf_link_slots_close (GstCfLinkSlots *slots);
 
-/* Waits for a slot. `alone`: no other slot is taken. FALSE: another frame's slot was abandoned meanwhile, and there is no
- * slot. */
+/* Waits for a slot. `alone`: no other slot is taken. FALSE: another frame's slot was abandoned meanwhile, and there is
+ * no slot. */
 gboolean gst_cf_link_slots_take (GstCfLinkSlots *slots, guint *slot, gboolean *alone);
 /* Returns whether no slot is taken now. */
 gboolean gst_cf_link_slots_idle (GstCfLinkSlots *slots);

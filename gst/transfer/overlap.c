@@ -5,9 +5,9 @@
  * their own, so that those of different frames overlap. Another thread waits for them, in their order. */
 #include "transfer/steps.h"
 
-/* From four frames under way on, downloads alternate between two streams: one begins while the last bytes of another are
- * on the link (1080p: 94 % of the link's rate instead of 88). With fewer frames, two downloads at once leave the uploads
- * without a frame to go with (3 frames: 83 % instead of 88; 2: 58 instead of 75). Two streams for uploads make
+/* From four frames under way on, downloads alternate between two streams: one begins while the last bytes of another
+ * are on the link (1080p: 94 % of the link's rate instead of 88). With fewer frames, two downloads at once leave the
+ * uploads without a frame to go with (3 frames: 83 % instead of 88; 2: 58 instead of 75). Two streams for uploads make
  * frames fall into step, all up, then all down. */
 static guint
 n_down (const GstCfTransfer *t)

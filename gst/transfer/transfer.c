@@ -437,7 +437,7 @@ gst_cf_transfer_wait (GstCfTransfer *t, GstCfFrameRequest *r)
     return CF_OK;
   }
   if (cf_gpu_lost ())
-    cf_fail (&r->status, CF_GPU_LOST, "a fault ended CUDA for this process");
+    cf_fail (&r->status, CF_GPU_LOST, "a GPU fault ended CUDA for this process; restart it");
   else if (overlap)
     gst_cf_overlap_wait (t, r);
   else

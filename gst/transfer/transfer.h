@@ -119,8 +119,8 @@ gboolean gst_cf_transfer_reset (GstCfTransfer *t, CfStatus *status);
 /* Queues one frame. Where that fails, the GPU has ended what was queued of it on return, except after CF_TIMEOUT: see
  * below. With one slot the context stays current until the same thread has waited for the frame. */
 CfCode gst_cf_transfer_submit (GstCfTransfer *t, GstCfFrameRequest *r);
-/* Waits for a frame that was submitted; frames are waited for in their order. After CF_TIMEOUT the GPU may still use the
- * images of all frames under way and everything in `t`. */
+/* Waits for a frame that was submitted; frames are waited for in their order. After CF_TIMEOUT the GPU may still use
+ * the images of all frames under way and everything in `t`. */
 CfCode gst_cf_transfer_wait (GstCfTransfer *t, GstCfFrameRequest *r);
 
 /* Updates a plan, or replaces it where the parameters need a new one. */

@@ -218,7 +218,8 @@ one_frame_in_slices (KernelRun *k, int i)
 
   return cf_stream_record (k->stream, k->events, 0, &k->status) == CF_OK &&
       cf_slices_enqueue (k->slices, &request, &k->status) == CF_OK &&
-      cf_stream_record (k->stream, k->events, 1, &k->status) == CF_OK && cf_stream_wait (k->down, DEADLINE, &k->status) == CF_OK;
+      cf_stream_record (k->stream, k->events, 1, &k->status) == CF_OK &&
+      cf_stream_wait (k->down, DEADLINE, &k->status) == CF_OK;
 }
 
 /* Filters frame i and waits for it. `mode` NULL: the frame is in CUDA memory. */
@@ -310,7 +311,8 @@ open_mode (KernelRun *k, const TransferMode *mode)
     return CF_OK;
   if (k->n > 1)
     return CF_UNSUPPORTED;
-  if ((k->up || (k->up = cf_stream_new (NULL, &k->status))) && (k->down || (k->down = cf_stream_new (NULL, &k->status))))
+  if ((k->up || (k->up = cf_stream_new (NULL, &k->status))) &&
+      (k->down || (k->down = cf_stream_new (NULL, &k->status))))
     k->slices = cf_slices_new (mode->slices, k->context, k->filter, &k->video, &k->common, k->params, &k->status);
   return k->slices ? CF_OK : k->status.code;
 }

@@ -21,7 +21,8 @@ move (KcRun *run, uint8_t *device, uint8_t *host, size_t size, bool up, CfStatus
     a.plane[0].data = device;
     b.plane[0].data = host;
     a.plane[0].pitch = b.plane[0].pitch = (size_t) width;
-    code = up ? cf_stream_copy (run->stream, CF_UPLOAD, &a, &b, status) : cf_stream_copy (run->stream, CF_DOWNLOAD, &b, &a, status);
+    code = up ? cf_stream_copy (run->stream, CF_UPLOAD, &a, &b, status)
+        : cf_stream_copy (run->stream, CF_DOWNLOAD, &b, &a, status);
     if (code != CF_OK)
       return false;
     device += moved;

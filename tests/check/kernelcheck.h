@@ -78,6 +78,8 @@ bool kc_is_filtered (const CfFormatInfo *info, int component, const CfCommon *co
 /* Returns the word stored for sample (x, y) of a component of a whole image. */
 unsigned kc_word (const CfImage *image, int component, int x, int y);
 void kc_put_word (const CfImage *image, int component, int x, int y, unsigned word);
+/* Returns whether two images have the same stored words in all components. */
+bool kc_same_words (const CfVideo *video, const CfImage *a, const CfImage *b);
 int kc_component_width (const CfFormatInfo *info, int component, int width);
 int kc_component_height (const CfFormatInfo *info, int component, int height);
 

@@ -113,3 +113,16 @@ kc_is_filtered (const CfFormatInfo *info, int component, const CfCommon *common)
     return role == CF_ROLE_CHROMA;
   return true;
 }
+
+bool
+kc_same_words (const CfVideo *video, const CfImage *a, const CfImage *b)
+{
+  const CfFormatInfo *info = cf_format_info (video->format);
+
+  for (int i = 0; i < info->n_components; i++)
+    for (int y = 0; y < kc_component_height (info, i, video->height); y++)
+      for (int x = 0; x < kc_component_width (info, i, video->width); x++)
+        if (kc_word (a, i, x, y) != kc_word (b, i, x, y))
+          return false;
+  return true;
+}

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * chains.c: elements in a row on the stand-in GPU, with frames in CUDA memory that
- * leave before the GPU is done. It does no more than a wait asks for, so that a
- * frame that somebody touches too early, and an input buffer that goes back too
- * early, give wrong bytes. First nothing fails, and only the last element waits;
- * then every call fails in turn, as in faults.c. Neighbours of GStreamer 1.24 write the
- * input and read the output on streams of their own, and wait for nothing. Whatever fails: every frame that
- * arrives has the CPU's bytes; all arrive, or there is one element error.
+ * chains.c: chains of elements on the fake GPU, with frames in CUDA memory that are pushed before the GPU has finished
+ * them. The fake GPU executes only the work that a wait requires, so a frame that is accessed too early and an input
+ * buffer that is released too early have wrong bytes. The first run has no fault, and only the last element may wait;
+ * then each call fails in turn, as in faults.c. In some setups the neighbours are those of GStreamer 1.24, which write
+ * the input and read the output on streams of their own, without waiting. In every case, every frame that arrives has
+ * the bytes of the CPU backend; and all frames arrive, or an element error is posted.
  *
- *   chains [CALL CODE]   only that call and that error */
+ *   chains [CALL CODE]   only this call with this error */
 #include "elements/stats.h"
 #include "common.h"
 #include "fake.h"
@@ -24,38 +23,38 @@
 #include <string.h>
 
 #define FRAMES 10
-#define FLUSH_AT 4  /* before this frame, the stream is flushed */
-#define CHANGE_AT 6 /* before this one, a property of the first element changes */
+#define FLUSH_AT 4  /* the stream is flushed before this frame */
+#define CHANGE_AT 6 /* a property of the first element changes before this frame */
 #define WIDTH 32
 #define HEIGHT 14
 #define FIELDS "format=I420,width=32,height=14,framerate=25/1"
-#define SIZE (WIDTH * HEIGHT * 3 / 2) /* rows without padding */
+#define SIZE (WIDTH * HEIGHT * 3 / 2) /* without padding */
 #define MOST 3
 
 typedef struct {
-  int n;              /* elements */
-  gboolean cuda_in;   /* else in the host memory that the first element proposes */
+  int n;              /* number of elements */
+  gboolean cuda_in;   /* else the input is in host memory that the first element proposes */
   gboolean cuda_out;
-  int lag;            /* frames that wait between the first element and the next */
-  int in_flight[MOST]; /* frames-in-flight; 0: as it is */
-  gboolean temporal;  /* the last element looks at earlier frames */
+  int lag;            /* frames held between the first element and the second */
+  int in_flight[MOST]; /* frames-in-flight; 0: the default */
+  gboolean temporal;  /* temporal-depth=3 in the last element */
   gboolean strict;    /* backend=cuda on-gpu-error=error */
-  int streams;        /* the neighbours' memory comes with streams; 2: who reads it says that it
-                       * takes unfinished frames, and waits for its own stream alone */
+  int streams;        /* the memory of the neighbours has streams; 2: downstream also declares that it
+                       * takes unfinished frames, and waits for its own stream only */
 } Setup;
 
 typedef struct {
   const Setup *setup;
-  gboolean plain; /* no CUDA memory: the CPU's elements do not take it */
+  gboolean plain; /* no CUDA memory, which elements on the CPU do not accept */
   GstElement *element[MOST];
-  GstPad *src, *sink;         /* the neighbours' */
-  GstPad *lag_sink, *lag_src; /* between the first element and the next */
+  GstPad *src, *sink;         /* of the neighbours */
+  GstPad *lag_sink, *lag_src; /* between the first element and the second */
   GQueue waiting;
   GstBus *bus;
   GstBufferPool *pool;
   GMutex lock;
   guint8 sent[FRAMES][SIZE], bytes[FRAMES][SIZE];
-  gboolean came[FRAMES];
+  gboolean arrived[FRAMES];
   int n_out, twice, starved;
   gboolean started, eos;
   GstFlowReturn flow;
@@ -64,14 +63,14 @@ typedef struct {
 typedef struct {
   int frames, right, errors, warnings, waits;
   GstFlowReturn flow;
-  gboolean odd; /* twice the same, no input buffer left */
+  gboolean odd; /* a frame arrived twice, or the input pool was empty */
 } Result;
 
 static guint8 expected[FRAMES][SIZE];
 static const guint8 nothing[SIZE];
-static guint8 stream_before, stream_behind; /* the neighbours' */
+static guint8 stream_before, stream_behind; /* the streams of the neighbours: only the addresses count */
 
-/* ---- between and behind the elements ------------------------------------- */
+/* ---- neighbours ---------------------------------------------------------- */
 
 static GstBufferPool *
 new_pool (gpointer stream)
@@ -85,7 +84,7 @@ new_pool (gpointer stream)
   return pool;
 }
 
-/* On the neighbour's stream, where the buffer's memory is of that. */
+/* Copies bytes to or from a buffer; on the neighbour's stream, if the memory has one. */
 static void
 copy_bytes (GstBuffer *buffer, guint8 *bytes, GstMapFlags flags)
 {
@@ -110,8 +109,8 @@ take (GstPad *pad, GstObject *parent, GstBuffer *buffer)
   (void) parent;
   g_mutex_lock (&run->lock);
   if (frame < FRAMES) {
-    run->twice += run->came[frame];
-    run->came[frame] = TRUE;
+    run->twice += run->arrived[frame];
+    run->arrived[frame] = TRUE;
     run->n_out++;
     copy_bytes (buffer, run->bytes[frame], GST_MAP_READ);
     if (run->setup->streams == 2)
@@ -139,7 +138,7 @@ overlap_of (const Setup *setup)
   return setup->in_flight[0] + setup->in_flight[1] + setup->in_flight[2];
 }
 
-/* As few buffers as can be: what is given back is written anew at once. */
+/* Proposes the smallest possible pool, so that a released buffer is written again at once. */
 static gboolean
 offer_pool (Run *run, GstQuery *query)
 {
@@ -172,11 +171,11 @@ end_query (GstPad *pad, GstObject *parent, GstQuery *query)
 }
 
 static GstFlowReturn
-let_go (Run *run, int but)
+push_held (Run *run, int n_kept)
 {
   GstFlowReturn flow = GST_FLOW_OK;
 
-  while (flow == GST_FLOW_OK && (int) g_queue_get_length (&run->waiting) > but)
+  while (flow == GST_FLOW_OK && (int) g_queue_get_length (&run->waiting) > n_kept)
     flow = gst_pad_push (run->lag_src, g_queue_pop_head (&run->waiting));
   return flow;
 }
@@ -188,7 +187,7 @@ lag_chain (GstPad *pad, GstObject *parent, GstBuffer *buffer)
 
   (void) parent;
   g_queue_push_tail (&run->waiting, buffer);
-  return let_go (run, run->setup->lag);
+  return push_held (run, run->setup->lag);
 }
 
 static gboolean
@@ -200,8 +199,8 @@ lag_event (GstPad *pad, GstObject *parent, GstEvent *event)
   if (pad == run->lag_src)
     return gst_pad_push_event (run->lag_sink, event);
   if (GST_EVENT_TYPE (event) == GST_EVENT_EOS)
-    let_go (run, 0);
-  if (GST_EVENT_TYPE (event) == GST_EVENT_FLUSH_STOP) /* dropped, whether they are finished or not */
+    push_held (run, 0);
+  if (GST_EVENT_TYPE (event) == GST_EVENT_FLUSH_STOP) /* drops the frames, finished or not */
     while (!g_queue_is_empty (&run->waiting))
       gst_buffer_unref (g_queue_pop_head (&run->waiting));
   return gst_pad_push_event (run->lag_src, event);
@@ -306,8 +305,7 @@ use_pool (Run *run, GstBufferPool *pool, GstCaps *caps, guint max)
     run->pool = gst_object_ref (pool);
 }
 
-/* Memory for the input, and no more of it than has to be: what comes back is
- * written anew at once. */
+/* Opens the smallest possible pool for the input, so that a released buffer is written again at once. */
 static void
 open_pool (Run *run, GstCaps *caps)
 {
@@ -317,7 +315,7 @@ open_pool (Run *run, GstCaps *caps)
   if (gst_pad_peer_query (run->src, query) && gst_query_get_n_allocation_pools (query) > 0)
     gst_query_parse_nth_allocation_pool (query, 0, &pool, NULL, NULL, NULL);
   if (run->setup->cuda_in && !run->plain) {
-    gst_clear_object (&pool); /* a decoder brings its own */
+    gst_clear_object (&pool); /* as a decoder, which has its own pool */
     pool = new_pool (run->setup->streams ? &stream_before : NULL);
   }
   if (pool)
@@ -327,7 +325,7 @@ open_pool (Run *run, GstCaps *caps)
 }
 
 static GstBuffer *
-picture (Run *run, int frame)
+make_frame (Run *run, int frame)
 {
   GstBufferPoolAcquireParams no_wait = { .flags = GST_BUFFER_POOL_ACQUIRE_FLAG_DONTWAIT };
   guint32 noise = (guint32) frame * 2654435761u + 1;
@@ -367,7 +365,7 @@ stream (Run *run)
     }
     if (i == CHANGE_AT)
       gst_util_set_object_arg (G_OBJECT (run->element[0]), "kernel-size", "5");
-    run->flow = gst_pad_push (run->src, picture (run, i));
+    run->flow = gst_pad_push (run->src, make_frame (run, i));
   }
   gst_pad_push_event (run->src, gst_event_new_eos ());
 }
@@ -396,7 +394,7 @@ close_run (Run *run)
   g_mutex_clear (&run->lock);
 }
 
-/* `learn`: on the CPU, whose frames are the right ones. The flush drops none there. */
+/* `learn`: runs on the CPU and stores the frames as the expected ones. The flush drops none of them there. */
 static Result
 run_once (const Setup *setup, gboolean learn)
 {
@@ -417,8 +415,8 @@ run_once (const Setup *setup, gboolean learn)
   for (int i = 0; i < FRAMES; i++) {
     if (learn)
       memcpy (expected[i], run.bytes[i], SIZE);
-    r.right += run.came[i] && (memcmp (expected[i], run.bytes[i], SIZE) == 0
-        /* what reads it was lost with the GPU */
+    r.right += run.arrived[i] && (memcmp (expected[i], run.bytes[i], SIZE) == 0
+        /* the neighbour's read was lost with the GPU */
         || (setup->streams && fake_is_lost () && memcmp (nothing, run.bytes[i], SIZE) == 0));
   }
   return r;
@@ -433,7 +431,7 @@ judge_rest (gboolean overlap)
 
   if (fake.after)
     return "calls on a lost GPU";
-  /* A thread that knows of one stream that hangs may use another. */
+  /* After a stream has hung, the same thread may use another stream. */
   if (fake.misuse && !(overlap && fake.hung))
     return "calls without a context, a free of memory in use, or use of a stream that hangs";
   if (fake.pushed)
@@ -455,7 +453,7 @@ judge (const Result *r, int least, gboolean overlap, gboolean fails)
   if (r->odd && !r->errors && !fake.hung && !fake.unreachable)
     return "a frame twice, or an input buffer that did not come back";
   if (r->flow == GST_FLOW_OK && r->errors == 0 && r->frames < least)
-    return "frames are missing, and nobody hears of it";
+    return "frames are missing without an error";
   if (r->flow == GST_FLOW_ERROR && r->errors == 0)
     return "a flow error without a message";
   if (!fails && (r->errors || r->warnings))
@@ -480,7 +478,7 @@ note (const char *wrong, const Setup *setup, const Result *r, int call, int code
 {
   if (faults_count (!wrong)) {
     printf ("%s, call %d (%s) fails with %d %s: %s\n", name_of (setup), call,
-        call >= 0 ? fake_kind_name (fake.fired_kind) : "none", code, for_good ? "and all behind it" : "once", wrong);
+        call >= 0 ? fake_kind_name (fake.fired_kind) : "none", code, for_good ? "and all later calls" : "once", wrong);
     printf ("  %d frames, %d right, %d warnings, %d errors, flow %s, %d waits; %d calls after, %d misuses, %d alive, "
         "%d contexts, odd %d\n", r->frames, r->right, r->warnings, r->errors,
         gst_flow_get_name (r->flow), r->waits, fake.after, fake.misuse, fake.live,
@@ -505,17 +503,17 @@ sweep (const Setup *setup, int only_call, int only_code)
   slow.lag = 0;
   fake_arm (-1, 0, false);
   r = run_once (&slow, TRUE);
-  note (r.right == FRAMES ? NULL : "on the CPU frames are missing", setup, &r, -1, 0, FALSE);
+  note (r.right == FRAMES ? NULL : "frames are missing on the CPU", setup, &r, -1, 0, FALSE);
   fake_arm (-1, 0, false);
   r = run_once (setup, FALSE);
   calls = fake;
-  /* The flush drops what is under way. */
+  /* The flush drops pending frames. */
   least = FRAMES - setup->lag - overlap;
   wrong = judge (&r, least, overlap > 0, FALSE);
   if (!wrong && ((!overlap && r.frames != least) || calls.calls == FAKE_MAX_CALLS))
     wrong = "the clean run fails";
-  /* A wait a frame; the property's change takes one more, and so does each frame
-   * that is dropped on its way. */
+  /* One wait per frame, one for the change of the property, and one for each frame that is dropped between the
+   * elements. */
   if (!wrong && !overlap && r.waits > r.frames + 1 + setup->lag)
     wrong = "more waits than frames";
   note (wrong, setup, &r, -1, 0, FALSE);
@@ -529,7 +527,7 @@ sweep (const Setup *setup, int only_call, int only_code)
           continue;
         fake_arm (call, codes[c], for_good);
         r = run_once (setup, FALSE);
-        /* Where threads meet, the calls do not come in one order. */
+        /* With several threads the order of the calls varies, and there may be fewer. */
         wrong = overlap && !fake.fired ? NULL : judge (&r, least, overlap > 0, TRUE);
         note (wrong, setup, &r, call, codes[c], for_good);
       }

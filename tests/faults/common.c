@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * common.c: see common.h. */
+ * common.c: checks, GStreamer and the bus, for all programs that use the fake GPU. */
 #include "common.h"
 #include "fake.h"
 
@@ -37,8 +37,8 @@ void
 faults_start (void)
 {
   fake_install ();
-  setvbuf (stdout, NULL, _IOLBF, 0); /* also where it crashes */
-  /* No other plugin is needed: none is looked for. */
+  setvbuf (stdout, NULL, _IOLBF, 0); /* prints lines even if the program crashes */
+  /* No plugin is needed, so none is searched for. */
   g_setenv ("GST_PLUGIN_SYSTEM_PATH", "", TRUE);
   g_setenv ("GST_PLUGIN_PATH", "", TRUE);
   g_setenv ("GST_REGISTRY", "/dev/null", TRUE);

@@ -1,25 +1,26 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * common.h: shared by the programs that use the stand-in GPU. */
+ * common.h: functions for all programs that use the fake GPU. */
 #ifndef FAULTS_COMMON_H
 #define FAULTS_COMMON_H
 
 #include <gst/gst.h>
 
-/* Starts the stand-in GPU, and GStreamer with no plugin but what is registered by hand; a critical warning ends the process. */
+/* Installs the fake GPU and initialises GStreamer without any plugin; the elements are linked to the program. A
+ * critical warning ends the process. */
 void faults_start (void);
-/* Counts a check. TRUE: it failed, and is among the first, which are reported. */
+/* Counts a check. Returns TRUE for a failure that is to be printed; only the first failures are. */
 gboolean faults_count (gboolean good);
-/* Counts a check, and reports `what` is wrong where it failed. */
+/* Counts a check, and prints `what` if it failed. */
 void faults_check (gboolean good, const gchar *what);
-/* The closing line; what main returns. */
+/* Prints the counts. Returns the exit status for main. */
 int faults_end (void);
-/* Time from 0 on. */
+/* Pushes a TIME segment that starts at 0. */
 void faults_push_segment (GstPad *src);
-/* CUDA memory that comes with this stream. */
+/* Returns a pool of fake CUDA memory with that stream (NULL: without). */
 GstBufferPool *fake_pool_new (GstObject *context, gpointer stream);
-/* Takes the bus empty; adds to both. */
+/* Removes all messages from the bus and adds the numbers of errors and of warnings. */
 void faults_count_messages (GstBus *bus, int *errors, int *warnings);
 
 #endif

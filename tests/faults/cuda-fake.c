@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * cuda-fake.c: GStreamer's CUDA library as the fake GPU needs it: contexts that
- * are nothing but objects, and, where a test wants it, CUDA memory that is host
- * memory. To map it waits for nothing: it shows what the GPU has done so far. But
- * memory that has a stream, as from GStreamer 1.24 on, waits for that one, unless it
- * is mapped for the GPU. */
+ * cuda-fake.c: gstcfcuda.h for the fake GPU: contexts that are plain objects and, where a test needs it, CUDA memory
+ * that is host memory. Mapping does not wait, and shows the bytes that the GPU has written so far. Only memory with a
+ * stream, as GStreamer has from 1.24 on, waits for its stream, unless it is mapped for the GPU. */
 #include "gstcfcuda.h"
 #include "gstcfmemory.h"
 #include "common.h"
@@ -15,7 +13,7 @@
 #include <string.h>
 
 bool fake_cuda_memory;
-static GstObject *shared_context; /* no reference */
+static GstObject *shared_context; /* without a reference */
 
 G_DECLARE_FINAL_TYPE (FakeContext, fake_context, FAKE, CONTEXT, GstObject)
 
@@ -74,7 +72,7 @@ fake_alloc (GstAllocator *allocator, gsize size, GstAllocationParams *params)
   return &memory->memory;
 }
 
-/* As cuMemFree, which waits; what a GPU that hangs may use stays. */
+/* Waits, as cuMemFree does. Memory that a hung GPU may use is not freed. */
 static void
 fake_free (GstAllocator *allocator, GstMemory *base)
 {
@@ -146,7 +144,7 @@ gst_cf_cuda_has_format (GstVideoFormat format)
   return fake_cuda_memory && format == GST_VIDEO_FORMAT_I420;
 }
 
-/* With CUDA memory all elements share one, as in a pipeline. */
+/* With CUDA memory all elements share one context, as in a pipeline. */
 gboolean
 gst_cf_cuda_ensure_context (GstElement *element, gint device, GstObject **context)
 {

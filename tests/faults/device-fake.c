@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * device-fake.c: a CfDevice over host memory, with faults: which calls it leaves out once the GPU is lost is as in
+ * device-fake.c: a CfDevice with host memory and faults. After the loss of the GPU it omits the same calls as
  * cuda/core/gpu/device.c. */
 #ifndef _GNU_SOURCE
-#define _GNU_SOURCE 1 /* recursive mutexes that need no start */
+#define _GNU_SOURCE 1 /* a static initialiser for recursive mutexes */
 #endif
 #include "fake.h"
 
@@ -16,7 +16,7 @@
 #define MAX_OPS 256
 
 struct CfStream {
-  const void *queue; /* one for all that borrow the same */
+  const void *queue; /* the same for all CfStreams of one borrowed handle */
 };
 
 struct CfEvents {
@@ -27,13 +27,13 @@ typedef enum { COPY, BYTES, FILTER, HISTORY, RECORD, WAIT_EVENT } OpKind;
 
 typedef struct {
   OpKind kind;
-  const void *queue; /* of the stream */
+  const void *queue; /* the stream's */
   bool done;
   CfPlan *plan;
   CfImage to, from;
-  size_t bytes; /* BYTES: from the first plane to the first plane */
+  size_t bytes; /* BYTES: copied between the first planes of `from` and `to` */
   const CfEvents *events;
-  unsigned event; /* RECORD, WAIT_EVENT: of those events */
+  unsigned event; /* RECORD, WAIT_EVENT: index in `events` */
 } Op;
 
 static struct {
@@ -49,7 +49,7 @@ static uint64_t launches;
 static CfContext cpu = { .backend = CF_BACKEND_CPU };
 static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 
-/* What this thread knows: since the run of that number. */
+/* The state of this thread: contexts pushed, and the runs in which it learned that the GPU is lost or hangs. */
 static _Thread_local struct {
   int pushed, lost_run, hung_run;
 } mine;
@@ -66,7 +66,7 @@ fake_kind_name (FakeKind kind)
 void
 fake_arm (int call, int code, bool for_good)
 {
-  for (int i = 0; i < MAX_BLOCKS; i++) { /* what the run before gave up */
+  for (int i = 0; i < MAX_BLOCKS; i++) { /* memory that the previous run gave up */
     free (blocks[i].memory);
     blocks[i].memory = NULL;
   }
@@ -88,7 +88,7 @@ fake_current (int more)
   mine.pushed += more;
 }
 
-/* Lock held. */
+/* Counts a call, as fake_call. Called with the lock held. */
 static CfCode
 call (FakeKind kind, CfStatus *status)
 {
@@ -106,7 +106,7 @@ call (FakeKind kind, CfStatus *status)
     fake.kind[fake.calls++] = kind;
   if (fail_at < 0 || n < fail_at || (n > fail_at && !fail_for_good))
     return CF_OK;
-  if (fail_code == FAKE_TIMEOUT && kind != FAKE_WAIT) { /* the other thread's came first */
+  if (fail_code == FAKE_TIMEOUT && kind != FAKE_WAIT) { /* another thread called first: the next call hangs */
     fail_at++;
     return CF_OK;
   }
@@ -120,11 +120,11 @@ call (FakeKind kind, CfStatus *status)
   }
   fake.unreachable |= kind == FAKE_PUSH || kind == FAKE_FREE;
   code = cf_cuda_code (fail_code);
-  if (kind != FAKE_PUSH) /* that one is not of the device layer, which does not see it */
+  if (kind != FAKE_PUSH) /* GStreamer pushes contexts, so the device does not see the error */
     lost = code == CF_GPU_LOST;
   if (lost) {
     mine.lost_run = run;
-    n_ops = 0; /* what was queued will never be done */
+    n_ops = 0; /* queued work is never executed */
   }
   cf_fail (status, code, "%s: CUDA error %d", fake_kind_name (kind), fail_code);
   if (status)
@@ -167,7 +167,7 @@ find_record (const CfEvents *events, unsigned event, int end)
   return -1;
 }
 
-/* Does a stream's work up to `last`, and the work that it has to wait for. */
+/* Executes a stream's work up to entry `last`, and the work of other streams for which it has to wait. */
 static void
 work_up_to (const void *queue, int last)
 {
@@ -277,7 +277,7 @@ in_use (const uint8_t *memory, size_t size)
 /* ---- the filters' CUDA side ---------------------------------------------- */
 
 typedef struct {
-  CfPlan *plan; /* of the CPU */
+  CfPlan *plan; /* of the CPU backend */
   void *scratch;
 } State;
 
@@ -294,7 +294,7 @@ init (CfPlan *plan, CfStatus *status)
   return s->plan ? CF_OK : status->code;
 }
 
-/* New parameters may need other memory. */
+/* Allocates scratch memory again, because new parameters may need more. */
 static CfCode
 update (CfPlan *plan, CfStatus *status)
 {
@@ -335,7 +335,7 @@ regions (CfPlan *plan, CfRegions *found, CfStatus *status)
 {
   CfCode code = fake_call (FAKE_REGIONS, status);
 
-  fake.misuse += n_ops > 0; /* nobody has waited */
+  fake.misuse += n_ops > 0; /* the caller has not waited for the stream */
   return code == CF_OK ? cf_plan_regions (((State *) plan->state)->plan, found, status) : code;
 }
 
@@ -351,7 +351,7 @@ free_state (CfPlan *plan)
   free (s);
 }
 
-/* Every filter's. */
+/* The functions of every filter on the fake GPU. */
 static const CfOps fake_ops = { .init = init, .update = update, .enqueue = enqueue, .push_history = push_history,
   .reset = reset, .regions = regions, .free = free_state };
 
@@ -401,7 +401,7 @@ fill_info (int device, CfGpuInfo *info, CfStatus *status)
 {
   (void) device;
   (void) info;
-  return cf_fail (status, CF_UNSUPPORTED, "the stand-in has no properties");
+  return cf_fail (status, CF_UNSUPPORTED, "the fake GPU has no properties");
 }
 
 static int
@@ -463,7 +463,7 @@ release (void *memory)
     blocks[i].memory = NULL;
     fake.live--;
   } else {
-    fake.misuse++; /* not ours, or freed before */
+    fake.misuse++; /* not allocated here, or freed before */
   }
   pthread_mutex_unlock (&lock);
 }
@@ -471,7 +471,7 @@ release (void *memory)
 static void *
 pinned_alloc (size_t size, CfStatus *status)
 {
-  /* cuda/core/gpu/device.c makes no call for it then. */
+  /* cuda/core/gpu/device.c makes no call in this case. */
   if (cf_gpu_lost ()) {
     cf_fail (status, CF_GPU_LOST, "no pinned host memory from a GPU that is lost");
     return NULL;
@@ -512,7 +512,8 @@ stream_copy (CfStream *stream, CfDirection direction, const CfImage *to, const C
       .to = *to, .from = *from }, status);
 }
 
-/* As core/gpu/stream.c: after any error but a lost GPU, how far the GPU is cannot be known. */
+/* Returns CF_TIMEOUT, as core/gpu/stream.c does after any error except a lost GPU, because it is not known how far the
+ * GPU has come. */
 static CfCode
 unknown (CfCode code, CfStatus *status)
 {
@@ -534,7 +535,7 @@ stream_wait (CfStream *stream, uint64_t deadline_ns, CfStatus *status)
   if (code == CF_OK)
     work_up_to (stream->queue, n_ops - 1);
   else if (code != CF_TIMEOUT && stream->queue == stream)
-    for (int i = 0; i < n_ops; i++) /* lost, except for what neighbours do */
+    for (int i = 0; i < n_ops; i++) /* all work is lost except that of neighbours */
       ops[i].done = ops[i].kind != BYTES;
   forget_done ();
   if (code != CF_OK && stream->queue != stream)
@@ -568,7 +569,7 @@ stream_wait_event (CfStream *stream, const CfEvents *events, unsigned i, CfStatu
   return queue (FAKE_EVENT, (Op) { .kind = WAIT_EVENT, .queue = stream->queue, .events = events, .event = i }, status);
 }
 
-/* The completion word, as one event more. */
+/* The number of the event that stands for the completion word. */
 #define COMPLETION 1000
 
 static CfCode
@@ -586,7 +587,7 @@ events_wait (CfEvents *events, uint64_t deadline_ns, CfStatus *status)
   (void) deadline_ns;
   pthread_mutex_lock (&lock);
   code = call (FAKE_WAIT, status);
-  /* In every second run what was queued last is done first, where it may be. */
+  /* Every second run executes the newest work first, as far as the order of the streams permits. */
   for (int i = n_ops - 1; code == CF_OK && run % 2 && i >= 0; i--)
     if (!ops[i].done)
       work_up_to (ops[i].queue, i);

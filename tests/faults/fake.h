@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * fake.h: a GPU that fails on demand, where there is none. Its memory is host memory, and its kernels are the CPU's
- * filters. Work is queued and done by the wait, so that a thread that touches an image too early gets wrong bytes; and
- * a wait does no more than it has to, or begins with what came last, so that streams that do not wait for each other
- * where they must make wrong bytes, too.
+ * fake.h: a fake GPU that fails on demand. Its memory is host memory, and its kernels are the filters of the CPU. Work
+ * is queued and executed by a wait, so that a thread that accesses an image too early finds wrong bytes. A wait
+ * executes only the work that it has to wait for, or the newest work first, so that missing synchronisation between
+ * streams causes wrong bytes, too.
  *
- * device-fake.c has the library's CfDevice, cuda-fake.c stands in for gst/gstcfcuda.c. For two threads at most. */
+ * device-fake.c implements the library's CfDevice, cuda-fake.c replaces gst/gstcfcuda.c. For at most two threads. */
 #ifndef FAKE_H
 #define FAKE_H
 
@@ -17,43 +17,45 @@ typedef enum {
   FAKE_EVENT, FAKE_UPLOAD, FAKE_LAUNCH, FAKE_DOWNLOAD, FAKE_WAIT, FAKE_REGIONS
 } FakeKind;
 
-#define FAKE_TIMEOUT -1 /* for a wait: the GPU hangs, until fake_settle */
+#define FAKE_TIMEOUT -1 /* an error for waits: the GPU hangs until fake_settle */
 #define FAKE_MAX_CALLS 1000
 
 typedef struct {
   int calls;
   FakeKind kind[FAKE_MAX_CALLS];
   int after;      /* CUDA calls made by a thread that already knew the GPU is lost; must stay 0 */
-  int misuse;     /* calls without a context, frees of memory in use, hung streams used by a thread that knew; 0 */
-  int pushed;     /* contexts pushed and not popped */
-  int contexts;   /* alive */
-  int live;       /* pieces of memory and streams alive */
-  bool fired, hung, unreachable; /* unreachable: a push or a free failed */
+  int misuse;     /* calls without a context, frees of memory in use, use of a hung stream by a thread that
+                     knew; must stay 0 */
+  int pushed;     /* contexts that are pushed now */
+  int contexts;   /* contexts that exist */
+  int live;       /* memory blocks and streams that exist */
+  bool fired, hung, unreachable; /* unreachable: a push or a free has failed */
   FakeKind fired_kind;
 } FakeReport;
 
 extern FakeReport fake;
 
-/* Whether there is CUDA memory, and one context for all elements. */
+/* Set by programs that use CUDA memory, and one context for all elements. */
 extern bool fake_cuda_memory;
 
-/* Puts the stand-in in the place of the GPU: first of all. */
+/* Installs the fake GPU. To be called before all other functions. */
 void fake_install (void);
-/* Starts anew: call number `call` fails with CUDA error `code`, and for good
- * all behind it. -1: none. */
+/* Resets the fake GPU and sets its failure: call number `call` (-1: none) fails with CUDA error `code`, and with
+ * `for_good` all later calls, too. */
 void fake_arm (int call, int code, bool for_good);
-/* One call; not CF_OK where it is the one to fail. */
+/* Counts a call. Returns an error if the call is to fail. */
 CfCode fake_call (FakeKind kind, CfStatus *status);
-/* cf_gpu_lost, without letting the calling thread know. */
+/* Returns cf_gpu_lost, but does not record that the calling thread knows of the loss. */
 bool fake_is_lost (void);
-/* A context is current from here on in this thread, or (-1) no longer. */
+/* Records that a context was pushed (1) or popped (-1) in this thread. */
 void fake_current (int more);
-/* A GPU that hung goes on with what is queued. */
+/* Executes all queued work, also that of a GPU that hung. */
 void fake_settle (void);
-/* A neighbour queues the copy of bytes on a stream of its own. Never fails. */
+/* Queues a copy of bytes on a stream of a neighbour. Never fails. */
 void fake_copy (const void *queue, void *to, const void *from, size_t bytes);
-/* A neighbour waits for that stream. */
+/* Executes the work of a neighbour's stream. */
 void fake_finish (const void *queue);
+/* Returns the name of a kind of call. */
 const char *fake_kind_name (FakeKind kind);
 
 #endif

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * faults.c: the element on a GPU that fails. The calls of a clean stream are
- * counted; then every one of them fails in turn, once and for good, with every
- * kind of error. Whatever fails: every frame arrives with its timestamp and the
- * CPU's bytes, the bus hears of it once, nothing is called on a lost GPU, and
- * nothing stays behind but what such a GPU may still hold. A segmentation that
- * follows its regions may begin anew with the frame that the GPU fails on, once.
+ * faults.c: one element on a GPU that fails. Counts the CUDA calls of a stream without faults; then lets each call
+ * fail, once and permanently, with every kind of error. In every case, every frame arrives with its timestamp and the
+ * bytes of the CPU backend, one message is posted, no call is made on a lost GPU, and nothing stays allocated except
+ * what such a GPU may still use. A segmentation that tracks its regions may restart once, at the frame on which the GPU
+ * fails.
  *
- *   faults [CALL CODE]   only that call and that error */
+ *   faults [CALL CODE]   only this call with this error */
 #include "elements/stats.h"
 #include "common.h"
 #include "fake.h"
@@ -21,27 +20,27 @@
 #include <string.h>
 
 #define FRAMES 10
-#define FLUSH_AT 4  /* before this frame, the stream is flushed */
-#define CHANGE_AT 8 /* before this one, a property changes: behind a sliced one */
+#define FLUSH_AT 4  /* the stream is flushed before this frame */
+#define CHANGE_AT 8 /* a property changes before this frame, which follows a sliced one */
 #define WIDTH 8
 #define HEIGHT 16
-#define TALL 960 /* rows of a frame that is sliced */
+#define TALL 960 /* rows of a frame that is cut into slices */
 #define CAPS "video/x-raw,format=I420,width=8,height=%d,framerate=25/1"
-#define SIZE_OF(height) (WIDTH * (height) * 3 / 2) /* rows without padding */
+#define SIZE_OF(height) (WIDTH * (height) * 3 / 2) /* without padding */
 #define SIZE SIZE_OF (setup->tall ? TALL : HEIGHT)
 
 typedef struct {
-  gboolean segment;  /* the filter: segmentation, or the median */
-  const char *depth; /* of the filter in time: temporal or temporal-depth */
-  gboolean pinned;   /* the input is in the memory that the element proposes */
-  gboolean strict;   /* backend=cuda on-gpu-error=error, else auto and fallback */
-  gint in_flight;    /* frames-in-flight, where it is not one */
-  gboolean tall;     /* frames that are sliced */
+  gboolean segment;  /* the filter: segmentation or median */
+  const char *depth; /* the value of temporal or temporal-depth */
+  gboolean pinned;   /* the input is in memory that the element proposes */
+  gboolean strict;   /* backend=cuda on-gpu-error=error; else auto and fallback */
+  gint in_flight;    /* frames-in-flight; 0: 1 */
+  gboolean tall;     /* frames are cut into slices */
 } Setup;
 
 typedef struct {
   GstElement *element;
-  GstPad *src, *sink; /* the neighbours' */
+  GstPad *src, *sink; /* of the neighbours */
   GstBus *bus;
   GstBufferPool *pool;
   GstBuffer *out[FRAMES + 1];
@@ -51,7 +50,7 @@ typedef struct {
   guint64 frames_gpu, frames_fallback;
 } Run;
 
-/* What came of it. */
+/* The result of a stream. */
 typedef struct {
   int frames, right, warnings, errors;
   gboolean started;
@@ -60,8 +59,8 @@ typedef struct {
   int start_calls;
 } Result;
 
-/* What is right: the CPU's frames, where it begins anew with frame i (0: not),
- * and how many regions are told of each. */
+/* The expected frames: those of the CPU backend that restarts at frame i (0: that does not restart), with the number of
+ * regions of each. */
 static struct {
   guint8 bytes[SIZE_OF (TALL)];
   guint n_regions;
@@ -81,7 +80,7 @@ take (GstPad *pad, GstObject *parent, GstBuffer *buffer)
   Run *run = gst_pad_get_element_private (pad);
 
   (void) parent;
-  /* All are held to the end: nothing may write to them behind our back. */
+  /* All buffers are held until the end, so that a later write to one of them is detected. */
   if (run->n_out <= FRAMES)
     run->out[run->n_out++] = buffer;
   else
@@ -123,7 +122,7 @@ open_run (Run *run, const Setup *setup, const gchar *backend)
   run->start_calls = fake.calls;
 }
 
-/* Asks for the element's memory, as a source does. */
+/* Uses the pool that the element proposes, as a source does. */
 static void
 ask_for_pool (Run *run, GstCaps *caps)
 {
@@ -142,9 +141,9 @@ ask_for_pool (Run *run, GstCaps *caps)
   gst_query_unref (query);
 }
 
-/* Noise; for a segmentation with blocks under it that stay. */
+/* Makes an input frame of noise; for a segmentation, noise on constant blocks. */
 static GstBuffer *
-picture (Run *run, const Setup *setup, int frame)
+make_frame (Run *run, const Setup *setup, int frame)
 {
   GstBuffer *buffer = NULL;
   guint8 bytes[SIZE_OF (TALL)];
@@ -170,9 +169,9 @@ flush (Run *run)
   faults_push_segment (run->src);
 }
 
-/* `begin`: one more flush, before this frame. */
+/* Pushes the stream. `restart`: flushes before this frame, too. */
 static void
-stream (Run *run, const Setup *setup, int begin)
+stream (Run *run, const Setup *setup, int restart)
 {
   gchar *text = g_strdup_printf (CAPS, setup->tall ? TALL : HEIGHT);
   GstCaps *caps = gst_caps_from_string (text);
@@ -185,15 +184,15 @@ stream (Run *run, const Setup *setup, int begin)
     ask_for_pool (run, caps);
   gst_caps_unref (caps);
   for (int i = 0; i < FRAMES && run->flow == GST_FLOW_OK; i++) {
-    /* The word of an error that is on its way to upstream would be flushed as well. */
-    if ((i == FLUSH_AT && !(setup->strict && setup->in_flight)) || (i == begin && i > 0)) {
-      /* What is serialized comes behind the frames: none is under way to be flushed. */
+    /* With frames in flight, a flush would discard an error that is not yet returned to upstream. */
+    if ((i == FLUSH_AT && !(setup->strict && setup->in_flight)) || (i == restart && i > 0)) {
+      /* A serialized event waits for all pending frames, so the flush discards none. */
       gst_pad_push_event (run->src, gst_event_new_custom (GST_EVENT_CUSTOM_DOWNSTREAM, NULL));
       flush (run);
     }
     if (i == CHANGE_AT)
       gst_util_set_object_arg (G_OBJECT (run->element), setup->segment ? "max-regions" : "kernel-size", "5");
-    run->flow = gst_pad_push (run->src, picture (run, setup, i));
+    run->flow = gst_pad_push (run->src, make_frame (run, setup, i));
   }
   gst_pad_push_event (run->src, gst_event_new_eos ());
 }
@@ -205,16 +204,17 @@ count_regions (GstBuffer *buffer)
 }
 
 static gboolean
-is_right (const Setup *setup, GstBuffer *buffer, int begin, int frame)
+is_right (const Setup *setup, GstBuffer *buffer, int restart, int frame)
 {
   return GST_BUFFER_PTS (buffer) == time_of (frame) && GST_BUFFER_DURATION (buffer) == 40 * GST_MSECOND
-      && gst_buffer_get_size (buffer) == SIZE && gst_buffer_memcmp (buffer, 0, expected[begin][frame].bytes, SIZE) == 0
-      && count_regions (buffer) == expected[begin][frame].n_regions;
+      && gst_buffer_get_size (buffer) == SIZE
+      && gst_buffer_memcmp (buffer, 0, expected[restart][frame].bytes, SIZE) == 0
+      && count_regions (buffer) == expected[restart][frame].n_regions;
 }
 
-/* Does a failure change what is right? */
+/* Returns whether a failure changes the expected frames. */
 static gboolean
-begins_anew (const Setup *setup)
+can_restart (const Setup *setup)
 {
   return setup->segment && strcmp (setup->depth, "0") != 0;
 }
@@ -225,29 +225,29 @@ name_of (const Setup *setup)
   static char name[100];
 
   snprintf (name, sizeof name, "%s=%s%s%s%s%.*s", setup->segment ? "segmentation, temporal" : "median, temporal-depth",
-      setup->depth, setup->tall ? ", sliced" : "", setup->pinned ? ", pinned input" : "", setup->strict ? ", on-gpu-error=error" : "",
-      setup->in_flight ? 99 : 0, ", frames in flight");
+      setup->depth, setup->tall ? ", sliced" : "", setup->pinned ? ", pinned input" : "",
+      setup->strict ? ", on-gpu-error=error" : "", setup->in_flight ? 99 : 0, ", frames in flight");
   return name;
 }
 
-/* How many frames are, for the begin for which most are. */
+/* Returns the number of right frames, for the restart with the most right frames. */
 static int
 count_right (const Run *run, const Setup *setup)
 {
   int most = 0;
 
-  for (int begin = 0; begin < (begins_anew (setup) ? FRAMES : 1); begin++) {
+  for (int restart = 0; restart < (can_restart (setup) ? FRAMES : 1); restart++) {
     int right = 0;
 
     for (int i = 0; i < MIN (run->n_out, FRAMES); i++)
-      right += is_right (setup, run->out[i], begin, i);
+      right += is_right (setup, run->out[i], restart, i);
     most = MAX (most, right);
   }
   return most;
 }
 
-/* Ends the stream; the GPU wakes up when all is over but the frames. `learn`:
- * these are the right ones for that begin; -1: they are to be looked at. */
+/* Ends the stream; a hung GPU continues after the element has stopped, while the frames still exist. `learn`: stores
+ * the frames as the expected ones for that restart; -1: compares them. */
 static void
 close_run (Run *run, const Setup *setup, int learn, Result *result)
 {
@@ -291,7 +291,7 @@ run_once (const Setup *setup, const gchar *backend, int learn)
 
 /* ---- what must hold ------------------------------------------------------ */
 
-/* NULL, or what is wrong, whatever failed. */
+/* Returns NULL, or what is wrong, for the checks that apply to every fault. */
 static const char *
 judge_rest (const Setup *setup)
 {
@@ -305,14 +305,13 @@ judge_rest (const Setup *setup)
     return "contexts pushed and not popped";
   if (fake.live && !given_up)
     return "memory or a stream is left";
-  /* A thread that cannot get at the frames under way has to take the GPU for one that hangs. */
+  /* A thread that cannot make the context current cannot wait for pending frames, and treats the GPU as hung. */
   if (fake.contexts && !fake.hung && !(setup->in_flight && fake.unreachable))
     return "a context is left";
   return NULL;
 }
 
-/* Must the stream hear of this call's failure? Not where pinned memory is a
- * nicety, and not of what is freed. */
+/* Returns whether the failure of such a call must be posted: not for pinned memory, which is optional, or for frees. */
 static gboolean
 matters (FakeKind kind)
 {
@@ -336,7 +335,7 @@ judge (const Setup *setup, const Result *r, const Result *clean, int call, FakeK
   if (!setup->strict) {
     if (!r->started || !whole || r->errors)
       return "the stream ended";
-    /* A mark that could not be waited for may never be reached: that GPU is given up. */
+    /* After a failed wait with frames in flight it is not known whether the work ever ends: that GPU is given up. */
     if (!for_good && !at_start && !(kind == FAKE_WAIT && setup->in_flight)
         && strcmp (setup->depth, setup->segment ? "0" : "1") == 0 && kind >= FAKE_EVENT
         && (code == 2 || code == 999) && (r->frames_gpu != FRAMES - 1 || r->frames_fallback != 1))
@@ -345,7 +344,7 @@ judge (const Setup *setup, const Result *r, const Result *clean, int call, FakeK
     return "a warning instead of an error";
   } else if (r->errors ? (at_start ? r->started : whole || (r->flow == GST_FLOW_OK && !setup->in_flight))
       : !whole) {
-    return "an error, and the stream goes on; or none, and it does not";
+    return "an error without the end of the stream, or the end without an error";
   }
   return judge_rest (setup);
 }
@@ -355,7 +354,7 @@ note (const char *wrong, const Setup *setup, const Result *r, int call, FakeKind
 {
   if (faults_count (!wrong)) {
     printf ("%s, call %d (%s) fails with %d %s: %s\n", name_of (setup), call, fake_kind_name (kind), code,
-        for_good ? "and all behind it" : "once", wrong);
+        for_good ? "and all later calls" : "once", wrong);
     printf ("  %d frames, %d right, %d warnings, %d errors, flow %s; ", r->frames, r->right, r->warnings, r->errors,
         gst_flow_get_name (r->flow));
     printf ("%d calls after, %d misuses, %d alive, %d contexts\n", fake.after, fake.misuse, fake.live, fake.contexts);
@@ -370,9 +369,9 @@ sweep (const Setup *setup, int only_call, int only_code)
   Result clean, r;
   const char *wrong;
 
-  for (int begin = 0; begin < (begins_anew (setup) ? FRAMES : 1); begin++) {
+  for (int restart = 0; restart < (can_restart (setup) ? FRAMES : 1); restart++) {
     fake_arm (-1, 0, false);
-    run_once (setup, "cpu", begin);
+    run_once (setup, "cpu", restart);
   }
   fake_arm (-1, 0, false);
   clean = run_once (setup, setup->strict ? "cuda" : "auto", -1);
@@ -391,7 +390,7 @@ sweep (const Setup *setup, int only_call, int only_code)
           continue;
         fake_arm (call, codes[c], for_good);
         r = run_once (setup, setup->strict ? "cuda" : "auto", -1);
-        /* Where two threads call, another one may have come in this place. */
+        /* With two threads, another kind of call may have taken this number. */
         kind = fake.fired ? fake.fired_kind : calls.kind[call];
         wrong = judge (setup, &r, &clean, call, kind, codes[c], for_good);
         note (wrong, setup, &r, call, kind, codes[c], for_good);
@@ -403,8 +402,8 @@ int
 main (int argc, char **argv)
 {
   static const Setup setups[] = {
-    { FALSE, "1", FALSE, FALSE }, { FALSE, "1", TRUE, FALSE }, { FALSE, "1", FALSE, FALSE, 0, TRUE }, { FALSE, "3", FALSE, FALSE },
-    { FALSE, "3", TRUE, FALSE }, { FALSE, "1", TRUE, TRUE }, { FALSE, "3", FALSE, TRUE },
+    { FALSE, "1", FALSE, FALSE }, { FALSE, "1", TRUE, FALSE }, { FALSE, "1", FALSE, FALSE, 0, TRUE },
+    { FALSE, "3", FALSE, FALSE }, { FALSE, "3", TRUE, FALSE }, { FALSE, "1", TRUE, TRUE }, { FALSE, "3", FALSE, TRUE },
     { TRUE, "0.15", FALSE, FALSE }, { TRUE, "0", TRUE, FALSE }, { TRUE, "0.15", TRUE, TRUE },
     { FALSE, "1", FALSE, FALSE, 3 }, { FALSE, "3", FALSE, FALSE, 2 }, { FALSE, "1", FALSE, TRUE, 4 },
     { TRUE, "0.15", FALSE, FALSE, 3 },

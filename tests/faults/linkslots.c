@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * linkslots.c: many threads share the link: no more at a time than there are slots, in the order in which they came, each
- * on the streams of its slot; and where a frame does not end in time, no thread waits on. */
+ * linkslots.c: many threads share the link: at most as many at a time as slots, in the order of their calls, each on
+ * the streams of its slot. When a frame does not end before its deadline, no thread continues to wait. */
 #include "common.h"
 #include "fake.h"
 #include "gstcfcuda.h"
@@ -37,7 +37,7 @@ worker (gpointer user)
   return NULL;
 }
 
-/* Takes a slot, and notes when. */
+/* Takes a slot and records the order. */
 static gpointer
 waiter (gpointer number)
 {
@@ -53,7 +53,7 @@ waiter (gpointer number)
   return NULL;
 }
 
-/* Each thread waits in the queue before the next one is started. */
+/* Starts threads, each when the one before it waits in the queue. */
 static void
 start_waiters (GThread **thread, guint n)
 {
@@ -80,7 +80,7 @@ take_all (guint *slot)
     good = good && gst_cf_link_slots_take (slots, &slot[i], &alone);
     good = good && alone == (i == 0);
   }
-  faults_check (good, "a slot is refused, or does not say whether it is the only one taken");
+  faults_check (good, "a slot is refused, or it is not reported whether it is the only one taken");
 }
 
 static void
@@ -91,7 +91,7 @@ together (void)
   for (gint i = 0; i < THREADS; i++)
     thread[i] = g_thread_new ("worker", worker, NULL);
   join (thread, THREADS);
-  faults_check (wrong == 0, "more slots taken than there are, or one twice");
+  faults_check (wrong == 0, "more slots taken than exist, or a slot taken twice");
 }
 
 static void
@@ -104,17 +104,17 @@ in_order (void)
   take_all (slot);
   came = 0;
   start_waiters (thread, 10);
-  faults_check (g_atomic_int_get (&came) == 0, "a slot more than there are");
+  faults_check (g_atomic_int_get (&came) == 0, "one more slot taken than exist");
   gst_cf_link_slots_release (slots, slot[0]);
   join (thread, 10);
   for (gint i = 0; i < 10; i++)
     good = good && order[i] == i;
-  faults_check (good && came == 10, "not in the order in which the threads came");
+  faults_check (good && came == 10, "slots not taken in the order of the calls");
   for (gint i = 1; i < GST_CF_LINK_SLOTS; i++)
     gst_cf_link_slots_release (slots, slot[i]);
 }
 
-/* Threads that wait are refused; threads that come later may try. */
+/* Checks that waiting threads are refused a slot after one is abandoned, and that later threads are not. */
 static void
 abandoned (void)
 {

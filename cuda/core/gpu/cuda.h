@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * core/gpu/cuda.h: the CUDA runtime's errors and handles, for the files that call it: core/gpu/ and the filters'
- * gpu/. */
+ * core/gpu/cuda.h: errors and handles of the CUDA runtime, for core/gpu/ and for the gpu/ folders of the filters. */
 #ifndef CF_CORE_GPU_CUDA_H
 #define CF_CORE_GPU_CUDA_H
 
@@ -12,15 +11,15 @@
 extern "C" {
 #endif
 
-/* Returns CF_OK for 0 (cudaSuccess); turns any other cudaError_t into a status, in which `what` says what was
- * tried, and notes sticky errors for cf_gpu_lost. */
+/* Returns CF_OK for 0 (cudaSuccess). Converts any other cudaError_t to a status, whose message begins with `what`, the
+ * operation that failed, and records sticky errors for cf_gpu_lost. */
 CfCode cf_cuda_check (int error, const char *what, CfStatus *status);
-/* Counts a launch and checks it; to be called right behind every launch. */
+/* Counts a launch and checks it for an error. To be called immediately after every launch. */
 CfCode cf_cuda_launched (const char *kernel, CfStatus *status);
-/* Returns whether CUDA calls that wait for the device (allocating, freeing) may be made: not while it hangs, nor
+/* Returns whether CUDA calls that wait for the device (allocating, freeing) may be made: false while it hangs, and
  * after a sticky error. */
 bool cf_cuda_usable (void);
-/* Notes that the work of this cudaStream_t did not end in time. */
+/* Records that the work of this cudaStream_t did not end before its deadline. */
 void cf_cuda_hangs (void *stream);
 /* Returns the cudaStream_t of a stream. */
 void *cf_stream_handle (const CfStream *stream);

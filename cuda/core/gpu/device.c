@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * core/gpu/device.c: the CUDA device: errors, devices and memory; stream.c has streams and events. No other C file
- * includes the runtime's header.
+ * core/gpu/device.c: the CUDA device: errors, devices and memory; stream.c has streams and events. No C files but these
+ * two include the runtime's header.
  *
- * The runtime is linked statically and finds the driver by itself: with no driver installed every call
- * returns error 35, which becomes CF_NO_GPU. */
+ * The runtime is linked statically and loads the driver at run time: without an installed driver every call returns
+ * error 35, which becomes CF_NO_GPU. */
 #include "core/device.h"
 #include "cuda.h"
 
@@ -17,7 +17,7 @@
 
 static atomic_bool lost;
 static atomic_uint_fast64_t launches, allocations;
-static _Atomic (cudaStream_t) hung; /* a stream whose work did not end in time */
+static _Atomic (cudaStream_t) hung; /* a stream whose work did not end before its deadline */
 
 CfCode
 cf_cuda_check (int error, const char *what, CfStatus *status)
@@ -26,7 +26,7 @@ cf_cuda_check (int error, const char *what, CfStatus *status)
 
   if (error == cudaSuccess)
     return CF_OK;
-  (void) cudaGetLastError (); /* the next call must not report it again */
+  (void) cudaGetLastError (); /* so that the next call does not report it again */
   code = cf_cuda_code (error);
   if (code == CF_GPU_LOST)
     atomic_store (&lost, true);
@@ -44,8 +44,8 @@ cf_cuda_launched (const char *kernel, CfStatus *status)
   return cf_cuda_check (cudaGetLastError (), kernel, status);
 }
 
-/* What is not freed then stays until the process ends. A stream that hung is never freed, so it can still
- * be queried. */
+/* Memory that cannot be freed remains allocated until the process ends. A stream that hung is never freed, so it can be
+ * queried. */
 bool
 cf_cuda_usable (void)
 {
@@ -102,7 +102,7 @@ count (CfStatus *status)
   }
   error = cudaGetDeviceCount (&n);
   if (error == cudaErrorInsufficientDriver) {
-    cf_fail (status, CF_NO_GPU, "the NVIDIA driver speaks CUDA %d.%d; this build needs %d.%d or newer", driver / 1000,
+    cf_fail (status, CF_NO_GPU, "the NVIDIA driver supports CUDA %d.%d; this build needs %d.%d or newer", driver / 1000,
         driver % 1000 / 10, CUDART_VERSION / 1000, CUDART_VERSION % 1000 / 10);
     (void) cudaGetLastError ();
     return 0;
@@ -110,7 +110,7 @@ count (CfStatus *status)
   if (cf_cuda_check (error, "counting the GPUs", status) != CF_OK)
     return 0;
   if (n == 0)
-    cf_fail (status, CF_NO_GPU, "the NVIDIA driver sees no GPU");
+    cf_fail (status, CF_NO_GPU, "the NVIDIA driver finds no GPU");
   return n;
 }
 
@@ -152,7 +152,7 @@ context_init (CfContext *context, CfStatus *status)
   if (cf_gpu_count (status) == 0)
     return status ? status->code : CF_NO_GPU;
   code = cf_cuda_check (cudaGetDevice (&context->device), "finding the current device", status);
-  if (code == CF_OK) /* makes the primary context if none is current, and fails where it does not work */
+  if (code == CF_OK) /* creates the primary context if none is current, and fails if the context cannot be used */
     code = cf_cuda_check (cudaFree (NULL), "using the current CUDA context", status);
   if (code != CF_OK)
     return code;
@@ -202,8 +202,8 @@ device_alloc (size_t size, CfStatus *status)
   atomic_fetch_add (&allocations, 1);
   if (cf_cuda_check (cudaMalloc (&memory, size), "allocating device memory", status) != CF_OK)
     return NULL;
-  /* Padding travels with the rows around it, so it must not hold what other programs left there. The clear must be
-   * over before a stream that does not wait for it writes. */
+  /* Padding is copied together with the rows around it, so it must not contain data of other programs. Clearing must
+   * end before a non-blocking stream writes to the memory. */
   if (cf_cuda_check (cudaMemset (memory, 0, size), "clearing device memory", status) != CF_OK
       || cf_cuda_check (cudaStreamSynchronize (cudaStreamLegacy), "clearing device memory", status) != CF_OK) {
     device_free (memory);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * core/gpu/launch.cuh: what the kernels of all filters share: the description of a
- * frame's work that travels with a launch, and loads of four samples at once
- * from any pixel format. */
+ * core/gpu/launch.cuh: shared by the kernels of all filters: the description of a frame that is passed to a kernel, and
+ * loads and stores of four samples at once for any pixel format. */
 #ifndef CF_CORE_GPU_LAUNCH_CUH
 #define CF_CORE_GPU_LAUNCH_CUH
 
@@ -13,9 +12,8 @@
 
 namespace cf {
 
-/* One view (a component of a field) of the input and of the output picture.
- * All views of a frame travel in one launch: blocks first_block .. of the grid
- * work on it, blocks_x of them side by side. */
+/* One view (a component of a field) of the input and of the output image. One launch processes all views of a frame:
+ * the blocks of the grid from first_block on process this view, blocks_x of them side by side. */
 struct Plane {
   const uint8_t *in;
   uint8_t *out;
@@ -25,7 +23,7 @@ struct Plane {
   uint8_t step, bytes, shift, bits;
   bool filtered;  /* false: copy the words */
   bool in_words;  /* load_quad may read aligned 32-bit words */
-  bool out_words; /* step 1, and every fourth sample of the output lies on a word */
+  bool out_words; /* step 1, and every fourth output sample begins an aligned word */
 };
 
 struct Launch {
@@ -34,7 +32,7 @@ struct Launch {
   Plane plane[CF_MAX_VIEWS];
 };
 
-/* Lists the views of a frame; the blocks are given out by deal_blocks. */
+/* Fills a launch with the views of a frame; deal_blocks assigns the blocks. */
 inline void
 make_launch (const CfPlan *plan, const CfImage *in, const CfImage *out, int threshold, Launch *launch)
 {
@@ -67,11 +65,10 @@ make_launch (const CfPlan *plan, const CfImage *in, const CfImage *out, int thre
   }
 }
 
-/* Tiles of tile_w x tile_h outputs a block, all views behind each other.
- * `primary` > 0: the filtered views are worked on together with the first ones,
- * by those ones' blocks. */
+/* Assigns blocks to all views, one after the other, one block for each tile of tile_w x tile_h outputs. With n_primary
+ * > 0 the blocks of the first n_primary views also process the other filtered views. */
 inline void
-deal_blocks (Launch *launch, int tile_w, int tile_h, int primary = 0)
+deal_blocks (Launch *launch, int tile_w, int tile_h, int n_primary = 0)
 {
   launch->blocks = 0;
   for (int i = 0; i < launch->n; i++) {
@@ -79,14 +76,14 @@ deal_blocks (Launch *launch, int tile_w, int tile_h, int primary = 0)
 
     j.first_block = launch->blocks;
     j.blocks_x = (j.width + tile_w - 1) / tile_w;
-    if (primary == 0 || i < primary || !j.filtered)
+    if (n_primary == 0 || i < n_primary || !j.filtered)
       launch->blocks += j.blocks_x * ((j.height + tile_h - 1) / tile_h);
   }
 }
 
 #ifdef __CUDACC__
 
-/* The view that this block works on: the same for all its threads. */
+/* Returns the view of a block. All threads of the block find the same one. */
 __device__ __forceinline__ const Plane &
 plane_of_block (const Launch &launch, int block)
 {
@@ -97,8 +94,8 @@ plane_of_block (const Launch &launch, int block)
   return launch.plane[i];
 }
 
-/* Four samples: 8-bit ones as the bytes of lo (hi unused); 16-bit ones as the
- * halves of lo (samples 0, 1) and hi (2, 3). */
+/* Four samples: 8-bit samples are the bytes of lo (hi is unused); 16-bit samples are the halves of lo (samples 0, 1)
+ * and of hi (2, 3). */
 struct Quad {
   unsigned lo, hi;
 };
@@ -117,7 +114,7 @@ load_sample (const Plane &j, const uint8_t *row, int x)
   return sample_value (j, j.bytes == 1 ? *p : *(const uint16_t *) p);
 }
 
-/* Samples x .. x + 3 with x clamped to the row, one by one. */
+/* Loads the samples x .. x + 3 one by one, each position clamped to the row. */
 __device__ __forceinline__ Quad
 load_quad_clamped (const Plane &j, const uint8_t *row, int x)
 {
@@ -131,8 +128,8 @@ load_quad_clamped (const Plane &j, const uint8_t *row, int x)
   return Quad { s[0] | s[1] << 16, s[2] | s[3] << 16 };
 }
 
-/* Samples x .. x + 3, x a multiple of 4, all inside the row, of a component
- * with in_words set: aligned 32-bit loads, then its bytes are picked. */
+/* Loads the samples x .. x + 3, which are inside the row, of a component with in_words set; x is a multiple of 4. Loads
+ * aligned 32-bit words and selects the bytes of the component. */
 template<int BYTES, int STEP> __device__ __forceinline__ Quad
 load_quad_words (const Plane &j, const uint8_t *row, int x)
 {
@@ -172,11 +169,10 @@ load_quad_words (const Plane &j, const uint8_t *row, int x)
   return q;
 }
 
-/* Where a quad of a row stands, worked out once for all rows: inside; left or
- * right of the picture, where the nearest quad is loaded and its outermost
- * sample repeated; or across the picture's edge, sample by sample. */
+/* The horizontal position of a quad, computed once for all rows: inside the image; left or right of it, where the
+ * nearest quad is loaded and its outermost sample repeated; or across the edge, where samples are loaded one by one. */
 struct QuadColumn {
-  int x;         /* of the quad to load */
+  int x;         /* the position of the quad to load */
   unsigned pick; /* __byte_perm's selector that repeats samples; 0x3210: none */
   bool words;
 };
@@ -200,7 +196,7 @@ quad_column (const Plane &j, int x)
   return c;
 }
 
-/* For columns with `words` set. */
+/* Loads the quad of a column with `words` set. */
 template<int BYTES, int STEP> __device__ __forceinline__ Quad
 load_quad (const Plane &j, const uint8_t *row, const QuadColumn &c)
 {
@@ -226,8 +222,8 @@ store_sample (const Plane &j, uint8_t *row, int x, unsigned value)
     *(uint16_t *) p = (uint16_t) (value << j.shift);
 }
 
-/* Out of line: kernels are bound by fetching their instructions, so what few
- * threads do must not stand between what all do. */
+/* Not inlined: instruction fetch bounds the kernels, so code that few threads execute must not be between the code that
+ * all threads execute. */
 static __device__ __noinline__ void
 store_quad_samples (const Plane &j, uint8_t *row, int x, Quad q)
 {
@@ -241,7 +237,7 @@ store_quad_samples (const Plane &j, uint8_t *row, int x, Quad q)
   }
 }
 
-/* Samples x .. x + 3 as in a Quad; those right of the row are left out. */
+/* Stores the samples x .. x + 3; omits those beyond the end of the row. */
 __device__ __forceinline__ void
 store_quad (const Plane &j, uint8_t *row, int x, Quad q)
 {
@@ -255,7 +251,7 @@ store_quad (const Plane &j, uint8_t *row, int x, Quad q)
   }
 }
 
-/* The block's tile of a component that is not filtered: its words, as stored. */
+/* Copies the stored words of the block's tile of a component that is not filtered. */
 __device__ __forceinline__ void
 copy_tile (const Plane &j, int x0, int y0, int tile_w, int tile_h, int thread, int threads)
 {

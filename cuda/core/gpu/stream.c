@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * core/gpu/stream.c: CUDA streams and events: copies, the order among streams, and how the host
- * learns that work is done. */
+ * core/gpu/stream.c: CUDA streams and events: copies, the order among streams, and how the host waits for the end of
+ * work. */
 #include "cuda.h"
 
 #include <cuda_runtime_api.h>
@@ -11,16 +11,16 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* The end of some work, as the host waits for it: the GPU writes the next number into a word of pinned
- * memory, which a waiting thread reads without asking the driver. Every query of the driver takes a
- * lock that all threads of the process share: with 400 cameras the queries took most of the time of 16
- * cores (docs/notes/frame-path.md). Where the driver cannot write words, an event stands in. */
+/* A completion word, with which the host waits for the end of queued work: the GPU writes the next number to a word of
+ * pinned memory, and the waiting thread reads it without calling the driver. Every query of the driver takes a lock
+ * that all threads of the process share: with 400 cameras the queries took most of the time of 16 cores
+ * (docs/notes/frame-path.md). Where the driver cannot write words, an event is used instead. */
 typedef struct {
   uint32_t *word, number;
   cudaEvent_t event;
-  cudaStream_t stream; /* that signals the end */
-  bool by_event;       /* the last one */
-  uint64_t took;       /* ns that the last wait took */
+  cudaStream_t stream; /* the stream of the work */
+  bool by_event;       /* the last signal uses the event */
+  uint64_t took;       /* duration of the last wait, ns */
 } Completion;
 
 struct CfStream {
@@ -31,7 +31,7 @@ struct CfStream {
 
 typedef struct {
   cudaEvent_t event;
-  cudaStream_t stream; /* that recorded it; NULL: none has */
+  cudaStream_t stream; /* the stream that recorded the event last; NULL: not recorded */
 } Event;
 
 struct CfEvents {
@@ -51,8 +51,8 @@ now_ns (void)
 
 /* ---- completion words ---------------------------------------------------- */
 
-/* cuStreamWriteValue32, which the runtime does not have: the driver is asked for it. Its errors have the
- * runtime's numbers. */
+/* The driver's cuStreamWriteValue32, for which the runtime has no function. Its errors have the numbers of the
+ * runtime's. */
 typedef int (*WriteWord) (cudaStream_t stream, unsigned long long address, uint32_t value, unsigned flags);
 
 static WriteWord
@@ -88,8 +88,8 @@ clear_completion (Completion *c)
   cf_pinned_free (c->word);
 }
 
-/* Allocates the word when it is first needed: pinned memory takes long to allocate and to free, and most sets of
- * events signal nothing. */
+/* Allocates the word when it is first needed, because pinned memory is slow to allocate and to free, and most sets of
+ * events have no use for it. */
 static bool
 provide_word (Completion *c)
 {
@@ -106,7 +106,7 @@ signal_by_event (Completion *c)
   return error == cudaSuccess ? (int) cudaEventRecord (c->event, c->stream) : error;
 }
 
-/* Signals behind everything queued on the stream. Returns a cudaError_t. */
+/* Queues the signal after all work that is queued on the stream. Returns a cudaError_t. */
 static int
 signal_completion (Completion *c, cudaStream_t stream)
 {
@@ -119,8 +119,8 @@ signal_completion (Completion *c, cudaStream_t stream)
   return c->by_event ? signal_by_event (c) : error;
 }
 
-/* Returns cudaSuccess once the work is done, cudaErrorNotReady before. `ask`: asks the driver whether the GPU still
- * works, too. */
+/* Returns cudaSuccess if the work is done, otherwise cudaErrorNotReady or an error. `ask`: queries the driver for
+ * errors, too. */
 static int
 look (const Completion *c, bool ask)
 {
@@ -137,11 +137,11 @@ sleep_ns (uint64_t ns)
   nanosleep (&(struct timespec) { .tv_nsec = (long) ns }, NULL);
 }
 
-/* Polls, because cudaStreamSynchronize and its like have no timeout. A sleep takes some 50 us longer than
- * asked for: so the thread sleeps for the first half of what the last wait took, then reads the word without
- * a pause for as long as a frame takes, and at last with short sleeps, so that a slow GPU does not burn a
- * core. `first`: the error of signalling. After a fault no word comes, so the driver is asked every
- * millisecond. */
+/* Polls for the end of the work, because cudaStreamSynchronize and similar functions have no timeout. A sleep takes
+ * some 50 us longer than requested. Therefore the thread sleeps for half the duration of the last wait, then reads the
+ * word without a pause for about the duration of a frame, and then with short sleeps, so that a slow GPU does not
+ * occupy a core. `first`: the result of queueing the signal. After a fault the word is never written, so the driver is
+ * queried every millisecond. */
 static CfCode
 wait_for (Completion *c, int first, uint64_t deadline_ns, CfStatus *status)
 {
@@ -164,7 +164,7 @@ wait_for (Completion *c, int first, uint64_t deadline_ns, CfStatus *status)
     if (error != cudaErrorNotReady) {
       CfCode code = cf_cuda_check (error, "waiting for the GPU", status);
 
-      /* Whether the GPU still writes is not known: the same as if it had not finished. */
+      /* It is not known whether the GPU still writes to the frame, as after a timeout. */
       if (code == CF_GPU_LOST)
         return code;
       if (status)
@@ -224,8 +224,9 @@ cf_stream_handle (const CfStream *stream)
   return stream ? stream->handle : NULL;
 }
 
-/* Returns the bytes from the first to the last sample where both images lie alike in memory and their planes follow
- * each other without large gaps, so that one copy moves all planes and what is between them; else 0. */
+/* Returns the bytes from the first to the last sample if both images have the same layout in memory and their planes
+ * follow each other without large gaps, so that one copy can transfer all planes with the bytes between them; otherwise
+ * returns 0. */
 static size_t
 common_extent (const CfImage *a, const CfImage *b)
 {
@@ -247,7 +248,7 @@ common_extent (const CfImage *a, const CfImage *b)
   return extent;
 }
 
-/* Copies a plane; in one piece where nothing is between its rows, for that might be another plane's. */
+/* Copies a plane; in one piece only if there are no bytes between its rows: they may belong to another plane. */
 static CfCode
 copy_plane (CfStream *stream, const CfImage *to, const CfImage *from, int p, enum cudaMemcpyKind kind,
     const char *what, CfStatus *status)
