@@ -2,11 +2,13 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Copyright (C) 2026 the gst-cuda-filters authors
 #
-# run.sh: installs what is missing, builds, and runs every test that needs no
-# GPU (and those that do, where there is one). Ends with one line:
+# run.sh [--quick]: installs what is missing, builds, and runs every test that needs no
+# GPU (and those that do, where there is one). Prints a line for each test that ends, and
+# at last the line
 #   N passed, N failed, N skipped
-# and a status that is not 0 when something failed or nothing ran.
+# with a status that is not 0 when something failed or nothing ran.
 #
+#   --quick          only the tests of the suite `quick`, for the next edit
 #   CF_BUILD         the build folder (build-tests: its warnings are errors, and
 #                    its kernels are for one GPU only)
 #   CF_NO_INSTALL=1  never install anything
@@ -14,6 +16,12 @@
 set -u
 # shellcheck source-path=SCRIPTDIR source=../pipelines/lib.sh
 . "$(dirname "$0")/../pipelines/lib.sh"
+suite=(--no-suite sample) quick=0
+case "$*" in
+  '') ;;
+  --quick) suite=(--suite quick) quick=1 ;;
+  *) cf_say "usage: run.sh [--quick]"; exit 2 ;;
+esac
 build=${CF_BUILD:-$CF_ROOT/build-tests}
 mkdir -p "$build" || exit 1
 build=$(cd "$build" && pwd)
@@ -53,10 +61,15 @@ oracle_python () {
   echo "$venv/bin/python"
 }
 
+# Turns meson's lines " 3/40 suite - project:name  OK  0.29s" into "3 of 40: name, OK, 0.29 s".
+progress () {
+  sed -unE 's#^ *([0-9]+)/([0-9]+) +(.*[ :])?([a-z0-9_-]+) +([A-Z]+) +([0-9.]+)s.*#\1 of \2: \4, \5, \6 s#p' >&2
+}
+
 mapfile -t missing < <(packages | tr ' ' '\n')
 cf_install "${missing[@]}" || end "what the tests need is not installed"
-# In the background: it waits for the network, the compiler for the processor.
-oracle_python > "$build/python" &
+# In the background: it waits for the network, the compiler for the processor. The oracle is not quick.
+[ "$quick" = 1 ] || oracle_python > "$build/python" &
 if [ -f "$build/build.ninja" ]; then
   meson configure "$build" -Dwerror=true -Dtests=true || end "$build cannot be configured"
 fi
@@ -64,12 +77,13 @@ fi
 arch=$(cf_gpu_arch || echo 90)
 cf_build "$build" --buildtype=release -Dwerror=true "-Dcuda-archs=$arch" || end "the build failed"
 wait
-CF_PYTHON=$(cat "$build/python")
+CF_PYTHON=$(cat "$build/python" 2> /dev/null)
 export CF_PYTHON CF_BUILD="$build"
 
 cf_say "testing"
 rm -f "$build/meson-logs/testlog.json"
-# What failed is in the log that the summary reads.
-meson test -C "$build" --no-rebuild --num-processes "$(nproc)" > "$build/test.log" 2>&1
+# One more than the processors, because some tests wait. What failed is in the log that the summary reads.
+meson test -C "$build" --no-rebuild --num-processes $(($(nproc) + 1)) "${suite[@]}" 2>&1 |
+  tee "$build/test.log" | progress
 [ -s "$build/meson-logs/testlog.json" ] || { tail -n 20 "$build/test.log" >&2; end "no test ran"; }
 exec python3 "$CF_ROOT/tests/summary.py" "$build/meson-logs/testlog.json"

@@ -83,10 +83,17 @@ tests () {
 
 # Runs all element tests, or those named; each test starts CUDA anew.
 elements () {
-  local program
+  local program name filter
   for program in "$here"/bin/elements/*; do
-    case " $* " in '  ' | *" $(basename "$program") "*) ;; *) continue ;; esac
-    [ ! -x "$program" ] || step "$(basename "$program")" in_bundle "$program"
+    name=$(basename "$program")
+    case " $* " in '  ' | *" $name "*) ;; *) continue ;; esac
+    if [ "$name" = elements_properties ]; then
+      for filter in ${CF_FILTERS:-$all_filters}; do
+        step "$name-$filter" in_bundle env CK_RUN_CASE="$filter" "$program"
+      done
+    elif [ -x "$program" ]; then
+      step "$name" in_bundle "$program"
+    fi
   done
 }
 
@@ -101,10 +108,10 @@ together () {
   local part what filter more program jobs rows p f s
   local parts=(cuda-memory changes schedule steady oracle)
   for program in "$here"/bin/elements/*; do
-    parts+=("elements::$(basename "$program")")
+    [[ $program == */elements_properties ]] || parts+=("elements::$(basename "$program")")
   done
   for filter in ${CF_FILTERS:-$all_filters}; do
-    parts+=("kernels:$filter" "clip:$filter")
+    parts+=("kernels:$filter" "clip:$filter" "elements:$filter:elements_properties")
     for more in memcheck racecheck initcheck synccheck; do
       parts+=("sanitize:$filter:$more")
     done
@@ -165,7 +172,7 @@ clip () {
 
 # Changes settings a hundred times per second, for a minute.
 changes () {
-  step changes-gpu in_bundle livechange --seconds 60 --backend cuda "$@"
+  step changes-gpu in_bundle soak --changes --seconds 60 --backend cuda "$@"
 }
 
 # Decoder, filter, download: frames arrive and leave as CUDA memory, and must equal those that pass

@@ -30,6 +30,7 @@ static const char usage[] =
     "  --filter STEM   one filter        --isa NAME   one instruction set\n"
     "  --seed N        random contents and parameters (printed; the default is fixed)\n"
     "  --case I        only case I, with the same other options\n"
+    "  --one-in N      a sample: about one case in N\n"
     "  --jobs N        N processes share the cases: the reference is single-threaded\n"
     "  --one-thread    on one processor, so that the CPU side has one thread\n"
     "  --verbose       print every variant\n"
@@ -66,6 +67,8 @@ parse (int argc, char **argv, KcOptions *o)
       o->seed = strtoull (argv[++i], NULL, 0);
     else if (i + 1 < argc && strcmp (argv[i], "--case") == 0)
       o->only = strtol (argv[++i], NULL, 0);
+    else if (i + 1 < argc && strcmp (argv[i], "--one-in") == 0 && (o->one_in = (int) strtol (argv[i + 1], NULL, 0)) > 0)
+      i++;
     else if (i + 1 < argc && strcmp (argv[i], "--jobs") == 0 && (o->jobs = (int) strtol (argv[i + 1], NULL, 0)) > 0)
       i++;
     else if (i + 1 < argc && strcmp (argv[i], "--frames") == 0 && (o->frames = strtol (argv[i + 1], NULL, 0)) > 0)

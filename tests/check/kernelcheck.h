@@ -218,7 +218,8 @@ typedef struct {
   uint64_t seed;
   long only;          /* --case; -1 = all */
   long frames;        /* --frames; 0 = the default number */
-  int jobs, process;      /* --jobs: how many processes share the cases (0: one runs all); which one */
+  int one_in;         /* --one-in; 0 = every case */
+  int jobs, process;  /* --jobs: how many processes share the cases (0: one runs all); which one */
   const char *filter; /* --filter; NULL = all */
   const char *isa;    /* --isa; NULL = every instruction set of this machine */
 } KcOptions;

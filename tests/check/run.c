@@ -222,8 +222,7 @@ frames_expect (const KcCase *c, Frames *f, char *error)
           : c->kc->reference (c->filter, &c->video, &c->common, params, seen, n_seen, &out->image));
       /* An element hands the input of an identity on. */
       if (good && traits_of (c, params).identity && !kc_same_words (&c->video, seen[0], &out->image)) {
-        snprintf (error, KC_TEXT, "%s %.100s, %s: CfTraits.identity is true, but the reference changes the frame",
-            c->kc->stem, c->set, cf_format_info (c->video.format)->name);
+        snprintf (error, KC_TEXT, "%s %.100s: no identity, as its traits say", c->kc->stem, c->set);
         free_state (c, &state);
         return false;
       }
@@ -671,6 +670,8 @@ kc_is_ours (const KcRun *run, unsigned number)
   const KcOptions *o = &run->options;
 
   if (o->only >= 0 && (long) number != o->only)
+    return false;
+  if (o->one_in && (number * 0x85ebca6bu >> 8) % (unsigned) o->one_in != 0)
     return false;
   return !o->jobs || (int) ((number * 0x9e3779b1u >> 8) % (unsigned) o->jobs) == o->process;
 }

@@ -430,12 +430,23 @@ GST_END_TEST
 
 /* ---- relinking and several chains ------------------------------------- */
 
+typedef struct {
+  GMutex lock;
+  GCond changed;
+  gboolean blocked;
+} Block;
+
 static GstPadProbeReturn
 block (GstPad *pad, GstPadProbeInfo *info, gpointer data)
 {
+  Block *b = data;
+
   (void) pad;
   (void) info;
-  g_atomic_int_set ((gint *) data, TRUE);
+  g_mutex_lock (&b->lock);
+  b->blocked = TRUE;
+  g_cond_signal (&b->changed);
+  g_mutex_unlock (&b->lock);
   return GST_PAD_PROBE_OK;
 }
 
@@ -443,7 +454,7 @@ block (GstPad *pad, GstPadProbeInfo *info, gpointer data)
  * download, and is finished by then. */
 GST_START_TEST (relinked)
 {
-  gint blocked = FALSE;
+  Block b = { .blocked = FALSE };
   GstElement *q, *e1;
   GstPad *from, *to, *in, *out;
   gulong id;
@@ -458,11 +469,13 @@ GST_START_TEST (relinked)
   in = gst_element_get_static_pad (e1, "sink");
   out = gst_element_get_static_pad (e1, "src");
   to = gst_pad_get_peer (out);
-  id = gst_pad_add_probe (from, GST_PAD_PROBE_TYPE_BLOCK_DOWNSTREAM, block, &blocked, NULL);
+  id = gst_pad_add_probe (from, GST_PAD_PROBE_TYPE_BLOCK_DOWNSTREAM, block, &b, NULL);
   push (&pair);
   gst_buffer_unref (gst_harness_pull (pair.cpu)); /* filtered twice there */
-  while (!g_atomic_int_get (&blocked))
-    g_usleep (1000);
+  g_mutex_lock (&b.lock);
+  while (!b.blocked)
+    g_cond_wait (&b.changed, &b.lock);
+  g_mutex_unlock (&b.lock);
   gst_pad_unlink (from, in);
   gst_pad_unlink (out, to);
   fail_unless_equals_int (gst_pad_link (from, to), GST_PAD_LINK_OK);

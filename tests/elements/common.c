@@ -484,13 +484,22 @@ gpu_is_here (void)
 int
 run_suite (int argc, char **argv, const gchar *name, TCase *tests, gboolean gpu_only)
 {
+  return run_cases (argc, argv, name, &tests, 1, gpu_only);
+}
+
+int
+run_cases (int argc, char **argv, const gchar *name, TCase **tests, gint n, gboolean gpu_only)
+{
   Suite *suite = suite_create (name);
   SRunner *runner;
   int run, failed;
 
-  g_setenv ("CK_DEFAULT_TIMEOUT", "60", FALSE);
   gst_check_init (&argc, &argv);
-  suite_add_tcase (suite, tests);
+  for (gint i = 0; i < n; i++) {
+    suite_add_tcase (suite, tests[i]);
+    if (!g_getenv ("CK_DEFAULT_TIMEOUT"))
+      tcase_set_timeout (tests[i], 60);
+  }
   runner = srunner_create (suite);
   if (on_gpu () ? !gpu_is_here () : gpu_only) {
     printf ("%s: skipped, %s\n", name, on_gpu () ? "there is no GPU" : "CF_TEST_BACKEND is not cuda");

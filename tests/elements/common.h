@@ -99,5 +99,6 @@ void assert_same (const GstVideoInfo *info, GstBuffer *a, GstBuffer *b);
 /* Runs the suite and prints `N passed, N failed, N skipped`. `gpu_only`: skips the suite on the
  * CPU. */
 int run_suite (int argc, char **argv, const gchar *name, TCase *tests, gboolean gpu_only);
+int run_cases (int argc, char **argv, const gchar *name, TCase **tests, gint n, gboolean gpu_only);
 
 #endif

@@ -3,12 +3,11 @@
  *
  * flight.c: frames-in-flight: frames that the element's output thread pushes come without delay,
  * in order, and with the same bytes as with one frame at a time. */
+#include "gate.h"
 #include "regions.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#define WAIT_US (60 * G_USEC_PER_SEC)
 
 static const gchar *const depths[] = { "1", "2", "3", "5", "8" };
 
@@ -227,10 +226,12 @@ GST_END_TEST
 /* ---- events and queries ------------------------------------------------- */
 
 /* The items that arrived, in order: 'f' frame, 's' segment, 'g' gap, 't' tag, 'c' custom event,
- * 'e' EOS; and how long the probe holds each frame. */
+ * 'e' EOS; and how long the probe holds each frame, in case another item overtakes it. */
 typedef struct {
   GString *order;
-  gulong us;
+  gint64 us;
+  GMutex lock;
+  GCond changed;
 } Log;
 
 static GstPadProbeReturn
@@ -244,14 +245,21 @@ log_item (GstPad *pad, GstPadProbeInfo *info, gpointer data)
   Log *log = data;
 
   (void) pad;
+  g_mutex_lock (&log->lock);
   if (info->type & GST_PAD_PROBE_TYPE_BUFFER) {
-    g_usleep (log->us);
+    const gint64 end = g_get_monotonic_time () + log->us;
+    const gsize before = log->order->len;
+
+    while (log->order->len == before && g_cond_wait_until (&log->changed, &log->lock, end))
+      continue;
     g_string_append_c (log->order, 'f');
-    return GST_PAD_PROBE_OK;
+  } else {
+    for (gsize i = 0; i < G_N_ELEMENTS (rows); i++)
+      if (GST_EVENT_TYPE (GST_PAD_PROBE_INFO_EVENT (info)) == rows[i].type)
+        g_string_append_c (log->order, rows[i].letter);
   }
-  for (gsize i = 0; i < G_N_ELEMENTS (rows); i++)
-    if (GST_EVENT_TYPE (GST_PAD_PROBE_INFO_EVENT (info)) == rows[i].type)
-      g_string_append_c (log->order, rows[i].letter);
+  g_cond_broadcast (&log->changed);
+  g_mutex_unlock (&log->lock);
   return GST_PAD_PROBE_OK;
 }
 
@@ -264,7 +272,7 @@ watch (GstHarness *h, Log *log)
 GST_START_TEST (serialized_events_keep_their_order)
 {
   static const gchar script[] = "fffcffgfffftfsfffcfffe";
-  Log log = { g_string_new (NULL), 2000 };
+  Log log = { .order = g_string_new (NULL), .us = 2000 };
   GstHarness *h = harness_of (depths[__i__]);
   gint frames = 0;
   GstSegment segment;
@@ -300,7 +308,7 @@ GST_END_TEST
 
 GST_START_TEST (serialized_queries_wait)
 {
-  Log log = { g_string_new (NULL), 5000 };
+  Log log = { .order = g_string_new (NULL), .us = 5000 };
   GstHarness *h = harness_of ("4");
   GstCaps *caps = video_caps ("NV12", 16, 8, NULL);
   GstVideoInfo info;
@@ -354,113 +362,31 @@ GST_END_TEST
 
 /* ---- downstream that blocks or refuses -------------------------------- */
 
-/* A pad probe downstream that blocks frames as a paused sink does, or refuses them. */
-typedef struct {
-  GMutex lock;
-  GCond changed;
-  gboolean closed, flushing;
-  GstFlowReturn flow; /* GST_FLOW_OK: accepts frames */
-  gint waiting;       /* atomic */
-} Gate;
-
-static GstPadProbeReturn
-at_gate (GstPad *pad, GstPadProbeInfo *info, gpointer data)
+/* The frames that the element accepts while downstream blocks: frames-in-flight, and one that is
+ * being pushed. */
+static gint
+accepted (const gchar *depth)
 {
-  GstPadProbeReturn what = GST_PAD_PROBE_OK;
-  Gate *gate = data;
-
-  (void) pad;
-  g_mutex_lock (&gate->lock);
-  if (info->type & GST_PAD_PROBE_TYPE_BUFFER) {
-    g_atomic_int_inc (&gate->waiting);
-    while (gate->closed && !gate->flushing)
-      g_cond_wait (&gate->changed, &gate->lock);
-    g_atomic_int_add (&gate->waiting, -1);
-    if (gate->flow != GST_FLOW_OK || gate->flushing) {
-      GST_PAD_PROBE_INFO_FLOW_RETURN (info) = gate->flushing ? GST_FLOW_FLUSHING : gate->flow;
-      gst_buffer_unref (GST_PAD_PROBE_INFO_BUFFER (info));
-      what = GST_PAD_PROBE_HANDLED;
-    }
-  } else if (GST_EVENT_TYPE (GST_PAD_PROBE_INFO_EVENT (info)) == GST_EVENT_FLUSH_START) {
-    gate->flushing = TRUE;
-  } else if (GST_EVENT_TYPE (GST_PAD_PROBE_INFO_EVENT (info)) == GST_EVENT_FLUSH_STOP) {
-    gate->flushing = FALSE;
-  }
-  g_cond_broadcast (&gate->changed);
-  g_mutex_unlock (&gate->lock);
-  return what;
+  return atoi (depth) > 1 ? atoi (depth) + 1 : 0;
 }
 
-static void
-gate_new (Gate *gate, GstHarness *h, gboolean closed)
-{
-  memset (gate, 0, sizeof *gate);
-  g_mutex_init (&gate->lock);
-  g_cond_init (&gate->changed);
-  gate->closed = closed;
-  gst_pad_add_probe (h->sinkpad, GST_PAD_PROBE_TYPE_BUFFER | GST_PAD_PROBE_TYPE_EVENT_FLUSH
-      | GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, at_gate, gate, NULL);
-}
-
-static void
-gate_set (Gate *gate, gboolean closed, GstFlowReturn flow)
-{
-  g_mutex_lock (&gate->lock);
-  gate->closed = closed;
-  gate->flow = flow;
-  g_cond_broadcast (&gate->changed);
-  g_mutex_unlock (&gate->lock);
-}
-
-typedef struct {
-  GstHarness *h;
-  const GstVideoInfo *info;
-  gint frames, done; /* done: atomic */
-  GstFlowReturn flow;
-} Pusher;
-
-static gpointer
-push_all (gpointer data)
-{
-  Pusher *p = data;
-
-  for (gint i = 0; i < p->frames; i++) {
-    p->flow = gst_harness_push (p->h, random_frame (p->info, (guint) i, 0));
-    if (p->flow != GST_FLOW_OK)
-      break;
-    g_atomic_int_inc (&p->done);
-  }
-  return NULL;
-}
-
-static void
-wait_for (gint *count, gint value)
-{
-  for (gint64 end = g_get_monotonic_time () + WAIT_US; g_atomic_int_get (count) < value;) {
-    fail_unless (g_get_monotonic_time () < end, "%d instead of %d", g_atomic_int_get (count), value);
-    g_usleep (1000);
-  }
-}
-
-/* The element accepts frames-in-flight frames, and one that is being pushed. */
 GST_START_TEST (waits_when_all_slots_are_taken)
 {
-  gint depth = atoi (depths[__i__]), most = depth > 1 ? depth + 1 : 0;
+  gint most = accepted (depths[__i__]);
   GstHarness *h = harness_of (depths[__i__]);
-  Pusher p = { h, NULL, 20, 0, GST_FLOW_OK };
-  GThread *thread;
   GstVideoInfo info;
   Gate gate;
+  Pusher p = { h, &info, &gate, 20, 0, 0, GST_FLOW_OK };
+  GThread *thread;
 
   set_caps (h, video_caps ("NV12", 16, 8, NULL), &info);
-  p.info = &info;
   gate_new (&gate, h, TRUE);
   thread = g_thread_new ("pusher", push_all, &p);
-  wait_for (&p.done, most);
-  g_usleep (100000);
-  fail_unless_equals_int (g_atomic_int_get (&p.done), most);
+  fail_unless_equals_int (wait_for (&gate, &p.done, most, WAIT_US), most);
+  fail_unless_equals_int (wait_for (&gate, &p.done, most + 1, G_USEC_PER_SEC / 10), most);
   gate_set (&gate, FALSE, GST_FLOW_OK);
   g_thread_join (thread);
+  fail_unless_equals_int (p.most, most);
   for (guint i = 0; i < 20; i++) {
     GstBuffer *out = pull (h);
 
@@ -475,7 +401,6 @@ GST_END_TEST
 GST_START_TEST (flush)
 {
   GstHarness *h = new_harness (new_element ("frames-in-flight", depths[__i__], "temporal-depth", "3", NULL));
-  Pusher p = { h, NULL, 20, 0, GST_FLOW_OK };
   Expect e = EXPECT (3);
   GstSegment segment;
   GstVideoInfo info;
@@ -483,15 +408,16 @@ GST_START_TEST (flush)
 
   e.depth = 3;
   set_caps (h, video_caps ("NV12", 16, 8, NULL), &info);
-  p.info = &info;
   gate_new (&gate, h, TRUE);
   for (gint round = 0; round < 5; round++) {
+    Pusher p = { h, &info, &gate, 20, 0, 0, GST_FLOW_OK };
     GThread *thread = g_thread_new ("pusher", push_all, &p);
     GstBuffer *in = random_frame (&info, 99, 0), *out;
 
-    wait_for (&gate.waiting, 1);
+    /* With the first frame downstream, or with all slots taken. */
+    fail_unless_equals_int (wait_for (&gate, &gate.waiting, 1, WAIT_US), 1);
     if (round % 2)
-      g_usleep (20000);
+      fail_unless (wait_for (&gate, &p.done, accepted (depths[__i__]), WAIT_US) == accepted (depths[__i__]));
     fail_unless (gst_harness_push_event (h, gst_event_new_flush_start ()));
     g_thread_join (thread);
     fail_unless_equals_int (p.flow, GST_FLOW_FLUSHING);
@@ -594,25 +520,37 @@ GST_END_TEST
 
 /* ---- states ------------------------------------------------------------- */
 
-/* State changes down from PAUSED, where the sink holds a frame, and from PLAYING, at any time. */
+/* State changes down from PAUSED, where the sink holds a frame, and from PLAYING, after a few frames
+ * have gone into the element. */
 GST_START_TEST (states)
 {
   gchar *line = g_strdup_printf ("videotestsrc pattern=snow ! video/x-raw,format=NV12,width=64,height=48,"
-      "framerate=500/1 ! cudamedian frames-in-flight=%s backend=%s on-gpu-error=error ! fakesink sync=true",
+      "framerate=500/1 ! cudamedian name=f frames-in-flight=%s backend=%s on-gpu-error=error ! fakesink sync=true",
       depths[__i__], on_gpu () ? "cuda" : "cpu");
-  GstElement *pipeline = gst_parse_launch (line, NULL);
+  GstElement *pipeline = gst_parse_launch (line, NULL), *f;
+  Gate gate = { .passed = 0 };
+  GstPad *pad;
 
   fail_unless (pipeline != NULL);
-  for (guint i = 0; i < 12; i++) {
-    GstState to = i % 2 ? GST_STATE_PLAYING : GST_STATE_PAUSED;
+  f = gst_bin_get_by_name (GST_BIN (pipeline), "f");
+  pad = gst_element_get_static_pad (f, "sink");
+  gst_pad_add_probe (pad, GST_PAD_PROBE_TYPE_BUFFER, count_frame, &gate, NULL);
+  for (gint i = 0; i < 12; i++) {
+    const gint frames = i % 2 ? i : MIN (i, atoi (depths[__i__]));
 
-    fail_if (gst_element_set_state (pipeline, to) == GST_STATE_CHANGE_FAILURE);
+    g_mutex_lock (&gate.lock);
+    gate.passed = 0;
+    g_mutex_unlock (&gate.lock);
+    fail_if (gst_element_set_state (pipeline, i % 2 ? GST_STATE_PLAYING : GST_STATE_PAUSED)
+        == GST_STATE_CHANGE_FAILURE);
     fail_unless_equals_int (gst_element_get_state (pipeline, NULL, NULL, 30 * GST_SECOND), GST_STATE_CHANGE_SUCCESS);
-    g_usleep (i * 1500);
+    fail_unless (wait_for (&gate, &gate.passed, frames, WAIT_US) >= frames);
     fail_unless_equals_int (gst_element_set_state (pipeline, i % 3 ? GST_STATE_READY : GST_STATE_NULL),
         GST_STATE_CHANGE_SUCCESS);
   }
   gst_element_set_state (pipeline, GST_STATE_NULL);
+  gst_object_unref (pad);
+  gst_object_unref (f);
   gst_object_unref (pipeline);
   g_free (line);
 }

@@ -1,54 +1,78 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * properties.c: defaults, live changes, bad values before and after start. */
-#include "common.h"
+ * properties.c: the properties of all elements, by their tables: defaults, dependencies, live changes,
+ * bad values before and after the start, and frames that are passed through unchanged. */
+#include "properties.h"
 
-static gint
-get_int (GstElement *element, const gchar *name)
+#include <string.h>
+
+#define N_FILTERS 4
+
+static const Properties *const all[N_FILTERS] = { &median_properties, &convolve_properties, &irfilter_properties,
+  &segment_properties };
+
+#define ROWS 1000 /* more than a table of bad values has: number of the filter * ROWS + row */
+
+const guint8 ramp[4] = { 10, 20, 30, 41 };
+
+/* Sets a property; returns the path of the file that the value names. */
+static gchar *
+set_or_file (GstElement *element, const gchar *name, const gchar *value)
 {
-  gint value;
+  gchar *path = value && value[0] == '@' ? temporary_file (value + 1) : NULL;
 
-  g_object_get (element, name, &value, NULL);
-  return value;
+  set_value (element, name, path ? path : value);
+  return path;
 }
+
+void
+set_all (GstElement *element, const Setting *settings)
+{
+  for (const Setting *s = settings; s && s->name; s++)
+    set_value (element, s->name, s->value);
+}
+
+static GstElement *
+new_filter (const Properties *p, const Setting *settings)
+{
+  GstElement *element = new_element_of (p->factory, NULL);
+
+  set_all (element, settings);
+  return element;
+}
+
+void
+expect_no_messages (GstElement *element)
+{
+  fail_unless (pop_message (element, GST_MESSAGE_WARNING | GST_MESSAGE_ERROR) == NULL);
+}
+
+/* ---- defaults ----------------------------------------------------------- */
+
+static const Setting common_defaults[] = { { "cuda-device-id", "-1" }, { "frames-in-flight", "1" },
+  { "backend", "auto" }, { "on-gpu-error", "fallback" }, { "qos", "true" }, { NULL } };
 
 GST_START_TEST (defaults)
 {
-  static const struct {
-    const gchar *name;
-    gint value;
-  } ints[] = {
-    { "kernel-size", 3 }, { "kernel-width", 0 }, { "kernel-height", 0 }, { "percentile", 50 }, { "threshold", 0 },
-    { "temporal-depth", 1 }, { "cuda-device-id", -1 }, { "frames-in-flight", 1 }, { "color-order", 0 },
-    { "apply-to", 0 }, { "backend", 0 }, { "on-gpu-error", 0 }
-  };
-  GstElement *element = gst_element_factory_make ("cudamedian", NULL);
-  gboolean qos;
+  GstElement *element = gst_element_factory_make (all[__i__]->factory, NULL);
 
-  for (gsize i = 0; i < G_N_ELEMENTS (ints); i++)
-    fail_unless (get_int (element, ints[i].name) == ints[i].value, "%s is %d", ints[i].name,
-        get_int (element, ints[i].name));
-  g_object_get (element, "qos", &qos, NULL);
-  fail_unless (qos);
+  for (const Setting *s = all[__i__]->defaults; s->name; s++)
+    expect_value (element, s->name, s->value);
+  for (const Setting *s = common_defaults; s->name; s++)
+    expect_value (element, s->name, s->value);
+  fail_unless (!g_object_class_find_property (G_OBJECT_GET_CLASS (element), "file-text"));
   gst_object_unref (element);
 }
 GST_END_TEST
 
 GST_START_TEST (flags)
 {
-  static const gchar *const live[] = { "kernel-size", "kernel-width", "kernel-height", "percentile", "threshold",
-    "temporal-depth", "color-order", "apply-to" };
   static const gchar *const ready[] = { "backend", "cuda-device-id", "frames-in-flight" };
-  GstElement *element = gst_element_factory_make ("cudamedian", NULL);
+  GstElement *element = gst_element_factory_make (all[__i__]->factory, NULL);
 
-  for (gsize i = 0; i < G_N_ELEMENTS (live); i++) {
-    GParamSpec *spec = g_object_class_find_property (G_OBJECT_GET_CLASS (element), live[i]);
-
-    fail_unless (spec && spec->flags & GST_PARAM_CONTROLLABLE && spec->flags & GST_PARAM_MUTABLE_PLAYING, "%s",
-        live[i]);
-    fail_unless (g_param_spec_get_blurb (spec) && *g_param_spec_get_blurb (spec));
-  }
+  for (const Setting *s = all[__i__]->defaults; s->name; s++)
+    expect_live (element, s->name);
   for (gsize i = 0; i < G_N_ELEMENTS (ready); i++) {
     GParamSpec *spec = g_object_class_find_property (G_OBJECT_GET_CLASS (element), ready[i]);
 
@@ -58,187 +82,266 @@ GST_START_TEST (flags)
 }
 GST_END_TEST
 
-static void
-expect_frame (GstHarness *h, const GstVideoInfo *info, guint seed, const Expect *e)
-{
-  GstBuffer *in = random_frame (info, seed, 0), *out = gst_harness_push_and_pull (h, gst_buffer_ref (in));
+/* ---- dependent properties ----------------------------------------------- */
 
-  fail_unless (out != NULL);
-  assert_filtered (info, out, &in, 1, e);
-  gst_buffer_unref (in);
-  gst_buffer_unref (out);
+/* Preset, typed texts and file exclude each other: the last one counts. */
+GST_START_TEST (the_last_kernel_counts)
+{
+  const Properties *p = all[__i__];
+  GstElement *element = new_filter (p, NULL);
+  gchar *path = temporary_file (p->file_steps[0].value + 1), *signal = g_strconcat ("notify::", p->file, NULL);
+  gint presets = 0, files = 0;
+
+  g_signal_connect (element, "notify::preset", G_CALLBACK (count_notify), &presets);
+  g_signal_connect (element, signal, G_CALLBACK (count_notify), &files);
+  for (gint playing = 0; playing < 2; playing++) {
+    if (playing)
+      fail_unless_equals_int (gst_element_set_state (element, GST_STATE_PAUSED), GST_STATE_CHANGE_SUCCESS);
+    for (const Setting *s = p->last_counts; s->name; s++) {
+      const gchar *value = g_strcmp0 (s->value, "@") == 0 ? path : s->value;
+
+      if (s->name[0] == '=')
+        expect_value (element, s->name + 1, value);
+      else
+        set_value (element, s->name, value);
+    }
+  }
+  fail_unless_equals_int (presets, 8);
+  fail_unless_equals_int (files, 4);
+  expect_no_messages (element);
+  gst_element_set_state (element, GST_STATE_NULL);
+  gst_object_unref (element);
+  free_value (path, TRUE);
+  g_free (signal);
+}
+GST_END_TEST
+
+/* ---- live changes ------------------------------------------------------- */
+
+/* Runs the steps, the first one before the element starts if there are no samples to expect before. */
+static void
+run_steps (const Properties *p, const Setting *start, const Step *steps, const guint8 *before)
+{
+  GstElement *element = new_filter (p, start);
+  gchar *path = before ? NULL : set_or_file (element, steps->name, steps->value);
+  GstHarness *h;
+  GstVideoInfo info;
+  gint frames = 0;
+
+  free_value (path, path != NULL);
+  h = new_harness (element);
+  set_caps (h, video_caps (p->format, p->width, p->height, NULL), &info);
+  if (before) {
+    expect_samples (h, &info, p->samples, before, "nothing yet");
+    frames++;
+  }
+  for (const Step *s = steps; s->name; s++, frames++) {
+    if (before || s > steps) {
+      path = set_or_file (element, s->name, s->value);
+      free_value (path, path != NULL);
+    }
+    expect_samples (h, &info, p->samples, s->right, s->value);
+  }
+  expect_no_messages (element);
+  close_harness (h, frames);
 }
 
 GST_START_TEST (change_between_two_frames)
 {
-  static const gint sizes[] = { 3, 5, 1, 13, 31, 3 };
-  GstElement *element = new_element (NULL);
-  GstHarness *h = new_harness (element);
-  GstVideoInfo info;
-  Expect e = EXPECT (3);
+  const Properties *p = all[__i__];
 
-  set_caps (h, video_caps ("NV12", 23, 15, NULL), &info);
-  for (gsize i = 0; i < G_N_ELEMENTS (sizes); i++) {
-    g_object_set (element, "kernel-size", sizes[i], "percentile", (gint) i * 20, NULL);
-    e.width = e.height = sizes[i];
-    e.percentile = (gint) i * 20;
-    expect_frame (h, &info, (guint) i, &e);
-  }
-  g_object_set (element, "kernel-size", 3, "percentile", 50, NULL);
-  gst_util_set_object_arg (G_OBJECT (element), "apply-to", "luma");
-  e = (Expect) EXPECT (3);
-  e.chroma = FALSE;
-  expect_frame (h, &info, 9, &e);
-  /* A new depth clears the history. */
-  g_object_set (element, "temporal-depth", 3, NULL);
-  e.depth = 3;
-  expect_frame (h, &info, 10, &e);
-  g_object_set (element, "temporal-depth", 1, NULL);
-  e.depth = 1;
-  expect_frame (h, &info, 11, &e);
-  fail_unless (pop_message (element, GST_MESSAGE_WARNING | GST_MESSAGE_ERROR) == NULL);
-  close_harness (h, 3 + G_N_ELEMENTS (sizes));
+  run_steps (p, p->start, p->steps, NULL);
 }
 GST_END_TEST
 
-static const struct {
-  const gchar *name, *bad, *format; /* format: bad with these caps only */
-} bad_values[] = {
-  { "kernel-size", "4", NULL }, { "kernel-width", "2", NULL }, { "kernel-height", "254", NULL },
-  { "temporal-depth", "2", NULL }, { "color-order", "packed", "NV12" }, { "color-order", "packed", "GRAY8" },
-  { "color-order", "packed", "AYUV" }, { "apply-to", "luma", "RGB" }, { "apply-to", "chroma", "xBGR" },
-};
+/* A file is read once, when the property is set. */
+GST_START_TEST (file_is_read_once)
+{
+  const Properties *p = all[__i__];
+
+  run_steps (p, p->file_start, p->file_steps, NULL);
+  run_steps (p, p->file_start, p->file_steps, ramp);
+}
+GST_END_TEST
+
+/* ---- bad values --------------------------------------------------------- */
+
+static void
+set_bad (const Properties *p, const Bad *bad, GstElement *element)
+{
+  const gboolean is_made = bad->value[0] == '@', is_file = is_made && g_strcmp0 (bad->name, p->file) == 0;
+  gchar *text = is_made ? p->make (bad) : g_strdup (bad->value), *path = is_file ? temporary_file (text) : NULL;
+
+  set_value (element, bad->name, path ? path : text);
+  free_value (path, is_file);
+  g_free (text);
+}
+
+static void
+expect_refusal (GstElement *element, const Bad *bad, GstMessageType type)
+{
+  gchar *text = only_message (element, type, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS);
+
+  expect_message (text, bad->name, bad->where ? bad->where : bad->name);
+  g_free (text);
+}
 
 GST_START_TEST (bad_before_start)
 {
-  const gchar *format = bad_values[__i__].format;
-  GstElement *element = new_element (bad_values[__i__].name, bad_values[__i__].bad, NULL);
-  gchar *text;
+  const Properties *p = all[__i__ / ROWS];
+  const Bad *bad = &p->bad[__i__ % ROWS];
+  GstElement *element = new_filter (p, p->bad_start);
 
-  if (!format) {
-    fail_unless_equals_int (gst_element_set_state (element, GST_STATE_PAUSED), GST_STATE_CHANGE_FAILURE);
-    text = only_message (element, GST_MESSAGE_ERROR, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS);
-    gst_element_set_state (element, GST_STATE_NULL);
-    /* With a valid value it starts. */
-    gst_util_set_object_arg (G_OBJECT (element), bad_values[__i__].name, "5");
-    fail_unless_equals_int (gst_element_set_state (element, GST_STATE_PAUSED), GST_STATE_CHANGE_SUCCESS);
-    gst_element_set_state (element, GST_STATE_NULL);
-    gst_object_unref (element);
-  } else {
+  set_bad (p, bad, element);
+  if (p->refused)
+    p->refused (element, bad, NULL);
+  if (bad->format) {
     GstHarness *h = new_harness (element);
     GstVideoInfo info;
 
-    set_caps (h, video_caps (format, 16, 8, NULL), &info);
-    text = only_message (element, GST_MESSAGE_ERROR, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS);
+    set_caps (h, video_caps (bad->format, 16, 8, NULL), &info);
+    expect_refusal (element, bad, GST_MESSAGE_ERROR);
     gst_harness_teardown (h);
+    return;
   }
-  fail_unless (strstr (text, bad_values[__i__].name) != NULL, "the message does not name the property: %s", text);
-  g_free (text);
+  fail_unless_equals_int (gst_element_set_state (element, GST_STATE_PAUSED), GST_STATE_CHANGE_FAILURE);
+  expect_refusal (element, bad, GST_MESSAGE_ERROR);
+  gst_element_set_state (element, GST_STATE_NULL);
+  /* With valid values it starts. */
+  set_all (element, p->good_start);
+  fail_unless_equals_int (gst_element_set_state (element, GST_STATE_PAUSED), GST_STATE_CHANGE_SUCCESS);
+  gst_element_set_state (element, GST_STATE_NULL);
+  gst_object_unref (element);
 }
 GST_END_TEST
+
+/* Returns the values of all properties but `stats`. */
+static gchar *
+all_values (GstElement *element)
+{
+  GString *text = g_string_new (NULL);
+  GParamSpec **specs;
+  guint n;
+
+  specs = g_object_class_list_properties (G_OBJECT_GET_CLASS (element), &n);
+  for (guint i = 0; i < n; i++) {
+    GValue value = G_VALUE_INIT;
+
+    if (!(specs[i]->flags & G_PARAM_READABLE) || strcmp (specs[i]->name, "stats") == 0)
+      continue;
+    g_value_init (&value, specs[i]->value_type);
+    g_object_get_property (G_OBJECT (element), specs[i]->name, &value);
+    if (!G_VALUE_HOLDS_OBJECT (&value)) {
+      gchar *one = g_strdup_value_contents (&value);
+
+      g_string_append_printf (text, "%s=%s ", specs[i]->name, one);
+      g_free (one);
+    }
+    g_value_unset (&value);
+  }
+  g_free (specs);
+  return g_string_free (text, FALSE);
+}
 
 GST_START_TEST (bad_while_playing)
 {
-  const gchar *format = bad_values[__i__].format ? bad_values[__i__].format : "I420";
-  GstElement *element = new_element (NULL);
+  const Properties *p = all[__i__ / ROWS];
+  const Bad *bad = &p->bad[__i__ % ROWS];
+  const Refusal *r = strcmp (bad->name, "preset") == 0 ? &p->preset_refusal : &p->refusal;
+  GstElement *element = new_filter (p, r->settings);
   GstHarness *h = new_harness (element);
-  gint before = get_int (element, bad_values[__i__].name);
-  Expect e = EXPECT (3);
+  gchar *before, *after;
   GstVideoInfo info;
-  gchar *text;
 
-  set_caps (h, video_caps (format, 16, 8, NULL), &info);
-  expect_frame (h, &info, 1, &e);
-  gst_util_set_object_arg (G_OBJECT (element), bad_values[__i__].name, bad_values[__i__].bad);
-  fail_unless_equals_int (get_int (element, bad_values[__i__].name), before);
-  expect_frame (h, &info, 2, &e);
-  text = only_message (element, GST_MESSAGE_WARNING, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS);
-  fail_unless (strstr (text, bad_values[__i__].name) != NULL, "the message does not name the property: %s", text);
+  set_caps (h, video_caps (bad->format && !r->right ? bad->format : p->bad_format, p->bad_width, p->bad_height, NULL),
+      &info);
+  p->show (h, &info, r, 0);
+  before = all_values (element);
+  set_bad (p, bad, element);
+  after = all_values (element);
+  fail_unless_equals_string (after, before);
+  for (const Setting *s = r->kept; s && s->name; s++)
+    expect_value (element, s->name, s->value);
+  if (p->refused)
+    p->refused (element, bad, r);
+  p->show (h, &info, r, 1);
+  expect_refusal (element, bad, GST_MESSAGE_WARNING);
   fail_unless (pop_message (element, GST_MESSAGE_ERROR) == NULL);
-  g_free (text);
   /* A valid value is accepted afterwards. */
-  g_object_set (element, "kernel-size", 5, NULL);
-  e.width = e.height = 5;
-  expect_frame (h, &info, 3, &e);
+  set_all (element, p->good);
+  for (const Setting *s = p->good; s->name; s++)
+    expect_value (element, s->name, s->value);
+  p->show (h, &info, r, 2);
   close_harness (h, 3);
+  g_free (before);
+  g_free (after);
 }
 GST_END_TEST
 
-static gpointer
-change_properties (gpointer data)
-{
-  gint *stop = g_object_get_data (data, "stop");
+/* ---- frames that filtering would not change ----------------------------- */
 
-  for (gint i = 0; !g_atomic_int_get (stop); i++) {
-    g_object_set (data, "kernel-size", 1 + 2 * (i % 4), "percentile", i % 101, "threshold", i % 3, NULL);
-    g_usleep (200);
-  }
-  return NULL;
-}
-
-/* Another thread changes properties all the time: every frame comes, and the last values hold. */
-GST_START_TEST (storm)
+GST_START_TEST (passing)
 {
-  GstElement *element = new_element (NULL);
+  const Properties *p = all[__i__];
+  GstElement *element = new_filter (p, p->pass_start);
   GstHarness *h = new_harness (element);
-  Expect e = EXPECT (3);
+  guint64 passed = 0, bytes = 0;
   GstVideoInfo info;
-  GThread *thread;
-  gint stop = 0;
+  guint frames = 0;
 
-  set_caps (h, video_caps ("NV12", 32, 16, NULL), &info);
-  g_object_set_data (G_OBJECT (element), "stop", &stop);
-  thread = g_thread_new ("setter", change_properties, element);
-  for (guint i = 0; i < 300; i++)
-    gst_buffer_unref (gst_harness_push_and_pull (h, random_frame (&info, i, 0)));
-  g_atomic_int_set (&stop, 1);
-  g_thread_join (thread);
-  g_object_set (element, "kernel-size", 3, "percentile", 50, "threshold", 0, NULL);
-  expect_frame (h, &info, 1, &e);
-  fail_unless (pop_message (element, GST_MESSAGE_WARNING | GST_MESSAGE_ERROR) == NULL);
-  close_harness (h, 301);
-}
-GST_END_TEST
+  set_caps (h, video_caps ("NV12", 64, 48, NULL), &info);
+  for (const Pass *s = p->passes; s->value; s++) {
+    if (g_strcmp0 (s->name, "caps") == 0)
+      set_caps (h, video_caps (s->value, 64, 48, NULL), &info);
+    else if (s->name)
+      set_value (element, s->name, s->value);
+    for (gint again = 0; again < 2; again++, frames++) {
+      GstBuffer *in = p == &segment_properties ? regions_frame (&info, frames) : random_frame (&info, frames, 0);
+      GstBuffer *right = gst_buffer_copy_deep (in), *out = gst_harness_push_and_pull (h, in);
 
-GST_START_TEST (statistics)
-{
-  static const gchar *const times[] = { "kernel", "total" };
-  GstElement *element = new_element (NULL);
-  GstHarness *h = new_harness (element);
-  Expect e = EXPECT (3);
-  GstVideoInfo info;
-
-  set_caps (h, video_caps ("NV12", 32, 16, NULL), &info);
-  for (guint i = 0; i < 20; i++)
-    expect_frame (h, &info, i, &e);
-  fail_unless_equals_uint64 (stat_of (element, "bytes"), 20 * 32 * 16 * 3 / 2);
-  for (gsize i = 0; i < G_N_ELEMENTS (times); i++) {
-    static const gchar *const order[] = { "p50", "p99", "max" };
-    guint64 last = 0;
-
-    for (gsize j = 0; j < G_N_ELEMENTS (order); j++) {
-      gchar *name = g_strdup_printf ("%s-%s", times[i], order[j]);
-
-      fail_unless (stat_of (element, name) >= last && stat_of (element, name) > 0, "%s", name);
-      last = stat_of (element, name);
-      g_free (name);
+      fail_unless (out != NULL);
+      fail_unless ((out == in) == s->passes_through, "%s=%s", s->name, s->value);
+      if (s->passes_through || s->same)
+        assert_same (&info, out, right);
+      passed += s->passes_through;
+      bytes += GST_VIDEO_INFO_SIZE (&info);
+      gst_buffer_unref (right);
+      gst_buffer_unref (out);
     }
   }
-  close_harness (h, 20);
+  fail_unless_equals_uint64 (stat_of (element, "frames-passed"), passed);
+  fail_unless_equals_uint64 (stat_of (element, "bytes"), bytes);
+  expect_no_messages (element);
+  close_harness (h, (gint) frames);
 }
 GST_END_TEST
 
+/* One case a filter: CK_RUN_CASE=median runs one. */
 int
 main (int argc, char **argv)
 {
-  TCase *tests = tcase_create ("properties");
+  TCase *tests[N_FILTERS];
 
-  tcase_add_test (tests, defaults);
-  tcase_add_test (tests, flags);
-  tcase_add_test (tests, change_between_two_frames);
-  tcase_add_loop_test (tests, bad_before_start, 0, G_N_ELEMENTS (bad_values));
-  tcase_add_loop_test (tests, bad_while_playing, 0, G_N_ELEMENTS (bad_values));
-  tcase_add_test (tests, storm);
-  tcase_add_test (tests, statistics);
-  return run_suite (argc, argv, "properties", tests, FALSE);
+  for (gint i = 0; i < N_FILTERS; i++) {
+    const Properties *p = all[i];
+    gint rows = 0;
+
+    while (p->bad[rows].name)
+      rows++;
+    tests[i] = tcase_create (p->factory + strlen ("cuda"));
+    tcase_add_loop_test (tests[i], defaults, i, i + 1);
+    tcase_add_loop_test (tests[i], flags, i, i + 1);
+    if (p->last_counts)
+      tcase_add_loop_test (tests[i], the_last_kernel_counts, i, i + 1);
+    if (p->steps)
+      tcase_add_loop_test (tests[i], change_between_two_frames, i, i + 1);
+    if (p->file_steps)
+      tcase_add_loop_test (tests[i], file_is_read_once, i, i + 1);
+    tcase_add_loop_test (tests[i], bad_before_start, i * ROWS, i * ROWS + rows);
+    tcase_add_loop_test (tests[i], bad_while_playing, i * ROWS, i * ROWS + rows);
+    if (p->passes)
+      tcase_add_loop_test (tests[i], passing, i, i + 1);
+    p->add (tests[i]);
+  }
+  return run_cases (argc, argv, "properties", tests, N_FILTERS, FALSE);
 }

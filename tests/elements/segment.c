@@ -331,18 +331,23 @@ GST_START_TEST (messages_by_the_clock)
 {
   GstElement *element = new_segment ("message-interval", "3600000", NULL);
   GstHarness *h = new_harness (element);
+  gint64 first, then;
   GstVideoInfo info;
 
   set_caps (h, video_caps ("I420", 64, 48, NULL), &info);
+  first = g_get_monotonic_time ();
   fail_unless (posts_without_time (element, h, &info));
   fail_unless (!posts_without_time (element, h, &info));
   g_object_set (element, "message-interval", 20, NULL);
-  g_usleep (25000);
-  fail_unless (posts_without_time (element, h, &info));
+  while (!posts_without_time (element, h, &info))
+    fail_unless (g_get_monotonic_time () - first < 30 * G_USEC_PER_SEC, "no message");
+  then = g_get_monotonic_time ();
+  fail_unless (then - first >= 20000, "after %d us", (gint) (then - first));
   g_object_set (element, "message-interval", 0, NULL);
-  g_usleep (25000);
-  fail_unless (!posts_without_time (element, h, &info));
-  close_harness (h, 4);
+  do
+    fail_unless (!posts_without_time (element, h, &info));
+  while (g_get_monotonic_time () - then < 25000);
+  close_harness (h, -1);
 }
 GST_END_TEST
 

@@ -4,12 +4,19 @@
  * soak.c: runs many frames and many starts of an element. Afterwards the process must not hold
  * more memory, descriptors, threads and GPU memory than after the first tenth of them.
  *
- *   soak [--frames N] [--cycles N] [--element 'cudamedian kernel-size=5'] [--format NV12] */
-#include "usage.h"
+ *   soak [--frames N] [--cycles N] [--element 'cudamedian kernel-size=5'] [--format NV12]
+ *   soak --changes [--filter segment] [--seconds 60] [--fps 60] [--hz 100] [--backend cuda] [--format NV12]
+ *     [--width 320] [--height 240]
+ *
+ * --changes: runs video while another thread changes the settings (changes.c). */
+#include "soak.h"
 
 #include <gst/gst.h>
 #include <malloc.h>
 #include <stdio.h>
+
+SoakOptions options = { .frames = 100000, .cycles = 200, .seconds = 5, .fps = 60, .hz = 100, .width = 320,
+  .height = 240 };
 
 /* Waits for a message; returns FALSE on an error, which it prints. */
 static gboolean
@@ -124,37 +131,64 @@ many_cycles (const char *element, const char *format, int cycles)
   }
 }
 
+static gboolean
+parse (int *argc, char ***argv)
+{
+  const GOptionEntry entries[] = {
+    { "frames", 0, 0, G_OPTION_ARG_INT, &options.frames, "frames through one pipeline (100000)", "N" },
+    { "cycles", 0, 0, G_OPTION_ARG_INT, &options.cycles, "times from NULL to PLAYING and back (200)", "N" },
+    { "element", 0, 0, G_OPTION_ARG_STRING, &options.element, "the element line (cudamedian)", "LINE" },
+    { "format", 0, 0, G_OPTION_ARG_STRING, &options.format, "the pixel format (NV12)", "FORMAT" },
+    { "changes", 0, 0, G_OPTION_ARG_NONE, &options.changes, "change settings all the time, with the options below",
+      NULL },
+    { "filter", 0, 0, G_OPTION_ARG_STRING, &options.filter, "convolve or segment (convolve)", "NAME" },
+    { "seconds", 0, 0, G_OPTION_ARG_INT, &options.seconds, "how long (5)", "N" },
+    { "fps", 0, 0, G_OPTION_ARG_INT, &options.fps, "frames per second (60); 0: as many as possible", "N" },
+    { "hz", 0, 0, G_OPTION_ARG_INT, &options.hz, "changes per second (100)", "N" },
+    { "width", 0, 0, G_OPTION_ARG_INT, &options.width, "width of the frames (320)", "N" },
+    { "height", 0, 0, G_OPTION_ARG_INT, &options.height, "height of the frames (240)", "N" },
+    { "backend", 0, 0, G_OPTION_ARG_STRING, &options.backend, "cpu or cuda (cpu)", "NAME" },
+    { NULL }
+  };
+  GOptionContext *context = g_option_context_new (NULL);
+  GError *error = NULL;
+  gboolean good;
+
+  g_option_context_add_main_entries (context, entries, NULL);
+  g_option_context_add_group (context, gst_init_get_option_group ());
+  good = g_option_context_parse (context, argc, argv, &error);
+  if (!good)
+    printf ("%s\n", error->message);
+  g_clear_error (&error);
+  g_option_context_free (context);
+  options.element = options.element ? options.element : g_strdup ("cudamedian");
+  options.format = options.format ? options.format : g_strdup ("NV12");
+  options.backend = options.backend ? options.backend : g_strdup ("cpu");
+  return good && options.seconds > 0 && options.hz > 0;
+}
+
 int
 main (int argc, char **argv)
 {
-  gchar *element = NULL, *format = NULL;
-  gint frames = 100000, cycles = 200;
-  GOptionEntry entries[] = {
-    { "frames", 0, 0, G_OPTION_ARG_INT, &frames, "frames through one pipeline", "N" },
-    { "cycles", 0, 0, G_OPTION_ARG_INT, &cycles, "times from NULL to PLAYING and back", "N" },
-    { "element", 0, 0, G_OPTION_ARG_STRING, &element, "the element line", "LINE" },
-    { "format", 0, 0, G_OPTION_ARG_STRING, &format, "the pixel format", "FORMAT" },
-    { NULL }
-  };
-  GOptionContext *options = g_option_context_new (NULL);
-  GError *error = NULL;
-
-  /* Each start has new threads, and a thread that finds no free malloc arena gets a new one, whose
-   * pages stay: that would look like growth. */
-  (void) mallopt (M_ARENA_MAX, 1);
-  g_option_context_add_main_entries (options, entries, NULL);
-  g_option_context_add_group (options, gst_init_get_option_group ());
-  if (!g_option_context_parse (options, &argc, &argv, &error)) {
-    printf ("%s\n", error->message);
+  if (!parse (&argc, &argv))
     return 2;
+  if (options.changes) {
+    /* Large blocks return to the system when freed; otherwise the resident pages of a plan depend on
+     * earlier plans. */
+    (void) mallopt (M_MMAP_THRESHOLD, 65536);
+  } else {
+    /* Each start has new threads, and a thread that finds no free malloc arena gets a new one, whose
+     * pages stay: that would look like growth. */
+    (void) mallopt (M_ARENA_MAX, 1);
   }
-  g_option_context_free (options);
   /* GLib keeps idle threads of its pools for a while; they are not leaks. */
   g_thread_pool_set_max_unused_threads (0);
-  many_frames (element ? element : "cudamedian", format ? format : "NV12", frames);
-  many_cycles (element ? element : "cudamedian", format ? format : "NV12", cycles);
+  if (options.changes) {
+    many_changes ();
+  } else {
+    many_frames (options.element, options.format, options.frames);
+    many_cycles (options.element, options.format, options.cycles);
+  }
   printf ("%d passed, %d failed, %d skipped\n", passed, failed, skipped);
-  g_free (element);
-  g_free (format);
   return failed ? 1 : 0;
 }

@@ -120,18 +120,25 @@ refuse 'has a property "radius"' "${small[@]}" --sweep radius=1 "$one"
 refuse '--json' --json "$dir/no/such.json" "$one"
 refuse 'Unknown option' --fast
 
-# Ctrl-C: the current row is written with the frames so far. A shell's background job ignores
-# SIGINT, so Python starts the benchmark.
+# Ctrl-C, when the benchmark has reported a few frames: the current row is written with the frames so
+# far. A shell's background job ignores SIGINT, so Python starts the benchmark, with a terminal for
+# its reports.
 python3 - "$bench" "$dir/ended.json" > "$dir/output" 2>&1 << 'END'
 import json
+import os
+import pty
+import re
 import signal
 import subprocess
 import sys
-import time
 
+terminal, end = pty.openpty()
 child = subprocess.Popen([sys.argv[1], "--seconds", "60", "--size", "160x120", "--no-limits", "--json", sys.argv[2],
-                          "cudamedian backend=cpu", "cudaconvolve"])
-time.sleep(2)
+                          "cudamedian backend=cpu", "cudaconvolve"], stderr=end)
+os.close(end)
+said = b""
+while not any(int(frames) > 10 for frames in re.findall(rb"backend=cpu : [0-9.]+ s, ([0-9]+) frames", said)):
+    said += os.read(terminal, 4096)
 child.send_signal(signal.SIGINT)
 assert child.wait(timeout=15) == 0
 with open(sys.argv[2], encoding="utf-8") as file:

@@ -1,28 +1,25 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * livechange.c: runs video through cudaconvolve while another thread changes preset, kernel-size
- * and kernel a hundred times a second, or through cudasegment with its output, cell-size and
- * merge-threshold. Every frame must come, in order, and must equal the result of one setting: one
+ * changes.c: `soak --changes`. Runs video through cudaconvolve while another thread changes preset,
+ * kernel-size and kernel a hundred times a second, or through cudasegment with its output, cell-size
+ * and merge-threshold. Every frame must come, in order, and must equal the result of one setting: one
  * that was in force at some time between the frame's arrival and its departure. At the end the
  * process must not hold more resources than after the first seconds.
  *
- *   livechange [--filter segment] [--seconds 60] [--fps 60] [--hz 100] [--backend cuda] [--format NV12]
- *     [--width 320] [--height 240]
- *
- * --fps 0: as fast as possible. The expected results are computed first, on the CPU, by one
- * element per setting that is not changed. */
+ * The expected results are computed first, on the CPU, by one element per setting that is not
+ * changed. */
 #include "elements/stats.h"
-#include "usage.h"
+#include "soak.h"
 
 #include <gst/app/gstappsink.h>
 #include <gst/app/gstappsrc.h>
 #include <gst/video/video.h>
-#include <malloc.h>
 #include <stdio.h>
 #include <string.h>
 
 #define N_INPUTS 7 /* input frames, which repeat */
+#define PATIENCE (60 * G_USEC_PER_SEC)
 
 static const struct {
   const char *name;
@@ -72,11 +69,6 @@ result_of (const Setting *s)
     return N_PRESETS * N_SIZES + s->kernel;
   return s->preset * N_SIZES + (presets[s->preset].sized ? s->size : 0);
 }
-
-static struct {
-  gint seconds, fps, hz, width, height;
-  gchar *backend, *format, *filter;
-} options = { .seconds = 5, .fps = 60, .hz = 100, .width = 320, .height = 240 };
 
 static GstVideoInfo info;
 static GstCaps *caps;
@@ -241,8 +233,13 @@ expect_all (void)
 static Setting *history; /* the setting after each change; [0] is the initial one */
 static gint history_size;
 static gint begun, done; /* atomic: changes begun, changes done */
-static gint stop;        /* atomic */
-static gint rest;        /* atomic; 1: return to the initial setting, 2: returned */
+
+/* What follows changes under this lock. */
+static GMutex lock;
+static GCond changed;
+static gint stop;                      /* 1: change no more, 2: end the stream */
+static enum { NO, WANTED, HERE } rest; /* with the initial setting */
+static guint64 left;                   /* frames that have left the element */
 
 /* Sets the first of the three properties that differs. */
 static void
@@ -312,18 +309,24 @@ change_settings (gpointer f)
   GRand *random = g_rand_new_with_seed (5);
   gint64 next = g_get_monotonic_time ();
 
-  while (!g_atomic_int_get (&stop) && g_atomic_int_get (&done) + 4 < history_size) {
-    gint64 wait;
+  g_mutex_lock (&lock);
+  while (!stop && g_atomic_int_get (&done) + 4 < history_size) {
+    const gboolean back = rest == WANTED, resting = rest == HERE;
 
-    if (g_atomic_int_compare_and_exchange (&rest, 1, 2))
+    g_mutex_unlock (&lock);
+    if (back)
       change_back (f);
-    else if (!g_atomic_int_get (&rest))
+    else if (!resting)
       change_one (f, random);
+    g_mutex_lock (&lock);
+    if (back)
+      rest = HERE;
+    g_cond_broadcast (&changed);
     next += 1000000 / options.hz;
-    wait = next - g_get_monotonic_time ();
-    if (wait > 0)
-      g_usleep ((gulong) wait);
+    while (!stop && rest != WANTED && g_cond_wait_until (&changed, &lock, next))
+      continue;
   }
+  g_mutex_unlock (&lock);
   g_rand_free (random);
   return NULL;
 }
@@ -331,7 +334,7 @@ change_settings (gpointer f)
 /* ---- frames -------------------------------------------------------------- */
 
 /* Used by the streaming thread; `pushed` by appsrc's. */
-static guint64 pushed, entered, left, wrong, out_of_order;
+static guint64 pushed, entered, wrong, out_of_order;
 static gint done_at_entry;
 static gint64 entry_time, longest, gap, last_exit;
 static gboolean seen[N_RESULTS];
@@ -339,9 +342,14 @@ static gboolean seen[N_RESULTS];
 static void
 push_one (GstAppSrc *src, guint length, gpointer user)
 {
+  gboolean end;
+
   (void) length;
   (void) user;
-  if (g_atomic_int_get (&stop) > 1)
+  g_mutex_lock (&lock);
+  end = stop > 1;
+  g_mutex_unlock (&lock);
+  if (end)
     gst_app_src_end_of_stream (src);
   else
     gst_app_src_push_buffer (src, input_frame (pushed++));
@@ -379,8 +387,11 @@ on_exit_pad (GstPad *pad, GstPadProbeInfo *probe, gpointer user)
   if (!right && wrong++ < 5)
     printf ("frame %" G_GUINT64_FORMAT " equals the result of none of changes %d to %d; last setting: %d, %d, %d\n",
         number, first, last, history[last].preset, history[last].size, history[last].kernel);
+  g_mutex_lock (&lock);
   out_of_order += number != left;
   left++;
+  g_cond_broadcast (&changed);
+  g_mutex_unlock (&lock);
   longest = MAX (longest, now - entry_time);
   if (last_exit)
     gap = MAX (gap, now - last_exit);
@@ -397,16 +408,17 @@ add_probe (GstElement *f, const char *name, GstPadProbeCallback callback)
   gst_object_unref (pad);
 }
 
-/* Prints the messages of the bus until EOS; returns the number of warnings and errors. */
-static int
-read_bus (GstElement *pipeline, GstClockTime timeout)
+/* Prints the messages of the bus until the end of the stream, an error or a time, and adds the number
+ * of warnings and errors to *bad. Returns whether the stream has ended. */
+static gboolean
+read_bus (GstElement *pipeline, gint64 until, int *bad)
 {
   GstBus *bus = gst_element_get_bus (pipeline);
   GstMessage *message;
   gboolean end = FALSE;
-  int bad = 0;
 
-  while (!end && (message = gst_bus_timed_pop_filtered (bus, timeout,
+  while (!end && (message = gst_bus_timed_pop_filtered (bus,
+              (GstClockTime) MAX (0, until - g_get_monotonic_time ()) * GST_USECOND,
               GST_MESSAGE_EOS | GST_MESSAGE_ERROR | GST_MESSAGE_WARNING))) {
     GError *error = NULL;
 
@@ -415,14 +427,14 @@ read_bus (GstElement *pipeline, GstClockTime timeout)
       gst_message_parse_error (message, &error, NULL);
     else if (GST_MESSAGE_TYPE (message) == GST_MESSAGE_WARNING)
       gst_message_parse_warning (message, &error, NULL);
-    bad += error != NULL;
+    *bad += error != NULL;
     if (error)
       printf ("%s: %s\n", GST_MESSAGE_TYPE_NAME (message), error->message);
     g_clear_error (&error);
     gst_message_unref (message);
   }
   gst_object_unref (bus);
-  return end ? bad : bad + 1;
+  return end;
 }
 
 /* ---- the run ------------------------------------------------------------- */
@@ -453,18 +465,48 @@ check_run (GstElement *f, int n_results)
   g_free (text);
 }
 
+/* Waits until ten more frames have left the element; the bus says why they do not. With the lock. */
+static void
+wait_for_frames (void)
+{
+  const gint64 end = g_get_monotonic_time () + PATIENCE;
+  const guint64 enough = left + 10;
+
+  while (left < enough && g_cond_wait_until (&changed, &lock, end))
+    continue;
+}
+
 /* Measures the resources with the initial setting, because the memory of a plan depends on its
  * setting. */
 static Usage
 usage_at_rest (void)
 {
+  const gint64 end = g_get_monotonic_time () + PATIENCE;
   Usage usage;
 
-  g_atomic_int_set (&rest, 1);
-  g_usleep (300000);
+  g_mutex_lock (&lock);
+  rest = WANTED;
+  g_cond_broadcast (&changed);
+  while (rest != HERE && g_cond_wait_until (&changed, &lock, end))
+    continue;
+  wait_for_frames ();
+  g_mutex_unlock (&lock);
   usage = usage_now ();
-  g_atomic_int_set (&rest, 0);
+  g_mutex_lock (&lock);
+  rest = NO;
+  g_mutex_unlock (&lock);
   return usage;
+}
+
+static void
+set_stop (gint value)
+{
+  g_mutex_lock (&lock);
+  stop = value;
+  g_cond_broadcast (&changed);
+  if (stop == 1)
+    wait_for_frames (); /* with the last setting */
+  g_mutex_unlock (&lock);
 }
 
 static void
@@ -472,10 +514,11 @@ play (int n_results)
 {
   gchar *sink = g_strdup_printf ("fakesink sync=%s", options.fps ? "true" : "false");
   GstElement *pipeline = make_pipeline (options.backend, sink), *f, *src;
-  gint64 start = g_get_monotonic_time (), warmup_s;
+  gint64 start = g_get_monotonic_time ();
   Usage early, late;
   GThread *thread;
-  int bad;
+  gboolean end;
+  int bad = 0;
 
   g_free (sink);
   result (pipeline != NULL, "pipeline", "could not be created");
@@ -492,19 +535,15 @@ play (int n_results)
   apply (f, &history[0]);
   gst_element_set_state (pipeline, GST_STATE_PLAYING);
   thread = g_thread_new ("setter", change_settings, f);
-  warmup_s = MAX (1, options.seconds / 10);
-  g_usleep ((gulong) warmup_s * 1000000);
+  end = read_bus (pipeline, start + MAX (1, options.seconds / 10) * G_USEC_PER_SEC, &bad);
   early = usage_at_rest ();
-  while (g_get_monotonic_time () - start < (gint64) options.seconds * 1000000)
-    g_usleep (20000);
+  end = end || read_bus (pipeline, start + options.seconds * G_USEC_PER_SEC, &bad);
   late = usage_at_rest ();
-  g_atomic_int_set (&stop, 1);
+  set_stop (1);
   g_thread_join (thread);
-  /* A few more frames with the last setting. */
-  g_usleep (200000);
-  g_atomic_int_set (&stop, 2);
-  bad = read_bus (pipeline, 60 * GST_SECOND);
-  result (bad == 0, "messages", "a warning, an error, or no end");
+  set_stop (2);
+  end = end || read_bus (pipeline, g_get_monotonic_time () + PATIENCE, &bad);
+  result (end && bad == 0, "messages", "a warning, an error, or no end");
   check_run (f, n_results);
   print_usage ("after the first seconds:", &early);
   print_usage ("in the end:", &late);
@@ -516,57 +555,19 @@ play (int n_results)
   g_free (history);
 }
 
-static gboolean
-parse (int *argc, char ***argv)
+void
+many_changes (void)
 {
-  GOptionEntry entries[] = {
-    { "filter", 0, 0, G_OPTION_ARG_STRING, &options.filter, "convolve or segment (convolve)", "NAME" },
-    { "seconds", 0, 0, G_OPTION_ARG_INT, &options.seconds, "how long (5)", "N" },
-    { "fps", 0, 0, G_OPTION_ARG_INT, &options.fps, "frames per second (60); 0: as many as possible", "N" },
-    { "hz", 0, 0, G_OPTION_ARG_INT, &options.hz, "changes per second (100)", "N" },
-    { "width", 0, 0, G_OPTION_ARG_INT, &options.width, "width of the frames (320)", "N" },
-    { "height", 0, 0, G_OPTION_ARG_INT, &options.height, "height of the frames (240)", "N" },
-    { "backend", 0, 0, G_OPTION_ARG_STRING, &options.backend, "cpu or cuda (cpu)", "NAME" },
-    { "format", 0, 0, G_OPTION_ARG_STRING, &options.format, "the pixel format (NV12)", "FORMAT" },
-    { NULL }
-  };
-  GOptionContext *context = g_option_context_new (NULL);
-  GError *error = NULL;
-  gboolean good;
+  gchar *text = g_strdup_printf ("video/x-raw,format=%s,width=%d,height=%d,framerate=%d/1", options.format,
+      options.width, options.height, options.fps ? options.fps : 60);
+  int n = 0;
 
-  g_option_context_add_main_entries (context, entries, NULL);
-  g_option_context_add_group (context, gst_init_get_option_group ());
-  good = g_option_context_parse (context, argc, argv, &error);
-  if (!good)
-    printf ("%s\n", error->message);
-  g_clear_error (&error);
-  g_option_context_free (context);
-  options.backend = options.backend ? options.backend : g_strdup ("cpu");
-  options.format = options.format ? options.format : g_strdup ("NV12");
   segment = g_strcmp0 (options.filter, "segment") == 0;
-  return good && options.seconds > 0 && options.hz > 0;
-}
-
-int
-main (int argc, char **argv)
-{
-  gchar *text;
-  int n;
-
-  if (!parse (&argc, &argv))
-    return 2;
-  /* Large blocks return to the system when freed; otherwise the resident pages of a plan depend on
-   * earlier plans. */
-  (void) mallopt (M_MMAP_THRESHOLD, 65536);
-  /* GLib keeps idle threads of its pools for a while; they are not leaks. */
-  g_thread_pool_set_max_unused_threads (0);
-  text = g_strdup_printf ("video/x-raw,format=%s,width=%d,height=%d,framerate=%d/1", options.format, options.width,
-      options.height, options.fps ? options.fps : 60);
   caps = gst_caps_from_string (text);
-  if (!caps || !gst_video_info_from_caps (&info, caps)) {
-    printf ("%s: not video caps\n", text);
-    return 2;
-  }
+  result (caps && gst_video_info_from_caps (&info, caps), "caps", text);
+  g_free (text);
+  if (failed)
+    return;
   make_inputs ();
   n = expect_all ();
   result (n > 0, "expectation", "a setting could not be run");
@@ -575,7 +576,4 @@ main (int argc, char **argv)
   for (int i = 0; i < N_INPUTS; i++)
     gst_buffer_unref (inputs[i]);
   gst_caps_unref (caps);
-  g_free (text);
-  printf ("%d passed, %d failed, %d skipped\n", passed, failed, skipped);
-  return failed ? 1 : 0;
 }

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
+ *
+ * properties_segment.c: the table of cudasegment. */
+#include "properties.h"
+
+#include <string.h>
+
+static const Setting default_values[] = {
+  { "output", "mean" }, { "seed-threshold", "0" }, { "seed-similarity", "false" }, { "seeds", NULL },
+  { "merge-threshold", "0.10000000000000001" }, { "weak-difference", "0.029999999999999999" },
+  { "weak-fraction", "0.5" }, { "min-size", "0" }, { "max-regions", "65535" }, { "temporal", "0.14999999999999999" },
+  { "cell-size", "0" }, { "region-meta", "false" }, { "label-meta", "false" }, { "message-interval", "0" },
+  { "boundary-color", "4294967295" }, { "apply-to", "all" }, { NULL }
+};
+
+/* Two flat halves; the expected images follow the documentation. */
+static const guint8 halves[16] = { 50, 50, 50, 54, 200, 200, 200, 204, 50, 50, 50, 50, 200, 200, 200, 200 };
+
+#define BOTH(left, right) { left, left, left, left, right, right, right, right, left, left, left, left, right, right, \
+  right, right }
+#define BORDER(v) { 50, 50, 50, v, 200, 200, 200, 204, 50, 50, 50, v, 200, 200, 200, 200 }
+
+static const Setting no_memory[] = { { "temporal", "0" }, { NULL } };
+
+static const Step steps[] = {
+  { "output", "mean", BOTH (51, 201) },               /* 404 / 8, up from a half; 1604 / 8 */
+  { "output", "boundaries", BORDER (255) },
+  { "boundary-color", "0xff000000", BORDER (0) },
+  { "boundary-color", "0x00ff0000", BORDER (76) },    /* red: (19595 * 255 + 32768) >> 16; alpha counts for nothing */
+  { "boundary-color", "0x0000ff00", BORDER (150) },
+  { "output", "labels", BOTH (134, 146) },            /* of the ids 1 and 2: R, G, B 182, 105, 154 and 109, 146, 246 */
+  { "output", "passthrough",
+    { 50, 50, 50, 54, 200, 200, 200, 204, 50, 50, 50, 50, 200, 200, 200, 200 } },
+  { "output", "mean", BOTH (51, 201) },
+  { "max-regions", "1", BOTH (126, 126) },            /* 2008 / 16 = 125.5 */
+  { NULL }
+};
+
+static const Pass passes[] = {
+  { "output", "passthrough", TRUE, TRUE }, { "region-meta", "true", FALSE, TRUE },
+  { "region-meta", "false", TRUE, TRUE }, { "label-meta", "true", FALSE, TRUE },
+  { "label-meta", "false", TRUE, TRUE },
+  { "message-interval", "1000", FALSE, TRUE }, { "output", "labels", FALSE, FALSE },
+  { "message-interval", "0", FALSE, FALSE }, { "output", "passthrough", TRUE, TRUE }, { NULL }
+};
+
+static const Bad bad[] = {
+  { "seeds", "1", "point 1" }, { "seeds", "x,1", "point 1" }, { "seeds", "1,2;3", "point 2" },
+  { "seeds", "1,2;3,4,5", "point 2" }, { "seeds", "1 2", "point 1" }, { "seeds", "1,2;;3,4", "point 2" },
+  { "seeds", "1,2;", "point 2" }, { "seeds", ";", "point 1" }, { "seeds", "1.5,2", "point 1" },
+  { "seeds", "0x1,2", "point 1" }, { "seeds", "99999999,1", "point 1" }, { "seeds", "nan,1", "point 1" },
+  { "seeds", "--1,1", "point 1" }, { "seeds", "@1025", "1024" }, { "seeds", "@letters", "point 1" }, { NULL }
+};
+
+static gchar *
+make (const Bad *row)
+{
+  gchar *pairs, *text;
+
+  if (strcmp (row->value, "@letters") == 0)
+    return repeated ("letter", 1 << 17);
+  pairs = repeated ("1,2;", 1024);
+  text = g_strconcat (pairs, "3,4", NULL);
+  g_free (pairs);
+  return text;
+}
+
+static const Setting two_seeds[] = { { "seeds", "1,1;2,2" }, { NULL } };
+static const Setting good_start[] = { { "seeds", "1,2;3,4" }, { NULL } };
+static const Setting good[] = { { "seeds", "5,5" }, { NULL } };
+
+static void
+show (GstHarness *h, const GstVideoInfo *info, const Refusal *r, guint n)
+{
+  GstBuffer *out = gst_harness_push_and_pull (h, regions_frame (info, n));
+
+  (void) r;
+  fail_unless (out != NULL);
+  gst_buffer_unref (out);
+}
+
+/* Values outside a range are clipped to it. */
+GST_START_TEST (ranges)
+{
+  static const struct {
+    const gchar *name, *low, *high;
+  } rows[] = {
+    { "seed-threshold", "0", "1" }, { "merge-threshold", "0", "1" }, { "weak-difference", "0", "1" },
+    { "weak-fraction", "0", "1" }, { "temporal", "0", "1" }, { "min-size", "0", "268435456" },
+    { "max-regions", "1", "65535" }, { "cell-size", "0", "16" }, { "message-interval", "0", "3600000" },
+    { "boundary-color", "0", "4294967295" },
+  };
+  GstElement *element = gst_element_factory_make ("cudasegment", NULL);
+
+  for (gsize i = 0; i < G_N_ELEMENTS (rows); i++) {
+    GParamSpec *spec = g_object_class_find_property (G_OBJECT_GET_CLASS (element), rows[i].name);
+
+    fail_unless (spec != NULL);
+    for (gint high = 0; high < 2; high++) {
+      GValue value = G_VALUE_INIT;
+
+      g_value_init (&value, spec->value_type);
+      fail_unless (gst_value_deserialize (&value, high ? rows[i].high : rows[i].low));
+      fail_unless (!g_param_value_validate (spec, &value), "%s", rows[i].name);
+      g_object_set_property (G_OBJECT (element), rows[i].name, &value);
+      if (G_VALUE_HOLDS_INT (&value))
+        g_value_set_int (&value, high ? G_MAXINT : G_MININT);
+      else if (G_VALUE_HOLDS_DOUBLE (&value))
+        g_value_set_double (&value, high ? 1.5 : -0.5);
+      fail_unless (g_param_value_validate (spec, &value) == !G_VALUE_HOLDS_UINT (&value), "%s", rows[i].name);
+      expect_value (element, rows[i].name, high ? rows[i].high : rows[i].low);
+      g_value_unset (&value);
+    }
+  }
+  gst_object_unref (element);
+}
+GST_END_TEST
+
+/* In RGB and YUV: the colour of the boundary and its position. */
+GST_START_TEST (boundary_color)
+{
+  static const gchar *const formats[] = { "RGB", "Y444", "Y444_16LE", "BGRA" };
+  static const guint rgb[3] = { 255, 128, 10 }, yuv[3] = { 153, 48, 201 };
+  const gchar *format = formats[__i__];
+  const gboolean is_rgb = __i__ % 3 == 0;
+  GstHarness *h = new_harness (new_segment ("output", "boundaries", "boundary-color", "0xffff800a",
+      "label-meta", "true", NULL));
+  GstBuffer *in, *out;
+  GstVideoInfo info;
+  GstVideoFrame a, b;
+  GstCudaSegmentMap map;
+  guint n = 0;
+
+  set_caps (h, video_caps (format, 97, 65, NULL), &info);
+  in = regions_frame (&info, 0);
+  out = gst_harness_push_and_pull (h, gst_buffer_ref (in));
+  fail_unless (out != NULL && gst_cuda_segment_map_get (out, &map));
+  fail_unless (gst_video_frame_map (&a, &info, in, GST_MAP_READ) && gst_video_frame_map (&b, &info, out, GST_MAP_READ));
+  for (guint y = 0; y < 65; y++)
+    for (guint x = 0; x < 97; x++) {
+      guint i = gst_cuda_segment_map_index_at (&map, x, y);
+      gboolean border = (x < 96 && gst_cuda_segment_map_index_at (&map, x + 1, y) != i)
+          || (y < 64 && gst_cuda_segment_map_index_at (&map, x, y + 1) != i);
+
+      n += border;
+      for (gint c = 0; c < 3; c++) {
+        guint want = border ? (is_rgb ? rgb : yuv)[c] << (GST_VIDEO_INFO_COMP_DEPTH (&info, 0) - 8)
+            : value_of (&a, c, (gint) x, (gint) y);
+
+        if (value_of (&b, c, (gint) x, (gint) y) != want)
+          fail ("%s: component %d, sample (%u, %u) is %u, not %u", format, c, x, y,
+              value_of (&b, c, (gint) x, (gint) y), want);
+      }
+    }
+  fail_unless (n > 100, "%u", n);
+  gst_video_frame_unmap (&b);
+  gst_video_frame_unmap (&a);
+  gst_buffer_unref (out);
+  gst_buffer_unref (in);
+  close_harness (h, 1);
+}
+GST_END_TEST
+
+/* Without smooth cells there is one region; each seed makes its own. */
+GST_START_TEST (seeds)
+{
+  static const struct {
+    const gchar *seeds;
+    guint n;
+  } rows[] = { { NULL, 1 }, { "1,1;6,1", 2 }, { "1,1", 1 }, { "", 1 }, { "1,1;6,1;1,1;-5,0;8,0;0,999999", 2 },
+    { "0,0;2,0;4,0;6,0", 4 }, { "0,0;1,0;4,0;6,1", 3 } }; /* adjacent seeds make one region */
+  static const guint8 stairs[16] = { 10, 30, 50, 70, 90, 110, 130, 150, 12, 32, 52, 72, 92, 112, 132, 152 };
+  GstElement *element = new_segment ("temporal", "0", "seed-threshold", "0.0001", "merge-threshold", "0",
+      "weak-fraction", "1", "region-meta", "true", NULL);
+  GstHarness *h = new_harness (element);
+  GstVideoInfo info;
+
+  set_caps (h, video_caps ("GRAY8", 8, 2, NULL), &info);
+  for (gsize i = 0; i < G_N_ELEMENTS (rows); i++) {
+    GstBuffer *out;
+    Found *found;
+
+    g_object_set (element, "seeds", rows[i].seeds, NULL);
+    out = gst_harness_push_and_pull (h, frame_of (&info, stairs));
+    found = found_in_metas (out);
+    fail_unless (found->n == rows[i].n, "\"%s\": %u regions, not %u", rows[i].seeds, found->n, rows[i].n);
+    gst_buffer_unref (out);
+    g_free (found);
+  }
+  expect_no_messages (element);
+  close_harness (h, G_N_ELEMENTS (rows));
+}
+GST_END_TEST
+
+/* Interlaced frames are segmented as whole frames, and each depends on the one before. */
+GST_START_TEST (interlaced_frames_are_whole)
+{
+  static const gchar *const modes[] = { "interlace-mode=interleaved,field-order=top-field-first",
+    "interlace-mode=mixed", NULL };
+  GstBuffer *out[G_N_ELEMENTS (modes)][3];
+  GstVideoInfo info;
+
+  for (gsize m = 0; m < G_N_ELEMENTS (modes); m++) {
+    GstHarness *h = new_harness (new_segment ("output", "labels", "label-meta", "true", NULL));
+
+    set_caps (h, video_caps ("I420", 98, 68, modes[m]), &info);
+    for (guint n = 0; n < 3; n++) {
+      GstBuffer *in = regions_frame (&info, n);
+
+      if (m == 1 && n != 1)
+        GST_BUFFER_FLAG_SET (in, GST_VIDEO_BUFFER_FLAG_INTERLACED | GST_VIDEO_BUFFER_FLAG_TFF);
+      out[m][n] = gst_harness_push_and_pull (h, in);
+      fail_unless (out[m][n] != NULL);
+    }
+    close_harness (h, 3);
+  }
+  for (guint n = 0; n < 3; n++)
+    for (gsize m = 0; m < G_N_ELEMENTS (modes); m++) {
+      Found *one = found_in_map (out[m][n]), *other = found_in_map (out[2][n]);
+
+      assert_same (&info, out[m][n], out[2][n]);
+      fail_unless (memcmp (one, other, sizeof *one) == 0, "the regions of frame %u", n);
+      gst_buffer_unref (out[m][n]);
+      g_free (other);
+      g_free (one);
+    }
+}
+GST_END_TEST
+
+GST_START_TEST (new_caps_in_mid_stream)
+{
+  static const struct {
+    const gchar *format;
+    gint width, height;
+  } caps[] = { { "I420", 96, 64 }, { "I420", 31, 17 }, { "RGB", 31, 17 }, { "P010_10LE", 64, 32 }, { "GRAY8", 1, 1 },
+    { "I420", 1600, 1000 }, { "I420", 96, 64 } };
+  GstHarness *h = new_harness (new_segment ("output", "labels", "label-meta", "true", NULL));
+  GstVideoInfo info;
+
+  for (gsize i = 0; i < G_N_ELEMENTS (caps); i++) {
+    set_caps (h, video_caps (caps[i].format, caps[i].width, caps[i].height, NULL), &info);
+    for (guint n = 0; n < 2; n++) {
+      GstBuffer *in = regions_frame (&info, n), *out = gst_harness_push_and_pull (h, gst_buffer_ref (in));
+      Found *map = found_in_map (out);
+
+      assert_regions (&info, in, out, map);
+      gst_buffer_unref (out);
+      gst_buffer_unref (in);
+      g_free (map);
+    }
+  }
+  close_harness (h, 2 * G_N_ELEMENTS (caps));
+}
+GST_END_TEST
+
+static void
+add (TCase *tests)
+{
+  tcase_add_test (tests, ranges);
+  tcase_add_loop_test (tests, boundary_color, 0, 4);
+  tcase_add_test (tests, seeds);
+  tcase_add_test (tests, interlaced_frames_are_whole);
+  tcase_add_test (tests, new_caps_in_mid_stream);
+}
+
+const Properties segment_properties = {
+  .factory = "cudasegment",
+  .defaults = default_values,
+  .start = no_memory,
+  .format = "GRAY8",
+  .width = 8,
+  .height = 2,
+  .samples = halves,
+  .steps = steps,
+  .passes = passes,
+  .bad = bad,
+  .good_start = good_start,
+  .bad_format = "I420",
+  .bad_width = 64,
+  .bad_height = 48,
+  .refusal = { two_seeds, two_seeds, NULL },
+  .good = good,
+  .show = show,
+  .make = make,
+  .add = add,
+};
