@@ -40,7 +40,7 @@ queue_upload (GstCfTransfer *t, GstCfFrameRequest *r)
 {
   GstCfSlot *slot = &t->slot[r->slot];
 
-  if (r->in.kind == GST_CF_DEVICE)
+  if (r->in.kind == GST_CF_DEVICE || gst_cf_request_failed (r))
     return;
   if (slot->left) /* the GPU may still read what this upload overwrites */
     gst_cf_step_wait_event (r, t->up, slot->events, AFTER_KERNELS);

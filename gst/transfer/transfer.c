@@ -388,9 +388,9 @@ gst_cf_transfer_submit (GstCfTransfer *t, GstCfFrameRequest *r)
   if (!gst_cf_request_failed (r))
     r->own.timed = r->leaves ? gst_cf_chain_is_timed (t->chain, &r->ns.kernel)
         : t->frames++ % GST_CF_TIMED_EVERY == 0;
-  if (overlap)
+  if (!gst_cf_request_failed (r) && overlap)
     gst_cf_overlap_submit (t, r);
-  else
+  else if (!gst_cf_request_failed (r))
     gst_cf_sync_submit (t, r);
   if (r->leaves && !gst_cf_request_failed (r)) {
     r->status.code = gst_cf_chain_leave (t->chain, r->in.buffer, r->out.buffer, !t->warm, &r->status);
