@@ -356,40 +356,39 @@ gst_cf_backend_reset (GstCfBackend *b)
 
 typedef enum { DONE, TRY_CPU, FAILED } Outcome;
 
-static gboolean
-map (GstCfBackend *b, GstCfFrame *frame, GstBuffer *buffer, GstMapFlags flags)
+/* The functions that map return NULL, or what went wrong, in words that the message of `status` continues. They post
+ * nothing, because the lock may be held. */
+static const gchar *
+map (GstCfBackend *b, GstCfFrame *frame, GstBuffer *buffer, GstMapFlags flags, CfStatus *status)
 {
-  CfStatus status = { 0 };
-
-  if (gst_cf_frame_map (frame, buffer, &b->info, b->format, flags, &status))
-    return TRUE;
-  gst_cf_backend_post_error (b->element, &status, flags & GST_MAP_WRITE ? "The output buffer cannot be written"
-      : "The input buffer cannot be read");
-  return FALSE;
-}
-
-static gboolean
-map_both (GstCfBackend *b, GstCfFrame *in, GstBuffer *in_buffer, GstMapFlags in_flags, GstCfFrame *out,
-    GstBuffer *out_buffer, GstMapFlags out_flags)
-{
-  if (!map (b, in, in_buffer, GST_MAP_READ | in_flags))
-    return FALSE;
-  if (map (b, out, out_buffer, GST_MAP_WRITE | out_flags))
-    return TRUE;
-  gst_cf_frame_unmap (in);
-  return FALSE;
+  if (gst_cf_frame_map (frame, buffer, &b->info, b->format, flags, status))
+    return NULL;
+  return flags & GST_MAP_WRITE ? "The output buffer cannot be written" : "The input buffer cannot be read";
 }
 
 /* Waits until the GPU has finished with a buffer that is going to be accessed outside the chain's stream. */
-static gboolean
-finish_buffer (GstCfBackend *b, GstBuffer *buffer)
+static const gchar *
+finish_buffer (GstBuffer *buffer, CfStatus *status)
 {
-  CfStatus status = { 0 };
+  return gst_cf_chain_finish (buffer, status) == CF_OK ? NULL
+      : "The GPU failed, and the frame cannot be read from its memory";
+}
 
-  if (gst_cf_chain_finish (buffer, &status) == CF_OK)
-    return TRUE;
-  gst_cf_backend_post_error (b->element, &status, "The GPU failed, and the frame cannot be read from its memory");
-  return FALSE;
+static const gchar *
+map_for_cpu (GstCfBackend *b, GstBuffer *in, GstCfFrame *src, GstBuffer *out, GstCfFrame *dst, CfStatus *status)
+{
+  const gchar *wrong = finish_buffer (in, status);
+
+  if (!wrong)
+    wrong = finish_buffer (out, status);
+  if (!wrong)
+    wrong = map (b, src, in, GST_MAP_READ, status);
+  if (wrong)
+    return wrong;
+  wrong = map (b, dst, out, GST_MAP_WRITE, status);
+  if (wrong)
+    gst_cf_frame_unmap (src);
+  return wrong;
 }
 
 /* Adds a frame to the history of the CPU plans of all modes except `but`, the mode whose plan filtered the frame (-1:
@@ -416,13 +415,13 @@ kind_of (const GstCfBackend *b, GstBuffer *buffer)
 
 /* Maps one side of a frame. The host, or a copy outside the chain's stream, accesses memory that is not this GPU's: for
  * that, waits for pending work on the buffer first. */
-static gboolean
-map_for_gpu (GstCfBackend *b, GstCfFrame *frame, const GstCfSide *side, GstMapFlags flags)
+static const gchar *
+map_for_gpu (GstCfBackend *b, GstCfFrame *frame, const GstCfSide *side, GstMapFlags flags, CfStatus *status)
 {
   const gboolean device = side->kind == GST_CF_DEVICE;
+  const gchar *wrong = device ? NULL : finish_buffer (side->buffer, status);
 
-  return (device || finish_buffer (b, side->buffer))
-      && map (b, frame, side->buffer, device ? flags | GST_CF_MAP_CUDA : flags);
+  return wrong ? wrong : map (b, frame, side->buffer, device ? flags | GST_CF_MAP_CUDA : flags, status);
 }
 
 /* Called by the submitting thread with the lock held. */
@@ -442,14 +441,15 @@ submit_gpu (GstCfBackend *b, GstCfPendingFrame *frame, guint slot)
     cf_fail (&r->status, CF_GPU_LOST, "an earlier GPU fault ended CUDA for this process; restart it");
     return;
   }
-  frame->mapped = map_for_gpu (b, &frame->src, &r->in, GST_MAP_READ);
-  if (frame->mapped && !map_for_gpu (b, &frame->dst, &r->out, GST_MAP_WRITE)) {
-    gst_cf_frame_unmap (&frame->src);
-    frame->mapped = FALSE;
-  }
-  frame->refused = !frame->mapped;
-  if (frame->refused)
+  frame->refusal = map_for_gpu (b, &frame->src, &r->in, GST_MAP_READ, &r->status);
+  if (frame->refusal)
     return;
+  frame->refusal = map_for_gpu (b, &frame->dst, &r->out, GST_MAP_WRITE, &r->status);
+  frame->mapped = !frame->refusal;
+  if (frame->refusal) {
+    gst_cf_frame_unmap (&frame->src);
+    return;
+  }
   r->leaves = r->out.kind == GST_CF_DEVICE && r->in.kind != GST_CF_PAGEABLE && !r->regions
       && gst_cf_chain_may_leave (&b->chain);
   gst_cf_transfer_submit (&b->transfer, r);
@@ -518,6 +518,7 @@ run_cpu (GstCfBackend *b, GstBuffer *in, GstBuffer *out, GstCfMode mode, guint64
   gboolean on_gpu = gst_cf_cuda_buffer_context (in) || gst_cf_cuda_buffer_context (out);
   CfStatus status = { 0 };
   GstCfFrame src, dst;
+  const gchar *wrong;
   guint64 start;
   CfCode code;
 
@@ -526,8 +527,11 @@ run_cpu (GstCfBackend *b, GstBuffer *in, GstBuffer *out, GstCfMode mode, guint64
     gst_cf_backend_post_error (b->element, &status, "The frame cannot be read from GPU memory");
     return FAILED;
   }
-  if (!finish_buffer (b, in) || !finish_buffer (b, out) || !map_both (b, &src, in, 0, &dst, out, 0))
+  wrong = map_for_cpu (b, in, &src, out, &dst, &status);
+  if (wrong) {
+    gst_cf_backend_post_error (b->element, &status, wrong);
     return FAILED;
+  }
   start = now_ns ();
   code = cf_plan_enqueue (b->cpu_plan[mode], NULL, &src.image, &dst.image, &status);
   time[GST_CF_KERNEL] = now_ns () - start;
@@ -602,14 +606,15 @@ gst_cf_backend_submit (GstCfBackend *b, GstCfPendingFrame *frame, guint slot, Gs
   frame->out = out;
   frame->start = now_ns ();
   frame->mode = mode_of (b, in);
-  frame->refused = frame->on_gpu = frame->mapped = FALSE;
+  frame->refusal = NULL;
+  frame->on_gpu = frame->mapped = FALSE;
   frame->request.status.code = CF_OK;
   g_mutex_lock (&b->lock);
   b->gap = in == out;
   if (in != out && b->configured && b->use_gpu)
     submit_gpu (b, frame, slot);
   g_mutex_unlock (&b->lock);
-  return !frame->refused && frame->request.status.code == CF_OK;
+  return !frame->refusal && frame->request.status.code == CF_OK;
 }
 
 static GstFlowReturn
@@ -633,8 +638,11 @@ gst_cf_backend_finish (GstCfBackend *b, GstCfPendingFrame *frame, gboolean drop)
     return passed (b, drop);
   if (!b->configured)
     return GST_FLOW_NOT_NEGOTIATED;
-  if (frame->refused)
+  if (frame->refusal) {
+    if (!drop)
+      gst_cf_backend_post_error (b->element, &frame->request.status, frame->refusal);
     return GST_FLOW_ERROR;
+  }
   if (frame->on_gpu) {
     outcome = finish_gpu (b, frame, time);
     by = outcome == DONE ? GST_CF_BY_GPU : GST_CF_BY_FALLBACK;

@@ -56,7 +56,8 @@ typedef struct {
 typedef struct {
   GstBuffer *in, *out; /* equal: the frame passes unfiltered */
   GstCfMode mode;
-  gboolean refused, on_gpu, mapped;
+  const gchar *refusal; /* NULL, or why the buffers cannot be mapped; request.status says more */
+  gboolean on_gpu, mapped;
   gboolean cuda_memory; /* the input or the output is in CUDA memory */
   GstCfFrame src, dst;
   GstCfFrameRequest request;
@@ -92,7 +93,7 @@ gboolean gst_cf_backend_may_pass (const GstCfBackend *b, GstBuffer *in);
 /* Returns whether gst_cf_backend_reset must be called before the next frame is filtered. Submitting thread. */
 gboolean gst_cf_backend_needs_reset (GstCfBackend *b);
 /* Queues a frame on the GPU where the GPU is in use. Returns FALSE, with or without an error, if this frame must be
- * finished before the next frame is submitted; posts nothing itself except where a buffer cannot be mapped. */
+ * finished before the next frame is submitted; posts nothing itself. */
 gboolean gst_cf_backend_submit (GstCfBackend *b, GstCfPendingFrame *frame, guint slot, GstBuffer *in, GstBuffer *out);
 /* Waits for a submitted frame, or filters it on the CPU. `drop`: discards the frame; only waits until the GPU no longer
  * uses its buffers. */

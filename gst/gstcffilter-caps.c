@@ -8,8 +8,6 @@
 #include "gstcfframe.h"
 #include "gstcfmemory.h"
 
-#include <string.h>
-
 #define GST_CAT_DEFAULT gst_cf_filter_debug
 
 static GstBaseTransformClass *parent; /* the class of GstBaseTransform */
@@ -173,9 +171,8 @@ src_event (GstBaseTransform *trans, GstEvent *event)
 }
 
 static gboolean
-set_caps (GstBaseTransform *trans, GstCaps *in_caps, GstCaps *out_caps)
+configure (GstCfFilter *self, GstCaps *in_caps, GstCaps *out_caps)
 {
-  GstCfFilter *self = GST_CF_FILTER (trans);
   GstCfFilterPrivate *priv = PRIV (self);
   const CfFilter *filter = FILTER (self);
   CfStatus status = { 0 };
@@ -187,7 +184,6 @@ set_caps (GstBaseTransform *trans, GstCaps *in_caps, GstCaps *out_caps)
   CfCode code;
   gboolean ok;
 
-  gst_cf_filter_drain (self);
   if (!gst_video_info_from_caps (&info, in_caps)) {
     GST_ELEMENT_ERROR (self, STREAM, FORMAT, ("The caps are not those of raw video"), ("%" GST_PTR_FORMAT, in_caps));
     return FALSE;
@@ -206,17 +202,37 @@ set_caps (GstBaseTransform *trans, GstCaps *in_caps, GstCaps *out_caps)
   priv->have_video = code == CF_OK;
   GST_OBJECT_UNLOCK (self);
   if (code == CF_OK) {
-    priv->refusal[0] = '\0';
     ok = gst_cf_backend_configure (&priv->backend, &info, &common, params);
     update_latency (self, &info);
   } else {
-    /* Rejected caps arrive again with the next event: post the same error once only. */
-    if (strcmp (priv->refusal, status.message) != 0)
-      GST_ELEMENT_ERROR (self, LIBRARY, SETTINGS, ("%s", status.message), (NULL));
-    g_strlcpy (priv->refusal, status.message, sizeof priv->refusal);
+    GST_ELEMENT_ERROR (self, LIBRARY, SETTINGS, ("%s", status.message), (NULL));
     ok = FALSE;
   }
   cf_params_free (filter, params);
+  return ok;
+}
+
+/* Refused caps arrive again with the next event or frame. Without a change of the parameters they are refused again
+ * without a further error: a stream must not go on after an error. */
+static gboolean
+set_caps (GstBaseTransform *trans, GstCaps *in_caps, GstCaps *out_caps)
+{
+  GstCfFilter *self = GST_CF_FILTER (trans);
+  GstCfFilterPrivate *priv = PRIV (self);
+  guint serial;
+  gboolean ok;
+
+  gst_cf_filter_drain (self);
+  GST_OBJECT_LOCK (self);
+  serial = priv->serial;
+  GST_OBJECT_UNLOCK (self);
+  if (priv->refused_caps && priv->refused_serial == serial && gst_caps_is_equal (priv->refused_caps, in_caps))
+    return FALSE;
+  ok = configure (self, in_caps, out_caps);
+  GST_OBJECT_LOCK (self);
+  priv->refused_serial = priv->serial;
+  GST_OBJECT_UNLOCK (self);
+  gst_caps_replace (&priv->refused_caps, ok ? NULL : in_caps);
   gst_cf_filter_update_active_backend (self);
   return ok;
 }
@@ -251,6 +267,7 @@ make_pool (GstCfFilter *self, GstCaps *caps, gboolean meta, guint min, guint *si
   if (cuda && !priv->backend.transfer.context)
     return NULL;
   pool = cuda ? gst_cf_cuda_pool_new (priv->backend.transfer.context) : gst_cf_pool_new (priv->allocator);
+  g_object_set_data (G_OBJECT (pool), GST_CF_POOL_MAKER, self);
   config = gst_buffer_pool_get_config (pool);
   gst_buffer_pool_config_set_params (config, caps, (guint) MAX (*size, GST_VIDEO_INFO_SIZE (&info)), min, 0);
   if (meta)

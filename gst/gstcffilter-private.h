@@ -39,12 +39,16 @@ typedef struct {
   CfVideo video;
   gboolean same_memory; /* on both pads, so an input buffer can be pushed as output */
 
-  gchar refusal[sizeof ((CfStatus *) 0)->message]; /* the error of the last rejected caps */
+  GstCaps *refused_caps; /* the error for these input caps was posted, */
+  guint refused_serial;  /* with the parameters of this serial */
+  GThread *animating;    /* atomic: the thread in which GstController sets properties */
+  gint64 animation_warned; /* time of the last warning about a value of an animation, us */
 
   GstObject *context;
   GstCfBackend backend;
   GstAllocator *allocator; /* host memory, pinned where there is a GPU */
   gint reset;              /* atomic: reset the backend before the next frame */
+  gint posted;             /* atomic: an error was posted since the start or the last flush */
 
   /* frames-in-flight > 1 */
   GstCfOutput output;
@@ -69,6 +73,8 @@ gpointer gst_cf_filter_snapshot (GstCfFilter *self, CfCommon *common);
 void gst_cf_filter_update_active_backend (GstCfFilter *self);
 
 /* gstcffilter-caps.c */
+/* The key of the data of a pool that names the element that made it. */
+#define GST_CF_POOL_MAKER "gst-cf-pool-maker"
 /* Installs the virtual functions for caps, queries and allocation. */
 void gst_cf_filter_install_negotiation (GstBaseTransformClass *klass);
 

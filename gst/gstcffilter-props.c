@@ -5,6 +5,8 @@
  * table. */
 #include "gstcffilter-private.h"
 
+#include <string.h>
+
 #define GST_CAT_DEFAULT gst_cf_filter_debug
 
 enum {
@@ -278,6 +280,50 @@ set_value (const CfFilter *filter, gint row, const GValue *value, CfCommon *comm
   return code;
 }
 
+/* Sets a value and checks all parameters together; `video`: NULL before the caps are known. */
+static CfCode
+set_checked (const CfFilter *filter, gint row, const GValue *value, const CfVideo *video, CfCommon *common,
+    gpointer params, CfStatus *status)
+{
+  CfCode code = set_value (filter, row, value, common, params, status);
+
+  return code == CF_OK ? cf_filter_check (filter, video, common, params, status) : code;
+}
+
+/* Sets a value that GstController computes: where it is refused (an even kernel-size), the next larger or smaller
+ * whole number. */
+static CfCode
+set_animated (const CfFilter *filter, gint row, const GValue *value, const CfVideo *video, CfCommon *common,
+    gpointer params, CfStatus *status)
+{
+  CfCode code = set_checked (filter, row, value, video, common, params, status);
+
+  for (gint step = 1; code != CF_OK && step >= -1 && G_VALUE_HOLDS_INT (value); step -= 2) {
+    CfStatus ignored = { 0 };
+    GValue near = G_VALUE_INIT;
+
+    g_value_init (&near, G_TYPE_INT);
+    g_value_set_int (&near, g_value_get_int (value) + step);
+    code = set_checked (filter, row, &near, video, common, params, &ignored);
+    g_value_unset (&near);
+  }
+  return code;
+}
+
+/* Posts why a value was refused; of the values of an animation at most one a second. */
+static void
+warn_refused (GstCfFilter *self, const CfStatus *status, gboolean animated)
+{
+  GstCfFilterPrivate *priv = PRIV (self);
+  gint64 now = g_get_monotonic_time ();
+
+  if (animated && priv->animation_warned && now - priv->animation_warned < G_USEC_PER_SEC)
+    return;
+  if (animated)
+    priv->animation_warned = now;
+  GST_ELEMENT_WARNING (self, LIBRARY, SETTINGS, ("%s; the previous value is kept", status->message), (NULL));
+}
+
 /* Changes row `row` of the table (< 0: apply-to) and checks all parameters together. Before the start every value is
  * accepted, and start checks it; later an invalid value leaves the old one in place, with a warning on the bus. The
  * object lock is not held during the check, because a row may name a file to be read. If another thread changes a
@@ -287,6 +333,7 @@ change (GstCfFilter *self, gint row, const GValue *value)
 {
   GstCfFilterPrivate *priv = PRIV (self);
   const CfFilter *filter = FILTER (self);
+  gboolean animated = g_atomic_pointer_get (&priv->animating) == g_thread_self ();
   gpointer params, old = NULL;
   CfStatus status = { 0 };
   gboolean current;
@@ -306,11 +353,12 @@ change (GstCfFilter *self, gint row, const GValue *value)
     have_video = priv->have_video;
     video = priv->video;
     GST_OBJECT_UNLOCK (self);
-    code = set_value (filter, row, value, &common, params, &status);
-    if (code == CF_OK && started)
-      code = cf_filter_check (filter, have_video ? &video : NULL, &common, params, &status);
-    if (!started)
-      code = CF_OK;
+    code = CF_OK;
+    if (started)
+      code = (animated ? set_animated : set_checked) (filter, row, value, have_video ? &video : NULL, &common, params,
+          &status);
+    else
+      set_value (filter, row, value, &common, params, &status);
     GST_OBJECT_LOCK (self);
     current = serial == priv->serial;
     if (current && code == CF_OK) {
@@ -327,7 +375,7 @@ change (GstCfFilter *self, gint row, const GValue *value)
   } while (!current);
   cf_params_free (filter, old);
   if (code != CF_OK)
-    GST_ELEMENT_WARNING (self, LIBRARY, SETTINGS, ("%s; the previous value is kept", status.message), (NULL));
+    warn_refused (self, &status, animated);
 }
 
 static void
@@ -335,6 +383,7 @@ set_property (GObject *object, guint id, const GValue *value, GParamSpec *spec)
 {
   GstCfFilter *self = GST_CF_FILTER (object);
   GstCfFilterPrivate *priv = PRIV (self);
+  gboolean late = FALSE;
 
   if (id >= PROP_FILTER || id == PROP_APPLY_TO) {
     change (self, id == PROP_APPLY_TO ? -1 : (gint) (id - PROP_FILTER), value);
@@ -343,15 +392,19 @@ set_property (GObject *object, guint id, const GValue *value, GParamSpec *spec)
   GST_OBJECT_LOCK (self);
   switch (id) {
     case PROP_BACKEND:
+      late = priv->started && (gint) priv->wanted_backend != g_value_get_enum (value);
       priv->wanted_backend = (GstCfBackendKind) g_value_get_enum (value);
       break;
     case PROP_CUDA_DEVICE_ID:
+      late = priv->started && priv->device != g_value_get_int (value);
       priv->device = g_value_get_int (value);
       break;
     case PROP_ON_GPU_ERROR:
+      late = priv->started && (gint) priv->on_gpu_error != g_value_get_enum (value);
       priv->on_gpu_error = (GstCfOnGpuError) g_value_get_enum (value);
       break;
     case PROP_FRAMES_IN_FLIGHT:
+      late = priv->started && priv->frames_in_flight != g_value_get_int (value);
       priv->frames_in_flight = g_value_get_int (value);
       break;
     default:
@@ -359,6 +412,9 @@ set_property (GObject *object, guint id, const GValue *value, GParamSpec *spec)
       break;
   }
   GST_OBJECT_UNLOCK (self);
+  if (late)
+    GST_ELEMENT_WARNING (self, LIBRARY, SETTINGS,
+        ("%s is read when the element starts: the new value takes effect after the READY state", spec->name), (NULL));
 }
 
 static void
@@ -440,6 +496,17 @@ gst_cf_filter_install_params (GObjectClass *klass, const CfFilter *filter)
   for (guint i = 0; i < info->n_params; i++)
     if (!info->params[i].hidden)
       g_object_class_install_property (klass, PROP_FILTER + i, make_spec (filter, &info->params[i]));
+}
+
+gint
+gst_cf_filter_int_param (GstCfFilter *self, gconstpointer params, const gchar *name)
+{
+  const CfFilterInfo *info = cf_filter_info (FILTER (self));
+
+  for (guint i = 0; i < info->n_params; i++)
+    if (strcmp (info->params[i].name, name) == 0)
+      return G_STRUCT_MEMBER (const gint, params, info->params[i].offset);
+  g_return_val_if_reached (0);
 }
 
 gpointer

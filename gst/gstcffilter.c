@@ -77,9 +77,8 @@ release (GstCfFilter *self)
 }
 
 static gboolean
-start (GstBaseTransform *trans)
+start (GstCfFilter *self)
 {
-  GstCfFilter *self = GST_CF_FILTER (trans);
   GstCfFilterPrivate *priv = PRIV (self);
   CfStatus status = { 0 };
   gboolean fail_on_gpu_error;
@@ -116,7 +115,8 @@ start (GstBaseTransform *trans)
   }
   priv->allocator = gst_cf_allocator_new (priv->backend.use_gpu ? priv->context : NULL);
   g_atomic_int_set (&priv->reset, FALSE);
-  priv->refusal[0] = '\0';
+  g_atomic_int_set (&priv->posted, FALSE);
+  gst_caps_replace (&priv->refused_caps, NULL);
   GST_OBJECT_LOCK (self);
   priv->has_gpu = priv->backend.use_gpu;
   priv->started = TRUE;
@@ -126,11 +126,21 @@ start (GstBaseTransform *trans)
   return TRUE;
 }
 
-static gboolean
-stop (GstBaseTransform *trans)
+/* Starts before the pads are active and stops after they are not, so that no caps and no frame arrive in between. The
+ * virtual functions start and stop of the base class do not promise that: a pad accepts data before start returns. */
+static GstStateChangeReturn
+change_state (GstElement *element, GstStateChange transition)
 {
-  release (GST_CF_FILTER (trans));
-  return TRUE;
+  GstCfFilter *self = GST_CF_FILTER (element);
+  gboolean starts = transition == GST_STATE_CHANGE_READY_TO_PAUSED;
+  GstStateChangeReturn result;
+
+  if (starts && !start (self))
+    return GST_STATE_CHANGE_FAILURE;
+  result = GST_ELEMENT_CLASS (gst_cf_filter_parent_class)->change_state (element, transition);
+  if (transition == GST_STATE_CHANGE_PAUSED_TO_READY || (starts && result == GST_STATE_CHANGE_FAILURE))
+    release (self);
+  return result;
 }
 
 static void
@@ -205,8 +215,11 @@ before_transform (GstBaseTransform *trans, GstBuffer *buffer)
 
   if (trans->segment.format == GST_FORMAT_TIME)
     time = gst_segment_to_stream_time (&trans->segment, GST_FORMAT_TIME, GST_BUFFER_TIMESTAMP (buffer));
-  if (GST_CLOCK_TIME_IS_VALID (time))
+  if (GST_CLOCK_TIME_IS_VALID (time)) {
+    g_atomic_pointer_set (&priv->animating, g_thread_self ());
     gst_object_sync_values (GST_OBJECT (self), time);
+    g_atomic_pointer_set (&priv->animating, NULL);
+  }
   adopt_context (self, buffer);
   GST_OBJECT_LOCK (self);
   if (priv->seen != priv->serial)
@@ -256,8 +269,10 @@ finish (GstCfFilter *self, GstCfPendingFrame *frame, gboolean drop)
   GstCfFilterPrivate *priv = PRIV (self);
   GstFlowReturn flow = gst_cf_backend_finish (&priv->backend, frame, drop);
 
-  if (flow == GST_FLOW_OK && !drop && frame->in != frame->out && priv->backend.traits.has_regions && klass->regions)
-    klass->regions (self, frame->out, &priv->backend.info, &priv->backend.regions);
+  /* New parameters are applied only while no frame is pending, so these are the frame's. */
+  if (flow == GST_FLOW_OK && !drop && frame->in != frame->out && priv->backend.traits.has_regions && klass->regions
+      && !klass->regions (self, frame->out, &priv->backend.info, &priv->backend.regions, priv->backend.params))
+    flow = GST_FLOW_ERROR;
   gst_cf_filter_update_active_backend (self);
   return flow;
 }
@@ -376,12 +391,15 @@ generate_output (GstBaseTransform *trans, GstBuffer **out)
   return in ? submit_frame (GST_CF_FILTER (trans), in) : GST_FLOW_OK;
 }
 
-/* Corrects the count of frames in QoS messages: the base class does not count those that the output thread pushes. */
+/* Notes errors, for may_end. Corrects the count of frames in QoS messages: the base class does not count those that the
+ * output thread pushes. */
 static gboolean
 post_message (GstElement *element, GstMessage *message)
 {
   GstCfFilterPrivate *priv = PRIV (GST_CF_FILTER (element));
 
+  if (GST_MESSAGE_TYPE (message) == GST_MESSAGE_ERROR)
+    g_atomic_int_set (&priv->posted, TRUE);
   if (GST_MESSAGE_TYPE (message) == GST_MESSAGE_QOS && priv->slots > 1 && GST_MESSAGE_SRC (message)
       == GST_OBJECT_CAST (element)) {
     guint64 dropped, pushed;
@@ -399,6 +417,21 @@ post_message (GstElement *element, GstMessage *message)
 
 /* ---- events ------------------------------------------------------------- */
 
+/* Returns whether EOS is to go on after all frames. If downstream refused one of the last frames, no later frame
+ * carries that to upstream: EOS must not say that the stream is complete. An error is posted instead, as queue does. */
+static gboolean
+may_end (GstCfFilter *self)
+{
+  GstCfFilterPrivate *priv = PRIV (self);
+  GstFlowReturn flow = priv->slots > 1 ? gst_cf_output_take_flow (&priv->output) : GST_FLOW_OK;
+
+  if (flow != GST_FLOW_NOT_LINKED && flow >= GST_FLOW_EOS)
+    return TRUE;
+  if (!g_atomic_int_get (&priv->posted))
+    GST_ELEMENT_FLOW_ERROR (self, flow);
+  return FALSE;
+}
+
 static void
 flush_stop (GstCfFilter *self)
 {
@@ -406,39 +439,49 @@ flush_stop (GstCfFilter *self)
 
   gst_cf_output_set_flushing (&priv->output, FALSE);
   g_atomic_int_set (&priv->reset, TRUE);
+  g_atomic_int_set (&priv->posted, FALSE);
   priv->discont = FALSE;
   GST_OBJECT_LOCK (self);
   priv->pushed = 0;
   GST_OBJECT_UNLOCK (self);
 }
 
+/* Another element may own the pool, and then flushes it itself. */
+static void
+set_pool_flushing (GstCfFilter *self, gboolean flushing)
+{
+  GstBufferPool *pool = gst_base_transform_get_buffer_pool (GST_BASE_TRANSFORM (self));
+
+  if (pool && g_object_get_data (G_OBJECT (pool), GST_CF_POOL_MAKER) == self)
+    gst_buffer_pool_set_flushing (pool, flushing);
+  if (pool)
+    gst_object_unref (pool);
+}
+
 static gboolean
 sink_event (GstBaseTransform *trans, GstEvent *event)
 {
   GstCfFilter *self = GST_CF_FILTER (trans);
-  GstBufferPool *pool = NULL;
 
   switch (GST_EVENT_TYPE (event)) {
     case GST_EVENT_FLUSH_START:
       /* The streaming thread may be waiting for a slot or for a buffer of the pool; flushing wakes it. */
       gst_cf_output_set_flushing (&PRIV (self)->output, TRUE);
-      pool = gst_base_transform_get_buffer_pool (trans);
-      if (pool)
-        gst_buffer_pool_set_flushing (pool, TRUE);
+      set_pool_flushing (self, TRUE);
       break;
     case GST_EVENT_FLUSH_STOP:
       flush_stop (self);
-      pool = gst_base_transform_get_buffer_pool (trans);
-      if (pool)
-        gst_buffer_pool_set_flushing (pool, FALSE);
+      set_pool_flushing (self, FALSE);
       break;
     default:
       if (GST_EVENT_IS_SERIALIZED (event))
         gst_cf_filter_drain (self);
+      if (GST_EVENT_TYPE (event) == GST_EVENT_EOS && !may_end (self)) {
+        gst_event_unref (event);
+        return FALSE;
+      }
       break;
   }
-  if (pool)
-    gst_object_unref (pool);
   return GST_BASE_TRANSFORM_CLASS (gst_cf_filter_parent_class)->sink_event (trans, event);
 }
 
@@ -466,7 +509,8 @@ finalize (GObject *object)
   GstCfFilter *self = GST_CF_FILTER (object);
   GstCfFilterPrivate *priv = PRIV (self);
 
-  release (self); /* does nothing after stop */
+  release (self); /* does nothing after a stop */
+  gst_caps_replace (&priv->refused_caps, NULL);
   gst_cf_output_clear (&priv->output);
   gst_cf_backend_clear (&priv->backend);
   cf_params_free (FILTER (self), priv->params);
@@ -490,13 +534,12 @@ gst_cf_filter_class_init (GstCfFilterClass *klass)
   object->constructed = constructed;
   object->finalize = finalize;
   gst_cf_filter_install_properties (object);
+  element->change_state = GST_DEBUG_FUNCPTR (change_state);
   element->set_context = GST_DEBUG_FUNCPTR (set_context);
   element->post_message = GST_DEBUG_FUNCPTR (post_message);
   gst_element_class_add_pad_template (element, gst_pad_template_new ("sink", GST_PAD_SINK, GST_PAD_ALWAYS, caps));
   gst_element_class_add_pad_template (element, gst_pad_template_new ("src", GST_PAD_SRC, GST_PAD_ALWAYS, caps));
   gst_caps_unref (caps);
-  trans->start = GST_DEBUG_FUNCPTR (start);
-  trans->stop = GST_DEBUG_FUNCPTR (stop);
   gst_cf_filter_install_negotiation (trans);
   trans->before_transform = GST_DEBUG_FUNCPTR (before_transform);
   trans->prepare_output_buffer = GST_DEBUG_FUNCPTR (prepare_output_buffer);

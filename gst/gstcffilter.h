@@ -18,13 +18,17 @@ struct _GstCfFilterClass {
   GstBaseTransformClass parent_class;
   const CfFilter *filter;
   /* For a filter that finds regions, else NULL: receives the regions of `buffer` before it is pushed, and may add metas
-   * to it. Called by the finishing thread for each frame whose regions the properties request. */
-  void (*regions) (GstCfFilter *self, GstBuffer *buffer, const GstVideoInfo *info, const CfRegions *regions);
+   * to it; `params`: the frame's. Called by the finishing thread for each frame whose regions the properties request.
+   * Returns FALSE after an element error. */
+  gboolean (*regions) (GstCfFilter *self, GstBuffer *buffer, const GstVideoInfo *info, const CfRegions *regions,
+      gconstpointer params);
 };
 
 /* Sets the filter of a class and installs the properties of its parameter table. An element's class_init calls it after
  * setting the metadata. */
 void gst_cf_filter_class_setup (GstCfFilterClass *klass, const gchar *stem);
+/* Returns the value of the row `name` of the filter's table in `params`, which must be of type int, bool or enum. */
+gint gst_cf_filter_int_param (GstCfFilter *self, gconstpointer params, const gchar *name);
 
 G_END_DECLS
 #endif

@@ -55,6 +55,7 @@ struct _GstCudaSegment {
   GstCfFilter parent;
   /* Running time and clock time of the last message. */
   GstClockTime last_running, last_clock;
+  GstCudaSegmentMaps *maps;
 };
 
 G_DEFINE_TYPE_WITH_CODE (GstCudaSegment, gst_cuda_segment, GST_TYPE_CF_FILTER,
@@ -77,34 +78,53 @@ message_is_due (GstCudaSegment *self, GstClockTime running, GstClockTime interva
   return TRUE;
 }
 
-static void
-regions_found (GstCfFilter *filter, GstBuffer *buffer, const GstVideoInfo *info, const CfRegions *regions)
+static gboolean
+regions_found (GstCfFilter *filter, GstBuffer *buffer, const GstVideoInfo *info, const CfRegions *regions,
+    gconstpointer params)
 {
   GstCudaSegment *self = GST_CUDA_SEGMENT (filter);
   const GstSegment *segment = &GST_BASE_TRANSFORM (filter)->segment;
   GstClockTime running = GST_CLOCK_TIME_NONE;
-  gboolean region_meta, label_meta;
-  gint interval;
+  gint interval = gst_cf_filter_int_param (filter, params, "message-interval");
 
-  g_object_get (self, "region-meta", &region_meta, "label-meta", &label_meta, "message-interval", &interval, NULL);
-  if (region_meta)
+  if (gst_cf_filter_int_param (filter, params, "region-meta"))
     gst_cuda_segment_add_regions (buffer, regions);
-  if (label_meta && regions->label) /* NULL if label-meta was set after this frame was submitted */
-    gst_cuda_segment_add_labels (buffer, info, regions);
+  if (gst_cf_filter_int_param (filter, params, "label-meta")
+      && !gst_cuda_segment_add_labels (buffer, self->maps, info, regions)) {
+    GST_ELEMENT_ERROR (self, RESOURCE, NO_SPACE_LEFT,
+        ("There is no memory for the label map of a frame of %d x %d pixels (label-meta=true)",
+            GST_VIDEO_INFO_WIDTH (info), GST_VIDEO_INFO_HEIGHT (info)), (NULL));
+    return FALSE;
+  }
   if (segment->format == GST_FORMAT_TIME)
     running = gst_segment_to_running_time (segment, GST_FORMAT_TIME, GST_BUFFER_PTS (buffer));
   if (interval > 0 && message_is_due (self, running, (GstClockTime) interval * GST_MSECOND))
     gst_element_post_message (GST_ELEMENT (self), gst_message_new_element (GST_OBJECT (self),
             gst_cuda_segment_describe (buffer, segment, info, regions)));
+  return TRUE;
 }
 
-static gboolean
-start (GstBaseTransform *trans)
+static GstStateChangeReturn
+change_state (GstElement *element, GstStateChange transition)
 {
-  GstCudaSegment *self = GST_CUDA_SEGMENT (trans);
+  GstCudaSegment *self = GST_CUDA_SEGMENT (element);
+  GstStateChangeReturn result;
 
-  self->last_running = self->last_clock = GST_CLOCK_TIME_NONE;
-  return GST_BASE_TRANSFORM_CLASS (gst_cuda_segment_parent_class)->start (trans);
+  if (transition == GST_STATE_CHANGE_READY_TO_PAUSED)
+    self->last_running = self->last_clock = GST_CLOCK_TIME_NONE;
+  result = GST_ELEMENT_CLASS (gst_cuda_segment_parent_class)->change_state (element, transition);
+  if (transition == GST_STATE_CHANGE_PAUSED_TO_READY)
+    gst_cuda_segment_maps_trim (self->maps);
+  return result;
+}
+
+static void
+finalize (GObject *object)
+{
+  GstCudaSegment *self = GST_CUDA_SEGMENT (object);
+
+  gst_cuda_segment_maps_unref (self->maps);
+  G_OBJECT_CLASS (gst_cuda_segment_parent_class)->finalize (object);
 }
 
 static void
@@ -114,7 +134,8 @@ gst_cuda_segment_class_init (GstCudaSegmentClass *klass)
       "Filter/Effect/Video/Hardware",
       "Finds regions of similar colour and tracks them over time, on the GPU, or on the CPU if there is no GPU",
       "The gst-cuda-filters authors");
-  GST_BASE_TRANSFORM_CLASS (klass)->start = GST_DEBUG_FUNCPTR (start);
+  G_OBJECT_CLASS (klass)->finalize = finalize;
+  GST_ELEMENT_CLASS (klass)->change_state = GST_DEBUG_FUNCPTR (change_state);
   GST_CF_FILTER_CLASS (klass)->regions = GST_DEBUG_FUNCPTR (regions_found);
   gst_cuda_segment_register_meta ();
   gst_cf_filter_class_setup (GST_CF_FILTER_CLASS (klass), "segment");
@@ -123,5 +144,5 @@ gst_cuda_segment_class_init (GstCudaSegmentClass *klass)
 static void
 gst_cuda_segment_init (GstCudaSegment *self)
 {
-  (void) self;
+  self->maps = gst_cuda_segment_maps_new ();
 }

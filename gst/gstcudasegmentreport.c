@@ -123,22 +123,120 @@ gst_cuda_segment_register_meta (void)
   g_once_init_leave (&once, 1);
 }
 
-static GBytes *
-labels_of (const GstVideoInfo *info, const CfRegions *regions)
-{
-  gsize row = 2 * (gsize) GST_VIDEO_INFO_WIDTH (info), rows = (gsize) GST_VIDEO_INFO_HEIGHT (info);
-  guint8 *labels = g_malloc (row * rows);
+/* Blocks of label maps that no buffer refers to any more: a new map of 8000 x 8000 pixels would be 128 MB of fresh
+ * pages a frame. */
+#define MAX_IDLE 4
 
-  for (gsize y = 0; y < rows; y++)
-    memcpy (labels + y * row, (const guint8 *) regions->label + y * regions->pitch, row);
-  return g_bytes_new_take (labels, row * rows);
+struct _GstCudaSegmentMaps {
+  gint refs; /* atomic: the element's and one of each block in use */
+  GMutex lock;
+  gsize size; /* of each idle block */
+  guint n_idle;
+  gpointer idle[MAX_IDLE];
+};
+
+typedef struct {
+  GstCudaSegmentMaps *maps;
+  gpointer data;
+  gsize size;
+} Block;
+
+GstCudaSegmentMaps *
+gst_cuda_segment_maps_new (void)
+{
+  GstCudaSegmentMaps *maps = g_new0 (GstCudaSegmentMaps, 1);
+
+  maps->refs = 1;
+  g_mutex_init (&maps->lock);
+  return maps;
+}
+
+/* Lock held. */
+static void
+free_idle (GstCudaSegmentMaps *maps)
+{
+  while (maps->n_idle > 0)
+    g_free (maps->idle[--maps->n_idle]);
+  maps->size = 0;
+}
+
+void
+gst_cuda_segment_maps_trim (GstCudaSegmentMaps *maps)
+{
+  g_mutex_lock (&maps->lock);
+  free_idle (maps);
+  g_mutex_unlock (&maps->lock);
+}
+
+void
+gst_cuda_segment_maps_unref (GstCudaSegmentMaps *maps)
+{
+  if (!g_atomic_int_dec_and_test (&maps->refs))
+    return;
+  free_idle (maps);
+  g_mutex_clear (&maps->lock);
+  g_free (maps);
+}
+
+/* Called by the thread that drops the last reference to a map. */
+static void
+release_block (gpointer data)
+{
+  Block *block = data;
+  GstCudaSegmentMaps *maps = block->maps;
+
+  g_mutex_lock (&maps->lock);
+  if (block->size == maps->size && maps->n_idle < MAX_IDLE) {
+    maps->idle[maps->n_idle++] = block->data;
+    block->data = NULL;
+  }
+  g_mutex_unlock (&maps->lock);
+  g_free (block->data);
+  g_free (block);
+  gst_cuda_segment_maps_unref (maps);
+}
+
+/* Returns NULL where there is no memory. */
+static gpointer
+take_block (GstCudaSegmentMaps *maps, gsize size)
+{
+  gpointer data = NULL;
+
+  g_mutex_lock (&maps->lock);
+  if (maps->size != size)
+    free_idle (maps);
+  maps->size = size;
+  if (maps->n_idle > 0)
+    data = maps->idle[--maps->n_idle];
+  g_mutex_unlock (&maps->lock);
+  return data ? data : g_try_malloc (size);
 }
 
 static GBytes *
+labels_of (GstCudaSegmentMaps *maps, const GstVideoInfo *info, const CfRegions *regions)
+{
+  gsize row = 2 * (gsize) GST_VIDEO_INFO_WIDTH (info), rows = (gsize) GST_VIDEO_INFO_HEIGHT (info);
+  guint8 *labels = take_block (maps, row * rows);
+  Block *block;
+
+  if (!labels)
+    return NULL;
+  for (gsize y = 0; y < rows; y++)
+    memcpy (labels + y * row, (const guint8 *) regions->label + y * regions->pitch, row);
+  block = g_new (Block, 1);
+  *block = (Block) { maps, labels, row * rows };
+  g_atomic_int_inc (&maps->refs);
+  return g_bytes_new_with_free_func (labels, row * rows, release_block, block);
+}
+
+/* Returns NULL where there is no memory. */
+static GBytes *
 list_of (const CfRegions *regions)
 {
-  GstCudaSegmentRegion *list = g_new0 (GstCudaSegmentRegion, regions->n);
+  GstCudaSegmentRegion *list = g_try_new0 (GstCudaSegmentRegion, MAX (regions->n, 1));
 
+  if (!list)
+    return NULL;
   for (unsigned i = 0; i < regions->n; i++) {
     const CfRegion *r = &regions->region[i];
 
@@ -149,12 +247,17 @@ list_of (const CfRegions *regions)
   return g_bytes_new_take (list, regions->n * sizeof *list);
 }
 
-void
-gst_cuda_segment_add_labels (GstBuffer *buffer, const GstVideoInfo *info, const CfRegions *regions)
+gboolean
+gst_cuda_segment_add_labels (GstBuffer *buffer, GstCudaSegmentMaps *maps, const GstVideoInfo *info,
+    const CfRegions *regions)
 {
   GstCustomMeta *meta = gst_buffer_get_custom_meta (buffer, GST_CUDA_SEGMENT_META_NAME);
-  GBytes *labels = labels_of (info, regions), *list = list_of (regions);
+  GBytes *labels = labels_of (maps, info, regions), *list = labels ? list_of (regions) : NULL;
 
+  if (!list) {
+    g_clear_pointer (&labels, g_bytes_unref);
+    return FALSE;
+  }
   if (!meta)
     meta = gst_buffer_add_custom_meta (buffer, GST_CUDA_SEGMENT_META_NAME);
   gst_structure_set (gst_custom_meta_get_structure (meta), "width", G_TYPE_UINT, (guint) GST_VIDEO_INFO_WIDTH (info),
@@ -163,4 +266,5 @@ gst_cuda_segment_add_labels (GstBuffer *buffer, const GstVideoInfo *info, const 
       "regions", G_TYPE_BYTES, list, NULL);
   g_bytes_unref (labels);
   g_bytes_unref (list);
+  return TRUE;
 }

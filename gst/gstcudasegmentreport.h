@@ -16,8 +16,17 @@ G_BEGIN_DECLS
 void gst_cuda_segment_register_meta (void);
 /* Attaches one GstVideoRegionOfInterestMeta per region that has pixels. */
 void gst_cuda_segment_add_regions (GstBuffer *buffer, const CfRegions *regions);
-/* Attaches the label map, or replaces that of an earlier element. */
-void gst_cuda_segment_add_labels (GstBuffer *buffer, const GstVideoInfo *info, const CfRegions *regions);
+/* Keeps the memory of label maps for the next frames. Thread-safe: buffers are freed in any thread, and may outlive the
+ * element. */
+typedef struct _GstCudaSegmentMaps GstCudaSegmentMaps;
+GstCudaSegmentMaps *gst_cuda_segment_maps_new (void);
+void gst_cuda_segment_maps_unref (GstCudaSegmentMaps *maps);
+/* Frees the memory that no buffer uses. */
+void gst_cuda_segment_maps_trim (GstCudaSegmentMaps *maps);
+/* Attaches the label map, or replaces that of an earlier element. Returns FALSE, and attaches nothing, where there is no
+ * memory. */
+gboolean gst_cuda_segment_add_labels (GstBuffer *buffer, GstCudaSegmentMaps *maps, const GstVideoInfo *info,
+    const CfRegions *regions);
 /* Returns the structure of the bus message. */
 GstStructure *gst_cuda_segment_describe (GstBuffer *buffer, const GstSegment *segment, const GstVideoInfo *info,
     const CfRegions *regions);

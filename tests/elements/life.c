@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
+ *
+ * life.c: what a stream meets in a year: data that arrives while the element starts, frames that downstream refuses,
+ * animated properties, a shortage of memory. */
+#include "gate.h"
+
+#include <gst/controller/controller.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+static const gchar *const elements[] = { "cudamedian", "cudaconvolve", "cudairfilter", "cudasegment" };
+
+/* ---- start -------------------------------------------------------------- */
+
+typedef struct {
+  GstHarness *h;
+  const GstVideoInfo *info;
+  gint end; /* atomic */
+} Flood;
+
+static gpointer
+push_until_end (gpointer data)
+{
+  Flood *flood = data;
+  GstPad *pad = flood->h->srcpad;
+
+  while (!g_atomic_int_get (&flood->end)) {
+    GstSegment segment;
+
+    gst_segment_init (&segment, GST_FORMAT_TIME);
+    gst_pad_push_event (pad, gst_event_new_stream_start ("flood"));
+    gst_pad_push_event (pad, gst_event_new_caps (gst_video_info_to_caps (flood->info)));
+    gst_pad_push_event (pad, gst_event_new_segment (&segment));
+    for (guint i = 0; i < 4; i++)
+      gst_pad_push (pad, random_frame (flood->info, i, 0));
+  }
+  return NULL;
+}
+
+GST_START_TEST (data_while_starting)
+{
+  GstElement *element = new_element_of (elements[__i__ / 2], "frames-in-flight", __i__ % 2 ? "3" : "1", NULL);
+  GstHarness *h = new_harness (element);
+  GstVideoInfo info;
+  Flood flood = { h, &info, FALSE };
+  GThread *thread;
+
+  set_caps (h, video_caps ("GRAY8", 16, 16, NULL), &info);
+  gst_harness_set_drop_buffers (h, TRUE);
+  thread = g_thread_new ("flood", push_until_end, &flood);
+  for (gint i = 0; i < 300; i++) {
+    fail_if (gst_element_set_state (element, GST_STATE_NULL) == GST_STATE_CHANGE_FAILURE);
+    fail_if (gst_element_set_state (element, GST_STATE_PLAYING) == GST_STATE_CHANGE_FAILURE);
+  }
+  g_atomic_int_set (&flood.end, TRUE);
+  g_thread_join (thread);
+  gst_harness_teardown (h);
+}
+GST_END_TEST
+
+/* ---- refusals ----------------------------------------------------------- */
+
+/* Downstream accepts the first frame and refuses the next two, after which EOS comes. */
+GST_START_TEST (last_frames_refused)
+{
+  static const struct {
+    GstFlowReturn flow;
+    gboolean ends, error;
+  } cases[] = { { GST_FLOW_ERROR, FALSE, TRUE }, { GST_FLOW_NOT_NEGOTIATED, FALSE, TRUE },
+    { GST_FLOW_NOT_LINKED, FALSE, TRUE }, { GST_FLOW_EOS, TRUE, FALSE }, { GST_FLOW_OK, TRUE, FALSE } };
+
+  for (gsize i = 0; i < G_N_ELEMENTS (cases); i++) {
+    GstHarness *h = new_harness (new_element ("frames-in-flight", "4", NULL));
+    gboolean eos = FALSE;
+    GstVideoInfo info;
+    GstMessage *m;
+    GstEvent *e;
+    Gate gate;
+
+    set_caps (h, video_caps ("GRAY8", 16, 16, NULL), &info);
+    gate_new (&gate, h, FALSE);
+    fail_unless_equals_int (gst_harness_push (h, random_frame (&info, 0, 0)), GST_FLOW_OK);
+    fail_unless_equals_int (wait_for (&gate, &gate.passed, 1, WAIT_US), 1);
+    gate_set (&gate, TRUE, cases[i].flow);
+    for (guint frame = 1; frame < 3; frame++)
+      fail_unless_equals_int (gst_harness_push (h, random_frame (&info, frame, 0)), GST_FLOW_OK);
+    gate_set (&gate, FALSE, cases[i].flow);
+    fail_unless_equals_int (gst_harness_push_event (h, gst_event_new_eos ()), cases[i].ends);
+    while ((e = gst_harness_try_pull_event (h))) {
+      eos = eos || GST_EVENT_TYPE (e) == GST_EVENT_EOS;
+      gst_event_unref (e);
+    }
+    fail_unless_equals_int (eos, cases[i].ends);
+    m = pop_message (h->element, GST_MESSAGE_ERROR);
+    fail_unless_equals_int (m != NULL, cases[i].error);
+    if (m)
+      gst_message_unref (m);
+    fail_unless (pop_message (h->element, GST_MESSAGE_ERROR) == NULL);
+    gst_harness_teardown (h);
+  }
+}
+GST_END_TEST
+
+/* Caps that the parameters do not allow arrive again and again: one error. A change of the parameters helps. */
+GST_START_TEST (caps_refused_once)
+{
+  GstHarness *h = new_harness (new_element ("apply-to", "luma", NULL));
+  GstCaps *caps = video_caps ("RGB", 16, 16, NULL);
+  GstVideoInfo info, good;
+
+  fail_unless (gst_video_info_from_caps (&info, caps));
+  gst_harness_set_src_caps (h, gst_caps_ref (caps));
+  for (guint i = 0; i < 5; i++) {
+    gst_harness_push_event (h, gst_event_new_caps (caps));
+    fail_if (gst_harness_push (h, random_frame (&info, i, 0)) == GST_FLOW_OK);
+  }
+  g_free (only_message (h->element, GST_MESSAGE_ERROR, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS));
+  set_value (h->element, "apply-to", "all");
+  set_caps (h, video_caps ("RGB", 16, 16, NULL), &good);
+  gst_buffer_unref (gst_harness_push_and_pull (h, random_frame (&info, 9, 0)));
+  gst_caps_unref (caps);
+  close_harness (h, 1);
+}
+GST_END_TEST
+
+/* ---- pools -------------------------------------------------------------- */
+
+static GstPadProbeReturn
+propose_pool (GstPad *pad, GstPadProbeInfo *info, gpointer pool)
+{
+  GstQuery *query = GST_PAD_PROBE_INFO_QUERY (info);
+
+  (void) pad;
+  if (GST_QUERY_TYPE (query) != GST_QUERY_ALLOCATION)
+    return GST_PAD_PROBE_OK;
+  gst_query_add_allocation_pool (query, pool, 256, 2, 8);
+  return GST_PAD_PROBE_HANDLED;
+}
+
+/* The pool is downstream's, and so is its flushing. */
+GST_START_TEST (foreign_pool_is_not_flushed)
+{
+  GstBufferPoolAcquireParams params = { .flags = GST_BUFFER_POOL_ACQUIRE_FLAG_DONTWAIT };
+  GstHarness *h = new_harness (new_element (NULL));
+  GstBufferPool *pool = gst_video_buffer_pool_new ();
+  GstBuffer *out, *other = NULL;
+  GstVideoInfo info;
+
+  gst_pad_add_probe (h->sinkpad, GST_PAD_PROBE_TYPE_QUERY_DOWNSTREAM | GST_PAD_PROBE_TYPE_PUSH, propose_pool, pool,
+      NULL);
+  set_caps (h, video_caps ("GRAY8", 16, 16, NULL), &info);
+  out = gst_harness_push_and_pull (h, random_frame (&info, 0, 0));
+  fail_unless (out->pool == pool);
+  gst_harness_push_event (h, gst_event_new_flush_start ());
+  fail_unless_equals_int (gst_buffer_pool_acquire_buffer (pool, &other, &params), GST_FLOW_OK);
+  gst_buffer_unref (other);
+  gst_buffer_unref (out);
+  gst_harness_push_event (h, gst_event_new_flush_stop (TRUE));
+  close_harness (h, 1);
+  gst_object_unref (pool);
+}
+GST_END_TEST
+
+/* ---- properties --------------------------------------------------------- */
+
+static void
+animate (GstElement *element, const gchar *property, const gdouble (*points)[2], gsize n)
+{
+  GstControlSource *source = gst_interpolation_control_source_new ();
+
+  g_object_set (source, "mode", GST_INTERPOLATION_MODE_LINEAR, NULL);
+  for (gsize i = 0; i < n; i++)
+    fail_unless (gst_timed_value_control_source_set (GST_TIMED_VALUE_CONTROL_SOURCE (source),
+        (GstClockTime) (points[i][0] * GST_SECOND), points[i][1]));
+  fail_unless (gst_object_add_control_binding (GST_OBJECT (element),
+      gst_direct_control_binding_new_absolute (GST_OBJECT (element), property, source)));
+  gst_object_unref (source);
+}
+
+/* kernel-size grows through all whole numbers; the even ones are refused, and become odd without a word. */
+GST_START_TEST (animated_size_is_odd)
+{
+  static const gdouble points[][2] = { { 0, 1 }, { 6, 61 } };
+  GstHarness *h = new_harness (new_element (NULL));
+  GstVideoInfo info;
+  gint n = 0;
+
+  animate (h->element, "kernel-size", points, G_N_ELEMENTS (points));
+  set_caps (h, video_caps ("GRAY8", 16, 16, NULL), &info);
+  for (gint i = 0; i < 60; i++) {
+    GstBuffer *frame = random_frame (&info, (guint) i, 0);
+    gint size;
+
+    GST_BUFFER_PTS (frame) = (GstClockTime) i * GST_SECOND / 10;
+    gst_buffer_unref (gst_harness_push_and_pull (h, frame));
+    g_object_get (h->element, "kernel-size", &size, NULL);
+    fail_unless (size % 2 == 1 && ABS (size - (1 + i)) <= 1, "kernel-size is %d in frame %d", size, i);
+    n++;
+  }
+  fail_unless (pop_message (h->element, GST_MESSAGE_WARNING) == NULL);
+  close_harness (h, n);
+}
+GST_END_TEST
+
+/* Values that no neighbour makes good: one warning a second. */
+GST_START_TEST (animated_nonsense_warns_once)
+{
+  static const gdouble points[][2] = { { 0, 0.2 }, { 6, 1 } };
+  GstHarness *h = new_harness (new_irfilter ("preset", "deblur", NULL));
+  GstMessage *m;
+  GstVideoInfo info;
+
+  animate (h->element, "sigma", points, G_N_ELEMENTS (points));
+  set_caps (h, video_caps ("GRAY8", 16, 16, NULL), &info);
+  for (gint i = 0; i < 10; i++) {
+    GstBuffer *frame = random_frame (&info, (guint) i, 0);
+
+    GST_BUFFER_PTS (frame) = (GstClockTime) i * GST_SECOND / 10;
+    gst_buffer_unref (gst_harness_push_and_pull (h, frame));
+  }
+  m = pop_message (h->element, GST_MESSAGE_WARNING);
+  fail_unless (m != NULL);
+  gst_message_unref (m);
+  fail_unless (pop_message (h->element, GST_MESSAGE_WARNING) == NULL);
+  close_harness (h, 10);
+}
+GST_END_TEST
+
+/* Control sources run in stream time: here 2 s before running time, and 10 s before the timestamps. */
+GST_START_TEST (animation_follows_stream_time)
+{
+  static const gdouble points[][2] = { { 0, 0 }, { 10, 100 } };
+  GstHarness *h = new_harness (new_element (NULL));
+  GstSegment segment;
+  GstVideoInfo info;
+
+  animate (h->element, "percentile", points, G_N_ELEMENTS (points));
+  set_caps (h, video_caps ("GRAY8", 16, 16, NULL), &info);
+  gst_segment_init (&segment, GST_FORMAT_TIME);
+  segment.start = 13 * GST_SECOND;
+  segment.time = 3 * GST_SECOND;
+  segment.base = 5 * GST_SECOND;
+  fail_unless (gst_harness_push_event (h, gst_event_new_segment (&segment)));
+  for (gint i = 0; i < 5; i++) {
+    GstBuffer *frame = random_frame (&info, (guint) i, 0);
+    gint percentile;
+
+    GST_BUFFER_PTS (frame) = (GstClockTime) (13 + i) * GST_SECOND;
+    gst_buffer_unref (gst_harness_push_and_pull (h, frame));
+    g_object_get (h->element, "percentile", &percentile, NULL);
+    fail_unless_equals_int (percentile, 10 * (3 + i));
+  }
+  close_harness (h, 5);
+}
+GST_END_TEST
+
+GST_START_TEST (late_settings_are_said)
+{
+  GstHarness *h = new_harness (new_element (NULL));
+  gint count;
+
+  for (count = 0; count < 2; count++)
+    g_object_set (h->element, "frames-in-flight", 3, NULL);
+  for (count = 0; pop_message (h->element, GST_MESSAGE_WARNING); count++)
+    continue;
+  fail_unless_equals_int (count, 1);
+  gst_harness_teardown (h);
+}
+GST_END_TEST
+
+/* ---- regions ------------------------------------------------------------ */
+
+/* region-meta is switched off while a frame that came in with it is pending. */
+GST_START_TEST (reports_belong_to_the_frame)
+{
+  GstHarness *h = new_harness (new_segment ("region-meta", "true", "frames-in-flight", "2", NULL));
+  GstVideoInfo info;
+  Gate gate;
+
+  set_caps (h, video_caps ("GRAY8", 64, 64, NULL), &info);
+  gate_new (&gate, h, TRUE);
+  for (guint i = 0; i < 2; i++) /* the first one waits at the gate, the second one to be finished */
+    fail_unless_equals_int (gst_harness_push (h, random_frame (&info, i, 1)), GST_FLOW_OK);
+  fail_unless_equals_int (wait_for (&gate, &gate.waiting, 1, WAIT_US), 1);
+  set_value (h->element, "region-meta", "false");
+  gate_set (&gate, FALSE, GST_FLOW_OK);
+  for (gint i = 0; i < 2; i++) {
+    GstBuffer *out = gst_harness_pull (h);
+
+    fail_unless (gst_buffer_get_video_region_of_interest_meta_id (out, 1) != NULL, "frame %d has no regions", i);
+    gst_buffer_unref (out);
+  }
+  close_harness (h, 2);
+}
+GST_END_TEST
+
+/* Without memory for the label map: an error in words. RLIMIT_AS leaves less than a map's size. */
+GST_START_TEST (no_memory_for_labels)
+{
+  GstHarness *h = new_harness (new_segment ("label-meta", "true", "output", "passthrough", NULL));
+  gchar *text = NULL;
+  gulong pages = 0;
+  GstBuffer *in[2], *out;
+  struct rlimit limit;
+  GstVideoInfo info;
+
+  set_caps (h, video_caps ("GRAY8", 4000, 4000, NULL), &info);
+  in[0] = gst_harness_create_buffer (h, GST_VIDEO_INFO_SIZE (&info));
+  in[1] = gst_harness_create_buffer (h, GST_VIDEO_INFO_SIZE (&info));
+  gst_buffer_memset (in[0], 0, 0, GST_VIDEO_INFO_SIZE (&info));
+  gst_buffer_memset (in[1], 0, 0, GST_VIDEO_INFO_SIZE (&info));
+  out = gst_harness_push_and_pull (h, in[0]); /* holds the first map */
+  fail_unless (g_file_get_contents ("/proc/self/statm", &text, NULL, NULL) && sscanf (text, "%lu", &pages) == 1);
+  g_free (text);
+  fail_unless (getrlimit (RLIMIT_AS, &limit) == 0);
+  limit.rlim_cur = pages * (gulong) getpagesize () + (8 << 20);
+  fail_unless (setrlimit (RLIMIT_AS, &limit) == 0);
+  fail_unless_equals_int (gst_harness_push (h, in[1]), GST_FLOW_ERROR);
+  text = only_message (h->element, GST_MESSAGE_ERROR, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NO_SPACE_LEFT);
+  fail_unless (strstr (text, "4000 x 4000") != NULL, "%s", text);
+  g_free (text);
+  gst_buffer_unref (out);
+  gst_harness_teardown (h);
+}
+GST_END_TEST
+
+int
+main (int argc, char **argv)
+{
+  TCase *tests = tcase_create ("life");
+
+  tcase_add_loop_test (tests, data_while_starting, 0, 2 * G_N_ELEMENTS (elements));
+  tcase_add_test (tests, last_frames_refused);
+  tcase_add_test (tests, caps_refused_once);
+  tcase_add_test (tests, foreign_pool_is_not_flushed);
+  tcase_add_test (tests, animated_size_is_odd);
+  tcase_add_test (tests, animated_nonsense_warns_once);
+  tcase_add_test (tests, animation_follows_stream_time);
+  tcase_add_test (tests, late_settings_are_said);
+  tcase_add_test (tests, reports_belong_to_the_frame);
+  if (!on_gpu () && !g_getenv ("ASAN_OPTIONS"))
+    tcase_add_test (tests, no_memory_for_labels);
+  return run_suite (argc, argv, "life", tests, FALSE);
+}
