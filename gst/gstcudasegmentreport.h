@@ -23,7 +23,7 @@ GstCudaSegmentMaps *gst_cuda_segment_maps_new (void);
 void gst_cuda_segment_maps_unref (GstCudaSegmentMaps *maps);
 /* Frees the memory that no buffer uses. */
 void gst_cuda_segment_maps_trim (GstCudaSegmentMaps *maps);
-/* Attaches the label map, or replaces that of an earlier element. Returns FALSE, and attaches nothing, where there is no
+/* Attaches the label map, or replaces that of an earlier element. Returns FALSE, and attaches nothing, if there is no
  * memory. */
 gboolean gst_cuda_segment_add_labels (GstBuffer *buffer, GstCudaSegmentMaps *maps, const GstVideoInfo *info,
     const CfRegions *regions);
