@@ -220,7 +220,9 @@ void cf_params_free (const CfFilter *filter, void *params);
 CfCode cf_params_set (const CfFilter *filter, void *params, const char *name, const char *text, CfStatus *status);
 
 /* Checks what cf_plan_new would: ranges, oddness, combinations. `video` may be NULL while the
- * caps are not known; what needs them is not checked then. No context. */
+ * caps are not known; what needs them is not checked then. No context. CF_OK with a message in
+ * `status`: the parameters are accepted, but can hardly mean what the user wants (a seed outside
+ * the frame); the message says so. */
 CfCode cf_filter_check (const CfFilter *filter, const CfVideo *video, const CfCommon *common, const void *params,
     CfStatus *status);
 

@@ -202,6 +202,7 @@ configure (GstCfFilter *self, GstCaps *in_caps, GstCaps *out_caps)
   priv->have_video = code == CF_OK;
   GST_OBJECT_UNLOCK (self);
   if (code == CF_OK) {
+    gst_cf_filter_advise (self, &status);
     ok = gst_cf_backend_configure (&priv->backend, &info, &common, params);
     update_latency (self, &info);
   } else {

@@ -41,6 +41,7 @@ typedef struct {
 
   GstCaps *refused_caps; /* the error for these input caps was posted, */
   guint refused_serial;  /* with the parameters of this serial */
+  gchar advice[sizeof ((CfStatus *) 0)->message]; /* the last advice on accepted values; object lock */
   GThread *animating;    /* atomic: the thread in which GstController sets properties */
   gint64 animation_warned; /* time of the last warning about a value of an animation, us */
 
@@ -69,6 +70,9 @@ void gst_cf_filter_install_properties (GObjectClass *klass);
 void gst_cf_filter_install_params (GObjectClass *klass, const CfFilter *filter);
 /* Returns a copy of the current parameters, to be freed by the caller. The object lock is held. */
 gpointer gst_cf_filter_snapshot (GstCfFilter *self, CfCommon *common);
+/* Posts the library's advice on accepted values, in the message of `status`, as a warning, unless it is the advice of
+ * the last call. */
+void gst_cf_filter_advise (GstCfFilter *self, const CfStatus *status);
 /* Updates active-backend from the backend. To be called after anything that may have changed the device in use. */
 void gst_cf_filter_update_active_backend (GstCfFilter *self);
 

@@ -299,12 +299,14 @@ set_animated (const CfFilter *filter, gint row, const GValue *value, const CfVid
   CfCode code = set_checked (filter, row, value, video, common, params, status);
 
   for (gint step = 1; code != CF_OK && step >= -1 && G_VALUE_HOLDS_INT (value); step -= 2) {
-    CfStatus ignored = { 0 };
+    CfStatus near_status = { 0 };
     GValue near = G_VALUE_INIT;
 
     g_value_init (&near, G_TYPE_INT);
     g_value_set_int (&near, g_value_get_int (value) + step);
-    code = set_checked (filter, row, &near, video, common, params, &ignored);
+    code = set_checked (filter, row, &near, video, common, params, &near_status);
+    if (code == CF_OK)
+      *status = near_status;
     g_value_unset (&near);
   }
   return code;
@@ -324,6 +326,20 @@ warn_refused (GstCfFilter *self, const CfStatus *status, gboolean animated)
   GST_ELEMENT_WARNING (self, LIBRARY, SETTINGS, ("%s; the previous value is kept", status->message), (NULL));
 }
 
+void
+gst_cf_filter_advise (GstCfFilter *self, const CfStatus *status)
+{
+  GstCfFilterPrivate *priv = PRIV (self);
+  gboolean is_new;
+
+  GST_OBJECT_LOCK (self);
+  is_new = strcmp (priv->advice, status->message) != 0;
+  g_strlcpy (priv->advice, status->message, sizeof priv->advice);
+  GST_OBJECT_UNLOCK (self);
+  if (is_new && status->message[0])
+    GST_ELEMENT_WARNING (self, LIBRARY, SETTINGS, ("%s", status->message), (NULL));
+}
+
 /* Changes row `row` of the table (< 0: apply-to) and checks all parameters together. Before the start every value is
  * accepted, and start checks it; later an invalid value leaves the old one in place, with a warning on the bus. The
  * object lock is not held during the check, because a row may name a file to be read. If another thread changes a
@@ -336,11 +352,11 @@ change (GstCfFilter *self, gint row, const GValue *value)
   gboolean animated = g_atomic_pointer_get (&priv->animating) == g_thread_self ();
   gpointer params, old = NULL;
   CfStatus status = { 0 };
-  gboolean current;
+  gboolean current, started;
   CfCode code;
 
   do {
-    gboolean started, have_video;
+    gboolean have_video;
     CfCommon common;
     CfVideo video;
     guint serial;
@@ -376,6 +392,8 @@ change (GstCfFilter *self, gint row, const GValue *value)
   cf_params_free (filter, old);
   if (code != CF_OK)
     warn_refused (self, &status, animated);
+  else if (started)
+    gst_cf_filter_advise (self, &status);
 }
 
 static void

@@ -118,6 +118,7 @@ start (GstCfFilter *self)
   g_atomic_int_set (&priv->posted, FALSE);
   gst_caps_replace (&priv->refused_caps, NULL);
   GST_OBJECT_LOCK (self);
+  priv->advice[0] = '\0';
   priv->has_gpu = priv->backend.use_gpu;
   priv->started = TRUE;
   priv->serial++;

@@ -7,6 +7,7 @@
 #include "kernel.h"
 #include "core/text.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #define FIELD(name) offsetof (CfConvolveParams, name)
@@ -127,6 +128,20 @@ check (const CfVideo *video, const CfCommon *common, const void *params_, CfStat
   return code == CF_OK ? cf_convolution_resolve (p, video ? video->format : CF_FORMAT_GRAY16_LE, &c, status) : code;
 }
 
+static void
+advise (const CfVideo *video, const void *params_, CfStatus *status)
+{
+  const CfConvolveParams *p = params_;
+  const double angle = 45 * floor (p->angle / 45 + 0.5);
+
+  (void) video;
+  if (p->preset == CF_PRESET_EMBOSS && fabs (p->angle - angle) > 0)
+    cf_fail (status, CF_OK, "angle=%g is taken as %g: preset=emboss has directions in steps of 45 degrees", p->angle,
+        angle);
+  else if (p->preset == CF_PRESET_CUSTOM)
+    cf_text_advise (p->kernel ? "kernel" : "kernel-file", p->kernel ? p->kernel : p->file_text, status);
+}
+
 static bool
 is_identity (const CfVideo *video, const CfCommon *common, const void *params_)
 {
@@ -168,6 +183,7 @@ const CfFilter cf_convolve = {
   .info = { .stem = "convolve", .params = params, .n_params = sizeof params / sizeof params[0] },
   .params_size = sizeof (CfConvolveParams),
   .check = check,
+  .advise = advise,
   .changed = changed,
   .traits = traits,
   .cpu = &cf_convolve_cpu,

@@ -139,5 +139,7 @@ cf_filter_check (const CfFilter *filter, const CfVideo *video, const CfCommon *c
     code = filter->check (video, common, params, status);
   if (code == CF_OK)
     cf_fail (status, CF_OK, "%s", "");
+  if (code == CF_OK && status && filter->advise)
+    filter->advise (video, params, status);
   return code;
 }

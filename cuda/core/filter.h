@@ -57,6 +57,9 @@ struct CfFilter {
   /* Checks what the ranges of the table cannot express: oddness, combinations. Called after the check of the ranges;
    * `video` may be NULL. NULL: no further checks. */
   CfCode (*check) (const CfVideo *video, const CfCommon *common, const void *params, CfStatus *status);
+  /* Fills the message of `status` (with CF_OK) where parameters that are accepted can hardly mean what the user wants;
+   * `video` may be NULL. NULL: no advice. */
+  void (*advise) (const CfVideo *video, const void *params, CfStatus *status);
   /* Updates other rows after row `row` was set (cf_params_set). NULL: rows are independent. */
   CfCode (*changed) (void *params, unsigned row, CfStatus *status);
   /* Fills the traits, which are { .halo = -1 } on entry. NULL: keeps them. `video` may be NULL. */

@@ -66,6 +66,35 @@ read_all (int file, size_t size, int *error)
   return text;
 }
 
+static bool
+is_digit (char c)
+{
+  return c >= '0' && c <= '9';
+}
+
+void
+cf_text_advise (const char *what, const char *text, CfStatus *status)
+{
+  bool comma = false, blank = false;
+  int row = 1;
+
+  for (const char *at = text; at && *at; at++) {
+    const char before = at > text ? at[-1] : ' ';
+
+    if (*at == ';' || *at == '\n') {
+      comma = blank = false;
+      row++;
+    }
+    comma = comma || (*at == ',' && is_digit (before) && is_digit (at[1]));
+    blank = blank || (*at == ' ' && is_digit (before) && (is_digit (at[1]) || (at[1] && strchr (".+-", at[1]))));
+    if (comma && blank) {
+      cf_fail (status, CF_OK, "row %d of %s has both ',' and blanks between its numbers; "
+          "if the ',' is meant as a decimal sign, use a point, as in 0.5", row, what);
+      return;
+    }
+  }
+}
+
 char *
 cf_text_read (const char *what, const char *path, CfStatus *status)
 {
@@ -129,12 +158,6 @@ typedef struct {
   int row, column; /* of the current number, counted from 0 */
   CfStatus *status;
 } Reader;
-
-static bool
-is_digit (char c)
-{
-  return c >= '0' && c <= '9';
-}
 
 static bool
 is_blank (char c)

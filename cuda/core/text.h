@@ -22,6 +22,10 @@ typedef struct {
  * j in t[j * w + i]; `t` has room for max x max numbers. An error names row and column, counted from 1. */
 CfCode cf_text_parse (const CfTextKind *kind, const char *text, double *t, int *w, int *h, CfStatus *status);
 
+/* Fills the message of `status` (with CF_OK) if a row of the text looks like numbers with decimal commas: "0,5 1 0,5"
+ * has five numbers, not three. `text` may be NULL. */
+void cf_text_advise (const char *what, const char *text, CfStatus *status);
+
 /* Returns the text of the file at `path`, to be freed by the caller; NULL on failure, with a message that names `what`,
  * the path and the reason. May wait for the disk. */
 char *cf_text_read (const char *what, const char *path, CfStatus *status);

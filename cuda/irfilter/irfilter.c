@@ -141,10 +141,21 @@ traits (const CfVideo *video, const CfCommon *common, const void *params_, CfTra
   traits->identity = video && is_identity (video, common, params_);
 }
 
+static void
+advise (const CfVideo *video, const void *params_, CfStatus *status)
+{
+  const CfIrFilterParams *p = params_;
+
+  (void) video;
+  cf_text_advise ("numerator", p->numerator, status);
+  cf_text_advise ("denominator", p->denominator, status);
+}
+
 const CfFilter cf_irfilter = {
   .info = { .stem = "irfilter", .params = params, .n_params = sizeof params / sizeof params[0] },
   .params_size = sizeof (CfIrFilterParams),
   .check = check,
+  .advise = advise,
   .changed = changed,
   .traits = traits,
   .cpu = &cf_irfilter_cpu,

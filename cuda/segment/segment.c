@@ -89,6 +89,12 @@ read_point (const char **text, int number, int *x, int *y, CfStatus *status)
   return CF_OK;
 }
 
+static bool
+is_inside (const CfVideo *video, int x, int y)
+{
+  return x >= 0 && y >= 0 && x < video->width && y < video->height;
+}
+
 /* Adds the cells of the points to `setup`, whose cell size is set already. With setup = NULL the
  * text is only checked. */
 static CfCode
@@ -100,7 +106,7 @@ read_seeds (const char *text, const CfVideo *video, CfSegmentSetup *setup, CfSta
 
     if (code != CF_OK)
       return code;
-    if (setup && x >= 0 && y >= 0 && x < video->width && y < video->height)
+    if (setup && is_inside (video, x, y))
       setup->seeds[setup->n_seeds++] = y / setup->size * setup->columns + x / setup->size;
   }
   return CF_OK;
@@ -221,6 +227,26 @@ cf_segment_describe (CfFormat format, const CfSegmentRegion *found, unsigned n, 
   }
 }
 
+/* ---- advice ------------------------------------------------------------- */
+
+static void
+advise (const CfVideo *video, const void *params_, CfStatus *status)
+{
+  const char *text = ((const CfSegmentParams *) params_)->seeds;
+
+  for (int number = 1; video && text && *text; number++) {
+    int x = 0, y = 0;
+
+    if (read_point (&text, number, &x, &y, NULL) != CF_OK)
+      return;
+    if (!is_inside (video, x, y)) {
+      cf_fail (status, CF_OK, "point %d of seeds, %d,%d, is outside the frame of %d x %d pixels and is not used",
+          number, x, y, video->width, video->height);
+      return;
+    }
+  }
+}
+
 /* ---- the descriptor ----------------------------------------------------- */
 
 static CfCode
@@ -257,6 +283,7 @@ const CfFilter cf_segment = {
     .whole_frames = true },
   .params_size = sizeof (CfSegmentParams),
   .check = check,
+  .advise = advise,
   .traits = traits,
   .cpu = &cf_segment_cpu,
 #ifdef CF_HAVE_CUDA

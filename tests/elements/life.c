@@ -50,6 +50,7 @@ GST_START_TEST (data_while_starting)
 
   set_caps (h, video_caps ("GRAY8", 16, 16, NULL), &info);
   gst_harness_set_drop_buffers (h, TRUE);
+  _gst_check_expecting_log = TRUE; /* GStreamer warns where an element restarts between stream-start and caps */
   thread = g_thread_new ("flood", push_until_end, &flood);
   for (gint i = 0; i < 300; i++) {
     fail_if (gst_element_set_state (element, GST_STATE_NULL) == GST_STATE_CHANGE_FAILURE);
@@ -57,6 +58,7 @@ GST_START_TEST (data_while_starting)
   }
   g_atomic_int_set (&flood.end, TRUE);
   g_thread_join (thread);
+  _gst_check_expecting_log = FALSE;
   gst_harness_teardown (h);
 }
 GST_END_TEST
@@ -271,6 +273,41 @@ GST_START_TEST (late_settings_are_said)
 }
 GST_END_TEST
 
+/* Values that are accepted and can hardly be meant: one warning each, when the frame's size is known. */
+GST_START_TEST (advice_is_given_once)
+{
+  static const struct {
+    const gchar *element, *values[4], *words;
+  } cases[] = {
+    { "cudaconvolve", { "preset", "emboss", "angle", "37" }, "angle=37 is taken as 45" },
+    { "cudaconvolve", { "preset", "emboss", "angle", "90" }, NULL },
+    { "cudaconvolve", { "kernel", "0,5 1 0,5", "divisor", "0" }, "kernel has both" },
+    { "cudaconvolve", { "kernel", "0.5, 1, 0.5; 1,2,3; 3 4 5", "divisor", "0" }, NULL },
+    { "cudairfilter", { "numerator", "0,1 0; 0 0 0; 0 0 0", "denominator", "0 0.2; 0 0" }, "numerator has both" },
+    { "cudasegment", { "seeds", "1,1;16,3", "output", "labels" }, "point 2 of seeds, 16,3, is outside" },
+  };
+
+  for (gsize i = 0; i < G_N_ELEMENTS (cases); i++) {
+    const gchar *const *v = cases[i].values;
+    GstHarness *h = new_harness (new_element_of (cases[i].element, v[0], v[1], v[2], v[3], NULL));
+    GstVideoInfo info;
+
+    set_caps (h, video_caps ("GRAY8", 16, 16, NULL), &info);
+    set_value (h->element, "apply-to", "all"); /* checks all properties again */
+    gst_buffer_unref (gst_harness_push_and_pull (h, random_frame (&info, 0, 0)));
+    if (cases[i].words) {
+      gchar *text = only_message (h->element, GST_MESSAGE_WARNING, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS);
+
+      fail_unless (strstr (text, cases[i].words) != NULL, "%s", text);
+      g_free (text);
+    } else {
+      fail_unless (pop_message (h->element, GST_MESSAGE_WARNING) == NULL, "%s", v[1]);
+    }
+    close_harness (h, 1);
+  }
+}
+GST_END_TEST
+
 /* ---- regions ------------------------------------------------------------ */
 
 /* region-meta is switched off while a frame that came in with it is pending. */
@@ -340,6 +377,7 @@ main (int argc, char **argv)
   tcase_add_test (tests, animated_nonsense_warns_once);
   tcase_add_test (tests, animation_follows_stream_time);
   tcase_add_test (tests, late_settings_are_said);
+  tcase_add_test (tests, advice_is_given_once);
   tcase_add_test (tests, reports_belong_to_the_frame);
   if (!on_gpu () && !g_getenv ("ASAN_OPTIONS"))
     tcase_add_test (tests, no_memory_for_labels);
