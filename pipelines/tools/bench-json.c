@@ -8,215 +8,172 @@
 #include "line.h"
 
 #include <json-glib/json-glib.h>
-#include <string.h>
 
-static void
-text (JsonBuilder *out, const char *name, const char *value)
+/* Returns a new object at the end of the array, which owns it. */
+static JsonObject *
+add_object (JsonArray *array)
 {
-  json_builder_set_member_name (out, name);
-  if (value)
-    json_builder_add_string_value (out, value);
-  else
-    json_builder_add_null_value (out);
+  JsonObject *object = json_object_new ();
+
+  json_array_add_object_element (array, object);
+  return object;
 }
 
 static void
-number (JsonBuilder *out, const char *name, double value)
+add_machine (JsonObject *out, const BenchMachine *m)
 {
-  json_builder_set_member_name (out, name);
-  json_builder_add_double_value (out, value);
+  json_object_set_string_member (out, "cpu", m->cpu);
+  json_object_set_int_member (out, "cores", m->cores);
+  json_object_set_string_member (out, "isa", m->isa);
+  json_object_set_string_member (out, "gstreamer", m->gstreamer);
+  json_object_set_int_member (out, "gpus", m->gpus);
+  json_object_set_string_member (out, "gpu", m->gpus ? m->gpu : NULL);
+  json_object_set_string_member (out, "why_no_gpu", m->gpus ? NULL : m->why_no_gpu);
 }
 
 static void
-count (JsonBuilder *out, const char *name, guint64 value)
+add_limit (JsonObject *out, const BenchLimit *limit)
 {
-  json_builder_set_member_name (out, name);
-  json_builder_add_int_value (out, (gint64) value);
-}
-
-static void
-truth (JsonBuilder *out, const char *name, gboolean value)
-{
-  json_builder_set_member_name (out, name);
-  json_builder_add_boolean_value (out, value);
-}
-
-static void
-add_machine (JsonBuilder *out, const BenchMachine *m)
-{
-  json_builder_set_member_name (out, "machine");
-  json_builder_begin_object (out);
-  text (out, "cpu", m->cpu);
-  count (out, "cores", (guint64) m->cores);
-  text (out, "isa", m->isa);
-  text (out, "gstreamer", m->gstreamer);
-  count (out, "gpus", (guint64) m->gpus);
-  text (out, "gpu", m->gpus ? m->gpu : NULL);
-  text (out, "why_no_gpu", m->gpus ? NULL : m->why_no_gpu);
-  json_builder_end_object (out);
-}
-
-static void
-add_limits (JsonBuilder *out, const GArray *limits)
-{
-  json_builder_set_member_name (out, "limits");
-  json_builder_begin_array (out);
-  for (guint i = 0; i < limits->len; i++) {
-    const BenchLimit *limit = &g_array_index (limits, BenchLimit, i);
-
-    json_builder_begin_object (out);
-    count (out, "width", (guint64) limit->size.width);
-    count (out, "height", (guint64) limit->size.height);
-    text (out, "format", limit->format);
-    count (out, "frame_bytes", limit->frame_bytes);
-    number (out, "memcpy_one_thread_gbs", limit->copy_one);
-    number (out, "memcpy_all_threads_gbs", limit->copy_all);
-    if (limit->both > 0) {
-      number (out, "link_up_gbs", limit->up);
-      number (out, "link_down_gbs", limit->down);
-      number (out, "link_both_gbs", limit->both);
-      number (out, "link_trip_us", limit->trip);
-    }
-    json_builder_end_object (out);
+  json_object_set_int_member (out, "width", limit->size.width);
+  json_object_set_int_member (out, "height", limit->size.height);
+  json_object_set_string_member (out, "format", limit->format);
+  json_object_set_int_member (out, "frame_bytes", (gint64) limit->frame_bytes);
+  json_object_set_double_member (out, "memcpy_one_thread_gbs", limit->copy_one);
+  json_object_set_double_member (out, "memcpy_all_threads_gbs", limit->copy_all);
+  if (limit->both > 0) {
+    json_object_set_double_member (out, "link_up_gbs", limit->up);
+    json_object_set_double_member (out, "link_down_gbs", limit->down);
+    json_object_set_double_member (out, "link_both_gbs", limit->both);
+    json_object_set_double_member (out, "link_trip_us", limit->trip);
   }
-  json_builder_end_array (out);
 }
 
 static void
-add_elements (JsonBuilder *out, const BenchRow *row)
+add_element (JsonObject *out, const BenchElement *e)
 {
-  json_builder_set_member_name (out, "elements");
-  json_builder_begin_array (out);
-  for (int i = 0; i < row->n_elements; i++) {
-    const BenchElement *e = &row->element[i];
-    const struct {
-      const char *name;
-      double value;
-    } times[] = { { "upload_p50_us", e->upload_p50 }, { "kernel_p50_us", e->kernel_p50 },
-      { "download_p50_us", e->download_p50 }, { "total_p50_us", e->total_p50 } };
-
-    json_builder_begin_object (out);
-    text (out, "element", e->name);
-    text (out, "active_backend", e->backend);
-    count (out, "frames", e->frames);
-    count (out, "frames_gpu", e->gpu);
-    count (out, "frames_cpu", e->cpu);
-    count (out, "frames_fallback", e->fallback);
-    count (out, "frames_passed", e->passed);
-    for (guint t = 0; t < G_N_ELEMENTS (times); t++)
-      number (out, times[t].name, times[t].value);
-    json_builder_end_object (out);
-  }
-  json_builder_end_array (out);
+  json_object_set_string_member (out, "element", e->name);
+  json_object_set_string_member (out, "active_backend", e->backend);
+  json_object_set_int_member (out, "frames", (gint64) e->frames);
+  json_object_set_int_member (out, "frames_gpu", (gint64) e->gpu);
+  json_object_set_int_member (out, "frames_cpu", (gint64) e->cpu);
+  json_object_set_int_member (out, "frames_fallback", (gint64) e->fallback);
+  json_object_set_int_member (out, "frames_passed", (gint64) e->passed);
+  json_object_set_double_member (out, "upload_p50_us", e->upload_p50);
+  json_object_set_double_member (out, "kernel_p50_us", e->kernel_p50);
+  json_object_set_double_member (out, "download_p50_us", e->download_p50);
+  json_object_set_double_member (out, "total_p50_us", e->total_p50);
 }
 
 static void
-add_case (JsonBuilder *out, const BenchReport *report, const BenchCase *c, const BenchRow *row)
+add_case (JsonObject *out, const BenchReport *report, const BenchCase *c, const BenchRow *row)
 {
-  text (out, "line", c->line);
-  truth (out, "peer", c->baseline);
-  count (out, "width", (guint64) c->size.width);
-  count (out, "height", (guint64) c->size.height);
-  text (out, "format", row->format[0] ? row->format : c->format);
-  count (out, "cameras", (guint64) c->cameras);
+  json_object_set_string_member (out, "line", c->line);
+  json_object_set_boolean_member (out, "peer", c->baseline);
+  json_object_set_int_member (out, "width", c->size.width);
+  json_object_set_int_member (out, "height", c->size.height);
+  json_object_set_string_member (out, "format", row->format[0] ? row->format : c->format);
+  json_object_set_int_member (out, "cameras", c->cameras);
   if (c->rate > 0)
-    number (out, "rate", c->rate);
-  count (out, "cores_allowed", (guint64) (c->cores ? c->cores : report->machine.cores));
-  count (out, "processes", (guint64) c->processes);
+    json_object_set_double_member (out, "rate", c->rate);
+  json_object_set_int_member (out, "cores_allowed", (c->cores ? c->cores : report->machine->cores));
+  json_object_set_int_member (out, "processes", c->processes);
   if (c->gpus)
-    count (out, "gpus_used", (guint64) c->gpus);
-  text (out, "memory_asked", bench_memory_names[c->memory]);
-  truth (out, "bare", c->kernels_only);
-  truth (out, "cpu_forced", c->cpu);
+    json_object_set_int_member (out, "gpus_used", c->gpus);
+  json_object_set_string_member (out, "memory_asked", bench_memory_names[c->memory]);
+  json_object_set_boolean_member (out, "bare", c->kernels_only);
+  json_object_set_boolean_member (out, "cpu_forced", c->cpu);
   if (c->property) {
-    text (out, "property", c->property);
-    text (out, "value", c->value);
+    json_object_set_string_member (out, "property", c->property);
+    json_object_set_string_member (out, "value", c->value);
   }
 }
 
 static void
-add_times (JsonBuilder *out, const BenchReport *report, const BenchRow *row, const BenchCase *c)
+add_times (JsonObject *out, const BenchReport *report, const BenchRow *row, const BenchCase *c)
 {
+  JsonArray *elements = json_array_new ();
   const char *which;
-  double part = c->kernels_only ? 0 : bench_of_limit (report, row, &which);
+  double part = bench_of_limit (report, row, &which);
 
-  text (out, "backend", bench_backend (row));
-  text (out, "memory", row->memory);
-  count (out, "rotating_frames", (guint64) row->rotating);
-  count (out, "frame_bytes", row->frame_bytes);
-  count (out, "frames", row->frames);
-  number (out, "seconds", row->seconds);
-  number (out, "frames_per_second", row->fps);
-  number (out, "frame_ms", row->ms);
+  json_object_set_string_member (out, "backend", bench_backend (row));
+  json_object_set_string_member (out, "memory", row->memory);
+  json_object_set_int_member (out, "rotating_frames", row->rotating);
+  json_object_set_int_member (out, "frame_bytes", (gint64) row->frame_bytes);
+  json_object_set_int_member (out, "frames", (gint64) row->frames);
+  json_object_set_double_member (out, "seconds", row->seconds);
+  json_object_set_double_member (out, "frames_per_second", row->fps);
+  json_object_set_double_member (out, "frame_ms", row->ms);
   if (row->max > 0) { /* otherwise the line changed the time stamps that identify frames */
-    number (out, "latency_p50_ms", row->p50);
-    number (out, "latency_p99_ms", row->p99);
-    number (out, "latency_max_ms", row->max);
+    json_object_set_double_member (out, "latency_p50_ms", row->p50);
+    json_object_set_double_member (out, "latency_p99_ms", row->p99);
+    json_object_set_double_member (out, "latency_max_ms", row->max);
   }
-  number (out, "cores_busy", row->cores);
-  number (out, "cpu_ms", row->cpu_ms);
+  json_object_set_double_member (out, "cores_busy", row->cores);
+  json_object_set_double_member (out, "cpu_ms", row->cpu_ms);
   if (c->rate > 0) {
-    count (out, "due", row->due);
-    count (out, "late", row->late);
-    count (out, "dropped", row->dropped);
+    json_object_set_int_member (out, "due", (gint64) row->due);
+    json_object_set_int_member (out, "late", (gint64) row->late);
+    json_object_set_int_member (out, "dropped", (gint64) row->dropped);
   }
   if (part > 0) {
-    text (out, "limit", which);
-    number (out, "of_limit", part);
+    json_object_set_string_member (out, "limit", which);
+    json_object_set_double_member (out, "of_limit", part);
   }
-  if (c->memory == BENCH_PLAIN && bench_of_memcpy (report, row) > 0)
-    number (out, "of_memcpy_one_thread", bench_of_memcpy (report, row));
+  if (bench_of_memcpy (report, row) > 0)
+    json_object_set_double_member (out, "of_memcpy_one_thread", bench_of_memcpy (report, row));
   if (row->of_kernels > 0)
-    number (out, "of_bare", row->of_kernels);
+    json_object_set_double_member (out, "of_bare", row->of_kernels);
   if (row->of_kernels > 0 && c->memory == BENCH_CUDA)
-    number (out, "over_bare_us", row->over_kernels);
+    json_object_set_double_member (out, "over_bare_us", row->over_kernels);
   if (row->speedup > 0)
-    number (out, "speedup", row->speedup);
-  add_elements (out, row);
+    json_object_set_double_member (out, "speedup", row->speedup);
+  for (int i = 0; i < row->n_elements; i++)
+    add_element (add_object (elements), &row->element[i]);
+  json_object_set_array_member (out, "elements", elements);
 }
 
 static void
-add_row (JsonBuilder *out, const BenchReport *report, const BenchRow *row)
+add_row (JsonObject *out, const BenchReport *report, const BenchRow *row)
 {
   static const char *const states[] = { "good", "failed", "left out" };
   const BenchCase *c = bench_case (report, row);
 
-  json_builder_begin_object (out);
   add_case (out, report, c, row);
-  text (out, "state", states[row->state]);
-  truth (out, "ended_early", row->interrupted);
+  json_object_set_string_member (out, "state", states[row->state]);
+  json_object_set_boolean_member (out, "ended_early", row->interrupted);
   if (row->note[0])
-    text (out, "note", row->note);
+    json_object_set_string_member (out, "note", row->note);
   if (row->state == BENCH_GOOD)
     add_times (out, report, row, c);
-  json_builder_end_object (out);
 }
 
 gboolean
 bench_json_write (const BenchReport *report, const char *path)
 {
-  g_autoptr (JsonBuilder) out = json_builder_new ();
+  JsonObject *out = json_object_new (), *machine = json_object_new ();
+  JsonArray *limits = json_array_new (), *rows = json_array_new ();
   g_autoptr (JsonGenerator) generator = json_generator_new ();
+  g_autoptr (JsonNode) root = json_node_alloc ();
   g_autoptr (GDateTime) now = g_date_time_new_now_utc ();
   g_autofree char *date = g_date_time_format (now, "%Y-%m-%dT%H:%M:%SZ");
   g_autoptr (GError) error = NULL;
-  JsonNode *root;
 
-  json_builder_begin_object (out);
-  text (out, "program", "bench of gst-cuda-filters");
-  text (out, "date", date);
-  add_machine (out, &report->machine);
-  add_limits (out, report->limits);
-  json_builder_set_member_name (out, "rows");
-  json_builder_begin_array (out);
-  for (guint i = 0; i < report->rows->len; i++)
-    add_row (out, report, &g_array_index (report->rows, BenchRow, i));
-  json_builder_end_array (out);
-  json_builder_end_object (out);
-  root = json_builder_get_root (out);
+  add_machine (machine, report->machine);
+  for (guint i = 0; i < report->n_limits; i++)
+    if (report->limits[i].frame_bytes)
+      add_limit (add_object (limits), &report->limits[i]);
+  for (guint i = 0; i < report->cases->len; i++)
+    if (report->rows[i].done)
+      add_row (add_object (rows), report, &report->rows[i]);
+  json_object_set_string_member (out, "program", "bench of gst-cuda-filters");
+  json_object_set_string_member (out, "date", date);
+  json_object_set_object_member (out, "machine", machine);
+  json_object_set_array_member (out, "limits", limits);
+  json_object_set_array_member (out, "rows", rows);
+  json_node_init_object (root, out);
+  json_object_unref (out);
   json_generator_set_pretty (generator, TRUE);
   json_generator_set_root (generator, root);
-  json_node_unref (root);
   if (!json_generator_to_file (generator, path, &error)) {
     say ("bench: --json %s: %s", path, error->message);
     return FALSE;

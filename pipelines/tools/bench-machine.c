@@ -59,7 +59,6 @@ bench_machine (BenchMachine *machine)
   CfGpuInfo info;
   int threads;
 
-  memset (machine, 0, sizeof *machine);
   read_cpu (machine->cpu, sizeof machine->cpu);
   g_strlcpy (machine->isa, cf_cpu_info (&threads), sizeof machine->isa);
   g_strlcpy (machine->gstreamer, version, sizeof machine->gstreamer);
@@ -262,13 +261,14 @@ bench_limit (BenchLimit *limit)
   bench_progress ("measures this machine's limits for %dx%d %s", limit->size.width, limit->size.height, limit->format);
   limit->copy_one = measure_copy (limit->frame_bytes, 1);
   limit->copy_all = measure_copy (limit->frame_bytes, threads);
-  if (cf_gpu_count (NULL) == 0)
-    return;
-  if (open_link (&link, limit->frame_bytes)) {
-    limit->up = measure_link (&link, TRUE, FALSE);
-    limit->down = measure_link (&link, FALSE, TRUE);
-    limit->both = measure_link (&link, TRUE, TRUE);
-    limit->trip = measure_trip (&link);
+  if (cf_gpu_count (NULL) > 0) {
+    if (open_link (&link, limit->frame_bytes)) {
+      limit->up = measure_link (&link, TRUE, FALSE);
+      limit->down = measure_link (&link, FALSE, TRUE);
+      limit->both = measure_link (&link, TRUE, TRUE);
+      limit->trip = measure_trip (&link);
+    }
+    close_link (&link);
   }
-  close_link (&link);
+  bench_table_limit (limit);
 }

@@ -119,42 +119,32 @@ bench_add_row (BenchRow *sum, const BenchRow *row)
 
 /* ---- lists --------------------------------------------------------------- */
 
-/* Reads one whole number at *text and moves *text behind it. */
-static gboolean
-parse_int (const char **text, int low, int high, int *value)
+/* Appends the whole numbers between the separators to the list. Returns their number, 0 if one is
+ * none or out of range. */
+static int
+append_ints (GArray *list, const char *text, const char *separator, int low, int high)
 {
-  char *end;
-  gint64 number;
+  g_auto (GStrv) words = g_strsplit (text, separator, -1);
+  int n = 0;
 
-  if (!g_ascii_isdigit (**text))
-    return FALSE;
-  number = g_ascii_strtoll (*text, &end, 10);
-  *text = end;
-  *value = (int) CLAMP (number, low, high);
-  return number >= low && number <= high;
-}
+  for (; words[n]; n++) {
+    guint64 number;
+    int value;
 
-/* Expects a comma, which *text is moved behind, or the end. */
-static gboolean
-at_end (const char **text, gboolean *end)
-{
-  *end = **text == '\0';
-  if (!*end && **text != ',')
-    return FALSE;
-  *text += !*end;
-  return TRUE;
+    if (!g_ascii_string_to_unsigned (words[n], 10, low, high, &number, NULL))
+      return 0;
+    value = (int) number;
+    g_array_append_val (list, value);
+  }
+  return n;
 }
 
 GArray *
 bench_parse_ints (const char *text, int low, int high)
 {
   GArray *list = g_array_new (FALSE, FALSE, sizeof (int));
-  gboolean end = FALSE;
-  int value;
 
-  while (!end && parse_int (&text, low, high, &value) && at_end (&text, &end))
-    g_array_append_val (list, value);
-  if (!end)
+  if (!append_ints (list, text, ",", low, high))
     g_clear_pointer (&list, g_array_unref);
   return list;
 }
@@ -162,17 +152,14 @@ bench_parse_ints (const char *text, int low, int high)
 GArray *
 bench_parse_sizes (const char *text, int high)
 {
-  GArray *list = g_array_new (FALSE, FALSE, 2 * sizeof (int));
-  gboolean end = FALSE;
-  int side[2];
+  g_autoptr (GArray) sides = g_array_new (FALSE, FALSE, sizeof (int));
+  GArray *list = g_array_new (FALSE, FALSE, sizeof (BenchSize));
+  g_auto (GStrv) words = g_strsplit (text, ",", -1);
+  gboolean good = words[0] != NULL;
 
-  while (!end) {
-    if (!parse_int (&text, 1, high, &side[0]) || *text++ != 'x' || !parse_int (&text, 1, high, &side[1]) ||
-        !at_end (&text, &end))
-      break;
-    g_array_append_val (list, side);
-  }
-  if (!end)
+  for (char **word = words; *word && good; word++)
+    good = append_ints (sides, *word, "x", 1, high) == 2;
+  if (!good)
     g_clear_pointer (&list, g_array_unref);
-  return list;
+  return list ? g_array_append_vals (list, sides->data, sides->len / 2) : NULL;
 }

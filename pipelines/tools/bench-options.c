@@ -16,7 +16,7 @@
 
 const char *const bench_memory_names[] = { "proposed", "plain", "cuda", NULL };
 
-/* Options as typed, before they are checked. */
+/* Lists as typed, before they are parsed. */
 typedef struct {
   char *size, *format, *cameras, *cores, *processes, *gpus, *memory, *study, *sweep;
 } Typed;
@@ -70,62 +70,74 @@ complain (const char *format, ...)
   return FALSE;
 }
 
-/* Parses "proposed,cuda"; the default is proposed. */
-static GArray *
-parse_memories (const char *text)
+static int
+index_of (const char *const *names, const char *name)
 {
-  GArray *list = g_array_new (FALSE, FALSE, sizeof (int));
-  g_auto (GStrv) names = g_strsplit (text ? text : "proposed", ",", -1);
+  int i = 0;
 
-  for (char **name = names; *name; name++) {
-    int i = 0;
-
-    while (bench_memory_names[i] && strcmp (*name, bench_memory_names[i]))
-      i++;
-    if (!bench_memory_names[i]) {
-      g_array_unref (list);
-      return NULL;
-    }
-    g_array_append_val (list, i);
-  }
-  return list;
+  while (names[i] && strcmp (names[i], name))
+    i++;
+  return names[i] ? i : -1;
 }
 
 static gboolean
-choose_lists (BenchOptions *opt, const Typed *typed)
+choose_study (BenchOptions *opt, const char *name)
 {
-  if (typed->size && !(opt->sizes = bench_parse_sizes (typed->size, MAX_SIDE)))
-    return complain ("--size %s: expected sizes like 640x480,1920x1080, sides from 1 to %d", typed->size, MAX_SIDE);
-  if (typed->cameras && !(opt->cameras = bench_parse_ints (typed->cameras, 1, 1024)))
-    return complain ("--cameras %s: expected numbers from 1 to 1024, like 1,4,16", typed->cameras);
-  if (typed->cores && !(opt->cores = bench_parse_ints (typed->cores, 1, (int) g_get_num_processors ())))
-    return complain ("--cores %s: expected numbers from 1 to %u, like 1,2", typed->cores,
-        g_get_num_processors ());
-  if (typed->processes && !(opt->processes = bench_parse_ints (typed->processes, 1, 256)))
-    return complain ("--processes %s: expected numbers from 1 to 256, like 1,4", typed->processes);
-  if (typed->gpus && !(opt->gpus = bench_parse_ints (typed->gpus, 1, BENCH_GPUS)))
-    return complain ("--gpus %s: expected numbers from 1 to %d, like 1,2", typed->gpus, BENCH_GPUS);
-  if (!(opt->memories = parse_memories (typed->memory)))
-    return complain ("--memory %s: expected proposed, plain or cuda", typed->memory);
-  opt->formats = g_strsplit (typed->format ? typed->format : "NV12", ",", -1);
-  return TRUE;
-}
+  static const char *const names[] = { "", "size", "cameras", "speedup", NULL }; /* as in BenchStudy */
+  int study = index_of (names, name ? name : "");
 
-static gboolean
-choose_study (BenchOptions *opt, const Typed *typed)
-{
-  static const char *const names[] = { "size", "cameras", "speedup" };
-
-  for (guint i = 0; typed->study && i < G_N_ELEMENTS (names); i++)
-    if (!strcmp (typed->study, names[i]))
-      opt->study = BENCH_STUDY_SIZE + i;
-  if (typed->study && opt->study == BENCH_STUDY_NONE)
-    return complain ("--study %s: expected size, speedup or cameras", typed->study);
+  if (study < 0)
+    return complain ("--study %s: expected size, speedup or cameras", name);
+  opt->study = (BenchStudy) study;
   if (opt->study == BENCH_STUDY_SPEEDUP && opt->rate > 0)
     return complain ("--study speedup measures as many frames as possible; it goes without --rate");
   if (opt->study == BENCH_STUDY_CAMERAS && opt->rate == 0)
     opt->rate = 30;
   return TRUE;
+}
+
+static gboolean
+choose_numbers (BenchOptions *opt, const Typed *typed)
+{
+  const struct {
+    const char *option, *text, *standard;
+    GArray **list;
+    int high;
+  } rows[] = {
+    { "--cameras", typed->cameras, opt->study == BENCH_STUDY_CAMERAS ? "1,2,4,8,16,32,64,128,256" : "1",
+        &opt->cameras, 1024 },
+    { "--cores", typed->cores, "0", &opt->cores, (int) g_get_num_processors () },
+    { "--processes", typed->processes, "1", &opt->processes, BENCH_PROCESSES },
+    { "--gpus", typed->gpus, "0", &opt->gpus, BENCH_GPUS },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (rows); i++)
+    if (!(*rows[i].list = rows[i].text ? bench_parse_ints (rows[i].text, 1, rows[i].high) :
+        bench_parse_ints (rows[i].standard, 0, rows[i].high)))
+      return complain ("%s %s: expected numbers from 1 to %d, separated by commas", rows[i].option, rows[i].text,
+          rows[i].high);
+  return TRUE;
+}
+
+static gboolean
+choose_lists (BenchOptions *opt, const Typed *typed)
+{
+  gboolean by_size = opt->study == BENCH_STUDY_SIZE || opt->study == BENCH_STUDY_SPEEDUP;
+  const char *sizes = by_size ? "320x240,640x480,1280x720,1920x1080,2560x1440,3840x2160,7680x4320" : "1920x1080";
+  g_auto (GStrv) memories = g_strsplit (typed->memory ? typed->memory : "proposed", ",", -1);
+
+  if (!(opt->sizes = bench_parse_sizes (typed->size ? typed->size : sizes, MAX_SIDE)))
+    return complain ("--size %s: expected sizes like 640x480,1920x1080, sides from 1 to %d", typed->size, MAX_SIDE);
+  opt->memories = g_array_new (FALSE, FALSE, sizeof (int));
+  for (char **name = memories; *name; name++) {
+    int memory = index_of (bench_memory_names, *name);
+
+    if (memory < 0)
+      return complain ("--memory %s: expected proposed, plain or cuda", typed->memory);
+    g_array_append_val (opt->memories, memory);
+  }
+  opt->formats = g_strsplit (typed->format ? typed->format : "NV12", ",", -1);
+  return choose_numbers (opt, typed);
 }
 
 /* "kernel-size=3,5,7" */
@@ -144,18 +156,12 @@ choose_sweep (BenchOptions *opt, const char *text)
 }
 
 static gboolean
-check_file (const char *option, const char *path)
+check_values (const BenchOptions *opt)
 {
-  g_autofree char *folder = path ? g_path_get_dirname (path) : NULL;
+  g_autofree char *folder = opt->json ? g_path_get_dirname (opt->json) : NULL;
 
-  if (path && g_access (folder, W_OK))
-    return complain ("%s %s: the folder \"%s\" is not writable: %s", option, path, folder, g_strerror (errno));
-  return TRUE;
-}
-
-static gboolean
-check_numbers (const BenchOptions *opt)
-{
+  if (folder && g_access (folder, W_OK))
+    return complain ("--json %s: the folder \"%s\" is not writable: %s", opt->json, folder, g_strerror (errno));
   if (!(opt->seconds > 0 && opt->seconds <= 86400))
     return complain ("--seconds %g: expected more than 0 and at most 86400 (a day)", opt->seconds);
   if (!(opt->warm_up >= 0 && opt->warm_up <= 3600))
@@ -214,28 +220,17 @@ read_command_line (BenchOptions *opt, Typed *typed, int argc, char **argv)
   return good || complain ("%s; --help lists the options", error->message);
 }
 
-static void
-free_typed (Typed *typed)
-{
-  char **const all[] = { &typed->size, &typed->format, &typed->cameras, &typed->cores, &typed->processes,
-    &typed->gpus, &typed->memory, &typed->study, &typed->sweep };
-
-  for (guint i = 0; i < G_N_ELEMENTS (all); i++)
-    g_free (*all[i]);
-}
-
 gboolean
 bench_options_parse (BenchOptions *opt, int argc, char **argv)
 {
   static char *standard[] = { (char *) "cudamedian kernel-size=5", NULL };
-  Typed typed = { NULL };
+  static Typed typed;
   gboolean good;
 
   *opt = (BenchOptions) { .seconds = 3, .warm_up = 0.5 };
   setlocale (LC_ALL, "");
-  good = read_command_line (opt, &typed, argc, argv) && check_numbers (opt) && choose_lists (opt, &typed) &&
-      choose_study (opt, &typed) && choose_sweep (opt, typed.sweep) && check_file ("--json", opt->json);
-  free_typed (&typed);
+  good = read_command_line (opt, &typed, argc, argv) && check_values (opt) && choose_study (opt, typed.study) &&
+      choose_lists (opt, &typed) && choose_sweep (opt, typed.sweep);
   setlocale (LC_NUMERIC, "C"); /* decimal points in the table and in JSON */
   if (!opt->lines)
     opt->lines = g_strdupv (standard);

@@ -9,17 +9,11 @@
 #include <string.h>
 
 const BenchLimit *
-bench_find_limit (const BenchReport *report, const BenchRow *row)
+bench_find_limit (const BenchReport *report, const BenchSize *size, const char *format)
 {
-  const BenchCase *c = bench_case (report, row);
-
-  for (guint i = 0; i < report->limits->len; i++) {
-    const BenchLimit *limit = &g_array_index (report->limits, BenchLimit, i);
-
-    if (limit->size.width == c->size.width && limit->size.height == c->size.height &&
-        !strcmp (limit->format, row->format))
-      return limit;
-  }
+  for (guint i = 0; i < report->n_limits; i++)
+    if (!memcmp (&report->limits[i].size, size, sizeof *size) && !strcmp (report->limits[i].format, format))
+      return &report->limits[i];
   return NULL;
 }
 
@@ -46,24 +40,32 @@ bench_backend (const BenchRow *row)
   return gpu && cpu ? "GPU+CPU" : gpu ? "GPU" : cpu ? "CPU" : passed ? "passed" : "-";
 }
 
+/* Returns the row's share of a limit in GB/s; 0 if the limit is 0. */
+static double
+share (const BenchRow *row, double limit)
+{
+  return limit > 0 ? row->fps * (double) row->frame_bytes / 1e9 / limit : 0;
+}
+
 double
 bench_of_limit (const BenchReport *report, const BenchRow *row, const char **which)
 {
-  const BenchLimit *limit = bench_find_limit (report, row);
-  double most = limit ? on_gpu (row) ? limit->both : limit->copy_all : 0;
+  const BenchCase *c = bench_case (report, row);
+  const BenchLimit *limit = bench_find_limit (report, &c->size, row->format);
 
-  if (bench_case (report, row)->memory == BENCH_CUDA) /* frames do not cross the link */
-    most = 0;
   *which = on_gpu (row) ? "link" : "memcpy";
-  return most > 0 ? row->fps * (double) row->frame_bytes / 1e9 / most : 0;
+  if (!limit || c->kernels_only || c->memory == BENCH_CUDA) /* frames in CUDA memory do not cross the link */
+    return 0;
+  return share (row, on_gpu (row) ? limit->both : limit->copy_all);
 }
 
 double
 bench_of_memcpy (const BenchReport *report, const BenchRow *row)
 {
-  const BenchLimit *limit = bench_find_limit (report, row);
+  const BenchCase *c = bench_case (report, row);
+  const BenchLimit *limit = bench_find_limit (report, &c->size, row->format);
 
-  return limit && limit->copy_one > 0 ? row->fps * (double) row->frame_bytes / 1e9 / limit->copy_one : 0;
+  return limit && c->memory == BENCH_PLAIN ? share (row, limit->copy_one) : 0;
 }
 
 /* ---- machine and limits ------------------------------------------------- */
@@ -71,7 +73,7 @@ bench_of_memcpy (const BenchReport *report, const BenchRow *row)
 void
 bench_table_machine (const BenchReport *report)
 {
-  const BenchMachine *m = &report->machine;
+  const BenchMachine *m = report->machine;
 
   printf ("%s, %d core%s, %s; %s\n", m->cpu, m->cores, m->cores == 1 ? "" : "s", m->isa, m->gstreamer);
   if (m->gpus > 0)
@@ -89,12 +91,14 @@ frames (const BenchLimit *limit, double gb)
 void
 bench_table_limit (const BenchLimit *limit)
 {
+  bench_progress (NULL);
   printf ("limits at %dx%d %s, %.2f MB: memcpy %.1f GB/s by one thread (%.0f frames/s), %.1f by all (%.0f frames/s)\n",
       limit->size.width, limit->size.height, limit->format, (double) limit->frame_bytes / 1e6, limit->copy_one,
       frames (limit, limit->copy_one), limit->copy_all, frames (limit, limit->copy_all));
   if (limit->both > 0)
     printf ("  link up %.1f GB/s, down %.1f, both at once %.1f each (%.0f frames/s); one frame up, down and waited "
         "for: %.0f us\n", limit->up, limit->down, limit->both, frames (limit, limit->both), limit->trip);
+  fflush (stdout);
 }
 
 /* ---- the rows ------------------------------------------------------------ */
@@ -132,7 +136,7 @@ print_flat_out (const BenchReport *report, const BenchRow *row)
 {
   const BenchCase *c = bench_case (report, row);
   const char *which;
-  double part = c->kernels_only ? 0 : bench_of_limit (report, row, &which);
+  double part = bench_of_limit (report, row, &which);
 
   printf (" %8s %8.1f %8.3f", c->kernels_only ? "kernels" : bench_backend (row), row->fps, row->ms);
   if (row->max > 0)
@@ -142,7 +146,7 @@ print_flat_out (const BenchReport *report, const BenchRow *row)
   print_element_times (row);
   if (part > 0)
     printf ("  %.1f%% %s", 100 * part, which);
-  if (c->memory == BENCH_PLAIN && on_gpu (row) && bench_of_memcpy (report, row) > 0)
+  if (on_gpu (row) && bench_of_memcpy (report, row) > 0)
     printf ("  %.1f%% memcpy, one thread", 100 * bench_of_memcpy (report, row));
   if (row->of_kernels > 0 && c->memory == BENCH_CUDA)
     printf ("  %+.1f us", row->over_kernels);
@@ -196,15 +200,16 @@ print_differences (const BenchReport *report, const BenchRow *row, const BenchCa
 void
 bench_table_row (const BenchReport *report, const BenchRow *row)
 {
-  static const char *last;
   const BenchCase *c = bench_case (report, row);
+  gssize last = row - report->rows - 1; /* the row printed before this one */
   g_autofree char *size = g_strdup_printf ("%dx%d %s", c->size.width, c->size.height,
       row->format[0] ? row->format : c->format);
 
   bench_progress (NULL);
-  if (c->line != last)
+  while (last >= 0 && !report->rows[last].done)
+    last--;
+  if (last < 0 || c->line != bench_case (report, &report->rows[last])->line)
     head (report, c);
-  last = c->line;
   printf ("%22s", size);
   if (row->state == BENCH_GOOD) {
     if (report->opt->rate > 0)

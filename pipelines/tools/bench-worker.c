@@ -8,29 +8,23 @@
 #include "bench.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-gboolean
-bench_send (int fd, const void *message, gsize size)
+gpointer
+bench_share (gsize size)
 {
-  const char *at = message;
+  gpointer memory = mmap (NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
-  while (size > 0) {
-    gssize n = write (fd, at, size);
-
-    if (n < 0 && errno != EINTR)
-      return FALSE;
-    at += MAX (n, 0);
-    size -= (gsize) MAX (n, 0);
-  }
-  return TRUE;
+  if (memory == MAP_FAILED)
+    g_error ("bench: no memory that processes can share: %s", g_strerror (errno));
+  return memory;
 }
 
 /* Restricts the process to the first `cores` CPUs that it may run on; later threads inherit that. */
@@ -51,114 +45,50 @@ take_cores (int cores)
     fprintf (stderr, "bench: the number of cores could not be set\n");
 }
 
-typedef struct {
-  pid_t pid; /* 0: the child has ended */
-  int fd;
-  char *message; /* `received` bytes of the next one */
-  gsize received;
-} Child;
-
-static gboolean
-start_child (Child *child, int cores, BenchWork work, gpointer data, gsize size)
+static void
+start_child (pid_t *child, int cores, BenchWork work, gpointer data, int number)
 {
-  int pipes[2], status;
+  int status;
 
   fflush (NULL);
-  if (pipe (pipes) || (child->pid = fork ()) < 0) {
+  if ((*child = fork ()) < 0)
     fprintf (stderr, "bench: no process can be started: %s\n", g_strerror (errno));
-    return FALSE;
-  }
-  if (child->pid == 0) {
-    prctl (PR_SET_PDEATHSIG, SIGTERM);
-    close (pipes[0]);
-    take_cores (cores);
-    status = work (data, pipes[1]);
-    fflush (NULL);
-    _exit (status); /* without exit handlers: those of drivers may crash, and all rows have been sent */
-  }
-  close (pipes[1]);
-  child->fd = pipes[0];
-  child->message = g_malloc (size + 1);
-  return TRUE;
-}
-
-static int
-end_child (Child *child)
-{
-  int status = 0;
-
-  close (child->fd);
-  while (waitpid (child->pid, &status, 0) < 0 && errno == EINTR)
-    ;
-  g_clear_pointer (&child->message, g_free);
-  child->pid = 0;
-  return WIFEXITED (status) ? WEXITSTATUS (status) : 128 + WTERMSIG (status);
-}
-
-/* Reads what the child has sent. Returns FALSE at the end of the pipe. */
-static gboolean
-read_message (Child *child, gsize size, BenchOnMessage on_message, gpointer user_data)
-{
-  gssize n = read (child->fd, child->message + child->received, size - child->received);
-
-  if (n < 0)
-    return errno == EINTR;
-  child->received += (gsize) n;
-  if (child->received == size) {
-    on_message (child->message, user_data);
-    child->received = 0;
-  }
-  return n > 0;
-}
-
-/* Sends SIGINT to the children, which may not have received it from the terminal. */
-static void
-interrupt_all (Child *child, int n)
-{
-  for (int i = 0; i < n; i++)
-    if (child[i].pid)
-      kill (child[i].pid, SIGINT);
+  if (*child)
+    return;
+  prctl (PR_SET_PDEATHSIG, SIGTERM);
+  take_cores (cores);
+  status = work (data, number);
+  fflush (NULL);
+  _exit (status); /* without exit handlers: those of drivers may crash, and all rows are stored */
 }
 
 int
-bench_workers (int n, int cores, BenchWork work, gpointer *data, gsize size, BenchOnMessage on_message,
-    gpointer user_data)
+bench_workers (int n, int cores, BenchWork work, gpointer data)
 {
-  g_autofree Child *child = g_new0 (Child, n);
-  g_autofree struct pollfd *polls = g_new0 (struct pollfd, n);
-  gboolean signalled = FALSE;
-  int running = 0, worst = 0;
+  g_autofree pid_t *child = g_new0 (pid_t, n); /* 0 or less: the child has ended */
+  int running = 0, worst = 0, signalled = FALSE, status;
 
   for (int i = 0; i < n; i++) {
-    if (start_child (&child[i], cores, work, data[i], size))
-      running++;
-    else
-      worst = 1;
-    polls[i] = (struct pollfd) { child[i].pid > 0 ? child[i].fd : -1, POLLIN, 0 };
+    start_child (&child[i], cores, work, data, i);
+    running += child[i] > 0;
+    worst |= child[i] < 0;
   }
   while (running > 0) {
-    if (bench_stop && !signalled) {
-      interrupt_all (child, n);
-      signalled = TRUE;
-    }
-    if (poll (polls, (nfds_t) n, 1000) <= 0)
-      continue;
-    for (int i = 0; i < n; i++)
-      if (polls[i].fd >= 0 && polls[i].revents && !read_message (&child[i], size, on_message, user_data)) {
-        int status = end_child (&child[i]);
+    gboolean stop = bench_stop && !signalled;
 
-        worst = MAX (worst, status);
-        polls[i].fd = -1;
+    for (int i = 0; i < n; i++) {
+      if (child[i] > 0 && waitpid (child[i], &status, WNOHANG) > 0) {
+        worst = MAX (worst, WIFEXITED (status) ? WEXITSTATUS (status) : 128 + WTERMSIG (status));
+        child[i] = 0;
         running--;
       }
+      if (child[i] > 0 && stop) /* a child may not have received the signal from the terminal */
+        kill (child[i], SIGINT);
+    }
+    signalled = signalled || stop;
+    g_usleep (running ? 10000 : 0);
   }
   return worst;
-}
-
-int
-bench_worker (int cores, BenchWork work, gpointer data, gsize size, BenchOnMessage on_message, gpointer user_data)
-{
-  return bench_workers (1, cores, work, &data, size, on_message, user_data);
 }
 
 void

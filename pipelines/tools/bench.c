@@ -18,9 +18,7 @@
 #include "line.h"
 
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 
 volatile int bench_stop;
 
@@ -41,213 +39,157 @@ catch_signals (void)
   sigaction (SIGTERM, &action, NULL);
 }
 
-/* ---- work of the child processes ----------------------------------------- */
+/* ---- results ------------------------------------------------------------- */
 
-/* Checks all lines and formats before the first case is measured. */
-static int
-check_request (gpointer data, int fd)
+gboolean
+bench_same_video (const BenchCase *a, const BenchCase *b)
 {
-  const BenchOptions *opt = data;
-  BenchMachine machine;
-
-  bench_init ();
-  for (char **line = opt->lines; *line; line++)
-    if (!bench_line_check (*line))
-      return 2;
-  for (char **format = opt->formats; *format; format++)
-    if (!bench_format_check (*format))
-      return 2;
-  bench_machine (&machine);
-  return bench_send (fd, &machine, sizeof machine) ? 0 : 1;
+  return a->line == b->line && !g_strcmp0 (a->format, b->format) && !memcmp (&a->size, &b->size, sizeof a->size);
 }
 
-static int
-measure_limits (gpointer data, int fd)
+/* Compares the row with one that was measured before it, or with itself: with the same case on one
+ * CPU core, and with the kernels only. Rows of the kernels only have the same value of the property,
+ * or lack a property that only the element has. */
+static void
+compare (const BenchReport *report, BenchRow *row, const BenchRow *base)
 {
-  BenchReport *report = data;
+  const BenchCase *c = bench_case (report, row), *other = bench_case (report, base);
+  gboolean same_value = !g_strcmp0 (c->value, other->value);
 
-  for (guint i = 0; i < report->limits->len && !bench_stop; i++) {
-    BenchLimit *limit = &g_array_index (report->limits, BenchLimit, i);
-
-    bench_limit (limit);
-    if (!bench_send (fd, limit, sizeof *limit))
-      return 1;
+  if (!base->done || base->state != BENCH_GOOD || !bench_same_video (c, other))
+    return;
+  if (other->cpu && other->cores == 1 && same_value && c->cameras == other->cameras && base->fps > 0)
+    row->speedup = row->fps / base->fps;
+  if (other->kernels_only && !c->kernels_only && c->cameras == 1 && row->p50 > 0 &&
+      (c->memory == BENCH_CUDA) == (other->memory == BENCH_CUDA) && (same_value || !other->value)) {
+    row->of_kernels = row->p50 / base->p50;
+    row->over_kernels = (row->ms - base->ms) * 1e3;
   }
+}
+
+static void
+finish_row (BenchReport *report, guint number)
+{
+  BenchRow *row = &report->rows[number];
+
+  row->done = TRUE;
+  for (guint i = 0; i <= number && row->state == BENCH_GOOD; i++)
+    compare (report, row, &report->rows[i]);
+  bench_table_row (report, row);
+}
+
+/* Finishes a row whose process failed. */
+static void
+fail_row (BenchReport *report, guint number, int status)
+{
+  BenchRow *row = &report->rows[number];
+
+  row->state = BENCH_FAILED;
+  g_snprintf (row->note, sizeof row->note, status > 128 ? "the process was ended by signal %d" :
+      "the process ended with status %d", status > 128 ? status - 128 : status);
+  finish_row (report, number);
+}
+
+/* ---- work of the child processes ----------------------------------------- */
+
+/* Checks all lines and formats before the first case is measured, and describes the machine. */
+static int
+check_request (gpointer data, int number)
+{
+  const BenchReport *report = data;
+
+  (void) number;
+  bench_init ();
+  for (char **line = report->opt->lines; *line; line++)
+    if (!bench_line_check (*line))
+      return 2;
+  for (char **format = report->opt->formats; *format; format++)
+    if (!bench_format_check (*format))
+      return 2;
+  bench_machine (report->machine);
   return 0;
 }
 
-/* Consecutive cases that one child can measure. */
+static int
+measure_limits (gpointer data, int number)
+{
+  const BenchReport *report = data;
+
+  (void) number;
+  for (guint i = 0; i < report->n_limits && !bench_stop; i++)
+    bench_limit (&report->limits[i]);
+  return 0;
+}
+
+/* Consecutive cases that one child can measure, or one case that several children share. */
 typedef struct {
   BenchReport *report;
   guint next, end;
+  BenchBarrier *barrier; /* shared, as the rows of the children are */
+  BenchRow *parts;
 } Batch;
 
 static int
-measure_rows (gpointer data, int fd)
+measure_rows (gpointer data, int number)
 {
   Batch *batch = data;
 
+  (void) number;
   bench_init ();
-  for (; batch->next < batch->end && !bench_stop; batch->next++) {
+  /* After the loss of the GPU the next case needs a new process. */
+  for (; batch->next < batch->end && !bench_stop && !cf_gpu_lost (); batch->next++) {
     const BenchCase *c = &g_array_index (batch->report->cases, BenchCase, batch->next);
-    BenchRow row = { .case_index = (int) batch->next };
+    BenchRow *row = &batch->report->rows[batch->next];
 
     if (c->kernels_only)
-      bench_kernels_only (batch->report->opt, c, &row);
+      bench_kernels_only (batch->report->opt, c, row);
     else
-      bench_run (batch->report->opt, c, NULL, &row);
-    if (!bench_send (fd, &row, sizeof row))
-      return 1;
-    if (cf_gpu_lost ()) /* the next case needs a new process */
-      break;
+      bench_run (batch->report->opt, c, NULL, row);
+    finish_row (batch->report, batch->next);
   }
   return 0;
 }
 
-/* One process's share of a case. */
-typedef struct {
-  BenchReport *report;
-  BenchCase c;
-  BenchBarrier *barrier;
-} Part;
-
+/* Measures one process's share of a case. */
 static int
-measure_part (gpointer data, int fd)
-{
-  Part *part = data;
-  BenchRow row = { .case_index = 0 };
-
-  bench_init ();
-  bench_run (part->report->opt, &part->c, part->barrier, &row);
-  if (row.state != BENCH_GOOD)
-    g_atomic_int_add (&part->barrier->expected, -1); /* the other processes must not wait for this one */
-  return bench_send (fd, &row, sizeof row) ? 0 : 1;
-}
-
-/* ---- messages of the child processes ------------------------------------- */
-
-static void
-on_machine (const void *message, gpointer data)
-{
-  ((BenchReport *) data)->machine = *(const BenchMachine *) message;
-}
-
-static void
-on_limit (const void *message, gpointer data)
-{
-  const BenchLimit *limit = message;
-
-  bench_progress (NULL);
-  if (limit->frame_bytes)
-    bench_table_limit (limit);
-  g_array_append_val ((GArray *) data, *limit);
-}
-
-static gboolean
-same_video (const BenchCase *a, const BenchCase *b)
-{
-  return a->line == b->line && !g_strcmp0 (a->format, b->format) && a->size.width == b->size.width &&
-      a->size.height == b->size.height;
-}
-
-/* Finds the earlier row of the kernels only: with the same value of the property, or without
- * a property that only the element has. */
-static void
-compare_with_kernels (BenchReport *report, BenchRow *row)
-{
-  const BenchCase *c = bench_case (report, row);
-
-  for (guint i = 0; i < report->rows->len && row->state == BENCH_GOOD && row->p50 > 0; i++) {
-    const BenchRow *kernels = &g_array_index (report->rows, BenchRow, i);
-    const BenchCase *other = bench_case (report, kernels);
-
-    if (!other->kernels_only || c->kernels_only || c->cameras != 1 || kernels->state != BENCH_GOOD ||
-        !same_video (c, other) || (c->memory == BENCH_CUDA) != (other->memory == BENCH_CUDA) ||
-        (other->value && g_strcmp0 (c->value, other->value)))
-      continue;
-    row->of_kernels = row->p50 / kernels->p50;
-    row->over_kernels = (row->ms - kernels->ms) * 1e3;
-  }
-}
-
-/* Finds the earlier row of the same case on one CPU core. */
-static void
-find_speedup (BenchReport *report, BenchRow *row)
-{
-  const BenchCase *c = bench_case (report, row);
-
-  for (guint i = 0; i < report->rows->len && row->state == BENCH_GOOD && row->fps > 0; i++) {
-    const BenchRow *base = &g_array_index (report->rows, BenchRow, i);
-    const BenchCase *other = bench_case (report, base);
-
-    if (other->cpu && other->cores == 1 && base->state == BENCH_GOOD && base->fps > 0 &&
-        !g_strcmp0 (c->line, other->line) && !strcmp (c->format, other->format) &&
-        !g_strcmp0 (c->value, other->value) && c->cameras == other->cameras &&
-        c->size.width == other->size.width && c->size.height == other->size.height)
-      row->speedup = row->fps / base->fps;
-  }
-}
-
-static void
-on_row (const void *message, gpointer data)
+measure_part (gpointer data, int number)
 {
   Batch *batch = data;
-  BenchReport *report = batch->report;
-  BenchRow row = *(const BenchRow *) message;
+  BenchCase c = g_array_index (batch->report->cases, BenchCase, batch->next);
 
-  batch->next = (guint) row.case_index + 1;
-  g_array_append_val (report->rows, row);
-  find_speedup (report, &g_array_index (report->rows, BenchRow, report->rows->len - 1));
-  compare_with_kernels (report, &g_array_index (report->rows, BenchRow, report->rows->len - 1));
-  bench_table_row (report, &g_array_index (report->rows, BenchRow, report->rows->len - 1));
-}
-
-static void
-on_part (const void *message, gpointer data)
-{
-  bench_add_row (data, message);
+  c.cameras = c.cameras * (number + 1) / c.processes - c.cameras * number / c.processes;
+  bench_init ();
+  bench_run (batch->report->opt, &c, batch->barrier, &batch->parts[number]);
+  batch->parts[number].done = TRUE;
+  if (batch->parts[number].state != BENCH_GOOD)
+    g_atomic_int_add (&batch->barrier->expected, -1); /* the other processes must not wait for this one */
+  return 0;
 }
 
 /* ---- the order of measurements ------------------------------------------- */
 
-/* Lists each size and format once. */
-static void
-list_limits (BenchReport *report)
-{
-  for (guint i = 0; i < report->cases->len; i++) {
-    const BenchCase *c = &g_array_index (report->cases, BenchCase, i);
-    BenchLimit limit = { .size = c->size };
-    gboolean have = FALSE;
-
-    for (guint k = 0; k < report->limits->len && !have; k++) {
-      const BenchLimit *other = &g_array_index (report->limits, BenchLimit, k);
-
-      have = other->size.width == c->size.width && other->size.height == c->size.height &&
-          !strcmp (other->format, c->format);
-    }
-    g_strlcpy (limit.format, c->format, sizeof limit.format);
-    if (!have)
-      g_array_append_val (report->limits, limit);
-  }
-}
-
+/* Measures the limits for each size and format once. */
 static void
 run_limits (BenchReport *report)
 {
-  GArray *found = g_array_new (FALSE, TRUE, sizeof (BenchLimit));
+  report->limits = bench_share (report->cases->len * sizeof *report->limits);
+  for (guint i = 0; i < report->cases->len; i++) {
+    const BenchCase *c = &g_array_index (report->cases, BenchCase, i);
 
-  if (!report->opt->no_limits) {
-    list_limits (report);
-    bench_worker (0, measure_limits, report, sizeof (BenchLimit), on_limit, found);
+    if (!bench_find_limit (report, &c->size, c->format)) {
+      BenchLimit *limit = &report->limits[report->n_limits++];
+
+      limit->size = c->size;
+      g_strlcpy (limit->format, c->format, sizeof limit->format);
+    }
   }
-  g_array_unref (report->limits);
-  report->limits = found;
+  bench_workers (1, 0, measure_limits, report);
 }
 
 static gboolean
 same_but_cameras (const BenchCase *a, const BenchCase *b)
 {
-  return same_video (a, b) && a->cores == b->cores && a->value == b->value && a->processes == b->processes &&
+  return bench_same_video (a, b) && a->cores == b->cores && a->value == b->value && a->processes == b->processes &&
       a->gpus == b->gpus && a->memory == b->memory;
 }
 
@@ -256,22 +198,15 @@ same_but_cameras (const BenchCase *a, const BenchCase *b)
 static gboolean
 overloaded (const BenchReport *report, const BenchCase *c)
 {
-  for (guint i = 0; i < report->rows->len && report->opt->study == BENCH_STUDY_CAMERAS; i++) {
-    const BenchRow *row = &g_array_index (report->rows, BenchRow, i);
+  for (guint i = 0; i < report->cases->len && report->opt->study == BENCH_STUDY_CAMERAS; i++) {
+    const BenchRow *row = &report->rows[i];
+    const BenchCase *other = bench_case (report, row);
 
-    if (same_but_cameras (bench_case (report, row), c) && bench_case (report, row)->cameras < c->cameras &&
+    if (row->done && same_but_cameras (other, c) && other->cameras < c->cameras &&
         (row->state != BENCH_GOOD || row->dropped * 2 > row->due))
       return TRUE;
   }
   return FALSE;
-}
-
-static void
-note_status (BenchRow *row, int status)
-{
-  row->state = BENCH_FAILED;
-  g_snprintf (row->note, sizeof row->note, status > 128 ? "the process was ended by signal %d" :
-      "the process ended with status %d", status > 128 ? status - 128 : status);
 }
 
 /* Measures one case whose cameras are shared by several processes. */
@@ -279,27 +214,19 @@ static void
 measure_shared_row (Batch *batch)
 {
   const BenchCase *c = &g_array_index (batch->report->cases, BenchCase, batch->next);
-  BenchBarrier *barrier = mmap (NULL, sizeof *barrier, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  g_autofree Part *parts = g_new0 (Part, c->processes);
-  g_autofree gpointer *data = g_new0 (gpointer, c->processes);
-  BenchRow row = { .case_index = (int) batch->next };
-  int status = 1;
+  BenchRow *row = &batch->report->rows[batch->next];
+  int status;
 
-  for (int i = 0; i < c->processes; i++) {
-    parts[i] = (Part) { batch->report, *c, barrier };
-    parts[i].c.cameras = c->cameras * (i + 1) / c->processes - c->cameras * i / c->processes;
-    data[i] = &parts[i];
-  }
-  if (barrier != MAP_FAILED) {
-    barrier->arrived = 0;
-    barrier->expected = c->processes;
-    status = bench_workers (c->processes, c->cores, measure_part, data, sizeof row, on_part, &row);
-    munmap (barrier, sizeof *barrier);
-  }
-  row.case_index = (int) batch->next;
-  if (status && row.state == BENCH_GOOD)
-    note_status (&row, status);
-  on_row (&row, batch);
+  *batch->barrier = (BenchBarrier) { 0, c->processes };
+  memset (batch->parts, 0, c->processes * sizeof *batch->parts);
+  status = bench_workers (c->processes, c->cores, measure_part, batch);
+  for (int i = 0; i < c->processes; i++)
+    if (batch->parts[i].done)
+      bench_add_row (row, &batch->parts[i]);
+  if (status && row->state == BENCH_GOOD)
+    fail_row (batch->report, batch->next, status);
+  else
+    finish_row (batch->report, batch->next);
 }
 
 /* Returns the end of the cases that one child can measure. They have the same number of
@@ -325,66 +252,57 @@ batch_end (const BenchReport *report, guint first)
 static void
 run_cases (BenchReport *report)
 {
-  Batch batch = { report, 0, 0 };
+  guint n = report->cases->len;
+  Batch batch = { report, 0, 0, bench_share (sizeof *batch.barrier),
+    bench_share (BENCH_PROCESSES * sizeof *batch.parts) };
 
-  while (batch.next < report->cases->len && !bench_stop) {
+  report->rows = bench_share (n * sizeof *report->rows);
+  while (batch.next < n && !bench_stop) {
     const BenchCase *c = &g_array_index (report->cases, BenchCase, batch.next);
-    int status;
 
-    if (overloaded (report, c)) {
-      batch.next++;
-      continue;
-    }
-    if (c->processes > 1) {
+    batch.end = batch.next + 1;
+    if (c->processes > 1 && !overloaded (report, c)) {
       measure_shared_row (&batch);
-      continue;
+    } else if (!overloaded (report, c)) {
+      int status;
+
+      batch.end = batch_end (report, batch.next);
+      status = bench_workers (1, c->cores, measure_rows, &batch);
+      while (batch.next < batch.end && report->rows[batch.next].done)
+        batch.next++;
+      if (!status || batch.next == batch.end || bench_stop)
+        continue;
+      fail_row (report, batch.next, status);
     }
-    batch.end = batch_end (report, batch.next);
-    status = bench_worker (c->cores, measure_rows, &batch, sizeof (BenchRow), on_row, &batch);
-    if (status && batch.next < batch.end && !bench_stop) {
-      BenchRow row = { .case_index = (int) batch.next };
-
-      note_status (&row, status);
-      on_row (&row, &batch);
-    }
+    batch.next++;
   }
-}
-
-static gboolean
-any_good (const BenchReport *report, gboolean *failed)
-{
-  gboolean good = FALSE;
-
-  *failed = FALSE;
-  for (guint i = 0; i < report->rows->len; i++) {
-    good = good || g_array_index (report->rows, BenchRow, i).state == BENCH_GOOD;
-    *failed = *failed || g_array_index (report->rows, BenchRow, i).state == BENCH_FAILED;
-  }
-  return good;
 }
 
 int
 main (int argc, char **argv)
 {
   BenchOptions opt;
-  BenchReport report = { &opt };
-  gboolean good, failed;
+  BenchReport report = { .opt = &opt };
+  gboolean good = FALSE, failed = FALSE;
   int status;
 
   if (!bench_options_parse (&opt, argc, argv))
     return 2;
   catch_signals ();
-  status = bench_worker (0, check_request, &opt, sizeof (BenchMachine), on_machine, &report);
+  report.machine = bench_share (sizeof *report.machine);
+  status = bench_workers (1, 0, check_request, &report);
   if (status)
     return status;
-  report.cases = bench_plan (&opt, &report.machine);
-  report.limits = g_array_new (FALSE, TRUE, sizeof (BenchLimit));
-  report.rows = g_array_new (FALSE, TRUE, sizeof (BenchRow));
+  report.cases = bench_plan (&opt, report.machine);
   bench_table_machine (&report);
-  run_limits (&report);
+  if (!opt.no_limits)
+    run_limits (&report);
   run_cases (&report);
   bench_progress (NULL);
-  good = any_good (&report, &failed);
+  for (guint i = 0; i < report.cases->len; i++) {
+    good = good || (report.rows[i].done && report.rows[i].state == BENCH_GOOD);
+    failed = failed || report.rows[i].state == BENCH_FAILED;
+  }
   if (!good)
     say ("bench: nothing could be measured");
   if (opt.json)

@@ -3,9 +3,9 @@
  *
  * bench.h: types and functions that the parts of bench share. The parent process
  * plans one CASE per row of the table. Child processes, forked before GStreamer or
- * CUDA starts, measure the cases and send ROWS back through a pipe. Therefore each
- * row can have its own number of CPU cores, and a crash costs one row. Everything
- * that goes through the pipe is plain data without pointers. */
+ * CUDA starts, measure the cases and fill the ROWS, in memory that all processes share.
+ * Therefore each row can have its own number of CPU cores, and a crash costs one row.
+ * What lies in shared memory is plain data without pointers. */
 #ifndef PIPELINES_TOOLS_BENCH_H
 #define PIPELINES_TOOLS_BENCH_H
 
@@ -14,6 +14,7 @@
 
 #define BENCH_ELEMENTS 8 /* elements of a filter line that a row reports, at most */
 #define BENCH_GPUS 16    /* GPUs, at most */
+#define BENCH_PROCESSES 256 /* processes that share the cameras, at most */
 #define BENCH_BUCKETS 1024
 #define BENCH_TEXT 240
 
@@ -29,16 +30,15 @@ typedef struct {
   int width, height;
 } BenchSize;
 
-/* The command line. */
+/* The command line. Lists that were not typed have their defaults. */
 typedef struct {
-  char **lines;
+  char **lines, **formats;
   GArray *sizes; /* of BenchSize */
-  GArray *cameras, *cores, *processes, *gpus, *memories; /* of int */
-  char **formats, **values;
-  char *property; /* set to each of the values in turn */
-  double rate;    /* frames/s of each camera; 0: as many frames as possible */
+  GArray *cameras, *cores, *processes, *gpus, *memories; /* of int, as in BenchCase */
+  char *property, **values; /* the property is set to each of the values in turn; NULL: none */
+  double rate;              /* frames/s of each camera; 0: as many frames as possible */
   double seconds, warm_up;
-  int frames;     /* per camera, instead of seconds; 0: not given */
+  int frames; /* per camera, instead of seconds; 0: not given */
   gboolean queue, baselines, kernels_only, no_limits;
   char *json;
   BenchStudy study;
@@ -67,7 +67,7 @@ typedef struct {
 typedef enum { BENCH_GOOD, BENCH_FAILED, BENCH_LEFT_OUT } BenchState;
 
 typedef struct {
-  int case_index; /* into BenchReport.cases */
+  gboolean done; /* measured, or failed */
   BenchState state;
   gboolean interrupted;
   char note[BENCH_TEXT]; /* the reason of a failure, or a warning of the pipeline */
@@ -118,19 +118,13 @@ GArray *bench_plan (const BenchOptions *opt, const BenchMachine *machine);
 
 /* ---- bench-worker.c ----------------------------------------------------- */
 
-/* The work of a child process, which may send messages to `fd`. Returns the exit status. */
-typedef int (*BenchWork) (gpointer data, int fd);
-/* Called in the parent for each message of a child. */
-typedef void (*BenchOnMessage) (const void *message, gpointer data);
-/* Runs `work` in a child on `cores` CPU cores (0: all) and calls `on_message` for each `size`
- * bytes that the child sends. Returns the child's exit status, or 128 + the signal that ended it. */
-int bench_worker (int cores, BenchWork work, gpointer data, gsize size, BenchOnMessage on_message, gpointer user_data);
-/* Runs `n` children at once, each with its own element of `data`; their messages are handled as
- * they arrive. Returns the largest exit status. */
-int bench_workers (int n, int cores, BenchWork work, gpointer *data, gsize size, BenchOnMessage on_message,
-    gpointer user_data);
-/* Sends one message; called in the child. Returns FALSE if the parent is gone. */
-gboolean bench_send (int fd, const void *message, gsize size);
+/* The work of child process `number`. Returns the exit status. */
+typedef int (*BenchWork) (gpointer data, int number);
+/* Runs `work` in `n` children at once, each on `cores` CPU cores (0: all), and waits for them.
+ * Returns the largest exit status, which is 128 + the signal where a signal ended a child. */
+int bench_workers (int n, int cores, BenchWork work, gpointer data);
+/* Allocates memory that later children share, filled with zeros and kept until the process ends. */
+gpointer bench_share (gsize size);
 
 /* A barrier for children that measure together, in memory that they share. */
 typedef struct {
@@ -141,7 +135,6 @@ typedef struct {
 
 /* bench-machine.c: starts GStreamer with the plugin beside this program. */
 void bench_init (void);
-/* Fills *machine. */
 void bench_machine (BenchMachine *machine);
 /* Measures the limits for limit->size and limit->format. */
 void bench_limit (BenchLimit *limit);
@@ -172,14 +165,20 @@ GArray *bench_parse_sizes (const char *text, int high);
 
 typedef struct {
   const BenchOptions *opt;
-  BenchMachine machine;
-  GArray *cases, *limits, *rows; /* of BenchCase, BenchLimit, BenchRow */
+  GArray *cases; /* of BenchCase */
+  /* in shared memory */
+  BenchMachine *machine;
+  BenchLimit *limits;
+  guint n_limits;
+  BenchRow *rows; /* one per case */
 } BenchReport;
 
-#define bench_case(report, row) (&g_array_index ((report)->cases, BenchCase, (row)->case_index))
+#define bench_case(report, row) (&g_array_index ((report)->cases, BenchCase, (row) - (report)->rows))
 
-/* Returns the limits for the row's size and format, or NULL. */
-const BenchLimit *bench_find_limit (const BenchReport *report, const BenchRow *row);
+/* Returns whether both cases filter the same video by the same line. */
+gboolean bench_same_video (const BenchCase *a, const BenchCase *b);
+/* Returns the limits for frames of that size and format, or NULL. */
+const BenchLimit *bench_find_limit (const BenchReport *report, const BenchSize *size, const char *format);
 /* Returns the share of the machine's limit that the row reaches, 0 if unknown, and sets *which to the limit's name. */
 double bench_of_limit (const BenchReport *report, const BenchRow *row, const char **which);
 /* Returns the share of one thread's memcpy that the row reaches; 0 if not measured. */

@@ -76,7 +76,7 @@ check_lists (void)
 static void
 check_sum (void)
 {
-  BenchRow part[2] = { { .case_index = 0 } }, sum = { .case_index = 0 };
+  BenchRow part[2] = { { .state = BENCH_GOOD } }, sum = { .state = BENCH_GOOD };
 
   for (int i = 0; i < 1000; i++)
     bench_add_latency (&part[i / 500], (guint64) (i + 1) * 1000000);
