@@ -14,15 +14,13 @@
 
 typedef struct {
   BenchFrames frames;
-  GstVideoInfo info;
+  GstVideoInfo layout; /* with the buffers' strides and offsets */
   int gpu, wanted;
-  char kind[48];
-  GstVideoInfo layout; /* the buffers' strides and offsets */
+  char kind[48]; /* of memory; empty: the images themselves */
 } FrameSet;
 
-static GMutex lock;      /* of both lists */
-static GPtrArray *pool_sets;  /* of FrameSet */
-static GPtrArray *image_sets; /* of FrameSet: the images themselves */
+static GMutex lock;     /* of the list */
+static GPtrArray *sets; /* of FrameSet */
 
 static const char *
 kind_of (GstBuffer *buffer)
@@ -32,56 +30,43 @@ kind_of (GstBuffer *buffer)
   return memory->allocator && memory->allocator->mem_type ? memory->allocator->mem_type : "memory";
 }
 
-static gboolean
-same_video (const GstVideoInfo *a, const GstVideoInfo *b)
+/* Returns the set of such frames; a new one, for which *is_new becomes TRUE, has no frames. */
+static BenchFrames *
+get_set (const BenchCamera *camera, const char *kind, const GstVideoInfo *layout, gboolean *is_new)
 {
-  return GST_VIDEO_INFO_FORMAT (a) == GST_VIDEO_INFO_FORMAT (b) && a->width == b->width && a->height == b->height;
-}
+  FrameSet *k;
 
-static FrameSet *
-find_set (GPtrArray *list, const BenchCamera *camera, const char *kind, const GstVideoInfo *layout)
-{
-  for (guint i = 0; list && i < list->len; i++) {
-    FrameSet *k = g_ptr_array_index (list, i);
-
-    if (same_video (&k->info, &camera->info) && k->gpu == camera->gpu &&
-        k->wanted >= camera->wanted_frames && !strcmp (k->kind, kind) &&
-        !memcmp (k->layout.stride, layout->stride, sizeof layout->stride) &&
-        !memcmp (k->layout.offset, layout->offset, sizeof layout->offset))
-      return k;
+  if (!sets)
+    sets = g_ptr_array_new ();
+  *is_new = FALSE;
+  for (guint i = 0; i < sets->len; i++) {
+    k = g_ptr_array_index (sets, i);
+    if (k->gpu == camera->gpu && k->wanted >= camera->wanted_frames && !strcmp (k->kind, kind) &&
+        gst_video_info_is_equal (&k->layout, layout))
+      return &k->frames;
   }
-  return NULL;
-}
-
-static FrameSet *
-add_set (GPtrArray **list, const BenchCamera *camera, const char *kind, const GstVideoInfo *layout)
-{
-  FrameSet *k = g_new0 (FrameSet, 1);
-
-  k->info = camera->info;
+  *is_new = TRUE;
+  k = g_new0 (FrameSet, 1);
   k->layout = *layout;
   k->gpu = camera->gpu;
   k->wanted = camera->wanted_frames;
   g_strlcpy (k->kind, kind, sizeof k->kind);
-  if (!*list)
-    *list = g_ptr_array_new ();
-  g_ptr_array_add (*list, k);
-  return k;
+  g_ptr_array_add (sets, k);
+  return &k->frames;
 }
 
-/* Returns the images in plain memory. Call with the lock held. */
-static const FrameSet *
-find_images (const BenchCamera *camera)
+/* Returns the images in plain memory, none if they cannot be made. Call with the lock held. */
+static const BenchFrames *
+get_images (const BenchCamera *camera)
 {
-  FrameSet *k = find_set (image_sets, camera, "", &camera->info);
+  gboolean is_new;
+  BenchFrames *images = get_set (camera, "", &camera->info, &is_new);
 
-  if (k)
-    return k->frames.n ? k : NULL;
-  k = add_set (&image_sets, camera, "", &camera->info);
-  if (bench_images (&camera->info, k->frames.frame, camera->wanted_frames))
-    k->frames.n = camera->wanted_frames;
-  g_strlcpy (k->frames.memory, k->frames.n ? kind_of (k->frames.frame[0]) : "", sizeof k->frames.memory);
-  return k->frames.n ? k : NULL;
+  if (is_new && bench_images (&camera->info, images->frame, camera->wanted_frames)) {
+    images->n = camera->wanted_frames;
+    g_strlcpy (images->memory, kind_of (images->frame[0]), sizeof images->memory);
+  }
+  return images;
 }
 
 /* Copies the image into the buffer. CUDA memory is uploaded now, not when the filter first
@@ -108,62 +93,47 @@ fill (const GstVideoInfo *info, GstBuffer *buffer, GstBuffer *image, gboolean cu
   return good;
 }
 
-static void
-read_layout (const GstVideoInfo *info, GstBuffer *buffer, GstVideoInfo *layout)
-{
-  const GstVideoMeta *meta = gst_buffer_get_video_meta (buffer);
-
-  *layout = *info;
-  for (guint p = 0; meta && p < meta->n_planes; p++) {
-    layout->stride[p] = meta->stride[p];
-    layout->offset[p] = meta->offset[p];
-  }
-}
-
 /* Fills as many of the pool's buffers as are wanted and available. Call with the lock held. */
 static const BenchFrames *
-from_pool (const BenchCamera *camera, GstBufferPool *pool, const FrameSet *from)
+from_pool (const BenchCamera *camera, GstBufferPool *pool, const BenchFrames *images)
 {
   GstBufferPoolAcquireParams params = { .flags = GST_BUFFER_POOL_ACQUIRE_FLAG_DONTWAIT };
-  gboolean cuda = camera->memory == BENCH_CUDA;
-  GstBuffer *buffer = NULL;
-  GstVideoInfo layout;
-  FrameSet *k;
+  GstVideoInfo layout = camera->info;
+  const GstVideoMeta *meta;
+  GstBuffer *buffer;
+  BenchFrames *frames;
+  gboolean is_new;
 
   if (gst_buffer_pool_acquire_buffer (pool, &buffer, &params) != GST_FLOW_OK)
     return NULL;
-  read_layout (&camera->info, buffer, &layout);
-  if ((k = find_set (pool_sets, camera, kind_of (buffer), &layout))) {
-    gst_buffer_unref (buffer);
-    return k->frames.n ? &k->frames : NULL;
+  meta = gst_buffer_get_video_meta (buffer);
+  for (guint p = 0; meta && p < meta->n_planes; p++) {
+    layout.stride[p] = meta->stride[p];
+    layout.offset[p] = meta->offset[p];
   }
-  k = add_set (&pool_sets, camera, kind_of (buffer), &layout);
-  g_snprintf (k->frames.memory, sizeof k->frames.memory, "proposed %s", k->kind);
-  for (int i = 0; buffer; i++) {
-    if (!fill (&camera->info, buffer, from->frames.frame[i], cuda)) {
-      gst_buffer_unref (buffer);
+  frames = get_set (camera, kind_of (buffer), &layout, &is_new);
+  while (is_new && fill (&camera->info, buffer, images->frame[frames->n], camera->memory == BENCH_CUDA)) {
+    frames->frame[frames->n++] = g_steal_pointer (&buffer);
+    if (frames->n == images->n || gst_buffer_pool_acquire_buffer (pool, &buffer, &params) != GST_FLOW_OK)
       break;
-    }
-    k->frames.frame[k->frames.n++] = buffer;
-    buffer = NULL;
-    if (k->frames.n < from->frames.n && gst_buffer_pool_acquire_buffer (pool, &buffer, &params) != GST_FLOW_OK)
-      buffer = NULL;
   }
-  return k->frames.n ? &k->frames : NULL;
+  if (is_new && frames->n)
+    g_snprintf (frames->memory, sizeof frames->memory, "proposed %s", kind_of (frames->frame[0]));
+  g_clear_pointer (&buffer, gst_buffer_unref);
+  return frames->n ? frames : NULL;
 }
 
 const BenchFrames *
 bench_frames (const BenchCamera *camera, GstBufferPool *pool)
 {
-  const BenchFrames *frames = NULL;
-  const FrameSet *from;
+  const BenchFrames *images, *frames = NULL;
 
   g_mutex_lock (&lock);
-  from = find_images (camera);
-  if (from && pool)
-    frames = from_pool (camera, pool, from);
-  if (from && !frames && camera->memory != BENCH_CUDA)
-    frames = &from->frames;
+  images = get_images (camera);
+  if (images->n && pool)
+    frames = from_pool (camera, pool, images);
+  if (images->n && !frames && camera->memory != BENCH_CUDA)
+    frames = images;
   g_mutex_unlock (&lock);
   return frames;
 }

@@ -7,7 +7,6 @@
  * depends on the content: medians and regions are cheap on flat images. */
 
 #include "bench-camera.h"
-#include "cf.h"
 
 #define MARGIN 64 /* samples that the camera moves, at most */
 #define NOISE 65536 /* noise samples */
@@ -133,71 +132,60 @@ fill_component (GstVideoFrame *frame, int comp, const Scene *scene, const gint8 
   }
 }
 
-static gboolean
-make_image (const GstVideoInfo *info, GstBuffer **image, const Scene *scene, const gint8 *noise, int number)
-{
-  GstVideoFrame frame;
-
-  *image = gst_buffer_new_allocate (NULL, GST_VIDEO_INFO_SIZE (info), NULL);
-  if (!*image || !gst_video_frame_map (&frame, info, *image, GST_MAP_WRITE))
-    return FALSE;
-  for (int c = 0; c < (int) GST_VIDEO_FORMAT_INFO_N_COMPONENTS (info->finfo); c++)
-    fill_component (&frame, c, scene, noise, number);
-  gst_video_frame_unmap (&frame);
-  return TRUE;
-}
-
 /* Shared by the threads that make images of one scene. */
 typedef struct {
   const GstVideoInfo *info;
   GstBuffer **images;
-  const Scene *scene;
-  const gint8 *noise;
-  int n;
-  gint next, failed; /* atomic */
+  Scene scene;
+  gint8 *noise;
+  gint failed; /* atomic */
 } Painter;
 
-static gpointer
-paint (gpointer data)
+/* Makes image `number` - 1: a thread pool takes no NULL. */
+static void
+make_image (gpointer number, gpointer data)
 {
   Painter *painter = data;
-  int i;
+  int i = GPOINTER_TO_INT (number) - 1;
+  GstVideoFrame frame;
 
-  while ((i = g_atomic_int_add (&painter->next, 1)) < painter->n)
-    if (!make_image (painter->info, &painter->images[i], painter->scene, painter->noise, i))
-      g_atomic_int_set (&painter->failed, TRUE);
-  return NULL;
+  painter->images[i] = gst_buffer_new_allocate (NULL, GST_VIDEO_INFO_SIZE (painter->info), NULL);
+  if (!painter->images[i] || !gst_video_frame_map (&frame, painter->info, painter->images[i], GST_MAP_WRITE)) {
+    g_atomic_int_set (&painter->failed, TRUE);
+    return;
+  }
+  for (int c = 0; c < (int) GST_VIDEO_FORMAT_INFO_N_COMPONENTS (painter->info->finfo); c++)
+    fill_component (&frame, c, &painter->scene, painter->noise, i);
+  gst_video_frame_unmap (&frame);
+}
+
+static gboolean
+can_fill (const GstVideoFormatInfo *format)
+{
+  int comps = (int) GST_VIDEO_FORMAT_INFO_N_COMPONENTS (format);
+
+  for (int c = 0; c < comps; c++)
+    if (GST_VIDEO_FORMAT_INFO_DEPTH (format, c) < 8 || GST_VIDEO_FORMAT_INFO_PSTRIDE (format, c) == 0 ||
+        (GST_VIDEO_FORMAT_INFO_DEPTH (format, c) > 8 && !GST_VIDEO_FORMAT_INFO_IS_LE (format)))
+      return FALSE;
+  return comps > 0 && !GST_VIDEO_FORMAT_INFO_IS_COMPLEX (format) && !GST_VIDEO_FORMAT_INFO_IS_TILED (format);
 }
 
 gboolean
 bench_images (const GstVideoInfo *info, GstBuffer **images, int n)
 {
-  const GstVideoFormatInfo *format = info->finfo;
-  int comps = (int) GST_VIDEO_FORMAT_INFO_N_COMPONENTS (format);
-  Painter painter = { .info = info, .images = images, .n = n };
-  GThread *thread[16];
-  int threads;
-  gint8 *noise;
-  Scene scene;
+  Painter painter = { .info = info, .images = images };
+  GThreadPool *threads;
 
-  cf_cpu_info (&threads);
-  threads = MIN (threads, (int) G_N_ELEMENTS (thread));
-  for (int c = 0; c < comps; c++)
-    if (GST_VIDEO_FORMAT_INFO_DEPTH (format, c) < 8 || GST_VIDEO_FORMAT_INFO_PSTRIDE (format, c) == 0 ||
-        (GST_VIDEO_FORMAT_INFO_DEPTH (format, c) > 8 && !GST_VIDEO_FORMAT_INFO_IS_LE (format)))
-      return FALSE;
-  if (comps == 0 || GST_VIDEO_FORMAT_INFO_IS_COMPLEX (format) || GST_VIDEO_FORMAT_INFO_IS_TILED (format))
+  if (!can_fill (info->finfo))
     return FALSE;
-  scene = make_scene (GST_VIDEO_INFO_WIDTH (info), GST_VIDEO_INFO_HEIGHT (info));
-  noise = make_noise ();
-  painter.scene = &scene;
-  painter.noise = noise;
-  for (int i = 1; i < threads; i++)
-    thread[i] = g_thread_new ("image", paint, &painter);
-  paint (&painter);
-  for (int i = 1; i < threads; i++)
-    g_thread_join (thread[i]);
-  g_free (noise);
-  g_free (scene.v);
+  painter.scene = make_scene (GST_VIDEO_INFO_WIDTH (info), GST_VIDEO_INFO_HEIGHT (info));
+  painter.noise = make_noise ();
+  threads = g_thread_pool_new (make_image, &painter, (int) MIN (g_get_num_processors (), 16), TRUE, NULL);
+  for (int i = 1; i <= n; i++)
+    g_thread_pool_push (threads, GINT_TO_POINTER (i), NULL);
+  g_thread_pool_free (threads, FALSE, TRUE);
+  g_free (painter.noise);
+  g_free (painter.scene.v);
   return !painter.failed;
 }

@@ -74,16 +74,12 @@ text_of_flags (const GValue *value)
 static char *
 text_of (const GValue *value)
 {
-  char number[G_ASCII_DTOSTR_BUF_SIZE];
-
   if (G_VALUE_HOLDS_STRING (value))
     return g_value_dup_string (value);
   if (G_VALUE_HOLDS_FLAGS (value))
     return text_of_flags (value);
   if (G_VALUE_HOLDS_ENUM (value))
     return g_strdup_printf ("%d", g_value_get_enum (value));
-  if (G_VALUE_HOLDS_DOUBLE (value))
-    return g_strdup (g_ascii_dtostr (number, sizeof number, g_value_get_double (value)));
   return gst_value_serialize (value);
 }
 
@@ -126,6 +122,15 @@ filter_of (GstElement *element)
 
 /* ---- construction --------------------------------------------------------- */
 
+/* Returns whether there is the memory, in which it lays out n images. */
+static gboolean
+lay_out (const KernelRun *k, const CfImage *layout, guint8 *memory, CfImage *image, int n)
+{
+  for (int i = 0; i < n && memory; i++)
+    cf_image_at (&image[i], layout, memory + (gsize) i * k->bytes);
+  return memory != NULL;
+}
+
 static gboolean
 allocate (KernelRun *k, const BenchCase *c, CfFormat format)
 {
@@ -137,17 +142,12 @@ allocate (KernelRun *k, const BenchCase *c, CfFormat format)
   k->memory[1] = cf_pinned_alloc (size * FRAMES, &k->status);
   k->memory[2] = cf_device_alloc (size * FRAMES, &k->status);
   k->memory[3] = cf_device_alloc (size * (gsize) (k->n + 1), &k->status);
-  if (!k->memory[0] || !k->memory[1] || !k->memory[2] || !k->memory[3])
-    return FALSE;
-  memset (k->memory[1], 0, size * FRAMES);
-  for (int i = 0; i < FRAMES; i++) {
-    cf_image_at (&k->host_in[i], &layout, (guint8 *) k->memory[0] + (gsize) i * size);
-    cf_image_at (&k->host_out[i], &layout, (guint8 *) k->memory[1] + (gsize) i * size);
-    cf_image_at (&k->device_in[i], &layout, (guint8 *) k->memory[2] + (gsize) i * size);
-  }
-  for (int p = 0; p <= k->n; p++)
-    cf_image_at (&k->between[p], &layout, (guint8 *) k->memory[3] + (gsize) p * size);
-  return TRUE;
+  if (k->memory[1])
+    memset (k->memory[1], 0, size * FRAMES);
+  return lay_out (k, &layout, k->memory[0], k->host_in, FRAMES) &&
+      lay_out (k, &layout, k->memory[1], k->host_out, FRAMES) &&
+      lay_out (k, &layout, k->memory[2], k->device_in, FRAMES) &&
+      lay_out (k, &layout, k->memory[3], k->between, k->n + 1);
 }
 
 /* Fills host_in with images like those of the cameras. */

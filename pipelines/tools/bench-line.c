@@ -66,19 +66,16 @@ set_property (GstElement *element, GParamSpec *spec, const char *text)
 static int
 set_all (GstElement *bin, const char *name, const char *text)
 {
-  GstIterator *it = gst_bin_iterate_recurse (GST_BIN (bin));
-  GValue item = G_VALUE_INIT;
+  GList *elements = find_elements (bin, name), *l;
   int n = 0;
 
-  while (gst_iterator_next (it, &item) == GST_ITERATOR_OK) {
-    GstElement *element = g_value_get_object (&item);
-    GParamSpec *spec = g_object_class_find_property (G_OBJECT_GET_CLASS (element), name);
+  for (l = elements; l && n >= 0; l = l->next) {
+    GParamSpec *spec = g_object_class_find_property (G_OBJECT_GET_CLASS (l->data), name);
 
-    if (spec && n >= 0 && spec->flags & G_PARAM_WRITABLE)
-      n = set_property (element, spec, text) ? n + 1 : -1;
-    g_value_reset (&item);
+    if (spec->flags & G_PARAM_WRITABLE)
+      n = set_property (l->data, spec, text) ? n + 1 : -1;
   }
-  gst_iterator_free (it);
+  g_list_free_full (elements, gst_object_unref);
   return n;
 }
 
@@ -170,10 +167,8 @@ bench_stats_find (BenchStats *stats, GstElement *bin)
 {
   GList *filters = find_filters (bin), *l;
 
-  memset (stats, 0, sizeof *stats);
   for (l = filters; l && stats->n < BENCH_ELEMENTS; l = l->next)
-    if (g_object_class_find_property (G_OBJECT_GET_CLASS (l->data), "stats"))
-      stats->element[stats->n++] = gst_object_ref (l->data);
+    stats->element[stats->n++] = gst_object_ref (l->data);
   g_list_free_full (filters, gst_object_unref);
 }
 
@@ -211,16 +206,6 @@ since (const GstStructure *before, const GstStructure *after, const char *name)
   return b > a ? b - a : 0;
 }
 
-/* Returns the median of the last timed frames in us. The stats' means include the first
- * frames, which may have waited for kernels to load. */
-static double
-median_time (const GstStructure *stats, const char *what)
-{
-  g_autofree char *name = g_strdup_printf ("%s-p50", what);
-
-  return (double) field (stats, name) / 1e3;
-}
-
 static void
 read_backend (GstElement *element, BenchElement *out)
 {
@@ -250,10 +235,12 @@ bench_stats_read (BenchStats *stats, BenchRow *row)
     out->cpu = since (before, after, "frames-cpu");
     out->fallback = since (before, after, "frames-fallback");
     out->passed = since (before, after, "frames-passed");
-    out->upload_p50 = median_time (after, "upload");
-    out->kernel_p50 = median_time (after, "kernel");
-    out->download_p50 = median_time (after, "download");
-    out->total_p50 = median_time (after, "total");
+    /* Medians of the last frames: the means include the first ones, which may have waited for kernels
+     * to load. */
+    out->upload_p50 = (double) field (after, "upload-p50") / 1e3;
+    out->kernel_p50 = (double) field (after, "kernel-p50") / 1e3;
+    out->download_p50 = (double) field (after, "download-p50") / 1e3;
+    out->total_p50 = (double) field (after, "total-p50") / 1e3;
     g_clear_pointer (&after, gst_structure_free);
   }
 }

@@ -174,14 +174,10 @@ open_link (Link *link, gsize bytes)
 static void
 close_link (Link *link)
 {
-  if (link->up)
-    cf_stream_free (link->up);
-  if (link->down)
-    cf_stream_free (link->down);
-  if (link->host_memory)
-    cf_pinned_free (link->host_memory);
-  if (link->device_memory)
-    cf_device_free (link->device_memory);
+  cf_stream_free (link->up);
+  cf_stream_free (link->down);
+  cf_pinned_free (link->host_memory);
+  cf_device_free (link->device_memory);
 }
 
 /* Copies DEPTH frames in each requested direction and waits for them. */

@@ -144,14 +144,11 @@ say_bad_line (const char *option, const char *line, GstElement *bin, const GErro
   else if (element && property)
     say_right_properties (element, property);
   else if (property && bin) {
-    GstIterator *it = gst_bin_iterate_recurse (GST_BIN (bin));
-    GValue item = G_VALUE_INIT;
+    GList *elements = find_elements (bin, property), *l;
 
-    while (gst_iterator_next (it, &item) == GST_ITERATOR_OK) {
-      say_properties (g_value_get_object (&item), property);
-      g_value_reset (&item);
-    }
-    gst_iterator_free (it);
+    for (l = elements; l; l = l->next)
+      say_properties (l->data, property);
+    g_list_free_full (elements, gst_object_unref);
   } else
     say ("a valid line would be, for example: %s'cudamedian kernel-size=5'", option);
 }
@@ -185,9 +182,8 @@ parse_filter (const char *option, const char *line)
   return bin;
 }
 
-/* Identifies them by their property active-backend. */
 GList *
-find_filters (GstElement *bin)
+find_elements (GstElement *bin, const char *property)
 {
   GstIterator *it = gst_bin_iterate_recurse (GST_BIN (bin));
   GValue item = G_VALUE_INIT;
@@ -196,10 +192,16 @@ find_filters (GstElement *bin)
   while (gst_iterator_next (it, &item) == GST_ITERATOR_OK) {
     GstElement *element = g_value_get_object (&item);
 
-    if (g_object_class_find_property (G_OBJECT_GET_CLASS (element), "active-backend"))
+    if (g_object_class_find_property (G_OBJECT_GET_CLASS (element), property))
       found = g_list_prepend (found, gst_object_ref (element)); /* the iterator begins at the last */
     g_value_reset (&item);
   }
   gst_iterator_free (it);
   return found;
+}
+
+GList *
+find_filters (GstElement *bin)
+{
+  return find_elements (bin, "active-backend");
 }

@@ -12,6 +12,9 @@ void say (const char *format, ...) G_GNUC_PRINTF (1, 2);
 /* Returns a bin of the filter line with a ghost pad on each side, or NULL after a message on
  * stderr, in which `option` ("--filter " or "") precedes the line. */
 GstElement *parse_filter (const char *option, const char *line);
+/* Returns the elements in the bin that have the property, in the order of the line. Free the list with
+ * its references. */
+GList *find_elements (GstElement *bin, const char *property);
 /* Returns the elements of this project in the bin, in the order of the line. Free the list with its
  * references. */
 GList *find_filters (GstElement *bin);
