@@ -174,9 +174,7 @@ bench_json_write (const BenchReport *report, const char *path)
   json_object_unref (out);
   json_generator_set_pretty (generator, TRUE);
   json_generator_set_root (generator, root);
-  if (!json_generator_to_file (generator, path, &error)) {
-    say ("bench: --json %s: %s", path, error->message);
-    return FALSE;
-  }
+  if (!json_generator_to_file (generator, path, &error))
+    return complain ("--json %s: %s", path, error->message);
   return TRUE;
 }

@@ -23,11 +23,8 @@ bench_line_check (const char *line)
 gboolean
 bench_format_check (const char *format)
 {
-  gboolean good = gst_video_format_from_string (format) > GST_VIDEO_FORMAT_ENCODED;
-
-  if (!good)
-    say ("bench: --format %s: GStreamer knows no such format; examples are NV12, I420, RGBA and GRAY8", format);
-  return good;
+  return gst_video_format_from_string (format) > GST_VIDEO_FORMAT_ENCODED ||
+      complain ("--format %s: GStreamer knows no such format; examples are NV12, I420, RGBA and GRAY8", format);
 }
 
 static void

@@ -54,22 +54,6 @@ static const char description[] =
     "x1.10 kernels only  ratio of p50 to that of the kernels only; +9 us: in CUDA memory, additional time per frame\n"
     "Ctrl-C ends early and reports what has been measured.";
 
-static gboolean complain (const char *format, ...) G_GNUC_PRINTF (1, 2);
-
-/* Prints the message on stderr and returns FALSE. */
-static gboolean
-complain (const char *format, ...)
-{
-  g_autofree char *text = NULL;
-  va_list args;
-
-  va_start (args, format);
-  text = g_strdup_vprintf (format, args);
-  va_end (args);
-  say ("bench: %s", text);
-  return FALSE;
-}
-
 static int
 index_of (const char *const *names, const char *name)
 {
@@ -208,16 +192,9 @@ read_command_line (BenchOptions *opt, Typed *typed, int argc, char **argv)
     { G_OPTION_REMAINING, 0, 0, G_OPTION_ARG_STRING_ARRAY, &opt->lines, NULL, NULL },
     { NULL, 0, 0, 0, NULL, NULL, NULL },
   };
-  g_autoptr (GError) error = NULL;
-  GOptionContext *context = g_option_context_new ("'LINE'... - frames per second and latency of filter lines");
-  gboolean good;
 
-  g_option_context_set_summary (context, summary);
-  g_option_context_set_description (context, description);
-  g_option_context_add_main_entries (context, entries, NULL);
-  good = g_option_context_parse (context, &argc, &argv, &error);
-  g_option_context_free (context);
-  return good || complain ("%s; --help lists the options", error->message);
+  return parse_command_line (entries, "'LINE'... - frames per second and latency of filter lines", summary,
+      description, &argc, &argv);
 }
 
 gboolean

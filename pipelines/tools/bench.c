@@ -304,7 +304,7 @@ main (int argc, char **argv)
     failed = failed || report.rows[i].state == BENCH_FAILED;
   }
   if (!good)
-    say ("bench: nothing could be measured");
+    complain ("nothing could be measured");
   if (opt.json)
     good = bench_json_write (&report, opt.json) && good;
   return good && !failed ? 0 : 1;

@@ -8,43 +8,27 @@
 
 #include <errno.h>
 #include <glib/gstdio.h>
-#include <stdio.h>
+#include <glob.h>
 #include <string.h>
 #include <unistd.h>
 
 /* ---- input -------------------------------------------------------------- */
 
-static void
-list_cameras (GString *text)
-{
-  GDir *dir = g_dir_open ("/dev", 0, NULL);
-  const char *name;
-  gsize before = text->len;
-
-  while (dir && (name = g_dir_read_name (dir)))
-    if (g_str_has_prefix (name, "video") && g_ascii_isdigit (name[5]))
-      g_string_append_printf (text, " /dev/%s", name);
-  if (dir)
-    g_dir_close (dir);
-  if (text->len == before)
-    g_string_append (text, " none");
-}
-
 /* Returns whether the camera exists and can be opened. */
 static gboolean
 check_camera (const char *path)
 {
-  if (!g_file_test (path, G_FILE_TEST_EXISTS)) {
-    g_autoptr (GString) cameras = g_string_new (NULL);
+  glob_t found;
 
-    list_cameras (cameras);
-    say ("no camera %s; cameras here:%s", path, cameras->str);
-    return FALSE;
+  if (access (path, F_OK)) {
+    gboolean any = glob ("/dev/video[0-9]*", 0, NULL, &found) == 0;
+    g_autofree char *cameras = any ? g_strjoinv (" ", found.gl_pathv) : g_strdup ("none");
+
+    globfree (&found);
+    return complain ("no camera %s; cameras here: %s", path, cameras);
   }
-  if (access (path, R_OK | W_OK)) {
-    say ("%s cannot be opened: %s; members of the group \"video\" can open it", path, g_strerror (errno));
-    return FALSE;
-  }
+  if (access (path, R_OK | W_OK))
+    return complain ("%s cannot be opened: %s; members of the group \"video\" can open it", path, g_strerror (errno));
   return TRUE;
 }
 
@@ -53,24 +37,17 @@ static char *
 file_uri (const char *path)
 {
   g_autoptr (GError) error = NULL;
-  char *uri;
+  char *uri = NULL;
 
-  if (!g_file_test (path, G_FILE_TEST_EXISTS)) {
-    say ("no file \"%s\"; --input takes a file, a camera such as /dev/video0 or an address such as rtsp://host/stream",
-        path);
-    return NULL;
-  }
-  if (g_file_test (path, G_FILE_TEST_IS_DIR)) {
-    say ("\"%s\" is a directory; --input takes one video file", path);
-    return NULL;
-  }
-  if (access (path, R_OK)) {
-    say ("\"%s\" cannot be read: %s", path, g_strerror (errno));
-    return NULL;
-  }
-  uri = gst_filename_to_uri (path, &error);
-  if (!uri)
-    say ("\"%s\": %s", path, error->message);
+  if (!g_file_test (path, G_FILE_TEST_EXISTS))
+    complain ("no file \"%s\"; --input takes a file, a camera such as /dev/video0 or an address such as "
+        "rtsp://host/stream", path);
+  else if (g_file_test (path, G_FILE_TEST_IS_DIR))
+    complain ("\"%s\" is a directory; --input takes one video file", path);
+  else if (access (path, R_OK))
+    complain ("\"%s\" cannot be read: %s", path, g_strerror (errno));
+  else if (!(uri = gst_filename_to_uri (path, &error)))
+    complain ("\"%s\": %s", path, error->message);
   return uri;
 }
 
@@ -97,10 +74,8 @@ choose_source (Options *opt, char **uri)
 static gboolean
 have (const char *factory)
 {
-  GstElementFactory *found = gst_element_factory_find (factory);
+  g_autoptr (GstElementFactory) found = gst_element_factory_find (factory);
 
-  if (found)
-    gst_object_unref (found);
   return found != NULL;
 }
 
@@ -108,24 +83,22 @@ have (const char *factory)
 const char *
 choose_window (void)
 {
-  static const char *const sinks[] = { "waylandsink", "xvimagesink", "ximagesink", "glimagesink", NULL };
   gboolean wayland = g_getenv ("WAYLAND_DISPLAY") != NULL, x11 = g_getenv ("DISPLAY") != NULL;
-  int i;
+  const struct {
+    const char *name;
+    gboolean has_display;
+  } sinks[] = { { "waylandsink", wayland }, { "xvimagesink", x11 }, { "ximagesink", x11 },
+    { "glimagesink", wayland || x11 } };
 
-  for (i = 0; sinks[i]; i++) {
-    GstElement *sink;
-    gboolean opens;
+  for (guint i = 0; i < G_N_ELEMENTS (sinks); i++) {
+    GstElement *sink = sinks[i].has_display ? gst_element_factory_make (sinks[i].name, NULL) : NULL;
+    gboolean opens = sink && gst_element_set_state (sink, GST_STATE_READY) == GST_STATE_CHANGE_SUCCESS;
 
-    if (i == 0 ? !wayland : i < 3 ? !x11 : !x11 && !wayland)
-      continue;
-    sink = gst_element_factory_make (sinks[i], NULL);
-    if (!sink)
-      continue;
-    opens = gst_element_set_state (sink, GST_STATE_READY) == GST_STATE_CHANGE_SUCCESS;
-    gst_element_set_state (sink, GST_STATE_NULL);
-    gst_object_unref (sink);
+    if (sink)
+      gst_element_set_state (sink, GST_STATE_NULL);
+    g_clear_pointer (&sink, gst_object_unref);
     if (opens)
-      return sinks[i];
+      return sinks[i].name;
   }
   return NULL;
 }
@@ -158,12 +131,12 @@ choose_writer (const char *path, char **note)
   else if (dot && !g_ascii_strcasecmp (dot, ".avi"))
     mux = "avimux";
   if (!mux) {
-    say ("--output \"%s\": the name has to end in .mp4, .mkv or .avi", path);
+    complain ("--output \"%s\": the name has to end in .mp4, .mkv or .avi", path);
     return NULL;
   }
   encoder = !strcmp (mux, "avimux") ? NULL : h264;
   if (!encoder && !strcmp (mux, "mp4mux")) {
-    say ("--output \"%s\": there is no H.264 encoder here (gstreamer1.0-plugins-ugly has x264enc); .mkv and .avi "
+    complain ("--output \"%s\": there is no H.264 encoder here (gstreamer1.0-plugins-ugly has x264enc); .mkv and .avi "
         "do not need one",
         path);
     return NULL;
@@ -181,22 +154,14 @@ check_output (const Options *opt)
   g_autofree char *dir = g_path_get_dirname (path);
   GStatBuf in, out;
 
-  if (!g_file_test (dir, G_FILE_TEST_IS_DIR)) {
-    say ("--output \"%s\": there is no directory \"%s\"", path, dir);
-    return FALSE;
-  }
-  if (g_file_test (path, G_FILE_TEST_IS_DIR)) {
-    say ("--output \"%s\" is a directory; a file name is needed", path);
-    return FALSE;
-  }
-  if (access (g_file_test (path, G_FILE_TEST_EXISTS) ? path : dir, W_OK)) {
-    say ("--output \"%s\" cannot be written: %s", path, g_strerror (errno));
-    return FALSE;
-  }
+  if (!g_file_test (dir, G_FILE_TEST_IS_DIR))
+    return complain ("--output \"%s\": there is no directory \"%s\"", path, dir);
+  if (g_file_test (path, G_FILE_TEST_IS_DIR))
+    return complain ("--output \"%s\" is a directory; a file name is needed", path);
+  if (access (g_file_test (path, G_FILE_TEST_EXISTS) ? path : dir, W_OK))
+    return complain ("--output \"%s\" cannot be written: %s", path, g_strerror (errno));
   if (opt->input && !g_stat (opt->input, &in) && !g_stat (path, &out) && in.st_dev == out.st_dev &&
-      in.st_ino == out.st_ino) {
-    say ("--output \"%s\" is the input; another name is needed", path);
-    return FALSE;
-  }
+      in.st_ino == out.st_ino)
+    return complain ("--output \"%s\" is the input; another name is needed", path);
   return TRUE;
 }

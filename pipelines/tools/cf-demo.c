@@ -329,24 +329,22 @@ build (Demo *demo, const char *source, const char *uri, const char *sink)
       source, demo->opt.live ? "leaky=downstream max-size-buffers=4" : "",
       demo->opt.noise > 0 ? SALT_CAPS : "video/x-raw", sink);
   g_autoptr (GstElement) tap = NULL, to = NULL, from = NULL, src = NULL, out = NULL;
+  GstBin *bin;
 
   demo->pipeline = gst_parse_launch_full (line, NULL, GST_PARSE_FLAG_FATAL_ERRORS, &error);
-  if (!demo->pipeline) {
-    say ("GStreamer lacks something: %s", error->message);
-    return FALSE;
-  }
-  gst_bin_add (GST_BIN (demo->pipeline), demo->filter);
-  src = gst_bin_get_by_name (GST_BIN (demo->pipeline), "source");
-  tap = gst_bin_get_by_name (GST_BIN (demo->pipeline), "tap");
-  to = gst_bin_get_by_name (GST_BIN (demo->pipeline), "to_filter");
-  from = gst_bin_get_by_name (GST_BIN (demo->pipeline), "from_filter");
-  out = gst_bin_get_by_name (GST_BIN (demo->pipeline), "out");
-  demo->comp = gst_bin_get_by_name (GST_BIN (demo->pipeline), "comp");
-  demo->size = gst_bin_get_by_name (GST_BIN (demo->pipeline), "size");
-  if (!gst_element_link (to, demo->filter) || !gst_element_link (demo->filter, from)) {
-    say ("--filter '%s' does not take and give raw video", demo->opt.filter);
-    return FALSE;
-  }
+  if (!demo->pipeline)
+    return complain ("GStreamer lacks something: %s", error->message);
+  bin = GST_BIN (demo->pipeline);
+  gst_bin_add (bin, demo->filter);
+  src = gst_bin_get_by_name (bin, "source");
+  tap = gst_bin_get_by_name (bin, "tap");
+  to = gst_bin_get_by_name (bin, "to_filter");
+  from = gst_bin_get_by_name (bin, "from_filter");
+  out = gst_bin_get_by_name (bin, "out");
+  demo->comp = gst_bin_get_by_name (bin, "comp");
+  demo->size = gst_bin_get_by_name (bin, "size");
+  if (!gst_element_link (to, demo->filter) || !gst_element_link (demo->filter, from))
+    return complain ("--filter '%s' does not take and give raw video", demo->opt.filter);
   if (uri) {
     g_object_set (src, "uri", uri, NULL);
     g_signal_connect (src, "no-more-pads", G_CALLBACK (on_no_more_pads), demo);
@@ -462,24 +460,15 @@ parse_options (Options *opt, int argc, char **argv)
     { "noise", 0, 0, G_OPTION_ARG_DOUBLE, &opt->noise, "salt and pepper on that many % of the pixels", "PERCENT" },
     { NULL, 0, 0, 0, NULL, NULL, NULL },
   };
-  g_autoptr (GError) error = NULL;
-  GOptionContext *context = g_option_context_new ("- video through a filter, original beside filtered");
-  gboolean good;
 
-  g_option_context_add_main_entries (context, entries, NULL);
-  good = g_option_context_parse (context, &argc, &argv, &error);
-  g_option_context_free (context);
-  if (!good)
-    say ("%s; --help lists the options", error->message);
-  else if (argc > 1) {
-    say ("\"%s\" is not an option%s; --help lists the options", argv[1],
+  if (!parse_command_line (entries, "- video through a filter, original beside filtered", NULL, NULL, &argc, &argv))
+    return FALSE;
+  if (argc > 1)
+    return complain ("\"%s\" is not an option%s; --help lists the options", argv[1],
         g_file_test (argv[1], G_FILE_TEST_EXISTS) ? " (a file is given as --input FILE)" : "");
-    good = FALSE;
-  } else if (opt->frames < 0 || opt->noise > 100) {
-    say ("--frames has to be 0 or more (0: until the end), --noise 0 to 100");
-    good = FALSE;
-  }
-  return good;
+  if (opt->frames < 0 || opt->noise > 100)
+    return complain ("--frames has to be 0 or more (0: until the end), --noise 0 to 100");
+  return TRUE;
 }
 
 int

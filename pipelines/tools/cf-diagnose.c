@@ -8,23 +8,24 @@
 
 #include <gst/gst.h>
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #define MIN_TOOLKIT "12.1"
 
-static void
-row (const char *name, const char *value)
-{
-  printf ("%-14s %s\n", name, value);
-}
+static void row (const char *name, const char *format, ...) G_GNUC_PRINTF (2, 3);
 
-static char *
-version_text (int version)
+static void
+row (const char *name, const char *format, ...)
 {
-  if (version <= 0)
-    return g_strdup ("none");
-  return g_strdup_printf ("CUDA %d.%d", version / 1000, version % 1000 / 10);
+  va_list args;
+
+  printf ("%-14s ", name);
+  va_start (args, format);
+  vprintf (format, args);
+  va_end (args);
+  putchar ('\n');
 }
 
 /* Returns the first line of a small file (free it), or NULL. */
@@ -64,9 +65,8 @@ print_cpu (void)
 {
   int threads;
   const char *isa = cf_cpu_info (&threads);
-  g_autofree char *text = g_strdup_printf ("%s, %d thread%s", isa, threads, threads == 1 ? "" : "s");
 
-  row ("CPU", text);
+  row ("CPU", "%s, %d thread%s", isa, threads, threads == 1 ? "" : "s");
 }
 
 static bool
@@ -78,34 +78,42 @@ has_kernels (void)
   return runtime > 0;
 }
 
+/* `version` 0: there is none. */
+static void
+print_version (const char *name, int version, const char *without_kernels)
+{
+  if (!has_kernels ())
+    row (name, "%s: built without CUDA kernels", without_kernels);
+  else if (version > 0)
+    row (name, "CUDA %d.%d", version / 1000, version % 1000 / 10);
+  else
+    row (name, "none");
+}
+
 /* Prints driver, runtime and devices. Returns whether a GPU would be used. */
 static bool
 print_gpus (void)
 {
   g_autofree char *kernel_driver = first_line ("/proc/driver/nvidia/version");
-  g_autofree char *driver = NULL, *runtime = NULL;
-  int n = cf_gpu_count (NULL), i, driver_version, runtime_version;
+  int n = cf_gpu_count (NULL), driver, runtime;
   bool usable = false;
 
-  cf_gpu_versions (&driver_version, &runtime_version);
-  driver = version_text (driver_version);
-  runtime = version_text (runtime_version);
-  row ("kernel driver", kernel_driver ? kernel_driver : "no NVIDIA driver is loaded (/proc/driver/nvidia/version)");
-  row ("driver", has_kernels () ? driver : "not checked: built without CUDA kernels");
-  row ("runtime", has_kernels () ? runtime : "none: built without CUDA kernels");
-  for (i = 0; i < n; i++) {
+  cf_gpu_versions (&driver, &runtime);
+  row ("kernel driver", "%s", kernel_driver ? kernel_driver :
+      "no NVIDIA driver is loaded (/proc/driver/nvidia/version)");
+  print_version ("driver", driver, "not checked");
+  print_version ("runtime", runtime, "none");
+  for (int i = 0; i < n; i++) {
     g_autofree char *name = g_strdup_printf ("device %d", i);
-    g_autofree char *text = NULL;
     CfStatus why = { CF_OK, 0, "" };
     CfGpuInfo info;
 
     if (cf_gpu_info (i, &info, &why) == CF_OK) {
-      text = g_strdup_printf ("%s, compute capability %d.%d, %d SMs, %.1f GiB, PCI bus %02x", info.name, info.major,
-          info.minor, info.sms, info.memory / 1073741824.0, (unsigned) info.pci_bus);
+      row (name, "%s, compute capability %d.%d, %d SMs, %.1f GiB, PCI bus %02x", info.name, info.major, info.minor,
+          info.sms, info.memory / 1073741824.0, (unsigned) info.pci_bus);
       usable = true;
     } else
-      text = g_strdup_printf ("cannot be queried: %s", why.message);
-    row (name, text);
+      row (name, "cannot be queried: %s", why.message);
   }
   if (n <= 0)
     row ("devices", "none usable");
@@ -116,22 +124,17 @@ static void
 print_gstreamer (void)
 {
   g_autofree char *version = gst_version_string ();
-  GstPlugin *plugin = gst_registry_find_plugin (gst_registry_get (), "cudafilters");
-  GstElementFactory *decoder = gst_element_factory_find ("nvh264dec");
+  g_autoptr (GstPlugin) plugin = gst_registry_find_plugin (gst_registry_get (), "cudafilters");
+  g_autoptr (GstElementFactory) decoder = gst_element_factory_find ("nvh264dec");
 
-  row ("GStreamer", version);
-  if (plugin) {
-    g_autofree char *text = g_strdup_printf ("%s, %s, %s CUDA kernels", gst_plugin_get_version (plugin),
-        gst_plugin_get_filename (plugin), has_kernels () ? "with" : "without");
-
-    row ("plugin", text);
-    gst_object_unref (plugin);
-  } else
+  row ("GStreamer", "%s", version);
+  if (plugin)
+    row ("plugin", "%s, %s, %s CUDA kernels", gst_plugin_get_version (plugin), gst_plugin_get_filename (plugin),
+        has_kernels () ? "with" : "without");
+  else
     row ("plugin", "cudafilters is not found: set GST_PLUGIN_PATH to the directory of libgstcudafilters.so");
-  row ("GPU decoding", decoder ? "nvh264dec: frames can stay on the GPU" :
+  row ("GPU decoding", "%s", decoder ? "nvh264dec: frames can stay on the GPU" :
       "no nvh264dec (GStreamer registers it only where it finds a GPU)");
-  if (decoder)
-    gst_object_unref (decoder);
 }
 
 /* Returns the path of nvcc (free it), or NULL. */
@@ -177,7 +180,7 @@ print_verdict (bool usable)
   g_autofree char *nvcc = find_nvcc ();
   int on_bus = count_nvidia_pci ();
 
-  row ("nvcc", nvcc ? nvcc : "not found");
+  row ("nvcc", "%s", nvcc ? nvcc : "not found");
   if (usable) {
     printf ("\nbackend=auto uses the GPU.\n");
     return;

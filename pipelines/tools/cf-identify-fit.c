@@ -82,6 +82,15 @@ quadrant_sample (const Image *x, int q, int n1, int n2)
   return x->v[(gsize) (q & 2 ? x->h - 1 - n1 : n1) * x->w + (q & 1 ? x->w - 1 - n2 : n2)];
 }
 
+/* Returns where recurse() has put the image's sample (x, y) in w. */
+static inline const double *
+settled_sample (const Image *image, int q, int m, const double *w, int x, int y)
+{
+  int n1 = q & 2 ? image->h - 1 - y : y, n2 = q & 1 ? image->w - 1 - x : x;
+
+  return w + (gsize) (n1 + m - 1) * (image->w + m - 1) + n2 + m - 1;
+}
+
 /* Applies the recursion along one row or column in place; there are m - 1 samples before s. */
 static void
 settle (const double *b, int m, double *s, int n)
@@ -150,16 +159,15 @@ recurse (const Image *x, int q, const double *b, int m, double *w)
 Image *
 design_apply (const Design *design, const Image *image)
 {
-  int m = design->m, pad = m - 1, stride = image->w + pad;
+  int m = design->m, stride = image->w + m - 1;
   Image *out = image_new (image->w, image->h);
-  g_autofree double *w = g_new (double, (gsize) stride * (image->h + pad));
+  g_autofree double *w = g_new (double, (gsize) stride * (image->h + m - 1));
 
   for (int q = 0; q < QUADRANTS; q++) {
     recurse (image, q, design->b[q], m, w);
     for (int y = 0; y < image->h; y++)
       for (int x = 0; x < image->w; x++) {
-        int n1 = q & 2 ? image->h - 1 - y : y, n2 = q & 1 ? image->w - 1 - x : x;
-        const double *at = w + (gsize) (n1 + pad) * stride + n2 + pad;
+        const double *at = settled_sample (image, q, m, w, x, y);
         double acc = 0;
 
         for (int k = 0; k < m; k++)
@@ -224,7 +232,7 @@ add_products (Sums *sums, int n, const double *r)
 static void
 sum_products (Fit *fit, const Design *design)
 {
-  int m = design->m, pad = m - 1, stride = fit->x->w + pad, margin = fit_margin (&fit->problem);
+  int m = design->m, stride = fit->x->w + m - 1, margin = fit_margin (&fit->problem);
 
   memset (&fit->train, 0, sizeof fit->train);
   memset (&fit->held, 0, sizeof fit->held);
@@ -235,8 +243,7 @@ sum_products (Fit *fit, const Design *design)
       double r[MAX_TAPS + 1] = { 0 };
 
       for (int q = 0; q < QUADRANTS; q++) {
-        int n1 = q & 2 ? fit->x->h - 1 - y : y, n2 = q & 1 ? fit->x->w - 1 - x : x;
-        const double *at = fit->w[q] + (gsize) (n1 + pad) * stride + n2 + pad;
+        const double *at = settled_sample (fit->x, q, m, fit->w[q], x, y);
 
         for (int k = 0; k < m; k++)
           for (int l = 0; l < m; l++)

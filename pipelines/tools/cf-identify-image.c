@@ -58,10 +58,10 @@ from_sample (GstSample *sample)
 Image *
 image_load (const char *path, GError **error)
 {
-  GstElement *pipeline, *source, *sink;
+  g_autoptr (GstElement) pipeline = NULL, source = NULL, sink = NULL;
   g_autoptr (GstMessage) message = NULL;
+  g_autoptr (GstSample) sample = NULL;
   g_autoptr (GstBus) bus = NULL;
-  GstSample *sample = NULL;
   Image *image = NULL;
 
   if (!g_file_test (path, G_FILE_TEST_IS_REGULAR)) {
@@ -92,11 +92,6 @@ image_load (const char *path, GError **error)
           path);
   }
   gst_element_set_state (pipeline, GST_STATE_NULL);
-  if (sample)
-    gst_sample_unref (sample);
-  gst_object_unref (source);
-  gst_object_unref (sink);
-  gst_object_unref (pipeline);
   return image;
 }
 

@@ -6,13 +6,13 @@
  * README's section "Restoring" explains its use, cf-identify-fit.c the search. */
 
 #include "cf-identify.h"
+#include "line.h"
 
 #include <glib/gstdio.h>
 #include <gst/gst.h>
 
 #include <locale.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -27,22 +27,6 @@ typedef struct {
   int m;
   double noise, max_radius;
 } Options;
-
-static gboolean complain (const char *format, ...) G_GNUC_PRINTF (1, 2);
-
-/* Prints the message on stderr and returns FALSE. */
-static gboolean
-complain (const char *format, ...)
-{
-  va_list args;
-
-  va_start (args, format);
-  fprintf (stderr, "cf-identify: ");
-  vfprintf (stderr, format, args);
-  va_end (args);
-  fputc ('\n', stderr);
-  return FALSE;
-}
 
 /* ---- command line ------------------------------------------------------- */
 
@@ -67,33 +51,17 @@ parse_options (Options *opt, int argc, char **argv)
     { G_OPTION_REMAINING, 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &opt->files, NULL, NULL },
     { NULL, 0, 0, 0, NULL, NULL, NULL },
   };
-  g_autoptr (GError) error = NULL;
-  GOptionContext *context = g_option_context_new ("SHARP BLURRED - finds the recursive filter that restores SHARP");
-  gboolean good;
 
-  g_option_context_set_summary (context,
+  return parse_command_line (entries, "SHARP BLURRED - finds the recursive filter that restores SHARP",
       "SHARP and BLURRED are images (or videos: their first frames) of the same scene, of the same size and aligned.\n"
-      "The result is a file for: cudairfilter coefficients=FILE");
-  g_option_context_add_main_entries (context, entries, NULL);
-  good = g_option_context_parse (context, &argc, &argv, &error);
-  g_option_context_free (context);
-  return good || complain ("%s; --help lists the options", error->message);
+      "The result is a file for: cudairfilter coefficients=FILE", NULL, &argc, &argv);
 }
 
-/* Checked before the search, which takes a while. */
-static gboolean
-check_output (const char *path)
-{
-  g_autofree char *folder = g_path_get_dirname (path);
-
-  if (g_access (folder, W_OK))
-    return complain ("--output %s: the folder \"%s\" is not writable", path, folder);
-  return TRUE;
-}
-
+/* Checks what it can before the search, which takes a while. */
 static gboolean
 check_options (const Options *opt)
 {
+  g_autofree char *folder = g_path_get_dirname (opt->output);
   guint n = opt->files ? g_strv_length (opt->files) : 0, wanted = 2 - !!opt->chart - !!opt->blur;
 
   if (n != wanted)
@@ -106,7 +74,9 @@ check_options (const Options *opt)
   if (!(opt->max_radius > 0 && opt->max_radius < 1))
     return complain ("--max-radius %g: expected more than 0 and less than 1, or the filter would not be stable",
         opt->max_radius);
-  return check_output (opt->output);
+  if (g_access (folder, W_OK))
+    return complain ("--output %s: the folder \"%s\" is not writable", opt->output, folder);
+  return TRUE;
 }
 
 static gboolean
@@ -272,23 +242,6 @@ report (const Problem *problem, const Design *fir, const Design *best)
   printf ("%s, largest radius %.4f\n", best->family, best->radius);
 }
 
-static void
-append_matrix (GString *text, const char *name, const double *v, int m)
-{
-  g_string_append_printf (text, "\"%s\": [", name);
-  for (int k = 0; k < m; k++) {
-    g_string_append_printf (text, "%s[", k ? ",\n      " : "");
-    for (int l = 0; l < m; l++) {
-      char number[G_ASCII_DTOSTR_BUF_SIZE];
-
-      g_string_append_printf (text, "%s%s", l ? ", " : "",
-          g_ascii_formatd (number, sizeof number, "%.9g", v[k * m + l]));
-    }
-    g_string_append_c (text, ']');
-  }
-  g_string_append_c (text, ']');
-}
-
 /* Writes the format of cuda/irfilter/irfilter.h. Nine digits preserve each float32. */
 static gboolean
 write_json (const Design *design, const char *path)
@@ -296,14 +249,22 @@ write_json (const Design *design, const char *path)
   static const char *const names[QUADRANTS] = { "se", "sw", "ne", "nw" };
   g_autoptr (GString) text = g_string_new (NULL);
   g_autoptr (GError) error = NULL;
+  int m = design->m;
 
-  g_string_append_printf (text, "{ \"m\": %d,\n", design->m);
-  for (int q = 0; q < QUADRANTS; q++) {
-    g_string_append_printf (text, "  \"%s\": {\n    ", names[q]);
-    append_matrix (text, "a", design->a[q], design->m);
-    g_string_append (text, ",\n    ");
-    append_matrix (text, "b", design->b[q], design->m);
-    g_string_append (text, " },\n");
+  g_string_append_printf (text, "{ \"m\": %d,\n", m);
+  for (int part = 0; part < 2 * QUADRANTS; part++) { /* a and b of each quadrant */
+    const double *v = part % 2 ? design->b[part / 2] : design->a[part / 2];
+
+    if (part % 2 == 0)
+      g_string_append_printf (text, "  \"%s\": {\n", names[part / 2]);
+    g_string_append (text, part % 2 ? "    \"b\": [" : "    \"a\": [");
+    for (int i = 0; i < m * m; i++) {
+      char number[G_ASCII_DTOSTR_BUF_SIZE];
+
+      g_string_append (text, i == 0 ? "[" : i % m ? ", " : "],\n      [");
+      g_string_append (text, g_ascii_formatd (number, sizeof number, "%.9g", v[i]));
+    }
+    g_string_append (text, part % 2 ? "]] },\n" : "]],\n");
   }
   g_string_append (text, "  \"offset\": 0, \"passthrough\": 0 }\n");
   return g_file_set_contents (path, text->str, text->len, &error) || complain ("%s", error->message);

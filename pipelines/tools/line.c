@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * line.c: parses a filter line of the command line and explains its errors. */
+ * line.c: messages, command lines, and filter lines with an explanation of their errors. */
 
 #include "line.h"
 
@@ -17,6 +17,33 @@ say (const char *format, ...)
   vfprintf (stderr, format, args);
   va_end (args);
   fputc ('\n', stderr);
+}
+
+gboolean
+complain (const char *format, ...)
+{
+  g_autofree char *text = NULL;
+  va_list args;
+
+  va_start (args, format);
+  text = g_strdup_vprintf (format, args);
+  va_end (args);
+  say ("%s: %s", g_get_prgname (), text);
+  return FALSE;
+}
+
+gboolean
+parse_command_line (const GOptionEntry *entries, const char *usage, const char *summary, const char *description,
+    int *argc, char ***argv)
+{
+  g_autoptr (GOptionContext) context = g_option_context_new (usage);
+  g_autoptr (GError) error = NULL;
+
+  g_option_context_set_summary (context, summary);
+  g_option_context_set_description (context, description);
+  g_option_context_add_main_entries (context, entries, NULL);
+  return g_option_context_parse (context, argc, argv, &error) ||
+      complain ("%s; --help lists the options", error->message);
 }
 
 /* GObject reports a value out of range by a log message only. */

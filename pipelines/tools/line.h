@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * line.h: functions that cf-demo and bench share: messages and filter lines. */
+ * line.h: functions that the programs share: messages, command lines and filter lines. */
 #ifndef PIPELINES_TOOLS_LINE_H
 #define PIPELINES_TOOLS_LINE_H
 
@@ -9,6 +9,12 @@
 
 /* Prints a line on stderr. */
 void say (const char *format, ...) G_GNUC_PRINTF (1, 2);
+/* Prints "PROGRAM: " and the text as a line on stderr and returns FALSE. */
+gboolean complain (const char *format, ...) G_GNUC_PRINTF (1, 2);
+/* Parses the command line. `usage` follows the program's name in --help, the other two texts (which may be
+ * NULL) stand above and below the options. Returns FALSE after a message. */
+gboolean parse_command_line (const GOptionEntry *entries, const char *usage, const char *summary,
+    const char *description, int *argc, char ***argv);
 /* Returns a bin of the filter line with a ghost pad on each side, or NULL after a message on
  * stderr, in which `option` ("--filter " or "") precedes the line. */
 GstElement *parse_filter (const char *option, const char *line);
