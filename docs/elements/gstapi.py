@@ -21,52 +21,22 @@ Property = collections.namedtuple('Property', 'name owner kind low high default 
 Element = collections.namedtuple('Element', 'name properties formats stats')
 
 
-class Spec(c.Structure):
-    _fields_ = [('instance', P), ('name', CH), ('flags', c.c_uint), ('value_type', c.c_size_t),
-                ('owner_type', c.c_size_t), ('nick', CH), ('blurb', CH), ('qdata', P), ('ref_count', c.c_uint),
-                ('param_id', c.c_uint)]
+def structure(**fields):
+    return type('Structure', (c.Structure,), {'_fields_': list(fields.items())})
 
 
-class Int(c.Structure):
-    _fields_ = [('spec', Spec), ('low', c.c_int), ('high', c.c_int), ('default', c.c_int)]
-
-
-class UInt(c.Structure):
-    _fields_ = [('spec', Spec), ('low', c.c_uint), ('high', c.c_uint), ('default', c.c_uint)]
-
-
-class Double(c.Structure):
-    _fields_ = [('spec', Spec), ('low', c.c_double), ('high', c.c_double), ('default', c.c_double)]
-
-
-class Boolean(c.Structure):
-    _fields_ = [('spec', Spec), ('default', c.c_int)]
-
-
-class Value(c.Structure):
-    _fields_ = [('value', c.c_int), ('name', CH), ('nick', CH)]
-
-
-class EnumClass(c.Structure):
-    _fields_ = [('type', c.c_size_t), ('low', c.c_int), ('high', c.c_int), ('n', c.c_uint),
-                ('values', c.POINTER(Value))]
-
-
-class FlagsClass(c.Structure):
-    _fields_ = [('type', c.c_size_t), ('mask', c.c_uint), ('n', c.c_uint), ('values', c.POINTER(Value))]
-
-
-class Enum(c.Structure):
-    _fields_ = [('spec', Spec), ('enum', c.POINTER(EnumClass)), ('default', c.c_int)]
-
-
-class Flags(c.Structure):
-    _fields_ = [('spec', Spec), ('flags', c.POINTER(FlagsClass)), ('default', c.c_uint)]
-
-
-class Error(c.Structure):
-    _fields_ = [('domain', c.c_uint32), ('code', c.c_int), ('message', CH)]
-
+Spec = structure(instance=P, name=CH, flags=c.c_uint, value_type=c.c_size_t, owner_type=c.c_size_t, nick=CH,
+                 blurb=CH, qdata=P, ref_count=c.c_uint, param_id=c.c_uint)
+Int = structure(spec=Spec, low=c.c_int, high=c.c_int, default=c.c_int)
+UInt = structure(spec=Spec, low=c.c_uint, high=c.c_uint, default=c.c_uint)
+Double = structure(spec=Spec, low=c.c_double, high=c.c_double, default=c.c_double)
+Boolean = structure(spec=Spec, default=c.c_int)
+Value = structure(value=c.c_int, name=CH, nick=CH)
+EnumClass = structure(type=c.c_size_t, low=c.c_int, high=c.c_int, n=c.c_uint, values=c.POINTER(Value))
+FlagsClass = structure(type=c.c_size_t, mask=c.c_uint, n=c.c_uint, values=c.POINTER(Value))
+Enum = structure(spec=Spec, rows=c.POINTER(EnumClass), default=c.c_int)
+Flags = structure(spec=Spec, rows=c.POINTER(FlagsClass), default=c.c_uint)
+Error = structure(domain=c.c_uint32, code=c.c_int, message=CH)
 
 SIGNATURES = {
     'gst_init': (None, P, P),
@@ -140,8 +110,7 @@ class Gst:
             kind = 'string'
         elif fundamental in ('GEnum', 'GFlags'):
             typed = at(Enum if fundamental == 'GEnum' else Flags)
-            rows = typed.enum.contents if fundamental == 'GEnum' else typed.flags.contents
-            rows = [rows.values[i] for i in range(rows.n)]
+            rows = [typed.rows.contents.values[i] for i in range(typed.rows.contents.n)]
             values = tuple((row.nick.decode(), row.name.decode()) for row in rows)
             kind = fundamental[1:].lower()
             default = '+'.join(row.nick.decode() for row in rows if

@@ -17,24 +17,10 @@ import tempfile
 import cv2
 import numpy as np
 
-from sheets import read_frame
+from sheets import BAR, FRAME, GAP, filtered, read_frame, tile
 
-FRAME = 120
 FRAGMENT = '96x96+120+150'
 LEFT, TOP, WIDTH, HEIGHT = 400, 58, 280, 190
-BAR, GAP = 20, 4
-
-
-def run_element(words, source, target):
-    subprocess.run(['gst-launch-1.0', '-q', 'filesrc', f'location={source}', '!', 'pngdec', '!', 'videoconvert', '!',
-                    'video/x-raw,format=Y444', '!', *words, 'apply-to=luma', '!', 'videoconvert', '!', 'pngenc', '!',
-                    'filesink', f'location={target}'], check=True)
-
-
-def tile(path, label):
-    bar = np.full((BAR, WIDTH, 3), 255, np.uint8)
-    cv2.putText(bar, label, (1, BAR - 6), cv2.FONT_HERSHEY_SIMPLEX, 0.4, (0, 0, 0), 1, cv2.LINE_AA)
-    return np.vstack([bar, cv2.imread(path)[TOP:TOP + HEIGHT, LEFT:LEFT + WIDTH]])
 
 
 def main():
@@ -46,15 +32,17 @@ def main():
             'frame.png', 'sharp.png', 'blurred.png', 'restored.png', 'found.json'))
         cv2.imwrite(frame, read_frame(sys.argv[2], FRAME))
         # Both images take the same conversions, which change the colours a little.
-        run_element(['cudaconvolve', 'preset=identity'], frame, sharp)
-        run_element(['cudaconvolve', 'preset=motion', 'kernel-size=9', 'angle=0'], frame, blurred)
+        original = filtered(['cudaconvolve', 'preset=identity', 'apply-to=luma'], frame, sharp, 'Y444')
+        before = filtered(['cudaconvolve', 'preset=motion', 'kernel-size=9', 'angle=0', 'apply-to=luma'], frame,
+                          blurred, 'Y444')
         subprocess.run([sys.argv[1], sharp, blurred, '--fragment', FRAGMENT, '--window', '5', '--symmetry', 'mirror',
                         '--output', found], check=True)
-        run_element(['cudairfilter', f'coefficients={found}'], blurred, restored)
-        gap = np.full((HEIGHT + BAR, GAP, 3), 255, np.uint8)
-        cv2.imwrite(out, np.hstack([tile(blurred, 'blurred by a motion of 9 pixels'), gap,
-                                    tile(restored, 'restored by cudairfilter'), gap, tile(sharp, 'as it was')]),
-                    [cv2.IMWRITE_PNG_COMPRESSION, 9])
+        after = filtered(['cudairfilter', f'coefficients={found}', 'apply-to=luma'], blurred, restored, 'Y444')
+    part = slice(TOP, TOP + HEIGHT), slice(LEFT, LEFT + WIDTH)
+    gap = np.full((HEIGHT + BAR, GAP, 3), 255, np.uint8)
+    cv2.imwrite(out, np.hstack([tile(before[part], 'blurred by a motion of 9 pixels', 0.4), gap,
+                                tile(after[part], 'restored by cudairfilter', 0.4), gap,
+                                tile(original[part], 'as it was', 0.4)]), [cv2.IMWRITE_PNG_COMPRESSION, 9])
     print(f'{out}: {os.path.getsize(out)} bytes')
 
 

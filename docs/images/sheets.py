@@ -70,20 +70,17 @@ def read_frame(video, number):
     return frame
 
 
-def filtered(element, properties, source, folder):
-    """Returns the image file `source` after the element, in I420, the format of most cameras."""
-    target = os.path.join(folder, 'out.png')
-    words = [word.replace('_', ' ') for word in properties.split()]
+def filtered(words, source, target, video_format):
+    """Returns the image file `source` after the element, also in the file `target`."""
     subprocess.run(['gst-launch-1.0', '-q', 'filesrc', f'location={source}', '!', 'pngdec', '!', 'videoconvert', '!',
-                    'video/x-raw,format=I420', '!', element, *words, '!', 'videoconvert', '!', 'pngenc', '!',
+                    f'video/x-raw,format={video_format}', '!', *words, '!', 'videoconvert', '!', 'pngenc', '!',
                     'filesink', f'location={target}'], check=True)
     return cv2.imread(target)
 
 
-def tile(picture, label):
+def tile(picture, label, scale):
     bar = np.full((BAR, picture.shape[1], 3), 255, np.uint8)
-    words = label.removeprefix('preset=').replace('_', ' ')
-    cv2.putText(bar, words, (1, BAR - 6), cv2.FONT_HERSHEY_SIMPLEX, 0.35, (0, 0, 0), 1, cv2.LINE_AA)
+    cv2.putText(bar, label, (1, BAR - 6), cv2.FONT_HERSHEY_SIMPLEX, scale, (0, 0, 0), 1, cv2.LINE_AA)
     return np.vstack([bar, picture])
 
 
@@ -103,10 +100,13 @@ def main():
         source = os.path.join(folder, 'in.png')
         frame = read_frame(video, FRAME)
         cv2.imwrite(source, frame if whole else frame[part])
-        for n, properties in enumerate(tiles):
+        for n, words in enumerate(tiles):
             y, x = n // columns * (height + BAR + GAP), n % columns * (width + GAP)
-            picture = filtered(f'cuda{sheet_name}', properties, source, folder)
-            sheet[y:y + height + BAR, x:x + width] = tile(picture[part] if whole else picture, properties)
+            properties = [word.replace('_', ' ') for word in words.split()]
+            # I420 is the format of most cameras.
+            picture = filtered([f'cuda{sheet_name}', *properties], source, os.path.join(folder, 'out.png'), 'I420')
+            sheet[y:y + height + BAR, x:x + width] = tile(picture[part] if whole else picture,
+                                                          ' '.join(properties).removeprefix('preset='), 0.35)
     cv2.imwrite(out, sheet, [cv2.IMWRITE_PNG_COMPRESSION, 9])
     print(f'{out}: {os.path.getsize(out)} bytes')
 
