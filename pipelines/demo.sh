@@ -60,6 +60,7 @@ runtime_packages () {
 
 diagnose=0 input='' output='' pass=()
 while [ $# -gt 0 ]; do
+  case $1 in --*=*) set -- "${1%%=*}" "${1#*=}" "${@:2}" ;; esac
   case $1 in
     -h | --help) usage; exit 0 ;;
     --diagnose) diagnose=1 ;;
@@ -72,12 +73,6 @@ while [ $# -gt 0 ]; do
       esac
       pass+=("$1" "$2")
       shift ;;
-    --input=* | --output=* | --filter=* | --frames=* | --noise=*)
-      case $1 in
-        --input=*) input=${1#*=} ;;
-        --output=*) output=${1#*=} ;;
-      esac
-      pass+=("$1") ;;
     *)
       [ ! -e "$1" ] || cf_die "\"$1\" is not an option; a file is given as --input FILE"
       cf_die "\"$1\" is not an option; --help lists them" ;;

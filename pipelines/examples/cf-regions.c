@@ -40,9 +40,9 @@ print_region (GstPad *pad, GstPadProbeInfo *info, gpointer data)
 static gboolean
 play (GstElement *pipeline)
 {
-  GstBus *bus = gst_element_get_bus (pipeline);
-  GError *error = NULL;
-  GstMessage *message;
+  g_autoptr (GstBus) bus = gst_element_get_bus (pipeline);
+  g_autoptr (GstMessage) message = NULL;
+  g_autoptr (GError) error = NULL;
 
   gst_element_set_state (pipeline, GST_STATE_PLAYING);
   message = gst_bus_timed_pop_filtered (bus, GST_CLOCK_TIME_NONE, GST_MESSAGE_EOS | GST_MESSAGE_ERROR);
@@ -51,22 +51,16 @@ play (GstElement *pipeline)
     g_printerr ("cf-regions: %s\n", error->message);
   }
   gst_element_set_state (pipeline, GST_STATE_NULL);
-  gst_message_unref (message);
-  gst_object_unref (bus);
-  if (!error)
-    return TRUE;
-  g_error_free (error);
-  return FALSE;
+  return error == NULL;
 }
 
 int
 main (int argc, char **argv)
 {
-  GstElement *pipeline, *source, *sink;
-  GError *error = NULL;
+  g_autoptr (GstElement) pipeline = NULL, source = NULL, sink = NULL;
+  g_autoptr (GstPad) pad = NULL;
+  g_autoptr (GError) error = NULL;
   Point point = { 0 };
-  GstPad *pad;
-  gboolean good;
 
   gst_init (&argc, &argv);
   if (argc != 4) {
@@ -86,10 +80,5 @@ main (int argc, char **argv)
   sink = gst_bin_get_by_name (GST_BIN (pipeline), "sink");
   pad = gst_element_get_static_pad (sink, "sink");
   gst_pad_add_probe (pad, GST_PAD_PROBE_TYPE_BUFFER, print_region, &point, NULL);
-  good = play (pipeline);
-  gst_object_unref (pad);
-  gst_object_unref (sink);
-  gst_object_unref (source);
-  gst_object_unref (pipeline);
-  return good ? 0 : 1;
+  return play (pipeline) ? 0 : 1;
 }

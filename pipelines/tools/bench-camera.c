@@ -32,27 +32,21 @@ bench_camera_due (const BenchCamera *camera, guint64 index)
 
 /* ---- the source --------------------------------------------------------- */
 
-typedef struct {
+struct _BenchSource {
   GstPushSrc parent;
   BenchCamera *camera;
-} BenchSource;
+};
 
-typedef struct {
-  GstPushSrcClass parent;
-} BenchSourceClass;
-
-static GType bench_source_get_type (void);
+G_DECLARE_FINAL_TYPE (BenchSource, bench_source, BENCH, SOURCE, GstPushSrc)
 G_DEFINE_TYPE (BenchSource, bench_source, GST_TYPE_PUSH_SRC)
 
 /* Longest sleep before the source looks again whether it has to stop. */
 #define MAX_SLEEP (20 * GST_MSECOND)
 
-#define SOURCE(object) ((BenchSource *) (object))
-
 static GstCaps *
 source_get_caps (GstBaseSrc *base, GstCaps *filter)
 {
-  GstCaps *caps = SOURCE (base)->camera->caps;
+  GstCaps *caps = BENCH_SOURCE (base)->camera->caps;
 
   return filter ? gst_caps_intersect (filter, caps) : gst_caps_ref (caps);
 }
@@ -81,7 +75,7 @@ take_pool (BenchCamera *camera, GstQuery *query)
 static gboolean
 source_decide_allocation (GstBaseSrc *base, GstQuery *query)
 {
-  BenchCamera *camera = SOURCE (base)->camera;
+  BenchCamera *camera = BENCH_SOURCE (base)->camera;
   GstBufferPool *pool = take_pool (camera, query);
 
   while (gst_query_get_n_allocation_pools (query) > 0)
@@ -184,10 +178,10 @@ record_sent (BenchCamera *camera, guint64 index)
 static GstFlowReturn
 source_create (GstPushSrc *push, GstBuffer **out)
 {
-  BenchCamera *camera = SOURCE (push)->camera;
+  BenchCamera *camera = BENCH_SOURCE (push)->camera;
   GstBuffer *buffer;
 
-  if (!camera->frames && !find_frames (SOURCE (push)))
+  if (!camera->frames && !find_frames (BENCH_SOURCE (push)))
     return GST_FLOW_ERROR;
   if (!next_frame (camera))
     return g_atomic_int_get (&camera->flushing) ? GST_FLOW_FLUSHING : GST_FLOW_EOS;
@@ -205,29 +199,28 @@ source_create (GstPushSrc *push, GstBuffer **out)
   return GST_FLOW_OK;
 }
 
-static void
-set_flushing (BenchSource *self, gboolean flushing)
+static gboolean
+set_flushing (GstBaseSrc *base, gboolean flushing)
 {
-  BenchStartGate *start_gate = self->camera->start_gate;
+  BenchCamera *camera = BENCH_SOURCE (base)->camera;
 
-  g_mutex_lock (&start_gate->lock);
-  g_atomic_int_set (&self->camera->flushing, flushing);
-  g_cond_broadcast (&start_gate->changed);
-  g_mutex_unlock (&start_gate->lock);
+  g_mutex_lock (&camera->start_gate->lock);
+  g_atomic_int_set (&camera->flushing, flushing);
+  g_cond_broadcast (&camera->start_gate->changed);
+  g_mutex_unlock (&camera->start_gate->lock);
+  return TRUE;
 }
 
 static gboolean
 source_unlock (GstBaseSrc *base)
 {
-  set_flushing (SOURCE (base), TRUE);
-  return TRUE;
+  return set_flushing (base, TRUE);
 }
 
 static gboolean
 source_unlock_stop (GstBaseSrc *base)
 {
-  set_flushing (SOURCE (base), FALSE);
-  return TRUE;
+  return set_flushing (base, FALSE);
 }
 
 static void
@@ -264,23 +257,19 @@ bench_source_new (BenchCamera *camera)
 
 /* ---- the sink ----------------------------------------------------------- */
 
-typedef struct {
+struct _BenchSink {
   GstBaseSink parent;
   BenchCamera *camera;
-} BenchSink;
+};
 
-typedef struct {
-  GstBaseSinkClass parent;
-} BenchSinkClass;
-
-static GType bench_sink_get_type (void);
+G_DECLARE_FINAL_TYPE (BenchSink, bench_sink, BENCH, SINK, GstBaseSink)
 G_DEFINE_TYPE (BenchSink, bench_sink, GST_TYPE_BASE_SINK)
 
 /* The sink takes CUDA memory only where its caps feature is named. */
 static GstCaps *
 sink_get_caps (GstBaseSink *base, GstCaps *filter)
 {
-  gboolean cuda = ((BenchSink *) base)->camera->memory == BENCH_CUDA;
+  gboolean cuda = BENCH_SINK (base)->camera->memory == BENCH_CUDA;
   GstCaps *caps = cuda ? gst_caps_from_string ("video/x-raw(memory:CUDAMemory)") : gst_caps_new_any ();
   GstCaps *both = filter ? gst_caps_intersect_full (filter, caps, GST_CAPS_INTERSECT_FIRST) : gst_caps_ref (caps);
 
@@ -326,7 +315,7 @@ count_flat_out (BenchCamera *camera, guint64 now, guint64 took, gboolean known)
 static GstFlowReturn
 sink_render (GstBaseSink *base, GstBuffer *buffer)
 {
-  BenchCamera *camera = ((BenchSink *) base)->camera;
+  BenchCamera *camera = BENCH_SINK (base)->camera;
   guint64 now = bench_now (), index, took = 0, time = GST_CLOCK_TIME_NONE;
   gboolean known;
 

@@ -255,7 +255,7 @@ measure_queued (KernelRun *k, double seconds)
   return (double) (now - begin) / 1e3 / n;
 }
 
-/* Filters one frame after the other for `seconds`. Fills `took` with sorted ns per frame and *kernel
+/* Filters one frame after the other for `seconds`. Fills `took` with the ns per frame and *kernel
  * with the kernels' mean us. Returns FALSE after an error. */
 static gboolean
 measure (KernelRun *k, const TransferMode *mode, double seconds, GArray *took, double *kernel)
@@ -277,7 +277,6 @@ measure (KernelRun *k, const TransferMode *mode, double seconds, GArray *took, d
       sum = 0;
   }
   *kernel = took->len ? sum / took->len / 1e3 : 0;
-  bench_sort ((guint64 *) took->data, took->len);
   return TRUE;
 }
 
@@ -286,20 +285,15 @@ static gboolean
 try_mode (KernelRun *k, const TransferMode *mode, double seconds, BenchRow *row, double *p50)
 {
   g_autoptr (GArray) took = g_array_new (FALSE, FALSE, sizeof (guint64));
-  const guint64 *sorted;
-  double kernel;
+  BenchRow own = *row;
 
-  if (!measure (k, mode, seconds, took, &kernel))
+  if (!measure (k, mode, seconds, took, &own.element[0].kernel_p50))
     return fail (row, "%s", k->status.message);
-  sorted = (const guint64 *) took->data;
-  *p50 = (double) bench_percentile (sorted, took->len, 50) / 1e6;
-  if (row->p50 > 0 && *p50 >= row->p50)
-    return TRUE;
-  row->p50 = *p50;
-  row->p99 = (double) bench_percentile (sorted, took->len, 99) / 1e6;
-  row->max = (double) bench_percentile (sorted, took->len, 100) / 1e6;
-  row->frames = took->len;
-  row->element[0].kernel_p50 = kernel;
+  bench_set_latencies (&own, took);
+  own.frames = took->len;
+  *p50 = own.p50;
+  if (row->p50 == 0 || own.p50 < row->p50)
+    *row = own;
   return TRUE;
 }
 

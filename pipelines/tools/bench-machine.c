@@ -221,9 +221,8 @@ measure_link (Link *link, gboolean up, gboolean down)
 static double
 measure_trip (Link *link)
 {
-  GArray *took = g_array_new (FALSE, FALSE, sizeof (guint64));
+  g_autoptr (GArray) took = g_array_new (FALSE, FALSE, sizeof (guint64));
   guint64 begin = bench_now (), from;
-  double p50;
 
   for (from = begin; (double) (from - begin) < SECONDS * 1e9; from = bench_now ()) {
     int a = (int) (took->len % LINK_FRAMES);
@@ -237,9 +236,7 @@ measure_trip (Link *link)
     g_array_append_val (took, ns);
   }
   bench_sort ((guint64 *) took->data, took->len);
-  p50 = (double) bench_percentile ((guint64 *) took->data, took->len, 50) / 1e3;
-  g_array_unref (took);
-  return p50;
+  return (double) bench_percentile ((guint64 *) took->data, took->len, 50) / 1e3;
 }
 
 void

@@ -35,6 +35,17 @@ bench_percentile (const guint64 *sorted, gsize n, double percent)
   return sorted[rank < 1 ? 0 : rank > (double) n ? n - 1 : (gsize) rank - 1];
 }
 
+void
+bench_set_latencies (BenchRow *row, GArray *latencies)
+{
+  const guint64 *sorted = (const guint64 *) latencies->data;
+
+  bench_sort ((guint64 *) latencies->data, latencies->len);
+  row->p50 = (double) bench_percentile (sorted, latencies->len, 50) / 1e6;
+  row->p99 = (double) bench_percentile (sorted, latencies->len, 99) / 1e6;
+  row->max = (double) bench_percentile (sorted, latencies->len, 100) / 1e6;
+}
+
 /* ---- rows of several processes ------------------------------------------- */
 
 void

@@ -460,8 +460,7 @@ static void
 fill_row (Run *run)
 {
   BenchRow *row = run->row;
-  GArray *latency = g_array_new (FALSE, FALSE, sizeof (guint64));
-  const guint64 *sorted;
+  g_autoptr (GArray) latency = g_array_new (FALSE, FALSE, sizeof (guint64));
 
   for (int i = 0; i < run->n; i++)
     sum_camera (run, &run->cameras[i], latency);
@@ -469,16 +468,11 @@ fill_row (Run *run)
   if (run->c->rate > 0 && row->due)
     row->fps = (double) row->frames * run->c->rate * run->n / (double) row->due;
   row->ms = row->fps > 0 ? 1e3 / row->fps : 0;
-  bench_sort ((guint64 *) latency->data, latency->len);
-  sorted = (const guint64 *) latency->data;
-  row->p50 = (double) bench_percentile (sorted, latency->len, 50) / 1e6;
-  row->p99 = (double) bench_percentile (sorted, latency->len, 99) / 1e6;
-  row->max = (double) bench_percentile (sorted, latency->len, 100) / 1e6;
+  bench_set_latencies (row, latency);
   row->cores = row->seconds > 0 ? (run->cpu - run->cpu_before) / row->seconds : 0;
   row->cpu_ms = row->fps > 0 ? 1e3 * row->cores / row->fps : 0;
   for (guint i = 0; i < latency->len; i++)
-    bench_add_latency (row, sorted[i]);
-  g_array_unref (latency);
+    bench_add_latency (row, g_array_index (latency, guint64, i));
   /* In real time no frame is a result, too: all were dropped. */
   if (row->frames == 0 && row->due == 0)
     fail (run, row->interrupted ? "ended before a frame could be counted" : "no frame came out");

@@ -152,6 +152,8 @@ void bench_sort (guint64 *values, gsize n);
 /* Returns the smallest of the sorted values that `percent` % of them do not exceed (nearest
  * rank); 0 if n is 0. */
 guint64 bench_percentile (const guint64 *sorted, gsize n, double percent);
+/* Sorts latencies in ns (guint64) and fills the row's p50, p99 and max. */
+void bench_set_latencies (BenchRow *row, GArray *latencies);
 /* Adds a latency to the histogram, whose buckets are 2 % wide. */
 void bench_add_latency (BenchRow *row, guint64 ns);
 /* Adds the row of one process to `sum`, the row of all processes. */
