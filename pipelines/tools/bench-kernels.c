@@ -46,14 +46,6 @@ typedef struct {
 
 static const TransferMode modes[] = { { "as a whole", 0 }, { "in two slices", 2 }, { "in four slices", 4 } };
 
-static gboolean
-fail (BenchRow *row, const char *format, const char *text)
-{
-  row->state = BENCH_LEFT_OUT;
-  g_snprintf (row->note, sizeof row->note, format, text);
-  return FALSE;
-}
-
 /* ---- the filters and their parameters ------------------------------------- */
 
 /* Returns the nicks of a flags value, joined by '+'. */
@@ -288,7 +280,7 @@ try_mode (KernelRun *k, const TransferMode *mode, double seconds, BenchRow *row,
   BenchRow own = *row;
 
   if (!measure (k, mode, seconds, took, &own.element[0].kernel_p50))
-    return fail (row, "%s", k->status.message);
+    return bench_fail (row, BENCH_LEFT_OUT, "%s", k->status.message);
   bench_set_latencies (&own, took);
   own.frames = took->len;
   *p50 = own.p50;
@@ -324,7 +316,7 @@ try_host (KernelRun *k, double seconds, BenchRow *row)
     if (code == CF_UNSUPPORTED)
       continue;
     if (code != CF_OK)
-      return fail (row, "%s", k->status.message);
+      return bench_fail (row, BENCH_LEFT_OUT, "%s", k->status.message);
     good = try_mode (k, &modes[w], seconds / G_N_ELEMENTS (modes), row, &p50);
     cf_slices_free (k->slices);
     k->slices = NULL;
@@ -345,11 +337,11 @@ try_device (KernelRun *k, double seconds, BenchRow *row)
   /* The time may depend on the content, so device_in gets images too. */
   for (int i = 0; i < FRAMES; i++)
     if (cf_stream_copy (k->stream, CF_UPLOAD, &k->device_in[i], &k->host_in[i], &k->status) != CF_OK)
-      return fail (row, "%s", k->status.message);
+      return bench_fail (row, BENCH_LEFT_OUT, "%s", k->status.message);
   if (!try_mode (k, NULL, seconds / 2, row, &p50))
     return FALSE;
   if ((queued = measure_queued (k, seconds / 2)) <= 0)
-    return fail (row, "%s", k->status.message);
+    return bench_fail (row, BENCH_LEFT_OUT, "%s", k->status.message);
   row->ms = queued / 1e3;
   g_snprintf (row->note, sizeof row->note, "in CUDA memory, many queued; p50 of one by one");
   return TRUE;
@@ -364,14 +356,14 @@ add_plan (KernelRun *k, const CfVideo *video, GstElement *element, BenchRow *row
   int apply_to = 0;
 
   if (!params)
-    return fail (row, "%s", "a line must have only elements of this project for --bare");
+    return bench_fail (row, BENCH_LEFT_OUT, "%s", "a line must have only elements of this project for --bare");
   g_object_get (element, "apply-to", &apply_to, NULL);
   common.apply_to = (CfApplyTo) apply_to;
   if (read_params (element, filter, params, &k->status))
     k->plan[k->n] = cf_plan_new (k->context, filter, video, &common, params, &k->status);
   if (!k->plan[k->n]) {
     cf_params_free (filter, params);
-    return fail (row, "%s", k->status.message);
+    return bench_fail (row, BENCH_LEFT_OUT, "%s", k->status.message);
   }
   if (k->n++ > 0) {
     cf_params_free (filter, params);
@@ -394,18 +386,18 @@ open_run (KernelRun *k, const BenchCase *c, GstElement *bin, BenchRow *row)
   gboolean good = FALSE;
 
   if (n == 0 || n > BENCH_ELEMENTS || (int) n != GST_BIN_NUMCHILDREN (bin))
-    fail (row, "%s", "a line must have only elements of this project for --bare");
+    bench_fail (row, BENCH_LEFT_OUT, "%s", "a line must have only elements of this project for --bare");
   else if (cf_gpu_count (&k->status) == 0 || !(k->context = cf_context_new (CF_BACKEND_CUDA, &k->status)) ||
       !(k->stream = cf_stream_new (NULL, &k->status)) || !(k->events = cf_events_new (2, &k->status)))
-    fail (row, "%s", k->status.message);
+    bench_fail (row, BENCH_LEFT_OUT, "%s", k->status.message);
   else
-    good = video.format != CF_FORMAT_NONE || fail (row, "the filter does not take %s", c->format);
+    good = video.format != CF_FORMAT_NONE || bench_fail (row, BENCH_LEFT_OUT, "the filter does not take %s", c->format);
   for (l = filters; l && good; l = l->next)
     good = add_plan (k, &video, l->data, row);
   g_list_free_full (filters, gst_object_unref);
   if (good && !allocate (k, c, video.format))
-    good = fail (row, "%s", k->status.message);
-  return good && (fill (k, c) || fail (row, "there are no images of the format %s", c->format));
+    good = bench_fail (row, BENCH_LEFT_OUT, "%s", k->status.message);
+  return good && (fill (k, c) || bench_fail (row, BENCH_LEFT_OUT, "there are no images of the format %s", c->format));
 }
 
 void

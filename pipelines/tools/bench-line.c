@@ -27,20 +27,6 @@ bench_format_check (const char *format)
       complain ("--format %s: GStreamer knows no such format; examples are NV12, I420, RGBA and GRAY8", format);
 }
 
-static void
-fail (BenchRow *row, BenchState state, const char *format, ...) G_GNUC_PRINTF (3, 4);
-
-static void
-fail (BenchRow *row, BenchState state, const char *format, ...)
-{
-  va_list args;
-
-  va_start (args, format);
-  g_vsnprintf (row->note, sizeof row->note, format, args);
-  va_end (args);
-  row->state = state;
-}
-
 /* ---- properties --------------------------------------------------------- */
 
 /* Sets the property. Returns FALSE if the text is no value of it or out of range. */
@@ -97,18 +83,18 @@ bench_line_new (const BenchCase *c, int camera, BenchRow *row)
   int n = 1;
 
   if (!bin || error) {
-    fail (row, c->baseline ? BENCH_LEFT_OUT : BENCH_FAILED, "%s", error ? error->message : "no such line");
+    bench_fail (row, c->baseline ? BENCH_LEFT_OUT : BENCH_FAILED, "%s", error ? error->message : "no such line");
     g_clear_object (&bin);
     return NULL;
   }
   if (c->property)
     n = set_all (bin, c->property, c->value);
   if (n == 0)
-    fail (row, BENCH_FAILED, "no element of this line has a property \"%s\"", c->property);
+    bench_fail (row, BENCH_FAILED, "no element of this line has a property \"%s\"", c->property);
   else if (n < 0)
-    fail (row, BENCH_LEFT_OUT, "%s=%s is not a valid value", c->property, c->value);
+    bench_fail (row, BENCH_LEFT_OUT, "%s=%s is not a valid value", c->property, c->value);
   else if (c->cpu && set_ours (bin, "backend", "cpu") == 0)
-    fail (row, BENCH_LEFT_OUT, "no element of this line has a CPU backend, so there is nothing to compare");
+    bench_fail (row, BENCH_LEFT_OUT, "no element of this line has a CPU backend, so there is nothing to compare");
   if (row->state != BENCH_GOOD) {
     gst_object_unref (bin);
     return NULL;
@@ -151,7 +137,7 @@ bench_line_format (GstElement *bin, const BenchCase *c, BenchRow *row)
         format = known[i];
     }
   if (!format)
-    fail (row, BENCH_LEFT_OUT, "the line does not take %s%s%s%s", c->format,
+    bench_fail (row, BENCH_LEFT_OUT, "the line does not take %s%s%s%s", c->format,
         c->memory == BENCH_CUDA ? " in CUDA memory" : "", others->len ? "; it takes, for example, " : "",
         others->str);
   return format;
@@ -203,19 +189,6 @@ since (const GstStructure *before, const GstStructure *after, const char *name)
   return b > a ? b - a : 0;
 }
 
-static void
-read_backend (GstElement *element, BenchElement *out)
-{
-  GValue value = G_VALUE_INIT;
-  g_autofree char *text = NULL;
-
-  g_value_init (&value, g_object_class_find_property (G_OBJECT_GET_CLASS (element), "active-backend")->value_type);
-  g_object_get_property (G_OBJECT (element), "active-backend", &value);
-  text = gst_value_serialize (&value);
-  g_strlcpy (out->backend, text ? text : "?", sizeof out->backend);
-  g_value_unset (&value);
-}
-
 void
 bench_stats_read (BenchStats *stats, BenchRow *row)
 {
@@ -224,9 +197,10 @@ bench_stats_read (BenchStats *stats, BenchRow *row)
     BenchElement *out = &row->element[i];
     GstStructure *before = stats->before[i], *after = get_stats (stats->element[i]);
     GstElementFactory *factory = gst_element_get_factory (stats->element[i]);
+    g_autofree char *backend = active_backend (stats->element[i]);
 
     g_strlcpy (out->name, factory ? GST_OBJECT_NAME (factory) : "?", sizeof out->name);
-    read_backend (stats->element[i], out);
+    g_strlcpy (out->backend, backend, sizeof out->backend);
     out->frames = since (before, after, "frames");
     out->gpu = since (before, after, "frames-gpu");
     out->cpu = since (before, after, "frames-cpu");

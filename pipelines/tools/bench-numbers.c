@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * bench-numbers.c: percentiles, sums of rows, and lists of numbers on the command line. */
+ * bench-numbers.c: rows' failures, percentiles and sums, and lists of numbers on the command line. */
 
 #include "bench.h"
 
@@ -33,6 +33,20 @@ bench_percentile (const guint64 *sorted, gsize n, double percent)
   if (n == 0)
     return 0;
   return sorted[rank < 1 ? 0 : rank > (double) n ? n - 1 : (gsize) rank - 1];
+}
+
+gboolean
+bench_fail (BenchRow *row, BenchState state, const char *format, ...)
+{
+  va_list args;
+
+  if (row->state != BENCH_GOOD)
+    return FALSE;
+  row->state = state;
+  va_start (args, format);
+  g_vsnprintf (row->note, sizeof row->note, format, args);
+  va_end (args);
+  return FALSE;
 }
 
 void

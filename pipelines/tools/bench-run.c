@@ -37,11 +37,7 @@ typedef struct {
 static gboolean
 fail (Run *run, const char *text)
 {
-  if (run->row->state == BENCH_GOOD) {
-    run->row->state = BENCH_FAILED;
-    g_strlcpy (run->row->note, text, sizeof run->row->note);
-  }
-  return FALSE;
+  return bench_fail (run->row, BENCH_FAILED, "%s", text);
 }
 
 /* ---- one CUDA context for all pipelines ---------------------------------- */

@@ -82,11 +82,10 @@ finish_row (BenchReport *report, guint number)
 static void
 fail_row (BenchReport *report, guint number, int status)
 {
-  BenchRow *row = &report->rows[number];
-
-  row->state = BENCH_FAILED;
-  g_snprintf (row->note, sizeof row->note, status > 128 ? "the process was ended by signal %d" :
-      "the process ended with status %d", status > 128 ? status - 128 : status);
+  if (status > 128)
+    bench_fail (&report->rows[number], BENCH_FAILED, "the process was ended by signal %d", status - 128);
+  else
+    bench_fail (&report->rows[number], BENCH_FAILED, "the process ended with status %d", status);
   finish_row (report, number);
 }
 

@@ -148,6 +148,8 @@ void bench_kernels_only (const BenchOptions *opt, const BenchCase *c, BenchRow *
 
 /* ---- bench-numbers.c ----------------------------------------------------- */
 
+/* Sets the row's state and note unless it has failed before; returns FALSE. */
+gboolean bench_fail (BenchRow *row, BenchState state, const char *format, ...) G_GNUC_PRINTF (3, 4);
 void bench_sort (guint64 *values, gsize n);
 /* Returns the smallest of the sorted values that `percent` % of them do not exceed (nearest
  * rank); 0 if n is 0. */

@@ -397,13 +397,9 @@ report (Demo *demo)
   for (l = filters; l; l = l->next) {
     GstElement *element = l->data;
     g_autoptr (GstStructure) stats = NULL;
-    GValue backend = G_VALUE_INIT;
-    g_autofree char *name = NULL;
+    g_autofree char *name = active_backend (element);
     guint64 fallback = 0, mean = 0, p99 = 0;
 
-    g_object_get_property (G_OBJECT (element), "active-backend", &backend);
-    name = gst_value_serialize (&backend);
-    g_value_unset (&backend);
     if (!strstr (backends->str, name))
       g_string_append_printf (backends, "%s%s", backends->len ? "+" : "", name);
     g_object_get (element, "stats", &stats, NULL);

@@ -331,40 +331,22 @@ from_reflections (const double *reflection, int order, double radius, double *c)
     c[i] *= scale;
 }
 
-/* Returns whether all roots of c[0] z^n + .. + c[n] lie within the circle of that radius. */
-static gboolean
-within (const double *c, int order, double radius)
-{
-  double d[MAX_M], scale = 1;
-
-  for (int i = 0; i <= order; i++, scale /= radius)
-    d[i] = c[i] * scale;
-  for (int n = order; n > 0; n--) {
-    double k = d[n] / d[0], next[MAX_M];
-
-    if (!(fabs (k) < 1))
-      return FALSE;
-    for (int i = 0; i < n; i++)
-      next[i] = d[i] - k * d[n - i];
-    memcpy (d, next, n * sizeof *d);
-  }
-  return TRUE;
-}
-
+/* Returns the largest radius of the roots of c[0] z^n + .. + c[n], the eigenvalues of its companion
+ * matrix. */
 static double
 outermost (const double *c, int order)
 {
-  double low = 0, high = 1;
+  double matrix[MAX_ORDER * MAX_ORDER] = { 0 }, re[MAX_ORDER] = { 0 }, im[MAX_ORDER] = { 0 }, radius = 0;
 
-  for (int i = 0; i < 50; i++) {
-    double middle = (low + high) / 2;
-
-    if (within (c, order, middle))
-      high = middle;
-    else
-      low = middle;
+  for (int i = 0; i < order; i++) {
+    matrix[i] = -c[i + 1] / c[0];
+    if (i + 1 < order)
+      matrix[(i + 1) * order + i] = 1;
   }
-  return high;
+  LAPACKE_dhseqr (LAPACK_ROW_MAJOR, 'E', 'N', order, 1, order, matrix, order, re, im, NULL, order);
+  for (int i = 0; i < order; i++)
+    radius = MAX (radius, hypot (re[i], im[i]));
+  return radius;
 }
 
 static gboolean

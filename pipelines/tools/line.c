@@ -232,3 +232,15 @@ find_filters (GstElement *bin)
 {
   return find_elements (bin, "active-backend");
 }
+
+char *
+active_backend (GstElement *element)
+{
+  GValue value = G_VALUE_INIT;
+  char *text;
+
+  g_object_get_property (G_OBJECT (element), "active-backend", &value);
+  text = gst_value_serialize (&value);
+  g_value_unset (&value);
+  return text;
+}

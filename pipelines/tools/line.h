@@ -24,5 +24,7 @@ GList *find_elements (GstElement *bin, const char *property);
 /* Returns the elements of this project in the bin, in the order of the line. Free the list with its
  * references. */
 GList *find_filters (GstElement *bin);
+/* Returns the value of an element's property active-backend as text. Free it. */
+char *active_backend (GstElement *element);
 
 #endif
