@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * bench-camera.h: source and sink of a measured pipeline, and their common data. A
+ * bench-camera.h: a measured pipeline: source, filter line and sink, and their common data. A
  * START GATE holds the sources of a run back until all are ready; it also holds
  * whether frames count and whether the run is over. FRAMES are made once per process
  * for each kind of memory, and all cameras share them. */
@@ -78,5 +78,27 @@ const BenchFrames *bench_frames (const BenchCamera *camera, GstBufferPool *pool)
 /* bench-images.c: makes `n` different images like those of a street camera, with noise.
  * Returns FALSE for formats that it cannot fill. */
 gboolean bench_images (const GstVideoInfo *info, GstBuffer **images, int n);
+
+/* ---- bench-line.c: the filter line of a case: its bin, its properties, its stats ---- */
+
+/* Returns the line's bin with the properties of the case for this camera; on failure returns NULL
+ * and sets row->note and row->state. */
+GstElement *bench_line_new (const BenchCase *c, int camera, BenchRow *row);
+/* Returns a format that the bin takes: that of the case, or any of a baseline's. On failure returns
+ * NULL and sets row->note and row->state. */
+const char *bench_line_format (GstElement *bin, const BenchCase *c, BenchRow *row);
+
+/* The `stats` of this project's elements of a line, at the begin of the measurement and after it. */
+typedef struct {
+  GstElement *element[BENCH_ELEMENTS];
+  GstStructure *before[BENCH_ELEMENTS];
+  int n;
+} BenchStats;
+
+void bench_stats_find (BenchStats *stats, GstElement *bin);
+void bench_stats_begin (BenchStats *stats);
+/* Fills row->element with the differences since bench_stats_begin(). */
+void bench_stats_read (BenchStats *stats, BenchRow *row);
+void bench_stats_clear (BenchStats *stats);
 
 #endif

@@ -9,7 +9,6 @@
 
 #include "bench.h"
 #include "bench-camera.h"
-#include "bench-line.h"
 #include "cf.h"
 #include "line.h"
 

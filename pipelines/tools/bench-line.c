@@ -3,7 +3,7 @@
  *
  * bench-line.c: the filter line of a case: its bin, its properties, its stats. */
 
-#include "bench-line.h"
+#include "bench-camera.h"
 #include "line.h"
 
 #include <gst/video/video.h>

@@ -8,7 +8,6 @@
 
 #include "bench.h"
 #include "bench-camera.h"
-#include "bench-line.h"
 
 #include <string.h>
 #include <sys/resource.h>

@@ -7,6 +7,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 const BenchLimit *
 bench_find_limit (const BenchReport *report, const BenchSize *size, const char *format)
@@ -66,6 +67,28 @@ bench_of_memcpy (const BenchReport *report, const BenchRow *row)
   const BenchLimit *limit = bench_find_limit (report, &c->size, row->format);
 
   return limit && c->memory == BENCH_PLAIN ? share (row, limit->copy_one) : 0;
+}
+
+void
+bench_progress (const char *format, ...)
+{
+  static int terminal = -1;
+  va_list args;
+
+  if (terminal < 0)
+    terminal = isatty (STDERR_FILENO);
+  if (!terminal)
+    return;
+  fputs ("\r\033[K", stderr);
+  if (format) {
+    g_autofree char *text = NULL;
+
+    va_start (args, format);
+    text = g_strdup_vprintf (format, args);
+    va_end (args);
+    fprintf (stderr, "%.78s", text);
+  }
+  fflush (stderr);
 }
 
 /* ---- machine and limits ------------------------------------------------- */

@@ -7,18 +7,25 @@
  *
  *   bench-options.c  command line             bench-run.c      one row: pipelines
  *   bench-plan.c     the cases to measure     bench-camera.c   source and sink of a pipeline
- *   bench-worker.c   child processes          bench-frames.c   frame buffers, bench-images.c their images
- *   bench-machine.c  the machine's limits     bench-line.c     the filter line
+ *   bench-machine.c  the machine's limits     bench-frames.c   frame buffers, bench-images.c their images
+ *   bench-numbers.c  percentiles, sums        bench-line.c     the filter line
  *   bench-table.c, bench-json.c  output       bench-kernels.c  one row: kernels only
- *   bench-numbers.c  percentiles, sums
  */
 
+#define _GNU_SOURCE 1 /* sched_setaffinity */
 #include "bench.h"
 #include "cf.h"
 #include "line.h"
 
+#include <errno.h>
+#include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 volatile int bench_stop;
 
@@ -37,6 +44,90 @@ catch_signals (void)
 
   sigaction (SIGINT, &action, NULL);
   sigaction (SIGTERM, &action, NULL);
+}
+
+/* ---- child processes ------------------------------------------------------
+ *
+ * The parent never starts a thread, GStreamer or CUDA, because these do not survive a fork. */
+
+/* The work of child process `number`. Returns the exit status. */
+typedef int (*Work) (gpointer data, int number);
+
+/* Allocates memory that later children share, filled with zeros and kept until the process ends. */
+static gpointer
+share (gsize size)
+{
+  gpointer memory = mmap (NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+  if (memory == MAP_FAILED)
+    g_error ("bench: no memory that processes can share: %s", g_strerror (errno));
+  return memory;
+}
+
+/* Restricts the process to the first `cores` CPUs that it may run on; later threads inherit that. */
+static void
+take_cores (int cores)
+{
+  cpu_set_t all, some;
+
+  if (cores <= 0 || sched_getaffinity (0, sizeof all, &all))
+    return;
+  CPU_ZERO (&some);
+  for (int i = 0; i < CPU_SETSIZE && cores > 0; i++)
+    if (CPU_ISSET (i, &all)) {
+      CPU_SET (i, &some);
+      cores--;
+    }
+  if (sched_setaffinity (0, sizeof some, &some))
+    fprintf (stderr, "bench: the number of cores could not be set\n");
+}
+
+static void
+start_child (pid_t *child, int cores, Work work, gpointer data, int number)
+{
+  int status;
+
+  fflush (NULL);
+  if ((*child = fork ()) < 0)
+    fprintf (stderr, "bench: no process can be started: %s\n", g_strerror (errno));
+  if (*child)
+    return;
+  prctl (PR_SET_PDEATHSIG, SIGTERM);
+  take_cores (cores);
+  status = work (data, number);
+  fflush (NULL);
+  _exit (status); /* without exit handlers: those of drivers may crash, and all rows are stored */
+}
+
+/* Runs `work` in `n` children at once, each on `cores` CPU cores (0: all), and waits for them. Returns
+ * the largest exit status, which is 128 + the signal where a signal ended a child. */
+static int
+run_children (int n, int cores, Work work, gpointer data)
+{
+  g_autofree pid_t *child = g_new0 (pid_t, n); /* 0 or less: the child has ended */
+  int running = 0, worst = 0, signalled = FALSE, status;
+
+  for (int i = 0; i < n; i++) {
+    start_child (&child[i], cores, work, data, i);
+    running += child[i] > 0;
+    worst |= child[i] < 0;
+  }
+  while (running > 0) {
+    gboolean stop = bench_stop && !signalled;
+
+    for (int i = 0; i < n; i++) {
+      if (child[i] > 0 && waitpid (child[i], &status, WNOHANG) > 0) {
+        worst = MAX (worst, WIFEXITED (status) ? WEXITSTATUS (status) : 128 + WTERMSIG (status));
+        child[i] = 0;
+        running--;
+      }
+      if (child[i] > 0 && stop) /* a child may not have received the signal from the terminal */
+        kill (child[i], SIGINT);
+    }
+    signalled = signalled || stop;
+    g_usleep (running ? 10000 : 0);
+  }
+  return worst;
 }
 
 /* ---- results ------------------------------------------------------------- */
@@ -171,7 +262,7 @@ measure_part (gpointer data, int number)
 static void
 run_limits (BenchReport *report)
 {
-  report->limits = bench_share (report->cases->len * sizeof *report->limits);
+  report->limits = share (report->cases->len * sizeof *report->limits);
   for (guint i = 0; i < report->cases->len; i++) {
     const BenchCase *c = &g_array_index (report->cases, BenchCase, i);
 
@@ -182,7 +273,7 @@ run_limits (BenchReport *report)
       g_strlcpy (limit->format, c->format, sizeof limit->format);
     }
   }
-  bench_workers (1, 0, measure_limits, report);
+  run_children (1, 0, measure_limits, report);
 }
 
 static gboolean
@@ -218,7 +309,7 @@ measure_shared_row (Batch *batch)
 
   *batch->barrier = (BenchBarrier) { 0, c->processes };
   memset (batch->parts, 0, c->processes * sizeof *batch->parts);
-  status = bench_workers (c->processes, c->cores, measure_part, batch);
+  status = run_children (c->processes, c->cores, measure_part, batch);
   for (int i = 0; i < c->processes; i++)
     if (batch->parts[i].done)
       bench_add_row (row, &batch->parts[i]);
@@ -252,10 +343,10 @@ static void
 run_cases (BenchReport *report)
 {
   guint n = report->cases->len;
-  Batch batch = { report, 0, 0, bench_share (sizeof *batch.barrier),
-    bench_share (BENCH_PROCESSES * sizeof *batch.parts) };
+  Batch batch = { report, 0, 0, share (sizeof *batch.barrier),
+    share (BENCH_PROCESSES * sizeof *batch.parts) };
 
-  report->rows = bench_share (n * sizeof *report->rows);
+  report->rows = share (n * sizeof *report->rows);
   while (batch.next < n && !bench_stop) {
     const BenchCase *c = &g_array_index (report->cases, BenchCase, batch.next);
 
@@ -266,7 +357,7 @@ run_cases (BenchReport *report)
       int status;
 
       batch.end = batch_end (report, batch.next);
-      status = bench_workers (1, c->cores, measure_rows, &batch);
+      status = run_children (1, c->cores, measure_rows, &batch);
       while (batch.next < batch.end && report->rows[batch.next].done)
         batch.next++;
       if (!status || batch.next == batch.end || bench_stop)
@@ -288,8 +379,8 @@ main (int argc, char **argv)
   if (!bench_options_parse (&opt, argc, argv))
     return 2;
   catch_signals ();
-  report.machine = bench_share (sizeof *report.machine);
-  status = bench_workers (1, 0, check_request, &report);
+  report.machine = share (sizeof *report.machine);
+  status = run_children (1, 0, check_request, &report);
   if (status)
     return status;
   report.cases = bench_plan (&opt, report.machine);

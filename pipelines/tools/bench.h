@@ -116,22 +116,12 @@ gboolean bench_options_parse (BenchOptions *opt, int argc, char **argv);
 /* Returns an array of BenchCase, in the order in which they are measured. */
 GArray *bench_plan (const BenchOptions *opt, const BenchMachine *machine);
 
-/* ---- bench-worker.c ----------------------------------------------------- */
-
-/* The work of child process `number`. Returns the exit status. */
-typedef int (*BenchWork) (gpointer data, int number);
-/* Runs `work` in `n` children at once, each on `cores` CPU cores (0: all), and waits for them.
- * Returns the largest exit status, which is 128 + the signal where a signal ended a child. */
-int bench_workers (int n, int cores, BenchWork work, gpointer data);
-/* Allocates memory that later children share, filled with zeros and kept until the process ends. */
-gpointer bench_share (gsize size);
+/* ---- called in child processes ------------------------------------------- */
 
 /* A barrier for children that measure together, in memory that they share. */
 typedef struct {
   gint arrived, expected; /* atomic */
 } BenchBarrier;
-
-/* ---- called in child processes ------------------------------------------- */
 
 /* bench-machine.c: starts GStreamer with the plugin beside this program. */
 void bench_init (void);
