@@ -22,20 +22,20 @@ typedef struct {
   CfContext *context;
   CfStream *stream;
   CfEvents *events; /* before and after the kernels */
+  CfVideo video;
+  int n; /* filters, in the order of the line */
+  const CfFilter *filter[BENCH_ELEMENTS];
+  void *params[BENCH_ELEMENTS];
+  CfCommon common[BENCH_ELEMENTS];
   CfPlan *plan[BENCH_ELEMENTS];
-  int n; /* plans, in the order of the line */
   CfImage host_in[FRAMES], host_out[FRAMES];
   CfImage device_in[FRAMES], between[BENCH_ELEMENTS + 1]; /* between: the output of each plan, and one more */
   void *memory[4]; /* host_in, host_out, device_in, between */
   gsize bytes;
-  /* The first filter, for the modes in slices; their second output image is between[n]. */
-  const CfFilter *filter;
-  CfVideo video;
-  CfCommon common;
-  void *params;
+  /* For the modes in slices, whose second output image is between[n]. */
   CfSlices *slices;
   CfStream *up, *down;
-  CfStatus status;
+  CfStatus status; /* of a function that returned FALSE */
 } KernelRun;
 
 typedef struct {
@@ -44,6 +44,15 @@ typedef struct {
 } TransferMode;
 
 static const TransferMode modes[] = { { "as a whole", 0 }, { "in two slices", 2 }, { "in four slices", 4 } };
+
+#define NOT_OURS "a line must have only elements of this project for --bare"
+
+static gboolean
+refuse (KernelRun *k, const char *text)
+{
+  g_strlcpy (k->status.message, text, sizeof k->status.message);
+  return FALSE;
+}
 
 /* ---- the filters and their parameters ------------------------------------- */
 
@@ -172,10 +181,10 @@ fill (KernelRun *k, const BenchCase *c)
 static void
 free_run (KernelRun *k)
 {
-  for (int p = 0; p < k->n; p++)
+  for (int p = 0; p < k->n; p++) {
     cf_plan_free (k->plan[p]);
-  if (k->filter)
-    cf_params_free (k->filter, k->params);
+    cf_params_free (k->filter[p], k->params[p]);
+  }
   cf_events_free (k->events);
   cf_stream_free (k->up);
   cf_stream_free (k->down);
@@ -184,8 +193,7 @@ free_run (KernelRun *k)
   cf_pinned_free (k->memory[1]);
   cf_device_free (k->memory[2]);
   cf_device_free (k->memory[3]);
-  if (k->context)
-    cf_context_free (k->context);
+  cf_context_free (k->context);
 }
 
 /* ---- timing --------------------------------------------------------------- */
@@ -246,42 +254,31 @@ measure_queued (KernelRun *k, double seconds)
   return (double) (now - begin) / 1e3 / n;
 }
 
-/* Filters one frame after the other for `seconds`. Fills `took` with the ns per frame and *kernel
- * with the kernels' mean us. Returns FALSE after an error. */
-static gboolean
-measure (KernelRun *k, const TransferMode *mode, double seconds, GArray *took, double *kernel)
-{
-  guint64 begin = bench_now (), now = begin;
-  double sum = 0;
-
-  for (guint i = 0; (double) (now - begin) < seconds * 1e9 || i < 20; i++) {
-    guint64 from = bench_now (), ns;
-
-    if (!one_frame (k, mode, (int) (i % FRAMES)))
-      return FALSE;
-    now = bench_now ();
-    ns = now - from;
-    sum += (double) cf_events_elapsed_ns (k->events, 0, 1);
-    if (i >= 10) /* the first frames load kernels */
-      g_array_append_val (took, ns);
-    else
-      sum = 0;
-  }
-  *kernel = took->len ? sum / took->len / 1e3 : 0;
-  return TRUE;
-}
-
-/* Measures one mode. The row gets the times if their median is the least so far. */
+/* Filters one frame after the other for `seconds`. The row gets the times if their median, which *p50
+ * becomes, is the least so far. */
 static gboolean
 try_mode (KernelRun *k, const TransferMode *mode, double seconds, BenchRow *row, double *p50)
 {
   g_autoptr (GArray) took = g_array_new (FALSE, FALSE, sizeof (guint64));
+  guint64 begin = bench_now (), now = begin;
   BenchRow own = *row;
+  double kernels = 0;
 
-  if (!measure (k, mode, seconds, took, &own.element[0].kernel_p50))
-    return bench_fail (row, BENCH_LEFT_OUT, "%s", k->status.message);
+  for (int i = 0; (double) (now - begin) < seconds * 1e9 || i < 20; i++) {
+    guint64 from = bench_now (), ns;
+
+    if (!one_frame (k, mode, i % FRAMES))
+      return FALSE;
+    now = bench_now ();
+    ns = now - from;
+    if (i < 10) /* the first frames load kernels */
+      continue;
+    kernels += (double) cf_events_elapsed_ns (k->events, 0, 1);
+    g_array_append_val (took, ns);
+  }
   bench_set_latencies (&own, took);
   own.frames = took->len;
+  own.element[0].kernel_p50 = kernels / took->len / 1e3;
   *p50 = own.p50;
   if (row->p50 == 0 || own.p50 < row->p50)
     *row = own;
@@ -298,7 +295,8 @@ open_mode (KernelRun *k, const TransferMode *mode)
     return CF_UNSUPPORTED;
   if ((k->up || (k->up = cf_stream_new (NULL, &k->status))) &&
       (k->down || (k->down = cf_stream_new (NULL, &k->status))))
-    k->slices = cf_slices_new (mode->slices, k->context, k->filter, &k->video, &k->common, k->params, &k->status);
+    k->slices = cf_slices_new (mode->slices, k->context, k->filter[0], &k->video, &k->common[0], k->params[0],
+        &k->status);
   return k->slices ? CF_OK : k->status.code;
 }
 
@@ -315,7 +313,7 @@ try_host (KernelRun *k, double seconds, BenchRow *row)
     if (code == CF_UNSUPPORTED)
       continue;
     if (code != CF_OK)
-      return bench_fail (row, BENCH_LEFT_OUT, "%s", k->status.message);
+      return FALSE;
     good = try_mode (k, &modes[w], seconds / G_N_ELEMENTS (modes), row, &p50);
     cf_slices_free (k->slices);
     k->slices = NULL;
@@ -336,67 +334,52 @@ try_device (KernelRun *k, double seconds, BenchRow *row)
   /* The time may depend on the content, so device_in gets images too. */
   for (int i = 0; i < FRAMES; i++)
     if (cf_stream_copy (k->stream, CF_UPLOAD, &k->device_in[i], &k->host_in[i], &k->status) != CF_OK)
-      return bench_fail (row, BENCH_LEFT_OUT, "%s", k->status.message);
-  if (!try_mode (k, NULL, seconds / 2, row, &p50))
+      return FALSE;
+  if (!try_mode (k, NULL, seconds / 2, row, &p50) || (queued = measure_queued (k, seconds / 2)) <= 0)
     return FALSE;
-  if ((queued = measure_queued (k, seconds / 2)) <= 0)
-    return bench_fail (row, BENCH_LEFT_OUT, "%s", k->status.message);
   row->ms = queued / 1e3;
   g_snprintf (row->note, sizeof row->note, "in CUDA memory, many queued; p50 of one by one");
   return TRUE;
 }
 
 static gboolean
-add_plan (KernelRun *k, const CfVideo *video, GstElement *element, BenchRow *row)
+add_plan (KernelRun *k, GstElement *element)
 {
   const CfFilter *filter = filter_of (element);
-  void *params = filter ? cf_params_new (filter) : NULL;
-  CfCommon common = { CF_APPLY_ALL };
-  int apply_to = 0;
+  int n = k->n, apply_to = 0;
 
-  if (!params)
-    return bench_fail (row, BENCH_LEFT_OUT, "%s", "a line must have only elements of this project for --bare");
+  if (!filter)
+    return refuse (k, NOT_OURS);
+  k->filter[n] = filter;
+  k->params[n] = cf_params_new (filter);
+  if (!k->params[n])
+    return refuse (k, "out of memory");
+  k->n++;
   g_object_get (element, "apply-to", &apply_to, NULL);
-  common.apply_to = (CfApplyTo) apply_to;
-  if (read_params (element, filter, params, &k->status))
-    k->plan[k->n] = cf_plan_new (k->context, filter, video, &common, params, &k->status);
-  if (!k->plan[k->n]) {
-    cf_params_free (filter, params);
-    return bench_fail (row, BENCH_LEFT_OUT, "%s", k->status.message);
-  }
-  if (k->n++ > 0) {
-    cf_params_free (filter, params);
-  } else {
-    k->filter = filter;
-    k->video = *video;
-    k->common = common;
-    k->params = params;
-  }
-  return TRUE;
+  k->common[n].apply_to = (CfApplyTo) apply_to;
+  if (read_params (element, filter, k->params[n], &k->status))
+    k->plan[n] = cf_plan_new (k->context, filter, &k->video, &k->common[n], k->params[n], &k->status);
+  return k->plan[n] != NULL;
 }
 
 /* Makes the plans, the streams and the memory. */
 static gboolean
-open_run (KernelRun *k, const BenchCase *c, GstElement *bin, BenchRow *row)
+open_run (KernelRun *k, const BenchCase *c, GstElement *bin)
 {
-  CfVideo video = { cf_format_from_name (c->format), c->size.width, c->size.height, false };
   GList *filters = find_filters (bin), *l;
   guint n = g_list_length (filters);
-  gboolean good = FALSE;
+  gboolean good = n > 0 && n <= BENCH_ELEMENTS && (int) n == GST_BIN_NUMCHILDREN (bin);
 
-  if (n == 0 || n > BENCH_ELEMENTS || (int) n != GST_BIN_NUMCHILDREN (bin))
-    bench_fail (row, BENCH_LEFT_OUT, "%s", "a line must have only elements of this project for --bare");
-  else if (cf_gpu_count (&k->status) == 0 || !(k->context = cf_context_new (CF_BACKEND_CUDA, &k->status)) ||
-      !(k->stream = cf_stream_new (NULL, &k->status)) || !(k->events = cf_events_new (2, &k->status)))
-    bench_fail (row, BENCH_LEFT_OUT, "%s", k->status.message);
-  else
-    good = video.format != CF_FORMAT_NONE || bench_fail (row, BENCH_LEFT_OUT, "the filter does not take %s", c->format);
+  k->video = (CfVideo) { cf_format_from_name (c->format), c->size.width, c->size.height, false };
+  if (!good)
+    refuse (k, NOT_OURS);
+  good = good && cf_gpu_count (&k->status) > 0 && (k->context = cf_context_new (CF_BACKEND_CUDA, &k->status)) &&
+      (k->stream = cf_stream_new (NULL, &k->status)) && (k->events = cf_events_new (2, &k->status)) &&
+      (k->video.format != CF_FORMAT_NONE || refuse (k, "the filters do not take this format"));
   for (l = filters; l && good; l = l->next)
-    good = add_plan (k, &video, l->data, row);
+    good = add_plan (k, l->data);
   g_list_free_full (filters, gst_object_unref);
-  if (good && !allocate (k, c, video.format))
-    good = bench_fail (row, BENCH_LEFT_OUT, "%s", k->status.message);
-  return good && (fill (k, c) || bench_fail (row, BENCH_LEFT_OUT, "there are no images of the format %s", c->format));
+  return good && allocate (k, c, k->video.format) && (fill (k, c) || refuse (k, "there are no images of this format"));
 }
 
 void
@@ -407,7 +390,7 @@ bench_kernels_only (const BenchOptions *opt, const BenchCase *c, BenchRow *row)
   double seconds = MIN (opt->seconds, 1);
 
   g_strlcpy (row->format, c->format, sizeof row->format);
-  if (bin && open_run (&run, c, bin, row) &&
+  if (bin && open_run (&run, c, bin) &&
       (c->memory == BENCH_CUDA ? try_device (&run, seconds, row) : try_host (&run, seconds, row))) {
     row->n_elements = 1;
     row->frame_bytes = run.bytes;
@@ -417,6 +400,8 @@ bench_kernels_only (const BenchOptions *opt, const BenchCase *c, BenchRow *row)
     g_strlcpy (row->element[0].backend, "cuda", sizeof row->element[0].backend);
     row->fps = 1e3 / row->ms;
     row->seconds = (double) row->frames * row->p50 / 1e3;
+  } else {
+    bench_fail (row, BENCH_LEFT_OUT, "%s", run.status.message); /* where there is no bin, the row has the reason */
   }
   free_run (&run);
   g_clear_object (&bin);
