@@ -58,8 +58,6 @@ SIGNATURES = {
     'gst_mini_object_unref': (None, P),
     'gst_object_unref': (None, P),
     'gst_bin_get_by_name': (P, P, CH),
-}
-GLIB = {
     'g_free': (None, P),
     'g_error_free': (None, P),
     'g_type_name': (CH, c.c_size_t),
@@ -69,20 +67,14 @@ GLIB = {
 }
 
 
-def load(name, signatures):
-    library = c.CDLL(name)
-    for function, (result, *arguments) in signatures.items():
-        getattr(library, function).restype = result
-        getattr(library, function).argtypes = arguments
-    return library
-
-
 class Gst:
     """GStreamer in this process. Raises OSError where its library is missing."""
 
     def __init__(self):
-        self.gst = load('libgstreamer-1.0.so.0', SIGNATURES)
-        self.glib = load('libgstreamer-1.0.so.0', GLIB)  # finds symbols of the libraries that it is linked with, too
+        self.gst = c.CDLL('libgstreamer-1.0.so.0')  # finds symbols of the libraries that it is linked with, too
+        for function, (result, *arguments) in SIGNATURES.items():
+            getattr(self.gst, function).restype = result
+            getattr(self.gst, function).argtypes = arguments
         os.environ.setdefault('GST_DEBUG', '0')
         self.gst.gst_init(None, None)
 
@@ -96,7 +88,7 @@ class Gst:
         def at(kind):
             return c.cast(pointer, c.POINTER(kind)).contents
         spec = at(Spec)
-        fundamental = self.glib.g_type_name(self.glib.g_type_fundamental(spec.value_type)).decode()
+        fundamental = self.gst.g_type_name(self.gst.g_type_fundamental(spec.value_type)).decode()
         low = high = default = None
         values, kind = (), 'other'
         if fundamental in ('gint', 'guint', 'gdouble'):
@@ -117,7 +109,7 @@ class Gst:
                                (row.value & typed.default if kind == 'flags' else row.value == typed.default))
         blurb, unit = re.fullmatch(r'(.*?)(?: \[([^]]*)\])?', (spec.blurb or b'').decode(), re.S).groups()
         changes = 'never' if not spec.flags & WRITABLE else 'ready' if spec.flags & READY else 'live'
-        return Property(spec.name.decode(), self.glib.g_type_name(spec.owner_type).decode(), kind, low, high, default,
+        return Property(spec.name.decode(), self.gst.g_type_name(spec.owner_type).decode(), kind, low, high, default,
                         values, unit or '', blurb, changes, bool(spec.flags & CONTROLLABLE))
 
     def formats(self, element):
@@ -125,17 +117,17 @@ class Gst:
         caps = self.gst.gst_pad_get_pad_template_caps(pad)
         text = self.gst.gst_caps_to_string(caps)
         found = re.search(r'(?:^|; )video/x-raw,[^;]*format=\(string\)\{([^}]*)\}', c.string_at(text).decode())
-        self.glib.g_free(text)
+        self.gst.g_free(text)
         self.gst.gst_mini_object_unref(caps)
         self.gst.gst_object_unref(pad)
         return [word.strip() for word in found.group(1).split(',')] if found else []
 
     def stats(self, element):
         structure = P()
-        self.glib.g_object_get(element, b'stats', c.byref(structure), None)
+        self.gst.g_object_get(element, b'stats', c.byref(structure), None)
         text = self.gst.gst_structure_to_string(structure)
         names = re.findall(r', ([a-z0-9-]+)=', c.string_at(text).decode())
-        self.glib.g_free(text)
+        self.gst.g_free(text)
         self.gst.gst_structure_free(structure)
         return names
 
@@ -147,10 +139,10 @@ class Gst:
             return None
         number = c.c_uint()
         klass = c.cast(element, c.POINTER(P)).contents.value
-        specs = self.glib.g_object_class_list_properties(klass, c.byref(number))
+        specs = self.gst.g_object_class_list_properties(klass, c.byref(number))
         pointers = c.cast(specs, c.POINTER(P))
         properties = [self.property_of(pointers[i]) for i in range(number.value)]
-        self.glib.g_free(specs)
+        self.gst.g_free(specs)
         formats, stats = self.formats(element), self.stats(element)
         self.gst.gst_object_unref(element)
         own = [p for p in properties if p.owner not in ('GstObject', 'GstBaseTransform')]
@@ -161,7 +153,7 @@ class Gst:
         if not error:
             return None
         result = error.contents.code, error.contents.message.decode()
-        self.glib.g_error_free(error)
+        self.gst.g_error_free(error)
         return result
 
     def parse(self, words):
@@ -195,7 +187,7 @@ class Gst:
             error = self.take(found)[1]
             if debug:
                 error += f' ({c.string_at(debug).decode().splitlines()[-1]})'
-                self.glib.g_free(debug)
+                self.gst.g_free(debug)
         self.gst.gst_mini_object_unref(message)
         return error
 
@@ -204,7 +196,7 @@ class Gst:
         element, sample = self.gst.gst_bin_get_by_name(pipeline, sink.encode()), P()
         if not element:
             return False
-        self.glib.g_object_get(element, b'last-sample', c.byref(sample), None)
+        self.gst.g_object_get(element, b'last-sample', c.byref(sample), None)
         self.gst.gst_object_unref(element)
         if sample:
             self.gst.gst_mini_object_unref(sample)

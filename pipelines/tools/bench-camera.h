@@ -71,11 +71,13 @@ GstElement *bench_sink_new (BenchCamera *camera);
 /* Returns the time in ns at which frame `index` is due. */
 guint64 bench_camera_due (const BenchCamera *camera, guint64 index);
 
-/* bench-frames.c: returns frames from the pool (NULL: plain memory). Frames of the same kind
+/* ---- bench-frames.c ---- */
+
+/* Returns frames from the pool (NULL: plain memory). Frames of the same kind
  * are made once and kept until the process ends. Returns NULL on failure. Thread-safe. */
 const BenchFrames *bench_frames (const BenchCamera *camera, GstBufferPool *pool);
 
-/* bench-images.c: makes `n` different images like those of a street camera, with noise.
+/* Makes `n` different images like those of a street camera, with noise.
  * Returns FALSE for formats that it cannot fill. */
 gboolean bench_images (const GstVideoInfo *info, GstBuffer **images, int n);
 

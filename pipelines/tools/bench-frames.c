@@ -12,6 +12,196 @@
 /* GST_MAP_CUDA of GStreamer's CUDA library: maps the device's side of the memory. */
 #define MAP_CUDA ((GstMapFlags) (GST_MAP_FLAG_LAST << 1))
 
+/* ---- images --------------------------------------------------------------
+ *
+ * They resemble those of a street camera: soft shapes of all sizes with 1/f contrast (octaves of smooth
+ * noise), hard edges, sensor noise that differs in each frame, and a camera that moves slightly. The time
+ * of a filter depends on the content: medians and regions are cheap on flat images. */
+
+#define MARGIN 64 /* samples that the camera moves, at most */
+#define NOISE 65536 /* noise samples */
+
+typedef struct {
+  int w, h;
+  guint8 *v;
+} Scene;
+
+static guint32
+next_random (guint32 *state)
+{
+  *state ^= *state << 13;
+  *state ^= *state >> 17;
+  *state ^= *state << 5;
+  return *state;
+}
+
+/* Adds smooth noise of +-height: random values at every `cell` samples, bilinear in between. */
+static void
+add_octave (int *sum, int w, int h, int cell, int height, guint32 *random)
+{
+  int columns = w / cell + 2, rows = h / cell + 2;
+  int *node = g_new (int, columns * rows);
+
+  for (int i = 0; i < columns * rows; i++)
+    node[i] = (int) (next_random (random) % (2 * height + 1)) - height;
+  for (int y = 0; y < h; y++) {
+    const int *top = node + y / cell * columns, *bottom = top + columns;
+    int fy = y % cell;
+
+    for (int x = 0, c = 0, fx = 0; x < w; x++) {
+      int left = top[c] * (cell - fy) + bottom[c] * fy, right = top[c + 1] * (cell - fy) + bottom[c + 1] * fy;
+
+      sum[(gsize) y * w + x] += (left * (cell - fx) + right * fx) / (cell * cell / 16);
+      if (++fx == cell) {
+        fx = 0;
+        c++;
+      }
+    }
+  }
+  g_free (node);
+}
+
+/* Adds rectangles that are lighter or darker than the background, like houses, cars and signs. */
+static void
+add_edges (int *sum, int w, int h, guint32 *random)
+{
+  for (int n = 0; n < 120; n++) {
+    int rw = 2 + (int) (next_random (random) % (1 + w / 6)), rh = 2 + (int) (next_random (random) % (1 + h / 5));
+    int x0 = (int) (next_random (random) % w), y0 = (int) (next_random (random) % h);
+    int step = ((int) (next_random (random) % 61) - 30) * 16;
+
+    for (int y = y0; y < MIN (h, y0 + rh); y++)
+      for (int x = x0; x < MIN (w, x0 + rw); x++)
+        sum[(gsize) y * w + x] += step;
+  }
+}
+
+static Scene
+make_scene (int w, int h)
+{
+  Scene scene = { w + MARGIN, h + MARGIN, NULL };
+  gsize n = (gsize) scene.w * scene.h;
+  int *sum = g_new0 (int, n);
+  guint32 random = 0x9e3779b9;
+
+  for (int cell = 256, height = 48; cell >= 8; cell /= 2, height = height * 5 / 8)
+    add_octave (sum, scene.w, scene.h, cell, height, &random);
+  add_edges (sum, scene.w, scene.h, &random);
+  scene.v = g_malloc (n);
+  for (gsize i = 0; i < n; i++)
+    scene.v[i] = (guint8) CLAMP (118 + sum[i] / 16, 0, 255);
+  g_free (sum);
+  return scene;
+}
+
+/* Returns noise that is about Gaussian with sigma 2.5 levels. */
+static gint8 *
+make_noise (void)
+{
+  gint8 *noise = g_new (gint8, NOISE);
+  guint32 random = 12345;
+
+  for (int i = 0; i < NOISE; i++) {
+    int sum = 0;
+
+    for (int k = 0; k < 4; k++)
+      sum += (int) (next_random (&random) % 9) - 4;
+    noise[i] = (gint8) (sum / 2);
+  }
+  return noise;
+}
+
+/* Fills one component of frame `number`. Chroma has a quarter of the contrast around 128; alpha
+ * is opaque. */
+static void
+fill_component (GstVideoFrame *frame, int comp, const Scene *scene, const gint8 *noise, int number)
+{
+  const GstVideoFormatInfo *format = frame->info.finfo;
+  int w = GST_VIDEO_FRAME_COMP_WIDTH (frame, comp), h = GST_VIDEO_FRAME_COMP_HEIGHT (frame, comp);
+  int step = GST_VIDEO_FRAME_COMP_PSTRIDE (frame, comp), depth = (int) GST_VIDEO_FRAME_COMP_DEPTH (frame, comp);
+  int shift = (int) GST_VIDEO_FORMAT_INFO_SHIFT (format, comp);
+  gboolean chroma = GST_VIDEO_FORMAT_INFO_IS_YUV (format) && (comp == 1 || comp == 2), alpha = comp == 3;
+  int dx = (number * 7 + comp * 13) % MARGIN, dy = (number * 5 + comp * 29) % MARGIN;
+  guint32 random = 77 + (guint32) number * 4 + (guint32) comp;
+
+  for (int y = 0; y < h; y++) {
+    guint8 *out = (guint8 *) GST_VIDEO_FRAME_COMP_DATA (frame, comp) +
+        (gssize) y * GST_VIDEO_FRAME_COMP_STRIDE (frame, comp);
+    const guint8 *in = scene->v + (gsize) (y + dy) * scene->w + dx;
+    guint32 start = next_random (&random);
+
+    for (int x = 0; x < w; x++, out += step) {
+      int value = chroma ? 128 + (in[x] - 118) / 4 : in[x];
+
+      value = alpha ? 255 : CLAMP (value + noise[(start + (guint32) x) % NOISE], 0, 255);
+      if (depth == 8)
+        *out = (guint8) value;
+      else
+        GST_WRITE_UINT16_LE (out, (guint16) (value << (depth - 8) << shift));
+    }
+  }
+}
+
+/* Shared by the threads that make images of one scene. */
+typedef struct {
+  const GstVideoInfo *info;
+  GstBuffer **images;
+  Scene scene;
+  gint8 *noise;
+  gint failed; /* atomic */
+} Painter;
+
+/* Makes image `number` - 1: a thread pool takes no NULL. */
+static void
+make_image (gpointer number, gpointer data)
+{
+  Painter *painter = data;
+  int i = GPOINTER_TO_INT (number) - 1;
+  GstVideoFrame frame;
+
+  painter->images[i] = gst_buffer_new_allocate (NULL, GST_VIDEO_INFO_SIZE (painter->info), NULL);
+  if (!painter->images[i] || !gst_video_frame_map (&frame, painter->info, painter->images[i], GST_MAP_WRITE)) {
+    g_atomic_int_set (&painter->failed, TRUE);
+    return;
+  }
+  for (int c = 0; c < (int) GST_VIDEO_FORMAT_INFO_N_COMPONENTS (painter->info->finfo); c++)
+    fill_component (&frame, c, &painter->scene, painter->noise, i);
+  gst_video_frame_unmap (&frame);
+}
+
+static gboolean
+can_fill (const GstVideoFormatInfo *format)
+{
+  int comps = (int) GST_VIDEO_FORMAT_INFO_N_COMPONENTS (format);
+
+  for (int c = 0; c < comps; c++)
+    if (GST_VIDEO_FORMAT_INFO_DEPTH (format, c) < 8 || GST_VIDEO_FORMAT_INFO_PSTRIDE (format, c) == 0 ||
+        (GST_VIDEO_FORMAT_INFO_DEPTH (format, c) > 8 && !GST_VIDEO_FORMAT_INFO_IS_LE (format)))
+      return FALSE;
+  return comps > 0 && !GST_VIDEO_FORMAT_INFO_IS_COMPLEX (format) && !GST_VIDEO_FORMAT_INFO_IS_TILED (format);
+}
+
+gboolean
+bench_images (const GstVideoInfo *info, GstBuffer **images, int n)
+{
+  Painter painter = { .info = info, .images = images };
+  GThreadPool *threads;
+
+  if (!can_fill (info->finfo))
+    return FALSE;
+  painter.scene = make_scene (GST_VIDEO_INFO_WIDTH (info), GST_VIDEO_INFO_HEIGHT (info));
+  painter.noise = make_noise ();
+  threads = g_thread_pool_new (make_image, &painter, (int) MIN (g_get_num_processors (), 16), TRUE, NULL);
+  for (int i = 1; i <= n; i++)
+    g_thread_pool_push (threads, GINT_TO_POINTER (i), NULL);
+  g_thread_pool_free (threads, FALSE, TRUE);
+  g_free (painter.noise);
+  g_free (painter.scene.v);
+  return !painter.failed;
+}
+
+/* ---- frames --------------------------------------------------------------- */
+
 typedef struct {
   BenchFrames frames;
   GstVideoInfo layout; /* with the buffers' strides and offsets */

@@ -7,7 +7,7 @@
  *
  *   bench-options.c  command line             bench-run.c      one row: pipelines
  *   bench-plan.c     the cases to measure     bench-camera.c   source and sink of a pipeline
- *   bench-machine.c  the machine's limits     bench-frames.c   frame buffers, bench-images.c their images
+ *   bench-machine.c  the machine's limits     bench-frames.c   frame buffers and their images
  *   bench-numbers.c  percentiles, sums        bench-line.c     the filter line
  *   bench-table.c, bench-json.c  output       bench-kernels.c  one row: kernels only
  */
