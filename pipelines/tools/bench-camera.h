@@ -93,7 +93,7 @@ const char *bench_line_format (GstElement *bin, const BenchCase *c, BenchRow *ro
 /* The `stats` of this project's elements of a line, at the begin of the measurement and after it. */
 typedef struct {
   GstElement *element[BENCH_ELEMENTS];
-  GstStructure *before[BENCH_ELEMENTS];
+  BenchElement before[BENCH_ELEMENTS];
   int n;
 } BenchStats;
 

@@ -155,24 +155,6 @@ bench_stats_find (BenchStats *stats, GstElement *bin)
   g_list_free_full (filters, gst_object_unref);
 }
 
-static GstStructure *
-get_stats (GstElement *element)
-{
-  GstStructure *stats = NULL;
-
-  g_object_get (element, "stats", &stats, NULL);
-  return stats;
-}
-
-void
-bench_stats_begin (BenchStats *stats)
-{
-  for (int i = 0; i < stats->n; i++) {
-    g_clear_pointer (&stats->before[i], gst_structure_free);
-    stats->before[i] = get_stats (stats->element[i]);
-  }
-}
-
 static guint64
 field (const GstStructure *stats, const char *name)
 {
@@ -181,12 +163,33 @@ field (const GstStructure *stats, const char *name)
   return stats && gst_structure_get_uint64 (stats, name, &value) ? value : 0;
 }
 
-static guint64
-since (const GstStructure *before, const GstStructure *after, const char *name)
+static void
+read_element (GstElement *element, BenchElement *out)
 {
-  guint64 a = field (before, name), b = field (after, name);
+  GstElementFactory *factory = gst_element_get_factory (element);
+  g_autofree char *backend = active_backend (element);
+  g_autoptr (GstStructure) stats = NULL;
 
-  return b > a ? b - a : 0;
+  g_object_get (element, "stats", &stats, NULL);
+  g_strlcpy (out->name, factory ? GST_OBJECT_NAME (factory) : "?", sizeof out->name);
+  g_strlcpy (out->backend, backend, sizeof out->backend);
+  out->frames = field (stats, "frames");
+  out->gpu = field (stats, "frames-gpu");
+  out->cpu = field (stats, "frames-cpu");
+  out->fallback = field (stats, "frames-fallback");
+  out->passed = field (stats, "frames-passed");
+  /* Medians of the last frames: the means include the first ones, which may have waited for kernels to load. */
+  out->upload_p50 = (double) field (stats, "upload-p50") / 1e3;
+  out->kernel_p50 = (double) field (stats, "kernel-p50") / 1e3;
+  out->download_p50 = (double) field (stats, "download-p50") / 1e3;
+  out->total_p50 = (double) field (stats, "total-p50") / 1e3;
+}
+
+void
+bench_stats_begin (BenchStats *stats)
+{
+  for (int i = 0; i < stats->n; i++)
+    read_element (stats->element[i], &stats->before[i]);
 }
 
 void
@@ -194,34 +197,21 @@ bench_stats_read (BenchStats *stats, BenchRow *row)
 {
   row->n_elements = stats->n;
   for (int i = 0; i < stats->n; i++) {
+    const BenchElement *before = &stats->before[i];
     BenchElement *out = &row->element[i];
-    GstStructure *before = stats->before[i], *after = get_stats (stats->element[i]);
-    GstElementFactory *factory = gst_element_get_factory (stats->element[i]);
-    g_autofree char *backend = active_backend (stats->element[i]);
 
-    g_strlcpy (out->name, factory ? GST_OBJECT_NAME (factory) : "?", sizeof out->name);
-    g_strlcpy (out->backend, backend, sizeof out->backend);
-    out->frames = since (before, after, "frames");
-    out->gpu = since (before, after, "frames-gpu");
-    out->cpu = since (before, after, "frames-cpu");
-    out->fallback = since (before, after, "frames-fallback");
-    out->passed = since (before, after, "frames-passed");
-    /* Medians of the last frames: the means include the first ones, which may have waited for kernels
-     * to load. */
-    out->upload_p50 = (double) field (after, "upload-p50") / 1e3;
-    out->kernel_p50 = (double) field (after, "kernel-p50") / 1e3;
-    out->download_p50 = (double) field (after, "download-p50") / 1e3;
-    out->total_p50 = (double) field (after, "total-p50") / 1e3;
-    g_clear_pointer (&after, gst_structure_free);
+    read_element (stats->element[i], out);
+    out->frames -= before->frames;
+    out->gpu -= before->gpu;
+    out->cpu -= before->cpu;
+    out->fallback -= before->fallback;
+    out->passed -= before->passed;
   }
 }
 
 void
 bench_stats_clear (BenchStats *stats)
 {
-  for (int i = 0; i < stats->n; i++) {
-    g_clear_pointer (&stats->before[i], gst_structure_free);
-    gst_clear_object (&stats->element[i]);
-  }
-  stats->n = 0;
+  for (int i = 0; i < stats->n; i++)
+    gst_object_unref (stats->element[i]);
 }
