@@ -366,7 +366,7 @@ add_plan (KernelRun *k, GstElement *element)
 static gboolean
 open_run (KernelRun *k, const BenchCase *c, GstElement *bin)
 {
-  GList *filters = find_filters (bin), *l;
+  g_autolist (GstElement) filters = find_filters (bin);
   guint n = g_list_length (filters);
   gboolean good = n > 0 && n <= BENCH_ELEMENTS && (int) n == GST_BIN_NUMCHILDREN (bin);
 
@@ -376,9 +376,8 @@ open_run (KernelRun *k, const BenchCase *c, GstElement *bin)
   good = good && cf_gpu_count (&k->status) > 0 && (k->context = cf_context_new (CF_BACKEND_CUDA, &k->status)) &&
       (k->stream = cf_stream_new (NULL, &k->status)) && (k->events = cf_events_new (2, &k->status)) &&
       (k->video.format != CF_FORMAT_NONE || refuse (k, "the filters do not take this format"));
-  for (l = filters; l && good; l = l->next)
+  for (GList *l = filters; l && good; l = l->next)
     good = add_plan (k, l->data);
-  g_list_free_full (filters, gst_object_unref);
   return good && allocate (k, c, k->video.format) && (fill (k, c) || refuse (k, "there are no images of this format"));
 }
 

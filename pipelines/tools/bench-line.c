@@ -49,16 +49,15 @@ set_property (GstElement *element, GParamSpec *spec, const char *text)
 static int
 set_all (GstElement *bin, const char *name, const char *text)
 {
-  GList *elements = find_elements (bin, name), *l;
+  g_autolist (GstElement) elements = find_elements (bin, name);
   int n = 0;
 
-  for (l = elements; l && n >= 0; l = l->next) {
+  for (GList *l = elements; l && n >= 0; l = l->next) {
     GParamSpec *spec = g_object_class_find_property (G_OBJECT_GET_CLASS (l->data), name);
 
     if (spec->flags & G_PARAM_WRITABLE)
       n = set_property (l->data, spec, text) ? n + 1 : -1;
   }
-  g_list_free_full (elements, gst_object_unref);
   return n;
 }
 
@@ -66,12 +65,11 @@ set_all (GstElement *bin, const char *name, const char *text)
 static int
 set_ours (GstElement *bin, const char *property, const char *value)
 {
-  GList *filters = find_filters (bin), *l;
+  g_autolist (GstElement) filters = find_filters (bin);
   int n = 0;
 
-  for (l = filters; l; l = l->next, n++)
+  for (GList *l = filters; l; l = l->next, n++)
     gst_util_set_object_arg (l->data, property, value);
-  g_list_free_full (filters, gst_object_unref);
   return n;
 }
 
@@ -148,11 +146,10 @@ bench_line_format (GstElement *bin, const BenchCase *c, BenchRow *row)
 void
 bench_stats_find (BenchStats *stats, GstElement *bin)
 {
-  GList *filters = find_filters (bin), *l;
+  g_autolist (GstElement) filters = find_filters (bin);
 
-  for (l = filters; l && stats->n < BENCH_ELEMENTS; l = l->next)
+  for (GList *l = filters; l && stats->n < BENCH_ELEMENTS; l = l->next)
     stats->element[stats->n++] = gst_object_ref (l->data);
-  g_list_free_full (filters, gst_object_unref);
 }
 
 static guint64

@@ -98,10 +98,9 @@ on_context_message (GstBus *bus, GstMessage *message, gpointer gpu)
 static void
 share_context (GstElement *pipeline, int gpu)
 {
-  GstBus *bus = gst_element_get_bus (pipeline);
+  g_autoptr (GstBus) bus = gst_element_get_bus (pipeline);
 
   gst_bus_set_sync_handler (bus, on_context_message, GINT_TO_POINTER (gpu), NULL);
-  gst_object_unref (bus);
 }
 
 /* ---- construction -------------------------------------------------------- */
@@ -212,7 +211,7 @@ make_all (Run *run)
 static gboolean
 read_bus (Run *run, int i)
 {
-  GstBus *bus = gst_element_get_bus (run->pipelines[i]);
+  g_autoptr (GstBus) bus = gst_element_get_bus (run->pipelines[i]);
   GstMessage *message;
 
   while ((message = gst_bus_pop_filtered (bus, GST_MESSAGE_ERROR | GST_MESSAGE_WARNING | GST_MESSAGE_LATENCY))) {
@@ -231,7 +230,6 @@ read_bus (Run *run, int i)
     }
     gst_message_unref (message);
   }
-  gst_object_unref (bus);
   return run->row->state == BENCH_GOOD;
 }
 
@@ -404,13 +402,12 @@ end_all (Run *run)
 
   set_start_gate (run, TRUE);
   for (int i = 0; i < run->n && run->row->state == BENCH_GOOD; i++) {
-    GstBus *bus = gst_element_get_bus (run->pipelines[i]);
+    g_autoptr (GstBus) bus = gst_element_get_bus (run->pipelines[i]);
     double left = MAX (0, ENDED_WITHIN - since (begin));
     GstMessage *message = gst_bus_timed_pop_filtered (bus, (GstClockTime) (left * 1e9),
         GST_MESSAGE_EOS | GST_MESSAGE_ERROR);
 
     g_clear_pointer (&message, gst_message_unref);
-    gst_object_unref (bus);
   }
   for (int i = 0; i < run->n; i++) {
     gst_element_set_state (run->pipelines[i], GST_STATE_NULL);

@@ -561,11 +561,11 @@ write_png (Demo *demo)
 static void
 report (Demo *demo)
 {
-  GList *filters = find_filters (demo->filter), *l;
+  g_autolist (GstElement) filters = find_filters (demo->filter);
   g_autoptr (GString) backends = g_string_new (NULL);
   double seconds = (demo->last - demo->first) / 1e6;
 
-  for (l = filters; l; l = l->next) {
+  for (GList *l = filters; l; l = l->next) {
     GstElement *element = l->data;
     g_autoptr (GstStructure) stats = NULL;
     g_autofree char *name = active_backend (element);
@@ -581,7 +581,6 @@ report (Demo *demo)
       say ("%s: the GPU failed on %" G_GUINT64_FORMAT " frames; the CPU filtered them", GST_OBJECT_NAME (element),
           fallback);
   }
-  g_list_free_full (filters, gst_object_unref);
   printf ("backend %s, %u frames, %.1f frames/s\n", backends->len ? backends->str : "none (no element of this project)",
       demo->n_out, demo->n_out > 1 && seconds > 0 ? (demo->n_out - 1) / seconds : 0.0);
 }

@@ -171,11 +171,10 @@ say_bad_line (const char *option, const char *line, GstElement *bin, const GErro
   else if (element && property)
     say_right_properties (element, property);
   else if (property && bin) {
-    GList *elements = find_elements (bin, property), *l;
+    g_autolist (GstElement) elements = find_elements (bin, property);
 
-    for (l = elements; l; l = l->next)
+    for (GList *l = elements; l; l = l->next)
       say_properties (l->data, property);
-    g_list_free_full (elements, gst_object_unref);
   } else
     say ("a valid line would be, for example: %s'cudamedian kernel-size=5'", option);
 }
