@@ -81,7 +81,7 @@ bench_line_new (const BenchCase *c, int camera, BenchRow *row)
   int n = 1;
 
   if (!bin || error) {
-    bench_fail (row, c->baseline ? BENCH_LEFT_OUT : BENCH_FAILED, "%s", error ? error->message : "no such line");
+    bench_fail (row, bench_failure (c), "%s", error ? error->message : "no such line");
     g_clear_object (&bin);
     return NULL;
   }

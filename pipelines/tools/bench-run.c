@@ -36,7 +36,7 @@ typedef struct {
 static gboolean
 fail (Run *run, const char *text)
 {
-  return bench_fail (run->row, BENCH_FAILED, "%s", text);
+  return bench_fail (run->row, bench_failure (run->c), "%s", text);
 }
 
 /* ---- one CUDA context for all pipelines ---------------------------------- */

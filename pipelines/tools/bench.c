@@ -173,10 +173,13 @@ finish_row (BenchReport *report, guint number)
 static void
 fail_row (BenchReport *report, guint number, int status)
 {
+  BenchRow *row = &report->rows[number];
+  const BenchState failure = bench_failure (&g_array_index (report->cases, BenchCase, number));
+
   if (status > 128)
-    bench_fail (&report->rows[number], BENCH_FAILED, "the process was ended by signal %d", status - 128);
+    bench_fail (row, failure, "the process was ended by signal %d", status - 128);
   else
-    bench_fail (&report->rows[number], BENCH_FAILED, "the process ended with status %d", status);
+    bench_fail (row, failure, "the process ended with status %d", status);
   finish_row (report, number);
 }
 

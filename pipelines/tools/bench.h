@@ -138,6 +138,13 @@ void bench_kernels_only (const BenchOptions *opt, const BenchCase *c, BenchRow *
 
 /* ---- bench-numbers.c ----------------------------------------------------- */
 
+/* Returns the state of a case that cannot be measured: a foreign element that cannot run here is not our failure. */
+static inline BenchState
+bench_failure (const BenchCase *c)
+{
+  return c->baseline ? BENCH_LEFT_OUT : BENCH_FAILED;
+}
+
 /* Sets the row's state and note unless it has failed before; returns FALSE. */
 gboolean bench_fail (BenchRow *row, BenchState state, const char *format, ...) G_GNUC_PRINTF (3, 4);
 void bench_sort (guint64 *values, gsize n);
