@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * bench-private.h: shared by bench.c, which measures, and bench_report.c, which writes the
- * results. */
+ * bench-private.h: shared by bench.c, which measures, and bench_report.c, which writes the results. */
 #ifndef TESTS_BENCH_BENCH_PRIVATE_H
 #define TESTS_BENCH_BENCH_PRIVATE_H
 
@@ -21,9 +20,8 @@ typedef struct {
 } BenchRow;
 
 typedef struct {
-  const char *filter, *sizes, *set, *format, *kinds, *resolution, *streams, *picture, *baseline, *json, *markdown;
-  bool all_variants;
-  char command[512];
+  char *filter, *sizes, *set, *format, *kinds, *resolution, *streams, *picture, *baseline, *json, *markdown, *command;
+  gboolean all_variants;
 } BenchOptions;
 
 typedef struct {
@@ -37,8 +35,7 @@ typedef struct {
   int n_rows, failed;
 } Bench;
 
-/* Sets the goal and the lower bound of a row on one H200, in microseconds per frame of GRAY8; 0:
- * none. */
+/* Sets the goal and the lower bound of a row on one H200, in microseconds per frame of GRAY8; 0: none. */
 void bench_target (const Bench *b, const BenchRow *row, double *goal, double *least);
 void bench_print_head (const Bench *b);
 void bench_print_row (const Bench *b, const BenchRow *row);

@@ -2,7 +2,6 @@
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * bench.c: the benchmark's options and what it measures. */
-#define _GNU_SOURCE
 #include "bench-private.h"
 
 #include <dlfcn.h>
@@ -54,8 +53,8 @@ load_pgm (const char *path, uint8_t **pixels, int *width, int *height)
   bool good = file && fscanf (file, "P5 %d %d %d", width, height, &max) == 3 && max == 255 && *width > 0 &&
       *height > 0 && *width <= CF_MAX_SIZE && *height <= CF_MAX_SIZE && fgetc (file) != EOF;
 
-  *pixels = good ? malloc ((size_t) *width * (size_t) *height) : NULL;
-  good = *pixels && fread (*pixels, (size_t) *width, (size_t) *height, file) == (size_t) *height;
+  *pixels = good ? g_new (uint8_t, *width * *height) : NULL;
+  good = good && fread (*pixels, (size_t) *width, (size_t) *height, file) == (size_t) *height;
   if (file)
     (void) fclose (file);
   return good;
@@ -66,20 +65,19 @@ make_images (const Bench *b, int width, int height, int pixel)
 {
   int w = (width + 2 * BENCH_MARGIN_X) * pixel, h = height + 2 * BENCH_MARGIN_Y, pw = 0, ph = 0;
   size_t one = bench_image_bytes (width, height, pixel);
-  uint8_t *all = malloc (one * N_IMAGES), *photo = NULL;
+  g_autofree uint8_t *photo = NULL;
+  uint8_t *all = g_malloc (one * N_IMAGES);
 
   if (b->o.picture && !load_pgm (b->o.picture, &photo, &pw, &ph)) {
     fprintf (stderr, "%s: not a binary PGM of 8 bits\n", b->o.picture);
-    free (photo);
-    photo = NULL;
+    g_clear_pointer (&photo, g_free);
   }
-  for (int i = 0; all && i < N_IMAGES; i++)
+  for (int i = 0; i < N_IMAGES; i++)
     for (int y = 0; y < h; y++)
       for (int x = 0; x < w; x++)
         all[(size_t) i * one + (size_t) y * (size_t) w + (size_t) x] =
             photo ? photo[(size_t) (y % ph) * (size_t) pw + (size_t) ((x / pixel + i * 7 + x % pixel) % pw)]
             : kc_natural (x / pixel, y, i, 1 + (uint64_t) (x % pixel));
-  free (photo);
   return all;
 }
 
@@ -88,11 +86,11 @@ static bool
 check_frame (Bench *b, BenchFrames *f, int i, int before, const CfVideo *video, const void *params, char *error)
 {
   size_t row = (size_t) (f->width * f->pixel), n = row * (size_t) f->height;
-  uint8_t *in = malloc (2 * n), *out = malloc (n), *expected = malloc (n);
+  g_autofree uint8_t *in = g_malloc (2 * n), *out = g_malloc (n), *expected = g_malloc (n);
   CfImage want = { .format = video->format, .width = f->width, .height = f->height }, image[2];
   const CfImage *seen[2] = { &image[0], &image[1] };
   CfCommon all = { CF_APPLY_ALL };
-  bool good = in && out && expected;
+  bool good = true;
 
   want.plane[0].data = expected;
   want.plane[0].pitch = row;
@@ -102,16 +100,12 @@ check_frame (Bench *b, BenchFrames *f, int i, int before, const CfVideo *video, 
     image[k].plane[0].data = in + (size_t) k * n;
     good = bench_fetch (f, i - k, in + (size_t) k * n, out, error);
   }
-  good = good && b->kc->reference (b->filter, video, &all, params, seen, 1 + before, &want) &&
+  return good && b->kc->reference (b->filter, video, &all, params, seen, 1 + before, &want) &&
       memcmp (out, expected, n) == 0;
-  free (in);
-  free (out);
-  free (expected);
-  return good;
 }
 
-/* Filters two frames again after a reset: the result of a stateful filter depends on all frames
- * before, which are too many for the reference. */
+/* Filters two frames again after a reset: the result of a stateful filter depends on all frames before, which are too
+ * many for the reference. */
 static bool
 enqueue_two (BenchFrames *f, Ours *ours)
 {
@@ -123,8 +117,8 @@ enqueue_two (BenchFrames *f, Ours *ours)
   return good;
 }
 
-/* Makes a plan and a stream for each of the row's frames at once. On failure status or `error`
- * says why; both are empty where the variant returned CF_UNSUPPORTED. */
+/* Makes a plan and a stream for each of the row's frames at once. On failure status says why; it is empty where the
+ * variant returned CF_UNSUPPORTED. */
 static bool
 ours_new (Bench *b, BenchFrames *f, Ours *ours, const BenchRow *row, const void *params, const char *variant)
 {
@@ -156,12 +150,11 @@ time_ours (Bench *b, BenchFrames *f, BenchRow row, const char *set, const char *
 {
   Ours ours = { .video = { cf_format_from_name (row.format), f->width, f->height, false } };
   const CfCommon all = { CF_APPLY_ALL };
-  void *params = cf_params_new (b->filter);
-  char error[KC_TEXT] = "";
+  void *params = kc_params_new (b->filter, set, &ours.status);
+  char error[256] = "";
 
   f->n_streams = row.streams;
-  if (kc_params_set (b->filter, params, set, error) == CF_OK &&
-      ours_new (b, f, &ours, &row, params, variant)) {
+  if (params && ours_new (b, f, &ours, &row, params, variant)) {
     snprintf (row.variant, sizeof row.variant, "%s", cf_plan_variant (ours.plan[0]));
     row.ours = bench_filter_us (f, enqueue_ours, &ours, 1, error);
     row.checked = true;
@@ -179,7 +172,7 @@ time_ours (Bench *b, BenchFrames *f, BenchRow row, const char *set, const char *
       b->rows[b->n_rows++] = row;
   } else if (!variant) {
     b->failed++;
-    fprintf (stderr, "%s with %s: %s\n", b->o.filter, set, error[0] ? error : ours.status.message);
+    fprintf (stderr, "%s with %s: %s\n", b->o.filter, set, ours.status.message);
   }
   f->n_streams = 1;
   ours_free (&ours);
@@ -205,30 +198,24 @@ time_baseline (Bench *b, BenchFrames *f, const BenchRow *row)
   return us;
 }
 
+/* Measures the row with the variant that the plan chooses and, on request, with the others. */
 static void
 bench_size (Bench *b, BenchFrames *f, BenchRow row)
 {
-  char set[KC_TEXT], error[KC_TEXT], names[32][64];
-  int first = b->n_rows, n = 0;
+  g_autofree char *numbers = g_strdup_printf (row.kind->set, row.size, row.size);
+  g_autofree char *set = g_strdup_printf ("%s %s", numbers, b->o.set);
   CfVideo video = { cf_format_from_name (row.format), f->width, f->height, false };
   CfCommon all = { CF_APPLY_ALL };
-  void *params = cf_params_new (b->filter);
-  size_t used;
+  void *params = b->o.all_variants ? kc_params_new (b->filter, set, NULL) : NULL;
+  CfPlan *plan = params ? cf_plan_new (b->context, b->filter, &video, &all, params, NULL) : NULL;
+  const int first = b->n_rows;
+  const char *name;
 
-  snprintf (set, sizeof set, row.kind->set, row.size, row.size);
-  used = strlen (set);
-  snprintf (set + used, sizeof set - used, " %s", b->o.set);
   time_ours (b, f, row, set, NULL);
-  if (params && b->o.all_variants && kc_params_set (b->filter, params, set, error) == CF_OK) {
-    CfPlan *plan = cf_plan_new (b->context, b->filter, &video, &all, params, NULL);
-
-    for (; plan && n < 32 && cf_plan_variant_name (plan, (unsigned) n); n++)
-      snprintf (names[n], sizeof names[n], "%s", cf_plan_variant_name (plan, (unsigned) n));
-    cf_plan_free (plan);
-    for (int i = 0; i < n; i++)
-      if (b->n_rows == first || strcmp (names[i], b->rows[first].variant) != 0)
-        time_ours (b, f, row, set, names[i]);
-  }
+  for (unsigned i = 0; plan && (name = cf_plan_variant_name (plan, i)); i++)
+    if (b->n_rows == first || !g_str_equal (name, b->rows[first].variant))
+      time_ours (b, f, row, set, name);
+  cf_plan_free (plan);
   cf_params_free (b->filter, params);
   if (b->n_rows > first)
     b->rows[first].baseline = time_baseline (b, f, &row);
@@ -241,24 +228,28 @@ static void
 bench_streams (Bench *b, BenchFrames *f, BenchRow row)
 {
   const char *streams = b->o.streams ? b->o.streams : row.kind->streams ? row.kind->streams : "1";
+  g_auto (GStrv) items = g_strsplit (streams, ",", -1);
 
-  for (const char *at = streams; *at; at += strcspn (at, ","), at += *at == ',') {
-    row.streams = atoi (at);
+  for (char **item = items; *item; item++) {
+    row.streams = atoi (*item);
     if (row.streams >= 1 && row.streams <= BENCH_MAX_STREAMS)
       bench_size (b, f, row);
   }
 }
 
-/* Returns whether `name` is in a list with commas; a NULL list contains every name. */
-static bool
-in_list (const char *list, const char *name)
+/* Measures all sizes of a kind, unless --kinds leaves it out. */
+static void
+bench_kind (Bench *b, BenchFrames *f, BenchRow row)
 {
-  size_t length = strlen (name);
+  g_auto (GStrv) kinds = b->o.kinds ? g_strsplit (b->o.kinds, ",", -1) : NULL;
+  g_auto (GStrv) sizes = g_strsplit (b->o.sizes ? b->o.sizes : row.kind->sizes, ",", -1);
 
-  for (const char *at = list; at && *at; at += strcspn (at, ","), at += *at == ',')
-    if (strcspn (at, ",") == length && strncmp (at, name, length) == 0)
-      return true;
-  return !list;
+  if (kinds && !g_strv_contains ((const char *const *) kinds, row.kind->name))
+    return;
+  for (char **size = sizes; *size; size++) {
+    row.size = atoi (*size);
+    bench_streams (b, f, row);
+  }
 }
 
 static bool
@@ -268,8 +259,8 @@ read_resolution (const char *text, int *width, int *height)
     { "480p", 854, 480 }, { "1080p", 1920, 1080 }, { "4k", 3840, 2160 },
   };
 
-  for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-    if (strcmp (text, known[i].name) == 0) {
+  for (size_t i = 0; i < G_N_ELEMENTS (known); i++)
+    if (g_str_equal (text, known[i].name)) {
       *width = known[i].width;
       *height = known[i].height;
       return true;
@@ -287,6 +278,7 @@ bench_frames (Bench *b, const char *format, const char *resolution)
   BenchFrames f;
   char error[256] = "";
   uint8_t *images;
+  int pixel;
   bool good;
 
   if (!info || info->n_planes != 1 || info->bytes != 1 || cf_plane_row_bytes (info->format, 2, 0) % 2) {
@@ -297,87 +289,59 @@ bench_frames (Bench *b, const char *format, const char *resolution)
     fprintf (stderr, "%s: not a resolution; examples: 1080p, 4k, 800x600\n", resolution);
     return false;
   }
-  images = make_images (b, row.width, row.height, (int) cf_plane_row_bytes (info->format, 2, 0) / 2);
-  good = images && bench_frames_new (&f, row.width, row.height, (int) cf_plane_row_bytes (info->format, 2, 0) / 2,
-      images, N_IMAGES, b->gpu.l2_bytes, error);
-  free (images);
+  pixel = (int) cf_plane_row_bytes (info->format, 2, 0) / 2;
+  images = make_images (b, row.width, row.height, pixel);
+  good = bench_frames_new (&f, row.width, row.height, pixel, images, N_IMAGES, b->gpu.l2_bytes, error);
+  g_free (images);
   if (!good) {
     fprintf (stderr, "%s frames of %s: %s\n", resolution, format, error);
     return false;
   }
   row.copy = bench_copy_us (&f, error);
   for (row.kind = b->kc->bench; row.kind->set; row.kind++)
-    for (const char *at = b->o.sizes ? b->o.sizes : row.kind->sizes; *at && in_list (b->o.kinds, row.kind->name);
-        at += strcspn (at, ","), at += *at == ',') {
-      row.size = atoi (at);
-      bench_streams (b, &f, row);
-    }
+    bench_kind (b, &f, row);
   bench_frames_free (&f);
   return true;
-}
-
-/* Returns item i of a list with commas; NULL after the last. */
-static const char *
-item_of (const char *list, int i, char out[16])
-{
-  for (; i > 0 && *list; i--) {
-    list += strcspn (list, ",");
-    list += *list == ',';
-  }
-  snprintf (out, 16, "%.*s", (int) strcspn (list, ","), list);
-  return *list ? out : NULL;
 }
 
 static void
 bench_all (Bench *b)
 {
-  const char *formats = b->o.format ? b->o.format : b->kc->bench_formats;
   const char *usual = b->kc->bench_resolutions ? b->kc->bench_resolutions : "1080p,4k";
-  const char *resolutions = b->o.resolution ? b->o.resolution : usual, *format, *resolution;
-  static char name[16][16]; /* the rows point into it */
-  char format_name[16];
+  g_auto (GStrv) formats = g_strsplit (b->o.format ? b->o.format : b->kc->bench_formats, ",", -1);
+  char **resolutions = g_strsplit (b->o.resolution ? b->o.resolution : usual, ",", -1); /* the rows point into it */
 
-  for (int f = 0; (format = item_of (formats, f, format_name)); f++)
-    for (int r = 0; r < 16 && (resolution = item_of (resolutions, r, name[r])); r++)
-      if (!bench_frames (b, format, resolution))
+  for (char **format = formats; *format; format++)
+    for (char **resolution = resolutions; *resolution; resolution++)
+      if (!bench_frames (b, *format, *resolution))
         b->failed++;
 }
 
 static bool
 parse (Bench *b, int argc, char **argv)
 {
-  struct { const char *name, **value; } options[] = {
-    { "--filter", &b->o.filter }, { "--sizes", &b->o.sizes }, { "--set", &b->o.set }, { "--baseline", &b->o.baseline },
-    { "--resolution", &b->o.resolution }, { "--picture", &b->o.picture }, { "--json", &b->o.json },
-    { "--markdown", &b->o.markdown }, { "--format", &b->o.format }, { "--kinds", &b->o.kinds },
-    { "--streams", &b->o.streams },
+  const GOptionEntry options[] = {
+    { "bench", 0, 0, G_OPTION_ARG_NONE, &(gboolean) { false }, "time the GPU variants", NULL },
+    { "filter", 0, 0, G_OPTION_ARG_STRING, &b->o.filter, "which (median)", "STEM" },
+    { "sizes", 0, 0, G_OPTION_ARG_STRING, &b->o.sizes, "kernel sizes", "3,5,..." },
+    { "set", 0, 0, G_OPTION_ARG_FILENAME, &b->o.set, "further parameters", "NAME=VALUE" },
+    { "baseline", 0, 0, G_OPTION_ARG_FILENAME, &b->o.baseline, "another library's filters", "FILE.so" },
+    { "resolution", 0, 0, G_OPTION_ARG_STRING, &b->o.resolution, "of the frames", "1080p,4k,800x600,..." },
+    { "picture", 0, 0, G_OPTION_ARG_FILENAME, &b->o.picture, "in the frames", "FILE.pgm" },
+    { "json", 0, 0, G_OPTION_ARG_FILENAME, &b->o.json, "writes the rows", "FILE" },
+    { "markdown", 0, 0, G_OPTION_ARG_FILENAME, &b->o.markdown, "writes the filter's table into a page", "FILE" },
+    { "format", 0, 0, G_OPTION_ARG_STRING, &b->o.format, "of the frames", "GRAY8,RGBA" },
+    { "kinds", 0, 0, G_OPTION_ARG_STRING, &b->o.kinds, "of rows", "dense,gauss,..." },
+    { "streams", 0, 0, G_OPTION_ARG_STRING, &b->o.streams, "frames at once", "1,8" },
+    { "all-variants", 0, 0, G_OPTION_ARG_NONE, &b->o.all_variants, "not only those that plans choose", NULL },
+    { NULL }
   };
+  g_autofree char *arguments = g_strjoinv (" ", argv + 1);
 
-  b->o = (BenchOptions) { .filter = "median", .set = "" };
-  snprintf (b->o.command, sizeof b->o.command, "kernelcheck");
-  for (int i = 1; i < argc; i++) {
-    size_t used = strlen (b->o.command), o = 0;
-
-    snprintf (b->o.command + used, sizeof b->o.command - used, " %s", argv[i]);
-    if (strcmp (argv[i], "--bench") == 0)
-      continue;
-    if (strcmp (argv[i], "--all-variants") == 0) {
-      b->o.all_variants = true;
-      continue;
-    }
-    while (o < sizeof options / sizeof *options && strcmp (options[o].name, argv[i]) != 0)
-      o++;
-    if (o == sizeof options / sizeof *options || i + 1 == argc) {
-      fprintf (stderr, "%s: not an option of the benchmark, or its value is missing\n", argv[i]);
-      return false;
-    }
-    *options[o].value = argv[++i];
-    used = strlen (b->o.command);
-    snprintf (b->o.command + used, sizeof b->o.command - used, " %s", argv[i]);
-  }
-  for (const KcFilter *const *kc = kc_filters; *kc; kc++)
-    if (strcmp ((*kc)->stem, b->o.filter) == 0)
-      b->kc = *kc;
+  b->o = (BenchOptions) { .filter = "median", .set = "", .command = g_strdup_printf ("kernelcheck %s", arguments) };
+  if (!kc_parse (argc, argv, options, "Times the GPU variants."))
+    return false;
+  b->kc = kc_filter_find (b->o.filter);
   b->filter = cf_filter_find (b->o.filter);
   if (!b->kc || !b->filter)
     fprintf (stderr, "%s: not a filter\n", b->o.filter);

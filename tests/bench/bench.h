@@ -1,19 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * bench.h: kernelcheck --bench: the time of a filter on the GPU, in microseconds per frame of 8
- * bits, beside a plain copy of as many bytes and, where its library is present, a baseline.
+ * bench.h: kernelcheck --bench: the time of a filter on the GPU, in microseconds per frame of 8 bits, beside a plain
+ * copy of as many bytes and, where its library is present, a baseline. `kernelcheck --bench --help` prints its options.
  *
- *   kernelcheck --bench [--filter median] [--sizes 3,5,...] [--set NAME=VALUE]
- *     [--kinds dense,gauss,...] [--format GRAY8,RGBA]
- *     [--resolution 1080p,4k,800x600,...] [--streams 1,8] [--picture FILE.pgm]
- *     [--all-variants] [--baseline FILE.so] [--json FILE] [--markdown FILE]
- *
- * Method: a CUDA graph holds one launch per frame, over more frames than fit into the L2 cache;
- * the result is the median of seven repetitions, each timed between two events. With several
- * streams the graph has as many branches, each with its own plan and its share of the frames; the
- * result is still the time per frame. One frame of each row is compared with the reference, so a
- * fast but wrong kernel is reported as wrong. */
+ * Method: a CUDA graph holds one launch per frame, over more frames than fit into the L2 cache; the result is the
+ * median of seven repetitions, each timed between two events. With several streams the graph has as many branches, each
+ * with its own plan and its share of the frames; the result is still the time per frame. One frame of each row is
+ * compared with the reference, so a fast but wrong kernel is reported as wrong. */
 #ifndef TESTS_BENCH_BENCH_H
 #define TESTS_BENCH_BENCH_H
 
@@ -24,8 +18,7 @@
 extern "C" {
 #endif
 
-/* Margins of image content around each frame, for baselines without border handling, which read
- * there. */
+/* Margins of image content around each frame, for baselines without border handling, which read there. */
 #define BENCH_MARGIN_X 64
 #define BENCH_MARGIN_Y 32
 #define BENCH_REPETITIONS 7
@@ -44,8 +37,8 @@ typedef struct {
 /* A filter of another library, in a shared object that --baseline names. */
 typedef struct {
   const char *name;
-  /* open: `kind` is KcBench.baseline; a pixel has `pixel` samples of 8 bits. Returns NULL if the
-   * library has no such filter. run: returns 0 when the work is queued on the stream. */
+  /* open: `kind` is KcBench.baseline; a pixel has `pixel` samples of 8 bits. Returns NULL if the library has no such
+   * filter. run: returns 0 when the work is queued on the stream. */
   void *(*open) (const char *kind, int size, int pixel, int width, int height, void *stream);
   int (*run) (void *baseline, const uint8_t *src, size_t src_pitch, uint8_t *dst, size_t dst_pitch);
   void (*close) (void *baseline);
@@ -60,8 +53,8 @@ int bench_frames_new (BenchFrames *f, int width, int height, int pixel, const ui
     size_t l2_bytes, char *error);
 void bench_frames_free (BenchFrames *f);
 double bench_copy_us (BenchFrames *f, char *error);
-/* Returns microseconds per frame. `graph`: replays the launches from a graph; otherwise launches
- * them one by one. Uses the first f->n_streams streams. */
+/* Returns microseconds per frame. `graph`: replays the launches from a graph; otherwise launches them one by one. Uses
+ * the first f->n_streams streams. */
 double bench_filter_us (BenchFrames *f, BenchEnqueue enqueue, void *user, int graph, char *error);
 /* Downloads frame i without margins and padding. */
 int bench_fetch (BenchFrames *f, int i, uint8_t *in, uint8_t *out, char *error);

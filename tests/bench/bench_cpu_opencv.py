@@ -4,13 +4,13 @@
 """Times the filters on the CPU against OpenCV: medianBlur, filter2D, GaussianBlur, blur and Sobel, and for regions
 watershed and pyrMeanShiftFiltering: the same image, the same cores, one run.
 
-Usage: bench_cpu_opencv.py CPUBENCH [--filter median|convolve|segment] [--size 1920x1080] [--rounds 5]
-                                    [--sizes 3,5,7,...] [--formats GRAY8,GRAY16,RGB,RGBA]
-                                    [--kernels dense,gauss,...] [--image FILE] [--isa NAME] [--cpu-time] [--check-goals]
+Usage: bench_cpu_opencv.py KERNELCHECK [--filter median|convolve|segment] [--size 1920x1080] [--rounds 5]
+                                       [--sizes 3,5,7,...] [--formats GRAY8,GRAY16,RGB,RGBA] [--isa NAME] [--cpu-time]
+                                       [--kernels dense,gauss,...] [--image FILE] [--check-goals]
 
-CPUBENCH is the program tests/cpubench of the build folder. Needs the packages numpy and opencv-python-headless. The two
-sides alternate, so that other load on the machine affects both; the shortest time of each counts. The results are
-compared as well: a difference fails the run. (Regions are not compared: the algorithms differ.)
+KERNELCHECK is the program tests/kernelcheck of the build folder. Needs the packages numpy and opencv-python-headless.
+The two sides alternate, so that other load on the machine affects both; the shortest time of each counts. The results
+are compared as well: a difference fails the run. (Regions are not compared: the algorithms differ.)
 To measure on one core: `taskset -c 1 bench_cpu_opencv.py ...`, with --cpu-time if other processes use that core. To
 restrict OpenCV to AVX2: OPENCV_CPU_DISABLE=AVX512-SKX.
 """
@@ -38,33 +38,46 @@ def test_image(width, height):
     return image.clip(0, 255).astype(np.uint8)
 
 
-def opencv_us(image, size, repeats):
-    best = 1e30
-    for _ in range(repeats):
-        start = time.perf_counter()
-        result = cv2.medianBlur(image, size)
-        best = min(best, (time.perf_counter() - start) * 1e6)
-    return best, result
+class Bench:
+    """The options of a run, and the files of one frame."""
 
+    def __init__(self, options, folder):
+        self.options = options
+        self.frame, self.output = os.path.join(folder, "in"), os.path.join(folder, "out")
+        self.clock = time.process_time if options.cpu_time else time.perf_counter
 
-def ours_us(program, frame, image, size, repeats, output):
-    height, width = image.shape
-    command = [program, "-f", "GRAY8", "-s", f"{width}x{height}", "-n", str(repeats), "-o", output, frame, str(size)]
-    line = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.split(maxsplit=2)
-    result = np.fromfile(output, np.uint8).reshape(image.shape)
-    return float(line[1]), line[2].strip(), result
+    def opencv_us(self, call, repeats):
+        """Returns the shortest time in microseconds, and the result."""
+        best = 1e30
+        for _ in range(repeats):
+            start = self.clock()
+            result = call()
+            best = min(best, (self.clock() - start) * 1e6)
+        return best, result
+
+    def ours_us(self, stem, form, image, height, settings, repeats):
+        """Returns the shortest time in microseconds, the variant and instruction set, and the result."""
+        image.tofile(self.frame)
+        command = [self.options.program, "--filter", stem, "--format", form, "--size", f"{image.shape[1]}x{height}",
+                   "--repeat", str(repeats), "--in", self.frame, "--out", self.output]
+        command += ["--isa", self.options.isa] if self.options.isa else []
+        command += ["--cpu-time"] if self.options.cpu_time else []
+        for setting in settings:
+            command += ["--set", setting]
+        line = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.split(maxsplit=1)
+        return float(line[0]), line[1].strip(), np.fromfile(self.output, image.dtype).reshape(image.shape)
 
 
 def goal(size):
     return 1 if size <= 5 else 10 if size <= 15 else 3
 
 
-def compare(options, image, frame, output, size):
+def compare(bench, image, size):
     ours = theirs = 1e30
-    for _ in range(options.rounds):
-        t, variant, mine = ours_us(options.program, frame, image, size, 20, output)
+    for _ in range(bench.options.rounds):
+        t, variant, mine = bench.ours_us("median", "GRAY8", image, image.shape[0], [f"kernel-size={size}"], 20)
         ours = min(ours, t)
-        t, reference = opencv_us(image, size, 20 if size <= 5 else 2)
+        t, reference = bench.opencv_us(lambda: cv2.medianBlur(image, size), 20 if size <= 5 else 2)
         theirs = min(theirs, t)
         if not np.array_equal(mine, reference):
             sys.exit(f"size {size}: our result differs from OpenCV's in {np.count_nonzero(mine != reference)} samples")
@@ -123,30 +136,16 @@ def convolution(kind, size):
     return ["preset=sobel"], sobel, 1
 
 
-def convolve_us(options, frame, format_, image, size, settings, output):
-    height, width = image.shape[:2]
-    name = "GRAY16_LE" if format_ == "GRAY16" else format_
-    command = [options.program, "-F", "convolve", "-f", name, "-s", f"{width}x{height}", "-n", "30", "-o", output]
-    command += ["-i", options.isa] if options.isa else []
-    command += ["-t"] if options.cpu_time else []
-    for setting in settings:
-        command += ["-p", setting]
-    line = subprocess.run(command + [frame, str(size)], check=True, stdout=subprocess.PIPE, text=True).stdout.split(
-        maxsplit=2)
-    return float(line[1]), line[2].strip(), np.fromfile(output, image.dtype).reshape(image.shape)
-
-
-def compare_convolution(options, format_, image, frame, output, kind, size):
+def compare_convolution(bench, format_, image, kind, size):
     settings, opencv, slack = convolution(kind, size)
-    clock = time.process_time if options.cpu_time else time.perf_counter
+    name = "GRAY16_LE" if format_ == "GRAY16" else format_
     ours = theirs = 1e30
-    for _ in range(options.rounds):
-        t, variant, mine = convolve_us(options, frame, format_, image, size, settings, output)
+    for _ in range(bench.options.rounds):
+        t, variant, mine = bench.ours_us("convolve", name, image, image.shape[0],
+                                         [f"kernel-size={size}"] + settings, 30)
         ours = min(ours, t)
-        for _ in range(10):
-            start = clock()
-            reference = opencv(image)
-            theirs = min(theirs, (clock() - start) * 1e6)
+        t, reference = bench.opencv_us(lambda: opencv(image), 10)
+        theirs = min(theirs, t)
     if mine.dtype == np.uint16:  # OpenCV's floats cannot represent these sums
         slack = 2
     difference = np.abs(mine.astype(int) - reference)
@@ -159,78 +158,62 @@ def compare_convolution(options, format_, image, frame, output, kind, size):
     return ratio >= 1
 
 
-def convolutions(options, image, folder):
+def convolutions(bench, image):
     print("| format | kernel | size | ours | OpenCV | ratio | met | variant |")
     print("| --- | --- | --- | --- | --- | --- | --- | --- |")
     met = []
-    for format_ in options.formats.split(","):
-        frame, output = os.path.join(folder, "in"), os.path.join(folder, "out")
+    for format_ in bench.options.formats.split(","):
         # the channels differ, so that swapped channels are detected
         channels = [np.roll(image, 7 * c, 1) for c in range(FORMATS[format_])]
         if format_ == "GRAY16":  # uses all 16 bits
             frame_image = image.astype(np.uint16) * 256 + np.roll(image, 7, 1)
         else:
             frame_image = image if format_ == "GRAY8" else np.ascontiguousarray(np.dstack(channels))
-        frame_image.tofile(frame)
-        for kind in options.kernels.split(","):
-            for size in (options.sizes or "3,5,7,9,11,15,31").split(","):
+        for kind in bench.options.kernels.split(","):
+            for size in (bench.options.sizes or "3,5,7,9,11,15,31").split(","):
                 if kind != "sobel" or (size == "3" and format_ != "GRAY16"):
-                    met.append(compare_convolution(options, format_, frame_image, frame, output, kind, int(size)))
+                    met.append(compare_convolution(bench, format_, frame_image, kind, int(size)))
     return met
 
 
-def fastest_us(call, repeats):
-    best = 1e30
-    for _ in range(repeats):
-        start = time.perf_counter()
-        call()
-        best = min(best, (time.perf_counter() - start) * 1e6)
-    return best
-
-
-def segmentations(options, image, folder):
+def segmentations(bench, image):
     """Times segmentation. Watershed is given its markers, a grid of dots, and paints no mean; mean shift paints, but
     reports no regions."""
     height, width = image.shape
     color = np.ascontiguousarray(np.dstack([np.roll(image, 7 * c, 1) for c in range(3)]))
     markers = np.zeros((height, width), np.int32)
     markers[12::24, 12::24] = np.arange(1, markers[12::24, 12::24].size + 1).reshape(markers[12::24, 12::24].shape)
-    frame, met = os.path.join(folder, "in"), []
+    met = []
     print("| format | frames | ours | watershed | mean shift | met |\n| --- | --- | --- | --- | --- | --- |")
-    watershed = fastest_us(lambda: cv2.watershed(color, markers.copy()), options.rounds)
-    shift = fastest_us(lambda: cv2.pyrMeanShiftFiltering(color, 10, 20), 1)
+    watershed = bench.opencv_us(lambda: cv2.watershed(color, markers.copy()), bench.options.rounds)[0]
+    shift = bench.opencv_us(lambda: cv2.pyrMeanShiftFiltering(color, 10, 20), 1)[0]
     for format_, frame_image in (("RGB", color), ("NV12", np.vstack([image, np.roll(image, 7, 1)[:height // 2]]))):
-        frame_image.tofile(frame)
         for kind, temporal in (("stateless", "0"), ("stateful", "0.15")):
-            command = [options.program, "-F", "segment", "-f", format_, "-s", f"{width}x{height}", "-n", "20",
-                       "-p", f"temporal={temporal}"] + (["-i", options.isa] if options.isa else []) + [frame, "0"]
-            ours = min(float(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.split()[1])
-                       for _ in range(options.rounds))
+            ours = min(bench.ours_us("segment", format_, frame_image, height, [f"temporal={temporal}"], 20)[0]
+                       for _ in range(bench.options.rounds))
             met.append(ours <= watershed)
             print(f"| {format_} | {kind} | {ours / 1000:.2f} | {watershed / 1000:.2f} | {shift / 1000:.1f} |"
                   f" {'yes' if met[-1] else 'NO'} |", flush=True)
     return met
 
 
-def medians(options, image, folder):
+def medians(bench, image):
     print("| size | ours | OpenCV | ratio | goal | met | variant |\n| --- | --- | --- | --- | --- | --- | --- |")
-    frame, output = os.path.join(folder, "in.gray"), os.path.join(folder, "out.gray")
-    image.tofile(frame)
-    sizes = (options.sizes or "3,5,7,9,11,15,21,31,51,101").split(",")
-    return [compare(options, image, frame, output, int(size)) for size in sizes]
+    sizes = (bench.options.sizes or "3,5,7,9,11,15,21,31,51,101").split(",")
+    return [compare(bench, image, int(size)) for size in sizes]
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("program", help="the program tests/cpubench of the build folder")
+    parser.add_argument("program", help="the program tests/kernelcheck of the build folder")
     parser.add_argument("--size", default="1920x1080")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--filter", default="median", choices=["median", "convolve", "segment"])
     parser.add_argument("--sizes", help="comma-separated kernel sizes")
     parser.add_argument("--formats", default=",".join(FORMATS), help="formats of the convolution")
     parser.add_argument("--kernels", default="dense,gauss,box,unsharp,sobel", help="kernels of the convolution")
-    parser.add_argument("--isa", help="instruction set of the convolution, for example avx2")
-    parser.add_argument("--cpu-time", action="store_true", help="measure CPU time (convolution)")
+    parser.add_argument("--isa", help="instruction set, for example avx2")
+    parser.add_argument("--cpu-time", action="store_true", help="measure CPU time")
     parser.add_argument("--image", help="image to use instead of the synthetic one")
     parser.add_argument("--check-goals", action="store_true", help="fail if a goal is missed")
     options = parser.parse_args()
@@ -244,8 +227,8 @@ def main():
     print(f"OpenCV {cv2.__version__} with {cv2.getNumThreads()} threads, frame {image.shape[1]} x {image.shape[0]},"
           f" {len(os.sched_getaffinity(0))} cores; milliseconds per frame\n")
     with tempfile.TemporaryDirectory() as folder:
-        met = {"median": medians, "convolve": convolutions, "segment": segmentations}[options.filter](options, image,
-                                                                                                      folder)
+        run = {"median": medians, "convolve": convolutions, "segment": segmentations}[options.filter]
+        met = run(Bench(options, folder), image)
     if options.check_goals and not all(met):
         sys.exit("a goal was missed")
 

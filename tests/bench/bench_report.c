@@ -1,22 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * bench_report.c: the benchmark's goals, and the tables that it prints and writes. In the Markdown
- * file the section of a filter lies between two markers, "<!-- bench STEM: begin -->" and
- * "<!-- bench STEM: end -->". A run replaces its own section and keeps everything else; where the
- * file has no such markers, the section is appended. */
-#define _GNU_SOURCE
+ * bench_report.c: the benchmark's goals, and the tables that it prints and writes. In the Markdown file the section of
+ * a filter lies between two markers, "<!-- bench STEM: begin -->" and "<!-- bench STEM: end -->". A run replaces its
+ * own section and keeps everything else; where the file has no such markers, the section is appended. */
 #include "bench-private.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#define MAX_FILE (1 << 20)
-
-/* Goals and lower bounds at 1080p and 4K. The bounds: median: see notes_of; convolution: the bytes
- * moved or, where that takes longer, the int8 tensor pipe. */
+/* Goals and lower bounds at 1080p and 4K. The bounds: see `notes`. */
 static const struct {
   const char *filter, *kind;
   int size;
@@ -42,12 +36,12 @@ void
 bench_target (const Bench *b, const BenchRow *row, double *goal, double *least)
 {
   int which = row->height > 1080;
-  bool any = strcmp (row->format, "GRAY8") == 0 &&
-      (strcmp (row->resolution, "1080p") == 0 || strcmp (row->resolution, "4k") == 0);
+  bool any = g_str_equal (row->format, "GRAY8") &&
+      (g_str_equal (row->resolution, "1080p") || g_str_equal (row->resolution, "4k"));
 
   *goal = *least = 0;
-  for (size_t i = 0; any && i < sizeof targets / sizeof *targets; i++)
-    if (strcmp (targets[i].filter, b->o.filter) == 0 && strcmp (targets[i].kind, row->kind->name) == 0 &&
+  for (size_t i = 0; any && i < G_N_ELEMENTS (targets); i++)
+    if (g_str_equal (targets[i].filter, b->o.filter) && g_str_equal (targets[i].kind, row->kind->name) &&
         targets[i].size == row->size && (targets[i].streams ? targets[i].streams : 1) == row->streams) {
       *goal = targets[i].goal[which];
       *least = targets[i].floor[which];
@@ -88,67 +82,55 @@ bench_print_row (const Bench *b, const BenchRow *row)
   fflush (stdout);
 }
 
-static void
-driver_version (char *text, size_t size)
-{
-  FILE *file = fopen ("/proc/driver/nvidia/version", "r");
-  char line[256] = "", *at = NULL;
-
-  if (file && fgets (line, sizeof line, file))
-    for (char *word = strtok (line, " \t"); word && !at; word = strtok (NULL, " \t"))
-      if (word[0] >= '0' && word[0] <= '9')
-        at = word;
-  snprintf (text, size, "%s", at ? at : "unknown");
-  if (file)
-    (void) fclose (file);
-}
-
-/* Returns the contents of a file, which the caller frees; NULL if there is none. */
+/* Returns the driver's version, the first word of its file that begins with a digit; the caller frees it. */
 static char *
-read_file (const char *path)
+driver_version (void)
 {
-  FILE *file = fopen (path, "r");
-  char *text = file ? calloc (1, MAX_FILE) : NULL;
+  g_autofree char *text = NULL;
+  g_auto (GStrv) words = NULL;
 
-  if (text && fread (text, 1, MAX_FILE - 1, file) == 0) {
-    free (text);
-    text = NULL;
-  }
-  if (file)
-    (void) fclose (file);
-  return text;
+  if (g_file_get_contents ("/proc/driver/nvidia/version", &text, NULL, NULL))
+    words = g_strsplit_set (text, " \t\n", -1);
+  for (char **word = words; word && *word; word++)
+    if (g_ascii_isdigit (**word))
+      return g_strdup (*word);
+  return g_strdup ("unknown");
 }
 
 static const char head[] = "# Kernel times\n\n"
     "Microseconds per frame, 8 bits per sample, one launch per frame in a CUDA graph over more frames than L2 holds;\n"
     "one frame of each row was compared with the reference. copy: the same with a kernel that only copies the bytes.\n";
 
-/* Returns the notes on a filter's columns. */
+/* Notes on the filters' columns. */
+static const struct { const char *filter, *text; } notes[] = {
+  { "median", "NPP: the same frames, borders not handled. floor: minimum and maximum instructions of the best known\n"
+    "network, at this GPU's rate for them.\n" },
+  { "irfilter", "No library present has such a filter, so there is no baseline. one core m: a window of m x m whose\n"
+    "impulse response is longer than the frame is wide (pole radius 0.99); 16 cores m: one whose response has\n"
+    "decayed after 120 samples (0.87); N at once: N frames, each on its own stream. floor: the longest chain of\n"
+    "dependent operations, 4 cycles each, or, if that takes longer or frames overlap, all multiply-adds at this\n"
+    "GPU's rate.\n" },
+  { "segment",
+    "stateless: temporal=0; stateful: each frame depends on the one before, four frames in rotation. NPP has\n"
+    "no such filter: the first is compared with SegmentWatershed and a copy of the frame, because it works in\n"
+    "place, the second with LabelMarkersUF, which only labels connected equal samples. floor: the bytes of a\n"
+    "frame read twice and written once. Studies, stateful: global atomics: pixels are added to their regions'\n"
+    "sums with global atomics, not in the block first; 4 warps: the size of that block, which is 8 in the other\n"
+    "rows.\n" },
+  { "convolve",
+    "NPP: FilterBorder32f, FilterGaussBorder (FilterGaussAdvancedBorder over 15) and FilterBoxBorder on the same\n"
+    "frames, replicated borders, RGBA with its alpha. dense: random signed weights of 8 bits, not separable;\n"
+    "16 bit: random weights of 16 bits; fraction: decimal ones. floor: the bytes or, if longer, the int8 tensor\n"
+    "pipe.\n" },
+};
+
 static const char *
 notes_of (const char *filter)
 {
-  if (strcmp (filter, "median") == 0)
-    return "NPP: the same frames, borders not handled. floor: minimum and maximum instructions of the best known\n"
-        "network, at this GPU's rate for them.\n";
-  if (strcmp (filter, "irfilter") == 0)
-    return "No library present has such a filter, so there is no baseline. one core m: a window of m x m whose\n"
-        "impulse response is longer than the frame is wide (pole radius 0.99); 16 cores m: one whose response has\n"
-        "decayed after 120 samples (0.87); N at once: N frames, each on its own stream. floor: the longest chain of\n"
-        "dependent operations, 4 cycles each, or, if that takes longer or frames overlap, all multiply-adds at this\n"
-        "GPU's rate.\n";
-  if (strcmp (filter, "segment") == 0)
-    return "stateless: temporal=0; stateful: each frame depends on the one before, four frames in rotation. NPP has\n"
-        "no such filter: the first is compared with SegmentWatershed and a copy of the frame, because it works in\n"
-        "place, the second with LabelMarkersUF, which only labels connected equal samples. floor: the bytes of a\n"
-        "frame read twice and written once. Studies, stateful: global atomics: pixels are added to their regions'\n"
-        "sums with global atomics, not in the block first; 4 warps: the size of that block, which is 8 in the other\n"
-        "rows.\n";
-  if (strcmp (filter, "convolve") != 0)
-    return "";
-  return "NPP: FilterBorder32f, FilterGaussBorder (FilterGaussAdvancedBorder over 15) and FilterBoxBorder on the same\n"
-      "frames, replicated borders, RGBA with its alpha. dense: random signed weights of 8 bits, not separable;\n"
-      "16 bit: random weights of 16 bits; fraction: decimal ones. floor: the bytes or, if longer, the int8 tensor\n"
-      "pipe.\n";
+  for (size_t i = 0; i < G_N_ELEMENTS (notes); i++)
+    if (g_str_equal (notes[i].filter, filter))
+      return notes[i].text;
+  return "";
 }
 
 static void
@@ -164,13 +146,13 @@ write_number (FILE *file, double value, const char *format)
 static void
 write_part (const Bench *b, FILE *file)
 {
-  char driver[64], date[32] = "";
+  g_autofree char *driver = driver_version ();
+  char date[32] = "";
   const char *baseline = b->baseline ? b->baseline->name : "baseline";
   time_t now = time (NULL);
   int driver_cuda, cuda;
 
   cf_gpu_versions (&driver_cuda, &cuda);
-  driver_version (driver, sizeof driver);
   (void) strftime (date, sizeof date, "%Y-%m-%d", gmtime (&now));
   fprintf (file, "## %s\n\nWritten by `%s`: %s (%d SMs, %llu MB of L2),\ndriver %s, CUDA %d.%d, %s, the median of %d "
       "repetitions.\n%s\n", b->o.filter, b->o.command, b->gpu.name, b->gpu.sms,
@@ -202,29 +184,29 @@ write_part (const Bench *b, FILE *file)
 bool
 bench_write_markdown (const Bench *b)
 {
-  char begin[64], end[64], *old = read_file (b->o.markdown);
+  g_autofree char *begin = g_strdup_printf ("<!-- bench %s: begin -->\n", b->o.filter);
+  g_autofree char *end = g_strdup_printf ("<!-- bench %s: end -->\n", b->o.filter);
+  g_autofree char *old = NULL;
   const char *from, *to;
-  FILE *file = NULL;
+  FILE *file;
 
-  snprintf (begin, sizeof begin, "<!-- bench %s: begin -->\n", b->o.filter);
-  snprintf (end, sizeof end, "<!-- bench %s: end -->\n", b->o.filter);
-  from = old ? strstr (old, begin) : NULL;
+  if (!g_file_get_contents (b->o.markdown, &old, NULL, NULL))
+    old = g_strdup (head);
+  from = strstr (old, begin);
   to = from ? strstr (from, end) : NULL;
-  if (from && !to)
+  if (from && !to) {
     fprintf (stderr, "%s has no line %s", b->o.markdown, end);
-  else
-    file = fopen (b->o.markdown, "w");
-  if (!file) {
-    free (old);
     return false;
   }
-  fprintf (file, "%.*s", (int) (from ? from - old : MAX_FILE), old ? old : head);
+  file = fopen (b->o.markdown, "w");
+  if (!file)
+    return false;
+  fprintf (file, "%.*s", (int) (from ? from - old : (ptrdiff_t) strlen (old)), old);
   if (!from)
     fputc ('\n', file);
   fputs (begin, file);
   write_part (b, file);
   fprintf (file, "%s%s", end, to ? to + strlen (end) : "");
-  free (old);
   return fclose (file) == 0;
 }
 

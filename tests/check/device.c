@@ -1,45 +1,80 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * device.c: copies bytes to and from device memory through the image copies of cf.h. Any run of
- * bytes is copied as gray images: full rows, then a last shorter one. */
+ * device.c: images in device memory. Their bytes, padding included, are copied through the image copies of cf.h, as
+ * gray images: full rows, then a last shorter one. */
 #include "kernelcheck.h"
+
+#include <string.h>
 
 #define DEADLINE_NS 60000000000u
 
 static bool
-move (KcRun *run, uint8_t *device, uint8_t *host, size_t size, bool up, CfStatus *status)
+copy_bytes (KcRun *run, CfDirection direction, uint8_t *to, uint8_t *from, size_t size, CfStatus *status)
 {
   while (size > 0) {
-    int width = (int) (size < CF_MAX_SIZE ? size : CF_MAX_SIZE);
-    size_t rows = size / (size_t) width;
-    int height = (int) (rows < CF_MAX_SIZE ? rows : CF_MAX_SIZE);
-    size_t moved = (size_t) width * (size_t) height;
-    CfImage a = { .format = CF_FORMAT_GRAY8, .width = width, .height = height }, b = a;
-    CfCode code;
+    const size_t width = MIN (size, CF_MAX_SIZE), height = MIN (size / width, CF_MAX_SIZE), moved = width * height;
+    CfImage a = { .format = CF_FORMAT_GRAY8, .width = (int) width, .height = (int) height }, b = a;
 
-    a.plane[0].data = device;
-    b.plane[0].data = host;
-    a.plane[0].pitch = b.plane[0].pitch = (size_t) width;
-    code = up ? cf_stream_copy (run->stream, CF_UPLOAD, &a, &b, status)
-        : cf_stream_copy (run->stream, CF_DOWNLOAD, &b, &a, status);
-    if (code != CF_OK)
+    a.plane[0].data = to;
+    b.plane[0].data = from;
+    a.plane[0].pitch = b.plane[0].pitch = width;
+    if (cf_stream_copy (run->stream, direction, &a, &b, status) != CF_OK)
       return false;
-    device += moved;
-    host += moved;
+    to += moved;
+    from += moved;
     size -= moved;
   }
   return cf_stream_wait (run->stream, DEADLINE_NS, status) == CF_OK;
 }
 
-bool
-kc_upload (KcRun *run, void *device, const void *host, size_t size, CfStatus *status)
+void
+kc_device_image_free (KcDeviceImage *d)
 {
-  return move (run, device, (uint8_t *) host, size, true, status);
+  for (int i = 0; i < CF_MAX_PLANES; i++)
+    if (d->pinned)
+      cf_pinned_free (d->memory[i]);
+    else
+      cf_device_free (d->memory[i]);
+  memset (d, 0, sizeof *d);
 }
 
 bool
-kc_download (KcRun *run, void *host, const void *device, size_t size, CfStatus *status)
+kc_device_image_new (KcDeviceImage *d, const KcImage *host, bool pinned, CfStatus *status)
 {
-  return move (run, (uint8_t *) device, host, size, false, status);
+  *d = (KcDeviceImage) { .image = host->image, .pinned = pinned };
+  for (int i = 0; i < CF_MAX_PLANES && host->mem[i].size; i++) {
+    const size_t size = host->mem[i].size;
+    const ptrdiff_t head = (uint8_t *) host->image.plane[i].data - host->mem[i].base;
+
+    d->memory[i] = pinned ? cf_pinned_alloc (size, status) : cf_device_alloc (size, status);
+    if (!d->memory[i]) {
+      kc_device_image_free (d);
+      return false;
+    }
+    d->image.plane[i].data = (uint8_t *) d->memory[i] + head;
+  }
+  return true;
+}
+
+bool
+kc_device_image_upload (KcRun *run, KcDeviceImage *d, const KcImage *host, CfStatus *status)
+{
+  for (int i = 0; i < CF_MAX_PLANES && host->mem[i].size; i++)
+    if (d->pinned)
+      memcpy (d->memory[i], host->mem[i].base, host->mem[i].size);
+    else if (!copy_bytes (run, CF_UPLOAD, d->memory[i], host->mem[i].base, host->mem[i].size, status))
+      return false;
+  return true;
+}
+
+bool
+kc_device_image_download (KcRun *run, const KcDeviceImage *d, KcImage *host, CfStatus *status)
+{
+  for (int i = 0; i < CF_MAX_PLANES && host->mem[i].size; i++)
+    if (d->pinned)
+      memcpy (host->mem[i].base, d->memory[i], host->mem[i].size);
+    else if (!copy_bytes (run, CF_DOWNLOAD, host->mem[i].base, d->memory[i], host->mem[i].size, status))
+      return false;
+  return true;
 }

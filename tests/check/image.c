@@ -68,17 +68,14 @@ kc_image_poison (KcImage *p, uint64_t seed)
   }
 }
 
-bool
+void
 kc_image_new (KcImage *p, const CfVideo *video, KcLayout layout, uint64_t seed)
 {
   const CfFormatInfo *info = cf_format_info (video->format);
   size_t page = (size_t) sysconf (_SC_PAGESIZE);
   uint64_t state = seed;
 
-  memset (p, 0, sizeof *p);
-  p->image.format = video->format;
-  p->image.width = video->width;
-  p->image.height = video->height;
+  *p = (KcImage) { .image = { .format = video->format, .width = video->width, .height = video->height } };
   for (int i = 0; i < info->n_planes; i++) {
     size_t row = cf_plane_row_bytes (video->format, video->width, i);
     size_t rows = (size_t) cf_plane_rows (video->format, video->height, i);
@@ -89,25 +86,17 @@ kc_image_new (KcImage *p, const CfVideo *video, KcLayout layout, uint64_t seed)
     size = head + (rows - 1) * pitch + row + tail;
     inner = round_up (size, page);
     map = mmap (NULL, inner + 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (map == MAP_FAILED)
-      goto failed;
+    if (map == MAP_FAILED || mprotect (map + page, inner, PROT_READ | PROT_WRITE) != 0)
+      g_error ("out of memory");
     p->mem[i].map = map;
     p->mem[i].map_size = inner + 2 * page;
-    if (mprotect (map + page, inner, PROT_READ | PROT_WRITE) != 0)
-      goto failed;
-    /* Row sizes of 16-bit formats are even, so samples stay aligned when the image ends at the
-     * page. */
+    /* Row sizes of 16-bit formats are even, so samples stay aligned when the image ends at the page. */
     p->mem[i].base = layout == KC_TIGHT ? map + page + inner - size : map + page;
     p->mem[i].size = size;
     p->image.plane[i].data = p->mem[i].base + head;
     p->image.plane[i].pitch = pitch;
   }
   kc_image_poison (p, seed);
-  return true;
-
-failed:
-  kc_image_free (p);
-  return false;
 }
 
 void
@@ -125,19 +114,19 @@ kc_natural (int x, int y, int frame, uint64_t seed)
   uint64_t state = seed ^ ((uint64_t) (unsigned) frame << 48) ^ ((uint64_t) (unsigned) y << 24) ^ (unsigned) x;
   uint64_t r = kc_random (&state);
   int moved = x + frame * 2;
-  /* A slow gradient, blocks with hard edges, fine texture on every other block, and sensor noise
-   * as a sum of four uniform numbers. */
+  /* A slow gradient, blocks with hard edges, fine texture on every other block, and sensor noise as a sum of four
+   * uniform numbers. */
   int light = 60 + (x + 2 * y) / 48 % 100;
   int block = (moved / 53 * 7 + y / 41 * 5) % 4 * 24;
   int texture = (moved / 53 + y / 41) % 2 ? (x * 5 ^ y * 3) & 31 : 0;
   int noise = (int) ((r & 15) + (r >> 8 & 15) + (r >> 16 & 15) + (r >> 24 & 15)) - 30;
   int v = light + block + texture + noise / 2;
 
-  return (uint8_t) (v < 0 ? 0 : v > 255 ? 255 : v);
+  return (uint8_t) CLAMP (v, 0, 255);
 }
 
-/* Returns the patch of position (x, y): the one of the nearest of some points, one in each square
- * of 16 x 16. The disc is a patch of its own. */
+/* Returns the patch of position (x, y): the one of the nearest of some points, one in each square of 16 x 16. The disc
+ * is a patch of its own. */
 static uint64_t
 patch_at (int x, int y, int frame, uint64_t seed)
 {
@@ -159,11 +148,12 @@ patch_at (int x, int y, int frame, uint64_t seed)
   return found;
 }
 
-uint8_t
-kc_patches (int x, int y, int component, int frame, uint64_t seed)
+/* Returns one byte of component `component` of a scene of flat, ramped and noisy patches of colour, with a disc that
+ * moves from frame to frame. */
+static uint8_t
+patches_byte (int x, int y, int component, int frame, uint64_t seed)
 {
-  /* Equal, similar and distant colours. Bits of the patch decide whether it is a ramp, and how
-   * noisy it is. */
+  /* Equal, similar and distant colours. Bits of the patch decide whether it is a ramp, and how noisy it is. */
   static const uint8_t palette[8][3] = { { 60, 110, 140 }, { 66, 110, 138 }, { 74, 112, 136 }, { 130, 128, 128 },
     { 140, 128, 128 }, { 180, 90, 160 }, { 215, 120, 100 }, { 20, 130, 130 } };
   static const uint8_t noise[4] = { 0, 1, 3, 9 };
@@ -175,7 +165,7 @@ kc_patches (int x, int y, int component, int frame, uint64_t seed)
   r = kc_random (&state);
   v = palette[patch >> 8 & 7][component % 3] + (patch >> 30 & 1 ? (x + y) % 32 / 2 : 0);
   v += (int) (r % (unsigned) (2 * n + 1)) - n;
-  return (uint8_t) (v < 0 ? 0 : v > 255 ? 255 : v);
+  return (uint8_t) CLAMP (v, 0, 255);
 }
 
 static unsigned
@@ -213,7 +203,7 @@ patches_word (const CfFormatInfo *info, int component, int x, int y, int frame, 
   uint64_t state = seed ^ ((uint64_t) (unsigned) x << 32) ^ (unsigned) (y * 4 + component);
   const unsigned deep = (unsigned) kc_random (&state) & ((1u << (info->bits - 8)) - 1);
 
-  return ((unsigned) kc_patches (x, y, component, frame, seed) << (info->bits - 8) | deep) << info->shift;
+  return ((unsigned) patches_byte (x, y, component, frame, seed) << (info->bits - 8) | deep) << info->shift;
 }
 
 void
@@ -223,24 +213,14 @@ kc_image_fill (KcImage *p, KcContent content, int frame, uint64_t seed)
 
   for (int c = 0; c < info->n_components; c++) {
     const CfComponent *comp = &info->comp[c];
-    int w = kc_component_width (info, c, p->image.width);
-    int h = kc_component_height (info, c, p->image.height);
+    const int w = kc_component_width (info, c, p->image.width), h = kc_component_height (info, c, p->image.height);
     uint64_t state = seed + (uint64_t) frame * 1000003u + (uint64_t) c * 7919u;
 
-    for (int y = 0; y < h; y++) {
-      uint8_t *row = (uint8_t *) p->image.plane[comp->plane].data + (size_t) y * p->image.plane[comp->plane].pitch;
-
-      for (int x = 0; x < w; x++) {
-        unsigned word = content == KC_PATCHES
+    for (int y = 0; y < h; y++)
+      for (int x = 0; x < w; x++)
+        kc_put_word (&p->image, c, x, y, content == KC_PATCHES
             ? patches_word (info, c, x << comp->w_sub, y << comp->h_sub, frame, seed)
-            : sample_word (content, info, x, y, frame + 3 * c, seed, &state);
-        uint8_t *at = row + ((size_t) comp->offset + (size_t) x * comp->step) * info->bytes;
-
-        at[0] = (uint8_t) word;
-        if (info->bytes == 2)
-          at[1] = (uint8_t) (word >> 8);
-      }
-    }
+            : sample_word (content, info, x, y, frame + 3 * c, seed, &state));
   }
 }
 

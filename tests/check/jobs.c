@@ -1,83 +1,67 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * jobs.c: runs kernelcheck in several processes, because the reference, which takes most of the
- * time, is single-threaded. Each process takes its share of the cases by their numbers, prints its
- * own failures, and sends its counts to the parent. */
+ * jobs.c: runs kernelcheck in several processes, because the reference, which takes most of the time, is
+ * single-threaded. Each process takes its share of the cases by their numbers, prints its own failures, and leaves its
+ * counts in memory that it shares with the parent. */
+#define _GNU_SOURCE
 #include "kernelcheck.h"
 
 #include <stdio.h>
-#include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #define MAX_JOBS 64
 
-typedef struct {
-  unsigned long passed, failed, skipped, cases, frames, launches;
-} Counts;
-
-/* Runs process `index`; never returns. CUDA does not survive a fork, so the parent must not have
- * used CUDA before. */
+/* Runs one process's share; never returns. CUDA does not survive a fork, so the parent must not have used CUDA. */
 static void
-child_process (KcRun *run, int index, int descriptor, void (*work) (void))
+child_process (KcRun *run, int index, KcRun *shared, void (*work) (void))
 {
-  Counts counts;
-  bool sent;
-
   run->options.process = index;
   setvbuf (stdout, NULL, _IOLBF, 0);
   work ();
-  counts = (Counts) { run->passed, run->failed, run->skipped, run->cases, run->frames, run->launches };
-  sent = write (descriptor, &counts, sizeof counts) == (ssize_t) sizeof counts && kc_variants_send (descriptor);
+  *shared = *run;
   fflush (stdout);
-  _exit (sent ? 0 : 1);
+  _exit (0);
 }
 
 static void
-add_counts (KcRun *run, int index, int descriptor)
+add_counts (KcRun *run, const KcRun *child)
 {
-  Counts counts;
-
-  if (read (descriptor, &counts, sizeof counts) != (ssize_t) sizeof counts || !kc_variants_receive (descriptor)) {
-    kc_result (run, false, "process %d of %d ended early", index + 1, run->options.jobs);
-    return;
-  }
-  run->passed += counts.passed;
-  run->failed += counts.failed;
-  run->skipped += counts.skipped;
-  run->cases += counts.cases;
-  run->frames += counts.frames;
-  run->launches += counts.launches;
+  run->passed += child->passed;
+  run->failed += child->failed;
+  run->skipped += child->skipped;
+  run->cases += child->cases;
+  run->frames += child->frames;
+  run->launches += child->launches;
+  for (int i = 0; i < KC_MAX_VARIANTS && child->variants[i].name[0]; i++)
+    kc_variant_count (run, child->variants[i].name, child->variants[i].runs);
 }
 
 void
 kc_run_processes (KcRun *run, void (*work) (void))
 {
-  const int jobs = run->options.jobs > MAX_JOBS ? MAX_JOBS : run->options.jobs;
-  int read_ends[MAX_JOBS], started = 0;
+  const int jobs = MIN (run->options.jobs, MAX_JOBS);
+  KcRun *shared = mmap (NULL, MAX_JOBS * sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  pid_t children[MAX_JOBS];
 
+  if (shared == MAP_FAILED) {
+    kc_result (run, false, "out of memory");
+    return;
+  }
   run->options.jobs = jobs;
   fflush (stdout);
+  for (int i = 0; i < jobs; i++)
+    if ((children[i] = fork ()) == 0)
+      child_process (run, i, &shared[i], work);
   for (int i = 0; i < jobs; i++) {
-    int ends[2];
-    pid_t child = pipe (ends) == 0 ? fork () : -1;
+    int status = -1;
 
-    if (child == 0) {
-      close (ends[0]);
-      child_process (run, i, ends[1], work);
-    }
-    if (child < 0) {
-      kc_result (run, false, "process %d of %d cannot be started", i + 1, jobs);
-      break;
-    }
-    close (ends[1]);
-    read_ends[started++] = ends[0];
+    if (children[i] > 0 && waitpid (children[i], &status, 0) == children[i] && status == 0)
+      add_counts (run, &shared[i]);
+    else
+      kc_result (run, false, "process %d of %d could not be started, or ended early", i + 1, jobs);
   }
-  for (int i = 0; i < started; i++) {
-    add_counts (run, i, read_ends[i]);
-    close (read_ends[i]);
-  }
-  while (wait (NULL) > 0)
-    continue;
+  (void) munmap (shared, MAX_JOBS * sizeof *shared);
 }

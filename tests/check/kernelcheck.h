@@ -1,23 +1,21 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * kernelcheck.h: what the files of kernelcheck share. kernelcheck proves a filter's fast code, on
- * either backend, against a reference implementation. The reference is written from the filter's
- * contract and shares nothing with the filter but the format table.
+ * kernelcheck.h: what the files of kernelcheck share. kernelcheck proves a filter's fast code, on either backend,
+ * against a reference implementation. The reference is written from the filter's contract and shares nothing with the
+ * filter but the format table. Memory comes from GLib, which ends the process where none is left.
  *
- * A new filter adds tests/reference/STEM.c with a KcFilter, and one row to kc_filters in
- * kernelcheck.c. */
+ * A new filter adds tests/reference/STEM.c with a KcFilter, and one row to kc_filters in kernelcheck.c. */
 #ifndef TESTS_CHECK_KERNELCHECK_H
 #define TESTS_CHECK_KERNELCHECK_H
 
 #include "cf-test.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+#include <glib.h>
 
 #define KC_MAX_FRAMES 24
 #define KC_TEXT 320
+#define KC_MAX_VARIANTS 512
 
 typedef enum { KC_LOW, KC_HIGH, KC_RANDOM, KC_GRADIENT, KC_SALT, KC_TIES, KC_NATURAL,
   KC_PATCHES, KC_N_CONTENTS } KcContent;
@@ -31,8 +29,7 @@ typedef enum { KC_TIGHT, KC_FRONT, KC_ODD, KC_WIDE, KC_N_LAYOUTS } KcLayout;
 
 /* ---- images (image.c) ------------------------------------------------- */
 
-/* An image in host memory. Every byte that is not a sample is poison, so that a write beside the
- * samples is seen. */
+/* An image in host memory. Every byte that is not a sample is poison, so that a write beside the samples is seen. */
 typedef struct {
   CfImage image;
   struct {
@@ -45,9 +42,8 @@ typedef struct {
 
 /* Returns a random number and leaves the next state in `state` (splitmix64). */
 uint64_t kc_random (uint64_t *state);
-/* Allocates an image and fills all its bytes with poison derived from `seed`. Returns false when
- * memory is exhausted. */
-bool kc_image_new (KcImage *p, const CfVideo *video, KcLayout layout, uint64_t seed);
+/* Allocates an image and fills all its bytes with poison derived from `seed`. */
+void kc_image_new (KcImage *p, const CfVideo *video, KcLayout layout, uint64_t seed);
 void kc_image_free (KcImage *p);
 void kc_image_poison (KcImage *p, uint64_t seed);
 void kc_image_fill (KcImage *p, KcContent content, int frame, uint64_t seed);
@@ -55,23 +51,21 @@ const char *kc_content_name (KcContent content);
 const char *kc_layout_name (KcLayout layout);
 /* Returns one byte of a synthetic camera frame: slow gradient, hard edges, texture, sensor noise. */
 uint8_t kc_natural (int x, int y, int frame, uint64_t seed);
-/* Returns one byte of component `component` of a scene of flat, ramped and noisy patches of
- * colour, with a disc that moves from frame to frame. */
-uint8_t kc_patches (int x, int y, int component, int frame, uint64_t seed);
 
 /* ---- samples (samples.c) ------------------------------------------------ */
 
-/* The samples of one component of one field, unpacked, row by row without padding. */
+/* The samples of one component of one field, unpacked, row by row without padding; h is 0 for a field without rows. */
 typedef struct {
   uint32_t *v;
   int w, h;
 } KcPlane;
 
 int kc_fields (const CfVideo *video);
-/* Unpacks a component of a field. A field without rows gives h = 0; `v` is NULL when memory is
- * exhausted; the caller frees it. */
+/* Unpacks a component of a field; the caller frees `v`. */
 KcPlane kc_unpack (const CfVideo *video, const CfImage *image, int component, int field);
 void kc_pack (const CfVideo *video, const CfImage *image, int component, int field, const KcPlane *plane);
+/* Sets components[] to those of red, green and blue. */
+void kc_rgb_components (const CfFormatInfo *info, int components[3]);
 /* Copies a component word by word, as it is stored. */
 void kc_copy_component (const CfImage *in, const CfImage *out, int component);
 bool kc_is_filtered (const CfFormatInfo *info, int component, const CfCommon *common);
@@ -80,6 +74,9 @@ unsigned kc_word (const CfImage *image, int component, int x, int y);
 void kc_put_word (const CfImage *image, int component, int x, int y, unsigned word);
 /* Returns whether two images have the same stored words in all components. */
 bool kc_same_words (const CfVideo *video, const CfImage *a, const CfImage *b);
+/* Compares samples with those that `what` must give, and prints both where they differ, or where `good` is false.
+ * Returns the number of failures: 0 or 1. */
+int kc_wrong_samples (const char *what, bool good, const uint32_t *got, const uint32_t *expected, int n);
 int kc_component_width (const CfFormatInfo *info, int component, int width);
 int kc_component_height (const CfFormatInfo *info, int component, int height);
 
@@ -87,8 +84,8 @@ typedef struct KcFilter KcFilter;
 
 /* ---- regions (regions.c) ------------------------------------------------ */
 
-/* The regions of a frame as the reference computes them: as CfRegions, but the label map has no
- * padding. A mean that is NAN is not compared. */
+/* The regions of a frame as the reference computes them: as CfRegions, but the label map has no padding. A mean that is
+ * NAN is not compared. */
 typedef struct {
   unsigned n;
   CfRegion *region;
@@ -96,34 +93,33 @@ typedef struct {
 } KcRegions;
 
 void kc_regions_free (KcRegions *regions);
-/* Compares the plan's regions (cf_plan_regions) with `expected`. `reports` and `labels` say
- * whether the parameters ask for regions and for the label map. Returns false and writes the
- * difference to `text` if they disagree. `corrupt`: alters one number first, for the self-test;
- * the comparison must then fail. */
+/* Compares the plan's regions (cf_plan_regions) with `expected`. `reports` and `labels` say whether the parameters ask
+ * for regions and for the label map. Returns false and writes the difference to `text` if they disagree. `corrupt`:
+ * alters one number first, for the self-test; the comparison must then fail. */
 bool kc_regions_compare (CfPlan *plan, const KcRegions *expected, const CfVideo *video, bool reports, bool labels,
     bool corrupt, char *text, size_t size);
 
 /* ---- parameters (params.c) ---------------------------------------------- */
 
-/* Sets "name=value name=value" in a parameter struct. A value extends to the next word with a '=',
- * so that texts may contain spaces ("kernel=1 2 1"); ',' between a kernel's numbers works as well.
- * On failure `error` (KC_TEXT bytes) says which part was wrong. Returns CF_UNSUPPORTED for text
- * that no parameter accepts, and otherwise what cf_params_set returned. */
-CfCode kc_params_set (const CfFilter *filter, void *params, const char *text, char *error);
+/* Sets "name=value name=value" in a parameter struct. A value extends to the next word with a '=', so that texts may
+ * contain spaces ("kernel=1 2 1"); ',' between a kernel's numbers works as well. On failure `status` says which part
+ * was wrong. Returns CF_UNSUPPORTED for text that no parameter accepts, and otherwise what cf_params_set returned. */
+CfCode kc_params_set (const CfFilter *filter, void *params, const char *text, CfStatus *status);
+/* Returns a new parameter struct with these settings; NULL and a status as of kc_params_set on failure. */
+void *kc_params_new (const CfFilter *filter, const char *text, CfStatus *status);
 /* Returns an int, bool, enum or color parameter by name; `fallback` if there is none. */
 int kc_param_int (const CfFilter *filter, const void *params, const char *name, int fallback);
 double kc_param_double (const CfFilter *filter, const void *params, const char *name); /* 0 where there is none */
 const char *kc_param_text (const CfFilter *filter, const void *params, const char *name); /* NULL where there is none */
 /* Returns an enum's nick as typed in a pipeline; "" if there is none. */
 const char *kc_param_name (const CfFilter *filter, const void *params, const char *name);
-/* Makes a random setting that cf_filter_check accepts for this video, as text of KC_TEXT bytes,
- * from the filter's own random_setting or else from its parameter table. Returns false if none was
- * found. If the reference refuses what cf_filter_check accepts, or accepts what it refuses,
- * `error` says so. */
-bool kc_params_random (const CfFilter *filter, const CfVideo *video, const CfCommon *common, char *text,
-    uint64_t *state, char *error);
-/* Returns the KcFilter of a filter; NULL if there is none. */
-const KcFilter *kc_filter_of (const CfFilter *filter);
+/* Makes a random setting that cf_filter_check accepts for this video, as text of KC_TEXT bytes, from the filter's own
+ * random_setting or else from its parameter table. Returns false if none was found; `status` has a code then, or where
+ * the reference refuses what cf_filter_check accepts, or accepts what it refuses. */
+bool kc_params_random (const KcFilter *kc, const CfVideo *video, const CfCommon *common, char *text, uint64_t *state,
+    CfStatus *status);
+/* Returns the KcFilter of a stem; NULL if there is none. */
+const KcFilter *kc_filter_find (const char *stem);
 
 /* ---- filters ------------------------------------------------------------ */
 
@@ -138,27 +134,26 @@ typedef struct {
 
 struct KcFilter {
   const char *stem;
-  /* Filters seen[0] into `out`; seen[1..] are the frames before it, n_seen frames in all. Returns
-   * false when memory is exhausted. */
+  /* Filters seen[0] into `out`; seen[1..] are the frames before it, n_seen frames in all. Returns false for parameters
+   * that the reference refuses. */
   bool (*reference) (const CfFilter *filter, const CfVideo *video, const CfCommon *common, const void *params,
       const CfImage *const *seen, int n_seen, const CfImage *out);
-  /* For a filter whose results depend on all frames since a reset; NULL for the others. Filters
-   * one frame after the other, each with its own parameters. `reference` above then serves frames
-   * that all have the same parameters. *state is NULL before the first frame; `free_state` frees
-   * it. `regions` may be NULL; the caller frees its members. */
-  bool (*stateful_reference) (const CfFilter *filter, const CfVideo *video, const CfCommon *common, const void *params,
+  /* For a filter whose results depend on all frames since a reset; NULL for the others. Filters one frame after the
+   * other, each with its own parameters. `reference` above then serves frames that all have the same parameters.
+   * *state is NULL before the first frame; `free_state` frees it. `regions` may be NULL; the caller frees its
+   * members. */
+  void (*stateful_reference) (const CfFilter *filter, const CfVideo *video, const CfCommon *common, const void *params,
       void **state, const CfImage *in, const CfImage *out, KcRegions *regions);
   void (*free_state) (void *state);
-  /* Checks the reference itself against known results; returns the number of failures. May be
-   * NULL. */
+  /* Checks the reference itself against known results; returns the number of failures. May be NULL. */
   int (*check_reference) (void);
-  /* Returns whether the reference's own rules accept these parameters, all of which are in their
-   * ranges. NULL: the reference accepts what cf_filter_check accepts. */
+  /* Returns whether the reference's own rules accept these parameters, all of which are in their ranges. NULL: the
+   * reference accepts what cf_filter_check accepts. */
   bool (*accepts) (const CfFilter *filter, const CfVideo *video, const void *params);
   /* Writes a random setting as text of `size` bytes. NULL: each parameter is drawn by itself. */
   void (*random_setting) (char *text, size_t size, uint64_t *state);
-  /* Replaces a setting's abbreviations by parameters; the caller frees the result. Returns NULL if
-   * there are none. May be NULL. */
+  /* Replaces a setting's abbreviations by parameters; g_free () the result. Returns NULL if there are none. May be
+   * NULL. */
   char *(*expand) (const char *text);
   const KcContent *contents;         /* contents of its frames, n_contents of them; NULL: the default rotation */
   const int *n_contents;
@@ -194,9 +189,8 @@ typedef enum {
   KC_N_BREAKS
 } KcBreak;
 
-/* One case. The script is the sequence of calls on the plan, a letter a step:
- * E enqueue a new frame and compare, R push a new frame into the history,
- * X reset, U update to `then`, B update to each bad value (must change nothing). */
+/* One case. The script is the sequence of calls on the plan, a letter a step: E enqueue a new frame and compare, R push
+ * a new frame into the history, X reset, U update to `then`, B update to each bad value (must change nothing). */
 typedef struct {
   unsigned number;
   uint64_t seed;
@@ -214,14 +208,14 @@ typedef struct {
 } KcCase;
 
 typedef struct {
-  bool cpu, gpu, require_gpu, quick, full, sanitize, self_test, schedule, segment, one_thread, verbose;
-  uint64_t seed;
-  long only;          /* --case; -1 = all */
-  long frames;        /* --frames; 0 = the default number */
-  int one_in;         /* --one-in; 0 = every case */
-  int jobs, process;  /* --jobs: how many processes share the cases (0: one runs all); which one */
-  const char *filter; /* --filter; NULL = all */
-  const char *isa;    /* --isa; NULL = every instruction set of this machine */
+  gboolean cpu, gpu, require_gpu, quick, full, sanitize, self_test, schedule, segment, one_thread, verbose;
+  gint64 seed;
+  int only;          /* --case; -1 = all */
+  int frames;        /* --frames; 0 = the default number */
+  int one_in;        /* --one-in; 0 = every case */
+  int jobs, process; /* --jobs: how many processes share the cases (0: one runs all); which one */
+  char *filter;      /* --filter; NULL = all */
+  char *isa;         /* --isa; NULL = every instruction set of this machine */
 } KcOptions;
 
 typedef struct {
@@ -230,20 +224,23 @@ typedef struct {
   CfStream *stream;
   unsigned long passed, failed, skipped, cases, frames, launches;
   unsigned number;
+  struct {
+    char name[96]; /* with filter and backend */
+    unsigned long runs;
+  } variants[KC_MAX_VARIANTS];
 } KcRun;
 
-/* Runs one case on every backend and variant of the run and counts the results. A case with an
- * injected fault passes if the fault is detected. */
+/* Runs one case on every backend and variant of the run and counts the results. A case with an injected fault passes if
+ * the fault is detected. */
 void kc_case_run (KcRun *run, KcCase *c);
 /* Returns whether case `number` is this process's share, and selected by --case. */
 bool kc_is_ours (const KcRun *run, unsigned number);
 /* Counts one result; prints the sentence if it failed. */
 void kc_result (KcRun *run, bool good, const char *format, ...) __attribute__ ((format (printf, 3, 4)));
+/* Adds frames to those of a variant, which is new or in the table. */
+void kc_variant_count (KcRun *run, const char *name, unsigned long runs);
 /* Prints the variants that ran. Returns false if a variant was listed but never ran. */
 bool kc_variants_report (KcRun *run);
-/* Send and receive the table of variants between processes. Return false if the pipe failed. */
-bool kc_variants_send (int descriptor);
-bool kc_variants_receive (int descriptor);
 /* Returns whether this process also runs the checks that are no cases and run once. */
 static inline bool
 kc_is_first_process (const KcRun *run)
@@ -251,26 +248,34 @@ kc_is_first_process (const KcRun *run)
   return run->options.process == 0;
 }
 
-/* Runs `work` in run->options.jobs processes at once, each with its share of the cases, and adds
- * up their counts (jobs.c). */
+/* Runs `work` in run->options.jobs processes at once, each with its share of the cases, and adds up their counts
+ * (jobs.c). */
 void kc_run_processes (KcRun *run, void (*work) (void));
 
 /* ---- the rest ----------------------------------------------------------- */
 
 void kc_contract (KcRun *run);                         /* contract.c */
 void kc_sweep (KcRun *run, const KcFilter *filter);    /* sweep.c */
-void kc_self_test (KcRun *run, const KcFilter *filter);
 void kc_schedule (KcRun *run);                         /* schedule.c */
 void kc_steady (KcRun *run);                           /* steady.c */
 int kc_raw_main (int argc, char **argv);               /* raw.c */
-int kc_bench_main (int argc, char **argv);             /* bench_gpu.cu or no_bench.c */
+int kc_bench_main (int argc, char **argv);             /* bench.c or no_bench.c */
+/* Parses the command line of one of the three programs above, or says what is wrong with it (kernelcheck.c). */
+bool kc_parse (int argc, char **argv, const GOptionEntry *options, const char *summary);
 
-/* Copy `size` bytes between device and host memory and wait (device.c). Return false with a status
- * on failure. */
-bool kc_upload (KcRun *run, void *device, const void *host, size_t size, CfStatus *status);
-bool kc_download (KcRun *run, void *host, const void *device, size_t size, CfStatus *status);
+/* ---- images on the device (device.c) -------------------------------------- */
 
-#ifdef __cplusplus
-}
-#endif
+/* An image in device memory, or in pinned host memory. */
+typedef struct {
+  CfImage image;
+  void *memory[CF_MAX_PLANES];
+  bool pinned;
+} KcDeviceImage;
+
+bool kc_device_image_new (KcDeviceImage *d, const KcImage *host, bool pinned, CfStatus *status);
+void kc_device_image_free (KcDeviceImage *d);
+/* Copy all bytes of an image, padding included, and wait. Return false with a status on failure. */
+bool kc_device_image_upload (KcRun *run, KcDeviceImage *d, const KcImage *host, CfStatus *status);
+bool kc_device_image_download (KcRun *run, const KcDeviceImage *d, KcImage *host, CfStatus *status);
+
 #endif

@@ -5,7 +5,6 @@
 #include "kernelcheck.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const CfParam *
@@ -14,7 +13,7 @@ find_param (const CfFilter *filter, const char *name)
   const CfFilterInfo *info = cf_filter_info (filter);
 
   for (unsigned i = 0; i < info->n_params; i++)
-    if (strcmp (info->params[i].name, name) == 0)
+    if (g_str_equal (info->params[i].name, name))
       return &info->params[i];
   return NULL;
 }
@@ -40,51 +39,68 @@ setting_length (const char *text)
 
 /* Sets "name=value", `length` bytes of `text`. */
 static CfCode
-set_text (const CfFilter *filter, void *params, const char *text, size_t length, char *error)
+set_text (const CfFilter *filter, void *params, const char *text, size_t length, CfStatus *status)
 {
-  char *name = strndup (text, length), *equals = name ? strchr (name, '=') : NULL;
-  CfStatus status = { 0 };
+  g_autofree char *name = g_strndup (text, length);
+  char *equals = strchr (name, '=');
+  CfStatus why = { .message = "there is no '='" };
   CfCode code = CF_UNSUPPORTED;
 
   if (equals) {
     *equals = '\0';
-    code = cf_params_set (filter, params, name, equals + 1, &status);
+    code = cf_params_set (filter, params, name, equals + 1, &why);
   }
   /* A name or a value that does not exist is a mistake of the test, not a value to be refused. */
-  if (code == CF_BAD_VALUE && (!find_param (filter, name) || strstr (status.message, "is no value for")))
+  if (code == CF_BAD_VALUE && (!find_param (filter, name) || strstr (why.message, "is no value for")))
     code = CF_UNSUPPORTED;
-  if (code != CF_OK)
-    snprintf (error, KC_TEXT, "%.*s: %.200s", length < 100 ? (int) length : 100, text,
-        equals ? status.message : "there is no '='");
-  free (name);
-  return code;
+  return code == CF_OK ? CF_OK : cf_fail (status, code, "%.*s: %.130s", (int) MIN (length, 100), text, why.message);
 }
 
 CfCode
-kc_params_set (const CfFilter *filter, void *params, const char *text, char *error)
+kc_params_set (const CfFilter *filter, void *params, const char *text, CfStatus *status)
 {
-  const KcFilter *kc = kc_filter_of (filter);
-  char *expanded = kc && kc->expand ? kc->expand (text) : NULL;
+  const KcFilter *kc = kc_filter_find (cf_filter_info (filter)->stem);
+  g_autofree char *expanded = kc && kc->expand ? kc->expand (text) : NULL;
   const char *at = expanded ? expanded : text;
   CfCode code = CF_OK;
 
   for (at += strspn (at, " "); code == CF_OK && *at; at += strspn (at, " ")) {
     size_t length = setting_length (at);
 
-    code = set_text (filter, params, at, length, error);
+    code = set_text (filter, params, at, length, status);
     at += length;
   }
-  free (expanded);
   return code;
 }
 
+void *
+kc_params_new (const CfFilter *filter, const char *text, CfStatus *status)
+{
+  void *params = cf_params_new (filter);
+
+  g_assert (params);
+  if (kc_params_set (filter, params, text, status) == CF_OK)
+    return params;
+  cf_params_free (filter, params);
+  return NULL;
+}
+
 const KcFilter *
-kc_filter_of (const CfFilter *filter)
+kc_filter_find (const char *stem)
 {
   for (const KcFilter *const *kc = kc_filters; *kc; kc++)
-    if (strcmp ((*kc)->stem, cf_filter_info (filter)->stem) == 0)
+    if (g_str_equal ((*kc)->stem, stem))
       return *kc;
   return NULL;
+}
+
+/* Returns where a parameter of that type is stored; NULL if there is none. */
+static const void *
+value_of (const CfFilter *filter, const void *params, const char *name, CfType type)
+{
+  const CfParam *param = find_param (filter, name);
+
+  return param && param->type == type ? (const char *) params + param->offset : NULL;
 }
 
 int
@@ -100,19 +116,17 @@ kc_param_int (const CfFilter *filter, const void *params, const char *name, int 
 double
 kc_param_double (const CfFilter *filter, const void *params, const char *name)
 {
-  const CfParam *param = find_param (filter, name);
+  const double *value = value_of (filter, params, name, CF_TYPE_DOUBLE);
 
-  return param && param->type == CF_TYPE_DOUBLE
-      ? *(const double *) (const void *) ((const char *) params + param->offset) : 0;
+  return value ? *value : 0;
 }
 
 const char *
 kc_param_text (const CfFilter *filter, const void *params, const char *name)
 {
-  const CfParam *param = find_param (filter, name);
+  const char *const *value = value_of (filter, params, name, CF_TYPE_STRING);
 
-  return param && param->type == CF_TYPE_STRING
-      ? *(const char *const *) (const void *) ((const char *) params + param->offset) : NULL;
+  return value ? *value : NULL;
 }
 
 const char *
@@ -127,9 +141,9 @@ kc_param_name (const CfFilter *filter, const void *params, const char *name)
   return "";
 }
 
-/* Writes a random value of one parameter: sometimes the default, sometimes a limit of the range,
- * else any value, small ones more often than large ones. Strings and flags keep their defaults: a
- * filter with such parameters has its own random_setting. */
+/* Writes a random value of one parameter: sometimes the default, sometimes a limit of the range, else any value, small
+ * ones more often than large ones. Strings and flags keep their defaults: a filter with such parameters has its own
+ * random_setting. */
 static void
 random_value (const CfParam *param, char *text, size_t size, uint64_t *state)
 {
@@ -139,8 +153,9 @@ random_value (const CfParam *param, char *text, size_t size, uint64_t *state)
       : param->min + (how == 5 ? u : u * u * u) * (param->max - param->min);
   unsigned n_values = 0;
 
+  text[0] = '\0';
   if (param->readonly) {
-    text[0] = '\0';
+    return;
   } else if (param->type == CF_TYPE_ENUM) {
     while (param->values[n_values].name)
       n_values++;
@@ -151,20 +166,16 @@ random_value (const CfParam *param, char *text, size_t size, uint64_t *state)
     snprintf (text, size, "%s=%.17g ", param->name, value);
   } else if (param->type == CF_TYPE_INT) {
     snprintf (text, size, "%s=%d ", param->name, (int) value);
-  } else {
-    text[0] = '\0';
   }
 }
 
 static void
-random_text (const CfFilter *filter, char *text, uint64_t *state)
+random_text (const KcFilter *kc, const CfFilterInfo *info, char *text, uint64_t *state)
 {
-  const KcFilter *kc = kc_filter_of (filter);
-  const CfFilterInfo *info = cf_filter_info (filter);
   size_t used = 0;
 
   text[0] = '\0';
-  if (kc && kc->random_setting) {
+  if (kc->random_setting) {
     kc->random_setting (text, KC_TEXT, state);
     return;
   }
@@ -175,29 +186,26 @@ random_text (const CfFilter *filter, char *text, uint64_t *state)
 }
 
 bool
-kc_params_random (const CfFilter *filter, const CfVideo *video, const CfCommon *common, char *text, uint64_t *state,
-    char *error)
+kc_params_random (const KcFilter *kc, const CfVideo *video, const CfCommon *common, char *text, uint64_t *state,
+    CfStatus *status)
 {
-  const KcFilter *kc = kc_filter_of (filter);
+  const CfFilter *filter = cf_filter_find (kc->stem);
   bool good = false;
 
-  error[0] = '\0';
   for (int tries = 0; !good && tries < 1000; tries++) {
-    void *params = cf_params_new (filter);
-    CfStatus status = { 0 };
+    CfStatus why = { 0 };
+    void *params;
 
+    random_text (kc, cf_filter_info (filter), text, state);
+    params = kc_params_new (filter, text, status);
     if (!params)
       return false;
-    random_text (filter, text, state);
-    good = kc_params_set (filter, params, text, error) == CF_OK;
-    if (good) {
-      good = cf_filter_check (filter, video, common, params, &status) == CF_OK;
-      if (kc && kc->accepts && kc->accepts (filter, video, params) != good) {
-        snprintf (error, KC_TEXT, "%s, but not by the reference: %.120s", good ? "accepted" : "refused",
-            status.message);
-        cf_params_free (filter, params);
-        return false;
-      }
+    good = cf_filter_check (filter, video, common, params, &why) == CF_OK;
+    if (kc->accepts && kc->accepts (filter, video, params) != good) {
+      cf_fail (status, CF_BAD_VALUE, "%s, but not by the reference: %.120s", good ? "accepted" : "refused",
+          why.message);
+      good = false;
+      tries = 1000;
     }
     cf_params_free (filter, params);
   }

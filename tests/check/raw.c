@@ -2,22 +2,46 @@
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * raw.c: filters a file of raw frames without any multimedia framework:
- *   kernelcheck --filter median --set kernel-size=5 --format GRAY8
- *     --size 640x480 --in FILE --out FILE [--backend cpu|cuda|reference]
- *     [--apply-to all|luma|chroma] [--interlaced] [--isa NAME] [--variant NAME]
+ *   kernelcheck --filter median --set kernel-size=5 --format GRAY8 --size 640x480 --in FILE --out FILE
+ *     [--backend cpu|cuda|reference] [--apply-to all|luma|chroma] [--interlaced] [--isa NAME] [--variant NAME]
+ *     [--repeat N [--cpu-time]]
  * --set may be repeated and may hold several settings; a kernel's text may have spaces, as in
- * --set 'kernel=0 -1 0; -1 5 -1; 0 -1 0 bias=3'. Frames follow one another without padding. For
- * programs that check the filters from outside (tests/oracle). */
+ * --set 'kernel=0 -1 0; -1 5 -1; 0 -1 0 bias=3'. Frames follow one another without padding. --repeat filters each
+ * frame again N times, at most for some seconds, and prints the shortest time in microseconds, the variant and the
+ * instruction set; --cpu-time counts the process' time on all processors instead, for a machine that is shared. For
+ * programs that check the filters from outside (tests/oracle) or time them (tests/bench/bench_cpu_opencv.py). */
 #include "kernelcheck.h"
 
+#include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
-typedef struct {
-  const char *filter, *set, *format, *size, *in, *out, *backend, *apply, *isa, *variant;
-  bool interlaced;
-} RawOptions;
+#define DEADLINE_NS 60000000000u
+#define HISTORY 16
+
+static struct {
+  char *filter, *format, *size, *in, *out, *backend, *apply, *isa, *variant, **set;
+  gboolean interlaced, cpu_time;
+  int repeat;
+} o = { .filter = "median", .backend = "cpu", .apply = "all" };
+
+static const GOptionEntry options[] = {
+  { "filter", 0, 0, G_OPTION_ARG_STRING, &o.filter, "median, ...", "STEM" },
+  { "set", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &o.set, "parameters", "NAME=VALUE..." },
+  { "format", 0, 0, G_OPTION_ARG_STRING, &o.format, "as GStreamer spells it", "FORMAT" },
+  { "size", 0, 0, G_OPTION_ARG_STRING, &o.size, "of the frames", "WIDTHxHEIGHT" },
+  { "in", 0, 0, G_OPTION_ARG_FILENAME, &o.in, "raw frames", "FILE" },
+  { "out", 0, 0, G_OPTION_ARG_FILENAME, &o.out, "filtered frames", "FILE" },
+  { "backend", 0, 0, G_OPTION_ARG_STRING, &o.backend, "cpu, cuda, reference", "NAME" },
+  { "apply-to", 0, 0, G_OPTION_ARG_STRING, &o.apply, "all, luma, chroma", "COMPONENTS" },
+  { "interlaced", 0, 0, G_OPTION_ARG_NONE, &o.interlaced, "frames of two fields", NULL },
+  { "isa", 0, 0, G_OPTION_ARG_STRING, &o.isa, "instruction set", "NAME" },
+  { "variant", 0, 0, G_OPTION_ARG_STRING, &o.variant, "variant of the filter", "NAME" },
+  { "repeat", 0, 0, G_OPTION_ARG_INT, &o.repeat, "print the shortest time of N", "N" },
+  { "cpu-time", 0, 0, G_OPTION_ARG_NONE, &o.cpu_time, "the processors' time", NULL },
+  { NULL }
+};
 
 typedef struct {
   const KcFilter *kc;
@@ -25,74 +49,56 @@ typedef struct {
   CfVideo video;
   CfCommon common;
   void *params;
-  KcRun run;
-  CfContext *context; /* NULL: filter with the reference */
-  void *state;        /* of a stateful reference */
-  CfPlan *plan;
+  CfContext *context;
+  void *state;  /* of a stateful reference */
+  CfPlan *plan; /* NULL: filter with the reference */
   CfImage layout;
   size_t bytes;
-  uint8_t *in[16], *out; /* in[0] is the newest; only the reference needs the others */
+  uint8_t *in[HISTORY], *out; /* in[0] is the newest; only the reference needs the others */
+  CfStream *stream;           /* CUDA only, as the following */
   uint8_t *device_in, *device_out;
   int n_seen;
 } RawRun;
 
-static int
-fail (const char *what, const char *why)
+static bool
+make_plan (RawRun *r, CfStatus *status)
 {
-  fprintf (stderr, "kernelcheck: %s: %s\n", what, why);
-  return 1;
+  const bool cuda = g_str_equal (o.backend, "cuda");
+
+  if (o.isa && !cf_cpu_limit (o.isa))
+    return cf_fail (status, CF_UNSUPPORTED, "this machine has no %s", o.isa) == CF_OK;
+  r->context = cf_context_new (cuda ? CF_BACKEND_CUDA : CF_BACKEND_CPU, status);
+  if (r->context)
+    r->plan = cf_plan_new (r->context, r->filter, &r->video, &r->common, r->params, status);
+  if (!r->plan || (o.variant && cf_plan_prefer (r->plan, o.variant, status) != CF_OK))
+    return false;
+  return !cuda || ((r->stream = cf_stream_new (NULL, status)) &&
+      (r->device_in = cf_device_alloc (r->bytes, status)) && (r->device_out = cf_device_alloc (r->bytes, status)));
 }
 
-static int
-raw_open (RawRun *r, const RawOptions *options)
+static bool
+raw_open (RawRun *r, CfStatus *status)
 {
-  char error[KC_TEXT];
-  CfStatus status = { 0 };
+  g_autofree char *set = o.set ? g_strjoinv (" ", o.set) : g_strdup ("");
 
-  for (const KcFilter *const *kc = kc_filters; *kc; kc++)
-    if (strcmp ((*kc)->stem, options->filter) == 0)
-      r->kc = *kc;
-  r->filter = cf_filter_find (options->filter);
-  if (!r->kc || !r->filter)
-    return fail (options->filter, "is not a filter");
-  r->video.format = cf_format_from_name (options->format);
-  if (!cf_format_info (r->video.format))
-    return fail (options->format, "is not a format; NV12 is one");
-  if (sscanf (options->size, "%dx%d", &r->video.width, &r->video.height) != 2)
-    return fail (options->size, "is not a size; 640x480 is one");
-  r->video.interlaced = options->interlaced;
-  r->common.apply_to = strcmp (options->apply, "luma") == 0 ? CF_APPLY_LUMA : strcmp (options->apply, "chroma") == 0
+  if (!o.format || !o.size || !o.in || !o.out)
+    return cf_fail (status, CF_BAD_VALUE, "--format, --size, --in and --out are needed") == CF_OK;
+  r->kc = kc_filter_find (o.filter);
+  r->filter = cf_filter_find (o.filter);
+  r->video = (CfVideo) { .format = cf_format_from_name (o.format), .interlaced = o.interlaced };
+  if (!r->kc || !r->filter || !r->video.format || sscanf (o.size, "%dx%d", &r->video.width, &r->video.height) != 2)
+    return cf_fail (status, CF_BAD_VALUE, "%s, %s or %s: no such filter, format (as NV12) or size (as 640x480)",
+        o.filter, o.format, o.size) == CF_OK;
+  r->common.apply_to = g_str_equal (o.apply, "luma") ? CF_APPLY_LUMA : g_str_equal (o.apply, "chroma")
       ? CF_APPLY_CHROMA : CF_APPLY_ALL;
-  r->params = cf_params_new (r->filter);
-  if (!r->params)
-    return fail ("parameters", "out of memory");
-  if (kc_params_set (r->filter, r->params, options->set, error) != CF_OK)
-    return fail ("--set", error);
-  if (cf_filter_check (r->filter, &r->video, &r->common, r->params, &status) != CF_OK)
-    return fail ("--set", status.message);
-  if (options->isa && !cf_cpu_limit (options->isa))
-    return fail (options->isa, "this machine lacks this instruction set");
-  if (strcmp (options->backend, "reference") != 0) {
-    r->context = cf_context_new (strcmp (options->backend, "cuda") == 0 ? CF_BACKEND_CUDA : CF_BACKEND_CPU, &status);
-    if (!r->context)
-      return fail (options->backend, status.message);
-    r->plan = cf_plan_new (r->context, r->filter, &r->video, &r->common, r->params, &status);
-    if (!r->plan || (options->variant && cf_plan_prefer (r->plan, options->variant, &status) != CF_OK))
-      return fail ("plan", status.message);
-  }
+  r->params = kc_params_new (r->filter, set, status);
+  if (!r->params || cf_filter_check (r->filter, &r->video, &r->common, r->params, status) != CF_OK)
+    return false;
   r->bytes = cf_image_layout (&r->layout, r->video.format, r->video.width, r->video.height, 1);
-  for (int i = 0; i < 16; i++)
-    if (!(r->in[i] = calloc (1, r->bytes)))
-      return fail ("frames", "out of memory");
-  r->out = calloc (1, r->bytes);
-  if (r->context && strcmp (options->backend, "cuda") == 0) {
-    r->run.stream = cf_stream_new (NULL, &status);
-    r->device_in = cf_device_alloc (r->bytes, &status);
-    r->device_out = cf_device_alloc (r->bytes, &status);
-    if (!r->run.stream || !r->device_in || !r->device_out)
-      return fail ("device memory", status.message);
-  }
-  return r->out ? 0 : fail ("frames", "out of memory");
+  for (int i = 0; i < HISTORY; i++)
+    r->in[i] = g_malloc0 (r->bytes);
+  r->out = g_malloc0 (r->bytes);
+  return g_str_equal (o.backend, "reference") || make_plan (r, status);
 }
 
 static void
@@ -101,117 +107,114 @@ raw_close (RawRun *r)
   cf_plan_free (r->plan);
   cf_device_free (r->device_in);
   cf_device_free (r->device_out);
-  cf_stream_free (r->run.stream);
+  cf_stream_free (r->stream);
   if (r->context)
     cf_context_free (r->context);
-  for (int i = 0; i < 16; i++)
-    free (r->in[i]);
-  free (r->out);
+  for (int i = 0; i < HISTORY; i++)
+    g_free (r->in[i]);
+  g_free (r->out);
   if (r->state)
     r->kc->free_state (r->state);
   if (r->filter)
     cf_params_free (r->filter, r->params);
 }
 
-static int
-raw_frame (RawRun *r)
+static bool
+filter_frame (RawRun *r, CfStatus *status)
 {
-  CfStatus status = { 0 };
-  CfImage in[16], out;
-  const CfImage *seen[16];
+  CfImage in[HISTORY], out, device_in, device_out;
+  const CfImage *seen[HISTORY];
 
-  for (int i = 0; i < 16; i++) {
-    cf_image_at (&in[i], &r->layout, i == 0 && r->device_in ? r->device_in : r->in[i]);
+  for (int i = 0; i < HISTORY; i++) {
+    cf_image_at (&in[i], &r->layout, r->in[i]);
     seen[i] = &in[i];
   }
-  cf_image_at (&out, &r->layout, r->device_out ? r->device_out : r->out);
-  if (!r->context && r->kc->stateful_reference)
-    return r->kc->stateful_reference (r->filter, &r->video, &r->common, r->params, &r->state, &in[0], &out, NULL) ? 0
-        : fail ("reference", "out of memory");
-  if (!r->context)
-    return r->kc->reference (r->filter, &r->video, &r->common, r->params, seen, r->n_seen, &out) ? 0
-        : fail ("reference", "out of memory");
-  if (r->device_in && !kc_upload (&r->run, r->device_in, r->in[0], r->bytes, &status))
-    return fail ("upload", status.message);
-  if (cf_plan_enqueue (r->plan, r->run.stream, &in[0], &out, &status) != CF_OK)
-    return fail ("enqueue", status.message);
-  if (r->device_in && !kc_download (&r->run, r->out, r->device_out, r->bytes, &status))
-    return fail ("download", status.message);
-  return 0;
+  cf_image_at (&out, &r->layout, r->out);
+  cf_image_at (&device_in, &r->layout, r->device_in);
+  cf_image_at (&device_out, &r->layout, r->device_out);
+  if (!r->plan && r->kc->stateful_reference) {
+    r->kc->stateful_reference (r->filter, &r->video, &r->common, r->params, &r->state, &in[0], &out, NULL);
+    return true;
+  }
+  if (!r->plan)
+    return r->kc->reference (r->filter, &r->video, &r->common, r->params, seen, r->n_seen, &out) ||
+        cf_fail (status, CF_BAD_VALUE, "the reference refuses these settings") == CF_OK;
+  if (!r->stream)
+    return cf_plan_enqueue (r->plan, NULL, &in[0], &out, status) == CF_OK;
+  return cf_stream_copy (r->stream, CF_UPLOAD, &device_in, &in[0], status) == CF_OK &&
+      cf_plan_enqueue (r->plan, r->stream, &device_in, &device_out, status) == CF_OK &&
+      cf_stream_copy (r->stream, CF_DOWNLOAD, &out, &device_out, status) == CF_OK &&
+      cf_stream_wait (r->stream, DEADLINE_NS, status) == CF_OK;
 }
 
-static int
-raw_run (RawRun *r, FILE *in, FILE *out)
+static double
+now_us (void)
 {
-  int frames = 0;
+  struct timespec t;
 
-  for (;;) {
-    uint8_t *oldest = r->in[15];
+  clock_gettime (o.cpu_time ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC, &t);
+  return (double) t.tv_sec * 1e6 + (double) t.tv_nsec / 1e3;
+}
+
+static bool
+filter_repeatedly (RawRun *r, CfStatus *status)
+{
+  double best = INFINITY, total = 0;
+  bool good = true;
+
+  for (int i = 0; good && i <= o.repeat && (i < 4 || total < 3e6); i++) {
+    double t = now_us ();
+
+    good = filter_frame (r, status);
+    t = now_us () - t;
+    total += t;
+    best = MIN (best, t);
+  }
+  if (good && o.repeat)
+    printf ("%.1f %s %s\n", best, r->plan ? cf_plan_variant (r->plan) : "reference", cf_cpu_info (NULL));
+  return good;
+}
+
+static bool
+raw_run (RawRun *r, FILE *in, FILE *out, CfStatus *status)
+{
+  for (int frames = 0;; frames++) {
+    uint8_t *oldest = r->in[HISTORY - 1];
     size_t got;
 
-    memmove (r->in + 1, r->in, 15 * sizeof *r->in);
+    memmove (r->in + 1, r->in, (HISTORY - 1) * sizeof *r->in);
     r->in[0] = oldest;
     got = fread (r->in[0], 1, r->bytes, in);
     if (got == 0 && frames > 0)
-      return 0;
+      return true;
     if (got != r->bytes)
-      return fail ("--in", "does not hold whole frames of this format and size");
-    r->n_seen += r->n_seen < 16;
-    if (raw_frame (r) != 0)
-      return 1;
+      return cf_fail (status, CF_BAD_VALUE, "%s does not hold whole frames", o.in) == CF_OK;
+    r->n_seen = MIN (r->n_seen + 1, HISTORY);
+    if (!filter_repeatedly (r, status))
+      return false;
     if (fwrite (r->out, 1, r->bytes, out) != r->bytes)
-      return fail ("--out", "cannot be written");
-    frames++;
+      return cf_fail (status, CF_BAD_VALUE, "%s cannot be written", o.out) == CF_OK;
   }
 }
 
 int
 kc_raw_main (int argc, char **argv)
 {
-  RawOptions raw = { .filter = "median", .set = "", .backend = "cpu", .apply = "all" };
-  static RawRun run;
-  struct { const char *name; const char **value; } options[] = {
-    { "--filter", &raw.filter }, { "--format", &raw.format }, { "--size", &raw.size }, { "--in", &raw.in },
-    { "--out", &raw.out }, { "--backend", &raw.backend }, { "--apply-to", &raw.apply }, { "--isa", &raw.isa },
-    { "--variant", &raw.variant },
-  };
-  static char set[1 << 17]; /* a whole kernel of 63 x 63 */
-  FILE *in, *out;
-  int rc;
+  RawRun run = { 0 };
+  CfStatus status = { 0 };
+  FILE *in = NULL, *out = NULL;
+  bool good = kc_parse (argc, argv, options, "Filters raw frames.");
 
-  for (int i = 1; i < argc; i++) {
-    size_t o = 0;
-
-    if (strcmp (argv[i], "--interlaced") == 0) {
-      raw.interlaced = true;
-      continue;
-    }
-    if (i + 1 == argc)
-      return fail (argv[i], "needs a value");
-    while (o < sizeof options / sizeof *options && strcmp (options[o].name, argv[i]) != 0)
-      o++;
-    if (strcmp (argv[i], "--set") == 0) {
-      if (strlen (set) + strlen (argv[i + 1]) + 2 > sizeof set)
-        return fail ("--set", "the settings together are too long");
-      snprintf (set + strlen (set), sizeof set - strlen (set), "%s ", argv[i + 1]);
-    }
-    else if (o < sizeof options / sizeof *options)
-      *options[o].value = argv[i + 1];
-    else
-      return fail (argv[i], "is not an option of --in");
-    i++;
-  }
-  raw.set = set;
-  if (!raw.format || !raw.size || !raw.in || !raw.out)
-    return fail ("options", "--format, --size, --in and --out are needed");
-  in = fopen (raw.in, "rb");
-  out = in ? fopen (raw.out, "wb") : NULL;
-  rc = out ? raw_open (&run, &raw) : fail (in ? raw.out : raw.in, "cannot be opened");
-  rc = rc == 0 ? raw_run (&run, in, out) : rc;
+  if (!good)
+    return 1;
+  good = raw_open (&run, &status) && (in = fopen (o.in, "rb")) && (out = fopen (o.out, "wb")) &&
+      raw_run (&run, in, out, &status);
   raw_close (&run);
   if (in)
     (void) fclose (in);
-  if (out && fclose (out) != 0 && rc == 0)
-    rc = fail (raw.out, "cannot be written");
-  return rc;
+  if (out)
+    good = fclose (out) == 0 && good;
+  if (!good)
+    fprintf (stderr, "kernelcheck: %s\n", status.code ? status.message : "a file cannot be opened or written");
+  return !good;
 }

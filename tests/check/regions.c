@@ -6,26 +6,18 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 void
 kc_regions_free (KcRegions *regions)
 {
-  free (regions->region);
-  free (regions->label);
+  g_free (regions->region);
+  g_free (regions->label);
   memset (regions, 0, sizeof *regions);
 }
 
-/* Both sides are sums of integers, divided once. The means of RGB frames go through a matrix whose
- * coefficients may be rounded to 16 bits. */
-static bool
-near (double got, double expected, double off)
-{
-  return fabs (got - expected) <= off + 1e-12 * fabs (expected);
-}
-
-/* Returns the name of the first field that differs; NULL: none. `a` is expected, `b` was reported. */
+/* Returns the name of the first field that differs; NULL: none. `a` is expected, `b` was reported. Both sides are sums
+ * of integers, divided once. RGB frames' means go through a matrix whose coefficients may be rounded to 16 bits. */
 static const char *
 differs (const CfRegion *a, const CfRegion *b, double *expected, double *got)
 {
@@ -37,10 +29,11 @@ differs (const CfRegion *a, const CfRegion *b, double *expected, double *got)
     { "mean-cb", a->mean[1], b->mean[1], 0.01 }, { "mean-cr", a->mean[2], b->mean[2], 0.01 },
   };
   /* A region without pixels has no valid fields but the first three. */
-  const size_t n = a->area ? sizeof fields / sizeof *fields : 3;
+  const size_t n = a->area ? G_N_ELEMENTS (fields) : 3;
 
   for (size_t i = 0; i < n; i++)
-    if (!isnan (fields[i].expected) && !near (fields[i].got, fields[i].expected, fields[i].off)) {
+    if (!isnan (fields[i].expected) &&
+        !(fabs (fields[i].got - fields[i].expected) <= fields[i].off + 1e-12 * fabs (fields[i].expected))) {
       *expected = fields[i].expected;
       *got = fields[i].got;
       return fields[i].name;

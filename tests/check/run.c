@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * run.c: runs one case. The reference makes the expected frames; every variant of every backend
- * filters the same input; all bytes are compared, including the padding between rows. */
+ * run.c: runs one case. The reference makes the expected frames; every variant of every backend filters the same input;
+ * all bytes are compared, including the padding between rows. */
 #define _GNU_SOURCE
 #include "kernelcheck.h"
 
@@ -10,11 +10,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define DEADLINE_NS 60000000000u
 #define MAX_PRINTED 40
-#define MAX_VARIANTS 512
 
 /* The frames of a case, made once and shared by all variants. */
 typedef struct {
@@ -25,66 +23,26 @@ typedef struct {
   void *params, *then; /* parameter structs, for settings `set` and `then` */
 } Frames;
 
-/* An image in device memory, or in pinned host memory. */
-typedef struct {
-  CfImage image;
-  void *memory[CF_MAX_PLANES];
-  bool pinned;
-} DeviceImage;
-
-typedef struct {
-  char name[96];
-  unsigned long runs;
-} Variant;
-
-static Variant variants[MAX_VARIANTS];
-
-static void
-add_variant (const char *key, unsigned long runs)
+void
+kc_variant_count (KcRun *run, const char *name, unsigned long runs)
 {
-  for (int i = 0; i < MAX_VARIANTS; i++) {
-    if (variants[i].name[0] == '\0')
-      snprintf (variants[i].name, sizeof variants[i].name, "%s", key);
-    if (strcmp (variants[i].name, key) == 0) {
-      variants[i].runs += runs;
+  for (int i = 0; i < KC_MAX_VARIANTS; i++) {
+    if (run->variants[i].name[0] == '\0')
+      g_strlcpy (run->variants[i].name, name, sizeof run->variants[i].name);
+    if (g_str_equal (run->variants[i].name, name)) {
+      run->variants[i].runs += runs;
       return;
     }
   }
 }
 
 static void
-count_variant (const KcCase *c, const char *where, const char *name, unsigned runs)
+count_variant (KcRun *run, const KcCase *c, const char *where, const char *variant, unsigned runs)
 {
-  char key[sizeof variants[0].name];
+  char name[sizeof run->variants[0].name];
 
-  snprintf (key, sizeof key, "%s %s: %s", c->kc->stem, where, name);
-  add_variant (key, runs);
-}
-
-/* One entry at a time: the whole table does not fit into a pipe's buffer. */
-bool
-kc_variants_send (int descriptor)
-{
-  static const Variant end;
-  bool good = true;
-
-  for (int i = 0; good && i < MAX_VARIANTS && variants[i].name[0]; i++)
-    good = write (descriptor, &variants[i], sizeof variants[i]) == (ssize_t) sizeof variants[i];
-  return good && write (descriptor, &end, sizeof end) == (ssize_t) sizeof end;
-}
-
-bool
-kc_variants_receive (int descriptor)
-{
-  Variant v;
-
-  for (;;) {
-    if (read (descriptor, &v, sizeof v) != (ssize_t) sizeof v)
-      return false;
-    if (!v.name[0])
-      return true;
-    add_variant (v.name, v.runs);
-  }
+  snprintf (name, sizeof name, "%s %s: %s", c->kc->stem, where, variant);
+  kc_variant_count (run, name, runs);
 }
 
 bool
@@ -93,11 +51,12 @@ kc_variants_report (KcRun *run)
   bool all = true;
   int n = 0;
 
-  for (int i = 0; i < MAX_VARIANTS && variants[i].name[0]; i++, n++) {
-    if (run->options.verbose || variants[i].runs == 0)
-      printf ("  %-60s %lu frames%s\n", variants[i].name, variants[i].runs,
-          variants[i].runs == 0 ? ": never ran" : "");
-    all = all && variants[i].runs > 0;
+  for (; n < KC_MAX_VARIANTS && run->variants[n].name[0]; n++) {
+    const unsigned long runs = run->variants[n].runs;
+
+    if (run->options.verbose || runs == 0)
+      printf ("  %-60s %lu frames%s\n", run->variants[n].name, runs, runs == 0 ? ": never ran" : "");
+    all = all && runs > 0;
   }
   printf ("%d variants ran\n", n);
   return all;
@@ -150,22 +109,6 @@ frames_free (const KcCase *c, Frames *f)
   cf_params_free (c->filter, f->then);
 }
 
-static void *
-make_params (const KcCase *c, const char *text, char *error)
-{
-  void *params = cf_params_new (c->filter);
-
-  if (!params) {
-    snprintf (error, KC_TEXT, "out of memory");
-    return NULL;
-  }
-  if (kc_params_set (c->filter, params, text, error) != CF_OK) {
-    cf_params_free (c->filter, params);
-    return NULL;
-  }
-  return params;
-}
-
 static uint64_t
 out_seed (const KcCase *c)
 {
@@ -186,18 +129,24 @@ traits_of (const KcCase *c, const void *params)
   return cf_filter_traits (c->filter, &c->video, &c->common, params);
 }
 
-/* Runs the script with the reference. A change of the history's length clears the history, as the
- * contract says. */
-static bool
-frames_expect (const KcCase *c, Frames *f, char *error)
+/* Lays out frame i of the case; frames of different layouts follow each other. */
+static void
+frame_new (const KcCase *c, KcImage *image, int i)
+{
+  kc_image_new (image, &c->video, (KcLayout) ((c->layout + i) % KC_N_LAYOUTS), c->seed + (uint64_t) i);
+}
+
+/* Runs the script with the reference. A change of the history's length clears the history, as the contract says. */
+static CfCode
+frames_expect (const KcCase *c, Frames *f, CfStatus *status)
 {
   const CfImage *seen[KC_MAX_FRAMES];
   const void *params = f->params;
   void *state = NULL;
   int n_seen = 0, i = 0;
-  bool good = true;
+  CfCode code = CF_OK;
 
-  for (const char *step = c->script; good && *step; step++) {
+  for (const char *step = c->script; code == CF_OK && *step; step++) {
     if (*step == 'X') {
       n_seen = 0;
       free_state (c, &state);
@@ -213,111 +162,41 @@ frames_expect (const KcCase *c, Frames *f, char *error)
     seen[0] = &f->in[i].image;
     n_seen++;
     if (*step == 'E') {
-      KcImage *out = &f->expected[i];
+      const CfImage *out = &f->expected[i].image;
 
       /* The same layout and poison as the output's, so that whole planes can be compared. */
-      good = kc_image_new (out, &c->video, c->layout, out_seed (c)) && (c->kc->stateful_reference
-          ? c->kc->stateful_reference (c->filter, &c->video, &c->common, params, &state, seen[0], &out->image,
-              &f->regions[i])
-          : c->kc->reference (c->filter, &c->video, &c->common, params, seen, n_seen, &out->image));
+      kc_image_new (&f->expected[i], &c->video, c->layout, out_seed (c));
+      if (c->kc->stateful_reference)
+        c->kc->stateful_reference (c->filter, &c->video, &c->common, params, &state, seen[0], out, &f->regions[i]);
+      else if (!c->kc->reference (c->filter, &c->video, &c->common, params, seen, n_seen, out))
+        code = cf_fail (status, CF_BAD_VALUE, "%s %.100s: the reference refuses it", c->kc->stem, c->set);
       /* An element hands the input of an identity on. */
-      if (good && traits_of (c, params).identity && !kc_same_words (&c->video, seen[0], &out->image)) {
-        snprintf (error, KC_TEXT, "%s %.100s: no identity, as its traits say", c->kc->stem, c->set);
-        free_state (c, &state);
-        return false;
-      }
+      if (code == CF_OK && traits_of (c, params).identity && !kc_same_words (&c->video, seen[0], out))
+        code = cf_fail (status, CF_BAD_VALUE, "%s %.100s: no identity, as its traits say", c->kc->stem, c->set);
     }
     i++;
   }
   free_state (c, &state);
-  if (!good)
-    snprintf (error, KC_TEXT, "the reference is out of memory");
-  return good;
+  return code;
 }
 
 static bool
-frames_new (const KcCase *c, Frames *f, char *error)
+frames_new (const KcCase *c, Frames *f, CfStatus *status)
 {
   memset (f, 0, sizeof *f);
   for (const char *step = c->script; *step; step++)
     f->n += *step == 'E' || *step == 'R';
-  if (f->n > KC_MAX_FRAMES) {
-    snprintf (error, KC_TEXT, "a script has at most %d frames", KC_MAX_FRAMES);
-    return false;
-  }
-  f->params = make_params (c, c->set, error);
-  f->then = f->params ? make_params (c, c->then[0] ? c->then : c->set, error) : NULL;
+  g_assert (f->n <= KC_MAX_FRAMES);
+  f->params = kc_params_new (c->filter, c->set, status);
+  f->then = f->params ? kc_params_new (c->filter, c->then[0] ? c->then : c->set, status) : NULL;
   if (!f->then)
     return false;
   for (int i = 0; i < f->n; i++) {
-    if (!kc_image_new (&f->in[i], &c->video, (KcLayout) ((c->layout + i) % KC_N_LAYOUTS), c->seed + (uint64_t) i)) {
-      snprintf (error, KC_TEXT, "out of memory");
-      return false;
-    }
+    frame_new (c, &f->in[i], i);
     kc_image_fill (&f->in[i], c->content, i, c->seed);
   }
-  if (!kc_image_new (&f->out, &c->video, c->layout, out_seed (c))) {
-    snprintf (error, KC_TEXT, "out of memory");
-    return false;
-  }
-  return frames_expect (c, f, error);
-}
-
-/* ---- device images ---------------------------------------------------- */
-
-static void
-device_image_free (DeviceImage *d)
-{
-  for (int i = 0; i < CF_MAX_PLANES; i++)
-    if (d->pinned)
-      cf_pinned_free (d->memory[i]);
-    else
-      cf_device_free (d->memory[i]);
-  memset (d, 0, sizeof *d);
-}
-
-static bool
-device_image_new (DeviceImage *d, const KcImage *host, bool pinned, CfStatus *status)
-{
-  memset (d, 0, sizeof *d);
-  d->image = host->image;
-  d->pinned = pinned;
-  for (int i = 0; i < CF_MAX_PLANES && host->mem[i].size; i++) {
-    size_t size = host->mem[i].size;
-    size_t head = (size_t) ((uint8_t *) host->image.plane[i].data - host->mem[i].base);
-
-    d->memory[i] = pinned ? cf_pinned_alloc (size, status) : cf_device_alloc (size, status);
-    if (!d->memory[i]) {
-      device_image_free (d);
-      return false;
-    }
-    d->image.plane[i].data = (uint8_t *) d->memory[i] + head;
-  }
-  return true;
-}
-
-static bool
-device_image_upload (KcRun *run, DeviceImage *d, const KcImage *host, CfStatus *status)
-{
-  for (int i = 0; i < CF_MAX_PLANES && host->mem[i].size; i++) {
-    if (d->pinned)
-      memcpy (d->memory[i], host->mem[i].base, host->mem[i].size);
-    else if (!kc_upload (run, d->memory[i], host->mem[i].base, host->mem[i].size, status))
-      return false;
-  }
-  return true;
-}
-
-static bool
-device_image_download (KcRun *run, const DeviceImage *d, KcImage *host, CfStatus *status)
-{
-  for (int i = 0; i < CF_MAX_PLANES && host->mem[i].size; i++) {
-    if (d->pinned)
-      memcpy (host->mem[i].base, d->memory[i], host->mem[i].size);
-    else if (!kc_download (run, host->mem[i].base, d->memory[i], host->mem[i].size, status))
-      return false;
-  }
-  return true;
+  kc_image_new (&f->out, &c->video, c->layout, out_seed (c));
+  return frames_expect (c, f, status) == CF_OK;
 }
 
 /* ---- comparing ---------------------------------------------------------- */
@@ -349,10 +228,18 @@ locate (const KcCase *c, const KcImage *image, int p, size_t at, char *text, siz
   snprintf (text, size, "plane %d, row %zu, byte %zu, which is padding", p, row, column);
 }
 
+static void
+append (char *text, size_t size, const char *format, int number)
+{
+  g_autofree char *more = g_strdup_printf (format, number);
+
+  g_strlcat (text, more, size);
+}
+
 static bool
 compare (const KcCase *c, const KcImage *expected, const KcImage *got, char *text, size_t size)
 {
-  unsigned long wrong = 0;
+  int wrong = 0;
 
   for (int p = 0; p < CF_MAX_PLANES && expected->mem[p].size; p++) {
     if (memcmp (expected->mem[p].base, got->mem[p].base, expected->mem[p].size) == 0)
@@ -370,20 +257,13 @@ compare (const KcCase *c, const KcImage *expected, const KcImage *got, char *tex
     }
   }
   if (wrong > 1)
-    snprintf (text + strlen (text), size - strlen (text), " (%lu bytes differ)", wrong);
+    append (text, size, " (%d bytes differ)", wrong);
   return wrong == 0;
 }
 
 /* ---- fault injection -------------------------------------------------- */
 
-static void
-flip (uint8_t *byte)
-{
-  *byte ^= 1;
-}
-
-/* Damages one byte of an image in host memory. For a device image the caller downloads it before
- * and uploads it again, so that the test includes the path from the device to the comparison. */
+/* Damages one byte of an image in host memory. */
 static void
 break_image (const KcCase *c, KcImage *in, KcImage *out)
 {
@@ -392,33 +272,24 @@ break_image (const KcCase *c, KcImage *in, KcImage *out)
   size_t row = cf_plane_row_bytes (c->video.format, c->video.width, 0), pitch = out->image.plane[0].pitch;
   size_t last = (size_t) (cf_plane_rows (c->video.format, c->video.height, 0) - 1) * pitch;
 
-  switch (c->broken) {
-    case KC_BREAK_LAST_SAMPLE:
-      flip (first + last + row - info->bytes);
-      break;
-    case KC_BREAK_FIRST_SAMPLE:
-      flip (first);
-      break;
-    case KC_BREAK_PADDING:
-      flip (first + row);
-      break;
-    case KC_BREAK_INPUT:
-      flip (in->image.plane[0].data);
-      break;
-    default:
-      break;
-  }
+  if (c->broken == KC_BREAK_LAST_SAMPLE)
+    first[last + row - info->bytes] ^= 1;
+  if (c->broken == KC_BREAK_FIRST_SAMPLE)
+    first[0] ^= 1;
+  if (c->broken == KC_BREAK_PADDING)
+    first[row] ^= 1;
+  if (c->broken == KC_BREAK_INPUT)
+    *(uint8_t *) in->image.plane[0].data ^= 1;
 }
 
+/* Downloads the image and uploads it again, so that the test includes the path from the device to the comparison. */
 static bool
-break_device (KcRun *run, const KcCase *c, DeviceImage *din, DeviceImage *dout, KcImage *scratch, CfStatus *status)
+break_device (KcRun *run, const KcCase *c, KcDeviceImage *d, KcImage *scratch, CfStatus *status)
 {
-  DeviceImage *which = c->broken == KC_BREAK_INPUT ? din : dout;
-
-  if (!device_image_download (run, which, scratch, status))
+  if (!kc_device_image_download (run, d, scratch, status))
     return false;
   break_image (c, scratch, scratch);
-  return device_image_upload (run, which, scratch, status);
+  return kc_device_image_upload (run, d, scratch, status);
 }
 
 /* ---- one plan through the script ---------------------------------------- */
@@ -432,6 +303,12 @@ typedef struct {
   const void *params;    /* the parameters that the plan uses now */
   char what[KC_TEXT * 2]; /* what went wrong */
 } Walk;
+
+static bool
+is_on_gpu (const Walk *w)
+{
+  return w->context == w->run->gpu;
+}
 
 static bool
 walk_status (Walk *w, const char *call, const CfStatus *status)
@@ -459,10 +336,8 @@ walk_update (Walk *w)
 static bool
 walk_bad_update (Walk *w)
 {
-  char error[KC_TEXT];
-
   for (const char *const *bad = w->c->kc->bad_settings; *bad; bad++) {
-    void *params = make_params (w->c, *bad, error);
+    void *params = kc_params_new (w->c->filter, *bad, NULL);
     CfCode code = params ? cf_plan_update (w->plan, &w->c->common, params, NULL) : CF_BAD_VALUE;
 
     cf_params_free (w->c->filter, params);
@@ -486,79 +361,80 @@ walk_regions (Walk *w, int i)
       c->broken == KC_BREAK_REGION, w->what, sizeof w->what);
 }
 
+/* Filters `in`, or pushes it into the history. */
 static bool
-host_step (Walk *w, char step, int i)
+walk_enqueue (Walk *w, char step, const CfImage *in, const CfImage *out, CfStatus *status)
+{
+  CfStream *stream = is_on_gpu (w) ? w->run->stream : NULL;
+
+  if (step == 'R')
+    return cf_plan_push_history (w->plan, stream, in, status) == CF_OK;
+  return w->c->broken == KC_BREAK_SKIP || cf_plan_enqueue (w->plan, stream, in, out, status) == CF_OK;
+}
+
+/* The plan is given a copy of the input that is freed afterwards: the plan must not keep a pointer to it. */
+static bool
+filter_on_host (Walk *w, char step, int i, KcImage *copy, CfStatus *status)
+{
+  bool good;
+
+  kc_image_fill (copy, w->c->content, i, w->c->seed);
+  good = walk_enqueue (w, step, &copy->image, &w->f->out.image, status);
+  break_image (w->c, copy, &w->f->out);
+  return good;
+}
+
+/* Downloads the device's input into `copy`. */
+static bool
+filter_on_device (Walk *w, char step, int i, KcImage *copy, CfStatus *status)
 {
   const KcCase *c = w->c;
-  KcImage *in = &w->f->in[i], *out = &w->f->out, copy;
-  CfStatus status = { 0 };
-  bool good = true;
+  KcRun *run = w->run;
+  KcImage *in = &w->f->in[i], *out = &w->f->out;
+  KcDeviceImage din = { 0 }, dout = { 0 };
+  bool good = kc_device_image_new (&din, in, c->mapped, status) &&
+      kc_device_image_new (&dout, out, c->mapped, status) &&
+      kc_device_image_upload (run, &din, in, status) && kc_device_image_upload (run, &dout, out, status) &&
+      walk_enqueue (w, step, &din.image, &dout.image, status) &&
+      cf_stream_wait (run->stream, DEADLINE_NS, status) == CF_OK;
 
-  /* The plan is given a copy of the input that is freed afterwards: the plan must not keep a
-   * pointer to it. */
-  if (!kc_image_new (&copy, &c->video, (KcLayout) ((c->layout + i) % KC_N_LAYOUTS), c->seed + (uint64_t) i)) {
-    snprintf (w->what, sizeof w->what, "out of memory");
-    return false;
-  }
-  kc_image_fill (&copy, c->content, i, c->seed);
-  kc_image_poison (out, out_seed (c));
-  if (step == 'R')
-    good = cf_plan_push_history (w->plan, NULL, &copy.image, &status) == CF_OK ||
-        walk_status (w, "cf_plan_push_history", &status);
-  else if (c->broken != KC_BREAK_SKIP)
-    good = cf_plan_enqueue (w->plan, NULL, &copy.image, &out->image, &status) == CF_OK ||
-        walk_status (w, "cf_plan_enqueue", &status);
-  break_image (c, &copy, out);
-  if (good && step == 'E')
-    good = compare (c, &w->f->expected[i], out, w->what, sizeof w->what) && walk_regions (w, i);
-  if (good && !compare (c, in, &copy, w->what, sizeof w->what)) {
-    snprintf (w->what, sizeof w->what, "the input was written");
-    good = false;
-  }
-  kc_image_free (&copy);
+  if (good && c->broken == KC_BREAK_INPUT)
+    good = break_device (run, c, &din, copy, status);
+  else if (good && c->broken)
+    good = break_device (run, c, &dout, out, status);
+  good = good && kc_device_image_download (run, &din, copy, status) &&
+      kc_device_image_download (run, &dout, out, status);
+  kc_device_image_free (&din);
+  kc_device_image_free (&dout);
   return good;
 }
 
 static bool
-device_step (Walk *w, char step, int i)
+walk_frame (Walk *w, char step, int i)
 {
   const KcCase *c = w->c;
-  KcRun *run = w->run;
-  KcImage *in = &w->f->in[i], *out = &w->f->out, copy = { 0 };
-  DeviceImage din = { 0 }, dout = { 0 };
+  KcImage copy;
   CfStatus status = { 0 };
   bool good;
 
-  kc_image_poison (out, out_seed (c));
-  good = device_image_new (&din, in, c->mapped, &status) && device_image_new (&dout, out, c->mapped, &status) &&
-      device_image_upload (run, &din, in, &status) && device_image_upload (run, &dout, out, &status) &&
-      kc_image_new (&copy, &c->video, (KcLayout) ((c->layout + i) % KC_N_LAYOUTS), c->seed + (uint64_t) i);
-  if (good && step == 'R')
-    good = cf_plan_push_history (w->plan, run->stream, &din.image, &status) == CF_OK;
-  else if (good && c->broken != KC_BREAK_SKIP)
-    good = cf_plan_enqueue (w->plan, run->stream, &din.image, &dout.image, &status) == CF_OK;
-  good = good && cf_stream_wait (run->stream, DEADLINE_NS, &status) == CF_OK;
-  if (good && c->broken)
-    good = break_device (run, c, &din, &dout, c->broken == KC_BREAK_INPUT ? &copy : out, &status);
-  good = good && device_image_download (run, &din, &copy, &status) && device_image_download (run, &dout, out, &status);
-  if (!good)
-    walk_status (w, step == 'R' ? "the history on the GPU" : "filtering on the GPU", &status);
+  frame_new (c, &copy, i);
+  kc_image_poison (&w->f->out, out_seed (c));
+  good = (is_on_gpu (w) ? filter_on_device : filter_on_host) (w, step, i, &copy, &status) ||
+      walk_status (w, step == 'R' ? "the history" : "filtering", &status);
   if (good && step == 'E')
-    good = compare (c, &w->f->expected[i], out, w->what, sizeof w->what) && walk_regions (w, i);
-  if (good && !compare (c, in, &copy, w->what, sizeof w->what)) {
+    good = compare (c, &w->f->expected[i], &w->f->out, w->what, sizeof w->what) && walk_regions (w, i);
+  if (good && !compare (c, &w->f->in[i], &copy, w->what, sizeof w->what)) {
     snprintf (w->what, sizeof w->what, "the input was written");
     good = false;
   }
   kc_image_free (&copy);
-  device_image_free (&din);
-  device_image_free (&dout);
   return good;
 }
 
 static bool
 walk_script (Walk *w)
 {
-  bool gpu = w->context == w->run->gpu, good = true;
+  bool good = true;
   int i = 0;
 
   for (const char *step = w->c->script; good && *step; step++) {
@@ -573,17 +449,12 @@ walk_script (Walk *w)
         good = walk_bad_update (w);
         break;
       default:
-        good = gpu ? device_step (w, *step, i) : host_step (w, *step, i);
+        good = walk_frame (w, *step, i++);
         w->run->frames++;
-        i++;
         break;
     }
-    if (!good) {
-      char frame[32];
-
-      snprintf (frame, sizeof frame, " (step %d)", (int) (step - w->c->script));
-      strncat (w->what, frame, sizeof w->what - strlen (w->what) - 1);
-    }
+    if (!good)
+      append (w->what, sizeof w->what, " (step %d)", (int) (step - w->c->script));
   }
   return good;
 }
@@ -594,7 +465,7 @@ static void
 report (Walk *w, bool good, const char *where, const char *variant)
 {
   const KcCase *c = w->c;
-  char text[1024], kept[48];
+  char text[1024];
 
   w->run->cases++;
   if (c->broken) {
@@ -602,21 +473,18 @@ report (Walk *w, bool good, const char *where, const char *variant)
     return;
   }
   describe (c, text, sizeof text);
-  snprintf (kept, sizeof kept, "%s", variant ? variant : "?");
-  kc_result (w->run, good, "%s \"%s\", %s\n     %s\n     again: kernelcheck --%s%s --seed %llu --case %u", where, kept,
-      text, w->what, w->context == w->run->gpu ? "gpu" : "cpu",
-      w->run->options.quick ? " --quick" : w->run->options.full ? " --full" : "",
-      (unsigned long long) w->run->options.seed, c->number);
+  kc_result (w->run, good, "%s \"%s\", %s\n     %s\n     again: kernelcheck --%s%s --seed %" G_GINT64_FORMAT
+      " --case %u", where, variant, text, w->what, is_on_gpu (w) ? "gpu" : "cpu",
+      w->run->options.quick ? " --quick" : w->run->options.full ? " --full" : "", w->run->options.seed, c->number);
 }
 
-/* Runs the script with one variant; NULL: the one that the plan chooses. Leaves the variant's name
- * in `chosen`. */
+/* Runs the script with one variant; NULL: the one that the plan chooses. Leaves the variant's name in `chosen`. */
 static void
 run_variant (KcRun *run, const KcCase *c, Frames *f, CfContext *context, const char *where, const char *variant,
     char chosen[64])
 {
   Walk w = { .run = run, .c = c, .f = f, .context = context, .params = f->params };
-  void *wrong = c->broken == KC_BREAK_PARAMS ? make_params (c, c->kc->wrong, w.what) : NULL;
+  void *wrong = c->broken == KC_BREAK_PARAMS ? kc_params_new (c->filter, c->kc->wrong, NULL) : NULL;
   CfStatus status = { 0 };
   bool good;
 
@@ -634,11 +502,11 @@ run_variant (KcRun *run, const KcCase *c, Frames *f, CfContext *context, const c
   if (good && !c->broken) {
     snprintf (chosen, 64, "%s", cf_plan_variant (w.plan));
     for (unsigned i = 0; !variant && cf_plan_variant_name (w.plan, i); i++)
-      count_variant (c, where, cf_plan_variant_name (w.plan, i), 0);
+      count_variant (run, c, where, cf_plan_variant_name (w.plan, i), 0);
   }
   good = good && walk_script (&w);
   if (good && !c->broken)
-    count_variant (c, where, cf_plan_variant (w.plan), 1);
+    count_variant (run, c, where, cf_plan_variant (w.plan), 1);
   report (&w, good, where, chosen);
   cf_plan_free (w.plan);
   cf_params_free (c->filter, wrong);
@@ -647,20 +515,18 @@ run_variant (KcRun *run, const KcCase *c, Frames *f, CfContext *context, const c
 static void
 run_backend (KcRun *run, const KcCase *c, Frames *f, CfContext *context, const char *where)
 {
-  char names[32][64], chosen[64] = "", other[64];
-  unsigned n = 0;
+  char chosen[64] = "", other[64];
+  const char *name;
   CfPlan *plan;
 
   run_variant (run, c, f, context, where, NULL, chosen);
   if (c->broken || c->one_variant)
     return;
   plan = cf_plan_new (context, c->filter, &c->video, &c->common, f->params, NULL);
-  for (; plan && n < 32 && cf_plan_variant_name (plan, n); n++)
-    snprintf (names[n], sizeof names[n], "%s", cf_plan_variant_name (plan, n));
+  for (unsigned i = 0; plan && (name = cf_plan_variant_name (plan, i)); i++)
+    if (!g_str_equal (name, chosen))
+      run_variant (run, c, f, context, where, name, other);
   cf_plan_free (plan);
-  for (unsigned i = 0; i < n; i++)
-    if (strcmp (names[i], chosen) != 0)
-      run_variant (run, c, f, context, where, names[i], other);
 }
 
 /* Case numbers are hashed, because slow cases have neighbouring numbers. */
@@ -669,7 +535,7 @@ kc_is_ours (const KcRun *run, unsigned number)
 {
   const KcOptions *o = &run->options;
 
-  if (o->only >= 0 && (long) number != o->only)
+  if (o->only >= 0 && (int) number != o->only)
     return false;
   if (o->one_in && (number * 0x85ebca6bu >> 8) % (unsigned) o->one_in != 0)
     return false;
@@ -681,17 +547,17 @@ kc_case_run (KcRun *run, KcCase *c)
 {
   static const char *const isas[] = { "baseline", "sse4.1", "avx2", "avx512bw" };
   static Frames f; /* large */
-  char error[KC_TEXT] = "";
+  CfStatus status = { 0 };
 
   c->number = run->number++;
   if (!kc_is_ours (run, c->number))
     return;
-  c->seed = run->options.seed * 1000003u + c->number;
-  if (!frames_new (c, &f, error)) {
-    kc_result (run, false, "case %u: %s", c->number, error);
+  c->seed = (uint64_t) run->options.seed * 1000003u + c->number;
+  if (!frames_new (c, &f, &status)) {
+    kc_result (run, false, "case %u: %s", c->number, status.message);
   } else {
     for (int i = 0; run->cpu && i < 4; i++)
-      if ((!run->options.isa || strcmp (run->options.isa, isas[i]) == 0) && cf_cpu_limit (isas[i]))
+      if (g_strcmp0 (run->options.isa ? run->options.isa : isas[i], isas[i]) == 0 && cf_cpu_limit (isas[i]))
         run_backend (run, c, &f, run->cpu, isas[i]);
     if (run->gpu)
       run_backend (run, c, &f, run->gpu, "cuda");

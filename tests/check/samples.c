@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * samples.c: reads and writes the samples of an image one by one, using nothing but the format
- * table and the contract of cf.h. */
+ * samples.c: reads and writes the samples of an image one by one, using nothing but the format table and the contract
+ * of cf.h. */
 #include "kernelcheck.h"
 
-#include <stdlib.h>
+#include <stdio.h>
+#include <string.h>
 
 int
 kc_component_width (const CfFormatInfo *info, int component, int width)
@@ -67,12 +68,12 @@ kc_unpack (const CfVideo *video, const CfImage *image, int component, int field)
   KcPlane plane = { .w = kc_component_width (info, component, image->width),
     .h = (rows + fields - 1 - field) / fields };
 
-  plane.v = malloc (sizeof *plane.v * ((size_t) plane.w * (size_t) plane.h + 1));
-  for (int y = 0; plane.v && y < plane.h; y++)
+  plane.v = g_new (uint32_t, plane.w * plane.h + 1);
+  for (int y = 0; y < plane.h; y++)
     for (int x = 0; x < plane.w; x++) {
       unsigned value = kc_word (image, component, x, y * fields + field) >> info->shift;
 
-      plane.v[(size_t) y * (size_t) plane.w + (size_t) x] = value > max ? max : value;
+      plane.v[y * plane.w + x] = MIN (value, max);
     }
   return plane;
 }
@@ -85,8 +86,7 @@ kc_pack (const CfVideo *video, const CfImage *image, int component, int field, c
 
   for (int y = 0; y < plane->h; y++)
     for (int x = 0; x < plane->w; x++)
-      kc_put_word (image, component, x, y * fields + field,
-          plane->v[(size_t) y * (size_t) plane->w + (size_t) x] << info->shift);
+      kc_put_word (image, component, x, y * fields + field, plane->v[y * plane->w + x] << info->shift);
 }
 
 void
@@ -98,6 +98,14 @@ kc_copy_component (const CfImage *in, const CfImage *out, int component)
   for (int y = 0; y < h; y++)
     for (int x = 0; x < w; x++)
       kc_put_word (out, component, x, y, kc_word (in, component, x, y));
+}
+
+void
+kc_rgb_components (const CfFormatInfo *info, int components[3])
+{
+  for (int c = 0; c < info->n_components; c++)
+    if (info->comp[c].role >= CF_ROLE_RED && info->comp[c].role <= CF_ROLE_BLUE)
+      components[info->comp[c].role - CF_ROLE_RED] = c;
 }
 
 bool
@@ -125,4 +133,16 @@ kc_same_words (const CfVideo *video, const CfImage *a, const CfImage *b)
         if (kc_word (a, i, x, y) != kc_word (b, i, x, y))
           return false;
   return true;
+}
+
+int
+kc_wrong_samples (const char *what, bool good, const uint32_t *got, const uint32_t *expected, int n)
+{
+  if (good && memcmp (got, expected, sizeof *got * (size_t) n) == 0)
+    return 0;
+  printf ("the reference of %s:", what);
+  for (int i = 0; i < n; i++)
+    printf (" %u (%u)", got[i], expected[i]);
+  printf ("\n");
+  return 1;
 }

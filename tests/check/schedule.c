@@ -1,24 +1,19 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * schedule.c: stresses the scheduler of the recursive filter on the GPU
- * (cuda/irfilter/gpu/scheduler.cuh): few blocks and too many, claims of a single chunk, random
- * delays of warps, other work on the GPU. Whatever the order in which blocks claim work, every
- * frame must complete with the bytes of the CPU.
+ * schedule.c: stresses the scheduler of the recursive filter on the GPU (cuda/irfilter/gpu/scheduler.cuh): few blocks
+ * and too many, claims of a single chunk, random delays of warps, other work on the GPU. Whatever the order in which
+ * blocks claim work, every frame must complete with the bytes of the CPU.
  *
- * Limits of this test. It cannot show orders of memory operations that this GPU does not produce,
- * or produces less often than once in some thousand frames: delayed warps create other
- * interleavings, not all of them. scheduler.cuh argues why no block waits forever and why no chunk
- * is left out; this test only tries it. A chunk that is claimed twice may go unseen when both
- * blocks write the same bytes. The test says nothing about the speed of a schedule, about GPUs
- * that preempt blocks, or about two processes on one GPU. */
-#define _GNU_SOURCE
+ * Limits of this test. It cannot show orders of memory operations that this GPU does not produce, or produces less
+ * often than once in some thousand frames: delayed warps create other interleavings, not all of them. scheduler.cuh
+ * argues why no block waits forever and why no chunk is left out; this test only tries it. A chunk that is claimed
+ * twice may go unseen when both blocks write the same bytes. The test says nothing about the speed of a schedule, about
+ * GPUs that preempt blocks, or about two processes on one GPU. */
 #include "kernelcheck.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #define DEADLINE_NS 10000000000u
@@ -28,8 +23,8 @@
 
 enum { INPUTS = 2, MAX_DELAY = 3000, TABLE_BLOCKS = 7, TABLE_CHUNKS = 12, TABLE_STRIPS = 8, MOST_ENTRIES = 4096 };
 
-/* Each window size, with one core and with several, in frames of 333 x 217; no denominator is a
- * product of two axes. Then a cascade of filters (preset=soft), with one core and with several. */
+/* Each window size, with one core and with several, in frames of 333 x 217; no denominator is a product of two axes.
+ * Then a cascade of filters (preset=soft), with one core and with several. */
 static const struct {
   int m;
   const char *set;
@@ -42,14 +37,14 @@ static const struct {
   { 2, "preset=soft sigma=20" }, { 2, "preset=soft sigma=1" },
 };
 
-enum { N_SETTINGS = sizeof settings / sizeof *settings };
+enum { N_SETTINGS = G_N_ELEMENTS (settings) };
 
 typedef struct {
   int blocks, chunks, delay, seed;
 } Overrides;
 
-/* A plan on the GPU with its images. The inputs alternate, so that data that one frame left
- * behind, in `out` or in the words that strips exchange, is wrong for the next frame. */
+/* A plan on the GPU with its images. The inputs alternate, so that data that one frame left behind, in `out` or in the
+ * words that strips exchange, is wrong for the next frame. */
 typedef struct {
   char what[KC_TEXT + 96]; /* description for messages */
   CfPlan *plan;
@@ -63,14 +58,6 @@ typedef struct {
 
 /* ---- plans under test ------------------------------------------------- */
 
-static bool
-failed (CfStatus *status, const char *why)
-{
-  status->code = CF_BAD_VALUE;
-  snprintf (status->message, sizeof status->message, "%.200s", why);
-  return false;
-}
-
 static void
 subject_free (Subject *subject)
 {
@@ -82,8 +69,7 @@ subject_free (Subject *subject)
   memset (subject, 0, sizeof *subject);
 }
 
-/* Allocates one block of host memory and one of device memory; image k begins k * size bytes into
- * its block. */
+/* Allocates one block of host memory and one of device memory; image k begins k * size bytes into its block. */
 static bool
 subject_images (Subject *subject, const CfVideo *video, CfStatus *status)
 {
@@ -128,18 +114,14 @@ subject_new (Subject *subject, KcRun *run, CfContext *cpu, const char *stem, con
 {
   const CfFilter *filter = cf_filter_find (stem);
   const CfCommon common = { CF_APPLY_ALL };
-  void *params = cf_params_new (filter);
-  char error[KC_TEXT] = "";
+  void *params = kc_params_new (filter, set, status);
   CfPlan *expected = NULL;
   bool good;
 
   memset (subject, 0, sizeof *subject);
   snprintf (subject->what, sizeof subject->what, "%s %s, %s %dx%d", stem, set, cf_format_info (video->format)->name,
       video->width, video->height);
-  if (!params)
-    return failed (status, "out of memory");
-  good = kc_params_set (filter, params, set, error) == CF_OK || failed (status, error);
-  good = good && (subject->stream = cf_stream_new (NULL, status)) &&
+  good = params && (subject->stream = cf_stream_new (NULL, status)) &&
       (subject->events = cf_events_new (N_EVENTS, status)) &&
       (subject->plan = cf_plan_new (run->gpu, filter, video, &common, params, status)) &&
       (expected = cf_plan_new (cpu, filter, video, &common, params, status)) &&
@@ -172,8 +154,8 @@ queue (Subject *subject, int input, CfStatus *status)
       cf_stream_copy (subject->stream, CF_DOWNLOAD, &subject->got, &subject->out, status) == CF_OK;
 }
 
-/* Reports that the GPU hangs and ends the process at once: no further CUDA call would return, not
- * even those of a normal exit. */
+/* Reports that the GPU hangs and ends the process at once: no further CUDA call would return, not even those of a
+ * normal exit. */
 static void
 report_hang (KcRun *run, const Subject *subject, const char *how, const CfStatus *status)
 {
@@ -257,7 +239,7 @@ random_seed (uint64_t *state)
 
 static const int grids[] = { 1, 2, 7, 132, 1000 }, claims[] = { 0, 1, 3 }, delays[] = { 0, MAX_DELAY };
 
-enum { N_GRIDS = sizeof grids / sizeof *grids, N_CLAIMS = sizeof claims / sizeof *claims, N_DELAYS = 2 };
+enum { N_GRIDS = G_N_ELEMENTS (grids), N_CLAIMS = G_N_ELEMENTS (claims), N_DELAYS = G_N_ELEMENTS (delays) };
 
 static void
 matrix (KcRun *run, CfContext *cpu, uint64_t *state)
@@ -401,11 +383,11 @@ static void
 print_table (const int *entry, int strips, int chunks, const unsigned made[TABLE_BLOCKS])
 {
   printf ("chunk");
-  for (int s = 0; s < strips && s < TABLE_STRIPS; s++)
+  for (int s = 0; s < MIN (strips, TABLE_STRIPS); s++)
     printf (" strip%d", s);
-  for (int c = 0; c < chunks && c < TABLE_CHUNKS; c++) {
+  for (int c = 0; c < MIN (chunks, TABLE_CHUNKS); c++) {
     printf ("\n%5d", c);
-    for (int s = 0; s < strips && s < TABLE_STRIPS; s++)
+    for (int s = 0; s < MIN (strips, TABLE_STRIPS); s++)
       printf ("%7d", entry[s * chunks + c]);
   }
   printf ("\nblock   ");
@@ -417,14 +399,12 @@ print_table (const int *entry, int strips, int chunks, const unsigned made[TABLE
   printf ("\n");
 }
 
-/* Prints table 1 of A. Nikonorov, S. Popov, V. Fursov (see irfilter/gpu/scheduler.cuh) for one
- * frame. */
+/* Prints table 1 of A. Nikonorov, S. Popov, V. Fursov (see irfilter/gpu/scheduler.cuh) for one frame. */
 static void
 trace (KcRun *run, Subject *subject, uint64_t *state)
 {
-  /* The first frame leaves numbers of many blocks in the trace, so that a chunk that no block
-   * filters in the second frame most likely shows a block number that the second frame does not
-   * have. */
+  /* The first frame leaves numbers of many blocks in the trace, so that a chunk that no block filters in the second
+   * frame most likely shows a block number that the second frame does not have. */
   const Overrides many = { 1000, 1, 0, 0 }, few = { TABLE_BLOCKS, 1, MAX_DELAY, random_seed (state) };
   static int entry[MOST_ENTRIES];
   unsigned made[TABLE_BLOCKS] = { 0 }, missing = 0, all = 0, most = 0;
@@ -462,26 +442,17 @@ trace (KcRun *run, Subject *subject, uint64_t *state)
       TABLE_BLOCKS);
 }
 
-static double
-seconds (void)
-{
-  struct timespec t;
-
-  clock_gettime (CLOCK_MONOTONIC, &t);
-  return (double) t.tv_sec + (double) t.tv_nsec / 1e9;
-}
-
 void
 kc_schedule (KcRun *run)
 {
   const long frames = run->options.frames ? run->options.frames : run->options.quick ? 300 : 10000;
   /* A quadrant in one core: the strips are the frame's, from left to right. */
   const CfVideo wide = { .format = CF_FORMAT_GRAY8, .width = 1024, .height = 217 };
-  const double start = seconds ();
+  const gint64 start = g_get_monotonic_time ();
   uint64_t state = run->options.seed;
   CfStatus status = { 0 };
   CfContext *cpu = cf_context_new (CF_BACKEND_CPU, &status);
-  double now;
+  gint64 now;
   Subject subject;
 
   if (!cpu) {
@@ -489,11 +460,11 @@ kc_schedule (KcRun *run)
     return;
   }
   matrix (run, cpu, &state);
-  now = seconds ();
+  now = g_get_monotonic_time ();
   printf ("%d settings and formats, each with %d grids, %d claim lengths, with and without delays: %lu frames, "
-      "%.1f s\n", 2 * N_SETTINGS, N_GRIDS, N_CLAIMS, run->frames, now - start);
+      "%.1f s\n", 2 * N_SETTINGS, N_GRIDS, N_CLAIMS, run->frames, (double) (now - start) / 1e6);
   beside_others (run, cpu, frames, &state);
-  printf ("that took %.1f s\n", seconds () - now);
+  printf ("that took %.1f s\n", (double) (g_get_monotonic_time () - now) / 1e6);
   if (subject_new (&subject, run, cpu, "irfilter", "sets=3 radius=0.98 use=se", &wide, run->options.seed, &status))
     trace (run, &subject, &state);
   subject_free (&subject);

@@ -1,34 +1,33 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * sweep.c: the list of cases. --full is the product of settings, format classes, sizes and
- * contents (an hour). By default every size is combined with every setting and format class, with
- * two contents that rotate from one combination to the next. --quick uses a few sizes and one
- * content, so that each value is still combined with each other somewhere. */
+ * sweep.c: the list of cases. --full is the product of settings, format classes, sizes and contents (an hour). By
+ * default every size is combined with every setting and format class, with two contents that rotate from one
+ * combination to the next. --quick uses a few sizes and one content, so that each value is still combined with each
+ * other somewhere. */
 #include "kernelcheck.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* One format for each memory layout of samples: step 1, 2 with chroma, 3, 4, mixed; 16 bits and 10
- * bits, shifted. */
+/* One format for each memory layout of samples: step 1, 2 with chroma, 3, 4, mixed; 16 bits and 10 bits, shifted. */
 static const CfFormat classes[] = {
   CF_FORMAT_GRAY8, CF_FORMAT_GRAY16_LE, CF_FORMAT_NV12, CF_FORMAT_I420_10LE, CF_FORMAT_YUY2, CF_FORMAT_RGB,
   CF_FORMAT_RGBA, CF_FORMAT_P010_10LE
 };
-#define N_CLASSES (sizeof classes / sizeof *classes)
+#define N_CLASSES G_N_ELEMENTS (classes)
 
-/* The smallest sizes, single rows and columns, odd chroma, and one below, at and above the side
- * lengths of tiles, vectors and blocks. */
+/* The smallest sizes, single rows and columns, odd chroma, and one below, at and above the side lengths of tiles,
+ * vectors and blocks. */
 static const int sizes[][2] = {
   { 1, 1 }, { 1, 37 }, { 53, 1 }, { 2, 2 }, { 3, 5 }, { 5, 3 }, { 15, 16 }, { 16, 17 }, { 17, 15 }, { 31, 33 },
   { 32, 32 }, { 33, 31 }, { 63, 17 }, { 64, 16 }, { 65, 18 }, { 127, 9 }, { 128, 8 }, { 129, 7 }, { 19, 64 },
   { 21, 65 }, { 23, 129 }, { 255, 5 }, { 257, 4 }, { 150, 70 }
 };
-#define N_SIZES (sizeof sizes / sizeof *sizes)
+#define N_SIZES G_N_ELEMENTS (sizes)
 
-/* With more settings than this, a setting and format class are combined with every third size, and
- * with the next class the other sizes. */
+/* With more settings than this, a setting and format class are combined with every third size, and with the next class
+ * the other sizes. */
 #define MANY 60
 
 static KcCase
@@ -56,7 +55,7 @@ static void
 product (KcRun *run, const KcFilter *kc, const char *const *settings, const CfFormat *formats, size_t n_formats)
 {
   static const KcContent contents[] = { KC_RANDOM, KC_GRADIENT, KC_LOW, KC_SALT, KC_HIGH, KC_TIES };
-  size_t n_contents = sizeof contents / sizeof *contents, rotation = 0;
+  size_t n_contents = G_N_ELEMENTS (contents), rotation = 0;
   size_t size_step = run->options.quick ? 7 : 1, n_settings = 0;
   size_t some = run->options.full ? n_contents : run->options.quick ? 1 : 2;
 
@@ -117,7 +116,7 @@ scripts (KcRun *run, const KcFilter *kc)
 
   for (const char *const *set = kc->frame_settings; set && *set; set++)
     for (size_t f = 0; f < N_CLASSES; f += run->options.quick ? 3 : 1)
-      for (size_t s = 0; s < sizeof script / sizeof *script; s++) {
+      for (size_t s = 0; s < G_N_ELEMENTS (script); s++) {
         int i = (int) (rotation++ % N_SIZES);
         KcCase c = new_case (kc, *set, classes[(f + s) % N_CLASSES], sizes[i][0], sizes[i][1]);
 
@@ -193,18 +192,16 @@ random_cases (KcRun *run, const KcFilter *kc)
   int n = run->options.quick ? 150 : 2000;
 
   for (int i = 0; i < n; i++) {
-    uint64_t state = run->options.seed * 77u + (uint64_t) i;
+    uint64_t state = (uint64_t) run->options.seed * 77u + (uint64_t) i;
     int w = 1 + (int) (kc_random (&state) % (i % 3 ? 70 : 200)), h = 1 + (int) (kc_random (&state) % (i % 3 ? 50 : 20));
     KcCase c = new_case (kc, "", (CfFormat) (1 + kc_random (&state) % (CF_N_FORMATS - 1)), w, h);
-
-    char error[KC_TEXT];
+    CfStatus status = { 0 };
 
     if (!kc_is_ours (run, run->number)) {
       run->number++;
       continue;
     }
-    /* Draws among the contents before KC_PATCHES, so that a seed still gives the cases of older
-     * versions. */
+    /* Draws among the contents before KC_PATCHES, so that a seed still gives the cases of older versions. */
     c.content = (KcContent) (kc_random (&state) % KC_PATCHES);
     if (kc->contents && i % 4)
       c.content = KC_PATCHES;
@@ -214,17 +211,18 @@ random_cases (KcRun *run, const KcFilter *kc)
     c.script = script[kc_random (&state) % 6];
     if (!cf_format_info (c.video.format)->rgb)
       c.common.apply_to = (CfApplyTo) (kc_random (&state) % 3);
-    if (kc_params_random (c.filter, &c.video, &c.common, c.set, &state, error))
+    if (kc_params_random (kc, &c.video, &c.common, c.set, &state, &status))
       kc_case_run (run, &c);
     else
       run->number++; /* case numbers do not depend on what is found */
-    kc_result (run, !error[0], "random case %d, %s %s: %s", i, cf_format_info (c.video.format)->name, c.set, error);
+    kc_result (run, status.code == CF_OK, "random case %d, %s %s: %s", i, cf_format_info (c.video.format)->name, c.set,
+        status.message);
   }
 }
 
-/* Under a sanitizer, which is slow: each setting with each of its variants, on small tight images;
- * every third setting for the formats after the first. One image is tall, so that ring buffers in
- * shared memory wrap around more than once. */
+/* Under a sanitizer, which is slow: each setting with each of its variants, on small tight images; every third setting
+ * for the formats after the first. One image is tall, so that ring buffers in shared memory wrap around more than once.
+ */
 static void
 sanitize (KcRun *run, const KcFilter *kc)
 {
@@ -233,13 +231,12 @@ sanitize (KcRun *run, const KcFilter *kc)
   static const int some[][2] = { { 67, 35 }, { 33, 150 }, { 21, 13 }, { 21, 11 }, { 37, 19 } };
   const char *const *settings = kc->sanitize_settings ? kc->sanitize_settings : kc->settings;
 
-  for (size_t f = 0; f < sizeof formats / sizeof *formats; f++) {
+  for (size_t f = 0; f < G_N_ELEMENTS (formats); f++) {
     for (const char *const *set = settings; *set; set++) {
       KcCase c = new_case (kc, *set, formats[f], some[f][0], some[f][1]);
 
       if (f > 0 && (size_t) (set - settings) % 3 != f % 3 && !(f == 3 && strstr (*set, "gray=")))
         continue;
-
       c.layout = KC_TIGHT;
       kc_case_run (run, &c);
     }
@@ -259,12 +256,12 @@ sanitize (KcRun *run, const KcFilter *kc)
   }
 }
 
-void
-kc_self_test (KcRun *run, const KcFilter *kc)
+static void
+self_test (KcRun *run, const KcFilter *kc)
 {
   static const CfFormat formats[] = { CF_FORMAT_GRAY8, CF_FORMAT_NV12, CF_FORMAT_RGBA, CF_FORMAT_P010_10LE };
 
-  for (size_t f = 0; f < sizeof formats / sizeof *formats; f++)
+  for (size_t f = 0; f < G_N_ELEMENTS (formats); f++)
     for (int b = KC_BREAK_NOTHING + 1; b < (kc->stateful_reference ? KC_N_BREAKS : KC_BREAK_REGION); b++) {
       KcCase c = new_case (kc, kc->right, formats[f], 45, 23);
 
@@ -282,7 +279,7 @@ kc_sweep (KcRun *run, const KcFilter *kc)
   if (kc_is_first_process (run))
     kc_result (run, !kc->check_reference || kc->check_reference () == 0,
         "the reference of %s does not agree with itself", kc->stem);
-  kc_self_test (run, kc);
+  self_test (run, kc);
   if (run->options.self_test)
     return;
   if (run->options.sanitize) {

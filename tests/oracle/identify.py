@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Copyright (C) 2026 the gst-cuda-filters authors
-"""Tests cf-identify end to end: blurs a photograph, runs cf-identify on a fragment of
-96 x 96 of both images, and filters with the element and the resulting file. The PSNR of
-the rest of the image must rise by a given amount, and by more than with weights without
-poles. Then tests the element's own tables in all directions.
+"""Tests cf-identify end to end: blurs a photograph, runs cf-identify on a fragment of 96 x 96 of both images, and
+filters with the element and the resulting file. The PSNR of the rest of the image must rise by a given amount, and by
+more than with weights without poles. Then tests the element's own tables in all directions.
 
     identify.py [--program CF-IDENTIFY] [--backend cpu|cuda]
 
@@ -17,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 
-from oracle_opencv import Runner, load_images
+from oracle_opencv import Runner, Tally, load_images
 
 import cv2
 import numpy as np
@@ -53,14 +52,11 @@ def psnr(a, b, without=None):
     return 10 * np.log10(255 ** 2 / np.nanmean(square))
 
 
-class Checks:
-    def __init__(self):
-        self.passed = self.failed = 0
+class Checks(Tally):
+    """Prints each check."""
 
     def check(self, what, good):
-        self.passed += bool(good)
-        self.failed += not good
-        print(f"{'ok' if good else 'FAIL'} {what}", flush=True)
+        super().check(good, what, always=True)
 
 
 def check_pair(checks, runner, program, sharp, name, kernel, least, margin):

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Copyright (C) 2026 the gst-cuda-filters authors
-"""The convolution's part of oracle_opencv.py: OpenCV's filter2D with integer kernels
-and its GaussianBlur of 8 bits, both bit-exact; blur and Sobel within 1; and SciPy for
-borders that OpenCV's filters lack."""
+"""The convolution's part of oracle_opencv.py: OpenCV's filter2D with integer kernels and its GaussianBlur of 8 bits,
+both bit-exact; blur and Sobel within 1; and SciPy for borders that OpenCV's filters lack."""
 from fractions import Fraction
 
 import cv2
@@ -16,13 +15,18 @@ BORDERS = [("replicate", cv2.BORDER_REPLICATE, "edge", "nearest"),
            ("constant", cv2.BORDER_CONSTANT, "constant", "constant"), ("wrap", None, "wrap", "wrap")]
 
 
+def deep_of(gray):
+    """Returns an image of 16 bits whose lower bits vary as well."""
+    return (gray.astype(np.uint16) * 251 + np.arange(gray.shape[1], dtype=np.uint16) * 13).astype("<u2")
+
+
 def kernel_text(kernel):
     return ";".join(",".join(str(int(c)) for c in row) for row in kernel)
 
 
 def filter2d(image, kernel, border):
-    """Returns OpenCV's sums in doubles, which are exact: integers far below 2^53. For
-    large kernels OpenCV uses a DFT, whose error is far below 1/2."""
+    """Returns OpenCV's sums in doubles, which are exact: integers far below 2^53. For large kernels OpenCV uses a DFT,
+    whose error is far below 1/2."""
     if border[1] is None:
         h, w = kernel.shape
         padded = np.pad(image, ((h, h), (w, w)), mode=border[2])
@@ -55,7 +59,7 @@ def random_kernel(rng, i):
 
 def check_filter2d(tally, run, gray):
     rng = np.random.default_rng(7)
-    deep = (gray.astype(np.uint16) * 251 + np.arange(gray.shape[1], dtype=np.uint16) * 13).astype("<u2")
+    deep = deep_of(gray)
     for i in range(N_KERNELS):
         kernel, border = random_kernel(rng, i), BORDERS[i % len(BORDERS)]
         size = float(np.sqrt((kernel.astype(np.float64) ** 2).sum()))

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Copyright (C) 2026 the gst-cuda-filters authors
-"""The recursive filter's part of oracle_opencv.py: the plain recursion in double
-precision with SciPy's lfilter along the rows, on images padded by hundreds of samples;
-stability from all roots at many frequencies; the smoother as a convolution; and
-FFmpeg's gblur, which is the same smoother except for its rounding."""
+"""The recursive filter's part of oracle_opencv.py: the plain recursion in double precision with SciPy's lfilter along
+the rows, on images padded by hundreds of samples; stability from all roots at many frequencies; the smoother as a
+convolution; and FFmpeg's gblur, which is the same smoother except for its rounding."""
 import json
 import os
 import re
@@ -13,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import cv2
 import numpy as np
+from oracle_convolve import deep_of
 from scipy import ndimage, signal
 
 N_STABLE = N_UNSTABLE = 500
@@ -24,8 +24,8 @@ FORGOTTEN = 11.8
 # ---- sets ------------------------------------------------------------------
 
 def lines_radius(b):
-    """Returns the largest pole radius, from the roots of the polynomial in t for z1 = t,
-    z2 = t e^(i f): accurate enough to choose a set's stability."""
+    """Returns the largest pole radius, from the roots of the polynomial in t for z1 = t, z2 = t e^(i f): accurate
+    enough to choose a set's stability."""
     m = len(b)
     f = np.linspace(0, np.pi, 97)
     n = 2 * (m - 1)
@@ -39,8 +39,8 @@ def lines_radius(b):
 
 
 def is_stable(b):
-    """Tests stability by Huang's theorem: the roots of the column alone, and at every
-    frequency along it all roots in the other variable."""
+    """Tests stability by Huang's theorem: the roots of the column alone, and at every frequency along it all roots in
+    the other variable."""
     m = len(b)
     if np.abs(np.roots(np.concatenate(([1], -b[1:, 0])))).max(initial=0) >= 1:
         return False
@@ -77,8 +77,8 @@ def denominator(rng, m, radius):
 
 
 def numerator(rng, m, b):
-    """Returns a random numerator, scaled so that the gain of a flat image is a quarter, or else
-    the absolute sum of the impulse response is a half."""
+    """Returns a random numerator, scaled so that the gain of a flat image is a quarter, or else the absolute sum of the
+    impulse response is a half."""
     a = rng.uniform(-0.5, 1, (m, m))
     impulse = np.zeros((40, 40))
     impulse[0, 0] = 1
@@ -118,21 +118,13 @@ class Kernelcheck:
     """One call of kernelcheck, with its own files, so that several may run at the same time."""
 
     def __init__(self, runner, name):
-        self.runner = runner
-        self.raw_in, self.raw_out, self.file = (os.path.join(runner.folder, f"{name}.{end}")
-                                                for end in ("in", "out", "json"))
+        self.runner, self.name = runner, name
+        self.file = os.path.join(runner.folder, name + ".json")
 
     def run(self, image, *sets):
-        np.ascontiguousarray(image).tofile(self.raw_in)
         form = "GRAY8" if image.dtype == np.uint8 else "GRAY16_LE"
-        command = [self.runner.program, "--filter", "irfilter", "--format", form, "--size",
-                   f"{image.shape[1]}x{image.shape[0]}", "--in", self.raw_in, "--out", self.raw_out,
-                   "--backend", self.runner.backend]
-        for one in sets:
-            command += ["--set", one]
-        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
-        out = np.fromfile(self.raw_out, image.dtype) if done.returncode == 0 else None
-        return (out.reshape(image.shape) if out is not None and out.size == image.size else None), done.stdout
+        out, said = self.runner.raw(image[None], form, *sets, stem="irfilter", name=self.name)
+        return (None if out is None else out[0]), said.strip()
 
     def with_file(self, image, sets, *more, through=0.0, offset=0.0):
         table = {"m": len(next(iter(sets.values()))[0]), "passthrough": through, "offset": offset}
@@ -186,18 +178,10 @@ def check_sets(tally, runner, gray):
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         for what, stable, off, said in pool.map(lambda i: one_stable(runner, gray, i), range(N_STABLE)):
             # Rounding gives half a level; the rest is the error of float32.
-            good = stable and off <= 1
+            tally.check(stable and off <= 1, f"{what}: {off:.3f} levels off, stable: {stable} {said}")
             worst = max(worst, off)
-            tally.passed += int(good)
-            tally.failed += int(not good)
-            if not good:
-                print(f"FAIL {what}: {off:.3f} levels off{'' if stable else ', and not stable'} {said.strip()}")
         for what, stable, got, named, said in pool.map(lambda i: one_unstable(runner, i), range(N_UNSTABLE)):
-            good = not stable and got is None and named
-            tally.passed += int(good)
-            tally.failed += int(not good)
-            if not good:
-                print(f"FAIL {what}: {'stable' if stable else 'accepted' if got is not None else said.strip()}")
+            tally.check(not stable and got is None and named, f"{what}: stable {stable}, refused {got is None} {said}")
     print(f"irfilter: {N_STABLE} stable sets, at most {worst:.3f} levels off; {N_UNSTABLE} unstable ones")
 
 
@@ -211,10 +195,9 @@ def smoothed(image, sigma):
 
 
 def check_presets(tally, runner, gray):
-    deep = (gray.astype(np.uint16) * 251 + np.arange(gray.shape[1], dtype=np.uint16) * 13).astype("<u2")
     call = Kernelcheck(runner, "preset")
     for sigma in (0.3, 1, 3, 12, 40):
-        for image, top in ((gray, 255), (deep, 65535)):
+        for image, top in ((gray, 255), (deep_of(gray), 65535)):
             x = image.astype(float)
             expected = {"smooth": smoothed(x, sigma), "highpass": (top + 1) / 2 + 1.7 * (x - smoothed(x, sigma)),
                         "sharpen": x + 1.7 * (x - smoothed(x, sigma)), "soft": x}
@@ -224,11 +207,8 @@ def check_presets(tally, runner, gray):
                 got, said = call.run(image, f"preset={preset}", f"sigma={sigma}", "amount=1.7")
                 off = close(got, want, top)
                 # Rounding and, with 65535 levels, the error of float32 with long responses.
-                good = off <= (0.51 if top == 255 else 1.5)
-                tally.passed += int(good)
-                tally.failed += int(not good)
-                if not good:
-                    print(f"FAIL {preset} sigma {sigma}, {top}: {off:.3f} levels off {said.strip()}")
+                tally.check(off <= (0.51 if top == 255 else 1.5),
+                            f"{preset} sigma {sigma}, {top}: {off:.3f} levels off {said}")
 
 
 def tables():
@@ -253,12 +233,11 @@ def tables():
 
 
 def check_tables(tally, runner, gray):
-    """Checks that a preset of the tables equals its set from a file, and that rotating
-    the image by 90 degrees or mirroring it rotates or mirrors the result."""
+    """Checks that a preset of the tables equals its set from a file, and that rotating the image by 90 degrees or
+    mirroring it rotates or mirrors the result."""
     entries = tables()
     if entries is None:
-        print("skipped: the source of the deblurring presets' tables was not found")
-        tally.skipped += 1
+        tally.skip("the source of the deblurring presets' tables was not found")
         return
     call = Kernelcheck(runner, "table")
     for preset, sets, through in entries:
@@ -273,9 +252,7 @@ def check_tables(tally, runner, gray):
         tally.near(f"length {length}, 90 degrees", down.T, row)
         tally.near(f"length {length}, 135 degrees", mirrored[:, ::-1], up)
     n = {kind: sum(kind in preset for preset, _, _ in entries) for kind in ("=deblur", "motion")}
-    tally.passed += int(n == {"=deblur": 11, "motion": 52})
-    tally.failed += int(n != {"=deblur": 11, "motion": 52})
-    print(f"irfilter: {len(entries)} sets of tables")
+    tally.check(n == {"=deblur": 11, "motion": 52}, f"irfilter: {len(entries)} sets of tables", always=True)
 
 
 def ffmpeg_program():
@@ -292,8 +269,7 @@ def check_gblur(tally, runner, gray):
     """Compares with gblur steps=1 in the interior: its edges differ, and it truncates."""
     program = ffmpeg_program()
     if not program:
-        print("skipped: no ffmpeg to compare smooth with its gblur")
-        tally.skipped += 1
+        tally.skip("no ffmpeg to compare smooth with its gblur")
         return
     call = Kernelcheck(runner, "gblur")
     for sigma in (0.5, 1, 2, 3, 5):
@@ -310,10 +286,7 @@ def check_gblur(tally, runner, gray):
             off = np.inf
         else:
             off = np.abs(got.astype(int) - theirs.reshape(gray.shape))[inner].max()
-        tally.passed += int(off <= 1)
-        tally.failed += int(off > 1)
-        if off > 1:
-            print(f"FAIL gblur sigma {sigma}: {off} levels off {said.strip()} {done.stderr.decode()[-200:]}")
+        tally.check(off <= 1, f"gblur sigma {sigma}: {off} levels off {said} {done.stderr.decode()[-200:]}")
 
 
 def check(tally, runner, images):
@@ -329,9 +302,5 @@ def check_element(tally, runner, images):
         gray = np.ascontiguousarray(cv2.cvtColor(color, cv2.COLOR_BGR2GRAY)[:, :color.shape[1] // 4 * 4])
         for sigma in (1, 10):
             got = runner.element(gray, "GRAY8", ["preset=smooth", f"sigma={sigma}"], stem="irfilter")
-            expected = smoothed(gray.astype(float), sigma)
-            off = close(got, expected)
-            tally.passed += int(off <= 0.51)
-            tally.failed += int(off > 0.51)
-            if off > 0.51:
-                print(f"FAIL element: {name} smooth {sigma}: {off:.3f} levels off")
+            off = close(got, smoothed(gray.astype(float), sigma))
+            tally.check(off <= 0.51, f"element: {name} smooth {sigma}: {off:.3f} levels off")

@@ -1,16 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Copyright (C) 2026 the gst-cuda-filters authors
-"""An independent oracle: compares OpenCV's medianBlur and SciPy's rank filters (and
-the references of oracle_convolve.py, oracle_irfilter.py and oracle_segment.py for the
-other filters) on photographs with the filter library (through kernelcheck) and with
-the element (through gst-launch-1.0). Every byte must be equal, except where a check
-states a tolerance.
+"""An independent oracle: compares OpenCV's medianBlur and SciPy's rank filters (and the references of
+oracle_convolve.py, oracle_irfilter.py and oracle_segment.py for the other filters) on photographs with the filter
+library (through kernelcheck) and with the element (through gst-launch-1.0). Every byte must be equal, except where a
+check states a tolerance.
 
     oracle_opencv.py [--kernelcheck PROGRAM] [--backend cpu|cuda|reference] [--filter STEM] [--no-element]
 
-Needs numpy, scipy, opencv-python-headless and scikit-image. If this Python lacks
-them, uses the one that CF_PYTHON names; without it the test is skipped (77).
+Needs numpy, scipy, opencv-python-headless and scikit-image. If this Python lacks them, uses the one that CF_PYTHON
+names; without it the test is skipped (77).
 """
 import argparse
 import os
@@ -35,6 +34,7 @@ except ImportError as missing:
 import oracle_convolve
 import oracle_irfilter
 import oracle_segment
+from oracle_convolve import deep_of
 
 SIZES = [3, 5, 7, 9, 11, 13, 15, 21, 31]
 
@@ -43,17 +43,26 @@ class Tally:
     def __init__(self):
         self.passed = self.failed = self.skipped = 0
 
+    def check(self, good, what, always=False):
+        """Counts a check, and prints it if it failed, or always."""
+        self.passed += int(good)
+        self.failed += int(not good)
+        if always or not good:
+            print(f"{'' if good else 'FAIL '}{what}", flush=True)
+
+    def skip(self, why):
+        print(f"skipped: {why}")
+        self.skipped += 1
+
     def compare(self, what, got, expected):
-        if got is not None and got.shape == expected.shape and np.array_equal(got, expected):
-            self.passed += 1
-            return
-        self.failed += 1
         if got is None or got.shape != expected.shape:
-            print(f"FAIL {what}: no result")
-            return
-        bad = np.argwhere(got != expected)
-        at = tuple(bad[0])
-        print(f"FAIL {what}: {len(bad)} samples differ, first at {at}: {got[at]} instead of {expected[at]}")
+            self.check(False, f"{what}: no result")
+        elif np.array_equal(got, expected):
+            self.passed += 1
+        else:
+            bad = np.argwhere(got != expected)
+            at = tuple(bad[0])
+            self.check(False, f"{what}: {len(bad)} samples differ, first at {at}: {got[at]} instead of {expected[at]}")
 
     def near(self, what, got, expected):
         """Counts equality within 1."""
@@ -78,15 +87,22 @@ class Runner:
     def __init__(self, program, backend, folder):
         self.program, self.backend, self.folder = program, backend, folder
 
-    def frames(self, stack, form, *sets, stem="median"):
-        """Filters frames one after the other with one plan; returns None on failure."""
-        raw_in, raw_out = os.path.join(self.folder, "in"), os.path.join(self.folder, "out")
+    def raw(self, stack, form, *sets, stem="median", name=""):
+        """Filters frames one after the other with one plan. Returns them, None on failure, and what kernelcheck
+        printed. Calls at the same time need different names."""
+        raw_in, raw_out = os.path.join(self.folder, name + "in"), os.path.join(self.folder, name + "out")
         np.ascontiguousarray(stack).tofile(raw_in)
         command = [self.program, "--filter", stem, "--format", form, "--size", f"{stack.shape[2]}x{stack.shape[1]}",
                    "--in", raw_in, "--out", raw_out, "--backend", self.backend]
         for one in sets:
             command += ["--set", one]
         return self.result(command, raw_out, stack)
+
+    def frames(self, stack, form, *sets, stem="median"):
+        out, said = self.raw(stack, form, *sets, stem=stem)
+        if out is None:
+            print(form, *sets, said)
+        return out
 
     def kernelcheck(self, image, form, *sets, stem="median"):
         out = self.frames(image[None], form, *sets, stem=stem)
@@ -100,18 +116,18 @@ class Runner:
                    f"video/x-raw,format={form},width={image.shape[1]},height={image.shape[0]},framerate=1/1", "!",
                    "cuda" + stem, f"backend={self.backend}", "on-gpu-error=error", *properties, "!",
                    "filesink", f"location={raw_out}"]
-        return self.result(command, raw_out, image)
+        out, said = self.result(command, raw_out, image)
+        if out is None:
+            print(" ".join(command), "\n", said)
+        return out
 
     @staticmethod
     def result(command, raw_out, image):
         if os.path.exists(raw_out):
             os.unlink(raw_out)
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
-        if done.returncode != 0:
-            print(" ".join(command), "\n", done.stdout)
-            return None
-        out = np.fromfile(raw_out, image.dtype)
-        return out.reshape(image.shape) if out.size == image.size else None
+        out = np.fromfile(raw_out, image.dtype) if done.returncode == 0 else None
+        return (out.reshape(image.shape) if out is not None and out.size == image.size else None), done.stdout
 
 
 def check_opencv(tally, runner, images):
@@ -123,7 +139,7 @@ def check_opencv(tally, runner, images):
             if i % 2 == 0:
                 tally.compare(f"{name} BGR {k}", runner.kernelcheck(color, "BGR", f"kernel-size={k}"),
                               cv2.medianBlur(color, k))
-        deep = (gray.astype(np.uint16) * 251 + np.arange(gray.shape[1], dtype=np.uint16) * 13).astype("<u2")
+        deep = deep_of(gray)
         for k in (3, 5):
             tally.compare(f"{name} 16 bit {k}", runner.kernelcheck(deep, "GRAY16_LE", f"kernel-size={k}"),
                           cv2.medianBlur(deep, k))
@@ -178,8 +194,7 @@ def main():
         runner = Runner(options.kernelcheck, options.backend, folder)
         elements = not options.no_element and shutil.which("gst-launch-1.0")
         if not options.no_element and not elements:
-            print("skipped: gst-launch-1.0 was not found")
-            tally.skipped += 1
+            tally.skip("gst-launch-1.0 was not found")
         if options.filter in (None, "median"):
             check_opencv(tally, runner, images)
             check_scipy(tally, runner, images)
@@ -192,8 +207,7 @@ def main():
                 if elements:
                     part.check_element(tally, runner, images)
     if not images:
-        print("FAIL: scikit-image has no images")
-        tally.failed += 1
+        tally.check(False, "scikit-image has no images")
     print(f"{tally.passed} passed, {tally.failed} failed, {tally.skipped} skipped")
     return 1 if tally.failed else 0
 

@@ -1,14 +1,12 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Copyright (C) 2026 the gst-cuda-filters authors
-"""The part of oracle_opencv.py for the segmentation. kernelcheck proves that the
-labels are exactly those of the contract; the checks here measure the quality of
-the segmentation: scenes with known regions, seeded region growing with a
-priority queue after Adams & Bischof (1994), images at two resolutions, noise on
-a static scene, and moving objects. Each check prints its figures.
+"""The part of oracle_opencv.py for the segmentation. kernelcheck proves that the labels are exactly those of the
+contract; the checks here measure the quality of the segmentation: scenes with known regions, seeded region growing with
+a priority queue after Adams & Bischof (1994), images at two resolutions, noise on a static scene, and moving objects.
+Each check prints its figures.
 
-Covering of a segmentation A by a segmentation B: the mean over all pixels of the
-best overlap (intersection over union) of the pixel's region in A with a region
-of B."""
+Covering of a segmentation A by a segmentation B: the mean over all pixels of the best overlap (intersection over union)
+of the pixel's region in A with a region of B."""
 import heapq
 import os
 
@@ -66,9 +64,7 @@ def noisy(rng, image, sigma):
 
 def report(tally, what, good, figures):
     """Counts a check as passed or failed and prints its figures."""
-    tally.passed += int(good)
-    tally.failed += int(not good)
-    print(f"{'' if good else 'FAIL '}segment: {what}: {figures}")
+    tally.check(good, f"segment: {what}: {figures}", always=True)
 
 
 # ---- scenes with known regions ---------------------------------------------
@@ -136,9 +132,8 @@ def seeds_of(p):
 
 
 def grow_sequentially(p, label, n):
-    """Grows one pixel at a time: of all pixels that touch a region, the one that is
-    relatively nearest to the region's mean. The distance is computed when the
-    pixel is queued."""
+    """Grows one pixel at a time: of all pixels that touch a region, the one that is relatively nearest to the region's
+    mean. The distance is computed when the pixel is queued."""
     h, w = label.shape
     # A border of -1 on all sides, so that each pixel has four neighbours.
     framed = np.full((h + 2, w + 2), -1)
@@ -232,8 +227,8 @@ class Graph:
 
 
 def merge_greedily(p, label, min_size):
-    """Merges the two nearest regions as long as they are similar; then merges the
-    regions below min_size, the smallest first, into their nearest neighbours."""
+    """Merges the two nearest regions as long as they are similar; then merges the regions below min_size, the smallest
+    first, into their nearest neighbours."""
     g = Graph(p, label)
     queue = []
 

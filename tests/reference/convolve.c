@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * reference/convolve.c: the convolution filter written from its contract
- * (cuda/convolve/convolve.h) alone: every sample is a sum in 64 bits over the taps. A Gaussian is
- * summed along columns and then along rows, which gives the same integer. */
+ * reference/convolve.c: the convolution filter written from its contract (cuda/convolve/convolve.h) alone: every sample
+ * is a sum in 64 bits over the taps. A Gaussian is summed along columns and then along rows, which gives the same
+ * integer. */
 #include "convolve.h"
 
-#include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- sums --------------------------------------------------------------- */
@@ -19,21 +17,19 @@ typedef struct {
   int pitch;
 } Padded;
 
-/* Pads a plane and subtracts `base` from all samples. `outside` is the value of samples outside
- * for border=constant. */
+/* Pads a plane and subtracts `base` from all samples. `outside` is the value of samples outside for border=constant. */
 static Padded
 pad (const KcPlane *plane, const RefKernel *k, const char *border, int base, int outside)
 {
   Padded p = { .pitch = plane->w + k->w - 1 };
 
-  p.v = malloc (sizeof *p.v * (size_t) p.pitch * (size_t) (plane->h + k->h - 1));
-  for (int y = 0; p.v && y < plane->h + k->h - 1; y++)
+  p.v = g_new (int32_t, p.pitch * (plane->h + k->h - 1));
+  for (int y = 0; y < plane->h + k->h - 1; y++)
     for (int x = 0; x < p.pitch; x++) {
       int from_x = ref_border (border, x - k->ax, plane->w), from_y = ref_border (border, y - k->ay, plane->h);
-      int value = from_x < 0 || from_y < 0 ? outside
-          : (int) plane->v[(size_t) from_y * (size_t) plane->w + (size_t) from_x];
+      int value = from_x < 0 || from_y < 0 ? outside : (int) plane->v[from_y * plane->w + from_x];
 
-      p.v[(size_t) y * (size_t) p.pitch + (size_t) x] = value - base;
+      p.v[y * p.pitch + x] = value - base;
     }
   return p;
 }
@@ -44,7 +40,7 @@ sum_row (const Padded *p, const RefKernel *k, const int64_t *c, int y, int w, in
   memset (sums, 0, sizeof *sums * (size_t) w);
   for (int j = 0; j < k->h; j++)
     for (int i = 0; i < k->w; i++) {
-      const int32_t *from = p->v + (size_t) (y + j) * (size_t) p->pitch + (size_t) i;
+      const int32_t *from = p->v + (y + j) * p->pitch + i;
       int64_t weight = c[j * k->w + i];
 
       for (int x = 0; weight != 0 && x < w; x++)
@@ -58,7 +54,7 @@ sum_row_axes (const Padded *p, const RefKernel *k, int y, int w, int64_t *column
 {
   memset (column, 0, sizeof *column * (size_t) p->pitch);
   for (int j = 0; j < k->h; j++) {
-    const int32_t *from = p->v + (size_t) (y + j) * (size_t) p->pitch;
+    const int32_t *from = p->v + (y + j) * p->pitch;
 
     for (int x = 0; x < p->pitch; x++)
       column[x] += k->axis[j] * from[x];
@@ -82,7 +78,7 @@ typedef struct {
 static uint32_t
 saturate (int64_t value, int max)
 {
-  return (uint32_t) (value < 0 ? 0 : value > max ? max : value);
+  return (uint32_t) CLAMP (value, 0, max);
 }
 
 /* Computes the result of one sample from its sums; x is the sample less base. */
@@ -105,39 +101,31 @@ finish (const PlaneFilter *pf, int64_t s, int64_t t, int64_t x)
   }
 }
 
-static bool
+static void
 filter_plane (const PlaneFilter *pf, KcPlane *plane)
 {
   const RefKernel *k = pf->k;
   int64_t across[9] = { 0 };
   Padded p;
-  bool good;
 
   if (plane->h == 0) /* the second field of a frame of one row */
-    return true;
+    return;
   p = pad (plane, k, pf->border, pf->base, pf->outside);
-  good = p.v != NULL;
   for (int i = 0; i < 9; i++)
     across[i] = k->c[i % 3 * 3 + i / 3];
 #ifdef _OPENMP
-#pragma omp parallel if (good && (long) plane->w * plane->h * k->w * k->h > 4000000)
+#pragma omp parallel if ((long) plane->w * plane->h * k->w * k->h > 4000000)
 #endif
   {
-    int64_t *sums = malloc (sizeof *sums * 3 * (size_t) p.pitch), *t = sums + p.pitch;
+    g_autofree int64_t *sums = g_new (int64_t, 3 * p.pitch);
+    int64_t *t = sums + p.pitch;
 
-    if (!sums)
-#ifdef _OPENMP
-#pragma omp atomic write
-#endif
-      good = false;
 #ifdef _OPENMP
 #pragma omp for schedule(static)
 #endif
     for (int y = 0; y < plane->h; y++) {
-      const int32_t *here = p.v + (size_t) (y + k->ay) * (size_t) p.pitch + k->ax;
+      const int32_t *here = p.v + (y + k->ay) * p.pitch + k->ax;
 
-      if (!sums || !p.v)
-        continue;
       memset (t, 0, sizeof *t * (size_t) plane->w);
       if (k->kind == REF_GAUSS || k->kind == REF_UNSHARP)
         sum_row_axes (&p, k, y, plane->w, t + p.pitch, sums);
@@ -146,12 +134,10 @@ filter_plane (const PlaneFilter *pf, KcPlane *plane)
       if (k->kind == REF_MAGNITUDE)
         sum_row (&p, k, across, y, plane->w, t);
       for (int x = 0; x < plane->w; x++)
-        plane->v[(size_t) y * (size_t) plane->w + (size_t) x] = finish (pf, sums[x], t[x], here[x]);
+        plane->v[y * plane->w + x] = finish (pf, sums[x], t[x], here[x]);
     }
-    free (sums);
   }
-  free (p.v);
-  return good;
+  g_free (p.v);
 }
 
 /* ---- frames ----------------------------------------------------------- */
@@ -189,85 +175,70 @@ static PlaneFilter
 plane_filter_for (const Frame *p, bool chroma)
 {
   int max = (1 << p->info->bits) - 1, mid = 1 << (p->info->bits - 1);
-  int outside = p->s->border_value > max ? max : p->s->border_value;
 
   return (PlaneFilter) {
     .k = p->k,
     .border = p->s->border,
-    .outside = chroma ? mid : outside,
+    .outside = chroma ? mid : MIN (p->s->border_value, max),
     .base = chroma ? mid : 0,
     .max = max,
     .bias = chroma ? 0 : p->s->bias,
   };
 }
 
-static bool
-filter_component (const Frame *p, int component, int field)
+/* Filters a component of a field, or fills it with the middle level. */
+static void
+filter_component (const Frame *p, int component, int field, bool mid)
 {
   KcPlane plane = kc_unpack (p->video, p->in, component, field);
   PlaneFilter pf = plane_filter_for (p, p->info->comp[component].role == CF_ROLE_CHROMA);
-  bool good = plane.v && filter_plane (&pf, &plane);
 
-  if (good)
-    kc_pack (p->video, p->out, component, field, &plane);
-  free (plane.v);
-  return good;
-}
-
-static bool
-write_mid (const Frame *p, int component, int field)
-{
-  KcPlane plane = kc_unpack (p->video, p->in, component, field);
-
-  for (size_t i = 0; plane.v && i < (size_t) plane.w * (size_t) plane.h; i++)
+  if (!mid)
+    filter_plane (&pf, &plane);
+  for (int i = 0; mid && i < plane.w * plane.h; i++)
     plane.v[i] = 1u << (p->info->bits - 1);
-  if (plane.v)
-    kc_pack (p->video, p->out, component, field, &plane);
-  free (plane.v);
-  return plane.v != NULL;
+  kc_pack (p->video, p->out, component, field, &plane);
+  g_free (plane.v);
 }
 
 /* Filters the gray plane of R, G and B of a field and writes it to all three. */
-static bool
+static void
 filter_gray (const Frame *p, int field)
 {
-  KcPlane rgb[3] = { 0 };
+  const bool mean = g_str_equal (p->s->gray, "mean");
   PlaneFilter pf = plane_filter_for (p, false);
-  bool mean = strcmp (p->s->gray, "mean") == 0, good = true;
+  int components[3] = { 0 };
+  KcPlane rgb[3];
 
-  for (int c = 0; c < p->info->n_components; c++) {
-    int which = (int) p->info->comp[c].role - CF_ROLE_RED;
-
-    if (which >= 0 && which < 3)
-      rgb[which] = kc_unpack (p->video, p->in, c, field);
-  }
+  kc_rgb_components (p->info, components);
   for (int i = 0; i < 3; i++)
-    good = good && rgb[i].v;
-  for (size_t i = 0; good && i < (size_t) rgb[0].w * (size_t) rgb[0].h; i++) {
+    rgb[i] = kc_unpack (p->video, p->in, components[i], field);
+  for (int i = 0; i < rgb[0].w * rgb[0].h; i++) {
     uint32_t r = rgb[0].v[i], g = rgb[1].v[i], b = rgb[2].v[i];
 
     rgb[0].v[i] = mean ? (r + g + b) / 3 : (77 * r + 150 * g + 29 * b + 128) >> 8;
   }
-  good = good && (p->k->identity || filter_plane (&pf, &rgb[0]));
-  for (int c = 0; good && c < p->info->n_components; c++)
-    if (p->info->comp[c].role >= CF_ROLE_RED && p->info->comp[c].role <= CF_ROLE_BLUE)
-      kc_pack (p->video, p->out, c, field, &rgb[0]);
+  if (!p->k->identity)
+    filter_plane (&pf, &rgb[0]);
   for (int i = 0; i < 3; i++)
-    free (rgb[i].v);
-  return good;
+    kc_pack (p->video, p->out, components[i], field, &rgb[0]);
+  for (int i = 0; i < 3; i++)
+    g_free (rgb[i].v);
 }
 
 static bool
 reference (const CfFilter *filter, const CfVideo *video, const CfCommon *common, const void *params,
     const CfImage *const *seen, int n_seen, const CfImage *out)
 {
+  g_autofree RefKernel *k = g_new (RefKernel, 1);
   RefSetting s = setting_of (filter, params);
-  RefKernel *k = malloc (sizeof *k);
   Frame p = { video, cf_format_info (video->format), &s, k, seen[0], out };
-  bool gray = strcmp (s.gray, "none") != 0, good = k && ref_kernel_make (&s, p.info->bits, k);
+  const bool gray = !g_str_equal (s.gray, "none");
 
   (void) n_seen;
-  for (int c = 0; good && c < p.info->n_components; c++) {
+  if (!ref_kernel_make (&s, p.info->bits, k))
+    return false;
+  for (int c = 0; c < p.info->n_components; c++) {
     bool chroma = p.info->comp[c].role == CF_ROLE_CHROMA, filtered = kc_is_filtered (p.info, c, common);
     bool mid = filtered && chroma && (gray || k->kind == REF_MAGNITUDE);
 
@@ -275,119 +246,101 @@ reference (const CfFilter *filter, const CfVideo *video, const CfCommon *common,
       continue;
     if (!filtered || (!mid && k->identity))
       kc_copy_component (seen[0], out, c);
-    for (int f = 0; filtered && f < kc_fields (video); f++)
-      if (mid || !k->identity)
-        good = (mid ? write_mid (&p, c, f) : filter_component (&p, c, f)) && good;
+    else
+      for (int f = 0; f < kc_fields (video); f++)
+        filter_component (&p, c, f, mid);
   }
-  for (int f = 0; good && gray && p.info->rgb && f < kc_fields (video); f++)
-    good = filter_gray (&p, f);
-  free (k);
-  return good;
+  for (int f = 0; gray && p.info->rgb && f < kc_fields (video); f++)
+    filter_gray (&p, f);
+  return true;
 }
 
 static bool
 accepts (const CfFilter *filter, const CfVideo *video, const void *params)
 {
+  g_autofree RefKernel *k = g_new (RefKernel, 1);
   RefSetting s = setting_of (filter, params);
-  RefKernel *k = malloc (sizeof *k);
-  bool good = k && ref_kernel_make (&s, cf_format_info (video->format)->bits, k);
 
-  free (k);
-  return good;
+  return ref_kernel_make (&s, cf_format_info (video->format)->bits, k);
 }
 
 /* ---- the reference against results by hand ---------------------------- */
-
-static const RefSetting plain = { .preset = "custom", .border = "replicate", .gray = "none", .kernel_size = 3,
-  .amount = 1 };
 
 /* Filters a small 8-bit plane with a setting; returns 0 if the result is the expected one, else 1. */
 static int
 wrong_plane (const char *what, RefSetting s, int w, int h, const uint32_t *in, const uint32_t *expected)
 {
-  uint32_t v[64];
-  RefKernel *k = malloc (sizeof *k);
+  g_autofree RefKernel *k = g_new (RefKernel, 1);
+  g_autofree uint32_t *v = g_memdup2 (in, sizeof *in * (size_t) (w * h));
   KcPlane plane = { v, w, h };
   PlaneFilter pf = { .k = k, .border = s.border, .outside = s.border_value, .max = 255, .bias = s.bias };
-  bool good;
+  bool good = ref_kernel_make (&s, 8, k);
 
-  memcpy (v, in, sizeof *v * (size_t) (w * h));
-  good = k && ref_kernel_make (&s, 8, k) && (k->identity || filter_plane (&pf, &plane)) &&
-      memcmp (v, expected, sizeof *v * (size_t) (w * h)) == 0;
-  if (!good) {
-    printf ("the reference of %s:", what);
-    for (int i = 0; i < w * h; i++)
-      printf (" %u (%u)", v[i], expected[i]);
-    printf ("\n");
+  if (good && !k->identity)
+    filter_plane (&pf, &plane);
+  return kc_wrong_samples (what, good, v, expected, w * h);
+}
+
+static int
+check_planes (void)
+{
+  /* Without a preset: custom; without a border: replicate. */
+  static const struct {
+    const char *what;
+    RefSetting s;
+    int w, h;
+    uint32_t in[12], expected[12];
+  } cases[] = {
+    /* A step of 10 to 20: 5 x 10 - 10 - 10 - 10 - 20 = 0, and 5 x 20 - 10 - 60 = 30. */
+    { "sharpen", { .preset = "sharpen", .amount = 1 }, 4, 3, { 10, 10, 20, 20, 10, 10, 20, 20, 10, 10, 20, 20 },
+      { 10, 0, 30, 20, 10, 0, 30, 20, 10, 0, 30, 20 } },
+    /* An even side: the anchor is the second of two taps, so the left neighbour is used. */
+    { "1 0", { .kernel = "1 0" }, 4, 1, { 1, 2, 3, 4 }, { 1, 1, 2, 3 } },
+    /* Flipped: 0 1 with the anchor on the first tap: the right neighbour. */
+    { "1 0 flipped", { .kernel = "1 0", .flip = true }, 4, 1, { 1, 2, 3, 4 }, { 2, 3, 4, 4 } },
+    { "1 2 4 flipped", { .kernel = "1 2 4", .flip = true, .divisor = 1 }, 3, 1, { 1, 0, 0 }, { 6, 4, 0 } },
+    { "1 2 4", { .kernel = "1 2 4", .divisor = 1 }, 3, 1, { 0, 1, 0 }, { 4, 2, 1 } },
+    { "1,0;0,0", { .kernel = "1,0;0,0" }, 2, 2, { 1, 2, 3, 4 }, { 1, 1, 1, 1 } },
+    /* Halves round to even: 1, 3, 5, 7 by 2 are 0, 2, 2, 4; gauss rounds them up. */
+    { "halves", { .kernel = "1", .divisor = 2 }, 4, 1, { 1, 3, 5, 7 }, { 0, 2, 2, 4 } },
+    { "halves less a half", { .kernel = "1", .divisor = 2, .bias = -0.5 }, 4, 1, { 1, 2, 4, 6 }, { 0, 0, 2, 2 } },
+    { "saturated", { .kernel = "1", .divisor = 2, .bias = 254 }, 4, 1, { 1, 2, 4, 60 }, { 254, 255, 255, 255 } },
+    /* 1 2 1 by 4 of 0 0 2 0: 0.5 1 0.5. */
+    { "gauss", { .preset = "gauss", .kernel_size = 3 }, 4, 1, { 0, 0, 2, 0 }, { 0, 1, 1, 1 } },
+    { "flat gauss", { .preset = "gauss", .kernel_size = 63, .sigma = 7.3 }, 3, 2, { 77, 77, 77, 77, 77, 77 },
+      { 77, 77, 77, 77, 77, 77 } },
+    /* A step of 8 at sobel: gx = 8 x 4, in the middle of it. */
+    { "sobel", { .preset = "sobel", .divisor = 2 }, 4, 2, { 0, 0, 8, 8, 0, 0, 8, 8 }, { 0, 16, 16, 0, 0, 16, 16, 0 } },
+    /* Borders, three taps: left, middle, right. */
+    { "wrap 3", { .kernel = "1 10 100", .divisor = 1, .border = "wrap" }, 3, 1, { 0, 1, 2 }, { 102, 210, 21 } },
+    { "reflect101 3", { .kernel = "1 10 100", .divisor = 1, .border = "reflect101" }, 3, 1, { 0, 1, 2 },
+      { 101, 210, 121 } },
+    { "reflect101 1", { .kernel = "1 10 100", .divisor = 1, .border = "reflect101" }, 1, 1, { 2 }, { 222 } },
+    { "constant", { .kernel = "1 10 100", .divisor = 1, .border = "constant", .border_value = 2 }, 2, 1, { 0, 1 },
+      { 102, 210 } },
+  };
+  int failures = 0;
+
+  for (size_t i = 0; i < G_N_ELEMENTS (cases); i++) {
+    RefSetting s = cases[i].s;
+
+    s.preset = s.preset ? s.preset : "custom";
+    s.border = s.border ? s.border : "replicate";
+    failures += wrong_plane (cases[i].what, s, cases[i].w, cases[i].h, cases[i].in, cases[i].expected);
   }
-  free (k);
-  return !good;
+  return failures;
 }
 
 static int
 wrong_number (const char *what, int64_t got, int64_t expected)
 {
   if (got != expected)
-    printf ("the reference's %s: %lld instead of %lld\n", what, (long long) got, (long long) expected);
+    printf ("the reference's %s: %" G_GINT64_FORMAT " instead of %" G_GINT64_FORMAT "\n", what, got, expected);
   return got != expected;
 }
 
-#define ROW(...) ((const uint32_t[]) { __VA_ARGS__ })
-
 static int
-check_planes (void)
-{
-  RefSetting s = plain;
-  int failures = 0;
-
-  /* A step of 10 to 20: 5 x 10 - 10 - 10 - 10 - 20 = 0, and 5 x 20 - 10 - 60 = 30. */
-  s.preset = "sharpen";
-  failures += wrong_plane ("sharpen", s, 4, 3, ROW (10, 10, 20, 20, 10, 10, 20, 20, 10, 10, 20, 20),
-      ROW (10, 0, 30, 20, 10, 0, 30, 20, 10, 0, 30, 20));
-  /* An even side: the anchor is the second of two taps, so the left neighbour is used. */
-  s = plain;
-  s.kernel = "1 0";
-  failures += wrong_plane ("1 0", s, 4, 1, ROW (1, 2, 3, 4), ROW (1, 1, 2, 3));
-  /* Flipped: 0 1 with the anchor on the first tap: the right neighbour. */
-  s.flip = true;
-  failures += wrong_plane ("1 0 flipped", s, 4, 1, ROW (1, 2, 3, 4), ROW (2, 3, 4, 4));
-  s.kernel = "1 2 4", s.divisor = 1;
-  failures += wrong_plane ("1 2 4 flipped", s, 3, 1, ROW (1, 0, 0), ROW (6, 4, 0));
-  s.flip = false;
-  failures += wrong_plane ("1 2 4", s, 3, 1, ROW (0, 1, 0), ROW (4, 2, 1));
-  s.kernel = "1,0;0,0", s.divisor = 0;
-  failures += wrong_plane ("1,0;0,0", s, 2, 2, ROW (1, 2, 3, 4), ROW (1, 1, 1, 1));
-  /* Halves round to even: 1, 3, 5, 7 by 2 are 0, 2, 2, 4; gauss rounds them up. */
-  s.kernel = "1", s.divisor = 2;
-  failures += wrong_plane ("halves", s, 4, 1, ROW (1, 3, 5, 7), ROW (0, 2, 2, 4));
-  s.bias = -0.5;
-  failures += wrong_plane ("halves less a half", s, 4, 1, ROW (1, 2, 4, 6), ROW (0, 0, 2, 2));
-  s.bias = 254;
-  failures += wrong_plane ("saturated", s, 4, 1, ROW (1, 2, 4, 60), ROW (254, 255, 255, 255));
-  s = plain;
-  s.preset = "gauss";
-  /* 1 2 1 by 4 of 0 0 2 0: 0.5 1 0.5. */
-  failures += wrong_plane ("gauss", s, 4, 1, ROW (0, 0, 2, 0), ROW (0, 1, 1, 1));
-  s.kernel_size = 63, s.sigma = 7.3;
-  failures += wrong_plane ("flat gauss", s, 3, 2, ROW (77, 77, 77, 77, 77, 77), ROW (77, 77, 77, 77, 77, 77));
-  /* A step of 8 at sobel: gx = 8 x 4, in the middle of it. */
-  s = plain;
-  s.preset = "sobel", s.divisor = 2;
-  failures += wrong_plane ("sobel", s, 4, 2, ROW (0, 0, 8, 8, 0, 0, 8, 8), ROW (0, 16, 16, 0, 0, 16, 16, 0));
-  /* Borders, three taps: left, middle, right. */
-  s = plain;
-  s.kernel = "1 10 100", s.divisor = 1, s.border = "wrap";
-  failures += wrong_plane ("wrap 3", s, 3, 1, ROW (0, 1, 2), ROW (102, 210, 21));
-  s.border = "reflect101";
-  failures += wrong_plane ("reflect101 3", s, 3, 1, ROW (0, 1, 2), ROW (101, 210, 121));
-  failures += wrong_plane ("reflect101 1", s, 1, 1, ROW (2), ROW (222));
-  s.border = "constant", s.border_value = 2;
-  failures += wrong_plane ("constant", s, 2, 1, ROW (0, 1), ROW (102, 210));
-  return failures;
-}
-
-static int
-check_reference (void)
+check_numbers (void)
 {
   static const struct { const char *border; int n, at[9]; } borders[] = { /* -4 .. 4 */
     { "wrap", 1, { 0, 0, 0, 0, 0, 0, 0, 0, 0 } }, { "wrap", 2, { 0, 1, 0, 1, 0, 1, 0, 1, 0 } },
@@ -395,45 +348,50 @@ check_reference (void)
     { "reflect101", 2, { 0, 1, 0, 1, 0, 1, 0, 1, 0 } }, { "reflect101", 3, { 0, 1, 2, 1, 0, 1, 2, 1, 0 } },
     { "replicate", 2, { 0, 0, 0, 0, 0, 1, 1, 1, 1 } }, { "constant", 2, { -1, -1, -1, -1, 0, 1, -1, -1, -1 } },
   };
-  int failures = check_planes ();
-  RefSetting s = plain;
-  RefKernel *k = malloc (sizeof *k);
+  /* 12 is nearer to 3^2 than to 4^2; 12.25 = 3.5^2, so 13 is nearer to 4. */
+  static const int roots[][2] = { { 12, 3 }, { 13, 4 }, { 0, 0 }, { 2, 1 }, { 3, 2 } };
+  /* 5 / 2 is a half; the smallest bias moves it off the half. */
+  static const struct { int n, d; double bias; RefRounding rounding; int expected; } rounded[] = {
+    { 5, 2, 0, REF_HALF_EVEN, 2 }, { 5, 2, 1e-300, REF_HALF_EVEN, 3 }, { 7, 2, -1e-300, REF_HALF_EVEN, 3 },
+    { -5, 2, 0, REF_HALF_EVEN, -2 }, { -5, 2, 0, REF_HALF_UP, -2 }, { -7, 2, 0, REF_HALF_UP, -3 },
+    { -5, 2, -1, REF_HALF_UP, -3 }, { 1, 4, 0.25, REF_HALF_EVEN, 0 }, { 3, 4, 0.75, REF_HALF_EVEN, 2 },
+    { 1, 3, 0.1666, REF_HALF_EVEN, 0 }, { 1, 3, 0.1667, REF_HALF_EVEN, 1 },
+  };
+  int failures = 0;
 
-  for (size_t b = 0; b < sizeof borders / sizeof *borders; b++)
+  for (size_t b = 0; b < G_N_ELEMENTS (borders); b++)
     for (int i = 0; i < 9; i++)
       failures += wrong_number (borders[b].border, ref_border (borders[b].border, i - 4, borders[b].n),
           borders[b].at[i]);
-  /* 12 is nearer to 3^2 than to 4^2; 12.25 = 3.5^2, so 13 is nearer to 4. */
-  failures += wrong_number ("root of 12", ref_root (12), 3) + wrong_number ("root of 13", ref_root (13), 4) +
-      wrong_number ("root of 0", ref_root (0), 0) + wrong_number ("root of 2", ref_root (2), 1) +
-      wrong_number ("root of 3", ref_root (3), 2);
-  /* 5 / 2 is a half; the smallest bias moves it off the half. */
-  failures += wrong_number ("5/2", ref_round (5, 2, 0, REF_HALF_EVEN), 2) +
-      wrong_number ("5/2 + 1e-300", ref_round (5, 2, 1e-300, REF_HALF_EVEN), 3) +
-      wrong_number ("7/2 - 1e-300", ref_round (7, 2, -1e-300, REF_HALF_EVEN), 3) +
-      wrong_number ("-5/2", ref_round (-5, 2, 0, REF_HALF_EVEN), -2) +
-      wrong_number ("-5/2 up", ref_round (-5, 2, 0, REF_HALF_UP), -2) +
-      wrong_number ("-7/2 up", ref_round (-7, 2, 0, REF_HALF_UP), -3) +
-      wrong_number ("-7/2 - 0 up, with a bias", ref_round (-5, 2, -1, REF_HALF_UP), -3) +
-      wrong_number ("1/4 + 1/4", ref_round (1, 4, 0.25, REF_HALF_EVEN), 0) +
-      wrong_number ("3/4 + 3/4", ref_round (3, 4, 0.75, REF_HALF_EVEN), 2) +
-      wrong_number ("1/3 + 0.1666", ref_round (1, 3, 0.1666, REF_HALF_EVEN), 0) +
-      wrong_number ("1/3 + 0.1667", ref_round (1, 3, 0.1667, REF_HALF_EVEN), 1);
-  /* Weights: halves become whole at n = 1; thirds are rounded, and the centre
-   * takes what is missing: 3 x 21845 = 65535. */
-  s.kernel = "0.5 1 0.5";
-  failures += !k || !ref_kernel_make (&s, 8, k) || k->c[0] != 1 || k->c[1] != 2 || k->divisor != 4;
-  s.kernel = "0.1 0.1 0.1";
-  failures += !k || !ref_kernel_make (&s, 8, k) || k->c[0] != 21845 || k->c[1] != 21846 || k->divisor != 65536;
-  s.kernel = "0.1 0 -0.1";
-  failures += !k || !ref_kernel_make (&s, 8, k) || k->c[0] != 6554 || k->c[1] != 0 || k->divisor != 65536;
-  /* 255 x 8421505 is over 2^31, and at 16 bit it fits. */
-  s.kernel = "8421504", s.divisor = 1;
-  failures += !k || !ref_kernel_make (&s, 8, k);
-  s.kernel = "8421505";
-  failures += !k || ref_kernel_make (&s, 8, k) || !ref_kernel_make (&s, 16, k);
-  free (k);
+  for (size_t i = 0; i < G_N_ELEMENTS (roots); i++)
+    failures += wrong_number ("root", ref_root (roots[i][0]), roots[i][1]);
+  for (size_t i = 0; i < G_N_ELEMENTS (rounded); i++)
+    failures += wrong_number ("rounding", ref_round (rounded[i].n, rounded[i].d, rounded[i].bias, rounded[i].rounding),
+        rounded[i].expected);
   return failures;
+}
+
+/* Returns 0 if a kernel of 8 bits has these first two weights and this divisor; 0 0 0: if it is refused. */
+static int
+wrong_weights (const char *text, double divisor, int64_t first, int64_t second, int64_t expected)
+{
+  const RefSetting s = { .preset = "custom", .kernel = text, .divisor = divisor };
+  g_autofree RefKernel *k = g_new (RefKernel, 1);
+
+  if (!ref_kernel_make (&s, 8, k))
+    return wrong_number (text, 0, expected) + !ref_kernel_make (&s, 16, k);
+  return wrong_number (text, k->c[0], first) + wrong_number (text, k->c[1], second) +
+      wrong_number (text, k->divisor, expected);
+}
+
+static int
+check_reference (void)
+{
+  /* Weights: halves become whole at n = 1; thirds are rounded, and the centre takes what is missing: 3 x 21845 = 65535.
+   * 255 x 8421505 is over 2^31, and at 16 bit it fits. */
+  return check_planes () + check_numbers () + wrong_weights ("0.5 1 0.5", 0, 1, 2, 4) +
+      wrong_weights ("0.1 0.1 0.1", 0, 21845, 21846, 65536) + wrong_weights ("0.1 0 -0.1", 0, 6554, 0, 65536) +
+      wrong_weights ("8421504", 1, 8421504, 0, 1) + wrong_weights ("8421505", 1, 0, 0, 0);
 }
 
 #define BENCH_SIZES "3,5,7,9,15,31"

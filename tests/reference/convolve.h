@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * reference/convolve.h: the reference of the convolution filter, written from its contract
- * (cuda/convolve/convolve.h) alone. convolve_kernel.c turns settings into integer weights,
- * convolve.c filters with them, convolve_cases.c lists the settings to test. */
+ * reference/convolve.h: the reference of the convolution filter, written from its contract (cuda/convolve/convolve.h)
+ * alone. convolve_kernel.c turns settings into integer weights, convolve.c filters with them, convolve_cases.c lists
+ * the settings to test. */
 #ifndef TESTS_REFERENCE_CONVOLVE_H
 #define TESTS_REFERENCE_CONVOLVE_H
 
@@ -21,8 +21,8 @@ typedef struct {
 
 typedef enum { REF_LINEAR, REF_GAUSS, REF_UNSHARP, REF_MAGNITUDE } RefKind;
 
-/* LINEAR: weights c / divisor. GAUSS, UNSHARP: axis[i] axis[j] / divisor. MAGNITUDE: c and its
- * transpose, factor r / divisor. */
+/* LINEAR: weights c / divisor. GAUSS, UNSHARP: axis[i] axis[j] / divisor. MAGNITUDE: c and its transpose, factor r /
+ * divisor. */
 typedef struct {
   RefKind kind;
   int w, h, ax, ay;
@@ -34,15 +34,14 @@ typedef struct {
 
 typedef enum { REF_HALF_EVEN, REF_HALF_UP } RefRounding;
 
-/* Makes the integer kernel of a setting, for samples of `bits` bits. Returns false if the text or
- * the size of the sums must be refused. */
+/* Makes the integer kernel of a setting, for samples of `bits` bits. Returns false if the text or the size of the sums
+ * must be refused. */
 bool ref_kernel_make (const RefSetting *s, int bits, RefKernel *k);
 /* Returns n / d + bias, computed exactly and rounded to the nearest integer; d > 0. */
 int64_t ref_round (__int128 n, int64_t d, double bias, RefRounding rounding);
 /* Returns the integer nearest to sqrt (n). */
 int64_t ref_root (int64_t n);
-/* Returns the index of the sample that border handling uses for index `at` of n samples; -1:
- * outside. */
+/* Returns the index of the sample that border handling uses for index `at` of n samples; -1: outside. */
 int ref_border (const char *border, int at, int n);
 
 extern const char *const ref_convolve_settings[], *const ref_convolve_large_settings[];
@@ -50,8 +49,7 @@ extern const char *const ref_convolve_bad_settings[], *const ref_convolve_bad_8b
 extern const char *const ref_convolve_sanitize_settings[];
 /* Writes random parameters as text; their sums may be too large. */
 void ref_convolve_random (char *text, size_t size, uint64_t *state);
-/* Replaces the abbreviations that convolve_cases.c explains by a kernel. Returns NULL if there are
- * none; the caller frees the result. */
+/* Replaces the abbreviations that convolve_cases.c explains by a kernel; NULL if there are none. */
 char *ref_convolve_expand (const char *text);
 
 #endif

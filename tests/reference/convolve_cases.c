@@ -1,23 +1,21 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * convolve_cases.c: the settings with which the convolution is tested. In this file ',' separates
- * the numbers of a kernel. */
+ * convolve_cases.c: the settings with which the convolution is tested. In this file ',' separates the numbers of a
+ * kernel. */
 #include "convolve.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* A setting may abbreviate a kernel:
- *   any=WxH, sym=WxH, outer=WxH   random weights; equal when rotated by 180
- *                                 degrees; a column times a row
+ *   any=WxH, sym=WxH, outer=WxH   random weights; equal when rotated by 180 degrees; a column times a row
  *   weights=B (4)   signed integers of B bits; 0: decimal fractions
  *   seed=N (1)      another random kernel
- * ref_convolve_expand replaces these by `kernel`, and adds a divisor if the sum is small. The list
- * has a kernel at every side length at which a variant could begin or end. */
+ * ref_convolve_expand replaces these by `kernel`, and adds a divisor if the sum is small. The list has a kernel at
+ * every side length at which a variant could begin or end. */
 const char *const ref_convolve_settings[] = {
   /* all_formats in sweep.c combines the first six with every format. */
   "preset=gauss", "kernel=1,-2,3;-4,50,6;7,-8,-9 bias=3 gray=mean", "preset=box kernel-size=7 border=wrap",
@@ -133,18 +131,11 @@ random_double (uint64_t *state)
 static double
 random_value (double range, uint64_t *state)
 {
-  double value = (2 * random_double (state) - 1) * range;
+  static const double steps[] = { 1, 4, 1000 };
+  const double value = (2 * random_double (state) - 1) * range;
+  const uint64_t which = below (state, 4);
 
-  switch (below (state, 4)) {
-    case 0:
-      return round (value);
-    case 1:
-      return round (value * 4) / 4;
-    case 2:
-      return round (value * 1000) / 1000;
-    default:
-      return value;
-  }
+  return which < 3 ? round (value * steps[which]) / steps[which] : value;
 }
 
 static void
@@ -226,45 +217,48 @@ make_shape (const Shape *s, double *t)
     t[i] = s->weights ? -1 - t[i] : -t[i];
 }
 
+/* Reads a word; returns whether it is one of those explained above. */
+static bool
+read_word (Shape *s, const char *word)
+{
+  static const char *const kinds[] = { "any=", "outer=", "sym=" };
+
+  for (size_t i = 0; i < G_N_ELEMENTS (kinds); i++)
+    if (g_str_has_prefix (word, kinds[i])) {
+      if (sscanf (word + strlen (kinds[i]), "%dx%d", &s->w, &s->h) == 2 && s->w >= 1 && s->w <= 64 && s->h >= 1 &&
+          s->h <= 64)
+        s->kind = kinds[i][0];
+      return true;
+    }
+  return sscanf (word, "weights=%d", &s->weights) == 1 || sscanf (word, "seed=%" SCNu64, &s->seed) == 1;
+}
+
 char *
 ref_convolve_expand (const char *text)
 {
-  enum { ROOM = 65536 + 64 * 64 * 16 };
-  static const char *const kinds[] = { "any=", "outer=", "sym=" };
-  char *out = malloc (ROOM), word[KC_TEXT];
+  g_auto (GStrv) words = g_strsplit (text, " ", -1);
+  GString *out = g_string_new ("kernel="), *others = g_string_new ("");
   Shape s = { .weights = 4, .seed = 1 };
-  double *t = malloc (sizeof *t * 64 * 64), sum = 0, size = 0;
-  size_t used = 0;
+  double t[64 * 64], sum = 0, size = 0;
 
-  /* First reads the abbreviation; the loop at the end copies all other words. */
-  for (const char *at = text; out && t && sscanf (at, "%319s", word) == 1;
-      at += strcspn (at, " "), at += strspn (at, " ")) {
-    for (int i = 0; i < 3; i++)
-      if (strncmp (word, kinds[i], strlen (kinds[i])) == 0 &&
-          sscanf (word + strlen (kinds[i]), "%dx%d", &s.w, &s.h) == 2 && s.w >= 1 && s.w <= 64 && s.h >= 1 && s.h <= 64)
-        s.kind = kinds[i][0];
-    if (sscanf (word, "weights=%d", &s.weights) == 1 || sscanf (word, "seed=%" SCNu64, &s.seed) == 1)
-      continue;
-  }
-  if (!out || !t || !s.kind) {
-    free (out);
-    free (t);
+  for (char **word = words; *word; word++)
+    if (!read_word (&s, *word))
+      g_string_append_printf (others, " %s", *word);
+  if (!s.kind) {
+    g_string_free (out, true);
+    g_string_free (others, true);
     return NULL;
   }
   make_shape (&s, t);
-  used = (size_t) snprintf (out, ROOM, "kernel=");
   for (int i = 0; i < s.w * s.h; i++) {
-    used += (size_t) snprintf (out + used, ROOM - used, "%s%.10g", i == 0 ? "" : i % s.w ? "," : ";", t[i]);
+    g_string_append_printf (out, "%s%.10g", i == 0 ? "" : i % s.w ? "," : ";", t[i]);
     sum += t[i];
     size += t[i] * t[i];
   }
   /* With this divisor most results are within the range. */
   if (fabs (sum) < sqrt (size) / 3)
-    used += (size_t) snprintf (out + used, ROOM - used, " divisor=%.0f", fmin (1e9, ceil (sqrt (size) / 2)));
-  for (const char *at = text; sscanf (at, "%319s", word) == 1; at += strcspn (at, " "), at += strspn (at, " "))
-    if (!strstr (word, "any=") && !strstr (word, "outer=") && !strstr (word, "sym=") && !strstr (word, "weights=") &&
-        !strstr (word, "seed="))
-      used += (size_t) snprintf (out + used, ROOM - used, " %s", word);
-  free (t);
-  return out;
+    g_string_append_printf (out, " divisor=%.0f", fmin (1e9, ceil (sqrt (size) / 2)));
+  g_string_append (out, others->str);
+  g_string_free (others, true);
+  return g_string_free (out, false);
 }

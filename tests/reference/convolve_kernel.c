@@ -5,7 +5,6 @@
  * defines them, and the exact rounding. */
 #include "convolve.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -139,24 +138,24 @@ make_taps (const RefSetting *s, Taps *taps)
 
   memset (taps, 0, sizeof *taps);
   taps->w = taps->h = 1;
-  if (strcmp (s->preset, "custom") == 0)
+  if (g_str_equal (s->preset, "custom"))
     return read_kernel (s->kernel, taps);
-  if (strcmp (s->preset, "identity") == 0)
+  if (g_str_equal (s->preset, "identity"))
     taps->t[0] = 1;
-  if (strcmp (s->preset, "box") == 0) {
+  if (g_str_equal (s->preset, "box")) {
     taps->w = taps->h = s->kernel_size;
     for (int i = 0; i < taps->w * taps->h; i++)
       taps->t[i] = 1;
   }
-  if (strcmp (s->preset, "sharpen") == 0)
+  if (g_str_equal (s->preset, "sharpen"))
     three_by_three (taps, (double[]) { 0, -a, 0, -a, 1 + 4 * a, -a, 0, -a, 0 });
-  if (strcmp (s->preset, "laplace") == 0)
+  if (g_str_equal (s->preset, "laplace"))
     three_by_three (taps, (double[]) { 0, 1, 0, 1, -4, 1, 0, 1, 0 });
-  if (strcmp (s->preset, "emboss") == 0)
+  if (g_str_equal (s->preset, "emboss"))
     make_emboss (s, taps);
-  if (strcmp (s->preset, "log") == 0)
+  if (g_str_equal (s->preset, "log"))
     make_log (s, taps);
-  if (strcmp (s->preset, "motion") == 0)
+  if (g_str_equal (s->preset, "motion"))
     make_motion (s, taps);
   return true;
 }
@@ -185,8 +184,7 @@ is_integer (double value, int64_t *integer)
   return true;
 }
 
-/* Scales by the smallest 2^n at which all taps and the divisor are integers, and returns n; -1:
- * there is none. */
+/* Scales by the smallest 2^n at which all taps and the divisor are integers, and returns n; -1: there is none. */
 static int
 make_exact (const Taps *taps, double d, RefKernel *k)
 {
@@ -312,7 +310,7 @@ make_gauss (const RefSetting *s, int bits, RefKernel *k)
 static bool
 make_magnitude (const RefSetting *s, RefKernel *k)
 {
-  int m = strcmp (s->preset, "scharr") == 0 ? 3 : 1, n = strcmp (s->preset, "sobel") == 0 ? 2 : m == 3 ? 10 : 1;
+  int m = g_str_equal (s->preset, "scharr") ? 3 : 1, n = g_str_equal (s->preset, "sobel") ? 2 : m == 3 ? 10 : 1;
   double d = s->divisor == 0 ? 1 : s->divisor;
   int64_t c[9] = { -m, 0, m, -n, 0, n, -m, 0, m };
   bool exact = false;
@@ -339,7 +337,7 @@ bool
 ref_kernel_make (const RefSetting *s, int bits, RefKernel *k)
 {
   memset (k, 0, sizeof *k);
-  if (strcmp (s->preset, "gauss") == 0 || strcmp (s->preset, "unsharp") == 0) {
+  if (g_str_equal (s->preset, "gauss") || g_str_equal (s->preset, "unsharp")) {
     make_gauss (s, bits, k);
     k->kind = REF_GAUSS;
     if (s->preset[0] == 'u') {
@@ -349,7 +347,7 @@ ref_kernel_make (const RefSetting *s, int bits, RefKernel *k)
     }
     return true;
   }
-  if (strcmp (s->preset, "sobel") == 0 || strcmp (s->preset, "prewitt") == 0 || strcmp (s->preset, "scharr") == 0) {
+  if (g_str_equal (s->preset, "sobel") || g_str_equal (s->preset, "prewitt") || g_str_equal (s->preset, "scharr")) {
     k->kind = REF_MAGNITUDE;
     return make_magnitude (s, k);
   }
@@ -375,14 +373,12 @@ compare_part (double f, int64_t d, int64_t z)
   return up > 0 || left < right ? -1 : left > right;
 }
 
-/* Rounds n / d + bias to the nearest integer, bias >= 0; `half` rounds halves: 0 to even, 1 up, -1
- * down. */
+/* Rounds n / d + bias to the nearest integer, bias >= 0; `half` rounds halves: 0 to even, 1 up, -1 down. */
 static int64_t
 round_part (__int128 n, int64_t d, double bias, int half)
 {
   double whole = floor (bias);
   __int128 q = n / d, rest = n % d;
-  int first, second;
 
   if (rest < 0) {
     rest += d;
@@ -390,17 +386,14 @@ round_part (__int128 n, int64_t d, double bias, int half)
   }
   q += (__int128) whole;
   /* rest / d + part lies in 0 .. 2: has it passed 1/2, and 3/2? */
-  first = compare_part (bias - whole, d, d - 2 * (int64_t) rest);
-  second = compare_part (bias - whole, d, 3 * d - 2 * (int64_t) rest);
-  for (int i = 0; i < 2; i++) {
-    int passed = i == 0 ? first : second;
+  for (int halves = 1; halves <= 3; halves += 2) {
+    const int passed = compare_part (bias - whole, d, halves * d - 2 * (int64_t) rest);
 
-    if (passed > 0 || (passed == 0 && (half > 0 || (half == 0 && q % 2 != 0))))
-      q++;
-    else
+    if (passed < 0 || (passed == 0 && (half < 0 || (half == 0 && q % 2 == 0))))
       break;
+    q++;
   }
-  return q > INT64_MAX ? INT64_MAX : q < -INT64_MAX ? -INT64_MAX : (int64_t) q;
+  return (int64_t) CLAMP (q, -INT64_MAX, INT64_MAX);
 }
 
 int64_t
@@ -428,14 +421,14 @@ ref_border (const char *border, int at, int n)
 {
   if (at >= 0 && at < n)
     return at;
-  if (strcmp (border, "constant") == 0)
+  if (g_str_equal (border, "constant"))
     return -1;
-  if (strcmp (border, "wrap") == 0) {
+  if (g_str_equal (border, "wrap")) {
     while (at < 0)
       at += n;
     return at % n;
   }
-  if (strcmp (border, "reflect101") == 0) {
+  if (g_str_equal (border, "reflect101")) {
     while (n > 1 && (at < 0 || at >= n))
       at = at < 0 ? -at : 2 * (n - 1) - at;
     return n > 1 ? at : 0;

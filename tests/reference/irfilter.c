@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * irfilter.c: the recursive filter straight from its contract (cuda/irfilter/irfilter.h):
- * each window is copied in its quadrant's direction, with what lies outside beside it, and
- * then filtered row by row, sample by sample. */
+ * irfilter.c: the recursive filter straight from its contract (cuda/irfilter/irfilter.h): each window is copied in its
+ * quadrant's direction, with what lies outside beside it, and then filtered row by row, sample by sample. */
 #include "irfilter.h"
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define TINY 0x1p-60f
@@ -44,8 +42,7 @@ index_of (const Planes *p, int n1, int n2)
   return (size_t) (n1 + PAD) * (size_t) p->pitch + (size_t) (n2 + PAD);
 }
 
-/* Computes the state outside one edge, `above` or to the left: along[n] for n >= 0; before
- * that it is the corner. */
+/* Computes the state outside one edge, `above` or to the left: along[n] for n >= 0; before that it is the corner. */
 static void
 settle_edge (const Planes *p, int m, int n, bool above, const float *a, const float *b, float corner, float *along)
 {
@@ -117,27 +114,19 @@ walk_fma (const Planes *p, int m, const RefIrSet *set, int w, int h)
 #define WALK walk
 #endif
 
-/* Returns false if memory is out; the caller frees p->x and p->y. */
-static bool
+/* The caller frees p->x and p->y. */
+static void
 filter_window (const Window *win, int m, const RefIrSet *set, Planes *p)
 {
-  size_t n = (size_t) (win->w + PAD) * (size_t) (win->h + PAD);
-  float *along = malloc (sizeof *along * (size_t) (win->w > win->h ? win->w : win->h));
+  const int n = (win->w + PAD) * (win->h + PAD);
+  g_autofree float *along = g_new (float, MAX (win->w, win->h));
 
-  p->pitch = win->w + PAD;
-  p->x = malloc (sizeof *p->x * n);
-  p->y = malloc (sizeof *p->y * n);
-  if (!along || !p->x || !p->y) {
-    free (along);
-    return false;
-  }
+  *p = (Planes) { g_new (float, n), g_new (float, n), win->w + PAD };
   for (int n1 = -PAD; n1 < win->h; n1++)
     for (int n2 = -PAD; n2 < win->w; n2++)
       p->x[index_of (p, n1, n2)] = input (win, n1, n2);
   fill_outside (p, win, m, set, along);
   WALK (p, m, set, win->w, win->h);
-  free (along);
-  return true;
 }
 
 /* ---- one pass ----------------------------------------------------------- */
@@ -157,9 +146,7 @@ typedef struct {
 static int
 cores (int n, int margin)
 {
-  int c = n / (2 * margin);
-
-  return c < 1 ? 1 : c > 4 ? 4 : c;
+  return CLAMP (n / (2 * margin), 1, 4);
 }
 
 static Span
@@ -168,21 +155,17 @@ span (int n, int margin, int i, bool backwards)
   int c = cores (n, margin);
   Span s = { .core = i * n / c, .core_end = (i + 1) * n / c };
 
-  s.window = s.core;
-  s.window_end = s.core_end;
-  if (backwards)
-    s.window_end = s.core_end + margin > n ? n : s.core_end + margin;
-  else
-    s.window = s.core - margin < 0 ? 0 : s.core - margin;
+  s.window = backwards ? s.core : MAX (s.core - margin, 0);
+  s.window_end = backwards ? MIN (s.core_end + margin, n) : s.core_end;
   s.inner = backwards ? s.window_end < n : s.window > 0;
   return s;
 }
 
-/* Filters core (i, j) of a quadrant into y, a plane like x. Returns false if memory is out. */
-static bool
+/* Filters core (i, j) of a quadrant into y, a plane like x. */
+static void
 filter_core (const Plane *in, const RefIrPass *pass, int q, int i, int j, float *y)
 {
-  bool left = q & 1, up = q & 2, good;
+  bool left = q & 1, up = q & 2;
   Span sx = span (in->w, pass->warmup_margin, i, left), sy = span (in->h, pass->warmup_margin, j, up);
   int x0 = left ? sx.window_end - 1 : sx.window, y0 = up ? sy.window_end - 1 : sy.window;
   Window win = {
@@ -196,32 +179,29 @@ filter_core (const Plane *in, const RefIrPass *pass, int q, int i, int j, float 
   };
   Planes p;
 
-  good = filter_window (&win, pass->m, &pass->set[q], &p);
-  for (int row = sy.core; good && row < sy.core_end; row++)
+  filter_window (&win, pass->m, &pass->set[q], &p);
+  for (int row = sy.core; row < sy.core_end; row++)
     for (int column = sx.core; column < sx.core_end; column++)
-      y[(size_t) row * (size_t) in->w + (size_t) column] =
-          p.y[index_of (&p, up ? y0 - row : row - y0, left ? x0 - column : column - x0)];
-  free (p.x);
-  free (p.y);
-  return good;
+      y[row * in->w + column] = p.y[index_of (&p, up ? y0 - row : row - y0, left ? x0 - column : column - x0)];
+  g_free (p.x);
+  g_free (p.y);
 }
 
-/* Filters `in` to r; y has room for all quadrants. Returns false if memory is out. */
-static bool
+/* Filters `in` to r; y has room for all quadrants. */
+static void
 filter_pass (const Plane *in, const RefIrPass *pass, float offset, float *y, float *r)
 {
   size_t n = (size_t) in->w * (size_t) in->h;
   int nx = cores (in->w, pass->warmup_margin), ny = cores (in->h, pass->warmup_margin);
-  bool good = true;
 
 #ifdef _OPENMP
-#pragma omp parallel for schedule(dynamic) reduction(&& : good) if (n > 20000)
+#pragma omp parallel for schedule(dynamic) if (n > 20000)
 #endif
   for (int i = 0; i < REF_IR_QUADRANTS * nx * ny; i++) {
     int q = i / (nx * ny), core = i % (nx * ny);
 
     if (pass->set[q].used)
-      good = filter_core (in, pass, q, core % nx, core / nx, y + (size_t) q * n) && good;
+      filter_core (in, pass, q, core % nx, core / nx, y + (size_t) q * n);
   }
   for (size_t i = 0; i < n; i++) {
     r[i] = fmaf (pass->through, in->x[i], offset);
@@ -229,36 +209,26 @@ filter_pass (const Plane *in, const RefIrPass *pass, float offset, float *y, flo
       if (pass->set[q].used)
         r[i] += y[(size_t) q * n + i];
   }
-  return good;
 }
 
-static bool
+static void
 filter_plane (const RefIrDesign *d, bool chroma, int bits, KcPlane *plane)
 {
-  size_t n = (size_t) plane->w * (size_t) plane->h;
-  float *x, *r, *y, max = (float) ((1 << bits) - 1);
-  bool good;
+  const int n = plane->w * plane->h, max = (1 << bits) - 1;
+  g_autofree float *x = g_new (float, n), *r = g_new (float, n), *y = g_new (float, n * REF_IR_QUADRANTS);
 
   if (n == 0) /* the second field of a frame of one row */
-    return true;
-  x = malloc (sizeof *x * n);
-  r = malloc (sizeof *r * n);
-  y = malloc (sizeof *y * n * REF_IR_QUADRANTS);
-  good = x && r && y;
-  for (size_t i = 0; good && i < n; i++)
+    return;
+  for (int i = 0; i < n; i++)
     x[i] = (float) ((int) plane->v[i] - (chroma ? 1 << (bits - 1) : 0));
-  for (int i = 0; good && i < d->n; i++) {
+  for (int i = 0; i < d->n; i++) {
     Plane in = { x, plane->w, plane->h, d->zero };
 
-    good = filter_pass (&in, &d->pass[i], chroma ? d->pass[i].chroma_offset : d->pass[i].luma_offset, y, r);
-    memcpy (x, r, sizeof *x * n);
+    filter_pass (&in, &d->pass[i], chroma ? d->pass[i].chroma_offset : d->pass[i].luma_offset, y, r);
+    memcpy (x, r, sizeof *x * (size_t) n);
   }
-  for (size_t i = 0; good && i < n; i++)
-    plane->v[i] = isnan (x[i]) ? 0 : (uint32_t) rintf (fminf (fmaxf (x[i], 0), max));
-  free (x);
-  free (r);
-  free (y);
-  return good;
+  for (int i = 0; i < n; i++)
+    plane->v[i] = isnan (x[i]) ? 0 : (uint32_t) rintf (fminf (fmaxf (x[i], 0), (float) max));
 }
 
 /* ---- frames ------------------------------------------------------------- */
@@ -285,43 +255,41 @@ reference (const CfFilter *filter, const CfVideo *video, const CfCommon *common,
     const CfImage *const *frames, int n_frames, const CfImage *out)
 {
   const CfFormatInfo *info = cf_format_info (video->format);
+  g_autofree RefIrDesign *d = g_new (RefIrDesign, 1);
   RefIrSetting s = setting_of (filter, params);
-  RefIrDesign *d = malloc (sizeof *d);
-  bool good = d && ref_ir_design (&s, info->bits, d);
 
   (void) n_frames;
-  for (int c = 0; good && c < info->n_components; c++) {
+  if (!ref_ir_design (&s, info->bits, d))
+    return false;
+  for (int c = 0; c < info->n_components; c++) {
     bool filtered = kc_is_filtered (info, c, common);
 
     if (!filtered)
       kc_copy_component (frames[0], out, c);
-    for (int f = 0; good && filtered && f < kc_fields (video); f++) {
+    for (int f = 0; filtered && f < kc_fields (video); f++) {
       KcPlane plane = kc_unpack (video, frames[0], c, f);
 
-      good = plane.v && filter_plane (d, info->comp[c].role == CF_ROLE_CHROMA, info->bits, &plane);
-      if (good)
-        kc_pack (video, out, c, f, &plane);
-      free (plane.v);
+      filter_plane (d, info->comp[c].role == CF_ROLE_CHROMA, info->bits, &plane);
+      kc_pack (video, out, c, f, &plane);
+      g_free (plane.v);
     }
   }
-  free (d);
-  return good;
+  return true;
 }
 
 /* The parameter pole-radius has to be the same, too. */
 static bool
 accepts (const CfFilter *filter, const CfVideo *video, const void *params)
 {
+  g_autofree RefIrDesign *d = g_new (RefIrDesign, 1);
   RefIrSetting s = setting_of (filter, params);
-  RefIrDesign *d = malloc (sizeof *d);
-  bool good = d && ref_ir_design (&s, cf_format_info (video->format)->bits, d);
+  bool good = ref_ir_design (&s, cf_format_info (video->format)->bits, d);
   double radius = kc_param_double (filter, params, "pole-radius");
 
   if (good && fabs (radius - d->radius) > 1e-7) {
     printf ("pole radius %.12g instead of %.12g\n", radius, d->radius);
     good = false;
   }
-  free (d);
   return good;
 }
 
@@ -331,46 +299,32 @@ accepts (const CfFilter *filter, const CfVideo *video, const void *params)
 static bool
 filter_words (const char *words, unsigned quadrants, bool zero, bool whole, KcPlane *plane)
 {
-  char *text = ref_ir_expand (words), *numerator, *denominator;
-  RefIrSetting s = { .preset = "custom", .quadrants = quadrants, .zero = zero };
-  RefIrDesign *d = malloc (sizeof *d);
-  bool good = text && d;
+  g_autofree char *text = ref_ir_expand (words);
+  g_autofree RefIrDesign *d = g_new (RefIrDesign, 1);
+  char *denominator = strstr (text, " denominator=");
+  RefIrSetting s = { .preset = "custom", .quadrants = quadrants, .zero = zero,
+    .numerator = text + strlen ("numerator="), .denominator = denominator + strlen (" denominator=") };
 
-  if (good) {
-    numerator = strstr (text, "numerator=");
-    denominator = strstr (text, " denominator=");
-    *denominator = '\0';
-    s.numerator = numerator + strlen ("numerator=");
-    s.denominator = denominator + strlen (" denominator=");
-    good = ref_ir_design (&s, 16, d);
-    d->pass[0].warmup_margin = whole ? 16384 : d->pass[0].warmup_margin;
-    good = good && filter_plane (d, false, 16, plane);
-  }
-  free (text);
-  free (d);
-  return good;
+  *denominator = '\0';
+  if (!ref_ir_design (&s, 16, d))
+    return false;
+  d->pass[0].warmup_margin = whole ? 16384 : d->pass[0].warmup_margin;
+  filter_plane (d, false, 16, plane);
+  return true;
 }
 
 /* Filters a row or a column of 8-bit samples. Returns 0 if the result is the expected one. */
 static int
 check_line (const char *what, RefIrSetting s, bool down, int n, const uint32_t *in, const uint32_t *expected)
 {
-  uint32_t v[8];
+  g_autofree uint32_t *v = g_memdup2 (in, sizeof *in * (size_t) n);
+  g_autofree RefIrDesign *d = g_new (RefIrDesign, 1);
   KcPlane plane = { v, down ? 1 : n, down ? n : 1 };
-  RefIrDesign *d = malloc (sizeof *d);
-  bool good;
+  bool good = ref_ir_design (&s, 8, d);
 
-  memcpy (v, in, sizeof *v * (size_t) n);
-  good = d && ref_ir_design (&s, 8, d) && filter_plane (d, false, 8, &plane) &&
-      memcmp (v, expected, sizeof *v * (size_t) n) == 0;
-  if (!good) {
-    printf ("the reference of %s:", what);
-    for (int i = 0; i < n; i++)
-      printf (" %u (%u)", v[i], expected[i]);
-    printf ("\n");
-  }
-  free (d);
-  return !good;
+  if (good)
+    filter_plane (d, false, 8, &plane);
+  return kc_wrong_samples (what, good, v, expected, n);
 }
 
 #define ROW(...) ((const uint32_t[]) { __VA_ARGS__ })
@@ -391,8 +345,8 @@ check_lines (void)
       failures += check_line ("an echo", s, down, 4, ROW (8, 0, 0, 16), expected);
       failures += check_line ("an echo across", s, !down, 4, ROW (8, 0, 0, 16), ROW (8, 0, 0, 16));
     }
-  /* The same after an endless run of 16, which has settled at 32: 16 + 16, 0 + 16, ...
-   * Then the taps of x: x[n] + 0.5 x[n - 1]; halves to even. */
+  /* The same after an endless run of 16, which has settled at 32: 16 + 16, 0 + 16, ... Then the taps of x:
+   * x[n] + 0.5 x[n - 1]; halves to even. */
   s.quadrants = 1, s.zero = false, s.denominator = "0,0.5;0,0";
   failures += check_line ("a settled echo", s, false, 5, ROW (16, 0, 0, 0, 0), ROW (32, 16, 8, 4, 2));
   s.denominator = NULL, s.numerator = "1,0.5;0,0";
@@ -408,8 +362,8 @@ check_lines (void)
   return failures;
 }
 
-/* Radii that are known exactly: of products of two axes, of a pair of poles of radius
- * sqrt 0.72, and of 1 - p z1 - q z2, which is |p| + |q|. */
+/* Radii that are known exactly: of products of two axes, of a pair of poles of radius sqrt 0.72, and of
+ * 1 - p z1 - q z2, which is |p| + |q|. */
 static int
 check_radii (void)
 {
@@ -422,7 +376,7 @@ check_radii (void)
   };
   int failures = 0;
 
-  for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+  for (size_t i = 0; i < G_N_ELEMENTS (known); i++) {
     double b[REF_IR_SIDE][REF_IR_SIDE] = { { 0, known[i].b01, known[i].b02 }, { known[i].b10, known[i].b11 } };
     double radius = ref_ir_pole_radius (3, b);
 
@@ -434,8 +388,8 @@ check_radii (void)
   return failures;
 }
 
-/* Compares a small plane with the same samples inside a large plane that extends its
- * edges: the results have to be equal. `cut`: the small plane is divided into cores. */
+/* Compares a small plane with the same samples inside a large plane that extends its edges: the results have to be
+ * equal. `cut`: the small plane is divided into cores. */
 static int
 check_edges (const char *words, unsigned quadrants, bool cut)
 {
@@ -451,7 +405,7 @@ check_edges (const char *words, unsigned quadrants, bool cut)
   for (int i = 0; i < WIDE * HIGH; i++) {
     int x = i % WIDE - AROUND, y = i / WIDE - AROUND;
 
-    large[i] = small[(y < 0 ? 0 : y >= H ? H - 1 : y) * W + (x < 0 ? 0 : x >= W ? W - 1 : x)];
+    large[i] = small[CLAMP (y, 0, H - 1) * W + CLAMP (x, 0, W - 1)];
   }
   good = filter_words (words, quadrants, false, !cut, &plane) && filter_words (words, quadrants, true, true, &padded);
   for (int i = 0; i < W * H; i++)
@@ -477,8 +431,8 @@ check_reference (void)
   return failures;
 }
 
-/* Several strips of columns and chunks of rows, complete ones and one sample more or less;
- * frames with cores of many sizes. */
+/* Several strips of columns and chunks of rows, complete ones and one sample more or less; frames with cores of many
+ * sizes. */
 static const int more_sizes[][2] = {
   { 95, 40 }, { 97, 41 }, { 161, 23 }, { 256, 33 }, { 258, 64 }, { 385, 19 }, { 511, 37 }, { 515, 12 }, { 641, 130 },
   { 130, 259 }, { 1025, 5 }, { 7, 700 }, { 1, 300 }, { 33, 192 }, { 2049, 2 }, { 320, 240 }, { 0 }

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * irfilter.h: the reference of the recursive filter, written from its contract
- * (cuda/irfilter/irfilter.h) alone. irfilter_poles.c computes the pole radius,
- * irfilter_design.c turns settings into constants, irfilter.c filters with them,
- * irfilter_cases.c lists the settings of the tests. */
+ * irfilter.h: the reference of the recursive filter, written from its contract (cuda/irfilter/irfilter.h) alone.
+ * irfilter_poles.c computes the pole radius, irfilter_design.c turns settings into constants, irfilter.c filters with
+ * them, irfilter_cases.c lists the settings of the tests. */
 #ifndef TESTS_REFERENCE_IRFILTER_H
 #define TESTS_REFERENCE_IRFILTER_H
 
@@ -57,8 +56,7 @@ extern const char *const ref_ir_settings[], *const ref_ir_large_settings[];
 extern const char *const ref_ir_bad_settings[], *const ref_ir_sanitize_settings[];
 /* Prints random parameters as text; not all of them are stable. */
 void ref_ir_random (char *text, size_t size, uint64_t *state);
-/* Replaces the words that irfilter_cases.c explains by coefficients. Returns a text to be
- * freed, or NULL if `text` has no such words. */
+/* Replaces the words that irfilter_cases.c explains by coefficients; NULL if `text` has no such words. */
 char *ref_ir_expand (const char *text);
 
 #endif

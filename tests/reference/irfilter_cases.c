@@ -8,28 +8,25 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 /* A setting may describe coefficients by a few words instead of numbers:
  *   poles=M       numerator and denominator, M x M
  *   sets=M        a file with other coefficients for each quadrant
- *   equal=M       numerator and denominator, all poles of both axes near R, as far
- *                 apart as rounding to float separates them: the response of M - 1
- *                 such poles decays later than that of one, so that what lies outside
- *                 a core's window is visible in 16 bits. (Not R = 0.5, where nothing
- *                 is rounded: the radius of six exactly equal poles cannot be computed
- *                 to nine digits.)
+ *   equal=M       numerator and denominator, all poles of both axes near R, as far apart as rounding to float
+ *                 separates them: the response of M - 1 such poles decays later than that of one, so that what lies
+ *                 outside a core's window is visible in 16 bits. (Not R = 0.5, where nothing is rounded: the radius of
+ *                 six exactly equal poles cannot be computed to nine digits.)
  *   radius=R (0.7)  the largest pole radius, exactly; from 1 on it is unstable
  *   mix=X (0.1)   how far the denominator is from a product of two axes
  *   seed=N (1)    other coefficients
  *   use=QUADRANTS (se+sw+ne+nw)  quadrants in the file
  *   through=P, offset=O (0)      in the file
  *   json=TEXT     a file with this text
- * ref_ir_expand replaces them by parameters. The pole radius decides into how many cores a
- * plane is divided: the warm-up margin is 8 samples for a radius of 0.1, 24 for 0.5, 120
- * for 0.87. */
+ * ref_ir_expand replaces them by parameters. The pole radius decides into how many cores a plane is divided: the
+ * warm-up margin is 8 samples for a radius of 0.1, 24 for 0.5, 120 for 0.87. */
 const char *const ref_ir_settings[] = {
   /* The first six are tested with every format. */
   "preset=smooth", "sets=3 radius=0.3", "preset=highpass sigma=2 amount=1.5", "poles=5 radius=0.6 border=zero",
@@ -145,7 +142,7 @@ typedef struct {
   bool file, equal;
   double radius, mix, through, offset;
   uint64_t seed;
-  const char *json; /* ends at the next space */
+  const char *json;
   char use[32];
 } Shape;
 
@@ -166,8 +163,8 @@ random_axis (int m, double c[REF_IR_SIDE], uint64_t *state)
   }
 }
 
-/* Fills t->b: a product of two axes, perturbed by `mix`, and scaled by powers of the radius
- * so that the pole radius is s->radius. */
+/* Fills t->b: a product of two axes, perturbed by `mix`, and scaled by powers of the radius so that the pole radius is
+ * s->radius. */
 static void
 random_denominator (const Shape *s, RefIrTaps *t, uint64_t *state)
 {
@@ -217,8 +214,8 @@ impulse_size (const RefIrTaps *t)
   return size;
 }
 
-/* Fills t->a, scaled so that a flat plane becomes a quarter of itself; where the filter
- * oscillates too much for that, so that no sample grows much. */
+/* Fills t->a, scaled so that a flat plane becomes a quarter of itself; where the filter oscillates too much for that,
+ * so that no sample grows much. */
 static void
 random_numerator (const Shape *s, RefIrTaps *t, uint64_t *state)
 {
@@ -237,59 +234,52 @@ random_numerator (const Shape *s, RefIrTaps *t, uint64_t *state)
       t->a[k][l] = (float) (t->a[k][l] * (fabs (flat) > size / 4 ? 0.25 / flat : size > 1e-30 ? 0.5 / size : 0));
 }
 
-/* The file of the last setting; the filter reads it once, when the parameter is set. */
-static char file_name[64];
-
 static void
-remove_file (void)
+print_square (GString *out, int m, double t[REF_IR_SIDE][REF_IR_SIDE], const char *row, const char *end)
 {
-  (void) unlink (file_name);
-}
-
-static FILE *
-open_file (void)
-{
-  FILE *file;
-  int fd;
-
-  if (!file_name[0]) {
-    snprintf (file_name, sizeof file_name, "/tmp/kernelcheck-XXXXXX");
-    fd = mkstemp (file_name);
-    if (fd < 0 || close (fd) != 0 || atexit (remove_file) != 0)
-      file_name[0] = '\0';
-  }
-  file = file_name[0] ? fopen (file_name, "w") : NULL;
-  return file;
-}
-
-static void
-print_square (FILE *file, int m, double t[REF_IR_SIDE][REF_IR_SIDE], const char *row, const char *end)
-{
-  for (int k = 0; k < m; k++) {
-    fputs (k ? row : "", file);
+  for (int k = 0; k < m; k++)
     for (int l = 0; l < m; l++)
-      fprintf (file, "%s%.9g", l ? "," : "", t[k][l]);
-  }
-  fputs (end, file);
+      g_string_append_printf (out, "%s%.9g", l ? "," : k ? row : "", t[k][l]);
+  g_string_append (out, end);
 }
 
 static void
-print_file (const Shape *s, RefIrTaps t[REF_IR_QUADRANTS], FILE *file)
+print_file (const Shape *s, RefIrTaps t[REF_IR_QUADRANTS], GString *file)
 {
   static const char *const names[REF_IR_QUADRANTS] = { "se", "sw", "ne", "nw" };
 
   if (s->json) {
-    fprintf (file, "%.*s", (int) strcspn (s->json, " "), s->json);
+    g_string_append (file, s->json);
     return;
   }
-  fprintf (file, "{ \"m\": %d,\n  \"passthrough\": %.9g, \"offset\": %.9g", s->m, s->through, s->offset);
+  g_string_append_printf (file, "{ \"m\": %d,\n  \"passthrough\": %.9g, \"offset\": %.9g", s->m, s->through,
+      s->offset);
   for (int q = REF_IR_QUADRANTS - 1; q >= 0; q--)
     if (strstr (s->use, names[q])) {
-      fprintf (file, ",\n  \"%s\": { \"a\": [[", names[q]);
+      g_string_append_printf (file, ",\n  \"%s\": { \"a\": [[", names[q]);
       print_square (file, s->m, t[q].a, "], [", "]],\n    \"b\": [[");
       print_square (file, s->m, t[q].b, "], [", "]] }");
     }
-  fputs (" }\n", file);
+  g_string_append (file, " }\n");
+}
+
+/* Fills this process's file, which lies in memory: the filter reads it once, when the parameter is set. Returns its
+ * descriptor. */
+static int
+write_file (const Shape *s, RefIrTaps t[REF_IR_QUADRANTS])
+{
+  static pid_t owner;
+  static int fd;
+  GString *text = g_string_new ("");
+
+  if (owner != getpid ())
+    fd = memfd_create ("coefficients", 0);
+  owner = getpid ();
+  print_file (s, t, text);
+  if (ftruncate (fd, 0) != 0 || pwrite (fd, text->str, text->len, 0) != (ssize_t) text->len)
+    g_error ("the file of coefficients cannot be written");
+  g_string_free (text, true);
+  return fd;
 }
 
 /* Reads a word; returns whether it is one of those explained above. */
@@ -300,7 +290,7 @@ read_word (Shape *s, const char *word)
     return true;
   if (sscanf (word, "equal=%d", &s->m) == 1)
     return s->equal = true;
-  if (sscanf (word, "sets=%d", &s->m) == 1 || strncmp (word, "json=", 5) == 0) {
+  if (sscanf (word, "sets=%d", &s->m) == 1 || g_str_has_prefix (word, "json=")) {
     s->file = true;
     s->json = word[0] == 'j' ? word + 5 : s->json;
     return true;
@@ -312,11 +302,10 @@ read_word (Shape *s, const char *word)
 
 /* Prints the coefficients as parameters: the two texts, or the name of a file. */
 static void
-print_setting (const Shape *s, FILE *out)
+print_setting (const Shape *s, GString *out)
 {
   uint64_t state = s->seed * 131 + (uint64_t) s->m;
   RefIrTaps t[REF_IR_QUADRANTS] = { 0 };
-  FILE *file;
 
   for (int q = 0; q < (s->json ? 0 : s->file ? REF_IR_QUADRANTS : 1); q++) {
     t[q].m = s->m;
@@ -327,41 +316,30 @@ print_setting (const Shape *s, FILE *out)
     random_denominator (s, &t[q], &state);
     random_numerator (s, &t[q], &state);
   }
-  if (!s->file) {
-    fputs ("numerator=", out);
-    print_square (out, s->m, t[0].a, ";", " denominator=");
-    print_square (out, s->m, t[0].b, ";", "");
+  if (s->file) {
+    g_string_append_printf (out, "coefficients=/proc/self/fd/%d", write_file (s, t));
     return;
   }
-  file = open_file ();
-  if (file) {
-    print_file (s, t, file);
-    (void) fclose (file);
-  }
-  fprintf (out, "coefficients=%s", file_name);
+  g_string_append (out, "numerator=");
+  print_square (out, s->m, t[0].a, ";", " denominator=");
+  print_square (out, s->m, t[0].b, ";", "");
 }
 
 char *
 ref_ir_expand (const char *text)
 {
+  g_auto (GStrv) words = g_strsplit (text, " ", -1);
   Shape s = { .radius = 0.7, .mix = 0.1, .seed = 1, .use = "se+sw+ne+nw" };
-  char *expanded = NULL;
-  size_t size, n;
-  FILE *out;
+  GString *others = g_string_new (""), *out;
 
-  for (const char *at = text; *at; at += strcspn (at, " "), at += strspn (at, " "))
-    (void) read_word (&s, at);
-  if ((!s.json && (s.m < 1 || s.m > REF_IR_SIDE)) || !(out = open_memstream (&expanded, &size)))
-    return NULL;
-  print_setting (&s, out);
-  for (const char *at = text; *at; at += n, at += strspn (at, " ")) {
-    n = strcspn (at, " ");
-    if (!read_word (&s, at))
-      fprintf (out, " %.*s", (int) n, at);
+  for (char **word = words; *word; word++)
+    if (!read_word (&s, *word))
+      g_string_append_printf (others, " %s", *word);
+  out = g_string_new ("");
+  if (s.json || (s.m >= 1 && s.m <= REF_IR_SIDE)) {
+    print_setting (&s, out);
+    g_string_append (out, others->str);
   }
-  if (fclose (out) != 0) {
-    free (expanded);
-    return NULL;
-  }
-  return expanded;
+  g_string_free (others, true);
+  return g_string_free (out, out->len == 0);
 }

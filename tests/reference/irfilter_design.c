@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * irfilter_design.c: the constants of presets, of texts and of files, as the contract
- * defines them. Where the contract does not say in which order doubles are added, they are
- * added row by row; floats of similar size add exactly in a double, so that any order gives
- * the same sum. */
+ * irfilter_design.c: the constants of presets, of texts and of files, as the contract defines them. Where the contract
+ * does not say in which order doubles are added, they are added row by row; floats of similar size add exactly in a
+ * double, so that any order gives the same sum. */
 #include "irfilter.h"
 
 #include <math.h>
@@ -133,7 +132,17 @@ read_file (const char *text, Taps *p)
 
 /* ---- presets ------------------------------------------------------------ */
 
-/* Fills a pass of smooth, times `factor`, the same in all quadrants. */
+/* Uses the same taps in all quadrants. */
+static void
+use_everywhere (const RefIrTaps *taps, Taps *p)
+{
+  for (int q = 0; q < REF_IR_QUADRANTS; q++) {
+    p->used[q] = true;
+    p->taps[q] = *taps;
+  }
+}
+
+/* Fills a pass of smooth, times `factor`. */
 static void
 smooth (double sigma, double factor, Taps *p)
 {
@@ -148,42 +157,35 @@ smooth (double sigma, double factor, Taps *p)
   taps.a[0][0] = factor * g;
   taps.a[0][1] = taps.a[1][0] = factor * (g * nu);
   taps.a[1][1] = factor * (g * (nu * nu));
-  for (int q = 0; q < REF_IR_QUADRANTS; q++) {
-    p->used[q] = true;
-    p->taps[q] = taps;
-  }
+  use_everywhere (&taps, p);
 }
 
 /* Fills the passes of a setting. Returns their number; 0 if it is refused. */
 static int
 make_passes (const RefIrSetting *s, int bits, Taps p[3])
 {
-  double mid = ldexp (1, bits - 1);
   RefIrTaps taps = { 0 };
 
   memset (p, 0, 3 * sizeof *p);
-  if (strcmp (s->preset, "smooth") == 0) {
+  if (g_str_equal (s->preset, "custom")) {
+    if (s->file)
+      return read_file (s->file, p);
+    if (!read_texts (s, &taps))
+      return 0;
+    use_everywhere (&taps, p);
+  } else if (g_str_equal (s->preset, "smooth")) {
     smooth (s->sigma, 1, p);
-  } else if (strcmp (s->preset, "soft") == 0) {
+  } else if (g_str_equal (s->preset, "soft")) {
     for (int i = 0; i < 3; i++)
       smooth (s->sigma / sqrt (3), 1, &p[i]);
     return 3;
-  } else if (strcmp (s->preset, "highpass") == 0) {
+  } else if (g_str_equal (s->preset, "highpass")) {
     smooth (s->sigma, -s->amount, p);
     p->through = s->amount;
-    p->offset = mid;
-  } else if (strcmp (s->preset, "sharpen") == 0) {
+    p->offset = ldexp (1, bits - 1);
+  } else if (g_str_equal (s->preset, "sharpen")) {
     smooth (s->sigma, -s->amount, p);
     p->through = 1 + s->amount;
-  } else if (strcmp (s->preset, "custom") == 0 && s->file) {
-    return read_file (s->file, p);
-  } else if (strcmp (s->preset, "custom") == 0) {
-    if (!read_texts (s, &taps))
-      return 0;
-    for (int q = 0; q < REF_IR_QUADRANTS; q++) {
-      p->used[q] = true;
-      p->taps[q] = taps;
-    }
   } else {
     return 0;
   }
@@ -260,7 +262,7 @@ margin_of (double radius, int m)
 {
   double margin = radius > 0 ? ceil (16.6 / log (1 / radius)) : 0;
 
-  return margin < m ? m : margin > MAX_SIZE ? MAX_SIZE : (int) margin;
+  return (int) CLAMP (margin, m, MAX_SIZE);
 }
 
 bool

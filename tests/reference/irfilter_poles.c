@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * irfilter_poles.c: the largest pole radius. With z1 = t and z2 = t e^(i f),
- * 1 - sum b[k,l] z1^k z2^l is a polynomial in t alone,
+ * irfilter_poles.c: the largest pole radius. With z1 = t and z2 = t e^(i f), 1 - sum b[k,l] z1^k z2^l is a polynomial
+ * in t alone,
  *   1 - c_1 t - c_2 t^2 - ...,  c_n = sum over k + l = n of b[k,l] e^(i l f),
- * and every point with |z1| = |z2| lies on one of these lines. So the radius is the
- * largest |s| over all f with s^n = c_1 s^(n-1) + ... + c_n: all roots at once on a grid of
- * f (O. Aberth, "Iteration methods for finding all zeros of a polynomial simultaneously",
- * 1973), then a refinement at the maxima of the grid. */
+ * and every point with |z1| = |z2| lies on one of these lines. So the radius is the largest |s| over all f with
+ * s^n = c_1 s^(n-1) + ... + c_n: all roots at once on a grid of f (O. Aberth, "Iteration methods for finding all zeros
+ * of a polynomial simultaneously", 1973), then a refinement at the maxima of the grid. */
 #include "irfilter.h"
 
+#include <complex.h>
 #include <math.h>
 #include <string.h>
 
@@ -21,9 +21,7 @@
 #define REFINEMENTS 26
 #define DEGREE (2 * (REF_IR_SIDE - 1))
 
-typedef struct {
-  double re, im;
-} Complex;
+typedef double complex Complex;
 
 typedef struct {
   int degree;
@@ -32,75 +30,57 @@ typedef struct {
 } Lines;
 
 static Complex
-add (Complex p, Complex q)
-{
-  return (Complex) { p.re + q.re, p.im + q.im };
-}
-
-static Complex
-times (Complex p, Complex q)
-{
-  return (Complex) { p.re * q.re - p.im * q.im, p.re * q.im + p.im * q.re };
-}
-
-static Complex
 over (Complex p, Complex q)
 {
-  double n = q.re * q.re + q.im * q.im;
-
-  return (Complex) { (p.re * q.re + p.im * q.im) / n, (p.im * q.re - p.re * q.im) / n };
+  return p * conj (q) / (creal (q) * creal (q) + cimag (q) * cimag (q));
 }
 
 /* One step for root i of s^n + c_1 s^(n-1) + ... + c_n. Returns false if it has converged. */
 static bool
 improve (const Lines *l, const Complex *c, Complex *root, int i)
 {
-  Complex z = root[i], p = { 1, 0 }, d = { 0, 0 }, others = { 0, 0 }, step, rest;
-  double size = 1, r = hypot (z.re, z.im);
+  Complex z = root[i], p = 1, d = 0, others = 0, step;
+  double size = 1, r = cabs (z);
 
   for (int n = 1; n <= l->degree; n++) {
-    d = add (times (d, z), p);
-    p = add (times (p, z), c[n]);
-    size = size * r + hypot (c[n].re, c[n].im);
+    d = d * z + p;
+    p = p * z + c[n];
+    size = size * r + cabs (c[n]);
   }
   /* The value is only rounding error: a double root stops here. */
-  if (hypot (p.re, p.im) <= 4e-16 * size || (d.re == 0 && d.im == 0))
+  if (cabs (p) <= 4e-16 * size || d == 0)
     return false;
-  for (int j = 0; j < l->degree; j++) {
-    Complex away = { z.re - root[j].re, z.im - root[j].im };
-
-    if (j != i && (away.re != 0 || away.im != 0))
-      others = add (others, over ((Complex) { 1, 0 }, away));
-  }
+  for (int j = 0; j < l->degree; j++)
+    if (j != i && z != root[j])
+      others += over (1, z - root[j]);
   step = over (p, d);
-  rest = times (step, others);
-  step = over (step, (Complex) { 1 - rest.re, -rest.im });
-  root[i] = (Complex) { z.re - step.re, z.im - step.im };
-  return hypot (step.re, step.im) > 1e-15 * r;
+  step = over (step, 1 - step * others);
+  root[i] = z - step;
+  return cabs (step) > 1e-15 * r;
 }
 
 /* Returns the largest root on line f. */
 static double
 radius_at (Lines *l, double f)
 {
-  Complex c[DEGREE + 1] = { { 1, 0 } };
+  Complex c[DEGREE + 1] = { 1 };
   double largest = 0;
   bool moved = true;
 
   for (int k = 0; k < REF_IR_SIDE; k++)
     for (int i = 0; i < REF_IR_SIDE; i++)
       if (k + i > 0 && k + i <= l->degree)
-        c[k + i] = add (c[k + i], (Complex) { -l->b[k][i] * cos (i * f), -l->b[k][i] * sin (i * f) });
+        c[k + i] += CMPLX (-l->b[k][i] * cos (i * f), -l->b[k][i] * sin (i * f));
   /* Roots that coincide must be able to separate again. */
   for (int i = 0; i < l->degree; i++)
-    l->root[i] = times (l->root[i], (Complex) { 1 + 1e-7 * cos (i * 2.4), 1e-7 * sin (i * 2.4) });
+    l->root[i] *= CMPLX (1 + 1e-7 * cos (i * 2.4), 1e-7 * sin (i * 2.4));
   for (int round = 0; moved && round < 200; round++) {
     moved = false;
     for (int i = 0; i < l->degree; i++)
       moved = improve (l, c, l->root, i) || moved;
   }
   for (int i = 0; i < l->degree; i++)
-    largest = fmax (largest, hypot (l->root[i].re, l->root[i].im));
+    largest = fmax (largest, cabs (l->root[i]));
   return largest;
 }
 
@@ -146,8 +126,8 @@ search (Lines *l, double f, double step)
   return climb (l, at[best > 0 ? best - 1 : 0], at[best < N - 1 ? best + 1 : N - 1]);
 }
 
-/* Searches from the highest maxima of the grid. On a plateau, which a product of two axes
- * gives, nearly every point is a maximum. */
+/* Searches from the highest maxima of the grid. On a plateau, which a product of two axes gives, nearly every point is
+ * a maximum. */
 static double
 search_tops (Lines *l, const double at[GRID + 1])
 {
@@ -172,15 +152,12 @@ search_tops (Lines *l, const double at[GRID + 1])
 static double
 angle_between (Complex p, Complex q)
 {
-  Complex ratio = times (p, (Complex) { q.re, -q.im });
-
-  return fabs (atan2 (ratio.im, ratio.re));
+  return fabs (carg (p * conj (q)));
 }
 
-/* Where two of the largest roots coincide, as those of equal axes do, the rounding of the
- * coefficients separates them by as much as the square root of the rounding error: a
- * maximum that may lie entirely between two lines. The angle between the two roots says
- * where. */
+/* Where two of the largest roots coincide, as those of equal axes do, the rounding of the coefficients separates them
+ * by as much as the square root of the rounding error: a maximum that may lie entirely between two lines. The angle
+ * between the two roots says where. */
 static double
 search_crossings (Lines *l, Complex root[GRID + 1][DEGREE], double largest)
 {
@@ -191,7 +168,7 @@ search_crossings (Lines *l, Complex root[GRID + 1][DEGREE], double largest)
     for (int p = 0; p < l->degree; p++)
       for (int q = 0; q < p; q++) {
         double from = angle_between (root[i][p], root[i][q]), to = angle_between (root[i + 2][p], root[i + 2][q]);
-        double low = fmin (hypot (root[i][p].re, root[i][p].im), hypot (root[i][q].re, root[i][q].im));
+        double low = fmin (cabs (root[i][p]), cabs (root[i][q]));
 
         if (low < 0.999 * largest || from + to > 8 * STEP || fabs (from - to) < 0.1 * STEP || n == MAX_CROSSINGS)
           continue;
@@ -220,8 +197,8 @@ pole_radius (int m, double b[REF_IR_SIDE][REF_IR_SIDE])
   if (l.degree == 0)
     return 0;
   for (int i = 0; i < l.degree; i++)
-    l.root[i] = (Complex) { 1.3 * bound * cos (0.4 + 2 * PI * i / l.degree),
-      1.3 * bound * sin (0.4 + 2 * PI * i / l.degree) };
+    l.root[i] = CMPLX (1.3 * bound * cos (0.4 + 2 * PI * i / l.degree),
+        1.3 * bound * sin (0.4 + 2 * PI * i / l.degree));
   for (int i = 0; i <= GRID; i++) {
     at[i] = radius_at (&l, STEP * i);
     best = fmax (best, at[i]);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * reference/segment.c: the labels of the segmentation, written directly from the contract
- * (cuda/segment/segment.h), step by step and without optimisation: every round visits every cell,
- * components are found by flood fill. */
+ * reference/segment.c: the labels of the segmentation, written directly from the contract (cuda/segment/segment.h),
+ * step by step and without optimisation: every round visits every cell, components are found by flood fill. */
 #include "segment.h"
 
 #include <math.h>
@@ -30,12 +29,6 @@ typedef struct {
   int *pick, *next;
   uint64_t *best;
 } Work;
-
-static int
-least (int a, int b)
-{
-  return a < b ? a : b;
-}
 
 /* ---- colours ------------------------------------------------------------ */
 
@@ -86,7 +79,7 @@ sample (const SgSetup *u, int component, int x, int y)
 {
   const KcPlane *plane = &u->plane[component];
 
-  return (int) plane->v[(size_t) (y >> u->h_sub[component]) * (size_t) plane->w + (size_t) (x >> u->w_sub[component])];
+  return (int) plane->v[(y >> u->h_sub[component]) * plane->w + (x >> u->w_sub[component])];
 }
 
 static Color
@@ -107,8 +100,8 @@ cell_color (const SgSetup *u, int column, int row)
   for (int k = 0; k < u->n_components; k++) {
     int64_t sum = 0, n = 0;
 
-    for (int y = row * u->size; y < least ((row + 1) * u->size, u->height); y++)
-      for (int x = column * u->size; x < least ((column + 1) * u->size, u->width); x++, n++)
+    for (int y = row * u->size; y < MIN ((row + 1) * u->size, u->height); y++)
+      for (int x = column * u->size; x < MIN ((column + 1) * u->size, u->width); x++, n++)
         sum += sample (u, k, x, y);
     v[k] = (int) ((sum + n / 2) / n);
   }
@@ -140,12 +133,6 @@ is_smooth (const Work *w, int cell)
 }
 
 static int
-clamp (int v, int end)
-{
-  return v < 0 ? 0 : v >= end ? end - 1 : v;
-}
-
-static int
 root_of_square (int64_t v)
 {
   int64_t r = (int64_t) sqrt ((double) v);
@@ -167,8 +154,8 @@ roughness (const Work *w, int cell)
 
     for (int dy = -1; dy <= 1; dy++)
       for (int dx = -1; dx <= 1; dx++) {
-        int x = clamp (cell % w->u->columns + dx, w->u->columns), y = clamp (cell / w->u->columns + dy, w->u->rows);
-        int v = w->p[y * w->u->columns + x].c[k];
+        int x = CLAMP (cell % w->u->columns + dx, 0, w->u->columns - 1);
+        int y = CLAMP (cell / w->u->columns + dy, 0, w->u->rows - 1), v = w->p[y * w->u->columns + x].c[k];
 
         s += v;
         q += (int64_t) v * v;
@@ -291,7 +278,6 @@ drop_fragments (Work *w, const int *class, uint32_t min_cells)
   for (int i = 0; i < w->n; i++) {
     int root = w->root[i];
     const bool carries = class[i] >= 2 && w->next[class[i] - 2] == root;
-
     const bool freed = class[i] >= 2 && !carries && w->region[root].n < min_cells;
 
     w->pick[i] = freed ? i : root; /* the new root; n of the old root is still needed */
@@ -304,9 +290,10 @@ drop_fragments (Work *w, const int *class, uint32_t min_cells)
 }
 
 static void
-find_components (Work *w, int *class, int *h, int *stack)
+find_components (Work *w)
 {
   const SgSetup *u = w->u;
+  g_autofree int *class = g_new (int, w->n), *h = g_new (int, w->n), *stack = g_new (int, w->n);
   int threshold = u->similarity ? otsu (w, h) : -1;
 
   for (int i = 0; i < w->n; i++) {
@@ -353,7 +340,7 @@ root_of_picks (const Work *w, int r)
     if (to < 0)
       return r;
     if (w->pick[to] == r)
-      return least (r, to);
+      return MIN (r, to);
     r = to;
   }
 }
@@ -436,13 +423,13 @@ find (int *parent, int i)
   return i;
 }
 
-/* `pairs` has space for two entries a cell. */
 static void
-join_weak (Work *w, Pair *pairs, int *perimeter)
+join_weak (Work *w)
 {
+  g_autofree Pair *pairs = g_new (Pair, 2 * w->n);
+  g_autofree int *perimeter = g_new0 (int, w->n);
   int n = 0;
 
-  memset (perimeter, 0, (size_t) w->n * sizeof *perimeter);
   for (int i = 0; i < w->n; i++) {
     w->next[i] = w->root[i];
     for (int k = 2; k < 4; k++) { /* right and below: each pair once */
@@ -454,7 +441,7 @@ join_weak (Work *w, Pair *pairs, int *perimeter)
       both = w->region[a].claim && w->region[b].claim;
       perimeter[a]++;
       perimeter[b]++;
-      pairs[n++] = (Pair) { least (a, b), a > b ? a : b,
+      pairs[n++] = (Pair) { MIN (a, b), a > b ? a : b,
         rel (&w->p[i], &w->p[other], w->u->weak_difference * (both ? 0.6 : 1)) };
     }
   }
@@ -465,10 +452,10 @@ join_weak (Work *w, Pair *pairs, int *perimeter)
 
     for (end = i; end < n && compare_pairs (&pairs[i], &pairs[end]) == 0; end++)
       weak += pairs[end].weak;
-    if (65536 * weak > (int64_t) floor (65536 * w->u->weak_fraction + 0.5) * least (perimeter[a], perimeter[b])) {
+    if (65536 * weak > (int64_t) floor (65536 * w->u->weak_fraction + 0.5) * MIN (perimeter[a], perimeter[b])) {
       int ra = find (w->next, a), rb = find (w->next, b);
 
-      w->next[ra > rb ? ra : rb] = least (ra, rb);
+      w->next[ra > rb ? ra : rb] = MIN (ra, rb);
     }
   }
   for (int i = 0; i < w->n; i++)
@@ -491,7 +478,7 @@ count_roots (const Work *w)
   return n;
 }
 
-static bool
+static void
 number (Work *w, SgState *after)
 {
   int n = 0;
@@ -500,10 +487,8 @@ number (Work *w, SgState *after)
   after->n_cells = w->n;
   after->frame = w->before->n_regions > 0 ? w->before->frame + 1 : 0;
   after->next_id = w->before->n_regions > 0 ? w->before->next_id : 1;
-  after->label = malloc (sizeof *after->label * (size_t) w->n);
-  after->region = calloc ((size_t) after->n_regions, sizeof *after->region);
-  if (!after->label || !after->region)
-    return false;
+  after->label = g_new (int, w->n);
+  after->region = g_new0 (SgRegion, after->n_regions);
   for (int i = 0; i < w->n; i++) {
     const Region *r = &w->region[i];
     SgRegion *to = &after->region[n];
@@ -524,21 +509,20 @@ number (Work *w, SgState *after)
   }
   for (int i = 0; i < w->n; i++)
     after->label[i] = w->next[w->root[i]];
-  return true;
 }
 
 static void
-segment (Work *w, void *memory)
+segment (Work *w)
 {
   const SgSetup *u = w->u;
   uint32_t min_cells = u->min_cells;
 
   for (int i = 0; i < w->n; i++)
     w->p[i] = cell_color (u, i % u->columns, i / u->columns);
-  find_components (w, memory, (int *) memory + w->n, (int *) memory + 2 * w->n);
+  find_components (w);
   while (run_round (w, GROW, 0))
     ;
-  join_weak (w, (Pair *) ((int *) memory + w->n), memory);
+  join_weak (w);
   while (run_round (w, BY_MEAN, 0))
     ;
   for (;; min_cells *= 2) {
@@ -552,47 +536,27 @@ segment (Work *w, void *memory)
 void
 sg_state_free (SgState *state)
 {
-  free (state->p);
-  free (state->label);
-  free (state->region);
+  g_free (state->p);
+  g_free (state->label);
+  g_free (state->region);
   memset (state, 0, sizeof *state);
 }
 
-bool
+void
 sg_segment (const SgSetup *u, const SgState *before, SgState *after)
 {
   static const SgState none;
   const int n = u->columns * u->rows;
   const bool fits = u->temporal > 0 && before->n_cells == n && before->columns == u->columns && before->size == u->size;
-  Work w = { .u = u, .before = fits ? before : &none, .n = n };
-  const size_t cells = (size_t) n;
-  void *memory = malloc (cells * (sizeof (int) + 2 * sizeof (Pair)) + 64);
-  bool ok;
+  g_autofree int *root = g_new (int, n), *pick = g_new (int, n), *next = g_new (int, n);
+  g_autofree Region *region = g_new0 (Region, n);
+  g_autofree uint64_t *best = g_new (uint64_t, n);
+  Work w = { .u = u, .before = fits ? before : &none, .n = n, .p = g_new (Color, n), .root = root, .region = region,
+    .pick = pick, .next = next, .best = best };
 
-  w.p = malloc (cells * sizeof *w.p);
-  w.root = malloc (cells * sizeof *w.root);
-  w.region = calloc (cells, sizeof *w.region);
-  w.pick = malloc (cells * sizeof *w.pick);
-  w.next = malloc (cells * sizeof *w.next);
-  w.best = malloc (cells * sizeof *w.best);
-  memset (after, 0, sizeof *after);
-  ok = memory && w.p && w.root && w.region && w.pick && w.next && w.best;
-  if (ok) {
-    segment (&w, memory);
-    ok = number (&w, after);
-    after->p = w.p;
-    after->columns = u->columns;
-    after->size = u->size;
-  } else {
-    free (w.p);
-  }
-  free (memory);
-  free (w.root);
-  free (w.region);
-  free (w.pick);
-  free (w.next);
-  free (w.best);
-  return ok;
+  *after = (SgState) { .p = w.p, .columns = u->columns, .size = u->size };
+  segment (&w);
+  number (&w, after);
 }
 
 /* ---- pixels ------------------------------------------------------------- */
@@ -609,8 +573,7 @@ sg_pixel_label (const SgSetup *u, const SgState *state, int x, int y)
   label[1] = beside >= 0 && beside < u->columns ? state->label[row * u->columns + beside] : label[0];
   label[2] = above >= 0 && above < u->rows ? state->label[above * u->columns + column] : label[0];
   for (int k = 1; k < 3; k++)
-    if (distance (&p, &state->region[label[k]].mean)
-        < distance (&p, &state->region[label[best]].mean))
+    if (distance (&p, &state->region[label[k]].mean) < distance (&p, &state->region[label[best]].mean))
       best = k;
   return label[best];
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * reference/segment.h: the reference of the segmentation: labels (segment.c), painting and reported
- * regions (segment_paint.c), a check against cases worked out by hand (segment_known.c), and the
- * settings and contents of its test cases (segment_cases.c). */
+ * reference/segment.h: the reference of the segmentation: labels (segment.c), painting and reported regions
+ * (segment_paint.c), a check against cases worked out by hand (segment_known.c), and the settings and contents of its
+ * test cases (segment_cases.c). */
 #ifndef TESTS_REFERENCE_SEGMENT_H
 #define TESTS_REFERENCE_SEGMENT_H
 
@@ -42,9 +42,8 @@ typedef struct {
   SgRegion *region;
 } SgState;
 
-/* Segments one frame with the state `before`, and fills `after`, which the caller frees with sg_state_free. Returns
- * false when memory is out. */
-bool sg_segment (const SgSetup *setup, const SgState *before, SgState *after);
+/* Segments one frame with the state `before`, and fills `after`, which the caller frees with sg_state_free. */
+void sg_segment (const SgSetup *setup, const SgState *before, SgState *after);
 void sg_state_free (SgState *state);
 /* Returns the index of the region of a pixel (step 11). */
 int sg_pixel_label (const SgSetup *setup, const SgState *state, int x, int y);
@@ -60,8 +59,7 @@ extern const char *const sg_sanitize_settings[], *const sg_bad_settings[];
 extern const int sg_more_sizes[][2];
 /* Fills `text`, of `size` bytes, with random parameters. */
 void sg_random (char *text, size_t size, uint64_t *state);
-/* Replaces clicks=N (segment_cases.c) in a setting by the parameter `seeds`. Returns a string that the caller frees, or
- * NULL where the setting has no clicks=N or memory is out. */
+/* Replaces clicks=N (segment_cases.c) in a setting by the parameter `seeds`; NULL where the setting has no clicks=N. */
 char *sg_expand (const char *text);
 
 #endif

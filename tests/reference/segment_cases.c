@@ -2,12 +2,10 @@
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * reference/segment_cases.c: the settings and frame contents with which the segmentation is tested. */
-#define _GNU_SOURCE
 #include "segment.h"
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define META " region-meta=1 label-meta=1"
@@ -20,7 +18,7 @@
  * frame. The others are the extremes: one region, only single cells, ties. */
 const KcContent sg_contents[] = { KC_PATCHES, KC_RANDOM, KC_PATCHES, KC_GRADIENT, KC_PATCHES, KC_LOW, KC_PATCHES,
   KC_SALT, KC_PATCHES, KC_TIES, KC_PATCHES, KC_HIGH, KC_NATURAL };
-const int sg_n_contents = sizeof sg_contents / sizeof *sg_contents;
+const int sg_n_contents = G_N_ELEMENTS (sg_contents);
 
 const char *const sg_settings[] = {
   /* The first six are tested with every format. */
@@ -95,22 +93,17 @@ char *
 sg_expand (const char *text)
 {
   const char *at = strstr (text, "clicks=");
-  char *expanded = NULL;
-  size_t size;
-  FILE *out;
+  GString *out;
   int n;
 
-  if (!at || sscanf (at, "clicks=%d", &n) != 1 || !(out = open_memstream (&expanded, &size)))
+  if (!at || sscanf (at, "clicks=%d", &n) != 1)
     return NULL;
-  fprintf (out, "%.*sseeds=", (int) (at - text), text);
+  out = g_string_new_len (text, at - text);
+  g_string_append (out, "seeds=");
   for (int i = 0; i < n; i++)
-    fprintf (out, "%s%d,%d", i ? ";" : "", i % 20 * 2, i / 20);
-  fputs (at + strcspn (at, " "), out);
-  if (fclose (out) != 0) {
-    free (expanded);
-    return NULL;
-  }
-  return expanded;
+    g_string_append_printf (out, "%s%d,%d", i ? ";" : "", i % 20 * 2, i / 20);
+  g_string_append (out, at + strcspn (at, " "));
+  return g_string_free (out, false);
 }
 
 /* ---- random ------------------------------------------------------------- */
@@ -150,7 +143,7 @@ sg_random (char *text, size_t size, uint64_t *state)
   snprintf (text, size, "output=%s boundary-color=0x%08x seed-similarity=%d region-meta=%d label-meta=%d",
       outputs[kc_random (state) % 4], (unsigned) kc_random (state), kc_random (state) % 4 == 0,
       kc_random (state) % 4 != 0, kc_random (state) % 4 != 0);
-  for (size_t i = 0; i < sizeof doubles / sizeof *doubles; i++)
+  for (size_t i = 0; i < G_N_ELEMENTS (doubles); i++)
     if (used = strlen (text), kc_random (state) % 2)
       snprintf (text + used, size - used, " %s=%.9g", doubles[i], random_part (state));
   if (used = strlen (text), kc_random (state) % 3)

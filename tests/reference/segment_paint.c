@@ -1,37 +1,28 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * reference/segment_paint.c: the rest of the segmentation's contract (cuda/segment/segment.h): the
- * resolved parameters (steps 1, 3 and 4), painting and reported regions (steps 11 and 12), and the
- * state between frames. */
+ * reference/segment_paint.c: the rest of the segmentation's contract (cuda/segment/segment.h): the resolved parameters
+ * (steps 1, 3 and 4), painting and reported regions (steps 11 and 12), and the state between frames. */
 #include "segment.h"
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- parameters --------------------------------------------------------- */
 
-static int
-at_least (int least, int v)
-{
-  return v > least ? v : least;
-}
-
-/* Reads "x,y;x,y" as cell numbers; points outside the frame are left out. Returns NULL when memory is out. */
+/* Reads "x,y;x,y" as cell numbers; points outside the frame are left out. */
 static int *
 read_seeds (const char *text, SgSetup *u)
 {
-  int *cells = malloc (sizeof *cells * (strlen (text) + 1)), x, y, used;
+  int *cells = g_new (int, strlen (text) + 1), x, y, used;
 
-  while (cells && sscanf (text, "%d,%d%n", &x, &y, &used) == 2) {
+  while (sscanf (text, "%d,%d%n", &x, &y, &used) == 2) {
     if (x >= 0 && y >= 0 && x < u->width && y < u->height)
       cells[u->n_seeds++] = y / u->size * u->columns + x / u->size;
     text += used;
     text += *text == ';';
   }
-  u->seeds = cells;
   return cells;
 }
 
@@ -39,25 +30,22 @@ static void
 free_setup (SgSetup *u)
 {
   for (int k = 0; k < 3; k++)
-    free (u->plane[k].v);
-  free ((void *) u->seeds);
+    g_free (u->plane[k].v);
+  g_free ((void *) u->seeds);
 }
 
-static bool
+static void
 make_setup (const CfFilter *filter, const CfVideo *video, const void *params, const CfImage *in, SgSetup *u)
 {
   const CfFormatInfo *info = cf_format_info (video->format);
-  const int shorter = video->width < video->height ? video->width : video->height;
+  const int shorter = MIN (video->width, video->height);
   const int min_size = kc_param_int (filter, params, "min-size", 0);
   const int size = kc_param_int (filter, params, "cell-size", 0);
   const char *seeds = kc_param_text (filter, params, "seeds");
   int lines, pixels;
-  bool good = true;
 
-  memset (u, 0, sizeof *u);
-  u->width = video->width;
-  u->height = video->height;
-  u->size = size ? size : at_least (1, (shorter + 239) / 480);
+  *u = (SgSetup) { .width = video->width, .height = video->height };
+  u->size = size ? size : MAX (1, (shorter + 239) / 480);
   u->columns = (video->width + u->size - 1) / u->size;
   u->rows = (video->height + u->size - 1) / u->size;
   u->bits = info->bits;
@@ -73,15 +61,14 @@ make_setup (const CfFilter *filter, const CfVideo *video, const void *params, co
   u->temporal = kc_param_double (filter, params, "temporal");
   u->similarity = kc_param_int (filter, params, "seed-similarity", 0) != 0;
   u->max_regions = kc_param_int (filter, params, "max-regions", 65535);
-  pixels = min_size ? min_size : at_least (1, video->width * video->height / 10000);
-  u->min_cells = (uint32_t) at_least (1, (int) (((int64_t) pixels + u->size * u->size - 1) / (u->size * u->size)));
+  pixels = min_size ? min_size : MAX (1, video->width * video->height / 10000);
+  u->min_cells = (uint32_t) MAX (1, (int) (((int64_t) pixels + u->size * u->size - 1) / (u->size * u->size)));
   for (int k = 0; k < u->n_components; k++) {
     u->w_sub[k] = info->comp[k].w_sub;
     u->h_sub[k] = info->comp[k].h_sub;
     u->plane[k] = kc_unpack (video, in, k, 0);
-    good = good && u->plane[k].v;
   }
-  return read_seeds (seeds ? seeds : "", u) && good;
+  u->seeds = read_seeds (seeds ? seeds : "", u);
 }
 
 /* ---- painting ----------------------------------------------------------- */
@@ -99,7 +86,7 @@ typedef struct {
 static int
 label_at (const Paint *p, int x, int y)
 {
-  return p->label[(size_t) y * (size_t) p->u->width + (size_t) x];
+  return p->label[y * p->u->width + x];
 }
 
 /* Returns component k of the colour 0xRRGGBB as a stored word of the format. */
@@ -140,7 +127,7 @@ add_up (const Paint *p, int k, uint64_t *sum, uint64_t *n)
     for (int x = 0; x < plane->w; x++) {
       const int region = label_at (p, x << p->u->w_sub[k], y << p->u->h_sub[k]);
 
-      sum[region] += plane->v[(size_t) y * (size_t) plane->w + (size_t) x];
+      sum[region] += plane->v[y * plane->w + x];
       n[region]++;
     }
 }
@@ -152,11 +139,11 @@ paint_component (const Paint *p, int k, const uint64_t *sum, const uint64_t *n)
     for (int x = 0; x < p->u->plane[k].w; x++) {
       const int px = x << p->u->w_sub[k], py = y << p->u->h_sub[k], region = label_at (p, px, py);
 
-      if (strcmp (p->output, "mean") == 0)
+      if (g_str_equal (p->output, "mean"))
         kc_put_word (p->out, k, x, y, (unsigned) ((2 * sum[region] + n[region]) / (2 * n[region])) << p->info->shift);
-      else if (strcmp (p->output, "labels") == 0)
+      else if (g_str_equal (p->output, "labels"))
         kc_put_word (p->out, k, x, y, color_word (p, k, id_color (p->state->region[region].id)));
-      else if (strcmp (p->output, "boundaries") == 0 && is_border (p, px, py))
+      else if (g_str_equal (p->output, "boundaries") && is_border (p, px, py))
         kc_put_word (p->out, k, x, y, color_word (p, k, p->color));
     }
 }
@@ -178,14 +165,14 @@ report_pixels (const Paint *p, KcRegions *report)
     for (int x = 0; x < p->u->width; x++) {
       CfRegion *r = &report->region[label_at (p, x, y)];
 
-      report->label[(size_t) y * (size_t) p->u->width + (size_t) x] = (uint16_t) label_at (p, x, y);
+      report->label[y * p->u->width + x] = (uint16_t) label_at (p, x, y);
       r->area++;
       r->centroid_x += x;
       r->centroid_y += y;
-      r->x = x < r->x ? x : r->x;
-      r->y = y < r->y ? y : r->y;
-      r->width = at_least (r->width, x + 1); /* until the end of the loops: the right edge */
-      r->height = at_least (r->height, y + 1);
+      r->x = MIN (r->x, x);
+      r->y = MIN (r->y, y);
+      r->width = MAX (r->width, x + 1); /* until the end of the loops: the right edge */
+      r->height = MAX (r->height, y + 1);
     }
   for (int i = 0; i < p->state->n_regions; i++) {
     CfRegion *r = &report->region[i];
@@ -229,69 +216,54 @@ free_state (void *state)
 {
   if (state)
     sg_state_free (state);
-  free (state);
+  g_free (state);
 }
 
-/* Paints a frame and fills `report`. Returns false when memory is out. */
-static bool
+/* Paints a frame and fills `report`. */
+static void
 make (Paint *p, const CfCommon *common, KcRegions *report)
 {
-  const size_t regions = (size_t) p->state->n_regions, pixels = (size_t) p->u->width * (size_t) p->u->height;
-  uint64_t *sum = malloc (sizeof *sum * regions), *n = malloc (sizeof *n * regions);
-  bool good;
+  const int regions = p->state->n_regions, pixels = p->u->width * p->u->height;
+  g_autofree uint64_t *sum = g_new (uint64_t, regions), *n = g_new (uint64_t, regions);
+  g_autofree int *label = p->label = g_new (int, pixels);
 
-  p->label = malloc (sizeof *p->label * pixels);
-  report->n = (unsigned) regions;
-  report->region = calloc (regions, sizeof *report->region);
-  report->label = malloc (sizeof *report->label * pixels);
-  good = sum && n && p->label && report->region && report->label;
-  for (int y = 0; good && y < p->u->height; y++)
-    for (int x = 0; x < p->u->width; x++)
-      p->label[(size_t) y * (size_t) p->u->width + (size_t) x] = sg_pixel_label (p->u, p->state, x, y);
-  if (good)
-    report_pixels (p, report);
-  for (int k = 0; good && k < p->u->n_components; k++) {
+  *report = (KcRegions) { (unsigned) regions, g_new0 (CfRegion, regions), g_new (uint16_t, pixels) };
+  for (int i = 0; i < pixels; i++)
+    label[i] = sg_pixel_label (p->u, p->state, i % p->u->width, i / p->u->width);
+  report_pixels (p, report);
+  for (int k = 0; k < p->u->n_components; k++) {
     add_up (p, k, sum, n);
     report_mean (p, k, sum, n, report);
     if (kc_is_filtered (p->info, k, common))
       paint_component (p, k, sum, n);
   }
-  if (good)
-    report_colors (p, report);
-  free (p->label);
-  free (sum);
-  free (n);
-  return good;
+  report_colors (p, report);
 }
 
-static bool
+static void
 run_frame (const CfFilter *filter, const CfVideo *video, const CfCommon *common, const void *params, void **state,
     const CfImage *in, const CfImage *out, KcRegions *report)
 {
   const CfVideo whole = { video->format, video->width, video->height, false };
-  Paint p = { .info = cf_format_info (video->format), .out = out };
-  KcRegions unused = { 0 };
-  SgState after = { 0 };
   SgSetup u;
-  bool good;
+  Paint p = { .info = cf_format_info (video->format), .out = out, .u = &u,
+    .output = kc_param_name (filter, params, "output"),
+    .color = (uint32_t) kc_param_int (filter, params, "boundary-color", 0) };
+  KcRegions unused = { 0 };
+  SgState after;
 
   if (!*state)
-    *state = calloc (1, sizeof (SgState));
-  p.u = &u;
-  p.output = kc_param_name (filter, params, "output");
-  p.color = (uint32_t) kc_param_int (filter, params, "boundary-color", 0);
-  good = make_setup (filter, &whole, params, in, &u) && *state && sg_segment (&u, *state, &after);
-  if (good) {
-    sg_state_free (*state);
-    *(SgState *) *state = after;
-    p.state = *state;
-    for (int k = 0; k < p.info->n_components; k++)
-      kc_copy_component (in, out, k);
-    good = make (&p, common, report ? report : &unused);
-  }
+    *state = g_new0 (SgState, 1);
+  make_setup (filter, &whole, params, in, &u);
+  sg_segment (&u, *state, &after);
+  sg_state_free (*state);
+  *(SgState *) *state = after;
+  p.state = *state;
+  for (int k = 0; k < p.info->n_components; k++)
+    kc_copy_component (in, out, k);
+  make (&p, common, report ? report : &unused);
   kc_regions_free (&unused);
   free_setup (&u);
-  return good;
 }
 
 static bool
@@ -299,12 +271,11 @@ reference (const CfFilter *filter, const CfVideo *video, const CfCommon *common,
     const CfImage *const *seen, int n_seen, const CfImage *out)
 {
   void *state = NULL;
-  bool good = true;
 
-  for (int i = n_seen - 1; good && i >= 0; i--)
-    good = run_frame (filter, video, common, params, &state, seen[i], out, NULL);
+  for (int i = n_seen - 1; i >= 0; i--)
+    run_frame (filter, video, common, params, &state, seen[i], out, NULL);
   free_state (state);
-  return good;
+  return true;
 }
 
 static const KcBench bench[] = {
