@@ -4,9 +4,9 @@
  * bench_npp.cpp: NVIDIA's NPP as a baseline of the benchmark. Built where NPP's headers and
  * libraries are installed:
  *   nvcc -shared -Xcompiler -fPIC -o bench_npp.so bench_npp.cpp -lnppif -lnppc
- * NPP's median has no border rule: it reads the margin around a frame. Its convolutions replicate
- * the border here, as cudaconvolve does. For regions it has watersheds, in place, and connected
- * components of equal samples; both for one channel. */
+ * NPP's median has no border rule: it reads the margin around a frame. Its convolutions replicate the border here, as
+ * cudaconvolve does. For regions it has watersheds, in place, and connected components of equal samples; both for one
+ * channel. */
 #include "bench.h"
 
 #include <cmath>
@@ -123,8 +123,7 @@ open_median (Npp *npp)
       cudaMalloc (&npp->buffer, bytes ? bytes : 1) == cudaSuccess;
 }
 
-/* Allocates a Gauss of n taps, or n x n different weights: NPP's time does not depend on their
- * values. */
+/* Allocates a Gauss of n taps, or n x n different weights: NPP's time does not depend on their values. */
 static bool
 open_weights (Npp *npp, int n, bool gauss)
 {

@@ -129,6 +129,9 @@ check_values (KcRun *run, const KcFilter *kc)
   CfVideo deep = { CF_FORMAT_I420_10LE, 64, 48, false }, huge = { CF_FORMAT_GRAY8, CF_MAX_SIZE + 1, 1, false };
   CfStatus status;
 
+  /* What all cases need. */
+  g_assert (filter && kc->reference && kc->right && kc->wrong);
+  g_assert (kc->settings && kc->large_settings && kc->bad_settings);
   for (const char *const *set = kc->settings; *set; set++)
     kc_result (run, check_setting (filter, &yuv, CF_APPLY_ALL, *set, NULL) == CF_OK &&
         check_setting (filter, NULL, CF_APPLY_LUMA, *set, NULL) == CF_OK, "%s %s is refused", kc->stem, *set);

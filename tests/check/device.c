@@ -58,23 +58,17 @@ kc_device_image_new (KcDeviceImage *d, const KcImage *host, bool pinned, CfStatu
 }
 
 bool
-kc_device_image_upload (KcRun *run, KcDeviceImage *d, const KcImage *host, CfStatus *status)
+kc_device_image_copy (KcRun *run, CfDirection direction, const KcDeviceImage *d, const KcImage *host, CfStatus *status)
 {
-  for (int i = 0; i < CF_MAX_PLANES && host->mem[i].size; i++)
-    if (d->pinned)
-      memcpy (d->memory[i], host->mem[i].base, host->mem[i].size);
-    else if (!copy_bytes (run, CF_UPLOAD, d->memory[i], host->mem[i].base, host->mem[i].size, status))
-      return false;
-  return true;
-}
+  const bool up = direction == CF_UPLOAD;
 
-bool
-kc_device_image_download (KcRun *run, const KcDeviceImage *d, KcImage *host, CfStatus *status)
-{
-  for (int i = 0; i < CF_MAX_PLANES && host->mem[i].size; i++)
+  for (int i = 0; i < CF_MAX_PLANES && host->mem[i].size; i++) {
+    uint8_t *to = up ? d->memory[i] : host->mem[i].base, *from = up ? host->mem[i].base : d->memory[i];
+
     if (d->pinned)
-      memcpy (host->mem[i].base, d->memory[i], host->mem[i].size);
-    else if (!copy_bytes (run, CF_DOWNLOAD, host->mem[i].base, d->memory[i], host->mem[i].size, status))
+      memcpy (to, from, host->mem[i].size);
+    else if (!copy_bytes (run, direction, to, from, host->mem[i].size, status))
       return false;
+  }
   return true;
 }

@@ -5,6 +5,7 @@
 #define _GNU_SOURCE
 #include "kernelcheck.h"
 
+#include <math.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -17,6 +18,24 @@ kc_random (uint64_t *state)
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
   z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
   return z ^ (z >> 31);
+}
+
+double
+kc_random_double (uint64_t *state)
+{
+  return (double) (kc_random (state) >> 11) / 9007199254740992.0;
+}
+
+int64_t
+kc_root (int64_t square)
+{
+  int64_t r = (int64_t) sqrt ((double) square);
+
+  while (r * r > square)
+    r--;
+  while ((r + 1) * (r + 1) <= square)
+    r++;
+  return r;
 }
 
 static size_t
@@ -222,20 +241,4 @@ kc_image_fill (KcImage *p, KcContent content, int frame, uint64_t seed)
             ? patches_word (info, c, x << comp->w_sub, y << comp->h_sub, frame, seed)
             : sample_word (content, info, x, y, frame + 3 * c, seed, &state));
   }
-}
-
-const char *
-kc_content_name (KcContent content)
-{
-  static const char *const names[] = { "low", "high", "random", "gradient", "salt", "ties", "natural", "patches" };
-
-  return names[content];
-}
-
-const char *
-kc_layout_name (KcLayout layout)
-{
-  static const char *const names[] = { "tight", "front", "odd", "wide" };
-
-  return names[layout];
 }

@@ -42,13 +42,15 @@ typedef struct {
 
 /* Returns a random number and leaves the next state in `state` (splitmix64). */
 uint64_t kc_random (uint64_t *state);
+/* Returns a random number from 0 to below 1. */
+double kc_random_double (uint64_t *state);
+/* Returns the largest integer whose square is not larger. */
+int64_t kc_root (int64_t square);
 /* Allocates an image and fills all its bytes with poison derived from `seed`. */
 void kc_image_new (KcImage *p, const CfVideo *video, KcLayout layout, uint64_t seed);
 void kc_image_free (KcImage *p);
 void kc_image_poison (KcImage *p, uint64_t seed);
 void kc_image_fill (KcImage *p, KcContent content, int frame, uint64_t seed);
-const char *kc_content_name (KcContent content);
-const char *kc_layout_name (KcLayout layout);
 /* Returns one byte of a synthetic camera frame: slow gradient, hard edges, texture, sensor noise. */
 uint8_t kc_natural (int x, int y, int frame, uint64_t seed);
 
@@ -118,6 +120,10 @@ const char *kc_param_name (const CfFilter *filter, const void *params, const cha
  * the reference refuses what cf_filter_check accepts, or accepts what it refuses. */
 bool kc_params_random (const KcFilter *kc, const CfVideo *video, const CfCommon *common, char *text, uint64_t *state,
     CfStatus *status);
+/* Reads rows of at most `most` numbers into v, w numbers a row. Rows end with one of `ends`; spaces and ',' separate
+ * numbers. Returns false for text that is not so, rows of different lengths, and no rows; `empty`: rows without numbers
+ * are skipped. */
+bool kc_read_matrix (const char *text, const char *ends, bool empty, int most, double *v, int *w, int *h);
 /* Returns the KcFilter of a stem; NULL if there is none. */
 const KcFilter *kc_filter_find (const char *stem);
 
@@ -150,8 +156,8 @@ struct KcFilter {
   /* Returns whether the reference's own rules accept these parameters, all of which are in their ranges. NULL: the
    * reference accepts what cf_filter_check accepts. */
   bool (*accepts) (const CfFilter *filter, const CfVideo *video, const void *params);
-  /* Writes a random setting as text of `size` bytes. NULL: each parameter is drawn by itself. */
-  void (*random_setting) (char *text, size_t size, uint64_t *state);
+  /* Appends a random setting. NULL: each parameter is drawn by itself. */
+  void (*random_setting) (GString *text, uint64_t *state);
   /* Replaces a setting's abbreviations by parameters; g_free () the result. Returns NULL if there are none. May be
    * NULL. */
   char *(*expand) (const char *text);
@@ -259,7 +265,7 @@ void kc_sweep (KcRun *run, const KcFilter *filter);    /* sweep.c */
 void kc_schedule (KcRun *run);                         /* schedule.c */
 void kc_steady (KcRun *run);                           /* steady.c */
 int kc_raw_main (int argc, char **argv);               /* raw.c */
-int kc_bench_main (int argc, char **argv);             /* bench.c or no_bench.c */
+int kc_bench_main (int argc, char **argv);             /* bench.c */
 /* Parses the command line of one of the three programs above, or says what is wrong with it (kernelcheck.c). */
 bool kc_parse (int argc, char **argv, const GOptionEntry *options, const char *summary);
 
@@ -274,8 +280,8 @@ typedef struct {
 
 bool kc_device_image_new (KcDeviceImage *d, const KcImage *host, bool pinned, CfStatus *status);
 void kc_device_image_free (KcDeviceImage *d);
-/* Copy all bytes of an image, padding included, and wait. Return false with a status on failure. */
-bool kc_device_image_upload (KcRun *run, KcDeviceImage *d, const KcImage *host, CfStatus *status);
-bool kc_device_image_download (KcRun *run, const KcDeviceImage *d, KcImage *host, CfStatus *status);
+/* Copies all bytes of an image, padding included, and waits. Returns false with a status on failure. */
+bool kc_device_image_copy (KcRun *run, CfDirection direction, const KcDeviceImage *d, const KcImage *host,
+    CfStatus *status);
 
 #endif

@@ -4,7 +4,8 @@
  * params.c: sets, reads and randomizes a filter's parameter struct through its parameter table. */
 #include "kernelcheck.h"
 
-#include <stdio.h>
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const CfParam *
@@ -103,6 +104,32 @@ value_of (const CfFilter *filter, const void *params, const char *name, CfType t
   return param && param->type == type ? (const char *) params + param->offset : NULL;
 }
 
+bool
+kc_read_matrix (const char *text, const char *ends, bool empty, int most, double *v, int *w, int *h)
+{
+  g_auto (GStrv) rows = g_strsplit_set (text, ends, -1);
+
+  *w = *h = 0;
+  for (char **row = rows; *row; row++) {
+    int n = 0;
+
+    for (char *at = *row + strspn (*row, " ,\t\r\n"), *end; *at; at = end + strspn (end, " ,\t\r\n")) {
+      const double value = strtod (at, &end);
+
+      if (end == at || n == most || *h == most || !isfinite (value))
+        return false;
+      v[*h * *w + n++] = value;
+    }
+    if (n == 0 && empty)
+      continue;
+    if (n == 0 || (*h > 0 && n != *w))
+      return false;
+    *w = n;
+    ++*h;
+  }
+  return *h > 0;
+}
+
 int
 kc_param_int (const CfFilter *filter, const void *params, const char *name, int fallback)
 {
@@ -145,44 +172,39 @@ kc_param_name (const CfFilter *filter, const void *params, const char *name)
  * ones more often than large ones. Strings and flags keep their defaults: a filter with such parameters has its own
  * random_setting. */
 static void
-random_value (const CfParam *param, char *text, size_t size, uint64_t *state)
+random_value (const CfParam *param, GString *text, uint64_t *state)
 {
-  unsigned how = (unsigned) (kc_random (state) % 8);
-  double u = (double) (kc_random (state) >> 11) / 9007199254740992.0;
+  unsigned how = (unsigned) (kc_random (state) % 8), n_values = 0;
+  double u = kc_random_double (state);
   double value = how < 3 ? param->def : how == 3 ? param->min : how == 4 ? param->max
       : param->min + (how == 5 ? u : u * u * u) * (param->max - param->min);
-  unsigned n_values = 0;
 
-  text[0] = '\0';
   if (param->readonly) {
     return;
   } else if (param->type == CF_TYPE_ENUM) {
     while (param->values[n_values].name)
       n_values++;
-    snprintf (text, size, "%s=%s ", param->name, param->values[kc_random (state) % n_values].name);
+    g_string_append_printf (text, "%s=%s ", param->name, param->values[kc_random (state) % n_values].name);
   } else if (param->type == CF_TYPE_BOOL) {
-    snprintf (text, size, "%s=%d ", param->name, (int) (kc_random (state) & 1));
+    g_string_append_printf (text, "%s=%d ", param->name, (int) (kc_random (state) & 1));
   } else if (param->type == CF_TYPE_DOUBLE) {
-    snprintf (text, size, "%s=%.17g ", param->name, value);
+    g_string_append_printf (text, "%s=%.17g ", param->name, value);
   } else if (param->type == CF_TYPE_INT) {
-    snprintf (text, size, "%s=%d ", param->name, (int) value);
+    g_string_append_printf (text, "%s=%d ", param->name, (int) value);
   }
 }
 
 static void
 random_text (const KcFilter *kc, const CfFilterInfo *info, char *text, uint64_t *state)
 {
-  size_t used = 0;
+  g_autoptr (GString) all = g_string_new ("");
 
-  text[0] = '\0';
-  if (kc->random_setting) {
-    kc->random_setting (text, KC_TEXT, state);
-    return;
-  }
-  for (unsigned i = 0; i < info->n_params && used < KC_TEXT - 80; i++) {
-    random_value (&info->params[i], text + used, KC_TEXT - used, state);
-    used += strlen (text + used);
-  }
+  if (kc->random_setting)
+    kc->random_setting (all, state);
+  for (unsigned i = 0; !kc->random_setting && i < info->n_params; i++)
+    random_value (&info->params[i], all, state);
+  g_assert (all->len < KC_TEXT);
+  strcpy (text, all->str);
 }
 
 bool

@@ -87,11 +87,13 @@ static void
 describe (const KcCase *c, char *text, size_t size)
 {
   static const char *const apply[] = { "", " apply-to=luma", " apply-to=chroma" };
+  static const char *const layouts[] = { "tight", "front", "odd", "wide" };
+  static const char *const contents[] = { "low", "high", "random", "gradient", "salt", "ties", "natural", "patches" };
 
   snprintf (text, size, "case %u: %s %s%s%s%s %s %dx%d%s%s layout %s content %s script %s%s", c->number, c->kc->stem,
       c->set, c->then[0] ? " then " : "", c->then, apply[c->common.apply_to], cf_format_info (c->video.format)->name,
       c->video.width, c->video.height, c->video.interlaced ? " interlaced" : "", c->mapped ? " mapped" : "",
-      kc_layout_name (c->layout), kc_content_name (c->content), c->script, c->broken ? " (fault injected)" : "");
+      layouts[c->layout], contents[c->content], c->script, c->broken ? " (fault injected)" : "");
 }
 
 /* ---- the frames --------------------------------------------------------- */
@@ -228,14 +230,6 @@ locate (const KcCase *c, const KcImage *image, int p, size_t at, char *text, siz
   snprintf (text, size, "plane %d, row %zu, byte %zu, which is padding", p, row, column);
 }
 
-static void
-append (char *text, size_t size, const char *format, int number)
-{
-  g_autofree char *more = g_strdup_printf (format, number);
-
-  g_strlcat (text, more, size);
-}
-
 static bool
 compare (const KcCase *c, const KcImage *expected, const KcImage *got, char *text, size_t size)
 {
@@ -257,7 +251,7 @@ compare (const KcCase *c, const KcImage *expected, const KcImage *got, char *tex
     }
   }
   if (wrong > 1)
-    append (text, size, " (%d bytes differ)", wrong);
+    snprintf (text + strlen (text), size - strlen (text), " (%d bytes differ)", wrong);
   return wrong == 0;
 }
 
@@ -286,10 +280,10 @@ break_image (const KcCase *c, KcImage *in, KcImage *out)
 static bool
 break_device (KcRun *run, const KcCase *c, KcDeviceImage *d, KcImage *scratch, CfStatus *status)
 {
-  if (!kc_device_image_download (run, d, scratch, status))
+  if (!kc_device_image_copy (run, CF_DOWNLOAD, d, scratch, status))
     return false;
   break_image (c, scratch, scratch);
-  return kc_device_image_upload (run, d, scratch, status);
+  return kc_device_image_copy (run, CF_UPLOAD, d, scratch, status);
 }
 
 /* ---- one plan through the script ---------------------------------------- */
@@ -394,7 +388,8 @@ filter_on_device (Walk *w, char step, int i, KcImage *copy, CfStatus *status)
   KcDeviceImage din = { 0 }, dout = { 0 };
   bool good = kc_device_image_new (&din, in, c->mapped, status) &&
       kc_device_image_new (&dout, out, c->mapped, status) &&
-      kc_device_image_upload (run, &din, in, status) && kc_device_image_upload (run, &dout, out, status) &&
+      kc_device_image_copy (run, CF_UPLOAD, &din, in, status) &&
+      kc_device_image_copy (run, CF_UPLOAD, &dout, out, status) &&
       walk_enqueue (w, step, &din.image, &dout.image, status) &&
       cf_stream_wait (run->stream, DEADLINE_NS, status) == CF_OK;
 
@@ -402,8 +397,8 @@ filter_on_device (Walk *w, char step, int i, KcImage *copy, CfStatus *status)
     good = break_device (run, c, &din, copy, status);
   else if (good && c->broken)
     good = break_device (run, c, &dout, out, status);
-  good = good && kc_device_image_download (run, &din, copy, status) &&
-      kc_device_image_download (run, &dout, out, status);
+  good = good && kc_device_image_copy (run, CF_DOWNLOAD, &din, copy, status) &&
+      kc_device_image_copy (run, CF_DOWNLOAD, &dout, out, status);
   kc_device_image_free (&din);
   kc_device_image_free (&dout);
   return good;
@@ -454,7 +449,8 @@ walk_script (Walk *w)
         break;
     }
     if (!good)
-      append (w->what, sizeof w->what, " (step %d)", (int) (step - w->c->script));
+      snprintf (w->what + strlen (w->what), sizeof w->what - strlen (w->what), " (step %d)",
+          (int) (step - w->c->script));
   }
   return good;
 }

@@ -11,17 +11,13 @@
 int
 kc_component_width (const CfFormatInfo *info, int component, int width)
 {
-  int sub = 1 << info->comp[component].w_sub;
-
-  return (width + sub - 1) / sub;
+  return (width + (1 << info->comp[component].w_sub) - 1) >> info->comp[component].w_sub;
 }
 
 int
 kc_component_height (const CfFormatInfo *info, int component, int height)
 {
-  int sub = 1 << info->comp[component].h_sub;
-
-  return (height + sub - 1) / sub;
+  return (height + (1 << info->comp[component].h_sub) - 1) >> info->comp[component].h_sub;
 }
 
 int

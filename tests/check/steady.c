@@ -102,14 +102,13 @@ mix_bytes (uint64_t *hash, const void *data, size_t size)
 {
   const uint8_t *at = data;
 
-  for (; size >= 8; at += 8, size -= 8) {
-    uint64_t v;
+  for (size_t n; size > 0; at += n, size -= n) {
+    uint64_t v = 0;
 
-    memcpy (&v, at, 8);
+    n = MIN (size, sizeof v);
+    memcpy (&v, at, n);
     mix (hash, v);
   }
-  for (; size > 0; at++, size--)
-    mix (hash, *at);
 }
 
 static void
@@ -175,7 +174,7 @@ subject_image (Subject *subject, KcImage *host, KcDeviceImage *d)
 {
   d->image = host->image;
   return !subject->cuda || (kc_device_image_new (d, host, false, &subject->status) &&
-      kc_device_image_upload (subject->s->run, d, host, &subject->status));
+      kc_device_image_copy (subject->s->run, CF_UPLOAD, d, host, &subject->status));
 }
 
 static void
@@ -222,7 +221,7 @@ subject_run (Subject *subject, uint64_t *hash)
     CfRegions regions;
 
     if (!run_frame (subject, i) ||
-        (subject->cuda && !kc_device_image_download (s->run, &subject->out, &s->out, &subject->status)) ||
+        (subject->cuda && !kc_device_image_copy (s->run, CF_DOWNLOAD, &subject->out, &s->out, &subject->status)) ||
         cf_plan_regions (subject->plan, &regions, &subject->status) != CF_OK)
       return false;
     if (!regions.label)

@@ -47,8 +47,8 @@ int ref_border (const char *border, int at, int n);
 extern const char *const ref_convolve_settings[], *const ref_convolve_large_settings[];
 extern const char *const ref_convolve_bad_settings[], *const ref_convolve_bad_8bit_settings[];
 extern const char *const ref_convolve_sanitize_settings[];
-/* Writes random parameters as text; their sums may be too large. */
-void ref_convolve_random (char *text, size_t size, uint64_t *state);
+/* Appends random parameters; their sums may be too large. */
+void ref_convolve_random (GString *text, uint64_t *state);
 /* Replaces the abbreviations that convolve_cases.c explains by a kernel; NULL if there are none. */
 char *ref_convolve_expand (const char *text);
 

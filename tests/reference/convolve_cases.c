@@ -25,8 +25,8 @@ const char *const ref_convolve_settings[] = {
   "preset=identity", "preset=identity gray=luma", "preset=identity bias=-3.5", "preset=identity divisor=-2 bias=200",
   "preset=box kernel-size=1", "preset=box kernel-size=3", "preset=box kernel-size=5 divisor=24",
   "preset=box kernel-size=9 bias=0.5", "preset=box kernel-size=15 gray=mean",
-  "preset=box kernel-size=31 border=constant",
-  "preset=box kernel-size=63 border=reflect101", "preset=gauss kernel-size=1", "preset=gauss kernel-size=3",
+  "preset=box kernel-size=31 border=constant", "preset=box kernel-size=63 border=reflect101",
+  "preset=gauss kernel-size=1", "preset=gauss kernel-size=3",
   "preset=gauss kernel-size=3 border=constant border-value=65535", "preset=gauss kernel-size=7 gray=mean",
   "preset=gauss kernel-size=9 border=wrap bias=-7.25", "preset=gauss kernel-size=5 sigma=0.01",
   "preset=gauss kernel-size=15 sigma=100", "preset=gauss kernel-size=25 border=reflect101",
@@ -35,35 +35,31 @@ const char *const ref_convolve_settings[] = {
   "preset=sharpen amount=9.9999 border=wrap", "preset=laplace bias=128", "preset=laplace divisor=-3.7",
   "preset=unsharp", "preset=unsharp kernel-size=1 amount=3", "preset=unsharp kernel-size=3 amount=0",
   "preset=unsharp kernel-size=31 amount=10 bias=-0.5",
-  "preset=unsharp kernel-size=63 sigma=12 amount=0.502 border=wrap",
-  "preset=emboss bias=128", "preset=emboss angle=45", "preset=emboss angle=-112.5 flip=1", "preset=emboss angle=360",
-  "preset=sobel divisor=4 border=reflect101", "preset=sobel divisor=0.3 bias=-11.75 gray=luma",
-  "preset=prewitt divisor=-1 bias=255", "preset=scharr divisor=16 border=wrap",
-  "preset=scharr gray=mean border=constant",
-  "preset=scharr divisor=0.0001", "preset=sobel divisor=1e9", "preset=log bias=128", "preset=log kernel-size=1",
-  "preset=log kernel-size=9 sigma=1.4 divisor=0.125", "preset=log kernel-size=31 sigma=5 divisor=0.01",
-  "preset=motion", "preset=motion kernel-size=9 angle=30", "preset=motion kernel-size=31 angle=-75 border=reflect101",
+  "preset=unsharp kernel-size=63 sigma=12 amount=0.502 border=wrap", "preset=emboss bias=128", "preset=emboss angle=45",
+  "preset=emboss angle=-112.5 flip=1", "preset=emboss angle=360", "preset=sobel divisor=4 border=reflect101",
+  "preset=sobel divisor=0.3 bias=-11.75 gray=luma", "preset=prewitt divisor=-1 bias=255",
+  "preset=scharr divisor=16 border=wrap", "preset=scharr gray=mean border=constant", "preset=scharr divisor=0.0001",
+  "preset=sobel divisor=1e9", "preset=log bias=128", "preset=log kernel-size=1",
+  "preset=log kernel-size=9 sigma=1.4 divisor=0.125", "preset=log kernel-size=31 sigma=5 divisor=0.01", "preset=motion",
+  "preset=motion kernel-size=9 angle=30", "preset=motion kernel-size=31 angle=-75 border=reflect101",
   "preset=motion kernel-size=63 angle=45", "preset=motion kernel-size=15 angle=90",
   /* Dense kernels of small weights, at every side length at which variants change. */
   "any=1x1", "any=2x2", "any=3x3", "any=4x4", "any=5x5", "any=6x6", "any=7x7", "any=8x8", "any=9x9", "any=10x10",
   "any=15x15", "any=16x16", "any=22x22", "any=23x23", "any=25x25 flip=1", "any=26x26", "any=31x31 border=wrap",
   "any=32x32", "any=54x54", "any=58x58 border=reflect101", "any=63x63", "any=63x1", "any=1x63 flip=1", "any=3x9",
-  "any=9x3",
-  "any=4x5 flip=1", "any=2x63", "any=63x2 border=constant", "any=31x3", "any=17x15 border=constant",
+  "any=9x3", "any=4x5 flip=1", "any=2x63", "any=63x2 border=constant", "any=31x3", "any=17x15 border=constant",
   /* 8 bit, 16 bit and 31 bit weights, fractions. */
   "any=3x3 weights=8", "any=5x5 weights=8 border=wrap", "any=7x7 weights=8 flip=1", "any=8x7 weights=8",
-  "any=9x9 weights=8",
-  "any=13x13 weights=8 border=reflect101", "any=15x15 weights=8", "any=25x25 weights=8", "any=31x31 weights=8",
-  "any=63x63 weights=8", "any=3x3 weights=16", "any=5x5 weights=16", "any=7x7 weights=16 border=wrap",
-  "any=15x15 weights=12", "any=31x31 weights=11", "any=2x1 weights=22", "any=3x3 weights=0", "any=7x7 weights=0",
-  "any=15x15 weights=0", "any=31x31 weights=0 border=wrap", "any=63x63 weights=0",
-  "any=9x9 weights=8 divisor=-12.5 bias=99.75",
-  "any=5x5 weights=8 divisor=0.3", "any=5x5 weights=8 divisor=1e9 bias=-0.5", "any=4x4 weights=8 bias=1e-200",
+  "any=9x9 weights=8", "any=13x13 weights=8 border=reflect101", "any=15x15 weights=8", "any=25x25 weights=8",
+  "any=31x31 weights=8", "any=63x63 weights=8", "any=3x3 weights=16", "any=5x5 weights=16",
+  "any=7x7 weights=16 border=wrap", "any=15x15 weights=12", "any=31x31 weights=11", "any=2x1 weights=22",
+  "any=3x3 weights=0", "any=7x7 weights=0", "any=15x15 weights=0", "any=31x31 weights=0 border=wrap",
+  "any=63x63 weights=0", "any=9x9 weights=8 divisor=-12.5 bias=99.75", "any=5x5 weights=8 divisor=0.3",
+  "any=5x5 weights=8 divisor=1e9 bias=-0.5", "any=4x4 weights=8 bias=1e-200",
   /* Separable and symmetric kernels. */
   "sym=3x3 weights=8", "sym=7x7 weights=8", "sym=15x15", "outer=3x3", "outer=5x5", "outer=7x5 border=wrap", "outer=2x2",
-  "outer=9x9 weights=8", "outer=16x16 flip=1",
-  "outer=31x31", "outer=63x63 border=reflect101", "outer=15x15 weights=8", "outer=7x7 weights=8 bias=0.25",
-  "kernel=1,2,1;2,4,2;1,2,1", "kernel=1,0,-1;2,0,-2;1,0,-1 bias=128",
+  "outer=9x9 weights=8", "outer=16x16 flip=1", "outer=31x31", "outer=63x63 border=reflect101", "outer=15x15 weights=8",
+  "outer=7x7 weights=8 bias=0.25", "kernel=1,2,1;2,4,2;1,2,1", "kernel=1,0,-1;2,0,-2;1,0,-1 bias=128",
   "kernel=8421504 divisor=8421504", "kernel=1,1,1;1,-8,1;1,1,1 gray=luma", "kernel=0", "kernel=0,0;0,0 bias=17",
   "kernel=2 divisor=2", "kernel=0,0,0;0,0.7,0;0,0,0", "kernel=-1", "kernel=0,0,5;0,0,0;0,0,0",
   "kernel=0,0,0;0,0,0;0,0,3;0,0,0;0,0,0", NULL
@@ -79,17 +75,13 @@ const char *const ref_convolve_large_settings[] = {
 /* Under a sanitizer: each code path once. */
 const char *const ref_convolve_sanitize_settings[] = {
   "preset=identity", "preset=identity gray=luma", "preset=gauss kernel-size=3",
-  "preset=gauss kernel-size=15 border=wrap",
-  "preset=gauss kernel-size=63", "preset=unsharp border=constant", "preset=box kernel-size=7",
-  "preset=box kernel-size=31 border=reflect101", "preset=box kernel-size=63", "preset=sobel",
-  "preset=scharr gray=mean border=wrap",
-  "preset=laplace", "any=2x2", "any=3x3 weights=8", "any=3x3 weights=16 border=wrap", "any=4x5 flip=1",
-  "any=5x5 weights=8",
-  "any=5x5 weights=16", "any=7x7 weights=8", "any=7x7 weights=0", "any=9x9 weights=8 border=reflect101",
-  "any=15x15 weights=8",
-  "any=15x15 weights=12", "any=25x25", "any=31x31 weights=8 border=wrap", "any=31x31 weights=0", "any=63x63",
-  "any=63x1",
-  "any=1x63", "outer=5x5", "outer=15x15 weights=8", "outer=63x63 border=constant", NULL
+  "preset=gauss kernel-size=15 border=wrap", "preset=gauss kernel-size=63", "preset=unsharp border=constant",
+  "preset=box kernel-size=7", "preset=box kernel-size=31 border=reflect101", "preset=box kernel-size=63",
+  "preset=sobel", "preset=scharr gray=mean border=wrap", "preset=laplace", "any=2x2", "any=3x3 weights=8",
+  "any=3x3 weights=16 border=wrap", "any=4x5 flip=1", "any=5x5 weights=8", "any=5x5 weights=16", "any=7x7 weights=8",
+  "any=7x7 weights=0", "any=9x9 weights=8 border=reflect101", "any=15x15 weights=8", "any=15x15 weights=12",
+  "any=25x25", "any=31x31 weights=8 border=wrap", "any=31x31 weights=0", "any=63x63", "any=63x1", "any=1x63",
+  "outer=5x5", "outer=15x15 weights=8", "outer=63x63 border=constant", NULL
 };
 
 const char *const ref_convolve_bad_settings[] = {
@@ -121,33 +113,19 @@ random_side (uint64_t *state)
   return 1 + (int) below (state, (uint64_t) limits[below (state, 8)]);
 }
 
-static double
-random_double (uint64_t *state)
-{
-  return (double) (kc_random (state) >> 11) / 9007199254740992.0;
-}
-
 /* Returns a divisor or a bias: an integer, a multiple of a half or a quarter, or any number. */
 static double
 random_value (double range, uint64_t *state)
 {
   static const double steps[] = { 1, 4, 1000 };
-  const double value = (2 * random_double (state) - 1) * range;
+  const double value = (2 * kc_random_double (state) - 1) * range;
   const uint64_t which = below (state, 4);
 
   return which < 3 ? round (value * steps[which]) / steps[which] : value;
 }
 
-static void
-add (char *text, size_t size, const char *name, double value)
-{
-  size_t used = strlen (text);
-
-  snprintf (text + used, size - used, " %s=%.17g", name, value);
-}
-
 void
-ref_convolve_random (char *text, size_t size, uint64_t *state)
+ref_convolve_random (GString *text, uint64_t *state)
 {
   static const char *const presets[] = { "identity", "box", "gauss", "sharpen", "laplace", "unsharp", "emboss", "sobel",
     "prewitt", "scharr", "log", "motion" };
@@ -155,28 +133,27 @@ ref_convolve_random (char *text, size_t size, uint64_t *state)
   static const char *const grays[] = { "none", "none", "mean", "luma" };
   static const char *const kinds[] = { "any", "any", "any", "sym", "outer" };
   static const int weights[] = { 0, 0, 2, 4, 4, 8, 8, 8, 12, 16, 16, 31 };
-  size_t used;
 
-  snprintf (text, size, "border=%s gray=%s flip=%d border-value=%d", borders[below (state, 4)], grays[below (state, 4)],
-      (int) below (state, 2), (int) below (state, below (state, 2) ? 65536 : 256));
-  used = strlen (text);
+  g_string_append_printf (text, "border=%s gray=%s flip=%d border-value=%d", borders[below (state, 4)],
+      grays[below (state, 4)], (int) below (state, 2), (int) below (state, below (state, 2) ? 65536 : 256));
   if (below (state, 3) == 0)
-    snprintf (text + used, size - used, " preset=%s kernel-size=%d", presets[below (state, 12)],
+    g_string_append_printf (text, " preset=%s kernel-size=%d", presets[below (state, 12)],
         random_side (state) / 2 * 2 + 1);
   else
-    snprintf (text + used, size - used, " %s=%dx%d weights=%d seed=%d", kinds[below (state, 5)],
-        random_side (state), random_side (state), weights[below (state, 12)], (int) below (state, 1000000));
+    g_string_append_printf (text, " %s=%dx%d weights=%d seed=%d", kinds[below (state, 5)], random_side (state),
+        random_side (state), weights[below (state, 12)], (int) below (state, 1000000));
   if (below (state, 2))
-    add (text, size, "sigma", below (state, 2) ? random_double (state) * 10 : random_double (state) * 100);
+    g_string_append_printf (text, " sigma=%.17g", below (state, 2) ? kc_random_double (state) * 10
+        : kc_random_double (state) * 100);
   if (below (state, 2))
-    add (text, size, "angle", below (state, 2) ? round (random_double (state) * 16 - 8) * 22.5
-        : random_double (state) * 720 - 360);
+    g_string_append_printf (text, " angle=%.17g", below (state, 2) ? round (kc_random_double (state) * 16 - 8) * 22.5
+        : kc_random_double (state) * 720 - 360);
   if (below (state, 2))
-    add (text, size, "amount", fabs (random_value (10, state)));
+    g_string_append_printf (text, " amount=%.17g", fabs (random_value (10, state)));
   if (below (state, 3) == 0)
-    add (text, size, "divisor", random_value (below (state, 4) ? 5000 : 1e9, state));
+    g_string_append_printf (text, " divisor=%.17g", random_value (below (state, 4) ? 5000 : 1e9, state));
   if (below (state, 2))
-    add (text, size, "bias", random_value (below (state, 4) ? 300 : 65536, state));
+    g_string_append_printf (text, " bias=%.17g", random_value (below (state, 4) ? 300 : 65536, state));
 }
 
 /* ---- abbreviated kernels ---------------------------------------------- */
@@ -192,7 +169,7 @@ static double
 random_weight (int bits, uint64_t *state)
 {
   if (bits == 0)
-    return round ((2 * random_double (state) - 1) * 1e6) / 1e6;
+    return round ((2 * kc_random_double (state) - 1) * 1e6) / 1e6;
   return (double) (int64_t) below (state, (uint64_t) 1 << bits) - ldexp (1, bits - 1);
 }
 

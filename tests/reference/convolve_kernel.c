@@ -6,7 +6,6 @@
 #include "convolve.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define PI 3.14159265358979323846
@@ -21,46 +20,6 @@ static double *
 tap (Taps *taps, int i, int j)
 {
   return &taps->t[j * taps->w + i];
-}
-
-/* ---- typed kernels ------------------------------------------------------ */
-
-static bool
-read_row (const char **text, Taps *taps, int *n)
-{
-  for (*n = 0;;) {
-    char *end;
-    double value;
-
-    while (**text == ' ' || **text == '\t' || **text == ',' || **text == '\r')
-      ++*text;
-    if (**text == ';' || **text == '\n' || **text == '\0')
-      return true;
-    value = strtod (*text, &end);
-    if (end == *text || *n == REF_SIDE || taps->h == REF_SIDE || !isfinite (value))
-      return false;
-    taps->t[taps->h * (taps->h ? taps->w : 0) + (*n)++] = value;
-    *text = end;
-  }
-}
-
-static bool
-read_kernel (const char *text, Taps *taps)
-{
-  taps->w = taps->h = 0;
-  for (; text && *text; text += *text != '\0') {
-    int n;
-
-    if (!read_row (&text, taps, &n))
-      return false;
-    if (n == 0)
-      continue; /* an empty line of a file */
-    if (taps->h && n != taps->w)
-      return false;
-    taps->w = n;
-    taps->h++;
-  }
-  return taps->h > 0;
 }
 
 /* ---- presets ------------------------------------------------------------ */
@@ -139,7 +98,7 @@ make_taps (const RefSetting *s, Taps *taps)
   memset (taps, 0, sizeof *taps);
   taps->w = taps->h = 1;
   if (g_str_equal (s->preset, "custom"))
-    return read_kernel (s->kernel, taps);
+    return s->kernel && kc_read_matrix (s->kernel, ";\n", true, REF_SIDE, taps->t, &taps->w, &taps->h);
   if (g_str_equal (s->preset, "identity"))
     taps->t[0] = 1;
   if (g_str_equal (s->preset, "box")) {
@@ -407,12 +366,8 @@ ref_round (__int128 n, int64_t d, double bias, RefRounding rounding)
 int64_t
 ref_root (int64_t n)
 {
-  int64_t r = (int64_t) sqrt ((double) n);
+  const int64_t r = kc_root (n);
 
-  while (r * r > n)
-    r--;
-  while ((r + 1) * (r + 1) <= n)
-    r++;
   return r + (n - r * r > r);
 }
 

@@ -77,8 +77,12 @@ fill_outside (const Planes *p, const Window *win, int m, const RefIrSet *set, fl
       p->y[index_of (p, n1, n2)] = along[n1];
 }
 
-static inline __attribute__ ((always_inline)) void
-walk_window (const Planes *p, int m, const RefIrSet *set, int w, int h)
+/* Two clones give the same numbers, one without a call of fmaf () for each: whole frames take seconds. */
+#ifdef __x86_64__
+__attribute__ ((target_clones ("fma", "default")))
+#endif
+static void
+walk (const Planes *p, int m, const RefIrSet *set, int w, int h)
 {
   for (int n1 = 0; n1 < h; n1++)
     for (int n2 = 0; n2 < w; n2++) {
@@ -96,24 +100,6 @@ walk_window (const Planes *p, int m, const RefIrSet *set, int w, int h)
     }
 }
 
-static void
-walk (const Planes *p, int m, const RefIrSet *set, int w, int h)
-{
-  walk_window (p, m, set, w, h);
-}
-
-#ifdef __x86_64__
-/* Gives the same numbers without a call of fmaf () for each: whole frames take seconds. */
-static __attribute__ ((target ("fma"))) void
-walk_fma (const Planes *p, int m, const RefIrSet *set, int w, int h)
-{
-  walk_window (p, m, set, w, h);
-}
-#define WALK (__builtin_cpu_supports ("fma") ? walk_fma : walk)
-#else
-#define WALK walk
-#endif
-
 /* The caller frees p->x and p->y. */
 static void
 filter_window (const Window *win, int m, const RefIrSet *set, Planes *p)
@@ -126,7 +112,7 @@ filter_window (const Window *win, int m, const RefIrSet *set, Planes *p)
     for (int n2 = -PAD; n2 < win->w; n2++)
       p->x[index_of (p, n1, n2)] = input (win, n1, n2);
   fill_outside (p, win, m, set, along);
-  WALK (p, m, set, win->w, win->h);
+  walk (p, m, set, win->w, win->h);
 }
 
 /* ---- one pass ----------------------------------------------------------- */

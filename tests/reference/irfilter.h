@@ -54,8 +54,8 @@ bool ref_ir_design (const RefIrSetting *s, int bits, RefIrDesign *d);
 
 extern const char *const ref_ir_settings[], *const ref_ir_large_settings[];
 extern const char *const ref_ir_bad_settings[], *const ref_ir_sanitize_settings[];
-/* Prints random parameters as text; not all of them are stable. */
-void ref_ir_random (char *text, size_t size, uint64_t *state);
+/* Appends random parameters; not all of them are stable. */
+void ref_ir_random (GString *text, uint64_t *state);
 /* Replaces the words that irfilter_cases.c explains by coefficients; NULL if `text` has no such words. */
 char *ref_ir_expand (const char *text);
 

@@ -82,26 +82,19 @@ const char *const ref_ir_bad_settings[] = {
   "denominator=0,0.5;0.5,0", "denominator=0,1;0,0", "denominator=0,0;-1,0", "denominator=0,0.9;0.9,0.9",
   "denominator=0,0.6;-0.6,0", "denominator=0,0,-1.01;0,0,0;0,0,0", "poles=2 radius=1.001", "poles=3 radius=1.0001",
   "poles=4 radius=1.01", "poles=5 radius=1.1", "poles=8 radius=1.001", "poles=8 radius=1.5", "sets=3 radius=1.001",
-  "sets=5 radius=1.2 use=nw", "sets=3 use=nw quadrants=se+sw",
-  "coefficients=/nonexistent/coefficients.json", "coefficients=/", "json=", "json=7", "json={}", "json={\"m\":2}",
-  "json={\"m\":9,\"se\":{\"a\":[[1]],\"b\":[[0]]}}", "json={\"m\":1,\"se\":{\"b\":[[0]]}}",
-  "json={\"m\":1,\"se\":{\"a\":[[1]],\"b\":[[0.5]]}}", "json={\"m\":2,\"se\":{\"a\":[[1]],\"b\":[[0]]}}",
-  "json={\"m\":1,\"se\":{\"a\":[[1e7]],\"b\":[[0]]}}", "json={\"m\":1,\"se\":{\"a\":[[\"x\"]],\"b\":[[0]]}}",
-  "json={\"m\":1,\"se\":{\"a\":[[1]],\"b\":[[0]]}", NULL
+  "sets=5 radius=1.2 use=nw", "sets=3 use=nw quadrants=se+sw", "coefficients=/nonexistent/coefficients.json",
+  "coefficients=/", "json=", "json=7", "json={}", "json={\"m\":2}", "json={\"m\":9,\"se\":{\"a\":[[1]],\"b\":[[0]]}}",
+  "json={\"m\":1,\"se\":{\"b\":[[0]]}}", "json={\"m\":1,\"se\":{\"a\":[[1]],\"b\":[[0.5]]}}",
+  "json={\"m\":2,\"se\":{\"a\":[[1]],\"b\":[[0]]}}", "json={\"m\":1,\"se\":{\"a\":[[1e7]],\"b\":[[0]]}}",
+  "json={\"m\":1,\"se\":{\"a\":[[\"x\"]],\"b\":[[0]]}}", "json={\"m\":1,\"se\":{\"a\":[[1]],\"b\":[[0]]}", NULL
 };
 
 /* ---- random ------------------------------------------------------------- */
 
 static double
-random_double (uint64_t *state)
-{
-  return (double) (kc_random (state) >> 11) / 9007199254740992.0;
-}
-
-static double
 random_between (double from, double to, uint64_t *state)
 {
-  return from + (to - from) * random_double (state);
+  return from + (to - from) * kc_random_double (state);
 }
 
 static const char *
@@ -114,24 +107,22 @@ random_quadrants (uint64_t *state)
 }
 
 void
-ref_ir_random (char *text, size_t size, uint64_t *state)
+ref_ir_random (GString *text, uint64_t *state)
 {
   static const char *const presets[] = { "smooth", "soft", "highpass", "sharpen" };
   double radius = kc_random (state) % 10 == 0 ? random_between (0.9, 1.1, state) : random_between (0.02, 0.99, state);
-  size_t used;
 
-  snprintf (text, size, "border=%s quadrants=%s", kc_random (state) % 2 ? "replicate" : "zero",
+  g_string_append_printf (text, "border=%s quadrants=%s", kc_random (state) % 2 ? "replicate" : "zero",
       random_quadrants (state));
-  used = strlen (text);
   if (kc_random (state) % 4 == 0)
-    snprintf (text + used, size - used, " preset=%s sigma=%.17g amount=%.17g", presets[kc_random (state) % 4],
+    g_string_append_printf (text, " preset=%s sigma=%.17g amount=%.17g", presets[kc_random (state) % 4],
         pow (10, random_between (-1, 2.3, state)), kc_random (state) % 2 ? 1 : random_between (0, 10, state));
   else if (kc_random (state) % 2)
-    snprintf (text + used, size - used, " poles=%d radius=%.6f mix=%.3f seed=%d", (int) (1 + kc_random (state) % 8),
-        radius, random_double (state), (int) (kc_random (state) % 1000000));
+    g_string_append_printf (text, " poles=%d radius=%.6f mix=%.3f seed=%d", (int) (1 + kc_random (state) % 8),
+        radius, kc_random_double (state), (int) (kc_random (state) % 1000000));
   else
-    snprintf (text + used, size - used, " sets=%d radius=%.6f mix=%.3f seed=%d use=%s through=%.4g offset=%.4g",
-        (int) (1 + kc_random (state) % 8), radius, random_double (state), (int) (kc_random (state) % 1000000),
+    g_string_append_printf (text, " sets=%d radius=%.6f mix=%.3f seed=%d use=%s through=%.4g offset=%.4g",
+        (int) (1 + kc_random (state) % 8), radius, kc_random_double (state), (int) (kc_random (state) % 1000000),
         random_quadrants (state), random_between (-1, 1, state), random_between (-50, 50, state));
 }
 

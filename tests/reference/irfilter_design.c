@@ -25,30 +25,14 @@ typedef struct {
 static bool
 read_square (const char *text, int *m, double t[REF_IR_SIDE][REF_IR_SIDE])
 {
-  int rows = 0, columns = 0, n = 0;
+  double v[REF_IR_SIDE * REF_IR_SIDE];
+  int h;
 
-  for (const char *at = text;; at++) {
-    at += strspn (at, " ,\t\r\n");
-    if (*at == ';' || *at == '\0') {
-      if (n == 0 || (rows > 0 && n != columns) || rows == REF_IR_SIDE)
-        return false;
-      columns = n;
-      rows++;
-      n = 0;
-      if (*at == '\0')
-        break;
-    } else {
-      char *end;
-      double value = strtod (at, &end);
-
-      if (end == at || n == REF_IR_SIDE || rows == REF_IR_SIDE)
-        return false;
-      t[rows][n++] = value;
-      at = end - 1;
-    }
-  }
-  *m = rows;
-  return rows == columns;
+  if (!kc_read_matrix (text, ";", false, REF_IR_SIDE, v, m, &h))
+    return false;
+  for (int i = 0; i < *m * h; i++)
+    t[i / *m][i % *m] = v[i];
+  return h == *m;
 }
 
 static bool

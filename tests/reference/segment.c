@@ -133,18 +133,6 @@ is_smooth (const Work *w, int cell)
 }
 
 static int
-root_of_square (int64_t v)
-{
-  int64_t r = (int64_t) sqrt ((double) v);
-
-  while (r * r > v)
-    r--;
-  while ((r + 1) * (r + 1) <= v)
-    r++;
-  return (int) r;
-}
-
-static int
 roughness (const Work *w, int cell)
 {
   int total = 0;
@@ -160,7 +148,7 @@ roughness (const Work *w, int cell)
         s += v;
         q += (int64_t) v * v;
       }
-    total += root_of_square (9 * q - s * s);
+    total += (int) kc_root (9 * q - s * s);
   }
   return total;
 }

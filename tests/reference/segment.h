@@ -57,8 +57,8 @@ extern const int sg_n_contents;
 extern const char *const sg_settings[], *const sg_frame_settings[], *const sg_large_settings[];
 extern const char *const sg_sanitize_settings[], *const sg_bad_settings[];
 extern const int sg_more_sizes[][2];
-/* Fills `text`, of `size` bytes, with random parameters. */
-void sg_random (char *text, size_t size, uint64_t *state);
+/* Appends random parameters. */
+void sg_random (GString *text, uint64_t *state);
 /* Replaces clicks=N (segment_cases.c) in a setting by the parameter `seeds`; NULL where the setting has no clicks=N. */
 char *sg_expand (const char *text);
 

@@ -63,8 +63,7 @@ const char *const sg_frame_settings[] = {
 /* Tested with large frames: the default is cells of 2. */
 const char *const sg_large_settings[] = {
   "region-meta=1 label-meta=1", "output=labels min-size=1 merge-threshold=0.04" META,
-  "cell-size=1 output=boundaries" META,
-  "cell-size=5 seed-similarity=1 max-regions=100" META, NULL
+  "cell-size=1 output=boundaries" META, "cell-size=5 seed-similarity=1 max-regions=100" META, NULL
 };
 
 const char *const sg_sanitize_settings[] = {
@@ -112,7 +111,7 @@ sg_expand (const char *text)
 static double
 random_part (uint64_t *state)
 {
-  const double u = (double) (kc_random (state) >> 11) / 9007199254740992.0;
+  const double u = kc_random_double (state);
 
   switch (kc_random (state) % 8) {
     case 0: return 0;
@@ -126,35 +125,32 @@ random_part (uint64_t *state)
 static int
 random_small (int most, uint64_t *state)
 {
-  const double u = (double) (kc_random (state) >> 11) / 9007199254740992.0;
+  const double u = kc_random_double (state);
 
   return (int) (pow (most + 1.0, u * u) - 1);
 }
 
 /* Leaves some parameters at their defaults, so that the effect of the others shows. */
 void
-sg_random (char *text, size_t size, uint64_t *state)
+sg_random (GString *text, uint64_t *state)
 {
   static const char *const outputs[] = { "mean", "boundaries", "labels", "passthrough" };
   static const char *const doubles[] = { "seed-threshold", "merge-threshold", "weak-difference", "weak-fraction",
     "temporal" };
-  size_t used;
 
-  snprintf (text, size, "output=%s boundary-color=0x%08x seed-similarity=%d region-meta=%d label-meta=%d",
+  g_string_append_printf (text, "output=%s boundary-color=0x%08x seed-similarity=%d region-meta=%d label-meta=%d",
       outputs[kc_random (state) % 4], (unsigned) kc_random (state), kc_random (state) % 4 == 0,
       kc_random (state) % 4 != 0, kc_random (state) % 4 != 0);
   for (size_t i = 0; i < G_N_ELEMENTS (doubles); i++)
-    if (used = strlen (text), kc_random (state) % 2)
-      snprintf (text + used, size - used, " %s=%.9g", doubles[i], random_part (state));
-  if (used = strlen (text), kc_random (state) % 3)
-    snprintf (text + used, size - used, " min-size=%d", random_small (3000, state));
-  if (used = strlen (text), kc_random (state) % 4 == 0)
-    snprintf (text + used, size - used, " max-regions=%d", 1 + random_small (200, state));
-  if (used = strlen (text), kc_random (state) % 2)
-    snprintf (text + used, size - used, " cell-size=%d", (int) (kc_random (state) % 17));
-  for (int i = 0, n = kc_random (state) % 4 ? 0 : (int) (1 + kc_random (state) % 6); i < n; i++) {
-    used = strlen (text);
-    snprintf (text + used, size - used, "%s%d,%d", i ? ";" : " seeds=", (int) (kc_random (state) % 90),
+    if (kc_random (state) % 2)
+      g_string_append_printf (text, " %s=%.9g", doubles[i], random_part (state));
+  if (kc_random (state) % 3)
+    g_string_append_printf (text, " min-size=%d", random_small (3000, state));
+  if (kc_random (state) % 4 == 0)
+    g_string_append_printf (text, " max-regions=%d", 1 + random_small (200, state));
+  if (kc_random (state) % 2)
+    g_string_append_printf (text, " cell-size=%d", (int) (kc_random (state) % 17));
+  for (int i = 0, n = kc_random (state) % 4 ? 0 : (int) (1 + kc_random (state) % 6); i < n; i++)
+    g_string_append_printf (text, "%s%d,%d", i ? ";" : " seeds=", (int) (kc_random (state) % 90),
         (int) (kc_random (state) % 60));
-  }
 }
