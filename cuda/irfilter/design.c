@@ -4,7 +4,6 @@
  * irfilter/design.c: computes the float32 constants of each pass from the parameters, for
  * both backends. irfilter.h has the formulas. */
 #include "design.h"
-#include "stability.h"
 #include "tables.h"
 #include "core/text.h"
 
@@ -36,17 +35,22 @@ make_smooth (double sigma, double factor, CfIrTaps *taps)
   }
 }
 
+/* `turned`: uses the set for a blur at right angles to that of the entry, with rows and columns exchanged and the
+ * quadrants mirrored. */
 static void
-use_entry (const CfIrTableEntry *entry, CfIrTaps *taps)
+use_entry (const CfIrTableEntry *entry, bool turned, CfIrTaps *taps)
 {
   int m = taps->m = entry->m;
 
-  taps->through = entry->passthrough;
   for (int q = 0; q < CF_IR_QUADRANTS; q++) {
+    bool is_second = (q == CF_IR_SW || q == CF_IR_NE) != turned;
+
     taps->used[q] = true;
     for (int i = 0; i < m * m; i++) {
-      taps->a[q][i / m][i % m] = entry->a[q][i];
-      taps->b[q][i / m][i % m] = entry->b[q][i];
+      int k = turned ? i % m : i / m, l = turned ? i / m : i % m;
+
+      taps->a[q][k][l] = entry->a[is_second][i];
+      taps->b[q][k][l] = entry->b[is_second][i];
     }
   }
 }
@@ -55,32 +59,28 @@ use_entry (const CfIrTableEntry *entry, CfIrTaps *taps)
 static CfCode
 make_deblur (double sigma, CfIrTaps *taps, CfStatus *status)
 {
-  int n, nearest = 0;
-  const CfIrTableEntry *table = cf_ir_deblur_table (&n);
+  const CfIrTableEntry *table = cf_ir_deblur.entry;
+  int n = cf_ir_deblur.n, nearest = 0;
 
-  if (n == 0)
-    return cf_fail (status, CF_UNSUPPORTED, "preset=deblur has no table in this build; use another preset");
   if (sigma < table[0].sigma || sigma > table[n - 1].sigma)
     return cf_fail (status, CF_BAD_VALUE, "sigma is %g; with preset=deblur it must be between %g and %g", sigma,
         table[0].sigma, table[n - 1].sigma);
   for (int i = 1; i < n; i++)
     if (fabs (table[i].sigma - sigma) < fabs (table[nearest].sigma - sigma))
       nearest = i;
-  use_entry (&table[nearest], taps);
+  use_entry (&table[nearest], false, taps);
   return CF_OK;
 }
 
 static CfCode
 make_motion (int length, int angle, CfIrTaps *taps, CfStatus *status)
 {
-  int n;
-  const CfIrTableEntry *table = cf_ir_motion_table (&n);
+  const CfIrTableEntry *table = cf_ir_motion.entry;
+  int n = cf_ir_motion.n;
 
-  if (n == 0)
-    return cf_fail (status, CF_UNSUPPORTED, "preset=motion-deblur has no table in this build; use another preset");
   for (int i = 0; i < n; i++)
-    if (table[i].length == length && table[i].angle == angle) {
-      use_entry (&table[i], taps);
+    if (table[i].length == length && (table[i].angle == angle || table[i].angle + 90 == angle)) {
+      use_entry (&table[i], table[i].angle != angle, taps);
       return CF_OK;
     }
   return cf_fail (status, CF_BAD_VALUE, "preset=motion-deblur has no set for length %d at angle %d; lengths go from %d "

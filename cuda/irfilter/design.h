@@ -23,10 +23,21 @@ typedef struct {
 /* "se", "sw", "ne", "nw" */
 extern const char *const cf_ir_quadrant_names[CF_IR_QUADRANTS];
 
-/* Parse `numerator` and `denominator`, one of which may be NULL, and the text of a JSON
- * file. Fill all of `taps`, or return CF_BAD_VALUE; `status` says what is wrong and where.
- * Thread-safe. */
+/* Parse `numerator` and `denominator`, one of which may be NULL, and the text of a JSON file. Fill all of `taps`, or
+ * return CF_BAD_VALUE; `status` says what is wrong and where. Thread-safe. */
 CfCode cf_ir_read_texts (const char *numerator, const char *denominator, CfIrTaps *taps, CfStatus *status);
 CfCode cf_ir_read_json (const char *text, CfIrTaps *taps, CfStatus *status);
+
+/* ---- stability ---------------------------------------------------------- */
+
+typedef struct {
+  double radius;      /* the largest pole radius: stable if it is below 1 */
+  double along, down; /* frequency of that pole: cycles per sample along a row, and down a column */
+} CfIrPole;
+
+/* Returns the largest pole radius of a set. Windows of 2 x 2 have a formula; others take some milliseconds, and the
+ * last results are cached. The error is about 1e-9; where poles coincide, the result is about 1e-5 too large, because
+ * doubles cannot separate them. `b` is m x m of 8 x 8. Thread-safe. */
+CfIrPole cf_ir_pole (const float b[CF_IR_MAX][CF_IR_MAX], int m);
 
 #endif

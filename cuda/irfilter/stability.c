@@ -3,23 +3,19 @@
  *
  * irfilter/stability.c: the largest pole radius of a two-dimensional recursion.
  *
- * With u = z1^-1 (down the rows) and v = z2^-1 (along the columns) a set's
- * denominator is D(u, v) = 1 - sum b[k,l] u^k v^l. It has no zero with |u| <= 1/r
- * and |v| <= 1/r, that is, r is larger than the pole radius, if and only if
+ * With u = z1^-1 (down the rows) and v = z2^-1 (along the columns) a set's denominator is D(u, v) = 1 - sum b[k,l] u^k
+ * v^l. It has no zero with |u| <= 1/r and |v| <= 1/r, that is, r is larger than the pole radius, if and only if
  *   D(u, 0) has none with |u| <= 1/r, and
  *   for every |u| = 1/r, D(u, .) has none with |v| <= 1/r    (Huang's theorem).
- * Both are questions about a polynomial in one variable, which the Schur-Cohn
- * recursion answers without finding roots. The radius is raised from 0 until no u on
- * a grid refuses it. Each u that refuses it is bisected; few of them are, because the
- * radius only grows.
+ * Both are questions about a polynomial in one variable, which the Schur-Cohn recursion answers without finding roots.
+ * The radius is raised from 0 until no u on a grid refuses it. Each u that refuses it is bisected; few of them are,
+ * because the radius only grows.
  *
- * Two things could hide between the points of the grid. First, a maximum: it is
- * searched around every local minimum of the margin by which the test is passed.
- * Second, a root v(u) may pass close to 0, and so 1/|v| through a sharp peak, where
- * D(u, 0) is nearly 0: coinciding poles, as in a product of equal filters along rows
- * and columns, do that. So the grid becomes denser towards the angles of the roots
- * of D(u, 0). */
-#include "stability.h"
+ * Two things could hide between the points of the grid. First, a maximum: it is searched around every local minimum of
+ * the margin by which the test is passed. Second, a root v(u) may pass close to 0, and so 1/|v| through a sharp peak,
+ * where D(u, 0) is nearly 0: coinciding poles, as in a product of equal filters along rows and columns, do that. So
+ * the grid becomes denser towards the angles of the roots of D(u, 0). */
+#include "design.h"
 
 #include <complex.h>
 #include <math.h>
@@ -28,8 +24,7 @@
 #include <string.h>
 
 #define PI 3.14159265358979323846
-/* Angles of u from 0 to pi, both ends included; b is real, so the other half is
- * the mirror image. */
+/* Angles of u from 0 to pi, both ends included; b is real, so the other half is the mirror image. */
 #define GRID 513
 /* Angles added on each side of a root's angle: from a step of the grid down to 1e-8. */
 #define REFINEMENTS 16
@@ -46,9 +41,8 @@ typedef struct {
   double radius, angle; /* the largest so far, and its angle of u */
 } Search;
 
-/* Tests whether all zeros of sum c[l] v^l, l = 0 .. degree, are outside the unit circle.
- * Returns the margin: 1 for a constant, 0 for a zero on the circle, below 0 if the test
- * fails. Overwrites c. */
+/* Tests whether all zeros of sum c[l] v^l, l = 0 .. degree, are outside the unit circle. Returns the margin: 1 for a
+ * constant, 0 for a zero on the circle, below 0 if the test fails. Overwrites c. */
 static double
 margin_of (double complex *c, int degree)
 {
@@ -156,8 +150,7 @@ raise_to (Search *s, double angle)
   }
 }
 
-/* Returns by how much larger a radius the angle requires; if it requires none, minus the
- * margin by which it passes. */
+/* Returns by how much larger a radius the angle requires; if it requires none, minus the margin by which it passes. */
 static double
 badness (const Search *s, double angle)
 {
@@ -189,8 +182,7 @@ refine_between (Search *s, double left, double best, double right)
   raise_to (s, best);
 }
 
-/* Finds the roots z of z^n + c[1] / c[0] z^(n-1) + .. + c[n] / c[0], all at once, by the
- * iteration of Weierstrass. */
+/* Finds the roots z of z^n + c[1] / c[0] z^(n-1) + .. + c[n] / c[0], all at once, by the iteration of Weierstrass. */
 static void
 find_roots (const double complex *c, int n, double complex *z)
 {
@@ -225,8 +217,7 @@ compare (const void *a, const void *b)
   return (x > y) - (x < y);
 }
 
-/* Fills the grid, sorted; returns the number of angles. *worst: angle of the largest pole
- * of D(u, 0). */
+/* Fills the grid, sorted; returns the number of angles. *worst: angle of the largest pole of D(u, 0). */
 static int
 make_angles (const Search *s, double *angles, double *worst)
 {
@@ -312,17 +303,15 @@ search (Search *s)
   /* D(u, v) is D(u, 0) */
   if (s->columns == 1)
     return (CfIrPole) { s->radius, 0, worst / (2 * PI) };
-  /* Not in order of the angles, in which the radius might grow with every one. The step
-   * is a prime larger than n. */
+  /* Not in order of the angles, in which the radius might grow with every one. The step is a prime larger than n. */
   for (int i = 0, at = 0; i < n; i++, at = (at + 7919) % n)
     raise_to (s, angles[at]);
   refine_maxima (s, angles, n);
   return (CfIrPole) { s->radius, s->radius > 0 ? frequency_along (s) : 0, s->angle / (2 * PI) };
 }
 
-/* Windows of 2 x 2: D is of degree 1 in u and in v, so v(u) maps circles to circles with
- * centres on the real axis. The smallest |v| is therefore at u = +-1 / r, where D is 0 if
- * and only if r^2 - (sv b01 + su b10) r - su sv b11 is 0. */
+/* Windows of 2 x 2: D is of degree 1 in u and in v, so v(u) maps circles to circles with centres on the real axis. The
+ * smallest |v| is therefore at u = +-1 / r, where D is 0 if and only if r^2 - (sv b01 + su b10) r - su sv b11 is 0. */
 static CfIrPole
 solve (const Search *s)
 {
