@@ -3,9 +3,8 @@
  *
  * median/networks.c: generates selection networks; networks.h describes them.
  *
- * A network is first a graph of nodes (input sample, minimum, maximum), built in
- * the order in which it will run. Then the nodes that no output needs are dropped,
- * the minimum and the maximum of one pair become one SORT, and slots are
+ * A network is first a graph of nodes (input sample, minimum, maximum), built in the order in which it will run. Then
+ * the nodes that no output needs are dropped, the minimum and the maximum of one pair become one SORT, and slots are
  * allocated so that few are in use at a time. */
 #include "networks.h"
 
@@ -50,19 +49,18 @@ typedef struct {
   jmp_buf no_memory;
 } Builder;
 
-/* A tile and the samples that all its windows share, sorted: the core. `below`
- * samples are known to sort before every candidate for the wanted rank and were
- * dropped from `core`; `inside` counts the samples that the core stands for. */
+/* A tile and the samples that all its windows share, sorted: the core. `below` samples are known to sort before every
+ * candidate for the wanted rank and were dropped from `core`; `inside` counts the samples that the core stands for. */
 typedef struct {
-  int x, y, w, h;
+  int at[2], size[2]; /* [0] along x, [1] along y */
   int *core;
   int n_core, below, inside;
-  List **column; /* by footprint x, outside the core: rows y+h-1 .. y+win_h-1, or NULL */
-  List **row;    /* by footprint y, outside the core: columns x+w-1 .. x+win_w-1, or NULL */
+  /* Outside the core, or NULL: lists[0], by footprint x, of the rows that all windows share; lists[1], by footprint y,
+   * of the columns that they share. */
+  List **lists[2];
 } Tile;
 
-/* Returns zeroed memory that lives as long as the builder; does not return if
- * out of memory. */
+/* Returns zeroed memory that lives as long as the builder; does not return if out of memory. */
 static void *
 alloc (Builder *m, size_t size)
 {
@@ -195,8 +193,7 @@ list_nodes (Builder *m, List *list)
   return list->node;
 }
 
-/* Returns the list of the samples of a rectangle of the footprint, added to the list
- * `base` (or NULL). */
+/* Returns the list of the samples of a rectangle of the footprint, added to the list `base` (or NULL). */
 static List *
 get_list (Builder *m, List *base, int x, int y, int w, int h)
 {
@@ -224,9 +221,8 @@ get_list (Builder *m, List *base, int x, int y, int w, int h)
 
 /* ---- tiles -------------------------------------------------------------- */
 
-/* Returns the k-th smallest element (from 0) of two sorted lists: the minimum,
- * over all splits of k + 1 elements between the fronts of the lists, of the larger
- * of the two last elements. */
+/* Returns the k-th smallest element (from 0) of two sorted lists: the minimum, over all splits of k + 1 elements
+ * between the fronts of the lists, of the larger of the two last elements. */
 static int
 select_one (Builder *m, const int *a, int na, const int *b, int nb, int k)
 {
@@ -246,9 +242,8 @@ select_one (Builder *m, const int *a, int na, const int *b, int nb, int k)
   return result;
 }
 
-/* Merges a sorted list into the core and keeps the elements that can still hold
- * the rank: with e samples of a window outside the core, those at positions
- * rank - e .. rank. */
+/* Merges a sorted list into the core and keeps the elements that can still hold the rank: with e samples of a window
+ * outside the core, those at positions rank - e .. rank. */
 static void
 add_to_core (Builder *m, Tile *t, const int *list, int n)
 {
@@ -281,25 +276,17 @@ static void
 add_lists_to_core (Builder *m, Tile *t, List **lists, int n)
 {
   const int **node = alloc (m, sizeof *node * (size_t) (n + 1));
-  int *size = ints (m, n);
+  int *size = ints (m, n), count = 0;
 
-  /* as carries in a binary counter: a list is merged once there is one of its level */
-  int level_count = 0;
+  /* as carries in a binary counter: a list is merged once there is one of its level, and all after the last one */
   for (int i = 0; i < n; i++) {
-    node[level_count] = list_nodes (m, lists[i]);
-    size[level_count++] = lists[i]->n;
-    for (int bit = i + 1; !(bit & 1); bit >>= 1) {
-      level_count--;
-      node[level_count - 1] = merged (m, node[level_count - 1], size[level_count - 1], node[level_count],
-          size[level_count]);
-      size[level_count - 1] += size[level_count];
+    node[count] = list_nodes (m, lists[i]);
+    size[count++] = lists[i]->n;
+    for (int bit = i + 1; count > 1 && (i == n - 1 || !(bit & 1)); bit >>= 1) {
+      count--;
+      node[count - 1] = merged (m, node[count - 1], size[count - 1], node[count], size[count]);
+      size[count - 1] += size[count];
     }
-  }
-  while (level_count > 1) {
-    level_count--;
-    node[level_count - 1] = merged (m, node[level_count - 1], size[level_count - 1], node[level_count],
-        size[level_count]);
-    size[level_count - 1] += size[level_count];
   }
   if (n)
     add_to_core (m, t, node[0], size[0]);
@@ -307,60 +294,47 @@ add_lists_to_core (Builder *m, Tile *t, List **lists, int n)
 
 static void solve (Builder *m, Tile *t);
 
-/* Solves one half of a tile: the left or right one (`across`), or the upper or
- * lower one. Its windows share `gain` more columns (or rows) from footprint position
- * `from` on; the lists of the other direction grow by the corner samples there. */
+/* Solves the first or the second half of a tile, which is cut along an axis. Its windows share `gain` more columns (or
+ * rows) from footprint position `from` on; the lists of the other axis grow by the corner samples there. */
 static void
-solve_half (Builder *m, const Tile *t, bool across, bool second)
+solve_half (Builder *m, const Tile *t, int axis, bool second)
 {
   const CfMedianNetwork *net = m->net;
-  int fw = net->tile_w + net->w - 1, fh = net->tile_h + net->h - 1;
+  const int window[2] = { net->w, net->h }, tile[2] = { net->tile_w, net->tile_h };
+  int other = 1 - axis, first = t->size[axis] / 2, gain = second ? first : t->size[axis] - first, from;
   Tile half = *t;
-  int from, gain;
 
-  half.column = memcpy (alloc (m, sizeof (List *) * (size_t) fw), t->column, sizeof (List *) * (size_t) fw);
-  half.row = memcpy (alloc (m, sizeof (List *) * (size_t) fh), t->row, sizeof (List *) * (size_t) fh);
-  if (across) {
-    int first = t->w / 2;
+  for (int i = 0; i < 2; i++) {
+    size_t bytes = sizeof (List *) * (size_t) (tile[i] + window[i] - 1);
 
-    half.w = second ? t->w - first : first;
-    half.x = second ? t->x + first : t->x;
-    gain = t->w - half.w;
-    from = second ? t->x + net->w : t->x + half.w - 1;
-    add_lists_to_core (m, &half, &half.column[from], gain);
-    for (int y = t->y; y < t->y + net->h + t->h - 1; y++)
-      if (half.row[y])
-        half.row[y] = get_list (m, half.row[y], from, y, gain, 1);
-    for (int i = 0; i < gain; i++)
-      half.column[from + i] = NULL;
-  } else {
-    int first = t->h / 2;
-
-    half.h = second ? t->h - first : first;
-    half.y = second ? t->y + first : t->y;
-    gain = t->h - half.h;
-    from = second ? t->y + net->h : t->y + half.h - 1;
-    add_lists_to_core (m, &half, &half.row[from], gain);
-    for (int x = t->x; x < t->x + net->w + t->w - 1; x++)
-      if (half.column[x])
-        half.column[x] = get_list (m, half.column[x], x, from, 1, gain);
-    for (int i = 0; i < gain; i++)
-      half.row[from + i] = NULL;
+    half.lists[i] = memcpy (alloc (m, bytes), t->lists[i], bytes);
   }
+  half.size[axis] -= gain;
+  half.at[axis] += second ? first : 0;
+  from = second ? t->at[axis] + window[axis] : t->at[axis] + half.size[axis] - 1;
+  add_lists_to_core (m, &half, &half.lists[axis][from], gain);
+  for (int i = t->at[other]; i < t->at[other] + window[other] + t->size[other] - 1; i++) {
+    List **list = &half.lists[other][i];
+
+    if (*list)
+      *list = axis ? get_list (m, *list, i, from, 1, gain) : get_list (m, *list, from, i, gain, 1);
+  }
+  for (int i = 0; i < gain; i++)
+    half.lists[axis][from + i] = NULL;
   solve (m, &half);
 }
 
 static void
 solve (Builder *m, Tile *t)
 {
-  bool across = t->w >= t->h;
+  int axis = t->size[0] >= t->size[1] ? 0 : 1;
 
-  if (t->w == 1 && t->h == 1) {
-    m->output[t->y * m->net->tile_w + t->x] = t->core[0];
+  if (t->size[0] == 1 && t->size[1] == 1) {
+    m->output[t->at[1] * m->net->tile_w + t->at[0]] = t->core[0];
     return;
   }
-  solve_half (m, t, across, false);
-  solve_half (m, t, across, true);
+  solve_half (m, t, axis, false);
+  solve_half (m, t, axis, true);
 }
 
 /* Solves a tile from its samples. The windows of a tile larger than the window
@@ -371,7 +345,7 @@ solve_root (Builder *m, int x0, int y0, int tw, int th)
   const CfMedianNetwork *net = m->net;
   int fw = net->tile_w + net->w - 1, fh = net->tile_h + net->h - 1;
   int core_w = net->w - tw + 1, core_h = net->h - th + 1;
-  Tile root = { .x = x0, .y = y0, .w = tw, .h = th };
+  Tile root = { .at = { x0, y0 }, .size = { tw, th } };
   List **core;
 
   if (core_w <= 0) {
@@ -384,15 +358,15 @@ solve_root (Builder *m, int x0, int y0, int tw, int th)
     solve_root (m, x0, y0 + th / 2, tw, th - th / 2);
     return;
   }
-  root.column = alloc (m, sizeof (List *) * (size_t) fw);
-  root.row = alloc (m, sizeof (List *) * (size_t) fh);
+  root.lists[0] = alloc (m, sizeof (List *) * (size_t) fw);
+  root.lists[1] = alloc (m, sizeof (List *) * (size_t) fh);
   core = alloc (m, sizeof (List *) * (size_t) core_w);
   for (int x = 0; x < tw + net->w - 1; x++)
     if (x < tw - 1 || x >= net->w)
-      root.column[x0 + x] = get_list (m, NULL, x0 + x, y0 + th - 1, 1, core_h);
+      root.lists[0][x0 + x] = get_list (m, NULL, x0 + x, y0 + th - 1, 1, core_h);
   for (int y = 0; y < th + net->h - 1; y++)
     if (y < th - 1 || y >= net->h)
-      root.row[y0 + y] = get_list (m, NULL, x0 + tw - 1, y0 + y, core_w, 1);
+      root.lists[1][y0 + y] = get_list (m, NULL, x0 + tw - 1, y0 + y, core_w, 1);
   for (int i = 0; i < core_w; i++)
     core[i] = get_list (m, NULL, x0 + tw - 1 + i, y0 + th - 1, 1, core_h);
   add_lists_to_core (m, &root, core, core_w);
@@ -464,8 +438,7 @@ emit (Builder *m, int op, int d, int e, int a, int b)
   net->n_ops += op == CF_MEDIAN_NET_SORT ? 2 : op == CF_MEDIAN_NET_MIN || op == CF_MEDIAN_NET_MAX;
 }
 
-/* Stores the outputs that are this node, and frees its slot if no later step reads
- * it. */
+/* Stores the outputs that are this node, and frees its slot if no later step reads it. */
 static void
 finish_node (Builder *m, Slots *s, int node, int step, int outputs)
 {
