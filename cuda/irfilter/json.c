@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * irfilter/json.c: reads a recursive filter from a JSON file, in the format of irfilter.h.
- * json-glib parses the JSON, which is why this file, the only one in this folder, includes
- * GLib. */
+ * irfilter/json.c: reads a recursive filter from a JSON file, in the format of irfilter.h. json-glib parses the JSON,
+ * which is why this file, the only one in this folder, includes GLib. */
 #include "design.h"
 #include "core/text.h"
 
@@ -12,8 +11,7 @@
 #include <string.h>
 
 #define EXAMPLE "{ \"m\": 2, \"se\": { \"a\": [[1, 0], [0, 0]], \"b\": [[0, 0.5], [0.4, -0.2]] } }"
-/* A valid file has fewer than a hundred brackets. The parser recurses at each one, and the
- * stack is limited. */
+/* A valid file has fewer than a hundred brackets. The parser recurses at each one, and the stack is limited. */
 #define MAX_BRACKETS 1000
 /* Any integer of so many digits fits into 64 bits. */
 #define MAX_DIGITS 18

@@ -25,9 +25,8 @@ set_reduced (CfRounding *r, int64_t d)
   r->log2_d = r->log2 - 8;
 }
 
-/* D and all sums are 2^reduced times smaller than in convolve.h. The bits that
- * are shifted out of `add` cannot change a quotient, but ties can only happen
- * if all of them are 0. */
+/* D and all sums are 2^reduced times smaller than in convolve.h. The bits that are shifted out of `add` cannot change
+ * a quotient, but ties can only happen if all of them are 0. */
 void
 cf_convolve_set_rounding (CfConvolveCpu *m, int kind, int reduced)
 {

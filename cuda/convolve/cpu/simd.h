@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * convolve/cpu/simd.h: the inner loops of the convolution on the CPU. simd.c
- * defines them and is compiled once for each instruction set. Apart from gather,
- * scatter, gray, blend and spread they work on rows of plain samples and know
- * nothing of image formats. In pairs of functions [0] is for samples of 8 bit,
- * [1] for samples of 10 and 16 bit.
+ * convolve/cpu/simd.h: the inner loops of the convolution on the CPU. simd.c defines them and is compiled once for
+ * each instruction set. Apart from gather, scatter, gray, blend and spread they work on rows of plain samples and know
+ * nothing of image formats. In pairs of functions [0] is for samples of 8 bit, [1] for samples of 10 and 16 bit.
  *
- * A row may hold several interleaved channels: neighbours are then `step` samples
- * apart, and n counts samples of all channels. Rows in scratch memory are read
- * and written up to CF_ROW_SLACK bytes past their end; `out` never is.
+ * A row may hold several interleaved channels: neighbours are then `step` samples apart, and n counts samples of all
+ * channels. Rows in scratch memory are read and written up to CF_ROW_SLACK bytes past their end; `out` never is.
  *
  * All functions are pure loops over their arguments and thread-safe. */
 #ifndef CF_CONVOLVE_CPU_SIMD_H
@@ -31,16 +28,14 @@ typedef struct {
   int log2;        /* of d2; -1: d2 is not a power of two */
   uint32_t magic;  /* narrow: n / d2 = (n * magic >> 32) >> shift */
   int shift;
-  /* Narrow, too: n / d2 = (n + 1/2) inverse_float, truncated. n is below 2^23, so
-   * the only errors are the two roundings of inverse and product, each less
-   * than 2^-24 of a quotient of at most max + 1 (larger ones saturate anyway).
-   * (n + 1/2) / d2 is at least 1 / (2 d2) away from any integer, and
+  /* Narrow, too: n / d2 = (n + 1/2) inverse_float, truncated. n is below 2^23, so the only errors are the two
+   * roundings of inverse and product, each less than 2^-24 of a quotient of at most max + 1 (larger ones saturate
+   * anyway). (n + 1/2) / d2 is at least 1 / (2 d2) away from any integer, and
    * d2 (max + 1) <= 2^21. */
   bool by_float;
   float inverse_float;
-  /* Narrower still, |add| <= d2: n / d2 = S scale + offset, truncated, with scale
-   * 2 / d2 and offset (add + 1/2) / d2. Below max + 1 the roundings of scale,
-   * product, offset and sum add up to less than 780 / 2^24, and 1 / (2 d2) is
+  /* Narrower still, |add| <= d2: n / d2 = S scale + offset, truncated, with scale 2 / d2 and offset (add + 1/2) / d2.
+   * Below max + 1 the roundings of scale, product, offset and sum add up to less than 780 / 2^24, and 1 / (2 d2) is
    * more than that for d2 up to 10000. */
   bool by_scale;
   float scale, offset;
@@ -70,8 +65,7 @@ typedef struct {
   int64_t factor;  /* MAGNITUDE */
 } CfRounding;
 
-/* A tap of a kernel: the address of the sample (or sum) that it weights for output 0,
- * and the weight. */
+/* A tap of a kernel: the address of the sample (or sum) that it weights for output 0, and the weight. */
 typedef struct {
   const void *data;
   int32_t weight;
@@ -98,9 +92,8 @@ typedef struct {
   const uint32_t *weights;     /* in the order stream, column, row */
 } CfFast;
 
-/* A tap for pairs: two 16-bit weights in a word, the lower one for the lower half
- * of a pair; weight[0] for the first of two rows of outputs, weight[1] for the
- * second. */
+/* A tap for pairs: two 16-bit weights in a word, the lower one for the lower half of a pair; weight[0] for the first
+ * of two rows of outputs, weight[1] for the second. */
 typedef struct {
   const void *data;
   int32_t weight[2];
@@ -188,10 +181,9 @@ typedef struct {
   /* The same for rows of 32 bits only, rounded to 2-byte samples with narrow rounding. */
   void (*add_levels_out) (const CfTap *wide, int n_wide, int n, const CfRounding *r, uint16_t *out);
 
-  /* s = the sums of w columns: each is the sum before it plus the column that enters
-   * minus the column that leaves. CF_SCAN_MARGIN zeros precede `column`. scan_out
-   * rounds them to 8-bit samples, by_scale and without ties; `max_column` is the
-   * largest possible column. */
+  /* s = the sums of w columns: each is the sum before it plus the column that enters minus the column that leaves.
+   * CF_SCAN_MARGIN zeros precede `column`. scan_out rounds them to 8-bit samples, by_scale and without ties;
+   * `max_column` is the largest possible column. */
   void (*scan) (const uint16_t *column, int w, int step, int n, int32_t *s);
   void (*scan_out) (const uint16_t *column, int w, int step, int max_column, int n, const CfRounding *r,
       const CfKeep *keep, uint8_t *out);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * convolve/cpu/tile.h: a tile is the rectangle of outputs that one task makes.
- * tile.c and fast_fir.c make its sums, samples.c fetches samples and stores
- * outputs. */
+ * convolve/cpu/tile.h: a tile is the rectangle of outputs that one task makes. tile.c and fast_fir.c make its sums,
+ * samples.c fetches samples and stores outputs. */
 #ifndef CF_CONVOLVE_CPU_TILE_H
 #define CF_CONVOLVE_CPU_TILE_H
 

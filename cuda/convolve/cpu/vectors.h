@@ -88,9 +88,8 @@
 #define NO_BYTE_LANES
 #endif
 
-/* Vectors are named by their elements: U, S: unsigned, signed; the bytes of one;
- * u: unaligned in memory. Half, Quarter: as many elements as a vector has of twice,
- * four times their size; Double: the reverse. */
+/* Vectors are named by their elements: U, S: unsigned, signed; the bytes of one; u: unaligned in memory. Half,
+ * Quarter: as many elements as a vector has of twice, four times their size; Double: the reverse. */
 typedef uint16_t U2 __attribute__ ((vector_size (V_SIZE)));
 typedef uint32_t U4 __attribute__ ((vector_size (V_SIZE)));
 typedef int32_t S4 __attribute__ ((vector_size (V_SIZE)));

@@ -59,10 +59,9 @@ constexpr bool has_griddep = true;
 constexpr bool has_griddep = false;
 #endif
 
-/* Waits until all work queued before this kernel has completed and its memory is visible. With Work.pdl a
- * kernel starts while that work still runs, which hides the time of its launch and of staging its
- * weights. All threads call this before they access an image; it does nothing below capability 9.0, where
- * kernels are launched without pdl.
+/* Waits until all work queued before this kernel has completed and its memory is visible. With Work.pdl a kernel
+ * starts while that work still runs, which hides the time of its launch and of staging its weights. All threads call
+ * this before they access an image; it does nothing below capability 9.0, where kernels are launched without pdl.
  *
  * The next kernel may start only after this wait, so at most two kernels of a stream run at the same time.
  * Images must be read with plain loads: read-only loads (__ldg) require that the memory does not change
@@ -78,10 +77,9 @@ griddep_wait ()
 
 /* ---- tiles -------------------------------------------------------------- */
 
-/* A tile in shared memory: rows of bytes, plane after plane; byte c of row r of a plane is the sample
- * (x0 + c, y0 + r). A plane of 16-bit samples takes two planes of the tile, the low bytes first. The block's
- * own 128 columns begin at column `left`; the kernel also needs `before` columns before and `after` columns
- * after them. */
+/* A tile in shared memory: rows of bytes, plane after plane; byte c of row r of a plane is the sample (x0 + c,
+ * y0 + r). A plane of 16-bit samples takes two planes of the tile, the low bytes first. The block's own 128 columns
+ * begin at column `left`; the kernel also needs `before` columns before and `after` columns after them. */
 struct Tile {
   uint8_t *at;
   const int *row;  /* in shared memory: the image's row for each row of the tile; -1: outside the image */
@@ -378,9 +376,8 @@ fill_inside (const Work &work, const Group &g, Tile t, int first, int thread, in
   fill_sides<STEP, PLANES> (work, g, t, first, thread, threads);
 }
 
-/* Fills the tile with PLANES planes of 8-bit samples from plane `first` on, of pixels of STEP samples
- * (0: g.step, for one plane). The caller must call __pipeline_wait_prior (0) and have a barrier before
- * the tile is read. */
+/* Fills the tile with PLANES planes of 8-bit samples from plane `first` on, of pixels of STEP samples (0: g.step, for
+ * one plane). The caller must call __pipeline_wait_prior (0) and have a barrier before the tile is read. */
 template<int STEP, int PLANES> __device__ __forceinline__ void
 fill_tile (const Work &work, const Group &g, const Tile &t, int first, int thread, int threads)
 {

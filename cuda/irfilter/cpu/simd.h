@@ -4,17 +4,15 @@
  * irfilter/cpu/simd.h: the inner loops of the recursive filter on the CPU, compiled from
  * simd.c once for each instruction set.
  *
- * Along a row each output depends on the one before, so a vector does not hold
- * neighbours of a row but one column of several rows, its LANES: lane i is at row i,
- * and one block (as many columns as there are lanes) behind lane i - 1, whose outputs
- * it needs. A block is filtered in two steps. The taps of x and of the rows above,
- * which are independent along the row, are summed with vectors along the columns; then
- * the block is transposed and the taps of its own row are summed with the lanes.
+ * Along a row each output depends on the one before, so a vector does not hold neighbours of a row but one column of
+ * several rows, its LANES: lane i is at row i, and one block (as many columns as there are lanes) behind lane i - 1,
+ * whose outputs it needs. A block is filtered in two steps. The taps of x and of the rows above, which are independent
+ * along the row, are summed with vectors along the columns; then the block is transposed and the taps of its own row
+ * are summed with the lanes.
  *
- * Rows are filtered in slices. A lane that reaches the end of its row continues with
- * the row `lanes` below, so that lanes idle only at the beginning and end of a slice.
- * There a lane works on a row behind the slice's last one (there are `lanes` such
- * rows), whose contents are never used. */
+ * Rows are filtered in slices. A lane that reaches the end of its row continues with the row `lanes` below, so that
+ * lanes idle only at the beginning and end of a slice. There a lane works on a row behind the slice's last one (there
+ * are `lanes` such rows), whose contents are never used. */
 #ifndef CF_IRFILTER_CPU_SIMD_H
 #define CF_IRFILTER_CPU_SIMD_H
 
@@ -29,8 +27,7 @@ typedef struct {
   float weight;
 } CfIrTap;
 
-/* The state of a quadrant in a slice of rows. Rows are counted in the quadrant's
- * direction, columns as in the plane. */
+/* The state of a quadrant in a slice of rows. Rows are counted in the quadrant's direction, columns as in the plane. */
 typedef struct {
   bool used;
   float *x;                /* the slice's first row, the window's first column */

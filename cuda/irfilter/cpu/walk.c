@@ -3,11 +3,10 @@
  *
  * irfilter/cpu/walk.c: filters one core on the CPU.
  *
- * The two quadrants that run down are filtered together, slice by slice of rows: a slice's
- * samples are converted to floats once for both, the outputs stay in the cache, and their
- * sums go to the plane. Then the two that run up do the same from below and complete the
- * sums. So no quadrant's outputs are ever stored for the whole plane, and the sums are added
- * in the contract's order. */
+ * The two quadrants that run down are filtered together, slice by slice of rows: a slice's samples are converted to
+ * floats once for both, the outputs stay in the cache, and their sums go to the plane. Then the two that run up do the
+ * same from below and complete the sums. So no quadrant's outputs are ever stored for the whole plane, and the sums
+ * are added in the contract's order. */
 #include "internal.h"
 
 #include <string.h>

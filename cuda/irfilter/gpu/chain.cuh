@@ -144,11 +144,10 @@ ir_chain_ragged_chunk (const IrRun &run, IrShared &sh, IrChain &s, const IrWeigh
  * in IR_END they end one after another. */
 enum IrPhase { IR_BEGIN, IR_MIDDLE, IR_END };
 
-/* Computes eight steps; `chunk` is the one that lane 0 is in. The next row's u is loaded
- * while this row is computed. IR_BEGIN is for runs that start at the strip's first row,
- * IR_END for runs up to its last. Lanes that have not begun or have ended read one of their
- * rows that exists and store nothing: the compiler does not hoist a load that only some
- * lanes execute. */
+/* Computes eight steps; `chunk` is the one that lane 0 is in. The next row's u is loaded while this row is computed.
+ * IR_BEGIN is for runs that start at the strip's first row, IR_END for runs up to its last. Lanes that have not begun
+ * or have ended read one of their rows that exists and store nothing: the compiler does not hoist a load that only
+ * some lanes execute. */
 template<IrPhase PHASE> __device__ __forceinline__ void
 ir_chain_chunk (const IrRun &run, IrShared &sh, IrChain &s, const IrWeights &k, const float *top_b, int chunk, int lane,
     float *out)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * irfilter/gpu/edge.cuh: quadrants.cu's edge, the warp that provides the values to the left
- * of the strip. */
+ * irfilter/gpu/edge.cuh: quadrants.cu's edge, the warp that provides the values to the left of the strip. */
 #ifndef CF_IRFILTER_GPU_EDGE_CUH
 #define CF_IRFILTER_GPU_EDGE_CUH
 

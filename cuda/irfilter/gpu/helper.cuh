@@ -59,8 +59,7 @@ template<IrSource SOURCE> struct IrHelper {
     }
   }
 
-  /* Prefetches a chunk's rows into the L1: a chunk takes a helper less time than a load from
-   * the L2. */
+  /* Prefetches a chunk's rows into the L1: a chunk takes a helper less time than a load from the L2. */
   __device__ __forceinline__ void
   prefetch_chunk (const IrView &v, const IrRun &run, int chunk) const
   {
@@ -95,8 +94,7 @@ template<IrSource SOURCE> struct IrHelper {
   }
 };
 
-/* Where a lane reads and writes the strip's columns 32 c + lane, counted from left to right
- * in the plane. */
+/* Where a lane reads and writes the strip's columns 32 c + lane, counted from left to right in the plane. */
 struct IrDrain {
   float *to;        /* address in the strip's row 0 */
   int column[C];    /* in the ring */

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * irfilter/gpu/round_barrier.cuh: the barriers between the warps of quadrants.cu. For
- * each chunk there are two rounds in which the chain warp, the edge warp and the chunk's
- * helper warp take part: FULL (helper and edge arrive, the chain waits) and DONE (the
- * chain arrives, helper and edge wait).
+ * irfilter/gpu/round_barrier.cuh: the barriers between the warps of quadrants.cu. For each chunk there are two rounds
+ * in which the chain warp, the edge warp and the chunk's helper warp take part: FULL (helper and edge arrive, the
+ * chain waits) and DONE (the chain arrives, helper and edge wait).
  *   The data that warps exchange and the order of rounds are the same in both of the
  * implementations below; only the barriers differ. */
 #ifndef CF_IRFILTER_GPU_ROUND_BARRIER_CUH
@@ -21,12 +20,11 @@ constexpr int ir_lag = 4; /* chunks that lane 31 is behind lane 0 */
 
 #ifdef CF_WATCHED
 
-/* For compute-sanitizer's racecheck: barriers in shared memory, whose arrivals and waits
- * racecheck understands. It loses arrivals at named barriers: where a warp arrives at two
- * of them in a row, racecheck takes everything written before as unordered, and where a
- * warp goes on to another barrier, part of it. Every lane arrives: if one lane arrived for
- * its warp after __syncwarp (), racecheck would take the other lanes' writes as unordered.
- * Slower than named barriers, and needs compute capability 8.0. */
+/* For compute-sanitizer's racecheck: barriers in shared memory, whose arrivals and waits racecheck understands. It
+ * loses arrivals at named barriers: where a warp arrives at two of them in a row, racecheck takes everything written
+ * before as unordered, and where a warp goes on to another barrier, part of it. Every lane arrives: if one lane
+ * arrived for its warp after __syncwarp (), racecheck would take the other lanes' writes as unordered. Slower than
+ * named barriers, and needs compute capability 8.0. */
 struct IrBarriers {
   uint64_t full[ir_slots], done[ir_slots];
 };
@@ -104,19 +102,17 @@ private:
 
 #else
 
-/* Named barriers. Two rounds may share a name only if no warp reaches the second
- * round before the first is complete. Here lag, slots and helpers are ir_lag, ir_slots
- * and ir_helpers, and n is the number of chunks of the run. The rounds DONE complete in
- * order, because the edge warp takes part in all of them, one after the other; and the
- * chain arrives at DONE (i) after FULL (i + lag), or after FULL of the last chunk.
+/* Named barriers. Two rounds may share a name only if no warp reaches the second round before the first is complete.
+ * Here lag, slots and helpers are ir_lag, ir_slots and ir_helpers, and n is the number of chunks of the run. The
+ * rounds DONE complete in order, because the edge warp takes part in all of them, one after the other; and the chain
+ * arrives at DONE (i) after FULL (i + lag), or after FULL of the last chunk.
  *   DONE: a helper that waits at DONE (i) has passed DONE (i - helpers), so all rounds
  * DONE up to that one are complete. The chain arrives at the last four without waiting,
  * after FULL (n - 1), before which the edge has passed DONE (n - 1 - slots).
  *   FULL: a warp that arrives at FULL (i) has passed DONE (i - slots), so FULL (i - slots
  * + lag) is complete: four names, used cyclically, are enough. But the first `slots`
- * chunks wait at no DONE: the second four of them use the names of DONE (6) to DONE (9).
- * The helpers that wait at those have passed DONE (0) to DONE (3) before; so DONE has
- * ten names, used cyclically.
+ * chunks wait at no DONE: the second four of them use the names of DONE (6) to DONE (9). The helpers that wait at
+ * those have passed DONE (0) to DONE (3) before; so DONE has ten names, used cyclically.
  *   Name 0 is the one of __syncthreads (). */
 struct IrBarriers {
 };

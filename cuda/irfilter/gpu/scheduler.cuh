@@ -4,47 +4,38 @@
  * irfilter/gpu/scheduler.cuh: the strip scheduler of the recursive filter: which block
  * works on which strip of columns, and when.
  *
- * The work is a set of STRIPS, each a sequence of CHUNKS of rows. Chunk c of a strip
- * needs chunk c - 1 of the same strip and, if there is a strip to its left, chunk c
- * of that one. A block is not bound to a strip: it claims a free strip whose next
- * chunk can be computed, computes as many chunks as are certain to become ready,
- * releases the strip and claims another one, until no strip is left to claim.
+ * The work is a set of STRIPS, each a sequence of CHUNKS of rows. Chunk c of a strip needs chunk c - 1 of the same
+ * strip and, if there is a strip to its left, chunk c of that one. A block is not bound to a strip: it claims a free
+ * strip whose next chunk can be computed, computes as many chunks as are certain to become ready, releases the strip
+ * and claims another one, until no strip is left to claim.
  *
  * Each strip has one word: FREE or LOCKED, and a TARGET. All chunks below the target
  * are finished, or will be by the block that holds the strip. To claim a strip is to
  * change its word from (FREE, p) to (LOCKED, t) by compare-and-swap, where
- * p < t <= the left strip's target at that moment. The swap fails if another block
- * was first, so it is the lock and the second check for readiness in one. To release
- * a strip is to change its word to (FREE, t).
+ * p < t <= the left strip's target at that moment. The swap fails if another block was first, so it is the lock and
+ * the second check for readiness in one. To release a strip is to change its word to (FREE, t).
  *
  * Invariants. (1) A target never decreases. (2) target (s) <= target (s - 1). (3) A
  * chunk below a FREE strip's target is finished, and its handover values are visible.
  *
- * No block waits forever. A block that holds strip s waits only for chunks of strip
- * s - 1 below the target of s, which by (2) are below the target of s - 1: they are
- * finished, or strip s - 1 is LOCKED by a block that has started. Follow the waits to
- * the left: each ends at a block that has started; the last one ends at a strip that
- * has no left neighbour or a FREE one, and so waits for nothing. Started blocks are
- * never suspended forever, so all blocks from there to the right go on. No step of
- * this argument asks which blocks are resident or in which order they were launched:
- * a single block alone completes all strips.
+ * No block waits forever. A block that holds strip s waits only for chunks of strip s - 1 below the target of s, which
+ * by (2) are below the target of s - 1: they are finished, or strip s - 1 is LOCKED by a block that has started.
+ * Follow the waits to the left: each ends at a block that has started; the last one ends at a strip that has no left
+ * neighbour or a FREE one, and so waits for nothing. Started blocks are never suspended forever, so all blocks from
+ * there to the right go on. No step of this argument asks which blocks are resident or in which order they were
+ * launched: a single block alone completes all strips.
  *
- * Every chunk is computed. Take the leftmost strip whose target is not its end. If it
- * is LOCKED, it will be released (above) with a greater target. If it is FREE, its
- * left neighbour's target is the end, so it can be claimed; and blocks leave only
- * when every strip's target is its end. Each claim increases a target, so that
- * moment comes.
+ * Every chunk is computed. Take the leftmost strip whose target is not its end. If it is LOCKED, it will be released
+ * (above) with a greater target. If it is FREE, its left neighbour's target is the end, so it can be claimed; and
+ * blocks leave only when every strip's target is its end. Each claim increases a target, so that moment comes.
  *
- * The scheduler does not transport what a chunk hands over to the right neighbour.
- * The filter does (edge.cuh): words that carry their own validity need no fence and
- * no flag.
+ * The scheduler does not transport what a chunk hands over to the right neighbour. The filter does (edge.cuh): words
+ * that carry their own validity need no fence and no flag.
  *
- * Source: A. Nikonorov, S. Popov, V. Fursov, "two-dimensional recursive filtering in
- * GPU systems by non-rigid following": columns, locks, progress words, and the
- * argument above. Differences: there a block takes one sample a claim; here a claim
- * covers as many chunks as possible, mostly the whole strip, whose left neighbour has
- * already been claimed to its end. There a row's progress is read once, before the
- * lock is taken. */
+ * Source: A. Nikonorov, S. Popov, V. Fursov, "two-dimensional recursive filtering in GPU systems by non-rigid
+ * following": columns, locks, progress words, and the argument above. Differences: there a block takes one sample a
+ * claim; here a claim covers as many chunks as possible, mostly the whole strip, whose left neighbour has already been
+ * claimed to its end. There a row's progress is read once, before the lock is taken. */
 #ifndef CF_IRFILTER_GPU_SCHEDULER_CUH
 #define CF_IRFILTER_GPU_SCHEDULER_CUH
 
@@ -99,9 +90,8 @@ ir_can_claim (const IrScheduler &f, const Strips &strips, int s, IrClaim *claim)
   return to > mine;
 }
 
-/* Claims a strip, searching from strip `hint` to the left, where work is ready first,
- * and then on from the last strip. Call it with a whole warp; all lanes return the same
- * claim. Returns strip -1 when every strip's target is its end. */
+/* Claims a strip, searching from strip `hint` to the left, where work is ready first, and then on from the last strip.
+ * Call it with a whole warp; all lanes return the same claim. Returns strip -1 when every strip's target is its end. */
 template<class Strips> __device__ __forceinline__ IrClaim
 ir_claim_strip (const IrScheduler &f, const Strips &strips, int hint)
 {

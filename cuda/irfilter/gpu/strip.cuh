@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * irfilter/gpu/strip.cuh: what the warps of a block of quadrants.cu share: the run (the
- * claimed chunks of a strip), the ring in shared memory, and how samples are fetched. For
- * one m (CF_IR_M). */
+ * irfilter/gpu/strip.cuh: what the warps of a block of quadrants.cu share: the run (the claimed chunks of a strip),
+ * the ring in shared memory, and how samples are fetched. For one m (CF_IR_M). */
 #ifndef CF_IRFILTER_GPU_STRIP_CUH
 #define CF_IRFILTER_GPU_STRIP_CUH
 

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * median/cpu/columns_tmpl.h: histograms of columns, and the search of ranks in sums
- * of them, after S. Perreault and P. Hebert, "Median filtering in constant time"
- * (2007); here with cumulative entries, any rank, and digits of values that have
- * more bits than a histogram. simd.c includes it once per width of the counts and
- * defines COLUMN, COUNT, H (name), Sum and its functions. */
+ * median/cpu/columns_tmpl.h: histograms of columns, and the search of ranks in sums of them, after S. Perreault and P.
+ * Hebert, "Median filtering in constant time" (2007); here with cumulative entries, any rank, and digits of values
+ * that have more bits than a histogram. simd.c includes it once per width of the counts and defines COLUMN, COUNT, H
+ * (name), Sum and its functions. */
 
 /* Adds the 32 entries of `more` and subtracts those of `less`. */
 static inline void
@@ -55,8 +54,7 @@ typedef struct {
   COUNT below; /* samples in the groups before the one last found */
 } H (State);
 
-/* Moves a sum from output `at` on to output x, or sums columns x .. x + w - 1 from
- * scratch where this is shorter. */
+/* Moves a sum from output `at` on to output x, or sums columns x .. x + w - 1 from scratch where this is shorter. */
 static inline void
 H (advance) (H (Sum) *sum, const COLUMN *columns, int w, int at, int x)
 {
@@ -101,9 +99,8 @@ H (start) (H (State) *state, const CfMedianSweep *s)
     state->bins[i].at = -1;
 }
 
-/* Finds the only digit of all outputs, all of one rank. From one output to the next
- * the result mostly stays in its group, so the inner loop updates only this group's
- * sum and the number of samples below it. */
+/* Finds the only digit of all outputs, all of one rank. From one output to the next the result mostly stays in its
+ * group, so the inner loop updates only this group's sum and the number of samples below it. */
 static void
 H (sweep_all) (const CfMedianSweep *s)
 {

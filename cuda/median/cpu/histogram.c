@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * median/cpu/histogram.c: rank filters by histograms of columns, whose cost does
- * not grow with the window. Values of more than ten bits are found digit by digit:
- * once the first digit of each output of a task is known, a pass for every first
- * digit that occurs finds the second digit among the samples that begin with it,
- * and so on. The digits before the wanted one are its prefix. Packed pixels (24
- * bits) have so many prefixes that the results of those with few samples are looked
- * up in a sorted list of the samples instead. */
+ * median/cpu/histogram.c: rank filters by histograms of columns, whose cost does not grow with the window. Values of
+ * more than ten bits are found digit by digit: once the first digit of each output of a task is known, a pass for
+ * every first digit that occurs finds the second digit among the samples that begin with it, and so on. The digits
+ * before the wanted one are its prefix. Packed pixels (24 bits) have so many prefixes that the results of those with
+ * few samples are looked up in a sorted list of the samples instead. */
 #include "internal.h"
 
 #include <string.h>
@@ -59,8 +57,7 @@ fine_size (const CfMedianCpu *m)
   return (size_t) groups * columns_of (m) * 32 * (m->digits.wide ? 2 : 1);
 }
 
-/* Returns the maximum number of samples that the windows of a task cover; 0 if no
- * list is needed. */
+/* Returns the maximum number of samples that the windows of a task cover; 0 if no list is needed. */
 static size_t
 list_length (const CfMedianCpu *m)
 {
@@ -94,8 +91,7 @@ typedef struct {
   int x0, x1, y0, y1;     /* the outputs of this pass, in the frame */
 } Work;
 
-/* Reads row y of frame s, from the first column of the pass on, as digits of the
- * samples with the prefix. */
+/* Reads row y of frame s, from the first column of the pass on, as digits of the samples with the prefix. */
 static void
 digits_of_row (const Work *w, int s, int y, int level, uint32_t prefix, uint16_t *digits)
 {
@@ -228,8 +224,7 @@ make_list (Work *w)
   }
 }
 
-/* Returns the value of rank `rank` among the samples with the prefix in the window
- * of the task's output (x, y). */
+/* Returns the value of rank `rank` among the samples with the prefix in the window of the task's output (x, y). */
 static uint32_t
 look_up (const Work *w, int x, int y, uint32_t prefix, uint32_t rank)
 {

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * median/cpu/network.c: rank filters by selection networks (median/networks.h) on
- * the CPU. A network becomes a list of steps on byte offsets, which runs on one
- * block of neighbouring tiles at a time. */
+ * median/cpu/network.c: rank filters by selection networks (median/networks.h) on the CPU. A network becomes a list of
+ * steps on byte offsets, which runs on one block of neighbouring tiles at a time. */
 #include "internal.h"
 
 #include <stdlib.h>
@@ -34,9 +33,8 @@ sample_at (const CfMedianProgram *p, int sample, size_t bytes)
       bytes;
 }
 
-/* Translates a network into steps on the arena. Loads become operands, stores become
- * steps, and unused halves of pairs are written to a spare slot. Returns false if
- * out of memory. */
+/* Translates a network into steps on the arena. Loads become operands, stores become steps, and unused halves of pairs
+ * are written to a spare slot. Returns false if out of memory. */
 static bool
 translate (CfMedianProgram *p, const CfMedianNetwork *net, size_t bytes)
 {

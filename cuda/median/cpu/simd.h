@@ -5,8 +5,7 @@
  * compiled once per instruction set. The loops work on rows of values of 1, 2 or 4
  * bytes ("size class" 0, 1, 2); only unpack and pack know the layouts of images.
  *
- * Thread-safety: the functions have no state; threads may call them at once with
- * memory of their own. */
+ * Thread-safety: the functions have no state; threads may call them at once with memory of their own. */
 #ifndef CF_MEDIAN_CPU_SIMD_H
 #define CF_MEDIAN_CPU_SIMD_H
 
@@ -29,9 +28,8 @@ typedef struct {
  * column of the window has two cumulative histograms,
  *   coarse[x][g]     samples of the column in groups before g
  *   fine[g][x][b]    samples of the column in group g in bins up to b
- * so that adding a sample is one vector addition to each, and a rank is found by
- * counting the entries that are not above it. An entry of a column has 1 byte
- * (narrow) or 2 (wide), and one of a sum of columns twice as many. */
+ * so that adding a sample is one vector addition to each, and a rank is found by counting the entries that are not
+ * above it. An entry of a column has 1 byte (narrow) or 2 (wide), and one of a sum of columns twice as many. */
 #define CF_MEDIAN_NO_DIGIT 0xffff /* a sample that is not counted */
 
 typedef struct {

@@ -1,24 +1,20 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * median/gpu/mknetworks.c: writes the median networks of the CUDA kernels into a
- * header, at build time.
+ * median/gpu/mknetworks.c: writes the median networks of the CUDA kernels into a header, at build time.
  * Usage: mknetworks OUTPUT
  *
- * Each size gets a struct MedianNetwork<K>: the tile (TX x TY outputs per thread
- * and lane), the layout of the shared rows (RA, QUADS; see network.cuh), and a
- * function whose body is the network as one block of PTX. The body is PTX and not
- * C++ because the compiler's front end takes many minutes for thousands of
- * statements in one function, and finds nothing to improve in them. The file that
- * includes the header defines the operations: CF_BEGIN, CF_LOAD, CF_MIN, CF_MAX,
- * CF_SORT_ALU, CF_SORT_FMA and CF_PACE. */
+ * Each size gets a struct MedianNetwork<K>: the tile (TX x TY outputs per thread and lane), the layout of the shared
+ * rows (RA, QUADS; see network.cuh), and a function whose body is the network as one block of PTX. The body is PTX and
+ * not C++ because the compiler's front end takes many minutes for thousands of statements in one function, and finds
+ * nothing to improve in them. The file that includes the header defines the operations: CF_BEGIN, CF_LOAD, CF_MIN,
+ * CF_MAX, CF_SORT_ALU, CF_SORT_FMA and CF_PACE. */
 #include "median/networks.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-/* The largest tiles whose values fit in 255 registers: larger tiles share more
- * work between windows. */
+/* The largest tiles whose values fit in 255 registers: larger tiles share more work between windows. */
 static const struct {
   int k, tile_w, tile_h;
 } sizes[] = { { 3, 4, 4 }, { 5, 4, 4 }, { 7, 4, 4 }, { 9, 4, 4 }, { 11, 4, 4 }, { 13, 4, 2 }, { 15, 4, 2 },

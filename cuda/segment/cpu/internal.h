@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * segment/cpu/internal.h: the CPU plan of the segmentation, shared by plan.c (the plan and its
- * memory), seeds.c (steps 1 to 4 of segment.h: cells, seeds, components), grow.c (5 and 6),
- * merge.c (7 to 10), pixels.c (11) and paint.c (12).
+ * segment/cpu/internal.h: the CPU plan of the segmentation, shared by plan.c (the plan and its memory), seeds.c (steps
+ * 1 to 4 of segment.h: cells, seeds, components), grow.c (5 and 6), merge.c (7 to 10), pixels.c (11) and paint.c (12).
  *
  * Arrays of cells are PADDED: each row has one more entry at either end, and there is one more
  * row above and below; colours, means and labels of these entries are CF_SG_OUTSIDE. The padded
@@ -179,8 +178,7 @@ cf_sg_strip_end (const CfSgCpu *m, int strip)
   return (strip + 1) * CF_SG_STRIP_ROWS < m->setup.rows ? (strip + 1) * CF_SG_STRIP_ROWS : m->setup.rows;
 }
 
-/* Returns the first column from x on whose flag is set, n if there is none. Reads up to 7 flags
- * behind flag[n - 1]. */
+/* Returns the first column from x on whose flag is set, n if there is none. Reads up to 7 flags behind flag[n - 1]. */
 static inline int
 cf_sg_next (const uint8_t *flag, int x, int n)
 {

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * segment/cpu/merge.c: weak borders, merging and ids on the CPU: steps 7 to 10 of
- * segment/segment.h. Only the list of borders is made from cells; all else works on regions and
- * borders. */
+ * segment/cpu/merge.c: weak borders, merging and ids on the CPU: steps 7 to 10 of segment/segment.h. Only the list of
+ * borders is made from cells; all else works on regions and borders. */
 #include "internal.h"
 
 #include <string.h>

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * segment/cpu/pixels.c: the labels of pixels on the CPU, as runs of pixels along rows, and the sums
- * of the regions' pixels: step 11 of segment/segment.h. Single pixels are read only in cells that
- * touch other regions. */
+ * segment/cpu/pixels.c: the labels of pixels on the CPU, as runs of pixels along rows, and the sums of the regions'
+ * pixels: step 11 of segment/segment.h. Single pixels are read only in cells that touch other regions. */
 #include "internal.h"
 
 #include <string.h>

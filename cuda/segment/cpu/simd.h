@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * segment/cpu/simd.h: the CPU segmentation's loops over rows; simd.c is compiled once for each
- * instruction set.
+ * segment/cpu/simd.h: the CPU segmentation's loops over rows; simd.c is compiled once for each instruction set.
  *
  * A colour is Y | Cb << 8 | Cr << 16. Arrays of cells are padded with CF_SG_OUTSIDE on all
  * four sides (internal.h), so no loop tests for the edge of the frame. */
@@ -25,8 +24,7 @@ typedef struct {
   int size, width;        /* of a cell and of the frame, in pixels */
 } CfSgColumns;
 
-/* A row of a plane. Its samples form groups of 1, 2 or 4; a group covers one pixel or, with w_sub = 1,
- * two. */
+/* A row of a plane. Its samples form groups of 1, 2 or 4; a group covers one pixel or, with w_sub = 1, two. */
 typedef struct {
   const uint8_t *row;
   int group, w_sub, width; /* samples of a group; width of the frame in pixels */

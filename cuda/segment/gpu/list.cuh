@@ -5,10 +5,9 @@
  * union-find forest of cells, and sums that a block collects.
  *
  * Race free: entries of a list are reserved by one atomicAdd per warp. Trees are joined by an atomic minimum over
- * their roots, so the root of a joined tree does not depend on the order of joins. A walk through a forest that
- * other threads change meanwhile reads past the first-level cache and ends at a node that was a root; the join then
- * checks by the result of its atomic whether that node still is one, and else goes on from there. Sums are integer
- * atomics. */
+ * their roots, so the root of a joined tree does not depend on the order of joins. A walk through a forest that other
+ * threads change meanwhile reads past the first-level cache and ends at a node that was a root; the join then checks
+ * by the result of its atomic whether that node still is one, and else goes on from there. Sums are integer atomics. */
 #ifndef CF_SEGMENT_GPU_LIST_CUH
 #define CF_SEGMENT_GPU_LIST_CUH
 
