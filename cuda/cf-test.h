@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * cf-test.h: the filter library as tests and benchmarks see it, besides cf.h. Nothing that users
- * run includes it. */
+ * cf-test.h: the filter library as tests and benchmarks see it, besides cf.h. Nothing that users run includes it. */
 #ifndef CF_TEST_H
 #define CF_TEST_H
 
 #include "cf.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+CF_BEGIN_DECLS
 
 /* Returns the name of the variant that the next enqueue takes: "network 5x5". */
 const char *cf_plan_variant (const CfPlan *plan);
@@ -39,7 +36,5 @@ typedef struct CfDevice CfDevice;
  * library is used. */
 void cf_device_install (const CfDevice *device);
 
-#ifdef __cplusplus
-}
-#endif
+CF_END_DECLS
 #endif

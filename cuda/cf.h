@@ -4,11 +4,10 @@
  * cf.h: the filter library, as elements and tools see it. The only other header of
  * cuda/ that anything outside it includes is cf-test.h, for tests and benchmarks.
  *
- * A CfContext stands for a backend: the CPU, or the CUDA context that is current. A
- * CfFilter describes a filter: its name, its table of parameters, its functions for each
- * backend. A CfPlan filters frames of one size and format: cf_plan_new chooses a variant
- * and allocates everything, cf_plan_update takes new parameters between two frames,
- * and cf_plan_enqueue filters a frame, without allocating and, on CUDA, without waiting.
+ * A CfContext stands for a backend: the CPU, or the CUDA context that is current. A CfFilter describes a filter: its
+ * name, its table of parameters, its functions for each backend. A CfPlan filters frames of one size and format:
+ * cf_plan_new chooses a variant and allocates everything, cf_plan_update takes new parameters between two frames, and
+ * cf_plan_enqueue filters a frame, without allocating and, on CUDA, without waiting.
  *
  * Errors. A function that can fail returns a CfCode (or NULL) and, where `status` is not
  * NULL, fills it with the code and a sentence for people. Nothing prints, nothing aborts.
@@ -23,9 +22,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Around the declarations of a header that C++ may include. */
 #ifdef __cplusplus
-extern "C" {
+#define CF_BEGIN_DECLS extern "C" {
+#define CF_END_DECLS }
+#else
+#define CF_BEGIN_DECLS
+#define CF_END_DECLS
 #endif
+
+CF_BEGIN_DECLS
 
 /* ---- status ------------------------------------------------------------- */
 
@@ -55,40 +61,17 @@ typedef struct {
 /* The names are GStreamer's: cf_format_from_name ("NV12"). */
 typedef enum {
   CF_FORMAT_NONE = 0,
-  CF_FORMAT_GRAY8,
-  CF_FORMAT_GRAY16_LE,
-  CF_FORMAT_NV12,
-  CF_FORMAT_NV21,
-  CF_FORMAT_I420,
-  CF_FORMAT_YV12,
-  CF_FORMAT_NV16,
-  CF_FORMAT_Y42B,
-  CF_FORMAT_Y444,
-  CF_FORMAT_YUY2,
-  CF_FORMAT_UYVY,
-  CF_FORMAT_AYUV,
-  CF_FORMAT_RGB,
-  CF_FORMAT_BGR,
-  CF_FORMAT_RGBA,
-  CF_FORMAT_BGRA,
-  CF_FORMAT_ARGB,
-  CF_FORMAT_ABGR,
-  CF_FORMAT_RGBx,
-  CF_FORMAT_BGRx,
-  CF_FORMAT_xRGB,
-  CF_FORMAT_xBGR,
-  CF_FORMAT_GBR,
-  CF_FORMAT_P010_10LE,
-  CF_FORMAT_P016_LE,
-  CF_FORMAT_I420_10LE,
-  CF_FORMAT_I422_10LE,
-  CF_FORMAT_Y444_10LE,
-  CF_FORMAT_Y444_16LE,
+  CF_FORMAT_GRAY8, CF_FORMAT_GRAY16_LE,
+  CF_FORMAT_NV12, CF_FORMAT_NV21, CF_FORMAT_I420, CF_FORMAT_YV12, CF_FORMAT_NV16, CF_FORMAT_Y42B, CF_FORMAT_Y444,
+  CF_FORMAT_YUY2, CF_FORMAT_UYVY, CF_FORMAT_AYUV,
+  CF_FORMAT_RGB, CF_FORMAT_BGR, CF_FORMAT_RGBA, CF_FORMAT_BGRA, CF_FORMAT_ARGB, CF_FORMAT_ABGR,
+  CF_FORMAT_RGBx, CF_FORMAT_BGRx, CF_FORMAT_xRGB, CF_FORMAT_xBGR, CF_FORMAT_GBR,
+  CF_FORMAT_P010_10LE, CF_FORMAT_P016_LE,
+  CF_FORMAT_I420_10LE, CF_FORMAT_I422_10LE, CF_FORMAT_Y444_10LE, CF_FORMAT_Y444_16LE,
   CF_N_FORMATS
 } CfFormat;
 
-/* The role of a component. CF_ROLE_ALPHA is also that of padding (the x of RGBx): filters copy
- * both as they are. */
+/* The role of a component. CF_ROLE_ALPHA is also that of padding (the x of RGBx): filters copy both as they are. */
 typedef enum { CF_ROLE_LUMA, CF_ROLE_CHROMA, CF_ROLE_RED, CF_ROLE_GREEN, CF_ROLE_BLUE, CF_ROLE_ALPHA } CfRole;
 
 typedef struct {
@@ -119,9 +102,8 @@ CfFormat cf_format_from_name (const char *name);
 size_t cf_plane_row_bytes (CfFormat format, int width, int plane);
 int cf_plane_rows (CfFormat format, int height, int plane);
 
-/* One image: in host memory for a CPU plan, in device memory (or mapped pinned memory) for a
- * CUDA plan. A pitch is in bytes, at least cf_plane_row_bytes; `data` is aligned to the size of
- * a sample. */
+/* One image: in host memory for a CPU plan, in device memory (or mapped pinned memory) for a CUDA plan. A pitch is in
+ * bytes, at least cf_plane_row_bytes; `data` is aligned to the size of a sample. */
 typedef struct {
   CfFormat format;
   int width, height; /* 1..CF_MAX_SIZE */
@@ -131,27 +113,20 @@ typedef struct {
   } plane[CF_MAX_PLANES];
 } CfImage;
 
-/* Sets format, size and pitches (each a multiple of `align`, a power of two), leaves the byte
- * OFFSETS of the planes in plane[].data, and returns the bytes that the image takes.
- * cf_image_at adds a base address to the offsets. */
+/* Sets format, size and pitches (each a multiple of `align`, a power of two), leaves the byte OFFSETS of the planes in
+ * plane[].data, and returns the bytes that the image takes. cf_image_at adds a base address to the offsets. */
 size_t cf_image_layout (CfImage *image, CfFormat format, int width, int height, size_t align);
 void cf_image_at (CfImage *image, const CfImage *layout, void *base);
 
-/* Copies the visible samples of an image in host memory to another of the same format and
- * size that does not overlap it, and writes nothing else. Several threads copy a large one.
- * Any thread; no context. */
+/* Copies the visible samples of an image in host memory to another of the same format and size that does not overlap
+ * it, and writes nothing else. Several threads copy a large one. Any thread; no context. */
 void cf_image_copy (const CfImage *to, const CfImage *from);
 
 /* ---- parameters --------------------------------------------------------- */
 
 typedef enum {
-  CF_TYPE_INT,
-  CF_TYPE_DOUBLE,
-  CF_TYPE_BOOL,
-  CF_TYPE_ENUM,
-  CF_TYPE_FLAGS,
-  CF_TYPE_STRING,
-  CF_TYPE_COLOR, /* 0xAARRGGBB */
+  CF_TYPE_INT, CF_TYPE_DOUBLE, CF_TYPE_BOOL, CF_TYPE_ENUM, CF_TYPE_FLAGS, CF_TYPE_STRING,
+  CF_TYPE_COLOR /* 0xAARRGGBB */
 } CfType;
 
 typedef struct {
@@ -160,10 +135,9 @@ typedef struct {
   const char *blurb;
 } CfEnumValue;
 
-/* One row of a filter's parameter table. The GObject property, its documentation and the
- * random cases of the tests are made of it. The value is at `offset` in the filter's parameter
- * block: int, double, int (bool, enum, flags), char * from malloc (string, may be NULL) or
- * uint32_t (color). */
+/* One row of a filter's parameter table. The GObject property, its documentation and the random cases of the tests are
+ * made of it. The value is at `offset` in the filter's parameter block: int, double, int (bool, enum, flags),
+ * char * from malloc (string, may be NULL) or uint32_t (color). */
 typedef struct {
   const char *name; /* "kernel-size" */
   CfType type;
@@ -210,13 +184,12 @@ const CfFilterInfo *cf_filter_info (const CfFilter *filter);
 void *cf_params_new (const CfFilter *filter);
 void *cf_params_copy (const CfFilter *filter, const void *params);
 void cf_params_free (const CfFilter *filter, void *params);
-/* Sets one parameter from text, whatever the locale: numbers in decimal (colours in hexadecimal,
- * too), true or false, the name or number of an enum value, names of flags joined by '+'; NULL clears a
- * string. Then does what the setting implies for other parameters (a typed kernel makes the
- * preset "custom") and reads a file that the parameter names, once. Fails with CF_BAD_VALUE
- * (no such parameter, text that is no such value, a file that cannot be read) or CF_NO_MEMORY;
- * the block is sound then, but cf_filter_check may refuse it. Ranges are checked there, not
- * here. Any thread; may wait for the disk. */
+/* Sets one parameter from text, whatever the locale: numbers in decimal (colours in hexadecimal, too), true or false,
+ * the name or number of an enum value, names of flags joined by '+'; NULL clears a string. Then does what the setting
+ * implies for other parameters (a typed kernel makes the preset "custom") and reads a file that the parameter names,
+ * once. Fails with CF_BAD_VALUE (no such parameter, text that is no such value, a file that cannot be read) or
+ * CF_NO_MEMORY; the block is sound then, but cf_filter_check may refuse it. Ranges are checked there, not here. Any
+ * thread; may wait for the disk. */
 CfCode cf_params_set (const CfFilter *filter, void *params, const char *name, const char *text, CfStatus *status);
 
 /* Checks what cf_plan_new would: ranges, oddness, combinations. `video` may be NULL while the
@@ -262,9 +235,8 @@ void cf_plan_free (CfPlan *plan);
  * stay. CF_REPLAN: the parameters are sound, but only a new plan can hold them. */
 CfCode cf_plan_update (CfPlan *plan, const CfCommon *common, const void *params, CfStatus *status);
 
-/* Filters `in` into `out`, which have the plan's format and size and do not overlap. Writes every
- * visible sample of `out` and nothing else. CPU: done on return (`stream` NULL). CUDA: queued on
- * `stream`. */
+/* Filters `in` into `out`, which have the plan's format and size and do not overlap. Writes every visible sample of
+ * `out` and nothing else. CPU: done on return (`stream` NULL). CUDA: queued on `stream`. */
 CfCode cf_plan_enqueue (CfPlan *plan, CfStream *stream, const CfImage *in, const CfImage *out, CfStatus *status);
 
 /* Takes `in` into the plan's history without filtering it, as cf_plan_enqueue would have: so a
@@ -298,9 +270,8 @@ CfCode cf_plan_regions (CfPlan *plan, CfRegions *regions, CfStatus *status);
 
 /* ---- CPU ---------------------------------------------------------------- */
 
-/* Returns the instruction set that the CPU code runs with ("avx512bw", "avx2", "sse4.1",
- * "baseline") and, where `threads` is not NULL, the threads that it uses: as many as there are
- * cores that this process may run on. */
+/* Returns the instruction set that the CPU code runs with ("avx512bw", "avx2", "sse4.1", "baseline") and, where
+ * `threads` is not NULL, the threads that it uses: as many as there are cores that this process may run on. */
 const char *cf_cpu_info (int *threads);
 
 /* ---- GPU ---------------------------------------------------------------- */
@@ -355,8 +326,7 @@ typedef enum { CF_UPLOAD, CF_DOWNLOAD } CfDirection;
  * memory, else one for each plane. */
 CfCode cf_stream_copy (CfStream *stream, CfDirection direction, const CfImage *to, const CfImage *from,
     CfStatus *status);
-/* Waits until everything queued on the stream so far is done, for `deadline_ns` at most
- * (CF_TIMEOUT). */
+/* Waits until everything queued on the stream so far is done, for `deadline_ns` at most (CF_TIMEOUT). */
 CfCode cf_stream_wait (CfStream *stream, uint64_t deadline_ns, CfStatus *status);
 
 /* A set of `n` events, points in the work of streams, which one stream records and others wait for;
@@ -384,9 +354,8 @@ uint64_t cf_events_elapsed_ns (const CfEvents *events, unsigned from, unsigned t
  * it that its samples depend on (CfTraits.halo), so the bytes are those of the whole frame. */
 typedef struct CfSlices CfSlices;
 
-/* What a frame in slices goes through: streams for uploads, kernels and downloads; the image in pinned host
- * memory, in device memory, filtered into two images in device memory in turn, and in pinned host
- * memory again. */
+/* What a frame in slices goes through: streams for uploads, kernels and downloads; the image in pinned host memory, in
+ * device memory, filtered into two images in device memory in turn, and in pinned host memory again. */
 typedef struct {
   CfStream *up, *kernels, *down;
   const CfImage *host_in, *device_in, *device_out[2], *host_out;
@@ -405,7 +374,5 @@ CfCode cf_slices_enqueue (CfSlices *slices, const CfSlicesRequest *request, CfSt
 /* Fills `status` (which may be NULL) with the code and a sentence, and returns the code. */
 CfCode cf_fail (CfStatus *status, CfCode code, const char *format, ...) __attribute__ ((format (printf, 3, 4)));
 
-#ifdef __cplusplus
-}
-#endif
+CF_END_DECLS
 #endif

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * convolve/convolve.c: parameters and descriptor of the convolution filter.
- * convolve.h is its contract, kernel.c makes its weights, cpu/plan.c is the CPU
- * backend and gpu/plan.cu the CUDA backend. */
-#include "kernel.h"
+ * convolve/convolve.c: parameters and descriptor of the convolution filter. convolve.h is its contract, kernel.c makes
+ * its weights, cpu/plan.c is the CPU backend and gpu/plan.cu the CUDA backend. */
+#include "convolve.h"
 #include "core/text.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #define FIELD(name) offsetof (CfConvolveParams, name)
 
@@ -84,13 +82,6 @@ cf_convolve_preset_name (int preset)
   return "";
 }
 
-static void
-clear (const char **text)
-{
-  free ((void *) *text);
-  *text = NULL;
-}
-
 /* The one of kernel and kernel-file that was set last applies and clears the other. */
 static CfCode
 changed (void *params_, unsigned row, CfStatus *status)
@@ -98,19 +89,17 @@ changed (void *params_, unsigned row, CfStatus *status)
   CfConvolveParams *p = params_;
 
   if (row == ROW_KERNEL && p->kernel) {
-    clear (&p->kernel_file);
-    clear (&p->file_text);
+    cf_text_drop (&p->kernel_file);
+    cf_text_drop (&p->file_text);
     p->preset = CF_PRESET_CUSTOM;
   } else if (row == ROW_KERNEL_FILE) {
-    CfStatus local, *why = status ? status : &local;
-
-    clear (&p->file_text);
+    cf_text_drop (&p->file_text);
     if (!p->kernel_file)
       return CF_OK;
-    clear (&p->kernel);
+    cf_text_drop (&p->kernel);
     p->preset = CF_PRESET_CUSTOM;
-    p->file_text = cf_text_read ("kernel-file", p->kernel_file, why);
-    return p->file_text ? CF_OK : why->code;
+    p->file_text = cf_text_read ("kernel-file", p->kernel_file, status);
+    return p->file_text ? CF_OK : status->code;
   }
   return CF_OK;
 }

@@ -3,34 +3,27 @@
  *
  * convolve/convolve.h: the contract of the convolution filter.
  *
- * Sums. A kernel has w x h taps (1..63 each, even sizes too) and its anchor at
- * (w / 2, h / 2), integer division. With x(X, Y) the samples of a component (of
- * a field),
+ * Sums. A kernel has w x h taps (1..63 each, even sizes too) and its anchor at (w / 2, h / 2), integer division. With
+ * x(X, Y) the samples of a component (of a field),
  *   S(X, Y) = sum over i < w, j < h of  c(i, j) x(X + i - ax, Y + j - ay)
- * which is a correlation, as in OpenCV and FFmpeg. flip=true reverses the taps
- * in both directions and takes ax = w - 1 - w / 2, ay = h - 1 - h / 2, which is
- * a convolution. S is an exact integer: it fits 32 bits for 8-bit samples and
- * 64 bits for deeper ones; a kernel whose sum of |c| times the largest sample
- * does not fit is refused.
+ * which is a correlation, as in OpenCV and FFmpeg. flip=true reverses the taps in both directions and takes
+ * ax = w - 1 - w / 2, ay = h - 1 - h / 2, which is a convolution. S is an exact integer: it fits 32 bits for 8-bit
+ * samples and 64 bits for deeper ones; a kernel whose sum of |c| times the largest sample does not fit is refused.
  *
  * Weights. The taps, as typed or as the preset defines them, are doubles t.
  *   divisor d: as set; 0 means the sum of t, or 1 if |sum| <= 1e-9 sum |t|.
- *   Exact: all t 2^n and d 2^n are integers below 2^31 for one and the same
- *     n <= 16 (the smallest such n): c = t 2^n, D = d 2^n. A negative D negates
- *     all c and D. If the sums then do not fit: with n = 0 (the typed weights
- *     are integers) the kernel is refused, with n > 0 the next rule applies.
- *   Else: c = t / d 2^s, rounded to the nearest integer, halves away from 0, and
- *     D = 2^s, with the largest s <= 16 for which the sums fit (and the c fit 32
- *     bits). If divisor is 0, the difference between D (or 0, where the sum of t
- *     counts as 0) and the sum of the rounded c is added to the anchor's tap:
- *     a blur leaves flat areas unchanged. The sums fit with that addition, too.
- *   Then the greatest power of two that divides D and all c is divided out,
- *   which changes no result.
+ *   Exact: all t 2^n and d 2^n are integers below 2^31 for one and the same n <= 16 (the smallest such n): c = t 2^n,
+ *     D = d 2^n. A negative D negates all c and D. If the sums then do not fit: with n = 0 (the typed weights are
+ *     integers) the kernel is refused, with n > 0 the next rule applies.
+ *   Else: c = t / d 2^s, rounded to the nearest integer, halves away from 0, and D = 2^s, with the largest s <= 16 for
+ *     which the sums fit (and the c fit 32 bits). If divisor is 0, the difference between D (or 0, where the sum of t
+ *     counts as 0) and the sum of the rounded c is added to the anchor's tap: a blur leaves flat areas unchanged. The
+ *     sums fit with that addition, too.
+ *   Then the greatest power of two that divides D and all c is divided out, which changes no result.
  *
- * Rounding. out = S / D + bias, of the exact rational number, to the nearest
- * integer, halves to even; then saturated to 0 .. max (255, 1023, 65535). bias
- * is the double as set. Chroma is filtered about mid-level (128, 512, 32768)
- * and takes no bias: out = S' / D + mid with S' the sum over x - mid.
+ * Rounding. out = S / D + bias, of the exact rational number, to the nearest integer, halves to even; then saturated
+ * to 0 .. max (255, 1023, 65535). bias is the double as set. Chroma is filtered about mid-level (128, 512, 32768) and
+ * takes no bias: out = S' / D + mid with S' the sum over x - mid.
  * A kernel whose only non-zero tap is at the anchor and equal to D, with bias 0,
  * is the identity: stored words are copied unchanged.
  *
@@ -43,44 +36,36 @@
  *   log       g = exp (-(i^2 + j^2) / (2 sigma^2)),
  *             t = g (i^2 + j^2 - 2 sigma^2) / (sigma^4 sum g), minus the mean of all t
  *   motion    k x k; p = i cos A - j sin A along, q = i sin A + j cos A across,
- *             t = max (0, 1 - |q|) min (1, max (0, r + 1 - |p|)); A = angle,
- *             counterclockwise, 0 = to the right
+ *             t = max (0, 1 - |q|) min (1, max (0, r + 1 - |p|)); A = angle, counterclockwise, 0 = to the right
  *   gauss, unsharp, sobel, prewitt, scharr: below
  *   custom    the rows of `kernel` (or of the file)
  * sigma 0 means 0.3 (r - 1) + 0.8. Every sigma is raised to at least 0.01.
  *
- * gauss. One axis: k weights g = exp (-i^2 / (2 sigma^2)) / sum; with sigma 0 at
- * k = 3, 5, 7 instead 1 2 1 / 4, 1 4 6 4 1 / 16, 1 3.5 7 9 7 3.5 1 / 32. They
- * become integers in units of 1 / F, F = 256 at 8 bit and 65536 above, from the
- * outermost tap to the centre: n = the integer nearest to g F + e (halves to
- * even), e = g F + e - n carries to the next tap, symmetrically on both sides,
- * and the centre takes the remainder to F. S is the sum with the product of
- * both axes' weights (separable), D = F^2, and out = floor (S / D + bias + 1/2):
- * halves UP, where the other kernels round them to even. divisor is not used.
- * At 8 bit the result equals OpenCV's GaussianBlur.
+ * gauss. One axis: k weights g = exp (-i^2 / (2 sigma^2)) / sum; with sigma 0 at k = 3, 5, 7 instead 1 2 1 / 4,
+ * 1 4 6 4 1 / 16, 1 3.5 7 9 7 3.5 1 / 32. They become integers in units of 1 / F, F = 256 at 8 bit and 65536 above,
+ * from the outermost tap to the centre: n = the integer nearest to g F + e (halves to even), e = g F + e - n carries
+ * to the next tap, symmetrically on both sides, and the centre takes the remainder to F. S is the sum with the product
+ * of both axes' weights (separable), D = F^2, and out = floor (S / D + bias + 1/2): halves UP, where the other kernels
+ * round them to even. divisor is not used. At 8 bit the result equals OpenCV's GaussianBlur.
  * unsharp. With the same S, D and A = amount in 1/256 (nearest, halves up):
  * out = floor (x + A / 256 (x - S / D) + bias + 1/2), saturated.
  * sobel, prewitt, scharr: with gx and gy the sums with
  *   -m 0 m; -n 0 n; -m 0 m   and its transpose, (m, n) = (1, 2), (1, 1), (3, 10),
- * r = the integer nearest to sqrt (gx^2 + gy^2); out = r / D + bias, rounded like
- * the sums; divisor d (0 = 1): if d 2^n is an integer below 2^31 for an n <= 16,
- * r 2^n / (d 2^n), else r m / 65536 with m nearest to 65536 / d. Chroma is
- * written as mid-level.
+ * r = the integer nearest to sqrt (gx^2 + gy^2); out = r / D + bias, rounded like the sums; divisor d (0 = 1): if
+ * d 2^n is an integer below 2^31 for an n <= 16, r 2^n / (d 2^n), else r m / 65536 with m nearest to 65536 / d. Chroma
+ * is written as mid-level.
  *
  * gray. mean or luma: an RGB frame is first converted to one plane y,
  *   mean: (R + G + B) / 3 truncated;  luma: (77 R + 150 G + 29 B + 128) >> 8,
  * y is filtered as luma and written to R, G and B (with an identity kernel, too).
  * YUV: luma is filtered and chroma is written as mid-level.
  *
- * Components that are not filtered (alpha, padding, those that apply-to leaves
- * out) are copied as stored, also where gray or a magnitude would have written
- * mid-level.
+ * Components that are not filtered (alpha, padding, those that apply-to leaves out) are copied as stored, also where
+ * gray or a magnitude would have written mid-level.
  *
- * Borders. replicate: coordinates are clamped. reflect101: coordinates are
- * mirrored about the outermost sample, as often as needed (side 1: always 0).
- * wrap: coordinates are taken modulo the side. constant: samples outside are
- * min (border-value, max) for luma and mid-level for chroma. With gray the
- * border is that of the gray plane.
+ * Borders. replicate: coordinates are clamped. reflect101: coordinates are mirrored about the outermost sample, as
+ * often as needed (side 1: always 0). wrap: coordinates are taken modulo the side. constant: samples outside are
+ * min (border-value, max) for luma and mid-level for chroma. With gray the border is that of the gray plane.
  *
  * Samples. As in median/median.h: 10-bit samples are clamped to 1023 on load,
  * P010 stores value << 6, thresholds and biases are in sample values.
@@ -107,26 +92,14 @@
 
 #include "core/filter.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+CF_BEGIN_DECLS
 
 #define CF_CONVOLVE_MAX 63
 
 typedef enum {
-  CF_PRESET_IDENTITY,
-  CF_PRESET_BOX,
-  CF_PRESET_GAUSS,
-  CF_PRESET_SHARPEN,
-  CF_PRESET_LAPLACE,
-  CF_PRESET_UNSHARP,
-  CF_PRESET_EMBOSS,
-  CF_PRESET_SOBEL,
-  CF_PRESET_PREWITT,
-  CF_PRESET_SCHARR,
-  CF_PRESET_LOG,
-  CF_PRESET_MOTION,
-  CF_PRESET_CUSTOM,
+  CF_PRESET_IDENTITY, CF_PRESET_BOX, CF_PRESET_GAUSS, CF_PRESET_SHARPEN, CF_PRESET_LAPLACE, CF_PRESET_UNSHARP,
+  CF_PRESET_EMBOSS, CF_PRESET_SOBEL, CF_PRESET_PREWITT, CF_PRESET_SCHARR, CF_PRESET_LOG, CF_PRESET_MOTION,
+  CF_PRESET_CUSTOM
 } CfConvolvePreset;
 
 typedef enum { CF_BORDER_REPLICATE, CF_BORDER_REFLECT101, CF_BORDER_WRAP, CF_BORDER_CONSTANT } CfBorder;
@@ -185,10 +158,12 @@ typedef struct {
   CfGray gray;    /* as in the parameters; cf_convolve_action applies it to a format */
 } CfConvolution;
 
-/* Resolves `params` for `format` into `c`. Returns CF_BAD_VALUE, with row and
- * column of the kernel counted from 1 where they apply, or CF_UNSUPPORTED for an
- * unknown format. Thread-safe. */
+/* Resolves `params` for `format` into `c`. Returns CF_BAD_VALUE, with row and column of the kernel counted from 1
+ * where they apply, or CF_UNSUPPORTED for an unknown format. Thread-safe. */
 CfCode cf_convolution_resolve (const CfConvolveParams *params, CfFormat format, CfConvolution *c, CfStatus *status);
+
+/* Returns the nick of a CfConvolvePreset, such as "gauss", or "" for any other number. */
+const char *cf_convolve_preset_name (int preset);
 
 /* What the filter does with the samples of a component: copies them, filters
  * them, writes mid-level, or (GRAY) filters the gray plane of R, G and B. */
@@ -233,7 +208,5 @@ extern const CfFilter cf_convolve;
 extern const CfOps cf_convolve_cpu;
 extern const CfOps cf_convolve_cuda; /* only in a build with CUDA */
 
-#ifdef __cplusplus
-}
-#endif
+CF_END_DECLS
 #endif

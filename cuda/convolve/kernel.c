@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * convolve/kernel.c: resolves the parameters to integer weights, for both
- * backends. convolve.h has the formulas. Only floating-point arithmetic in
- * this file can influence a result by its own rounding. */
-#include "kernel.h"
+ * convolve/kernel.c: resolves the parameters to integer weights, for both backends. convolve.h has the formulas. Only
+ * floating-point arithmetic in this file can influence a result by its own rounding. */
+#include "convolve.h"
 #include "core/text.h"
 
 #include <math.h>
@@ -15,6 +14,12 @@
 #define TWO31 2147483648.0
 /* The finest unit of weights is 1 / 2^16. */
 #define MAX_SHIFT 16
+
+/* The taps as typed or as a preset defines them: t(i, j) = t[j * w + i]; ax, ay: the anchor. */
+typedef struct {
+  int w, h, ax, ay;
+  double t[CF_CONVOLVE_MAX * CF_CONVOLVE_MAX];
+} CfTaps;
 
 static double
 sigma_of (const CfConvolveParams *p)
@@ -231,8 +236,7 @@ rounded_weights (CfConvolution *c, const CfTaps *taps, double d, double target, 
   return sums_fit (c);
 }
 
-/* Fails with a message about the largest weight. `sum` is the sum of all absolute
- * weights, divided by `d`. */
+/* Fails with a message about the largest weight. `sum` is the sum of all absolute weights, divided by `d`. */
 static CfCode
 too_large (const CfConvolveParams *p, int bits, const CfTaps *taps, double sum, double d, CfStatus *status)
 {
@@ -326,9 +330,8 @@ common_divisor (int32_t a, int32_t b)
   return a < 0 ? -a : a;
 }
 
-/* Returns whether the matrix is the product of a column and a row, and fills
- * them. The row is divided by its greatest common divisor: if the matrix is
- * separable at all, the column then consists of integers. */
+/* Returns whether the matrix is the product of a column and a row, and fills them. The row is divided by its greatest
+ * common divisor: if the matrix is separable at all, the column then consists of integers. */
 static bool
 separate (CfConvolution *c)
 {
@@ -415,8 +418,7 @@ floor_product (int64_t scale, double value, bool *integral)
 {
   double high = (double) scale * value, low = fma ((double) scale, value, -high);
 
-  /* Rounding to `high` never crosses an integer, so `low` matters only where
-   * `high` is an integer. */
+  /* Rounding to `high` never crosses an integer, so `low` matters only where `high` is an integer. */
   *integral = high == floor (high) && low == floor (low);
   return (int64_t) floor (high) + (high == floor (high) ? (int64_t) floor (low) : 0);
 }

@@ -11,4 +11,11 @@ typedef enum { CF_ISA_AVX512BW, CF_ISA_AVX2, CF_ISA_SSE4_1, CF_ISA_BASELINE } Cf
 /* Returns the best instruction set of this machine that cf_cpu_limit allows. */
 CfIsa cf_cpu_isa_number (void);
 
+/* The tables NAME_avx512bw .. NAME_baseline, indexed by CfIsa. */
+#if defined __x86_64__ || defined __i386__
+#define CF_ISA_TABLES(name) { &name##_avx512bw, &name##_avx2, &name##_sse4_1, &name##_baseline }
+#else
+#define CF_ISA_TABLES(name) { [CF_ISA_BASELINE] = &name##_baseline }
+#endif
+
 #endif

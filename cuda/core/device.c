@@ -43,6 +43,13 @@ fail_without (CfStatus *status)
       "this build has no CUDA kernels; install the CUDA toolkit (12.1 or newer) and build again");
 }
 
+static void *
+none (CfStatus *status)
+{
+  fail_without (status);
+  return NULL;
+}
+
 /* Sticky errors (illegal address, launch failure, hardware fault and similar): no CUDA call of the process succeeds
  * after one of them. */
 CfCode
@@ -134,10 +141,7 @@ cf_device_ops (const CfFilter *filter)
 void *
 cf_pinned_alloc (size_t size, CfStatus *status)
 {
-  if (device)
-    return device->pinned_alloc (size, status);
-  fail_without (status);
-  return NULL;
+  return device ? device->pinned_alloc (size, status) : none (status);
 }
 
 void
@@ -150,10 +154,7 @@ cf_pinned_free (void *memory)
 void *
 cf_device_alloc (size_t size, CfStatus *status)
 {
-  if (device)
-    return device->device_alloc (size, status);
-  fail_without (status);
-  return NULL;
+  return device ? device->device_alloc (size, status) : none (status);
 }
 
 void
@@ -168,10 +169,7 @@ cf_device_free (void *memory)
 CfStream *
 cf_stream_new (void *handle, CfStatus *status)
 {
-  if (device)
-    return device->stream_new (handle, status);
-  fail_without (status);
-  return NULL;
+  return device ? device->stream_new (handle, status) : none (status);
 }
 
 void
@@ -226,10 +224,7 @@ cf_stream_signal (CfStream *stream, CfEvents *events, CfStatus *status)
 CfEvents *
 cf_events_new (unsigned n, CfStatus *status)
 {
-  if (device)
-    return device->events_new (n, status);
-  fail_without (status);
-  return NULL;
+  return device ? device->events_new (n, status) : none (status);
 }
 
 void

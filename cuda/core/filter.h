@@ -8,9 +8,7 @@
 
 #include "cf.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+CF_BEGIN_DECLS
 
 /* One component of one field of an image, the unit that filters process. Sample (x, y) is the `bytes`-wide word at
  *   data + y * pitch + x * step * bytes        x < width, y < height
@@ -31,21 +29,23 @@ typedef struct {
 /* Lists the views of `image` in the order component, field, without empty ones (the second field of an image of one
  * row). Returns their number. */
 int cf_image_views (const CfVideo *video, const CfCommon *common, const CfImage *image, CfView views[CF_MAX_VIEWS]);
+/* Copies the words of the rows begin..end - 1 of a view as they are. */
+void cf_view_copy (const CfView *to, const CfView *from, int begin, int end);
 /* Sets `rows` to the rows begin..end - 1 of an image; a row of each plane begins at `begin`. */
 void cf_image_rows (CfImage *rows, const CfImage *image, int begin, int end);
 
-/* A filter's functions on one backend. `plan->state` belongs to the filter. Every function except `enqueue` may be NULL
- * if the filter needs none. */
+/* A filter's functions on one backend. `plan->state` belongs to the filter: state_size bytes, cleared before init and
+ * freed after free. Every function except `enqueue` may be NULL if the filter needs none. `status` is never NULL in
+ * init, update and set_override. */
 typedef struct {
+  size_t state_size;
   CfCode (*init) (CfPlan *plan, CfStatus *status);   /* allocates and chooses the variant */
   CfCode (*update) (CfPlan *plan, CfStatus *status); /* after a change of plan->params, which are checked */
   CfCode (*enqueue) (CfPlan *plan, CfStream *stream, const CfImage *in, const CfImage *out, CfStatus *status);
   CfCode (*push_history) (CfPlan *plan, CfStream *stream, const CfImage *in, CfStatus *status);
   void (*reset) (CfPlan *plan);
   void (*free) (CfPlan *plan);
-  const char *(*variant) (const CfPlan *plan);
-  const char *(*variant_name) (const CfPlan *plan, unsigned i);
-  CfCode (*prefer) (CfPlan *plan, const char *variant, CfStatus *status);
+  const char *const *variants; /* names, NULL behind the last; NULL: there is one variant. See CfPlan.variant */
   CfCode (*set_override) (CfPlan *plan, const char *name, int value, CfStatus *status);
   CfCode (*trace) (CfPlan *plan, CfStream *stream, int *table, size_t size, int *rows, int *columns, CfStatus *status);
   CfCode (*regions) (CfPlan *plan, CfRegions *regions, CfStatus *status);
@@ -60,7 +60,7 @@ struct CfFilter {
   /* Fills the message of `status` (with CF_OK) where parameters that are accepted can hardly mean what the user wants;
    * `video` may be NULL. NULL: no advice. */
   void (*advise) (const CfVideo *video, const void *params, CfStatus *status);
-  /* Updates other rows after row `row` was set (cf_params_set). NULL: rows are independent. */
+  /* Updates other rows after row `row` was set (cf_params_set); `status` is never NULL. NULL: rows are independent. */
   CfCode (*changed) (void *params, unsigned row, CfStatus *status);
   /* Fills the traits, which are { .halo = -1 } on entry. NULL: keeps them. `video` may be NULL. */
   void (*traits) (const CfVideo *video, const CfCommon *common, const void *params, CfTraits *traits);
@@ -85,6 +85,9 @@ struct CfPlan {
   CfCommon common;
   void *params; /* the plan's own block */
   void *state;  /* owned by the filter */
+  /* Indices into CfOps.variants: the variant that cf_plan_prefer asks for, -1: none; and the one that the next enqueue
+   * takes, which init and update set. An update with a preference that is not possible fails with CF_UNSUPPORTED. */
+  int preferred, variant;
 };
 
 /* Returns whether apply-to selects any component of this video: GRAY8 has no chroma. */
@@ -94,13 +97,5 @@ bool cf_any_filtered (const CfVideo *video, const CfCommon *common);
  * those of the parameter. */
 CfCode cf_check_odd (const char *name, int value, int max, CfStatus *status);
 
-/* Implements CfOps.prefer for a filter that stores the preferred variant as a number, -1 for none: sets `*preferred` to
- * the variant of that name (NULL: -1) and calls `update`. If that fails, restores the previous preference. Returns
- * CF_UNSUPPORTED if no variant has that name. */
-CfCode cf_plan_prefer_number (CfPlan *plan, const char *name, int *preferred,
-    CfCode (*update) (CfPlan *plan, CfStatus *status), CfStatus *status);
-
-#ifdef __cplusplus
-}
-#endif
+CF_END_DECLS
 #endif

@@ -197,6 +197,26 @@ cf_image_views (const CfVideo *video, const CfCommon *common, const CfImage *ima
   return n;
 }
 
+void
+cf_view_copy (const CfView *to, const CfView *from, int begin, int end)
+{
+  const size_t step = (size_t) from->step * from->bytes, width = (size_t) from->width;
+
+  for (int y = begin; y < end; y++) {
+    const uint8_t *in = from->data + from->pitch * (size_t) y;
+    uint8_t *out = to->data + to->pitch * (size_t) y;
+
+    if (from->step == 1)
+      memcpy (out, in, width * from->bytes);
+    else if (from->bytes == 1)
+      for (size_t x = 0; x < width; x++)
+        out[x * step] = in[x * step];
+    else
+      for (size_t x = 0; x < width; x++)
+        memcpy (out + x * step, in + x * step, 2);
+  }
+}
+
 /* ---- copies ------------------------------------------------------------- */
 
 /* One thread copies at a quarter of the rate of the link to a GPU, and pageable memory is copied before its upload.

@@ -191,6 +191,7 @@ CfCode
 cf_params_set (const CfFilter *filter, void *params, const char *name, const char *text, CfStatus *status)
 {
   unsigned row = 0;
+  CfStatus local;
   CfCode code;
 
   while (row < filter->info.n_params && strcmp (filter->info.params[row].name, name) != 0)
@@ -200,5 +201,5 @@ cf_params_set (const CfFilter *filter, void *params, const char *name, const cha
   if (filter->info.params[row].readonly)
     return cf_fail (status, CF_BAD_VALUE, "%s can only be read", name);
   code = set_field (&filter->info.params[row], params, text, status);
-  return code == CF_OK && filter->changed ? filter->changed (params, row, status) : code;
+  return code == CF_OK && filter->changed ? filter->changed (params, row, status ? status : &local) : code;
 }

@@ -40,7 +40,9 @@ cf_plan_new (CfContext *context, const CfFilter *filter, const CfVideo *video, c
     const void *params, CfStatus *status)
 {
   const CfOps *ops = context->backend == CF_BACKEND_CUDA ? cf_device_ops (filter) : filter->cpu;
+  CfStatus local;
   CfPlan *plan;
+  void *params_copy, *state;
 
   if (cf_filter_check (filter, video, common, params, status) != CF_OK)
     return NULL;
@@ -49,19 +51,24 @@ cf_plan_new (CfContext *context, const CfFilter *filter, const CfVideo *video, c
     return NULL;
   }
   plan = calloc (1, sizeof *plan);
-  if (plan)
-    plan->params = cf_params_copy (filter, params);
-  if (!plan || !plan->params) {
+  params_copy = cf_params_copy (filter, params);
+  state = ops->state_size ? calloc (1, ops->state_size) : NULL;
+  if (!plan || !params_copy || (ops->state_size && !state)) {
     free (plan);
+    cf_params_free (filter, params_copy);
+    free (state);
     cf_fail (status, CF_NO_MEMORY, "out of memory");
     return NULL;
   }
   plan->context = context;
   plan->filter = filter;
   plan->ops = ops;
+  plan->params = params_copy;
+  plan->state = state;
   plan->video = *video;
   plan->common = *common;
-  if (ops->init && ops->init (plan, status) != CF_OK) {
+  plan->preferred = -1;
+  if (ops->init && ops->init (plan, status ? status : &local) != CF_OK) {
     cf_plan_free (plan);
     return NULL;
   }
@@ -75,6 +82,8 @@ cf_plan_free (CfPlan *plan)
     return;
   if (plan->ops->free)
     plan->ops->free (plan);
+  if (plan->ops->state_size)
+    free (plan->state);
   cf_params_free (plan->filter, plan->params);
   free (plan);
 }
@@ -85,6 +94,7 @@ cf_plan_update (CfPlan *plan, const CfCommon *common, const void *params, CfStat
   CfCode code = cf_filter_check (plan->filter, &plan->video, common, params, status);
   CfCommon old_common = plan->common;
   void *old_params = plan->params, *copy;
+  CfStatus local;
 
   if (code != CF_OK)
     return code;
@@ -96,14 +106,14 @@ cf_plan_update (CfPlan *plan, const CfCommon *common, const void *params, CfStat
   plan->params = copy;
   plan->common = *common;
   if (plan->ops->update)
-    code = plan->ops->update (plan, status);
+    code = plan->ops->update (plan, status ? status : &local);
   if (code != CF_OK) {
     /* Returning to the old parameters succeeds, because their scratch memory still exists. No call is made on a lost
      * GPU. */
     plan->params = old_params;
     plan->common = old_common;
     if (plan->ops->update && code != CF_GPU_LOST)
-      plan->ops->update (plan, NULL);
+      plan->ops->update (plan, &local);
     cf_params_free (plan->filter, copy);
     return code;
   }
@@ -163,52 +173,51 @@ cf_plan_reset (CfPlan *plan)
 const char *
 cf_plan_variant (const CfPlan *plan)
 {
-  return plan->ops->variant ? plan->ops->variant (plan) : plan->filter->info.stem;
+  return plan->ops->variants ? plan->ops->variants[plan->variant] : plan->filter->info.stem;
 }
 
 const char *
 cf_plan_variant_name (const CfPlan *plan, unsigned i)
 {
-  return plan->ops->variant_name ? plan->ops->variant_name (plan, i) : NULL;
-}
+  const char *const *name = plan->ops->variants;
 
-CfCode
-cf_plan_prefer_number (CfPlan *plan, const char *name, int *preferred,
-    CfCode (*update) (CfPlan *plan, CfStatus *status), CfStatus *status)
-{
-  int old = *preferred, wanted = -1;
-  const char *known;
-  CfCode code;
-
-  for (unsigned i = 0; name && (known = plan->ops->variant_name (plan, i)) != NULL; i++)
-    if (strcmp (name, known) == 0)
-      wanted = (int) i;
-  if (name && wanted < 0)
-    return cf_fail (status, CF_UNSUPPORTED, "the %s filter has no variant %s for this plan", plan->filter->info.stem,
-        name);
-  *preferred = wanted;
-  code = update (plan, status);
-  if (code == CF_OK)
-    return CF_OK;
-  *preferred = old;
-  return update (plan, NULL) == CF_OK ? code : CF_NO_MEMORY;
+  while (name && *name && i-- > 0)
+    name++;
+  return name ? *name : NULL;
 }
 
 CfCode
 cf_plan_prefer (CfPlan *plan, const char *variant, CfStatus *status)
 {
-  if (!plan->ops->prefer)
+  int old = plan->preferred, wanted = -1;
+  const char *known;
+  CfStatus local;
+  CfCode code;
+
+  if (!plan->ops->variants)
     return cf_fail (status, CF_UNSUPPORTED, "the %s filter has only one variant", plan->filter->info.stem);
-  return plan->ops->prefer (plan, variant, status);
+  for (unsigned i = 0; variant && (known = cf_plan_variant_name (plan, i)) != NULL; i++)
+    if (strcmp (variant, known) == 0)
+      wanted = (int) i;
+  if (variant && wanted < 0)
+    return cf_fail (status, CF_UNSUPPORTED, "the %s filter has no variant %s", plan->filter->info.stem, variant);
+  plan->preferred = wanted;
+  code = plan->ops->update (plan, status ? status : &local);
+  if (code == CF_OK)
+    return CF_OK;
+  plan->preferred = old;
+  return plan->ops->update (plan, &local) == CF_OK ? code : CF_NO_MEMORY;
 }
 
 CfCode
 cf_plan_override (CfPlan *plan, const char *name, int value, CfStatus *status)
 {
+  CfStatus local;
+
   if (!plan->ops->set_override)
     return cf_fail (status, CF_UNSUPPORTED, "the %s filter has no override %s for this plan", plan->filter->info.stem,
         name);
-  return plan->ops->set_override (plan, name, value, status);
+  return plan->ops->set_override (plan, name, value, status ? status : &local);
 }
 
 CfCode

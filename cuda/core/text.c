@@ -133,6 +133,13 @@ cf_text_read (const char *what, const char *path, CfStatus *status)
   return text;
 }
 
+void
+cf_text_drop (const char **text)
+{
+  free ((void *) *text);
+  *text = NULL;
+}
+
 CfCode
 cf_text_unread (const char *what, const char *path, CfStatus *status)
 {

@@ -30,6 +30,9 @@ void cf_text_advise (const char *what, const char *text, CfStatus *status);
  * the path and the reason. May wait for the disk. */
 char *cf_text_read (const char *what, const char *path, CfStatus *status);
 
+/* Frees a text and sets it to NULL. */
+void cf_text_drop (const char **text);
+
 /* Reads a file again that could not be read when its parameter was set, to fill the status with the reason. Always
  * returns an error. */
 CfCode cf_text_unread (const char *what, const char *path, CfStatus *status);

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * irfilter/irfilter.c: the recursive filter's parameters and descriptor. irfilter.h is the
- * contract, design.c computes the constants, irfilter/cpu/plan.c and irfilter/gpu/plan.cu
- * are the backends. */
+ * irfilter/irfilter.c: the recursive filter's parameters and descriptor. irfilter.h is the contract, design.c computes
+ * the constants, irfilter/cpu/plan.c and irfilter/gpu/plan.cu are the backends. */
 #include "design.h"
 #include "core/text.h"
-
-#include <stdlib.h>
 
 #define FIELD(name) offsetof (CfIrFilterParams, name)
 #define ALL_QUADRANTS ((1 << CF_IR_QUADRANTS) - 1)
@@ -68,35 +65,27 @@ static const CfParam params[] = {
       .hidden = true },
 };
 
-static void
-drop (const char **text)
-{
-  free ((void *) *text);
-  *text = NULL;
-}
-
 /* Texts and file exclude each other: clears the source that was not set last, and reads a new file. */
 static CfCode
 resolve_source (CfIrFilterParams *p, unsigned row, CfStatus *status)
 {
   bool is_text = (row == ROW_NUMERATOR && p->numerator) || (row == ROW_DENOMINATOR && p->denominator);
-  CfStatus local, *why = status ? status : &local;
 
   if (is_text) {
-    drop (&p->coefficients);
-    drop (&p->file_text);
+    cf_text_drop (&p->coefficients);
+    cf_text_drop (&p->file_text);
     p->preset = CF_IR_CUSTOM;
   }
   if (row != ROW_COEFFICIENTS)
     return CF_OK;
-  drop (&p->file_text);
+  cf_text_drop (&p->file_text);
   if (!p->coefficients)
     return CF_OK;
-  drop (&p->numerator);
-  drop (&p->denominator);
+  cf_text_drop (&p->numerator);
+  cf_text_drop (&p->denominator);
   p->preset = CF_IR_CUSTOM;
-  p->file_text = cf_text_read ("coefficients", p->coefficients, why);
-  return p->file_text ? CF_OK : why->code;
+  p->file_text = cf_text_read ("coefficients", p->coefficients, status);
+  return p->file_text ? CF_OK : status->code;
 }
 
 static CfCode

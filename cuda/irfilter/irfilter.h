@@ -3,40 +3,35 @@
  *
  * irfilter/irfilter.h: the contract of the two-dimensional recursive filter.
  *
- * The filter works on planes: a plane is one component of one field of a frame, with
- * samples v(X, Y), width W and height H. x = (float) v; for chroma x = (float) (v -
- * mid), mid = 2^(bits - 1). A design is one pass or a cascade of several; the first pass
- * reads x, each further one the float result of the one before. A pass is the sum of up
- * to four quadrant filters, of x itself and of an offset:
+ * The filter works on planes: a plane is one component of one field of a frame, with samples v(X, Y), width W and
+ * height H. x = (float) v; for chroma x = (float) (v - mid), mid = 2^(bits - 1). A design is one pass or a cascade of
+ * several; the first pass reads x, each further one the float result of the one before. A pass is the sum of up to
+ * four quadrant filters, of x itself and of an offset:
  *   r(X, Y) = fma (p, x(X, Y), o),  then  r = r + y_q(X, Y)  for the quadrants in
  *   use, in the order se, sw, ne, nw.
  * o is 0 except in the last pass: there it is mid for chroma, else the design's offset.
  * The last pass's r becomes the sample
  *   v = rint (min (max (r, 0), 2^bits - 1)),  halves to even, NaN as 0.
  *
- * Quadrants. se runs right and down: sx = sy = 1; sw left and down (sx = -1); ne
- * right and up (sy = -1); nw left and up. n2 counts columns and n1 rows in the
- * quadrant's direction, from 0 at its near edges. With an m x m window
+ * Quadrants. se runs right and down: sx = sy = 1; sw left and down (sx = -1); ne right and up (sy = -1); nw left and
+ * up. n2 counts columns and n1 rows in the quadrant's direction, from 0 at its near edges. With an m x m window
  *   y[n1,n2] = sum a[k,l] x[n1 - k, n2 - l] + sum' b[k,l] y[n1 - k, n2 - l],
  * 0 <= k, l < m, k down the rows, l along the columns, without (0, 0) in the
  * second sum. Both sums are ADDED: a pole at z = 0.9 along the rows is b[0,1] = 0.9.
  *
- * Arithmetic: float32 (IEEE, no flushing to zero), only fused multiply-adds, in
- * this order:
+ * Arithmetic: float32 (IEEE, no flushing to zero), only fused multiply-adds, in this order:
  *   acc = 2^-60
  *   for k = 0 .. m - 1, for l = 0 .. m - 1:   acc = fma (a[k,l], x[n1-k,n2-l], acc)
  *   for k = m - 1 .. 1, for l = m - 1 .. 0:   acc = fma (b[k,l], y[n1-k,n2-l], acc)
  *   for l = m - 1 .. 1:                       acc = fma (b[0,l], y[n1,n2-l], acc)
  *   y[n1,n2] = acc
- * The operands that become available last are used last: the rows above are finished
- * early, the sample to the left is not. 2^-60 keeps the decay of a bright spot in a black
- * frame out of the denormal numbers, which are about a hundred times as slow on a CPU;
- * elsewhere rounding absorbs it. m is rounded up to one of 2, 3, 4, 5, 8 with zeros
+ * The operands that become available last are used last: the rows above are finished early, the sample to the left is
+ * not. 2^-60 keeps the decay of a bright spot in a black frame out of the denormal numbers, which are about a hundred
+ * times as slow on a CPU; elsewhere rounding absorbs it. m is rounded up to one of 2, 3, 4, 5, 8 with zeros
  * (CfIrPass.m is the rounded one).
  *
  * Borders. Only what lies outside before the near edges is ever read.
- * replicate: the plane is extended infinitely by its edge samples, and y has settled
- * there:
+ * replicate: the plane is extended infinitely by its edge samples, and y has settled there:
  *   corner (n1 < 0 and n2 < 0):  c = corner * x[0,0]
  *   above (n1 < 0):  y = s[n2], the same for all n1 < 0:
  *     acc = 2^-60; for l = 0 .. m-1: acc = fma (top_a[l], x[0,n2-l], acc);
@@ -49,38 +44,32 @@
  *     corner = sum a / (1 - sum b)
  *     top_a[l] = sum_k a[k,l] / (1 - B0), top_b[l] = sum_k b[k,l] / (1 - B0), B0 = sum_k>=1 b[k,0], top_b[0] = 0
  *     left_a[k] = sum_l a[k,l] / (1 - C0), left_b[k] = sum_l b[k,l] / (1 - C0), C0 = sum_l>=1 b[0,l], left_b[0] = 0
- * zero: x is 0 outside (chroma: mid-level). By the same formulas with an edge's
- *   constants 0: above, top_a = top_b = 0 and x = 0 for n1 < 0; left, left_a =
- *   left_b = 0 and x = 0 for n2 < 0; c = 0 where one of the two edges is zero.
+ * zero: x is 0 outside (chroma: mid-level). By the same formulas with an edge's constants 0: above, top_a = top_b = 0
+ *   and x = 0 for n1 < 0; left, left_a = left_b = 0 and x = 0 for n2 < 0; c = 0 where one of the two edges is zero.
  *
- * Superblocks. The influence of a sample on a stable filter decays. So that the GPU does
- * not depend on one wavefront across the whole plane, each pass divides the plane into
- * cf_ir_grid's nx x ny cores; core (i, j) has the columns i W / nx .. (i + 1) W / nx - 1,
- * integer division, and the rows alike. For each quadrant a core is filtered as the far
- * end of a plane of its own, its window: the core and a warm-up margin of up to `margin`
- * more columns and rows on the two sides that the quadrant comes from, as far as the plane
- * reaches. x outside the window follows the border rule at the WINDOW's edges; an edge
- * inside the plane is replicate also with border=zero.
+ * Superblocks. The influence of a sample on a stable filter decays. So that the GPU does not depend on one wavefront
+ * across the whole plane, each pass divides the plane into cf_ir_grid's nx x ny cores; core (i, j) has the columns i
+ * W / nx .. (i + 1) W / nx - 1, integer division, and the rows alike. For each quadrant a core is filtered as the far
+ * end of a plane of its own, its window: the core and a warm-up margin of up to `margin` more columns and rows on the
+ * two sides that the quadrant comes from, as far as the plane reaches. x outside the window follows the border rule at
+ * the WINDOW's edges; an edge inside the plane is replicate also with border=zero.
  *   margin = ceil (16.6 / ln (1 / rho)), at least m, at most CF_MAX_SIZE (rho = 0: m)
  * with rho the largest pole radius of the pass's quadrants: what lies further away is
  * below float32's resolution (rho^margin < 2^-24).
  *   nx = W / (2 margin), integer division, clamped to 1..4; ny = H / (2 margin) alike.
  * A filter whose margin is too large for that has one core, the whole plane.
  *
- * Stability. A set is refused unless its largest pole radius is below 1: rho is
- * the largest r for which 1 - sum b[k,l] r^-(k+l) e^-i(k w1 + l w2) is 0 at some
- * w1, w2. (Huang's theorem: a set is stable if and only if D(z1, inf) is and, for
- * each |z1| = 1, all roots in z2 are inside.) The float32 coefficients are tested,
- * because rounding moves poles that coincide, as those of the smoother do.
- * Where k, l <= 1, rho is the largest real root of r^2 - (s b01 + t b10) r - s t b11
- * over s, t = +-1. |a|, passthrough and offset <= 1e6, |b| <= 1e4.
+ * Stability. A set is refused unless its largest pole radius is below 1: rho is the largest r for which 1 - sum b[k,l]
+ * r^-(k+l) e^-i(k w1 + l w2) is 0 at some w1, w2. (Huang's theorem: a set is stable if and only if D(z1, inf) is and,
+ * for each |z1| = 1, all roots in z2 are inside.) The float32 coefficients are tested, because rounding moves poles
+ * that coincide, as those of the smoother do. Where k, l <= 1, rho is the largest real root of
+ * r^2 - (s b01 + t b10) r - s t b11 over s, t = +-1. |a|, passthrough and offset <= 1e6, |b| <= 1e4.
  *
  * Presets, all computed in double (lambda = sigma^2 / 2):
  *   nu = (1 + 2 lambda - sqrt (1 + 4 lambda)) / (2 lambda)
- *   smooth: in each quadrant b[0,1] = b[1,0] = nu, b[1,1] = -nu^2, rounded to float;
- *     a = g [1 nu; nu nu^2], g = (1 - sum of the float b) / (4 (1 + nu)^2), rounded to
- *     float (after g times nu, or times nu^2), so that a flat plane stays flat. m = 2;
- *     the response is ((1 - nu) / (1 + nu))^2
+ *   smooth: in each quadrant b[0,1] = b[1,0] = nu, b[1,1] = -nu^2, rounded to float; a = g [1 nu; nu nu^2],
+ *     g = (1 - sum of the float b) / (4 (1 + nu)^2), rounded to float (after g times nu, or times nu^2), so that a
+ *     flat plane stays flat. m = 2; the response is ((1 - nu) / (1 + nu))^2
  *     nu^(|X| + |Y|), an exponential of standard deviation sigma along each axis.
  *   soft: three smooth passes of sigma / sqrt (3).
  *   highpass: mid + amount (x - smooth): a (in double) times -amount, p = amount, offset = mid
@@ -90,10 +79,9 @@
  *   motion-deblur: the set of a table for length (3..15) and angle (0, 45, 90, 135)
  *   custom: numerator and denominator, the same in all quadrants; or coefficients,
  *     a JSON file with a set for each; whichever was set last.
- * quadrants selects the quadrants; the others are left out of the sum, and the rest keeps
- * its weights (with smooth, three quadrants give three quarters of the brightness). If
- * that leaves no quadrant, the parameters are refused. sharpen with amount 0 changes
- * nothing: an element passes its buffers on.
+ * quadrants selects the quadrants; the others are left out of the sum, and the rest keeps its weights (with smooth,
+ * three quadrants give three quarters of the brightness). If that leaves no quadrant, the parameters are refused.
+ * sharpen with amount 0 changes nothing: an element passes its buffers on.
  *
  * Samples. As in median/median.h: 10 bit is clamped to 1023 on load, P010 is value << 6;
  * alpha, padding and what apply-to leaves out are copied as stored; each field of an
@@ -118,19 +106,16 @@
  * may be missing (b = 0), as may "offset" and "passthrough"; "comment" is ignored; other names are refused.
  *
  * Sources: A. Nikonorov, S. Popov, V. Fursov on two-dimensional recursive
- * filtering on GPUs (the four quadrants, the scheduler: gpu/scheduler.cuh; the sign of b
- * varies there and not here); T. Huang, "Stability of two-dimensional recursive
- * filters" (1972); R. DeCarlo, J. Murray, R. Saeks, "Multivariable Nyquist theory"
- * (1977); the smoother: L. Alvarez, L. Mazorra, "Signal and image restoration
+ * filtering on GPUs (the four quadrants, the scheduler: gpu/scheduler.cuh; the sign of b varies there and not here);
+ * T. Huang, "Stability of two-dimensional recursive filters" (1972); R. DeCarlo, J. Murray, R. Saeks, "Multivariable
+ * Nyquist theory" (1977); the smoother: L. Alvarez, L. Mazorra, "Signal and image restoration
  * using shock filters and anisotropic diffusion" (1994). */
 #ifndef CF_IRFILTER_IRFILTER_H
 #define CF_IRFILTER_IRFILTER_H
 
 #include "core/filter.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+CF_BEGIN_DECLS
 
 #define CF_IR_MAX 8        /* side of a window */
 #define CF_IR_MAX_PASSES 3
@@ -138,13 +123,7 @@ extern "C" {
 #define CF_IR_TINY 0x1p-60f
 
 typedef enum {
-  CF_IR_SMOOTH,
-  CF_IR_SOFT,
-  CF_IR_HIGHPASS,
-  CF_IR_SHARPEN,
-  CF_IR_DEBLUR,
-  CF_IR_MOTION_DEBLUR,
-  CF_IR_CUSTOM,
+  CF_IR_SMOOTH, CF_IR_SOFT, CF_IR_HIGHPASS, CF_IR_SHARPEN, CF_IR_DEBLUR, CF_IR_MOTION_DEBLUR, CF_IR_CUSTOM
 } CfIrPreset;
 
 typedef enum { CF_IR_REPLICATE, CF_IR_ZERO } CfIrBorder;
@@ -188,10 +167,9 @@ typedef struct {
   int bits, max, mid;
 } CfIrDesign;
 
-/* Fills `design` for parameters and a pixel format. Returns CF_BAD_VALUE where they are
- * refused; `status` (may be NULL) says why: row and column (from 1) in a text, the position
- * in a file, quadrant, pole radius and frequency of an unstable set. Returns CF_UNSUPPORTED
- * for an unknown format and for a preset without a table. Thread-safe. */
+/* Fills `design` for parameters and a pixel format. Returns CF_BAD_VALUE where they are refused; `status` (may be
+ * NULL) says why: row and column (from 1) in a text, the position in a file, quadrant, pole radius and frequency of an
+ * unstable set. Returns CF_UNSUPPORTED for an unknown format. Thread-safe. */
 CfCode cf_ir_design (const CfIrFilterParams *params, CfFormat format, CfIrDesign *design, CfStatus *status);
 
 #ifdef __CUDACC__
@@ -251,7 +229,5 @@ extern const CfFilter cf_irfilter;
 extern const CfOps cf_irfilter_cpu;
 extern const CfOps cf_irfilter_cuda; /* only in a build with CUDA */
 
-#ifdef __cplusplus
-}
-#endif
+CF_END_DECLS
 #endif

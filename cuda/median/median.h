@@ -5,28 +5,24 @@
  *
  * Window. The window of output sample (x, y) of a component has the samples
  *   (x + i, y + j, t - s)   -w/2 <= i <= w/2,  -h/2 <= j <= h/2,  0 <= s < N
- * of the same component of the same field, w and h odd, of the current input
- * frame t and the N - 1 frames before it: n = w h N samples. Coordinates outside
- * the frame are clamped to it (border replicate); until N frames have come, the
+ * of the same component of the same field, w and h odd, of the current input frame t and the N - 1 frames before it:
+ * n = w h N samples. Coordinates outside the frame are clamped to it (border replicate); until N frames have come, the
  * oldest one stands for the missing ones.
  *
- * Result. Of the n samples in ascending order, counted from 0, the result is
- * sample number
+ * Result. Of the n samples in ascending order, counted from 0, the result is sample number
  *   r = (2 p (n - 1) + 100) / 200     (integer division), p = percentile;
  * p = 50 gives the median, 0 the minimum, 100 the maximum.
  * Threshold. Let x be the input sample. The output is the result if
  * |x - result| > threshold, else x.
  *
- * Samples. 8 and 16 bit as stored. 10 bit: values above 1023 count as 1023 (an
- * x that is kept is written clamped, too). P010 stores value << 6: the low 6 bits
- * are ignored on load and 0 on store. Components that are not filtered (alpha,
- * padding, those that apply-to leaves out) are copied as stored.
+ * Samples. 8 and 16 bit as stored. 10 bit: values above 1023 count as 1023 (an x that is kept is written clamped,
+ * too). P010 stores value << 6: the low 6 bits are ignored on load and 0 on store. Components that are not filtered
+ * (alpha, padding, those that apply-to leaves out) are copied as stored.
  *
  * color-order packed (RGB formats of 8 bit only): a pixel is the number
- * (R << 16) | (G << 8) | B. Windows are sorted by this number, and the result is
- * that whole pixel; it replaces the input pixel if any of its channels differs by
- * more than the threshold. It needs apply-to all, and is a bad value for YUV and
- * gray formats.
+ * (R << 16) | (G << 8) | B. Windows are sorted by this number, and the result is that whole pixel; it replaces the
+ * input pixel if any of its channels differs by more than the threshold. It needs apply-to all, and is a bad value for
+ * YUV and gray formats.
  *
  * | parameter | unit, range | takes effect |
  * | kernel-size | samples, odd 1..255 (3) | next frame |
@@ -36,23 +32,18 @@
  * | temporal-depth | frames, odd 1..15 (1) | next frame; the history starts anew |
  * | color-order | per-channel, packed (per-channel) | next frame |
  *
- * Order statistics are exact integers, so every variant on either backend
- * gives the same bytes.
+ * Order statistics are exact integers, so every variant on either backend gives the same bytes.
  *
- * Sources. Selection networks by hierarchical tiling: L. Sugy, "Fast median
- * filters using hierarchical tiling" (arXiv 2507.19926); A. Adams, "Fast
- * median filters using separable sorting networks" (SIGGRAPH 2021). Merging
- * networks: K. Batcher, "Sorting networks and their applications" (1968).
- * Counting under thresholds with running sums: the threshold decomposition of
- * rank filters (Fitch, Coyle, Gallagher 1984) as a binary search. */
+ * Sources. Selection networks by hierarchical tiling: L. Sugy, "Fast median filters using hierarchical tiling" (arXiv
+ * 2507.19926); A. Adams, "Fast median filters using separable sorting networks" (SIGGRAPH 2021). Merging networks: K.
+ * Batcher, "Sorting networks and their applications" (1968). Counting under thresholds with running sums: the
+ * threshold decomposition of rank filters (Fitch, Coyle, Gallagher 1984) as a binary search. */
 #ifndef CF_MEDIAN_MEDIAN_H
 #define CF_MEDIAN_MEDIAN_H
 
 #include "core/filter.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+CF_BEGIN_DECLS
 
 typedef enum { CF_MEDIAN_PER_CHANNEL, CF_MEDIAN_PACKED } CfMedianColorOrder;
 
@@ -78,7 +69,5 @@ extern const CfFilter cf_median;
 extern const CfOps cf_median_cpu;
 extern const CfOps cf_median_cuda; /* only in a build with CUDA */
 
-#ifdef __cplusplus
-}
-#endif
+CF_END_DECLS
 #endif

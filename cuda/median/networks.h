@@ -3,17 +3,14 @@
  *
  * median/networks.h: generates selection networks for the rank filter.
  *
- * A network computes one rank of the window of every output of a tile of
- * tile_w x tile_h outputs, from the (tile_w + w - 1) x (tile_h + h - 1) x depth
- * samples that their windows cover (the tile's footprint). It uses minimum and
- * maximum alone, without branches and without indices that depend on data, so it
- * runs on any number of SIMD lanes.
+ * A network computes one rank of the window of every output of a tile of tile_w x tile_h outputs, from the
+ * (tile_w + w - 1) x (tile_h + h - 1) x depth samples that their windows cover (the tile's footprint). It uses minimum
+ * and maximum alone, without branches and without indices that depend on data, so it runs on any number of SIMD lanes.
  *
- * Hierarchical tiling (Sugy 2025): the samples that all windows of a tile share
- * are sorted once, and only the part that can still hold the wanted rank is kept.
- * Then the tile is halved, and each half adds the further samples that its own
- * windows share, until a tile is one output. Lists are merged with Batcher's
- * odd-even merge, and operations without a reader are dropped.
+ * Hierarchical tiling (Sugy 2025): the samples that all windows of a tile share are sorted once, and only the part
+ * that can still hold the wanted rank is kept. Then the tile is halved, and each half adds the further samples that
+ * its own windows share, until a tile is one output. Lists are merged with Batcher's odd-even merge, and operations
+ * without a reader are dropped.
  *
  * Thread-safety: a network is constant once it is generated, and the functions
  * have no state, so any thread may use them. */
@@ -22,10 +19,6 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-
-#ifdef __cplusplus
-extern "C" {
-#endif
 
 typedef enum {
   CF_MEDIAN_NET_LOAD,  /* slot d = input sample number a */
@@ -52,8 +45,7 @@ typedef struct {
 
 /* Input sample number of footprint position (x, y) of frame s, and back:
  *   ((s * (tile_h + h - 1)) + y) * (tile_w + w - 1) + x
- * Output (x, y) of the tile is number y * tile_w + x; its window begins at
- * footprint position (x, y). */
+ * Output (x, y) of the tile is number y * tile_w + x; its window begins at footprint position (x, y). */
 
 /* Returns a new network for w, h odd from 1, depth from 1, 0 <= rank < w h depth
  * and tile sides of 1..16; NULL if out of memory. */
@@ -61,7 +53,4 @@ CfMedianNetwork *cf_median_network_new (int w, int h, int depth, int rank, int t
 /* Frees a network; NULL is allowed. */
 void cf_median_network_free (CfMedianNetwork *network);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -235,9 +235,10 @@ advise (const CfVideo *video, const void *params_, CfStatus *status)
   const char *text = ((const CfSegmentParams *) params_)->seeds;
 
   for (int number = 1; video && text && *text; number++) {
+    CfStatus ignored;
     int x = 0, y = 0;
 
-    if (read_point (&text, number, &x, &y, NULL) != CF_OK)
+    if (read_point (&text, number, &x, &y, &ignored) != CF_OK)
       return;
     if (!is_inside (video, x, y)) {
       cf_fail (status, CF_OK, "point %d of seeds, %d,%d, is outside the frame of %d x %d pixels and is not used",

@@ -3,12 +3,11 @@
  *
  * segment/segment.h: segmentation by seeded region growing: the contract.
  *
- * The method is that of J. Barriuso (2011), who follows Shih & Cheng (2005) and Adams &
- * Bischof (1994): seeds are found in smooth areas, the rest of the frame joins the seeded
- * regions whose mean is nearest, and similar regions are merged. Here the method works on the
- * whole frame, in Boruvka rounds whose result does not depend on any order, and keeps regions
- * from frame to frame. Samples, colours and sums are integers, and the labels are the same on
- * every backend. This contract defines them to the last sample.
+ * The method is that of J. Barriuso (2011), who follows Shih & Cheng (2005) and Adams & Bischof (1994): seeds are
+ * found in smooth areas, the rest of the frame joins the seeded regions whose mean is nearest, and similar regions are
+ * merged. Here the method works on the whole frame, in Boruvka rounds whose result does not depend on any order, and
+ * keeps regions from frame to frame. Samples, colours and sums are integers, and the labels are the same on every
+ * backend. This contract defines them to the last sample.
  *
  * 0. Notation. rel (p, q, t) means that the relative distance of two colours is below t:
  *        131072 |p - q|^2 < N (|p|^2 + |q|^2),  N = floor (65536 t^2 + 1/2)
@@ -28,11 +27,10 @@
  *    and gray has Cb = Cr = 128. Cells are numbered row by row; c stands for the number of a
  *    cell and p(c) for its colour.
  *
- * 2. Kept cells (only where temporal = t > 0 and the previous frame was segmented into the same
- *    cells). Let m be the mean of the region to which c belonged in the previous frame, and p'
- *    the colour of c in that frame. c is kept if rel (p(c), m, t), or if c has hardly changed:
- *    rel (p(c), p', t / 3) and rel (p(c), m, min (1, 3 t)). Without the second rule, cells that
- *    joined a region only by growth would leave it in every frame.
+ * 2. Kept cells (only where temporal = t > 0 and the previous frame was segmented into the same cells). Let m be the
+ *    mean of the region to which c belonged in the previous frame, and p' the colour of c in that frame. c is kept if
+ *    rel (p(c), m, t), or if c has hardly changed: rel (p(c), p', t / 3) and rel (p(c), m, min (1, 3 t)). Without the
+ *    second rule, cells that joined a region only by growth would leave it in every frame.
  *
  * 3. Seeds. A cell c that is not kept is a seed if rel (p(c), p(d), T) for each of its up to 8
  *    neighbours d; T = seed-threshold, or where that is 0:
@@ -45,31 +43,26 @@
  *        (S0 N1 - S1 N0)^2 / (N0 N1)
  *    where N0 and S0 are the count and the sum of all h <= t of all cells, N1 and S1 those of
  *    all other h. Where there is no such t, every cell passes.
- *    The cells of the pixels listed in `seeds` are always seeds and never kept; pixels outside
- *    the frame are ignored.
+ *    The cells of the pixels listed in `seeds` are always seeds and never kept; pixels outside the frame are ignored.
  *
- * 4. Components. Seeds that touch (8 neighbours) form one region; so do kept cells that touch
- *    and belonged to the same region. The root of a region is its smallest cell number. Of the
- *    components into which an old region (one of the previous frame) falls, the largest (of
- *    equals the one with the smallest root) continues the old region; each of the others becomes
- *    a new region if it has M cells or more, and otherwise its cells are free again.
+ * 4. Components. Seeds that touch (8 neighbours) form one region; so do kept cells that touch and belonged to the same
+ *    region. The root of a region is its smallest cell number. Of the components into which an old region (one of the
+ *    previous frame) falls, the largest (of equals the one with the smallest root) continues the old region; each of
+ *    the others becomes a new region if it has M cells or more, and otherwise its cells are free again.
  *    M = ceil (min-size / s^2), at least 1; min-size 0 stands for
- *    max (1, width height div 10000). Every cell that is in no component is a region of its
- *    own, without a seed.
+ *    max (1, width height div 10000). Every cell that is in no component is a region of its own, without a seed.
  *    A region has n cells, the sums of their colours, and a mean: of each
  *    component (sum + n div 2) div n.
  *
  * 5. A round: each region may pick one other region that it touches (4 neighbours of its
  *    cells). With m and m' the means of two regions, the pick is the region with the least
  *    |m - m'|^2, of equals the one with the smallest root. Then all regions that are connected
- *    by picks are joined into one; its root is that of the region that picks none, or the
- *    smaller root of the two regions that pick each other (there are no other cycles). Means are
- *    those of before the round. A joined region continues each old region that one of its parts
- *    continues.
+ *    by picks are joined into one; its root is that of the region that picks none, or the smaller root of the two
+ *    regions that pick each other (there are no other cycles). Means are those of before the round. A joined region
+ *    continues each old region that one of its parts continues.
  *
- * 6. Growth: rounds in which every region without a seed picks, among all that it touches,
- *    until no region without a seed is left, or only one region. A region has a seed if it
- *    holds a seed cell or a kept component.
+ * 6. Growth: rounds in which every region without a seed picks, among all that it touches, until no region without a
+ *    seed is left, or only one region. A region has a seed if it holds a seed cell or a kept component.
  *
  * 7. Weak borders, once. For two regions that touch, w counts the pairs of touching cells
  *    (4 neighbours), one cell in each region, whose colours p and q have
@@ -87,28 +80,24 @@
  *    it touches, until no such region is left, or only one region. Then, while there are more
  *    than max-regions, M is doubled and step 9 repeated.
  *
- * 10. Ids. The regions are listed in the order of their roots; the position in this list is the
- *    index of a region. A region that continues old regions takes the id and the age of the one
- *    whose component (step 4) had the most cells (of equals the one with the smaller index in
- *    the previous frame), and its age is increased by one. All other regions get the next free
- *    ids in list order, and age 0. Ids begin with 1 in the first frame, after a reset, where s
- *    has changed, and in each frame where temporal is 0; the state that such a frame leaves may
- *    be used by the next frame.
+ * 10. Ids. The regions are listed in the order of their roots; the position in this list is the index of a region. A
+ *    region that continues old regions takes the id and the age of the one whose component (step 4) had the most cells
+ *    (of equals the one with the smaller index in the previous frame), and its age is increased by one. All other
+ *    regions get the next free ids in list order, and age 0. Ids begin with 1 in the first frame, after a reset, where
+ *    s has changed, and in each frame where temporal is 0; the state that such a frame leaves may be used by the next
+ *    frame.
  *
- * 11. Labels of pixels. Take a pixel of cell c, in column i and row j of c (0 .. s - 1). Its
- *    horizontal neighbour cell is the one left of c where 2 i + 1 < s and right of c where
- *    2 i + 1 > s; its vertical neighbour cell is the one above c where 2 j + 1 < s and below c
- *    where 2 j + 1 > s. Of the region of c, that of the horizontal and that of the vertical
- *    neighbour, the pixel takes the one whose mean (step 9) is nearest to the pixel's own
- *    colour (its samples >> (bits - 8), as in step 1), of equals the earlier in this order. A
- *    neighbour cell outside the frame is left out. So borders are as fine as the pixels. A
- *    region may lose its last pixel in this step; it is still listed. Area, bounding box,
- *    centroid and reported mean of a region are those of its pixels.
+ * 11. Labels of pixels. Take a pixel of cell c, in column i and row j of c (0 .. s - 1). Its horizontal neighbour cell
+ *    is the one left of c where 2 i + 1 < s and right of c where 2 i + 1 > s; its vertical neighbour cell is the one
+ *    above c where 2 j + 1 < s and below c where 2 j + 1 > s. Of the region of c, that of the horizontal and that of
+ *    the vertical neighbour, the pixel takes the one whose mean (step 9) is nearest to the pixel's own colour (its
+ *    samples >> (bits - 8), as in step 1), of equals the earlier in this order. A neighbour cell outside the frame is
+ *    left out. So borders are as fine as the pixels. A region may lose its last pixel in this step; it is still
+ *    listed. Area, bounding box, centroid and reported mean of a region are those of its pixels.
  *
  * 12. Painting. A sample of a subsampled component belongs to the pixel at (x << w_sub,
  *    y << h_sub).
- *    mean: (2 S + n) div (2 n) of the n samples of this component in the pixel's region, S
- *    their sum.
+ *    mean: (2 S + n) div (2 n) of the n samples of this component in the pixel's region, S their sum.
  *    boundaries: boundary-color where the pixel's region differs from that of the right or of
  *    the lower neighbour pixel, else the sample.
  *    labels: a colour made of the id,
@@ -141,9 +130,7 @@
 
 #include "core/filter.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+CF_BEGIN_DECLS
 
 typedef enum { CF_SEGMENT_MEAN, CF_SEGMENT_BOUNDARIES, CF_SEGMENT_LABELS, CF_SEGMENT_PASSTHROUGH } CfSegmentOutput;
 
@@ -210,7 +197,5 @@ CfCode cf_segment_setup (const CfVideo *video, const CfSegmentParams *params, Cf
 extern const CfFilter cf_segment;
 extern const CfOps cf_segment_cpu, cf_segment_cuda;
 
-#ifdef __cplusplus
-}
-#endif
+CF_END_DECLS
 #endif

@@ -43,11 +43,10 @@ shift_lanes (U4 x, int by)
   return __builtin_shuffle ((U4) { 0 }, x, (U4) LANES (UP));
 }
 
-/* Makes running sums. The prefix sums of a vector's differences, over the lanes of
- * a channel, take log (N4 / step) additions; then the last sum of the vector
- * before is added. */
+/* Makes running sums. The prefix sums of a vector's differences, over the lanes of a channel, take log (N4 / step)
+ * additions; then the last sum of the vector before is added. */
 static inline void
-scan_body (const uint16_t *column, int w, int step, int n, int32_t *s, const CfRounding *r, const CfKeep *keep,
+scan_body (int step, const uint16_t *column, int w, int n, int32_t *s, const CfRounding *r, const CfKeep *keep,
     uint8_t *out)
 {
   const uint16_t *add = column + (w - 1) * step, *sub = column - step;
@@ -80,9 +79,8 @@ scan_body (const uint16_t *column, int w, int step, int n, int32_t *s, const CfR
   }
 }
 
-/* The same for four channels: a vector of sums is the vector before it plus the
- * columns that have entered since, one for each of its pixels, minus those that
- * have left. */
+/* The same for four channels: a vector of sums is the vector before it plus the columns that have entered since, one
+ * for each of its pixels, minus those that have left. */
 static void
 scan_pixels (const uint16_t *column, int w, int n, const CfRounding *r, const CfKeep *keep, uint8_t *out)
 {
@@ -111,14 +109,7 @@ scan_pixels (const uint16_t *column, int w, int n, const CfRounding *r, const Cf
 static void
 scan (const uint16_t *column, int w, int step, int n, int32_t *s)
 {
-  if (step == 1)
-    scan_body (column, w, 1, n, s, NULL, NULL, NULL);
-  else if (step == 2)
-    scan_body (column, w, 2, n, s, NULL, NULL, NULL);
-  else if (step == 3)
-    scan_body (column, w, 3, n, s, NULL, NULL, NULL);
-  else
-    scan_body (column, w, 4, n, s, NULL, NULL, NULL);
+  EACH_STEP (step, scan_body, column, w, n, s, NULL, NULL, NULL)
 }
 
 static void
@@ -127,14 +118,8 @@ scan_out (const uint16_t *column, int w, int step, int max_column, int n, const 
 {
   if (step == 4 && max_column * (N4 / 4) < 1 << 15)
     scan_pixels (column, w, n, r, keep, out);
-  else if (step == 1)
-    scan_body (column, w, 1, n, NULL, r, keep, out);
-  else if (step == 2)
-    scan_body (column, w, 2, n, NULL, r, keep, out);
-  else if (step == 3)
-    scan_body (column, w, 3, n, NULL, r, keep, out);
   else
-    scan_body (column, w, 4, n, NULL, r, keep, out);
+    EACH_STEP (step, scan_body, column, w, n, NULL, r, keep, out)
 }
 
 static inline void

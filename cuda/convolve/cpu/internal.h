@@ -1,27 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * convolve/cpu/internal.h: the state of a convolution plan on the CPU. plan.c
- * fills it and cuts a frame into tasks, rounding.c fills its constants for
- * rounding, tile.c runs a task. */
+ * convolve/cpu/internal.h: the state of a convolution plan on the CPU. plan.c fills it and cuts a frame into tasks,
+ * rounding.c fills its constants for rounding, tile.c runs a task. */
 #ifndef CF_CONVOLVE_CPU_INTERNAL_H
 #define CF_CONVOLVE_CPU_INTERNAL_H
 
 #include "simd.h"
 
-/* The variants that a user of the library can prefer by name. Each has one or
- * more arithmetic PATHS, which differ in the width of the integers that hold
- * sums. */
+/* The variants that a user of the library can prefer by name. Each has one or more arithmetic PATHS, which differ in
+ * the width of the integers that hold sums. */
 typedef enum {
-  CF_CONVOLVE_V_COPY,
-  CF_CONVOLVE_V_BOX,
-  CF_CONVOLVE_V_MAGNITUDE,
-  CF_CONVOLVE_V_SEPARABLE,
-  CF_CONVOLVE_V_FAST,
-  CF_CONVOLVE_V_DIRECT,
-  CF_CONVOLVE_V_SPLIT,
-  CF_CONVOLVE_V_WIDE,
-  CF_CONVOLVE_N_VARIANTS
+  CF_CONVOLVE_V_COPY, CF_CONVOLVE_V_BOX, CF_CONVOLVE_V_MAGNITUDE, CF_CONVOLVE_V_SEPARABLE, CF_CONVOLVE_V_FAST,
+  CF_CONVOLVE_V_DIRECT, CF_CONVOLVE_V_SPLIT, CF_CONVOLVE_V_WIDE, CF_CONVOLVE_N_VARIANTS
 } CfConvolveVariant;
 
 typedef enum {
@@ -44,9 +35,8 @@ typedef enum {
   CF_PATH_WIDE,       /* dense: sums in 64 bits */
 } CfConvolvePath;
 
-/* A non-zero tap of the kernel: row, column and weight. In paths of pairs j
- * counts pairs of rows, and a weight holds 16 bits for each of the two rows:
- * weight[0] for the output whose window begins with the first row of a pair,
+/* A non-zero tap of the kernel: row, column and weight. In paths of pairs j counts pairs of rows, and a weight holds
+ * 16 bits for each of the two rows: weight[0] for the output whose window begins with the first row of a pair,
  * weight[1] for the output below it. */
 typedef struct {
   uint8_t j, i;
@@ -72,8 +62,6 @@ typedef struct {
   const CfConvolveSimd *simd;
   CfFormat format;
   CfConvolution c;
-  CfConvolveVariant variant;
-  int preferred;            /* CfConvolveVariant, -1: the plan chooses the fastest */
   CfConvolvePath path[2];   /* for luma and chroma */
   CfRounding rounding[2];   /* for luma and chroma */
   bool narrow[2];           /* 32 bits suffice for rounding (round32, unsharp32) */
@@ -109,9 +97,8 @@ typedef struct {
   CfView in[CF_MAX_VIEWS], out[CF_MAX_VIEWS]; /* of the frame that enqueue filters */
 } CfConvolveCpu;
 
-/* Scratch memory is allocated for tasks with rows of CF_TILE_WIDTH samples,
- * CF_TILE_ROW with the margins on both sides, and the largest kernel. Smaller
- * kernels get wider tasks, up to CF_TILE_WIDTH_MAX: longer runs of consecutive
+/* Scratch memory is allocated for tasks with rows of CF_TILE_WIDTH samples, CF_TILE_ROW with the margins on both
+ * sides, and the largest kernel. Smaller kernels get wider tasks, up to CF_TILE_WIDTH_MAX: longer runs of consecutive
  * addresses in the image. */
 #define CF_TILE_WIDTH 2048
 #define CF_TILE_WIDTH_FAST 512

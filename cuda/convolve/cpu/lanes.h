@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * convolve/cpu/lanes.h: loops that work in lanes of 16 bytes: separable kernels
- * on 8-bit samples, all in 16 bits, and on 16-bit samples by products of pairs.
- * Included by simd.c. */
+ * convolve/cpu/lanes.h: loops that work in lanes of 16 bytes: separable kernels on 8-bit samples, all in 16 bits, and
+ * on 16-bit samples by products of pairs. Included by simd.c. */
 
 /* ---- sums of 8 bit in 16 bits, by lanes ---------------------------------- */
 
@@ -283,7 +282,7 @@ horizontal_upper_lower (const uint16_t *x, int w, int step, const int32_t *c, bo
     horizontal_upper_lower_body (x, w, step, c, symmetric, n, sums);
 }
 
-static inline __attribute__ ((always_inline)) void
+ALWAYS_INLINE void
 vertical_upper_lower_body (const CfTap *rows, int h, int half, int n, const CfRounding *r, const uint16_t *x,
     uint16_t *out, CfWeights weights)
 {

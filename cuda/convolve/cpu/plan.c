@@ -13,18 +13,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const variants[CF_CONVOLVE_N_VARIANTS] = {
-  "copy", "box", "magnitude", "separable", "fast", "direct", "split", "wide",
+static const char *const variants[CF_CONVOLVE_N_VARIANTS + 1] = {
+  "copy", "box", "magnitude", "separable", "fast", "direct", "split", "wide", NULL,
 };
 
-static const CfConvolveSimd *const simd[] = {
-#if defined __x86_64__ || defined __i386__
-  [CF_ISA_AVX512BW] = &cf_convolve_simd_avx512bw,
-  [CF_ISA_AVX2] = &cf_convolve_simd_avx2,
-  [CF_ISA_SSE4_1] = &cf_convolve_simd_sse4_1,
-#endif
-  [CF_ISA_BASELINE] = &cf_convolve_simd_baseline,
-};
+static const CfConvolveSimd *const simd[] = CF_ISA_TABLES (cf_convolve_simd);
 
 /* ---- taps ---------------------------------------------------------------- */
 
@@ -388,9 +381,8 @@ ceil_div (int whole, int part)
   return (whole + part - 1) / part;
 }
 
-/* Sets the size of a part's tasks: wide enough that few samples are fetched by
- * two tasks, narrow enough for the cache, about `wanted` tasks to occupy all
- * threads, and whole batches of rows. */
+/* Sets the size of a part's tasks: wide enough that few samples are fetched by two tasks, narrow enough for the cache,
+ * about `wanted` tasks to occupy all threads, and whole batches of rows. */
 static void
 size_tasks (CfConvolvePart *part, bool copies, int span, int batch, int max_width, int wanted)
 {
@@ -424,9 +416,8 @@ byte_mask (unsigned byte)
   return mask;
 }
 
-/* Joins the interleaved channels of a plane to one part, if all of them are
- * filtered (or copied) in the same way. Up to half of four channels may be
- * copied while the others are filtered: `keep` restores their bytes. */
+/* Joins the interleaved channels of a plane to one part, if all of them are filtered (or copied) in the same way. Up
+ * to half of four channels may be copied while the others are filtered: `keep` restores their bytes. */
 static bool
 join_plane (const CfConvolveCpu *m, const CfConvolveAction *actions, int n, int at, CfConvolvePart *part)
 {
@@ -548,15 +539,17 @@ update (CfPlan *plan, CfStatus *status)
   CfConvolveCpu *m = plan->state;
   CfImage image;
   CfCode code = cf_convolution_resolve (plan->params, plan->video.format, &m->c, status);
+  CfConvolveVariant variant;
   int n;
 
   if (code != CF_OK)
     return code;
-  m->variant = m->preferred < 0 ? choose_variant (m) : (CfConvolveVariant) m->preferred;
-  if (m->variant == CF_CONVOLVE_N_VARIANTS)
+  variant = plan->preferred < 0 ? choose_variant (m) : (CfConvolveVariant) plan->preferred;
+  if (variant == CF_CONVOLVE_N_VARIANTS)
     return cf_fail (status, CF_UNSUPPORTED, "the CPU backend does not support this kernel");
-  if (m->preferred >= 0 && !prepare (m, m->variant))
-    return cf_fail (status, CF_UNSUPPORTED, "variant %s does not support this kernel", variants[m->variant]);
+  if (plan->preferred >= 0 && !prepare (m, variant))
+    return cf_fail (status, CF_UNSUPPORTED, "variant %s does not support this kernel", variants[variant]);
+  plan->variant = variant;
   cf_image_layout (&image, plan->video.format, plan->video.width, plan->video.height, 1);
   n = cf_image_views (&plan->video, &plan->common, &image, m->in);
   list_parts (m, n);
@@ -567,16 +560,12 @@ update (CfPlan *plan, CfStatus *status)
 static CfCode
 init (CfPlan *plan, CfStatus *status)
 {
-  CfConvolveCpu *m = calloc (1, sizeof *m);
+  CfConvolveCpu *m = plan->state;
   const CfFormatInfo *info = cf_format_info (plan->video.format);
   int samples = (plan->video.width + CF_CONVOLVE_MAX) * 4;
 
-  if (!m)
-    return cf_fail (status, CF_NO_MEMORY, "out of memory");
-  plan->state = m;
   m->simd = simd[cf_cpu_isa_number ()];
   m->format = plan->video.format;
-  m->preferred = -1;
   m->scratch_size = cf_convolve_scratch_size (samples < CF_TILE_ROW ? samples : CF_TILE_ROW, info->bytes);
   m->scratch_size = (m->scratch_size + 4095) / 4096 * 4096;
   m->scratch = aligned_alloc (4096, m->scratch_size * (size_t) cf_cpu_threads ());
@@ -589,13 +578,7 @@ init (CfPlan *plan, CfStatus *status)
 static void
 release (CfPlan *plan)
 {
-  CfConvolveCpu *m = plan->state;
-
-  if (!m)
-    return;
-  free (m->scratch);
-  free (m);
-  plan->state = NULL;
+  free (((CfConvolveCpu *) plan->state)->scratch);
 }
 
 static CfCode
@@ -611,31 +594,11 @@ enqueue (CfPlan *plan, CfStream *stream, const CfImage *in, const CfImage *out, 
   return CF_OK;
 }
 
-static const char *
-variant (const CfPlan *plan)
-{
-  return variants[((const CfConvolveCpu *) plan->state)->variant];
-}
-
-static const char *
-variant_name (const CfPlan *plan, unsigned i)
-{
-  (void) plan;
-  return i < CF_CONVOLVE_N_VARIANTS ? variants[i] : NULL;
-}
-
-static CfCode
-prefer (CfPlan *plan, const char *name, CfStatus *status)
-{
-  return cf_plan_prefer_number (plan, name, &((CfConvolveCpu *) plan->state)->preferred, update, status);
-}
-
 const CfOps cf_convolve_cpu = {
+  .state_size = sizeof (CfConvolveCpu),
   .init = init,
   .update = update,
   .enqueue = enqueue,
   .free = release,
-  .variant = variant,
-  .variant_name = variant_name,
-  .prefer = prefer,
+  .variants = variants,
 };

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * convolve/cpu/products_tmpl.h: sums of products of pairs. simd.c includes it for
- * each instruction that adds two products to a sum, add_pairs (s, a, b); P (name)
- * makes the names distinct. */
+ * convolve/cpu/products_tmpl.h: sums of products of pairs. simd.c includes it for each instruction that adds two
+ * products to a sum, add_pairs (s, a, b); P (name) makes the names distinct. */
 
-/* Two rows of outputs share each load: loads cost more than products, since most
- * of them cross a cache line. */
+/* Two rows of outputs share each load: loads cost more than products, since most of them cross a cache line. */
 static inline void
 P (products_block) (const CfPairTap *taps, int n_taps, int p, int32_t initial, int32_t *const high[2], U4 first[4],
     U4 second[4])
@@ -70,7 +68,7 @@ P (products_out) (const CfPairTap *taps, int n_taps, int n, int32_t initial, int
 }
 
 /* Makes the sums of a stream at sample p: row r of pairs contributes to rows r - height + 1 .. r of outputs. */
-static inline __attribute__ ((always_inline)) void
+ALWAYS_INLINE void
 P (fast_stream) (const CfFast *f, int height, const uint32_t *const *rows, const uint32_t *weights, int p,
     FastSums done)
 {
@@ -107,7 +105,7 @@ P (fast_stream) (const CfFast *f, int height, const uint32_t *const *rows, const
   memcpy (done, sums, sizeof sums);
 }
 
-static inline __attribute__ ((always_inline)) void
+ALWAYS_INLINE void
 P (fast_body) (const CfFast *f, int height, int n, int32_t *const *s)
 {
   static const int streams[] = { 1, 3, 9, 27 };

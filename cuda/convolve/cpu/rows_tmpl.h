@@ -4,51 +4,7 @@
  * convolve/cpu/rows_tmpl.h: loops over rows of samples of type T. simd.c includes
  * it for each SIZE, the bytes of T; N (name) makes the names distinct. */
 
-/* ---- between images and rows -------------------------------------------- */
-
-static inline void
-N (gather_body) (const T *restrict from, int step, int n, T *restrict row, int shift, T max)
-{
-  for (int i = 0; i < n; i++) {
-    T v = (T) (from[i * step] >> shift);
-
-    row[i] = v < max ? v : max;
-  }
-}
-
-static void
-N (gather) (const void *from, int step, int n, void *row, int shift, int max)
-{
-  /* with a constant step the compiler vectorises the loop */
-  if (step == 1)
-    N (gather_body) (from, 1, n, row, shift, (T) max);
-  else if (step == 2)
-    N (gather_body) (from, 2, n, row, shift, (T) max);
-  else if (step == 3)
-    N (gather_body) (from, 3, n, row, shift, (T) max);
-  else
-    N (gather_body) (from, 4, n, row, shift, (T) max);
-}
-
-static inline void
-N (scatter_body) (T *restrict to, int step, int n, const T *restrict row, int shift)
-{
-  for (int i = 0; i < n; i++)
-    to[i * step] = (T) (row[i] << shift);
-}
-
-static void
-N (scatter) (void *to, int step, int n, const void *row, int shift)
-{
-  if (step == 1)
-    N (scatter_body) (to, 1, n, row, shift);
-  else if (step == 2)
-    N (scatter_body) (to, 2, n, row, shift);
-  else if (step == 3)
-    N (scatter_body) (to, 3, n, row, shift);
-  else
-    N (scatter_body) (to, 4, n, row, shift);
-}
+#include "core/rows_tmpl.h"
 
 /* ---- sums --------------------------------------------------------------- */
 
@@ -274,10 +230,9 @@ COLUMN (update_columns16, uint16_t)
 COLUMN (update_columns32, uint32_t)
 #undef COLUMN
 
-/* gx = -m 0 m; -middle 0 middle; -m 0 m, gy its transpose. r is the integer
- * nearest to the exact root. At 8 bit the float root is a first estimate that is
- * corrected; above, a double is precise enough (the exact root is more than 2^-24
- * away from any integer plus 1/2). */
+/* gx = -m 0 m; -middle 0 middle; -m 0 m, gy its transpose. r is the integer nearest to the exact root. At 8 bit the
+ * float root is a first estimate that is corrected; above, a double is precise enough (the exact root is more than
+ * 2^-24 away from any integer plus 1/2). */
 static void
 N (gradient) (const void *const row[3], int step, int n, int m, int middle, int32_t *scratch, int32_t *restrict r)
 {

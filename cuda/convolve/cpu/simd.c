@@ -8,18 +8,13 @@
  * the compiler vectorises well by itself are plain loops. Functions NAME_body are
  * inlined with constant arguments, so that the compiler unrolls their loops. */
 #include "simd.h"
+#include "core/simd.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#ifndef CF_ISA
-#define CF_ISA baseline
-#endif
-
 #include "vectors.h"
 
-#define GLUE_(a, b) a##b
-#define GLUE(a, b) GLUE_ (a, b)
 #define N(name) GLUE (name##_, SIZE)
 
 static void
@@ -59,7 +54,7 @@ typedef enum { ANY, ONES, ONE_TWO_ONE } CfWeights;
 /* ---- 8-bit RGB ----------------------------------------------------------- */
 
 static inline void
-gray_body (const uint8_t *restrict r, const uint8_t *restrict g, const uint8_t *restrict b, int step, int n,
+gray_body (int step, const uint8_t *restrict r, const uint8_t *restrict g, const uint8_t *restrict b, int n,
     uint8_t *restrict row, bool luma)
 {
   if (luma)
@@ -73,12 +68,7 @@ gray_body (const uint8_t *restrict r, const uint8_t *restrict g, const uint8_t *
 static void
 gray (const uint8_t *const from[3], int step, int n, uint8_t *row, bool luma)
 {
-  if (step == 1)
-    gray_body (from[0], from[1], from[2], 1, n, row, luma);
-  else if (step == 3)
-    gray_body (from[0], from[1], from[2], 3, n, row, luma);
-  else
-    gray_body (from[0], from[1], from[2], 4, n, row, luma);
+  EACH_STEP (step, gray_body, from[0], from[1], from[2], n, row, luma)
 }
 
 static void
@@ -136,7 +126,7 @@ round_store8 (const U4 s[4], int p, int n, const CfRounding *r, const CfKeep *ke
   *(U4u *) (void *) (out + p) = bytes;
 }
 
-static inline __attribute__ ((always_inline)) void
+ALWAYS_INLINE void
 make_streams_body (const uint32_t *const *rows, int levels, int n, uint32_t *const *to)
 {
   for (int p = 0; p < n; p += N4) {
@@ -189,7 +179,7 @@ make_streams (const uint32_t *const *rows, int levels, int n, uint32_t *const *t
 typedef U4 FastSums[CF_FAST_ROWS][FAST_V];
 
 /* Joins the sums of streams to those of phases: y0 = P0 + P1, y1 = P1 + P2, from the last level to the first. */
-static inline __attribute__ ((always_inline)) void
+ALWAYS_INLINE void
 join_streams (FastSums *streams, int levels, int row, int v, U4 *sums)
 {
   U4 buffer[2][CF_FAST_MAX_STREAMS];

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * convolve/cpu/tile.c: one task of the convolution on the CPU, a rectangle of
- * outputs. Rows stream through: each row of samples is fetched once (with its
- * borders, as plain numbers) into a ring, the path makes pairs, columns or sums
- * of it once into another ring, and as soon as a window is complete a row of
- * outputs is made and stored. */
+ * convolve/cpu/tile.c: one task of the convolution on the CPU, a rectangle of outputs. Rows stream through: each row
+ * of samples is fetched once (with its borders, as plain numbers) into a ring, the path makes pairs, columns or sums
+ * of it once into another ring, and as soon as a window is complete a row of outputs is made and stored. */
 #include "fast_fir.h"
 
 #include <stdlib.h>
@@ -580,20 +578,11 @@ output_row (const Tile *tile, int o)
 static void
 copy_rows (const CfConvolveCpu *m, const CfConvolvePart *part, int y0, int y1)
 {
-  const CfView *in = &m->in[part->view], *out = &m->out[part->view];
-  size_t step = (size_t) part->step * in->bytes;
+  CfView in = m->in[part->view];
 
-  for (int y = y0; y < y1; y++) {
-    const uint8_t *from = in->data + in->pitch * (size_t) y;
-    uint8_t *to = out->data + out->pitch * (size_t) y;
-
-    if (part->step == 1)
-      memcpy (to, from, (size_t) part->width * part->channels * in->bytes);
-    else
-      for (int b = 0; b < in->bytes; b++)
-        for (size_t x = 0; x < (size_t) part->width; x++)
-          to[x * step + (size_t) b] = from[x * step + (size_t) b];
-  }
+  in.step = part->step;
+  in.width = part->width * part->channels;
+  cf_view_copy (&m->out[part->view], &in, y0, y1);
 }
 
 static void

@@ -344,7 +344,7 @@ launch (Work *work, const CfConvolution &c, Layout l, const void *kernel, cudaSt
   void *arguments[] = { work, &l, &weights };
 
   split_weights (c, l, work->limbs, (uint8_t *) &weights);
-  return convolve_launch_blocks ("convolve dense", kernel, work->blocks, threads, arguments, shared_of (l, c),
+  return launch_kernel ("convolve dense", kernel, work->blocks, threads, arguments, (size_t) shared_of (l, c),
       work->pdl, stream, status);
 }
 

@@ -513,7 +513,7 @@ variant_of (const Work &work, int h, int limbs)
 } // namespace
 
 CfCode
-convolve_direct_init (CfStatus *status)
+convolve_direct_init (int, CfStatus *status)
 {
   return convolve_load_variants (variants, 0, status);
 }
@@ -559,8 +559,7 @@ convolve_direct_launch (const Work &work, const CfConvolution &c, cudaStream_t s
     d->blocks_inverse = convolve_inverse_of_blocks (d->blocks_x);
     launch.blocks += d->blocks_x * ((d->height + warps * v->rows - 1) / (warps * v->rows));
   }
-  *code = convolve_launch_blocks ("convolve direct", v->kernel, launch.blocks, threads, arguments, 0, work.pdl, stream,
-      status);
+  *code = launch_kernel ("convolve direct", v->kernel, launch.blocks, threads, arguments, 0, work.pdl, stream, status);
   return true;
 }
 

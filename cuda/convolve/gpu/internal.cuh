@@ -137,8 +137,8 @@ CfCode convolve_wide_launch (Work *work, const SeparableWeights &weights, cudaSt
 /* Each *_init loads its kernels and sets the limits of their dynamic shared memory; called once per plan.
  * convolve_small_init also returns in *pdl whether the kernels were compiled with griddep_wait (). */
 CfCode convolve_small_init (bool *pdl, CfStatus *status);
-CfCode convolve_direct_init (CfStatus *status);
-CfCode convolve_packed_rgb_init (CfStatus *status);
+CfCode convolve_direct_init (int max_shared, CfStatus *status);
+CfCode convolve_packed_rgb_init (int max_shared, CfStatus *status);
 CfCode convolve_dense_init (int max_shared, CfStatus *status);
 CfCode convolve_separable_init (int max_shared, CfStatus *status);
 CfCode convolve_wide_init (int max_shared, CfStatus *status);
@@ -157,28 +157,6 @@ convolve_load_variants (const Variant (&variants)[N], int max_shared, CfStatus *
     code = cf_cuda_check (cudaFuncSetAttribute (variants[i].kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
         max_shared > 0 ? max_shared - fixed_shared : 0), "loading the convolution's kernels", status);
   return code;
-}
-
-/* Launches a kernel; `name` appears in error messages. pdl: the kernel may start early, because it calls
- * griddep_wait () before it accesses an image. */
-inline CfCode
-convolve_launch_blocks (const char *name, const void *kernel, int blocks, int threads, void **arguments, int shared,
-    bool pdl, cudaStream_t stream, CfStatus *status)
-{
-  cudaLaunchAttribute attribute = { };
-  cudaLaunchConfig_t config = { };
-  CfCode code;
-
-  attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  attribute.val.programmaticStreamSerializationAllowed = 1;
-  config.gridDim = dim3 ((unsigned) blocks);
-  config.blockDim = dim3 ((unsigned) threads);
-  config.dynamicSmemBytes = (size_t) shared;
-  config.stream = stream;
-  config.attrs = &attribute;
-  config.numAttrs = pdl ? 1 : 0;
-  code = cf_cuda_check (cudaLaunchKernelExC (&config, kernel, arguments), name, status);
-  return code == CF_OK ? cf_cuda_launched (name, status) : code;
 }
 
 /* Returns the factor with which __umulhi () divides by blocks_x, 0 for blocks_x = 1. The division is exact

@@ -355,7 +355,7 @@ const struct {
 } // namespace
 
 CfCode
-convolve_packed_rgb_init (CfStatus *status)
+convolve_packed_rgb_init (int, CfStatus *status)
 {
   return convolve_load_variants (variants, 0, status);
 }
@@ -387,8 +387,8 @@ convolve_packed_rgb_launch (Work *work, const SmallWeights &weights, cudaStream_
   while (variants[i].h < work->h || variants[i].limbs < limbs)
     i++;
   convolve_assign_blocks (work, tile_w, warps * rows_of_warp);
-  *code = convolve_launch_blocks ("convolve packed rgb", variants[i].kernel, work->blocks, 32 * warps, arguments, 0,
-      work->pdl, stream, status);
+  *code = launch_kernel ("convolve packed rgb", variants[i].kernel, work->blocks, 32 * warps, arguments, 0, work->pdl,
+      stream, status);
   return true;
 }
 

@@ -26,14 +26,12 @@ using namespace cf;
 /* The variants. */
 enum Kind { COPY, DIRECT, PACKED_RGB, SMALL, SEPARABLE, DENSE, WIDE, N_KINDS };
 
-const char *const names[N_KINDS] = { "copy", "direct", "packed rgb", "small", "separable", "dense", "wide" };
+const char *const names[N_KINDS + 1] = { "copy", "direct", "packed rgb", "small", "separable", "dense", "wide", NULL };
 
 /* The state of a plan. */
 struct State {
   CfConvolution c;
   Kind kind, fallback; /* fallback: for frames whose alignment DIRECT or PACKED_RGB cannot take; else = kind */
-  int prefer;          /* a Kind; -1: choose by speed */
-  int max_shared;      /* bytes of shared memory a block may have */
   bool pdl;            /* see Work */
   int limbs;
   bool identity;       /* all samples are copied or written mid-level */
@@ -146,7 +144,7 @@ fits (const CfPlan *plan, State *s, Kind kind)
       return c.bits == 8 && c.dense && c.w - c.ax <= 5 && c.ax <= 4 && c.h <= 10;
     case SEPARABLE:
       return c.bits == 8 && c.separable && axis_fits (c, &s->is_signed)
-          && convolve_separable_fits (c, s->is_signed, s->max_shared);
+          && convolve_separable_fits (c, s->is_signed, plan->context->max_shared);
     case DENSE:
       return c.dense && !magnitude;
     case WIDE:
@@ -169,10 +167,11 @@ CfCode
 choose (const CfPlan *plan, State *s, CfStatus *status)
 {
   const Kind order[] = { COPY, SMALL, SEPARABLE, WIDE, DENSE };
+  const int preferred = plan->preferred;
 
-  if (s->prefer >= 0 && !fits (plan, s, (Kind) s->prefer))
+  if (preferred >= 0 && !fits (plan, s, (Kind) preferred))
     return cf_fail (status, CF_UNSUPPORTED, "variant %s cannot filter with this %d x %d kernel at %d bit",
-        names[s->prefer], s->c.w, s->c.h, s->c.bits);
+        names[preferred], s->c.w, s->c.h, s->c.bits);
   for (Kind kind : order)
     if (fits (plan, s, kind)) {
       s->kind = kind;
@@ -185,14 +184,14 @@ choose (const CfPlan *plan, State *s, CfStatus *status)
     s->kind = DENSE;
   /* measured on an H200: with up to three rows it is faster not to split the pixels into planes */
   for (Kind kind : { s->c.h <= 3 ? DIRECT : PACKED_RGB, s->c.h <= 3 ? PACKED_RGB : DIRECT })
-    if (s->prefer == kind || (s->prefer < 0 && fits (plan, s, kind))) {
+    if (preferred == kind || (preferred < 0 && fits (plan, s, kind))) {
       /* SMALL and DENSE take the reduced weights, too, and can filter with every kernel that these two can */
       s->fallback = s->kind == SMALL ? SMALL : DENSE;
       s->kind = kind;
       return CF_OK;
     }
-  if (s->prefer >= 0)
-    s->kind = (Kind) s->prefer;
+  if (preferred >= 0)
+    s->kind = (Kind) preferred;
   s->fallback = s->kind;
   return CF_OK;
 }
@@ -313,10 +312,9 @@ make_quick (const CfConvolution &c, Rounding *k)
 /* Derives the rounding of 32-bit sums without branches: the float rounding if there is one; with D a power of
  * two and no ties a shift of x = S + add / 2; otherwise floor (x / D) as (x magic) >> (32 + shift).
  *
- * The latter is exact: x is at least 0, or set to 0 (`clips`), and below 2^30. magic = 2^(32 + shift) / D is
- * rounded up, so it is too large by less than 1, and the quotient by less than 2^30 / 2^(32 + shift). With
- * 2^(shift + 2) >= D that is at most 1 / D, too little to reach the next integer. 2^shift <= D / 2, so magic
- * fits 32 bits. */
+ * The latter is exact: x is at least 0, or set to 0 (`clips`), and below 2^30. magic = 2^(32 + shift) / D is rounded
+ * up, so it is too large by less than 1, and the quotient by less than 2^30 / 2^(32 + shift). With 2^(shift + 2) >= D
+ * that is at most 1 / D, too little to reach the next integer. 2^shift <= D / 2, so magic fits 32 bits. */
 void
 make_rule (const CfConvolution &c, Rounding *k)
 {
@@ -419,6 +417,7 @@ set_up (CfPlan *plan, CfStatus *status)
   if (code == CF_OK) {
     put_weights (next);
     *s = *next;
+    plan->variant = s->kind;
   }
   free (next);
   return code;
@@ -427,32 +426,14 @@ set_up (CfPlan *plan, CfStatus *status)
 CfCode
 convolve_init (CfPlan *plan, CfStatus *status)
 {
-  const int max_shared = plan->context->max_shared;
-  CfCode code;
+  CfCode (*const init[]) (int, CfStatus *) = { convolve_direct_init, convolve_packed_rgb_init, convolve_dense_init,
+    convolve_separable_init, convolve_wide_init };
+  CfCode code = convolve_small_init (&state_of (plan)->pdl, status);
 
-  plan->state = calloc (1, sizeof (State));
-  if (!plan->state)
-    return cf_fail (status, CF_NO_MEMORY, "out of memory");
-  state_of (plan)->prefer = -1;
-  state_of (plan)->max_shared = max_shared;
-  code = convolve_small_init (&state_of (plan)->pdl, status);
-  if (code == CF_OK)
-    code = convolve_direct_init (status);
-  if (code == CF_OK)
-    code = convolve_packed_rgb_init (status);
-  if (code == CF_OK)
-    code = convolve_dense_init (max_shared, status);
-  if (code == CF_OK)
-    code = convolve_separable_init (max_shared, status);
-  if (code == CF_OK)
-    code = convolve_wide_init (max_shared, status);
+  for (CfCode (*load) (int, CfStatus *) : init)
+    if (code == CF_OK)
+      code = load (plan->context->max_shared, status);
   return code == CF_OK ? set_up (plan, status) : code;
-}
-
-void
-convolve_free (CfPlan *plan)
-{
-  free (plan->state);
 }
 
 /* ---- groups ------------------------------------------------------------- */
@@ -629,34 +610,12 @@ convolve_enqueue (CfPlan *plan, CfStream *stream, const CfImage *in, const CfIma
   }
 }
 
-/* ---- variants by name --------------------------------------------------- */
-
-const char *
-convolve_variant (const CfPlan *plan)
-{
-  return names[state_of (plan)->kind];
-}
-
-const char *
-convolve_variant_name (const CfPlan *, unsigned i)
-{
-  return i < N_KINDS ? names[i] : NULL;
-}
-
-CfCode
-convolve_prefer (CfPlan *plan, const char *variant, CfStatus *status)
-{
-  return cf_plan_prefer_number (plan, variant, &state_of (plan)->prefer, set_up, status);
-}
-
 } // namespace
 
 extern "C" const CfOps cf_convolve_cuda = {
+  .state_size = sizeof (State),
   .init = convolve_init,
   .update = set_up,
   .enqueue = convolve_enqueue,
-  .free = convolve_free,
-  .variant = convolve_variant,
-  .variant_name = convolve_variant_name,
-  .prefer = convolve_prefer,
+  .variants = names,
 };

@@ -300,8 +300,8 @@ convolve_separable_launch (Work *work, const AxisWeights &weights, bool is_signe
   void *arguments[] = { work, &l, const_cast<AxisWeights *> (&weights) };
 
   convolve_assign_blocks (work, tile_w, tile_h);
-  return convolve_launch_blocks ("convolve separable", v.kernel, work->blocks, threads, arguments, (int) shared_of (l),
-      work->pdl, stream, status);
+  return launch_kernel ("convolve separable", v.kernel, work->blocks, threads, arguments, shared_of (l), work->pdl,
+      stream, status);
 }
 
 } // namespace cf

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * convolve/gpu/small.cu: kernels of up to 9 x 10 taps and 3 x 3 magnitudes at 8 bit, on the integer tensor
- * units.
+ * convolve/gpu/small.cu: kernels of up to 9 x 10 taps and 3 x 3 magnitudes at 8 bit, on the integer tensor units.
  *
  * Map: 4 warps a block, a block makes 128 x 32 pixels; warp i makes the rows 8 i .. 8 i + 7.
  *
@@ -315,13 +314,11 @@ convolve_small_init (bool *pdl, CfStatus *status)
   CfCode code = CF_OK;
 
   *pdl = true;
-
   for (int i = 0; code == CF_OK && i < n_kernels; i++) {
     cudaFuncAttributes attributes;
 
     code = cf_cuda_check (cudaFuncGetAttributes (&attributes, (const void *) kernel_of (i / 3 + 1, (Pixels) (i % 3),
-        i == n_kernels - 1)),
-        "loading the convolution's kernels", status);
+        i == n_kernels - 1)), "loading the convolution's kernels", status);
     /* griddep_wait () depends on what the kernel was compiled for, not on the device that runs it */
     *pdl = *pdl && code == CF_OK && attributes.ptxVersion >= 90;
   }
@@ -334,7 +331,7 @@ convolve_small_launch (Work *work, const SmallWeights &weights, cudaStream_t str
   void *arguments[] = { work, const_cast<SmallWeights *> (&weights) };
 
   convolve_assign_blocks (work, tile_w, tile_h);
-  return convolve_launch_blocks ("convolve small", (const void *) kernel_of ((work->h + 1) / 2, pixels_of (*work),
+  return launch_kernel ("convolve small", (const void *) kernel_of ((work->h + 1) / 2, pixels_of (*work),
       work->rounding.op == CF_CONVOLVE_MAGNITUDE), work->blocks, 32 * warps, arguments, 0, work->pdl, stream, status);
 }
 

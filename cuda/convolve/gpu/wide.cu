@@ -152,8 +152,8 @@ convolve_wide_launch (Work *work, const SeparableWeights &weights, cudaStream_t 
   void *arguments[] = { work, const_cast<SeparableWeights *> (&weights) };
 
   convolve_assign_blocks (work, tile_w, tile_h);
-  return convolve_launch_blocks ("convolve wide", (const void *) convolve_wide_kernel, work->blocks, threads, arguments,
-      (int) shared_of (work->w, work->h), work->pdl, stream, status);
+  return launch_kernel ("convolve wide", (const void *) convolve_wide_kernel, work->blocks, threads, arguments,
+      shared_of (work->w, work->h), work->pdl, stream, status);
 }
 
 } // namespace cf

@@ -7,9 +7,7 @@
 
 #include "core/filter.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+CF_BEGIN_DECLS
 
 /* Returns CF_OK for 0 (cudaSuccess). Converts any other cudaError_t to a status, whose message begins with `what`, the
  * operation that failed, and records sticky errors for cf_gpu_lost. */
@@ -38,7 +36,5 @@ void cf_cuda_events_free (CfEvents *events);
 CfCode cf_cuda_events_wait (CfEvents *events, uint64_t deadline_ns, CfStatus *status);
 uint64_t cf_cuda_events_elapsed_ns (const CfEvents *events, unsigned from, unsigned to);
 
-#ifdef __cplusplus
-}
-#endif
+CF_END_DECLS
 #endif

@@ -10,6 +10,8 @@
 
 #include <cuda_runtime.h>
 
+#include <initializer_list>
+
 namespace cf {
 
 /* One view (a component of a field) of the input and of the output image. One launch processes all views of a frame:
@@ -79,6 +81,44 @@ deal_blocks (Launch *launch, int tile_w, int tile_h, int n_primary = 0)
     if (n_primary == 0 || i < n_primary || !j.filtered)
       launch->blocks += j.blocks_x * ((j.height + tile_h - 1) / tile_h);
   }
+}
+
+/* Loads kernels; `what`: "loading the median's kernels". Without it CUDA loads each kernel, and waits, at its first
+ * launch. */
+inline CfCode
+load_kernels (std::initializer_list<const void *> kernels, const char *what, CfStatus *status)
+{
+  CfCode code = CF_OK;
+
+  for (const void *kernel : kernels) {
+    cudaFuncAttributes attributes;
+
+    if (code == CF_OK)
+      code = cf_cuda_check (cudaFuncGetAttributes (&attributes, kernel), what, status);
+  }
+  return code;
+}
+
+/* Launches a kernel; `name` appears in error messages. pdl: the kernel may start before the work queued before it has
+ * completed (programmatic dependent launch), because it waits by itself before it accesses an image. */
+inline CfCode
+launch_kernel (const char *name, const void *kernel, int blocks, dim3 threads, void **arguments, size_t shared,
+    bool pdl, cudaStream_t stream, CfStatus *status)
+{
+  cudaLaunchAttribute attribute = { };
+  cudaLaunchConfig_t config = { };
+  CfCode code;
+
+  attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  attribute.val.programmaticStreamSerializationAllowed = 1;
+  config.gridDim = dim3 ((unsigned) blocks);
+  config.blockDim = threads;
+  config.dynamicSmemBytes = shared;
+  config.stream = stream;
+  config.attrs = &attribute;
+  config.numAttrs = pdl ? 1 : 0;
+  code = cf_cuda_check (cudaLaunchKernelExC (&config, kernel, arguments), name, status);
+  return code == CF_OK ? cf_cuda_launched (name, status) : code;
 }
 
 #ifdef __CUDACC__

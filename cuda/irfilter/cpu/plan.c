@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * irfilter/cpu/plan.c: the recursive filter's plan on the CPU: its memory and its tasks. A
- * task is one core of a view and independent of all other tasks of its pass; the passes run
- * one after another. */
+ * irfilter/cpu/plan.c: the recursive filter's plan on the CPU: its memory and its tasks. A task is one core of a view
+ * and independent of all other tasks of its pass; the passes run one after another. */
 #include "internal.h"
 
 #include "core/cpu.h"
@@ -12,14 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const CfIrSimd *const simd[] = {
-#if defined __x86_64__ || defined __i386__
-  [CF_ISA_AVX512BW] = &cf_ir_simd_avx512bw,
-  [CF_ISA_AVX2] = &cf_ir_simd_avx2,
-  [CF_ISA_SSE4_1] = &cf_ir_simd_sse4_1,
-#endif
-  [CF_ISA_BASELINE] = &cf_ir_simd_baseline,
-};
+static const CfIrSimd *const simd[] = CF_ISA_TABLES (cf_ir_simd);
 
 #define COPIED_ROWS 64 /* by one task */
 
@@ -47,32 +39,11 @@ tasks_of (const CfIrCpu *m, int pass, int view, int *nx)
 }
 
 static void
-copy_rows (const CfView *in, const CfView *out, int first)
-{
-  int end = first + COPIED_ROWS < in->height ? first + COPIED_ROWS : in->height;
-  int step = in->step;
-
-  for (int y = first; y < end; y++) {
-    const uint8_t *from = in->data + (size_t) y * in->pitch;
-    uint8_t *to = out->data + (size_t) y * out->pitch;
-
-    if (step == 1)
-      memcpy (to, from, (size_t) in->width * in->bytes);
-    else if (in->bytes == 1)
-      for (int x = 0; x < in->width; x++)
-        to[x * step] = from[x * step];
-    else
-      for (int x = 0; x < in->width; x++)
-        memcpy (to + 2 * x * step, from + 2 * x * step, 2);
-  }
-}
-
-static void
 run_task (void *data, int task, int thread)
 {
   const Pass *pass = data;
   const CfIrCpu *m = pass->m;
-  int view = 0, nx, n;
+  int view = 0, nx, n, row;
 
   while (task >= (n = tasks_of (m, pass->pass, view, &nx))) {
     task -= n;
@@ -80,8 +51,11 @@ run_task (void *data, int task, int thread)
   }
   if (m->in[view].filtered)
     cf_ir_core (m, pass->pass, view, task % nx, task / nx, m->scratch + (size_t) thread * m->scratch_size);
-  else
-    copy_rows (&m->in[view], &m->out[view], task * COPIED_ROWS);
+  else {
+    row = task * COPIED_ROWS;
+    cf_view_copy (&m->out[view], &m->in[view], row,
+        row + COPIED_ROWS < m->in[view].height ? row + COPIED_ROWS : m->in[view].height);
+  }
 }
 
 /* ---- the plan ------------------------------------------------------------ */
@@ -147,11 +121,8 @@ update (CfPlan *plan, CfStatus *status)
 static CfCode
 init (CfPlan *plan, CfStatus *status)
 {
-  CfIrCpu *m = calloc (1, sizeof *m);
+  CfIrCpu *m = plan->state;
 
-  if (!m)
-    return cf_fail (status, CF_NO_MEMORY, "out of memory");
-  plan->state = m;
   m->simd = simd[cf_cpu_isa_number ()];
   m->format = plan->video.format;
   return update (plan, status);
@@ -160,13 +131,7 @@ init (CfPlan *plan, CfStatus *status)
 static void
 release (CfPlan *plan)
 {
-  CfIrCpu *m = plan->state;
-
-  if (!m)
-    return;
-  free (m->memory);
-  free (m);
-  plan->state = NULL;
+  free (((CfIrCpu *) plan->state)->memory);
 }
 
 static CfCode
@@ -190,6 +155,7 @@ enqueue (CfPlan *plan, CfStream *stream, const CfImage *in, const CfImage *out, 
 }
 
 const CfOps cf_irfilter_cpu = {
+  .state_size = sizeof (CfIrCpu),
   .init = init,
   .update = update,
   .enqueue = enqueue,

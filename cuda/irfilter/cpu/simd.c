@@ -4,19 +4,15 @@
  * irfilter/cpu/simd.c: the recursive filter's inner loops for the instruction set of this
  * compilation (CF_ISA); simd.h describes them.
  *
- * Without an instruction for it, a fused multiply-add is emulated in double: the product of
- * two floats is exact there; the rounding error of the sum is known (Knuth's TwoSum), and
- * with it the sum is rounded to odd instead. The rounding to float then gives the same
- * result as a single rounding, also for subnormal results. Source: S. Boldo, G. Melquiond,
- * "Emulation of a FMA and correctly rounded sums: proved algorithms using rounding to odd",
- * IEEE Transactions on Computers 57 (2008). */
+ * Without an instruction for it, a fused multiply-add is emulated in double: the product of two floats is exact there;
+ * the rounding error of the sum is known (Knuth's TwoSum), and with it the sum is rounded to odd instead. The rounding
+ * to float then gives the same result as a single rounding, also for subnormal results. Source: S. Boldo, G.
+ * Melquiond, "Emulation of a FMA and correctly rounded sums: proved algorithms using rounding to odd", IEEE
+ * Transactions on Computers 57 (2008). */
 #include "simd.h"
+#include "core/simd.h"
 
 #include <string.h>
-
-#ifndef CF_ISA
-#define CF_ISA baseline
-#endif
 
 #if defined __AVX2__ || defined __SSE2__
 #include <immintrin.h>
@@ -33,9 +29,6 @@
 typedef float V __attribute__ ((vector_size (4 * LANES)));
 typedef V Vu __attribute__ ((aligned (4), may_alias));
 
-#define GLUE_(a, b) a##b
-#define GLUE(a, b) GLUE_ (a, b)
-#define ALWAYS_INLINE static inline __attribute__ ((always_inline))
 
 /* ---- a b + c, rounded once ---------------------------------------------- */
 
@@ -263,7 +256,7 @@ settle (int m, const float *a, const float *b, const float *x, ptrdiff_t x_step,
 /* ---- samples and sums --------------------------------------------------- */
 
 ALWAYS_INLINE void
-load (int bytes, int step, const void *from, int n, int shift, int max, int mid, float *x)
+load (int step, int bytes, const void *from, int n, int shift, int max, int mid, float *x)
 {
   for (int i = 0; i < n; i++) {
     size_t at = (size_t) i * (size_t) step;
@@ -276,7 +269,7 @@ load (int bytes, int step, const void *from, int n, int shift, int max, int mid,
 }
 
 ALWAYS_INLINE void
-store (int bytes, int step, const float *r, int n, int shift, int max, void *to)
+store (int step, int bytes, const float *r, int n, int shift, int max, void *to)
 {
   float top = (float) max;
 
@@ -295,37 +288,28 @@ store (int bytes, int step, const float *r, int n, int shift, int max, void *to)
   }
 }
 
-/* Calls `loop` with a step that is a compile-time constant. */
-#define EACH_STEP(loop, bytes, ...) \
-  switch (step) { \
-    case 1: loop (bytes, 1, __VA_ARGS__); break; \
-    case 2: loop (bytes, 2, __VA_ARGS__); break; \
-    case 3: loop (bytes, 3, __VA_ARGS__); break; \
-    default: loop (bytes, 4, __VA_ARGS__); \
-  }
-
 static void
 load_1 (const void *from, int step, int n, int shift, int max, int mid, float *x)
 {
-  EACH_STEP (load, 1, from, n, shift, max, mid, x)
+  EACH_STEP (step, load, 1, from, n, shift, max, mid, x)
 }
 
 static void
 load_2 (const void *from, int step, int n, int shift, int max, int mid, float *x)
 {
-  EACH_STEP (load, 2, from, n, shift, max, mid, x)
+  EACH_STEP (step, load, 2, from, n, shift, max, mid, x)
 }
 
 static void
 store_1 (const float *r, int n, int step, int shift, int max, void *to)
 {
-  EACH_STEP (store, 1, r, n, shift, max, to)
+  EACH_STEP (step, store, 1, r, n, shift, max, to)
 }
 
 static void
 store_2 (const float *r, int n, int step, int shift, int max, void *to)
 {
-  EACH_STEP (store, 2, r, n, shift, max, to)
+  EACH_STEP (step, store, 2, r, n, shift, max, to)
 }
 
 /* Reads and writes n floats only: those beside a core belong to other tasks. */

@@ -144,19 +144,18 @@ struct IrSum {
   IrScheduler scheduler;
 };
 
-CfCode ir_launch_quadrants_2 (const IrWork &work, IrSource source, cudaStream_t stream, CfStatus *status);
-CfCode ir_launch_quadrants_3 (const IrWork &work, IrSource source, cudaStream_t stream, CfStatus *status);
-CfCode ir_launch_quadrants_4 (const IrWork &work, IrSource source, cudaStream_t stream, CfStatus *status);
-CfCode ir_launch_quadrants_5 (const IrWork &work, IrSource source, cudaStream_t stream, CfStatus *status);
-CfCode ir_launch_quadrants_8 (const IrWork &work, IrSource source, cudaStream_t stream, CfStatus *status);
+/* quadrants.cu for one m. */
+struct IrQuadrants {
+  int m;
+  CfCode (*load) (CfStatus *status); /* the kernels; called once a plan */
+  CfCode (*launch) (const IrWork &work, IrSource source, cudaStream_t stream, CfStatus *status);
+};
+extern const IrQuadrants ir_quadrants_2, ir_quadrants_3, ir_quadrants_4, ir_quadrants_5, ir_quadrants_8;
+
+CfCode ir_load_sum (CfStatus *status);
 CfCode ir_launch_sum (const IrSum &sum, cudaStream_t stream, CfStatus *status);
-/* Load the kernels; called once a plan. */
-CfCode ir_init_quadrants_2 (CfStatus *status);
-CfCode ir_init_quadrants_3 (CfStatus *status);
-CfCode ir_init_quadrants_4 (CfStatus *status);
-CfCode ir_init_quadrants_5 (CfStatus *status);
-CfCode ir_init_quadrants_8 (CfStatus *status);
-CfCode ir_init_sum (CfStatus *status);
+
+inline constexpr const char *ir_loading = "loading the recursive filter's kernels";
 
 } // namespace cf
 

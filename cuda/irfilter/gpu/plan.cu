@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <limits.h>
-#include <stdlib.h>
 #include <string.h>
 
 namespace {
@@ -27,6 +26,9 @@ struct IrState {
   bool ready; /* the buffers are large enough for `work` */
   IrTestOverrides test;
 };
+
+const IrQuadrants *const ir_quadrants[] = { &ir_quadrants_2, &ir_quadrants_3, &ir_quadrants_4, &ir_quadrants_5,
+  &ir_quadrants_8 };
 
 IrState *
 ir_state (const CfPlan *plan)
@@ -164,13 +166,12 @@ CfCode
 ir_update (CfPlan *plan, CfStatus *status)
 {
   IrState *s = ir_state (plan);
-  CfStatus local, *why = status ? status : &local;
   CfView views[CF_MAX_VIEWS];
   CfIrDesign design;
   CfImage image;
   size_t plane = 0;
   const CfCode code = cf_ir_design (static_cast<const CfIrFilterParams *> (plan->params), plan->video.format, &design,
-      why);
+      status);
 
   if (code != CF_OK)
     return code;
@@ -185,7 +186,7 @@ ir_update (CfPlan *plan, CfStatus *status)
     work.sms = plan->context->sms;
   for (int i = 0; i < s->work[0].n_views; i++)
     plane += (size_t) s->work[0].view[i].y_quadrant * sizeof (float);
-  const CfCode got = ir_reserve_all (s, plane, why);
+  const CfCode got = ir_reserve_all (s, plane, status);
 
   s->ready = got == CF_OK;
   return got;
@@ -194,23 +195,14 @@ ir_update (CfPlan *plan, CfStatus *status)
 CfCode
 ir_init (CfPlan *plan, CfStatus *status)
 {
-  CfCode (*const init[]) (CfStatus *) = {
-    ir_init_quadrants_2, ir_init_quadrants_3, ir_init_quadrants_4, ir_init_quadrants_5,
-    ir_init_quadrants_8, ir_init_sum,
-  };
+  CfCode code = ir_load_sum (status);
 
-  plan->state = calloc (1, sizeof (IrState));
-  if (!plan->state)
-    return cf_fail (status, CF_NO_MEMORY, "out of memory");
   ir_state (plan)->needs_clear = true;
   ir_state (plan)->test.max_chunks = INT_MAX;
-  for (CfCode (*load) (CfStatus *) : init) {
-    const CfCode code = load (status);
-
-    if (code != CF_OK)
-      return code;
-  }
-  return ir_update (plan, status);
+  for (const IrQuadrants *q : ir_quadrants)
+    if (code == CF_OK)
+      code = q->load (status);
+  return code == CF_OK ? ir_update (plan, status) : code;
 }
 
 void
@@ -218,11 +210,8 @@ ir_free (CfPlan *plan)
 {
   IrState *s = ir_state (plan);
 
-  if (!s)
-    return;
   for (IrBuffer *b : { &s->y, &s->r, &s->handover, &s->saved, &s->owner, &s->scheduler })
     cf_device_free (b->data);
-  free (s);
 }
 
 /* ---- frames ------------------------------------------------------------- */
@@ -246,23 +235,6 @@ ir_clear_all (IrState *s, cudaStream_t stream, CfStatus *status)
     if (code == CF_OK)
       code = ir_clear (b, 0, stream, status);
   return code;
-}
-
-CfCode
-ir_launch_quadrants (const IrWork &work, IrSource source, cudaStream_t stream, CfStatus *status)
-{
-  switch (work.m) {
-    case 2:
-      return ir_launch_quadrants_2 (work, source, stream, status);
-    case 3:
-      return ir_launch_quadrants_3 (work, source, stream, status);
-    case 4:
-      return ir_launch_quadrants_4 (work, source, stream, status);
-    case 5:
-      return ir_launch_quadrants_5 (work, source, stream, status);
-    default:
-      return ir_launch_quadrants_8 (work, source, stream, status);
-  }
 }
 
 /* Launches pass `at` of the design. */
@@ -311,8 +283,9 @@ ir_run_pass (CfPlan *plan, int at, const CfImage *in, const CfImage *out, cudaSt
     r += r ? v.y_quadrant : 0;
     k++;
   }
-  if (work.n_strips > 0)
-    code = ir_launch_quadrants (work, at > 0 ? IR_FLOATS : info->bytes == 1 ? IR_BYTES : IR_WORDS, stream, status);
+  for (const IrQuadrants *q : ir_quadrants)
+    if (work.n_strips > 0 && q->m == work.m)
+      code = q->launch (work, at > 0 ? IR_FLOATS : info->bytes == 1 ? IR_BYTES : IR_WORDS, stream, status);
   return code == CF_OK ? ir_launch_sum (sum, stream, status) : code;
 }
 
@@ -342,10 +315,9 @@ ir_set_override (CfPlan *plan, const char *name, int value, CfStatus *status)
 {
   IrState *s = ir_state (plan);
   IrTestOverrides &test = s->test;
-  CfStatus local, *why = status ? status : &local;
 
   if (value < 0)
-    return cf_fail (why, CF_BAD_VALUE, "test override %s is %d; it must be 0 or more", name, value);
+    return cf_fail (status, CF_BAD_VALUE, "test override %s is %d; it must be 0 or more", name, value);
   if (strcmp (name, "blocks") == 0)
     test.blocks = value;
   else if (strcmp (name, "chunks") == 0) /* of one claim; 0: as many as are ready */
@@ -355,11 +327,11 @@ ir_set_override (CfPlan *plan, const char *name, int value, CfStatus *status)
   else if (strcmp (name, "seed") == 0)
     test.seed = (unsigned) value;
   else if (strcmp (name, "trace") == 0 && value > 0)
-    return ir_reserve_trace (s, why);
+    return ir_reserve_trace (s, status);
   else if (strcmp (name, "trace") == 0)
     test.owner = NULL;
   else
-    return cf_fail (why, CF_UNSUPPORTED,
+    return cf_fail (status, CF_UNSUPPORTED,
         "the recursive filter has no test override %s; it has blocks, chunks, delay, seed and trace", name);
   return CF_OK;
 }
@@ -390,6 +362,7 @@ ir_trace (CfPlan *plan, CfStream *stream, int *table, size_t size, int *rows, in
 } // namespace
 
 extern "C" const CfOps cf_irfilter_cuda = {
+  .state_size = sizeof (IrState),
   .init = ir_init,
   .update = ir_update,
   .enqueue = ir_enqueue,

@@ -4,13 +4,12 @@
  * irfilter/gpu/quadrants.cu: filters all quadrants of a pass in one launch, for windows of one size: compiled once
  * for each m (CF_IR_M).
  *
- * Map: a block works on the strip of columns that it has claimed (scheduler.cuh): 32 lanes of C columns, in chunks
- * of 8 rows. One warp is the CHAIN, which computes the recursion: lane i is i rows behind lane 0, so that in each
- * step it gets the samples to its left by a shuffle from lane i - 1, which computed them one step before; the rows
- * above stay in registers. One warp is the EDGE: it provides the values to the left of the strip, received from the
- * strip to the left (handover) or computed by the border rule. The other six are HELPERS: in rotation they compute a
- * chunk's sums over the input and write finished chunks to memory, so that the chain executes nothing but the
- * recursion.
+ * Map: a block works on the strip of columns that it has claimed (scheduler.cuh): 32 lanes of C columns, in chunks of
+ * 8 rows. One warp is the CHAIN, which computes the recursion: lane i is i rows behind lane 0, so that in each step it
+ * gets the samples to its left by a shuffle from lane i - 1, which computed them one step before; the rows above stay
+ * in registers. One warp is the EDGE: it provides the values to the left of the strip, received from the strip to the
+ * left (handover) or computed by the border rule. The other six are HELPERS: in rotation they compute a chunk's sums
+ * over the input and write finished chunks to memory, so that the chain executes nothing but the recursion.
  * Shared memory: a ring of 8 slots, one chunk each. A helper stores a chunk's input sums in its slot, the chain
  * replaces them by its results, a helper takes those out and fills the slot again. Rows that lie 128 or 64 words
  * apart, with lanes one row apart, hit no bank twice in a phase.
@@ -88,13 +87,8 @@ ir_launch (const IrWork &work, cudaStream_t stream, CfStatus *status)
   return cf_cuda_launched ("filtering the quadrants", status);
 }
 
-} // namespace
-
-#define NAME_(stem, m) stem##m
-#define NAME(stem, m) NAME_ (stem, m)
-
 CfCode
-NAME (ir_launch_quadrants_, CF_IR_M) (const IrWork &work, IrSource source, cudaStream_t stream, CfStatus *status)
+ir_launch_source (const IrWork &work, IrSource source, cudaStream_t stream, CfStatus *status)
 {
   switch (source) {
     case IR_BYTES:
@@ -107,19 +101,17 @@ NAME (ir_launch_quadrants_, CF_IR_M) (const IrWork &work, IrSource source, cudaS
 }
 
 CfCode
-NAME (ir_init_quadrants_, CF_IR_M) (CfStatus *status)
+ir_load (CfStatus *status)
 {
-  struct cudaFuncAttributes attributes;
-  CfCode code = cf_cuda_check (cudaFuncGetAttributes (&attributes, ir_quadrants<IR_BYTES>),
-      "loading the recursive filter's kernels", status);
-
-  if (code == CF_OK)
-    code = cf_cuda_check (cudaFuncGetAttributes (&attributes, ir_quadrants<IR_WORDS>),
-        "loading the recursive filter's kernels", status);
-  if (code == CF_OK)
-    code = cf_cuda_check (cudaFuncGetAttributes (&attributes, ir_quadrants<IR_FLOATS>),
-        "loading the recursive filter's kernels", status);
-  return code;
+  return load_kernels ({ (const void *) ir_quadrants<IR_BYTES>, (const void *) ir_quadrants<IR_WORDS>,
+      (const void *) ir_quadrants<IR_FLOATS> }, ir_loading, status);
 }
+
+} // namespace
+
+#define NAME_(stem, m) stem##m
+#define NAME(stem, m) NAME_ (stem, m)
+
+const IrQuadrants NAME (ir_quadrants_, CF_IR_M) = { CF_IR_M, ir_load, ir_launch_source };
 
 } // namespace cf

@@ -5,10 +5,9 @@
  * contract's order, and rounds; views that are not filtered are copied. One further block
  * resets the strip scheduler for the next launch of ir_quadrants.
  *
- * Map: a block is 8 warps, 128 x 32 samples of a view; a lane computes four samples of a
- * row, a warp the rows 8 apart. No shared memory, and each sample is written by one lane, so
- * there are no races. Bound by memory: 16 bytes a sample read with four quadrants, from the
- * L2 as far as it holds them (33 MB for 1080p), 1 or 2 bytes written. */
+ * Map: a block is 8 warps, 128 x 32 samples of a view; a lane computes four samples of a row, a warp the rows 8 apart.
+ * No shared memory, and each sample is written by one lane, so there are no races. Bound by memory: 16 bytes a sample
+ * read with four quadrants, from the L2 as far as it holds them (33 MB for 1080p), 1 or 2 bytes written. */
 #include "internal.cuh"
 
 namespace cf {
@@ -129,12 +128,9 @@ ir_launch_sum (const IrSum &sum, cudaStream_t stream, CfStatus *status)
 }
 
 CfCode
-ir_init_sum (CfStatus *status)
+ir_load_sum (CfStatus *status)
 {
-  struct cudaFuncAttributes attributes;
-
-  return cf_cuda_check (cudaFuncGetAttributes (&attributes, ir_sum), "loading the recursive filter's kernels",
-      status);
+  return load_kernels ({ (const void *) ir_sum }, ir_loading, status);
 }
 
 } // namespace cf

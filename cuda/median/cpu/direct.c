@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * median/cpu/direct.c: the 3x3 median, the most common window, from rows to rows.
- * Where all components of a plane can be filtered together ("flat"), the rows are
- * the image's own, without unpack and pack. */
+ * median/cpu/direct.c: the 3x3 median, the most common window, from rows to rows. Where all components of a plane can
+ * be filtered together ("flat"), the rows are the image's own, without unpack and pack. */
 #include "internal.h"
 
 #include <string.h>
@@ -13,8 +12,7 @@
 size_t
 cf_median_direct_scratch (const CfMedianCpu *m, int width)
 {
-  /* four rows in, two out, the sorted columns; each has up to four components
-   * and a halo on both sides */
+  /* four rows in, two out, the sorted columns; each has up to four components and a halo on both sides */
   return (size_t) (6 + SORTED_ROWS) * (((size_t) (4 * width + 8) << m->size) + 64);
 }
 
@@ -39,14 +37,7 @@ restore (const CfMedianCpu *m, const CfMedianTask *t, int y)
 
     if (in->filtered || in->plane != view->plane || in->field != view->field)
       continue;
-    for (int b = 0; b < in->bytes; b++) {
-      const uint8_t *from = in->data + in->pitch * (size_t) y + b;
-      uint8_t *to = out->data + out->pitch * (size_t) y + b;
-      int step = in->step * in->bytes;
-
-      for (int x = 0; x < in->width; x++)
-        to[x * step] = from[x * step];
-    }
+    cf_view_copy (out, in, y, y + 1);
   }
 }
 

@@ -14,10 +14,9 @@
 
 typedef enum { CF_MEDIAN_DIRECT, CF_MEDIAN_NETWORK, CF_MEDIAN_HISTOGRAM, CF_MEDIAN_N_VARIANTS } CfMedianVariant;
 
-/* A network as the inner loop runs it. Each thread has an arena with the samples
- * of a block of neighbouring tiles, the slots, and the outputs. Samples lie in
- * PARTS: part p of a row holds every tile_w-th sample from p on, so that the same
- * sample of neighbouring tiles forms a vector. */
+/* A network as the inner loop runs it. Each thread has an arena with the samples of a block of neighbouring tiles, the
+ * slots, and the outputs. Samples lie in PARTS: part p of a row holds every tile_w-th sample from p on, so that the
+ * same sample of neighbouring tiles forms a vector. */
 typedef struct {
   int tile_w, tile_h;
   int lanes;          /* tiles of a block */
@@ -57,7 +56,6 @@ typedef struct {
   int threshold;
   bool packed;
   CfMedianVariant variant;
-  int preferred; /* CfMedianVariant, or -1 to choose the fastest */
   CfMedianProgram program;
   CfMedianDigits digits;
   CfMedianTask *tasks;
@@ -76,12 +74,10 @@ typedef struct {
   int n_views;
 } CfMedianCpu;
 
-/* Every variant has these functions, of which direct needs no first one:
- * _prepare prepares for the plan's window and sets the size of the largest task;
- * the network's fails with CF_NO_MEMORY, or with CF_UNSUPPORTED if the window is
- * too large. _scratch returns the bytes of scratch memory that a task needs. _task
- * filters one task; tasks of a plan may run in different threads at once, each
- * with its own scratch memory. */
+/* Every variant has these functions, of which direct needs no first one: _prepare prepares for the plan's window and
+ * sets the size of the largest task; the network's fails with CF_NO_MEMORY, or with CF_UNSUPPORTED if the window is
+ * too large. _scratch returns the bytes of scratch memory that a task needs. _task filters one task; tasks of a plan
+ * may run in different threads at once, each with its own scratch memory. */
 CfCode cf_median_network_prepare (CfMedianCpu *m, CfStatus *status);
 size_t cf_median_network_scratch (const CfMedianCpu *m);
 void cf_median_network_task (const CfMedianCpu *m, const CfMedianTask *task, uint8_t *scratch);
@@ -93,8 +89,7 @@ void cf_median_histogram_task (const CfMedianCpu *m, const CfMedianTask *task, u
 size_t cf_median_direct_scratch (const CfMedianCpu *m, int width);
 void cf_median_direct_task (const CfMedianCpu *m, const CfMedianTask *task, uint8_t *scratch);
 
-/* Takes `size` bytes from the front of scratch memory and advances `scratch` by
- * whole cache lines. */
+/* Takes `size` bytes from the front of scratch memory and advances `scratch` by whole cache lines. */
 static inline void *
 cf_median_take (uint8_t **scratch, size_t size)
 {

@@ -11,16 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const variants[CF_MEDIAN_N_VARIANTS] = { "direct", "network", "histogram" };
+static const char *const variants[CF_MEDIAN_N_VARIANTS + 1] = { "direct", "network", "histogram", NULL };
 
-static const CfMedianSimd *const simd[] = {
-#if defined __x86_64__ || defined __i386__
-  [CF_ISA_AVX512BW] = &cf_median_simd_avx512bw,
-  [CF_ISA_AVX2] = &cf_median_simd_avx2,
-  [CF_ISA_SSE4_1] = &cf_median_simd_sse4_1,
-#endif
-  [CF_ISA_BASELINE] = &cf_median_simd_baseline,
-};
+static const CfMedianSimd *const simd[] = CF_ISA_TABLES (cf_median_simd);
 
 /* ---- frames ------------------------------------------------------------- */
 
@@ -43,7 +36,6 @@ static void
 keep_frame (CfPlan *plan, const CfImage *in)
 {
   CfMedianCpu *m = plan->state;
-  const CfFormatInfo *info = cf_format_info (plan->video.format);
   int size = m->win.depth - 1;
   CfImage kept;
 
@@ -53,15 +45,10 @@ keep_frame (CfPlan *plan, const CfImage *in)
   if (m->n_kept < size)
     m->n_kept++;
   cf_image_at (&kept, &m->layout, m->history + (size_t) m->newest * m->frame_size);
-  for (int p = 0; p < info->n_planes; p++)
-    for (int y = 0; y < cf_plane_rows (info->format, in->height, p); y++)
-      memcpy ((uint8_t *) kept.plane[p].data + kept.plane[p].pitch * (size_t) y,
-          (const uint8_t *) in->plane[p].data + in->plane[p].pitch * (size_t) y,
-          cf_plane_row_bytes (info->format, in->width, p));
+  cf_image_copy (&kept, in);
 }
 
-/* Lists the views of the window's frames, newest first. The oldest frame stands for
- * those that have not come yet. */
+/* Lists the views of the window's frames, newest first. The oldest frame stands for those that have not come yet. */
 static void
 list_frames (CfPlan *plan, const CfImage *in, const CfImage *out)
 {
@@ -84,9 +71,8 @@ list_frames (CfPlan *plan, const CfImage *in, const CfImage *out)
 
 /* ---- tasks -------------------------------------------------------------- */
 
-/* Returns whether the components of the view's plane are filtered together: where
- * neighbours have the same distance in each of them, and at most half of them are
- * filtered in vain. */
+/* Returns whether the components of the view's plane are filtered together: where neighbours have the same distance in
+ * each of them, and at most half of them are filtered in vain. */
 static bool
 is_flat (const CfMedianCpu *m, const CfView *views, int n, const CfView *view)
 {
@@ -107,9 +93,8 @@ divide_up (int whole, int part)
   return (whole + part - 1) / part;
 }
 
-/* Sets the columns and rows of a task: small enough for the variant, and so that
- * there are `wanted` tasks, unless the windows of neighbouring tasks would overlap
- * much. */
+/* Sets the columns and rows of a task: small enough for the variant, and so that there are `wanted` tasks, unless the
+ * windows of neighbouring tasks would overlap much. */
 static void
 task_size (const CfMedianCpu *m, const CfView *view, int wanted, int *cols, int *rows)
 {
@@ -184,25 +169,6 @@ list_tasks (CfMedianCpu *m, const CfView *views, int n)
 }
 
 static void
-copy_task (const CfMedianCpu *m, const CfMedianTask *task)
-{
-  const CfView *in = &m->in[0][task->view], *out = &m->out[task->view];
-  size_t step = (size_t) in->step * in->bytes;
-
-  for (int y = task->y0; y < task->y1; y++) {
-    const uint8_t *from = in->data + in->pitch * (size_t) y;
-    uint8_t *to = out->data + out->pitch * (size_t) y;
-
-    if (in->step == 1)
-      memcpy (to, from, (size_t) in->width * in->bytes);
-    else
-      for (int b = 0; b < in->bytes; b++)
-        for (size_t x = 0; x < (size_t) in->width; x++)
-          to[x * step + (size_t) b] = from[x * step + (size_t) b];
-  }
-}
-
-static void
 run_task (void *data, int index, int thread)
 {
   const CfMedianCpu *m = data;
@@ -210,7 +176,7 @@ run_task (void *data, int index, int thread)
   uint8_t *scratch = m->scratch + (size_t) thread * m->scratch_size;
 
   if (task->copy)
-    copy_task (m, task);
+    cf_view_copy (&m->out[task->view], &m->in[0][task->view], task->y0, task->y1);
   else if (m->variant == CF_MEDIAN_DIRECT)
     cf_median_direct_task (m, task, scratch);
   else if (m->variant == CF_MEDIAN_NETWORK)
@@ -227,9 +193,8 @@ is_direct (const CfMedianWindow *win)
   return win->w == 3 && win->h == 3 && win->depth == 1 && win->rank == 4;
 }
 
-/* Returns up to how many samples of a window the network is faster than the
- * histogram, measured for frames whose width fills the network's blocks. The
- * histogram's cost grows with the bits, not with the window. */
+/* Returns up to how many samples of a window the network is faster than the histogram, measured for frames whose width
+ * fills the network's blocks. The histogram's cost grows with the bits, not with the window. */
 static int
 network_limit (const CfMedianCpu *m)
 {
@@ -240,11 +205,10 @@ network_limit (const CfMedianCpu *m)
   return m->bits > 8 ? 170 : isa == CF_ISA_AVX512BW ? 330 : isa == CF_ISA_AVX2 ? 280 : 220;
 }
 
-/* Returns whether the network is also faster in frames of this width. It computes
- * whole quarters of blocks of columns, and each block takes the time of 1.4 quarters
- * more, because it runs through all steps. `cost` is the time per column relative to
- * full blocks, which take 1 + 1.4 / 4 = 1.35 per column. The network's time grows
- * as n^(2/3), so the limit of cost is (limit / n)^(2/3). */
+/* Returns whether the network is also faster in frames of this width. It computes whole quarters of blocks of columns,
+ * and each block takes the time of 1.4 quarters more, because it runs through all steps. `cost` is the time per column
+ * relative to full blocks, which take 1 + 1.4 / 4 = 1.35 per column. The network's time grows as n^(2/3), so the limit
+ * of cost is (limit / n)^(2/3). */
 static bool
 network_pays (const CfMedianCpu *m, int width)
 {
@@ -257,13 +221,13 @@ network_pays (const CfMedianCpu *m, int width)
 }
 
 static CfCode
-choose_variant (CfMedianCpu *m, int width, CfStatus *status)
+choose_variant (CfMedianCpu *m, int preferred, int width, CfStatus *status)
 {
   CfMedianVariant best = is_direct (&m->win) ? CF_MEDIAN_DIRECT :
       m->win.n <= network_limit (m) ? CF_MEDIAN_NETWORK : CF_MEDIAN_HISTOGRAM;
   CfCode code = CF_OK;
 
-  m->variant = m->preferred < 0 ? best : (CfMedianVariant) m->preferred;
+  m->variant = preferred < 0 ? best : (CfMedianVariant) preferred;
   m->scratch_size = 0;
   switch (m->variant) {
     case CF_MEDIAN_DIRECT:
@@ -274,7 +238,7 @@ choose_variant (CfMedianCpu *m, int width, CfStatus *status)
     case CF_MEDIAN_NETWORK:
       code = cf_median_network_prepare (m, status);
       m->scratch_size = code == CF_OK ? cf_median_network_scratch (m) : 0;
-      if (m->preferred < 0 && (code == CF_UNSUPPORTED || (code == CF_OK && !network_pays (m, width)))) {
+      if (preferred < 0 && (code == CF_UNSUPPORTED || (code == CF_OK && !network_pays (m, width)))) {
         m->variant = CF_MEDIAN_HISTOGRAM;
         code = CF_OK;
       } else
@@ -305,9 +269,10 @@ update (CfPlan *plan, CfStatus *status)
   m->packed = params->color_order == CF_MEDIAN_PACKED;
   m->bits = m->packed ? 24 : info->bits;
   m->size = m->packed ? 2 : info->bytes - 1;
-  code = choose_variant (m, plan->video.width, status);
+  code = choose_variant (m, plan->preferred, plan->video.width, status);
   if (code != CF_OK)
     return code;
+  plan->variant = m->variant;
   cf_image_layout (&image, plan->video.format, plan->video.width, plan->video.height, 1);
   n = list_views (plan, &image, views);
   free (m->tasks);
@@ -326,14 +291,10 @@ update (CfPlan *plan, CfStatus *status)
 static CfCode
 init (CfPlan *plan, CfStatus *status)
 {
-  CfMedianCpu *m = calloc (1, sizeof *m);
+  CfMedianCpu *m = plan->state;
   int kept = cf_median_window (plan->params).depth - 1;
 
-  if (!m)
-    return cf_fail (status, CF_NO_MEMORY, "out of memory");
-  plan->state = m;
   m->simd = simd[cf_cpu_isa_number ()];
-  m->preferred = -1;
   m->frame_size = cf_image_layout (&m->layout, plan->video.format, plan->video.width, plan->video.height, 64);
   if (kept)
     m->history = malloc (m->frame_size * (size_t) kept);
@@ -348,14 +309,10 @@ release (CfPlan *plan)
 {
   CfMedianCpu *m = plan->state;
 
-  if (!m)
-    return;
   free (m->program.steps);
   free (m->tasks);
   free (m->scratch);
   free (m->history);
-  free (m);
-  plan->state = NULL;
 }
 
 static CfCode
@@ -383,38 +340,16 @@ push_history (CfPlan *plan, CfStream *stream, const CfImage *in, CfStatus *statu
 static void
 reset (CfPlan *plan)
 {
-  CfMedianCpu *m = plan->state;
-
-  m->n_kept = 0;
-}
-
-static const char *
-variant (const CfPlan *plan)
-{
-  return variants[((const CfMedianCpu *) plan->state)->variant];
-}
-
-static const char *
-variant_name (const CfPlan *plan, unsigned i)
-{
-  (void) plan;
-  return i < CF_MEDIAN_N_VARIANTS ? variants[i] : NULL;
-}
-
-static CfCode
-prefer (CfPlan *plan, const char *name, CfStatus *status)
-{
-  return cf_plan_prefer_number (plan, name, &((CfMedianCpu *) plan->state)->preferred, update, status);
+  ((CfMedianCpu *) plan->state)->n_kept = 0;
 }
 
 const CfOps cf_median_cpu = {
+  .state_size = sizeof (CfMedianCpu),
   .init = init,
   .update = update,
   .enqueue = enqueue,
   .push_history = push_history,
   .reset = reset,
   .free = release,
-  .variant = variant,
-  .variant_name = variant_name,
-  .prefer = prefer,
+  .variants = variants,
 };

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * median/cpu/rows_tmpl.h: loops over rows of values of type T. simd.c includes it
- * once per SIZE. */
+ * median/cpu/rows_tmpl.h: loops over rows of values of type T. simd.c includes it once per SIZE. */
 
 #define LANES ((int) (V_SIZE / sizeof (T)))
 
@@ -10,15 +9,7 @@
 
 #if SIZE < 4
 
-static inline void
-N (gather) (const T *restrict from, int step, int n, T *restrict row, int shift, T max)
-{
-  for (int i = 0; i < n; i++) {
-    T v = (T) (from[i * step] >> shift);
-
-    row[i] = v < max ? v : max;
-  }
-}
+#include "core/rows_tmpl.h"
 
 static void
 N (unpack) (const CfView *view, int y, int x0, int n, void *row_)
@@ -31,28 +22,14 @@ N (unpack) (const CfView *view, int y, int x0, int n, void *row_)
   from += (size_t) first * view->step;
   if (end - first > n - left)
     end = first + n - left;
-  /* a constant step lets the compiler vectorise the loop */
   if (view->step == 1 && view->bits == 8 * SIZE)
     memcpy (row + left, from, (size_t) (end - first) * sizeof (T));
-  else if (view->step == 1)
-    N (gather) (from, 1, end - first, row + left, view->shift, max);
-  else if (view->step == 2)
-    N (gather) (from, 2, end - first, row + left, view->shift, max);
-  else if (view->step == 3)
-    N (gather) (from, 3, end - first, row + left, view->shift, max);
   else
-    N (gather) (from, 4, end - first, row + left, view->shift, max);
+    N (gather) (from, view->step, end - first, row + left, view->shift, max);
   for (int i = 0; i < left; i++)
     row[i] = row[left];
   for (int i = left + end - first; i < n; i++)
     row[i] = row[left + end - first - 1];
-}
-
-static inline void
-N (scatter) (T *restrict to, int step, int n, const T *restrict row, int shift)
-{
-  for (int i = 0; i < n; i++)
-    to[i * step] = (T) (row[i] << shift);
 }
 
 static inline T
@@ -74,14 +51,8 @@ N (pack) (const CfView *view, int y, int x0, int n, const void *row_, const void
       to[i * view->step] = (T) (N (chosen) (row[i], input[i], threshold) << view->shift);
   else if (view->step == 1 && view->shift == 0)
     memcpy (to, row, (size_t) n * sizeof (T));
-  else if (view->step == 1)
-    N (scatter) (to, 1, n, row, view->shift);
-  else if (view->step == 2)
-    N (scatter) (to, 2, n, row, view->shift);
-  else if (view->step == 3)
-    N (scatter) (to, 3, n, row, view->shift);
   else
-    N (scatter) (to, 4, n, row, view->shift);
+    N (scatter) (to, view->step, n, row, view->shift);
 }
 
 #else /* whole pixels of three 8-bit views R, G, B */
@@ -147,9 +118,8 @@ N (zip) (T *restrict row, int half, const T *restrict even, const T *restrict od
   }
 }
 
-/* Splits a row into `parts` parts, p, p + stride, ...: even values go to the first,
- * third, ... of these parts and odd values to the others, recursively down to two
- * parts. */
+/* Splits a row into `parts` parts, p, p + stride, ...: even values go to the first, third, ... of these parts and odd
+ * values to the others, recursively down to two parts. */
 static void
 N (split_from) (const T *row, int n, int parts, int p, int stride, T *part, size_t pitch, T *scratch)
 {
@@ -200,7 +170,7 @@ N (join) (void *row, int n, int parts, const void *part, size_t pitch, void *scr
 /* ---- networks ----------------------------------------------------------- */
 
 /* Reads the vectors of both operands before it writes to their slots. */
-static inline __attribute__ ((always_inline)) void
+ALWAYS_INLINE void
 N (network_) (const CfMedianStep *steps, int n, uint8_t *arena, int bytes)
 {
   for (const CfMedianStep *s = steps; s < steps + n; s++) {
@@ -248,8 +218,7 @@ N (greater) (T a, T b)
 
 #define MIDDLE(min, max, a, b, c) max (min (a, b), min (max (a, b), c))
 
-/* Sorts columns of three: those of rows 0 1 2 into sorted[0..2], those of rows 1 2 3
- * into sorted[3..5]. */
+/* Sorts columns of three: those of rows 0 1 2 into sorted[0..2], those of rows 1 2 3 into sorted[3..5]. */
 static inline void
 N (columns3) (const T *const in[4], int n, T *const sorted[6])
 {

@@ -1,18 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * median/cpu/simd.c: the median filter's inner loops for one instruction set
- * (CF_ISA); simd.h describes them.
+ * median/cpu/simd.c: the median filter's inner loops for one instruction set (CF_ISA); simd.h describes them.
  *
  * V is a vector of V_SIZE bytes, with a thin layer of operations over it. Loops
  * that the compiler vectorises well are plain C. */
 #include "simd.h"
+#include "core/simd.h"
 
 #include <string.h>
-
-#ifndef CF_ISA
-#define CF_ISA baseline
-#endif
 
 #if defined __AVX512BW__
 #include <immintrin.h>
@@ -119,8 +115,6 @@ v_widen (const void *p)
 #define v_sub_2(a, b) ((V) ((V2) (a) - (V2) (b)))
 #endif
 
-#define GLUE_(a, b) a##b
-#define GLUE(a, b) GLUE_ (a, b)
 #define N(name) GLUE (name##_, SIZE)
 #define V_MIN(a, b) GLUE (v_min_, SIZE) (a, b)
 #define V_MAX(a, b) GLUE (v_max_, SIZE) (a, b)
@@ -188,8 +182,7 @@ H (get) (COUNT entries[32], const H (Sum) *sum)
     v_store (entries + i * V_SIZE / 2, sum->v[i]);
 }
 
-/* Returns how many entries are not above r. They are the first ones, because entries
- * never decrease. */
+/* Returns how many entries are not above r. They are the first ones, because entries never decrease. */
 static inline int
 H (not_above) (const H (Sum) *sum, uint32_t r)
 {

@@ -15,7 +15,6 @@ namespace cf {
 
 struct MedianNetworkVariant {
   int k;
-  const char *name;
   const void *kernel; /* takes a Launch */
   int tile_w, tile_h; /* outputs per block */
   int block_y;        /* a block has 32 x block_y threads */
@@ -31,12 +30,10 @@ const MedianNetworkVariant *median_networks_wide (void);   /* samples of 16 bits
 
 /* These kernels read copies of the components that already contain the border,
  * so they need no edge cases: sample (x, y) of a component is element
- * (x + median_pad, y + median_pad) of its padded plane. The padding to the right
- * and below covers whole tiles. It is wide enough for any window, so a new
- * window needs no new memory and keeps the history.
- * With packed colours a field has one padded plane of 32-bit numbers, that of
- * its primary plane, which is the plane of the first channel in Launch::plane;
- * the second and third channel follow at a distance of `n_primary` planes. */
+ * (x + median_pad, y + median_pad) of its padded plane. The padding to the right and below covers whole tiles. It is
+ * wide enough for any window, so a new window needs no new memory and keeps the history.
+ * With packed colours a field has one padded plane of 32-bit numbers, that of its primary plane, which is the plane of
+ * the first channel in Launch::plane; the second and third channel follow at a distance of `n_primary` planes. */
 constexpr int median_pad = 127, median_pad_right = 127 + 384, median_pad_below = 127 + 64;
 constexpr int median_max_depth = 15;
 
@@ -50,9 +47,8 @@ struct MedianPadded {
   int n_primary;                          /* packed: number of fields, 1 or 2; per channel: 0 */
 };
 
-/* The three functions below put work on `stream` and return without waiting for
- * it; they fail if a launch fails. Launch::blocks, first_block and blocks_x are
- * set for the kernel's own tiles. */
+/* The three functions below put work on `stream` and return without waiting for it; they fail if a launch fails.
+ * Launch::blocks, first_block and blocks_x are set for the kernel's own tiles. */
 
 /* Fills the padded planes of `frame` (device memory) from the launch's inputs. */
 CfCode median_launch_pad (Launch *launch, const MedianPadded &padded, uint8_t *frame, cudaStream_t stream,
@@ -60,11 +56,11 @@ CfCode median_launch_pad (Launch *launch, const MedianPadded &padded, uint8_t *f
 /* Filter the padded frames into the launch's outputs. */
 CfCode median_launch_select (Launch *launch, const MedianPadded &padded, cudaStream_t stream, CfStatus *status);
 CfCode median_launch_tree (Launch *launch, const MedianPadded &padded, cudaStream_t stream, CfStatus *status);
-/* Returns whether the tree can do this window with `max_shared` bytes of shared
- * memory per block. */
+/* Returns whether the tree can do this window with `max_shared` bytes of shared memory per block. */
 bool median_tree_fits (const MedianPadded &padded, int max_shared);
-/* Load the kernels and set the limits of their shared memory; called once per
- * plan, so that no launch has to. */
+inline constexpr const char *median_loading = "loading the median's kernels";
+
+/* Load the kernels and set the limits of their shared memory; called once per plan, so that no launch has to. */
 CfCode median_select_init (CfStatus *status);
 CfCode median_tree_init (int max_shared, CfStatus *status);
 

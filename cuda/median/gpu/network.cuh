@@ -1,36 +1,30 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * median/gpu/network.cuh: the median by selection networks, windows of 3 x 3 to
- * 17 x 17. Included by network.cu and network_wide.cu, which set CF_MEDIAN_WIDE.
+ * median/gpu/network.cuh: the median by selection networks, windows of 3 x 3 to 17 x 17. network.cu is compiled for
+ * each CF_MEDIAN_WIDE: 1 if all 16 bits of a sample count, 0 for samples of up to 10 bits.
  *
- * Map: a block has 32 x BY threads and a tile of 32 TX x 2 BY TY outputs. A
- * register holds two samples in its 16-bit halves ("lanes"). In lane 0, thread
- * (tx, ty) makes the TX x TY outputs from (tx TX, ty TY) on; in lane 1 it makes
- * those BY TY rows below. The network for that tile (median/networks.c) runs in
- * registers.
+ * Map: a block has 32 x BY threads and a tile of 32 TX x 2 BY TY outputs. A register holds two samples in its 16-bit
+ * halves ("lanes"). In lane 0, thread (tx, ty) makes the TX x TY outputs from (tx TX, ty TY) on; in lane 1 it makes
+ * those BY TY rows below. The network for that tile (median/networks.c) runs in registers.
  *
- * Shared memory: BY TY + K - 1 rows of 32-bit words, word (r, c) = sample
- * (x0 - RA + c, y0 - R + r) | sample (same column, r + BY TY) << 16. RA is R
- * rounded up to a multiple of 4, so that aligned quads fill the rows. Columns lie
- * in four phases (c mod 4, c / 4): threads are TX = 4 columns apart, so a warp
- * reads 32 consecutive words at a constant offset, without bank conflicts.
+ * Shared memory: BY TY + K - 1 rows of 32-bit words, word (r, c) = sample (x0 - RA + c, y0 - R + r) | sample (same
+ * column, r + BY TY) << 16. RA is R rounded up to a multiple of 4, so that aligned quads fill the rows. Columns lie in
+ * four phases (c mod 4, c / 4): threads are TX = 4 columns apart, so a warp reads 32 consecutive words at a constant
+ * offset, without bank conflicts.
  * Races: none; all words are written before __syncthreads () and only read after
  * it, and each thread stores only its own outputs.
  *
- * Bound: the minima and maxima on the ALU, so some sorts run on the FMA pipe
- * (CF_SORT_FMA); and instruction fetch, hence large blocks whose warps stay
- * together (CF_PACE), and rare paths out of line. Figures: docs/notes/median.md. */
+ * Bound: the minima and maxima on the ALU, so some sorts run on the FMA pipe (CF_SORT_FMA); and instruction fetch,
+ * hence large blocks whose warps stay together (CF_PACE), and rare paths out of line. Figures: docs/notes/median.md. */
 #ifndef CF_MEDIAN_GPU_NETWORK_CUH
 #define CF_MEDIAN_GPU_NETWORK_CUH
 
 #include "core/gpu/launch.cuh"
 #include "internal.h"
 
-/* CF_MEDIAN_WIDE: 1 if all 16 bits of a sample count. Architectures before 9.0
- * have no integer minimum on two 16-bit lanes. From 8.0 on narrow samples use the
- * minimum of half floats, which orders them alike; the other cases are composed
- * of 32-bit minima, and only for small windows. */
+/* Architectures before 9.0 have no integer minimum on two 16-bit lanes. From 8.0 on narrow samples use the minimum of
+ * half floats, which orders them alike; the other cases are composed of 32-bit minima, and only for small windows. */
 #define CF_LOAD(d, address) "ld.shared.b32 " d ", [" address "];"
 #if !defined (__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
 #define CF_MEDIAN_LARGEST_NETWORK 17
@@ -54,10 +48,9 @@
  * warps of a block together; all threads of a block run the network. */
 #define CF_PACE "bar.sync 0;"
 #define CF_SORT_ALU(d, e, a, b) CF_MIN (d, a, b) CF_MAX (e, a, b)
-/* A sort on the FMA pipe, which is idle otherwise: three operations instead of two.
- * As half floats the bits of samples of at most 11 bits are subnormals or the first
- * normals, 2^-24 apart, so sums and differences are exact: with d = max (b - a, 0),
- * max = a + d and min = b - d. */
+/* A sort on the FMA pipe, which is idle otherwise: three operations instead of two. As half floats the bits of samples
+ * of at most 11 bits are subnormals or the first normals, 2^-24 apart, so sums and differences are exact: with
+ * d = max (b - a, 0), max = a + d and min = b - d. */
 #if (!defined (__CUDA_ARCH__) || __CUDA_ARCH__ >= 800) && !CF_MEDIAN_WIDE && !defined (CF_NO_FMA)
 #define CF_BEGIN "mov.b32 minus, 0xbc00bc00;" /* -1, -1 */
 #define CF_SORT_FMA(d, e, a, b) \
@@ -69,8 +62,7 @@
 
 namespace cf {
 
-/* The two files that include this one make different kernels, which must not share a name: the linker would take one
- * of them for both. */
+/* The two compilations make different kernels, which must not share a name: the linker would take one for both. */
 #if CF_MEDIAN_WIDE
 #define median_network_kernel median_network_wide_kernel
 #endif
@@ -87,8 +79,7 @@ template<int K> struct MedianNetworkBlock {
   static_assert (TX == 4, "the phases of the shared rows are for tiles of four columns");
 };
 
-/* Writes two quads, of the upper (a) and the lower half (b) of the tile, as four
- * words, one in each phase. */
+/* Writes two quads, of the upper (a) and the lower half (b) of the tile, as four words, one in each phase. */
 template<int BYTES> __device__ __forceinline__ void
 put_quad (unsigned *word, int phase, Quad a, Quad b)
 {
@@ -141,9 +132,8 @@ fill_samples (unsigned *tile, const Plane &plane, int x, int y0, int q, int r)
   put_quad<BYTES> (&tile[r * 4 * B::QUADS + q], B::QUADS, upper, lower);
 }
 
-/* Fills rows r0, r0 + BY, ... of quad q. All are loaded before the first is used,
- * so that their latencies overlap. INSIDE: no row of the tile is above or below
- * the plane. */
+/* Fills rows r0, r0 + BY, ... of quad q. All are loaded before the first is used, so that their latencies overlap.
+ * INSIDE: no row of the tile is above or below the plane. */
 template<int K, int BYTES, int STEP, int COUNT, bool INSIDE> __device__ __forceinline__ void
 fill_rows (unsigned *tile, const Plane &plane, int x0, int y0, int q, int r0)
 {
@@ -290,19 +280,27 @@ median_network_kernel (const __grid_constant__ Launch launch)
 /* ---- the variants for one sample width ---------------------------------- */
 
 template<int K> static MedianNetworkVariant
-network_variant (const char *name)
+network_variant ()
 {
   typedef MedianNetworkBlock<K> B;
 
-  return MedianNetworkVariant { K, name, (const void *) median_network_kernel<K>, B::TILE_W, B::TILE_H, B::BY };
+  return MedianNetworkVariant { K, (const void *) median_network_kernel<K>, B::TILE_W, B::TILE_H, B::BY };
 }
 
-#define CF_MEDIAN_NETWORKS \
-  { \
-    network_variant<3> ("network 3x3"), network_variant<5> ("network 5x5"), network_variant<7> ("network 7x7"), \
-    network_variant<9> ("network 9x9"), network_variant<11> ("network 11x11"), network_variant<13> ("network 13x13"), \
-    network_variant<15> ("network 15x15"), network_variant<17> ("network 17x17"), \
-  }
+const MedianNetworkVariant *
+#if CF_MEDIAN_WIDE
+median_networks_wide (void)
+#else
+median_networks_narrow (void)
+#endif
+{
+  static const MedianNetworkVariant variants[median_n_networks] = {
+    network_variant<3> (), network_variant<5> (), network_variant<7> (), network_variant<9> (), network_variant<11> (),
+    network_variant<13> (), network_variant<15> (), network_variant<17> (),
+  };
+
+  return variants;
+}
 
 } // namespace cf
 

@@ -7,24 +7,22 @@
  * | network KxK | square 3..17, median, one frame | grows with the window | network.cuh |
  * | select | any | one load per bit and sample of the window | select.cu |
  * | tree | up to 255 rows, summed over the frames | hardly depends on the window | tree.cu |
- * A plan takes a network if one fits, else select for small windows and the tree
- * for the others. */
+ * A plan takes a network if one fits, else select for small windows and the tree for the others. */
 #include "internal.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 namespace {
 
 using namespace cf;
 
-enum Kind { NETWORK, SELECT, TREE };
+/* The variants: the rows of the table of networks, then these. */
+constexpr int SELECT = median_n_networks, TREE = SELECT + 1;
+
+const char *const variants[] = { "network 3x3", "network 5x5", "network 7x7", "network 9x9", "network 11x11",
+  "network 13x13", "network 15x15", "network 17x17", "select", "tree", NULL };
 
 struct State {
   CfMedianWindow window;
-  Kind kind;
-  int network;         /* row of the table of networks */
-  const char *prefer;  /* name of the preferred variant, or NULL */
+  int variant;
   MedianPadded padded; /* layout of the padded planes; frame[] is filled for each launch */
   uint8_t *ring;       /* padded planes of `depth` frames; NULL until select or tree needs them */
   size_t frame_bytes;
@@ -103,7 +101,7 @@ allocate_ring (const CfPlan *plan, State *s, CfStatus *status)
   const int bytes = s->padded.bytes;
 
   lay_out_planes (plan, s);
-  if (s->kind == NETWORK || s->frame_bytes == 0 || (s->ring && before == s->frame_bytes && bytes == s->padded.bytes))
+  if (s->variant < SELECT || s->frame_bytes == 0 || (s->ring && before == s->frame_bytes && bytes == s->padded.bytes))
     return CF_OK;
   cf_device_free (s->ring);
   s->n_seen = 0;
@@ -114,32 +112,16 @@ allocate_ring (const CfPlan *plan, State *s, CfStatus *status)
 /* ---- the choice --------------------------------------------------------- */
 
 bool
-fits (const CfPlan *plan, State *s, Kind kind)
+fits (const CfPlan *plan, const State &s, int variant)
 {
-  MedianPadded p = s->padded;
+  MedianPadded p = s.padded;
 
-  if (kind == NETWORK) {
-    for (s->network = 0; s->network < median_n_networks; s->network++)
-      if (network_fits (plan, s->window, networks (plan)[s->network].k))
-        return true;
-    return false;
-  }
-  p.w = s->window.w;
-  p.h = s->window.h;
-  p.depth = s->window.depth;
-  return kind == SELECT || median_tree_fits (p, plan->context->max_shared);
-}
-
-const char *
-name_of (const CfPlan *plan, Kind kind, int network)
-{
-  return kind == NETWORK ? networks (plan)[network].name : kind == SELECT ? "select" : "tree";
-}
-
-bool
-is_preferred (const CfPlan *plan, const State *s, Kind kind)
-{
-  return strcmp (s->prefer, name_of (plan, kind, s->network)) == 0;
+  if (variant < SELECT)
+    return network_fits (plan, s.window, networks (plan)[variant].k);
+  p.w = s.window.w;
+  p.h = s.window.h;
+  p.depth = s.window.depth;
+  return variant == SELECT || median_tree_fits (p, plan->context->max_shared);
 }
 
 /* Loads per output up to which select is faster than the tree, for samples of up
@@ -149,26 +131,20 @@ constexpr int select_loads_narrow = 300, select_loads_wide = 3200;
 CfCode
 choose (const CfPlan *plan, State *s, CfStatus *status)
 {
-  const Kind kinds[] = { NETWORK, SELECT, TREE };
   const int loads = s->window.n * s->padded.bits;
   const int limit = s->padded.bits <= 10 ? select_loads_narrow : select_loads_wide;
 
-  if (s->prefer) {
-    for (Kind kind : kinds)
-      if (fits (plan, s, kind) && is_preferred (plan, s, kind)) {
-        s->kind = kind;
-        return CF_OK;
-      }
+  if (plan->preferred >= 0 && !fits (plan, *s, plan->preferred))
     return cf_fail (status, CF_UNSUPPORTED, "variant %s cannot filter a %d x %d window of %d frames, rank %d, in %s",
-        s->prefer, s->window.w, s->window.h, s->window.depth, s->window.rank,
+        variants[plan->preferred], s->window.w, s->window.h, s->window.depth, s->window.rank,
         cf_format_info (plan->video.format)->name);
-  }
-  if (fits (plan, s, NETWORK))
-    s->kind = NETWORK;
-  else if (loads > limit && fits (plan, s, TREE))
-    s->kind = TREE;
-  else
-    s->kind = SELECT;
+  s->variant = 0;
+  while (s->variant < SELECT && !fits (plan, *s, s->variant))
+    s->variant++;
+  if (s->variant == SELECT && loads > limit && fits (plan, *s, TREE))
+    s->variant = TREE;
+  if (plan->preferred >= 0)
+    s->variant = plan->preferred;
   return CF_OK;
 }
 
@@ -189,47 +165,31 @@ median_update (CfPlan *plan, CfStatus *status)
     code = allocate_ring (plan, &next, status);
   if (code == CF_OK || next.ring != s->ring)
     *s = next;
+  plan->variant = s->variant;
   return code;
-}
-
-CfCode
-load_kernels (const CfPlan *plan, CfStatus *status)
-{
-  CfCode code = median_select_init (status);
-
-  for (int i = 0; code == CF_OK && i < median_n_networks; i++) {
-    cudaFuncAttributes attributes;
-
-    code = cf_cuda_check (cudaFuncGetAttributes (&attributes, networks (plan)[i].kernel),
-        "loading the median's kernels", status);
-  }
-  return code == CF_OK ? median_tree_init (plan->context->max_shared, status) : code;
 }
 
 CfCode
 median_init (CfPlan *plan, CfStatus *status)
 {
-  CfCode code;
+  CfCode code = median_select_init (status);
 
-  plan->state = calloc (1, sizeof (State));
-  if (!plan->state)
-    return cf_fail (status, CF_NO_MEMORY, "out of memory");
-  code = load_kernels (plan, status);
+  for (int i = 0; code == CF_OK && i < median_n_networks; i++)
+    code = load_kernels ({ networks (plan)[i].kernel }, median_loading, status);
+  if (code == CF_OK)
+    code = median_tree_init (plan->context->max_shared, status);
   return code == CF_OK ? median_update (plan, status) : code;
 }
 
 void
 median_free (CfPlan *plan)
 {
-  if (plan->state)
-    cf_device_free (state_of (plan)->ring);
-  free (plan->state);
+  cf_device_free (state_of (plan)->ring);
 }
 
 /* ---- a frame ------------------------------------------------------------ */
 
-/* Pads the frame into the ring's next slot, which holds the oldest frame once the
- * ring is full. */
+/* Pads the frame into the ring's next slot, which holds the oldest frame once the ring is full. */
 CfCode
 push_frame (CfPlan *plan, cudaStream_t stream, Launch *launch, CfStatus *status)
 {
@@ -245,8 +205,7 @@ push_frame (CfPlan *plan, cudaStream_t stream, Launch *launch, CfStatus *status)
   return CF_OK;
 }
 
-/* Lists the window's frames, newest first; while the ring is not full, the oldest
- * frame stands for the missing ones. */
+/* Lists the window's frames, newest first; while the ring is not full, the oldest frame stands for the missing ones. */
 void
 list_frames (State *s)
 {
@@ -266,14 +225,12 @@ list_frames (State *s)
 CfCode
 launch_network (const CfPlan *plan, cudaStream_t stream, Launch *launch, CfStatus *status)
 {
-  const MedianNetworkVariant &v = networks (plan)[state_of (plan)->network];
+  const MedianNetworkVariant &v = networks (plan)[plan->variant];
   void *arguments[] = { launch };
-  CfCode code;
 
   deal_blocks (launch, v.tile_w, v.tile_h);
-  code = cf_cuda_check (cudaLaunchKernel (v.kernel, dim3 ((unsigned) launch->blocks), dim3 (32, (unsigned) v.block_y),
-          arguments, 0, stream), v.name, status);
-  return code == CF_OK ? cf_cuda_launched (v.name, status) : code;
+  return launch_kernel (variants[plan->variant], v.kernel, launch->blocks, dim3 (32, (unsigned) v.block_y), arguments,
+      0, false, stream, status);
 }
 
 CfCode
@@ -285,7 +242,7 @@ median_enqueue (CfPlan *plan, CfStream *stream, const CfImage *in, const CfImage
   CfCode code;
 
   make_launch (plan, in, out, params_of (plan)->threshold, &launch);
-  if (s->kind == NETWORK)
+  if (s->variant < SELECT)
     return launch_network (plan, handle, &launch, status);
   if (s->frame_bytes) { /* 0: apply-to selects no component, as chroma of GRAY8; all is copied */
     code = push_frame (plan, handle, &launch, status);
@@ -293,7 +250,7 @@ median_enqueue (CfPlan *plan, CfStream *stream, const CfImage *in, const CfImage
       return code;
     list_frames (s);
   }
-  return s->kind == TREE ? median_launch_tree (&launch, s->padded, handle, status)
+  return s->variant == TREE ? median_launch_tree (&launch, s->padded, handle, status)
       : median_launch_select (&launch, s->padded, handle, status);
 }
 
@@ -315,53 +272,15 @@ median_reset (CfPlan *plan)
   state_of (plan)->n_seen = 0;
 }
 
-/* ---- variants by name --------------------------------------------------- */
-
-const char *
-median_variant (const CfPlan *plan)
-{
-  const State *s = state_of (plan);
-
-  return name_of (plan, s->kind, s->network);
-}
-
-const char *
-median_variant_name (const CfPlan *plan, unsigned i)
-{
-  if (i < (unsigned) median_n_networks)
-    return networks (plan)[i].name;
-  return i == median_n_networks ? "select" : i == median_n_networks + 1 ? "tree" : NULL;
-}
-
-CfCode
-median_prefer (CfPlan *plan, const char *variant, CfStatus *status)
-{
-  State *s = state_of (plan);
-  const char *before = s->prefer, *known = NULL;
-  CfCode code;
-
-  for (unsigned i = 0; variant && median_variant_name (plan, i); i++)
-    if (strcmp (median_variant_name (plan, i), variant) == 0)
-      known = median_variant_name (plan, i);
-  if (variant && !known)
-    return cf_fail (status, CF_UNSUPPORTED, "the median has no variant \"%s\"", variant);
-  s->prefer = known;
-  code = median_update (plan, status);
-  if (code != CF_OK)
-    s->prefer = before;
-  return code;
-}
-
 } // namespace
 
 extern "C" const CfOps cf_median_cuda = {
+  .state_size = sizeof (State),
   .init = median_init,
   .update = median_update,
   .enqueue = median_enqueue,
   .push_history = median_push_history,
   .reset = median_reset,
   .free = median_free,
-  .variant = median_variant,
-  .variant_name = median_variant_name,
-  .prefer = median_prefer,
+  .variants = variants,
 };

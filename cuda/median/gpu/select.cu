@@ -4,17 +4,13 @@
  * median/gpu/select.cu: the padded planes, and the rank filter for small windows of
  * any shape, depth and rank: each thread finds its output's value bit by bit.
  *
- * Pad: a block of 32 x 8 threads has 128 x 8 elements of a padded plane; a thread
- * has four neighbours of one row.
- * Select: a block of 32 x 8 threads has 32 x 8 outputs, one per thread. From the
- * top bit down, a thread sets a bit if at most `rank` samples of its window are
- * below the value with this bit set. It loads bits * n samples.
+ * Pad: a block of 32 x 8 threads has 128 x 8 elements of a padded plane; a thread has four neighbours of one row.
+ * Select: a block of 32 x 8 threads has 32 x 8 outputs, one per thread. From the top bit down, a thread sets a bit if
+ * at most `rank` samples of its window are below the value with this bit set. It loads bits * n samples.
  *
  * Shared memory: none.
- * Races: none; a thread writes only its own elements or output, and select is
- * launched behind pad on the same stream.
- * Bound: select by its loads, which come from the L1 cache at 32 lanes per clock
- * and SM. */
+ * Races: none; a thread writes only its own elements or output, and select is launched behind pad on the same stream.
+ * Bound: select by its loads, which come from the L1 cache at 32 lanes per clock and SM. */
 #include "internal.h"
 
 namespace cf {
@@ -183,18 +179,10 @@ median_launch_select (Launch *launch, const MedianPadded &padded, cudaStream_t s
 CfCode
 median_select_init (CfStatus *status)
 {
-  const void *kernels[] = { (const void *) median_pad_kernel<uint8_t>, (const void *) median_pad_kernel<uint16_t>,
-    (const void *) median_pad_kernel<uint32_t>, (const void *) median_select_kernel<uint8_t>,
-    (const void *) median_select_kernel<uint16_t>, (const void *) median_select_kernel<uint32_t> };
-  CfCode code = CF_OK;
-
-  for (const void *kernel : kernels) {
-    cudaFuncAttributes attributes;
-
-    if (code == CF_OK)
-      code = cf_cuda_check (cudaFuncGetAttributes (&attributes, kernel), "loading the median's kernels", status);
-  }
-  return code;
+  return load_kernels ({ (const void *) median_pad_kernel<uint8_t>, (const void *) median_pad_kernel<uint16_t>,
+      (const void *) median_pad_kernel<uint32_t>, (const void *) median_select_kernel<uint8_t>,
+      (const void *) median_select_kernel<uint16_t>, (const void *) median_select_kernel<uint32_t> }, median_loading,
+      status);
 }
 
 } // namespace cf

@@ -4,23 +4,19 @@
  * median/gpu/tree.cu: the rank filter for large windows, by counting samples under
  * thresholds; its time hardly depends on the window.
  *
- * An output is found bit by bit: a bit is set if at most `rank` samples of its
- * window are below t = the bits so far with this bit set. The bits so far are a node
- * of a tree of thresholds. For each node where outputs of the tile are (an active
- * node), a warp counts the samples below t in ALL windows of 32 rows with running
- * sums, and moves the outputs at the node on. The first three levels have too few
- * nodes for all warps and are done at once: 7 thresholds for all outputs, whose 1
- * bits are added up.
+ * An output is found bit by bit: a bit is set if at most `rank` samples of its window are below t = the bits so far
+ * with this bit set. The bits so far are a node of a tree of thresholds. For each node where outputs of the tile are
+ * (an active node), a warp counts the samples below t in ALL windows of 32 rows with running sums, and moves the
+ * outputs at the node on. The first three levels have too few nodes for all warps and are done at once: 7 thresholds
+ * for all outputs, whose 1 bits are added up.
  *
- * Map: a block has 8 warps and a tile of tile.w x 64 outputs; a warp takes every
- * eighth active node of a level. First lane l runs down N words of four columns
- * (slide_rows), then lane r runs along row r (sum_row).
+ * Map: a block has 8 warps and a tile of tile.w x 64 outputs; a warp takes every eighth active node of a level. First
+ * lane l runs down N words of four columns (slide_rows), then lane r runs along row r (sum_row).
  * Shared memory: column counts of 32 rows per warp, with an odd pitch in words and so
  * without bank conflicts in either direction; values so far; bits that this level
  * sets; bitmaps of the active nodes of this level and of the next, per 32 rows.
- * Races: none. During a level, values and active nodes are only read. New bits
- * (atomicAdd to zero bits) and next nodes (atomicOr) go to other words, which are
- * joined between two barriers.
+ * Races: none. During a level, values and active nodes are only read. New bits (atomicAdd to zero bits) and next nodes
+ * (atomicOr) go to other words, which are joined between two barriers.
  * Bound: instructions, most of them for outputs that are not at the node. A tile has
  * about as many nodes as its results have range. Figures: docs/notes/median.md. */
 #include "internal.h"
@@ -83,9 +79,8 @@ threshold_lanes (unsigned t)
   return Threshold { (t & 0x7fff) * 0x00010001u, t & 0x8000 ? 0x80008000u : 0 };
 }
 
-/* Returns the borrow of p - t in the top bit of each lane. Without the top bits
- * the difference borrows where its own top bit stays clear; the top bits are then
- * added as in a full subtractor. */
+/* Returns the borrow of p - t in the top bit of each lane. Without the top bits the difference borrows where its own
+ * top bit stays clear; the top bits are then added as in a full subtractor. */
 template<unsigned TOP> __device__ __forceinline__ unsigned
 borrows (unsigned p, Threshold t)
 {
@@ -187,8 +182,7 @@ dot4 (unsigned counts, unsigned factors, int sum)
 
 /* ---- the stages --------------------------------------------------------- */
 
-/* Returns the window's frames. ONE: there is one, the usual case, whose loops over
- * frames disappear at compile time. */
+/* Returns the window's frames. ONE: there is one, the usual case, whose loops over frames disappear at compile time. */
 template<bool ONE> __device__ __forceinline__ int
 frames_of (const MedianPadded &p)
 {
@@ -212,11 +206,10 @@ count_row (const MedianPadded &p, long long corner, int pitch, int y, Threshold 
   }
 }
 
-/* Writes the column counts of `batch` rows of windows from row y on to `counts`.
- * After each row the samples below t of the row that enters the window are added
- * and those of the row that leaves it are subtracted. Counts are bytes and do not
- * overflow, because a window has at most 255 rows. Lane l has columns 4 l .. 4 l + 3,
- * and for N > 1 those 128 and 256 further on. */
+/* Writes the column counts of `batch` rows of windows from row y on to `counts`. After each row the samples below t of
+ * the row that enters the window are added and those of the row that leaves it are subtracted. Counts are bytes and do
+ * not overflow, because a window has at most 255 rows. Lane l has columns 4 l .. 4 l + 3, and for N > 1 those 128 and
+ * 256 further on. */
 template<typename T, int N, bool ONE> __device__ __forceinline__ void
 slide_rows (const MedianPadded &p, long long corner, int pitch, int y, Threshold t, unsigned (&count)[N],
     unsigned *counts)
@@ -250,10 +243,9 @@ slide_rows (const MedianPadded &p, long long corner, int pitch, int y, Threshold
     }
 }
 
-/* Runs along one row of counts, with two dp4a per output for the column that enters
- * the window and the one that leaves it, and moves the outputs that are at the node
- * `value` (FIRST: all outputs) to its children. Returns the children that have outputs:
- * bit 0 the lower one, bit 1 the upper one. */
+/* Runs along one row of counts, with two dp4a per output for the column that enters the window and the one that leaves
+ * it, and moves the outputs that are at the node `value` (FIRST: all outputs) to its children. Returns the children
+ * that have outputs: bit 0 the lower one, bit 1 the upper one. */
 template<typename T, bool FIRST> __device__ __forceinline__ int
 sum_row (const unsigned *counts, const unsigned *values, unsigned *pending, const MedianPadded &p, TreeTile tile,
     unsigned value, int bit)
@@ -313,8 +305,7 @@ struct TreeShared {
   int bitmap;                     /* words per bitmap */
 };
 
-/* Visits node `prefix` for chunk c of the rows, by one warp: t_value = the node's
- * value with `bit` set. */
+/* Visits node `prefix` for chunk c of the rows, by one warp: t_value = the node's value with `bit` set. */
 template<typename T, int N, bool ONE, bool FIRST> __device__ __forceinline__ void
 visit_node (const MedianPadded &p, long long corner, int pitch, const TreeShared &b, TreeTile tile, int c,
     unsigned prefix, unsigned t_value, int bit)
@@ -495,12 +486,10 @@ median_launch_tree (Launch *launch, const MedianPadded &p, cudaStream_t stream, 
   TreeTile tile = tree_tile (p);
   int bitmap = bitmap_words (p.bits);
   void *arguments[] = { launch, const_cast<MedianPadded *> (&p), &tile, &bitmap };
-  CfCode code;
 
   deal_blocks (launch, tile.w, tile_h);
-  code = cf_cuda_check (cudaLaunchKernel (tree_kernel (p), dim3 ((unsigned) launch->blocks), dim3 (warps * 32),
-          arguments, shared_bytes (p), stream), "median: tree", status);
-  return code == CF_OK ? cf_cuda_launched ("median: tree", status) : code;
+  return launch_kernel ("median: tree", tree_kernel (p), launch->blocks, warps * 32, arguments, shared_bytes (p), false,
+      stream, status);
 }
 
 /* Every node reads the tile's samples again, so the carve-out leaves the L1 cache
@@ -508,12 +497,11 @@ median_launch_tree (Launch *launch, const MedianPadded &p, cudaStream_t stream, 
 static CfCode
 prepare (const void *kernel, int max_shared, CfStatus *status)
 {
-  const char *what = "loading the median's kernels";
   CfCode code = cf_cuda_check (cudaFuncSetAttribute (kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, max_shared),
-      what, status);
+      median_loading, status);
 
   return code == CF_OK ? cf_cuda_check (cudaFuncSetAttribute (kernel,
-          cudaFuncAttributePreferredSharedMemoryCarveout, 64), what, status) : code;
+          cudaFuncAttributePreferredSharedMemoryCarveout, 64), median_loading, status) : code;
 }
 
 CfCode

@@ -11,14 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const CfSgSimd *const simd[] = {
-#if defined __x86_64__ || defined __i386__
-  [CF_ISA_AVX512BW] = &cf_sg_simd_avx512bw,
-  [CF_ISA_AVX2] = &cf_sg_simd_avx2,
-  [CF_ISA_SSE4_1] = &cf_sg_simd_sse4_1,
-#endif
-  [CF_ISA_BASELINE] = &cf_sg_simd_baseline,
-};
+static const CfSgSimd *const simd[] = CF_ISA_TABLES (cf_sg_simd);
 
 /* ---- tasks --------------------------------------------------------------- */
 
@@ -274,11 +267,8 @@ update (CfPlan *plan, CfStatus *status)
 static CfCode
 init (CfPlan *plan, CfStatus *status)
 {
-  CfSgCpu *m = calloc (1, sizeof *m);
+  CfSgCpu *m = plan->state;
 
-  if (!m)
-    return cf_fail (status, CF_NO_MEMORY, "out of memory");
-  plan->state = m;
   m->simd = simd[cf_cpu_isa_number ()];
   m->video = plan->video;
   m->video.interlaced = false;
@@ -292,20 +282,14 @@ release (CfPlan *plan)
 {
   CfSgCpu *m = plan->state;
 
-  if (!m)
-    return;
   free (m->memory);
   free (m->pixel_memory);
-  free (m);
-  plan->state = NULL;
 }
 
 static void
 reset (CfPlan *plan)
 {
-  CfSgCpu *m = plan->state;
-
-  m->has_state = false;
+  ((CfSgCpu *) plan->state)->has_state = false;
 }
 
 static CfCode
@@ -353,6 +337,7 @@ regions (CfPlan *plan, CfRegions *to, CfStatus *status)
 }
 
 const CfOps cf_segment_cpu = {
+  .state_size = sizeof (CfSgCpu),
   .init = init,
   .update = update,
   .enqueue = enqueue,

@@ -5,17 +5,11 @@
  * (CF_ISA); simd.h documents the functions. They are plain loops that the compiler vectorises:
  * all lanes have 32 bits, flags are bytes. */
 #include "simd.h"
+#include "core/simd.h"
 
 #include <math.h>
 #include <string.h>
 
-#ifndef CF_ISA
-#define CF_ISA baseline
-#endif
-
-#define GLUE_(a, b) a##b
-#define GLUE(a, b) GLUE_ (a, b)
-#define INLINE static inline __attribute__ ((always_inline))
 
 /* ---- cells' colours ------------------------------------------------------ */
 
@@ -43,8 +37,8 @@ add_2 (const void *row, int n, int shift, int max, uint32_t weight, uint32_t *re
 }
 
 /* Cells of `each` samples that all lie inside the frame. */
-INLINE void
-gather_whole (const uint32_t *restrict from, int each, int step, uint32_t weight, int n, uint32_t *restrict cell)
+ALWAYS_INLINE void
+gather_whole (int step, const uint32_t *restrict from, int each, uint32_t weight, int n, uint32_t *restrict cell)
 {
   for (int i = 0; i < n; i++) {
     uint32_t sum = 0;
@@ -55,31 +49,18 @@ gather_whole (const uint32_t *restrict from, int each, int step, uint32_t weight
   }
 }
 
-/* The steps and sizes of most frames, as constants so that the loops are unrolled. */
-INLINE void
-gather_steps (const uint32_t *from, int each, int step, uint32_t weight, int n, uint32_t *cell)
-{
-  if (step == 1)
-    gather_whole (from, each, 1, weight, n, cell);
-  else if (step == 2)
-    gather_whole (from, each, 2, weight, n, cell);
-  else if (step == 3)
-    gather_whole (from, each, 3, weight, n, cell);
-  else
-    gather_whole (from, each, 4, weight, n, cell);
-}
-
+/* The sizes and steps of most frames, as constants so that the loops are unrolled. */
 static void
 gather_all (const uint32_t *from, int each, int step, uint32_t weight, int n, uint32_t *cell)
 {
   if (each == 1)
-    gather_steps (from, 1, step, weight, n, cell);
+    EACH_STEP (step, gather_whole, from, 1, weight, n, cell)
   else if (each == 2)
-    gather_steps (from, 2, step, weight, n, cell);
+    EACH_STEP (step, gather_whole, from, 2, weight, n, cell)
   else if (each == 4)
-    gather_steps (from, 4, step, weight, n, cell);
+    EACH_STEP (step, gather_whole, from, 4, weight, n, cell)
   else
-    gather_whole (from, each, step, weight, n, cell);
+    gather_whole (step, from, each, weight, n, cell);
 }
 
 static void
@@ -149,7 +130,7 @@ lengths (const uint32_t *restrict p, int n, uint32_t *restrict length)
     length[x] = cf_sg_length (p[x]);
 }
 
-INLINE uint8_t
+ALWAYS_INLINE uint8_t
 link (uint32_t p, uint32_t q, uint32_t lengths_, uint32_t threshold)
 {
   return (uint8_t) ((p | q) >> 31 | (uint32_t) cf_sg_near (cf_sg_distance (p, q), lengths_, threshold));
@@ -183,7 +164,7 @@ smooth (uint8_t *const at[4], uint8_t *const up[4], int n, uint8_t *restrict see
 
 /* Returns isqrt of step 3 over the nine 8-bit values around cell x. The operand is so small that the float root,
  * cut off, is exact. */
-INLINE int32_t
+ALWAYS_INLINE int32_t
 deviation (const uint32_t *const row[3], int x, int shift)
 {
   int32_t sum = 0, squares = 0;
@@ -298,7 +279,7 @@ typedef uint32_t Longs __attribute__ ((vector_size (16)));
 #define MOST_LOADS 128 /* vectors of bytes whose sums fit the 16-bit lanes */
 
 /* Returns the first n of 16 bytes, the others as 0. Reads nothing from `limit` on. */
-INLINE Bytes
+ALWAYS_INLINE Bytes
 load_some (const uint8_t *from, size_t n, const uint8_t *limit)
 {
   static const uint8_t ones[32] = { 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255 };
@@ -315,7 +296,7 @@ load_some (const uint8_t *from, size_t n, const uint8_t *limit)
 
 /* Adds up the lanes of `even` and `odd`, the sums of the samples at even and at odd positions: into sum[0] for
  * groups of 1 sample, into sum[0] and sum[1] for groups of 2. */
-INLINE void
+ALWAYS_INLINE void
 fold (Longs even, Longs odd, int group, uint32_t sum[4])
 {
   if (group == 1) {
@@ -327,7 +308,7 @@ fold (Longs even, Longs odd, int group, uint32_t sum[4])
   }
 }
 
-INLINE void
+ALWAYS_INLINE void
 sum_bytes (const uint8_t *from, const uint8_t *end, const uint8_t *limit, int group, uint32_t sum[4])
 {
   Longs total[4] = { { 0 } }; /* of byte 0, 1, 2, 3 of each 4 */
@@ -354,7 +335,7 @@ sum_bytes (const uint8_t *from, const uint8_t *end, const uint8_t *limit, int gr
     fold (total[0] + total[2], total[1] + total[3], group, sum);
 }
 
-INLINE void
+ALWAYS_INLINE void
 sum_words (const uint8_t *from, const uint8_t *end, const uint8_t *limit, int shift, int max, int group,
     uint32_t sum[4])
 {
@@ -372,7 +353,7 @@ sum_words (const uint8_t *from, const uint8_t *end, const uint8_t *limit, int sh
   fold (even, odd, group, sum);
 }
 
-INLINE void
+ALWAYS_INLINE void
 sum_runs (const CfSgSamples *s, const uint32_t *run, uint32_t n, int bytes, int group, uint32_t *sum)
 {
   const size_t round = ((size_t) 1 << s->w_sub) - 1, size = (size_t) (bytes * group);

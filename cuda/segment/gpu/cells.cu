@@ -636,12 +636,12 @@ sg_launch_cells (const SgWork &work, cudaStream_t stream, CfStatus *status)
 CfCode
 sg_init_cells (CfStatus *status)
 {
-  CfCode code = sg_load_kernels ({ (const void *) sg_colors_kernel, (const void *) sg_roughness_kernel,
-      (const void *) sg_histogram_kernel, (const void *) sg_otsu_kernel }, status);
+  CfCode code = load_kernels ({ (const void *) sg_colors_kernel, (const void *) sg_roughness_kernel,
+      (const void *) sg_histogram_kernel, (const void *) sg_otsu_kernel }, sg_loading, status);
 
   for (int size = 0; code == CF_OK && size <= 4; size += 2)
-    code = sg_load_kernels ({ (const void *) sg_select_cells_kernel (false, size),
-        (const void *) sg_select_cells_kernel (true, size) }, status);
+    code = load_kernels ({ (const void *) sg_select_cells_kernel (false, size),
+        (const void *) sg_select_cells_kernel (true, size) }, sg_loading, status);
   return code;
 }
 

@@ -155,8 +155,7 @@ sg_shared_size (unsigned *bytes, CfStatus *status)
     code = cf_cuda_check (cudaDeviceGetAttribute (&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device),
         "asking for the shared memory", status);
   if (code == CF_OK)
-    code = cf_cuda_check (cudaFuncGetAttributes (&attributes, sg_graph_kernel), "loading the segmentation's kernels",
-        status);
+    code = cf_cuda_check (cudaFuncGetAttributes (&attributes, sg_graph_kernel), sg_loading, status);
   if (code == CF_OK)
     *bytes = (unsigned) most - (unsigned) attributes.sharedSizeBytes;
   return code;
@@ -185,7 +184,7 @@ sg_init_graph (unsigned *size, CfStatus *status)
     return cf_fail (status, CF_UNSUPPORTED, "this GPU's blocks have too little shared memory for the segmentation");
   if (code == CF_OK)
     code = cf_cuda_check (cudaFuncSetAttribute (sg_graph_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-        (int) *size), "loading the segmentation's kernels", status);
+        (int) *size), sg_loading, status);
   if (code == CF_OK)
     code = cf_cuda_check (cudaOccupancyMaxActiveBlocksPerMultiprocessor (&per_sm, sg_graph_kernel, sg_threads, *size),
         "asking how many blocks fit", status);

@@ -13,8 +13,6 @@
 #include "core/gpu/launch.cuh"
 #include "segment/segment.h"
 
-#include <initializer_list>
-
 namespace cf {
 
 constexpr int sg_tile = 32;      /* side in cells of the tiles in which borders are counted */
@@ -110,11 +108,11 @@ struct SgWork {
 };
 static_assert (sizeof (SgWork) < 4000, "must fit the parameters of a kernel");
 
+inline constexpr const char *sg_loading = "loading the segmentation's kernels";
+
 CfCode sg_launch_cells (const SgWork &work, cudaStream_t stream, CfStatus *status);
 CfCode sg_launch_graph (const SgWork &work, int blocks, unsigned size, cudaStream_t stream, CfStatus *status);
 CfCode sg_launch_pixels (const SgWork &work, cudaStream_t stream, CfStatus *status);
-/* Loads `kernels`, for no frame to wait for the lazy loading of the driver. */
-CfCode sg_load_kernels (std::initializer_list<const void *> kernels, CfStatus *status);
 /* Load the kernels of one file. A plan calls them once. sg_init_graph sets `*size` to the bytes of dynamic shared
  * memory of a block of the graph kernel. */
 CfCode sg_init_cells (CfStatus *status);

@@ -571,12 +571,12 @@ sg_launch_pixels (const SgWork &work, cudaStream_t stream, CfStatus *status)
 CfCode
 sg_init_pixels (CfStatus *status)
 {
-  CfCode code = sg_load_kernels ({ (const void *) sg_table_kernel, (const void *) sg_paint_kernel,
-      (const void *) sg_paint_words_kernel }, status);
+  CfCode code = load_kernels ({ (const void *) sg_table_kernel, (const void *) sg_paint_kernel,
+      (const void *) sg_paint_words_kernel }, sg_loading, status);
 
   for (int size = 1; code == CF_OK && size <= max_side; size++)
     for (int count = SG_COUNT_NOTHING; code == CF_OK && count <= SG_COUNT_ALL; count++)
-      code = sg_load_kernels ({ (const void *) sg_select_pixels_kernel (size, count) }, status);
+      code = load_kernels ({ (const void *) sg_select_pixels_kernel (size, count) }, sg_loading, status);
   return code;
 }
 

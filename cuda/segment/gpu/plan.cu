@@ -195,15 +195,14 @@ sg_update (CfPlan *plan, CfStatus *status)
 {
   const CfSegmentParams *params = static_cast<const CfSegmentParams *> (plan->params);
   SgPlanState *s = sg_state (plan);
-  CfStatus local, *why = status ? status : &local;
   CfSegmentSetup *setup = static_cast<CfSegmentSetup *> (malloc (sizeof *setup));
   CfCode code;
 
   if (!setup)
-    return cf_fail (why, CF_NO_MEMORY, "out of memory");
-  code = cf_segment_setup (&plan->video, params, setup, why);
+    return cf_fail (status, CF_NO_MEMORY, "out of memory");
+  code = cf_segment_setup (&plan->video, params, setup, status);
   if (code == CF_OK && (long long) setup->columns * setup->rows > sg_max_cells)
-    code = cf_fail (why, CF_UNSUPPORTED, "cell-size %d makes %d x %d cells; on the GPU at most %lld are supported",
+    code = cf_fail (status, CF_UNSUPPORTED, "cell-size %d makes %d x %d cells; on the GPU at most %lld are supported",
         setup->size, setup->columns, setup->rows, sg_max_cells);
   if (code != CF_OK) {
     free (setup);
@@ -215,9 +214,9 @@ sg_update (CfPlan *plan, CfStatus *status)
   s->new_clicks = true;
   s->setup = *setup;
   free (setup);
-  code = sg_reserve_cells (s, (size_t) s->setup.columns * (size_t) s->setup.rows, why);
+  code = sg_reserve_cells (s, (size_t) s->setup.columns * (size_t) s->setup.rows, status);
   if (code == CF_OK)
-    code = sg_reserve_reports (s, &plan->video, params->label_meta != 0, why);
+    code = sg_reserve_reports (s, &plan->video, params->label_meta != 0, status);
   sg_describe (&plan->video, s->setup, &s->work);
   s->work.label_meta = params->label_meta != 0;
   s->ready = code == CF_OK;
@@ -227,28 +226,23 @@ sg_update (CfPlan *plan, CfStatus *status)
 CfCode
 sg_init (CfPlan *plan, CfStatus *status)
 {
-  CfStatus local, *why = status ? status : &local;
+  SgPlanState *s = sg_state (plan);
   CfCode code;
-  SgPlanState *s;
 
-  plan->state = calloc (1, sizeof (SgPlanState));
-  if (!plan->state)
-    return cf_fail (why, CF_NO_MEMORY, "out of memory");
-  s = sg_state (plan);
   s->needs_clear = true;
   s->work.block_sums = true;
   s->work.warps = 8;
-  code = sg_init_cells (why);
+  code = sg_init_cells (status);
   if (code == CF_OK)
-    code = sg_init_graph (&s->shared, why);
+    code = sg_init_graph (&s->shared, status);
   if (code == CF_OK)
-    code = sg_init_pixels (why);
+    code = sg_init_pixels (status);
   if (code != CF_OK)
     return code;
   s->blocks = s->max_blocks = plan->context->sms;
   s->map = static_cast<uint16_t *> (cf_device_alloc ((size_t) plan->video.width * (size_t) plan->video.height
-      * sizeof *s->map, why));
-  return s->map ? sg_update (plan, why) : why->code;
+      * sizeof *s->map, status));
+  return s->map ? sg_update (plan, status) : status->code;
 }
 
 void
@@ -256,14 +250,11 @@ sg_free (CfPlan *plan)
 {
   SgPlanState *s = sg_state (plan);
 
-  if (!s)
-    return;
   cf_device_free (s->memory);
   cf_device_free (s->map);
   cf_pinned_free (s->reported);
   cf_pinned_free (s->reported_map);
   free (s->regions);
-  free (s);
 }
 
 void
@@ -507,21 +498,8 @@ sg_set_override (CfPlan *plan, const char *name, int value, CfStatus *status)
 
 } // namespace
 
-CfCode
-cf::sg_load_kernels (std::initializer_list<const void *> kernels, CfStatus *status)
-{
-  CfCode code = CF_OK;
-
-  for (const void *kernel : kernels) {
-    cudaFuncAttributes attributes;
-
-    if (code == CF_OK)
-      code = cf_cuda_check (cudaFuncGetAttributes (&attributes, kernel), "loading the segmentation's kernels", status);
-  }
-  return code;
-}
-
 extern "C" const CfOps cf_segment_cuda = {
+  .state_size = sizeof (SgPlanState),
   .init = sg_init,
   .update = sg_update,
   .enqueue = sg_enqueue,
