@@ -26,13 +26,13 @@ COLUMNS = 120
 
 HEAD = '''\
 /* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * irfilter/tables.c: written by pipelines/tools/make-tables.py, which calls
  *   cf-identify --chart --blur %(gauss)s --noise %(noise)d --window %(gauss_m)d
  *   cf-identify --chart --blur %(motion)s --noise %(noise)d --window %(motion_m)d
- * for each entry; 90 degrees is 0 degrees with rows and columns exchanged, 135 is 45
- * mirrored. The comment beside an entry: PSNR in dB of the blurred, noisy chart and of
- * the restored one, on samples that the fit did not use; the gain of the noise. */
+ * for each entry. The comment beside it: PSNR in dB of the blurred, noisy chart and of the restored one, on samples
+ * that the fit did not use; the gain of the noise. */
 
 #include "tables.h"
 '''
@@ -49,7 +49,7 @@ def shortest(number):
 
 
 def identify(program, blur, m):
-    """Returns the four quadrants as (a, b) of rows of texts, and the report's figures."""
+    """Returns (a, b) of rows of texts for se and for sw, and the report's figures; nw is as se, ne as sw."""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, 'set.json')
         report = subprocess.run([program, '--chart', '--blur', blur, '--noise', str(NOISE), '--window', str(m),
@@ -57,18 +57,11 @@ def identify(program, blur, m):
                                 text=True).stdout.splitlines()
         with open(path, encoding='utf-8') as file:
             found = json.load(file)
-    sets = [tuple([[shortest(v) for v in row] for row in found[q][part]] for part in 'ab') for q in QUADRANTS]
+    se, sw, ne, nw = [tuple([[shortest(v) for v in row] for row in found[q][part]] for part in 'ab') for q in QUADRANTS]
+    if nw != se or ne != sw:
+        sys.exit(f'{blur}: opposite quadrants differ')
     before, after = report[1].split(), report[3].split()
-    return sets, f'{float(before[-3]):.1f} -> {float(after[-3]):.1f} dB, noise x {float(after[-1]):.1f}'
-
-
-def transposed(sets):
-    exchanged = [tuple([list(row) for row in zip(*matrix)] for matrix in pair) for pair in sets]
-    return [exchanged[0], exchanged[2], exchanged[1], exchanged[3]]
-
-
-def mirrored(sets):
-    return [sets[1], sets[0], sets[3], sets[2]]
+    return (se, sw), f'{float(before[-3]):.1f} -> {float(after[-3]):.1f} dB, noise x {float(after[-1]):.1f}'
 
 
 def wrap(first, words, end):
@@ -102,9 +95,8 @@ def table(name, rows, arrays):
     lines = [f'static const CfIrTableEntry {name}_table[] = {{']
     for sigma, length, angle, m, sets, figures in rows:
         a, b = (', '.join(arrays.name(pair[i]) for pair in sets) for i in (0, 1))
-        lines += [f'  {{ {sigma:g}, {length}, {angle}, {m}, {{ {a} }}, {{ {b} }}, 0 }}, /* {figures} */']
-    return lines + ['};', '', 'const CfIrTableEntry *', f'cf_ir_{name}_table (int *n)', '{',
-                    f'  *n = sizeof {name}_table / sizeof *{name}_table;', f'  return {name}_table;', '}']
+        lines += [f'  {{ {sigma:g}, {length}, {angle}, {m}, {{ {a} }}, {{ {b} }} }}, /* {figures} */']
+    return lines + ['};', f'const CfIrTable cf_ir_{name} = {{ {name}_table, sizeof {name}_table / sizeof *{name}_table }};']
 
 
 def main():
@@ -116,18 +108,12 @@ def main():
         motion = {(n, angle): pool.submit(identify, program, f'motion:{n}:{angle}', MOTION_M)
                   for n in LENGTHS for angle in (0, 45)}
     deblur_rows = [(s, 0, 0, GAUSS_M, *found.result()) for s, found in gauss.items()]
-    motion_rows = []
-    for n in LENGTHS:
-        (along, along_figures), (slant, slant_figures) = (motion[n, angle].result() for angle in (0, 45))
-        motion_rows += [(0, n, 0, MOTION_M, along, along_figures), (0, n, 45, MOTION_M, slant, slant_figures),
-                        (0, n, 90, MOTION_M, transposed(along), along_figures),
-                        (0, n, 135, MOTION_M, mirrored(slant), slant_figures)]
+    motion_rows = [(0, n, angle, MOTION_M, *found.result()) for (n, angle), found in motion.items()]
     arrays = Arrays()
     tables = table('deblur', deblur_rows, arrays) + [''] + table('motion', motion_rows, arrays)
     head = HEAD % {'gauss': 'gauss:SIGMA', 'motion': 'motion:LENGTH:ANGLE', 'noise': NOISE, 'gauss_m': GAUSS_M,
                    'motion_m': MOTION_M}
-    print('\n'.join([head, '/* Each array is a or b of one quadrant; equal quadrants share one. */', *arrays.lines, '',
-                     *tables]))
+    print('\n'.join([head, '/* Each array is a or b of a quadrant; equal quadrants share one. */', *arrays.lines, '', *tables]))
 
 
 if __name__ == '__main__':
