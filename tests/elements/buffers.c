@@ -58,9 +58,8 @@ GST_START_TEST (padded_layouts)
     for (gint i = 0; i < 8; i++) {
       GstBuffer *plain = random_frame (&info, (guint) i, 0);
       GstBuffer *in = with_layout (&info, plain, i & 1 ? 66 : 0, i & 2 ? 46 : 0, (i & 4) != 0);
-      GstBuffer *out = gst_harness_push_and_pull (h, in);
+      GstBuffer *out = push_pull (h, in);
 
-      fail_unless (out != NULL);
       assert_filtered (&info, out, &plain, 1, &e);
       gst_buffer_unref (out);
       gst_buffer_unref (plain);
@@ -83,8 +82,8 @@ GST_START_TEST (input_stays_untouched)
   copy = gst_buffer_copy_deep (in);
   gst_memory_ref (gst_buffer_peek_memory (in, 0)); /* shared, so read-only */
   GST_MINI_OBJECT_FLAG_SET (gst_buffer_peek_memory (in, 0), GST_MEMORY_FLAG_READONLY);
-  out = gst_harness_push_and_pull (h, gst_buffer_ref (in));
-  fail_unless (out != NULL && out != in);
+  out = push_pull (h, gst_buffer_ref (in));
+  fail_unless (out != in);
   assert_filtered (&info, out, &copy, 1, &e);
   assert_same (&info, in, copy);
   gst_buffer_unref (out);
@@ -109,8 +108,7 @@ GST_START_TEST (times_and_flags)
     GST_BUFFER_DURATION (in) = i ? GST_CLOCK_TIME_NONE : 3;
     GST_BUFFER_OFFSET (in) = 11;
     GST_BUFFER_FLAG_SET (in, GST_BUFFER_FLAG_MARKER | GST_BUFFER_FLAG_CORRUPTED);
-    out = gst_harness_push_and_pull (h, gst_buffer_ref (in));
-    fail_unless (out != NULL);
+    out = push_pull (h, gst_buffer_ref (in));
     fail_unless_equals_uint64 (GST_BUFFER_PTS (out), GST_BUFFER_PTS (in));
     fail_unless_equals_uint64 (GST_BUFFER_DTS (out), GST_BUFFER_DTS (in));
     fail_unless_equals_uint64 (GST_BUFFER_DURATION (out), GST_BUFFER_DURATION (in));
@@ -152,11 +150,8 @@ GST_START_TEST (metas_are_kept)
   crop->y = 2;
   crop->width = 8;
   crop->height = 4;
-  out = gst_harness_push_and_pull (h, in);
-  fail_unless (out != NULL);
-  roi = gst_buffer_get_video_region_of_interest_meta_id (out, -1);
-  if (!roi)
-    roi = (GstVideoRegionOfInterestMeta *) gst_buffer_get_meta (out, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE);
+  out = push_pull (h, in);
+  roi = (GstVideoRegionOfInterestMeta *) gst_buffer_get_meta (out, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE);
   fail_unless (roi && roi->x == 1 && roi->y == 2 && roi->w == 3 && roi->h == 4);
   fail_unless (gst_buffer_get_video_time_code_meta (out) != NULL);
   fail_unless (gst_buffer_get_reference_timestamp_meta (out, NULL) != NULL);
@@ -171,6 +166,21 @@ GST_START_TEST (metas_are_kept)
 }
 GST_END_TEST
 
+/* Makes a meta describe the part of its frame that begins at (x, y) and has the size of `info`. */
+static void
+crop_planes (const GstVideoInfo *info, GstVideoMeta *meta, gint x, gint y)
+{
+  for (gint c = GST_VIDEO_INFO_N_COMPONENTS (info) - 1; c >= 0; c--) {
+    guint p = GST_VIDEO_INFO_COMP_PLANE (info, c);
+
+    if (GST_VIDEO_INFO_COMP_POFFSET (info, c) == 0) /* the plane's first component */
+      meta->offset[p] += (gsize) (GST_VIDEO_FORMAT_INFO_SCALE_HEIGHT (info->finfo, c, y) * meta->stride[p]
+          + GST_VIDEO_FORMAT_INFO_SCALE_WIDTH (info->finfo, c, x) * GST_VIDEO_INFO_COMP_PSTRIDE (info, c));
+  }
+  meta->width = (guint) info->width;
+  meta->height = (guint) info->height;
+}
+
 /* A decoder's larger frame with a crop to the size of the caps: that part is filtered, and the
  * output has no crop meta. */
 GST_START_TEST (larger_frame_is_cropped)
@@ -181,39 +191,23 @@ GST_START_TEST (larger_frame_is_cropped)
   for (gsize f = 0; f < G_N_ELEMENTS (formats); f++) {
     GstVideoInfo info, large;
     GstVideoCropMeta *crop;
-    GstBuffer *in, *out;
-    GstCaps *caps = video_caps (formats[f], 32, 20, NULL);
-    GstVideoFrame a, b;
+    GstBuffer *in, *part, *out;
 
-    fail_unless (gst_video_info_from_caps (&large, caps));
-    gst_caps_unref (caps);
+    set_caps (h, video_caps (formats[f], 32, 20, NULL), &large);
     set_caps (h, video_caps (formats[f], 16, 8, NULL), &info);
     in = random_frame (&large, 1, 0);
     gst_buffer_add_video_meta (in, GST_VIDEO_FRAME_FLAG_NONE, GST_VIDEO_INFO_FORMAT (&large), 32, 20);
+    part = gst_buffer_copy (in);
     crop = gst_buffer_add_video_crop_meta (in);
     crop->x = 6;
     crop->y = 4;
     crop->width = 16;
     crop->height = 8;
-    out = gst_harness_push_and_pull (h, gst_buffer_ref (in));
-    fail_unless (out != NULL);
+    out = push_pull (h, in);
     fail_unless (gst_buffer_get_video_crop_meta (out) == NULL);
-    fail_unless (gst_video_frame_map (&a, &large, in, GST_MAP_READ));
-    fail_unless (gst_video_frame_map (&b, &info, out, GST_MAP_READ));
-    for (guint c = 0; c < GST_VIDEO_FRAME_N_COMPONENTS (&b); c++)
-      for (gint y = 0; y < GST_VIDEO_FRAME_COMP_HEIGHT (&b, c); y++)
-        for (gint x = 0; x < GST_VIDEO_FRAME_COMP_WIDTH (&b, c); x++) {
-          gint xx = x + GST_VIDEO_FORMAT_INFO_SCALE_WIDTH (info.finfo, c, 6);
-          gint yy = y + GST_VIDEO_FORMAT_INFO_SCALE_HEIGHT (info.finfo, c, 4);
-          const guint8 *p = GST_VIDEO_FRAME_COMP_DATA (&a, c), *q = GST_VIDEO_FRAME_COMP_DATA (&b, c);
-
-          p += yy * GST_VIDEO_FRAME_COMP_STRIDE (&a, c) + xx * GST_VIDEO_FRAME_COMP_PSTRIDE (&a, c);
-          q += y * GST_VIDEO_FRAME_COMP_STRIDE (&b, c) + x * GST_VIDEO_FRAME_COMP_PSTRIDE (&b, c);
-          fail_unless (*p == *q, "%s: component %u at (%d, %d)", formats[f], c, x, y);
-        }
-    gst_video_frame_unmap (&b);
-    gst_video_frame_unmap (&a);
-    gst_buffer_unref (in);
+    crop_planes (&info, gst_buffer_get_video_meta (part), 6, 4);
+    assert_same (&info, out, part);
+    gst_buffer_unref (part);
     gst_buffer_unref (out);
   }
   close_harness (h, G_N_ELEMENTS (formats));
@@ -228,8 +222,7 @@ enum { STRIDE_TIMES_1000, STRIDE_BELOW_ROW, STRIDE_NEGATIVE, OFFSET_AT_END, OFFS
 static GstBuffer *
 malformed (const GstVideoInfo *info, gint which)
 {
-  GstBuffer *plain = random_frame (info, 1, 0);
-  GstBuffer *buffer = with_layout (info, plain, 0, 0, FALSE);
+  GstBuffer *plain = random_frame (info, 1, 0), *buffer = with_layout (info, plain, 0, 0, FALSE);
   GstVideoMeta *meta = gst_buffer_get_video_meta (buffer);
 
   gst_buffer_unref (plain);
@@ -304,8 +297,8 @@ GST_START_TEST (proposed_pool)
   fail_unless (gst_query_find_allocation_meta (query, GST_VIDEO_META_API_TYPE, NULL));
   if (on_gpu ()) {
     GstBuffer *in, *plain = random_frame (&info, 3, 0), *out;
-    GstVideoFrame from, to;
     GstBufferPool *pool;
+    GstVideoFrame from, to;
 
     gst_query_parse_nth_allocation_pool (query, 0, &pool, NULL, NULL, NULL);
     fail_unless (pool && gst_buffer_pool_set_active (pool, TRUE));
@@ -316,7 +309,7 @@ GST_START_TEST (proposed_pool)
       fail_unless (gst_video_frame_copy (&to, &from));
       gst_video_frame_unmap (&to);
       gst_video_frame_unmap (&from);
-      out = gst_harness_push_and_pull (h, in);
+      out = push_pull (h, in);
       assert_filtered (&info, out, &plain, 1, &e);
       gst_buffer_unref (out);
     }

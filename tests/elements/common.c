@@ -73,6 +73,47 @@ close_harness (GstHarness *h, gint frames)
   gst_harness_teardown (h);
 }
 
+GstBuffer *
+push_pull (GstHarness *h, GstBuffer *in)
+{
+  GstBuffer *out = gst_harness_push_and_pull (h, in);
+
+  fail_unless (out != NULL, "no frame came out");
+  return out;
+}
+
+void
+flush_harness (GstHarness *h, GThread *pusher)
+{
+  GstSegment segment;
+
+  gst_segment_init (&segment, GST_FORMAT_TIME);
+  fail_unless (gst_harness_push_event (h, gst_event_new_flush_start ()));
+  if (pusher)
+    g_thread_join (pusher);
+  fail_unless (gst_harness_push_event (h, gst_event_new_flush_stop (TRUE)));
+  fail_unless (gst_harness_push_event (h, gst_event_new_segment (&segment)));
+}
+
+GstElement *
+child_of (GstHarness *h, const gchar *name)
+{
+  GstElement *element = gst_bin_get_by_name (GST_BIN (h->element), name);
+
+  fail_unless (element != NULL, "no element %s", name);
+  gst_object_unref (element); /* the bin has another reference */
+  return element;
+}
+
+void
+add_probe (GstElement *element, const gchar *name, GstPadProbeCallback callback, gpointer data)
+{
+  GstPad *pad = gst_element_get_static_pad (element, name);
+
+  gst_pad_add_probe (pad, GST_PAD_PROBE_TYPE_BUFFER, callback, data, NULL);
+  gst_object_unref (pad);
+}
+
 GstMessage *
 pop_message (GstElement *element, GstMessageType type)
 {
@@ -81,6 +122,12 @@ pop_message (GstElement *element, GstMessageType type)
 
   gst_object_unref (bus);
   return message;
+}
+
+void
+expect_no_messages (GstElement *element)
+{
+  fail_unless (pop_message (element, GST_MESSAGE_WARNING | GST_MESSAGE_ERROR) == NULL);
 }
 
 gchar *
@@ -201,6 +248,31 @@ repeated (const gchar *text, gsize n)
   while (n--)
     g_string_append (all, text);
   return g_string_free (all, FALSE);
+}
+
+gchar **
+formats_of (const gchar *factory_name, gboolean cuda, guint n)
+{
+  GstElementFactory *factory = gst_element_factory_find (factory_name);
+  GPtrArray *formats = g_ptr_array_new ();
+  GstStaticPadTemplate *pad;
+  GstCaps *caps;
+
+  fail_unless (factory != NULL, "no %s: is GST_PLUGIN_PATH set?", factory_name);
+  pad = gst_element_factory_get_static_pad_templates (factory)->data;
+  caps = gst_static_pad_template_get_caps (pad);
+  for (guint i = 0; i < gst_caps_get_size (caps); i++)
+    if (gst_caps_features_contains (gst_caps_get_features (caps, i), CUDA_FEATURE) == cuda) {
+      const GValue *all = gst_structure_get_value (gst_caps_get_structure (caps, i), "format");
+
+      for (guint j = 0; j < gst_value_list_get_size (all); j++)
+        g_ptr_array_add (formats, g_value_dup_string (gst_value_list_get_value (all, j)));
+    }
+  fail_unless_equals_int (formats->len, n);
+  g_ptr_array_add (formats, NULL);
+  gst_caps_unref (caps);
+  gst_object_unref (factory);
+  return (gchar **) g_ptr_array_free (formats, FALSE);
 }
 
 GstCaps *
@@ -424,6 +496,17 @@ assert_filtered (const GstVideoInfo *info, GstBuffer *out, GstBuffer *const *in,
 }
 
 void
+expect_filtered (GstHarness *h, const GstVideoInfo *info, GstBuffer *in, const Expect *e)
+{
+  GstBuffer *out = push_pull (h, gst_buffer_ref (in));
+
+  fail_unless_equals_uint64 (GST_BUFFER_PTS (out), GST_BUFFER_PTS (in));
+  assert_filtered (info, out, &in, 1, e);
+  gst_buffer_unref (in);
+  gst_buffer_unref (out);
+}
+
+void
 assert_same (const GstVideoInfo *info, GstBuffer *a, GstBuffer *b)
 {
   Expect copy = EXPECT (1);
@@ -435,9 +518,8 @@ assert_same (const GstVideoInfo *info, GstBuffer *a, GstBuffer *b)
 void
 expect_samples (GstHarness *h, const GstVideoInfo *info, const guint8 *in, const guint8 *right, const gchar *what)
 {
-  GstBuffer *out = gst_harness_push_and_pull (h, frame_of (info, in));
+  GstBuffer *out = push_pull (h, frame_of (info, in));
 
-  fail_unless (out != NULL, "%s: nothing came out", what);
   assert_samples (info, out, right, what);
   gst_buffer_unref (out);
 }
@@ -445,11 +527,9 @@ expect_samples (GstHarness *h, const GstVideoInfo *info, const guint8 *in, const
 gboolean
 passes_through (GstHarness *h, const GstVideoInfo *info, guint seed)
 {
-  GstBuffer *in = random_frame (info, seed, 0), *out = gst_harness_push_and_pull (h, in);
+  GstBuffer *in = random_frame (info, seed, 0), *again = random_frame (info, seed, 0), *out = push_pull (h, in);
   gboolean same = in == out;
-  GstBuffer *again = random_frame (info, seed, 0);
 
-  fail_unless (out != NULL);
   if (same)
     assert_same (info, out, again);
   gst_buffer_unref (again);

@@ -30,6 +30,13 @@ GstHarness *new_harness (GstElement *element);
 /* Fails unless every filtered frame was filtered by the backend under test, `frames` in all (-1:
  * any number), and frees the harness. */
 void close_harness (GstHarness *h, gint frames);
+/* Pushes a frame and returns the one that comes out; fails if there is none. */
+GstBuffer *push_pull (GstHarness *h, GstBuffer *in);
+/* Pushes the events of a flushing seek to 0. `pusher`: a thread that the flush ends, or NULL. */
+void flush_harness (GstHarness *h, GThread *pusher);
+/* Returns an element of the harness' pipeline, without a reference. */
+GstElement *child_of (GstHarness *h, const gchar *name);
+void add_probe (GstElement *element, const gchar *pad, GstPadProbeCallback callback, gpointer data); /* of buffers */
 
 guint64 stat_of (GstElement *element, const gchar *name);
 /* Fails unless the property has that value: the text of a string, the nick of an enum, "se+sw" for
@@ -53,10 +60,14 @@ void expect_message (const gchar *text, const gchar *name, const gchar *where);
 gchar *repeated (const gchar *text, gsize n);
 /* Returns the next message of that type on the element's bus; NULL if there is none. */
 GstMessage *pop_message (GstElement *element, GstMessageType type);
+/* Fails if there is a warning or an error. */
+void expect_no_messages (GstElement *element);
 /* Fails unless exactly one such message is on the bus; returns the text of its GError, which the
  * caller frees. */
 gchar *only_message (GstElement *element, GstMessageType type, GQuark domain, gint code);
 
+/* Returns the formats of the element's pad templates, `n` of them; the caller frees the list. */
+gchar **formats_of (const gchar *factory, gboolean cuda, guint n);
 /* Returns raw video caps such as "NV12", 64, 48; `more` is appended. */
 GstCaps *video_caps (const gchar *format, gint width, gint height, const gchar *more);
 void set_caps (GstHarness *h, GstCaps *caps, GstVideoInfo *info); /* takes the caps */
@@ -83,6 +94,8 @@ typedef struct {
 /* Fails unless `out` is the filtered `in[0]`; in[1], in[2].. are the frames before it, n frames in
  * all. */
 void assert_filtered (const GstVideoInfo *info, GstBuffer *out, GstBuffer *const *in, gint n, const Expect *expect);
+/* Pushes a frame; fails unless it is filtered, with none before it. */
+void expect_filtered (GstHarness *h, const GstVideoInfo *info, GstBuffer *in, const Expect *expect);
 /* Returns a frame with these 8 bit samples, given in the order of the default layout: all rows of
  * plane 0, then of plane 1. Rows of every plane must be a multiple of 4 bytes. */
 GstBuffer *frame_of (const GstVideoInfo *info, const guint8 *samples);

@@ -1,127 +1,243 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * cudamemory.c: frames in CUDA memory on either pad or on both, with the stock cudaupload and
- * cudadownload around; each pipeline must give the same bytes. */
+ * cudamemory.c: frames in CUDA memory on either pad or on both, and elements in a row, whose frames
+ * leave an element before the GPU has finished them. Whatever elements are around and between,
+ * whatever changes or reads the frames: the bytes equal those of elements on the CPU. */
+#include "gate.h"
 #include "regions.h"
 
+#include <stdlib.h>
+
 #define GPU "video/x-raw(" CUDA_FEATURE ")"
-#define MEDIAN "cudamedian backend=cuda on-gpu-error=error"
-#define CONVOLVE "cudaconvolve backend=cuda on-gpu-error=error"
-#define SEGMENT "cudasegment output=labels region-meta=true label-meta=true"
-#define SEGMENT_ON_GPU SEGMENT " name=f backend=cuda on-gpu-error=error"
+#define ON_GPU " backend=cuda on-gpu-error=error "
+#define UPLOAD "cudaupload ! " GPU " ! "
+#define DOWNLOAD GPU " ! cudadownload name=d ! "
+#define TO_HOST "capsfilter caps=video/x-raw"
+#define SLOW "cudamedian kernel-size=51"
+#define MEDIAN "cudamedian" ON_GPU
+#define REGIONS "cudasegment output=labels region-meta=true label-meta=true"
+#define N_FORMATS 20
 
-static const gchar *const formats[] = { "NV12", "NV21", "I420", "YV12", "Y42B", "Y444", "RGB", "BGR", "RGBA", "BGRA",
-  "ARGB", "ABGR", "RGBx", "BGRx", "GBR", "P010_10LE", "P016_LE", "I420_10LE", "I422_10LE", "Y444_16LE" };
-
-/* Pipelines from system memory to system memory, with CUDA memory in between. */
-static const gchar *const pipelines[] = {
-  MEDIAN " name=f ! capsfilter caps=video/x-raw",
-  "cudaupload ! " GPU " ! " MEDIAN " name=f ! " GPU " ! cudadownload ! capsfilter caps=video/x-raw",
-  "cudaupload ! " GPU " ! " MEDIAN " name=f ! capsfilter caps=video/x-raw",
-  MEDIAN " name=f ! " GPU " ! cudadownload ! capsfilter caps=video/x-raw",
-};
-
-static void
-try_pipeline (const gchar *pipeline, const gchar *format, gint width, gint height)
-{
-  GstHarness *h = gst_harness_new_parse (pipeline);
-  GstElement *f = gst_bin_get_by_name (GST_BIN (h->element), "f");
-  Expect e = EXPECT (3);
+/* The same filters on the GPU and on the CPU. */
+typedef struct {
+  GstHarness *gpu, *cpu;
   GstVideoInfo info;
+  guint unfinished; /* frames that left element e0 on the GPU with input that is still held */
+  guint frames;
+  Found *found[2]; /* in the map and in the metas of the frame that left e0 last, if it has them */
+} Pair;
 
-  gst_harness_set_sink_caps_str (h, "video/x-raw");
-  set_caps (h, video_caps (format, width, height, NULL), &info);
-  for (guint i = 0; i < 3; i++) {
-    GstBuffer *in = random_frame (&info, i, 0), *out = gst_harness_push_and_pull (h, gst_buffer_ref (in));
+/* Looks at a frame that leaves e0: one that is unfinished has a meta that holds the input, which belongs to another
+ * element. */
+static GstPadProbeReturn
+look (GstPad *pad, GstPadProbeInfo *info, gpointer data)
+{
+  GstBuffer *buffer = GST_PAD_PROBE_INFO_BUFFER (info);
+  GType api = g_type_from_name ("GstCfChainAPI");
+  GstCudaSegmentMap map;
+  Pair *pair = data;
 
-    fail_unless (out != NULL, "%s: nothing came out", pipeline);
-    assert_filtered (&info, out, &in, 1, &e);
-    gst_buffer_unref (in);
-    gst_buffer_unref (out);
+  (void) pad;
+  pair->unfinished += api && gst_buffer_get_meta (buffer, api) != NULL;
+  if (gst_cuda_segment_map_get (buffer, &map) && !pair->found[0]) {
+    pair->found[0] = found_in_map (buffer);
+    pair->found[1] = found_in_metas (buffer);
   }
-  fail_unless_equals_uint64 (stat_of (f, "frames-gpu"), 3);
-  fail_unless_equals_uint64 (stat_of (f, "frames"), 3);
-  fail_unless (stat_of (f, "gpu-launches") > 0);
-  gst_object_unref (f);
-  gst_harness_teardown (h);
+  return GST_PAD_PROBE_OK;
 }
 
-GST_START_TEST (every_pipeline)
+/* Returns "FILTER backend=cpu name=e0 ! ..." or, with `between`, the same on the GPU. */
+static gchar *
+describe (const gchar *const *filters, guint n, const gchar *between)
 {
-  for (gsize w = 0; w < G_N_ELEMENTS (pipelines); w++) {
-    try_pipeline (pipelines[w], formats[__i__], 66, 34);
-    try_pipeline (pipelines[w], formats[__i__], 2, 2);
+  GString *text = g_string_new (NULL);
+
+  for (guint i = 0; i < n; i++)
+    g_string_append_printf (text, "%s%s%s name=e%u ! ", i && between ? between : "", filters[i],
+        between ? ON_GPU : " backend=cpu ", i);
+  return g_string_free (text, FALSE);
+}
+
+static void
+set_both_caps (Pair *pair, const gchar *format, gint width, gint height)
+{
+  set_caps (pair->gpu, video_caps (format, width, height, NULL), &pair->info);
+  set_caps (pair->cpu, video_caps (format, width, height, NULL), &pair->info);
+}
+
+/* Opens both pipelines. `head` and `tail`: the elements around the filters on the GPU. */
+static void
+open_pair_around (Pair *pair, const gchar *head, const gchar *const *filters, guint n, const gchar *between,
+    const gchar *tail, const gchar *format, gint width, gint height)
+{
+  gchar *cpu = describe (filters, n, NULL), *gpu = describe (filters, n, between);
+  gchar *cpu_line = g_strconcat (cpu, "identity", NULL), *gpu_line = g_strconcat (head, gpu, tail, TO_HOST, NULL);
+
+  memset (pair, 0, sizeof *pair);
+  pair->gpu = gst_harness_new_parse (gpu_line);
+  pair->cpu = gst_harness_new_parse (cpu_line);
+  gst_harness_set_sink_caps_str (pair->gpu, "video/x-raw");
+  set_both_caps (pair, format, width, height);
+  add_probe (child_of (pair->gpu, "e0"), "src", look, pair);
+  g_free (gpu_line);
+  g_free (cpu_line);
+  g_free (gpu);
+  g_free (cpu);
+}
+
+static void
+open_pair (Pair *pair, const gchar *head, const gchar *const *filters, guint n, const gchar *between)
+{
+  open_pair_around (pair, head, filters, n, between, DOWNLOAD, "NV12", 640, 480);
+}
+
+static void
+close_pair (Pair *pair)
+{
+  gst_harness_teardown (pair->gpu);
+  gst_harness_teardown (pair->cpu);
+}
+
+static void
+expect_same (Pair *pair, guint n, const gchar *what)
+{
+  while (n--) {
+    GstBuffer *out = gst_harness_pull (pair->gpu), *right = gst_harness_pull (pair->cpu);
+
+    fail_unless (out && right, "%s: no frame came out", what);
+    assert_same (&pair->info, out, right);
+    gst_buffer_unref (out);
+    gst_buffer_unref (right);
+  }
+}
+
+static void
+push_frame (Pair *pair, GstBuffer *in)
+{
+  fail_unless_equals_int (gst_harness_push (pair->gpu, gst_buffer_ref (in)), GST_FLOW_OK);
+  fail_unless_equals_int (gst_harness_push (pair->cpu, in), GST_FLOW_OK);
+}
+
+static void
+push (Pair *pair, guint n)
+{
+  while (n--)
+    push_frame (pair, random_frame (&pair->info, pair->frames++, 0));
+}
+
+static void
+set_one (GstHarness *h, const gchar *name, const gchar *property, const gchar *value)
+{
+  set_value (child_of (h, name), property, value);
+}
+
+static void
+set_both (Pair *pair, const gchar *name, const gchar *property, const gchar *value)
+{
+  set_one (pair->gpu, name, property, value);
+  set_one (pair->cpu, name, property, value);
+}
+
+static void
+expect_on_gpu (Pair *pair, guint n, guint64 frames)
+{
+  for (guint i = 0; i < n; i++) {
+    gchar name[] = { 'e', (gchar) ('0' + i), '\0' };
+    GstElement *element = child_of (pair->gpu, name);
+
+    fail_unless_equals_uint64 (stat_of (element, "frames-gpu"), frames);
+    fail_unless_equals_uint64 (stat_of (element, "frames"), frames);
+    fail_unless (stat_of (element, "gpu-launches") > 0);
+  }
+}
+
+static const gchar *const four[] = { SLOW, "cudaconvolve preset=unsharp kernel-size=9", "cudairfilter sigma=4",
+  "cudasegment" };
+static const gchar *const between[] = { "", GPU " ! ", "queue ! ", "identity ! ", "tee ! ",
+  "tee ! queue ! identity ! queue ! " };
+
+/* ---- memory -------------------------------------------------------------- */
+
+/* With CUDA memory on both pads, on one, and on none. */
+static const struct {
+  const gchar *head, *tail;
+} around[] = { { "", "" }, { UPLOAD, DOWNLOAD }, { UPLOAD, "" }, { "", DOWNLOAD } };
+
+GST_START_TEST (every_format)
+{
+  static const gint sizes[][2] = { { 66, 34 }, { 2, 2 } };
+  static const gchar *const median[] = { "cudamedian" };
+  gchar **formats = formats_of ("cudamedian", TRUE, N_FORMATS);
+
+  for (gsize i = 0; i < 2 * G_N_ELEMENTS (around); i++) {
+    Pair pair;
+
+    open_pair_around (&pair, around[i / 2].head, median, 1, "", around[i / 2].tail, formats[__i__], sizes[i % 2][0],
+        sizes[i % 2][1]);
+    for (gint n = 0; n < 3; n++) {
+      push (&pair, 1);
+      expect_same (&pair, 1, formats[__i__]);
+    }
+    expect_on_gpu (&pair, 1, 3);
+    close_pair (&pair);
+  }
+  g_strfreev (formats);
+}
+GST_END_TEST
+
+/* The same image, numbers and metas as on the CPU, wherever the frames are. */
+GST_START_TEST (segmentation)
+{
+  static const gchar *const formats[] = { "NV12", "Y444", "RGBA", "P010_10LE" };
+  static const gchar *const filters[] = { REGIONS };
+
+  for (gsize i = 0; i < G_N_ELEMENTS (around); i++) {
+    Pair pair;
+
+    open_pair_around (&pair, around[i].head, filters, 1, "", around[i].tail, formats[__i__], 98, 66);
+    for (guint n = 0; n < 4; n++) {
+      GstBuffer *out, *right;
+      Found *all;
+
+      push_frame (&pair, regions_frame (&pair.info, n));
+      out = gst_harness_pull (pair.gpu);
+      right = gst_harness_pull (pair.cpu);
+      all = found_in_map (right);
+      assert_same (&pair.info, out, right);
+      fail_unless (pair.found[0]->n == all->n && memcmp (pair.found[0], all, sizeof *all) == 0, "regions on the GPU");
+      assert_same_regions (all, pair.found[1]);
+      gst_buffer_unref (right);
+      gst_buffer_unref (out);
+      g_clear_pointer (&pair.found[0], g_free);
+      g_clear_pointer (&pair.found[1], g_free);
+      g_free (all);
+    }
+    expect_on_gpu (&pair, 1, 4);
+    close_pair (&pair);
   }
 }
 GST_END_TEST
 
 /* Three elements in a row negotiate CUDA memory between them; a downstream that accepts any memory
- * gets system memory. */
-GST_START_TEST (chain_stays_on_the_gpu)
+ * gets system memory. GRAY8 has no CUDA memory. */
+GST_START_TEST (memory_in_a_row)
 {
-  GstHarness *h = gst_harness_new_parse (MEDIAN " name=a ! " MEDIAN " name=b percentile=0 ! " MEDIAN " name=c");
   static const gchar *const names[] = { "a", "b", "c" };
+  GstHarness *h = gst_harness_new_parse (MEDIAN "name=a ! " MEDIAN "name=b percentile=0 ! " MEDIAN "name=c");
   GstVideoInfo info;
-  GstBuffer *out;
 
-  set_caps (h, video_caps ("NV12", 64, 32, NULL), &info);
-  out = gst_harness_push_and_pull (h, random_frame (&info, 1, 0));
-  fail_unless (out != NULL);
-  gst_buffer_unref (out);
-  for (gsize i = 0; i < G_N_ELEMENTS (names); i++) {
-    GstElement *element = gst_bin_get_by_name (GST_BIN (h->element), names[i]);
-    GstPad *pad = gst_element_get_static_pad (element, "src");
+  set_caps (h, video_caps (__i__ ? "GRAY8" : "NV12", 64, 32, NULL), &info);
+  gst_buffer_unref (push_pull (h, random_frame (&info, 1, 0)));
+  for (gint i = 0; i < 3; i++) {
+    GstPad *pad = gst_element_get_static_pad (child_of (h, names[i]), "src");
     GstCaps *caps = gst_pad_get_current_caps (pad);
 
-    fail_unless (gst_caps_features_contains (gst_caps_get_features (caps, 0), CUDA_FEATURE) == (i < 2), "after %s",
-        names[i]);
+    fail_unless (gst_caps_features_contains (gst_caps_get_features (caps, 0), CUDA_FEATURE) == (i < 2 && !__i__),
+        "after %s", names[i]);
     gst_caps_unref (caps);
     gst_object_unref (pad);
-    gst_object_unref (element);
   }
-  gst_harness_teardown (h);
-}
-GST_END_TEST
-
-/* A history of frames in CUDA memory. */
-GST_START_TEST (history)
-{
-  GstHarness *h = gst_harness_new_parse ("cudaupload ! " GPU " ! " MEDIAN " temporal-depth=3 ! " GPU
-      " ! cudadownload ! capsfilter caps=video/x-raw");
-  GstBuffer *in[5] = { NULL };
-  Expect e = EXPECT (3);
-  GstVideoInfo info;
-
-  e.depth = 3;
-  gst_harness_set_sink_caps_str (h, "video/x-raw");
-  set_caps (h, video_caps ("NV12", 32, 16, NULL), &info);
-  for (gint i = 0; i < 5; i++) {
-    GstBuffer *out;
-
-    memmove (in + 1, in, 4 * sizeof in[0]);
-    in[0] = random_frame (&info, (guint) i, 0);
-    out = gst_harness_push_and_pull (h, gst_buffer_ref (in[0]));
-    assert_filtered (&info, out, in, MIN (i + 1, 3), &e);
-    gst_buffer_unref (out);
-  }
-  for (gint i = 0; i < 5; i++)
-    gst_buffer_unref (in[i]);
-  gst_harness_teardown (h);
-}
-GST_END_TEST
-
-/* GRAY8 has no CUDA memory: two elements negotiate system memory between them. */
-GST_START_TEST (gray_crosses)
-{
-  GstHarness *h = gst_harness_new_parse (MEDIAN " ! " MEDIAN);
-  GstVideoInfo info;
-  GstBuffer *out;
-
-  set_caps (h, video_caps ("GRAY8", 64, 32, NULL), &info);
-  out = gst_harness_push_and_pull (h, random_frame (&info, 1, 0));
-  fail_unless (out != NULL);
-  gst_buffer_unref (out);
   gst_harness_teardown (h);
 }
 GST_END_TEST
@@ -129,30 +245,23 @@ GST_END_TEST
 /* Frames from a context other than the element's: the element switches to that context. */
 GST_START_TEST (other_context)
 {
-  GstHarness *from = gst_harness_new_parse ("cudaupload ! capsfilter caps=\"" GPU "\"");
-  GstHarness *h = gst_harness_new_parse (MEDIAN " name=f ! " GPU " ! cudadownload ! capsfilter caps=video/x-raw");
-  GstElement *f = gst_bin_get_by_name (GST_BIN (h->element), "f");
+  GstHarness *from = gst_harness_new_parse (UPLOAD "capsfilter caps=\"" GPU "\"");
+  GstHarness *h = gst_harness_new_parse (MEDIAN "name=f ! " DOWNLOAD TO_HOST);
   Expect e = EXPECT (3);
   GstVideoInfo info;
-  GstCaps *caps;
 
   set_caps (from, video_caps ("NV12", 64, 32, NULL), &info);
   for (guint i = 0; i < 4; i++) {
-    GstBuffer *in = random_frame (&info, i, 0), *out;
-    GstBuffer *on_device = gst_harness_push_and_pull (from, gst_buffer_ref (in));
+    GstBuffer *in = random_frame (&info, i, 0), *out = push_pull (from, gst_buffer_ref (in));
 
-    if (i == 0) {
-      caps = gst_pad_get_current_caps (from->sinkpad);
-      gst_harness_set_src_caps (h, caps);
-    }
-    out = gst_harness_push_and_pull (h, on_device);
-    fail_unless (out != NULL);
+    if (i == 0)
+      gst_harness_set_src_caps (h, gst_pad_get_current_caps (from->sinkpad));
+    out = push_pull (h, out);
     assert_filtered (&info, out, &in, 1, &e);
     gst_buffer_unref (out);
     gst_buffer_unref (in);
   }
-  fail_unless_equals_uint64 (stat_of (f, "frames-gpu"), 4);
-  gst_object_unref (f);
+  fail_unless_equals_uint64 (stat_of (child_of (h, "f"), "frames-gpu"), 4);
   gst_harness_teardown (h);
   gst_harness_teardown (from);
 }
@@ -162,99 +271,404 @@ GST_END_TEST
  * Switched to a filter and back, it works as before. */
 GST_START_TEST (identity_passes)
 {
-  static const struct {
-    const gchar *pipeline;
-    gboolean passes_through;
-  } rows[] = {
-    { CONVOLVE " name=f ! capsfilter caps=video/x-raw", TRUE },
-    { "cudaupload ! " GPU " ! " CONVOLVE " name=f ! " GPU " ! cudadownload ! capsfilter caps=video/x-raw", TRUE },
-    { "cudaupload ! " GPU " ! " CONVOLVE " name=f ! capsfilter caps=video/x-raw", FALSE },
-    { CONVOLVE " name=f ! " GPU " ! cudadownload ! capsfilter caps=video/x-raw", FALSE },
-  };
-  GstHarness *h = gst_harness_new_parse (rows[__i__].pipeline);
-  GstElement *f = gst_bin_get_by_name (GST_BIN (h->element), "f");
-  GstVideoInfo info;
+  static const gchar *const convolve[] = { "cudaconvolve" };
+  const gboolean passes_through = __i__ < 2;
+  GstElement *f;
+  Pair pair;
 
-  gst_harness_set_sink_caps_str (h, "video/x-raw");
-  set_caps (h, video_caps ("NV12", 66, 34, NULL), &info);
+  open_pair_around (&pair, around[__i__].head, convolve, 1, "", around[__i__].tail, "NV12", 66, 34);
   for (guint i = 0; i < 9; i++) {
-    GstBuffer *in = random_frame (&info, i, 0), *out;
-    gboolean filtered = i >= 3 && i < 6;
+    const gboolean filtered = i >= 3 && i < 6;
 
-    if (filtered)
-      g_object_set (f, "kernel", "1 1", NULL);
-    else
-      gst_util_set_object_arg (G_OBJECT (f), "preset", "identity");
-    out = gst_harness_push_and_pull (h, gst_buffer_ref (in));
-    fail_unless (out != NULL, "%s: nothing came out", rows[__i__].pipeline);
-    if (!filtered)
-      assert_same (&info, out, in);
-    gst_buffer_unref (in);
-    gst_buffer_unref (out);
+    set_both (&pair, "e0", filtered ? "kernel" : "preset", filtered ? "1 1" : "identity");
+    push (&pair, 1);
+    expect_same (&pair, 1, "identity");
   }
+  f = child_of (pair.gpu, "e0");
   fail_unless_equals_uint64 (stat_of (f, "frames"), 9);
-  fail_unless_equals_uint64 (stat_of (f, "frames-passed"), rows[__i__].passes_through ? 6 : 0);
-  fail_unless_equals_uint64 (stat_of (f, "frames-gpu"), rows[__i__].passes_through ? 3 : 9);
-  gst_object_unref (f);
-  gst_harness_teardown (h);
+  fail_unless_equals_uint64 (stat_of (f, "frames-passed"), passes_through ? 6 : 0);
+  fail_unless_equals_uint64 (stat_of (f, "frames-gpu"), passes_through ? 3 : 9);
+  close_pair (&pair);
 }
 GST_END_TEST
 
-static GstPadProbeReturn
-take_regions (GstPad *pad, GstPadProbeInfo *info, gpointer data)
-{
-  Found **found = data;
+/* ---- elements in a row --------------------------------------------------- */
 
-  (void) pad;
-  found[0] = found_in_map (GST_PAD_PROBE_INFO_BUFFER (info));
-  found[1] = found_in_metas (GST_PAD_PROBE_INFO_BUFFER (info));
+GST_START_TEST (every_length)
+{
+  static const struct {
+    guint n;
+    const gchar *format;
+    gint width, height;
+  } rows[] = { { 1, "NV12", 640, 480 }, { 2, "RGBA", 322, 122 }, { 4, "NV12", 640, 480 }, { 4, "P010_10LE", 130, 66 } };
+
+  for (gsize r = 0; r < G_N_ELEMENTS (rows); r++) {
+    Pair pair;
+
+    open_pair_around (&pair, UPLOAD, four, rows[r].n, between[__i__], DOWNLOAD, rows[r].format, rows[r].width,
+        rows[r].height);
+    for (gint i = 0; i < 2; i++) { /* several in flight, if there is a queue */
+      push (&pair, 3);
+      expect_same (&pair, 3, between[__i__]);
+    }
+    expect_on_gpu (&pair, rows[r].n, 6);
+    fail_unless_equals_int (pair.unfinished, rows[r].n > 1 ? 6 : 0);
+    /* Frames without a wait are timed as well: some of them, once they are finished. */
+    fail_unless (stat_of (child_of (pair.gpu, "e0"), "kernel-max") > 0);
+    close_pair (&pair);
+  }
+}
+GST_END_TEST
+
+/* Input in memory that the first element proposed is held, too. Frames in other memory are copied
+ * first and leave finished. */
+GST_START_TEST (from_system_memory)
+{
+  Pair pair;
+
+  open_pair (&pair, "", four, 4, between[0]);
+  for (gint i = 0; i < 8; i++) {
+    GstBuffer *in = random_frame (&pair.info, (guint) i, 0);
+    GstBuffer *pinned = gst_harness_create_buffer (pair.gpu, pair.info.size);
+    GstMapInfo map;
+
+    gst_buffer_map (in, &map, GST_MAP_READ);
+    gst_buffer_fill (pinned, 0, map.data, map.size);
+    gst_buffer_unmap (in, &map);
+    gst_harness_push (pair.gpu, gst_buffer_ref (i % 3 ? pinned : in));
+    gst_harness_push (pair.cpu, in);
+    expect_same (&pair, 1, "from system memory");
+    gst_buffer_unref (pinned);
+  }
+  expect_on_gpu (&pair, 4, 8);
+  fail_unless_equals_int (pair.unfinished, 5);
+  close_pair (&pair);
+}
+GST_END_TEST
+
+/* Each element has its own output thread. */
+GST_START_TEST (several_in_flight)
+{
+  static const gchar *const filters[] = { SLOW " frames-in-flight=3", "cudaconvolve frames-in-flight=2",
+    "cudamedian temporal-depth=3 frames-in-flight=4", "cudairfilter sigma=4 frames-in-flight=8" };
+  Pair pair;
+
+  open_pair (&pair, __i__ < 2 ? UPLOAD : "", filters, 4, between[__i__ % 2 * 2]);
+  push (&pair, 24);
+  expect_same (&pair, 24, "several in flight");
+  expect_on_gpu (&pair, 4, 24);
+  close_pair (&pair);
+}
+GST_END_TEST
+
+/* With an element downstream that needs finished frames, all frames leave finished. */
+GST_START_TEST (foreign_elements)
+{
+  static const gchar *const links[] = { "cudadownload ! capsfilter caps=video/x-raw ! ",
+    "tee name=t t. ! queue ! fakesink async=false t. ! ", "tee name=t t. ! cudadownload ! fakesink async=false t. ! " };
+  Pair pair;
+
+  open_pair (&pair, UPLOAD, four, 2, links[__i__]);
+  for (gint i = 0; i < 4; i++) {
+    push (&pair, 1);
+    expect_same (&pair, 1, links[__i__]);
+  }
+  expect_on_gpu (&pair, 2, 4);
+  fail_unless_equals_int (pair.unfinished, 0);
+  close_pair (&pair);
+}
+GST_END_TEST
+
+/* Both branches of a tee have elements of this plugin: frames leave unfinished. */
+GST_START_TEST (two_branches)
+{
+  Pair pair;
+
+  open_pair (&pair, UPLOAD, four, 2, "tee name=t t. ! queue ! cudaconvolve name=b" ON_GPU "! " GPU
+      " ! fakesink async=false t. ! queue ! ");
+  push (&pair, 12);
+  expect_same (&pair, 12, "two branches");
+  fail_unless_equals_int (pair.unfinished, 12);
+  close_pair (&pair);
+}
+GST_END_TEST
+
+/* ---- reading unfinished frames ---------------------------------------- */
+
+static GstPadProbeReturn
+read_frame (GstPad *pad, GstPadProbeInfo *info, gpointer data)
+{
+  GstBuffer *buffer = GST_PAD_PROBE_INFO_BUFFER (info), *copy;
+  GstCaps *caps = gst_pad_get_current_caps (pad);
+  GstVideoFrame from, to;
+  GstVideoInfo v;
+
+  gst_video_info_from_caps (&v, caps);
+  gst_caps_unref (caps);
+  fail_unless (gst_video_frame_map (&from, &v, buffer, GST_MAP_READ));
+  gst_video_info_set_format (&v, v.finfo->format, (guint) v.width, (guint) v.height);
+  copy = gst_buffer_new_allocate (NULL, v.size, NULL);
+  fail_unless (gst_video_frame_map (&to, &v, copy, GST_MAP_WRITE));
+  gst_video_frame_copy (&to, &from);
+  gst_video_frame_unmap (&from);
+  gst_video_frame_unmap (&to);
+  g_queue_push_tail (data, copy);
   return GST_PAD_PROBE_OK;
 }
 
-/* The same image, numbers and metas as on the CPU, wherever the frames are. */
-GST_START_TEST (segmentation)
+GST_START_TEST (read_by_a_probe)
 {
-  static const gchar *const segment_pipelines[] = {
-    SEGMENT_ON_GPU " ! capsfilter caps=video/x-raw",
-    "cudaupload ! " GPU " ! " SEGMENT_ON_GPU " ! " GPU " ! cudadownload ! capsfilter caps=video/x-raw",
-    "cudaupload ! " GPU " ! " SEGMENT_ON_GPU " ! capsfilter caps=video/x-raw",
-    SEGMENT_ON_GPU " ! " GPU " ! cudadownload ! capsfilter caps=video/x-raw",
-  };
-  static const gchar *const segment_formats[] = { "NV12", "Y444", "RGBA", "P010_10LE" };
+  GQueue seen = G_QUEUE_INIT, right = G_QUEUE_INIT;
+  Pair pair;
 
-  for (gsize w = 0; w < G_N_ELEMENTS (segment_pipelines); w++) {
-    GstHarness *cpu = gst_harness_new_parse (SEGMENT " backend=cpu");
-    GstHarness *h = gst_harness_new_parse (segment_pipelines[w]);
-    GstElement *f = gst_bin_get_by_name (GST_BIN (h->element), "f");
-    GstPad *pad = gst_element_get_static_pad (f, "src");
-    Found *found[2] = { NULL };
-    GstVideoInfo info;
+  open_pair_around (&pair, UPLOAD, four, 2, between[0], DOWNLOAD, "NV12", 1920, 1080);
+  add_probe (child_of (pair.gpu, "e0"), "src", read_frame, &seen);
+  add_probe (child_of (pair.cpu, "e0"), "src", read_frame, &right);
+  for (gint i = 0; i < 4; i++) {
+    GstBuffer *a, *b;
 
-    gst_pad_add_probe (pad, GST_PAD_PROBE_TYPE_BUFFER, take_regions, found, NULL);
-    gst_harness_set_sink_caps_str (h, "video/x-raw");
-    set_caps (cpu, video_caps (segment_formats[__i__], 98, 66, NULL), &info);
-    set_caps (h, video_caps (segment_formats[__i__], 98, 66, NULL), &info);
-    for (guint n = 0; n < 4; n++) {
-      GstBuffer *right = gst_harness_push_and_pull (cpu, regions_frame (&info, n));
-      GstBuffer *out = gst_harness_push_and_pull (h, regions_frame (&info, n));
-      Found *all = found_in_map (right);
-
-      fail_unless (out != NULL && found[0] != NULL);
-      assert_same (&info, out, right);
-      fail_unless (found[0]->n == all->n && memcmp (found[0], all, sizeof *all) == 0, "regions on the GPU");
-      assert_same_regions (all, found[1]);
-      gst_buffer_unref (right);
-      gst_buffer_unref (out);
-      for (gint i = 0; i < 2; i++)
-        g_clear_pointer (&found[i], g_free);
-      g_free (all);
-    }
-    fail_unless_equals_uint64 (stat_of (f, "frames-gpu"), 4);
-    gst_object_unref (pad);
-    gst_object_unref (f);
-    gst_harness_teardown (h);
-    gst_harness_teardown (cpu);
+    push (&pair, 1);
+    expect_same (&pair, 1, "read by a probe");
+    a = g_queue_pop_head (&seen);
+    b = g_queue_pop_head (&right);
+    assert_same (&pair.info, a, b);
+    gst_buffer_unref (a);
+    gst_buffer_unref (b);
   }
+  fail_unless_equals_int (pair.unfinished, 4);
+  close_pair (&pair);
+}
+GST_END_TEST
+
+typedef enum { COPY, DEEP_COPY, DROP, N_KINDS } Kind;
+
+/* Replaces every second frame by a copy with the same memory or with other memory, or drops it. */
+static GstPadProbeReturn
+replace (GstPad *pad, GstPadProbeInfo *info, gpointer data)
+{
+  GstBuffer *buffer = GST_PAD_PROBE_INFO_BUFFER (info);
+  gint *state = data; /* the kind, and the number of frames so far */
+
+  (void) pad;
+  if (state[1]++ % 2)
+    return GST_PAD_PROBE_OK;
+  if (state[0] == DROP)
+    return GST_PAD_PROBE_DROP;
+  GST_PAD_PROBE_INFO_DATA (info) = state[0] == COPY ? gst_buffer_copy (buffer) : gst_buffer_copy_deep (buffer);
+  gst_buffer_unref (buffer);
+  return GST_PAD_PROBE_OK;
+}
+
+GST_START_TEST (copied_and_dropped)
+{
+  const gint kind = __i__ / 2;
+  gint on_gpu[2] = { kind, 0 }, on_cpu[2] = { kind, 0 };
+  Pair pair;
+
+  open_pair (&pair, UPLOAD, four, 2, between[__i__ % 2 * 2]);
+  add_probe (child_of (pair.gpu, "e0"), "src", replace, on_gpu);
+  add_probe (child_of (pair.cpu, "e0"), "src", replace, on_cpu);
+  push (&pair, 20);
+  expect_same (&pair, kind == DROP ? 10 : 20, "copied and dropped");
+  close_pair (&pair);
+}
+GST_END_TEST
+
+/* ---- changes ---------------------------------------------------------- */
+
+GST_START_TEST (live_changes)
+{
+  static const struct {
+    const gchar *name, *property, *value;
+  } changes[] = { { "e0", "kernel-size", "3" }, { "e1", "kernel-size", "31" }, { "e2", "sigma", "40" },
+    { "e0", "kernel-size", "15" }, { "e2", "sigma", "0.3" }, { "e3", "cell-size", "4" },
+    { "e0", "temporal-depth", "3" },
+    { "e1", "preset", "identity" }, { "e3", "region-meta", "true" }, { "e1", "preset", "sobel" },
+    { "e3", "region-meta", "false" }, { "e0", "kernel-size", "7" } };
+  Pair pair;
+
+  open_pair (&pair, UPLOAD, four, 4, between[2 * __i__]);
+  for (gsize i = 0; i < G_N_ELEMENTS (changes); i++) {
+    push (&pair, 1);
+    expect_same (&pair, 1, changes[i].property);
+    set_both (&pair, changes[i].name, changes[i].property, changes[i].value);
+  }
+  push (&pair, 3);
+  expect_same (&pair, 3, "after all changes");
+  close_pair (&pair);
+}
+GST_END_TEST
+
+GST_START_TEST (flush_and_eos)
+{
+  static const gchar *const filters[] = { SLOW, "cudamedian temporal-depth=3", "cudasegment" };
+  Pair pair;
+
+  open_pair (&pair, UPLOAD, filters, 3, between[2 * __i__]);
+  for (gint round = 0; round < 3; round++) {
+    GstHarness *const both[] = { pair.gpu, pair.cpu };
+
+    push (&pair, 4);
+    for (gsize k = 0; k < G_N_ELEMENTS (both); k++) {
+      GstBuffer *out;
+
+      flush_harness (both[k], NULL);
+      while ((out = gst_harness_try_pull (both[k])))
+        gst_buffer_unref (out);
+    }
+    push (&pair, 4);
+    expect_same (&pair, 4, "after a flush");
+  }
+  push (&pair, 1);
+  fail_unless (gst_harness_push_event (pair.gpu, gst_event_new_eos ()));
+  expect_same (&pair, 1, "before the end");
+  close_pair (&pair);
+}
+GST_END_TEST
+
+/* New caps in mid-stream: other plans and pools while frames are in flight. */
+GST_START_TEST (new_caps)
+{
+  Pair pair;
+
+  open_pair (&pair, UPLOAD, four, 4, between[2]);
+  for (gint i = 0; i < 4; i++) {
+    GstVideoInfo before = pair.info, now;
+
+    push (&pair, 3);
+    set_both_caps (&pair, "NV12", 640 - 32 * i, 480 + 16 * i);
+    push (&pair, 2);
+    now = pair.info;
+    pair.info = before;
+    expect_same (&pair, 3, "before new caps");
+    pair.info = now;
+    expect_same (&pair, 2, "after new caps");
+  }
+  close_pair (&pair);
+}
+GST_END_TEST
+
+/* ---- relinking and several chains ------------------------------------- */
+
+/* The second element is unlinked while an unfinished frame waits before it. The frame goes to the
+ * download, and is finished by then. */
+GST_START_TEST (relinked)
+{
+  Gate gate = { .passed = 0 };
+  GstElement *e1;
+  GstPad *from, *to, *in, *out;
+  gulong id;
+  Pair pair;
+
+  open_pair_around (&pair, UPLOAD, four, 2, "queue name=q ! ", DOWNLOAD, "NV12", 1920, 1080);
+  push (&pair, 1);
+  expect_same (&pair, 1, "before");
+  e1 = child_of (pair.gpu, "e1");
+  from = gst_element_get_static_pad (child_of (pair.gpu, "q"), "src");
+  in = gst_element_get_static_pad (e1, "sink");
+  out = gst_element_get_static_pad (e1, "src");
+  to = gst_pad_get_peer (out);
+  id = gst_pad_add_probe (from, GST_PAD_PROBE_TYPE_BLOCK_DOWNSTREAM, count_frame, &gate, NULL);
+  push (&pair, 1);
+  gst_buffer_unref (gst_harness_pull (pair.cpu)); /* filtered twice there */
+  fail_unless_equals_int (wait_for (&gate, &gate.passed, 1, WAIT_US), 1);
+  gst_pad_unlink (from, in);
+  gst_pad_unlink (out, to);
+  fail_unless_equals_int (gst_pad_link (from, to), GST_PAD_LINK_OK);
+  gst_pad_remove_probe (from, id);
+  set_one (pair.cpu, "e1", "preset", "identity");
+  for (gint i = 0; i < 3; i++) {
+    fail_unless_equals_int (gst_harness_push (pair.cpu, random_frame (&pair.info, pair.frames - 1, 0)), GST_FLOW_OK);
+    expect_same (&pair, 1, "after the second element");
+    fail_unless_equals_int (gst_harness_push (pair.gpu, random_frame (&pair.info, pair.frames++, 0)), GST_FLOW_OK);
+  }
+  fail_unless_equals_int (pair.unfinished, 2);
+  gst_object_unref (from);
+  gst_object_unref (to);
+  gst_object_unref (in);
+  gst_object_unref (out);
+  close_pair (&pair);
+}
+GST_END_TEST
+
+/* Returns a part of a chain, on a GPU context; its downstream neighbour accepts unfinished frames. */
+static GstHarness *
+open_part (const gchar *text, GstContext *context)
+{
+  GstElement *bin = gst_parse_bin_from_description (text, TRUE, NULL);
+  GstHarness *h;
+
+  if (context)
+    gst_element_set_context (bin, context);
+  h = new_harness (bin);
+  gst_harness_add_propose_allocation_meta (h, g_type_from_name ("GstCfChainAPI"), NULL);
+  return h;
+}
+
+static GstContext *
+context_of (GstHarness *h)
+{
+  GstQuery *query = gst_query_new_context ("gst.cuda.context");
+  GstContext *context;
+
+  fail_unless (gst_pad_peer_query (h->sinkpad, query));
+  gst_query_parse_context (query, &context);
+  gst_context_ref (context);
+  gst_query_unref (query);
+  return context;
+}
+
+/* Frames of two chains alternate, and later frames overtake earlier ones, through two more
+ * elements, whose input changes from stream to stream. */
+GST_START_TEST (two_chains)
+{
+  GstHarness *cpu = gst_harness_new_parse (SLOW " backend=cpu ! cudaconvolve preset=unsharp backend=cpu"
+      " ! cudamedian temporal-depth=3 backend=cpu");
+  const gchar *begin = "cudaupload ! " GPU " ! " SLOW ON_GPU "! capsfilter caps=\"" GPU "\"";
+  GstHarness *h[2], *end, *first;
+  GstContext *context;
+  GstVideoInfo info;
+
+  /* The meta API is registered when the first element queries it. */
+  first = gst_harness_new_parse (MEDIAN "! " GPU " ! " MEDIAN);
+  set_caps (first, video_caps ("NV12", 640, 480, NULL), &info);
+  gst_buffer_unref (push_pull (first, random_frame (&info, 0, 0)));
+  h[0] = open_part (begin, NULL);
+  context = context_of (h[0]);
+  h[1] = open_part (begin, context);
+  end = open_part ("cudaconvolve preset=unsharp" ON_GPU "! " GPU " ! cudamedian temporal-depth=3" ON_GPU
+      "! capsfilter caps=video/x-raw", context);
+  for (gint i = 0; i < 2; i++)
+    set_caps (h[i], video_caps ("NV12", 640, 480, NULL), &info);
+  set_caps (cpu, video_caps ("NV12", 640, 480, NULL), &info);
+  for (guint i = 0; i < 24; i += 4) {
+    GstBuffer *in_flight[4];
+
+    for (guint k = 0; k < 4; k++) {
+      in_flight[k] = push_pull (h[k % 2], random_frame (&info, i + k, 0));
+      fail_unless (gst_buffer_get_meta (in_flight[k], g_type_from_name ("GstCfChainAPI")) != NULL,
+          "the frame left finished");
+    }
+    if (i == 0)
+      gst_harness_set_src_caps (end, gst_pad_get_current_caps (h[0]->sinkpad));
+    for (guint k = 0; k < 4; k++) {
+      const guint which = k ^ (i / 4 % 4);
+      GstBuffer *out = push_pull (end, in_flight[which]);
+      GstBuffer *right = push_pull (cpu, random_frame (&info, i + which, 0));
+
+      assert_same (&info, out, right);
+      gst_buffer_unref (out);
+      gst_buffer_unref (right);
+    }
+    /* A frame that no element consumes. */
+    gst_buffer_unref (push_pull (h[1], random_frame (&info, i, 0)));
+  }
+  gst_context_unref (context);
+  gst_harness_teardown (end);
+  gst_harness_teardown (h[0]);
+  gst_harness_teardown (h[1]);
+  gst_harness_teardown (first);
+  gst_harness_teardown (cpu);
 }
 GST_END_TEST
 
@@ -263,12 +677,22 @@ main (int argc, char **argv)
 {
   TCase *tests = tcase_create ("cudamemory");
 
-  tcase_add_loop_test (tests, every_pipeline, 0, G_N_ELEMENTS (formats));
-  tcase_add_loop_test (tests, identity_passes, 0, 4);
-  tcase_add_test (tests, chain_stays_on_the_gpu);
-  tcase_add_test (tests, history);
-  tcase_add_test (tests, other_context);
-  tcase_add_test (tests, gray_crosses);
+  tcase_add_loop_test (tests, every_format, 0, N_FORMATS);
   tcase_add_loop_test (tests, segmentation, 0, 4);
+  tcase_add_loop_test (tests, memory_in_a_row, 0, 2);
+  tcase_add_test (tests, other_context);
+  tcase_add_loop_test (tests, identity_passes, 0, G_N_ELEMENTS (around));
+  tcase_add_loop_test (tests, every_length, 0, G_N_ELEMENTS (between));
+  tcase_add_test (tests, from_system_memory);
+  tcase_add_loop_test (tests, several_in_flight, 0, 4);
+  tcase_add_loop_test (tests, foreign_elements, 0, 3);
+  tcase_add_test (tests, two_branches);
+  tcase_add_test (tests, read_by_a_probe);
+  tcase_add_loop_test (tests, copied_and_dropped, 0, 2 * N_KINDS);
+  tcase_add_loop_test (tests, live_changes, 0, 2);
+  tcase_add_loop_test (tests, flush_and_eos, 0, 2);
+  tcase_add_test (tests, new_caps);
+  tcase_add_test (tests, relinked);
+  tcase_add_test (tests, two_chains);
   return run_suite (argc, argv, "cudamemory", tests, TRUE);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * negotiation.c: caps, renegotiation, states, events. */
+ * negotiation.c: caps on offer, states, backends. flight.c has new caps, events and latency. */
 #include "common.h"
 
 static gboolean
@@ -65,7 +65,7 @@ GST_START_TEST (memory_on_offer)
     set_caps (h, video_caps ("NV12", 64, 48, NULL), &info);
     fail_unless (offers_cuda (h->element, "src") == (on_gpu () && named), "output before %u", (guint) i);
     /* If downstream names both, it is CUDA memory. */
-    gst_buffer_unref (gst_harness_push_and_pull (h, random_frame (&info, 1, 0)));
+    gst_buffer_unref (push_pull (h, random_frame (&info, 1, 0)));
     caps = gst_pad_get_current_caps (h->sinkpad);
     cuda = names_cuda (caps);
     gst_caps_unref (caps);
@@ -92,113 +92,13 @@ GST_START_TEST (caps_go_through)
 }
 GST_END_TEST
 
-static void
-push_one (GstHarness *h, const GstVideoInfo *info, guint seed)
-{
-  Expect e = EXPECT (3);
-  GstBuffer *in = random_frame (info, seed, 0), *out = gst_harness_push_and_pull (h, gst_buffer_ref (in));
-
-  fail_unless (out != NULL);
-  fail_unless_equals_uint64 (GST_BUFFER_PTS (out), GST_BUFFER_PTS (in));
-  assert_filtered (info, out, &in, 1, &e);
-  gst_buffer_unref (in);
-  gst_buffer_unref (out);
-}
-
-GST_START_TEST (new_caps_in_mid_stream)
-{
-  static const struct {
-    const gchar *format;
-    gint width, height;
-  } caps[] = { { "I420", 32, 16 }, { "I420", 31, 17 }, { "RGB", 31, 17 }, { "P010_10LE", 64, 32 }, { "GRAY8", 1, 1 },
-    { "I420", 32, 16 } };
-  GstHarness *h = new_harness (new_element (NULL));
-  GstVideoInfo info;
-
-  for (gsize i = 0; i < G_N_ELEMENTS (caps); i++) {
-    set_caps (h, video_caps (caps[i].format, caps[i].width, caps[i].height, NULL), &info);
-    push_one (h, &info, 1);
-    push_one (h, &info, 2);
-  }
-  close_harness (h, 2 * G_N_ELEMENTS (caps));
-}
-GST_END_TEST
-
-GST_START_TEST (flush_forgets_earlier_frames)
-{
-  GstHarness *h = new_harness (new_element ("temporal-depth", "3", NULL));
-  Expect e = EXPECT (3);
-  GstBuffer *in[4], *out;
-  GstSegment segment;
-  GstVideoInfo info;
-
-  e.depth = 3;
-  set_caps (h, video_caps ("Y444", 16, 8, NULL), &info);
-  for (gint i = 0; i < 4; i++)
-    in[i] = random_frame (&info, (guint) i + 1, 0);
-  /* A discontinuity alone does not clear the history. */
-  gst_buffer_unref (gst_harness_push_and_pull (h, gst_buffer_ref (in[3])));
-  GST_BUFFER_FLAG_SET (in[2], GST_BUFFER_FLAG_DISCONT);
-  out = gst_harness_push_and_pull (h, gst_buffer_ref (in[2]));
-  assert_filtered (&info, out, in + 2, 2, &e);
-  gst_buffer_unref (out);
-  fail_unless (gst_harness_push_event (h, gst_event_new_flush_start ()));
-  fail_unless (gst_harness_push_event (h, gst_event_new_flush_stop (TRUE)));
-  gst_segment_init (&segment, GST_FORMAT_TIME);
-  fail_unless (gst_harness_push_event (h, gst_event_new_segment (&segment)));
-  out = gst_harness_push_and_pull (h, gst_buffer_ref (in[1]));
-  assert_filtered (&info, out, in + 1, 1, &e);
-  gst_buffer_unref (out);
-  out = gst_harness_push_and_pull (h, gst_buffer_ref (in[0]));
-  assert_filtered (&info, out, in, 2, &e);
-  gst_buffer_unref (out);
-  for (gint i = 0; i < 4; i++)
-    gst_buffer_unref (in[i]);
-  close_harness (h, 4);
-}
-GST_END_TEST
-
-GST_START_TEST (end_of_stream)
-{
-  GstHarness *h = new_harness (new_element (NULL));
-  GstEvent *event, *last = NULL;
-  GstVideoInfo info;
-
-  set_caps (h, video_caps ("NV12", 16, 8, NULL), &info);
-  for (guint i = 1; i <= 5; i++)
-    fail_unless_equals_int (gst_harness_push (h, random_frame (&info, i, 0)), GST_FLOW_OK);
-  fail_unless (gst_harness_push_event (h, gst_event_new_eos ()));
-  /* No frame is held back at EOS. */
-  fail_unless_equals_int (gst_harness_buffers_received (h), 5);
-  while ((event = gst_harness_try_pull_event (h))) {
-    if (last)
-      gst_event_unref (last);
-    last = event;
-  }
-  fail_unless (last && GST_EVENT_TYPE (last) == GST_EVENT_EOS);
-  gst_event_unref (last);
-  close_harness (h, 5);
-}
-GST_END_TEST
-
-GST_START_TEST (no_latency)
-{
-  GstHarness *h = new_harness (new_element (NULL));
-  GstVideoInfo info;
-
-  set_caps (h, video_caps ("NV12", 16, 8, NULL), &info);
-  push_one (h, &info, 1);
-  fail_unless_equals_uint64 (gst_harness_query_latency (h), 0);
-  close_harness (h, 1);
-}
-GST_END_TEST
-
 /* All state changes, with frames in between. */
 GST_START_TEST (states)
 {
   static const GstState walk[] = { GST_STATE_READY, GST_STATE_NULL, GST_STATE_PAUSED, GST_STATE_READY,
     GST_STATE_PLAYING, GST_STATE_PAUSED, GST_STATE_PLAYING, GST_STATE_NULL };
   GstElement *element = new_element (NULL);
+  Expect e = EXPECT (3);
   GstVideoInfo info;
   GstHarness *h;
 
@@ -210,7 +110,7 @@ GST_START_TEST (states)
     fail_unless_equals_int (gst_element_set_state (element, GST_STATE_NULL), GST_STATE_CHANGE_SUCCESS);
     fail_unless_equals_int (gst_element_set_state (element, GST_STATE_PLAYING), GST_STATE_CHANGE_SUCCESS);
     set_caps (h, video_caps ("NV12", 16, 8, NULL), &info);
-    push_one (h, &info, 1);
+    expect_filtered (h, &info, random_frame (&info, 1, 0), &e);
     fail_unless_equals_uint64 (stat_of (element, "frames"), 1);
   }
   close_harness (h, 1);
@@ -234,7 +134,7 @@ GST_START_TEST (active_backend)
   g_object_get (element, "active-backend", &active, NULL);
   if (on_gpu ())
     fail_unless_equals_int (active, 1);
-  fail_unless (pop_message (element, GST_MESSAGE_WARNING | GST_MESSAGE_ERROR) == NULL);
+  expect_no_messages (element);
   gst_element_set_state (element, GST_STATE_NULL);
   gst_object_unref (element);
 }
@@ -264,10 +164,6 @@ main (int argc, char **argv)
 
   tcase_add_test (tests, memory_on_offer);
   tcase_add_test (tests, caps_go_through);
-  tcase_add_test (tests, new_caps_in_mid_stream);
-  tcase_add_test (tests, flush_forgets_earlier_frames);
-  tcase_add_test (tests, end_of_stream);
-  tcase_add_test (tests, no_latency);
   tcase_add_test (tests, states);
   tcase_add_test (tests, active_backend);
   /* On a host with a GPU whose CPU is tested this would find the GPU. */

@@ -79,6 +79,5 @@ extern const Properties median_properties, convolve_properties, irfilter_propert
 extern const guint8 ramp[4];
 
 void set_all (GstElement *element, const Setting *settings);
-void expect_no_messages (GstElement *element);
 
 #endif

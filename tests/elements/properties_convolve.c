@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * properties_convolve.c: the table of cudaconvolve. */
+ * properties_convolve.c: the table of cudaconvolve, and results on frames small enough to compute the samples by
+ * hand. */
 #include "properties.h"
 
 #define SHARPEN "0 -1 0; -1 5 -1; 0 -1 0"
@@ -36,7 +37,12 @@ static const Step steps[] = {
 static const Setting identity[] = { { "preset", "identity" }, { NULL } };
 
 static const Step file_steps[] = { { "kernel-file", "@1 0\n", { 10, 10, 20, 30 } },
-  { "preset", "identity", { 10, 20, 30, 41 } }, { "preset", "custom", { 10, 10, 20, 30 } }, { NULL } };
+  { "preset", "identity", { 10, 20, 30, 41 } }, { "preset", "custom", { 10, 10, 20, 30 } },
+  { "kernel-file", "@0 -1 0\n-1 5 -1\n0 -1 0\n", { 0, 20, 29, 52 } },
+  { "kernel-file", "@1 0", { 10, 10, 20, 30 } },
+  { "kernel-file", "@0 -1 0;\r\n-1 5 -1;\r\n0 -1 0\r\n\r\n", { 0, 20, 29, 52 } },
+  { "kernel-file", "@1 0", { 10, 10, 20, 30 } }, { "kernel-file", "@0,-1,0;-1,5,-1;0,-1,0", { 0, 20, 29, 52 } },
+  { NULL } };
 
 static const Pass passes[] = {
   { NULL, "the defaults", FALSE },
@@ -141,10 +147,147 @@ GST_START_TEST (late_frames_are_dropped)
 }
 GST_END_TEST
 
+/* ---- samples by hand ---------------------------------------------------- */
+
+typedef struct {
+  const gchar *properties[5][2];
+  guint8 right[24];
+} ByHand;
+
+/* Each plane's rows are four or eight bytes long. */
+static const guint8 gray[12] = { 10, 20, 30, 40, 50, 60, 70, 80, 91, 100, 110, 255 };
+
+static const ByHand kernels[] = {
+  { { { "preset", "identity" } }, { 10, 20, 30, 40, 50, 60, 70, 80, 91, 100, 110, 255 } },
+  { { { "preset", "box" }, { "kernel-size", "3" } }, { 27, 33, 43, 50, 54, 60, 85, 107, 80, 87, 127, 163 } },
+  { { { "preset", "sharpen" } }, { 0, 0, 0, 10, 39, 60, 70, 0, 123, 139, 15, 255 } },
+  { { { "preset", "sharpen" }, { "amount", "0" } }, { 10, 20, 30, 40, 50, 60, 70, 80, 91, 100, 110, 255 } },
+  { { { "preset", "laplace" } }, { 50, 40, 40, 30, 11, 0, 0, 125, 0, 0, 95, 0 } },
+  { { { "preset", "laplace" }, { "bias", "128" } }, { 178, 168, 168, 158, 139, 128, 128, 253, 96, 89, 223, 0 } },
+  { { { "preset", "emboss" } }, { 160, 200, 210, 190, 255, 255, 255, 255, 241, 255, 255, 255 } },
+  { { { "preset", "emboss" }, { "angle", "90" } }, { 0, 0, 0, 0, 0, 0, 0, 0, 0, 37, 185, 165 } },
+  { { { "kernel", "0 -1 0; -1 5 -1; 0 -1 0" } }, { 0, 0, 0, 10, 39, 60, 70, 0, 123, 139, 15, 255 } },
+  { { { "kernel", "0,-1,0;-1, 5 ,-1;0\t-1\t0;" } }, { 0, 0, 0, 10, 39, 60, 70, 0, 123, 139, 15, 255 } },
+  { { { "kernel", "0 -2e0 0; -.2e+1 10. -2; 0 -2 0" } }, { 0, 0, 0, 10, 39, 60, 70, 0, 123, 139, 15, 255 } },
+  /* One tap on the left of the anchor: the image moves to the right. */
+  { { { "kernel", "1 0" } }, { 10, 10, 20, 30, 50, 50, 60, 70, 91, 91, 100, 110 } },
+  { { { "kernel", "1 0" }, { "flip", "true" } }, { 20, 30, 40, 40, 60, 70, 80, 80, 100, 110, 255, 255 } },
+  { { { "kernel", "1; 0" }, { "flip", "true" } }, { 50, 60, 70, 80, 91, 100, 110, 255, 91, 100, 110, 255 } },
+  { { { "kernel", "1 0 0 0 0" }, { "border", "reflect101" } }, { 30, 20, 10, 20, 70, 60, 50, 60, 110, 100, 91, 100 } },
+  { { { "kernel", "1 0 0 0 0" }, { "border", "wrap" } }, { 30, 40, 10, 20, 70, 80, 50, 60, 110, 255, 91, 100 } },
+  { { { "kernel", "1 0 0 0 0" }, { "border", "constant" }, { "border-value", "7" } },
+    { 7, 7, 10, 20, 7, 7, 50, 60, 7, 7, 91, 100 } },
+  { { { "kernel", "1 0 0 0 0" }, { "border", "constant" }, { "border-value", "9999" } },
+    { 255, 255, 10, 20, 255, 255, 50, 60, 255, 255, 91, 100 } },
+  /* Halves round to even: 45.5 to 46, 127.5 to 128, 2.5 to 2. */
+  { { { "kernel", "1" }, { "divisor", "2" } }, { 5, 10, 15, 20, 25, 30, 35, 40, 46, 50, 55, 128 } },
+  { { { "kernel", "1" }, { "divisor", "4" } }, { 2, 5, 8, 10, 12, 15, 18, 20, 23, 25, 28, 64 } },
+  { { { "kernel", "1" }, { "divisor", "1" }, { "bias", "0.5" } },
+    { 10, 20, 30, 40, 50, 60, 70, 80, 92, 100, 110, 255 } },
+  { { { "kernel", "-1" }, { "divisor", "1" }, { "bias", "255" } },
+    { 245, 235, 225, 215, 205, 195, 185, 175, 164, 155, 145, 0 } },
+  { { { "kernel", "0.5" }, { "divisor", "1" } }, { 5, 10, 15, 20, 25, 30, 35, 40, 46, 50, 55, 128 } },
+  { { { NULL } } }
+};
+
+/* A Gaussian rounds halves up; other kernels round halves to even. */
+static const guint8 halves[4] = { 0, 2, 0, 0 };
+
+static const ByHand gauss[] = {
+  { { { "preset", "gauss" }, { "kernel-size", "3" } }, { 1, 1, 1, 0 } },
+  { { { NULL } } }
+};
+
+static const guint8 colours[12] = { 10, 20, 40, 10, 20, 40, 0, 0, 0, 255, 255, 255 };
+
+static const ByHand grays[] = {
+  /* (10 + 20 + 40) / 3 = 23.3; (770 + 3000 + 1160 + 128) / 256 = 19.8 */
+  { { { "preset", "identity" }, { "gray", "mean" } }, { 23, 23, 23, 23, 23, 23, 0, 0, 0, 255, 255, 255 } },
+  { { { "preset", "identity" }, { "gray", "luma" } }, { 19, 19, 19, 19, 19, 19, 0, 0, 0, 255, 255, 255 } },
+  { { { "kernel", "0 0 1" }, { "gray", "mean" } }, { 23, 23, 23, 0, 0, 0, 255, 255, 255, 255, 255, 255 } },
+  { { { NULL } } }
+};
+
+/* Luma 4 x 4, then two rows of two chroma pairs. */
+static const guint8 nv12[24] = { 0, 0, 100, 100, 0, 0, 100, 100, 0, 0, 100, 100, 0, 0, 100, 100,
+  1, 2, 3, 4, 5, 6, 7, 8 };
+
+static const ByHand yuvs[] = {
+  /* The gradient is 400 on both sides of the step. */
+  { { { "preset", "sobel" }, { "divisor", "4" } },
+    { 0, 100, 100, 0, 0, 100, 100, 0, 0, 100, 100, 0, 0, 100, 100, 0, 128, 128, 128, 128, 128, 128, 128, 128 } },
+  { { { "preset", "sobel" }, { "divisor", "4" }, { "apply-to", "luma" } },
+    { 0, 100, 100, 0, 0, 100, 100, 0, 0, 100, 100, 0, 0, 100, 100, 0, 1, 2, 3, 4, 5, 6, 7, 8 } },
+  { { { "preset", "prewitt" }, { "divisor", "3" }, { "bias", "5" } },
+    { 5, 105, 105, 5, 5, 105, 105, 5, 5, 105, 105, 5, 5, 105, 105, 5, 128, 128, 128, 128, 128, 128, 128, 128 } },
+  { { { "preset", "scharr" } },
+    { 0, 255, 255, 0, 0, 255, 255, 0, 0, 255, 255, 0, 0, 255, 255, 0, 128, 128, 128, 128, 128, 128, 128, 128 } },
+  /* Identity with gray: luma unchanged, chroma neutral. */
+  { { { "preset", "identity" }, { "gray", "luma" } },
+    { 0, 0, 100, 100, 0, 0, 100, 100, 0, 0, 100, 100, 0, 0, 100, 100, 128, 128, 128, 128, 128, 128, 128, 128 } },
+  /* Chroma is doubled about its middle, luma about zero; 128 - 2 * 127 is under 0. */
+  { { { "kernel", "2" }, { "divisor", "1" }, { "bias", "3" } },
+    { 3, 3, 203, 203, 3, 3, 203, 203, 3, 3, 203, 203, 3, 3, 203, 203, 0, 0, 0, 0, 0, 0, 0, 0 } },
+  { { { "kernel", "0.5" }, { "divisor", "1" }, { "apply-to", "chroma" } },
+    { 0, 0, 100, 100, 0, 0, 100, 100, 0, 0, 100, 100, 0, 0, 100, 100, 64, 65, 66, 66, 66, 67, 68, 68 } },
+  { { { NULL } } }
+};
+
+static const struct {
+  const gchar *format;
+  gint width, height;
+  const guint8 *in;
+  const ByHand *rows;
+} by_hand[] = {
+  { "GRAY8", 4, 3, gray, kernels }, { "GRAY8", 4, 1, halves, gauss }, { "RGB", 4, 1, colours, grays },
+  { "NV12", 4, 4, nv12, yuvs }
+};
+
+/* Each row is for an element of its own. */
+GST_START_TEST (samples_by_hand)
+{
+  for (const ByHand *row = by_hand[__i__].rows; row->properties[0][0]; row++) {
+    GstElement *element = new_convolve (NULL);
+    GstHarness *h = new_harness (element);
+    GstVideoInfo info;
+
+    for (gsize i = 0; i < 5 && row->properties[i][0]; i++)
+      set_value (element, row->properties[i][0], row->properties[i][1]);
+    set_caps (h, video_caps (by_hand[__i__].format, by_hand[__i__].width, by_hand[__i__].height, NULL), &info);
+    expect_samples (h, &info, by_hand[__i__].in, row->right, row->properties[0][1]);
+    close_harness (h, 1);
+  }
+}
+GST_END_TEST
+
+/* Blurs of every size leave a flat frame flat. */
+GST_START_TEST (flat_stays_flat)
+{
+  static const gchar *const presets[] = { "box", "gauss", "unsharp", "sharpen", "motion" };
+  GstElement *element = new_convolve (NULL);
+  GstHarness *h = new_harness (element);
+  GstVideoInfo info;
+  guint8 flat[64 * 4];
+  gint n = 0;
+
+  set_caps (h, video_caps ("GRAY8", 64, 4, NULL), &info);
+  for (gint size = 1; size <= 63; size += 2)
+    for (gsize p = 0; p < G_N_ELEMENTS (presets); p++, n++) {
+      memset (flat, size * 4, sizeof flat);
+      set_value (element, "preset", presets[p]);
+      g_object_set (element, "kernel-size", size, "angle", size * 5.5, "amount", size * 0.1, NULL);
+      expect_samples (h, &info, flat, flat, presets[p]);
+    }
+  close_harness (h, n);
+}
+GST_END_TEST
+
 static void
 add (TCase *tests)
 {
   tcase_add_test (tests, late_frames_are_dropped);
+  tcase_add_loop_test (tests, samples_by_hand, 0, G_N_ELEMENTS (by_hand));
+  tcase_add_test (tests, flat_stays_flat);
 }
 
 const Properties convolve_properties = {

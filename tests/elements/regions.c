@@ -64,31 +64,17 @@ regions_frame (const GstVideoInfo *info, guint n)
 
 /* ---- reported regions ------------------------------------------------- */
 
-static guint
-get_uint (const GstStructure *s, const gchar *name)
-{
-  guint value = 0;
-
-  fail_unless (gst_structure_get_uint (s, name, &value), "no %s in %s", name, gst_structure_get_name (s));
-  return value;
-}
-
-static gdouble
-get_double (const GstStructure *s, const gchar *name)
-{
-  gdouble value = 0;
-
-  fail_unless (gst_structure_get_double (s, name, &value), "no %s in %s", name, gst_structure_get_name (s));
-  return value;
-}
-
+/* Reads what metas and messages have in common. */
 static GstCudaSegmentRegion
 region_of (const GstStructure *s)
 {
+  GstCudaSegmentRegion r = { 0 };
+
   fail_unless_equals_string (gst_structure_get_name (s), "cudasegment");
-  return (GstCudaSegmentRegion) { .id = get_uint (s, "id"), .age = get_uint (s, "age"), .area = get_uint (s, "area"),
-    .centroid_x = get_double (s, "centroid-x"), .centroid_y = get_double (s, "centroid-y"),
-    .mean_y = get_double (s, "mean-y"), .mean_cb = get_double (s, "mean-cb"), .mean_cr = get_double (s, "mean-cr") };
+  fail_unless (gst_structure_get (s, "id", G_TYPE_UINT, &r.id, "age", G_TYPE_UINT, &r.age, "area", G_TYPE_UINT, &r.area,
+          "centroid-x", G_TYPE_DOUBLE, &r.centroid_x, "centroid-y", G_TYPE_DOUBLE, &r.centroid_y, "mean-y",
+          G_TYPE_DOUBLE, &r.mean_y, "mean-cb", G_TYPE_DOUBLE, &r.mean_cb, "mean-cr", G_TYPE_DOUBLE, &r.mean_cr, NULL));
+  return r;
 }
 
 Found *
@@ -141,12 +127,11 @@ found_in_message (GstMessage *message)
   fail_unless (found->n <= MAX_REGIONS);
   for (guint i = 0; i < found->n; i++) {
     const GstStructure *s = gst_value_get_structure (gst_value_array_get_value (list, i));
+    GstCudaSegmentRegion *r = &found->region[i];
 
-    found->region[i] = region_of (s);
-    found->region[i].x = get_uint (s, "x");
-    found->region[i].y = get_uint (s, "y");
-    found->region[i].width = get_uint (s, "width");
-    found->region[i].height = get_uint (s, "height");
+    *r = region_of (s);
+    fail_unless (gst_structure_get (s, "x", G_TYPE_UINT, &r->x, "y", G_TYPE_UINT, &r->y, "width", G_TYPE_UINT,
+            &r->width, "height", G_TYPE_UINT, &r->height, NULL));
   }
   return found;
 }

@@ -7,79 +7,61 @@
 
 #define ALL_METAS "region-meta", "true", "label-meta", "true"
 
+#define N_FORMATS 29
+
 static GstBuffer *
 push (GstHarness *h, const GstVideoInfo *info, guint n)
 {
-  GstBuffer *out = gst_harness_push_and_pull (h, regions_frame (info, n));
-
-  fail_unless (out != NULL, "nothing came out");
-  return out;
-}
-
-/* The formats of the pad template. */
-static GPtrArray *
-all_formats (void)
-{
-  GstElementFactory *factory = gst_element_factory_find ("cudasegment");
-  GPtrArray *formats = g_ptr_array_new_with_free_func (g_free);
-  const GstStaticPadTemplate *pad = NULL;
-  GstCaps *caps;
-
-  fail_unless (factory != NULL);
-  pad = gst_element_factory_get_static_pad_templates (factory)->data;
-  caps = gst_static_pad_template_get_caps ((GstStaticPadTemplate *) pad);
-  for (guint i = 0; i < gst_caps_get_size (caps); i++) {
-    const GValue *list = gst_structure_get_value (gst_caps_get_structure (caps, i), "format");
-
-    if (i + 1 == gst_caps_get_size (caps)) /* the structure of system memory has all formats */
-      for (guint j = 0; j < gst_value_list_get_size (list); j++)
-        g_ptr_array_add (formats, g_value_dup_string (gst_value_list_get_value (list, j)));
-  }
-  gst_caps_unref (caps);
-  gst_object_unref (factory);
-  return formats;
+  return push_pull (h, regions_frame (info, n));
 }
 
 /* ---- reported regions equal painted ones ------------------------------ */
+
+/* Pushes a frame (output=labels): map, metas, message and image must agree. The caller frees the regions. */
+static Found *
+expect_regions (GstHarness *h, const GstVideoInfo *info, GstBuffer *in)
+{
+  GstBuffer *out = push_pull (h, gst_buffer_ref (in));
+  Found *map = found_in_map (out), *metas = found_in_metas (out), *message_regions;
+  GstMessage *message = pop_regions (h->element);
+
+  fail_unless (message != NULL);
+  message_regions = found_in_message (message);
+  assert_regions (info, in, out, map);
+  assert_same_regions (map, metas);
+  assert_same_regions (map, message_regions);
+  gst_message_unref (message);
+  gst_buffer_unref (out);
+  gst_buffer_unref (in);
+  g_free (message_regions);
+  g_free (metas);
+  return map;
+}
 
 GST_START_TEST (every_format)
 {
   /* width, height, cell-size */
   static const gint sizes[][3] = { { 97, 65, 0 }, { 98, 66, 3 }, { 1, 1, 0 }, { 2, 37, 16 } };
-  GPtrArray *formats = all_formats ();
+  gchar **formats = formats_of ("cudasegment", FALSE, N_FORMATS);
+  const gint *size = sizes[__i__];
 
-  fail_unless_equals_int ((gint) formats->len, 29);
-  for (guint i = 0; i < formats->len; i++) {
-    const gint *size = sizes[__i__];
+  for (guint i = 0; i < N_FORMATS; i++) {
     GstElement *element = new_segment ("output", "labels", "message-interval", "1", ALL_METAS, NULL);
     GstHarness *h = new_harness (element);
     GstVideoInfo info;
 
     g_object_set (element, "cell-size", size[2], NULL);
-    set_caps (h, video_caps (g_ptr_array_index (formats, i), size[0], size[1], NULL), &info);
+    set_caps (h, video_caps (formats[i], size[0], size[1], NULL), &info);
     for (guint n = 0; n < 3; n++) {
-      GstBuffer *in = regions_frame (&info, n), *out = gst_harness_push_and_pull (h, gst_buffer_ref (in));
-      Found *map = found_in_map (out), *metas = found_in_metas (out), *message_regions;
-      GstMessage *message = pop_regions (element);
+      Found *map = expect_regions (h, &info, regions_frame (&info, n));
 
-      fail_unless (message != NULL);
-      message_regions = found_in_message (message);
-      if (size[0] > 90)
-        fail_unless (metas->n >= 4, "%u regions", metas->n);
-      assert_regions (&info, in, out, map);
-      assert_same_regions (map, metas);
-      assert_same_regions (map, message_regions);
-      gst_message_unref (message);
-      gst_buffer_unref (out);
-      gst_buffer_unref (in);
-      g_free (message_regions);
-      g_free (metas);
+      fail_unless (size[0] <= 90 || map->n >= 4, "%u regions", map->n);
       g_free (map);
     }
-    fail_unless (pop_message (element, GST_MESSAGE_WARNING | GST_MESSAGE_ERROR) == NULL);
+    expect_no_messages (element);
     close_harness (h, 3);
   }
-  g_ptr_array_unref (formats);
+  g_strfreev (formats);
 }
 GST_END_TEST
 
@@ -93,29 +75,13 @@ GST_START_TEST (region_without_pixels)
   GstElement *element = new_segment ("output", "labels", "cell-size", "2", "min-size", "1", "merge-threshold", "0",
       "weak-fraction", "1", "seed-threshold", "0.0001", "message-interval", "1", ALL_METAS, NULL);
   GstHarness *h = new_harness (element);
-  GstBuffer *in, *out;
   GstVideoInfo info;
-  GstMessage *message;
-  Found *map, *metas, *message_regions;
+  Found *map;
 
   g_object_set (element, "seeds", "0,0;4,0;8,0", NULL);
   set_caps (h, video_caps ("GRAY8", 12, 2, NULL), &info);
-  in = frame_of (&info, samples);
-  out = gst_harness_push_and_pull (h, gst_buffer_ref (in));
-  map = found_in_map (out);
-  metas = found_in_metas (out);
-  message = pop_regions (element);
-  fail_unless (message != NULL);
-  message_regions = found_in_message (message);
-  assert_regions (&info, in, out, map);
+  map = expect_regions (h, &info, frame_of (&info, samples));
   fail_unless (map->n == 3 && map->region[0].area == 10 && map->region[1].area == 0 && map->region[2].area == 14);
-  assert_same_regions (map, metas);
-  assert_same_regions (map, message_regions);
-  gst_message_unref (message);
-  gst_buffer_unref (out);
-  gst_buffer_unref (in);
-  g_free (message_regions);
-  g_free (metas);
   g_free (map);
   close_harness (h, 1);
 }
@@ -142,8 +108,7 @@ GST_START_TEST (only_what_is_requested)
     fail_unless ((metas->n > 0) == (n & 1));
     fail_unless (gst_cuda_segment_map_get (out, &map) == (gint) (n >> 1 & 1));
     fail_unless ((message != NULL) == (n >> 2 & 1));
-    if (message)
-      gst_message_unref (message);
+    gst_clear_message (&message);
     gst_buffer_unref (out);
     g_free (metas);
   }
@@ -207,13 +172,11 @@ GST_END_TEST
  * segmentation replaces that of the first. */
 GST_START_TEST (map_goes_down_the_pipeline)
 {
-  static const gchar *const backends[] = { "cpu", "cuda" };
-  const gchar *backend = backends[on_gpu ()];
+  const gchar *backend = on_gpu () ? "cuda" : "cpu";
   gchar *line = g_strdup_printf ("cudasegment backend=%s label-meta=true output=passthrough ! tee ! queue ! cudamedian "
       "backend=%s ! cudaconvolve backend=%s preset=identity ! capsfilter name=c ! cudasegment name=s backend=%s "
       "label-meta=false output=labels ! capsfilter caps=video/x-raw", backend, backend, backend, backend);
   GstHarness *h = gst_harness_new_parse (line);
-  GstElement *second = gst_bin_get_by_name (GST_BIN (h->element), "s");
   GstVideoInfo info;
 
   set_caps (h, video_caps ("Y444", 64, 48, NULL), &info);
@@ -221,14 +184,13 @@ GST_START_TEST (map_goes_down_the_pipeline)
     GstBuffer *out;
     Found *found;
 
-    g_object_set (second, "label-meta", n >= 2, "max-regions", n == 3 ? 1 : 65535, NULL);
+    g_object_set (child_of (h, "s"), "label-meta", n >= 2, "max-regions", n == 3 ? 1 : 65535, NULL);
     out = push (h, &info, n);
     found = found_in_map (out);
     fail_unless (n == 3 ? found->n == 1 : found->n >= 4, "frame %u has %u regions", n, found->n);
     gst_buffer_unref (out);
     g_free (found);
   }
-  gst_object_unref (second);
   gst_harness_teardown (h);
   g_free (line);
 }
@@ -236,13 +198,16 @@ GST_END_TEST
 
 /* ---- messages ----------------------------------------------------------- */
 
-static guint64
-get_time (const GstStructure *s, const gchar *name)
+/* Fails unless the structure has these times: running-time, stream-time. */
+static void
+expect_times (const GstStructure *s, guint64 running, guint64 stream)
 {
-  guint64 value = 0;
+  guint64 got[2];
 
-  fail_unless (gst_structure_get_uint64 (s, name, &value), "no %s", name);
-  return value;
+  fail_unless (gst_structure_get (s, "running-time", G_TYPE_UINT64, &got[0], "stream-time", G_TYPE_UINT64, &got[1],
+          NULL));
+  fail_unless_equals_uint64 (got[0], running * GST_MSECOND);
+  fail_unless_equals_uint64 (got[1], stream * GST_MSECOND);
 }
 
 /* Frames of 40 ms: a message at 0, 120, 240. */
@@ -254,23 +219,23 @@ GST_START_TEST (messages_by_running_time)
 
   set_caps (h, video_caps ("I420", 64, 48, NULL), &info);
   for (guint n = 0; n < 9; n++) {
-    GstMessage *message, *more;
+    GstMessage *message;
 
     gst_buffer_unref (push (h, &info, n));
     message = pop_regions (element);
-    more = pop_regions (element);
     fail_unless ((message != NULL) == (n % 3 == 0), "frame %u", n);
-    fail_unless (more == NULL);
+    fail_unless (pop_regions (element) == NULL);
     if (message) {
       const GstStructure *s = gst_message_get_structure (message);
+      guint64 timestamp, duration;
       gint width, height;
 
-      fail_unless (gst_structure_get (s, "width", G_TYPE_INT, &width, "height", G_TYPE_INT, &height, NULL));
+      fail_unless (gst_structure_get (s, "width", G_TYPE_INT, &width, "height", G_TYPE_INT, &height, "timestamp",
+              G_TYPE_UINT64, &timestamp, "duration", G_TYPE_UINT64, &duration, NULL));
       fail_unless (width == 64 && height == 48);
-      fail_unless_equals_uint64 (get_time (s, "timestamp"), n * 40 * GST_MSECOND);
-      fail_unless_equals_uint64 (get_time (s, "running-time"), n * 40 * GST_MSECOND);
-      fail_unless_equals_uint64 (get_time (s, "stream-time"), n * 40 * GST_MSECOND);
-      fail_unless_equals_uint64 (get_time (s, "duration"), 40 * GST_MSECOND);
+      fail_unless_equals_uint64 (timestamp, n * 40 * GST_MSECOND);
+      fail_unless_equals_uint64 (duration, 40 * GST_MSECOND);
+      expect_times (s, n * 40, n * 40);
       gst_message_unref (message);
     }
   }
@@ -293,18 +258,13 @@ GST_START_TEST (messages_in_a_segment)
   segment.start = segment.time = 80 * GST_MSECOND;
   fail_unless (gst_harness_push_event (h, gst_event_new_segment (&segment)));
   for (guint n = 2; n < 12; n++) { /* a frame every 20 ms of running time */
-    const GstStructure *s;
     GstMessage *message;
 
     gst_buffer_unref (push (h, &info, n));
     message = pop_regions (element);
-    if (!message)
-      continue;
-    s = gst_message_get_structure (message);
-    fail_unless_equals_uint64 (get_time (s, "running-time"), n_messages * 100 * GST_MSECOND);
-    fail_unless_equals_uint64 (get_time (s, "stream-time"), n * 40 * GST_MSECOND);
-    gst_message_unref (message);
-    n_messages++;
+    if (message)
+      expect_times (gst_message_get_structure (message), n_messages++ * 100, n * 40);
+    gst_clear_message (&message);
   }
   fail_unless_equals_int ((gint) n_messages, 2);
   close_harness (h, 10);
@@ -316,15 +276,17 @@ posts_without_time (GstElement *element, GstHarness *h, const GstVideoInfo *info
 {
   GstBuffer *in = regions_frame (info, 1);
   GstMessage *message;
+  gboolean posts;
+  guint64 timestamp;
 
   GST_BUFFER_PTS (in) = GST_CLOCK_TIME_NONE;
-  gst_buffer_unref (gst_harness_push_and_pull (h, in));
+  gst_buffer_unref (push_pull (h, in));
   message = pop_regions (element);
-  if (!message)
-    return FALSE;
-  fail_unless_equals_uint64 (get_time (gst_message_get_structure (message), "timestamp"), GST_CLOCK_TIME_NONE);
-  gst_message_unref (message);
-  return TRUE;
+  posts = message != NULL;
+  fail_unless (!posts || (gst_structure_get_uint64 (gst_message_get_structure (message), "timestamp", &timestamp)
+          && timestamp == GST_CLOCK_TIME_NONE));
+  gst_clear_message (&message);
+  return posts;
 }
 
 GST_START_TEST (messages_by_the_clock)
@@ -406,7 +368,6 @@ GST_START_TEST (ids_last)
 {
   GstElement *element = new_segment ("label-meta", "true", NULL);
   GstHarness *h = new_harness (element);
-  GstSegment segment;
   GstVideoInfo info;
   guint ids[4];
 
@@ -420,10 +381,7 @@ GST_START_TEST (ids_last)
   /* Nor does a discontinuity alone. */
   expect_ids (push (h, &info, 3), ids, 9, "after a jump in time");
 
-  fail_unless (gst_harness_push_event (h, gst_event_new_flush_start ()));
-  fail_unless (gst_harness_push_event (h, gst_event_new_flush_stop (TRUE)));
-  gst_segment_init (&segment, GST_FORMAT_TIME);
-  fail_unless (gst_harness_push_event (h, gst_event_new_segment (&segment)));
+  flush_harness (h, NULL);
   for (guint n = 0; n < 2; n++)
     expect_ids (push (h, &info, 3 + n), ids, n, "after a flush");
   set_caps (h, video_caps ("NV12", 128, 96, NULL), &info);
@@ -437,7 +395,7 @@ GST_START_TEST (ids_last)
     expect_ids (push (h, &info, n), ids, 0, "without memory");
   g_object_set (element, "temporal", 0.15, NULL);
   expect_ids (push (h, &info, 2), ids, 1, "with memory again");
-  fail_unless (pop_message (element, GST_MESSAGE_WARNING | GST_MESSAGE_ERROR) == NULL);
+  expect_no_messages (element);
   close_harness (h, 19);
 }
 GST_END_TEST
