@@ -19,7 +19,6 @@ COLUMNS = 120
 FUNCTION_LINES = 80
 FILE_LINES = 700
 C_KINDS = ('.c', '.h', '.cu', '.cuh', '.cpp')
-FILTERS = ('convolve', 'irfilter', 'median', 'segment')
 LICENSE = 'SPDX-License-Identifier: LGPL-2.1-or-later'
 COPYRIGHT = 'Copyright (C) 2026 the gst-cuda-filters authors'
 WORDS = re.compile(r'\b(who|whoever|whom|nobody|somebody|told|tells?)\b', re.IGNORECASE)
@@ -27,20 +26,14 @@ WORDS = re.compile(r'\b(who|whoever|whom|nobody|somebody|told|tells?)\b', re.IGN
 SLEEP = re.compile(r'\b(g_usleep|usleep|sleep|sleep_for|nanosleep|clock_nanosleep|thrd_sleep) ?\(')
 SLEEP_COMMAND = re.compile(r'(^|[;&|({]|\b(do|then|else))\s*sleep\s')
 
-# Exemptions. One that is no longer needed breaks a rule itself.
-
-# (file, part of the line): the word stands for a person.
-WORDS_EXEMPT = {
-    ('cuda/segment/segment.h', 'J. Barriuso (2011), who follows'): 'an author',
-}
-# (file, included file)
-INCLUDES_EXEMPT = {
+# (file, part of the line, included file or function): why it may break a rule. An exemption that is no longer needed
+# breaks a rule itself.
+EXEMPT = {
+    ('cuda/segment/segment.h', 'J. Barriuso (2011), who follows'): 'the word stands for an author',
     ('tests/faults/fake.h', 'cuda/core/device.h'): 'the fake GPU implements the device table',
-}
-# (file, function): what the sleep is for, other than to wait for a thread.
-SLEEPS_EXEMPT = {
     ('tests/long/usage.c', 'usage_now'): 'an idle thread of a GLib pool ends half a second after its last work',
 }
+used = set()
 
 
 class Source:
@@ -173,43 +166,33 @@ def check_sizes(sources):
                 yield source.path, first, f'{name} has {last - first + 1} lines, more than {FUNCTION_LINES}'
 
 
-def exempt(table, key, used):
-    used.add(key)
-    return key in table
+def is_exempt(path, text):
+    found = {key for key in EXEMPT if key[0] == path and key[1] in text}
+    used.update(found)
+    return bool(found)
 
 
 def check_words(sources):
     """Code is not called who, nobody, somebody, and is not told and tells nothing."""
-    used = set()
     for source in sources:
         if source.top not in ('cuda', 'gst', 'tests', 'pipelines') or source.path == 'tests/style.py':
             continue
         for i, line in enumerate(source.lines, 1):
             word = WORDS.search(line)
-            if not word:
-                continue
-            key = next((key for key in WORDS_EXEMPT if key[0] == source.path and key[1] in line), None)
-            if key:
-                used.add(key)
-            else:
+            if word and not is_exempt(source.path, line):
                 yield source.path, i, f'"{word.group()}" stands for code: name the thread, function or file'
-    for path, part in WORDS_EXEMPT.keys() - used:
-        yield 'tests/style.py', 1, f'an exemption is not needed any more: {path}, {part}'
 
 
 def check_sleeps(sources):
     """No test sleeps until a thread has come so far: a slow machine breaks it."""
-    used = set()
     for source in sources:
         if source.top != 'tests' or source.path == 'tests/style.py':
             continue
         for i, line in enumerate(source.lines, 1):
             if SLEEP.search(line) or (source.is_script and SLEEP_COMMAND.search(line)):
-                key = source.path, source.function_at(i)
-                if not exempt(SLEEPS_EXEMPT, key, used):
-                    yield source.path, i, f'{key[1] or "it"} sleeps: wait for a condition, or give a reason in style.py'
-    for path, name in SLEEPS_EXEMPT.keys() - used:
-        yield 'tests/style.py', 1, f'an exemption is not needed any more: {path}, {name}'
+                name = source.function_at(i)
+                if not is_exempt(source.path, name):
+                    yield source.path, i, f'{name or "it"} sleeps: wait for a condition, or give a reason in style.py'
 
 
 def room(path):
@@ -242,11 +225,12 @@ def include_fault(path, target):
 
 def library_fault(path, target):
     here, there = room(path), room(target)
+    filters = {here, there} - {'interface', 'registry', 'core'}
     if here == 'interface' and there != 'interface':
         return 'the interface includes nothing of the library'
-    if here == 'core' and there in FILTERS:
+    if here == 'core' and there in filters:
         return 'cuda/core/ knows no filter; cuda/filters.c does'
-    if here in FILTERS and there in FILTERS and here != there:
+    if len(filters) == 2:
         return f'the {here} filter includes a header of the {there} filter'
     if '/gpu/' in target and '/gpu/' not in path:
         return 'the CPU side is built without CUDA: only gpu/ includes headers of gpu/'
@@ -269,7 +253,6 @@ def check_includes(sources):
     code = [source for source in sources if source.is_c and source.top in ('cuda', 'gst', 'tests', 'pipelines')]
     paths = {source.path for source in code}
     generated = ''.join(source.text for source in sources if source.name == 'meson.build')
-    used = set()
     for source in code:
         folder = os.path.dirname(source.path)
         for i, line in enumerate(source.lines, 1):
@@ -283,16 +266,18 @@ def check_includes(sources):
             target = next((place for place in places if place in paths), None)
             if target:
                 what = include_fault(source.path, target)
-                if what and exempt(INCLUDES_EXEMPT, (source.path, target), used):
-                    what = None
             elif include.group(1) == '<':
                 what = system_fault(source.path, header)
             elif f"'{header}'" not in generated:
                 what = f'there is no "{header}" in the tree, and no meson.build makes it'
-            if what:
+            if what and not is_exempt(source.path, target or header):
                 yield source.path, i, what
-    for path, target in INCLUDES_EXEMPT.keys() - used:
-        yield 'tests/style.py', 1, f'an exemption is not needed any more: {path}, {target}'
+
+
+def check_exemptions(_sources):
+    """Every exemption of style.py is needed."""
+    for path, part in EXEMPT.keys() - used:
+        yield 'tests/style.py', 1, f'an exemption is not needed any more: {path}, {part}'
 
 
 def start_shellcheck(sources, tree):
@@ -315,7 +300,8 @@ def check_scripts(process):
         yield match.group(1), int(match.group(2)), match.group(3)
 
 
-RULES = (check_columns, check_headers, check_sizes, check_words, check_sleeps, check_includes)
+# The last one sees what the others used.
+RULES = (check_columns, check_headers, check_sizes, check_words, check_sleeps, check_includes, check_exemptions)
 
 
 def report(rule, faults):

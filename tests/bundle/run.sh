@@ -19,6 +19,7 @@ fi
 mkdir -p "$logs" || exit 1
 passed=0 failed=0 skipped=0
 all_filters='median convolve irfilter segment'
+on='backend=cuda on-gpu-error=error'
 
 # Uses everything from this folder and nothing from the host's GStreamer.
 library_path=$here/lib
@@ -67,9 +68,9 @@ finish () {
 find_python () { command -v python3 || echo false; }
 
 tests () {
-  local program
-  for program in cudamedian cudaconvolve cudairfilter cudasegment; do
-    step "registered-$program" in_bundle gst-inspect-1.0 "$program"
+  local filter
+  for filter in $all_filters; do
+    step "registered-cuda$filter" in_bundle gst-inspect-1.0 "cuda$filter"
   done
   kernels
   schedule
@@ -136,13 +137,11 @@ together () {
 }
 
 # One process per core, up to 16: each has a CUDA context of some 500 MB.
-jobs () { local n; n=${CF_JOBS:-$(nproc)}; echo $((n > 16 ? 16 : n)); }
-
 kernels () {
-  local filter
+  local filter n=${CF_JOBS:-$(nproc)}
   for filter in ${CF_FILTERS:-$all_filters}; do
     step "kernelcheck-gpu-$filter" in_bundle kernelcheck --gpu --require-gpu --verbose --filter "$filter" \
-      --jobs "$(jobs)"
+      --jobs $((n > 16 ? 16 : n))
   done
 }
 
@@ -162,11 +161,11 @@ steady () {
 
 # Compares every frame of the clip through each filter on the GPU and on the CPU. The clip is
 # decoded on the CPU: sameframes.c says what NVIDIA's decoders do at a process's end.
-clip () {
+clip () { # [--cuda-memory]
   local filter
   for filter in ${CF_FILTERS:-$all_filters}; do
-    step "clip-$filter" in_bundle env GST_PLUGIN_FEATURE_RANK=nvh264dec:NONE,nvh264sldec:NONE \
-      "$here/tests/clip.sh" --filter "$filter" --clip "$here/media/clip.mp4"
+    step "clip${1:-}-$filter" in_bundle env GST_PLUGIN_FEATURE_RANK=nvh264dec:NONE,nvh264sldec:NONE \
+      "$here/tests/clip.sh" --filter "$filter" --clip "$here/media/clip.mp4" ${1:+"$1"}
   done
 }
 
@@ -175,34 +174,16 @@ changes () {
   step changes-gpu in_bundle soak --changes --seconds 60 --backend cuda "$@"
 }
 
-# Decoder, filter, download: frames arrive and leave as CUDA memory, and must equal those that pass
-# through system memory.
-cuda_memory_step () { # NAME ELEMENT...
-  local name=$1 decode="filesrc location=$here/media/clip.mp4 ! qtdemux ! h264parse ! nvh264dec"
-  local gpu='video/x-raw(memory:CUDAMemory),format=NV12' on_gpu='' on_cpu='' element called=' name=f'
-  shift
-  for element in "$@"; do
-    on_gpu+="$element$called backend=cuda on-gpu-error=error ! $gpu ! "
-    on_cpu+="$element backend=cpu ! "
-    called=
-  done
-  step "cuda-memory-$name" in_bundle sameframes --quick-exit --hash --all-on-gpu f \
-    "$decode ! $gpu ! ${on_gpu}cudadownload ! video/x-raw ! appsink name=out" \
-    "$decode ! video/x-raw,format=NV12 ! ${on_cpu}appsink name=out"
-}
+# Decoder, filter, download: frames arrive and leave as CUDA memory.
+cuda_memory () { clip --cuda-memory; }
 
-cuda_memory () {
-  local size filter
-  for filter in ${CF_FILTERS:-$all_filters}; do
-    case $filter in
-      median)
-        for size in 3 5 9 15 31; do cuda_memory_step "$size" "cudamedian kernel-size=$size"; done
-        cuda_memory_step chain cudamedian 'cudamedian kernel-size=5' ;;
-      convolve) cuda_memory_step convolve 'cudaconvolve preset=unsharp' ;;
-      irfilter) cuda_memory_step irfilter 'cudairfilter sigma=10' ;;
-      segment) cuda_memory_step segment cudasegment ;;
-    esac
-  done
+# Prints the element with settings whose kernels take little time beside the copies.
+quick_line () { # FILTER
+  case $1 in
+    median | convolve) echo "cuda$1 kernel-size=3 $on" ;;
+    irfilter) echo "cudairfilter sigma=1 quadrants=se $on" ;;
+    *) echo "cuda$1 $on" ;;
+  esac
 }
 
 find_tool () { command -v "$1" || ls /usr/local/cuda/bin/"$1" 2> /dev/null; }
@@ -256,7 +237,7 @@ bench () {
   read -ra filters <<< "${CF_FILTERS:-$all_filters}"
   case " $* " in *' --filter '*) filters=('') ;; esac
   build_baseline
-  [ -z "${CF_PAGE:-}" ] || cp "$here/tests/performance/$page" "$logs/$page" || { failed=1; finish; return; }
+  [ -z "${CF_PAGE:-}" ] || cp "$here/tests/performance/$page" "$logs/$page" || { failed=1; return; }
   for filter in "${filters[@]}"; do
     # The file quotes the command: run it in the folder, so that it names no path of this host.
     (cd "$logs" && in_bundle kernelcheck --bench ${filter:+--filter "$filter"} "${baseline[@]}" \
@@ -266,17 +247,17 @@ bench () {
     passed=$((passed + ${p:-0})) failed=$((failed + ${f:-1})) skipped=$((skipped + ${s:-0}))
   done
   rm -f "$logs/bench_npp.so"
-  finish
 }
 
 # Measures whole frames through the elements with pipelines/bench: all parts, or those named.
 #   CF_FRAMEPATH_SECONDS   seconds of each row of cameras
 #   CF_FRAMEPATH_SIZES, CF_CAMERAS   replace the default sizes and numbers of cameras
 framepath () {
-  local part on='backend=cuda on-gpu-error=error' size=${CF_FRAMEPATH_SIZES:-1920x1080,3840x2160}
+  local part size=${CF_FRAMEPATH_SIZES:-1920x1080,3840x2160}
   local cameras=${CF_CAMERAS:-64,128,256,400,448,512} line options
-  local median="cudamedian kernel-size=3 $on" convolve="cudaconvolve kernel-size=3 $on"
-  local lines=("$median" "$convolve" "cudairfilter sigma=1 quadrants=se $on" "cudasegment $on")
+  local median convolve lines
+  median=$(quick_line median) convolve=$(quick_line convolve)
+  mapfile -t lines < <(for part in $all_filters; do quick_line "$part"; done)
   local quick=(--seconds 0.4 --warm-up 0.1)
   local live=(--rate 30 --study cameras --seconds "${CF_FRAMEPATH_SECONDS:-20}" --warm-up 1)
   [ $# -gt 0 ] || set -- flight plain chain sizes kernels harness cameras processes
@@ -308,7 +289,6 @@ framepath () {
       tee "$logs/framepath-$part.log"
     if [ "${PIPESTATUS[0]}" = 0 ]; then passed=$((passed + 1)); else failed=$((failed + 1)); fi
   done
-  finish
 }
 
 # Prints folders that may hold CUPTI: a toolkit's, or those of Python's packages.
@@ -406,15 +386,11 @@ trace_filter () { # FILTER ELEMENT
 }
 
 trace () {
-  local filter on='backend=cuda on-gpu-error=error' tracer
+  local filter tracer
   build_trace
   case $? in 1) skipped=$((skipped + 1)); return ;; 2) failed=$((failed + 1)); return ;; esac
   for filter in ${CF_FILTERS:-$all_filters}; do
-    case $filter in
-      median | convolve) trace_filter "$filter" "cuda$filter kernel-size=3 $on" ;;
-      irfilter) trace_filter irfilter "cudairfilter sigma=1 quadrants=se $on" ;;
-      segment) trace_filter segment "cudasegment $on" ;;
-    esac
+    trace_filter "$filter" "$(quick_line "$filter")"
   done
   [ -z "${CF_FILTERS:-}" ] || return
   step trace-chain trace_steady "$logs/trace-chain.txt" cuda "cudamedian $on ! cudaconvolve $on ! cudamedian $on"
@@ -429,7 +405,7 @@ soak () {
       irfilter) filter='cudairfilter sigma=10' ;;
       *) filter=cuda$filter ;;
     esac
-    step "soak-gpu-${filter%% *}" in_bundle soak "$@" --element "$filter backend=cuda on-gpu-error=error"
+    step "soak-gpu-${filter%% *}" in_bundle soak "$@" --element "$filter $on"
     step "soak-cpu-${filter%% *}" in_bundle soak "$@" --element "$filter backend=cpu"
   done
   grep -h 'of the' "$logs"/soak-*.log
@@ -438,22 +414,23 @@ soak () {
 what=${1:-}
 [ $# -eq 0 ] || shift
 case $what in
-  tests) tests; finish ;;
-  cuda-memory) cuda_memory; finish ;;
-  kernels) kernels; finish ;;
-  elements) elements "$@"; finish ;;
-  oracle) oracle; finish ;;
-  together) together; finish ;;
-  schedule) schedule "$@"; finish ;;
-  steady) steady "$@"; finish ;;
-  clip) clip; finish ;;
-  changes) changes "$@"; finish ;;
-  sanitize) sanitize "$@"; finish ;;
-  soak) soak "$@"; finish ;;
+  tests) tests ;;
+  cuda-memory) cuda_memory ;;
+  kernels) kernels ;;
+  elements) elements "$@" ;;
+  oracle) oracle ;;
+  together) together ;;
+  schedule) schedule "$@" ;;
+  steady) steady "$@" ;;
+  clip) clip ;;
+  changes) changes "$@" ;;
+  sanitize) sanitize "$@" ;;
+  soak) soak "$@" ;;
   bench) bench "$@" ;;
   framepath) framepath "$@" ;;
-  trace) trace; finish ;;
-  all) tests; trace; sanitize; soak; finish ;;
-  exec) in_bundle "$@" ;;
+  trace) trace ;;
+  all) tests; trace; sanitize; soak ;;
+  exec) in_bundle "$@"; exit ;;
   *) sed -n '4,11p' "${BASH_SOURCE[0]}" | sed 's/^# \{0,1\}//' >&2; exit 2 ;;
 esac
+finish

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * buffers.c: layouts, metas, and malformed buffers. */
+ * buffers.c: layouts, metas, and malformed buffers. flight.c has times and flags. */
 #include "common.h"
 
 /* Returns a copy of `frame` in another layout: `lead` bytes before each plane, `pad` more bytes
@@ -67,57 +67,6 @@ GST_START_TEST (padded_layouts)
     }
   }
   close_harness (h, n);
-}
-GST_END_TEST
-
-GST_START_TEST (input_stays_untouched)
-{
-  GstHarness *h = new_harness (new_element (NULL));
-  Expect e = EXPECT (3);
-  GstVideoInfo info;
-  GstBuffer *in, *copy, *out;
-
-  set_caps (h, video_caps ("NV12", 32, 16, NULL), &info);
-  in = random_frame (&info, 1, 0);
-  copy = gst_buffer_copy_deep (in);
-  gst_memory_ref (gst_buffer_peek_memory (in, 0)); /* shared, so read-only */
-  GST_MINI_OBJECT_FLAG_SET (gst_buffer_peek_memory (in, 0), GST_MEMORY_FLAG_READONLY);
-  out = push_pull (h, gst_buffer_ref (in));
-  fail_unless (out != in);
-  assert_filtered (&info, out, &copy, 1, &e);
-  assert_same (&info, in, copy);
-  gst_buffer_unref (out);
-  gst_memory_unref (gst_buffer_peek_memory (in, 0));
-  gst_buffer_unref (in);
-  gst_buffer_unref (copy);
-  close_harness (h, 1);
-}
-GST_END_TEST
-
-GST_START_TEST (times_and_flags)
-{
-  GstHarness *h = new_harness (new_element (NULL));
-  GstVideoInfo info;
-  GstBuffer *in, *out;
-
-  set_caps (h, video_caps ("I420", 16, 8, NULL), &info);
-  for (gint i = 0; i < 2; i++) {
-    in = random_frame (&info, 3, 0);
-    GST_BUFFER_PTS (in) = i ? GST_CLOCK_TIME_NONE : 7;
-    GST_BUFFER_DTS (in) = i ? GST_CLOCK_TIME_NONE : 5;
-    GST_BUFFER_DURATION (in) = i ? GST_CLOCK_TIME_NONE : 3;
-    GST_BUFFER_OFFSET (in) = 11;
-    GST_BUFFER_FLAG_SET (in, GST_BUFFER_FLAG_MARKER | GST_BUFFER_FLAG_CORRUPTED);
-    out = push_pull (h, gst_buffer_ref (in));
-    fail_unless_equals_uint64 (GST_BUFFER_PTS (out), GST_BUFFER_PTS (in));
-    fail_unless_equals_uint64 (GST_BUFFER_DTS (out), GST_BUFFER_DTS (in));
-    fail_unless_equals_uint64 (GST_BUFFER_DURATION (out), GST_BUFFER_DURATION (in));
-    fail_unless_equals_uint64 (GST_BUFFER_OFFSET (out), GST_BUFFER_OFFSET (in));
-    fail_unless (GST_BUFFER_FLAG_IS_SET (out, GST_BUFFER_FLAG_MARKER | GST_BUFFER_FLAG_CORRUPTED));
-    gst_buffer_unref (in);
-    gst_buffer_unref (out);
-  }
-  close_harness (h, 2);
 }
 GST_END_TEST
 
@@ -282,58 +231,14 @@ GST_START_TEST (malformed_are_refused)
 }
 GST_END_TEST
 
-/* Buffers of the pool that is proposed upstream are filtered right. */
-GST_START_TEST (proposed_pool)
-{
-  GstHarness *h = new_harness (new_element (NULL));
-  GstVideoInfo info;
-  GstQuery *query;
-  GstCaps *caps = video_caps ("NV12", 16, 8, NULL);
-  Expect e = EXPECT (3);
-
-  set_caps (h, gst_caps_ref (caps), &info);
-  query = gst_query_new_allocation (caps, TRUE);
-  fail_unless (gst_pad_peer_query (h->srcpad, query));
-  fail_unless (gst_query_find_allocation_meta (query, GST_VIDEO_META_API_TYPE, NULL));
-  if (on_gpu ()) {
-    GstBuffer *in, *plain = random_frame (&info, 3, 0), *out;
-    GstBufferPool *pool;
-    GstVideoFrame from, to;
-
-    gst_query_parse_nth_allocation_pool (query, 0, &pool, NULL, NULL, NULL);
-    fail_unless (pool && gst_buffer_pool_set_active (pool, TRUE));
-    for (gint i = 0; i < 5; i++) {
-      fail_unless_equals_int (gst_buffer_pool_acquire_buffer (pool, &in, NULL), GST_FLOW_OK);
-      fail_unless (gst_video_frame_map (&from, &info, plain, GST_MAP_READ));
-      fail_unless (gst_video_frame_map (&to, &info, in, GST_MAP_WRITE));
-      fail_unless (gst_video_frame_copy (&to, &from));
-      gst_video_frame_unmap (&to);
-      gst_video_frame_unmap (&from);
-      out = push_pull (h, in);
-      assert_filtered (&info, out, &plain, 1, &e);
-      gst_buffer_unref (out);
-    }
-    gst_buffer_pool_set_active (pool, FALSE);
-    gst_object_unref (pool);
-    gst_buffer_unref (plain);
-  }
-  gst_query_unref (query);
-  gst_caps_unref (caps);
-  close_harness (h, -1);
-}
-GST_END_TEST
-
 int
 main (int argc, char **argv)
 {
   TCase *tests = tcase_create ("buffers");
 
   tcase_add_test (tests, padded_layouts);
-  tcase_add_test (tests, input_stays_untouched);
-  tcase_add_test (tests, times_and_flags);
   tcase_add_test (tests, metas_are_kept);
   tcase_add_test (tests, larger_frame_is_cropped);
   tcase_add_loop_test (tests, malformed_are_refused, 0, N_MALFORMED);
-  tcase_add_test (tests, proposed_pool);
   return run_suite (argc, argv, "buffers", tests, FALSE);
 }

@@ -5,79 +5,69 @@
 # clip.sh: runs a clip through the elements, once with each backend. All frames must be equal byte
 # for byte, and so must the regions that the segmentation reports. Without a GPU (or if
 # CF_TEST_BACKEND is not cuda) the element on the CPU is compared with itself with three frames in
-# flight, and on a few frames with kernelcheck's reference; the script prints the number of frames
-# and their hash.
+# flight, and on a few frames with kernelcheck's reference.
 #
-#   clip.sh [--quick] [--filter median|convolve|irfilter|segment] [--clip FILE]
-#     [--formats "GRAY8 NV12"] [--sizes "3 5"] [--presets "box sobel"]
+#   clip.sh [--quick] [--filter NAME] [--clip FILE] [--cuda-memory]
 #
-# The median runs with each size, the segmentation with each output, the other filters with each
-# preset. CF_CLIP names the clip; without one the script uses a moving test pattern. CF_BIN: the
-# folder of sameframes and kernelcheck (the build's tests folder).
+# Each row of the table below runs with each format. --cuda-memory: NVIDIA's decoder decodes the clip
+# (H.264 in MP4), and its frames reach and leave the element in CUDA memory. CF_CLIP names the clip;
+# without one the script uses a moving test pattern. CF_BIN: the folder of sameframes and kernelcheck
+# (the build's tests folder).
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 bin=${CF_BIN:-${CF_BUILD:-$here/../../build-tests}/tests}
 clip=${CF_CLIP:-}
-filters='median convolve irfilter segment'
-formats='' sizes='' presets='' quick=0
+formats='GRAY8 I420 NV12 YUY2 RGB RGBA I420_10LE'
+filter='' quick=0 cuda_memory=0
 while [ $# -gt 0 ]; do
   case $1 in
-    --quick) quick=1 ;;
-    --filter) filters=$2; shift ;;
+    --quick) quick=1 formats='NV12 RGB I420_10LE' ;;
+    --filter) filter=$2; shift ;;
     --clip) clip=$2; shift ;;
-    --formats) formats=$2; shift ;;
-    --sizes) sizes=$2; shift ;;
-    --presets) presets=$2; shift ;;
+    --cuda-memory) cuda_memory=1 formats=NV12 ;;
     *) echo "clip.sh: $1 is not an option" >&2; exit 2 ;;
   esac
   shift
 done
 
-formats_for () { # filter
-  if [ -n "$formats" ]; then echo "$formats"
-  elif [ "$quick" = 0 ]; then echo GRAY8 I420 NV12 YUY2 RGB RGBA I420_10LE
-  elif [ "$1" = median ]; then echo GRAY8 NV12 RGB I420_10LE
-  else echo NV12 RGB I420_10LE
-  fi
-}
-
-rows_for () { # filter
-  if [ "$1" = segment ]; then echo mean boundaries labels afresh
-  elif [ "$1" != median ] && [ -n "$presets" ]; then echo "$presets"
-  elif [ "$1" = convolve ]; then
-    echo identity box gauss sharpen laplace unsharp emboss sobel prewitt scharr log motion custom
-  elif [ "$1" = irfilter ]; then echo smooth soft highpass sharpen deblur motion-deblur custom
-  elif [ -n "$sizes" ]; then echo "$sizes"
-  elif [ "$quick" = 1 ]; then echo 3 15
-  else echo 3 5 9 15 31
-  fi
-}
-
-# Prints a row's properties as typed in a pipeline; no value has spaces.
-properties () { # filter row
-  case $1-$2 in
-    median-*) echo "kernel-size=$2" ;;
-    convolve-custom) echo "kernel=1,-2,3;-4,9,4;-3,2,1" ;;
-    convolve-box) echo "preset=box kernel-size=9" ;;
-    convolve-gauss) echo "preset=gauss kernel-size=15" ;;
-    convolve-unsharp) echo "preset=unsharp kernel-size=7 amount=1.5" ;;
-    convolve-laplace | convolve-log) echo "preset=$2 bias=128" ;;
-    convolve-emboss) echo "preset=emboss angle=45 bias=64" ;;
-    convolve-scharr) echo "preset=scharr divisor=4" ;;
-    convolve-motion) echo "preset=motion kernel-size=15 angle=30" ;;
-    irfilter-soft) echo "preset=soft sigma=15" ;;
-    irfilter-highpass) echo "preset=highpass sigma=40 amount=1.5" ;;
-    irfilter-deblur) echo "preset=deblur sigma=1.5" ;;
-    irfilter-sharpen) echo "preset=sharpen sigma=1.5" ;;
-    segment-afresh) echo "temporal=0 cell-size=3 boundary-color=0xff00ff00" ;;
-    segment-*) echo "output=$2 min-size=20 region-meta=1 label-meta=1" ;;
-    irfilter-custom) echo "numerator=0.03 denominator=0,0.6,0;0.5,-0.3,0.02;0,0,0.05" ;;
-    *) echo "preset=$2" ;;
-  esac
-}
-
 tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
+
+# Filter, name of the row, and properties as typed in a pipeline; no value has spaces.
+grep "^${filter:-[a-z]}" << 'END' > "$tmp/rows"
+median 3 kernel-size=3
+median 5 kernel-size=5
+median 9 kernel-size=9
+median 15 kernel-size=15
+median 31 kernel-size=31
+convolve identity preset=identity
+convolve box preset=box kernel-size=9
+convolve gauss preset=gauss kernel-size=15
+convolve sharpen preset=sharpen
+convolve laplace preset=laplace bias=128
+convolve unsharp preset=unsharp kernel-size=7 amount=1.5
+convolve emboss preset=emboss angle=45 bias=64
+convolve sobel preset=sobel
+convolve prewitt preset=prewitt
+convolve scharr preset=scharr divisor=4
+convolve log preset=log bias=128
+convolve motion preset=motion kernel-size=15 angle=30
+convolve custom kernel=1,-2,3;-4,9,4;-3,2,1
+irfilter smooth preset=smooth
+irfilter soft preset=soft sigma=15
+irfilter highpass preset=highpass sigma=40 amount=1.5
+irfilter sharpen preset=sharpen sigma=1.5
+irfilter deblur preset=deblur sigma=1.5
+irfilter motion-deblur preset=motion-deblur
+irfilter custom numerator=0.03 denominator=0,0.6,0;0.5,-0.3,0.02;0,0,0.05
+segment mean output=mean min-size=20 region-meta=1 label-meta=1
+segment boundaries output=boundaries min-size=20 region-meta=1 label-meta=1
+segment labels output=labels min-size=20 region-meta=1 label-meta=1
+segment afresh temporal=0 cell-size=3 boundary-color=0xff00ff00
+END
+[ "$quick" = 0 ] || sed -i '/^median \(5\|9\|31\) /d' "$tmp/rows"
+mapfile -t filters < <(cut -d ' ' -f 1 "$tmp/rows" | uniq)
+
 if [ -n "$clip" ]; then
   source="filesrc location=$clip ! decodebin"
 else
@@ -86,83 +76,74 @@ else
   [ "$quick" = 1 ] || source='videotestsrc num-buffers=60 pattern=ball ! video/x-raw,width=641,height=483'
 fi
 
-# Prints the pipeline: one source, and a branch for each row.
-line () { # filter format rows backend more
-  local row i=0
-  printf '%s' "$source ! videoconvert ! video/x-raw,format=$2 ! tee name=t"
-  for row in $3; do
-    printf '%s' " t. ! queue ! cuda$1 name=f$i $(properties "$1" "$row") backend=$4 $5 ! appsink name=out${i/#0/}"
+# Prints the pipeline: one source, and a branch for each row of the filter.
+line () { # filter format backend more
+  local head="$source ! videoconvert" raw=video/x-raw row properties i=0 tail=''
+  if [ "$cuda_memory" = 1 ]; then
+    head="filesrc location=$clip ! qtdemux ! h264parse ! nvh264dec"
+    [ "$3" != cuda ] || { raw='video/x-raw(memory:CUDAMemory)'; tail="! $raw ! cudadownload ! video/x-raw"; }
+  fi
+  printf '%s' "$head ! $raw,format=$2 ! tee name=t"
+  while read -r _ row properties; do
+    printf '%s' " t. ! queue ! cuda$1 name=f$i $properties backend=$3 $4 $tail ! appsink name=out$i"
     i=$((i + 1))
-  done
+  done < <(grep "^$1 " "$tmp/rows")
 }
 
 # Compares the element's frames with the reference's, on a few frames.
-against_reference () { # filter format row
-  local in="$tmp/$1-$2-$3.in" out="$tmp/$1-$2-$3.out" ref="$tmp/$1-$2-$3.ref" words
+against_reference () { # filter format row properties
+  local file="$tmp/$1-$2-$3" words
   # The reference lacks these tables of coefficients; the oracle checks them.
   case $1-$3 in irfilter-*deblur) return 0 ;; esac
-  read -ra words <<< "$(properties "$1" "$3")"
+  read -ra words <<< "$4"
   # Rows of this width have no padding, so that raw files hold samples only.
-  gst-launch-1.0 -q videotestsrc num-buffers=2 pattern=snow ! \
-    "video/x-raw,format=$2,width=64,height=48" ! tee name=t \
-    t. ! queue ! filesink location="$in" \
-    t. ! queue ! "cuda$1" "${words[@]}" backend=cpu ! filesink location="$out" || return 1
-  "$bin/kernelcheck" --filter "$1" --set "${words[*]}" --format "$2" --size 64x48 --backend reference \
-    --in "$in" --out "$ref" && cmp "$out" "$ref"
+  gst-launch-1.0 -q videotestsrc num-buffers=2 pattern=snow ! "video/x-raw,format=$2,width=64,height=48" ! \
+    tee name=t t. ! queue ! filesink location="$file.in" \
+    t. ! queue ! "cuda$1" "${words[@]}" backend=cpu ! filesink location="$file.out" || return 1
+  "$bin/kernelcheck" --filter "$1" --set "$4" --format "$2" --size 64x48 --backend reference \
+    --in "$file.in" --out "$file.ref" && cmp "$file.out" "$file.ref"
 }
 
-# Prints --all-on-gpu for these rows except identity, whose frames are passed through.
-on_gpu () { # filter rows
-  local row i=0 names=''
-  for row in $2; do
-    [ "$1-$row" = convolve-identity ] || names+=${names:+,}f$i
-    i=$((i + 1))
-  done
-  [ -z "$names" ] || echo "--all-on-gpu $names"
-}
-
-one () { # filter format rows: prints a line for each
-  local results=() rows code i options all
-  read -ra rows <<< "$3"
+one () { # filter format: prints a line for each row
+  local results options=() row properties result i=0 names=''
   if [ "${CF_TEST_BACKEND:-}" = cuda ]; then
-    read -ra options <<< "$(on_gpu "$1" "$3")"
-    mapfile -t results < <("$bin/sameframes" "${options[@]}" "$(line "$1" "$2" "$3" cuda on-gpu-error=error)" \
-      "$(line "$1" "$2" "$3" cpu '')" 2>&1; echo $?)
+    # Frames pass through the identity.
+    names=$(awk -v f="$1" '$1 == f { if ($2 != "identity") print "f" n + 0; n++ }' "$tmp/rows" | paste -sd ,)
+    options=(--all-on-gpu "$names" "$(line "$1" "$2" cuda on-gpu-error=error)" "$(line "$1" "$2" cpu '')")
+    [ "$cuda_memory" = 0 ] || options=(--quick-exit "${options[@]}")
   else
-    mapfile -t results < <("$bin/sameframes" --hash "$(line "$1" "$2" "$3" cpu '')" \
-      "$(line "$1" "$2" "$3" cpu frames-in-flight=3)" 2>&1; echo $?)
+    options=("$(line "$1" "$2" cpu '')" "$(line "$1" "$2" cpu frames-in-flight=3)")
   fi
-  code=${results[-1]}
-  if [ "${#results[@]}" != $((${#rows[@]} + 1)) ]; then # a line per row is missing: all rows failed
-    all="(status $code) ${results[*]}"
-    for i in "${!rows[@]}"; do results[i]=$all; done
-  fi
-  for i in "${!rows[@]}"; do
-    if [[ ! ${results[i]} =~ ^[0-9]+\ frames\  ]]; then
-      results[i]="FAIL ${results[i]}"
-    elif [[ $(properties "$1" "${rows[i]}") = *label-meta* &&
-      ! ${results[i]} =~ with\ [1-9][0-9]*\ regions\ and\ [1-9] ]]; then
-      results[i]="FAIL no metas: ${results[i]}"
-    elif [ "${CF_TEST_BACKEND:-}" != cuda ] && ! against_reference "$1" "$2" "${rows[i]}" > /dev/null 2>&1; then
-      results[i]="FAIL differs from the reference"
+  mapfile -t results < <("$bin/sameframes" "${options[@]}" 2>&1; echo "status $?")
+  [ "${#results[@]}" = $(($(grep -c "^$1 " "$tmp/rows") + 1)) ] || # a line per row is missing: all rows failed
+    mapfile -t results < <(yes "${results[*]}" | head -n 20)
+  while read -r _ row properties; do
+    result=${results[i]}
+    if [[ ! $result =~ ^[0-9]+\ frames\  ]]; then
+      result="FAIL $result"
+    elif [[ $properties = *label-meta* && ! $result =~ with\ [1-9][0-9]*\ regions\ and\ [1-9] ]]; then
+      result="FAIL no metas: $result"
+    elif [ "${CF_TEST_BACKEND:-}" != cuda ] && ! against_reference "$1" "$2" "$row" "$properties" > /dev/null 2>&1; then
+      result="FAIL differs from the reference"
     fi
-    printf '%-9s %-10s %-10s  %s\n' "$1" "$2" "${rows[i]}" "${results[i]}"
-  done
+    printf '%-9s %-10s %-13s  %s\n' "$1" "$2" "$row" "$result"
+    i=$((i + 1))
+  done < <(grep "^$1 " "$tmp/rows")
 }
 
-export -f one line properties against_reference on_gpu
-export bin source tmp
+export -f one line against_reference
+export bin source clip cuda_memory tmp
 jobs=$(( $(nproc) / 2 ))
-[ "$jobs" -ge 1 ] || jobs=1
-for filter in $filters; do
-  for format in $(formats_for "$filter"); do
-    echo "$filter $format '$(rows_for "$filter" | xargs)'"
+for filter in "${filters[@]}"; do
+  for format in $formats; do
+    echo "$filter $format"
   done
-done > "$tmp/groups"
-xargs -P "$jobs" -L 1 bash -c 'one "$@"' one < "$tmp/groups" > "$tmp/log"
+  [ "$quick-$filter" != 1-median ] || echo "median GRAY8"
+done | xargs -P "$((jobs > 0 ? jobs : 1))" -L 1 bash -c 'one "$@"' one > "$tmp/log"
 sort -k1,1 -k2,2 -k3,3n "$tmp/log"
 failed=$(grep -c FAIL "$tmp/log")
-want=$(tr -d "'" < "$tmp/groups" | awk '{ n += NF - 2 } END { print n }')
+want=$(($(wc -l < "$tmp/rows") * $(wc -w <<< "$formats")))
+[ "$quick" = 0 ] || want=$((want + $(grep -c '^median' "$tmp/rows")))
 got=$(wc -l < "$tmp/log")
 [ "$got" -ge "$want" ] || failed=$((failed + want - got))
 echo "$((want - failed)) passed, $failed failed, 0 skipped"

@@ -183,18 +183,6 @@ expect_value (GstElement *element, const gchar *name, const gchar *right)
 }
 
 void
-expect_live (GstElement *element, const gchar *name)
-{
-  GParamSpec *spec = g_object_class_find_property (G_OBJECT_GET_CLASS (element), name);
-
-  fail_unless (spec != NULL, "no property %s", name);
-  fail_unless (spec->flags & GST_PARAM_MUTABLE_PLAYING, "%s", name);
-  fail_unless (spec->value_type == G_TYPE_STRING || G_TYPE_IS_FLAGS (spec->value_type)
-      || spec->flags & GST_PARAM_CONTROLLABLE, "%s", name);
-  fail_unless (g_param_spec_get_blurb (spec) && *g_param_spec_get_blurb (spec), "%s", name);
-}
-
-void
 set_value (GstElement *element, const gchar *name, const gchar *value)
 {
   GParamSpec *spec = g_object_class_find_property (G_OBJECT_GET_CLASS (element), name);
@@ -522,19 +510,6 @@ expect_samples (GstHarness *h, const GstVideoInfo *info, const guint8 *in, const
 
   assert_samples (info, out, right, what);
   gst_buffer_unref (out);
-}
-
-gboolean
-passes_through (GstHarness *h, const GstVideoInfo *info, guint seed)
-{
-  GstBuffer *in = random_frame (info, seed, 0), *again = random_frame (info, seed, 0), *out = push_pull (h, in);
-  gboolean same = in == out;
-
-  if (same)
-    assert_same (info, out, again);
-  gst_buffer_unref (again);
-  gst_buffer_unref (out);
-  return same;
 }
 
 /* ---- the suite ---------------------------------------------------------- */

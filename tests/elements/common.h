@@ -42,9 +42,6 @@ guint64 stat_of (GstElement *element, const gchar *name);
 /* Fails unless the property has that value: the text of a string, the nick of an enum, "se+sw" for
  * flags. */
 void expect_value (GstElement *element, const gchar *name, const gchar *right);
-/* Fails unless the property's flags allow changes while playing (and control, except for strings
- * and flags), and it has a blurb. */
-void expect_live (GstElement *element, const gchar *name);
 /* Sets a property: a string as it is, any other type as typed in a pipeline. */
 void set_value (GstElement *element, const gchar *name, const gchar *value);
 /* Increments *(gint *) count: a handler for notify::NAME. */
@@ -103,9 +100,6 @@ GstBuffer *frame_of (const GstVideoInfo *info, const guint8 *samples);
 void assert_samples (const GstVideoInfo *info, GstBuffer *frame, const guint8 *samples, const gchar *what);
 /* Pushes a frame with the samples `in`; fails unless the output has the samples `right`. */
 void expect_samples (GstHarness *h, const GstVideoInfo *info, const guint8 *in, const guint8 *right, const gchar *what);
-/* Pushes a frame; returns whether the same buffer comes out. Fails if it does and its samples have
- * changed. */
-gboolean passes_through (GstHarness *h, const GstVideoInfo *info, guint seed);
 /* Fails unless both frames have the same samples. */
 void assert_same (const GstVideoInfo *info, GstBuffer *a, GstBuffer *b);
 

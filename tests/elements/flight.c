@@ -78,8 +78,14 @@ GST_START_TEST (frames_are_right)
     for (guint i = 0; i < each; i++, n++) {
       set_value (element, "kernel-size", streams[row].sizes[n / 2 % 3]);
       in[n] = random_frame (&info[c], n, 0);
+      GST_BUFFER_DTS (in[n]) = GST_BUFFER_PTS (in[n]) + 5;
+      GST_BUFFER_OFFSET (in[n]) = 100 + n;
       if (n % 7 == 3)
-        GST_BUFFER_FLAG_SET (in[n], GST_BUFFER_FLAG_CORRUPTED | GST_BUFFER_FLAG_DISCONT);
+        GST_BUFFER_FLAG_SET (in[n], GST_BUFFER_FLAG_CORRUPTED | GST_BUFFER_FLAG_MARKER | GST_BUFFER_FLAG_DISCONT);
+      if (n % 7 == 4)
+        GST_BUFFER_PTS (in[n]) = GST_BUFFER_DTS (in[n]) = GST_BUFFER_DURATION (in[n]) = GST_CLOCK_TIME_NONE;
+      if (n % 7 == 5)
+        GST_MINI_OBJECT_FLAG_SET (gst_buffer_peek_memory (in[n], 0), GST_MEMORY_FLAG_READONLY);
       push_ok (h, gst_buffer_ref (in[n]));
     }
   }
@@ -89,8 +95,11 @@ GST_START_TEST (frames_are_right)
 
     e.depth = (gint) depth;
     fail_unless_equals_uint64 (GST_BUFFER_PTS (out), GST_BUFFER_PTS (in[i]));
+    fail_unless_equals_uint64 (GST_BUFFER_DTS (out), GST_BUFFER_DTS (in[i]));
     fail_unless_equals_uint64 (GST_BUFFER_DURATION (out), GST_BUFFER_DURATION (in[i]));
+    fail_unless_equals_uint64 (GST_BUFFER_OFFSET (out), GST_BUFFER_OFFSET (in[i]));
     fail_unless (GST_BUFFER_FLAG_IS_SET (out, GST_BUFFER_FLAG_CORRUPTED) == (i % 7 == 3));
+    fail_unless (GST_BUFFER_FLAG_IS_SET (out, GST_BUFFER_FLAG_MARKER) == (i % 7 == 3));
     assert_filtered (&info[i / each], out, past, (gint) MIN (i % each + 1, depth), &e);
     gst_buffer_unref (out);
   }
@@ -503,6 +512,7 @@ GST_START_TEST (no_allocation_under_way)
     set_caps (h, gst_caps_ref (caps), &info);
     query = gst_query_new_allocation (caps, TRUE);
     fail_unless (gst_pad_peer_query (h->srcpad, query));
+    fail_unless (gst_query_find_allocation_meta (query, GST_VIDEO_META_API_TYPE, NULL));
     if (!plain && gst_query_get_n_allocation_pools (query) > 0)
       gst_query_parse_nth_allocation_pool (query, 0, &pool, NULL, NULL, NULL);
     fail_unless ((pool != NULL) == (on_gpu () && !plain));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * negotiation.c: caps on offer, states, backends. flight.c has new caps, events and latency. */
+ * negotiation.c: caps on offer, backends. flight.c has new caps, states, events and latency. */
 #include "common.h"
 
 static gboolean
@@ -92,31 +92,6 @@ GST_START_TEST (caps_go_through)
 }
 GST_END_TEST
 
-/* All state changes, with frames in between. */
-GST_START_TEST (states)
-{
-  static const GstState walk[] = { GST_STATE_READY, GST_STATE_NULL, GST_STATE_PAUSED, GST_STATE_READY,
-    GST_STATE_PLAYING, GST_STATE_PAUSED, GST_STATE_PLAYING, GST_STATE_NULL };
-  GstElement *element = new_element (NULL);
-  Expect e = EXPECT (3);
-  GstVideoInfo info;
-  GstHarness *h;
-
-  for (gint round = 0; round < 3; round++)
-    for (gsize i = 0; i < G_N_ELEMENTS (walk); i++)
-      fail_unless_equals_int (gst_element_set_state (element, walk[i]), GST_STATE_CHANGE_SUCCESS);
-  h = new_harness (element);
-  for (gint round = 0; round < 5; round++) {
-    fail_unless_equals_int (gst_element_set_state (element, GST_STATE_NULL), GST_STATE_CHANGE_SUCCESS);
-    fail_unless_equals_int (gst_element_set_state (element, GST_STATE_PLAYING), GST_STATE_CHANGE_SUCCESS);
-    set_caps (h, video_caps ("NV12", 16, 8, NULL), &info);
-    expect_filtered (h, &info, random_frame (&info, 1, 0), &e);
-    fail_unless_equals_uint64 (stat_of (element, "frames"), 1);
-  }
-  close_harness (h, 1);
-}
-GST_END_TEST
-
 GST_START_TEST (active_backend)
 {
   GstElement *element = new_element (NULL);
@@ -164,7 +139,6 @@ main (int argc, char **argv)
 
   tcase_add_test (tests, memory_on_offer);
   tcase_add_test (tests, caps_go_through);
-  tcase_add_test (tests, states);
   tcase_add_test (tests, active_backend);
   /* On a host with a GPU whose CPU is tested this would find the GPU. */
   if (on_gpu ())

@@ -76,7 +76,8 @@ static const struct {
   { { { "kernel-size", "5" }, { "apply-to", "luma" } }, { 5, 5, 1, 50, 0, FALSE, FALSE, TRUE, FALSE },
     { { "NV12", 22, 14, 1 }, { "YUY2", 22, 14, 1 }, { "AYUV", 9, 14, 1 } } },
   { { { "color-order", "packed" }, { "threshold", "3" } }, { 3, 3, 1, 50, 3, TRUE, FALSE, TRUE, TRUE },
-    { { "RGB", 19, 11, 2 }, { "BGR", 19, 11, 2 }, { "RGBA", 19, 11, 2 }, { "xBGR", 19, 11, 2 }, { "GBR", 19, 11, 2 } } },
+    { { "RGB", 19, 11, 2 }, { "BGR", 19, 11, 2 }, { "RGBA", 19, 11, 2 }, { "xBGR", 19, 11, 2 },
+      { "GBR", 19, 11, 2 } } },
 #define DEPTH(text, depth, size) { { { "temporal-depth", text }, { "kernel-size", #size } }, \
     { size, size, depth, 50, 0, FALSE, FALSE, TRUE, TRUE }, { { "NV12", 15, 9, 9 }, { "RGB", 15, 9, 4 } } }
   DEPTH ("3", 3, 3), DEPTH ("5", 5, 3), DEPTH ("7", 7, 1),

@@ -43,7 +43,6 @@ typedef struct {
 
 typedef struct {
   const gchar *factory;
-  const Setting *defaults; /* of the properties that can change at any time */
   const gchar *file;       /* the property of a file, if there is one */
 
   const Setting *start; /* of the tests below */

@@ -9,12 +9,6 @@
 #define HALF_B "0 0.5; 0 0"
 #define SE(more) "{ \"m\": 2, \"se\": { \"a\": [[0.5, 0], [0, 0]], \"b\": [[0, 0.5], [0, 0]] }" more " }"
 
-static const Setting default_values[] = {
-  { "preset", "smooth" }, { "sigma", "3" }, { "amount", "1" }, { "length", "9" }, { "angle", "0" },
-  { "numerator", NULL }, { "denominator", NULL }, { "coefficients", NULL }, { "quadrants", "se+sw+ne+nw" },
-  { "border", "replicate" }, { "apply-to", "all" }, { NULL }
-};
-
 static const Setting last_counts[] = {
   { "preset", "soft" }, { "denominator", HALF_B }, { "=preset", "custom" }, { "numerator", HALF },
   { "=denominator", HALF_B }, { "coefficients", "@" }, { "=numerator", NULL }, { "=denominator", NULL },
@@ -266,7 +260,6 @@ add (TCase *tests)
 
 const Properties irfilter_properties = {
   .factory = "cudairfilter",
-  .defaults = default_values,
   .file = "coefficients",
   .last_counts = last_counts,
   .format = "GRAY8",

@@ -4,10 +4,6 @@
  * properties_median.c: the table of cudamedian. */
 #include "properties.h"
 
-static const Setting default_values[] = { { "kernel-size", "3" }, { "kernel-width", "0" }, { "kernel-height", "0" },
-  { "percentile", "50" }, { "threshold", "0" }, { "temporal-depth", "1" }, { "color-order", "per-channel" },
-  { "apply-to", "all" }, { NULL } };
-
 static const Setting good_start[] = { { "kernel-size", "5" }, { "kernel-width", "5" }, { "kernel-height", "5" },
   { "temporal-depth", "5" }, { NULL } };
 
@@ -61,42 +57,6 @@ GST_START_TEST (median_changes)
 }
 GST_END_TEST
 
-static gpointer
-change_properties (gpointer data)
-{
-  gint *stop = g_object_get_data (data, "stop");
-
-  for (gint i = 0; !g_atomic_int_get (stop); i++) {
-    g_object_set (data, "kernel-size", 1 + 2 * (i % 4), "percentile", i % 101, "threshold", i % 3, NULL);
-    g_thread_yield ();
-  }
-  return NULL;
-}
-
-/* Another thread changes properties all the time: every frame comes, and the last values hold. */
-GST_START_TEST (storm)
-{
-  GstElement *element = new_element (NULL);
-  GstHarness *h = new_harness (element);
-  Expect e = EXPECT (3);
-  GstVideoInfo info;
-  GThread *thread;
-  gint stop = 0;
-
-  set_caps (h, video_caps ("NV12", 32, 16, NULL), &info);
-  g_object_set_data (G_OBJECT (element), "stop", &stop);
-  thread = g_thread_new ("setter", change_properties, element);
-  for (guint i = 0; i < 300; i++)
-    gst_buffer_unref (push_pull (h, random_frame (&info, i, 0)));
-  g_atomic_int_set (&stop, 1);
-  g_thread_join (thread);
-  g_object_set (element, "kernel-size", 3, "percentile", 50, "threshold", 0, NULL);
-  expect_filtered (h, &info, random_frame (&info, 1, 0), &e);
-  expect_no_messages (element);
-  close_harness (h, 301);
-}
-GST_END_TEST
-
 GST_START_TEST (statistics)
 {
   static const gchar *const times[] = { "kernel", "total" };
@@ -129,13 +89,11 @@ static void
 add (TCase *tests)
 {
   tcase_add_test (tests, median_changes);
-  tcase_add_test (tests, storm);
   tcase_add_test (tests, statistics);
 }
 
 const Properties median_properties = {
   .factory = "cudamedian",
-  .defaults = default_values,
   .bad = bad,
   .good_start = good_start,
   .bad_format = "I420",

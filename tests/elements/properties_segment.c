@@ -6,14 +6,6 @@
 
 #include <string.h>
 
-static const Setting default_values[] = {
-  { "output", "mean" }, { "seed-threshold", "0" }, { "seed-similarity", "false" }, { "seeds", NULL },
-  { "merge-threshold", "0.10000000000000001" }, { "weak-difference", "0.029999999999999999" },
-  { "weak-fraction", "0.5" }, { "min-size", "0" }, { "max-regions", "65535" }, { "temporal", "0.14999999999999999" },
-  { "cell-size", "0" }, { "region-meta", "false" }, { "label-meta", "false" }, { "message-interval", "0" },
-  { "boundary-color", "4294967295" }, { "apply-to", "all" }, { NULL }
-};
-
 /* Two flat halves; the expected images follow the documentation. */
 static const guint8 halves[16] = { 50, 50, 50, 54, 200, 200, 200, 204, 50, 50, 50, 50, 200, 200, 200, 200 };
 
@@ -76,43 +68,6 @@ show (GstHarness *h, const GstVideoInfo *info, const Refusal *r, guint n)
   (void) r;
   gst_buffer_unref (push_pull (h, regions_frame (info, n)));
 }
-
-/* Values outside a range are clipped to it. */
-GST_START_TEST (ranges)
-{
-  static const struct {
-    const gchar *name, *low, *high;
-  } rows[] = {
-    { "seed-threshold", "0", "1" }, { "merge-threshold", "0", "1" }, { "weak-difference", "0", "1" },
-    { "weak-fraction", "0", "1" }, { "temporal", "0", "1" }, { "min-size", "0", "268435456" },
-    { "max-regions", "1", "65535" }, { "cell-size", "0", "16" }, { "message-interval", "0", "3600000" },
-    { "boundary-color", "0", "4294967295" },
-  };
-  GstElement *element = gst_element_factory_make ("cudasegment", NULL);
-
-  for (gsize i = 0; i < G_N_ELEMENTS (rows); i++) {
-    GParamSpec *spec = g_object_class_find_property (G_OBJECT_GET_CLASS (element), rows[i].name);
-
-    fail_unless (spec != NULL);
-    for (gint high = 0; high < 2; high++) {
-      GValue value = G_VALUE_INIT;
-
-      g_value_init (&value, spec->value_type);
-      fail_unless (gst_value_deserialize (&value, high ? rows[i].high : rows[i].low));
-      fail_unless (!g_param_value_validate (spec, &value), "%s", rows[i].name);
-      g_object_set_property (G_OBJECT (element), rows[i].name, &value);
-      if (G_VALUE_HOLDS_INT (&value))
-        g_value_set_int (&value, high ? G_MAXINT : G_MININT);
-      else if (G_VALUE_HOLDS_DOUBLE (&value))
-        g_value_set_double (&value, high ? 1.5 : -0.5);
-      fail_unless (g_param_value_validate (spec, &value) == !G_VALUE_HOLDS_UINT (&value), "%s", rows[i].name);
-      expect_value (element, rows[i].name, high ? rows[i].high : rows[i].low);
-      g_value_unset (&value);
-    }
-  }
-  gst_object_unref (element);
-}
-GST_END_TEST
 
 /* In RGB and YUV: the colour of the boundary and its position. */
 GST_START_TEST (boundary_color)
@@ -224,45 +179,16 @@ GST_START_TEST (interlaced_frames_are_whole)
 }
 GST_END_TEST
 
-GST_START_TEST (new_caps_in_mid_stream)
-{
-  static const struct {
-    const gchar *format;
-    gint width, height;
-  } caps[] = { { "I420", 96, 64 }, { "I420", 31, 17 }, { "RGB", 31, 17 }, { "P010_10LE", 64, 32 }, { "GRAY8", 1, 1 },
-    { "I420", 1600, 1000 }, { "I420", 96, 64 } };
-  GstHarness *h = new_harness (new_segment ("output", "labels", "label-meta", "true", NULL));
-  GstVideoInfo info;
-
-  for (gsize i = 0; i < G_N_ELEMENTS (caps); i++) {
-    set_caps (h, video_caps (caps[i].format, caps[i].width, caps[i].height, NULL), &info);
-    for (guint n = 0; n < 2; n++) {
-      GstBuffer *in = regions_frame (&info, n), *out = push_pull (h, gst_buffer_ref (in));
-      Found *map = found_in_map (out);
-
-      assert_regions (&info, in, out, map);
-      gst_buffer_unref (out);
-      gst_buffer_unref (in);
-      g_free (map);
-    }
-  }
-  close_harness (h, 2 * G_N_ELEMENTS (caps));
-}
-GST_END_TEST
-
 static void
 add (TCase *tests)
 {
-  tcase_add_test (tests, ranges);
   tcase_add_loop_test (tests, boundary_color, 0, 4);
   tcase_add_test (tests, seeds);
   tcase_add_test (tests, interlaced_frames_are_whole);
-  tcase_add_test (tests, new_caps_in_mid_stream);
 }
 
 const Properties segment_properties = {
   .factory = "cudasegment",
-  .defaults = default_values,
   .start = no_memory,
   .format = "GRAY8",
   .width = 8,

@@ -38,29 +38,31 @@ expect_regions (GstHarness *h, const GstVideoInfo *info, GstBuffer *in)
   return map;
 }
 
+/* One stream of every format in several sizes, each after new caps. */
 GST_START_TEST (every_format)
 {
   /* width, height, cell-size */
-  static const gint sizes[][3] = { { 97, 65, 0 }, { 98, 66, 3 }, { 1, 1, 0 }, { 2, 37, 16 } };
+  static const gint sizes[][3] = { { 97, 65, 0 }, { 98, 66, 3 }, { 1, 1, 0 }, { 2, 37, 16 }, { 1600, 1000, 0 } };
+  const guint n_sizes = __i__ % 8 ? G_N_ELEMENTS (sizes) - 1 : G_N_ELEMENTS (sizes);
+  GstElement *element = new_segment ("output", "labels", "message-interval", "1", ALL_METAS, NULL);
   gchar **formats = formats_of ("cudasegment", FALSE, N_FORMATS);
-  const gint *size = sizes[__i__];
+  GstHarness *h = new_harness (element);
+  GstVideoInfo info;
 
-  for (guint i = 0; i < N_FORMATS; i++) {
-    GstElement *element = new_segment ("output", "labels", "message-interval", "1", ALL_METAS, NULL);
-    GstHarness *h = new_harness (element);
-    GstVideoInfo info;
+  for (guint i = 0; i < n_sizes + 1; i++) { /* the first size again at the end */
+    const gint *size = sizes[i % n_sizes];
 
     g_object_set (element, "cell-size", size[2], NULL);
-    set_caps (h, video_caps (formats[i], size[0], size[1], NULL), &info);
+    set_caps (h, video_caps (formats[__i__], size[0], size[1], NULL), &info);
     for (guint n = 0; n < 3; n++) {
       Found *map = expect_regions (h, &info, regions_frame (&info, n));
 
       fail_unless (size[0] <= 90 || map->n >= 4, "%u regions", map->n);
       g_free (map);
     }
-    expect_no_messages (element);
-    close_harness (h, 3);
   }
+  expect_no_messages (element);
+  close_harness (h, 3 * ((gint) n_sizes + 1));
   g_strfreev (formats);
 }
 GST_END_TEST
@@ -429,7 +431,7 @@ main (int argc, char **argv)
 {
   TCase *tests = tcase_create ("segment");
 
-  tcase_add_loop_test (tests, every_format, 0, 4);
+  tcase_add_loop_test (tests, every_format, 0, N_FORMATS);
   tcase_add_test (tests, region_without_pixels);
   tcase_add_test (tests, only_what_is_requested);
   tcase_add_test (tests, map_goes_with_copies);

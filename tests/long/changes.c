@@ -21,53 +21,55 @@
 #define N_INPUTS 7 /* input frames, which repeat */
 #define PATIENCE (60 * G_USEC_PER_SEC)
 
-static const struct {
-  const char *name;
-  gboolean sized; /* kernel-size has an effect */
-} presets[] = {
-  { "identity", FALSE }, { "box", TRUE }, { "gauss", TRUE }, { "sharpen", FALSE }, { "unsharp", TRUE },
-  { "sobel", FALSE }, { "emboss", FALSE }, { "log", TRUE }, { "motion", TRUE }, { "custom", FALSE },
-};
-#define CUSTOM ((int) G_N_ELEMENTS (presets) - 1)
-
-static const int sizes[] = { 1, 3, 7, 15, 31 };
-
-static const char *const kernels[] = {
-  "0 -1 0; -1 5 -1; 0 -1 0", "1 0", "1; 0; 0; 0", "1 2 1; 2 4 2; 1 2 1", "-1.5 0.25 3; 1e-1 .5 7",
-  "1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1", "0 0 0; 0 1 0; 0 0 0",
-};
-
-#define N_PRESETS ((int) G_N_ELEMENTS (presets))
-#define N_SIZES ((int) G_N_ELEMENTS (sizes))
-#define N_KERNELS ((int) G_N_ELEMENTS (kernels))
-
-/* The segmentation's values, at the same indices of a Setting. With temporal=0 a result does not
- * depend on the frames before. */
-static const char *const outputs[] = { "mean", "boundaries", "labels", "passthrough" };
-static const int cells[] = { 0, 1, 2, 5, 16 };
-static const double merges[] = { 0.1, 0, 0.03, 0.5 };
-
-#define N_OUTPUTS ((int) G_N_ELEMENTS (outputs))
-#define N_CELLS ((int) G_N_ELEMENTS (cells))
-#define N_MERGES ((int) G_N_ELEMENTS (merges))
+/* The properties that change, and their values. A setting has an index for each. */
+typedef struct {
+  const char *name, *values[11];
+} Property;
 
 typedef struct {
-  int preset, size, kernel; /* indices above */
+  int at[3];
 } Setting;
 
-/* Settings with the same result share a number. */
-#define N_RESULTS (N_PRESETS * N_SIZES + N_KERNELS + N_OUTPUTS * N_CELLS * N_MERGES)
+/* kernel-size has an effect on the first presets only; `kernel` on the last one only, which setting it selects. */
+static const Property convolve_properties[3] = {
+  { "preset", { "box", "gauss", "unsharp", "log", "motion", "identity", "sharpen", "sobel", "emboss", "custom" } },
+  { "kernel-size", { "1", "3", "7", "15", "31" } },
+  { "kernel", { "0 -1 0; -1 5 -1; 0 -1 0", "1 0", "1; 0; 0; 0", "1 2 1; 2 4 2; 1 2 1", "-1.5 0.25 3; 1e-1 .5 7",
+        "1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1", "0 0 0; 0 1 0; 0 0 0" } },
+};
+#define N_SIZED 5
+#define CUSTOM 9
+
+/* With temporal=0 a result does not depend on the frames before. */
+static const Property segment_properties[3] = {
+  { "output", { "mean", "boundaries", "labels", "passthrough" } }, { "cell-size", { "0", "1", "2", "5", "16" } },
+  { "merge-threshold", { "0.1", "0", "0.03", "0.5" } },
+};
+
+#define N_RESULTS 80 /* of segment; convolve has 57 */
 
 static gboolean segment; /* the filter */
+static const Property *properties;
 
+static int
+n_values (int property)
+{
+  int n = 0;
+
+  while (properties[property].values[n])
+    n++;
+  return n;
+}
+
+/* Returns the number that settings with the same result share. */
 static int
 result_of (const Setting *s)
 {
   if (segment)
-    return (s->preset * N_CELLS + s->size) * N_MERGES + s->kernel;
-  if (s->preset == CUSTOM)
-    return N_PRESETS * N_SIZES + s->kernel;
-  return s->preset * N_SIZES + (presets[s->preset].sized ? s->size : 0);
+    return (s->at[0] * n_values (1) + s->at[1]) * n_values (2) + s->at[2];
+  if (s->at[0] == CUSTOM)
+    return CUSTOM * n_values (1) + s->at[2];
+  return s->at[0] * n_values (1) + (s->at[0] < N_SIZED ? s->at[1] : 0);
 }
 
 static GstVideoInfo info;
@@ -96,13 +98,8 @@ hash_frame (GstBuffer *buffer)
       const guint8 *row = (const guint8 *) GST_VIDEO_FRAME_PLANE_DATA (&f, p) +
           (gsize) y * (gsize) GST_VIDEO_FRAME_PLANE_STRIDE (&f, p);
 
-      for (gsize x = 0; x < bytes; x += 8) {
-        guint64 word = 0;
-
-        memcpy (&word, row + x, MIN (8, bytes - x));
-        hash = (hash ^ word) * 1099511628211u;
-        hash ^= hash >> 29;
-      }
+      for (gsize x = 0; x < bytes; x++)
+        hash = (hash ^ row[x]) * 1099511628211u;
     }
   }
   gst_video_frame_unmap (&f);
@@ -166,17 +163,16 @@ input_frame (guint64 number)
 }
 
 static void
-apply (GstElement *element, const Setting *s)
+apply (GstElement *element, const Setting *s, int property)
 {
-  if (segment) {
-    gst_util_set_object_arg (G_OBJECT (element), "output", outputs[s->preset]);
-    g_object_set (element, "cell-size", cells[s->size], "merge-threshold", merges[s->kernel], NULL);
-    return;
-  }
-  gst_util_set_object_arg (G_OBJECT (element), "preset", presets[s->preset].name);
-  g_object_set (element, "kernel-size", sizes[s->size], NULL);
-  if (s->preset == CUSTOM)
-    g_object_set (element, "kernel", kernels[s->kernel], NULL);
+  gst_util_set_object_arg (G_OBJECT (element), properties[property].name, properties[property].values[s->at[property]]);
+}
+
+static void
+apply_all (GstElement *element, const Setting *s)
+{
+  for (int i = 0; i < (segment || s->at[0] == CUSTOM ? 3 : 2); i++)
+    apply (element, s, i);
 }
 
 /* Computes the results of one setting for all inputs. */
@@ -191,7 +187,7 @@ expect_setting (const Setting *s)
   f = gst_bin_get_by_name (GST_BIN (pipeline), "f");
   src = gst_bin_get_by_name (GST_BIN (pipeline), "src");
   out = gst_bin_get_by_name (GST_BIN (pipeline), "out");
-  apply (f, s);
+  apply_all (f, s);
   gst_element_set_state (pipeline, GST_STATE_PLAYING);
   for (guint64 i = 0; good && i < N_INPUTS; i++) {
     GstSample *sample;
@@ -216,15 +212,19 @@ expect_setting (const Setting *s)
 static int
 expect_all (void)
 {
+  gboolean known[N_RESULTS] = { FALSE };
   int n = 0;
 
-  for (; segment && n < N_OUTPUTS * N_CELLS * N_MERGES; n++)
-    if (!expect_setting (&(Setting) { n / N_MERGES / N_CELLS, n / N_MERGES % N_CELLS, n % N_MERGES }))
+  for (int i = 0; i < n_values (0) * n_values (1) * n_values (2); i++) {
+    Setting s = { { i / n_values (2) / n_values (1), i / n_values (2) % n_values (1), i % n_values (2) } };
+
+    if (known[result_of (&s)])
+      continue;
+    if (!expect_setting (&s))
       return 0;
-  for (int p = 0; !segment && p < N_PRESETS; p++)
-    for (int i = 0; i < (p == CUSTOM ? N_KERNELS : presets[p].sized ? N_SIZES : 1); i++, n++)
-      if (!expect_setting (&(Setting) { p, p == CUSTOM ? 0 : i, p == CUSTOM ? i : 0 }))
-        return 0;
+    known[result_of (&s)] = TRUE;
+    n++;
+  }
   return n;
 }
 
@@ -241,66 +241,39 @@ static gint stop;                      /* 1: change no more, 2: end the stream *
 static enum { NO, WANTED, HERE } rest; /* with the initial setting */
 static guint64 left;                   /* frames that have left the element */
 
-/* Sets the first of the three properties that differs. */
 static void
-set_difference (GstElement *f, Setting s, Setting before)
-{
-  if (segment && s.size != before.size)
-    g_object_set (f, "cell-size", cells[s.size], NULL);
-  else if (segment && s.kernel != before.kernel)
-    g_object_set (f, "merge-threshold", merges[s.kernel], NULL);
-  else if (segment)
-    gst_util_set_object_arg (G_OBJECT (f), "output", outputs[s.preset]);
-  else if (s.size != before.size)
-    g_object_set (f, "kernel-size", sizes[s.size], NULL);
-  else if (s.kernel != before.kernel)
-    g_object_set (f, "kernel", kernels[s.kernel], NULL);
-  else
-    gst_util_set_object_arg (G_OBJECT (f), "preset", presets[s.preset].name);
-}
-
-static void
-change_to (GstElement *f, Setting s)
+change_to (GstElement *f, Setting s, int property)
 {
   gint n = g_atomic_int_get (&done);
 
   history[n + 1] = s;
   g_atomic_int_set (&begun, n + 1);
-  set_difference (f, s, history[n]);
+  apply (f, &s, property);
   g_atomic_int_set (&done, n + 1);
 }
 
 static void
 change_back (GstElement *f)
 {
+  static const int order[3] = { 1, 0, 2 };
   Setting s = history[g_atomic_int_get (&done)];
 
-  s.size = history[0].size;
-  change_to (f, s);
-  s.preset = history[0].preset;
-  change_to (f, s);
-  s.kernel = history[0].kernel;
-  change_to (f, s);
+  for (int i = 0; i < 3; i++) {
+    s.at[order[i]] = history[0].at[order[i]];
+    change_to (f, s, order[i]);
+  }
 }
 
 static void
 change_one (GstElement *f, GRand *random)
 {
   Setting s = history[g_atomic_int_get (&done)];
+  int property = g_rand_int_range (random, 0, 3);
 
-  switch (g_rand_int_range (random, 0, 3)) {
-    case 0:
-      s.preset = g_rand_int_range (random, 0, segment ? N_OUTPUTS : N_PRESETS);
-      break;
-    case 1:
-      s.size = g_rand_int_range (random, 0, segment ? N_CELLS : N_SIZES);
-      break;
-    default:
-      s.kernel = g_rand_int_range (random, 0, segment ? N_MERGES : N_KERNELS);
-      s.preset = segment ? s.preset : CUSTOM;
-      break;
-  }
-  change_to (f, s);
+  s.at[property] = g_rand_int_range (random, 0, n_values (property));
+  if (!segment && property == 2)
+    s.at[0] = CUSTOM;
+  change_to (f, s, property);
 }
 
 static gpointer
@@ -386,7 +359,7 @@ on_exit_pad (GstPad *pad, GstPadProbeInfo *probe, gpointer user)
   }
   if (!right && wrong++ < 5)
     printf ("frame %" G_GUINT64_FORMAT " equals the result of none of changes %d to %d; last setting: %d, %d, %d\n",
-        number, first, last, history[last].preset, history[last].size, history[last].kernel);
+        number, first, last, history[last].at[0], history[last].at[1], history[last].at[2]);
   g_mutex_lock (&lock);
   out_of_order += number != left;
   left++;
@@ -531,8 +504,8 @@ play (int n_results)
   add_probe (f, "src", on_exit_pad);
   history_size = (options.seconds + 30) * options.hz * 2;
   history = g_new0 (Setting, history_size);
-  history[0] = (Setting) { segment ? 0 : CUSTOM, 0, 0 };
-  apply (f, &history[0]);
+  history[0].at[0] = segment ? 0 : CUSTOM;
+  apply_all (f, &history[0]);
   gst_element_set_state (pipeline, GST_STATE_PLAYING);
   thread = g_thread_new ("setter", change_settings, f);
   end = read_bus (pipeline, start + MAX (1, options.seconds / 10) * G_USEC_PER_SEC, &bad);
@@ -563,6 +536,7 @@ many_changes (void)
   int n = 0;
 
   segment = g_strcmp0 (options.filter, "segment") == 0;
+  properties = segment ? segment_properties : convolve_properties;
   caps = gst_caps_from_string (text);
   result (caps && gst_video_info_from_caps (&info, caps), "caps", text);
   g_free (text);

@@ -46,8 +46,8 @@ launch (const char *element, const char *format, int buffers)
 {
   GError *error = NULL;
   gchar *line = g_strdup_printf ("videotestsrc num-buffers=%d pattern=snow ! "
-      "video/x-raw,format=%s,width=64,height=48,framerate=100000/1 ! %s ! fakesink sync=false", buffers, format,
-      element);
+      "video/x-raw,format=%s,width=64,height=48,framerate=100000/1 ! %s ! "
+      "fakesink name=sink signal-handoffs=true sync=false", buffers, format, element);
   GstElement *pipeline = gst_parse_launch (line, &error);
 
   if (error)
@@ -59,46 +59,30 @@ launch (const char *element, const char *format, int buffers)
   return pipeline;
 }
 
-static gulong seen;
-static Usage at_tenth;
-
-static GstPadProbeReturn
-count_frame (GstPad *pad, GstPadProbeInfo *info, gpointer user)
-{
-  gulong tenth = *(gulong *) user;
-
-  (void) pad;
-  (void) info;
-  if (++seen == tenth)
-    at_tenth = usage_now ();
-  return GST_PAD_PROBE_OK;
-}
+static gint seen;
+static Usage early; /* after a tenth */
 
 static void
-many_frames (const char *element, const char *format, int frames)
+count_frame (GstElement *sink, GstBuffer *buffer, GstPad *pad, gpointer frames)
 {
-  GstElement *pipeline = launch (element, format, frames);
-  GstIterator *sinks = pipeline ? gst_bin_iterate_sinks (GST_BIN (pipeline)) : NULL;
-  GValue item = G_VALUE_INIT;
-  gulong tenth = (gulong) frames / 10 + 1;
-  Usage end;
+  (void) sink;
+  (void) buffer;
+  (void) pad;
+  if (++seen == GPOINTER_TO_INT (frames) / 10 + 1)
+    early = usage_now ();
+}
 
-  if (sinks && gst_iterator_next (sinks, &item) == GST_ITERATOR_OK) {
-    GstPad *pad = gst_element_get_static_pad (g_value_get_object (&item), "sink");
+/* Compares the resources of now with `early`, and ends the pipeline. */
+static void
+end (GstElement *pipeline, const char *what)
+{
+  Usage now = usage_now ();
+  g_autofree gchar *tenth = g_strdup_printf ("a tenth of the %s:", what);
+  g_autofree gchar *all = g_strdup_printf ("all of the %s:", what);
 
-    gst_pad_add_probe (pad, GST_PAD_PROBE_TYPE_BUFFER, count_frame, &tenth, NULL);
-    gst_object_unref (pad);
-    g_value_unset (&item);
-  }
-  if (sinks)
-    gst_iterator_free (sinks);
-  result (pipeline && gst_element_set_state (pipeline, GST_STATE_PLAYING) != GST_STATE_CHANGE_FAILURE &&
-      wait_for (pipeline, GST_MESSAGE_EOS, GST_CLOCK_TIME_NONE), "frames", "the pipeline failed");
-  end = usage_now ();
-  result (seen == (gulong) frames, "frames", "not every frame came through");
-  print_usage ("a tenth of the frames:", &at_tenth);
-  print_usage ("all of the frames:", &end);
-  compare_usage ("frames", &at_tenth, &end);
+  print_usage (tenth, &early);
+  print_usage (all, &now);
+  compare_usage (what, &early, &now);
   if (pipeline) {
     gst_element_set_state (pipeline, GST_STATE_NULL);
     gst_object_unref (pipeline);
@@ -106,10 +90,24 @@ many_frames (const char *element, const char *format, int frames)
 }
 
 static void
+many_frames (const char *element, const char *format, int frames)
+{
+  GstElement *pipeline = launch (element, format, frames);
+  GstElement *sink = pipeline ? gst_bin_get_by_name (GST_BIN (pipeline), "sink") : NULL;
+
+  if (sink)
+    g_signal_connect (sink, "handoff", G_CALLBACK (count_frame), GINT_TO_POINTER (frames));
+  g_clear_object (&sink);
+  result (pipeline && gst_element_set_state (pipeline, GST_STATE_PLAYING) != GST_STATE_CHANGE_FAILURE &&
+      wait_for (pipeline, GST_MESSAGE_EOS, GST_CLOCK_TIME_NONE), "frames", "the pipeline failed");
+  result (seen == frames, "frames", "not every frame came through");
+  end (pipeline, "frames");
+}
+
+static void
 many_cycles (const char *element, const char *format, int cycles)
 {
   GstElement *pipeline = launch (element, format, -1);
-  Usage early = { 0 }, end;
   int done = 0;
 
   for (; pipeline && done < cycles; done++) {
@@ -120,15 +118,8 @@ many_cycles (const char *element, const char *format, int cycles)
     if (done == cycles / 10)
       early = usage_now ();
   }
-  end = usage_now ();
   result (done == cycles, "cycles", "a start failed");
-  print_usage ("a tenth of the cycles:", &early);
-  print_usage ("all of the cycles:", &end);
-  compare_usage ("cycles", &early, &end);
-  if (pipeline) {
-    gst_element_set_state (pipeline, GST_STATE_NULL);
-    gst_object_unref (pipeline);
-  }
+  end (pipeline, "cycles");
 }
 
 static gboolean

@@ -109,17 +109,21 @@ print_usage (const char *when, const Usage *u)
 void
 compare_usage (const char *what, const Usage *before, const Usage *after)
 {
-  char detail[128];
-
   /* Pages are returned late, so the resident set may vary a little. */
-  snprintf (detail, sizeof detail, "resident set grew from %ld to %ld kB", before->rss_kb, after->rss_kb);
-  result (after->rss_kb <= before->rss_kb + 2048, what, detail);
-  snprintf (detail, sizeof detail, "heap grew from %ld to %ld kB", before->heap_kb, after->heap_kb);
-  result (after->heap_kb <= before->heap_kb + 128, what, detail);
-  snprintf (detail, sizeof detail, "descriptors grew from %ld to %ld", before->descriptors, after->descriptors);
-  result (after->descriptors <= before->descriptors, what, detail);
-  snprintf (detail, sizeof detail, "threads grew from %ld to %ld", before->threads, after->threads);
-  result (after->threads <= before->threads, what, detail);
-  snprintf (detail, sizeof detail, "GPU memory grew from %ld to %ld MB", before->gpu_mb, after->gpu_mb);
-  result (after->gpu_mb <= before->gpu_mb + 4, what, detail);
+  const struct {
+    const char *name;
+    long before, after, allowed;
+  } rows[] = {
+    { "resident set (kB)", before->rss_kb, after->rss_kb, 2048 },
+    { "heap (kB)", before->heap_kb, after->heap_kb, 128 },
+    { "descriptors", before->descriptors, after->descriptors, 0 },
+    { "threads", before->threads, after->threads, 0 },
+    { "GPU memory (MB)", before->gpu_mb, after->gpu_mb, 4 },
+  };
+
+  for (gsize i = 0; i < G_N_ELEMENTS (rows); i++) {
+    g_autofree gchar *detail = g_strdup_printf ("%s: %ld, and then %ld", rows[i].name, rows[i].before, rows[i].after);
+
+    result (rows[i].after <= rows[i].before + rows[i].allowed, what, detail);
+  }
 }
