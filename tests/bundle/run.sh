@@ -162,9 +162,9 @@ steady () {
 # Compares every frame of the clip through each filter on the GPU and on the CPU. The clip is
 # decoded on the CPU: sameframes.c says what NVIDIA's decoders do at a process's end.
 clip () { # [--cuda-memory]
-  local filter
+  local filter name=${1:-clip}
   for filter in ${CF_FILTERS:-$all_filters}; do
-    step "clip${1:-}-$filter" in_bundle env GST_PLUGIN_FEATURE_RANK=nvh264dec:NONE,nvh264sldec:NONE \
+    step "${name#--}-$filter" in_bundle env GST_PLUGIN_FEATURE_RANK=nvh264dec:NONE,nvh264sldec:NONE \
       "$here/tests/clip.sh" --filter "$filter" --clip "$here/media/clip.mp4" ${1:+"$1"}
   done
 }

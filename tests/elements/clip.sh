@@ -65,6 +65,7 @@ segment boundaries output=boundaries min-size=20 region-meta=1 label-meta=1
 segment labels output=labels min-size=20 region-meta=1 label-meta=1
 segment afresh temporal=0 cell-size=3 boundary-color=0xff00ff00
 END
+[ "$cuda_memory" = 0 ] || sed -i 's/ region-meta=1 label-meta=1//' "$tmp/rows" # cudadownload drops metas
 [ "$quick" = 0 ] || sed -i '/^median \(5\|9\|31\) /d' "$tmp/rows"
 mapfile -t filters < <(cut -d ' ' -f 1 "$tmp/rows" | uniq)
 
