@@ -17,12 +17,10 @@ usage: GST_PLUGIN_PATH=build/gst tests/docs/check_docs.py [-v]
 Prints failures (-v: all results) and ends with the line `N passed, N failed, N skipped`. 77: gst-launch-1.0 is missing.
 """
 import concurrent.futures
-import glob
 import os
 import re
 import shlex
 import shutil
-import subprocess
 import sys
 import tempfile
 import threading
@@ -31,8 +29,10 @@ import urllib.parse
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(ROOT, 'docs', 'elements'))
 sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(ROOT, 'tests'))
 import gstapi  # noqa: E402
 import make  # noqa: E402
+import style  # noqa: E402
 
 SECONDS = 20  # a pipeline of two small frames takes milliseconds
 USER_DOCUMENTS = r'README\.md|docs/using\.md|docs/elements/cuda\w+\.md'
@@ -72,14 +72,8 @@ class Results:
 # ---- documents -------------------------------------------------------------------
 
 def documents():
-    """Returns the paths of all Markdown files: those that git knows or would add; without git, all."""
-    command = ['git', '-C', ROOT, 'ls-files', '-co', '--exclude-standard', '*.md']
-    try:
-        found = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split('\n')
-    except (OSError, subprocess.CalledProcessError):
-        found = [os.path.relpath(path, ROOT) for path in glob.glob(os.path.join(ROOT, '**', '*.md'), recursive=True)
-                 if not os.path.relpath(path, ROOT).startswith('build')]
-    return sorted(path for path in found if path and os.path.exists(os.path.join(ROOT, path)))
+    """Returns the paths of all Markdown files."""
+    return [path for path in style.list_files(ROOT) if path.endswith('.md')]
 
 
 def is_page(path):

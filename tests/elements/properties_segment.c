@@ -69,51 +69,6 @@ show (GstHarness *h, const GstVideoInfo *info, const Refusal *r, guint n)
   gst_buffer_unref (push_pull (h, regions_frame (info, n)));
 }
 
-/* In RGB and YUV: the colour of the boundary and its position. */
-GST_START_TEST (boundary_color)
-{
-  static const gchar *const formats[] = { "RGB", "Y444", "Y444_16LE", "BGRA" };
-  static const guint rgb[3] = { 255, 128, 10 }, yuv[3] = { 153, 48, 201 };
-  const gchar *format = formats[__i__];
-  const gboolean is_rgb = __i__ % 3 == 0;
-  GstHarness *h = new_harness (new_segment ("output", "boundaries", "boundary-color", "0xffff800a",
-      "label-meta", "true", NULL));
-  GstBuffer *in, *out;
-  GstVideoInfo info;
-  GstVideoFrame a, b;
-  GstCudaSegmentMap map;
-  guint n = 0;
-
-  set_caps (h, video_caps (format, 97, 65, NULL), &info);
-  in = regions_frame (&info, 0);
-  out = push_pull (h, gst_buffer_ref (in));
-  fail_unless (gst_cuda_segment_map_get (out, &map));
-  fail_unless (gst_video_frame_map (&a, &info, in, GST_MAP_READ) && gst_video_frame_map (&b, &info, out, GST_MAP_READ));
-  for (guint y = 0; y < 65; y++)
-    for (guint x = 0; x < 97; x++) {
-      guint i = gst_cuda_segment_map_index_at (&map, x, y);
-      gboolean border = (x < 96 && gst_cuda_segment_map_index_at (&map, x + 1, y) != i)
-          || (y < 64 && gst_cuda_segment_map_index_at (&map, x, y + 1) != i);
-
-      n += border;
-      for (gint c = 0; c < 3; c++) {
-        guint want = border ? (is_rgb ? rgb : yuv)[c] << (GST_VIDEO_INFO_COMP_DEPTH (&info, 0) - 8)
-            : value_of (&a, c, (gint) x, (gint) y);
-
-        if (value_of (&b, c, (gint) x, (gint) y) != want)
-          fail ("%s: component %d, sample (%u, %u) is %u, not %u", format, c, x, y,
-              value_of (&b, c, (gint) x, (gint) y), want);
-      }
-    }
-  fail_unless (n > 100, "%u", n);
-  gst_video_frame_unmap (&b);
-  gst_video_frame_unmap (&a);
-  gst_buffer_unref (out);
-  gst_buffer_unref (in);
-  close_harness (h, 1);
-}
-GST_END_TEST
-
 /* Without smooth cells there is one region; each seed makes its own. */
 GST_START_TEST (seeds)
 {
@@ -182,7 +137,6 @@ GST_END_TEST
 static void
 add (TCase *tests)
 {
-  tcase_add_loop_test (tests, boundary_color, 0, 4);
   tcase_add_test (tests, seeds);
   tcase_add_test (tests, interlaced_frames_are_whole);
 }

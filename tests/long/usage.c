@@ -3,7 +3,7 @@
  *
  * usage.c: memory, descriptors, threads and GPU memory of this process. */
 #define _GNU_SOURCE
-#include "usage.h"
+#include "soak.h"
 
 #include <dirent.h>
 #include <malloc.h>
