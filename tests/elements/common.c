@@ -45,6 +45,15 @@ new_harness (GstElement *element)
   return h;
 }
 
+GstHarness *
+new_stream (GstElement *element, const gchar *format, gint width, gint height, GstVideoInfo *info)
+{
+  GstHarness *h = new_harness (element);
+
+  set_caps (h, video_caps (format, width, height, NULL), info);
+  return h;
+}
+
 guint64
 stat_of (GstElement *element, const gchar *name)
 {

@@ -27,6 +27,8 @@ GstElement *new_element_of (const gchar *factory, const gchar *first, ...);
 #define new_segment(...) new_element_of ("cudasegment", __VA_ARGS__)
 /* Returns a playing harness around the element and takes the element's reference. */
 GstHarness *new_harness (GstElement *element);
+/* The same, with caps of that format and size. */
+GstHarness *new_stream (GstElement *element, const gchar *format, gint width, gint height, GstVideoInfo *info);
 /* Fails unless every filtered frame was filtered by the backend under test, `frames` in all (-1:
  * any number), and frees the harness. */
 void close_harness (GstHarness *h, gint frames);

@@ -12,9 +12,9 @@
 static const gchar *const depths[] = { "1", "2", "3", "5", "8" };
 
 static GstHarness *
-harness_of (const gchar *depth)
+stream_of (const gchar *depth, GstVideoInfo *info)
 {
-  return new_harness (new_element ("frames-in-flight", depth, NULL));
+  return new_stream (new_element ("frames-in-flight", depth, NULL), "NV12", 16, 8, info);
 }
 
 static void
@@ -112,11 +112,10 @@ GST_END_TEST
 /* Frames that several threads copy, from and to memory that is not pinned. */
 GST_START_TEST (large_frames)
 {
-  GstHarness *cpu = new_harness (new_element ("backend", "cpu", NULL)), *h = harness_of (depths[__i__]);
   GstVideoInfo info;
+  GstHarness *cpu = new_stream (new_element ("backend", "cpu", NULL), "NV12", 1930, 1086, &info);
+  GstHarness *h = new_stream (new_element ("frames-in-flight", depths[__i__], NULL), "NV12", 1930, 1086, &info);
 
-  set_caps (cpu, video_caps ("NV12", 1930, 1086, NULL), &info);
-  set_caps (h, video_caps ("NV12", 1930, 1086, NULL), &info);
   for (guint i = 0; i < 3; i++)
     push_ok (h, random_frame (&info, i, 0));
   for (guint i = 0; i < 3; i++) {
@@ -211,12 +210,11 @@ GST_START_TEST (serialized_events_keep_their_order)
 {
   static const gchar script[] = "fffcffgfffftfsfffcfffe";
   Log log = { .order = g_string_new (NULL), .us = 2000 };
-  GstHarness *h = harness_of (depths[__i__]);
-  GstSegment segment;
   GstVideoInfo info;
+  GstHarness *h = stream_of (depths[__i__], &info);
+  GstSegment segment;
   gint frames = 0;
 
-  set_caps (h, video_caps ("NV12", 16, 8, NULL), &info);
   gst_segment_init (&segment, GST_FORMAT_TIME);
   watch (h, &log);
   for (const gchar *c = script; *c; c++) {
@@ -247,11 +245,10 @@ GST_END_TEST
 GST_START_TEST (serialized_queries_wait)
 {
   Log log = { .order = g_string_new (NULL), .us = 5000 };
-  GstHarness *h = harness_of ("4");
   GstCaps *caps = video_caps ("NV12", 16, 8, NULL);
   GstVideoInfo info;
+  GstHarness *h = stream_of ("4", &info);
 
-  set_caps (h, gst_caps_ref (caps), &info);
   watch (h, &log);
   for (guint i = 0; i < 2; i++) {
     GstQuery *query = i == 0 ? gst_query_new_allocation (caps, TRUE) : gst_query_new_drain ();
@@ -310,13 +307,12 @@ accepted (const gchar *depth)
 GST_START_TEST (waits_when_all_slots_are_taken)
 {
   gint most = accepted (depths[__i__]);
-  GstHarness *h = harness_of (depths[__i__]);
   GstVideoInfo info;
+  GstHarness *h = stream_of (depths[__i__], &info);
   Gate gate;
   Pusher p = { h, &info, &gate, 20, 0, 0, GST_FLOW_OK };
   GThread *thread;
 
-  set_caps (h, video_caps ("NV12", 16, 8, NULL), &info);
   gate_new (&gate, h, TRUE);
   thread = g_thread_new ("pusher", push_all, &p);
   fail_unless_equals_int (wait_for (&gate, &p.done, most, WAIT_US), most);
@@ -380,12 +376,11 @@ GST_START_TEST (flow_returns_reach_upstream)
 
   for (gsize f = 0; f < G_N_ELEMENTS (flows); f++) {
     gint depth = atoi (depths[__i__]), n = 0;
-    GstHarness *h = harness_of (depths[__i__]);
-    GstFlowReturn flow = GST_FLOW_OK;
     GstVideoInfo info;
+    GstHarness *h = stream_of (depths[__i__], &info);
+    GstFlowReturn flow = GST_FLOW_OK;
     Gate gate;
 
-    set_caps (h, video_caps ("NV12", 16, 8, NULL), &info);
     gate_new (&gate, h, FALSE);
     gst_buffer_unref (push_pull (h, random_frame (&info, 1, 0)));
     gate_set (&gate, FALSE, flows[f]);
@@ -407,12 +402,11 @@ static gchar *
 late_frames_of (const gchar *depth)
 {
   GstElement *element = new_element ("frames-in-flight", depth, NULL);
-  GstHarness *h = new_harness (element);
+  GstVideoInfo info;
+  GstHarness *h = new_stream (element, "NV12", 16, 8, &info);
   GString *all = g_string_new (NULL);
   GstMessage *message;
-  GstVideoInfo info;
 
-  set_caps (h, video_caps ("NV12", 16, 8, NULL), &info);
   for (guint n = 0; n < 12; n++) {
     if (n == 4) {
       gst_harness_push_event (h, own_event ());
@@ -501,16 +495,13 @@ drop_frame (GstPad *pad, GstPadProbeInfo *info, gpointer data)
 GST_START_TEST (no_allocation_under_way)
 {
   for (gint plain = 0; plain < 2; plain++) {
-    GstElement *element = new_element ("frames-in-flight", depths[__i__], NULL);
-    GstCaps *caps = video_caps ("NV12", 64, 32, NULL);
-    GstHarness *h = new_harness (element);
+    GstCaps *caps = video_caps ("NV12", 16, 8, NULL);
+    GstQuery *query = gst_query_new_allocation (caps, TRUE);
+    GstVideoInfo info;
+    GstHarness *h = stream_of (depths[__i__], &info);
     GstBufferPool *pool = NULL;
     guint64 before = 0;
-    GstVideoInfo info;
-    GstQuery *query;
 
-    set_caps (h, gst_caps_ref (caps), &info);
-    query = gst_query_new_allocation (caps, TRUE);
     fail_unless (gst_pad_peer_query (h->srcpad, query));
     fail_unless (gst_query_find_allocation_meta (query, GST_VIDEO_META_API_TYPE, NULL));
     if (!plain && gst_query_get_n_allocation_pools (query) > 0)
@@ -523,13 +514,13 @@ GST_START_TEST (no_allocation_under_way)
       GstBuffer *in = NULL;
 
       if (i == 100)
-        before = stat_of (element, "gpu-allocations");
+        before = stat_of (h->element, "gpu-allocations");
       if (!pool || gst_buffer_pool_acquire_buffer (pool, &in, NULL) != GST_FLOW_OK)
         in = gst_buffer_new_allocate (NULL, GST_VIDEO_INFO_SIZE (&info), NULL);
       gst_buffer_memset (in, 0, (guint8) i, GST_VIDEO_INFO_SIZE (&info));
       push_ok (h, in);
     }
-    fail_unless_equals_uint64 (stat_of (element, "gpu-allocations"), before);
+    fail_unless_equals_uint64 (stat_of (h->element, "gpu-allocations"), before);
     fail_unless (on_gpu () == (before > 0));
     gst_harness_push_event (h, gst_event_new_eos ());
     if (pool) {

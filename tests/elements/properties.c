@@ -195,10 +195,9 @@ GST_START_TEST (bad_before_start)
   if (p->refused)
     p->refused (element, bad, NULL);
   if (bad->format) {
-    GstHarness *h = new_harness (element);
     GstVideoInfo info;
+    GstHarness *h = new_stream (element, bad->format, 16, 8, &info);
 
-    set_caps (h, video_caps (bad->format, 16, 8, NULL), &info);
     expect_refusal (element, bad, GST_MESSAGE_ERROR);
     gst_harness_teardown (h);
     return;
@@ -283,12 +282,11 @@ GST_START_TEST (passing)
 {
   const Properties *p = all[__i__];
   GstElement *element = new_filter (p, p->pass_start);
-  GstHarness *h = new_harness (element);
-  guint64 passed = 0, bytes = 0;
   GstVideoInfo info;
+  GstHarness *h = new_stream (element, "NV12", 64, 48, &info);
+  guint64 passed = 0, bytes = 0;
   guint frames = 0;
 
-  set_caps (h, video_caps ("NV12", 64, 48, NULL), &info);
   for (const Pass *s = p->passes; s->value; s++) {
     if (g_strcmp0 (s->name, "caps") == 0)
       set_caps (h, video_caps (s->value, 64, 48, NULL), &info);

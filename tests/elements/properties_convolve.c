@@ -124,11 +124,10 @@ GST_START_TEST (late_frames_are_dropped)
 {
   for (gint pass = 0; pass < 2; pass++) {
     GstElement *element = new_convolve ("preset", pass ? "identity" : "box", NULL);
-    GstHarness *h = new_harness (element);
-    GstBuffer *in, *out;
     GstVideoInfo info;
+    GstHarness *h = new_stream (element, "GRAY8", 32, 16, &info);
+    GstBuffer *in, *out;
 
-    set_caps (h, video_caps ("GRAY8", 32, 16, NULL), &info);
     gst_buffer_unref (push_pull (h, random_frame (&info, 1, 0)));
     fail_unless (gst_harness_push_upstream_event (h, gst_event_new_qos (GST_QOS_TYPE_UNDERFLOW, 2.0,
                 GST_SECOND, 40 * GST_MSECOND)));
@@ -261,12 +260,11 @@ GST_START_TEST (flat_stays_flat)
 {
   static const gchar *const presets[] = { "box", "gauss", "unsharp", "sharpen", "motion" };
   GstElement *element = new_convolve (NULL);
-  GstHarness *h = new_harness (element);
   GstVideoInfo info;
+  GstHarness *h = new_stream (element, "GRAY8", 64, 4, &info);
   guint8 flat[64 * 4];
   gint n = 0;
 
-  set_caps (h, video_caps ("GRAY8", 64, 4, NULL), &info);
   for (gint size = 1; size <= 63; size += 2)
     for (gsize p = 0; p < G_N_ELEMENTS (presets); p++, n++) {
       memset (flat, size * 4, sizeof flat);

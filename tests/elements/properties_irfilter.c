@@ -212,12 +212,11 @@ GST_START_TEST (flat_stays_flat)
 {
   static const gchar *const presets[] = { "smooth", "soft", "sharpen", "highpass", "deblur", "motion-deblur" };
   GstElement *element = new_irfilter (NULL);
-  GstHarness *h = new_harness (element);
   GstVideoInfo info;
+  GstHarness *h = new_stream (element, "GRAY8", 64, 4, &info);
   guint8 flat[64 * 4], right[64 * 4];
   gint n = 0;
 
-  set_caps (h, video_caps ("GRAY8", 64, 4, NULL), &info);
   for (gdouble sigma = 0.1; sigma < 200; sigma *= 1.3)
     for (gsize p = 0; p < G_N_ELEMENTS (presets); p++, n++) {
       memset (flat, n % 256, sizeof flat);

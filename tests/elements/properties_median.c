@@ -29,11 +29,10 @@ GST_START_TEST (median_changes)
 {
   static const gint sizes[] = { 3, 5, 1, 13, 31, 3 };
   GstElement *element = new_element (NULL);
-  GstHarness *h = new_harness (element);
   GstVideoInfo info;
+  GstHarness *h = new_stream (element, "NV12", 23, 15, &info);
   Expect e = EXPECT (3);
 
-  set_caps (h, video_caps ("NV12", 23, 15, NULL), &info);
   for (gsize i = 0; i < G_N_ELEMENTS (sizes); i++) {
     g_object_set (element, "kernel-size", sizes[i], "percentile", (gint) i * 20, NULL);
     e.width = e.height = sizes[i];
@@ -61,11 +60,10 @@ GST_START_TEST (statistics)
 {
   static const gchar *const times[] = { "kernel", "total" };
   GstElement *element = new_element (NULL);
-  GstHarness *h = new_harness (element);
-  Expect e = EXPECT (3);
   GstVideoInfo info;
+  GstHarness *h = new_stream (element, "NV12", 32, 16, &info);
+  Expect e = EXPECT (3);
 
-  set_caps (h, video_caps ("NV12", 32, 16, NULL), &info);
   for (guint i = 0; i < 20; i++)
     expect_filtered (h, &info, random_frame (&info, i, 0), &e);
   fail_unless_equals_uint64 (stat_of (element, "bytes"), 20 * 32 * 16 * 3 / 2);

@@ -80,10 +80,9 @@ GST_START_TEST (seeds)
   static const guint8 stairs[16] = { 10, 30, 50, 70, 90, 110, 130, 150, 12, 32, 52, 72, 92, 112, 132, 152 };
   GstElement *element = new_segment ("temporal", "0", "seed-threshold", "0.0001", "merge-threshold", "0",
       "weak-fraction", "1", "region-meta", "true", NULL);
-  GstHarness *h = new_harness (element);
   GstVideoInfo info;
+  GstHarness *h = new_stream (element, "GRAY8", 8, 2, &info);
 
-  set_caps (h, video_caps ("GRAY8", 8, 2, NULL), &info);
   for (gsize i = 0; i < G_N_ELEMENTS (rows); i++) {
     GstBuffer *out;
     Found *found;

@@ -93,11 +93,10 @@ GST_END_TEST
 GST_START_TEST (only_what_is_requested)
 {
   GstElement *element = new_segment (NULL);
-  GstHarness *h = new_harness (element);
-  GstCudaSegmentMap map;
   GstVideoInfo info;
+  GstHarness *h = new_stream (element, "I420", 64, 48, &info);
+  GstCudaSegmentMap map;
 
-  set_caps (h, video_caps ("I420", 64, 48, NULL), &info);
   for (guint n = 0; n < 8; n++) {
     GstMessage *message;
     GstBuffer *out;
@@ -140,12 +139,11 @@ survives_scaling (GstBuffer *from, const GstVideoInfo *info, gint width, gint he
 
 GST_START_TEST (map_goes_with_copies)
 {
-  GstHarness *h = new_harness (new_segment ("label-meta", "true", NULL));
+  GstVideoInfo info;
+  GstHarness *h = new_stream (new_segment ("label-meta", "true", NULL), "I420", 64, 48, &info);
   GstCudaSegmentMap map, other;
   GstBuffer *out, *copy, *part;
-  GstVideoInfo info;
 
-  set_caps (h, video_caps ("I420", 64, 48, NULL), &info);
   out = push (h, &info, 1);
   fail_unless (gst_cuda_segment_map_get (out, &map));
   /* All copies share one block of memory. */
@@ -216,10 +214,9 @@ expect_times (const GstStructure *s, guint64 running, guint64 stream)
 GST_START_TEST (messages_by_running_time)
 {
   GstElement *element = new_segment ("message-interval", "100", "output", "passthrough", NULL);
-  GstHarness *h = new_harness (element);
   GstVideoInfo info;
+  GstHarness *h = new_stream (element, "I420", 64, 48, &info);
 
-  set_caps (h, video_caps ("I420", 64, 48, NULL), &info);
   for (guint n = 0; n < 9; n++) {
     GstMessage *message;
 
@@ -249,12 +246,11 @@ GST_END_TEST
 GST_START_TEST (messages_in_a_segment)
 {
   GstElement *element = new_segment ("message-interval", "100", NULL);
-  GstHarness *h = new_harness (element);
-  GstSegment segment;
   GstVideoInfo info;
+  GstHarness *h = new_stream (element, "I420", 64, 48, &info);
+  GstSegment segment;
   guint n_messages = 0;
 
-  set_caps (h, video_caps ("I420", 64, 48, NULL), &info);
   gst_segment_init (&segment, GST_FORMAT_TIME);
   segment.rate = 2;
   segment.start = segment.time = 80 * GST_MSECOND;
@@ -294,11 +290,10 @@ posts_without_time (GstElement *element, GstHarness *h, const GstVideoInfo *info
 GST_START_TEST (messages_by_the_clock)
 {
   GstElement *element = new_segment ("message-interval", "3600000", NULL);
-  GstHarness *h = new_harness (element);
-  gint64 first, then;
   GstVideoInfo info;
+  GstHarness *h = new_stream (element, "I420", 64, 48, &info);
+  gint64 first, then;
 
-  set_caps (h, video_caps ("I420", 64, 48, NULL), &info);
   first = g_get_monotonic_time ();
   fail_unless (posts_without_time (element, h, &info));
   fail_unless (!posts_without_time (element, h, &info));
@@ -369,11 +364,10 @@ expect_ids (GstBuffer *buffer, guint ids[4], guint age, const gchar *what)
 GST_START_TEST (ids_last)
 {
   GstElement *element = new_segment ("label-meta", "true", NULL);
-  GstHarness *h = new_harness (element);
   GstVideoInfo info;
+  GstHarness *h = new_stream (element, "NV12", 160, 120, &info);
   guint ids[4];
 
-  set_caps (h, video_caps ("NV12", 160, 120, NULL), &info);
   for (guint n = 0; n < 8; n++)
     expect_ids (push (h, &info, n), ids, n, "from the start");
   /* New properties alone change no id. */
@@ -406,11 +400,10 @@ GST_END_TEST
 GST_START_TEST (ids_after_untouched_frames)
 {
   GstElement *element = new_segment ("label-meta", "true", "output", "passthrough", NULL);
-  GstHarness *h = new_harness (element);
   GstVideoInfo info;
+  GstHarness *h = new_stream (element, "NV12", 160, 120, &info);
   guint ids[4];
 
-  set_caps (h, video_caps ("NV12", 160, 120, NULL), &info);
   for (guint n = 0; n < 9; n++) {
     GstBuffer *out;
 
