@@ -177,6 +177,7 @@ cf_image_views (const CfVideo *video, const CfCommon *common, const CfImage *ima
     const CfComponent *c = &info->comp[i];
     int rows = subsampled (video->height, c->h_sub);
     size_t pitch = image->plane[c->plane].pitch;
+    uint8_t *data = image->plane[c->plane].data; /* NULL where a plan lists views before there is a frame */
 
     for (int f = 0; f < fields; f++) {
       int height = (rows + fields - 1 - f) / fields;
@@ -184,7 +185,7 @@ cf_image_views (const CfVideo *video, const CfCommon *common, const CfImage *ima
       if (height == 0)
         continue;
       views[n++] = (CfView) {
-        .data = (uint8_t *) image->plane[c->plane].data + pitch * (size_t) f + (size_t) c->offset * info->bytes,
+        .data = data ? data + pitch * (size_t) f + (size_t) c->offset * info->bytes : NULL,
         .pitch = pitch * (size_t) fields,
         .width = subsampled (video->width, c->w_sub),
         .height = height,

@@ -339,10 +339,12 @@ N (unsharp_reduced_body) (const int32_t *s, const T *x, int n, const CfRounding 
     S4 q[4];
 
     for (int v = 0; v < 4; v++) {
-      S4 in = (S4) N (load4) (x + p + v * N4);
-      S4 change = (in << r->log2_d) - (S4) *(const U4u *) (const void *) (s + p + v * N4);
+      /* unsigned: behind the end of the row are any values, whose results may wrap and are not stored */
+      U4 in = N (load4) (x + p + v * N4);
+      U4 change = (in << r->log2_d) - *(const U4u *) (const void *) (s + p + v * N4);
 
-      q[v] = in + (((once ? change : change * r->gain) + r->add_reduced) >> r->log2_reduced);
+      change = (once ? change : change * (uint32_t) r->gain) + (uint32_t) r->add_reduced;
+      q[v] = (S4) (in + (U4) ((S4) change >> r->log2_reduced));
     }
 #if SIZE == 1
     *(U4u *) (void *) to = saturate (q);
