@@ -24,6 +24,9 @@
 #include <string.h>
 
 #define PI 3.14159265358979323846
+#ifndef CMPLX /* glibc defines it for gcc only */
+#define CMPLX(re, im) __builtin_complex ((double) (re), (double) (im))
+#endif
 /* Angles of u from 0 to pi, both ends included; b is real, so the other half is the mirror image. */
 #define GRID 513
 /* Angles added on each side of a root's angle: from a step of the grid down to 1e-8. */

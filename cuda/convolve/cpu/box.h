@@ -40,7 +40,7 @@ add_shifted32 (const uint32_t *restrict from, int shift, int n, uint32_t *restri
 static inline U4
 shift_lanes (U4 x, int by)
 {
-  return __builtin_shuffle ((U4) { 0 }, x, (U4) LANES (UP));
+  return shuffle4 ((U4) { 0 }, x, (U4) LANES (UP));
 }
 
 /* Makes running sums. The prefix sums of a vector's differences, over the lanes of a channel, take log (N4 / step)
@@ -70,7 +70,7 @@ scan_body (int step, const uint16_t *column, int w, int n, int32_t *s, const CfR
         x += shift_lanes (x, 8 * step);
       sum[v] = x + before;
       /* both give the same sums; the first has the longer chain of dependent instructions */
-      before = N4 % step ? __builtin_shuffle (sum[v], last) : before + __builtin_shuffle (x, last);
+      before = N4 % step ? shuffle4 (sum[v], sum[v], last) : before + shuffle4 (x, x, last);
     }
     if (out)
       round_store8 (sum, p, n, r, keep, out, false, false);

@@ -59,8 +59,8 @@ horizontal_bytes_body (const uint8_t *x, int w, int step, const int32_t *c, bool
       high += interleave_high (a, zero) * weight;
     }
     in_order = in_order && V_SIZE > 16;
-    *(U2u *) (void *) (sums + p) = in_order ? (U2) __builtin_shuffle ((U8) low, (U8) high, lower) : low;
-    *(U2u *) (void *) (sums + p + N2) = in_order ? (U2) __builtin_shuffle ((U8) low, (U8) high, upper) : high;
+    *(U2u *) (void *) (sums + p) = in_order ? (U2) shuffle8 ((U8) low, (U8) high, lower) : low;
+    *(U2u *) (void *) (sums + p + N2) = in_order ? (U2) shuffle8 ((U8) low, (U8) high, upper) : high;
   }
 }
 
@@ -185,9 +185,9 @@ horizontal_words_body (const uint16_t *x, int w, int step, const int32_t *c, int
       low += multiply_pairs (words_low (a, b), weight);
       high += multiply_pairs (words_high (a, b), weight);
     }
-    *(U4u *) (void *) (sums + p) = (U4) (V_SIZE == 16 ? (U8) low : __builtin_shuffle ((U8) low, (U8) high, lower));
+    *(U4u *) (void *) (sums + p) = (U4) (V_SIZE == 16 ? (U8) low : shuffle8 ((U8) low, (U8) high, lower));
     *(U4u *) (void *) (sums + p + N4) =
-        (U4) (V_SIZE == 16 ? (U8) high : __builtin_shuffle ((U8) low, (U8) high, upper));
+        (U4) (V_SIZE == 16 ? (U8) high : shuffle8 ((U8) low, (U8) high, upper));
   }
 }
 

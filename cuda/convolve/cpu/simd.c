@@ -219,14 +219,22 @@ join_streams (FastSums *streams, int levels, int row, int v, U4 *sums)
 
 #if defined __AVX512BW__
 /* One VNNI instruction multiplies and adds, on processors that have it. */
+#ifdef __clang__
+#pragma clang attribute push (__attribute__ ((target ("avx512vnni"))), apply_to = function)
+#else
 #pragma GCC push_options
 #pragma GCC target("avx512vnni")
+#endif
 #define P(name) name##_vnni
 #define add_pairs(s, a, b) ((U4) _mm512_dpwssd_epi32 ((__m512i) (s), (__m512i) (a), (__m512i) (b)))
 #include "products_tmpl.h"
 #undef P
 #undef add_pairs
+#ifdef __clang__
+#pragma clang attribute pop
+#else
 #pragma GCC pop_options
+#endif
 #define HAS_VNNI __builtin_cpu_supports ("avx512vnni")
 #else
 #define HAS_VNNI 0
@@ -410,8 +418,8 @@ vertical64_unsigned (const CfTap *rows, int h, int n, int64_t *s)
       }
     }
     for (int v = 0; v < 2; v++) {
-      *(U8u *) (void *) (s + p + v * N4) = __builtin_shuffle (even[v], odd[v], lower);
-      *(U8u *) (void *) (s + p + v * N4 + N8) = __builtin_shuffle (even[v], odd[v], upper);
+      *(U8u *) (void *) (s + p + v * N4) = shuffle8 (even[v], odd[v], lower);
+      *(U8u *) (void *) (s + p + v * N4 + N8) = shuffle8 (even[v], odd[v], upper);
     }
   }
 }

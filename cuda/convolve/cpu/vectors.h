@@ -105,6 +105,28 @@ typedef uint32_t Half4 __attribute__ ((vector_size (V_SIZE / 2), aligned (1), ma
 typedef float Float4 __attribute__ ((vector_size (V_SIZE)));
 typedef uint32_t Double4 __attribute__ ((vector_size (2 * V_SIZE)));
 
+/* shuffle4 (a, b, order), shuffle8: elements order[i] of a followed by b. The order is constant after inlining only,
+ * which is too late for clang's builtin function; clang makes the same instructions of the loop. */
+#ifdef __clang__
+#define SHUFFLE(name, V) \
+  static inline V \
+  name (V a, V b, V order) \
+  { \
+    const int n = sizeof a / sizeof a[0]; \
+    V to; \
+ \
+    for (int i = 0; i < n; i++) \
+      to[i] = order[i] < (unsigned) n ? a[order[i] % n] : b[order[i] % n]; \
+    return to; \
+  }
+SHUFFLE (shuffle4, U4)
+SHUFFLE (shuffle8, U8)
+#undef SHUFFLE
+#else
+#define shuffle4 __builtin_shuffle
+#define shuffle8 __builtin_shuffle
+#endif
+
 static inline U4
 saturate (const S4 v[4])
 {

@@ -8,7 +8,7 @@
 
 /* Adds the 32 entries of `more` and subtracts those of `less`. */
 static inline void
-H (step) (COLUMN *column, const COLUMN *more, const COLUMN *less)
+H (step) (COLUMN *restrict column, const COLUMN *restrict more, const COLUMN *restrict less)
 {
   for (int i = 0; i < 32; i++)
     column[i] = (COLUMN) (column[i] + more[i] - less[i]);

@@ -198,7 +198,7 @@ keep (const uint32_t *restrict p, const uint32_t *restrict before, const uint32_
   for (int x = 0; x < n; x++) {
     const uint32_t d = cf_sg_distance (p[x], mean[x]), s = cf_sg_length (p[x]), l = s + cf_sg_length (mean[x]);
     const bool same = cf_sg_near (cf_sg_distance (p[x], before[x]), s + cf_sg_length (before[x]), t_change);
-    const bool kept = cf_sg_near (d, l, t) | (same & cf_sg_near (d, l, t_far));
+    const bool close = cf_sg_near (d, l, t), not_far = cf_sg_near (d, l, t_far), kept = close | (same & not_far);
 
     kind[x] = kept ? label[x] + 2 : seed[x];
   }
