@@ -185,7 +185,8 @@ configure (GstCfFilter *self, GstCaps *in_caps, GstCaps *out_caps)
   gboolean ok;
 
   if (!gst_video_info_from_caps (&info, in_caps)) {
-    GST_ELEMENT_ERROR (self, STREAM, FORMAT, ("The caps are not those of raw video"), ("%" GST_PTR_FORMAT, in_caps));
+    GST_ELEMENT_ERROR (self, STREAM, FORMAT, ("The caps are not those of raw video"),
+        ("%" GST_PTR_FORMAT, (void *) in_caps));
     return FALSE;
   }
   if (!gst_cf_video_from_info (filter, &info, &video, &modes, &status)) {
@@ -274,7 +275,7 @@ make_pool (GstCfFilter *self, GstCaps *caps, gboolean meta, guint min, guint *si
   if (meta)
     gst_buffer_pool_config_add_option (config, GST_BUFFER_POOL_OPTION_VIDEO_META);
   if (!gst_buffer_pool_set_config (pool, config)) {
-    GST_WARNING_OBJECT (self, "the pool rejected %" GST_PTR_FORMAT, caps);
+    GST_WARNING_OBJECT (self, "the pool rejected %" GST_PTR_FORMAT, (void *) caps);
     gst_object_unref (pool);
     return NULL;
   }
@@ -375,7 +376,7 @@ decide_allocation (GstBaseTransform *trans, GstQuery *q)
   }
   if (!pool) {
     GST_ELEMENT_ERROR (self, RESOURCE, NO_SPACE_LEFT, ("Could not allocate output buffers"),
-        ("%" GST_PTR_FORMAT, caps));
+        ("%" GST_PTR_FORMAT, (void *) caps));
     return FALSE;
   }
   if (proposed)

@@ -191,7 +191,7 @@ adopt_context (GstCfFilter *self, GstBuffer *buffer)
   gst_cf_filter_drain (self);
   if (!gst_cf_backend_is_elsewhere (&priv->backend, input_context)) /* the GPU failed while a frame was pending */
     return;
-  GST_INFO_OBJECT (self, "moving to the CUDA context of the input, %" GST_PTR_FORMAT, input_context);
+  GST_INFO_OBJECT (self, "moving to the CUDA context of the input, %" GST_PTR_FORMAT, (void *) input_context);
   GST_OBJECT_LOCK (self);
   old = priv->context;
   priv->context = gst_object_ref (input_context);

@@ -468,7 +468,7 @@ sync_with_foreign_stream (GstCfChain *chain, GstCfForeign *foreign, GstObject *c
     }
     foreign->handle = handle;
     GST_DEBUG_OBJECT (chain->element, "frames wait for CUDA stream %p, which %" GST_PTR_FORMAT " came with", handle,
-        buffer);
+        (void *) buffer);
   }
   code = cf_stream_record (foreign->stream, foreign->events, 0, status);
   return code == CF_OK ? cf_stream_wait_event (chain->stream, foreign->events, 0, status) : code;

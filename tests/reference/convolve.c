@@ -94,7 +94,7 @@ finish (const PlaneFilter *pf, int64_t s, int64_t t, int64_t x)
       return saturate (ref_round (256 * k->divisor * x + k->amount * (k->divisor * x - s), 256 * k->divisor, pf->bias,
           REF_HALF_UP) + pf->base, pf->max);
     case REF_MAGNITUDE:
-      return saturate (ref_round ((__int128) ref_root (s * s + t * t) * k->factor, k->divisor, pf->bias,
+      return saturate (ref_round ((RefWide) ref_root (s * s + t * t) * k->factor, k->divisor, pf->bias,
           REF_HALF_EVEN), pf->max);
     default:
       return saturate (ref_round (s, k->divisor, pf->bias, REF_HALF_EVEN) + pf->base, pf->max);

@@ -32,13 +32,15 @@ typedef struct {
   bool identity; /* the output words are the input words */
 } RefKernel;
 
+__extension__ typedef __int128 RefWide;
+
 typedef enum { REF_HALF_EVEN, REF_HALF_UP } RefRounding;
 
 /* Makes the integer kernel of a setting, for samples of `bits` bits. Returns false if the text or the size of the sums
  * must be refused. */
 bool ref_kernel_make (const RefSetting *s, int bits, RefKernel *k);
 /* Returns n / d + bias, computed exactly and rounded to the nearest integer; d > 0. */
-int64_t ref_round (__int128 n, int64_t d, double bias, RefRounding rounding);
+int64_t ref_round (RefWide n, int64_t d, double bias, RefRounding rounding);
 /* Returns the integer nearest to sqrt (n). */
 int64_t ref_root (int64_t n);
 /* Returns the index of the sample that border handling uses for index `at` of n samples; -1: outside. */

@@ -124,7 +124,7 @@ make_taps (const RefSetting *s, Taps *taps)
 static bool
 sums_fit (const int64_t *c, int n, int bits)
 {
-  __int128 sum = 0, most = bits == 8 ? INT32_MAX : INT64_MAX;
+  RefWide sum = 0, most = bits == 8 ? INT32_MAX : INT64_MAX;
 
   for (int i = 0; i < n; i++) {
     if (c[i] > INT32_MAX || c[i] < -INT32_MAX)
@@ -321,29 +321,29 @@ static int
 compare_part (double f, int64_t d, int64_t z)
 {
   int exponent, up;
-  __int128 left, right = z;
+  RefWide left, right = z;
 
   if (f == 0 || z <= 0)
     return z < 0 || (z == 0 && f > 0) ? 1 : z == 0 ? 0 : -1;
-  left = (__int128) ldexp (frexp (f, &exponent), 53) * 2 * d;
+  left = (RefWide) ldexp (frexp (f, &exponent), 53) * 2 * d;
   up = 53 - exponent; /* left / 2^up is compared with z; left is below 2^96 */
-  for (; up > 0 && right < (__int128) 1 << 100; up--)
+  for (; up > 0 && right < (RefWide) 1 << 100; up--)
     right *= 2;
   return up > 0 || left < right ? -1 : left > right;
 }
 
 /* Rounds n / d + bias to the nearest integer, bias >= 0; `half` rounds halves: 0 to even, 1 up, -1 down. */
 static int64_t
-round_part (__int128 n, int64_t d, double bias, int half)
+round_part (RefWide n, int64_t d, double bias, int half)
 {
   double whole = floor (bias);
-  __int128 q = n / d, rest = n % d;
+  RefWide q = n / d, rest = n % d;
 
   if (rest < 0) {
     rest += d;
     q--;
   }
-  q += (__int128) whole;
+  q += (RefWide) whole;
   /* rest / d + part lies in 0 .. 2: has it passed 1/2, and 3/2? */
   for (int halves = 1; halves <= 3; halves += 2) {
     const int passed = compare_part (bias - whole, d, halves * d - 2 * (int64_t) rest);
@@ -356,7 +356,7 @@ round_part (__int128 n, int64_t d, double bias, int half)
 }
 
 int64_t
-ref_round (__int128 n, int64_t d, double bias, RefRounding rounding)
+ref_round (RefWide n, int64_t d, double bias, RefRounding rounding)
 {
   int half = rounding == REF_HALF_UP;
 
