@@ -96,7 +96,8 @@ def table(name, rows, arrays):
     for sigma, length, angle, m, sets, figures in rows:
         a, b = (', '.join(arrays.name(pair[i]) for pair in sets) for i in (0, 1))
         lines += [f'  {{ {sigma:g}, {length}, {angle}, {m}, {{ {a} }}, {{ {b} }} }}, /* {figures} */']
-    return lines + ['};', f'const CfIrTable cf_ir_{name} = {{ {name}_table, sizeof {name}_table / sizeof *{name}_table }};']
+    count = f'sizeof {name}_table / sizeof *{name}_table'
+    return lines + ['};', f'const CfIrTable cf_ir_{name} = {{ {name}_table, {count} }};']
 
 
 def main():
@@ -113,7 +114,8 @@ def main():
     tables = table('deblur', deblur_rows, arrays) + [''] + table('motion', motion_rows, arrays)
     head = HEAD % {'gauss': 'gauss:SIGMA', 'motion': 'motion:LENGTH:ANGLE', 'noise': NOISE, 'gauss_m': GAUSS_M,
                    'motion_m': MOTION_M}
-    print('\n'.join([head, '/* Each array is a or b of a quadrant; equal quadrants share one. */', *arrays.lines, '', *tables]))
+    comment = '/* Each array is a or b of a quadrant; equal quadrants share one. */'
+    print('\n'.join([head, comment, *arrays.lines, '', *tables]))
 
 
 if __name__ == '__main__':

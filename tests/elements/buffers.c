@@ -123,36 +123,39 @@ crop_planes (const GstVideoInfo *info, GstVideoMeta *meta, gint x, gint y)
   meta->height = (guint) info->height;
 }
 
-/* A decoder's larger frame with a crop to the size of the caps: that part is filtered, and the
- * output has no crop meta. */
+/* A decoder's larger frame with a crop to the size of the caps: that part is filtered, from the whole chroma sample
+ * on in which it begins, and the output has no crop meta. */
 GST_START_TEST (larger_frame_is_cropped)
 {
-  static const gchar *const formats[] = { "NV12", "YUY2", "RGB" };
+  static const struct {
+    const gchar *format;
+    gint x, y; /* where a crop at (7, 5) begins */
+  } rows[] = { { "NV12", 6, 4 }, { "YUY2", 6, 5 }, { "UYVY", 6, 5 }, { "RGB", 7, 5 } };
   GstHarness *h = new_harness (new_element ("kernel-size", "1", NULL));
 
-  for (gsize f = 0; f < G_N_ELEMENTS (formats); f++) {
+  for (gsize f = 0; f < G_N_ELEMENTS (rows); f++) {
     GstVideoInfo info, large;
     GstVideoCropMeta *crop;
     GstBuffer *in, *part, *out;
 
-    set_caps (h, video_caps (formats[f], 32, 20, NULL), &large);
-    set_caps (h, video_caps (formats[f], 16, 8, NULL), &info);
+    set_caps (h, video_caps (rows[f].format, 32, 20, NULL), &large);
+    set_caps (h, video_caps (rows[f].format, 16, 8, NULL), &info);
     in = random_frame (&large, 1, 0);
     gst_buffer_add_video_meta (in, GST_VIDEO_FRAME_FLAG_NONE, GST_VIDEO_INFO_FORMAT (&large), 32, 20);
     part = gst_buffer_copy (in);
     crop = gst_buffer_add_video_crop_meta (in);
-    crop->x = 6;
-    crop->y = 4;
+    crop->x = 7;
+    crop->y = 5;
     crop->width = 16;
     crop->height = 8;
     out = push_pull (h, in);
     fail_unless (gst_buffer_get_video_crop_meta (out) == NULL);
-    crop_planes (&info, gst_buffer_get_video_meta (part), 6, 4);
+    crop_planes (&info, gst_buffer_get_video_meta (part), rows[f].x, rows[f].y);
     assert_same (&info, out, part);
     gst_buffer_unref (part);
     gst_buffer_unref (out);
   }
-  close_harness (h, G_N_ELEMENTS (formats));
+  close_harness (h, G_N_ELEMENTS (rows));
 }
 GST_END_TEST
 

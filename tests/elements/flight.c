@@ -369,6 +369,49 @@ GST_START_TEST (flush)
 }
 GST_END_TEST
 
+/* stats counts the frame that was pushed when the flush came, and none of those that the flush dropped. */
+GST_START_TEST (dropped_frames_are_not_counted)
+{
+  static const gchar *const sizes[] = { "1", "3" }; /* frames that pass unfiltered, and filtered ones */
+
+  for (gsize i = 0; i < G_N_ELEMENTS (sizes); i++) {
+    GstElement *element = new_element ("frames-in-flight", depths[__i__], "kernel-size", sizes[i], NULL);
+    GstHarness *h = new_harness (element);
+    GstVideoInfo info;
+    Gate gate;
+    Pusher p = { h, &info, &gate, 20, 0, 0, GST_FLOW_OK };
+    GThread *thread;
+
+    set_caps (h, video_caps ("NV12", 16, 8, NULL), &info);
+    gate_new (&gate, h, TRUE);
+    thread = g_thread_new ("pusher", push_all, &p);
+    fail_unless_equals_int (wait_for (&gate, &gate.waiting, 1, WAIT_US), 1);
+    fail_unless (wait_for (&gate, &p.done, accepted (depths[__i__]), WAIT_US) == accepted (depths[__i__]));
+    flush_harness (h, thread);
+    gate_set (&gate, FALSE, GST_FLOW_OK);
+    fail_unless_equals_uint64 (stat_of (element, "frames"), 1);
+    close_harness (h, -1);
+  }
+}
+GST_END_TEST
+
+/* Five frames of a hundred take much longer than the others. */
+GST_START_TEST (percentiles_of_times)
+{
+  GstElement *element = new_element ("frames-in-flight", "1", NULL);
+  GstVideoInfo info;
+  GstHarness *h = new_stream (element, "GRAY8", 320, 240, &info);
+
+  for (guint i = 0; i < 100; i++) {
+    set_value (element, "kernel-size", i % 20 == 10 ? "101" : "3");
+    gst_buffer_unref (push_pull (h, random_frame (&info, i, 0)));
+  }
+  fail_unless (stat_of (element, "total-p99") > 2 * stat_of (element, "total-p50"));
+  fail_unless (stat_of (element, "total-max") >= stat_of (element, "total-p99"));
+  close_harness (h, 100);
+}
+GST_END_TEST
+
 /* The flow return of downstream reaches upstream with one of the next frames, once. */
 GST_START_TEST (flow_returns_reach_upstream)
 {
@@ -396,8 +439,22 @@ GST_START_TEST (flow_returns_reach_upstream)
 }
 GST_END_TEST
 
-/* Pushes twelve frames; after the fourth, downstream's QoS event makes those before the seventh
- * late. Returns as text the frames that come, which of them have DISCONT, and the QoS messages. */
+/* Pushes twelve frames; after the fourth, downstream's QoS event makes those before the seventh late. */
+static void
+push_late_frames (GstHarness *h, const GstVideoInfo *info)
+{
+  for (guint n = 0; n < 12; n++) {
+    if (n == 4) {
+      gst_harness_push_event (h, own_event ());
+      fail_unless (gst_harness_push_upstream_event (h, gst_event_new_qos (GST_QOS_TYPE_UNDERFLOW, 2,
+                  3 * 40 * GST_MSECOND, 4 * 40 * GST_MSECOND)));
+    }
+    push_ok (h, random_frame (info, n, 0));
+  }
+}
+
+/* Pushes late frames before and after a flush. Returns as text the frames that come, which of them have DISCONT, and
+ * the QoS messages, whose counts begin again with the flush. */
 static gchar *
 late_frames_of (const gchar *depth)
 {
@@ -407,14 +464,10 @@ late_frames_of (const gchar *depth)
   GString *all = g_string_new (NULL);
   GstMessage *message;
 
-  for (guint n = 0; n < 12; n++) {
-    if (n == 4) {
-      gst_harness_push_event (h, own_event ());
-      fail_unless (gst_harness_push_upstream_event (h, gst_event_new_qos (GST_QOS_TYPE_UNDERFLOW, 2,
-                  3 * 40 * GST_MSECOND, 4 * 40 * GST_MSECOND)));
-    }
-    push_ok (h, random_frame (&info, n, 0));
-  }
+  push_late_frames (h, &info);
+  gst_harness_push_event (h, own_event ());
+  flush_harness (h, NULL);
+  push_late_frames (h, &info);
   gst_harness_push_event (h, gst_event_new_eos ());
   while (gst_harness_buffers_in_queue (h) > 0) {
     GstBuffer *out = pull (h);
@@ -548,6 +601,8 @@ main (int argc, char **argv)
   tcase_add_test (tests, latency);
   tcase_add_loop_test (tests, waits_when_all_slots_are_taken, 0, all);
   tcase_add_loop_test (tests, flush, 0, all);
+  tcase_add_loop_test (tests, dropped_frames_are_not_counted, 0, all);
+  tcase_add_test (tests, percentiles_of_times);
   tcase_add_loop_test (tests, flow_returns_reach_upstream, 0, all);
   tcase_add_loop_test (tests, late_frames, 1, all);
   tcase_add_loop_test (tests, states, 0, all);
