@@ -23,8 +23,8 @@ CfCode cf_plan_override (CfPlan *plan, const char *name, int value, CfStatus *st
 /* Reads which block made what in the last frame, where the override "trace" is 1: fills at most
  * `size` entries of `table`, a row for each strip and a column for each chunk, -1 where there is none, and
  * sets rows and columns. Waits for the stream. */
-CfCode cf_plan_trace (CfPlan *plan, CfStream *stream, int *table, size_t size, int *rows, int *columns,
-    CfStatus *status);
+CfCode
+cf_plan_trace (CfPlan *plan, CfStream *stream, int *table, size_t size, int *rows, int *columns, CfStatus *status);
 
 /* Restricts the CPU code to an instruction set of cf_cpu_info; before any plan is made. Returns false for a
  * name that this machine does not have. */

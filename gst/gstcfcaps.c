@@ -9,8 +9,8 @@
 static void
 add_structure (GstCaps *caps, gboolean cuda)
 {
-  GstStructure *s = gst_structure_new ("video/x-raw", "width", GST_TYPE_INT_RANGE, 1, CF_MAX_SIZE,
-      "height", GST_TYPE_INT_RANGE, 1, CF_MAX_SIZE, "framerate", GST_TYPE_FRACTION_RANGE, 0, 1, G_MAXINT, 1, NULL);
+  GstStructure *s = gst_structure_new ("video/x-raw", "width", GST_TYPE_INT_RANGE, 1, CF_MAX_SIZE, "height",
+      GST_TYPE_INT_RANGE, 1, CF_MAX_SIZE, "framerate", GST_TYPE_FRACTION_RANGE, 0, 1, G_MAXINT, 1, NULL);
   GValue list = G_VALUE_INIT;
 
   g_value_init (&list, GST_TYPE_LIST);

@@ -112,7 +112,7 @@ update_latency (GstCfFilter *self, const GstVideoInfo *info)
   GstCfFilterPrivate *priv = PRIV (self);
   gint n = GST_VIDEO_INFO_FPS_N (info), d = GST_VIDEO_INFO_FPS_D (info);
   GstClockTime latency = n > 0 && d > 0 ? gst_util_uint64_scale (priv->slots - 1, (guint64) d * GST_SECOND, (guint64) n)
-      : 0;
+                                        : 0;
   gboolean changed;
 
   GST_OBJECT_LOCK (self);
@@ -164,8 +164,8 @@ src_event (GstBaseTransform *trans, GstEvent *event)
 {
   CfStatus status = { 0 };
 
-  if (GST_EVENT_TYPE (event) == GST_EVENT_RECONFIGURE
-      && gst_cf_chain_settle_all (&PRIV (GST_CF_FILTER (trans))->backend.chain, &status) != CF_OK)
+  if (GST_EVENT_TYPE (event) == GST_EVENT_RECONFIGURE &&
+      gst_cf_chain_settle_all (&PRIV (GST_CF_FILTER (trans))->backend.chain, &status) != CF_OK)
     GST_WARNING_OBJECT (trans, "%s", status.message);
   return parent->src_event (trans, event);
 }
@@ -364,8 +364,9 @@ decide_allocation (GstBaseTransform *trans, GstQuery *q)
   if (proposed)
     gst_query_parse_nth_allocation_pool (q, 0, &pool, &size, &min, &max);
   size = (guint) MAX (size, GST_VIDEO_INFO_SIZE (&info));
-  if (pool && ((gst_cf_caps_is_cuda (caps) && !gst_cf_cuda_pool_is_on (pool, priv->backend.transfer.context))
-          || !configure_pool (self, pool, caps, meta, min, max, &size)))
+  if (pool &&
+      ((gst_cf_caps_is_cuda (caps) && !gst_cf_cuda_pool_is_on (pool, priv->backend.transfer.context)) ||
+          !configure_pool (self, pool, caps, meta, min, max, &size)))
     gst_clear_object (&pool);
   if (!pool) {
     /* All buffers are allocated at the start, so that no frame waits for an allocation: those that downstream keeps (a

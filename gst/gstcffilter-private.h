@@ -39,11 +39,11 @@ typedef struct {
   CfVideo video;
   gboolean same_memory; /* on both pads, so an input buffer can be pushed as output */
 
-  GstCaps *refused_caps; /* the error for these input caps was posted, */
-  guint refused_serial;  /* with the parameters of this serial */
+  GstCaps *refused_caps;                          /* the error for these input caps was posted, */
+  guint refused_serial;                           /* with the parameters of this serial */
   gchar advice[sizeof ((CfStatus *) 0)->message]; /* the last advice on accepted values; object lock */
-  GThread *animating;    /* atomic: the thread in which GstController sets properties */
-  gint64 animation_warned; /* time of the last warning about a value of an animation, us */
+  GThread *animating;                             /* atomic: the thread in which GstController sets properties */
+  gint64 animation_warned;                        /* time of the last warning about a value of an animation, us */
 
   GstObject *context;
   GstCfBackend backend;
@@ -53,10 +53,10 @@ typedef struct {
 
   /* frames-in-flight > 1 */
   GstCfOutput output;
-  guint slots;             /* the value of frames-in-flight at the start */
-  gboolean discont;        /* frames were dropped before the next one; streaming thread */
-  GstClockTime latency;    /* the duration of slots - 1 frames; object lock */
-  guint64 pushed;          /* frames since start or flush, for QoS messages; object lock */
+  guint slots;          /* the value of frames-in-flight at the start */
+  gboolean discont;     /* frames were dropped before the next one; streaming thread */
+  GstClockTime latency; /* the duration of slots - 1 frames; object lock */
+  guint64 pushed;       /* frames since start or flush, for QoS messages; object lock */
 } GstCfFilterPrivate;
 
 GstCfFilterPrivate *gst_cf_filter_private (GstCfFilter *self);

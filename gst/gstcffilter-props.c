@@ -179,10 +179,10 @@ is_equal (const CfParam *p, gconstpointer a, gconstpointer b)
 {
   if (p->type == CF_TYPE_STRING)
     return g_strcmp0 (G_STRUCT_MEMBER (const gchar *const, a, p->offset),
-        G_STRUCT_MEMBER (const gchar *const, b, p->offset)) == 0;
+               G_STRUCT_MEMBER (const gchar *const, b, p->offset)) == 0;
   if (p->type == CF_TYPE_DOUBLE)
-    return !(G_STRUCT_MEMBER (const double, a, p->offset) < G_STRUCT_MEMBER (const double, b, p->offset))
-        && !(G_STRUCT_MEMBER (const double, a, p->offset) > G_STRUCT_MEMBER (const double, b, p->offset));
+    return !(G_STRUCT_MEMBER (const double, a, p->offset) < G_STRUCT_MEMBER (const double, b, p->offset)) &&
+        !(G_STRUCT_MEMBER (const double, a, p->offset) > G_STRUCT_MEMBER (const double, b, p->offset));
   return G_STRUCT_MEMBER (const int, a, p->offset) == G_STRUCT_MEMBER (const int, b, p->offset);
 }
 
@@ -483,24 +483,31 @@ gst_cf_filter_install_properties (GObjectClass *klass)
 
   klass->set_property = set_property;
   klass->get_property = get_property;
-  g_object_class_install_property (klass, PROP_BACKEND, g_param_spec_enum ("backend", "Backend",
-          "Where frames are filtered", backend_type (), GST_CF_BACKEND_AUTO, rw | GST_PARAM_MUTABLE_READY));
-  g_object_class_install_property (klass, PROP_ACTIVE_BACKEND, g_param_spec_enum ("active-backend", "Active backend",
-          "Where frames are filtered now (auto: not decided yet)", backend_type (), GST_CF_BACKEND_AUTO, ro));
-  g_object_class_install_property (klass, PROP_CUDA_DEVICE_ID, g_param_spec_int ("cuda-device-id", "CUDA device ID",
-          "Number of the GPU to use (-1 = auto)", -1, G_MAXINT, -1, rw | GST_PARAM_MUTABLE_READY));
-  g_object_class_install_property (klass, PROP_ON_GPU_ERROR, g_param_spec_enum ("on-gpu-error", "On GPU error",
-          "What happens to the stream when the GPU fails", on_gpu_error_type (), GST_CF_ON_GPU_ERROR_FALLBACK,
+  g_object_class_install_property (klass, PROP_BACKEND,
+      g_param_spec_enum ("backend", "Backend", "Where frames are filtered", backend_type (), GST_CF_BACKEND_AUTO,
           rw | GST_PARAM_MUTABLE_READY));
-  g_object_class_install_property (klass, PROP_APPLY_TO, g_param_spec_enum ("apply-to", "Apply to",
-          "The components to filter; others are copied (RGB: all only)", apply_to_type (), CF_APPLY_ALL,
-          rw | GST_PARAM_CONTROLLABLE | GST_PARAM_MUTABLE_PLAYING));
-  g_object_class_install_property (klass, PROP_FRAMES_IN_FLIGHT, g_param_spec_int ("frames-in-flight",
-          "Frames in flight", "Frames processed at a time; upload, kernels and download of successive frames overlap "
-          "(1 = no overlap and no added latency)", 1, GST_CF_MAX_IN_FLIGHT, 1, rw | GST_PARAM_MUTABLE_READY));
-  g_object_class_install_property (klass, PROP_STATS, g_param_spec_boxed ("stats", "Statistics",
+  g_object_class_install_property (klass, PROP_ACTIVE_BACKEND,
+      g_param_spec_enum ("active-backend", "Active backend", "Where frames are filtered now (auto: not decided yet)",
+          backend_type (), GST_CF_BACKEND_AUTO, ro));
+  g_object_class_install_property (klass, PROP_CUDA_DEVICE_ID,
+      g_param_spec_int ("cuda-device-id", "CUDA device ID", "Number of the GPU to use (-1 = auto)", -1, G_MAXINT, -1,
+          rw | GST_PARAM_MUTABLE_READY));
+  g_object_class_install_property (klass, PROP_ON_GPU_ERROR,
+      g_param_spec_enum ("on-gpu-error", "On GPU error", "What happens to the stream when the GPU fails",
+          on_gpu_error_type (), GST_CF_ON_GPU_ERROR_FALLBACK, rw | GST_PARAM_MUTABLE_READY));
+  g_object_class_install_property (klass, PROP_APPLY_TO,
+      g_param_spec_enum ("apply-to", "Apply to", "The components to filter; others are copied (RGB: all only)",
+          apply_to_type (), CF_APPLY_ALL, rw | GST_PARAM_CONTROLLABLE | GST_PARAM_MUTABLE_PLAYING));
+  g_object_class_install_property (klass, PROP_FRAMES_IN_FLIGHT,
+      g_param_spec_int ("frames-in-flight", "Frames in flight",
+          "Frames processed at a time; upload, kernels and download of successive frames overlap "
+          "(1 = no overlap and no added latency)",
+          1, GST_CF_MAX_IN_FLIGHT, 1, rw | GST_PARAM_MUTABLE_READY));
+  g_object_class_install_property (klass, PROP_STATS,
+      g_param_spec_boxed ("stats", "Statistics",
           "Since the start: frames, frames-gpu, frames-cpu, frames-fallback, frames-passed, bytes; mean, p50, p99 and "
-          "max in ns of upload, kernel, download and total", GST_TYPE_STRUCTURE, ro));
+          "max in ns of upload, kernel, download and total",
+          GST_TYPE_STRUCTURE, ro));
 }
 
 void

@@ -8,8 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static gboolean
-refuse (CfStatus *status, const gchar *format, ...) G_GNUC_PRINTF (2, 3);
+static gboolean refuse (CfStatus *status, const gchar *format, ...) G_GNUC_PRINTF (2, 3);
 
 static gboolean
 refuse (CfStatus *status, const gchar *format, ...)
@@ -29,8 +28,8 @@ gst_cf_frame_crops (GstBuffer *buffer, const GstVideoInfo *info)
 {
   GstVideoMeta *meta = gst_buffer_get_video_meta (buffer);
 
-  return meta && (meta->width != (guint) GST_VIDEO_INFO_WIDTH (info)
-      || meta->height != (guint) GST_VIDEO_INFO_HEIGHT (info));
+  return meta &&
+      (meta->width != (guint) GST_VIDEO_INFO_WIDTH (info) || meta->height != (guint) GST_VIDEO_INFO_HEIGHT (info));
 }
 
 /* Sets x and y to the origin of the cropped frame, rounded down to whole chroma samples, so that all planes are cropped
@@ -98,9 +97,10 @@ map_plane (GstCfFrame *frame, const GstVideoInfo *info, guint plane, GstMapFlags
   skip = origin_bytes (f, plane, x, y, (gsize) stride);
   need = skip + (guint64) stride * (rows - 1) + row;
   if (offset >= size || need > size - offset)
-    return refuse (status, "plane %u starts at byte %" G_GUINT64_FORMAT " and ends at byte %" G_GUINT64_FORMAT
-        " with its stride of %d; the buffer has %" G_GUINT64_FORMAT " bytes", plane, offset, offset + need, stride,
-        size);
+    return refuse (status,
+        "plane %u starts at byte %" G_GUINT64_FORMAT " and ends at byte %" G_GUINT64_FORMAT
+        " with its stride of %d; the buffer has %" G_GUINT64_FORMAT " bytes",
+        plane, offset, offset + need, stride, size);
 
   /* With a meta, each plane may be in a memory of its own. Without one, the whole buffer is mapped once. */
   if (frame->meta || plane == 0) {
@@ -123,8 +123,10 @@ map_plane (GstCfFrame *frame, const GstVideoInfo *info, guint plane, GstMapFlags
   }
   offset = (guint64) ((guint8 *) data - map->data);
   if ((guint8 *) data < map->data || offset > map->size || need > map->size - offset)
-    return refuse (status, "plane %u needs %" G_GUINT64_FORMAT " bytes from byte %" G_GUINT64_FORMAT
-        " of its memory, which has %" G_GSIZE_FORMAT, plane, need, offset, map->size);
+    return refuse (status,
+        "plane %u needs %" G_GUINT64_FORMAT " bytes from byte %" G_GUINT64_FORMAT
+        " of its memory, which has %" G_GSIZE_FORMAT,
+        plane, need, offset, map->size);
   data = (guint8 *) data + skip;
   if (f->bytes == 2 && ((guintptr) data | (guintptr) stride) & 1)
     return refuse (status, "plane %u has 16-bit samples at an odd address or stride", plane);

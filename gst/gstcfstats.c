@@ -113,16 +113,12 @@ gst_cf_stats_get (GstCfStats *stats)
   GstStructure *out;
 
   g_mutex_lock (&stats->lock);
-  out = gst_structure_new ("cudafilters-stats",
-      "frames", G_TYPE_UINT64, stats->frames_gpu + stats->frames_cpu + stats->frames_passed,
-      "frames-gpu", G_TYPE_UINT64, stats->frames_gpu,
-      "frames-cpu", G_TYPE_UINT64, stats->frames_cpu,
-      "frames-fallback", G_TYPE_UINT64, stats->frames_fallback,
-      "frames-passed", G_TYPE_UINT64, stats->frames_passed,
-      "bytes", G_TYPE_UINT64, stats->bytes,
-      "abandoned", G_TYPE_UINT64, stats->abandoned,
-      "gpu-launches", G_TYPE_UINT64, counters.launches,
-      "gpu-allocations", G_TYPE_UINT64, counters.allocations, NULL);
+  out = gst_structure_new ("cudafilters-stats", "frames", G_TYPE_UINT64,
+      stats->frames_gpu + stats->frames_cpu + stats->frames_passed, "frames-gpu", G_TYPE_UINT64, stats->frames_gpu,
+      "frames-cpu", G_TYPE_UINT64, stats->frames_cpu, "frames-fallback", G_TYPE_UINT64, stats->frames_fallback,
+      "frames-passed", G_TYPE_UINT64, stats->frames_passed, "bytes", G_TYPE_UINT64, stats->bytes, "abandoned",
+      G_TYPE_UINT64, stats->abandoned, "gpu-launches", G_TYPE_UINT64, counters.launches, "gpu-allocations",
+      G_TYPE_UINT64, counters.allocations, NULL);
   for (int i = 0; i < GST_CF_N_TIMES; i++)
     add_series (out, names[i], &stats->time[i]);
   g_mutex_unlock (&stats->lock);

@@ -89,18 +89,19 @@ regions_found (GstCfFilter *filter, GstBuffer *buffer, const GstVideoInfo *info,
 
   if (gst_cf_filter_int_param (filter, params, "region-meta"))
     gst_cuda_segment_add_regions (buffer, regions);
-  if (gst_cf_filter_int_param (filter, params, "label-meta")
-      && !gst_cuda_segment_add_labels (buffer, self->maps, info, regions)) {
+  if (gst_cf_filter_int_param (filter, params, "label-meta") &&
+      !gst_cuda_segment_add_labels (buffer, self->maps, info, regions)) {
     GST_ELEMENT_ERROR (self, RESOURCE, NO_SPACE_LEFT,
         ("There is no memory for the label map of a frame of %d x %d pixels (label-meta=true)",
-            GST_VIDEO_INFO_WIDTH (info), GST_VIDEO_INFO_HEIGHT (info)), (NULL));
+            GST_VIDEO_INFO_WIDTH (info), GST_VIDEO_INFO_HEIGHT (info)),
+        (NULL));
     return FALSE;
   }
   if (segment->format == GST_FORMAT_TIME)
     running = gst_segment_to_running_time (segment, GST_FORMAT_TIME, GST_BUFFER_PTS (buffer));
   if (interval > 0 && message_is_due (self, running, (GstClockTime) interval * GST_MSECOND))
-    gst_element_post_message (GST_ELEMENT (self), gst_message_new_element (GST_OBJECT (self),
-            gst_cuda_segment_describe (buffer, segment, info, regions)));
+    gst_element_post_message (GST_ELEMENT (self),
+        gst_message_new_element (GST_OBJECT (self), gst_cuda_segment_describe (buffer, segment, info, regions)));
   return TRUE;
 }
 
@@ -130,8 +131,7 @@ finalize (GObject *object)
 static void
 gst_cuda_segment_class_init (GstCudaSegmentClass *klass)
 {
-  gst_element_class_set_static_metadata (GST_ELEMENT_CLASS (klass), "CUDA segmentation",
-      "Filter/Effect/Video/Hardware",
+  gst_element_class_set_static_metadata (GST_ELEMENT_CLASS (klass), "CUDA segmentation", "Filter/Effect/Video/Hardware",
       "Finds regions of similar colour and tracks them over time, on the GPU, or on the CPU if there is no GPU",
       "The gst-cuda-filters authors");
   G_OBJECT_CLASS (klass)->finalize = finalize;

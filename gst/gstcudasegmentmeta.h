@@ -36,9 +36,9 @@ G_BEGIN_DECLS
 
 /* A region: 72 bytes in the byte order of the host. The block "regions" is an array of them. */
 typedef struct {
-  guint32 id;   /* from 1 on; constant as long as the region persists */
-  guint32 age;  /* earlier frames that had the region */
-  guint32 area; /* pixels; 0: the region has lost all of them, and the fields below are not set */
+  guint32 id;                  /* from 1 on; constant as long as the region persists */
+  guint32 age;                 /* earlier frames that had the region */
+  guint32 area;                /* pixels; 0: the region has lost all of them, and the fields below are not set */
   guint32 x, y, width, height; /* the smallest rectangle around it, pixels */
   guint32 reserved;
   gdouble centroid_x, centroid_y;
@@ -48,8 +48,8 @@ typedef struct {
 /* The buffer owns the memory of all pointers, which are valid as long as the buffer. */
 typedef struct {
   guint width, height;
-  gsize pitch;           /* bytes */
-  const guint16 *label;  /* row y begins at byte pitch * y */
+  gsize pitch;          /* bytes */
+  const guint16 *label; /* row y begins at byte pitch * y */
   guint n_regions;
   const GstCudaSegmentRegion *region;
 } GstCudaSegmentMap;
@@ -64,8 +64,8 @@ gst_cuda_segment_map_get (GstBuffer *buffer, GstCudaSegmentMap *map)
   gsize n_label_bytes, n_region_bytes;
   guint pitch;
 
-  if (!s || !gst_structure_get_uint (s, "width", &map->width) || !gst_structure_get_uint (s, "height", &map->height)
-      || !gst_structure_get_uint (s, "pitch", &pitch))
+  if (!s || !gst_structure_get_uint (s, "width", &map->width) || !gst_structure_get_uint (s, "height", &map->height) ||
+      !gst_structure_get_uint (s, "pitch", &pitch))
     return FALSE;
   labels = gst_structure_get_value (s, "labels");
   regions = gst_structure_get_value (s, "regions");

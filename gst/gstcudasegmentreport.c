@@ -15,10 +15,9 @@ G_STATIC_ASSERT (sizeof (GstCudaSegmentRegion) == 72);
 static GstStructure *
 describe_region (const CfRegion *r)
 {
-  return gst_structure_new ("cudasegment", "id", G_TYPE_UINT, r->id, "age", G_TYPE_UINT, r->age,
-      "area", G_TYPE_UINT, r->area, "mean-y", G_TYPE_DOUBLE, r->mean[0], "mean-cb", G_TYPE_DOUBLE, r->mean[1],
-      "mean-cr", G_TYPE_DOUBLE, r->mean[2], "centroid-x", G_TYPE_DOUBLE, r->centroid_x,
-      "centroid-y", G_TYPE_DOUBLE, r->centroid_y, NULL);
+  return gst_structure_new ("cudasegment", "id", G_TYPE_UINT, r->id, "age", G_TYPE_UINT, r->age, "area", G_TYPE_UINT,
+      r->area, "mean-y", G_TYPE_DOUBLE, r->mean[0], "mean-cb", G_TYPE_DOUBLE, r->mean[1], "mean-cr", G_TYPE_DOUBLE,
+      r->mean[2], "centroid-x", G_TYPE_DOUBLE, r->centroid_x, "centroid-y", G_TYPE_DOUBLE, r->centroid_y, NULL);
 }
 
 void
@@ -30,8 +29,8 @@ gst_cuda_segment_add_regions (GstBuffer *buffer, const CfRegions *regions)
 
     if (r->area == 0)
       continue;
-    meta = gst_buffer_add_video_region_of_interest_meta (buffer, "region", (guint) r->x, (guint) r->y,
-        (guint) r->width, (guint) r->height);
+    meta = gst_buffer_add_video_region_of_interest_meta (buffer, "region", (guint) r->x, (guint) r->y, (guint) r->width,
+        (guint) r->height);
     meta->id = (gint) r->id;
     gst_video_region_of_interest_meta_add_param (meta, describe_region (r));
   }
@@ -47,10 +46,9 @@ gst_cuda_segment_describe (GstBuffer *buffer, const GstSegment *segment, const G
   GstClockTime time = GST_BUFFER_PTS (buffer);
   GstClockTime running = timed ? gst_segment_to_running_time (segment, GST_FORMAT_TIME, time) : GST_CLOCK_TIME_NONE;
   GstClockTime stream = timed ? gst_segment_to_stream_time (segment, GST_FORMAT_TIME, time) : GST_CLOCK_TIME_NONE;
-  GstStructure *s = gst_structure_new ("cudasegment", "timestamp", G_TYPE_UINT64, time,
-      "stream-time", G_TYPE_UINT64, stream, "running-time", G_TYPE_UINT64, running,
-      "duration", G_TYPE_UINT64, GST_BUFFER_DURATION (buffer), "width", G_TYPE_INT, GST_VIDEO_INFO_WIDTH (info),
-      "height", G_TYPE_INT, GST_VIDEO_INFO_HEIGHT (info), NULL);
+  GstStructure *s = gst_structure_new ("cudasegment", "timestamp", G_TYPE_UINT64, time, "stream-time", G_TYPE_UINT64,
+      stream, "running-time", G_TYPE_UINT64, running, "duration", G_TYPE_UINT64, GST_BUFFER_DURATION (buffer), "width",
+      G_TYPE_INT, GST_VIDEO_INFO_WIDTH (info), "height", G_TYPE_INT, GST_VIDEO_INFO_HEIGHT (info), NULL);
   GValue list = G_VALUE_INIT;
 
   g_value_init (&list, GST_TYPE_ARRAY);
@@ -62,8 +60,8 @@ gst_cuda_segment_describe (GstBuffer *buffer, const GstSegment *segment, const G
     if (r->area == 0)
       continue;
     one = describe_region (r);
-    gst_structure_set (one, "x", G_TYPE_UINT, (guint) r->x, "y", G_TYPE_UINT, (guint) r->y,
-        "width", G_TYPE_UINT, (guint) r->width, "height", G_TYPE_UINT, (guint) r->height, NULL);
+    gst_structure_set (one, "x", G_TYPE_UINT, (guint) r->x, "y", G_TYPE_UINT, (guint) r->y, "width", G_TYPE_UINT,
+        (guint) r->width, "height", G_TYPE_UINT, (guint) r->height, NULL);
     g_value_init (&value, GST_TYPE_STRUCTURE);
     g_value_take_boxed (&value, one);
     gst_value_array_append_and_take_value (&list, &value);
@@ -101,8 +99,8 @@ transform_map (GstBuffer *to, GstCustomMeta *meta, GstBuffer *from, GQuark type,
   } else if (GST_VIDEO_META_TRANSFORM_IS_SCALE (type)) {
     const GstVideoMetaTransform *scale = data;
 
-    if (GST_VIDEO_INFO_WIDTH (scale->in_info) != GST_VIDEO_INFO_WIDTH (scale->out_info)
-        || GST_VIDEO_INFO_HEIGHT (scale->in_info) != GST_VIDEO_INFO_HEIGHT (scale->out_info))
+    if (GST_VIDEO_INFO_WIDTH (scale->in_info) != GST_VIDEO_INFO_WIDTH (scale->out_info) ||
+        GST_VIDEO_INFO_HEIGHT (scale->in_info) != GST_VIDEO_INFO_HEIGHT (scale->out_info))
       return FALSE;
   } else {
     return FALSE;
@@ -240,9 +238,18 @@ list_of (const CfRegions *regions)
   for (unsigned i = 0; i < regions->n; i++) {
     const CfRegion *r = &regions->region[i];
 
-    list[i] = (GstCudaSegmentRegion) { .id = r->id, .age = r->age, .area = r->area, .x = (guint32) r->x,
-      .y = (guint32) r->y, .width = (guint32) r->width, .height = (guint32) r->height, .centroid_x = r->centroid_x,
-      .centroid_y = r->centroid_y, .mean_y = r->mean[0], .mean_cb = r->mean[1], .mean_cr = r->mean[2] };
+    list[i] = (GstCudaSegmentRegion) { .id = r->id,
+      .age = r->age,
+      .area = r->area,
+      .x = (guint32) r->x,
+      .y = (guint32) r->y,
+      .width = (guint32) r->width,
+      .height = (guint32) r->height,
+      .centroid_x = r->centroid_x,
+      .centroid_y = r->centroid_y,
+      .mean_y = r->mean[0],
+      .mean_cb = r->mean[1],
+      .mean_cr = r->mean[2] };
   }
   return g_bytes_new_take (list, regions->n * sizeof *list);
 }
@@ -261,9 +268,8 @@ gst_cuda_segment_add_labels (GstBuffer *buffer, GstCudaSegmentMaps *maps, const 
   if (!meta)
     meta = gst_buffer_add_custom_meta (buffer, GST_CUDA_SEGMENT_META_NAME);
   gst_structure_set (gst_custom_meta_get_structure (meta), "width", G_TYPE_UINT, (guint) GST_VIDEO_INFO_WIDTH (info),
-      "height", G_TYPE_UINT, (guint) GST_VIDEO_INFO_HEIGHT (info),
-      "pitch", G_TYPE_UINT, 2 * (guint) GST_VIDEO_INFO_WIDTH (info), "labels", G_TYPE_BYTES, labels,
-      "regions", G_TYPE_BYTES, list, NULL);
+      "height", G_TYPE_UINT, (guint) GST_VIDEO_INFO_HEIGHT (info), "pitch", G_TYPE_UINT,
+      2 * (guint) GST_VIDEO_INFO_WIDTH (info), "labels", G_TYPE_BYTES, labels, "regions", G_TYPE_BYTES, list, NULL);
   g_bytes_unref (labels);
   g_bytes_unref (list);
   return TRUE;

@@ -40,7 +40,7 @@ packages () {
   python3 -c 'import venv, ensurepip' 2> /dev/null || echo python3-venv
 }
 
-# OpenCV, SciPy and pictures for the oracle, in a place of their own.
+# OpenCV, SciPy and pictures for the oracle, and clang-format for style.py, in a place of their own.
 oracle_python () {
   local venv=$build/venv
   if python3 -c 'import cv2, numpy, scipy, skimage' 2> /dev/null; then
@@ -51,7 +51,7 @@ oracle_python () {
     cf_say "fetching OpenCV, SciPy and scikit-image into $venv"
     python3 -m venv "$venv" > "$build/pip.log" 2>&1 &&
       "$venv/bin/pip" install -q --disable-pip-version-check numpy scipy opencv-python-headless scikit-image \
-        >> "$build/pip.log" 2>&1 || cf_say "that failed ($build/pip.log), so the oracle is skipped"
+        clang-format==19.1.7 >> "$build/pip.log" 2>&1 || cf_say "that failed ($build/pip.log), so the oracle is skipped"
   fi
   # Only to hold one preset against FFmpeg's; the oracle says so where it is missing.
   if ! command -v ffmpeg > /dev/null && [ -x "$venv/bin/pip" ] && [ "${CF_NO_INSTALL:-0}" = 0 ] &&

@@ -6,7 +6,8 @@
 usage: tests/style.py [TREE]
 
 Prints a line `path:line: what` for each place that breaks a rule, and ends with `N passed, N failed, N skipped`,
-which counts rules. Needs nothing but Python; without shellcheck the rule on scripts is skipped.
+which counts rules. Needs nothing but Python; without shellcheck the rule on scripts is skipped, without clang-format
+19 (in the path, or beside the Python that CF_PYTHON names) the one on layout.
 """
 import ast
 import os
@@ -300,6 +301,36 @@ def check_scripts(process):
         yield match.group(1), int(match.group(2)), match.group(3)
 
 
+def find_clang_format():
+    """Returns the path of a clang-format 19, or None: other versions lay out some lines differently."""
+    beside = os.path.join(os.path.dirname(os.environ.get('CF_PYTHON', '')), 'clang-format')
+    for name in ('clang-format-19', 'clang-format', beside):
+        path = shutil.which(name)
+        if path and ' version 19.' in subprocess.run([path, '--version'], capture_output=True, text=True).stdout:
+            return path
+    return None
+
+
+def start_clang_format(sources, tree):
+    """Starts clang-format over the C files. Returns None where it is missing."""
+    program = find_clang_format()
+    paths = [source.path for source in sources if source.kind in ('.c', '.h')]
+    if not paths or not program:
+        return None
+    return subprocess.Popen([program, '--dry-run', '-Werror', *paths], cwd=tree, stdout=subprocess.PIPE,
+                            stderr=subprocess.STDOUT, text=True)
+
+
+def check_layout(process):
+    """clang-format 19 leaves the C files as they are (.clang-format)."""
+    output = process.communicate()[0]
+    found = [re.match(r'([^:]+):(\d+):\d+: error: (.*)', line) for line in output.splitlines()]
+    if process.returncode and not any(found):
+        yield 'tests/style.py', 1, 'clang-format failed: ' + output.strip()
+    for match in filter(None, found):
+        yield match.group(1), int(match.group(2)), match.group(3)
+
+
 # The last one sees what the others used.
 RULES = (check_columns, check_headers, check_sizes, check_words, check_sleeps, check_includes, check_exemptions)
 
@@ -322,11 +353,11 @@ def main():
     if not sources:
         print(f'{tree}: no source files\n0 passed, 1 failed, 0 skipped')
         return 1
-    scripts = start_shellcheck(sources, tree)
+    programs = ((check_scripts, start_shellcheck(sources, tree)), (check_layout, start_clang_format(sources, tree)))
     results = [report(rule, rule(sources)) for rule in RULES]
-    if scripts:
-        results.append(report(check_scripts, check_scripts(scripts)))
-    print(f'{results.count(True)} passed, {results.count(False)} failed, {int(not scripts)} skipped')
+    results += [report(rule, rule(process)) for rule, process in programs if process]
+    skipped = sum(not process for _, process in programs)
+    print(f'{results.count(True)} passed, {results.count(False)} failed, {skipped} skipped')
     return 0 if all(results) else 1
 
 

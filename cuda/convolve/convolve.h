@@ -97,8 +97,18 @@ CF_BEGIN_DECLS
 #define CF_CONVOLVE_MAX 63
 
 typedef enum {
-  CF_PRESET_IDENTITY, CF_PRESET_BOX, CF_PRESET_GAUSS, CF_PRESET_SHARPEN, CF_PRESET_LAPLACE, CF_PRESET_UNSHARP,
-  CF_PRESET_EMBOSS, CF_PRESET_SOBEL, CF_PRESET_PREWITT, CF_PRESET_SCHARR, CF_PRESET_LOG, CF_PRESET_MOTION,
+  CF_PRESET_IDENTITY,
+  CF_PRESET_BOX,
+  CF_PRESET_GAUSS,
+  CF_PRESET_SHARPEN,
+  CF_PRESET_LAPLACE,
+  CF_PRESET_UNSHARP,
+  CF_PRESET_EMBOSS,
+  CF_PRESET_SOBEL,
+  CF_PRESET_PREWITT,
+  CF_PRESET_SCHARR,
+  CF_PRESET_LOG,
+  CF_PRESET_MOTION,
   CF_PRESET_CUSTOM
 } CfConvolvePreset;
 
@@ -136,7 +146,7 @@ typedef struct {
   /* c(i, j) = col[j] row[i], exactly. Never set for MAGNITUDE. */
   bool separable;
   int32_t row[CF_CONVOLVE_MAX], col[CF_CONVOLVE_MAX];
-  bool box; /* all c are 1 */
+  bool box;             /* all c are 1 */
   int64_t sum, abs_sum; /* of c; MAGNITUDE: the larger abs_sum of the two */
   /* For luma [0] and chroma [1]; S is the sum over x for chroma, too.
    * LINEAR:    out = floor ((2 S + add) / (2 D)), minus 1 where ties_even is set,

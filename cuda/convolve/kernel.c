@@ -250,9 +250,10 @@ too_large (const CfConvolveParams *p, int bits, const CfTaps *taps, double sum, 
   name_kernel (p, what, sizeof what);
   if (d != 1)
     snprintf (divided, sizeof divided, " divided by %g", d);
-  return cf_fail (status, CF_BAD_VALUE, "%s, row %d, column %d: the weight %g is too large for %d-bit video; the "
-      "absolute weights%s must add up to at most %.0f, not %g", what, largest / taps->w + 1, largest % taps->w + 1,
-      taps->t[largest], bits, divided, limit, sum);
+  return cf_fail (status, CF_BAD_VALUE,
+      "%s, row %d, column %d: the weight %g is too large for %d-bit video; the "
+      "absolute weights%s must add up to at most %.0f, not %g",
+      what, largest / taps->w + 1, largest % taps->w + 1, taps->t[largest], bits, divided, limit, sum);
 }
 
 /* Makes weights and divisor of S / D, before flip and the division by a common power of two. */
@@ -445,8 +446,8 @@ find_magic (CfConvolution *c)
 
   c->narrow = d < (uint64_t) 1 << 31;
   for (int i = 0; i < 2; i++)
-    c->narrow = c->narrow && up + c->add[i] <= INT32_MAX && down - c->add[i] <= INT32_MAX &&
-        c->add[i] <= INT32_MAX && c->add[i] >= -INT32_MAX;
+    c->narrow = c->narrow && up + c->add[i] <= INT32_MAX && down - c->add[i] <= INT32_MAX && c->add[i] <= INT32_MAX &&
+        c->add[i] >= -INT32_MAX;
   if (!c->narrow)
     return;
   while ((uint64_t) 1 << bits < d)

@@ -147,8 +147,8 @@ cf_image_rows (CfImage *rows, const CfImage *image, int begin, int end)
   *rows = *image;
   rows->height = end - begin;
   for (int p = 0; info && p < info->n_planes; p++)
-    rows->plane[p].data = (uint8_t *) image->plane[p].data
-        + (size_t) cf_plane_rows (image->format, begin, p) * image->plane[p].pitch;
+    rows->plane[p].data = (uint8_t *) image->plane[p].data +
+        (size_t) cf_plane_rows (image->format, begin, p) * image->plane[p].pitch;
 }
 
 static bool
@@ -189,8 +189,13 @@ cf_image_views (const CfVideo *video, const CfCommon *common, const CfImage *ima
         .pitch = pitch * (size_t) fields,
         .width = subsampled (video->width, c->w_sub),
         .height = height,
-        .step = c->step, .bytes = info->bytes, .shift = info->shift, .bits = info->bits,
-        .component = (uint8_t) i, .plane = c->plane, .field = (uint8_t) f,
+        .step = c->step,
+        .bytes = info->bytes,
+        .shift = info->shift,
+        .bits = info->bits,
+        .component = (uint8_t) i,
+        .plane = c->plane,
+        .field = (uint8_t) f,
         .filtered = is_filtered (c->role, common->apply_to),
       };
     }

@@ -18,10 +18,17 @@
 /* Calls `loop` with `step`, 1 to 4, as a constant, with which the compiler vectorises the loop. */
 #define EACH_STEP(step, loop, ...) \
   switch (step) { \
-    case 1: loop (1, __VA_ARGS__); break; \
-    case 2: loop (2, __VA_ARGS__); break; \
-    case 3: loop (3, __VA_ARGS__); break; \
-    default: loop (4, __VA_ARGS__); \
+    case 1: \
+      loop (1, __VA_ARGS__); \
+      break; \
+    case 2: \
+      loop (2, __VA_ARGS__); \
+      break; \
+    case 3: \
+      loop (3, __VA_ARGS__); \
+      break; \
+    default: \
+      loop (4, __VA_ARGS__); \
   }
 
 #endif

@@ -19,8 +19,8 @@ enum { UPLOADED, FILTERED, N_EVENTS };
 #define STEP 16
 
 typedef struct {
-  int begin, end;             /* the slice has the rows begin .. end - 1 */
-  int first_read, last_read;  /* it depends on the rows first_read .. last_read - 1 */
+  int begin, end;            /* the slice has the rows begin .. end - 1 */
+  int first_read, last_read; /* it depends on the rows first_read .. last_read - 1 */
   CfPlan *plan;
   CfEvents *events;
 } Slice;
@@ -81,8 +81,8 @@ cf_slices_new (unsigned n, CfContext *context, const CfFilter *filter, const CfV
     s->first_read = s->begin > halo ? s->begin - halo : 0;
     s->last_read = s->end + halo < height ? s->end + halo : height;
     part.height = s->last_read - s->first_read;
-    good = (s->events = cf_events_new (N_EVENTS, status)) != NULL
-        && (s->plan = cf_plan_new (context, filter, &part, common, params, status)) != NULL;
+    good = (s->events = cf_events_new (N_EVENTS, status)) != NULL &&
+        (s->plan = cf_plan_new (context, filter, &part, common, params, status)) != NULL;
   }
   if (good)
     return slices;
@@ -131,8 +131,9 @@ download (const CfSlices *slices, unsigned i, const CfSlicesRequest *r, CfStatus
   const Slice *s = &slices->slice[i];
   CfCode code = cf_stream_wait_event (r->down, s->events, FILTERED, status);
 
-  return code == CF_OK ? cf_stream_copy_rows (r->down, CF_DOWNLOAD, r->host_out, r->device_out[i % 2], s->begin, s->end,
-      status) : code;
+  return code == CF_OK
+      ? cf_stream_copy_rows (r->down, CF_DOWNLOAD, r->host_out, r->device_out[i % 2], s->begin, s->end, status)
+      : code;
 }
 
 CfCode

@@ -88,8 +88,10 @@ cf_text_advise (const char *what, const char *text, CfStatus *status)
     comma = comma || (*at == ',' && is_digit (before) && is_digit (at[1]));
     blank = blank || (*at == ' ' && is_digit (before) && (is_digit (at[1]) || (at[1] && strchr (".+-", at[1]))));
     if (comma && blank) {
-      cf_fail (status, CF_OK, "row %d of %s has both ',' and blanks between its numbers; "
-          "if the ',' is meant as a decimal sign, use a point, as in 0.5", row, what);
+      cf_fail (status, CF_OK,
+          "row %d of %s has both ',' and blanks between its numbers; "
+          "if the ',' is meant as a decimal sign, use a point, as in 0.5",
+          row, what);
       return;
     }
   }

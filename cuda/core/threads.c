@@ -25,9 +25,9 @@ typedef struct Call {
   CfTask fn;
   void *data;
   int n_tasks;
-  atomic_int next;  /* the next task to hand out */
-  int workers;      /* workers that run its tasks now */
-  int n_threads;    /* thread numbers handed out; the caller's is 0 */
+  atomic_int next; /* the next task to hand out */
+  int workers;     /* workers that run its tasks now */
+  int n_threads;   /* thread numbers handed out; the caller's is 0 */
   struct Call *link;
 } Call;
 

@@ -83,8 +83,10 @@ make_motion (int length, int angle, CfIrTaps *taps, CfStatus *status)
       use_entry (&table[i], table[i].angle != angle, taps);
       return CF_OK;
     }
-  return cf_fail (status, CF_BAD_VALUE, "preset=motion-deblur has no set for length %d at angle %d; lengths go from %d "
-      "to %d, angles are 0, 45, 90 and 135", length, angle, table[0].length, table[n - 1].length);
+  return cf_fail (status, CF_BAD_VALUE,
+      "preset=motion-deblur has no set for length %d at angle %d; lengths go from %d "
+      "to %d, angles are 0, 45, 90 and 135",
+      length, angle, table[0].length, table[n - 1].length);
 }
 
 static CfCode
@@ -96,7 +98,8 @@ make_custom (const CfIrFilterParams *p, CfIrTaps *taps, CfStatus *status)
     return cf_ir_read_json (p->file_text, taps, status);
   if (p->coefficients)
     return cf_text_unread ("coefficients", p->coefficients, status);
-  return cf_fail (status, CF_BAD_VALUE, "preset=custom needs coefficients; set numerator and denominator, as in "
+  return cf_fail (status, CF_BAD_VALUE,
+      "preset=custom needs coefficients; set numerator and denominator, as in "
       "denominator=\"0 0.5; 0.4 -0.2\", or coefficients");
 }
 
@@ -178,16 +181,20 @@ find_radius (const CfIrSet *set, int m, const char *from, int q, double *radius,
     *radius = fmax (*radius, pole.radius);
     return CF_OK;
   }
-  return cf_fail (status, CF_BAD_VALUE, "%squadrant %s: the filter is unstable; its pole radius is %.7g, at %.4g "
+  return cf_fail (status, CF_BAD_VALUE,
+      "%squadrant %s: the filter is unstable; its pole radius is %.7g, at %.4g "
       "cycles per sample along a row and %.4g down a column; it must be below 1: make the feedback weights (b) "
-      "smaller", from, cf_ir_quadrant_names[q], pole.radius, pole.along, pole.down);
+      "smaller",
+      from, cf_ir_quadrant_names[q], pole.radius, pole.along, pole.down);
 }
 
 static CfCode
 round_pass (const CfIrFilterParams *p, const CfIrTaps *taps, CfIrPass *pass, double *radius, CfStatus *status)
 {
-  const char *from = p->preset != CF_IR_CUSTOM ? "" : p->denominator ? "denominator, " : p->numerator ? "numerator, " :
-      "coefficients, ";
+  const char *from = p->preset != CF_IR_CUSTOM ? ""
+      : p->denominator                         ? "denominator, "
+      : p->numerator                           ? "numerator, "
+                                               : "coefficients, ";
   double largest = 0, margin;
   CfCode code = CF_OK;
 
@@ -240,8 +247,10 @@ cf_ir_design (const CfIrFilterParams *p, CfFormat format, CfIrDesign *design, Cf
   design->border = (CfIrBorder) p->border;
   code = make_passes (p, taps, &design->n, design->mid, status);
   if (code == CF_OK && !any_quadrant (taps, p->quadrants))
-    return cf_fail (status, CF_BAD_VALUE, p->quadrants ? "quadrants selects no quadrant that the file in coefficients "
-        "defines; name one of those" : "quadrants is empty; name at least one of se, sw, ne and nw, as in se+sw");
+    return cf_fail (status, CF_BAD_VALUE,
+        p->quadrants ? "quadrants selects no quadrant that the file in coefficients "
+                       "defines; name one of those"
+                     : "quadrants is empty; name at least one of se, sw, ne and nw, as in se+sw");
   for (int i = 0; i < design->n && code == CF_OK; i++)
     code = round_pass (p, &taps[i], &design->pass[i], &design->pole_radius, status);
   if (code != CF_OK)

@@ -117,13 +117,19 @@
 
 CF_BEGIN_DECLS
 
-#define CF_IR_MAX 8        /* side of a window */
+#define CF_IR_MAX 8 /* side of a window */
 #define CF_IR_MAX_PASSES 3
-#define CF_IR_MAX_GRID 4   /* cores along a side */
+#define CF_IR_MAX_GRID 4 /* cores along a side */
 #define CF_IR_TINY 0x1p-60f
 
 typedef enum {
-  CF_IR_SMOOTH, CF_IR_SOFT, CF_IR_HIGHPASS, CF_IR_SHARPEN, CF_IR_DEBLUR, CF_IR_MOTION_DEBLUR, CF_IR_CUSTOM
+  CF_IR_SMOOTH,
+  CF_IR_SOFT,
+  CF_IR_HIGHPASS,
+  CF_IR_SHARPEN,
+  CF_IR_DEBLUR,
+  CF_IR_MOTION_DEBLUR,
+  CF_IR_CUSTOM
 } CfIrPreset;
 
 typedef enum { CF_IR_REPLICATE, CF_IR_ZERO } CfIrBorder;
@@ -136,8 +142,8 @@ typedef struct {
   double sigma, amount;
   int length, angle;
   const char *numerator, *denominator, *coefficients;
-  int quadrants; /* 1 << CF_IR_SE ... */
-  int border;    /* CfIrBorder */
+  int quadrants;         /* 1 << CF_IR_SE ... */
+  int border;            /* CfIrBorder */
   double pole_radius;    /* set by CfFilter.changed; 0 where the design is refused */
   const char *file_text; /* contents of `coefficients` when it was set; not a property */
 } CfIrFilterParams;
@@ -150,7 +156,7 @@ typedef struct {
 } CfIrSet;
 
 typedef struct {
-  int m; /* 2, 3, 4, 5 or 8 */
+  int m;             /* 2, 3, 4, 5 or 8 */
   int warmup_margin; /* columns and rows of a window beside its core, at most */
   bool used[CF_IR_QUADRANTS];
   CfIrSet set[CF_IR_QUADRANTS];

@@ -73,7 +73,11 @@ read_matrix (Reader *r, JsonNode *node, const char *name, double max, double out
 
   if (n != m)
     return FAIL ("coefficients, \"%s\", \"%s\": %s; since \"m\" is %d, it must be a list of %d rows, each a list of %d "
-        "numbers", r->quadrant, name, n < 0 ? "it is not a list" : n < m ? "rows are missing" : "it has too many rows",
+                 "numbers",
+        r->quadrant, name,
+        n < 0       ? "it is not a list"
+            : n < m ? "rows are missing"
+                    : "it has too many rows",
         m, m, m);
   for (int k = 0; k < m; k++) {
     JsonNode *row_node = json_array_get_element (rows, (guint) k);
@@ -82,8 +86,11 @@ read_matrix (Reader *r, JsonNode *node, const char *name, double max, double out
     n = row ? (int) json_array_get_length (row) : -1;
     if (n != m)
       return FAIL ("coefficients, \"%s\", \"%s\", row %d: %s; since \"m\" is %d, it must be a list of %d numbers",
-          r->quadrant, name, k + 1, n < 0 ? "it is not a list" : n < m ? "numbers are missing" :
-          "it has too many numbers", m, m);
+          r->quadrant, name, k + 1,
+          n < 0       ? "it is not a list"
+              : n < m ? "numbers are missing"
+                      : "it has too many numbers",
+          m, m);
     for (int l = 0; l < m; l++) {
       JsonNode *number = json_array_get_element (row, (guint) l);
 
@@ -92,8 +99,8 @@ read_matrix (Reader *r, JsonNode *node, const char *name, double max, double out
             l + 1);
       out[k][l] = json_node_get_double (number);
       if (!(fabs (out[k][l]) <= max))
-        return FAIL ("coefficients, \"%s\", \"%s\", row %d, column %d: %g is too large; the maximum is %g",
-            r->quadrant, name, k + 1, l + 1, out[k][l], max);
+        return FAIL ("coefficients, \"%s\", \"%s\", row %d, column %d: %g is too large; the maximum is %g", r->quadrant,
+            name, k + 1, l + 1, out[k][l], max);
     }
   }
   return CF_OK;
@@ -117,7 +124,8 @@ read_quadrant (Reader *r, JsonNode *node, int q)
     code = read_matrix (r, json_object_get_member (object, "b"), "b", CF_IR_MAX_B, r->taps->b[q]);
   if (code == CF_OK && r->taps->b[q][0][0] != 0)
     return FAIL ("coefficients, \"%s\", \"b\", row 1, column 1: %g must be 0, because an output sample cannot "
-        "depend on itself", r->quadrant, r->taps->b[q][0][0]);
+                 "depend on itself",
+        r->quadrant, r->taps->b[q][0][0]);
   r->taps->used[q] = true;
   r->quadrant = NULL;
   return code;
@@ -188,7 +196,8 @@ check_text (Reader *r, const char *text)
     digits = g_ascii_isdigit (*at) ? digits + 1 : *at == '.' ? -MAX_DIGITS : 0;
     if (digits > MAX_DIGITS)
       return FAIL ("coefficients, line %d: there is a number with more than %d digits; write it with an exponent, such "
-          "as 1e20", line, MAX_DIGITS);
+                   "as 1e20",
+          line, MAX_DIGITS);
     if (brackets > MAX_BRACKETS)
       return FAIL ("coefficients, line %d: there are more than %d brackets; an example is " EXAMPLE, line,
           MAX_BRACKETS);
@@ -218,8 +227,8 @@ cf_ir_read_json (const char *text, CfIrTaps *taps, CfStatus *status)
   FAIL ("coefficients: this is not JSON; an example is " EXAMPLE);
   parser = json_parser_new ();
   g_signal_connect (parser, "error", G_CALLBACK (report_position), r);
-  code = json_parser_load_from_data (parser, text, -1, NULL) ? read_root (r, json_parser_get_root (parser)) :
-      CF_BAD_VALUE;
+  code = json_parser_load_from_data (parser, text, -1, NULL) ? read_root (r, json_parser_get_root (parser))
+                                                             : CF_BAD_VALUE;
   g_object_unref (parser);
   return code;
 }

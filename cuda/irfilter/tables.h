@@ -7,10 +7,10 @@
 #define CF_IRFILTER_TABLES_H
 
 typedef struct {
-  double sigma; /* deblur: standard deviation of the Gaussian blur; else 0 */
-  int length;   /* motion-deblur: length of the blur in samples; else 0 */
-  int angle;    /* motion-deblur: 0 or 45 degrees, counterclockwise from the right */
-  int m;        /* side of the windows */
+  double sigma;              /* deblur: standard deviation of the Gaussian blur; else 0 */
+  int length;                /* motion-deblur: length of the blur in samples; else 0 */
+  int angle;                 /* motion-deblur: 0 or 45 degrees, counterclockwise from the right */
+  int m;                     /* side of the windows */
   const double *a[2], *b[2]; /* [0] se and nw, [1] sw and ne; [k * m + l], k down the rows, as in irfilter.h; exact in
                                 float */
 } CfIrTableEntry;

@@ -13,8 +13,8 @@
 
 /* Parses one of the two; *m: its side. */
 static CfCode
-read_square (const char *what, const char *example, const char *text, double max, int *m,
-    double (*square)[CF_IR_MAX], CfStatus *status)
+read_square (const char *what, const char *example, const char *text, double max, int *m, double (*square)[CF_IR_MAX],
+    CfStatus *status)
 {
   const CfTextKind kind = { what, "a window", example, CF_IR_MAX };
   double t[CF_IR_MAX * CF_IR_MAX];
@@ -25,13 +25,13 @@ read_square (const char *what, const char *example, const char *text, double max
     return code;
   if (w != h)
     return cf_fail (status, CF_BAD_VALUE,
-        "%s has %d row%s and %d column%s; it must have as many rows as columns, padded with zeros, as in %s", what,
-        h, h == 1 ? "" : "s", w, w == 1 ? "" : "s", example);
+        "%s has %d row%s and %d column%s; it must have as many rows as columns, padded with zeros, as in %s", what, h,
+        h == 1 ? "" : "s", w, w == 1 ? "" : "s", example);
   for (int k = 0; k < h; k++)
     for (int l = 0; l < w; l++) {
       if (fabs (t[k * w + l]) > max)
-        return cf_fail (status, CF_BAD_VALUE, "%s, row %d, column %d: %g is too large; the maximum is %g", what,
-            k + 1, l + 1, t[k * w + l], max);
+        return cf_fail (status, CF_BAD_VALUE, "%s, row %d, column %d: %g is too large; the maximum is %g", what, k + 1,
+            l + 1, t[k * w + l], max);
       square[k][l] = t[k * w + l];
     }
   *m = w;
@@ -53,8 +53,10 @@ cf_ir_read_texts (const char *numerator, const char *denominator, CfIrTaps *taps
   if (code != CF_OK)
     return code;
   if (taps->b[0][0][0] != 0)
-    return cf_fail (status, CF_BAD_VALUE, "denominator, row 1, column 1: %g must be 0, because an output sample cannot "
-        "depend on itself; as in " EXAMPLE_B, taps->b[0][0][0]);
+    return cf_fail (status, CF_BAD_VALUE,
+        "denominator, row 1, column 1: %g must be 0, because an output sample cannot "
+        "depend on itself; as in " EXAMPLE_B,
+        taps->b[0][0][0]);
   taps->m = m_a > m_b ? m_a : m_b;
   for (int q = 0; q < CF_IR_QUADRANTS; q++) {
     taps->used[q] = true;

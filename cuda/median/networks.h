@@ -35,11 +35,11 @@ typedef struct {
 } CfMedianNetStep;
 
 typedef struct {
-  int w, h, depth, rank;  /* the window, and the rank counted from 0 */
-  int tile_w, tile_h;     /* outputs of a tile */
-  int n_slots;            /* the steps use slots 0..n_slots - 1 */
+  int w, h, depth, rank; /* the window, and the rank counted from 0 */
+  int tile_w, tile_h;    /* outputs of a tile */
+  int n_slots;           /* the steps use slots 0..n_slots - 1 */
   int n_steps;
-  int n_ops;              /* minima and maxima; a SORT counts 2 */
+  int n_ops; /* minima and maxima; a SORT counts 2 */
   CfMedianNetStep *steps;
 } CfMedianNetwork;
 

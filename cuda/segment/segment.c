@@ -34,7 +34,7 @@ static const CfParam params[] = {
       "A border is weak where the colours on its two sides differ by less than this fraction of their length" },
   { "weak-fraction", CF_TYPE_DOUBLE, FIELD (weak_fraction), 0, 1, 0.5, NULL, "",
       "Merge two regions when more than this fraction of the shorter perimeter is a weak border; 1: never" },
-  { "min-size", CF_TYPE_INT, FIELD (min_size), 0, (double) CF_MAX_SIZE * CF_MAX_SIZE, 0, NULL, "pixels",
+  { "min-size", CF_TYPE_INT, FIELD (min_size), 0, (double) CF_MAX_SIZE *CF_MAX_SIZE, 0, NULL, "pixels",
       "Merge smaller regions into the neighbour with the nearest colour; 0: a ten thousandth of the frame" },
   { "max-regions", CF_TYPE_INT, FIELD (max_regions), 1, 65535, 65535, NULL, "regions",
       "Upper limit; while there are more regions, ever larger ones merge into their nearest neighbour" },
@@ -78,9 +78,10 @@ read_point (const char **text, int number, int *x, int *y, CfStatus *status)
 
   at = at && *at == ',' ? read_number (at + 1, y) : NULL;
   if (!at || (*at && *at != ';'))
-    return cf_fail (status, CF_BAD_VALUE, "point %d of seeds is \"%s\"; it must be two whole numbers such as 320,240, "
-        "with a ';' between points", number,
-        cf_text_show (*text, end ? (size_t) (end - *text) : strlen (*text), false, shown, sizeof shown));
+    return cf_fail (status, CF_BAD_VALUE,
+        "point %d of seeds is \"%s\"; it must be two whole numbers such as 320,240, "
+        "with a ';' between points",
+        number, cf_text_show (*text, end ? (size_t) (end - *text) : strlen (*text), false, shown, sizeof shown));
   if (*at && !at[1])
     return cf_fail (status, CF_BAD_VALUE, "seeds ends with a ';'; remove it, or add point %d after it", number + 1);
   if (number > CF_SEGMENT_MAX_SEEDS)
@@ -280,8 +281,7 @@ traits (const CfVideo *video, const CfCommon *common, const void *params_, CfTra
 }
 
 const CfFilter cf_segment = {
-  .info = { .stem = "segment", .params = params, .n_params = sizeof params / sizeof params[0],
-    .whole_frames = true },
+  .info = { .stem = "segment", .params = params, .n_params = sizeof params / sizeof params[0], .whole_frames = true },
   .params_size = sizeof (CfSegmentParams),
   .check = check,
   .advise = advise,

@@ -138,15 +138,15 @@ typedef struct {
   int output;            /* CfSegmentOutput */
   double seed_threshold; /* 0..1; 0 = derived from the resolution */
   int seed_similarity;
-  const char *seeds;     /* pixels: "x,y;x,y" */
+  const char *seeds; /* pixels: "x,y;x,y" */
   double merge_threshold;
   double weak_difference, weak_fraction; /* 0..1; fraction 1 = off */
-  int min_size;          /* pixels; 0 = derived from the resolution */
-  int max_regions;       /* 1..65535 */
-  double temporal;       /* 0..1; 0 = each frame is segmented by itself */
-  int cell_size;         /* pixels, 0..16; 0 = derived from the resolution */
+  int min_size;                          /* pixels; 0 = derived from the resolution */
+  int max_regions;                       /* 1..65535 */
+  double temporal;                       /* 0..1; 0 = each frame is segmented by itself */
+  int cell_size;                         /* pixels, 0..16; 0 = derived from the resolution */
   int region_meta, label_meta;
-  int message_interval;  /* milliseconds; 0 = no messages */
+  int message_interval;    /* milliseconds; 0 = no messages */
   uint32_t boundary_color; /* 0xAARRGGBB */
 } CfSegmentParams;
 
@@ -161,29 +161,29 @@ cf_segment_fixed (double t)
 
 /* The parameters resolved for one size and format; the same for both backends. */
 typedef struct {
-  int size;              /* s, in pixels */
-  int columns, rows;     /* of cells; the last ones may be cut off */
-  bool stateless;        /* temporal is 0 */
-  uint32_t seed, keep[3]; /* N of T; of t, t / 3 and min (1, 3 t) */
+  int size;                   /* s, in pixels */
+  int columns, rows;          /* of cells; the last ones may be cut off */
+  bool stateless;             /* temporal is 0 */
+  uint32_t seed, keep[3];     /* N of T; of t, t / 3 and min (1, 3 t) */
   uint32_t merge[2], weak[2]; /* N; [1]: where both regions continue old regions */
-  uint32_t fraction;     /* floor (65536 weak-fraction + 1/2) */
-  uint32_t min_cells;    /* M */
+  uint32_t fraction;          /* floor (65536 weak-fraction + 1/2) */
+  uint32_t min_cells;         /* M */
   int max_regions;
   bool similarity;
-  bool reports;          /* cf_plan_regions is asked for: metas or messages are on */
+  bool reports; /* cf_plan_regions is asked for: metas or messages are on */
   CfSegmentOutput output;
-  uint32_t color;        /* boundary-color as Y | Cb << 8 | Cr << 16, or R | G << 8 | B << 16 for RGB formats */
+  uint32_t color; /* boundary-color as Y | Cb << 8 | Cr << 16, or R | G << 8 | B << 16 for RGB formats */
   int n_seeds;
   int seeds[CF_SEGMENT_MAX_SEEDS]; /* cell numbers; points outside the frame are left out */
 } CfSegmentSetup;
 
 /* Sums over the pixels of one region, as both backends collect them. */
 typedef struct {
-  uint64_t sum[3];          /* of the first three components' samples: the format's colour space and depth */
-  uint64_t sum_x, sum_y;    /* of the pixels' coordinates */
-  uint32_t n[3];            /* number of samples of each component; n[0] is the number of pixels */
+  uint64_t sum[3];                   /* of the first three components' samples: the format's colour space and depth */
+  uint64_t sum_x, sum_y;             /* of the pixels' coordinates */
+  uint32_t n[3];                     /* number of samples of each component; n[0] is the number of pixels */
   uint32_t left, top, right, bottom; /* of the outermost pixels, inclusive; left > right: no pixels */
-  uint32_t id, birth;       /* birth: number of the frame in which the region appeared */
+  uint32_t id, birth;                /* birth: number of the frame in which the region appeared */
 } CfSegmentRegion;
 
 /* Fills regions[0 .. n - 1] with what cf_plan_regions reports of the n regions `found` of frame number

@@ -68,7 +68,8 @@ main (int argc, char **argv)
     return 2;
   }
   pipeline = gst_parse_launch ("filesrc name=source ! decodebin ! videoconvert ! "
-      "cudasegment output=passthrough label-meta=true ! fakesink name=sink", &error);
+                               "cudasegment output=passthrough label-meta=true ! fakesink name=sink",
+      &error);
   if (error) {
     g_printerr ("cf-regions: %s\n", error->message);
     return 1;

@@ -20,10 +20,10 @@
 typedef struct {
   GMutex lock;
   GCond changed;
-  gint open, over;  /* read atomically, written with the lock */
-  gint counting;    /* atomic; not in real time: arriving frames count */
-  gint ready;       /* atomic: cameras that have sent their primers */
-  gint64 start;     /* us, monotonic: the time at which the gate opened */
+  gint open, over; /* read atomically, written with the lock */
+  gint counting;   /* atomic; not in real time: arriving frames count */
+  gint ready;      /* atomic: cameras that have sent their primers */
+  gint64 start;    /* us, monotonic: the time at which the gate opened */
 } BenchStartGate;
 
 /* Different frames that sources send in rotation. */
@@ -39,14 +39,14 @@ typedef struct {
   GstVideoInfo info;
   GstCaps *caps;
   BenchMemory memory;
-  int gpu;                    /* the GPU of CUDA memory */
-  int wanted_frames;          /* number of different frames */
-  int skew;                   /* index of the first of them */
-  guint64 interval;           /* ns, between two frames */
+  int gpu;           /* the GPU of CUDA memory */
+  int wanted_frames; /* number of different frames */
+  int skew;          /* index of the first of them */
+  guint64 interval;  /* ns, between two frames */
   gboolean real_time;
-  guint64 phase;              /* ns, from the opening of the start gate to the first frame */
-  guint64 first, end;         /* real time: the frames that count */
-  guint64 wanted;             /* otherwise: the number of frames that count; 0: all */
+  guint64 phase;      /* ns, from the opening of the start gate to the first frame */
+  guint64 first, end; /* real time: the frames that count */
+  guint64 wanted;     /* otherwise: the number of frames that count; 0: all */
 
   /* used by the source */
   const BenchFrames *frames;

@@ -18,7 +18,7 @@
  * noise), hard edges, sensor noise that differs in each frame, and a camera that moves slightly. The time
  * of a filter depends on the content: medians and regions are cheap on flat images. */
 
-#define MARGIN 64 /* samples that the camera moves, at most */
+#define MARGIN 64   /* samples that the camera moves, at most */
 #define NOISE 65536 /* noise samples */
 
 typedef struct {
@@ -40,7 +40,7 @@ static void
 add_octave (int *sum, int w, int h, int cell, int height, guint32 *random)
 {
   int columns = w / cell + 2, rows = h / cell + 2;
-  int *node = g_new (int, columns * rows);
+  int *node = g_new (int, columns *rows);
 
   for (int i = 0; i < columns * rows; i++)
     node[i] = (int) (next_random (random) % (2 * height + 1)) - height;

@@ -30,7 +30,7 @@ typedef struct {
   CfPlan *plan[BENCH_ELEMENTS];
   CfImage host_in[FRAMES], host_out[FRAMES];
   CfImage device_in[FRAMES], between[BENCH_ELEMENTS + 1]; /* between: the output of each plan, and one more */
-  void *memory[4]; /* host_in, host_out, device_in, between */
+  void *memory[4];                                        /* host_in, host_out, device_in, between */
   gsize bytes;
   /* For the modes in slices, whose second output image is between[n]. */
   CfSlices *slices;
@@ -156,8 +156,9 @@ fill (KernelRun *k, const BenchCase *c)
 {
   GstBuffer *image[FRAMES] = { NULL };
   GstVideoInfo info;
-  gboolean good = gst_video_info_set_format (&info, gst_video_format_from_string (c->format),
-      (guint) c->size.width, (guint) c->size.height) && bench_images (&info, image, FRAMES);
+  gboolean good = gst_video_info_set_format (&info, gst_video_format_from_string (c->format), (guint) c->size.width,
+                      (guint) c->size.height) &&
+      bench_images (&info, image, FRAMES);
 
   for (int i = 0; i < FRAMES && image[i]; i++) {
     GstVideoFrame frame;

@@ -136,8 +136,7 @@ bench_line_format (GstElement *bin, const BenchCase *c, BenchRow *row)
     }
   if (!format)
     bench_fail (row, BENCH_LEFT_OUT, "the line does not take %s%s%s%s", c->format,
-        c->memory == BENCH_CUDA ? " in CUDA memory" : "", others->len ? "; it takes, for example, " : "",
-        others->str);
+        c->memory == BENCH_CUDA ? " in CUDA memory" : "", others->len ? "; it takes, for example, " : "", others->str);
   return format;
 }
 

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #define SECONDS 0.3
-#define DEPTH 32       /* copies that are queued before the thread waits */
+#define DEPTH 32 /* copies that are queued before the thread waits */
 #define LINK_FRAMES 16
 #define MAX_BYTES 1.5e9 /* of all threads' frames */
 
@@ -75,9 +75,9 @@ bench_machine (BenchMachine *machine)
 typedef struct {
   guint8 *memory;
   gsize bytes;
-  int frames;      /* pairs of them */
+  int frames; /* pairs of them */
   gint *ready, wait_for;
-  double rate;     /* bytes a second */
+  double rate; /* bytes a second */
 } Copier;
 
 /* Copies from frame to frame for SECONDS. The threads begin together: each first touches its

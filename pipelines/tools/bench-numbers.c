@@ -32,7 +32,9 @@ bench_percentile (const guint64 *sorted, gsize n, double percent)
 
   if (n == 0)
     return 0;
-  return sorted[rank < 1 ? 0 : rank > (double) n ? n - 1 : (gsize) rank - 1];
+  if (rank < 1)
+    return sorted[0];
+  return sorted[rank > (double) n ? n - 1 : (gsize) rank - 1];
 }
 
 gboolean

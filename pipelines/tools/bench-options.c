@@ -88,16 +88,16 @@ choose_numbers (BenchOptions *opt, const Typed *typed)
     GArray **list;
     int high;
   } rows[] = {
-    { "--cameras", typed->cameras, opt->study == BENCH_STUDY_CAMERAS ? "1,2,4,8,16,32,64,128,256" : "1",
-        &opt->cameras, 1024 },
+    { "--cameras", typed->cameras, opt->study == BENCH_STUDY_CAMERAS ? "1,2,4,8,16,32,64,128,256" : "1", &opt->cameras,
+        1024 },
     { "--cores", typed->cores, "0", &opt->cores, (int) g_get_num_processors () },
     { "--processes", typed->processes, "1", &opt->processes, BENCH_PROCESSES },
     { "--gpus", typed->gpus, "0", &opt->gpus, BENCH_GPUS },
   };
 
   for (guint i = 0; i < G_N_ELEMENTS (rows); i++)
-    if (!(*rows[i].list = rows[i].text ? bench_parse_ints (rows[i].text, 1, rows[i].high) :
-        bench_parse_ints (rows[i].standard, 0, rows[i].high)))
+    if (!(*rows[i].list = rows[i].text ? bench_parse_ints (rows[i].text, 1, rows[i].high)
+                                       : bench_parse_ints (rows[i].standard, 0, rows[i].high)))
       return complain ("%s %s: expected numbers from 1 to %d, separated by commas", rows[i].option, rows[i].text,
           rows[i].high);
   return TRUE;
@@ -174,12 +174,16 @@ read_command_line (BenchOptions *opt, Typed *typed, int argc, char **argv)
     { "cameras", 'c', 0, G_OPTION_ARG_STRING, &typed->cameras, "pipelines at once (1)", "N,..." },
     { "cores", 0, 0, G_OPTION_ARG_STRING, &typed->cores, "CPU cores that may be used (all)", "N,..." },
     { "processes", 0, 0, G_OPTION_ARG_STRING, &typed->processes, "processes that share the cameras (1)", "N,..." },
-    { "gpus", 0, 0, G_OPTION_ARG_STRING, &typed->gpus,
-        "GPUs that share the cameras (default: the elements choose)", "N,..." },
-    { "memory", 'm', 0, G_OPTION_ARG_STRING, &typed->memory, "memory of the frames: buffers that the filter proposes, "
-        "plain memory, or CUDA memory at both ends: proposed, plain, cuda (proposed)", "KIND,..." },
-    { "bare", 'b', 0, G_OPTION_ARG_NONE, &opt->kernels_only, "also measure the kernels only, without GStreamer (lines "
-        "that have only elements of this project; needs a GPU)", NULL },
+    { "gpus", 0, 0, G_OPTION_ARG_STRING, &typed->gpus, "GPUs that share the cameras (default: the elements choose)",
+        "N,..." },
+    { "memory", 'm', 0, G_OPTION_ARG_STRING, &typed->memory,
+        "memory of the frames: buffers that the filter proposes, "
+        "plain memory, or CUDA memory at both ends: proposed, plain, cuda (proposed)",
+        "KIND,..." },
+    { "bare", 'b', 0, G_OPTION_ARG_NONE, &opt->kernels_only,
+        "also measure the kernels only, without GStreamer (lines "
+        "that have only elements of this project; needs a GPU)",
+        NULL },
     { "queue", 'q', 0, G_OPTION_ARG_NONE, &opt->queue,
         "put a queue of 4 frames before and behind the line: three threads", NULL },
     { "sweep", 0, 0, G_OPTION_ARG_STRING, &typed->sweep, "one row per value of a property of the line's elements",
@@ -193,8 +197,8 @@ read_command_line (BenchOptions *opt, Typed *typed, int argc, char **argv)
     { NULL, 0, 0, 0, NULL, NULL, NULL },
   };
 
-  return parse_command_line (entries, "'LINE'... - frames per second and latency of filter lines", summary,
-      description, &argc, &argv);
+  return parse_command_line (entries, "'LINE'... - frames per second and latency of filter lines", summary, description,
+      &argc, &argv);
 }
 
 gboolean

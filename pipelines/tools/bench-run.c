@@ -13,10 +13,10 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#define STARTED_WITHIN 120 /* seconds: many pipelines load contexts and kernels slowly */
-#define NOTHING_FOR 60     /* seconds without a frame that count as a failure */
-#define ENDED_WITHIN 10    /* seconds for frames under way to arrive */
-#define FRAMES_MEMORY 1e9  /* bytes of all different frames, at most */
+#define STARTED_WITHIN 120   /* seconds: many pipelines load contexts and kernels slowly */
+#define NOTHING_FOR 60       /* seconds without a frame that count as a failure */
+#define ENDED_WITHIN 10      /* seconds for frames under way to arrive */
+#define FRAMES_MEMORY 1e9    /* bytes of all different frames, at most */
 #define GPU_CACHE (64 << 20) /* bytes: more than a GPU's L2 holds */
 
 typedef struct {
@@ -27,8 +27,8 @@ typedef struct {
   BenchStartGate start_gate;
   BenchCamera *cameras;
   GstElement **pipelines;
-  int n; /* pipelines made so far */
-  BenchStats stats; /* of the first pipeline's elements */
+  int n;                  /* pipelines made so far */
+  BenchStats stats;       /* of the first pipeline's elements */
   double cpu_before, cpu; /* seconds */
   guint64 from, to;       /* ns: when cpu_before and cpu were read */
 } Run;
@@ -137,16 +137,21 @@ init_camera (Run *run, BenchCamera *camera, int number, const GstVideoInfo *info
   const BenchCase *c = run->c;
   double rate = c->rate > 0 ? c->rate : 30;
 
-  *camera = (BenchCamera) { .start_gate = &run->start_gate, .info = *info, .memory = c->memory,
-    .real_time = c->rate > 0, .wanted_frames = count_frames_wanted (c, GST_VIDEO_INFO_SIZE (info)), .skew = number * 7,
-    .gpu = c->gpus ? number % c->gpus : 0, .interval = (guint64) (GST_SECOND / rate) };
+  *camera = (BenchCamera) { .start_gate = &run->start_gate,
+    .info = *info,
+    .memory = c->memory,
+    .real_time = c->rate > 0,
+    .wanted_frames = count_frames_wanted (c, GST_VIDEO_INFO_SIZE (info)),
+    .skew = number * 7,
+    .gpu = c->gpus ? number % c->gpus : 0,
+    .interval = (guint64) (GST_SECOND / rate) };
   camera->caps = gst_video_info_to_caps (info);
   if (c->memory == BENCH_CUDA)
     gst_caps_set_features_simple (camera->caps, gst_caps_features_new ("memory:CUDAMemory", NULL));
   camera->phase = camera->interval * (guint64) number / (guint64) c->cameras; /* spread over one interval */
   camera->first = BENCH_PRIMERS + (guint64) (run->opt->warm_up * rate);
-  camera->end = camera->first + (run->opt->frames ? (guint64) run->opt->frames :
-      MAX (1, (guint64) (run->opt->seconds * rate)));
+  camera->end = camera->first +
+      (run->opt->frames ? (guint64) run->opt->frames : MAX (1, (guint64) (run->opt->seconds * rate)));
   camera->wanted = (guint64) run->opt->frames;
   camera->latency = g_array_sized_new (FALSE, FALSE, sizeof (guint64), 4096);
   g_mutex_init (&camera->lock);
@@ -222,8 +227,11 @@ read_bus (Run *run, int i)
       gst_bin_recalculate_latency (GST_BIN (run->pipelines[i]));
     } else if (GST_MESSAGE_TYPE (message) == GST_MESSAGE_ERROR) {
       gst_message_parse_error (message, &error, &debug);
-      fail (run, g_error_matches (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED) && debug &&
-          strstr (debug, "not-negotiated") ? "the line does not take such video" : error->message);
+      fail (run,
+          g_error_matches (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED) && debug &&
+                  strstr (debug, "not-negotiated")
+              ? "the line does not take such video"
+              : error->message);
     } else if (!run->row->note[0]) {
       gst_message_parse_warning (message, &error, NULL);
       g_strlcpy (run->row->note, error->message, sizeof run->row->note);

@@ -120,7 +120,8 @@ bench_table_limit (const BenchLimit *limit)
       frames (limit, limit->copy_one), limit->copy_all, frames (limit, limit->copy_all));
   if (limit->both > 0)
     printf ("  link up %.1f GB/s, down %.1f, both at once %.1f each (%.0f frames/s); one frame up, down and waited "
-        "for: %.0f us\n", limit->up, limit->down, limit->both, frames (limit, limit->both), limit->trip);
+            "for: %.0f us\n",
+        limit->up, limit->down, limit->both, frames (limit, limit->both), limit->trip);
   fflush (stdout);
 }
 
@@ -182,8 +183,8 @@ print_real_time (const BenchReport *report, const BenchRow *row, const BenchCase
   double part = bench_of_limit (report, row, &which);
 
   printf (" %8s %8d %8.1f %7.0f %6" G_GUINT64_FORMAT " %6" G_GUINT64_FORMAT " %8.2f %8.2f %8.2f %6.2f",
-      bench_backend (row), c->cameras, row->fps, c->cameras * c->rate, row->late, row->dropped, row->p50,
-      row->p99, row->max, row->cores);
+      bench_backend (row), c->cameras, row->fps, c->cameras * c->rate, row->late, row->dropped, row->p50, row->p99,
+      row->max, row->cores);
   if (part > 0)
     printf ("  %.1f%% %s", 100 * part, which);
 }

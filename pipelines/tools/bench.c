@@ -346,8 +346,7 @@ static void
 run_cases (BenchReport *report)
 {
   guint n = report->cases->len;
-  Batch batch = { report, 0, 0, share (sizeof *batch.barrier),
-    share (BENCH_PROCESSES * sizeof *batch.parts) };
+  Batch batch = { report, 0, 0, share (sizeof *batch.barrier), share (BENCH_PROCESSES * sizeof *batch.parts) };
 
   report->rows = share (n * sizeof *report->rows);
   while (batch.next < n && !bench_stop) {

@@ -12,8 +12,8 @@
 #include <glib.h>
 #include <stdint.h>
 
-#define BENCH_ELEMENTS 8 /* elements of a filter line that a row reports, at most */
-#define BENCH_GPUS 16    /* GPUs, at most */
+#define BENCH_ELEMENTS 8    /* elements of a filter line that a row reports, at most */
+#define BENCH_GPUS 16       /* GPUs, at most */
 #define BENCH_PROCESSES 256 /* processes that share the cameras, at most */
 #define BENCH_BUCKETS 1024
 #define BENCH_TEXT 240
@@ -33,7 +33,7 @@ typedef struct {
 /* The command line. Lists that were not typed have their defaults. */
 typedef struct {
   char **lines, **formats;
-  GArray *sizes; /* of BenchSize */
+  GArray *sizes;                                         /* of BenchSize */
   GArray *cameras, *cores, *processes, *gpus, *memories; /* of int, as in BenchCase */
   char *property, **values; /* the property is set to each of the values in turn; NULL: none */
   double rate;              /* frames/s of each camera; 0: as many frames as possible */
@@ -60,7 +60,7 @@ typedef struct {
 
 typedef struct {
   char name[32], backend[8];
-  uint64_t frames, gpu, cpu, fallback, passed; /* during the measurement */
+  uint64_t frames, gpu, cpu, fallback, passed;            /* during the measurement */
   double upload_p50, kernel_p50, download_p50, total_p50; /* us, of the last frames */
 } BenchElement;
 
@@ -72,16 +72,16 @@ typedef struct {
   gboolean interrupted;
   char note[BENCH_TEXT]; /* the reason of a failure, or a warning of the pipeline */
   char format[24], memory[48];
-  int rotating;           /* number of different frames that a source sends */
+  int rotating; /* number of different frames that a source sends */
   uint64_t frame_bytes;
   uint64_t frames;
-  double seconds, fps, ms; /* ms: time between two frames, 1000 / fps */
-  double p50, p99, max;   /* ms from source to sink */
-  double cores, cpu_ms;   /* CPU cores in use; CPU time per frame */
+  double seconds, fps, ms;     /* ms: time between two frames, 1000 / fps */
+  double p50, p99, max;        /* ms from source to sink */
+  double cores, cpu_ms;        /* CPU cores in use; CPU time per frame */
   uint64_t due, late, dropped; /* real time only */
-  double speedup;         /* over the same case on one CPU core; 0: not measured */
-  double of_kernels;      /* p50 over the p50 of the kernels only; 0: not measured */
-  double over_kernels;    /* CUDA memory: us per frame more than the kernels only; 0: not measured */
+  double speedup;              /* over the same case on one CPU core; 0: not measured */
+  double of_kernels;           /* p50 over the p50 of the kernels only; 0: not measured */
+  double over_kernels;         /* CUDA memory: us per frame more than the kernels only; 0: not measured */
   int n_elements;
   BenchElement element[BENCH_ELEMENTS];
   uint32_t histogram[BENCH_BUCKETS]; /* of latencies, so that rows of several processes can be added */
@@ -92,9 +92,9 @@ typedef struct {
   BenchSize size;
   char format[24];
   uint64_t frame_bytes;
-  double copy_one, copy_all;       /* memcpy, one thread and all */
-  double up, down, both;           /* the link to the GPU; both: each direction while both are busy */
-  double trip;                     /* us, median: one frame is uploaded, downloaded and waited for */
+  double copy_one, copy_all; /* memcpy, one thread and all */
+  double up, down, both;     /* the link to the GPU; both: each direction while both are busy */
+  double trip;               /* us, median: one frame is uploaded, downloaded and waited for */
 } BenchLimit;
 
 typedef struct {

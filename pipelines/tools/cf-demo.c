@@ -43,7 +43,7 @@ typedef struct {
 typedef struct {
   Options opt;
   GstElement *pipeline, *filter;
-  GstPad *tap;       /* before the tee */
+  GstPad *tap; /* before the tee */
   GstElement *comp, *size;
   GMainLoop *loop;
   gboolean failed;   /* an error was printed */
@@ -88,7 +88,8 @@ file_uri (const char *path)
 
   if (!g_file_test (path, G_FILE_TEST_EXISTS))
     complain ("no file \"%s\"; --input takes a file, a camera such as /dev/video0 or an address such as "
-        "rtsp://host/stream", path);
+              "rtsp://host/stream",
+        path);
   else if (g_file_test (path, G_FILE_TEST_IS_DIR))
     complain ("\"%s\" is a directory; --input takes one video file", path);
   else if (access (path, R_OK))
@@ -108,7 +109,7 @@ choose_source (Options *opt, char **uri)
   *uri = NULL;
   if (!input)
     return "videotestsrc name=source pattern=smpte horizontal-speed=3 ! "
-        "video/x-raw, format=I420, width=640, height=480, framerate=30/1";
+           "video/x-raw, format=I420, width=640, height=480, framerate=30/1";
   if (g_str_has_prefix (input, "/dev/video")) {
     opt->live = TRUE;
     return check_camera (input) ? "v4l2src name=source ! decodebin" : NULL;
@@ -190,7 +191,7 @@ choose_writer (const char *path, char **note)
   encoder = !strcmp (mux, "avimux") ? NULL : h264;
   if (!encoder && !strcmp (mux, "mp4mux")) {
     complain ("--output \"%s\": there is no H.264 encoder here (gstreamer1.0-plugins-ugly has x264enc); .mkv and .avi "
-        "do not need one",
+              "do not need one",
         path);
     return NULL;
   }
@@ -574,8 +575,9 @@ report (Demo *demo)
     if (!strstr (backends->str, name))
       g_string_append_printf (backends, "%s%s", backends->len ? "+" : "", name);
     g_object_get (element, "stats", &stats, NULL);
-    if (stats && gst_structure_get (stats, "frames-fallback", G_TYPE_UINT64, &fallback, "total-mean", G_TYPE_UINT64,
-            &mean, "total-p99", G_TYPE_UINT64, &p99, NULL))
+    if (stats &&
+        gst_structure_get (stats, "frames-fallback", G_TYPE_UINT64, &fallback, "total-mean", G_TYPE_UINT64, &mean,
+            "total-p99", G_TYPE_UINT64, &p99, NULL))
       say ("%s only: %.2f ms per frame, 99%% within %.2f ms", GST_OBJECT_NAME (element), mean / 1e6, p99 / 1e6);
     if (fallback)
       say ("%s: the GPU failed on %" G_GUINT64_FORMAT " frames; the CPU filtered them", GST_OBJECT_NAME (element),

@@ -99,8 +99,8 @@ print_gpus (void)
   bool usable = false;
 
   cf_gpu_versions (&driver, &runtime);
-  row ("kernel driver", "%s", kernel_driver ? kernel_driver :
-      "no NVIDIA driver is loaded (/proc/driver/nvidia/version)");
+  row ("kernel driver", "%s",
+      kernel_driver ? kernel_driver : "no NVIDIA driver is loaded (/proc/driver/nvidia/version)");
   print_version ("driver", driver, "not checked");
   print_version ("runtime", runtime, "none");
   for (int i = 0; i < n; i++) {
@@ -133,8 +133,9 @@ print_gstreamer (void)
         has_kernels () ? "with" : "without");
   else
     row ("plugin", "cudafilters is not found: set GST_PLUGIN_PATH to the directory of libgstcudafilters.so");
-  row ("GPU decoding", "%s", decoder ? "nvh264dec: frames can stay on the GPU" :
-      "no nvh264dec (GStreamer registers it only where it finds a GPU)");
+  row ("GPU decoding", "%s",
+      decoder ? "nvh264dec: frames can stay on the GPU"
+              : "no nvh264dec (GStreamer registers it only where it finds a GPU)");
 }
 
 /* Returns the path of nvcc (free it), or NULL. */
@@ -168,9 +169,9 @@ print_toolkit_help (void)
   printf ("  wget https://developer.download.nvidia.com/compute/cuda/repos/%s%s/%s/cuda-keyring_1.1-1_all.deb\n",
       repo ? "ubuntu" : "debian", repo ? repo : "12", arch);
   printf ("  sudo dpkg -i cuda-keyring_1.1-1_all.deb && sudo apt-get update\n"
-      "  sudo apt-get install cuda-nvcc-13-0 cuda-cudart-dev-13-0 libgstreamer-plugins-bad1.0-dev\n"
-      "then remove the build directory and build again. The distributions' own nvidia-cuda-toolkit is too old\n"
-      "(Debian 12: 11.8, Ubuntu 24.04: 12.0).\n");
+          "  sudo apt-get install cuda-nvcc-13-0 cuda-cudart-dev-13-0 libgstreamer-plugins-bad1.0-dev\n"
+          "then remove the build directory and build again. The distributions' own nvidia-cuda-toolkit is too old\n"
+          "(Debian 12: 11.8, Ubuntu 24.04: 12.0).\n");
 }
 
 static void
@@ -189,7 +190,7 @@ print_verdict (bool usable)
   printf ("\nbackend=auto uses the CPU: %s\n", status.message[0] ? status.message : "no usable GPU");
   if (on_bus > 0 && !g_file_test ("/proc/driver/nvidia/version", G_FILE_TEST_EXISTS))
     printf ("%d NVIDIA device%s on the PCI bus, but NVIDIA's driver is missing: install it (Debian: nvidia-driver of\n"
-        "non-free; Ubuntu: ubuntu-drivers install) and reboot.\n",
+            "non-free; Ubuntu: ubuntu-drivers install) and reboot.\n",
         on_bus, on_bus == 1 ? " is" : "s are");
   else if (on_bus == 0)
     printf ("No NVIDIA device is on the PCI bus.\n");
@@ -197,8 +198,8 @@ print_verdict (bool usable)
     print_toolkit_help ();
   else if (!has_kernels ())
     printf ("nvcc is installed, but this build has no CUDA kernels: it was configured without them or before nvcc was\n"
-        "installed, or gstreamer-cuda-1.0 (libgstreamer-plugins-bad1.0-dev) is missing, or nvcc is older than %s.\n"
-        "Remove the build directory and build again; meson prints what is missing.\n",
+            "installed, or gstreamer-cuda-1.0 (libgstreamer-plugins-bad1.0-dev) is missing, or nvcc is older than %s.\n"
+            "Remove the build directory and build again; meson prints what is missing.\n",
         MIN_TOOLKIT);
 }
 

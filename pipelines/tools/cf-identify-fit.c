@@ -24,11 +24,11 @@
 
 #define MAX_TAPS (QUADRANTS * MAX_M * MAX_M)
 #define MAX_ORDER (MAX_M - 1)
-#define STARTS 4      /* best candidates of the grid, in each family, that are refined */
-#define FINALISTS 2   /* best of those, which get more poles */
-#define SEARCHED 128  /* side of the part that poles are searched on; the numerators use the whole fragment */
-#define BLOCK 16      /* side of the squares that are held out */
-#define RIDGE 1e-12   /* of the mean square; keeps weights small that can replace each other; 1e-9 loses 1 dB */
+#define STARTS 4     /* best candidates of the grid, in each family, that are refined */
+#define FINALISTS 2  /* best of those, which get more poles */
+#define SEARCHED 128 /* side of the part that poles are searched on; the numerators use the whole fragment */
+#define BLOCK 16     /* side of the squares that are held out */
+#define RIDGE 1e-12  /* of the mean square; keeps weights small that can replace each other; 1e-9 loses 1 dB */
 
 /* Families of denominators. AXES: a polynomial of the rows times one of the columns, in all
  * quadrants. SAME: the same polynomial for both. DOWN, UP: poles along a diagonal in the two
@@ -40,8 +40,8 @@ static const char *const family_words[FAMILIES] = { "poles along rows and column
 
 typedef struct {
   Family family;
-  int order;                 /* of each polynomial */
-  double p[2 * MAX_ORDER];   /* reflection coefficients: rows (or the diagonal) first */
+  int order;               /* of each polynomial */
+  double p[2 * MAX_ORDER]; /* reflection coefficients: rows (or the diagonal) first */
   double held;
 } Candidate;
 
@@ -55,7 +55,7 @@ typedef struct {
 typedef struct {
   Problem problem;
   Image *x, *y; /* blurred and sharp minus their means, which depend on the exposure */
-  int n;          /* unknowns */
+  int n;        /* unknowns */
   int unknown[QUADRANTS][MAX_M * MAX_M];
   Sums train, held;
   double *w[QUADRANTS]; /* x after each recursion, with m - 1 more rows and columns before the near edges */
@@ -161,7 +161,7 @@ design_apply (const Design *design, const Image *image)
 {
   int m = design->m, stride = image->w + m - 1;
   Image *out = image_new (image->w, image->h);
-  g_autofree double *w = g_new (double, (gsize) stride * (image->h + m - 1));
+  g_autofree double *w = g_new (double, (gsize) stride *(image->h + m - 1));
 
   for (int q = 0; q < QUADRANTS; q++) {
     recurse (image, q, design->b[q], m, w);

@@ -19,7 +19,7 @@ image_new (int w, int h)
 
   image->w = w;
   image->h = h;
-  image->v = g_new0 (double, (gsize) w * h);
+  image->v = g_new0 (double, (gsize) w *h);
   return image;
 }
 
@@ -69,7 +69,8 @@ image_load (const char *path, GError **error)
     return NULL;
   }
   pipeline = gst_parse_launch ("filesrc name=source ! decodebin ! videoconvert ! video/x-raw,format=GRAY16_LE ! "
-                               "fakesink name=sink sync=false", error);
+                               "fakesink name=sink sync=false",
+      error);
   if (!pipeline)
     return NULL;
   source = gst_bin_get_by_name (GST_BIN (pipeline), "source");
@@ -82,8 +83,10 @@ image_load (const char *path, GError **error)
     g_autoptr (GError) why = NULL;
 
     gst_message_parse_error (message, &why, NULL);
-    g_set_error (error, G_FILE_ERROR, G_FILE_ERROR_FAILED, "\"%s\" cannot be read as an image: %s (PNG and JPEG need "
-        "the package gstreamer1.0-plugins-good)", path, why->message);
+    g_set_error (error, G_FILE_ERROR, G_FILE_ERROR_FAILED,
+        "\"%s\" cannot be read as an image: %s (PNG and JPEG need "
+        "the package gstreamer1.0-plugins-good)",
+        path, why->message);
   } else {
     g_object_get (sink, "last-sample", &sample, NULL);
     image = sample ? from_sample (sample) : NULL;
@@ -171,15 +174,15 @@ image_blur (const Image *image, const Blur *blur)
 {
   double extent = (blur->length - 1) / 2, angle = blur->angle * G_PI / 180, sum = 0;
   int r = (int) ceil (blur->motion ? extent + 1 : 4 * blur->sigma), side = 2 * r + 1;
-  g_autofree double *weight = g_new (double, side * side);
+  g_autofree double *weight = g_new (double, side *side);
   Image *out = image_new (image->w, image->h);
 
   for (int j = -r; j <= r; j++)
     for (int i = -r; i <= r; i++) {
       /* Motion blur as in cudaconvolve's preset, also for even lengths. */
       double p = i * cos (angle) - j * sin (angle), q = i * sin (angle) + j * cos (angle);
-      double w = blur->motion ? MAX (0, 1 - fabs (q)) * CLAMP (extent + 1 - fabs (p), 0, 1) :
-                                exp (-(i * i + j * j) / (2 * blur->sigma * blur->sigma));
+      double w = blur->motion ? MAX (0, 1 - fabs (q)) * CLAMP (extent + 1 - fabs (p), 0, 1)
+                              : exp (-(i * i + j * j) / (2 * blur->sigma * blur->sigma));
 
       sum += weight[(j + r) * side + i + r] = w;
     }

@@ -54,7 +54,8 @@ parse_options (Options *opt, int argc, char **argv)
 
   return parse_command_line (entries, "SHARP BLURRED - finds the recursive filter that restores SHARP",
       "SHARP and BLURRED are images (or videos: their first frames) of the same scene, of the same size and aligned.\n"
-      "The result is a file for: cudairfilter coefficients=FILE", NULL, &argc, &argv);
+      "The result is a file for: cudairfilter coefficients=FILE",
+      NULL, &argc, &argv);
 }
 
 /* Checks what it can before the search, which takes a while. */
@@ -66,7 +67,8 @@ check_options (const Options *opt)
 
   if (n != wanted)
     return complain ("%u image%s given, but %u %s needed here: a sharp one (or --chart) and a blurred one (or "
-        "--blur); see --help", n, n == 1 ? " was" : "s were", wanted, wanted == 1 ? "is" : "are");
+                     "--blur); see --help",
+        n, n == 1 ? " was" : "s were", wanted, wanted == 1 ? "is" : "are");
   if (opt->m < 2 || opt->m > MAX_M)
     return complain ("--window %d: expected 2 to %d", opt->m, MAX_M);
   if (!(opt->noise >= 0 && opt->noise <= 50))
@@ -157,7 +159,8 @@ get_images (const Options *opt, const Blur *blur, Image **sharp, Image **blurred
     return FALSE;
   if ((*sharp)->w != (*blurred)->w || (*sharp)->h != (*blurred)->h)
     return complain ("the sharp image is %d x %d and the blurred one %d x %d; they have to be of the same size and "
-        "aligned", (*sharp)->w, (*sharp)->h, (*blurred)->w, (*blurred)->h);
+                     "aligned",
+        (*sharp)->w, (*sharp)->h, (*blurred)->w, (*blurred)->h);
   image_add_noise (*blurred, opt->noise);
   if (blur || opt->noise > 0)
     image_round (*blurred);
@@ -187,7 +190,8 @@ compare (const Problem *problem)
         ss * bb > 0 ? sb / sqrt (ss * bb) : 0.0);
   if (fabs (ms - mb) > 4)
     complain ("warning: the sharp image's mean is %.0f and the blurred one's %.0f; if their exposures "
-        "differ, a difference in contrast is taken for blur", ms, mb);
+              "differ, a difference in contrast is taken for blur",
+        ms, mb);
 }
 
 /* ---- results ------------------------------------------------------------ */
@@ -233,8 +237,8 @@ report (const Problem *problem, const Design *fir, const Design *best)
   report_row (problem, "blurred", problem->blurred, 1);
   for (int i = 0; i < 2; i++) {
     g_autoptr (Image) restored = design_apply (designs[i], problem->blurred);
-    g_autofree char *name = i ? g_strdup_printf ("recursive, m = %d", problem->m) :
-                                g_strdup_printf ("not recursive, %d x %d", side, side);
+    g_autofree char *name = i ? g_strdup_printf ("recursive, m = %d", problem->m)
+                              : g_strdup_printf ("not recursive, %d x %d", side, side);
 
     image_round (restored);
     report_row (problem, name, restored, design_noise_gain (designs[i]));

@@ -43,9 +43,9 @@ typedef enum {
 typedef struct {
   int m;
   double a[QUADRANTS][MAX_M * MAX_M], b[QUADRANTS][MAX_M * MAX_M];
-  double radius;       /* of the outermost pole */
-  double held;         /* mean square error on the samples held out */
-  const char *family;  /* kind of denominator, for the report */
+  double radius;      /* of the outermost pole */
+  double held;        /* mean square error on the samples held out */
+  const char *family; /* kind of denominator, for the report */
 } Design;
 
 typedef struct {

@@ -53,7 +53,7 @@ load_pgm (const char *path, uint8_t **pixels, int *width, int *height)
   bool good = file && fscanf (file, "P5 %d %d %d", width, height, &max) == 3 && max == 255 && *width > 0 &&
       *height > 0 && *width <= CF_MAX_SIZE && *height <= CF_MAX_SIZE && fgetc (file) != EOF;
 
-  *pixels = good ? g_new (uint8_t, *width * *height) : NULL;
+  *pixels = good ? g_new (uint8_t, *width **height) : NULL;
   good = good && fread (*pixels, (size_t) *width, (size_t) *height, file) == (size_t) *height;
   if (file)
     (void) fclose (file);
@@ -75,8 +75,8 @@ make_images (const Bench *b, int width, int height, int pixel)
   for (int i = 0; i < N_IMAGES; i++)
     for (int y = 0; y < h; y++)
       for (int x = 0; x < w; x++)
-        all[(size_t) i * one + (size_t) y * (size_t) w + (size_t) x] =
-            photo ? photo[(size_t) (y % ph) * (size_t) pw + (size_t) ((x / pixel + i * 7 + x % pixel) % pw)]
+        all[(size_t) i * one + (size_t) y * (size_t) w + (size_t) x] = photo
+            ? photo[(size_t) (y % ph) * (size_t) pw + (size_t) ((x / pixel + i * 7 + x % pixel) % pw)]
             : kc_natural (x / pixel, y, i, 1 + (uint64_t) (x % pixel));
   return all;
 }
@@ -128,8 +128,7 @@ ours_new (Bench *b, BenchFrames *f, Ours *ours, const BenchRow *row, const void 
   for (int i = 0; i < row->streams; i++) {
     ours->plan[i] = cf_plan_new (b->context, b->filter, &ours->video, &all, params, &ours->status);
     ours->stream[i] = cf_stream_new (f->stream[i], &ours->status);
-    if (!ours->plan[i] || !ours->stream[i] ||
-        (variant && cf_plan_prefer (ours->plan[i], variant, NULL) != CF_OK) ||
+    if (!ours->plan[i] || !ours->stream[i] || (variant && cf_plan_prefer (ours->plan[i], variant, NULL) != CF_OK) ||
         (kind->override && cf_plan_override (ours->plan[i], kind->override, kind->value, &ours->status) != CF_OK))
       return false;
   }
@@ -165,8 +164,7 @@ time_ours (Bench *b, BenchFrames *f, BenchRow row, const char *set, const char *
     if (!row.right) {
       b->failed++;
       fprintf (stderr, "%s with %s, %s (%s): %s %s\n", b->o.filter, set, row.format, row.variant,
-          row.ours > 0 ? "the result is wrong" : "failed",
-          row.ours > 0 || error[0] ? error : ours.status.message);
+          row.ours > 0 ? "the result is wrong" : "failed", row.ours > 0 || error[0] ? error : ours.status.message);
     }
     if (b->n_rows < BENCH_MAX_ROWS)
       b->rows[b->n_rows++] = row;
@@ -255,8 +253,13 @@ bench_kind (Bench *b, BenchFrames *f, BenchRow row)
 static bool
 read_resolution (const char *text, int *width, int *height)
 {
-  static const struct { const char *name; int width, height; } known[] = {
-    { "480p", 854, 480 }, { "1080p", 1920, 1080 }, { "4k", 3840, 2160 },
+  static const struct {
+    const char *name;
+    int width, height;
+  } known[] = {
+    { "480p", 854, 480 },
+    { "1080p", 1920, 1080 },
+    { "4k", 3840, 2160 },
   };
 
   for (size_t i = 0; i < G_N_ELEMENTS (known); i++)
@@ -333,8 +336,7 @@ parse (Bench *b, int argc, char **argv)
     { "format", 0, 0, G_OPTION_ARG_STRING, &b->o.format, "of the frames", "GRAY8,RGBA" },
     { "kinds", 0, 0, G_OPTION_ARG_STRING, &b->o.kinds, "of rows", "dense,gauss,..." },
     { "streams", 0, 0, G_OPTION_ARG_STRING, &b->o.streams, "frames at once", "1,8" },
-    { "all-variants", 0, 0, G_OPTION_ARG_NONE, &b->o.all_variants, "not only those that plans choose", NULL },
-    { NULL }
+    { "all-variants", 0, 0, G_OPTION_ARG_NONE, &b->o.all_variants, "not only those that plans choose", NULL }, { NULL }
   };
   g_autofree char *arguments = g_strjoinv (" ", argv + 1);
 

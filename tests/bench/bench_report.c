@@ -17,19 +17,29 @@ static const struct {
   double goal[2], floor[2];
   int streams; /* 0: one */
 } targets[] = {
-  { "median", "", 3, { 3.6, 8 }, { 1.4, 5.5 } }, { "median", "", 5, { 7, 20 }, { 4.1, 17 } },
-  { "median", "", 7, { 12, 35 }, { 7.9, 32 } }, { "median", "", 9, { 20, 60 }, { 13, 54 } },
-  { "median", "", 11, { 29, 88 }, { 20, 79 } }, { "median", "", 15, { 75, 280 }, { 37, 149 } },
-  { "median", "", 31, { 110, 420 }, { 86, 345 } }, { "median", "", 101, { 150, 600 }, { 0, 0 } },
-  { "convolve", "dense", 3, { 3.0, 6.2 }, { 0.96, 3.86 } }, { "convolve", "dense", 5, { 3.3, 7 }, { 0.96, 3.86 } },
-  { "convolve", "dense", 7, { 3.5, 7.5 }, { 0.96, 3.86 } }, { "convolve", "dense", 9, { 3.9, 8 }, { 0.97, 3.9 } },
-  { "convolve", "dense", 15, { 5.5, 12 }, { 1.6, 6.5 } }, { "convolve", "dense", 31, { 8, 24 }, { 6.6, 26.5 } },
-  { "convolve", "gauss", 7, { 4, 8 }, { 0.96, 3.86 } }, { "convolve", "gauss", 15, { 4.2, 8.3 }, { 0.96, 3.86 } },
-  { "convolve", "gauss", 31, { 4.6, 9.5 }, { 0.96, 3.86 } }, { "convolve", "box", 31, { 4.6, 9.5 }, { 0.96, 3.86 } },
+  { "median", "", 3, { 3.6, 8 }, { 1.4, 5.5 } },
+  { "median", "", 5, { 7, 20 }, { 4.1, 17 } },
+  { "median", "", 7, { 12, 35 }, { 7.9, 32 } },
+  { "median", "", 9, { 20, 60 }, { 13, 54 } },
+  { "median", "", 11, { 29, 88 }, { 20, 79 } },
+  { "median", "", 15, { 75, 280 }, { 37, 149 } },
+  { "median", "", 31, { 110, 420 }, { 86, 345 } },
+  { "median", "", 101, { 150, 600 }, { 0, 0 } },
+  { "convolve", "dense", 3, { 3.0, 6.2 }, { 0.96, 3.86 } },
+  { "convolve", "dense", 5, { 3.3, 7 }, { 0.96, 3.86 } },
+  { "convolve", "dense", 7, { 3.5, 7.5 }, { 0.96, 3.86 } },
+  { "convolve", "dense", 9, { 3.9, 8 }, { 0.97, 3.9 } },
+  { "convolve", "dense", 15, { 5.5, 12 }, { 1.6, 6.5 } },
+  { "convolve", "dense", 31, { 8, 24 }, { 6.6, 26.5 } },
+  { "convolve", "gauss", 7, { 4, 8 }, { 0.96, 3.86 } },
+  { "convolve", "gauss", 15, { 4.2, 8.3 }, { 0.96, 3.86 } },
+  { "convolve", "gauss", 31, { 4.6, 9.5 }, { 0.96, 3.86 } },
+  { "convolve", "box", 31, { 4.6, 9.5 }, { 0.96, 3.86 } },
   { "irfilter", "one core m", 3, { 65, 140 }, { 10.4, 20.9 } },
   { "irfilter", "one core m", 3, { 25, 90 }, { 4.2, 16.9 }, 8 },
   { "irfilter", "16 cores m", 3, { 35, 80 }, { 4.2, 16.9 } },
-  { "segment", "stateless", 0, { 100, 300 }, { 2.4, 9.6 } }, { "segment", "stateful", 0, { 60, 200 }, { 2.4, 9.6 } },
+  { "segment", "stateless", 0, { 100, 300 }, { 2.4, 9.6 } },
+  { "segment", "stateful", 0, { 60, 200 }, { 2.4, 9.6 } },
 };
 
 void
@@ -97,31 +107,36 @@ driver_version (void)
   return g_strdup ("unknown");
 }
 
-static const char head[] = "# Kernel times\n\n"
+static const char head[] =
+    "# Kernel times\n\n"
     "Microseconds per frame, 8 bits per sample, one launch per frame in a CUDA graph over more frames than L2 holds;\n"
     "one frame of each row was compared with the reference. copy: the same with a kernel that only copies the bytes.\n";
 
 /* Notes on the filters' columns. */
-static const struct { const char *filter, *text; } notes[] = {
-  { "median", "NPP: the same frames, borders not handled. floor: minimum and maximum instructions of the best known\n"
-    "network, at this GPU's rate for them.\n" },
-  { "irfilter", "No library present has such a filter, so there is no baseline. one core m: a window of m x m whose\n"
-    "impulse response is longer than the frame is wide (pole radius 0.99); 16 cores m: one whose response has\n"
-    "decayed after 120 samples (0.87); N at once: N frames, each on its own stream. floor: the longest chain of\n"
-    "dependent operations, 4 cycles each, or, if that takes longer or frames overlap, all multiply-adds at this\n"
-    "GPU's rate.\n" },
+static const struct {
+  const char *filter, *text;
+} notes[] = {
+  { "median",
+      "NPP: the same frames, borders not handled. floor: minimum and maximum instructions of the best known\n"
+      "network, at this GPU's rate for them.\n" },
+  { "irfilter",
+      "No library present has such a filter, so there is no baseline. one core m: a window of m x m whose\n"
+      "impulse response is longer than the frame is wide (pole radius 0.99); 16 cores m: one whose response has\n"
+      "decayed after 120 samples (0.87); N at once: N frames, each on its own stream. floor: the longest chain of\n"
+      "dependent operations, 4 cycles each, or, if that takes longer or frames overlap, all multiply-adds at this\n"
+      "GPU's rate.\n" },
   { "segment",
-    "stateless: temporal=0; stateful: each frame depends on the one before, four frames in rotation. NPP has\n"
-    "no such filter: the first is compared with SegmentWatershed and a copy of the frame, because it works in\n"
-    "place, the second with LabelMarkersUF, which only labels connected equal samples. floor: the bytes of a\n"
-    "frame read twice and written once. Studies, stateful: global atomics: pixels are added to their regions'\n"
-    "sums with global atomics, not in the block first; 4 warps: the size of that block, which is 8 in the other\n"
-    "rows.\n" },
+      "stateless: temporal=0; stateful: each frame depends on the one before, four frames in rotation. NPP has\n"
+      "no such filter: the first is compared with SegmentWatershed and a copy of the frame, because it works in\n"
+      "place, the second with LabelMarkersUF, which only labels connected equal samples. floor: the bytes of a\n"
+      "frame read twice and written once. Studies, stateful: global atomics: pixels are added to their regions'\n"
+      "sums with global atomics, not in the block first; 4 warps: the size of that block, which is 8 in the other\n"
+      "rows.\n" },
   { "convolve",
-    "NPP: FilterBorder32f, FilterGaussBorder (FilterGaussAdvancedBorder over 15) and FilterBoxBorder on the same\n"
-    "frames, replicated borders, RGBA with its alpha. dense: random signed weights of 8 bits, not separable;\n"
-    "16 bit: random weights of 16 bits; fraction: decimal ones. floor: the bytes or, if longer, the int8 tensor\n"
-    "pipe.\n" },
+      "NPP: FilterBorder32f, FilterGaussBorder (FilterGaussAdvancedBorder over 15) and FilterBoxBorder on the same\n"
+      "frames, replicated borders, RGBA with its alpha. dense: random signed weights of 8 bits, not separable;\n"
+      "16 bit: random weights of 16 bits; fraction: decimal ones. floor: the bytes or, if longer, the int8 tensor\n"
+      "pipe.\n" },
 };
 
 static const char *
@@ -154,12 +169,15 @@ write_part (const Bench *b, FILE *file)
 
   cf_gpu_versions (&driver_cuda, &cuda);
   (void) strftime (date, sizeof date, "%Y-%m-%d", gmtime (&now));
-  fprintf (file, "## %s\n\nWritten by `%s`: %s (%d SMs, %llu MB of L2),\ndriver %s, CUDA %d.%d, %s, the median of %d "
-      "repetitions.\n%s\n", b->o.filter, b->o.command, b->gpu.name, b->gpu.sms,
-      (unsigned long long) (b->gpu.l2_bytes >> 20), driver, cuda / 1000, cuda % 1000 / 10, date, BENCH_REPETITIONS,
-      notes_of (b->o.filter));
-  fprintf (file, "| kernel | format | frame | ours | variant | copy | %s | %s / ours | goal | floor |\n"
-      "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n", baseline, baseline);
+  fprintf (file,
+      "## %s\n\nWritten by `%s`: %s (%d SMs, %llu MB of L2),\ndriver %s, CUDA %d.%d, %s, the median of %d "
+      "repetitions.\n%s\n",
+      b->o.filter, b->o.command, b->gpu.name, b->gpu.sms, (unsigned long long) (b->gpu.l2_bytes >> 20), driver,
+      cuda / 1000, cuda % 1000 / 10, date, BENCH_REPETITIONS, notes_of (b->o.filter));
+  fprintf (file,
+      "| kernel | format | frame | ours | variant | copy | %s | %s / ours | goal | floor |\n"
+      "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n",
+      baseline, baseline);
   for (int i = 0; i < b->n_rows; i++) {
     const BenchRow *row = &b->rows[i];
     double goal, least;
@@ -221,11 +239,12 @@ bench_write_json (const Bench *b)
   for (int i = 0; i < b->n_rows; i++) {
     const BenchRow *row = &b->rows[i];
 
-    fprintf (file, "%s\n  {\"kind\": \"%s\", \"format\": \"%s\", \"size\": %d, \"streams\": %d, \"width\": %d, "
+    fprintf (file,
+        "%s\n  {\"kind\": \"%s\", \"format\": \"%s\", \"size\": %d, \"streams\": %d, \"width\": %d, "
         "\"height\": %d, \"variant\": \"%s\", \"us\": %.3f, \"copy_us\": %.3f, "
-        "\"baseline_us\": %.3f, \"right\": %s}", i ? "," : "", row->kind->name,
-        row->format, row->size, row->streams, row->width, row->height, row->variant, row->ours,
-        row->copy, row->baseline, row->right ? "true" : "false");
+        "\"baseline_us\": %.3f, \"right\": %s}",
+        i ? "," : "", row->kind->name, row->format, row->size, row->streams, row->width, row->height, row->variant,
+        row->ours, row->copy, row->baseline, row->right ? "true" : "false");
   }
   fprintf (file, "\n]}\n");
   return fclose (file) == 0;

@@ -43,11 +43,25 @@ static _Thread_local bool asking; /* this library's own call, not the program's 
 /* Every other call is forbidden, so that an unexpected call is noticed. Waits for one stream or
  * event are allowed: a frame must be finished before it leaves. */
 static const char *const allowed[] = {
-  "cuLaunchKernel", "cuLaunchKernel_ptsz", "cuLaunchKernelEx*", "cuLaunchCooperativeKernel*",
-  "cuMemcpy*Async*", "cuMemset*Async*",
-  "cuEventRecord*", "cuEventQuery*", "cuEventElapsedTime*", "cuEventSynchronize*",
-  "cuStreamWaitEvent*", "cuStreamQuery*", "cuStreamSynchronize*", "cuStreamWriteValue32*",
-  "cuCtxPushCurrent*", "cuCtxPopCurrent*", "cuCtxGetCurrent", "cuCtxSetCurrent", "cuCtxGetDevice*",
+  "cuLaunchKernel",
+  "cuLaunchKernel_ptsz",
+  "cuLaunchKernelEx*",
+  "cuLaunchCooperativeKernel*",
+  "cuMemcpy*Async*",
+  "cuMemset*Async*",
+  "cuEventRecord*",
+  "cuEventQuery*",
+  "cuEventElapsedTime*",
+  "cuEventSynchronize*",
+  "cuStreamWaitEvent*",
+  "cuStreamQuery*",
+  "cuStreamSynchronize*",
+  "cuStreamWriteValue32*",
+  "cuCtxPushCurrent*",
+  "cuCtxPopCurrent*",
+  "cuCtxGetCurrent",
+  "cuCtxSetCurrent",
+  "cuCtxGetDevice*",
 };
 
 static bool
@@ -78,15 +92,15 @@ is_pageable (const void *memory)
 static bool
 is_side_pageable (CUmemorytype type, const void *host, CUdeviceptr device)
 {
-  return (type == CU_MEMORYTYPE_HOST && is_pageable (host))
-      || (type == CU_MEMORYTYPE_UNIFIED && is_pageable ((const void *) device));
+  return (type == CU_MEMORYTYPE_HOST && is_pageable (host)) ||
+      (type == CU_MEMORYTYPE_UNIFIED && is_pageable ((const void *) device));
 }
 
 static bool
 is_copy_pageable (const CUDA_MEMCPY2D *copy)
 {
-  return is_side_pageable (copy->srcMemoryType, copy->srcHost, copy->srcDevice)
-      || is_side_pageable (copy->dstMemoryType, copy->dstHost, copy->dstDevice);
+  return is_side_pageable (copy->srcMemoryType, copy->srcHost, copy->srcDevice) ||
+      is_side_pageable (copy->dstMemoryType, copy->dstHost, copy->dstDevice);
 }
 
 static bool
@@ -107,8 +121,8 @@ waits (CUpti_CallbackId which, const void *params)
       return is_pageable (((const cuMemcpyDtoHAsync_v2_params *) params)->dstHost);
     case CUPTI_DRIVER_TRACE_CBID_cuMemcpyAsync:
     case CUPTI_DRIVER_TRACE_CBID_cuMemcpyAsync_ptsz:
-      return is_pageable ((const void *) ((const cuMemcpyAsync_params *) params)->src)
-          || is_pageable ((const void *) ((const cuMemcpyAsync_params *) params)->dst);
+      return is_pageable ((const void *) ((const cuMemcpyAsync_params *) params)->src) ||
+          is_pageable ((const void *) ((const cuMemcpyAsync_params *) params)->dst);
     case CUPTI_DRIVER_TRACE_CBID_cuMemcpy2DAsync_v2:
     case CUPTI_DRIVER_TRACE_CBID_cuMemcpy2DAsync_v2_ptsz:
       return is_copy_pageable (((const cuMemcpy2DAsync_v2_params *) params)->pCopy);
@@ -148,8 +162,8 @@ write_calls (FILE *file, bool good)
     if (last)
       fprintf (file, " %9.3f", (double) n / (double) (last - first));
     if (bad)
-      fprintf (file, "  %lu of them %s", bad, fnmatch ("*Synchronize*", name, 0) == 0 ? "for the default stream"
-          : "with memory that is not pinned");
+      fprintf (file, "  %lu of them %s", bad,
+          fnmatch ("*Synchronize*", name, 0) == 0 ? "for the default stream" : "with memory that is not pinned");
     fputc ('\n', file);
   }
 }

@@ -13,18 +13,35 @@ static const struct {
   const char *name;
   int planes, bits, row[3], rows[3];
 } geometry[] = {
-  { "GRAY8", 1, 8, { 5 }, { 3 } }, { "GRAY16_LE", 1, 16, { 10 }, { 3 } },
-  { "NV12", 2, 8, { 5, 6 }, { 3, 2 } }, { "NV21", 2, 8, { 5, 6 }, { 3, 2 } },
-  { "I420", 3, 8, { 5, 3, 3 }, { 3, 2, 2 } }, { "YV12", 3, 8, { 5, 3, 3 }, { 3, 2, 2 } },
-  { "NV16", 2, 8, { 5, 6 }, { 3, 3 } }, { "Y42B", 3, 8, { 5, 3, 3 }, { 3, 3, 3 } },
-  { "Y444", 3, 8, { 5, 5, 5 }, { 3, 3, 3 } }, { "YUY2", 1, 8, { 12 }, { 3 } }, { "UYVY", 1, 8, { 12 }, { 3 } },
-  { "AYUV", 1, 8, { 20 }, { 3 } }, { "RGB", 1, 8, { 15 }, { 3 } }, { "BGR", 1, 8, { 15 }, { 3 } },
-  { "RGBA", 1, 8, { 20 }, { 3 } }, { "BGRA", 1, 8, { 20 }, { 3 } }, { "ARGB", 1, 8, { 20 }, { 3 } },
-  { "ABGR", 1, 8, { 20 }, { 3 } }, { "RGBx", 1, 8, { 20 }, { 3 } }, { "BGRx", 1, 8, { 20 }, { 3 } },
-  { "xRGB", 1, 8, { 20 }, { 3 } }, { "xBGR", 1, 8, { 20 }, { 3 } }, { "GBR", 3, 8, { 5, 5, 5 }, { 3, 3, 3 } },
-  { "P010_10LE", 2, 10, { 10, 12 }, { 3, 2 } }, { "P016_LE", 2, 16, { 10, 12 }, { 3, 2 } },
-  { "I420_10LE", 3, 10, { 10, 6, 6 }, { 3, 2, 2 } }, { "I422_10LE", 3, 10, { 10, 6, 6 }, { 3, 3, 3 } },
-  { "Y444_10LE", 3, 10, { 10, 10, 10 }, { 3, 3, 3 } }, { "Y444_16LE", 3, 16, { 10, 10, 10 }, { 3, 3, 3 } },
+  { "GRAY8", 1, 8, { 5 }, { 3 } },
+  { "GRAY16_LE", 1, 16, { 10 }, { 3 } },
+  { "NV12", 2, 8, { 5, 6 }, { 3, 2 } },
+  { "NV21", 2, 8, { 5, 6 }, { 3, 2 } },
+  { "I420", 3, 8, { 5, 3, 3 }, { 3, 2, 2 } },
+  { "YV12", 3, 8, { 5, 3, 3 }, { 3, 2, 2 } },
+  { "NV16", 2, 8, { 5, 6 }, { 3, 3 } },
+  { "Y42B", 3, 8, { 5, 3, 3 }, { 3, 3, 3 } },
+  { "Y444", 3, 8, { 5, 5, 5 }, { 3, 3, 3 } },
+  { "YUY2", 1, 8, { 12 }, { 3 } },
+  { "UYVY", 1, 8, { 12 }, { 3 } },
+  { "AYUV", 1, 8, { 20 }, { 3 } },
+  { "RGB", 1, 8, { 15 }, { 3 } },
+  { "BGR", 1, 8, { 15 }, { 3 } },
+  { "RGBA", 1, 8, { 20 }, { 3 } },
+  { "BGRA", 1, 8, { 20 }, { 3 } },
+  { "ARGB", 1, 8, { 20 }, { 3 } },
+  { "ABGR", 1, 8, { 20 }, { 3 } },
+  { "RGBx", 1, 8, { 20 }, { 3 } },
+  { "BGRx", 1, 8, { 20 }, { 3 } },
+  { "xRGB", 1, 8, { 20 }, { 3 } },
+  { "xBGR", 1, 8, { 20 }, { 3 } },
+  { "GBR", 3, 8, { 5, 5, 5 }, { 3, 3, 3 } },
+  { "P010_10LE", 2, 10, { 10, 12 }, { 3, 2 } },
+  { "P016_LE", 2, 16, { 10, 12 }, { 3, 2 } },
+  { "I420_10LE", 3, 10, { 10, 6, 6 }, { 3, 2, 2 } },
+  { "I422_10LE", 3, 10, { 10, 6, 6 }, { 3, 3, 3 } },
+  { "Y444_10LE", 3, 10, { 10, 10, 10 }, { 3, 3, 3 } },
+  { "Y444_16LE", 3, 16, { 10, 10, 10 }, { 3, 3, 3 } },
 };
 
 /* Offsets of some components: the byte of sample number 1 in a row, and whether the component is filtered with apply-to
@@ -36,17 +53,28 @@ static const struct {
   int plane, byte;
   const char *filtered;
 } offsets[] = {
-  { "NV12", CF_ROLE_CHROMA, 0, 1, 2, "yny" }, { "NV12", CF_ROLE_CHROMA, 1, 1, 3, "yny" },
-  { "NV21", CF_ROLE_CHROMA, 0, 1, 3, "yny" }, { "YV12", CF_ROLE_CHROMA, 0, 2, 1, "yny" },
-  { "YUY2", CF_ROLE_LUMA, 0, 0, 2, "yyn" }, { "YUY2", CF_ROLE_CHROMA, 0, 0, 5, "yny" },
-  { "YUY2", CF_ROLE_CHROMA, 1, 0, 7, "yny" }, { "UYVY", CF_ROLE_LUMA, 0, 0, 3, "yyn" },
-  { "UYVY", CF_ROLE_CHROMA, 0, 0, 4, "yny" }, { "AYUV", CF_ROLE_ALPHA, 0, 0, 4, "nnn" },
-  { "AYUV", CF_ROLE_LUMA, 0, 0, 5, "yyn" }, { "RGB", CF_ROLE_RED, 0, 0, 3, "y--" },
-  { "BGR", CF_ROLE_RED, 0, 0, 5, "y--" }, { "xRGB", CF_ROLE_ALPHA, 0, 0, 4, "n--" },
-  { "BGRA", CF_ROLE_RED, 0, 0, 6, "y--" }, { "BGRA", CF_ROLE_ALPHA, 0, 0, 7, "n--" },
-  { "ABGR", CF_ROLE_GREEN, 0, 0, 6, "y--" }, { "GBR", CF_ROLE_GREEN, 0, 0, 1, "y--" },
-  { "GBR", CF_ROLE_BLUE, 0, 1, 1, "y--" }, { "GBR", CF_ROLE_RED, 0, 2, 1, "y--" },
-  { "P010_10LE", CF_ROLE_CHROMA, 1, 1, 6, "yny" }, { "GRAY16_LE", CF_ROLE_LUMA, 0, 0, 2, "yyn" },
+  { "NV12", CF_ROLE_CHROMA, 0, 1, 2, "yny" },
+  { "NV12", CF_ROLE_CHROMA, 1, 1, 3, "yny" },
+  { "NV21", CF_ROLE_CHROMA, 0, 1, 3, "yny" },
+  { "YV12", CF_ROLE_CHROMA, 0, 2, 1, "yny" },
+  { "YUY2", CF_ROLE_LUMA, 0, 0, 2, "yyn" },
+  { "YUY2", CF_ROLE_CHROMA, 0, 0, 5, "yny" },
+  { "YUY2", CF_ROLE_CHROMA, 1, 0, 7, "yny" },
+  { "UYVY", CF_ROLE_LUMA, 0, 0, 3, "yyn" },
+  { "UYVY", CF_ROLE_CHROMA, 0, 0, 4, "yny" },
+  { "AYUV", CF_ROLE_ALPHA, 0, 0, 4, "nnn" },
+  { "AYUV", CF_ROLE_LUMA, 0, 0, 5, "yyn" },
+  { "RGB", CF_ROLE_RED, 0, 0, 3, "y--" },
+  { "BGR", CF_ROLE_RED, 0, 0, 5, "y--" },
+  { "xRGB", CF_ROLE_ALPHA, 0, 0, 4, "n--" },
+  { "BGRA", CF_ROLE_RED, 0, 0, 6, "y--" },
+  { "BGRA", CF_ROLE_ALPHA, 0, 0, 7, "n--" },
+  { "ABGR", CF_ROLE_GREEN, 0, 0, 6, "y--" },
+  { "GBR", CF_ROLE_GREEN, 0, 0, 1, "y--" },
+  { "GBR", CF_ROLE_BLUE, 0, 1, 1, "y--" },
+  { "GBR", CF_ROLE_RED, 0, 2, 1, "y--" },
+  { "P010_10LE", CF_ROLE_CHROMA, 1, 1, 6, "yny" },
+  { "GRAY16_LE", CF_ROLE_LUMA, 0, 0, 2, "yyn" },
 };
 
 static void
@@ -92,16 +120,18 @@ check_offsets (KcRun *run)
       kc_result (run, false, "%s lacks a component", offsets[i].name);
       continue;
     }
-    kc_result (run, info->comp[found].plane == offsets[i].plane &&
-        (info->comp[found].offset + info->comp[found].step) * info->bytes == offsets[i].byte,
+    kc_result (run,
+        info->comp[found].plane == offsets[i].plane &&
+            (info->comp[found].offset + info->comp[found].step) * info->bytes == offsets[i].byte,
         "%s component %d is not at the offset worked out by hand", offsets[i].name, found);
     for (int a = 0; a < 3; a++)
       if (offsets[i].filtered[a] != '-')
         kc_result (run, kc_is_filtered (info, found, &(CfCommon) { (CfApplyTo) a }) == (offsets[i].filtered[a] == 'y'),
             "%s component %d: apply-to %d selects the wrong components", offsets[i].name, found, a);
   }
-  kc_result (run, !cf_format_info (CF_FORMAT_NONE) && !cf_format_info (CF_N_FORMATS) &&
-      cf_format_from_name ("NV99") == CF_FORMAT_NONE && cf_format_from_name ("") == CF_FORMAT_NONE,
+  kc_result (run,
+      !cf_format_info (CF_FORMAT_NONE) && !cf_format_info (CF_N_FORMATS) &&
+          cf_format_from_name ("NV99") == CF_FORMAT_NONE && cf_format_from_name ("") == CF_FORMAT_NONE,
       "cf_format_info or cf_format_from_name knows a format that does not exist");
 }
 
@@ -133,30 +163,37 @@ check_values (KcRun *run, const KcFilter *kc)
   g_assert (filter && kc->reference && kc->right && kc->wrong);
   g_assert (kc->settings && kc->large_settings && kc->bad_settings);
   for (const char *const *set = kc->settings; *set; set++)
-    kc_result (run, check_setting (filter, &yuv, CF_APPLY_ALL, *set, NULL) == CF_OK &&
-        check_setting (filter, NULL, CF_APPLY_LUMA, *set, NULL) == CF_OK, "%s %s is refused", kc->stem, *set);
+    kc_result (run,
+        check_setting (filter, &yuv, CF_APPLY_ALL, *set, NULL) == CF_OK &&
+            check_setting (filter, NULL, CF_APPLY_LUMA, *set, NULL) == CF_OK,
+        "%s %s is refused", kc->stem, *set);
   for (const char *const *set = kc->bad_settings; *set; set++) {
-    kc_result (run, check_setting (filter, &yuv, CF_APPLY_ALL, *set, &status) == CF_BAD_VALUE &&
-        strlen (status.message) > 10, "%s %s is not refused, or without a sentence", kc->stem, *set);
+    kc_result (run,
+        check_setting (filter, &yuv, CF_APPLY_ALL, *set, &status) == CF_BAD_VALUE && strlen (status.message) > 10,
+        "%s %s is not refused, or without a sentence", kc->stem, *set);
     kc_result (run, check_setting (filter, NULL, CF_APPLY_ALL, *set, NULL) == CF_BAD_VALUE,
         "%s %s is not refused without caps", kc->stem, *set);
   }
   for (const char *const *set = kc->bad_8bit_settings; set && *set; set++)
-    kc_result (run, check_setting (filter, &yuv, CF_APPLY_ALL, *set, NULL) == CF_BAD_VALUE &&
-        check_setting (filter, &deep, CF_APPLY_ALL, *set, NULL) == CF_OK &&
-        check_setting (filter, NULL, CF_APPLY_ALL, *set, NULL) == CF_OK,
+    kc_result (run,
+        check_setting (filter, &yuv, CF_APPLY_ALL, *set, NULL) == CF_BAD_VALUE &&
+            check_setting (filter, &deep, CF_APPLY_ALL, *set, NULL) == CF_OK &&
+            check_setting (filter, NULL, CF_APPLY_ALL, *set, NULL) == CF_OK,
         "%s %s is not refused at 8 bit only", kc->stem, *set);
   for (const char *const *set = kc->rgb_settings; set && *set; set++) {
-    kc_result (run, check_setting (filter, &rgb, CF_APPLY_ALL, *set, NULL) == CF_OK,
-        "%s %s is refused", kc->stem, *set);
-    kc_result (run, check_setting (filter, &yuv, CF_APPLY_ALL, *set, NULL) == CF_BAD_VALUE,
-        "%s %s is accepted for YUV", kc->stem, *set);
+    kc_result (run, check_setting (filter, &rgb, CF_APPLY_ALL, *set, NULL) == CF_OK, "%s %s is refused", kc->stem,
+        *set);
+    kc_result (run, check_setting (filter, &yuv, CF_APPLY_ALL, *set, NULL) == CF_BAD_VALUE, "%s %s is accepted for YUV",
+        kc->stem, *set);
   }
-  kc_result (run, check_setting (filter, &rgb, CF_APPLY_LUMA, "", NULL) == CF_BAD_VALUE &&
-      check_setting (filter, &rgb, CF_APPLY_CHROMA, "", NULL) == CF_BAD_VALUE,
+  kc_result (run,
+      check_setting (filter, &rgb, CF_APPLY_LUMA, "", NULL) == CF_BAD_VALUE &&
+          check_setting (filter, &rgb, CF_APPLY_CHROMA, "", NULL) == CF_BAD_VALUE,
       "%s accepts apply-to on RGB", kc->stem);
-  kc_result (run, check_setting (filter, &none, CF_APPLY_ALL, "", NULL) == CF_BAD_VALUE &&
-      check_setting (filter, &huge, CF_APPLY_ALL, "", NULL) == CF_BAD_VALUE, "%s accepts an impossible size", kc->stem);
+  kc_result (run,
+      check_setting (filter, &none, CF_APPLY_ALL, "", NULL) == CF_BAD_VALUE &&
+          check_setting (filter, &huge, CF_APPLY_ALL, "", NULL) == CF_BAD_VALUE,
+      "%s accepts an impossible size", kc->stem);
   kc_result (run, strcmp (cf_filter_info (filter)->stem, kc->stem) == 0, "%s has another stem", kc->stem);
 }
 
@@ -181,8 +218,7 @@ check_copies (KcRun *run)
       cf_image_at (&device, &layout, memory);
       good = good && cf_stream_copy (run->stream, CF_UPLOAD, &device, &in.image, &status) == CF_OK &&
           cf_stream_copy (run->stream, CF_DOWNLOAD, &out.image, &device, &status) == CF_OK &&
-          cf_stream_wait (run->stream, 10000000000u, &status) == CF_OK &&
-          kc_same_words (&video, &in.image, &out.image);
+          cf_stream_wait (run->stream, 10000000000u, &status) == CF_OK && kc_same_words (&video, &in.image, &out.image);
       kc_result (run, good, "%s is not the same after upload and download: %s", cf_format_info (video.format)->name,
           status.message);
       cf_device_free (memory);

@@ -237,8 +237,8 @@ kc_image_fill (KcImage *p, KcContent content, int frame, uint64_t seed)
 
     for (int y = 0; y < h; y++)
       for (int x = 0; x < w; x++)
-        kc_put_word (&p->image, c, x, y, content == KC_PATCHES
-            ? patches_word (info, c, x << comp->w_sub, y << comp->h_sub, frame, seed)
-            : sample_word (content, info, x, y, frame + 3 * c, seed, &state));
+        kc_put_word (&p->image, c, x, y,
+            content == KC_PATCHES ? patches_word (info, c, x << comp->w_sub, y << comp->h_sub, frame, seed)
+                                  : sample_word (content, info, x, y, frame + 3 * c, seed, &state));
   }
 }

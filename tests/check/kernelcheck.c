@@ -17,32 +17,34 @@ static KcRun run = { .options = { .seed = 1, .only = -1 } };
 
 static const GOptionEntry options[] = {
   { "cpu", 0, 0, G_OPTION_ARG_NONE, &run.options.cpu,
-    "the CPU side, with every instruction set of this machine (default without --gpu)", NULL },
+      "the CPU side, with every instruction set of this machine (default without --gpu)", NULL },
   { "gpu", 0, 0, G_OPTION_ARG_NONE, &run.options.gpu, "the GPU; exit status 77 where there is none", NULL },
   { "require-gpu", 0, 0, G_OPTION_ARG_NONE, &run.options.require_gpu, "where there is none, that is a failure", NULL },
   { "quick", 0, 0, G_OPTION_ARG_NONE, &run.options.quick, "fewer cases, for small machines", NULL },
   { "full", 0, 0, G_OPTION_ARG_NONE, &run.options.full, "every combination", NULL },
-  { "sanitize", 0, 0, G_OPTION_ARG_NONE, &run.options.sanitize,
-    "a few cases a variant, to run under compute-sanitizer", NULL },
+  { "sanitize", 0, 0, G_OPTION_ARG_NONE, &run.options.sanitize, "a few cases a variant, to run under compute-sanitizer",
+      NULL },
   { "self-test", 0, 0, G_OPTION_ARG_NONE, &run.options.self_test,
-    "only: are injected faults detected? (each run begins with it)", NULL },
+      "only: are injected faults detected? (each run begins with it)", NULL },
   { "filter", 0, 0, G_OPTION_ARG_STRING, &run.options.filter, "one filter", "STEM" },
   { "isa", 0, 0, G_OPTION_ARG_STRING, &run.options.isa, "one instruction set", "NAME" },
   { "seed", 0, 0, G_OPTION_ARG_INT64, &run.options.seed,
-    "random contents and parameters (printed; the default is fixed)", "N" },
+      "random contents and parameters (printed; the default is fixed)", "N" },
   { "case", 0, 0, G_OPTION_ARG_INT, &run.options.only, "only case I, with the same other options", "I" },
   { "one-in", 0, 0, G_OPTION_ARG_INT, &run.options.one_in, "a sample: about one case in N", "N" },
-  { "jobs", 0, 0, G_OPTION_ARG_INT, &run.options.jobs,
-    "N processes share the cases: the reference is single-threaded", "N" },
+  { "jobs", 0, 0, G_OPTION_ARG_INT, &run.options.jobs, "N processes share the cases: the reference is single-threaded",
+      "N" },
   { "one-thread", 0, 0, G_OPTION_ARG_NONE, &run.options.one_thread,
-    "on one processor, so that the CPU side has one thread", NULL },
+      "on one processor, so that the CPU side has one thread", NULL },
   { "verbose", 0, 0, G_OPTION_ARG_NONE, &run.options.verbose, "print every variant", NULL },
   { "schedule", 0, 0, G_OPTION_ARG_NONE, &run.options.schedule,
-    "only: the recursive filter on the GPU with random orders of its blocks (schedule.c)", NULL },
+      "only: the recursive filter on the GPU with random orders of its blocks (schedule.c)", NULL },
   { "segment", 0, 0, G_OPTION_ARG_NONE, &run.options.segment,
-    "only: segmentation of the same frames many times, with several numbers of blocks (steady.c)", NULL },
-  { "frames", 0, 0, G_OPTION_ARG_INT, &run.options.frames, "frames of --schedule beside other work (default 10000; "
-    "with --quick 300), or runs of --segment (default 100; with --quick 2)", "N" },
+      "only: segmentation of the same frames many times, with several numbers of blocks (steady.c)", NULL },
+  { "frames", 0, 0, G_OPTION_ARG_INT, &run.options.frames,
+      "frames of --schedule beside other work (default 10000; "
+      "with --quick 300), or runs of --segment (default 100; with --quick 2)",
+      "N" },
   { NULL }
 };
 
@@ -156,8 +158,7 @@ finish (gint64 start)
 {
   const bool ran = run.skipped == 0 || run.cases > 0;
 
-  if (run.options.only < 0 && !run.options.self_test && !run.options.schedule && !run.options.segment &&
-      run.cases > 0)
+  if (run.options.only < 0 && !run.options.self_test && !run.options.schedule && !run.options.segment && run.cases > 0)
     kc_result (&run, kc_variants_report (&run), "a variant exists that no case reaches");
   if (ran)
     kc_result (&run, run.cases > 0, "no case ran");
@@ -191,7 +192,8 @@ main (int argc, char **argv)
     if (g_str_equal (argv[i], "--in"))
       return kc_raw_main (argc, argv);
   }
-  if (!kc_parse (argc, argv, options, "Compares the fast code with the reference.\n"
+  if (!kc_parse (argc, argv, options,
+          "Compares the fast code with the reference.\n"
           "kernelcheck --in FILE --out FILE ... filters raw frames, kernelcheck --bench ... times the GPU variants."))
     return 2;
   o->gpu = o->gpu || o->require_gpu || o->schedule;

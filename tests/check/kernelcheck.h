@@ -17,8 +17,17 @@
 #define KC_TEXT 320
 #define KC_MAX_VARIANTS 512
 
-typedef enum { KC_LOW, KC_HIGH, KC_RANDOM, KC_GRADIENT, KC_SALT, KC_TIES, KC_NATURAL,
-  KC_PATCHES, KC_N_CONTENTS } KcContent;
+typedef enum {
+  KC_LOW,
+  KC_HIGH,
+  KC_RANDOM,
+  KC_GRADIENT,
+  KC_SALT,
+  KC_TIES,
+  KC_NATURAL,
+  KC_PATCHES,
+  KC_N_CONTENTS
+} KcContent;
 
 /* How the planes of an image lie in memory:
  * tight: no padding at all; the last byte ends at a guard page;
@@ -111,7 +120,7 @@ CfCode kc_params_set (const CfFilter *filter, void *params, const char *text, Cf
 void *kc_params_new (const CfFilter *filter, const char *text, CfStatus *status);
 /* Returns an int, bool, enum or color parameter by name; `fallback` if there is none. */
 int kc_param_int (const CfFilter *filter, const void *params, const char *name, int fallback);
-double kc_param_double (const CfFilter *filter, const void *params, const char *name); /* 0 where there is none */
+double kc_param_double (const CfFilter *filter, const void *params, const char *name);    /* 0 where there is none */
 const char *kc_param_text (const CfFilter *filter, const void *params, const char *name); /* NULL where there is none */
 /* Returns an enum's nick as typed in a pipeline; "" if there is none. */
 const char *kc_param_name (const CfFilter *filter, const void *params, const char *name);
@@ -161,20 +170,20 @@ struct KcFilter {
   /* Replaces a setting's abbreviations by parameters; g_free () the result. Returns NULL if there are none. May be
    * NULL. */
   char *(*expand) (const char *text);
-  const KcContent *contents;         /* contents of its frames, n_contents of them; NULL: the default rotation */
+  const KcContent *contents; /* contents of its frames, n_contents of them; NULL: the default rotation */
   const int *n_contents;
-  const char *const *settings;       /* hand-picked, NULL at the end */
-  const char *const *rgb_settings;   /* valid for 8 bit RGB only; may be NULL */
-  const char *const *frame_settings; /* need earlier frames; may be NULL */
-  const char *const *large_settings; /* for whole 1080p frames */
-  const int (*more_sizes)[2];        /* besides those of every filter, 0 at the end; may be NULL */
-  const char *const *bad_settings;   /* must be refused */
+  const char *const *settings;          /* hand-picked, NULL at the end */
+  const char *const *rgb_settings;      /* valid for 8 bit RGB only; may be NULL */
+  const char *const *frame_settings;    /* need earlier frames; may be NULL */
+  const char *const *large_settings;    /* for whole 1080p frames */
+  const int (*more_sizes)[2];           /* besides those of every filter, 0 at the end; may be NULL */
+  const char *const *bad_settings;      /* must be refused */
   const char *const *bad_8bit_settings; /* refused for 8 bit, valid for 16; may be NULL */
   const char *const *sanitize_settings; /* NULL: `settings` */
-  const char *right, *wrong;         /* settings whose results differ in few samples, for the self-test */
-  const KcBench *bench;              /* the benchmark's rows, a NULL set at the end */
-  const char *bench_formats;         /* "GRAY8,RGBA" */
-  const char *bench_resolutions;     /* NULL: "1080p,4k" */
+  const char *right, *wrong;            /* settings whose results differ in few samples, for the self-test */
+  const KcBench *bench;                 /* the benchmark's rows, a NULL set at the end */
+  const char *bench_formats;            /* "GRAY8,RGBA" */
+  const char *bench_resolutions;        /* NULL: "1080p,4k" */
 };
 
 extern const KcFilter kc_median, kc_convolve, kc_irfilter, kc_segment;
@@ -187,11 +196,11 @@ typedef enum {
   KC_BREAK_NOTHING,
   KC_BREAK_LAST_SAMPLE, /* last row, last column */
   KC_BREAK_FIRST_SAMPLE,
-  KC_BREAK_PADDING,     /* the byte after a row's end */
-  KC_BREAK_INPUT,       /* the input is written */
-  KC_BREAK_SKIP,        /* nothing is enqueued */
-  KC_BREAK_PARAMS,      /* the filter's `wrong` setting is used instead */
-  KC_BREAK_REGION,      /* the reported regions; only for filters with a stateful reference */
+  KC_BREAK_PADDING, /* the byte after a row's end */
+  KC_BREAK_INPUT,   /* the input is written */
+  KC_BREAK_SKIP,    /* nothing is enqueued */
+  KC_BREAK_PARAMS,  /* the filter's `wrong` setting is used instead */
+  KC_BREAK_REGION,  /* the reported regions; only for filters with a stateful reference */
   KC_N_BREAKS
 } KcBreak;
 
@@ -208,8 +217,8 @@ typedef struct {
   KcContent content;
   KcLayout layout;
   const char *script;
-  bool mapped;       /* CUDA: images in pinned host memory instead of device memory */
-  bool one_variant;  /* test only the variant that the plan chooses */
+  bool mapped;      /* CUDA: images in pinned host memory instead of device memory */
+  bool one_variant; /* test only the variant that the plan chooses */
   KcBreak broken;
 } KcCase;
 
@@ -260,12 +269,12 @@ void kc_run_processes (KcRun *run, void (*work) (void));
 
 /* ---- the rest ----------------------------------------------------------- */
 
-void kc_contract (KcRun *run);                         /* contract.c */
-void kc_sweep (KcRun *run, const KcFilter *filter);    /* sweep.c */
-void kc_schedule (KcRun *run);                         /* schedule.c */
-void kc_steady (KcRun *run);                           /* steady.c */
-int kc_raw_main (int argc, char **argv);               /* raw.c */
-int kc_bench_main (int argc, char **argv);             /* bench.c */
+void kc_contract (KcRun *run);                      /* contract.c */
+void kc_sweep (KcRun *run, const KcFilter *filter); /* sweep.c */
+void kc_schedule (KcRun *run);                      /* schedule.c */
+void kc_steady (KcRun *run);                        /* steady.c */
+int kc_raw_main (int argc, char **argv);            /* raw.c */
+int kc_bench_main (int argc, char **argv);          /* bench.c */
 /* Parses the command line of one of the three programs above, or says what is wrong with it (kernelcheck.c). */
 bool kc_parse (int argc, char **argv, const GOptionEntry *options, const char *summary);
 
@@ -281,7 +290,7 @@ typedef struct {
 bool kc_device_image_new (KcDeviceImage *d, const KcImage *host, bool pinned, CfStatus *status);
 void kc_device_image_free (KcDeviceImage *d);
 /* Copies all bytes of an image, padding included, and waits. Returns false with a status on failure. */
-bool kc_device_image_copy (KcRun *run, CfDirection direction, const KcDeviceImage *d, const KcImage *host,
-    CfStatus *status);
+bool
+kc_device_image_copy (KcRun *run, CfDirection direction, const KcDeviceImage *d, const KcImage *host, CfStatus *status);
 
 #endif

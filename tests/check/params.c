@@ -176,8 +176,10 @@ random_value (const CfParam *param, GString *text, uint64_t *state)
 {
   unsigned how = (unsigned) (kc_random (state) % 8), n_values = 0;
   double u = kc_random_double (state);
-  double value = how < 3 ? param->def : how == 3 ? param->min : how == 4 ? param->max
-      : param->min + (how == 5 ? u : u * u * u) * (param->max - param->min);
+  double value = how < 3 ? param->def
+      : how == 3         ? param->min
+      : how == 4         ? param->max
+                         : param->min + (how == 5 ? u : u * u * u) * (param->max - param->min);
 
   if (param->readonly) {
     return;

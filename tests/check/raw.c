@@ -26,8 +26,7 @@ static struct {
   int repeat;
 } o = { .filter = "median", .backend = "cpu", .apply = "all" };
 
-static const GOptionEntry options[] = {
-  { "filter", 0, 0, G_OPTION_ARG_STRING, &o.filter, "median, ...", "STEM" },
+static const GOptionEntry options[] = { { "filter", 0, 0, G_OPTION_ARG_STRING, &o.filter, "median, ...", "STEM" },
   { "set", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &o.set, "parameters", "NAME=VALUE..." },
   { "format", 0, 0, G_OPTION_ARG_STRING, &o.format, "as GStreamer spells it", "FORMAT" },
   { "size", 0, 0, G_OPTION_ARG_STRING, &o.size, "of the frames", "WIDTHxHEIGHT" },
@@ -39,9 +38,7 @@ static const GOptionEntry options[] = {
   { "isa", 0, 0, G_OPTION_ARG_STRING, &o.isa, "instruction set", "NAME" },
   { "variant", 0, 0, G_OPTION_ARG_STRING, &o.variant, "variant of the filter", "NAME" },
   { "repeat", 0, 0, G_OPTION_ARG_INT, &o.repeat, "print the shortest time of N", "N" },
-  { "cpu-time", 0, 0, G_OPTION_ARG_NONE, &o.cpu_time, "the processors' time", NULL },
-  { NULL }
-};
+  { "cpu-time", 0, 0, G_OPTION_ARG_NONE, &o.cpu_time, "the processors' time", NULL }, { NULL } };
 
 typedef struct {
   const KcFilter *kc;
@@ -72,8 +69,9 @@ make_plan (RawRun *r, CfStatus *status)
     r->plan = cf_plan_new (r->context, r->filter, &r->video, &r->common, r->params, status);
   if (!r->plan || (o.variant && cf_plan_prefer (r->plan, o.variant, status) != CF_OK))
     return false;
-  return !cuda || ((r->stream = cf_stream_new (NULL, status)) &&
-      (r->device_in = cf_device_alloc (r->bytes, status)) && (r->device_out = cf_device_alloc (r->bytes, status)));
+  return !cuda ||
+      ((r->stream = cf_stream_new (NULL, status)) && (r->device_in = cf_device_alloc (r->bytes, status)) &&
+          (r->device_out = cf_device_alloc (r->bytes, status)));
 }
 
 static bool
@@ -88,9 +86,10 @@ raw_open (RawRun *r, CfStatus *status)
   r->video = (CfVideo) { .format = cf_format_from_name (o.format), .interlaced = o.interlaced };
   if (!r->kc || !r->filter || !r->video.format || sscanf (o.size, "%dx%d", &r->video.width, &r->video.height) != 2)
     return cf_fail (status, CF_BAD_VALUE, "%s, %s or %s: no such filter, format (as NV12) or size (as 640x480)",
-        o.filter, o.format, o.size) == CF_OK;
-  r->common.apply_to = g_str_equal (o.apply, "luma") ? CF_APPLY_LUMA : g_str_equal (o.apply, "chroma")
-      ? CF_APPLY_CHROMA : CF_APPLY_ALL;
+               o.filter, o.format, o.size) == CF_OK;
+  r->common.apply_to = g_str_equal (o.apply, "luma") ? CF_APPLY_LUMA
+      : g_str_equal (o.apply, "chroma")              ? CF_APPLY_CHROMA
+                                                     : CF_APPLY_ALL;
   r->params = kc_params_new (r->filter, set, status);
   if (!r->params || cf_filter_check (r->filter, &r->video, &r->common, r->params, status) != CF_OK)
     return false;

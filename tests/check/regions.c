@@ -21,12 +21,22 @@ kc_regions_free (KcRegions *regions)
 static const char *
 differs (const CfRegion *a, const CfRegion *b, double *expected, double *got)
 {
-  const struct { const char *name; double expected, got, off; } fields[] = {
-    { "id", a->id, b->id, 0 }, { "age", a->age, b->age, 0 }, { "area", a->area, b->area, 0 },
-    { "x", a->x, b->x, 0 }, { "y", a->y, b->y, 0 }, { "width", a->width, b->width, 0 },
-    { "height", a->height, b->height, 0 }, { "centroid-x", a->centroid_x, b->centroid_x, 1e-9 },
-    { "centroid-y", a->centroid_y, b->centroid_y, 1e-9 }, { "mean-y", a->mean[0], b->mean[0], 0.01 },
-    { "mean-cb", a->mean[1], b->mean[1], 0.01 }, { "mean-cr", a->mean[2], b->mean[2], 0.01 },
+  const struct {
+    const char *name;
+    double expected, got, off;
+  } fields[] = {
+    { "id", a->id, b->id, 0 },
+    { "age", a->age, b->age, 0 },
+    { "area", a->area, b->area, 0 },
+    { "x", a->x, b->x, 0 },
+    { "y", a->y, b->y, 0 },
+    { "width", a->width, b->width, 0 },
+    { "height", a->height, b->height, 0 },
+    { "centroid-x", a->centroid_x, b->centroid_x, 1e-9 },
+    { "centroid-y", a->centroid_y, b->centroid_y, 1e-9 },
+    { "mean-y", a->mean[0], b->mean[0], 0.01 },
+    { "mean-cb", a->mean[1], b->mean[1], 0.01 },
+    { "mean-cr", a->mean[2], b->mean[2], 0.01 },
   };
   /* A region without pixels has no valid fields but the first three. */
   const size_t n = a->area ? G_N_ELEMENTS (fields) : 3;

@@ -294,7 +294,7 @@ typedef struct {
   Frames *f;
   CfPlan *plan;
   CfContext *context;
-  const void *params;    /* the parameters that the plan uses now */
+  const void *params;     /* the parameters that the plan uses now */
   char what[KC_TEXT * 2]; /* what went wrong */
 } Walk;
 
@@ -351,8 +351,9 @@ walk_regions (Walk *w, int i)
   const bool labels = kc_param_int (c->filter, w->params, "label-meta", 0) != 0;
   const bool reports = traits_of (c, w->params).has_regions;
 
-  return !c->kc->stateful_reference || kc_regions_compare (w->plan, &w->f->regions[i], &c->video, reports, labels,
-      c->broken == KC_BREAK_REGION, w->what, sizeof w->what);
+  return !c->kc->stateful_reference ||
+      kc_regions_compare (w->plan, &w->f->regions[i], &c->video, reports, labels, c->broken == KC_BREAK_REGION, w->what,
+          sizeof w->what);
 }
 
 /* Filters `in`, or pushes it into the history. */
@@ -387,8 +388,7 @@ filter_on_device (Walk *w, char step, int i, KcImage *copy, CfStatus *status)
   KcImage *in = &w->f->in[i], *out = &w->f->out;
   KcDeviceImage din = { 0 }, dout = { 0 };
   bool good = kc_device_image_new (&din, in, c->mapped, status) &&
-      kc_device_image_new (&dout, out, c->mapped, status) &&
-      kc_device_image_copy (run, CF_UPLOAD, &din, in, status) &&
+      kc_device_image_new (&dout, out, c->mapped, status) && kc_device_image_copy (run, CF_UPLOAD, &din, in, status) &&
       kc_device_image_copy (run, CF_UPLOAD, &dout, out, status) &&
       walk_enqueue (w, step, &din.image, &dout.image, status) &&
       cf_stream_wait (run->stream, DEADLINE_NS, status) == CF_OK;
@@ -469,9 +469,13 @@ report (Walk *w, bool good, const char *where, const char *variant)
     return;
   }
   describe (c, text, sizeof text);
-  kc_result (w->run, good, "%s \"%s\", %s\n     %s\n     again: kernelcheck --%s%s --seed %" G_GINT64_FORMAT
-      " --case %u", where, variant, text, w->what, is_on_gpu (w) ? "gpu" : "cpu",
-      w->run->options.quick ? " --quick" : w->run->options.full ? " --full" : "", w->run->options.seed, c->number);
+  kc_result (w->run, good,
+      "%s \"%s\", %s\n     %s\n     again: kernelcheck --%s%s --seed %" G_GINT64_FORMAT " --case %u", where, variant,
+      text, w->what, is_on_gpu (w) ? "gpu" : "cpu",
+      w->run->options.quick      ? " --quick"
+          : w->run->options.full ? " --full"
+                                 : "",
+      w->run->options.seed, c->number);
 }
 
 /* Runs the script with one variant; NULL: the one that the plan chooses. Leaves the variant's name in `chosen`. */

@@ -64,7 +64,7 @@ kc_unpack (const CfVideo *video, const CfImage *image, int component, int field)
   KcPlane plane = { .w = kc_component_width (info, component, image->width),
     .h = (rows + fields - 1 - field) / fields };
 
-  plane.v = g_new (uint32_t, plane.w * plane.h + 1);
+  plane.v = g_new (uint32_t, plane.w *plane.h + 1);
   for (int y = 0; y < plane.h; y++)
     for (int x = 0; x < plane.w; x++) {
       unsigned value = kc_word (image, component, x, y * fields + field) >> info->shift;

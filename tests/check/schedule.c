@@ -19,7 +19,7 @@
 #define DEADLINE_NS 10000000000u
 #define SIDE_BATCH 4
 #define N_EVENTS 4 /* around each of two batches */
-#define ROUND 250 /* frames per plan, for each pair of plans */
+#define ROUND 250  /* frames per plan, for each pair of plans */
 
 enum { INPUTS = 2, MAX_DELAY = 3000, TABLE_BLOCKS = 7, MOST_ENTRIES = 4096 };
 
@@ -29,12 +29,18 @@ static const struct {
   int m;
   const char *set;
 } settings[] = {
-  { 2, "sets=2 radius=0.95" }, { 2, "sets=2 radius=0.3 border=zero" },
-  { 3, "sets=3 radius=0.95 border=zero" }, { 3, "sets=3 radius=0.3" },
-  { 4, "sets=4 radius=0.95" }, { 4, "sets=4 radius=0.3 border=zero" },
-  { 5, "sets=5 radius=0.95 border=zero" }, { 5, "sets=5 radius=0.3" },
-  { 8, "sets=8 radius=0.95" }, { 8, "sets=8 radius=0.3 border=zero" },
-  { 2, "preset=soft sigma=20" }, { 2, "preset=soft sigma=1" },
+  { 2, "sets=2 radius=0.95" },
+  { 2, "sets=2 radius=0.3 border=zero" },
+  { 3, "sets=3 radius=0.95 border=zero" },
+  { 3, "sets=3 radius=0.3" },
+  { 4, "sets=4 radius=0.95" },
+  { 4, "sets=4 radius=0.3 border=zero" },
+  { 5, "sets=5 radius=0.95 border=zero" },
+  { 5, "sets=5 radius=0.3" },
+  { 8, "sets=8 radius=0.95" },
+  { 8, "sets=8 radius=0.3 border=zero" },
+  { 2, "preset=soft sigma=20" },
+  { 2, "preset=soft sigma=1" },
 };
 
 enum { N_SETTINGS = G_N_ELEMENTS (settings) };
@@ -52,8 +58,8 @@ typedef struct {
   CfEvents *events;
   void *host, *device;
   size_t size;
-  CfImage in[INPUTS], out;              /* on the device */
-  CfImage poison, got, expected[INPUTS];   /* in host memory */
+  CfImage in[INPUTS], out;               /* on the device */
+  CfImage poison, got, expected[INPUTS]; /* in host memory */
 } Subject;
 
 /* ---- plans under test ------------------------------------------------- */
@@ -125,8 +131,7 @@ subject_new (Subject *subject, KcRun *run, CfContext *cpu, const char *stem, con
       (subject->events = cf_events_new (N_EVENTS, status)) &&
       (subject->plan = cf_plan_new (run->gpu, filter, video, &common, params, status)) &&
       (expected = cf_plan_new (cpu, filter, video, &common, params, status)) &&
-      subject_images (subject, video, status) &&
-      subject_inputs (subject, expected, seed, status);
+      subject_images (subject, video, status) && subject_inputs (subject, expected, seed, status);
   cf_plan_free (expected);
   cf_params_free (filter, params);
   if (!good)
@@ -186,9 +191,8 @@ compare (const Subject *subject, int input, char *text, size_t size)
       plane = p;
     }
   snprintf (text, size, "%zu bytes differ from the CPU's; first byte %zu of row %zu of plane %d: 0x%02x, not 0x%02x",
-      wrong,
-      (first - begin) % subject->got.plane[plane].pitch, (first - begin) / subject->got.plane[plane].pitch, plane,
-      got[first], expected[first]);
+      wrong, (first - begin) % subject->got.plane[plane].pitch, (first - begin) / subject->got.plane[plane].pitch,
+      plane, got[first], expected[first]);
   return false;
 }
 
@@ -332,7 +336,8 @@ two_plans (KcRun *run, CfContext *cpu, Subject subject[2], uint64_t *state)
   while (settings[chosen[0]].m == settings[chosen[1]].m);
   memset (subject, 0, 2 * sizeof *subject);
   for (int i = 0; good && i < 2; i++) {
-    const CfVideo video = { .format = formats[kc_random (state) % 4], .width = 1 + (int) (kc_random (state) % 600),
+    const CfVideo video = { .format = formats[kc_random (state) % 4],
+      .width = 1 + (int) (kc_random (state) % 600),
       .height = 1 + (int) (kc_random (state) % 400) };
     CfStatus status = { 0 };
 
@@ -406,13 +411,13 @@ trace (KcRun *run, Subject *subject, uint64_t *state)
       missing++;
     else if (++made[entry[i]] > most)
       most = made[entry[i]];
-  printf ("%s, %d blocks, 1 chunk per claim, up to %d ns of delay: %u chunks, at most %u by one block\n",
-      subject->what, TABLE_BLOCKS, MAX_DELAY, all, most);
+  printf ("%s, %d blocks, 1 chunk per claim, up to %d ns of delay: %u chunks, at most %u by one block\n", subject->what,
+      TABLE_BLOCKS, MAX_DELAY, all, most);
   kc_result (run, all > 0 && strips * chunks <= MOST_ENTRIES,
       "%s: the trace has %d strips of %d chunks; 1 to %d chunks in all are expected", subject->what, strips, chunks,
       MOST_ENTRIES);
-  kc_result (run, missing == 0, "%s: %u of %u chunks were filtered by none of the %d blocks", subject->what,
-      missing, all, TABLE_BLOCKS);
+  kc_result (run, missing == 0, "%s: %u of %u chunks were filtered by none of the %d blocks", subject->what, missing,
+      all, TABLE_BLOCKS);
   kc_result (run, most < all, "%s: one block filtered all %u chunks; the grid had %d blocks", subject->what, all,
       TABLE_BLOCKS);
 }
@@ -437,7 +442,8 @@ kc_schedule (KcRun *run)
   matrix (run, cpu, &state);
   now = g_get_monotonic_time ();
   printf ("%d settings and formats, each with %d grids, %d claim lengths, with and without delays: %lu frames, "
-      "%.1f s\n", 2 * N_SETTINGS, N_GRIDS, N_CLAIMS, run->frames, (double) (now - start) / 1e6);
+          "%.1f s\n",
+      2 * N_SETTINGS, N_GRIDS, N_CLAIMS, run->frames, (double) (now - start) / 1e6);
   beside_others (run, cpu, frames, &state);
   printf ("that took %.1f s\n", (double) (g_get_monotonic_time () - now) / 1e6);
   if (subject_new (&subject, run, cpu, "irfilter", "sets=3 radius=0.98 use=se", &wide, run->options.seed, &status))

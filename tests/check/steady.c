@@ -38,7 +38,8 @@ static const struct {
 };
 
 static const char *const settings[] = {
-  "region-meta=1 label-meta=1", "region-meta=1 label-meta=1 temporal=0 min-size=1 cell-size=1 merge-threshold=0.02",
+  "region-meta=1 label-meta=1",
+  "region-meta=1 label-meta=1 temporal=0 min-size=1 cell-size=1 merge-threshold=0.02",
 };
 
 /* Blocks that a plan on the GPU may use; 0: the plan's own choice. */
@@ -173,8 +174,9 @@ static bool
 subject_image (Subject *subject, KcImage *host, KcDeviceImage *d)
 {
   d->image = host->image;
-  return !subject->cuda || (kc_device_image_new (d, host, false, &subject->status) &&
-      kc_device_image_copy (subject->s->run, CF_UPLOAD, d, host, &subject->status));
+  return !subject->cuda ||
+      (kc_device_image_new (d, host, false, &subject->status) &&
+          kc_device_image_copy (subject->s->run, CF_UPLOAD, d, host, &subject->status));
 }
 
 static void
@@ -206,7 +208,8 @@ run_frame (Subject *subject, int i)
   CfStream *stream = subject->cuda ? subject->s->run->stream : NULL;
 
   return cf_plan_enqueue (subject->plan, stream, &subject->in[i].image, &subject->out.image, &subject->status) ==
-      CF_OK && (!stream || cf_stream_wait (stream, DEADLINE_NS, &subject->status) == CF_OK);
+      CF_OK &&
+      (!stream || cf_stream_wait (stream, DEADLINE_NS, &subject->status) == CF_OK);
 }
 
 /* Resets the plan and filters all frames. Returns false with a status on failure. */
@@ -281,7 +284,13 @@ check_requests (KcRun *run, CfContext *context)
   Scene s;
   Subject subject = { 0 };
   bool good = scene_new (&s, run, 5, "region-meta=0", &subject.status) && subject_new (&subject, &s, context);
-  const struct { const char *update; bool filter; Expected expected; bool labels; const char *wrong; } steps[] = {
+  const struct {
+    const char *update;
+    bool filter;
+    Expected expected;
+    bool labels;
+    const char *wrong;
+  } steps[] = {
     { "region-meta=1", false, NONE, false, "regions are reported for a frame filtered before the request" },
     { NULL, true, SOME, false, "regions are missing, or labels are reported without a request" },
     { "label-meta=1", false, EITHER, false, "labels are reported for a frame filtered before the request" },

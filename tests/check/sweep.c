@@ -11,19 +11,15 @@
 #include <string.h>
 
 /* One format for each memory layout of samples: step 1, 2 with chroma, 3, 4, mixed; 16 bits and 10 bits, shifted. */
-static const CfFormat classes[] = {
-  CF_FORMAT_GRAY8, CF_FORMAT_GRAY16_LE, CF_FORMAT_NV12, CF_FORMAT_I420_10LE, CF_FORMAT_YUY2, CF_FORMAT_RGB,
-  CF_FORMAT_RGBA, CF_FORMAT_P010_10LE
-};
+static const CfFormat classes[] = { CF_FORMAT_GRAY8, CF_FORMAT_GRAY16_LE, CF_FORMAT_NV12, CF_FORMAT_I420_10LE,
+  CF_FORMAT_YUY2, CF_FORMAT_RGB, CF_FORMAT_RGBA, CF_FORMAT_P010_10LE };
 #define N_CLASSES G_N_ELEMENTS (classes)
 
 /* The smallest sizes, single rows and columns, odd chroma, and one below, at and above the side lengths of tiles,
  * vectors and blocks. */
-static const int sizes[][2] = {
-  { 1, 1 }, { 1, 37 }, { 53, 1 }, { 2, 2 }, { 3, 5 }, { 5, 3 }, { 15, 16 }, { 16, 17 }, { 17, 15 }, { 31, 33 },
-  { 32, 32 }, { 33, 31 }, { 63, 17 }, { 64, 16 }, { 65, 18 }, { 127, 9 }, { 128, 8 }, { 129, 7 }, { 19, 64 },
-  { 21, 65 }, { 23, 129 }, { 255, 5 }, { 257, 4 }, { 150, 70 }
-};
+static const int sizes[][2] = { { 1, 1 }, { 1, 37 }, { 53, 1 }, { 2, 2 }, { 3, 5 }, { 5, 3 }, { 15, 16 }, { 16, 17 },
+  { 17, 15 }, { 31, 33 }, { 32, 32 }, { 33, 31 }, { 63, 17 }, { 64, 16 }, { 65, 18 }, { 127, 9 }, { 128, 8 },
+  { 129, 7 }, { 19, 64 }, { 21, 65 }, { 23, 129 }, { 255, 5 }, { 257, 4 }, { 150, 70 } };
 #define N_SIZES G_N_ELEMENTS (sizes)
 
 /* With more settings than this, a setting and format class are combined with every third size, and with the next class
@@ -73,7 +69,8 @@ product (KcRun *run, const KcFilter *kc, const char *const *settings, const CfFo
           /* Every other content is random: random contents find the most errors. */
           if (!own_content (kc, (unsigned) (rotation + s + k), &c.content))
             c.content = contents[run->options.full ? k
-                : (rotation + s + k) % 2 ? 0 : 1 + (rotation / 2 + s) % (n_contents - 1)];
+                    : (rotation + s + k) % 2       ? 0
+                                                   : 1 + (rotation / 2 + s) % (n_contents - 1)];
           c.layout = (KcLayout) ((rotation + s + k) % KC_N_LAYOUTS);
           c.video.interlaced = (rotation + 2 * s + k) % 5 == 0;
           kc_case_run (run, &c);

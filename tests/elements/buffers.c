@@ -98,8 +98,8 @@ GST_START_TEST (metas_are_kept)
   fail_unless (gst_buffer_get_video_time_code_meta (out) != NULL);
   fail_unless (gst_buffer_get_reference_timestamp_meta (out, NULL) != NULL);
   custom = gst_buffer_get_custom_meta (out, "cf-test-untagged");
-  fail_unless (custom && gst_structure_get_int (gst_custom_meta_get_structure (custom), "answer", &answer)
-      && answer == 42);
+  fail_unless (
+      custom && gst_structure_get_int (gst_custom_meta_get_structure (custom), "answer", &answer) && answer == 42);
   fail_unless (gst_buffer_get_custom_meta (out, "cf-test-video") != NULL);
   crop = gst_buffer_get_video_crop_meta (out);
   fail_unless (crop && crop->x == 2 && crop->y == 2 && crop->width == 8 && crop->height == 4);
@@ -116,8 +116,8 @@ crop_planes (const GstVideoInfo *info, GstVideoMeta *meta, gint x, gint y)
     guint p = GST_VIDEO_INFO_COMP_PLANE (info, c);
 
     if (GST_VIDEO_INFO_COMP_POFFSET (info, c) == 0) /* the plane's first component */
-      meta->offset[p] += (gsize) (GST_VIDEO_FORMAT_INFO_SCALE_HEIGHT (info->finfo, c, y) * meta->stride[p]
-          + GST_VIDEO_FORMAT_INFO_SCALE_WIDTH (info->finfo, c, x) * GST_VIDEO_INFO_COMP_PSTRIDE (info, c));
+      meta->offset[p] += (gsize) (GST_VIDEO_FORMAT_INFO_SCALE_HEIGHT (info->finfo, c, y) * meta->stride[p] +
+          GST_VIDEO_FORMAT_INFO_SCALE_WIDTH (info->finfo, c, x) * GST_VIDEO_INFO_COMP_PSTRIDE (info, c));
   }
   meta->width = (guint) info->width;
   meta->height = (guint) info->height;
@@ -161,8 +161,19 @@ GST_END_TEST
 
 /* ---- malformed buffers ------------------------------------------------ */
 
-enum { STRIDE_TIMES_1000, STRIDE_BELOW_ROW, STRIDE_NEGATIVE, OFFSET_AT_END, OFFSET_HUGE, SHORT_BUFFER, EMPTY_BUFFER,
-  OTHER_FORMAT, SMALLER_META, CROP_OUTSIDE, N_MALFORMED };
+enum {
+  STRIDE_TIMES_1000,
+  STRIDE_BELOW_ROW,
+  STRIDE_NEGATIVE,
+  OFFSET_AT_END,
+  OFFSET_HUGE,
+  SHORT_BUFFER,
+  EMPTY_BUFFER,
+  OTHER_FORMAT,
+  SMALLER_META,
+  CROP_OUTSIDE,
+  N_MALFORMED
+};
 
 static GstBuffer *
 malformed (const GstVideoInfo *info, gint which)

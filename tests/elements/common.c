@@ -183,8 +183,8 @@ expect_value (GstElement *element, const gchar *name, const gchar *right)
   g_value_init (&value, spec->value_type);
   g_object_get_property (G_OBJECT (element), name, &value);
   text = G_VALUE_HOLDS_STRING (&value) ? g_value_dup_string (&value)
-      : G_VALUE_HOLDS_FLAGS (&value) ? nicks_of (spec->value_type, g_value_get_flags (&value))
-      : gst_value_serialize (&value);
+      : G_VALUE_HOLDS_FLAGS (&value)   ? nicks_of (spec->value_type, g_value_get_flags (&value))
+                                       : gst_value_serialize (&value);
   fail_unless (g_strcmp0 (text, right) == 0, "%s is %s, not %s", name, text ? text : "nothing",
       right ? right : "nothing");
   g_free (text);
@@ -342,11 +342,12 @@ word_at (const GstVideoFrame *f, gint c, gint x, gint y)
   gint offset = GST_VIDEO_FRAME_COMP_POFFSET (f, c);
 
   /* GStreamer 1.22's table has offset 1 for V of these formats, which is inside U. */
-  if (c == 2 && (GST_VIDEO_FRAME_FORMAT (f) == GST_VIDEO_FORMAT_P010_10LE
-          || GST_VIDEO_FRAME_FORMAT (f) == GST_VIDEO_FORMAT_P016_LE))
+  if (c == 2 &&
+      (GST_VIDEO_FRAME_FORMAT (f) == GST_VIDEO_FORMAT_P010_10LE ||
+          GST_VIDEO_FRAME_FORMAT (f) == GST_VIDEO_FORMAT_P016_LE))
     offset = 2;
-  return (guint8 *) GST_VIDEO_FRAME_PLANE_DATA (f, GST_VIDEO_FRAME_COMP_PLANE (f, c))
-      + y * GST_VIDEO_FRAME_COMP_STRIDE (f, c) + x * GST_VIDEO_FRAME_COMP_PSTRIDE (f, c) + offset;
+  return (guint8 *) GST_VIDEO_FRAME_PLANE_DATA (f, GST_VIDEO_FRAME_COMP_PLANE (f, c)) +
+      y * GST_VIDEO_FRAME_COMP_STRIDE (f, c) + x * GST_VIDEO_FRAME_COMP_PSTRIDE (f, c) + offset;
 }
 
 static guint
@@ -447,8 +448,8 @@ check_padding (const GstVideoFrame *out, const GstVideoFrame *in)
   const GstVideoFormatInfo *f = in->info.finfo;
   gint sum = 0, x_byte;
 
-  if (GST_VIDEO_FORMAT_INFO_N_COMPONENTS (f) != 3 || GST_VIDEO_FORMAT_INFO_N_PLANES (f) != 1
-      || GST_VIDEO_FORMAT_INFO_PSTRIDE (f, 0) != 4 || GST_VIDEO_FORMAT_INFO_IS_YUV (f))
+  if (GST_VIDEO_FORMAT_INFO_N_COMPONENTS (f) != 3 || GST_VIDEO_FORMAT_INFO_N_PLANES (f) != 1 ||
+      GST_VIDEO_FORMAT_INFO_PSTRIDE (f, 0) != 4 || GST_VIDEO_FORMAT_INFO_IS_YUV (f))
     return;
   for (gint c = 0; c < 3; c++)
     sum += GST_VIDEO_FORMAT_INFO_POFFSET (f, c);

@@ -384,8 +384,8 @@ GST_START_TEST (two_branches)
 {
   Pair pair;
 
-  open_pair (&pair, UPLOAD, four, 2, "tee name=t t. ! queue ! cudaconvolve name=b" ON_GPU "! " GPU
-      " ! fakesink async=false t. ! queue ! ");
+  open_pair (&pair, UPLOAD, four, 2,
+      "tee name=t t. ! queue ! cudaconvolve name=b" ON_GPU "! " GPU " ! fakesink async=false t. ! queue ! ");
   push (&pair, 12);
   expect_same (&pair, 12, "two branches");
   fail_unless_equals_int (pair.unfinished, 12);
@@ -482,9 +482,8 @@ GST_START_TEST (live_changes)
     const gchar *name, *property, *value;
   } changes[] = { { "e0", "kernel-size", "3" }, { "e1", "kernel-size", "31" }, { "e2", "sigma", "40" },
     { "e0", "kernel-size", "15" }, { "e2", "sigma", "0.3" }, { "e3", "cell-size", "4" },
-    { "e0", "temporal-depth", "3" },
-    { "e1", "preset", "identity" }, { "e3", "region-meta", "true" }, { "e1", "preset", "sobel" },
-    { "e3", "region-meta", "false" }, { "e0", "kernel-size", "7" } };
+    { "e0", "temporal-depth", "3" }, { "e1", "preset", "identity" }, { "e3", "region-meta", "true" },
+    { "e1", "preset", "sobel" }, { "e3", "region-meta", "false" }, { "e0", "kernel-size", "7" } };
   Pair pair;
 
   open_pair (&pair, UPLOAD, four, 4, between[2 * __i__]);
@@ -623,7 +622,7 @@ context_of (GstHarness *h)
 GST_START_TEST (two_chains)
 {
   GstHarness *cpu = gst_harness_new_parse (SLOW " backend=cpu ! cudaconvolve preset=unsharp backend=cpu"
-      " ! cudamedian temporal-depth=3 backend=cpu");
+                                                " ! cudamedian temporal-depth=3 backend=cpu");
   const gchar *begin = "cudaupload ! " GPU " ! " SLOW ON_GPU "! capsfilter caps=\"" GPU "\"";
   GstHarness *h[2], *end, *first;
   GstContext *context;
@@ -637,7 +636,8 @@ GST_START_TEST (two_chains)
   context = context_of (h[0]);
   h[1] = open_part (begin, context);
   end = open_part ("cudaconvolve preset=unsharp" ON_GPU "! " GPU " ! cudamedian temporal-depth=3" ON_GPU
-      "! capsfilter caps=video/x-raw", context);
+                   "! capsfilter caps=video/x-raw",
+      context);
   for (gint i = 0; i < 2; i++)
     set_caps (h[i], video_caps ("NV12", 640, 480, NULL), &info);
   set_caps (cpu, video_caps ("NV12", 640, 480, NULL), &info);

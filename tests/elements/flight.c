@@ -50,14 +50,15 @@ static const struct {
     gint width, height;
   } caps[6];
 } streams[] = {
-  { "1", { "3", "3", "3" }, 30, { { "NV12", 33, 17 }, { "RGB", 33, 17 }, { "I420_10LE", 33, 17 },
-        { "GRAY8", 33, 17 } } },
+  { "1", { "3", "3", "3" }, 30,
+      { { "NV12", 33, 17 }, { "RGB", 33, 17 }, { "I420_10LE", 33, 17 }, { "GRAY8", 33, 17 } } },
   { "3", { "3", "3", "3" }, 20, { { "NV12", 32, 16 } } },
   /* Frames that need no filtering keep their order among the filtered ones. */
   { "1", { "1", "3", "5" }, 24, { { "NV12", 32, 16 } } },
   /* New caps in mid-stream. */
-  { "1", { "3", "3", "3" }, 4, { { "I420", 32, 16 }, { "I420", 31, 17 }, { "RGB", 31, 17 }, { "P010_10LE", 64, 32 },
-        { "GRAY8", 1, 1 }, { "I420", 32, 16 } } },
+  { "1", { "3", "3", "3" }, 4,
+      { { "I420", 32, 16 }, { "I420", 31, 17 }, { "RGB", 31, 17 }, { "P010_10LE", 64, 32 }, { "GRAY8", 1, 1 },
+          { "I420", 32, 16 } } },
 };
 
 /* A discontinuity alone does not clear a history; new caps do. */
@@ -73,8 +74,9 @@ GST_START_TEST (frames_are_right)
   guint n = 0;
 
   for (guint c = 0; c < 6 && streams[row].caps[c].format; c++) {
-    set_caps (h, video_caps (streams[row].caps[c].format, streams[row].caps[c].width, streams[row].caps[c].height,
-            NULL), &info[c]);
+    set_caps (h,
+        video_caps (streams[row].caps[c].format, streams[row].caps[c].width, streams[row].caps[c].height, NULL),
+        &info[c]);
     for (guint i = 0; i < each; i++, n++) {
       set_value (element, "kernel-size", streams[row].sizes[n / 2 % 3]);
       in[n] = random_frame (&info[c], n, 0);
@@ -134,8 +136,8 @@ GST_END_TEST
 GST_START_TEST (reports)
 {
   GstHarness *one = new_harness (new_segment ("region-meta", "true", "label-meta", "true", NULL));
-  GstHarness *h = new_harness (new_segment ("region-meta", "true", "label-meta", "true", "frames-in-flight", "4",
-          NULL));
+  GstHarness *h = new_harness (
+      new_segment ("region-meta", "true", "label-meta", "true", "frames-in-flight", "4", NULL));
   GstVideoInfo info;
 
   set_caps (one, video_caps ("NV12", 98, 66, NULL), &info);
@@ -446,8 +448,8 @@ push_late_frames (GstHarness *h, const GstVideoInfo *info)
   for (guint n = 0; n < 12; n++) {
     if (n == 4) {
       gst_harness_push_event (h, own_event ());
-      fail_unless (gst_harness_push_upstream_event (h, gst_event_new_qos (GST_QOS_TYPE_UNDERFLOW, 2,
-                  3 * 40 * GST_MSECOND, 4 * 40 * GST_MSECOND)));
+      fail_unless (gst_harness_push_upstream_event (h,
+          gst_event_new_qos (GST_QOS_TYPE_UNDERFLOW, 2, 3 * 40 * GST_MSECOND, 4 * 40 * GST_MSECOND)));
     }
     push_ok (h, random_frame (info, n, 0));
   }
@@ -504,7 +506,8 @@ GST_END_TEST
  * have gone into the element. */
 GST_START_TEST (states)
 {
-  gchar *line = g_strdup_printf ("videotestsrc pattern=snow ! video/x-raw,format=NV12,width=64,height=48,"
+  gchar *line = g_strdup_printf (
+      "videotestsrc pattern=snow ! video/x-raw,format=NV12,width=64,height=48,"
       "framerate=500/1 ! cudamedian name=f frames-in-flight=%s backend=%s on-gpu-error=error ! fakesink sync=true",
       depths[__i__], on_gpu () ? "cuda" : "cpu");
   GstElement *pipeline = gst_parse_launch (line, NULL), *f;
@@ -519,8 +522,8 @@ GST_START_TEST (states)
     g_mutex_lock (&gate.lock);
     gate.passed = 0;
     g_mutex_unlock (&gate.lock);
-    fail_if (gst_element_set_state (pipeline, i % 2 ? GST_STATE_PLAYING : GST_STATE_PAUSED)
-        == GST_STATE_CHANGE_FAILURE);
+    fail_if (
+        gst_element_set_state (pipeline, i % 2 ? GST_STATE_PLAYING : GST_STATE_PAUSED) == GST_STATE_CHANGE_FAILURE);
     fail_unless_equals_int (gst_element_get_state (pipeline, NULL, NULL, 30 * GST_SECOND), GST_STATE_CHANGE_SUCCESS);
     fail_unless (wait_for (&gate, &gate.passed, frames, WAIT_US) >= frames);
     fail_unless_equals_int (gst_element_set_state (pipeline, i % 3 ? GST_STATE_READY : GST_STATE_NULL),

@@ -43,8 +43,9 @@ gate_new (Gate *gate, GstHarness *h, gboolean closed)
   g_mutex_init (&gate->lock);
   g_cond_init (&gate->changed);
   gate->closed = closed;
-  gst_pad_add_probe (h->sinkpad, GST_PAD_PROBE_TYPE_BUFFER | GST_PAD_PROBE_TYPE_EVENT_FLUSH
-      | GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, at_gate, gate, NULL);
+  gst_pad_add_probe (h->sinkpad,
+      GST_PAD_PROBE_TYPE_BUFFER | GST_PAD_PROBE_TYPE_EVENT_FLUSH | GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, at_gate, gate,
+      NULL);
 }
 
 void

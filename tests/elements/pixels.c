@@ -67,27 +67,41 @@ static const struct {
     const gchar *more;
   } streams[8];
 } rows[] = {
-#define PERCENTILE(text, value) { { { "percentile", text }, { "threshold", "40" } }, \
-    { 3, 3, 1, value, 40, FALSE, FALSE, TRUE, TRUE }, { { "I420", 21, 13, 2 } } }
-  PERCENTILE ("0", 0), PERCENTILE ("1", 1), PERCENTILE ("25", 25), PERCENTILE ("50", 50), PERCENTILE ("99", 99),
+#define PERCENTILE(text, value) \
+  { \
+    { { "percentile", text }, { "threshold", "40" } }, { 3, 3, 1, value, 40, FALSE, FALSE, TRUE, TRUE }, \
+    { { "I420", 21, 13, 2 } } \
+  }
+  PERCENTILE ("0", 0),
+  PERCENTILE ("1", 1),
+  PERCENTILE ("25", 25),
+  PERCENTILE ("50", 50),
+  PERCENTILE ("99", 99),
   PERCENTILE ("100", 100),
   { { { "kernel-size", "5" }, { "apply-to", "chroma" } }, { 5, 5, 1, 50, 0, FALSE, FALSE, FALSE, TRUE },
-    { { "NV12", 22, 14, 1 }, { "YUY2", 22, 14, 1 }, { "AYUV", 9, 14, 1 } } },
+      { { "NV12", 22, 14, 1 }, { "YUY2", 22, 14, 1 }, { "AYUV", 9, 14, 1 } } },
   { { { "kernel-size", "5" }, { "apply-to", "luma" } }, { 5, 5, 1, 50, 0, FALSE, FALSE, TRUE, FALSE },
-    { { "NV12", 22, 14, 1 }, { "YUY2", 22, 14, 1 }, { "AYUV", 9, 14, 1 } } },
+      { { "NV12", 22, 14, 1 }, { "YUY2", 22, 14, 1 }, { "AYUV", 9, 14, 1 } } },
   { { { "color-order", "packed" }, { "threshold", "3" } }, { 3, 3, 1, 50, 3, TRUE, FALSE, TRUE, TRUE },
-    { { "RGB", 19, 11, 2 }, { "BGR", 19, 11, 2 }, { "RGBA", 19, 11, 2 }, { "xBGR", 19, 11, 2 },
-      { "GBR", 19, 11, 2 } } },
-#define DEPTH(text, depth, size) { { { "temporal-depth", text }, { "kernel-size", #size } }, \
-    { size, size, depth, 50, 0, FALSE, FALSE, TRUE, TRUE }, { { "NV12", 15, 9, 9 }, { "RGB", 15, 9, 4 } } }
-  DEPTH ("3", 3, 3), DEPTH ("5", 5, 3), DEPTH ("7", 7, 1),
+      { { "RGB", 19, 11, 2 }, { "BGR", 19, 11, 2 }, { "RGBA", 19, 11, 2 }, { "xBGR", 19, 11, 2 },
+          { "GBR", 19, 11, 2 } } },
+#define DEPTH(text, depth, size) \
+  { \
+    { { "temporal-depth", text }, { "kernel-size", #size } }, { size, size, depth, 50, 0, FALSE, FALSE, TRUE, TRUE }, \
+    { \
+      { "NV12", 15, 9, 9 }, { "RGB", 15, 9, 4 } \
+    } \
+  }
+  DEPTH ("3", 3, 3),
+  DEPTH ("5", 5, 3),
+  DEPTH ("7", 7, 1),
   { { { "temporal-depth", "3" } }, { 3, 3, 3, 50, 0, FALSE, FALSE, TRUE, TRUE },
-    { { "NV12", 13, 1, 4, INTERLACED }, { "RGBA", 13, 1, 1, INTERLACED }, { "NV12", 13, 2, 4, INTERLACED },
-      { "RGBA", 13, 2, 1, INTERLACED }, { "NV12", 13, 5, 4, INTERLACED }, { "RGBA", 13, 5, 1, INTERLACED },
-      { "NV12", 13, 12, 4, INTERLACED }, { "RGBA", 13, 12, 1, INTERLACED } } },
+      { { "NV12", 13, 1, 4, INTERLACED }, { "RGBA", 13, 1, 1, INTERLACED }, { "NV12", 13, 2, 4, INTERLACED },
+          { "RGBA", 13, 2, 1, INTERLACED }, { "NV12", 13, 5, 4, INTERLACED }, { "RGBA", 13, 5, 1, INTERLACED },
+          { "NV12", 13, 12, 4, INTERLACED }, { "RGBA", 13, 12, 1, INTERLACED } } },
   /* In mixed streams each buffer's flags decide, and the history continues. */
   { { { "temporal-depth", "3" } }, { 3, 3, 3, 50, 0, FALSE, FALSE, TRUE, TRUE },
-    { { "I420", 11, 8, 6, "interlace-mode=mixed" } } },
+      { { "I420", 11, 8, 6, "interlace-mode=mixed" } } },
 };
 
 GST_START_TEST (properties)

@@ -43,7 +43,7 @@ typedef struct {
 
 typedef struct {
   const gchar *factory;
-  const gchar *file;       /* the property of a file, if there is one */
+  const gchar *file; /* the property of a file, if there is one */
 
   const Setting *start; /* of the tests below */
   const gchar *format;
@@ -59,14 +59,14 @@ typedef struct {
   const Bad *bad;
   const Setting *bad_start;  /* before a start that fails */
   const Setting *good_start; /* makes it succeed */
-  const gchar *bad_format; /* the caps of the running element */
+  const gchar *bad_format;   /* the caps of the running element */
   gint bad_width, bad_height;
   Refusal refusal, preset_refusal; /* preset_refusal: of a preset */
-  const Setting *good; /* accepted afterwards */
+  const Setting *good;             /* accepted afterwards */
   /* Pushes a frame into an element that has been set up by a Refusal, n = 0: before, 1: after the bad
    * value, 2: after the good one, and checks what comes out. */
   void (*show) (GstHarness *h, const GstVideoInfo *info, const Refusal *r, guint n);
-  gchar *(*make) (const Bad *bad); /* the caller frees it */
+  gchar *(*make) (const Bad *bad);                                         /* the caller frees it */
   void (*refused) (GstElement *element, const Bad *bad, const Refusal *r); /* r NULL: before the start */
 
   void (*add) (TCase *tests); /* tests of this filter alone */

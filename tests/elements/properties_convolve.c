@@ -7,79 +7,53 @@
 
 #define SHARPEN "0 -1 0; -1 5 -1; 0 -1 0"
 
-static const Setting last_counts[] = {
-  { "preset", "box" }, { "kernel", "1 2 1" }, { "=preset", "custom" }, { "=kernel", "1 2 1" },
-  { "kernel-file", "@" }, { "=kernel", NULL }, { "=kernel-file", "@" },
+static const Setting last_counts[] = { { "preset", "box" }, { "kernel", "1 2 1" }, { "=preset", "custom" },
+  { "=kernel", "1 2 1" }, { "kernel-file", "@" }, { "=kernel", NULL }, { "=kernel-file", "@" },
   /* A preset is used while it is set; custom returns to the file. */
-  { "preset", "gauss" }, { "=kernel-file", "@" },
-  { "preset", "custom" }, { "kernel", SHARPEN }, { "=kernel-file", NULL }, { "=preset", "custom" }, { NULL }
-};
+  { "preset", "gauss" }, { "=kernel-file", "@" }, { "preset", "custom" }, { "kernel", SHARPEN },
+  { "=kernel-file", NULL }, { "=preset", "custom" }, { NULL } };
 
 static const Setting size_3[] = { { "kernel-size", "3" }, { NULL } };
 
-static const Step steps[] = {
-  { "kernel", "1 0", { 10, 10, 20, 30 } }, { "kernel", "0 0 1", { 20, 30, 41, 41 } },
-  { "bias", "5", { 25, 35, 46, 46 } }, { "flip", "true", { 15, 15, 25, 35 } },
-  { "flip", "false", { 25, 35, 46, 46 } },
+static const Step steps[] = { { "kernel", "1 0", { 10, 10, 20, 30 } }, { "kernel", "0 0 1", { 20, 30, 41, 41 } },
+  { "bias", "5", { 25, 35, 46, 46 } }, { "flip", "true", { 15, 15, 25, 35 } }, { "flip", "false", { 25, 35, 46, 46 } },
   { "bias", "0", { 20, 30, 41, 41 } }, { "divisor", "2", { 10, 15, 20, 20 } }, { "divisor", "0", { 20, 30, 41, 41 } },
   { "preset", "identity", { 10, 20, 30, 41 } }, { "preset", "custom", { 20, 30, 41, 41 } },
   { "border", "wrap", { 20, 30, 41, 10 } }, { "preset", "box", { 24, 20, 30, 27 } },
-  { "kernel-size", "1", { 10, 20, 30, 41 } }, { "preset", "custom", { 20, 30, 41, 10 } },
-  { NULL }
-};
+  { "kernel-size", "1", { 10, 20, 30, 41 } }, { "preset", "custom", { 20, 30, 41, 10 } }, { NULL } };
 
 static const Setting identity[] = { { "preset", "identity" }, { NULL } };
 
 static const Step file_steps[] = { { "kernel-file", "@1 0\n", { 10, 10, 20, 30 } },
   { "preset", "identity", { 10, 20, 30, 41 } }, { "preset", "custom", { 10, 10, 20, 30 } },
-  { "kernel-file", "@0 -1 0\n-1 5 -1\n0 -1 0\n", { 0, 20, 29, 52 } },
-  { "kernel-file", "@1 0", { 10, 10, 20, 30 } },
+  { "kernel-file", "@0 -1 0\n-1 5 -1\n0 -1 0\n", { 0, 20, 29, 52 } }, { "kernel-file", "@1 0", { 10, 10, 20, 30 } },
   { "kernel-file", "@0 -1 0;\r\n-1 5 -1;\r\n0 -1 0\r\n\r\n", { 0, 20, 29, 52 } },
   { "kernel-file", "@1 0", { 10, 10, 20, 30 } }, { "kernel-file", "@0,-1,0;-1,5,-1;0,-1,0", { 0, 20, 29, 52 } },
   { NULL } };
 
-static const Pass passes[] = {
-  { NULL, "the defaults", FALSE },
-  { "preset", "identity", TRUE }, { "preset", "gauss", FALSE }, { "kernel-size", "1", TRUE },
-  { "kernel-size", "3", FALSE }, { "kernel", "0 0 0; 0 1 0; 0 0 0", TRUE }, { "bias", "1", FALSE },
-  { "bias", "0", TRUE }, { "gray", "luma", FALSE }, { "apply-to", "luma", TRUE }, { "gray", "none", TRUE },
-  { "apply-to", "all", TRUE }, { "divisor", "2", FALSE }, { "kernel", "2", TRUE }, { "kernel", "1 0", FALSE },
-  { "preset", "identity", FALSE }, { "divisor", "0", TRUE },
+static const Pass passes[] = { { NULL, "the defaults", FALSE }, { "preset", "identity", TRUE },
+  { "preset", "gauss", FALSE }, { "kernel-size", "1", TRUE }, { "kernel-size", "3", FALSE },
+  { "kernel", "0 0 0; 0 1 0; 0 0 0", TRUE }, { "bias", "1", FALSE }, { "bias", "0", TRUE }, { "gray", "luma", FALSE },
+  { "apply-to", "luma", TRUE }, { "gray", "none", TRUE }, { "apply-to", "all", TRUE }, { "divisor", "2", FALSE },
+  { "kernel", "2", TRUE }, { "kernel", "1 0", FALSE }, { "preset", "identity", FALSE }, { "divisor", "0", TRUE },
   /* With RGB, gray changes every sample; new caps decide again. */
-  { "gray", "mean", FALSE }, { "caps", "RGB", FALSE }, { "caps", "GRAY8", TRUE }, { "caps", "NV12", FALSE }, { NULL }
-};
+  { "gray", "mean", FALSE }, { "caps", "RGB", FALSE }, { "caps", "GRAY8", TRUE }, { "caps", "NV12", FALSE }, { NULL } };
 
-static const Bad bad[] = {
-  { "kernel", "", "row 1, column 1" },
-  { "kernel", " ; ", "row 1, column 1" },
-  { "kernel", "1 2;;3 4", "row 2, column 1" },
-  { "kernel", "1 2 3;4 5 6;7 8", "row 3, column 3" },
-  { "kernel", "1 2;3 4 5", "row 2, column 3" },
-  { "kernel", "1 2;3 x", "row 2, column 2: \"x\"" },
-  { "kernel", "1 nan", "row 1, column 2: \"nan\"" },
-  { "kernel", "inf", "row 1, column 1: \"inf\"" },
-  { "kernel", "1 2 -Infinity", "row 1, column 3" },
-  { "kernel", "0x10", "row 1, column 1" },
-  { "kernel", "1 1e999", "row 1, column 2" },
-  { "kernel", "1,,2", "row 1, column 2" },
-  { "kernel", "1,2,", "row 1, column 3" },
-  { "kernel", "@64x64", "row 1, column 64" },
-  { "kernel", "@1x64", "row 64, column 1" },
-  { "kernel", "@megabyte of letters", "row 1, column 1" },
-  { "kernel", "@megabyte of numbers", "row 1, column 64" },
-  { "kernel", "@megabyte of blanks", "row 1, column 1" },
-  { "kernel", "1e308 1e308", "row 1, column 1" },
-  { "kernel", "1 9000000; 1 1", "row 1, column 2", "GRAY8" },
+static const Bad bad[] = { { "kernel", "", "row 1, column 1" }, { "kernel", " ; ", "row 1, column 1" },
+  { "kernel", "1 2;;3 4", "row 2, column 1" }, { "kernel", "1 2 3;4 5 6;7 8", "row 3, column 3" },
+  { "kernel", "1 2;3 4 5", "row 2, column 3" }, { "kernel", "1 2;3 x", "row 2, column 2: \"x\"" },
+  { "kernel", "1 nan", "row 1, column 2: \"nan\"" }, { "kernel", "inf", "row 1, column 1: \"inf\"" },
+  { "kernel", "1 2 -Infinity", "row 1, column 3" }, { "kernel", "0x10", "row 1, column 1" },
+  { "kernel", "1 1e999", "row 1, column 2" }, { "kernel", "1,,2", "row 1, column 2" },
+  { "kernel", "1,2,", "row 1, column 3" }, { "kernel", "@64x64", "row 1, column 64" },
+  { "kernel", "@1x64", "row 64, column 1" }, { "kernel", "@megabyte of letters", "row 1, column 1" },
+  { "kernel", "@megabyte of numbers", "row 1, column 64" }, { "kernel", "@megabyte of blanks", "row 1, column 1" },
+  { "kernel", "1e308 1e308", "row 1, column 1" }, { "kernel", "1 9000000; 1 1", "row 1, column 2", "GRAY8" },
   { "kernel", "1 1; -9000000 1", "row 2, column 1", "I420" },
-  { "kernel-file", "/nonexistent/kernel.txt", "/nonexistent/kernel.txt" },
-  { "kernel-file", "/", "directory" },
-  { "kernel-file", "@1 2;3", "row 2, column 2" },
-  { "kernel-file", "@1 2\n3 nan\n", "row 2, column 2" },
-  { "kernel-file", "@", "row 1, column 1" },
-  { "kernel-size", "4", "3 or 5" },
-  { "preset", "custom", "kernel" },
-  { NULL }
-};
+  { "kernel-file", "/nonexistent/kernel.txt", "/nonexistent/kernel.txt" }, { "kernel-file", "/", "directory" },
+  { "kernel-file", "@1 2;3", "row 2, column 2" }, { "kernel-file", "@1 2\n3 nan\n", "row 2, column 2" },
+  { "kernel-file", "@", "row 1, column 1" }, { "kernel-size", "4", "3 or 5" }, { "preset", "custom", "kernel" },
+  { NULL } };
 
 static gchar *
 make (const Bad *row)
@@ -129,8 +103,8 @@ GST_START_TEST (late_frames_are_dropped)
     GstBuffer *in, *out;
 
     gst_buffer_unref (push_pull (h, random_frame (&info, 1, 0)));
-    fail_unless (gst_harness_push_upstream_event (h, gst_event_new_qos (GST_QOS_TYPE_UNDERFLOW, 2.0,
-                GST_SECOND, 40 * GST_MSECOND)));
+    fail_unless (gst_harness_push_upstream_event (h,
+        gst_event_new_qos (GST_QOS_TYPE_UNDERFLOW, 2.0, GST_SECOND, 40 * GST_MSECOND)));
     fail_unless_equals_int (gst_harness_push (h, random_frame (&info, 2, 0)), GST_FLOW_OK);
     fail_unless (gst_harness_try_pull (h) == NULL, "a late frame came out");
     in = random_frame (&info, 100, 0);
@@ -171,27 +145,24 @@ static const ByHand kernels[] = {
   { { { "kernel", "1 0 0 0 0" }, { "border", "reflect101" } }, { 30, 20, 10, 20, 70, 60, 50, 60, 110, 100, 91, 100 } },
   { { { "kernel", "1 0 0 0 0" }, { "border", "wrap" } }, { 30, 40, 10, 20, 70, 80, 50, 60, 110, 255, 91, 100 } },
   { { { "kernel", "1 0 0 0 0" }, { "border", "constant" }, { "border-value", "7" } },
-    { 7, 7, 10, 20, 7, 7, 50, 60, 7, 7, 91, 100 } },
+      { 7, 7, 10, 20, 7, 7, 50, 60, 7, 7, 91, 100 } },
   { { { "kernel", "1 0 0 0 0" }, { "border", "constant" }, { "border-value", "9999" } },
-    { 255, 255, 10, 20, 255, 255, 50, 60, 255, 255, 91, 100 } },
+      { 255, 255, 10, 20, 255, 255, 50, 60, 255, 255, 91, 100 } },
   /* Halves round to even: 45.5 to 46, 127.5 to 128, 2.5 to 2. */
   { { { "kernel", "1" }, { "divisor", "2" } }, { 5, 10, 15, 20, 25, 30, 35, 40, 46, 50, 55, 128 } },
   { { { "kernel", "1" }, { "divisor", "4" } }, { 2, 5, 8, 10, 12, 15, 18, 20, 23, 25, 28, 64 } },
   { { { "kernel", "1" }, { "divisor", "1" }, { "bias", "0.5" } },
-    { 10, 20, 30, 40, 50, 60, 70, 80, 92, 100, 110, 255 } },
+      { 10, 20, 30, 40, 50, 60, 70, 80, 92, 100, 110, 255 } },
   { { { "kernel", "-1" }, { "divisor", "1" }, { "bias", "255" } },
-    { 245, 235, 225, 215, 205, 195, 185, 175, 164, 155, 145, 0 } },
-  { { { "kernel", "0.5" }, { "divisor", "1" } }, { 5, 10, 15, 20, 25, 30, 35, 40, 46, 50, 55, 128 } },
-  { { { NULL } } }
+      { 245, 235, 225, 215, 205, 195, 185, 175, 164, 155, 145, 0 } },
+  { { { "kernel", "0.5" }, { "divisor", "1" } }, { 5, 10, 15, 20, 25, 30, 35, 40, 46, 50, 55, 128 } }, { { { NULL } } }
 };
 
 /* A Gaussian rounds halves up; other kernels round halves to even. */
 static const guint8 halves[4] = { 0, 2, 0, 0 };
 
-static const ByHand gauss[] = {
-  { { { "preset", "gauss" }, { "kernel-size", "3" } }, { 1, 1, 1, 0 } },
-  { { { NULL } } }
-};
+static const ByHand gauss[] = { { { { "preset", "gauss" }, { "kernel-size", "3" } }, { 1, 1, 1, 0 } },
+  { { { NULL } } } };
 
 static const guint8 colours[12] = { 10, 20, 40, 10, 20, 40, 0, 0, 0, 255, 255, 255 };
 
@@ -204,27 +175,27 @@ static const ByHand grays[] = {
 };
 
 /* Luma 4 x 4, then two rows of two chroma pairs. */
-static const guint8 nv12[24] = { 0, 0, 100, 100, 0, 0, 100, 100, 0, 0, 100, 100, 0, 0, 100, 100,
-  1, 2, 3, 4, 5, 6, 7, 8 };
+static const guint8 nv12[24] = { 0, 0, 100, 100, 0, 0, 100, 100, 0, 0, 100, 100, 0, 0, 100, 100, 1, 2, 3, 4, 5, 6, 7,
+  8 };
 
 static const ByHand yuvs[] = {
   /* The gradient is 400 on both sides of the step. */
   { { { "preset", "sobel" }, { "divisor", "4" } },
-    { 0, 100, 100, 0, 0, 100, 100, 0, 0, 100, 100, 0, 0, 100, 100, 0, 128, 128, 128, 128, 128, 128, 128, 128 } },
+      { 0, 100, 100, 0, 0, 100, 100, 0, 0, 100, 100, 0, 0, 100, 100, 0, 128, 128, 128, 128, 128, 128, 128, 128 } },
   { { { "preset", "sobel" }, { "divisor", "4" }, { "apply-to", "luma" } },
-    { 0, 100, 100, 0, 0, 100, 100, 0, 0, 100, 100, 0, 0, 100, 100, 0, 1, 2, 3, 4, 5, 6, 7, 8 } },
+      { 0, 100, 100, 0, 0, 100, 100, 0, 0, 100, 100, 0, 0, 100, 100, 0, 1, 2, 3, 4, 5, 6, 7, 8 } },
   { { { "preset", "prewitt" }, { "divisor", "3" }, { "bias", "5" } },
-    { 5, 105, 105, 5, 5, 105, 105, 5, 5, 105, 105, 5, 5, 105, 105, 5, 128, 128, 128, 128, 128, 128, 128, 128 } },
+      { 5, 105, 105, 5, 5, 105, 105, 5, 5, 105, 105, 5, 5, 105, 105, 5, 128, 128, 128, 128, 128, 128, 128, 128 } },
   { { { "preset", "scharr" } },
-    { 0, 255, 255, 0, 0, 255, 255, 0, 0, 255, 255, 0, 0, 255, 255, 0, 128, 128, 128, 128, 128, 128, 128, 128 } },
+      { 0, 255, 255, 0, 0, 255, 255, 0, 0, 255, 255, 0, 0, 255, 255, 0, 128, 128, 128, 128, 128, 128, 128, 128 } },
   /* Identity with gray: luma unchanged, chroma neutral. */
   { { { "preset", "identity" }, { "gray", "luma" } },
-    { 0, 0, 100, 100, 0, 0, 100, 100, 0, 0, 100, 100, 0, 0, 100, 100, 128, 128, 128, 128, 128, 128, 128, 128 } },
+      { 0, 0, 100, 100, 0, 0, 100, 100, 0, 0, 100, 100, 0, 0, 100, 100, 128, 128, 128, 128, 128, 128, 128, 128 } },
   /* Chroma is doubled about its middle, luma about zero; 128 - 2 * 127 is under 0. */
   { { { "kernel", "2" }, { "divisor", "1" }, { "bias", "3" } },
-    { 3, 3, 203, 203, 3, 3, 203, 203, 3, 3, 203, 203, 3, 3, 203, 203, 0, 0, 0, 0, 0, 0, 0, 0 } },
+      { 3, 3, 203, 203, 3, 3, 203, 203, 3, 3, 203, 203, 3, 3, 203, 203, 0, 0, 0, 0, 0, 0, 0, 0 } },
   { { { "kernel", "0.5" }, { "divisor", "1" }, { "apply-to", "chroma" } },
-    { 0, 0, 100, 100, 0, 0, 100, 100, 0, 0, 100, 100, 0, 0, 100, 100, 64, 65, 66, 66, 66, 67, 68, 68 } },
+      { 0, 0, 100, 100, 0, 0, 100, 100, 0, 0, 100, 100, 0, 0, 100, 100, 64, 65, 66, 66, 66, 67, 68, 68 } },
   { { { NULL } } }
 };
 
@@ -233,10 +204,8 @@ static const struct {
   gint width, height;
   const guint8 *in;
   const ByHand *rows;
-} by_hand[] = {
-  { "GRAY8", 4, 3, gray, kernels }, { "GRAY8", 4, 1, halves, gauss }, { "RGB", 4, 1, colours, grays },
-  { "NV12", 4, 4, nv12, yuvs }
-};
+} by_hand[] = { { "GRAY8", 4, 3, gray, kernels }, { "GRAY8", 4, 1, halves, gauss }, { "RGB", 4, 1, colours, grays },
+  { "NV12", 4, 4, nv12, yuvs } };
 
 /* Each row is for an element of its own. */
 GST_START_TEST (samples_by_hand)

@@ -9,79 +9,54 @@
 #define HALF_B "0 0.5; 0 0"
 #define SE(more) "{ \"m\": 2, \"se\": { \"a\": [[0.5, 0], [0, 0]], \"b\": [[0, 0.5], [0, 0]] }" more " }"
 
-static const Setting last_counts[] = {
-  { "preset", "soft" }, { "denominator", HALF_B }, { "=preset", "custom" }, { "numerator", HALF },
-  { "=denominator", HALF_B }, { "coefficients", "@" }, { "=numerator", NULL }, { "=denominator", NULL },
-  { "=coefficients", "@" },
+static const Setting last_counts[] = { { "preset", "soft" }, { "denominator", HALF_B }, { "=preset", "custom" },
+  { "numerator", HALF }, { "=denominator", HALF_B }, { "coefficients", "@" }, { "=numerator", NULL },
+  { "=denominator", NULL }, { "=coefficients", "@" },
   /* A preset is used while it is set; custom returns to the file. */
-  { "preset", "highpass" }, { "=coefficients", "@" },
-  { "preset", "custom" }, { "numerator", HALF }, { "=coefficients", NULL }, { "=denominator", NULL },
-  { "=preset", "custom" }, { NULL }
-};
+  { "preset", "highpass" }, { "=coefficients", "@" }, { "preset", "custom" }, { "numerator", HALF },
+  { "=coefficients", NULL }, { "=denominator", NULL }, { "=preset", "custom" }, { NULL } };
 
-static const Step steps[] = {
-  { "numerator", "1", { 40, 80, 120, 164 } },         /* four quadrants */
-  { "quadrants", "se+nw", { 20, 40, 60, 82 } },
-  { "quadrants", "se", { 10, 20, 30, 41 } },
-  { "numerator", "0 1; 0 0", { 10, 10, 20, 30 } },
-  { "border", "zero", { 0, 10, 20, 30 } },
-  { "quadrants", "sw", { 20, 30, 41, 0 } },
-  { "border", "replicate", { 20, 30, 41, 41 } },
-  { "quadrants", "ne", { 10, 10, 20, 30 } },
-  { "quadrants", "se", { 10, 10, 20, 30 } },
-  { "numerator", HALF, { 5, 10, 15, 20 } },
-  { "denominator", HALF_B, { 10, 15, 22, 32 } },
-  { "border", "zero", { 5, 12, 21, 31 } },            /* 5, 12.5, 21.25, 31.125 */
-  { "quadrants", "sw", { 16, 23, 25, 20 } },          /* from the right 20.5, 25.25, 22.625, 16.3125 */
-  { "border", "replicate", { 19, 28, 36, 41 } },      /* 41, 35.5, 27.75, 18.875 */
-  { NULL }
-};
+static const Step steps[] = { { "numerator", "1", { 40, 80, 120, 164 } }, /* four quadrants */
+  { "quadrants", "se+nw", { 20, 40, 60, 82 } }, { "quadrants", "se", { 10, 20, 30, 41 } },
+  { "numerator", "0 1; 0 0", { 10, 10, 20, 30 } }, { "border", "zero", { 0, 10, 20, 30 } },
+  { "quadrants", "sw", { 20, 30, 41, 0 } }, { "border", "replicate", { 20, 30, 41, 41 } },
+  { "quadrants", "ne", { 10, 10, 20, 30 } }, { "quadrants", "se", { 10, 10, 20, 30 } },
+  { "numerator", HALF, { 5, 10, 15, 20 } }, { "denominator", HALF_B, { 10, 15, 22, 32 } },
+  { "border", "zero", { 5, 12, 21, 31 } },       /* 5, 12.5, 21.25, 31.125 */
+  { "quadrants", "sw", { 16, 23, 25, 20 } },     /* from the right 20.5, 25.25, 22.625, 16.3125 */
+  { "border", "replicate", { 19, 28, 36, 41 } }, /* 41, 35.5, 27.75, 18.875 */
+  { NULL } };
 
 /* Setting the file clears the typed texts. */
 static const Setting sharpen_by_0[] = { { "preset", "sharpen" }, { "amount", "0" }, { NULL } };
 
-static const Step file_steps[] = {
-  { "coefficients", "@" SE (""), { 10, 15, 22, 32 } }, /* 10, 15, 22.5 (halves round to even), 31.75 */
+static const Step file_steps[] = { { "coefficients", "@" SE (""),
+                                       { 10, 15, 22, 32 } }, /* 10, 15, 22.5 (halves round to even), 31.75 */
   { "preset", "sharpen", { 10, 20, 30, 41 } }, { "preset", "custom", { 10, 15, 22, 32 } },
   /* 17.25, 17.25, 19.75, 23.5 */
-  { "coefficients", "@" SE (", \"offset\": 12.25, \"passthrough\": -0.5"), { 17, 17, 20, 24 } }, { NULL }
-};
+  { "coefficients", "@" SE (", \"offset\": 12.25, \"passthrough\": -0.5"), { 17, 17, 20, 24 } }, { NULL } };
 
-static const Pass passes[] = {
-  { NULL, "the defaults", FALSE },
-  { "preset", "sharpen", FALSE }, { "amount", "0", TRUE }, { "preset", "highpass", FALSE },
-  { "preset", "smooth", FALSE }, { "apply-to", "chroma", FALSE }, { "preset", "sharpen", TRUE },
-  { "amount", "0.001", FALSE },
-  { "caps", "GRAY8", TRUE }, /* has no chroma */
-  { NULL }
-};
+static const Pass passes[] = { { NULL, "the defaults", FALSE }, { "preset", "sharpen", FALSE }, { "amount", "0", TRUE },
+  { "preset", "highpass", FALSE }, { "preset", "smooth", FALSE }, { "apply-to", "chroma", FALSE },
+  { "preset", "sharpen", TRUE }, { "amount", "0.001", FALSE }, { "caps", "GRAY8", TRUE }, /* has no chroma */
+  { NULL } };
 
-static const Bad bad[] = {
-  { "numerator", "", "row 1, column 1" },
-  { "numerator", "1 2;;3 4", "row 2, column 1" },
-  { "numerator", "1 2;3", "row 2, column 2" },
-  { "numerator", "1 2;3 x", "row 2, column 2: \"x\"" },
-  { "numerator", "1 nan", "row 1, column 2: \"nan\"" },
-  { "numerator", "1 1e999", "row 1, column 2" },
-  { "numerator", "1 2 1", "1 row and 3 columns" },
-  { "numerator", "1; 2", "2 rows and 1 column;" },
-  { "numerator", "1 2; 3 -2e6", "row 2, column 2" },
-  { "numerator", "1 2 3 4 5 6 7 8 9", "row 1, column 9" },
-  { "numerator", "1;1;1;1;1;1;1;1;1", "row 9, column 1" },
-  { "numerator", "@", "row 1, column 9" },
-  { "denominator", "1", "row 1, column 1" },
-  { "denominator", "0 1e5; 0 0", "row 1, column 2" },
+static const Bad bad[] = { { "numerator", "", "row 1, column 1" }, { "numerator", "1 2;;3 4", "row 2, column 1" },
+  { "numerator", "1 2;3", "row 2, column 2" }, { "numerator", "1 2;3 x", "row 2, column 2: \"x\"" },
+  { "numerator", "1 nan", "row 1, column 2: \"nan\"" }, { "numerator", "1 1e999", "row 1, column 2" },
+  { "numerator", "1 2 1", "1 row and 3 columns" }, { "numerator", "1; 2", "2 rows and 1 column;" },
+  { "numerator", "1 2; 3 -2e6", "row 2, column 2" }, { "numerator", "1 2 3 4 5 6 7 8 9", "row 1, column 9" },
+  { "numerator", "1;1;1;1;1;1;1;1;1", "row 9, column 1" }, { "numerator", "@", "row 1, column 9" },
+  { "denominator", "1", "row 1, column 1" }, { "denominator", "0 1e5; 0 0", "row 1, column 2" },
   { "denominator", "0 0.5; 0.5 0", "quadrant se: the filter is unstable; its pole radius is 1, at 0 cycles" },
   { "denominator", "0 -1.1; 0 0", "1.1, at 0.5 cycles per sample along a row and 0 down" },
   { "denominator", "0 0; -2 0", "2, at 0 cycles per sample along a row and 0.5 down" },
   { "denominator", "0 0 0; 1.2 0 0; -1.44 0 0", "1.2, at 0 cycles per sample along a row and 0.1667 down" },
   { "denominator", "0 1.2 -1.44; 0 0 0; 0 0 0", "0.1667 cycles per sample along a row and 0 down" },
-  { "coefficients", "/nonexistent/set.json", "/nonexistent/set.json" },
-  { "coefficients", "/", "directory" },
+  { "coefficients", "/nonexistent/set.json", "/nonexistent/set.json" }, { "coefficients", "/", "directory" },
   { "coefficients", "@", "no object" },
   { "coefficients", "@{ \"m\": 1,\n\"se\": { \"a\": [[1,]] } }", "line 2, character " },
-  { "coefficients", "@[1, 2]", "no object" },
-  { "coefficients", "@{ \"m\": 2 }", "no quadrant" },
+  { "coefficients", "@[1, 2]", "no object" }, { "coefficients", "@{ \"m\": 2 }", "no quadrant" },
   { "coefficients", "@{ \"m\": 9, \"se\": {} }", "\"m\" is 9" },
   { "coefficients", "@{ \"se\": { \"a\": [[1]] } }", "\"m\" is 0" },
   { "coefficients", "@{ \"m\": 1, \"es\": { \"a\": [[1]] } }", "\"es\" is not known" },
@@ -93,14 +68,10 @@ static const Bad bad[] = {
   { "coefficients", "@{ \"m\": 1, \"nw\": { \"a\": [[1]], \"b\": [[0.5]] } }", "\"nw\", \"b\", row 1, column 1" },
   { "coefficients", "@{ \"m\": 1, \"nw\": { \"a\": [[1]] }, \"offset\": \"1\" }", "\"offset\"" },
   { "coefficients", "@" SE (", \"nw\": { \"a\": [[1, 0], [0, 0]], \"b\": [[0, 0.75], [0.75, 0]] }"),
-    "quadrant nw: the filter is unstable; its pole radius is 1.5" },
-  { "coefficients", "@brackets", "brackets" },
-  { "quadrants", "0", "at least one of se, sw, ne and nw" },
-  { "angle", "30", "0, 45, 90 and 135" },
-  { "preset", "custom", "denominator" },
-  { "preset", "deblur", "sigma is 3.25; with preset=deblur it must be between 0.5 and 3" },
-  { NULL }
-};
+      "quadrant nw: the filter is unstable; its pole radius is 1.5" },
+  { "coefficients", "@brackets", "brackets" }, { "quadrants", "0", "at least one of se, sw, ne and nw" },
+  { "angle", "30", "0, 45, 90 and 135" }, { "preset", "custom", "denominator" },
+  { "preset", "deblur", "sigma is 3.25; with preset=deblur it must be between 0.5 and 3" }, { NULL } };
 
 static gchar *
 make (const Bad *row)
@@ -146,31 +117,22 @@ static const struct {
   const gchar *denominator;
   gdouble radius; /* 0: refused, or without feedback */
 } poles[] = {
-  { "0", 0 },
-  { "0 0; 0 0", 0 },
-  { "0 0.75; 0 0", 0.75 },
-  { "0 0; -0.75 0", 0.75 },
-  { "0 0; 0 0.25", 0.5 },                               /* r^2 = 0.25 */
-  { "0 0.5; 0.75 -0.375", 0.75 },                       /* (1 - 0.75 u) (1 - 0.5 v) */
-  { "0 -0.5; 0.75 0.375", 0.75 },
-  { "0 0.5; 0.5 -0.25", 0.5 },                          /* (1 - u / 2) (1 - v / 2) */
-  { "0 0.25; 0.5 0", 0.75 },                            /* 1 - u / 2 - v / 4: |a| + |b| */
-  { "0 -0.25; 0.5 0", 0.75 },
-  { "0 0.5; 0.5 0", 0 },                                /* on the border, where u = v = 1 */
-  { "0 0.5; -0.5 0", 0 },
-  { "0 1; 0 0", 0 },
-  { "0 0.5; 0.49999 0", 0.99999 },
-  { "0 0 0; 0.75 0 0; -0.5625 0 0", 0.75 },             /* a pair at 60 degrees, down the columns */
-  { "0 0.75 -0.5625; 0 0 0; 0 0 0", 0.75 },
-  { "0 0.75 -0.5625; 0.5 -0.375 0.28125; 0 0 0", 0.75 }, /* times 1 - u / 2 */
-  { "0 0.5 0; 0.75 -0.375 0; -0.5625 0.28125 0", 0.75 },
-  { "0 1 -0.25; 0 0 0; 0 0 0", 0.5 },                   /* (1 - v / 2)^2 */
-  { "0 0.2 0.1; 0.2 0.1 0; 0.1 0 0", 0.783095189 },     /* at u = v: r^2 = 0.4 r + 0.3 */
-  { "0 0 0; 0 0 0; 0 0 0.4096", 0.8 },
-  { "0 1.5 -0.75; 0 0 0; 0 0 0", 0.866025404 },         /* |v| = 1 / sqrt (0.75) */
-  { "0 1.5 -1; 0 0 0; 0 0 0", 0 },                      /* a pair on the circle */
+  { "0", 0 }, { "0 0; 0 0", 0 }, { "0 0.75; 0 0", 0.75 }, { "0 0; -0.75 0", 0.75 },
+  { "0 0; 0 0.25", 0.5 },                                      /* r^2 = 0.25 */
+  { "0 0.5; 0.75 -0.375", 0.75 },                              /* (1 - 0.75 u) (1 - 0.5 v) */
+  { "0 -0.5; 0.75 0.375", 0.75 }, { "0 0.5; 0.5 -0.25", 0.5 }, /* (1 - u / 2) (1 - v / 2) */
+  { "0 0.25; 0.5 0", 0.75 },                                   /* 1 - u / 2 - v / 4: |a| + |b| */
+  { "0 -0.25; 0.5 0", 0.75 }, { "0 0.5; 0.5 0", 0 },           /* on the border, where u = v = 1 */
+  { "0 0.5; -0.5 0", 0 }, { "0 1; 0 0", 0 }, { "0 0.5; 0.49999 0", 0.99999 },
+  { "0 0 0; 0.75 0 0; -0.5625 0 0", 0.75 }, /* a pair at 60 degrees, down the columns */
+  { "0 0.75 -0.5625; 0 0 0; 0 0 0", 0.75 }, { "0 0.75 -0.5625; 0.5 -0.375 0.28125; 0 0 0", 0.75 }, /* times 1 - u / 2 */
+  { "0 0.5 0; 0.75 -0.375 0; -0.5625 0.28125 0", 0.75 }, { "0 1 -0.25; 0 0 0; 0 0 0", 0.5 },       /* (1 - v / 2)^2 */
+  { "0 0.2 0.1; 0.2 0.1 0; 0.1 0 0", 0.783095189 },                                  /* at u = v: r^2 = 0.4 r + 0.3 */
+  { "0 0 0; 0 0 0; 0 0 0.4096", 0.8 }, { "0 1.5 -0.75; 0 0 0; 0 0 0", 0.866025404 }, /* |v| = 1 / sqrt (0.75) */
+  { "0 1.5 -1; 0 0 0; 0 0 0", 0 },                                                   /* a pair on the circle */
   { "0 0 0 0 0 0 0 0.0078125; 0 0 0 0 0 0 0 0; 0 0 0 0 0 0 0 0; 0 0 0 0 0 0 0 0;"
-    "0 0 0 0 0 0 0 0; 0 0 0 0 0 0 0 0; 0 0 0 0 0 0 0 0; 0 0 0 0 0 0 0 0", 0.5 }, /* 0.5^7 */
+    "0 0 0 0 0 0 0 0; 0 0 0 0 0 0 0 0; 0 0 0 0 0 0 0 0; 0 0 0 0 0 0 0 0",
+      0.5 }, /* 0.5^7 */
 };
 
 GST_START_TEST (pole_radius)

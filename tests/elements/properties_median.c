@@ -9,12 +9,10 @@ static const Setting good_start[] = { { "kernel-size", "5" }, { "kernel-width", 
 
 static const Setting good[] = { { "kernel-size", "5" }, { NULL } };
 
-static const Bad bad[] = {
-  { "kernel-size", "4" }, { "kernel-width", "2" }, { "kernel-height", "254" }, { "temporal-depth", "2" },
-  { "color-order", "packed", NULL, "NV12" }, { "color-order", "packed", NULL, "GRAY8" },
+static const Bad bad[] = { { "kernel-size", "4" }, { "kernel-width", "2" }, { "kernel-height", "254" },
+  { "temporal-depth", "2" }, { "color-order", "packed", NULL, "NV12" }, { "color-order", "packed", NULL, "GRAY8" },
   { "color-order", "packed", NULL, "AYUV" }, { "apply-to", "luma", NULL, "RGB" },
-  { "apply-to", "chroma", NULL, "xBGR" }, { NULL }
-};
+  { "apply-to", "chroma", NULL, "xBGR" }, { NULL } };
 
 static void
 show (GstHarness *h, const GstVideoInfo *info, const Refusal *r, guint n)

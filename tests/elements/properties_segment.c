@@ -9,41 +9,31 @@
 /* Two flat halves; the expected images follow the documentation. */
 static const guint8 halves[16] = { 50, 50, 50, 54, 200, 200, 200, 204, 50, 50, 50, 50, 200, 200, 200, 200 };
 
-#define BOTH(left, right) { left, left, left, left, right, right, right, right, left, left, left, left, right, right, \
-  right, right }
+#define BOTH(left, right) \
+  { left, left, left, left, right, right, right, right, left, left, left, left, right, right, right, right }
 #define BORDER(v) { 50, 50, 50, v, 200, 200, 200, 204, 50, 50, 50, v, 200, 200, 200, 200 }
 
 static const Setting no_memory[] = { { "temporal", "0" }, { NULL } };
 
-static const Step steps[] = {
-  { "output", "mean", BOTH (51, 201) },               /* 404 / 8, up from a half; 1604 / 8 */
-  { "output", "boundaries", BORDER (255) },
-  { "boundary-color", "0xff000000", BORDER (0) },
-  { "boundary-color", "0x00ff0000", BORDER (76) },    /* red: (19595 * 255 + 32768) >> 16; alpha counts for nothing */
+static const Step steps[] = { { "output", "mean", BOTH (51, 201) }, /* 404 / 8, up from a half; 1604 / 8 */
+  { "output", "boundaries", BORDER (255) }, { "boundary-color", "0xff000000", BORDER (0) },
+  { "boundary-color", "0x00ff0000", BORDER (76) }, /* red: (19595 * 255 + 32768) >> 16; alpha counts for nothing */
   { "boundary-color", "0x0000ff00", BORDER (150) },
-  { "output", "labels", BOTH (134, 146) },            /* of the ids 1 and 2: R, G, B 182, 105, 154 and 109, 146, 246 */
-  { "output", "passthrough",
-    { 50, 50, 50, 54, 200, 200, 200, 204, 50, 50, 50, 50, 200, 200, 200, 200 } },
-  { "output", "mean", BOTH (51, 201) },
-  { "max-regions", "1", BOTH (126, 126) },            /* 2008 / 16 = 125.5 */
-  { NULL }
-};
+  { "output", "labels", BOTH (134, 146) }, /* of the ids 1 and 2: R, G, B 182, 105, 154 and 109, 146, 246 */
+  { "output", "passthrough", { 50, 50, 50, 54, 200, 200, 200, 204, 50, 50, 50, 50, 200, 200, 200, 200 } },
+  { "output", "mean", BOTH (51, 201) }, { "max-regions", "1", BOTH (126, 126) }, /* 2008 / 16 = 125.5 */
+  { NULL } };
 
-static const Pass passes[] = {
-  { "output", "passthrough", TRUE, TRUE }, { "region-meta", "true", FALSE, TRUE },
-  { "region-meta", "false", TRUE, TRUE }, { "label-meta", "true", FALSE, TRUE },
-  { "label-meta", "false", TRUE, TRUE },
+static const Pass passes[] = { { "output", "passthrough", TRUE, TRUE }, { "region-meta", "true", FALSE, TRUE },
+  { "region-meta", "false", TRUE, TRUE }, { "label-meta", "true", FALSE, TRUE }, { "label-meta", "false", TRUE, TRUE },
   { "message-interval", "1000", FALSE, TRUE }, { "output", "labels", FALSE, FALSE },
-  { "message-interval", "0", FALSE, FALSE }, { "output", "passthrough", TRUE, TRUE }, { NULL }
-};
+  { "message-interval", "0", FALSE, FALSE }, { "output", "passthrough", TRUE, TRUE }, { NULL } };
 
-static const Bad bad[] = {
-  { "seeds", "1", "point 1" }, { "seeds", "x,1", "point 1" }, { "seeds", "1,2;3", "point 2" },
+static const Bad bad[] = { { "seeds", "1", "point 1" }, { "seeds", "x,1", "point 1" }, { "seeds", "1,2;3", "point 2" },
   { "seeds", "1,2;3,4,5", "point 2" }, { "seeds", "1 2", "point 1" }, { "seeds", "1,2;;3,4", "point 2" },
   { "seeds", "1,2;", "point 2" }, { "seeds", ";", "point 1" }, { "seeds", "1.5,2", "point 1" },
   { "seeds", "0x1,2", "point 1" }, { "seeds", "99999999,1", "point 1" }, { "seeds", "nan,1", "point 1" },
-  { "seeds", "--1,1", "point 1" }, { "seeds", "@1025", "1024" }, { "seeds", "@letters", "point 1" }, { NULL }
-};
+  { "seeds", "--1,1", "point 1" }, { "seeds", "@1025", "1024" }, { "seeds", "@letters", "point 1" }, { NULL } };
 
 static gchar *
 make (const Bad *row)

@@ -29,8 +29,8 @@ color_at (gint width, gint height, gint x, gint y, gint c, guint n)
   for (gsize i = 1; i < G_N_ELEMENTS (areas); i++) {
     gint at = x - areas[i].speed * (gint) n;
 
-    if (16 * at >= areas[i].left * width && 16 * at < areas[i].right * width && 16 * y >= areas[i].top * height
-        && 16 * y < areas[i].bottom * height)
+    if (16 * at >= areas[i].left * width && 16 * at < areas[i].right * width && 16 * y >= areas[i].top * height &&
+        16 * y < areas[i].bottom * height)
       color = areas[i].color[c];
   }
   return color;
@@ -72,8 +72,8 @@ region_of (const GstStructure *s)
 
   fail_unless_equals_string (gst_structure_get_name (s), "cudasegment");
   fail_unless (gst_structure_get (s, "id", G_TYPE_UINT, &r.id, "age", G_TYPE_UINT, &r.age, "area", G_TYPE_UINT, &r.area,
-          "centroid-x", G_TYPE_DOUBLE, &r.centroid_x, "centroid-y", G_TYPE_DOUBLE, &r.centroid_y, "mean-y",
-          G_TYPE_DOUBLE, &r.mean_y, "mean-cb", G_TYPE_DOUBLE, &r.mean_cb, "mean-cr", G_TYPE_DOUBLE, &r.mean_cr, NULL));
+      "centroid-x", G_TYPE_DOUBLE, &r.centroid_x, "centroid-y", G_TYPE_DOUBLE, &r.centroid_y, "mean-y", G_TYPE_DOUBLE,
+      &r.mean_y, "mean-cb", G_TYPE_DOUBLE, &r.mean_cb, "mean-cr", G_TYPE_DOUBLE, &r.mean_cr, NULL));
   return r;
 }
 
@@ -131,7 +131,7 @@ found_in_message (GstMessage *message)
 
     *r = region_of (s);
     fail_unless (gst_structure_get (s, "x", G_TYPE_UINT, &r->x, "y", G_TYPE_UINT, &r->y, "width", G_TYPE_UINT,
-            &r->width, "height", G_TYPE_UINT, &r->height, NULL));
+        &r->width, "height", G_TYPE_UINT, &r->height, NULL));
   }
   return found;
 }
@@ -232,8 +232,9 @@ check_region (const GstVideoFormatInfo *f, const GstCudaSegmentRegion *r, const 
   fail_unless_equals_int ((gint) r->area, (gint) s->area);
   if (s->area == 0)
     return;
-  fail_unless (r->x == s->left && r->y == s->top && r->x + r->width == s->right + 1
-      && r->y + r->height == s->bottom + 1, "region %u, box", r->id);
+  fail_unless (r->x == s->left && r->y == s->top && r->x + r->width == s->right + 1 &&
+          r->y + r->height == s->bottom + 1,
+      "region %u, box", r->id);
   fail_unless (near (r->centroid_x, (gdouble) s->x / s->area) && near (r->centroid_y, (gdouble) s->y / s->area));
   for (gint c = 0; c < 3; c++) {
     v[c] = s->n[c] ? (gdouble) s->sum[c] / s->n[c] / (1 << (GST_VIDEO_FORMAT_INFO_DEPTH (f, 0) - 8)) : 128;

@@ -35,7 +35,7 @@ typedef struct {
 /* The results of a branch. */
 typedef struct {
   guint64 frames, regions, maps; /* frames, and metas that are equal on both sides */
-  gchar *wrong; /* NULL: nothing is wrong */
+  gchar *wrong;                  /* NULL: nothing is wrong */
   gboolean ended;
 } Out;
 
@@ -123,8 +123,8 @@ row_bytes (const GstVideoFrame *frame, guint plane, gint *rows)
 
   for (gint c = 0; c < (gint) GST_VIDEO_FRAME_N_COMPONENTS (frame); c++)
     if (GST_VIDEO_FRAME_COMP_PLANE (frame, c) == plane) {
-      gint end = (GST_VIDEO_FRAME_COMP_WIDTH (frame, c) - 1) * GST_VIDEO_FRAME_COMP_PSTRIDE (frame, c)
-          + GST_VIDEO_FRAME_COMP_POFFSET (frame, c) + (GST_VIDEO_FRAME_COMP_DEPTH (frame, c) + 7) / 8;
+      gint end = (GST_VIDEO_FRAME_COMP_WIDTH (frame, c) - 1) * GST_VIDEO_FRAME_COMP_PSTRIDE (frame, c) +
+          GST_VIDEO_FRAME_COMP_POFFSET (frame, c) + (GST_VIDEO_FRAME_COMP_DEPTH (frame, c) + 7) / 8;
 
       bytes = MAX (bytes, (gsize) end);
       *rows = GST_VIDEO_FRAME_COMP_HEIGHT (frame, c);
@@ -140,8 +140,8 @@ samples_of (GstSample *sample, guint64 *n)
   GstVideoFrame frame;
   GstVideoInfo info;
 
-  if (!gst_video_info_from_caps (&info, gst_sample_get_caps (sample))
-      || !gst_video_frame_map (&frame, &info, gst_sample_get_buffer (sample), GST_MAP_READ))
+  if (!gst_video_info_from_caps (&info, gst_sample_get_caps (sample)) ||
+      !gst_video_frame_map (&frame, &info, gst_sample_get_buffer (sample), GST_MAP_READ))
     return all;
   ++*n;
   for (guint p = 0; p < GST_VIDEO_FRAME_N_PLANES (&frame); p++) {
@@ -149,8 +149,10 @@ samples_of (GstSample *sample, guint64 *n)
     gsize bytes = row_bytes (&frame, p, &rows);
 
     for (gint y = 0; y < rows; y++)
-      g_byte_array_append (all, (const guint8 *) GST_VIDEO_FRAME_PLANE_DATA (&frame, p)
-          + (gssize) y * GST_VIDEO_FRAME_PLANE_STRIDE (&frame, p), (guint) bytes);
+      g_byte_array_append (all,
+          (const guint8 *) GST_VIDEO_FRAME_PLANE_DATA (&frame, p) +
+              (gssize) y * GST_VIDEO_FRAME_PLANE_STRIDE (&frame, p),
+          (guint) bytes);
   }
   gst_video_frame_unmap (&frame);
   return all;
@@ -166,8 +168,8 @@ regions_of (GstSample *sample, guint64 *n)
 
   while ((meta = (gpointer) gst_buffer_iterate_meta_filtered (gst_sample_get_buffer (sample), &state,
               GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE))) {
-    g_string_append_printf (text, "%s %d %d %u %u %u %u", g_quark_to_string (meta->roi_type), meta->id,
-        meta->parent_id, meta->x, meta->y, meta->w, meta->h);
+    g_string_append_printf (text, "%s %d %d %u %u %u %u", g_quark_to_string (meta->roi_type), meta->id, meta->parent_id,
+        meta->x, meta->y, meta->w, meta->h);
     for (GList *param = meta->params; param; param = param->next) {
       g_autofree gchar *one = gst_structure_to_string (param->data);
 
@@ -264,7 +266,8 @@ print_results (const Out *out, guint n)
       printf ("%s\n", out[i].wrong ? out[i].wrong : "no frame came");
     else
       printf ("%" G_GUINT64_FORMAT " frames the same, with %" G_GUINT64_FORMAT " regions and %" G_GUINT64_FORMAT
-          " label maps\n", out[i].frames, out[i].regions, out[i].maps);
+              " label maps\n",
+          out[i].frames, out[i].regions, out[i].maps);
     good = good && !out[i].wrong && out[i].frames > 0;
   }
   return good;
@@ -303,11 +306,9 @@ main (int argc, char **argv)
   g_autofree gchar *gpu = NULL;
   g_auto (GStrv) names = NULL;
   gboolean quick_exit = FALSE, good;
-  GOptionEntry entries[] = {
-    { "all-on-gpu", 0, 0, G_OPTION_ARG_STRING, &gpu, "the elements that must have used the GPU", "NAME,NAME" },
-    { "quick-exit", 0, 0, G_OPTION_ARG_NONE, &quick_exit, "end without exit handlers", NULL },
-    { NULL }
-  };
+  GOptionEntry entries[] = { { "all-on-gpu", 0, 0, G_OPTION_ARG_STRING, &gpu,
+                                 "the elements that must have used the GPU", "NAME,NAME" },
+    { "quick-exit", 0, 0, G_OPTION_ARG_NONE, &quick_exit, "end without exit handlers", NULL }, { NULL } };
   GOptionContext *options = g_option_context_new ("A B");
   GError *error = NULL;
 

@@ -72,8 +72,8 @@ GST_END_TEST
  * half is white. */
 GST_START_TEST (region_without_pixels)
 {
-  static const guint8 samples[24] = { 0, 0, 0, 0, 0, 255, 255, 255, 255, 255, 255, 255,
-    0, 0, 0, 0, 0, 255, 255, 255, 255, 255, 255, 255 };
+  static const guint8 samples[24] = { 0, 0, 0, 0, 0, 255, 255, 255, 255, 255, 255, 255, 0, 0, 0, 0, 0, 255, 255, 255,
+    255, 255, 255, 255 };
   GstElement *element = new_segment ("output", "labels", "cell-size", "2", "min-size", "1", "merge-threshold", "0",
       "weak-fraction", "1", "seed-threshold", "0.0001", "message-interval", "1", ALL_METAS, NULL);
   GstHarness *h = new_harness (element);
@@ -173,9 +173,11 @@ GST_END_TEST
 GST_START_TEST (map_goes_down_the_pipeline)
 {
   const gchar *backend = on_gpu () ? "cuda" : "cpu";
-  gchar *line = g_strdup_printf ("cudasegment backend=%s label-meta=true output=passthrough ! tee ! queue ! cudamedian "
+  gchar *line = g_strdup_printf (
+      "cudasegment backend=%s label-meta=true output=passthrough ! tee ! queue ! cudamedian "
       "backend=%s ! cudaconvolve backend=%s preset=identity ! capsfilter name=c ! cudasegment name=s backend=%s "
-      "label-meta=false output=labels ! capsfilter caps=video/x-raw", backend, backend, backend, backend);
+      "label-meta=false output=labels ! capsfilter caps=video/x-raw",
+      backend, backend, backend, backend);
   GstHarness *h = gst_harness_new_parse (line);
   GstVideoInfo info;
 
@@ -204,8 +206,8 @@ expect_times (const GstStructure *s, guint64 running, guint64 stream)
 {
   guint64 got[2];
 
-  fail_unless (gst_structure_get (s, "running-time", G_TYPE_UINT64, &got[0], "stream-time", G_TYPE_UINT64, &got[1],
-          NULL));
+  fail_unless (
+      gst_structure_get (s, "running-time", G_TYPE_UINT64, &got[0], "stream-time", G_TYPE_UINT64, &got[1], NULL));
   fail_unless_equals_uint64 (got[0], running * GST_MSECOND);
   fail_unless_equals_uint64 (got[1], stream * GST_MSECOND);
 }
@@ -230,7 +232,7 @@ GST_START_TEST (messages_by_running_time)
       gint width, height;
 
       fail_unless (gst_structure_get (s, "width", G_TYPE_INT, &width, "height", G_TYPE_INT, &height, "timestamp",
-              G_TYPE_UINT64, &timestamp, "duration", G_TYPE_UINT64, &duration, NULL));
+          G_TYPE_UINT64, &timestamp, "duration", G_TYPE_UINT64, &duration, NULL));
       fail_unless (width == 64 && height == 48);
       fail_unless_equals_uint64 (timestamp, n * 40 * GST_MSECOND);
       fail_unless_equals_uint64 (duration, 40 * GST_MSECOND);
@@ -281,8 +283,9 @@ posts_without_time (GstElement *element, GstHarness *h, const GstVideoInfo *info
   gst_buffer_unref (push_pull (h, in));
   message = pop_regions (element);
   posts = message != NULL;
-  fail_unless (!posts || (gst_structure_get_uint64 (gst_message_get_structure (message), "timestamp", &timestamp)
-          && timestamp == GST_CLOCK_TIME_NONE));
+  fail_unless (!posts ||
+      (gst_structure_get_uint64 (gst_message_get_structure (message), "timestamp", &timestamp) &&
+          timestamp == GST_CLOCK_TIME_NONE));
   gst_clear_message (&message);
   return posts;
 }

@@ -34,15 +34,17 @@ typedef struct {
 static const Property convolve_properties[3] = {
   { "preset", { "box", "gauss", "unsharp", "log", "motion", "identity", "sharpen", "sobel", "emboss", "custom" } },
   { "kernel-size", { "1", "3", "7", "15", "31" } },
-  { "kernel", { "0 -1 0; -1 5 -1; 0 -1 0", "1 0", "1; 0; 0; 0", "1 2 1; 2 4 2; 1 2 1", "-1.5 0.25 3; 1e-1 .5 7",
-        "1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1", "0 0 0; 0 1 0; 0 0 0" } },
+  { "kernel",
+      { "0 -1 0; -1 5 -1; 0 -1 0", "1 0", "1; 0; 0; 0", "1 2 1; 2 4 2; 1 2 1", "-1.5 0.25 3; 1e-1 .5 7",
+          "1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1", "0 0 0; 0 1 0; 0 0 0" } },
 };
 #define N_SIZED 5
 #define CUSTOM 9
 
 /* With temporal=0 a result does not depend on the frames before. */
 static const Property segment_properties[3] = {
-  { "output", { "mean", "boundaries", "labels", "passthrough" } }, { "cell-size", { "0", "1", "2", "5", "16" } },
+  { "output", { "mean", "boundaries", "labels", "passthrough" } },
+  { "cell-size", { "0", "1", "2", "5", "16" } },
   { "merge-threshold", { "0.1", "0", "0.03", "0.5" } },
 };
 
@@ -390,9 +392,9 @@ read_bus (GstElement *pipeline, gint64 until, int *bad)
   GstMessage *message;
   gboolean end = FALSE;
 
-  while (!end && (message = gst_bus_timed_pop_filtered (bus,
-              (GstClockTime) MAX (0, until - g_get_monotonic_time ()) * GST_USECOND,
-              GST_MESSAGE_EOS | GST_MESSAGE_ERROR | GST_MESSAGE_WARNING))) {
+  while (!end &&
+      (message = gst_bus_timed_pop_filtered (bus, (GstClockTime) MAX (0, until - g_get_monotonic_time ()) * GST_USECOND,
+           GST_MESSAGE_EOS | GST_MESSAGE_ERROR | GST_MESSAGE_WARNING))) {
     GError *error = NULL;
 
     end = GST_MESSAGE_TYPE (message) != GST_MESSAGE_WARNING;
@@ -417,15 +419,16 @@ check_run (GstElement *f, int n_results)
 {
   guint64 gpu = stat_of (f, "frames-gpu"), cpu = stat_of (f, "frames-cpu"), passed_by = stat_of (f, "frames-passed");
   gchar *text = g_strdup_printf ("%" G_GUINT64_FORMAT " pushed, %" G_GUINT64_FORMAT " in, %" G_GUINT64_FORMAT
-      " out, %" G_GUINT64_FORMAT " counted", pushed, entered, left, gpu + cpu + passed_by);
+                                 " out, %" G_GUINT64_FORMAT " counted",
+      pushed, entered, left, gpu + cpu + passed_by);
   gboolean on_gpu = g_strcmp0 (options.backend, "cuda") == 0;
   int kinds = 0;
 
   for (int i = 0; i < N_RESULTS; i++)
     kinds += seen[i];
   printf ("%s: %s; %" G_GUINT64_FORMAT " by the GPU, %" G_GUINT64_FORMAT " by the CPU, %" G_GUINT64_FORMAT
-      " passed; %d changes, %d of %d results seen\n", options.format, text, gpu, cpu, passed_by, done, kinds,
-      n_results);
+          " passed; %d changes, %d of %d results seen\n",
+      options.format, text, gpu, cpu, passed_by, done, kinds, n_results);
   printf ("longest time of a frame in the element %.1f ms, longest time between two frames %.1f ms\n",
       (double) longest / 1e3, (double) gap / 1e3);
   result (left == pushed && entered == pushed && gpu + cpu + passed_by == pushed && pushed > 0, "frames", text);

@@ -64,8 +64,10 @@ launch_fault (GstElement *element)
   LaunchKernel launch;
   int error;
 
-  if (!message || !driver || !gst_structure_get (gst_context_get_structure (message), GST_CUDA_CONTEXT_TYPE,
-          GST_TYPE_CUDA_CONTEXT, &context, NULL) || !gst_cuda_context_push (context))
+  if (!message || !driver ||
+      !gst_structure_get (gst_context_get_structure (message), GST_CUDA_CONTEXT_TYPE, GST_TYPE_CUDA_CONTEXT, &context,
+          NULL) ||
+      !gst_cuda_context_push (context))
     return FALSE;
   *(void **) &load = dlsym (driver, "cuModuleLoadData");
   *(void **) &find = dlsym (driver, "cuModuleGetFunction");
@@ -151,9 +153,11 @@ static Run
 play (const gchar *backend, gboolean injects)
 {
   const gboolean on_gpu = cuda_memory && strcmp (backend, "cpu") != 0;
-  gchar *line = g_strdup_printf ("videotestsrc num-buffers=%d pattern=smpte75 animation-mode=frames motion=sweep ! "
+  gchar *line = g_strdup_printf (
+      "videotestsrc num-buffers=%d pattern=smpte75 animation-mode=frames motion=sweep ! "
       "video/x-raw,format=NV12,width=1280,height=720,framerate=60/1 ! %s%s name=filter backend=%s ! %sappsink name=out "
-      "sync=false", FRAMES, on_gpu ? "cudaupload ! video/x-raw(memory:CUDAMemory) ! " : "", element_line, backend,
+      "sync=false",
+      FRAMES, on_gpu ? "cudaupload ! video/x-raw(memory:CUDAMemory) ! " : "", element_line, backend,
       on_gpu ? "cudadownload ! video/x-raw ! " : "");
   Run run = { 0 };
   GError *error = NULL;
@@ -198,12 +202,9 @@ check (gboolean good, const gchar *what)
 int
 main (int argc, char **argv)
 {
-  const GOptionEntry entries[] = {
-    { "fault", 0, 0, G_OPTION_ARG_STRING, &fault, "address, trap or hang", "KIND" },
+  const GOptionEntry entries[] = { { "fault", 0, 0, G_OPTION_ARG_STRING, &fault, "address, trap or hang", "KIND" },
     { "cuda-memory", 0, 0, G_OPTION_ARG_NONE, &cuda_memory, "frames in CUDA memory", NULL },
-    { "element", 0, 0, G_OPTION_ARG_STRING, &element_line, "the element, with properties", "LINE" },
-    { NULL }
-  };
+    { "element", 0, 0, G_OPTION_ARG_STRING, &element_line, "the element, with properties", "LINE" }, { NULL } };
   GOptionContext *context = g_option_context_new (NULL);
   GError *error = NULL;
   Run right, run, second;

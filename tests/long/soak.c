@@ -15,8 +15,8 @@
 #include <malloc.h>
 #include <stdio.h>
 
-SoakOptions options = { .frames = 100000, .cycles = 200, .seconds = 5, .fps = 60, .hz = 100, .width = 320,
-  .height = 240 };
+SoakOptions
+    options = { .frames = 100000, .cycles = 200, .seconds = 5, .fps = 60, .hz = 100, .width = 320, .height = 240 };
 
 /* Waits for a message; returns FALSE on an error, which it prints. */
 static gboolean
@@ -46,8 +46,9 @@ launch (const char *element, const char *format, int buffers)
 {
   GError *error = NULL;
   gchar *line = g_strdup_printf ("videotestsrc num-buffers=%d pattern=snow ! "
-      "video/x-raw,format=%s,width=64,height=48,framerate=100000/1 ! %s ! "
-      "fakesink name=sink signal-handoffs=true sync=false", buffers, format, element);
+                                 "video/x-raw,format=%s,width=64,height=48,framerate=100000/1 ! %s ! "
+                                 "fakesink name=sink signal-handoffs=true sync=false",
+      buffers, format, element);
   GstElement *pipeline = gst_parse_launch (line, &error);
 
   if (error)
@@ -99,7 +100,8 @@ many_frames (const char *element, const char *format, int frames)
     g_signal_connect (sink, "handoff", G_CALLBACK (count_frame), GINT_TO_POINTER (frames));
   g_clear_object (&sink);
   result (pipeline && gst_element_set_state (pipeline, GST_STATE_PLAYING) != GST_STATE_CHANGE_FAILURE &&
-      wait_for (pipeline, GST_MESSAGE_EOS, GST_CLOCK_TIME_NONE), "frames", "the pipeline failed");
+          wait_for (pipeline, GST_MESSAGE_EOS, GST_CLOCK_TIME_NONE),
+      "frames", "the pipeline failed");
   result (seen == frames, "frames", "not every frame came through");
   end (pipeline, "frames");
 }
@@ -125,22 +127,20 @@ many_cycles (const char *element, const char *format, int cycles)
 static gboolean
 parse (int *argc, char ***argv)
 {
-  const GOptionEntry entries[] = {
-    { "frames", 0, 0, G_OPTION_ARG_INT, &options.frames, "frames through one pipeline (100000)", "N" },
+  const GOptionEntry entries[] = { { "frames", 0, 0, G_OPTION_ARG_INT, &options.frames,
+                                       "frames through one pipeline (100000)", "N" },
     { "cycles", 0, 0, G_OPTION_ARG_INT, &options.cycles, "times from NULL to PLAYING and back (200)", "N" },
     { "element", 0, 0, G_OPTION_ARG_STRING, &options.element, "the element line (cudamedian)", "LINE" },
     { "format", 0, 0, G_OPTION_ARG_STRING, &options.format, "the pixel format (NV12)", "FORMAT" },
     { "changes", 0, 0, G_OPTION_ARG_NONE, &options.changes, "change settings all the time, with the options below",
-      NULL },
+        NULL },
     { "filter", 0, 0, G_OPTION_ARG_STRING, &options.filter, "convolve or segment (convolve)", "NAME" },
     { "seconds", 0, 0, G_OPTION_ARG_INT, &options.seconds, "how long (5)", "N" },
     { "fps", 0, 0, G_OPTION_ARG_INT, &options.fps, "frames per second (60); 0: as many as possible", "N" },
     { "hz", 0, 0, G_OPTION_ARG_INT, &options.hz, "changes per second (100)", "N" },
     { "width", 0, 0, G_OPTION_ARG_INT, &options.width, "width of the frames (320)", "N" },
     { "height", 0, 0, G_OPTION_ARG_INT, &options.height, "height of the frames (240)", "N" },
-    { "backend", 0, 0, G_OPTION_ARG_STRING, &options.backend, "cpu or cuda (cpu)", "NAME" },
-    { NULL }
-  };
+    { "backend", 0, 0, G_OPTION_ARG_STRING, &options.backend, "cpu or cuda (cpu)", "NAME" }, { NULL } };
   GOptionContext *context = g_option_context_new (NULL);
   GError *error = NULL;
   gboolean good;

@@ -23,7 +23,7 @@ pad (const KcPlane *plane, const RefKernel *k, const char *border, int base, int
 {
   Padded p = { .pitch = plane->w + k->w - 1 };
 
-  p.v = g_new (int32_t, p.pitch * (plane->h + k->h - 1));
+  p.v = g_new (int32_t, p.pitch *(plane->h + k->h - 1));
   for (int y = 0; y < plane->h + k->h - 1; y++)
     for (int x = 0; x < p.pitch; x++) {
       int from_x = ref_border (border, x - k->ax, plane->w), from_y = ref_border (border, y - k->ay, plane->h);
@@ -91,11 +91,13 @@ finish (const PlaneFilter *pf, int64_t s, int64_t t, int64_t x)
     case REF_GAUSS:
       return saturate (ref_round (s, k->divisor, pf->bias, REF_HALF_UP) + pf->base, pf->max);
     case REF_UNSHARP:
-      return saturate (ref_round (256 * k->divisor * x + k->amount * (k->divisor * x - s), 256 * k->divisor, pf->bias,
-          REF_HALF_UP) + pf->base, pf->max);
+      return saturate (
+          ref_round (256 * k->divisor * x + k->amount * (k->divisor * x - s), 256 * k->divisor, pf->bias, REF_HALF_UP) +
+              pf->base,
+          pf->max);
     case REF_MAGNITUDE:
-      return saturate (ref_round ((RefWide) ref_root (s * s + t * t) * k->factor, k->divisor, pf->bias,
-          REF_HALF_EVEN), pf->max);
+      return saturate (ref_round ((RefWide) ref_root (s * s + t * t) * k->factor, k->divisor, pf->bias, REF_HALF_EVEN),
+          pf->max);
     default:
       return saturate (ref_round (s, k->divisor, pf->bias, REF_HALF_EVEN) + pf->base, pf->max);
   }
@@ -293,7 +295,7 @@ check_planes (void)
   } cases[] = {
     /* A step of 10 to 20: 5 x 10 - 10 - 10 - 10 - 20 = 0, and 5 x 20 - 10 - 60 = 30. */
     { "sharpen", { .preset = "sharpen", .amount = 1 }, 4, 3, { 10, 10, 20, 20, 10, 10, 20, 20, 10, 10, 20, 20 },
-      { 10, 0, 30, 20, 10, 0, 30, 20, 10, 0, 30, 20 } },
+        { 10, 0, 30, 20, 10, 0, 30, 20, 10, 0, 30, 20 } },
     /* An even side: the anchor is the second of two taps, so the left neighbour is used. */
     { "1 0", { .kernel = "1 0" }, 4, 1, { 1, 2, 3, 4 }, { 1, 1, 2, 3 } },
     /* Flipped: 0 1 with the anchor on the first tap: the right neighbour. */
@@ -308,16 +310,16 @@ check_planes (void)
     /* 1 2 1 by 4 of 0 0 2 0: 0.5 1 0.5. */
     { "gauss", { .preset = "gauss", .kernel_size = 3 }, 4, 1, { 0, 0, 2, 0 }, { 0, 1, 1, 1 } },
     { "flat gauss", { .preset = "gauss", .kernel_size = 63, .sigma = 7.3 }, 3, 2, { 77, 77, 77, 77, 77, 77 },
-      { 77, 77, 77, 77, 77, 77 } },
+        { 77, 77, 77, 77, 77, 77 } },
     /* A step of 8 at sobel: gx = 8 x 4, in the middle of it. */
     { "sobel", { .preset = "sobel", .divisor = 2 }, 4, 2, { 0, 0, 8, 8, 0, 0, 8, 8 }, { 0, 16, 16, 0, 0, 16, 16, 0 } },
     /* Borders, three taps: left, middle, right. */
     { "wrap 3", { .kernel = "1 10 100", .divisor = 1, .border = "wrap" }, 3, 1, { 0, 1, 2 }, { 102, 210, 21 } },
     { "reflect101 3", { .kernel = "1 10 100", .divisor = 1, .border = "reflect101" }, 3, 1, { 0, 1, 2 },
-      { 101, 210, 121 } },
+        { 101, 210, 121 } },
     { "reflect101 1", { .kernel = "1 10 100", .divisor = 1, .border = "reflect101" }, 1, 1, { 2 }, { 222 } },
     { "constant", { .kernel = "1 10 100", .divisor = 1, .border = "constant", .border_value = 2 }, 2, 1, { 0, 1 },
-      { 102, 210 } },
+        { 102, 210 } },
   };
   int failures = 0;
 
@@ -342,20 +344,40 @@ wrong_number (const char *what, int64_t got, int64_t expected)
 static int
 check_numbers (void)
 {
-  static const struct { const char *border; int n, at[9]; } borders[] = { /* -4 .. 4 */
-    { "wrap", 1, { 0, 0, 0, 0, 0, 0, 0, 0, 0 } }, { "wrap", 2, { 0, 1, 0, 1, 0, 1, 0, 1, 0 } },
-    { "wrap", 3, { 2, 0, 1, 2, 0, 1, 2, 0, 1 } }, { "reflect101", 1, { 0, 0, 0, 0, 0, 0, 0, 0, 0 } },
-    { "reflect101", 2, { 0, 1, 0, 1, 0, 1, 0, 1, 0 } }, { "reflect101", 3, { 0, 1, 2, 1, 0, 1, 2, 1, 0 } },
-    { "replicate", 2, { 0, 0, 0, 0, 0, 1, 1, 1, 1 } }, { "constant", 2, { -1, -1, -1, -1, 0, 1, -1, -1, -1 } },
+  static const struct {
+    const char *border;
+    int n, at[9];
+  } borders[] = {
+    /* -4 .. 4 */
+    { "wrap", 1, { 0, 0, 0, 0, 0, 0, 0, 0, 0 } },
+    { "wrap", 2, { 0, 1, 0, 1, 0, 1, 0, 1, 0 } },
+    { "wrap", 3, { 2, 0, 1, 2, 0, 1, 2, 0, 1 } },
+    { "reflect101", 1, { 0, 0, 0, 0, 0, 0, 0, 0, 0 } },
+    { "reflect101", 2, { 0, 1, 0, 1, 0, 1, 0, 1, 0 } },
+    { "reflect101", 3, { 0, 1, 2, 1, 0, 1, 2, 1, 0 } },
+    { "replicate", 2, { 0, 0, 0, 0, 0, 1, 1, 1, 1 } },
+    { "constant", 2, { -1, -1, -1, -1, 0, 1, -1, -1, -1 } },
   };
   /* 12 is nearer to 3^2 than to 4^2; 12.25 = 3.5^2, so 13 is nearer to 4. */
   static const int roots[][2] = { { 12, 3 }, { 13, 4 }, { 0, 0 }, { 2, 1 }, { 3, 2 } };
   /* 5 / 2 is a half; the smallest bias moves it off the half. */
-  static const struct { int n, d; double bias; RefRounding rounding; int expected; } rounded[] = {
-    { 5, 2, 0, REF_HALF_EVEN, 2 }, { 5, 2, 1e-300, REF_HALF_EVEN, 3 }, { 7, 2, -1e-300, REF_HALF_EVEN, 3 },
-    { -5, 2, 0, REF_HALF_EVEN, -2 }, { -5, 2, 0, REF_HALF_UP, -2 }, { -7, 2, 0, REF_HALF_UP, -3 },
-    { -5, 2, -1, REF_HALF_UP, -3 }, { 1, 4, 0.25, REF_HALF_EVEN, 0 }, { 3, 4, 0.75, REF_HALF_EVEN, 2 },
-    { 1, 3, 0.1666, REF_HALF_EVEN, 0 }, { 1, 3, 0.1667, REF_HALF_EVEN, 1 },
+  static const struct {
+    int n, d;
+    double bias;
+    RefRounding rounding;
+    int expected;
+  } rounded[] = {
+    { 5, 2, 0, REF_HALF_EVEN, 2 },
+    { 5, 2, 1e-300, REF_HALF_EVEN, 3 },
+    { 7, 2, -1e-300, REF_HALF_EVEN, 3 },
+    { -5, 2, 0, REF_HALF_EVEN, -2 },
+    { -5, 2, 0, REF_HALF_UP, -2 },
+    { -7, 2, 0, REF_HALF_UP, -3 },
+    { -5, 2, -1, REF_HALF_UP, -3 },
+    { 1, 4, 0.25, REF_HALF_EVEN, 0 },
+    { 3, 4, 0.75, REF_HALF_EVEN, 2 },
+    { 1, 3, 0.1666, REF_HALF_EVEN, 0 },
+    { 1, 3, 0.1667, REF_HALF_EVEN, 1 },
   };
   int failures = 0;
 
@@ -396,14 +418,10 @@ check_reference (void)
 
 #define BENCH_SIZES "3,5,7,9,15,31"
 
-static const KcBench bench[] = {
-  { "dense", "any=%dx%d weights=8", BENCH_SIZES, "dense" },
+static const KcBench bench[] = { { "dense", "any=%dx%d weights=8", BENCH_SIZES, "dense" },
   { "gauss", "preset=gauss kernel-size=%d", BENCH_SIZES, "gauss" },
-  { "box", "preset=box kernel-size=%d", BENCH_SIZES, "box" },
-  { "16 bit", "any=%dx%d weights=16", "3", "dense" },
-  { "fraction", "any=%dx%d weights=0", "3,7,15", "dense" },
-  { 0 }
-};
+  { "box", "preset=box kernel-size=%d", BENCH_SIZES, "box" }, { "16 bit", "any=%dx%d weights=16", "3", "dense" },
+  { "fraction", "any=%dx%d weights=0", "3,7,15", "dense" }, { 0 } };
 
 const KcFilter kc_convolve = {
   .stem = "convolve",

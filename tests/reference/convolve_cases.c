@@ -66,36 +66,30 @@ const char *const ref_convolve_settings[] = {
 };
 
 /* Whole frames, on which the reference is slow. */
-const char *const ref_convolve_large_settings[] = {
-  "any=3x3 weights=8", "preset=gauss kernel-size=7", "any=7x7 weights=8", "preset=box kernel-size=31",
-  "any=5x5 weights=16",
-  "preset=gauss kernel-size=63 sigma=9", "any=15x15 weights=8 border=reflect101", "preset=sobel", "preset=unsharp", NULL
-};
+const char *const ref_convolve_large_settings[] = { "any=3x3 weights=8", "preset=gauss kernel-size=7",
+  "any=7x7 weights=8", "preset=box kernel-size=31", "any=5x5 weights=16", "preset=gauss kernel-size=63 sigma=9",
+  "any=15x15 weights=8 border=reflect101", "preset=sobel", "preset=unsharp", NULL };
 
 /* Under a sanitizer: each code path once. */
-const char *const ref_convolve_sanitize_settings[] = {
-  "preset=identity", "preset=identity gray=luma", "preset=gauss kernel-size=3",
-  "preset=gauss kernel-size=15 border=wrap", "preset=gauss kernel-size=63", "preset=unsharp border=constant",
-  "preset=box kernel-size=7", "preset=box kernel-size=31 border=reflect101", "preset=box kernel-size=63",
-  "preset=sobel", "preset=scharr gray=mean border=wrap", "preset=laplace", "any=2x2", "any=3x3 weights=8",
-  "any=3x3 weights=16 border=wrap", "any=4x5 flip=1", "any=5x5 weights=8", "any=5x5 weights=16", "any=7x7 weights=8",
-  "any=7x7 weights=0", "any=9x9 weights=8 border=reflect101", "any=15x15 weights=8", "any=15x15 weights=12",
-  "any=25x25", "any=31x31 weights=8 border=wrap", "any=31x31 weights=0", "any=63x63", "any=63x1", "any=1x63",
-  "outer=5x5", "outer=15x15 weights=8", "outer=63x63 border=constant", NULL
-};
+const char *const ref_convolve_sanitize_settings[] = { "preset=identity", "preset=identity gray=luma",
+  "preset=gauss kernel-size=3", "preset=gauss kernel-size=15 border=wrap", "preset=gauss kernel-size=63",
+  "preset=unsharp border=constant", "preset=box kernel-size=7", "preset=box kernel-size=31 border=reflect101",
+  "preset=box kernel-size=63", "preset=sobel", "preset=scharr gray=mean border=wrap", "preset=laplace", "any=2x2",
+  "any=3x3 weights=8", "any=3x3 weights=16 border=wrap", "any=4x5 flip=1", "any=5x5 weights=8", "any=5x5 weights=16",
+  "any=7x7 weights=8", "any=7x7 weights=0", "any=9x9 weights=8 border=reflect101", "any=15x15 weights=8",
+  "any=15x15 weights=12", "any=25x25", "any=31x31 weights=8 border=wrap", "any=31x31 weights=0", "any=63x63",
+  "any=63x1", "any=1x63", "outer=5x5", "outer=15x15 weights=8", "outer=63x63 border=constant", NULL };
 
-const char *const ref_convolve_bad_settings[] = {
-  "kernel=", "kernel=;", "kernel=1,2;3", "kernel=1,x,3", "kernel=nan", "kernel=1,inf", "kernel=-infinity", "kernel=0x",
-  "kernel=1e999", "any=64x1", "any=1x64", "any=64x64", "kernel-file=/nonexistent/kernel.txt", "kernel-file=/",
-  "preset=custom", "kernel-size=4", "kernel-size=0", "kernel-size=65", "sigma=-1", "sigma=nan", "sigma=100.1",
-  "angle=361", "amount=-0.1", "amount=10.5", "divisor=inf", "divisor=1e10", "bias=65537", "bias=nan", "border=9",
-  "border-value=65536", "border-value=-1", "gray=5", "preset=99", NULL
-};
+const char *const ref_convolve_bad_settings[] = { "kernel=", "kernel=;", "kernel=1,2;3", "kernel=1,x,3", "kernel=nan",
+  "kernel=1,inf", "kernel=-infinity", "kernel=0x", "kernel=1e999", "any=64x1", "any=1x64", "any=64x64",
+  "kernel-file=/nonexistent/kernel.txt", "kernel-file=/", "preset=custom", "kernel-size=4", "kernel-size=0",
+  "kernel-size=65", "sigma=-1", "sigma=nan", "sigma=100.1", "angle=361", "amount=-0.1", "amount=10.5", "divisor=inf",
+  "divisor=1e10", "bias=65537", "bias=nan", "border=9", "border-value=65536", "border-value=-1", "gray=5", "preset=99",
+  NULL };
 
 /* These overflow sums of 32 bits, but not those of 64 bits. */
-const char *const ref_convolve_bad_8bit_settings[] = {
-  "kernel=8421505", "kernel=-8421505", "any=3x3 weights=31", "kernel=8421504,1", "kernel=2147483647 divisor=3", NULL
-};
+const char *const ref_convolve_bad_8bit_settings[] = { "kernel=8421505", "kernel=-8421505", "any=3x3 weights=31",
+  "kernel=8421504,1", "kernel=2147483647 divisor=3", NULL };
 
 /* ---- random ------------------------------------------------------------- */
 
@@ -143,11 +137,11 @@ ref_convolve_random (GString *text, uint64_t *state)
     g_string_append_printf (text, " %s=%dx%d weights=%d seed=%d", kinds[below (state, 5)], random_side (state),
         random_side (state), weights[below (state, 12)], (int) below (state, 1000000));
   if (below (state, 2))
-    g_string_append_printf (text, " sigma=%.17g", below (state, 2) ? kc_random_double (state) * 10
-        : kc_random_double (state) * 100);
+    g_string_append_printf (text, " sigma=%.17g",
+        below (state, 2) ? kc_random_double (state) * 10 : kc_random_double (state) * 100);
   if (below (state, 2))
-    g_string_append_printf (text, " angle=%.17g", below (state, 2) ? round (kc_random_double (state) * 16 - 8) * 22.5
-        : kc_random_double (state) * 720 - 360);
+    g_string_append_printf (text, " angle=%.17g",
+        below (state, 2) ? round (kc_random_double (state) * 16 - 8) * 22.5 : kc_random_double (state) * 720 - 360);
   if (below (state, 2))
     g_string_append_printf (text, " amount=%.17g", fabs (random_value (10, state)));
   if (below (state, 3) == 0)
@@ -185,8 +179,9 @@ make_shape (const Shape *s, double *t)
     column[i] = random_weight ((s->weights + 1) / 2, &state);
   }
   for (int i = 0; i < n; i++) {
-    t[i] = s->kind == 'o' ? row[i % s->w] * column[i / s->w]
-        : s->kind == 's' && i > n - 1 - i ? t[n - 1 - i] : random_weight (s->weights, &state);
+    t[i] = s->kind == 'o'                 ? row[i % s->w] * column[i / s->w]
+        : s->kind == 's' && i > n - 1 - i ? t[n - 1 - i]
+                                          : random_weight (s->weights, &state);
     sum += t[i];
   }
   /* A negative sum would saturate most samples at 0; the range stays. */

@@ -239,9 +239,12 @@ static void
 make_gauss (const RefSetting *s, int bits, RefKernel *k)
 {
   static const double three[] = { 1 / 4., 2 / 4., 1 / 4. }, five[] = { 1 / 16., 4 / 16., 6 / 16., 4 / 16., 1 / 16. },
-      seven[] = { 1 / 32., 3.5 / 32, 7 / 32., 9 / 32., 7 / 32., 3.5 / 32, 1 / 32. };
-  const double *fixed = s->sigma != 0 ? NULL : s->kernel_size == 3 ? three : s->kernel_size == 5 ? five
-      : s->kernel_size == 7 ? seven : NULL;
+                      seven[] = { 1 / 32., 3.5 / 32, 7 / 32., 9 / 32., 7 / 32., 3.5 / 32, 1 / 32. };
+  const double *fixed = s->sigma != 0 ? NULL
+      : s->kernel_size == 3           ? three
+      : s->kernel_size == 5           ? five
+      : s->kernel_size == 7           ? seven
+                                      : NULL;
   int size = s->kernel_size, r = (size - 1) / 2;
   double g[REF_SIDE], sigma = sigma_of (s), sum = 0, carried = 0;
   int64_t one = bits == 8 ? 256 : 65536, left = one;

@@ -201,7 +201,7 @@ static void
 filter_plane (const RefIrDesign *d, bool chroma, int bits, KcPlane *plane)
 {
   const int n = plane->w * plane->h, max = (1 << bits) - 1;
-  g_autofree float *x = g_new (float, n), *r = g_new (float, n), *y = g_new (float, n * REF_IR_QUADRANTS);
+  g_autofree float *x = g_new (float, n), *r = g_new (float, n), *y = g_new (float, n *REF_IR_QUADRANTS);
 
   if (n == 0) /* the second field of a frame of one row */
     return;
@@ -288,8 +288,11 @@ filter_words (const char *words, unsigned quadrants, bool zero, bool whole, KcPl
   g_autofree char *text = ref_ir_expand (words);
   g_autofree RefIrDesign *d = g_new (RefIrDesign, 1);
   char *denominator = strstr (text, " denominator=");
-  RefIrSetting s = { .preset = "custom", .quadrants = quadrants, .zero = zero,
-    .numerator = text + strlen ("numerator="), .denominator = denominator + strlen (" denominator=") };
+  RefIrSetting s = { .preset = "custom",
+    .quadrants = quadrants,
+    .zero = zero,
+    .numerator = text + strlen ("numerator="),
+    .denominator = denominator + strlen (" denominator=") };
 
   *denominator = '\0';
   if (!ref_ir_design (&s, 16, d))
@@ -353,10 +356,20 @@ check_lines (void)
 static int
 check_radii (void)
 {
-  static const struct { double b01, b02, b10, b11, radius; } known[] = {
-    { 0, 0, 0, 0, 0 }, { 0.9, 0, 0, 0, 0.9 }, { 0, 0, -0.8, 0, 0.8 }, { 0.75, 0, 0.5, -0.375, 0.75 },
-    { 0.5, 0, -0.75, 0.375, 0.75 }, { 1.2, -0.72, 0, 0, 0.848528137423857 }, { 0.3, 0, 0.4, 0, 0.7 },
-    { 0.5, 0, 0.5, 0, 1 }, { -0.625, 0, 0.5, 0, 1.125 }, { 2, 0, 0, 0, 2 }, { 0, 0.25, 0, 0, 0.5 },
+  static const struct {
+    double b01, b02, b10, b11, radius;
+  } known[] = {
+    { 0, 0, 0, 0, 0 },
+    { 0.9, 0, 0, 0, 0.9 },
+    { 0, 0, -0.8, 0, 0.8 },
+    { 0.75, 0, 0.5, -0.375, 0.75 },
+    { 0.5, 0, -0.75, 0.375, 0.75 },
+    { 1.2, -0.72, 0, 0, 0.848528137423857 },
+    { 0.3, 0, 0.4, 0, 0.7 },
+    { 0.5, 0, 0.5, 0, 1 },
+    { -0.625, 0, 0.5, 0, 1.125 },
+    { 2, 0, 0, 0, 2 },
+    { 0, 0.25, 0, 0, 0.5 },
     /* 1 - b z1 z2, a root on the diagonal. */
     { 0, 0, 0, 0.81, 0.9 },
   };
@@ -419,19 +432,15 @@ check_reference (void)
 
 /* Several strips of columns and chunks of rows, complete ones and one sample more or less; frames with cores of many
  * sizes. */
-static const int more_sizes[][2] = {
-  { 95, 40 }, { 97, 41 }, { 161, 23 }, { 256, 33 }, { 258, 64 }, { 385, 19 }, { 511, 37 }, { 515, 12 }, { 641, 130 },
-  { 130, 259 }, { 1025, 5 }, { 7, 700 }, { 1, 300 }, { 33, 192 }, { 2049, 2 }, { 320, 240 }, { 0 }
-};
+static const int more_sizes[][2] = { { 95, 40 }, { 97, 41 }, { 161, 23 }, { 256, 33 }, { 258, 64 }, { 385, 19 },
+  { 511, 37 }, { 515, 12 }, { 641, 130 }, { 130, 259 }, { 1025, 5 }, { 7, 700 }, { 1, 300 }, { 33, 192 }, { 2049, 2 },
+  { 320, 240 }, { 0 } };
 
 #define BENCH_SIDES "3,5,8"
 
-static const KcBench bench[] = {
-  { "smooth sigma", "preset=smooth sigma=%d", "3,100", NULL, NULL },
+static const KcBench bench[] = { { "smooth sigma", "preset=smooth sigma=%d", "3,100", NULL, NULL },
   { "one core m", "poles=%d radius=0.99", BENCH_SIDES, NULL, "1,8" },
-  { "16 cores m", "poles=%d radius=0.87", BENCH_SIDES, NULL, NULL },
-  { 0 }
-};
+  { "16 cores m", "poles=%d radius=0.87", BENCH_SIDES, NULL, NULL }, { 0 } };
 
 const KcFilter kc_irfilter = {
   .stem = "irfilter",

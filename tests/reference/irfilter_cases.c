@@ -58,26 +58,23 @@ const char *const ref_ir_settings[] = {
 };
 
 /* For whole frames. */
-const char *const ref_ir_large_settings[] = {
-  "preset=smooth", "sets=3 radius=0.87", "preset=smooth sigma=50", "sets=3 radius=0.99", "preset=soft sigma=10",
-  "sets=2 radius=0.5 border=zero", "sets=5 radius=0.93", "sets=8 radius=0.8", NULL
-};
+const char *const ref_ir_large_settings[] = { "preset=smooth", "sets=3 radius=0.87", "preset=smooth sigma=50",
+  "sets=3 radius=0.99", "preset=soft sigma=10", "sets=2 radius=0.5 border=zero", "sets=5 radius=0.93",
+  "sets=8 radius=0.8", NULL };
 
 /* For runs under a sanitizer: each side of a window, with one core and with several. */
-const char *const ref_ir_sanitize_settings[] = {
-  "preset=smooth sigma=10", "preset=smooth sigma=0.5 border=zero", "preset=soft sigma=1", "sets=2 radius=0.1",
-  "sets=3 radius=0.9", "sets=3 radius=0.05 border=zero", "sets=4 radius=0.6", "sets=5 radius=0.1",
-  "sets=5 radius=0.8 border=zero", "sets=8 radius=0.95", "sets=8 radius=0.05", "poles=3 radius=0.3 quadrants=nw",
-  "sets=1 through=0.25 use=se", NULL
-};
+const char *const ref_ir_sanitize_settings[] = { "preset=smooth sigma=10", "preset=smooth sigma=0.5 border=zero",
+  "preset=soft sigma=1", "sets=2 radius=0.1", "sets=3 radius=0.9", "sets=3 radius=0.05 border=zero",
+  "sets=4 radius=0.6", "sets=5 radius=0.1", "sets=5 radius=0.8 border=zero", "sets=8 radius=0.95", "sets=8 radius=0.05",
+  "poles=3 radius=0.3 quadrants=nw", "sets=1 through=0.25 use=se", NULL };
 
-const char *const ref_ir_bad_settings[] = {
-  "sigma=0.09", "sigma=201", "sigma=nan", "amount=-0.1", "amount=10.5", "amount=inf", "preset=custom", "preset=99",
-  "border=2", "quadrants=", "preset=motion-deblur angle=30", "preset=motion-deblur length=2", "length=16",
-  "preset=deblur sigma=0.49", "preset=deblur sigma=3.01", "preset=motion-deblur angle=180",
-  "numerator=", "numerator=;", "numerator=1,2;3", "numerator=1,2", "numerator=1;2", "numerator=x", "numerator=nan",
-  "numerator=1e7", "numerator=-1000001", "numerator=1,2,3,4,5,6,7,8,9", "denominator=", "denominator=0,0.5",
-  "denominator=1", "denominator=0.1,0;0,0", "denominator=0,inf;0,0", "denominator=0,10001;0,0",
+const char *const ref_ir_bad_settings[] = { "sigma=0.09", "sigma=201", "sigma=nan", "amount=-0.1", "amount=10.5",
+  "amount=inf", "preset=custom", "preset=99", "border=2", "quadrants=", "preset=motion-deblur angle=30",
+  "preset=motion-deblur length=2", "length=16", "preset=deblur sigma=0.49", "preset=deblur sigma=3.01",
+  "preset=motion-deblur angle=180", "numerator=", "numerator=;", "numerator=1,2;3", "numerator=1,2", "numerator=1;2",
+  "numerator=x", "numerator=nan", "numerator=1e7", "numerator=-1000001", "numerator=1,2,3,4,5,6,7,8,9",
+  "denominator=", "denominator=0,0.5", "denominator=1", "denominator=0.1,0;0,0", "denominator=0,inf;0,0",
+  "denominator=0,10001;0,0",
   /* Unstable; 0.5 and 0.5 are on the circle itself. */
   "denominator=0,0.5;0.5,0", "denominator=0,1;0,0", "denominator=0,0;-1,0", "denominator=0,0.9;0.9,0.9",
   "denominator=0,0.6;-0.6,0", "denominator=0,0,-1.01;0,0,0;0,0,0", "poles=2 radius=1.001", "poles=3 radius=1.0001",
@@ -86,8 +83,7 @@ const char *const ref_ir_bad_settings[] = {
   "coefficients=/", "json=", "json=7", "json={}", "json={\"m\":2}", "json={\"m\":9,\"se\":{\"a\":[[1]],\"b\":[[0]]}}",
   "json={\"m\":1,\"se\":{\"b\":[[0]]}}", "json={\"m\":1,\"se\":{\"a\":[[1]],\"b\":[[0.5]]}}",
   "json={\"m\":2,\"se\":{\"a\":[[1]],\"b\":[[0]]}}", "json={\"m\":1,\"se\":{\"a\":[[1e7]],\"b\":[[0]]}}",
-  "json={\"m\":1,\"se\":{\"a\":[[\"x\"]],\"b\":[[0]]}}", "json={\"m\":1,\"se\":{\"a\":[[1]],\"b\":[[0]]}", NULL
-};
+  "json={\"m\":1,\"se\":{\"a\":[[\"x\"]],\"b\":[[0]]}}", "json={\"m\":1,\"se\":{\"a\":[[1]],\"b\":[[0]]}", NULL };
 
 /* ---- random ------------------------------------------------------------- */
 
@@ -118,8 +114,8 @@ ref_ir_random (GString *text, uint64_t *state)
     g_string_append_printf (text, " preset=%s sigma=%.17g amount=%.17g", presets[kc_random (state) % 4],
         pow (10, random_between (-1, 2.3, state)), kc_random (state) % 2 ? 1 : random_between (0, 10, state));
   else if (kc_random (state) % 2)
-    g_string_append_printf (text, " poles=%d radius=%.6f mix=%.3f seed=%d", (int) (1 + kc_random (state) % 8),
-        radius, kc_random_double (state), (int) (kc_random (state) % 1000000));
+    g_string_append_printf (text, " poles=%d radius=%.6f mix=%.3f seed=%d", (int) (1 + kc_random (state) % 8), radius,
+        kc_random_double (state), (int) (kc_random (state) % 1000000));
   else
     g_string_append_printf (text, " sets=%d radius=%.6f mix=%.3f seed=%d use=%s through=%.4g offset=%.4g",
         (int) (1 + kc_random (state) % 8), radius, kc_random_double (state), (int) (kc_random (state) % 1000000),
@@ -145,8 +141,10 @@ random_axis (int m, double c[REF_IR_SIDE], uint64_t *state)
   c[0] = 1;
   for (int n = 1; n < m;) {
     bool pair = n + 1 < m && kc_random (state) % 2;
-    double r = random_between (0.1, 1, state), p = pair ? -2 * r * cos (random_between (0, 3.14, state))
-        : kc_random (state) % 2 ? r : -r;
+    double r = random_between (0.1, 1, state),
+           p = pair             ? -2 * r * cos (random_between (0, 3.14, state))
+        : kc_random (state) % 2 ? r
+                                : -r;
 
     for (int i = REF_IR_SIDE - 1; i > 0; i--)
       c[i] += p * c[i - 1] + (pair && i > 1 ? r * r * c[i - 2] : 0);
@@ -243,8 +241,7 @@ print_file (const Shape *s, RefIrTaps t[REF_IR_QUADRANTS], GString *file)
     g_string_append (file, s->json);
     return;
   }
-  g_string_append_printf (file, "{ \"m\": %d,\n  \"passthrough\": %.9g, \"offset\": %.9g", s->m, s->through,
-      s->offset);
+  g_string_append_printf (file, "{ \"m\": %d,\n  \"passthrough\": %.9g, \"offset\": %.9g", s->m, s->through, s->offset);
   for (int q = REF_IR_QUADRANTS - 1; q >= 0; q--)
     if (strstr (s->use, names[q])) {
       g_string_append_printf (file, ",\n  \"%s\": { \"a\": [[", names[q]);

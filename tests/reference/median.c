@@ -232,7 +232,7 @@ filter_field (const CfVideo *video, const Window *k, const CfImage *const *seen,
   ranks (frames, k, bits, k->w * k->h * k->depth <= SORT_MAX, result.v);
   for (int i = 0; i < n; i++)
     if (rgb ? !differs_more (frames[0].v[i], result.v[i], k->threshold)
-        : distance (frames[0].v[i], result.v[i]) <= k->threshold)
+            : distance (frames[0].v[i], result.v[i]) <= k->threshold)
       result.v[i] = frames[0].v[i];
   for (int c = 0; rgb && c < 3; c++) {
     KcPlane one = kc_unpack (video, seen[0], rgb[c], field);
@@ -275,8 +275,10 @@ static int
 check_reference (void)
 {
   static const Window windows[] = {
-    { .w = 3, .h = 3, .depth = 1, .percentile = 50 }, { .w = 1, .h = 9, .depth = 2, .percentile = 10 },
-    { .w = 17, .h = 5, .depth = 3, .percentile = 99 }, { .w = 41, .h = 31, .depth = 1, .percentile = 0 },
+    { .w = 3, .h = 3, .depth = 1, .percentile = 50 },
+    { .w = 1, .h = 9, .depth = 2, .percentile = 10 },
+    { .w = 17, .h = 5, .depth = 3, .percentile = 99 },
+    { .w = 41, .h = 31, .depth = 1, .percentile = 0 },
     { .w = 7, .h = 7, .depth = 1, .percentile = 100 },
   };
   static const int widths[] = { 8, 10, 16, 24 };
@@ -300,39 +302,32 @@ check_reference (void)
   return failures;
 }
 
-static const char *const settings[] = {
-  "kernel-size=1", "kernel-size=3", "kernel-size=5", "kernel-size=7", "kernel-size=9", "kernel-size=11",
-  "kernel-size=13", "kernel-size=15", "kernel-size=17", "kernel-size=19", "kernel-size=21", "kernel-size=23",
-  "kernel-size=31", "kernel-size=33", "kernel-size=63", "kernel-size=101", "kernel-size=255",
-  "kernel-width=3 kernel-height=1", "kernel-width=1 kernel-height=3", "kernel-width=5 kernel-height=3",
-  "kernel-width=3 kernel-height=7", "kernel-width=9 kernel-height=11", "kernel-width=255 kernel-height=1",
-  "kernel-width=1 kernel-height=255", "kernel-width=31 kernel-height=3", "kernel-width=13",
-  "kernel-size=3 percentile=0", "kernel-size=3 percentile=100", "kernel-size=3 percentile=30 threshold=7",
-  "kernel-size=5 percentile=0", "kernel-size=5 percentile=100", "kernel-size=5 percentile=62",
-  "kernel-size=9 percentile=25", "kernel-size=15 percentile=1", "kernel-size=15 percentile=99 threshold=2",
-  "kernel-size=31 percentile=0", "kernel-size=31 percentile=100", "kernel-size=31 percentile=80",
-  "kernel-size=3 threshold=1", "kernel-size=5 threshold=40", "kernel-size=7 threshold=255",
-  "kernel-size=3 threshold=65535", "kernel-size=31 threshold=300", NULL
-};
-static const char *const rgb_settings[] = {
-  "color-order=packed kernel-size=1", "color-order=packed kernel-size=3", "color-order=packed kernel-size=5",
-  "color-order=packed kernel-size=9 percentile=20", "color-order=packed kernel-size=15 threshold=30",
-  "color-order=packed kernel-size=31", "color-order=packed kernel-width=7 kernel-height=1 percentile=100",
-  "color-order=packed kernel-size=3 temporal-depth=3", NULL
-};
-static const char *const frame_settings[] = {
-  "kernel-size=1 temporal-depth=3", "kernel-size=3 temporal-depth=3", "kernel-size=1 temporal-depth=15",
-  "kernel-size=3 temporal-depth=5 percentile=10", "kernel-size=5 temporal-depth=3 threshold=20",
-  "kernel-size=9 temporal-depth=3", "kernel-size=31 temporal-depth=3", NULL
-};
-static const char *const large_settings[] = {
-  "kernel-size=3", "kernel-size=5", "kernel-size=7", "kernel-size=11", "kernel-size=15", "kernel-size=21",
-  "kernel-size=31", "kernel-size=101 percentile=40", NULL
-};
-static const char *const bad_settings[] = {
-  "kernel-size=4", "kernel-size=0", "kernel-size=257", "kernel-width=2", "kernel-height=-1", "percentile=101",
-  "percentile=-1", "threshold=65536", "threshold=-1", "temporal-depth=2", "temporal-depth=17", "color-order=7", NULL
-};
+static const char *const settings[] = { "kernel-size=1", "kernel-size=3", "kernel-size=5", "kernel-size=7",
+  "kernel-size=9", "kernel-size=11", "kernel-size=13", "kernel-size=15", "kernel-size=17", "kernel-size=19",
+  "kernel-size=21", "kernel-size=23", "kernel-size=31", "kernel-size=33", "kernel-size=63", "kernel-size=101",
+  "kernel-size=255", "kernel-width=3 kernel-height=1", "kernel-width=1 kernel-height=3",
+  "kernel-width=5 kernel-height=3", "kernel-width=3 kernel-height=7", "kernel-width=9 kernel-height=11",
+  "kernel-width=255 kernel-height=1", "kernel-width=1 kernel-height=255", "kernel-width=31 kernel-height=3",
+  "kernel-width=13", "kernel-size=3 percentile=0", "kernel-size=3 percentile=100",
+  "kernel-size=3 percentile=30 threshold=7", "kernel-size=5 percentile=0", "kernel-size=5 percentile=100",
+  "kernel-size=5 percentile=62", "kernel-size=9 percentile=25", "kernel-size=15 percentile=1",
+  "kernel-size=15 percentile=99 threshold=2", "kernel-size=31 percentile=0", "kernel-size=31 percentile=100",
+  "kernel-size=31 percentile=80", "kernel-size=3 threshold=1", "kernel-size=5 threshold=40",
+  "kernel-size=7 threshold=255", "kernel-size=3 threshold=65535", "kernel-size=31 threshold=300", NULL };
+static const char *const rgb_settings[] = { "color-order=packed kernel-size=1", "color-order=packed kernel-size=3",
+  "color-order=packed kernel-size=5", "color-order=packed kernel-size=9 percentile=20",
+  "color-order=packed kernel-size=15 threshold=30", "color-order=packed kernel-size=31",
+  "color-order=packed kernel-width=7 kernel-height=1 percentile=100",
+  "color-order=packed kernel-size=3 temporal-depth=3", NULL };
+static const char *const frame_settings[] = { "kernel-size=1 temporal-depth=3", "kernel-size=3 temporal-depth=3",
+  "kernel-size=1 temporal-depth=15", "kernel-size=3 temporal-depth=5 percentile=10",
+  "kernel-size=5 temporal-depth=3 threshold=20", "kernel-size=9 temporal-depth=3", "kernel-size=31 temporal-depth=3",
+  NULL };
+static const char *const large_settings[] = { "kernel-size=3", "kernel-size=5", "kernel-size=7", "kernel-size=11",
+  "kernel-size=15", "kernel-size=21", "kernel-size=31", "kernel-size=101 percentile=40", NULL };
+static const char *const bad_settings[] = { "kernel-size=4", "kernel-size=0", "kernel-size=257", "kernel-width=2",
+  "kernel-height=-1", "percentile=101", "percentile=-1", "threshold=65536", "threshold=-1", "temporal-depth=2",
+  "temporal-depth=17", "color-order=7", NULL };
 
 static const KcBench bench[] = { { "", "kernel-size=%d", "3,5,7,9,11,15,31,101", "median" }, { 0 } };
 

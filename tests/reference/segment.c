@@ -22,7 +22,7 @@ typedef struct {
 typedef struct {
   const SgSetup *u;
   const SgState *before;
-  int n;          /* cells */
+  int n; /* cells */
   Color *p;
   int *root;      /* of each cell */
   Region *region; /* indexed by root */
@@ -539,8 +539,15 @@ sg_segment (const SgSetup *u, const SgState *before, SgState *after)
   g_autofree int *root = g_new (int, n), *pick = g_new (int, n), *next = g_new (int, n);
   g_autofree Region *region = g_new0 (Region, n);
   g_autofree uint64_t *best = g_new (uint64_t, n);
-  Work w = { .u = u, .before = fits ? before : &none, .n = n, .p = g_new (Color, n), .root = root, .region = region,
-    .pick = pick, .next = next, .best = best };
+  Work w = { .u = u,
+    .before = fits ? before : &none,
+    .n = n,
+    .p = g_new (Color, n),
+    .root = root,
+    .region = region,
+    .pick = pick,
+    .next = next,
+    .best = best };
 
   *after = (SgState) { .p = w.p, .columns = u->columns, .size = u->size };
   segment (&w);

@@ -31,8 +31,8 @@ const char *const sg_settings[] = {
   "seed-threshold=1" META, "seed-threshold=0.0001" META, "seed-threshold=0.01 min-size=1" META,
   "seed-threshold=0.2" META, "seed-similarity=1" META, "seed-similarity=1 seed-threshold=1 min-size=1" META,
   "seeds=0,0;3,2;9,12;3,2;16383,5;2,70 seed-threshold=0.0001" META,
-  "seeds=0,0;1,0;0,1;1,1;2,1;2,2;40,20;41,20;12,8 min-size=1" META,
-  "seeds=7,3;4,4;10,2 cell-size=4" META, "clicks=1024 min-size=1" META,
+  "seeds=0,0;1,0;0,1;1,1;2,1;2,2;40,20;41,20;12,8 min-size=1" META, "seeds=7,3;4,4;10,2 cell-size=4" META,
+  "clicks=1024 min-size=1" META,
   /* Weak borders: all that touch; only those whose pairs are all weak; hardly any. */
   "weak-difference=1 weak-fraction=0" META, "weak-difference=0.2 weak-fraction=0.99 merge-threshold=0" META,
   "weak-difference=0 min-size=1" META, "weak-difference=0.1 weak-fraction=0.3 min-size=1 merge-threshold=0.01" META,
@@ -50,43 +50,35 @@ const char *const sg_settings[] = {
 };
 
 /* Tested over several frames. */
-const char *const sg_frame_settings[] = {
-  "region-meta=1 label-meta=1", "temporal=0.05 min-size=1" META, "temporal=1" META,
-  "temporal=0.3 merge-threshold=0.05 cell-size=2 output=labels" META, "temporal=0" META,
+const char *const sg_frame_settings[] = { "region-meta=1 label-meta=1", "temporal=0.05 min-size=1" META,
+  "temporal=1" META, "temporal=0.3 merge-threshold=0.05 cell-size=2 output=labels" META, "temporal=0" META,
   "temporal=0.1 min-size=4 merge-threshold=0.02 weak-fraction=1" META,
   "temporal=0.02 merge-threshold=0.3 weak-difference=0.1" META, "temporal=0.2 max-regions=6 min-size=1" META,
   "temporal=0.15 cell-size=2 seeds=3,3;9,9;20,10 min-size=1" META,
-  "temporal=0.5 seed-similarity=1 output=boundaries" META,
-  "temporal=0.0001 min-size=1 output=labels" META, "temporal=0.6 cell-size=1 min-size=3" META, "temporal=0.15", NULL
-};
+  "temporal=0.5 seed-similarity=1 output=boundaries" META, "temporal=0.0001 min-size=1 output=labels" META,
+  "temporal=0.6 cell-size=1 min-size=3" META, "temporal=0.15", NULL };
 
 /* Tested with large frames: the default is cells of 2. */
-const char *const sg_large_settings[] = {
-  "region-meta=1 label-meta=1", "output=labels min-size=1 merge-threshold=0.04" META,
-  "cell-size=1 output=boundaries" META, "cell-size=5 seed-similarity=1 max-regions=100" META, NULL
-};
+const char *const sg_large_settings[] = { "region-meta=1 label-meta=1",
+  "output=labels min-size=1 merge-threshold=0.04" META, "cell-size=1 output=boundaries" META,
+  "cell-size=5 seed-similarity=1 max-regions=100" META, NULL };
 
-const char *const sg_sanitize_settings[] = {
-  "region-meta=1 label-meta=1", "output=boundaries cell-size=2 seed-similarity=1" META,
-  "output=labels cell-size=3 min-size=1 seeds=3,3;9,9" META, "merge-threshold=0 weak-fraction=1 min-size=1" META,
-  "max-regions=2 min-size=1 temporal=0" META, "output=mean", "seed-threshold=0.0001 min-size=1" META, NULL
-};
+const char *const sg_sanitize_settings[] = { "region-meta=1 label-meta=1",
+  "output=boundaries cell-size=2 seed-similarity=1" META, "output=labels cell-size=3 min-size=1 seeds=3,3;9,9" META,
+  "merge-threshold=0 weak-fraction=1 min-size=1" META, "max-regions=2 min-size=1 temporal=0" META, "output=mean",
+  "seed-threshold=0.0001 min-size=1" META, NULL };
 
-const char *const sg_bad_settings[] = {
-  "output=4", "seed-threshold=-0.001", "seed-threshold=1.001", "seed-threshold=nan", "merge-threshold=-1",
-  "merge-threshold=1.5", "merge-threshold=inf", "weak-difference=1.01", "weak-fraction=-0.5", "weak-fraction=nan",
-  "min-size=-1", "max-regions=0", "max-regions=65536", "temporal=-0.1", "temporal=1.01", "cell-size=-1", "cell-size=17",
-  "message-interval=-1", "seeds=x", "seeds=1", "seeds=1,", "seeds=,1", "seeds=1,2;", "seeds=;1,2", "seeds=1,2;;3,4",
-  "seeds=1,2,3", "seeds=1.5,2", "seeds=1,2;x,3", "seeds=1,2;3", "seeds=99999999999,1", "seeds=1,2x",
-  "seeds=0x1,2", "clicks=1025", NULL
-};
+const char *const sg_bad_settings[] = { "output=4", "seed-threshold=-0.001", "seed-threshold=1.001",
+  "seed-threshold=nan", "merge-threshold=-1", "merge-threshold=1.5", "merge-threshold=inf", "weak-difference=1.01",
+  "weak-fraction=-0.5", "weak-fraction=nan", "min-size=-1", "max-regions=0", "max-regions=65536", "temporal=-0.1",
+  "temporal=1.01", "cell-size=-1", "cell-size=17", "message-interval=-1", "seeds=x", "seeds=1", "seeds=1,", "seeds=,1",
+  "seeds=1,2;", "seeds=;1,2", "seeds=1,2;;3,4", "seeds=1,2,3", "seeds=1.5,2", "seeds=1,2;x,3", "seeds=1,2;3",
+  "seeds=99999999999,1", "seeds=1,2x", "seeds=0x1,2", "clicks=1025", NULL };
 
 /* In addition to the sizes that every filter is tested with: several warps and blocks of cells of 1, and more than 720
  * lines, where cells are 2. */
-const int sg_more_sizes[][2] = {
-  { 320, 240 }, { 257, 130 }, { 1025, 5 }, { 7, 700 }, { 1, 300 }, { 511, 37 }, { 725, 723 }, { 90, 90 },
-  { 16384, 2 }, { 3, 16384 }, { 0 }
-};
+const int sg_more_sizes[][2] = { { 320, 240 }, { 257, 130 }, { 1025, 5 }, { 7, 700 }, { 1, 300 }, { 511, 37 },
+  { 725, 723 }, { 90, 90 }, { 16384, 2 }, { 3, 16384 }, { 0 } };
 
 char *
 sg_expand (const char *text)
@@ -114,10 +106,14 @@ random_part (uint64_t *state)
   const double u = kc_random_double (state);
 
   switch (kc_random (state) % 8) {
-    case 0: return 0;
-    case 1: return 1;
-    case 2: return u;
-    default: return u * u * u;
+    case 0:
+      return 0;
+    case 1:
+      return 1;
+    case 2:
+      return u;
+    default:
+      return u * u * u;
   }
 }
 

@@ -246,7 +246,9 @@ run_frame (const CfFilter *filter, const CfVideo *video, const CfCommon *common,
 {
   const CfVideo whole = { video->format, video->width, video->height, false };
   SgSetup u;
-  Paint p = { .info = cf_format_info (video->format), .out = out, .u = &u,
+  Paint p = { .info = cf_format_info (video->format),
+    .out = out,
+    .u = &u,
     .output = kc_param_name (filter, params, "output"),
     .color = (uint32_t) kc_param_int (filter, params, "boundary-color", 0) };
   KcRegions unused = { 0 };
@@ -278,15 +280,12 @@ reference (const CfFilter *filter, const CfVideo *video, const CfCommon *common,
   return true;
 }
 
-static const KcBench bench[] = {
-  { "stateless", "temporal=0 cell-size=%d", "0", "watershed", NULL },
+static const KcBench bench[] = { { "stateless", "temporal=0 cell-size=%d", "0", "watershed", NULL },
   { "stateful", "temporal=0.15 cell-size=%d", "0", "label markers", NULL },
   /* Barriuso's (2011) question: sums of regions by atomics or by a reduction in the block, and the block's size,
    * which is 8 warps in the rows above */
   { "global atomics", "temporal=0.15 cell-size=%d", "0", NULL, NULL, "collect", 0 },
-  { "4 warps", "temporal=0.15 cell-size=%d", "0", NULL, NULL, "warps", 4 },
-  { 0 }
-};
+  { "4 warps", "temporal=0.15 cell-size=%d", "0", NULL, NULL, "warps", 4 }, { 0 } };
 
 const KcFilter kc_segment = {
   .stem = "segment",

@@ -26,8 +26,9 @@ add_shifted32 (const uint32_t *restrict from, int shift, int n, uint32_t *restri
 }
 
 #if N4 == 16
-#define LANES(f) { f (0), f (1), f (2), f (3), f (4), f (5), f (6), f (7), f (8), f (9), f (10), f (11), f (12), \
-  f (13), f (14), f (15) }
+#define LANES(f) \
+  { f (0), f (1), f (2), f (3), f (4), f (5), f (6), f (7), f (8), f (9), f (10), f (11), f (12), f (13), f (14), \
+    f (15) }
 #elif N4 == 8
 #define LANES(f) { f (0), f (1), f (2), f (3), f (4), f (5), f (6), f (7) }
 #else

@@ -143,7 +143,7 @@ cf_fast_push_row (const Tile *tile, int i, const uint8_t *x)
   const uint32_t *rows[2 << CF_FAST_LEVELS] = { NULL };
   uint32_t *to[CF_FAST_MAX_STREAMS] = { NULL };
 
-  m->simd->pair[tile->type] (x, x + step * (tile->type + 1), n, pair_row (tile, i), false);
+  m->simd->pair[tile->type](x, x + step * (tile->type + 1), n, pair_row (tile, i), false);
   if (first < 0 || first & ((1 << levels) - 1))
     return;
   for (int k = 0; k < sources; k++)
@@ -161,7 +161,11 @@ cf_fast_sums (const Tile *tile, int o)
   const uint32_t *rows[CF_FAST_MAX_STREAMS * (CF_FAST_HEIGHT + CF_FAST_ROWS - 1)];
   int32_t *s[CF_FAST_ROWS << CF_FAST_LEVELS];
   CfFast fast = {
-    .levels = m->fast_levels, .height = m->fast_height, .pairs = m->fast_pairs, .step = tile->channels, .rows = rows,
+    .levels = m->fast_levels,
+    .height = m->fast_height,
+    .pairs = m->fast_pairs,
+    .step = tile->channels,
+    .rows = rows,
     .weights = m->fast_weights,
   };
 

@@ -11,8 +11,15 @@
 /* The variants that a user of the library can prefer by name. Each has one or more arithmetic PATHS, which differ in
  * the width of the integers that hold sums. */
 typedef enum {
-  CF_CONVOLVE_V_COPY, CF_CONVOLVE_V_BOX, CF_CONVOLVE_V_MAGNITUDE, CF_CONVOLVE_V_SEPARABLE, CF_CONVOLVE_V_FAST,
-  CF_CONVOLVE_V_DIRECT, CF_CONVOLVE_V_SPLIT, CF_CONVOLVE_V_WIDE, CF_CONVOLVE_N_VARIANTS
+  CF_CONVOLVE_V_COPY,
+  CF_CONVOLVE_V_BOX,
+  CF_CONVOLVE_V_MAGNITUDE,
+  CF_CONVOLVE_V_SEPARABLE,
+  CF_CONVOLVE_V_FAST,
+  CF_CONVOLVE_V_DIRECT,
+  CF_CONVOLVE_V_SPLIT,
+  CF_CONVOLVE_V_WIDE,
+  CF_CONVOLVE_N_VARIANTS
 } CfConvolveVariant;
 
 typedef enum {
@@ -47,14 +54,14 @@ typedef struct {
  * channels of a plane, or R, G and B that become one gray plane. */
 typedef struct {
   CfConvolveAction action;
-  uint8_t view;       /* index into in[] and out[]; GRAY: the view of R */
-  uint8_t channels;   /* interleaved in a row of samples */
-  uint8_t step;       /* distance of neighbouring samples in the image, in samples */
-  uint8_t pixel_step; /* distance of pixels in the image, in samples */
-  uint8_t kind;       /* CF_CONVOLVE_LUMA, CF_CONVOLVE_CHROMA */
-  uint32_t keep;      /* mask of the bytes of a pixel that are copied from the input; 0: none */
-  int width, height;  /* in pixels */
-  int cols, rows;     /* of a task, in pixels */
+  uint8_t view;        /* index into in[] and out[]; GRAY: the view of R */
+  uint8_t channels;    /* interleaved in a row of samples */
+  uint8_t step;        /* distance of neighbouring samples in the image, in samples */
+  uint8_t pixel_step;  /* distance of pixels in the image, in samples */
+  uint8_t kind;        /* CF_CONVOLVE_LUMA, CF_CONVOLVE_CHROMA */
+  uint32_t keep;       /* mask of the bytes of a pixel that are copied from the input; 0: none */
+  int width, height;   /* in pixels */
+  int cols, rows;      /* of a task, in pixels */
   int n_cols, n_tasks; /* tasks side by side; all tasks */
 } CfConvolvePart;
 
@@ -62,28 +69,28 @@ typedef struct {
   const CfConvolveSimd *simd;
   CfFormat format;
   CfConvolution c;
-  CfConvolvePath path[2];   /* for luma and chroma */
-  CfRounding rounding[2];   /* for luma and chroma */
-  bool narrow[2];           /* 32 bits suffice for rounding (round32, unsharp32) */
+  CfConvolvePath path[2]; /* for luma and chroma */
+  CfRounding rounding[2]; /* for luma and chroma */
+  bool narrow[2];         /* 32 bits suffice for rounding (round32, unsharp32) */
 
   /* separable: row and column without the powers of two that D contains, too */
   int32_t row[CF_CONVOLVE_MAX], col[CF_CONVOLVE_MAX];
-  bool symmetric;           /* the row's weights are symmetric */
-  bool rows_signed;         /* sums of a row can be negative */
-  bool words;               /* horizontal pass by products of pairs, of samples minus 32768 */
-  int32_t words_initial;    /* words: the initial value of horizontal sums, which undoes that subtraction */
-  int64_t offset;           /* ROWS_SPLIT, GROUPS: added to the sums to undo subtractions of 32768 */
-  bool halves[2];           /* ROWS_SPLIT: halves_out can round, for luma and chroma */
-  bool centered;            /* pairs hold samples (or sums) minus 32768 */
-  int32_t initial;          /* centered: the initial value of sums, which undoes that subtraction */
+  bool symmetric;        /* the row's weights are symmetric */
+  bool rows_signed;      /* sums of a row can be negative */
+  bool words;            /* horizontal pass by products of pairs, of samples minus 32768 */
+  int32_t words_initial; /* words: the initial value of horizontal sums, which undoes that subtraction */
+  int64_t offset;        /* ROWS_SPLIT, GROUPS: added to the sums to undo subtractions of 32768 */
+  bool halves[2];        /* ROWS_SPLIT: halves_out can round, for luma and chroma */
+  bool centered;         /* pairs hold samples (or sums) minus 32768 */
+  int32_t initial;       /* centered: the initial value of sums, which undoes that subtraction */
 
-  int n_narrow;             /* box: levels (see simd.h) whose sums fit 16 bits */
+  int n_narrow; /* box: levels (see simd.h) whose sums fit 16 bits */
 
   /* taps of pairs or single taps; high: the upper halves of weights that 16 bits do not hold */
   CfConvolveTap taps[CF_CONVOLVE_MAX * CF_CONVOLVE_MAX], high[CF_CONVOLVE_MAX * (CF_CONVOLVE_MAX + 1) / 2];
-  bool paired;              /* the path makes two rows of outputs at a time */
+  bool paired; /* the path makes two rows of outputs at a time */
   int n_taps, n_high;
-  int n_groups, second[2];  /* GROUPS: where the second group begins, in taps and in high */
+  int n_groups, second[2]; /* GROUPS: where the second group begins, in taps and in high */
 
   /* fast_fir.c: 3^fast_levels streams, each with a kernel of fast_height rows of fast_pairs pairs */
   int fast_levels, fast_height, fast_pairs;
@@ -91,7 +98,7 @@ typedef struct {
 
   CfConvolvePart parts[CF_MAX_VIEWS];
   int n_parts, n_tasks;
-  uint8_t *scratch;         /* scratch_size bytes for each thread */
+  uint8_t *scratch; /* scratch_size bytes for each thread */
   size_t scratch_size;
 
   CfView in[CF_MAX_VIEWS], out[CF_MAX_VIEWS]; /* of the frame that enqueue filters */

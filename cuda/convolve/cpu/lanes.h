@@ -186,8 +186,7 @@ horizontal_words_body (const uint16_t *x, int w, int step, const int32_t *c, int
       high += multiply_pairs (words_high (a, b), weight);
     }
     *(U4u *) (void *) (sums + p) = (U4) (V_SIZE == 16 ? (U8) low : shuffle8 ((U8) low, (U8) high, lower));
-    *(U4u *) (void *) (sums + p + N4) =
-        (U4) (V_SIZE == 16 ? (U8) high : shuffle8 ((U8) low, (U8) high, upper));
+    *(U4u *) (void *) (sums + p + N4) = (U4) (V_SIZE == 16 ? (U8) high : shuffle8 ((U8) low, (U8) high, upper));
   }
 }
 

@@ -14,7 +14,15 @@
 #include <string.h>
 
 static const char *const variants[CF_CONVOLVE_N_VARIANTS + 1] = {
-  "copy", "box", "magnitude", "separable", "fast", "direct", "split", "wide", NULL,
+  "copy",
+  "box",
+  "magnitude",
+  "separable",
+  "fast",
+  "direct",
+  "split",
+  "wide",
+  NULL,
 };
 
 static const CfConvolveSimd *const simd[] = CF_ISA_TABLES (cf_convolve_simd);
@@ -82,7 +90,9 @@ list_pairs (CfConvolveCpu *m, const int32_t *weights, int w, int h)
       add_to_group (m, c, sum);
       for (int high = 0; high < 2; high++) {
         CfConvolveTap tap = {
-          .j = (uint8_t) j, .i = (uint8_t) i, .weight = { pair_of (c[1], c[2], high), pair_of (c[0], c[1], high) },
+          .j = (uint8_t) j,
+          .i = (uint8_t) i,
+          .weight = { pair_of (c[1], c[2], high), pair_of (c[0], c[1], high) },
         };
 
         if (!tap.weight[0] && !tap.weight[1])
@@ -102,8 +112,7 @@ list_single (CfConvolveCpu *m, const int32_t *weights, int w, int h)
   for (int j = 0; j < h; j++)
     for (int i = 0; i < w; i++)
       if (weights[j * w + i])
-        m->taps[m->n_taps++] =
-            (CfConvolveTap) { .j = (uint8_t) j, .i = (uint8_t) i, .weight = { weights[j * w + i] } };
+        m->taps[m->n_taps++] = (CfConvolveTap) { .j = (uint8_t) j, .i = (uint8_t) i, .weight = { weights[j * w + i] } };
 }
 
 /* ---- separable ----------------------------------------------------------- */
@@ -215,8 +224,7 @@ prepare_separable (CfConvolveCpu *m)
     path = CF_PATH_ROWS_PAIRS;
   else if (fits32)
     path = CF_PATH_ROWS_32;
-  else if (words && fit_words (m->row, c->w, negative_row, row / c->max) &&
-           fit_words (m->col, c->h, negative_col, col))
+  else if (words && fit_words (m->row, c->w, negative_row, row / c->max) && fit_words (m->col, c->h, negative_col, col))
     path = CF_PATH_ROWS_SPLIT;
   else if (row < (m->rows_signed ? (int64_t) 1 << 31 : (int64_t) 1 << 32))
     path = CF_PATH_ROWS_64;
@@ -363,8 +371,14 @@ static CfConvolveVariant
 choose_variant (CfConvolveCpu *m)
 {
   static const CfConvolveVariant order[] = {
-    CF_CONVOLVE_V_COPY, CF_CONVOLVE_V_MAGNITUDE, CF_CONVOLVE_V_BOX, CF_CONVOLVE_V_SEPARABLE, CF_CONVOLVE_V_FAST,
-    CF_CONVOLVE_V_DIRECT, CF_CONVOLVE_V_SPLIT, CF_CONVOLVE_V_WIDE,
+    CF_CONVOLVE_V_COPY,
+    CF_CONVOLVE_V_MAGNITUDE,
+    CF_CONVOLVE_V_BOX,
+    CF_CONVOLVE_V_SEPARABLE,
+    CF_CONVOLVE_V_FAST,
+    CF_CONVOLVE_V_DIRECT,
+    CF_CONVOLVE_V_SPLIT,
+    CF_CONVOLVE_V_WIDE,
   };
 
   for (unsigned i = 0; i < sizeof order / sizeof order[0]; i++)
@@ -478,9 +492,14 @@ list_parts (CfConvolveCpu *m, int n)
     if (done[i])
       continue;
     *part = (CfConvolvePart) {
-      .action = actions[i], .view = (uint8_t) i, .channels = 1, .step = view->step, .pixel_step = view->step,
+      .action = actions[i],
+      .view = (uint8_t) i,
+      .channels = 1,
+      .step = view->step,
+      .pixel_step = view->step,
       .kind = info->comp[view->component].role == CF_ROLE_CHROMA ? CF_CONVOLVE_CHROMA : CF_CONVOLVE_LUMA,
-      .width = view->width, .height = view->height,
+      .width = view->width,
+      .height = view->height,
     };
     joined = actions[i] != CF_ACTION_GRAY && actions[i] != CF_ACTION_MID && join_plane (m, actions, n, i, part);
     for (int j = i; j < n; j++) {

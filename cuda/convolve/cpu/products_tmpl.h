@@ -136,13 +136,28 @@ P (fast) (const CfFast *f, int n, int32_t *const *s)
 {
   /* a constant height keeps weights and sums in registers */
   switch (f->height) {
-    case 1: P (fast_body) (f, 1, n, s); break;
-    case 2: P (fast_body) (f, 2, n, s); break;
-    case 3: P (fast_body) (f, 3, n, s); break;
-    case 4: P (fast_body) (f, 4, n, s); break;
-    case 5: P (fast_body) (f, 5, n, s); break;
-    case 6: P (fast_body) (f, 6, n, s); break;
-    case 7: P (fast_body) (f, 7, n, s); break;
-    default: P (fast_body) (f, 8, n, s);
+    case 1:
+      P (fast_body) (f, 1, n, s);
+      break;
+    case 2:
+      P (fast_body) (f, 2, n, s);
+      break;
+    case 3:
+      P (fast_body) (f, 3, n, s);
+      break;
+    case 4:
+      P (fast_body) (f, 4, n, s);
+      break;
+    case 5:
+      P (fast_body) (f, 5, n, s);
+      break;
+    case 6:
+      P (fast_body) (f, 6, n, s);
+      break;
+    case 7:
+      P (fast_body) (f, 7, n, s);
+      break;
+    default:
+      P (fast_body) (f, 8, n, s);
   }
 }

@@ -36,8 +36,12 @@ cf_convolve_set_rounding (CfConvolveCpu *m, int kind, int reduced)
   bool unsharp = c->op == CF_CONVOLVE_UNSHARP;
 
   *r = (CfRounding) {
-    .max = c->max, .add = c->add[kind] >> reduced, .d2 = (unsharp ? 256 : 2) * d, .magic = c->magic,
-    .shift = c->shift - 32, .amount = c->amount,
+    .max = c->max,
+    .add = c->add[kind] >> reduced,
+    .d2 = (unsharp ? 256 : 2) * d,
+    .magic = c->magic,
+    .shift = c->shift - 32,
+    .amount = c->amount,
     /* an odd numerator is never a multiple of 2 D */
     .ties = c->ties_even[kind] && !(c->add[kind] & cut) && !(c->add[kind] >> reduced & 1),
   };

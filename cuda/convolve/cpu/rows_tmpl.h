@@ -213,11 +213,10 @@ N (vertical16) (const CfTap *rows, int h, int n, const CfRounding *r, const CfKe
 }
 
 #define COLUMN(name, C) \
-  static void \
-  N (name) (const void *add_, const void *sub_, int n, C *restrict column) \
+  static void N (name) (const void *add_, const void *sub_, int n, C *restrict column) \
   { \
     const T *restrict add = add_, *restrict sub = sub_; \
- \
+\
     if (sub) \
       for (int i = 0; i < n; i++) \
         column[i] = (C) (column[i] + add[i] - sub[i]); \

@@ -38,7 +38,7 @@ fetch_inside (const Tile *tile, int x, int y, int n, uint8_t *row)
   } else if (part->step == 1 && view->bits == 8 * view->bytes)
     memcpy (row, view->data + at, (size_t) n * part->channels * view->bytes);
   else
-    tile->m->simd->gather[tile->type] (view->data + at, part->step, n * part->channels, row, view->shift, max);
+    tile->m->simd->gather[tile->type](view->data + at, part->step, n * part->channels, row, view->shift, max);
 }
 
 /* Copies pixel `from` of the fetched row to pixel x, which lies outside the image. */
@@ -133,11 +133,11 @@ cf_tile_store (const Tile *tile, int y, const uint8_t *row)
       if (tile->m->out[i].field == out->field) {
         const CfView *view = &tile->m->out[i];
 
-        simd->scatter[0] (view->data + view->pitch * (size_t) y + at, part->pixel_step, tile->n, row, 0);
+        simd->scatter[0](view->data + view->pitch * (size_t) y + at, part->pixel_step, tile->n, row, 0);
         found++;
       }
   } else if (part->keep)
     simd->blend (to, from, part->keep, tile->cols, row);
   else
-    simd->scatter[tile->type] (to, part->step, tile->n, row, out->shift);
+    simd->scatter[tile->type](to, part->step, tile->n, row, out->shift);
 }

@@ -220,7 +220,7 @@ join_streams (FastSums *streams, int levels, int row, int v, U4 *sums)
 #if defined __AVX512BW__
 /* One VNNI instruction multiplies and adds, on processors that have it. */
 #ifdef __clang__
-#pragma clang attribute push (__attribute__ ((target ("avx512vnni"))), apply_to = function)
+#pragma clang attribute push(__attribute__((target("avx512vnni"))), apply_to = function)
 #else
 #pragma GCC push_options
 #pragma GCC target("avx512vnni")

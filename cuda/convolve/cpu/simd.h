@@ -54,15 +54,15 @@ typedef struct {
   int64_t add_halves;
   uint32_t magic16; /* 16 bits hold n: n / D = (n * magic16 >> 16) >> shift16 */
   int shift16;
-  int amount;      /* UNSHARP */
-  int up;          /* UNSHARP at 8 bit: S << up is S / D in units of 2^-16 */
+  int amount; /* UNSHARP */
+  int up;     /* UNSHARP at 8 bit: S << up is S / D in units of 2^-16 */
   /* UNSHARP without the power of two that A and 256 have in common, where 32 bits hold the numerator:
    * x + ((gain (D x - S) + add_reduced) >> log2_reduced), D = 2^log2_d. */
   bool is_reduced;
   int gain, add_reduced, log2_reduced, log2_d;
   /* With an integer amount 16 bits may suffice: (1 + gain) x - ((gain S + add16) >> log2_reduced). */
   int add16;
-  int64_t factor;  /* MAGNITUDE */
+  int64_t factor; /* MAGNITUDE */
 } CfRounding;
 
 /* A tap of a kernel: the address of the sample (or sum) that it weights for output 0, and the weight. */
@@ -140,8 +140,8 @@ typedef struct {
   void (*horizontal32[2]) (const void *row, int w, int step, const int32_t *c, bool symmetric, int n, uint32_t *sums);
   /* The same for 16-bit samples minus 32768, by products of pairs: initial + the sum, modulo 2^32. Weights are signed
    * 16-bit numbers. NULL, like the two functions below, where products of pairs are not faster. */
-  void (*horizontal_words) (const uint16_t *x, int w, int step, const int32_t *c, int32_t initial, int n,
-      int32_t *sums);
+  void (
+      *horizontal_words) (const uint16_t *x, int w, int step, const int32_t *c, int32_t initial, int n, int32_t *sums);
   /* Pairs two rows of signed sums: their upper halves in `upper`, their lower halves minus 32768 in `lower`. */
   void (*split_pairs) (const int32_t *a, const int32_t *b, int n, uint32_t *upper, uint32_t *lower);
   /* out = (upper 2^16 + lower + offset + add_halves) >> log2_halves, for a sum of at least 0 and below 2^48. With x

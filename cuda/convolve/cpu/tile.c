@@ -53,8 +53,8 @@ cf_convolve_scratch_size (int samples, int bytes)
   size_t rings = rows * padded (n * (size_t) bytes) + 2 * rows * padded (4 * n);
   size_t short_n = n < FAST_ROW ? n : FAST_ROW, fast_rings = FAST_ROWS * padded (4 * short_n);
 
-  return (rings > fast_rings ? rings : fast_rings) + 6 * padded (4 * n) + padded (8 * n) +
-      padded (2 * n) + padded (sizeof (CfTap) * MAX_TAPS) + padded (sizeof (CfPairTap) * MAX_TAPS / 2);
+  return (rings > fast_rings ? rings : fast_rings) + 6 * padded (4 * n) + padded (8 * n) + padded (2 * n) +
+      padded (sizeof (CfTap) * MAX_TAPS) + padded (sizeof (CfPairTap) * MAX_TAPS / 2);
 }
 
 /* Returns the rows of input that a row of outputs (two rows in paths of pairs) needs. */
@@ -141,8 +141,8 @@ cf_convolve_max_width (const CfConvolveCpu *m, const CfConvolvePart *part)
   for (int n = CF_TILE_WIDTH_MAX; n > min_width; n /= 2) {
     tile.n_in = n + 64 * part->channels + margin;
     ring = lay_out (&tile, m->scratch);
-    if (ring <= RING_BUDGET && (uint8_t *) tile.pair_taps + padded (sizeof (CfPairTap) * MAX_TAPS / 2) <=
-        m->scratch + m->scratch_size)
+    if (ring <= RING_BUDGET &&
+        (uint8_t *) tile.pair_taps + padded (sizeof (CfPairTap) * MAX_TAPS / 2) <= m->scratch + m->scratch_size)
       return n;
   }
   return min_width;
@@ -166,9 +166,9 @@ finish64 (const Tile *tile, int o, const int64_t *s)
   void *out = cf_tile_output (tile, tile->y0 + o);
 
   if (tile->m->c.op == CF_CONVOLVE_UNSHARP)
-    simd->unsharp64[tile->type] (s, centre_row (tile, o), tile->n, tile->rounding, out);
+    simd->unsharp64[tile->type](s, centre_row (tile, o), tile->n, tile->rounding, out);
   else
-    simd->round64[tile->type] (s, tile->n, tile->rounding, out);
+    simd->round64[tile->type](s, tile->n, tile->rounding, out);
   cf_tile_store (tile, tile->y0 + o, out);
 }
 
@@ -185,11 +185,11 @@ finish32 (const Tile *tile, int o, const int32_t *s)
   }
   out = cf_tile_output (tile, tile->y0 + o);
   if (tile->m->c.op == CF_CONVOLVE_UNSHARP && tile->rounding->is_reduced)
-    simd->unsharp_reduced[tile->type] (s, centre_row (tile, o), tile->n, tile->rounding, out);
+    simd->unsharp_reduced[tile->type](s, centre_row (tile, o), tile->n, tile->rounding, out);
   else if (tile->m->c.op == CF_CONVOLVE_UNSHARP)
     simd->unsharp32 (s, centre_row (tile, o), tile->n, tile->rounding, out);
   else
-    simd->round32[tile->type] (s, tile->n, tile->rounding, out);
+    simd->round32[tile->type](s, tile->n, tile->rounding, out);
   cf_tile_store (tile, tile->y0 + o, out);
 }
 
@@ -294,11 +294,11 @@ add_row (const Tile *tile, const void *add, const void *sub)
   const CfConvolveCpu *m = tile->m;
 
   if (tile->path == CF_PATH_BOX_SCAN)
-    m->simd->update_columns16[tile->type] (add, sub, tile->n_in, (uint16_t *) ring_row (&tile->a, 0) + CF_SCAN_MARGIN);
+    m->simd->update_columns16[tile->type](add, sub, tile->n_in, (uint16_t *) ring_row (&tile->a, 0) + CF_SCAN_MARGIN);
   else if (m->n_narrow)
-    m->simd->update_columns16[tile->type] (add, sub, tile->n_in, ring_row (&tile->a, 0));
+    m->simd->update_columns16[tile->type](add, sub, tile->n_in, ring_row (&tile->a, 0));
   else
-    m->simd->update_columns32[tile->type] (add, sub, tile->n_in, ring_row (&tile->a, 0));
+    m->simd->update_columns32[tile->type](add, sub, tile->n_in, ring_row (&tile->a, 0));
 }
 
 static void
@@ -324,9 +324,9 @@ push_row (const Tile *tile, int i)
       simd->horizontal_upper_lower (x, m->c.w, tile->channels, m->row, m->symmetric, tile->n, ring_row (&tile->a, i));
       break;
     case CF_PATH_ROWS_PAIRS:
-      simd->horizontal16[type] (x, m->c.w, tile->channels, m->row, m->symmetric, tile->n, ring_row (&tile->a, i));
+      simd->horizontal16[type](x, m->c.w, tile->channels, m->row, m->symmetric, tile->n, ring_row (&tile->a, i));
       if (before)
-        simd->pair[1] (ring_row (&tile->a, i - 1), ring_row (&tile->a, i), tile->n, ring_row (&tile->b, i / 2),
+        simd->pair[1](ring_row (&tile->a, i - 1), ring_row (&tile->a, i), tile->n, ring_row (&tile->b, i / 2),
             m->centered);
       break;
     case CF_PATH_ROWS_SPLIT:
@@ -341,7 +341,7 @@ push_row (const Tile *tile, int i)
       }
       /* fall through */
     case CF_PATH_ROWS_64:
-      simd->horizontal32[type] (x, m->c.w, tile->channels, m->row, m->symmetric, tile->n, ring_row (&tile->a, i));
+      simd->horizontal32[type](x, m->c.w, tile->channels, m->row, m->symmetric, tile->n, ring_row (&tile->a, i));
       break;
     case CF_PATH_FAST:
       cf_fast_push_row (tile, i, x);
@@ -349,7 +349,7 @@ push_row (const Tile *tile, int i)
     case CF_PATH_PAIRS:
     case CF_PATH_GROUPS:
       if (before)
-        simd->pair[type] (before, x, tile->n_in, ring_row (&tile->a, i / 2), m->centered);
+        simd->pair[type](before, x, tile->n_in, ring_row (&tile->a, i / 2), m->centered);
       break;
     case CF_PATH_SPLIT:
       if (before)
@@ -368,7 +368,7 @@ make_magnitude (const Tile *tile, int o)
   int m = abs (c->weights[0]), middle = abs (c->weights[3]); /* flip changes signs only, which squares drop */
   int32_t *r = tile->s[0];
 
-  tile->m->simd->gradient[tile->type] (row, tile->channels, tile->n, m, middle, ring_row (&tile->a, 0), r);
+  tile->m->simd->gradient[tile->type](row, tile->channels, tile->n, m, middle, ring_row (&tile->a, 0), r);
   if (tile->m->narrow[tile->part->kind]) {
     for (int i = 0; c->factor != 1 && i < tile->n; i++)
       r[i] *= (int32_t) c->factor;
@@ -393,7 +393,7 @@ finish16 (const Tile *tile, int o, const CfTap *rows, int n)
   else if (tile->path == CF_PATH_ROWS_16 && tile->type == 0)
     tile->m->simd->vertical8 (rows, n, tile->n, tile->rounding, &keep, out);
   else
-    tile->m->simd->vertical16[tile->type] (rows, n, tile->n, tile->rounding, &keep, out);
+    tile->m->simd->vertical16[tile->type](rows, n, tile->n, tile->rounding, &keep, out);
   cf_tile_store (tile, tile->y0 + o, out);
 }
 
@@ -470,8 +470,7 @@ make_scan (const Tile *tile, int o)
     return;
   }
   out = cf_tile_output (tile, tile->y0 + o);
-  m->simd->scan_out (column, m->c.w, tile->channels, m->c.h * m->c.max, tile->n, tile->rounding, &keep,
-      out);
+  m->simd->scan_out (column, m->c.w, tile->channels, m->c.h * m->c.max, tile->n, tile->rounding, &keep, out);
   cf_tile_store (tile, tile->y0 + o, out);
 }
 
@@ -493,7 +492,9 @@ make_pair (const Tile *tile, int o)
   bool rows_split = tile->path == CF_PATH_ROWS_SPLIT, split = rows_split || tile->path == CF_PATH_SPLIT;
 
   products (tile, tile->path == CF_PATH_PAIRS || split ? &tile->a : &tile->b, o,
-      split ? tile->upper : tile->fused ? NULL : tile->s);
+      split             ? tile->upper
+          : tile->fused ? NULL
+                        : tile->s);
   if (tile->fused)
     return;
   if (split)
@@ -557,7 +558,7 @@ output_row (const Tile *tile, int o)
       finish64 (tile, o, tile->wide);
       break;
     case CF_PATH_WIDE:
-      simd->wide[tile->type] (tile->taps, list_taps (tile, &tile->x, o, (size_t) tile->type + 1), tile->n, tile->wide);
+      simd->wide[tile->type](tile->taps, list_taps (tile, &tile->x, o, (size_t) tile->type + 1), tile->n, tile->wide);
       finish64 (tile, o, tile->wide);
       break;
     case CF_PATH_GROUPS:
@@ -636,8 +637,15 @@ cf_convolve_run_task (const CfConvolveCpu *m, const CfConvolvePart *part, int ta
   int x0 = task % part->n_cols * part->cols, y0 = task / part->n_cols * part->rows, window;
   int y1 = y0 + part->rows < part->height ? y0 + part->rows : part->height;
   Tile tile = {
-    .m = m, .part = part, .rounding = &m->rounding[part->kind], .path = m->path[part->kind],
-    .type = m->in[part->view].bytes - 1, .channels = part->channels, .x0 = x0, .y0 = y0, .rows = y1 - y0,
+    .m = m,
+    .part = part,
+    .rounding = &m->rounding[part->kind],
+    .path = m->path[part->kind],
+    .type = m->in[part->view].bytes - 1,
+    .channels = part->channels,
+    .x0 = x0,
+    .y0 = y0,
+    .rows = y1 - y0,
     .cols = x0 + part->cols < part->width ? part->cols : part->width - x0,
   };
 

@@ -20,19 +20,19 @@ typedef struct {
   const CfConvolvePart *part;
   const CfRounding *rounding;
   CfConvolvePath path;
-  int type;         /* of samples: 0 uint8_t, 1 uint16_t */
-  bool fused;       /* the loop that makes the last sums also rounds and blends them */
+  int type;   /* of samples: 0 uint8_t, 1 uint16_t */
+  bool fused; /* the loop that makes the last sums also rounds and blends them */
   int channels;
   int x0, y0, rows; /* the rectangle of outputs, in pixels */
   int cols;
-  int n, n_in;      /* samples in a row of outputs, in a row of inputs */
-  Ring x;           /* rows of inputs */
-  Ring a, b;        /* what the path makes of them: pairs, columns or sums */
+  int n, n_in; /* samples in a row of outputs, in a row of inputs */
+  Ring x;      /* rows of inputs */
+  Ring a, b;   /* what the path makes of them: pairs, columns or sums */
   CfTap *taps;
   CfPairTap *pair_taps;
   int32_t *s[2], *upper[2], *high[2]; /* sums of two rows of outputs */
-  int64_t *wide;    /* sums of one row */
-  uint8_t *out;     /* n samples of one row */
+  int64_t *wide;                      /* sums of one row */
+  uint8_t *out;                       /* n samples of one row */
 } Tile;
 
 static inline void *

@@ -49,7 +49,7 @@
 /* Forces the value into a register here, so that the compiler does not reorder a chain of additions and run out of
  * registers for its addends. */
 #if defined __SSE2__
-#define keep_in_register(v) __asm__ ("" : "+v" (v))
+#define keep_in_register(v) __asm__ ("" : "+v"(v))
 #else
 #define keep_in_register(v)
 #endif
@@ -73,8 +73,7 @@
 #define words_low(a, b) ((U4) _mm256_unpacklo_epi16 ((__m256i) (a), (__m256i) (b)))
 #define words_high(a, b) ((U4) _mm256_unpackhi_epi16 ((__m256i) (a), (__m256i) (b)))
 #define pack_bytes(a, b) ((U4) _mm256_packus_epi16 ((__m256i) (a), (__m256i) (b)))
-#define pack_words(a, b) \
-  ((U2) _mm256_permute4x64_epi64 (_mm256_packus_epi32 ((__m256i) (a), (__m256i) (b)), 0xd8))
+#define pack_words(a, b) ((U2) _mm256_permute4x64_epi64 (_mm256_packus_epi32 ((__m256i) (a), (__m256i) (b)), 0xd8))
 #elif defined __SSE4_1__
 #include <smmintrin.h>
 #define interleave_low(a, b) ((U2) _mm_unpacklo_epi8 ((__m128i) (a), (__m128i) (b)))
@@ -109,12 +108,11 @@ typedef uint32_t Double4 __attribute__ ((vector_size (2 * V_SIZE)));
  * which is too late for clang's builtin function; clang makes the same instructions of the loop. */
 #ifdef __clang__
 #define SHUFFLE(name, V) \
-  static inline V \
-  name (V a, V b, V order) \
+  static inline V name (V a, V b, V order) \
   { \
     const int n = sizeof a / sizeof a[0]; \
     V to; \
- \
+\
     for (int i = 0; i < n; i++) \
       to[i] = order[i] < (unsigned) n ? a[order[i] % n] : b[order[i] % n]; \
     return to; \

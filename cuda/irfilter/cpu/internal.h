@@ -17,7 +17,7 @@ typedef struct {
   /* Partial sums, and the result of a pass for the next one, which reads one plane and writes the other. Each has as
    * many floats as the view has samples. The first min (2, passes) are used. */
   float *plane[2][CF_MAX_VIEWS];
-  float *memory;          /* scratch_size floats a thread, then the planes */
+  float *memory; /* scratch_size floats a thread, then the planes */
   size_t size, scratch_size;
   float *scratch;
 } CfIrCpu;

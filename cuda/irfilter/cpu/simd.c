@@ -29,7 +29,6 @@
 typedef float V __attribute__ ((vector_size (4 * LANES)));
 typedef V Vu __attribute__ ((aligned (4), may_alias));
 
-
 /* ---- a b + c, rounded once ---------------------------------------------- */
 
 #if defined __AVX2__
@@ -231,11 +230,20 @@ static void
 walk (CfIrWalk walks[2], int m, int blocks, int groups)
 {
   switch (m) {
-    case 2: walk_m (walks, 2, blocks, groups); break;
-    case 3: walk_m (walks, 3, blocks, groups); break;
-    case 4: walk_m (walks, 4, blocks, groups); break;
-    case 5: walk_m (walks, 5, blocks, groups); break;
-    default: walk_m (walks, 8, blocks, groups);
+    case 2:
+      walk_m (walks, 2, blocks, groups);
+      break;
+    case 3:
+      walk_m (walks, 3, blocks, groups);
+      break;
+    case 4:
+      walk_m (walks, 4, blocks, groups);
+      break;
+    case 5:
+      walk_m (walks, 5, blocks, groups);
+      break;
+    default:
+      walk_m (walks, 8, blocks, groups);
   }
 }
 

@@ -19,7 +19,7 @@
 #include "irfilter/irfilter.h"
 
 #define CF_IR_MAX_LANES 8
-#define CF_IR_PAD 8        /* floats beside a row for what lies outside: CF_IR_MAX - 1 are read */
+#define CF_IR_PAD 8 /* floats beside a row for what lies outside: CF_IR_MAX - 1 are read */
 
 /* A weight, and the offset of the float that it applies to, in floats from the sample of x. */
 typedef struct {
@@ -30,16 +30,16 @@ typedef struct {
 /* The state of a quadrant in a slice of rows. Rows are counted in the quadrant's direction, columns as in the plane. */
 typedef struct {
   bool used;
-  float *x;                /* the slice's first row, the window's first column */
-  ptrdiff_t y;             /* floats from a sample of x to its output */
-  ptrdiff_t pitch;         /* floats from row to row */
-  ptrdiff_t first;         /* from x to the first column of the first block */
-  const CfIrTap *taps;     /* those of x and of the rows above, in the contract's order */
+  float *x;            /* the slice's first row, the window's first column */
+  ptrdiff_t y;         /* floats from a sample of x to its output */
+  ptrdiff_t pitch;     /* floats from row to row */
+  ptrdiff_t first;     /* from x to the first column of the first block */
+  const CfIrTap *taps; /* those of x and of the rows above, in the contract's order */
   int n_taps;
-  const float *own;        /* b[0, l], the taps of the own row */
-  const float *left;       /* y beside each of the slice's rows: t */
+  const float *own;  /* b[0, l], the taps of the own row */
+  const float *left; /* y beside each of the slice's rows: t */
   /* private to `walk` */
-  float *row[CF_IR_MAX_LANES]; /* of each lane */
+  float *row[CF_IR_MAX_LANES];                               /* of each lane */
   _Alignas (64) float state[CF_IR_MAX - 1][CF_IR_MAX_LANES]; /* the last m - 1 columns, oldest first */
 } CfIrWalk;
 

@@ -22,18 +22,18 @@ typedef struct {
   const CfIrCpu *m;
   const CfIrPass *pass;
   int number, view, first_quadrant;
-  bool begins, ends;      /* this half is the first, the last to add to the sums */
+  bool begins, ends; /* this half is the first, the last to add to the sums */
   bool zero_top;
   CfIrSpan rows, cols[2]; /* [0]: the quadrant that runs right, [1]: left */
   bool zero_side[2];
-  int x0, width;          /* columns x0 .. x0 + width - 1: the union of the two windows */
+  int x0, width; /* columns x0 .. x0 + width - 1: the union of the two windows */
   int blocks;
-  int groups;             /* of `lanes` rows, in a slice */
-  ptrdiff_t pitch, size;  /* floats of a row, of all rows */
-  float *x;               /* row 0 of the slice, column x0 */
+  int groups;            /* of `lanes` rows, in a slice */
+  ptrdiff_t pitch, size; /* floats of a row, of all rows */
+  float *x;              /* row 0 of the slice, column x0 */
   float *y[2];
   float *sum;
-  float *left[2];         /* t of the slice's rows, and of BEFORE rows above */
+  float *left[2]; /* t of the slice's rows, and of BEFORE rows above */
 } Half;
 
 static int
@@ -210,7 +210,8 @@ begin_window (const Half *h)
 
     if (!is_used (h, side))
       continue;
-    corner = zero && (h->zero_top || h->zero_side[side]) ? 0
+    corner = zero && (h->zero_top || h->zero_side[side])
+        ? 0
         : h->pass->set[h->first_quadrant + side].corner * *near_end (h, side, h->x);
     fill (h->left[side] - 1, BEFORE, -1, corner);
     settle_above (h, side, corner, above);
@@ -269,8 +270,10 @@ sum_row (const Half *h, int row, int y)
 
   bool is_last = h->ends && h->number == m->design.n - 1;
   CfIrSum sum = {
-    .begins = h->begins, .from = h->begins ? h->x + at : plane,
-    .p = h->pass->through, .o = h->pass->offset[cf_ir_is_chroma (m, h->view)],
+    .begins = h->begins,
+    .from = h->begins ? h->x + at : plane,
+    .p = h->pass->through,
+    .o = h->pass->offset[cf_ir_is_chroma (m, h->view)],
     .y = { is_used (h, 0) ? h->y[0] + at : NULL, is_used (h, 1) ? h->y[1] + at : NULL },
   };
 
@@ -290,9 +293,15 @@ filter_half (const Half *h)
 
   for (int side = 0; side < 2; side++)
     walks[side] = (CfIrWalk) {
-      .used = is_used (h, side), .x = h->x, .y = h->y[side] - h->x, .pitch = h->pitch,
-      .first = side ? h->width - simd->lanes : 0, .taps = taps[side], .n_taps = list_taps (h, side, taps[side]),
-      .own = h->pass->set[h->first_quadrant + side].b[0], .left = h->left[side],
+      .used = is_used (h, side),
+      .x = h->x,
+      .y = h->y[side] - h->x,
+      .pitch = h->pitch,
+      .first = side ? h->width - simd->lanes : 0,
+      .taps = taps[side],
+      .n_taps = list_taps (h, side, taps[side]),
+      .own = h->pass->set[h->first_quadrant + side].b[0],
+      .left = h->left[side],
     };
   for (int n1 = 0; n1 < height; n1 += slice) {
     int rows = height - n1 < slice ? height - n1 : slice;

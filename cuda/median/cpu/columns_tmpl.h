@@ -56,7 +56,7 @@ typedef struct {
 
 /* Moves a sum from output `at` on to output x, or sums columns x .. x + w - 1 from scratch where this is shorter. */
 static inline void
-H (advance) (H (Sum) *sum, const COLUMN *columns, int w, int at, int x)
+H (advance) (H (Sum) * sum, const COLUMN *columns, int w, int at, int x)
 {
   if (at < 0 || 2 * (x - at) > w) {
     memset (sum, 0, sizeof *sum);
@@ -72,7 +72,7 @@ H (advance) (H (Sum) *sum, const COLUMN *columns, int w, int at, int x)
 
 /* Returns the group that holds the rank at output x, and advances its sum to x. */
 static __attribute__ ((noinline)) int
-H (find) (H (State) *s, int x, uint32_t rank)
+H (find) (H (State) * s, int x, uint32_t rank)
 {
   COUNT entries[32];
   int g;
@@ -88,7 +88,7 @@ H (find) (H (State) *s, int x, uint32_t rank)
 }
 
 static void
-H (start) (H (State) *state, const CfMedianSweep *s)
+H (start) (H (State) * state, const CfMedianSweep *s)
 {
   state->coarse = s->columns->coarse;
   state->fine = s->columns->fine;

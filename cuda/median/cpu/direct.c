@@ -56,7 +56,7 @@ flat_task (const CfMedianCpu *m, const CfMedianTask *t, uint8_t *scratch)
       from[i] = flat_row (m->in[0], m->n_views, in, y - 1 + i);
     if (y + 1 < t->y1)
       to[1] = flat_row (m->out, m->n_views, out, y + 1);
-    m->simd->median3[m->size] (from, to, n, in->step, scratch);
+    m->simd->median3[m->size](from, to, n, in->step, scratch);
     restore (m, t, y);
     if (y + 1 < t->y1)
       restore (m, t, y + 1);
@@ -79,15 +79,15 @@ cf_median_direct_task (const CfMedianCpu *m, const CfMedianTask *t, uint8_t *scr
   for (int i = 0; i < 2; i++)
     to[i] = cf_median_take (&scratch, (size_t) n << m->size);
   for (int i = 0; i < 2; i++)
-    m->simd->unpack[m->size] (in, t->y0 - 1 + i, 0, n, row[i]);
+    m->simd->unpack[m->size](in, t->y0 - 1 + i, 0, n, row[i]);
   for (int y = t->y0; y < t->y1; y += 2) {
     const void *from[4] = { row[0], row[1], row[2], row[3] };
 
     for (int i = 2; i < 4; i++)
-      m->simd->unpack[m->size] (in, y - 1 + i, 0, n, row[i]);
-    m->simd->median3[m->size] (from, to, n, 1, scratch);
+      m->simd->unpack[m->size](in, y - 1 + i, 0, n, row[i]);
+    m->simd->median3[m->size](from, to, n, 1, scratch);
     for (int i = 0; i < 2 && y + i < t->y1; i++)
-      m->simd->pack[m->size] (out, y + i, 0, n, to[i], m->threshold ? from[1 + i] : NULL, m->threshold);
+      m->simd->pack[m->size](out, y + i, 0, n, to[i], m->threshold ? from[1 + i] : NULL, m->threshold);
     for (int i = 0; i < 2; i++) {
       void *old = row[i];
 

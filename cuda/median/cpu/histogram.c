@@ -98,8 +98,8 @@ digits_of_row (const Work *w, int s, int y, int level, uint32_t prefix, uint16_t
   const CfMedianCpu *m = w->m;
   int bits = m->digits.level[level].bits;
 
-  m->simd->unpack[m->size] (&m->in[s][w->task->view], y, w->x0 - m->win.w / 2, w->columns.n, w->row);
-  m->simd->digits[m->size] (w->row, w->columns.n, m->digits.level[level].shift, (1u << bits) - 1, prefix << bits,
+  m->simd->unpack[m->size](&m->in[s][w->task->view], y, w->x0 - m->win.w / 2, w->columns.n, w->row);
+  m->simd->digits[m->size](w->row, w->columns.n, m->digits.level[level].shift, (1u << bits) - 1, prefix << bits,
       digits);
 }
 
@@ -113,14 +113,14 @@ write_row (const Work *w, int y, const uint32_t *result)
   const void *row = m->size == 2 ? (const void *) result : result || m->size == 0 ? w->row : w->digit;
 
   if (m->threshold)
-    m->simd->unpack[m->size] (&m->in[0][t->view], y, t->x0, n, w->input);
+    m->simd->unpack[m->size](&m->in[0][t->view], y, t->x0, n, w->input);
   if (m->size == 0)
     for (int i = 0; i < n; i++)
       ((uint8_t *) w->row)[i] = (uint8_t) w->digit[i];
   else if (m->size == 1 && result)
     for (int i = 0; i < n; i++)
       ((uint16_t *) w->row)[i] = (uint16_t) result[i];
-  m->simd->pack[m->size] (&m->out[t->view], y, t->x0, n, row, m->threshold ? w->input : NULL, m->threshold);
+  m->simd->pack[m->size](&m->out[t->view], y, t->x0, n, row, m->threshold ? w->input : NULL, m->threshold);
 }
 
 /* Finds the next digit of the outputs of the pass that have this prefix. */
@@ -130,8 +130,13 @@ pass (Work *w, int level, uint32_t prefix)
   const CfMedianCpu *m = w->m;
   const CfMedianDigits *d = &m->digits;
   int ry = m->win.h / 2, count = d->wide ? 2 : 1;
-  CfMedianSweep sweep = { .columns = &w->columns, .w = m->win.w, .n = w->x1 - w->x0, .prefix = prefix,
-    .digit_bits = d->level[level].bits, .first_rank = (uint32_t) m->win.rank, .digit = w->digit };
+  CfMedianSweep sweep = { .columns = &w->columns,
+    .w = m->win.w,
+    .n = w->x1 - w->x0,
+    .prefix = prefix,
+    .digit_bits = d->level[level].bits,
+    .first_rank = (uint32_t) m->win.rank,
+    .digit = w->digit };
 
   w->columns.n = sweep.n + m->win.w - 1;
   memset (w->columns.coarse, 0, (size_t) (w->columns.n * 32 * count));
@@ -140,12 +145,12 @@ pass (Work *w, int level, uint32_t prefix)
     for (int s = 0; s < m->win.depth; s++) {
       for (int j = y == w->y0 ? -ry : ry; j < ry; j++) {
         digits_of_row (w, s, y + j, level, prefix, w->add);
-        m->simd->columns[d->wide] (&w->columns, w->add, NULL);
+        m->simd->columns[d->wide](&w->columns, w->add, NULL);
       }
       digits_of_row (w, s, y + ry, level, prefix, w->add);
       if (y > w->y0)
         digits_of_row (w, s, y - ry - 1, level, prefix, w->sub);
-      m->simd->columns[d->wide] (&w->columns, w->add, y > w->y0 ? w->sub : NULL);
+      m->simd->columns[d->wide](&w->columns, w->add, y > w->y0 ? w->sub : NULL);
     }
     if (d->levels > 1) {
       size_t at = (size_t) (y - w->task->y0) * w->pitch + (size_t) (w->x0 - w->task->x0);
@@ -154,7 +159,7 @@ pass (Work *w, int level, uint32_t prefix)
       sweep.next = w->next + at;
       sweep.rank = w->rank + at;
     }
-    m->simd->sweep[d->wide] (&sweep);
+    m->simd->sweep[d->wide](&sweep);
     if (d->levels == 1)
       write_row (w, y, NULL);
   }
@@ -200,7 +205,7 @@ make_list (Work *w)
 
   for (int s = 0; s < m->win.depth; s++)
     for (int y = 0; y < rows; y++) {
-      m->simd->unpack[m->size] (&m->in[s][t->view], t->y0 - m->win.h / 2 + y, t->x0 - m->win.w / 2, cols, row);
+      m->simd->unpack[m->size](&m->in[s][t->view], t->y0 - m->win.h / 2 + y, t->x0 - m->win.w / 2, cols, row);
       for (int x = 0; x < cols; x++)
         w->list[n++] = (uint64_t) row[x] << 32 | (uint64_t) y << 16 | (uint64_t) x;
     }
@@ -279,7 +284,12 @@ cf_median_histogram_task (const CfMedianCpu *m, const CfMedianTask *task, uint8_
   int cols = task->x1 - task->x0, rows = task->y1 - task->y0;
   size_t columns = columns_of (m);
   size_t n = m->digits.levels == 1 ? 0 : (size_t) cols * (size_t) rows;
-  Work w = { .m = m, .task = task, .pitch = (size_t) cols, .x0 = task->x0, .x1 = task->x1, .y0 = task->y0,
+  Work w = { .m = m,
+    .task = task,
+    .pitch = (size_t) cols,
+    .x0 = task->x0,
+    .x1 = task->x1,
+    .y0 = task->y0,
     .y1 = task->y1 };
 
   w.columns.coarse = cf_median_take (&scratch, columns * 64);

@@ -19,15 +19,15 @@ typedef enum { CF_MEDIAN_DIRECT, CF_MEDIAN_NETWORK, CF_MEDIAN_HISTOGRAM, CF_MEDI
  * same sample of neighbouring tiles forms a vector. */
 typedef struct {
   int tile_w, tile_h;
-  int lanes;          /* tiles of a block */
-  int fw, fh;         /* sides of a tile's footprint, samples */
-  int extra;          /* samples of a part of a block beyond the lanes */
+  int lanes;  /* tiles of a block */
+  int fw, fh; /* sides of a tile's footprint, samples */
+  int extra;  /* samples of a part of a block beyond the lanes */
   CfMedianStep *steps;
   int n_steps;
   size_t out_at, arena_size; /* bytes */
-  int max_cols;       /* outputs of a task along x */
-  size_t part_pitch;  /* bytes of a part of a row of a task */
-  int row_length;     /* samples of a row of a task, with the halo */
+  int max_cols;              /* outputs of a task along x */
+  size_t part_pitch;         /* bytes of a part of a row of a task */
+  int row_length;            /* samples of a row of a task, with the halo */
 } CfMedianProgram;
 
 /* The digits by which the histogram variant finds its results. */
@@ -51,8 +51,8 @@ typedef struct {
 typedef struct {
   const CfMedianSimd *simd;
   CfMedianWindow win;
-  int size;      /* class of the values: 0, 1, 2 for 1, 2, 4 bytes */
-  int bits;      /* of a value */
+  int size; /* class of the values: 0, 1, 2 for 1, 2, 4 bytes */
+  int bits; /* of a value */
   int threshold;
   bool packed;
   CfMedianVariant variant;

@@ -119,7 +119,7 @@ typedef struct {
   const CfMedianCpu *m;
   const CfMedianTask *task;
   uint8_t *arena, *in_parts, *out_parts, *row, *input, *spare;
-  int n;      /* values of a row, with the halo */
+  int n; /* values of a row, with the halo */
   int blocks;
 } Work;
 
@@ -142,8 +142,8 @@ load_rows (const Work *w, int from, int to)
 
   for (int s = 0; s < m->win.depth; s++)
     for (int y = from; y < to; y++) {
-      m->simd->unpack[m->size] (&m->in[s][w->task->view], y, w->task->x0 - m->win.w / 2, w->n, w->row);
-      m->simd->split[m->size] (w->row, w->n, p->tile_w, ring_row (w, s, y), p->part_pitch >> m->size, w->spare);
+      m->simd->unpack[m->size](&m->in[s][w->task->view], y, w->task->x0 - m->win.w / 2, w->n, w->row);
+      m->simd->split[m->size](w->row, w->n, p->tile_w, ring_row (w, s, y), p->part_pitch >> m->size, w->spare);
     }
 }
 
@@ -164,7 +164,7 @@ run_block (const Work *w, int y, int block)
       for (int i = 0; i < p->tile_w; i++, to += size)
         memcpy (to, parts + (size_t) i * p->part_pitch, size);
     }
-  m->simd->network[m->size] (p->steps, p->n_steps, w->arena, lanes < p->lanes ? lanes : p->lanes);
+  m->simd->network[m->size](p->steps, p->n_steps, w->arena, lanes < p->lanes ? lanes : p->lanes);
   for (int i = 0; i < p->tile_w * p->tile_h; i++)
     memcpy (w->out_parts + (size_t) i * p->part_pitch + from, w->arena + p->out_at + (size_t) i * CF_MEDIAN_SLOT,
         CF_MEDIAN_SLOT);
@@ -179,11 +179,11 @@ write_row (const Work *w, int y, int tile_row)
   const CfMedianTask *t = w->task;
   int n = w->blocks * p->lanes * p->tile_w;
 
-  m->simd->join[m->size] (w->row, n, p->tile_w, w->out_parts + (size_t) (tile_row * p->tile_w) * p->part_pitch,
+  m->simd->join[m->size](w->row, n, p->tile_w, w->out_parts + (size_t) (tile_row * p->tile_w) * p->part_pitch,
       p->part_pitch >> m->size, w->spare);
   if (m->threshold)
-    m->simd->unpack[m->size] (&m->in[0][t->view], y, t->x0, t->x1 - t->x0, w->input);
-  m->simd->pack[m->size] (&m->out[t->view], y, t->x0, t->x1 - t->x0, w->row, m->threshold ? w->input : NULL,
+    m->simd->unpack[m->size](&m->in[0][t->view], y, t->x0, t->x1 - t->x0, w->input);
+  m->simd->pack[m->size](&m->out[t->view], y, t->x0, t->x1 - t->x0, w->row, m->threshold ? w->input : NULL,
       m->threshold);
 }
 

@@ -223,8 +223,9 @@ network_pays (const CfMedianCpu *m, int width)
 static CfCode
 choose_variant (CfMedianCpu *m, int preferred, int width, CfStatus *status)
 {
-  CfMedianVariant best = is_direct (&m->win) ? CF_MEDIAN_DIRECT :
-      m->win.n <= network_limit (m) ? CF_MEDIAN_NETWORK : CF_MEDIAN_HISTOGRAM;
+  CfMedianVariant best = is_direct (&m->win) ? CF_MEDIAN_DIRECT
+      : m->win.n <= network_limit (m)        ? CF_MEDIAN_NETWORK
+                                             : CF_MEDIAN_HISTOGRAM;
   CfCode code = CF_OK;
 
   m->variant = preferred < 0 ? best : (CfMedianVariant) preferred;

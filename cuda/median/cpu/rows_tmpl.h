@@ -179,7 +179,7 @@ N (network_) (const CfMedianStep *steps, int n, uint8_t *arena, int bytes)
 
     /* Addresses in registers of their own: on some processors indexed stores use
      * the address units of the loads, which bound this loop. */
-    __asm__ ("" : "+r" (d), "+r" (e));
+    __asm__ ("" : "+r"(d), "+r"(e));
     for (int i = 0; i < bytes; i += V_SIZE) {
       V low = v_load (a + i), high = v_load (b + i);
 

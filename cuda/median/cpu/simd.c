@@ -162,21 +162,21 @@ typedef struct {
 } H (Sum);
 
 static inline void
-H (add) (H (Sum) *sum, const COLUMN *column)
+H (add) (H (Sum) * sum, const COLUMN *column)
 {
   for (int i = 0; i < N_SUM; i++)
     sum->v[i] = v_add_2 (sum->v[i], v_widen (column + i * V_SIZE / 2));
 }
 
 static inline void
-H (sub) (H (Sum) *sum, const COLUMN *column)
+H (sub) (H (Sum) * sum, const COLUMN *column)
 {
   for (int i = 0; i < N_SUM; i++)
     sum->v[i] = v_sub_2 (sum->v[i], v_widen (column + i * V_SIZE / 2));
 }
 
 static inline void
-H (get) (COUNT entries[32], const H (Sum) *sum)
+H (get) (COUNT entries[32], const H (Sum) * sum)
 {
   for (int i = 0; i < N_SUM; i++)
     v_store (entries + i * V_SIZE / 2, sum->v[i]);
@@ -184,7 +184,7 @@ H (get) (COUNT entries[32], const H (Sum) *sum)
 
 /* Returns how many entries are not above r. They are the first ones, because entries never decrease. */
 static inline int
-H (not_above) (const H (Sum) *sum, uint32_t r)
+H (not_above) (const H (Sum) * sum, uint32_t r)
 {
 #if defined __AVX512BW__
   return __builtin_popcount (_mm512_cmple_epu16_mask (sum->v[0], _mm512_set1_epi16 ((short) r)));
@@ -229,27 +229,27 @@ typedef struct {
 } H (Sum);
 
 static inline void
-H (add) (H (Sum) *sum, const COLUMN *column)
+H (add) (H (Sum) * sum, const COLUMN *column)
 {
   for (int i = 0; i < 32; i++)
     sum->v[i] += column[i];
 }
 
 static inline void
-H (sub) (H (Sum) *sum, const COLUMN *column)
+H (sub) (H (Sum) * sum, const COLUMN *column)
 {
   for (int i = 0; i < 32; i++)
     sum->v[i] -= column[i];
 }
 
 static inline void
-H (get) (COUNT entries[32], const H (Sum) *sum)
+H (get) (COUNT entries[32], const H (Sum) * sum)
 {
   memcpy (entries, sum->v, sizeof sum->v);
 }
 
 static inline int
-H (not_above) (const H (Sum) *sum, uint32_t r)
+H (not_above) (const H (Sum) * sum, uint32_t r)
 {
   int n = 0;
 

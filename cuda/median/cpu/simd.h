@@ -39,16 +39,16 @@ typedef struct {
 
 typedef struct {
   const CfMedianColumns *columns;
-  int w, n;               /* columns of the window, outputs */
+  int w, n; /* columns of the window, outputs */
   /* values of one digit: the rank of all outputs, and the digits found */
   uint32_t first_rank;
   uint16_t *digit;
   /* values of several digits: the digits before (prefix) of the outputs to find */
-  const uint32_t *found;  /* prefixes of all outputs; NULL: values of one digit */
+  const uint32_t *found; /* prefixes of all outputs; NULL: values of one digit */
   uint32_t prefix;
   int digit_bits;
-  uint32_t *next;         /* out: the prefixes with the digit appended */
-  uint32_t *rank;         /* in and out: rank among the samples with the prefix */
+  uint32_t *next; /* out: the prefixes with the digit appended */
+  uint32_t *rank; /* in and out: rank among the samples with the prefix */
 } CfMedianSweep;
 
 typedef struct {

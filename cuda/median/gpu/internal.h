@@ -51,8 +51,8 @@ struct MedianPadded {
  * Launch::blocks, first_block and blocks_x are set for the kernel's own tiles. */
 
 /* Fills the padded planes of `frame` (device memory) from the launch's inputs. */
-CfCode median_launch_pad (Launch *launch, const MedianPadded &padded, uint8_t *frame, cudaStream_t stream,
-    CfStatus *status);
+CfCode
+median_launch_pad (Launch *launch, const MedianPadded &padded, uint8_t *frame, cudaStream_t stream, CfStatus *status);
 /* Filter the padded frames into the launch's outputs. */
 CfCode median_launch_select (Launch *launch, const MedianPadded &padded, cudaStream_t stream, CfStatus *status);
 CfCode median_launch_tree (Launch *launch, const MedianPadded &padded, cudaStream_t stream, CfStatus *status);

@@ -81,17 +81,20 @@ print_network (FILE *out, const CfMedianNetwork *net)
   int r = net->w / 2, ra = (r + 3) / 4 * 4, quads = (32 * net->tile_w + 2 * ra) / 4;
   int outputs = net->tile_w * net->tile_h;
 
-  fprintf (out, "/* %d operations, %.1f per sample */\ntemplate<> struct MedianNetwork<%d> {\n"
+  fprintf (out,
+      "/* %d operations, %.1f per sample */\ntemplate<> struct MedianNetwork<%d> {\n"
       "  static constexpr int TX = %d, TY = %d, RA = %d, QUADS = %d;\n"
       "  static __device__ __forceinline__ void run (unsigned tile, unsigned (&result)[%d]) {\n"
       "#if CF_MEDIAN_LARGEST_NETWORK >= %d\n"
-      "asm volatile (\"{ .reg .b32 v<%d>, w<%d>, minus, t;\" CF_BEGIN\n", net->n_ops, (double) net->n_ops / outputs,
-      net->w, net->tile_w, net->tile_h, ra, quads, outputs, net->w, net->n_steps, net->n_steps);
+      "asm volatile (\"{ .reg .b32 v<%d>, w<%d>, minus, t;\" CF_BEGIN\n",
+      net->n_ops, (double) net->n_ops / outputs, net->w, net->tile_w, net->tile_h, ra, quads, outputs, net->w,
+      net->n_steps, net->n_steps);
   print_steps (out, net, ra - r, quads);
   fprintf (out, "\"}\"");
   for (int i = 0; i < outputs; i++)
     fprintf (out, "%s \"=r\" (result[%d])", i ? "," : " :", i);
-  fprintf (out, " : \"r\" (tile) : \"memory\");\n#else\n  for (unsigned &r : result)\n    r = tile;\n#endif\n  }\n"
+  fprintf (out,
+      " : \"r\" (tile) : \"memory\");\n#else\n  for (unsigned &r : result)\n    r = tile;\n#endif\n  }\n"
       "};\n");
 }
 

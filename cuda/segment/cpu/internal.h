@@ -17,10 +17,10 @@
 
 #include "simd.h"
 
-#define CF_SG_STRIP_ROWS 16 /* rows of cells */
-#define CF_SG_MAX_SLICES 16 /* each takes memory for the sums of all regions */
+#define CF_SG_STRIP_ROWS 16      /* rows of cells */
+#define CF_SG_MAX_SLICES 16      /* each takes memory for the sums of all regions */
 #define CF_SG_NO_PICK UINT64_MAX /* CfSgNode.best of a region that picks none */
-#define CF_SG_UNPAINTED 0xffffu /* label of a run of pixels that are not painted */
+#define CF_SG_UNPAINTED 0xffffu  /* label of a run of pixels that are not painted */
 
 /* A run: consecutive cells of a row that have the same kind (1 seed, 2 + index of the old region for kept cells).
  * Free cells are in no run. Run numbers have the order of the cells; those of a strip begin with the padded index
@@ -56,7 +56,7 @@ typedef struct {
 typedef struct {
   CfSgSum sum;
   uint32_t kind, root, mean;
-  bool free; /* a fragment of fewer than M cells: its cells are free again */
+  bool free;      /* a fragment of fewer than M cells: its cells are free again */
   uint64_t claim; /* as CfSgCpu.claim */
 } CfSgComponent;
 
@@ -73,34 +73,34 @@ typedef struct {
 
 /* How the samples of a plane are painted. */
 typedef enum {
-  CF_SG_COPY,  /* no component is painted */
-  CF_SG_FILL,  /* all bytes of a group; a group is the samples of one pixel */
-  CF_SG_BLEND, /* the bits of mask; groups of 4 bytes */
+  CF_SG_COPY,          /* no component is painted */
+  CF_SG_FILL,          /* all bytes of a group; a group is the samples of one pixel */
+  CF_SG_BLEND,         /* the bits of mask; groups of 4 bytes */
   CF_SG_PER_COMPONENT, /* one component after the other */
 } CfSgPainting;
 
 typedef struct {
   CfSgPainting painting;
-  int group;     /* bytes */
+  int group; /* bytes */
   uint32_t mask;
   int w_sub, h_sub; /* w_sub is only valid where the plane is not uneven */
-  bool uneven;   /* components of the plane differ in w_sub (4:2:2 packed in one plane) */
+  bool uneven;      /* components of the plane differ in w_sub (4:2:2 packed in one plane) */
 } CfSgPlane;
 
 typedef struct {
   const CfSgSimd *simd;
-  CfVideo video;  /* interlaced is false: a frame is segmented as a whole */
+  CfVideo video;        /* interlaced is false: a frame is segmented as a whole */
   CfSegmentSetup setup; /* its seeds are padded indices here, sorted */
   const CfFormatInfo *info;
-  int n_colors;   /* components that count for colours: 1 or 3 */
+  int n_colors; /* components that count for colours: 1 or 3 */
   CfSgPlane plane[CF_MAX_PLANES];
-  bool painted;   /* at least one component is painted */
+  bool painted;            /* at least one component is painted */
   CfView in[CF_MAX_VIEWS]; /* of the current frame */
   const CfImage *in_image, *out_image;
 
   size_t pitch, n_padded; /* entries of a padded row, and of all */
   int n_strips;
-  void *memory;   /* holds all arrays below, up to `largest` */
+  void *memory; /* holds all arrays below, up to `largest` */
   /* One entry a cell. [now] is of the current frame, [1 - now] of the previous one, whose labels are indices. */
   uint32_t *color[2], *label[2];
   int now;
@@ -113,17 +113,17 @@ typedef struct {
   uint32_t *row_free_runs, *row_first_region; /* of each row: number of free runs; first region with its root there */
   CfSgComponent *component; /* shares the memory of border with roughness and edge; used one after the other */
   uint32_t n_components;
-  uint16_t *roughness;   /* r of step 3 */
+  uint16_t *roughness;          /* r of step 3 */
   int max_roughness, threshold; /* R and Otsu's threshold of step 3 */
 
   /* regions, numbered in the order of their roots */
   uint32_t n_regions;
   CfSgSum *sum;
   CfSgNode *node;
-  uint64_t *claim;       /* step 10: cells of the largest component << 32 | ~index of its old region; 0: none */
+  uint64_t *claim;              /* step 10: cells of the largest component << 32 | ~index of its old region; 0: none */
   uint32_t *live, n_live;       /* regions that may pick in the next round; scratch between the steps */
   uint32_t *touched, n_touched; /* regions to which this round adds others; scratch between the steps */
-  bool *is_touched, any; /* any: at least one region has picked */
+  bool *is_touched, any;        /* any: at least one region has picked */
   CfSgBorder *border, *sorted;
   CfSgEdge *edge;
   CfSgRange *strip_edges; /* of each strip: the range of its edges, of its borders, or of its list of foreign cells */
@@ -134,7 +134,7 @@ typedef struct {
   uint32_t *found_mean[2], *found_id[2], *found_birth[2];
   uint32_t *largest;       /* of each old region its largest component */
   uint32_t frame, next_id; /* frame: number of the current frame since the state began */
-  bool use_state;        /* the current frame uses the state of the previous one */
+  bool use_state;          /* the current frame uses the state of the previous one */
   bool has_state;
 
   /* pixels */
@@ -142,18 +142,18 @@ typedef struct {
   uint64_t pixel_bytes;
   int n_slices;
   uint32_t region_capacity; /* upper limit of the number of regions */
-  CfSegmentRegion *region; /* n_slices x region_capacity; the first slice then has the totals */
-  uint32_t *palette[4];  /* the words to paint, one a region: by plane, or (CF_SG_PER_COMPONENT) by component */
+  CfSegmentRegion *region;  /* n_slices x region_capacity; the first slice then has the totals */
+  uint32_t *palette[4];     /* the words to paint, one a region: by plane, or (CF_SG_PER_COMPONENT) by component */
   /* Runs of pixels with the same label, x << 16 | region; the runs of a strip begin at the number of its first
    * pixel. row_pixel_run[2 y] and [2 y + 1] are where the runs of row y begin and end. */
   uint32_t *pixel_run;
   size_t *row_pixel_run;
-  bool has_runs;         /* the current frame has runs */
-  uint16_t *label_map;   /* width x height; NULL without label-meta */
+  bool has_runs;       /* the current frame has runs */
+  uint16_t *label_map; /* width x height; NULL without label-meta */
   CfRegion *report;
-  bool has_report;       /* region[] holds the sums of the last frame */
+  bool has_report; /* region[] holds the sums of the last frame */
 
-  uint8_t *scratch;      /* scratch_size bytes for each thread */
+  uint8_t *scratch; /* scratch_size bytes for each thread */
   size_t scratch_size;
 } CfSgCpu;
 
@@ -221,19 +221,19 @@ cf_sg_mean (const CfSgSum *s)
 {
   const double n = (double) s->cells, half = (double) (s->cells / 2);
 
-  return (uint32_t) (int32_t) (((double) (int64_t) s->sum[0] + half) / n)
-      | (uint32_t) (int32_t) (((double) (int64_t) s->sum[1] + half) / n) << 8
-      | (uint32_t) (int32_t) (((double) (int64_t) s->sum[2] + half) / n) << 16;
+  return (uint32_t) (int32_t) (((double) (int64_t) s->sum[0] + half) / n) |
+      (uint32_t) (int32_t) (((double) (int64_t) s->sum[1] + half) / n) << 8 |
+      (uint32_t) (int32_t) (((double) (int64_t) s->sum[2] + half) / n) << 16;
 }
 
 /* ---- the steps ----------------------------------------------------------- */
 
 /* Each runs the steps of segment.h that its comment names, on the current frame. */
-void cf_sg_find_components (CfSgCpu *m); /* 1 to 4 */
-void cf_sg_grow (CfSgCpu *m);            /* 5 and 6 */
-void cf_sg_merge (CfSgCpu *m);           /* 7 to 10 */
+void cf_sg_find_components (CfSgCpu *m);             /* 1 to 4 */
+void cf_sg_grow (CfSgCpu *m);                        /* 5 and 6 */
+void cf_sg_merge (CfSgCpu *m);                       /* 7 to 10 */
 void cf_sg_find_pixels (CfSgCpu *m, bool need_sums); /* 11; need_sums: with the sums in region[] */
-void cf_sg_paint (CfSgCpu *m);           /* 12 */
+void cf_sg_paint (CfSgCpu *m);                       /* 12 */
 
 /* Finishes a round once node[].best holds the picks of the live regions (all that may pick): joins the regions
  * that picks connect, so that node[].next of a former region is the one of which it is a part now, and removes

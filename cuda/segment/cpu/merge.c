@@ -162,8 +162,8 @@ merge_round (CfSgCpu *m, uint64_t min_cells)
     const uint32_t a = m->node[m->border[i].a].next, b = m->node[m->border[i].b].next;
     const uint32_t p = m->node[a].mean, q = m->node[b].mean, d = cf_sg_distance (p, q);
     const uint64_t key = (uint64_t) d << 32;
-    const bool similar = min_cells == 0
-        && cf_sg_near (d, cf_sg_length (p) + cf_sg_length (q), m->setup.merge[m->claim[a] && m->claim[b]]);
+    const bool similar = min_cells == 0 &&
+        cf_sg_near (d, cf_sg_length (p) + cf_sg_length (q), m->setup.merge[m->claim[a] && m->claim[b]]);
 
     if (a == b)
       continue;

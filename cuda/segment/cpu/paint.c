@@ -124,8 +124,9 @@ fill_runs (const CfSgPlane *plane, const uint32_t *palette, const uint32_t *run,
     if (label == CF_SG_UNPAINTED)
       continue;
     pattern = palette[label];
-    pattern = group == 1 ? pattern * 0x0101010101010101u : group == 2 ? pattern * 0x0001000100010001u
-                                                                      : pattern * 0x0000000100000001u;
+    pattern = group == 1 ? pattern * 0x0101010101010101u
+        : group == 2     ? pattern * 0x0001000100010001u
+                         : pattern * 0x0000000100000001u;
     fill (row, (size_t) ((from + round) >> plane->w_sub) * (size_t) group,
         (size_t) ((end + round) >> plane->w_sub) * (size_t) group, pattern, group, (size_t) limit * (size_t) group,
         may_overrun);

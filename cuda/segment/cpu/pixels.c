@@ -22,8 +22,12 @@ typedef struct {
 static Source
 source_of (const CfSgCpu *m, int y)
 {
-  Source s = { .n = m->n_colors, .shift = m->info->shift, .max = (1 << m->info->bits) - 1, .down = m->info->bits - 8,
-    .wide = m->info->bytes == 2, .rgb = m->info->rgb };
+  Source s = { .n = m->n_colors,
+    .shift = m->info->shift,
+    .max = (1 << m->info->bits) - 1,
+    .down = m->info->bits - 8,
+    .wide = m->info->bytes == 2,
+    .rgb = m->info->rgb };
 
   for (int k = 0; k < s.n; k++) {
     s.row[k] = m->in[k].data + (size_t) (y >> m->info->comp[k].h_sub) * m->in[k].pitch;
@@ -179,12 +183,12 @@ sum_plane (const CfSgCpu *m, const Walk *w, int p, int y, uint32_t *sum)
 {
   const CfSgPlane *plane = &m->plane[p];
   const int bytes = m->info->bytes, group = plane->group / bytes;
-  const CfSgSamples samples = {
-    (const uint8_t *) m->in_image->plane[p].data + m->in_image->plane[p].pitch * (size_t) (y >> plane->h_sub),
+  const CfSgSamples samples = { (const uint8_t *) m->in_image->plane[p].data +
+        m->in_image->plane[p].pitch * (size_t) (y >> plane->h_sub),
     group, plane->w_sub, m->video.width, m->info->shift, (1 << m->info->bits) - 1 };
 
   if (!plane->uneven && group != 3) {
-    m->simd->sum_runs[bytes - 1] (&samples, w->run, w->n, sum);
+    m->simd->sum_runs[bytes - 1](&samples, w->run, w->n, sum);
     return;
   }
   for (int k = 0; k < m->n_colors; k++)
@@ -254,8 +258,8 @@ walk_cells (CfSgCpu *m, int row, uint32_t *run, CfSegmentRegion *region, uint8_t
   for (int y = from; y < end; y++) {
     const int side = 2 * (y - from) + 1 - size, dy = side < 0 ? -1 : side > 0;
     const bool inside = row + dy >= 0 && row + dy < m->setup.rows;
-    Walk w = { label, inside ? label + dy * (ptrdiff_t) m->pitch : label, m->found_mean[m->now], source_of (m, y),
-      size, m->video.width, run, 0 };
+    Walk w = { label, inside ? label + dy * (ptrdiff_t) m->pitch : label, m->found_mean[m->now], source_of (m, y), size,
+      m->video.width, run, 0 };
 
     if (size == 1 && y == from)
       m->simd->differ (label, label - 1, n, scratch);

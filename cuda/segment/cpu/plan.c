@@ -166,8 +166,9 @@ allocate_pixels (CfSgCpu *m, const CfSegmentParams *p, CfStatus *status)
   const uint64_t by_size = cells / m->setup.min_cells;
   Memory memory = { NULL, 0 };
 
-  m->region_capacity = by_size < 1 ? 1 : by_size < (uint64_t) m->setup.max_regions ? (uint32_t) by_size
-                                                                        : (uint32_t) m->setup.max_regions;
+  m->region_capacity = by_size < 1                ? 1
+      : by_size < (uint64_t) m->setup.max_regions ? (uint32_t) by_size
+                                                  : (uint32_t) m->setup.max_regions;
   m->n_slices = 2 * cf_cpu_threads () < CF_SG_MAX_SLICES ? 2 * cf_cpu_threads () : CF_SG_MAX_SLICES;
   m->scratch_size = 32 * ((size_t) m->video.width + 64);
   lay_out_pixels (m, p, &memory);
@@ -236,8 +237,8 @@ prepare (CfSgCpu *m, const CfSgCpu *old, const CfPlan *plan, CfStatus *status)
   if (!old->memory || old->setup.size != m->setup.size)
     code = allocate_cells (m, status);
   for (int i = 0; i < m->setup.n_seeds; i++)
-    m->setup.seeds[i] = (int) cf_sg_row_start (m, m->setup.seeds[i] / m->setup.columns)
-        + m->setup.seeds[i] % m->setup.columns;
+    m->setup.seeds[i] = (int) cf_sg_row_start (m, m->setup.seeds[i] / m->setup.columns) +
+        m->setup.seeds[i] % m->setup.columns;
   qsort (m->setup.seeds, (size_t) m->setup.n_seeds, sizeof m->setup.seeds[0], compare_ints);
   return code == CF_OK ? allocate_pixels (m, plan->params, status) : code;
 }

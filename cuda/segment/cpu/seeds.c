@@ -26,7 +26,7 @@ add_rows (const CfSgCpu *m, int plane, int from, int end, uint32_t *sum)
     int next = ((y >> h_sub) + 1) << h_sub;
 
     next = next < end ? next : end;
-    m->simd->add[info->bytes - 1] (data + pitch * (size_t) (y >> h_sub), words, info->shift, (1 << info->bits) - 1,
+    m->simd->add[info->bytes - 1](data + pitch * (size_t) (y >> h_sub), words, info->shift, (1 << info->bits) - 1,
         (uint32_t) (next - y), sum);
     y = next;
   }

@@ -10,7 +10,6 @@
 #include <math.h>
 #include <string.h>
 
-
 /* ---- cells' colours ------------------------------------------------------ */
 
 static void

@@ -21,7 +21,7 @@
 typedef struct {
   const uint32_t *column; /* the sum of the component's first column */
   int step, w_sub;
-  int size, width;        /* of a cell and of the frame, in pixels */
+  int size, width; /* of a cell and of the frame, in pixels */
 } CfSgColumns;
 
 /* A row of a plane. Its samples form groups of 1, 2 or 4; a group covers one pixel or, with w_sub = 1, two. */
