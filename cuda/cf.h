@@ -45,6 +45,7 @@ typedef enum {
   CF_GPU_LOST,    /* sticky: no CUDA call of this process will succeed again */
   CF_TIMEOUT,     /* the GPU did not finish before the deadline, or whether it has is not known */
   CF_REPLAN,      /* cf_plan_update: make a new plan for these parameters */
+  CF_CANCELLED,   /* the caller's own wish ended a wait: no failure */
 } CfCode;
 
 typedef struct {
@@ -289,6 +290,7 @@ typedef struct {
 typedef struct {
   uint64_t launches;    /* kernels: shows that a run on the GPU ran there */
   uint64_t allocations; /* of pinned and of device memory: a stream in its steady state makes none */
+  uint64_t abandoned;   /* objects that were not freed, because the GPU hung */
 } CfGpuCounters;
 
 /* Return the CUDA versions of the driver and of the runtime as 13000 for 13.0. Driver 0: none is
@@ -304,6 +306,10 @@ bool cf_gpu_lost (void);
 /* Returns whether this process was forked from one that used CUDA: then not even host objects of CUDA may be touched.
  * */
 bool cf_gpu_forked (void);
+/* Returns a bit, 1 << number, for each device that hangs: work of this process there did not end before its deadline,
+ * and has not ended since. For such a device no function makes a call that may block: what is to be made or queued
+ * fails with CF_TIMEOUT, what is to be freed stays. Any thread; does not wait. */
+uint64_t cf_gpu_hung (void);
 CfGpuCounters cf_gpu_counters (void);
 
 /* CUDA context current in all functions below. */

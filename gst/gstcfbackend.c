@@ -505,6 +505,8 @@ finish_gpu (GstCfBackend *b, GstCfPendingFrame *frame, guint64 time[GST_CF_N_TIM
       b->failures = 0;
     return DONE;
   }
+  if (code == CF_CANCELLED)
+    return FAILED;
   if (code == CF_TIMEOUT)
     give_up_buffers (b, frame);
   if (stale) /* the failure was posted */
@@ -655,7 +657,7 @@ gst_cf_backend_finish (GstCfBackend *b, GstCfPendingFrame *frame, gboolean drop)
   if (outcome == TRY_CPU)
     outcome = run_cpu (b, frame->in, frame->out, frame->mode, time);
   if (outcome != DONE)
-    return GST_FLOW_ERROR;
+    return frame->request.status.code == CF_CANCELLED ? GST_FLOW_FLUSHING : GST_FLOW_ERROR;
   if (by == GST_CF_BY_FALLBACK) {
     g_mutex_lock (&b->lock);
     b->gap = b->gap || b->use_gpu;
@@ -666,4 +668,10 @@ gst_cf_backend_finish (GstCfBackend *b, GstCfPendingFrame *frame, gboolean drop)
   time[GST_CF_TOTAL] = now_ns () - frame->start;
   gst_cf_stats_frame (&b->stats, by, frame_bytes (b), time);
   return GST_FLOW_OK;
+}
+
+void
+gst_cf_backend_set_flushing (GstCfBackend *b, gboolean flushing)
+{
+  gst_cf_transfer_set_flushing (&b->transfer, flushing);
 }

@@ -102,6 +102,10 @@ GstFlowReturn gst_cf_backend_finish (GstCfBackend *b, GstCfPendingFrame *frame, 
 /* Clears the history of all plans. Uses the GPU again after a failure that may have passed. */
 void gst_cf_backend_reset (GstCfBackend *b);
 
+/* While flushing, a frame does not wait for those of other elements: gst_cf_backend_finish returns GST_FLOW_FLUSHING
+ * for it, without a message and without counting it. Any thread; does not wait. */
+void gst_cf_backend_set_flushing (GstCfBackend *b, gboolean flushing);
+
 /* Posts an element error "WHAT: MESSAGE" with the domain and code for the status. */
 void gst_cf_backend_post_error (GstElement *element, const CfStatus *status, const gchar *what);
 

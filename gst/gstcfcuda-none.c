@@ -5,10 +5,9 @@
 #include "gstcfcuda.h"
 
 gboolean
-gst_cf_cuda_available (gchar **why)
+gst_cf_cuda_available (CfStatus *status)
 {
-  if (why)
-    *why = g_strdup ("this build does not support CUDA");
+  cf_fail (status, CF_NO_GPU, "this build does not support CUDA");
   return FALSE;
 }
 

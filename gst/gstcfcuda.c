@@ -4,8 +4,6 @@
  * gstcfcuda.c: gstcfcuda.h with GStreamer's CUDA library. Uses only functions that have had the same arguments and
  * meaning since 1.22 and, where the library has them, the functions for streams. */
 #include "gstcfcuda.h"
-#include "cf.h"
-#include "gstcfdevices.h"
 
 #include <gst/cuda/gstcudabufferpool.h>
 #include <gst/cuda/gstcudacontext.h>
@@ -46,17 +44,17 @@ load_library (void)
 }
 
 gboolean
-gst_cf_cuda_available (gchar **why)
+gst_cf_cuda_available (CfStatus *status)
 {
-  CfStatus status = { 0 };
-
   /* Without the driver library, the functions that create a context abort the process. */
-  if (cf_gpu_count (&status) > 0 && !cf_gpu_lost () && load_library ())
+  if (cf_gpu_count (status) == 0)
+    return FALSE;
+  if (cf_gpu_lost ())
+    cf_fail (status, CF_GPU_LOST, "an earlier GPU fault ended CUDA for this process; restart it");
+  else if (load_library ())
     return TRUE;
-  if (cf_gpu_lost () && !status.message[0])
-    cf_fail (&status, CF_GPU_LOST, "an earlier GPU fault ended CUDA for this process; restart it");
-  if (why)
-    *why = g_strdup (status.message[0] ? status.message : "GStreamer could not load the CUDA driver library");
+  else
+    cf_fail (status, CF_NO_GPU, "GStreamer could not load the CUDA driver library");
   return FALSE;
 }
 
@@ -100,8 +98,6 @@ gst_cf_cuda_ensure_context (GstElement *element, gint device, GstObject **contex
     return FALSE;
   /* The number is for a new context. The library first queries the neighbours and the application for one, and
    * set_context checks the device of what they offer. */
-  if (device < 0)
-    device = gst_cf_devices_choose ((guint) MAX (cf_gpu_count (NULL), 0));
   return gst_cuda_ensure_element_context (element, device, (GstCudaContext **) context);
 }
 

@@ -10,6 +10,8 @@
 #ifndef GST_CF_CUDA_H
 #define GST_CF_CUDA_H
 
+#include "cf.h"
+
 #include <gst/gst.h>
 #include <gst/video/video.h>
 
@@ -17,18 +19,18 @@ G_BEGIN_DECLS
 
 #define GST_CF_CUDA_FEATURE "memory:CUDAMemory"
 
-/* Returns whether a GPU can be used: there are a driver, a device, and kernels in this build. Otherwise sets `why`, if
- * given, to the reason, which the caller frees. Any thread; cheap. */
-gboolean gst_cf_cuda_available (gchar **why);
+/* Returns whether a GPU can be used: there are a driver, a device, and kernels in this build.
+ * Otherwise fills `status`, if given. Any thread; cheap. */
+gboolean gst_cf_cuda_available (CfStatus *status);
 /* Returns whether GStreamer's CUDA memory can hold the video format. */
 gboolean gst_cf_cuda_has_format (GstVideoFormat format);
 
-/* Contexts are shared with neighbours and the application as GStreamer's own CUDA elements share them. `device` is -1
- * for any GPU; gstcfdevices.h has the rule for the choice. */
+/* Contexts are shared with neighbours and the application as GStreamer's own CUDA elements share them. */
 
-/* Sets `*context`, unless set already, to a context of a neighbour or the application, or to a new one. */
+/* Sets `*context`, unless set already, to a context of a neighbour or the application, or to a new one on the device of
+ * that number, which gstcfdevices.h chooses where the user did not. */
 gboolean gst_cf_cuda_ensure_context (GstElement *element, gint device, GstObject **context);
-/* Implements GstElement.set_context. */
+/* Implements GstElement.set_context. `device` is -1 for any GPU. */
 void gst_cf_cuda_set_context (GstElement *element, GstContext *message, gint device, GstObject **context);
 /* Answers a context query. Returns FALSE for queries of other contexts. */
 gboolean gst_cf_cuda_context_query (GstElement *element, GstQuery *query, GstObject *context);

@@ -5,6 +5,7 @@
 #include "gstcffilter-private.h"
 #include "gstcfcaps.h"
 #include "gstcfcuda.h"
+#include "gstcfdevices.h"
 #include "gstcfmemory.h"
 
 #define GST_CAT_DEFAULT gst_cf_filter_debug
@@ -22,38 +23,49 @@ gst_cf_filter_private (GstCfFilter *self)
 
 /* ---- start, stop, contexts ---------------------------------------------- */
 
+/* Opens a GPU. Nothing is asked of one that hangs: making a CUDA context there may never end. */
+static gboolean
+open_gpu (GstCfFilter *self, gint device, CfStatus *status)
+{
+  GstCfFilterPrivate *priv = PRIV (self);
+  guint64 hung = cf_gpu_hung ();
+
+  if (!gst_cf_cuda_available (status))
+    return FALSE;
+  if (device < 0)
+    device = gst_cf_devices_choose ((guint) MAX (cf_gpu_count (NULL), 0), hung);
+  if (hung >> MIN (device, 63) & 1)
+    cf_fail (status, CF_TIMEOUT, "GPU %d hangs: an earlier frame of this process was not finished in time", device);
+  else if (!gst_cf_cuda_ensure_context (GST_ELEMENT (self), device, &priv->context))
+    cf_fail (status, CF_GPU_ERROR, "could not create a CUDA context on device %d", device);
+  else
+    return gst_cf_backend_open_gpu (&priv->backend, priv->context, status);
+  return FALSE;
+}
+
 /* Opens the GPU where the properties and the host permit. Returns FALSE after an element error if backend=cuda and the
  * GPU cannot be used. */
 static gboolean
 start_gpu (GstCfFilter *self, GstCfBackendKind backend, gint device)
 {
-  GstCfFilterPrivate *priv = PRIV (self);
   CfStatus status = { 0 };
-  gchar *why = NULL;
+  gboolean absent;
 
-  if (backend == GST_CF_BACKEND_CPU)
+  if (backend == GST_CF_BACKEND_CPU || open_gpu (self, device, &status))
     return TRUE;
-  if (!gst_cf_cuda_available (&why)) {
-    if (backend == GST_CF_BACKEND_CUDA)
-      GST_ELEMENT_ERROR (self, RESOURCE, NOT_FOUND,
-          ("No GPU can be used: %s. Use backend=auto or backend=cpu to filter on the CPU", why), (NULL));
-    else
-      GST_INFO_OBJECT (self, "filtering on the CPU: %s", why);
-    g_free (why);
-    return backend != GST_CF_BACKEND_CUDA;
-  }
-  if (gst_cf_cuda_ensure_context (GST_ELEMENT (self), device, &priv->context)
-      && gst_cf_backend_open_gpu (&priv->backend, priv->context, &status))
-    return TRUE;
-  if (!status.message[0])
-    g_snprintf (status.message, sizeof status.message, "could not create a CUDA context on device %d", device);
-  if (backend == GST_CF_BACKEND_CUDA) {
+  /* A host without a GPU or its driver, or a build without CUDA. */
+  absent = status.code == CF_NO_GPU && status.cuda == 0;
+  if (backend == GST_CF_BACKEND_CUDA && absent)
+    GST_ELEMENT_ERROR (self, RESOURCE, NOT_FOUND,
+        ("No GPU can be used: %s. Use backend=auto or backend=cpu to filter on the CPU", status.message), (NULL));
+  else if (backend == GST_CF_BACKEND_CUDA)
     GST_ELEMENT_ERROR (self, LIBRARY, INIT, ("The GPU cannot be used: %s", status.message), (NULL));
-    return FALSE;
-  }
-  GST_ELEMENT_WARNING (self, LIBRARY, INIT, ("The GPU cannot be used: %s. The CPU filters the frames", status.message),
-      (NULL));
-  return TRUE;
+  else if (absent)
+    GST_INFO_OBJECT (self, "filtering on the CPU: %s", status.message);
+  else
+    GST_ELEMENT_WARNING (self, LIBRARY, INIT, ("The GPU cannot be used: %s. The CPU filters the frames",
+            status.message), (NULL));
+  return backend != GST_CF_BACKEND_CUDA;
 }
 
 static void

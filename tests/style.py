@@ -32,6 +32,9 @@ SLEEP_COMMAND = re.compile(r'(^|[;&|({]|\b(do|then|else))\s*sleep\s')
 EXEMPT = {
     ('cuda/segment/segment.h', 'J. Barriuso (2011), who follows'): 'the word stands for an author',
     ('tests/faults/fake.h', 'cuda/core/device.h'): 'the fake GPU implements the device table',
+    ('tests/faults/cudart.c', 'cuda/core/device.h'): 'tests the device layer itself',
+    ('tests/faults/cudart.c', 'cuda/core/gpu/cuda.h'): 'tests the device layer itself',
+    ('tests/faults/cudart-fake.c', 'nanosleep'): 'replaces the function of the C library, and does not sleep',
     ('tests/long/usage.c', 'usage_now'): 'an idle thread of a GLib pool ends half a second after its last work',
 }
 used = set()

@@ -43,34 +43,169 @@ fail_without (CfStatus *status)
       "this build has no CUDA kernels; install the CUDA toolkit (12.1 or newer) and build again");
 }
 
-static void *
-none (CfStatus *status)
+/* ---- CUDA's errors ------------------------------------------------------- */
+
+/* What an error means for the process, by NVIDIA's description of cudaError_t. CF_GPU_LOST: the error is sticky, every
+ * later call returns it; or the context and everything in it is gone. CF_NO_GPU: no GPU is to be had, and a later call
+ * does not change that. Any other error may pass (CF_GPU_ERROR). */
+static const struct {
+  int number;
+  CfCode code;
+  const char *sentence;
+} errors[] = {
+  { 2, CF_NO_MEMORY, "not enough memory" },
+  { 3, CF_NO_GPU, "the NVIDIA driver could not be initialised" },
+  { 4, CF_GPU_LOST, "the process is ending" },
+  { 34, CF_NO_GPU, "the libcuda.so.1 that was found is a stub, not a driver" },
+  { 35, CF_NO_GPU, "the NVIDIA driver is older than this build needs" },
+  { 46, CF_NO_GPU, "the GPU is taken by another process (compute mode exclusive or prohibited) or is full" },
+  { 100, CF_NO_GPU, "the NVIDIA driver finds no GPU" },
+  { 102, CF_NO_GPU, "the GPU has no vGPU license" },
+  { 127, CF_NO_GPU, "CUDA could not start" },
+  { 201, CF_GPU_LOST, "the CUDA context was destroyed" },
+  { 209, CF_NO_GPU, "this build has no kernels for this GPU (cuda-archs)" },
+  { 214, CF_GPU_LOST, "the GPU's memory had an error that ECC could not correct" },
+  { 220, CF_GPU_LOST, "NVLink had an error that could not be corrected" },
+  { 222, CF_NO_GPU, "the NVIDIA driver is too old to compile the kernels for this GPU" },
+  { 226, CF_GPU_LOST, "a hardware error was contained" },
+  { 700, CF_GPU_LOST, "a kernel accessed an illegal address" },
+  { 702, CF_GPU_LOST, "a kernel ran longer than the driver permits" },
+  { 709, CF_GPU_LOST, "the CUDA context was destroyed" },
+  { 710, CF_GPU_LOST, "an assertion in a kernel failed" },
+  { 714, CF_GPU_LOST, "a kernel damaged its stack" },
+  { 715, CF_GPU_LOST, "a kernel ran into an illegal instruction" },
+  { 716, CF_GPU_LOST, "a kernel accessed a misaligned address" },
+  { 717, CF_GPU_LOST, "a kernel accessed the wrong kind of memory" },
+  { 718, CF_GPU_LOST, "a kernel lost its program counter" },
+  { 719, CF_GPU_LOST, "a kernel failed" },
+  { 721, CF_GPU_LOST, "a kernel left tensor memory allocated" },
+  { 802, CF_NO_GPU, "the system is not ready for CUDA (with NVSwitch, the Fabric Manager has to run)" },
+  { 803, CF_NO_GPU, "the kernel module and the libraries of the NVIDIA driver have different versions" },
+  { 804, CF_NO_GPU, "CUDA's forward compatibility package does not support this GPU" },
+  { 805, CF_NO_GPU, "the MPS daemon cannot be reached" },
+  { 806, CF_NO_GPU, "the connection to the MPS server failed" },
+  { 807, CF_NO_GPU, "the MPS server is not ready" },
+  { 808, CF_NO_GPU, "the MPS server has no room for another process" },
+  { 809, CF_NO_GPU, "the MPS server has no room for another connection" },
+  { 810, CF_GPU_LOST, "the MPS server ended this process' use of the GPU" },
+  { 911, CF_GPU_LOST, "a device outside CUDA, for which the GPU waited, failed" },
+  { 999, CF_GPU_ERROR, "an unknown error of the driver" },
+};
+
+CfCode
+cf_cuda_fail (int error, const char *what, const char *name, CfStatus *status)
 {
-  fail_without (status);
-  return NULL;
+  CfCode code = CF_GPU_ERROR;
+
+  for (size_t i = 0; i < sizeof errors / sizeof errors[0]; i++)
+    if (errors[i].number == error) {
+      code = errors[i].code;
+      name = errors[i].sentence;
+    }
+  cf_fail (status, code, "%s: %s (CUDA error %d)%s", what, name, error,
+      code == CF_GPU_LOST ? "; this process cannot use the GPU any more" : "");
+  if (status)
+    status->cuda = error;
+  return code;
 }
 
-/* Sticky errors (illegal address, launch failure, hardware fault and similar): no CUDA call of the process succeeds
- * after one of them. */
-CfCode
-cf_cuda_code (int error)
-{
-  static const int sticky[] = { 226, 700, 702, 710, 714, 715, 716, 717, 718, 719, 721, 810, 911 };
+/* ---- GPUs that hang ------------------------------------------------------- */
 
-  for (size_t i = 0; i < sizeof sticky / sizeof sticky[0]; i++)
-    if (sticky[i] == error)
-      return CF_GPU_LOST;
-  switch (error) {
-    case 0:
-      return CF_OK;
-    case 2: /* cudaErrorMemoryAllocation */
-      return CF_NO_MEMORY;
-    case 35:  /* cudaErrorInsufficientDriver */
-    case 100: /* cudaErrorNoDevice */
-      return CF_NO_GPU;
-    default:
-      return CF_GPU_ERROR;
+/* Streams whose work did not end before its deadline, or of which that is not known. They are never freed, so they can
+ * be queried. A list that is full never becomes empty: then more hangs than it can say when they end. */
+#define MAX_HUNG 1000
+
+static pthread_mutex_t hung_lock = PTHREAD_MUTEX_INITIALIZER;
+static atomic_uint n_hung;
+static struct {
+  int number; /* of the device */
+  void *context, *stream;
+} hung[MAX_HUNG];
+static atomic_uint_fast64_t abandoned;
+
+void
+cf_device_hangs (void *stream)
+{
+  void *context;
+  int number = device->current (&context);
+  unsigned n, i = 0;
+
+  pthread_mutex_lock (&hung_lock);
+  n = atomic_load (&n_hung);
+  while (i < n && (hung[i].stream != stream || hung[i].context != context))
+    i++;
+  if (i == n && n < MAX_HUNG) {
+    hung[n].number = number;
+    hung[n].context = context;
+    hung[n].stream = stream;
+    atomic_store (&n_hung, n + 1);
   }
+  pthread_mutex_unlock (&hung_lock);
+}
+
+/* Returns a device's bit; all bits for a number without one. */
+static uint64_t
+bit_of (int number)
+{
+  return number < 0 || number > 63 ? UINT64_MAX : UINT64_C (1) << number;
+}
+
+uint64_t
+cf_gpu_hung (void)
+{
+  uint64_t devices = 0;
+  unsigned n;
+
+  if (atomic_load (&n_hung) == 0 || atomic_load (&forked))
+    return 0;
+  pthread_mutex_lock (&hung_lock);
+  n = atomic_load (&n_hung);
+  if (n == MAX_HUNG)
+    devices = UINT64_MAX;
+  for (unsigned i = n; i-- > 0;) {
+    const uint64_t bit = bit_of (hung[i].number);
+
+    if ((devices & bit) == bit) /* one stream of a device that has not ended is enough to know */
+      continue;
+    if (device->ended (hung[i].context, hung[i].stream))
+      hung[i] = hung[--n];
+    else
+      devices |= bit;
+  }
+  atomic_store (&n_hung, n);
+  pthread_mutex_unlock (&hung_lock);
+  return devices;
+}
+
+/* Returns whether no call that may block may be made for the current context, because its GPU hangs. A call that
+ * allocates, frees, copies or launches waits there until the GPU goes on, which may be never. */
+static bool
+hangs (void)
+{
+  uint64_t devices = atomic_load (&n_hung) ? cf_gpu_hung () : 0;
+  void *context;
+
+  return devices && (devices & bit_of (device->current (&context)));
+}
+
+CfCode
+cf_device_usable (CfStatus *status)
+{
+  if (!device)
+    return fail_without (status);
+  return hangs () ? cf_fail (status, CF_TIMEOUT, "the GPU hangs: an earlier frame was not finished in time") : CF_OK;
+}
+
+/* Returns whether there is an object and it may be freed. One that stays is counted. */
+static bool
+may_free (const void *object)
+{
+  if (!object || !device)
+    return false;
+  if (!hangs ())
+    return true;
+  atomic_fetch_add (&abandoned, 1);
+  return false;
 }
 
 /* ---- devices ------------------------------------------------------------ */
@@ -121,13 +256,18 @@ cf_gpu_forked (void)
 CfGpuCounters
 cf_gpu_counters (void)
 {
-  return device ? device->counters () : (CfGpuCounters) { 0 };
+  CfGpuCounters counters = device ? device->counters () : (CfGpuCounters) { 0 };
+
+  counters.abandoned = atomic_load (&abandoned);
+  return counters;
 }
 
 CfCode
 cf_device_context_init (CfContext *context, CfStatus *status)
 {
-  return device ? device->context_init (context, status) : fail_without (status);
+  CfCode code = cf_device_usable (status);
+
+  return code == CF_OK ? device->context_init (context, status) : code;
 }
 
 const CfOps *
@@ -141,26 +281,26 @@ cf_device_ops (const CfFilter *filter)
 void *
 cf_pinned_alloc (size_t size, CfStatus *status)
 {
-  return device ? device->pinned_alloc (size, status) : none (status);
+  return cf_device_usable (status) == CF_OK ? device->pinned_alloc (size, status) : NULL;
 }
 
 void
 cf_pinned_free (void *memory)
 {
-  if (memory && device)
+  if (may_free (memory))
     device->pinned_free (memory);
 }
 
 void *
 cf_device_alloc (size_t size, CfStatus *status)
 {
-  return device ? device->device_alloc (size, status) : none (status);
+  return cf_device_usable (status) == CF_OK ? device->device_alloc (size, status) : NULL;
 }
 
 void
 cf_device_free (void *memory)
 {
-  if (memory && device)
+  if (may_free (memory))
     device->device_free (memory);
 }
 
@@ -169,71 +309,82 @@ cf_device_free (void *memory)
 CfStream *
 cf_stream_new (void *handle, CfStatus *status)
 {
-  return device ? device->stream_new (handle, status) : none (status);
+  return cf_device_usable (status) == CF_OK ? device->stream_new (handle, status) : NULL;
 }
 
 void
 cf_stream_free (CfStream *stream)
 {
-  if (stream && device)
+  if (may_free (stream))
     device->stream_free (stream);
 }
 
 CfCode
 cf_stream_copy (CfStream *stream, CfDirection direction, const CfImage *to, const CfImage *from, CfStatus *status)
 {
-  return device ? device->stream_copy (stream, direction, to, from, true, status) : fail_without (status);
+  CfCode code = cf_device_usable (status);
+
+  return code == CF_OK ? device->stream_copy (stream, direction, to, from, true, status) : code;
 }
 
 CfCode
 cf_stream_copy_rows (CfStream *stream, CfDirection direction, const CfImage *to, const CfImage *from, int begin,
     int end, CfStatus *status)
 {
+  CfCode code = cf_device_usable (status);
   CfImage to_rows, from_rows;
 
   cf_image_rows (&to_rows, to, begin, end);
   cf_image_rows (&from_rows, from, begin, end);
-  return device ? device->stream_copy (stream, direction, &to_rows, &from_rows, false, status)
-      : fail_without (status);
+  return code == CF_OK ? device->stream_copy (stream, direction, &to_rows, &from_rows, false, status) : code;
 }
 
 CfCode
 cf_stream_wait (CfStream *stream, uint64_t deadline_ns, CfStatus *status)
 {
-  return device ? device->stream_wait (stream, deadline_ns, status) : fail_without (status);
+  CfCode code = cf_device_usable (status);
+
+  return code == CF_OK ? device->stream_wait (stream, deadline_ns, status) : code;
 }
 
 CfCode
 cf_stream_record (CfStream *stream, CfEvents *events, unsigned i, CfStatus *status)
 {
-  return device ? device->stream_record (stream, events, i, status) : fail_without (status);
+  CfCode code = cf_device_usable (status);
+
+  return code == CF_OK ? device->stream_record (stream, events, i, status) : code;
 }
 
 CfCode
 cf_stream_wait_event (CfStream *stream, const CfEvents *events, unsigned i, CfStatus *status)
 {
-  return device ? device->stream_wait_event (stream, events, i, status) : fail_without (status);
+  CfCode code = cf_device_usable (status);
+
+  return code == CF_OK ? device->stream_wait_event (stream, events, i, status) : code;
 }
 
 CfCode
 cf_stream_signal (CfStream *stream, CfEvents *events, CfStatus *status)
 {
-  return device ? device->stream_signal (stream, events, status) : fail_without (status);
+  CfCode code = cf_device_usable (status);
+
+  return code == CF_OK ? device->stream_signal (stream, events, status) : code;
 }
 
 CfEvents *
 cf_events_new (unsigned n, CfStatus *status)
 {
-  return device ? device->events_new (n, status) : none (status);
+  return cf_device_usable (status) == CF_OK ? device->events_new (n, status) : NULL;
 }
 
 void
 cf_events_free (CfEvents *events)
 {
-  if (events && device)
+  if (may_free (events))
     device->events_free (events);
 }
 
+/* Only looks, so that it may wait while another stream hangs. */
 CfCode
 cf_events_wait (CfEvents *events, uint64_t deadline_ns, CfStatus *status)
 {
@@ -243,5 +394,5 @@ cf_events_wait (CfEvents *events, uint64_t deadline_ns, CfStatus *status)
 uint64_t
 cf_events_elapsed_ns (const CfEvents *events, unsigned from, unsigned to)
 {
-  return device ? device->events_elapsed_ns (events, from, to) : 0;
+  return cf_device_usable (NULL) == CF_OK ? device->events_elapsed_ns (events, from, to) : 0;
 }

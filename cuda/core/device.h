@@ -15,6 +15,11 @@ struct CfDevice {
   CfCode (*info) (int device, CfGpuInfo *info, CfStatus *status);
   bool (*lost) (void);
   CfGpuCounters (*counters) (void);
+  /* Returns the number of the current context's device, -1 where there is none, and the context. */
+  int (*current) (void **context);
+  /* Returns whether it is known that the work of a stream has ended, which cf_device_hangs was called for. Does not
+   * wait; any thread, with any context. */
+  bool (*ended) (void *context, void *stream);
 
   /* Fills the device's part of a context. */
   CfCode (*context_init) (CfContext *context, CfStatus *status);
@@ -52,7 +57,16 @@ const CfOps *cf_device_ops (const CfFilter *filter);
 CfCode cf_stream_copy_rows (CfStream *stream, CfDirection direction, const CfImage *to, const CfImage *from, int begin,
     int end, CfStatus *status);
 
-/* Returns the code for an error number of the CUDA runtime or driver, which share their numbers. */
-CfCode cf_cuda_code (int error);
+/* Records that the work of a stream of the current context (for CUDA a cudaStream_t) did not end before its deadline,
+ * or that this is not known. The device's functions call this with no lock held that `ended` takes. */
+void cf_device_hangs (void *stream);
+/* Returns CF_OK where calls that may block may be made for the current context; CF_TIMEOUT where its GPU hangs, and
+ * CF_NO_GPU in a build without CUDA. All functions of cf.h that make such calls ask this first. */
+CfCode cf_device_usable (CfStatus *status);
+
+/* Fills a status with the code and the sentence for an error number of the CUDA runtime or driver, which share their
+ * numbers, and returns the code. `what`: the operation that failed; `name`: CUDA's own description, for an error that
+ * has no sentence here. */
+CfCode cf_cuda_fail (int error, const char *what, const char *name, CfStatus *status);
 
 #endif

@@ -35,6 +35,14 @@ cf_context_free (CfContext *context)
 
 /* ---- plans -------------------------------------------------------------- */
 
+/* Returns CF_OK where the functions of the context's plans may be called: not on a GPU that hangs, where each may
+ * block. */
+static CfCode
+usable (const CfContext *context, CfStatus *status)
+{
+  return context->backend == CF_BACKEND_CUDA ? cf_device_usable (status) : CF_OK;
+}
+
 CfPlan *
 cf_plan_new (CfContext *context, const CfFilter *filter, const CfVideo *video, const CfCommon *common,
     const void *params, CfStatus *status)
@@ -44,7 +52,7 @@ cf_plan_new (CfContext *context, const CfFilter *filter, const CfVideo *video, c
   CfPlan *plan;
   void *params_copy, *state;
 
-  if (cf_filter_check (filter, video, common, params, status) != CF_OK)
+  if (cf_filter_check (filter, video, common, params, status) != CF_OK || usable (context, status) != CF_OK)
     return NULL;
   if (!ops) {
     cf_fail (status, CF_UNSUPPORTED, "the %s filter has no CUDA kernels in this build", filter->info.stem);
@@ -96,6 +104,8 @@ cf_plan_update (CfPlan *plan, const CfCommon *common, const void *params, CfStat
   void *old_params = plan->params, *copy;
   CfStatus local;
 
+  if (code == CF_OK)
+    code = usable (plan->context, status);
   if (code != CF_OK)
     return code;
   if (plan->filter->replan && plan->filter->replan (plan->params, params))
@@ -112,7 +122,7 @@ cf_plan_update (CfPlan *plan, const CfCommon *common, const void *params, CfStat
      * GPU. */
     plan->params = old_params;
     plan->common = old_common;
-    if (plan->ops->update && code != CF_GPU_LOST)
+    if (plan->ops->update && code != CF_GPU_LOST && usable (plan->context, NULL) == CF_OK)
       plan->ops->update (plan, &local);
     cf_params_free (plan->filter, copy);
     return code;
@@ -152,6 +162,8 @@ cf_plan_enqueue (CfPlan *plan, CfStream *stream, const CfImage *in, const CfImag
 
   if (code == CF_OK)
     code = check_image (plan, out, "output", status);
+  if (code == CF_OK)
+    code = usable (plan->context, status);
   return code == CF_OK ? plan->ops->enqueue (plan, stream, in, out, status) : code;
 }
 
@@ -160,6 +172,8 @@ cf_plan_push_history (CfPlan *plan, CfStream *stream, const CfImage *in, CfStatu
 {
   CfCode code = check_image (plan, in, "input", status);
 
+  if (code == CF_OK)
+    code = usable (plan->context, status);
   return code == CF_OK && plan->ops->push_history ? plan->ops->push_history (plan, stream, in, status) : code;
 }
 

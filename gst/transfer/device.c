@@ -48,6 +48,18 @@ typedef struct {
 
 static G_DEFINE_QUARK (gst-cf-chain-fence, fence)
 
+static gboolean
+device_hangs (gint device)
+{
+  return device >= 0 && (cf_gpu_hung () >> MIN (device, 63) & 1);
+}
+
+gboolean
+gst_cf_gpu_hangs (GstObject *context)
+{
+  return cf_gpu_hung () != 0 && device_hangs (gst_cf_cuda_device (context));
+}
+
 /* ---- the stream --------------------------------------------------------- */
 
 /* Context current. */
@@ -60,7 +72,7 @@ shared_new (GstObject *context, CfStatus *status)
 
   if (!handle)
     cf_fail (status, cf_gpu_lost () ? CF_GPU_LOST : CF_GPU_ERROR, "no CUDA stream could be made for CUDA memory");
-  else if (!stream && !cf_gpu_lost ())
+  else if (!stream && !cf_gpu_lost () && !gst_cf_gpu_hangs (context))
     gst_cf_cuda_stream_free (handle);
   if (!stream)
     return NULL;
@@ -86,8 +98,8 @@ shared_unref (GstCfSharedStream *shared)
 {
   if (!g_atomic_int_dec_and_test (&shared->refs))
     return;
-  /* A stream that hangs stays until the process ends, with its context. */
-  if (!shared->hung) {
+  /* A stream of a GPU that hangs stays until the process ends, with its context. */
+  if (!shared->hung && !gst_cf_gpu_hangs (shared->context)) {
     if (!cf_gpu_lost () && gst_cf_cuda_push (shared->context)) {
       cf_stream_free (shared->stream);
       if (!cf_gpu_lost ())
@@ -132,7 +144,7 @@ fail_lost (CfStatus *status)
 static CfCode
 fail_hung (CfStatus *status)
 {
-  return cf_fail (status, CF_TIMEOUT, "an earlier frame of the chain was not finished in time");
+  return cf_fail (status, CF_TIMEOUT, "the GPU hangs: an earlier frame was not finished in time");
 }
 
 static gboolean
@@ -143,7 +155,7 @@ hangs (GstCfSharedStream *shared)
   g_mutex_lock (&shared->lock);
   hung = shared->hung;
   g_mutex_unlock (&shared->lock);
-  return hung;
+  return hung || gst_cf_gpu_hangs (shared->context);
 }
 
 /* Notes the result of a wait for `number`. */
@@ -392,7 +404,7 @@ CfCode
 gst_cf_chain_close (GstCfChain *chain)
 {
   CfStatus status = { 0 };
-  CfCode code = CF_OK;
+  CfCode code = device_hangs (chain->device) ? fail_hung (&status) : CF_OK;
 
   if (chain->shared) {
     code = hangs (chain->shared) ? fail_hung (&status) : gst_cf_chain_settle (chain, &status);
@@ -615,8 +627,11 @@ gst_cf_chain_settle_all (GstCfChain *chain, CfStatus *status)
 CfCode
 gst_cf_chain_finish (GstBuffer *buffer, CfStatus *status)
 {
+  GstObject *context = gst_cf_cuda_buffer_context (buffer);
   const Fence *fence = fence_of (buffer);
 
+  if (context && gst_cf_gpu_hangs (context)) /* to read the memory is a copy on that GPU */
+    return fail_hung (status);
   /* Other elements may have read it since the fence was set. */
   return fence ? wait_for (fence->shared, queued (fence->shared), status) : CF_OK;
 }

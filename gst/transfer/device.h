@@ -45,7 +45,10 @@ G_BEGIN_DECLS
 /* How long a frame may take; the first one may wait for code to be compiled and
  * memory to be mapped. */
 #define GST_CF_DEADLINE_NS (2 * G_GUINT64_CONSTANT (1000000000))
-#define GST_CF_FIRST_DEADLINE_NS (30 * G_GUINT64_CONSTANT (1000000000))
+#define GST_CF_FIRST_DEADLINE_NS (10 * G_GUINT64_CONSTANT (1000000000))
+
+/* Returns whether the GPU of a context hangs (cf_gpu_hung). */
+gboolean gst_cf_gpu_hangs (GstObject *context);
 
 #define GST_CF_CHAIN_API (gst_cf_chain_api_get_type ())
 GType gst_cf_chain_api_get_type (void);
@@ -119,7 +122,8 @@ CfCode gst_cf_chain_end_timing (GstCfChain *chain, CfStatus *status);
 CfCode gst_cf_chain_settle (GstCfChain *chain, CfStatus *status);
 /* The same for all elements: every frame under way is finished. */
 CfCode gst_cf_chain_settle_all (GstCfChain *chain, CfStatus *status);
-/* Waits for everything that the chain's stream does with the buffer: anything may read and write it then. */
+/* Waits for everything that the chain's stream does with the buffer: anything may read and write it then, which is
+ * never so on a GPU that hangs. */
 CfCode gst_cf_chain_finish (GstBuffer *buffer, CfStatus *status);
 /* Returns whether a frame that is its own output may leave as it is. */
 gboolean gst_cf_chain_pass (const GstCfChain *chain, GstBuffer *buffer);

@@ -17,7 +17,8 @@ struct _GstCfLinkSlots {
 
 typedef struct {
   GCond cond;
-  gboolean go, refused;
+  const gint *cancelled;
+  enum { WAITS, HAS_SLOT, REFUSED } state;
   guint slot;
 } Waiter;
 
@@ -69,30 +70,55 @@ gst_cf_link_slots_close (GstCfLinkSlots *slots)
 }
 
 /* Lock held. */
-static void
-wait_for_slot (GstCfLinkSlots *slots, Waiter *waiter)
+static CfCode
+wait_for_slot (GstCfLinkSlots *slots, Waiter *waiter, guint64 deadline_ns, CfStatus *status)
 {
+  const gint64 end = g_get_monotonic_time () + (gint64) (deadline_ns / 1000);
+  gboolean in_time = TRUE, cancelled = FALSE;
+
   g_cond_init (&waiter->cond);
   g_queue_push_tail (&slots->waiting, waiter);
-  while (!waiter->go)
-    g_cond_wait (&waiter->cond, &lock);
+  while (waiter->state == WAITS && in_time && !(cancelled = g_atomic_int_get (waiter->cancelled)))
+    in_time = g_cond_wait_until (&waiter->cond, &lock, end);
   g_cond_clear (&waiter->cond);
+  if (waiter->state == HAS_SLOT)
+    return CF_OK;
+  if (waiter->state == REFUSED)
+    return cf_fail (status, CF_TIMEOUT, "the GPU did not finish another element's frame in time");
+  g_queue_remove (&slots->waiting, waiter);
+  if (cancelled)
+    return cf_fail (status, CF_CANCELLED, "the element is flushing");
+  return cf_fail (status, CF_GPU_ERROR, "the GPU was busy with frames of other elements for %.1f s",
+      (double) deadline_ns / 1e9);
 }
 
-gboolean
-gst_cf_link_slots_take (GstCfLinkSlots *slots, guint *slot, gboolean *alone)
+CfCode
+gst_cf_link_slots_take (GstCfLinkSlots *slots, const gint *cancelled, guint64 deadline_ns, guint *slot,
+    gboolean *alone, CfStatus *status)
 {
-  Waiter waiter = { .go = FALSE };
+  Waiter waiter = { .cancelled = cancelled };
+  CfCode code = CF_OK;
 
   g_mutex_lock (&lock);
   if (slots->n_idle > 0)
     waiter.slot = slots->idle[--slots->n_idle];
   else
-    wait_for_slot (slots, &waiter);
+    code = wait_for_slot (slots, &waiter, deadline_ns, status);
   *slot = waiter.slot;
   *alone = slots->n_idle == GST_CF_LINK_SLOTS - 1;
   g_mutex_unlock (&lock);
-  return !waiter.refused;
+  return code;
+}
+
+void
+gst_cf_link_slots_cancel (const gint *cancelled)
+{
+  g_mutex_lock (&lock);
+  for (GSList *i = all; i; i = i->next)
+    for (GList *w = ((GstCfLinkSlots *) i->data)->waiting.head; w; w = w->next)
+      if (((Waiter *) w->data)->cancelled == cancelled)
+        g_cond_signal (&((Waiter *) w->data)->cond);
+  g_mutex_unlock (&lock);
 }
 
 gboolean
@@ -126,8 +152,7 @@ wake (GstCfLinkSlots *slots, gboolean refused, guint slot)
   if (!next)
     return FALSE;
   next->slot = slot;
-  next->refused = refused;
-  next->go = TRUE;
+  next->state = refused ? REFUSED : HAS_SLOT;
   g_cond_signal (&next->cond);
   return TRUE;
 }

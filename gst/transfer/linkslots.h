@@ -7,8 +7,8 @@
  * CUDA streams of its slot. So many fill the link. Frames of hundreds of cameras that wait in the driver and on the
  * GPU, each on a stream of its own, make each other slower.
  *
- * A thread that holds a slot for a frame waits for that frame, and in between for nothing but the GPU. Any
- * thread. */
+ * A thread that holds a slot for a frame waits for that frame, and in between for nothing but the GPU. A thread that
+ * waits for a slot goes on at its deadline, and at once when its element is flushed. Any thread. */
 #ifndef GST_TRANSFER_LINKSLOTS_H
 #define GST_TRANSFER_LINKSLOTS_H
 
@@ -29,9 +29,13 @@ typedef enum { GST_CF_LINK_KERNELS, GST_CF_LINK_UP, GST_CF_LINK_DOWN, GST_CF_N_L
 GstCfLinkSlots *gst_cf_link_slots_open (GstObject *context);
 void gst_cf_link_slots_close (GstCfLinkSlots *slots);
 
-/* Waits for a slot. `alone`: no other slot is taken. FALSE: another frame's slot was abandoned meanwhile, and there is
- * no slot. */
-gboolean gst_cf_link_slots_take (GstCfLinkSlots *slots, guint *slot, gboolean *alone);
+/* Waits for a slot. `alone`: no other slot is taken. Fails with CF_TIMEOUT where another frame's slot was abandoned
+ * meanwhile, with CF_GPU_ERROR after `deadline_ns`, and with CF_CANCELLED where `*cancelled` is set: atomic, of any
+ * thread, which then calls gst_cf_link_slots_cancel. */
+CfCode gst_cf_link_slots_take (GstCfLinkSlots *slots, const gint *cancelled, guint64 deadline_ns, guint *slot,
+    gboolean *alone, CfStatus *status);
+/* Wakes the threads that wait with this flag, for slots of whatever context. */
+void gst_cf_link_slots_cancel (const gint *cancelled);
 /* Returns whether no slot is taken now. */
 gboolean gst_cf_link_slots_idle (GstCfLinkSlots *slots);
 /* Returns how many threads wait for a slot. */

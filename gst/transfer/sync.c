@@ -55,11 +55,11 @@ take_link_slot (GstCfTransfer *t, GstCfFrameRequest *r)
 
   if (gst_cf_request_failed (r) || (r->in.kind == GST_CF_DEVICE && r->out.kind == GST_CF_DEVICE))
     return;
-  r->own.has_link_slot = gst_cf_link_slots_take (t->link_slots, &r->own.link_slot, &alone);
-  if (!r->own.has_link_slot) {
-    cf_fail (&r->status, CF_TIMEOUT, "the GPU did not finish another element's frame in time");
+  r->status.code = gst_cf_link_slots_take (t->link_slots, &t->flushing, gst_cf_deadline (t), &r->own.link_slot, &alone,
+      &r->status);
+  r->own.has_link_slot = !gst_cf_request_failed (r);
+  if (!r->own.has_link_slot)
     return;
-  }
   r->own.sliced = r->own.sliced && alone;
   if (!r->own.stream)
     r->own.stream = gst_cf_link_slots_stream (t->link_slots, r->own.link_slot, GST_CF_LINK_KERNELS, &r->status);

@@ -8,9 +8,14 @@
 
 #include <string.h>
 
+/* Makes the context current; not that of a GPU that hangs. */
 static gboolean
 push (GstCfTransfer *t, CfStatus *status)
 {
+  if (gst_cf_gpu_hangs (t->context)) {
+    cf_fail (status, CF_TIMEOUT, "the GPU hangs: an earlier frame was not finished in time");
+    return FALSE;
+  }
   if (gst_cf_cuda_push (t->context))
     return TRUE;
   cf_fail (status, cf_gpu_lost () ? CF_GPU_LOST : CF_GPU_ERROR, "the CUDA context could not be made current");
@@ -19,12 +24,29 @@ push (GstCfTransfer *t, CfStatus *status)
 
 /* ---- opened and closed -------------------------------------------------- */
 
+static void
+forget (GstCfTransfer *t)
+{
+  memset (t, 0, G_STRUCT_OFFSET (GstCfTransfer, flushing));
+}
+
+void
+gst_cf_transfer_set_flushing (GstCfTransfer *t, gboolean flushing)
+{
+  g_atomic_int_set (&t->flushing, flushing);
+  if (flushing)
+    gst_cf_link_slots_cancel (&t->flushing);
+}
+
 gboolean
 gst_cf_transfer_open (GstCfTransfer *t, GstObject *context, GstCfChain *chain, guint slots, CfStatus *status)
 {
   gboolean good;
 
-  *t = (GstCfTransfer) { .context = gst_object_ref (context), .chain = chain, .n_slots = slots };
+  forget (t);
+  t->context = gst_object_ref (context);
+  t->chain = chain;
+  t->n_slots = slots;
   if (!push (t, status)) {
     gst_clear_object (&t->context);
     return FALSE;
@@ -70,6 +92,10 @@ gst_cf_transfer_close (GstCfTransfer *t)
 {
   if (!t->context)
     return;
+  if (gst_cf_gpu_hangs (t->context)) {
+    gst_cf_transfer_abandon (t);
+    return;
+  }
   /* Else the context is out of reach (after a fork), and what there is of it stays. */
   if (gst_cf_cuda_push (t->context)) {
     free_configuration (t);
@@ -80,7 +106,7 @@ gst_cf_transfer_close (GstCfTransfer *t)
   if (t->link_slots)
     gst_cf_link_slots_close (t->link_slots);
   gst_object_unref (t->context);
-  memset (t, 0, sizeof *t);
+  forget (t);
 }
 
 guint
@@ -100,7 +126,7 @@ gst_cf_transfer_abandon (GstCfTransfer *t)
   if (t->link_slots) /* what hung of these was given up when it did */
     gst_cf_link_slots_close (t->link_slots);
   /* The reference to the context stays as well: the context must outlive them. */
-  memset (t, 0, sizeof *t);
+  forget (t);
   return n;
 }
 
@@ -353,7 +379,8 @@ settle (GstCfTransfer *t, GstCfFrameRequest *r)
   CfStatus status = { 0 };
   CfCode code;
 
-  if (!gst_cf_request_failed (r) || r->status.code == CF_GPU_LOST || r->status.code == CF_TIMEOUT)
+  if (!gst_cf_request_failed (r) || r->status.code == CF_GPU_LOST || r->status.code == CF_TIMEOUT
+      || r->status.code == CF_CANCELLED)
     return;
   code = r->own.stream ? gst_cf_chain_wait (t->chain, r->own.stream, gst_cf_deadline (t), &status) : CF_OK;
   for (gsize i = 0; code != CF_TIMEOUT && i < G_N_ELEMENTS (others); i++)

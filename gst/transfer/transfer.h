@@ -97,12 +97,14 @@ typedef struct {
    * downloads, which may alternate between two */
   CfStream *kernels, *up, *down[2];
   CfEvents *before; /* of the frame queued last */
+
+  gint flushing; /* atomic; set by any thread, and kept by open and close: the last member */
 } GstCfTransfer;
 
 /* Opens the GPU of a context, to which it takes a reference, for `slots` frames under way at a time. Loads the
  * kernels. `chain` stays the caller's. */
 gboolean gst_cf_transfer_open (GstCfTransfer *t, GstObject *context, GstCfChain *chain, guint slots, CfStatus *status);
-/* Frees everything. Where the GPU hangs, call gst_cf_transfer_abandon instead. */
+/* Frees everything, or abandons it where the GPU hangs. */
 void gst_cf_transfer_close (GstCfTransfer *t);
 /* Forgets everything and frees nothing, for the GPU may still use it. Returns how many objects were given up. */
 guint gst_cf_transfer_abandon (GstCfTransfer *t);
@@ -119,6 +121,9 @@ gboolean gst_cf_transfer_reset (GstCfTransfer *t, CfStatus *status);
 /* Queues one frame. Where that fails, the GPU has ended what was queued of it on return, except after CF_TIMEOUT: see
  * below. With one slot the context stays current until the same thread has waited for the frame. */
 CfCode gst_cf_transfer_submit (GstCfTransfer *t, GstCfFrameRequest *r);
+/* While it is flushing, no frame waits for a link slot: its submit fails with CF_CANCELLED, and nothing of it is
+ * queued. A frame that waits for one does so at once. Any thread, whether open or not. */
+void gst_cf_transfer_set_flushing (GstCfTransfer *t, gboolean flushing);
 /* Waits for a frame that was submitted; frames are waited for in their order. After CF_TIMEOUT the GPU may still use
  * the images of all frames under way and everything in `t`. */
 CfCode gst_cf_transfer_wait (GstCfTransfer *t, GstCfFrameRequest *r);

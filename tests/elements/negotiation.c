@@ -152,21 +152,23 @@ GST_START_TEST (dealt_out)
   gint given[4] = { 0 };
 
   for (gint i = 0; i < 10; i++) {
-    gint device = gst_cf_devices_choose (4);
+    gint device = gst_cf_devices_choose (4, 0);
 
     fail_unless_equals_int (device, i % 4);
     gst_cf_devices_count (device, 1);
     given[device]++;
   }
   gst_cf_devices_count (3, -1);
-  fail_unless_equals_int (gst_cf_devices_choose (4), 3);
+  fail_unless_equals_int (gst_cf_devices_choose (4, 0), 3);
   gst_cf_devices_count (0, 5); /* elements with a device number, or on a neighbour's device */
-  fail_unless_equals_int (gst_cf_devices_choose (2), 1);
-  fail_unless_equals_int (gst_cf_devices_choose (1), 0);
-  fail_unless_equals_int (gst_cf_devices_choose (0), 0);
+  fail_unless_equals_int (gst_cf_devices_choose (2, 0), 1);
+  fail_unless_equals_int (gst_cf_devices_choose (1, 0), 0);
+  fail_unless_equals_int (gst_cf_devices_choose (0, 0), 0);
+  fail_unless_equals_int (gst_cf_devices_choose (4, 1 << 3), 2); /* not one that hangs */
+  fail_unless_equals_int (gst_cf_devices_choose (2, 3), 0);
   gst_cf_devices_count (-1, 1);
   gst_cf_devices_count (GST_CF_MAX_DEVICES, 1);
-  fail_unless_equals_int (gst_cf_devices_choose (1000), 4);
+  fail_unless_equals_int (gst_cf_devices_choose (1000, 0), 4);
   fail_unless_equals_int (given[0] + given[1] + given[2] + given[3], 10);
 }
 GST_END_TEST

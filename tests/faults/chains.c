@@ -410,7 +410,7 @@ run_once (const Setup *setup, gboolean learn)
   r.flow = run.flow;
   r.odd = run.twice || run.starved;
   r.frames = run.n_out;
-  for (int i = 0; i < fake.calls; i++)
+  for (int i = 0; i < MIN (fake.calls, FAKE_MAX_CALLS); i++)
     r.waits += fake.kind[i] == FAKE_WAIT;
   for (int i = 0; i < FRAMES; i++) {
     if (learn)
@@ -425,15 +425,16 @@ run_once (const Setup *setup, gboolean learn)
 /* ---- what must hold ------------------------------------------------------ */
 
 static const char *
-judge_rest (gboolean overlap)
+judge_rest (void)
 {
   gboolean given_up = cf_gpu_lost () || fake.hung || fake.unreachable;
 
   if (fake.after)
     return "calls on a lost GPU";
-  /* After a stream has hung, the same thread may use another stream. */
-  if (fake.misuse && !(overlap && fake.hung))
-    return "calls without a context, a free of memory in use, or use of a stream that hangs";
+  if (fake.misuse)
+    return "calls without a context, or a free of memory in use";
+  if (fake.blocked)
+    return "calls that may block, on a GPU that hangs";
   if (fake.pushed)
     return "contexts pushed and not popped";
   if (fake.live && !given_up)
@@ -444,7 +445,7 @@ judge_rest (gboolean overlap)
 }
 
 static const char *
-judge (const Result *r, int least, gboolean overlap, gboolean fails)
+judge (const Result *r, int least, gboolean fails)
 {
   if (fails != (gboolean) fake.fired)
     return "the call was not made";
@@ -458,7 +459,7 @@ judge (const Result *r, int least, gboolean overlap, gboolean fails)
     return "a flow error without a message";
   if (!fails && (r->errors || r->warnings))
     return "messages";
-  return judge_rest (overlap);
+  return judge_rest ();
 }
 
 static const char *
@@ -479,10 +480,10 @@ note (const char *wrong, const Setup *setup, const Result *r, int call, int code
   if (faults_count (!wrong)) {
     printf ("%s, call %d (%s) fails with %d %s: %s\n", name_of (setup), call,
         call >= 0 ? fake_kind_name (fake.fired_kind) : "none", code, for_good ? "and all later calls" : "once", wrong);
-    printf ("  %d frames, %d right, %d warnings, %d errors, flow %s, %d waits; %d calls after, %d misuses, %d alive, "
-        "%d contexts, odd %d\n", r->frames, r->right, r->warnings, r->errors,
-        gst_flow_get_name (r->flow), r->waits, fake.after, fake.misuse, fake.live,
-        fake.contexts, r->odd);
+    printf ("  %d frames, %d right, %d warnings, %d errors, flow %s, %d waits; %d calls after, %d that may block, "
+        "%d misuses, %d alive, %d contexts, odd %d\n", r->frames, r->right, r->warnings, r->errors,
+        gst_flow_get_name (r->flow), r->waits, fake.after, fake.blocked, fake.misuse, fake.live, fake.contexts, r->odd);
+    faults_stop ();
   }
 }
 
@@ -509,8 +510,8 @@ sweep (const Setup *setup, int only_call, int only_code)
   calls = fake;
   /* The flush drops pending frames. */
   least = FRAMES - setup->lag - overlap;
-  wrong = judge (&r, least, overlap > 0, FALSE);
-  if (!wrong && ((!overlap && r.frames != least) || calls.calls == FAKE_MAX_CALLS))
+  wrong = judge (&r, least, FALSE);
+  if (!wrong && ((!overlap && r.frames != least) || calls.calls >= FAKE_MAX_CALLS))
     wrong = "the clean run fails";
   /* One wait per frame, one for the change of the property, and one for each frame that is dropped between the
    * elements. */
@@ -528,7 +529,7 @@ sweep (const Setup *setup, int only_call, int only_code)
         fake_arm (call, codes[c], for_good);
         r = run_once (setup, FALSE);
         /* With several threads the order of the calls varies, and there may be fewer. */
-        wrong = overlap && !fake.fired ? NULL : judge (&r, least, overlap > 0, TRUE);
+        wrong = overlap && !fake.fired ? NULL : judge (&r, least, TRUE);
         note (wrong, setup, &r, call, codes[c], for_good);
       }
 }

@@ -10,14 +10,18 @@
 /* Installs the fake GPU and initialises GStreamer without any plugin; the elements are linked to the program. A
  * critical warning ends the process. */
 void faults_start (void);
-/* Counts a check. Returns TRUE for a failure that is to be printed; only the first failures are. */
+/* Counts a check. Returns TRUE for a failure, which the caller prints and then ends with faults_stop. */
 gboolean faults_count (gboolean good);
-/* Counts a check, and prints `what` if it failed. */
+/* Ends the program, after the first failure: the runs after it would say the same again. */
+void faults_stop (void) G_GNUC_NORETURN;
+/* Counts a check; prints `what` and ends the program if it failed. */
 void faults_check (gboolean good, const gchar *what);
 /* Prints the counts. Returns the exit status for main. */
 int faults_end (void);
 /* Pushes a TIME segment that starts at 0. */
 void faults_push_segment (GstPad *src);
+/* Returns a new fake CUDA context on the GPU of that number. */
+GstObject *fake_context_new (gint number);
 /* Returns a pool of fake CUDA memory with that stream (NULL: without). */
 GstBufferPool *fake_pool_new (GstObject *context, gpointer stream);
 /* Removes all messages from the bus and adds the numbers of errors and of warnings. */

@@ -13,12 +13,14 @@
 #include <string.h>
 
 bool fake_cuda_memory;
-static GstObject *shared_context; /* without a reference */
+int fake_maps_blocked;
+static GstObject *shared_context[FAKE_MAX_DEVICES]; /* without a reference */
 
 G_DECLARE_FINAL_TYPE (FakeContext, fake_context, FAKE, CONTEXT, GstObject)
 
 struct _FakeContext {
   GstObject parent;
+  gint number;
 };
 
 G_DEFINE_TYPE (FakeContext, fake_context, GST_TYPE_OBJECT)
@@ -88,8 +90,10 @@ static gpointer
 fake_map (GstMemory *base, gsize size, GstMapFlags flags)
 {
   gpointer stream = ((FakeAllocator *) base->allocator)->stream;
+  FakeContext *context = (FakeContext *) ((FakeAllocator *) base->allocator)->context;
 
   (void) size;
+  fake_maps_blocked += !(flags & GST_CF_MAP_CUDA) && (cf_gpu_hung () >> context->number & 1);
   if (stream && !(flags & GST_CF_MAP_CUDA))
     fake_finish (stream);
   return ((FakeMemory *) base)->data;
@@ -127,14 +131,11 @@ fake_allocator_init (FakeAllocator *self)
 /* ---- gstcfcuda.h -------------------------------------------------------- */
 
 gboolean
-gst_cf_cuda_available (gchar **why)
+gst_cf_cuda_available (CfStatus *status)
 {
-  CfStatus status = { 0 };
-
-  if (!cf_gpu_lost () && cf_gpu_count (&status) > 0)
-    return TRUE;
-  if (why)
-    *why = g_strdup (status.message);
+  if (!cf_gpu_lost ())
+    return cf_gpu_count (status) > 0;
+  cf_fail (status, CF_GPU_LOST, "the GPU is lost");
   return FALSE;
 }
 
@@ -144,20 +145,30 @@ gst_cf_cuda_has_format (GstVideoFormat format)
   return fake_cuda_memory && format == GST_VIDEO_FORMAT_I420;
 }
 
+GstObject *
+fake_context_new (gint number)
+{
+  FakeContext *context = g_object_new (fake_context_get_type (), NULL);
+
+  context->number = MAX (number, 0);
+  return gst_object_ref_sink (context);
+}
+
 /* With CUDA memory all elements share one context, as in a pipeline. */
 gboolean
 gst_cf_cuda_ensure_context (GstElement *element, gint device, GstObject **context)
 {
+  GstObject **shared = &shared_context[MAX (device, 0)];
+
   (void) element;
-  (void) device;
-  if (!*context && fake_cuda_memory && shared_context)
-    *context = gst_object_ref (shared_context);
+  if (!*context && fake_cuda_memory && *shared)
+    *context = gst_object_ref (*shared);
   if (*context)
     return TRUE;
-  *context = gst_object_ref_sink (g_object_new (fake_context_get_type (), NULL));
+  *context = fake_context_new (device);
   if (fake_cuda_memory) {
-    shared_context = *context;
-    g_object_add_weak_pointer (G_OBJECT (shared_context), (gpointer *) &shared_context);
+    *shared = *context;
+    g_object_add_weak_pointer (G_OBJECT (*shared), (gpointer *) shared);
   }
   return TRUE;
 }
@@ -183,8 +194,7 @@ gst_cf_cuda_context_query (GstElement *element, GstQuery *query, GstObject *cont
 gint
 gst_cf_cuda_device (GstObject *context)
 {
-  (void) context;
-  return 0;
+  return ((FakeContext *) context)->number;
 }
 
 gboolean
@@ -192,14 +202,14 @@ gst_cf_cuda_push (GstObject *context)
 {
   if (!context || (!fake_is_lost () && fake_call (FAKE_PUSH, NULL) != CF_OK))
     return FALSE;
-  fake_current (1);
+  fake_push (((FakeContext *) context)->number);
   return TRUE;
 }
 
 void
 gst_cf_cuda_pop (void)
 {
-  fake_current (-1);
+  fake_pop ();
 }
 
 gpointer

@@ -42,16 +42,21 @@ static struct {
 } blocks[MAX_BLOCKS];
 
 FakeReport fake;
+int fake_devices = 1;
+static const int numbers[FAKE_MAX_DEVICES] = { 0, 1, 2, 3 }; /* their addresses are contexts */
+static unsigned stuck; /* a bit for each device that hangs */
+static uint64_t frame_ns;
+static int fail_kind = -1;
 static Op ops[MAX_OPS];
 static int n_ops, fail_at = -1, fail_code, run;
 static bool fail_for_good, lost;
 static uint64_t launches;
-static CfContext cpu = { .backend = CF_BACKEND_CPU };
 static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 
-/* The state of this thread: contexts pushed, and the runs in which it learned that the GPU is lost or hangs. */
+/* The state of this thread: the devices of the contexts pushed, and the runs in which it learned that the GPU is lost
+ * or hangs. */
 static _Thread_local struct {
-  int pushed, lost_run, hung_run;
+  int pushed, number[8], lost_run, hung_run;
 } mine;
 
 const char *
@@ -74,18 +79,97 @@ fake_arm (int call, int code, bool for_good)
   fail_at = call;
   fail_code = code;
   fail_for_good = for_good;
+  fail_kind = -1;
   n_ops = 0;
   lost = false;
+  stuck = 0;
+  frame_ns = 0;
+  cf_gpu_hung (); /* what hung in the run before has ended */
   run++;
 }
 
 void
-fake_current (int more)
+fake_fail_next (FakeKind kind, int code, bool for_good)
+{
+  pthread_mutex_lock (&lock);
+  fail_kind = (int) kind;
+  fail_code = code;
+  fail_for_good = for_good;
+  pthread_mutex_unlock (&lock);
+}
+
+void
+fake_slow (uint64_t ns)
+{
+  frame_ns = ns;
+}
+
+static void
+change_pushed (int more)
 {
   pthread_mutex_lock (&lock);
   fake.pushed += more;
   pthread_mutex_unlock (&lock);
   mine.pushed += more;
+}
+
+void
+fake_push (int number)
+{
+  if (mine.pushed < 8)
+    mine.number[mine.pushed] = number;
+  change_pushed (1);
+}
+
+void
+fake_pop (void)
+{
+  change_pushed (-1);
+}
+
+/* Returns the device of the current context. */
+static int
+number_now (void)
+{
+  return mine.pushed > 0 && mine.pushed <= 8 ? mine.number[mine.pushed - 1] : 0;
+}
+
+static int
+current (void **context)
+{
+  int number = number_now ();
+
+  *context = (void *) &numbers[number];
+  return number;
+}
+
+/* Returns whether this call is the one that fails. Called with the lock held. */
+static bool
+is_to_fail (int n, FakeKind kind)
+{
+  if (fail_kind >= 0) {
+    if (fail_kind != (int) kind)
+      return false;
+    fail_kind = fail_for_good ? fail_kind : -1;
+    return true;
+  }
+  if (fail_at < 0 || n < fail_at || (n > fail_at && !fail_for_good))
+    return false;
+  if (fail_code == FAKE_TIMEOUT && kind != FAKE_WAIT) { /* another thread called first: the next call hangs */
+    fail_at++;
+    return false;
+  }
+  return true;
+}
+
+/* Called with the lock held. */
+static CfCode
+hang (CfStatus *status)
+{
+  stuck |= 1u << number_now ();
+  fake.hung = true;
+  mine.hung_run = run;
+  return cf_fail (status, CF_TIMEOUT, "the GPU did not finish a frame");
 }
 
 /* Counts a call, as fake_call. Called with the lock held. */
@@ -101,34 +185,30 @@ call (FakeKind kind, CfStatus *status)
     return cf_fail (status, CF_GPU_LOST, "called although the GPU is lost");
   }
   fake.misuse += mine.pushed == 0 && kind != FAKE_COUNT && kind != FAKE_PUSH;
-  fake.misuse += fake.hung && kind >= FAKE_KERNELS && mine.hung_run == run;
+  fake.calls++;
   if (n < FAKE_MAX_CALLS)
-    fake.kind[fake.calls++] = kind;
-  if (fail_at < 0 || n < fail_at || (n > fail_at && !fail_for_good))
-    return CF_OK;
-  if (fail_code == FAKE_TIMEOUT && kind != FAKE_WAIT) { /* another thread called first: the next call hangs */
-    fail_at++;
-    return CF_OK;
+    fake.kind[n] = kind;
+  if (stuck >> number_now () & 1 && kind != FAKE_COUNT && kind != FAKE_PUSH && kind != FAKE_REGIONS) {
+    /* A thread that was on its way here when another found that the GPU hangs could not know. */
+    fake.blocked += mine.hung_run == run;
+    mine.hung_run = run;
+    return cf_fail (status, CF_TIMEOUT, "blocks");
   }
+  if (!is_to_fail (n, kind))
+    return CF_OK;
   if (!fake.fired)
     fake.fired_kind = kind;
   fake.fired = true;
-  if (fail_code == FAKE_TIMEOUT) {
-    fake.hung = true;
-    mine.hung_run = run;
-    return cf_fail (status, CF_TIMEOUT, "the GPU did not finish a frame");
-  }
+  if (fail_code == FAKE_TIMEOUT)
+    return hang (status);
   fake.unreachable |= kind == FAKE_PUSH || kind == FAKE_FREE;
-  code = cf_cuda_code (fail_code);
+  code = cf_cuda_fail (fail_code, fake_kind_name (kind), "an error", status);
   if (kind != FAKE_PUSH) /* GStreamer pushes contexts, so the device does not see the error */
     lost = code == CF_GPU_LOST;
   if (lost) {
     mine.lost_run = run;
     n_ops = 0; /* queued work is never executed */
   }
-  cf_fail (status, code, "%s: CUDA error %d", fake_kind_name (kind), fail_code);
-  if (status)
-    status->cuda = fail_code;
   return code;
 }
 
@@ -138,6 +218,7 @@ fake_call (FakeKind kind, CfStatus *status)
   CfCode code;
 
   pthread_mutex_lock (&lock);
+  fake.misuse += kind == FAKE_REGIONS && n_ops > 0; /* the caller has not waited for the stream */
   code = call (kind, status);
   pthread_mutex_unlock (&lock);
   return code;
@@ -219,10 +300,27 @@ void
 fake_settle (void)
 {
   pthread_mutex_lock (&lock);
+  stuck = 0;
   for (int i = 0; i < n_ops; i++)
     work_up_to (ops[i].queue, i);
   n_ops = 0;
   pthread_mutex_unlock (&lock);
+}
+
+/* Returns whether what is known of a stream's work is that it has ended. */
+static bool
+ended (void *context, void *stream)
+{
+  bool is;
+
+  pthread_mutex_lock (&lock);
+  is = !lost && !(stuck >> *(const int *) context & 1) && !(fake.fired && fail_for_good && fail_kind < 0);
+  if (is) {
+    work_up_to (stream, n_ops - 1);
+    forget_done ();
+  }
+  pthread_mutex_unlock (&lock);
+  return is;
 }
 
 void
@@ -274,86 +372,16 @@ in_use (const uint8_t *memory, size_t size)
   return false;
 }
 
-/* ---- the filters' CUDA side ---------------------------------------------- */
-
-typedef struct {
-  CfPlan *plan; /* of the CPU backend */
-  void *scratch;
-} State;
-
-static CfCode
-init (CfPlan *plan, CfStatus *status)
+CfCode
+fake_launch (CfPlan *plan, CfStream *stream, const CfImage *in, const CfImage *out, CfStatus *status)
 {
-  State *s = plan->state = calloc (1, sizeof *s);
+  Op op = { .kind = out ? FILTER : HISTORY, .queue = stream->queue, .plan = plan, .from = *in };
 
-  if (!s)
-    return cf_fail (status, CF_NO_MEMORY, "out of memory");
-  if (fake_call (FAKE_KERNELS, status) != CF_OK || !(s->scratch = cf_device_alloc (1000, status)))
-    return status->code;
-  s->plan = cf_plan_new (&cpu, plan->filter, &plan->video, &plan->common, plan->params, status);
-  return s->plan ? CF_OK : status->code;
-}
-
-/* Allocates scratch memory again, because new parameters may need more. */
-static CfCode
-update (CfPlan *plan, CfStatus *status)
-{
-  State *s = plan->state;
-  void *scratch = cf_device_alloc (2000, status);
-
-  if (!scratch)
-    return status ? status->code : CF_NO_MEMORY;
-  cf_device_free (s->scratch);
-  s->scratch = scratch;
-  return cf_plan_update (s->plan, &plan->common, plan->params, status);
-}
-
-static CfCode
-enqueue (CfPlan *plan, CfStream *stream, const CfImage *in, const CfImage *out, CfStatus *status)
-{
+  if (out)
+    op.to = *out;
   launches++;
-  return queue (FAKE_LAUNCH, (Op) { .kind = FILTER, .queue = stream->queue, .plan = ((State *) plan->state)->plan,
-      .to = *out, .from = *in }, status);
+  return queue (FAKE_LAUNCH, op, status);
 }
-
-static CfCode
-push_history (CfPlan *plan, CfStream *stream, const CfImage *in, CfStatus *status)
-{
-  launches++;
-  return queue (FAKE_LAUNCH, (Op) { .kind = HISTORY, .queue = stream->queue, .plan = ((State *) plan->state)->plan,
-      .from = *in }, status);
-}
-
-static void
-reset (CfPlan *plan)
-{
-  cf_plan_reset (((State *) plan->state)->plan);
-}
-
-static CfCode
-regions (CfPlan *plan, CfRegions *found, CfStatus *status)
-{
-  CfCode code = fake_call (FAKE_REGIONS, status);
-
-  fake.misuse += n_ops > 0; /* the caller has not waited for the stream */
-  return code == CF_OK ? cf_plan_regions (((State *) plan->state)->plan, found, status) : code;
-}
-
-static void
-free_state (CfPlan *plan)
-{
-  State *s = plan->state;
-
-  if (!s)
-    return;
-  cf_device_free (s->scratch);
-  cf_plan_free (s->plan);
-  free (s);
-}
-
-/* The functions of every filter on the fake GPU. */
-static const CfOps fake_ops = { .init = init, .update = update, .enqueue = enqueue, .push_history = push_history,
-  .reset = reset, .regions = regions, .free = free_state };
 
 static const CfOps *
 ops_of (const CfFilter *filter)
@@ -407,7 +435,15 @@ fill_info (int device, CfGpuInfo *info, CfStatus *status)
 static int
 count (CfStatus *status)
 {
-  return fake_call (FAKE_COUNT, status) == CF_OK;
+  CfStatus failure = { 0 };
+
+  if (fake_call (FAKE_COUNT, &failure) == CF_OK)
+    return fake_devices;
+  if (failure.cuda == 100) /* as cuda/core/gpu/device.c: there is none, which is no error */
+    failure.cuda = 0;
+  if (status)
+    *status = failure;
+  return 0;
 }
 
 static CfCode
@@ -512,16 +548,31 @@ stream_copy (CfStream *stream, CfDirection direction, const CfImage *to, const C
       .to = *to, .from = *from }, status);
 }
 
-/* Returns CF_TIMEOUT, as core/gpu/stream.c does after any error except a lost GPU, because it is not known how far the
- * GPU has come. */
+/* Returns the code for a wait that ended with `code`: CF_TIMEOUT, as core/gpu/stream.c does after any error except a
+ * lost GPU, because it is not known how far the GPU has come. Called with no lock held. */
 static CfCode
-unknown (CfCode code, CfStatus *status)
+end_wait (CfCode code, const void *queue, CfStatus *status)
 {
-  if (code == CF_GPU_LOST)
+  if (code == CF_OK || code == CF_GPU_LOST)
     return code;
   fake.hung = true;
   mine.hung_run = run;
+  cf_device_hangs ((void *) queue);
   return status->code = CF_TIMEOUT;
+}
+
+/* Counts a wait and lets its time pass: that of all frames which are queued. `looks`: the wait makes no call that may
+ * block. Called with the lock held. */
+static CfCode
+pass_time (bool looks, uint64_t deadline_ns, CfStatus *status)
+{
+  CfCode code = looks && stuck >> number_now () & 1 ? hang (status) : call (FAKE_WAIT, status);
+  uint64_t ns = 0;
+
+  for (int i = 0; i < n_ops; i++)
+    if (ops[i].kind == FILTER && !ops[i].done)
+      ns += frame_ns;
+  return code == CF_OK && ns > deadline_ns ? hang (status) : code;
 }
 
 static CfCode
@@ -529,19 +580,13 @@ stream_wait (CfStream *stream, uint64_t deadline_ns, CfStatus *status)
 {
   CfCode code;
 
-  (void) deadline_ns;
   pthread_mutex_lock (&lock);
-  code = call (FAKE_WAIT, status);
+  code = pass_time (false, deadline_ns, status);
   if (code == CF_OK)
     work_up_to (stream->queue, n_ops - 1);
-  else if (code != CF_TIMEOUT && stream->queue == stream)
-    for (int i = 0; i < n_ops; i++) /* all work is lost except that of neighbours */
-      ops[i].done = ops[i].kind != BYTES;
   forget_done ();
-  if (code != CF_OK && stream->queue != stream)
-    code = unknown (code, status);
   pthread_mutex_unlock (&lock);
-  return code;
+  return end_wait (code, stream->queue, status);
 }
 
 static CfEvents *
@@ -581,24 +626,23 @@ stream_signal (CfStream *stream, CfEvents *events, CfStatus *status)
 static CfCode
 events_wait (CfEvents *events, uint64_t deadline_ns, CfStatus *status)
 {
+  const void *queue;
   CfCode code;
   int at;
 
-  (void) deadline_ns;
   pthread_mutex_lock (&lock);
-  code = call (FAKE_WAIT, status);
+  code = pass_time (true, deadline_ns, status);
   /* Every second run executes the newest work first, as far as the order of the streams permits. */
   for (int i = n_ops - 1; code == CF_OK && run % 2 && i >= 0; i--)
     if (!ops[i].done)
       work_up_to (ops[i].queue, i);
   at = find_record (events, COMPLETION, n_ops);
+  queue = at >= 0 ? ops[at].queue : NULL;
   if (code == CF_OK && at >= 0)
-    work_up_to (ops[at].queue, at);
+    work_up_to (queue, at);
   forget_done ();
-  if (code != CF_OK)
-    code = unknown (code, status);
   pthread_mutex_unlock (&lock);
-  return code;
+  return end_wait (code, queue, status);
 }
 
 static uint64_t
@@ -617,6 +661,7 @@ events_elapsed_ns (const CfEvents *events, unsigned from, unsigned to)
 
 static const CfDevice fake_device = {
   .versions = versions, .count = count, .info = fill_info, .lost = is_lost, .counters = counters,
+  .current = current, .ended = ended,
   .context_init = context_init, .ops = ops_of,
   .pinned_alloc = pinned_alloc, .pinned_free = release, .device_alloc = device_alloc, .device_free = release,
   .stream_new = stream_new, .stream_free = stream_free, .stream_copy = stream_copy, .stream_wait = stream_wait,

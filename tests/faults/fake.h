@@ -6,7 +6,11 @@
  * executes only the work that it has to wait for, or the newest work first, so that missing synchronisation between
  * streams causes wrong bytes, too.
  *
- * device-fake.c implements the library's CfDevice, cuda-fake.c replaces gst/gstcfcuda.c. For at most two threads. */
+ * A GPU that hangs executes nothing until fake_settle. A call that may block there, which for a real one may be for
+ * ever, is counted and fails. Time is virtual: a wait takes as long as fake_slow says, and ends at its deadline.
+ *
+ * device-fake.c implements the library's CfDevice, with the kernels of filters-fake.c; cuda-fake.c replaces
+ * gst/gstcfcuda.c. For at most two threads. */
 #ifndef FAKE_H
 #define FAKE_H
 
@@ -18,14 +22,15 @@ typedef enum {
 } FakeKind;
 
 #define FAKE_TIMEOUT -1 /* an error for waits: the GPU hangs until fake_settle */
-#define FAKE_MAX_CALLS 1000
+#define FAKE_MAX_CALLS 1000 /* of which the kind is known */
+#define FAKE_MAX_DEVICES 4
 
 typedef struct {
   int calls;
   FakeKind kind[FAKE_MAX_CALLS];
   int after;      /* CUDA calls made by a thread that already knew the GPU is lost; must stay 0 */
-  int misuse;     /* calls without a context, frees of memory in use, use of a hung stream by a thread that
-                     knew; must stay 0 */
+  int blocked;    /* calls that may block, on a GPU that hangs; must stay 0 */
+  int misuse;     /* calls without a context, frees of memory in use; must stay 0 */
   int pushed;     /* contexts that are pushed now */
   int contexts;   /* contexts that exist */
   int live;       /* memory blocks and streams that exist */
@@ -35,26 +40,40 @@ typedef struct {
 
 extern FakeReport fake;
 
+/* The number of GPUs: 1, unless a program sets it. */
+extern int fake_devices;
+
 /* Set by programs that use CUDA memory, and one context for all elements. */
 extern bool fake_cuda_memory;
+/* How often CUDA memory was mapped for the host while its GPU hung, which may block. */
+extern int fake_maps_blocked;
 
 /* Installs the fake GPU. To be called before all other functions. */
 void fake_install (void);
 /* Resets the fake GPU and sets its failure: call number `call` (-1: none) fails with CUDA error `code`, and with
  * `for_good` all later calls, too. */
 void fake_arm (int call, int code, bool for_good);
+/* Sets another failure in the same run: the next call of that kind, and with `for_good` all later ones, too. */
+void fake_fail_next (FakeKind kind, int code, bool for_good);
+/* From now on, every plan's work on a frame takes that long. */
+void fake_slow (uint64_t ns);
 /* Counts a call. Returns an error if the call is to fail. */
 CfCode fake_call (FakeKind kind, CfStatus *status);
 /* Returns cf_gpu_lost, but does not record that the calling thread knows of the loss. */
 bool fake_is_lost (void);
-/* Records that a context was pushed (1) or popped (-1) in this thread. */
-void fake_current (int more);
-/* Executes all queued work, also that of a GPU that hung. */
+/* Records that a context of a device was pushed in this thread, and that it was popped. */
+void fake_push (int number);
+void fake_pop (void);
+/* Executes all queued work. A GPU that hung goes on. */
 void fake_settle (void);
 /* Queues a copy of bytes on a stream of a neighbour. Never fails. */
 void fake_copy (const void *queue, void *to, const void *from, size_t bytes);
 /* Executes the work of a neighbour's stream. */
 void fake_finish (const void *queue);
+/* The functions of every filter on the fake GPU. */
+extern const CfOps fake_ops;
+/* Queues a frame of a plan of the CPU on a stream; `out` NULL: for its history alone. */
+CfCode fake_launch (CfPlan *plan, CfStream *stream, const CfImage *in, const CfImage *out, CfStatus *status);
 /* Returns the name of a kind of call. */
 const char *fake_kind_name (FakeKind kind);
 

@@ -2,7 +2,8 @@
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * linkslots.c: many threads share the link: at most as many at a time as slots, in the order of their calls, each on
- * the streams of its slot. When a frame does not end before its deadline, no thread continues to wait. */
+ * the streams of its slot. When a frame does not end before its deadline, no thread continues to wait; a thread whose
+ * element is flushed stops waiting at once, and any thread at its deadline. */
 #include "common.h"
 #include "fake.h"
 #include "gstcfcuda.h"
@@ -13,8 +14,20 @@
 
 static GstCfLinkSlots *slots;
 static gint taken[GST_CF_LINK_SLOTS]; /* atomic */
-static gint busy, wrong, refused, came;
+static gint busy, wrong, came;
+static gint ended[CF_CANCELLED + 1]; /* atomic: how many waits ended with each code */
 static gint order[THREADS];
+static gint flag[2]; /* atomic: the elements of threads with even and odd numbers are flushing */
+
+#define FOREVER (600 * G_GUINT64_CONSTANT (1000000000))
+
+static gboolean
+take (guint *slot, gboolean *alone)
+{
+  CfStatus status = { 0 };
+
+  return gst_cf_link_slots_take (slots, &flag[0], FOREVER, slot, alone, &status) == CF_OK;
+}
 
 /* Takes and releases a slot again and again. */
 static gpointer
@@ -25,7 +38,7 @@ worker (gpointer user)
     gboolean alone, good;
     guint slot;
 
-    good = gst_cf_link_slots_take (slots, &slot, &alone);
+    good = take (&slot, &alone);
     good = good && g_atomic_int_add (&busy, 1) < GST_CF_LINK_SLOTS && g_atomic_int_add (&taken[slot], 1) == 0;
     if (!good)
       g_atomic_int_inc (&wrong);
@@ -41,13 +54,15 @@ worker (gpointer user)
 static gpointer
 waiter (gpointer number)
 {
+  CfStatus status = { 0 };
   gboolean alone;
+  CfCode code;
   guint slot;
 
-  if (!gst_cf_link_slots_take (slots, &slot, &alone)) {
-    g_atomic_int_inc (&refused);
+  code = gst_cf_link_slots_take (slots, &flag[GPOINTER_TO_INT (number) % 2], FOREVER, &slot, &alone, &status);
+  g_atomic_int_inc (&ended[code]);
+  if (code != CF_OK)
     return NULL;
-  }
   order[g_atomic_int_add (&came, 1)] = GPOINTER_TO_INT (number);
   gst_cf_link_slots_release (slots, slot);
   return NULL;
@@ -77,7 +92,7 @@ take_all (guint *slot)
   gboolean alone, good = TRUE;
 
   for (gint i = 0; i < GST_CF_LINK_SLOTS; i++) {
-    good = good && gst_cf_link_slots_take (slots, &slot[i], &alone);
+    good = good && take (&slot[i], &alone);
     good = good && alone == (i == 0);
   }
   faults_check (good, "a slot is refused, or it is not reported whether it is the only one taken");
@@ -125,11 +140,11 @@ abandoned (void)
 
   take_all (slot);
   first = gst_cf_link_slots_stream (slots, slot[0], GST_CF_LINK_UP, &status);
-  came = refused = 0;
+  came = ended[CF_TIMEOUT] = 0;
   start_waiters (thread, 5);
   gst_cf_link_slots_abandon (slots, slot[0]);
   join (thread, 5);
-  faults_check (refused == 5 && came == 0, "a thread that waited was not refused");
+  faults_check (ended[CF_TIMEOUT] == 5 && came == 0, "a thread that waited was not refused");
   for (gint i = 1; i < GST_CF_LINK_SLOTS; i++)
     gst_cf_link_slots_release (slots, slot[i]);
   take_all (slot);
@@ -141,6 +156,46 @@ abandoned (void)
     gst_cf_link_slots_release (slots, slot[i]);
   }
   cf_stream_free (first);
+}
+
+/* Checks that a flush ends the waits of its element alone, whose places in the queue go to nothing; and that a wait
+ * ends at its deadline. */
+static void
+given_up (void)
+{
+  guint slot[GST_CF_LINK_SLOTS], another = 0;
+  CfStatus status = { 0 };
+  GThread *thread[THREADS];
+  gint64 begin, took;
+  gboolean alone;
+
+  take_all (slot);
+  came = 0;
+  start_waiters (thread, 6);
+  g_atomic_int_set (&flag[1], TRUE);
+  gst_cf_link_slots_cancel (&flag[1]);
+  for (gint i = 1; i < 6; i += 2)
+    g_thread_join (thread[i]);
+  faults_check (ended[CF_CANCELLED] == 3 && came == 0, "a flush did not end the waits of its element");
+  faults_check (gst_cf_link_slots_waiting (slots) == 3, "a flush ended the waits of other elements");
+  faults_check (gst_cf_link_slots_take (slots, &flag[1], FOREVER, &another, &alone, &status) == CF_CANCELLED,
+      "a frame of an element that is flushing waits");
+  g_atomic_int_set (&flag[1], FALSE);
+  gst_cf_link_slots_release (slots, slot[0]);
+  for (gint i = 0; i < 6; i += 2)
+    g_thread_join (thread[i]);
+  faults_check (came == 3 && order[0] == 0 && order[1] == 2 && order[2] == 4, "slots are lost with a flush");
+  for (gint i = 1; i < GST_CF_LINK_SLOTS; i++)
+    gst_cf_link_slots_release (slots, slot[i]);
+  take_all (slot);
+  begin = g_get_monotonic_time ();
+  faults_check (gst_cf_link_slots_take (slots, &flag[0], 50000000, &another, &alone, &status) == CF_GPU_ERROR
+      && status.message[0], "a wait does not end at its deadline");
+  took = g_get_monotonic_time () - begin;
+  faults_check (took >= 50000 && took < 50000 * 50, "a wait does not end at its deadline"); /* on a busy machine, too */
+  faults_check (gst_cf_link_slots_waiting (slots) == 0, "a thread that is gone is in the queue");
+  for (gint i = 0; i < GST_CF_LINK_SLOTS; i++)
+    gst_cf_link_slots_release (slots, slot[i]);
 }
 
 int
@@ -161,6 +216,7 @@ main (void)
   gst_cf_cuda_push (context);
   together ();
   in_order ();
+  given_up ();
   abandoned ();
   gst_cf_cuda_pop ();
   gst_cf_link_slots_close (slots);

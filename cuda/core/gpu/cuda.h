@@ -14,11 +14,8 @@ CF_BEGIN_DECLS
 CfCode cf_cuda_check (int error, const char *what, CfStatus *status);
 /* Counts a launch and checks it for an error. To be called immediately after every launch. */
 CfCode cf_cuda_launched (const char *kernel, CfStatus *status);
-/* Returns whether CUDA calls that wait for the device (allocating, freeing) may be made: false while it hangs, and
- * after a sticky error. */
-bool cf_cuda_usable (void);
-/* Records that the work of this cudaStream_t did not end before its deadline. */
-void cf_cuda_hangs (void *stream);
+/* Returns a function of the driver, as of CUDA 12.0; NULL where there is none of that name. */
+void *cf_cuda_entry (const char *name);
 /* Returns the cudaStream_t of a stream. */
 void *cf_stream_handle (const CfStream *stream);
 

@@ -17,7 +17,6 @@
 
 static atomic_bool lost;
 static atomic_uint_fast64_t launches, allocations;
-static _Atomic (cudaStream_t) hung; /* a stream whose work did not end before its deadline */
 
 CfCode
 cf_cuda_check (int error, const char *what, CfStatus *status)
@@ -27,13 +26,9 @@ cf_cuda_check (int error, const char *what, CfStatus *status)
   if (error == cudaSuccess)
     return CF_OK;
   (void) cudaGetLastError (); /* so that the next call does not report it again */
-  code = cf_cuda_code (error);
+  code = cf_cuda_fail (error, what, cudaGetErrorString ((cudaError_t) error), status);
   if (code == CF_GPU_LOST)
     atomic_store (&lost, true);
-  cf_fail (status, code, "%s: CUDA error %d (%s)%s", what, error, cudaGetErrorString ((cudaError_t) error),
-      code == CF_GPU_LOST ? "; this process cannot use the GPU any more" : "");
-  if (status)
-    status->cuda = error;
   return code;
 }
 
@@ -42,30 +37,6 @@ cf_cuda_launched (const char *kernel, CfStatus *status)
 {
   atomic_fetch_add (&launches, 1);
   return cf_cuda_check (cudaGetLastError (), kernel, status);
-}
-
-/* Memory that cannot be freed remains allocated until the process ends. A stream that hung is never freed, so it can be
- * queried. */
-bool
-cf_cuda_usable (void)
-{
-  cudaStream_t stream = atomic_load (&hung);
-
-  if (cf_gpu_lost ())
-    return false;
-  if (!stream)
-    return true;
-  if (cudaStreamQuery (stream) == cudaErrorNotReady)
-    return false;
-  (void) cudaGetLastError ();
-  atomic_store (&hung, NULL);
-  return true;
-}
-
-void
-cf_cuda_hangs (void *stream)
-{
-  atomic_store (&hung, (cudaStream_t) stream);
 }
 
 static bool
@@ -78,6 +49,66 @@ static CfGpuCounters
 counters (void)
 {
   return (CfGpuCounters) { .launches = atomic_load (&launches), .allocations = atomic_load (&allocations) };
+}
+
+/* ---- the current context ------------------------------------------------ */
+
+/* Functions of the driver, for which the runtime has none: it has no contexts but its own. Their errors have the
+ * numbers of the runtime's. */
+typedef int (*GetContext) (void **context);
+typedef int (*PushContext) (void *context);
+typedef int (*QueryStream) (void *stream);
+
+void *
+cf_cuda_entry (const char *name)
+{
+  enum cudaDriverEntryPointQueryResult result = cudaDriverEntryPointSymbolNotFound;
+  void *entry = NULL;
+  int error;
+
+#if CUDART_VERSION >= 12050
+  error = cudaGetDriverEntryPointByVersion (name, &entry, 12000, cudaEnableDefault, &result);
+#else
+  error = cudaGetDriverEntryPoint (name, &entry, cudaEnableDefault, &result);
+#endif
+  if (error == cudaSuccess && result == cudaDriverEntryPointSuccess)
+    return entry;
+  (void) cudaGetLastError ();
+  return NULL;
+}
+
+static int
+current (void **context)
+{
+  GetContext get = (GetContext) cf_cuda_entry ("cuCtxGetCurrent");
+  int number = -1;
+
+  *context = NULL;
+  if (get)
+    (void) get (context); /* none is current: NULL */
+  if (cudaGetDevice (&number) != cudaSuccess) {
+    (void) cudaGetLastError ();
+    return -1;
+  }
+  return number;
+}
+
+/* The thread may have no context, or another. Queries the driver, because the runtime would create a context. */
+static bool
+ended (void *context, void *stream)
+{
+  PushContext push = (PushContext) cf_cuda_entry ("cuCtxPushCurrent");
+  GetContext pop = (GetContext) cf_cuda_entry ("cuCtxPopCurrent");
+  QueryStream query = (QueryStream) cf_cuda_entry ("cuStreamQuery");
+  int error;
+
+  if (cf_gpu_lost () || !context || !push || !pop || !query || push (context) != 0)
+    return false;
+  error = query (stream);
+  (void) pop (&context);
+  if (error != cudaErrorNotReady)
+    cf_cuda_check (error, "looking whether the GPU still hangs", NULL);
+  return error == cudaSuccess;
 }
 
 /* ---- devices ------------------------------------------------------------ */
@@ -101,6 +132,10 @@ count (CfStatus *status)
     return 0;
   }
   error = cudaGetDeviceCount (&n);
+  if (error == cudaErrorNoDevice) {
+    (void) cudaGetLastError ();
+    n = error = 0;
+  }
   if (error == cudaErrorInsufficientDriver) {
     cf_fail (status, CF_NO_GPU, "the NVIDIA driver supports CUDA %d.%d; this build needs %d.%d or newer", driver / 1000,
         driver % 1000 / 10, CUDART_VERSION / 1000, CUDART_VERSION % 1000 / 10);
@@ -170,9 +205,8 @@ pinned_alloc (size_t size, CfStatus *status)
 {
   void *memory = NULL;
 
-  if (!cf_cuda_usable ()) {
-    cf_fail (status, cf_gpu_lost () ? CF_GPU_LOST : CF_GPU_ERROR, "no pinned host memory from a GPU that %s",
-        cf_gpu_lost () ? "is lost" : "hangs");
+  if (cf_gpu_lost ()) {
+    cf_fail (status, CF_GPU_LOST, "no pinned host memory from a GPU that is lost");
     return NULL;
   }
   atomic_fetch_add (&allocations, 1);
@@ -183,14 +217,14 @@ pinned_alloc (size_t size, CfStatus *status)
 static void
 pinned_free (void *memory)
 {
-  if (cf_cuda_usable ())
+  if (!cf_gpu_lost ())
     cf_cuda_check (cudaFreeHost (memory), "freeing pinned host memory", NULL);
 }
 
 static void
 device_free (void *memory)
 {
-  if (cf_cuda_usable ())
+  if (!cf_gpu_lost ())
     cf_cuda_check (cudaFree (memory), "freeing device memory", NULL);
 }
 
@@ -226,6 +260,8 @@ const CfDevice cf_device_cuda = {
   .info = fill_info,
   .lost = is_lost,
   .counters = counters,
+  .current = current,
+  .ended = ended,
   .context_init = context_init,
   .ops = ops,
   .pinned_alloc = pinned_alloc,

@@ -3,6 +3,7 @@
  *
  * core/gpu/stream.c: CUDA streams and events: copies, the order among streams, and how the host waits for the end of
  * work. */
+#include "core/device.h"
 #include "cuda.h"
 
 #include <cuda_runtime_api.h>
@@ -60,21 +61,11 @@ write_word (void)
 {
   static _Atomic (void *) found;
   static atomic_bool asked;
-  enum cudaDriverEntryPointQueryResult result = cudaDriverEntryPointSymbolNotFound;
-  void *entry = NULL;
-  int error;
+  void *entry;
 
   if (atomic_load (&asked))
     return (WriteWord) atomic_load (&found);
-#if CUDART_VERSION >= 12050
-  error = cudaGetDriverEntryPointByVersion ("cuStreamWriteValue32", &entry, 12000, cudaEnableDefault, &result);
-#else
-  error = cudaGetDriverEntryPoint ("cuStreamWriteValue32", &entry, cudaEnableDefault, &result);
-#endif
-  if (error != cudaSuccess || result != cudaDriverEntryPointSuccess) {
-    (void) cudaGetLastError ();
-    entry = NULL;
-  }
+  entry = cf_cuda_entry ("cuStreamWriteValue32");
   atomic_store (&found, entry);
   atomic_store (&asked, true);
   return (WriteWord) entry;
@@ -83,7 +74,7 @@ write_word (void)
 static void
 clear_completion (Completion *c)
 {
-  if (c->event && cf_cuda_usable ())
+  if (c->event && !cf_gpu_lost ())
     cf_cuda_check (cudaEventDestroy (c->event), "freeing a CUDA event", NULL);
   cf_pinned_free (c->word);
 }
@@ -167,6 +158,7 @@ wait_for (Completion *c, int first, uint64_t deadline_ns, CfStatus *status)
       /* It is not known whether the GPU still writes to the frame, as after a timeout. */
       if (code == CF_GPU_LOST)
         return code;
+      cf_device_hangs (c->stream);
       if (status)
         status->code = CF_TIMEOUT;
       return CF_TIMEOUT;
@@ -175,7 +167,7 @@ wait_for (Completion *c, int first, uint64_t deadline_ns, CfStatus *status)
       asked = now;
     now = now_ns ();
     if (now - start > deadline_ns) {
-      cf_cuda_hangs (c->stream);
+      cf_device_hangs (c->stream);
       return cf_fail (status, CF_TIMEOUT, "the GPU did not finish a frame in %.1f s", (double) deadline_ns / 1e9);
     }
     if (now - start > eager_ns)
@@ -213,7 +205,7 @@ void
 cf_cuda_stream_free (CfStream *stream)
 {
   clear_completion (&stream->completion);
-  if (stream->handle && !stream->borrowed && cf_cuda_usable ())
+  if (stream->handle && !stream->borrowed && !cf_gpu_lost ())
     cf_cuda_check (cudaStreamDestroy (stream->handle), "freeing a CUDA stream", NULL);
   free (stream);
 }
@@ -323,7 +315,7 @@ void
 cf_cuda_events_free (CfEvents *events)
 {
   for (unsigned i = 0; i < events->n; i++)
-    if (events->event[i].event && cf_cuda_usable ())
+    if (events->event[i].event && !cf_gpu_lost ())
       cf_cuda_check (cudaEventDestroy (events->event[i].event), "freeing a CUDA event", NULL);
   clear_completion (&events->completion);
   free (events);

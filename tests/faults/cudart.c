@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
+ *
+ * cudart.c: the real device layer, core/device.c and core/gpu/, on a fake CUDA runtime: how it waits and polls, its
+ * deadlines, what it does after a hang, and what it makes of CUDA's errors. */
+#include "core/device.h"
+#include "core/gpu/cuda.h"
+#include "cudart-fake.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define MS UINT64_C (1000000)
+#define SECOND (1000 * MS)
+
+const CfFilter *const cf_filters[] = { NULL }; /* no filter is needed */
+static int passed;
+
+#define CHECK(good) check (good, #good, __LINE__)
+
+static void
+check (bool good, const char *what, int line)
+{
+  passed += good;
+  if (good)
+    return;
+  printf ("cudart.c:%d: not so: %s\n%d passed, 1 failed, 0 skipped\n", line, what, passed);
+  exit (1);
+}
+
+static uint8_t there[64], back[64];
+static const CfImage image = { .format = CF_FORMAT_GRAY8, .width = 8, .height = 8, .plane = { { there, 8 } } };
+static const CfImage copy = { .format = CF_FORMAT_GRAY8, .width = 8, .height = 8, .plane = { { back, 8 } } };
+
+/* Queues work that takes that long. */
+static CfCode
+queue (CfStream *stream, uint64_t ns)
+{
+  CfCode code;
+
+  rt.work_ns = ns;
+  code = cf_stream_copy (stream, CF_UPLOAD, &copy, &image, NULL);
+  rt.work_ns = 0;
+  return code;
+}
+
+/* Returns how long a wait for work of that length takes, by the fake's clock. */
+static uint64_t
+time_of (CfStream *stream, uint64_t ns, uint64_t deadline_ns, CfCode code)
+{
+  CfStatus status = { 0 };
+  uint64_t start = rt.now;
+
+  CHECK (queue (stream, ns) == CF_OK);
+  rt.queries = rt.naps = rt.yields = 0;
+  CHECK (cf_stream_wait (stream, deadline_ns, &status) == code);
+  rt.blocked = 0; /* from now on it is known */
+  return rt.now - start;
+}
+
+/* ---- waits ------------------------------------------------------------------ */
+
+/* Without a query while the wait is short, and without a busy core while it is long. */
+static void
+waits (void)
+{
+  CfStream *stream = cf_stream_new (NULL, NULL);
+  uint64_t took;
+
+  took = time_of (stream, MS / 5, SECOND, CF_OK);
+  CHECK (took >= MS / 5 && took < MS / 5 + 20000 && rt.queries == 0);
+  took = time_of (stream, 9 * MS / 10, SECOND, CF_OK);
+  CHECK (took >= 9 * MS / 10 && took < MS && rt.queries == 0);
+  took = time_of (stream, 9 * MS / 10, SECOND, CF_OK); /* sleeps for half of what the last one took */
+  CHECK (took >= 9 * MS / 10 && took < MS && rt.naps >= 1 && rt.yields < 600);
+  took = time_of (stream, 500 * MS, SECOND, CF_OK);
+  CHECK (took >= 500 * MS && took < 501 * MS);
+  CHECK (rt.queries > 100 && rt.queries < 501 && rt.yields < 2000);
+  took = time_of (stream, 1900 * MS, 2 * SECOND, CF_OK);
+  CHECK (took >= 1900 * MS && took < 1901 * MS && cf_gpu_hung () == 0);
+  CHECK (time_of (stream, 0, SECOND, CF_OK) < MS);
+  cf_stream_free (stream);
+}
+
+/* Where the driver writes no words, an event takes their place. */
+static void
+waits_by_event (void)
+{
+  CfStream *stream = cf_stream_new (NULL, NULL);
+  CfEvents *events = cf_events_new (2, NULL);
+  uint64_t took;
+
+  rt.write_error = 801;
+  took = time_of (stream, 3 * MS, SECOND, CF_OK);
+  CHECK (took >= 3 * MS && took < 4 * MS && rt.queries > 0);
+  CHECK (cf_stream_record (stream, events, 0, NULL) == CF_OK && queue (stream, 5 * MS) == CF_OK);
+  CHECK (cf_stream_record (stream, events, 1, NULL) == CF_OK && cf_stream_signal (stream, events, NULL) == CF_OK);
+  CHECK (cf_events_elapsed_ns (events, 0, 1) == 0);
+  CHECK (cf_events_wait (events, SECOND, NULL) == CF_OK && cf_events_elapsed_ns (events, 0, 1) == 5 * MS);
+  rt.write_error = 0;
+  cf_events_free (events);
+  cf_stream_free (stream);
+}
+
+/* ---- hangs ------------------------------------------------------------------- */
+
+/* Every function that may block, on a GPU that hangs. */
+static void
+try_all (CfStream *stream, CfEvents *events, void *pinned, void *memory)
+{
+  const uint64_t abandoned = cf_gpu_counters ().abandoned;
+  CfStatus status = { 0 };
+
+  CHECK (!cf_device_alloc (1, &status) && status.code == CF_TIMEOUT && strstr (status.message, "hangs"));
+  CHECK (!cf_pinned_alloc (1, &status) && !cf_stream_new (NULL, &status) && !cf_events_new (1, &status));
+  CHECK (!cf_context_new (CF_BACKEND_CUDA, &status) && status.code == CF_TIMEOUT);
+  CHECK (queue (stream, 0) == CF_TIMEOUT && cf_stream_wait (stream, SECOND, &status) == CF_TIMEOUT);
+  CHECK (cf_stream_copy_rows (stream, CF_UPLOAD, &copy, &image, 0, 1, &status) == CF_TIMEOUT);
+  CHECK (cf_stream_record (stream, events, 0, &status) == CF_TIMEOUT);
+  CHECK (cf_stream_wait_event (stream, events, 0, &status) == CF_TIMEOUT);
+  CHECK (cf_stream_signal (stream, events, &status) == CF_TIMEOUT);
+  CHECK (cf_events_elapsed_ns (events, 0, 1) == 0);
+  cf_pinned_free (pinned);
+  cf_device_free (memory);
+  cf_events_free (events);
+  cf_stream_free (stream);
+  CHECK (cf_gpu_counters ().abandoned == abandoned + 4);
+  CHECK (rt.blocked == 0 && rt.wrong == 0);
+}
+
+/* A hang on one of two GPUs; it goes on later. */
+static void
+hang (void)
+{
+  CfStream *stream = cf_stream_new (NULL, NULL), *other, *free_one = cf_stream_new (NULL, NULL);
+  CfEvents *events = cf_events_new (2, NULL);
+  void *handle = cf_stream_handle (stream);
+  CfStatus status = { 0 };
+  uint64_t took;
+
+  rt.device = 1;
+  other = cf_stream_new (NULL, NULL);
+  rt.device = 0;
+  took = time_of (stream, RT_NEVER, 2 * SECOND, CF_TIMEOUT);
+  CHECK (took >= 2 * SECOND && took < 2 * SECOND + MS && rt.queries < 2001);
+  CHECK (cf_gpu_hung () == 1);
+  try_all (free_one, events, cf_stream_handle (stream), cf_stream_handle (stream));
+  rt.device = 1;
+  CHECK (time_of (other, MS, SECOND, CF_OK) < 2 * MS && cf_gpu_hung () == 1);
+  cf_stream_free (other);
+  rt.device = -1; /* a thread without a context asks */
+  rt_end (handle);
+  CHECK (cf_gpu_hung () == 0 && rt.device == -1);
+  rt.device = 0;
+  CHECK (cf_device_usable (&status) == CF_OK);
+  cf_events_free (events);
+  cf_stream_free (free_one);
+  cf_stream_free (stream);
+  CHECK (rt.blocked == 0 && rt.wrong == 0);
+}
+
+/* Two streams hang; the GPU is used again when both have ended. */
+static void
+two_hangs (void)
+{
+  CfStream *stream[2];
+  CfEvents *events[2];
+
+  for (int i = 0; i < 2; i++) {
+    stream[i] = cf_stream_new (NULL, NULL);
+    events[i] = cf_events_new (1, NULL);
+    CHECK (time_of (stream[i], MS, SECOND, CF_OK) > 0 && cf_stream_signal (stream[i], events[i], NULL) == CF_OK);
+    CHECK (cf_events_wait (events[i], SECOND, NULL) == CF_OK);
+  }
+  for (int i = 0; i < 2; i++) /* both are queued before one is known to hang */
+    CHECK (queue (stream[i], RT_NEVER) == CF_OK && cf_stream_signal (stream[i], events[i], NULL) == CF_OK);
+  for (int i = 0; i < 2; i++)
+    CHECK (cf_events_wait (events[i], SECOND, NULL) == CF_TIMEOUT);
+  rt.blocked = 0;
+  CHECK (cf_gpu_hung () == 1);
+  rt_end (cf_stream_handle (stream[1]));
+  CHECK (cf_gpu_hung () == 1 && cf_device_usable (NULL) == CF_TIMEOUT);
+  rt_end (cf_stream_handle (stream[0]));
+  CHECK (cf_gpu_hung () == 0 && cf_device_usable (NULL) == CF_OK);
+  for (int i = 0; i < 2; i++) {
+    cf_events_free (events[i]);
+    cf_stream_free (stream[i]);
+  }
+}
+
+/* More streams hang than the list holds: the GPU is not used again, on whatever device. */
+static void
+many_hangs (void)
+{
+  static char handles[1000];
+
+  for (int i = 0; i < 1000; i++)
+    cf_device_hangs (&handles[i]);
+  CHECK (cf_gpu_hung () == UINT64_MAX && cf_device_usable (NULL) == CF_TIMEOUT);
+}
+
+/* An error that is not known, in a wait: only a query that succeeds shows that the work has ended. */
+static void
+unknown_error (void)
+{
+  CfStream *stream = cf_stream_new (NULL, NULL);
+  CfStatus status = { 0 };
+
+  CHECK (queue (stream, 5 * MS) == CF_OK);
+  rt.query_error = 999;
+  CHECK (cf_stream_wait (stream, SECOND, &status) == CF_TIMEOUT && status.cuda == 999);
+  CHECK (strstr (status.message, "unknown error of the driver"));
+  CHECK (cf_gpu_hung () == 1 && !cf_gpu_lost ());
+  rt.query_error = 0;
+  CHECK (cf_gpu_hung () == 1);
+  rt_pass (5 * MS);
+  CHECK (cf_gpu_hung () == 0);
+  cf_stream_free (stream);
+}
+
+/* ---- errors ------------------------------------------------------------------- */
+
+/* What CUDA's errors mean, in NVIDIA's description of cudaError_t. */
+static void
+meanings (void)
+{
+  static const int lost[] = { 4, 201, 214, 220, 226, 700, 702, 709, 710, 714, 715, 716, 717, 718, 719, 721, 810, 911 };
+  static const int none[] = { 3, 34, 35, 46, 100, 102, 127, 209, 222, 802, 803, 804, 805, 806, 807, 808, 809 };
+  static const int pass[] = { 1, 36, 101, 216, 400, 600, 701, 720, 800, 801, 900, 909, 912, 999 };
+  CfStatus status;
+
+  CHECK (cf_cuda_fail (2, "it", "name", &status) == CF_NO_MEMORY && status.cuda == 2);
+  for (size_t i = 0; i < sizeof lost / sizeof lost[0]; i++)
+    CHECK (cf_cuda_fail (lost[i], "it", "name", &status) == CF_GPU_LOST && status.cuda == lost[i]
+        && strstr (status.message, "this process cannot use the GPU") && !strstr (status.message, "name"));
+  for (size_t i = 0; i < sizeof none / sizeof none[0]; i++)
+    CHECK (cf_cuda_fail (none[i], "it", "name", &status) == CF_NO_GPU && !strstr (status.message, "name"));
+  for (size_t i = 0; i < sizeof pass / sizeof pass[0]; i++)
+    CHECK (cf_cuda_fail (pass[i], "it", "name", &status) == CF_GPU_ERROR && status.code == CF_GPU_ERROR);
+  cf_cuda_fail (400, "it", "name", &status);
+  CHECK (strcmp (status.message, "it: name (CUDA error 400)") == 0);
+}
+
+/* No GPU to be had: why. */
+static void
+absent (void)
+{
+  CfStatus status = { 0 };
+
+  rt.driver = 0;
+  CHECK (cf_gpu_count (&status) == 0 && status.code == CF_NO_GPU && strstr (status.message, "no NVIDIA driver"));
+  rt.driver = 12010;
+  rt.count_error = 35;
+  CHECK (cf_gpu_count (&status) == 0 && strstr (status.message, "supports CUDA 12.1; this build needs 13.0"));
+  rt.driver = 13000;
+  rt.count_error = 100;
+  CHECK (cf_gpu_count (&status) == 0 && strstr (status.message, "finds no GPU") && status.cuda == 0);
+  rt.count_error = 802;
+  CHECK (cf_gpu_count (&status) == 0 && strstr (status.message, "Fabric Manager") && status.cuda == 802);
+  rt.count_error = 0;
+  CHECK (cf_gpu_count (&status) == 2 && !cf_gpu_lost ());
+  rt.malloc_error = 2;
+  CHECK (!cf_device_alloc (10, &status) && status.code == CF_NO_MEMORY);
+  rt.malloc_error = 0;
+}
+
+/* A sticky error in a wait, for good: in a process of its own. */
+static void
+sticky (int error)
+{
+  CfStream *stream = cf_stream_new (NULL, NULL);
+  void *memory = cf_device_alloc (10, NULL);
+  CfStatus status = { 0 };
+  unsigned live;
+
+  CHECK (queue (stream, 5 * MS) == CF_OK);
+  rt.query_error = error;
+  CHECK (cf_stream_wait (stream, SECOND, &status) == CF_GPU_LOST && cf_gpu_lost () && cf_gpu_hung () == 0);
+  live = rt.live;
+  CHECK (rt.now < 3 * MS); /* found by a query, long before the deadline */
+  cf_device_free (memory);
+  CHECK (!cf_pinned_alloc (10, &status) && status.code == CF_GPU_LOST);
+  CHECK (!cf_context_new (CF_BACKEND_CUDA, &status) && status.code == CF_GPU_LOST);
+  cf_stream_free (stream);
+  CHECK (rt.live == live); /* nothing was freed */
+}
+
+static void
+in_process (void (*scenario) (int), int argument)
+{
+  pid_t child = fork ();
+  int result = 1;
+
+  if (child == 0) {
+    scenario (argument);
+    _exit (0);
+  }
+  CHECK (child > 0 && waitpid (child, &result, 0) == child && WIFEXITED (result) && WEXITSTATUS (result) == 0);
+}
+
+int
+main (void)
+{
+  static const int lost[] = { 214, 220, 700, 709, 719 };
+
+  setvbuf (stdout, NULL, _IOLBF, 0);
+  cf_device_install (&cf_device_cuda);
+  /* Before CUDA is used: it cannot be after a fork. */
+  for (size_t i = 0; i < sizeof lost / sizeof lost[0]; i++)
+    in_process (sticky, lost[i]);
+  meanings ();
+  absent ();
+  waits ();
+  waits_by_event ();
+  hang ();
+  two_hangs ();
+  unknown_error ();
+  CHECK (rt.live == 0 && rt.blocked == 0 && rt.wrong == 0);
+  many_hangs ();
+  printf ("%d passed, 0 failed, 0 skipped\n", passed);
+  return 0;
+}
