@@ -119,6 +119,7 @@ start (GstCfFilter *self)
     return FALSE;
   }
   priv->discont = FALSE;
+  gst_cf_backend_set_flushing (&priv->backend, FALSE);
   if (priv->slots > 1 && !gst_cf_output_start (&priv->output, priv->slots, GST_OBJECT_NAME (self))) {
     GST_ELEMENT_ERROR (self, RESOURCE, FAILED, ("Could not start the output thread (frames-in-flight=%u)", priv->slots),
         (NULL));
@@ -150,6 +151,8 @@ change_state (GstElement *element, GstStateChange transition)
 
   if (starts && !start (self))
     return GST_STATE_CHANGE_FAILURE;
+  if (transition == GST_STATE_CHANGE_PAUSED_TO_READY)
+    gst_cf_backend_set_flushing (&PRIV (self)->backend, TRUE); /* the streaming thread may wait for the GPU's link */
   result = GST_ELEMENT_CLASS (gst_cf_filter_parent_class)->change_state (element, transition);
   if (transition == GST_STATE_CHANGE_PAUSED_TO_READY || (starts && result == GST_STATE_CHANGE_FAILURE))
     release (self);
@@ -451,6 +454,7 @@ flush_stop (GstCfFilter *self)
   GstCfFilterPrivate *priv = PRIV (self);
 
   gst_cf_output_set_flushing (&priv->output, FALSE);
+  gst_cf_backend_set_flushing (&priv->backend, FALSE);
   g_atomic_int_set (&priv->reset, TRUE);
   g_atomic_int_set (&priv->posted, FALSE);
   priv->discont = FALSE;
@@ -478,8 +482,9 @@ sink_event (GstBaseTransform *trans, GstEvent *event)
 
   switch (GST_EVENT_TYPE (event)) {
     case GST_EVENT_FLUSH_START:
-      /* The streaming thread may be waiting for a slot or for a buffer of the pool; flushing wakes it. */
+      /* The streaming thread may be waiting for a slot, for the link to the GPU or for a buffer of the pool. */
       gst_cf_output_set_flushing (&PRIV (self)->output, TRUE);
+      gst_cf_backend_set_flushing (&PRIV (self)->backend, TRUE);
       set_pool_flushing (self, TRUE);
       break;
     case GST_EVENT_FLUSH_STOP:
