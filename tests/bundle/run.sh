@@ -4,12 +4,13 @@
 #
 # run.sh tests | together | sanitize [TOOL...] | bench [OPTION...] | kernels |
 # elements [PROGRAM...] | cuda-memory | schedule [OPTION...] | steady [OPTION...] |
-# clip | changes | oracle | soak [OPTION...] | framepath [PART...] | trace | all |
-# exec COMMAND...: runs the bundle's tests and benchmarks on a machine with an NVIDIA GPU.
+# clip | changes | oracle | soak [OPTION...] | fault [KIND...] | framepath [PART...] |
+# trace | all | exec COMMAND...: runs the bundle's tests and benchmarks on a machine with an NVIDIA GPU.
 # Each ends with the line N passed, N failed, N skipped. Full logs go to $OUT, or to logs/
 # beside this script. CF_FILTERS=convolve restricts what runs per filter. trace counts the
 # CUDA calls over 1000 steady frames, none of which may allocate, register or copy
-# synchronously; it needs a C compiler, and CUPTI from the toolkit or from Python's packages.
+# synchronously; it needs a C compiler, and CUPTI from the toolkit or from Python's packages. fault
+# has the GPU fail in the middle of a stream: address, trap, hang.
 set -u
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 logs=${OUT:-$here/logs}
@@ -411,6 +412,21 @@ soak () {
   grep -h 'of the' "$logs"/soak-*.log
 }
 
+# A fault ends CUDA for its process, and a hang occupies the whole GPU for some seconds: nothing else may run then.
+fault () {
+  local filter kind memory line
+  [ $# -gt 0 ] || set -- address trap hang
+  for kind in "$@"; do
+    for filter in ${CF_FILTERS:-$all_filters}; do
+      line=$(quick_line "$filter")
+      for memory in system cuda; do
+        step "fault-$kind-$filter-$memory" in_bundle gpufault --fault "$kind" --memory "$memory" \
+          --element "${line% "$on"}"
+      done
+    done
+  done
+}
+
 what=${1:-}
 [ $# -eq 0 ] || shift
 case $what in
@@ -426,11 +442,12 @@ case $what in
   changes) changes "$@" ;;
   sanitize) sanitize "$@" ;;
   soak) soak "$@" ;;
+  fault) fault "$@" ;;
   bench) bench "$@" ;;
   framepath) framepath "$@" ;;
   trace) trace ;;
-  all) tests; trace; sanitize; soak ;;
+  all) tests; trace; sanitize; fault; soak ;;
   exec) in_bundle "$@"; exit ;;
-  *) sed -n '4,11p' "${BASH_SOURCE[0]}" | sed 's/^# \{0,1\}//' >&2; exit 2 ;;
+  *) sed -n '5,14p' "${BASH_SOURCE[0]}" | sed 's/^# \{0,1\}//' >&2; exit 2 ;;
 esac
 finish

@@ -3,7 +3,7 @@
  *
  * gpufault.c: a real fault in the middle of a stream, in the CUDA context of the element:
  *
- *   gpufault --fault address|trap|hang [--cuda-memory] [--element 'cudamedian kernel-size=5']
+ *   gpufault --fault address|trap|hang [--memory system|cuda] --element 'cudamedian kernel-size=5'
  *
  * address writes to an address that is not mapped, trap executes a trap, and hang is a kernel that occupies the whole
  * GPU for HANG_SECONDS. In system memory all frames must arrive with the bytes of the CPU and with one warning. In CUDA
@@ -38,7 +38,7 @@ typedef int (*ModuleGetFunction) (gpointer *function, gpointer module, const cha
 typedef int (*LaunchKernel) (gpointer function, guint x, guint y, guint z, guint bx, guint by, guint bz, guint shared,
     gpointer stream, void **arguments, void **extra);
 
-static gchar *fault, *element_line;
+static gchar *fault, *element_line, *memory;
 static gboolean cuda_memory;
 
 typedef struct {
@@ -203,7 +203,7 @@ int
 main (int argc, char **argv)
 {
   const GOptionEntry entries[] = { { "fault", 0, 0, G_OPTION_ARG_STRING, &fault, "address, trap or hang", "KIND" },
-    { "cuda-memory", 0, 0, G_OPTION_ARG_NONE, &cuda_memory, "frames in CUDA memory", NULL },
+    { "memory", 0, 0, G_OPTION_ARG_STRING, &memory, "memory of the frames: system or cuda (system)", "KIND" },
     { "element", 0, 0, G_OPTION_ARG_STRING, &element_line, "the element, with properties", "LINE" }, { NULL } };
   GOptionContext *context = g_option_context_new (NULL);
   GError *error = NULL;
@@ -215,6 +215,7 @@ main (int argc, char **argv)
     printf ("%s\n", error ? error->message : "--fault and --element are needed");
     return 1;
   }
+  cuda_memory = memory && strcmp (memory, "cuda") == 0;
   printf ("%s, %s, %s memory\n", element_line, fault, cuda_memory ? "CUDA" : "system");
   right = play ("cpu", FALSE);
   run = play ("auto", TRUE);
