@@ -334,14 +334,47 @@ GST_START_TEST (reports_belong_to_the_frame)
 }
 GST_END_TEST
 
+/* Leaves the process that many bytes of new memory (RLIM_INFINITY: all). */
+static void
+limit_memory (rlim_t bytes)
+{
+  struct rlimit limit;
+  gchar *text = NULL;
+  gulong pages = 0;
+
+  fail_unless (g_file_get_contents ("/proc/self/statm", &text, NULL, NULL) && sscanf (text, "%lu", &pages) == 1);
+  g_free (text);
+  fail_unless (getrlimit (RLIMIT_AS, &limit) == 0);
+  limit.rlim_cur = bytes == RLIM_INFINITY ? limit.rlim_max : pages * (rlim_t) getpagesize () + bytes;
+  fail_unless (setrlimit (RLIMIT_AS, &limit) == 0);
+}
+
+/* Caps for which there is no memory: one error, and no frame after it, even if memory comes back. */
+GST_START_TEST (no_memory_for_caps)
+{
+  GstHarness *h = new_harness (new_segment ("cell-size", "1", NULL));
+  GstCaps *caps = video_caps ("GRAY8", 8000, 8000, NULL);
+
+  gst_harness_set_src_caps (h, video_caps ("GRAY8", 16, 16, NULL));
+  limit_memory (64 << 20);
+  for (gint i = 0; i < 5; i++) {
+    if (i == 3)
+      limit_memory (RLIM_INFINITY);
+    gst_harness_push_event (h, gst_event_new_caps (caps));
+    fail_if (gst_harness_push (h, gst_buffer_new ()) == GST_FLOW_OK);
+  }
+  g_free (only_message (h->element, GST_MESSAGE_ERROR, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NO_SPACE_LEFT));
+  gst_caps_unref (caps);
+  gst_harness_teardown (h);
+}
+GST_END_TEST
+
 /* Without memory for the label map: an error in words. RLIMIT_AS leaves less than a map's size. */
 GST_START_TEST (no_memory_for_labels)
 {
   GstHarness *h = new_harness (new_segment ("label-meta", "true", "output", "passthrough", NULL));
   gchar *text = NULL;
-  gulong pages = 0;
   GstBuffer *in[2], *out;
-  struct rlimit limit;
   GstVideoInfo info;
 
   set_caps (h, video_caps ("GRAY8", 4000, 4000, NULL), &info);
@@ -350,11 +383,7 @@ GST_START_TEST (no_memory_for_labels)
   gst_buffer_memset (in[0], 0, 0, GST_VIDEO_INFO_SIZE (&info));
   gst_buffer_memset (in[1], 0, 0, GST_VIDEO_INFO_SIZE (&info));
   out = gst_harness_push_and_pull (h, in[0]); /* holds the first map */
-  fail_unless (g_file_get_contents ("/proc/self/statm", &text, NULL, NULL) && sscanf (text, "%lu", &pages) == 1);
-  g_free (text);
-  fail_unless (getrlimit (RLIMIT_AS, &limit) == 0);
-  limit.rlim_cur = pages * (gulong) getpagesize () + (8 << 20);
-  fail_unless (setrlimit (RLIMIT_AS, &limit) == 0);
+  limit_memory (8 << 20);
   fail_unless_equals_int (gst_harness_push (h, in[1]), GST_FLOW_ERROR);
   text = only_message (h->element, GST_MESSAGE_ERROR, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NO_SPACE_LEFT);
   fail_unless (strstr (text, "4000 x 4000") != NULL, "%s", text);
@@ -379,7 +408,9 @@ main (int argc, char **argv)
   tcase_add_test (tests, late_settings_are_said);
   tcase_add_test (tests, advice_is_given_once);
   tcase_add_test (tests, reports_belong_to_the_frame);
-  if (!on_gpu () && !g_getenv ("ASAN_OPTIONS"))
+  if (!on_gpu () && !g_getenv ("ASAN_OPTIONS")) {
     tcase_add_test (tests, no_memory_for_labels);
+    tcase_add_test (tests, no_memory_for_caps);
+  }
   return run_suite (argc, argv, "life", tests, FALSE);
 }

@@ -27,7 +27,7 @@ typedef struct {
   GstPad *src, *sink; /* of the neighbours */
   GstBus *bus;
   gboolean started;
-  int size;            /* kernel-size */
+  int size; /* kernel-size */
   int sent, came, right;
 } Filter;
 
@@ -377,12 +377,14 @@ library (void)
   faults_check (cf_plan_enqueue (plan, stream, &in, &out, &status) == CF_TIMEOUT, "a launch");
   faults_check (cf_plan_push_history (plan, stream, &in, &status) == CF_TIMEOUT, "a launch");
   faults_check (cf_plan_update (plan, &common, params, &status) == CF_TIMEOUT, "an update");
-  faults_check (!cf_plan_new (context, filter, &video, &common, params, &status) && status.code == CF_TIMEOUT
-      && !cf_context_new (CF_BACKEND_CUDA, &status), "a plan or a context");
+  faults_check (!cf_plan_new (context, filter, &video, &common, params, &status) && status.code == CF_TIMEOUT &&
+          !cf_context_new (CF_BACKEND_CUDA, &status),
+      "a plan or a context");
   faults_check (fake.blocked == 0, "a call that may block, on a GPU that hangs");
   fake_settle ();
-  faults_check (cf_plan_enqueue (plan, stream, &in, &out, &status) == CF_OK && cf_stream_wait (stream, SECOND, &status)
-      == CF_OK, "a GPU that goes on is not used again");
+  faults_check (cf_plan_enqueue (plan, stream, &in, &out, &status) == CF_OK &&
+          cf_stream_wait (stream, SECOND, &status) == CF_OK,
+      "a GPU that goes on is not used again");
   cf_plan_free (plan);
   cf_stream_free (stream);
   cf_context_free (context);
@@ -408,8 +410,8 @@ slow (gint in_flight)
       drain (&f);
       fake_slow (late ? limit + SECOND / 10 : limit - SECOND / 10);
       push_frames (&f, 1);
-      faults_check (on_gpu (&f) == (guint64) (!first + !late), late ? "no deadline"
-          : "a slow GPU taken for a hung one");
+      faults_check (on_gpu (&f) == (guint64) (!first + !late),
+          late ? "no deadline" : "a slow GPU taken for a hung one");
       stop (&f, 0, late, "did not finish a frame");
       check_calls ();
     }
@@ -425,9 +427,17 @@ errors_at_start (void)
     int code;
     const gchar *says;
   } rows[] = {
-    { 3, "could not be initialised" }, { 35, "older" }, { 46, "exclusive" }, { 802, "not ready" },
-    { 803, "different versions" }, { 804, "forward compatibility" }, { 805, "MPS daemon" }, { 807, "MPS server" },
-    { 808, "room" }, { 810, "GPU" }, { 999, "unknown" },
+    { 3, "could not be initialised" },
+    { 35, "older" },
+    { 46, "exclusive" },
+    { 802, "not ready" },
+    { 803, "different versions" },
+    { 804, "forward compatibility" },
+    { 805, "MPS daemon" },
+    { 807, "MPS server" },
+    { 808, "room" },
+    { 810, "GPU" },
+    { 999, "unknown" },
   };
   static const FakeKind kinds[] = { FAKE_COUNT, FAKE_INIT };
   Filter f;
@@ -597,6 +607,28 @@ flushed (void)
   check_calls ();
 }
 
+/* The GPU fails once while the caps are set, and on-gpu-error=error: one error, and no frame passes after it, although
+ * the GPU would be good again. */
+static void
+refused_once (gint in_flight)
+{
+  Filter f;
+
+  fake_arm (-1, 0, false);
+  open_filter (&f, "cuda", -1, in_flight);
+  gst_element_set_state (f.element, GST_STATE_NULL);
+  gst_util_set_object_arg (G_OBJECT (f.element), "on-gpu-error", "error");
+  gst_element_set_state (f.element, GST_STATE_PLAYING);
+  fake_fail_next (FAKE_KERNELS, 2, false);
+  begin_stream (&f, "");
+  for (int i = 0; i < 3; i++) {
+    push_caps (&f, "", 25);
+    faults_check (push_frames (&f, 1) != GST_FLOW_OK, "a stream goes on after an error");
+  }
+  f.sent = 0;
+  stop (&f, 1, 0, "on-gpu-error=error");
+}
+
 static void
 learn (void)
 {
@@ -624,6 +656,7 @@ main (void)
     for (int what = 0; what < 5; what++)
       already_there (what, in_flight);
     slow (in_flight);
+    refused_once (in_flight);
   }
   two_gpus ();
   library ();
