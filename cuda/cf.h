@@ -62,13 +62,35 @@ typedef struct {
 /* The names are GStreamer's: cf_format_from_name ("NV12"). */
 typedef enum {
   CF_FORMAT_NONE = 0,
-  CF_FORMAT_GRAY8, CF_FORMAT_GRAY16_LE,
-  CF_FORMAT_NV12, CF_FORMAT_NV21, CF_FORMAT_I420, CF_FORMAT_YV12, CF_FORMAT_NV16, CF_FORMAT_Y42B, CF_FORMAT_Y444,
-  CF_FORMAT_YUY2, CF_FORMAT_UYVY, CF_FORMAT_AYUV,
-  CF_FORMAT_RGB, CF_FORMAT_BGR, CF_FORMAT_RGBA, CF_FORMAT_BGRA, CF_FORMAT_ARGB, CF_FORMAT_ABGR,
-  CF_FORMAT_RGBx, CF_FORMAT_BGRx, CF_FORMAT_xRGB, CF_FORMAT_xBGR, CF_FORMAT_GBR,
-  CF_FORMAT_P010_10LE, CF_FORMAT_P016_LE,
-  CF_FORMAT_I420_10LE, CF_FORMAT_I422_10LE, CF_FORMAT_Y444_10LE, CF_FORMAT_Y444_16LE,
+  CF_FORMAT_GRAY8,
+  CF_FORMAT_GRAY16_LE,
+  CF_FORMAT_NV12,
+  CF_FORMAT_NV21,
+  CF_FORMAT_I420,
+  CF_FORMAT_YV12,
+  CF_FORMAT_NV16,
+  CF_FORMAT_Y42B,
+  CF_FORMAT_Y444,
+  CF_FORMAT_YUY2,
+  CF_FORMAT_UYVY,
+  CF_FORMAT_AYUV,
+  CF_FORMAT_RGB,
+  CF_FORMAT_BGR,
+  CF_FORMAT_RGBA,
+  CF_FORMAT_BGRA,
+  CF_FORMAT_ARGB,
+  CF_FORMAT_ABGR,
+  CF_FORMAT_RGBx,
+  CF_FORMAT_BGRx,
+  CF_FORMAT_xRGB,
+  CF_FORMAT_xBGR,
+  CF_FORMAT_GBR,
+  CF_FORMAT_P010_10LE,
+  CF_FORMAT_P016_LE,
+  CF_FORMAT_I420_10LE,
+  CF_FORMAT_I422_10LE,
+  CF_FORMAT_Y444_10LE,
+  CF_FORMAT_Y444_16LE,
   CF_N_FORMATS
 } CfFormat;
 
@@ -126,7 +148,12 @@ void cf_image_copy (const CfImage *to, const CfImage *from);
 /* ---- parameters --------------------------------------------------------- */
 
 typedef enum {
-  CF_TYPE_INT, CF_TYPE_DOUBLE, CF_TYPE_BOOL, CF_TYPE_ENUM, CF_TYPE_FLAGS, CF_TYPE_STRING,
+  CF_TYPE_INT,
+  CF_TYPE_DOUBLE,
+  CF_TYPE_BOOL,
+  CF_TYPE_ENUM,
+  CF_TYPE_FLAGS,
+  CF_TYPE_STRING,
   CF_TYPE_COLOR /* 0xAARRGGBB */
 } CfType;
 
@@ -143,12 +170,12 @@ typedef struct {
   const char *name; /* "kernel-size" */
   CfType type;
   size_t offset;
-  double min, max, def; /* int, double: the range; enum, flags, bool, color: def only */
+  double min, max, def;      /* int, double: the range; enum, flags, bool, color: def only */
   const CfEnumValue *values; /* enum: one of them; flags: any sum of them; ends with a NULL name */
-  const char *unit;  /* "samples", "%", ... or "" */
-  const char *blurb; /* a sentence */
-  bool hidden;   /* internal to the filter: no property, no documentation */
-  bool readonly; /* an output: cf_params_set computes it, and refuses to set it */
+  const char *unit;          /* "samples", "%", ... or "" */
+  const char *blurb;         /* a sentence */
+  bool hidden;               /* internal to the filter: no property, no documentation */
+  bool readonly;             /* an output: cf_params_set computes it, and refuses to set it */
 } CfParam;
 
 typedef enum { CF_APPLY_ALL, CF_APPLY_LUMA, CF_APPLY_CHROMA } CfApplyTo;
@@ -171,7 +198,7 @@ typedef struct {
   const char *stem;      /* the element's name without "cuda": "median" */
   const CfParam *params; /* the parameter table */
   unsigned n_params;
-  bool whole_frames;     /* interlaced frames are filtered as a whole, not field by field */
+  bool whole_frames; /* interlaced frames are filtered as a whole, not field by field */
 } CfFilterInfo;
 
 /* All filters, in the order in which they are documented; NULL behind the last. */
@@ -202,12 +229,12 @@ CfCode cf_filter_check (const CfFilter *filter, const CfVideo *video, const CfCo
 
 /* How a filter with these parameters depends on its input. */
 typedef struct {
-  int halo;          /* rows of its plane above and below its own that a sample depends on, away from the border; -1:
+  int halo;         /* rows of its plane above and below its own that a sample depends on, away from the border; -1:
                         all rows, or earlier frames */
-  int history;       /* earlier input frames that a result depends on */
-  bool stateful;     /* a result depends on those of all frames since the last reset (recurrent in time) */
-  bool has_regions;  /* cf_plan_regions has regions after each frame */
-  bool identity;     /* the output is the input, word for word; false where `video` is NULL */
+  int history;      /* earlier input frames that a result depends on */
+  bool stateful;    /* a result depends on those of all frames since the last reset (recurrent in time) */
+  bool has_regions; /* cf_plan_regions has regions after each frame */
+  bool identity;    /* the output is the input, word for word; false where `video` is NULL */
 } CfTraits;
 
 /* Returns the traits of parameters that cf_filter_check accepts for `video` (which may be NULL). */
@@ -249,12 +276,12 @@ void cf_plan_reset (CfPlan *plan);
 
 /* A region of the last frame. */
 typedef struct {
-  uint32_t id;             /* from 1 on; the same as long as the region persists */
-  uint32_t age;            /* earlier frames that had the region */
-  uint32_t area;           /* pixels; 0: the region has lost all of them, and the fields below are not set */
-  int x, y, width, height; /* the smallest rectangle around it, pixels */
+  uint32_t id;                   /* from 1 on; the same as long as the region persists */
+  uint32_t age;                  /* earlier frames that had the region */
+  uint32_t area;                 /* pixels; 0: the region has lost all of them, and the fields below are not set */
+  int x, y, width, height;       /* the smallest rectangle around it, pixels */
   double centroid_x, centroid_y; /* mean position of its pixels; the first pixel of a row is at 0 */
-  double mean[3];          /* Y, Cb, Cr in levels of 8 bits (RGB formats: full range BT.601) */
+  double mean[3];                /* Y, Cb, Cr in levels of 8 bits (RGB formats: full range BT.601) */
 } CfRegion;
 
 typedef struct {
@@ -281,7 +308,7 @@ typedef struct {
   char name[128];
   int major, minor; /* compute capability */
   int sms;
-  uint64_t memory;  /* bytes */
+  uint64_t memory; /* bytes */
   uint64_t l2_bytes;
   int pci_bus;
 } CfGpuInfo;
@@ -330,8 +357,8 @@ typedef enum { CF_UPLOAD, CF_DOWNLOAD } CfDirection;
 
 /* Queues the copy of an image between host (pinned) and device memory: one copy where both lie alike in
  * memory, else one for each plane. */
-CfCode cf_stream_copy (CfStream *stream, CfDirection direction, const CfImage *to, const CfImage *from,
-    CfStatus *status);
+CfCode
+cf_stream_copy (CfStream *stream, CfDirection direction, const CfImage *to, const CfImage *from, CfStatus *status);
 /* Waits until everything queued on the stream so far is done, for `deadline_ns` at most (CF_TIMEOUT). */
 CfCode cf_stream_wait (CfStream *stream, uint64_t deadline_ns, CfStatus *status);
 

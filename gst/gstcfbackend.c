@@ -195,15 +195,17 @@ gpu_failed (GstCfBackend *b, const CfStatus *status, gboolean on_gpu)
   g_mutex_unlock (&b->lock);
   if (ends) {
     b->ended = b->fail_on_gpu_error;
-    gst_cf_backend_post_error (b->element, status, b->fail_on_gpu_error ? "The GPU failed (on-gpu-error=error)"
-        : "The GPU failed, and the frame cannot be read from its memory");
+    gst_cf_backend_post_error (b->element, status,
+        b->fail_on_gpu_error ? "The GPU failed (on-gpu-error=error)"
+                             : "The GPU failed, and the frame cannot be read from its memory");
     return FALSE;
   }
   GST_WARNING_OBJECT (b->element, "GPU failure %u, error %d: %s", b->failures, status->cuda, status->message);
   if (!b->warned) {
     gchar *text = g_strdup_printf ("The GPU failed: %s. The CPU filters %s%s", status->message,
-        give_up ? "from now on" : b->traits.history > 0 || b->traits.stateful ? "until the next flush"
-        : "this frame; the GPU is used again for the next one",
+        give_up                                           ? "from now on"
+            : b->traits.history > 0 || b->traits.stateful ? "until the next flush"
+                                                          : "this frame; the GPU is used again for the next one",
         b->traits.stateful ? "; region ids start again at 1" : "");
 
     b->warned = TRUE;
@@ -217,8 +219,7 @@ gpu_failed (GstCfBackend *b, const CfStatus *status, gboolean on_gpu)
 static gboolean
 gpu_is_fit (const GstCfBackend *b)
 {
-  return !b->ended && b->transfer.context && b->transfer.configured && b->failures < MAX_FAILURES
-      && !cf_gpu_lost ();
+  return !b->ended && b->transfer.context && b->transfer.configured && b->failures < MAX_FAILURES && !cf_gpu_lost ();
 }
 
 /* ---- configuration ------------------------------------------------------ */
@@ -264,8 +265,9 @@ configure_gpu (GstCfBackend *b)
     return TRUE;
   }
   /* The GPU may still use the plans for frames that were pushed unfinished. */
-  b->use_gpu = gst_cf_chain_settle (&b->chain, &status) == CF_OK && gst_cf_transfer_configure (&b->transfer,
-      b->filter, &b->info, b->format, b->modes, &b->common, b->params, &status);
+  b->use_gpu = gst_cf_chain_settle (&b->chain, &status) == CF_OK &&
+      gst_cf_transfer_configure (&b->transfer, b->filter, &b->info, b->format, b->modes, &b->common, b->params,
+          &status);
   if (b->use_gpu)
     return TRUE;
   /* Without plans and memory the GPU cannot be used again. */
@@ -310,16 +312,15 @@ gst_cf_backend_update (GstCfBackend *b, const CfCommon *common, gconstpointer pa
     CfVideo video = { b->format, GST_VIDEO_INFO_WIDTH (&b->info), GST_VIDEO_INFO_HEIGHT (&b->info),
       m == GST_CF_INTERLACED };
 
-    if (b->cpu_plan[m] && !gst_cf_plan_update (&b->cpu_plan[m], b->cpu, b->filter, &video, common, params,
-            &status)) {
+    if (b->cpu_plan[m] && !gst_cf_plan_update (&b->cpu_plan[m], b->cpu, b->filter, &video, common, params, &status)) {
       gst_cf_backend_post_error (b->element, &status, "The new property values could not be applied");
       return FALSE;
     }
   }
   if (!gpu_is_fit (b))
     return TRUE;
-  if (gst_cf_chain_settle (&b->chain, &status) == CF_OK
-      && gst_cf_transfer_update (&b->transfer, &b->common, b->params, &status))
+  if (gst_cf_chain_settle (&b->chain, &status) == CF_OK &&
+      gst_cf_transfer_update (&b->transfer, &b->common, b->params, &status))
     return TRUE;
   b->failures = MAX_FAILURES; /* the GPU plans now hold other parameters than the CPU plans */
   return gpu_failed (b, &status, FALSE);
@@ -371,7 +372,7 @@ static const gchar *
 finish_buffer (GstBuffer *buffer, CfStatus *status)
 {
   return gst_cf_chain_finish (buffer, status) == CF_OK ? NULL
-      : "The GPU failed, and the frame cannot be read from its memory";
+                                                       : "The GPU failed, and the frame cannot be read from its memory";
 }
 
 static const gchar *
@@ -430,7 +431,8 @@ submit_gpu (GstCfBackend *b, GstCfPendingFrame *frame, guint slot)
 {
   GstCfFrameRequest *r = &frame->request;
 
-  *r = (GstCfFrameRequest) { .slot = slot, .mode = frame->mode,
+  *r = (GstCfFrameRequest) { .slot = slot,
+    .mode = frame->mode,
     .in = { frame->in, &frame->src.image, kind_of (b, frame->in) },
     .out = { frame->out, &frame->dst.image, kind_of (b, frame->out) },
     .regions = b->traits.has_regions ? &b->regions : NULL };
@@ -450,8 +452,8 @@ submit_gpu (GstCfBackend *b, GstCfPendingFrame *frame, guint slot)
     gst_cf_frame_unmap (&frame->src);
     return;
   }
-  r->leaves = r->out.kind == GST_CF_DEVICE && r->in.kind != GST_CF_PAGEABLE && !r->regions
-      && gst_cf_chain_may_leave (&b->chain);
+  r->leaves = r->out.kind == GST_CF_DEVICE && r->in.kind != GST_CF_PAGEABLE && !r->regions &&
+      gst_cf_chain_may_leave (&b->chain);
   gst_cf_transfer_submit (&b->transfer, r);
 }
 
@@ -565,16 +567,15 @@ frame_bytes (const GstCfBackend *b)
   gsize bytes = 0;
 
   for (guint p = 0; p < GST_VIDEO_INFO_N_PLANES (&b->info); p++)
-    bytes += cf_plane_row_bytes (b->format, GST_VIDEO_INFO_WIDTH (&b->info), (int) p)
-        * (gsize) cf_plane_rows (b->format, GST_VIDEO_INFO_HEIGHT (&b->info), (int) p);
+    bytes += cf_plane_row_bytes (b->format, GST_VIDEO_INFO_WIDTH (&b->info), (int) p) *
+        (gsize) cf_plane_rows (b->format, GST_VIDEO_INFO_HEIGHT (&b->info), (int) p);
   return bytes;
 }
 
 gboolean
 gst_cf_backend_may_pass (const GstCfBackend *b, GstBuffer *in)
 {
-  return b->configured && b->traits.identity && !gst_cf_frame_crops (in, &b->info)
-      && gst_cf_chain_pass (&b->chain, in);
+  return b->configured && b->traits.identity && !gst_cf_frame_crops (in, &b->info) && gst_cf_chain_pass (&b->chain, in);
 }
 
 gboolean

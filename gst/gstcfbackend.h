@@ -32,19 +32,19 @@ typedef struct {
 
   GMutex lock; /* shared by the submitting thread and the finishing thread, which detects failures */
   GstCfTransfer transfer;
-  GstCfChain chain;  /* links the element to neighbours that exchange CUDA memory */
-  gboolean use_gpu;  /* the next frame goes to the GPU */
-  guint given_up;    /* how often all pending frames were given up, because the GPU hung or was lost */
-  gboolean hung;     /* the GPU hung the last time that frames were given up */
-  guint failures;    /* GPU failures; 0 again after FORGET_AFTER good frames */
-  guint good;        /* frames filtered on the GPU since the last failure */
-  gboolean warned;   /* the warning about a GPU failure was posted */
-  gboolean ended;    /* the GPU failed with fail_on_gpu_error set; cleared by the next start */
+  GstCfChain chain; /* links the element to neighbours that exchange CUDA memory */
+  gboolean use_gpu; /* the next frame goes to the GPU */
+  guint given_up;   /* how often all pending frames were given up, because the GPU hung or was lost */
+  gboolean hung;    /* the GPU hung the last time that frames were given up */
+  guint failures;   /* GPU failures; 0 again after FORGET_AFTER good frames */
+  guint good;       /* frames filtered on the GPU since the last failure */
+  gboolean warned;  /* the warning about a GPU failure was posted */
+  gboolean ended;   /* the GPU failed with fail_on_gpu_error set; cleared by the next start */
 
   gboolean configured;
   GstVideoInfo info;
   CfFormat format;
-  guint modes;       /* bits 1 << GstCfMode */
+  guint modes; /* bits 1 << GstCfMode */
   CfCommon common;
   gpointer params;   /* the backend's own copy */
   CfTraits traits;   /* the traits of `params` */
@@ -61,8 +61,8 @@ typedef struct {
   gboolean cuda_memory; /* the input or the output is in CUDA memory */
   GstCfFrame src, dst;
   GstCfFrameRequest request;
-  guint given_up;       /* GstCfBackend.given_up at submission */
-  guint64 start;        /* time of submission, ns */
+  guint given_up; /* GstCfBackend.given_up at submission */
+  guint64 start;  /* time of submission, ns */
 } GstCfPendingFrame;
 
 void gst_cf_backend_init (GstCfBackend *b, GstElement *element, const CfFilter *filter);
@@ -78,8 +78,8 @@ void gst_cf_backend_stop (GstCfBackend *b);
 /* The functions below post an element error before they return FALSE or GST_FLOW_ERROR, unless documented otherwise. */
 
 /* Makes the plans for new caps. */
-gboolean gst_cf_backend_configure (GstCfBackend *b, const GstVideoInfo *info, const CfCommon *common,
-    gconstpointer params);
+gboolean
+gst_cf_backend_configure (GstCfBackend *b, const GstVideoInfo *info, const CfCommon *common, gconstpointer params);
 /* Applies new parameters. Succeeds without effect before the first configure. */
 gboolean gst_cf_backend_update (GstCfBackend *b, const CfCommon *common, gconstpointer params);
 /* Moves the backend to another CUDA context, that of the input frames. */

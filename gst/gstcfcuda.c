@@ -15,7 +15,7 @@
  * a pool, and their work on it may be unfinished when they push a frame or release its buffer. The memory has a flag
  * for pending writes. It is not used here, because it does not cover pending reads, and because gst_cuda_memory_sync
  * clears the flag before it waits. */
-#if GST_CHECK_VERSION (1, 24, 0)
+#if GST_CHECK_VERSION(1, 24, 0)
 #define HAS_STREAMS TRUE
 #else
 /* A build against 1.22 may run with 1.24, whose library has these functions. */
@@ -178,6 +178,5 @@ gst_cf_cuda_pool_new (GstObject *context)
 gboolean
 gst_cf_cuda_pool_is_on (GstBufferPool *pool, GstObject *context)
 {
-  return GST_IS_CUDA_BUFFER_POOL (pool)
-      && GST_OBJECT_CAST (GST_CUDA_BUFFER_POOL_CAST (pool)->context) == context;
+  return GST_IS_CUDA_BUFFER_POOL (pool) && GST_OBJECT_CAST (GST_CUDA_BUFFER_POOL_CAST (pool)->context) == context;
 }

@@ -12,8 +12,9 @@
 
 GST_DEBUG_CATEGORY (gst_cf_filter_debug);
 
-G_DEFINE_ABSTRACT_TYPE_WITH_CODE (GstCfFilter, gst_cf_filter, GST_TYPE_BASE_TRANSFORM, G_ADD_PRIVATE (GstCfFilter)
-    GST_DEBUG_CATEGORY_INIT (gst_cf_filter_debug, "cffilter", 0, "base class of the CUDA filters"))
+G_DEFINE_ABSTRACT_TYPE_WITH_CODE (GstCfFilter, gst_cf_filter, GST_TYPE_BASE_TRANSFORM,
+    G_ADD_PRIVATE (GstCfFilter)
+        GST_DEBUG_CATEGORY_INIT (gst_cf_filter_debug, "cffilter", 0, "base class of the CUDA filters"))
 
 GstCfFilterPrivate *
 gst_cf_filter_private (GstCfFilter *self)
@@ -63,8 +64,8 @@ start_gpu (GstCfFilter *self, GstCfBackendKind backend, gint device)
   else if (absent)
     GST_INFO_OBJECT (self, "filtering on the CPU: %s", status.message);
   else
-    GST_ELEMENT_WARNING (self, LIBRARY, INIT, ("The GPU cannot be used: %s. The CPU filters the frames",
-            status.message), (NULL));
+    GST_ELEMENT_WARNING (self, LIBRARY, INIT,
+        ("The GPU cannot be used: %s. The CPU filters the frames", status.message), (NULL));
   return backend != GST_CF_BACKEND_CUDA;
 }
 
@@ -286,8 +287,8 @@ finish (GstCfFilter *self, GstCfPendingFrame *frame, gboolean drop)
   GstFlowReturn flow = gst_cf_backend_finish (&priv->backend, frame, drop);
 
   /* New parameters are applied only while no frame is pending, so these are the frame's. */
-  if (flow == GST_FLOW_OK && !drop && frame->in != frame->out && priv->backend.traits.has_regions && klass->regions
-      && !klass->regions (self, frame->out, &priv->backend.info, &priv->backend.regions, priv->backend.params))
+  if (flow == GST_FLOW_OK && !drop && frame->in != frame->out && priv->backend.traits.has_regions && klass->regions &&
+      !klass->regions (self, frame->out, &priv->backend.info, &priv->backend.regions, priv->backend.params))
     flow = GST_FLOW_ERROR;
   gst_cf_filter_update_active_backend (self);
   return flow;
@@ -399,8 +400,8 @@ generate_output (GstBaseTransform *trans, GstBuffer **out)
 {
   GstBuffer *in = trans->queued_buf;
 
-  if (PRIV (GST_CF_FILTER (trans))->slots == 1
-      || GST_PAD_MODE (GST_BASE_TRANSFORM_SRC_PAD (trans)) == GST_PAD_MODE_PULL)
+  if (PRIV (GST_CF_FILTER (trans))->slots == 1 ||
+      GST_PAD_MODE (GST_BASE_TRANSFORM_SRC_PAD (trans)) == GST_PAD_MODE_PULL)
     return GST_BASE_TRANSFORM_CLASS (gst_cf_filter_parent_class)->generate_output (trans, out);
   *out = NULL;
   trans->queued_buf = NULL;
@@ -416,8 +417,8 @@ post_message (GstElement *element, GstMessage *message)
 
   if (GST_MESSAGE_TYPE (message) == GST_MESSAGE_ERROR)
     g_atomic_int_set (&priv->posted, TRUE);
-  if (GST_MESSAGE_TYPE (message) == GST_MESSAGE_QOS && priv->slots > 1 && GST_MESSAGE_SRC (message)
-      == GST_OBJECT_CAST (element)) {
+  if (GST_MESSAGE_TYPE (message) == GST_MESSAGE_QOS && priv->slots > 1 &&
+      GST_MESSAGE_SRC (message) == GST_OBJECT_CAST (element)) {
     guint64 dropped, pushed;
     GstFormat format;
 

@@ -149,8 +149,8 @@ check_image (const CfPlan *plan, const CfImage *image, const char *which, CfStat
       return cf_fail (status, CF_BAD_VALUE, "plane %d of the %s image has a pitch of %zu bytes; a row needs %zu", p,
           which, image->plane[p].pitch, need);
     if (info->bytes == 2 && ((uintptr_t) image->plane[p].data | image->plane[p].pitch) & 1)
-      return cf_fail (status, CF_BAD_VALUE, "plane %d of the %s image has 16-bit samples at an odd address or pitch",
-          p, which);
+      return cf_fail (status, CF_BAD_VALUE, "plane %d of the %s image has 16-bit samples at an odd address or pitch", p,
+          which);
   }
   return CF_OK;
 }

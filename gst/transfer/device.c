@@ -19,12 +19,12 @@ struct _GstCfSharedStream {
   gint refs;
   GstObject *context;
   gpointer handle;
-  GMutex waiting;   /* guards `stream`, with which any thread waits */
+  GMutex waiting; /* guards `stream`, with which any thread waits */
   CfStream *stream;
-  GMutex lock;      /* guards the rest */
+  GMutex lock; /* guards the rest */
   guint64 queued, done;
-  guint64 first;    /* up to here some work is the first of its plan */
-  gboolean hung;    /* the stream did not end in time: nothing of it is touched any more */
+  guint64 first; /* up to here some work is the first of its plan */
+  gboolean hung; /* the stream did not end in time: nothing of it is touched any more */
 };
 
 /* On a memory: the work that used it last. Only the memory's writer changes it. */
@@ -48,8 +48,7 @@ typedef struct {
 
 static G_DEFINE_QUARK (gst-cf-chain-fence, fence)
 
-static gboolean
-device_hangs (gint device)
+        static gboolean device_hangs (gint device)
 {
   return device >= 0 && (cf_gpu_hung () >> MIN (device, 63) & 1);
 }
@@ -299,8 +298,7 @@ hold_meta_free (GstMeta *meta, GstBuffer *buffer)
     hold_unref (((HoldMeta *) meta)->hold);
 }
 
-static void
-add_hold (GstBuffer *buffer, Hold *hold);
+static void add_hold (GstBuffer *buffer, Hold *hold);
 
 /* A copy of the buffer, which has the same memory. */
 static gboolean
@@ -319,8 +317,9 @@ hold_meta_info (void)
   static const GstMetaInfo *info;
 
   if (g_once_init_enter (&info))
-    g_once_init_leave (&info, gst_meta_register (GST_CF_CHAIN_API, "GstCfHoldMeta", sizeof (HoldMeta), hold_meta_init,
-            hold_meta_free, hold_meta_transform));
+    g_once_init_leave (&info,
+        gst_meta_register (GST_CF_CHAIN_API, "GstCfHoldMeta", sizeof (HoldMeta), hold_meta_init, hold_meta_free,
+            hold_meta_transform));
   return info;
 }
 
@@ -544,7 +543,7 @@ gst_cf_chain_leave (GstCfChain *chain, GstBuffer *in, GstBuffer *out, gboolean f
   /* The pad may have a new peer since the query; if one comes later, the event that announces it finishes
    * this frame, too. */
   return gst_cf_chain_may_leave (chain) && !gst_cf_cuda_buffer_stream (out) ? CF_OK
-      : gst_cf_chain_settle (chain, status);
+                                                                            : gst_cf_chain_settle (chain, status);
 }
 
 CfCode

@@ -64,15 +64,15 @@ typedef struct {
 
 /* An element's place in a chain. */
 typedef struct {
-  GstElement *element;       /* not a reference */
-  gint device;               /* that the element is counted for; -1: not open */
-  gboolean taken;            /* downstream takes unfinished frames */
-  GstCfSharedStream *shared; /* where the last frames were queued; changed under the element's object lock */
-  CfStream *stream;          /* this element's own handle on it */
-  CfEvents *events;          /* two, around the kernels of a frame that is timed; made when first needed */
-  guint64 last;              /* number of its last work there that was not waited for */
-  gboolean timing;           /* the events were recorded and not read yet */
-  guint frames;              /* that left unfinished on this stream */
+  GstElement *element;        /* not a reference */
+  gint device;                /* that the element is counted for; -1: not open */
+  gboolean taken;             /* downstream takes unfinished frames */
+  GstCfSharedStream *shared;  /* where the last frames were queued; changed under the element's object lock */
+  CfStream *stream;           /* this element's own handle on it */
+  CfEvents *events;           /* two, around the kernels of a frame that is timed; made when first needed */
+  guint64 last;               /* number of its last work there that was not waited for */
+  gboolean timing;            /* the events were recorded and not read yet */
+  guint frames;               /* that left unfinished on this stream */
   GstCfForeign of_in, of_out; /* streams of the last frames' memory */
 } GstCfChain;
 

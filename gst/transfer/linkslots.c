@@ -10,9 +10,9 @@
 struct _GstCfLinkSlots {
   guint refs;
   GstObject *context;
-  guint n_idle, idle[GST_CF_LINK_SLOTS]; /* the slot used last is taken first */
+  guint n_idle, idle[GST_CF_LINK_SLOTS];                      /* the slot used last is taken first */
   CfStream *stream[GST_CF_LINK_SLOTS][GST_CF_N_LINK_STREAMS]; /* made when a holder of the slot first needs them */
-  GQueue waiting;                   /* Waiter */
+  GQueue waiting;                                             /* Waiter */
 };
 
 typedef struct {
@@ -93,8 +93,8 @@ wait_for_slot (GstCfLinkSlots *slots, Waiter *waiter, guint64 deadline_ns, CfSta
 }
 
 CfCode
-gst_cf_link_slots_take (GstCfLinkSlots *slots, const gint *cancelled, guint64 deadline_ns, guint *slot,
-    gboolean *alone, CfStatus *status)
+gst_cf_link_slots_take (GstCfLinkSlots *slots, const gint *cancelled, guint64 deadline_ns, guint *slot, gboolean *alone,
+    CfStatus *status)
 {
   Waiter waiter = { .cancelled = cancelled };
   CfCode code = CF_OK;

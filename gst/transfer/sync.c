@@ -42,8 +42,8 @@ may_slice (GstCfTransfer *t, GstCfFrameRequest *r)
     t->steady++;
     return FALSE;
   }
-  return r->in.kind != GST_CF_DEVICE && r->out.kind != GST_CF_DEVICE && r->mode == GST_CF_PROGRESSIVE
-      && t->layout.height >= ROWS_FOR_2_SLICES && gst_cf_link_slots_idle (t->link_slots) && provide_slices (t, r);
+  return r->in.kind != GST_CF_DEVICE && r->out.kind != GST_CF_DEVICE && r->mode == GST_CF_PROGRESSIVE &&
+      t->layout.height >= ROWS_FOR_2_SLICES && gst_cf_link_slots_idle (t->link_slots) && provide_slices (t, r);
 }
 
 /* A frame that uses the link needs a link slot. Its streams are those of the slot, unless the kernels have the
@@ -73,9 +73,13 @@ static void
 queue_slices (GstCfTransfer *t, GstCfFrameRequest *r)
 {
   GstCfSlot *slot = &t->slot[r->slot];
-  const CfSlicesRequest request = { .up = r->own.up, .kernels = r->own.stream, .down = r->own.down,
-    .host_in = gst_cf_host_in (t, r), .device_in = &slot->device_in,
-    .device_out = { &slot->device_out, &t->device_slices }, .host_out = gst_cf_host_out (t, r) };
+  const CfSlicesRequest request = { .up = r->own.up,
+    .kernels = r->own.stream,
+    .down = r->own.down,
+    .host_in = gst_cf_host_in (t, r),
+    .device_in = &slot->device_in,
+    .device_out = { &slot->device_out, &t->device_slices },
+    .host_out = gst_cf_host_out (t, r) };
 
   gst_cf_step_time (t, r, r->own.up, BEFORE_KERNELS);
   if (!gst_cf_request_failed (r))

@@ -141,8 +141,8 @@ choose_layout (CfImage *layout, const GstVideoInfo *info, CfFormat format)
   gboolean aligned = TRUE;
 
   for (guint p = 0; p < n; p++)
-    aligned = aligned && GST_VIDEO_INFO_PLANE_STRIDE (info, p) % 16 == 0
-        && GST_VIDEO_INFO_PLANE_OFFSET (info, p) % 16 == 0;
+    aligned = aligned && GST_VIDEO_INFO_PLANE_STRIDE (info, p) % 16 == 0 &&
+        GST_VIDEO_INFO_PLANE_OFFSET (info, p) % 16 == 0;
   if (!aligned)
     return cf_image_layout (layout, format, GST_VIDEO_INFO_WIDTH (info), GST_VIDEO_INFO_HEIGHT (info), 256);
   memset (layout, 0, sizeof *layout);
@@ -273,14 +273,14 @@ gst_cf_step_stage (GstCfTransfer *t, GstCfFrameRequest *r)
 
   if (gst_cf_request_failed (r))
     return;
-  if ((r->in.kind != GST_CF_DEVICE
-          && !gst_cf_provide (t, cf_device_alloc, &slot->memory_in, &slot->device_in, &r->status))
-      || (r->out.kind != GST_CF_DEVICE
-          && !gst_cf_provide (t, cf_device_alloc, &slot->memory_out, &slot->device_out, &r->status))
-      || (r->in.kind == GST_CF_PAGEABLE
-          && !gst_cf_provide (t, cf_pinned_alloc, &slot->memory_host_in, &slot->host_in, &r->status))
-      || (r->out.kind == GST_CF_PAGEABLE
-          && !gst_cf_provide (t, cf_pinned_alloc, &slot->memory_host_out, &slot->host_out, &r->status)))
+  if ((r->in.kind != GST_CF_DEVICE &&
+          !gst_cf_provide (t, cf_device_alloc, &slot->memory_in, &slot->device_in, &r->status)) ||
+      (r->out.kind != GST_CF_DEVICE &&
+          !gst_cf_provide (t, cf_device_alloc, &slot->memory_out, &slot->device_out, &r->status)) ||
+      (r->in.kind == GST_CF_PAGEABLE &&
+          !gst_cf_provide (t, cf_pinned_alloc, &slot->memory_host_in, &slot->host_in, &r->status)) ||
+      (r->out.kind == GST_CF_PAGEABLE &&
+          !gst_cf_provide (t, cf_pinned_alloc, &slot->memory_host_out, &slot->host_out, &r->status)))
     return;
   if (r->in.kind == GST_CF_PAGEABLE)
     cf_image_copy (&slot->host_in, r->in.image);
@@ -379,8 +379,8 @@ settle (GstCfTransfer *t, GstCfFrameRequest *r)
   CfStatus status = { 0 };
   CfCode code;
 
-  if (!gst_cf_request_failed (r) || r->status.code == CF_GPU_LOST || r->status.code == CF_TIMEOUT
-      || r->status.code == CF_CANCELLED)
+  if (!gst_cf_request_failed (r) || r->status.code == CF_GPU_LOST || r->status.code == CF_TIMEOUT ||
+      r->status.code == CF_CANCELLED)
     return;
   code = r->own.stream ? gst_cf_chain_wait (t->chain, r->own.stream, gst_cf_deadline (t), &status) : CF_OK;
   for (gsize i = 0; code != CF_TIMEOUT && i < G_N_ELEMENTS (others); i++)
@@ -413,8 +413,7 @@ gst_cf_transfer_submit (GstCfTransfer *t, GstCfFrameRequest *r)
   if (overlap && !r->leaves && !gst_cf_request_failed (r))
     gst_cf_chain_take_ticket (t->chain, r->own.stream, &r->own.ticket);
   if (!gst_cf_request_failed (r))
-    r->own.timed = r->leaves ? gst_cf_chain_is_timed (t->chain, &r->ns.kernel)
-        : t->frames++ % GST_CF_TIMED_EVERY == 0;
+    r->own.timed = r->leaves ? gst_cf_chain_is_timed (t->chain, &r->ns.kernel) : t->frames++ % GST_CF_TIMED_EVERY == 0;
   if (!gst_cf_request_failed (r) && overlap)
     gst_cf_overlap_submit (t, r);
   else if (!gst_cf_request_failed (r))

@@ -80,17 +80,17 @@ typedef struct {
   const CfFilter *filter;    /* the caller's three, */
   const CfCommon *common;
   gconstpointer params;
-  gboolean history;          /* the filter looks at earlier frames */
+  gboolean history;             /* the filter looks at earlier frames */
   CfPlan *plan[GST_CF_N_MODES]; /* NULL: no frame has this mode */
-  CfImage layout;            /* of a slot's images, */
-  gsize bytes;               /* and the size of one */
+  CfImage layout;               /* of a slot's images, */
+  gsize bytes;                  /* and the size of one */
 
   /* sync.c: one slot */
   GstCfLinkSlots *link_slots;
-  CfSlices *slices;        /* made when a frame first needs them */
-  gboolean whole;          /* frames of this configuration cannot be sliced */
-  guint steady;            /* frames since the parameters changed */
-  gpointer memory_slices;  /* a second image for slices to be filtered into */
+  CfSlices *slices;       /* made when a frame first needs them */
+  gboolean whole;         /* frames of this configuration cannot be sliced */
+  guint steady;           /* frames since the parameters changed */
+  gpointer memory_slices; /* a second image for slices to be filtered into */
   CfImage device_slices;
 
   /* overlap.c: several slots. The kernels of all frames, in their order, where no stream of a chain has them; uploads;

@@ -32,14 +32,14 @@
 #define MOST 3
 
 typedef struct {
-  int n;              /* number of elements */
-  gboolean cuda_in;   /* else the input is in host memory that the first element proposes */
+  int n;            /* number of elements */
+  gboolean cuda_in; /* else the input is in host memory that the first element proposes */
   gboolean cuda_out;
-  int lag;            /* frames held between the first element and the second */
+  int lag;             /* frames held between the first element and the second */
   int in_flight[MOST]; /* frames-in-flight; 0: the default */
-  gboolean temporal;  /* temporal-depth=3 in the last element */
-  gboolean strict;    /* backend=cuda on-gpu-error=error */
-  int streams;        /* the memory of the neighbours has streams; 2: downstream also declares that it
+  gboolean temporal;   /* temporal-depth=3 in the last element */
+  gboolean strict;     /* backend=cuda on-gpu-error=error */
+  int streams;         /* the memory of the neighbours has streams; 2: downstream also declares that it
                        * takes unfinished frames, and waits for its own stream only */
 } Setup;
 
@@ -163,8 +163,7 @@ end_query (GstPad *pad, GstObject *parent, GstQuery *query)
     return offer_pool (run, query);
   if (GST_QUERY_TYPE (query) != GST_QUERY_CAPS)
     return gst_pad_query_default (pad, parent, query);
-  caps = gst_caps_from_string (run->setup->cuda_out && !run->plain ? "video/x-raw(memory:CUDAMemory)"
-      : "video/x-raw");
+  caps = gst_caps_from_string (run->setup->cuda_out && !run->plain ? "video/x-raw(memory:CUDAMemory)" : "video/x-raw");
   gst_query_set_caps_result (query, caps);
   gst_caps_unref (caps);
   return TRUE;
@@ -291,8 +290,8 @@ open_run (Run *run, const Setup *setup, gboolean plain)
   gst_pad_set_active (run->src, TRUE);
   run->started = TRUE;
   for (int i = setup->n - 1; i >= 0; i--)
-    run->started = run->started
-        && gst_element_set_state (run->element[i], GST_STATE_PLAYING) == GST_STATE_CHANGE_SUCCESS;
+    run->started = run->started &&
+        gst_element_set_state (run->element[i], GST_STATE_PLAYING) == GST_STATE_CHANGE_SUCCESS;
 }
 
 static void
@@ -349,8 +348,8 @@ make_frame (Run *run, int frame)
 static void
 stream (Run *run)
 {
-  GstCaps *caps = gst_caps_from_string (run->setup->cuda_in && !run->plain
-      ? "video/x-raw(memory:CUDAMemory)," FIELDS : "video/x-raw," FIELDS);
+  GstCaps *caps = gst_caps_from_string (
+      run->setup->cuda_in && !run->plain ? "video/x-raw(memory:CUDAMemory)," FIELDS : "video/x-raw," FIELDS);
 
   gst_pad_push_event (run->src, gst_event_new_stream_start ("chains"));
   gst_pad_push_event (run->src, gst_event_new_caps (caps));
@@ -415,9 +414,10 @@ run_once (const Setup *setup, gboolean learn)
   for (int i = 0; i < FRAMES; i++) {
     if (learn)
       memcpy (expected[i], run.bytes[i], SIZE);
-    r.right += run.arrived[i] && (memcmp (expected[i], run.bytes[i], SIZE) == 0
-        /* the neighbour's read was lost with the GPU */
-        || (setup->streams && fake_is_lost () && memcmp (nothing, run.bytes[i], SIZE) == 0));
+    r.right += run.arrived[i] &&
+        (memcmp (expected[i], run.bytes[i], SIZE) == 0
+            /* the neighbour's read was lost with the GPU */
+            || (setup->streams && fake_is_lost () && memcmp (nothing, run.bytes[i], SIZE) == 0));
   }
   return r;
 }
@@ -468,9 +468,9 @@ name_of (const Setup *s)
   static const char *const streams[] = { "", ", streams", ", one reads on a stream" };
   static char name[200];
 
-  snprintf (name, sizeof name, "%d elements, %s to %s, %d between, in flight %d %d %d%s%s%s", s->n, s->cuda_in ? "CUDA"
-      : "host", s->cuda_out ? "CUDA" : "host", s->lag, s->in_flight[0], s->in_flight[1], s->in_flight[2],
-      s->temporal ? ", temporal" : "", s->strict ? ", on-gpu-error=error" : "", streams[s->streams]);
+  snprintf (name, sizeof name, "%d elements, %s to %s, %d between, in flight %d %d %d%s%s%s", s->n,
+      s->cuda_in ? "CUDA" : "host", s->cuda_out ? "CUDA" : "host", s->lag, s->in_flight[0], s->in_flight[1],
+      s->in_flight[2], s->temporal ? ", temporal" : "", s->strict ? ", on-gpu-error=error" : "", streams[s->streams]);
   return name;
 }
 
@@ -481,8 +481,9 @@ note (const char *wrong, const Setup *setup, const Result *r, int call, int code
     printf ("%s, call %d (%s) fails with %d %s: %s\n", name_of (setup), call,
         call >= 0 ? fake_kind_name (fake.fired_kind) : "none", code, for_good ? "and all later calls" : "once", wrong);
     printf ("  %d frames, %d right, %d warnings, %d errors, flow %s, %d waits; %d calls after, %d that may block, "
-        "%d misuses, %d alive, %d contexts, odd %d\n", r->frames, r->right, r->warnings, r->errors,
-        gst_flow_get_name (r->flow), r->waits, fake.after, fake.blocked, fake.misuse, fake.live, fake.contexts, r->odd);
+            "%d misuses, %d alive, %d contexts, odd %d\n",
+        r->frames, r->right, r->warnings, r->errors, gst_flow_get_name (r->flow), r->waits, fake.after, fake.blocked,
+        fake.misuse, fake.live, fake.contexts, r->odd);
     faults_stop ();
   }
 }
@@ -538,14 +539,22 @@ int
 main (int argc, char **argv)
 {
   static const Setup setups[] = {
-    { 1, TRUE, TRUE, 0, { 0 }, FALSE, FALSE }, { 2, TRUE, TRUE, 0, { 0 }, FALSE, FALSE },
-    { 2, FALSE, FALSE, 0, { 0 }, FALSE, FALSE }, { 2, TRUE, FALSE, 2, { 0 }, FALSE, FALSE },
-    { 3, FALSE, TRUE, 2, { 0 }, FALSE, FALSE }, { 3, TRUE, FALSE, 1, { 0 }, FALSE, TRUE },
-    { 3, TRUE, TRUE, 2, { 0 }, TRUE, FALSE }, { 3, FALSE, FALSE, 1, { 0 }, TRUE, FALSE },
-    { 3, TRUE, FALSE, 1, { 0, 0, 3 }, FALSE, FALSE }, { 2, FALSE, TRUE, 1, { 3 }, FALSE, FALSE },
-    { 3, TRUE, TRUE, 1, { 0, 4 }, FALSE, FALSE }, { 3, FALSE, FALSE, 2, { 2, 3, 4 }, TRUE, FALSE },
-    { 1, TRUE, TRUE, 0, { 0 }, FALSE, FALSE, 1 }, { 2, TRUE, TRUE, 1, { 0 }, FALSE, FALSE, 1 },
-    { 3, TRUE, TRUE, 1, { 0, 0, 3 }, FALSE, TRUE, 1 }, { 1, FALSE, TRUE, 0, { 0 }, FALSE, FALSE, 2 },
+    { 1, TRUE, TRUE, 0, { 0 }, FALSE, FALSE },
+    { 2, TRUE, TRUE, 0, { 0 }, FALSE, FALSE },
+    { 2, FALSE, FALSE, 0, { 0 }, FALSE, FALSE },
+    { 2, TRUE, FALSE, 2, { 0 }, FALSE, FALSE },
+    { 3, FALSE, TRUE, 2, { 0 }, FALSE, FALSE },
+    { 3, TRUE, FALSE, 1, { 0 }, FALSE, TRUE },
+    { 3, TRUE, TRUE, 2, { 0 }, TRUE, FALSE },
+    { 3, FALSE, FALSE, 1, { 0 }, TRUE, FALSE },
+    { 3, TRUE, FALSE, 1, { 0, 0, 3 }, FALSE, FALSE },
+    { 2, FALSE, TRUE, 1, { 3 }, FALSE, FALSE },
+    { 3, TRUE, TRUE, 1, { 0, 4 }, FALSE, FALSE },
+    { 3, FALSE, FALSE, 2, { 2, 3, 4 }, TRUE, FALSE },
+    { 1, TRUE, TRUE, 0, { 0 }, FALSE, FALSE, 1 },
+    { 2, TRUE, TRUE, 1, { 0 }, FALSE, FALSE, 1 },
+    { 3, TRUE, TRUE, 1, { 0, 0, 3 }, FALSE, TRUE, 1 },
+    { 1, FALSE, TRUE, 0, { 0 }, FALSE, FALSE, 2 },
   };
 
   fake_cuda_memory = true;

@@ -236,7 +236,7 @@ gpointer
 gst_cf_cuda_buffer_stream (GstBuffer *buffer)
 {
   return gst_cf_cuda_buffer_context (buffer) ? FAKE_ALLOCATOR (gst_buffer_peek_memory (buffer, 0)->allocator)->stream
-      : NULL;
+                                             : NULL;
 }
 
 GstBufferPool *

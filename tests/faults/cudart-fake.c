@@ -271,8 +271,10 @@ cudaGetDriverEntryPointByVersion (const char *name, void **entry, unsigned versi
     const char *name;
     void *entry;
   } rows[] = {
-    { "cuCtxGetCurrent", (void *) get_context }, { "cuCtxPushCurrent", (void *) push_context },
-    { "cuCtxPopCurrent", (void *) pop_context }, { "cuStreamQuery", (void *) query },
+    { "cuCtxGetCurrent", (void *) get_context },
+    { "cuCtxPushCurrent", (void *) push_context },
+    { "cuCtxPopCurrent", (void *) pop_context },
+    { "cuStreamQuery", (void *) query },
     { "cuStreamWriteValue32", (void *) write_word },
   };
 

@@ -12,15 +12,15 @@
 #define RT_NEVER UINT64_MAX
 
 typedef struct {
-  uint64_t now;      /* ns; each look at the clock takes 1 us */
-  int device;        /* of the current context; -1: none */
-  uint64_t work_ns;  /* how long a copy takes; RT_NEVER: the stream hangs */
-  int count_error;   /* results of functions: cudaGetDeviceCount, */
-  int query_error;   /* the queries of streams that are not done, */
-  int write_error;   /* the word that a stream writes, */
+  uint64_t now;     /* ns; each look at the clock takes 1 us */
+  int device;       /* of the current context; -1: none */
+  uint64_t work_ns; /* how long a copy takes; RT_NEVER: the stream hangs */
+  int count_error;  /* results of functions: cudaGetDeviceCount, */
+  int query_error;  /* the queries of streams that are not done, */
+  int write_error;  /* the word that a stream writes, */
   int malloc_error;
-  int driver;        /* version; 0: none */
-  int n;             /* devices */
+  int driver; /* version; 0: none */
+  int n;      /* devices */
 
   unsigned queries, naps, yields; /* of streams and events; of the thread */
   unsigned blocked;               /* calls that may block, on a device on which a stream hangs */

@@ -234,8 +234,8 @@ meanings (void)
 
   CHECK (cf_cuda_fail (2, "it", "name", &status) == CF_NO_MEMORY && status.cuda == 2);
   for (size_t i = 0; i < sizeof lost / sizeof lost[0]; i++)
-    CHECK (cf_cuda_fail (lost[i], "it", "name", &status) == CF_GPU_LOST && status.cuda == lost[i]
-        && strstr (status.message, "this process cannot use the GPU") && !strstr (status.message, "name"));
+    CHECK (cf_cuda_fail (lost[i], "it", "name", &status) == CF_GPU_LOST && status.cuda == lost[i] &&
+        strstr (status.message, "this process cannot use the GPU") && !strstr (status.message, "name"));
   for (size_t i = 0; i < sizeof none / sizeof none[0]; i++)
     CHECK (cf_cuda_fail (none[i], "it", "name", &status) == CF_NO_GPU && !strstr (status.message, "name"));
   for (size_t i = 0; i < sizeof pass / sizeof pass[0]; i++)

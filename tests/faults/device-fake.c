@@ -44,7 +44,7 @@ static struct {
 FakeReport fake;
 int fake_devices = 1;
 static const int numbers[FAKE_MAX_DEVICES] = { 0, 1, 2, 3 }; /* their addresses are contexts */
-static unsigned stuck; /* a bit for each device that hangs */
+static unsigned stuck;                                       /* a bit for each device that hangs */
 static uint64_t frame_ns;
 static int fail_kind = -1;
 static Op ops[MAX_OPS];
@@ -544,8 +544,8 @@ stream_copy (CfStream *stream, CfDirection direction, const CfImage *to, const C
     CfStatus *status)
 {
   (void) whole;
-  return queue (direction == CF_UPLOAD ? FAKE_UPLOAD : FAKE_DOWNLOAD, (Op) { .kind = COPY, .queue = stream->queue,
-      .to = *to, .from = *from }, status);
+  return queue (direction == CF_UPLOAD ? FAKE_UPLOAD : FAKE_DOWNLOAD,
+      (Op) { .kind = COPY, .queue = stream->queue, .to = *to, .from = *from }, status);
 }
 
 /* Returns the code for a wait that ended with `code`: CF_TIMEOUT, as core/gpu/stream.c does after any error except a
@@ -660,13 +660,29 @@ events_elapsed_ns (const CfEvents *events, unsigned from, unsigned to)
 /* ---- the table ------------------------------------------------------------ */
 
 static const CfDevice fake_device = {
-  .versions = versions, .count = count, .info = fill_info, .lost = is_lost, .counters = counters,
-  .current = current, .ended = ended,
-  .context_init = context_init, .ops = ops_of,
-  .pinned_alloc = pinned_alloc, .pinned_free = release, .device_alloc = device_alloc, .device_free = release,
-  .stream_new = stream_new, .stream_free = stream_free, .stream_copy = stream_copy, .stream_wait = stream_wait,
-  .stream_record = stream_record, .stream_wait_event = stream_wait_event, .stream_signal = stream_signal,
-  .events_new = events_new, .events_free = events_free, .events_wait = events_wait,
+  .versions = versions,
+  .count = count,
+  .info = fill_info,
+  .lost = is_lost,
+  .counters = counters,
+  .current = current,
+  .ended = ended,
+  .context_init = context_init,
+  .ops = ops_of,
+  .pinned_alloc = pinned_alloc,
+  .pinned_free = release,
+  .device_alloc = device_alloc,
+  .device_free = release,
+  .stream_new = stream_new,
+  .stream_free = stream_free,
+  .stream_copy = stream_copy,
+  .stream_wait = stream_wait,
+  .stream_record = stream_record,
+  .stream_wait_event = stream_wait_event,
+  .stream_signal = stream_signal,
+  .events_new = events_new,
+  .events_free = events_free,
+  .events_wait = events_wait,
   .events_elapsed_ns = events_elapsed_ns,
 };
 

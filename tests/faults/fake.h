@@ -17,23 +17,35 @@
 #include "core/device.h"
 
 typedef enum {
-  FAKE_COUNT, FAKE_PUSH, FAKE_INIT, FAKE_STREAM, FAKE_DEVICE_ALLOC, FAKE_PINNED_ALLOC, FAKE_FREE, FAKE_KERNELS,
-  FAKE_EVENT, FAKE_UPLOAD, FAKE_LAUNCH, FAKE_DOWNLOAD, FAKE_WAIT, FAKE_REGIONS
+  FAKE_COUNT,
+  FAKE_PUSH,
+  FAKE_INIT,
+  FAKE_STREAM,
+  FAKE_DEVICE_ALLOC,
+  FAKE_PINNED_ALLOC,
+  FAKE_FREE,
+  FAKE_KERNELS,
+  FAKE_EVENT,
+  FAKE_UPLOAD,
+  FAKE_LAUNCH,
+  FAKE_DOWNLOAD,
+  FAKE_WAIT,
+  FAKE_REGIONS
 } FakeKind;
 
-#define FAKE_TIMEOUT -1 /* an error for waits: the GPU hangs until fake_settle */
+#define FAKE_TIMEOUT -1     /* an error for waits: the GPU hangs until fake_settle */
 #define FAKE_MAX_CALLS 1000 /* of which the kind is known */
 #define FAKE_MAX_DEVICES 4
 
 typedef struct {
   int calls;
   FakeKind kind[FAKE_MAX_CALLS];
-  int after;      /* CUDA calls made by a thread that already knew the GPU is lost; must stay 0 */
-  int blocked;    /* calls that may block, on a GPU that hangs; must stay 0 */
-  int misuse;     /* calls without a context, frees of memory in use; must stay 0 */
-  int pushed;     /* contexts that are pushed now */
-  int contexts;   /* contexts that exist */
-  int live;       /* memory blocks and streams that exist */
+  int after;                     /* CUDA calls made by a thread that already knew the GPU is lost; must stay 0 */
+  int blocked;                   /* calls that may block, on a GPU that hangs; must stay 0 */
+  int misuse;                    /* calls without a context, frees of memory in use; must stay 0 */
+  int pushed;                    /* contexts that are pushed now */
+  int contexts;                  /* contexts that exist */
+  int live;                      /* memory blocks and streams that exist */
   bool fired, hung, unreachable; /* unreachable: a push or a free has failed */
   FakeKind fired_kind;
 } FakeReport;

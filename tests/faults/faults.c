@@ -94,8 +94,8 @@ open_run (Run *run, const Setup *setup, const gchar *backend)
   GstPad *pad;
 
   memset (run, 0, sizeof *run);
-  run->element = gst_object_ref_sink (g_object_new (setup->segment ? gst_cuda_segment_get_type ()
-          : gst_cuda_median_get_type (), NULL));
+  run->element = gst_object_ref_sink (
+      g_object_new (setup->segment ? gst_cuda_segment_get_type () : gst_cuda_median_get_type (), NULL));
   run->bus = gst_bus_new ();
   gst_element_set_bus (run->element, run->bus);
   gst_util_set_object_arg (G_OBJECT (run->element), "backend", backend);
@@ -206,10 +206,10 @@ count_regions (GstBuffer *buffer)
 static gboolean
 is_right (const Setup *setup, GstBuffer *buffer, int restart, int frame)
 {
-  return GST_BUFFER_PTS (buffer) == time_of (frame) && GST_BUFFER_DURATION (buffer) == 40 * GST_MSECOND
-      && gst_buffer_get_size (buffer) == SIZE
-      && gst_buffer_memcmp (buffer, 0, expected[restart][frame].bytes, SIZE) == 0
-      && count_regions (buffer) == expected[restart][frame].n_regions;
+  return GST_BUFFER_PTS (buffer) == time_of (frame) && GST_BUFFER_DURATION (buffer) == 40 * GST_MSECOND &&
+      gst_buffer_get_size (buffer) == SIZE &&
+      gst_buffer_memcmp (buffer, 0, expected[restart][frame].bytes, SIZE) == 0 &&
+      count_regions (buffer) == expected[restart][frame].n_regions;
 }
 
 /* Returns whether a failure changes the expected frames. */
@@ -251,8 +251,11 @@ count_right (const Run *run, const Setup *setup)
 static void
 close_run (Run *run, const Setup *setup, int learn, Result *result)
 {
-  *result = (Result) { .frames = run->n_out, .started = run->started, .flow = run->flow,
-    .start_calls = run->start_calls, .frames_gpu = stat_of (run->element, "frames-gpu"),
+  *result = (Result) { .frames = run->n_out,
+    .started = run->started,
+    .flow = run->flow,
+    .start_calls = run->start_calls,
+    .frames_gpu = stat_of (run->element, "frames-gpu"),
     .frames_fallback = stat_of (run->element, "frames-fallback") };
   if (run->pool)
     gst_buffer_pool_set_active (run->pool, FALSE);
@@ -338,14 +341,12 @@ judge (const Setup *setup, const Result *r, const Result *clean, int call, FakeK
     if (!r->started || !whole || r->errors)
       return "the stream ended";
     /* After a failed wait it is not known whether the work ever ends: that GPU is given up. */
-    if (!for_good && !at_start && kind != FAKE_WAIT
-        && strcmp (setup->depth, setup->segment ? "0" : "1") == 0 && kind >= FAKE_EVENT
-        && (code == 2 || code == 999) && (r->frames_gpu != FRAMES - 1 || r->frames_fallback != 1))
+    if (!for_good && !at_start && kind != FAKE_WAIT && strcmp (setup->depth, setup->segment ? "0" : "1") == 0 &&
+        kind >= FAKE_EVENT && (code == 2 || code == 999) && (r->frames_gpu != FRAMES - 1 || r->frames_fallback != 1))
       return "the GPU was not tried again on the next frame";
   } else if (r->warnings) {
     return "a warning instead of an error";
-  } else if (r->errors ? (at_start ? r->started : whole || (r->flow == GST_FLOW_OK && !setup->in_flight))
-      : !whole) {
+  } else if (r->errors ? (at_start ? r->started : whole || (r->flow == GST_FLOW_OK && !setup->in_flight)) : !whole) {
     return "an error without the end of the stream, or the end without an error";
   }
   return judge_rest (setup);
@@ -380,8 +381,10 @@ sweep (const Setup *setup, int only_call, int only_code)
   fake_arm (-1, 0, false);
   clean = run_once (setup, setup->strict ? "cuda" : "auto", -1);
   calls = fake;
-  wrong = clean.right != FRAMES || clean.frames_gpu != FRAMES || clean.errors + clean.warnings
-      || calls.calls >= FAKE_MAX_CALLS ? "the clean run fails" : judge_rest (setup);
+  wrong = clean.right != FRAMES || clean.frames_gpu != FRAMES || clean.errors + clean.warnings ||
+          calls.calls >= FAKE_MAX_CALLS
+      ? "the clean run fails"
+      : judge_rest (setup);
   note (wrong, setup, &clean, -1, FAKE_COUNT, 0, FALSE);
   for (int call = 0; call < calls.calls; call++)
     for (gsize c = 0; c < G_N_ELEMENTS (codes); c++)
@@ -406,10 +409,19 @@ int
 main (int argc, char **argv)
 {
   static const Setup setups[] = {
-    { FALSE, "1", FALSE, FALSE }, { FALSE, "1", TRUE, FALSE }, { FALSE, "1", FALSE, FALSE, 0, TRUE },
-    { FALSE, "3", FALSE, FALSE }, { FALSE, "3", TRUE, FALSE }, { FALSE, "1", TRUE, TRUE }, { FALSE, "3", FALSE, TRUE },
-    { TRUE, "0.15", FALSE, FALSE }, { TRUE, "0", TRUE, FALSE }, { TRUE, "0.15", TRUE, TRUE },
-    { FALSE, "1", FALSE, FALSE, 3 }, { FALSE, "3", FALSE, FALSE, 2 }, { FALSE, "1", FALSE, TRUE, 4 },
+    { FALSE, "1", FALSE, FALSE },
+    { FALSE, "1", TRUE, FALSE },
+    { FALSE, "1", FALSE, FALSE, 0, TRUE },
+    { FALSE, "3", FALSE, FALSE },
+    { FALSE, "3", TRUE, FALSE },
+    { FALSE, "1", TRUE, TRUE },
+    { FALSE, "3", FALSE, TRUE },
+    { TRUE, "0.15", FALSE, FALSE },
+    { TRUE, "0", TRUE, FALSE },
+    { TRUE, "0.15", TRUE, TRUE },
+    { FALSE, "1", FALSE, FALSE, 3 },
+    { FALSE, "3", FALSE, FALSE, 2 },
+    { FALSE, "1", FALSE, TRUE, 4 },
     { TRUE, "0.15", FALSE, FALSE, 3 },
   };
 

@@ -78,5 +78,10 @@ free_state (CfPlan *plan)
   free (s);
 }
 
-const CfOps fake_ops = { .init = init, .update = update, .enqueue = enqueue, .push_history = push_history,
-  .reset = reset, .regions = regions, .free = free_state };
+const CfOps fake_ops = { .init = init,
+  .update = update,
+  .enqueue = enqueue,
+  .push_history = push_history,
+  .reset = reset,
+  .regions = regions,
+  .free = free_state };

@@ -561,21 +561,39 @@ memory_of_hung (void)
   fake_cuda_memory = false;
 }
 
+static gint n_pushed; /* atomic */
+
 static gpointer
 push_one (gpointer user)
 {
-  return GINT_TO_POINTER (push_frames (user, 1));
+  GstFlowReturn flow = push_frames (user, 1);
+
+  g_atomic_int_inc (&n_pushed);
+  return GINT_TO_POINTER (flow);
 }
 
-/* A frame that waits for those of other elements goes at once when its element is flushed, which is no failure. */
+/* Pushes a frame in a thread. Returns when it waits for a slot, or was not made to wait. */
+static GThread *
+push_waiting (Filter *f, GstCfLinkSlots *slots)
+{
+  GThread *thread;
+
+  g_atomic_int_set (&n_pushed, 0);
+  thread = g_thread_new ("pusher", push_one, f);
+  while (gst_cf_link_slots_waiting (slots) == 0 && g_atomic_int_get (&n_pushed) == 0)
+    g_thread_yield ();
+  return thread;
+}
+
+/* A frame that waits for those of other elements goes at once when its element is flushed or stopped, which is no
+ * failure. */
 static void
-flushed (void)
+flushed (gboolean by_stop)
 {
   guint slot[GST_CF_LINK_SLOTS];
   const gint never = FALSE;
   CfStatus status = { 0 };
   GstCfLinkSlots *slots;
-  GstCfBackend *backend;
   GThread *thread;
   gboolean alone;
   Filter f;
@@ -583,26 +601,29 @@ flushed (void)
   fake_arm (-1, 0, false);
   start (&f, "auto", -1, 1);
   push_frames (&f, 1);
-  backend = &gst_cf_filter_private (GST_CF_FILTER (f.element))->backend;
-  slots = backend->transfer.link_slots;
+  slots = gst_cf_link_slots_open (gst_cf_filter_private (GST_CF_FILTER (f.element))->context);
   for (int i = 0; i < GST_CF_LINK_SLOTS; i++)
     faults_check (gst_cf_link_slots_take (slots, &never, SECOND, &slot[i], &alone, &status) == CF_OK, "no slot");
-  thread = g_thread_new ("pusher", push_one, &f);
-  while (gst_cf_link_slots_waiting (slots) == 0)
-    g_thread_yield ();
-  gst_cf_backend_set_flushing (backend, TRUE);
+  thread = push_waiting (&f, slots);
+  if (by_stop)
+    gst_element_set_state (f.element, GST_STATE_READY);
+  else
+    gst_pad_push_event (f.src, gst_event_new_flush_start ());
   faults_check ((GstFlowReturn) GPOINTER_TO_INT (g_thread_join (thread)) == GST_FLOW_FLUSHING,
       "a frame that was flushed is not refused as such");
   f.sent--;
-  gst_cf_backend_set_flushing (backend, FALSE);
+  if (!by_stop) {
+    gst_pad_push_event (f.src, gst_event_new_flush_stop (TRUE));
+    faults_push_segment (f.src);
+    thread = push_waiting (&f, slots);
+  }
   for (int i = 0; i < GST_CF_LINK_SLOTS; i++)
     gst_cf_link_slots_release (slots, slot[i]);
-  push_frames (&f, 1);
-  faults_check (on_gpu (&f) == 2 && stat_of (f.element, "frames-fallback") == 0 && backend->failures == 0,
-      "a flush counts as a failure");
-  gst_cf_backend_set_flushing (backend, TRUE);
-  gst_element_set_state (f.element, GST_STATE_READY);
-  faults_check (backend->transfer.flushing, "a stop ends the flush");
+  if (!by_stop)
+    faults_check (g_thread_join (thread) == GINT_TO_POINTER (GST_FLOW_OK) && on_gpu (&f) == 2,
+        "no frame after a flush");
+  faults_check (stat_of (f.element, "frames-fallback") == 0, "a flush counts as a failure");
+  gst_cf_link_slots_close (slots);
   stop (&f, 0, 0, NULL);
   check_calls ();
 }
@@ -664,7 +685,8 @@ main (void)
   forgiveness ();
   adoption ();
   memory_of_hung ();
-  flushed ();
+  flushed (FALSE);
+  flushed (TRUE);
   fake_arm (-1, 0, false);
   return faults_end ();
 }

@@ -189,8 +189,9 @@ given_up (void)
     gst_cf_link_slots_release (slots, slot[i]);
   take_all (slot);
   begin = g_get_monotonic_time ();
-  faults_check (gst_cf_link_slots_take (slots, &flag[0], 50000000, &another, &alone, &status) == CF_GPU_ERROR
-      && status.message[0], "a wait does not end at its deadline");
+  faults_check (gst_cf_link_slots_take (slots, &flag[0], 50000000, &another, &alone, &status) == CF_GPU_ERROR &&
+          status.message[0],
+      "a wait does not end at its deadline");
   took = g_get_monotonic_time () - begin;
   faults_check (took >= 50000 && took < 50000 * 50, "a wait does not end at its deadline"); /* on a busy machine, too */
   faults_check (gst_cf_link_slots_waiting (slots) == 0, "a thread that is gone is in the queue");

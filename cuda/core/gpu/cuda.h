@@ -22,8 +22,8 @@ void *cf_stream_handle (const CfStream *stream);
 /* The table's functions for streams and events (core/gpu/stream.c). */
 CfStream *cf_cuda_stream_new (void *handle, CfStatus *status);
 void cf_cuda_stream_free (CfStream *stream);
-CfCode cf_cuda_stream_copy (CfStream *stream, CfDirection direction, const CfImage *to, const CfImage *from,
-    bool whole, CfStatus *status);
+CfCode cf_cuda_stream_copy (CfStream *stream, CfDirection direction, const CfImage *to, const CfImage *from, bool whole,
+    CfStatus *status);
 CfCode cf_cuda_stream_wait (CfStream *stream, uint64_t deadline_ns, CfStatus *status);
 CfCode cf_cuda_stream_record (CfStream *stream, CfEvents *events, unsigned i, CfStatus *status);
 CfCode cf_cuda_stream_wait_event (CfStream *stream, const CfEvents *events, unsigned i, CfStatus *status);

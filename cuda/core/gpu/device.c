@@ -211,7 +211,9 @@ pinned_alloc (size_t size, CfStatus *status)
   }
   atomic_fetch_add (&allocations, 1);
   return cf_cuda_check (cudaHostAlloc (&memory, size, cudaHostAllocPortable | cudaHostAllocMapped),
-      "allocating pinned host memory", status) == CF_OK ? memory : NULL;
+             "allocating pinned host memory", status) == CF_OK
+      ? memory
+      : NULL;
 }
 
 static void
@@ -238,8 +240,8 @@ device_alloc (size_t size, CfStatus *status)
     return NULL;
   /* Padding is copied together with the rows around it, so it must not contain data of other programs. Clearing must
    * end before a non-blocking stream writes to the memory. */
-  if (cf_cuda_check (cudaMemset (memory, 0, size), "clearing device memory", status) != CF_OK
-      || cf_cuda_check (cudaStreamSynchronize (cudaStreamLegacy), "clearing device memory", status) != CF_OK) {
+  if (cf_cuda_check (cudaMemset (memory, 0, size), "clearing device memory", status) != CF_OK ||
+      cf_cuda_check (cudaStreamSynchronize (cudaStreamLegacy), "clearing device memory", status) != CF_OK) {
     device_free (memory);
     return NULL;
   }

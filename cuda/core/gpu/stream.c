@@ -103,7 +103,7 @@ signal_completion (Completion *c, cudaStream_t stream)
 {
   WriteWord write = write_word ();
   int error = write && provide_word (c) ? write (stream, (unsigned long long) (uintptr_t) c->word, ++c->number, 0)
-      : (int) cudaErrorNotSupported;
+                                        : (int) cudaErrorNotSupported;
 
   c->stream = stream;
   c->by_event = error == cudaErrorNotSupported;
@@ -232,8 +232,8 @@ common_extent (const CfImage *a, const CfImage *b)
     size_t pitch = a->plane[p].pitch, row = cf_plane_row_bytes (a->format, a->width, p);
     size_t begin = (size_t) (data - base_a);
 
-    if (data < base_a || begin != (size_t) ((const uint8_t *) b->plane[p].data - base_b) || pitch != b->plane[p].pitch
-        || begin < extent || begin > extent + 64 * pitch || pitch > row + 4096)
+    if (data < base_a || begin != (size_t) ((const uint8_t *) b->plane[p].data - base_b) ||
+        pitch != b->plane[p].pitch || begin < extent || begin > extent + 64 * pitch || pitch > row + 4096)
       return 0;
     extent = begin + (rows - 1) * pitch + row;
   }
@@ -242,8 +242,8 @@ common_extent (const CfImage *a, const CfImage *b)
 
 /* Copies a plane; in one piece only if there are no bytes between its rows: they may belong to another plane. */
 static CfCode
-copy_plane (CfStream *stream, const CfImage *to, const CfImage *from, int p, enum cudaMemcpyKind kind,
-    const char *what, CfStatus *status)
+copy_plane (CfStream *stream, const CfImage *to, const CfImage *from, int p, enum cudaMemcpyKind kind, const char *what,
+    CfStatus *status)
 {
   size_t row = cf_plane_row_bytes (from->format, from->width, p), pitch = from->plane[p].pitch;
   size_t rows = (size_t) cf_plane_rows (from->format, from->height, p);
@@ -251,8 +251,9 @@ copy_plane (CfStream *stream, const CfImage *to, const CfImage *from, int p, enu
 
   if (to->plane[p].pitch == row && pitch == row)
     return cf_cuda_check (cudaMemcpyAsync (data, from->plane[p].data, rows * row, kind, stream->handle), what, status);
-  return cf_cuda_check (cudaMemcpy2DAsync (data, to->plane[p].pitch, from->plane[p].data, pitch, row, rows, kind,
-          stream->handle), what, status);
+  return cf_cuda_check (
+      cudaMemcpy2DAsync (data, to->plane[p].pitch, from->plane[p].data, pitch, row, rows, kind, stream->handle), what,
+      status);
 }
 
 static CfCode
