@@ -4,6 +4,7 @@
  * core/param.c: parameter blocks: defaults, copies, and setting a parameter from text. */
 #define _GNU_SOURCE /* strtod_l */
 #include "filter.h"
+#include "text.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -166,6 +167,7 @@ static CfCode
 set_field (const CfParam *p, void *params, const char *text, CfStatus *status)
 {
   void *field = field_of (p, params);
+  char shown[80] = "";
   bool good = false;
 
   if (p->type == CF_TYPE_STRING)
@@ -184,7 +186,9 @@ set_field (const CfParam *p, void *params, const char *text, CfStatus *status)
     good = parse_color (text, field);
   if (good)
     return CF_OK;
-  return cf_fail (status, CF_BAD_VALUE, "\"%.80s\" is no value for %s", text ? text : "", p->name);
+  if (text)
+    cf_text_show (text, strlen (text), false, shown, sizeof shown);
+  return cf_fail (status, CF_BAD_VALUE, "\"%s\" is no value for %s", shown, p->name);
 }
 
 CfCode
@@ -192,12 +196,14 @@ cf_params_set (const CfFilter *filter, void *params, const char *name, const cha
 {
   unsigned row = 0;
   CfStatus local;
+  char shown[80];
   CfCode code;
 
   while (row < filter->info.n_params && strcmp (filter->info.params[row].name, name) != 0)
     row++;
   if (row == filter->info.n_params)
-    return cf_fail (status, CF_BAD_VALUE, "the %s filter has no parameter %.80s", filter->info.stem, name);
+    return cf_fail (status, CF_BAD_VALUE, "the %s filter has no parameter %s", filter->info.stem,
+        cf_text_show (name, strlen (name), false, shown, sizeof shown));
   if (filter->info.params[row].readonly)
     return cf_fail (status, CF_BAD_VALUE, "%s can only be read", name);
   code = set_field (&filter->info.params[row], params, text, status);
