@@ -80,6 +80,8 @@ reserve_memory (CfIrCpu *m, CfStatus *status)
     }
   scratch = (scratch + 1023) & ~(size_t) 1023;
   size = scratch * (size_t) cf_cpu_threads () + ((planes * samples + 15) & ~(size_t) 15);
+  if (size == 0) /* nothing is filtered */
+    return CF_OK;
   if (size > m->size) {
     float *memory = aligned_alloc (64, (size * sizeof *memory + 63) & ~(size_t) 63);
 
