@@ -23,6 +23,15 @@ refuse (CfStatus *status, const gchar *format, ...)
   return FALSE;
 }
 
+/* Returns the format's name, also of a format that does not exist. */
+static const gchar *
+name_of (GstVideoFormat format)
+{
+  const gchar *name = format != GST_VIDEO_FORMAT_UNKNOWN ? gst_video_format_to_string (format) : NULL;
+
+  return name ? name : "an unknown format";
+}
+
 gboolean
 gst_cf_frame_crops (GstBuffer *buffer, const GstVideoInfo *info)
 {
@@ -152,7 +161,7 @@ gst_cf_frame_map (GstCfFrame *frame, GstBuffer *buffer, const GstVideoInfo *info
   if (frame->meta) {
     if (frame->meta->format != GST_VIDEO_INFO_FORMAT (info) || frame->meta->n_planes != f->n_planes)
       return refuse (status, "the buffer's video meta is for %s in %u planes, its caps are for %s",
-          gst_video_format_to_string (frame->meta->format), frame->meta->n_planes, f->name);
+          name_of (frame->meta->format), frame->meta->n_planes, f->name);
     if (gst_cf_frame_crops (buffer, info))
       ok = crop_origin (buffer, frame->meta, info, &x, &y, status);
   }
