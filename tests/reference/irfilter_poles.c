@@ -14,6 +14,9 @@
 #include <string.h>
 
 #define PI 3.14159265358979323846
+#ifndef CMPLX /* glibc defines it for gcc only */
+#define CMPLX(re, im) __builtin_complex ((double) (re), (double) (im))
+#endif
 #define GRID 1024
 #define STEP (PI / GRID)
 #define MAX_TOPS 8 /* maxima of the grid that are refined */
