@@ -212,7 +212,8 @@ def check_presets(tally, runner, gray):
 
 
 def tables():
-    """Returns the sets of the deblurring presets, parsed from their source: (setting, quadrants, passthrough)."""
+    """Returns the sets of the deblurring presets, parsed from their source: (setting, quadrants). A set for a motion
+    also serves the one at right angles to it: transposed or, where it is diagonal, with its quadrants exchanged."""
     source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "cuda", "irfilter", "tables.c")
     if not os.path.exists(source):
         return None
@@ -221,14 +222,16 @@ def tables():
     numbers = {name: np.array([float(n) for n in body.split(",")])
                for name, body in re.findall(r"static const double (\w+)\[\] = \{([^}]*)\};", text)}
     found = []
-    for sigma, length, angle, m, a, b, through in re.findall(
-            r"\{ ([\d.]+), (\d+), (\d+), (\d+), \{ ([^}]*) \}, \{ ([^}]*) \}, ([-\d.e]+) \}", text):
-        side = int(m)
-        sets = {q: (numbers[an].reshape(side, side), numbers[bn].reshape(side, side))
-                for q, an, bn in zip(QUADRANTS, a.split(", "), b.split(", "))}
-        preset = (f"preset=motion-deblur length={length} angle={angle}" if int(length) else
-                  f"preset=deblur sigma={sigma}")
-        found.append((preset, sets, float(through)))
+    for sigma, length, angle, m, a, b in re.findall(
+            r"\{ ([\d.]+), (\d+), (\d+), (\d+), \{ ([^}]*) \}, \{ ([^}]*) \} \}", text):
+        first, second = ((numbers[an].reshape(int(m), -1), numbers[bn].reshape(int(m), -1))
+                         for an, bn in zip(a.split(", "), b.split(", ")))
+        turned = [[w.T for w in one] for one in (first, second)] if angle == "0" else (second, first)
+        rows = [(f"preset=motion-deblur length={length} angle={angle}", first, second),
+                (f"preset=motion-deblur length={length} angle={int(angle) + 90}", *turned)]
+        if not int(length):
+            rows = [(f"preset=deblur sigma={sigma}", first, second)]
+        found += [(preset, dict(zip(QUADRANTS, (one, other, other, one)))) for preset, one, other in rows]
     return found
 
 
@@ -240,8 +243,8 @@ def check_tables(tally, runner, gray):
         tally.skip("the source of the deblurring presets' tables was not found")
         return
     call = Kernelcheck(runner, "table")
-    for preset, sets, through in entries:
-        tally.compare(preset, call.run(gray, preset)[0], call.with_file(gray, sets, through=through)[0])
+    for preset, sets in entries:
+        tally.compare(preset, call.run(gray, preset)[0], call.with_file(gray, sets)[0])
     # The tables have sigma 0.5, 0.75 ... 3; the nearest is used.
     tally.compare("sigma 1.4", call.run(gray, "preset=deblur sigma=1.4")[0],
                   call.run(gray, "preset=deblur sigma=1.5")[0])
@@ -251,7 +254,7 @@ def check_tables(tally, runner, gray):
                                    for image, angle in turned)
         tally.near(f"length {length}, 90 degrees", down.T, row)
         tally.near(f"length {length}, 135 degrees", mirrored[:, ::-1], up)
-    n = {kind: sum(kind in preset for preset, _, _ in entries) for kind in ("=deblur", "motion")}
+    n = {kind: sum(kind in preset for preset, _ in entries) for kind in ("=deblur", "motion")}
     tally.check(n == {"=deblur": 11, "motion": 52}, f"irfilter: {len(entries)} sets of tables", always=True)
 
 
