@@ -143,8 +143,8 @@ assert_same_regions (const Found *all, const Found *reported)
 
   for (guint i = 0; i < all->n; i++)
     if (all->region[i].area > 0) {
-      fail_unless (n < reported->n && memcmp (&all->region[i], &reported->region[n], sizeof all->region[i]) == 0,
-          "region %u is reported with other values", all->region[i].id);
+      if (n >= reported->n || memcmp (&all->region[i], &reported->region[n], sizeof all->region[i]) != 0)
+        fail ("region %u is reported with other values", all->region[i].id);
       n++;
     }
   fail_unless_equals_int ((gint) reported->n, (gint) n);
@@ -191,7 +191,8 @@ sum_component (const GstVideoFrame *in, const GstVideoFrame *out, const GstCudaS
           (guint) y << GST_VIDEO_FORMAT_INFO_H_SUB (f, c));
       gint color[3];
 
-      fail_unless (i < map->n_regions, "label %u of %u", i, map->n_regions);
+      if (i >= map->n_regions) /* each check that passes is a message to libcheck: none for each sample */
+        fail ("label %u of %u", i, map->n_regions);
       color_of (map->region[i].id, GST_VIDEO_FORMAT_INFO_IS_RGB (f), color);
       if (value_of (out, c, x, y) != (guint) color[c] << (GST_VIDEO_FORMAT_INFO_DEPTH (f, c) - 8))
         fail ("component %d, sample (%d, %d) is %u, not %u for region %u", c, x, y, value_of (out, c, x, y), color[c],
