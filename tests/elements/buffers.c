@@ -131,7 +131,9 @@ GST_START_TEST (larger_frame_is_cropped)
     const gchar *format;
     gint x, y; /* where a crop at (7, 5) begins */
   } rows[] = { { "NV12", 6, 4 }, { "YUY2", 6, 5 }, { "UYVY", 6, 5 }, { "RGB", 7, 5 } };
-  GstHarness *h = new_harness (new_element ("kernel-size", "1", NULL));
+  /* With `identity` frames pass without a copy, but not these. */
+  GstHarness *h = new_harness (
+      __i__ ? new_convolve ("preset", "identity", NULL) : new_element ("kernel-size", "1", NULL));
 
   for (gsize f = 0; f < G_N_ELEMENTS (rows); f++) {
     GstVideoInfo info, large;
@@ -156,6 +158,35 @@ GST_START_TEST (larger_frame_is_cropped)
     gst_buffer_unref (out);
   }
   close_harness (h, G_N_ELEMENTS (rows));
+}
+GST_END_TEST
+
+/* Parts of an output's memory, shared and copied, also parts of parts. */
+GST_START_TEST (parts_of_output_memory)
+{
+  GstVideoInfo info;
+  GstHarness *h = new_stream (new_element ("kernel-size", "1", NULL), "GRAY8", 16, 8, &info);
+  GstBuffer *in = random_frame (&info, 1, 0), *right = gst_buffer_copy_deep (in), *out = push_pull (h, in);
+  GstMemory *part = gst_memory_share (gst_buffer_peek_memory (out, 0), 20, -1);
+
+  for (gint i = 0; i < 4; i++) {
+    const gssize from = i & 1 ? 7 : 0, size = i & 2 ? 30 : -1;
+    GstMemory *memory = gst_memory_copy (part, from, size), *shared = gst_memory_share (part, from, size);
+    GstMapInfo map;
+
+    for (gint k = 0; k < 2; k++) {
+      fail_unless (gst_memory_map (k ? shared : memory, &map, GST_MAP_READ));
+      fail_unless_equals_int ((gint) map.size, size < 0 ? 16 * 8 - 20 - (gint) from : (gint) size);
+      fail_unless (gst_buffer_memcmp (right, (gsize) (20 + from), map.data, map.size) == 0);
+      gst_memory_unmap (k ? shared : memory, &map);
+    }
+    gst_memory_unref (memory);
+    gst_memory_unref (shared);
+  }
+  gst_memory_unref (part);
+  gst_buffer_unref (right);
+  gst_buffer_unref (out);
+  close_harness (h, 1);
 }
 GST_END_TEST
 
@@ -210,8 +241,10 @@ malformed (const GstVideoInfo *info, gint which)
     case SMALLER_META:
       meta->height--;
       break;
-    case CROP_OUTSIDE:
+    case CROP_OUTSIDE: /* and inside the memory */
       meta->width++;
+      gst_buffer_append_memory (buffer, gst_allocator_alloc (NULL, 64, NULL));
+      gst_buffer_replace_all_memory (buffer, gst_buffer_get_all_memory (buffer));
       gst_buffer_add_video_crop_meta (buffer);
       gst_buffer_get_video_crop_meta (buffer)->x = 2;
       gst_buffer_get_video_crop_meta (buffer)->width = (guint) GST_VIDEO_INFO_WIDTH (info);
@@ -237,6 +270,71 @@ GST_START_TEST (malformed_are_refused)
 }
 GST_END_TEST
 
+/* A pool of buffers that are too short. */
+typedef GstBufferPool ShortPool;
+typedef GstBufferPoolClass ShortPoolClass;
+
+GType short_pool_get_type (void);
+G_DEFINE_TYPE (ShortPool, short_pool, GST_TYPE_BUFFER_POOL)
+
+static GstFlowReturn
+alloc_short (GstBufferPool *pool, GstBuffer **buffer, GstBufferPoolAcquireParams *params)
+{
+  (void) pool;
+  (void) params;
+  *buffer = gst_buffer_new_allocate (NULL, 1, NULL);
+  return GST_FLOW_OK;
+}
+
+static void
+short_pool_class_init (ShortPoolClass *klass)
+{
+  klass->alloc_buffer = alloc_short;
+}
+
+static void
+short_pool_init (ShortPool *pool)
+{
+  (void) pool;
+}
+
+static GstPadProbeReturn
+propose_short_pool (GstPad *pad, GstPadProbeInfo *info, gpointer data)
+{
+  GstQuery *query = GST_PAD_PROBE_INFO_QUERY (info);
+  GstBufferPool *pool;
+
+  (void) pad;
+  (void) data;
+  if (GST_QUERY_TYPE (query) != GST_QUERY_ALLOCATION)
+    return GST_PAD_PROBE_OK;
+  pool = g_object_new (short_pool_get_type (), NULL);
+  gst_query_add_allocation_pool (query, pool, 1, 1, 0);
+  gst_object_unref (pool);
+  return GST_PAD_PROBE_HANDLED;
+}
+
+/* An output that is too short is an error, after which nothing holds the input. */
+GST_START_TEST (output_is_short)
+{
+  GstElement *element = new_element (NULL);
+  GstHarness *h = new_harness (element);
+  GstVideoInfo info;
+  GstMemory *memory;
+  GstBuffer *in;
+
+  gst_pad_add_probe (h->sinkpad, GST_PAD_PROBE_TYPE_QUERY_DOWNSTREAM, propose_short_pool, NULL, NULL);
+  set_caps (h, video_caps ("GRAY8", 16, 8, NULL), &info);
+  in = random_frame (&info, 1, 0);
+  memory = gst_memory_ref (gst_buffer_peek_memory (in, 0));
+  fail_unless_equals_int (gst_harness_push (h, in), GST_FLOW_ERROR);
+  fail_unless_equals_int (GST_MINI_OBJECT_REFCOUNT_VALUE (memory), 1);
+  gst_memory_unref (memory);
+  g_free (only_message (element, GST_MESSAGE_ERROR, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT));
+  close_harness (h, 0);
+}
+GST_END_TEST
+
 int
 main (int argc, char **argv)
 {
@@ -244,7 +342,9 @@ main (int argc, char **argv)
 
   tcase_add_test (tests, padded_layouts);
   tcase_add_test (tests, metas_are_kept);
-  tcase_add_test (tests, larger_frame_is_cropped);
+  tcase_add_loop_test (tests, larger_frame_is_cropped, 0, 2);
+  tcase_add_test (tests, parts_of_output_memory);
   tcase_add_loop_test (tests, malformed_are_refused, 0, N_MALFORMED);
+  tcase_add_test (tests, output_is_short);
   return run_suite (argc, argv, "buffers", tests, FALSE);
 }

@@ -296,6 +296,37 @@ GST_START_TEST (latency)
 }
 GST_END_TEST
 
+static gboolean
+answer_latency (GstPad *pad, GstObject *parent, GstQuery *query)
+{
+  if (GST_QUERY_TYPE (query) != GST_QUERY_LATENCY)
+    return gst_pad_query_default (pad, parent, query);
+  gst_query_set_latency (query, TRUE, 10 * GST_MSECOND, 60 * GST_MSECOND);
+  return TRUE;
+}
+
+/* The frames in flight add to the minimum of upstream, and to its maximum where there is one. */
+GST_START_TEST (latency_of_a_live_source)
+{
+  GstQuery *query = gst_query_new_latency ();
+  GstClockTime min, max;
+  GstVideoInfo info;
+  GstHarness *h = stream_of ("3", &info);
+  gboolean live;
+
+  push_ok (h, random_frame (&info, 1, 0)); /* 25 frames a second */
+  gst_pad_set_query_function (h->srcpad, answer_latency);
+  fail_unless (gst_pad_peer_query (h->sinkpad, query));
+  gst_query_parse_latency (query, &live, &min, &max);
+  fail_unless (live);
+  fail_unless_equals_uint64 (min, 90 * GST_MSECOND);
+  fail_unless_equals_uint64 (max, 140 * GST_MSECOND);
+  gst_query_unref (query);
+  gst_buffer_unref (pull (h));
+  close_harness (h, 1);
+}
+GST_END_TEST
+
 /* ---- downstream that blocks or refuses -------------------------------- */
 
 /* The frames that the element accepts while downstream blocks: frames-in-flight, and one that is
@@ -368,16 +399,17 @@ GST_START_TEST (flush)
   }
   gate_set (&gate, FALSE, GST_FLOW_OK);
   close_harness (h, -1);
+  fail_unless_equals_int (living_frames (), 0);
 }
 GST_END_TEST
 
 /* stats counts the frame that was pushed when the flush came, and none of those that the flush dropped. */
 GST_START_TEST (dropped_frames_are_not_counted)
 {
-  static const gchar *const sizes[] = { "1", "3" }; /* frames that pass unfiltered, and filtered ones */
+  static const gchar *const presets[] = { "identity", "box" }; /* frames that pass unfiltered, and filtered ones */
 
-  for (gsize i = 0; i < G_N_ELEMENTS (sizes); i++) {
-    GstElement *element = new_element ("frames-in-flight", depths[__i__], "kernel-size", sizes[i], NULL);
+  for (gsize i = 0; i < G_N_ELEMENTS (presets); i++) {
+    GstElement *element = new_convolve ("frames-in-flight", depths[__i__], "preset", presets[i], NULL);
     GstHarness *h = new_harness (element);
     GstVideoInfo info;
     Gate gate;
@@ -393,11 +425,12 @@ GST_START_TEST (dropped_frames_are_not_counted)
     gate_set (&gate, FALSE, GST_FLOW_OK);
     fail_unless_equals_uint64 (stat_of (element, "frames"), 1);
     close_harness (h, -1);
+    fail_unless_equals_int (living_frames (), 0);
   }
 }
 GST_END_TEST
 
-/* Five frames of a hundred take much longer than the others. */
+/* Five frames of a hundred take much longer than the others. A start begins again. */
 GST_START_TEST (percentiles_of_times)
 {
   GstElement *element = new_element ("frames-in-flight", "1", NULL);
@@ -410,7 +443,11 @@ GST_START_TEST (percentiles_of_times)
   }
   fail_unless (stat_of (element, "total-p99") > 2 * stat_of (element, "total-p50"));
   fail_unless (stat_of (element, "total-max") >= stat_of (element, "total-p99"));
-  close_harness (h, 100);
+  fail_unless_equals_uint64 (stat_of (element, "frames"), 100);
+  gst_element_set_state (element, GST_STATE_READY);
+  gst_element_set_state (element, GST_STATE_PLAYING);
+  fail_unless_equals_uint64 (stat_of (element, "total-max"), 0);
+  close_harness (h, 0);
 }
 GST_END_TEST
 
@@ -602,6 +639,7 @@ main (int argc, char **argv)
   tcase_add_loop_test (tests, serialized_events_keep_their_order, 0, all);
   tcase_add_test (tests, serialized_queries_wait);
   tcase_add_test (tests, latency);
+  tcase_add_test (tests, latency_of_a_live_source);
   tcase_add_loop_test (tests, waits_when_all_slots_are_taken, 0, all);
   tcase_add_loop_test (tests, flush, 0, all);
   tcase_add_loop_test (tests, dropped_frames_are_not_counted, 0, all);

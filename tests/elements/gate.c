@@ -86,13 +86,33 @@ count_frame (GstPad *pad, GstPadProbeInfo *info, gpointer data)
   return GST_PAD_PROBE_OK;
 }
 
+static gint living; /* atomic */
+
+gint
+living_frames (void)
+{
+  return g_atomic_int_get (&living);
+}
+
+static void
+note_end (gpointer data, GstMiniObject *frame)
+{
+  (void) data;
+  (void) frame;
+  g_atomic_int_add (&living, -1);
+}
+
 gpointer
 push_all (gpointer data)
 {
   Pusher *p = data;
 
   for (gint i = 0; i < p->frames; i++) {
-    p->flow = gst_harness_push (p->h, random_frame (p->info, (guint) i, 0));
+    GstBuffer *frame = random_frame (p->info, (guint) i, 0);
+
+    g_atomic_int_inc (&living);
+    gst_mini_object_weak_ref (GST_MINI_OBJECT (frame), note_end, NULL);
+    p->flow = gst_harness_push (p->h, frame);
     if (p->flow != GST_FLOW_OK)
       break;
     g_mutex_lock (&p->gate->lock);

@@ -36,5 +36,7 @@ typedef struct {
 } Pusher;
 
 gpointer push_all (gpointer pusher);
+/* Returns how many of the frames that such threads have pushed are not freed yet. */
+gint living_frames (void);
 
 #endif

@@ -6,6 +6,7 @@
 #include "properties.h"
 
 #include <gst/base/gstbasetransform.h>
+#include <malloc.h>
 #include <string.h>
 
 #define N_FILTERS 4
@@ -276,6 +277,22 @@ GST_START_TEST (bad_while_playing)
 }
 GST_END_TEST
 
+/* A change replaces all parameters; the old ones are freed. */
+GST_START_TEST (changes_keep_no_memory)
+{
+  GstElement *element = new_filter (all[__i__], NULL);
+  gsize before = 0;
+
+  for (gint i = 0; i < 10000; i++) {
+    if (i == 1000)
+      before = mallinfo2 ().uordblks;
+    set_value (element, "apply-to", i % 2 ? "luma" : "all");
+  }
+  fail_unless (mallinfo2 ().uordblks < before + 65536);
+  gst_object_unref (element);
+}
+GST_END_TEST
+
 /* ---- frames that filtering would not change ----------------------------- */
 
 GST_START_TEST (passing)
@@ -332,6 +349,7 @@ main (int argc, char **argv)
       tcase_add_loop_test (tests[i], change_between_two_frames, i, i + 1);
     if (p->file_steps)
       tcase_add_loop_test (tests[i], file_is_read_once, i, i + 1);
+    tcase_add_loop_test (tests[i], changes_keep_no_memory, i, i + 1);
     tcase_add_loop_test (tests[i], bad_before_start, i * ROWS, i * ROWS + rows);
     tcase_add_loop_test (tests[i], bad_while_playing, i * ROWS, i * ROWS + rows);
     if (p->passes)

@@ -5,6 +5,9 @@
  * hand. */
 #include "properties.h"
 
+#include <locale.h>
+#include <stdio.h>
+
 #define SHARPEN "0 -1 0; -1 5 -1; 0 -1 0"
 
 static const Setting last_counts[] = { { "preset", "box" }, { "kernel", "1 2 1" }, { "=preset", "custom" },
@@ -245,9 +248,73 @@ GST_START_TEST (flat_stays_flat)
 }
 GST_END_TEST
 
+/* Returns whether the locale is now one whose decimal sign is a comma; it is made in `folder`, where localedef can. */
+static gboolean
+set_comma_locale (const gchar *folder)
+{
+  gchar *path = g_build_filename (folder, "comma", NULL);
+  gchar *command[] = { "localedef", "-c", "-i", "de_DE", "-f", "UTF-8", "--no-archive", path, NULL };
+
+  (void) g_spawn_sync (NULL, command, NULL,
+      G_SPAWN_SEARCH_PATH | G_SPAWN_STDOUT_TO_DEV_NULL | G_SPAWN_STDERR_TO_DEV_NULL, NULL, NULL, NULL, NULL, NULL,
+      NULL);
+  g_free (path);
+  g_setenv ("LOCPATH", folder, TRUE);
+  return setlocale (LC_ALL, "comma") && strcmp (localeconv ()->decimal_point, ",") == 0;
+}
+
+/* Numbers have a point as their decimal sign, in all locales. */
+GST_START_TEST (decimal_comma)
+{
+  gchar *folder = g_dir_make_tmp ("cf-locale-XXXXXX", NULL), *command[] = { "rm", "-r", folder, NULL };
+  GstElement *element = new_convolve (NULL);
+  GstVideoInfo info;
+  GstHarness *h = new_stream (element, "GRAY8", 4, 1, &info);
+  gdouble sigma = 0;
+
+  if (!set_comma_locale (folder))
+    printf ("no locale with a decimal comma: only others are tested\n");
+  g_object_set (element, "sigma", 1.25, NULL);
+  g_object_get (element, "sigma", &sigma, NULL);
+  fail_unless (sigma > 1.2 && sigma < 1.3);
+  g_object_set (element, "kernel", "0.5 0 0.5", NULL);
+  expect_samples (h, &info, ramp, (const guint8[4]) { 15, 20, 30, 36 }, "kernel");
+  expect_no_messages (element);
+  close_harness (h, 1);
+  fail_unless (g_spawn_sync (NULL, command, NULL, G_SPAWN_SEARCH_PATH, NULL, NULL, NULL, NULL, NULL, NULL));
+  g_free (folder);
+}
+GST_END_TEST
+
+/* A text and a file of 1 MB are read, of one byte more they are not. */
+GST_START_TEST (length_of_a_text)
+{
+  GstElement *element = new_convolve (NULL);
+  GstVideoInfo info;
+  GstHarness *h = new_stream (element, "GRAY8", 4, 1, &info);
+
+  for (gint i = 0; i < 4; i++) {
+    gchar *blanks = repeated (" ", (1 << 20) - (i & 1 ? 0 : 1)), *text = g_strconcat ("1", blanks, NULL);
+    gchar *value = i & 2 ? temporary_file (text) : g_strdup (text);
+
+    g_object_set (element, i & 2 ? "kernel-file" : "kernel", value, NULL);
+    if (i & 1)
+      g_free (only_message (element, GST_MESSAGE_WARNING, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS));
+    else
+      expect_no_messages (element);
+    free_value (value, (i & 2) != 0);
+    g_free (text);
+    g_free (blanks);
+  }
+  close_harness (h, 0);
+}
+GST_END_TEST
+
 static void
 add (TCase *tests)
 {
+  tcase_add_test (tests, length_of_a_text);
+  tcase_add_test (tests, decimal_comma);
   tcase_add_test (tests, late_frames_are_dropped);
   tcase_add_loop_test (tests, samples_by_hand, 0, G_N_ELEMENTS (by_hand));
   tcase_add_test (tests, flat_stays_flat);

@@ -211,9 +211,65 @@ GST_START_TEST (quadrants_of_the_file)
 }
 GST_END_TEST
 
+/* A sigma half way between two of the table uses the set of the smaller one. */
+GST_START_TEST (deblur_between_two_sets)
+{
+  static const gdouble sigmas[] = { 0.5, 0.625, 0.75 };
+  GstElement *element = new_irfilter ("preset", "deblur", NULL);
+  gdouble radius[3];
+
+  for (gint i = 0; i < 3; i++) {
+    g_object_set (element, "sigma", sigmas[i], NULL);
+    g_object_get (element, "pole-radius", &radius[i], NULL);
+  }
+  fail_unless (ABS (radius[1] - radius[0]) < 1e-12);
+  fail_unless (ABS (radius[1] - radius[2]) > 1e-6);
+  gst_object_unref (element);
+}
+GST_END_TEST
+
+#define SIDE 32
+
+/* Turned by 90 degrees, a frame and the direction of its blur give the turned result. */
+GST_START_TEST (motion_turns_with_the_frame)
+{
+  static const gint angles[] = { 0, 45 };
+  GstElement *element = new_irfilter ("preset", "motion-deblur", NULL);
+  GstVideoInfo info;
+  GstHarness *h = new_stream (element, "GRAY8", SIDE, SIDE, &info);
+
+  for (gsize i = 0; i < G_N_ELEMENTS (angles); i++) {
+    GstBuffer *in = random_frame (&info, 1, 0), *turned = gst_buffer_copy_deep (in), *out, *turned_out;
+    GstMapInfo a, b;
+
+    gst_buffer_map (in, &a, GST_MAP_READ);
+    gst_buffer_map (turned, &b, GST_MAP_WRITE);
+    for (gint n = 0; n < SIDE * SIDE; n++)
+      b.data[(SIDE - 1 - n % SIDE) * SIDE + n / SIDE] = a.data[n];
+    gst_buffer_unmap (turned, &b);
+    gst_buffer_unmap (in, &a);
+    g_object_set (element, "angle", angles[i], NULL);
+    out = push_pull (h, in);
+    g_object_set (element, "angle", angles[i] + 90, NULL);
+    turned_out = push_pull (h, turned);
+    gst_buffer_map (out, &a, GST_MAP_READ);
+    gst_buffer_map (turned_out, &b, GST_MAP_READ);
+    for (gint n = 0; n < SIDE * SIDE; n++)
+      fail_unless (ABS (b.data[(SIDE - 1 - n % SIDE) * SIDE + n / SIDE] - a.data[n]) <= 1, "angle %d", angles[i]);
+    gst_buffer_unmap (turned_out, &b);
+    gst_buffer_unmap (out, &a);
+    gst_buffer_unref (turned_out);
+    gst_buffer_unref (out);
+  }
+  close_harness (h, 4);
+}
+GST_END_TEST
+
 static void
 add (TCase *tests)
 {
+  tcase_add_test (tests, deblur_between_two_sets);
+  tcase_add_test (tests, motion_turns_with_the_frame);
   tcase_add_test (tests, pole_radius);
   tcase_add_test (tests, flat_stays_flat);
   tcase_add_test (tests, quadrants_of_the_file);

@@ -81,9 +81,22 @@ GST_START_TEST (statistics)
 }
 GST_END_TEST
 
+/* 25 % of the way from rank 0 to rank 2 is rank 0.5, which is rounded up. */
+GST_START_TEST (rank_at_a_half)
+{
+  GstVideoInfo info;
+  GstHarness *h = new_stream (new_element ("kernel-width", "3", "kernel-height", "1", "percentile", "25", NULL),
+      "GRAY8", 4, 1, &info);
+
+  expect_samples (h, &info, ramp, (const guint8[4]) { 10, 20, 30, 41 }, "percentile");
+  close_harness (h, 1);
+}
+GST_END_TEST
+
 static void
 add (TCase *tests)
 {
+  tcase_add_test (tests, rank_at_a_half);
   tcase_add_test (tests, median_changes);
   tcase_add_test (tests, statistics);
 }

@@ -20,6 +20,8 @@ void faults_check (gboolean good, const gchar *what);
 int faults_end (void);
 /* Pushes a TIME segment that starts at 0. */
 void faults_push_segment (GstPad *src);
+/* Returns the pool that the element behind `src` proposes, active, as a source uses it; NULL without one. */
+GstBufferPool *faults_proposed_pool (GstPad *src, GstCaps *caps);
 /* Returns a new fake CUDA context on the GPU of that number. */
 GstObject *fake_context_new (gint number);
 /* Returns a pool of fake CUDA memory with that stream (NULL: without). */

@@ -345,12 +345,23 @@ fake_finish (const void *queue)
   pthread_mutex_unlock (&lock);
 }
 
+static bool
+is_allocated (const uint8_t *data)
+{
+  for (int i = 0; i < MAX_BLOCKS; i++)
+    if (blocks[i].memory && data >= blocks[i].memory && data < blocks[i].memory + blocks[i].size)
+      return true;
+  return false;
+}
+
 static CfCode
 queue (FakeKind kind, Op op, CfStatus *status)
 {
   CfCode code;
 
   pthread_mutex_lock (&lock);
+  if (op.kind == COPY) /* of host memory that is not pinned: on a real GPU it may block */
+    fake.misuse += !is_allocated (kind == FAKE_UPLOAD ? op.from.plane[0].data : op.to.plane[0].data);
   code = call (kind, status);
   if (code == CF_OK && n_ops == MAX_OPS)
     code = cf_fail (status, CF_GPU_ERROR, "too much is queued");
@@ -381,13 +392,6 @@ fake_launch (CfPlan *plan, CfStream *stream, const CfImage *in, const CfImage *o
     op.to = *out;
   launches++;
   return queue (FAKE_LAUNCH, op, status);
-}
-
-static const CfOps *
-ops_of (const CfFilter *filter)
-{
-  (void) filter;
-  return &fake_ops;
 }
 
 /* ---- devices and memory -------------------------------------------------- */
@@ -668,7 +672,7 @@ static const CfDevice fake_device = {
   .current = current,
   .ended = ended,
   .context_init = context_init,
-  .ops = ops_of,
+  .ops = fake_ops_of,
   .pinned_alloc = pinned_alloc,
   .pinned_free = release,
   .device_alloc = device_alloc,

@@ -40,12 +40,12 @@ typedef enum {
 typedef struct {
   int calls;
   FakeKind kind[FAKE_MAX_CALLS];
-  int after;                     /* CUDA calls made by a thread that already knew the GPU is lost; must stay 0 */
-  int blocked;                   /* calls that may block, on a GPU that hangs; must stay 0 */
-  int misuse;                    /* calls without a context, frees of memory in use; must stay 0 */
-  int pushed;                    /* contexts that are pushed now */
-  int contexts;                  /* contexts that exist */
-  int live;                      /* memory blocks and streams that exist */
+  int after;    /* CUDA calls made by a thread that already knew the GPU is lost; must stay 0 */
+  int blocked;  /* calls that may block, on a GPU that hangs; must stay 0 */
+  int misuse;   /* calls without a context, frees of memory in use, copies of other memory; must stay 0 */
+  int pushed;   /* contexts that are pushed now */
+  int contexts; /* contexts that exist */
+  int live;     /* memory blocks and streams that exist */
   bool fired, hung, unreachable; /* unreachable: a push or a free has failed */
   FakeKind fired_kind;
 } FakeReport;
@@ -82,8 +82,8 @@ void fake_settle (void);
 void fake_copy (const void *queue, void *to, const void *from, size_t bytes);
 /* Executes the work of a neighbour's stream. */
 void fake_finish (const void *queue);
-/* The functions of every filter on the fake GPU. */
-extern const CfOps fake_ops;
+/* Returns a filter's functions on the fake GPU, which are the same for all. */
+const CfOps *fake_ops_of (const CfFilter *filter);
 /* Queues a frame of a plan of the CPU on a stream; `out` NULL: for its history alone. */
 CfCode fake_launch (CfPlan *plan, CfStream *stream, const CfImage *in, const CfImage *out, CfStatus *status);
 /* Returns the name of a kind of call. */

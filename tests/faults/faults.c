@@ -20,8 +20,9 @@
 #include <string.h>
 
 #define FRAMES 10
-#define FLUSH_AT 4  /* the stream is flushed before this frame */
-#define CHANGE_AT 8 /* a property changes before this frame, which follows a sliced one */
+#define FLUSH_AT 4      /* the stream is flushed before this frame */
+#define MOST_FAILURES 4 /* after which the GPU is not tried again */
+#define CHANGE_AT 8     /* a property changes before this frame, which follows a sliced one */
 #define WIDTH 8
 #define HEIGHT 16
 #define TALL 960 /* rows of a frame that is cut into slices */
@@ -122,25 +123,6 @@ open_run (Run *run, const Setup *setup, const gchar *backend)
   run->start_calls = fake.calls;
 }
 
-/* Uses the pool that the element proposes, as a source does. */
-static void
-ask_for_pool (Run *run, GstCaps *caps)
-{
-  GstQuery *query = gst_query_new_allocation (caps, TRUE);
-
-  if (gst_pad_peer_query (run->src, query) && gst_query_get_n_allocation_pools (query) > 0) {
-    GstStructure *config;
-    guint size, min;
-
-    gst_query_parse_nth_allocation_pool (query, 0, &run->pool, &size, &min, NULL);
-    config = gst_buffer_pool_get_config (run->pool);
-    gst_buffer_pool_config_set_params (config, caps, size, min, 0);
-    if (!gst_buffer_pool_set_config (run->pool, config) || !gst_buffer_pool_set_active (run->pool, TRUE))
-      gst_clear_object (&run->pool);
-  }
-  gst_query_unref (query);
-}
-
 /* Makes an input frame of noise; for a segmentation, noise on constant blocks. */
 static GstBuffer *
 make_frame (Run *run, const Setup *setup, int frame)
@@ -181,7 +163,7 @@ stream (Run *run, const Setup *setup, int restart)
   gst_pad_push_event (run->src, gst_event_new_caps (caps));
   faults_push_segment (run->src);
   if (setup->pinned)
-    ask_for_pool (run, caps);
+    run->pool = faults_proposed_pool (run->src, caps);
   gst_caps_unref (caps);
   for (int i = 0; i < FRAMES && run->flow == GST_FLOW_OK; i++) {
     /* With frames in flight, a flush would discard an error that is not yet returned to upstream. */
@@ -340,6 +322,8 @@ judge (const Setup *setup, const Result *r, const Result *clean, int call, FakeK
   if (!setup->strict) {
     if (!r->started || !whole || r->errors)
       return "the stream ended";
+    if (r->frames_fallback > MOST_FAILURES && !setup->in_flight)
+      return "a GPU that fails all the time is not given up";
     /* After a failed wait it is not known whether the work ever ends: that GPU is given up. */
     if (!for_good && !at_start && kind != FAKE_WAIT && strcmp (setup->depth, setup->segment ? "0" : "1") == 0 &&
         kind >= FAKE_EVENT && (code == 2 || code == 999) && (r->frames_gpu != FRAMES - 1 || r->frames_fallback != 1))

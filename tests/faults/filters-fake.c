@@ -78,10 +78,17 @@ free_state (CfPlan *plan)
   free (s);
 }
 
-const CfOps fake_ops = { .init = init,
+static const CfOps ops = { .init = init,
   .update = update,
   .enqueue = enqueue,
   .push_history = push_history,
   .reset = reset,
   .regions = regions,
   .free = free_state };
+
+const CfOps *
+fake_ops_of (const CfFilter *filter)
+{
+  (void) filter;
+  return &ops;
+}

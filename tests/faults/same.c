@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
+ *
+ * same.c: the frames of a GPU without faults are those of the CPU: in slices and as a whole, fields and mixed modes,
+ * frames in flight, memory that is pinned and not, frames that several threads copy. */
+#include "elements/stats.h"
+#include "common.h"
+#include "fake.h"
+#include "gstcudaconvolve.h"
+#include "gstcudamedian.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define FRAMES 8
+
+typedef struct {
+  GType (*type) (void);
+  const gchar *properties; /* name=value, with ',' between them */
+  const gchar *caps;
+  gsize size;   /* of a frame */
+  int launches; /* the calls that begin kernels, a frame: slices; 0: any number */
+} Row;
+
+static const Row rows[] = {
+  /* A halo in rows: of a window that is narrow and high; in chroma of half the height; of an even kernel. */
+  { gst_cuda_median_get_type, "kernel-width=1,kernel-height=9", "format=Y444,width=8,height=960", 8 * 960 * 3, 2 },
+  { gst_cuda_median_get_type, "kernel-size=5", "format=I420,width=8,height=962", 8 * 962 + 2 * 4 * 481, 2 },
+  { gst_cuda_median_get_type, "kernel-size=7", "format=NV12,width=8,height=1440", 8 * 2160, 4 },
+  { gst_cuda_convolve_get_type, "kernel=1;2;3;-4;5;-6", "format=Y42B,width=8,height=961", 8 * 961 * 2, 2 },
+  /* A row may depend on the opposite end of the frame, and each field on its own rows. */
+  { gst_cuda_convolve_get_type, "preset=box,border=wrap", "format=I420,width=8,height=960", 8 * 1440, 1 },
+  { gst_cuda_median_get_type, "kernel-size=3", "format=I420,width=8,height=960,interlace-mode=interleaved", 8 * 1440,
+      1 },
+  /* Every other pair of frames is interlaced: with 960 rows only the others are cut into slices. */
+  { gst_cuda_median_get_type, "kernel-size=3", "format=I420,width=8,height=960,interlace-mode=mixed", 8 * 1440, 0 },
+  { gst_cuda_median_get_type, "temporal-depth=5,kernel-size=1", "format=I420,width=8,height=16,interlace-mode=mixed",
+      8 * 24, 0 },
+  /* 2 MB and an odd number of rows, which threads share. */
+  { gst_cuda_median_get_type, "kernel-size=1,threshold=1", "format=GRAY8,width=2304,height=955", 2304 * 955, 1 },
+};
+
+typedef struct {
+  GstElement *element;
+  GstPad *src, *sink; /* of the neighbours */
+  GstBufferPool *pool;
+  GstBuffer *out[FRAMES];
+  int n_out;
+} Run;
+
+static GstFlowReturn
+take (GstPad *pad, GstObject *parent, GstBuffer *buffer)
+{
+  Run *run = gst_pad_get_element_private (pad);
+
+  (void) parent;
+  run->out[run->n_out++ % FRAMES] = buffer;
+  return GST_FLOW_OK;
+}
+
+static void
+open_run (Run *run, const Row *row, const gchar *backend, gint in_flight)
+{
+  gchar **properties = g_strsplit (row->properties, ",", -1);
+  GstPad *pad;
+
+  *run = (Run) { .element = gst_object_ref_sink (g_object_new (row->type (), NULL)) };
+  for (gchar **p = properties; *p; p++) {
+    gchar **pair = g_strsplit (*p, "=", 2);
+
+    gst_util_set_object_arg (G_OBJECT (run->element), pair[0], pair[1]);
+    g_strfreev (pair);
+  }
+  g_strfreev (properties);
+  gst_util_set_object_arg (G_OBJECT (run->element), "backend", backend);
+  g_object_set (run->element, "frames-in-flight", in_flight, NULL);
+  run->src = gst_object_ref_sink (gst_pad_new ("src", GST_PAD_SRC));
+  run->sink = gst_object_ref_sink (gst_pad_new ("sink", GST_PAD_SINK));
+  gst_pad_set_element_private (run->sink, run);
+  gst_pad_set_chain_function (run->sink, take);
+  pad = gst_element_get_static_pad (run->element, "sink");
+  gst_pad_link (run->src, pad);
+  gst_object_unref (pad);
+  pad = gst_element_get_static_pad (run->element, "src");
+  gst_pad_link (pad, run->sink);
+  gst_object_unref (pad);
+  gst_pad_set_active (run->sink, TRUE);
+  gst_pad_set_active (run->src, TRUE);
+  gst_element_set_state (run->element, GST_STATE_PLAYING);
+}
+
+static void
+close_run (Run *run)
+{
+  for (int i = 0; i < run->n_out; i++)
+    gst_buffer_unref (run->out[i]);
+  if (run->pool)
+    gst_buffer_pool_set_active (run->pool, FALSE);
+  gst_clear_object (&run->pool);
+  gst_element_set_state (run->element, GST_STATE_NULL);
+  gst_pad_set_active (run->src, FALSE);
+  gst_pad_set_active (run->sink, FALSE);
+  gst_object_unref (run->element);
+  gst_object_unref (run->src);
+  gst_object_unref (run->sink);
+}
+
+/* The input's memory: of the host; proposed by the element, which is pinned; the first half of a frame in that. */
+typedef enum { PLAIN, PINNED, HALF_PINNED, N_MEMORIES } Memory;
+
+static GstBuffer *
+new_frame (const Run *run, gsize size, Memory memory)
+{
+  GstBuffer *buffer = NULL, *half;
+
+  if (!run->pool || gst_buffer_pool_acquire_buffer (run->pool, &buffer, NULL) != GST_FLOW_OK)
+    return gst_buffer_new_allocate (NULL, size, NULL);
+  if (memory == PINNED)
+    return buffer;
+  half = gst_buffer_new_allocate (NULL, size - size / 2, NULL);
+  gst_buffer_prepend_memory (half, gst_memory_share (gst_buffer_peek_memory (buffer, 0), 0, (gssize) (size / 2)));
+  gst_buffer_unref (buffer);
+  return half;
+}
+
+/* Pushes the stream. */
+static void
+stream (Run *run, const Row *row, Memory memory)
+{
+  gchar *text = g_strdup_printf ("video/x-raw,framerate=25/1,%s", row->caps);
+  GstCaps *caps = gst_caps_from_string (text);
+  guint8 *bytes = g_malloc (row->size);
+  guint32 noise = 1;
+
+  gst_pad_push_event (run->src, gst_event_new_stream_start ("same"));
+  gst_pad_push_event (run->src, gst_event_new_caps (caps));
+  faults_push_segment (run->src);
+  if (memory != PLAIN)
+    run->pool = faults_proposed_pool (run->src, caps);
+  for (int i = 0; i < FRAMES; i++) {
+    GstBuffer *buffer = new_frame (run, row->size, memory);
+
+    for (gsize b = 0; b < row->size; b++)
+      bytes[b] = (guint8) ((noise = noise * 1664525u + 1013904223u) >> 24);
+    gst_buffer_fill (buffer, 0, bytes, row->size);
+    if (i & 2)
+      GST_BUFFER_FLAG_SET (buffer, GST_VIDEO_BUFFER_FLAG_INTERLACED);
+    gst_pad_push (run->src, buffer);
+  }
+  gst_pad_push_event (run->src, gst_event_new_eos ());
+  g_free (bytes);
+  gst_caps_unref (caps);
+  g_free (text);
+}
+
+static void
+compare (const Row *row, Run *cpu, gint in_flight, Memory memory)
+{
+  int same = 0, launches = 0;
+  Run gpu;
+
+  fake_arm (-1, 0, false);
+  open_run (&gpu, row, "cuda", in_flight);
+  stream (&gpu, row, memory);
+  for (int i = 0; i < MIN (cpu->n_out, gpu.n_out); i++) {
+    GstMapInfo map;
+
+    gst_buffer_map (cpu->out[i], &map, GST_MAP_READ);
+    same += gst_buffer_get_size (gpu.out[i]) == map.size && gst_buffer_memcmp (gpu.out[i], 0, map.data, map.size) == 0;
+    gst_buffer_unmap (cpu->out[i], &map);
+  }
+  for (int call = 0; call < MIN (fake.calls, FAKE_MAX_CALLS); call++)
+    launches += fake.kind[call] == FAKE_LAUNCH;
+  if (same != FRAMES || stat_of (gpu.element, "frames-gpu") != FRAMES)
+    printf ("%s %s, frames-in-flight=%d, memory %d: %d frames are the CPU's\n", row->caps, row->properties, in_flight,
+        (int) memory, same);
+  faults_check (same == FRAMES && stat_of (gpu.element, "frames-gpu") == FRAMES, "the frames are not the CPU's");
+  if (in_flight == 1 && row->launches && launches != row->launches * FRAMES)
+    printf ("%s %s: %d launches\n", row->caps, row->properties, launches);
+  faults_check (in_flight > 1 || !row->launches || launches == row->launches * FRAMES, "other slices than expected");
+  close_run (&gpu);
+  faults_check (!fake.misuse, "copies of memory that is not pinned, or other misuse");
+}
+
+int
+main (void)
+{
+  faults_start ();
+  for (gsize i = 0; i < G_N_ELEMENTS (rows); i++) {
+    Run cpu;
+
+    fake_arm (-1, 0, false);
+    open_run (&cpu, &rows[i], "cpu", 1);
+    stream (&cpu, &rows[i], PLAIN);
+    faults_check (cpu.n_out == FRAMES, "frames are missing");
+    for (Memory memory = PLAIN; memory < N_MEMORIES; memory++) {
+      compare (&rows[i], &cpu, 1, memory);
+      compare (&rows[i], &cpu, 3, memory);
+    }
+    close_run (&cpu);
+  }
+  return faults_end ();
+}
