@@ -342,6 +342,10 @@ submit_input_buffer (GstBaseTransform *trans, gboolean is_discont, GstBuffer *in
   GstCfFilterPrivate *priv = PRIV (GST_CF_FILTER (trans));
   GstFlowReturn flow = priv->slots > 1 ? gst_cf_output_take_flow (&priv->output) : GST_FLOW_OK;
 
+  /* Between the activation of the pad and that of the base class, the latter still believes in the caps of the stream
+   * before. */
+  if (!gst_pad_has_current_caps (GST_BASE_TRANSFORM_SINK_PAD (trans)))
+    flow = GST_FLOW_NOT_NEGOTIATED;
   if (flow != GST_FLOW_OK) {
     gst_buffer_unref (in);
     return flow;
