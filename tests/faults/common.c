@@ -93,3 +93,22 @@ faults_count_messages (GstBus *bus, int *errors, int *warnings)
     gst_message_unref (message);
   }
 }
+
+void
+faults_link (GstElement *element, GstPad **src, GstPad **sink, GstPadChainFunction take, gpointer user)
+{
+  GstPad *pad;
+
+  *src = gst_object_ref_sink (gst_pad_new ("src", GST_PAD_SRC));
+  *sink = gst_object_ref_sink (gst_pad_new ("sink", GST_PAD_SINK));
+  gst_pad_set_element_private (*sink, user);
+  gst_pad_set_chain_function (*sink, take);
+  pad = gst_element_get_static_pad (element, "sink");
+  gst_pad_link (*src, pad);
+  gst_object_unref (pad);
+  pad = gst_element_get_static_pad (element, "src");
+  gst_pad_link (pad, *sink);
+  gst_object_unref (pad);
+  gst_pad_set_active (*sink, TRUE);
+  gst_pad_set_active (*src, TRUE);
+}

@@ -92,8 +92,6 @@ take (GstPad *pad, GstObject *parent, GstBuffer *buffer)
 static void
 open_run (Run *run, const Setup *setup, const gchar *backend)
 {
-  GstPad *pad;
-
   memset (run, 0, sizeof *run);
   run->element = gst_object_ref_sink (
       g_object_new (setup->segment ? gst_cuda_segment_get_type () : gst_cuda_median_get_type (), NULL));
@@ -107,18 +105,7 @@ open_run (Run *run, const Setup *setup, const gchar *backend)
     gst_util_set_object_arg (G_OBJECT (run->element), "output", "labels");
     g_object_set (run->element, "region-meta", TRUE, NULL);
   }
-  run->src = gst_object_ref_sink (gst_pad_new ("src", GST_PAD_SRC));
-  run->sink = gst_object_ref_sink (gst_pad_new ("sink", GST_PAD_SINK));
-  gst_pad_set_element_private (run->sink, run);
-  gst_pad_set_chain_function (run->sink, take);
-  pad = gst_element_get_static_pad (run->element, "sink");
-  gst_pad_link (run->src, pad);
-  gst_object_unref (pad);
-  pad = gst_element_get_static_pad (run->element, "src");
-  gst_pad_link (pad, run->sink);
-  gst_object_unref (pad);
-  gst_pad_set_active (run->sink, TRUE);
-  gst_pad_set_active (run->src, TRUE);
+  faults_link (run->element, &run->src, &run->sink, take, run);
   run->started = gst_element_set_state (run->element, GST_STATE_PLAYING) == GST_STATE_CHANGE_SUCCESS;
   run->start_calls = fake.calls;
 }

@@ -65,8 +65,6 @@ push_caps (Filter *f, const gchar *feature, int rate)
 static void
 open_filter (Filter *f, const gchar *backend, gint device, gint in_flight)
 {
-  GstPad *pad;
-
   memset (f, 0, sizeof *f);
   f->size = 3;
   f->element = gst_object_ref_sink (g_object_new (gst_cuda_median_get_type (), NULL));
@@ -74,19 +72,8 @@ open_filter (Filter *f, const gchar *backend, gint device, gint in_flight)
   gst_element_set_bus (f->element, f->bus);
   gst_util_set_object_arg (G_OBJECT (f->element), "backend", backend);
   g_object_set (f->element, "cuda-device-id", device, "frames-in-flight", in_flight, NULL);
-  f->src = gst_object_ref_sink (gst_pad_new ("src", GST_PAD_SRC));
-  f->sink = gst_object_ref_sink (gst_pad_new ("sink", GST_PAD_SINK));
-  gst_pad_set_element_private (f->sink, f);
-  gst_pad_set_chain_function (f->sink, take);
+  faults_link (f->element, &f->src, &f->sink, take, f);
   GST_PAD_SET_ACCEPT_TEMPLATE (f->sink); /* any caps: it has none */
-  pad = gst_element_get_static_pad (f->element, "sink");
-  gst_pad_link (f->src, pad);
-  gst_object_unref (pad);
-  pad = gst_element_get_static_pad (f->element, "src");
-  gst_pad_link (pad, f->sink);
-  gst_object_unref (pad);
-  gst_pad_set_active (f->sink, TRUE);
-  gst_pad_set_active (f->src, TRUE);
   f->started = gst_element_set_state (f->element, GST_STATE_PLAYING) == GST_STATE_CHANGE_SUCCESS;
 }
 

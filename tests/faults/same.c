@@ -62,7 +62,6 @@ static void
 open_run (Run *run, const Row *row, const gchar *backend, gint in_flight)
 {
   gchar **properties = g_strsplit (row->properties, ",", -1);
-  GstPad *pad;
 
   *run = (Run) { .element = gst_object_ref_sink (g_object_new (row->type (), NULL)) };
   for (gchar **p = properties; *p; p++) {
@@ -74,18 +73,7 @@ open_run (Run *run, const Row *row, const gchar *backend, gint in_flight)
   g_strfreev (properties);
   gst_util_set_object_arg (G_OBJECT (run->element), "backend", backend);
   g_object_set (run->element, "frames-in-flight", in_flight, NULL);
-  run->src = gst_object_ref_sink (gst_pad_new ("src", GST_PAD_SRC));
-  run->sink = gst_object_ref_sink (gst_pad_new ("sink", GST_PAD_SINK));
-  gst_pad_set_element_private (run->sink, run);
-  gst_pad_set_chain_function (run->sink, take);
-  pad = gst_element_get_static_pad (run->element, "sink");
-  gst_pad_link (run->src, pad);
-  gst_object_unref (pad);
-  pad = gst_element_get_static_pad (run->element, "src");
-  gst_pad_link (pad, run->sink);
-  gst_object_unref (pad);
-  gst_pad_set_active (run->sink, TRUE);
-  gst_pad_set_active (run->src, TRUE);
+  faults_link (run->element, &run->src, &run->sink, take, run);
   gst_element_set_state (run->element, GST_STATE_PLAYING);
 }
 
