@@ -77,9 +77,9 @@ gst_cf_cuda_stream_free (gpointer stream)
 }
 
 GstObject *
-gst_cf_cuda_buffer_context (GstBuffer *buffer)
+gst_cf_cuda_memory_context (GstMemory *memory)
 {
-  (void) buffer;
+  (void) memory;
   return NULL;
 }
 

@@ -152,11 +152,9 @@ gst_cf_cuda_stream_free (gpointer stream)
 }
 
 GstObject *
-gst_cf_cuda_buffer_context (GstBuffer *buffer)
+gst_cf_cuda_memory_context (GstMemory *memory)
 {
-  GstMemory *memory = gst_buffer_n_memory (buffer) == 1 ? gst_buffer_peek_memory (buffer, 0) : NULL;
-
-  return memory && gst_is_cuda_memory (memory) ? GST_OBJECT_CAST (GST_CUDA_MEMORY_CAST (memory)->context) : NULL;
+  return gst_is_cuda_memory (memory) ? GST_OBJECT_CAST (GST_CUDA_MEMORY_CAST (memory)->context) : NULL;
 }
 
 gpointer

@@ -46,8 +46,14 @@ void gst_cf_cuda_stream_free (gpointer stream);
 
 /* Added to the map flags, GST_CF_MAP_CUDA maps device addresses. */
 #define GST_CF_MAP_CUDA ((GstMapFlags) (GST_MAP_FLAG_LAST << 1))
-/* Returns the context of the buffer's memory, without a reference; NULL if that is not one piece of CUDA memory. */
-GstObject *gst_cf_cuda_buffer_context (GstBuffer *buffer);
+/* Returns the context of a memory, without a reference; NULL if it is not CUDA memory. */
+GstObject *gst_cf_cuda_memory_context (GstMemory *memory);
+/* The same of a buffer; NULL if its memory is not one piece. */
+static inline GstObject *
+gst_cf_cuda_buffer_context (GstBuffer *buffer)
+{
+  return gst_buffer_n_memory (buffer) == 1 ? gst_cf_cuda_memory_context (gst_buffer_peek_memory (buffer, 0)) : NULL;
+}
 /* Returns the CUDA stream on which neighbours may still read or write the buffer's CUDA memory. Returns NULL where the
  * memory has no stream, as always with GStreamer 1.22; neighbours have then finished with it. To be called while the
  * buffer is mapped, because mapping may queue an upload on the stream. */

@@ -271,7 +271,9 @@ make_pool (GstCfFilter *self, GstCaps *caps, gboolean meta, guint min, guint *si
   pool = cuda ? gst_cf_cuda_pool_new (priv->backend.transfer.context) : gst_cf_pool_new (priv->allocator);
   g_object_set_data (G_OBJECT (pool), GST_CF_POOL_MAKER, self);
   config = gst_buffer_pool_get_config (pool);
-  gst_buffer_pool_config_set_params (config, caps, (guint) MAX (*size, GST_VIDEO_INFO_SIZE (&info)), min, 0);
+  /* CUDA memory is allocated for the first frames, so that each piece has a fence, with which it is not freed while its
+   * GPU hangs. */
+  gst_buffer_pool_config_set_params (config, caps, (guint) MAX (*size, GST_VIDEO_INFO_SIZE (&info)), cuda ? 0 : min, 0);
   if (meta)
     gst_buffer_pool_config_add_option (config, GST_BUFFER_POOL_OPTION_VIDEO_META);
   if (!gst_buffer_pool_set_config (pool, config)) {
@@ -369,7 +371,7 @@ decide_allocation (GstBaseTransform *trans, GstQuery *q)
           !configure_pool (self, pool, caps, meta, min, max, &size)))
     gst_clear_object (&pool);
   if (!pool) {
-    /* All buffers are allocated at the start, so that no frame waits for an allocation: those that downstream keeps (a
+    /* All host memory is allocated at the start, so that no frame waits for an allocation: buffers that downstream keeps (a
      * sink keeps its last frame), those of the pending frames, and the one that the output thread pushes. */
     min = MAX (min, 1) + priv->slots + (priv->slots > 1 ? 1 : 0);
     max = 0;

@@ -48,7 +48,8 @@ typedef struct {
 
 static G_DEFINE_QUARK (gst-cf-chain-fence, fence)
 
-        static gboolean device_hangs (gint device)
+static gboolean
+device_hangs (gint device)
 {
   return device >= 0 && (cf_gpu_hung () >> MIN (device, 63) & 1);
 }
@@ -443,6 +444,17 @@ gst_cf_chain_may_leave (const GstCfChain *chain)
   return chain->taken && !gst_pad_needs_reconfigure (GST_BASE_TRANSFORM_SRC_PAD (chain->element));
 }
 
+/* Returns whether a memory may be freed. To free it on a GPU that hangs is to wait for that GPU: the memory stays until
+ * the process ends. */
+static gboolean
+may_free (GstMiniObject *memory)
+{
+  if (!gst_cf_gpu_hangs (gst_cf_cuda_memory_context (GST_MEMORY_CAST (memory))))
+    return TRUE;
+  gst_mini_object_ref (memory);
+  return FALSE;
+}
+
 /* Where a frame's work is queued: on the stream of its input; on the one of the
  * frames before; on a new one. NULL: it is all in host memory, or (status) there is
  * none to be had. The caller owns a reference. */
@@ -512,8 +524,11 @@ join (GstCfChain *chain, GstCfSharedStream *shared, GstBuffer *out, CfStatus *st
 CfStream *
 gst_cf_chain_enter (GstCfChain *chain, GstObject *context, GstBuffer *in, GstBuffer *out, CfStatus *status)
 {
+  GstMiniObject *memory = GST_MINI_OBJECT_CAST (gst_buffer_peek_memory (out, 0));
   GstCfSharedStream *shared;
 
+  if (gst_cf_cuda_buffer_context (out) && !memory->dispose)
+    memory->dispose = may_free;
   status->code = CF_OK;
   shared = choose_stream (chain, context, in, out, status);
   if (status->code == CF_OK)

@@ -13,7 +13,7 @@
 #include <string.h>
 
 bool fake_cuda_memory;
-int fake_maps_blocked;
+int fake_maps_blocked, fake_frees_blocked;
 static GstObject *shared_context[FAKE_MAX_DEVICES]; /* without a reference */
 
 G_DECLARE_FINAL_TYPE (FakeContext, fake_context, FAKE, CONTEXT, GstObject)
@@ -78,7 +78,7 @@ fake_alloc (GstAllocator *allocator, gsize size, GstAllocationParams *params)
 static void
 fake_free (GstAllocator *allocator, GstMemory *base)
 {
-  (void) allocator;
+  fake_frees_blocked += (gint) (cf_gpu_hung () >> ((FakeContext *) ((FakeAllocator *) allocator)->context)->number & 1);
   if (!fake.hung) {
     fake_settle ();
     free (((FakeMemory *) base)->data);
@@ -225,11 +225,9 @@ gst_cf_cuda_stream_free (gpointer stream)
 }
 
 GstObject *
-gst_cf_cuda_buffer_context (GstBuffer *buffer)
+gst_cf_cuda_memory_context (GstMemory *memory)
 {
-  GstMemory *memory = gst_buffer_n_memory (buffer) == 1 ? gst_buffer_peek_memory (buffer, 0) : NULL;
-
-  return memory && gst_memory_is_type (memory, "FakeCudaMemory") ? FAKE_ALLOCATOR (memory->allocator)->context : NULL;
+  return gst_memory_is_type (memory, "FakeCudaMemory") ? FAKE_ALLOCATOR (memory->allocator)->context : NULL;
 }
 
 gpointer

@@ -8,8 +8,9 @@
  * address writes to an address that is not mapped, trap executes a trap, and hang is a kernel that occupies the whole
  * GPU for HANG_SECONDS. In system memory all frames must arrive with the bytes of the CPU and with one warning. In CUDA
  * memory, which cannot be read after the fault, the stream must end with an error, of which the element posts at most
- * one. After a hang an element that starts meanwhile must filter on the CPU from its first frame on. Each fault needs a
- * process of its own. */
+ * one. The element must stop at once; GStreamer's elements beside it may wait for the GPU, to which they give memory
+ * back. After a hang an element that starts meanwhile must filter on the CPU from its first frame on. Each fault needs
+ * a process of its own. */
 #define GST_USE_UNSTABLE_API
 #include <dlfcn.h>
 #include <gst/app/gstappsink.h>
@@ -176,11 +177,14 @@ play (const gchar *backend, gboolean injects)
   pull_all (&run, pipeline);
   count_messages (&run, pipeline);
   begin = g_get_monotonic_time ();
-  gst_element_set_state (pipeline, GST_STATE_NULL);
+  gst_element_set_locked_state (run.element, TRUE);
+  gst_element_set_state (run.element, GST_STATE_NULL);
   run.stop_ms = (gdouble) (g_get_monotonic_time () - begin) / 1000;
   printf ("  backend=%s: %d frames, %d warnings, %d errors, first %.0f ms, longest wait %.0f ms, stop %.0f ms\n",
       backend, run.frames, run.warnings, run.errors, run.first_ms, run.longest_ms, run.stop_ms);
   gst_object_unref (run.element);
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  printf ("  all elements have stopped after %.0f ms\n", (gdouble) (g_get_monotonic_time () - begin) / 1000);
   gst_object_unref (pipeline);
   g_free (line);
   return run;
