@@ -371,8 +371,8 @@ decide_allocation (GstBaseTransform *trans, GstQuery *q)
           !configure_pool (self, pool, caps, meta, min, max, &size)))
     gst_clear_object (&pool);
   if (!pool) {
-    /* All host memory is allocated at the start, so that no frame waits for an allocation: buffers that downstream keeps (a
-     * sink keeps its last frame), those of the pending frames, and the one that the output thread pushes. */
+    /* All host memory is allocated at the start, so that no frame waits for an allocation: the buffers that downstream
+     * keeps (a sink keeps its last frame), those of the pending frames, and the one that the output thread pushes. */
     min = MAX (min, 1) + priv->slots + (priv->slots > 1 ? 1 : 0);
     max = 0;
     pool = make_pool (self, caps, meta, min, &size);
