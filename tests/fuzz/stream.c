@@ -44,10 +44,15 @@ set_lossy (Stream *s)
 
 /* ---- downstream --------------------------------------------------------- */
 
-/* Returns whether the buffer has the memory of an input: then it has its layout, too, good or bad. */
+/* Returns whether the buffer has the memory of an input, or what the pieces of that were merged to (known by a
+ * GstVideoMeta that contradicts the caps): then it has its layout, too, good or bad. */
 static gboolean
-is_passed (GstBuffer *buffer)
+is_passed (GstBuffer *buffer, const GstVideoInfo *info)
 {
+  const GstVideoMeta *meta = gst_buffer_get_video_meta (buffer);
+
+  if (meta && meta->format != GST_VIDEO_INFO_FORMAT (info))
+    return TRUE;
   return gst_buffer_n_memory (buffer) == 0 ||
       gst_mini_object_get_qdata (GST_MINI_OBJECT_CAST (gst_buffer_peek_memory (buffer, 0)),
           g_quark_from_static_string ("fuzz-input"));
@@ -76,7 +81,7 @@ hash_of (GstPad *pad, GstBuffer *buffer, guint32 hash)
   if (!caps || !gst_video_info_from_caps (&info, caps))
     fuzz_fail ("a frame comes without caps of video");
   gst_caps_unref (caps);
-  if (is_passed (buffer))
+  if (is_passed (buffer, &info))
     return hash;
   if (!gst_video_frame_map (&frame, &info, buffer, GST_MAP_READ))
     fuzz_fail ("a frame cannot be mapped");
