@@ -231,9 +231,11 @@ CfCode cf_filter_check (const CfFilter *filter, const CfVideo *video, const CfCo
 typedef struct {
   int halo;         /* rows of its plane above and below its own that a sample depends on, away from the border; -1:
                         all rows, or earlier frames */
+  int halo_columns; /* the same to the left and to the right; not set where halo is -1 */
   int history;      /* earlier input frames that a result depends on */
   bool stateful;    /* a result depends on those of all frames since the last reset (recurrent in time) */
   bool has_regions; /* cf_plan_regions has regions after each frame */
+  bool anchored;    /* a result depends on where the frame begins and ends: of an area, each region is a frame */
   bool identity;    /* the output is the input, word for word; false where `video` is NULL */
 } CfTraits;
 
@@ -266,6 +268,66 @@ CfCode cf_plan_update (CfPlan *plan, const CfCommon *common, const void *params,
 /* Filters `in` into `out`, which have the plan's format and size and do not overlap. Writes every visible sample of
  * `out` and nothing else. CPU: done on return (`stream` NULL). CUDA: queued on `stream`. */
 CfCode cf_plan_enqueue (CfPlan *plan, CfStream *stream, const CfImage *in, const CfImage *out, CfStatus *status);
+
+/* ---- areas -------------------------------------------------------------- */
+
+/* A rectangle, in pixels of the frame; it may be empty or reach outside. */
+typedef struct {
+  int x, y, width, height;
+} CfRect;
+
+/* A polygon's corner, in 1 / 256 pixels; the first pixel's centre is at 128, 128. */
+typedef struct {
+  int x, y;
+} CfPoint;
+
+typedef struct {
+  const CfPoint *point;
+  unsigned n;
+} CfPolygon;
+
+/* What is filtered, prepared for a filter's halo. It does not change, and any number of threads may use it. */
+typedef struct CfArea CfArea;
+
+/* What of a frame is filtered. A pixel's strength, 0..255, is the largest of those that the lists give it: 255 inside
+ * a rectangle, or inside the ellipse that the rectangle surrounds (a pixel's centre decides), and inside a polygon
+ * (even-odd, its centre decides); and its sample of the mask. `invert`: 255 minus that.
+ *
+ * A sample in + (filtered - in) * strength / 255, rounded half up: `in` where the strength is 0, `filtered` at 255. The
+ * strength of a sample of a subsampled component is the largest of its pixels, and those of the pixels on the lines of
+ * the other field between them, if the frame is interlaced. */
+typedef struct {
+  const CfRect *rect;
+  unsigned n_rects;
+  bool ellipses; /* the rectangles surround ellipses */
+  const CfPolygon *polygon;
+  unsigned n_polygons;
+  const uint8_t *mask; /* NULL, or a row of `width` bytes for each row of the frame */
+  bool invert;
+  const CfArea *base; /* NULL, or an area for the same video, of which polygons and mask count as well */
+} CfAreaSpec;
+
+/* Returns an area with one reference, for frames of `video` and plans with these traits; NULL and a status when memory
+ * is out. The lists stay the caller's. No context. */
+CfArea *cf_area_new (const CfVideo *video, const CfTraits *traits, const CfAreaSpec *spec, CfStatus *status);
+CfArea *cf_area_ref (CfArea *area);
+void cf_area_unref (CfArea *area); /* NULL: nothing */
+/* Returns whether no pixel, and whether every pixel is filtered at 255. */
+bool cf_area_is_empty (const CfArea *area);
+bool cf_area_is_whole (const CfArea *area);
+/* Returns how many pixels may change. */
+uint64_t cf_area_pixels (const CfArea *area);
+
+/* The parts of a frame that an area needs: what the filter reads, and what of the frame may change. */
+typedef enum { CF_AREA_READ, CF_AREA_WRITE } CfAreaPart;
+/* Copies a part of an image to another one, both as for cf_image_copy. See cf_stream_copy_area, too. */
+void cf_image_copy_area (const CfImage *to, const CfImage *from, const CfArea *area, CfAreaPart part);
+
+/* Filters an area: reads its CF_AREA_READ part of `in` and writes its CF_AREA_WRITE part of `out`, which may be `in`.
+ * `scratch` is a third image of the same format and size, whose contents are lost. Otherwise as cf_plan_enqueue. An
+ * area that is empty still passes through a filter with a history. */
+CfCode cf_plan_enqueue_area (CfPlan *plan, CfStream *stream, const CfArea *area, const CfImage *in,
+    const CfImage *scratch, const CfImage *out, CfStatus *status);
 
 /* Takes `in` into the plan's history without filtering it, as cf_plan_enqueue would have: so a
  * standby plan can take over a stream. Does nothing in a plan without history. */
@@ -353,12 +415,15 @@ void cf_device_free (void *memory);
 CfStream *cf_stream_new (void *handle, CfStatus *status);
 void cf_stream_free (CfStream *stream);
 
-typedef enum { CF_UPLOAD, CF_DOWNLOAD } CfDirection;
+typedef enum { CF_UPLOAD, CF_DOWNLOAD, CF_ON_DEVICE } CfDirection;
 
-/* Queues the copy of an image between host (pinned) and device memory: one copy where both lie alike in
- * memory, else one for each plane. */
+/* Queues the copy of an image between host (pinned) and device memory, or within the latter: one copy where both lie
+ * alike in memory, else one for each plane. */
 CfCode
 cf_stream_copy (CfStream *stream, CfDirection direction, const CfImage *to, const CfImage *from, CfStatus *status);
+/* Queues the copy of an area's part of an image. */
+CfCode cf_stream_copy_area (CfStream *stream, CfDirection direction, const CfImage *to, const CfImage *from,
+    const CfArea *area, CfAreaPart part, CfStatus *status);
 /* Waits until everything queued on the stream so far is done, for `deadline_ns` at most (CF_TIMEOUT). */
 CfCode cf_stream_wait (CfStream *stream, uint64_t deadline_ns, CfStatus *status);
 

@@ -21,9 +21,14 @@ static const CfEnumValue presets[] = {
   { CF_PRESET_SOBEL, "sobel", "Edges: magnitude of the Sobel gradient" },
   { CF_PRESET_PREWITT, "prewitt", "Edges: magnitude of the Prewitt gradient" },
   { CF_PRESET_SCHARR, "scharr", "Edges: magnitude of the Scharr gradient" },
+  { CF_PRESET_SOBEL_X, "sobel-x", "Sobel gradient from left to right, signed: 0 becomes mid-level (128 of 8 bits)" },
+  { CF_PRESET_SOBEL_Y, "sobel-y", "Sobel gradient from top to bottom, signed: 0 becomes mid-level (128 of 8 bits)" },
   { CF_PRESET_LOG, "log", "Laplacian of a Gaussian: edges and spots of one size" },
   { CF_PRESET_MOTION, "motion", "Blur along a line" },
   { CF_PRESET_CUSTOM, "custom", "The weights of kernel or kernel-file" },
+  { CF_PRESET_FILL, "fill", "Hide: all samples become fill-color" },
+  { CF_PRESET_MOSAIC, "mosaic", "Hide: the mean of each of a few cells" },
+  { CF_PRESET_PRIVACY, "privacy", "Hide: the means of a few cells, joined smoothly" },
   { 0, NULL, NULL },
 };
 
@@ -53,10 +58,17 @@ static const CfParam params[] = {
   [ROW_KERNEL_FILE] = { "kernel-file", CF_TYPE_STRING, FIELD (kernel_file), 0, 0, 0, NULL, "",
       "File of weights: rows separated by newlines or ';', numbers by spaces or ','; read when this property is set; "
       "sets preset to custom and clears kernel" },
-  { "kernel-size", CF_TYPE_INT, FIELD (kernel_size), 1, CF_CONVOLVE_MAX, 5, NULL, "samples",
-      "Side of the kernel for box, gauss, unsharp, log and motion; odd" },
+  { "kernel-size", CF_TYPE_INT, FIELD (kernel_size), 0, CF_CONVOLVE_LONG, 0, NULL, "samples",
+      "Side of the kernel for box, gauss and unsharp, and, up to 63, log and motion; odd. 0: 2 x ceil (3 x sigma) + 1, "
+      "at most 255 (log: 63), for gauss, unsharp and log with a sigma, otherwise 5" },
+  { "kernel-width", CF_TYPE_INT, FIELD (kernel_width), 0, CF_CONVOLVE_LONG, 0, NULL, "samples",
+      "Width of the kernel for box, gauss, unsharp and log; odd, or 0 for kernel-size" },
+  { "kernel-height", CF_TYPE_INT, FIELD (kernel_height), 0, CF_CONVOLVE_LONG, 0, NULL, "samples",
+      "Height of the kernel for box, gauss, unsharp and log; odd, or 0 for kernel-size" },
   { "sigma", CF_TYPE_DOUBLE, FIELD (sigma), 0, 100, 0, NULL, "samples",
-      "Standard deviation for gauss, unsharp and log; 0: chosen from kernel-size" },
+      "Standard deviation for gauss, unsharp and log; 0: chosen from the kernel's size" },
+  { "sigma-y", CF_TYPE_DOUBLE, FIELD (sigma_y), 0, 100, 0, NULL, "samples",
+      "Standard deviation from top to bottom, where it is not that from left to right; 0: sigma" },
   { "angle", CF_TYPE_DOUBLE, FIELD (angle), -360, 360, 0, NULL, "degrees",
       "Direction for motion, counterclockwise from the right, and of the light for emboss, in steps of 45" },
   { "amount", CF_TYPE_DOUBLE, FIELD (amount), 0, 10, 1, NULL, "", "Strength of sharpen and unsharp" },
@@ -70,6 +82,10 @@ static const CfParam params[] = {
   { "flip", CF_TYPE_BOOL, FIELD (flip), 0, 1, 0, NULL, "",
       "Rotate the kernel by 180 degrees: a convolution in the strict sense instead of a correlation" },
   { "gray", CF_TYPE_ENUM, FIELD (gray), 0, 0, CF_GRAY_NONE, grays, "", "Convert frames to gray before filtering" },
+  { "fill-color", CF_TYPE_COLOR, FIELD (fill_color), 0, 0, 0xff000000, NULL, "",
+      "Colour for fill, 0xAARRGGBB; alpha is ignored" },
+  { "blocks", CF_TYPE_INT, FIELD (blocks), 2, CF_CONVOLVE_MAX_BLOCKS, 8, NULL, "cells",
+      "Cells for mosaic and privacy along the shorter side, as long as each has 4 pixels; fewer hide more" },
   { "file-text", CF_TYPE_STRING, FIELD (file_text), 0, 0, 0, NULL, "", "Content of kernel-file", .hidden = true },
 };
 
@@ -110,11 +126,10 @@ static CfCode
 check (const CfVideo *video, const CfCommon *common, const void *params_, CfStatus *status)
 {
   const CfConvolveParams *p = params_;
-  CfCode code = cf_check_odd ("kernel-size", p->kernel_size, CF_CONVOLVE_MAX, status);
   CfConvolution c;
 
   (void) common;
-  return code == CF_OK ? cf_convolution_resolve (p, video ? video->format : CF_FORMAT_GRAY16_LE, &c, status) : code;
+  return cf_convolution_resolve (p, video ? video->format : CF_FORMAT_GRAY16_LE, &c, status);
 }
 
 static void
@@ -151,20 +166,24 @@ is_identity (const CfVideo *video, const CfCommon *common, const void *params_)
 
 /* The anchor of a kernel of even height has h / 2 rows above it and fewer below
  * (flip: the other way round), so h / 2 rows on both sides suffice. */
-static int
-halo (const void *params_)
+static void
+set_halo (const void *params_, CfTraits *traits)
 {
   CfConvolution c;
 
-  if (cf_convolution_resolve (params_, CF_FORMAT_GRAY8, &c, NULL) != CF_OK || c.border == CF_BORDER_WRAP)
-    return -1;
-  return c.h / 2;
+  if (cf_convolution_resolve (params_, CF_FORMAT_GRAY8, &c, NULL) != CF_OK)
+    return;
+  traits->anchored = c.op == CF_CONVOLVE_MOSAIC || c.op == CF_CONVOLVE_PRIVACY;
+  if (c.border == CF_BORDER_WRAP && !cf_convolve_hides (&c))
+    return;
+  traits->halo = c.h / 2;
+  traits->halo_columns = c.w / 2;
 }
 
 static void
 traits (const CfVideo *video, const CfCommon *common, const void *params_, CfTraits *traits)
 {
-  traits->halo = halo (params_);
+  set_halo (params_, traits);
   traits->identity = video && is_identity (video, common, params_);
 }
 

@@ -3,8 +3,8 @@
  *
  * convolve/convolve.h: the contract of the convolution filter.
  *
- * Sums. A kernel has w x h taps (1..63 each, even sizes too) and its anchor at (w / 2, h / 2), integer division. With
- * x(X, Y) the samples of a component (of a field),
+ * Sums. A kernel has w x h taps (1..63 each, even sizes too; box, gauss and unsharp odd ones up to 255) and its anchor
+ * at (w / 2, h / 2), integer division. With x(X, Y) the samples of a component (of a field),
  *   S(X, Y) = sum over i < w, j < h of  c(i, j) x(X + i - ax, Y + j - ay)
  * which is a correlation, as in OpenCV and FFmpeg. flip=true reverses the taps in both directions and takes
  * ax = w - 1 - w / 2, ay = h - 1 - h / 2, which is a convolution. S is an exact integer: it fits 32 bits for 8-bit
@@ -27,21 +27,29 @@
  * A kernel whose only non-zero tap is at the anchor and equal to D, with bias 0,
  * is the identity: stored words are copied unchanged.
  *
- * Presets, k = kernel-size, r = (k - 1) / 2, (i, j) counted from the anchor:
- *   box       k x k ones
+ * Sides and sigmas of box, gauss, unsharp and log. sx = sigma; sy = sigma-y, or sigma where that is 0.
+ *   kx = kernel-width, or kernel-size where that is 0. Where both are 0: min (m, 2 ceil (3 sx) + 1) for gauss, unsharp
+ *   and log with sx > 0, otherwise 5. ky likewise from kernel-height and sy. m = 63 for log and motion, otherwise 255;
+ *   larger sides are refused.
+ *   With r = (k - 1) / 2 of the axis, a sigma of 0 then means 0.3 (r - 1) + 0.8. All are raised to at least 0.01.
+ * motion has k = kernel-size, where 0 means 5.
+ *
+ * Presets, (i, j) counted from the anchor:
+ *   box       kx x ky ones
  *   sharpen   0 -a 0; -a 1+4a -a; 0 -a 0, a = amount
  *   laplace   0 1 0; 1 -4 1; 0 1 0
+ *   sobel-x   -1 0 1; -2 0 2; -1 0 1, positive where samples grow to the right; sobel-y: its transpose, positive where
+ *             they grow downward. out = S / D + mid + bias, for chroma S' / D + mid as always: 0 becomes mid-level
  *   emboss    -2 -1 0; -1 1 1; 0 1 2, its outer eight taps moved counterclockwise
  *             by angle / 45 positions (the nearest integer, halves up; modulo 8)
- *   log       g = exp (-(i^2 + j^2) / (2 sigma^2)),
- *             t = g (i^2 + j^2 - 2 sigma^2) / (sigma^4 sum g), minus the mean of all t
+ *   log       g = exp (-i^2 / (2 sx^2) - j^2 / (2 sy^2)),
+ *             t = g ((i^2 - sx^2) / sx^4 + (j^2 - sy^2) / sy^4) / sum g, minus the mean of all t
  *   motion    k x k; p = i cos A - j sin A along, q = i sin A + j cos A across,
  *             t = max (0, 1 - |q|) min (1, max (0, r + 1 - |p|)); A = angle, counterclockwise, 0 = to the right
- *   gauss, unsharp, sobel, prewitt, scharr: below
+ *   gauss, unsharp, sobel, prewitt, scharr, fill, mosaic, privacy: below
  *   custom    the rows of `kernel` (or of the file)
- * sigma 0 means 0.3 (r - 1) + 0.8. Every sigma is raised to at least 0.01.
  *
- * gauss. One axis: k weights g = exp (-i^2 / (2 sigma^2)) / sum; with sigma 0 at k = 3, 5, 7 instead 1 2 1 / 4,
+ * gauss. Each axis: k weights g = exp (-i^2 / (2 sigma^2)) / sum; with sigma 0 at k = 3, 5, 7 instead 1 2 1 / 4,
  * 1 4 6 4 1 / 16, 1 3.5 7 9 7 3.5 1 / 32. They become integers in units of 1 / F, F = 256 at 8 bit and 65536 above,
  * from the outermost tap to the centre: n = the integer nearest to g F + e (halves to even), e = g F + e - n carries
  * to the next tap, symmetrically on both sides, and the centre takes the remainder to F. S is the sum with the product
@@ -54,6 +62,23 @@
  * r = the integer nearest to sqrt (gx^2 + gy^2); out = r / D + bias, rounded like the sums; divisor d (0 = 1): if
  * d 2^n is an integer below 2^31 for an n <= 16, r 2^n / (d 2^n), else r m / 65536 with m nearest to 65536 / d. Chroma
  * is written as mid-level.
+ *
+ * fill, mosaic, privacy leave nothing of a frame but a colour, or the means of a few cells. The other parameters but
+ * apply-to have no meaning there, and gray must be none.
+ *   fill      the component of fill-color: R, G, B of RGB formats, else Y, Cb, Cr (full range BT.601),
+ *               Y  = (19595 R + 38470 G + 7471 B + 32768) >> 16
+ *               Cb = (-11059 R - 21709 G + 32768 B + 8421375) >> 16
+ *               Cr = (32768 R - 27439 G - 5329 B + 8421375) >> 16
+ *             << (bits - 8)
+ *   mosaic    the mean of the sample's cell. With s the shorter and L the longer side of the frame in pixels, there are
+ *             n = min (blocks, max (1, s div 4)) cells along s and min ((2 L n + s) div (2 s), max (1, L div 4)) along
+ *             L. A component of w x h samples (of a field) has nx = min (w, those along the width) by
+ *             ny = min (h, those along the height) cells; the cell (i, j) covers the columns i w div nx .. (i + 1) w div nx - 1, and the rows likewise. The mean of the sum
+ *             S of its c samples is (2 S + c) div (2 c).
+ *   privacy   the same means m, interpolated between the centres of the cells. Along x, D = 2 w:
+ *               p = (2 x + 1) nx - w;  p < 0: i = f = 0, else i = p div D, f = 256 (p - i D) div D
+ *             and along y likewise j, g with ny, h. With k = min (i + 1, nx - 1), l = min (j + 1, ny - 1)
+ *               out = ((256 - g) ((256 - f) m(i, j) + f m(k, j)) + g ((256 - f) m(i, l) + f m(k, l)) + 32768) >> 16
  *
  * gray. mean or luma: an RGB frame is first converted to one plane y,
  *   mean: (R + G + B) / 3 truncated;  luma: (77 R + 150 G + 29 B + 128) >> 8,
@@ -74,8 +99,8 @@
  * | preset | see above (gauss) | next frame |
  * | kernel | text: rows by ';', numbers by spaces or ',' | next frame; preset becomes custom |
  * | kernel-file | path of the same, rows by newline or ';'; read once, when set | next frame; preset becomes custom |
- * | kernel-size | samples, odd 1..63 (5) | next frame |
- * | sigma | samples, 0..100 (0) | next frame |
+ * | kernel-size, kernel-width, kernel-height | samples, 0 or odd 1..255 (0) | next frame |
+ * | sigma, sigma-y | samples, 0..100 (0) | next frame |
  * | angle | degrees, -360..360 (0) | next frame |
  * | amount | 0..10 (1) | next frame |
  * | divisor | -1e9..1e9 (0) | next frame |
@@ -84,6 +109,8 @@
  * | border-value | sample value, 0..65535 (0) | next frame |
  * | flip | false, true (false) | next frame |
  * | gray | none, mean, luma (none) | next frame |
+ * | fill-color | 0xAARRGGBB, alpha is ignored (0xff000000) | next frame |
+ * | blocks | 2..64 (8) | next frame |
  *
  * One function makes the weights on the CPU for both backends. From there on
  * all arithmetic is in integers, so every variant returns the same bytes. */
@@ -94,7 +121,11 @@
 
 CF_BEGIN_DECLS
 
-#define CF_CONVOLVE_MAX 63
+#define CF_CONVOLVE_MAX 63   /* largest side of a kernel with weights of its own for every tap */
+#define CF_CONVOLVE_LONG 255 /* of box, gauss and unsharp */
+/* The side of kernels for which none is set and no sigma implies one. */
+#define CF_CONVOLVE_DEFAULT 5
+#define CF_CONVOLVE_MAX_BLOCKS 64
 
 typedef enum {
   CF_PRESET_IDENTITY,
@@ -109,7 +140,12 @@ typedef enum {
   CF_PRESET_SCHARR,
   CF_PRESET_LOG,
   CF_PRESET_MOTION,
-  CF_PRESET_CUSTOM
+  CF_PRESET_CUSTOM,
+  CF_PRESET_FILL,
+  CF_PRESET_MOSAIC,
+  CF_PRESET_PRIVACY,
+  CF_PRESET_SOBEL_X,
+  CF_PRESET_SOBEL_Y
 } CfConvolvePreset;
 
 typedef enum { CF_BORDER_REPLICATE, CF_BORDER_REFLECT101, CF_BORDER_WRAP, CF_BORDER_CONSTANT } CfBorder;
@@ -118,17 +154,27 @@ typedef enum { CF_GRAY_NONE, CF_GRAY_MEAN, CF_GRAY_LUMA } CfGray;
 typedef struct {
   int preset; /* CfConvolvePreset */
   const char *kernel, *kernel_file;
-  int kernel_size;
-  double sigma, angle, amount, divisor, bias;
+  int kernel_size, kernel_width, kernel_height;
+  double sigma, sigma_y, angle, amount, divisor, bias;
   int border; /* CfBorder */
   int border_value;
   int flip;
-  int gray;              /* CfGray */
+  int gray;            /* CfGray */
+  uint32_t fill_color; /* 0xAARRGGBB */
+  int blocks;
   const char *file_text; /* the content of kernel_file when it was set; not a property */
 } CfConvolveParams;
 
-/* COPY: the identity. LINEAR: S / D. UNSHARP, MAGNITUDE: see the head of this file. */
-typedef enum { CF_CONVOLVE_COPY, CF_CONVOLVE_LINEAR, CF_CONVOLVE_UNSHARP, CF_CONVOLVE_MAGNITUDE } CfConvolveOp;
+/* COPY: the identity. LINEAR: S / D. The others: see the head of this file. */
+typedef enum {
+  CF_CONVOLVE_COPY,
+  CF_CONVOLVE_LINEAR,
+  CF_CONVOLVE_UNSHARP,
+  CF_CONVOLVE_MAGNITUDE,
+  CF_CONVOLVE_FILL,
+  CF_CONVOLVE_MOSAIC,
+  CF_CONVOLVE_PRIVACY
+} CfConvolveOp;
 
 /* A component's index into pairs of constants. LUMA stands for gray, luma, R, G, B. */
 enum { CF_CONVOLVE_LUMA, CF_CONVOLVE_CHROMA };
@@ -139,13 +185,14 @@ typedef struct {
   int bits, max, mid;
   int w, h, ax, ay;
   /* c(i, j) = weights[j * w + i]; MAGNITUDE: those of gx, with those of gy in
-   * weights_y. Not filled where `dense` is false: gauss and unsharp above 8 bit. */
+   * weights_y. Not filled where `dense` is false: gauss and unsharp above 8 bit,
+   * and kernels with a side above CF_CONVOLVE_MAX. */
   bool dense;
   int32_t weights[CF_CONVOLVE_MAX * CF_CONVOLVE_MAX];
   int32_t weights_y[9];
   /* c(i, j) = col[j] row[i], exactly. Never set for MAGNITUDE. */
   bool separable;
-  int32_t row[CF_CONVOLVE_MAX], col[CF_CONVOLVE_MAX];
+  int32_t row[CF_CONVOLVE_LONG], col[CF_CONVOLVE_LONG];
   bool box;             /* all c are 1 */
   int64_t sum, abs_sum; /* of c; MAGNITUDE: the larger abs_sum of the two */
   /* For luma [0] and chroma [1]; S is the sum over x for chroma, too.
@@ -165,12 +212,18 @@ typedef struct {
   int shift;
   CfBorder border;
   int outside[2]; /* CONSTANT: the sample outside the frame, luma and chroma */
-  CfGray gray;    /* as in the parameters; cf_convolve_action applies it to a format */
+  /* FILL: the sample of each component of the format. MOSAIC, PRIVACY: blocks as in the parameters. */
+  uint16_t fill[4];
+  int blocks;
+  CfGray gray; /* as in the parameters; cf_convolve_action applies it to a format */
 } CfConvolution;
 
 /* Resolves `params` for `format` into `c`. Returns CF_BAD_VALUE, with row and column of the kernel counted from 1
  * where they apply, or CF_UNSUPPORTED for an unknown format. Thread-safe. */
 CfCode cf_convolution_resolve (const CfConvolveParams *params, CfFormat format, CfConvolution *c, CfStatus *status);
+/* The same for fill, mosaic and privacy; `c` has what is the format's. */
+CfCode
+cf_convolve_resolve_hide (const CfConvolveParams *p, const CfFormatInfo *info, CfConvolution *c, CfStatus *status);
 
 /* Returns the nick of a CfConvolvePreset, such as "gauss", or "" for any other number. */
 const char *cf_convolve_preset_name (int preset);
@@ -180,6 +233,18 @@ const char *cf_convolve_preset_name (int preset);
 typedef enum { CF_ACTION_COPY, CF_ACTION_FILTER, CF_ACTION_MID, CF_ACTION_GRAY } CfConvolveAction;
 /* Returns the action for the component of `view`. Thread-safe. */
 CfConvolveAction cf_convolve_action (const CfConvolution *c, CfFormat format, const CfView *view);
+
+/* Returns whether frames are hidden: FILL, MOSAIC, PRIVACY. */
+static inline bool
+cf_convolve_hides (const CfConvolution *c)
+{
+  return c->op >= CF_CONVOLVE_FILL;
+}
+
+/* Fills the numbers of cells of a component of width x height samples, for frames of `video`; FILL: 1 and 1. */
+void cf_convolve_cells (const CfConvolution *c, const CfVideo *video, int width, int height, int *nx, int *ny);
+/* Returns the most cells that a component of frames up to the size of `video` can have, whatever `blocks` is. */
+size_t cf_convolve_max_cells (const CfVideo *video);
 
 #ifdef __CUDACC__
 #define CF_HOST_DEVICE __host__ __device__
@@ -212,6 +277,21 @@ cf_border_map (CfBorder border, int i, int n)
     default:
       return i < 0 ? 0 : n - 1;
   }
+}
+
+/* Returns the place of sample x of w among n <= w cells: i << 8 | f of PRIVACY, and for MOSAIC its cell << 8. The cell
+ * is the largest i with i w div n <= x, which is i w < (x + 1) n. */
+CF_HOST_DEVICE static inline unsigned
+cf_convolve_place (CfConvolveOp op, int x, int w, int n)
+{
+  unsigned p, d = 2 * (unsigned) w;
+
+  if (op != CF_CONVOLVE_PRIVACY)
+    return (unsigned) (((x + 1) * n - 1) / w) << 8;
+  if ((2 * x + 1) * n < w)
+    return 0;
+  p = (unsigned) ((2 * x + 1) * n - w);
+  return p / d << 8 | 256 * (p % d) / d;
 }
 
 extern const CfFilter cf_convolve;

@@ -15,29 +15,87 @@
 /* The finest unit of weights is 1 / 2^16. */
 #define MAX_SHIFT 16
 
-/* The taps as typed or as a preset defines them: t(i, j) = t[j * w + i]; ax, ay: the anchor. */
+/* The taps as typed or as a preset defines them: t(i, j) = t[j * w + i]; ax, ay: the anchor. uniform: all of them are
+ * t[0]. */
 typedef struct {
   int w, h, ax, ay;
+  bool uniform;
   double t[CF_CONVOLVE_MAX * CF_CONVOLVE_MAX];
 } CfTaps;
 
-static double
-sigma_of (const CfConvolveParams *p)
-{
-  double sigma = p->sigma > 0 ? p->sigma : 0.3 * ((p->kernel_size - 1) / 2 - 1) + 0.8;
+/* A kernel along one axis: k samples; sigma_set is 0 where sigma is chosen from k. */
+typedef struct {
+  int k;
+  double sigma_set, sigma;
+} Axis;
 
-  return sigma < 0.01 ? 0.01 : sigma;
+/* Returns the largest side that kernel-size, -width and -height may have: with any other preset they have no effect. */
+static int
+max_side (const CfConvolveParams *p)
+{
+  return p->preset == CF_PRESET_LOG || p->preset == CF_PRESET_MOTION ? CF_CONVOLVE_MAX : CF_CONVOLVE_LONG;
+}
+
+/* Returns the axis of a preset whose sides or sigmas can differ; `side`: kernel-width or kernel-height. */
+static Axis
+make_axis (const CfConvolveParams *p, int side, double sigma)
+{
+  const bool fits_sigma = p->preset == CF_PRESET_GAUSS || p->preset == CF_PRESET_UNSHARP || p->preset == CF_PRESET_LOG;
+  Axis axis = { .k = side ? side : p->kernel_size, .sigma_set = sigma };
+
+  if (!axis.k && fits_sigma && sigma > 0)
+    axis.k = (int) fmin (max_side (p), 2 * ceil (3 * sigma) + 1);
+  axis.k = axis.k ? axis.k : CF_CONVOLVE_DEFAULT;
+  axis.sigma = fmax (0.01, sigma > 0 ? sigma : 0.3 * ((axis.k - 1) / 2 - 1) + 0.8);
+  return axis;
+}
+
+static Axis
+axis_x (const CfConvolveParams *p)
+{
+  return make_axis (p, p->kernel_width, p->sigma);
+}
+
+static Axis
+axis_y (const CfConvolveParams *p)
+{
+  return make_axis (p, p->kernel_height, p->sigma_y > 0 ? p->sigma_y : p->sigma);
+}
+
+/* Fails for a side that is even or too large. */
+static CfCode
+check_sides (const CfConvolveParams *p, CfStatus *status)
+{
+  const char *const names[3] = { "kernel-size", "kernel-width", "kernel-height" };
+  const int sides[3] = { p->kernel_size, p->kernel_width, p->kernel_height };
+  CfCode code = CF_OK;
+
+  for (int i = 0; i < 3 && code == CF_OK; i++) {
+    if (sides[i])
+      code = cf_check_odd (names[i], sides[i], max_side (p), status);
+    if (sides[i] > max_side (p) && (i == 0 || p->preset == CF_PRESET_LOG))
+      code = cf_fail (status, CF_BAD_VALUE, "%s is %d, but preset=%s has kernels up to %d x %d", names[i], sides[i],
+          cf_convolve_preset_name (p->preset), max_side (p), max_side (p));
+  }
+  return code;
 }
 
 /* ---- presets ------------------------------------------------------------ */
 
 static void
+set_sides (CfTaps *taps, int w, int h)
+{
+  taps->w = w;
+  taps->h = h;
+  taps->ax = w / 2;
+  taps->ay = h / 2;
+}
+
+static void
 set_taps (CfTaps *taps, int side, const double *t)
 {
-  taps->w = taps->h = side;
-  taps->ax = taps->ay = side / 2;
-  if (t)
-    memcpy (taps->t, t, (size_t) (side * side) * sizeof *t);
+  set_sides (taps, side, side);
+  memcpy (taps->t, t, (size_t) (side * side) * sizeof *t);
 }
 
 static void
@@ -59,21 +117,21 @@ make_emboss (CfTaps *taps, double angle)
 }
 
 static void
-make_log (CfTaps *taps, int k, double sigma)
+make_log (CfTaps *taps, const Axis *x, const Axis *y)
 {
-  int r = (k - 1) / 2, n = k * k;
-  double s2 = sigma * sigma, sum_g = 0, sum = 0;
+  int rx = (x->k - 1) / 2, ry = (y->k - 1) / 2, n = x->k * y->k;
+  double x2 = x->sigma * x->sigma, y2 = y->sigma * y->sigma, sum_g = 0, sum = 0;
 
-  set_taps (taps, k, NULL);
-  for (int j = -r; j <= r; j++)
-    for (int i = -r; i <= r; i++)
-      sum_g += exp (-(double) (i * i + j * j) / (2 * s2));
-  for (int j = -r; j <= r; j++)
-    for (int i = -r; i <= r; i++) {
-      double rr = i * i + j * j;
-      double t = exp (-rr / (2 * s2)) * (rr - 2 * s2) / (s2 * s2 * sum_g);
+  set_sides (taps, x->k, y->k);
+  for (int j = -ry; j <= ry; j++)
+    for (int i = -rx; i <= rx; i++)
+      sum_g += exp (-i * i / (2 * x2) - j * j / (2 * y2));
+  for (int j = -ry; j <= ry; j++)
+    for (int i = -rx; i <= rx; i++) {
+      double g = exp (-i * i / (2 * x2) - j * j / (2 * y2));
+      double t = g * ((i * i - x2) / (x2 * x2) + (j * j - y2) / (y2 * y2)) / sum_g;
 
-      taps->t[(j + r) * k + i + r] = t;
+      taps->t[(j + ry) * x->k + i + rx] = t;
       sum += t;
     }
   for (int i = 0; i < n; i++)
@@ -86,7 +144,7 @@ make_motion (CfTaps *taps, int k, double angle)
   double a = angle * 3.14159265358979323846 / 180, along = cos (a), across = sin (a);
   int r = (k - 1) / 2;
 
-  set_taps (taps, k, NULL);
+  set_sides (taps, k, k);
   for (int j = -r; j <= r; j++)
     for (int i = -r; i <= r; i++) {
       double p = i * along - j * across, q = i * across + j * along;
@@ -128,14 +186,17 @@ make_custom (const CfConvolveParams *p, CfTaps *taps, CfStatus *status)
 static CfCode
 make_taps (const CfConvolveParams *p, CfTaps *taps, CfStatus *status)
 {
+  const Axis x = axis_x (p), y = axis_y (p);
+
+  taps->uniform = false;
   switch (p->preset) {
     case CF_PRESET_IDENTITY:
       set_taps (taps, 1, (const double[1]) { 1 });
       break;
     case CF_PRESET_BOX:
-      set_taps (taps, p->kernel_size, NULL);
-      for (int i = 0; i < taps->w * taps->h; i++)
-        taps->t[i] = 1;
+      set_sides (taps, x.k, y.k);
+      taps->uniform = true;
+      taps->t[0] = 1;
       break;
     case CF_PRESET_SHARPEN:
       make_sharpen (taps, p->amount);
@@ -143,14 +204,20 @@ make_taps (const CfConvolveParams *p, CfTaps *taps, CfStatus *status)
     case CF_PRESET_LAPLACE:
       set_taps (taps, 3, (const double[9]) { 0, 1, 0, 1, -4, 1, 0, 1, 0 });
       break;
+    case CF_PRESET_SOBEL_X:
+      set_taps (taps, 3, (const double[9]) { -1, 0, 1, -2, 0, 2, -1, 0, 1 });
+      break;
+    case CF_PRESET_SOBEL_Y:
+      set_taps (taps, 3, (const double[9]) { -1, -2, -1, 0, 0, 0, 1, 2, 1 });
+      break;
     case CF_PRESET_EMBOSS:
       make_emboss (taps, p->angle);
       break;
     case CF_PRESET_LOG:
-      make_log (taps, p->kernel_size, sigma_of (p));
+      make_log (taps, &x, &y);
       break;
     case CF_PRESET_MOTION:
-      make_motion (taps, p->kernel_size, p->angle);
+      make_motion (taps, p->kernel_size ? p->kernel_size : CF_CONVOLVE_DEFAULT, p->angle);
       break;
     case CF_PRESET_CUSTOM:
       return make_custom (p, taps, status);
@@ -162,14 +229,22 @@ make_taps (const CfConvolveParams *p, CfTaps *taps, CfStatus *status)
 
 /* ---- weights ------------------------------------------------------------ */
 
+static int
+n_different (const CfTaps *taps)
+{
+  return taps->uniform ? 1 : taps->w * taps->h;
+}
+
 /* Fills sum and abs_sum. Returns whether the sums of samples fit 32 bits (8-bit samples) or 64. */
 static bool
-sums_fit (CfConvolution *c)
+sums_fit (CfConvolution *c, const CfTaps *taps)
 {
+  const int n = n_different (taps), times = taps->w * taps->h / n;
+
   c->sum = c->abs_sum = 0;
-  for (int i = 0; i < c->w * c->h; i++) {
-    c->sum += c->weights[i];
-    c->abs_sum += llabs ((long long) c->weights[i]);
+  for (int i = 0; i < n; i++) {
+    c->sum += (int64_t) c->weights[i] * times;
+    c->abs_sum += llabs ((long long) c->weights[i]) * times;
   }
   return c->abs_sum <= (c->bits == 8 ? INT32_MAX : INT64_MAX) / c->max;
 }
@@ -190,7 +265,7 @@ find_scale (const CfTaps *taps, double d)
   for (int n = 0; n <= MAX_SHIFT; n++) {
     bool integral = is_integer (d, n);
 
-    for (int i = 0; integral && i < taps->w * taps->h; i++)
+    for (int i = 0; integral && i < n_different (taps); i++)
       integral = is_integer (taps->t[i], n);
     if (integral)
       return n;
@@ -203,21 +278,21 @@ exact_weights (CfConvolution *c, const CfTaps *taps, double d, int n)
 {
   double sign = d < 0 ? -1 : 1;
 
-  for (int i = 0; i < taps->w * taps->h; i++)
+  for (int i = 0; i < n_different (taps); i++)
     c->weights[i] = (int32_t) ldexp (sign * taps->t[i], n);
   c->divisor = (int64_t) ldexp (sign * d, n);
-  return sums_fit (c);
+  return sums_fit (c, taps);
 }
 
-/* Makes weights in units of 2^-s. `target` is the sum that they must have, in
- * units of 1, or NAN for any. Returns false where they or their sums do not fit. */
+/* Makes weights in units of 2^-s. `target` is the sum that they must have, in units of 1, or NAN for any, as always for
+ * uniform taps: D = w h makes their weights exact. Returns false where they or their sums do not fit. */
 static bool
 rounded_weights (CfConvolution *c, const CfTaps *taps, double d, double target, int s)
 {
   int centre = taps->ay * taps->w + taps->ax;
   int64_t sum = 0;
 
-  for (int i = 0; i < taps->w * taps->h; i++) {
+  for (int i = 0; i < n_different (taps); i++) {
     double v = round (ldexp (taps->t[i] / d, s));
 
     if (!(fabs (v) < TWO31))
@@ -233,7 +308,7 @@ rounded_weights (CfConvolution *c, const CfTaps *taps, double d, double target, 
       return false;
     c->weights[centre] = (int32_t) anchor;
   }
-  return sums_fit (c);
+  return sums_fit (c, taps);
 }
 
 /* Fails with a message about the largest weight. `sum` is the sum of all absolute weights, divided by `d`. */
@@ -244,7 +319,7 @@ too_large (const CfConvolveParams *p, int bits, const CfTaps *taps, double sum, 
   char what[40], divided[40] = "";
   int largest = 0;
 
-  for (int i = 1; i < taps->w * taps->h; i++)
+  for (int i = 1; i < n_different (taps); i++)
     if (fabs (taps->t[i]) > fabs (taps->t[largest]))
       largest = i;
   name_kernel (p, what, sizeof what);
@@ -261,15 +336,15 @@ static CfCode
 make_weights (const CfConvolveParams *p, const CfTaps *taps, CfConvolution *c, CfStatus *status)
 {
   double sum = 0, abs_sum = 0, d = p->divisor, target = NAN;
-  int n;
+  int n, times = taps->w * taps->h / n_different (taps);
 
   c->w = taps->w;
   c->h = taps->h;
   c->ax = taps->ax;
   c->ay = taps->ay;
-  for (int i = 0; i < taps->w * taps->h; i++) {
-    sum += taps->t[i];
-    abs_sum += fabs (taps->t[i]);
+  for (int i = 0; i < n_different (taps); i++) {
+    sum += taps->t[i] * times;
+    abs_sum += fabs (taps->t[i]) * times;
   }
   if (!isfinite (abs_sum))
     return too_large (p, c->bits, taps, abs_sum, 1, status);
@@ -303,10 +378,10 @@ flip_weights (CfConvolution *c)
 }
 
 static void
-divide_by_two_power (CfConvolution *c)
+divide_by_two_power (CfConvolution *c, int n)
 {
   uint64_t all = (uint64_t) c->divisor;
-  int shift = 0, n = c->w * c->h;
+  int shift = 0;
 
   for (int i = 0; i < n; i++)
     all |= (uint64_t) (int64_t) c->weights[i];
@@ -363,23 +438,45 @@ separate (CfConvolution *c)
   return true;
 }
 
+/* Makes all weights the first one. */
+static void
+spread_weight (CfConvolution *c)
+{
+  const int32_t weight = c->weights[0];
+
+  for (int i = 0; i < c->w; i++)
+    c->row[i] = 1;
+  for (int j = 0; j < c->h; j++)
+    c->col[j] = weight;
+  for (int i = 0; c->dense && i < c->w * c->h; i++)
+    c->weights[i] = weight;
+  c->separable = true;
+  c->box = weight == 1;
+}
+
+static bool
+is_short (const CfConvolution *c)
+{
+  return c->w <= CF_CONVOLVE_MAX && c->h <= CF_CONVOLVE_MAX;
+}
+
 /* ---- gauss -------------------------------------------------------------- */
 
 static void
-gauss_axis (int k, double sigma_set, double sigma, int32_t one, int32_t *out)
+gauss_axis (const Axis *axis, int32_t one, int32_t *out)
 {
   static const double small[3][4] = { { 2, 1 }, { 6, 4, 1 }, { 9, 7, 3.5, 1 } };
   static const double small_sum[3] = { 4, 16, 32 };
-  double g[CF_CONVOLVE_MAX / 2 + 1], sum = 0, carry = 0;
-  int r = (k - 1) / 2;
+  double g[CF_CONVOLVE_LONG / 2 + 1], sum = 0, carry = 0;
+  int r = (axis->k - 1) / 2;
   int32_t left = one;
 
-  if (sigma_set == 0 && r >= 1 && r <= 3) {
+  if (axis->sigma_set == 0 && r >= 1 && r <= 3) {
     sum = small_sum[r - 1];
     memcpy (g, small[r - 1], sizeof small[0]);
   } else {
     for (int i = -r; i <= r; i++) {
-      g[abs (i)] = exp (-(double) (i * i) / (2 * sigma * sigma));
+      g[abs (i)] = exp (-(double) (i * i) / (2 * axis->sigma * axis->sigma));
       sum += g[abs (i)];
     }
   }
@@ -398,17 +495,19 @@ static void
 make_gauss (const CfConvolveParams *p, CfConvolution *c)
 {
   int32_t one = c->bits == 8 ? 256 : 65536;
-  int k = p->kernel_size;
+  const Axis x = axis_x (p), y = axis_y (p);
 
-  c->w = c->h = k;
-  c->ax = c->ay = (k - 1) / 2;
-  gauss_axis (k, p->sigma, sigma_of (p), one, c->row);
-  memcpy (c->col, c->row, sizeof c->col);
+  c->w = x.k;
+  c->h = y.k;
+  c->ax = (x.k - 1) / 2;
+  c->ay = (y.k - 1) / 2;
+  gauss_axis (&x, one, c->row);
+  gauss_axis (&y, one, c->col);
   c->separable = true;
   c->divisor = c->sum = c->abs_sum = (int64_t) one * one;
-  c->dense = c->bits == 8;
-  for (int i = 0; c->dense && i < k * k; i++)
-    c->weights[i] = c->row[i % k] * c->col[i / k];
+  c->dense = c->bits == 8 && is_short (c);
+  for (int i = 0; c->dense && i < c->w * c->h; i++)
+    c->weights[i] = c->row[i % c->w] * c->col[i / c->w];
 }
 
 /* ---- rounding ----------------------------------------------------------- */
@@ -466,7 +565,7 @@ is_identity (const CfConvolution *c, double bias)
   if (bias != 0)
     return false;
   if (!c->dense)
-    return (int64_t) c->row[c->ax] * c->row[c->ax] == c->divisor;
+    return c->sum == c->divisor && (int64_t) c->row[c->ax] * c->col[c->ay] == c->divisor;
   return c->weights[centre] == c->divisor && c->sum == c->divisor && c->abs_sum == c->divisor;
 }
 
@@ -518,10 +617,14 @@ make_linear (const CfConvolveParams *p, CfConvolution *c, CfStatus *status)
   code = make_weights (p, &taps, c, status);
   if (code != CF_OK)
     return code;
-  if (p->flip)
+  c->dense = is_short (c);
+  if (p->flip && !taps.uniform)
     flip_weights (c);
-  divide_by_two_power (c);
-  c->dense = true;
+  divide_by_two_power (c, n_different (&taps));
+  if (taps.uniform) {
+    spread_weight (c);
+    return CF_OK;
+  }
   c->separable = separate (c);
   c->box = c->sum == c->w * c->h && c->abs_sum == c->sum;
   for (int i = 0; c->box && i < c->w * c->h; i++)
@@ -534,7 +637,7 @@ cf_convolution_resolve (const CfConvolveParams *p, CfFormat format, CfConvolutio
 {
   const CfFormatInfo *info = cf_format_info (format);
   bool gauss = p->preset == CF_PRESET_GAUSS, unsharp = p->preset == CF_PRESET_UNSHARP;
-  CfCode code = cf_check_odd ("kernel-size", p->kernel_size, CF_CONVOLVE_MAX, status);
+  CfCode code = check_sides (p, status);
 
   if (code != CF_OK)
     return code;
@@ -549,6 +652,8 @@ cf_convolution_resolve (const CfConvolveParams *p, CfFormat format, CfConvolutio
   c->outside[CF_CONVOLVE_CHROMA] = c->mid;
   c->gray = (CfGray) p->gray;
   c->op = CF_CONVOLVE_LINEAR;
+  if (p->preset == CF_PRESET_FILL || p->preset == CF_PRESET_MOSAIC || p->preset == CF_PRESET_PRIVACY)
+    return cf_convolve_resolve_hide (p, info, c, status);
   if (p->preset == CF_PRESET_SOBEL || p->preset == CF_PRESET_PREWITT || p->preset == CF_PRESET_SCHARR) {
     make_magnitude (p, c);
     return CF_OK;
@@ -569,6 +674,9 @@ cf_convolution_resolve (const CfConvolveParams *p, CfFormat format, CfConvolutio
     return CF_OK;
   }
   round_linear (c, p->bias, !gauss);
+  /* mid-level is even, so it changes no tie */
+  if (p->preset == CF_PRESET_SOBEL_X || p->preset == CF_PRESET_SOBEL_Y)
+    c->add[CF_CONVOLVE_LUMA] += 2 * c->divisor * c->mid;
   find_magic (c);
   if (is_identity (c, p->bias))
     c->op = CF_CONVOLVE_COPY;

@@ -2,6 +2,7 @@
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * core/device.c: the GPU functions of cf.h, which call the device's table of functions. */
+#include "area.h"
 #include "device.h"
 
 #include <pthread.h>
@@ -337,6 +338,48 @@ cf_stream_copy_rows (CfStream *stream, CfDirection direction, const CfImage *to,
   cf_image_rows (&to_rows, to, begin, end);
   cf_image_rows (&from_rows, from, begin, end);
   return code == CF_OK ? device->stream_copy (stream, direction, &to_rows, &from_rows, false, status) : code;
+}
+
+CfCode
+cf_stream_copy_part (CfStream *stream, CfDirection direction, const CfImage *to, const CfImage *from, CfStatus *status)
+{
+  CfCode code = cf_device_usable (status);
+
+  return code == CF_OK ? device->stream_copy (stream, direction, to, from, false, status) : code;
+}
+
+/* The pinned copy is freed when the next map comes, which waits for its upload. */
+static CfCode
+upload_map (CfPlan *plan, CfStream *stream, const CfArea *area, CfStatus *status)
+{
+  const size_t size = (size_t) area->width * (size_t) area->height;
+  CfImage to = { .format = CF_FORMAT_GRAY8, .width = area->width, .height = area->height }, from = to;
+  CfCode code;
+
+  cf_pinned_free (plan->pinned_map);
+  plan->pinned_map = cf_pinned_alloc (size, status);
+  if (plan->pinned_map && !plan->map)
+    plan->map = cf_device_alloc (size, status);
+  if (!plan->pinned_map || !plan->map)
+    return status->code;
+  memcpy (plan->pinned_map, area->map->strength, size);
+  to.plane[0].data = plan->map;
+  from.plane[0].data = plan->pinned_map;
+  to.plane[0].pitch = from.plane[0].pitch = (size_t) area->width;
+  code = device->stream_copy (stream, CF_UPLOAD, &to, &from, true, status);
+  plan->map_number = code == CF_OK ? area->map->number : 0;
+  return code;
+}
+
+CfCode
+cf_device_blend (CfPlan *plan, CfStream *stream, const CfArea *area, const CfImage *in, const CfImage *filtered,
+    const CfImage *out, CfStatus *status)
+{
+  CfCode code = cf_device_usable (status);
+
+  if (code == CF_OK && area->map && area->map->number != plan->map_number)
+    code = upload_map (plan, stream, area, status);
+  return code == CF_OK ? device->blend (stream, area, area->map ? plan->map : NULL, in, filtered, out, status) : code;
 }
 
 CfCode

@@ -36,6 +36,9 @@ struct CfDevice {
   /* `whole`: nothing but the image is in the memory between its planes, so that these bytes may be copied, too. */
   CfCode (*stream_copy) (CfStream *stream, CfDirection direction, const CfImage *to, const CfImage *from, bool whole,
       CfStatus *status);
+  /* Queues what cf_area_blend does. `map`: a copy of the area's map, NULL where it has none. */
+  CfCode (*blend) (CfStream *stream, const CfArea *area, const void *map, const CfImage *in, const CfImage *filtered,
+      const CfImage *out, CfStatus *status);
   CfCode (*stream_wait) (CfStream *stream, uint64_t deadline_ns, CfStatus *status);
   CfCode (*stream_record) (CfStream *stream, CfEvents *events, unsigned i, CfStatus *status);
   CfCode (*stream_wait_event) (CfStream *stream, const CfEvents *events, unsigned i, CfStatus *status);
@@ -56,6 +59,16 @@ const CfOps *cf_device_ops (const CfFilter *filter);
 /* Queues the copy of the rows begin..end - 1 (cf_image_rows) of an image, and of no other bytes. */
 CfCode cf_stream_copy_rows (CfStream *stream, CfDirection direction, const CfImage *to, const CfImage *from, int begin,
     int end, CfStatus *status);
+
+/* out = in + (filtered - in) * strength / 255 in the boxes of an area; host memory. `out` may be `in`. */
+void cf_area_blend (const CfArea *area, const CfImage *in, const CfImage *filtered, const CfImage *out);
+/* The same through the device table. Allocates and uploads the plan's copy of the map where that changed. `status` is
+ * not NULL. */
+CfCode cf_device_blend (CfPlan *plan, CfStream *stream, const CfArea *area, const CfImage *in, const CfImage *filtered,
+    const CfImage *out, CfStatus *status);
+/* Queues the copy of an image that is a part of others. */
+CfCode
+cf_stream_copy_part (CfStream *stream, CfDirection direction, const CfImage *to, const CfImage *from, CfStatus *status);
 
 /* Records that the work of a stream of the current context (for CUDA a cudaStream_t) did not end before its deadline,
  * or that this is not known. The device's functions call this with no lock held that `ended` takes. */

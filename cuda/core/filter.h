@@ -33,6 +33,8 @@ int cf_image_views (const CfVideo *video, const CfCommon *common, const CfImage 
 void cf_view_copy (const CfView *to, const CfView *from, int begin, int end);
 /* Sets `rows` to the rows begin..end - 1 of an image; a row of each plane begins at `begin`. */
 void cf_image_rows (CfImage *rows, const CfImage *image, int begin, int end);
+/* Sets `part` to a rectangle of an image, with whose first pixel a sample of each component begins. */
+void cf_image_part (CfImage *part, const CfImage *image, const CfRect *rect);
 
 /* A filter's functions on one backend. `plan->state` belongs to the filter: state_size bytes, cleared before init and
  * freed after free. Every function except `enqueue` may be NULL if the filter needs none. `status` is never NULL in
@@ -43,6 +45,9 @@ typedef struct {
   CfCode (*update) (CfPlan *plan, CfStatus *status); /* after a change of plan->params, which are checked */
   CfCode (*enqueue) (CfPlan *plan, CfStream *stream, const CfImage *in, const CfImage *out, CfStatus *status);
   CfCode (*push_history) (CfPlan *plan, CfStream *stream, const CfImage *in, CfStatus *status);
+  /* After plan->video has got another size, which is not larger than at init: called before the frames of that size.
+   * Only for filters with a halo. NULL: `enqueue` takes the size from there by itself. */
+  CfCode (*resize) (CfPlan *plan, CfStatus *status);
   void (*reset) (CfPlan *plan);
   void (*free) (CfPlan *plan);
   const char *const *variants; /* names, NULL behind the last; NULL: there is one variant. See CfPlan.variant */
@@ -88,7 +93,13 @@ struct CfPlan {
   /* Indices into CfOps.variants: the variant that cf_plan_prefer asks for, -1: none; and the one that the next enqueue
    * takes, which init and update set. An update with a preference that is not possible fails with CF_UNSUPPORTED. */
   int preferred, variant;
+  /* CUDA: copies of the map of the area that was filtered last, in device and in pinned memory, and its number. */
+  void *map, *pinned_map;
+  uint64_t map_number;
 };
+
+/* Checks that an image has the plan's format and size, and memory for all samples. `which` names it in the message. */
+CfCode cf_plan_check_image (const CfPlan *plan, const CfImage *image, const char *which, CfStatus *status);
 
 /* Returns whether apply-to selects any component of this video: GRAY8 has no chroma. */
 bool cf_any_filtered (const CfVideo *video, const CfCommon *common);

@@ -151,6 +151,17 @@ cf_image_rows (CfImage *rows, const CfImage *image, int begin, int end)
         (size_t) cf_plane_rows (image->format, begin, p) * image->plane[p].pitch;
 }
 
+void
+cf_image_part (CfImage *part, const CfImage *image, const CfRect *rect)
+{
+  const CfFormatInfo *info = cf_format_info (image->format);
+
+  cf_image_rows (part, image, rect->y, rect->y + rect->height);
+  part->width = rect->width;
+  for (int p = 0; info && p < info->n_planes; p++)
+    part->plane[p].data = (uint8_t *) part->plane[p].data + cf_plane_row_bytes (image->format, rect->x, p);
+}
+
 static bool
 is_filtered (CfRole role, CfApplyTo apply_to)
 {

@@ -90,6 +90,10 @@ cf_plan_free (CfPlan *plan)
     return;
   if (plan->ops->free)
     plan->ops->free (plan);
+  if (plan->map)
+    cf_device_free (plan->map);
+  if (plan->pinned_map)
+    cf_pinned_free (plan->pinned_map);
   if (plan->ops->state_size)
     free (plan->state);
   cf_params_free (plan->filter, plan->params);
@@ -131,9 +135,8 @@ cf_plan_update (CfPlan *plan, const CfCommon *common, const void *params, CfStat
   return CF_OK;
 }
 
-/* Checks that an image has the plan's format and size, and memory for all samples. */
-static CfCode
-check_image (const CfPlan *plan, const CfImage *image, const char *which, CfStatus *status)
+CfCode
+cf_plan_check_image (const CfPlan *plan, const CfImage *image, const char *which, CfStatus *status)
 {
   const CfFormatInfo *info = cf_format_info (plan->video.format);
 
@@ -158,10 +161,10 @@ check_image (const CfPlan *plan, const CfImage *image, const char *which, CfStat
 CfCode
 cf_plan_enqueue (CfPlan *plan, CfStream *stream, const CfImage *in, const CfImage *out, CfStatus *status)
 {
-  CfCode code = check_image (plan, in, "input", status);
+  CfCode code = cf_plan_check_image (plan, in, "input", status);
 
   if (code == CF_OK)
-    code = check_image (plan, out, "output", status);
+    code = cf_plan_check_image (plan, out, "output", status);
   if (code == CF_OK)
     code = usable (plan->context, status);
   return code == CF_OK ? plan->ops->enqueue (plan, stream, in, out, status) : code;
@@ -170,7 +173,7 @@ cf_plan_enqueue (CfPlan *plan, CfStream *stream, const CfImage *in, const CfImag
 CfCode
 cf_plan_push_history (CfPlan *plan, CfStream *stream, const CfImage *in, CfStatus *status)
 {
-  CfCode code = check_image (plan, in, "input", status);
+  CfCode code = cf_plan_check_image (plan, in, "input", status);
 
   if (code == CF_OK)
     code = usable (plan->context, status);

@@ -36,7 +36,8 @@ static int
 luma_halo (const CfFilter *filter, const CfVideo *video, const CfCommon *common, const void *params)
 {
   const CfFormatInfo *info = cf_format_info (video->format);
-  int halo = cf_filter_traits (filter, video, common, params).halo, sub = 0;
+  const CfTraits traits = cf_filter_traits (filter, video, common, params);
+  int halo = traits.anchored ? -1 : traits.halo, sub = 0;
 
   for (int i = 0; i < info->n_components; i++)
     if (info->comp[i].h_sub > sub)

@@ -79,6 +79,7 @@ traits (const CfVideo *video, const CfCommon *common, const void *params_, CfTra
   (void) common;
   traits->history = history (params_);
   traits->halo = cf_median_window (params_).h / 2;
+  traits->halo_columns = cf_median_window (params_).w / 2;
 }
 
 /* The history has room for one depth, and starts anew when the depth changes. */

@@ -41,6 +41,8 @@ static const GOptionEntry options[] = {
       "only: the recursive filter on the GPU with random orders of its blocks (schedule.c)", NULL },
   { "segment", 0, 0, G_OPTION_ARG_NONE, &run.options.segment,
       "only: segmentation of the same frames many times, with several numbers of blocks (steady.c)", NULL },
+  { "areas", 0, 0, G_OPTION_ARG_NONE, &run.options.areas,
+      "only: frames of which random areas are filtered, on the CPU, or with --gpu on the GPU (areas.c)", NULL },
   { "frames", 0, 0, G_OPTION_ARG_INT, &run.options.frames,
       "frames of --schedule beside other work (default 10000; "
       "with --quick 300), or runs of --segment (default 100; with --quick 2)",
@@ -132,7 +134,10 @@ work (void)
   }
   if (run.options.gpu)
     open_gpu ();
-  if (run.options.schedule && run.gpu) {
+  if (run.options.areas) {
+    if (run.cpu)
+      kc_areas (&run);
+  } else if (run.options.schedule && run.gpu) {
     kc_schedule (&run);
   } else if (run.options.segment) {
     if (run.cpu || run.gpu)
@@ -158,7 +163,8 @@ finish (gint64 start)
 {
   const bool ran = run.skipped == 0 || run.cases > 0;
 
-  if (run.options.only < 0 && !run.options.self_test && !run.options.schedule && !run.options.segment && run.cases > 0)
+  if (run.options.only < 0 && !run.options.self_test && !run.options.schedule && !run.options.segment &&
+      !run.options.areas && run.cases > 0)
     kc_result (&run, kc_variants_report (&run), "a variant exists that no case reaches");
   if (ran)
     kc_result (&run, run.cases > 0, "no case ran");
@@ -197,7 +203,7 @@ main (int argc, char **argv)
           "kernelcheck --in FILE --out FILE ... filters raw frames, kernelcheck --bench ... times the GPU variants."))
     return 2;
   o->gpu = o->gpu || o->require_gpu || o->schedule;
-  o->cpu = !o->schedule && (o->cpu || !o->gpu);
+  o->cpu = o->areas || (!o->schedule && (o->cpu || !o->gpu));
   if (o->one_thread && !take_one_processor ()) {
     fputs ("kernelcheck: cannot restrict itself to one processor\n", stderr);
     return 2;

@@ -173,6 +173,7 @@ struct KcFilter {
   const KcContent *contents; /* contents of its frames, n_contents of them; NULL: the default rotation */
   const int *n_contents;
   const char *const *settings;          /* hand-picked, NULL at the end */
+  const char *const *format_settings;   /* combined with each format; may be NULL */
   const char *const *rgb_settings;      /* valid for 8 bit RGB only; may be NULL */
   const char *const *frame_settings;    /* need earlier frames; may be NULL */
   const char *const *large_settings;    /* for whole 1080p frames */
@@ -223,7 +224,7 @@ typedef struct {
 } KcCase;
 
 typedef struct {
-  gboolean cpu, gpu, require_gpu, quick, full, sanitize, self_test, schedule, segment, one_thread, verbose;
+  gboolean cpu, gpu, require_gpu, quick, full, sanitize, self_test, schedule, segment, areas, one_thread, verbose;
   gint64 seed;
   int only;          /* --case; -1 = all */
   int frames;        /* --frames; 0 = the default number */
@@ -272,6 +273,7 @@ void kc_run_processes (KcRun *run, void (*work) (void));
 void kc_contract (KcRun *run);                      /* contract.c */
 void kc_sweep (KcRun *run, const KcFilter *filter); /* sweep.c */
 void kc_schedule (KcRun *run);                      /* schedule.c */
+void kc_areas (KcRun *run);                         /* areas.c */
 void kc_steady (KcRun *run);                        /* steady.c */
 int kc_raw_main (int argc, char **argv);            /* raw.c */
 int kc_bench_main (int argc, char **argv);          /* bench.c */

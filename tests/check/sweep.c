@@ -78,11 +78,34 @@ product (KcRun *run, const KcFilter *kc, const char *const *settings, const CfFo
     }
 }
 
+/* Sizes with which every format is tested. */
+static const int small_sizes[][2] = { { 1, 1 }, { 5, 3 }, { 34, 19 }, { 67, 35 } };
+
+/* Every format with every one of the filter's settings for that, progressive and interlaced, with every apply-to. */
+static void
+each_format (KcRun *run, const KcFilter *kc)
+{
+  unsigned rotation = 0;
+
+  for (const char *const *set = kc->format_settings; set && *set; set++)
+    for (int f = CF_FORMAT_NONE + 1; f < CF_N_FORMATS; f++)
+      for (int i = 0; i < 8; i++)
+        for (int apply = CF_APPLY_ALL; apply <= CF_APPLY_CHROMA; apply++) {
+          KcCase c = new_case (kc, *set, (CfFormat) f, small_sizes[i / 2][0], small_sizes[i / 2][1]);
+
+          if (apply != CF_APPLY_ALL && cf_format_info ((CfFormat) f)->rgb)
+            continue;
+          c.common.apply_to = (CfApplyTo) apply;
+          c.video.interlaced = i % 2;
+          c.layout = (KcLayout) (rotation++ % KC_N_LAYOUTS);
+          kc_case_run (run, &c);
+        }
+}
+
 /* Every format with a few settings, progressive and interlaced, with every apply-to. */
 static void
 all_formats (KcRun *run, const KcFilter *kc)
 {
-  static const int some[][2] = { { 1, 1 }, { 5, 3 }, { 34, 19 }, { 67, 35 } };
   unsigned rotation = 0, n_settings = 0;
 
   while (kc->settings[n_settings] && n_settings < 6)
@@ -90,7 +113,8 @@ all_formats (KcRun *run, const KcFilter *kc)
   for (int f = CF_FORMAT_NONE + 1; f < CF_N_FORMATS; f++)
     for (int i = 0; i < 4; i++)
       for (int apply = CF_APPLY_ALL; apply <= CF_APPLY_CHROMA; apply++) {
-        KcCase c = new_case (kc, kc->settings[rotation % n_settings], (CfFormat) f, some[i][0], some[i][1]);
+        KcCase c = new_case (kc, kc->settings[rotation % n_settings], (CfFormat) f, small_sizes[i][0],
+            small_sizes[i][1]);
 
         if (apply != CF_APPLY_ALL && (cf_format_info ((CfFormat) f)->rgb || i == 0))
           continue;
@@ -286,6 +310,7 @@ kc_sweep (KcRun *run, const KcFilter *kc)
   product (run, kc, kc->settings, classes, N_CLASSES);
   product (run, kc, kc->rgb_settings, rgb, run->options.quick ? 2 : 4);
   all_formats (run, kc);
+  each_format (run, kc);
   scripts (run, kc);
   more_sizes (run, kc);
   large (run, kc);

@@ -13,6 +13,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+/* The kernel of core/gpu/blend.cu. */
+CfCode
+cf_cuda_blend (CfStream *stream, const CfArea *area, const void *map, const CfImage *in, const CfImage *filtered,
+    const CfImage *out, CfStatus *status)
+{
+  (void) stream, (void) area, (void) map, (void) in, (void) filtered, (void) out;
+  return cf_fail (status, CF_UNSUPPORTED, "there are no kernels here");
+}
+
 #define MS UINT64_C (1000000)
 #define SECOND (1000 * MS)
 

@@ -23,14 +23,15 @@ struct CfEvents {
   int unused;
 };
 
-typedef enum { COPY, BYTES, FILTER, HISTORY, RECORD, WAIT_EVENT } OpKind;
+typedef enum { COPY, BYTES, FILTER, BLEND, HISTORY, RECORD, WAIT_EVENT } OpKind;
 
 typedef struct {
   OpKind kind;
   const void *queue; /* the stream's */
   bool done;
   CfPlan *plan;
-  CfImage to, from;
+  CfImage to, from, filtered; /* filtered, area: BLEND */
+  CfArea *area;
   size_t bytes; /* BYTES: copied between the first planes of `from` and `to` */
   const CfEvents *events;
   unsigned event; /* RECORD, WAIT_EVENT: index in `events` */
@@ -58,15 +59,6 @@ static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 static _Thread_local struct {
   int pushed, number[8], lost_run, hung_run;
 } mine;
-
-const char *
-fake_kind_name (FakeKind kind)
-{
-  static const char *const names[] = { "count", "push", "init", "stream", "device-alloc", "pinned-alloc", "free",
-    "kernels", "event", "upload", "launch", "download", "wait", "regions" };
-
-  return names[kind];
-}
 
 void
 fake_arm (int call, int code, bool for_good)
@@ -226,18 +218,6 @@ fake_call (FakeKind kind, CfStatus *status)
 
 /* ---- queued work --------------------------------------------------------- */
 
-static void
-copy (const CfImage *to, const CfImage *from)
-{
-  const CfFormatInfo *info = cf_format_info (from->format);
-
-  for (int p = 0; p < info->n_planes; p++)
-    for (int y = 0; y < cf_plane_rows (from->format, from->height, p); y++)
-      memcpy ((uint8_t *) to->plane[p].data + (size_t) y * to->plane[p].pitch,
-          (const uint8_t *) from->plane[p].data + (size_t) y * from->plane[p].pitch,
-          cf_plane_row_bytes (from->format, from->width, p));
-}
-
 /* Returns the last queued record of the event before `end`, -1 where none is queued. */
 static int
 find_record (const CfEvents *events, unsigned event, int end)
@@ -262,13 +242,17 @@ work_up_to (const void *queue, int last)
     op->done = true;
     switch (op->kind) {
       case COPY:
-        copy (&op->to, &op->from);
+        fake_copy_image (&op->to, &op->from);
         break;
       case BYTES:
         memcpy (op->to.plane[0].data, op->from.plane[0].data, op->bytes);
         break;
       case FILTER:
-        code = cf_plan_enqueue (op->plan, NULL, &op->from, &op->to, NULL);
+        code = fake_filter (op->plan, &op->from, &op->to);
+        break;
+      case BLEND:
+        cf_area_blend (op->area, &op->from, &op->filtered, &op->to);
+        cf_area_unref (op->area);
         break;
       case HISTORY:
         code = cf_plan_push_history (op->plan, NULL, &op->from, NULL);
@@ -360,7 +344,7 @@ queue (FakeKind kind, Op op, CfStatus *status)
   CfCode code;
 
   pthread_mutex_lock (&lock);
-  if (op.kind == COPY) /* of host memory that is not pinned: on a real GPU it may block */
+  if (op.kind == COPY && kind != FAKE_LAUNCH) /* of host memory that is not pinned: on a real GPU it may block */
     fake.misuse += !is_allocated (kind == FAKE_UPLOAD ? op.from.plane[0].data : op.to.plane[0].data);
   code = call (kind, status);
   if (code == CF_OK && n_ops == MAX_OPS)
@@ -548,8 +532,26 @@ stream_copy (CfStream *stream, CfDirection direction, const CfImage *to, const C
     CfStatus *status)
 {
   (void) whole;
-  return queue (direction == CF_UPLOAD ? FAKE_UPLOAD : FAKE_DOWNLOAD,
+  return queue (direction == CF_UPLOAD ? FAKE_UPLOAD
+          : direction == CF_DOWNLOAD   ? FAKE_DOWNLOAD
+                                       : FAKE_LAUNCH,
       (Op) { .kind = COPY, .queue = stream->queue, .to = *to, .from = *from }, status);
+}
+
+static CfCode
+blend (CfStream *stream, const CfArea *area, const void *map, const CfImage *in, const CfImage *filtered,
+    const CfImage *out, CfStatus *status)
+{
+  CfArea *held = cf_area_ref ((CfArea *) area);
+  CfCode code;
+
+  (void) map, launches++;
+  code = queue (FAKE_LAUNCH,
+      (Op) { .kind = BLEND, .queue = stream->queue, .to = *out, .from = *in, .filtered = *filtered, .area = held },
+      status);
+  if (code != CF_OK)
+    cf_area_unref (held);
+  return code;
 }
 
 /* Returns the code for a wait that ended with `code`: CF_TIMEOUT, as core/gpu/stream.c does after any error except a
@@ -680,6 +682,7 @@ static const CfDevice fake_device = {
   .stream_new = stream_new,
   .stream_free = stream_free,
   .stream_copy = stream_copy,
+  .blend = blend,
   .stream_wait = stream_wait,
   .stream_record = stream_record,
   .stream_wait_event = stream_wait_event,

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * filters-fake.c: the functions of every filter on the fake GPU: those of the CPU, as kernels. */
+ * filters-fake.c: the functions of every filter on the fake GPU: those of the CPU, as kernels; and what else the queued
+ * work does. */
 #include "fake.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static CfContext cpu = { .backend = CF_BACKEND_CPU };
 
@@ -12,6 +14,45 @@ typedef struct {
   CfPlan *plan; /* of the CPU backend */
   void *scratch;
 } State;
+
+const char *
+fake_kind_name (FakeKind kind)
+{
+  static const char *const names[] = { "count", "push", "init", "stream", "device-alloc", "pinned-alloc", "free",
+    "kernels", "event", "upload", "launch", "download", "wait", "regions" };
+
+  return names[kind];
+}
+
+void
+fake_copy_image (const CfImage *to, const CfImage *from)
+{
+  const CfFormatInfo *info = cf_format_info (from->format);
+
+  for (int p = 0; p < info->n_planes; p++)
+    for (int y = 0; y < cf_plane_rows (from->format, from->height, p); y++)
+      memcpy ((uint8_t *) to->plane[p].data + (size_t) y * to->plane[p].pitch,
+          (const uint8_t *) from->plane[p].data + (size_t) y * from->plane[p].pitch,
+          cf_plane_row_bytes (from->format, from->width, p));
+}
+
+CfCode
+fake_filter (CfPlan *plan, const CfImage *from, const CfImage *to)
+{
+  const CfVideo video = plan->video;
+  CfCode code = CF_OK;
+
+  plan->video.width = from->width;
+  plan->video.height = from->height;
+  if (from->width != video.width || from->height != video.height)
+    code = plan->ops->resize ? plan->ops->resize (plan, NULL) : CF_OK;
+  if (code == CF_OK)
+    code = cf_plan_enqueue (plan, NULL, from, to, NULL);
+  plan->video = video;
+  if (plan->ops->resize && (from->width != video.width || from->height != video.height))
+    plan->ops->resize (plan, NULL);
+  return code;
+}
 
 static CfCode
 init (CfPlan *plan, CfStatus *status)

@@ -28,6 +28,8 @@ static const Row rows[] = {
   { gst_cuda_median_get_type, "kernel-size=5", "format=I420,width=8,height=962", 8 * 962 + 2 * 4 * 481, 2 },
   { gst_cuda_median_get_type, "kernel-size=7", "format=NV12,width=8,height=1440", 8 * 2160, 4 },
   { gst_cuda_convolve_get_type, "kernel=1;2;3;-4;5;-6", "format=Y42B,width=8,height=961", 8 * 961 * 2, 2 },
+  { gst_cuda_convolve_get_type, "preset=gauss,kernel-width=3,kernel-height=101", "format=GRAY8,width=8,height=960",
+      8 * 960, 2 },
   /* A row may depend on the opposite end of the frame, and each field on its own rows. */
   { gst_cuda_convolve_get_type, "preset=box,border=wrap", "format=I420,width=8,height=960", 8 * 1440, 1 },
   { gst_cuda_median_get_type, "kernel-size=3", "format=I420,width=8,height=960,interlace-mode=interleaved", 8 * 1440,

@@ -93,9 +93,32 @@ def check_gauss(tally, run, gray):
                           cv2.GaussianBlur(gray, (k, k), sigma, borderType=border[1]))
 
 
+    for w, h, sx, sy in ((1, 9, 0, 0), (31, 3, 4, 0), (5, 21, 0.7, 3.5), (63, 1, 0, 9), (7, 13, 0, 0), (65, 65, 0, 0),
+                         (255, 101, 40, 0), (9, 255, 0, 31), (255, 255, 42, 0)):
+        sets = (f"kernel-width={w}", f"kernel-height={h}", f"sigma={sx}", f"sigma-y={sy}")
+        tally.compare(f"GaussianBlur {w} x {h} sigmas {sx} {sy}", run(gray, "GRAY8", "preset=gauss", *sets),
+                      cv2.GaussianBlur(gray, (w, h), sx, sigmaY=sy, borderType=cv2.BORDER_REPLICATE))
+    for sigma in (0.3, 1, 2.5, 7, 10, 20, 42):
+        k = 2 * int(np.ceil(3 * sigma)) + 1
+        tally.compare(f"GaussianBlur sigma {sigma}", run(gray, "GRAY8", "preset=gauss", f"sigma={sigma}"),
+                      cv2.GaussianBlur(gray, (k, k), sigma, borderType=cv2.BORDER_REPLICATE))
+
+
+def check_gradients(tally, run, gray):
+    for name, x in (("sobel-x", 1), ("sobel-y", 0)):
+        for image, form, top in ((gray, "GRAY8", 255), (deep_of(gray), "GRAY16_LE", 65535)):
+            sums = cv2.Sobel(image.astype(np.float64), cv2.CV_64F, x, 1 - x, ksize=3,
+                             borderType=cv2.BORDER_REPLICATE).astype(np.int64)
+            for divisor in (1, 8):
+                tally.compare(f"{name} {form} / {divisor}", run(image, form, f"preset={name}", f"divisor={divisor}"),
+                              rounded(sums, divisor, (top + 1) // 2, top).astype(image.dtype))
+
+
 def check_near(tally, run, gray):
     """Checks filters that OpenCV rounds differently."""
-    for k in (3, 5, 9, 15, 31, 63):
+    tally.near("blur 9 x 3", run(gray, "GRAY8", "preset=box", "kernel-width=9", "kernel-height=3"),
+               cv2.blur(gray, (9, 3), borderType=cv2.BORDER_REPLICATE))
+    for k in (3, 5, 9, 15, 31, 63, 127, 255):
         tally.near(f"blur {k}", run(gray, "GRAY8", "preset=box", f"kernel-size={k}"),
                    cv2.blur(gray, (k, k), borderType=cv2.BORDER_REPLICATE))
     gx, gy = (cv2.Sobel(gray, cv2.CV_64F, x, 1 - x, ksize=3, borderType=cv2.BORDER_REPLICATE) for x in (1, 0))
@@ -117,6 +140,7 @@ def check(tally, runner, images):
     print(f"convolve on {name}, {gray.shape[1]} x {gray.shape[0]}")
     check_filter2d(tally, run, gray)
     check_gauss(tally, run, gray)
+    check_gradients(tally, run, gray)
     check_near(tally, run, gray)
     for k in (3, 9, 31):
         tally.compare(f"GaussianBlur BGR {k}", run(color, "BGR", "preset=gauss", f"kernel-size={k}"),

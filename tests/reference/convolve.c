@@ -48,7 +48,7 @@ sum_row (const Padded *p, const RefKernel *k, const int64_t *c, int y, int w, in
     }
 }
 
-/* Sums with the weights axis[i] axis[j]: all columns first, into `column`. */
+/* Sums with the weights across[i] down[j]: all columns first, into `column`. */
 static void
 sum_row_axes (const Padded *p, const RefKernel *k, int y, int w, int64_t *column, int64_t *sums)
 {
@@ -57,12 +57,12 @@ sum_row_axes (const Padded *p, const RefKernel *k, int y, int w, int64_t *column
     const int32_t *from = p->v + (y + j) * p->pitch;
 
     for (int x = 0; x < p->pitch; x++)
-      column[x] += k->axis[j] * from[x];
+      column[x] += k->down[j] * from[x];
   }
   for (int x = 0; x < w; x++) {
     sums[x] = 0;
     for (int i = 0; i < k->w; i++)
-      sums[x] += k->axis[i] * column[x + i];
+      sums[x] += k->across[i] * column[x + i];
   }
 }
 
@@ -99,7 +99,8 @@ finish (const PlaneFilter *pf, int64_t s, int64_t t, int64_t x)
       return saturate (ref_round ((RefWide) ref_root (s * s + t * t) * k->factor, k->divisor, pf->bias, REF_HALF_EVEN),
           pf->max);
     default:
-      return saturate (ref_round (s, k->divisor, pf->bias, REF_HALF_EVEN) + pf->base, pf->max);
+      return saturate (ref_round (s, k->divisor, pf->bias, REF_HALF_EVEN) + (k->signed_ ? pf->max / 2 + 1 : pf->base),
+          pf->max);
   }
 }
 
@@ -154,10 +155,15 @@ setting_of (const CfFilter *filter, const void *params)
     .kernel = typed ? typed : kc_param_text (filter, params, "file-text"),
     .border = kc_param_name (filter, params, "border"),
     .gray = kc_param_name (filter, params, "gray"),
-    .kernel_size = kc_param_int (filter, params, "kernel-size", 5),
+    .kernel_size = kc_param_int (filter, params, "kernel-size", 0),
+    .kernel_width = kc_param_int (filter, params, "kernel-width", 0),
+    .kernel_height = kc_param_int (filter, params, "kernel-height", 0),
     .border_value = kc_param_int (filter, params, "border-value", 0),
+    .blocks = kc_param_int (filter, params, "blocks", 0),
+    .fill_color = (uint32_t) kc_param_int (filter, params, "fill-color", 0),
     .flip = kc_param_int (filter, params, "flip", 0) != 0,
     .sigma = kc_param_double (filter, params, "sigma"),
+    .sigma_y = kc_param_double (filter, params, "sigma-y"),
     .angle = kc_param_double (filter, params, "angle"),
     .amount = kc_param_double (filter, params, "amount"),
     .divisor = kc_param_double (filter, params, "divisor"),
@@ -228,6 +234,16 @@ filter_gray (const Frame *p, int field)
     g_free (rgb[i].v);
 }
 
+static void
+hide_component (const Frame *p, int component, int field)
+{
+  KcPlane plane = kc_unpack (p->video, p->in, component, field);
+
+  ref_hide (p->s, p->video, component, &plane);
+  kc_pack (p->video, p->out, component, field, &plane);
+  g_free (plane.v);
+}
+
 static bool
 reference (const CfFilter *filter, const CfVideo *video, const CfCommon *common, const void *params,
     const CfImage *const *seen, int n_seen, const CfImage *out)
@@ -238,6 +254,14 @@ reference (const CfFilter *filter, const CfVideo *video, const CfCommon *common,
   const bool gray = !g_str_equal (s.gray, "none");
 
   (void) n_seen;
+  for (int c = 0; ref_hides (&s) && c < p.info->n_components; c++)
+    if (!kc_is_filtered (p.info, c, common))
+      kc_copy_component (seen[0], out, c);
+    else
+      for (int f = 0; f < kc_fields (video); f++)
+        hide_component (&p, c, f);
+  if (ref_hides (&s))
+    return !gray;
   if (!ref_kernel_make (&s, p.info->bits, k))
     return false;
   for (int c = 0; c < p.info->n_components; c++) {
@@ -263,6 +287,9 @@ accepts (const CfFilter *filter, const CfVideo *video, const void *params)
   g_autofree RefKernel *k = g_new (RefKernel, 1);
   RefSetting s = setting_of (filter, params);
 
+  if (ref_hides (&s))
+    return g_str_equal (s.gray, "none") && (s.kernel_size == 0 || s.kernel_size % 2 == 1) &&
+        (s.kernel_width == 0 || s.kernel_width % 2 == 1) && (s.kernel_height == 0 || s.kernel_height % 2 == 1);
   return ref_kernel_make (&s, cf_format_info (video->format)->bits, k);
 }
 
@@ -276,9 +303,11 @@ wrong_plane (const char *what, RefSetting s, int w, int h, const uint32_t *in, c
   g_autofree uint32_t *v = g_memdup2 (in, sizeof *in * (size_t) (w * h));
   KcPlane plane = { v, w, h };
   PlaneFilter pf = { .k = k, .border = s.border, .outside = s.border_value, .max = 255, .bias = s.bias };
-  bool good = ref_kernel_make (&s, 8, k);
+  bool hides = ref_hides (&s), good = hides || ref_kernel_make (&s, 8, k);
 
-  if (good && !k->identity)
+  if (hides)
+    ref_hide (&s, &(CfVideo) { .format = CF_FORMAT_GRAY8, .width = w, .height = h }, 0, &plane);
+  else if (good && !k->identity)
     filter_plane (&pf, &plane);
   return kc_wrong_samples (what, good, v, expected, w * h);
 }
@@ -313,6 +342,18 @@ check_planes (void)
         { 77, 77, 77, 77, 77, 77 } },
     /* A step of 8 at sobel: gx = 8 x 4, in the middle of it. */
     { "sobel", { .preset = "sobel", .divisor = 2 }, 4, 2, { 0, 0, 8, 8, 0, 0, 8, 8 }, { 0, 16, 16, 0, 0, 16, 16, 0 } },
+    /* 8 x 4 by 4 and 128: brighter to the right is above the middle; downward nothing changes. */
+    { "sobel-x", { .preset = "sobel-x", .divisor = 4 }, 4, 2, { 0, 8, 8, 0, 0, 8, 8, 0 },
+        { 136, 136, 120, 120, 136, 136, 120, 120 } },
+    { "sobel-y", { .preset = "sobel-y", .divisor = 4 }, 4, 2, { 0, 8, 8, 0, 0, 8, 8, 0 },
+        { 128, 128, 128, 128, 128, 128, 128, 128 } },
+    { "sobel-y downward", { .preset = "sobel-y", .divisor = 4 }, 2, 2, { 0, 0, 8, 8 }, { 136, 136, 136, 136 } },
+    /* Sides that differ: 1 2 1 by 4 downward only; a sigma of 0.6 needs 5 samples, of which the outer ones are 0. */
+    { "gauss 1 x 3", { .preset = "gauss", .kernel_size = 3, .kernel_width = 1 }, 2, 3, { 0, 8, 8, 0, 0, 0 },
+        { 2, 6, 4, 2, 2, 0 } },
+    { "box 3 x 1", { .preset = "box", .kernel_width = 3, .kernel_height = 1 }, 3, 1, { 0, 3, 9 }, { 1, 4, 7 } },
+    { "box of the default size", { .preset = "box", .sigma = 9, .kernel_height = 1 }, 5, 1, { 0, 0, 0, 0, 10 },
+        { 0, 0, 2, 4, 6 } },
     /* Borders, three taps: left, middle, right. */
     { "wrap 3", { .kernel = "1 10 100", .divisor = 1, .border = "wrap" }, 3, 1, { 0, 1, 2 }, { 102, 210, 21 } },
     { "reflect101 3", { .kernel = "1 10 100", .divisor = 1, .border = "reflect101" }, 3, 1, { 0, 1, 2 },
@@ -320,6 +361,15 @@ check_planes (void)
     { "reflect101 1", { .kernel = "1 10 100", .divisor = 1, .border = "reflect101" }, 1, 1, { 2 }, { 222 } },
     { "constant", { .kernel = "1 10 100", .divisor = 1, .border = "constant", .border_value = 2 }, 2, 1, { 0, 1 },
         { 102, 210 } },
+    /* 0.299 255 = 76.2 */
+    { "fill", { .preset = "fill", .fill_color = 0x12ff0000 }, 2, 2, { 1, 2, 3, 4 }, { 76, 76, 76, 76 } },
+    /* A cell has 4 pixels at least, so one here, and two in 8: 10 / 4 and 43 / 4, halves up. */
+    { "mosaic of 3", { .preset = "mosaic", .blocks = 2 }, 3, 1, { 7, 8, 9 }, { 8, 8, 8 } },
+    { "mosaic of 8", { .preset = "mosaic", .blocks = 8 }, 8, 1, { 1, 2, 3, 4, 10, 10, 10, 13 },
+        { 3, 3, 3, 3, 11, 11, 11, 11 } },
+    /* The centres are at 2 and 6; (2 x + 1) 2 - 8 of 16 is the way from the first one to the second one. */
+    { "privacy of 8", { .preset = "privacy", .blocks = 2 }, 8, 1, { 0, 0, 0, 0, 255, 255, 255, 255 },
+        { 0, 0, 32, 96, 159, 223, 255, 255 } },
   };
   int failures = 0;
 
@@ -431,6 +481,7 @@ const KcFilter kc_convolve = {
   .random_setting = ref_convolve_random,
   .expand = ref_convolve_expand,
   .settings = ref_convolve_settings,
+  .format_settings = ref_convolve_format_settings,
   .sanitize_settings = ref_convolve_sanitize_settings,
   .large_settings = ref_convolve_large_settings,
   .bad_settings = ref_convolve_bad_settings,

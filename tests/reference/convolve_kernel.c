@@ -13,7 +13,7 @@
 /* The taps as typed or as a preset defines them. */
 typedef struct {
   int w, h;
-  double t[REF_SIDE * REF_SIDE];
+  double t[REF_LONG_SIDE * REF_LONG_SIDE];
 } Taps;
 
 static double *
@@ -32,12 +32,35 @@ three_by_three (Taps *taps, const double t[9])
 }
 
 static double
-sigma_of (const RefSetting *s)
+sigma_for (const RefSetting *s, bool down)
 {
-  double r = (s->kernel_size - 1) / 2;
-  double sigma = s->sigma == 0 ? 0.3 * (r - 1) + 0.8 : s->sigma;
+  return down && s->sigma_y != 0 ? s->sigma_y : s->sigma;
+}
 
-  return sigma < 0.01 ? 0.01 : sigma;
+/* Returns kx, or ky for `down`. */
+static int
+side_of (const RefSetting *s, bool down)
+{
+  const int side = down ? s->kernel_height : s->kernel_width;
+  const double sigma = sigma_for (s, down);
+  const bool has_sigma = g_str_equal (s->preset, "gauss") || g_str_equal (s->preset, "unsharp") ||
+      g_str_equal (s->preset, "log");
+
+  if (side != 0 || s->kernel_size != 0)
+    return side != 0 ? side : s->kernel_size;
+  for (int r = 0; has_sigma && sigma > 0; r++)
+    if (r >= 3 * sigma || 2 * r + 1 >= (s->preset[0] == 'l' ? REF_SIDE : REF_LONG_SIDE))
+      return 2 * r + 1;
+  return 5;
+}
+
+/* Returns sx, or sy for `down`. */
+static double
+sigma_of (const RefSetting *s, bool down)
+{
+  double r = (side_of (s, down) - 1) / 2, set = sigma_for (s, down);
+
+  return MAX (set == 0 ? 0.3 * (r - 1) + 0.8 : set, 0.01);
 }
 
 static void
@@ -56,29 +79,30 @@ make_emboss (const RefSetting *s, Taps *taps)
 static void
 make_log (const RefSetting *s, Taps *taps)
 {
-  int k = s->kernel_size, r = (k - 1) / 2;
-  double sigma = sigma_of (s), sum = 0, mean = 0;
+  int w = side_of (s, false), h = side_of (s, true), n = w * h;
+  double sx = sigma_of (s, false), sy = sigma_of (s, true), sum = 0, mean = 0;
 
-  taps->w = taps->h = k;
-  for (int j = -r; j <= r; j++)
-    for (int i = -r; i <= r; i++)
-      sum += exp (-(i * i + j * j) / (2 * sigma * sigma));
-  for (int j = -r; j <= r; j++)
-    for (int i = -r; i <= r; i++) {
-      double g = exp (-(i * i + j * j) / (2 * sigma * sigma));
-      double t = g * (i * i + j * j - 2 * sigma * sigma) / (sigma * sigma * sigma * sigma * sum);
+  taps->w = w;
+  taps->h = h;
+  for (int j = 0; j < h; j++)
+    for (int i = 0; i < w; i++) {
+      double x = i - w / 2, y = j - h / 2, g = exp (-(x * x / (sx * sx) + y * y / (sy * sy)) / 2);
 
-      *tap (taps, i + r, j + r) = t;
-      mean += t / (k * k);
+      *tap (taps, i, j) = g * (x * x / (sx * sx) - 1) / (sx * sx) + g * (y * y / (sy * sy) - 1) / (sy * sy);
+      sum += g;
     }
-  for (int i = 0; i < k * k; i++)
+  for (int i = 0; i < n; i++) {
+    taps->t[i] /= sum;
+    mean += taps->t[i] / n;
+  }
+  for (int i = 0; i < n; i++)
     taps->t[i] -= mean;
 }
 
 static void
 make_motion (const RefSetting *s, Taps *taps)
 {
-  int k = s->kernel_size, r = (k - 1) / 2;
+  int k = s->kernel_size != 0 ? s->kernel_size : 5, r = (k - 1) / 2;
   double a = s->angle * PI / 180;
 
   taps->w = taps->h = k;
@@ -90,11 +114,22 @@ make_motion (const RefSetting *s, Taps *taps)
     }
 }
 
+/* Returns whether log and motion have no side above 63. */
+static bool
+sides_allowed (const RefSetting *s)
+{
+  if (g_str_equal (s->preset, "motion"))
+    return s->kernel_size <= REF_SIDE;
+  return !g_str_equal (s->preset, "log") || MAX (s->kernel_size, MAX (s->kernel_width, s->kernel_height)) <= REF_SIDE;
+}
+
 static bool
 make_taps (const RefSetting *s, Taps *taps)
 {
   double a = s->amount;
 
+  if (!sides_allowed (s))
+    return false;
   memset (taps, 0, sizeof *taps);
   taps->w = taps->h = 1;
   if (g_str_equal (s->preset, "custom"))
@@ -102,7 +137,8 @@ make_taps (const RefSetting *s, Taps *taps)
   if (g_str_equal (s->preset, "identity"))
     taps->t[0] = 1;
   if (g_str_equal (s->preset, "box")) {
-    taps->w = taps->h = s->kernel_size;
+    taps->w = side_of (s, false);
+    taps->h = side_of (s, true);
     for (int i = 0; i < taps->w * taps->h; i++)
       taps->t[i] = 1;
   }
@@ -110,6 +146,10 @@ make_taps (const RefSetting *s, Taps *taps)
     three_by_three (taps, (double[]) { 0, -a, 0, -a, 1 + 4 * a, -a, 0, -a, 0 });
   if (g_str_equal (s->preset, "laplace"))
     three_by_three (taps, (double[]) { 0, 1, 0, 1, -4, 1, 0, 1, 0 });
+  if (g_str_equal (s->preset, "sobel-x"))
+    three_by_three (taps, (double[]) { -1, 0, 1, -2, 0, 2, -1, 0, 1 });
+  if (g_str_equal (s->preset, "sobel-y"))
+    three_by_three (taps, (double[]) { -1, -2, -1, 0, 0, 0, 1, 2, 1 });
   if (g_str_equal (s->preset, "emboss"))
     make_emboss (s, taps);
   if (g_str_equal (s->preset, "log"))
@@ -235,19 +275,20 @@ make_linear (const RefSetting *s, int bits, RefKernel *k)
 
 /* ---- gauss, unsharp, magnitudes ----------------------------------------- */
 
+/* Makes the weights of an axis, in units of 1 / one. */
 static void
-make_gauss (const RefSetting *s, int bits, RefKernel *k)
+make_axis (const RefSetting *s, bool down, int64_t one, int64_t *axis)
 {
   static const double three[] = { 1 / 4., 2 / 4., 1 / 4. }, five[] = { 1 / 16., 4 / 16., 6 / 16., 4 / 16., 1 / 16. },
                       seven[] = { 1 / 32., 3.5 / 32, 7 / 32., 9 / 32., 7 / 32., 3.5 / 32, 1 / 32. };
-  const double *fixed = s->sigma != 0 ? NULL
-      : s->kernel_size == 3           ? three
-      : s->kernel_size == 5           ? five
-      : s->kernel_size == 7           ? seven
-                                      : NULL;
-  int size = s->kernel_size, r = (size - 1) / 2;
-  double g[REF_SIDE], sigma = sigma_of (s), sum = 0, carried = 0;
-  int64_t one = bits == 8 ? 256 : 65536, left = one;
+  int size = side_of (s, down), r = (size - 1) / 2;
+  const double *fixed = sigma_for (s, down) != 0 ? NULL
+      : size == 3                                ? three
+      : size == 5                                ? five
+      : size == 7                                ? seven
+                                                 : NULL;
+  double g[REF_LONG_SIDE], sigma = sigma_of (s, down), sum = 0, carried = 0;
+  int64_t left = one;
 
   for (int i = 0; i < size; i++) {
     g[i] = exp (-((i - r) * (i - r)) / (2 * sigma * sigma));
@@ -259,14 +300,25 @@ make_gauss (const RefSetting *s, int bits, RefKernel *k)
     double exact = g[i] * (double) one + carried, n = nearbyint (exact);
 
     carried = exact - n;
-    k->axis[i] = k->axis[size - 1 - i] = (int64_t) n;
+    axis[i] = axis[size - 1 - i] = (int64_t) n;
     left -= 2 * (int64_t) n;
   }
-  k->axis[r] = left;
-  k->w = k->h = size;
-  k->ax = k->ay = r;
+  axis[r] = left;
+}
+
+static void
+make_gauss (const RefSetting *s, int bits, RefKernel *k)
+{
+  int64_t one = bits == 8 ? 256 : 65536;
+
+  k->w = side_of (s, false);
+  k->h = side_of (s, true);
+  k->ax = k->w / 2;
+  k->ay = k->h / 2;
+  make_axis (s, false, one, k->across);
+  make_axis (s, true, one, k->down);
   k->divisor = one * one;
-  k->identity = s->bias == 0 && left == one;
+  k->identity = s->bias == 0 && k->across[k->ax] == one && k->down[k->ay] == one;
 }
 
 static bool
@@ -314,6 +366,7 @@ ref_kernel_make (const RefSetting *s, int bits, RefKernel *k)
     return make_magnitude (s, k);
   }
   k->kind = REF_LINEAR;
+  k->signed_ = g_str_equal (s->preset, "sobel-x") || g_str_equal (s->preset, "sobel-y");
   return make_linear (s, bits, k);
 }
 

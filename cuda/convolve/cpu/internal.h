@@ -2,11 +2,13 @@
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * convolve/cpu/internal.h: the state of a convolution plan on the CPU. plan.c fills it and cuts a frame into tasks,
- * rounding.c fills its constants for rounding, tile.c runs a task. */
+ * rounding.c fills its constants for rounding, tile.c runs a task, hide.c filters with the presets that hide. */
 #ifndef CF_CONVOLVE_CPU_INTERNAL_H
 #define CF_CONVOLVE_CPU_INTERNAL_H
 
 #include "simd.h"
+
+#include <string.h>
 
 /* The variants that a user of the library can prefer by name. Each has one or more arithmetic PATHS, which differ in
  * the width of the integers that hold sums. */
@@ -19,6 +21,7 @@ typedef enum {
   CF_CONVOLVE_V_DIRECT,
   CF_CONVOLVE_V_SPLIT,
   CF_CONVOLVE_V_WIDE,
+  CF_CONVOLVE_V_HIDE,
   CF_CONVOLVE_N_VARIANTS
 } CfConvolveVariant;
 
@@ -40,6 +43,7 @@ typedef enum {
   CF_PATH_GROUPS,     /* dense: products of pairs in one or two groups of taps, combined in 64 bits */
   CF_PATH_SPLIT,      /* dense: products of pairs for upper and for lower bytes, combined in 64 bits */
   CF_PATH_WIDE,       /* dense: sums in 64 bits */
+  CF_PATH_HIDE,       /* fill, mosaic, privacy: not in tiles but in hide.c */
 } CfConvolvePath;
 
 /* A non-zero tap of the kernel: row, column and weight. In paths of pairs j counts pairs of rows, and a weight holds
@@ -65,6 +69,20 @@ typedef struct {
   int n_cols, n_tasks; /* tasks side by side; all tasks */
 } CfConvolvePart;
 
+/* The components of one plane and field for hide.c, which takes the samples of a row as they lie there: those of a
+ * plane of YUY2 are Y, Cb, Y, Cr. */
+typedef struct {
+  const uint8_t *in;
+  uint8_t *out;
+  size_t in_pitch, out_pitch;
+  int first;          /* its views are those of first's plane and field */
+  int samples, whole; /* in a row, and those before the last, incomplete pixel group: YUY2 of an odd width */
+  int height, ny;     /* rows and rows of cells */
+  bool filtered;      /* false: all of it is copied */
+  uint32_t keep;      /* mask of the bytes of a pixel that are copied from the input; 0: none */
+  uint32_t *cells;    /* for each row of cells: the sums of its columns, then 256 times the means (see between) */
+} CfConvolveStrip;
+
 typedef struct {
   const CfConvolveSimd *simd;
   CfFormat format;
@@ -74,7 +92,7 @@ typedef struct {
   bool narrow[2];         /* 32 bits suffice for rounding (round32, unsharp32) */
 
   /* separable: row and column without the powers of two that D contains, too */
-  int32_t row[CF_CONVOLVE_MAX], col[CF_CONVOLVE_MAX];
+  int32_t row[CF_CONVOLVE_LONG], col[CF_CONVOLVE_LONG];
   bool symmetric;        /* the row's weights are symmetric */
   bool rows_signed;      /* sums of a row can be negative */
   bool words;            /* horizontal pass by products of pairs, of samples minus 32768 */
@@ -102,21 +120,39 @@ typedef struct {
   size_t scratch_size;
 
   CfView in[CF_MAX_VIEWS], out[CF_MAX_VIEWS]; /* of the frame that enqueue filters */
+
+  /* hide.c; cells are allocated once a preset needs them, for all frames up to the size at init */
+  CfVideo largest;
+  uint32_t *cells;
+  CfConvolveStrip strips[CF_MAX_VIEWS];
+  int n_strips, n_views;
 } CfConvolveCpu;
 
 /* Scratch memory is allocated for tasks with rows of CF_TILE_WIDTH samples, CF_TILE_ROW with the margins on both
- * sides, and the largest kernel. Smaller kernels get wider tasks, up to CF_TILE_WIDTH_MAX: longer runs of consecutive
- * addresses in the image. */
+ * sides, and the largest kernel: CF_CONVOLVE_MAX, and CF_CONVOLVE_LONG once a kernel is larger than that. Smaller
+ * kernels get wider tasks, up to CF_TILE_WIDTH_MAX: longer runs of consecutive addresses in the image. */
 #define CF_TILE_WIDTH 2048
 #define CF_TILE_WIDTH_FAST 512
 #define CF_TILE_WIDTH_MAX 8192
-#define CF_TILE_ROW (CF_TILE_WIDTH + 4 * 64 + 4 * CF_CONVOLVE_MAX)
+#define CF_TILE_ROW(side) (CF_TILE_WIDTH + 4 * 64 + 4 * (side))
 
 /* Returns the logarithm of a power of two, or -1 for any other v > 0. */
 static inline int
 cf_exact_log2 (int64_t v)
 {
   return v & (v - 1) ? -1 : __builtin_ctzll ((unsigned long long) v);
+}
+
+/* Returns the mask of a byte of a pixel, for `keep`. */
+static inline uint32_t
+cf_convolve_byte_mask (unsigned byte)
+{
+  uint8_t bytes[4] = { 0 };
+  uint32_t mask;
+
+  bytes[byte & 3] = 0xff;
+  memcpy (&mask, bytes, 4);
+  return mask;
 }
 
 /* Fills the constants for rounding sums of luma or chroma (`kind`), where sums and D are 2^reduced times smaller
@@ -141,9 +177,14 @@ cf_can_fuse_scan (const CfConvolveCpu *m, int kind)
       !m->rounding[kind].ties;
 }
 
+/* Allocates the memory for cf_convolve_hide. Returns CF_NO_MEMORY where there is none. */
+CfCode cf_convolve_hide_init (CfConvolveCpu *m, CfStatus *status);
+/* Filters the frame of m->in and m->out, n views, with fill, mosaic or privacy. */
+void cf_convolve_hide (CfConvolveCpu *m, const CfVideo *video, int n);
+
 /* Returns the bytes of scratch memory for a task with rows of `samples` samples of `bytes` bytes, margins included,
- * and the largest kernel. */
-size_t cf_convolve_scratch_size (int samples, int bytes);
+ * and kernels up to `side` x `side`. */
+size_t cf_convolve_scratch_size (int samples, int bytes, int side);
 /* Returns how many samples a row of a task of this part should have at most. */
 int cf_convolve_max_width (const CfConvolveCpu *m, const CfConvolvePart *part);
 /* Runs one task of a part. Tasks of a frame are independent: each writes its own outputs. `scratch` is the calling

@@ -285,8 +285,8 @@ ALWAYS_INLINE void
 vertical_upper_lower_body (const CfTap *rows, int h, int half, int n, const CfRounding *r, const uint16_t *x,
     uint16_t *out, CfWeights weights)
 {
-  const uint16_t *at[CF_CONVOLVE_MAX]; /* copies: the compiler need not reload them after stores to `out` */
-  uint16_t weight_of[CF_CONVOLVE_MAX];
+  const uint16_t *at[CF_CONVOLVE_LONG]; /* copies: the compiler need not reload them after stores to `out` */
+  uint16_t weight_of[CF_CONVOLVE_LONG];
   U2 add = (U2) { 0 } + (uint16_t) r->add_bytes;
   int shift = r->log2_bytes;
 

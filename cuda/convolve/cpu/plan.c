@@ -2,8 +2,8 @@
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * convolve/cpu/plan.c: the convolution's plan on the CPU. It chooses the variant
- * and the width of its integers and cuts a frame into tasks. init allocates
- * scratch memory for the largest kernel, so new parameters need no allocation. */
+ * and the width of its integers and cuts a frame into tasks. Scratch memory is
+ * allocated for kernels up to 63 x 63, and once a kernel is larger, for the largest. */
 #include "internal.h"
 
 #include "fast_fir.h"
@@ -22,6 +22,7 @@ static const char *const variants[CF_CONVOLVE_N_VARIANTS + 1] = {
   "direct",
   "split",
   "wide",
+  "hide",
   NULL,
 };
 
@@ -288,11 +289,10 @@ prepare_box (CfConvolveCpu *m)
     scans = scans && cf_can_fuse_scan (m, kind);
     small = cf_convolve_fits16 (&m->rounding[kind], column * c->w + m->rounding[kind].add / 2) && small;
   }
-  /* the sum of a column of 63 samples of 10 bit is below 2^16 */
   if (small && !scans)
     m->path[0] = m->path[1] = CF_PATH_BOX_16;
   else
-    m->path[0] = m->path[1] = c->bits <= 10 ? CF_PATH_BOX_SCAN : CF_PATH_BOX;
+    m->path[0] = m->path[1] = column < 1 << 16 ? CF_PATH_BOX_SCAN : CF_PATH_BOX;
 }
 
 /* ---- which variant ------------------------------------------------------- */
@@ -353,6 +353,11 @@ prepare (CfConvolveCpu *m, CfConvolveVariant variant)
       list_pairs (m, c->weights, c->w, c->h);
       m->initial = 0;
       break;
+    case CF_CONVOLVE_V_HIDE:
+      path = CF_PATH_HIDE;
+      if (!cf_convolve_hides (c))
+        return false;
+      break;
     default:
       path = CF_PATH_WIDE;
       if (!dense)
@@ -372,6 +377,7 @@ choose_variant (CfConvolveCpu *m)
 {
   static const CfConvolveVariant order[] = {
     CF_CONVOLVE_V_COPY,
+    CF_CONVOLVE_V_HIDE,
     CF_CONVOLVE_V_MAGNITUDE,
     CF_CONVOLVE_V_BOX,
     CF_CONVOLVE_V_SEPARABLE,
@@ -419,17 +425,6 @@ size_tasks (CfConvolvePart *part, bool copies, int span, int batch, int max_widt
   part->n_tasks = part->n_cols * ceil_div (part->height, part->rows);
 }
 
-static uint32_t
-byte_mask (unsigned byte)
-{
-  uint8_t bytes[4] = { 0 };
-  uint32_t mask;
-
-  bytes[byte & 3] = 0xff;
-  memcpy (&mask, bytes, 4);
-  return mask;
-}
-
 /* Joins the interleaved channels of a plane to one part, if all of them are filtered (or copied) in the same way. Up
  * to half of four channels may be copied while the others are filtered: `keep` restores their bytes. */
 static bool
@@ -453,7 +448,7 @@ join_plane (const CfConvolveCpu *m, const CfConvolveAction *actions, int n, int 
     if (other->width != view->width || (actions[i] != CF_ACTION_FILTER && actions[i] != CF_ACTION_COPY))
       return false;
     if (actions[i] == CF_ACTION_COPY) {
-      keep |= byte_mask (c->offset);
+      keep |= cf_convolve_byte_mask (c->offset);
       continue;
     }
     filtered++;
@@ -511,7 +506,7 @@ list_parts (CfConvolveCpu *m, int n)
         /* the part of R includes G and B; `keep` restores alpha with them */
         done[j] = actions[j] == CF_ACTION_GRAY || view->step == 4;
         if (actions[j] != CF_ACTION_GRAY && view->step == 4)
-          part->keep |= byte_mask (info->comp[other->component].offset);
+          part->keep |= cf_convolve_byte_mask (info->comp[other->component].offset);
       }
     }
     m->n_parts++;
@@ -552,64 +547,103 @@ run_task (void *data, int task, int thread)
 
 /* ---- the plan ------------------------------------------------------------ */
 
+/* Cuts frames of the plan's current size into tasks. */
+static CfCode
+resize (CfPlan *plan, CfStatus *status)
+{
+  CfConvolveCpu *m = plan->state;
+  CfImage image;
+
+  (void) status;
+  if (cf_convolve_hides (&m->c)) /* hide.c cuts each frame by itself */
+    return CF_OK;
+  cf_image_layout (&image, plan->video.format, plan->video.width, plan->video.height, 1);
+  list_parts (m, cf_image_views (&plan->video, &plan->common, &image, m->in));
+  list_tasks (m);
+  return CF_OK;
+}
+
+/* Allocates scratch memory that the kernel needs and that is not there yet. */
+static CfCode
+reserve (CfPlan *plan, const CfConvolution *c, CfStatus *status)
+{
+  CfConvolveCpu *m = plan->state;
+  const bool is_long = c->w > CF_CONVOLVE_MAX || c->h > CF_CONVOLVE_MAX;
+  const int side = is_long ? CF_CONVOLVE_LONG : CF_CONVOLVE_MAX, samples = (plan->video.width + side) * 4;
+  size_t size = cf_convolve_scratch_size (samples < CF_TILE_ROW (side) ? samples : CF_TILE_ROW (side),
+      cf_format_info (plan->video.format)->bytes, side);
+  uint8_t *scratch;
+
+  size = (size + 4095) / 4096 * 4096;
+  if (size <= m->scratch_size)
+    return CF_OK;
+  scratch = aligned_alloc (4096, size * (size_t) cf_cpu_threads ());
+  if (!scratch)
+    return cf_fail (status, CF_NO_MEMORY, "out of memory: the convolution needs %zu MB for %d threads",
+        (size * (size_t) cf_cpu_threads ()) >> 20, cf_cpu_threads ());
+  free (m->scratch);
+  m->scratch = scratch;
+  m->scratch_size = size;
+  return CF_OK;
+}
+
 static CfCode
 update (CfPlan *plan, CfStatus *status)
 {
   CfConvolveCpu *m = plan->state;
-  CfImage image;
-  CfCode code = cf_convolution_resolve (plan->params, plan->video.format, &m->c, status);
+  CfConvolution c;
+  CfCode code = cf_convolution_resolve (plan->params, plan->video.format, &c, status);
   CfConvolveVariant variant;
-  int n;
 
+  if (code == CF_OK)
+    code = reserve (plan, &c, status);
   if (code != CF_OK)
     return code;
+  m->c = c;
   variant = plan->preferred < 0 ? choose_variant (m) : (CfConvolveVariant) plan->preferred;
   if (variant == CF_CONVOLVE_N_VARIANTS)
     return cf_fail (status, CF_UNSUPPORTED, "the CPU backend does not support this kernel");
   if (plan->preferred >= 0 && !prepare (m, variant))
     return cf_fail (status, CF_UNSUPPORTED, "variant %s does not support this kernel", variants[variant]);
   plan->variant = variant;
-  cf_image_layout (&image, plan->video.format, plan->video.width, plan->video.height, 1);
-  n = cf_image_views (&plan->video, &plan->common, &image, m->in);
-  list_parts (m, n);
-  list_tasks (m);
-  return CF_OK;
+  if (variant == CF_CONVOLVE_V_HIDE && cf_convolve_hide_init (m, status) != CF_OK)
+    return CF_NO_MEMORY;
+  return resize (plan, status);
 }
 
 static CfCode
 init (CfPlan *plan, CfStatus *status)
 {
   CfConvolveCpu *m = plan->state;
-  const CfFormatInfo *info = cf_format_info (plan->video.format);
-  int samples = (plan->video.width + CF_CONVOLVE_MAX) * 4;
 
   m->simd = simd[cf_cpu_isa_number ()];
   m->format = plan->video.format;
-  m->scratch_size = cf_convolve_scratch_size (samples < CF_TILE_ROW ? samples : CF_TILE_ROW, info->bytes);
-  m->scratch_size = (m->scratch_size + 4095) / 4096 * 4096;
-  m->scratch = aligned_alloc (4096, m->scratch_size * (size_t) cf_cpu_threads ());
-  if (!m->scratch)
-    return cf_fail (status, CF_NO_MEMORY, "out of memory: the convolution needs %zu MB for %d threads",
-        (m->scratch_size * (size_t) cf_cpu_threads ()) >> 20, cf_cpu_threads ());
+  m->largest = plan->video;
   return update (plan, status);
 }
 
 static void
 release (CfPlan *plan)
 {
-  free (((CfConvolveCpu *) plan->state)->scratch);
+  CfConvolveCpu *m = plan->state;
+
+  free (m->scratch);
+  free (m->cells);
 }
 
 static CfCode
 enqueue (CfPlan *plan, CfStream *stream, const CfImage *in, const CfImage *out, CfStatus *status)
 {
   CfConvolveCpu *m = plan->state;
+  const int n = cf_image_views (&plan->video, &plan->common, in, m->in);
 
   (void) stream;
   (void) status;
-  cf_image_views (&plan->video, &plan->common, in, m->in);
   cf_image_views (&plan->video, &plan->common, out, m->out);
-  cf_parallel_for (m->n_tasks, run_task, m);
+  if (cf_convolve_hides (&m->c))
+    cf_convolve_hide (m, &plan->video, n);
+  else
+    cf_parallel_for (m->n_tasks, run_task, m);
   return CF_OK;
 }
 
@@ -618,6 +652,7 @@ const CfOps cf_convolve_cpu = {
   .init = init,
   .update = update,
   .enqueue = enqueue,
+  .resize = resize,
   .free = release,
   .variants = variants,
 };

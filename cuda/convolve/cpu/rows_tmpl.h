@@ -229,6 +229,15 @@ COLUMN (update_columns16, uint16_t)
 COLUMN (update_columns32, uint32_t)
 #undef COLUMN
 
+static void
+N (between) (const uint32_t *restrict a, const uint32_t *restrict b, uint32_t f, int n, int shift, void *out_)
+{
+  T *restrict out = out_;
+
+  for (int i = 0; i < n; i++)
+    out[i] = (T) (((256 - f) * a[i] + f * b[i] + 32768) >> 16 << shift);
+}
+
 /* gx = -m 0 m; -middle 0 middle; -m 0 m, gy its transpose. r is the integer nearest to the exact root. At 8 bit the
  * float root is a first estimate that is corrected; above, a double is precise enough (the exact root is more than
  * 2^-24 away from any integer plus 1/2). */

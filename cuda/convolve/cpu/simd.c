@@ -507,6 +507,7 @@ const CfConvolveSimd GLUE (cf_convolve_simd_, CF_ISA) = {
   .add_levels_out = add_levels_out,
   .scan = scan,
   .scan_out = scan_out,
+  .between = BOTH (between),
   .gradient = BOTH (gradient),
   .round32 = BOTH (round32),
   .round64 = BOTH (round64),

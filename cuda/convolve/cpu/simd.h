@@ -188,6 +188,9 @@ typedef struct {
   void (*scan_out) (const uint16_t *column, int w, int step, int max_column, int n, const CfRounding *r,
       const CfKeep *keep, uint8_t *out);
 
+  /* ---- mosaic, privacy: words out = ((256 - f) a + f b) / 65536, rounded half up, << shift; a, b < 2^24 */
+  void (*between[2]) (const uint32_t *a, const uint32_t *b, uint32_t f, int n, int shift, void *out);
+
   /* ---- magnitude: r = the rounded length of the gradient, of three rows that begin one pixel to the left */
   void (*gradient[2]) (const void *const row[3], int step, int n, int m, int middle, int32_t *scratch, int32_t *r);
 

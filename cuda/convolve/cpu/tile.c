@@ -43,13 +43,13 @@ carve_ring (uint8_t **scratch, int rows, size_t bytes)
 /* Samples in a row of CF_PATH_FAST: tasks are multiples of 64 pixels wide, with 3 channels, too. */
 #define FAST_ROW (CF_TILE_WIDTH_FAST + 64 + 4 * CF_CONVOLVE_MAX + 16)
 #define FAST_ROWS 350 /* 27 streams of 11 rows, a batch of sums, rows of samples */
-#define BOX_LEVELS 6  /* 2^6 is more than any width */
+#define BOX_LEVELS 8  /* 2^8 is more than any width */
 #define MAX_TAPS (CF_CONVOLVE_MAX * (CF_CONVOLVE_MAX + 1))
 
 size_t
-cf_convolve_scratch_size (int samples, int bytes)
+cf_convolve_scratch_size (int samples, int bytes, int side)
 {
-  size_t n = (size_t) samples, rows = CF_CONVOLVE_MAX + 1;
+  size_t n = (size_t) samples, rows = (size_t) side + 1;
   size_t rings = rows * padded (n * (size_t) bytes) + 2 * rows * padded (4 * n);
   size_t short_n = n < FAST_ROW ? n : FAST_ROW, fast_rings = FAST_ROWS * padded (4 * short_n);
 
@@ -452,7 +452,14 @@ make_box (const Tile *tile, int o)
     finish_levels (tile, o, wide, n_wide);
   else {
     m->simd->add_levels (narrow, n_narrow, wide, n_wide, tile->n, tile->s[0]);
-    finish32 (tile, o, tile->s[0]);
+    if (m->c.abs_sum <= INT32_MAX / m->c.max) {
+      finish32 (tile, o, tile->s[0]);
+      return;
+    }
+    /* 16 bit: the largest sums need all 32 bits */
+    for (int i = 0; i < tile->n; i++)
+      tile->wide[i] = (uint32_t) tile->s[0][i];
+    finish64 (tile, o, tile->wide);
   }
 }
 

@@ -115,6 +115,14 @@ struct AxisWeights {
   uint4 row[9], col[9];
 };
 
+/* Weights of long.cu, which are not negative: S = scale times the sum with them. bytes: those of the row fit bytes, the
+ * samples too, and the sum is below 2^24. */
+struct LongWeights {
+  int row[CF_CONVOLVE_LONG], col[CF_CONVOLVE_LONG];
+  int scale;
+  bool bytes;
+};
+
 /* Each *_launch enqueues the filtering of a frame on `stream` and returns without waiting. It returns
  * CF_OK, or the error that CUDA returned for the launch. Those that take a Work * set its grid. */
 CfCode convolve_small_launch (Work *work, const SmallWeights &weights, cudaStream_t stream, CfStatus *status);
@@ -134,6 +142,13 @@ bool convolve_separable_fits (const CfConvolution &c, bool is_signed, int max_sh
 CfCode convolve_separable_launch (Work *work, const AxisWeights &weights, bool is_signed, cudaStream_t stream,
     CfStatus *status);
 CfCode convolve_wide_launch (Work *work, const SeparableWeights &weights, cudaStream_t stream, CfStatus *status);
+/* Returns the bytes of device memory, cleared, that convolve_hide_launch needs for frames up to a size. */
+size_t convolve_hide_bytes (const CfVideo *largest);
+/* Filters a frame of the plan's current size with fill, mosaic or privacy. The next frame's launch must be queued
+ * behind this one. */
+CfCode convolve_hide_launch (const CfPlan *plan, const CfConvolution &c, const CfVideo *largest, void *memory,
+    const CfImage *in, const CfImage *out, cudaStream_t stream, CfStatus *status);
+CfCode convolve_long_launch (Work *work, const LongWeights &weights, cudaStream_t stream, CfStatus *status);
 /* Each *_init loads its kernels and sets the limits of their dynamic shared memory; called once per plan.
  * convolve_small_init also returns in *pdl whether the kernels were compiled with griddep_wait (). */
 CfCode convolve_small_init (bool *pdl, CfStatus *status);
@@ -142,6 +157,8 @@ CfCode convolve_packed_rgb_init (int max_shared, CfStatus *status);
 CfCode convolve_dense_init (int max_shared, CfStatus *status);
 CfCode convolve_separable_init (int max_shared, CfStatus *status);
 CfCode convolve_wide_init (int max_shared, CfStatus *status);
+CfCode convolve_hide_init (int max_shared, CfStatus *status);
+CfCode convolve_long_init (int max_shared, CfStatus *status);
 
 /* Upper bound of a block's static shared memory, in bytes. */
 constexpr int fixed_shared = 1024;

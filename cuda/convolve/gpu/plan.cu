@@ -11,7 +11,9 @@
  * | small | kernels up to 9 x 10 at 8 bit, magnitudes at 8 bit | small.cu |
  * | separable | separable kernels at 8 bit whose row pass fits 16 bits | separable.cu |
  * | dense | any kernel but magnitudes, and gauss and unsharp above 8 bit | dense.cu |
- * | wide | separable kernels at any depth, magnitudes | wide.cu | */
+ * | wide | separable kernels at any depth, magnitudes | wide.cu |
+ * | hide | fill, mosaic, privacy | hide.cu |
+ * | long | kernels with a side above 63 | long.cu | */
 #include "internal.cuh"
 
 #include <limits.h>
@@ -24,9 +26,10 @@ namespace {
 using namespace cf;
 
 /* The variants. */
-enum Kind { COPY, DIRECT, PACKED_RGB, SMALL, SEPARABLE, DENSE, WIDE, N_KINDS };
+enum Kind { COPY, DIRECT, PACKED_RGB, SMALL, SEPARABLE, DENSE, WIDE, LONG, HIDE, N_KINDS };
 
-const char *const names[N_KINDS + 1] = { "copy", "direct", "packed rgb", "small", "separable", "dense", "wide", NULL };
+const char *const names[N_KINDS + 1] = { "copy", "direct", "packed rgb", "small", "separable", "dense", "wide", "long",
+  "hide", NULL };
 
 /* The state of a plan. */
 struct State {
@@ -40,6 +43,9 @@ struct State {
   SmallWeights small;
   AxisWeights axis;
   SeparableWeights wide;
+  LongWeights longer;
+  CfVideo largest;     /* the frames at init; later ones may be smaller */
+  void *cells;         /* HIDE: allocated once a preset needs it, for frames up to that size */
 };
 
 State *
@@ -132,9 +138,14 @@ fits (const CfPlan *plan, State *s, Kind kind)
 {
   const CfConvolution &c = s->c;
   const bool magnitude = c.op == CF_CONVOLVE_MAGNITUDE;
+  const bool is_long = c.w > CF_CONVOLVE_MAX || c.h > CF_CONVOLVE_MAX;
 
   if (s->identity)
     return kind == COPY;
+  if (cf_convolve_hides (&c))
+    return kind == HIDE;
+  if (is_long || kind == LONG)
+    return is_long && kind == LONG;
   switch (kind) {
     case DIRECT:
       return direct_fits (plan, s);
@@ -166,7 +177,7 @@ better_separable (const State *s)
 CfCode
 choose (const CfPlan *plan, State *s, CfStatus *status)
 {
-  const Kind order[] = { COPY, SMALL, SEPARABLE, WIDE, DENSE };
+  const Kind order[] = { COPY, HIDE, SMALL, SEPARABLE, WIDE, DENSE, LONG };
   const int preferred = plan->preferred;
 
   if (preferred >= 0 && !fits (plan, s, (Kind) preferred))
@@ -215,6 +226,20 @@ put_small (SmallWeights *small, int limb, const int32_t *weights, int w, int h, 
     }
 }
 
+/* Fills the weights of long.cu. Those of a box may be any number, the same for all taps: row 1, column c. */
+void
+put_long (LongWeights *weights, const CfConvolution &c)
+{
+  const bool uniform = in_range (c.row, c.w, 1, 1) && in_range (c.col, c.h, c.col[0], c.col[0]);
+
+  memcpy (weights->row, c.row, sizeof c.row);
+  memcpy (weights->col, c.col, sizeof c.col);
+  weights->scale = uniform ? c.col[0] : 1;
+  for (int i = 0; uniform && i < c.h; i++)
+    weights->col[i] = 1;
+  weights->bytes = c.bits == 8 && in_range (c.row, c.w, 0, 255);
+}
+
 /* Fills the weights of the plan's variant and its fallback. */
 void
 put_weights (State *s)
@@ -232,9 +257,11 @@ put_weights (State *s)
   for (int i = 0; s->kind == SEPARABLE && i < c.h; i++)
     ((uint8_t *) s->axis.col)[32 + i] = (uint8_t) c.col[i];
   if (s->kind == WIDE && c.separable) {
-    memcpy (s->wide.row, c.row, sizeof c.row);
-    memcpy (s->wide.col, c.col, sizeof c.col);
+    memcpy (s->wide.row, c.row, sizeof *c.row * (size_t) c.w);
+    memcpy (s->wide.col, c.col, sizeof *c.col * (size_t) c.h);
   }
+  if (s->kind == LONG)
+    put_long (&s->longer, c);
   if (s->kind == WIDE && !c.separable) {
     memcpy (s->wide.row, c.weights, sizeof *c.weights * 9);
     memcpy (s->wide.col, c.weights_y, sizeof *c.weights * 9);
@@ -371,10 +398,10 @@ reduce (CfConvolution *c)
   const bool pow2 = (c->divisor & (c->divisor - 1)) == 0;
   int64_t all = c->divisor;
 
-  for (int i = 0; i < c->w * c->h; i++)
-    all |= c->weights[i];
   if (!c->dense || c->op != CF_CONVOLVE_LINEAR || !pow2 || c->ties_even[0] || c->ties_even[1])
     return;
+  for (int i = 0; i < c->w * c->h; i++)
+    all |= c->weights[i];
   for (; !(all & 1); all >>= 1) {
     for (int i = 0; i < c->w * c->h; i++)
       c->weights[i] /= 2;
@@ -410,6 +437,10 @@ set_up (CfPlan *plan, CfStatus *status)
         && !(resolved.gray != CF_GRAY_NONE && cf_format_info (plan->video.format)->rgb);
     code = choose (plan, next, status);
   }
+  if (code == CF_OK && next->kind == HIDE && !s->cells) {
+    next->cells = s->cells = cf_device_alloc (convolve_hide_bytes (&s->largest), status);
+    code = s->cells ? CF_OK : CF_NO_MEMORY;
+  }
   if (code == CF_OK && (next->kind == SEPARABLE || next->kind == WIDE)) {
     next->c = resolved;
     next->rounding = rounding_of (resolved);
@@ -427,13 +458,20 @@ CfCode
 convolve_init (CfPlan *plan, CfStatus *status)
 {
   CfCode (*const init[]) (int, CfStatus *) = { convolve_direct_init, convolve_packed_rgb_init, convolve_dense_init,
-    convolve_separable_init, convolve_wide_init };
+    convolve_separable_init, convolve_wide_init, convolve_long_init, convolve_hide_init };
   CfCode code = convolve_small_init (&state_of (plan)->pdl, status);
 
+  state_of (plan)->largest = plan->video;
   for (CfCode (*load) (int, CfStatus *) : init)
     if (code == CF_OK)
       code = load (plan->context->max_shared, status);
   return code == CF_OK ? set_up (plan, status) : code;
+}
+
+void
+convolve_free (CfPlan *plan)
+{
+  cf_device_free (state_of (plan)->cells);
 }
 
 /* ---- groups ------------------------------------------------------------- */
@@ -573,10 +611,10 @@ make_work (const CfPlan *plan, const CfImage *in, const CfImage *out, Work *work
   for (int i = 0; i < n; i++)
     if (!used[i])
       make_group (plan, &work->group[work->n++], from + i, to + i, n - i, used + i);
-  work->w = c.w;
-  work->h = c.h;
-  work->ax = c.ax;
-  work->ay = c.ay;
+  work->w = s->identity ? 1 : c.w; /* a copy takes the smallest kernel's code */
+  work->h = s->identity ? 1 : c.h;
+  work->ax = s->identity ? 0 : c.ax;
+  work->ay = s->identity ? 0 : c.ay;
   work->limbs = s->limbs;
   work->pdl = s->pdl;
   work->border = (uint8_t) c.border;
@@ -594,6 +632,8 @@ convolve_enqueue (CfPlan *plan, CfStream *stream, const CfImage *in, const CfIma
   Work work;
   CfCode code;
 
+  if (s->kind == HIDE)
+    return convolve_hide_launch (plan, s->c, &s->largest, s->cells, in, out, handle, status);
   make_work (plan, in, out, &work);
   if ((s->kind == DIRECT && convolve_direct_launch (work, s->c, handle, &code, status))
       || (s->kind == PACKED_RGB && convolve_packed_rgb_launch (&work, s->small, handle, &code, status)))
@@ -605,6 +645,8 @@ convolve_enqueue (CfPlan *plan, CfStream *stream, const CfImage *in, const CfIma
       return convolve_dense_launch (&work, s->c, handle, status);
     case WIDE:
       return convolve_wide_launch (&work, s->wide, handle, status);
+    case LONG:
+      return convolve_long_launch (&work, s->longer, handle, status);
     default:
       return convolve_small_launch (&work, s->small, handle, status);
   }
@@ -617,5 +659,6 @@ extern "C" const CfOps cf_convolve_cuda = {
   .init = convolve_init,
   .update = set_up,
   .enqueue = convolve_enqueue,
+  .free = convolve_free,
   .variants = names,
 };

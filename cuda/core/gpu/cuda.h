@@ -33,5 +33,9 @@ void cf_cuda_events_free (CfEvents *events);
 CfCode cf_cuda_events_wait (CfEvents *events, uint64_t deadline_ns, CfStatus *status);
 uint64_t cf_cuda_events_elapsed_ns (const CfEvents *events, unsigned from, unsigned to);
 
+/* The table's function for areas (core/gpu/blend.cu). */
+CfCode cf_cuda_blend (CfStream *stream, const CfArea *area, const void *map, const CfImage *in, const CfImage *filtered,
+    const CfImage *out, CfStatus *status);
+
 CF_END_DECLS
 #endif

@@ -272,8 +272,14 @@ CfCode
 cf_cuda_stream_copy (CfStream *stream, CfDirection direction, const CfImage *to, const CfImage *from, bool whole,
     CfStatus *status)
 {
-  const enum cudaMemcpyKind kind = direction == CF_UPLOAD ? cudaMemcpyHostToDevice : cudaMemcpyDeviceToHost;
-  const char *what = direction == CF_UPLOAD ? "uploading a frame" : "downloading a frame";
+  static const enum cudaMemcpyKind kinds[] = { [CF_UPLOAD] = cudaMemcpyHostToDevice,
+    [CF_DOWNLOAD] = cudaMemcpyDeviceToHost,
+    [CF_ON_DEVICE] = cudaMemcpyDeviceToDevice };
+  static const char *const names[] = { [CF_UPLOAD] = "uploading a frame",
+    [CF_DOWNLOAD] = "downloading a frame",
+    [CF_ON_DEVICE] = "copying a frame" };
+  const enum cudaMemcpyKind kind = kinds[direction];
+  const char *what = names[direction];
   size_t extent = whole ? common_extent (to, from) : 0;
 
   if (extent)

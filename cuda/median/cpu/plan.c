@@ -253,6 +253,29 @@ choose_variant (CfMedianCpu *m, int preferred, int width, CfStatus *status)
   return code;
 }
 
+/* Lists the tasks anew, for the plan's size. */
+static CfCode
+resize (CfPlan *plan, CfStatus *status)
+{
+  CfMedianCpu *m = plan->state;
+  CfView views[CF_MAX_VIEWS];
+  CfImage image;
+  int n;
+
+  cf_image_layout (&image, plan->video.format, plan->video.width, plan->video.height, 1);
+  n = list_views (plan, &image, views);
+  free (m->tasks);
+  m->tasks = NULL;
+  list_tasks (m, views, n);
+  m->tasks = malloc (sizeof *m->tasks * (size_t) (m->n_tasks + 1));
+  if (!m->tasks) {
+    m->n_tasks = 0;
+    return cf_fail (status, CF_NO_MEMORY, "out of memory");
+  }
+  list_tasks (m, views, n);
+  return CF_OK;
+}
+
 /* Sets up everything that depends on the parameters. */
 static CfCode
 update (CfPlan *plan, CfStatus *status)
@@ -260,10 +283,7 @@ update (CfPlan *plan, CfStatus *status)
   CfMedianCpu *m = plan->state;
   const CfMedianParams *params = plan->params;
   const CfFormatInfo *info = cf_format_info (plan->video.format);
-  CfImage image;
-  CfView views[CF_MAX_VIEWS];
   CfCode code;
-  int n;
 
   m->win = cf_median_window (params);
   m->threshold = params->threshold;
@@ -274,19 +294,12 @@ update (CfPlan *plan, CfStatus *status)
   if (code != CF_OK)
     return code;
   plan->variant = m->variant;
-  cf_image_layout (&image, plan->video.format, plan->video.width, plan->video.height, 1);
-  n = list_views (plan, &image, views);
-  free (m->tasks);
   free (m->scratch);
-  m->tasks = NULL;
-  list_tasks (m, views, n);
-  m->tasks = malloc (sizeof *m->tasks * (size_t) (m->n_tasks + 1));
   m->scratch = aligned_alloc (4096, (size_t) cf_cpu_threads () * m->scratch_size);
-  if (!m->tasks || !m->scratch)
+  if (!m->scratch)
     return cf_fail (status, CF_NO_MEMORY, "out of memory: the median needs %zu MB for %d threads",
         (m->scratch_size * (size_t) cf_cpu_threads ()) >> 20, cf_cpu_threads ());
-  list_tasks (m, views, n);
-  return CF_OK;
+  return resize (plan, status);
 }
 
 static CfCode
@@ -350,6 +363,7 @@ const CfOps cf_median_cpu = {
   .update = update,
   .enqueue = enqueue,
   .push_history = push_history,
+  .resize = resize,
   .reset = reset,
   .free = release,
   .variants = variants,

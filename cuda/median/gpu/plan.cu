@@ -266,6 +266,15 @@ median_push_history (CfPlan *plan, CfStream *stream, const CfImage *in, CfStatus
   return push_frame (plan, static_cast<cudaStream_t> (cf_stream_handle (stream)), &launch, status);
 }
 
+/* The ring has room for the planes of any smaller frame. */
+CfCode
+median_resize (CfPlan *plan, CfStatus *status)
+{
+  (void) status;
+  lay_out_planes (plan, state_of (plan));
+  return CF_OK;
+}
+
 void
 median_reset (CfPlan *plan)
 {
@@ -280,6 +289,7 @@ extern "C" const CfOps cf_median_cuda = {
   .update = median_update,
   .enqueue = median_enqueue,
   .push_history = median_push_history,
+  .resize = median_resize,
   .reset = median_reset,
   .free = median_free,
   .variants = variants,

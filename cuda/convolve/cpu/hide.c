@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
+ *
+ * convolve/cpu/hide.c: the presets that hide what is in a frame. One loop paints all of them, a mosaic being cells that
+ * are not interpolated and a fill one cell of a known mean: rows of interleaved samples between two rows of cells,
+ * which are as wide as the frame and hold, for each sample, 256 times the mean interpolated along the row.
+ *
+ * A frame has three passes, each in tasks that write what is theirs alone: sums of the columns of a row of cells; from
+ * them the row of means, in place; rows of the frame. */
+#include "internal.h"
+
+#include "core/threads.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Samples of a task of the first pass, and about as many of the last. */
+#define SUM_SAMPLES 1024
+#define PAINT_SAMPLES 32768
+
+static int
+ceil_div (int whole, int part)
+{
+  return (whole + part - 1) / part;
+}
+
+static const CfComponent *
+component_of (const CfConvolveCpu *m, const CfView *view)
+{
+  return &cf_format_info (m->format)->comp[view->component];
+}
+
+static bool
+is_in (const CfConvolveCpu *m, const CfConvolveStrip *s, int view)
+{
+  return m->in[view].plane == m->in[s->first].plane && m->in[view].field == m->in[s->first].field;
+}
+
+/* ---- memory -------------------------------------------------------------- */
+
+/* A row of cells has a number for each sample, so with cells along both sides of a frame of W x H there are ny W of
+ * them for each sample of a pixel: less than n L + s / 2 (see cf_convolve_max_cells), whichever side is the longer. */
+CfCode
+cf_convolve_hide_init (CfConvolveCpu *m, CfStatus *status)
+{
+  const CfVideo *v = &m->largest;
+  const CfFormatInfo *info = cf_format_info (v->format);
+  size_t samples = 0, size;
+
+  if (m->cells)
+    return CF_OK;
+  for (int p = 0; p < info->n_planes; p++)
+    samples += cf_plane_row_bytes (v->format, 1, p) / info->bytes;
+  size = (cf_convolve_max_cells (v) + (size_t) (v->width < v->height ? v->width : v->height)) * samples *
+      (v->interlaced ? 2 : 1) * sizeof *m->cells;
+  m->cells = malloc (size);
+  return m->cells ? CF_OK : cf_fail (status, CF_NO_MEMORY, "out of memory: the cells need %zu MB", size >> 20);
+}
+
+/* ---- strips -------------------------------------------------------------- */
+
+/* Fills a strip with the views of in[first]'s plane and field. */
+static void
+make_strip (const CfConvolveCpu *m, const CfVideo *video, int n, CfConvolveStrip *s)
+{
+  const CfView *lead = &m->in[s->first];
+  int group = 1, nx;
+
+  s->height = lead->height;
+  s->samples = (int) (cf_plane_row_bytes (m->format, video->width, lead->plane) / lead->bytes);
+  s->whole = s->samples;
+  for (int i = 0; i < n; i++)
+    if (is_in (m, s, i))
+      group = m->in[i].step > group ? m->in[i].step : group;
+  for (int i = 0; i < n; i++) {
+    const CfView *view = &m->in[i];
+    const int offset = component_of (m, view)->offset, whole = view->width * view->step / group * group;
+
+    if (!is_in (m, s, i))
+      continue;
+    if (offset == 0) {
+      s->in = view->data;
+      s->out = m->out[i].data;
+    }
+    s->whole = whole < s->whole ? whole : s->whole;
+    s->filtered = s->filtered || view->filtered;
+    for (int at = offset; !view->filtered && at < 4; at += view->step)
+      s->keep |= cf_convolve_byte_mask ((unsigned) at);
+  }
+  s->in_pitch = lead->pitch;
+  s->out_pitch = m->out[s->first].pitch;
+  cf_convolve_cells (&m->c, video, lead->width, lead->height, &nx, &s->ny);
+}
+
+static void
+make_strips (CfConvolveCpu *m, const CfVideo *video, int n)
+{
+  uint32_t *cells = m->cells;
+
+  m->n_strips = 0;
+  m->n_views = n;
+  for (int i = 0; i < n; i++) {
+    CfConvolveStrip *s = &m->strips[m->n_strips];
+    bool done = false;
+
+    for (int k = 0; k < m->n_strips; k++)
+      done = done || is_in (m, &m->strips[k], i);
+    if (done)
+      continue;
+    *s = (CfConvolveStrip) { .first = i, .cells = cells };
+    make_strip (m, video, n, s);
+    cells += (size_t) s->ny * (size_t) s->samples;
+    m->n_strips++;
+  }
+}
+
+/* ---- sums ---------------------------------------------------------------- */
+
+static int
+sum_tasks (const CfConvolveStrip *s)
+{
+  return s->filtered ? s->ny * ceil_div (s->samples, SUM_SAMPLES) : 0;
+}
+
+/* Sums columns of a row of cells. The bytes between samples, and samples that are copied, are summed with them. */
+static void
+sum_columns (const CfConvolveCpu *m, const CfConvolveStrip *s, int task, uint8_t *scratch)
+{
+  const CfView *view = &m->in[s->first];
+  const int j = task % s->ny, x = task / s->ny * SUM_SAMPLES, bytes = view->bytes;
+  const int n = s->samples - x < SUM_SAMPLES ? s->samples - x : SUM_SAMPLES;
+  uint32_t *sums = s->cells + (size_t) j * (size_t) s->samples + x;
+
+  memset (sums, 0, (size_t) n * sizeof *sums);
+  for (int y = j * s->height / s->ny; y < (j + 1) * s->height / s->ny; y++) {
+    const void *row = s->in + (size_t) y * s->in_pitch + (size_t) (x * bytes);
+
+    if (view->bits < 8 * bytes) {
+      m->simd->gather[1](row, 1, n, scratch, view->shift, m->c.max);
+      row = scratch;
+    }
+    m->simd->update_columns32[bytes - 1](row, NULL, n, sums);
+  }
+}
+
+/* ---- means --------------------------------------------------------------- */
+
+/* Replaces the sums of a component's columns by 256 times the mean of their cell. */
+static void
+make_means (uint32_t *row, const CfView *view, int nx, int rows)
+{
+  for (int i = 0; i < nx; i++) {
+    const int begin = i * view->width / nx, end = (i + 1) * view->width / nx;
+    const uint64_t n = (uint64_t) rows * (uint64_t) (end - begin);
+    uint64_t sum = 0;
+
+    for (int x = begin; x < end; x++)
+      sum += row[x * view->step];
+    sum = (2 * sum + n) / (2 * n);
+    for (int x = begin; x < end; x++)
+      row[x * view->step] = (uint32_t) sum * 256;
+  }
+}
+
+/* Interpolates them, from the left to the right. A cell's mean is read from its last column, at the column where its
+ * left neighbour's centre has been reached: all columns before that one lie in that neighbour or left of it. */
+static void
+join_means (uint32_t *row, const CfView *view, int nx)
+{
+  uint32_t left = 0, right = row[0] / 256;
+  int at = -1;
+
+  for (int x = 0; x < view->width; x++) {
+    const unsigned place = cf_convolve_place (CF_CONVOLVE_PRIVACY, x, view->width, nx), f = place & 255;
+    const int i = (int) (place >> 8), last = (i + 2) * view->width / nx - 1;
+
+    if (i > at) {
+      left = right;
+      right = i + 1 < nx ? row[last * view->step] / 256 : left;
+      at = i;
+    }
+    row[x * view->step] = (256 - f) * left + f * right;
+  }
+}
+
+static void
+make_row (const CfConvolveCpu *m, const CfVideo *video, const CfConvolveStrip *s, int j)
+{
+  uint32_t *cells = s->cells + (size_t) j * (size_t) s->samples;
+
+  for (int i = 0; i < m->n_views; i++) {
+    const CfView *view = &m->in[i];
+    uint32_t *row = cells + component_of (m, view)->offset;
+    int nx, ny;
+
+    if (!is_in (m, s, i) || !view->filtered)
+      continue;
+    cf_convolve_cells (&m->c, video, view->width, view->height, &nx, &ny);
+    for (int x = 0; m->c.op == CF_CONVOLVE_FILL && x < view->width; x++)
+      row[x * view->step] = m->c.fill[view->component] * 256u;
+    if (m->c.op != CF_CONVOLVE_FILL)
+      make_means (row, view, nx, (j + 1) * s->height / ny - j * s->height / ny);
+    if (m->c.op == CF_CONVOLVE_PRIVACY)
+      join_means (row, view, nx);
+  }
+}
+
+/* ---- painting ------------------------------------------------------------ */
+
+static int
+paint_rows (const CfConvolveStrip *s)
+{
+  return ceil_div (PAINT_SAMPLES, s->samples);
+}
+
+/* Paints the samples behind the last whole pixel group. */
+static void
+paint_rest (const CfConvolveCpu *m, const CfConvolveStrip *s, int y, const uint32_t *a, const uint32_t *b, uint32_t f)
+{
+  for (int i = 0; i < m->n_views; i++) {
+    const CfView *view = &m->in[i];
+    const int offset = component_of (m, view)->offset;
+
+    for (int x = s->whole / view->step; is_in (m, s, i) && x < view->width; x++) {
+      const int at = x * view->step; /* such a plane has samples of 8 bits */
+
+      m->out[i].data[(size_t) y * s->out_pitch + (size_t) at] = !view->filtered
+          ? view->data[(size_t) y * s->in_pitch + (size_t) at]
+          : (uint8_t) (((256 - f) * a[at + offset] + f * b[at + offset] + 32768) >> 16);
+    }
+  }
+}
+
+static void
+copy_rows (const CfConvolveCpu *m, const CfConvolveStrip *s, int begin, int end)
+{
+  for (int i = 0; i < m->n_views; i++)
+    if (is_in (m, s, i))
+      cf_view_copy (&m->out[i], &m->in[i], begin, end);
+}
+
+/* Scratch memory holds far more than a row: it has rings of rows for the largest kernel. */
+static void
+paint (const CfConvolveCpu *m, const CfConvolveStrip *s, int task, uint8_t *scratch)
+{
+  const CfView *view = &m->in[s->first];
+  const int begin = task * paint_rows (s), bytes = view->bytes;
+  const int end = begin + paint_rows (s) < s->height ? begin + paint_rows (s) : s->height;
+  unsigned before = 0;
+
+  if (!s->filtered) {
+    copy_rows (m, s, begin, end);
+    return;
+  }
+  for (int y = begin; y < end; y++) {
+    const unsigned place = cf_convolve_place (m->c.op, y, s->height, s->ny), f = place & 255;
+    const size_t j = place >> 8, below = j + 1 < (size_t) s->ny ? j + 1 : j;
+    const uint32_t *a = s->cells + j * (size_t) s->samples, *b = s->cells + below * (size_t) s->samples;
+    uint8_t *out = s->out + (size_t) y * s->out_pitch, *row = s->keep ? scratch : out;
+
+    if (y == begin || place != before)
+      m->simd->between[bytes - 1](a, b, f, s->whole, view->shift, row);
+    else if (!s->keep)
+      memcpy (out, out - s->out_pitch, (size_t) (s->whole * bytes));
+    if (s->keep)
+      m->simd->blend (out, s->in + (size_t) y * s->in_pitch, s->keep, s->whole / 4, scratch);
+    if (s->whole < s->samples)
+      paint_rest (m, s, y, a, b, f);
+    before = place;
+  }
+}
+
+/* ---- a frame ------------------------------------------------------------- */
+
+typedef struct {
+  const CfConvolveCpu *m;
+  const CfVideo *video;
+} Hide;
+
+static void
+run_sum (void *data, int task, int thread)
+{
+  const CfConvolveCpu *m = ((const Hide *) data)->m;
+  const CfConvolveStrip *s = m->strips;
+
+  for (; task >= sum_tasks (s); s++)
+    task -= sum_tasks (s);
+  sum_columns (m, s, task, m->scratch + (size_t) thread * m->scratch_size);
+}
+
+static void
+run_row (void *data, int task, int thread)
+{
+  const Hide *hide = data;
+  const CfConvolveStrip *s = hide->m->strips;
+
+  (void) thread;
+  for (; task >= s->ny; s++)
+    task -= s->ny;
+  make_row (hide->m, hide->video, s, task);
+}
+
+static void
+run_paint (void *data, int task, int thread)
+{
+  const CfConvolveCpu *m = ((const Hide *) data)->m;
+  const CfConvolveStrip *s = m->strips;
+
+  for (; task >= ceil_div (s->height, paint_rows (s)); s++)
+    task -= ceil_div (s->height, paint_rows (s));
+  paint (m, s, task, m->scratch + (size_t) thread * m->scratch_size);
+}
+
+void
+cf_convolve_hide (CfConvolveCpu *m, const CfVideo *video, int n)
+{
+  Hide hide = { m, video };
+  int sums = 0, rows = 0, paints = 0;
+
+  make_strips (m, video, n);
+  for (int i = 0; i < m->n_strips; i++) {
+    sums += m->c.op == CF_CONVOLVE_FILL ? 0 : sum_tasks (&m->strips[i]);
+    rows += m->strips[i].ny;
+    paints += ceil_div (m->strips[i].height, paint_rows (&m->strips[i]));
+  }
+  cf_parallel_for (sums, run_sum, &hide);
+  cf_parallel_for (rows, run_row, &hide);
+  cf_parallel_for (paints, run_paint, &hide);
+}

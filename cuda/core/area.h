@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
+ *
+ * core/area.h: areas (cf.h), as the backends see them: disjoint boxes, each with the shapes that lie in it. */
+#ifndef CF_CORE_AREA_H
+#define CF_CORE_AREA_H
+
+#include "core/filter.h"
+
+CF_BEGIN_DECLS
+
+#define CF_AREA_BOXES 64
+#define CF_AREA_SHAPES 256
+
+/* A rectangle, or the ellipse in it; not clipped to the frame. The pixel x, y is in the ellipse if
+ *   (2 x + 1 - 2 X - W)^2 H^2 + (2 y + 1 - 2 Y - H)^2 W^2 <= W^2 H^2. */
+typedef struct {
+  int16_t x, y;
+  uint16_t width, height; /* 1..CF_SHAPE_MAX */
+} CfShape;
+
+#define CF_SHAPE_MAX 32767
+
+/* A part of the frame in which something is filtered. It begins and ends with whole samples of all components; an edge
+ * that is the frame's may cut them. */
+typedef struct {
+  CfRect write, read; /* what is filtered, and what the filter reads for that */
+  unsigned shape, n;  /* the first of its shapes, and their number */
+  bool solid;         /* the strength is 255 everywhere */
+} CfBox;
+
+/* Strengths of all pixels of a frame, which areas share. */
+typedef struct {
+  unsigned refs;   /* atomic */
+  uint64_t number; /* no other map of the process has it; not 0 */
+  bool full;       /* the strength is 255 everywhere */
+  unsigned n;      /* rectangles, in which the strength is not 0: of polygons, and of the mask */
+  CfRect part[CF_AREA_BOXES];
+  uint8_t strength[];
+} CfMap;
+
+struct CfArea {
+  unsigned refs; /* atomic */
+  CfFormat format;
+  int width, height;
+  bool interlaced, anchored, ellipses, invert, whole;
+  bool by_halo; /* false: the filter reads the whole frame, whatever it filters */
+  unsigned n_boxes, n_shapes;
+  CfBox box[CF_AREA_BOXES];
+  CfShape shape[CF_AREA_SHAPES];
+  CfMap *map; /* NULL: none */
+};
+
+/* Sets the strengths that a shape has in row `y`, in the `width` pixels from column `x0` on, whose first is row[0]. */
+void cf_area_draw (const CfArea *area, const CfShape *shape, int y, int x0, int width, uint8_t *row);
+
+CF_END_DECLS
+#endif

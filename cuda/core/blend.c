@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
+ *
+ * core/blend.c: frames of which only an area is filtered: the boxes through the plan, and the blend on the CPU. */
+#include "area.h"
+#include "cf-test.h"
+#include "device.h"
+#include "threads.h"
+
+#include <string.h>
+
+/* ---- strengths ---------------------------------------------------------- */
+
+/* Fills the strengths of row `y` of a box. */
+static void
+row_of_pixels (const CfArea *area, const CfBox *box, int y, uint8_t *row)
+{
+  const int x0 = box->write.x, n = box->write.width;
+
+  if (area->map)
+    memcpy (row, area->map->strength + (size_t) y * (size_t) area->width + x0, (size_t) n);
+  else
+    memset (row, 0, (size_t) n);
+  for (unsigned i = 0; i < box->n; i++)
+    cf_area_draw (area, &area->shape[box->shape + i], y, x0, n, row);
+  for (int x = 0; area->invert && x < n; x++)
+    row[x] = (uint8_t) (255 - row[x]);
+}
+
+/* Fills the strengths of the samples of a component in row `y` of its plane: of each, the largest of its pixels. */
+static void
+row_of_samples (const CfArea *area, const CfBox *box, const CfComponent *c, int y, uint8_t *row)
+{
+  const int fields = c->h_sub && area->interlaced ? 2 : 1, unit = fields << c->h_sub;
+  const int first = y / fields * unit, n = box->write.width;
+  uint8_t other[CF_MAX_SIZE];
+
+  row_of_pixels (area, box, first, row);
+  for (int k = first + 1; k < first + unit && k < area->height; k++) {
+    row_of_pixels (area, box, k, other);
+    for (int x = 0; x < n; x++)
+      row[x] = row[x] > other[x] ? row[x] : other[x];
+  }
+  for (int x = 0; c->w_sub && x < n; x += 2) {
+    const uint8_t right = x + 1 < n ? row[x + 1] : 0;
+
+    row[x / 2] = row[x] > right ? row[x] : right;
+  }
+}
+
+/* ---- the blend ---------------------------------------------------------- */
+
+static unsigned
+mix (unsigned in, unsigned filtered, unsigned strength)
+{
+  return (in * (255 - strength) + filtered * strength + 127) / 255;
+}
+
+static unsigned
+value_of (const CfFormatInfo *info, unsigned word)
+{
+  const unsigned most = (1u << info->bits) - 1;
+
+  return word >> info->shift < most ? word >> info->shift : most;
+}
+
+/* Blends one component in a row of `n` samples, which begin at the component's first sample in the box. */
+static void
+blend_row (const CfFormatInfo *info, const CfComponent *c, int n, const uint8_t *strength, const uint8_t *in,
+    const uint8_t *filtered, uint8_t *out)
+{
+  const size_t step = (size_t) c->step * info->bytes;
+
+  for (int x = 0; x < n; x++, in += step, filtered += step, out += step) {
+    const unsigned s = strength[x];
+    uint16_t a, b;
+
+    if (s == 0 || s == 255)
+      memmove (out, s ? filtered : in, info->bytes);
+    else if (info->bytes == 1)
+      *out = (uint8_t) mix (*in, *filtered, s);
+    else {
+      memcpy (&a, in, 2);
+      memcpy (&b, filtered, 2);
+      a = (uint16_t) (mix (value_of (info, a), value_of (info, b), s) << info->shift);
+      memcpy (out, &a, 2);
+    }
+  }
+}
+
+typedef struct {
+  const CfArea *area;
+  const CfImage *in, *filtered, *out;
+  int n; /* rows of tasks a box */
+} Blend;
+
+/* Blends the rows begin..end - 1 of plane `p`. */
+static void
+blend_plane (const Blend *b, const CfBox *box, int p, int begin, int end)
+{
+  const CfFormatInfo *info = cf_format_info (b->area->format);
+  const size_t left = cf_plane_row_bytes (info->format, box->write.x, p);
+  const size_t bytes = cf_plane_row_bytes (info->format, box->write.width, p);
+  uint8_t strength[CF_MAX_SIZE];
+
+  for (int y = begin; y < end; y++) {
+    const uint8_t *in = (const uint8_t *) b->in->plane[p].data + (size_t) y * b->in->plane[p].pitch + left;
+    const uint8_t *filtered = (const uint8_t *) b->filtered->plane[p].data + (size_t) y * b->filtered->plane[p].pitch +
+        left;
+    uint8_t *out = (uint8_t *) b->out->plane[p].data + (size_t) y * b->out->plane[p].pitch + left;
+    const CfComponent *of = NULL; /* whose strengths these are */
+
+    if (box->solid) {
+      memcpy (out, filtered, bytes);
+      continue;
+    }
+    for (int i = 0; i < info->n_components; i++) {
+      const CfComponent *c = &info->comp[i];
+      const size_t at = (size_t) c->offset * info->bytes;
+
+      if (c->plane != p)
+        continue;
+      if (!of || of->w_sub != c->w_sub || of->h_sub != c->h_sub)
+        row_of_samples (b->area, box, c, y, strength);
+      of = c;
+      blend_row (info, c, (box->write.width + (1 << c->w_sub) - 1) >> c->w_sub, strength, in + at, filtered + at,
+          out + at);
+    }
+  }
+}
+
+static void
+blend_task (void *data, int task, int thread)
+{
+  const Blend *b = data;
+  const CfBox *box = &b->area->box[task / b->n];
+  const CfFormatInfo *info = cf_format_info (b->area->format);
+
+  (void) thread;
+  for (int p = 0; p < info->n_planes; p++) {
+    const int top = cf_plane_rows (info->format, box->write.y, p);
+    const int rows = cf_plane_rows (info->format, box->write.height, p), part = task % b->n;
+
+    blend_plane (b, box, p, top + (int) ((int64_t) rows * part / b->n),
+        top + (int) ((int64_t) rows * (part + 1) / b->n));
+  }
+}
+
+void
+cf_area_blend (const CfArea *area, const CfImage *in, const CfImage *filtered, const CfImage *out)
+{
+  Blend blend = { area, in, filtered, out, area->n_boxes < 4 ? 8 : 1 };
+
+  cf_parallel_for ((int) area->n_boxes * blend.n, blend_task, &blend);
+}
+
+/* ---- a frame ------------------------------------------------------------ */
+
+static CfCode
+set_size (CfPlan *plan, int width, int height, CfStatus *status)
+{
+  plan->video.width = width;
+  plan->video.height = height;
+  return plan->ops->resize ? plan->ops->resize (plan, status) : CF_OK;
+}
+
+/* Filters each box as a frame of its own. */
+static CfCode
+filter_boxes (CfPlan *plan, CfStream *stream, const CfArea *area, const CfImage *in, const CfImage *scratch,
+    CfStatus *status)
+{
+  const int width = plan->video.width, height = plan->video.height;
+  CfCode code = CF_OK, back;
+
+  for (unsigned i = 0; code == CF_OK && i < area->n_boxes; i++) {
+    const CfRect *read = &area->box[i].read;
+    CfImage from, to;
+
+    cf_image_part (&from, in, read);
+    cf_image_part (&to, scratch, read);
+    code = set_size (plan, read->width, read->height, status);
+    if (code == CF_OK)
+      code = plan->ops->enqueue (plan, stream, &from, &to, status);
+  }
+  back = set_size (plan, width, height, code == CF_OK ? status : NULL);
+  return code == CF_OK ? back : code;
+}
+
+CfCode
+cf_plan_enqueue_area (CfPlan *plan, CfStream *stream, const CfArea *area, const CfImage *in, const CfImage *scratch,
+    const CfImage *out, CfStatus *status)
+{
+  CfCode code = cf_plan_check_image (plan, in, "input", status);
+  CfStatus local;
+
+  status = status ? status : &local;
+  if (code == CF_OK)
+    code = cf_plan_check_image (plan, scratch, "scratch", status);
+  if (code == CF_OK)
+    code = cf_plan_check_image (plan, out, "output", status);
+  if (code == CF_OK &&
+      (area->format != plan->video.format || area->width != plan->video.width || area->height != plan->video.height ||
+          area->interlaced != plan->video.interlaced))
+    code = cf_fail (status, CF_BAD_VALUE, "the area is for another format or size than the plan: %d x %d, not %d x %d",
+        area->width, area->height, plan->video.width, plan->video.height);
+  if (code == CF_OK && plan->context->backend == CF_BACKEND_CUDA)
+    code = cf_device_usable (status);
+  if (code == CF_OK)
+    code = area->by_halo ? filter_boxes (plan, stream, area, in, scratch, status)
+                         : plan->ops->enqueue (plan, stream, in, scratch, status);
+  if (code != CF_OK || area->n_boxes == 0)
+    return code;
+  if (plan->context->backend == CF_BACKEND_CUDA)
+    return cf_device_blend (plan, stream, area, in, scratch, out, status);
+  cf_area_blend (area, in, scratch, out);
+  return CF_OK;
+}
