@@ -16,6 +16,11 @@ GST_DEBUG_CATEGORY_EXTERN (gst_cf_filter_debug);
 /* The count of failures restarts after this many good frames. */
 #define FORGET_AFTER 10000
 
+/* On the GPU, an area of up to one part in so many of a frame is filtered in place. What comes back is copied once more
+ * by the host, and in rows: of a quarter of a 4K frame that took twice the time of the whole frame, of a twentieth two
+ * fifths of it (H200, docs/notes/regions.md). */
+#define IN_PLACE_SHARE 8
+
 static guint64
 now_ns (void)
 {
@@ -39,69 +44,6 @@ gst_cf_backend_clear (GstCfBackend *b)
   gst_cf_backend_stop (b);
   gst_cf_stats_clear (&b->stats);
   g_mutex_clear (&b->lock);
-}
-
-void
-gst_cf_backend_post_error (GstElement *element, const CfStatus *status, const gchar *what)
-{
-  GQuark domain = GST_RESOURCE_ERROR;
-  gint code = GST_RESOURCE_ERROR_FAILED;
-  gchar *text = g_strdup_printf ("%s: %s", what, status->message);
-
-  switch (status->code) {
-    case CF_BAD_VALUE:
-    case CF_UNSUPPORTED:
-      domain = GST_STREAM_ERROR;
-      code = GST_STREAM_ERROR_FORMAT;
-      break;
-    case CF_NO_MEMORY:
-      code = GST_RESOURCE_ERROR_NO_SPACE_LEFT;
-      break;
-    case CF_NO_GPU:
-      code = GST_RESOURCE_ERROR_NOT_FOUND;
-      break;
-    default:
-      break;
-  }
-  gst_element_message_full (element, GST_MESSAGE_ERROR, domain, code, text, NULL, __FILE__, GST_FUNCTION, __LINE__);
-}
-
-gboolean
-gst_cf_video_from_info (const CfFilter *filter, const GstVideoInfo *info, CfVideo *video, guint *modes,
-    CfStatus *status)
-{
-  const gchar *name = gst_video_format_to_string (GST_VIDEO_INFO_FORMAT (info));
-  const gchar *interlacing = gst_video_interlace_mode_to_string (GST_VIDEO_INFO_INTERLACE_MODE (info));
-
-  memset (video, 0, sizeof *video);
-  video->format = cf_format_from_name (name);
-  video->width = GST_VIDEO_INFO_WIDTH (info);
-  video->height = GST_VIDEO_INFO_HEIGHT (info);
-  switch (GST_VIDEO_INFO_INTERLACE_MODE (info)) {
-    case GST_VIDEO_INTERLACE_MODE_PROGRESSIVE:
-      *modes = 1u << GST_CF_PROGRESSIVE;
-      break;
-    case GST_VIDEO_INTERLACE_MODE_INTERLEAVED:
-      *modes = 1u << GST_CF_INTERLACED;
-      video->interlaced = true;
-      break;
-    case GST_VIDEO_INTERLACE_MODE_MIXED:
-      *modes = 1u << GST_CF_PROGRESSIVE | 1u << GST_CF_INTERLACED;
-      break;
-    default:
-      cf_fail (status, CF_UNSUPPORTED, "interlace-mode %s is not handled; progressive, interleaved and mixed are",
-          interlacing);
-      return FALSE;
-  }
-  if (video->format == CF_FORMAT_NONE) {
-    cf_fail (status, CF_UNSUPPORTED, "the pixel format %s is not handled", name);
-    return FALSE;
-  }
-  if (cf_filter_info (filter)->whole_frames) {
-    *modes = 1u << GST_CF_PROGRESSIVE;
-    video->interlaced = false;
-  }
-  return TRUE;
 }
 
 /* ---- start and stop ----------------------------------------------------- */
@@ -130,6 +72,7 @@ gst_cf_backend_open_gpu (GstCfBackend *b, GstObject *context, CfStatus *status)
 static void
 free_cpu_plans (GstCfBackend *b)
 {
+  g_clear_pointer (&b->scratch, g_free);
   for (int m = 0; m < GST_CF_N_MODES; m++) {
     cf_plan_free (b->cpu_plan[m]);
     b->cpu_plan[m] = NULL;
@@ -367,12 +310,38 @@ map (GstCfBackend *b, GstCfFrame *frame, GstBuffer *buffer, GstMapFlags flags, C
   return flags & GST_MAP_WRITE ? "The output buffer cannot be written" : "The input buffer cannot be read";
 }
 
+/* Maps both sides of a frame; a frame that is filtered in place has one mapping. */
+static const gchar *
+map_both (GstCfBackend *b, GstBuffer *in, GstCfFrame *src, GstMapFlags read, GstBuffer *out, GstCfFrame *dst,
+    GstMapFlags write, CfStatus *status)
+{
+  const gchar *wrong = map (b, src, in, in == out ? read | write : read, status);
+
+  if (wrong)
+    return wrong;
+  if (in == out) {
+    dst->image = src->image;
+    return NULL;
+  }
+  wrong = map (b, dst, out, write, status);
+  if (wrong)
+    gst_cf_frame_unmap (src);
+  return wrong;
+}
+
+static void
+unmap_both (GstBuffer *in, GstCfFrame *src, GstBuffer *out, GstCfFrame *dst)
+{
+  if (in != out)
+    gst_cf_frame_unmap (dst);
+  gst_cf_frame_unmap (src);
+}
+
 /* Waits until the GPU has finished with a buffer that is going to be accessed outside the chain's stream. */
 static const gchar *
 finish_buffer (GstBuffer *buffer, CfStatus *status)
 {
-  return gst_cf_chain_finish (buffer, status) == CF_OK ? NULL
-                                                       : "The GPU failed, and the frame cannot be read from its memory";
+  return gst_cf_chain_finish (buffer, status) == CF_OK ? NULL : "The GPU failed, and its memory cannot be read";
 }
 
 static const gchar *
@@ -382,14 +351,7 @@ map_for_cpu (GstCfBackend *b, GstBuffer *in, GstCfFrame *src, GstBuffer *out, Gs
 
   if (!wrong)
     wrong = finish_buffer (out, status);
-  if (!wrong)
-    wrong = map (b, src, in, GST_MAP_READ, status);
-  if (wrong)
-    return wrong;
-  wrong = map (b, dst, out, GST_MAP_WRITE, status);
-  if (wrong)
-    gst_cf_frame_unmap (src);
-  return wrong;
+  return wrong ? wrong : map_both (b, in, src, GST_MAP_READ, out, dst, GST_MAP_WRITE, status);
 }
 
 /* Adds a frame to the history of the CPU plans of all modes except `but`, the mode whose plan filtered the frame (-1:
@@ -414,15 +376,19 @@ kind_of (const GstCfBackend *b, GstBuffer *buffer)
   return gst_cf_buffer_is_pinned (buffer) ? GST_CF_PINNED : GST_CF_PAGEABLE;
 }
 
-/* Maps one side of a frame. The host, or a copy outside the chain's stream, accesses memory that is not this GPU's: for
- * that, waits for pending work on the buffer first. */
+/* Maps a frame. The host, or a copy outside the chain's stream, accesses memory that is not this GPU's: for that, waits
+ * for pending work on the buffer first. */
 static const gchar *
-map_for_gpu (GstCfBackend *b, GstCfFrame *frame, const GstCfSide *side, GstMapFlags flags, CfStatus *status)
+map_for_gpu (GstCfBackend *b, GstCfPendingFrame *frame)
 {
-  const gboolean device = side->kind == GST_CF_DEVICE;
-  const gchar *wrong = device ? NULL : finish_buffer (side->buffer, status);
+  GstCfFrameRequest *r = &frame->request;
+  const GstMapFlags read = r->in.kind == GST_CF_DEVICE ? GST_MAP_READ | GST_CF_MAP_CUDA : GST_MAP_READ;
+  const GstMapFlags write = r->out.kind == GST_CF_DEVICE ? GST_MAP_WRITE | GST_CF_MAP_CUDA : GST_MAP_WRITE;
+  const gchar *wrong = r->in.kind == GST_CF_DEVICE ? NULL : finish_buffer (frame->in, &r->status);
 
-  return wrong ? wrong : map (b, frame, side->buffer, device ? flags | GST_CF_MAP_CUDA : flags, status);
+  if (!wrong && r->out.kind != GST_CF_DEVICE)
+    wrong = finish_buffer (frame->out, &r->status);
+  return wrong ? wrong : map_both (b, frame->in, &frame->src, read, frame->out, &frame->dst, write, &r->status);
 }
 
 /* Called by the submitting thread with the lock held. */
@@ -435,6 +401,8 @@ submit_gpu (GstCfBackend *b, GstCfPendingFrame *frame, guint slot)
     .mode = frame->mode,
     .in = { frame->in, &frame->src.image, kind_of (b, frame->in) },
     .out = { frame->out, &frame->dst.image, kind_of (b, frame->out) },
+    .area = frame->area,
+    .in_place = frame->in == frame->out,
     .regions = b->traits.has_regions ? &b->regions : NULL };
   frame->on_gpu = TRUE;
   frame->given_up = b->given_up;
@@ -443,15 +411,13 @@ submit_gpu (GstCfBackend *b, GstCfPendingFrame *frame, guint slot)
     cf_fail (&r->status, CF_GPU_LOST, "an earlier GPU fault ended CUDA for this process; restart it");
     return;
   }
-  frame->refusal = map_for_gpu (b, &frame->src, &r->in, GST_MAP_READ, &r->status);
+  /* Nothing is copied into the buffer before all of the frame is there: the CPU may have to filter it instead. */
+  if (r->in_place && r->out.kind == GST_CF_PINNED)
+    r->out.kind = GST_CF_PAGEABLE;
+  frame->refusal = map_for_gpu (b, frame);
+  frame->mapped = !frame->refusal;
   if (frame->refusal)
     return;
-  frame->refusal = map_for_gpu (b, &frame->dst, &r->out, GST_MAP_WRITE, &r->status);
-  frame->mapped = !frame->refusal;
-  if (frame->refusal) {
-    gst_cf_frame_unmap (&frame->src);
-    return;
-  }
   r->leaves = r->out.kind == GST_CF_DEVICE && r->in.kind != GST_CF_PAGEABLE && !r->regions &&
       gst_cf_chain_may_leave (&b->chain);
   gst_cf_transfer_submit (&b->transfer, r);
@@ -495,10 +461,8 @@ finish_gpu (GstCfBackend *b, GstCfPendingFrame *frame, guint64 time[GST_CF_N_TIM
 
   if (code == CF_OK && b->traits.history > 0 && r->in.kind != GST_CF_DEVICE)
     push_cpu_history (b, &frame->src.image, -1);
-  if (frame->mapped) {
-    gst_cf_frame_unmap (&frame->dst);
-    gst_cf_frame_unmap (&frame->src);
-  }
+  if (frame->mapped)
+    unmap_both (frame->in, &frame->src, frame->out, &frame->dst);
   if (code == CF_OK) {
     time[GST_CF_UPLOAD] = r->ns.upload;
     time[GST_CF_KERNEL] = r->ns.kernel;
@@ -516,9 +480,30 @@ finish_gpu (GstCfBackend *b, GstCfPendingFrame *frame, guint64 time[GST_CF_N_TIM
   return gpu_failed (b, &r->status, frame->cuda_memory) ? TRY_CPU : FAILED;
 }
 
-static Outcome
-run_cpu (GstCfBackend *b, GstBuffer *in, GstBuffer *out, GstCfMode mode, guint64 time[GST_CF_N_TIMES])
+/* Filters an area of a frame, and copies the rest where it is not filtered in place. */
+static CfCode
+run_cpu_area (GstCfBackend *b, GstCfMode mode, const CfArea *area, const CfImage *in, const CfImage *out,
+    CfStatus *status)
 {
+  const gint width = GST_VIDEO_INFO_WIDTH (&b->info), height = GST_VIDEO_INFO_HEIGHT (&b->info);
+  CfImage layout, scratch;
+  const gsize size = cf_image_layout (&layout, b->format, width, height, 64);
+
+  if (!b->scratch)
+    b->scratch = g_try_malloc (size);
+  if (!b->scratch)
+    return cf_fail (status, CF_NO_MEMORY, "out of memory: %d x %d pixels", width, height);
+  cf_image_at (&scratch, &layout, b->scratch);
+  if (in->plane[0].data != out->plane[0].data)
+    cf_image_copy (out, in);
+  return cf_plan_enqueue_area (b->cpu_plan[mode], NULL, area, in, &scratch, out, status);
+}
+
+static Outcome
+run_cpu (GstCfBackend *b, GstCfPendingFrame *frame, guint64 time[GST_CF_N_TIMES])
+{
+  GstBuffer *in = frame->in, *out = frame->out;
+  GstCfMode mode = frame->mode;
   gboolean on_gpu = gst_cf_cuda_buffer_context (in) || gst_cf_cuda_buffer_context (out);
   CfStatus status = { 0 };
   GstCfFrame src, dst;
@@ -537,14 +522,14 @@ run_cpu (GstCfBackend *b, GstBuffer *in, GstBuffer *out, GstCfMode mode, guint64
     return FAILED;
   }
   start = now_ns ();
-  code = cf_plan_enqueue (b->cpu_plan[mode], NULL, &src.image, &dst.image, &status);
+  code = frame->area ? run_cpu_area (b, mode, frame->area, &src.image, &dst.image, &status)
+                     : cf_plan_enqueue (b->cpu_plan[mode], NULL, &src.image, &dst.image, &status);
   time[GST_CF_KERNEL] = now_ns () - start;
   if (code == CF_OK && b->traits.history > 0)
     push_cpu_history (b, &src.image, (int) mode);
   if (code == CF_OK && b->traits.has_regions)
     code = cf_plan_regions (b->cpu_plan[mode], &b->regions, &status);
-  gst_cf_frame_unmap (&dst);
-  gst_cf_frame_unmap (&src);
+  unmap_both (in, &src, out, &dst);
   if (code == CF_OK)
     return DONE;
   gst_cf_backend_post_error (b->element, &status, "The frame could not be filtered");
@@ -561,21 +546,42 @@ mode_of (const GstCfBackend *b, GstBuffer *buffer)
   return GST_BUFFER_FLAG_IS_SET (buffer, GST_VIDEO_BUFFER_FLAG_INTERLACED) ? GST_CF_INTERLACED : GST_CF_PROGRESSIVE;
 }
 
-static gsize
-frame_bytes (const GstCfBackend *b)
+CfVideo
+gst_cf_backend_video (const GstCfBackend *b, GstBuffer *in)
 {
-  gsize bytes = 0;
+  return (CfVideo) { b->format, GST_VIDEO_INFO_WIDTH (&b->info), GST_VIDEO_INFO_HEIGHT (&b->info),
+    mode_of (b, in) == GST_CF_INTERLACED };
+}
 
-  for (guint p = 0; p < GST_VIDEO_INFO_N_PLANES (&b->info); p++)
-    bytes += cf_plane_row_bytes (b->format, GST_VIDEO_INFO_WIDTH (&b->info), (int) p) *
-        (gsize) cf_plane_rows (b->format, GST_VIDEO_INFO_HEIGHT (&b->info), (int) p);
-  return bytes;
+gboolean
+gst_cf_backend_is_identity (const GstCfBackend *b)
+{
+  return b->configured && b->traits.identity;
 }
 
 gboolean
 gst_cf_backend_may_pass (const GstCfBackend *b, GstBuffer *in)
 {
-  return b->configured && b->traits.identity && !gst_cf_frame_crops (in, &b->info) && gst_cf_chain_pass (&b->chain, in);
+  return b->configured && !gst_cf_frame_crops (in, &b->info) && gst_cf_chain_pass (&b->chain, in);
+}
+
+/* The CPU has to find the input as it was, if the GPU fails after it has begun to write: host memory is written when
+ * all of a frame is there. And plans with a history take the input after the frame. */
+gboolean
+gst_cf_backend_is_in_place (const GstCfBackend *b, GstBuffer *in, const CfArea *area)
+{
+  const guint64 pixels = (guint64) GST_VIDEO_INFO_WIDTH (&b->info) * (guint64) GST_VIDEO_INFO_HEIGHT (&b->info);
+
+  if (b->use_gpu && cf_area_pixels (area) * IN_PLACE_SHARE > pixels)
+    return FALSE;
+  return b->configured && b->traits.history == 0 && !gst_cf_cuda_buffer_context (in) &&
+      !gst_cf_frame_crops (in, &b->info) && gst_buffer_is_writable (in) && gst_buffer_is_all_memory_writable (in);
+}
+
+gboolean
+gst_cf_backend_needs_all (const GstCfBackend *b)
+{
+  return b->traits.history > 0 || b->traits.stateful;
 }
 
 gboolean
@@ -583,7 +589,7 @@ gst_cf_backend_needs_reset (GstCfBackend *b)
 {
   gboolean needs = FALSE;
 
-  if (b->traits.stateful) {
+  if (gst_cf_backend_needs_all (b)) {
     g_mutex_lock (&b->lock);
     needs = b->gap;
     g_mutex_unlock (&b->lock);
@@ -603,18 +609,21 @@ gst_cf_backend_is_elsewhere (GstCfBackend *b, GstObject *context)
 }
 
 gboolean
-gst_cf_backend_submit (GstCfBackend *b, GstCfPendingFrame *frame, guint slot, GstBuffer *in, GstBuffer *out)
+gst_cf_backend_submit (GstCfBackend *b, GstCfPendingFrame *frame, guint slot, GstBuffer *in, GstBuffer *out,
+    CfArea *area)
 {
   frame->in = in;
   frame->out = out;
+  frame->area = area;
+  frame->passes = in == out && !area;
   frame->start = now_ns ();
   frame->mode = mode_of (b, in);
   frame->refusal = NULL;
   frame->on_gpu = frame->mapped = FALSE;
   frame->request.status.code = CF_OK;
   g_mutex_lock (&b->lock);
-  b->gap = in == out;
-  if (in != out && b->configured && b->use_gpu)
+  b->gap = frame->passes;
+  if (!frame->passes && b->configured && b->use_gpu)
     submit_gpu (b, frame, slot);
   g_mutex_unlock (&b->lock);
   return !frame->refusal && frame->request.status.code == CF_OK;
@@ -626,18 +635,18 @@ passed (GstCfBackend *b, gboolean drop)
   static const guint64 no_time[GST_CF_N_TIMES];
 
   if (!drop)
-    gst_cf_stats_frame (&b->stats, GST_CF_PASSED, frame_bytes (b), no_time);
+    gst_cf_stats_frame (&b->stats, GST_CF_PASSED, gst_cf_video_bytes (b->format, &b->info), no_time);
   return GST_FLOW_OK;
 }
 
-GstFlowReturn
-gst_cf_backend_finish (GstCfBackend *b, GstCfPendingFrame *frame, gboolean drop)
+static GstFlowReturn
+finish (GstCfBackend *b, GstCfPendingFrame *frame, gboolean drop)
 {
   guint64 time[GST_CF_N_TIMES] = { 0 };
   GstCfBy by = GST_CF_BY_CPU;
   Outcome outcome = TRY_CPU;
 
-  if (frame->in == frame->out)
+  if (frame->passes)
     return passed (b, drop);
   if (!b->configured)
     return GST_FLOW_NOT_NEGOTIATED;
@@ -656,7 +665,7 @@ gst_cf_backend_finish (GstCfBackend *b, GstCfPendingFrame *frame, gboolean drop)
   if (outcome == TRY_CPU && !b->cpu_plan[frame->mode])
     return GST_FLOW_ERROR;
   if (outcome == TRY_CPU)
-    outcome = run_cpu (b, frame->in, frame->out, frame->mode, time);
+    outcome = run_cpu (b, frame, time);
   if (outcome != DONE)
     return frame->request.status.code == CF_CANCELLED ? GST_FLOW_FLUSHING : GST_FLOW_ERROR;
   if (by == GST_CF_BY_FALLBACK) {
@@ -667,8 +676,17 @@ gst_cf_backend_finish (GstCfBackend *b, GstCfPendingFrame *frame, gboolean drop)
   if (drop)
     return GST_FLOW_OK;
   time[GST_CF_TOTAL] = now_ns () - frame->start;
-  gst_cf_stats_frame (&b->stats, by, frame_bytes (b), time);
+  gst_cf_stats_frame (&b->stats, by, gst_cf_video_bytes (b->format, &b->info), time);
   return GST_FLOW_OK;
+}
+
+GstFlowReturn
+gst_cf_backend_finish (GstCfBackend *b, GstCfPendingFrame *frame, gboolean drop)
+{
+  GstFlowReturn flow = finish (b, frame, drop);
+
+  g_clear_pointer (&frame->area, cf_area_unref);
+  return flow;
 }
 
 void

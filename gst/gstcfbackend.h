@@ -29,6 +29,7 @@ typedef struct {
 
   CfContext *cpu;
   CfPlan *cpu_plan[GST_CF_N_MODES]; /* used by the finishing thread */
+  gpointer scratch;                 /* for areas on the CPU: NULL until a frame needs it */
 
   GMutex lock; /* shared by the submitting thread and the finishing thread, which detects failures */
   GstCfTransfer transfer;
@@ -54,7 +55,9 @@ typedef struct {
 
 /* A pending frame. The caller owns the buffers and keeps them until the frame is finished. */
 typedef struct {
-  GstBuffer *in, *out; /* equal: the frame passes unfiltered */
+  GstBuffer *in, *out; /* equal: the frame passes unfiltered, or it is filtered in place */
+  CfArea *area;        /* NULL, or what is filtered of the frame; the frame's reference */
+  gboolean passes;
   GstCfMode mode;
   const gchar *refusal; /* NULL, or why the buffers cannot be mapped; request.status says more */
   gboolean on_gpu, mapped;
@@ -87,14 +90,24 @@ gboolean gst_cf_backend_adopt (GstCfBackend *b, GstObject *context);
 /* Returns whether the backend uses the GPU in a context other than `context`. Submitting thread. */
 gboolean gst_cf_backend_is_elsewhere (GstCfBackend *b, GstObject *context);
 
-/* Returns whether the filter would leave this frame unchanged, so that the input can be pushed as the output.
- * Submitting thread. */
+/* Returns what a frame is for the filter's areas. Submitting thread. */
+CfVideo gst_cf_backend_video (const GstCfBackend *b, GstBuffer *in);
+/* Returns whether the filter would leave every frame unchanged. Submitting thread. */
+gboolean gst_cf_backend_is_identity (const GstCfBackend *b);
+/* Returns whether the input can be pushed as the output, unfiltered. Submitting thread. */
 gboolean gst_cf_backend_may_pass (const GstCfBackend *b, GstBuffer *in);
+/* Returns whether an area of the input is to be filtered in the input's memory. Submitting thread. */
+gboolean gst_cf_backend_is_in_place (const GstCfBackend *b, GstBuffer *in, const CfArea *area);
+/* Returns whether frames without anything to filter must be filtered all the same, because later results depend on
+ * them. Submitting thread. */
+gboolean gst_cf_backend_needs_all (const GstCfBackend *b);
 /* Returns whether gst_cf_backend_reset must be called before the next frame is filtered. Submitting thread. */
 gboolean gst_cf_backend_needs_reset (GstCfBackend *b);
-/* Queues a frame on the GPU where the GPU is in use. Returns FALSE, with or without an error, if this frame must be
- * finished before the next frame is submitted; posts nothing itself. */
-gboolean gst_cf_backend_submit (GstCfBackend *b, GstCfPendingFrame *frame, guint slot, GstBuffer *in, GstBuffer *out);
+/* Queues a frame on the GPU where the GPU is in use. `area` (which this function takes) is what to filter of it; with
+ * NULL the whole frame is filtered, or passes if `in` is `out`. Returns FALSE, with or without an error, if this frame
+ * must be finished before the next frame is submitted; posts nothing itself. */
+gboolean gst_cf_backend_submit (GstCfBackend *b, GstCfPendingFrame *frame, guint slot, GstBuffer *in, GstBuffer *out,
+    CfArea *area);
 /* Waits for a submitted frame, or filters it on the CPU. `drop`: discards the frame; only waits until the GPU no longer
  * uses its buffers. */
 GstFlowReturn gst_cf_backend_finish (GstCfBackend *b, GstCfPendingFrame *frame, gboolean drop);
@@ -109,6 +122,8 @@ void gst_cf_backend_set_flushing (GstCfBackend *b, gboolean flushing);
 /* Posts an element error "WHAT: MESSAGE" with the domain and code for the status. */
 void gst_cf_backend_post_error (GstElement *element, const CfStatus *status, const gchar *what);
 
+/* Returns the bytes of a frame's samples, without what is between rows. */
+gsize gst_cf_video_bytes (CfFormat format, const GstVideoInfo *info);
 /* Fills the video of caps and the modes of their frames (bits 1 << GstCfMode); a filter of whole frames treats all
  * frames as progressive. Returns FALSE with a status, and posts nothing, for caps that the library does not support. */
 gboolean gst_cf_video_from_info (const CfFilter *filter, const GstVideoInfo *info, CfVideo *video, guint *modes,

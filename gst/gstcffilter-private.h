@@ -14,6 +14,7 @@
 
 #include "gstcffilter.h"
 #include "gstcfoutput.h"
+#include "gstcfroi.h"
 
 G_BEGIN_DECLS
 
@@ -30,6 +31,7 @@ typedef struct {
   gint frames_in_flight;
   CfCommon common;
   gpointer params;
+  GstCfRoi *roi; /* with the properties for regions, and `enabled` */
   /* serial: counts the changes of common, params, started and the caps, against which a new value is checked; seen: the
    * serial of the last snapshot */
   guint serial, seen;
@@ -37,6 +39,7 @@ typedef struct {
   gboolean has_gpu; /* a GPU was opened at the start, so the caps include CUDA memory */
   gboolean have_video;
   CfVideo video;
+  CfArea *area;         /* of the frame whose output buffer is being prepared; NULL: all of it */
   gboolean same_memory; /* on both pads, so an input buffer can be pushed as output */
 
   GstCaps *refused_caps;                          /* the error for these input caps was posted, */

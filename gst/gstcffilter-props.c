@@ -18,7 +18,8 @@ enum {
   PROP_APPLY_TO,
   PROP_FRAMES_IN_FLIGHT,
   PROP_STATS,
-  PROP_FILTER, /* the first row of the parameter table */
+  PROP_ROI,                                         /* the first of those of gstcfroi.h */
+  PROP_FILTER = PROP_ROI + GST_CF_ROI_N_PROPERTIES, /* the first row of the parameter table */
 };
 
 static GType
@@ -407,6 +408,10 @@ set_property (GObject *object, guint id, const GValue *value, GParamSpec *spec)
     change (self, id == PROP_APPLY_TO ? -1 : (gint) (id - PROP_FILTER), value);
     return;
   }
+  if (id >= PROP_ROI) {
+    gst_cf_roi_set_property (priv->roi, id - PROP_ROI, value);
+    return;
+  }
   GST_OBJECT_LOCK (self);
   switch (id) {
     case PROP_BACKEND:
@@ -443,6 +448,10 @@ get_property (GObject *object, guint id, GValue *value, GParamSpec *spec)
 
   if (id == PROP_STATS) {
     g_value_take_boxed (value, gst_cf_stats_get (&priv->backend.stats));
+    return;
+  }
+  if (id >= PROP_ROI && id < PROP_FILTER) {
+    gst_cf_roi_get_property (priv->roi, id - PROP_ROI, value);
     return;
   }
   GST_OBJECT_LOCK (self);
@@ -508,6 +517,7 @@ gst_cf_filter_install_properties (GObjectClass *klass)
           "Since the start: frames, frames-gpu, frames-cpu, frames-fallback, frames-passed, bytes; mean, p50, p99 and "
           "max in ns of upload, kernel, download and total",
           GST_TYPE_STRUCTURE, ro));
+  gst_cf_roi_install_properties (klass, PROP_ROI);
 }
 
 void

@@ -81,6 +81,8 @@ release (GstCfFilter *self)
   priv->context = NULL;
   GST_OBJECT_UNLOCK (self);
   gst_cf_output_stop (&priv->output);
+  g_clear_pointer (&priv->area, cf_area_unref);
+  gst_cf_roi_stop (priv->roi);
   gst_cf_backend_stop (&priv->backend);
   if (priv->allocator)
     gst_object_unref (priv->allocator);
@@ -137,6 +139,7 @@ start (GstCfFilter *self)
   priv->started = TRUE;
   priv->serial++;
   GST_OBJECT_UNLOCK (self);
+  gst_cf_roi_start (priv->roi);
   gst_cf_filter_update_active_backend (self);
   return TRUE;
 }
@@ -238,6 +241,7 @@ before_transform (GstBaseTransform *trans, GstBuffer *buffer)
     g_atomic_pointer_set (&priv->animating, NULL);
   }
   adopt_context (self, buffer);
+  gst_cf_roi_sync (priv->roi);
   GST_OBJECT_LOCK (self);
   if (priv->seen != priv->serial)
     params = gst_cf_filter_snapshot (self, &common);
@@ -250,14 +254,50 @@ before_transform (GstBaseTransform *trans, GstBuffer *buffer)
   }
 }
 
-/* Returns the input as the output where the filter would leave it unchanged. The passthrough mode of the base class is
- * not used: it releases the pool of output buffers and needs a renegotiation to get one again. */
+/* Makes the area of a frame: NULL for all of it. Without memory for an area, all of the frame is filtered. */
+static CfArea *
+area_of (GstCfFilter *self, GstBuffer *in)
+{
+  GstCfFilterPrivate *priv = PRIV (self);
+  GstCfBackend *b = &priv->backend;
+  const CfVideo video = gst_cf_backend_video (b, in);
+  CfStatus status = { 0 };
+  CfArea *area = gst_cf_roi_area (priv->roi, in, &GST_BASE_TRANSFORM (self)->segment, &b->info, &video, &b->traits,
+      &status);
+
+  if (!area && status.code != CF_OK)
+    GST_WARNING_OBJECT (self, "the whole frame is filtered: %s", status.message);
+  if (area && cf_area_is_whole (area))
+    g_clear_pointer (&area, cf_area_unref);
+  return area;
+}
+
+/* Decides what is filtered of a frame, and where to. Returns the input as the output where the frame passes, or where a
+ * part of it is filtered in place. The passthrough mode of the base class is not used: it releases the pool of output
+ * buffers and needs a renegotiation to get one again. */
 static GstFlowReturn
 prepare_output_buffer (GstBaseTransform *trans, GstBuffer *in, GstBuffer **out)
 {
-  GstCfFilterPrivate *priv = PRIV (GST_CF_FILTER (trans));
+  GstCfFilter *self = GST_CF_FILTER (trans);
+  GstCfFilterPrivate *priv = PRIV (self);
+  GstCfBackend *b = &priv->backend;
+  gboolean passes = gst_cf_backend_is_identity (b) || !gst_cf_roi_is_enabled (priv->roi);
 
-  if (priv->same_memory && gst_cf_backend_may_pass (&priv->backend, in)) {
+  g_clear_pointer (&priv->area, cf_area_unref);
+  if (passes && priv->same_memory && gst_cf_backend_may_pass (b, in)) {
+    gst_cf_roi_see (priv->roi, in, &trans->segment, &b->info);
+    *out = in;
+    return GST_FLOW_OK;
+  }
+  if (b->configured && gst_cf_roi_is_used (priv->roi))
+    priv->area = area_of (self, in);
+  passes = priv->area && cf_area_is_empty (priv->area) && !gst_cf_backend_needs_all (b);
+  if (passes && priv->same_memory && gst_cf_backend_may_pass (b, in)) {
+    g_clear_pointer (&priv->area, cf_area_unref);
+    *out = in;
+    return GST_FLOW_OK;
+  }
+  if (priv->area && priv->same_memory && gst_cf_backend_is_in_place (b, in, priv->area)) {
     *out = in;
     return GST_FLOW_OK;
   }
@@ -271,12 +311,13 @@ submit (GstCfFilter *self, GstCfPendingFrame *frame, guint slot, GstBuffer *in, 
 {
   GstCfFilterPrivate *priv = PRIV (self);
   gboolean flushed = g_atomic_int_compare_and_exchange (&priv->reset, TRUE, FALSE);
+  CfArea *area = g_steal_pointer (&priv->area);
 
-  if (flushed || (in != out && gst_cf_backend_needs_reset (&priv->backend))) {
+  if (flushed || ((in != out || area) && gst_cf_backend_needs_reset (&priv->backend))) {
     gst_cf_filter_drain (self);
     gst_cf_backend_reset (&priv->backend);
   }
-  return gst_cf_backend_submit (&priv->backend, frame, slot, in, out);
+  return gst_cf_backend_submit (&priv->backend, frame, slot, in, out, area);
 }
 
 static GstFlowReturn
@@ -287,7 +328,7 @@ finish (GstCfFilter *self, GstCfPendingFrame *frame, gboolean drop)
   GstFlowReturn flow = gst_cf_backend_finish (&priv->backend, frame, drop);
 
   /* New parameters are applied only while no frame is pending, so these are the frame's. */
-  if (flow == GST_FLOW_OK && !drop && frame->in != frame->out && priv->backend.traits.has_regions && klass->regions &&
+  if (flow == GST_FLOW_OK && !drop && !frame->passes && priv->backend.traits.has_regions && klass->regions &&
       !klass->regions (self, frame->out, &priv->backend.info, &priv->backend.regions, priv->backend.params))
     flow = GST_FLOW_ERROR;
   gst_cf_filter_update_active_backend (self);
@@ -463,6 +504,7 @@ flush_stop (GstCfFilter *self)
   g_atomic_int_set (&priv->reset, TRUE);
   g_atomic_int_set (&priv->posted, FALSE);
   priv->discont = FALSE;
+  gst_cf_roi_reset (priv->roi);
   GST_OBJECT_LOCK (self);
   priv->pushed = 0;
   GST_OBJECT_UNLOCK (self);
@@ -522,6 +564,7 @@ constructed (GObject *object)
   priv->slots = 1;
   gst_cf_output_init (&priv->output, finish_pending, push_finished, self);
   priv->params = cf_params_new (FILTER (self));
+  priv->roi = gst_cf_roi_new (GST_ELEMENT (self));
   gst_cf_backend_init (&priv->backend, GST_ELEMENT (self), FILTER (self));
   gst_base_transform_set_qos_enabled (GST_BASE_TRANSFORM (self), TRUE);
 }
@@ -537,6 +580,7 @@ finalize (GObject *object)
   gst_cf_output_clear (&priv->output);
   gst_cf_backend_clear (&priv->backend);
   cf_params_free (FILTER (self), priv->params);
+  gst_cf_roi_free (priv->roi);
   G_OBJECT_CLASS (gst_cf_filter_parent_class)->finalize (object);
 }
 

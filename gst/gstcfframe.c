@@ -83,6 +83,17 @@ origin_bytes (const CfFormatInfo *f, guint plane, guint x, guint y, gsize stride
   return 0;
 }
 
+void
+gst_cf_frame_origin (GstBuffer *buffer, const GstVideoInfo *info, guint *x, guint *y)
+{
+  GstVideoMeta *meta = gst_buffer_get_video_meta (buffer);
+  CfStatus status;
+
+  *x = *y = 0;
+  if (!gst_cf_frame_crops (buffer, info) || !crop_origin (buffer, meta, info, x, y, &status))
+    *x = *y = 0;
+}
+
 static gboolean
 map_plane (GstCfFrame *frame, const GstVideoInfo *info, guint plane, GstMapFlags flags, guint x, guint y,
     CfStatus *status)

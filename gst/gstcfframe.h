@@ -30,6 +30,8 @@ void gst_cf_frame_unmap (GstCfFrame *frame);
 
 /* Returns whether the size in the GstVideoMeta differs from that of the caps, so that mapping crops the frame. */
 gboolean gst_cf_frame_crops (GstBuffer *buffer, const GstVideoInfo *info);
+/* Sets x and y to where in the buffer's frame the mapped one begins: 0, 0 unless mapping crops. */
+void gst_cf_frame_origin (GstBuffer *buffer, const GstVideoInfo *info, guint *x, guint *y);
 
 G_END_DECLS
 #endif

@@ -25,6 +25,7 @@ cf_build_packages () {
   pkg-config --exists gstreamer-1.0 2> /dev/null || echo libgstreamer1.0-dev
   pkg-config --exists gstreamer-video-1.0 2> /dev/null || echo libgstreamer-plugins-base1.0-dev
   pkg-config --exists json-glib-1.0 2> /dev/null || echo libjson-glib-dev
+  pkg-config --exists gdk-pixbuf-2.0 2> /dev/null || echo libgdk-pixbuf-2.0-dev
   pkg-config --exists lapacke 2> /dev/null || echo liblapacke-dev
   if cf_have_nvcc; then
     command -v c++ > /dev/null || echo g++

@@ -132,8 +132,9 @@ def value_tables(properties):
 
 PROPERTIES = '''\
 Properties that may change at any time take effect with the next frame. A value that the element refuses is an error
-before the start; while the stream runs the previous value is kept, and a warning is posted on the bus. Properties that
-are controllable can be animated by a GstController. "Before the start" is the state NULL or READY.'''
+before the start ([regions](regions.md#when-something-is-wrong) never are); while the stream runs the previous value is
+kept, and a warning is posted on the bus. Properties that are controllable can be animated by a GstController. "Before
+the start" is the state NULL or READY.'''
 
 
 def page(gst, stem):
@@ -152,7 +153,8 @@ def page(gst, stem):
         read(f'docs/elements/{stem}.in.md').strip(), '',
         '## Properties', '', PROPERTIES, '', *property_table(own), *value_tables(own),
         '## Properties of all elements', '',
-        '[docs/using.md](../using.md) explains backends, GPUs, `frames-in-flight` and `stats`.', '',
+        '[docs/using.md](../using.md) explains backends, GPUs, `frames-in-flight` and `stats`;',
+        '[regions](regions.md) the properties from `enabled` to `mask-polygons`.', '',
         *property_table(common), *value_tables(common),
         '## Formats', '', formats, '',
         'Frames have from 1 x 1 to 16384 x 16384 pixels, in system memory or in CUDA memory:',

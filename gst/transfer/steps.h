@@ -34,7 +34,8 @@ void gst_cf_step_wait_event (GstCfFrameRequest *r, CfStream *stream, const CfEve
 /* Copies the frame to the slot's device memory, and from there; nothing where the side is in device memory. */
 void gst_cf_step_upload (GstCfTransfer *t, GstCfFrameRequest *r, CfStream *stream);
 void gst_cf_step_download (GstCfTransfer *t, GstCfFrameRequest *r, CfStream *stream);
-/* Filters, and keeps the other mode's history. */
+/* Filters, and keeps the other mode's history. Of an area, the rest of the frame is copied on the GPU first, unless the
+ * frame is filtered in place. */
 void gst_cf_step_filter (GstCfTransfer *t, GstCfFrameRequest *r);
 /* The images in pinned host memory that a frame is copied from and to: its own, or the slot's. */
 const CfImage *gst_cf_host_in (const GstCfTransfer *t, const GstCfFrameRequest *r);

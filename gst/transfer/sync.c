@@ -102,7 +102,7 @@ queue_whole (GstCfTransfer *t, GstCfFrameRequest *r)
 void
 gst_cf_sync_submit (GstCfTransfer *t, GstCfFrameRequest *r)
 {
-  r->own.sliced = !r->own.stream && may_slice (t, r);
+  r->own.sliced = !r->own.stream && !r->area && may_slice (t, r);
   gst_cf_step_stage (t, r);
   take_link_slot (t, r);
   if (gst_cf_request_failed (r))

@@ -273,17 +273,35 @@ gst_cf_step_stage (GstCfTransfer *t, GstCfFrameRequest *r)
 
   if (gst_cf_request_failed (r))
     return;
-  if ((r->in.kind != GST_CF_DEVICE &&
+  if (((r->in.kind != GST_CF_DEVICE || (r->area && r->out.kind != GST_CF_DEVICE)) &&
           !gst_cf_provide (t, cf_device_alloc, &slot->memory_in, &slot->device_in, &r->status)) ||
-      (r->out.kind != GST_CF_DEVICE &&
+      ((r->out.kind != GST_CF_DEVICE || r->area) &&
           !gst_cf_provide (t, cf_device_alloc, &slot->memory_out, &slot->device_out, &r->status)) ||
       (r->in.kind == GST_CF_PAGEABLE &&
           !gst_cf_provide (t, cf_pinned_alloc, &slot->memory_host_in, &slot->host_in, &r->status)) ||
       (r->out.kind == GST_CF_PAGEABLE &&
           !gst_cf_provide (t, cf_pinned_alloc, &slot->memory_host_out, &slot->host_out, &r->status)))
     return;
-  if (r->in.kind == GST_CF_PAGEABLE)
+  if (r->in.kind == GST_CF_PAGEABLE && r->in_place)
+    cf_image_copy_area (&slot->host_in, r->in.image, r->area, CF_AREA_READ);
+  else if (r->in.kind == GST_CF_PAGEABLE)
     cf_image_copy (&slot->host_in, r->in.image);
+}
+
+/* The images on the GPU: the frame's own or the slot's. A frame of which an area is filtered ends up where `out` is, or
+ * where it was uploaded to; the slot's other image is its scratch memory. */
+static const CfImage *
+device_in (const GstCfTransfer *t, const GstCfFrameRequest *r)
+{
+  return r->in.kind == GST_CF_DEVICE ? r->in.image : &t->slot[r->slot].device_in;
+}
+
+static const CfImage *
+device_out (const GstCfTransfer *t, const GstCfFrameRequest *r)
+{
+  if (r->out.kind == GST_CF_DEVICE)
+    return r->out.image;
+  return r->area ? &t->slot[r->slot].device_in : &t->slot[r->slot].device_out;
 }
 
 const CfImage *
@@ -325,8 +343,11 @@ gst_cf_step_upload (GstCfTransfer *t, GstCfFrameRequest *r, CfStream *stream)
   if (r->in.kind == GST_CF_DEVICE)
     return;
   gst_cf_step_time (t, r, stream, BEFORE_UPLOAD);
-  if (!gst_cf_request_failed (r))
-    r->status.code = cf_stream_copy (stream, CF_UPLOAD, &t->slot[r->slot].device_in, gst_cf_host_in (t, r), &r->status);
+  if (r->in_place && !gst_cf_request_failed (r))
+    r->status.code = cf_stream_copy_area (stream, CF_UPLOAD, device_in (t, r), gst_cf_host_in (t, r), r->area,
+        CF_AREA_READ, &r->status);
+  else if (!gst_cf_request_failed (r))
+    r->status.code = cf_stream_copy (stream, CF_UPLOAD, device_in (t, r), gst_cf_host_in (t, r), &r->status);
   if (r->own.up)
     gst_cf_step_record (t, r, stream, AFTER_UPLOAD);
   else
@@ -338,27 +359,41 @@ gst_cf_step_download (GstCfTransfer *t, GstCfFrameRequest *r, CfStream *stream)
 {
   if (r->out.kind == GST_CF_DEVICE)
     return;
-  if (!gst_cf_request_failed (r))
-    r->status.code = cf_stream_copy (stream, CF_DOWNLOAD, gst_cf_host_out (t, r), &t->slot[r->slot].device_out,
-        &r->status);
+  if (r->in_place && !gst_cf_request_failed (r))
+    r->status.code = cf_stream_copy_area (stream, CF_DOWNLOAD, gst_cf_host_out (t, r), device_out (t, r), r->area,
+        CF_AREA_WRITE, &r->status);
+  else if (!gst_cf_request_failed (r))
+    r->status.code = cf_stream_copy (stream, CF_DOWNLOAD, gst_cf_host_out (t, r), device_out (t, r), &r->status);
   gst_cf_step_time (t, r, stream, AFTER_DOWNLOAD);
+}
+
+static CfCode
+enqueue (GstCfTransfer *t, GstCfFrameRequest *r)
+{
+  const CfImage *in = device_in (t, r), *out = device_out (t, r);
+  CfCode code = CF_OK;
+
+  if (!r->area)
+    return cf_plan_enqueue (t->plan[r->mode], r->own.stream, in, out, &r->status);
+  if (in->plane[0].data != out->plane[0].data)
+    code = cf_stream_copy (r->own.stream, CF_ON_DEVICE, out, in, &r->status);
+  return code == CF_OK ? cf_plan_enqueue_area (t->plan[r->mode], r->own.stream, r->area, in,
+                             &t->slot[r->slot].device_out, out, &r->status)
+                       : code;
 }
 
 void
 gst_cf_step_filter (GstCfTransfer *t, GstCfFrameRequest *r)
 {
-  const GstCfSlot *slot = &t->slot[r->slot];
-  const CfImage *in = r->in.kind == GST_CF_DEVICE ? r->in.image : &slot->device_in;
-  const CfImage *out = r->out.kind == GST_CF_DEVICE ? r->out.image : &slot->device_out;
   const gboolean chain_times = r->leaves && r->own.timed;
 
   if (chain_times && !gst_cf_request_failed (r))
     r->status.code = gst_cf_chain_begin_timing (t->chain, &r->status);
-  if (!gst_cf_request_failed (r))
-    r->status.code = cf_plan_enqueue (t->plan[r->mode], r->own.stream, in, out, &r->status);
-  for (int m = 0; t->history && m < GST_CF_N_MODES; m++)
+  for (int m = 0; t->history && m < GST_CF_N_MODES; m++) /* first: what follows may write where the input is */
     if (m != (int) r->mode && t->plan[m] && !gst_cf_request_failed (r))
-      r->status.code = cf_plan_push_history (t->plan[m], r->own.stream, in, &r->status);
+      r->status.code = cf_plan_push_history (t->plan[m], r->own.stream, device_in (t, r), &r->status);
+  if (!gst_cf_request_failed (r))
+    r->status.code = enqueue (t, r);
   if (chain_times && !gst_cf_request_failed (r))
     r->status.code = gst_cf_chain_end_timing (t->chain, &r->status);
 }
@@ -474,7 +509,9 @@ gst_cf_transfer_wait (GstCfTransfer *t, GstCfFrameRequest *r)
     take_times (t, r);
   t->warm = t->warm || !gst_cf_request_failed (r);
   end (t, r);
-  if (!gst_cf_request_failed (r) && r->out.kind == GST_CF_PAGEABLE)
+  if (!gst_cf_request_failed (r) && r->out.kind == GST_CF_PAGEABLE && r->in_place)
+    cf_image_copy_area (r->out.image, &t->slot[r->slot].host_out, r->area, CF_AREA_WRITE);
+  else if (!gst_cf_request_failed (r) && r->out.kind == GST_CF_PAGEABLE)
     cf_image_copy (r->out.image, &t->slot[r->slot].host_out);
   return r->status.code;
 }

@@ -41,6 +41,8 @@ typedef struct {
   GstCfSide in, out;
   guint slot;
   GstCfMode mode;
+  const CfArea *area; /* NULL, or what is filtered of the frame */
+  gboolean in_place;  /* with an area: both sides are one buffer in host memory, of which the area's part is moved */
   gboolean leaves;    /* the frame is handed on before the GPU is done, and nothing waits for it here */
   CfRegions *regions; /* NULL, or to be filled with the frame's; they last until the plan's next call */
 

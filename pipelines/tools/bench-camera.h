@@ -44,6 +44,7 @@ typedef struct {
   int skew;          /* index of the first of them */
   guint64 interval;  /* ns, between two frames */
   gboolean real_time;
+  int regions;
   guint64 phase;      /* ns, from the opening of the start gate to the first frame */
   guint64 first, end; /* real time: the frames that count */
   guint64 wanted;     /* otherwise: the number of frames that count; 0: all */

@@ -171,6 +171,8 @@ read_command_line (BenchOptions *opt, Typed *typed, int argc, char **argv)
         "SECONDS" },
     { "rate", 'r', 0, G_OPTION_ARG_DOUBLE, &opt->rate,
         "frames per second of each camera, in real time (default: as many as possible)", "R" },
+    { "regions", 0, 0, G_OPTION_ARG_INT, &opt->regions,
+        "regions that move, as a detector attaches them to each frame, whose memory is then its own (0)", "N" },
     { "cameras", 'c', 0, G_OPTION_ARG_STRING, &typed->cameras, "pipelines at once (1)", "N,..." },
     { "cores", 0, 0, G_OPTION_ARG_STRING, &typed->cores, "CPU cores that may be used (all)", "N,..." },
     { "processes", 0, 0, G_OPTION_ARG_STRING, &typed->processes, "processes that share the cameras (1)", "N,..." },

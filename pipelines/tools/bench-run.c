@@ -140,6 +140,7 @@ init_camera (Run *run, BenchCamera *camera, int number, const GstVideoInfo *info
   *camera = (BenchCamera) { .start_gate = &run->start_gate,
     .info = *info,
     .memory = c->memory,
+    .regions = c->regions,
     .real_time = c->rate > 0,
     .wanted_frames = count_frames_wanted (c, GST_VIDEO_INFO_SIZE (info)),
     .skew = number * 7,

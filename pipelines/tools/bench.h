@@ -39,6 +39,7 @@ typedef struct {
   double rate;              /* frames/s of each camera; 0: as many frames as possible */
   double seconds, warm_up;
   int frames; /* per camera, instead of seconds; 0: not given */
+  int regions;
   gboolean queue, baselines, kernels_only, no_limits;
   char *json;
   BenchStudy study;
@@ -52,6 +53,7 @@ typedef struct {
   int gpus;           /* GPUs that share the cameras; 0: the elements choose */
   BenchMemory memory;
   double rate;           /* frames/s of each camera; 0: as many frames as possible */
+  int regions;           /* moving ones that each frame carries, whose memory is the frame's alone then; 0: none */
   gboolean cpu;          /* this project's elements get backend=cpu */
   gboolean baseline;     /* a foreign element for comparison, in a format that it supports */
   gboolean kernels_only; /* the filters are called directly, without GStreamer */

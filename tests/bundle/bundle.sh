@@ -58,7 +58,7 @@ for program in "$build"/pipelines/*; do
   [ -d "$program" ] || [ ! -x "$program" ] || cp "$program" "$to/bin/"
 done
 mkdir -p "$to/bin/elements"
-for program in "$build"/tests/elements/*; do
+for program in "$build"/tests/elements/elements_*; do
   [ -d "$program" ] || [ ! -x "$program" ] || cp "$program" "$to/bin/elements/"
 done
 cp "$CF_ROOT"/tests/elements/clip.sh "$CF_ROOT"/tests/oracle/oracle_*.py \

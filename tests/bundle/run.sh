@@ -4,7 +4,7 @@
 #
 # run.sh tests | together | sanitize [TOOL...] | bench [OPTION...] | kernels |
 # elements [PROGRAM...] | cuda-memory | schedule [OPTION...] | steady [OPTION...] |
-# clip | changes | oracle | soak [OPTION...] | fault [KIND...] | framepath [PART...] |
+# areas | clip | changes | oracle | soak [OPTION...] | fault [KIND...] | framepath [PART...] |
 # trace | all | exec COMMAND...: runs the bundle's tests and benchmarks on a machine with an NVIDIA GPU.
 # Each ends with the line N passed, N failed, N skipped. Full logs go to $OUT, or to logs/
 # beside this script. CF_FILTERS=convolve restricts what runs per filter. trace counts the
@@ -76,6 +76,7 @@ tests () {
   kernels
   schedule
   steady
+  areas
   elements
   clip
   cuda_memory
@@ -158,6 +159,12 @@ steady () {
   case " ${CF_FILTERS:-segment} " in
     *' segment '*) step steady-gpu in_bundle timeout 600 kernelcheck --segment --gpu --require-gpu "$@" ;;
   esac
+}
+
+# Filters random areas of frames; see kernelcheck --areas.
+areas () {
+  local n=${CF_JOBS:-$(nproc)}
+  step areas-gpu in_bundle timeout 600 kernelcheck --areas --gpu --require-gpu --jobs $((n > 8 ? 8 : n)) "$@"
 }
 
 # Compares every frame of the clip through each filter on the GPU and on the CPU. The clip is
@@ -279,6 +286,20 @@ framepath () {
           "${quick[@]}") ;;
       kernels) line=("cudamedian frames-in-flight=4 $on" "cudaconvolve frames-in-flight=4 $on")
         options=(--sweep 'kernel-size=3,5,7,9,15,31,63' "${quick[@]}") ;;
+      # Areas of 1, 5, 25 and 100 % of the frame, and one region that moves.
+      regions) mapfile -t line < <(
+          for part in 'cudamedian kernel-size=7' 'cudaconvolve preset=gauss sigma=5' 'cudaconvolve preset=privacy'; do
+            for area in '' roi=.1,.1,.1,.1 roi=.1,.1,.2236,.2236 roi=.1,.1,.5,.5 roi=0.,0.,1.,1. roi-meta=true; do
+              echo "$part $on $area"
+            done
+          done)
+        options=(--size "$size" --regions 1 --memory 'proposed,cuda' --no-limits --sweep 'frames-in-flight=1,4'
+          --seconds 0.2 --warm-up 0.1) ;;
+      # Cameras whose detector has found somebody.
+      privacy) line=("cudaconvolve preset=privacy roi-meta=true $on")
+        options=(--regions 1 --cameras 200 --no-limits --memory proposed "${live[@]}") ;;
+      privacy-cuda) line=("cudaconvolve preset=privacy roi-meta=true $on")
+        options=(--regions 1 --cameras 400 --no-limits --memory cuda "${live[@]}") ;;
       # The cost of the sources and sinks only.
       harness) line=(identity) options=(--no-limits --cameras 400 "${live[@]}" --seconds 3) ;;
       cameras) line=("$median") options=(--cameras "$cameras" "${live[@]}") ;;
@@ -438,6 +459,7 @@ case $what in
   together) together ;;
   schedule) schedule "$@" ;;
   steady) steady "$@" ;;
+  areas) areas "$@" ;;
   clip) clip ;;
   changes) changes "$@" ;;
   sanitize) sanitize "$@" ;;

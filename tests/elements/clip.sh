@@ -50,8 +50,12 @@ convolve emboss preset=emboss angle=45 bias=64
 convolve sobel preset=sobel
 convolve prewitt preset=prewitt
 convolve scharr preset=scharr divisor=4
+convolve sobelx preset=sobel-x divisor=8
 convolve log preset=log bias=128
 convolve motion preset=motion kernel-size=15 angle=30
+convolve fill preset=fill fill-color=0xff2040c0
+convolve mosaic preset=mosaic
+convolve privacy preset=privacy blocks=5
 convolve custom kernel=1,-2,3;-4,9,4;-3,2,1
 irfilter smooth preset=smooth
 irfilter soft preset=soft sigma=15

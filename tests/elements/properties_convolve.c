@@ -35,12 +35,16 @@ static const Step file_steps[] = { { "kernel-file", "@1 0\n", { 10, 10, 20, 30 }
   { NULL } };
 
 static const Pass passes[] = { { NULL, "the defaults", FALSE }, { "preset", "identity", TRUE },
-  { "preset", "gauss", FALSE }, { "kernel-size", "1", TRUE }, { "kernel-size", "3", FALSE },
+  { "preset", "gauss", FALSE }, { "kernel-size", "1", TRUE }, { "kernel-height", "3", FALSE },
+  { "kernel-height", "0", TRUE }, { "sigma", "20", TRUE }, { "kernel-size", "0", FALSE }, { "sigma", "0", FALSE },
   { "kernel", "0 0 0; 0 1 0; 0 0 0", TRUE }, { "bias", "1", FALSE }, { "bias", "0", TRUE }, { "gray", "luma", FALSE },
   { "apply-to", "luma", TRUE }, { "gray", "none", TRUE }, { "apply-to", "all", TRUE }, { "divisor", "2", FALSE },
   { "kernel", "2", TRUE }, { "kernel", "1 0", FALSE }, { "preset", "identity", FALSE }, { "divisor", "0", TRUE },
   /* With RGB, gray changes every sample; new caps decide again. */
-  { "gray", "mean", FALSE }, { "caps", "RGB", FALSE }, { "caps", "GRAY8", TRUE }, { "caps", "NV12", FALSE }, { NULL } };
+  { "gray", "mean", FALSE }, { "caps", "RGB", FALSE }, { "caps", "GRAY8", TRUE }, { "caps", "NV12", FALSE },
+  /* Whatever hides changes a frame, unless apply-to selects nothing of it. */
+  { "gray", "none", TRUE }, { "preset", "fill", FALSE }, { "preset", "privacy", FALSE }, { "preset", "mosaic", FALSE },
+  { "blocks", "64", FALSE }, { "caps", "GRAY8", FALSE }, { "apply-to", "chroma", TRUE }, { NULL } };
 
 static const Bad bad[] = { { "kernel", "", "row 1, column 1" }, { "kernel", " ; ", "row 1, column 1" },
   { "kernel", "1 2;;3 4", "row 2, column 1" }, { "kernel", "1 2 3;4 5 6;7 8", "row 3, column 3" },
@@ -55,8 +59,8 @@ static const Bad bad[] = { { "kernel", "", "row 1, column 1" }, { "kernel", " ; 
   { "kernel", "1 1; -9000000 1", "row 2, column 1", "I420" },
   { "kernel-file", "/nonexistent/kernel.txt", "/nonexistent/kernel.txt" }, { "kernel-file", "/", "directory" },
   { "kernel-file", "@1 2;3", "row 2, column 2" }, { "kernel-file", "@1 2\n3 nan\n", "row 2, column 2" },
-  { "kernel-file", "@", "row 1, column 1" }, { "kernel-size", "4", "3 or 5" }, { "preset", "custom", "kernel" },
-  { NULL } };
+  { "kernel-file", "@", "row 1, column 1" }, { "kernel-size", "4", "3 or 5" }, { "kernel-width", "2", "1 or 3" },
+  { "kernel-height", "62", "61 or 63" }, { "preset", "custom", "kernel" }, { NULL } };
 
 static gchar *
 make (const Bad *row)
@@ -83,11 +87,12 @@ make (const Bad *row)
 
 /* "custom" is refused if there is no kernel to return to. */
 static const Setting with_kernel[] = { { "preset", "identity" }, { "kernel", "1 0" }, { NULL } };
-static const Setting kept_kernel[] = { { "preset", "custom" }, { "kernel", "1 0" }, { "kernel-size", "5" },
+static const Setting kept_kernel[] = { { "preset", "custom" }, { "kernel", "1 0" }, { "kernel-size", "0" },
   { "kernel-file", NULL }, { NULL } };
-static const Setting kept_identity[] = { { "preset", "identity" }, { "kernel", NULL }, { "kernel-size", "5" },
+static const Setting kept_identity[] = { { "preset", "identity" }, { "kernel", NULL }, { "kernel-size", "0" },
   { "kernel-file", NULL }, { NULL } };
-static const Setting good_start[] = { { "kernel", SHARPEN }, { "kernel-size", "3" }, { NULL } };
+static const Setting good_start[] = { { "kernel", SHARPEN }, { "kernel-size", "3" }, { "kernel-width", "3" },
+  { "kernel-height", "0" }, { NULL } };
 static const Setting good[] = { { "kernel", "1" }, { NULL } };
 
 static void
@@ -132,6 +137,8 @@ static const guint8 gray[12] = { 10, 20, 30, 40, 50, 60, 70, 80, 91, 100, 110, 2
 static const ByHand kernels[] = {
   { { { "preset", "identity" } }, { 10, 20, 30, 40, 50, 60, 70, 80, 91, 100, 110, 255 } },
   { { { "preset", "box" }, { "kernel-size", "3" } }, { 27, 33, 43, 50, 54, 60, 85, 107, 80, 87, 127, 163 } },
+  { { { "preset", "box" }, { "kernel-width", "3" }, { "kernel-height", "1" } },
+      { 13, 20, 30, 37, 53, 60, 70, 77, 94, 100, 155, 207 } },
   { { { "preset", "sharpen" } }, { 0, 0, 0, 10, 39, 60, 70, 0, 123, 139, 15, 255 } },
   { { { "preset", "sharpen" }, { "amount", "0" } }, { 10, 20, 30, 40, 50, 60, 70, 80, 91, 100, 110, 255 } },
   { { { "preset", "laplace" } }, { 50, 40, 40, 30, 11, 0, 0, 125, 0, 0, 95, 0 } },
@@ -158,7 +165,14 @@ static const ByHand kernels[] = {
       { 10, 20, 30, 40, 50, 60, 70, 80, 92, 100, 110, 255 } },
   { { { "kernel", "-1" }, { "divisor", "1" }, { "bias", "255" } },
       { 245, 235, 225, 215, 205, 195, 185, 175, 164, 155, 145, 0 } },
-  { { { "kernel", "0.5" }, { "divisor", "1" } }, { 5, 10, 15, 20, 25, 30, 35, 40, 46, 50, 55, 128 } }, { { { NULL } } }
+  { { { "kernel", "0.5" }, { "divisor", "1" } }, { 5, 10, 15, 20, 25, 30, 35, 40, 46, 50, 55, 128 } },
+  /* 0.114 255 = 29.07. Two cells along 3 rows, 2 4 / 3 = 2.67 along 4 columns: 0, 1, 2 and 3, rows 0, 1 and 2. */
+  { { { "preset", "fill" }, { "fill-color", "0x0000ff" } }, { 29, 29, 29, 29, 29, 29, 29, 29, 29, 29, 29, 29 } },
+  { { { "preset", "mosaic" }, { "blocks", "2" } }, { 10, 20, 35, 35, 71, 80, 129, 129, 71, 80, 129, 129 } },
+  /* Columns: the first cell, 160 / 256 to the second, 96 / 256 from there to the third, the third; rows: the first, a
+   * half, the second. */
+  { { { "preset", "privacy" }, { "blocks", "2" } }, { 10, 16, 26, 35, 41, 46, 62, 82, 71, 77, 98, 129 } },
+  { { { NULL } } }
 };
 
 /* A Gaussian rounds halves up; other kernels round halves to even. */
@@ -174,6 +188,8 @@ static const ByHand grays[] = {
   { { { "preset", "identity" }, { "gray", "mean" } }, { 23, 23, 23, 23, 23, 23, 0, 0, 0, 255, 255, 255 } },
   { { { "preset", "identity" }, { "gray", "luma" } }, { 19, 19, 19, 19, 19, 19, 0, 0, 0, 255, 255, 255 } },
   { { { "kernel", "0 0 1" }, { "gray", "mean" } }, { 23, 23, 23, 0, 0, 0, 255, 255, 255, 255, 255, 255 } },
+  { { { "preset", "fill" } }, { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 } },
+  { { { "preset", "fill" }, { "fill-color", "0x80112233" } }, { 17, 34, 51, 17, 34, 51, 17, 34, 51, 17, 34, 51 } },
   { { { NULL } } }
 };
 
@@ -191,6 +207,13 @@ static const ByHand yuvs[] = {
       { 5, 105, 105, 5, 5, 105, 105, 5, 5, 105, 105, 5, 5, 105, 105, 5, 128, 128, 128, 128, 128, 128, 128, 128 } },
   { { { "preset", "scharr" } },
       { 0, 255, 255, 0, 0, 255, 255, 0, 0, 255, 255, 0, 0, 255, 255, 0, 128, 128, 128, 128, 128, 128, 128, 128 } },
+  /* 400 to the right in luma, nothing downward; 8 and 16 in chroma. */
+  { { { "preset", "sobel-x" }, { "divisor", "8" } },
+      { 128, 178, 178, 128, 128, 178, 178, 128, 128, 178, 178, 128, 128, 178, 178, 128, 129, 129, 129, 129, 129, 129,
+          129, 129 } },
+  { { { "preset", "sobel-y" }, { "divisor", "-8" }, { "bias", "2" } },
+      { 130, 130, 130, 130, 130, 130, 130, 130, 130, 130, 130, 130, 130, 130, 130, 130, 126, 126, 126, 126, 126, 126,
+          126, 126 } },
   /* Identity with gray: luma unchanged, chroma neutral. */
   { { { "preset", "identity" }, { "gray", "luma" } },
       { 0, 0, 100, 100, 0, 0, 100, 100, 0, 0, 100, 100, 0, 0, 100, 100, 128, 128, 128, 128, 128, 128, 128, 128 } },
@@ -199,6 +222,14 @@ static const ByHand yuvs[] = {
       { 3, 3, 203, 203, 3, 3, 203, 203, 3, 3, 203, 203, 3, 3, 203, 203, 0, 0, 0, 0, 0, 0, 0, 0 } },
   { { { "kernel", "0.5" }, { "divisor", "1" }, { "apply-to", "chroma" } },
       { 0, 0, 100, 100, 0, 0, 100, 100, 0, 0, 100, 100, 0, 0, 100, 100, 64, 65, 66, 66, 66, 67, 68, 68 } },
+  /* Black has the middle levels of chroma. Each sample of chroma is a cell of its own. */
+  { { { "preset", "fill" } },
+      { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 128, 128, 128, 128, 128, 128, 128, 128 } },
+  { { { "preset", "mosaic" }, { "blocks", "2" } },
+      { 0, 0, 100, 100, 0, 0, 100, 100, 0, 0, 100, 100, 0, 0, 100, 100, 1, 2, 3, 4, 5, 6, 7, 8 } },
+  /* Centres 1 and 3 of 4 columns: 0, 1 / 4, 3 / 4, 1. */
+  { { { "preset", "privacy" }, { "blocks", "2" }, { "apply-to", "luma" } },
+      { 0, 25, 75, 100, 0, 25, 75, 100, 0, 25, 75, 100, 0, 25, 75, 100, 1, 2, 3, 4, 5, 6, 7, 8 } },
   { { { NULL } } }
 };
 
@@ -227,7 +258,7 @@ GST_START_TEST (samples_by_hand)
 }
 GST_END_TEST
 
-/* Blurs of every size leave a flat frame flat. */
+/* Blurs of every size leave a flat frame flat; motion ends at 63. */
 GST_START_TEST (flat_stays_flat)
 {
   static const gchar *const presets[] = { "box", "gauss", "unsharp", "sharpen", "motion" };
@@ -237,11 +268,11 @@ GST_START_TEST (flat_stays_flat)
   guint8 flat[64 * 4];
   gint n = 0;
 
-  for (gint size = 1; size <= 63; size += 2)
-    for (gsize p = 0; p < G_N_ELEMENTS (presets); p++, n++) {
+  for (gint size = 1; size <= 255; size += size < 63 ? 2 : 64)
+    for (gsize p = 0; p < G_N_ELEMENTS (presets) - (size > 63); p++, n++) {
       memset (flat, size * 4, sizeof flat);
       set_value (element, "preset", presets[p]);
-      g_object_set (element, "kernel-size", size, "angle", size * 5.5, "amount", size * 0.1, NULL);
+      g_object_set (element, "kernel-size", size, "angle", size % 64 * 5.5, "amount", size % 64 * 0.1, NULL);
       expect_samples (h, &info, flat, flat, presets[p]);
     }
   close_harness (h, n);

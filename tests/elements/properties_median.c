@@ -93,9 +93,60 @@ GST_START_TEST (rank_at_a_half)
 }
 GST_END_TEST
 
+GST_START_TEST (enabled)
+{
+  GstElement *element = new_element ("kernel-size", "3", NULL);
+  GstVideoInfo info;
+  GstHarness *h = new_stream (element, "NV12", 64, 48, &info);
+  Expect median = EXPECT (3);
+  GParamSpec *spec = g_object_class_find_property (G_OBJECT_GET_CLASS (element), "enabled");
+
+  fail_unless (spec->flags & GST_PARAM_CONTROLLABLE);
+  for (guint i = 0; i < 12; i++) {
+    GstBuffer *in = random_frame (&info, i, 0), *copy = gst_buffer_copy_deep (in), *out;
+    const gboolean on = i / 3 % 2 == 0;
+
+    set_value (element, "enabled", on ? "true" : "false");
+    out = push_pull (h, in);
+    fail_unless ((out == in) == !on);
+    if (on)
+      assert_filtered (&info, out, &copy, 1, &median);
+    else
+      assert_same (&info, out, copy);
+    gst_buffer_unref (copy);
+    gst_buffer_unref (out);
+  }
+  fail_unless_equals_uint64 (stat_of (element, "frames-passed"), 6);
+  fail_unless_equals_uint64 (stat_of (element, "bytes"), 12 * GST_VIDEO_INFO_SIZE (&info));
+  expect_no_messages (element);
+  close_harness (h, 12);
+}
+GST_END_TEST
+
+/* Frames from before those that passed are no history of later ones. */
+GST_START_TEST (enabled_again)
+{
+  GstElement *element = new_element ("kernel-size", "1", "temporal-depth", "3", NULL);
+  GstVideoInfo info;
+  GstHarness *h = new_stream (element, "GRAY8", 64, 48, &info);
+  Expect median = EXPECT (1);
+
+  median.depth = 3;
+  for (guint i = 0; i < 3; i++)
+    gst_buffer_unref (push_pull (h, random_frame (&info, i, 0)));
+  set_value (element, "enabled", "false");
+  gst_buffer_unref (push_pull (h, random_frame (&info, 3, 0)));
+  set_value (element, "enabled", "true");
+  expect_filtered (h, &info, random_frame (&info, 4, 0), &median);
+  close_harness (h, 5);
+}
+GST_END_TEST
+
 static void
 add (TCase *tests)
 {
+  tcase_add_test (tests, enabled);
+  tcase_add_test (tests, enabled_again);
   tcase_add_test (tests, rank_at_a_half);
   tcase_add_test (tests, median_changes);
   tcase_add_test (tests, statistics);

@@ -41,6 +41,7 @@ typedef struct {
   gboolean strict;     /* backend=cuda on-gpu-error=error */
   int streams;         /* the memory of the neighbours has streams; 2: downstream also declares that it
                        * takes unfinished frames, and waits for its own stream only */
+  const char *roi;     /* of all elements; NULL: they filter whole frames */
 } Setup;
 
 typedef struct {
@@ -248,6 +249,7 @@ open_elements (Run *run, const gchar *backend)
     gst_element_set_bus (e, run->bus);
     gst_util_set_object_arg (G_OBJECT (e), "backend", backend);
     gst_util_set_object_arg (G_OBJECT (e), "on-gpu-error", setup->strict ? "error" : "fallback");
+    g_object_set (e, "roi", setup->roi, NULL);
     if (setup->in_flight[i])
       g_object_set (e, "frames-in-flight", setup->in_flight[i], NULL);
     if (i == setup->n - 1 && setup->temporal)
@@ -468,9 +470,10 @@ name_of (const Setup *s)
   static const char *const streams[] = { "", ", streams", ", one reads on a stream" };
   static char name[200];
 
-  snprintf (name, sizeof name, "%d elements, %s to %s, %d between, in flight %d %d %d%s%s%s", s->n,
+  snprintf (name, sizeof name, "%d elements, %s to %s, %d between, in flight %d %d %d%s%s%s%s", s->n,
       s->cuda_in ? "CUDA" : "host", s->cuda_out ? "CUDA" : "host", s->lag, s->in_flight[0], s->in_flight[1],
-      s->in_flight[2], s->temporal ? ", temporal" : "", s->strict ? ", on-gpu-error=error" : "", streams[s->streams]);
+      s->in_flight[2], s->temporal ? ", temporal" : "", s->strict ? ", on-gpu-error=error" : "", streams[s->streams],
+      s->roi ? ", areas" : "");
   return name;
 }
 
@@ -555,6 +558,11 @@ main (int argc, char **argv)
     { 2, TRUE, TRUE, 1, { 0 }, FALSE, FALSE, 1 },
     { 3, TRUE, TRUE, 1, { 0, 0, 3 }, FALSE, TRUE, 1 },
     { 1, FALSE, TRUE, 0, { 0 }, FALSE, FALSE, 2 },
+    { 2, TRUE, TRUE, 0, { 0 }, FALSE, FALSE, 0, "3,1,9,6; 20,5,7,8" },
+    { 2, FALSE, FALSE, 0, { 0 }, FALSE, FALSE, 0, "4,2,4,4" }, /* in place on the way up and down */
+    { 3, TRUE, FALSE, 1, { 0, 0, 3 }, FALSE, FALSE, 0, "3,1,9,6; 20,5,7,8" },
+    { 3, FALSE, TRUE, 2, { 0, 4 }, TRUE, FALSE, 0, "3,1,9,6; 20,5,7,8" },
+    { 2, TRUE, TRUE, 1, { 0 }, FALSE, FALSE, 1, "3,1,9,6; 20,5,7,8" },
   };
 
   fake_cuda_memory = true;

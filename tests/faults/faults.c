@@ -37,6 +37,7 @@ typedef struct {
   gboolean strict;   /* backend=cuda on-gpu-error=error; else auto and fallback */
   gint in_flight;    /* frames-in-flight; 0: 1 */
   gboolean tall;     /* frames are cut into slices */
+  const char *roi;   /* NULL: the whole frame is filtered */
 } Setup;
 
 typedef struct {
@@ -100,7 +101,7 @@ open_run (Run *run, const Setup *setup, const gchar *backend)
   gst_util_set_object_arg (G_OBJECT (run->element), "backend", backend);
   gst_util_set_object_arg (G_OBJECT (run->element), "on-gpu-error", setup->strict ? "error" : "fallback");
   gst_util_set_object_arg (G_OBJECT (run->element), setup->segment ? "temporal" : "temporal-depth", setup->depth);
-  g_object_set (run->element, "frames-in-flight", MAX (setup->in_flight, 1), NULL);
+  g_object_set (run->element, "frames-in-flight", MAX (setup->in_flight, 1), "roi", setup->roi, NULL);
   if (setup->segment) {
     gst_util_set_object_arg (G_OBJECT (run->element), "output", "labels");
     g_object_set (run->element, "region-meta", TRUE, NULL);
@@ -193,9 +194,10 @@ name_of (const Setup *setup)
 {
   static char name[100];
 
-  snprintf (name, sizeof name, "%s=%s%s%s%s%.*s", setup->segment ? "segmentation, temporal" : "median, temporal-depth",
-      setup->depth, setup->tall ? ", sliced" : "", setup->pinned ? ", pinned input" : "",
-      setup->strict ? ", on-gpu-error=error" : "", setup->in_flight ? 99 : 0, ", frames in flight");
+  snprintf (name, sizeof name, "%s=%s%s%s%s%s%.*s",
+      setup->segment ? "segmentation, temporal" : "median, temporal-depth", setup->depth, setup->roi ? ", area" : "",
+      setup->tall ? ", sliced" : "", setup->pinned ? ", pinned input" : "", setup->strict ? ", on-gpu-error=error" : "",
+      setup->in_flight ? 99 : 0, ", frames in flight");
   return name;
 }
 
@@ -394,6 +396,12 @@ main (int argc, char **argv)
     { FALSE, "3", FALSE, FALSE, 2 },
     { FALSE, "1", FALSE, TRUE, 4 },
     { TRUE, "0.15", FALSE, FALSE, 3 },
+    { FALSE, "1", TRUE, FALSE, 0, FALSE, "2,2,2,2; 6,12,2,2" }, /* in place */
+    { FALSE, "1", FALSE, FALSE, 0, FALSE, "2,2,2,2; 6,12,2,2" },
+    { FALSE, "1", TRUE, FALSE, 3, FALSE, "2,2,2,2; 6,12,2,2" },
+    { FALSE, "1", FALSE, FALSE, 3, FALSE, "1,2,3,5; 5,12,3,4" },
+    { FALSE, "3", TRUE, FALSE, 2, FALSE, "1,2,3,5; 5,12,3,4" },
+    { TRUE, "0.15", TRUE, FALSE, 0, FALSE, "2,2,2,2; 6,12,2,2" },
   };
 
   faults_start ();

@@ -279,7 +279,8 @@ stream_buffer (FuzzBytes *bytes, const GstVideoInfo *info, gboolean odd, guint64
   if (how & 32)
     GST_BUFFER_FLAG_SET (buffer, GST_BUFFER_FLAG_GAP | GST_BUFFER_FLAG_CORRUPTED | GST_VIDEO_BUFFER_FLAG_ONEFIELD);
   if (how & 64)
-    gst_buffer_add_video_region_of_interest_meta (buffer, "face", 1, 2, 3, 4);
+    gst_buffer_add_video_region_of_interest_meta (buffer, "face", number % 48, number % 24, 1 + number % 17,
+        number % 9);
   if (how & 128 && gst_buffer_n_memory (buffer) > 0)
     GST_MINI_OBJECT_FLAG_SET (gst_buffer_peek_memory (buffer, 0), GST_MEMORY_FLAG_READONLY);
   return buffer;

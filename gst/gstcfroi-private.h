@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
+ *
+ * gstcfroi-private.h: the interface between gstcfroi.c (frames) and gstcfroi-props.c (properties). */
+#ifndef GST_CF_ROI_PRIVATE_H
+#define GST_CF_ROI_PRIVATE_H
+
+#include "gstcfmask.h"
+#include "gstcfroi.h"
+
+G_BEGIN_DECLS
+
+typedef enum { GST_CF_ROI_PASS, GST_CF_ROI_LAST, GST_CF_ROI_ALL } GstCfRoiMissing;
+
+/* The properties that are texts; each is read into a block of bytes that does not change. */
+typedef enum {
+  GST_CF_ROI_RECTANGLES, /* GstCfRoiRectangle[] */
+  GST_CF_ROI_POLYGONS,   /* GstCfRoiCorner[] */
+  GST_CF_ROI_MASK,       /* GstCfMask */
+  GST_CF_ROI_TYPES,      /* GQuark[] */
+  GST_CF_ROI_N_TEXTS
+} GstCfRoiText;
+
+typedef struct {
+  gdouble x, y, width, height;
+  gboolean fractions; /* of the frame, not pixels */
+} GstCfRoiRectangle;
+
+/* In fractions of the frame. */
+typedef struct {
+  gdouble x, y;
+  gboolean last; /* of its polygon */
+} GstCfRoiCorner;
+
+typedef struct {
+  gboolean enabled, meta, ellipses, invert;
+  GstCfRoiMissing missing;
+  gdouble min_confidence, grow;       /* grow: % */
+  gint hold;                          /* ms */
+  GBytes *source[GST_CF_ROI_N_TEXTS]; /* NULL: none */
+  guint broken; /* bits 1 << GstCfRoiText: refused, without an older value; then the whole frame is filtered */
+} GstCfRoiSettings;
+
+struct _GstCfRoi {
+  GstElement *element;
+
+  /* Object lock. */
+  GstCfRoiSettings set;
+  guint serial; /* counts the changes of `set` */
+  gchar *text[GST_CF_ROI_N_TEXTS];
+  gchar *refusal[GST_CF_ROI_N_TEXTS]; /* before the start: why the value was refused */
+  gboolean started;
+
+  /* Streaming thread. */
+  GstCfRoiSettings now; /* the snapshot, of the serial `seen` */
+  guint seen;
+
+  CfVideo video; /* what the areas are for */
+  CfTraits traits;
+  CfArea *base, *area;   /* of the properties alone; of the last frame with regions of its own */
+  GArray *drawn, *rects; /* CfRect: the rectangles of `area`; of this frame, */
+  guint n_fixed;         /* of which so many are those of the property */
+  GArray *found, *last;  /* the regions of this frame; of the last frame that had some */
+  GArray *held;
+};
+
+G_END_DECLS
+#endif

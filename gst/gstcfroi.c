@@ -1,0 +1,456 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
+ *
+ * gstcfroi.c: makes the area of each frame of the properties and of the regions that the frame carries.
+ *
+ * Where it is not known what is to be hidden, the whole frame is filtered: a mask that cannot be read, memory that is
+ * out. Rectangles are rounded outward. */
+#include "gstcfroi-private.h"
+#include "gstcfframe.h"
+
+#include <math.h>
+#include <string.h>
+#ifdef HAVE_GST_ANALYTICS
+#include <gst/analytics/analytics.h>
+#endif
+
+#define HELD_MAX 1024 /* regions that are held; later ones enlarge the last of them */
+
+/* A detector's region, in pixels of the frame. */
+typedef struct {
+  gdouble x, y, width, height;
+  GQuark type;
+  gdouble confidence; /* < 0: none */
+} Found;
+
+typedef struct {
+  CfRect rect;
+  GstClockTimeDiff seen; /* running time */
+} Held;
+
+GstCfRoi *
+gst_cf_roi_new (GstElement *element)
+{
+  GstCfRoi *roi = g_new0 (GstCfRoi, 1);
+
+  roi->element = element;
+  roi->set.enabled = roi->now.enabled = TRUE;
+  roi->set.missing = roi->now.missing = GST_CF_ROI_LAST;
+  roi->drawn = g_array_new (FALSE, FALSE, sizeof (CfRect));
+  roi->rects = g_array_new (FALSE, FALSE, sizeof (CfRect));
+  roi->found = g_array_new (FALSE, FALSE, sizeof (Found));
+  roi->last = g_array_new (FALSE, FALSE, sizeof (Found));
+  roi->held = g_array_new (FALSE, FALSE, sizeof (Held));
+  return roi;
+}
+
+static void
+drop_areas (GstCfRoi *roi)
+{
+  cf_area_unref (roi->base);
+  cf_area_unref (roi->area);
+  roi->base = roi->area = NULL;
+}
+
+static void
+drop_sources (GstCfRoiSettings *settings)
+{
+  for (guint i = 0; i < GST_CF_ROI_N_TEXTS; i++)
+    g_clear_pointer (&settings->source[i], g_bytes_unref);
+}
+
+void
+gst_cf_roi_free (GstCfRoi *roi)
+{
+  drop_areas (roi);
+  drop_sources (&roi->now);
+  drop_sources (&roi->set);
+  for (guint i = 0; i < GST_CF_ROI_N_TEXTS; i++) {
+    g_free (roi->text[i]);
+    g_free (roi->refusal[i]);
+  }
+  g_array_unref (roi->drawn);
+  g_array_unref (roi->rects);
+  g_array_unref (roi->found);
+  g_array_unref (roi->last);
+  g_array_unref (roi->held);
+  g_free (roi);
+}
+
+void
+gst_cf_roi_reset (GstCfRoi *roi)
+{
+  drop_areas (roi);
+  g_array_set_size (roi->last, 0);
+  g_array_set_size (roi->held, 0);
+}
+
+void
+gst_cf_roi_sync (GstCfRoi *roi)
+{
+  GstCfRoiSettings old = { 0 };
+
+  GST_OBJECT_LOCK (roi->element);
+  if (roi->seen != roi->serial) {
+    old = roi->now;
+    roi->now = roi->set;
+    roi->seen = roi->serial;
+    for (guint i = 0; i < GST_CF_ROI_N_TEXTS; i++)
+      if (roi->now.source[i])
+        g_bytes_ref (roi->now.source[i]);
+    drop_areas (roi);
+  }
+  GST_OBJECT_UNLOCK (roi->element);
+  drop_sources (&old);
+}
+
+gboolean
+gst_cf_roi_is_enabled (GstCfRoi *roi)
+{
+  return roi->now.enabled;
+}
+
+gboolean
+gst_cf_roi_is_used (GstCfRoi *roi)
+{
+  const GstCfRoiSettings *now = &roi->now;
+
+  return !now->enabled || now->meta || now->broken || now->source[GST_CF_ROI_RECTANGLES] ||
+      now->source[GST_CF_ROI_POLYGONS] || now->source[GST_CF_ROI_MASK];
+}
+
+/* ---- regions of a frame --------------------------------------------------- */
+
+/* Returns the smallest rectangle of whole pixels around a region that has been enlarged. A millionth of a pixel does
+ * not count: 0.1 + 0.2 is more than 0.3. */
+static CfRect
+rect_around (const GstCfRoi *roi, gdouble x, gdouble y, gdouble width, gdouble height)
+{
+  const gdouble near = 1e-6, reach = 1 << 20, more = roi->now.grow / 200;
+  const gdouble left = floor (CLAMP (x - width * more, -reach, reach) + near);
+  const gdouble top = floor (CLAMP (y - height * more, -reach, reach) + near);
+  const gdouble right = ceil (CLAMP (x + width + width * more, -reach, reach) - near);
+  const gdouble below = ceil (CLAMP (y + height + height * more, -reach, reach) - near);
+
+  return (CfRect) { (int) left, (int) top, (int) (right - left), (int) (below - top) };
+}
+
+/* Returns the largest "confidence" of the structures of a meta; -1 if there is none. */
+static gdouble
+confidence_of (const GstVideoRegionOfInterestMeta *meta)
+{
+  gdouble confidence = -1;
+
+  for (const GList *l = meta->params; l; l = l->next) {
+    const GValue *value = gst_structure_get_value (l->data, "confidence");
+
+    if (value && G_VALUE_HOLDS_DOUBLE (value))
+      confidence = MAX (confidence, g_value_get_double (value));
+    else if (value && G_VALUE_HOLDS_FLOAT (value))
+      confidence = MAX (confidence, (gdouble) g_value_get_float (value));
+  }
+  return confidence;
+}
+
+#ifdef HAVE_GST_ANALYTICS
+static void
+find_analytics (GArray *found, GstBuffer *in)
+{
+  GstAnalyticsRelationMeta *meta = gst_buffer_get_analytics_relation_meta (in);
+  GstAnalyticsODMtd object;
+  gpointer at = NULL;
+
+  while (meta && gst_analytics_relation_meta_iterate (meta, &at, gst_analytics_od_mtd_get_mtd_type (), &object)) {
+    gfloat angle = 0, confidence = -1;
+    gint x, y, width, height;
+    gboolean ok;
+    Found f;
+
+#if GST_CHECK_VERSION(1, 26, 0)
+    ok = gst_analytics_od_mtd_get_oriented_location (&object, &x, &y, &width, &height, &angle, &confidence);
+#else
+    ok = gst_analytics_od_mtd_get_location (&object, &x, &y, &width, &height, &confidence);
+#endif
+    if (!ok)
+      continue;
+    /* The smallest upright rectangle around one that is rotated around its centre. */
+    f.width = width * fabs (cos (angle)) + height * fabs (sin (angle));
+    f.height = width * fabs (sin (angle)) + height * fabs (cos (angle));
+    f.x = x + (width - f.width) / 2;
+    f.y = y + (height - f.height) / 2;
+    f.type = gst_analytics_od_mtd_get_obj_type (&object);
+    f.confidence = confidence;
+    g_array_append_val (found, f);
+  }
+}
+#endif
+
+/* Lists all regions that a buffer carries. */
+static void
+find (GstCfRoi *roi, GstBuffer *in, const GstVideoInfo *info)
+{
+  gpointer at = NULL;
+  guint x = 0, y = 0;
+  GstMeta *meta;
+
+  g_array_set_size (roi->found, 0);
+  while ((meta = gst_buffer_iterate_meta_filtered (in, &at, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE))) {
+    const GstVideoRegionOfInterestMeta *r = (const GstVideoRegionOfInterestMeta *) meta;
+    const Found f = { r->x, r->y, r->w, r->h, r->roi_type, confidence_of (r) };
+
+    g_array_append_val (roi->found, f);
+  }
+#ifdef HAVE_GST_ANALYTICS
+  find_analytics (roi->found, in);
+#endif
+  gst_cf_frame_origin (in, info, &x, &y);
+  for (guint i = 0; i < roi->found->len; i++) {
+    g_array_index (roi->found, Found, i).x -= x;
+    g_array_index (roi->found, Found, i).y -= y;
+  }
+}
+
+static gboolean
+is_wanted (const GstCfRoi *roi, const Found *f)
+{
+  gsize size = 0;
+  const GQuark *type = roi->now.source[GST_CF_ROI_TYPES] ? g_bytes_get_data (roi->now.source[GST_CF_ROI_TYPES], &size)
+                                                         : NULL;
+  gboolean ok = size == 0;
+
+  for (gsize i = 0; i < size / sizeof *type; i++)
+    ok = ok || type[i] == f->type;
+  /* As floats: 0.9 of a detector that works with floats is less than the double 0.9. */
+  return ok && (f->confidence < 0 || !((gfloat) f->confidence < (gfloat) roi->now.min_confidence));
+}
+
+/* Notes that a frame has that rectangle. */
+static void
+hold (GstCfRoi *roi, const CfRect *rect, GstClockTimeDiff time)
+{
+  const Held held = { *rect, time };
+  Held *last;
+
+  for (guint i = 0; i < roi->held->len; i++)
+    if (memcmp (&g_array_index (roi->held, Held, i).rect, rect, sizeof *rect) == 0) {
+      g_array_index (roi->held, Held, i).seen = time;
+      return;
+    }
+  if (roi->held->len < HELD_MAX) {
+    g_array_append_val (roi->held, held);
+    return;
+  }
+  last = &g_array_index (roi->held, Held, HELD_MAX - 1);
+  last->rect.width = MAX (last->rect.x + last->rect.width, rect->x + rect->width);
+  last->rect.height = MAX (last->rect.y + last->rect.height, rect->y + rect->height);
+  last->rect.x = MIN (last->rect.x, rect->x);
+  last->rect.y = MIN (last->rect.y, rect->y);
+  last->rect.width -= last->rect.x;
+  last->rect.height -= last->rect.y;
+  last->seen = time;
+}
+
+/* Removes what is held for longer than `roi-hold`, and appends the rest to the rectangles of this frame. */
+static void
+list_held (GstCfRoi *roi, GstClockTimeDiff time)
+{
+  guint n = 0;
+
+  for (guint i = 0; i < roi->held->len; i++) {
+    const Held h = g_array_index (roi->held, Held, i);
+
+    if (ABS (time - h.seen) > roi->now.hold * (GstClockTimeDiff) GST_MSECOND)
+      continue;
+    g_array_index (roi->held, Held, n++) = h;
+    g_array_append_val (roi->rects, h.rect);
+  }
+  g_array_set_size (roi->held, n);
+}
+
+/* Sets the running time of a frame. Returns FALSE if it has none. */
+static gboolean
+running_time (GstBuffer *in, const GstSegment *segment, GstClockTimeDiff *time)
+{
+  guint64 value;
+  gint sign;
+
+  if (!GST_BUFFER_PTS_IS_VALID (in) || !segment || segment->format != GST_FORMAT_TIME)
+    return FALSE;
+  sign = gst_segment_to_running_time_full (segment, GST_FORMAT_TIME, GST_BUFFER_PTS (in), &value);
+  *time = sign * (GstClockTimeDiff) value;
+  return sign != 0;
+}
+
+/* Appends the rectangles of a detector's regions to those of this frame. Returns FALSE if instead the whole frame is to
+ * be filtered. */
+static gboolean
+list_found (GstCfRoi *roi, GstBuffer *in, const GstSegment *segment, const GstVideoInfo *info)
+{
+  GstClockTimeDiff time = 0;
+  gboolean holds, has;
+
+  if (!roi->now.meta) {
+    g_array_set_size (roi->last, 0);
+    g_array_set_size (roi->held, 0);
+    return TRUE;
+  }
+  find (roi, in, info);
+  has = roi->found->len > 0;
+  holds = roi->now.hold > 0 && running_time (in, segment, &time);
+  if (has) {
+    GArray *old = roi->last;
+
+    roi->last = roi->found;
+    roi->found = old;
+  }
+  for (guint i = 0; (has || roi->now.missing == GST_CF_ROI_LAST) && i < roi->last->len; i++) {
+    const Found *f = &g_array_index (roi->last, Found, i);
+    const CfRect rect = rect_around (roi, f->x, f->y, f->width, f->height);
+
+    if (!is_wanted (roi, f))
+      continue;
+    if (has && holds)
+      hold (roi, &rect, time);
+    else
+      g_array_append_val (roi->rects, rect);
+  }
+  if (holds)
+    list_held (roi, time);
+  else if (roi->now.hold == 0)
+    g_array_set_size (roi->held, 0);
+  return has || roi->now.missing != GST_CF_ROI_ALL;
+}
+
+/* Lists the rectangles of `roi` alone. */
+static void
+list_fixed (GstCfRoi *roi, const GstVideoInfo *info)
+{
+  gsize size = 0;
+  const GstCfRoiRectangle *r = roi->now.source[GST_CF_ROI_RECTANGLES]
+      ? g_bytes_get_data (roi->now.source[GST_CF_ROI_RECTANGLES], &size)
+      : NULL;
+
+  g_array_set_size (roi->rects, 0);
+  for (gsize i = 0; i < size / sizeof *r; i++) {
+    const gdouble sx = r[i].fractions ? GST_VIDEO_INFO_WIDTH (info) : 1;
+    const gdouble sy = r[i].fractions ? GST_VIDEO_INFO_HEIGHT (info) : 1;
+    const CfRect rect = rect_around (roi, r[i].x * sx, r[i].y * sy, r[i].width * sx, r[i].height * sy);
+
+    g_array_append_val (roi->rects, rect);
+  }
+  roi->n_fixed = roi->rects->len;
+}
+
+void
+gst_cf_roi_see (GstCfRoi *roi, GstBuffer *in, const GstSegment *segment, const GstVideoInfo *info)
+{
+  g_array_set_size (roi->rects, 0);
+  list_found (roi, in, segment, info);
+}
+
+/* ---- areas ---------------------------------------------------------------- */
+
+/* Fills the spec with the polygons, in pixels. The caller frees spec->polygon, and spec->polygon->point, where they are
+ * not NULL. */
+static void
+scale_polygons (const GstCfRoi *roi, const CfVideo *video, CfAreaSpec *spec)
+{
+  gsize size = 0;
+  const GstCfRoiCorner *corner = g_bytes_get_data (roi->now.source[GST_CF_ROI_POLYGONS], &size);
+  const gsize n = size / sizeof *corner;
+  CfPolygon *polygon = g_new0 (CfPolygon, n);
+  CfPoint *point = g_new (CfPoint, n);
+
+  polygon->point = point;
+  spec->polygon = polygon;
+  for (gsize i = 0; i < n; i++) {
+    point[i].x = (int) floor (corner[i].x * video->width * 256 + 0.5);
+    point[i].y = (int) floor (corner[i].y * video->height * 256 + 0.5);
+    polygon[spec->n_polygons].n++;
+    if (corner[i].last && ++spec->n_polygons < n)
+      polygon[spec->n_polygons].point = &point[i + 1];
+  }
+}
+
+/* Makes the area of the properties alone. */
+static CfArea *
+make_base (GstCfRoi *roi, CfAreaSpec spec, CfStatus *status)
+{
+  GBytes *source = roi->now.source[GST_CF_ROI_MASK];
+  guint8 *mask = NULL;
+  CfArea *area = NULL;
+
+  spec.n_rects = roi->n_fixed;
+  if (source) {
+    mask = g_try_malloc ((gsize) roi->video.width * (gsize) roi->video.height);
+    if (mask)
+      gst_cf_mask_scale (g_bytes_get_data (source, NULL), roi->video.width, roi->video.height, mask);
+    spec.mask = mask;
+  }
+  if (roi->now.source[GST_CF_ROI_POLYGONS])
+    scale_polygons (roi, &roi->video, &spec);
+  if (source && !mask)
+    cf_fail (status, CF_NO_MEMORY, "there is no memory for a mask of %d x %d", roi->video.width, roi->video.height);
+  else
+    area = cf_area_new (&roi->video, &roi->traits, &spec, status);
+  if (spec.polygon)
+    g_free ((gpointer) spec.polygon->point);
+  g_free ((gpointer) spec.polygon);
+  g_free (mask);
+  return area;
+}
+
+/* Drops the areas if they are for other frames, or for plans that read other parts of them. */
+static void
+set_video (GstCfRoi *roi, const CfVideo *video, const CfTraits *traits)
+{
+  const CfVideo *v = &roi->video;
+  const CfTraits *t = &roi->traits;
+
+  if (v->format != video->format || v->width != video->width || v->height != video->height ||
+      v->interlaced != video->interlaced || t->halo != traits->halo || t->halo_columns != traits->halo_columns ||
+      t->history != traits->history || t->stateful != traits->stateful || t->anchored != traits->anchored)
+    drop_areas (roi);
+  roi->video = *video;
+  roi->traits = *traits;
+}
+
+/* Returns whether the area of the last frame has the rectangles of this one. */
+static gboolean
+is_drawn (const GstCfRoi *roi)
+{
+  return roi->area && roi->drawn->len == roi->rects->len &&
+      memcmp (roi->drawn->data, roi->rects->data, roi->rects->len * sizeof (CfRect)) == 0;
+}
+
+CfArea *
+gst_cf_roi_area (GstCfRoi *roi, GstBuffer *in, const GstSegment *segment, const GstVideoInfo *info,
+    const CfVideo *video, const CfTraits *traits, CfStatus *status)
+{
+  CfAreaSpec spec = { .ellipses = roi->now.ellipses, .invert = roi->now.invert };
+  GArray *drawn = roi->drawn;
+  gboolean known;
+
+  *status = (CfStatus) { 0 };
+  list_fixed (roi, info);
+  known = list_found (roi, in, segment, info);
+  if (!roi->now.enabled)
+    return cf_area_new (video, traits, &(CfAreaSpec) { 0 }, status);
+  if (!known || roi->now.broken || !gst_cf_roi_is_used (roi))
+    return NULL;
+  set_video (roi, video, traits);
+  spec.rect = (const CfRect *) (gconstpointer) roi->rects->data;
+  spec.n_rects = roi->rects->len;
+  if (!roi->base)
+    roi->base = make_base (roi, spec, status);
+  if (!roi->base || spec.n_rects == roi->n_fixed)
+    return roi->base ? cf_area_ref (roi->base) : NULL;
+  if (!is_drawn (roi)) {
+    spec.base = roi->base;
+    cf_area_unref (roi->area);
+    roi->area = cf_area_new (video, traits, &spec, status);
+    roi->drawn = roi->rects;
+    roi->rects = drawn;
+  }
+  return roi->area ? cf_area_ref (roi->area) : NULL;
+}

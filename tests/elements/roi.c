@@ -1,0 +1,681 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
+ *
+ * roi.c: the properties for regions and `enabled`, with the base class linked into the program: what of a frame they
+ * have filtered, as strengths of its pixels, and what is refused. Frames are GRAY8, 16 x 8; the filter of the strengths
+ * makes 255 of 0. */
+#include "cf.h"
+#include "common.h"
+#include "gstcffilter-private.h"
+#include "gstcudaconvolve.h"
+
+#include <glib/gstdio.h>
+#include <string.h>
+
+#define WIDTH 16
+#define HEIGHT 8
+#define PIXELS (WIDTH * HEIGHT)
+
+typedef struct {
+  GstElement *element;
+  GstCfRoi *roi;
+  GstVideoInfo info;
+  GstSegment segment;
+  CfVideo video;
+  CfTraits traits;
+  CfContext *context;
+  CfPlan *plan;
+} Fixture;
+
+static void
+open_fixture (Fixture *f)
+{
+  const CfFilter *filter = cf_filter_find ("convolve");
+  CfCommon common = { CF_APPLY_ALL };
+  gpointer params = cf_params_new (filter);
+
+  memset (f, 0, sizeof *f);
+  f->element = new_convolve (NULL);
+  f->roi = gst_cf_filter_private (GST_CF_FILTER (f->element))->roi;
+  gst_video_info_set_format (&f->info, GST_VIDEO_FORMAT_GRAY8, WIDTH, HEIGHT);
+  gst_segment_init (&f->segment, GST_FORMAT_TIME);
+  f->video = (CfVideo) { CF_FORMAT_GRAY8, WIDTH, HEIGHT, false };
+  fail_unless (cf_params_set (filter, params, "kernel", "1", NULL) == CF_OK);
+  fail_unless (cf_params_set (filter, params, "bias", "255", NULL) == CF_OK);
+  f->context = cf_context_new (CF_BACKEND_CPU, NULL);
+  f->plan = cf_plan_new (f->context, filter, &f->video, &common, params, NULL);
+  f->traits = cf_filter_traits (filter, &f->video, &common, params);
+  fail_unless (f->plan != NULL);
+  cf_params_free (filter, params);
+}
+
+static void
+close_fixture (Fixture *f)
+{
+  GstBus *bus = gst_element_get_bus (f->element);
+
+  expect_no_messages (f->element);
+  cf_plan_free (f->plan);
+  cf_context_free (f->context);
+  gst_element_set_state (f->element, GST_STATE_NULL);
+  gst_bus_set_flushing (bus, TRUE); /* messages have references to the element */
+  gst_object_unref (bus);
+  ASSERT_OBJECT_REFCOUNT (f->element, "element", 1);
+  gst_object_unref (f->element);
+}
+
+/* Starts the element, so that refused values are posted at once. */
+static void
+start (Fixture *f)
+{
+  fail_unless_equals_int (gst_element_set_state (f->element, GST_STATE_PAUSED), GST_STATE_CHANGE_SUCCESS);
+}
+
+static void
+image_at (CfImage *image, guint8 *pixels)
+{
+  CfImage layout;
+
+  fail_unless_equals_int (cf_image_layout (&layout, CF_FORMAT_GRAY8, WIDTH, HEIGHT, 1), PIXELS);
+  cf_image_at (image, &layout, pixels);
+}
+
+static CfArea *
+area_of (Fixture *f, GstBuffer *in)
+{
+  CfStatus status;
+  CfArea *area;
+
+  gst_cf_roi_sync (f->roi);
+  area = gst_cf_roi_area (f->roi, in, &f->segment, &f->info, &f->video, &f->traits, &status);
+  fail_unless (status.code == CF_OK, "%s", status.message);
+  return area;
+}
+
+/* Takes a frame, and fills the strengths of its pixels. */
+static void
+draw (Fixture *f, GstBuffer *in, guint8 *strength)
+{
+  CfArea *area = area_of (f, in);
+  guint8 black[PIXELS] = { 0 }, scratch[PIXELS];
+  CfImage from, between, to;
+
+  gst_buffer_unref (in);
+  memset (strength, area ? 0 : 255, PIXELS);
+  if (!area)
+    return;
+  image_at (&from, black);
+  image_at (&between, scratch);
+  image_at (&to, strength);
+  fail_unless (cf_plan_enqueue_area (f->plan, NULL, area, &from, &between, &to, NULL) == CF_OK);
+  cf_area_unref (area);
+}
+
+/* Fails unless of this frame the pixels in the rectangles "x,y,width,height ..." are filtered, and no other; "all",
+ * "none". Takes the frame. */
+static void
+expect (Fixture *f, GstBuffer *in, const gchar *right)
+{
+  guint8 strength[PIXELS], wanted[PIXELS];
+  gchar **rects = g_strsplit (right, " ", -1);
+
+  memset (wanted, strcmp (right, "all") == 0 ? 255 : 0, PIXELS);
+  for (guint i = 0; strchr (right, ',') && rects[i]; i++) {
+    gint x, y, w, h;
+
+    fail_unless (sscanf (rects[i], "%d,%d,%d,%d", &x, &y, &w, &h) == 4);
+    for (gint row = y; row < y + h; row++)
+      memset (wanted + row * WIDTH + x, 255, (gsize) w);
+  }
+  g_strfreev (rects);
+  draw (f, in, strength);
+  for (gint i = 0; i < PIXELS; i++)
+    if (strength[i] != wanted[i])
+      fail ("%s: strength %u at %d,%d", right, strength[i], i % WIDTH, i / WIDTH);
+}
+
+static void
+expect_warning (GstElement *element, const gchar *name, const gchar *where)
+{
+  gchar *text = only_message (element, GST_MESSAGE_WARNING, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS);
+
+  expect_message (text, name, where);
+  g_free (text);
+}
+
+/* ---- texts -------------------------------------------------------------- */
+
+static const struct {
+  const gchar *name, *value, *right;
+} good[] = {
+  { "roi", "2,1,4,3", "2,1,4,3" },
+  { "roi", "  2 ,\t1, 4,3 ; 9,5,2,2; ", "2,1,4,3 9,5,2,2" },
+  { "roi", "-2,-1,4,3;+15,7,100,100", "0,0,2,2 15,7,1,1" },
+  { "roi", "20,20,4,4", "none" },
+  { "roi", "0.5,0,0.25,1", "8,0,4,8" },
+  { "roi", "1,0,0.25,1", "none" },
+  { "roi", "0.1,0.2,0.3,0.3", "1,1,6,3" },
+  { "roi", ".25,0.,.5,.125;1,1,1,1", "4,0,8,1 1,1,1,1" },
+  { "roi", "0,0,1.0,1", "all" },
+  { "roi", "", "all" },
+  { "roi", " ; ", "all" },
+  { "mask-polygons", "0.25,0.25 0.5,0.25 0.5,0.75 0.25,0.75", "4,2,4,4" },
+  { "mask-polygons", "0.25,0.25,0.5,0.25,0.5,0.75,0.25,0.75", "4,2,4,4" },
+  { "mask-polygons", " 0,0 0.25,0 0.25,0.25 0,0.25; 0.5,0.5 1,0.5 1,1 0.5,1 ", "0,0,4,2 8,4,8,4" },
+  { "mask-polygons", NULL, "all" },
+};
+
+GST_START_TEST (texts)
+{
+  Fixture f;
+
+  open_fixture (&f);
+  for (gint started = 0; started < 2; started++) {
+    set_value (f.element, good[__i__].name, good[__i__].value);
+    expect_value (f.element, good[__i__].name, good[__i__].value);
+    expect (&f, gst_buffer_new (), good[__i__].right);
+    start (&f);
+  }
+  close_fixture (&f);
+}
+GST_END_TEST
+
+static const struct {
+  const gchar *name, *value, *where, *good, *right;
+} bad[] = {
+  { "roi", "1,2,3", "x,y,width,height", "1,1,2,2", "1,1,2,2" },
+  { "roi", "1,2,3,4,5", "\"1,2,3,4,5\"", "1,1,2,2", "1,1,2,2" },
+  { "roi", "1,2,3,4; 5,6,7,x", "number 2, \"5,6,7,x\"", "1,1,2,2", "1,1,2,2" },
+  { "roi", "1 2 3 4", "x,y,width,height", "1,1,2,2", "1,1,2,2" },
+  { "roi", "0x1,2,3,4", "x,y,width,height", "1,1,2,2", "1,1,2,2" },
+  { "roi", "1e1,2,3,4", "x,y,width,height", "1,1,2,2", "1,1,2,2" },
+  { "roi", "nan,2,3,4", "x,y,width,height", "1,1,2,2", "1,1,2,2" },
+  { "roi", "1,2,0,4", "more than 0", "1,1,2,2", "1,1,2,2" },
+  { "roi", "1,2,3,-4", "more than 0", "1,1,2,2", "1,1,2,2" },
+  { "roi", "0.5,0.5,100,100", "from 0 to 1", "1,1,2,2", "1,1,2,2" },
+  { "roi", "1,2,3,99999", "32768", "1,1,2,2", "1,1,2,2" },
+  { "roi", "\xff\xff\n,2,3,4", "x,y,width,height", "1,1,2,2", "1,1,2,2" },
+  { "mask-polygons", "0.1,0.1 0.2,0.2", "three corners", "0,0 0.5,0 0.5,0.5 0,0.5", "0,0,8,4" },
+  { "mask-polygons", "0.1,0.1 0.2,0.2 3,0.4", "from 0 to 1", "0,0 0.5,0 0.5,0.5 0,0.5", "0,0,8,4" },
+  { "mask-polygons", "0.1,0.1 0.2,0.2 0.3", "0.1,0.2 0.4,0.2", "0,0 0.5,0 0.5,0.5 0,0.5", "0,0,8,4" },
+  { "mask-polygons", "0,0 1,0 1,1; a", "number 2, \"a\"", "0,0 0.5,0 0.5,0.5 0,0.5", "0,0,8,4" },
+};
+
+/* Without an older value the whole frame is filtered, whatever the other sources say. */
+GST_START_TEST (bad_texts)
+{
+  Fixture f;
+
+  for (gint started = 0; started < 2; started++) {
+    open_fixture (&f);
+    if (started)
+      start (&f);
+    set_value (f.element, strcmp (bad[__i__].name, "roi") ? "roi" : "mask-polygons",
+        strcmp (bad[__i__].name, "roi") ? "1,1,1,1" : "0,0 0.1,0 0.1,0.1");
+    set_value (f.element, "roi-invert", "true");
+    set_value (f.element, bad[__i__].name, bad[__i__].value);
+    expect_value (f.element, bad[__i__].name, NULL);
+    expect (&f, gst_buffer_new (), "all");
+    if (!started)
+      start (&f);
+    expect_warning (f.element, bad[__i__].name, bad[__i__].where);
+    set_value (f.element, bad[__i__].name, "");
+    set_value (f.element, strcmp (bad[__i__].name, "roi") ? "roi" : "mask-polygons", NULL);
+    set_value (f.element, "roi-invert", "false");
+    expect (&f, gst_buffer_new (), "all");
+
+    set_value (f.element, bad[__i__].name, bad[__i__].good);
+    expect (&f, gst_buffer_new (), bad[__i__].right);
+    set_value (f.element, bad[__i__].name, bad[__i__].value);
+    expect_warning (f.element, bad[__i__].name, "previous value is kept");
+    expect_value (f.element, bad[__i__].name, bad[__i__].good);
+    expect (&f, gst_buffer_new (), bad[__i__].right);
+    close_fixture (&f);
+  }
+}
+GST_END_TEST
+
+/* A value that is replaced before the start is not complained about. */
+GST_START_TEST (corrected_before_start)
+{
+  Fixture f;
+
+  open_fixture (&f);
+  set_value (f.element, "roi", "x");
+  set_value (f.element, "roi", "1,1,2,2");
+  start (&f);
+  expect_no_messages (f.element);
+  expect (&f, gst_buffer_new (), "1,1,2,2");
+  close_fixture (&f);
+}
+GST_END_TEST
+
+/* ---- shapes ------------------------------------------------------------- */
+
+GST_START_TEST (grow_shape_invert)
+{
+  guint8 strength[PIXELS];
+  Fixture f;
+  gint n = 0;
+
+  open_fixture (&f);
+  start (&f);
+  fail_if (gst_cf_roi_is_used (f.roi));
+  set_value (f.element, "roi-invert", "true");
+  expect (&f, gst_buffer_new (), "all");
+  set_value (f.element, "roi", "4,2,8,4");
+  expect (&f, gst_buffer_new (), "0,0,16,2 0,6,16,2 0,0,4,8 12,0,4,8");
+  fail_unless (gst_cf_roi_is_used (f.roi));
+  set_value (f.element, "roi-invert", "false");
+  set_value (f.element, "roi-grow", "50");
+  expect (&f, gst_buffer_new (), "2,1,12,6");
+  set_value (f.element, "roi-grow", "1");
+  expect (&f, gst_buffer_new (), "3,1,10,6");
+  set_value (f.element, "roi-grow", "1000");
+  expect (&f, gst_buffer_new (), "all");
+  set_value (f.element, "roi-grow", "0");
+  set_value (f.element, "roi-shape", "ellipse");
+  draw (&f, gst_buffer_new (), strength);
+  for (gint i = 0; i < PIXELS; i++)
+    n += strength[i] == 255;
+  fail_unless (strength[4 * WIDTH + 8] == 255 && strength[2 * WIDTH + 4] == 0 && n > 16 && n < 32, "%d", n);
+  close_fixture (&f);
+}
+GST_END_TEST
+
+/* Rectangles, polygons and mask count together; areas are made again only where something has changed. */
+GST_START_TEST (areas_are_kept)
+{
+  GstBuffer *in = gst_buffer_new ();
+  CfArea *first, *again, *other;
+  Fixture f;
+
+  open_fixture (&f);
+  set_value (f.element, "roi", "1,1,2,2");
+  set_value (f.element, "mask-polygons", "0.5,0.5 1,0.5 1,1 0.5,1");
+  expect (&f, gst_buffer_new (), "1,1,2,2 8,4,8,4");
+  first = area_of (&f, in);
+  again = area_of (&f, in);
+  fail_unless (first == again);
+  f.traits.halo++;
+  other = area_of (&f, in);
+  fail_unless (other != first);
+  cf_area_unref (again);
+  again = area_of (&f, in);
+  fail_unless (other == again);
+  cf_area_unref (first);
+  f.video.interlaced = true;
+  first = area_of (&f, in);
+  fail_unless (other != first);
+  cf_area_unref (first);
+  cf_area_unref (again);
+  cf_area_unref (other);
+  gst_buffer_unref (in);
+  close_fixture (&f);
+}
+GST_END_TEST
+
+/* ---- metadata ----------------------------------------------------------- */
+
+/* Adds a region of a type and with a confidence (< 0: none) to a frame, which it returns. */
+static GstBuffer *
+with (GstBuffer *in, const gchar *type, guint x, guint y, guint w, guint h, gdouble confidence)
+{
+  GstVideoRegionOfInterestMeta *meta = gst_buffer_add_video_region_of_interest_meta (in, type, x, y, w, h);
+
+  if (confidence >= 0)
+    gst_video_region_of_interest_meta_add_param (meta,
+        gst_structure_new ("detection", "confidence", G_TYPE_DOUBLE, confidence, NULL));
+  return in;
+}
+
+static GstBuffer *
+at (guint ms)
+{
+  GstBuffer *in = gst_buffer_new ();
+
+  GST_BUFFER_PTS (in) = ms * GST_MSECOND;
+  return in;
+}
+
+GST_START_TEST (metadata)
+{
+  GstVideoRegionOfInterestMeta *meta;
+  GstBuffer *in;
+  Fixture f;
+
+  open_fixture (&f);
+  start (&f);
+  expect (&f, with (gst_buffer_new (), "person", 1, 1, 2, 2, -1), "all");
+  set_value (f.element, "roi-meta", "true");
+  expect (&f, gst_buffer_new (), "none"); /* nothing was detected yet */
+  expect (&f, with (with (gst_buffer_new (), "person", 1, 1, 2, 2, -1), "", 8, 4, 2, 2, 0.1), "1,1,2,2 8,4,2,2");
+  expect (&f, with (gst_buffer_new (), "person", G_MAXUINT, 1, G_MAXUINT, 2, -1), "none");
+  expect (&f, with (gst_buffer_new (), "person", 2, 1, G_MAXUINT, 2, -1), "2,1,14,2");
+  set_value (f.element, "roi-grow", "100");
+  expect (&f, with (gst_buffer_new (), "face", 4, 4, 2, 2, -1), "3,3,4,4");
+  set_value (f.element, "roi-grow", "0");
+
+  set_value (f.element, "roi-type", " face ,person,");
+  expect (&f, with (with (gst_buffer_new (), "car", 1, 1, 2, 2, -1), "face", 8, 4, 2, 2, -1), "8,4,2,2");
+  expect (&f, with (gst_buffer_new (), "car", 1, 1, 2, 2, -1), "none");
+  set_value (f.element, "roi-type", NULL);
+
+  set_value (f.element, "roi-min-confidence", "0.9");
+  in = with (with (gst_buffer_new (), "a", 1, 1, 2, 2, 0.9), "b", 8, 4, 2, 2, 0.89);
+  meta = gst_buffer_add_video_region_of_interest_meta (in, "c", 5, 1, 1, 1);
+  gst_video_region_of_interest_meta_add_param (meta, gst_structure_new_empty ("detection"));
+  gst_video_region_of_interest_meta_add_param (meta,
+      gst_structure_new ("other", "confidence", G_TYPE_FLOAT, 0.9f, NULL));
+  expect (&f, with (in, "d", 12, 1, 1, 1, -1), "1,1,2,2 5,1,1,1 12,1,1,1");
+  set_value (f.element, "roi-min-confidence", "0");
+
+  /* With the other sources, and inverted. */
+  set_value (f.element, "roi", "14,6,1,1");
+  expect (&f, with (gst_buffer_new (), "a", 1, 1, 2, 2, -1), "1,1,2,2 14,6,1,1");
+  set_value (f.element, "mask-polygons", "0.5,0 0.625,0 0.625,0.25 0.5,0.25");
+  expect (&f, with (gst_buffer_new (), "a", 1, 1, 2, 2, -1), "1,1,2,2 14,6,1,1 8,0,2,2");
+  set_value (f.element, "roi", "");
+  set_value (f.element, "mask-polygons", "");
+  set_value (f.element, "roi-invert", "true");
+  expect (&f, with (gst_buffer_new (), "a", 0, 0, 8, 8, -1), "8,0,8,8");
+  expect (&f, with (gst_buffer_new (), "a", 0, 0, 16, 8, -1), "none");
+  close_fixture (&f);
+}
+GST_END_TEST
+
+/* Regions are in pixels of the frame in the buffer, of which a part is filtered. */
+GST_START_TEST (cropped)
+{
+  GstBuffer *in = gst_buffer_new_allocate (NULL, 32 * 16, NULL);
+  GstVideoCropMeta *crop = gst_buffer_add_video_crop_meta (in);
+  Fixture f;
+
+  crop->x = 10;
+  crop->y = 5;
+  crop->width = WIDTH;
+  crop->height = HEIGHT;
+  gst_buffer_add_video_meta (in, GST_VIDEO_FRAME_FLAG_NONE, GST_VIDEO_FORMAT_GRAY8, 32, 16);
+  open_fixture (&f);
+  set_value (f.element, "roi-meta", "true");
+  expect (&f, with (with (in, "a", 12, 6, 3, 2, -1), "b", 0, 0, 11, 6, -1), "2,1,3,2 0,0,1,1");
+  close_fixture (&f);
+}
+GST_END_TEST
+
+GST_START_TEST (missing)
+{
+  Fixture f;
+
+  open_fixture (&f);
+  set_value (f.element, "roi-meta", "true");
+  set_value (f.element, "roi-type", "face");
+  for (gint again = 0; again < 2; again++) {
+    expect (&f, gst_buffer_new (), "none");
+    expect (&f, with (gst_buffer_new (), "face", 1, 1, 2, 2, -1), "1,1,2,2");
+    expect (&f, gst_buffer_new (), "1,1,2,2");
+    expect (&f, gst_buffer_new (), "1,1,2,2");
+    expect (&f, with (gst_buffer_new (), "car", 4, 1, 2, 2, -1), "none"); /* there is metadata, but no face */
+    expect (&f, gst_buffer_new (), "none");
+    expect (&f, with (gst_buffer_new (), "face", 1, 1, 2, 2, -1), "1,1,2,2");
+    gst_cf_roi_reset (f.roi);
+  }
+  expect (&f, with (gst_buffer_new (), "face", 1, 1, 2, 2, -1), "1,1,2,2");
+  set_value (f.element, "roi-missing", "pass");
+  expect (&f, gst_buffer_new (), "none");
+  set_value (f.element, "roi-missing", "all");
+  expect (&f, gst_buffer_new (), "all");
+  set_value (f.element, "roi-invert", "true");
+  expect (&f, gst_buffer_new (), "all");
+  set_value (f.element, "roi-invert", "false");
+  set_value (f.element, "roi-missing", "last");
+  expect (&f, gst_buffer_new (), "1,1,2,2");
+  set_value (f.element, "roi-meta", "false");
+  expect (&f, gst_buffer_new (), "all");
+  set_value (f.element, "roi-meta", "true");
+  expect (&f, gst_buffer_new (), "none");
+  close_fixture (&f);
+}
+GST_END_TEST
+
+GST_START_TEST (held)
+{
+  Fixture f;
+  GstBuffer *in;
+
+  open_fixture (&f);
+  set_value (f.element, "roi-meta", "true");
+  set_value (f.element, "roi-hold", "100");
+  set_value (f.element, "roi-missing", "pass");
+  expect (&f, with (at (0), "a", 1, 1, 2, 2, -1), "1,1,2,2");
+  expect (&f, with (at (40), "a", 4, 1, 2, 2, -1), "1,1,2,2 4,1,2,2");
+  expect (&f, at (80), "1,1,2,2 4,1,2,2");
+  expect (&f, gst_buffer_new (), "none"); /* no time */
+  expect (&f, at (100), "1,1,2,2 4,1,2,2");
+  expect (&f, at (101), "4,1,2,2");
+  expect (&f, with (at (140), "a", 4, 1, 2, 2, -1), "4,1,2,2");
+  expect (&f, at (240), "4,1,2,2");
+  expect (&f, at (241), "none");
+  expect (&f, with (at (300), "a", 1, 1, 2, 2, -1), "1,1,2,2");
+  gst_cf_roi_reset (f.roi);
+  expect (&f, at (310), "none");
+  expect (&f, with (at (320), "a", 1, 1, 2, 2, -1), "1,1,2,2");
+  set_value (f.element, "roi-hold", "0");
+  expect (&f, at (330), "none");
+  set_value (f.element, "roi-hold", "60000");
+  expect (&f, at (340), "none");
+  /* Too many to hold each by itself: none is lost. */
+  in = at (350);
+  for (guint i = 0; i < 3000; i++)
+    with (in, "a", 20 + i, 20, 1, 1, -1);
+  expect (&f, in, "none");
+  expect (&f, with (at (360), "a", 0, 0, 1, 1, -1), "0,0,16,8");
+  expect (&f, at (60349), "0,0,16,8");
+  close_fixture (&f);
+}
+GST_END_TEST
+
+/* ---- masks -------------------------------------------------------------- */
+
+static void
+put_word (GByteArray *out, guint32 word)
+{
+  const guint32 big = GUINT32_TO_BE (word);
+
+  g_byte_array_append (out, (const guint8 *) &big, 4);
+}
+
+static void
+put_chunk (GByteArray *out, const gchar *type, const GByteArray *data)
+{
+  const guint from = out->len + 4;
+  guint32 crc = 0xffffffff;
+
+  put_word (out, data->len);
+  g_byte_array_append (out, (const guint8 *) type, 4);
+  g_byte_array_append (out, data->data, data->len);
+  for (guint i = from; i < out->len; i++) {
+    crc ^= out->data[i];
+    for (gint bit = 0; bit < 8; bit++)
+      crc = crc >> 1 ^ (crc & 1 ? 0xedb88320 : 0);
+  }
+  put_word (out, ~crc);
+}
+
+/* Writes a PNG of RGB pixels, without compression, and returns its path. */
+static gchar *
+png_file (guint8 width, guint8 height, const guint8 *rgb)
+{
+  static const guint8 signature[8] = { 0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n' };
+  const guint8 header[13] = { 0, 0, 0, width, 0, 0, 0, height, 8, 2, 0, 0, 0 };
+  const guint8 zero = 0;
+  GByteArray *rows = g_byte_array_new (), *data = g_byte_array_new (), *out = g_byte_array_new ();
+  guint32 a = 1, b = 0;
+  gchar *path = temporary_file ("");
+
+  for (guint y = 0; y < height; y++) {
+    g_byte_array_append (rows, &zero, 1);
+    g_byte_array_append (rows, rgb + y * width * 3, width * 3u);
+  }
+  for (guint i = 0; i < rows->len; i++) {
+    a = (a + rows->data[i]) % 65521;
+    b = (b + a) % 65521;
+  }
+  g_byte_array_append (data,
+      (const guint8[7]) { 0x78, 1, 1, (guint8) rows->len, (guint8) (rows->len >> 8), (guint8) ~rows->len,
+          (guint8) (~rows->len >> 8) },
+      7);
+  g_byte_array_append (data, rows->data, rows->len);
+  put_word (data, b << 16 | a);
+  g_byte_array_append (out, signature, sizeof signature);
+  g_byte_array_set_size (rows, 0);
+  put_chunk (out, "IHDR", g_byte_array_append (rows, header, sizeof header));
+  put_chunk (out, "IDAT", data);
+  g_byte_array_set_size (data, 0);
+  put_chunk (out, "IEND", data);
+  fail_unless (g_file_set_contents (path, (const gchar *) out->data, out->len, NULL));
+  g_byte_array_unref (rows);
+  g_byte_array_unref (data);
+  g_byte_array_unref (out);
+  return path;
+}
+
+/* Returns whether the build reads pictures. */
+static gboolean
+reads_pictures (Fixture *f)
+{
+  GstMessage *warning;
+
+  set_value (f->element, "mask", "/");
+  start (f);
+  warning = pop_message (f->element, GST_MESSAGE_WARNING);
+  set_value (f->element, "mask", NULL);
+  fail_unless (warning != NULL);
+  gst_message_unref (warning);
+#ifdef HAVE_GDK_PIXBUF
+  return TRUE;
+#else
+  return FALSE;
+#endif
+}
+
+GST_START_TEST (mask_values)
+{
+  static const guint8 two[2 * 3] = { 0, 0, 0, 255, 255, 255 };
+  guint8 rgb[PIXELS * 3], strength[PIXELS];
+  gchar *path;
+  Fixture f;
+
+  open_fixture (&f);
+  if (reads_pictures (&f)) {
+    for (guint i = 0; i < sizeof rgb; i++)
+      rgb[i] = (guint8) (i * 151);
+    path = png_file (WIDTH, HEIGHT, rgb);
+    set_value (f.element, "mask", path);
+    free_value (path, TRUE); /* it is read once */
+    draw (&f, gst_buffer_new (), strength);
+    for (gint i = 0; i < PIXELS; i++)
+      fail_unless_equals_int (strength[i], (77 * rgb[3 * i] + 150 * rgb[3 * i + 1] + 29 * rgb[3 * i + 2] + 128) >> 8);
+    /* A black and a white pixel: between their centres, at a quarter and three quarters of the frame, in steps. */
+    path = png_file (2, 1, two);
+    set_value (f.element, "mask", path);
+    draw (&f, gst_buffer_new (), strength);
+    for (gint i = 0; i < PIXELS; i++) {
+      gint weight = CLAMP ((2 * (i % WIDTH) + 1) * 16 - 128, 0, 256);
+
+      fail_unless_equals_int (strength[i], (255 * weight + 128) >> 8);
+    }
+    set_value (f.element, "roi-invert", "true");
+    draw (&f, gst_buffer_new (), strength);
+    fail_unless (strength[0] == 255 && strength[15] == 0);
+    free_value (path, TRUE);
+  }
+  close_fixture (&f);
+}
+GST_END_TEST
+
+/* Until there is a mask that can be read, the whole frame is filtered. */
+GST_START_TEST (mask_vanishes)
+{
+  static const guint8 two[2 * 3] = { 0, 0, 0, 255, 255, 255 };
+  gchar *path, *junk = temporary_file ("no picture");
+  guint8 strength[PIXELS];
+  Fixture f;
+
+  open_fixture (&f);
+  if (reads_pictures (&f)) {
+    path = png_file (2, 1, two);
+    fail_unless (g_unlink (path) == 0);
+    set_value (f.element, "roi-meta", "true");
+    set_value (f.element, "mask", path);
+    expect_warning (f.element, "mask", "the whole frame is filtered");
+    expect_value (f.element, "mask", NULL);
+    expect (&f, with (gst_buffer_new (), "a", 1, 1, 1, 1, -1), "all");
+    set_value (f.element, "mask", junk);
+    expect_warning (f.element, "mask", "the whole frame is filtered");
+    expect (&f, gst_buffer_new (), "all");
+    g_free (path);
+    set_value (f.element, "roi-meta", "false");
+    path = png_file (2, 1, two);
+    set_value (f.element, "mask", path);
+    draw (&f, gst_buffer_new (), strength);
+    fail_unless (strength[0] == 0 && strength[15] == 255);
+    set_value (f.element, "mask", junk);
+    expect_warning (f.element, "mask", "previous value is kept");
+    expect_value (f.element, "mask", path);
+    draw (&f, gst_buffer_new (), strength);
+    fail_unless (strength[0] == 0 && strength[15] == 255);
+    free_value (path, TRUE);
+  }
+  free_value (junk, TRUE);
+  close_fixture (&f);
+}
+GST_END_TEST
+
+/* The regions of frames that pass count, too; a frame that cannot pass has an empty area. */
+GST_START_TEST (not_enabled)
+{
+  GstBuffer *in;
+  Fixture f;
+
+  open_fixture (&f);
+  set_value (f.element, "enabled", "false");
+  expect (&f, gst_buffer_new (), "none");
+  fail_unless (gst_cf_roi_is_used (f.roi) && !gst_cf_roi_is_enabled (f.roi));
+  set_value (f.element, "roi-meta", "true");
+  expect (&f, with (gst_buffer_new (), "a", 1, 1, 2, 2, -1), "none");
+  in = with (gst_buffer_new (), "a", 4, 1, 2, 2, -1);
+  gst_cf_roi_see (f.roi, in, &f.segment, &f.info);
+  gst_buffer_unref (in);
+  set_value (f.element, "enabled", "true");
+  expect (&f, gst_buffer_new (), "4,1,2,2");
+  close_fixture (&f);
+}
+GST_END_TEST
+
+int
+main (int argc, char **argv)
+{
+  TCase *tests = tcase_create ("roi");
+
+  /* The elements are those of this program: no plugin is searched for. */
+  g_setenv ("GST_PLUGIN_SYSTEM_PATH", "", TRUE);
+  g_setenv ("GST_PLUGIN_PATH", "", TRUE);
+  g_setenv ("GST_REGISTRY", "/dev/null", TRUE);
+  gst_init (&argc, &argv);
+  if (!gst_element_register (NULL, "cudaconvolve", GST_RANK_NONE, GST_TYPE_CUDA_CONVOLVE))
+    return 1;
+  tcase_add_loop_test (tests, texts, 0, G_N_ELEMENTS (good));
+  tcase_add_loop_test (tests, bad_texts, 0, G_N_ELEMENTS (bad));
+  tcase_add_test (tests, corrected_before_start);
+  tcase_add_test (tests, grow_shape_invert);
+  tcase_add_test (tests, areas_are_kept);
+  tcase_add_test (tests, metadata);
+  tcase_add_test (tests, cropped);
+  tcase_add_test (tests, missing);
+  tcase_add_test (tests, held);
+  tcase_add_test (tests, mask_values);
+  tcase_add_test (tests, mask_vanishes);
+  tcase_add_test (tests, not_enabled);
+  return run_suite (argc, argv, "roi", tests, FALSE);
+}
