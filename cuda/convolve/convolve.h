@@ -73,8 +73,9 @@
  *   mosaic    the mean of the sample's cell. With s the shorter and L the longer side of the frame in pixels, there are
  *             n = min (blocks, max (1, s div 4)) cells along s and min ((2 L n + s) div (2 s), max (1, L div 4)) along
  *             L. A component of w x h samples (of a field) has nx = min (w, those along the width) by
- *             ny = min (h, those along the height) cells; the cell (i, j) covers the columns i w div nx .. (i + 1) w div nx - 1, and the rows likewise. The mean of the sum
- *             S of its c samples is (2 S + c) div (2 c).
+ *             ny = min (h, those along the height) cells; the cell (i, j) covers the columns
+ *             i w div nx .. (i + 1) w div nx - 1, and the rows likewise. The mean of the sum S of its c samples is
+ *             (2 S + c) div (2 c).
  *   privacy   the same means m, interpolated between the centres of the cells. Along x, D = 2 w:
  *               p = (2 x + 1) nx - w;  p < 0: i = f = 0, else i = p div D, f = 256 (p - i D) div D
  *             and along y likewise j, g with ny, h. With k = min (i + 1, nx - 1), l = min (j + 1, ny - 1)

@@ -288,14 +288,15 @@ framepath () {
         options=(--sweep 'kernel-size=3,5,7,9,15,31,63' "${quick[@]}") ;;
       # Areas of 1, 5, 25 and 100 % of the frame, and one region that moves.
       regions) mapfile -t line < <(
-          for part in 'cudamedian kernel-size=7' 'cudaconvolve preset=gauss sigma=5' 'cudaconvolve preset=privacy'; do
+          for element in 'cudamedian kernel-size=7' 'cudaconvolve preset=gauss sigma=5' \
+            'cudaconvolve preset=privacy'; do
             for area in '' roi=.1,.1,.1,.1 roi=.1,.1,.2236,.2236 roi=.1,.1,.5,.5 roi=0.,0.,1.,1. roi-meta=true; do
-              echo "$part $on $area"
+              echo "$element $on $area"
             done
           done)
         options=(--size "$size" --regions 1 --memory 'proposed,cuda' --no-limits --sweep 'frames-in-flight=1,4'
           --seconds 0.2 --warm-up 0.1) ;;
-      # Cameras whose detector has found somebody.
+      # Cameras with a detector's regions.
       privacy) line=("cudaconvolve preset=privacy roi-meta=true $on")
         options=(--regions 1 --cameras 200 --no-limits --memory proposed "${live[@]}") ;;
       privacy-cuda) line=("cudaconvolve preset=privacy roi-meta=true $on")
