@@ -166,12 +166,9 @@ static const ByHand kernels[] = {
   { { { "kernel", "-1" }, { "divisor", "1" }, { "bias", "255" } },
       { 245, 235, 225, 215, 205, 195, 185, 175, 164, 155, 145, 0 } },
   { { { "kernel", "0.5" }, { "divisor", "1" } }, { 5, 10, 15, 20, 25, 30, 35, 40, 46, 50, 55, 128 } },
-  /* 0.114 255 = 29.07. Two cells along 3 rows, 2 4 / 3 = 2.67 along 4 columns: 0, 1, 2 and 3, rows 0, 1 and 2. */
+  /* 0.114 255 = 29.07. A cell has 4 pixels at least, so this is one: 916 / 12 = 76.3. */
   { { { "preset", "fill" }, { "fill-color", "0x0000ff" } }, { 29, 29, 29, 29, 29, 29, 29, 29, 29, 29, 29, 29 } },
-  { { { "preset", "mosaic" }, { "blocks", "2" } }, { 10, 20, 35, 35, 71, 80, 129, 129, 71, 80, 129, 129 } },
-  /* Columns: the first cell, 160 / 256 to the second, 96 / 256 from there to the third, the third; rows: the first, a
-   * half, the second. */
-  { { { "preset", "privacy" }, { "blocks", "2" } }, { 10, 16, 26, 35, 41, 46, 62, 82, 71, 77, 98, 129 } },
+  { { { "preset", "mosaic" }, { "blocks", "2" } }, { 76, 76, 76, 76, 76, 76, 76, 76, 76, 76, 76, 76 } },
   { { { NULL } } }
 };
 
@@ -222,14 +219,13 @@ static const ByHand yuvs[] = {
       { 3, 3, 203, 203, 3, 3, 203, 203, 3, 3, 203, 203, 3, 3, 203, 203, 0, 0, 0, 0, 0, 0, 0, 0 } },
   { { { "kernel", "0.5" }, { "divisor", "1" }, { "apply-to", "chroma" } },
       { 0, 0, 100, 100, 0, 0, 100, 100, 0, 0, 100, 100, 0, 0, 100, 100, 64, 65, 66, 66, 66, 67, 68, 68 } },
-  /* Black has the middle levels of chroma. Each sample of chroma is a cell of its own. */
+  /* Black has the middle levels of chroma. One cell: the means of 0 and 100, of 1, 3, 5, 7 and of 2, 4, 6, 8. */
   { { { "preset", "fill" } },
       { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 128, 128, 128, 128, 128, 128, 128, 128 } },
   { { { "preset", "mosaic" }, { "blocks", "2" } },
-      { 0, 0, 100, 100, 0, 0, 100, 100, 0, 0, 100, 100, 0, 0, 100, 100, 1, 2, 3, 4, 5, 6, 7, 8 } },
-  /* Centres 1 and 3 of 4 columns: 0, 1 / 4, 3 / 4, 1. */
+      { 50, 50, 50, 50, 50, 50, 50, 50, 50, 50, 50, 50, 50, 50, 50, 50, 4, 5, 4, 5, 4, 5, 4, 5 } },
   { { { "preset", "privacy" }, { "blocks", "2" }, { "apply-to", "luma" } },
-      { 0, 25, 75, 100, 0, 25, 75, 100, 0, 25, 75, 100, 0, 25, 75, 100, 1, 2, 3, 4, 5, 6, 7, 8 } },
+      { 50, 50, 50, 50, 50, 50, 50, 50, 50, 50, 50, 50, 50, 50, 50, 50, 1, 2, 3, 4, 5, 6, 7, 8 } },
   { { { NULL } } }
 };
 
