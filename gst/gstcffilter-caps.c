@@ -270,7 +270,6 @@ make_pool (GstCfFilter *self, GstCaps *caps, gboolean meta, guint min, guint *si
   if (cuda && !priv->backend.transfer.context)
     return NULL;
   pool = cuda ? gst_cf_cuda_pool_new (priv->backend.transfer.context) : gst_cf_pool_new (priv->allocator);
-  g_object_set_data (G_OBJECT (pool), GST_CF_POOL_MAKER, self);
   config = gst_buffer_pool_get_config (pool);
   /* CUDA memory is allocated for the first frames, so that each piece has a fence, with which it is not freed while its
    * GPU hangs. */
@@ -347,6 +346,20 @@ configure_pool (GstCfFilter *self, GstBufferPool *pool, GstCaps *caps, gboolean 
   return ok;
 }
 
+/* Keeps this element's own pool of output buffers (NULL: there is none), for a flush. */
+static void
+keep_pool (GstCfFilter *self, GstBufferPool *pool)
+{
+  GstCfFilterPrivate *priv = PRIV (self);
+  GstBufferPool *old;
+
+  GST_OBJECT_LOCK (self);
+  old = priv->pool;
+  priv->pool = pool ? gst_object_ref (pool) : NULL;
+  GST_OBJECT_UNLOCK (self);
+  gst_clear_object (&old);
+}
+
 static gboolean
 decide_allocation (GstBaseTransform *trans, GstQuery *q)
 {
@@ -354,7 +367,7 @@ decide_allocation (GstBaseTransform *trans, GstQuery *q)
   GstCfFilterPrivate *priv = PRIV (self);
   guint size = 0, min = 0, max = 0;
   GstBufferPool *pool = NULL;
-  gboolean proposed, meta;
+  gboolean proposed, own, meta;
   GstVideoInfo info;
   GstCaps *caps;
 
@@ -371,7 +384,8 @@ decide_allocation (GstBaseTransform *trans, GstQuery *q)
       ((gst_cf_caps_is_cuda (caps) && !gst_cf_cuda_pool_is_on (pool, priv->backend.transfer.context)) ||
           !configure_pool (self, pool, caps, meta, min, max, &size)))
     gst_clear_object (&pool);
-  if (!pool) {
+  own = !pool;
+  if (own) {
     /* All host memory is allocated at the start, so that no frame waits for an allocation: the buffers that downstream
      * keeps (a sink keeps its last frame), those of the pending frames, and the one that the output thread pushes. */
     min = MAX (min, 1) + priv->slots + (priv->slots > 1 ? 1 : 0);
@@ -383,6 +397,7 @@ decide_allocation (GstBaseTransform *trans, GstQuery *q)
         ("%" GST_PTR_FORMAT, (void *) caps));
     return FALSE;
   }
+  keep_pool (self, own ? pool : NULL);
   if (proposed)
     gst_query_set_nth_allocation_pool (q, 0, pool, size, min, max);
   else

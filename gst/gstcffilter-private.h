@@ -50,6 +50,7 @@ typedef struct {
 
   GstObject *context;
   GstCfBackend backend;
+  GstBufferPool *pool;     /* of output buffers, as long as it is this element's own; under the object lock */
   GstAllocator *allocator; /* host memory, pinned where there is a GPU */
   gint reset;              /* atomic: reset the backend before the next frame */
   gint posted;             /* atomic: an error was posted since the start or the last flush */
@@ -80,8 +81,6 @@ void gst_cf_filter_advise (GstCfFilter *self, const CfStatus *status);
 void gst_cf_filter_update_active_backend (GstCfFilter *self);
 
 /* gstcffilter-caps.c */
-/* The key of the data of a pool that names the element that made it. */
-#define GST_CF_POOL_MAKER "gst-cf-pool-maker"
 /* Installs the virtual functions for caps, queries and allocation. */
 void gst_cf_filter_install_negotiation (GstBaseTransformClass *klass);
 

@@ -73,13 +73,16 @@ static void
 release (GstCfFilter *self)
 {
   GstCfFilterPrivate *priv = PRIV (self);
+  GstBufferPool *pool;
   GstObject *context;
 
   GST_OBJECT_LOCK (self);
   priv->started = priv->have_video = priv->has_gpu = FALSE;
   context = priv->context;
   priv->context = NULL;
+  pool = g_steal_pointer (&priv->pool);
   GST_OBJECT_UNLOCK (self);
+  gst_clear_object (&pool);
   gst_cf_output_stop (&priv->output);
   g_clear_pointer (&priv->area, cf_area_unref);
   gst_cf_roi_stop (priv->roi);
@@ -510,16 +513,20 @@ flush_stop (GstCfFilter *self)
   GST_OBJECT_UNLOCK (self);
 }
 
-/* Another element may own the pool, and then flushes it itself. */
+/* Flushes the pool of output buffers, unless it is another element's, which flushes it itself. Any thread, so not with
+ * gst_base_transform_get_buffer_pool: that takes no lock and may return a pool that is being freed (GStreamer 1.22). */
 static void
 set_pool_flushing (GstCfFilter *self, gboolean flushing)
 {
-  GstBufferPool *pool = gst_base_transform_get_buffer_pool (GST_BASE_TRANSFORM (self));
+  GstBufferPool *pool;
 
-  if (pool && g_object_get_data (G_OBJECT (pool), GST_CF_POOL_MAKER) == self)
-    gst_buffer_pool_set_flushing (pool, flushing);
-  if (pool)
-    gst_object_unref (pool);
+  GST_OBJECT_LOCK (self);
+  pool = PRIV (self)->pool ? gst_object_ref (PRIV (self)->pool) : NULL;
+  GST_OBJECT_UNLOCK (self);
+  if (!pool)
+    return;
+  gst_buffer_pool_set_flushing (pool, flushing);
+  gst_object_unref (pool);
 }
 
 static gboolean
