@@ -568,11 +568,15 @@ gst_cf_backend_may_pass (const GstCfBackend *b, GstBuffer *in)
 /* The CPU has to find the input as it was, if the GPU fails after it has begun to write: host memory is written when
  * all of a frame is there. And plans with a history take the input after the frame. */
 gboolean
-gst_cf_backend_is_in_place (const GstCfBackend *b, GstBuffer *in, const CfArea *area)
+gst_cf_backend_is_in_place (GstCfBackend *b, GstBuffer *in, const CfArea *area)
 {
   const guint64 pixels = (guint64) GST_VIDEO_INFO_WIDTH (&b->info) * (guint64) GST_VIDEO_INFO_HEIGHT (&b->info);
+  gboolean on_gpu;
 
-  if (b->use_gpu && cf_area_pixels (area) * IN_PLACE_SHARE > pixels)
+  g_mutex_lock (&b->lock); /* the finishing thread may give the GPU up */
+  on_gpu = b->use_gpu;
+  g_mutex_unlock (&b->lock);
+  if (on_gpu && cf_area_pixels (area) * IN_PLACE_SHARE > pixels)
     return FALSE;
   return b->configured && b->traits.history == 0 && !gst_cf_cuda_buffer_context (in) &&
       !gst_cf_frame_crops (in, &b->info) && gst_buffer_is_writable (in) && gst_buffer_is_all_memory_writable (in);

@@ -97,7 +97,7 @@ gboolean gst_cf_backend_is_identity (const GstCfBackend *b);
 /* Returns whether the input can be pushed as the output, unfiltered. Submitting thread. */
 gboolean gst_cf_backend_may_pass (const GstCfBackend *b, GstBuffer *in);
 /* Returns whether an area of the input is to be filtered in the input's memory. Submitting thread. */
-gboolean gst_cf_backend_is_in_place (const GstCfBackend *b, GstBuffer *in, const CfArea *area);
+gboolean gst_cf_backend_is_in_place (GstCfBackend *b, GstBuffer *in, const CfArea *area);
 /* Returns whether frames without anything to filter must be filtered all the same, because later results depend on
  * them. Submitting thread. */
 gboolean gst_cf_backend_needs_all (const GstCfBackend *b);

@@ -22,8 +22,8 @@ enum {
   PROP_FILTER = PROP_ROI + GST_CF_ROI_N_PROPERTIES, /* the first row of the parameter table */
 };
 
-static GType
-register_enum (const gchar *name, const GEnumValue *values)
+GType
+gst_cf_register_enum (const gchar *name, const GEnumValue *values)
 {
   GType type = g_enum_register_static (name, values);
 
@@ -43,7 +43,7 @@ backend_type (void)
   static gsize type;
 
   if (g_once_init_enter (&type))
-    g_once_init_leave (&type, register_enum ("GstCfBackend", values));
+    g_once_init_leave (&type, gst_cf_register_enum ("GstCfBackend", values));
   return type;
 }
 
@@ -58,7 +58,7 @@ on_gpu_error_type (void)
   static gsize type;
 
   if (g_once_init_enter (&type))
-    g_once_init_leave (&type, register_enum ("GstCfOnGpuError", values));
+    g_once_init_leave (&type, gst_cf_register_enum ("GstCfOnGpuError", values));
   return type;
 }
 
@@ -74,7 +74,7 @@ apply_to_type (void)
   static gsize type;
 
   if (g_once_init_enter (&type))
-    g_once_init_leave (&type, register_enum ("GstCfApplyTo", values));
+    g_once_init_leave (&type, gst_cf_register_enum ("GstCfApplyTo", values));
   return type;
 }
 

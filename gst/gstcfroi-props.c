@@ -377,15 +377,6 @@ gst_cf_roi_stop (GstCfRoi *roi)
 /* ---- installation ------------------------------------------------------- */
 
 static GType
-register_enum (const gchar *name, const GEnumValue *values)
-{
-  GType type = g_enum_register_static (name, values);
-
-  gst_type_mark_as_plugin_api (type, 0);
-  return type;
-}
-
-static GType
 shape_type (void)
 {
   static const GEnumValue values[] = {
@@ -396,7 +387,7 @@ shape_type (void)
   static gsize type;
 
   if (g_once_init_enter (&type))
-    g_once_init_leave (&type, register_enum ("GstCfRoiShape", values));
+    g_once_init_leave (&type, gst_cf_register_enum ("GstCfRoiShape", values));
   return type;
 }
 
@@ -412,7 +403,7 @@ missing_type (void)
   static gsize type;
 
   if (g_once_init_enter (&type))
-    g_once_init_leave (&type, register_enum ("GstCfRoiMissing", values));
+    g_once_init_leave (&type, gst_cf_register_enum ("GstCfRoiMissing", values));
   return type;
 }
 
