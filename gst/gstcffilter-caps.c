@@ -271,8 +271,7 @@ make_pool (GstCfFilter *self, GstCaps *caps, gboolean meta, guint min, guint *si
     return NULL;
   pool = cuda ? gst_cf_cuda_pool_new (priv->backend.transfer.context) : gst_cf_pool_new (priv->allocator);
   config = gst_buffer_pool_get_config (pool);
-  /* CUDA memory is allocated for the first frames, so that each piece has a fence, with which it is not freed while its
-   * GPU hangs. */
+  /* CUDA memory is allocated by fill_pool. */
   gst_buffer_pool_config_set_params (config, caps, (guint) MAX (*size, GST_VIDEO_INFO_SIZE (&info)), cuda ? 0 : min, 0);
   if (meta)
     gst_buffer_pool_config_add_option (config, GST_BUFFER_POOL_OPTION_VIDEO_META);
@@ -346,6 +345,25 @@ configure_pool (GstCfFilter *self, GstBufferPool *pool, GstCaps *caps, gboolean 
   return ok;
 }
 
+/* Allocates `n` buffers of a pool in CUDA memory, each of which is then not freed while its GPU hangs: the pool's own
+ * start would allocate them without that. */
+static void
+fill_pool (GstBufferPool *pool, guint n)
+{
+  GstBuffer *buffers[GST_CF_MAX_IN_FLIGHT + 3];
+  guint i;
+
+  if (!gst_buffer_pool_set_active (pool, TRUE))
+    return;
+  for (i = 0; i < MIN (n, G_N_ELEMENTS (buffers)); i++) {
+    if (gst_buffer_pool_acquire_buffer (pool, &buffers[i], NULL) != GST_FLOW_OK)
+      break;
+    gst_cf_chain_guard (buffers[i]);
+  }
+  while (i > 0)
+    gst_buffer_unref (buffers[--i]);
+}
+
 /* Keeps this element's own pool of output buffers (NULL: there is none), for a flush. */
 static void
 keep_pool (GstCfFilter *self, GstBufferPool *pool)
@@ -386,11 +404,13 @@ decide_allocation (GstBaseTransform *trans, GstQuery *q)
     gst_clear_object (&pool);
   own = !pool;
   if (own) {
-    /* All host memory is allocated at the start, so that no frame waits for an allocation: the buffers that downstream
-     * keeps (a sink keeps its last frame), those of the pending frames, and the one that the output thread pushes. */
+    /* All is allocated at the start, so that no frame waits for an allocation: the buffers that downstream keeps (a
+     * sink keeps its last frame), those of the pending frames, and the one that the output thread pushes. */
     min = MAX (min, 1) + priv->slots + (priv->slots > 1 ? 1 : 0);
     max = 0;
     pool = make_pool (self, caps, meta, min, &size);
+    if (pool && gst_cf_caps_is_cuda (caps))
+      fill_pool (pool, min);
   }
   if (!pool) {
     GST_ELEMENT_ERROR (self, RESOURCE, NO_SPACE_LEFT, ("Could not allocate output buffers"),

@@ -520,14 +520,21 @@ join (GstCfChain *chain, GstCfSharedStream *shared, GstBuffer *out, CfStatus *st
   return CF_OK;
 }
 
+void
+gst_cf_chain_guard (GstBuffer *buffer)
+{
+  GstMiniObject *memory = GST_MINI_OBJECT_CAST (gst_buffer_peek_memory (buffer, 0));
+
+  if (gst_cf_cuda_buffer_context (buffer) && !memory->dispose)
+    memory->dispose = may_free;
+}
+
 CfStream *
 gst_cf_chain_enter (GstCfChain *chain, GstObject *context, GstBuffer *in, GstBuffer *out, CfStatus *status)
 {
-  GstMiniObject *memory = GST_MINI_OBJECT_CAST (gst_buffer_peek_memory (out, 0));
   GstCfSharedStream *shared;
 
-  if (gst_cf_cuda_buffer_context (out) && !memory->dispose)
-    memory->dispose = may_free;
+  gst_cf_chain_guard (out);
   status->code = CF_OK;
   shared = choose_stream (chain, context, in, out, status);
   if (status->code == CF_OK)

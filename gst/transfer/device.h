@@ -96,6 +96,9 @@ void gst_cf_chain_decide (GstCfChain *chain, GstQuery *query);
 /* Returns whether a frame may leave unfinished now: not while the source pad has a new peer to query. */
 gboolean gst_cf_chain_may_leave (const GstCfChain *chain);
 
+/* Keeps the buffer's CUDA memory, if it is that, from being freed while its GPU hangs, which would wait for the GPU. */
+void gst_cf_chain_guard (GstBuffer *buffer);
+
 /* Returns the stream for a frame from `in` to `out`, both mapped: the chain's where one of them is in memory of this
  * CUDA context, which is current; NULL where neither is, or with a status on failure. Waits for what this element has
  * queued elsewhere, and for what may still use `out` elsewhere. */

@@ -121,7 +121,7 @@ one () { # filter format: prints a line for each row
   fi
   mapfile -t results < <("$bin/sameframes" "${options[@]}" 2>&1; echo "status $?")
   [ "${#results[@]}" = $(($(grep -c "^$1 " "$tmp/rows") + 1)) ] || # a line per row is missing: all rows failed
-    mapfile -t results < <(yes "${results[*]}" | head -n 20)
+    mapfile -t results < <(yes "FAIL a row has no result: ${results[*]}" | head -n 40)
   while read -r _ row properties; do
     result=${results[i]}
     if [[ ! $result =~ ^[0-9]+\ frames\  ]]; then

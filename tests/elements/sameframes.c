@@ -24,7 +24,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define MAX_OUTS 16
+#define MAX_OUTS 32
 
 typedef struct {
   GstElement *pipeline;
