@@ -81,6 +81,26 @@ if command -v clang > /dev/null; then
   ninja -C "$CF_CLANG" gst/libgstcudafilters.so tests/kernelcheck > "$build/clang.log" 2>&1 ||
     end "the build with clang failed ($build/clang.log)"
 fi
+# A third build with the address and the undefined behaviour sanitizers (tests/check/sanitized.sh). clang is quicker.
+sanitizing_compiler () {
+  local cc
+  for cc in clang cc; do
+    echo 'int main (void) { return 0; }' | "$cc" -x c -fsanitize=address,undefined - -o "$build/sanitizers" \
+      2> /dev/null && echo "$cc" && return
+  done
+}
+if [ "$quick" = 0 ] && cc=$(sanitizing_compiler); then
+  export CF_SANITIZED=$build/sanitized
+  cf_say "building with sanitizers ($cc)"
+  [ -f "$CF_SANITIZED/build.ninja" ] || CC=$cc meson setup "$CF_SANITIZED" "$CF_ROOT" -Doptimization=1 -Dwerror=true \
+    -Dcuda=disabled -Db_lundef=false -Db_sanitize=address,undefined -Dc_args=-fno-sanitize-recover=undefined \
+    > "$build/sanitized.log" 2>&1 || end "sanitizers: configuring failed ($build/sanitized.log)"
+  ninja -C "$CF_SANITIZED" gst/libgstcudafilters.so tests/kernelcheck \
+    tests/faults/{faults,chains,same,hangs,linkslots,cudart} \
+    tests/elements/{elements_{properties,buffers,negotiation,segment,areas,flight,life},roi_properties} \
+    tests/fuzz/fuzz_{kernel,kernel_file,fraction,coefficients,seeds,settings,stream,chaos} \
+    > "$build/sanitized.log" 2>&1 || end "the build with sanitizers failed ($build/sanitized.log)"
+fi
 # Kernels for the GPU at hand; else for one kind, so that the compiler runs once.
 arch=$(cf_gpu_arch || echo 90)
 cf_build "$build" --buildtype=release -Dwerror=true "-Dcuda-archs=$arch" || end "the build failed"

@@ -8,7 +8,8 @@
  * the input and read the output on streams of their own, without waiting. In every case, every frame that arrives has
  * the bytes of the CPU backend; and all frames arrive, or an element error is posted.
  *
- *   chains [CALL CODE]   only this call with this error */
+ *   chains [CALL CODE]   only this call with this error
+ *   chains --one-in N    every Nth fault */
 #include "elements/stats.h"
 #include "common.h"
 #include "fake.h"
@@ -530,6 +531,8 @@ sweep (const Setup *setup, int only_call, int only_code)
           continue;
         if (only_call >= 0 && (call != only_call || codes[c] != only_code))
           continue;
+        if (!faults_is_ours ())
+          continue;
         fake_arm (call, codes[c], for_good);
         r = run_once (setup, FALSE);
         /* With several threads the order of the calls varies, and there may be fewer. */
@@ -566,9 +569,12 @@ main (int argc, char **argv)
   };
 
   fake_cuda_memory = true;
+  gboolean one = !faults_take_share (argc, argv) && argc == 3;
+
+  faults_without_workers ();
   faults_start ();
   for (gsize i = 0; i < G_N_ELEMENTS (setups); i++)
-    sweep (&setups[i], argc == 3 ? atoi (argv[1]) : -1, argc == 3 ? atoi (argv[2]) : 0);
+    sweep (&setups[i], one ? atoi (argv[1]) : -1, one ? atoi (argv[2]) : 0);
   fake_arm (-1, 0, false);
   return faults_end ();
 }

@@ -2,13 +2,19 @@
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * common.c: checks, GStreamer and the bus, for all programs that use the fake GPU. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE 1 /* sched_setaffinity */
+#endif
 #include "common.h"
 #include "fake.h"
 
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static int passed, failed;
+static unsigned one_in = 1, n_cases;
 
 gboolean
 faults_count (gboolean good)
@@ -16,6 +22,21 @@ faults_count (gboolean good)
   passed += good;
   failed += !good;
   return !good;
+}
+
+gboolean
+faults_take_share (int argc, char **argv)
+{
+  if (argc != 3 || strcmp (argv[1], "--one-in") != 0)
+    return FALSE;
+  one_in = (unsigned) MAX (atoi (argv[2]), 1);
+  return TRUE;
+}
+
+gboolean
+faults_is_ours (void)
+{
+  return n_cases++ % one_in == 0;
 }
 
 void
@@ -38,6 +59,20 @@ faults_end (void)
 {
   printf ("%d passed, %d failed, 0 skipped\n", passed, failed);
   return failed > 0;
+}
+
+void
+faults_without_workers (void)
+{
+  cpu_set_t all, one;
+  int threads; /* the library counts the processors once, here */
+
+  CPU_ZERO (&one);
+  CPU_SET (sched_getcpu (), &one);
+  if (sched_getaffinity (0, sizeof all, &all) != 0 || sched_setaffinity (0, sizeof one, &one) != 0)
+    return;
+  cf_cpu_info (&threads);
+  sched_setaffinity (0, sizeof all, &all);
 }
 
 void

@@ -10,6 +10,13 @@
 /* Installs the fake GPU and initialises GStreamer without any plugin; the elements are linked to the program. A
  * critical warning ends the process. */
 void faults_start (void);
+/* Keeps the CPU's filters in the threads that call them; the elements' threads still run on all processors. For
+ * programs whose frames are so small that waking a worker takes longer than the frame; `same` and `hangs` have the
+ * workers. To be called before anything is filtered. */
+void faults_without_workers (void);
+/* Returns whether the arguments are `--one-in N`, with which faults_is_ours is true for every Nth case only. */
+gboolean faults_take_share (int argc, char **argv);
+gboolean faults_is_ours (void);
 /* Counts a check. Returns TRUE for a failure, which the caller prints and then ends with faults_stop. */
 gboolean faults_count (gboolean good);
 /* Ends the program, after the first failure: the runs after it would say the same again. */

@@ -7,7 +7,8 @@
  * what such a GPU may still use. A segmentation that tracks its regions may restart once, at the frame on which the GPU
  * fails.
  *
- *   faults [CALL CODE]   only this call with this error */
+ *   faults [CALL CODE]   only this call with this error
+ *   faults --one-in N    every Nth fault */
 #include "elements/stats.h"
 #include "common.h"
 #include "fake.h"
@@ -368,6 +369,8 @@ sweep (const Setup *setup, int only_call, int only_code)
           continue;
         if (only_call >= 0 && (call != only_call || codes[c] != only_code))
           continue;
+        if (!faults_is_ours ())
+          continue;
         fake_arm (call, codes[c], for_good);
         r = run_once (setup, setup->strict ? "cuda" : "auto", -1);
         /* With two threads, another kind of call may have taken this number. */
@@ -404,9 +407,12 @@ main (int argc, char **argv)
     { TRUE, "0.15", TRUE, FALSE, 0, FALSE, "2,2,2,2; 6,12,2,2" },
   };
 
+  gboolean one = !faults_take_share (argc, argv) && argc == 3;
+
+  faults_without_workers ();
   faults_start ();
   for (gsize i = 0; i < G_N_ELEMENTS (setups); i++)
-    sweep (&setups[i], argc == 3 ? atoi (argv[1]) : -1, argc == 3 ? atoi (argv[2]) : 0);
+    sweep (&setups[i], one ? atoi (argv[1]) : -1, one ? atoi (argv[2]) : 0);
   fake_arm (-1, 0, false);
   return faults_end ();
 }

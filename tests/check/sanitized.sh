@@ -1,0 +1,37 @@
+#!/bin/bash
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Copyright (C) 2026 the gst-cuda-filters authors
+#
+# sanitized.sh kernelcheck|faults|elements|fuzz: a share of the tests in the build with the address and the undefined
+# behaviour sanitizers, which tests/run.sh makes and names in CF_SANITIZED.
+set -u
+here=$(cd "$(dirname "$0")/.." && pwd)
+if [ -z "${CF_SANITIZED:-}" ]; then
+  echo "no compiler here has the sanitizers (or this is not tests/run.sh)"
+  exit 77
+fi
+# soak, linkslots and faults count what is alive; GStreamer's registry would fill a report of leaks. The plugin cannot
+# be loaded into GStreamer's scanner, a program without the sanitizers.
+export ASAN_OPTIONS=detect_leaks=0:quarantine_size_mb=64 UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
+export GST_REGISTRY_FORK=no CK_TIMEOUT_MULTIPLIER=5
+
+# Runs tests of that build by their names; their counts are one.
+build_tests () { # LOG TEST...
+  local log=$1
+  shift
+  meson test -C "$CF_SANITIZED" --no-rebuild --num-processes 2 --timeout-multiplier 4 --logbase "$log" "$@" \
+    > "$CF_SANITIZED/$log.log" 2>&1
+  exec python3 "$here/summary.py" "$CF_SANITIZED/meson-logs/$log.json"
+}
+
+case ${1:-} in
+  kernelcheck) exec "$CF_SANITIZED/tests/kernelcheck" --cpu --quick --one-in 32 --jobs 2 ;;
+  faults)
+    "$CF_SANITIZED/tests/faults/chains" --one-in 41 || exit 1
+    exec "$CF_SANITIZED/tests/faults/faults" --one-in 97 ;;
+  elements)
+    build_tests elements roi_properties same hangs linkslots cudart \
+      elements_{properties,buffers,negotiation,segment,areas,flight,life}_cpu ;;
+  fuzz) build_tests fuzz fuzz_{kernel,kernel_file,fraction,coefficients,seeds,settings,stream,chaos} ;;
+  *) echo "usage: sanitized.sh kernelcheck|faults|elements|fuzz"; exit 2 ;;
+esac
