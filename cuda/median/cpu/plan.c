@@ -164,6 +164,8 @@ list_tasks (CfMedianCpu *m, const CfView *views, int n)
       rows = divide_up (view->height, share);
     } else
       task_size (m, view, whole.flat ? share * view->step : share, &cols, &rows);
+    if (m->variant == CF_MEDIAN_DIRECT)
+      cols = view->width; /* its tasks filter whole rows */
     add_tasks (m, whole, view, cols, rows);
   }
 }
