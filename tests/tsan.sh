@@ -12,7 +12,7 @@ set -u
 # shellcheck source-path=SCRIPTDIR source=../pipelines/lib.sh
 . "$(dirname "$0")/../pipelines/lib.sh"
 tests=("$@")
-[ $# -gt 0 ] || tests=(elements_buffers_cpu linkslots hangs fuzz_chaos)
+[ $# -gt 0 ] || tests=(elements_{buffers,flight,life}_cpu linkslots hangs chains fuzz_chaos)
 build=${CF_BUILD:-$CF_ROOT/build-tsan}
 mkdir -p "$build/reports" && build=$(cd "$build" && pwd) || exit 1
 rm -f "$build"/reports/*
@@ -35,7 +35,7 @@ CC=clang cf_build "$build" -Doptimization=1 -Ddebug=true -Dcuda=disabled -Db_san
 # Libraries without the sanitizer: what they do inside, to memory of their own, it cannot order.
 printf '%s\n' called_from_lib:libglib-2.0 called_from_lib:libgobject-2.0 called_from_lib:libgstreamer-1.0 \
   called_from_lib:libgstbase-1.0 called_from_lib:libgstvideo-1.0 called_from_lib:libgstcheck-1.0 > "$build/tsan.supp"
-TSAN_OPTIONS="suppressions=$build/tsan.supp log_path=$build/reports/tsan exitcode=66"
+TSAN_OPTIONS="suppressions=$build/tsan.supp log_path=$build/reports/tsan exitcode=66 allocator_may_return_null=1"
 export TSAN_OPTIONS
 export GST_REGISTRY_FORK=no CK_FORK=no
 meson test -C "$build" --no-rebuild --timeout-multiplier 10 "${tests[@]}" > "$build/test.log" 2>&1

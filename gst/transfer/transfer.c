@@ -179,7 +179,7 @@ gst_cf_transfer_configure (GstCfTransfer *t, const CfFilter *filter, const GstVi
   if (!push (t, status))
     return FALSE;
   free_configuration (t);
-  t->warm = FALSE;
+  g_atomic_int_set (&t->warm, FALSE);
   t->steady = G_MAXUINT / 2;
   t->filter = filter;
   t->bytes = choose_layout (&t->layout, info, format);
@@ -401,7 +401,7 @@ gst_cf_step_filter (GstCfTransfer *t, GstCfFrameRequest *r)
 guint64
 gst_cf_deadline (const GstCfTransfer *t)
 {
-  return t->warm ? GST_CF_DEADLINE_NS : GST_CF_FIRST_DEADLINE_NS;
+  return g_atomic_int_get (&t->warm) ? GST_CF_DEADLINE_NS : GST_CF_FIRST_DEADLINE_NS;
 }
 
 /* ---- frames ------------------------------------------------------------- */
@@ -454,8 +454,9 @@ gst_cf_transfer_submit (GstCfTransfer *t, GstCfFrameRequest *r)
   else if (!gst_cf_request_failed (r))
     gst_cf_sync_submit (t, r);
   if (r->leaves && !gst_cf_request_failed (r)) {
-    r->status.code = gst_cf_chain_leave (t->chain, r->in.buffer, r->out.buffer, !t->warm, &r->status);
-    t->warm = TRUE;
+    r->status.code = gst_cf_chain_leave (t->chain, r->in.buffer, r->out.buffer, !g_atomic_int_get (&t->warm),
+        &r->status);
+    g_atomic_int_set (&t->warm, TRUE);
   } else {
     settle (t, r);
   }
@@ -507,7 +508,8 @@ gst_cf_transfer_wait (GstCfTransfer *t, GstCfFrameRequest *r)
     r->status.code = cf_plan_regions (t->plan[r->mode], r->regions, &r->status);
   if (!gst_cf_request_failed (r) && r->own.timed)
     take_times (t, r);
-  t->warm = t->warm || !gst_cf_request_failed (r);
+  if (!gst_cf_request_failed (r))
+    g_atomic_int_set (&t->warm, TRUE);
   end (t, r);
   if (!gst_cf_request_failed (r) && r->out.kind == GST_CF_PAGEABLE && r->in_place)
     cf_image_copy_area (r->out.image, &t->slot[r->slot].host_out, r->area, CF_AREA_WRITE);

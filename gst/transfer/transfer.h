@@ -78,8 +78,9 @@ typedef struct {
   guint frames; /* queued so far, without those that left */
 
   /* as configured */
-  gboolean configured, warm; /* the plans are there; a frame has come back since */
-  const CfFilter *filter;    /* the caller's three, */
+  gboolean configured;    /* the plans are there */
+  gint warm;              /* a frame has come back since; atomic, because the finishing thread sets it */
+  const CfFilter *filter; /* the caller's three, */
   const CfCommon *common;
   gconstpointer params;
   gboolean history;             /* the filter looks at earlier frames */

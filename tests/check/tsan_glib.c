@@ -116,6 +116,37 @@ UNREF (gst_mini_object_unref, GstMiniObject)
 UNREF (g_object_unref, void)
 UNREF (gst_object_unref, void)
 
+/* GLib calls its own locks directly. */
+void
+g_async_queue_push (GAsyncQueue *queue, void *data)
+{
+  REAL (g_async_queue_push);
+  __tsan_release (data);
+  real (queue, data);
+}
+
+void *
+g_async_queue_try_pop (GAsyncQueue *queue)
+{
+  REAL (g_async_queue_try_pop);
+  void *data = real (queue);
+
+  if (data)
+    __tsan_acquire (data);
+  return data;
+}
+
+void *
+g_async_queue_timeout_pop (GAsyncQueue *queue, guint64 us)
+{
+  REAL (g_async_queue_timeout_pop);
+  void *data = real (queue, us);
+
+  if (data)
+    __tsan_acquire (data);
+  return data;
+}
+
 GstFlowReturn
 gst_pad_push (GstPad *pad, GstBuffer *buffer)
 {

@@ -13,7 +13,7 @@
 #include <string.h>
 
 bool fake_cuda_memory;
-int fake_maps_blocked, fake_frees_blocked;
+_Atomic int fake_maps_blocked, fake_frees_blocked;
 static GstObject *shared_context[FAKE_MAX_DEVICES]; /* without a reference */
 
 G_DECLARE_FINAL_TYPE (FakeContext, fake_context, FAKE, CONTEXT, GstObject)

@@ -51,7 +51,7 @@ static int fail_kind = -1;
 static Op ops[MAX_OPS];
 static int n_ops, fail_at = -1, fail_code, run;
 static bool fail_for_good, lost;
-static uint64_t launches;
+static _Atomic uint64_t launches;
 static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 
 /* The state of this thread: the devices of the contexts pushed, and the runs in which it learned that the GPU is lost

@@ -58,7 +58,7 @@ extern int fake_devices;
 /* Set by programs that use CUDA memory, and one context for all elements. */
 extern bool fake_cuda_memory;
 /* How often CUDA memory was mapped for the host while its GPU hung, which may block. */
-extern int fake_maps_blocked, fake_frees_blocked;
+extern _Atomic int fake_maps_blocked, fake_frees_blocked;
 
 /* Installs the fake GPU. To be called before all other functions. */
 void fake_install (void);
