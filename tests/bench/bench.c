@@ -60,14 +60,70 @@ load_pgm (const char *path, uint8_t **pixels, int *width, int *height)
   return good;
 }
 
-static uint8_t *
-make_images (const Bench *b, int width, int height, int pixel)
+/* ---- contents ----------------------------------------------------------- */
+
+static uint8_t
+noise (int x, int y, int frame, uint64_t seed)
 {
+  uint64_t state = seed ^ ((uint64_t) (unsigned) frame << 48) ^ ((uint64_t) (unsigned) y << 24) ^ (unsigned) x;
+
+  return (uint8_t) kc_random (&state);
+}
+
+static uint8_t
+even (int x, int y, int frame, uint64_t seed)
+{
+  (void) x, (void) y, (void) frame;
+  return (uint8_t) (98 + seed);
+}
+
+static uint8_t
+rows (int x, int y, int frame, uint64_t seed)
+{
+  (void) x, (void) seed;
+  return (y + frame) % 2 ? 255 : 0;
+}
+
+static uint8_t
+ramp (int x, int y, int frame, uint64_t seed)
+{
+  return (uint8_t) ((x + y + 2 * frame) / 16 + (int) seed);
+}
+
+/* Returns a number that rises from 0 to `height` and falls again, in `length` steps each. */
+static int
+hill (int x, int length, int height)
+{
+  return abs ((x + 2 * length) % (2 * length) - length) * height / length;
+}
+
+/* A camera's frame: soft light, a few large objects with soft edges, little noise. */
+static uint8_t
+camera (int x, int y, int frame, uint64_t seed)
+{
+  const int light = 40 + hill (x, 700, 70) + hill (y + x / 3, 450, 50);
+  const int object = CLAMP (hill (x + 2 * frame, 260, 520) - 180, 0, 40) - CLAMP (hill (y, 310, 620) - 400, 0, 60);
+
+  return (uint8_t) (light + CLAMP (object, -40, 40) + noise (x, y, frame, seed) % 7);
+}
+
+static const struct {
+  const char *name;
+  uint8_t (*sample) (int x, int y, int frame, uint64_t seed);
+} contents[] = { { "noise", noise }, { "even", even }, { "rows", rows }, { "ramp", ramp }, { "camera", camera } };
+
+static uint8_t *
+make_images (const Bench *b, const char *content, int width, int height, int pixel)
+{
+  uint8_t (*sample) (int x, int y, int frame, uint64_t seed) = kc_natural;
   int w = (width + 2 * BENCH_MARGIN_X) * pixel, h = height + 2 * BENCH_MARGIN_Y, pw = 0, ph = 0;
   size_t one = bench_image_bytes (width, height, pixel);
   g_autofree uint8_t *photo = NULL;
   uint8_t *all = g_malloc (one * N_IMAGES);
 
+  for (size_t i = 0; content && i < G_N_ELEMENTS (contents); i++)
+    if (g_str_equal (content, contents[i].name))
+      sample = contents[i].sample;
   if (b->o.picture && !load_pgm (b->o.picture, &photo, &pw, &ph)) {
     fprintf (stderr, "%s: not a binary PGM of 8 bits\n", b->o.picture);
     g_clear_pointer (&photo, g_free);
@@ -77,7 +133,7 @@ make_images (const Bench *b, int width, int height, int pixel)
       for (int x = 0; x < w; x++)
         all[(size_t) i * one + (size_t) y * (size_t) w + (size_t) x] = photo
             ? photo[(size_t) (y % ph) * (size_t) pw + (size_t) ((x / pixel + i * 7 + x % pixel) % pw)]
-            : kc_natural (x / pixel, y, i, 1 + (uint64_t) (x % pixel));
+            : sample (x / pixel, y, i, 1 + (uint64_t) (x % pixel));
   return all;
 }
 
@@ -235,15 +291,21 @@ bench_streams (Bench *b, BenchFrames *f, BenchRow row)
   }
 }
 
-/* Measures all sizes of a kind, unless --kinds leaves it out. */
+/* Returns whether a kind has rows: --kinds may leave it out, and so may --sizes one that is about a content. */
+static bool
+is_wanted (const Bench *b, const KcBench *kind)
+{
+  g_auto (GStrv) kinds = b->o.kinds ? g_strsplit (b->o.kinds, ",", -1) : NULL;
+
+  return kinds ? g_strv_contains ((const char *const *) kinds, kind->name) : !kind->content || !b->o.sizes;
+}
+
+/* Measures all sizes of a kind. */
 static void
 bench_kind (Bench *b, BenchFrames *f, BenchRow row)
 {
-  g_auto (GStrv) kinds = b->o.kinds ? g_strsplit (b->o.kinds, ",", -1) : NULL;
   g_auto (GStrv) sizes = g_strsplit (b->o.sizes ? b->o.sizes : row.kind->sizes, ",", -1);
 
-  if (kinds && !g_strv_contains ((const char *const *) kinds, row.kind->name))
-    return;
   for (char **size = sizes; *size; size++) {
     row.size = atoi (*size);
     bench_streams (b, f, row);
@@ -272,17 +334,30 @@ read_resolution (const char *text, int *width, int *height)
       *height <= CF_MAX_SIZE;
 }
 
+/* Fills f with frames for a row of the table, and measures how long it takes to copy one. */
+static bool
+make_frames (const Bench *b, BenchFrames *f, BenchRow *row, const char *content, int pixel)
+{
+  char error[256] = "";
+  g_autofree uint8_t *images = make_images (b, content, row->width, row->height, pixel);
+
+  if (!bench_frames_new (f, row->width, row->height, pixel, images, N_IMAGES, b->gpu.l2_bytes, error)) {
+    fprintf (stderr, "%s frames of %s: %s\n", row->resolution, row->format, error);
+    return false;
+  }
+  row->copy = bench_copy_us (f, error);
+  return true;
+}
+
 /* Measures all sizes and kinds on frames of one format and resolution. */
 static bool
 bench_frames (Bench *b, const char *format, const char *resolution)
 {
   const CfFormatInfo *info = cf_format_info (cf_format_from_name (format));
   BenchRow row = { .format = info ? info->name : format, .resolution = resolution };
+  const char *content = NULL; /* of the frames */
   BenchFrames f;
-  char error[256] = "";
-  uint8_t *images;
   int pixel;
-  bool good;
 
   if (!info || info->n_planes != 1 || info->bytes != 1 || cf_plane_row_bytes (info->format, 2, 0) % 2) {
     fprintf (stderr, "%s: the benchmark needs a format with one plane of 8 bits, such as GRAY8 or RGBA\n", format);
@@ -293,16 +368,19 @@ bench_frames (Bench *b, const char *format, const char *resolution)
     return false;
   }
   pixel = (int) cf_plane_row_bytes (info->format, 2, 0) / 2;
-  images = make_images (b, row.width, row.height, pixel);
-  good = bench_frames_new (&f, row.width, row.height, pixel, images, N_IMAGES, b->gpu.l2_bytes, error);
-  g_free (images);
-  if (!good) {
-    fprintf (stderr, "%s frames of %s: %s\n", resolution, format, error);
+  if (!make_frames (b, &f, &row, content, pixel))
     return false;
-  }
-  row.copy = bench_copy_us (&f, error);
-  for (row.kind = b->kc->bench; row.kind->set; row.kind++)
+  for (row.kind = b->kc->bench; row.kind->set; row.kind++) {
+    if (!is_wanted (b, row.kind))
+      continue;
+    if (g_strcmp0 (row.kind->content, content) != 0) {
+      content = row.kind->content;
+      bench_frames_free (&f);
+      if (!make_frames (b, &f, &row, content, pixel))
+        return false;
+    }
     bench_kind (b, &f, row);
+  }
   bench_frames_free (&f);
   return true;
 }

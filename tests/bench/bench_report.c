@@ -17,14 +17,21 @@ static const struct {
   double goal[2], floor[2];
   int streams; /* 0: one */
 } targets[] = {
-  { "median", "", 3, { 3.6, 8 }, { 1.4, 5.5 } },
-  { "median", "", 5, { 7, 20 }, { 4.1, 17 } },
-  { "median", "", 7, { 12, 35 }, { 7.9, 32 } },
+  { "median", "", 3, { 3.6, 8.4 }, { 1.4, 5.5 } },
+  { "median", "", 5, { 7, 19 }, { 4.1, 17 } },
+  { "median", "", 7, { 11, 35 }, { 7.9, 32 } },
   { "median", "", 9, { 20, 60 }, { 13, 54 } },
   { "median", "", 11, { 29, 88 }, { 20, 79 } },
-  { "median", "", 15, { 75, 280 }, { 37, 149 } },
-  { "median", "", 31, { 110, 420 }, { 86, 345 } },
-  { "median", "", 101, { 150, 600 }, { 0, 0 } },
+  { "median", "", 13, { 50, 180 }, { 0, 0 } },
+  { "median", "", 15, { 52, 187 }, { 0, 0 } },
+  { "median", "", 31, { 56, 190 }, { 0, 0 } },
+  { "median", "", 51, { 97, 335 }, { 0, 0 } },
+  { "median", "", 101, { 134, 440 }, { 0, 0 } },
+  { "median", "noise", 31, { 56, 190 }, { 0, 0 } },
+  { "median", "even", 31, { 56, 190 }, { 0, 0 } },
+  { "median", "rows", 31, { 56, 190 }, { 0, 0 } },
+  { "median", "ramp", 31, { 56, 190 }, { 0, 0 } },
+  { "median", "camera", 31, { 56, 190 }, { 0, 0 } },
   { "convolve", "dense", 3, { 3.0, 6.2 }, { 0.96, 3.86 } },
   { "convolve", "dense", 5, { 3.3, 7 }, { 0.96, 3.86 } },
   { "convolve", "dense", 7, { 3.5, 7.5 }, { 0.96, 3.86 } },
@@ -118,7 +125,7 @@ static const struct {
 } notes[] = {
   { "median",
       "NPP: the same frames, borders not handled. floor: minimum and maximum instructions of the best known\n"
-      "network, at this GPU's rate for them.\n" },
+      "network, at this GPU's rate for them. even: all samples of a frame are equal; rows: 0 and 255 by turns.\n" },
   { "irfilter",
       "No library present has such a filter, so there is no baseline. one core m: a window of m x m whose\n"
       "impulse response is longer than the frame is wide (pole radius 0.99); 16 cores m: one whose response has\n"

@@ -145,6 +145,7 @@ typedef struct {
   const char *streams;  /* numbers of frames at once, "1,8"; NULL: one after the other */
   const char *override; /* an override of the plan (cf_plan_override), for a study; NULL: none */
   int value;            /* of the override */
+  const char *content;  /* of the frames: "noise", ... (bench.c); NULL: kc_natural () */
 } KcBench;
 
 struct KcFilter {

@@ -329,7 +329,10 @@ static const char *const bad_settings[] = { "kernel-size=4", "kernel-size=0", "k
   "kernel-height=-1", "percentile=101", "percentile=-1", "threshold=65536", "threshold=-1", "temporal-depth=2",
   "temporal-depth=17", "color-order=7", NULL };
 
-static const KcBench bench[] = { { "", "kernel-size=%d", "3,5,7,9,11,15,31,101", "median" }, { 0 } };
+static const KcBench bench[] = { { "", "kernel-size=%d", "3,5,7,9,11,13,15,31,51,101,255", "median" },
+  { "noise", "kernel-size=%d", "31", .content = "noise" }, { "even", "kernel-size=%d", "31", .content = "even" },
+  { "rows", "kernel-size=%d", "31", .content = "rows" }, { "ramp", "kernel-size=%d", "31", .content = "ramp" },
+  { "camera", "kernel-size=%d", "31,101", .content = "camera" }, { 0 } };
 
 const KcFilter kc_median = {
   .stem = "median",
