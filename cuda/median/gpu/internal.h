@@ -26,6 +26,15 @@ constexpr int median_n_networks = 8;
 const MedianNetworkVariant *median_networks_narrow (void); /* samples of up to 10 bits */
 const MedianNetworkVariant *median_networks_wide (void);   /* samples of 16 bits */
 
+/* ---- large windows of 8-bit samples: flat ------------------------------- */
+
+/* Returns whether flat can do this window with `max_shared` bytes of shared memory per block. */
+bool median_flat_fits (const CfMedianWindow &window, int max_shared);
+/* Filters the launch's inputs into its outputs; sets Launch::blocks, first_block and blocks_x. */
+CfCode median_launch_flat (Launch *launch, const CfMedianWindow &window, const CfContext *context, cudaStream_t stream,
+    CfStatus *status);
+CfCode median_flat_init (int max_shared, CfStatus *status); /* as those below */
+
 /* ---- any window, any rank: tree and select ------------------------------- */
 
 /* These kernels read copies of the components that already contain the border,

@@ -5,9 +5,10 @@
  *
  * | variant | windows | cost | source |
  * | network KxK | square 3..17, median, one frame | grows with the window | network.cuh |
+ * | flat | from 3 columns on, 8 bit, one frame | grows with the window's width | flat.cu |
  * | select | any | one load per bit and sample of the window | select.cu |
  * | tree | up to 255 rows, summed over the frames | hardly depends on the window | tree.cu |
- * A plan takes a network if one fits, else select for small windows and the tree for the others. */
+ * A plan takes the first of `order` that fits, else select for small windows and the tree for the others. */
 #include "internal.h"
 
 namespace {
@@ -15,10 +16,15 @@ namespace {
 using namespace cf;
 
 /* The variants: the rows of the table of networks, then these. */
-constexpr int SELECT = median_n_networks, TREE = SELECT + 1;
+constexpr int FLAT = median_n_networks, SELECT = FLAT + 1, TREE = SELECT + 1;
 
 const char *const variants[] = { "network 3x3", "network 5x5", "network 7x7", "network 9x9", "network 11x11",
-  "network 13x13", "network 15x15", "network 17x17", "select", "tree", NULL };
+  "network 13x13", "network 15x15", "network 17x17", "flat", "select", "tree", NULL };
+
+/* Fastest first (docs/notes/median.md): of 8 bits, flat is faster than the networks from 15 x 15 on. */
+const int order[] = { 0, 1, 2, 3, 4, 5, FLAT, 6, 7 };
+/* In wider windows the tree is faster than flat on many pictures. */
+constexpr int flat_largest_width = 95;
 
 struct State {
   CfMedianWindow window;
@@ -63,6 +69,13 @@ network_fits (const CfPlan *plan, const CfMedianWindow &window, int k)
 
   return window.w == k && window.h == k && window.depth == 1 && window.rank == (window.n - 1) / 2
       && params_of (plan)->color_order == CF_MEDIAN_PER_CHANNEL && (native || k <= 5);
+}
+
+bool
+flat_fits (const CfPlan *plan, const CfMedianWindow &window)
+{
+  return cf_format_info (plan->video.format)->bytes == 1 && params_of (plan)->color_order == CF_MEDIAN_PER_CHANNEL
+      && median_flat_fits (window, plan->context->max_shared);
 }
 
 /* ---- padded planes ------------------------------------------------------ */
@@ -116,8 +129,10 @@ fits (const CfPlan *plan, const State &s, int variant)
 {
   MedianPadded p = s.padded;
 
-  if (variant < SELECT)
+  if (variant < FLAT)
     return network_fits (plan, s.window, networks (plan)[variant].k);
+  if (variant == FLAT)
+    return flat_fits (plan, s.window);
   p.w = s.window.w;
   p.h = s.window.h;
   p.depth = s.window.depth;
@@ -138,11 +153,10 @@ choose (const CfPlan *plan, State *s, CfStatus *status)
     return cf_fail (status, CF_UNSUPPORTED, "variant %s cannot filter a %d x %d window of %d frames, rank %d, in %s",
         variants[plan->preferred], s->window.w, s->window.h, s->window.depth, s->window.rank,
         cf_format_info (plan->video.format)->name);
-  s->variant = 0;
-  while (s->variant < SELECT && !fits (plan, *s, s->variant))
-    s->variant++;
-  if (s->variant == SELECT && loads > limit && fits (plan, *s, TREE))
-    s->variant = TREE;
+  s->variant = loads > limit && fits (plan, *s, TREE) ? TREE : SELECT;
+  for (int i = (int) (sizeof order / sizeof order[0]) - 1; i >= 0; i--)
+    if (fits (plan, *s, order[i]) && (order[i] != FLAT || s->window.w <= flat_largest_width || s->variant != TREE))
+      s->variant = order[i];
   if (plan->preferred >= 0)
     s->variant = plan->preferred;
   return CF_OK;
@@ -176,6 +190,8 @@ median_init (CfPlan *plan, CfStatus *status)
 
   for (int i = 0; code == CF_OK && i < median_n_networks; i++)
     code = load_kernels ({ networks (plan)[i].kernel }, median_loading, status);
+  if (code == CF_OK)
+    code = median_flat_init (plan->context->max_shared, status);
   if (code == CF_OK)
     code = median_tree_init (plan->context->max_shared, status);
   return code == CF_OK ? median_update (plan, status) : code;
@@ -242,8 +258,10 @@ median_enqueue (CfPlan *plan, CfStream *stream, const CfImage *in, const CfImage
   CfCode code;
 
   make_launch (plan, in, out, params_of (plan)->threshold, &launch);
-  if (s->variant < SELECT)
+  if (s->variant < FLAT)
     return launch_network (plan, handle, &launch, status);
+  if (s->variant == FLAT)
+    return median_launch_flat (&launch, s->window, plan->context, handle, status);
   if (s->frame_bytes) { /* 0: apply-to selects no component, as chroma of GRAY8; all is copied */
     code = push_frame (plan, handle, &launch, status);
     if (code != CF_OK)
