@@ -90,7 +90,9 @@ gst_cf_frame_origin (GstBuffer *buffer, const GstVideoInfo *info, guint *x, guin
   CfStatus status;
 
   *x = *y = 0;
-  if (!gst_cf_frame_crops (buffer, info) || !crop_origin (buffer, meta, info, x, y, &status))
+  /* A meta of another format is refused when the frame is mapped. */
+  if (!gst_cf_frame_crops (buffer, info) || meta->format != GST_VIDEO_INFO_FORMAT (info) ||
+      !crop_origin (buffer, meta, info, x, y, &status))
     *x = *y = 0;
 }
 

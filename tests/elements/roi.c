@@ -424,21 +424,25 @@ GST_START_TEST (analytics)
 GST_END_TEST
 #endif
 
-/* Regions are in pixels of the frame in the buffer, of which a part is filtered. */
+/* Regions are in pixels of the frame in the buffer, of which a part is filtered. A meta of no format is not printed. */
 GST_START_TEST (cropped)
 {
   GstBuffer *in = gst_buffer_new_allocate (NULL, 32 * 16, NULL);
   GstVideoCropMeta *crop = gst_buffer_add_video_crop_meta (in);
+  GstVideoMeta *meta;
   Fixture f;
 
   crop->x = 10;
   crop->y = 5;
   crop->width = WIDTH;
   crop->height = HEIGHT;
-  gst_buffer_add_video_meta (in, GST_VIDEO_FRAME_FLAG_NONE, GST_VIDEO_FORMAT_GRAY8, 32, 16);
+  meta = gst_buffer_add_video_meta (in, GST_VIDEO_FRAME_FLAG_NONE, GST_VIDEO_FORMAT_GRAY8, 32, 16);
+  with (with (in, "a", 12, 6, 3, 2, -1), "b", 0, 0, 11, 6, -1);
   open_fixture (&f);
   set_value (f.element, "roi-meta", "true");
-  expect (&f, with (with (in, "a", 12, 6, 3, 2, -1), "b", 0, 0, 11, 6, -1), "2,1,3,2 0,0,1,1");
+  expect (&f, gst_buffer_ref (in), "2,1,3,2 0,0,1,1");
+  meta->format = GST_VIDEO_FORMAT_UNKNOWN;
+  expect (&f, in, "12,6,3,2 0,0,11,6");
   close_fixture (&f);
 }
 GST_END_TEST
