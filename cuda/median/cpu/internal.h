@@ -22,6 +22,7 @@ typedef struct {
   int lanes;  /* tiles of a block */
   int fw, fh; /* sides of a tile's footprint, samples */
   int extra;  /* samples of a part of a block beyond the lanes */
+  int code;   /* index in CfMedianSimd.code, -1: the steps are run */
   CfMedianStep *steps;
   int n_steps;
   size_t out_at, arena_size; /* bytes */
@@ -81,6 +82,8 @@ typedef struct {
 CfCode cf_median_network_prepare (CfMedianCpu *m, CfStatus *status);
 size_t cf_median_network_scratch (const CfMedianCpu *m);
 void cf_median_network_task (const CfMedianCpu *m, const CfMedianTask *task, uint8_t *scratch);
+/* Returns the index in CfMedianSimd.code of the plan's window, -1: it is not compiled. */
+int cf_median_network_code (const CfMedianCpu *m);
 
 void cf_median_histogram_prepare (CfMedianCpu *m);
 size_t cf_median_histogram_scratch (const CfMedianCpu *m);

@@ -2,8 +2,11 @@
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * median/cpu/network.c: rank filters by selection networks (median/networks.h) on the CPU. A network becomes a list of
- * steps on byte offsets, which runs on one block of neighbouring tiles at a time. */
+ * steps on byte offsets, which runs on one block of neighbouring tiles at a time; some medians are compiled instead
+ * (mkcode.c). */
 #include "internal.h"
+
+#include "core/cpu.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +24,17 @@ tile_side (int window, bool across)
   if (window < 9)
     return across || window > 3 ? 4 : 2;
   return across || window > 11 ? 8 : 4;
+}
+
+int
+cf_median_network_code (const CfMedianCpu *m)
+{
+  const CfMedianWindow *win = &m->win;
+  /* measured; with vectors of 16 bytes larger networks are slower as code than as steps */
+  const int i = (win->w - 5) / 2, n = cf_cpu_isa_number () <= CF_ISA_AVX2 ? CF_MEDIAN_N_CODES : 3;
+  const bool square = win->w == win->h && win->w >= 5 && win->depth == 1 && win->rank == (win->n - 1) / 2;
+
+  return square && m->size < 2 && i < n ? i : -1;
 }
 
 /* Returns the byte offset in the arena of sample number `sample` of the footprint. */
@@ -84,20 +98,23 @@ cf_median_network_prepare (CfMedianCpu *m, CfStatus *status)
 
   free (p->steps);
   memset (p, 0, sizeof *p);
-  p->tile_w = tile_side (win->w, true);
-  p->tile_h = tile_side (win->h, false);
-  p->lanes = CF_MEDIAN_SLOT / (int) bytes;
+  p->code = cf_median_network_code (m);
+  p->tile_w = p->code < 0 ? tile_side (win->w, true) : CF_MEDIAN_CODE_W;
+  p->tile_h = p->code < 0 ? tile_side (win->h, false) : CF_MEDIAN_CODE_H;
+  p->lanes = (p->code < 0 ? CF_MEDIAN_SLOT : 64) / (int) bytes; /* 64: the largest vector */
   p->fw = p->tile_w + win->w - 1;
   p->fh = p->tile_h + win->h - 1;
   p->extra = (p->fw - 1) / p->tile_w;
   if (win->n > MAX_SAMPLES || p->fw * p->fh * win->depth > 65535)
     return cf_fail (status, CF_UNSUPPORTED, "a network for %d samples would be too large; the maximum is %d", win->n,
         MAX_SAMPLES);
-  net = cf_median_network_new (win->w, win->h, win->depth, win->rank, p->tile_w, p->tile_h);
-  done = net && translate (p, net, bytes);
-  cf_median_network_free (net);
-  if (!done)
-    return cf_fail (status, CF_NO_MEMORY, "out of memory for a network of %d samples", win->n);
+  if (p->code < 0) {
+    net = cf_median_network_new (win->w, win->h, win->depth, win->rank, p->tile_w, p->tile_h);
+    done = net && translate (p, net, bytes);
+    cf_median_network_free (net);
+    if (!done)
+      return cf_fail (status, CF_NO_MEMORY, "out of memory for a network of %d samples", win->n);
+  }
   block = p->lanes * p->tile_w;
   p->max_cols = (2048 / (int) bytes + block - 1) / block * block;
   p->part_pitch = (size_t) (p->max_cols / p->tile_w + p->extra + EXTRA_LANES) * bytes;
@@ -170,6 +187,20 @@ run_block (const Work *w, int y, int block)
         CF_MEDIAN_SLOT);
 }
 
+/* Computes all tiles with outputs of rows y .. y + tile_h - 1 with the compiled network. */
+static void
+run_code (const Work *w, int y)
+{
+  const CfMedianCpu *m = w->m;
+  const CfMedianProgram *p = &m->program;
+  const void *row[CF_MEDIAN_CODE_H + 2 * CF_MEDIAN_N_CODES + 2];
+  const size_t pitch = p->part_pitch >> m->size;
+
+  for (int j = 0; j < p->fh; j++)
+    row[j] = ring_row (w, 0, y - m->win.h / 2 + j);
+  m->simd->code[m->size][p->code](row, pitch, w->out_parts, pitch, w->blocks * p->lanes);
+}
+
 /* Writes row `tile_row` of the computed tiles to row y of the output. */
 static void
 write_row (const Work *w, int y, int tile_row)
@@ -206,7 +237,9 @@ cf_median_network_task (const CfMedianCpu *m, const CfMedianTask *task, uint8_t 
   load_rows (&w, task->y0 - ry, task->y0 - ry + p->fh - p->tile_h);
   for (int y = task->y0; y < task->y1; y += p->tile_h) {
     load_rows (&w, y - ry + p->fh - p->tile_h, y - ry + p->fh);
-    for (int b = 0; b < w.blocks; b++)
+    if (p->code >= 0)
+      run_code (&w, y);
+    for (int b = 0; p->code < 0 && b < w.blocks; b++)
       run_block (&w, y, b);
     for (int i = 0; i < p->tile_h && y + i < task->y1; i++)
       write_row (&w, y + i, i);

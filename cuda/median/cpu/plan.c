@@ -219,7 +219,7 @@ network_pays (const CfMedianCpu *m, int width)
   double cost = (divide_up (width, quarter) + 1.4 * divide_up (width, block)) * quarter / (1.35 * width);
   double n = m->win.n, limit = network_limit (m);
 
-  return m->bits > 10 || n * n * cost * cost * cost <= limit * limit;
+  return p->code >= 0 || m->bits > 10 || n * n * cost * cost * cost <= limit * limit;
 }
 
 static CfCode

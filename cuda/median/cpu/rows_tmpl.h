@@ -202,6 +202,29 @@ N (network) (const CfMedianStep *steps, int n, uint8_t *arena, int lanes)
     N (network_) (steps, n, arena, CF_MEDIAN_SLOT);
 }
 
+#if SIZE < 4
+#include "median_code.h"
+
+#define CODE(k) \
+  static void N (code##k) (const void *const *row, size_t pitch, void *out, size_t out_pitch, int n) \
+  { \
+    for (int i = 0; i < n; i += LANES) { \
+      const T *at[CF_MEDIAN_CODE_H + k - 1]; \
+\
+      for (int y = 0; y < CF_MEDIAN_CODE_H + k - 1; y++) \
+        at[y] = (const T *) row[y] + i; \
+      N (code##k##_) (at, pitch, (T *) out + i, out_pitch); \
+    } \
+  }
+CODE (5)
+CODE (7)
+CODE (9)
+CODE (11)
+CODE (13)
+CODE (15)
+#undef CODE
+#endif
+
 /* ---- 3x3 ---------------------------------------------------------------- */
 
 static inline T

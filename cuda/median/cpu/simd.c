@@ -270,6 +270,8 @@ const CfMedianSimd GLUE (cf_median_simd_, CF_ISA) = {
   .split = ALL (split),
   .join = ALL (join),
   .network = ALL (network),
+  .code = { { code5_1, code7_1, code9_1, code11_1, code13_1, code15_1 },
+      { code5_2, code7_2, code9_2, code11_2, code13_2, code15_2 } },
   .median3 = ALL (median3),
   .digits = ALL (digits),
   .columns = { columns_narrow, columns_wide },

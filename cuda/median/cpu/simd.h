@@ -22,6 +22,11 @@ typedef struct {
   uint32_t d, e, a, b;
 } CfMedianStep;
 
+/* The medians of 5 x 5, 7 x 7, ... 15 x 15 are compiled (mkcode.c), for tiles of this size. */
+#define CF_MEDIAN_N_CODES 6
+#define CF_MEDIAN_CODE_W 2
+#define CF_MEDIAN_CODE_H 4
+
 /* ---- histograms --------------------------------------------------------- */
 
 /* The digits of a sample, below 1024, fall into up to 32 GROUPS of 32 BINS. Every
@@ -64,6 +69,11 @@ typedef struct {
   void (*join[3]) (void *row, int n, int parts, const void *part, size_t pitch, void *scratch);
   /* Runs the n steps on at least the first `lanes` values of each slot. */
   void (*network[3]) (const CfMedianStep *steps, int n, uint8_t *arena, int lanes);
+
+  /* Computes n tiles side by side with a compiled network, [size class][(k - 5) / 2], for values of 1 and 2 bytes:
+   * sample (x, y) of tile i is part x % CODE_W of row[y] at i + x / CODE_W, output o is part o of `out` at i. The parts
+   * are `pitch` and `out_pitch` values apart. Reads and writes up to 64 bytes more than n tiles of each part. */
+  void (*code[2][CF_MEDIAN_N_CODES]) (const void *const *row, size_t pitch, void *out, size_t out_pitch, int n);
 
   /* Filters two rows from four rows of n values with the 3x3 median; neighbours are
    * `step` values apart. `scratch` holds 6 rows of n + 2 step values. */
