@@ -30,6 +30,7 @@ typedef enum {
   CF_PATH_BOX,        /* box: column sums in 16 or 32 bits, then their sums over the width */
   CF_PATH_BOX_16,     /* box: all sums and the rounding in 16 bits */
   CF_PATH_BOX_SCAN,   /* box: column sums in 16 bits, then running sums in 32 bits */
+  CF_PATH_SMALL,      /* box or separable, 3 x 3 or 5 x 5, 8 bit: both passes in 16 bits, in registers */
   CF_PATH_MAGNITUDE,  /* lengths of gradients */
   CF_PATH_ROWS_16,    /* separable: both passes and the rounding in 16 bits */
   CF_PATH_ROWS_BYTES, /* separable: the same for the upper and the lower bytes of 16-bit samples */
@@ -187,6 +188,8 @@ void cf_convolve_hide (CfConvolveCpu *m, const CfVideo *video, int n);
 size_t cf_convolve_scratch_size (int samples, int bytes, int side);
 /* Returns how many samples a row of a task of this part should have at most. */
 int cf_convolve_max_width (const CfConvolveCpu *m, const CfConvolvePart *part);
+/* Returns how many rows of outputs the path makes at a time. */
+int cf_convolve_batch (const CfConvolveCpu *m, CfConvolvePath path);
 /* Runs one task of a part. Tasks of a frame are independent: each writes its own outputs. `scratch` is the calling
  * thread's, scratch_size bytes. */
 void cf_convolve_run_task (const CfConvolveCpu *m, const CfConvolvePart *part, int task, uint8_t *scratch);

@@ -162,6 +162,115 @@ sharpen_bytes (const CfTap *rows, int h, int n, const CfRounding *r, const uint8
   else
     vertical_bytes_body (rows, h, n, r, x, keep, out, true, false, ANY);
 }
+
+/* ---- 3 x 3 and 5 x 5, 8 bit: both passes in registers ---------------------- */
+
+/* Makes two vectors of horizontal sums. Pairs of neighbours that lie side by side need no interleaving: with `step` 1
+ * the first vector has the sums of even samples, the second those of odd ones. */
+ALWAYS_INLINE void
+small_sums (const uint8_t *x, int size, int step, bool ones, U2 s[2])
+{
+  static const uint8_t weights[][CF_SMALL_SIZE + 2] = { { 0, 1, 1, 1, 1, 1 }, { 0, 1, 2, 1 }, { 0, 1, 4, 6, 4, 1 } };
+  const uint8_t *c = weights[ones ? 0 : size / 2];
+
+  s[0] = s[1] = (U2) { 0 };
+#pragma GCC unroll 3
+  for (int i = 0; i < size; i += 2) {
+    U4 a = *(const U4u *) (const void *) (x + i * step), b = { 0 };
+    U2 even = (U2) { 0 } + (uint16_t) (c[i + 1] | c[i + 2] << 8), odd = (U2) { 0 } + (uint16_t) (c[i] | c[i + 1] << 8);
+
+    if (step == 1) {
+      s[0] += i + 1 < size ? multiply_bytes (a, even) : (U2) a & 255;
+      s[1] += i ? multiply_bytes (a, odd) : (U2) a >> 8;
+    } else if (i + 1 < size) {
+      b = *(const U4u *) (const void *) (x + (i + 1) * step);
+      s[0] += multiply_bytes (interleave_low (a, b), even);
+      s[1] += multiply_bytes (interleave_high (a, b), even);
+    } else {
+      s[0] += interleave_low (a, b);
+      s[1] += interleave_high (a, b);
+    }
+  }
+}
+
+/* The weights 1 2 1 and 1 4 6 4 1 are sums of two neighbours, twice or four times over, which rows of outputs share. */
+ALWAYS_INLINE void
+small_body (const uint8_t *const *rows, int size, int step, int n, const CfRounding *r, const CfKeep *keep,
+    uint8_t *const *out, bool ones)
+{
+  U2 magic = (U2) { 0 } + (uint16_t) r->magic16, add = (U2) { 0 } + (uint16_t) (r->add / 2);
+  int shift = ones ? r->shift16 : r->log2 - 1;
+
+  for (int p = 0; p < n; p += V_SIZE) {
+    U2 sums[CF_SMALL_SIZE + CF_SMALL_ROWS - 1][2], before[CF_SMALL_SIZE - 1][2], all[2] = { add, add };
+
+#pragma GCC unroll 16
+    for (int j = 0; j < size + CF_SMALL_ROWS - 1; j++) {
+      int o = j - size + 1;
+      U2 q[2];
+      U4 bytes;
+
+      small_sums (rows[j] + p, size, step, ones, sums[j]);
+#pragma GCC unroll 2
+      for (int v = 0; v < 2; v++) {
+        U2 s = sums[j][v], other;
+
+        if (ones) {
+          all[v] += s;
+          q[v] = multiply_high (all[v], magic) >> shift;
+          if (o >= 0)
+            all[v] -= sums[o][v];
+          continue;
+        }
+#pragma GCC unroll 4
+        for (int k = 0; k < CF_SMALL_SIZE - 1; k++) {
+          other = s;
+          if (k < size - 1 && k < j)
+            s += before[k][v];
+          before[k][v] = other;
+        }
+        q[v] = (s + add) >> shift;
+      }
+      if (o < 0)
+        continue;
+      bytes = step == 1 ? (U4) (q[0] | q[1] << 8) : pack_bytes (q[0], q[1]);
+      if (n - p < V_SIZE) {
+        uint8_t block[V_SIZE];
+
+        memcpy (block, &bytes, V_SIZE);
+        store_tail_1 (out[o] + p, block, n - p, &keep[o], p);
+        continue;
+      }
+      if (step != 1 && keep[o].mask)
+        bytes = (bytes & ~keep[o].mask) | (*(const U4u *) (const void *) (keep[o].src + p) & keep[o].mask);
+      *(U4u *) (void *) (out[o] + p) = bytes;
+    }
+  }
+}
+
+static void
+small (const uint8_t *const *rows, int size, int step, int n, const CfRounding *r, const CfKeep *keep,
+    uint8_t *const *out)
+{
+  bool ones = r->log2 < 0;
+
+  if (size == 3 && step == 1 && ones)
+    small_body (rows, 3, 1, n, r, keep, out, true);
+  else if (size == 3 && step == 1)
+    small_body (rows, 3, 1, n, r, keep, out, false);
+  else if (size == 3 && ones)
+    small_body (rows, 3, step, n, r, keep, out, true);
+  else if (size == 3)
+    small_body (rows, 3, step, n, r, keep, out, false);
+  else if (step == 1 && ones)
+    small_body (rows, 5, 1, n, r, keep, out, true);
+  else if (step == 1)
+    small_body (rows, 5, 1, n, r, keep, out, false);
+  else if (ones)
+    small_body (rows, 5, step, n, r, keep, out, true);
+  else
+    small_body (rows, 5, step, n, r, keep, out, false);
+}
 #endif
 
 /* ---- separable, 16 bit: products of pairs in both passes ------------------ */

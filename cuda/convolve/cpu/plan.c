@@ -116,6 +116,21 @@ list_single (CfConvolveCpu *m, const int32_t *weights, int w, int h)
         m->taps[m->n_taps++] = (CfConvolveTap) { .j = (uint8_t) j, .i = (uint8_t) i, .weight = { weights[j * w + i] } };
 }
 
+/* Takes the path for small kernels, which has no list of taps, where luma and chroma can. Boxes of 5 x 5 on interleaved
+ * channels stay behind: column sums cost less than interleaving, see docs/notes/convolve-cpu.md. */
+static void
+prefer_small (CfConvolveCpu *m, bool box)
+{
+  const CfConvolution *c = &m->c;
+
+  if (!m->simd->small || c->bits != 8 || c->op != CF_CONVOLVE_LINEAR ||
+      (box && c->w > 3 && cf_format_info (m->format)->comp[0].step > 1))
+    return;
+  if (cf_small_fits (m->row, m->col, box, c->w, c->h, &m->rounding[0]) &&
+      cf_small_fits (m->row, m->col, box, c->w, c->h, &m->rounding[1]))
+    m->path[0] = m->path[1] = CF_PATH_SMALL;
+}
+
 /* ---- separable ----------------------------------------------------------- */
 
 /* Returns the logarithm of the largest power of two that divides all of v. */
@@ -265,6 +280,8 @@ prepare_separable (CfConvolveCpu *m)
     }
   } else
     list_single (m, m->col, 1, c->h);
+  if (m->path[0] == CF_PATH_ROWS_16)
+    prefer_small (m, false);
   return true;
 }
 
@@ -289,9 +306,10 @@ prepare_box (CfConvolveCpu *m)
     scans = scans && cf_can_fuse_scan (m, kind);
     small = cf_convolve_fits16 (&m->rounding[kind], column * c->w + m->rounding[kind].add / 2) && small;
   }
-  if (small && !scans)
+  if (small && !scans) {
     m->path[0] = m->path[1] = CF_PATH_BOX_16;
-  else
+    prefer_small (m, true);
+  } else
     m->path[0] = m->path[1] = column < 1 << 16 ? CF_PATH_BOX_SCAN : CF_PATH_BOX;
 }
 
@@ -527,7 +545,7 @@ list_tasks (CfConvolveCpu *m)
     bool copies = part->action == CF_ACTION_COPY || part->action == CF_ACTION_MID;
     double share = wanted * ((double) part->width * part->height * part->channels) / area;
 
-    int batch = m->path[part->kind] == CF_PATH_FAST ? cf_fast_batch (m) : 1;
+    int batch = cf_convolve_batch (m, m->path[part->kind]);
 
     size_tasks (part, copies, m->c.h, batch, copies ? 0 : cf_convolve_max_width (m, part), (int) (share + 0.999));
     m->n_tasks += part->n_tasks;

@@ -141,3 +141,33 @@ cf_tile_store (const Tile *tile, int y, const uint8_t *row)
   else
     simd->scatter[tile->type](to, part->step, tile->n, row, out->shift);
 }
+
+void
+cf_tile_copy_rows (const CfConvolveCpu *m, const CfConvolvePart *part, int y0, int y1)
+{
+  CfView in = m->in[part->view];
+
+  in.step = part->step;
+  in.width = part->width * part->channels;
+  cf_view_copy (&m->out[part->view], &in, y0, y1);
+}
+
+void
+cf_tile_fill_mid_rows (const CfConvolveCpu *m, const CfConvolvePart *part, int y0, int y1)
+{
+  const CfView *out = &m->out[part->view];
+  int word = m->c.mid << out->shift, n = part->width * part->channels;
+
+  for (int y = y0; y < y1; y++) {
+    uint8_t *to = out->data + out->pitch * (size_t) y;
+
+    if (part->step == 1)
+      cf_tile_fill (to, out->bytes - 1, n, word);
+    else if (out->bytes == 1)
+      for (int x = 0; x < n; x++)
+        to[x * part->step] = (uint8_t) word;
+    else
+      for (int x = 0; x < n; x++)
+        ((uint16_t *) (void *) to)[x * part->step] = (uint16_t) word;
+  }
+}

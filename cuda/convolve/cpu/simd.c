@@ -490,6 +490,7 @@ const CfConvolveSimd GLUE (cf_convolve_simd_, CF_ISA) = {
   .vertical8 = vertical_bytes,
 #ifndef NO_BYTE_LANES
   .sharpen8 = sharpen_bytes,
+  .small = small,
   .horizontal_words = horizontal_words,
   .split_pairs = split_pairs,
   .halves_out = halves_out,

@@ -16,6 +16,8 @@
 
 #define CF_ROW_SLACK 256
 #define CF_SCAN_MARGIN 32
+#define CF_SMALL_ROWS 8
+#define CF_SMALL_SIZE 5 /* the largest */
 
 /* The constants that turn sums into samples, for luma or for chroma. CfConvolution
  * in convolve.h has the formulas; a flag says that a faster form is exact, too. */
@@ -169,6 +171,11 @@ typedef struct {
   void (*sharpen8) (const CfTap *rows, int h, int n, const CfRounding *r, const uint8_t *x, const CfKeep *keep,
       uint8_t *out);
 
+  /* Both passes and the rounding for CF_SMALL_ROWS rows of outputs out of size + CF_SMALL_ROWS - 1 rows of 8-bit
+   * samples. Only where cf_small_fits (). NULL in builds without byte lanes. */
+  void (*small) (const uint8_t *const *rows, int size, int step, int n, const CfRounding *r, const CfKeep *keep,
+      uint8_t *const *out);
+
   /* ---- box: a column is the sum of h samples, level l the sum of 2^l neighbouring columns */
   /* column += add - sub, in 16 or 32 bits; sub may be NULL */
   void (*update_columns16[2]) (const void *add, const void *sub, int n, uint16_t *column);
@@ -209,6 +216,22 @@ static inline bool
 cf_can_fuse_rounding (const CfRounding *r)
 {
   return r->log2 >= 0 || (r->by_scale && !r->ties);
+}
+
+/* Returns whether `small` can take a box or these weights, for sums that 16 bits hold and that do not saturate: a box
+ * by `magic16`, weights of 1 2 1 or 1 4 6 4 1 by a power of two. */
+static inline bool
+cf_small_fits (const int32_t *row, const int32_t *col, bool box, int w, int h, const CfRounding *r)
+{
+  static const int32_t binomial[2][CF_SMALL_SIZE] = { { 1, 2, 1 }, { 1, 4, 6, 4, 1 } };
+  int sum = box ? w : 1 << (w - 1);
+
+  if (w != h || (w != 3 && w != CF_SMALL_SIZE) || r->ties || box != (r->log2 < 0))
+    return false;
+  for (int i = 0; i < w && !box; i++)
+    if (row[i] != binomial[w > 3][i] || col[i] != binomial[w > 3][i])
+      return false;
+  return 2 * 255 * sum * sum + r->add < 256 * r->d2;
 }
 
 extern const CfConvolveSimd cf_convolve_simd_avx512bw, cf_convolve_simd_avx2, cf_convolve_simd_sse4_1,

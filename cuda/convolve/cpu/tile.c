@@ -65,6 +65,8 @@ window_rows (const Tile *tile)
 
   if (tile->path == CF_PATH_FAST)
     return cf_fast_window (tile->m);
+  if (tile->path == CF_PATH_SMALL)
+    return h + CF_SMALL_ROWS - 1;
   return tile->m->paired ? h / 2 * 2 + 2 : h;
 }
 
@@ -72,6 +74,12 @@ static bool
 is_box (const Tile *tile)
 {
   return tile->path == CF_PATH_BOX || tile->path == CF_PATH_BOX_16 || tile->path == CF_PATH_BOX_SCAN;
+}
+
+int
+cf_convolve_batch (const CfConvolveCpu *m, CfConvolvePath path)
+{
+  return path == CF_PATH_FAST ? cf_fast_batch (m) : path == CF_PATH_SMALL ? CF_SMALL_ROWS : m->paired ? 2 : 1;
 }
 
 /* Lays rings and buffers out in scratch memory. Rings are only as long as the path
@@ -96,6 +104,9 @@ lay_out (Tile *tile, uint8_t *scratch)
       break;
     case CF_PATH_FAST:
       cf_fast_rings (tile->m, &x, &a, &b);
+      break;
+    case CF_PATH_SMALL:
+      a = b = 0;
       break;
     case CF_PATH_ROWS_PAIRS:
       a = 2;
@@ -517,6 +528,34 @@ make_pair (const Tile *tile, int o)
       finish32 (tile, o + i, tile->s[i]);
 }
 
+/* Makes CF_SMALL_ROWS rows of outputs. Rows below the tile are made, but not stored. */
+static void
+make_small (const Tile *tile, int o)
+{
+  const CfConvolveCpu *m = tile->m;
+  const uint8_t *rows[CF_SMALL_SIZE + CF_SMALL_ROWS - 1];
+  CfKeep keep[CF_SMALL_ROWS];
+  uint8_t *out[CF_SMALL_ROWS], *buffers = (uint8_t *) tile->wide; /* for CF_SMALL_ROWS rows that are to be stored */
+  int y = tile->y0 + o;
+
+  for (int j = 0; j < m->c.h + CF_SMALL_ROWS - 1; j++)
+    rows[j] = ring_row (&tile->x, o + j);
+  for (int i = 0; i < CF_SMALL_ROWS; i++) {
+    bool is_row = o + i < tile->rows;
+
+    keep[i] = is_row ? cf_tile_keep (tile, y + i) : (CfKeep) { .src = keep[0].src };
+    out[i] = is_row ? cf_tile_output (tile, y + i) : tile->out;
+    if (out[i] == tile->out)
+      out[i] = buffers + i * tile->n;
+  }
+  m->simd->small (rows, m->c.w, tile->channels, tile->n, tile->rounding, keep, out);
+  for (int i = 0; i < CF_SMALL_ROWS && o + i < tile->rows; i++)
+    if (out[i] == buffers + i * tile->n) {
+      memcpy (tile->out, out[i], (size_t) tile->n);
+      cf_tile_store (tile, y + i, tile->out);
+    }
+}
+
 static void
 output_row (const Tile *tile, int o)
 {
@@ -537,6 +576,9 @@ output_row (const Tile *tile, int o)
       break;
     case CF_PATH_BOX_SCAN:
       make_scan (tile, o);
+      break;
+    case CF_PATH_SMALL:
+      make_small (tile, o);
       break;
     case CF_PATH_MAGNITUDE:
       make_magnitude (tile, o);
@@ -583,36 +625,6 @@ output_row (const Tile *tile, int o)
 
 /* ---- a task -------------------------------------------------------------- */
 
-static void
-copy_rows (const CfConvolveCpu *m, const CfConvolvePart *part, int y0, int y1)
-{
-  CfView in = m->in[part->view];
-
-  in.step = part->step;
-  in.width = part->width * part->channels;
-  cf_view_copy (&m->out[part->view], &in, y0, y1);
-}
-
-static void
-fill_mid_rows (const CfConvolveCpu *m, const CfConvolvePart *part, int y0, int y1)
-{
-  const CfView *out = &m->out[part->view];
-  int word = m->c.mid << out->shift, n = part->width * part->channels;
-
-  for (int y = y0; y < y1; y++) {
-    uint8_t *to = out->data + out->pitch * (size_t) y;
-
-    if (part->step == 1)
-      cf_tile_fill (to, out->bytes - 1, n, word);
-    else if (out->bytes == 1)
-      for (int x = 0; x < n; x++)
-        to[x * part->step] = (uint8_t) word;
-    else
-      for (int x = 0; x < n; x++)
-        ((uint16_t *) (void *) to)[x * part->step] = (uint16_t) word;
-  }
-}
-
 /* Returns whether the last loop of the path also rounds and stores. */
 static bool
 is_fused (const Tile *tile)
@@ -623,6 +635,7 @@ is_fused (const Tile *tile)
   switch (tile->path) {
     case CF_PATH_BOX_16:
     case CF_PATH_ROWS_16:
+    case CF_PATH_SMALL:
       return true;
     case CF_PATH_BOX:
       return narrow && tile->type == 1 && !m->n_narrow;
@@ -641,7 +654,7 @@ is_fused (const Tile *tile)
 void
 cf_convolve_run_task (const CfConvolveCpu *m, const CfConvolvePart *part, int task, uint8_t *scratch)
 {
-  int x0 = task % part->n_cols * part->cols, y0 = task / part->n_cols * part->rows, window;
+  int x0 = task % part->n_cols * part->cols, y0 = task / part->n_cols * part->rows, window, batch;
   int y1 = y0 + part->rows < part->height ? y0 + part->rows : part->height;
   Tile tile = {
     .m = m,
@@ -657,11 +670,11 @@ cf_convolve_run_task (const CfConvolveCpu *m, const CfConvolvePart *part, int ta
   };
 
   if (part->action == CF_ACTION_COPY) {
-    copy_rows (m, part, y0, y1);
+    cf_tile_copy_rows (m, part, y0, y1);
     return;
   }
   if (part->action == CF_ACTION_MID) {
-    fill_mid_rows (m, part, y0, y1);
+    cf_tile_fill_mid_rows (m, part, y0, y1);
     return;
   }
   tile.n = tile.cols * tile.channels;
@@ -671,11 +684,12 @@ cf_convolve_run_task (const CfConvolveCpu *m, const CfConvolvePart *part, int ta
   if (is_box (&tile))
     memset (ring_row (&tile.a, 0), 0, (size_t) tile.n_in * 4 + CF_SCAN_MARGIN * 2);
   window = window_rows (&tile);
+  batch = cf_convolve_batch (m, tile.path);
   for (int i = 0, o = 0; o < tile.rows; i++) {
     push_row (&tile, i);
     if (i < o + window - 1)
       continue;
     output_row (&tile, o);
-    o += tile.path == CF_PATH_FAST ? cf_fast_batch (m) : m->paired ? 2 : 1;
+    o += batch;
   }
 }

@@ -51,6 +51,9 @@ void *cf_tile_output (const Tile *tile, int y);
 CfKeep cf_tile_keep (const Tile *tile, int y);
 /* Stores the outputs of row y, which are in `row`, if that is tile->out; else they are in the image already. */
 void cf_tile_store (const Tile *tile, int y, const uint8_t *row);
+/* Copies rows y0 .. y1 - 1 of a part to the output image, or sets them to the middle value. */
+void cf_tile_copy_rows (const CfConvolveCpu *m, const CfConvolvePart *part, int y0, int y1);
+void cf_tile_fill_mid_rows (const CfConvolveCpu *m, const CfConvolvePart *part, int y0, int y1);
 /* Sets n samples of a type to a value. */
 void cf_tile_fill (void *row, int type, int n, int value);
 
