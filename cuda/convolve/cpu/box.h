@@ -46,12 +46,39 @@ shift_lanes (U4 x, int by)
 
 /* Makes running sums. The prefix sums of a vector's differences, over the lanes of a channel, take log (N4 / step)
  * additions; then the last sum of the vector before is added. */
+ALWAYS_INLINE void
+scan_block (int step, const void *column, bool wide, int w, int p, U4 *before, U4 sum[4])
+{
+  const uint16_t *narrow = column;
+  const uint32_t *words = column;
+  int add = (w - 1) * step + p, sub = p - step;
+  U4 last = LANES (LAST);
+
+  for (int v = 0; v < 4; v++) {
+    U4 x;
+
+    if (wide)
+      x = *(const U4u *) (const void *) (words + add + v * N4) - *(const U4u *) (const void *) (words + sub + v * N4);
+    else
+      x = load4_2 (narrow + add + v * N4) - load4_2 (narrow + sub + v * N4);
+    x += shift_lanes (x, step);
+    if (2 * step < N4)
+      x += shift_lanes (x, 2 * step);
+    if (4 * step < N4)
+      x += shift_lanes (x, 4 * step);
+    if (8 * step < N4)
+      x += shift_lanes (x, 8 * step);
+    sum[v] = x + *before;
+    /* both give the same sums; the first has the longer chain of dependent instructions */
+    *before = N4 % step ? shuffle4 (sum[v], sum[v], last) : *before + shuffle4 (x, x, last);
+  }
+}
+
 static inline void
 scan_body (int step, const uint16_t *column, int w, int n, int32_t *s, const CfRounding *r, const CfKeep *keep,
     uint8_t *out)
 {
-  const uint16_t *add = column + (w - 1) * step, *sub = column - step;
-  U4 before = { 0 }, last = LANES (LAST);
+  U4 before = { 0 };
 
   for (int l = 0; l < N4; l++)
     for (int i = 0; i < w - 1; i++)
@@ -59,20 +86,7 @@ scan_body (int step, const uint16_t *column, int w, int n, int32_t *s, const CfR
   for (int p = 0; p < n; p += 4 * N4) {
     U4 sum[4];
 
-    for (int v = 0; v < 4; v++) {
-      U4 x = load4_2 (add + p + v * N4) - load4_2 (sub + p + v * N4);
-
-      x += shift_lanes (x, step);
-      if (2 * step < N4)
-        x += shift_lanes (x, 2 * step);
-      if (4 * step < N4)
-        x += shift_lanes (x, 4 * step);
-      if (8 * step < N4)
-        x += shift_lanes (x, 8 * step);
-      sum[v] = x + before;
-      /* both give the same sums; the first has the longer chain of dependent instructions */
-      before = N4 % step ? shuffle4 (sum[v], sum[v], last) : before + shuffle4 (x, x, last);
-    }
+    scan_block (step, column, false, w, p, &before, sum);
     if (out)
       round_store8 (sum, p, n, r, keep, out, false, false);
     for (int v = 0; !out && v < 4; v++)
@@ -121,6 +135,31 @@ scan_out (const uint16_t *column, int w, int step, int max_column, int n, const 
     scan_pixels (column, w, n, r, keep, out);
   else
     EACH_STEP (step, scan_body, column, w, n, NULL, r, keep, out)
+}
+
+static inline void
+scan32_out_body (int step, const uint32_t *column, int w, int n, const CfRounding *r, uint16_t *out)
+{
+  U4 before = { 0 };
+
+  for (int l = 0; l < N4; l++)
+    for (int i = 0; i < w - 1; i++)
+      before[l] += column[i * step + l % step];
+  for (int p = 0; p < n; p += 4 * N4) {
+    U4 sum[4];
+
+    scan_block (step, column, true, w, p, &before, sum);
+    if (r->log2 < 0 && !r->ties)
+      round_store16 (sum, p, n, r, out, false, false, false);
+    else
+      round_store16 (sum, p, n, r, out, r->log2 >= 0, r->ties, false);
+  }
+}
+
+static void
+scan32_out (const uint32_t *column, int w, int step, int n, const CfRounding *r, uint16_t *out)
+{
+  EACH_STEP (step, scan32_out_body, column, w, n, r, out)
 }
 
 static inline void

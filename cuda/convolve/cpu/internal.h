@@ -29,7 +29,7 @@ typedef enum {
   CF_PATH_COPY,       /* copies words, or the samples of the gray plane */
   CF_PATH_BOX,        /* box: column sums in 16 or 32 bits, then their sums over the width */
   CF_PATH_BOX_16,     /* box: all sums and the rounding in 16 bits */
-  CF_PATH_BOX_SCAN,   /* box: column sums in 16 bits, then running sums in 32 bits */
+  CF_PATH_BOX_SCAN,   /* box: column sums in 16 bits, then running sums in 32 bits; or both in 32 */
   CF_PATH_SMALL,      /* box or separable, 3 x 3 or 5 x 5, 8 bit: both passes in 16 bits, in registers */
   CF_PATH_MAGNITUDE,  /* lengths of gradients */
   CF_PATH_ROWS_16,    /* separable: both passes and the rounding in 16 bits */
@@ -128,6 +128,8 @@ typedef struct {
   CfConvolveStrip strips[CF_MAX_VIEWS];
   int n_strips, n_views;
 } CfConvolveCpu;
+
+#define CF_FEW_COLUMNS 7 /* up to this width a box adds up its columns without levels or running sums */
 
 /* Scratch memory is allocated for tasks with rows of CF_TILE_WIDTH samples, CF_TILE_ROW with the margins on both
  * sides, and the largest kernel: CF_CONVOLVE_MAX, and CF_CONVOLVE_LONG once a kernel is larger than that. Smaller

@@ -297,6 +297,7 @@ prepare_box (CfConvolveCpu *m)
   const CfConvolution *c = &m->c;
   int64_t column = (int64_t) c->h * c->max;
   bool small = true, scans = cf_format_info (m->format)->comp[0].step == 4 && c->w > SCAN_FROM;
+  bool words; /* running sums of columns of 32 bits, where 32 bits suffice for rounding */
 
   m->n_narrow = 0;
   while (column << m->n_narrow < 1 << 16)
@@ -306,11 +307,12 @@ prepare_box (CfConvolveCpu *m)
     scans = scans && cf_can_fuse_scan (m, kind);
     small = cf_convolve_fits16 (&m->rounding[kind], column * c->w + m->rounding[kind].add / 2) && small;
   }
+  words = c->w > CF_FEW_COLUMNS && m->narrow[0] && m->narrow[1];
   if (small && !scans) {
     m->path[0] = m->path[1] = CF_PATH_BOX_16;
     prefer_small (m, true);
   } else
-    m->path[0] = m->path[1] = column < 1 << 16 ? CF_PATH_BOX_SCAN : CF_PATH_BOX;
+    m->path[0] = m->path[1] = column < 1 << 16 || words ? CF_PATH_BOX_SCAN : CF_PATH_BOX;
 }
 
 /* ---- which variant ------------------------------------------------------- */

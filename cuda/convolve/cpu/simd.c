@@ -292,10 +292,12 @@ round_store16 (const U4 s[4], int p, int n, const CfRounding *r, uint16_t *out, 
 {
   S4 mask = (S4) { 0 } + (int32_t) (power ? (1u << r->log2) - 1 : 0), q[4];
   U4 magic = (U4) { 0 } + r->magic, d2 = (U4) { 0 } + (uint32_t) r->d2;
-  U8 upper = (U8) { 0 } + 0xffffffff00000000u;
+  U4 odd_lanes;
   U2 max = (U2) { 0 } + (uint16_t) r->max;
   uint16_t block[4 * N4], *to = n - p < 4 * N4 ? block : out + p;
 
+  for (int l = 0; l < N4; l++)
+    odd_lanes[l] = (uint32_t) (l % 2 ? N4 + l : l + 1);
   for (int v = 0; v < 4; v++) {
     S4 number = (S4) (2 * s[v] + (uint32_t) r->add);
 
@@ -308,7 +310,8 @@ round_store16 (const U4 s[4], int p, int n, const CfRounding *r, uint16_t *out, 
     else {
       U4 u = (U4) (number & ~(number >> 31)), quotient;
 
-      quotient = (U4) (multiply_even (u, magic) >> 32 | (multiply_even ((U8) u >> 32, magic) & upper)) >> r->shift;
+      quotient = shuffle4 ((U4) multiply_even (u, magic), (U4) multiply_even ((U8) u >> 32, magic), odd_lanes);
+      quotient >>= r->shift;
       q[v] = (S4) (ties ? quotient - (quotient & 1 & (U4) (quotient * d2 == u)) : quotient);
     }
   }
@@ -508,6 +511,7 @@ const CfConvolveSimd GLUE (cf_convolve_simd_, CF_ISA) = {
   .add_levels_out = add_levels_out,
   .scan = scan,
   .scan_out = scan_out,
+  .scan32_out = scan32_out,
   .between = BOTH (between),
   .gradient = BOTH (gradient),
   .round32 = BOTH (round32),

@@ -194,6 +194,8 @@ typedef struct {
   void (*scan) (const uint16_t *column, int w, int step, int n, int32_t *s);
   void (*scan_out) (const uint16_t *column, int w, int step, int max_column, int n, const CfRounding *r,
       const CfKeep *keep, uint8_t *out);
+  /* The same for columns of 32 bits, rounded to 2-byte samples with narrow rounding. */
+  void (*scan32_out) (const uint32_t *column, int w, int step, int n, const CfRounding *r, uint16_t *out);
 
   /* ---- mosaic, privacy: words out = ((256 - f) a + f b) / 65536, rounded half up, << shift; a, b < 2^24 */
   void (*between[2]) (const uint32_t *a, const uint32_t *b, uint32_t f, int n, int shift, void *out);

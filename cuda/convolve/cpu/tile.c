@@ -39,7 +39,6 @@ carve_ring (uint8_t **scratch, int rows, size_t bytes)
 }
 
 #define RING_BUDGET (512 << 10) /* bytes of a thread's rings, to fit the level 2 cache */
-#define FEW_COLUMNS 7           /* up to this width a box adds up its columns without levels */
 /* Samples in a row of CF_PATH_FAST: tasks are multiples of 64 pixels wide, with 3 channels, too. */
 #define FAST_ROW (CF_TILE_WIDTH_FAST + 64 + 4 * CF_CONVOLVE_MAX + 16)
 #define FAST_ROWS 350 /* 27 streams of 11 rows, a batch of sums, rows of samples */
@@ -303,13 +302,12 @@ static void
 add_row (const Tile *tile, const void *add, const void *sub)
 {
   const CfConvolveCpu *m = tile->m;
+  int margin = tile->path == CF_PATH_BOX_SCAN ? CF_SCAN_MARGIN : 0;
 
-  if (tile->path == CF_PATH_BOX_SCAN)
-    m->simd->update_columns16[tile->type](add, sub, tile->n_in, (uint16_t *) ring_row (&tile->a, 0) + CF_SCAN_MARGIN);
-  else if (m->n_narrow)
-    m->simd->update_columns16[tile->type](add, sub, tile->n_in, ring_row (&tile->a, 0));
+  if (m->n_narrow)
+    m->simd->update_columns16[tile->type](add, sub, tile->n_in, (uint16_t *) ring_row (&tile->a, 0) + margin);
   else
-    m->simd->update_columns32[tile->type](add, sub, tile->n_in, ring_row (&tile->a, 0));
+    m->simd->update_columns32[tile->type](add, sub, tile->n_in, (uint32_t *) ring_row (&tile->a, 0) + margin);
 }
 
 static void
@@ -423,17 +421,17 @@ static void
 make_box (const Tile *tile, int o)
 {
   const CfConvolveCpu *m = tile->m;
-  CfTap narrow[FEW_COLUMNS > BOX_LEVELS ? FEW_COLUMNS : BOX_LEVELS];
-  CfTap wide[FEW_COLUMNS > BOX_LEVELS ? FEW_COLUMNS : BOX_LEVELS];
+  CfTap narrow[CF_FEW_COLUMNS > BOX_LEVELS ? CF_FEW_COLUMNS : BOX_LEVELS];
+  CfTap wide[CF_FEW_COLUMNS > BOX_LEVELS ? CF_FEW_COLUMNS : BOX_LEVELS];
   int n_narrow = 0, n_wide = 0, done = 0, w = m->c.w;
 
-  if (tile->path == CF_PATH_BOX_16 && w <= FEW_COLUMNS) {
+  if (tile->path == CF_PATH_BOX_16 && w <= CF_FEW_COLUMNS) {
     for (; n_narrow < w; n_narrow++)
       narrow[n_narrow] = (CfTap) { (uint16_t *) ring_row (&tile->a, 0) + n_narrow * tile->channels, 1 };
     finish16 (tile, o, narrow, w);
     return;
   }
-  if (tile->fused && tile->path == CF_PATH_BOX && w <= FEW_COLUMNS) {
+  if (tile->fused && tile->path == CF_PATH_BOX && w <= CF_FEW_COLUMNS) {
     for (; n_wide < w; n_wide++)
       wide[n_wide] = (CfTap) { (uint32_t *) ring_row (&tile->a, 0) + n_wide * tile->channels, 1 };
     finish_levels (tile, o, wide, w);
@@ -459,8 +457,6 @@ make_box (const Tile *tile, int o)
   }
   if (tile->path == CF_PATH_BOX_16)
     finish16 (tile, o, narrow, n_narrow);
-  else if (tile->fused)
-    finish_levels (tile, o, wide, n_wide);
   else {
     m->simd->add_levels (narrow, n_narrow, wide, n_wide, tile->n, tile->s[0]);
     if (m->c.abs_sum <= INT32_MAX / m->c.max) {
@@ -480,7 +476,7 @@ make_scan (const Tile *tile, int o)
   const CfConvolveCpu *m = tile->m;
   const uint16_t *column = (uint16_t *) ring_row (&tile->a, 0) + CF_SCAN_MARGIN;
   CfKeep keep = cf_tile_keep (tile, tile->y0 + o);
-  uint8_t *out;
+  void *out;
 
   if (!tile->fused) {
     m->simd->scan (column, m->c.w, tile->channels, tile->n, tile->s[0]);
@@ -488,7 +484,11 @@ make_scan (const Tile *tile, int o)
     return;
   }
   out = cf_tile_output (tile, tile->y0 + o);
-  m->simd->scan_out (column, m->c.w, tile->channels, m->c.h * m->c.max, tile->n, tile->rounding, &keep, out);
+  if (m->n_narrow)
+    m->simd->scan_out (column, m->c.w, tile->channels, m->c.h * m->c.max, tile->n, tile->rounding, &keep, out);
+  else
+    m->simd->scan32_out ((uint32_t *) ring_row (&tile->a, 0) + CF_SCAN_MARGIN, m->c.w, tile->channels, tile->n,
+        tile->rounding, out);
   cf_tile_store (tile, tile->y0 + o, out);
 }
 
@@ -642,7 +642,7 @@ is_fused (const Tile *tile)
     case CF_PATH_ROWS_32:
       return narrow && tile->type == 1;
     case CF_PATH_BOX_SCAN:
-      return cf_can_fuse_scan (m, tile->part->kind);
+      return !m->n_narrow || cf_can_fuse_scan (m, tile->part->kind);
     case CF_PATH_ROWS_PAIRS:
     case CF_PATH_PAIRS:
       return m->c.bits == 8 && narrow && cf_can_fuse_rounding (tile->rounding);
@@ -682,7 +682,7 @@ cf_convolve_run_task (const CfConvolveCpu *m, const CfConvolvePart *part, int ta
   tile.fused = is_fused (&tile);
   lay_out (&tile, scratch);
   if (is_box (&tile))
-    memset (ring_row (&tile.a, 0), 0, (size_t) tile.n_in * 4 + CF_SCAN_MARGIN * 2);
+    memset (ring_row (&tile.a, 0), 0, (size_t) tile.n_in * 4 + CF_SCAN_MARGIN * 4);
   window = window_rows (&tile);
   batch = cf_convolve_batch (m, tile.path);
   for (int i = 0, o = 0; o < tile.rows; i++) {
