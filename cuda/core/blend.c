@@ -64,26 +64,62 @@ value_of (const CfFormatInfo *info, unsigned word)
   return word >> info->shift < most ? word >> info->shift : most;
 }
 
-/* Blends one component in a row of `n` samples, which begin at the component's first sample in the box. */
+/* Returns the end of the run of equal strengths that begins at x. */
+static int
+end_of_run (const uint8_t *strength, int x, int n)
+{
+  const uint64_t all = UINT64_C (0x0101010101010101) * strength[x];
+  uint64_t eight;
+  int end = x + 1;
+
+  for (; end + 8 <= n; end += 8) {
+    memcpy (&eight, strength + end, 8);
+    if (eight != all)
+      break;
+  }
+  while (end < n && strength[end] == strength[x])
+    end++;
+  return end;
+}
+
+/* Copies what is not filtered and what is so at full strength, in a row of `n` pieces of `bytes` bytes. */
 static void
-blend_row (const CfFormatInfo *info, const CfComponent *c, int n, const uint8_t *strength, const uint8_t *in,
-    const uint8_t *filtered, uint8_t *out)
+copy_runs (int n, size_t bytes, const uint8_t *strength, const uint8_t *in, const uint8_t *filtered, uint8_t *out)
+{
+  for (int x = 0, end; x < n; x = end) {
+    const uint8_t *from = strength[x] == 0 ? in : filtered;
+    const size_t at = (size_t) x * bytes;
+
+    end = end_of_run (strength, x, n);
+    if (strength[x] == 255 || (strength[x] == 0 && in != out))
+      memcpy (out + at, from + at, (size_t) (end - x) * bytes);
+  }
+}
+
+/* Blends one component in a row of `n` samples, which begin at the component's first sample in the box. `copied`: those
+ * of strength 0 and 255 are there already. */
+static void
+blend_row (const CfFormatInfo *info, const CfComponent *c, int n, bool copied, const uint8_t *strength,
+    const uint8_t *in, const uint8_t *filtered, uint8_t *out)
 {
   const size_t step = (size_t) c->step * info->bytes;
 
-  for (int x = 0; x < n; x++, in += step, filtered += step, out += step) {
+  for (int x = 0; x < n; x++) {
     const unsigned s = strength[x];
+    const size_t at = (size_t) x * step;
     uint16_t a, b;
 
-    if (s == 0 || s == 255)
-      memmove (out, s ? filtered : in, info->bytes);
-    else if (info->bytes == 1)
-      *out = (uint8_t) mix (*in, *filtered, s);
-    else {
-      memcpy (&a, in, 2);
-      memcpy (&b, filtered, 2);
+    if ((s == 0 || s == 255) && copied) {
+      x = end_of_run (strength, x, n) - 1;
+    } else if (s == 0 || s == 255) {
+      memmove (out + at, (s ? filtered : in) + at, info->bytes);
+    } else if (info->bytes == 1) {
+      out[at] = (uint8_t) mix (in[at], filtered[at], s);
+    } else {
+      memcpy (&a, in + at, 2);
+      memcpy (&b, filtered + at, 2);
       a = (uint16_t) (mix (value_of (info, a), value_of (info, b), s) << info->shift);
-      memcpy (out, &a, 2);
+      memcpy (out + at, &a, 2);
     }
   }
 }
@@ -94,6 +130,24 @@ typedef struct {
   int n; /* rows of tasks a box */
 } Blend;
 
+/* Returns whether all components of a plane have the same samples a pixel, and so the same strengths. */
+static bool
+is_even (const CfFormatInfo *info, int p)
+{
+  const CfComponent *first = NULL;
+
+  for (int i = 0; i < info->n_components; i++) {
+    const CfComponent *c = &info->comp[i];
+
+    if (c->plane != p)
+      continue;
+    if (first && (c->w_sub != first->w_sub || c->step != first->step))
+      return false;
+    first = first ? first : c;
+  }
+  return first != NULL;
+}
+
 /* Blends the rows begin..end - 1 of plane `p`. */
 static void
 blend_plane (const Blend *b, const CfBox *box, int p, int begin, int end)
@@ -101,6 +155,7 @@ blend_plane (const Blend *b, const CfBox *box, int p, int begin, int end)
   const CfFormatInfo *info = cf_format_info (b->area->format);
   const size_t left = cf_plane_row_bytes (info->format, box->write.x, p);
   const size_t bytes = cf_plane_row_bytes (info->format, box->write.width, p);
+  const bool even = is_even (info, p);
   uint8_t strength[CF_MAX_SIZE];
 
   for (int y = begin; y < end; y++) {
@@ -117,14 +172,16 @@ blend_plane (const Blend *b, const CfBox *box, int p, int begin, int end)
     for (int i = 0; i < info->n_components; i++) {
       const CfComponent *c = &info->comp[i];
       const size_t at = (size_t) c->offset * info->bytes;
+      const int n = (box->write.width + (1 << c->w_sub) - 1) >> c->w_sub;
 
       if (c->plane != p)
         continue;
       if (!of || of->w_sub != c->w_sub || of->h_sub != c->h_sub)
         row_of_samples (b->area, box, c, y, strength);
+      if (!of && even)
+        copy_runs (n, (size_t) c->step * info->bytes, strength, in, filtered, out);
       of = c;
-      blend_row (info, c, (box->write.width + (1 << c->w_sub) - 1) >> c->w_sub, strength, in + at, filtered + at,
-          out + at);
+      blend_row (info, c, n, even, strength, in + at, filtered + at, out + at);
     }
   }
 }
