@@ -132,7 +132,7 @@ typedef struct {
 
 /* Returns whether all components of a plane have the same samples a pixel, and so the same strengths. */
 static bool
-is_even (const CfFormatInfo *info, int p)
+has_one_size (const CfFormatInfo *info, int p)
 {
   const CfComponent *first = NULL;
 
@@ -155,7 +155,7 @@ blend_plane (const Blend *b, const CfBox *box, int p, int begin, int end)
   const CfFormatInfo *info = cf_format_info (b->area->format);
   const size_t left = cf_plane_row_bytes (info->format, box->write.x, p);
   const size_t bytes = cf_plane_row_bytes (info->format, box->write.width, p);
-  const bool even = is_even (info, p);
+  const bool one_size = has_one_size (info, p);
   uint8_t strength[CF_MAX_SIZE];
 
   for (int y = begin; y < end; y++) {
@@ -178,10 +178,10 @@ blend_plane (const Blend *b, const CfBox *box, int p, int begin, int end)
         continue;
       if (!of || of->w_sub != c->w_sub || of->h_sub != c->h_sub)
         row_of_samples (b->area, box, c, y, strength);
-      if (!of && even)
+      if (!of && one_size)
         copy_runs (n, (size_t) c->step * info->bytes, strength, in, filtered, out);
       of = c;
-      blend_row (info, c, n, even, strength, in + at, filtered + at, out + at);
+      blend_row (info, c, n, one_size, strength, in + at, filtered + at, out + at);
     }
   }
 }

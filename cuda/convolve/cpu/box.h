@@ -74,15 +74,26 @@ scan_block (int step, const void *column, bool wide, int w, int p, U4 *before, U
   }
 }
 
+/* Returns the sums of the columns before the first that is added, of each lane's channel. */
+ALWAYS_INLINE U4
+scan_start (int step, const void *column, bool wide, int w)
+{
+  const uint16_t *narrow = column;
+  const uint32_t *words = column;
+  U4 before = { 0 };
+
+  for (int l = 0; l < N4; l++)
+    for (int i = l % step; i < (w - 1) * step; i += step)
+      before[l] += wide ? words[i] : narrow[i];
+  return before;
+}
+
 static inline void
 scan_body (int step, const uint16_t *column, int w, int n, int32_t *s, const CfRounding *r, const CfKeep *keep,
     uint8_t *out)
 {
-  U4 before = { 0 };
+  U4 before = scan_start (step, column, false, w);
 
-  for (int l = 0; l < N4; l++)
-    for (int i = 0; i < w - 1; i++)
-      before[l] += column[i * step + l % step];
   for (int p = 0; p < n; p += 4 * N4) {
     U4 sum[4];
 
@@ -140,11 +151,8 @@ scan_out (const uint16_t *column, int w, int step, int max_column, int n, const 
 static inline void
 scan32_out_body (int step, const uint32_t *column, int w, int n, const CfRounding *r, uint16_t *out)
 {
-  U4 before = { 0 };
+  U4 before = scan_start (step, column, true, w);
 
-  for (int l = 0; l < N4; l++)
-    for (int i = 0; i < w - 1; i++)
-      before[l] += column[i * step + l % step];
   for (int p = 0; p < n; p += 4 * N4) {
     U4 sum[4];
 
