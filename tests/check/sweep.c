@@ -241,6 +241,27 @@ random_cases (KcRun *run, const KcFilter *kc)
   }
 }
 
+#define MAX_WIDTH 280
+
+/* Every width with which strips of up to 128 samples can begin and end, on few rows; a third of them in GRAY8, whose
+ * kernels have the widest strips. A setting meets other widths, classes and layouts in each round. */
+static void
+each_width (KcRun *run, const KcFilter *kc)
+{
+  unsigned n = 0, rounds = run->options.full ? 16 : run->options.quick ? 1 : 4;
+
+  while (kc->settings[n])
+    n++;
+  for (unsigned i = 0; i < rounds * MAX_WIDTH; i++) {
+    unsigned rotation = i + i / n + i / MAX_WIDTH;
+    int w = 1 + (int) (i % MAX_WIDTH);
+    KcCase c = new_case (kc, kc->settings[i % n], classes[rotation % 3 ? rotation % N_CLASSES : 0], w, 1 + 5 * w % 13);
+
+    c.layout = (KcLayout) (rotation / 3 % KC_N_LAYOUTS);
+    kc_case_run (run, &c);
+  }
+}
+
 /* Under a sanitizer, which is slow: each setting with each of its variants, on small tight images; every third setting
  * for the formats after the first. One image is tall, so that ring buffers in shared memory wrap around more than once.
  */
@@ -315,4 +336,5 @@ kc_sweep (KcRun *run, const KcFilter *kc)
   more_sizes (run, kc);
   large (run, kc);
   random_cases (run, kc);
+  each_width (run, kc);
 }

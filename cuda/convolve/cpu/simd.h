@@ -226,13 +226,14 @@ static inline bool
 cf_small_fits (const int32_t *row, const int32_t *col, bool box, int w, int h, const CfRounding *r)
 {
   static const int32_t binomial[2][CF_SMALL_SIZE] = { { 1, 2, 1 }, { 1, 4, 6, 4, 1 } };
-  int sum = box ? w : 1 << (w - 1);
+  int sum;
 
   if (w != h || (w != 3 && w != CF_SMALL_SIZE) || r->ties || box != (r->log2 < 0))
     return false;
   for (int i = 0; i < w && !box; i++)
     if (row[i] != binomial[w > 3][i] || col[i] != binomial[w > 3][i])
       return false;
+  sum = box ? w : 1 << (w - 1);
   return 2 * 255 * sum * sum + r->add < 256 * r->d2;
 }
 
