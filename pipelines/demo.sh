@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Copyright (C) 2026 the gst-cuda-filters authors
 #
-# demo.sh: runs video through a filter, starting from a fresh Debian 12 or Ubuntu
+# demo.sh: runs video through the filters, starting from a fresh Debian 12 or Ubuntu
 # 24.04: installs missing packages, builds and runs. --help explains the options.
 
 set -u
@@ -11,49 +11,48 @@ set -u
 
 usage () {
   cat << END
-usage: pipelines/demo.sh [options]
+usage: pipelines/demo.sh [options] [INPUT]
 
-Runs video through a filter and shows the original beside the filtered frame: in
-a window if there is a display, else in a file with a PNG of one frame beside it.
-Without --input: a moving test pattern with salt-and-pepper noise. The last line
-is backend, frames and frames/s. Ctrl-C ends; the file stays playable.
+Runs video through filters and shows it: in a window if there is a display, else
+in a file with a PNG of one frame beside it. Without INPUT: a moving test pattern
+with salt-and-pepper noise, and beside it what a median leaves of that. With INPUT:
+what each of the four elements does with it. The last line is backend, frames and
+frames/s. Ctrl-C ends; the file stays playable.
 
-  -i, --input INPUT   a video file, rtsp://..., or a camera: /dev/video0
-  -f, --filter LINE   any element line ('cudamedian kernel-size=5')
-  -o, --output FILE   write this .mp4, .mkv or .avi and show no window
-                      (without a display: cudafilters-demo.mp4 in this folder)
+  INPUT               a video file, rtsp://..., or a camera: /dev/video0
+  -f, --filter LINE   only this element line, beside the original
+                      ('cudamedian kernel-size=5')
+  -o, --output FILE   write this .mp4, .mkv, .webm or .avi and show no window
+                      (without a display: cudafilters-demo.webm in this folder)
+      --force         replace FILE if it exists
   -n, --frames N      end after N frames
-      --noise PERCENT pixels with salt-and-pepper noise (5 without --input,
-                      else 0)
+      --noise PERCENT pixels with salt-and-pepper noise (5 without INPUT, else 0)
       --diagnose      print what is found on this machine and which backend
                       would be used
       --no-install    never call apt-get; list missing packages instead
+      --version       print the version
   -h, --help          print this text
 
 Missing packages are installed with apt-get (with sudo unless you are root). The
-build goes to $CF_ROOT/build; it has CUDA kernels if nvcc is found.
+build goes to ${CF_BUILD:-$CF_ROOT/build} (CF_BUILD in the
+environment names another folder); it has CUDA kernels if nvcc is found.
 END
 }
 
-# Prints the packages that are missing to read this input and to show or write the result.
+# Prints the packages that are missing to show or write the result.
 runtime_packages () {
-  local elements=(videotestsrc:gstreamer1.0-plugins-base compositor:gstreamer1.0-plugins-base
-    pngenc:gstreamer1.0-plugins-good mp4mux:gstreamer1.0-plugins-good)
-  if [ -n "$input" ]; then
-    # Demuxers and parsers; H.264, MPEG-4 and the rest of the decoders.
-    elements+=(rtspsrc:gstreamer1.0-plugins-good h264parse:gstreamer1.0-plugins-bad avdec_h264:gstreamer1.0-libav)
-  fi
-  if [ -e /proc/driver/nvidia/version ]; then
-    elements+=(h264parse:gstreamer1.0-plugins-bad) # the package includes nvcodec
-  fi
-  if [ -z "$output" ] && [ -n "${DISPLAY:-}" ]; then
+  local elements=(videotestsrc:gstreamer1.0-plugins-base compositor:gstreamer1.0-plugins-base)
+  if [ -n "$output" ] || [ -z "${DISPLAY:-}${WAYLAND_DISPLAY:-}" ]; then
+    elements+=(vp8enc:gstreamer1.0-plugins-good pngenc:gstreamer1.0-plugins-good)
+  elif [ -n "${WAYLAND_DISPLAY:-}" ] && [ -z "${DISPLAY:-}" ]; then
+    elements+=(waylandsink:gstreamer1.0-plugins-bad)
+  else
     elements+=(ximagesink:gstreamer1.0-x)
   fi
-  if [ -z "$output" ] && [ -n "${WAYLAND_DISPLAY:-}" ]; then
-    elements+=(waylandsink:gstreamer1.0-plugins-bad)
-  fi
-  if [ -n "$output" ] || [ -z "${DISPLAY:-}${WAYLAND_DISPLAY:-}" ]; then
-    elements+=(x264enc:gstreamer1.0-plugins-ugly)
+  case $output in *.[mM][pP]4) elements+=(x264enc:gstreamer1.0-plugins-ugly) ;; esac
+  if [ -n "$input" ]; then
+    elements+=(decodebin:gstreamer1.0-plugins-base matroskademux:gstreamer1.0-plugins-good
+      textoverlay:gstreamer1.0-x) # the names in the picture
   fi
   cf_element_packages "${elements[@]}"
 }
@@ -63,38 +62,65 @@ while [ $# -gt 0 ]; do
   case $1 in --*=*) set -- "${1%%=*}" "${1#*=}" "${@:2}" ;; esac
   case $1 in
     -h | --help) usage; exit 0 ;;
+    --version) cf_version; exit 0 ;;
     --diagnose) diagnose=1 ;;
     --no-install) export CF_NO_INSTALL=1 ;;
+    --force) pass+=(--force) ;;
     -i | --input | -o | --output | -f | --filter | -n | --frames | --noise)
       [ $# -gt 1 ] || cf_die "$1 needs a value; --help lists the options"
       case $1 in
         -i | --input) input=$2 ;;
-        -o | --output) output=$2 ;;
+        -o | --output) output=$2 pass+=("$1" "$2") ;;
+        *) pass+=("$1" "$2") ;;
       esac
-      pass+=("$1" "$2")
       shift ;;
+    -*) cf_die "\"$1\" is not an option; --help lists them" ;;
     *)
-      [ ! -e "$1" ] || cf_die "\"$1\" is not an option; a file is given as --input FILE"
-      cf_die "\"$1\" is not an option; --help lists them" ;;
+      [ -z "$input" ] || cf_die "two inputs, \"$input\" and \"$1\"; the file to write is given as --output FILE"
+      input=$1 ;;
   esac
   shift
 done
+[ -z "$input" ] || pass+=(--input "$input")
 
-# Checked before anything is installed or built.
+# Checked before anything is installed or built; cf-demo checks the rest.
 case $input in
   '' | *://*) ;;
-  *) [ -e "$input" ] || cf_die "no file or camera \"$input\"; --input takes a video file, rtsp://... or /dev/videoN" ;;
+  *) [ -r "$input" ] || cf_die "no readable file or camera \"$input\"; INPUT is a file, rtsp://... or /dev/videoN" ;;
 esac
+if [ "$diagnose" = 0 ] && { [ -n "$output" ] || [ -z "${DISPLAY:-}${WAYLAND_DISPLAY:-}" ]; }; then
+  folder=$(dirname "${output:-.}")
+  [ -d "$folder" ] && [ -w "$folder" ] ||
+    cf_die "the folder \"$folder\", in which the video would be written, is not there or cannot be written;" \
+      "--output FILE names a file elsewhere"
+fi
+case " ${pass[*]} " in
+  *' --force '*) ;;
+  *) [ ! -e "$output" ] || cf_die "\"$output\" exists already; --force replaces it" ;;
+esac
+build=$(cf_build_folder build) || exit 1
 
-mapfile -t packages < <(cf_build_packages | tr ' ' '\n'; [ "$diagnose" = 1 ] || runtime_packages)
+mapfile -t packages < <({ cf_build_packages; [ "$diagnose" = 1 ] || runtime_packages; } | tr ' ' '\n')
 cf_install "${packages[@]}" || exit 1
+headers=$(cf_video_headers "$build") || cf_install libgstreamer-plugins-base1.0-dev || exit 1
 # With a GPU here: kernels for that one only, because kernels for all GPUs take minutes to
 # compile. Without: for the oldest architecture, which the driver compiles for later ones.
-cf_build "$CF_ROOT/build" --buildtype=release "-Dcuda-archs=$(cf_gpu_arch || echo 75)" -- \
+cf_build "$build" --buildtype=release -Dtests=false ${headers:+"-Dpkg_config_path=$headers"} \
+  "-Dcuda-archs=$(cf_gpu_arch || echo 75)" -- \
   gst/libgstcudafilters.so pipelines/cf-demo pipelines/cf-diagnose || exit 1
 
-export GST_PLUGIN_PATH="$CF_ROOT/build/gst${GST_PLUGIN_PATH:+:$GST_PLUGIN_PATH}"
-if [ "$diagnose" = 1 ]; then
-  exec "$CF_ROOT/build/pipelines/cf-diagnose"
-fi
-exec "$CF_ROOT/build/pipelines/cf-demo" "${pass[@]}"
+export GST_PLUGIN_PATH="$build/gst${GST_PLUGIN_PATH:+:$GST_PLUGIN_PATH}"
+[ "$diagnose" = 0 ] || exec "$build/pipelines/cf-diagnose"
+"$build/pipelines/cf-demo" "${pass[@]}"
+status=$?
+# 3: GStreamer has no demuxer or decoder for the input, which shows only now.
+for pair in avdec_h264:gstreamer1.0-libav tsdemux:gstreamer1.0-plugins-bad; do
+  [ $status = 3 ] || break
+  mapfile -t packages < <(cf_element_packages "$pair")
+  if [ ${#packages[@]} -gt 0 ]; then
+    cf_install "${packages[@]}" || break
+    "$build/pipelines/cf-demo" "${pass[@]}"
+    status=$?
+  fi
+done
+exit $status

@@ -2,9 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Copyright (C) 2026 the gst-cuda-filters authors
 #
-# effect.sh: everyday pipelines with the filters of this project. Each is one line of
-# gst-launch-1.0, which is printed before it runs, to be copied and changed. demo.sh
-# builds the plugin.
+# effect.sh: everyday uses of the filters of this project. demo.sh builds what it runs.
 
 set -u
 # shellcheck source-path=SCRIPTDIR source=lib.sh
@@ -18,8 +16,11 @@ usage: pipelines/effect.sh EFFECT FILE OUT.mkv        a video file with the effe
        pipelines/effect.sh EFFECT rtsp://... OUT.mkv  a network camera, until Ctrl-C
        pipelines/effect.sh EFFECT test [OUT.mkv]      a test pattern
        pipelines/effect.sh --list                     the effects and their element lines
-FILTER='cudaconvolve preset=box kernel-size=31' in the environment replaces the
-element line of any effect. restore.sh restores blurred video.
+       pipelines/effect.sh --version
+OUT may end in .mkv, .mp4, .webm or .avi; --force in front of all replaces it if it
+exists. The same line for gst-launch-1.0 is printed before it runs, to be copied and
+changed. FILTER='cudaconvolve preset=box kernel-size=31' in the environment replaces
+the element line of any effect. restore.sh restores blurred video.
 
 Effects:
 END
@@ -77,46 +78,46 @@ table () {
     cudasegment output=labels max-regions=30
   effect labels-per-frame 'Paints the labels of each frame by itself, to compare with labels.' \
     cudasegment output=labels temporal=0
-  effect borders-print 'Draws the borders, and prints the list of regions once a second.' \
-    cudasegment output=boundaries boundary-color=0xffffff00 message-interval=1000
+}
+
+# Prints the words of an element line, their values quoted where they have to be.
+line () {
+  local word text=()
+  for word in "$@"; do
+    case $word in *[[:space:]]*) word="${word%%=*}=$(cf_value "${word#*=}")" ;; esac
+    text+=("$word")
+  done
+  echo "${text[*]}"
 }
 
 list () {
-  effect () {
-    printf '  %-16s  %s\n  %16s ' "$1" "$2" ''
-    for word in "${@:3}"; do
-      case $word in *' '*) word="'$word'" ;; esac
-      printf ' %s' "$word"
-    done
-    printf '\n'
-  }
-  local word
+  effect () { printf '  %-16s  %s\n  %16s  %s\n' "$1" "$2" '' "$(line "${@:3}")"; }
   table
 }
 
-# Sets the array `filter` to the words of the element line of effect $1; empty: there is no such effect.
+# Prints the element line of effect $1, nothing if there is no such effect.
 find_effect () {
   local wanted=$1
-  filter=()
-  effect () { [ "$1" != "$wanted" ] || filter=("${@:3}"); }
+  effect () { [ "$1" != "$wanted" ] || line "${@:3}"; }
   table
 }
 
+force=()
+[ "${1:-}" != --force ] || { force=(--force); shift; }
 case ${1:-} in
   -h | --help) usage; exit 0 ;;
   --list) list; exit 0 ;;
+  --version) cf_version; exit 0 ;;
 esac
 if [ $# -lt 1 ] || [ $# -gt 3 ]; then
   usage >&2
   exit 2
 fi
-find_effect "$1"
-[ ${#filter[@]} -gt 0 ] || cf_die "no effect \"$1\"; --list prints the effects"
-[ -z "${FILTER:-}" ] || read -ra filter <<< "$FILTER"
-cf_need_element "${filter[0]}"
+filter=$(find_effect "$1")
+[ -n "$filter" ] || cf_die "no effect \"$1\"; --list prints the effects"
+filter=${FILTER:-$filter}
 # RGB, which a camera may send, has no luma.
-case " ${filter[*]} " in *" apply-to="*) filter=("video/x-raw,format=I420" ! "${filter[@]}") ;; esac
-options=(-e)
-[ "$1" != borders-print ] || options+=(--messages) # a bus message carries the list
-cf_ends "${2:-/dev/video0}" "${3:-}"
-cf_launch "${options[@]}" "${source[@]}" ! videoconvert ! "${filter[@]}" ! videoconvert ! "${sink[@]}"
+case " $filter " in *" apply-to="*) filter="capsfilter caps=video/x-raw,format=I420 ! $filter" ;; esac
+input=(--input "${2:-/dev/video0}")
+[ "${2:-}" != test ] || input=(--noise 0)
+cf_run "${force[@]}" --layout alone --filter "$filter" "${input[@]}" ${3:+--output "$3"}

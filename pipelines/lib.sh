@@ -3,7 +3,7 @@
 # Copyright (C) 2026 the gst-cuda-filters authors
 #
 # lib.sh: functions that the scripts share; to be sourced. They find missing packages
-# and install them on Debian and Ubuntu, build the project, and run pipelines.
+# and install them on Debian and Ubuntu, and build the project.
 #
 #   CF_NO_INSTALL=1   never install: list missing packages and fail
 
@@ -11,26 +11,53 @@ CF_ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
 cf_say () { printf '%s\n' "$*" >&2; }
 cf_die () { cf_say "$(basename "$0"): $*"; exit 1; }
+# The version has one place, meson.build.
+cf_version () { sed -n "s/^  version : '\(.*\)',$/$(basename "$0") (gst-cuda-filters) \1/p" "$CF_ROOT/meson.build"; }
 
 # Returns whether nvcc is installed; the toolkit's folder is often not in PATH.
 cf_have_nvcc () { command -v nvcc > /dev/null || [ -x /usr/local/cuda/bin/nvcc ]; }
 
-# Prints the packages that a build lacks. Checks for the tools themselves, not for the
-# packages, so that tools from elsewhere (pip, /usr/local) count.
+# Prints the packages without which nothing can be built. Checks for the tools themselves, not for
+# the packages, so that tools from elsewhere (pip, /usr/local) count.
 cf_build_packages () {
   command -v meson > /dev/null || echo meson
   command -v ninja > /dev/null || echo ninja-build
   command -v cc > /dev/null || echo gcc libc6-dev
   command -v pkg-config > /dev/null || echo pkg-config
   pkg-config --exists gstreamer-1.0 2> /dev/null || echo libgstreamer1.0-dev
-  pkg-config --exists gstreamer-video-1.0 2> /dev/null || echo libgstreamer-plugins-base1.0-dev
   pkg-config --exists json-glib-1.0 2> /dev/null || echo libjson-glib-dev
-  pkg-config --exists gdk-pixbuf-2.0 2> /dev/null || echo libgdk-pixbuf-2.0-dev
-  pkg-config --exists lapacke 2> /dev/null || echo liblapacke-dev
   if cf_have_nvcc; then
     command -v c++ > /dev/null || echo g++
     pkg-config --exists gstreamer-cuda-1.0 2> /dev/null || echo libgstreamer-plugins-bad1.0-dev
   fi
+}
+
+# Prints the packages of all parts that the build leaves out where they are missing.
+cf_whole_build_packages () {
+  cf_build_packages
+  pkg-config --exists gstreamer-video-1.0 2> /dev/null || echo libgstreamer-plugins-base1.0-dev
+  pkg-config --exists gdk-pixbuf-2.0 2> /dev/null || echo libgdk-pixbuf-2.0-dev
+  pkg-config --exists lapacke 2> /dev/null || echo liblapacke-dev
+}
+
+# cf_video_headers DIR: makes the headers of gstreamer-video usable without installing their package, which depends on
+# Mesa and LLVM (260 MB in Debian 12): unpacks it in DIR. Prints the folder for pkg-config, nothing where the headers
+# are installed. Fails if it cannot; the package has to be installed then.
+cf_video_headers () {
+  local dir=$1/headers lib
+  ! pkg-config --exists gstreamer-video-1.0 2> /dev/null || return 0
+  lib=$(echo "$dir"/usr/lib/*/pkgconfig)
+  if [ ! -e "$lib/gstreamer-video-1.0.pc" ]; then
+    [ "${CF_NO_INSTALL:-0}" = 0 ] || return 1
+    mkdir -p "$dir" &&
+      (cd "$dir" && apt-get -qq download libgstreamer-plugins-base1.0-dev && dpkg-deb -x ./*.deb . && rm ./*.deb) \
+        > "$dir/log" 2>&1 || return 1
+    lib=$(echo "$dir"/usr/lib/*/pkgconfig)
+    # Its libraries are links to those of the package with the libraries, which is installed.
+    sed -i "s|^prefix=.*|prefix=$dir/usr|; /^Requires.private/d" "$lib/gstreamer-video-1.0.pc" &&
+      ln -sf "/${lib#"$dir/"}/../libgstvideo-1.0.so.0" "$lib/../libgstvideo-1.0.so" || return 1
+  fi
+  PKG_CONFIG_PATH=$lib pkg-config --exists gstreamer-video-1.0 && echo "$lib"
 }
 
 # cf_element_packages ELEMENT:PACKAGE...: prints the packages of the elements that
@@ -43,11 +70,40 @@ cf_element_packages () {
   done
 }
 
+# cf_progress LOG: writes its input to LOG, and of ninja's and apt's reports how much is done: on one line of a
+# terminal, else at each fifth.
+cf_progress () {
+  local line text part shown=-1 kind='' last='' format='  %.76s\n'
+  [ ! -t 2 ] || format='  %-76.76s\r'
+  while IFS= read -r line; do
+    if [[ $line =~ ^Waiting\ for\ cache\ lock.*process\ ([0-9]+\ [^\ ]*\)) ]]; then
+      kind=lock part=0 text="waiting for process ${BASH_REMATCH[1]}, which installs packages"
+    elif [[ $line =~ ^dlstatus:[^:]*:([0-9]+) ]]; then
+      kind=download part=${BASH_REMATCH[1]} text="downloaded ${BASH_REMATCH[1]} %"
+    elif [[ $line =~ ^pmstatus:[^:]*:([0-9]+) ]]; then
+      kind=install part=${BASH_REMATCH[1]} text="installed ${BASH_REMATCH[1]} %"
+    elif [[ $line =~ ^\[([0-9]+)/([0-9]+)\] ]]; then
+      kind=ninja part=$((100 * BASH_REMATCH[1] / BASH_REMATCH[2])) text="built ${BASH_REMATCH[1]} of ${BASH_REMATCH[2]}"
+    else
+      printf '%s\n' "$line" >&3
+      continue
+    fi
+    [ "$kind" = "$last" ] || shown=-1
+    last=$kind
+    if [ -t 2 ] || [ $((part / 20)) -gt "$shown" ]; then
+      # shellcheck disable=SC2059
+      printf "$format" "$text" >&2
+    fi
+    shown=$((part / 20))
+  done 3> "$1"
+  [ ! -t 2 ] || printf '%78s\r' '' >&2
+}
+
 # cf_install PACKAGES...: installs the packages that are missing by apt-get, with sudo
-# unless it runs as root. Prints what it does. If it may not or cannot install, it
-# prints the command line to type and fails.
+# unless it runs as root. Says what, and how large it is, before it begins. If it may not
+# or cannot install, it prints the command line to type and fails.
 cf_install () {
-  local package missing=() as_root=() line log
+  local package missing=() as_root=() line log apt status
   for package in "$@"; do
     case " ${missing[*]} " in *" $package "*) continue ;; esac
     [ "$(dpkg-query -W -f '${db:Status-Status}' "$package" 2> /dev/null)" = installed ] || missing+=("$package")
@@ -72,20 +128,27 @@ There is no sudo here. As root, type:  ${line#sudo }"
     return 1
   fi
 
-  cf_say "installing: ${missing[*]}"
+  cf_say "to install: ${missing[*]}"
   log=$(mktemp)
+  # Waits for another apt to end, ten minutes at most.
+  apt=(env DEBIAN_FRONTEND=noninteractive LC_ALL=C apt-get -q -y -o DPkg::Lock::Timeout=600)
   # If the index cannot be updated, the present one may do.
-  "${as_root[@]}" apt-get -q update > "$log" 2>&1 ||
+  "${as_root[@]}" "${apt[@]}" update > "$log" 2>&1 ||
     cf_say "apt-get update failed; trying with the package lists at hand"
-  if ! "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -y install --no-install-recommends \
-      "${missing[@]}" >> "$log" 2>&1 < /dev/null; then
+  apt+=(install --no-install-recommends)
+  # Without a lock and as any user: only the sizes.
+  "${apt[@]}" --assume-no -o Debug::NoLocking=1 "${missing[@]}" 2> /dev/null |
+    sed -nE 's/^.* ([0-9]+) newly installed.*/  \1 packages/p; s/^Need to get (.*) of archives.*/  \1 to download/p
+      s/^After this operation, (.*) of additional.*/  \1 on the disk/p' >&2
+  "${as_root[@]}" "${apt[@]}" -o APT::Status-Fd=1 "${missing[@]}" 2>&1 < /dev/null | cf_progress "$log"
+  status=${PIPESTATUS[0]}
+  if [ "$status" -ne 0 ]; then
     tail -n 15 "$log" >&2
-    rm -f "$log"
     cf_say "apt-get could not install: ${missing[*]}
 Its messages are above. To try by hand:  $line"
-    return 1
   fi
   rm -f "$log"
+  return "$status"
 }
 
 # cf_gpu_arch: prints the first GPU's compute capability, 90 for 9.0. Fails if there
@@ -113,8 +176,9 @@ cf_build () {
     cf_say "GStreamer 1.22 or newer is needed (Debian 12, Ubuntu 24.04 or later); found: ${version:-none}."
     return 1
   fi
-  mkdir -p "$dir" || return 1
   log=$dir/build.log
+  mkdir -p "$dir" && exec 9> "$dir/lock" || return 1
+  flock -n 9 || { cf_say "another program builds in $dir; waiting until it ends"; flock 9; }
   if [ ! -f "$dir/build.ninja" ]; then
     cf_say "configuring $dir"
     if ! meson setup "${setup[@]}" "$dir" "$CF_ROOT" > "$log" 2>&1; then
@@ -124,50 +188,45 @@ cf_build () {
     fi
   fi
   cf_say "building in $dir"
-  if ! ninja -C "$dir" "$@" > "$log" 2>&1; then
+  ninja -C "$dir" "$@" 2>&1 | cf_progress "$log"
+  if [ "${PIPESTATUS[0]}" -ne 0 ]; then
     grep -A 12 -m 3 -E '^FAILED|error:|^ninja: error' "$log" >&2 || tail -n 30 "$log" >&2
     cf_say "the build failed; its output is in $log. If $dir is an old one, remove it and try again."
     return 1
   fi
+  exec 9>&-
 }
 
-# cf_need_element NAME: ends the script with a message unless that element of this
-# project is installed or built in $CF_ROOT/build.
-cf_need_element () {
-  [ ! -e "$CF_ROOT/build/gst" ] || export GST_PLUGIN_PATH="$CF_ROOT/build/gst${GST_PLUGIN_PATH:+:$GST_PLUGIN_PATH}"
-  command -v gst-launch-1.0 > /dev/null || cf_die "gst-launch-1.0 is missing; it comes with gstreamer1.0-tools"
-  gst-inspect-1.0 "$1" > /dev/null 2>&1 || cf_die "$1 is not found; ./pipelines/demo.sh builds it"
+# cf_build_folder NAME: prints the folder to build in, $CF_BUILD or NAME in this tree, and makes it. Ends the script
+# where it cannot be written.
+cf_build_folder () {
+  local dir=${CF_BUILD:-$CF_ROOT/$1}
+  mkdir -p "$dir" 2> /dev/null && [ -w "$dir" ] ||
+    cf_die "the folder \"$dir\", in which the project is built, cannot be written; another one:  CF_BUILD=~/cf-build $0"
+  (cd "$dir" && pwd)
 }
 
-# cf_launch ARGUMENTS...: prints the line of gst-launch-1.0 and executes it.
-cf_launch () {
-  printf 'gst-launch-1.0' >&2
-  printf ' %q' "$@" >&2
-  printf '\n' >&2
-  exec gst-launch-1.0 "$@"
-}
-
-# cf_ends INPUT [OUT.mkv]: sets the array `source` to a file, a camera, a URI or
-# "test", and the array `sink` to a video file, or without OUT.mkv to a window.
-# shellcheck disable=SC2034 # the arrays are for the caller
-cf_ends () {
-  local tune=() sync=()
-  case $1 in
-    *://*)
-      source=(uridecodebin "uri=$1" ! queue)
-      case $1 in rtsp*) tune=(tune=zerolatency) ;; esac ;;
-    test) source=(videotestsrc pattern=ball num-buffers=300 ! "video/x-raw,width=640,height=480,framerate=30/1") ;;
-    /dev/*)
-      [ -e "$1" ] || cf_die "no camera $1"
-      source=(v4l2src "device=$1" ! decodebin)
-      tune=(tune=zerolatency) sync=(sync=false) ;;
-    *)
-      [ -r "$1" ] || cf_die "no readable file \"$1\""
-      source=(filesrc "location=$1" ! decodebin) ;;
-  esac
-  if [ -n "${2:-}" ]; then
-    sink=(x264enc speed-preset=veryfast "${tune[@]}" ! matroskamux ! filesink "location=$2")
+# cf_program NAME: prints the path of a program of this project that is built or installed. Ends the script with a
+# message where there is none.
+cf_program () {
+  local built=${CF_BUILD:-$CF_ROOT/build}/pipelines/$1
+  if [ -x "$built" ]; then
+    echo "$built"
   else
-    sink=(autovideosink "${sync[@]}")
+    command -v "$1" || cf_die "$1 is not found; ./pipelines/demo.sh builds it"
   fi
+}
+
+# cf_value TEXT: prints the text as the value of a property in a filter line.
+cf_value () {
+  local text=${1//\\/\\\\}
+  printf '"%s"' "${text//\"/\\\"}"
+}
+
+# cf_run ARGUMENTS...: executes cf-demo. Ends the script with a message where it or the plugin is not found.
+cf_run () {
+  local program build=${CF_BUILD:-$CF_ROOT/build}
+  program=$(cf_program cf-demo) || exit 1
+  [ ! -e "$build/gst" ] || export GST_PLUGIN_PATH="$build/gst${GST_PLUGIN_PATH:+:$GST_PLUGIN_PATH}"
+  exec "$program" "$@"
 }

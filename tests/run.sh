@@ -8,6 +8,7 @@
 #   N passed, N failed, N skipped
 # with a status that is not 0 when something failed or nothing ran.
 #
+#   --version        prints the version
 #   --quick          only the tests of the suite `quick`, for the next edit
 #   CF_BUILD         the build folder (build-tests: its warnings are errors, and
 #                    its kernels are for one GPU only)
@@ -19,12 +20,10 @@ set -u
 suite=(--no-suite sample) quick=0
 case "$*" in
   '') ;;
+  --version) cf_version; exit 0 ;;
   --quick) suite=(--suite quick) quick=1 ;;
   *) cf_say "usage: run.sh [--quick]"; exit 2 ;;
 esac
-build=${CF_BUILD:-$CF_ROOT/build-tests}
-mkdir -p "$build" || exit 1
-build=$(cd "$build" && pwd)
 
 end () { # message
   cf_say "run.sh: $1"
@@ -32,12 +31,32 @@ end () { # message
   exit 1
 }
 
+build=$(cf_build_folder build-tests) || end "nothing can be built"
+
 packages () {
-  cf_build_packages
+  cf_whole_build_packages
   cf_element_packages videotestsrc:gstreamer1.0-plugins-base videoconvert:gstreamer1.0-plugins-base \
-    rawvideoparse:gstreamer1.0-plugins-base appsink:gstreamer1.0-plugins-base jpegdec:gstreamer1.0-plugins-good
+    rawvideoparse:gstreamer1.0-plugins-base appsink:gstreamer1.0-plugins-base jpegdec:gstreamer1.0-plugins-good \
+    splitmuxsink:gstreamer1.0-plugins-good h264parse:gstreamer1.0-plugins-bad x264enc:gstreamer1.0-plugins-ugly
+  # cf-watch: what it can be built with, a broker, and what looks at its files and lines.
+  pkg-config --exists libmosquitto 2> /dev/null || echo libmosquitto-dev
+  pkg-config --exists libsoup-3.0 2> /dev/null || echo libsoup-3.0-dev
+  pkg-config --exists libsystemd 2> /dev/null || echo libsystemd-dev
+  command -v mosquitto > /dev/null || [ -x /usr/sbin/mosquitto ] || echo mosquitto
+  command -v mosquitto_sub > /dev/null || echo mosquitto-clients
+  command -v ffprobe > /dev/null || echo ffmpeg
+  python3 -c 'import jsonschema' 2> /dev/null || echo python3-jsonschema
   command -v python3 > /dev/null || echo python3
   python3 -c 'import venv, ensurepip' 2> /dev/null || echo python3-venv
+  # PyGObject is the system's Python's; python3 may be another one.
+  /usr/bin/python3 -c 'import gi, numpy; gi.require_version("GstVideo", "1.0")' 2> /dev/null ||
+    echo python3-gi python3-gst-1.0 gir1.2-gst-plugins-base-1.0 python3-numpy python3-venv
+  # RTSP cameras and a broker for cf-watch.
+  /usr/bin/python3 -c 'import gi; gi.require_version("GstRtspServer", "1.0")' 2> /dev/null ||
+    echo gir1.2-gst-rtsp-server-1.0
+  command -v mosquitto > /dev/null || echo mosquitto mosquitto-clients
+  cf_element_packages x264enc:gstreamer1.0-plugins-ugly h264parse:gstreamer1.0-plugins-bad \
+    avdec_h264:gstreamer1.0-libav
 }
 
 # OpenCV, SciPy and pictures for the oracle, and clang-format for style.py, in a place of their own.
@@ -61,6 +80,21 @@ oracle_python () {
   echo "$venv/bin/python"
 }
 
+# A Python with GStreamer and OpenCV 4, for the tests of the module cudafilters and of its examples: OpenCV 5 has no
+# detector of persons.
+gi_python () {
+  local venv=$build/venv-gi
+  if [ "$quick" = 0 ] && [ "${CF_NO_INSTALL:-0}" = 0 ] &&
+    ! /usr/bin/python3 -c 'import cv2; cv2.HOGDescriptor' 2> /dev/null &&
+    ! "$venv/bin/python" -c 'import cv2; cv2.HOGDescriptor' 2> /dev/null; then
+    cf_say "fetching OpenCV 4 into $venv"
+    /usr/bin/python3 -m venv --system-site-packages "$venv" > "$build/pip-gi.log" 2>&1 &&
+      "$venv/bin/pip" install -q --disable-pip-version-check 'opencv-python-headless<5' setuptools \
+        >> "$build/pip-gi.log" 2>&1 || cf_say "that failed ($build/pip-gi.log), so two examples are skipped"
+  fi
+  [ -x "$venv/bin/python" ] && echo "$venv/bin/python" || echo /usr/bin/python3
+}
+
 # Turns meson's lines " 3/40 suite - project:name  OK  0.29s" into "3 of 40: name, OK, 0.29 s".
 progress () {
   sed -unE 's#^ *([0-9]+)/([0-9]+) +(.*[ :])?([a-z0-9_-]+) +([A-Z]+) +([0-9.]+)s.*#\1 of \2: \4, \5, \6 s#p' >&2
@@ -70,8 +104,14 @@ mapfile -t missing < <(packages | tr ' ' '\n')
 cf_install "${missing[@]}" || end "what the tests need is not installed"
 # In the background: it waits for the network, the compiler for the processor. The oracle is not quick.
 [ "$quick" = 1 ] || oracle_python > "$build/python" &
+# Kernels for the GPU at hand. Without one they are only compiled, for one kind of GPU and as quickly as can be.
+options=(-Dwerror=true -Dtests=true -Dcuda-archs=90 -Dcuda-fast-compile=true)
+if arch=$(cf_gpu_arch); then
+  options+=("-Dcuda-archs=$arch" -Dcuda-fast-compile=false)
+fi
+gi_python > "$build/python-gi" &
 if [ -f "$build/build.ninja" ]; then
-  meson configure "$build" -Dwerror=true -Dtests=true || end "$build cannot be configured"
+  meson configure "$build" "${options[@]}" || end "$build cannot be configured"
 fi
 # The second compiler: library, plugin and kernelcheck without a warning, and an eighth of the cases.
 if command -v clang > /dev/null; then
@@ -101,17 +141,17 @@ if [ "$quick" = 0 ] && cc=$(sanitizing_compiler); then
     tests/fuzz/fuzz_{kernel,kernel_file,fraction,coefficients,seeds,settings,stream,chaos} \
     > "$build/sanitized.log" 2>&1 || end "the build with sanitizers failed ($build/sanitized.log)"
 fi
-# Kernels for the GPU at hand; else for one kind, so that the compiler runs once.
-arch=$(cf_gpu_arch || echo 90)
-cf_build "$build" --buildtype=release -Dwerror=true "-Dcuda-archs=$arch" || end "the build failed"
+cf_build "$build" --buildtype=release "${options[@]}" || end "the build failed"
 wait
 CF_PYTHON=$(cat "$build/python" 2> /dev/null)
-export CF_PYTHON CF_BUILD="$build"
+CF_GI_PYTHON=$(cat "$build/python-gi" 2> /dev/null)
+export CF_PYTHON CF_GI_PYTHON CF_BUILD="$build"
 
 cf_say "testing"
 rm -f "$build/meson-logs/testlog.json"
-# One more than the processors, because some tests wait. What failed is in the log that the summary reads.
-meson test -C "$build" --no-rebuild --num-processes $(($(nproc) + 1)) "${suite[@]}" 2>&1 |
+# Two more than the processors, because some tests wait, those of cf-watch most of their time. What failed is in the
+# log that the summary reads.
+meson test -C "$build" --no-rebuild --num-processes $(($(nproc) + 2)) "${suite[@]}" 2>&1 |
   tee "$build/test.log" | progress
 [ -s "$build/meson-logs/testlog.json" ] || { tail -n 20 "$build/test.log" >&2; end "no test ran"; }
 exec python3 "$CF_ROOT/tests/summary.py" "$build/meson-logs/testlog.json"

@@ -20,7 +20,7 @@ COLUMNS = 120
 FUNCTION_LINES = 80
 FILE_LINES = 700
 C_KINDS = ('.c', '.h', '.cu', '.cuh', '.cpp')
-LICENSE = 'SPDX-License-Identifier: LGPL-2.1-or-later'
+LICENSE = 'SPDX-License-' 'Identifier: LGPL-2.1-or-later'  # in one piece, `reuse lint` would take it for this file's
 COPYRIGHT = 'Copyright (C) 2026 the gst-cuda-filters authors'
 WORDS = re.compile(r'\b(who|whoever|whom|nobody|somebody|told|tells?)\b', re.IGNORECASE)
 # In C, Python (also where a script contains some), and as a command of a script.

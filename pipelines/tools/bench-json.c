@@ -5,7 +5,7 @@
  * unit of its value. */
 
 #include "bench.h"
-#include "line.h"
+#include "output.h"
 
 #include <json-glib/json-glib.h>
 
@@ -148,15 +148,15 @@ add_row (JsonObject *out, const BenchReport *report, const BenchRow *row)
 }
 
 gboolean
-bench_json_write (const BenchReport *report, const char *path)
+bench_json_write (const BenchReport *report)
 {
   JsonObject *out = json_object_new (), *machine = json_object_new ();
   JsonArray *limits = json_array_new (), *rows = json_array_new ();
   g_autoptr (JsonGenerator) generator = json_generator_new ();
   g_autoptr (JsonNode) root = json_node_alloc ();
   g_autoptr (GDateTime) now = g_date_time_new_now_utc ();
-  g_autofree char *date = g_date_time_format (now, "%Y-%m-%dT%H:%M:%SZ");
-  g_autoptr (GError) error = NULL;
+  g_autofree char *date = g_date_time_format (now, "%Y-%m-%dT%H:%M:%SZ"), *text = NULL;
+  gsize length;
 
   add_machine (machine, report->machine);
   for (guint i = 0; i < report->n_limits; i++)
@@ -174,7 +174,6 @@ bench_json_write (const BenchReport *report, const char *path)
   json_object_unref (out);
   json_generator_set_pretty (generator, TRUE);
   json_generator_set_root (generator, root);
-  if (!json_generator_to_file (generator, path, &error))
-    return complain ("--json %s: %s", path, error->message);
-  return TRUE;
+  text = json_generator_to_data (generator, &length);
+  return output_write ("--json", report->opt->json, report->opt->force, text, length);
 }

@@ -12,8 +12,12 @@
 gboolean
 bench_line_check (const char *line)
 {
-  GstElement *bin = parse_filter ("", line);
-  gboolean good = bin != NULL;
+  g_autofree char *ffmpeg = bench_is_ffmpeg (line) ? g_find_program_in_path ("ffmpeg") : NULL;
+  GstElement *bin = bench_is_ffmpeg (line) ? NULL : parse_filter ("", line);
+  gboolean good = bin || ffmpeg;
+
+  if (bench_is_ffmpeg (line) && !ffmpeg)
+    complain ("'%s': the program ffmpeg is not installed", line);
 
   if (bin)
     gst_object_unref (gst_object_ref_sink (bin));

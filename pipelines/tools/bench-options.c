@@ -5,12 +5,10 @@
 
 #include "bench.h"
 #include "line.h"
+#include "output.h"
 
-#include <errno.h>
-#include <glib/gstdio.h>
 #include <locale.h>
 #include <string.h>
-#include <unistd.h>
 
 #define MAX_SIDE 16384
 
@@ -23,8 +21,9 @@ typedef struct {
 
 static const char summary[] =
     "Measures the frames per second and the latency of a filter line on this machine. LINE is anything that\n"
-    "gst-launch-1.0 takes between source and sink; the default is 'cudamedian kernel-size=5'. The source sends frames\n"
-    "that were made before (synthetic images, more of them than the caches hold); the sink counts them.\n\n"
+    "gst-launch-1.0 takes between source and sink, or a filter of FFmpeg like 'ffmpeg:gblur=sigma=3'; the default is\n"
+    "'cudamedian kernel-size=5'. The source sends frames that were made before (synthetic images, more of them than\n"
+    "the caches hold); the sink counts them.\n\n"
     "  bench 'cudamedian kernel-size=5 ! cudaconvolve'                  as many frames as possible\n"
     "  bench --size 640x480,3840x2160 --format NV12,RGBA --peers cudamedian\n"
     "  bench --cameras 1,4,16 --rate 30 cudamedian                      cameras in real time\n"
@@ -42,7 +41,7 @@ static const char description[] =
     "frames/s    frames that arrived; ms: time between two of them\n"
     "p50 p99 max latency from source to sink in ms: 50 %, 99 % and 100 % of the frames take no longer. In real time\n"
     "            it begins when the frame is due\n"
-    "cores       CPU cores in use\n"
+    "cores       CPU cores in use; CPU ms: their time per frame, which other programs on the machine change little\n"
     "up k down   medians in us of upload, kernels and download, from the elements' stats\n"
     "late        frames with a latency above one frame interval; drop: frames that the camera dropped, because two\n"
     "            more were waiting\n"
@@ -142,10 +141,8 @@ choose_sweep (BenchOptions *opt, const char *text)
 static gboolean
 check_values (const BenchOptions *opt)
 {
-  g_autofree char *folder = opt->json ? g_path_get_dirname (opt->json) : NULL;
-
-  if (folder && g_access (folder, W_OK))
-    return complain ("--json %s: the folder \"%s\" is not writable: %s", opt->json, folder, g_strerror (errno));
+  if (opt->json && !output_check ("--json", opt->json, opt->force, NULL))
+    return FALSE;
   if (!(opt->seconds > 0 && opt->seconds <= 86400))
     return complain ("--seconds %g: expected more than 0 and at most 86400 (a day)", opt->seconds);
   if (!(opt->warm_up >= 0 && opt->warm_up <= 3600))
@@ -192,9 +189,12 @@ read_command_line (BenchOptions *opt, Typed *typed, int argc, char **argv)
         "NAME=V,..." },
     { "study", 0, 0, G_OPTION_ARG_STRING, &typed->study, "size, speedup or cameras, see above", "NAME" },
     { "peers", 'p', 0, G_OPTION_ARG_NONE, &opt->baselines,
-        "also measure the baselines videomedian, gaussianblur and cvsmooth, where installed", NULL },
+        "also measure comparable elements of GStreamer (videomedian, gaussianblur, cvsmooth) and filters of "
+        "FFmpeg, where installed, in the same format if they take it",
+        NULL },
     { "no-limits", 0, 0, G_OPTION_ARG_NONE, &opt->no_limits, "do not measure memcpy and the link to the GPU", NULL },
     { "json", 'j', 0, G_OPTION_ARG_FILENAME, &opt->json, "write all results to FILE", "FILE" },
+    { "force", 0, 0, G_OPTION_ARG_NONE, &opt->force, OUTPUT_FORCE_HELP, NULL },
     { G_OPTION_REMAINING, 0, 0, G_OPTION_ARG_STRING_ARRAY, &opt->lines, NULL, NULL },
     { NULL, 0, 0, 0, NULL, NULL, NULL },
   };

@@ -5,10 +5,11 @@
 
 #include "bench.h"
 
-/* Elements of GStreamer that do comparable work; each supports one or two formats only. */
-static const char *const baselines[] = { "videomedian filtersize=5", "videomedian filtersize=9",
-  "gaussianblur sigma=1.2", "cvsmooth type=median kernel-width=5",
-  "cvsmooth type=gaussian kernel-width=5 kernel-height=5" };
+/* Elements of GStreamer and filters of FFmpeg that do comparable work; most elements take one or two formats only. */
+static const char *const baselines[] = { "videomedian filtersize=5 lum-only=false",
+  "videomedian filtersize=9 lum-only=false", "gaussianblur sigma=1.2", "cvsmooth type=median kernel-width=5",
+  "cvsmooth type=gaussian kernel-width=5 kernel-height=5", "ffmpeg:median=radius=1", "ffmpeg:median=radius=2",
+  "ffmpeg:gblur=sigma=1.2", "ffmpeg:avgblur=sizeX=2" };
 
 typedef struct {
   const BenchOptions *opt;
@@ -23,6 +24,11 @@ add_cameras (Plan *plan, BenchCase c)
 {
   const BenchOptions *opt = plan->opt;
 
+  c.cameras = c.processes = 1;
+  if (bench_is_ffmpeg (c.line)) { /* one stream of the program ffmpeg */
+    g_array_append_val (plan->cases, c);
+    return;
+  }
   for (guint p = 0; p < opt->processes->len; p++)
     for (guint g = 0; g < opt->gpus->len; g++)
       for (guint n = 0; n < opt->cameras->len; n++) {
@@ -38,7 +44,7 @@ add_cameras (Plan *plan, BenchCase c)
 static void
 add_kernels_only (Plan *plan, BenchCase c)
 {
-  if (c.baseline || c.cpu)
+  if (c.baseline || c.cpu || bench_is_ffmpeg (c.line))
     return;
   c.kernels_only = TRUE;
   c.memory = c.memory == BENCH_CUDA ? BENCH_CUDA : BENCH_PROPOSED;
@@ -58,10 +64,12 @@ static void
 add_values (Plan *plan, BenchCase c)
 {
   const BenchOptions *opt = plan->opt;
-  gboolean sweep = opt->values && !c.baseline;
+  gboolean sweep = opt->values && !c.baseline && !bench_is_ffmpeg (c.line);
   gboolean of_filter = sweep && g_strcmp0 (opt->property, "frames-in-flight"); /* kernels have no such property */
 
-  for (guint m = 0; m < (c.baseline ? 1 : opt->memories->len); m++) {
+  const gboolean foreign = c.baseline || bench_is_ffmpeg (c.line);
+
+  for (guint m = 0; m < (foreign ? 1 : opt->memories->len); m++) {
     c.memory = (BenchMemory) g_array_index (opt->memories, int, m);
     for (guint v = 0; v == 0 || (sweep && opt->values[v]); v++) {
       c.property = sweep && (of_filter || !plan->kernels_only) ? opt->property : NULL;

@@ -36,7 +36,7 @@ typedef struct {
 static gboolean
 fail (Run *run, const char *text)
 {
-  return bench_fail (run->row, bench_failure (run->c), "%s", text);
+  return bench_fail (run->row, bench_failure (run->c), "%s%s", run->c->baseline ? "it does not run here: " : "", text);
 }
 
 /* ---- one CUDA context for all pipelines ---------------------------------- */

@@ -135,8 +135,8 @@ head (const BenchReport *report, const BenchCase *c)
     printf ("%22s %8s %8s %8s %7s %6s %6s %8s %8s %8s %6s\n", "", "backend", "cameras", "frames/s", "due/s", "late",
         "drop", "p50 ms", "p99", "max", "cores");
   else
-    printf ("%22s %8s %8s %8s %8s %8s %8s %6s %8s %8s %8s  %s\n", "", "backend", "frames/s", "ms", "p50", "p99", "max",
-        "cores", "up us", "k", "down", "limit");
+    printf ("%22s %8s %8s %8s %8s %8s %8s %6s %8s %8s %8s %8s  %s\n", "", "backend", "frames/s", "ms", "p50", "p99",
+        "max", "cores", "CPU ms", "up us", "k", "down", "limit");
 }
 
 static void
@@ -164,9 +164,10 @@ print_flat_out (const BenchReport *report, const BenchRow *row)
 
   printf (" %8s %8.1f %8.3f", c->kernels_only ? "kernels" : bench_backend (row), row->fps, row->ms);
   if (row->max > 0)
-    printf (" %8.3f %8.3f %8.3f %6.2f", row->p50, row->p99, row->max, row->cores);
-  else /* the line changed the time stamps that identify frames */
-    printf (" %8s %8s %8s %6.2f", "-", "-", "-", row->cores);
+    printf (" %8.3f %8.3f %8.3f", row->p50, row->p99, row->max);
+  else /* the line changed the time stamps that identify frames, or is FFmpeg's */
+    printf (" %8s %8s %8s", "-", "-", "-");
+  printf (" %6.2f %8.3f", row->cores, row->cpu_ms);
   print_element_times (row);
   if (part > 0)
     printf ("  %.1f%% %s", 100 * part, which);

@@ -10,6 +10,7 @@
  *   bench-machine.c  the machine's limits     bench-frames.c   frame buffers and their images
  *   bench-numbers.c  percentiles, sums        bench-line.c     the filter line
  *   bench-table.c, bench-json.c  output       bench-kernels.c  one row: kernels only
+ *                                             bench-ffmpeg.c   one row: a filter of FFmpeg
  */
 
 #define _GNU_SOURCE 1 /* sched_setaffinity */
@@ -234,7 +235,9 @@ measure_rows (gpointer data, int number)
     const BenchCase *c = &g_array_index (batch->report->cases, BenchCase, batch->next);
     BenchRow *row = &batch->report->rows[batch->next];
 
-    if (c->kernels_only)
+    if (bench_is_ffmpeg (c->line))
+      bench_ffmpeg (batch->report->opt, c, row);
+    else if (c->kernels_only)
       bench_kernels_only (batch->report->opt, c, row);
     else
       bench_run (batch->report->opt, c, NULL, row);
@@ -398,6 +401,6 @@ main (int argc, char **argv)
   if (!good)
     complain ("nothing could be measured");
   if (opt.json)
-    good = bench_json_write (&report, opt.json) && good;
+    good = bench_json_write (&report) && good;
   return good && !failed ? 0 : 1;
 }

@@ -40,7 +40,7 @@ typedef struct {
   double seconds, warm_up;
   int frames; /* per camera, instead of seconds; 0: not given */
   int regions;
-  gboolean queue, baselines, kernels_only, no_limits;
+  gboolean queue, baselines, kernels_only, no_limits, force;
   char *json;
   BenchStudy study;
 } BenchOptions;
@@ -135,10 +135,19 @@ gboolean bench_line_check (const char *line);
 gboolean bench_format_check (const char *format);
 /* bench-run.c: measures pipelines. `barrier`: shared with processes that measure at the same time, or NULL. */
 void bench_run (const BenchOptions *opt, const BenchCase *c, BenchBarrier *barrier, BenchRow *row);
+/* bench-ffmpeg.c: measures a filter of FFmpeg, a line that begins with BENCH_FFMPEG. */
+#define BENCH_FFMPEG "ffmpeg:"
+void bench_ffmpeg (const BenchOptions *opt, const BenchCase *c, BenchRow *row);
 /* bench-kernels.c: measures the kernels only. */
 void bench_kernels_only (const BenchOptions *opt, const BenchCase *c, BenchRow *row);
 
 /* ---- bench-numbers.c ----------------------------------------------------- */
+
+static inline gboolean
+bench_is_ffmpeg (const char *line)
+{
+  return g_str_has_prefix (line, BENCH_FFMPEG);
+}
 
 /* Returns the state of a case that cannot be measured: a foreign element that cannot run here is not our failure. */
 static inline BenchState
@@ -192,7 +201,7 @@ void bench_table_machine (const BenchReport *report);
 void bench_table_limit (const BenchLimit *limit);
 void bench_table_row (const BenchReport *report, const BenchRow *row);
 /* Returns FALSE after a message on stderr. */
-gboolean bench_json_write (const BenchReport *report, const char *path);
+gboolean bench_json_write (const BenchReport *report);
 
 /* On a terminal: prints a line that the next one overwrites; NULL removes it. */
 void bench_progress (const char *format, ...) G_GNUC_PRINTF (1, 2);

@@ -1,225 +1,77 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * cf-demo: shows or writes video with the original frame on the left and the filtered
- * frame on the right. demo.sh builds and runs it.
+ * cf-demo: shows or writes filtered video: alone, beside the original, or filtered by each element in a quarter of the
+ * frame. demo.sh builds and runs it; effect.sh and restore.sh run it.
  *
- *   source ! queue ! videoconvert ! salted ! tee ! queue ---------- ! compositor
- *                                            tee ! queue ! FILTER ! compositor
- *                       compositor ! size ! window, or encoder ! muxer ! filesink
+ *   source ! queue ! videoconvert [! BEFORE ! videoconvert] ! salted ! LAYOUT ! size ! window or encoder ! muxer ! file
+ *
+ *   LAYOUT of beside:  tee ! queue ---------- ! compositor
+ *                      tee ! queue ! FILTER ! compositor
  *
  * report () also shows how an application reads a filter's active-backend and stats. */
 
+#include "demo.h"
 #include "line.h"
+#include "output.h"
 
 #include <gst/video/video.h>
 #include <gst/video/videooverlay.h>
 
 #include <glib-unix.h>
 #include <glib/gstdio.h>
-#include <errno.h>
-#include <glob.h>
 #include <locale.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
-#define MAX_HALF_WIDTH 1920 /* of each half of a written frame; larger input is scaled down */
+#define MAX_HALF_WIDTH 1920 /* of each half of a frame with the original; larger input is scaled down */
 #define MAX_HALF_HEIGHT 2160
-#define TEST_FRAMES 200 /* frames of the test pattern that are written to a file */
-#define SNAPSHOT 30     /* number of the frame that becomes the PNG; of a shorter video, the last one */
+#define MAX_QUARTER_WIDTH 960
+#define MAX_QUARTER_HEIGHT 540
+#define SNAPSHOT 30    /* number of the frame that becomes the PNG; of a shorter video, the last one */
+#define ENDED_WITHIN 5 /* seconds for frames under way to arrive */
+#define NO_DECODER 3   /* exit status: GStreamer lacks what the input needs */
 
 /* Formats that salt () supports: 8 bits per sample. */
 #define SALT_CAPS \
   "video/x-raw, format = { I420, YV12, NV12, NV21, Y42B, Y444, GRAY8, YUY2, UYVY, RGB, BGR, RGBx, BGRx, RGBA, BGRA }"
 
-typedef struct {
-  char *input, *filter, *output;
-  int frames;   /* 0: until the input ends */
-  double noise; /* % of the pixels; < 0: not given */
-  gboolean live, window;
-} Options;
+/* What each element does with clean video, in a quarter of the frame. */
+static const struct {
+  const char *name, *line;
+} quarters[] = {
+  { "cudamedian: without noise", "cudamedian kernel-size=3" },
+  { "cudaconvolve: sharper", "cudaconvolve preset=unsharp kernel-size=7 amount=1.5" },
+  { "cudairfilter: local contrast", "cudairfilter preset=sharpen sigma=30 amount=0.6 apply-to=luma" },
+  { "cudasegment: regions", "cudasegment output=boundaries boundary-color=0xffffff00" },
+};
 
 typedef struct {
-  Options opt;
-  GstElement *pipeline, *filter;
+  DemoOptions opt;
+  DemoEnds ends;
+  GstElement *pipeline, *before, *filter[G_N_ELEMENTS (quarters)];
+  int n_filters;
   GstPad *tap; /* before the tee */
   GstElement *comp, *size;
   GMainLoop *loop;
   gboolean failed;   /* an error was printed */
+  gboolean stopped;  /* by Ctrl-C */
+  gboolean cut;      /* the file cannot be written any more */
+  gboolean complete; /* all frames and the index are in the file */
+  gboolean undecoded;
+  char *missing;     /* what GStreamer lacks to read the input */
   gint stop;         /* atomic: end the stream with the next frame */
   gint ended;        /* atomic: EOS has been pushed at the tap */
-  guint n_in, n_out; /* frames before and after the filter; written by streaming threads */
+  guint n_in, n_out; /* frames before and after the first filter; written by streaming threads */
   gint64 first, last;
   GstVideoInfo info;
   gboolean sized;
   guint64 random;
   GMutex lock; /* of shot */
   GstBuffer *shot;
+  GstCaps *shot_caps;
   guint n_shot;
 } Demo;
-
-/* ---- input -------------------------------------------------------------- */
-
-/* Returns whether the camera exists and can be opened. */
-static gboolean
-check_camera (const char *path)
-{
-  glob_t found;
-
-  if (access (path, F_OK)) {
-    gboolean any = glob ("/dev/video[0-9]*", 0, NULL, &found) == 0;
-    g_autofree char *cameras = any ? g_strjoinv (" ", found.gl_pathv) : g_strdup ("none");
-
-    globfree (&found);
-    return complain ("no camera %s; cameras here: %s", path, cameras);
-  }
-  if (access (path, R_OK | W_OK))
-    return complain ("%s cannot be opened: %s; members of the group \"video\" can open it", path, g_strerror (errno));
-  return TRUE;
-}
-
-/* Returns the URI of a readable file, or NULL after a message. */
-static char *
-file_uri (const char *path)
-{
-  g_autoptr (GError) error = NULL;
-  char *uri = NULL;
-
-  if (!g_file_test (path, G_FILE_TEST_EXISTS))
-    complain ("no file \"%s\"; --input takes a file, a camera such as /dev/video0 or an address such as "
-              "rtsp://host/stream",
-        path);
-  else if (g_file_test (path, G_FILE_TEST_IS_DIR))
-    complain ("\"%s\" is a directory; --input takes one video file", path);
-  else if (access (path, R_OK))
-    complain ("\"%s\" cannot be read: %s", path, g_strerror (errno));
-  else if (!(uri = gst_filename_to_uri (path, &error)))
-    complain ("\"%s\": %s", path, error->message);
-  return uri;
-}
-
-/* Returns the launch line of the source, or NULL after a message. Sets opt->live, and *uri (free it) for
- * sources that have one. */
-static const char *
-choose_source (Options *opt, char **uri)
-{
-  const char *input = opt->input;
-
-  *uri = NULL;
-  if (!input)
-    return "videotestsrc name=source pattern=smpte horizontal-speed=3 ! "
-           "video/x-raw, format=I420, width=640, height=480, framerate=30/1";
-  if (g_str_has_prefix (input, "/dev/video")) {
-    opt->live = TRUE;
-    return check_camera (input) ? "v4l2src name=source ! decodebin" : NULL;
-  }
-  *uri = strstr (input, "://") ? g_strdup (input) : file_uri (input);
-  opt->live = g_str_has_prefix (input, "rtsp");
-  return *uri ? "uridecodebin name=source" : NULL;
-}
-
-/* ---- output ------------------------------------------------------------- */
-
-static gboolean
-have (const char *factory)
-{
-  g_autoptr (GstElementFactory) found = gst_element_factory_find (factory);
-
-  return found != NULL;
-}
-
-/* Returns the first window sink that opens here, or NULL. Does not use autovideosink, which falls back to
- * a fakesink. */
-static const char *
-choose_window (void)
-{
-  gboolean wayland = g_getenv ("WAYLAND_DISPLAY") != NULL, x11 = g_getenv ("DISPLAY") != NULL;
-  const struct {
-    const char *name;
-    gboolean has_display;
-  } sinks[] = { { "waylandsink", wayland }, { "xvimagesink", x11 }, { "ximagesink", x11 },
-    { "glimagesink", wayland || x11 } };
-
-  for (guint i = 0; i < G_N_ELEMENTS (sinks); i++) {
-    GstElement *sink = sinks[i].has_display ? gst_element_factory_make (sinks[i].name, NULL) : NULL;
-    gboolean opens = sink && gst_element_set_state (sink, GST_STATE_READY) == GST_STATE_CHANGE_SUCCESS;
-
-    if (sink)
-      gst_element_set_state (sink, GST_STATE_NULL);
-    g_clear_pointer (&sink, gst_object_unref);
-    if (opens)
-      return sinks[i].name;
-  }
-  return NULL;
-}
-
-static const char *
-choose_h264 (void)
-{
-  if (have ("x264enc"))
-    return "x264enc speed-preset=ultrafast bitrate=8000 key-int-max=60";
-  if (have ("openh264enc") && have ("h264parse"))
-    return "openh264enc bitrate=8000000 complexity=low ! h264parse";
-  return NULL;
-}
-
-/* Returns the name of the output file if none was given. */
-static const char *
-default_output (void)
-{
-  return choose_h264 () ? "cudafilters-demo.mp4" : "cudafilters-demo.avi";
-}
-
-/* Returns the launch line of encoder, muxer and file sink for the file's name, and sets *note to a
- * description for the user. Free both. Returns NULL after a message. */
-static char *
-choose_writer (const char *path, char **note)
-{
-  const char *dot = strrchr (path, '.'), *h264 = choose_h264 (), *mux = NULL, *encoder;
-
-  if (dot && !g_ascii_strcasecmp (dot, ".mp4"))
-    mux = "mp4mux";
-  else if (dot && !g_ascii_strcasecmp (dot, ".mkv"))
-    mux = "matroskamux";
-  else if (dot && !g_ascii_strcasecmp (dot, ".avi"))
-    mux = "avimux";
-  if (!mux) {
-    complain ("--output \"%s\": the name has to end in .mp4, .mkv or .avi", path);
-    return NULL;
-  }
-  encoder = !strcmp (mux, "avimux") ? NULL : h264;
-  if (!encoder && !strcmp (mux, "mp4mux")) {
-    complain ("--output \"%s\": there is no H.264 encoder here (gstreamer1.0-plugins-ugly has x264enc); .mkv and .avi "
-              "do not need one",
-        path);
-    return NULL;
-  }
-  *note = g_strdup_printf ("writing \"%s\": original left, filtered right; %s by %.*s", path,
-      encoder ? "H.264" : "Motion JPEG", encoder ? (int) strcspn (encoder, " ") : 7, encoder ? encoder : "jpegenc");
-  return g_strdup_printf ("videoconvert ! video/x-raw, format=I420 ! %s ! %s name=mux ! filesink name=out",
-      encoder ? encoder : "jpegenc quality=90", mux);
-}
-
-/* Returns whether the output file can be written; it must not be the input. */
-static gboolean
-check_output (const Options *opt)
-{
-  const char *path = opt->output;
-  g_autofree char *dir = g_path_get_dirname (path);
-  GStatBuf in, out;
-
-  if (!g_file_test (dir, G_FILE_TEST_IS_DIR))
-    return complain ("--output \"%s\": there is no directory \"%s\"", path, dir);
-  if (g_file_test (path, G_FILE_TEST_IS_DIR))
-    return complain ("--output \"%s\" is a directory; a file name is needed", path);
-  if (access (g_file_test (path, G_FILE_TEST_EXISTS) ? path : dir, W_OK))
-    return complain ("--output \"%s\" cannot be written: %s", path, g_strerror (errno));
-  if (opt->input && !g_stat (opt->input, &in) && !g_stat (path, &out) && in.st_dev == out.st_dev &&
-      in.st_ino == out.st_ino)
-    return complain ("--output \"%s\" is the input; another name is needed", path);
-  return TRUE;
-}
 
 /* ---- pad probes --------------------------------------------------------- */
 
@@ -256,26 +108,30 @@ salt (Demo *demo, GstBuffer *buffer)
   gst_video_frame_unmap (&frame);
 }
 
-/* Makes both halves as large as the input, or smaller if it exceeds the size that encoders take;
+/* Makes each part of the frame as large as the input, or smaller if it exceeds the size that encoders take;
  * with even sides, which 4:2:0 encoders need. */
 static void
 set_size (Demo *demo)
 {
-  double w = GST_VIDEO_INFO_WIDTH (&demo->info), h = GST_VIDEO_INFO_HEIGHT (&demo->info);
-  double scale = MIN (1.0, MIN (MAX_HALF_WIDTH / w, MAX_HALF_HEIGHT / h));
-  int half_w = ((int) (w * scale) + 1) & ~1, half_h = ((int) (h * scale) + 1) & ~1, i;
-  g_autoptr (GstCaps) caps = gst_caps_new_simple ("video/x-raw", "width", G_TYPE_INT, 2 * half_w, "height", G_TYPE_INT,
-      half_h, "pixel-aspect-ratio", GST_TYPE_FRACTION, GST_VIDEO_INFO_PAR_N (&demo->info),
+  const DemoLayout layout = demo->opt.layout;
+  int width = GST_VIDEO_INFO_WIDTH (&demo->info), height = GST_VIDEO_INFO_HEIGHT (&demo->info);
+  int max_w = layout == LAYOUT_GRID ? MAX_QUARTER_WIDTH : layout == LAYOUT_BESIDE ? MAX_HALF_WIDTH : width;
+  int max_h = layout == LAYOUT_GRID ? MAX_QUARTER_HEIGHT : layout == LAYOUT_BESIDE ? MAX_HALF_HEIGHT : height;
+  double scale = MIN (1.0, MIN ((double) max_w / width, (double) max_h / height));
+  int w = ((int) (width * scale) + 1) & ~1, h = ((int) (height * scale) + 1) & ~1;
+  int columns = layout == LAYOUT_ALONE ? 1 : 2, rows = layout == LAYOUT_GRID ? 2 : 1;
+  g_autoptr (GstCaps) caps = gst_caps_new_simple ("video/x-raw", "width", G_TYPE_INT, columns * w, "height", G_TYPE_INT,
+      rows * h, "pixel-aspect-ratio", GST_TYPE_FRACTION, GST_VIDEO_INFO_PAR_N (&demo->info),
       GST_VIDEO_INFO_PAR_D (&demo->info), NULL);
 
   if (GST_VIDEO_INFO_FPS_N (&demo->info) > 0)
     gst_caps_set_simple (caps, "framerate", GST_TYPE_FRACTION, GST_VIDEO_INFO_FPS_N (&demo->info),
         GST_VIDEO_INFO_FPS_D (&demo->info), NULL);
-  for (i = 0; i < 2; i++) {
-    GstPad *pad = gst_element_get_static_pad (demo->comp, i ? "sink_1" : "sink_0");
+  for (int i = 0; demo->comp && i < columns * rows; i++) {
+    g_autofree char *name = g_strdup_printf ("sink_%d", i);
+    g_autoptr (GstPad) pad = gst_element_get_static_pad (demo->comp, name);
 
-    g_object_set (pad, "xpos", i * half_w, "width", half_w, "height", half_h, NULL);
-    gst_object_unref (pad);
+    g_object_set (pad, "xpos", i % 2 * w, "ypos", i / 2 * h, "width", w, "height", h, NULL);
   }
   g_object_set (demo->size, "caps", caps, NULL);
 }
@@ -338,8 +194,9 @@ keep_shot (GstPad *pad, GstPadProbeInfo *probe, gpointer data)
 {
   Demo *demo = data;
 
-  (void) pad;
   g_mutex_lock (&demo->lock);
+  if (!demo->shot_caps)
+    demo->shot_caps = gst_pad_get_current_caps (pad);
   if (demo->n_shot++ < SNAPSHOT)
     gst_buffer_replace (&demo->shot, GST_PAD_PROBE_INFO_BUFFER (probe));
   g_mutex_unlock (&demo->lock);
@@ -372,7 +229,7 @@ on_stuck (gpointer data)
   Demo *demo = data;
 
   if (!demo->failed)
-    say ("the pipeline did not end in time; the file may lack its index");
+    say ("the pipeline did not end in time");
   demo->failed = TRUE;
   g_main_loop_quit (demo->loop);
   return G_SOURCE_REMOVE;
@@ -382,18 +239,20 @@ on_stuck (gpointer data)
 static void
 stop (Demo *demo)
 {
-  if (demo->n_in == 0 || g_atomic_int_get (&demo->stop)) {
+  if (demo->n_in == 0) {
     g_main_loop_quit (demo->loop);
     return;
   }
-  g_atomic_int_set (&demo->stop, 1);
+  if (!g_atomic_int_compare_and_exchange (&demo->stop, 0, 1))
+    return;
   g_timeout_add (500, on_no_frame, demo);
-  g_timeout_add_seconds (5, on_stuck, demo);
+  g_timeout_add_seconds (ENDED_WITHIN, on_stuck, demo);
 }
 
 static gboolean
 on_signal (gpointer data)
 {
+  ((Demo *) data)->stopped = TRUE;
   stop (data);
   return G_SOURCE_CONTINUE;
 }
@@ -405,6 +264,17 @@ detail (const char *debug)
   const char *line = debug ? strchr (debug, '\n') : NULL;
 
   return line && line[1] ? line + 1 : NULL;
+}
+
+/* Returns whether the message comes from the source or the decoder. */
+static gboolean
+is_of_input (GstMessage *message, GstElement *pipeline)
+{
+  g_autoptr (GstElement) source = gst_bin_get_by_name (GST_BIN (pipeline), "source");
+  g_autoptr (GstElement) decoder = gst_bin_get_by_name (GST_BIN (pipeline), "decoder");
+
+  return gst_object_has_as_ancestor (GST_MESSAGE_SRC (message), GST_OBJECT (source)) ||
+      (decoder && gst_object_has_as_ancestor (GST_MESSAGE_SRC (message), GST_OBJECT (decoder)));
 }
 
 static void
@@ -419,17 +289,30 @@ print_error (Demo *demo, GstMessage *message)
       GST_IS_VIDEO_OVERLAY (GST_MESSAGE_SRC (message)))
     return;
   if (!demo->failed) { /* later errors are consequences of the first */
-    g_autoptr (GstElement) source = gst_bin_get_by_name (GST_BIN (demo->pipeline), "source");
-    gboolean input = demo->opt.input && gst_object_has_as_ancestor (GST_MESSAGE_SRC (message), GST_OBJECT (source));
+    gboolean input = demo->opt.input && is_of_input (message, demo->pipeline);
 
     say ("error: %s: %s", input ? demo->opt.input : GST_MESSAGE_SRC_NAME (message), error->message);
-    if (detail (debug))
+    demo->undecoded = demo->missing && (input || GST_MESSAGE_SRC (message) == GST_OBJECT (demo->pipeline));
+    if (demo->undecoded)
+      say ("  GStreamer lacks: %s; most decoders are in gstreamer1.0-libav, others in gstreamer1.0-plugins-bad",
+          demo->missing);
+    else if (detail (debug))
       say ("  %s", detail (debug));
-    if (g_error_matches (error, GST_CORE_ERROR, GST_CORE_ERROR_MISSING_PLUGIN) ||
-        g_error_matches (error, GST_STREAM_ERROR, GST_STREAM_ERROR_CODEC_NOT_FOUND))
-      say ("  most decoders are in gstreamer1.0-libav and gstreamer1.0-plugins-bad");
   }
   demo->failed = TRUE;
+  demo->cut = demo->cut || !strcmp (GST_MESSAGE_SRC_NAME (message), "out");
+}
+
+/* Keeps the name of a decoder or demuxer that GStreamer looked for; those of sound are not needed. */
+static void
+note_missing (Demo *demo, const GstStructure *message)
+{
+  const GValue *wanted = gst_structure_get_value (message, "detail");
+  const GstCaps *caps = wanted && GST_VALUE_HOLDS_CAPS (wanted) ? gst_value_get_caps (wanted) : NULL;
+  const char *kind = caps ? gst_structure_get_name (gst_caps_get_structure (caps, 0)) : "";
+
+  if (gst_structure_has_name (message, "missing-plugin") && !demo->missing && !g_str_has_prefix (kind, "audio/"))
+    demo->missing = g_strdup (gst_structure_get_string (message, "name"));
 }
 
 static gboolean
@@ -440,6 +323,7 @@ on_message (GstBus *bus, GstMessage *message, gpointer data)
   (void) bus;
   switch (GST_MESSAGE_TYPE (message)) {
     case GST_MESSAGE_EOS:
+      demo->complete = !demo->cut;
       g_main_loop_quit (demo->loop);
       break;
     case GST_MESSAGE_ERROR:
@@ -458,6 +342,9 @@ on_message (GstBus *bus, GstMessage *message, gpointer data)
         say ("warning: %s: %s", GST_MESSAGE_SRC_NAME (message), error->message);
       break;
     }
+    case GST_MESSAGE_ELEMENT:
+      note_missing (demo, gst_message_get_structure (message));
+      break;
     case GST_MESSAGE_LATENCY:
       gst_bin_recalculate_latency (GST_BIN (demo->pipeline));
       break;
@@ -488,109 +375,190 @@ add_probe (GstElement *element, const char *pad_name, int types, GstPadProbeCall
   gst_object_unref (pad);
 }
 
+/* Links the filter between the elements FROM and TO of the pipeline, whose names end in the number. */
 static gboolean
-build (Demo *demo, const char *source, const char *uri, const char *sink)
+insert (Demo *demo, GstElement *filter, const char *text, int number)
+{
+  g_autofree char *to_name = g_strdup_printf ("to%d", number), *from_name = g_strdup_printf ("from%d", number);
+  g_autoptr (GstElement) to = gst_bin_get_by_name (GST_BIN (demo->pipeline), to_name);
+  g_autoptr (GstElement) from = gst_bin_get_by_name (GST_BIN (demo->pipeline), from_name);
+
+  gst_bin_add (GST_BIN (demo->pipeline), filter);
+  return (gst_element_link (to, filter) && gst_element_link (filter, from)) ||
+      complain ("--filter '%s' does not take and give raw video", text);
+}
+
+/* Returns the launch line from the tap to the size. Free it. */
+static char *
+layout_line (const Demo *demo)
+{
+  g_autoptr (GstElementFactory) overlay = gst_element_factory_find ("textoverlay");
+  GString *line;
+
+  if (demo->opt.layout == LAYOUT_ALONE)
+    return g_strdup ("queue name=to0 videoconvert name=from0 ! videoscale ! capsfilter name=size");
+  if (demo->opt.layout == LAYOUT_BESIDE)
+    return g_strdup ("tee name=t t. ! queue ! videoconvert ! comp.sink_0 "
+                     "t. ! queue name=to0 videoconvert name=from0 ! comp.sink_1 "
+                     "compositor name=comp background=black start-time-selection=first ! capsfilter name=size");
+  line = g_string_new ("tee name=t ");
+  for (guint i = 0; i < G_N_ELEMENTS (quarters); i++) {
+    g_string_append_printf (line, "t. ! queue name=to%u videoconvert name=from%u ! ", i, i);
+    if (overlay)
+      g_string_append_printf (line, "textoverlay text=\"%s\" valignment=top halignment=left shaded-background=true ! ",
+          quarters[i].name);
+    g_string_append_printf (line, "comp.sink_%u ", i);
+  }
+  g_string_append (line, "compositor name=comp background=black start-time-selection=first ! capsfilter name=size");
+  return g_string_free (line, FALSE);
+}
+
+static gboolean
+parse_pipeline (Demo *demo)
 {
   g_autoptr (GError) error = NULL;
+  g_autofree char *layout = layout_line (demo);
   g_autofree char *line = g_strdup_printf (
-      "%s ! queue name=in %s ! videoconvert ! capsfilter name=tap caps=\"%s\" ! tee name=t "
-      "t. ! queue ! videoconvert ! comp.sink_0 "
-      "t. ! queue name=to_filter "
-      "videoconvert name=from_filter ! comp.sink_1 "
-      "compositor name=comp background=black start-time-selection=first ! capsfilter name=size ! %s",
-      source, demo->opt.live ? "leaky=downstream max-size-buffers=4" : "",
-      demo->opt.noise > 0 ? SALT_CAPS : "video/x-raw", sink);
-  g_autoptr (GstElement) tap = NULL, to = NULL, from = NULL, src = NULL, out = NULL;
-  GstBin *bin;
+      "%s ! queue name=in %s ! videoconvert %s ! capsfilter name=tap caps=\"%s\" ! %s ! %s ! %s%s", demo->ends.source,
+      demo->opt.live ? "leaky=downstream max-size-buffers=4" : "",
+      demo->before ? "name=to9 videoconvert name=from9" : "",
+      demo->opt.noise > 0                   ? SALT_CAPS
+          : demo->opt.layout == LAYOUT_GRID ? "video/x-raw,format=I420"
+                                            : "video/x-raw",
+      layout, demo->opt.window ? "videoconvert" : "videoconvert ! video/x-raw,format=I420", demo->ends.sink,
+      demo->opt.window ? "" : " ! filesink name=out");
 
   demo->pipeline = gst_parse_launch_full (line, NULL, GST_PARSE_FLAG_FATAL_ERRORS, &error);
-  if (!demo->pipeline)
-    return complain ("GStreamer lacks something: %s", error->message);
+  return demo->pipeline || complain ("GStreamer lacks something: %s", error->message);
+}
+
+static gboolean
+build (Demo *demo)
+{
+  g_autoptr (GstElement) tap = NULL, source = NULL, decoder = NULL, out = NULL;
+  GstBin *bin;
+
+  if (!parse_pipeline (demo))
+    return FALSE;
   bin = GST_BIN (demo->pipeline);
-  gst_bin_add (bin, demo->filter);
-  src = gst_bin_get_by_name (bin, "source");
+  if (demo->before && !insert (demo, demo->before, demo->opt.before, 9))
+    return FALSE;
+  for (int i = 0; i < demo->n_filters; i++)
+    if (!insert (demo, demo->filter[i], demo->opt.layout == LAYOUT_GRID ? quarters[i].line : demo->opt.filter, i))
+      return FALSE;
   tap = gst_bin_get_by_name (bin, "tap");
-  to = gst_bin_get_by_name (bin, "to_filter");
-  from = gst_bin_get_by_name (bin, "from_filter");
-  out = gst_bin_get_by_name (bin, "out");
   demo->comp = gst_bin_get_by_name (bin, "comp");
   demo->size = gst_bin_get_by_name (bin, "size");
-  if (!gst_element_link (to, demo->filter) || !gst_element_link (demo->filter, from))
-    return complain ("--filter '%s' does not take and give raw video", demo->opt.filter);
-  if (uri) {
-    g_object_set (src, "uri", uri, NULL);
-    g_signal_connect (src, "no-more-pads", G_CALLBACK (on_no_more_pads), demo);
-  } else if (demo->opt.input)
-    g_object_set (src, "device", demo->opt.input, NULL);
-  if (!demo->opt.window)
-    g_object_set (out, "location", demo->opt.output, NULL);
-
+  source = gst_bin_get_by_name (bin, "source");
+  decoder = gst_bin_get_by_name (bin, "decoder");
+  out = gst_bin_get_by_name (bin, "out");
+  if (demo->opt.input)
+    g_signal_connect (decoder ? decoder : source, "no-more-pads", G_CALLBACK (on_no_more_pads), demo);
+  if (out)
+    g_object_set (out, "location", demo->ends.part, NULL);
+  if (demo->ends.property)
+    g_object_set (source, demo->ends.property, demo->ends.value, NULL);
   demo->tap = gst_element_get_static_pad (tap, "src");
   add_probe (tap, "src", GST_PAD_PROBE_TYPE_BUFFER | GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, before_filter, demo);
-  add_probe (demo->filter, "src", GST_PAD_PROBE_TYPE_BUFFER, behind_filter, demo);
-  if (!demo->opt.window)
+  add_probe (demo->filter[0], "src", GST_PAD_PROBE_TYPE_BUFFER, behind_filter, demo);
+  if (demo->ends.part && demo->opt.layout != LAYOUT_ALONE)
     add_probe (demo->size, "src", GST_PAD_PROBE_TYPE_BUFFER, keep_shot, demo);
   return TRUE;
 }
 
-/* The kept frame as NAME.png beside the file NAME.mp4. */
+/* Writes the kept frame as NAME.png beside the file NAME.mp4. */
 static void
-write_png (Demo *demo)
+write_picture (Demo *demo)
 {
-  g_autoptr (GstPad) pad = gst_element_get_static_pad (demo->size, "src");
-  g_autoptr (GstCaps) caps = gst_pad_get_current_caps (pad), png = gst_caps_new_empty_simple ("image/png");
-  g_autofree char *path = g_strdup_printf ("%.*s.png", (int) (strrchr (demo->opt.output, '.') - demo->opt.output),
-      demo->opt.output);
+  g_autoptr (GstCaps) png = gst_caps_new_empty_simple ("image/png");
+  g_autofree char *path = demo_picture_name (demo->opt.output);
   g_autoptr (GstSample) shot = NULL, image = NULL;
   g_autoptr (GError) error = NULL;
+  const gboolean force = demo->opt.force;
   GstMapInfo map;
 
-  if (!demo->shot || !caps)
+  if (!demo->shot || !demo->shot_caps || !output_check ("the picture", path, force, NULL))
     return;
-  shot = gst_sample_new (demo->shot, caps, NULL, NULL);
+  shot = gst_sample_new (demo->shot, demo->shot_caps, NULL, NULL);
   image = gst_video_convert_sample (shot, png, 10 * GST_SECOND, &error);
   if (image && gst_buffer_map (gst_sample_get_buffer (image), &map, GST_MAP_READ)) {
-    if (g_file_set_contents (path, (const char *) map.data, map.size, &error))
+    if (output_write ("the picture", path, force, (const char *) map.data, map.size))
       say ("one frame of it: \"%s\"", path);
     gst_buffer_unmap (gst_sample_get_buffer (image), &map);
   }
   if (error)
-    say ("the PNG could not be written: %s", error->message);
+    say ("the PNG could not be made: %s", error->message);
 }
 
-/* Prints each filter's times, then the last line: backend, frames, frames per second. */
+/* Gives the complete file its name; says what is left of another one. */
 static void
+finish_file (Demo *demo)
+{
+  const DemoOptions *opt = &demo->opt;
+  GStatBuf info;
+
+  if (demo->complete && demo->n_out > 0) {
+    if (!output_part_done ("--output", demo->ends.part, opt->output, opt->force)) {
+      demo->failed = TRUE;
+      return;
+    }
+    say ("\"%s\": %u frames%s", opt->output, demo->n_out,
+        demo->failed        ? ", those before the error"
+            : demo->stopped ? ", ended by Ctrl-C"
+                            : "");
+    if (opt->layout != LAYOUT_ALONE)
+      write_picture (demo);
+  } else if (demo->n_out == 0 || g_stat (demo->ends.part, &info) || info.st_size == 0) {
+    g_unlink (demo->ends.part);
+    say ("nothing was written");
+  } else {
+    say ("\"%s\" has what was written; most players show it, but it lacks its end", demo->ends.part);
+  }
+}
+
+/* Prints the element's times, and adds its backend. */
+static void
+report_element (GstElement *element, GString *backends)
+{
+  g_autoptr (GstStructure) stats = NULL;
+  g_autofree char *name = active_backend (element);
+  guint64 fallback = 0, mean = 0, p99 = 0;
+
+  if (!strstr (backends->str, name))
+    g_string_append_printf (backends, "%s%s", backends->len ? "+" : "", name);
+  g_object_get (element, "stats", &stats, NULL);
+  if (stats &&
+      gst_structure_get (stats, "frames-fallback", G_TYPE_UINT64, &fallback, "total-mean", G_TYPE_UINT64, &mean,
+          "total-p99", G_TYPE_UINT64, &p99, NULL))
+    say ("%s only: %.2f ms per frame, 99%% within %.2f ms", GST_OBJECT_NAME (element), mean / 1e6, p99 / 1e6);
+  if (fallback)
+    say ("%s: the GPU failed on %" G_GUINT64_FORMAT " frames; the CPU filtered them", GST_OBJECT_NAME (element),
+        fallback);
+}
+
+/* Prints each filter's times. Returns the last line: backend, frames, frames per second. Free it. */
+static char *
 report (Demo *demo)
 {
-  g_autolist (GstElement) filters = find_filters (demo->filter);
   g_autoptr (GString) backends = g_string_new (NULL);
   double seconds = (demo->last - demo->first) / 1e6;
 
-  for (GList *l = filters; l; l = l->next) {
-    GstElement *element = l->data;
-    g_autoptr (GstStructure) stats = NULL;
-    g_autofree char *name = active_backend (element);
-    guint64 fallback = 0, mean = 0, p99 = 0;
+  for (int i = 0; i < demo->n_filters; i++) {
+    g_autolist (GstElement) filters = find_filters (demo->filter[i]);
 
-    if (!strstr (backends->str, name))
-      g_string_append_printf (backends, "%s%s", backends->len ? "+" : "", name);
-    g_object_get (element, "stats", &stats, NULL);
-    if (stats &&
-        gst_structure_get (stats, "frames-fallback", G_TYPE_UINT64, &fallback, "total-mean", G_TYPE_UINT64, &mean,
-            "total-p99", G_TYPE_UINT64, &p99, NULL))
-      say ("%s only: %.2f ms per frame, 99%% within %.2f ms", GST_OBJECT_NAME (element), mean / 1e6, p99 / 1e6);
-    if (fallback)
-      say ("%s: the GPU failed on %" G_GUINT64_FORMAT " frames; the CPU filtered them", GST_OBJECT_NAME (element),
-          fallback);
+    for (GList *l = filters; l; l = l->next)
+      report_element (l->data, backends);
   }
-  printf ("backend %s, %u frames, %.1f frames/s\n", backends->len ? backends->str : "none (no element of this project)",
-      demo->n_out, demo->n_out > 1 && seconds > 0 ? (demo->n_out - 1) / seconds : 0.0);
+  return g_strdup_printf ("backend %s, %u frames, %.1f frames/s",
+      backends->len ? backends->str : "none (no element of this project)", demo->n_out,
+      demo->n_out > 1 && seconds > 0 ? (demo->n_out - 1) / seconds : 0.0);
 }
 
 static int
 run (Demo *demo)
 {
   g_autoptr (GstBus) bus = gst_element_get_bus (demo->pipeline);
+  g_autofree char *result = NULL;
 
   demo->loop = g_main_loop_new (NULL, FALSE);
   gst_bus_add_watch (bus, on_message, demo);
@@ -600,76 +568,117 @@ run (Demo *demo)
     say ("recording until Ctrl-C (or use --frames N)");
   gst_element_set_state (demo->pipeline, GST_STATE_PLAYING); /* a failure arrives as a message */
   g_main_loop_run (demo->loop);
-  if (demo->n_out == 0 && !demo->failed) {
+  if (demo->n_out == 0 && !demo->failed && !demo->stopped) {
     say ("no frame came out of the filter");
     demo->failed = TRUE;
   }
-  if (demo->n_out > 0) {
-    if (!demo->opt.window)
-      write_png (demo);
-    report (demo);
-  }
+  if (demo->n_out > 0)
+    result = report (demo);
   gst_element_set_state (demo->pipeline, GST_STATE_NULL);
-  if (demo->n_out == 0 && !demo->opt.window)
-    g_unlink (demo->opt.output); /* it is empty */
+  if (demo->ends.part)
+    finish_file (demo);
+  if (result)
+    printf ("%s\n", result);
   gst_bus_remove_watch (bus);
   g_main_loop_unref (demo->loop);
-  return demo->failed ? 1 : 0;
+  return demo->undecoded ? NO_DECODER : demo->failed ? 1 : 0;
 }
 
 static gboolean
-parse_options (Options *opt, int argc, char **argv)
+parse_options (DemoOptions *opt, int argc, char **argv)
 {
+  static const char *const names[] = { "alone", "beside", "grid" };
   const GOptionEntry entries[] = {
     { "input", 'i', 0, G_OPTION_ARG_FILENAME, &opt->input, "video file, rtsp://... or /dev/videoN", "INPUT" },
     { "filter", 'f', 0, G_OPTION_ARG_STRING, &opt->filter, "element line (cudamedian kernel-size=5)", "LINE" },
-    { "output", 'o', 0, G_OPTION_ARG_FILENAME, &opt->output, "write this .mp4, .mkv or .avi and no window", "FILE" },
+    { "before", 0, 0, G_OPTION_ARG_STRING, &opt->before, "element line that spoils the original as well", "LINE" },
+    { "layout", 'l', 0, G_OPTION_ARG_STRING, &opt->layout_name,
+        "alone: the filtered frame; beside: the original on its left; grid: what each element of this project does "
+        "(beside; with an input and no filter: grid)",
+        "NAME" },
+    { "output", 'o', 0, G_OPTION_ARG_FILENAME, &opt->output, "write this .mp4, .mkv, .webm or .avi and no window",
+        "FILE" },
+    { "force", 0, 0, G_OPTION_ARG_NONE, &opt->force, OUTPUT_FORCE_HELP, NULL },
     { "frames", 'n', 0, G_OPTION_ARG_INT, &opt->frames, "end after N frames", "N" },
     { "noise", 0, 0, G_OPTION_ARG_DOUBLE, &opt->noise, "salt and pepper on that many % of the pixels", "PERCENT" },
     { NULL, 0, 0, 0, NULL, NULL, NULL },
   };
+  guint layout = 0;
 
-  if (!parse_command_line (entries, "- video through a filter, original beside filtered", NULL, NULL, &argc, &argv))
+  if (!parse_command_line (entries, "[INPUT [FILE]] - video through filters, in a window or a file", NULL, NULL, &argc,
+          &argv))
     return FALSE;
+  if (argc > 1 && !opt->input)
+    opt->input = g_strdup (argv[1]), argc--, argv++;
+  if (argc > 1 && !opt->output)
+    opt->output = g_strdup (argv[1]), argc--, argv++;
   if (argc > 1)
-    return complain ("\"%s\" is not an option%s; --help lists the options", argv[1],
-        g_file_test (argv[1], G_FILE_TEST_EXISTS) ? " (a file is given as --input FILE)" : "");
+    return complain ("\"%s\" is one too many; --help lists the options", argv[1]);
   if (opt->frames < 0 || opt->noise > 100)
     return complain ("--frames has to be 0 or more (0: until the end), --noise 0 to 100");
+  while (opt->layout_name && layout < G_N_ELEMENTS (names) && strcmp (opt->layout_name, names[layout]))
+    layout++;
+  if (layout == G_N_ELEMENTS (names))
+    return complain ("--layout %s: expected alone, beside or grid", opt->layout_name);
+  opt->layout = opt->layout_name ? (DemoLayout) layout : opt->input && !opt->filter ? LAYOUT_GRID : LAYOUT_BESIDE;
+  if (opt->layout == LAYOUT_GRID && opt->filter)
+    return complain ("--layout grid has filters of its own; it goes without --filter");
   return TRUE;
+}
+
+static gboolean
+parse_filters (Demo *demo)
+{
+  DemoOptions *opt = &demo->opt;
+
+  if (opt->noise < 0)
+    opt->noise = opt->input ? 0 : 5;
+  if (!opt->filter)
+    opt->filter = g_strdup ("cudamedian kernel-size=5");
+  if (opt->before && !(demo->before = parse_filter ("--before ", opt->before)))
+    return FALSE;
+  demo->n_filters = opt->layout == LAYOUT_GRID ? G_N_ELEMENTS (quarters) : 1;
+  for (int i = 0; i < demo->n_filters; i++)
+    if (!(demo->filter[i] = parse_filter ("--filter ", demo->n_filters > 1 ? quarters[i].line : opt->filter)))
+      return FALSE;
+  return TRUE;
+}
+
+/* Says what is shown, and where. */
+static void
+announce (const Demo *demo)
+{
+  const DemoOptions *opt = &demo->opt;
+
+  if (opt->layout == LAYOUT_ALONE && opt->noise == 0)
+    demo_print_line (opt, &demo->ends);
+  if (opt->layout == LAYOUT_BESIDE)
+    say ("original left, filtered right");
+  for (int i = 0; i < (opt->layout == LAYOUT_GRID ? demo->n_filters : 0); i++)
+    say ("%s %s: %s", i < 2 ? "top" : "bottom", i % 2 ? "right" : "left", quarters[i].line);
+  if (opt->window)
+    say ("close the window or type Ctrl-C to end");
+  else
+    say ("writing \"%s\" (%.*s)", opt->output, (int) strcspn (demo->ends.sink, " "), demo->ends.sink);
 }
 
 int
 main (int argc, char **argv)
 {
   Demo demo = { .opt = { .noise = -1 }, .random = 0x9e3779b97f4a7c15u };
-  g_autofree char *uri = NULL, *sink = NULL, *note = NULL;
-  const char *source, *window = NULL;
 
   setlocale (LC_ALL, "");
   if (!parse_options (&demo.opt, argc, argv))
     return 2;
   gst_init (NULL, NULL);
-  if (!demo.opt.filter)
-    demo.opt.filter = g_strdup ("cudamedian kernel-size=5");
-  if (demo.opt.noise < 0)
-    demo.opt.noise = demo.opt.input ? 0 : 5;
-  demo.filter = parse_filter ("--filter ", demo.opt.filter);
-  source = demo.filter ? choose_source (&demo.opt, &uri) : NULL;
-  if (!source)
+  if (!parse_filters (&demo) || !demo_choose_source (&demo.opt, &demo.ends) ||
+      !demo_choose_sink (&demo.opt, &demo.ends))
     return 2;
-  if (!demo.opt.output)
-    window = choose_window ();
-  demo.opt.window = window != NULL;
-  if (!window && !demo.opt.output)
-    demo.opt.output = g_strdup (default_output ());
-  if (!window && !check_output (&demo.opt))
+  if (!build (&demo)) {
+    if (demo.ends.part)
+      g_unlink (demo.ends.part);
     return 2;
-  if (!window && !demo.opt.input && demo.opt.frames == 0)
-    demo.opt.frames = TEST_FRAMES;
-  sink = window ? g_strdup_printf ("videoconvert ! %s name=out", window) : choose_writer (demo.opt.output, &note);
-  if (!sink || !build (&demo, source, uri, sink))
-    return 2;
-  say ("%s", window ? "original left, filtered right; close the window or type Ctrl-C to end" : note);
+  }
+  announce (&demo);
   return run (&demo);
 }

@@ -7,15 +7,14 @@
 
 #include "cf-identify.h"
 #include "line.h"
+#include "output.h"
 
-#include <glib/gstdio.h>
 #include <gst/gst.h>
 
 #include <locale.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #define CHART_SIDE 256
 #define SMALLEST 32 /* side of a fragment */
@@ -23,7 +22,7 @@
 typedef struct {
   char **files;
   char *output, *blur, *fragment, *symmetry;
-  gboolean chart;
+  gboolean chart, force;
   int m;
   double noise, max_radius;
 } Options;
@@ -35,6 +34,7 @@ parse_options (Options *opt, int argc, char **argv)
 {
   const GOptionEntry entries[] = {
     { "output", 'o', 0, G_OPTION_ARG_FILENAME, &opt->output, "write the filter there (coefficients.json)", "FILE" },
+    { "force", 0, 0, G_OPTION_ARG_NONE, &opt->force, OUTPUT_FORCE_HELP, NULL },
     { "window", 'm', 0, G_OPTION_ARG_INT, &opt->m, "side of the filter's windows, 2 to 5 (3)", "M" },
     { "fragment", 'f', 0, G_OPTION_ARG_STRING, &opt->fragment,
         "fit the filter to this part only (size, left, top: 96x96+40+20) and report the rest as well", "WxH+X+Y" },
@@ -62,7 +62,6 @@ parse_options (Options *opt, int argc, char **argv)
 static gboolean
 check_options (const Options *opt)
 {
-  g_autofree char *folder = g_path_get_dirname (opt->output);
   guint n = opt->files ? g_strv_length (opt->files) : 0, wanted = 2 - !!opt->chart - !!opt->blur;
 
   if (n != wanted)
@@ -76,9 +75,7 @@ check_options (const Options *opt)
   if (!(opt->max_radius > 0 && opt->max_radius < 1))
     return complain ("--max-radius %g: expected more than 0 and less than 1, or the filter would not be stable",
         opt->max_radius);
-  if (g_access (folder, W_OK))
-    return complain ("--output %s: the folder \"%s\" is not writable", opt->output, folder);
-  return TRUE;
+  return output_check ("--output", opt->output, opt->force, (const char *const *) opt->files);
 }
 
 static gboolean
@@ -248,11 +245,10 @@ report (const Problem *problem, const Design *fir, const Design *best)
 
 /* Writes the format of cuda/irfilter/irfilter.h. Nine digits preserve each float32. */
 static gboolean
-write_json (const Design *design, const char *path)
+write_json (const Design *design, const Options *opt)
 {
   static const char *const names[QUADRANTS] = { "se", "sw", "ne", "nw" };
   g_autoptr (GString) text = g_string_new (NULL);
-  g_autoptr (GError) error = NULL;
   int m = design->m;
 
   g_string_append_printf (text, "{ \"m\": %d,\n", m);
@@ -271,7 +267,7 @@ write_json (const Design *design, const char *path)
     g_string_append (text, part % 2 ? "]] },\n" : "]],\n");
   }
   g_string_append (text, "  \"offset\": 0, \"passthrough\": 0 }\n");
-  return g_file_set_contents (path, text->str, text->len, &error) || complain ("%s", error->message);
+  return output_write ("--output", opt->output, opt->force, text->str, text->len);
 }
 
 int
@@ -306,5 +302,5 @@ main (int argc, char **argv)
     return 1;
   }
   report (&problem, &fir, &best);
-  return write_json (&best, opt.output) ? 0 : 1;
+  return write_json (&best, &opt) ? 0 : 1;
 }

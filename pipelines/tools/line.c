@@ -6,6 +6,7 @@
 #include "line.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 void
@@ -36,35 +37,60 @@ gboolean
 parse_command_line (const GOptionEntry *entries, const char *usage, const char *summary, const char *description,
     int *argc, char ***argv)
 {
+  static gboolean version;
+  static const GOptionEntry common[] = {
+    { "version", 0, 0, G_OPTION_ARG_NONE, &version, "print the version", NULL },
+    { NULL, 0, 0, 0, NULL, NULL, NULL },
+  };
   g_autoptr (GOptionContext) context = g_option_context_new (usage);
   g_autoptr (GError) error = NULL;
+  gboolean good;
 
   g_option_context_set_summary (context, summary);
   g_option_context_set_description (context, description);
   g_option_context_add_main_entries (context, entries, NULL);
-  return g_option_context_parse (context, argc, argv, &error) ||
+  g_option_context_add_main_entries (context, common, NULL);
+  good = g_option_context_parse (context, argc, argv, &error) ||
       complain ("%s; --help lists the options", error->message);
+  if (version) {
+    printf ("%s (gst-cuda-filters) %s\n", g_get_prgname (), PACKAGE_VERSION);
+    exit (0);
+  }
+  return good;
 }
 
-/* GObject reports a value out of range by a log message only. */
-static char *range_warning;
-static gboolean catching;
+/* GObject reports a value out of range by a log message only. Streaming threads may log at the same time. */
+static _Thread_local char *range_warning;
+static _Thread_local gboolean catching;
+static gsize writer_is_set;
 
 static GLogWriterOutput
 catch_warning (GLogLevelFlags level, const GLogField *fields, gsize n, gpointer data)
 {
   gsize i;
 
-  for (i = 0; i < n && level & (G_LOG_LEVEL_WARNING | G_LOG_LEVEL_CRITICAL); i++)
+  if (!catching || !(level & (G_LOG_LEVEL_WARNING | G_LOG_LEVEL_CRITICAL)))
+    return g_log_writer_default (level, fields, n, data);
+  for (i = 0; i < n; i++)
     if (!strcmp (fields[i].key, "MESSAGE") && !range_warning)
       range_warning = g_strdup (fields[i].value);
-  if (level & (G_LOG_LEVEL_WARNING | G_LOG_LEVEL_CRITICAL))
-    return G_LOG_WRITER_HANDLED;
-  return g_log_writer_default (level, fields, n, data);
+  return G_LOG_WRITER_HANDLED;
+}
+
+/* Adds a line to the text. */
+static void G_GNUC_PRINTF (2, 3) add_line (GString *text, const char *format, ...)
+{
+  va_list args;
+
+  if (text->len)
+    g_string_append_c (text, '\n');
+  va_start (args, format);
+  g_string_append_vprintf (text, format, args);
+  va_end (args);
 }
 
 static void
-say_our_elements (void)
+add_our_elements (GString *text)
 {
   GList *features = gst_registry_get_feature_list_by_plugin (gst_registry_get (), "cudafilters"), *l;
   g_autoptr (GString) names = g_string_new (NULL);
@@ -73,9 +99,10 @@ say_our_elements (void)
     g_string_append_printf (names, " %s", GST_OBJECT_NAME (l->data));
   gst_plugin_feature_list_free (features);
   if (names->len)
-    say ("the elements of this project:%s; any other element that gst-inspect-1.0 lists works, too", names->str);
+    add_line (text, "the elements of this project:%s; any other element that gst-inspect-1.0 lists works, too",
+        names->str);
   else
-    say ("the plugin is not found: set GST_PLUGIN_PATH to the directory of libgstcudafilters.so");
+    add_line (text, "the plugin is not found: set GST_PLUGIN_PATH to the directory of libgstcudafilters.so");
 }
 
 /* "1..255", "all | luma | chroma" or nothing. */
@@ -102,9 +129,9 @@ range_text (GParamSpec *spec)
   return g_strdup ("");
 }
 
-/* Prints one line per writable property that the element itself adds; `only` NULL: all of them. */
+/* Adds one line per writable property that the element itself adds; `only` NULL: all of them. */
 static void
-say_properties (GstElement *element, const char *only)
+add_properties (GString *text, GstElement *element, const char *only)
 {
   guint n, i;
   GParamSpec **specs = g_object_class_list_properties (G_OBJECT_GET_CLASS (element), &n);
@@ -117,14 +144,14 @@ say_properties (GstElement *element, const char *only)
         !strcmp (g_type_name (specs[i]->owner_type), "GstBaseTransform"))
       continue;
     if (!only || !strcmp (only, specs[i]->name))
-      say ("  %s=%s  %s", specs[i]->name, range, blurb ? blurb : "");
+      add_line (text, "  %s=%s  %s", specs[i]->name, range, blurb ? blurb : "");
   }
   g_free (specs);
 }
 
-/* Prints the properties of the element called `name` ("cudamedian" or "cudamedian0"). */
+/* Adds the properties of the element called `name` ("cudamedian" or "cudamedian0"). */
 static void
-say_right_properties (const char *name, const char *only)
+add_right_properties (GString *text, const char *name, const char *only)
 {
   g_autofree char *factory = g_strdup (name);
   GstElement *element = gst_element_factory_make (factory, NULL);
@@ -135,8 +162,8 @@ say_right_properties (const char *name, const char *only)
   }
   if (!element)
     return;
-  say ("%s takes:", factory);
-  say_properties (element, only);
+  add_line (text, "%s takes:", factory);
+  add_properties (text, element, only);
   gst_object_unref (element);
 }
 
@@ -153,58 +180,72 @@ quoted (const char *message, const char *word)
   return end ? g_strndup (start + 1, end - start - 1) : NULL;
 }
 
-/* Prints what is wrong with the line, and what it could be instead. */
+/* Adds what is wrong with the line, and what it could be instead. */
 static void
-say_bad_line (const char *option, const char *line, GstElement *bin, const GError *error)
+add_bad_line (GString *text, const char *option, const char *line, GstElement *bin, const GError *error)
 {
   const char *message = error ? error->message : range_warning ? range_warning : "not an element line";
   g_autofree char *element = quoted (message, "element ");
   g_autofree char *property = quoted (message, "property ");
 
-  say ("%s'%s': %s", option, line, message);
+  add_line (text, "%s'%s': %s", option, line, message);
   if (g_error_matches (error, GST_PARSE_ERROR, GST_PARSE_ERROR_NO_SUCH_ELEMENT) && !g_strcmp0 (element, "video"))
-    say ("at either end of the line, caps are written as: capsfilter caps=video/x-raw,format=GRAY8");
+    add_line (text, "at either end of the line, caps are written as: capsfilter caps=video/x-raw,format=GRAY8");
   else if (g_error_matches (error, GST_PARSE_ERROR, GST_PARSE_ERROR_NO_SUCH_ELEMENT))
-    say_our_elements ();
+    add_our_elements (text);
   else if (g_error_matches (error, GST_PARSE_ERROR, GST_PARSE_ERROR_NO_SUCH_PROPERTY) && element)
-    say_right_properties (element, NULL);
+    add_right_properties (text, element, NULL);
   else if (element && property)
-    say_right_properties (element, property);
+    add_right_properties (text, element, property);
   else if (property && bin) {
     g_autolist (GstElement) elements = find_elements (bin, property);
 
     for (GList *l = elements; l; l = l->next)
-      say_properties (l->data, property);
+      add_properties (text, l->data, property);
   } else
-    say ("a valid line would be, for example: %s'cudamedian kernel-size=5'", option);
+    add_line (text, "a valid line would be, for example: %s'cudamedian kernel-size=5'", option);
 }
 
 GstElement *
-parse_filter (const char *option, const char *line)
+make_filter (const char *option, const char *line, GString *wrong)
 {
   g_autoptr (GError) error = NULL;
   GstElement *bin;
   GstPad *sink, *src;
 
-  if (!catching) /* GLib allows one writer function per process */
+  if (g_once_init_enter (&writer_is_set)) { /* GLib allows one writer function per process */
     g_log_set_writer_func (catch_warning, NULL, NULL);
+    g_once_init_leave (&writer_is_set, 1);
+  }
   catching = TRUE;
-  g_clear_pointer (&range_warning, g_free);
   bin = gst_parse_bin_from_description_full (line, TRUE, NULL, GST_PARSE_FLAG_FATAL_ERRORS, &error);
+  catching = FALSE;
   if (error || !bin || range_warning) {
-    say_bad_line (option, line, bin, error);
+    add_bad_line (wrong, option, line, bin, error);
+    g_clear_pointer (&range_warning, g_free);
     g_clear_object (&bin);
     return NULL;
   }
   sink = gst_element_get_static_pad (bin, "sink");
   src = gst_element_get_static_pad (bin, "src");
   if (!sink || !src) {
-    say ("%s'%s': a filter needs a sink and a source pad; this line has no free %s pad", option, line,
+    add_line (wrong, "%s'%s': a filter needs a sink and a source pad; this line has no free %s pad", option, line,
         sink ? "source" : "sink");
     g_clear_object (&bin);
   }
   g_clear_object (&sink);
   g_clear_object (&src);
+  return bin;
+}
+
+GstElement *
+parse_filter (const char *option, const char *line)
+{
+  g_autoptr (GString) wrong = g_string_new (NULL);
+  GstElement *bin = make_filter (option, line, wrong);
+
+  if (!bin)
+    say ("%s", wrong->str);
   return bin;
 }
 

@@ -12,9 +12,13 @@ void say (const char *format, ...) G_GNUC_PRINTF (1, 2);
 /* Prints "PROGRAM: " and the text as a line on stderr and returns FALSE. */
 gboolean complain (const char *format, ...) G_GNUC_PRINTF (1, 2);
 /* Parses the command line. `usage` follows the program's name in --help, the other two texts (which may be
- * NULL) stand above and below the options. Returns FALSE after a message. */
+ * NULL) stand above and below the options. Returns FALSE after a message. With --version, prints it and ends the
+ * program. */
 gboolean parse_command_line (const GOptionEntry *entries, const char *usage, const char *summary,
     const char *description, int *argc, char ***argv);
+/* Returns a bin of the filter line with a ghost pad on each side, or NULL with what is wrong in lines added to `wrong`,
+ * in which `option` ("--filter " or "") precedes the line. Any thread. */
+GstElement *make_filter (const char *option, const char *line, GString *wrong);
 /* Returns a bin of the filter line with a ghost pad on each side, or NULL after a message on
  * stderr, in which `option` ("--filter " or "") precedes the line. */
 GstElement *parse_filter (const char *option, const char *line);

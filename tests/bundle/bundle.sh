@@ -8,7 +8,8 @@
 # `sanitize` and `bench` the CUDA toolkit, for `trace` a C compiler and CUPTI. --pack leaves one
 # archive beside run.sh, which run.sh unpacks at its first start.
 #
-#   CF_BUILD   the build folder to take (build-tests; build it first)
+#   CF_BUILD   the build folder to take (build-tests, as tests/run.sh makes it on a machine with a GPU;
+#              on any other, build it first: docs/testing.md)
 #   CF_WATCHED a build folder of the same source with -Drace-watch=true, whose kernelcheck
 #              is included for racecheck (docs/testing.md)
 #   CF_VTEST   a clip to include. Without it the script downloads Debian's opencv-doc for its
@@ -21,7 +22,9 @@ pack=0
 [ "${1:-}" != --pack ] || { pack=1; shift; }
 [ $# = 1 ] || cf_die "usage: bundle.sh [--pack] DIR"
 build=${CF_BUILD:-$CF_ROOT/build-tests}
-[ -x "$build/tests/kernelcheck" ] || cf_die "$build is not a build folder; tests/run.sh makes one"
+[ -x "$build/tests/kernelcheck" ] || cf_die "$build is not a build folder; docs/testing.md says how to make one"
+meson introspect --buildoptions "$build" | tr -d '\n ' | grep -q '"name":"cuda-fast-compile","value":false' ||
+  cf_die "the kernels in $build are only compiled to see that they compile (cuda-fast-compile); build another folder"
 build=$(cd "$build" && pwd)
 mkdir -p "$1"
 to=$(cd "$1" && pwd)
@@ -54,8 +57,8 @@ for program in kernelcheck soak sameframes gpufault; do
   [ ! -x "$build/tests/$program" ] || cp "$build/tests/$program" "$to/bin/"
 done
 [ -z "${CF_WATCHED:-}" ] || cp "$CF_WATCHED/tests/kernelcheck" "$to/bin/kernelcheck-watched"
-for program in "$build"/pipelines/*; do
-  [ -d "$program" ] || [ ! -x "$program" ] || cp "$program" "$to/bin/"
+for program in "$build"/pipelines/*; do # cf-bench is bench
+  [ -d "$program" ] || [ ! -x "$program" ] || [ "${program##*/}" = cf-bench ] || cp "$program" "$to/bin/"
 done
 mkdir -p "$to/bin/elements"
 for program in "$build"/tests/elements/elements_*; do

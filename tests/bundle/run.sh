@@ -308,7 +308,7 @@ framepath () {
       *) echo "there is no part $part"; failed=1; continue ;;
     esac
     # Runs in the folder, so that the table names no path of this host.
-    (cd "$logs" && in_bundle bench --json "framepath-$part.json" "${options[@]}" "${line[@]}") 2>&1 |
+    (cd "$logs" && in_bundle bench --force --json "framepath-$part.json" "${options[@]}" "${line[@]}") 2>&1 |
       tee "$logs/framepath-$part.log"
     if [ "${PIPESTATUS[0]}" = 0 ]; then passed=$((passed + 1)); else failed=$((failed + 1)); fi
   done

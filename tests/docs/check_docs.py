@@ -35,7 +35,7 @@ import make  # noqa: E402
 import style  # noqa: E402
 
 SECONDS = 20  # a pipeline of two small frames takes milliseconds
-USER_DOCUMENTS = r'README\.md|docs/using\.md|docs/elements/(?:cuda\w+|regions)\.md'
+USER_DOCUMENTS = r'README\.md|docs/(?:using|python)\.md|docs/elements/(?:cuda\w+|regions)\.md'
 ELEMENTS = ['cuda' + stem for stem in make.STEMS]
 
 # Elements that a launch line begins with, and those that come before raw video.

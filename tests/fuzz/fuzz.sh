@@ -51,7 +51,7 @@ chaos () {
 }
 
 command -v clang > /dev/null || cf_install clang || cf_die "it needs clang with libFuzzer"
-mapfile -t missing < <(cf_build_packages | tr ' ' '\n')
+mapfile -t missing < <(cf_whole_build_packages | tr ' ' '\n')
 cf_install "${missing[@]}" || exit 1
 # The runtime library of libFuzzer is a package of its own in some systems.
 echo 'int LLVMFuzzerTestOneInput (const char *d, long n) { return !d && n; }' |

@@ -66,7 +66,8 @@ def check_pair(checks, runner, program, sharp, name, kernel, least, margin):
     cv2.imwrite(paths[0], sharp)
     cv2.imwrite(paths[1], soft)
     x, y, w, h = FRAGMENT
-    done = subprocess.run([program, paths[0], paths[1], "--fragment", f"{w}x{h}+{x}+{y}", "--output", paths[2]],
+    done = subprocess.run([program, paths[0], paths[1], "--fragment", f"{w}x{h}+{x}+{y}", "--force", "--output",
+                           paths[2]],
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
     if done.returncode:
         checks.check(f"{name}: cf-identify: {done.stderr}", False)

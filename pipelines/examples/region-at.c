@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * cf-regions: how an application reads the regions that cudasegment finds. For each
+ * region-at: how an application reads the regions that cudasegment finds. For each
  * frame of a video it prints the region at a given pixel: its number, its age in
  * frames, its size, its bounding box and its colour. The data come from label-meta;
  * the program does not link the plugin. */
@@ -48,7 +48,7 @@ play (GstElement *pipeline)
   message = gst_bus_timed_pop_filtered (bus, GST_CLOCK_TIME_NONE, GST_MESSAGE_EOS | GST_MESSAGE_ERROR);
   if (GST_MESSAGE_TYPE (message) == GST_MESSAGE_ERROR) {
     gst_message_parse_error (message, &error, NULL);
-    g_printerr ("cf-regions: %s\n", error->message);
+    g_printerr ("region-at: %s\n", error->message);
   }
   gst_element_set_state (pipeline, GST_STATE_NULL);
   return error == NULL;
@@ -64,14 +64,14 @@ main (int argc, char **argv)
 
   gst_init (&argc, &argv);
   if (argc != 4) {
-    g_printerr ("usage: cf-regions FILE X Y\n");
+    g_printerr ("usage: region-at FILE X Y\n");
     return 2;
   }
   pipeline = gst_parse_launch ("filesrc name=source ! decodebin ! videoconvert ! "
                                "cudasegment output=passthrough label-meta=true ! fakesink name=sink",
       &error);
   if (error) {
-    g_printerr ("cf-regions: %s\n", error->message);
+    g_printerr ("region-at: %s\n", error->message);
     return 1;
   }
   point.x = (guint) strtoul (argv[2], NULL, 10);

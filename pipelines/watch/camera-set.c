@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
+ *
+ * camera-set.c: properties of a camera's filter while it runs. */
+#include "camera.h"
+
+#include "../tools/line.h"
+#include "events.h"
+
+#include <string.h>
+
+void
+override_free (Override *override)
+{
+  g_free (override->property);
+  g_free (override->value);
+  g_free (override);
+}
+
+/* ---- elements ------------------------------------------------------------ */
+
+static const char *
+kind_of (GstElement *element)
+{
+  GstElementFactory *factory = gst_element_get_factory (element);
+
+  return factory ? GST_OBJECT_NAME (factory) : "";
+}
+
+static void apply (GList *elements, const GPtrArray *overrides);
+
+/* A camera that is away has no pipeline, but its filter can be asked and set: the next pipeline gets it. */
+GList *
+camera_elements (Camera *camera, GString *wrong)
+{
+  const char *line = *camera->settings->filter ? camera->settings->filter : "identity";
+  GstElement *bin;
+  GList *elements;
+
+  if (camera->run && camera->watch)
+    return find_elements (run_filter (camera->run), "name");
+  if (!(bin = make_filter ("filter ", line, wrong)))
+    return NULL;
+  gst_object_ref_sink (bin);
+  elements = find_elements (bin, "name");
+  apply (elements, camera->overrides);
+  gst_object_unref (bin);
+  return elements;
+}
+
+/* Returns the element's index, -1: there is none. */
+static int
+find_element (GList *elements, const char *name)
+{
+  char *end;
+  guint64 index = g_ascii_strtoull (name, &end, 10);
+  guint n = g_list_length (elements), i = 0;
+
+  if (g_ascii_isdigit (name[0]) && !*end)
+    return index < n ? (int) index : -1;
+  for (GList *l = elements; l; l = l->next, i++)
+    if (!strcmp (GST_OBJECT_NAME (l->data), name))
+      return (int) i;
+  i = 0;
+  for (GList *l = elements; l; l = l->next, i++)
+    if (!strcmp (kind_of (l->data), name))
+      return (int) i;
+  return -1;
+}
+
+/* Finds element and property of "ELEMENT.PROPERTY". Returns the property, which belongs to its class, or NULL. */
+static GParamSpec *
+find_target (GList *elements, const char *target, int *index, GString *wrong)
+{
+  const char *dot = strrchr (target, '.');
+  g_autofree char *name = dot ? g_strndup (target, (gsize) (dot - target)) : NULL;
+  GParamSpec *spec = NULL;
+
+  if (!dot || dot == target || !dot[1]) {
+    g_string_append_printf (wrong, "\"%s\" is not ELEMENT.PROPERTY, as in cudamedian.kernel-size", target);
+    return NULL;
+  }
+  *index = find_element (elements, name);
+  if (*index < 0) {
+    g_string_append_printf (wrong, "the filter has no element \"%s\"; it has", name);
+    for (GList *l = elements; l; l = l->next)
+      g_string_append_printf (wrong, " %s", kind_of (l->data));
+  } else if (!(spec = g_object_class_find_property (G_OBJECT_GET_CLASS (g_list_nth_data (elements, (guint) *index)),
+                   dot + 1)))
+    g_string_append_printf (wrong, "%s has no property \"%s\"", kind_of (g_list_nth_data (elements, (guint) *index)),
+        dot + 1);
+  return spec;
+}
+
+/* ---- set ----------------------------------------------------------------- */
+
+/* Makes the text a value of the property's type and range. */
+static gboolean
+read_value (GParamSpec *spec, const char *text, GValue *value, GString *wrong)
+{
+  g_value_init (value, spec->value_type);
+  if (spec->value_type == G_TYPE_STRING)
+    g_value_set_string (value, text);
+  else if (!gst_value_deserialize (value, text)) {
+    g_string_append_printf (wrong, "\"%s\" is no value of %s (%s)", text, spec->name, g_type_name (spec->value_type));
+    return FALSE;
+  }
+  if (g_param_value_validate (spec, value)) {
+    g_string_append_printf (wrong, "%s cannot be \"%s\": out of range", spec->name, text);
+    return FALSE;
+  }
+  return TRUE;
+}
+
+static gboolean
+check_changeable (GParamSpec *spec, GString *wrong)
+{
+  guint flags = (guint) spec->flags;
+
+  if (!(flags & G_PARAM_WRITABLE) || flags & G_PARAM_CONSTRUCT_ONLY || !strcmp (spec->name, "name"))
+    g_string_append_printf (wrong, "%s cannot be set", spec->name);
+  else if (flags & (GST_PARAM_MUTABLE_READY | GST_PARAM_MUTABLE_PAUSED) && !(flags & GST_PARAM_MUTABLE_PLAYING))
+    g_string_append_printf (wrong, "%s cannot change while frames come: change it in the file, and reload", spec->name);
+  return wrong->len == 0;
+}
+
+static void
+remember (Camera *camera, guint index, const char *property, const char *value)
+{
+  Override *override;
+
+  for (guint i = 0; i < camera->overrides->len; i++) {
+    override = camera->overrides->pdata[i];
+    if (override->index == index && !strcmp (override->property, property)) {
+      g_ptr_array_remove_index (camera->overrides, i);
+      break;
+    }
+  }
+  override = g_new (Override, 1);
+  override->index = index;
+  override->property = g_strdup (property);
+  override->value = g_strdup (value);
+  g_ptr_array_add (camera->overrides, override); /* the last one is the newest */
+}
+
+gboolean
+camera_set (Camera *camera, const char *target, const char *value, GString *wrong)
+{
+  g_autolist (GstElement) elements = camera_elements (camera, wrong);
+  GValue read = G_VALUE_INIT;
+  GParamSpec *spec;
+  gboolean ok;
+  int index;
+
+  if (!elements || !(spec = find_target (elements, target, &index, wrong)) || !check_changeable (spec, wrong))
+    return FALSE;
+  if ((ok = read_value (spec, value, &read, wrong))) {
+    g_object_set_property (g_list_nth_data (elements, (guint) index), spec->name, &read);
+    remember (camera, (guint) index, spec->name, value);
+  }
+  g_value_unset (&read);
+  return ok;
+}
+
+gboolean
+camera_enable (Camera *camera, gboolean on, GString *wrong)
+{
+  g_autolist (GstElement) elements = camera_elements (camera, wrong);
+  gboolean any = FALSE;
+  guint index = 0;
+
+  for (GList *l = elements; l; l = l->next, index++) {
+    GParamSpec *spec = g_object_class_find_property (G_OBJECT_GET_CLASS (l->data), "enabled");
+
+    if (!spec || spec->value_type != G_TYPE_BOOLEAN)
+      continue;
+    g_object_set (l->data, "enabled", on, NULL);
+    remember (camera, index, "enabled", on ? "true" : "false");
+    any = TRUE;
+  }
+  if (elements && !any)
+    g_string_append (wrong, "no element of the filter has the property \"enabled\"");
+  return any;
+}
+
+JsonNode *
+camera_get (Camera *camera, const char *target, GString *wrong)
+{
+  g_autolist (GstElement) elements = camera_elements (camera, wrong);
+  GValue value = G_VALUE_INIT;
+  GParamSpec *spec;
+  JsonNode *node;
+  int index;
+
+  if (!elements || !(spec = find_target (elements, target, &index, wrong)))
+    return NULL;
+  if (!(spec->flags & G_PARAM_READABLE)) {
+    g_string_append_printf (wrong, "%s cannot be read", spec->name);
+    return NULL;
+  }
+  g_value_init (&value, spec->value_type);
+  g_object_get_property (g_list_nth_data (elements, (guint) index), spec->name, &value);
+  node = value_to_json (&value);
+  g_value_unset (&value);
+  return node;
+}
+
+/* ---- again --------------------------------------------------------------- */
+
+static void
+apply (GList *elements, const GPtrArray *overrides)
+{
+  for (guint i = 0; i < overrides->len; i++) {
+    Override *override = overrides->pdata[i];
+    GObject *element = g_list_nth_data (elements, override->index);
+    GParamSpec *spec = element ? g_object_class_find_property (G_OBJECT_GET_CLASS (element), override->property) : NULL;
+    g_autoptr (GString) wrong = g_string_new (NULL);
+    GValue value = G_VALUE_INIT;
+
+    if (!spec)
+      continue;
+    if (read_value (spec, override->value, &value, wrong))
+      g_object_set_property (element, spec->name, &value);
+    g_value_unset (&value);
+  }
+}
+
+void
+camera_apply (Camera *camera)
+{
+  g_autolist (GstElement) elements = find_elements (run_filter (camera->run), "name");
+
+  apply (elements, camera->overrides);
+}
+
+void
+camera_drop_settings (Camera *camera, GstObject *element, const char *reason)
+{
+  g_autolist (GstElement) elements = find_elements (run_filter (camera->run), "name");
+  int index = element ? g_list_index (elements, element) : -1;
+  JsonArray *dropped = json_array_new ();
+  JsonObject *event;
+
+  for (guint i = camera->overrides->len; i-- > 0;) {
+    Override *override = camera->overrides->pdata[i];
+
+    if (element && override->index != (guint) index)
+      continue;
+    g_autofree char *text = g_strdup_printf ("%u.%s", override->index, override->property);
+
+    json_array_add_string_element (dropped, text);
+    g_ptr_array_remove_index (camera->overrides, i);
+    if (element)
+      break;
+  }
+  if (json_array_get_length (dropped) == 0) {
+    json_array_unref (dropped);
+    return;
+  }
+  event = event_new (camera->settings->name, "settings-dropped");
+  json_object_set_array_member (event, "settings", dropped);
+  set_text (event, "reason", reason);
+  event_post (event);
+}
+
+/* ---- status -------------------------------------------------------------- */
+
+char *
+camera_backend (Camera *camera)
+{
+  g_autolist (GstElement) filters = camera->run ? find_filters (run_filter (camera->run)) : NULL;
+  gboolean cuda = FALSE, cpu = FALSE;
+
+  for (GList *l = filters; l; l = l->next) {
+    g_autofree char *backend = active_backend (l->data);
+
+    cuda |= !strcmp (backend, "cuda");
+    cpu |= !strcmp (backend, "cpu");
+  }
+  return g_strdup (cuda && cpu ? "cuda+cpu" : cuda ? "cuda" : cpu ? "cpu" : "none");
+}
+
+static JsonArray *
+elements_status (Camera *camera)
+{
+  g_autolist (GstElement) elements = find_elements (run_filter (camera->run), "name");
+  JsonArray *array = json_array_new ();
+  guint index = 0;
+
+  for (GList *l = elements; l; l = l->next, index++) {
+    JsonObject *object = json_object_new ();
+    GstStructure *stats = NULL;
+
+    set_text (object, "name", GST_OBJECT_NAME (l->data));
+    json_object_set_string_member (object, "kind", kind_of (l->data));
+    json_object_set_int_member (object, "index", index);
+    if (g_object_class_find_property (G_OBJECT_GET_CLASS (l->data), "active-backend")) {
+      g_autofree char *backend = active_backend (l->data);
+
+      json_object_set_string_member (object, "backend", backend);
+      g_object_get (l->data, "stats", &stats, NULL);
+    }
+    if (stats) {
+      json_object_set_object_member (object, "stats", structure_to_json (stats));
+      gst_structure_free (stats);
+    }
+    json_array_add_object_element (array, object);
+  }
+  return array;
+}
+
+const char *
+camera_state_name (CameraState state)
+{
+  static const char *const names[] = { "starting", "up", "waiting", "stopping", "stuck", "failed", "ended" };
+
+  return names[state];
+}
+
+JsonObject *
+camera_status (Camera *camera)
+{
+  JsonObject *status = json_object_new (), *record = recorder_status (camera->recorder);
+  gboolean runs = camera->run && camera->watch;
+  RunCounts counts = { 0 };
+  g_autofree char *backend = camera_backend (camera);
+
+  if (runs)
+    counts = run_counts (camera->run);
+  json_object_set_int_member (record, "dropped",
+      json_object_get_int_member (record, "dropped") + (gint64) (camera->not_encoded + counts.not_encoded));
+  json_object_set_string_member (status, "state", camera_state_name (camera->state));
+  json_object_set_int_member (status, "frames", (gint64) (camera->frames + counts.frames));
+  json_object_set_double_member (status, "fps", camera->fps);
+  json_object_set_int_member (status, "dropped", (gint64) (camera->dropped + counts.dropped));
+  json_object_set_int_member (status, "restarts", (gint64) camera->restarts);
+  if (camera->reason)
+    set_text (status, "reason", camera->reason);
+  if (camera->width) {
+    json_object_set_int_member (status, "width", camera->width);
+    json_object_set_int_member (status, "height", camera->height);
+  }
+  json_object_set_string_member (status, "backend", backend);
+  if (camera->gpu >= 0)
+    json_object_set_int_member (status, "gpu", camera->gpu);
+  json_object_set_double_member (status, "uptime_s",
+      camera->state == CAMERA_UP ? (double) (g_get_monotonic_time () - camera->since) / G_USEC_PER_SEC : 0);
+  json_object_set_object_member (status, "record", record);
+  if (runs)
+    json_object_set_array_member (status, "elements", elements_status (camera));
+  return status;
+}

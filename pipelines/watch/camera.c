@@ -1,0 +1,467 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
+ *
+ * camera.c: one camera's life: start, frames, loss, back-off, start. */
+#include "camera.h"
+
+#include "events.h"
+#include "gpu.h"
+
+#include <string.h>
+
+#define FIRST_DELAY 1000 /* ms */
+#define LAST_DELAY 30000
+#define GOOD (10 * G_USEC_PER_SEC) /* of frames: the next loss begins with the first delay again */
+#define STOPS_WITHIN (5 * G_USEC_PER_SEC)
+#define SAME_WARNING (60 * G_USEC_PER_SEC) /* is not repeated sooner */
+
+static void build (Camera *camera);
+
+static void
+set_state (Camera *camera, CameraState state)
+{
+  camera->state = state;
+  camera->since = g_get_monotonic_time ();
+}
+
+static JsonObject *
+event_of (Camera *camera, const char *type)
+{
+  return event_new (camera->settings->name, type);
+}
+
+static void
+post_reason (Camera *camera, const char *type, const char *reason)
+{
+  JsonObject *event = event_of (camera, type);
+
+  set_text (event, "reason", reason);
+  event_post (event);
+}
+
+/* ---- stop and loss ------------------------------------------------------- */
+
+static gboolean
+on_retry (gpointer data)
+{
+  Camera *camera = data;
+
+  camera->retry_timer = 0;
+  if (camera->run)
+    camera->next = NEXT_BUILD;
+  else
+    build (camera);
+  return G_SOURCE_REMOVE;
+}
+
+static void
+on_stopped (Run *run, gpointer data)
+{
+  Camera *camera = data;
+
+  if (camera->state == CAMERA_STUCK) {
+    JsonObject *event = event_of (camera, "freed");
+
+    json_object_set_int_member (event, "after_ms", (g_get_monotonic_time () - camera->since) / 1000);
+    event_post (event);
+  }
+  gpu_release (camera->gpu);
+  camera->gpu = -1;
+  camera->run = NULL;
+  run_unref (run);
+  if (camera->removing)
+    set_state (camera, CAMERA_ENDED);
+  else if (camera->next == NEXT_BUILD)
+    build (camera);
+  else
+    set_state (camera, camera->next == NEXT_WAIT ? CAMERA_WAITING : CAMERA_ENDED);
+}
+
+/* Begins to stop the pipeline; on_stopped does what is next. */
+static void
+stop (Camera *camera)
+{
+  RunCounts counts;
+
+  if (!camera->run || !camera->watch) /* there is none, or it stops already */
+    return;
+  counts = run_counts (camera->run);
+  camera->frames += counts.frames;
+  camera->dropped += counts.dropped;
+  camera->not_encoded += counts.not_encoded;
+  camera->ticked = 0;
+  camera->fps = 0;
+  g_source_remove (camera->watch);
+  camera->watch = 0;
+  set_state (camera, CAMERA_STOPPING);
+  run_stop (camera->run, on_stopped, camera);
+  recorder_pause (camera->recorder);
+}
+
+static void
+lose (Camera *camera, const char *reason)
+{
+  /* Not all cameras of a switch that was off come back in the same moment. */
+  guint wait = (guint) ((double) camera->delay * g_random_double_range (0.8, 1.2));
+  JsonObject *event = event_of (camera, "lost");
+
+  if (!camera->lost_at)
+    camera->lost_at = g_get_monotonic_time ();
+  camera->attempts++;
+  camera->restarts++;
+  camera->quiet = FALSE;
+  g_free (camera->reason);
+  camera->reason = g_strdup (reason);
+  set_text (event, "reason", reason);
+  json_object_set_int_member (event, "retry_ms", wait);
+  event_post (event);
+  camera->delay = MIN (camera->delay * 2, LAST_DELAY);
+  camera->next = NEXT_WAIT;
+  camera->retry_timer = g_timeout_add (wait, on_retry, camera);
+  stop (camera);
+}
+
+/* ---- messages ------------------------------------------------------------ */
+
+static void
+on_size (Camera *camera, const GstStructure *structure)
+{
+  int width = 0, height = 0, n = 0, d = 1;
+
+  gst_structure_get (structure, "width", G_TYPE_INT, &width, "height", G_TYPE_INT, &height, "rate", GST_TYPE_FRACTION,
+      &n, &d, NULL);
+  if (camera->width && (camera->width != width || camera->height != height)) {
+    JsonObject *event = event_of (camera, "size"), *from = json_object_new (), *to = json_object_new ();
+
+    json_object_set_int_member (from, "width", camera->width);
+    json_object_set_int_member (from, "height", camera->height);
+    json_object_set_int_member (to, "width", width);
+    json_object_set_int_member (to, "height", height);
+    json_object_set_object_member (event, "from", from);
+    json_object_set_object_member (event, "to", to);
+    event_post (event);
+  }
+  camera->width = width;
+  camera->height = height;
+  g_free (camera->format);
+  camera->format = g_strdup (gst_structure_get_string (structure, "format"));
+  g_free (camera->rate);
+  camera->rate = g_strdup_printf ("%d/%d", n, d);
+}
+
+static void
+on_first_frame (Camera *camera)
+{
+  gint64 now = g_get_monotonic_time ();
+  g_autofree char *backend = camera_backend (camera);
+  JsonObject *event;
+
+  set_state (camera, CAMERA_UP);
+  camera->good_since = now;
+  if (!camera->quiet) {
+    event = event_of (camera, camera->was_up ? "back" : "started");
+    json_object_set_int_member (event, "first_frame_ms", (now - camera->begun) / 1000);
+    json_object_set_int_member (event, "width", camera->width);
+    json_object_set_int_member (event, "height", camera->height);
+    set_text (event, "format", camera->format);
+    set_text (event, "rate", camera->rate);
+    json_object_set_string_member (event, "backend", backend);
+    if (camera->gpu >= 0)
+      json_object_set_int_member (event, "gpu", camera->gpu);
+    if (camera->was_up) {
+      json_object_set_int_member (event, "away_ms", (now - camera->lost_at) / 1000);
+      json_object_set_int_member (event, "attempts", camera->attempts);
+    }
+    event_post (event);
+  }
+  camera->was_up = TRUE;
+  camera->quiet = FALSE;
+  camera->lost_at = 0;
+  camera->attempts = 0;
+}
+
+static const char *
+name_of (GstObject *source)
+{
+  return source ? GST_OBJECT_NAME (source) : "?";
+}
+
+static void
+post_text (Camera *camera, const char *type, GstMessage *message, const char *text)
+{
+  JsonObject *event = event_of (camera, type);
+
+  set_text (event, "element", name_of (GST_MESSAGE_SRC (message)));
+  set_text (event, "text", text);
+  event_post (event);
+}
+
+static gboolean
+is_about_settings (GstMessage *message)
+{
+  g_autoptr (GError) error = NULL;
+
+  if (GST_MESSAGE_TYPE (message) == GST_MESSAGE_ERROR)
+    gst_message_parse_error (message, &error, NULL);
+  else
+    gst_message_parse_warning (message, &error, NULL);
+  return g_error_matches (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS);
+}
+
+static void
+on_error (Camera *camera, GstMessage *message)
+{
+  g_autofree char *text = message_text (message), *reason = NULL;
+  GstObject *source = GST_MESSAGE_SRC (message);
+
+  reason = g_strdup_printf ("%s: %s", name_of (source), text);
+  post_text (camera, "error", message, text);
+  if (is_about_settings (message))
+    camera_drop_settings (camera, NULL, text);
+  if (run_is_gpu_encoder (camera->run, source)) {
+    camera->software_encoder = TRUE; /* it has no encoder, or not for so many cameras */
+  } else if (run_is_recording_part (camera->run, source)) {
+    camera->no_encoder = TRUE;
+    recorder_refuse (camera->recorder, reason);
+  }
+  lose (camera, reason);
+}
+
+static void
+on_warning (Camera *camera, GstMessage *message)
+{
+  g_autofree char *text = message_text (message);
+  gint64 now = g_get_monotonic_time ();
+
+  if (is_about_settings (message))
+    camera_drop_settings (camera, GST_MESSAGE_SRC (message), text);
+  if (!g_strcmp0 (text, camera->warned) && now - camera->warned_at < SAME_WARNING)
+    return;
+  g_free (camera->warned);
+  camera->warned = g_strdup (text);
+  camera->warned_at = now;
+  post_text (camera, "warning", message, text);
+}
+
+/* Events of elements, and what of them begins and ends recordings. */
+static void
+on_element (Camera *camera, GstMessage *message)
+{
+  const GstStructure *structure = gst_message_get_structure (message);
+  gboolean median = gst_structure_has_name (structure, "cudamedian");
+  gboolean cells = gst_structure_has_name (structure, "motion");
+  const char *kind = gst_structure_get_string (structure, "event");
+  JsonObject *event;
+
+  if (!median && !cells && !gst_structure_has_name (structure, "cudasegment"))
+    return;
+  event = event_of (camera, "element");
+  json_object_set_string_member (event, "name", gst_structure_get_name (structure));
+  set_text (event, "element", name_of (GST_MESSAGE_SRC (message)));
+  json_object_set_object_member (event, "fields", structure_to_json (structure));
+  event_post (event);
+  if (median && !g_strcmp0 (kind, "motion-start"))
+    recorder_motion (camera->recorder, TRUE, "cudamedian");
+  else if (median && !g_strcmp0 (kind, "motion-stop"))
+    recorder_motion (camera->recorder, FALSE, "cudamedian");
+  else if (cells && gst_structure_has_field (structure, "motion_begin"))
+    recorder_motion (camera->recorder, TRUE, "motioncells");
+  else if (cells && gst_structure_has_field (structure, "motion_finished"))
+    recorder_motion (camera->recorder, FALSE, "motioncells");
+}
+
+static void
+on_end (Camera *camera)
+{
+  guint64 frames = run_counts (camera->run).frames;
+  JsonObject *event;
+
+  if (camera->settings->live || frames == 0) {
+    lose (camera, frames ? "the stream has ended" : "there is no picture in it");
+  } else if (camera->settings->loop) {
+    camera->quiet = TRUE;
+    camera->next = NEXT_BUILD;
+    stop (camera);
+  } else {
+    event = event_of (camera, "ended");
+    camera->next = NEXT_NOTHING;
+    stop (camera);
+    json_object_set_int_member (event, "frames", (gint64) camera->frames);
+    event_post (event);
+  }
+}
+
+static gboolean
+on_message (GstBus *bus, GstMessage *message, gpointer data)
+{
+  const GstStructure *structure = gst_message_get_structure (message);
+  Camera *camera = data;
+
+  (void) bus;
+  switch (GST_MESSAGE_TYPE (message)) {
+    case GST_MESSAGE_ERROR:
+      on_error (camera, message);
+      break;
+    case GST_MESSAGE_WARNING:
+      on_warning (camera, message);
+      break;
+    case GST_MESSAGE_EOS:
+      on_end (camera);
+      break;
+    case GST_MESSAGE_ELEMENT:
+      if (structure)
+        on_element (camera, message);
+      break;
+    case GST_MESSAGE_APPLICATION:
+      if (gst_structure_has_name (structure, RUN_SIZE))
+        on_size (camera, structure);
+      else if (gst_structure_has_name (structure, RUN_FIRST_FRAME))
+        on_first_frame (camera);
+      break;
+    default:
+      break;
+  }
+  return camera->watch != 0;
+}
+
+/* ---- start --------------------------------------------------------------- */
+
+static void
+build (Camera *camera)
+{
+  gboolean records = camera->settings->record.folder && !camera->no_encoder;
+  RunPlan plan = { .settings = camera->settings,
+    .software_encoder = camera->software_encoder,
+    .packet = records ? recorder_packet : NULL,
+    .packet_data = camera->recorder };
+  g_autoptr (GString) wrong = g_string_new (NULL), note = g_string_new (NULL);
+
+  plan.gpu = camera->gpu = gpu_take (camera->settings->gpu);
+  if (gpu_count () > 0 && camera->settings->gpu >= (int) gpu_count ())
+    g_string_append_printf (wrong, "there is no GPU %d: they have the numbers 0 to %u", camera->settings->gpu,
+        gpu_count () - 1);
+  else
+    camera->run = run_new (&plan, wrong, note);
+  if (note->len) {
+    camera->no_encoder = TRUE;
+    recorder_refuse (camera->recorder, note->str);
+  }
+  if (!camera->run) {
+    gpu_release (camera->gpu);
+    camera->gpu = -1;
+    g_free (camera->reason);
+    camera->reason = g_strdup (wrong->str);
+    set_state (camera, CAMERA_FAILED);
+    post_reason (camera, "failed", wrong->str);
+    return;
+  }
+  camera_apply (camera);
+  camera->watch = gst_bus_add_watch (run_bus (camera->run), on_message, camera);
+  camera->begun = g_get_monotonic_time ();
+  set_state (camera, CAMERA_STARTING);
+  run_start (camera->run);
+}
+
+void
+camera_start (Camera *camera)
+{
+  build (camera);
+}
+
+Camera *
+camera_new (CameraSettings *settings)
+{
+  Camera *camera = g_new0 (Camera, 1);
+
+  camera->settings = camera_settings_ref (settings);
+  camera->recorder = recorder_new (settings);
+  camera->overrides = g_ptr_array_new_with_free_func ((GDestroyNotify) override_free);
+  camera->delay = FIRST_DELAY;
+  camera->gpu = -1;
+  set_state (camera, CAMERA_WAITING);
+  return camera;
+}
+
+void
+camera_free (Camera *camera)
+{
+  camera_settings_unref (camera->settings);
+  recorder_unref (camera->recorder);
+  g_ptr_array_unref (camera->overrides);
+  g_free (camera->reason);
+  g_free (camera->format);
+  g_free (camera->rate);
+  g_free (camera->warned);
+  g_free (camera);
+}
+
+static void
+cancel_retry (Camera *camera)
+{
+  if (camera->retry_timer)
+    g_source_remove (camera->retry_timer);
+  camera->retry_timer = 0;
+}
+
+void
+camera_restart (Camera *camera, CameraSettings *settings)
+{
+  cancel_retry (camera);
+  stop (camera);
+  if (settings) {
+    camera_settings_unref (camera->settings);
+    camera->settings = camera_settings_ref (settings);
+    g_ptr_array_set_size (camera->overrides, 0);
+    recorder_change (camera->recorder, settings);
+  }
+  camera->delay = FIRST_DELAY;
+  camera->software_encoder = camera->no_encoder = FALSE;
+  camera->lost_at = g_get_monotonic_time ();
+  if (camera->run)
+    camera->next = NEXT_BUILD;
+  else
+    build (camera);
+}
+
+void
+camera_remove (Camera *camera)
+{
+  camera->removing = TRUE;
+  cancel_retry (camera);
+  stop (camera);
+  recorder_stop (camera->recorder);
+  if (!camera->run)
+    set_state (camera, CAMERA_ENDED);
+}
+
+gboolean
+camera_is_gone (Camera *camera)
+{
+  return camera->removing && !camera->run && !recorder_is_busy (camera->recorder);
+}
+
+void
+camera_tick (Camera *camera)
+{
+  gint64 now = g_get_monotonic_time (), silent;
+  guint timeout = camera->settings->timeout;
+  RunCounts counts;
+
+  if (camera->state == CAMERA_STOPPING && now - camera->since > STOPS_WITHIN) {
+    camera->state = CAMERA_STUCK; /* since stays */
+    post_reason (camera, "stuck", "its pipeline does not end; the camera comes back when it has ended after all");
+  }
+  if (!camera->run || !camera->watch)
+    return;
+  counts = run_counts (camera->run);
+  camera->fps = (double) (counts.frames - camera->ticked);
+  camera->ticked = counts.frames;
+  silent = now - (counts.last_frame ? counts.last_frame : camera->begun);
+  if (camera->state == CAMERA_UP && now - camera->good_since > GOOD)
+    camera->delay = FIRST_DELAY;
+  if (silent > (gint64) timeout * (counts.last_frame ? 1 : 2) * G_USEC_PER_SEC) {
+    g_autofree char *reason = g_strdup_printf ("no frame for %d s", (int) (silent / G_USEC_PER_SEC));
+
+    lose (camera, reason);
+  }
+}

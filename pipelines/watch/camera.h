@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
+ *
+ * camera.h: one camera: its pipeline is started, watched, and made anew when the camera is lost. The main thread calls
+ * all functions; none of them waits for the camera. */
+#ifndef PIPELINES_WATCH_CAMERA_H
+#define PIPELINES_WATCH_CAMERA_H
+
+#include "config.h"
+#include "record.h"
+#include "run.h"
+
+typedef enum {
+  CAMERA_STARTING, /* no frame yet */
+  CAMERA_UP,
+  CAMERA_WAITING, /* for the next attempt */
+  CAMERA_STOPPING,
+  CAMERA_STUCK,  /* its pipeline does not end; nothing can be done but wait */
+  CAMERA_FAILED, /* its settings cannot be made a pipeline */
+  CAMERA_ENDED,  /* a file has ended, or the camera was removed */
+} CameraState;
+
+/* A property that was set while the camera ran; a new pipeline gets it again. */
+typedef struct {
+  guint index; /* of the element in the filter line */
+  char *property, *value;
+} Override;
+
+typedef struct {
+  CameraSettings *settings;
+  CameraState state;
+  Recorder *recorder;
+  Run *run;                                       /* NULL: none; while it stops, still there */
+  GPtrArray *overrides;                           /* of Override */
+  char *reason;                                   /* of the last loss; NULL: none yet */
+  guint64 frames, dropped, not_encoded, restarts; /* all but the last: of earlier pipelines */
+  double fps;
+  gint64 since; /* monotonic µs: since when it is in this state */
+
+  /* For camera.c. */
+  guint watch, retry_timer, delay, attempts;
+  gboolean was_up, quiet, removing, software_encoder, no_encoder;
+  enum { NEXT_NOTHING, NEXT_WAIT, NEXT_BUILD } next; /* when the pipeline has stopped */
+  gint64 begun, lost_at, good_since, warned_at;
+  guint64 ticked;
+  int gpu, width, height;
+  char *format, *rate, *warned;
+} Camera;
+
+Camera *camera_new (CameraSettings *settings);
+/* Frees a camera whose state is ENDED and that has no pipeline. */
+void camera_free (Camera *camera);
+void camera_start (Camera *camera);
+/* Rebuilds it now, with these settings where they are not NULL. */
+void camera_restart (Camera *camera, CameraSettings *settings);
+/* Stops it for good. camera_is_gone () says when that is done, and its files are finished. */
+void camera_remove (Camera *camera);
+gboolean camera_is_gone (Camera *camera);
+/* Looks whether frames come; call it once a second. */
+void camera_tick (Camera *camera);
+
+/* Set and get "ELEMENT.PROPERTY" of the filter line; ELEMENT is a name=, a kind (the first such) or an index. Return
+ * FALSE or NULL with what is wrong. */
+gboolean camera_set (Camera *camera, const char *target, const char *value, GString *wrong);
+JsonNode *camera_get (Camera *camera, const char *target, GString *wrong);
+/* Sets `enabled` of all elements that have it. */
+gboolean camera_enable (Camera *camera, gboolean on, GString *wrong);
+/* Returns the filter's elements, in the order of the line; of the pipeline, or of one made for the question. Free the
+ * list with its references. */
+GList *camera_elements (Camera *camera, GString *wrong);
+/* Sets what was set while the camera ran on the elements of a new pipeline. */
+void camera_apply (Camera *camera);
+/* Forgets all that was set, or the last value of one element, which refuses it; reports it. */
+void camera_drop_settings (Camera *camera, GstObject *element, const char *reason);
+void override_free (Override *override);
+/* Returns the backends of the filter: "cuda", "cpu", "cuda+cpu", "none". Free it. */
+char *camera_backend (Camera *camera);
+const char *camera_state_name (CameraState state);
+/* Returns the status for JSON. */
+JsonObject *camera_status (Camera *camera);
+
+#endif

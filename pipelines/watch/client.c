@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
+ *
+ * client.c: connections that commands come from. */
+#define _GNU_SOURCE /* accept4 */
+#include "client.h"
+
+#include "events.h"
+
+#include <errno.h>
+#include <glib-unix.h>
+#include <glib/gstdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#define MAX_LINE (64 << 10)   /* bytes */
+#define MAX_ANSWERS (1 << 20) /* bytes that a client has not read */
+#define MAX_CLIENTS 32
+#define LINES_AT_ONCE 64 /* then cameras have their turn */
+
+struct Client {
+  gatomicrefcount count;
+  int in, out; /* out -1: standard output, by way of the events' thread */
+  guint watch_in, watch_out, turn;
+  GString *line, *answers;
+  gboolean too_long; /* the rest of the line is skipped */
+  gboolean waits;    /* for a later answer */
+  gboolean at_end, closed;
+  ClientLine on_line;
+  gpointer data;
+};
+
+static struct {
+  int socket;
+  char *path;
+  guint watch, clients;
+  ClientLine on_line;
+  gpointer data;
+} listener = { .socket = -1 };
+
+JsonObject *
+client_error (const char *format, ...)
+{
+  JsonObject *answer = json_object_new ();
+  g_autofree char *text = NULL;
+  va_list args;
+
+  va_start (args, format);
+  text = g_strdup_vprintf (format, args);
+  va_end (args);
+  json_object_set_boolean_member (answer, "ok", FALSE);
+  set_text (answer, "error", text);
+  return answer;
+}
+
+Client *
+client_ref (Client *client)
+{
+  g_atomic_ref_count_inc (&client->count);
+  return client;
+}
+
+static void
+client_unref (Client *client)
+{
+  if (!g_atomic_ref_count_dec (&client->count))
+    return;
+  g_string_free (client->line, TRUE);
+  g_string_free (client->answers, TRUE);
+  g_free (client);
+}
+
+static void
+client_close (Client *client)
+{
+  if (client->closed)
+    return;
+  client->closed = TRUE;
+  g_clear_handle_id (&client->watch_in, g_source_remove);
+  g_clear_handle_id (&client->watch_out, g_source_remove);
+  g_clear_handle_id (&client->turn, g_source_remove);
+  if (client->out >= 0) {
+    close (client->in);
+    listener.clients--;
+  }
+  client_unref (client);
+}
+
+/* ---- out ----------------------------------------------------------------- */
+
+/* Sends what the socket takes now. Returns FALSE when the client has gone. */
+static gboolean
+send_answers (Client *client)
+{
+  while (client->answers->len > 0) {
+    gssize n = send (client->out, client->answers->str, client->answers->len, MSG_NOSIGNAL | MSG_DONTWAIT);
+
+    if (n < 0 && errno == EINTR)
+      continue;
+    if (n < 0)
+      return errno == EAGAIN || errno == EWOULDBLOCK;
+    g_string_erase (client->answers, 0, n);
+  }
+  return TRUE;
+}
+
+static gboolean
+on_writable (int fd, GIOCondition condition, gpointer data)
+{
+  Client *client = data;
+
+  (void) fd;
+  if (condition & (G_IO_ERR | G_IO_HUP) || !send_answers (client)) {
+    client->watch_out = 0;
+    client_close (client);
+    return G_SOURCE_REMOVE;
+  }
+  if (client->answers->len > 0)
+    return G_SOURCE_CONTINUE;
+  client->watch_out = 0;
+  if (client->at_end && !client->waits)
+    client_close (client);
+  return G_SOURCE_REMOVE;
+}
+
+/* Takes the answer. May close the client. */
+static void
+send_answer (Client *client, JsonObject *answer)
+{
+  char *text = json_line (answer);
+
+  if (client->out < 0) {
+    events_answer (text);
+    return;
+  }
+  g_string_append (client->answers, text);
+  g_string_append_c (client->answers, '\n');
+  g_free (text);
+  if (!send_answers (client) || client->answers->len > MAX_ANSWERS)
+    client_close (client);
+  else if (client->answers->len > 0 && !client->watch_out)
+    client->watch_out = g_unix_fd_add (client->out, G_IO_OUT, on_writable, client);
+}
+
+/* ---- in ------------------------------------------------------------------ */
+
+static gboolean on_readable (int fd, GIOCondition condition, gpointer data);
+
+static void
+take_line (Client *client, char *line, gsize n)
+{
+  JsonObject *answer;
+
+  if (n > 0 && line[n - 1] == '\r')
+    line[--n] = '\0';
+  if (n != strlen (line) || !g_utf8_validate (line, (gssize) n, NULL))
+    answer = client_error ("the line is not UTF-8 text");
+  else {
+    g_strstrip (line);
+    if (!line[0] || line[0] == '#')
+      return;
+    client->waits = TRUE; /* so that an answer that comes at once finds it */
+    answer = client->on_line (client, line, client->data);
+    if (!answer)
+      return;
+    client->waits = FALSE;
+  }
+  send_answer (client, answer);
+}
+
+static gboolean take_turn (gpointer data);
+
+/* Takes the lines that are there, one after the other, until one is answered later. */
+static void
+take_lines (Client *client)
+{
+  char *end;
+  int n = 0;
+
+  client_ref (client);
+  while (!client->closed && !client->waits && (end = memchr (client->line->str, '\n', client->line->len))) {
+    gsize length = (gsize) (end - client->line->str);
+    g_autofree char *line = g_strndup (client->line->str, length);
+
+    if (n++ == LINES_AT_ONCE) {
+      client->turn = g_timeout_add (0, take_turn, client);
+      break;
+    }
+    if (memchr (client->line->str, '\0', length)) /* g_strndup ends there */
+      length++;
+    g_string_erase (client->line, 0, (gssize) (end - client->line->str) + 1);
+    if (client->too_long)
+      client->too_long = FALSE;
+    else
+      take_line (client, line, length);
+  }
+  if (!client->closed && client->line->len > MAX_LINE && !memchr (client->line->str, '\n', client->line->len)) {
+    if (!client->too_long)
+      send_answer (client, client_error ("the line is longer than %d KiB", MAX_LINE >> 10));
+    client->too_long = TRUE;
+    g_string_truncate (client->line, 0);
+  }
+  if (!client->closed && !client->waits && !client->turn) {
+    if (client->at_end && client->answers->len == 0)
+      client_close (client);
+    else if (!client->at_end && !client->watch_in)
+      client->watch_in = g_unix_fd_add (client->in, G_IO_IN | G_IO_HUP | G_IO_ERR, on_readable, client);
+  }
+  client_unref (client);
+}
+
+static gboolean
+take_turn (gpointer data)
+{
+  Client *client = data;
+
+  client->turn = 0;
+  take_lines (client);
+  return G_SOURCE_REMOVE;
+}
+
+static gboolean
+on_readable (int fd, GIOCondition condition, gpointer data)
+{
+  char bytes[16 << 10];
+  Client *client = data;
+  gssize n = read (fd, bytes, sizeof bytes);
+
+  (void) condition;
+  if (n < 0 && (errno == EINTR || errno == EAGAIN))
+    return G_SOURCE_CONTINUE;
+  client->watch_in = 0; /* take_lines adds it again, unless an answer is to come first */
+  if (n > 0)
+    g_string_append_len (client->line, bytes, n);
+  else {
+    client->at_end = TRUE;
+    if (client->line->len > 0) /* a last line without an end */
+      g_string_append_c (client->line, '\n');
+  }
+  take_lines (client);
+  return G_SOURCE_REMOVE;
+}
+
+static gboolean
+answer_read_on (gpointer data)
+{
+  Client *client = data;
+
+  if (!client->closed)
+    take_lines (client);
+  client_unref (client);
+  return G_SOURCE_REMOVE;
+}
+
+void
+client_answer (Client *client, JsonObject *answer)
+{
+  client->waits = FALSE;
+  if (client->closed)
+    json_object_unref (answer);
+  else
+    send_answer (client, answer);
+  g_idle_add_full (G_PRIORITY_DEFAULT, answer_read_on, client, NULL);
+}
+
+static void
+client_new (int in, int out, ClientLine on_line, gpointer data)
+{
+  Client *client = g_new0 (Client, 1);
+
+  g_atomic_ref_count_init (&client->count);
+  client->in = in;
+  client->out = out;
+  client->line = g_string_new (NULL);
+  client->answers = g_string_new (NULL);
+  client->on_line = on_line;
+  client->data = data;
+  client->watch_in = g_unix_fd_add (in, G_IO_IN | G_IO_HUP | G_IO_ERR, on_readable, client);
+}
+
+void
+client_read_input (ClientLine on_line, gpointer data)
+{
+  client_new (STDIN_FILENO, -1, on_line, data);
+}
+
+/* ---- the socket ---------------------------------------------------------- */
+
+static gboolean
+on_connection (int fd, GIOCondition condition, gpointer data)
+{
+  int client = accept4 (fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+  (void) condition;
+  (void) data;
+  if (client < 0)
+    return G_SOURCE_CONTINUE;
+  if (listener.clients >= MAX_CLIENTS) {
+    close (client);
+    return G_SOURCE_CONTINUE;
+  }
+  listener.clients++;
+  client_new (client, client, listener.on_line, listener.data);
+  return G_SOURCE_CONTINUE;
+}
+
+/* The mode of the socket is not enough: a user that may write to the folder could put another one there. */
+static gboolean
+check_folder (const char *path, GString *wrong)
+{
+  g_autofree char *folder = g_path_get_dirname (path);
+  GStatBuf info;
+
+  if (g_stat (folder, &info))
+    g_string_append_printf (wrong, "control.socket: %s: %s", folder, g_strerror (errno));
+  else if (info.st_uid != geteuid () && info.st_uid != 0)
+    g_string_append_printf (wrong, "control.socket: the folder %s belongs to another user", folder);
+  else if (info.st_mode & (S_IWGRP | S_IWOTH))
+    g_string_append_printf (wrong,
+        "control.socket: others may write to the folder %s (mode %04o): take one of your own", folder,
+        (guint) info.st_mode & 07777);
+  return wrong->len == 0;
+}
+
+/* Removes a socket that no process listens on any more. */
+static gboolean
+remove_stale (const char *path, const struct sockaddr_un *address, GString *wrong)
+{
+  int probe;
+  GStatBuf info;
+
+  if (g_lstat (path, &info))
+    return TRUE;
+  if (!S_ISSOCK (info.st_mode)) {
+    g_string_append_printf (wrong, "control.socket: %s is there, and is not a socket", path);
+    return FALSE;
+  }
+  probe = socket (AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (probe >= 0 && connect (probe, (const struct sockaddr *) address, sizeof *address) && errno == ECONNREFUSED)
+    g_unlink (path);
+  else
+    g_string_append_printf (wrong, "control.socket: another process listens on %s", path);
+  if (probe >= 0)
+    close (probe);
+  return wrong->len == 0;
+}
+
+/* A name without a folder lies in that of the systemd unit, or in one of our own in the user's folder for such files,
+ * which in a container is often everybody's. */
+static char *
+full_path (const char *path)
+{
+  const char *folder = g_getenv ("RUNTIME_DIRECTORY"); /* the first of several */
+  g_autofree char *own = NULL;
+
+  if (strchr (path, '/'))
+    return g_strdup (path);
+  own = folder ? g_strndup (folder, strcspn (folder, ":"))
+               : g_build_filename (g_get_user_runtime_dir (), "cf-watch", NULL);
+  if (!folder)
+    g_mkdir_with_parents (own, 0700); /* where that fails, check_folder says why */
+  return g_build_filename (own, path, NULL);
+}
+
+gboolean
+client_listen (const char *path, ClientLine on_line, gpointer data, GString *wrong)
+{
+  struct sockaddr_un address = { .sun_family = AF_UNIX };
+  g_autofree char *full = full_path (path);
+  mode_t mask;
+  int ok;
+
+  if (strlen (full) >= sizeof address.sun_path) {
+    g_string_append_printf (wrong, "control.socket: %s is longer than a socket's name can be", full);
+    return FALSE;
+  }
+  strcpy (address.sun_path, full);
+  if (!check_folder (full, wrong) || !remove_stale (full, &address, wrong))
+    return FALSE;
+  listener.socket = socket (AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  mask = umask (0177);
+  ok = listener.socket >= 0 && bind (listener.socket, (struct sockaddr *) &address, sizeof address) == 0 &&
+      listen (listener.socket, 8) == 0;
+  umask (mask);
+  if (!ok) {
+    g_string_append_printf (wrong, "control.socket: %s: %s", full, g_strerror (errno));
+    return FALSE;
+  }
+  listener.path = g_steal_pointer (&full);
+  listener.on_line = on_line;
+  listener.data = data;
+  listener.watch = g_unix_fd_add (listener.socket, G_IO_IN, on_connection, NULL);
+  return TRUE;
+}
+
+void
+client_stop_listening (void)
+{
+  if (listener.socket < 0 || !listener.path)
+    return;
+  g_clear_handle_id (&listener.watch, g_source_remove);
+  close (listener.socket);
+  listener.socket = -1;
+  g_unlink (listener.path);
+  g_clear_pointer (&listener.path, g_free);
+}

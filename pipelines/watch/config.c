@@ -1,0 +1,417 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
+ *
+ * config.c: reads and checks the JSON file. Tables say which members an object may have; what tables cannot say is
+ * checked behind them. All faults of a file are reported together. */
+#include "config.h"
+
+#include "reader.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#define RECORD(member) G_STRUCT_OFFSET (CameraSettings, record.member)
+#define CAMERA(member) G_STRUCT_OFFSET (CameraSettings, member)
+#define CONFIG(member) G_STRUCT_OFFSET (Config, member)
+
+static const Field record_fields[] = {
+  { "folder", FIELD_PATH, RECORD (folder) },
+  { "when", FIELD_CHOICE, RECORD (when), .choices = "always|motion|off" },
+  { "format", FIELD_CHOICE, RECORD (format), .choices = "mkv|mp4" },
+  { "piece", FIELD_UINT, RECORD (piece), 1, 86400 },
+  { "before", FIELD_UINT, RECORD (before), 0, 60 },
+  { "after", FIELD_UINT, RECORD (after), 0, 3600 },
+  { "quality", FIELD_UINT, RECORD (quality), 1, 51 },
+  { "keep_days", FIELD_UINT, RECORD (keep_days), 0, 36500 },
+  { "keep_bytes", FIELD_BYTES, RECORD (keep_bytes), 0, 9e15 },
+  { NULL },
+};
+
+static const Field camera_fields[] = {
+  { "source", FIELD_TEXT, CAMERA (source) },
+  { "filter", FIELD_TEXT, CAMERA (filter) },
+  { "user", FIELD_TEXT, CAMERA (user) },
+  { "transport", FIELD_CHOICE, CAMERA (transport), .choices = "tcp|udp|auto" },
+  { "latency", FIELD_UINT, CAMERA (latency), 0, 10000 },
+  { "timeout", FIELD_UINT, CAMERA (timeout), 1, 3600 },
+  { "loop", FIELD_BOOL, CAMERA (loop) },
+  { "width", FIELD_UINT, CAMERA (width), 1, 16384 },
+  { "height", FIELD_UINT, CAMERA (height), 1, 16384 },
+  { "rate", FIELD_UINT, CAMERA (rate), 1, 1000 },
+  { "gpu", FIELD_INT, CAMERA (gpu), -1, 63 },
+  { "record", FIELD_OTHER },
+  { NULL },
+};
+
+static const Field control_fields[] = {
+  { "stdin", FIELD_BOOL, CONFIG (control.standard_input) },
+  { "socket", FIELD_TEXT, CONFIG (control.socket) },
+  { NULL },
+};
+
+static const Field mqtt_fields[] = {
+  { "host", FIELD_TEXT, CONFIG (mqtt.host) },
+  { "port", FIELD_UINT, CONFIG (mqtt.port), 1, 65535 },
+  { "topic", FIELD_TEXT, CONFIG (mqtt.topic) },
+  { "user", FIELD_TEXT, CONFIG (mqtt.user) },
+  { "tls", FIELD_OTHER },
+  { NULL },
+};
+
+static const Field metrics_fields[] = {
+  { "port", FIELD_UINT, CONFIG (metrics.port), 0, 65535 },
+  { "address", FIELD_TEXT, CONFIG (metrics.address) },
+  { "allow_remote", FIELD_BOOL, CONFIG (metrics.allow_remote) },
+  { NULL },
+};
+
+static const Field top_fields[] = {
+  { "cameras", FIELD_OTHER },
+  { "defaults", FIELD_OTHER },
+  { "secrets", FIELD_PATH, CONFIG (secrets) },
+  { "control", FIELD_OTHER },
+  { "mqtt", FIELD_OTHER },
+  { "metrics", FIELD_OTHER },
+  { NULL },
+};
+
+/* ---- settings ------------------------------------------------------------ */
+
+CameraSettings *
+camera_settings_ref (CameraSettings *settings)
+{
+  g_atomic_ref_count_inc (&settings->count);
+  return settings;
+}
+
+void
+camera_settings_unref (CameraSettings *settings)
+{
+  if (!g_atomic_ref_count_dec (&settings->count))
+    return;
+  g_free (settings->name);
+  g_free (settings->text);
+  g_free (settings->source);
+  g_free (settings->filter);
+  g_free (settings->user);
+  g_free (settings->place);
+  g_free (settings->record.folder);
+  g_free (settings);
+}
+
+void
+config_free (Config *config)
+{
+  g_free (config->path);
+  g_free (config->secrets);
+  g_free (config->control.socket);
+  g_free (config->mqtt.host);
+  g_free (config->mqtt.topic);
+  g_free (config->mqtt.user);
+  g_free (config->mqtt.ca);
+  g_free (config->metrics.address);
+  g_free (config->process);
+  g_ptr_array_unref (config->cameras);
+  json_object_unref (config->defaults);
+  g_free (config);
+}
+
+/* ---- one camera ---------------------------------------------------------- */
+
+/* Returns whether the address contains a password: scheme://user:password@host. */
+static gboolean
+has_password (const char *uri)
+{
+  const char *start = strstr (uri, "://"), *at, *colon;
+  gsize length;
+
+  if (!start)
+    return FALSE;
+  length = strcspn (start + 3, "/?#");
+  at = g_strrstr_len (start + 3, (gssize) length, "@");
+  colon = memchr (start + 3, ':', length);
+  return at && colon && colon < at;
+}
+
+static gboolean
+check_source (Reader *reader, JsonObject *object, const char *where, CameraSettings *settings)
+{
+  const char *source = settings->source;
+  g_autofree char *scheme = source ? g_uri_parse_scheme (source) : NULL;
+  g_autofree char *path = NULL;
+
+  if (!source || !*source)
+    return reader_fault (reader, object, where, "source",
+        "is missing: an address such as \"rtsp://192.168.1.20/stream1\", a file, \"/dev/video0\" or \"test\"");
+  if (has_password (source)) /* the text itself is not repeated */
+    return reader_fault (reader, object, where, "source",
+        "has a password in it: put it into the secrets file, or into the environment, and only the user's name here "
+        "(\"user\")");
+  if (!strcmp (source, "test") || g_str_has_prefix (source, "test:")) {
+    settings->kind = SOURCE_TEST;
+    settings->place = g_strdup (source[4] ? source + 5 : "smpte");
+    settings->live = TRUE;
+    settings->width = settings->width ? settings->width : 640;
+    settings->height = settings->height ? settings->height : 480;
+    settings->rate = settings->rate ? settings->rate : 30;
+    return TRUE;
+  }
+  if (g_str_has_prefix (source, "/dev/")) {
+    settings->kind = SOURCE_DEVICE;
+    settings->place = g_strdup (source);
+    settings->live = TRUE;
+    return TRUE;
+  }
+  settings->kind = SOURCE_URI;
+  if (settings->width || settings->height || settings->rate)
+    return reader_fault (reader, object, where,
+        settings->width        ? "width"
+            : settings->height ? "height"
+                               : "rate",
+        "is for test pictures and for cameras of /dev only: other sources have a size and a rate of their own");
+  if (scheme && strstr (source, "://")) {
+    settings->live = strcmp (scheme, "file") && strcmp (scheme, "http") && strcmp (scheme, "https");
+    settings->place = g_strdup (source);
+    if (!gst_uri_is_valid (source) || !gst_uri_protocol_is_supported (GST_URI_SRC, scheme))
+      return reader_fault (reader, object, where, "source", "no element of this GStreamer reads %s://", scheme);
+    return TRUE;
+  }
+  path = g_canonicalize_filename (source, reader->folder);
+  settings->place = gst_filename_to_uri (path, NULL);
+  return settings->place || reader_fault (reader, object, where, "source", "\"%s\" is not a file's name", source);
+}
+
+static CameraSettings *
+read_camera (Reader *reader, JsonObject *object, JsonObject *defaults, const char *where, const char *name)
+{
+  CameraSettings *s = g_new0 (CameraSettings, 1);
+  JsonObject *record[2] = { json_object_has_member (defaults, "record")
+        ? json_object_get_object_member (defaults, "record")
+        : NULL,
+    reader_object (reader, object, where, "record") };
+  g_autoptr (GString) text = g_string_new (NULL);
+  g_autofree char *at = g_strconcat (where, ".record", NULL);
+  gboolean ok;
+
+  g_atomic_ref_count_init (&s->count);
+  s->name = g_strdup (name);
+  s->latency = 200;
+  s->timeout = 10;
+  s->gpu = -1;
+  s->record.piece = 3600;
+  s->record.before = 5;
+  s->record.after = 10;
+  s->record.quality = 23;
+  ok = reader_fill (reader, defaults, "defaults", camera_fields, s);
+  ok &= reader_fill (reader, object, where, camera_fields, s);
+  if (record[0])
+    ok &= reader_fill (reader, record[0], "defaults.record", record_fields, s);
+  if (record[1])
+    ok &= reader_fill (reader, record[1], at, record_fields, s);
+  if ((record[0] || record[1]) && !s->record.folder)
+    ok = reader_fault (reader, record[1] ? record[1] : object, at, "folder", "is missing: the folder to record into");
+  ok = check_source (reader, object, where, s) && ok;
+  if (!s->filter)
+    s->filter = g_strdup ("");
+  for (int i = 0; i < 2; i++) {
+    g_autoptr (JsonNode) node = json_node_init_object (json_node_alloc (), i ? object : defaults);
+    g_autofree char *part = json_to_string (node, FALSE);
+
+    g_string_append_printf (text, "%s\n", part);
+  }
+  s->text = g_steal_pointer (&text->str);
+  if (!ok)
+    camera_settings_unref (s);
+  return ok ? s : NULL;
+}
+
+/* Names become names of files, topics and labels. */
+static gboolean
+is_name (const char *name)
+{
+  gsize n = strlen (name);
+
+  for (gsize i = 0; i < n; i++)
+    if (!g_ascii_isalnum (name[i]) && (i == 0 || !strchr ("._-", name[i])))
+      return FALSE;
+  return n > 0 && n <= 64;
+}
+
+static gboolean
+read_cameras (Reader *reader, JsonObject *top, Config *config)
+{
+  JsonObject *cameras = reader_object (reader, top, "", "cameras");
+  g_autoptr (GList) names = cameras ? json_object_get_members (cameras) : NULL;
+  gboolean ok = TRUE;
+
+  if (!cameras)
+    return json_object_has_member (top, "cameras") ? FALSE : reader_fault (reader, top, "", "cameras", "is missing");
+  for (GList *l = names; l; l = l->next) {
+    g_autofree char *where = g_strconcat ("cameras.", l->data, NULL);
+    JsonObject *object = reader_object (reader, cameras, "cameras", l->data);
+    CameraSettings *settings;
+
+    if (reader_is_twice (reader, cameras, l->data))
+      ok = reader_fault (reader, cameras, "cameras", l->data, "two cameras have this name");
+    else if (!is_name (l->data))
+      ok = reader_fault (reader, cameras, "cameras", l->data,
+          "a camera's name has up to 64 letters, digits and . _ -, and begins with a letter or a digit");
+    else if (object && (settings = read_camera (reader, object, config->defaults, where, l->data)))
+      g_ptr_array_add (config->cameras, settings);
+    else
+      ok = FALSE;
+  }
+  return ok;
+}
+
+/* ---- the whole file ------------------------------------------------------ */
+
+static gboolean
+read_mqtt (Reader *reader, JsonObject *object, Config *config)
+{
+  JsonNode *tls = json_object_get_member (object, "tls");
+  gboolean ok = reader_fill (reader, object, "mqtt", mqtt_fields, config);
+
+#ifndef HAVE_MOSQUITTO
+  return reader_fault (reader, object, "mqtt", NULL,
+      "this cf-watch was built without libmosquitto, so it reaches no broker");
+#endif
+  if (!config->mqtt.host || !*config->mqtt.host)
+    ok = reader_fault (reader, object, "mqtt", "host", "is missing: the broker's name or address");
+  if (tls && JSON_NODE_HOLDS_VALUE (tls) && json_node_get_value_type (tls) == G_TYPE_BOOLEAN)
+    config->mqtt.tls = json_node_get_boolean (tls);
+  else if (tls && JSON_NODE_HOLDS_VALUE (tls) && json_node_get_value_type (tls) == G_TYPE_STRING) {
+    config->mqtt.tls = TRUE;
+    config->mqtt.ca = g_canonicalize_filename (json_node_get_string (tls), reader->folder);
+    if (access (config->mqtt.ca, R_OK))
+      ok = reader_fault (reader, object, "mqtt", "tls", "%s: %s", config->mqtt.ca, g_strerror (errno));
+  } else if (tls)
+    ok = reader_fault (reader, object, "mqtt", "tls", "has to be true, false, or the path of a file of certificates");
+  if (!config->mqtt.port)
+    config->mqtt.port = config->mqtt.tls ? 8883 : 1883;
+  if (strpbrk (config->mqtt.topic, "+#") || !*config->mqtt.topic)
+    ok = reader_fault (reader, object, "mqtt", "topic", "has to be a topic without + and #");
+  return ok;
+}
+
+static gboolean
+read_metrics (Reader *reader, JsonObject *object, Config *config)
+{
+  gboolean ok = reader_fill (reader, object, "metrics", metrics_fields, config);
+  g_autoptr (GInetAddress) address = g_inet_address_new_from_string (config->metrics.address);
+
+#ifndef HAVE_SOUP
+  return reader_fault (reader, object, "metrics", NULL,
+      "this cf-watch was built without libsoup, so it serves no metrics");
+#endif
+  config->metrics.on = TRUE;
+  if (!json_object_has_member (object, "port"))
+    ok = reader_fault (reader, object, "metrics", "port", "is missing: the TCP port to serve them at, 0 for any");
+  if (!address)
+    ok = reader_fault (reader, object, "metrics", "address", "\"%s\" is not an IP address", config->metrics.address);
+  else if (!g_inet_address_get_is_loopback (address) && !config->metrics.allow_remote)
+    ok = reader_fault (reader, object, "metrics", "address",
+        "%s can be reached from other machines, and no password protects the metrics: set \"allow_remote\": true if "
+        "that is meant",
+        config->metrics.address);
+  return ok;
+}
+
+/* A fault in the defaults is reported once, not for each camera. */
+static gboolean
+read_defaults (Reader *reader, JsonObject *top, Config *config)
+{
+  JsonObject *defaults = reader_object (reader, top, "", "defaults");
+  JsonObject *record = defaults ? reader_object (reader, defaults, "defaults", "record") : NULL;
+  CameraSettings scratch = { 0 };
+  gboolean ok = TRUE;
+
+  if (defaults) {
+    ok = reader_fill (reader, defaults, "defaults", camera_fields, &scratch);
+    if (record)
+      ok &= reader_fill (reader, record, "defaults.record", record_fields, &scratch);
+    json_object_unref (config->defaults);
+    config->defaults = json_object_ref (defaults);
+  }
+  g_free (scratch.source);
+  g_free (scratch.filter);
+  g_free (scratch.user);
+  g_free (scratch.record.folder);
+  return ok && reader->wrong->len == 0;
+}
+
+static gboolean
+read_top (Reader *reader, JsonObject *top, Config *config)
+{
+  static const char *const process[] = { "control", "mqtt", "metrics", "secrets" };
+  g_autoptr (GString) text = g_string_new (NULL);
+  JsonObject *part;
+  gboolean ok;
+
+  ok = reader_fill (reader, top, "", top_fields, config);
+  if ((part = reader_object (reader, top, "", "control")))
+    ok &= reader_fill (reader, part, "control", control_fields, config);
+  if ((part = reader_object (reader, top, "", "mqtt")))
+    ok &= read_mqtt (reader, part, config);
+  if ((part = reader_object (reader, top, "", "metrics")))
+    ok &= read_metrics (reader, part, config);
+  ok = read_defaults (reader, top, config) && read_cameras (reader, top, config) && ok;
+  for (guint i = 0; i < G_N_ELEMENTS (process) - 1; i++) {
+    JsonNode *node = json_object_get_member (top, process[i]);
+    g_autofree char *json = node ? json_to_string (node, FALSE) : NULL;
+
+    g_string_append_printf (text, "%s\n", json ? json : "");
+  }
+  config->process = g_steal_pointer (&text->str);
+  return ok && reader->wrong->len == 0;
+}
+
+Config *
+config_load (const char *path, GString *wrong)
+{
+  g_autofree char *full = g_canonicalize_filename (path, NULL), *folder = g_path_get_dirname (full), *text = NULL;
+  g_autoptr (GError) error = NULL;
+  Config *config;
+  JsonObject *top;
+  Reader reader;
+  gsize length;
+  gboolean ok;
+
+  if (!g_file_get_contents (path, &text, &length, &error)) {
+    g_string_append (wrong, error->message);
+    return NULL;
+  }
+  config = g_new0 (Config, 1);
+  config->path = g_strdup (full);
+  config->control.standard_input = TRUE;
+  config->mqtt.topic = g_strdup ("cf-watch");
+  config->metrics.address = g_strdup ("127.0.0.1");
+  config->cameras = g_ptr_array_new_with_free_func ((GDestroyNotify) camera_settings_unref);
+  config->defaults = json_object_new ();
+  reader_init (&reader, path, folder, wrong);
+  top = reader_parse (&reader, text, (gssize) length);
+  ok = top && read_top (&reader, top, config);
+  reader_clear (&reader);
+  if (!ok)
+    config_free (config);
+  return ok ? config : NULL;
+}
+
+CameraSettings *
+config_read_camera (const Config *config, const char *name, const char *json, GString *wrong)
+{
+  g_autofree char *folder = g_path_get_dirname (config->path), *where = g_strconcat ("camera ", name, NULL);
+  CameraSettings *settings = NULL;
+  JsonObject *object;
+  Reader reader;
+
+  reader_init (&reader, NULL, folder, wrong);
+  if (!is_name (name))
+    g_string_append (wrong,
+        "a camera's name has up to 64 letters, digits and . _ -, and begins with a letter or a digit");
+  else if ((object = reader_parse (&reader, json, (gssize) strlen (json))))
+    settings = read_camera (&reader, object, config->defaults, where, name);
+  reader_clear (&reader);
+  return settings;
+}

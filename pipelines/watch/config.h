@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
+ *
+ * config.h: the JSON file that cf-watch is run with. docs/watch.md has all settings. */
+#ifndef PIPELINES_WATCH_CONFIG_H
+#define PIPELINES_WATCH_CONFIG_H
+
+#include <gst/gst.h>
+#include <json-glib/json-glib.h>
+
+typedef enum { WHEN_ALWAYS, WHEN_MOTION, WHEN_OFF } RecordWhen;
+typedef enum { TRANSPORT_TCP, TRANSPORT_UDP, TRANSPORT_AUTO } Transport;
+typedef enum { SOURCE_TEST, SOURCE_DEVICE, SOURCE_URI } SourceKind;
+
+typedef struct {
+  char *folder;               /* absolute; NULL: nothing is recorded, and there is no encoder */
+  guint when, format;         /* a RecordWhen; 0: Matroska, 1: MP4 */
+  guint piece, before, after; /* seconds */
+  guint quality;              /* H.264's quantizer, 1 to 51 */
+  guint keep_days;            /* 0: for ever */
+  guint64 keep_bytes;         /* 0: any amount */
+} RecordSettings;
+
+/* What the file says about one camera. Counted references; never changed once it is read. */
+typedef struct {
+  gatomicrefcount count;
+  char *name;
+  char *text; /* all of it as one line of JSON, defaults included, to see what a new file changes */
+  char *source, *filter, *user;
+  SourceKind kind;
+  char *place;   /* of the source: a URI, a device or a test pattern's name */
+  gboolean live; /* frames come when the camera makes them; files are played at their own speed */
+  gboolean loop;
+  guint transport, latency, timeout; /* a Transport; ms; s */
+  guint width, height, rate;         /* 0: not given */
+  int gpu;                           /* -1: dealt */
+  RecordSettings record;
+} CameraSettings;
+
+typedef struct {
+  char *path; /* of the file */
+  char *secrets;
+  struct {
+    gboolean standard_input;
+    char *socket;
+  } control;
+  struct {
+    char *host, *topic, *user, *ca;
+    guint port;
+    gboolean tls;
+  } mqtt;
+  struct {
+    gboolean on, allow_remote;
+    char *address;
+    guint port;
+  } metrics;
+  GPtrArray *cameras; /* of CameraSettings, in the file's order */
+  char *process;      /* `control`, `mqtt` and `metrics` as text, which a reload cannot change */
+  JsonObject *defaults;
+} Config;
+
+/* Returns the settings that the file has, or NULL with a line for each fault in `wrong`: file, line, member, what
+ * would be right. */
+Config *config_load (const char *path, GString *wrong);
+void config_free (Config *config);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (Config, config_free)
+/* Returns the settings of one camera from the text of a JSON object, with the file's defaults; NULL with what is
+ * wrong. */
+CameraSettings *config_read_camera (const Config *config, const char *name, const char *json, GString *wrong);
+CameraSettings *camera_settings_ref (CameraSettings *settings);
+void camera_settings_unref (CameraSettings *settings);
+
+#endif

@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
+ *
+ * control.c: the commands. Each is a row of a table: how many words follow its name (the last one is the rest of the
+ * line), whether the first is a camera, and its function. */
+#include "control.h"
+
+#include "events.h"
+#include "status.h"
+#include "watch.h"
+
+#include <string.h>
+
+#define SNAPSHOT_WITHIN 5000 /* ms for a frame to come */
+
+typedef struct {
+  Watch *watch;
+  Client *client;
+  Camera *camera; /* the first word, where it is one */
+  char *word[3];
+} Call;
+
+typedef struct {
+  const char *name, *usage;
+  int min, max;
+  gboolean camera; /* the first word has to be a camera that there is; if it may be missing, where it is given */
+  JsonObject *(*run) (const Call *call);
+} Command;
+
+static JsonObject *
+ok_answer (void)
+{
+  JsonObject *answer = json_object_new ();
+
+  json_object_set_boolean_member (answer, "ok", TRUE);
+  return answer;
+}
+
+/* Returns the answer of a function that adds to `wrong` when it fails. */
+static JsonObject *
+answer_of (const GString *wrong)
+{
+  return wrong->len ? client_error ("%s", wrong->str) : ok_answer ();
+}
+
+/* Returns 1 for "on", 0 for "off", -1 otherwise. */
+static int
+on_off (const char *word)
+{
+  return !strcmp (word, "on") ? 1 : !strcmp (word, "off") ? 0 : -1;
+}
+
+/* ---- filters ------------------------------------------------------------- */
+
+static JsonObject *
+run_set (const Call *call)
+{
+  g_autoptr (GString) wrong = g_string_new (NULL);
+
+  if (!camera_set (call->camera, call->word[1], call->word[2], wrong) && !wrong->len)
+    g_string_append (wrong, "the filter has no elements");
+  return answer_of (wrong);
+}
+
+static JsonObject *
+run_get (const Call *call)
+{
+  g_autoptr (GString) wrong = g_string_new (NULL);
+  JsonNode *value = camera_get (call->camera, call->word[1], wrong);
+  JsonObject *answer = answer_of (wrong);
+
+  if (value)
+    json_object_set_member (answer, "value", value);
+  return answer;
+}
+
+static JsonObject *
+run_enable (const Call *call)
+{
+  g_autoptr (GString) wrong = g_string_new (NULL);
+  int on = on_off (call->word[1]);
+
+  if (on < 0)
+    return client_error ("\"%s\" is neither on nor off", call->word[1]);
+  camera_enable (call->camera, on, wrong);
+  return answer_of (wrong);
+}
+
+/* ---- cameras ------------------------------------------------------------- */
+
+static JsonObject *
+run_add (const Call *call)
+{
+  g_autoptr (GString) wrong = g_string_new (NULL);
+
+  watch_add (call->watch, call->word[0], call->word[1], wrong);
+  return answer_of (wrong);
+}
+
+static JsonObject *
+run_remove (const Call *call)
+{
+  watch_remove (call->watch, call->camera);
+  return ok_answer ();
+}
+
+static JsonObject *
+run_restart (const Call *call)
+{
+  camera_restart (call->camera, NULL);
+  return ok_answer ();
+}
+
+static JsonObject *
+run_reload (const Call *call)
+{
+  g_autoptr (GString) wrong = g_string_new (NULL);
+  JsonObject *answer = ok_answer ();
+
+  if (watch_reload (call->watch, answer, wrong))
+    return answer;
+  json_object_unref (answer);
+  return client_error ("%s", wrong->str);
+}
+
+static JsonObject *
+run_record (const Call *call)
+{
+  int on = on_off (call->word[1]);
+
+  if (on < 0 && strcmp (call->word[1], "auto"))
+    return client_error ("\"%s\" is none of on, off, auto", call->word[1]);
+  if (!recorder_set_when (call->camera->recorder, on < 0 ? -1 : on ? WHEN_ALWAYS : WHEN_OFF))
+    return client_error ("the camera has no \"record\" with a folder in the file");
+  return ok_answer ();
+}
+
+static JsonObject *
+run_trigger (const Call *call)
+{
+  if (call->camera->state != CAMERA_UP)
+    return client_error ("the camera is not up (%s)", camera_state_name (call->camera->state));
+  recorder_trigger (call->camera->recorder);
+  return ok_answer ();
+}
+
+static JsonObject *
+run_status (const Call *call)
+{
+  JsonObject *answer = ok_answer ();
+
+  json_object_set_object_member (answer, "status", status_json (call->watch, call->camera));
+  return answer;
+}
+
+static JsonObject *
+run_quit (const Call *call)
+{
+  watch_end (call->watch, "quit");
+  return ok_answer ();
+}
+
+/* ---- snapshots ----------------------------------------------------------- */
+
+typedef struct {
+  Client *client;
+  Run *run;
+  char *camera, *file;
+  guint timer;
+} Snapshot;
+
+static void
+snapshot_answer (Snapshot *snapshot, JsonObject *answer)
+{
+  client_answer (snapshot->client, answer);
+  run_unref (snapshot->run);
+  g_free (snapshot->camera);
+  g_free (snapshot->file);
+  g_free (snapshot);
+}
+
+static void
+on_snapshot (const char *error, int width, int height, gpointer data)
+{
+  Snapshot *snapshot = data;
+  JsonObject *event, *answer;
+
+  g_clear_handle_id (&snapshot->timer, g_source_remove);
+  if (error) {
+    snapshot_answer (snapshot, client_error ("%s", error));
+    return;
+  }
+  event = event_new (snapshot->camera, "snapshot");
+  answer = ok_answer ();
+  for (int i = 0; i < 2; i++) {
+    JsonObject *object = i ? answer : event;
+
+    set_text (object, "file", snapshot->file);
+    json_object_set_int_member (object, "width", width);
+    json_object_set_int_member (object, "height", height);
+  }
+  event_post (event);
+  snapshot_answer (snapshot, answer);
+}
+
+static gboolean
+on_snapshot_late (gpointer data)
+{
+  Snapshot *snapshot = data;
+
+  snapshot->timer = 0;
+  if (run_snapshot_cancel (snapshot->run))
+    snapshot_answer (snapshot, client_error ("no frame came within %d s", SNAPSHOT_WITHIN / 1000));
+  return G_SOURCE_REMOVE;
+}
+
+static JsonObject *
+run_take_snapshot (const Call *call)
+{
+  static const char flag[] = "--overwrite ";
+  gboolean overwrite = g_str_has_prefix (call->word[1], flag);
+  const char *file = overwrite ? call->word[1] + strlen (flag) : call->word[1];
+  Snapshot *snapshot;
+
+  if (!g_str_has_suffix (file, ".png") && !g_str_has_suffix (file, ".jpg") && !g_str_has_suffix (file, ".jpeg"))
+    return client_error ("\"%s\" does not end in .jpg, .jpeg or .png", file);
+  if (call->camera->state != CAMERA_UP)
+    return client_error ("the camera is not up (%s)", camera_state_name (call->camera->state));
+  if (!overwrite && g_file_test (file, G_FILE_TEST_EXISTS))
+    return client_error ("%s: there is such a file; --overwrite replaces it", file);
+  snapshot = g_new0 (Snapshot, 1);
+  snapshot->run = run_ref (call->camera->run);
+  snapshot->file = g_strdup (file);
+  snapshot->camera = g_strdup (call->camera->settings->name);
+  if (!run_snapshot (snapshot->run, file, overwrite, on_snapshot, snapshot)) {
+    run_unref (snapshot->run);
+    g_free (snapshot->file);
+    g_free (snapshot->camera);
+    g_free (snapshot);
+    return client_error ("a snapshot of this camera is being taken");
+  }
+  snapshot->client = client_ref (call->client);
+  snapshot->timer = g_timeout_add (SNAPSHOT_WITHIN, on_snapshot_late, snapshot);
+  return NULL;
+}
+
+/* ---- lines --------------------------------------------------------------- */
+
+static const Command commands[] = {
+  { "set", "CAMERA ELEMENT.PROPERTY VALUE", 3, 3, TRUE, run_set },
+  { "get", "CAMERA ELEMENT.PROPERTY", 2, 2, TRUE, run_get },
+  { "enable", "CAMERA on|off", 2, 2, TRUE, run_enable },
+  { "add", "CAMERA {json}", 2, 2, FALSE, run_add },
+  { "remove", "CAMERA", 1, 1, TRUE, run_remove },
+  { "reload", "", 0, 0, FALSE, run_reload },
+  { "snapshot", "CAMERA [--overwrite] FILE", 2, 2, TRUE, run_take_snapshot },
+  { "record", "CAMERA on|off|auto", 2, 2, TRUE, run_record },
+  { "trigger", "CAMERA", 1, 1, TRUE, run_trigger },
+  { "restart", "CAMERA", 1, 1, TRUE, run_restart },
+  { "status", "[CAMERA]", 0, 1, TRUE, run_status },
+  { "quit", "", 0, 0, FALSE, run_quit },
+};
+
+/* Cuts the next word off the line; the last one is the rest. Returns NULL at the end. */
+static char *
+next_word (char **line, gboolean rest)
+{
+  char *word = *line + strspn (*line, " \t"), *end = word + (rest ? strlen (word) : strcspn (word, " \t"));
+
+  *line = *end ? end + 1 : end;
+  *end = '\0';
+  return *word ? word : NULL;
+}
+
+static const Command *
+find_command (const char *name)
+{
+  for (guint i = 0; i < G_N_ELEMENTS (commands); i++)
+    if (!strcmp (commands[i].name, name))
+      return &commands[i];
+  return NULL;
+}
+
+JsonObject *
+control_line (Client *client, char *line, gpointer watch)
+{
+  const char *name = next_word (&line, FALSE);
+  const Command *command = find_command (name);
+  Call call = { .watch = watch, .client = client };
+  int n = 0;
+
+  if (!command) {
+    g_autoptr (GString) names = g_string_new (NULL);
+
+    for (guint i = 0; i < G_N_ELEMENTS (commands); i++)
+      g_string_append_printf (names, "%s%s", i ? ", " : "", commands[i].name);
+    return client_error ("there is no command \"%.40s\"; there are %s", name, names->str);
+  }
+  while (n < command->max && (call.word[n] = next_word (&line, n == command->max - 1)))
+    n++;
+  if (n < command->min || *line)
+    return client_error ("%s needs: %s %s", name, name, command->usage);
+  if (call.watch->ending && strcmp (name, "status"))
+    return client_error ("the program is ending");
+  if (command->camera && n > 0 && !(call.camera = watch_find (watch, call.word[0])))
+    return client_error ("there is no camera \"%.64s\"", call.word[0]);
+  return command->run (&call);
+}

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
+ *
+ * encode.c: the branch of a camera's pipeline that makes H.264. Frames that the encoder has no time for are dropped
+ * there, and only there. No encoder reorders frames, so that PTS and DTS are the same. */
+#include "encode.h"
+
+#include "run-private.h"
+
+#include <gst/app/gstappsink.h>
+#include <gst/video/video.h>
+
+/* Between two key frames, whatever the frame rate: pieces begin with one. The request takes a frame or two. */
+#define KEY_FRAMES (1900 * GST_MSECOND)
+#define QUEUED 15 /* frames that may wait for the encoder */
+
+typedef struct {
+  const char *factory;
+  gboolean on_gpu;
+  const char *settings; /* %1$u: the quality */
+} Encoder;
+
+/* In the order in which they are tried. Properties that a version lacks are left alone. */
+static const Encoder encoders[] = {
+  { "nvh264enc", TRUE,
+      "rc-mode=constqp qp-const=%u qp-const-i=%u qp-const-p=%u bframes=0 zerolatency=true gop-size=-1" },
+  { "x264enc", FALSE,
+      "pass=qual quantizer=%u tune=zerolatency speed-preset=superfast key-int-max=600 threads=2 bframes=0" },
+  { "openh264enc", FALSE, "rate-control=off qp-min=%u qp-max=%u complexity=low gop-size=600 multi-thread=2" },
+};
+
+static void
+set_properties (GstElement *element, const char *text, guint quality)
+{
+  g_auto (GStrv) words = g_strsplit (text, " ", -1);
+  GObjectClass *klass = G_OBJECT_GET_CLASS (element);
+
+  for (char **word = words; *word; word++) {
+    char *value = strchr (*word, '=');
+    g_autofree char *number = g_strdup_printf ("%u", quality);
+
+    *value++ = '\0';
+    if (g_object_class_find_property (klass, *word))
+      gst_util_set_object_arg (G_OBJECT (element), *word, strcmp (value, "%u") ? value : number);
+  }
+}
+
+static GstElement *
+make_encoder (const RunPlan *plan, gboolean *on_gpu)
+{
+  for (guint i = 0; i < G_N_ELEMENTS (encoders); i++) {
+    GstElement *element;
+
+    if (encoders[i].on_gpu && (plan->gpu < 0 || plan->software_encoder))
+      continue;
+    if (!(element = gst_element_factory_make (encoders[i].factory, "encoder")))
+      continue;
+    set_properties (element, encoders[i].settings, plan->settings->record.quality);
+    *on_gpu = encoders[i].on_gpu;
+    return element;
+  }
+  return NULL;
+}
+
+/* Asks the encoder for a key frame when the last one is too old, or the recorder waits for one. */
+static void
+keep_keys_coming (Run *run, GstBuffer *buffer, gboolean wanted)
+{
+  gint64 pts = (gint64) GST_BUFFER_PTS (buffer);
+
+  if (!GST_BUFFER_FLAG_IS_SET (buffer, GST_BUFFER_FLAG_DELTA_UNIT))
+    run->last_key = pts;
+  else if (wanted || pts - run->last_key >= (gint64) KEY_FRAMES) {
+    GstPad *pad = gst_element_get_static_pad (run->sink, "sink");
+
+    run->last_key = pts; /* the request takes some frames; no second one meanwhile */
+    gst_pad_push_event (pad, gst_video_event_new_upstream_force_key_unit (GST_CLOCK_TIME_NONE, TRUE, 0));
+    gst_object_unref (pad);
+  }
+}
+
+/* Returns the time of day of a frame: now, less what it has been under way. */
+static gint64
+wall_time (Run *run, GstClockTime running)
+{
+  GstClockTime now = gst_element_get_current_running_time (run->sink);
+  gint64 age = GST_CLOCK_TIME_IS_VALID (now) ? GST_CLOCK_DIFF (running, now) / 1000 : 0;
+
+  return g_get_real_time () - CLAMP (age, 0, 30 * G_USEC_PER_SEC);
+}
+
+static GstFlowReturn
+on_sample (GstAppSink *sink, gpointer data)
+{
+  Run *run = data;
+  GstSample *sample = gst_app_sink_pull_sample (sink);
+  const GstSegment *segment;
+  GstBuffer *buffer;
+  GstClockTime running;
+
+  if (!sample)
+    return GST_FLOW_EOS;
+  segment = gst_sample_get_segment (sample);
+  buffer = gst_sample_get_buffer (sample);
+  running = buffer ? gst_segment_to_running_time (segment, GST_FORMAT_TIME, GST_BUFFER_PTS (buffer))
+                   : GST_CLOCK_TIME_NONE;
+  if (GST_CLOCK_TIME_IS_VALID (running)) {
+    buffer = gst_buffer_copy (buffer); /* shares the memory */
+    GST_BUFFER_PTS (buffer) = GST_BUFFER_DTS (buffer) = running;
+    keep_keys_coming (run, buffer,
+        run->packet (buffer, gst_sample_get_caps (sample), wall_time (run, running), run->packet_data));
+    gst_buffer_unref (buffer);
+  }
+  gst_sample_unref (sample);
+  return GST_FLOW_OK;
+}
+
+void
+run_add_encoder (Run *run, const RunPlan *plan, GstElement *tee, GString *note)
+{
+  GstAppSinkCallbacks callbacks = { .new_sample = on_sample };
+  GstElement *parts[8] = { NULL }, *encoder = make_encoder (plan, &run->on_gpu);
+  gboolean ok = encoder != NULL;
+  GstCaps *caps;
+  guint n = 0;
+
+  if (!ok) {
+    g_string_append (note,
+        "this GStreamer has no encoder for H.264: install x264enc (gstreamer1.0-plugins-ugly) or "
+        "openh264enc (gstreamer1.0-plugins-bad)");
+    return;
+  }
+  parts[n++] = gst_element_factory_make ("queue", "encode");
+  parts[n] = gst_element_factory_make ("cudadownload", "download"); /* where the filter's frames are in CUDA memory */
+  n += parts[n] != NULL;
+  parts[n++] = gst_element_factory_make ("videoconvert", "yuv");
+  parts[n++] = gst_element_factory_make ("capsfilter", "i420");
+  parts[n++] = gst_element_factory_make ("videocrop", "even");
+  parts[n++] = encoder;
+  parts[n++] = gst_element_factory_make ("h264parse", "parse");
+  parts[n++] = gst_element_factory_make ("appsink", "packets");
+  for (guint i = 0; i < n; i++)
+    ok = parts[i] && gst_bin_add (GST_BIN (run->pipeline), parts[i]) && ok;
+  for (guint i = 1; ok && i < n; i++)
+    ok = gst_element_link (parts[i - 1], parts[i]);
+  if (!ok || !gst_element_link (tee, parts[0])) {
+    g_string_append (note, "this GStreamer lacks queue, videoconvert, videocrop, h264parse or appsink");
+    return;
+  }
+  caps = gst_caps_from_string ("video/x-raw, format = I420");
+  g_object_set (parts[n - 5], "caps", caps, NULL);
+  gst_caps_unref (caps);
+  g_object_set (parts[0], "max-size-buffers", QUEUED, "max-size-bytes", 0, "max-size-time", (guint64) 0, NULL);
+  if (plan->settings->live) /* a file waits */
+    gst_util_set_object_arg (G_OBJECT (parts[0]), "leaky", "downstream");
+  caps = gst_caps_from_string ("video/x-h264, stream-format = avc, alignment = au");
+  run->crop = parts[n - 4];
+  run->encode.queue = parts[0];
+  run_count_queue (&run->encode);
+  run->encoder = encoder;
+  run->sink = parts[n - 1];
+  g_object_set (run->sink, "caps", caps, "sync", FALSE, "async", FALSE, NULL);
+  gst_caps_unref (caps);
+  run->packet = plan->packet;
+  run->packet_data = plan->packet_data;
+  gst_app_sink_set_callbacks (GST_APP_SINK (run->sink), &callbacks, run, NULL);
+}
+
+gboolean
+run_is_gpu_encoder (Run *run, GstObject *object)
+{
+  return run->on_gpu && object == GST_OBJECT_CAST (run->encoder);
+}
+
+gboolean
+run_is_recording_part (Run *run, GstObject *object)
+{
+  static const char *const names[] = { "encode", "download", "yuv", "i420", "even", "encoder", "parse", "packets" };
+
+  if (!run->encoder || GST_OBJECT_PARENT (object) != GST_OBJECT_CAST (run->pipeline))
+    return FALSE;
+  for (guint i = 0; i < G_N_ELEMENTS (names); i++)
+    if (!g_strcmp0 (GST_OBJECT_NAME (object), names[i]))
+      return TRUE;
+  return FALSE;
+}

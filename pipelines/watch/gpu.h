@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
+ *
+ * gpu.h: deals cameras to GPUs, and shares one CUDA context a GPU among all pipelines. Works without a GPU. */
+#ifndef PIPELINES_WATCH_GPU_H
+#define PIPELINES_WATCH_GPU_H
+
+#include <gst/gst.h>
+
+/* Asks the driver for the number of GPUs, 0 where there is no driver. Call it before threads start. */
+guint gpu_init (void);
+guint gpu_count (void);
+/* Returns the GPU for a camera: `wanted`, or for -1 the one with the fewest cameras; -1 where there is none. Main
+ * thread; gpu_release () gives it back. */
+int gpu_take (int wanted);
+void gpu_release (int gpu);
+/* Sets the GPU of the line's elements whose cuda-device-id is -1, and makes the pipeline's bus answer their questions
+ * for a context. */
+void gpu_assign (GstElement *pipeline, GstElement *line, int gpu);
+/* Starts the line's elements before the pipeline, one camera at a time as long as the GPU has no context: the first one
+ * makes the context that the others are given. Any thread but the main one; waits for other cameras. */
+void gpu_warm_up (GstElement *line, int gpu);
+
+#endif

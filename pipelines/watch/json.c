@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
+ *
+ * json.c: times, texts, and GStreamer's values as JSON. */
+#include "events.h"
+
+#include "secrets.h"
+
+#include <math.h>
+#include <string.h>
+
+char *
+time_text (gint64 time, gboolean compact)
+{
+  g_autoptr (GDateTime) date = g_date_time_new_from_unix_utc (time / G_USEC_PER_SEC);
+  g_autofree char *text = g_date_time_format (date, compact ? "%Y%m%dT%H%M%S" : "%Y-%m-%dT%H:%M:%S");
+
+  return g_strdup_printf ("%s.%03dZ", text, (int) (time % G_USEC_PER_SEC / 1000));
+}
+
+void
+set_time (JsonObject *object, const char *member, gint64 time)
+{
+  g_autofree char *text = time_text (time, FALSE);
+
+  json_object_set_string_member (object, member, text);
+}
+
+void
+set_text (JsonObject *object, const char *member, const char *text)
+{
+  g_autofree char *clean = secrets_hide (text ? text : "");
+
+  json_object_set_string_member (object, member, clean);
+}
+
+char *
+json_line (JsonObject *object)
+{
+  JsonNode *node = json_node_init_object (json_node_alloc (), object);
+  char *line = json_to_string (node, FALSE);
+
+  json_node_unref (node);
+  json_object_unref (object);
+  return line;
+}
+
+static JsonNode *
+text_node (const char *text)
+{
+  g_autofree char *clean = secrets_hide (text);
+
+  return json_node_init_string (json_node_alloc (), clean);
+}
+
+/* JSON has neither infinite numbers nor integers of 64 bits without a sign; what has no number there is null. */
+static JsonNode *
+number_node (double value)
+{
+  return isfinite (value) ? json_node_init_double (json_node_alloc (), value) : json_node_new (JSON_NODE_NULL);
+}
+
+static JsonNode *
+uint64_node (guint64 value)
+{
+  if (value == GST_CLOCK_TIME_NONE)
+    return json_node_new (JSON_NODE_NULL);
+  if (value > G_MAXINT64)
+    return number_node ((double) value);
+  return json_node_init_int (json_node_alloc (), (gint64) value);
+}
+
+static JsonNode *
+array_node (const GValue *value)
+{
+  JsonArray *array = json_array_new ();
+  JsonNode *node = json_node_new (JSON_NODE_ARRAY);
+  gboolean list = GST_VALUE_HOLDS_LIST (value);
+  guint n = list ? gst_value_list_get_size (value) : gst_value_array_get_size (value);
+
+  for (guint i = 0; i < n; i++)
+    json_array_add_element (array,
+        value_to_json (list ? gst_value_list_get_value (value, i) : gst_value_array_get_value (value, i)));
+  json_node_take_array (node, array);
+  return node;
+}
+
+JsonNode *
+value_to_json (const GValue *value)
+{
+  JsonNode *node;
+  char *text;
+
+  if (GST_VALUE_HOLDS_ARRAY (value) || GST_VALUE_HOLDS_LIST (value))
+    return array_node (value);
+  if (G_VALUE_HOLDS (value, GST_TYPE_STRUCTURE)) {
+    if (!gst_value_get_structure (value))
+      return json_node_new (JSON_NODE_NULL);
+    node = json_node_new (JSON_NODE_OBJECT);
+    json_node_take_object (node, structure_to_json (gst_value_get_structure (value)));
+    return node;
+  }
+  switch (G_VALUE_TYPE (value)) {
+    case G_TYPE_BOOLEAN:
+      return json_node_init_boolean (json_node_alloc (), g_value_get_boolean (value));
+    case G_TYPE_INT:
+      return json_node_init_int (json_node_alloc (), g_value_get_int (value));
+    case G_TYPE_UINT:
+      return json_node_init_int (json_node_alloc (), g_value_get_uint (value));
+    case G_TYPE_INT64:
+      return json_node_init_int (json_node_alloc (), g_value_get_int64 (value));
+    case G_TYPE_UINT64:
+      return uint64_node (g_value_get_uint64 (value));
+    case G_TYPE_FLOAT:
+      return number_node ((double) g_value_get_float (value));
+    case G_TYPE_DOUBLE:
+      return number_node (g_value_get_double (value));
+    case G_TYPE_STRING:
+      return g_value_get_string (value) ? text_node (g_value_get_string (value)) : json_node_new (JSON_NODE_NULL);
+    default:
+      break;
+  }
+  if (GST_VALUE_HOLDS_FRACTION (value)) {
+    g_autofree char *fraction = g_strdup_printf ("%d/%d", gst_value_get_fraction_numerator (value),
+        gst_value_get_fraction_denominator (value));
+
+    return text_node (fraction);
+  }
+  text = gst_value_serialize (value); /* enumerations, caps and so on, as in a launch line; NULL: an object */
+  node = text ? text_node (text) : json_node_new (JSON_NODE_NULL);
+  g_free (text);
+  return node;
+}
+
+static gboolean
+add_field (GQuark field, const GValue *value, gpointer object)
+{
+  json_object_set_member (object, g_quark_to_string (field), value_to_json (value));
+  return TRUE;
+}
+
+JsonObject *
+structure_to_json (const GstStructure *structure)
+{
+  JsonObject *object = json_object_new ();
+
+  gst_structure_foreach (structure, add_field, object);
+  return object;
+}
+
+char *
+message_text (GstMessage *message)
+{
+  g_autoptr (GError) error = NULL;
+  g_autofree char *debug = NULL;
+  const char *detail;
+
+  if (GST_MESSAGE_TYPE (message) == GST_MESSAGE_ERROR)
+    gst_message_parse_error (message, &error, &debug);
+  else
+    gst_message_parse_warning (message, &error, &debug);
+  /* "file.c(123): function (): /path:" and, on a line of its own, what went wrong */
+  detail = debug ? strchr (debug, '\n') : NULL;
+  if (!detail || !detail[1])
+    return g_strdup (error->message);
+  return g_strdup_printf ("%s (%.300s)", error->message, detail + 1);
+}

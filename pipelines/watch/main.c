@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
+ *
+ * cf-watch: runs a building's cameras. docs/watch.md is the user's page. This file has the command line, signals, the
+ * service manager, and the order in which things begin and end. */
+#include "../tools/line.h"
+#include "client.h"
+#include "control.h"
+#include "events.h"
+#include "gpu.h"
+#include "mqtt.h"
+#include "secrets.h"
+#include "status.h"
+#include "watch.h"
+
+#include <gio/gio.h>
+#include <gio/gunixsocketaddress.h>
+#include <glib-unix.h>
+#include <locale.h>
+#include <malloc.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+#ifdef HAVE_SYSTEMD
+#include <systemd/sd-daemon.h>
+#endif
+
+static const char summary[] =
+    "Runs the cameras that FILE names: filters their video, keeps the connections up, records, and reports events as "
+    "lines of JSON. Commands come from standard input or a socket; `status` is one.";
+static const char description[] =
+    "A first FILE:\n  { \"cameras\": { \"door\": { \"source\": \"rtsp://192.168.1.20/stream1\",\n"
+    "                           \"filter\": \"cudamedian kernel-size=3\" } } }\nAll settings: docs/watch.md";
+
+/* ---- the service manager ------------------------------------------------- */
+
+static void
+notify (const char *state)
+{
+#ifdef HAVE_SYSTEMD
+  sd_notify (0, state); /* no manager: nothing happens */
+#else
+  (void) state;
+#endif
+}
+
+/* Sees all events: an EventSink. */
+static void
+on_event (const char *line, const char *camera, const char *type)
+{
+  if (g_str_equal (type, "stopping"))
+    notify ("STOPPING=1");
+  mqtt_publish (line, camera, type);
+}
+
+static gboolean
+feed_watchdog (gpointer data)
+{
+  (void) data;
+  notify ("WATCHDOG=1");
+  return G_SOURCE_CONTINUE;
+}
+
+/* The watchdog is fed by the main loop, which is what must not stop. */
+static void
+start_watchdog (void)
+{
+#ifdef HAVE_SYSTEMD
+  guint64 us = 0;
+
+  if (sd_watchdog_enabled (0, &us) > 0 && us > 0)
+    g_timeout_add ((guint) (us / 2000), feed_watchdog, NULL);
+#else
+  if (g_getenv ("NOTIFY_SOCKET"))
+    say ("cf-watch: built without libsystemd, so the service manager is not notified: use Type=exec, no WatchdogSec");
+  (void) feed_watchdog;
+#endif
+}
+
+/* ---- signals ------------------------------------------------------------- */
+
+static guint signal_sources[2];
+
+static gboolean
+on_signal (Watch *watch, guint which, const char *name)
+{
+  /* Without the sources a next signal, of either kind, ends the process at once, even if the main loop hangs. */
+  g_clear_handle_id (&signal_sources[1 - which], g_source_remove);
+  watch_end (watch, name);
+  return G_SOURCE_REMOVE;
+}
+
+static gboolean
+on_interrupt (gpointer watch)
+{
+  return on_signal (watch, 0, "SIGINT");
+}
+
+static gboolean
+on_terminate (gpointer watch)
+{
+  return on_signal (watch, 1, "SIGTERM");
+}
+
+static gboolean
+on_hang_up (gpointer data)
+{
+  g_autoptr (GString) wrong = g_string_new (NULL);
+  JsonObject *answer;
+  Watch *watch = data;
+
+  if (watch->ending)
+    return G_SOURCE_CONTINUE;
+  answer = event_new (NULL, "reloaded");
+  if (watch_reload (watch, answer, wrong))
+    event_post (answer);
+  else {
+    json_object_unref (answer);
+    answer = event_new (NULL, "reload-failed");
+    set_text (answer, "reason", wrong->str);
+    event_post (answer);
+  }
+  return G_SOURCE_CONTINUE;
+}
+
+static gboolean
+on_second (gpointer data)
+{
+  watch_tick (data);
+  if (isatty (STDERR_FILENO))
+    status_print (data);
+  return G_SOURCE_CONTINUE;
+}
+
+/* ---- begin and end ------------------------------------------------------- */
+
+/* Checks what config_load cannot: secrets, and filter lines. */
+static gboolean
+check (const Config *config, GString *wrong)
+{
+  for (guint i = 0; i < config->cameras->len; i++) {
+    const CameraSettings *settings = config->cameras->pdata[i];
+    g_autofree char *where = g_strdup_printf ("%scameras.%s.filter: ", wrong->len ? "\n" : "", settings->name);
+    g_autoptr (GString) part = g_string_new (NULL);
+    GstElement *filter = *settings->filter ? make_filter ("", settings->filter, part) : NULL;
+
+    if (part->len)
+      g_string_append_printf (wrong, "%s%s", where, part->str);
+    if (filter) {
+      gst_object_ref_sink (filter);
+      gst_object_unref (filter);
+    }
+  }
+  if (wrong->len)
+    g_string_append_c (wrong, '\n');
+  return secrets_load (config->secrets, wrong) && wrong->len == 0;
+}
+
+static gboolean
+open_doors (Watch *watch, const Config *config, GString *wrong)
+{
+  if (config->metrics.on && !metrics_start (watch, config, wrong))
+    return FALSE;
+  if (config->control.socket && !client_listen (config->control.socket, control_line, watch, wrong))
+    return FALSE;
+  if (config->control.standard_input)
+    client_read_input (control_line, watch);
+  return TRUE;
+}
+
+static int
+run (Config *config)
+{
+  g_autoptr (GString) wrong = g_string_new (NULL);
+  Watch watch = { .loop = g_main_loop_new (NULL, FALSE), .config = config };
+  JsonObject *event;
+
+  signal (SIGPIPE, SIG_IGN);
+  signal (SIGTTIN, SIG_IGN); /* started in the background of a terminal: it reads nothing then */
+  gpu_init ();
+  if (!secrets_load (config->secrets, wrong) || !open_doors (&watch, config, wrong)) {
+    complain ("%s", wrong->str);
+    client_stop_listening ();
+    g_main_loop_unref (watch.loop);
+    config_free (config);
+    return 2;
+  }
+  events_set_sink (on_event);
+  events_start ();
+  mqtt_start (config);
+  signal_sources[0] = g_unix_signal_add (SIGINT, on_interrupt, &watch);
+  signal_sources[1] = g_unix_signal_add (SIGTERM, on_terminate, &watch);
+  g_unix_signal_add (SIGHUP, on_hang_up, &watch);
+  g_timeout_add (1000, on_second, &watch);
+  watch_start (&watch, config);
+  notify ("READY=1");
+  start_watchdog ();
+  g_main_loop_run (watch.loop);
+  metrics_stop ();
+  client_stop_listening ();
+  event = event_new (NULL, "stopped");
+  json_object_set_boolean_member (event, "clean", watch.clean);
+  event_post (event);
+  mqtt_stop ();
+  events_stop ();
+  if (isatty (STDERR_FILENO))
+    say ("%s", "");
+  if (!watch.clean)
+    _exit (1); /* threads that hang would hang the exit, too */
+  config_free (watch.config);
+  g_ptr_array_unref (watch.cameras);
+  g_ptr_array_unref (watch.leaving);
+  g_main_loop_unref (watch.loop);
+  return 0;
+}
+
+/* Makes the classes that network sources need, before there are threads. GLib 2.74 deadlocks where one thread makes the
+ * first GSocketClient (rtspsrc) while another registers GSocketAddress (souphttpsrc, as its plugin is loaded):
+ * GStreamer's lock for loading plugins is then held for ever, and no camera starts any more. */
+static void
+make_network_classes (void)
+{
+  const GType types[] = { G_TYPE_INET_ADDRESS, G_TYPE_INET_SOCKET_ADDRESS, G_TYPE_UNIX_SOCKET_ADDRESS,
+    G_TYPE_NETWORK_ADDRESS, G_TYPE_NETWORK_SERVICE, G_TYPE_PROXY_ADDRESS, G_TYPE_RESOLVER, G_TYPE_SOCKET,
+    G_TYPE_SOCKET_CONNECTION, G_TYPE_TCP_CONNECTION, G_TYPE_SOCKET_CLIENT, G_TYPE_TLS_CERTIFICATE };
+
+  for (guint i = 0; i < G_N_ELEMENTS (types); i++)
+    g_type_class_unref (g_type_class_ref (types[i]));
+}
+
+int
+main (int argc, char **argv)
+{
+  gboolean only_check = FALSE;
+  const GOptionEntry entries[] = {
+    { "check", 0, 0, G_OPTION_ARG_NONE, &only_check, "check FILE and end: 0 where it is right, 2 where it is not",
+        NULL },
+    { NULL, 0, 0, 0, NULL, NULL, NULL },
+  };
+  g_autoptr (GString) wrong = g_string_new (NULL);
+  Config *config;
+
+  /* Each new pipeline of a camera starts threads, and glibc gives these up to eight arenas a core, which keep what was
+   * freed: with eight RTSP cameras that come and go, 40 % more memory after ten minutes. */
+#ifdef M_ARENA_MAX
+  mallopt (M_ARENA_MAX, 2);
+#endif
+  setlocale (LC_ALL, "");
+  g_set_prgname ("cf-watch");
+  if (!parse_command_line (entries, "FILE", summary, description, &argc, &argv))
+    return 2;
+  if (argc != 2) {
+    complain ("%s; --help shows an example", argc < 2 ? "which FILE has the cameras?" : "there is one FILE only");
+    return 2;
+  }
+  make_network_classes ();
+  gst_init (NULL, NULL);
+  config = config_load (argv[1], wrong);
+  if (!config || (only_check && !check (config, wrong))) {
+    say ("%s", g_strchomp (wrong->str));
+    g_clear_pointer (&config, config_free);
+    return 2;
+  }
+  if (only_check) {
+    say ("%s: %u cameras, nothing wrong", argv[1], config->cameras->len);
+    config_free (config);
+    return 0;
+  }
+  return run (config);
+}

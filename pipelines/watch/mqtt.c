@@ -1,0 +1,420 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
+ *
+ * mqtt.c: events to a broker, with libmosquitto where it is found at build time. Each connection has a client of its
+ * own; what the broker has not acknowledged goes to the head of the queue again, so events arrive in order, at least
+ * once. */
+#include "mqtt.h"
+
+#ifdef HAVE_MOSQUITTO
+#include "events.h"
+#include "run.h"
+#include "secrets.h"
+
+#include <errno.h>
+#include <mosquitto.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#define MAX_QUEUED 10000
+#define MAX_UNACKNOWLEDGED 50
+#define KEEP_ALIVE 20     /* s */
+#define ANSWERS_WITHIN 10 /* s, for the broker to accept a connection */
+#define FIRST_DELAY 1000  /* ms */
+#define LAST_DELAY 30000
+#define END_WITHIN (2 * G_USEC_PER_SEC)
+
+typedef struct {
+  char *topic, *text;
+  int id; /* of libmosquitto, while it is not acknowledged */
+} Item;
+
+static struct {
+  /* Written before the thread starts. */
+  char *host, *prefix, *user, *ca;
+  int port;
+  gboolean tls, on;
+  int wake; /* an eventfd */
+
+  GMutex lock; /* of what follows, up to `connected` */
+  GCond ended;
+  GQueue queue;
+  guint64 lost;
+  gboolean ending, over, connected;
+  gint64 end_by;
+
+  /* Of the thread. */
+  GQueue sent; /* not acknowledged */
+  gboolean accepted, refused;
+  char *why;
+} mqtt;
+
+static void
+item_free (Item *item)
+{
+  g_free (item->topic);
+  g_free (item->text);
+  g_free (item);
+}
+
+/* ---- events about the broker --------------------------------------------- */
+
+typedef struct {
+  gboolean connected;
+  char *reason;
+  guint64 lost;
+} News;
+
+static gboolean
+post_news (gpointer data)
+{
+  News *news = data;
+  JsonObject *event = event_new (NULL, news->connected ? "broker-connected" : "broker-lost");
+
+  set_text (event, "host", mqtt.host);
+  if (news->reason)
+    set_text (event, "reason", news->reason);
+  event_post (event);
+  if (news->lost) {
+    event = event_new (NULL, "events-lost");
+    json_object_set_int_member (event, "count", (gint64) news->lost);
+    json_object_set_string_member (event, "where", "mqtt");
+    event_post (event);
+  }
+  g_free (news->reason);
+  g_free (news);
+  return G_SOURCE_REMOVE;
+}
+
+static void
+set_connected (gboolean connected, const char *reason)
+{
+  News *news = g_new0 (News, 1);
+
+  g_mutex_lock (&mqtt.lock);
+  mqtt.connected = connected;
+  if (connected) {
+    news->lost = mqtt.lost;
+    mqtt.lost = 0;
+  }
+  g_mutex_unlock (&mqtt.lock);
+  news->connected = connected;
+  news->reason = g_strdup (reason);
+  in_main (post_news, news);
+}
+
+/* ---- one connection ------------------------------------------------------ */
+
+static void
+on_connect (struct mosquitto *client, void *data, int code)
+{
+  (void) client;
+  (void) data;
+  mqtt.accepted = code == 0;
+  mqtt.refused = code != 0;
+  if (code) {
+    g_free (mqtt.why);
+    mqtt.why = g_strdup (mosquitto_connack_string (code));
+  }
+}
+
+static void
+on_published (struct mosquitto *client, void *data, int id)
+{
+  (void) client;
+  (void) data;
+  for (GList *l = mqtt.sent.head; l; l = l->next) {
+    Item *item = l->data;
+
+    if (item->id != id)
+      continue;
+    item_free (item);
+    g_queue_delete_link (&mqtt.sent, l);
+    return;
+  }
+}
+
+static void
+publish_available (struct mosquitto *client, const char *text)
+{
+  g_autofree char *topic = g_strconcat (mqtt.prefix, "/available", NULL);
+
+  mosquitto_publish (client, NULL, topic, (int) strlen (text), text, 1, TRUE);
+}
+
+static struct mosquitto *
+make_client (void)
+{
+  g_autofree char *topic = g_strconcat (mqtt.prefix, "/available", NULL), *password = secrets_password ("mqtt");
+  g_autofree char *user = mqtt.user ? g_strdup (mqtt.user) : secrets_user ("mqtt");
+  struct mosquitto *client = mosquitto_new (NULL, TRUE, NULL);
+
+  if (!client)
+    return NULL;
+  mosquitto_connect_callback_set (client, on_connect);
+  mosquitto_publish_callback_set (client, on_published);
+  mosquitto_will_set (client, topic, 7, "offline", 1, TRUE);
+  if ((user && mosquitto_username_pw_set (client, user, password)) ||
+      (mqtt.tls && mosquitto_tls_set (client, mqtt.ca, mqtt.ca ? NULL : "/etc/ssl/certs", NULL, NULL, NULL))) {
+    mosquitto_destroy (client);
+    return NULL;
+  }
+  return client;
+}
+
+/* Hands queued events to the client. Returns libmosquitto's status. */
+static int
+send_queued (struct mosquitto *client)
+{
+  int status = MOSQ_ERR_SUCCESS;
+
+  while (status == MOSQ_ERR_SUCCESS && g_queue_get_length (&mqtt.sent) < MAX_UNACKNOWLEDGED) {
+    Item *item;
+
+    g_mutex_lock (&mqtt.lock);
+    item = g_queue_pop_head (&mqtt.queue);
+    g_mutex_unlock (&mqtt.lock);
+    if (!item)
+      break;
+    g_queue_push_tail (&mqtt.sent, item);
+    status = mosquitto_publish (client, &item->id, item->topic, (int) strlen (item->text), item->text, 1, FALSE);
+  }
+  return status;
+}
+
+static gboolean
+is_ending (void)
+{
+  gboolean ending;
+
+  g_mutex_lock (&mqtt.lock);
+  ending = mqtt.ending;
+  g_mutex_unlock (&mqtt.lock);
+  return ending;
+}
+
+/* Returns whether the program ends, and all is sent or it is too late for it. */
+static gboolean
+may_end (void)
+{
+  gboolean end;
+
+  g_mutex_lock (&mqtt.lock);
+  end = mqtt.ending &&
+      ((mqtt.connected && g_queue_is_empty (&mqtt.queue) && g_queue_is_empty (&mqtt.sent)) ||
+          g_get_monotonic_time () > mqtt.end_by);
+  g_mutex_unlock (&mqtt.lock);
+  return end;
+}
+
+/* Waits for the network, a new event, or some time. */
+static void
+wait_for (struct mosquitto *client, int ms)
+{
+  struct pollfd fds[2] = { { .fd = mqtt.wake, .events = POLLIN }, { .fd = -1 } };
+  eventfd_t count;
+
+  if (client) {
+    fds[1].fd = mosquitto_socket (client);
+    fds[1].events = (short) (POLLIN | (mosquitto_want_write (client) ? POLLOUT : 0));
+  }
+  if (poll (fds, 2, ms) > 0 && fds[0].revents & POLLIN && eventfd_read (mqtt.wake, &count))
+    return; /* another call has read it */
+}
+
+/* Serves a connection until it breaks or the program ends. Returns libmosquitto's status. */
+static int
+serve (struct mosquitto *client)
+{
+  gint64 deadline = g_get_monotonic_time () + ANSWERS_WITHIN * G_USEC_PER_SEC;
+  gboolean known = FALSE;
+  int status = MOSQ_ERR_SUCCESS;
+
+  while (status == MOSQ_ERR_SUCCESS && !mqtt.refused && !may_end ()) {
+    if (mqtt.accepted && !known) {
+      known = TRUE;
+      publish_available (client, "online");
+      set_connected (TRUE, NULL);
+    }
+    if (known)
+      status = send_queued (client);
+    else if (g_get_monotonic_time () > deadline)
+      return MOSQ_ERR_CONN_LOST;
+    if (status == MOSQ_ERR_SUCCESS) {
+      wait_for (client, is_ending () ? 100 : 1000);
+      status = mosquitto_loop_read (client, 1);
+    }
+    if (status == MOSQ_ERR_SUCCESS && mosquitto_want_write (client))
+      status = mosquitto_loop_write (client, 1);
+    if (status == MOSQ_ERR_SUCCESS)
+      status = mosquitto_loop_misc (client);
+  }
+  return status;
+}
+
+/* What the broker has not acknowledged is sent again, before what is newer. */
+static void
+take_back (void)
+{
+  Item *item;
+
+  g_mutex_lock (&mqtt.lock);
+  while ((item = g_queue_pop_tail (&mqtt.sent)))
+    g_queue_push_head (&mqtt.queue, item);
+  g_mutex_unlock (&mqtt.lock);
+}
+
+/* Returns whether the broker accepted the connection. */
+static gboolean
+connect_once (void)
+{
+  struct mosquitto *client = make_client ();
+  int status = client ? mosquitto_connect (client, mqtt.host, mqtt.port, KEEP_ALIVE) : MOSQ_ERR_NOMEM;
+
+  mqtt.accepted = mqtt.refused = FALSE;
+  if (client && status == MOSQ_ERR_SUCCESS)
+    status = serve (client);
+  if (client && status == MOSQ_ERR_SUCCESS && mqtt.accepted) { /* the program ends */
+    publish_available (client, "offline");
+    mosquitto_disconnect (client);
+  }
+  if (!mqtt.refused) { /* else the broker has given its reason */
+    g_free (mqtt.why);
+    mqtt.why = g_strdup (!client       ? "the settings for TLS or the login were refused"
+            : status == MOSQ_ERR_ERRNO ? g_strerror (errno)
+                                       : mosquitto_strerror (status));
+  }
+  mosquitto_destroy (client);
+  take_back ();
+  return mqtt.accepted;
+}
+
+static gpointer
+run_thread (gpointer data)
+{
+  gboolean reported = FALSE;
+  int delay = FIRST_DELAY;
+
+  (void) data;
+  while (!is_ending ()) {
+    gint64 until;
+
+    if (connect_once ()) {
+      delay = FIRST_DELAY;
+      reported = FALSE;
+    }
+    if (!is_ending () && !reported)
+      set_connected (FALSE, mqtt.why);
+    reported = TRUE; /* once, however many attempts fail */
+    until = g_get_monotonic_time () + (gint64) delay * g_random_int_range (800, 1200);
+    while (!is_ending () && g_get_monotonic_time () < until) /* events wake it, too */
+      wait_for (NULL, (int) ((until - g_get_monotonic_time ()) / 1000) + 1);
+    delay = MIN (delay * 2, LAST_DELAY);
+  }
+  g_mutex_lock (&mqtt.lock);
+  mqtt.over = TRUE;
+  g_cond_signal (&mqtt.ended);
+  g_mutex_unlock (&mqtt.lock);
+  return NULL;
+}
+
+/* ---- the main thread ----------------------------------------------------- */
+
+static void
+wake (void)
+{
+  if (eventfd_write (mqtt.wake, 1))
+    return; /* it is awake already */
+}
+
+void
+mqtt_start (const Config *config)
+{
+  if (!config->mqtt.host)
+    return;
+  mosquitto_lib_init ();
+  mqtt.on = TRUE;
+  mqtt.host = g_strdup (config->mqtt.host);
+  mqtt.prefix = g_strdup (config->mqtt.topic);
+  mqtt.user = g_strdup (config->mqtt.user);
+  mqtt.ca = g_strdup (config->mqtt.ca);
+  mqtt.port = (int) config->mqtt.port;
+  mqtt.tls = config->mqtt.tls;
+  mqtt.wake = eventfd (0, EFD_CLOEXEC | EFD_NONBLOCK);
+  g_thread_unref (g_thread_new ("mqtt", run_thread, NULL));
+}
+
+void
+mqtt_publish (const char *line, const char *camera, const char *type)
+{
+  Item *item;
+
+  if (!mqtt.on)
+    return;
+  item = g_new0 (Item, 1);
+  item->topic = camera ? g_strdup_printf ("%s/%s/%s", mqtt.prefix, camera, type)
+                       : g_strdup_printf ("%s/%s", mqtt.prefix, type);
+  item->text = g_strdup (line);
+  g_mutex_lock (&mqtt.lock);
+  g_queue_push_tail (&mqtt.queue, item);
+  if (g_queue_get_length (&mqtt.queue) > MAX_QUEUED) {
+    item_free (g_queue_pop_head (&mqtt.queue)); /* the oldest */
+    mqtt.lost++;
+  }
+  g_mutex_unlock (&mqtt.lock);
+  wake ();
+}
+
+void
+mqtt_stop (void)
+{
+  if (!mqtt.on)
+    return;
+  g_mutex_lock (&mqtt.lock);
+  mqtt.ending = TRUE;
+  mqtt.end_by = g_get_monotonic_time () + END_WITHIN;
+  wake ();
+  while (!mqtt.over && g_cond_wait_until (&mqtt.ended, &mqtt.lock, mqtt.end_by + G_USEC_PER_SEC / 2))
+    ;
+  g_mutex_unlock (&mqtt.lock);
+}
+
+const char *
+mqtt_state (void)
+{
+  gboolean connected;
+
+  g_mutex_lock (&mqtt.lock);
+  connected = mqtt.connected;
+  g_mutex_unlock (&mqtt.lock);
+  return !mqtt.on ? "off" : connected ? "connected" : "away";
+}
+#else
+/* config.c refuses the setting. */
+void
+mqtt_start (const Config *config)
+{
+  (void) config;
+}
+
+void
+mqtt_publish (const char *line, const char *camera, const char *type)
+{
+  (void) line;
+  (void) camera;
+  (void) type;
+}
+
+void
+mqtt_stop (void)
+{
+}
+
+const char *
+mqtt_state (void)
+{
+  return "off";
+}
+#endif

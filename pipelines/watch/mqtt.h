@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
+ *
+ * mqtt.h: events to a broker, from a thread of its own. Main thread; no function waits for the network but
+ * mqtt_stop (). */
+#ifndef PIPELINES_WATCH_MQTT_H
+#define PIPELINES_WATCH_MQTT_H
+
+#include "config.h"
+
+/* Starts the thread if the configuration names a broker. */
+void mqtt_start (const Config *config);
+/* Queues an event; an EventSink. While the broker is away the last 10000 are kept. */
+void mqtt_publish (const char *line, const char *camera, const char *type);
+/* Sends what is queued and says good-bye; waits for two seconds at most. */
+void mqtt_stop (void);
+/* Returns "off", "connected" or "away". */
+const char *mqtt_state (void);
+
+#endif

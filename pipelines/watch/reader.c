@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
+ *
+ * reader.c: fills structs from JSON objects, as tables of their members say. */
+#include "reader.h"
+
+#include <math.h>
+#include <string.h>
+
+#define MAX_DEPTH 16 /* of brackets; FILE needs four */
+
+static char *
+member_key (JsonObject *object, const char *member)
+{
+  return g_strdup_printf ("%p %s", (void *) object, member);
+}
+
+/* Notes the line that a member stands in; json-glib itself keeps the last of two members of one name. */
+static void
+on_member (JsonParser *parser, JsonObject *object, const char *member, gpointer data)
+{
+  Reader *reader = data;
+  char *key = member_key (object, member);
+
+  if (g_hash_table_contains (reader->lines, key))
+    g_hash_table_add (reader->twice, g_strdup (key));
+  g_hash_table_replace (reader->lines, key, GUINT_TO_POINTER (json_parser_get_current_line (parser)));
+}
+
+gboolean
+reader_fault (Reader *reader, JsonObject *object, const char *where, const char *member, const char *format, ...)
+{
+  g_autofree char *key = member_key (object, member ? member : "");
+  guint line = GPOINTER_TO_UINT (g_hash_table_lookup (reader->lines, key));
+  va_list args;
+
+  if (reader->wrong->len)
+    g_string_append_c (reader->wrong, '\n');
+  if (reader->path)
+    g_string_append_printf (reader->wrong, "%s:", reader->path);
+  if (reader->path && line)
+    g_string_append_printf (reader->wrong, "%u:", line);
+  if (reader->path)
+    g_string_append_c (reader->wrong, ' ');
+  if (*where || member)
+    g_string_append_printf (reader->wrong, "%s%s%s: ", where, *where && member ? "." : "", member ? member : "");
+  va_start (args, format);
+  g_string_append_vprintf (reader->wrong, format, args);
+  va_end (args);
+  return FALSE;
+}
+
+gboolean
+reader_is_twice (Reader *reader, JsonObject *object, const char *member)
+{
+  g_autofree char *key = member_key (object, member);
+
+  return g_hash_table_contains (reader->twice, key);
+}
+
+static const Field *
+find_field (const Field *fields, const char *name)
+{
+  for (; fields->name; fields++)
+    if (!strcmp (fields->name, name))
+      return fields;
+  return NULL;
+}
+
+/* Returns the index of the word in "a|b|c", or -1. */
+static int
+find_choice (const char *choices, const char *word)
+{
+  g_auto (GStrv) words = g_strsplit (choices, "|", -1);
+
+  for (int i = 0; words[i]; i++)
+    if (!strcmp (words[i], word))
+      return i;
+  return -1;
+}
+
+static gboolean
+read_number (Reader *reader, JsonObject *object, const char *where, const Field *field, JsonNode *node, char *to)
+{
+  double value = json_node_get_double (node);
+
+  if (json_node_get_value_type (node) == G_TYPE_INT64)
+    value = (double) json_node_get_int (node);
+  else if (json_node_get_value_type (node) != G_TYPE_DOUBLE || value != floor (value))
+    return reader_fault (reader, object, where, field->name, "has to be a whole number");
+  if (!(value >= field->min && value <= field->max))
+    return reader_fault (reader, object, where, field->name, "has to be %.0f to %.0f", field->min, field->max);
+  if (field->kind == FIELD_INT)
+    *(int *) to = (int) value;
+  else if (field->kind == FIELD_UINT)
+    *(guint *) to = (guint) value;
+  else
+    *(guint64 *) to = (guint64) value;
+  return TRUE;
+}
+
+static gboolean
+read_text (Reader *reader, JsonObject *object, const char *where, const Field *field, JsonNode *node, char *to)
+{
+  const char *text = json_node_get_value_type (node) == G_TYPE_STRING ? json_node_get_string (node) : NULL;
+  int choice;
+
+  if (!text)
+    return reader_fault (reader, object, where, field->name, "has to be text in quotes");
+  if (field->kind == FIELD_CHOICE) {
+    if ((choice = find_choice (field->choices, text)) < 0)
+      return reader_fault (reader, object, where, field->name, "\"%s\" is none of %s", text, field->choices);
+    *(guint *) to = (guint) choice;
+    return TRUE;
+  }
+  if (field->kind == FIELD_PATH && !*text)
+    return reader_fault (reader, object, where, field->name, "is empty");
+  g_free (*(char **) to);
+  *(char **) to = field->kind == FIELD_PATH ? g_canonicalize_filename (text, reader->folder) : g_strdup (text);
+  return TRUE;
+}
+
+gboolean
+reader_fill (Reader *reader, JsonObject *object, const char *where, const Field *fields, gpointer to)
+{
+  g_autoptr (GList) members = json_object_get_members (object);
+  gboolean ok = TRUE;
+
+  for (GList *l = members; l; l = l->next) {
+    const Field *field = find_field (fields, l->data);
+    JsonNode *node = json_object_get_member (object, l->data);
+
+    if (reader_is_twice (reader, object, l->data))
+      ok = reader_fault (reader, object, where, l->data, "stands here twice");
+    else if (!field) {
+      g_autoptr (GString) names = g_string_new (NULL);
+
+      for (field = fields; field->name; field++)
+        g_string_append_printf (names, "%s%s", names->len ? ", " : "", field->name);
+      ok = reader_fault (reader, object, where, l->data, "there is no such setting here; there are %s", names->str);
+    } else if (field->kind == FIELD_OTHER)
+      continue;
+    else if (!JSON_NODE_HOLDS_VALUE (node))
+      ok = reader_fault (reader, object, where, l->data, "has to be one value");
+    else if (field->kind == FIELD_BOOL && json_node_get_value_type (node) != G_TYPE_BOOLEAN)
+      ok = reader_fault (reader, object, where, l->data, "has to be true or false");
+    else if (field->kind == FIELD_BOOL)
+      G_STRUCT_MEMBER (gboolean, to, field->offset) = json_node_get_boolean (node);
+    else if (field->kind <= FIELD_BYTES)
+      ok &= read_number (reader, object, where, field, node, (char *) to + field->offset);
+    else
+      ok &= read_text (reader, object, where, field, node, (char *) to + field->offset);
+  }
+  return ok;
+}
+
+JsonObject *
+reader_object (Reader *reader, JsonObject *object, const char *where, const char *member)
+{
+  JsonNode *node = json_object_get_member (object, member);
+
+  if (node && !JSON_NODE_HOLDS_OBJECT (node))
+    reader_fault (reader, object, where, member, "has to be an object: { ... }");
+  return node && JSON_NODE_HOLDS_OBJECT (node) ? json_node_get_object (node) : NULL;
+}
+
+void
+reader_init (Reader *reader, const char *path, const char *folder, GString *wrong)
+{
+  reader->path = path;
+  reader->folder = g_strdup (folder);
+  reader->lines = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  reader->twice = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  reader->parser = json_parser_new_immutable ();
+  reader->wrong = wrong;
+  g_signal_connect (reader->parser, "object-member", G_CALLBACK (on_member), reader);
+}
+
+void
+reader_clear (Reader *reader)
+{
+  g_free (reader->folder);
+  g_hash_table_unref (reader->lines);
+  g_hash_table_unref (reader->twice);
+  g_object_unref (reader->parser);
+}
+
+gboolean
+json_is_deep (const char *text, gssize length)
+{
+  gboolean quoted = FALSE;
+  int depth = 0;
+
+  for (gssize i = 0; (length < 0 || i < length) && text[i]; i++)
+    if (quoted && text[i] == '\\' && text[i + 1])
+      i++;
+    else if (text[i] == '"')
+      quoted = !quoted;
+    else if (!quoted && (text[i] == '[' || text[i] == '{') && ++depth > MAX_DEPTH)
+      return TRUE;
+    else if (!quoted && (text[i] == ']' || text[i] == '}'))
+      depth--;
+  return FALSE;
+}
+
+JsonObject *
+reader_parse (Reader *reader, const char *text, gssize length)
+{
+  g_autoptr (GError) error = NULL;
+  JsonNode *root;
+
+  if (!g_utf8_validate (text, length, NULL)) {
+    reader_fault (reader, NULL, "", NULL, "it is not UTF-8 text");
+    return NULL;
+  }
+  if (json_is_deep (text, length)) {
+    reader_fault (reader, NULL, "", NULL, "its brackets are nested deeper than %d", MAX_DEPTH);
+    return NULL;
+  }
+  if (!json_parser_load_from_data (reader->parser, text, length, &error)) {
+    const char *what = g_str_has_prefix (error->message, "<data>:") ? error->message + 7 : error->message;
+
+    g_string_append_printf (reader->wrong, "%s%s%s", reader->path ? reader->path : "line ", reader->path ? ":" : "",
+        what);
+    return NULL;
+  }
+  root = json_parser_get_root (reader->parser);
+  if (!root || !JSON_NODE_HOLDS_OBJECT (root)) {
+    reader_fault (reader, NULL, "", NULL, "it has to be a JSON object: { ... }");
+    return NULL;
+  }
+  return json_node_get_object (root);
+}

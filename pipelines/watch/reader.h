@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
+ *
+ * reader.h: fills structs from JSON objects, as tables of their members say, and collects what is wrong. */
+#ifndef PIPELINES_WATCH_READER_H
+#define PIPELINES_WATCH_READER_H
+
+#include <json-glib/json-glib.h>
+
+typedef enum {
+  FIELD_BOOL,
+  FIELD_UINT,
+  FIELD_INT,
+  FIELD_BYTES,
+  FIELD_TEXT,
+  FIELD_PATH,
+  FIELD_CHOICE,
+  FIELD_OTHER
+} FieldKind;
+
+typedef struct {
+  const char *name;
+  FieldKind kind;
+  gsize offset;
+  double min, max;
+  const char *choices; /* FIELD_CHOICE: "tcp|udp|auto"; the value is the index */
+} Field;
+
+typedef struct {
+  const char *path;  /* of the file */
+  char *folder;      /* that relative paths begin in */
+  GHashTable *lines; /* "object member" -> line */
+  GHashTable *twice; /* the same, of members that an object has twice */
+  JsonParser *parser;
+  GString *wrong;
+} Reader;
+
+/* `path` NULL: the text is no file. Texts that are passed are not copied, but for the folder. */
+void reader_init (Reader *reader, const char *path, const char *folder, GString *wrong);
+void reader_clear (Reader *reader);
+/* Returns the object that the text is, or NULL after a fault. It lives as long as the reader. */
+JsonObject *reader_parse (Reader *reader, const char *text, gssize length);
+/* Reads the members of an object into the struct; those of the kind FIELD_OTHER are left to the caller. `where`: the
+ * object's name for messages, "cameras.door". Returns FALSE after a fault. */
+gboolean reader_fill (Reader *reader, JsonObject *object, const char *where, const Field *fields, gpointer to);
+/* Returns the object that a member is; NULL where it is missing, and after a fault if it is something else. */
+JsonObject *reader_object (Reader *reader, JsonObject *object, const char *where, const char *member);
+/* Returns whether the object has two members of this name, of which json-glib kept one. */
+gboolean reader_is_twice (Reader *reader, JsonObject *object, const char *member);
+/* Returns whether brackets are nested deeper than in any text that is right. json-glib's parser recurses at each one,
+ * and the stack is limited. `length` -1: up to the first 0. */
+gboolean json_is_deep (const char *text, gssize length);
+/* Adds a fault: "FILE:LINE: cameras.door.timeout: ..."; `member` NULL: of the object itself. Returns FALSE. */
+gboolean reader_fault (Reader *reader, JsonObject *object, const char *where, const char *member, const char *format,
+    ...) G_GNUC_PRINTF (5, 6);
+
+#endif

@@ -1,0 +1,531 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
+ *
+ * record.c: a camera's recorder. Encoded frames are held back in a ring that begins with a key frame; when recording
+ * begins, the ring goes into the session first, so that a file shows what came before. */
+#include "record.h"
+
+#include "events.h"
+#include "keep.h"
+#include "ring.h"
+#include "run.h"
+#include "session.h"
+
+#include <glib/gstdio.h>
+#include <stdatomic.h>
+
+#define MAX_JUMP ((gint64) 60 * GST_SECOND) /* of time stamps, within one session */
+#define RETRY 5000                          /* ms, twice as many each time, up to: */
+#define MAX_RETRY 60000
+#define REPORT_DROPPED (10 * G_USEC_PER_SEC)
+
+struct Recorder {
+  gatomicrefcount count;
+  CameraSettings *settings;
+  int when; /* a RecordWhen, -1: the settings' */
+  gboolean moving, triggered, stopped;
+  gint64 until; /* monotonic µs: recorded until then although nothing moves */
+  guint timer, retry_timer, retry;
+  guint ending;     /* sessions that are finishing their files */
+  GPtrArray *files; /* that are open */
+  guint64 pieces;
+  char *by; /* what found the motion */
+
+  GMutex lock; /* of what follows */
+  Ring ring;
+  GstCaps *caps;
+  Session *session;
+  gboolean wanted, live, waits_for_key; /* live: frames go into the session */
+  gboolean broken;                      /* the stream has changed: a new session is needed */
+  gboolean end_when_open;               /* what was recorded for is over, but the disk has not answered yet */
+  gint64 recorded;                      /* PTS of the last frame in a session, -1: none */
+  guint64 dropped, dropped_reported;
+  gint64 reported_at; /* monotonic µs */
+  _Atomic int poked;
+};
+
+static void update (Recorder *recorder);
+static void end_session (Recorder *recorder);
+
+/* While a session opens all is kept: the disk may be slow to wake. */
+static void
+trim (Recorder *recorder)
+{
+  gboolean opening = recorder->session && !recorder->live && !recorder->broken;
+
+  ring_trim (&recorder->ring, opening ? G_MAXINT64 : (gint64) recorder->settings->record.before * GST_SECOND);
+}
+
+static void
+forget (Recorder *recorder)
+{
+  ring_clear (&recorder->ring);
+  recorder->recorded = -1;
+}
+
+/* ---- the camera's thread ------------------------------------------------- */
+
+/* Gives a frame to the session. Call it with the lock held. */
+static void
+push (Recorder *recorder, Packet *packet)
+{
+  if (recorder->waits_for_key && !packet_is_key (packet))
+    recorder->dropped++;
+  else if (session_push (recorder->session, packet->buffer, packet->wall)) {
+    recorder->recorded = (gint64) GST_BUFFER_PTS (packet->buffer);
+    recorder->waits_for_key = FALSE;
+  } else {
+    recorder->dropped++;
+    recorder->waits_for_key = TRUE;
+  }
+}
+
+static gboolean
+update_poked (gpointer data)
+{
+  Recorder *recorder = data;
+
+  recorder->poked = 0;
+  update (recorder);
+  recorder_unref (recorder);
+  return G_SOURCE_REMOVE;
+}
+
+static void
+poke (Recorder *recorder)
+{
+  if (atomic_exchange (&recorder->poked, 1))
+    return;
+  g_atomic_ref_count_inc (&recorder->count);
+  in_main (update_poked, recorder);
+}
+
+/* Other caps, or time stamps that jump, are another recording. Call it with the lock held. */
+static void
+look_for_change (Recorder *recorder, GstBuffer *buffer, GstCaps *caps)
+{
+  Packet *last = g_queue_peek_tail (&recorder->ring.packets);
+  gint64 step = last ? GST_CLOCK_DIFF (GST_BUFFER_PTS (last->buffer), GST_BUFFER_PTS (buffer)) : 1;
+
+  if (recorder->caps && gst_caps_is_equal (recorder->caps, caps) && step > 0 && step < MAX_JUMP)
+    return;
+  gst_caps_replace (&recorder->caps, caps);
+  forget (recorder);
+  if (recorder->session)
+    recorder->broken = TRUE;
+  recorder->live = FALSE;
+}
+
+gboolean
+recorder_packet (GstBuffer *buffer, GstCaps *caps, gint64 wall, gpointer data)
+{
+  Recorder *recorder = data;
+  gboolean key_wanted;
+  Packet *packet;
+
+  g_mutex_lock (&recorder->lock);
+  look_for_change (recorder, buffer, caps);
+  packet = ring_add (&recorder->ring, buffer, wall);
+  if (!packet) {
+    key_wanted = TRUE;
+  } else {
+    if (recorder->live)
+      push (recorder, packet);
+    trim (recorder);
+    key_wanted = recorder->live && recorder->waits_for_key;
+    if (recorder->broken || (recorder->wanted && !recorder->session) || recorder->dropped > recorder->dropped_reported)
+      poke (recorder);
+  }
+  g_mutex_unlock (&recorder->lock);
+  return key_wanted;
+}
+
+/* ---- sessions ------------------------------------------------------------ */
+
+static void
+on_opened (Session *session, gpointer data)
+{
+  Recorder *recorder = data;
+
+  gboolean end = FALSE;
+
+  g_mutex_lock (&recorder->lock);
+  if (recorder->session == session && !recorder->broken) {
+    end = recorder->end_when_open;
+    recorder->live = TRUE;
+    recorder->waits_for_key = TRUE;
+    for (GList *l = ring_first (&recorder->ring, recorder->recorded); l; l = l->next)
+      push (recorder, l->data);
+    trim (recorder);
+  }
+  g_mutex_unlock (&recorder->lock);
+  if (end) {
+    end_session (recorder);
+    update (recorder);
+  }
+}
+
+static void
+on_pruned (const char *file, guint64 bytes, const char *reason, gpointer data)
+{
+  Recorder *recorder = data;
+  JsonObject *event = event_new (recorder->settings->name, "piece-deleted");
+
+  set_text (event, "file", file);
+  json_object_set_int_member (event, "bytes", (gint64) bytes);
+  json_object_set_string_member (event, "reason", reason);
+  event_post (event);
+}
+
+static void
+prune_done (gpointer data)
+{
+  recorder_unref (data);
+}
+
+static void
+prune (Recorder *recorder)
+{
+  const RecordSettings *record = &recorder->settings->record;
+
+  if (!record->keep_days && !record->keep_bytes)
+    return;
+  g_atomic_ref_count_inc (&recorder->count);
+  keep_prune (recorder->settings, recorder->files, on_pruned, prune_done, recorder);
+}
+
+static void
+on_piece (Session *session, const char *file, gint64 start, double duration, gpointer data)
+{
+  Recorder *recorder = data;
+  JsonObject *event = event_new (recorder->settings->name, duration < 0 ? "piece-begun" : "piece-finished");
+  GStatBuf info;
+  guint i;
+
+  (void) session;
+  set_text (event, "file", file);
+  set_time (event, "start", start);
+  if (duration < 0) {
+    g_ptr_array_add (recorder->files, g_strdup (file));
+    recorder->retry = 0;
+  } else {
+    if (g_ptr_array_find_with_equal_func (recorder->files, file, g_str_equal, &i))
+      g_ptr_array_remove_index (recorder->files, i);
+    json_object_set_double_member (event, "duration_s", duration);
+    json_object_set_int_member (event, "bytes", g_stat (file, &info) ? 0 : info.st_size);
+    recorder->pieces++;
+    prune (recorder);
+  }
+  event_post (event);
+}
+
+static gboolean
+retry (gpointer data)
+{
+  Recorder *recorder = data;
+
+  recorder->retry_timer = 0;
+  update (recorder);
+  return G_SOURCE_REMOVE;
+}
+
+static void
+on_ended (Session *session, const char *error, gpointer data)
+{
+  Recorder *recorder = data;
+  gboolean current;
+
+  g_mutex_lock (&recorder->lock);
+  current = recorder->session == session;
+  if (current) {
+    recorder->session = NULL;
+    recorder->live = recorder->broken = recorder->end_when_open = FALSE;
+    recorder->recorded = -1; /* some of it may be lost */
+  }
+  g_mutex_unlock (&recorder->lock);
+  if (!current)
+    recorder->ending--;
+  if (error) {
+    JsonObject *event = event_new (recorder->settings->name, "recording-failed");
+
+    recorder->retry = recorder->retry ? MIN (recorder->retry * 2, MAX_RETRY) : RETRY;
+    g_ptr_array_set_size (recorder->files, 0);
+    set_text (event, "reason", error);
+    json_object_set_int_member (event, "retry_ms", recorder->retry);
+    event_post (event);
+    if (!recorder->retry_timer && !recorder->stopped)
+      recorder->retry_timer = g_timeout_add (recorder->retry, retry, recorder);
+    prune (recorder);
+  }
+  update (recorder);
+  recorder_unref (recorder);
+}
+
+/* Lets the session finish its files beside whatever comes next. One that is still being opened gets its frames first:
+ * motion may be shorter than a disk takes to wake. */
+static void
+end_session (Recorder *recorder)
+{
+  Session *session = NULL;
+
+  g_mutex_lock (&recorder->lock);
+  recorder->end_when_open = recorder->session && !recorder->live && !recorder->broken;
+  if (!recorder->end_when_open) {
+    session = recorder->session;
+    recorder->session = NULL;
+    recorder->live = recorder->broken = FALSE;
+  }
+  g_mutex_unlock (&recorder->lock);
+  if (session) {
+    recorder->ending++;
+    session_end (session);
+  }
+}
+
+static void
+begin_session (Recorder *recorder)
+{
+  static const SessionCalls calls = { .opened = on_opened, .piece = on_piece, .ended = on_ended };
+
+  g_mutex_lock (&recorder->lock);
+  if (recorder->caps && !g_queue_is_empty (&recorder->ring.packets)) {
+    g_atomic_ref_count_inc (&recorder->count); /* on_ended gives it back */
+    recorder->session = session_new (recorder->settings, recorder->caps, &calls, recorder);
+  }
+  g_mutex_unlock (&recorder->lock);
+}
+
+/* ---- what is wanted ------------------------------------------------------ */
+
+static RecordWhen
+when_of (Recorder *recorder)
+{
+  return recorder->when >= 0 ? (RecordWhen) recorder->when : (RecordWhen) recorder->settings->record.when;
+}
+
+static void
+post_motion (Recorder *recorder, gboolean on)
+{
+  JsonObject *event = event_new (recorder->settings->name, "motion");
+
+  json_object_set_string_member (event, "state", on ? "start" : "stop");
+  json_object_set_string_member (event, "by", recorder->by);
+  event_post (event);
+}
+
+static void
+report_dropped (Recorder *recorder)
+{
+  gint64 now = g_get_monotonic_time ();
+  guint64 n;
+
+  g_mutex_lock (&recorder->lock);
+  /* At the end of a stretch of them or after a while, so that a slow disk does not make an event a frame. */
+  if (recorder->waits_for_key && now - recorder->reported_at < REPORT_DROPPED)
+    n = 0;
+  else
+    n = recorder->dropped - recorder->dropped_reported;
+  if (n > 0)
+    recorder->reported_at = now;
+  recorder->dropped_reported += n;
+  g_mutex_unlock (&recorder->lock);
+  if (n > 0) {
+    JsonObject *event = event_new (recorder->settings->name, "recording-dropped");
+
+    json_object_set_int_member (event, "frames", (gint64) n);
+    event_post (event);
+  }
+}
+
+static gboolean
+on_timer (gpointer data)
+{
+  Recorder *recorder = data;
+
+  recorder->timer = 0;
+  update (recorder);
+  return G_SOURCE_REMOVE;
+}
+
+/* Begins and ends sessions as is wanted now. */
+static void
+update (Recorder *recorder)
+{
+  gint64 now = g_get_monotonic_time ();
+  gboolean after = now < recorder->until, broken, has;
+
+  if (recorder->triggered && !after) {
+    recorder->triggered = FALSE;
+    if (!recorder->moving)
+      post_motion (recorder, FALSE);
+  }
+  if (recorder->timer)
+    g_source_remove (recorder->timer);
+  recorder->timer = after ? g_timeout_add ((guint) ((recorder->until - now) / 1000) + 1, on_timer, recorder) : 0;
+  report_dropped (recorder);
+  g_mutex_lock (&recorder->lock);
+  recorder->wanted = recorder->settings->record.folder && !recorder->stopped && !recorder->retry_timer &&
+      (when_of (recorder) == WHEN_ALWAYS || (when_of (recorder) == WHEN_MOTION && (recorder->moving || after)));
+  broken = recorder->broken;
+  g_mutex_unlock (&recorder->lock);
+  if (broken || !recorder->wanted)
+    end_session (recorder);
+  g_mutex_lock (&recorder->lock);
+  has = recorder->session != NULL;
+  g_mutex_unlock (&recorder->lock);
+  if (recorder->wanted)
+    recorder->end_when_open = FALSE;
+  if (recorder->wanted && !has)
+    begin_session (recorder);
+}
+
+void
+recorder_motion (Recorder *recorder, gboolean on, const char *by)
+{
+  if (recorder->moving == on)
+    return;
+  recorder->moving = on;
+  if (on && recorder->triggered) /* the event was posted */
+    recorder->triggered = FALSE;
+  else {
+    g_free (recorder->by);
+    recorder->by = g_strdup (by);
+    post_motion (recorder, on);
+  }
+  if (!on)
+    recorder->until = g_get_monotonic_time () + (gint64) recorder->settings->record.after * G_USEC_PER_SEC;
+  update (recorder);
+}
+
+void
+recorder_trigger (Recorder *recorder)
+{
+  /* A second at least: without `after`, what came before is to be recorded all the same. */
+  recorder->until = g_get_monotonic_time () + (gint64) MAX (recorder->settings->record.after, 1) * G_USEC_PER_SEC;
+  if (!recorder->moving && !recorder->triggered) {
+    recorder->triggered = TRUE;
+    g_free (recorder->by);
+    recorder->by = g_strdup ("trigger");
+    post_motion (recorder, TRUE);
+  }
+  update (recorder);
+}
+
+gboolean
+recorder_set_when (Recorder *recorder, int when)
+{
+  if (!recorder->settings->record.folder)
+    return FALSE;
+  recorder->when = when;
+  update (recorder);
+  return TRUE;
+}
+
+void
+recorder_pause (Recorder *recorder)
+{
+  end_session (recorder);
+  g_mutex_lock (&recorder->lock);
+  if (!recorder->end_when_open)
+    forget (recorder);
+  gst_caps_replace (&recorder->caps, NULL); /* the next frame clears the ring */
+  g_mutex_unlock (&recorder->lock);
+  recorder->until = 0;
+  if (recorder->moving || recorder->triggered)
+    post_motion (recorder, FALSE);
+  recorder->moving = recorder->triggered = FALSE;
+  update (recorder);
+}
+
+void
+recorder_stop (Recorder *recorder)
+{
+  recorder->stopped = TRUE;
+  recorder_pause (recorder);
+  if (recorder->retry_timer)
+    g_source_remove (recorder->retry_timer);
+  recorder->retry_timer = 0;
+}
+
+gboolean
+recorder_is_busy (Recorder *recorder)
+{
+  return recorder->ending > 0 || recorder->session;
+}
+
+void
+recorder_refuse (Recorder *recorder, const char *reason)
+{
+  JsonObject *event = event_new (recorder->settings->name, "recording-failed");
+
+  set_text (event, "reason", reason);
+  json_object_set_null_member (event, "retry_ms");
+  event_post (event);
+}
+
+/* ---- the object ---------------------------------------------------------- */
+
+Recorder *
+recorder_new (CameraSettings *settings)
+{
+  Recorder *recorder = g_new0 (Recorder, 1);
+
+  g_atomic_ref_count_init (&recorder->count);
+  g_mutex_init (&recorder->lock);
+  recorder->settings = camera_settings_ref (settings);
+  recorder->files = g_ptr_array_new_with_free_func (g_free);
+  recorder->when = -1;
+  recorder->recorded = -1;
+  update (recorder);
+  return recorder;
+}
+
+void
+recorder_unref (Recorder *recorder)
+{
+  if (!g_atomic_ref_count_dec (&recorder->count))
+    return;
+  forget (recorder);
+  gst_caps_replace (&recorder->caps, NULL);
+  if (recorder->timer)
+    g_source_remove (recorder->timer);
+  if (recorder->retry_timer)
+    g_source_remove (recorder->retry_timer);
+  camera_settings_unref (recorder->settings);
+  g_ptr_array_unref (recorder->files);
+  g_free (recorder->by);
+  g_mutex_clear (&recorder->lock);
+  g_free (recorder);
+}
+
+void
+recorder_change (Recorder *recorder, CameraSettings *settings)
+{
+  CameraSettings *old = recorder->settings;
+
+  recorder_pause (recorder);
+  g_mutex_lock (&recorder->lock);
+  recorder->settings = camera_settings_ref (settings);
+  g_mutex_unlock (&recorder->lock);
+  camera_settings_unref (old);
+  recorder->when = -1;
+  update (recorder);
+}
+
+JsonObject *
+recorder_status (Recorder *recorder)
+{
+  static const char *const modes[] = { [WHEN_ALWAYS] = "always", [WHEN_MOTION] = "motion", [WHEN_OFF] = "off" };
+  JsonObject *status = json_object_new ();
+
+  g_mutex_lock (&recorder->lock);
+  json_object_set_string_member (status, "mode", recorder->settings->record.folder ? modes[when_of (recorder)] : "off");
+  json_object_set_boolean_member (status, "on", recorder->live);
+  json_object_set_boolean_member (status, "motion", recorder->moving || recorder->triggered);
+  json_object_set_int_member (status, "dropped", (gint64) recorder->dropped);
+  g_mutex_unlock (&recorder->lock);
+  if (recorder->files->len)
+    set_text (status, "file", recorder->files->pdata[recorder->files->len - 1]);
+  json_object_set_int_member (status, "pieces", (gint64) recorder->pieces);
+  return status;
+}

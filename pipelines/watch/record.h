@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
+ *
+ * record.h: a camera's recorder: what moves, what is to be recorded, and the last seconds before it. It outlives the
+ * camera's pipelines. The main thread calls all functions but recorder_packet (). */
+#ifndef PIPELINES_WATCH_RECORD_H
+#define PIPELINES_WATCH_RECORD_H
+
+#include "config.h"
+
+typedef struct Recorder Recorder;
+
+Recorder *recorder_new (CameraSettings *settings);
+void recorder_unref (Recorder *recorder);
+/* Takes new settings; what is being recorded ends with the old ones. */
+void recorder_change (Recorder *recorder, CameraSettings *settings);
+/* A RunPacketFunc. */
+gboolean recorder_packet (GstBuffer *buffer, GstCaps *caps, gint64 wall, gpointer recorder);
+/* Records `when`; -1: as the settings say. Returns FALSE if the camera has no folder. */
+gboolean recorder_set_when (Recorder *recorder, int when);
+/* Motion has begun or ended, as `by` says ("cudamedian", "motioncells"). */
+void recorder_motion (Recorder *recorder, gboolean on, const char *by);
+/* As if something had moved now. */
+void recorder_trigger (Recorder *recorder);
+/* The camera's pipeline has ended: the files are finished, and what is held back is forgotten. */
+void recorder_pause (Recorder *recorder);
+/* Nothing is recorded any more. */
+void recorder_stop (Recorder *recorder);
+/* Returns whether files are still being finished. */
+gboolean recorder_is_busy (Recorder *recorder);
+/* Reports that nothing can be recorded, without a new attempt. */
+void recorder_refuse (Recorder *recorder, const char *reason);
+/* Returns the status for JSON: mode, on, motion, file, pieces, dropped. */
+JsonObject *recorder_status (Recorder *recorder);
+
+#endif

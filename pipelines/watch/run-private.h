@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
+ *
+ * run-private.h: what run.c, encode.c and snapshot.c share. */
+#ifndef PIPELINES_WATCH_RUN_PRIVATE_H
+#define PIPELINES_WATCH_RUN_PRIVATE_H
+
+#include "run.h"
+
+#include <stdatomic.h>
+
+typedef struct Shot Shot;
+
+/* A queue that drops frames when what follows is too slow. */
+typedef struct {
+  GstElement *queue;
+  _Atomic guint64 arrived, taken; /* written by streaming threads */
+  guint64 dropped;                /* of the main thread */
+} RunQueue;
+
+struct Run {
+  gatomicrefcount count;
+  CameraSettings *settings;
+  GstElement *pipeline, *head, *filter;
+  RunQueue input, encode; /* encode.queue NULL: nothing is encoded */
+  GstBus *bus;
+  int gpu;
+
+  /* Written by streaming threads. */
+  _Atomic guint64 frames;
+  _Atomic gint64 last_frame;
+  _Atomic int width, height;
+
+  /* The branch that encodes. */
+  GstElement *encoder, *crop, *sink; /* NULL: there is none */
+  gboolean on_gpu;
+  RunPacketFunc packet;
+  gpointer packet_data;
+  gint64 last_key; /* ns; of the appsink's thread */
+
+  GMutex lock; /* of `shot` */
+  Shot *shot;  /* waits for a frame */
+  _Atomic int wants_shot;
+};
+
+/* Counts what the queue drops. */
+void run_count_queue (RunQueue *queue);
+/* Takes the frame for the snapshot that waits. Called from a streaming thread. */
+void run_take_shot (Run *run, GstPad *pad, GstBuffer *buffer);
+
+#endif

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
+ *
+ * secrets.c: passwords of cameras and of the broker. */
+#include "secrets.h"
+
+#include "reader.h"
+
+#include <glib/gstdio.h>
+#include <json-glib/json-glib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static GMutex lock;
+static JsonObject *secrets; /* name -> { "user", "password" } */
+static GPtrArray *hidden;   /* every text that may not be shown; only grows, for messages under way */
+
+/* Call it with the lock held. */
+static void
+hide (const char *text)
+{
+  g_autofree char *escaped = NULL;
+
+  if (!text || !*text)
+    return;
+  if (!hidden)
+    hidden = g_ptr_array_new_with_free_func (g_free);
+  if (g_ptr_array_find_with_equal_func (hidden, text, g_str_equal, NULL))
+    return;
+  g_ptr_array_add (hidden, g_strdup (text));
+  escaped = g_uri_escape_string (text, NULL, FALSE);
+  if (strcmp (escaped, text))
+    g_ptr_array_add (hidden, g_steal_pointer (&escaped));
+}
+
+static gboolean
+check_entry (const char *path, JsonObject *top, const char *name, GString *wrong)
+{
+  JsonNode *node = json_object_get_member (top, name);
+  JsonObject *entry = node && JSON_NODE_HOLDS_OBJECT (node) ? json_node_get_object (node) : NULL;
+  g_autoptr (GList) members = entry ? json_object_get_members (entry) : NULL;
+
+  for (GList *l = members; l; l = l->next) {
+    JsonNode *value = json_object_get_member (entry, l->data);
+
+    if ((strcmp (l->data, "user") && strcmp (l->data, "password")) || json_node_get_value_type (value) != G_TYPE_STRING)
+      entry = NULL;
+  }
+  if (!entry)
+    g_string_append_printf (wrong,
+        "%s: %s: has to be { \"user\": \"...\", \"password\": \"...\" }, of which the "
+        "first may be missing",
+        path, name);
+  return entry != NULL;
+}
+
+/* Returns the file's object; NULL with what is wrong, in which no part of the file is repeated. */
+static JsonObject *
+read_file (const char *path, GString *wrong)
+{
+  g_autoptr (JsonParser) parser = json_parser_new_immutable ();
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GList) names = NULL;
+  g_autofree char *text = NULL;
+  JsonObject *top = NULL;
+  GStatBuf info;
+  gsize length;
+
+  if (g_stat (path, &info) == 0 && info.st_mode & (S_IROTH | S_IWOTH | S_IWGRP))
+    g_string_append_printf (wrong, "%s: others may %s it (mode %04o): chmod 600 %s", path,
+        info.st_mode & S_IROTH ? "read" : "write", (guint) info.st_mode & 07777, path);
+  else if (!g_file_get_contents (path, &text, &length, &error))
+    g_string_append (wrong, error->message);
+  else if (json_is_deep (text, (gssize) length))
+    g_string_append_printf (wrong, "%s: its brackets are nested too deep", path);
+  else if (!json_parser_load_from_data (parser, text, (gssize) length, NULL) || !json_parser_get_root (parser) ||
+      !JSON_NODE_HOLDS_OBJECT (json_parser_get_root (parser)))
+    g_string_append_printf (wrong, "%s: it is not a JSON object (line %u)", path,
+        json_parser_get_current_line (parser));
+  else
+    top = json_node_get_object (json_parser_get_root (parser));
+  names = top ? json_object_get_members (top) : NULL;
+  for (GList *l = names; top && l; l = l->next)
+    if (!check_entry (path, top, l->data, wrong))
+      top = NULL;
+  return top ? json_object_ref (top) : NULL;
+}
+
+gboolean
+secrets_load (const char *path, GString *wrong)
+{
+  const char *other = g_getenv ("CF_WATCH_SECRETS");
+  g_auto (GStrv) environment = g_get_environ ();
+  JsonObject *read = NULL;
+  g_autoptr (GList) entries = NULL;
+
+  path = other && *other ? other : path;
+  if (path && !(read = read_file (path, wrong)))
+    return FALSE;
+  g_mutex_lock (&lock);
+  g_clear_pointer (&secrets, json_object_unref);
+  secrets = read ? read : json_object_new ();
+  entries = json_object_get_values (secrets);
+  for (GList *l = entries; l; l = l->next)
+    hide (json_object_get_string_member_with_default (json_node_get_object (l->data), "password", NULL));
+  for (char **one = environment; *one; one++)
+    if (g_str_has_prefix (*one, "CF_WATCH_PASSWORD_") && strchr (*one, '='))
+      hide (strchr (*one, '=') + 1);
+  g_mutex_unlock (&lock);
+  return TRUE;
+}
+
+/* Returns CF_WATCH_WHAT_NAME, where NAME is in capitals with _ for what no name of a variable has. */
+static const char *
+from_environment (const char *what, const char *name)
+{
+  g_autofree char *variable = g_strdup_printf ("CF_WATCH_%s_%s", what, name);
+
+  for (char *c = variable; *c; c++)
+    *c = g_ascii_isalnum (*c) ? g_ascii_toupper (*c) : '_';
+  return g_getenv (variable);
+}
+
+static char *
+find (const char *what, const char *name, const char *member)
+{
+  const char *text = from_environment (what, name);
+  char *found = NULL;
+
+  g_mutex_lock (&lock);
+  if (text)
+    found = g_strdup (text);
+  else if (secrets && json_object_has_member (secrets, name))
+    found = g_strdup (
+        json_object_get_string_member_with_default (json_object_get_object_member (secrets, name), member, NULL));
+  g_mutex_unlock (&lock);
+  return found;
+}
+
+char *
+secrets_user (const char *name)
+{
+  return find ("USER", name, "user");
+}
+
+char *
+secrets_password (const char *name)
+{
+  return find ("PASSWORD", name, "password");
+}
+
+char *
+secrets_hide (const char *text)
+{
+  GString *out = g_string_new (NULL);
+
+  g_string_append (out, text);
+  g_mutex_lock (&lock);
+  for (guint i = 0; hidden && i < hidden->len; i++)
+    g_string_replace (out, hidden->pdata[i], "***", 0);
+  g_mutex_unlock (&lock);
+  /* json-glib does not escape all control characters. */
+  for (char *c = out->str; *c; c++)
+    if (g_ascii_iscntrl (*c) && *c != '\n' && *c != '\t')
+      *c = '?';
+  if (!g_utf8_validate (out->str, (gssize) out->len, NULL)) {
+    char *valid = g_utf8_make_valid (out->str, (gssize) out->len);
+
+    g_string_free (out, TRUE);
+    return valid;
+  }
+  return g_string_free (out, FALSE);
+}

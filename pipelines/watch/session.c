@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
+ *
+ * session.c: one stretch of recording. */
+#include "session.h"
+
+#include "events.h"
+#include "run.h"
+
+#include <errno.h>
+#include <gst/app/gstappsrc.h>
+#include <unistd.h>
+
+#define MAX_WAITING (64 << 20) /* bytes that may wait for the disk */
+#define END_WITHIN 10          /* s for the files to be finished */
+
+struct Session {
+  CameraSettings *settings;
+  SessionCalls calls;
+  gpointer data;
+  GstElement *pipeline, *source;
+  guint watch, deadline;
+  gboolean opening, ending, over; /* over: `ended` was called */
+  char *error;
+
+  /* Of the thread that pushes. */
+  gboolean begun;
+  GstClockTime base;
+  gint64 wall;                /* of the frame with the time stamp 0 */
+  _Atomic guint64 last, step; /* the newest frame's time stamp, and how long after the one before */
+
+  GMutex lock;        /* of `starts` */
+  GHashTable *starts; /* file -> gint64, µs since 1970 */
+  GHashTable *times;  /* file -> GstClockTime of its first frame; main thread */
+};
+
+static void
+session_free (Session *session)
+{
+  gst_object_unref (session->pipeline);
+  camera_settings_unref (session->settings);
+  g_hash_table_unref (session->starts);
+  g_hash_table_unref (session->times);
+  g_mutex_clear (&session->lock);
+  g_free (session->error);
+  g_free (session);
+}
+
+/* ---- the end ------------------------------------------------------------- */
+
+static gboolean
+after_stop (gpointer data)
+{
+  Session *session = data;
+
+  if (session->deadline)
+    g_source_remove (session->deadline);
+  if (!session->over)
+    session->calls.ended (session, session->error, session->data);
+  session->over = TRUE;
+  session_free (session);
+  return G_SOURCE_REMOVE;
+}
+
+static void
+stop_in_thread (gpointer data)
+{
+  Session *session = data;
+
+  gst_element_set_state (session->pipeline, GST_STATE_NULL);
+  in_main (after_stop, session);
+}
+
+/* Takes the pipeline down. A disk that hangs may keep the thread for ever; the recorder does not wait for it. */
+static void
+stop (Session *session)
+{
+  if (!session->watch || session->opening) /* after_open stops it then */
+    return;
+  g_source_remove (session->watch);
+  session->watch = 0;
+  in_pool (stop_in_thread, session);
+}
+
+static gboolean
+on_deadline (gpointer data)
+{
+  Session *session = data;
+
+  session->deadline = 0;
+  if (!session->error)
+    session->error = g_strdup_printf ("the disk did not take the end of the recording within %d s", END_WITHIN);
+  stop (session);
+  session->over = TRUE;
+  session->calls.ended (session, session->error, session->data);
+  return G_SOURCE_REMOVE;
+}
+
+void
+session_end (Session *session)
+{
+  if (session->ending)
+    return;
+  session->ending = TRUE;
+  session->deadline = g_timeout_add_seconds (END_WITHIN, on_deadline, session);
+  if (session->begun)
+    gst_app_src_end_of_stream (GST_APP_SRC (session->source));
+  else
+    stop (session); /* there is no file */
+}
+
+static void
+fail (Session *session, const char *error)
+{
+  if (!session->error)
+    session->error = g_strdup (error);
+  if (!session->ending)
+    session->deadline = g_timeout_add_seconds (END_WITHIN, on_deadline, session);
+  session->ending = TRUE;
+  stop (session);
+}
+
+/* ---- messages ------------------------------------------------------------ */
+
+static void
+on_piece (Session *session, const GstStructure *structure, gboolean begun)
+{
+  const char *file = gst_structure_get_string (structure, "location");
+  GstClockTime time = GST_CLOCK_TIME_NONE, first;
+  gint64 *known, start;
+
+  gst_structure_get_clock_time (structure, "running-time", &time);
+  g_mutex_lock (&session->lock);
+  known = file ? g_hash_table_lookup (session->starts, file) : NULL;
+  start = known ? *known : -1;
+  if (known && !begun)
+    g_hash_table_remove (session->starts, file);
+  g_mutex_unlock (&session->lock);
+  if (start < 0)
+    return;
+  if (begun) {
+    g_hash_table_insert (session->times, g_strdup (file), g_memdup2 (&time, sizeof time));
+    session->calls.piece (session, file, start, -1, session->data);
+  } else {
+    GstClockTime *opened = g_hash_table_lookup (session->times, file);
+
+    first = opened ? *opened : time;
+    if (time == session->last) /* at the end of all, the last frame has no next one */
+      time += session->step;
+    session->calls.piece (session, file, start, time > first ? (double) (time - first) / GST_SECOND : 0, session->data);
+    g_hash_table_remove (session->times, file);
+  }
+}
+
+static gboolean
+on_message (GstBus *bus, GstMessage *message, gpointer data)
+{
+  const GstStructure *structure = gst_message_get_structure (message);
+  Session *session = data;
+
+  (void) bus;
+  if (session->over) /* the recorder may have gone */
+    return TRUE;
+  if (GST_MESSAGE_TYPE (message) == GST_MESSAGE_ERROR) {
+    g_autofree char *text = message_text (message);
+
+    fail (session, text);
+  } else if (GST_MESSAGE_TYPE (message) == GST_MESSAGE_EOS) {
+    stop (session);
+  } else if (GST_MESSAGE_TYPE (message) == GST_MESSAGE_ELEMENT && structure) {
+    if (gst_structure_has_name (structure, "splitmuxsink-fragment-opened"))
+      on_piece (session, structure, TRUE);
+    else if (gst_structure_has_name (structure, "splitmuxsink-fragment-closed"))
+      on_piece (session, structure, FALSE);
+  }
+  return session->watch != 0;
+}
+
+/* ---- the beginning ------------------------------------------------------- */
+
+/* Returns the name of the next file. Called from a streaming thread. */
+static char *
+on_location (GstElement *sink, guint number, GstSample *sample, gpointer data)
+{
+  Session *session = data;
+  const RecordSettings *record = &session->settings->record;
+  GstBuffer *buffer = sample ? gst_sample_get_buffer (sample) : NULL;
+  gint64 start = session->wall;
+  char *path = NULL;
+
+  (void) sink;
+  (void) number;
+  if (buffer && GST_BUFFER_PTS_IS_VALID (buffer))
+    start += (gint64) (GST_BUFFER_PTS (buffer) / 1000);
+  for (gint64 name = start; !path; name += 1000) {
+    g_autofree char *time = time_text (name, TRUE);
+
+    path = g_strdup_printf ("%s/%s-%s.%s", record->folder, session->settings->name, time,
+        record->format ? "mp4" : "mkv");
+    if (g_file_test (path, G_FILE_TEST_EXISTS)) /* never over a file: a millisecond later */
+      g_clear_pointer (&path, g_free);
+  }
+  g_mutex_lock (&session->lock);
+  g_hash_table_insert (session->starts, g_strdup (path), g_memdup2 (&start, sizeof start));
+  g_mutex_unlock (&session->lock);
+  return path;
+}
+
+typedef struct {
+  Session *session;
+  char *error;
+} Opening;
+
+static gboolean
+after_open (gpointer data)
+{
+  Opening *opening = data;
+  Session *session = opening->session;
+
+  session->opening = FALSE;
+  if (opening->error)
+    fail (session, opening->error);
+  else if (session->ending)
+    stop (session);
+  else
+    session->calls.opened (session, session->data);
+  g_free (opening->error);
+  g_free (opening);
+  return G_SOURCE_REMOVE;
+}
+
+/* Looks at the folder first: what it says is clearer than what a muxer says. */
+static void
+open_in_thread (gpointer data)
+{
+  Opening *opening = data;
+  Session *session = opening->session;
+  const char *folder = session->settings->record.folder;
+
+  if (g_mkdir_with_parents (folder, 0750))
+    opening->error = g_strdup_printf ("%s cannot be made: %s", folder, g_strerror (errno));
+  else if (access (folder, W_OK | X_OK))
+    opening->error = g_strdup_printf ("%s cannot be written to: %s", folder, g_strerror (errno));
+  else if (gst_element_set_state (session->pipeline, GST_STATE_PLAYING) == GST_STATE_CHANGE_FAILURE)
+    opening->error = g_strdup ("the muxer does not start");
+  in_main (after_open, opening);
+}
+
+/* Returns a muxer whose files can be played when the process or the machine dies while they are written: Matroska in
+ * clusters of a second, MP4 in fragments of a second. */
+static GstElement *
+make_muxer (gboolean mp4)
+{
+  GstElement *muxer = gst_element_factory_make (mp4 ? "mp4mux" : "matroskamux", NULL);
+
+  if (muxer && mp4)
+    g_object_set (muxer, "fragment-duration", 1000, NULL);
+  else if (muxer)
+    g_object_set (muxer, "offset-to-zero", TRUE, "max-cluster-duration", (gint64) GST_SECOND, "writing-app", "cf-watch",
+        NULL);
+  return muxer;
+}
+
+Session *
+session_new (const CameraSettings *settings, GstCaps *caps, const SessionCalls *calls, gpointer data)
+{
+  Session *session = g_new0 (Session, 1);
+  GstElement *parse = gst_element_factory_make ("h264parse", NULL), *muxer = make_muxer (settings->record.format == 1);
+  GstElement *sink = gst_element_factory_make ("splitmuxsink", "files"),
+             *file = gst_element_factory_make ("filesink", NULL);
+  GstBus *bus;
+  Opening *opening = g_new0 (Opening, 1);
+
+  g_mutex_init (&session->lock);
+  session->settings = camera_settings_ref ((CameraSettings *) settings);
+  session->calls = *calls;
+  session->data = data;
+  session->starts = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
+  session->times = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
+  session->pipeline = gst_object_ref_sink (gst_pipeline_new ("recording"));
+  session->source = gst_element_factory_make ("appsrc", "packets");
+  bus = gst_element_get_bus (session->pipeline);
+  session->watch = gst_bus_add_watch (bus, on_message, session);
+  gst_object_unref (bus);
+  opening->session = session;
+  session->opening = TRUE;
+  if (!parse || !muxer || !sink || !file || !session->source) {
+    opening->error = g_strdup (
+        "this GStreamer lacks appsrc, h264parse, splitmuxsink (gstreamer1.0-plugins-base, -good, "
+        "-bad) or the muxer");
+    g_clear_object (&parse);
+    g_clear_object (&muxer);
+    g_clear_object (&sink);
+    g_clear_object (&file);
+    g_clear_object (&session->source);
+    in_main (after_open, opening);
+    return session;
+  }
+  g_object_set (session->source, "format", GST_FORMAT_TIME, "caps", caps, "max-bytes", (guint64) 0, NULL);
+  /* What is held back in a buffer is lost with the process. */
+  gst_util_set_object_arg (G_OBJECT (file), "buffer-mode", "unbuffered");
+  g_object_set (sink, "sink", file, "muxer", muxer, "max-size-time", (guint64) settings->record.piece * GST_SECOND,
+      NULL);
+  g_signal_connect (sink, "format-location-full", G_CALLBACK (on_location), session);
+  gst_bin_add_many (GST_BIN (session->pipeline), session->source, parse, sink, NULL);
+  if (!gst_element_link_many (session->source, parse, sink, NULL))
+    opening->error = g_strdup ("the muxer takes no H.264");
+  if (opening->error)
+    in_main (after_open, opening);
+  else
+    in_pool (open_in_thread, opening);
+  return session;
+}
+
+gboolean
+session_push (Session *session, GstBuffer *buffer, gint64 wall)
+{
+  if (gst_app_src_get_current_level_bytes (GST_APP_SRC (session->source)) > MAX_WAITING)
+    return FALSE;
+  buffer = gst_buffer_copy (buffer); /* shares the memory */
+  if (!session->begun) {
+    session->base = GST_BUFFER_PTS (buffer);
+    session->wall = wall;
+    session->begun = TRUE;
+  }
+  GST_BUFFER_PTS (buffer) -= session->base;
+  GST_BUFFER_DTS (buffer) = GST_BUFFER_PTS (buffer);
+  session->step = GST_BUFFER_PTS (buffer) - session->last;
+  session->last = GST_BUFFER_PTS (buffer);
+  gst_app_src_push_buffer (GST_APP_SRC (session->source), buffer); /* what it refuses, an error explains */
+  return TRUE;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
+ *
+ * session.h: one stretch of recording: encoded frames without a gap, in one or more files (pieces). It has a pipeline
+ * of its own, appsrc ! h264parse ! splitmuxsink, so that a disk that is full, slow or gone is no matter of the
+ * camera. */
+#ifndef PIPELINES_WATCH_SESSION_H
+#define PIPELINES_WATCH_SESSION_H
+
+#include "config.h"
+
+typedef struct Session Session;
+
+/* Called in the main thread. */
+typedef struct {
+  /* Frames are taken from now on. */
+  void (*opened) (Session *session, gpointer data);
+  /* A file was begun (`duration` < 0) or finished. `start`: µs since 1970; `duration`: s. */
+  void (*piece) (Session *session, const char *file, gint64 start, double duration, gpointer data);
+  /* It is over; `error` NULL: all of it is written. The session is freed behind this call. */
+  void (*ended) (Session *session, const char *error, gpointer data);
+} SessionCalls;
+
+/* Begins to open a session for frames of such caps. */
+Session *session_new (const CameraSettings *settings, GstCaps *caps, const SessionCalls *calls, gpointer data);
+/* Takes an encoded frame; the first one has to be a key frame. Returns FALSE if too many wait for the disk. Any
+ * thread, one at a time; not before `opened`, not after session_end (). */
+gboolean session_push (Session *session, GstBuffer *buffer, gint64 wall);
+/* Begins to finish the files. `ended` comes within 10 s. */
+void session_end (Session *session);
+
+#endif

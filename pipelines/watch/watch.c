@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
+ *
+ * watch.c: all cameras of the process. */
+#include "watch.h"
+
+#include "events.h"
+#include "gpu.h"
+#include "secrets.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#define END_WITHIN 10 /* s */
+
+Camera *
+watch_find (Watch *watch, const char *name)
+{
+  for (guint i = 0; i < watch->cameras->len; i++) {
+    Camera *camera = watch->cameras->pdata[i];
+
+    if (!strcmp (camera->settings->name, name))
+      return camera;
+  }
+  return NULL;
+}
+
+static void
+add_camera (Watch *watch, CameraSettings *settings)
+{
+  Camera *camera = camera_new (settings);
+
+  g_ptr_array_add (watch->cameras, camera);
+  camera_start (camera);
+}
+
+void
+watch_start (Watch *watch, Config *config)
+{
+  JsonObject *event = event_new (NULL, "ready");
+
+  watch->config = config;
+  watch->cameras = g_ptr_array_new ();
+  watch->leaving = g_ptr_array_new ();
+  watch->begun = g_get_monotonic_time ();
+  json_object_set_int_member (event, "cameras", config->cameras->len);
+  json_object_set_int_member (event, "pid", getpid ());
+  json_object_set_int_member (event, "gpus", gpu_count ());
+  if (watch->metrics_port)
+    json_object_set_int_member (event, "metrics_port", watch->metrics_port);
+  event_post (event);
+  for (guint i = 0; i < config->cameras->len; i++)
+    add_camera (watch, config->cameras->pdata[i]);
+}
+
+/* ---- changes ------------------------------------------------------------- */
+
+static void
+free_gone (Watch *watch)
+{
+  for (guint i = watch->leaving->len; i-- > 0;) {
+    Camera *camera = watch->leaving->pdata[i];
+
+    if (!camera_is_gone (camera))
+      continue;
+    g_ptr_array_remove_index (watch->leaving, i);
+    camera_free (camera);
+  }
+}
+
+static gboolean
+is_leaving (Watch *watch, const char *name)
+{
+  for (guint i = 0; i < watch->leaving->len; i++)
+    if (!strcmp (((Camera *) watch->leaving->pdata[i])->settings->name, name))
+      return TRUE;
+  return FALSE;
+}
+
+gboolean
+watch_add (Watch *watch, const char *name, const char *json, GString *wrong)
+{
+  CameraSettings *settings;
+
+  free_gone (watch);
+  if (watch_find (watch, name))
+    g_string_append_printf (wrong, "there is a camera \"%s\" already", name);
+  else if (is_leaving (watch, name))
+    g_string_append_printf (wrong, "the removed camera \"%s\" is still being stopped", name);
+  else if ((settings = config_read_camera (watch->config, name, json, wrong))) {
+    Camera *camera;
+
+    add_camera (watch, settings);
+    camera_settings_unref (settings);
+    camera = watch_find (watch, name);
+    if (camera->state == CAMERA_FAILED) { /* what was typed is wrong, so there is nothing to keep */
+      g_string_append (wrong, camera->reason);
+      watch_remove (watch, camera);
+    }
+  }
+  return wrong->len == 0;
+}
+
+void
+watch_remove (Watch *watch, Camera *camera)
+{
+  camera_remove (camera);
+  g_ptr_array_remove (watch->cameras, camera);
+  g_ptr_array_add (watch->leaving, camera);
+  event_post (event_new (camera->settings->name, "removed"));
+}
+
+static CameraSettings *
+find_settings (Config *config, const char *name)
+{
+  for (guint i = 0; i < config->cameras->len; i++) {
+    CameraSettings *settings = config->cameras->pdata[i];
+
+    if (!strcmp (settings->name, name))
+      return settings;
+  }
+  return NULL;
+}
+
+gboolean
+watch_reload (Watch *watch, JsonObject *answer, GString *wrong)
+{
+  static const char *const names[] = { "added", "removed", "changed", "kept", "restart_needed" };
+  enum { ADDED, REMOVED, CHANGED, KEPT, RESTART };
+  JsonArray *lists[G_N_ELEMENTS (names)];
+  Config *config = config_load (watch->config->path, wrong);
+
+  if (!config || !secrets_load (config->secrets, wrong)) {
+    g_clear_pointer (&config, config_free);
+    return FALSE;
+  }
+  for (guint i = 0; i < G_N_ELEMENTS (names); i++)
+    lists[i] = json_array_new ();
+  for (guint i = watch->cameras->len; i-- > 0;) {
+    Camera *camera = watch->cameras->pdata[i];
+    CameraSettings *settings = find_settings (config, camera->settings->name);
+    gboolean same = settings && !strcmp (settings->text, camera->settings->text);
+
+    json_array_add_string_element (lists[!settings ? REMOVED : same ? KEPT : CHANGED], camera->settings->name);
+    if (!settings)
+      watch_remove (watch, camera);
+    else if (!same)
+      camera_restart (camera, settings);
+  }
+  for (guint i = 0; i < config->cameras->len; i++) {
+    CameraSettings *settings = config->cameras->pdata[i];
+
+    if (watch_find (watch, settings->name))
+      continue;
+    json_array_add_string_element (lists[ADDED], settings->name);
+    add_camera (watch, settings);
+  }
+  if (strcmp (config->process, watch->config->process))
+    json_array_add_string_element (lists[RESTART], "control, mqtt or metrics");
+  /* What only a restart takes up is compared with what the process started with. */
+  g_free (config->process);
+  config->process = g_strdup (watch->config->process);
+  for (guint i = 0; i < G_N_ELEMENTS (names); i++)
+    json_object_set_array_member (answer, names[i], lists[i]);
+  config_free (watch->config);
+  watch->config = config;
+  return TRUE;
+}
+
+/* ---- the end ------------------------------------------------------------- */
+
+static gboolean
+look_for_end (gpointer data)
+{
+  Watch *watch = data;
+
+  free_gone (watch);
+  if (watch->leaving->len > 0 && g_get_monotonic_time () < watch->end_by)
+    return G_SOURCE_CONTINUE;
+  watch->clean = watch->leaving->len == 0;
+  g_main_loop_quit (watch->loop);
+  return G_SOURCE_REMOVE;
+}
+
+void
+watch_end (Watch *watch, const char *reason)
+{
+  JsonObject *event;
+
+  if (watch->ending)
+    return;
+  watch->ending = TRUE;
+  event = event_new (NULL, "stopping");
+  json_object_set_string_member (event, "reason", reason);
+  event_post (event);
+  for (guint i = 0; i < watch->cameras->len; i++) {
+    camera_remove (watch->cameras->pdata[i]);
+    g_ptr_array_add (watch->leaving, watch->cameras->pdata[i]);
+  }
+  g_ptr_array_set_size (watch->cameras, 0);
+  /* A little more than a session has for its own end. */
+  watch->end_by = g_get_monotonic_time () + END_WITHIN * G_USEC_PER_SEC + G_USEC_PER_SEC / 2;
+  g_timeout_add (20, look_for_end, watch);
+}
+
+void
+watch_tick (Watch *watch)
+{
+  for (guint i = 0; i < watch->cameras->len; i++)
+    camera_tick (watch->cameras->pdata[i]);
+  for (guint i = 0; i < watch->leaving->len; i++)
+    camera_tick (watch->leaving->pdata[i]);
+  free_gone (watch);
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
+ *
+ * watch.h: all cameras of the process, from ready to stopped. Main thread. */
+#ifndef PIPELINES_WATCH_WATCH_H
+#define PIPELINES_WATCH_WATCH_H
+
+#include "camera.h"
+
+typedef struct {
+  Config *config;
+  GPtrArray *cameras; /* of Camera, in the file's order */
+  GPtrArray *leaving; /* of Camera: removed, but still being stopped */
+  GMainLoop *loop;
+  gint64 begun;       /* monotonic µs */
+  guint metrics_port; /* 0: none */
+  gboolean ending, clean;
+  gint64 end_by; /* monotonic µs */
+} Watch;
+
+/* Starts all cameras of the configuration, which the watch takes. */
+void watch_start (Watch *watch, Config *config);
+Camera *watch_find (Watch *watch, const char *name);
+/* Return FALSE with what is wrong. */
+gboolean watch_add (Watch *watch, const char *name, const char *json, GString *wrong);
+/* Reads the file again. Fills the answer with the names of cameras that were added, removed, changed and kept, and
+ * with the parts of the file that only a new process takes up. */
+gboolean watch_reload (Watch *watch, JsonObject *answer, GString *wrong);
+void watch_remove (Watch *watch, Camera *camera);
+/* Begins to end: finishes files and stops cameras, within 10 s. `reason` is for the event. */
+void watch_end (Watch *watch, const char *reason);
+/* Once a second: cameras that are lost, those that have gone. */
+void watch_tick (Watch *watch);
+
+#endif

@@ -1,0 +1,376 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Copyright (C) 2026 the gst-cuda-filters authors
+"""cf-watch: its file, commands, events, snapshots, secrets, and the end. See harness.py."""
+import json
+import os
+import re
+import signal
+import socket
+import stat
+import sys
+import time
+import urllib.error
+import urllib.request
+
+from harness import ROOT, SCHEMAS, SECONDS, Skip, Watch, expect, main, run
+
+SMALL = {'width': 64, 'height': 48, 'rate': 10}
+FILTER = 'cudamedian kernel-size=3 ! cudaconvolve name=blur preset=gauss'
+
+
+def small(**settings):
+    return {'source': 'test:ball', **SMALL, **settings}
+
+
+def begins(folder):
+    """Two cameras start; one with a bad line is named, with the element's range, and does not stop the other."""
+    cameras = {'door': small(filter='cudamedian kernel-size=3'), 'bad': small(filter='cudamedian kernel-size=4000')}
+    with Watch({'cameras': cameras}, folder) as watch:
+        ready = watch.wait('ready')
+        expect(ready['cameras'] == 2, ready)
+        failed = watch.wait('failed', 'bad')
+        expect('kernel-size' in failed['reason'] and '1..255' in failed['reason'], failed)
+        started = watch.wait('started', 'door')
+        expect((started['width'], started['height'], started['rate']) == (64, 48, '10/1'), started)
+        expect(started['backend'] in ('cpu', 'cuda'), started)
+        status = watch.until('frames', lambda s: s['cameras']['door']['frames'] > 5)
+        door = status['cameras']['door']
+        expect(door['state'] == 'up' and status['cameras']['bad']['state'] == 'failed', status)
+        stats = door['elements'][0]['stats']
+        expect(stats['frames-cpu'] + stats['frames-gpu'] > 0, stats)
+        watch.end()
+        expect(watch.events[-1]['type'] == 'stopped' and watch.events[-1]['clean'], watch.events[-1])
+
+
+def properties(folder):
+    """set and get by kind, name and index; what is wrong is said; a restart keeps what was set."""
+    with Watch({'cameras': {'door': small(filter=FILTER)}}, folder) as watch:
+        watch.wait('started', 'door')
+        watch.ask('set door cudamedian.kernel-size 5')
+        expect(watch.ask('get door 0.kernel-size')['value'] == 5, 'by index')
+        watch.ask('set door blur.preset privacy')
+        watch.ask('set door 1.roi 0.1,0.1,0.5,0.5')
+        expect(watch.ask('get door blur.preset')['value'] == 'privacy', 'by name')
+        wrong = {'set door cudamedian.kernel-size 4000': 'out of range',
+                 'set door cudamedian.kernel-size x': 'no value',
+                 'set door cudamedian.nothing 1': 'no property', 'set door sharpen.x 1': 'no element',
+                 'set door kernel-size 5': 'ELEMENT.PROPERTY', 'set door 0.cuda-device-id 0': 'cannot change',
+                 'set door 0.stats x': 'cannot be set', 'set nowhere 0.kernel-size 3': 'no camera',
+                 'set door 0.kernel-size': 'needs', 'get door 2.x': 'no element', 'enable door maybe': 'neither',
+                 'set door 0.name x': 'cannot be set'}
+        for command, what in wrong.items():
+            answer = watch.ask(command, ok=False)
+            expect(what in answer['error'], (command, answer))
+        watch.ask('enable door off')
+        expect(watch.ask('get door blur.enabled')['value'] is False, 'enabled')
+        expect(watch.ask('get door 0.kernel-size')['value'] == 5, 'a refused value changed it')
+        watch.ask('restart door')
+        watch.wait('back', 'door')
+        expect(watch.ask('get door 0.kernel-size')['value'] == 5, 'a restart forgets')
+        expect(watch.ask('get door 0.enabled')['value'] is False, 'a restart forgets')
+        # A kernel that only the running element can refuse: it says so, and the next start is not spoilt.
+        watch.ask('enable door on')
+        watch.ask('set door blur.preset custom')
+        watch.ask('set door blur.kernel 1 2 x')
+        watch.wait('settings-dropped', 'door')
+        watch.ask('restart door')
+        watch.wait('back', 'door')
+        watch.end()
+
+
+def changes(folder):
+    """add, remove and reload; what the file leaves alone goes on without a break."""
+    cameras = {'door': small(), 'yard': small(), 'gate': small()}
+    with Watch({'cameras': cameras}, folder) as watch:
+        for name in cameras:
+            watch.wait('started', name, after=watch.events[0] if watch.events else None)
+        watch.ask('add hall ' + json.dumps(small(filter='identity')))
+        watch.wait('started', 'hall')
+        expect('already' in watch.ask('add hall {"source":"test"}', ok=False)['error'], 'twice')
+        expect('source' in watch.ask('add x {}', ok=False)['error'], 'no source')
+        expect('nosuch' in watch.ask('add x {"source":"test","filter":"nosuch"}', ok=False)['error'], 'no element')
+        watch.ask('remove hall')
+        watch.wait('removed', 'hall')
+        # yard changes, gate goes, lane comes; door stays.
+        watch.write({'cameras': {'door': small(), 'yard': small(width=80), 'lane': small()}})
+        answer = watch.ask('reload')
+        expect((answer['kept'], answer['changed'], answer['removed'], answer['added']) ==
+               (['door'], ['yard'], ['gate'], ['lane']), answer)
+        watch.wait('started', 'lane')
+        size = watch.wait('size', 'yard', after=watch.events[0])
+        expect(size['to']['width'] == 80, size)
+        expect(sum(event.get('camera') == 'door' for event in watch.events) == 1, 'door was disturbed')
+        watch.write('{ "cameras": { "door": { "source": "test", "timeout": "x" } } }')
+        error = watch.ask('reload', ok=False)['error']
+        expect('cameras.door.timeout' in error and ':1:' in error, error)
+        watch.write('{ "cameras": { "door": { "source": "test" ')
+        watch.process.send_signal(signal.SIGHUP)
+        watch.wait('reload-failed')
+        expect(watch.ask('status door')['status']['cameras']['door']['state'] == 'up', 'a bad file disturbed it')
+        watch.end()
+
+
+def snapshots(folder):
+    """JPEG and PNG of the size of the frame; never over a file without --overwrite; no part of one stays."""
+    with Watch({'cameras': {'door': small(filter='cudamedian')}}, folder) as watch:
+        watch.wait('started', 'door')
+        for name, magic in {'a.jpg': b'\xff\xd8\xff', 'b c.png': b'\x89PNG'}.items():
+            path = os.path.join(folder, name)
+            answer = watch.ask(f'snapshot door {path}')
+            expect((answer['file'], answer['width'], answer['height']) == (path, 64, 48), answer)
+            with open(path, 'rb') as file:
+                expect(file.read(len(magic)) == magic, f'{path} is something else')
+        watch.wait('snapshot', 'door')
+        path = os.path.join(folder, 'a.jpg')
+        expect('overwrite' in watch.ask(f'snapshot door {path}', ok=False)['error'], 'over a file')
+        watch.ask(f'snapshot door --overwrite {path}')
+        expect('.png' in watch.ask(f'snapshot door {folder}/a.gif', ok=False)['error'], 'gif')
+        watch.ask(f'snapshot door {folder}/no/such/folder.jpg', ok=False)
+        expect(not [name for name in os.listdir(folder) if name.endswith('.part')], 'a part is left')
+        watch.end()
+
+
+def lines(folder):
+    """Lines that are empty, comments, too long, not text; many at once are answered in order."""
+    with Watch({'cameras': {'door': small(filter='cudamedian')}}, folder) as watch:
+        watch.wait('started', 'door')
+        watch.send('\n# nothing\n   \n')
+        expect('no command' in watch.ask('jump', ok=False)['error'], 'jump')
+        expect('longer' in watch.ask('set door 0.x ' + 'y' * 100000, ok=False)['error'], 'long')
+        expect('UTF-8' in watch.ask(b'set door \xff\xfe\n', ok=False)['error'], 'bytes')
+        expect('UTF-8' in watch.ask(b'sta\0tus\n', ok=False)['error'], 'a NUL')
+        for size in range(200):
+            watch.send(f'set door 0.kernel-size {size % 7 * 2 + 1}\nget door 0.kernel-size')
+        for size in range(200):
+            expect(watch.answer() == {'ok': True}, 'set')
+            expect(watch.answer()['value'] == size % 7 * 2 + 1, 'get is answered before set')
+        watch.process.stdin.close()  # the program goes on
+        watch.kill()
+
+
+def talk(path, text):
+    with socket.socket(socket.AF_UNIX) as client:
+        client.connect(path)
+        client.sendall(text.encode())
+        client.shutdown(socket.SHUT_WR)
+        data = b''
+        while chunk := client.recv(65536):
+            data += chunk
+    return [json.loads(line) for line in data.decode().splitlines()]
+
+
+def sockets(folder):
+    """The socket is for its user only; a stale one is replaced, a live one is not; slow readers are let go."""
+    own = os.path.join(folder, 'own')
+    os.mkdir(own, 0o700)
+    path = os.path.join(own, 'control')
+    stale = socket.socket(socket.AF_UNIX)
+    stale.bind(path)
+    stale.close()
+    config = {'cameras': {'door': small()}, 'control': {'socket': path, 'stdin': False}}
+    with Watch(config, folder) as watch:
+        watch.wait('started', 'door')
+        expect(stat.S_IMODE(os.stat(path).st_mode) == 0o600, 'the mode of the socket')
+        answers = talk(path, 'status door\nnonsense\nstatus')
+        expect([answer['ok'] for answer in answers] == [True, False, True], answers)
+        status, _, errors = run(watch.path)
+        expect(status == 2 and 'another process listens' in errors, (status, errors))
+        with socket.socket(socket.AF_UNIX) as slow:  # asks for megabytes, and reads nothing
+            slow.connect(path)
+            slow.settimeout(10)
+            try:
+                slow.sendall(b'status\n' * 20000)
+            except OSError:
+                pass
+            expect(talk(path, 'status door\n')[0]['ok'], 'a slow client stops others')
+        talk(path, 'quit\n')
+        watch.finish(0)
+        expect(not os.path.exists(path), 'the socket is left behind')
+    os.chmod(own, 0o777)
+    status, _, errors = run(watch.path)
+    expect(status == 2 and 'others may write' in errors, (status, errors))
+
+
+def metrics(folder):
+    """Prometheus' text on loopback; not elsewhere by accident."""
+    config = {'cameras': {'door': small()}, 'metrics': {'port': 0}}
+    with Watch(config, folder) as watch:
+        port = watch.wait('ready').get('metrics_port')
+        watch.wait('started', 'door')
+        with urllib.request.urlopen(f'http://127.0.0.1:{port}/metrics', timeout=10) as answer:
+            text = answer.read().decode()
+        expect('cf_watch_up{camera="door"} 1\n' in text, text)
+        try:
+            urllib.request.urlopen(f'http://127.0.0.1:{port}/secrets', timeout=10)
+            expect(False, 'there is such a page')
+        except urllib.error.HTTPError as error:
+            expect(error.code == 404, error)
+        watch.end()
+    for address in ('0.0.0.0', '::', '192.168.1.5'):
+        watch.write({'cameras': {}, 'metrics': {'port': 0, 'address': address}})
+        status, _, errors = run('--check', watch.path)
+        expect(status == 2 and 'allow_remote' in errors, (address, errors))
+
+
+def secrets(folder):
+    """Passwords are not in the file, and nowhere in what the program writes."""
+    word, other = 'Tr0ub4dor&3', 'aus/der:Umgebung@x'
+    path = os.path.join(folder, 'secrets.json')
+    with open(path, 'w', encoding='utf-8') as file:
+        json.dump({name: {'user': 'viewer', 'password': word} for name in ('door', 'query')}, file)
+    os.chmod(path, 0o644)
+    config = {'secrets': 'secrets.json', 'control': {'stdin': True},
+              'cameras': {'door': {'source': 'rtsp://127.0.0.1:1/x', 'timeout': 1}, 'yard-1': small(),
+                          'query': {'source': 'http://127.0.0.1:1/video?pwd={password}', 'timeout': 1},
+                          'none': {'source': 'http://127.0.0.1:1/video?pwd={password}'}}}
+    env = {'CF_WATCH_PASSWORD_YARD_1': other}
+    with Watch(config, folder, env) as watch:
+        expect(watch.finish(2) == 2 and 'others may read' in watch.stderr(), 'the mode of the secrets file')
+    os.chmod(path, 0o600)
+    env['GST_DEBUG'] = 'cf*:6,2'
+    with Watch(config, folder, env) as watch:
+        watch.wait('started', 'yard-1')
+        watch.wait('lost', 'door', after=watch.events[0])
+        # Typed where it does not belong.
+        watch.ask(f'add x {{"source":"rtsp://viewer:{word}@127.0.0.1/x"}}', ok=False)
+        watch.ask(f'snapshot yard-1 {folder}/{word}/a.jpg', ok=False)
+        watch.ask(f'get door {word}.{word}', ok=False)
+        watch.ask(f'{word} {word}', ok=False)
+        watch.wait('lost', 'query', after=watch.events[0])
+        expect('{password}' in watch.wait('failed', 'none', after=watch.events[0])['reason'], 'a password is missing')
+        watch.ask('status')
+        watch.end()
+        for text in (watch.text, watch.stderr()):
+            expect(word not in text and other not in text and 'aus%2Fder' not in text, 'a password is shown')
+        expect('***' in watch.text, 'nothing was to be hidden')
+        config['cameras']['door']['source'] = f'rtsp://viewer:{word}@127.0.0.1/x'
+        watch.write(config)
+        status, out, errors = run('--check', watch.path)
+        expect(status == 2 and 'password' in errors and word not in out + errors, errors)
+
+
+def files(folder):
+    """--check says what is wrong, with line and field; the schema agrees."""
+    path = os.path.join(folder, 'watch.json')
+    camera = {'source': 'test'}
+    wrong = [
+        ({}, 'cameras'), ({'cameras': []}, 'cameras'), ({'cameras': {'a b': camera}}, 'letters'),
+        ({'cameras': {'a': {}}}, 'source'), ({'cameras': {'a': {'source': 5}}}, 'quotes'),
+        ({'cameras': {'a': {**camera, 'timeout': 0}}}, '1 to 3600'),
+        ({'cameras': {'a': {**camera, 'timeout': 1.5}}}, 'whole'), ({'cameras': {'a': {**camera, 'loop': 1}}}, 'true'),
+        ({'cameras': {'a': {**camera, 'transport': 'tpc'}}}, 'tcp|udp|auto'),
+        ({'cameras': {'a': {**camera, 'fliter': ''}}}, 'no such setting'),
+        ({'cameras': {'a': {**camera, 'record': {'folder': '/x', 'quality': 52}}}}, 'record.quality'),
+        ({'cameras': {}, 'mqtt': {'host': 'h', 'topic': 'a/#'}}, 'topic'), ({'cameras': {}, 'mqtt': {}}, 'host'),
+        ({'cameras': {}, 'defaults': {'latency': -1}}, 'defaults.latency'), ({'cameras': {}, 'control': 7}, 'object'),
+    ]
+    outside_schema = [({'cameras': {'a': {**camera, 'record': {}}}}, 'folder'),
+                      ({'cameras': {'a': {'source': 'rtsp://h/x', 'width': 5}}}, 'test pictures'),
+                      ({'cameras': {'a': {'source': 'nosuch://h/x'}}}, 'nosuch'),
+                      ({'cameras': {'a': {**camera, 'filter': 'nosuch'}}}, 'nosuch'),
+                      ({'cameras': {'a': camera}, 'secrets': 'none.json'}, 'none.json')]
+    for config, what in wrong + outside_schema:
+        with open(path, 'w', encoding='utf-8') as file:
+            json.dump(config, file, indent=1)
+        status, _, errors = run('--check', path)
+        expect(status == 2 and what in errors, (config, status, errors))
+        if SCHEMAS['config']:
+            valid = SCHEMAS['config'].is_valid(config)
+            expect(valid == ((config, what) in outside_schema) or 'source' not in str(config), (config, valid))
+    five = '{\n "cameras": {\n  "a": { "source": "test" },\n  "b": { "source": "test",\n "latency": "1" }\n}\n}'
+    for text, what in {five: ':5: cameras.b.latency', '{"cameras": {"a": {"source":"test"}, "a": {"source":"test"}}}':
+                       'two cameras', '[]': 'object', '{"cameras":': 'watch.json', '': 'object',
+                       '[' * 200000: 'nested', '{"cameras": ' + '[{"a":' * 50000: 'nested',
+                       '{"cameras": {"a": {"source": "test", "filter": "' + '[' * 50 + '"}}}': 'filter'}.items():
+        with open(path, 'w', encoding='utf-8') as file:
+            file.write(text)
+        status, _, errors = run('--check', path)
+        expect(status == 2 and what in errors, (text, errors))
+    good = {'cameras': {'a': {**camera, 'filter': FILTER, 'record': {'folder': 'x', 'when': 'motion'}}},
+            'defaults': {'latency': 100, 'record': {'folder': 'y', 'keep_days': 7}}, 'control': {'stdin': False}}
+    with open(path, 'w', encoding='utf-8') as file:
+        json.dump(good, file)
+    status, _, errors = run('--check', path)
+    expect(status == 0, errors)
+    expect(not SCHEMAS['config'] or SCHEMAS['config'].is_valid(good), 'the schema refuses it')
+    expect(run('--version')[1].startswith('cf-watch (gst-cuda-filters) '), 'version')
+    expect(run('--help')[0] == 0 and run()[0] == 2 and run('a', 'b')[0] == 2 and run('--nosuch')[0] == 2, 'options')
+
+
+def documents(folder):
+    """The files that the page and the Kubernetes manifest show are right; so are their settings."""
+    with open(os.path.join(ROOT, 'docs', 'watch.md'), encoding='utf-8') as file:
+        page = file.read()
+    with open(os.path.join(ROOT, 'pipelines', 'watch', 'deploy', 'cf-watch.yaml'), encoding='utf-8') as file:
+        manifest = file.read()
+    examples = re.findall(r'```json\n(.*?)```', page, re.DOTALL)
+    inside = re.search(r'\.json: \|\n((?: {4}.*\n)+)---', manifest).group(1)
+    expect(len(examples) == 1, 'the example of the page is not found')
+    for text in (*examples, inside):
+        path = os.path.join(folder, 'watch.json')
+        with open(path, 'w', encoding='utf-8') as file:
+            file.write(text)
+        status, _, errors = run('--check', path)
+        if 'was built without' in errors:
+            raise Skip(errors)
+        expect(status == 0, (text, errors))
+    with open(os.path.join(ROOT, 'pipelines', 'watch', 'config.schema.json'), encoding='utf-8') as file:
+        definitions = json.load(file)
+    with open(os.path.join(ROOT, 'pipelines', 'watch', 'event.schema.json'), encoding='utf-8') as file:
+        types = json.load(file)['properties']['type']['enum']
+    names = [*definitions['properties'], *definitions['$defs']['camera']['properties'],
+             *definitions['$defs']['record']['properties'], *types]
+    missing = [name for name in names if f'`{name}`' not in page]
+    expect(not missing, f'docs/watch.md does not mention {missing}')
+
+
+def signals(folder):
+    """SIGTERM and SIGINT end it cleanly."""
+    for number in (signal.SIGTERM, signal.SIGINT):
+        with Watch({'cameras': {'door': small()}}, folder) as watch:
+            watch.wait('started', 'door')
+            watch.kill(number)
+            expect([event['type'] for event in watch.events[-2:]] == ['stopping', 'stopped'], watch.events[-2:])
+
+
+def manager(folder):
+    """A service manager hears when it is ready, that its main loop runs, and when it ends."""
+    path = os.path.join(folder, 'notify')
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notified:
+        notified.bind(path)
+        notified.settimeout(SECONDS)
+        env = {'NOTIFY_SOCKET': path, 'WATCHDOG_USEC': '200000'}
+        with Watch({'cameras': {'door': small()}}, folder, env) as watch:
+            watch.wait('ready')
+            if 'without libsystemd' in watch.stderr():
+                raise Skip('built without libsystemd')
+            expect([notified.recv(100) for _ in range(3)] == [b'READY=1', b'WATCHDOG=1', b'WATCHDOG=1'], 'ready')
+            watch.end()
+            heard = [notified.recv(100)]
+            while heard[-1] != b'STOPPING=1':
+                heard.append(notified.recv(100))
+
+
+def deaf(folder):
+    """Standard output that is never read stops neither cameras nor commands, and the end is in time."""
+    own = os.path.join(folder, 'own')
+    os.mkdir(own, 0o700)
+    path = os.path.join(own, 'control')
+    config = {'cameras': {'door': small()}, 'control': {'socket': path, 'stdin': False}}
+    with Watch(config, folder) as watch:
+        watch.wait('started', 'door')
+        for _ in range(3):  # each line makes two events, of which a pipe holds some hundreds
+            talk(path, 'add x {"source": "test:nosuch"}\n' * 200)
+        status = talk(path, 'status\n')[0]['status']
+        expect(status['events'] > 1100, status)
+        expect(status['cameras']['door']['state'] == 'up' and status['cameras']['door']['restarts'] == 0, status)
+        talk(path, 'quit\n')
+        begun = time.monotonic()
+        watch.process.wait(timeout=SECONDS)
+        expect(time.monotonic() - begun < 5, 'the end waits for a reader')
+
+
+if __name__ == '__main__':
+    sys.exit(main(begins, properties, changes, snapshots, lines, sockets, metrics, secrets, files, documents, signals,
+                  manager, deaf))

@@ -1,0 +1,223 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Copyright (C) 2026 the gst-cuda-filters authors
+"""cf-watch: cameras that end, hang, send rubbish or are not there, and a broker that goes away. See harness.py."""
+import json
+import os
+import random
+import selectors
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+from harness import SECONDS, Failed, Watch, expect, free_port, main, need
+
+SMALL = {'width': 64, 'height': 48, 'rate': 10}
+GOOD = {'source': 'test:ball', **SMALL}
+
+
+def clip(folder, frames=10, size=(64, 48)):
+    """Makes a file of so many frames, 10 a second."""
+    path = os.path.join(folder, f'clip-{frames}-{size[0]}.avi')
+    subprocess.run(['gst-launch-1.0', '-q', 'videotestsrc', f'num-buffers={frames}', '!',
+                    f'video/x-raw,width={size[0]},height={size[1]},framerate=10/1', '!', 'jpegenc', '!', 'avimux', '!',
+                    'filesink', f'location={path}'], check=True, timeout=SECONDS)
+    return path
+
+
+def undisturbed(watch, name='good'):
+    """The neighbour has started once, and was never lost."""
+    events = [event['type'] for event in watch.events if event.get('camera') == name]
+    expect(events == ['started'], (name, events))
+
+
+def in_order(watch, name):
+    """started, then lost and back in turn; attempts that fail between are `lost` as well."""
+    up = False
+    for event in watch.events:
+        if event.get('camera') == name and event['type'] in ('started', 'back', 'lost'):
+            expect(event['type'] != 'started' or not up, (name, event))
+            up = event['type'] != 'lost'
+
+
+def hangs(folder):
+    """A server that accepts and says nothing, one that sends rubbish, one that is not there: back-off, jitter, and
+    the neighbour goes on."""
+    silent = socket.create_server(('127.0.0.1', 0))
+    rubbish = socket.create_server(('127.0.0.1', 0))
+    data = random.Random(1).randbytes(4096)
+    cameras = {'good': GOOD, 'file': {'source': 'rubbish.mp4'}, 'text': {'source': 'rubbish.txt', 'loop': True},
+               'silent': {'source': f'rtsp://127.0.0.1:{silent.getsockname()[1]}/x', 'timeout': 1},
+               'noise': {'source': f'rtsp://127.0.0.1:{rubbish.getsockname()[1]}/x', 'timeout': 1},
+               'absent': {'source': f'rtsp://127.0.0.1:{free_port()}/x', 'timeout': 1},
+               'nofile': {'source': 'no such file.mp4'}, 'nodevice': {'source': '/dev/video99'}}
+    for name in ('rubbish.mp4', 'rubbish.txt'):
+        with open(os.path.join(folder, name), 'wb') as file:
+            file.write(data if name.endswith('4') else b'hello\n' * 100)
+    with Watch({'cameras': cameras}, folder) as watch:
+        watch.wait('started', 'good')
+        selector = selectors.DefaultSelector()
+        selector.register(rubbish, selectors.EVENT_READ)
+        clients = []
+        wanted = {name: 2 for name in cameras if name != 'good'}
+        deadline = time.monotonic() + SECONDS
+        while any(wanted.values()):
+            expect(time.monotonic() < deadline, wanted)
+            for _ in selector.select(0):
+                client = rubbish.accept()[0]
+                client.setblocking(False)
+                client.send(data)
+                clients.append(client)
+            seen = len(watch.events)
+            watch.read(deadline)
+            for event in watch.events[seen:]:
+                if event['type'] == 'lost' and wanted.get(event['camera']):
+                    wanted[event['camera']] -= 1
+        for name in cameras:
+            waits = [event['retry_ms'] for event in watch.events if event['type'] == 'lost' and event['camera'] == name]
+            for i, wait in enumerate(waits):
+                expect(0.79 * min(1000 * 2 ** i, 30000) <= wait <= 1.21 * min(1000 * 2 ** i, 30000), (name, waits))
+        undisturbed(watch)
+        watch.end()
+        for client in [silent, rubbish, *clients]:
+            client.close()
+
+
+def ends(folder):
+    """A file once: `ended`. A file again and again: no event. A file that comes late: found."""
+    need('gst-launch-1.0')
+    once = clip(folder)
+    late = os.path.join(folder, 'late.avi')
+    cameras = {'good': GOOD, 'once': {'source': once}, 'again': {'source': once, 'loop': True},
+               'late': {'source': late}}
+    with Watch({'cameras': cameras}, folder) as watch:
+        expect(watch.wait('ended', 'once', after={'seq': 0})['frames'] == 10, 'frames')
+        watch.wait('lost', 'late', after={'seq': 0})
+        shutil.copy(once, late)
+        watch.wait('started', 'late')
+        watch.until('two rounds', lambda s: s['cameras']['again']['frames'] > 20)
+        undisturbed(watch)
+        undisturbed(watch, 'again')
+        expect(watch.ask('status once')['status']['cameras']['once']['state'] == 'ended', 'state')
+        watch.ask('restart once')
+        watch.wait('back', 'once')
+        watch.end()
+
+
+def stuck(folder):
+    """A FIFO without a writer cannot even be opened, and its pipeline does not end: others go on."""
+    fifo = os.path.join(folder, 'fifo')
+    os.mkfifo(fifo)
+    with Watch({'cameras': {'good': GOOD, 'fifo': {'source': fifo, 'timeout': 1}}}, folder) as watch:
+        watch.wait('started', 'good')
+        watch.wait('lost', 'fifo')
+        watch.wait('stuck', 'fifo')
+        expect(watch.ask('status fifo')['status']['cameras']['fifo']['state'] == 'stuck', 'state')
+        undisturbed(watch)
+        deadline = time.monotonic() + SECONDS
+        while watch.events[-1]['type'] != 'freed':
+            expect(time.monotonic() < deadline, 'it is not freed')
+            try:  # a writer that comes and goes lets the opening return, and the reading
+                os.close(os.open(fifo, os.O_WRONLY | os.O_NONBLOCK))
+            except OSError:  # there is no reader just now
+                pass
+            watch.ask('status fifo')
+        # It hangs again by now: the end would wait for it, but for a second signal.
+        watch.wait('lost', 'fifo')
+        watch.process.send_signal(signal.SIGTERM)
+        watch.wait('stopping')
+        watch.kill(signal.SIGINT, -signal.SIGINT)
+
+
+class Broker:
+    """mosquitto on a port of loopback, and a subscriber to all of it."""
+
+    def __init__(self, folder, port):
+        self.folder, self.port, self.process = folder, port, None
+
+    def start(self):
+        path = os.path.join(self.folder, 'mosquitto.conf')
+        with open(path, 'w', encoding='utf-8') as file:
+            file.write(f'listener {self.port} 127.0.0.1\nallow_anonymous true\n')
+        self.process = subprocess.Popen(['mosquitto', '-c', path], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        deadline = time.monotonic() + SECONDS
+        while True:
+            try:
+                socket.create_connection(('127.0.0.1', self.port)).close()
+                return
+            except ConnectionRefusedError as error:
+                expect(time.monotonic() < deadline, error)
+
+    def stop(self):
+        self.process.terminate()
+        self.process.wait(timeout=SECONDS)
+
+
+class Subscriber:
+    def __init__(self, port):
+        self.process = subprocess.Popen(['mosquitto_sub', '-p', str(port), '-h', '127.0.0.1', '-t', '#', '-q', '1',
+                                         '-v', '-d'], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        self.selector = selectors.DefaultSelector()
+        self.selector.register(self.process.stdout, selectors.EVENT_READ)
+        self.data = b''
+        self.until(lambda lines: any(line.startswith('Subscribed') for line in lines))
+
+    def until(self, condition):
+        """Reads until the condition on the lines (topic, space, text) holds; returns them."""
+        deadline = time.monotonic() + SECONDS
+        while not condition(lines := self.data.decode().splitlines()):
+            if not self.selector.select(max(0, deadline - time.monotonic())):
+                raise Failed(f'the broker did not send it: {lines[-5:]}')
+            self.data += os.read(self.process.stdout.fileno(), 65536)
+        return lines
+
+    def end(self):
+        self.process.terminate()
+        self.process.wait(timeout=SECONDS)
+        self.process.stdout.close()
+
+
+def events_in(lines):
+    return [json.loads(line.split(' ', 1)[1]) for line in lines if line.startswith('house/') and '{' in line]
+
+
+def broker(folder):
+    """The broker starts late, goes away and comes back: every event arrives, in order; the last will is kept."""
+    need('mosquitto', 'mosquitto_sub')
+    port = free_port()
+    house = Broker(folder, port)
+    config = {'cameras': {'door': GOOD}, 'mqtt': {'host': '127.0.0.1', 'port': port, 'topic': 'house'}}
+    with Watch(config, folder) as watch:
+        watch.wait('broker-lost')
+        watch.wait('started', 'door', after={'seq': 0})
+        house.start()
+        reader = Subscriber(port)
+        watch.wait('broker-connected')
+        lines = reader.until(lambda lines: any('"broker-connected"' in line for line in lines))
+        expect('house/available online' in lines, lines)
+        expect(any(line.startswith('house/door/started {') for line in lines), lines)
+        reader.end()
+        house.stop()
+        away = watch.wait('broker-lost')
+        for _ in range(20):
+            watch.ask('restart door')
+            watch.wait('back', 'door')
+        house.start()
+        reader = Subscriber(port)
+        watch.wait('broker-connected', after=away)
+        lines = reader.until(lambda lines: any('"broker-connected"' in line for line in lines))
+        numbers = [event['seq'] for event in events_in(lines)]
+        # What came before the subscriber was there is the broker's; from then on none is missing or late.
+        expect(numbers == list(range(numbers[0], numbers[0] + len(numbers))) and len(numbers) > 3, numbers)
+        watch.process.send_signal(signal.SIGKILL)
+        reader.until(lambda lines: 'house/available offline' in lines)
+        watch.finish(None)
+        reader.end()
+        house.stop()
+
+
+if __name__ == '__main__':
+    sys.exit(main(hangs, ends, stuck, broker))

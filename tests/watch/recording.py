@@ -1,0 +1,194 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Copyright (C) 2026 the gst-cuda-filters authors
+"""cf-watch: pieces, seconds before and after, what is kept, and disks that take nothing. See harness.py."""
+import datetime
+import os
+import shutil
+import signal
+import sys
+
+from harness import Failed, Skip, Watch, expect, main, need, probe
+
+
+def camera(folder, **record):
+    settings = {key: record.pop(key) for key in ('filter', 'source', 'width', 'height') if key in record}
+    return {'source': 'test:ball', 'width': 64, 'height': 48, 'rate': 10, **settings,
+            'record': {'folder': os.path.join(folder, 'rec'), **record}}
+
+
+def start_of(event):
+    return datetime.datetime.fromisoformat(event['start'].replace('Z', '+00:00')).timestamp()
+
+
+def pieces_of(watch, name):
+    return [event for event in watch.events if event['type'] == 'piece-finished' and event['camera'] == name]
+
+
+def check_pieces(watch, name, width=64, height=48):
+    """Each file can be played, has a frame each 0.1 s, and begins where the one before ends."""
+    pieces = pieces_of(watch, name)
+    expect(pieces, f'{name} has no pieces')
+    end = None
+    for piece in pieces:
+        seconds, frames, *size, step = probe(piece['file'])
+        expect(size == [width, height], (piece, size))
+        expect(abs(seconds + 0.1 - piece['duration_s']) < 0.02, (piece, seconds))
+        expect(frames == round(piece['duration_s'] * 10) and step < 0.101, (piece, frames, step))
+        expect(end is None or abs(start_of(piece) - end) < 0.05, (piece, end))
+        expect(os.path.getsize(piece['file']) == piece['bytes'], piece)
+        end = start_of(piece) + piece['duration_s']
+    return pieces
+
+
+def always(folder):
+    """Pieces follow each other without a gap, in both formats; odd sizes lose a line; the last one ends at quit."""
+    need('ffprobe')
+    cameras = {'door': camera(folder, piece=2), 'gate': camera(folder, piece=2, format='mp4', width=65, height=49)}
+    with Watch({'cameras': cameras}, folder) as watch:
+        for name in cameras:
+            watch.wait('started', name, after={'seq': 0})
+            watch.wait('piece-finished', name, after={'seq': 0})
+        watch.ask('record gate off')
+        # A piece may have ended just before, so that none begins any more.
+        watch.until('each piece of gate is finished', lambda s: 'file' not in s['cameras']['gate']['record'])
+        watch.end()
+        check_pieces(watch, 'door')
+        check_pieces(watch, 'gate', 64, 48)
+        expect(len(pieces_of(watch, 'door')) >= 2, 'one piece only')
+        expect(os.stat(os.path.join(folder, 'rec')).st_mode & 0o7777 == 0o750, 'the mode of the folder')
+
+
+def motion(folder):
+    """A trigger records what came before it and after it; a second one goes on without a gap."""
+    need('ffprobe')
+    with Watch({'cameras': {'door': camera(folder, when='motion', before=2, after=1)}}, folder) as watch:
+        watch.wait('started', 'door')
+        watch.until('three seconds of frames', lambda s: s['cameras']['door']['frames'] > 35)
+        watch.ask('trigger door')
+        begun = watch.wait('motion', 'door', state='start', by='trigger', after={'seq': 0})
+        watch.wait('motion', 'door', state='stop')
+        piece = watch.wait('piece-finished', 'door', after=begun)
+        trigger = datetime.datetime.fromisoformat(begun['time'].replace('Z', '+00:00')).timestamp()
+        before = trigger - start_of(piece)
+        expect(2 <= before < 4.5, f'{before} s before the trigger')
+        after = start_of(piece) + piece['duration_s'] - trigger
+        expect(0.8 <= after < 1.6, f'{after} s after the trigger')
+        watch.ask('trigger door')
+        watch.wait('motion', 'door', state='start')
+        watch.end()
+        seconds, _, _, _, step = probe(piece['file'])
+        expect(seconds > 2.8 and step < 0.101, (seconds, step))
+        last = pieces_of(watch, 'door')[-1]
+        expect(last != piece and start_of(last) <= start_of(piece) + piece['duration_s'] + 0.15, 'a gap')
+
+
+def by_elements(folder):
+    """motioncells in the filter begins and ends a recording; its message is an event."""
+    line = 'videoconvert ! motioncells gap=1 postallmotion=false ! videoconvert'
+    if os.system('gst-inspect-1.0 --exists motioncells') != 0:
+        raise Skip('motioncells is missing')
+    door = camera(folder, when='motion', filter=line, width=160, height=120)
+    with Watch({'cameras': {'door': door}}, folder) as watch:
+        watch.wait('motion', 'door', state='start', by='motioncells')
+        event = watch.wait('element', 'door', name='motion', after={'seq': 0})
+        expect('motion_begin' in event['fields'] or 'motion_cells_indices' in event['fields'], event)
+        watch.wait('piece-begun', 'door')
+        watch.end()
+
+
+def regions(folder):
+    """Messages of cudasegment are events, with arrays and structures."""
+    with Watch({'cameras': {'door': {'source': 'test:smpte', 'width': 64, 'height': 48, 'rate': 10,
+                                     'filter': 'cudasegment message-interval=100'}}}, folder) as watch:
+        event = watch.wait('element', 'door', name='cudasegment')
+        lists = [value for value in event['fields'].values() if isinstance(value, list)]
+        expect(lists and isinstance(lists[0][0], dict), event)
+        watch.end()
+
+
+def disks(folder):
+    """A folder that cannot be made: the camera goes on, and the recording begins when it can be."""
+    with open(os.path.join(folder, 'rec'), 'w', encoding='utf-8'):
+        pass
+    with Watch({'cameras': {'door': camera(folder)}}, folder) as watch:
+        failed = watch.wait('recording-failed', 'door')
+        expect('rec' in failed['reason'] and failed['retry_ms'] > 0, failed)
+        frames = watch.ask('status')['status']['cameras']['door']['frames']
+        os.unlink(os.path.join(folder, 'rec'))
+        watch.wait('piece-begun', 'door')
+        status = watch.ask('status')['status']['cameras']['door']
+        expect(status['frames'] > frames and status['restarts'] == 0 and status['record']['on'], status)
+        watch.end()
+        expect(pieces_of(watch, 'door'), 'no piece')
+
+
+def keeps(folder):
+    """The oldest pieces go, and nothing else."""
+    rec = os.path.join(folder, 'rec')
+    os.mkdir(rec)
+    old = [f'door-2020010{day}T000000.000Z.mkv' for day in range(1, 5)]
+    others = ['doorbell-20200101T000000.000Z.mkv', 'door-20200101T000000.mkv', 'door-20200101T000000.000Z.txt',
+              'yard-20200101T000000.000Z.mkv', 'door-notes']
+    for name in old + others:
+        with open(os.path.join(rec, name), 'wb') as file:
+            file.truncate(100 << 20)
+    os.mkdir(os.path.join(rec, 'door-20200109T000000.000Z.mkv'))
+    os.symlink('yard-20200101T000000.000Z.mkv', os.path.join(rec, 'door-20200108T000000.000Z.mkv'))
+    with Watch({'cameras': {'door': camera(folder, keep_bytes=250 << 20)}}, folder) as watch:
+        watch.wait('piece-begun', 'door')
+        watch.ask('record door off')
+        for name in old[:2]:
+            event = watch.wait('piece-deleted', 'door', reason='bytes', after={'seq': 0})
+            expect(os.path.basename(event['file']) in old[:2], event)
+        watch.write({'cameras': {'door': camera(folder, keep_days=30)}})
+        changed = watch.events[-1]
+        watch.ask('reload')
+        begun = watch.wait('piece-begun', 'door', after=changed)
+        watch.ask('record door off')
+        watch.wait('piece-deleted', 'door', reason='days', after=begun)
+        watch.end()
+        left = os.listdir(rec)
+        expect(not set(old) & set(left) and not set(others) - set(left), left)
+        expect('door-20200108T000000.000Z.mkv' in left and 'door-20200109T000000.000Z.mkv' in left, left)
+
+
+def crash(folder):
+    """What a process that was killed has written can be played, in both formats."""
+    need('ffprobe')
+    cameras = {name: camera(folder, format=name) for name in ('mkv', 'mp4')}
+    with Watch({'cameras': cameras}, folder) as watch:
+        files = [watch.wait('piece-begun', name, after={'seq': 0})['file'] for name in cameras]
+        watch.until('seven seconds', lambda s: all(c['frames'] > 70 for c in s['cameras'].values()))
+        watch.process.send_signal(signal.SIGKILL)
+        watch.finish(None)
+    for file in files:
+        seconds = probe(file)[0]
+        expect(seconds > 1, f'{file}: {seconds} s of 7')
+
+
+def full(folder):
+    """A disk that is full: said, the camera goes on, and the recording begins again when there is room. As root."""
+    rec = os.path.join(folder, 'rec')
+    os.mkdir(rec)
+    if os.geteuid() or os.system(f'mount -t tmpfs -o size=400k none {rec} 2> /dev/null'):
+        raise Skip('only root can mount a small disk')
+    filler = os.path.join(rec, 'filler')
+    try:
+        with open(filler, 'wb') as file:
+            file.write(bytes(396 << 10))
+        with Watch({'cameras': {'door': camera(folder, source='test:snow', width=320, height=240)}}, folder) as watch:
+            failed = watch.wait('recording-failed', 'door')
+            expect('space' in failed['reason'], failed)
+            os.unlink(filler)
+            watch.wait('piece-begun', 'door', after=failed)
+            expect(watch.ask('status')['status']['cameras']['door']['restarts'] == 0, 'the camera was disturbed')
+            watch.end(code=None)
+    finally:
+        if os.system(f'umount {rec}'):
+            raise Failed(f'{rec} stays mounted')
+        shutil.rmtree(rec, ignore_errors=True)
+
+
+if __name__ == '__main__':
+    sys.exit(main(always, motion, by_elements, regions, disks, keeps, crash, full))
