@@ -91,6 +91,15 @@ typedef enum {
   CF_FORMAT_I422_10LE,
   CF_FORMAT_Y444_10LE,
   CF_FORMAT_Y444_16LE,
+  CF_FORMAT_P012_LE,
+  CF_FORMAT_I420_12LE,
+  CF_FORMAT_I422_12LE,
+  CF_FORMAT_Y444_12LE,
+  CF_FORMAT_NV24,
+  CF_FORMAT_VUYA,
+  CF_FORMAT_A420,
+  CF_FORMAT_RGBP,
+  CF_FORMAT_BGRP,
   CF_N_FORMATS
 } CfFormat;
 
@@ -109,9 +118,9 @@ typedef struct {
   CfFormat format;
   const char *name; /* as GStreamer spells it */
   uint8_t n_planes, n_components;
-  uint8_t bits;  /* significant bits of a sample: 8, 10 or 16 */
+  uint8_t bits;  /* significant bits of a sample: 8, 10, 12 or 16 */
   uint8_t bytes; /* bytes of a stored sample: 1 or 2 (little endian) */
-  uint8_t shift; /* sample value = stored word >> shift (6 for P010) */
+  uint8_t shift; /* sample value = stored word >> shift (6 for P010, 4 for P012) */
   bool rgb;
   CfComponent comp[4];
 } CfFormatInfo;

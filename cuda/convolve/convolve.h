@@ -22,8 +22,8 @@
  *   Then the greatest power of two that divides D and all c is divided out, which changes no result.
  *
  * Rounding. out = S / D + bias, of the exact rational number, to the nearest integer, halves to even; then saturated
- * to 0 .. max (255, 1023, 65535). bias is the double as set. Chroma is filtered about mid-level (128, 512, 32768) and
- * takes no bias: out = S' / D + mid with S' the sum over x - mid.
+ * to 0 .. max (255, 1023, 4095, 65535). bias is the double as set. Chroma is filtered about mid-level (128, 512, 2048,
+ * 32768) and takes no bias: out = S' / D + mid with S' the sum over x - mid.
  * A kernel whose only non-zero tap is at the anchor and equal to D, with bias 0,
  * is the identity: stored words are copied unchanged.
  *
@@ -93,8 +93,8 @@
  * often as needed (side 1: always 0). wrap: coordinates are taken modulo the side. constant: samples outside are
  * min (border-value, max) for luma and mid-level for chroma. With gray the border is that of the gray plane.
  *
- * Samples. As in median/median.h: 10-bit samples are clamped to 1023 on load,
- * P010 stores value << 6, thresholds and biases are in sample values.
+ * Samples. As in median/median.h: samples of 10 and 12 bits are clamped to 1023 and 4095 on load,
+ * P010 stores value << 6, P012 value << 4; thresholds and biases are in sample values.
  *
  * | parameter | unit, range | takes effect |
  * | preset | see above (gauss) | next frame |

@@ -55,6 +55,15 @@ static const CfFormatInfo formats[CF_N_FORMATS] = {
   FORMAT (I422_10LE, 3, 3, 10, 0, false, YUV3 (1, 0)),
   FORMAT (Y444_10LE, 3, 3, 10, 0, false, YUV3 (0, 0)),
   FORMAT (Y444_16LE, 3, 3, 16, 0, false, YUV3 (0, 0)),
+  FORMAT (P012_LE, 2, 3, 12, 4, false, FULL (0, 0, 1, L), SUB (1, 0, 2, 1, 1), SUB (1, 1, 2, 1, 1)),
+  FORMAT (I420_12LE, 3, 3, 12, 0, false, YUV3 (1, 1)),
+  FORMAT (I422_12LE, 3, 3, 12, 0, false, YUV3 (1, 0)),
+  FORMAT (Y444_12LE, 3, 3, 12, 0, false, YUV3 (0, 0)),
+  FORMAT (NV24, 2, 3, 8, 0, false, FULL (0, 0, 1, L), FULL (1, 0, 2, C), FULL (1, 1, 2, C)),
+  FORMAT (VUYA, 1, 4, 8, 0, false, FULL (0, 2, 4, L), FULL (0, 1, 4, C), FULL (0, 0, 4, C), FULL (0, 3, 4, A)),
+  FORMAT (A420, 4, 4, 8, 0, false, YUV3 (1, 1), FULL (3, 0, 1, A)),
+  FORMAT (RGBP, 3, 3, 8, 0, true, FULL (0, 0, 1, R), FULL (1, 0, 1, G), FULL (2, 0, 1, B)),
+  FORMAT (BGRP, 3, 3, 8, 0, true, FULL (2, 0, 1, R), FULL (1, 0, 1, G), FULL (0, 0, 1, B)),
 };
 
 const CfFormatInfo *

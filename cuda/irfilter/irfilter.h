@@ -83,7 +83,7 @@
  * three quadrants give three quarters of the brightness). If that leaves no quadrant, the parameters are refused.
  * sharpen with amount 0 changes nothing: an element passes its buffers on.
  *
- * Samples. As in median/median.h: 10 bit is clamped to 1023 on load, P010 is value << 6;
+ * Samples. As in median/median.h: 10 and 12 bit are clamped to 1023 and 4095 on load, P010 is value << 6, P012 << 4;
  * alpha, padding and what apply-to leaves out are copied as stored; each field of an
  * interlaced frame is filtered by itself. The offset is in sample values.
  *

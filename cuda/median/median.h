@@ -15,9 +15,9 @@
  * Threshold. Let x be the input sample. The output is the result if
  * |x - result| > threshold, else x.
  *
- * Samples. 8 and 16 bit as stored. 10 bit: values above 1023 count as 1023 (an x that is kept is written clamped,
- * too). P010 stores value << 6: the low 6 bits are ignored on load and 0 on store. Components that are not filtered
- * (alpha, padding, those that apply-to leaves out) are copied as stored.
+ * Samples. 8 and 16 bit as stored. 10 and 12 bit: values above 1023 or 4095 count as that (an x that is kept is written
+ * clamped, too). P010 stores value << 6, P012 value << 4: the low bits are ignored on load and 0 on store. Components
+ * that are not filtered (alpha, padding, those that apply-to leaves out) are copied as stored.
  *
  * color-order packed (RGB formats of 8 bit only): a pixel is the number
  * (R << 16) | (G << 8) | B. Windows are sorted by this number, and the result is that whole pixel; it replaces the

@@ -11,7 +11,7 @@
  * last chroma sample. */
 static const struct {
   const char *name;
-  int planes, bits, row[3], rows[3];
+  int planes, bits, row[4], rows[4];
 } geometry[] = {
   { "GRAY8", 1, 8, { 5 }, { 3 } },
   { "GRAY16_LE", 1, 16, { 10 }, { 3 } },
@@ -42,6 +42,15 @@ static const struct {
   { "I422_10LE", 3, 10, { 10, 6, 6 }, { 3, 3, 3 } },
   { "Y444_10LE", 3, 10, { 10, 10, 10 }, { 3, 3, 3 } },
   { "Y444_16LE", 3, 16, { 10, 10, 10 }, { 3, 3, 3 } },
+  { "P012_LE", 2, 12, { 10, 12 }, { 3, 2 } },
+  { "I420_12LE", 3, 12, { 10, 6, 6 }, { 3, 2, 2 } },
+  { "I422_12LE", 3, 12, { 10, 6, 6 }, { 3, 3, 3 } },
+  { "Y444_12LE", 3, 12, { 10, 10, 10 }, { 3, 3, 3 } },
+  { "NV24", 2, 8, { 5, 10 }, { 3, 3 } },
+  { "VUYA", 1, 8, { 20 }, { 3 } },
+  { "A420", 4, 8, { 5, 3, 3, 5 }, { 3, 2, 2, 3 } },
+  { "RGBP", 3, 8, { 5, 5, 5 }, { 3, 3, 3 } },
+  { "BGRP", 3, 8, { 5, 5, 5 }, { 3, 3, 3 } },
 };
 
 /* Offsets of some components: the byte of sample number 1 in a row, and whether the component is filtered with apply-to
@@ -75,6 +84,19 @@ static const struct {
   { "GBR", CF_ROLE_RED, 0, 2, 1, "y--" },
   { "P010_10LE", CF_ROLE_CHROMA, 1, 1, 6, "yny" },
   { "GRAY16_LE", CF_ROLE_LUMA, 0, 0, 2, "yyn" },
+  { "P012_LE", CF_ROLE_CHROMA, 1, 1, 6, "yny" },
+  { "NV24", CF_ROLE_CHROMA, 0, 1, 2, "yny" },
+  { "NV24", CF_ROLE_CHROMA, 1, 1, 3, "yny" },
+  { "VUYA", CF_ROLE_LUMA, 0, 0, 6, "yyn" },
+  { "VUYA", CF_ROLE_CHROMA, 0, 0, 5, "yny" },
+  { "VUYA", CF_ROLE_CHROMA, 1, 0, 4, "yny" },
+  { "VUYA", CF_ROLE_ALPHA, 0, 0, 7, "nnn" },
+  { "A420", CF_ROLE_CHROMA, 1, 2, 1, "yny" },
+  { "A420", CF_ROLE_ALPHA, 0, 3, 1, "nnn" },
+  { "RGBP", CF_ROLE_RED, 0, 0, 1, "y--" },
+  { "RGBP", CF_ROLE_BLUE, 0, 2, 1, "y--" },
+  { "BGRP", CF_ROLE_RED, 0, 2, 1, "y--" },
+  { "BGRP", CF_ROLE_GREEN, 0, 1, 1, "y--" },
 };
 
 static void
@@ -86,10 +108,11 @@ check_geometry (KcRun *run)
   for (size_t i = 0; i < n; i++) {
     CfFormat format = cf_format_from_name (geometry[i].name);
     const CfFormatInfo *info = cf_format_info (format);
+    int shift = strcmp (geometry[i].name, "P010_10LE") == 0 ? 6 : strcmp (geometry[i].name, "P012_LE") == 0 ? 4 : 0;
     CfImage image;
     size_t total = 0;
     bool good = info && info->n_planes == geometry[i].planes && info->bits == geometry[i].bits &&
-        info->bytes == (info->bits > 8 ? 2 : 1) && info->shift == (strcmp (info->name, "P010_10LE") == 0 ? 6 : 0);
+        info->bytes == (info->bits > 8 ? 2 : 1) && info->shift == shift;
 
     for (int p = 0; good && p < info->n_planes; p++) {
       good = cf_plane_row_bytes (format, 5, p) == (size_t) geometry[i].row[p] &&

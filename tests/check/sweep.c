@@ -317,6 +317,8 @@ void
 kc_sweep (KcRun *run, const KcFilter *kc)
 {
   static const CfFormat rgb[] = { CF_FORMAT_RGB, CF_FORMAT_BGRx, CF_FORMAT_ARGB, CF_FORMAT_GBR };
+  /* Not among `classes`: with more of them, or another number, sizes and layouts would meet some classes only. */
+  static const CfFormat bits_12[] = { CF_FORMAT_I420_12LE, CF_FORMAT_P012_LE };
 
   if (kc_is_first_process (run))
     kc_result (run, !kc->check_reference || kc->check_reference () == 0,
@@ -329,6 +331,7 @@ kc_sweep (KcRun *run, const KcFilter *kc)
     return;
   }
   product (run, kc, kc->settings, classes, N_CLASSES);
+  product (run, kc, kc->settings, bits_12, G_N_ELEMENTS (bits_12));
   product (run, kc, kc->rgb_settings, rgb, run->options.quick ? 2 : 4);
   all_formats (run, kc);
   each_format (run, kc);

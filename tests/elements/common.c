@@ -344,6 +344,7 @@ word_at (const GstVideoFrame *f, gint c, gint x, gint y)
   /* GStreamer 1.22's table has offset 1 for V of these formats, which is inside U. */
   if (c == 2 &&
       (GST_VIDEO_FRAME_FORMAT (f) == GST_VIDEO_FORMAT_P010_10LE ||
+          GST_VIDEO_FRAME_FORMAT (f) == GST_VIDEO_FORMAT_P012_LE ||
           GST_VIDEO_FRAME_FORMAT (f) == GST_VIDEO_FORMAT_P016_LE))
     offset = 2;
   return (guint8 *) GST_VIDEO_FRAME_PLANE_DATA (f, GST_VIDEO_FRAME_COMP_PLANE (f, c)) +

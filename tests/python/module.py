@@ -391,13 +391,15 @@ HALF, WIDE = (2, 2, 1), (2, 1, 1)
 PLANES = {
     'GRAY8 GRAY16_LE': [(1, 1, 1)],
     'RGB BGR': [(1, 1, 3)],
-    'RGBA BGRA ARGB ABGR RGBx BGRx xRGB xBGR AYUV': [(1, 1, 4)],
+    'RGBA BGRA ARGB ABGR RGBx BGRx xRGB xBGR AYUV VUYA': [(1, 1, 4)],
     'YUY2 UYVY': [(1, 1, 2)],
-    'NV12 NV21 P010_10LE P016_LE': [(1, 1, 1), (2, 2, 2)],
+    'NV12 NV21 P010_10LE P012_LE P016_LE': [(1, 1, 1), (2, 2, 2)],
     'NV16': [(1, 1, 1), (2, 1, 2)],
-    'I420 YV12 I420_10LE': [(1, 1, 1), HALF, HALF],
-    'Y42B I422_10LE': [(1, 1, 1), WIDE, WIDE],
-    'Y444 GBR Y444_10LE Y444_16LE': [(1, 1, 1)] * 3,
+    'NV24': [(1, 1, 1), (1, 1, 2)],
+    'I420 YV12 I420_10LE I420_12LE': [(1, 1, 1), HALF, HALF],
+    'A420': [(1, 1, 1), HALF, HALF, (1, 1, 1)],
+    'Y42B I422_10LE I422_12LE': [(1, 1, 1), WIDE, WIDE],
+    'Y444 GBR RGBP BGRP Y444_10LE Y444_12LE Y444_16LE': [(1, 1, 1)] * 3,
 }
 
 

@@ -120,7 +120,7 @@ refuse 'kernel-size' 'cudamedian kernel-size=999'
 refuse 'is even' "${small[@]}" 'cudamedian kernel-size=4'
 refuse 'no free source pad' fakesink
 refuse 'GStreamer knows no such format' --format NV99 "$one"
-refuse 'does not take I420_12LE' --format I420_12LE "${small[@]}" "$one"
+refuse 'does not take I420_12BE' --format I420_12BE "${small[@]}" "$one"
 refuse '--size 640' --size 640 "$one"
 refuse '--cameras 0' --cameras 0 "$one"
 refuse '--processes 0' --processes 0 "$one"

@@ -22,7 +22,8 @@ META_NAME = 'GstCudaSegmentMeta'
 # The formats that the plugin filters: all samples are bytes or 16-bit numbers.
 FORMATS = frozenset(
     'GRAY8 GRAY16_LE NV12 NV21 I420 YV12 NV16 Y42B Y444 YUY2 UYVY AYUV RGB BGR RGBA BGRA ARGB ABGR RGBx BGRx xRGB xBGR '
-    'GBR P010_10LE P016_LE I420_10LE I422_10LE Y444_10LE Y444_16LE'.split())
+    'GBR P010_10LE P016_LE I420_10LE I422_10LE Y444_10LE Y444_16LE P012_LE I420_12LE I422_12LE Y444_12LE '
+    'NV24 VUYA A420 RGBP BGRP'.split())
 
 
 class LabelMap(NamedTuple):
