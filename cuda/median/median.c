@@ -72,11 +72,24 @@ history (const void *params_)
   return ((const CfMedianParams *) params_)->temporal_depth - 1;
 }
 
+/* Words of 10 or 12 bits may be out of range, and the filter clamps them. Frames that pass are missing in the history
+ * of later ones, for which the threshold may be another one. */
+static bool
+is_identity (const CfVideo *video, const CfCommon *common, const void *params_)
+{
+  const CfFormatInfo *info = cf_format_info (video->format);
+  const CfMedianParams *p = params_;
+  const bool keeps = cf_median_window (p).n == 1 || p->threshold >= (1 << info->bits) - 1;
+
+  if (history (p) > 0)
+    return false;
+  return (keeps && info->bits == 8 * info->bytes) || !cf_any_filtered (video, common);
+}
+
 static void
 traits (const CfVideo *video, const CfCommon *common, const void *params_, CfTraits *traits)
 {
-  (void) video;
-  (void) common;
+  traits->identity = video && is_identity (video, common, params_);
   traits->history = history (params_);
   traits->halo = cf_median_window (params_).h / 2;
   traits->halo_columns = cf_median_window (params_).w / 2;

@@ -13,7 +13,8 @@
  *   r = (2 p (n - 1) + 100) / 200     (integer division), p = percentile;
  * p = 50 gives the median, 0 the minimum, 100 the maximum.
  * Threshold. Let x be the input sample. The output is the result if
- * |x - result| > threshold, else x.
+ * |x - result| > threshold, else x. Where neither a window of one sample nor a threshold of at least the format's
+ * largest value can change a frame, and there is no history to keep, an element passes its buffers on.
  *
  * Samples. 8 and 16 bit as stored. 10 and 12 bit: values above 1023 or 4095 count as that (an x that is kept is written
  * clamped, too). P010 stores value << 6, P012 value << 4: the low bits are ignored on load and 0 on store. Components

@@ -9,6 +9,18 @@ static const Setting good_start[] = { { "kernel-size", "5" }, { "kernel-width", 
 
 static const Setting good[] = { { "kernel-size", "5" }, { NULL } };
 
+/* The history of a deeper window takes every frame. In formats of 10 and 12 bits, values that are too large are
+ * clamped. */
+static const Pass passes[] = { { NULL, "the defaults", FALSE }, { "kernel-size", "1", TRUE },
+  { "percentile", "100", TRUE }, { "kernel-height", "3", FALSE }, { "kernel-height", "0", TRUE },
+  { "temporal-depth", "3", FALSE }, { "temporal-depth", "1", TRUE }, { "kernel-size", "5", FALSE },
+  { "threshold", "254", FALSE }, { "threshold", "255", TRUE }, { "temporal-depth", "3", FALSE, TRUE },
+  { "temporal-depth", "1", TRUE }, { "caps", "P012_LE", FALSE }, { "threshold", "65535", FALSE },
+  { "caps", "GRAY16_LE", TRUE }, { "threshold", "65534", FALSE }, { "caps", "RGBP", TRUE },
+  { "color-order", "packed", TRUE }, { "threshold", "254", FALSE }, { "kernel-size", "1", TRUE },
+  { "color-order", "per-channel", TRUE }, { "caps", "I420_10LE", FALSE }, { "caps", "GRAY8", TRUE },
+  { "kernel-size", "3", FALSE }, { "apply-to", "chroma", TRUE }, { "caps", "A420", FALSE }, { NULL } };
+
 static const Bad bad[] = { { "kernel-size", "4" }, { "kernel-width", "2" }, { "kernel-height", "254" },
   { "temporal-depth", "2" }, { "color-order", "packed", NULL, "NV12" }, { "color-order", "packed", NULL, "GRAY8" },
   { "color-order", "packed", NULL, "AYUV" }, { "apply-to", "luma", NULL, "RGB" },
@@ -154,6 +166,7 @@ add (TCase *tests)
 
 const Properties median_properties = {
   .factory = "cudamedian",
+  .passes = passes,
   .bad = bad,
   .good_start = good_start,
   .bad_format = "I420",
