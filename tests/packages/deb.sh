@@ -49,11 +49,13 @@ for program in cf-bench cf-demo cf-diagnose cf-identify cf-regions cf-watch; do
 done
 # A program that is new has to be named above.
 programs=("$unpacked"/usr/bin/*)
-[ ${#programs[@]} = 5 ]
-result $? "5 programs, not ${#programs[@]}"
+[ ${#programs[@]} = 6 ]
+result $? "6 programs, not ${#programs[@]}"
 objects=("$unpacked"/usr/lib/*/gstreamer-1.0/libgstcudafilters.so "${programs[@]}")
 ! strings -a "${objects[@]}" | grep -F "$work" > "$work/paths"
 result $? "the path of the build is in an installed file" "$work/paths"
+grep -qaF "gst-cuda-filters ($(dpkg-vendor --query Vendor))" "${objects[0]}"
+result $? "the plugin does not name the distribution"
 
 # ---- do they work
 if [ -n "$(GST_PLUGIN_PATH='' gst-inspect-1.0 cudafilters 2> /dev/null)" ]; then
