@@ -379,9 +379,11 @@ typedef struct {
   char name[128];
   int major, minor; /* compute capability */
   int sms;
+  int clock_khz;
   uint64_t memory; /* bytes */
   uint64_t l2_bytes;
-  int pci_bus;
+  uint8_t uuid[16];
+  int pci_domain, pci_bus, pci_slot; /* "0000:01:00.0" has the slot 0 of bus 1 */
 } CfGpuInfo;
 
 /* What this process has done on GPUs so far. */

@@ -14,6 +14,7 @@ enum {
   PROP_BACKEND,
   PROP_ACTIVE_BACKEND,
   PROP_CUDA_DEVICE_ID,
+  PROP_CUDA_DEVICE,
   PROP_ON_GPU_ERROR,
   PROP_APPLY_TO,
   PROP_FRAMES_IN_FLIGHT,
@@ -422,6 +423,11 @@ set_property (GObject *object, guint id, const GValue *value, GParamSpec *spec)
       late = priv->started && priv->device != g_value_get_int (value);
       priv->device = g_value_get_int (value);
       break;
+    case PROP_CUDA_DEVICE:
+      late = priv->started && g_strcmp0 (priv->device_name, g_value_get_string (value)) != 0;
+      g_free (priv->device_name);
+      priv->device_name = g_value_dup_string (value);
+      break;
     case PROP_ON_GPU_ERROR:
       late = priv->started && (gint) priv->on_gpu_error != g_value_get_enum (value);
       priv->on_gpu_error = (GstCfOnGpuError) g_value_get_enum (value);
@@ -465,6 +471,9 @@ get_property (GObject *object, guint id, GValue *value, GParamSpec *spec)
     case PROP_CUDA_DEVICE_ID:
       g_value_set_int (value, priv->device);
       break;
+    case PROP_CUDA_DEVICE:
+      g_value_set_string (value, priv->device_name);
+      break;
     case PROP_ON_GPU_ERROR:
       g_value_set_enum (value, (gint) priv->on_gpu_error);
       break;
@@ -501,6 +510,11 @@ gst_cf_filter_install_properties (GObjectClass *klass)
   g_object_class_install_property (klass, PROP_CUDA_DEVICE_ID,
       g_param_spec_int ("cuda-device-id", "CUDA device ID", "Number of the GPU to use (-1 = auto)", -1, G_MAXINT, -1,
           rw | GST_PARAM_MUTABLE_READY));
+  g_object_class_install_property (klass, PROP_CUDA_DEVICE,
+      g_param_spec_string ("cuda-device", "CUDA device",
+          "GPU to use by another name than its number, instead of cuda-device-id: strongest, a UUID (GPU-...) or a PCI "
+          "address (0000:01:00.0)",
+          NULL, rw | GST_PARAM_MUTABLE_READY));
   g_object_class_install_property (klass, PROP_ON_GPU_ERROR,
       g_param_spec_enum ("on-gpu-error", "On GPU error", "What happens to the stream when the GPU fails",
           on_gpu_error_type (), GST_CF_ON_GPU_ERROR_FALLBACK, rw | GST_PARAM_MUTABLE_READY));

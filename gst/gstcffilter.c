@@ -5,6 +5,7 @@
 #include "gstcffilter-private.h"
 #include "gstcfcaps.h"
 #include "gstcfcuda.h"
+#include "gstcfdevicename.h"
 #include "gstcfdevices.h"
 #include "gstcfmemory.h"
 
@@ -24,14 +25,52 @@ gst_cf_filter_private (GstCfFilter *self)
 
 /* ---- start, stop, contexts ---------------------------------------------- */
 
+#define INSISTED_UNKNOWN -2
+
+/* Returns the number of the GPU that the user insists on, -1: of none. What cuda-device names is known from the start
+ * on. */
+static gint
+wanted_device (GstCfFilter *self)
+{
+  GstCfFilterPrivate *priv = PRIV (self);
+  gint device;
+
+  GST_OBJECT_LOCK (self);
+  device = priv->insisted != INSISTED_UNKNOWN ? priv->insisted : priv->device_name ? -1 : priv->device;
+  GST_OBJECT_UNLOCK (self);
+  return device;
+}
+
+/* Sets `*device` to the GPU that cuda-device names, if it names one, and drops the context of another one that was
+ * offered before. */
+static CfCode
+find_named_gpu (GstCfFilter *self, const gchar *name, guint64 hung, gint *device, CfStatus *status)
+{
+  GstCfFilterPrivate *priv = PRIV (self);
+  GstObject *other = NULL;
+  gint named;
+  CfCode code = gst_cf_device_name_find (name, cf_gpu_count (NULL), hung, &named, status);
+
+  if (code != CF_OK)
+    return code;
+  *device = named >= 0 ? named : *device;
+  GST_OBJECT_LOCK (self);
+  priv->insisted = *device;
+  if (*device >= 0 && priv->context && gst_cf_cuda_device (priv->context) != *device)
+    other = g_steal_pointer (&priv->context);
+  GST_OBJECT_UNLOCK (self);
+  gst_clear_object (&other);
+  return CF_OK;
+}
+
 /* Opens a GPU. Nothing is asked of one that hangs: making a CUDA context there may never end. */
 static gboolean
-open_gpu (GstCfFilter *self, gint device, CfStatus *status)
+open_gpu (GstCfFilter *self, gint device, const gchar *name, CfStatus *status)
 {
   GstCfFilterPrivate *priv = PRIV (self);
   guint64 hung = cf_gpu_hung ();
 
-  if (!gst_cf_cuda_available (status))
+  if (!gst_cf_cuda_available (status) || (name && find_named_gpu (self, name, hung, &device, status) != CF_OK))
     return FALSE;
   if (device < 0)
     device = gst_cf_devices_choose ((guint) MAX (cf_gpu_count (NULL), 0), hung);
@@ -47,12 +86,12 @@ open_gpu (GstCfFilter *self, gint device, CfStatus *status)
 /* Opens the GPU where the properties and the host permit. Returns FALSE after an element error if backend=cuda and the
  * GPU cannot be used. */
 static gboolean
-start_gpu (GstCfFilter *self, GstCfBackendKind backend, gint device)
+start_gpu (GstCfFilter *self, GstCfBackendKind backend, gint device, const gchar *name)
 {
   CfStatus status = { 0 };
   gboolean absent;
 
-  if (backend == GST_CF_BACKEND_CPU || open_gpu (self, device, &status))
+  if (backend == GST_CF_BACKEND_CPU || open_gpu (self, device, name, &status))
     return TRUE;
   /* A host without a GPU or its driver, or a build without CUDA. */
   absent = status.code == CF_NO_GPU && status.cuda == 0;
@@ -78,6 +117,7 @@ release (GstCfFilter *self)
 
   GST_OBJECT_LOCK (self);
   priv->started = priv->have_video = priv->has_gpu = FALSE;
+  priv->insisted = INSISTED_UNKNOWN;
   context = priv->context;
   priv->context = NULL;
   pool = g_steal_pointer (&priv->pool);
@@ -101,6 +141,7 @@ start (GstCfFilter *self)
   CfStatus status = { 0 };
   gboolean fail_on_gpu_error;
   GstCfBackendKind backend;
+  g_autofree gchar *name = NULL;
   gint device;
   CfCode code;
 
@@ -109,10 +150,11 @@ start (GstCfFilter *self)
   priv->latency = priv->pushed = 0;
   backend = priv->wanted_backend;
   device = priv->device;
+  name = g_strdup (priv->device_name);
   fail_on_gpu_error = priv->on_gpu_error == GST_CF_ON_GPU_ERROR_ERROR;
   code = cf_filter_check (FILTER (self), NULL, &priv->common, priv->params, &status);
   GST_OBJECT_UNLOCK (self);
-  if (code != CF_OK) {
+  if (code != CF_OK || gst_cf_device_name_check (name, &status) != CF_OK) {
     GST_ELEMENT_ERROR (self, LIBRARY, SETTINGS, ("%s", status.message), (NULL));
     return FALSE;
   }
@@ -120,7 +162,7 @@ start (GstCfFilter *self)
     gst_cf_backend_post_error (GST_ELEMENT (self), &status, "Could not start the filter");
     return FALSE;
   }
-  if (!start_gpu (self, backend, device)) {
+  if (!start_gpu (self, backend, device, name)) {
     release (self);
     return FALSE;
   }
@@ -172,13 +214,9 @@ set_context (GstElement *element, GstContext *message)
   GstCfFilter *self = GST_CF_FILTER (element);
   GstCfFilterPrivate *priv = PRIV (self);
   GstObject *context = NULL;
-  gint device;
 
-  GST_OBJECT_LOCK (self);
-  device = priv->device;
-  GST_OBJECT_UNLOCK (self);
   if (message)
-    gst_cf_cuda_set_context (element, message, device, &context);
+    gst_cf_cuda_set_context (element, message, wanted_device (self), &context);
   GST_OBJECT_LOCK (self);
   if (context && !priv->context) {
     priv->context = context;
@@ -198,17 +236,19 @@ gst_cf_filter_drain (GstCfFilter *self)
   gst_cf_output_drain (&PRIV (self)->output);
 }
 
-/* Moves the element to the CUDA context of its input frames, unless cuda-device-id names another GPU. In that case
+/* Moves the element to the CUDA context of its input frames, unless the user insists on another GPU. In that case
  * frames are copied through system memory. */
 static void
 adopt_context (GstCfFilter *self, GstBuffer *buffer)
 {
   GstCfFilterPrivate *priv = PRIV (self);
   GstObject *input_context = gst_cf_cuda_buffer_context (buffer), *old;
+  gint device;
 
   if (!input_context || !gst_cf_backend_is_elsewhere (&priv->backend, input_context))
     return;
-  if (priv->device >= 0 && gst_cf_cuda_device (input_context) != priv->device)
+  device = wanted_device (self);
+  if (device >= 0 && gst_cf_cuda_device (input_context) != device)
     return;
   gst_cf_filter_drain (self);
   if (!gst_cf_backend_is_elsewhere (&priv->backend, input_context)) /* the GPU failed while a frame was pending */
@@ -567,6 +607,7 @@ constructed (GObject *object)
 
   G_OBJECT_CLASS (gst_cf_filter_parent_class)->constructed (object);
   priv->device = -1;
+  priv->insisted = INSISTED_UNKNOWN;
   priv->frames_in_flight = 1;
   priv->slots = 1;
   gst_cf_output_init (&priv->output, finish_pending, push_finished, self);
@@ -588,6 +629,7 @@ finalize (GObject *object)
   gst_cf_backend_clear (&priv->backend);
   cf_params_free (FILTER (self), priv->params);
   gst_cf_roi_free (priv->roi);
+  g_free (priv->device_name);
   G_OBJECT_CLASS (gst_cf_filter_parent_class)->finalize (object);
 }
 

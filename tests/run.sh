@@ -136,7 +136,7 @@ if [ "$quick" = 0 ] && cc=$(sanitizing_compiler); then
     -Dcuda=disabled -Db_lundef=false -Db_sanitize=address,undefined -Dc_args=-fno-sanitize-recover=undefined \
     > "$build/sanitized.log" 2>&1 || end "sanitizers: configuring failed ($build/sanitized.log)"
   ninja -C "$CF_SANITIZED" gst/libgstcudafilters.so tests/kernelcheck \
-    tests/faults/{faults,chains,same,hangs,linkslots,cudart} \
+    tests/faults/{faults,chains,same,devices,hangs,linkslots,cudart} \
     tests/elements/{elements_{properties,buffers,negotiation,segment,areas,flight,life},roi_properties} \
     tests/fuzz/fuzz_{kernel,kernel_file,fraction,coefficients,seeds,settings,stream,chaos} \
     > "$build/sanitized.log" 2>&1 || end "the build with sanitizers failed ($build/sanitized.log)"

@@ -13,6 +13,7 @@
 #include <string.h>
 
 bool fake_cuda_memory;
+CfGpuInfo fake_infos[FAKE_MAX_DEVICES];
 _Atomic int fake_maps_blocked, fake_frees_blocked;
 static GstObject *shared_context[FAKE_MAX_DEVICES]; /* without a reference */
 
@@ -176,10 +177,14 @@ gst_cf_cuda_ensure_context (GstElement *element, gint device, GstObject **contex
 void
 gst_cf_cuda_set_context (GstElement *element, GstContext *message, gint device, GstObject **context)
 {
+  GstObject *offered = NULL;
+
   (void) element;
-  (void) message;
-  (void) device;
-  (void) context;
+  if (!gst_structure_get (gst_context_get_structure (message), "context", GST_TYPE_OBJECT, &offered, NULL))
+    return;
+  if (!*context && (device < 0 || gst_cf_cuda_device (offered) == device))
+    *context = g_steal_pointer (&offered);
+  gst_clear_object (&offered);
 }
 
 gboolean

@@ -336,7 +336,10 @@ cudaGetDeviceProperties (struct cudaDeviceProp *properties, int device)
 {
   memset (properties, 0, sizeof *properties);
   strcpy (properties->name, "fake");
-  properties->pciBusID = device;
+  memset (properties->uuid.bytes, 0xa0 + device, sizeof properties->uuid.bytes);
+  properties->pciDomainID = 0x10000;
+  properties->pciBusID = 0xc1 + device;
+  properties->pciDeviceID = 2;
   return cudaSuccess;
 }
 

@@ -310,6 +310,19 @@ in_process (void (*scenario) (int), int argument)
   CHECK (child > 0 && waitpid (child, &result, 0) == child && WIFEXITED (result) && WEXITSTATUS (result) == 0);
 }
 
+/* What CUDA says of a device is where cf.h promises it. */
+static void
+properties (void)
+{
+  CfGpuInfo info;
+  uint8_t uuid[16];
+
+  memset (uuid, 0xa1, sizeof uuid);
+  CHECK (cf_gpu_info (1, &info, NULL) == CF_OK && strcmp (info.name, "fake") == 0);
+  CHECK (memcmp (info.uuid, uuid, sizeof uuid) == 0 && info.clock_khz == 13); /* the attribute by its number */
+  CHECK (info.pci_domain == 0x10000 && info.pci_bus == 0xc2 && info.pci_slot == 2);
+}
+
 int
 main (void)
 {
@@ -322,6 +335,7 @@ main (void)
     in_process (sticky, lost[i]);
   meanings ();
   absent ();
+  properties ();
   waits ();
   waits_by_event ();
   hang ();

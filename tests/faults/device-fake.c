@@ -415,9 +415,10 @@ counters (void)
 static CfCode
 fill_info (int device, CfGpuInfo *info, CfStatus *status)
 {
-  (void) device;
-  (void) info;
-  return cf_fail (status, CF_UNSUPPORTED, "the fake GPU has no properties");
+  (void) status;
+  fake.blocked += (int) (cf_gpu_hung () >> device & 1);
+  *info = fake_infos[device];
+  return CF_OK;
 }
 
 static int
@@ -654,9 +655,7 @@ events_wait (CfEvents *events, uint64_t deadline_ns, CfStatus *status)
 static uint64_t
 events_elapsed_ns (const CfEvents *events, unsigned from, unsigned to)
 {
-  (void) events;
-  (void) from;
-  (void) to;
+  (void) events, (void) from, (void) to;
   pthread_mutex_lock (&lock);
   fake.after += lost && mine.lost_run == run;
   pthread_mutex_unlock (&lock);

@@ -52,8 +52,9 @@ typedef struct {
 
 extern FakeReport fake;
 
-/* The number of GPUs: 1, unless a program sets it. */
+/* The number of GPUs: 1, unless a program sets it; and what they say of themselves. */
 extern int fake_devices;
+extern CfGpuInfo fake_infos[FAKE_MAX_DEVICES];
 
 /* Set by programs that use CUDA memory, and one context for all elements. */
 extern bool fake_cuda_memory;

@@ -173,7 +173,11 @@ fill_info (int device, CfGpuInfo *info, CfStatus *status)
   info->sms = properties.multiProcessorCount;
   info->memory = properties.totalGlobalMem;
   info->l2_bytes = (uint64_t) properties.l2CacheSize;
+  info->clock_khz = attribute (cudaDevAttrClockRate, device);
+  memcpy (info->uuid, properties.uuid.bytes, sizeof info->uuid);
+  info->pci_domain = properties.pciDomainID;
   info->pci_bus = properties.pciBusID;
+  info->pci_slot = properties.pciDeviceID;
   return CF_OK;
 }
 
