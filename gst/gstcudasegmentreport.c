@@ -34,6 +34,9 @@ gst_cuda_segment_add_regions (GstBuffer *buffer, const CfRegions *regions)
     meta->id = (gint) r->id;
     gst_video_region_of_interest_meta_add_param (meta, describe_region (r));
   }
+#ifdef HAVE_GST_ANALYTICS
+  gst_cuda_segment_add_tracking (buffer, regions);
+#endif
 }
 
 /* ---- the message -------------------------------------------------------- */
@@ -270,6 +273,9 @@ gst_cuda_segment_add_labels (GstBuffer *buffer, GstCudaSegmentMaps *maps, const 
   gst_structure_set (gst_custom_meta_get_structure (meta), "width", G_TYPE_UINT, (guint) GST_VIDEO_INFO_WIDTH (info),
       "height", G_TYPE_UINT, (guint) GST_VIDEO_INFO_HEIGHT (info), "pitch", G_TYPE_UINT,
       2 * (guint) GST_VIDEO_INFO_WIDTH (info), "labels", G_TYPE_BYTES, labels, "regions", G_TYPE_BYTES, list, NULL);
+#ifdef HAVE_GST_ANALYTICS
+  gst_cuda_segment_add_segmentation (buffer, info, labels, regions);
+#endif
   g_bytes_unref (labels);
   g_bytes_unref (list);
   return TRUE;

@@ -14,8 +14,15 @@ G_BEGIN_DECLS
 
 /* Registers the meta of the label map, once per process. */
 void gst_cuda_segment_register_meta (void);
-/* Attaches one GstVideoRegionOfInterestMeta per region that has pixels. */
+/* Attaches one GstVideoRegionOfInterestMeta per region that has pixels, and what gst_cuda_segment_add_tracking adds. */
 void gst_cuda_segment_add_regions (GstBuffer *buffer, const CfRegions *regions);
+/* Where the plugin is built with GStreamer's library of analytics: attaches the 256 regions with most pixels to the
+ * GstAnalyticsRelationMeta, each as an object of type "region" that is related to a track with the region's id. */
+void gst_cuda_segment_add_tracking (GstBuffer *buffer, const CfRegions *regions);
+/* The same of version 1.26 or newer: attaches a label map as the segmentation of the frame, without a copy; older ones
+ * have no such metadata. */
+void gst_cuda_segment_add_segmentation (GstBuffer *buffer, const GstVideoInfo *info, GBytes *labels,
+    const CfRegions *regions);
 /* Keeps the memory of label maps for the next frames. Thread-safe: buffers are freed in any thread, and may outlive the
  * element. */
 typedef struct _GstCudaSegmentMaps GstCudaSegmentMaps;

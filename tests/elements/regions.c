@@ -4,6 +4,9 @@
  * regions.c: frames with regions in them, and the reported regions. */
 #include "regions.h"
 
+#ifdef HAVE_GST_ANALYTICS
+#include <gst/analytics/analytics.h>
+#endif
 #include <string.h>
 
 /* ---- frames ----------------------------------------------------------- */
@@ -135,6 +138,92 @@ found_in_message (GstMessage *message)
   }
   return found;
 }
+
+#ifdef HAVE_GST_ANALYTICS
+static const GstCudaSegmentRegion *
+region_with_id (const Found *all, guint64 id)
+{
+  for (guint i = 0; i < all->n; i++)
+    if (all->region[i].id == id)
+      return &all->region[i];
+  return NULL;
+}
+
+static void
+assert_segmentation (GstAnalyticsRelationMeta *meta, GstBuffer *buffer, const Found *all)
+{
+#if GST_CHECK_VERSION(1, 26, 0)
+  GstAnalyticsSegmentationMtd segmentation;
+  GstCudaSegmentMap map;
+  gpointer at = NULL;
+  gint x, y;
+  guint width, height;
+  gsize index;
+  GstVideoMeta *video;
+  GstBuffer *mask;
+  GstMapInfo in;
+
+  fail_unless (gst_cuda_segment_map_get (buffer, &map));
+  fail_unless (
+      gst_analytics_relation_meta_iterate (meta, &at, gst_analytics_segmentation_mtd_get_mtd_type (), &segmentation));
+  fail_unless_equals_int ((gint) gst_analytics_segmentation_mtd_get_region_count (&segmentation), (gint) all->n);
+  for (guint i = 0; i < all->n; i++)
+    fail_unless (gst_analytics_segmentation_mtd_get_region_id (&segmentation, i) == all->region[i].id);
+  mask = gst_analytics_segmentation_mtd_get_mask (&segmentation, &x, &y, &width, &height);
+  fail_unless (mask && x == 0 && y == 0 && width == map.width && height == map.height);
+  /* The metadata can only say this of the regions, not of the pixels: the mask's levels are their indices. */
+  fail_unless (
+      gst_analytics_segmentation_mtd_get_region_index (&segmentation, &index, all->region[0].id) && index == 0);
+  video = gst_buffer_get_video_meta (mask);
+  fail_unless (video && video->format == GST_VIDEO_FORMAT_GRAY16_LE && (gsize) video->stride[0] == map.pitch);
+  fail_unless (gst_buffer_map (mask, &in, GST_MAP_READ));
+  fail_unless (in.size == map.pitch * map.height && !memcmp (in.data, map.label, in.size));
+  gst_buffer_unmap (mask, &in);
+  gst_buffer_unref (mask);
+#else
+  (void) meta;
+  (void) buffer;
+  (void) all;
+#endif
+}
+
+void
+assert_analytics (GstBuffer *buffer, const Found *all)
+{
+  GstAnalyticsRelationMeta *meta = gst_buffer_get_analytics_relation_meta (buffer);
+  guint n = 0, n_all = 0, smallest = G_MAXUINT, larger = 0;
+  GstAnalyticsODMtd object;
+  gpointer at = NULL;
+
+  fail_unless (meta != NULL);
+  while (gst_analytics_relation_meta_iterate (meta, &at, gst_analytics_od_mtd_get_mtd_type (), &object)) {
+    GstClockTime first, last;
+    gint x, y, width, height;
+    const GstCudaSegmentRegion *r;
+    GstAnalyticsTrackingMtd track;
+    gpointer of = NULL;
+    guint64 id;
+    gboolean lost;
+    gfloat confidence;
+
+    fail_unless (gst_analytics_relation_meta_get_direct_related (meta, object.id, GST_ANALYTICS_REL_TYPE_RELATE_TO,
+        gst_analytics_tracking_mtd_get_mtd_type (), &of, &track));
+    fail_unless (gst_analytics_tracking_mtd_get_info (&track, &id, &first, &last, &lost) && !lost);
+    r = region_with_id (all, id);
+    fail_unless (r && r->area > 0 && last == GST_BUFFER_PTS (buffer) && first <= last);
+    fail_unless (gst_analytics_od_mtd_get_location (&object, &x, &y, &width, &height, &confidence));
+    fail_unless (x == (gint) r->x && y == (gint) r->y && width == (gint) r->width && height == (gint) r->height);
+    smallest = MIN (smallest, r->area);
+    n++;
+  }
+  for (guint i = 0; i < all->n; i++) {
+    n_all += all->region[i].area > 0;
+    larger += all->region[i].area > smallest;
+  }
+  fail_unless (n == MIN (n_all, 256) && larger < 256);
+  assert_segmentation (meta, buffer, all);
+}
+#endif
 
 void
 assert_same_regions (const Found *all, const Found *reported)

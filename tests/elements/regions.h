@@ -28,6 +28,10 @@ Found *found_in_map (GstBuffer *buffer);
 Found *found_in_message (GstMessage *message);
 /* Fails unless `reported` has the regions of `all` except those without pixels. */
 void assert_same_regions (const Found *all, const Found *reported);
+#ifdef HAVE_GST_ANALYTICS
+/* Fails unless the GstAnalytics metadata of a buffer has the 256 largest regions of `all`, and the label map. */
+void assert_analytics (GstBuffer *buffer, const Found *all);
+#endif
 /* Returns the next message "cudasegment"; NULL if there is none. */
 GstMessage *pop_regions (GstElement *element);
 

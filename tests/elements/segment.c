@@ -30,6 +30,9 @@ expect_regions (GstHarness *h, const GstVideoInfo *info, GstBuffer *in)
   assert_regions (info, in, out, map);
   assert_same_regions (map, metas);
   assert_same_regions (map, message_regions);
+#ifdef HAVE_GST_ANALYTICS
+  assert_analytics (out, map);
+#endif
   gst_message_unref (message);
   gst_buffer_unref (out);
   gst_buffer_unref (in);
