@@ -131,58 +131,65 @@ ir_run_border_edge (const IrWork &work, const IrRun &run, IrShared &sh)
   }
 }
 
-constexpr int ir_chunk_words = ir_chunk * ir_handed, ir_lane_words = (ir_chunk_words + 31) / 32, ir_polls_ahead = 4;
 constexpr unsigned ir_empty_word = 0xffffffffu; /* a NaN that no operation produces: theirs is 0x7fffffff */
 
-__device__ __forceinline__ unsigned
-ir_poll_word (const float *word)
+/* Loads what the strip to the left hands over of one row. */
+__device__ __forceinline__ void
+ir_poll_row (const float *row, unsigned *w)
 {
-  unsigned w;
-
-  asm volatile ("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(w) : "l"(word) : "memory");
-  return w;
+  if (ir_handed == 1)
+    asm volatile ("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(w[0]) : "l"(row) : "memory");
+  else if (ir_handed == 2)
+    asm volatile ("ld.relaxed.gpu.global.v2.u32 {%0, %1}, [%2];" : "=r"(w[0]), "=r"(w[1 % ir_handed]) : "l"(row)
+        : "memory");
+  else
+#pragma unroll
+    for (int j = 0; j < ir_handed; j += 4)
+      asm volatile ("ld.relaxed.gpu.global.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(w[j]), "=r"(w[(j + 1) % ir_handed]),
+          "=r"(w[(j + 2) % ir_handed]), "=r"(w[(j + 3) % ir_handed]) : "l"(row + j) : "memory");
 }
 
-/* The edge of all other strips: receives what the strip to the left hands over. It polls
- * each word until it has a value and sets it to ir_empty_word again for the next launch. A
- * poll is a round trip to the L2, so the polls of the next four chunks are in flight. */
+/* The edge of all other strips: receives what the strip to the left hands over. It polls the next 32 rows, one a
+ * lane, passes on the chunks that are complete and sets their words to ir_empty_word again for the next launch. A poll
+ * is a round trip to the L2. Several of them in flight would share a scoreboard, so that the oldest waited for the
+ * newest; one poll at a time looks at all rows that may be there. */
 __device__ __forceinline__ void
 ir_run_inner_edge (const IrWork &work, const IrRun &run, IrShared &sh)
 {
   const int lane = (int) (threadIdx.x & 31);
-  float *in = work.handover + ((long long) (run.strip - 1) * work.rows + run.from * ir_chunk) * ir_handed + lane;
-  unsigned w[ir_polls_ahead][ir_lane_words];
+  float *in = work.handover + ((long long) (run.strip - 1) * work.rows + run.from * ir_chunk + lane) * ir_handed;
+  int chunk = 0;
 
-#pragma unroll
-  for (int i = 0; i < ir_polls_ahead; i++)
-#pragma unroll
-    for (int j = 0; j < ir_lane_words; j++)
-      if (i < run.n && lane + 32 * j < ir_chunk_words)
-        w[i][j] = ir_poll_word (in + i * ir_chunk_words + 32 * j);
 #pragma unroll 1
-  for (int i = 0; i < run.n + ir_slots; i += ir_polls_ahead)
-#pragma unroll
-    for (int d = 0; d < ir_polls_ahead; d++) {
-      const int chunk = i + d, slot = chunk % ir_slots;
+  while (chunk < run.n) {
+    float *row = in + (long long) chunk * (ir_chunk * ir_handed);
+    bool complete = chunk * ir_chunk + lane < run.n * ir_chunk;
+    unsigned w[ir_handed];
 
-      if (chunk < run.n + ir_slots)
-        ir_wait_slot (run, chunk);
-      if (chunk >= run.n)
-        continue;
+    if (complete)
+      ir_poll_row (row, w);
 #pragma unroll
-      for (int j = 0; j < ir_lane_words; j++)
-        if (lane + 32 * j < ir_chunk_words) {
-          float *at = in + chunk * ir_chunk_words + 32 * j;
+    for (int j = 0; j < ir_handed; j++)
+      complete = complete && w[j] != ir_empty_word;
 
-          while (w[d][j] == ir_empty_word)
-            w[d][j] = ir_poll_word (at);
-          (&sh.edge[slot * ir_chunk][0])[lane + 32 * j] = __uint_as_float (w[d][j]);
-          *at = __uint_as_float (ir_empty_word);
-          if (chunk + ir_polls_ahead < run.n)
-            w[d][j] = ir_poll_word (at + ir_polls_ahead * ir_chunk_words);
+    const unsigned missing = ~__ballot_sync (~0u, complete);
+    const int chunks = (missing ? __ffs ((int) missing) - 1 : 32) / ir_chunk;
+
+#pragma unroll 1
+    for (int i = 0; i < chunks; i++, chunk++) {
+      ir_wait_slot (run, chunk);
+      if (lane / ir_chunk == i)
+#pragma unroll
+        for (int j = 0; j < ir_handed; j++) {
+          sh.edge[chunk % ir_slots * ir_chunk + lane % ir_chunk][j] = __uint_as_float (w[j]);
+          row[j] = __uint_as_float (ir_empty_word);
         }
       ir_fill_slot (work, run, chunk);
     }
+  }
+#pragma unroll 1
+  for (; chunk < run.n + ir_slots; chunk++)
+    ir_wait_slot (run, chunk);
 }
 
 } // namespace
