@@ -13,7 +13,7 @@ namespace {
 
 /* The column to the left of a window, which the border rule defines: t[n1] of irfilter.h. */
 template<IrSource SOURCE> struct IrBorderColumn {
-  float corner, t[M - 1]; /* the same in all lanes */
+  float t[M - 1];         /* the same in all lanes */
   unsigned x[M];          /* lane i: the input of row i of the next four chunks; used as late as possible */
 
   /* Loads x for four chunks from the L1, where an earlier prefetch has put it: a pending
@@ -23,7 +23,7 @@ template<IrSource SOURCE> struct IrBorderColumn {
   {
     const IrView &v = work.view[run.w.view];
     const unsigned column = ir_column_offset<SOURCE> (v, run, 0);
-    const int n1 = first_row + (int) (threadIdx.x & 31) - 1;
+    const int n1 = first_row + (int) (threadIdx.x & 31) - (M - 2);
 
     asm volatile ("prefetch.global.L1 [%0];" ::"l"(ir_row (v, run, n1 + 32) + column));
 
@@ -36,7 +36,7 @@ template<IrSource SOURCE> struct IrBorderColumn {
   __device__ __forceinline__ float
   sum (const IrWork &work, const IrRun &run, const CfIrSet &set, int first_row) const
   {
-    const int n1 = first_row + (int) (threadIdx.x & 31) - 1;
+    const int n1 = first_row + (int) (threadIdx.x & 31) - (M - 2);
     float acc = CF_IR_TINY;
 
 #pragma unroll
@@ -51,12 +51,11 @@ template<IrSource SOURCE> struct IrBorderColumn {
 
   /* Returns t of the next row; `y` is the sum over its input, the same in all lanes. */
   __device__ __forceinline__ float
-  next (const float *left_b, float y, bool is_corner)
+  next (const float *left_b, float y)
   {
 #pragma unroll
     for (int k = M - 1; k >= 1; k--)
       y = __fmaf_rn (left_b[k], t[k - 1], y);
-    y = is_corner ? corner : y;
 #pragma unroll
     for (int k = M - 2; k >= 1; k--)
       t[k] = t[k - 1];
@@ -90,17 +89,16 @@ ir_run_border_edge (const IrWork &work, const IrRun &run, IrShared &sh)
 {
   const int lane = (int) (threadIdx.x & 31);
   const CfIrSet &set = work.set[run.w.quadrant];
-  const IrView &v = work.view[run.w.view];
-  float *saved = work.saved + (long long) run.strip * ir_saved (M) + 32 * (M - 1) * ir_span;
+  float *saved = work.saved + (long long) run.strip * ir_saved (M) + 32 * ir_saved_by_lane (M);
   float left_b[M], sums = 0, last = 0;
   IrBorderColumn<SOURCE> border;
 
-  border.corner = run.zero_top || run.zero_left
-      ? 0 : __fmul_rn (set.corner, ir_fetch<SOURCE> (v, ir_row (v, run, 0), ir_column_offset<SOURCE> (v, run, 0)));
+  const float corner = ir_corner<SOURCE> (work, run);
+
 #pragma unroll
   for (int k = 1; k < M; k++) {
     left_b[k] = run.zero_left ? 0 : set.left_b[k];
-    border.t[k - 1] = run.from ? __ldcg (saved + k - 1) : border.corner;
+    border.t[k - 1] = run.from ? __ldcg (saved + k - 1) : corner;
   }
   border.load (work, run, run.from * ir_chunk);
 #pragma unroll 1
@@ -117,8 +115,9 @@ ir_run_border_edge (const IrWork &work, const IrRun &run, IrShared &sh)
       }
 #pragma unroll
       for (int r = 0; r < ir_chunk; r++) {
-        const float t = border.next (left_b, __shfl_sync (~0u, sums, i % 4 * ir_chunk + r),
-            run.from + i == 0 && r == 0);
+        const float sum = __shfl_sync (~0u, sums, i % 4 * ir_chunk + r);
+        const bool before = run.from + i == 0 && r < M - 2; /* the window: the chain's results are 0 */
+        const float t = before ? 0 : border.next (left_b, sum);
 
         if (lane < ir_handed)
           sh.edge[slot * ir_chunk + r][lane] = t;
@@ -131,24 +130,6 @@ ir_run_border_edge (const IrWork &work, const IrRun &run, IrShared &sh)
   }
 }
 
-constexpr unsigned ir_empty_word = 0xffffffffu; /* a NaN that no operation produces: theirs is 0x7fffffff */
-
-/* Loads what the strip to the left hands over of one row. */
-__device__ __forceinline__ void
-ir_poll_row (const float *row, unsigned *w)
-{
-  if (ir_handed == 1)
-    asm volatile ("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(w[0]) : "l"(row) : "memory");
-  else if (ir_handed == 2)
-    asm volatile ("ld.relaxed.gpu.global.v2.u32 {%0, %1}, [%2];" : "=r"(w[0]), "=r"(w[1 % ir_handed]) : "l"(row)
-        : "memory");
-  else
-#pragma unroll
-    for (int j = 0; j < ir_handed; j += 4)
-      asm volatile ("ld.relaxed.gpu.global.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(w[j]), "=r"(w[(j + 1) % ir_handed]),
-          "=r"(w[(j + 2) % ir_handed]), "=r"(w[(j + 3) % ir_handed]) : "l"(row + j) : "memory");
-}
-
 /* The edge of all other strips: receives what the strip to the left hands over. It polls the next 32 rows, one a
  * lane, passes on the chunks that are complete and sets their words to ir_empty_word again for the next launch. A poll
  * is a round trip to the L2. Several of them in flight would share a scoreboard, so that the oldest waited for the
@@ -157,7 +138,7 @@ __device__ __forceinline__ void
 ir_run_inner_edge (const IrWork &work, const IrRun &run, IrShared &sh)
 {
   const int lane = (int) (threadIdx.x & 31);
-  float *in = work.handover + ((long long) (run.strip - 1) * work.rows + run.from * ir_chunk + lane) * ir_handed;
+  float *in = ir_handover (work, run.strip - 1, run.from * ir_chunk + lane);
   int chunk = 0;
 
 #pragma unroll 1

@@ -35,7 +35,7 @@ template<IrSource SOURCE> struct IrHelper {
   __device__ __forceinline__ void
   sum_chunk (const IrView &v, const IrRun &run, int chunk, float (*u)[C]) const
   {
-    const int rows = run.w.y.window_end - run.w.y.window, last = (chunk + 1) * ir_chunk - 2;
+    const int rows = run.w.y.window_end - run.w.y.window, last = (chunk + 1) * ir_chunk - 1;
     const long long up = cf_ir_sy (run.w.quadrant) * v.pitch;
     const uint8_t *row = ir_row (v, run, last);
     float x[ir_span];
@@ -70,27 +70,88 @@ template<IrSource SOURCE> struct IrHelper {
 #pragma unroll 1
     for (int i = lane; i < (ir_chunk + M - 1) * (int) lines; i += 32) {
       const int r = i / (int) lines;
-      const uint8_t *at = ir_row (v, run, chunk * ir_chunk - M + r)
+      const uint8_t *at = ir_row (v, run, chunk * ir_chunk - (M - 1) + r)
           + min (low + (unsigned) (i - r * (int) lines) * 128, max (first, last));
 
       asm volatile ("prefetch.global.L1 [%0];" ::"l"(at));
     }
   }
 
-  /* Computes the sums of the row above the window, by the border rule. */
+  /* Computes the row above the window by the border rule: `s` gets the lane's columns after the m - 1 to their left.
+   * The row is one chain of operations along its columns: all lanes compute all of it, so that a column costs little
+   * more than one multiply-add's latency, and the strip to the right gets its end long before the first row. */
   __device__ __forceinline__ void
-  sum_border (const IrView &v, const IrRun &run, const CfIrSet &set, float *u) const
+  border_row (const IrWork &work, const IrRun &run, float *s) const
   {
-    float x[ir_span];
+    const IrView &v = work.view[run.w.view];
+    const CfIrSet &set = work.set[run.w.quadrant];
+    const int lane = (int) (threadIdx.x & 31);
+    float x[ir_span], sum[C], top_b[M], t[ir_handed + C] = { }; /* t: what is handed over, and the next columns */
 
+#pragma unroll
+    for (int l = 0; l < M; l++)
+      top_b[l] = run.zero_top ? 0 : set.top_b[l];
     load_row (v, ir_row (v, run, 0), 1, x);
 #pragma unroll
     for (int c = 0; c < C; c++) {
-      u[c] = CF_IR_TINY;
+      sum[c] = CF_IR_TINY;
 #pragma unroll
       for (int l = 0; l < M; l++)
-        u[c] = __fmaf_rn (run.zero_top ? 0 : set.top_a[l], x[M - 1 + c - l], u[c]);
+        sum[c] = __fmaf_rn (run.zero_top ? 0 : set.top_a[l], x[M - 1 + c - l], sum[c]);
     }
+    if (run.w.index == 0) {
+      const float corner = ir_corner<SOURCE> (work, run);
+
+#pragma unroll
+      for (int j = 0; j < ir_handed; j++)
+        t[j] = corner;
+    } else
+      ir_receive_row (ir_handover (work, run.strip - 1, -1), t);
+#pragma unroll 4
+    for (int i = 0; i < 32; i++) {
+#pragma unroll
+      for (int c = 0; c < C; c++) {
+        float y = __shfl_sync (~0u, sum[c], i);
+
+#pragma unroll
+        for (int l = M - 1; l >= 1; l--)
+          y = __fmaf_rn (top_b[l], t[ir_handed + c - l], y);
+        t[ir_handed + c] = y;
+      }
+#pragma unroll
+      for (int j = 0; j < ir_span; j++)
+        s[j] = lane == i ? t[ir_handed - (M - 1) + j] : s[j];
+#pragma unroll
+      for (int j = 0; j < ir_handed; j++)
+        t[j] = t[C + j];
+    }
+    if (run.w.index < run.w.strips - 1 && lane == 0)
+      ir_hand_over (ir_handover (work, run.strip, -1), t);
+  }
+
+  /* Adds the row above the window to the sums of the first m - 1 rows, in the ring, as all the rows above them. */
+  __device__ __forceinline__ void
+  add_border (const IrWork &work, const IrRun &run, float (*ring)[ir_columns]) const
+  {
+    const CfIrSet &set = work.set[run.w.quadrant];
+    float s[ir_span] = { };
+
+    border_row (work, run, s);
+#pragma unroll 1
+    for (int r = 0; r < M - 1; r++)
+#pragma unroll 1
+      for (int k = M - 1; k > r; k--) {
+        float *at = &ring[r][(threadIdx.x & 31) * C];
+        float u[C];
+
+        ir_load_columns (at, u);
+#pragma unroll
+        for (int l = M - 1; l >= 0; l--)
+#pragma unroll
+          for (int c = 0; c < C; c++)
+            u[c] = __fmaf_rn (set.b[k][l], s[M - 1 + c - l], u[c]);
+        ir_store_columns (at, u);
+      }
   }
 };
 
@@ -132,7 +193,7 @@ __device__ __forceinline__ void
 ir_write_chunk (const IrDrain &d, int chunk, const float (*ring)[ir_columns])
 {
   constexpr int batch = ir_chunk / 2;
-  const int n1 = chunk * ir_chunk - 1;
+  const int n1 = chunk * ir_chunk - (M - 2); /* the chain's results are m - 2 rows behind its sums */
   const bool whole = d.whole && n1 >= d.first && n1 + ir_chunk <= d.rows;
   float *to = d.to + n1 * d.pitch;
 
@@ -204,8 +265,6 @@ ir_run_helper (const IrWork &work, const IrRun &run, IrShared &sh, int which)
       helper.prefetch_chunk (v, run, run.from + i + ir_helpers);
     if (i < run.n)
       helper.sum_chunk (v, run, run.from + i, u);
-    if (run.from + i == 0)
-      helper.sum_border (v, run, set, u[0]);
     if (i >= ir_slots) {
       ir_wait_slot (run, i);
       ir_write_chunk (drain, run.from + i - ir_slots, ring);
@@ -215,6 +274,8 @@ ir_run_helper (const IrWork &work, const IrRun &run, IrShared &sh, int which)
 #pragma unroll
       for (int r = 0; r < ir_chunk; r++)
         ir_store_columns (&ring[r][lane * C], u[r]);
+      if (run.from + i == 0)
+        helper.add_border (work, run, ring);
       run.barrier.arrive_full (i);
     }
   }

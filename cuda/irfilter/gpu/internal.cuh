@@ -35,12 +35,20 @@ ir_handover_floats (int m)
   return m == 2 ? 1 : m == 3 ? 2 : m <= 5 ? 4 : 8;
 }
 
+/* Returns how many floats a lane of the chain saves when its block releases a strip: the sums of the m - 2 rows to
+ * come, the results of the last row and the m - 1 to their left. */
+__host__ __device__ constexpr int
+ir_saved_by_lane (int m)
+{
+  return (m - 2) * ir_lane_columns (m) + m - 1 + ir_lane_columns (m);
+}
+
 /* Returns how many floats a block saves when it releases a strip, for the block that claims
- * it next: each lane's last m - 1 rows, and those of the border rule's column. */
+ * it next: those of the chain's lanes, and the last m - 1 rows of the border rule's column. */
 __host__ __device__ constexpr int
 ir_saved (int m)
 {
-  return 32 * (m - 1) * (m - 1 + ir_lane_columns (m)) + 8;
+  return 32 * ir_saved_by_lane (m) + 8;
 }
 
 /* A view (one component of one field) as the kernel sees it. */
@@ -75,9 +83,8 @@ struct IrWork {
   uint8_t quadrant[CF_IR_QUADRANTS]; /* those in use */
   IrView view[CF_MAX_VIEWS];
   IrScheduler scheduler;
-  float *handover; /* what strips hand over: [strip][row][ir_handover_floats (m)]; all bits set: empty */
-  int rows;     /* of a strip in `handover` */
-  int sms;      /* multiprocessors of the device */
+  float *handover; /* what strips hand over: [strip][1 + rows][ir_handover_floats (m)]; all bits set: empty */
+  int rows;     /* of a strip, at most */
   float *saved; /* [strip][ir_saved (m)]: state of released strips */
   IrTestOverrides test;
   CfIrSet set[CF_IR_QUADRANTS];
@@ -116,13 +123,13 @@ ir_window (const IrWork &work, int s)
   return w;
 }
 
-/* Returns what the scheduler needs to know of strip s. Its chunks cover the window's rows and
- * the row above them, which the border rule defines. */
+/* Returns what the scheduler needs to know of strip s. Its chunks cover the window's rows and m - 2 rows before them,
+ * in which the chain has received sums and no complete one. */
 __host__ __device__ inline IrStrip
 ir_strip (const IrWork &work, int s)
 {
   const IrWindow w = ir_window (work, s);
-  const int rows = w.y.window_end - w.y.window + 1;
+  const int rows = w.y.window_end - w.y.window + work.m - 2;
 
   return IrStrip { w.index < w.strips ? (rows + ir_chunk - 1) / ir_chunk : 0, w.index > 0 };
 }

@@ -94,7 +94,7 @@ ir_make_work (const CfIrPass *pass, CfIrBorder border, const CfView *views, int 
     v.strips = ir_max_strips (v.width, v.nx, pass->warmup_margin, pass->m);
     v.first_strip = work->n_strips;
     work->n_strips += work->n_quadrants * v.nx * v.ny * v.strips;
-    work->rows = v.height + 1 > work->rows ? v.height + 1 : work->rows;
+    work->rows = std::max (work->rows, v.height + pass->m - 2);
     work->n_views++;
   }
   work->rows = ir_round_up (work->rows, ir_chunk);
@@ -144,7 +144,7 @@ ir_reserve_all (IrState *s, size_t plane, CfStatus *status)
     const IrWork &work = s->work[i];
     const size_t strips = (size_t) work.n_strips;
 
-    handover = std::max (handover, strips * (size_t) work.rows * (size_t) ir_handover_floats (work.m) * 4);
+    handover = std::max (handover, strips * (size_t) (work.rows + 1) * (size_t) ir_handover_floats (work.m) * 4);
     saved = std::max (saved, strips * (size_t) ir_saved (work.m) * 4);
     scheduler = std::max (scheduler, (strips + 1) * 4);
   }
@@ -182,8 +182,6 @@ ir_update (CfPlan *plan, CfStatus *status)
   s->design = design;
   for (int i = 0; i < design.n; i++)
     ir_make_work (&design.pass[i], design.border, views, n, &s->work[i]);
-  for (IrWork &work : s->work)
-    work.sms = plan->context->sms;
   for (int i = 0; i < s->work[0].n_views; i++)
     plane += (size_t) s->work[0].view[i].y_quadrant * sizeof (float);
   const CfCode got = ir_reserve_all (s, plane, status);

@@ -6,10 +6,14 @@
  *
  * Map: a block works on the strip of columns that it has claimed (scheduler.cuh): 32 lanes of C columns, in chunks of
  * 8 rows. One warp is the CHAIN, which computes the recursion: lane i is i rows behind lane 0, so that in each step it
- * gets the samples to its left by a shuffle from lane i - 1, which computed them one step before; the rows above stay
- * in registers. One warp is the EDGE: it provides the values to the left of the strip, received from the strip to the
- * left (handover) or computed by the border rule. The other six are HELPERS: in rotation they compute a chunk's sums
- * over the input and write finished chunks to memory, so that the chain executes nothing but the recursion.
+ * gets the samples to its left by a shuffle from lane i - 1, which computed them one step before; while the shuffles
+ * are under way it adds the row before to the sums of the rows below. One warp is the EDGE: it provides the values to
+ * the left of the strip, received from the strip to the left (handover) or computed by the border rule. The others are
+ * HELPERS: in rotation they compute a chunk's sums over the input and write finished chunks to memory, so that the
+ * chain executes nothing but the recursion; the first one also computes the row above the window and adds it to the
+ * sums of the first rows.
+ * Rows: in a strip's row r the chain receives the sums of the window's row r and completes row r - (m - 2). In the
+ * first m - 2 rows and before a lane begins, its state is 0, which changes no sum.
  * Shared memory: a ring of 8 slots, one chunk each. A helper stores a chunk's input sums in its slot, the chain
  * replaces them by its results, a helper takes those out and fills the slot again. Rows that lie 128 or 64 words
  * apart, with lanes one row apart, hit no bank twice in a phase.
@@ -17,10 +21,11 @@
  * arrives, helper and edge wait): no two warps touch a slot between the same two rounds (round_barrier.cuh).
  * Handover: all words in memory hold a NaN that no operation produces; lane 31 overwrites them with the end of each
  * row; the edge of the right neighbour polls each word until it has changed and restores the NaN. Each word is valid
- * by itself, so the handover needs no fence and no flag.
+ * by itself, so the handover needs no fence and no flag. Helpers hand over the row above the window alike.
  * Bounds: with one core a plane, the latency of the chain's dependent operations (for m = 3 a shuffle and five
- * multiply-adds) and the lag of each strip behind its left neighbour; with more strips than fit on the GPU (cores,
- * several planes, 4K), the helpers' instructions. docs/notes/irfilter.md has figures and what was tried. */
+ * multiply-adds; for m = 8 its instructions) and the lag of each strip behind its left neighbour; with more strips than
+ * fit on the GPU (cores, several planes, 4K), the helpers' instructions. docs/notes/irfilter.md has figures and what
+ * was tried. */
 #include "chain.cuh"
 #include "edge.cuh"
 #include "helper.cuh"
@@ -32,21 +37,56 @@ namespace {
 /* A warp's role; helpers have the numbers from 0 on. */
 enum { IR_EDGE = -2, IR_CHAIN = -1 };
 
-template<IrSource SOURCE> __global__ void __launch_bounds__ (ir_threads, M == 8 ? 1 : 2)
+/* Returns the role of this warp. Warps i and i + 4 of a block share a warp scheduler of the SM: the chain shares its
+ * own with the edge, which mostly waits. A rotation gives the chains of the blocks on one SM different ones. */
+__device__ __forceinline__ int
+ir_role (int rotation)
+{
+  const int warp = (int) (threadIdx.x >> 5), chain = rotation, edge = rotation + 4;
+
+  return warp == chain ? IR_CHAIN : warp == edge ? IR_EDGE : warp - (warp > chain) - (warp > edge);
+}
+
+/* Returns the rotation, from where the block's warps are among all that are resident on the SM. Call it with one
+ * thread: the answer might differ between warps. */
+__device__ __forceinline__ int
+ir_rotation ()
+{
+  unsigned slot;
+
+  asm ("mov.u32 %0, %%warpid;" : "=r"(slot));
+  return (int) (slot / ir_warps % (ir_warps - 4));
+}
+
+/* Returns the strip that block b tries to claim first. The first blocks get the first strips of all windows: where not
+ * all blocks are resident at once, few of them wait for a left neighbour. */
+__device__ __forceinline__ int
+ir_first_hint (const IrWork &work, int b)
+{
+  int i = 0;
+
+  b %= work.scheduler.n;
+  while (i + 1 < work.n_views && b >= work.view[i + 1].first_strip)
+    i++;
+  const IrView &v = work.view[i];
+  const int windows = work.n_quadrants * v.nx * v.ny, local = b - v.first_strip;
+
+  return v.first_strip + local % windows * v.strips + local / windows;
+}
+
+template<IrSource SOURCE> __global__ void __launch_bounds__ (ir_threads, 2)
 ir_quadrants (const __grid_constant__ IrWork work)
 {
   __shared__ __align__ (16) IrShared sh;
-  /* Warps i and i + 4 share a warp scheduler of the SM: a rotation gives the chain warps of
-   * the blocks on one SM different ones. */
-  const int rotation = (int) (blockIdx.x / (unsigned) work.sms & 3), warp = (int) (threadIdx.x >> 5);
-  const int role = warp == rotation ? IR_CHAIN : warp == ir_warps - 1 ? IR_EDGE : warp - (warp > rotation);
-  int hint = (int) (blockIdx.x % (unsigned) work.scheduler.n);
+  int hint = ir_first_hint (work, (int) blockIdx.x);
   IrRoundBarrier barrier (sh.barriers);
 
+  if (threadIdx.x == 0)
+    sh.rotation = ir_rotation ();
   for (;;) {
     IrRun run = { barrier };
 
-    if (warp == 0) {
+    if (threadIdx.x < 32) {
       const IrClaim claim = ir_claim_strip (work.scheduler, [&] (int s) { return ir_strip (work, s); }, hint);
 
       if (threadIdx.x == 0)
@@ -62,6 +102,8 @@ ir_quadrants (const __grid_constant__ IrWork work)
     run.w = ir_window (work, run.strip);
     run.zero_top = work.zero && run.w.y.outer;
     run.zero_left = work.zero && run.w.x.outer;
+    const int role = ir_role (sh.rotation);
+
     if (role == IR_CHAIN)
       ir_run_chain (work, run, sh);
     else if (role == IR_EDGE && run.w.index == 0)

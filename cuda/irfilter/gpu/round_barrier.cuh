@@ -15,7 +15,8 @@ namespace cf {
 
 namespace {
 
-constexpr int ir_slots = 8, ir_helpers = 6, ir_warps = 2 + ir_helpers, ir_threads = 32 * ir_warps;
+constexpr int ir_slots = 8, ir_helpers = CF_IR_M == 8 ? 4 : 6; /* m 8: more would leave too few registers to each */
+constexpr int ir_warps = 2 + ir_helpers, ir_threads = 32 * ir_warps;
 constexpr int ir_lag = 4; /* chunks that lane 31 is behind lane 0 */
 
 #ifdef CF_WATCHED

@@ -21,6 +21,7 @@ struct IrShared {
   float ring[ir_ring_rows][ir_columns];
   float edge[ir_ring_rows][ir_handed];
   IrClaim claim;
+  int rotation; /* see quadrants.cu */
   IrBarriers barriers;
 };
 
@@ -47,6 +48,97 @@ ir_test_delay (const IrWork &work, int strip, int chunk)
   if ((h & 7) == 0)
     __nanosleep ((h >> 3) % (unsigned) work.test.delay);
 #endif
+}
+
+/* ---- the ring ----------------------------------------------------------- */
+
+__device__ __forceinline__ void
+ir_load_columns (const float *at, float *v)
+{
+  if (C == 4) {
+    const float4 f = *(const float4 *) at;
+
+    v[0] = f.x, v[1] = f.y, v[2 % C] = f.z, v[3 % C] = f.w;
+  } else {
+    const float2 f = *(const float2 *) at;
+
+    v[0] = f.x, v[1] = f.y;
+  }
+}
+
+__device__ __forceinline__ void
+ir_store_columns (float *at, const float *v)
+{
+  if (C == 4)
+    *(float4 *) at = make_float4 (v[0], v[1], v[2 % C], v[3 % C]);
+  else
+    *(float2 *) at = make_float2 (v[0], v[1]);
+}
+
+/* ---- what strips hand over ---------------------------------------------- */
+
+constexpr unsigned ir_empty_word = 0xffffffffu; /* a NaN that no operation produces: theirs is 0x7fffffff */
+
+/* Returns where strip number `strip` hands over the end of a row; row -1: the end of the row above the window. */
+__device__ __forceinline__ float *
+ir_handover (const IrWork &work, int strip, int row)
+{
+  return work.handover + ((long long) strip * (work.rows + 1) + row + 1) * ir_handed;
+}
+
+/* Writes the end of a row, ir_handed floats, for the strip to the right, with one store a vector. */
+__device__ __forceinline__ void
+ir_hand_over (float *at, const float *v)
+{
+  if (ir_handed == 1)
+    asm volatile ("st.relaxed.gpu.global.f32 [%0], %1;" ::"l"(at), "f"(v[0]) : "memory");
+  else if (ir_handed == 2)
+    asm volatile ("st.relaxed.gpu.global.v2.f32 [%0], {%1, %2};" ::"l"(at), "f"(v[0]), "f"(v[1 % ir_handed])
+        : "memory");
+  else
+#pragma unroll
+    for (int j = 0; j < ir_handed; j += 4)
+      asm volatile ("st.relaxed.gpu.global.v4.f32 [%0], {%1, %2, %3, %4};" ::"l"(at + j), "f"(v[j]),
+          "f"(v[(j + 1) % ir_handed]), "f"(v[(j + 2) % ir_handed]), "f"(v[(j + 3) % ir_handed]) : "memory");
+}
+
+/* Loads what the strip to the left hands over of one row. */
+__device__ __forceinline__ void
+ir_poll_row (const float *row, unsigned *w)
+{
+  if (ir_handed == 1)
+    asm volatile ("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(w[0]) : "l"(row) : "memory");
+  else if (ir_handed == 2)
+    asm volatile ("ld.relaxed.gpu.global.v2.u32 {%0, %1}, [%2];" : "=r"(w[0]), "=r"(w[1 % ir_handed]) : "l"(row)
+        : "memory");
+  else
+#pragma unroll
+    for (int j = 0; j < ir_handed; j += 4)
+      asm volatile ("ld.relaxed.gpu.global.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(w[j]), "=r"(w[(j + 1) % ir_handed]),
+          "=r"(w[(j + 2) % ir_handed]), "=r"(w[(j + 3) % ir_handed]) : "l"(row + j) : "memory");
+}
+
+/* Waits until the strip to the left has handed over a row, and sets its words to ir_empty_word again for the next
+ * launch. All lanes of a warp get the row. */
+__device__ __forceinline__ void
+ir_receive_row (float *row, float *v)
+{
+  unsigned w[ir_handed];
+  bool complete;
+
+  do {
+    ir_poll_row (row, w);
+    complete = true;
+#pragma unroll
+    for (int j = 0; j < ir_handed; j++)
+      complete = complete && w[j] != ir_empty_word;
+  } while (!__all_sync (~0u, complete));
+#pragma unroll
+  for (int j = 0; j < ir_handed; j++) {
+    v[j] = __uint_as_float (w[j]);
+    if ((threadIdx.x & 31) == 0)
+      row[j] = __uint_as_float (ir_empty_word);
+  }
 }
 
 /* ---- samples ------------------------------------------------------------ */
@@ -102,6 +194,18 @@ ir_column_offset (const IrView &v, const IrRun &run, int n2)
   const int x = cf_ir_sx (run.w.quadrant) > 0 ? run.w.x.window + n : run.w.x.window_end - 1 - n;
 
   return (unsigned) (x * (SOURCE == IR_FLOATS ? 4 : v.step));
+}
+
+/* Returns y above and to the left of the window. */
+template<IrSource SOURCE> __device__ __forceinline__ float
+ir_corner (const IrWork &work, const IrRun &run)
+{
+  const IrView &v = work.view[run.w.view];
+
+  if (run.zero_top || run.zero_left)
+    return 0;
+  return __fmul_rn (work.set[run.w.quadrant].corner,
+      ir_fetch<SOURCE> (v, ir_row (v, run, 0), ir_column_offset<SOURCE> (v, run, 0)));
 }
 
 } // namespace
