@@ -12,11 +12,59 @@ namespace cf {
 
 namespace {
 
+/* Words of 8-bit samples that follow each other: where a strip's columns and a chunk's rows are all inside the plane,
+ * a lane reads its samples of a row as two or three aligned words. */
+struct IrWords {
+  static constexpr int n = (ir_span + 6) / 4;
+
+  bool usable;
+  bool reversed;  /* the quadrant runs to the left */
+  int first;      /* byte offset of the first word in a row */
+  unsigned shift; /* bits before the first sample */
+
+  __device__ __forceinline__ void
+  prepare (const IrView &v, const IrRun &run)
+  {
+    const int lane = (int) (threadIdx.x & 31), n2 = run.w.index * ir_columns + lane * C - (M - 1);
+    const int x = reversed ? run.w.x.window_end - n2 - ir_span : run.w.x.window + n2;
+
+    first = x & ~3;
+    shift = 8 * (unsigned) (x & 3);
+    usable = __all_sync (~0u, v.step == 1 && n2 >= 0 && first >= 0 && first + 4 * n <= v.width
+        && (((uintptr_t) v.in | (uintptr_t) v.pitch) & 3) == 0);
+  }
+
+  /* Loads x = sample - bias + 2^23. */
+  __device__ __forceinline__ void
+  load (const uint8_t *row, float bias, float *x) const
+  {
+    const unsigned *w = (const unsigned *) row;
+    const unsigned w0 = w[0], w1 = w[1], w2 = n > 2 ? w[n - 1] : 0;
+    const unsigned low = __funnelshift_r (w0, w1, shift), high = __funnelshift_r (w1, w2, shift), top = w2 >> shift;
+    unsigned four[3];
+
+    static_assert (ir_span >= 4 && ir_span <= 9, "of three words at most");
+    if (ir_span == 9) {
+      four[0] = __byte_perm (reversed ? top : low, high, reversed ? 0x5670 : 0x3210);
+      four[1] = __byte_perm (low, high, reversed ? 0x1234 : 0x7654);
+    } else {
+      four[0] = __byte_perm (low, high, reversed ? (ir_span - 1) * 0x1111 - 0x3210 : 0x3210);
+      four[1] = __byte_perm (low, high, reversed ? (0x1111 * (ir_span + 7) - 0x7654) & 0x7777 : 0x7654);
+    }
+    four[2] = reversed ? low : top;
+#pragma unroll
+    for (int j = 0; j < ir_span; j++)
+      x[j] = __uint_as_float (__byte_perm (four[j / 4], 0x4b000000u, 0x7440 | j % 4)) - bias;
+  }
+};
+
 /* A lane's part of the sums over the input. Where a column lies outside a zero border,
  * `keep` clears its sample and `fill` holds mid-level instead. */
 template<IrSource SOURCE> struct IrHelper {
   float a[M][M];
   unsigned offset[ir_span], keep[ir_span], fill[ir_span];
+  unsigned low, bytes; /* the strip's part of a row */
+  IrWords words;
 
   /* Loads x = scale (sample - mid); scale is 1, or 0 above a zero border. */
   __device__ __forceinline__ void
@@ -31,13 +79,13 @@ template<IrSource SOURCE> struct IrHelper {
   }
 
   /* Computes the chunk's sums. The contract adds rows r, r - 1, .. in this order to row r: so
-   * the loop over the input goes from the last row to the first. */
-  __device__ __forceinline__ void
+   * the loop over the input goes from the last row to the first. WORDS: by words. */
+  template<bool WORDS> __device__ __forceinline__ void
   sum_chunk (const IrView &v, const IrRun &run, int chunk, float (*u)[C]) const
   {
     const int rows = run.w.y.window_end - run.w.y.window, last = (chunk + 1) * ir_chunk - 1;
     const long long up = cf_ir_sy (run.w.quadrant) * v.pitch;
-    const uint8_t *row = ir_row (v, run, last);
+    const uint8_t *row = ir_row (v, run, last) + (WORDS ? words.first : 0);
     float x[ir_span];
 
 #pragma unroll
@@ -47,8 +95,13 @@ template<IrSource SOURCE> struct IrHelper {
     for (int i = ir_chunk - 1; i > -M; i--) {
       const int n1 = last - (ir_chunk - 1 - i);
 
-      load_row (v, row, i <= 0 && n1 < 0 && run.zero_top ? 0 : 1, x);
-      row -= n1 > 0 && n1 < rows ? up : 0;
+      if (WORDS) {
+        words.load (row, ir_fetch_bias<SOURCE> (v), x);
+        row -= up;
+      } else {
+        load_row (v, row, i <= 0 && n1 < 0 && run.zero_top ? 0 : 1, x);
+        row -= n1 > 0 && n1 < rows ? up : 0;
+      }
 #pragma unroll
       for (int r = i < 0 ? 0 : i; r < ir_chunk && r < i + M; r++)
 #pragma unroll
@@ -59,22 +112,28 @@ template<IrSource SOURCE> struct IrHelper {
     }
   }
 
+  /* Computes the chunk's sums by words where that is possible. */
+  __device__ __forceinline__ void
+  sum (const IrView &v, const IrRun &run, int chunk, float (*u)[C]) const
+  {
+    const int rows = run.w.y.window_end - run.w.y.window, first = chunk * ir_chunk - (M - 1);
+
+    if (SOURCE == IR_BYTES && words.usable && first >= 0 && (chunk + 1) * ir_chunk <= rows)
+      sum_chunk<SOURCE == IR_BYTES> (v, run, chunk, u);
+    else
+      sum_chunk<false> (v, run, chunk, u);
+  }
+
   /* Prefetches a chunk's rows into the L1: a chunk takes a helper less time than a load from the L2. */
   __device__ __forceinline__ void
   prefetch_chunk (const IrView &v, const IrRun &run, int chunk) const
   {
-    const int lane = (int) (threadIdx.x & 31);
-    const unsigned first = __shfl_sync (~0u, offset[0], 0), last = __shfl_sync (~0u, offset[ir_span - 1], 31);
-    const unsigned low = min (first, last), lines = (max (first, last) - low) / 128 + 2;
+    const unsigned lane = threadIdx.x & 31;
+    const uint8_t *row = ir_row (v, run, chunk * ir_chunk + (int) (lane % ir_chunk)) + low;
 
 #pragma unroll 1
-    for (int i = lane; i < (ir_chunk + M - 1) * (int) lines; i += 32) {
-      const int r = i / (int) lines;
-      const uint8_t *at = ir_row (v, run, chunk * ir_chunk - (M - 1) + r)
-          + min (low + (unsigned) (i - r * (int) lines) * 128, max (first, last));
-
-      asm volatile ("prefetch.global.L1 [%0];" ::"l"(at));
-    }
+    for (unsigned i = lane / ir_chunk * 128; i < bytes + 128; i += 32 / ir_chunk * 128)
+      asm volatile ("prefetch.global.L1 [%0];" ::"l"(row + min (i, bytes)));
   }
 
   /* Computes the row above the window by the border rule: `s` gets the lane's columns after the m - 1 to their left.
@@ -253,6 +312,13 @@ ir_run_helper (const IrWork &work, const IrRun &run, IrShared &sh, int which)
     helper.fill[j] = ir_exponent_bits<SOURCE> ()
         | (n2 < 0 && run.zero_left && SOURCE != IR_FLOATS ? (unsigned) v.mid : 0);
   }
+  const unsigned left = __shfl_sync (~0u, helper.offset[0], 0);
+  const unsigned right = __shfl_sync (~0u, helper.offset[ir_span - 1], 31);
+
+  helper.low = min (left, right);
+  helper.bytes = max (left, right) - helper.low;
+  helper.words.reversed = cf_ir_sx (run.w.quadrant) < 0;
+  helper.words.prepare (v, run);
   helper.prefetch_chunk (v, run, run.from + which);
 #pragma unroll 1
   for (int i = which; i < run.n + ir_slots; i += ir_helpers) {
@@ -264,7 +330,7 @@ ir_run_helper (const IrWork &work, const IrRun &run, IrShared &sh, int which)
     if (i + ir_helpers < run.n)
       helper.prefetch_chunk (v, run, run.from + i + ir_helpers);
     if (i < run.n)
-      helper.sum_chunk (v, run, run.from + i, u);
+      helper.sum (v, run, run.from + i, u);
     if (i >= ir_slots) {
       ir_wait_slot (run, i);
       ir_write_chunk (drain, run.from + i - ir_slots, ring);
