@@ -19,8 +19,7 @@
  *
  * Bound by latency: at 1080p all blocks are resident at once, so a frame takes as long as one warp lives,
  * which is why there are no tile and no further barriers. Times: docs/notes/convolve.md. */
-#include "tile.cuh"
-#include "sums.cuh"
+#include "direct.cuh"
 
 #include <limits.h>
 
@@ -30,49 +29,13 @@ namespace {
 
 constexpr int warps = 4, threads = 32 * warps, strip_bytes = 256;
 constexpr int halo = 8;         /* bytes on each side of an output that taps may reach */
-constexpr int max_h = 9, max_direct_limbs = 3, max_spreads = 2;
+constexpr int max_h = 9, max_direct_limbs = 3;
 constexpr int spread_bytes = 64; /* of a spread kernel row; tap i is byte 32 + step (i - ax) */
-
-/* A group of components of the same pixels (Group), as these kernels need it. */
-struct DirectGroup {
-  const uint8_t *in;
-  uint8_t *out;
-  int in_pitch, out_pitch;
-  int bytes, height; /* bytes of a row; rows */
-  int first_block, blocks_x;
-  unsigned blocks_inverse;
-  int init[4];          /* initial values of the sums of a word's four bytes */
-  unsigned pick;        /* selector of a word's bytes: 0..3 from the results, 4..7 from the input */
-  unsigned outside;     /* constant border: a word of samples outside the image */
-  unsigned repeat[2];   /* selectors that make two words left [0] and right [1] of a row from its outermost word */
-  uint8_t step, spread; /* spread: index of the weights for this step */
-  bool filtered, keeps; /* keeps: `pick` takes bytes from the input */
-  bool repeats;         /* words beside a row are made with `repeat` */
-};
-
-/* The frame and the parameters, as the kernel's argument. */
-struct DirectLaunch {
-  Rounding rounding;
-  int n, blocks, ay;
-  uint8_t border;
-  DirectGroup group[CF_MAX_VIEWS];
-};
 
 /* The spread kernel rows, for each of up to two steps. */
 template<int H, int LIMBS> struct DirectWeights {
   uint4 row[max_spreads][LIMBS][H][spread_bytes / 16];
 };
-
-/* Returns the offset in the image of byte `at` of row y, mapped by the border; -1: outside the image. `y` is
- * already mapped, or -1. */
-__device__ __noinline__ long long
-offset_of_byte (const DirectLaunch &launch, int index, int at, int y)
-{
-  const DirectGroup &d = launch.group[index];
-  const int x = (at + 64 * d.step) / d.step - 64, mx = cf_border_map ((CfBorder) launch.border, x, d.bytes / d.step);
-
-  return mx < 0 || y < 0 ? -1 : (long long) y * d.in_pitch + mx * d.step + at - x * d.step;
-}
 
 /* Loads the eight bytes from `at` on of row y (already mapped, or -1), mapped by the border. */
 __device__ __noinline__ uint2
@@ -90,7 +53,7 @@ load_past_edge (const DirectLaunch &launch, int index, int at, int y)
     value[i] = d.in[max (offset[i], 0ll)];
 #pragma unroll
   for (int i = 0; i < 8; i++)
-    value[i] = offset[i] < 0 ? d.outside >> 8 * ((at + i) & 3) & 0xff : value[i];
+    value[i] = offset[i] < 0 ? d.outside.x >> 8 * ((at + i) & 3) & 0xff : value[i];
   return make_uint2 (value[0] | value[1] << 8 | value[2] << 16 | value[3] << 24,
       value[4] | value[5] << 8 | value[6] << 16 | value[7] << 24);
 }
@@ -163,7 +126,7 @@ load_edge (const DirectLaunch &launch, const DirectGroup &d, int index, int x0, 
 #pragma unroll
     for (int r = 0; r < COUNT; r++)
       if (__shfl_sync (~0u, lane_row, r) < 0)
-        a[r][i] = d.outside;
+        a[r][i] = d.outside.x;
     if (at < 0 || (at >= end && at < end + 16))
 #pragma unroll
       for (int r = 0; r < COUNT; r++)
@@ -261,19 +224,6 @@ round_all (const Rounding &k, int (*sum)[2][4], unsigned (*word)[2])
     round_rows<ROWS, RULE_DIVIDE> (k, sum, word);
 }
 
-/* Stores a word of a row, up to the row's end. */
-__device__ __forceinline__ void
-store_word (const DirectGroup &d, uint8_t *row, int x, unsigned word)
-{
-  if (x + 3 < d.bytes)
-    *(unsigned *) (row + x) = word;
-  else
-#pragma unroll
-    for (int i = 0; i < 3; i++)
-      if (x + i < d.bytes)
-        row[x + i] = (uint8_t) (word >> 8 * i);
-}
-
 /* Stores the lane's words of ROWS rows; x0: first byte of the warp's columns. */
 template<int ROWS> __device__ __forceinline__ void
 store_rows (const DirectGroup &d, int x0, int x, int y, const unsigned (*word)[2])
@@ -348,14 +298,10 @@ convolve_direct_kernel (const __grid_constant__ DirectLaunch launch,
   __shared__ uint4 spread[vectors], fragment[LIMBS * H * 32];
   __shared__ __align__ (8) unsigned edge_bytes[warps][count][6];
   const int thread = (int) threadIdx.x, warp = thread >> 5, lane = thread & 31;
-  int index = 0;
-
-  while (index + 1 < launch.n && (int) blockIdx.x >= launch.group[index + 1].first_block)
-    index++;
+  const int index = direct_group_of_block (launch);
   const DirectGroup d = launch.group[index];
-  const unsigned block = blockIdx.x - (unsigned) d.first_block;
-  const unsigned down = d.blocks_inverse ? __umulhi (block, d.blocks_inverse) : block;
-  const int x0 = (int) (block - down * (unsigned) d.blocks_x) * strip_bytes, y0 = ((int) down * warps + warp) * ROWS;
+  const int2 position = direct_position (d);
+  const int x0 = position.x * strip_bytes, y0 = (position.y * warps + warp) * ROWS;
   const int x = x0 + 16 * (lane >> 2) + 4 * (lane & 3), from = x - halo;
   const int wanted = y0 - launch.ay + lane;
   int lane_row = min (max (wanted, 0), d.height - 1);
@@ -450,6 +396,7 @@ make_direct_group (const Work &work, const Group &g, DirectGroup *d)
   d->repeats = work.border == CF_BORDER_REPLICATE && d->bytes % 4 == 0;
   d->repeat[0] = repeat_pixel (g.step, false);
   d->repeat[1] = repeat_pixel (g.step, true);
+  d->clamps = d->repeats && d->bytes % 16 == 0 && g.step != 3;
   for (int i = 0; i < g.step; i++) {
     if (g.action[i] != CF_ACTION_FILTER && g.action[i] != CF_ACTION_COPY)
       return false;
@@ -461,9 +408,11 @@ make_direct_group (const Work &work, const Group &g, DirectGroup *d)
     const int at = g.step == 3 ? 0 : i % g.step, chroma = g.plane_chroma (g.plane[at]);
 
     d->init[i] = k.init[chroma];
-    d->outside |= (unsigned) work.outside[chroma] << 8 * i;
+    d->outside.x |= (unsigned) work.outside[chroma] << 8 * i;
     d->pick |= (unsigned) (g.action[at] == CF_ACTION_COPY ? 4 + i : i) << 4 * i;
   }
+  d->outside.y = d->outside.z = d->outside.w = d->outside.x;
+  d->vectors = ((in | out) & 15) == 0 && !d->keeps;
   return g.bytes == 1 && !g.gray && ((in | out) & 3) == 0 && d->bytes >= 4 && g.in_pitch <= INT_MAX
       && g.out_pitch <= INT_MAX && work.ax * g.step <= halo && (work.w - 1 - work.ax) * g.step <= halo;
 }
@@ -515,15 +464,17 @@ variant_of (const Work &work, int h, int limbs)
 CfCode
 convolve_direct_init (int, CfStatus *status)
 {
-  return convolve_load_variants (variants, 0, status);
+  const CfCode code = convolve_load_variants (variants, 0, status);
+
+  return code == CF_OK ? convolve_quads_init (status) : code;
 }
 
 bool
 convolve_direct_fits (const CfConvolution &c, const Rounding &k, int limbs, int step)
 {
-  return c.bits == 8 && c.dense && c.op == CF_CONVOLVE_LINEAR && c.h <= max_h && limbs <= max_direct_limbs
-      && k.rule != RULE_NONE
-      && c.ax * step <= halo && (c.w - 1 - c.ax) * step <= halo;
+  return (c.bits == 8 && c.dense && c.op == CF_CONVOLVE_LINEAR && c.h <= max_h && limbs <= max_direct_limbs
+      && k.rule != RULE_NONE && c.ax * step <= halo && (c.w - 1 - c.ax) * step <= halo)
+      || (step < 4 && convolve_quads_fits (c, k, limbs, step));
 }
 
 bool
@@ -531,7 +482,6 @@ convolve_direct_launch (const Work &work, const CfConvolution &c, cudaStream_t s
 {
   const int limbs = max (work.limbs, work.rounding.quick != QUICK_NONE && !work.rounding.clips ? 1 : 2);
   const Variant *v = variant_of (work, c.h, limbs);
-  const int spread_size = v->limbs * v->h * spread_bytes;
   alignas (16) uint8_t weights[max_spreads * max_direct_limbs * max_h * spread_bytes] = { };
   DirectLaunch launch = { };
   int steps[max_spreads], n_steps = 0;
@@ -550,15 +500,16 @@ convolve_direct_launch (const Work &work, const CfConvolution &c, cudaStream_t s
       d->spread++;
     if (d->filtered && d->spread == max_spreads)
       return false;
-    if (d->filtered && d->spread == n_steps) {
-      fill_spread (c, d->step, limbs, v->h, weights + n_steps * spread_size);
+    if (d->filtered && d->spread == n_steps)
       steps[n_steps++] = d->step;
-    }
-    d->first_block = launch.blocks;
-    d->blocks_x = (d->bytes + strip_bytes - 1) / strip_bytes;
-    d->blocks_inverse = convolve_inverse_of_blocks (d->blocks_x);
-    launch.blocks += d->blocks_x * ((d->height + warps * v->rows - 1) / (warps * v->rows));
   }
+  if (convolve_quads_launch (&launch, c, work.limbs, steps, n_steps, work.pdl, stream, code, status))
+    return true;
+  if (!v)
+    return false;
+  for (int i = 0; i < n_steps; i++)
+    fill_spread (c, steps[i], limbs, v->h, weights + i * v->limbs * v->h * spread_bytes);
+  deal_direct_blocks (&launch, strip_bytes, warps * v->rows);
   *code = launch_kernel ("convolve direct", v->kernel, launch.blocks, threads, arguments, 0, work.pdl, stream, status);
   return true;
 }

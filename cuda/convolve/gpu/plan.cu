@@ -6,7 +6,8 @@
  *
  * | variant | filters with | implementation |
  * | copy | the identity | small.cu, without filtered planes |
- * | direct | kernels up to 9 x 9 at 8 bit, fewer columns for pixels of several samples | direct.cu |
+ * | direct | kernels up to 9 x 9 at 8 bit, fewer columns for pixels of several samples; with weights of a byte up to
+ *   15 x 17 | quads.cu where rows begin on 16 bytes, else direct.cu |
  * | packed rgb | kernels up to 9 x 9 at 8 bit, in pixels of four bytes of which three are filtered | packed_rgb.cu |
  * | small | kernels up to 9 x 10 at 8 bit, magnitudes at 8 bit | small.cu |
  * | separable | separable kernels at 8 bit whose row pass fits 16 bits | separable.cu |

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
+ *
+ * convolve/gpu/direct.cuh: what direct.cu and quads.cu share, whose kernels filter the bytes of a row whatever
+ * components they belong to: the description of a frame, borders, and stores at the end of a row. */
+#ifndef CF_CONVOLVE_GPU_DIRECT_CUH
+#define CF_CONVOLVE_GPU_DIRECT_CUH
+
+#include "tile.cuh"
+#include "sums.cuh"
+
+namespace cf {
+
+constexpr int max_spreads = 2; /* different steps that a launch has weights for */
+
+/* A group of components of the same pixels (Group), as the kernels that filter bytes need it. */
+struct DirectGroup {
+  uint4 outside;        /* constant border: a vector of samples outside the image */
+  const uint8_t *in;
+  uint8_t *out;
+  int in_pitch, out_pitch;
+  int bytes, height; /* bytes of a row; rows */
+  int first_block, blocks_x;
+  unsigned blocks_inverse;
+  int init[4];          /* initial values of the sums of a word's four bytes */
+  unsigned pick;        /* selector of a word's bytes: 0..3 from the results, 4..7 from the input */
+  unsigned repeat[2];   /* selectors that make two words left [0] and right [1] of a row from its outermost word */
+  uint8_t step, spread; /* spread: index of the weights for this step */
+  bool filtered, keeps; /* keeps: `pick` takes bytes from the input */
+  bool repeats;         /* words beside a row are made with `repeat` */
+  bool vectors;         /* the rows of both images begin on 16 bytes, and `keeps` is not set */
+  bool clamps;          /* `repeats`, with rows of whole vectors, and `repeat` has two equal selectors */
+};
+
+/* The frame and the parameters, as the kernels' argument. */
+struct DirectLaunch {
+  Rounding rounding;
+  int n, blocks, ay;
+  uint8_t border;
+  DirectGroup group[CF_MAX_VIEWS];
+};
+
+/* Returns the index of a block's group. */
+static __device__ __forceinline__ int
+direct_group_of_block (const DirectLaunch &launch)
+{
+  int i = 0;
+
+  while (i + 1 < launch.n && (int) blockIdx.x >= launch.group[i + 1].first_block)
+    i++;
+  return i;
+}
+
+/* Returns the column and row of a block in the grid of its group, in blocks. */
+static __device__ __forceinline__ int2
+direct_position (const DirectGroup &d)
+{
+  const unsigned block = blockIdx.x - (unsigned) d.first_block;
+  const unsigned y = d.blocks_inverse ? __umulhi (block, d.blocks_inverse) : block;
+
+  return make_int2 ((int) (block - y * (unsigned) d.blocks_x), (int) y);
+}
+
+/* Assigns blocks of tile_bytes x tile_rows to all groups. */
+inline void
+deal_direct_blocks (DirectLaunch *launch, int tile_bytes, int tile_rows)
+{
+  launch->blocks = 0;
+  for (int i = 0; i < launch->n; i++) {
+    DirectGroup &d = launch->group[i];
+
+    d.first_block = launch->blocks;
+    d.blocks_x = (d.bytes + tile_bytes - 1) / tile_bytes;
+    d.blocks_inverse = convolve_inverse_of_blocks (d.blocks_x);
+    launch->blocks += d.blocks_x * ((d.height + tile_rows - 1) / tile_rows);
+  }
+}
+
+/* Returns the offset in the image of byte `at` of row y, mapped by the border; -1: outside the image. `y` is
+ * already mapped, or -1. */
+static __device__ __noinline__ long long
+offset_of_byte (const DirectLaunch &launch, int index, int at, int y)
+{
+  const DirectGroup &d = launch.group[index];
+  const int x = (at + 64 * d.step) / d.step - 64, mx = cf_border_map ((CfBorder) launch.border, x, d.bytes / d.step);
+
+  return mx < 0 || y < 0 ? -1 : (long long) y * d.in_pitch + mx * d.step + at - x * d.step;
+}
+
+/* Stores a word of a row, up to the row's end. */
+static __device__ __forceinline__ void
+store_word (const DirectGroup &d, uint8_t *row, int x, unsigned word)
+{
+  if (x + 3 < d.bytes)
+    *(unsigned *) (row + x) = word;
+  else
+#pragma unroll
+    for (int i = 0; i < 3; i++)
+      if (x + i < d.bytes)
+        row[x + i] = (uint8_t) (word >> 8 * i);
+}
+
+/* Returns true if quads.cu can filter with `c`, rounded as in `k`, in planes of pixels of `step` samples. */
+bool convolve_quads_fits (const CfConvolution &c, const Rounding &k, int limbs, int step);
+/* Enqueues the kernels of quads.cu for a frame whose groups are filled, with the steps of the spreads. Returns false,
+ * and launches nothing, if they cannot take its strides or alignment. */
+bool convolve_quads_launch (DirectLaunch *launch, const CfConvolution &c, int limbs, const int *steps, int n_steps,
+    bool pdl, cudaStream_t stream, CfCode *code, CfStatus *status);
+CfCode convolve_quads_init (CfStatus *status);
+
+} // namespace cf
+
+#endif

@@ -1,0 +1,420 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
+ *
+ * convolve/gpu/quads.cu: kernels of up to 15 x 17 taps that fit signed bytes, on 8-bit samples, on the integer tensor
+ * units, from global memory to global memory.
+ *
+ * A row is filtered as bytes, as in direct.cu, with taps `step` bytes apart.
+ *
+ * Map: 4 warps a block, a warp makes G groups of four rows of 128 bytes. Lane 4 g + t loads the 16 bytes from 16 g on
+ * and those beside them, of row t of every four rows (a set). One mma makes 128 outputs, four rows of 32 bytes each,
+ * from a set of rows and a part of 8 bytes of the window: row g of its left operand are those bytes of the lanes
+ * 4 g + t one after the other, row g + 8 the bytes two further; column n of its right operand are the taps of four
+ * kernel rows, shifted n / 2 rows down and n % 2 bytes to the right. So a lane ends up with 16 neighbours of row t, in
+ * four mma for every part of the window: windows of W words (2 W - 1 taps on each side) in D sets of rows (up to
+ * 4 D - 3 kernel rows) take D W / 2 mma for 128 outputs. Windows of one word take two sets at once.
+ *
+ * The fragments of the right operands are made by the host; a lane reads its own from the kernel's argument.
+ *
+ * Shared memory: bytes beside the rows, where they are not just the outermost pixel repeated; each warp writes and
+ * reads its own.
+ *
+ * Bound by latency at 1080p, as all blocks run at once, by loads and stores at 4K. Times: docs/notes/convolve.md. */
+#include "direct.cuh"
+
+#include <limits.h>
+
+namespace cf {
+
+namespace {
+
+constexpr int warps = 4, threads = 32 * warps, strip_bytes = 128;
+
+/* Returns how many bytes the taps of a window of w words may reach to each side. */
+__host__ __device__ constexpr int
+reach_of (int w)
+{
+  return w == 1 ? 1 : 2 * w - 1;
+}
+
+/* Returns how many words beside its own a lane needs on each side. */
+__host__ __device__ constexpr int
+words_beside (int w)
+{
+  return w <= 2 ? 1 : w / 2;
+}
+
+/* Returns the number of fragments for windows of w words in d sets. */
+__host__ __device__ constexpr int
+fragments_of (int w, int d)
+{
+  return w == 1 ? (d + 1) / 2 : d * w / 2;
+}
+
+/* The right operands for each of up to two steps. */
+template<int N> struct QuadFragments {
+  uint2 of[max_spreads][N][32];
+};
+
+/* Reads a lane's fragment from the kernel's argument; indexed by lanes, constant memory would be read in turns. */
+__device__ __forceinline__ uint2
+read_argument (const uint2 *from)
+{
+  uint2 v;
+
+  asm ("ld.v2.u32 {%0,%1}, [%2];" : "=r" (v.x), "=r" (v.y) : "l" (from));
+  return v;
+}
+
+/* Loads WORDS words of global memory, which may not be moved before griddep_wait (). */
+template<int WORDS> __device__ __forceinline__ void
+load_global (const uint8_t *from, unsigned *w)
+{
+  if constexpr (WORDS == 1)
+    asm volatile ("ld.global.u32 %0, [%1];" : "=r" (w[0]) : "l" (from));
+  else if constexpr (WORDS == 2)
+    asm volatile ("ld.global.v2.u32 {%0,%1}, [%2];" : "=r" (w[0]), "=r" (w[1]) : "l" (from));
+  else
+    asm volatile ("ld.global.v4.u32 {%0,%1,%2,%3}, [%4];" : "=r" (w[0]), "=r" (w[1]), "=r" (w[2]), "=r" (w[3])
+        : "l" (from));
+}
+
+/* Loads the lane's words of SETS rows: its own four and those on each side. The columns must be inside the image,
+ * unless the group clamps them. */
+template<int W, int SETS> __device__ __forceinline__ void
+load_sets (const DirectGroup &d, int x, int t, int lane_row, unsigned (*w)[4 + 2 * words_beside (W)])
+{
+  constexpr int beside = words_beside (W);
+  const int own = min (x, d.bytes - 16);
+  const uint8_t *column = d.in + own, *left = d.in + max (own - 4 * beside, 0),
+      *right = d.in + min (x + 16, d.bytes - 4 * beside);
+  /* bytes 4 .. 7 are those of the row's outermost word */
+  const unsigned pick_left = x == 0 ? (d.repeat[0] & 0xffff) + 0x4444 : 0x3210;
+  const unsigned pick_right = x + 16 >= d.bytes ? (d.repeat[1] & 0xffff) + 0x4444 : 0x3210;
+
+#pragma unroll
+  for (int s = 0; s < SETS; s++) {
+    const long long row = (long long) __shfl_sync (~0u, lane_row, 4 * s + t) * d.in_pitch;
+
+    load_global<4> (column + row, w[s] + beside);
+    load_global<beside> (left + row, w[s]);
+    load_global<beside> (right + row, w[s] + beside + 4);
+  }
+#pragma unroll
+  for (int s = 0; s < SETS; s++)
+#pragma unroll
+    for (int i = 0; i < beside; i++) {
+      w[s][i] = __byte_perm (w[s][i], w[s][beside], pick_left);
+      w[s][beside + 4 + i] = __byte_perm (w[s][beside + 4 + i], w[s][beside + 3], pick_right);
+    }
+}
+
+/* Returns the four bytes from `at` on of row y (already mapped, or -1), mapped by the border. */
+__device__ __noinline__ unsigned
+edge_word_of (const DirectLaunch &launch, int index, int at, int y)
+{
+  const DirectGroup &d = launch.group[index];
+  long long offset[4];
+  unsigned value[4];
+
+  if (y >= 0 && at >= 0 && at + 3 < d.bytes)
+    return *(const unsigned *) (d.in + (long long) y * d.in_pitch + at);
+#pragma unroll
+  for (int i = 0; i < 4; i++)
+    offset[i] = offset_of_byte (launch, index, at + i, y);
+#pragma unroll
+  for (int i = 0; i < 4; i++)
+    value[i] = d.in[max (offset[i], 0ll)];
+#pragma unroll
+  for (int i = 0; i < 4; i++)
+    value[i] = offset[i] < 0 ? d.outside.x >> 8 * i & 0xff : value[i];
+  return value[0] | value[1] << 8 | value[2] << 16 | value[3] << 24;
+}
+
+/* The same at an edge of the image, with any border. edge[r]: the words before row r of the warp ([0], its last ones),
+ * and from the row's last 16 bytes, which may be incomplete, on ([1], [2]). Rows outside are `outside`. */
+template<int W, int SETS> __device__ __forceinline__ void
+load_edge_sets (const DirectLaunch &launch, int index, int x0, int x, int t, int lane, int lane_row, uint4 (*edge)[3],
+    unsigned (*w)[4 + 2 * words_beside (W)])
+{
+  constexpr int beside = words_beside (W), words = 2 * beside + 4;
+  const DirectGroup &d = launch.group[index];
+  const int last = (d.bytes - 1) & ~15;
+
+#pragma unroll 1
+  for (int first = 0; first < 4 * SETS * words; first += 32) {
+    const int i = min (first + lane, 4 * SETS * words - 1), r = i / words, k = i - r * words;
+    const int y = __shfl_sync (~0u, lane_row, r), at = (k < beside ? 0 : last) + 4 * (k - beside);
+
+    if (y >= 0 && (k < beside ? x0 == 0 : x0 + strip_bytes + 4 * beside > d.bytes))
+      ((unsigned *) edge[r])[k < beside ? 4 - beside + k : 4 + k - beside] = edge_word_of (launch, index, at, y);
+  }
+  __syncwarp ();
+#pragma unroll
+  for (int s = 0; s < SETS; s++) {
+    const int y = __shfl_sync (~0u, lane_row, 4 * s + t), from = min (x, last);
+    const uint8_t *row = d.in + (long long) y * d.in_pitch + from, *beyond = (const uint8_t *) edge[4 * s + t];
+    const uint8_t *own = from == last ? beyond + 16 : row;
+    const uint8_t *left = from == 0 ? beyond + 16 - 4 * beside : row - 4 * beside;
+    const uint8_t *right = from + 16 + 4 * beside > d.bytes ? beyond + 32 - (last - from) : row + 16;
+
+    if (y < 0)
+      own = left = right = (const uint8_t *) &d.outside;
+#pragma unroll
+    for (int i = 0; i < words; i++)
+      w[s][i] = *(const unsigned *) (i < beside ? left + 4 * i : i < beside + 4 ? own + 4 * (i - beside)
+          : right + 4 * (i - beside - 4));
+  }
+}
+
+/* Makes the parts of the windows of a set: p[n][0] are the four bytes from 4 n - reach_of (W) on, p[n][1] those two
+ * further. */
+template<int W> __device__ __forceinline__ void
+cut_windows (const unsigned *w, unsigned (*p)[2])
+{
+#pragma unroll
+  for (int n = 0; n < W + 3; n++) {
+    if (W == 1) {
+      p[n][0] = __byte_perm (w[n], w[n + 1], 0x6543);
+      p[n][1] = __byte_perm (w[n + 1], w[n + 2], 0x4321);
+    } else {
+      p[n][0] = __byte_perm (w[n], w[n + 1], 0x4321);
+      p[n][1] = __byte_perm (w[n], w[n + 1], 0x6543);
+    }
+  }
+}
+
+/* Makes the sums of group q of four rows, of which the lane has 16 neighbours of one row. */
+template<int W, int D> __device__ __forceinline__ void
+add_products (int (*sum)[4], const unsigned (*p)[W + 3][2], const uint2 *b, const int *init, int q)
+{
+#pragma unroll
+  for (int e = 0; e < fragments_of (W, D); e++)
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+      /* one word: sets of even numbers are always the lower half of the operand, so that none is moved */
+      const int first = W == 1 ? 2 * e : e / (W / 2), second = W == 1 ? min (first + 1, D - 1) : first;
+      const bool swapped = W == 1 && q % 2 == 1;
+      const int low = swapped ? second : first, high = swapped ? first : second, n = W == 1 ? i : i + 2 * (e % (W / 2));
+      const unsigned *from = p[low][n], *beside = p[high][W == 1 ? n : n + 1];
+      const unsigned a[4] = { from[0], from[1], beside[0], beside[1] };
+
+      multiply_to<false, true> (sum[i], e == 0 ? init : sum[i], a, swapped ? b[e].y : b[e].x,
+          swapped ? b[e].x : b[e].y);
+    }
+}
+
+/* Stores 16 bytes at `to`, of which only `n` are inside the row. */
+__device__ __noinline__ void
+store_bytes (uint8_t *to, uint4 v, int n)
+{
+  const unsigned word[4] = { v.x, v.y, v.z, v.w };
+
+#pragma unroll
+  for (int i = 0; i < 16; i++)
+    if (i < n)
+      to[i] = (uint8_t) (word[i / 4] >> 8 * (i % 4));
+}
+
+/* Rounds 16 sums and stores them. */
+__device__ __forceinline__ void
+finish (const Rounding &k, const DirectGroup &d, int (*sum)[4], uint8_t *to, int x, bool is_inside)
+{
+  unsigned word[4];
+
+  if (k.clips)
+#pragma unroll
+    for (int i = 0; i < 16; i++)
+      sum[i / 4][i % 4] = max (sum[i / 4][i % 4], 0);
+  if (k.rule == RULE_ONE)
+#pragma unroll
+    for (int i = 0; i < 4; i++)
+      word[i] = round_four_ruled<RULE_ONE> (k, sum[i]);
+  else
+#pragma unroll
+    for (int i = 0; i < 4; i++)
+      word[i] = round_four_ruled<RULE_EVEN> (k, sum[i]);
+  const uint4 v = make_uint4 (word[0], word[1], word[2], word[3]);
+
+  if (is_inside && x + 16 <= d.bytes)
+    *(uint4 *) to = v;
+  else if (is_inside)
+    store_bytes (to, v, d.bytes - x);
+}
+
+/* Copies the lane's bytes of a group that is not filtered. */
+template<int G> __device__ __forceinline__ void
+copy_quads (const DirectGroup &d, int x, int y)
+{
+#pragma unroll 1
+  for (int q = 0; q < G && y + 4 * q < d.height; q++) {
+    const uint8_t *from = d.in + (long long) (y + 4 * q) * d.in_pitch + x;
+    uint8_t *to = d.out + (long long) (y + 4 * q) * d.out_pitch + x;
+
+    if (x + 16 <= d.bytes)
+      *(uint4 *) to = *(const uint4 *) from;
+    else
+      for (int i = 0; i < d.bytes - x; i++)
+        to[i] = from[i];
+  }
+}
+
+/* Returns how many blocks an SM shall hold; it bounds the registers of a thread. */
+constexpr int
+blocks_per_sm (int w, int d, int g)
+{
+  return w == 1 && g == 2 ? 6 : w == 2 && d == 2 && g == 2 ? 5 : d == 5 ? (g == 4 ? 2 : 3) : w == 4 && g == 4 ? 3 : 4;
+}
+
+template<int W, int D, int G> __global__ void __launch_bounds__ (threads, blocks_per_sm (W, D, G))
+convolve_quads_kernel (const __grid_constant__ DirectLaunch launch,
+    const __grid_constant__ QuadFragments<fragments_of (W, D)> fragments)
+{
+  constexpr int sets = G + D - 1, n_fragments = fragments_of (W, D), beside = words_beside (W);
+  __shared__ uint4 edge[warps][4 * sets][3];
+  const int warp = (int) threadIdx.x >> 5, lane = (int) threadIdx.x & 31, t = lane & 3;
+  const int index = direct_group_of_block (launch);
+  const DirectGroup d = launch.group[index];
+  const int2 position = direct_position (d);
+  const int x0 = position.x * strip_bytes, y0 = (position.y * warps + warp) * 4 * G, x = x0 + 16 * (lane >> 2);
+  const int wanted = y0 - launch.ay + lane;
+  int lane_row = min (max (wanted, 0), d.height - 1);
+  unsigned w[sets][4 + 2 * beside], p[sets][W + 3][2];
+  uint2 b[n_fragments];
+
+  static_assert (4 * sets <= 32, "a row for each lane");
+  if (d.filtered)
+#pragma unroll
+    for (int i = 0; i < n_fragments; i++)
+      b[i] = read_argument (&fragments.of[d.spread][i][lane]);
+  if (launch.border != CF_BORDER_REPLICATE && lane_row != wanted)
+    lane_row = edge_row (launch.border, wanted, d.height);
+  griddep_wait ();
+  if (y0 >= d.height)
+    return;
+  if (!d.filtered) {
+    copy_quads<G> (d, x, y0 + t);
+    return;
+  }
+  const int init[4] = { d.init[0], d.init[1], d.init[2], d.init[3] };
+
+  if (d.clamps || (x0 > 0 && x0 + strip_bytes + 4 * beside <= d.bytes && __all_sync (~0u, lane_row >= 0)))
+    load_sets<W, sets> (d, x, t, lane_row, w);
+  else
+    load_edge_sets<W, sets> (launch, index, x0, x, t, lane, lane_row, edge[warp], w);
+#pragma unroll
+  for (int s = 0; s < D - 1; s++)
+    cut_windows<W> (w[s], p[s]);
+  uint8_t *to = d.out + (long long) (y0 + t) * d.out_pitch + x;
+
+#pragma unroll
+  for (int q = 0; q < G; q++, to += 4 * (long long) d.out_pitch) {
+    int sum[4][4];
+
+    cut_windows<W> (w[q + D - 1], p[q + D - 1]);
+    add_products<W, D> (sum, p + q, b, init, q);
+    finish (launch.rounding, d, sum, to, x, x < d.bytes && y0 + 4 * q + t < d.height);
+  }
+}
+
+/* ---- launches ----------------------------------------------------------- */
+
+/* The first that fits is taken; of two for the same windows, the second for many rows. */
+#define CF_QUADS(w, d, g) { w, d, g, (const void *) convolve_quads_kernel<w, d, g> }
+const struct Variant {
+  int words, sets, groups;
+  const void *kernel;
+} variants[] = {
+  CF_QUADS (1, 2, 2), CF_QUADS (1, 2, 4), CF_QUADS (2, 2, 2), CF_QUADS (2, 2, 4), CF_QUADS (2, 3, 2),
+  CF_QUADS (2, 3, 4), CF_QUADS (4, 3, 2), CF_QUADS (4, 3, 4), CF_QUADS (4, 5, 2), CF_QUADS (4, 5, 4),
+};
+#undef CF_QUADS
+constexpr int max_fragments = 10;
+
+/* Returns true if the taps for samples `step` bytes apart fit the windows of a variant. */
+bool
+window_fits (const Variant &v, const CfConvolution &c, int step)
+{
+  const int reach = reach_of (v.words);
+
+  return c.h <= 4 * v.sets - 3 && c.ax * step <= reach && (c.w - 1 - c.ax) * step <= reach;
+}
+
+/* Returns the tap, `row` rows and `byte` bytes from a window's first one, of an output at the window's middle. */
+int
+tap_of (const CfConvolution &c, int step, int reach, int row, int byte)
+{
+  const int from_anchor = byte - reach, column = (from_anchor + 64 * step) / step - 64 + c.ax;
+
+  if (from_anchor % step != 0 || column < 0 || column >= c.w || row < 0 || row >= c.h)
+    return 0;
+  return c.weights[row * c.w + column];
+}
+
+/* Fills the fragments of a spread: a lane has the bytes of column lane / 4 for the kernel rows lane % 4 of a set. */
+void
+fill_fragments (const Variant &v, const CfConvolution &c, int step, uint2 *fragments)
+{
+  const int parts = v.words == 1 ? 1 : v.words / 2, n = fragments_of (v.words, v.sets);
+
+  for (int i = 0; i < 32 * n; i++) {
+    const int e = i / 32, column = i % 32 / 4, t = i % 4;
+    unsigned half[2] = { 0, 0 };
+
+    for (int k = 0; k < 8; k++) {
+      const int set = v.words == 1 ? 2 * e + k / 4 : e / parts;
+      const int byte = v.words == 1 ? k % 4 : 8 * (e % parts) + k;
+      const int tap = tap_of (c, step, reach_of (v.words), 4 * set + t - column / 2, byte - column % 2);
+
+      half[k / 4] |= (set < v.sets ? (unsigned) tap & 0xff : 0u) << 8 * (k % 4);
+    }
+    fragments[i] = make_uint2 (half[0], half[1]);
+  }
+}
+
+} // namespace
+
+CfCode
+convolve_quads_init (CfStatus *status)
+{
+  return convolve_load_variants (variants, 0, status);
+}
+
+bool
+convolve_quads_fits (const CfConvolution &c, const Rounding &k, int limbs, int step)
+{
+  return c.bits == 8 && c.dense && c.op == CF_CONVOLVE_LINEAR && limbs == 1
+      && (k.rule == RULE_ONE || k.rule == RULE_EVEN)
+      && window_fits (variants[sizeof variants / sizeof *variants - 1], c, step);
+}
+
+bool
+convolve_quads_launch (DirectLaunch *launch, const CfConvolution &c, int limbs, const int *steps, int n_steps,
+    bool pdl, cudaStream_t stream, CfCode *code, CfStatus *status)
+{
+  uint2 fragments[max_spreads * max_fragments * 32] = { };
+  void *arguments[] = { launch, fragments };
+  const Variant *v = variants;
+  long long rows = 0;
+
+  for (int i = 0; i < launch->n; i++) {
+    if (!launch->group[i].vectors)
+      return false;
+    rows += (long long) (launch->group[i].bytes + strip_bytes - 1) / strip_bytes * launch->group[i].height;
+  }
+  for (int i = 0; i < n_steps; i++) {
+    if (!convolve_quads_fits (c, launch->rounding, limbs, steps[i]))
+      return false;
+    while (!window_fits (*v, c, steps[i]))
+      v++;
+  }
+  if (rows > 4 * 4096)
+    v++;
+  for (int i = 0; i < n_steps; i++)
+    fill_fragments (*v, c, steps[i], fragments + i * fragments_of (v->words, v->sets) * 32);
+  deal_direct_blocks (launch, strip_bytes, 4 * v->groups * warps);
+  *code = launch_kernel ("convolve quads", v->kernel, launch->blocks, threads, arguments, 0, pdl, stream, status);
+  return true;
+}
+
+} // namespace cf
