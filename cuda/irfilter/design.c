@@ -14,13 +14,20 @@ const char *const cf_ir_quadrant_names[CF_IR_QUADRANTS] = { "se", "sw", "ne", "n
 
 /* ---- presets ------------------------------------------------------------ */
 
+static double
+nu_of (double sigma)
+{
+  double lambda = sigma * sigma / 2;
+
+  return (1 + 2 * lambda - sqrt (1 + 4 * lambda)) / (2 * lambda);
+}
+
 /* The smoother, with numerators times `factor`. b is rounded to float already here, so
  * that the gain is the one for the rounded b. */
 static void
 make_smooth (double sigma, double factor, CfIrTaps *taps)
 {
-  double lambda = sigma * sigma / 2;
-  double nu = (1 + 2 * lambda - sqrt (1 + 4 * lambda)) / (2 * lambda);
+  double nu = nu_of (sigma);
   double b1 = (float) nu, b2 = (float) -(nu * nu);
   double gain = (1 - (b1 + b1 + b2)) / (4 * (1 + nu) * (1 + nu));
 
@@ -222,6 +229,53 @@ round_pass (const CfIrFilterParams *p, const CfIrTaps *taps, CfIrPass *pass, dou
   return CF_OK;
 }
 
+/* ---- lines -------------------------------------------------------------- */
+
+/* Returns nu^n, and 0 below 2^-60, where it would become a denormal number in the end. */
+static float
+power (double nu, int n)
+{
+  double p = pow (nu, n);
+
+  return p < 0x1p-60 ? 0 : (float) p;
+}
+
+static bool
+is_by_lines (const CfIrFilterParams *p)
+{
+  return p->method == CF_IR_AUTO && p->preset <= CF_IR_SHARPEN && p->quadrants == (1 << CF_IR_QUADRANTS) - 1;
+}
+
+static void
+make_lines (const CfIrFilterParams *p, CfIrDesign *design)
+{
+  CfIrLines *l = &design->lines;
+  double nu, growth, k, gain;
+
+  l->rounds = p->preset == CF_IR_SOFT ? CF_IR_ROUNDS : 1;
+  l->nu = (float) nu_of (p->sigma / sqrt (l->rounds));
+  nu = l->nu;
+  l->settled = (float) (1 / (1 - nu));
+  for (int i = 0; i < CF_IR_EIGHT; i++)
+    l->power[i] = power (nu, CF_IR_SEGMENT * i);
+  l->eight = power (nu, CF_IR_SEGMENT * CF_IR_EIGHT);
+  growth = (1 + nu) / (1 - nu);
+  k = pow (growth, -l->rounds);
+  l->between = design->bits == 8 ? (float) (255 * k) : 0;
+  gain = design->bits == 8 ? k / 255 : k * k;
+  for (int i = 0; i < l->rounds; i++)
+    for (int chroma = 0; chroma < 2; chroma++) {
+      double z = (chroma ? design->mid + 1 : 1) * pow (growth, i);
+
+      l->outside[chroma][0][i] = (float) z;
+      l->outside[chroma][1][i] = (float) (design->bits == 8 ? 255 * z : z / k);
+    }
+  l->mixed = p->preset == CF_IR_HIGHPASS || p->preset == CF_IR_SHARPEN;
+  l->gain = (float) (l->mixed ? -p->amount * gain : gain);
+  l->through = (float) (p->preset == CF_IR_SHARPEN ? 1 + p->amount : p->amount);
+  l->offset = (float) (p->preset == CF_IR_SHARPEN ? p->amount : design->mid + p->amount);
+}
+
 static bool
 any_quadrant (const CfIrTaps *taps, int quadrants)
 {
@@ -257,5 +311,8 @@ cf_ir_design (const CfIrFilterParams *p, CfFormat format, CfIrDesign *design, Cf
     return code;
   design->pass[design->n - 1].offset[0] = (float) taps[design->n - 1].offset;
   design->pass[design->n - 1].offset[1] = (float) design->mid;
+  design->by_lines = is_by_lines (p);
+  if (design->by_lines)
+    make_lines (p, design);
   return CF_OK;
 }

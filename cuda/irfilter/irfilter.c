@@ -34,11 +34,17 @@ static const CfEnumValue borders[] = {
   { 0, NULL, NULL },
 };
 
+static const CfEnumValue methods[] = {
+  { CF_IR_AUTO, "auto", "The blurs, which are separable, along columns and rows; other filters by quadrants" },
+  { CF_IR_BY_QUADRANTS, "quadrants", "Every filter as the sum of its quadrants" },
+  { 0, NULL, NULL },
+};
+
 /* Rows of params that `changed` has to recognize. */
 enum { ROW_NUMERATOR = 5, ROW_DENOMINATOR, ROW_COEFFICIENTS };
 
 static const CfParam params[] = {
-  { "preset", CF_TYPE_ENUM, FIELD (preset), 0, 0, CF_IR_SMOOTH, presets, "", "Filter to apply" },
+  { "preset", CF_TYPE_ENUM, FIELD (preset), 0, 0, CF_IR_SOFT, presets, "", "Filter to apply" },
   { "sigma", CF_TYPE_DOUBLE, FIELD (sigma), 0.1, 200, 3, NULL, "samples",
       "Standard deviation of the blur in smooth, soft, highpass and sharpen; with deblur, of the blur to undo, 0.5 to "
       "3" },
@@ -56,9 +62,11 @@ static const CfParam params[] = {
       "numerator and denominator" },
   { "quadrants", CF_TYPE_FLAGS, FIELD (quadrants), 0, 0, ALL_QUADRANTS, quadrants, "",
       "Quadrants in use; the others are left out of the sum" },
+  { "method", CF_TYPE_ENUM, FIELD (method), 0, 0, CF_IR_AUTO, methods, "",
+      "How the filter is computed; the results differ by rounding only" },
   { "border", CF_TYPE_ENUM, FIELD (border), 0, 0, CF_IR_REPLICATE, borders, "", "What lies outside the frame" },
-  /* the default is that of smooth with sigma 3 */
-  { "pole-radius", CF_TYPE_DOUBLE, FIELD (pole_radius), 0, 1, 0.6269524140063415, NULL, "",
+  /* the default is that of soft with sigma 3 */
+  { "pole-radius", CF_TYPE_DOUBLE, FIELD (pole_radius), 0, 1, 0.45141623018877575, NULL, "",
       "Largest pole radius of the filter: the closer to 1, the longer its response; 0 if the filter is refused",
       .readonly = true },
   { "file-text", CF_TYPE_STRING, FIELD (file_text), 0, 0, 0, NULL, "", "Contents of the coefficients file",

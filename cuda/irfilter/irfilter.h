@@ -4,7 +4,9 @@
  * irfilter/irfilter.h: the contract of the two-dimensional recursive filter.
  *
  * The filter works on planes: a plane is one component of one field of a frame, with samples v(X, Y), width W and
- * height H. x = (float) v; for chroma x = (float) (v - mid), mid = 2^(bits - 1). A design is one pass or a cascade of
+ * height H, mid = 2^(bits - 1). Blurs are filtered along lines (below), everything else by quadrants.
+ *
+ * By quadrants, x = (float) v; for chroma x = (float) (v - mid). A design is one pass or a cascade of
  * several; the first pass reads x, each further one the float result of the one before. A pass is the sum of up to
  * four quadrant filters, of x itself and of an offset:
  *   r(X, Y) = fma (p, x(X, Y), o),  then  r = r + y_q(X, Y)  for the quadrants in
@@ -59,6 +61,34 @@
  *   nx = W / (2 margin), integer division, clamped to 1..4; ny = H / (2 margin) alike.
  * A filter whose margin is too large for that has one core, the whole plane.
  *
+ * Lines. The presets smooth, soft, highpass and sharpen are the product of a filter along the columns and the same
+ * filter along the rows. With method=auto and all four quadrants in use they are computed so: in R rounds along each
+ * column, then in R rounds along each row; soft has R = 3, the others R = 1. With method=quadrants, and where a
+ * quadrant is left out, they are computed by quadrants. x = (float) v + 1, for chroma as well: the 1 keeps every sum
+ * clear of the denormal numbers. In double, from nu (see Presets) rounded to float, and then each rounded to float:
+ *   e = 1 / (1 - nu),   q[i] = nu^(16 i),  Q = nu^128,  those below 2^-60 as 0
+ * A round multiplies a flat line by h = (1 + nu) / (1 - nu), and k = h^-R.
+ * A round filters a line x[0 .. n-1], which is extended to S = ceil (n / 16) segments of 16 samples by the border's
+ * value: `first` before and `last` behind it. Float32, fused multiply-adds only:
+ *   in each segment from zero:  f = x[0];  f = fma (nu, f, x[j]), j = 1 .. 15;
+ *                               g = x[15]; g = fma (nu, g, x[j]), j = 14 .. 0
+ *   carries to the right, by eights of segments 8 i .. 8 i + 7: within each u = 0; for its segments u[s] = u,
+ *     u = fma (q[1], u, f[s]); over the eights G = e * first; G[i] = G, G = fma (Q, G, u behind eight i);
+ *     c[s] = fma (q[s mod 8], G[s / 8], u[s])
+ *   carries to the left, d[s], the same with the segments counted from the last one to the first, g and `last`
+ *   in each segment, with c = c[s] and d = d[s]:  c = c[j] = fma (nu, c, x[j]), j = 0 .. 15;
+ *     for j = 15 .. 0: y[j] = fma (nu, d, c[j]), d = fma (nu, d, x[j])
+ * Between columns and rows:
+ *   8 bits: integers of 16 bits, x = rint (255 k y), computed as fma (255 k, y, 2^23) - 2^23;   more bits: x = y
+ * and the result, with gain = k / 255 for 8 bits, else k^2:
+ *   smooth, soft:       v = fma (gain, y, 2^23 - 1) - 2^23
+ *   highpass, sharpen:  v = rint (min (max (fma (-amount gain, y, fma (p, (float) v, o)), 0), 2^bits - 1)),
+ *     p = amount, o = mid + amount for highpass; p = 1 + amount, o = amount for sharpen
+ * The integers are wrong by at most half of 1 / 255 of a level, about as much as float32 for sigma 200 by quadrants.
+ * Border replicate: first = x[0], last = x[n-1] of each round. zero: both are what a plane of z = 1 (chroma: mid + 1)
+ * has become, in double, then rounded to float: z h^i in round i = 0 .. R - 1 along the columns, and along the rows
+ * 255 z h^i for 8 bits, z h^(R + i) for more.
+ *
  * Stability. A set is refused unless its largest pole radius is below 1: rho is the largest r for which 1 - sum b[k,l]
  * r^-(k+l) e^-i(k w1 + l w2) is 0 at some w1, w2. (Huang's theorem: a set is stable if and only if D(z1, inf) is and,
  * for each |z1| = 1, all roots in z2 are inside.) The float32 coefficients are tested, because rounding moves poles
@@ -88,7 +118,7 @@
  * interlaced frame is filtered by itself. The offset is in sample values.
  *
  * | parameter | unit, range | takes effect |
- * | preset | see above (smooth) | next frame |
+ * | preset | see above (soft) | next frame |
  * | sigma | samples, 0.1..200 (3) | next frame |
  * | amount | 0..10 (1) | next frame |
  * | length | samples, 3..15 (9) | next frame |
@@ -96,6 +126,7 @@
  * | numerator, denominator | text: m x m, rows by ';', numbers by spaces or ',' | next frame; preset becomes custom |
  * | coefficients | path of a JSON file, read once, when set | next frame; preset becomes custom |
  * | quadrants | flags se, sw, ne, nw (all) | next frame |
+ * | method | auto, quadrants (auto): see Lines | next frame |
  * | border | replicate, zero (replicate) | next frame |
  * | pole-radius | read only: the largest of the design's, 0 where it is refused | |
  *
@@ -109,7 +140,8 @@
  * filtering on GPUs (the four quadrants, the scheduler: gpu/scheduler.cuh; the sign of b varies there and not here);
  * T. Huang, "Stability of two-dimensional recursive filters" (1972); R. DeCarlo, J. Murray, R. Saeks, "Multivariable
  * Nyquist theory" (1977); the smoother: L. Alvarez, L. Mazorra, "Signal and image restoration
- * using shock filters and anisotropic diffusion" (1994). */
+ * using shock filters and anisotropic diffusion" (1994); lines in blocks: D. Nehab, A. Maximo, R. Lima, H. Hoppe,
+ * "GPU-efficient recursive filtering and summed-area tables" (2011). */
 #ifndef CF_IRFILTER_IRFILTER_H
 #define CF_IRFILTER_IRFILTER_H
 
@@ -133,6 +165,7 @@ typedef enum {
 } CfIrPreset;
 
 typedef enum { CF_IR_REPLICATE, CF_IR_ZERO } CfIrBorder;
+typedef enum { CF_IR_AUTO, CF_IR_BY_QUADRANTS } CfIrMethod;
 
 /* Quadrants, in the order in which they are added; quadrant q is bit q of CfIrFilterParams.quadrants. */
 enum { CF_IR_SE, CF_IR_SW, CF_IR_NE, CF_IR_NW, CF_IR_QUADRANTS };
@@ -143,6 +176,7 @@ typedef struct {
   int length, angle;
   const char *numerator, *denominator, *coefficients;
   int quadrants;         /* 1 << CF_IR_SE ... */
+  int method;            /* CfIrMethod */
   int border;            /* CfIrBorder */
   double pole_radius;    /* set by CfFilter.changed; 0 where the design is refused */
   const char *file_text; /* contents of `coefficients` when it was set; not a property */
@@ -164,8 +198,24 @@ typedef struct {
   float offset[2]; /* o: [0] luma, gray, R, G, B; [1] chroma */
 } CfIrPass;
 
+#define CF_IR_SEGMENT 16 /* samples */
+#define CF_IR_EIGHT 8    /* segments that are scanned together */
+#define CF_IR_ROUNDS 3
+
+/* Constants of the filter along lines. */
+typedef struct {
+  int rounds;                                   /* 1 or 3 */
+  float nu, settled, power[CF_IR_EIGHT], eight; /* nu, e, q, Q */
+  float outside[2][2][CF_IR_ROUNDS];            /* border zero: [luma and others, chroma][columns, rows][round] */
+  float between;                                /* 255 k; 0: the plane between columns and rows is of floats */
+  bool mixed;                                   /* highpass, sharpen: r = fma (gain, y, fma (through, v, offset)) */
+  float gain, through, offset;
+} CfIrLines;
+
 /* The filter that parameters describe, for samples of one depth. Plain data: may be copied. */
 typedef struct {
+  bool by_lines; /* filter with `lines`, else with `pass` */
+  CfIrLines lines;
   int n; /* passes */
   CfIrPass pass[CF_IR_MAX_PASSES];
   CfIrBorder border;

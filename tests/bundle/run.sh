@@ -189,7 +189,7 @@ cuda_memory () { clip --cuda-memory; }
 quick_line () { # FILTER
   case $1 in
     median | convolve) echo "cuda$1 kernel-size=3 $on" ;;
-    irfilter) echo "cudairfilter sigma=1 quadrants=se $on" ;;
+    irfilter) echo "cudairfilter preset=smooth $on" ;;
     *) echo "cuda$1 $on" ;;
   esac
 }

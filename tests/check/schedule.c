@@ -39,8 +39,8 @@ static const struct {
   { 5, "sets=5 radius=0.3" },
   { 8, "sets=8 radius=0.95" },
   { 8, "sets=8 radius=0.3 border=zero" },
-  { 2, "preset=soft sigma=20" },
-  { 2, "preset=soft sigma=1" },
+  { 2, "preset=soft sigma=20 method=quadrants" },
+  { 2, "preset=soft sigma=1 method=quadrants" },
 };
 
 enum { N_SETTINGS = G_N_ELEMENTS (settings) };

@@ -185,30 +185,45 @@ def check_sets(tally, runner, gray):
     print(f"irfilter: {N_STABLE} stable sets, at most {worst:.3f} levels off; {N_UNSTABLE} unstable ones")
 
 
-def smoothed(image, sigma):
-    """Convolves with the smoother's response, an exponential along each axis, to where it vanishes."""
+def smoothed(image, sigma, mode="nearest"):
+    """Convolves with the smoother's response, an exponential along each axis, to where it vanishes. mode: SciPy's
+    name of the border."""
     lam = sigma * sigma / 2
     nu = (1 + 2 * lam - np.sqrt(1 + 4 * lam)) / (2 * lam)
     half = int(np.ceil(30 / -np.log(nu)))
     taps = (1 - nu) / (1 + nu) * nu ** np.abs(np.arange(-half, half + 1.0))
-    return ndimage.convolve1d(ndimage.convolve1d(image, taps, axis=0, mode="nearest"), taps, axis=1, mode="nearest")
+    return ndimage.convolve1d(ndimage.convolve1d(image, taps, axis=0, mode=mode), taps, axis=1, mode=mode)
+
+
+def wanted_presets(x, sigma, mode, middle):
+    """Returns what the presets make of an image, in doubles."""
+    blurred, soft = smoothed(x, sigma, mode), x
+    for _ in range(3):
+        soft = smoothed(soft, sigma / np.sqrt(3), mode)
+    return {"smooth": blurred, "soft": soft, "highpass": middle + 1.7 * (x - blurred),
+            "sharpen": x + 1.7 * (x - blurred)}
 
 
 def check_presets(tally, runner, gray):
+    """Checks the presets along lines and by quadrants. Rounding gives half a level; the rest is the error of float32
+    and, along lines with 255 levels, of the plane between columns and rows."""
     call = Kernelcheck(runner, "preset")
-    for sigma in (0.3, 1, 3, 12, 40):
+    for sigma in (0.3, 1, 3, 12, 40, 200):
         for image, top in ((gray, 255), (deep_of(gray), 65535)):
-            x = image.astype(float)
-            expected = {"smooth": smoothed(x, sigma), "highpass": (top + 1) / 2 + 1.7 * (x - smoothed(x, sigma)),
-                        "sharpen": x + 1.7 * (x - smoothed(x, sigma)), "soft": x}
-            for _ in range(3):
-                expected["soft"] = smoothed(expected["soft"], sigma / np.sqrt(3))
-            for preset, want in expected.items():
-                got, said = call.run(image, f"preset={preset}", f"sigma={sigma}", "amount=1.7")
-                off = close(got, want, top)
-                # Rounding and, with 65535 levels, the error of float32 with long responses.
-                tally.check(off <= (0.51 if top == 255 else 1.5),
-                            f"{preset} sigma {sigma}, {top}: {off:.3f} levels off {said}")
+            for border, mode in (("replicate", "nearest"), ("zero", "constant")):
+                wanted = wanted_presets(image.astype(float), sigma, mode, (top + 1) / 2)
+                for preset, want in wanted.items():
+                    got, said = call.run(image, f"preset={preset}", f"sigma={sigma}", f"border={border}", "amount=1.7")
+                    off = close(got, want, top)
+                    tally.check(off <= (0.504 if top == 255 else 0.55),
+                                f"{preset} sigma {sigma} {border}, {top}: {off:.4f} levels off {said}")
+                    if sigma > 40:  # by quadrants float32 is too coarse
+                        continue
+                    got, said = call.run(image, f"preset={preset}", f"sigma={sigma}", f"border={border}", "amount=1.7",
+                                         "method=quadrants")
+                    off = close(got, want, top)
+                    tally.check(off <= (0.51 if top == 255 else 1.5),
+                                f"{preset} sigma {sigma} {border} by quadrants, {top}: {off:.3f} levels off {said}")
 
 
 def tables():
@@ -282,7 +297,7 @@ def check_gblur(tally, runner, gray):
              "-pix_fmt", "gray", "-"],
             input=gray.tobytes(), capture_output=True, check=False)
         theirs = np.frombuffer(done.stdout, np.uint8)
-        got, said = call.run(gray, f"sigma={sigma}")
+        got, said = call.run(gray, "preset=smooth", f"sigma={sigma}")
         edge = int(10 * sigma) + 4
         inner = np.s_[edge:-edge, edge:-edge]
         if theirs.size != gray.size or got is None:

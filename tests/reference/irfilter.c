@@ -198,13 +198,17 @@ filter_pass (const Plane *in, const RefIrPass *pass, float offset, float *y, flo
 }
 
 static void
-filter_plane (const RefIrDesign *d, bool chroma, int bits, KcPlane *plane)
+filter_plane (const RefIrSetting *s, const RefIrDesign *d, bool chroma, int bits, KcPlane *plane)
 {
   const int n = plane->w * plane->h, max = (1 << bits) - 1;
   g_autofree float *x = g_new (float, n), *r = g_new (float, n), *y = g_new (float, n *REF_IR_QUADRANTS);
 
   if (n == 0) /* the second field of a frame of one row */
     return;
+  if (d->by_lines) {
+    ref_ir_filter_lines (s, chroma, bits, plane);
+    return;
+  }
   for (int i = 0; i < n; i++)
     x[i] = (float) ((int) plane->v[i] - (chroma ? 1 << (bits - 1) : 0));
   for (int i = 0; i < d->n; i++) {
@@ -233,6 +237,7 @@ setting_of (const CfFilter *filter, const void *params)
     .angle = kc_param_int (filter, params, "angle", 0),
     .quadrants = (unsigned) kc_param_int (filter, params, "quadrants", 15),
     .zero = strcmp (kc_param_name (filter, params, "border"), "zero") == 0,
+    .auto_method = strcmp (kc_param_name (filter, params, "method"), "auto") == 0,
   };
 }
 
@@ -255,7 +260,7 @@ reference (const CfFilter *filter, const CfVideo *video, const CfCommon *common,
     for (int f = 0; filtered && f < kc_fields (video); f++) {
       KcPlane plane = kc_unpack (video, frames[0], c, f);
 
-      filter_plane (d, info->comp[c].role == CF_ROLE_CHROMA, info->bits, &plane);
+      filter_plane (&s, d, info->comp[c].role == CF_ROLE_CHROMA, info->bits, &plane);
       kc_pack (video, out, c, f, &plane);
       g_free (plane.v);
     }
@@ -298,7 +303,7 @@ filter_words (const char *words, unsigned quadrants, bool zero, bool whole, KcPl
   if (!ref_ir_design (&s, 16, d))
     return false;
   d->pass[0].warmup_margin = whole ? 16384 : d->pass[0].warmup_margin;
-  filter_plane (d, false, 16, plane);
+  filter_plane (&s, d, false, 16, plane);
   return true;
 }
 
@@ -312,7 +317,7 @@ check_line (const char *what, RefIrSetting s, bool down, int n, const uint32_t *
   bool good = ref_ir_design (&s, 8, d);
 
   if (good)
-    filter_plane (d, false, 8, &plane);
+    filter_plane (&s, d, false, 8, &plane);
   return kc_wrong_samples (what, good, v, expected, n);
 }
 
@@ -348,6 +353,17 @@ check_lines (void)
   failures += check_line ("soft and flat", s, true, 4, ROW (200, 200, 200, 200), ROW (200, 200, 200, 200));
   s.preset = "highpass", s.amount = 3;
   failures += check_line ("highpass and flat", s, false, 2, ROW (7, 7), ROW (128, 128));
+  s.auto_method = true;
+  failures += check_line ("highpass and flat, along lines", s, false, 2, ROW (7, 7), ROW (128, 128));
+  s.preset = "soft";
+  failures += check_line ("soft and flat, along lines", s, true, 4, ROW (200, 200, 200, 200), ROW (200, 200, 200, 200));
+  /* With sigma 2 nu is 1/2: a third of the spot, and half of that for each sample further. */
+  s.preset = "smooth", s.sigma = 2;
+  failures += check_line ("a spot along a line", s, true, 5, ROW (0, 0, 0, 240, 0), ROW (10, 20, 40, 80, 40));
+  s.zero = true; /* across the line as well */
+  failures += check_line ("a spot in the dark", s, true, 2, ROW (180, 0), ROW (20, 10));
+  s.preset = "highpass", s.amount = 2, s.zero = false;
+  failures += check_line ("highpass of a spot", s, false, 5, ROW (0, 0, 60, 0, 0), ROW (118, 108, 208, 108, 118));
   return failures;
 }
 
@@ -434,11 +450,17 @@ check_reference (void)
  * sizes. */
 static const int more_sizes[][2] = { { 95, 40 }, { 97, 41 }, { 161, 23 }, { 256, 33 }, { 258, 64 }, { 385, 19 },
   { 511, 37 }, { 515, 12 }, { 641, 130 }, { 130, 259 }, { 1025, 5 }, { 7, 700 }, { 1, 300 }, { 33, 192 }, { 2049, 2 },
-  { 320, 240 }, { 0 } };
+  { 320, 240 },
+  /* Lines: more columns than one block of rows has threads, more rows than a block of columns; the tallest. */
+  { 4097, 3 }, { 9300, 2 }, { 3, 2320 }, { 18, 4650 }, { 5, 9300 }, { 2, 16384 }, { 16384, 1 }, { 0 } };
 
 #define BENCH_SIDES "3,5,8"
 
-static const KcBench bench[] = { { "smooth sigma", "preset=smooth sigma=%d", "3,100", NULL, NULL },
+static const KcBench bench[] = { { "smooth sigma", "preset=smooth sigma=%d", "3,200", NULL, NULL },
+  { "soft sigma", "preset=soft sigma=%d", "3,200", NULL, NULL },
+  { "highpass sigma", "preset=highpass sigma=%d amount=1.5", "40", NULL, NULL },
+  { "sharpen sigma", "preset=sharpen sigma=%d amount=1.5", "3", NULL, NULL },
+  { "smooth, by quadrants, sigma", "preset=smooth sigma=%d method=quadrants", "3", NULL, NULL },
   { "one core m", "poles=%d radius=0.99", BENCH_SIDES, NULL, "1,8" },
   { "16 cores m", "poles=%d radius=0.87", BENCH_SIDES, NULL, NULL }, { 0 } };
 
@@ -450,6 +472,7 @@ const KcFilter kc_irfilter = {
   .random_setting = ref_ir_random,
   .expand = ref_ir_expand,
   .settings = ref_ir_settings,
+  .format_settings = ref_ir_format_settings,
   .sanitize_settings = ref_ir_sanitize_settings,
   .large_settings = ref_ir_large_settings,
   .more_sizes = more_sizes,

@@ -3,7 +3,7 @@
  *
  * irfilter.h: the reference of the recursive filter, written from its contract (cuda/irfilter/irfilter.h) alone.
  * irfilter_poles.c computes the pole radius, irfilter_design.c turns settings into constants, irfilter.c filters with
- * them, irfilter_cases.c lists the settings of the tests. */
+ * them, irfilter_lines.c filters along lines, irfilter_cases.c lists the settings of the tests. */
 #ifndef TESTS_REFERENCE_IRFILTER_H
 #define TESTS_REFERENCE_IRFILTER_H
 
@@ -24,7 +24,7 @@ typedef struct {
   double sigma, amount;
   int length, angle;
   unsigned quadrants;
-  bool zero;
+  bool zero, auto_method;
 } RefIrSetting;
 
 typedef struct {
@@ -44,15 +44,18 @@ typedef struct {
   int n;
   RefIrPass pass[3];
   bool zero;
+  bool by_lines; /* a preset whose method is auto: irfilter_lines.c */
   double radius; /* the largest pole radius */
 } RefIrDesign;
 
 /* Returns the largest pole radius of an m x m window; +inf if b is not finite. */
 double ref_ir_pole_radius (int m, double b[REF_IR_SIDE][REF_IR_SIDE]);
+/* Filters a plane along its lines, with a setting for which RefIrDesign.by_lines is set. */
+void ref_ir_filter_lines (const RefIrSetting *s, bool chroma, int bits, KcPlane *plane);
 /* Fills `d` for samples of `bits` bits; returns false if the setting is refused. */
 bool ref_ir_design (const RefIrSetting *s, int bits, RefIrDesign *d);
 
-extern const char *const ref_ir_settings[], *const ref_ir_large_settings[];
+extern const char *const ref_ir_settings[], *const ref_ir_format_settings[], *const ref_ir_large_settings[];
 extern const char *const ref_ir_bad_settings[], *const ref_ir_sanitize_settings[];
 /* Appends random parameters; not all of them are stable. */
 void ref_ir_random (GString *text, uint64_t *state);

@@ -29,15 +29,22 @@
  * warm-up margin is 8 samples for a radius of 0.1, 24 for 0.5, 120 for 0.87. */
 const char *const ref_ir_settings[] = {
   /* The first six are tested with every format. */
-  "preset=smooth", "sets=3 radius=0.3", "preset=highpass sigma=2 amount=1.5", "poles=5 radius=0.6 border=zero",
+  "preset=soft", "sets=3 radius=0.3", "preset=highpass sigma=2 amount=1.5", "poles=5 radius=0.6 border=zero",
   "sets=2 radius=0.9 through=0.5 offset=20 use=se+nw", "equal=5 radius=0.2 border=zero",
-  /* Presets. */
-  "preset=smooth sigma=0.1", "preset=smooth sigma=0.5 border=zero", "preset=smooth sigma=1 quadrants=se",
-  "preset=smooth sigma=20", "preset=smooth sigma=200 border=zero", "preset=smooth sigma=7.77 quadrants=sw+ne+nw",
-  "preset=soft sigma=0.2", "preset=soft sigma=1.5 border=zero", "preset=soft sigma=4", "preset=soft sigma=60",
-  "preset=soft sigma=2 quadrants=ne+sw", "preset=highpass sigma=0.7 amount=10 border=zero",
-  "preset=highpass sigma=30 amount=0.3", "preset=sharpen", "preset=sharpen sigma=0.8 amount=4 border=zero",
-  "preset=sharpen sigma=11 amount=0.01", "preset=sharpen amount=0", "preset=highpass amount=0",
+  /* Presets along lines. */
+  "preset=smooth sigma=0.1", "preset=smooth sigma=0.5 border=zero", "preset=smooth sigma=20",
+  "preset=smooth sigma=200 border=zero", "preset=soft sigma=0.2", "preset=soft sigma=1.5 border=zero",
+  "preset=soft sigma=4", "preset=soft sigma=60", "preset=soft sigma=200 border=zero",
+  "preset=highpass sigma=0.7 amount=10 border=zero", "preset=highpass sigma=30 amount=0.3", "preset=sharpen",
+  "preset=sharpen sigma=0.8 amount=4 border=zero", "preset=sharpen sigma=11 amount=0.01", "preset=sharpen amount=0",
+  "preset=sharpen sigma=0.1 amount=10", "preset=highpass amount=0",
+  /* The same presets by quadrants. */
+  "preset=smooth sigma=1 quadrants=se", "preset=smooth sigma=7.77 quadrants=sw+ne+nw",
+  "preset=soft sigma=2 quadrants=ne+sw", "preset=smooth sigma=0.1 method=quadrants",
+  "preset=smooth sigma=200 border=zero method=quadrants", "preset=soft sigma=0.2 method=quadrants",
+  "preset=soft sigma=1.5 border=zero method=quadrants", "preset=soft sigma=60 method=quadrants",
+  "preset=highpass sigma=0.7 amount=10 border=zero method=quadrants", "preset=sharpen method=quadrants",
+  "preset=highpass amount=0 method=quadrants",
   /* Every side of a window; from short responses to endless ones. */
   "poles=1", "poles=2 radius=0.1", "poles=2 radius=0.5", "poles=2 radius=0.99", "poles=3 radius=0.05",
   "poles=3 radius=0.45 border=zero", "poles=3 radius=0.999", "poles=4 radius=0.2", "poles=4 radius=0.8 border=zero",
@@ -57,19 +64,24 @@ const char *const ref_ir_settings[] = {
   "numerator=0.2 denominator=0", "json={\"m\":1,\"nw\":{\"a\":[[0.75]]}}", NULL
 };
 
+/* Along lines, with every format. */
+const char *const ref_ir_format_settings[] = { "preset=smooth", "preset=soft sigma=2 border=zero",
+  "preset=sharpen sigma=1.2 amount=1.5", NULL };
+
 /* For whole frames. */
 const char *const ref_ir_large_settings[] = { "preset=smooth", "sets=3 radius=0.87", "preset=smooth sigma=50",
-  "sets=3 radius=0.99", "preset=soft sigma=10", "sets=2 radius=0.5 border=zero", "sets=5 radius=0.93",
-  "sets=8 radius=0.8", NULL };
+  "sets=3 radius=0.99", "preset=soft sigma=10", "sets=2 radius=0.5 border=zero", "preset=highpass sigma=40 amount=1.5",
+  "sets=5 radius=0.93", "preset=soft sigma=10 method=quadrants", "sets=8 radius=0.8", NULL };
 
 /* For runs under a sanitizer: each side of a window, with one core and with several. */
 const char *const ref_ir_sanitize_settings[] = { "preset=smooth sigma=10", "preset=smooth sigma=0.5 border=zero",
-  "preset=soft sigma=1", "sets=2 radius=0.1", "sets=3 radius=0.9", "sets=3 radius=0.05 border=zero",
-  "sets=4 radius=0.6", "sets=5 radius=0.1", "sets=5 radius=0.8 border=zero", "sets=8 radius=0.95", "sets=8 radius=0.05",
-  "poles=3 radius=0.3 quadrants=nw", "sets=1 through=0.25 use=se", NULL };
+  "preset=soft sigma=1", "preset=sharpen", "preset=smooth sigma=10 method=quadrants",
+  "preset=soft sigma=1 border=zero method=quadrants", "sets=2 radius=0.1", "sets=3 radius=0.9",
+  "sets=3 radius=0.05 border=zero", "sets=4 radius=0.6", "sets=5 radius=0.1", "sets=5 radius=0.8 border=zero",
+  "sets=8 radius=0.95", "sets=8 radius=0.05", "poles=3 radius=0.3 quadrants=nw", "sets=1 through=0.25 use=se", NULL };
 
 const char *const ref_ir_bad_settings[] = { "sigma=0.09", "sigma=201", "sigma=nan", "amount=-0.1", "amount=10.5",
-  "amount=inf", "preset=custom", "preset=99", "border=2", "quadrants=", "preset=motion-deblur angle=30",
+  "amount=inf", "preset=custom", "preset=99", "border=2", "method=2", "quadrants=", "preset=motion-deblur angle=30",
   "preset=motion-deblur length=2", "length=16", "preset=deblur sigma=0.49", "preset=deblur sigma=3.01",
   "preset=motion-deblur angle=180", "numerator=", "numerator=;", "numerator=1,2;3", "numerator=1,2", "numerator=1;2",
   "numerator=x", "numerator=nan", "numerator=1e7", "numerator=-1000001", "numerator=1,2,3,4,5,6,7,8,9",
@@ -111,7 +123,8 @@ ref_ir_random (GString *text, uint64_t *state)
   g_string_append_printf (text, "border=%s quadrants=%s", kc_random (state) % 2 ? "replicate" : "zero",
       random_quadrants (state));
   if (kc_random (state) % 4 == 0)
-    g_string_append_printf (text, " preset=%s sigma=%.17g amount=%.17g", presets[kc_random (state) % 4],
+    g_string_append_printf (text, " method=%s preset=%s sigma=%.17g amount=%.17g",
+        kc_random (state) % 3 ? "auto" : "quadrants", presets[kc_random (state) % 4],
         pow (10, random_between (-1, 2.3, state)), kc_random (state) % 2 ? 1 : random_between (0, 10, state));
   else if (kc_random (state) % 2)
     g_string_append_printf (text, " poles=%d radius=%.6f mix=%.3f seed=%d", (int) (1 + kc_random (state) % 8), radius,

@@ -256,6 +256,9 @@ ref_ir_design (const RefIrSetting *s, int bits, RefIrDesign *d)
 
   memset (d, 0, sizeof *d);
   d->zero = s->zero;
+  d->by_lines = s->auto_method && s->quadrants == 15 &&
+      (g_str_equal (s->preset, "smooth") || g_str_equal (s->preset, "soft") || g_str_equal (s->preset, "highpass") ||
+          g_str_equal (s->preset, "sharpen"));
   d->n = make_passes (s, bits, plain);
   for (int i = 0; i < d->n; i++) {
     RefIrPass *pass = &d->pass[i];

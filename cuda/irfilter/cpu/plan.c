@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * irfilter/cpu/plan.c: the recursive filter's plan on the CPU: its memory and its tasks. A task is one core of a view
- * and independent of all other tasks of its pass; the passes run one after another. */
+ * irfilter/cpu/plan.c: the recursive filter's plan on the CPU: its memory and its tasks by quadrants. A task is one
+ * core of a view and independent of all other tasks of its pass; the passes run one after another. lines.c has the
+ * tasks of a filter along lines. */
 #include "internal.h"
+#include "lines.h"
 
 #include "core/cpu.h"
 #include "core/threads.h"
@@ -16,6 +18,20 @@ static const CfIrSimd *const simd[] = CF_ISA_TABLES (cf_ir_simd);
 #define COPIED_ROWS 64 /* by one task */
 
 /* ---- tasks --------------------------------------------------------------- */
+
+int
+cf_ir_copy_tasks (const CfView *view)
+{
+  return (view->height + COPIED_ROWS - 1) / COPIED_ROWS;
+}
+
+void
+cf_ir_copy (const CfIrCpu *m, int view, int task)
+{
+  int row = task * COPIED_ROWS, height = m->in[view].height;
+
+  cf_view_copy (&m->out[view], &m->in[view], row, row + COPIED_ROWS < height ? row + COPIED_ROWS : height);
+}
 
 /* One pass over a frame. */
 typedef struct {
@@ -33,7 +49,7 @@ tasks_of (const CfIrCpu *m, int pass, int view, int *nx)
 
   *nx = 1;
   if (!v->filtered)
-    return pass == 0 ? (v->height + COPIED_ROWS - 1) / COPIED_ROWS : 0;
+    return pass == 0 ? cf_ir_copy_tasks (v) : 0;
   *nx = cf_ir_grid (v->width, margin);
   return *nx * cf_ir_grid (v->height, margin);
 }
@@ -43,7 +59,7 @@ run_task (void *data, int task, int thread)
 {
   const Pass *pass = data;
   const CfIrCpu *m = pass->m;
-  int view = 0, nx, n, row;
+  int view = 0, nx, n;
 
   while (task >= (n = tasks_of (m, pass->pass, view, &nx))) {
     task -= n;
@@ -51,32 +67,44 @@ run_task (void *data, int task, int thread)
   }
   if (m->in[view].filtered)
     cf_ir_core (m, pass->pass, view, task % nx, task / nx, m->scratch + (size_t) thread * m->scratch_size);
-  else {
-    row = task * COPIED_ROWS;
-    cf_view_copy (&m->out[view], &m->in[view], row,
-        row + COPIED_ROWS < m->in[view].height ? row + COPIED_ROWS : m->in[view].height);
-  }
+  else
+    cf_ir_copy (m, view, task);
 }
 
 /* ---- the plan ------------------------------------------------------------ */
 
-/* Reserves memory for the threads' scratch and for `planes` planes of each filtered view.
+/* Returns the floats of a plane of a filtered view, and of the scratch memory that it needs. */
+static size_t
+plane_size (const CfIrCpu *m, int view, size_t *scratch)
+{
+  const CfView *v = &m->in[view];
+
+  *scratch = 0;
+  if (m->design.by_lines) {
+    *scratch = cf_ir_lines_scratch (v) / sizeof (float);
+    return cf_ir_lines_between (v) / sizeof (float);
+  }
+  for (int p = 0; p < m->design.n; p++) {
+    size_t needed = cf_ir_scratch (m, p, view);
+
+    *scratch = needed > *scratch ? needed : *scratch;
+  }
+  return (size_t) v->width * (size_t) v->height;
+}
+
+/* Reserves memory for the threads' scratch and for the planes of each filtered view.
  * Keeps the present memory if it is large enough, or if the allocation fails. */
 static CfCode
 reserve_memory (CfIrCpu *m, CfStatus *status)
 {
-  size_t samples = 0, scratch = 0, size;
-  int planes = m->design.n < 2 ? m->design.n : 2;
+  size_t samples = 0, scratch = 0, size, needed;
+  int planes = m->design.n < 2 || m->design.by_lines ? 1 : 2;
   float *at;
 
   for (int v = 0; v < m->n_views; v++)
     if (m->in[v].filtered) {
-      samples += (size_t) m->in[v].width * (size_t) m->in[v].height;
-      for (int p = 0; p < m->design.n; p++) {
-        size_t needed = cf_ir_scratch (m, p, v);
-
-        scratch = needed > scratch ? needed : scratch;
-      }
+      samples += plane_size (m, v, &needed);
+      scratch = needed > scratch ? needed : scratch;
     }
   scratch = (scratch + 1023) & ~(size_t) 1023;
   size = scratch * (size_t) cf_cpu_threads () + ((planes * samples + 15) & ~(size_t) 15);
@@ -101,7 +129,7 @@ reserve_memory (CfIrCpu *m, CfStatus *status)
     for (int v = 0; v < m->n_views; v++)
       if (m->in[v].filtered) {
         m->plane[k][v] = at;
-        at += (size_t) m->in[v].width * (size_t) m->in[v].height;
+        at += plane_size (m, v, &needed);
       }
   return CF_OK;
 }
@@ -145,6 +173,10 @@ enqueue (CfPlan *plan, CfStream *stream, const CfImage *in, const CfImage *out, 
   (void) status;
   cf_image_views (&plan->video, &plan->common, in, m->in);
   cf_image_views (&plan->video, &plan->common, out, m->out);
+  if (m->design.by_lines) {
+    cf_ir_run_lines (m);
+    return CF_OK;
+  }
   for (int p = 0; p < m->design.n; p++) {
     Pass pass = { m, p };
     int tasks = 0, nx;

@@ -2,8 +2,10 @@
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * irfilter/gpu/plan.cu: the recursive filter on CUDA: plans, memory, launches. A pass is two
- * launches: quadrants.cu filters all quadrants of all views, sum.cu adds up their results. */
+ * launches: quadrants.cu filters all quadrants of all views, sum.cu adds up their results. What is filtered along
+ * lines takes lines.cu instead. */
 #include "internal.cuh"
+#include "lines.cuh"
 
 #include <algorithm>
 #include <limits.h>
@@ -22,8 +24,10 @@ struct IrState {
   CfIrDesign design;
   IrWork work[CF_IR_MAX_PASSES]; /* all but the pointers of a frame */
   IrBuffer y, r, handover, saved, owner, scheduler; /* scheduler: IrScheduler.word */
+  IrBuffer between; /* see lines.cuh */
   bool needs_clear; /* the buffers' contents are invalid: first launch, after a failed one, new sizes */
-  bool ready; /* the buffers are large enough for `work` */
+  bool ready; /* the buffers are large enough for `work`, or for lines */
+  bool pdl;   /* for the kernels of lines.cu */
   IrTestOverrides test;
 };
 
@@ -180,6 +184,12 @@ ir_update (CfPlan *plan, CfStatus *status)
 
   s->ready = false;
   s->design = design;
+  if (design.by_lines) {
+    const CfCode lines = ir_reserve (&s->between, ir_lines_memory (views, n), &s->needs_clear, status);
+
+    s->ready = lines == CF_OK;
+    return lines;
+  }
   for (int i = 0; i < design.n; i++)
     ir_make_work (&design.pass[i], design.border, views, n, &s->work[i]);
   for (int i = 0; i < s->work[0].n_views; i++)
@@ -195,6 +205,8 @@ ir_init (CfPlan *plan, CfStatus *status)
 {
   CfCode code = ir_load_sum (status);
 
+  if (code == CF_OK)
+    code = ir_load_lines (&ir_state (plan)->pdl, status);
   ir_state (plan)->needs_clear = true;
   ir_state (plan)->test.max_chunks = INT_MAX;
   for (const IrQuadrants *q : ir_quadrants)
@@ -208,7 +220,7 @@ ir_free (CfPlan *plan)
 {
   IrState *s = ir_state (plan);
 
-  for (IrBuffer *b : { &s->y, &s->r, &s->handover, &s->saved, &s->owner, &s->scheduler })
+  for (IrBuffer *b : { &s->y, &s->r, &s->handover, &s->saved, &s->owner, &s->scheduler, &s->between })
     cf_device_free (b->data);
 }
 
@@ -229,7 +241,7 @@ ir_clear_all (IrState *s, cudaStream_t stream, CfStatus *status)
 {
   CfCode code = ir_clear (&s->handover, 0xff, stream, status);
 
-  for (IrBuffer *b : { &s->y, &s->r, &s->saved, &s->scheduler })
+  for (IrBuffer *b : { &s->y, &s->r, &s->saved, &s->scheduler, &s->between })
     if (code == CF_OK)
       code = ir_clear (b, 0, stream, status);
   return code;
@@ -287,6 +299,20 @@ ir_run_pass (CfPlan *plan, int at, const CfImage *in, const CfImage *out, cudaSt
   return code == CF_OK ? ir_launch_sum (sum, stream, status) : code;
 }
 
+/* Launches all passes of the design. */
+CfCode
+ir_run_passes (CfPlan *plan, const CfImage *in, const CfImage *out, cudaStream_t stream, CfStatus *status)
+{
+  const IrState *s = ir_state (plan);
+  CfCode code = CF_OK;
+
+  if (s->test.owner)
+    code = ir_clear (&s->owner, 0xff, stream, status);
+  for (int i = 0; code == CF_OK && i < s->design.n; i++)
+    code = ir_run_pass (plan, i, in, out, stream, status);
+  return code;
+}
+
 CfCode
 ir_enqueue (CfPlan *plan, CfStream *stream, const CfImage *in, const CfImage *out, CfStatus *status)
 {
@@ -297,11 +323,11 @@ ir_enqueue (CfPlan *plan, CfStream *stream, const CfImage *in, const CfImage *ou
   if (!s->ready)
     return cf_fail (status, CF_NO_MEMORY, "not enough GPU memory for these coefficients of the recursive filter");
   code = s->needs_clear ? ir_clear_all (s, handle, status) : CF_OK;
-  s->needs_clear = true; /* until all passes are launched */
-  if (code == CF_OK && s->test.owner)
-    code = ir_clear (&s->owner, 0xff, handle, status);
-  for (int i = 0; code == CF_OK && i < s->design.n; i++)
-    code = ir_run_pass (plan, i, in, out, handle, status);
+  s->needs_clear = true; /* until everything is launched */
+  if (code == CF_OK && s->design.by_lines)
+    code = ir_launch_lines (plan, s->design, in, out, s->between.data, s->pdl, handle, status);
+  else if (code == CF_OK)
+    code = ir_run_passes (plan, in, out, handle, status);
   s->needs_clear = code != CF_OK;
   return code;
 }
