@@ -371,8 +371,9 @@ finish (GstCfFilter *self, GstCfPendingFrame *frame, gboolean drop)
   GstFlowReturn flow = gst_cf_backend_finish (&priv->backend, frame, drop);
 
   /* New parameters are applied only while no frame is pending, so these are the frame's. */
-  if (flow == GST_FLOW_OK && !drop && !frame->passes && priv->backend.traits.has_regions && klass->regions &&
-      !klass->regions (self, frame->out, &priv->backend.info, &priv->backend.regions, priv->backend.params))
+  if (flow == GST_FLOW_OK && !drop && klass->regions &&
+      !klass->regions (self, frame->out, &priv->backend.info,
+          !frame->passes && priv->backend.traits.has_regions ? &priv->backend.regions : NULL, priv->backend.params))
     flow = GST_FLOW_ERROR;
   gst_cf_filter_update_active_backend (self);
   return flow;

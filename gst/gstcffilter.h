@@ -17,9 +17,9 @@ G_DECLARE_DERIVABLE_TYPE (GstCfFilter, gst_cf_filter, GST, CF_FILTER, GstBaseTra
 struct _GstCfFilterClass {
   GstBaseTransformClass parent_class;
   const CfFilter *filter;
-  /* For a filter that finds regions, else NULL: receives the regions of `buffer` before it is pushed, and may add metas
-   * to it; `params`: the frame's. Called by the finishing thread for each frame whose regions the properties request.
-   * Returns FALSE after an element error. */
+  /* For a filter that may find regions, else NULL: receives the regions of `buffer` before it is pushed, and may add
+   * metas to it; NULL where the frame passes, or where the properties request no regions. `params`: the frame's. Called
+   * by the finishing thread for each frame. Returns FALSE after an element error. */
   gboolean (*regions) (GstCfFilter *self, GstBuffer *buffer, const GstVideoInfo *info, const CfRegions *regions,
       gconstpointer params);
 };

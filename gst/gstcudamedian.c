@@ -12,6 +12,22 @@
  * edges stay sharp. The window has up to 255 x 255 samples and spans up to 15 frames. The GPU filters where there is
  * one, otherwise the CPU, with identical results.
  *
+ * With temporal-method=running the element knows what a camera sees when nothing moves: a background that follows the
+ * frames slowly, the running median. #GstCudaMedian:output then shows the frame as it is, the background, how far the
+ * frame is from it, or what moves in white. With #GstCudaMedian:motion-meta applications receive where something moves
+ * in two ways:
+ *
+ * * A #GstVideoRegionOfInterestMeta of type "motion" for each place, around connected cells of 16 x 16 pixels, with a
+ *   parameter structure "motion": the `area` of its cells in pixels, and `centroid-x` and `centroid-y`. The properties
+ *   for regions of the other elements read it, as in the line below.
+ * * The element message "cudamedian" when motion starts and when it stops, with `event` ("motion-start" or
+ *   "motion-stop"), timestamp, stream-time, running-time and duration, width and height of the frame, the `area` of all
+ *   cells in motion, and the array "boxes" of such structures plus x, y, width and height. What ends the stream, or
+ *   turns motion-meta off, stops motion as well.
+ *
+ * The background begins anew at the start, with new caps, after a flush, and where the CPU takes over from a GPU that
+ * has failed. Nothing moves in the frame with which it begins.
+ *
  * ## Example launch lines
  * |[
  * gst-launch-1.0 filesrc location=street.mp4 ! decodebin ! videoconvert ! cudamedian kernel-size=5 ! \
@@ -25,21 +41,139 @@
  * gst-launch-1.0 filesrc location=street.mp4 ! qtdemux ! h264parse ! nvh264dec ! cudamedian ! nvh264enc ! \
  *   h264parse ! matroskamux ! filesink location=out.mkv
  * ]| Decodes, filters and encodes on the GPU; frames stay in its memory.
+ * |[
+ * gst-launch-1.0 v4l2src ! decodebin ! videoconvert ! cudamedian temporal-method=running motion-meta=true ! \
+ *   cudaconvolve preset=privacy roi-meta=true roi-type=motion ! videoconvert ! autovideosink
+ * ]| Hides whatever moves.
+ * |[
+ * gst-launch-1.0 -m v4l2src ! decodebin ! videoconvert ! cudamedian temporal-method=running motion-meta=true ! fakesink
+ * ]| Prints when motion starts and stops, and where.
+ * |[
+ * gst-launch-1.0 filesrc location=street.mp4 ! decodebin ! videoconvert ! \
+ *   cudamedian temporal-method=running output=background rate=0.01 ! videoconvert ! autovideosink
+ * ]| Shows the street without the people in it.
  *
  * Since: 0.1
  */
 #include "gstcudamedian.h"
+#include "gstcffilter-private.h"
 
 GST_DEBUG_CATEGORY_STATIC (gst_cuda_median_debug);
 #define GST_CAT_DEFAULT gst_cuda_median_debug
 
 struct _GstCudaMedian {
   GstCfFilter parent;
+  /* Of the thread that finishes frames; while none is pending, of the streaming thread. */
+  gboolean moving;
+  GstClockTime pts, duration; /* of the last frame */
+  gint width, height;
 };
 
 G_DEFINE_TYPE_WITH_CODE (GstCudaMedian, gst_cuda_median, GST_TYPE_CF_FILTER,
     GST_DEBUG_CATEGORY_INIT (gst_cuda_median_debug, "cudamedian", 0, "median filter"))
 GST_ELEMENT_REGISTER_DEFINE (cudamedian, "cudamedian", GST_RANK_NONE, GST_TYPE_CUDA_MEDIAN)
+
+/* ---- motion -------------------------------------------------------------- */
+
+/* Returns the structure of a place where something moves. */
+static GstStructure *
+describe_place (const CfRegion *r)
+{
+  return gst_structure_new ("motion", "area", G_TYPE_UINT, r->area, "centroid-x", G_TYPE_DOUBLE, r->centroid_x,
+      "centroid-y", G_TYPE_DOUBLE, r->centroid_y, NULL);
+}
+
+static void
+add_metas (GstBuffer *buffer, const CfRegions *regions)
+{
+  for (unsigned i = 0; i < regions->n; i++) {
+    const CfRegion *r = &regions->region[i];
+    GstVideoRegionOfInterestMeta *meta = gst_buffer_add_video_region_of_interest_meta (buffer, "motion", (guint) r->x,
+        (guint) r->y, (guint) r->width, (guint) r->height);
+
+    meta->id = (gint) r->id;
+    gst_video_region_of_interest_meta_add_param (meta, describe_place (r));
+  }
+}
+
+/* Fills an array with the places of motion. Returns the area of all. */
+static guint
+list_places (const CfRegions *regions, GValue *list)
+{
+  guint area = 0;
+
+  g_value_init (list, GST_TYPE_ARRAY);
+  for (unsigned i = 0; regions && i < regions->n; i++) {
+    const CfRegion *r = &regions->region[i];
+    GstStructure *place = describe_place (r);
+    GValue value = G_VALUE_INIT;
+
+    gst_structure_set (place, "x", G_TYPE_UINT, (guint) r->x, "y", G_TYPE_UINT, (guint) r->y, "width", G_TYPE_UINT,
+        (guint) r->width, "height", G_TYPE_UINT, (guint) r->height, NULL);
+    g_value_init (&value, GST_TYPE_STRUCTURE);
+    g_value_take_boxed (&value, place);
+    gst_value_array_append_and_take_value (list, &value);
+    area += r->area;
+  }
+  return area;
+}
+
+/* Posts that motion starts or stops if it does so in the last frame; regions: NULL where nothing looks for motion. */
+static void
+report (GstCudaMedian *self, const CfRegions *regions)
+{
+  const GstSegment *segment = &GST_BASE_TRANSFORM (self)->segment;
+  const gboolean moving = regions && regions->n > 0, timed = segment->format == GST_FORMAT_TIME;
+  GValue list = G_VALUE_INIT;
+  GstStructure *s;
+
+  if (moving == self->moving)
+    return;
+  self->moving = moving;
+  s = gst_structure_new ("cudamedian", "event", G_TYPE_STRING, moving ? "motion-start" : "motion-stop", "timestamp",
+      G_TYPE_UINT64, self->pts, "stream-time", G_TYPE_UINT64,
+      timed ? gst_segment_to_stream_time (segment, GST_FORMAT_TIME, self->pts) : GST_CLOCK_TIME_NONE, "running-time",
+      G_TYPE_UINT64, timed ? gst_segment_to_running_time (segment, GST_FORMAT_TIME, self->pts) : GST_CLOCK_TIME_NONE,
+      "duration", G_TYPE_UINT64, self->duration, "width", G_TYPE_INT, self->width, "height", G_TYPE_INT, self->height,
+      "area", G_TYPE_UINT, list_places (regions, &list), NULL);
+  gst_structure_take_value (s, "boxes", &list);
+  gst_element_post_message (GST_ELEMENT (self), gst_message_new_element (GST_OBJECT (self), s));
+}
+
+static gboolean
+regions_found (GstCfFilter *filter, GstBuffer *buffer, const GstVideoInfo *info, const CfRegions *regions,
+    gconstpointer params)
+{
+  GstCudaMedian *self = GST_CUDA_MEDIAN (filter);
+
+  (void) params;
+  self->pts = GST_BUFFER_PTS (buffer);
+  self->duration = GST_BUFFER_DURATION (buffer);
+  self->width = GST_VIDEO_INFO_WIDTH (info);
+  self->height = GST_VIDEO_INFO_HEIGHT (info);
+  if (regions)
+    add_metas (buffer, regions);
+  report (self, regions);
+  return TRUE;
+}
+
+static gboolean
+sink_event (GstBaseTransform *trans, GstEvent *event)
+{
+  if (GST_EVENT_TYPE (event) == GST_EVENT_EOS) {
+    gst_cf_filter_drain (GST_CF_FILTER (trans));
+    report (GST_CUDA_MEDIAN (trans), NULL);
+  }
+  return GST_BASE_TRANSFORM_CLASS (gst_cuda_median_parent_class)->sink_event (trans, event);
+}
+
+static GstStateChangeReturn
+change_state (GstElement *element, GstStateChange transition)
+{
+  if (transition == GST_STATE_CHANGE_READY_TO_PAUSED)
+    GST_CUDA_MEDIAN (element)->moving = FALSE;
+  return GST_ELEMENT_CLASS (gst_cuda_median_parent_class)->change_state (element, transition);
+}
 
 static void
 gst_cuda_median_class_init (GstCudaMedianClass *klass)
@@ -47,6 +181,9 @@ gst_cuda_median_class_init (GstCudaMedianClass *klass)
   gst_element_class_set_static_metadata (GST_ELEMENT_CLASS (klass), "CUDA median filter",
       "Filter/Effect/Video/Hardware", "Median and rank filter for video, on the GPU, or on the CPU if there is no GPU",
       "The gst-cuda-filters authors");
+  GST_ELEMENT_CLASS (klass)->change_state = GST_DEBUG_FUNCPTR (change_state);
+  GST_BASE_TRANSFORM_CLASS (klass)->sink_event = GST_DEBUG_FUNCPTR (sink_event);
+  GST_CF_FILTER_CLASS (klass)->regions = GST_DEBUG_FUNCPTR (regions_found);
   gst_cf_filter_class_setup (GST_CF_FILTER_CLASS (klass), "median");
 }
 

@@ -85,8 +85,11 @@ regions_found (GstCfFilter *filter, GstBuffer *buffer, const GstVideoInfo *info,
   GstCudaSegment *self = GST_CUDA_SEGMENT (filter);
   const GstSegment *segment = &GST_BASE_TRANSFORM (filter)->segment;
   GstClockTime running = GST_CLOCK_TIME_NONE;
-  gint interval = gst_cf_filter_int_param (filter, params, "message-interval");
+  gint interval;
 
+  if (!regions)
+    return TRUE;
+  interval = gst_cf_filter_int_param (filter, params, "message-interval");
   if (gst_cf_filter_int_param (filter, params, "region-meta"))
     gst_cuda_segment_add_regions (buffer, regions);
   if (gst_cf_filter_int_param (filter, params, "label-meta") &&

@@ -251,7 +251,6 @@ cf_plan_regions (CfPlan *plan, CfRegions *regions, CfStatus *status)
   if (!plan->ops->regions)
     return cf_fail (status, CF_UNSUPPORTED, "the %s filter finds no regions", plan->filter->info.stem);
   if (!cf_filter_traits (plan->filter, &plan->video, &plan->common, plan->params).has_regions)
-    return cf_fail (status, CF_BAD_VALUE,
-        "no regions were requested: region-meta, label-meta and message-interval are off");
+    return cf_fail (status, CF_BAD_VALUE, "the parameters request no regions");
   return plan->ops->regions (plan, regions, status);
 }

@@ -13,6 +13,20 @@ static const CfEnumValue color_orders[] = {
   { 0, NULL, NULL },
 };
 
+static const CfEnumValue methods[] = {
+  { CF_MEDIAN_WINDOW, "window", "The median of a window of samples, of one frame or of several" },
+  { CF_MEDIAN_RUNNING, "running", "A background that follows the frames slowly; finds what moves" },
+  { 0, NULL, NULL },
+};
+
+static const CfEnumValue outputs[] = {
+  { CF_MEDIAN_RESULT, "result", "window: the filtered frame; running: the frame as it is" },
+  { CF_MEDIAN_BACKGROUND, "background", "running: the frame without what moves" },
+  { CF_MEDIAN_DIFFERENCE, "difference", "running: how far each sample is from the background" },
+  { CF_MEDIAN_MASK, "mask", "running: white where something moves, black elsewhere" },
+  { 0, NULL, NULL },
+};
+
 static const CfParam params[] = {
   { "kernel-size", CF_TYPE_INT, FIELD (kernel_size), 1, 255, 3, NULL, "samples", "Window width and height; odd" },
   { "kernel-width", CF_TYPE_INT, FIELD (kernel_width), 0, 255, 0, NULL, "samples",
@@ -22,11 +36,25 @@ static const CfParam params[] = {
   { "percentile", CF_TYPE_INT, FIELD (percentile), 0, 100, 50, NULL, "%",
       "Rank of the output among the window's sorted samples: 0 minimum, 50 median, 100 maximum" },
   { "threshold", CF_TYPE_INT, FIELD (threshold), 0, 65535, 0, NULL, "sample value",
-      "Replace a sample only if it differs from the result by more than this" },
+      "Replace a sample only if it differs from the result by more than this; running: a sample moves if it differs "
+      "from the background by more than this (0 = a sixteenth of the range: 16 of 8 bits)" },
   { "temporal-depth", CF_TYPE_INT, FIELD (temporal_depth), 1, 15, 1, NULL, "frames",
       "Number of frames in the window, the current one and those before it; odd" },
   { "color-order", CF_TYPE_ENUM, FIELD (color_order), 0, 0, CF_MEDIAN_PER_CHANNEL, color_orders, "",
       "How the pixels of RGB formats are sorted" },
+  { "temporal-method", CF_TYPE_ENUM, FIELD (temporal_method), 0, 0, CF_MEDIAN_WINDOW, methods, "",
+      "How frames are filtered over time" },
+  { "output", CF_TYPE_ENUM, FIELD (output), 0, 0, CF_MEDIAN_RESULT, outputs, "", "What the output shows" },
+  { "rate", CF_TYPE_DOUBLE, FIELD (rate), 0, 1, 0.002, NULL, "of the range per frame",
+      "running: how far the background moves towards a frame at most; what has changed for good is background after at "
+      "most 1 / rate frames" },
+  { "motion-meta", CF_TYPE_BOOL, FIELD (motion_meta), 0, 1, 0, NULL, "",
+      "running: attach a region of interest of type motion for each place where something moves, and post when motion "
+      "starts and stops" },
+  { "motion-min-area", CF_TYPE_INT, FIELD (motion_min_area), 0, CF_MAX_SIZE *CF_MAX_SIZE, 0, NULL, "pixels",
+      "running: motion of fewer pixels in connected cells of 16 x 16 is none" },
+  { "motion-hold", CF_TYPE_INT, FIELD (motion_hold), 0, 10000, 10, NULL, "frames",
+      "running: how long a cell of 16 x 16 pixels stays in motion after the last frame that moved in it" },
 };
 
 CfMedianWindow
@@ -43,6 +71,12 @@ cf_median_window (const CfMedianParams *p)
   return win;
 }
 
+static bool
+is_running (const CfMedianParams *p)
+{
+  return p->temporal_method == CF_MEDIAN_RUNNING;
+}
+
 static CfCode
 check (const CfVideo *video, const CfCommon *common, const void *params_, CfStatus *status)
 {
@@ -56,7 +90,7 @@ check (const CfVideo *video, const CfCommon *common, const void *params_, CfStat
     code = cf_check_odd ("kernel-height", p->kernel_height, 255, status);
   if (code == CF_OK)
     code = cf_check_odd ("temporal-depth", p->temporal_depth, 15, status);
-  if (code != CF_OK || p->color_order != CF_MEDIAN_PACKED)
+  if (code != CF_OK || p->color_order != CF_MEDIAN_PACKED || is_running (p))
     return code;
   if (common->apply_to != CF_APPLY_ALL)
     return cf_fail (status, CF_BAD_VALUE, "color-order=packed sorts whole pixels and needs apply-to=all");
@@ -66,10 +100,26 @@ check (const CfVideo *video, const CfCommon *common, const void *params_, CfStat
   return CF_OK;
 }
 
-static int
-history (const void *params_)
+static void
+advise (const CfVideo *video, const void *params_, CfStatus *status)
 {
-  return ((const CfMedianParams *) params_)->temporal_depth - 1;
+  const CfMedianParams *p = params_;
+
+  (void) video;
+  if (!is_running (p) && p->motion_meta)
+    cf_fail (status, CF_OK, "motion-meta has no effect without temporal-method=running");
+  else if (!is_running (p) && p->output != CF_MEDIAN_RESULT)
+    cf_fail (status, CF_OK, "output has no effect without temporal-method=running");
+  else if (is_running (p) && p->temporal_depth > 1)
+    cf_fail (status, CF_OK,
+        "temporal-depth has no effect with temporal-method=running; rate says how slowly the "
+        "background follows");
+}
+
+static int
+history (const CfMedianParams *p)
+{
+  return is_running (p) ? 0 : p->temporal_depth - 1;
 }
 
 /* Words of 10 or 12 bits may be out of range, and the filter clamps them. Frames that pass are missing in the history
@@ -89,8 +139,16 @@ is_identity (const CfVideo *video, const CfCommon *common, const void *params_)
 static void
 traits (const CfVideo *video, const CfCommon *common, const void *params_, CfTraits *traits)
 {
-  traits->identity = video && is_identity (video, common, params_);
-  traits->history = history (params_);
+  const CfMedianParams *p = params_;
+
+  if (is_running (p)) {
+    traits->has_regions = p->motion_meta != 0;
+    traits->identity = video && p->output == CF_MEDIAN_RESULT && !p->motion_meta;
+    traits->stateful = true;
+    return;
+  }
+  traits->identity = video && is_identity (video, common, p);
+  traits->history = history (p);
   traits->halo = cf_median_window (params_).h / 2;
   traits->halo_columns = cf_median_window (params_).w / 2;
 }
@@ -99,13 +157,14 @@ traits (const CfVideo *video, const CfCommon *common, const void *params_, CfTra
 static bool
 replan (const void *old_params, const void *new_params)
 {
-  return history (old_params) != history (new_params);
+  return is_running (old_params) != is_running (new_params) || history (old_params) != history (new_params);
 }
 
 const CfFilter cf_median = {
   .info = { .stem = "median", .params = params, .n_params = sizeof params / sizeof params[0] },
   .params_size = sizeof (CfMedianParams),
   .check = check,
+  .advise = advise,
   .traits = traits,
   .replan = replan,
   .cpu = &cf_median_cpu,

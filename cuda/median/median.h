@@ -32,6 +32,15 @@
  * | threshold | sample value, 0..65535 (0) | next frame |
  * | temporal-depth | frames, odd 1..15 (1) | next frame; the history starts anew |
  * | color-order | per-channel, packed (per-channel) | next frame |
+ * | temporal-method | window, running (window) | next frame; the history starts anew |
+ * | output | result, background, difference, mask (result) | next frame |
+ * | rate | of the range per frame, 0..1 (0.002) | next frame |
+ * | motion-meta | false, true (false) | next frame |
+ * | motion-min-area | pixels, 0..268435456 (0) | next frame |
+ * | motion-hold | frames, 0..10000 (10) | next frame; cells in motion stay so for as many frames at most |
+ *
+ * The above is temporal-method=window. The running method, whose contract is running.h, takes the threshold and the
+ * parameters from output on, and no other.
  *
  * Order statistics are exact integers, so every variant on either backend gives the same bytes.
  *
@@ -47,13 +56,19 @@
 CF_BEGIN_DECLS
 
 typedef enum { CF_MEDIAN_PER_CHANNEL, CF_MEDIAN_PACKED } CfMedianColorOrder;
+typedef enum { CF_MEDIAN_WINDOW, CF_MEDIAN_RUNNING } CfMedianMethod;
+typedef enum { CF_MEDIAN_RESULT, CF_MEDIAN_BACKGROUND, CF_MEDIAN_DIFFERENCE, CF_MEDIAN_MASK } CfMedianOutput;
 
 typedef struct {
   int kernel_size, kernel_width, kernel_height;
   int percentile;
   int threshold;
   int temporal_depth;
-  int color_order; /* CfMedianColorOrder */
+  int color_order;     /* CfMedianColorOrder */
+  int temporal_method; /* CfMedianMethod */
+  int output;          /* CfMedianOutput */
+  double rate;
+  int motion_meta, motion_min_area, motion_hold;
 } CfMedianParams;
 
 /* A window: sides in samples, frames, number of samples, wanted rank. */

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 /* One row per filter. */
-const KcFilter *const kc_filters[] = { &kc_median, &kc_convolve, &kc_irfilter, &kc_segment, NULL };
+const KcFilter *const kc_filters[] = { &kc_median, &kc_running, &kc_convolve, &kc_irfilter, &kc_segment, NULL };
 
 static KcRun run = { .options = { .seed = 1, .only = -1 } };
 

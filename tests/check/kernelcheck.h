@@ -171,6 +171,7 @@ struct KcFilter {
   /* Replaces a setting's abbreviations by parameters; g_free () the result. Returns NULL if there are none. May be
    * NULL. */
   char *(*expand) (const char *text);
+  const char *script;        /* of single cases; NULL: "E" */
   const KcContent *contents; /* contents of its frames, n_contents of them; NULL: the default rotation */
   const int *n_contents;
   const char *const *settings;          /* hand-picked, NULL at the end */
@@ -188,7 +189,7 @@ struct KcFilter {
   const char *bench_resolutions;        /* NULL: "1080p,4k" */
 };
 
-extern const KcFilter kc_median, kc_convolve, kc_irfilter, kc_segment;
+extern const KcFilter kc_median, kc_running, kc_convolve, kc_irfilter, kc_segment;
 extern const KcFilter *const kc_filters[]; /* NULL at the end */
 
 /* ---- cases (run.c) ------------------------------------------------------ */

@@ -29,8 +29,9 @@ static const int sizes[][2] = { { 1, 1 }, { 1, 37 }, { 53, 1 }, { 2, 2 }, { 3, 5
 static KcCase
 new_case (const KcFilter *kc, const char *set, CfFormat format, int width, int height)
 {
-  KcCase c = { .kc = kc, .filter = cf_filter_find (kc->stem), .script = "E", .content = KC_RANDOM, .layout = KC_ODD };
+  KcCase c = { .kc = kc, .filter = cf_filter_find (kc->stem), .content = KC_RANDOM, .layout = KC_ODD };
 
+  c.script = kc->script ? kc->script : "E";
   snprintf (c.set, sizeof c.set, "%s", set);
   c.video = (CfVideo) { .format = format, .width = width, .height = height };
   if (kc->contents)

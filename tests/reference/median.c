@@ -6,6 +6,7 @@
  * check_reference compares the second with the first. */
 #include "check/kernelcheck.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -334,10 +335,32 @@ static const KcBench bench[] = { { "", "kernel-size=%d", "3,5,7,9,11,13,15,31,51
   { "rows", "kernel-size=%d", "31", .content = "rows" }, { "ramp", "kernel-size=%d", "31", .content = "ramp" },
   { "camera", "kernel-size=%d", "31,101", .content = "camera" }, { 0 } };
 
+/* Of the window method alone; reference/running.c tests the other one. */
+static void
+random_setting (GString *text, uint64_t *state)
+{
+  static const char *const names[] = { "kernel-size", "kernel-width", "kernel-height", "temporal-depth" };
+
+  for (size_t i = 0; i < G_N_ELEMENTS (names); i++) {
+    const bool is_side = i < 3;
+    const double u = kc_random_double (state);
+    const int how = (int) (kc_random (state) % 8), value = (int) ((how == 0 ? u : u * u * u) * (is_side ? 127 : 7));
+
+    if (how < 5)
+      g_string_append_printf (text, "%s=%d ", names[i], 2 * value + 1);
+  }
+  if (kc_random (state) % 2)
+    g_string_append_printf (text, "percentile=%d ", (int) (kc_random (state) % 101));
+  if (kc_random (state) % 2)
+    g_string_append_printf (text, "threshold=%d ", (int) (pow (kc_random_double (state), 3) * 65535));
+  g_string_append_printf (text, "color-order=%d", kc_random (state) % 4 == 0);
+}
+
 const KcFilter kc_median = {
   .stem = "median",
   .reference = reference,
   .check_reference = check_reference,
+  .random_setting = random_setting,
   .settings = settings,
   .rgb_settings = rgb_settings,
   .frame_settings = frame_settings,

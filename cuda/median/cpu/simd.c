@@ -130,12 +130,14 @@ clamp (int x, int low, int high)
 #define SIZE 1
 #define T uint8_t
 #include "rows_tmpl.h"
+#include "running_tmpl.h"
 #undef SIZE
 #undef T
 
 #define SIZE 2
 #define T uint16_t
 #include "rows_tmpl.h"
+#include "running_tmpl.h"
 #undef SIZE
 #undef T
 
@@ -276,4 +278,6 @@ const CfMedianSimd GLUE (cf_median_simd_, CF_ISA) = {
   .digits = ALL (digits),
   .columns = { columns_narrow, columns_wide },
   .sweep = { sweep_narrow, sweep_wide },
+  .follow = { follow_1, follow_2 },
+  .exceed = { exceed_1, exceed_2 },
 };

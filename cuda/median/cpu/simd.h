@@ -86,6 +86,12 @@ typedef struct {
   void (*columns[2]) (const CfMedianColumns *columns, const uint16_t *add, const uint16_t *sub);
   /* Finds a digit of every output of a row. */
   void (*sweep[2]) (const CfMedianSweep *sweep);
+
+  /* The running median, for values of 1 and 2 bytes. follow moves each value of `background` towards that of `x` by at
+   * most `step` and leaves the distance that remains. exceed sets moves[i] to 1 where distance[i] is more than the
+   * threshold. */
+  void (*follow[2]) (void *background, const void *x, void *distance, int n, int step, int largest);
+  void (*exceed[2]) (const void *distance, uint8_t *moves, int n, int threshold);
 } CfMedianSimd;
 
 extern const CfMedianSimd cf_median_simd_avx512bw, cf_median_simd_avx2, cf_median_simd_sse4_1, cf_median_simd_baseline;

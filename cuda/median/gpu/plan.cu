@@ -10,6 +10,7 @@
  * | tree | up to 255 rows, summed over the frames | hardly depends on the window | tree.cu |
  * A plan takes the first of `order` that fits, else select for small windows and the tree for the others. */
 #include "internal.h"
+#include "median/running.h"
 
 namespace {
 
@@ -186,7 +187,11 @@ median_update (CfPlan *plan, CfStatus *status)
 CfCode
 median_init (CfPlan *plan, CfStatus *status)
 {
-  CfCode code = median_select_init (status);
+  CfCode code = CF_OK;
+
+  if (params_of (plan)->temporal_method == CF_MEDIAN_RUNNING)
+    return cf_running_begin (plan, &cf_running_cuda, status) == CF_OK ? plan->ops->init (plan, status) : status->code;
+  code = median_select_init (status);
 
   for (int i = 0; code == CF_OK && i < median_n_networks; i++)
     code = load_kernels ({ networks (plan)[i].kernel }, median_loading, status);

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
+ *
+ * median/running.c: the running median's steps, and the regions of motion that it makes of counted cells. */
+#include "running.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define ONE (1 << 24) /* of rate and carry */
+
+static CfRunning *
+running_of (CfPlan *plan)
+{
+  return plan->state;
+}
+
+static int
+divide_up (int whole, int part)
+{
+  return (whole + part - 1) / part;
+}
+
+/* ---- the plan ----------------------------------------------------------- */
+
+CfCode
+cf_running_begin (CfPlan *plan, const CfOps *ops, CfStatus *status)
+{
+  void *state = calloc (1, ops->state_size);
+  CfRunning *r = state;
+  size_t cells, groups;
+
+  if (!state)
+    return cf_fail (status, CF_NO_MEMORY, "out of memory");
+  free (plan->state);
+  plan->state = state;
+  plan->ops = ops;
+  r->width = plan->video.width;
+  r->height = plan->video.height;
+  r->columns = divide_up (r->width, CF_RUNNING_CELL);
+  r->rows = divide_up (r->height, CF_RUNNING_CELL);
+  r->pitch = divide_up (r->columns, 4) * 4;
+  r->apply_to = plan->common.apply_to;
+  cells = (size_t) r->columns * (size_t) r->rows;
+  /* No two groups have cells in the same square of 2 x 2 cells. */
+  groups = (size_t) divide_up (r->columns, 2) * (size_t) divide_up (r->rows, 2);
+  r->left = calloc (cells, sizeof *r->left);
+  r->parent = malloc (cells * sizeof *r->parent);
+  r->pixels = malloc (cells * sizeof *r->pixels);
+  r->region = malloc (groups * sizeof *r->region);
+  if (!r->left || !r->parent || !r->pixels || !r->region)
+    return cf_fail (status, CF_NO_MEMORY, "out of memory: motion in %zu cells", cells);
+  return CF_OK;
+}
+
+void
+cf_running_free (CfPlan *plan)
+{
+  CfRunning *r = running_of (plan);
+
+  free (r->left);
+  free (r->parent);
+  free (r->pixels);
+  free (r->region);
+}
+
+static void
+forget_cells (CfRunning *r)
+{
+  memset (r->left, 0, (size_t) r->columns * (size_t) r->rows * sizeof *r->left);
+  r->n_regions = 0;
+  r->fresh = false;
+}
+
+void
+cf_running_reset (CfPlan *plan)
+{
+  CfRunning *r = running_of (plan);
+
+  r->begun = false;
+  forget_cells (r);
+}
+
+CfCode
+cf_running_update (CfPlan *plan, CfStatus *status)
+{
+  CfRunning *r = running_of (plan);
+
+  (void) status;
+  if (r->apply_to != plan->common.apply_to)
+    cf_running_reset (plan);
+  r->apply_to = plan->common.apply_to;
+  if (!((const CfMedianParams *) plan->params)->motion_meta)
+    forget_cells (r);
+  return CF_OK;
+}
+
+CfRunningFrame
+cf_running_frame (CfPlan *plan)
+{
+  const CfMedianParams *p = plan->params;
+  const int bits = cf_format_info (plan->video.format)->bits, largest = (1 << bits) - 1;
+  CfRunning *r = running_of (plan);
+  CfRunningFrame frame = { largest, p->threshold ? p->threshold : (1 << bits) / 16 };
+
+  if (r->begun) {
+    r->carry += (uint64_t) (p->rate * ONE + 0.5) * (uint64_t) largest;
+    frame.step = (int) (r->carry / ONE);
+    r->carry %= ONE;
+  } else
+    r->carry = 0;
+  r->begun = true;
+  r->fresh = p->motion_meta && plan->common.apply_to != CF_APPLY_CHROMA; /* without luma no pixel moves */
+  return frame;
+}
+
+/* ---- images ------------------------------------------------------------- */
+
+int
+cf_running_views (const CfPlan *plan, const CfImage *image, CfView views[CF_MAX_VIEWS])
+{
+  CfVideo whole = plan->video;
+
+  whole.interlaced = false;
+  return cf_image_views (&whole, &plan->common, image, views);
+}
+
+bool
+cf_running_rows_are_full (const CfPlan *plan)
+{
+  const CfImage image = { .format = plan->video.format };
+  CfView views[CF_MAX_VIEWS];
+  const int n = cf_running_views (plan, &image, views);
+  size_t bytes = 0, full = 0;
+
+  for (int i = 0; i < n; i++)
+    bytes += (size_t) views[i].width * views[i].bytes;
+  for (int p = 0; p < cf_format_info (plan->video.format)->n_planes; p++)
+    full += cf_plane_row_bytes (plan->video.format, plan->video.width, p);
+  return bytes == full;
+}
+
+size_t
+cf_running_layout (const CfPlan *plan, size_t offset[CF_MAX_VIEWS], size_t pitch[CF_MAX_VIEWS])
+{
+  const CfCommon all = { CF_APPLY_ALL };
+  CfVideo whole = plan->video;
+  CfView views[CF_MAX_VIEWS];
+  const CfImage image = { .format = plan->video.format };
+  size_t size = 0;
+  int n;
+
+  /* Room for every component, whatever apply-to will be. */
+  whole.interlaced = false;
+  n = cf_image_views (&whole, &all, &image, views);
+  for (int i = 0; i < n; i++) {
+    pitch[i] = ((size_t) views[i].width * views[i].bytes + 63) / 64 * 64;
+    offset[i] = size;
+    if (views[i].filtered)
+      size += pitch[i] * (size_t) views[i].height;
+  }
+  return size;
+}
+
+/* ---- motion ------------------------------------------------------------- */
+
+size_t
+cf_running_counts (const CfRunning *r)
+{
+  return (size_t) r->pitch * (size_t) r->rows;
+}
+
+static int
+smaller (int a, int b)
+{
+  return a < b ? a : b;
+}
+
+/* Return the sides of a cell in pixels. */
+static int
+cell_width (const CfRunning *r, int column)
+{
+  return smaller (CF_RUNNING_CELL, r->width - column * CF_RUNNING_CELL);
+}
+
+static int
+cell_height (const CfRunning *r, int row)
+{
+  return smaller (CF_RUNNING_CELL, r->height - row * CF_RUNNING_CELL);
+}
+
+static int
+root_of (int *parent, int cell)
+{
+  while (parent[cell] != cell) {
+    parent[cell] = parent[parent[cell]];
+    cell = parent[cell];
+  }
+  return cell;
+}
+
+/* Joins two groups; the first cell of both is the root. */
+static void
+join (int *parent, int a, int b)
+{
+  a = root_of (parent, a);
+  b = root_of (parent, b);
+  parent[a > b ? a : b] = smaller (a, b);
+}
+
+/* Joins each cell of a group with its neighbours to the left and above. parent[] is -1 for cells of no group, and the
+ * cell itself for the others. */
+static void
+group_cells (CfRunning *r)
+{
+  static const int neighbour[4][2] = { { -1, 0 }, { -1, -1 }, { 0, -1 }, { 1, -1 } };
+
+  for (int y = 0, cell = 0; y < r->rows; y++)
+    for (int x = 0; x < r->columns; x++, cell++)
+      for (int i = 0; i < 4 && r->parent[cell] >= 0; i++) {
+        const int u = x + neighbour[i][0], v = y + neighbour[i][1];
+
+        if (u >= 0 && u < r->columns && v >= 0 && r->parent[v * r->columns + u] >= 0)
+          join (r->parent, v * r->columns + u, cell);
+      }
+}
+
+/* Counts down how long cells stay in motion, and sets those anew that are active and whose groups are large enough. */
+static void
+hold_cells (CfRunning *r, const uint16_t *count, int min_area, int hold)
+{
+  const int n = r->columns * r->rows;
+
+  for (int y = 0, cell = 0; y < r->rows; y++)
+    for (int x = 0; x < r->columns; x++, cell++) {
+      const int moving = count[y * r->pitch + x];
+
+      r->parent[cell] = 8 * moving >= cell_width (r, x) * cell_height (r, y) ? cell : -1;
+      r->pixels[cell] = 0;
+    }
+  group_cells (r);
+  for (int cell = 0; cell < n; cell++)
+    if (r->parent[cell] >= 0)
+      r->pixels[root_of (r->parent, cell)] += count[cell / r->columns * r->pitch + cell % r->columns];
+  for (int cell = 0; cell < n; cell++)
+    if (r->parent[cell] >= 0 && r->pixels[root_of (r->parent, cell)] >= min_area)
+      r->left[cell] = hold + 1;
+    else
+      r->left[cell] = smaller (r->left[cell], hold + 1) - (r->left[cell] > 0);
+}
+
+static void
+add_cell (const CfRunning *r, CfRegion *region, int x, int y)
+{
+  const int left = x * CF_RUNNING_CELL, top = y * CF_RUNNING_CELL, w = cell_width (r, x), h = cell_height (r, y);
+  const int right = region->x + region->width, bottom = region->y + region->height;
+
+  region->area += (uint32_t) (w * h);
+  /* sums at first */
+  region->centroid_x += (left + (w - 1) / 2.0) * w * h;
+  region->centroid_y += (top + (h - 1) / 2.0) * w * h;
+  if (left < region->x)
+    region->x = left;
+  region->width = (left + w > right ? left + w : right) - region->x;
+  region->height = (top + h > bottom ? top + h : bottom) - region->y;
+}
+
+void
+cf_running_regions (CfPlan *plan, const uint16_t *count, CfRegions *regions)
+{
+  const CfMedianParams *p = plan->params;
+  CfRunning *r = running_of (plan);
+  const int n = r->columns * r->rows;
+
+  if (r->fresh) {
+    r->fresh = false;
+    hold_cells (r, count, p->motion_min_area, p->motion_hold);
+    for (int cell = 0; cell < n; cell++)
+      r->parent[cell] = r->left[cell] > 0 ? cell : -1;
+    group_cells (r);
+    r->n_regions = 0;
+    for (int cell = 0; cell < n; cell++) {
+      const int x = cell % r->columns, y = cell / r->columns;
+
+      if (r->parent[cell] < 0)
+        continue;
+      if (root_of (r->parent, cell) == cell) {
+        r->pixels[cell] = (int) r->n_regions; /* the group's index */
+        r->region[r->n_regions] = (CfRegion) { .id = r->n_regions + 1,
+          .x = x * CF_RUNNING_CELL,
+          .y = y * CF_RUNNING_CELL };
+        r->n_regions++;
+      }
+      add_cell (r, &r->region[r->pixels[root_of (r->parent, cell)]], x, y);
+    }
+    for (unsigned i = 0; i < r->n_regions; i++) {
+      r->region[i].centroid_x /= r->region[i].area;
+      r->region[i].centroid_y /= r->region[i].area;
+    }
+  }
+  *regions = (CfRegions) { .n = r->n_regions, .region = r->region };
+}
