@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#define N_FORMATS 29
+#define N_FORMATS 38
 #define RUNNING "temporal-method", "running"
 #define METAS RUNNING, "motion-meta", "true"
 #define METAS_TEXT "temporal-method=running motion-meta=true"

@@ -442,7 +442,7 @@ def planes_of_all_formats():
                 else:
                     assert (cf.frame(sample) == found[0]).all()
             count += 1
-    assert count == 29
+    assert count == 38
 
 
 @test
