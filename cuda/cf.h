@@ -367,6 +367,30 @@ typedef struct {
  * (CfTraits.has_regions), CF_UNSUPPORTED from a filter that finds none. */
 CfCode cf_plan_regions (CfPlan *plan, CfRegions *regions, CfStatus *status);
 
+/* ---- zones -------------------------------------------------------------- */
+
+/* In fractions of the frame, 0..1. */
+typedef struct {
+  double x, y;
+} CfCorner;
+
+/* A named polygon (even-odd). */
+typedef struct {
+  char name[64];
+  const CfCorner *corner;
+  unsigned n;
+} CfZone;
+
+typedef struct {
+  CfZone *zone;
+  unsigned n;
+} CfZones;
+
+/* Reads zones: "door: 0.1,0.2 0.4,0.2 0.4,0.6; yard: ..."; NULL and blanks: none. Returns NULL and a status for another
+ * text and without memory. Any thread. */
+CfZones *cf_zones_new (const char *text, CfStatus *status);
+void cf_zones_free (CfZones *zones);
+
 /* ---- CPU ---------------------------------------------------------------- */
 
 /* Returns the instruction set that the CPU code runs with ("avx512bw", "avx2", "sse4.1", "baseline") and, where

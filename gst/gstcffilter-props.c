@@ -547,15 +547,32 @@ gst_cf_filter_install_params (GObjectClass *klass, const CfFilter *filter)
       g_object_class_install_property (klass, PROP_FILTER + i, make_spec (filter, &info->params[i]));
 }
 
-gint
-gst_cf_filter_int_param (GstCfFilter *self, gconstpointer params, const gchar *name)
+/* Returns the address of the row `name` in `params`. */
+static gconstpointer
+find_param (GstCfFilter *self, gconstpointer params, const gchar *name)
 {
   const CfFilterInfo *info = cf_filter_info (FILTER (self));
 
   for (guint i = 0; i < info->n_params; i++)
     if (strcmp (info->params[i].name, name) == 0)
-      return G_STRUCT_MEMBER (const gint, params, info->params[i].offset);
-  g_return_val_if_reached (0);
+      return G_STRUCT_MEMBER_P (params, info->params[i].offset);
+  g_return_val_if_reached (NULL);
+}
+
+gint
+gst_cf_filter_int_param (GstCfFilter *self, gconstpointer params, const gchar *name)
+{
+  const gint *value = find_param (self, params, name);
+
+  return value ? *value : 0;
+}
+
+const gchar *
+gst_cf_filter_text_param (GstCfFilter *self, gconstpointer params, const gchar *name)
+{
+  const gchar *const *value = find_param (self, params, name);
+
+  return value ? *value : NULL;
 }
 
 gpointer

@@ -29,6 +29,8 @@ struct _GstCfFilterClass {
 void gst_cf_filter_class_setup (GstCfFilterClass *klass, const gchar *stem);
 /* Returns the value of the row `name` of the filter's table in `params`, which must be of type int, bool or enum. */
 gint gst_cf_filter_int_param (GstCfFilter *self, gconstpointer params, const gchar *name);
+/* The same for a row of type string. */
+const gchar *gst_cf_filter_text_param (GstCfFilter *self, gconstpointer params, const gchar *name);
 
 G_END_DECLS
 #endif

@@ -23,7 +23,9 @@
  * * The element message "cudamedian" when motion starts and when it stops, with `event` ("motion-start" or
  *   "motion-stop"), timestamp, stream-time, running-time and duration, width and height of the frame, the `area` of all
  *   cells in motion, and the array "boxes" of such structures plus x, y, width and height. What ends the stream, or
- *   turns motion-meta off, stops motion as well.
+ *   turns motion-meta off, stops motion as well. With #GstCudaMedian:zones there are also the events "enter-zone" and
+ *   "leave-zone", with the name in the field `zone`, when motion begins and ends there; "boxes" then has those that
+ *   overlap the zone. What an event reports has lasted for #GstCudaMedian:min-age frames before.
  *
  * The background begins anew at the start, with new caps, after a flush, and where the CPU takes over from a GPU that
  * has failed. Nothing moves in the frame with which it begins.
@@ -56,6 +58,7 @@
  * Since: 0.1
  */
 #include "gstcudamedian.h"
+#include "gstcfevents.h"
 #include "gstcffilter-private.h"
 
 GST_DEBUG_CATEGORY_STATIC (gst_cuda_median_debug);
@@ -63,10 +66,7 @@ GST_DEBUG_CATEGORY_STATIC (gst_cuda_median_debug);
 
 struct _GstCudaMedian {
   GstCfFilter parent;
-  /* Of the thread that finishes frames; while none is pending, of the streaming thread. */
-  gboolean moving;
-  GstClockTime pts, duration; /* of the last frame */
-  gint width, height;
+  GstCfEvents *events; /* of the thread that finishes frames; while none is pending, of the streaming thread */
 };
 
 G_DEFINE_TYPE_WITH_CODE (GstCudaMedian, gst_cuda_median, GST_TYPE_CF_FILTER,
@@ -83,6 +83,17 @@ describe_place (const CfRegion *r)
       "centroid-y", G_TYPE_DOUBLE, r->centroid_y, NULL);
 }
 
+/* Adds its box. */
+static GstStructure *
+describe_box (const CfRegion *r)
+{
+  GstStructure *s = describe_place (r);
+
+  gst_structure_set (s, "x", G_TYPE_UINT, (guint) r->x, "y", G_TYPE_UINT, (guint) r->y, "width", G_TYPE_UINT,
+      (guint) r->width, "height", G_TYPE_UINT, (guint) r->height, NULL);
+  return s;
+}
+
 static void
 add_metas (GstBuffer *buffer, const CfRegions *regions)
 {
@@ -96,64 +107,17 @@ add_metas (GstBuffer *buffer, const CfRegions *regions)
   }
 }
 
-/* Fills an array with the places of motion. Returns the area of all. */
-static guint
-list_places (const CfRegions *regions, GValue *list)
-{
-  guint area = 0;
-
-  g_value_init (list, GST_TYPE_ARRAY);
-  for (unsigned i = 0; regions && i < regions->n; i++) {
-    const CfRegion *r = &regions->region[i];
-    GstStructure *place = describe_place (r);
-    GValue value = G_VALUE_INIT;
-
-    gst_structure_set (place, "x", G_TYPE_UINT, (guint) r->x, "y", G_TYPE_UINT, (guint) r->y, "width", G_TYPE_UINT,
-        (guint) r->width, "height", G_TYPE_UINT, (guint) r->height, NULL);
-    g_value_init (&value, GST_TYPE_STRUCTURE);
-    g_value_take_boxed (&value, place);
-    gst_value_array_append_and_take_value (list, &value);
-    area += r->area;
-  }
-  return area;
-}
-
-/* Posts that motion starts or stops if it does so in the last frame; regions: NULL where nothing looks for motion. */
-static void
-report (GstCudaMedian *self, const CfRegions *regions)
-{
-  const GstSegment *segment = &GST_BASE_TRANSFORM (self)->segment;
-  const gboolean moving = regions && regions->n > 0, timed = segment->format == GST_FORMAT_TIME;
-  GValue list = G_VALUE_INIT;
-  GstStructure *s;
-
-  if (moving == self->moving)
-    return;
-  self->moving = moving;
-  s = gst_structure_new ("cudamedian", "event", G_TYPE_STRING, moving ? "motion-start" : "motion-stop", "timestamp",
-      G_TYPE_UINT64, self->pts, "stream-time", G_TYPE_UINT64,
-      timed ? gst_segment_to_stream_time (segment, GST_FORMAT_TIME, self->pts) : GST_CLOCK_TIME_NONE, "running-time",
-      G_TYPE_UINT64, timed ? gst_segment_to_running_time (segment, GST_FORMAT_TIME, self->pts) : GST_CLOCK_TIME_NONE,
-      "duration", G_TYPE_UINT64, self->duration, "width", G_TYPE_INT, self->width, "height", G_TYPE_INT, self->height,
-      "area", G_TYPE_UINT, list_places (regions, &list), NULL);
-  gst_structure_take_value (s, "boxes", &list);
-  gst_element_post_message (GST_ELEMENT (self), gst_message_new_element (GST_OBJECT (self), s));
-}
-
 static gboolean
 regions_found (GstCfFilter *filter, GstBuffer *buffer, const GstVideoInfo *info, const CfRegions *regions,
     gconstpointer params)
 {
   GstCudaMedian *self = GST_CUDA_MEDIAN (filter);
 
-  (void) params;
-  self->pts = GST_BUFFER_PTS (buffer);
-  self->duration = GST_BUFFER_DURATION (buffer);
-  self->width = GST_VIDEO_INFO_WIDTH (info);
-  self->height = GST_VIDEO_INFO_HEIGHT (info);
   if (regions)
     add_metas (buffer, regions);
-  report (self, regions);
+  gst_cf_events_frame (self->events, buffer, &GST_BASE_TRANSFORM (self)->segment, info,
+      gst_cf_filter_text_param (filter, params, "zones"), gst_cf_filter_int_param (filter, params, "min-age"));
+  gst_cf_events_motion (self->events, regions);
   return TRUE;
 }
 
@@ -162,7 +126,7 @@ sink_event (GstBaseTransform *trans, GstEvent *event)
 {
   if (GST_EVENT_TYPE (event) == GST_EVENT_EOS) {
     gst_cf_filter_drain (GST_CF_FILTER (trans));
-    report (GST_CUDA_MEDIAN (trans), NULL);
+    gst_cf_events_motion (GST_CUDA_MEDIAN (trans)->events, NULL);
   }
   return GST_BASE_TRANSFORM_CLASS (gst_cuda_median_parent_class)->sink_event (trans, event);
 }
@@ -171,8 +135,17 @@ static GstStateChangeReturn
 change_state (GstElement *element, GstStateChange transition)
 {
   if (transition == GST_STATE_CHANGE_READY_TO_PAUSED)
-    GST_CUDA_MEDIAN (element)->moving = FALSE;
+    gst_cf_events_reset (GST_CUDA_MEDIAN (element)->events);
   return GST_ELEMENT_CLASS (gst_cuda_median_parent_class)->change_state (element, transition);
+}
+
+static void
+finalize (GObject *object)
+{
+  GstCudaMedian *self = GST_CUDA_MEDIAN (object);
+
+  gst_cf_events_free (self->events);
+  G_OBJECT_CLASS (gst_cuda_median_parent_class)->finalize (object);
 }
 
 static void
@@ -181,6 +154,7 @@ gst_cuda_median_class_init (GstCudaMedianClass *klass)
   gst_element_class_set_static_metadata (GST_ELEMENT_CLASS (klass), "CUDA median filter",
       "Filter/Effect/Video/Hardware", "Median and rank filter for video, on the GPU, or on the CPU if there is no GPU",
       "The gst-cuda-filters authors");
+  G_OBJECT_CLASS (klass)->finalize = finalize;
   GST_ELEMENT_CLASS (klass)->change_state = GST_DEBUG_FUNCPTR (change_state);
   GST_BASE_TRANSFORM_CLASS (klass)->sink_event = GST_DEBUG_FUNCPTR (sink_event);
   GST_CF_FILTER_CLASS (klass)->regions = GST_DEBUG_FUNCPTR (regions_found);
@@ -190,5 +164,5 @@ gst_cuda_median_class_init (GstCudaMedianClass *klass)
 static void
 gst_cuda_median_init (GstCudaMedian *self)
 {
-  (void) self;
+  self->events = gst_cf_events_new (GST_ELEMENT (self), "cudamedian", describe_box);
 }

@@ -25,6 +25,11 @@
  * * #GstCudaSegment:message-interval posts the element message "cudasegment", at most once per interval, with
  *   timestamp, stream-time, running-time and duration, width and height of the frame, and the array "regions".
  *
+ * With #GstCudaSegment:events the element also posts one message "cudasegment" an event, with the fields above, but
+ * `event` and the structure `region` in place of the array. `event` is "appear", "leave", or "enter-zone" and
+ * "leave-zone" with the field `zone`, the name of one of #GstCudaSegment:zones: a region is in a zone if its centroid
+ * is. What an event reports has lasted for #GstCudaSegment:min-age frames before, so regions that flicker post none.
+ *
  * The GPU segments where there is one, otherwise the CPU, with identical frames and ids.
  *
  * ## Example launch lines
@@ -46,6 +51,7 @@
  * Since: 0.1
  */
 #include "gstcudasegment.h"
+#include "gstcfevents.h"
 #include "gstcudasegmentreport.h"
 
 GST_DEBUG_CATEGORY_STATIC (gst_cuda_segment_debug);
@@ -56,6 +62,7 @@ struct _GstCudaSegment {
   /* Running time and clock time of the last message. */
   GstClockTime last_running, last_clock;
   GstCudaSegmentMaps *maps;
+  GstCfEvents *events;
 };
 
 G_DEFINE_TYPE_WITH_CODE (GstCudaSegment, gst_cuda_segment, GST_TYPE_CF_FILTER,
@@ -87,6 +94,8 @@ regions_found (GstCfFilter *filter, GstBuffer *buffer, const GstVideoInfo *info,
   GstClockTime running = GST_CLOCK_TIME_NONE;
   gint interval;
 
+  if (!regions || !gst_cf_filter_int_param (filter, params, "events"))
+    gst_cf_events_reset (self->events);
   if (!regions)
     return TRUE;
   interval = gst_cf_filter_int_param (filter, params, "message-interval");
@@ -102,6 +111,11 @@ regions_found (GstCfFilter *filter, GstBuffer *buffer, const GstVideoInfo *info,
   }
   if (segment->format == GST_FORMAT_TIME)
     running = gst_segment_to_running_time (segment, GST_FORMAT_TIME, GST_BUFFER_PTS (buffer));
+  if (gst_cf_filter_int_param (filter, params, "events")) {
+    gst_cf_events_frame (self->events, buffer, segment, info, gst_cf_filter_text_param (filter, params, "zones"),
+        gst_cf_filter_int_param (filter, params, "min-age"));
+    gst_cf_events_regions (self->events, regions);
+  }
   if (interval > 0 && message_is_due (self, running, (GstClockTime) interval * GST_MSECOND))
     gst_element_post_message (GST_ELEMENT (self),
         gst_message_new_element (GST_OBJECT (self), gst_cuda_segment_describe (buffer, segment, info, regions)));
@@ -114,8 +128,10 @@ change_state (GstElement *element, GstStateChange transition)
   GstCudaSegment *self = GST_CUDA_SEGMENT (element);
   GstStateChangeReturn result;
 
-  if (transition == GST_STATE_CHANGE_READY_TO_PAUSED)
+  if (transition == GST_STATE_CHANGE_READY_TO_PAUSED) {
+    gst_cf_events_reset (self->events);
     self->last_running = self->last_clock = GST_CLOCK_TIME_NONE;
+  }
   result = GST_ELEMENT_CLASS (gst_cuda_segment_parent_class)->change_state (element, transition);
   if (transition == GST_STATE_CHANGE_PAUSED_TO_READY)
     gst_cuda_segment_maps_trim (self->maps);
@@ -128,6 +144,7 @@ finalize (GObject *object)
   GstCudaSegment *self = GST_CUDA_SEGMENT (object);
 
   gst_cuda_segment_maps_unref (self->maps);
+  gst_cf_events_free (self->events);
   G_OBJECT_CLASS (gst_cuda_segment_parent_class)->finalize (object);
 }
 
@@ -148,4 +165,5 @@ static void
 gst_cuda_segment_init (GstCudaSegment *self)
 {
   self->maps = gst_cuda_segment_maps_new ();
+  self->events = gst_cf_events_new (GST_ELEMENT (self), "cudasegment", gst_cuda_segment_describe_region);
 }

@@ -20,6 +20,16 @@ describe_region (const CfRegion *r)
       r->mean[2], "centroid-x", G_TYPE_DOUBLE, r->centroid_x, "centroid-y", G_TYPE_DOUBLE, r->centroid_y, NULL);
 }
 
+GstStructure *
+gst_cuda_segment_describe_region (const CfRegion *r)
+{
+  GstStructure *s = describe_region (r);
+
+  gst_structure_set (s, "x", G_TYPE_UINT, (guint) r->x, "y", G_TYPE_UINT, (guint) r->y, "width", G_TYPE_UINT,
+      (guint) r->width, "height", G_TYPE_UINT, (guint) r->height, NULL);
+  return s;
+}
+
 void
 gst_cuda_segment_add_regions (GstBuffer *buffer, const CfRegions *regions)
 {
@@ -58,15 +68,11 @@ gst_cuda_segment_describe (GstBuffer *buffer, const GstSegment *segment, const G
   for (unsigned i = 0; i < regions->n; i++) {
     const CfRegion *r = &regions->region[i];
     GValue value = G_VALUE_INIT;
-    GstStructure *one;
 
     if (r->area == 0)
       continue;
-    one = describe_region (r);
-    gst_structure_set (one, "x", G_TYPE_UINT, (guint) r->x, "y", G_TYPE_UINT, (guint) r->y, "width", G_TYPE_UINT,
-        (guint) r->width, "height", G_TYPE_UINT, (guint) r->height, NULL);
     g_value_init (&value, GST_TYPE_STRUCTURE);
-    g_value_take_boxed (&value, one);
+    g_value_take_boxed (&value, gst_cuda_segment_describe_region (r));
     gst_value_array_append_and_take_value (&list, &value);
   }
   gst_structure_take_value (s, "regions", &list);

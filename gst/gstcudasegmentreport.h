@@ -34,6 +34,8 @@ void gst_cuda_segment_maps_trim (GstCudaSegmentMaps *maps);
  * memory. */
 gboolean gst_cuda_segment_add_labels (GstBuffer *buffer, GstCudaSegmentMaps *maps, const GstVideoInfo *info,
     const CfRegions *regions);
+/* Returns the structure of a region, as in the list of the bus message. */
+GstStructure *gst_cuda_segment_describe_region (const CfRegion *r);
 /* Returns the structure of the bus message. */
 GstStructure *gst_cuda_segment_describe (GstBuffer *buffer, const GstSegment *segment, const GstVideoInfo *info,
     const CfRegions *regions);

@@ -104,6 +104,9 @@ CfCode cf_plan_check_image (const CfPlan *plan, const CfImage *image, const char
 /* Returns whether apply-to selects any component of this video: GRAY8 has no chroma. */
 bool cf_any_filtered (const CfVideo *video, const CfCommon *common);
 
+/* Checks the text of zones (cf_zones_new). */
+CfCode cf_zones_check (const char *text, CfStatus *status);
+
 /* Returns CF_BAD_VALUE, with a message that names the nearest odd values, if `value` is even. `name` and `max` are
  * those of the parameter. */
 CfCode cf_check_odd (const char *name, int value, int max, CfStatus *status);

@@ -55,6 +55,11 @@ static const CfParam params[] = {
       "running: motion of fewer pixels in connected cells of 16 x 16 is none" },
   { "motion-hold", CF_TYPE_INT, FIELD (motion_hold), 0, 10000, 10, NULL, "frames",
       "running: how long a cell of 16 x 16 pixels stays in motion after the last frame that moved in it" },
+  { "zones", CF_TYPE_STRING, FIELD (zones), 0, 0, 0, NULL, "",
+      "running: parts of the frame whose motion is reported: \"door: 0.1,0.2 0.4,0.2 0.4,0.6; yard: ...\", a name and "
+      "corners in fractions of the frame each" },
+  { "min-age", CF_TYPE_INT, FIELD (min_age), 0, 10000, 0, NULL, "frames",
+      "running: post that motion starts or stops only after it has been so for as many frames before" },
 };
 
 CfMedianWindow
@@ -90,6 +95,8 @@ check (const CfVideo *video, const CfCommon *common, const void *params_, CfStat
     code = cf_check_odd ("kernel-height", p->kernel_height, 255, status);
   if (code == CF_OK)
     code = cf_check_odd ("temporal-depth", p->temporal_depth, 15, status);
+  if (code == CF_OK)
+    code = cf_zones_check (p->zones, status);
   if (code != CF_OK || p->color_order != CF_MEDIAN_PACKED || is_running (p))
     return code;
   if (common->apply_to != CF_APPLY_ALL)

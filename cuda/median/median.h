@@ -38,9 +38,11 @@
  * | motion-meta | false, true (false) | next frame |
  * | motion-min-area | pixels, 0..268435456 (0) | next frame |
  * | motion-hold | frames, 0..10000 (10) | next frame; cells in motion stay so for as many frames at most |
+ * | zones | text: "name: x,y x,y x,y; ...", fractions of the frame | next frame |
+ * | min-age | frames, 0..10000 (0) | next frame |
  *
  * The above is temporal-method=window. The running method, whose contract is running.h, takes the threshold and the
- * parameters from output on, and no other.
+ * parameters from output on, and no other; zones and min-age are for the element's messages.
  *
  * Order statistics are exact integers, so every variant on either backend gives the same bytes.
  *
@@ -69,6 +71,8 @@ typedef struct {
   int output;          /* CfMedianOutput */
   double rate;
   int motion_meta, motion_min_area, motion_hold;
+  char *zones;
+  int min_age;
 } CfMedianParams;
 
 /* A window: sides in samples, frames, number of samples, wanted rank. */

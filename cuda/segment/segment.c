@@ -16,7 +16,8 @@ static const CfEnumValue outputs[] = {
   { CF_SEGMENT_MEAN, "mean", "Each region in its mean colour" },
   { CF_SEGMENT_BOUNDARIES, "boundaries", "The input, with the regions' borders in boundary-color" },
   { CF_SEGMENT_LABELS, "labels", "Each region in a colour derived from its id" },
-  { CF_SEGMENT_PASSTHROUGH, "passthrough", "The input; for use with region-meta, label-meta or message-interval" },
+  { CF_SEGMENT_PASSTHROUGH, "passthrough",
+      "The input; for use with region-meta, label-meta, events or message-interval" },
   { 0, NULL, NULL },
 };
 
@@ -48,6 +49,13 @@ static const CfParam params[] = {
   { "label-meta", CF_TYPE_BOOL, FIELD (label_meta), 0, 0, 0, NULL, "", "Attach a meta with the region of each pixel" },
   { "message-interval", CF_TYPE_INT, FIELD (message_interval), 0, 3600000, 0, NULL, "ms",
       "Post a message with the regions on the bus, at most once per interval; 0: never" },
+  { "events", CF_TYPE_BOOL, FIELD (events), 0, 0, 0, NULL, "",
+      "Post a message when a region appears, leaves, enters a zone or leaves it" },
+  { "zones", CF_TYPE_STRING, FIELD (zones), 0, 0, 0, NULL, "",
+      "Parts of the frame for events: \"door: 0.1,0.2 0.4,0.2 0.4,0.6; yard: ...\", a name and corners in fractions of "
+      "the frame each" },
+  { "min-age", CF_TYPE_INT, FIELD (min_age), 0, 10000, 5, NULL, "frames",
+      "Post an event only after what it reports has been so for as many frames before" },
   { "boundary-color", CF_TYPE_COLOR, FIELD (boundary_color), 0, 0, 0xffffffff, NULL, "",
       "Colour of the borders, 0xAARRGGBB; alpha is ignored" },
 };
@@ -168,7 +176,7 @@ reports (const void *params_)
 {
   const CfSegmentParams *p = params_;
 
-  return p->region_meta || p->label_meta || p->message_interval > 0;
+  return p->region_meta || p->label_meta || p->events || p->message_interval > 0;
 }
 
 CfCode
@@ -254,8 +262,11 @@ advise (const CfVideo *video, const void *params_, CfStatus *status)
 static CfCode
 check (const CfVideo *video, const CfCommon *common, const void *params_, CfStatus *status)
 {
+  const CfSegmentParams *p = params_;
+  CfCode code = cf_zones_check (p->zones, status);
+
   (void) common;
-  return read_seeds (((const CfSegmentParams *) params_)->seeds, video, NULL, status);
+  return code == CF_OK ? read_seeds (p->seeds, video, NULL, status) : code;
 }
 
 static bool

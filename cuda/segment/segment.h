@@ -120,6 +120,9 @@
  * | cell-size | pixels, 0..16 (0) | next frame; the state is dropped where the size changes |
  * | region-meta, label-meta | false, true (false) | next frame |
  * | message-interval | ms, 0..3600000 (0) | next frame |
+ * | events | false, true (false) | next frame; zones and min-age are for these messages |
+ * | zones | text: "name: x,y x,y x,y; ...", fractions of the frame | next frame |
+ * | min-age | frames, 0..10000 (5) | next frame |
  * | boundary-color | 0xAARRGGBB (0xffffffff) | next frame |
  *
  * State. A frame leaves to the next: the colour and the index of each cell, the mean (step 9),
@@ -146,7 +149,10 @@ typedef struct {
   double temporal;                       /* 0..1; 0 = each frame is segmented by itself */
   int cell_size;                         /* pixels, 0..16; 0 = derived from the resolution */
   int region_meta, label_meta;
-  int message_interval;    /* milliseconds; 0 = no messages */
+  int message_interval; /* milliseconds; 0 = no messages */
+  int events;           /* bool */
+  char *zones;
+  int min_age;             /* frames */
   uint32_t boundary_color; /* 0xAARRGGBB */
 } CfSegmentParams;
 

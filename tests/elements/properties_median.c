@@ -5,7 +5,7 @@
 #include "properties.h"
 
 static const Setting good_start[] = { { "kernel-size", "5" }, { "kernel-width", "5" }, { "kernel-height", "5" },
-  { "temporal-depth", "5" }, { NULL } };
+  { "temporal-depth", "5" }, { "zones", "" }, { NULL } };
 
 static const Setting good[] = { { "kernel-size", "5" }, { NULL } };
 
@@ -22,7 +22,8 @@ static const Pass passes[] = { { NULL, "the defaults", FALSE }, { "kernel-size",
   { "kernel-size", "3", FALSE }, { "apply-to", "chroma", TRUE }, { "caps", "A420", FALSE }, { NULL } };
 
 static const Bad bad[] = { { "kernel-size", "4" }, { "kernel-width", "2" }, { "kernel-height", "254" },
-  { "temporal-depth", "2" }, { "color-order", "packed", NULL, "NV12" }, { "color-order", "packed", NULL, "GRAY8" },
+  { "temporal-depth", "2" }, { "zones", "door: 0,0 1,1" }, { "zones", "0,0 1,0 1,1" },
+  { "color-order", "packed", NULL, "NV12" }, { "color-order", "packed", NULL, "GRAY8" },
   { "color-order", "packed", NULL, "AYUV" }, { "apply-to", "luma", NULL, "RGB" },
   { "apply-to", "chroma", NULL, "xBGR" }, { NULL } };
 

@@ -258,6 +258,8 @@ reference (const CfFilter *filter, const CfVideo *video, const CfCommon *common,
   Window k = window_of (filter, params);
   int rgb[3] = { 0, 0, 0 };
 
+  if (strcmp (kc_param_name (filter, params, "temporal-method"), "running") == 0) /* for the benchmark */
+    return kc_running.reference (filter, video, common, params, seen, n_seen, out);
   kc_rgb_components (info, rgb);
   for (int c = 0; c < info->n_components; c++) {
     if (!kc_is_filtered (info, c, common))
@@ -333,7 +335,8 @@ static const char *const bad_settings[] = { "kernel-size=4", "kernel-size=0", "k
 static const KcBench bench[] = { { "", "kernel-size=%d", "3,5,7,9,11,13,15,31,51,101,255", "median" },
   { "noise", "kernel-size=%d", "31", .content = "noise" }, { "even", "kernel-size=%d", "31", .content = "even" },
   { "rows", "kernel-size=%d", "31", .content = "rows" }, { "ramp", "kernel-size=%d", "31", .content = "ramp" },
-  { "camera", "kernel-size=%d", "31,101", .content = "camera" }, { 0 } };
+  { "camera", "kernel-size=%d", "31,101", .content = "camera" },
+  { "running", "kernel-size=%d temporal-method=running output=mask", "1" }, { 0 } };
 
 /* Of the window method alone; reference/running.c tests the other one. */
 static void

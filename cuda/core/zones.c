@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
+ *
+ * core/zones.c: reads zones from text, in any locale. */
+#include "text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define EXAMPLE "door: 0.1,0.2 0.4,0.2 0.4,0.6"
+
+static const char *
+skip_blanks (const char *text)
+{
+  return text + strspn (text, " \t\r\n");
+}
+
+/* Reads a number from 0 to 1: digits, and a point and digits, of which those beyond 1e-12 do not count. Returns the
+ * text behind it, or NULL. */
+static const char *
+read_fraction (const char *text, double *value)
+{
+  const char *begin = text;
+  double number = 0, unit = 1; /* both exact */
+
+  for (; *text >= '0' && *text <= '9'; text++)
+    number = 10 * number + (*text - '0');
+  if (*text == '.')
+    for (text++; *text >= '0' && *text <= '9'; text++)
+      if (unit < 1e12) {
+        unit *= 10;
+        number = 10 * number + (*text - '0');
+      }
+  *value = number / unit;
+  return text - begin > (*begin == '.') && *value <= 1 ? text : NULL;
+}
+
+/* Reads a corner "x,y". Returns the text behind it and the blanks, or NULL. */
+static const char *
+read_corner (const char *text, CfCorner *corner)
+{
+  text = read_fraction (text, &corner->x);
+  if (!text || *text != ',')
+    return NULL;
+  text = read_fraction (text + 1, &corner->y);
+  return !text || !*text || strchr (" \t\r\n;", *text) ? text : NULL;
+}
+
+static CfCode
+bad_zone (const char *text, unsigned number, const char *wrong, CfStatus *status)
+{
+  char part[48];
+
+  return cf_fail (status, CF_BAD_VALUE, "zones: number %u, \"%s\", %s; an example is " EXAMPLE, number,
+      cf_text_show (text, strcspn (text, ";"), false, part, sizeof part), wrong);
+}
+
+/* Reads the name of a zone and the colon. Returns the text behind, or NULL. */
+static const char *
+read_name (const char *text, CfZone *zone)
+{
+  const size_t to = strcspn (text, ":;");
+  size_t n = to;
+
+  while (n > 0 && strchr (" \t\r\n", text[n - 1]))
+    n--;
+  if (text[to] != ':' || n == 0 || n >= sizeof zone->name)
+    return NULL;
+  memcpy (zone->name, text, n);
+  zone->name[n] = '\0';
+  return skip_blanks (text + to + 1);
+}
+
+static CfCode
+read_zones (const char *text, CfZones *zones, CfCorner *corner, CfStatus *status)
+{
+  for (text = skip_blanks (text); *text; text = skip_blanks (text + (*text == ';'))) {
+    const char *begin = text;
+    CfZone *zone = &zones->zone[zones->n];
+
+    if (*text == ';')
+      continue;
+    *zone = (CfZone) { .corner = corner };
+    text = read_name (text, zone);
+    if (!text)
+      return bad_zone (begin, zones->n + 1, "must begin with a name of up to 63 bytes and a colon", status);
+    for (unsigned i = 0; i < zones->n; i++)
+      if (strcmp (zones->zone[i].name, zone->name) == 0)
+        return bad_zone (begin, zones->n + 1, "has the name of an earlier one", status);
+    while (*text && *text != ';') {
+      text = read_corner (text, corner);
+      if (!text)
+        return bad_zone (begin, zones->n + 1, "must have corners x,y in fractions of the frame, from 0 to 1", status);
+      text = skip_blanks (text);
+      corner++;
+      zone->n++;
+    }
+    if (zone->n < 3)
+      return bad_zone (begin, zones->n + 1, "must have three corners or more", status);
+    zones->n++;
+  }
+  return CF_OK;
+}
+
+CfZones *
+cf_zones_new (const char *text, CfStatus *status)
+{
+  size_t n_zones = 1, n_corners, length;
+  CfZones *zones;
+  CfCorner *corner;
+
+  text = text ? text : "";
+  length = strlen (text);
+  n_corners = length / 3 + 1; /* a corner has three bytes or more */
+  for (size_t i = 0; i < length; i++)
+    n_zones += text[i] == ';';
+  zones = length <= CF_TEXT_MAX ? malloc (sizeof *zones + n_corners * sizeof *corner + n_zones * sizeof (CfZone))
+                                : NULL;
+  if (!zones) {
+    cf_fail (status, CF_NO_MEMORY, "out of memory: zones of %zu bytes", length);
+    return NULL;
+  }
+  corner = (CfCorner *) (zones + 1);
+  *zones = (CfZones) { .zone = (CfZone *) (corner + n_corners) };
+  if (read_zones (text, zones, corner, status) == CF_OK)
+    return zones;
+  free (zones);
+  return NULL;
+}
+
+void
+cf_zones_free (CfZones *zones)
+{
+  free (zones);
+}
+
+CfCode
+cf_zones_check (const char *text, CfStatus *status)
+{
+  CfStatus local;
+  CfZones *zones = cf_zones_new (text, status ? status : &local);
+
+  free (zones);
+  return zones ? CF_OK : status ? status->code : local.code;
+}
