@@ -27,7 +27,8 @@ namespace {
 
 /* Stores the region of an index. `new_before`: how many regions before it continue no old one. */
 __device__ void
-sg_number_region (const SgWork &work, unsigned index, unsigned root, unsigned mean, bool old, unsigned new_before)
+sg_number_region (const SgWork &work, unsigned index, unsigned root, unsigned mean, unsigned cells, bool old,
+    unsigned new_before)
 {
   const unsigned free_id = work.recurrent ? work.before.scalars[1] : 1;
   const unsigned from = old ? 0xffffffffu - (unsigned) work.claim[root] : 0;
@@ -35,6 +36,7 @@ sg_number_region (const SgWork &work, unsigned index, unsigned root, unsigned me
   const unsigned birth = old ? work.before.birth[from] : work.frame;
 
   work.after.mean[index] = mean;
+  work.after.cells[index] = cells;
   work.after.id[index] = id;
   work.after.birth[index] = birth;
   work.found[index] = CfSegmentRegion { { 0, 0, 0 }, 0, 0, { 0, 0, 0 }, sg_none, sg_none, 0, 0, id, birth };
@@ -68,7 +70,7 @@ sg_number_listed (const SgWork &work, const unsigned *list, unsigned n)
       const SgRecord record = sg_load_record (work.record + r);
 
       work.count[r] = smaller;
-      sg_number_region (work, smaller, r, sg_mean (record), (record.x & sg_old) != 0, smaller_new);
+      sg_number_region (work, smaller, r, sg_mean (record), sg_cells (record), (record.x & sg_old) != 0, smaller_new);
     }
   }
 }
@@ -77,7 +79,8 @@ __device__ void
 sg_number_merged (const SgWork &work, const SgGrid &grid, const uint4 *merged, unsigned n)
 {
   for (unsigned i = sg_spread (); i < n; i += grid.step ())
-    sg_number_region (work, i, merged[i].x, merged[i].y, merged[i].z != 0, merged[i].w);
+    sg_number_region (work, i, merged[i].x, merged[i].y, merged[i].z & ~sg_old_bit, (merged[i].z & sg_old_bit) != 0,
+        merged[i].w);
 }
 
 /* Stores the index of each cell. `index`: the index of each value in `count`; NULL: those values are indices. */

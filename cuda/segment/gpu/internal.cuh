@@ -17,6 +17,7 @@ namespace cf {
 
 constexpr int sg_tile = 32;      /* side in cells of the tiles in which borders are counted */
 constexpr int sg_tile_rows = 32; /* rows of the tiles in which components are found */
+static_assert (sg_tile == CF_SEGMENT_BLOCK && sg_tile_rows == CF_SEGMENT_BLOCK, "seeds join inside a tile only");
 constexpr unsigned sg_none = 0xffffffffu;
 constexpr unsigned long long sg_none_64 = ~0ull;
 
@@ -44,7 +45,7 @@ struct SgControl {
 struct SgState {
   unsigned *p;          /* per cell: Y | Cb << 8 | Cr << 16 */
   uint16_t *label;      /* per cell: index of its region */
-  unsigned *mean, *id, *birth; /* per region */
+  unsigned *mean, *cells, *id, *birth; /* per region */
   unsigned *scalars;    /* [0] number of regions, [1] next free id */
 };
 
@@ -76,7 +77,7 @@ struct SgWork {
   SgComponent component[4];
   /* parameters, from CfSegmentSetup */
   int size, columns, rows, n; /* number of cells */
-  unsigned seed, keep[3], merge[2], weak[2], fraction, min_cells, max_regions;
+  unsigned seed, keep[3], merge[CF_SEGMENT_SIZES], weak[2], fraction, min_cells, max_regions;
   bool recurrent, similarity, reports, label_meta;
   int output;
   unsigned color, frame;
@@ -90,9 +91,11 @@ struct SgWork {
   unsigned *joined, *smallest; /* of components: mixed parents (list.cuh); the smallest cell, at a root */
   unsigned *mean;       /* of a component before growth, at its root */
   SgRecord *record;
-  /* claim: size << 32 | ~index of the old region that a root continues. best: each root's pick. largest: size << 32 |
-   * ~root of an old region's largest component, 65536 entries */
-  unsigned long long *claim, *best[2], *largest;
+  /* claim: cells << 32 | ~index of the old region that a root continues. best: each root's pick */
+  unsigned long long *claim, *best[2];
+  /* Of the pieces that may continue an old region, 65536 entries: the sums, and ~ the smallest root. 0 between frames */
+  SgRecord *pieces;
+  unsigned *first_piece;
   unsigned *freed_list, *local_list, *root_list[2];
   unsigned long long *key, *edge[2]; /* key: hash table of `slots` entries; edge: 2 entries per cell */
   unsigned *weak_count, *slot_list;
@@ -131,13 +134,26 @@ sg_square (unsigned p)
 __device__ __forceinline__ unsigned
 sg_distance (unsigned p, unsigned q)
 {
-  return sg_square (__vabsdiffu4 (p, q));
+  const unsigned difference = __vabsdiffu4 (p, q);
+
+  return sg_square (difference) + 3 * sg_square (difference & 0xffff00u);
 }
 
 __device__ __forceinline__ bool
 sg_near (unsigned p, unsigned q, unsigned n)
 {
   return 131072ull * sg_distance (p, q) < (unsigned long long) n * (sg_square (p) + sg_square (q));
+}
+
+/* Returns the cost of joining two regions of step 5; `cells` is the size of the smaller one. It has 19 bits, as a frame
+ * has at most sg_max_cells cells. */
+__device__ __forceinline__ unsigned
+sg_cost (unsigned distance, unsigned cells)
+{
+  const unsigned long long c = (unsigned long long) distance * distance * min (cells, CF_SEGMENT_COST_CELLS);
+  const int e = max (50 - __clzll ((long long) c), 0);
+
+  return ((unsigned) e << 13) + (unsigned) (c >> e);
 }
 
 /* Returns (sum + n / 2) / n. The quotient must be below 256; the error of the float division is far below 1. */

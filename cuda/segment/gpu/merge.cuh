@@ -409,13 +409,15 @@ sg_pick_edges (const SgWork &work, const SgGrid &grid, const SgMerge &m, unsigne
     }
     if (a != b) {
       const SgRecord ra = sg_load_record (work.record + a), rb = sg_load_record (work.record + b);
-      const unsigned ma = sg_mean (ra), mb = sg_mean (rb);
-      const bool alike = m.min_cells == 0 && sg_near (ma, mb, work.merge[(ra.x & rb.x & sg_old) != 0]);
+      const unsigned ma = sg_mean (ra), mb = sg_mean (rb), na = sg_cells (ra), nb = sg_cells (rb), least = min (na, nb);
+      const unsigned cost = sg_cost (sg_distance (ma, mb), least);
+      const bool joins = sg_may_join (work, m, ma, mb, (ra.x & rb.x & sg_old) != 0, least, cost);
+      const bool a_first = na < nb || (na == nb && a > b);
 
-      if (alike || sg_cells (ra) < m.min_cells)
-        sg_offer (best, a, sg_key (ma, mb, b));
-      if (alike || sg_cells (rb) < m.min_cells)
-        sg_offer (best, b, sg_key (ma, mb, a));
+      if ((joins && a_first) || na < m.min_cells)
+        sg_offer (best, a, (unsigned long long) cost << 32 | b);
+      if ((joins && !a_first) || nb < m.min_cells)
+        sg_offer (best, b, (unsigned long long) cost << 32 | a);
     }
     sg_append (work.edge[~m.round & 1], next_n, a != b, (unsigned long long) a << 32 | b);
   }
@@ -488,7 +490,7 @@ __device__ bool
 sg_merge_all (const SgWork &work, SgGrid &grid, SgBlock *block, unsigned char *memory, size_t size, SgGathered *merged)
 {
   /* rounds begin with 2: its lists are edge[0] and root_list[1] */
-  SgMerge m = { 2, work.control->slots, work.control->roots[1], 0 };
+  SgMerge m = { 2, work.control->slots, work.control->roots[1], 0, 0 };
   bool again = true;
 
   while (again && !sg_fits_local (m.roots, m.edges, size)) {

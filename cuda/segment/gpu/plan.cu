@@ -80,12 +80,14 @@ sg_assign_memory (SgPlanState *s, SgPieces *p, size_t n)
     p->take (&k.p, n);
     p->take (&k.label, n);
     p->take (&k.mean, max_regions);
+    p->take (&k.cells, max_regions);
     p->take (&k.id, max_regions);
     p->take (&k.birth, max_regions);
     p->take (&k.scalars, 2);
   }
   p->take (&w.control, 1);
-  p->take (&w.largest, max_regions);
+  p->take (&w.pieces, max_regions);
+  p->take (&w.first_piece, max_regions);
   p->take (&s->clicks, CF_SEGMENT_MAX_SEEDS);
   p->take (&s->found, max_regions);
   p->take (&w.paint, 3 * max_regions);
@@ -272,7 +274,8 @@ sg_clear_memory (SgPlanState *s, cudaStream_t stream, CfStatus *status)
   const SgWork &w = s->work;
   const struct { void *at; int byte; size_t size; } pieces[] = {
     { w.control, 0, sizeof *w.control },
-    { w.largest, 0, max_regions * sizeof *w.largest },
+    { w.pieces, 0, max_regions * sizeof *w.pieces },
+    { w.first_piece, 0, max_regions * sizeof *w.first_piece },
     { w.key, 0xff, w.slots * sizeof *w.key },
     { w.weak_count, 0, w.slots * sizeof *w.weak_count },
   };
