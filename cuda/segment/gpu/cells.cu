@@ -510,7 +510,8 @@ sg_write_cell (const SgWork &work, const SgTile &tile, unsigned c, unsigned kind
   work.record[c] = SgRecord { sg_seeded | luma >> 18 << 32 | (luma & 0x3ffff),
     (unsigned long long) tile.cb[t] << 32 | tile.cr[t] };
   work.claim[c] = 0;
-  work.count[c] = 0;
+  if (work.weak_borders)
+    work.perimeter[c] = 0;
   work.smallest[c] = sg_none;
   work.best[0][c] = work.best[1][c] = sg_none_64;
 }

@@ -69,7 +69,7 @@ sg_number_listed (const SgWork &work, const unsigned *list, unsigned n)
     if (lane == 0) {
       const SgRecord record = sg_load_record (work.record + r);
 
-      work.count[r] = smaller;
+      work.rank[r] = smaller;
       sg_number_region (work, smaller, r, sg_mean (record), sg_cells (record), (record.x & sg_old) != 0, smaller_new);
     }
   }
@@ -83,7 +83,7 @@ sg_number_merged (const SgWork &work, const SgGrid &grid, const uint4 *merged, u
         merged[i].w);
 }
 
-/* Stores the index of each cell. `index`: the index of each value in `count`; NULL: those values are indices. */
+/* Stores the index of each cell. `index`: the index of each value in `rank`; NULL: those values are indices. */
 __device__ void
 sg_label_cells (const SgWork &work, const SgGrid &grid, const unsigned *index)
 {
@@ -98,7 +98,7 @@ sg_label_cells (const SgWork &work, const SgGrid &grid, const unsigned *index)
     sg_find<per_thread> (work.parent, cell, root);
 #pragma unroll
     for (unsigned k = 0; k < per_thread; k++)
-      root[k] = work.count[root[k] & ~sg_settled];
+      root[k] = work.rank[root[k] & ~sg_settled];
 #pragma unroll
     for (unsigned k = 0; k < per_thread && index; k++)
       root[k] = index[root[k]];
@@ -127,13 +127,15 @@ sg_graph_kernel (const __grid_constant__ SgWork work, unsigned size)
   sg_count_pairs (work, &block, (SgTilePairs *) memory);
   grid.barrier ();
   sg_clear_sums ((SgSums *) memory);
-  sg_join_weak (work, grid);
   if (grid.first () == 0)
     for (int i = 0; i < 3; i++)
       work.control->picks[i] = 0;
-  grid.barrier ();
-  sg_add_weak (work, grid, &block);
-  grid.barrier ();
+  if (work.weak_borders) {
+    sg_join_weak (work, grid);
+    grid.barrier ();
+    sg_add_weak (work, grid, &block);
+    grid.barrier ();
+  }
   const bool by_single_block = sg_merge_all (work, grid, &block, memory, size, &merged);
 
   grid.barrier ();

@@ -34,8 +34,8 @@ struct SgControl {
   unsigned arrived;  /* blocks that have reached the grid barrier */
   unsigned free;     /* cells that belong to no component */
   unsigned freed, locals, slots;      /* lengths of lists */
-  unsigned roots[3], edges[3];        /* used in rotation: one is read, one filled, one cleared */
-  unsigned picks[3];
+  unsigned roots[3], picks[3];        /* used in rotation: one is read, one filled, one cleared */
+  unsigned gathered; /* edges for the single block */
   unsigned regions, parity; /* result of the merging: the number of regions, and which root_list holds them */
   unsigned roughest, histogram[256]; /* of the similarity in step 3 */
   int threshold;
@@ -83,23 +83,32 @@ struct SgWork {
   unsigned color, frame;
   int n_clicks;
   const int *clicks;    /* cells that the `seeds` parameter names, in device memory */
-  /* Device memory. An array has one entry per cell where nothing else is said. */
+  /* Device memory. An array has one entry per cell where nothing else is said. Where two names are given for the same
+   * array, the first use ends before the second begins. */
   SgState before, after;
   SgControl *control;
-  /* kind: 0 free, 1 seed, 2 + index in the last frame; count: perimeter, later index */
-  unsigned *parent, *kind, *rough, *count;
+  unsigned *parent, *kind; /* kind: 0 free, 1 seed, 2 + index in the last frame */
   unsigned *joined, *smallest; /* of components: mixed parents (list.cuh); the smallest cell, at a root */
-  unsigned *mean;       /* of a component before growth, at its root */
+  unsigned *rough; /* of the similarity; later `smallest` */
+  unsigned *mean;  /* of a component before growth, at its root */
+  unsigned *rank;  /* of a region, at its root; was `mean` */
   SgRecord *record;
   /* claim: cells << 32 | ~index of the old region that a root continues. best: each root's pick */
   unsigned long long *claim, *best[2];
-  /* Of the pieces that may continue an old region, 65536 entries: the sums, and ~ the smallest root. 0 between frames */
+  /* Of the pieces that may continue an old region, 65536 entries: the sums, and ~ the smallest root. 0 between frames
+   * */
   SgRecord *pieces;
   unsigned *first_piece;
-  unsigned *freed_list, *local_list, *root_list[2];
-  unsigned long long *key, *edge[2]; /* key: hash table of `slots` entries; edge: 2 entries per cell */
-  unsigned *weak_count, *slot_list;
-  unsigned slots;       /* a power of two */
+  unsigned *root_list[2]; /* one behind the other */
+  unsigned *local_list, *freed_list; /* of components; later root_list[0] and [1] */
+  unsigned long long *edge; /* two roots; 2 entries per cell */
+  unsigned *seen;       /* hash table of `seen_slots` entries, a power of two */
+  unsigned seen_slots;
+  /* Only where weak borders are looked for. key, weak_count: hash table of `slots` entries, a power of two; slot_list:
+   * of each edge its slot */
+  unsigned long long *key;
+  unsigned *weak_count, *slot_list, *perimeter, slots;
+  bool weak_borders;
   /* Test overrides: whether a block of the pixel kernel adds up its own pixels first, and how many warps it has. */
   bool block_sums;
   int warps;

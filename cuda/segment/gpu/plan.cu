@@ -15,6 +15,7 @@ namespace {
 using namespace cf;
 
 constexpr size_t max_regions = 65536; /* an index has 16 bits */
+constexpr size_t max_seen = 1 << 17;  /* slots of the table of edges seen; what finds no slot is kept */
 
 struct SgPlanState {
   CfSegmentSetup setup;
@@ -28,6 +29,8 @@ struct SgPlanState {
   uint32_t frame;
   size_t cells;      /* for which the memory was allocated */
   void *memory;      /* one device allocation */
+  void *weak_memory; /* another one, for step 7; NULL where that is off */
+  bool new_weak;     /* it has undefined contents */
   int *clicks;
   uint16_t *map;
   CfSegmentRegion *found, *reported; /* reported, reported_n, reported_map: pinned host memory */
@@ -60,12 +63,13 @@ struct SgPieces {
   }
 };
 
+/* Returns the least power of two from 1024 on that is not below n. */
 unsigned
-sg_table_slots (size_t cells)
+sg_table_slots (size_t n)
 {
   unsigned slots = 1024;
 
-  while (slots < 4 * cells)
+  while (slots < n)
     slots *= 2;
   return slots;
 }
@@ -75,7 +79,7 @@ sg_assign_memory (SgPlanState *s, SgPieces *p, size_t n)
 {
   SgWork &w = s->work;
 
-  w.slots = sg_table_slots (n);
+  w.seen_slots = sg_table_slots (std::min (2 * n, max_seen));
   for (SgState &k : s->history) {
     p->take (&k.p, n);
     p->take (&k.label, n);
@@ -95,41 +99,77 @@ sg_assign_memory (SgPlanState *s, SgPieces *p, size_t n)
   p->take (&w.kind, n);
   p->take (&w.joined, n);
   p->take (&w.smallest, n);
-  p->take (&w.rough, n);
-  p->take (&w.count, n);
   p->take (&w.mean, n);
   p->take (&w.record, n);
   p->take (&w.claim, n);
-  p->take (&w.freed_list, n);
-  p->take (&w.local_list, n);
-  for (int i = 0; i < 2; i++) {
-    p->take (&w.best[i], n);
-    p->take (&w.root_list[i], n);
-    p->take (&w.edge[i], 2 * n);
-  }
-  p->take (&w.slot_list, 2 * n);
-  p->take (&w.key, w.slots);
-  p->take (&w.weak_count, w.slots);
+  p->take (&w.best[0], n);
+  p->take (&w.best[1], n);
+  p->take (&w.root_list[0], 2 * n);
+  p->take (&w.edge, 2 * n);
+  p->take (&w.seen, w.seen_slots);
+  w.rough = w.smallest;
+  w.rank = w.mean;
+  w.root_list[1] = w.root_list[0] + n;
+  w.local_list = w.root_list[0];
+  w.freed_list = w.root_list[1];
 }
 
+/* The memory of step 7. */
+void
+sg_assign_weak (SgPlanState *s, SgPieces *p, size_t n)
+{
+  SgWork &w = s->work;
+
+  w.slots = sg_table_slots (4 * n);
+  p->take (&w.key, w.slots);
+  p->take (&w.weak_count, w.slots);
+  p->take (&w.slot_list, 2 * n);
+  p->take (&w.perimeter, n);
+}
+
+/* Makes `*memory` an allocation of what `assign` takes, if it is none yet. */
 CfCode
-sg_reserve_cells (SgPlanState *s, size_t cells, CfStatus *status)
+sg_reserve (SgPlanState *s, void **memory, size_t cells, void (*assign) (SgPlanState *, SgPieces *, size_t),
+    CfStatus *status)
 {
   SgPieces pieces = { NULL, 0 };
 
-  if (s->memory && cells == s->cells)
+  if (*memory)
     return CF_OK;
-  cf_device_free (s->memory);
-  s->memory = NULL;
-  s->needs_clear = true;
-  sg_assign_memory (s, &pieces, cells);
-  s->memory = cf_device_alloc (pieces.used, status);
-  if (!s->memory)
+  assign (s, &pieces, cells);
+  *memory = cf_device_alloc (pieces.used, status);
+  if (!*memory)
     return status->code;
-  s->cells = cells;
-  pieces = SgPieces { static_cast<char *> (s->memory), 0 };
-  sg_assign_memory (s, &pieces, cells);
+  pieces = SgPieces { static_cast<char *> (*memory), 0 };
+  assign (s, &pieces, cells);
   return CF_OK;
+}
+
+void
+sg_release (void **memory)
+{
+  cf_device_free (*memory);
+  *memory = NULL;
+}
+
+/* Allocates the memory of a frame of so many cells. The history outlasts a change of weak_borders. */
+CfCode
+sg_reserve_cells (SgPlanState *s, size_t cells, bool weak_borders, CfStatus *status)
+{
+  CfCode code;
+
+  if (cells != s->cells) {
+    sg_release (&s->memory);
+    sg_release (&s->weak_memory);
+    s->cells = cells;
+  }
+  if (!weak_borders)
+    sg_release (&s->weak_memory);
+  s->work.weak_borders = weak_borders;
+  s->needs_clear = s->needs_clear || !s->memory;
+  s->new_weak = weak_borders && !s->weak_memory;
+  code = sg_reserve (s, &s->memory, cells, sg_assign_memory, status);
+  return code == CF_OK && weak_borders ? sg_reserve (s, &s->weak_memory, cells, sg_assign_weak, status) : code;
 }
 
 /* Allocates the host memory into which a frame reports its regions and its label map. */
@@ -216,7 +256,8 @@ sg_update (CfPlan *plan, CfStatus *status)
   s->new_clicks = true;
   s->setup = *setup;
   free (setup);
-  code = sg_reserve_cells (s, (size_t) s->setup.columns * (size_t) s->setup.rows, status);
+  code = sg_reserve_cells (s, (size_t) s->setup.columns * (size_t) s->setup.rows,
+      s->setup.fraction < CF_SEGMENT_NO_WEAK, status);
   if (code == CF_OK)
     code = sg_reserve_reports (s, &plan->video, params->label_meta != 0, status);
   sg_describe (&plan->video, s->setup, &s->work);
@@ -253,6 +294,7 @@ sg_free (CfPlan *plan)
   SgPlanState *s = sg_state (plan);
 
   cf_device_free (s->memory);
+  cf_device_free (s->weak_memory);
   cf_device_free (s->map);
   cf_pinned_free (s->reported);
   cf_pinned_free (s->reported_map);
@@ -267,21 +309,25 @@ sg_reset (CfPlan *plan)
 
 /* ---- frames ------------------------------------------------------------- */
 
-/* Sets the memory to the state in which each frame leaves it for the next one. */
+/* Sets the memory to the state in which each frame leaves it for the next one; where `all` is false, only that of step
+ * 7. */
 CfCode
-sg_clear_memory (SgPlanState *s, cudaStream_t stream, CfStatus *status)
+sg_clear_memory (SgPlanState *s, bool all, cudaStream_t stream, CfStatus *status)
 {
   const SgWork &w = s->work;
-  const struct { void *at; int byte; size_t size; } pieces[] = {
-    { w.control, 0, sizeof *w.control },
-    { w.pieces, 0, max_regions * sizeof *w.pieces },
-    { w.first_piece, 0, max_regions * sizeof *w.first_piece },
-    { w.key, 0xff, w.slots * sizeof *w.key },
-    { w.weak_count, 0, w.slots * sizeof *w.weak_count },
+  const struct { void *at; int byte; size_t size; bool weak; } pieces[] = {
+    { w.control, 0, sizeof *w.control, false },
+    { w.pieces, 0, max_regions * sizeof *w.pieces, false },
+    { w.first_piece, 0, max_regions * sizeof *w.first_piece, false },
+    { w.seen, 0, w.seen_slots * sizeof *w.seen, false },
+    { w.key, 0xff, w.slots * sizeof *w.key, true },
+    { w.weak_count, 0, w.slots * sizeof *w.weak_count, true },
   };
 
-  s->has_history = false;
+  s->has_history = s->has_history && !all;
   for (const auto &p : pieces) {
+    if (p.weak ? !w.weak_borders : !all)
+      continue;
     const CfCode code = cf_cuda_check (cudaMemsetAsync (p.at, p.byte, p.size, stream),
         "clearing the segmentation's memory", status);
 
@@ -430,12 +476,13 @@ sg_enqueue (CfPlan *plan, CfStream *stream, const CfImage *in, const CfImage *ou
 
   if (!s->ready)
     return cf_fail (status, CF_NO_MEMORY, "the GPU had no memory left for these settings of the segmentation");
-  code = s->needs_clear ? sg_clear_memory (s, handle, status) : CF_OK;
+  code = s->needs_clear || s->new_weak ? sg_clear_memory (s, s->needs_clear, handle, status) : CF_OK;
   s->needs_clear = true; /* until all launches have succeeded */
   if (code == CF_OK)
     code = sg_send_clicks (s, handle, status);
   if (code != CF_OK)
     return code;
+  s->new_weak = false;
   work = s->work;
   work.recurrent = s->has_history && !s->setup.stateless;
   s->frame = work.recurrent ? s->frame + 1 : 0;

@@ -22,7 +22,7 @@
 
 namespace cf {
 
-/* State of the merging. The lists are edge[round & 1] and root_list[~round & 1]. */
+/* State of the merging. The regions are listed in root_list[~round & 1]. */
 struct SgMerge {
   int round;
   unsigned edges, roots;
@@ -83,11 +83,12 @@ sg_local_size (unsigned regions)
 }
 
 /* Returns whether a graph fits. A planar graph has less than three edges per region. If this one has more (seeds
- * that touch by corners may cross), the edges stay in device memory. */
+ * that touch by corners may cross), the edges stay in device memory. SgGathered.region has room for half of the cells.
+ * */
 __host__ __device__ inline bool
-sg_fits_local (unsigned regions, unsigned edges, size_t size)
+sg_fits_local (unsigned regions, unsigned edges, unsigned cells, size_t size)
 {
-  return regions <= sg_local_max
+  return regions <= sg_local_max && 2 * regions <= cells
       && sg_local_size (regions) + 2 * sizeof (unsigned) * (size_t) min (edges, 3 * regions) <= size;
 }
 
@@ -100,15 +101,15 @@ struct SgGathered {
 };
 
 __device__ __forceinline__ SgGathered
-sg_gathered (const SgWork &work, const SgMerge &m)
+sg_gathered (const SgWork &work)
 {
   SgGathered g;
 
-  g.region = (uint4 *) work.edge[~m.round & 1]; /* has room for one per cell */
+  g.region = (uint4 *) work.root_list[0]; /* both lists have been read when the first region is stored */
   g.mean = work.joined;
   g.best = g.index = work.kind;
-  g.edge = work.slot_list;
-  g.spare = (unsigned *) work.edge[m.round & 1];
+  g.edge = (unsigned *) work.best[0];
+  g.spare = (unsigned *) work.best[1];
   return g;
 }
 
@@ -145,7 +146,7 @@ sg_rank (const SgWork &work, const SgGrid &grid, const SgMerge &m, unsigned *roo
   for (unsigned i = threadIdx.x; i < padded; i += sg_threads)
     roots[i] = i < m.roots ? work.root_list[~m.round & 1][i] : sg_none;
   for (unsigned i = grid.first (); i < m.roots; i += grid.step ())
-    sg_gathered (work, m).best[i] = sg_none;
+    sg_gathered (work).best[i] = sg_none;
   __syncthreads ();
   for (unsigned i = sg_spread () / 32; i < m.roots; i += grid.step () / 32) {
     const unsigned root = roots[i];
@@ -159,29 +160,33 @@ sg_rank (const SgWork &work, const SgGrid &grid, const SgMerge &m, unsigned *roo
     }
     smaller = sg_reduce (~0u, smaller);
     if (lane == 0) {
-      work.count[root] = smaller;
+      work.rank[root] = smaller;
       work.smallest[smaller] = root;
     }
   }
 }
 
-/* Returns the number of bits of an index into the table that finds duplicates of edges. The table is weak_count,
- * which is free after the weak borders. */
+/* Returns the number of bits of an index into the table that finds duplicates of edges. */
 __device__ __forceinline__ int
 sg_table_bits (const SgWork &work, const SgMerge &m)
 {
-  return min (32 - __clz ((int) (2 * m.edges)), 31 - __clz ((int) work.slots));
+  return min (32 - __clz ((int) (2 * m.edges)), 31 - __clz ((int) work.seen_slots));
 }
 
-/* Returns whether it is the first such edge. A free entry of the table is 0, which is no edge. */
+/* Returns whether it is the first such edge, as far as there is room in the table. A free entry of it is 0, which is no
+ * edge. */
 __device__ bool
 sg_is_first (unsigned *table, int bits, unsigned edge)
 {
-  unsigned at = edge * 2654435769u >> (32 - bits), old;
+  unsigned at = edge * 2654435769u >> (32 - bits);
 
-  while ((old = atomicCAS (table + at, 0u, edge)) != 0 && old != edge)
-    at = (at + 1) & ((1u << bits) - 1);
-  return old == 0;
+  for (int i = 0; i < 32; i++, at = (at + 1) & ((1u << bits) - 1)) {
+    const unsigned old = atomicCAS (table + at, 0u, edge);
+
+    if (old == 0 || old == edge)
+      return old == 0;
+  }
+  return true;
 }
 
 /* Offers the two regions of an edge to each other for the first round. rank: their ranks. */
@@ -203,7 +208,7 @@ sg_offer_first (const SgWork &work, const SgMerge &m, unsigned *best, uint2 rank
 __device__ void
 sg_gather_edges (const SgWork &work, const SgGrid &grid, const SgMerge &m, const SgGathered &to, unsigned *length)
 {
-  const unsigned long long *list = work.edge[m.round & 1];
+  const unsigned long long *list = work.edge;
   const int bits = sg_table_bits (work, m);
 
   for (unsigned i = sg_spread (); i - (threadIdx.x & 31) < m.edges; i += grid.step ()) {
@@ -215,11 +220,11 @@ sg_gather_edges (const SgWork &work, const SgGrid &grid, const SgMerge &m, const
 
       sg_find<2> (work.parent, cell, root);
       const unsigned a = root[0] & ~sg_settled, b = root[1] & ~sg_settled;
-      const uint2 rank = { work.count[a], work.count[b] };
+      const uint2 rank = { work.rank[a], work.rank[b] };
       const SgRecord ra = sg_load_record (work.record + a), rb = sg_load_record (work.record + b);
 
       edge = a != b ? min (rank.x, rank.y) | max (rank.x, rank.y) << 16 : 0;
-      if (edge && !sg_is_first (work.weak_count, bits, edge))
+      if (edge && !sg_is_first (work.seen, bits, edge))
         edge = 0;
       if (edge)
         sg_offer_first (work, m, to.best, rank, ra, rb);
@@ -232,7 +237,7 @@ sg_gather_edges (const SgWork &work, const SgGrid &grid, const SgMerge &m, const
 __device__ void
 sg_gather (const SgWork &work, const SgGrid &grid, const SgMerge &m, unsigned *edges)
 {
-  const SgGathered to = sg_gathered (work, m);
+  const SgGathered to = sg_gathered (work);
 
   sg_gather_edges (work, grid, m, to, edges);
   for (unsigned i = grid.first (); i < m.roots; i += grid.step ()) {
@@ -249,7 +254,7 @@ __device__ void
 sg_clear_table (const SgWork &work, const SgGrid &grid, const SgMerge &m)
 {
   for (unsigned i = grid.first (); i < 1u << sg_table_bits (work, m); i += grid.step ())
-    work.weak_count[i] = 0;
+    work.seen[i] = 0;
 }
 
 __device__ __forceinline__ void
@@ -613,7 +618,7 @@ __device__ void
 sg_merge_single_block (const SgWork &work, SgBlock *block, unsigned char *memory, size_t size, const SgMerge &m,
     unsigned edges)
 {
-  const SgGathered gathered = sg_gathered (work, m);
+  const SgGathered gathered = sg_gathered (work);
   SgLocal l = sg_lay_out (memory, m.roots, edges);
 
   if (threadIdx.x == 0)
