@@ -144,7 +144,7 @@ end_segment (const Strips *s, int segment, int k, V v[SEG])
   filter_segment (s, segment, k, v);
 }
 
-static void
+ALWAYS_INLINE void
 lay_out (const CfIrLinesTask *t, int strips, int n, Strips *s)
 {
   *s = (Strips) { .lines = t->lines, .strips = strips, .segments = cf_ir_segments (n) };
@@ -233,40 +233,33 @@ load_words (const CfView *view, int bytes, const uint8_t *row, int x)
 
 /* ---- columns ------------------------------------------------------------ */
 
-#define AHEAD 2 /* segments */
-
-/* Fetches a segment of a block of columns into the cache: each row lies in another page. */
-ALWAYS_INLINE void
-prefetch_rows (const CfView *view, int x, int y)
-{
-  for (int j = y; j < y + SEG && j < view->height; j++)
-    __builtin_prefetch (view->data + (size_t) j * view->pitch + (size_t) x * view->step * view->bytes);
-}
+#define AHEAD (2 * SEG) /* rows that are fetched into the cache early: each lies in another page */
 
 ALWAYS_INLINE void
-columns (const CfIrLinesTask *t, int x, int bytes)
+columns (const CfIrLinesTask *t, int x, int bytes, int strips)
 {
   const CfView *in = t->in;
-  const int strips = in->width - x > CF_IR_LINES_COLUMNS / 2 ? MAX_STRIPS : MAX_STRIPS / 2;
+  uint8_t *between_plane = t->between;
   const float *outside = t->zero ? t->lines->outside[t->chroma][0] : NULL;
   const V between = all_v (t->lines->between), magic = all_v (MAGIC);
   Strips s;
 
   lay_out (t, strips, in->height, &s);
-  for (int i = 0; i < s.segments; i++) {
-    prefetch_rows (in, x, (i + AHEAD) * SEG);
+  for (int i = 0; i < s.segments; i++)
     for (int k = 0; k < strips; k++) {
       V v[SEG];
 
       for (int j = 0; j < SEG; j++) {
         int y = i * SEG + j < in->height ? i * SEG + j : in->height - 1;
-        I words = load_words (in, bytes, in->data + (size_t) y * in->pitch, x + k * LANES);
+        const uint8_t *row = in->data + (size_t) y * in->pitch;
+        I words = load_words (in, bytes, row, x + k * LANES);
 
+        if (k == 0 && y + AHEAD < in->height)
+          __builtin_prefetch (row + AHEAD * in->pitch + x * in->step * bytes);
         v[j] = __builtin_convertvector (values_of (in, bytes, words) + 1, V);
       }
       begin_segment (&s, i, k, rest_of (in->height), outside, v);
     }
-  }
   run_rounds (&s, rest_of (in->height), outside);
   for (int i = 0; i < s.segments; i++)
     for (int k = 0; k < strips; k++) {
@@ -279,7 +272,7 @@ columns (const CfIrLinesTask *t, int x, int bytes)
           *(Words_u *) (void *) ((uint16_t *) t->between +
               at) = __builtin_convertvector ((I) fma_v (between, v[j], magic), Words);
         else
-          *(Vu *) (void *) ((float *) t->between + at) = v[j];
+          *(Vu *) (void *) (between_plane + 4 * at) = v[j];
     }
 }
 
@@ -495,7 +488,7 @@ rows (const CfIrLinesTask *t, int y, int bytes)
     V v[SEG];
 
     for (int j = 0; j < LANES * bytes && i % 2 == 0; j++) /* of the next block but one; may lie behind the plane */
-      __builtin_prefetch ((const uint8_t *) t->between + (at + AHEAD * block) * 2 * bytes + j * 64);
+      __builtin_prefetch ((const uint8_t *) t->between + (at + 2 * block) * 2 * bytes + j * 64);
     gather ((const uint8_t *) t->between + at * 2 * bytes, (size_t) (CF_IR_LINES_COLUMNS * 2 * bytes), 2 * bytes, w);
     for (int j = 0; j < SEG; j++)
       v[j] = bytes == 1 ? __builtin_convertvector (w[j], V) : (V) w[j];
@@ -524,10 +517,16 @@ rows (const CfIrLinesTask *t, int y, int bytes)
 static void
 columns_task (const CfIrLinesTask *t, int x)
 {
-  if (t->in->bytes == 1)
-    columns (t, x, 1);
+  bool half = t->in->width - x <= CF_IR_LINES_COLUMNS / 2;
+
+  if (t->in->bytes == 1 && !half)
+    columns (t, x, 1, MAX_STRIPS);
+  else if (t->in->bytes == 1)
+    columns (t, x, 1, MAX_STRIPS / 2);
+  else if (!half)
+    columns (t, x, 2, MAX_STRIPS);
   else
-    columns (t, x, 2);
+    columns (t, x, 2, MAX_STRIPS / 2);
 }
 
 static void
