@@ -28,9 +28,36 @@ ir_load_words (const Plane &p, int x, int row, float (&y)[ir_seg][PER])
     }
 }
 
-template<int PER, int BYTES> __device__ __forceinline__ void
-ir_load_columns (const Plane &p, int x, int row, float (&y)[ir_seg][PER])
+/* The same of pixels of 4 bytes. */
+template<int PER> __device__ __forceinline__ void
+ir_load_pixels (const IrLinesView &v, int x, int row, float (&y)[ir_seg][PER])
 {
+  const Plane &p = v.plane;
+  const uint8_t *from = p.in - v.offset + 4 * x;
+  uint4 q[ir_seg];
+
+#pragma unroll
+  for (int j = 0; j < ir_seg; j++)
+    q[j] = *(const uint4 *) (from + min (row + j, p.height - 1) * p.in_pitch);
+#pragma unroll
+  for (int j = 0; j < ir_seg; j++) {
+    const unsigned word[4] = { q[j].x, q[j].y, q[j].z, q[j].w };
+
+#pragma unroll
+    for (int i = 0; i < PER; i++)
+      y[j][i] = __fadd_rn (__uint_as_float (__byte_perm (word[i], 0x4b000000u, 0x7440 + v.offset)), 1 - ir_magic);
+  }
+}
+
+template<int PER, int BYTES> __device__ __forceinline__ void
+ir_load_columns (const IrLinesView &v, int x, int row, float (&y)[ir_seg][PER])
+{
+  const Plane &p = v.plane;
+
+  if (PER == 4 && BYTES == 1 && v.pixels_16 && x + 3 < p.width) {
+    ir_load_pixels (v, x, row, y);
+    return;
+  }
   if (PER == 4 && p.in_words && x + 3 < p.width) {
     if (p.step == 1)
       ir_load_words<PER, BYTES, 1> (p, x, row, y);
@@ -217,7 +244,7 @@ ir_columns (const __grid_constant__ IrLinesWork w)
     p.power[threadIdx.x] = w.lines.power[threadIdx.x];
   ir_wait_for_previous ();
   if (active)
-    ir_load_columns<PER, BYTES> (v.plane, x, y0, y);
+    ir_load_columns<PER, BYTES> (v, x, y0, y);
 #pragma unroll 1
   for (int round = 0; round < ROUNDS; round++) {
     if (active)

@@ -10,7 +10,7 @@
  * A round: each thread sums its segment from zero in both directions; the sums go to shared memory, where a thread
  * scans eight of them, and another one the eights; each thread filters its segment again from its carries.
  * Shared memory: the powers of nu, the edges, the sums, [direction][segment][column], and the totals of the eights; the
- * rows' kernel also stages samples there that cannot be loaded or stored 16 bytes at a time.
+ * rows' kernels also stage samples there that cannot be loaded or stored 16 bytes at a time, and pixels.
  * Race free: a barrier between the sums, the scan of the eights, the scan of their totals, and their use; a word is
  * written by one thread between two barriers.
  * Bound by latency at 1080p (one block of columns on each SM: loads, three barriers, the chains of 16), by the loads
@@ -41,12 +41,14 @@ struct IrLinesView {
   uint8_t lanes_log2; /* threads side by side in a block of columns */
   bool chroma;
   bool load_16, store_16; /* whole segments, 16 bytes at a time */
+  bool pixels_16;         /* pixels of 4 bytes, 16 bytes of them at a time */
+  uint8_t offset;         /* of the first sample from the row's beginning, bytes */
 };
 
 struct IrLinesWork {
   CfIrLines lines;
   bool zero; /* border */
-  int n;
+  int n, fields; /* views: [component][field] */
   IrLinesView view[CF_MAX_VIEWS];
 };
 static_assert (sizeof (IrLinesWork) < 4000, "is a kernel parameter");
@@ -77,7 +79,8 @@ ir_line_floats (int segments)
   return ir_eights (segments) * ir_eight + ir_totals (segments);
 }
 
-/* The kernels; `tall`: with 1 column a thread, `wide`: with more than 256 threads. `bytes`: of a sample. */
+/* The kernels; `tall`: with 1 column a thread, `wide`: with more than 256 threads. `bytes`: of a sample; 4: of a pixel
+ * of four components, which ir_pixel_rows filters together. */
 enum IrRowsKind { IR_ROWS_ONE_ROUND, IR_ROWS_SOFT, IR_ROWS_MIXED, IR_ROWS_KINDS };
 const void *ir_columns_kernel (bool tall, int bytes, bool soft);
 const void *ir_rows_kernel (bool wide, int bytes, IrRowsKind kind);

@@ -2,7 +2,8 @@
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * irfilter/gpu/rows.cu: filters the rows of all views of a frame (line.cuh), rounds and stores the result; a block is a
- * row. Views that are not filtered are copied. */
+ * row. Views that are not filtered are copied. Of pixels of four bytes a block takes all components, one after the
+ * other, in a copy of the row in shared memory: single bytes there cost less than in memory. */
 #include "line.cuh"
 
 namespace cf {
@@ -257,6 +258,74 @@ ir_rows (const __grid_constant__ IrLinesWork w)
   ir_store_row (v, row, segment, active, own, staged);
 }
 
+/* Where pixel i of a row lies in shared memory: segments are 17 words apart, so that lanes hit different banks. */
+__device__ __forceinline__ int
+ir_pixel_at (int i)
+{
+  return i + i / ir_seg;
+}
+
+/* Replaces the samples of a component in a segment of the copied row. */
+template<bool MIXED> __device__ __forceinline__ void
+ir_round_pixels (const CfIrLines &l, const float (&y)[ir_seg], uint8_t *at)
+{
+#pragma unroll
+  for (int j = 0; j < ir_seg; j++)
+    if (MIXED) {
+      const float f = __fmaf_rn (l.gain, y[j], __fmaf_rn (l.through, (float) at[4 * j], l.offset));
+
+      at[4 * j] = (uint8_t) __float_as_uint (__fadd_rn (fminf (fmaxf (f, 0.0f), 255.0f), ir_magic));
+    } else
+      at[4 * j] = (uint8_t) __float_as_uint (__fmaf_rn (l.gain, y[j], ir_magic - 1));
+}
+
+/* One view of each field stands for all components. */
+template<int ROUNDS, bool MIXED, int THREADS> __global__ void
+__launch_bounds__ (THREADS, THREADS > ir_row_threads ? 1 : 5)
+ir_pixel_rows (const __grid_constant__ IrLinesWork w)
+{
+  const int block = (int) blockIdx.x, segment = (int) threadIdx.x;
+  const int field = w.fields > 1 && block >= w.view[1].first_rows;
+  const IrLinesView &first = w.view[field];
+  const int row = block - first.first_rows, width = first.plane.width, segments = ir_segments (width);
+  float *power = (float *) ir_lines_shared, *edge = power + ir_eight, *sum = edge + ir_row_edges;
+  unsigned *pixels = (unsigned *) (sum + 2 * ir_line_floats (segments));
+  const unsigned *from = (const unsigned *) (first.plane.in - first.offset + row * first.plane.in_pitch);
+  unsigned *to = (unsigned *) (first.plane.out - first.offset + row * first.plane.out_pitch);
+  float y[ir_seg];
+
+  if (segment < ir_eight)
+    power[segment] = w.lines.power[segment];
+  ir_wait_for_previous ();
+  for (int i = segment; i < width; i += (int) blockDim.x)
+    pixels[ir_pixel_at (i)] = from[i];
+#pragma unroll 1
+  for (int n = field; n < w.n; n += w.fields) {
+    const IrLinesView &v = w.view[n];
+
+    if (!v.plane.filtered)
+      continue;
+    if (segment < segments)
+      ir_load_between<1> (v, row, segment, y);
+    __syncthreads (); /* the row is copied; nothing reads the sums of the component before */
+    ir_filter_row<ROUNDS> (w, v, power, edge, sum, y);
+    if (segment < segments)
+      ir_round_pixels<MIXED> (w.lines, y, (uint8_t *) &pixels[ir_pixel_at (segment * ir_seg)] + v.offset);
+  }
+  ir_let_next_start ();
+  __syncthreads ();
+  for (int i = segment; i < width; i += (int) blockDim.x)
+    to[i] = pixels[ir_pixel_at (i)];
+}
+
+template<int THREADS> const void *
+ir_pixel_rows_of_kind (IrRowsKind kind)
+{
+  return kind == IR_ROWS_SOFT ? (const void *) ir_pixel_rows<CF_IR_ROUNDS, false, THREADS>
+      : kind == IR_ROWS_MIXED ? (const void *) ir_pixel_rows<1, true, THREADS>
+                              : (const void *) ir_pixel_rows<1, false, THREADS>;
+}
+
 template<int BYTES, int THREADS> const void *
 ir_rows_of_kind (IrRowsKind kind)
 {
@@ -270,6 +339,8 @@ ir_rows_of_kind (IrRowsKind kind)
 const void *
 ir_rows_kernel (bool wide, int bytes, IrRowsKind kind)
 {
+  if (bytes == 4)
+    return wide ? ir_pixel_rows_of_kind<ir_wide_row_threads> (kind) : ir_pixel_rows_of_kind<ir_row_threads> (kind);
   if (wide)
     return bytes == 1 ? ir_rows_of_kind<1, ir_wide_row_threads> (kind) : ir_rows_of_kind<2, ir_wide_row_threads> (kind);
   return bytes == 1 ? ir_rows_of_kind<1, ir_row_threads> (kind) : ir_rows_of_kind<2, ir_row_threads> (kind);
