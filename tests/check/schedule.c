@@ -413,6 +413,11 @@ trace (KcRun *run, Subject *subject, uint64_t *state)
       most = made[entry[i]];
   printf ("%s, %d blocks, 1 chunk per claim, up to %d ns of delay: %u chunks, at most %u by one block\n", subject->what,
       TABLE_BLOCKS, MAX_DELAY, all, most);
+  for (int i = 0; i < strips * chunks && i < MOST_ENTRIES; i++) {
+    if (i % chunks == 0)
+      printf ("  strip %d, the blocks of its chunks:", i / chunks);
+    printf (" %d%s", entry[i], i % chunks == chunks - 1 ? "\n" : "");
+  }
   kc_result (run, all > 0 && strips * chunks <= MOST_ENTRIES,
       "%s: the trace has %d strips of %d chunks; 1 to %d chunks in all are expected", subject->what, strips, chunks,
       MOST_ENTRIES);
