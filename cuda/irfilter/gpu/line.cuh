@@ -30,6 +30,12 @@ constexpr int ir_columns_threads = 576; /* at most, with 4 columns a thread */
 constexpr int ir_tall_threads = 1024;   /* at most, with 1 column a thread: CF_MAX_SIZE rows */
 constexpr int ir_row_threads = 256, ir_wide_row_threads = 1024; /* at most: up to 4096 columns; any width */
 
+/* Blocks of ir_row_threads that share an SM. */
+#if defined (__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+constexpr int ir_row_blocks = 4; /* it has room for 1024 threads */
+#else
+constexpr int ir_row_blocks = 5;
+#endif
 constexpr int ir_row_edges = 4; /* floats: two edges of a row; what follows is aligned */
 
 /* A view as the kernels see it. */

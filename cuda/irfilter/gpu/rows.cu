@@ -224,7 +224,7 @@ ir_store_row (const IrLinesView &v, int row, int segment, bool active, IrSegment
 }
 
 template<int BYTES, int ROUNDS, bool MIXED, int THREADS> __global__ void
-__launch_bounds__ (THREADS, THREADS > ir_row_threads ? 1 : BYTES == 1 && !MIXED ? 5 : 4)
+__launch_bounds__ (THREADS, THREADS > ir_row_threads ? 1 : BYTES == 1 && !MIXED ? ir_row_blocks : 4)
 ir_rows (const __grid_constant__ IrLinesWork w)
 {
   const int block = (int) blockIdx.x, segment = (int) threadIdx.x;
@@ -281,7 +281,7 @@ ir_round_pixels (const CfIrLines &l, const float (&y)[ir_seg], uint8_t *at)
 
 /* One view of each field stands for all components. */
 template<int ROUNDS, bool MIXED, int THREADS> __global__ void
-__launch_bounds__ (THREADS, THREADS > ir_row_threads ? 1 : 5)
+__launch_bounds__ (THREADS, THREADS > ir_row_threads ? 1 : ir_row_blocks)
 ir_pixel_rows (const __grid_constant__ IrLinesWork w)
 {
   const int block = (int) blockIdx.x, segment = (int) threadIdx.x;
