@@ -62,12 +62,37 @@ use_entry (const CfIrTableEntry *entry, bool turned, CfIrTaps *taps)
   }
 }
 
+/* Returns the first tables for at least this noise, the last ones if there are none. */
+static const CfIrTables *
+tables_for (double noise)
+{
+  static const CfIrTables *const steps[] = { &cf_ir_tables_0, &cf_ir_tables_2, &cf_ir_tables_5 };
+  size_t i = 0;
+
+  while (i + 1 < sizeof steps / sizeof steps[0] && noise > steps[i]->noise)
+    i++;
+  return steps[i];
+}
+
+/* Mixes the image with what the set makes of it. */
+static void
+mix (double amount, CfIrTaps *taps)
+{
+  taps->through = 1 - amount;
+  for (int q = 0; q < CF_IR_QUADRANTS; q++)
+    for (int k = 0; k < CF_IR_MAX; k++)
+      for (int l = 0; l < CF_IR_MAX; l++)
+        taps->a[q][k][l] *= amount;
+}
+
 /* Uses the entry of the nearest sigma; of two at the same distance the smaller one. */
 static CfCode
-make_deblur (double sigma, CfIrTaps *taps, CfStatus *status)
+make_deblur (const CfIrFilterParams *p, CfIrTaps *taps, CfStatus *status)
 {
-  const CfIrTableEntry *table = cf_ir_deblur.entry;
-  int n = cf_ir_deblur.n, nearest = 0;
+  const CfIrTables *tables = tables_for (p->noise);
+  const CfIrTableEntry *table = tables->deblur.entry;
+  double sigma = p->sigma_is_set ? p->sigma : 1;
+  int n = tables->deblur.n, nearest = 0;
 
   if (sigma < table[0].sigma || sigma > table[n - 1].sigma)
     return cf_fail (status, CF_BAD_VALUE, "sigma is %g; with preset=deblur it must be between %g and %g", sigma,
@@ -76,24 +101,27 @@ make_deblur (double sigma, CfIrTaps *taps, CfStatus *status)
     if (fabs (table[i].sigma - sigma) < fabs (table[nearest].sigma - sigma))
       nearest = i;
   use_entry (&table[nearest], false, taps);
+  mix (p->amount, taps);
   return CF_OK;
 }
 
 static CfCode
-make_motion (int length, int angle, CfIrTaps *taps, CfStatus *status)
+make_motion (const CfIrFilterParams *p, CfIrTaps *taps, CfStatus *status)
 {
-  const CfIrTableEntry *table = cf_ir_motion.entry;
-  int n = cf_ir_motion.n;
+  const CfIrTables *tables = tables_for (p->noise);
+  const CfIrTableEntry *table = tables->motion.entry;
+  int n = tables->motion.n;
 
   for (int i = 0; i < n; i++)
-    if (table[i].length == length && (table[i].angle == angle || table[i].angle + 90 == angle)) {
-      use_entry (&table[i], table[i].angle != angle, taps);
+    if (table[i].length == p->length && (table[i].angle == p->angle || table[i].angle + 90 == p->angle)) {
+      use_entry (&table[i], table[i].angle != p->angle, taps);
+      mix (p->amount, taps);
       return CF_OK;
     }
   return cf_fail (status, CF_BAD_VALUE,
       "preset=motion-deblur has no set for length %d at angle %d; lengths go from %d "
       "to %d, angles are 0, 45, 90 and 135",
-      length, angle, table[0].length, table[n - 1].length);
+      p->length, p->angle, table[0].length, table[n - 1].length);
 }
 
 static CfCode
@@ -135,9 +163,9 @@ make_passes (const CfIrFilterParams *p, CfIrTaps taps[CF_IR_MAX_PASSES], int *n,
       taps->through = 1 + p->amount;
       break;
     case CF_IR_DEBLUR:
-      return make_deblur (p->sigma, taps, status);
+      return make_deblur (p, taps, status);
     case CF_IR_MOTION_DEBLUR:
-      return make_motion (p->length, p->angle, taps, status);
+      return make_motion (p, taps, status);
     case CF_IR_CUSTOM:
       return make_custom (p, taps, status);
     default:

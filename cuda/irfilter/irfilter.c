@@ -41,17 +41,21 @@ static const CfEnumValue methods[] = {
 };
 
 /* Rows of params that `changed` has to recognize. */
-enum { ROW_NUMERATOR = 5, ROW_DENOMINATOR, ROW_COEFFICIENTS };
+enum { ROW_SIGMA = 1, ROW_NUMERATOR = 6, ROW_DENOMINATOR, ROW_COEFFICIENTS };
 
 static const CfParam params[] = {
   { "preset", CF_TYPE_ENUM, FIELD (preset), 0, 0, CF_IR_SOFT, presets, "", "Filter to apply" },
   { "sigma", CF_TYPE_DOUBLE, FIELD (sigma), 0.1, 200, 3, NULL, "samples",
       "Standard deviation of the blur in smooth, soft, highpass and sharpen; with deblur, of the blur to undo, 0.5 to "
-      "3" },
-  { "amount", CF_TYPE_DOUBLE, FIELD (amount), 0, 10, 1, NULL, "", "Strength of highpass and sharpen" },
+      "3, which is 1 unless it is set" },
+  { "amount", CF_TYPE_DOUBLE, FIELD (amount), 0, 10, 1, NULL, "",
+      "Strength of highpass, sharpen, deblur and motion-deblur" },
   { "length", CF_TYPE_INT, FIELD (length), 3, 15, 9, NULL, "samples", "Length of the blur that motion-deblur undoes" },
   { "angle", CF_TYPE_INT, FIELD (angle), 0, 135, 0, NULL, "degrees",
       "Direction of the blur that motion-deblur undoes, counterclockwise from the right: 0, 45, 90 or 135" },
+  { "noise", CF_TYPE_DOUBLE, FIELD (noise), 0, 10, 2, NULL, "levels",
+      "Standard deviation of the video's noise, in levels of 8 bits: deblur and motion-deblur restore less where there "
+      "is more" },
   [ROW_NUMERATOR] = { "numerator", CF_TYPE_STRING, FIELD (numerator), 0, 0, 0, NULL, "",
       "Weights of the input, up to 8 x 8, rows separated by ';', numbers by spaces or ',', the same in all quadrants; "
       "sets preset to custom and clears coefficients" },
@@ -103,6 +107,7 @@ changed (void *params_, unsigned row, CfStatus *status)
   CfCode code = resolve_source (p, row, status);
   CfIrDesign design;
 
+  p->sigma_is_set = p->sigma_is_set || row == ROW_SIGMA;
   /* The poles are the same in any format. */
   p->pole_radius = cf_ir_design (p, CF_FORMAT_GRAY8, &design, NULL) == CF_OK ? design.pole_radius : 0;
   return code;

@@ -104,9 +104,11 @@
  *   soft: three smooth passes of sigma / sqrt (3).
  *   highpass: mid + amount (x - smooth): a (in double) times -amount, p = amount, offset = mid
  *   sharpen: x + amount (x - smooth): a times -amount, p = 1 + amount
- *   deblur: the set of a table for sigma (0.5..3; the nearest entry, the smaller one of two
- *     at the same distance; sigma outside the range is refused)
- *   motion-deblur: the set of a table for length (3..15) and angle (0, 45, 90, 135)
+ *   deblur: x + amount (restored - x), restored by the set of a table for sigma (0.5..3; the nearest entry, the
+ *     smaller one of two at the same distance; sigma outside the range is refused; 1 unless sigma was set): a times
+ *     amount, p = 1 - amount
+ *   motion-deblur: the same with the set of a table for length (3..15) and angle (0, 45, 90, 135)
+ *     There are tables for noise 0, 2 and 5: the first one for at least `noise` is taken, and the last one beyond.
  *   custom: numerator and denominator, the same in all quadrants; or coefficients,
  *     a JSON file with a set for each; whichever was set last.
  * quadrants selects the quadrants; the others are left out of the sum, and the rest keeps its weights (with smooth,
@@ -119,10 +121,11 @@
  *
  * | parameter | unit, range | takes effect |
  * | preset | see above (soft) | next frame |
- * | sigma | samples, 0.1..200 (3) | next frame |
+ * | sigma | samples, 0.1..200 (3; deblur: 1) | next frame |
  * | amount | 0..10 (1) | next frame |
  * | length | samples, 3..15 (9) | next frame |
  * | angle | degrees: 0, 45, 90, 135 (0) | next frame |
+ * | noise | standard deviation of the video's noise in levels of 8 bits, 0..10 (2) | next frame |
  * | numerator, denominator | text: m x m, rows by ';', numbers by spaces or ',' | next frame; preset becomes custom |
  * | coefficients | path of a JSON file, read once, when set | next frame; preset becomes custom |
  * | quadrants | flags se, sw, ne, nw (all) | next frame |
@@ -174,12 +177,14 @@ typedef struct {
   int preset; /* CfIrPreset */
   double sigma, amount;
   int length, angle;
+  double noise;
   const char *numerator, *denominator, *coefficients;
   int quadrants;         /* 1 << CF_IR_SE ... */
   int method;            /* CfIrMethod */
   int border;            /* CfIrBorder */
   double pole_radius;    /* set by CfFilter.changed; 0 where the design is refused */
   const char *file_text; /* contents of `coefficients` when it was set; not a property */
+  bool sigma_is_set;     /* not a property */
 } CfIrFilterParams;
 
 /* A quadrant's constants: entry [k][l], zeros from m on. */

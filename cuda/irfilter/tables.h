@@ -2,7 +2,7 @@
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * irfilter/tables.h: the coefficient sets of the presets deblur and motion-deblur, found by cf-identify
- * (pipelines/tools/make-tables.py has the commands). */
+ * (pipelines/tools/make-tables.py has the commands). Each file tables_*.c is for one noise. */
 #ifndef CF_IRFILTER_TABLES_H
 #define CF_IRFILTER_TABLES_H
 
@@ -20,7 +20,13 @@ typedef struct {
   int n;
 } CfIrTable;
 
-/* deblur: sorted by sigma; motion-deblur: by length, then by angle. */
-extern const CfIrTable cf_ir_deblur, cf_ir_motion;
+/* For video with this noise, standard deviation in levels of 8 bits. */
+typedef struct {
+  double noise;
+  CfIrTable deblur; /* sorted by sigma */
+  CfIrTable motion; /* by length, then by angle */
+} CfIrTables;
+
+extern const CfIrTables cf_ir_tables_0, cf_ir_tables_2, cf_ir_tables_5;
 
 #endif

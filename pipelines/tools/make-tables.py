@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Copyright (C) 2026 the gst-cuda-filters authors
-"""Makes cuda/irfilter/tables.c, the sets of cudairfilter's presets deblur and motion-deblur, with cf-identify.
+"""Makes cuda/irfilter/tables_0.c, _2.c and _5.c, the sets of cudairfilter's presets deblur and motion-deblur for video
+of that noise, with cf-identify.
 
-usage: pipelines/tools/make-tables.py build/pipelines/cf-identify > cuda/irfilter/tables.c
+usage: pipelines/tools/make-tables.py build/pipelines/cf-identify cuda/irfilter
 
-Takes some minutes. The filters are found on cf-identify's chart with a noise of 2 levels. Without it they amplify the
-noise of every camera: at sigma 1.5, 17-fold instead of 3.3-fold, for 2 dB more in an image without noise. Windows of
-5 x 5 gain 1 to 2 dB over 3 x 3 for motion and next to nothing for a Gaussian.
+Takes ten minutes of CPU time. The filters are found on cf-identify's chart, whose edges are much stronger than a
+photograph's. So that photographs keep their structural similarity, the chart gets four times the noise of the video,
+and 2 levels if it has none (docs/notes/irfilter.md). Windows of 5 x 5 gain 1 to 2 dB over 3 x 3 for motion and next to
+nothing for a Gaussian.
 """
 import concurrent.futures
 import json
@@ -17,7 +19,8 @@ import subprocess
 import sys
 import tempfile
 
-NOISE = 2
+# The video's noise, and the chart's.
+NOISES = {0: 2, 2: 8, 5: 20}
 GAUSS_M, MOTION_M = 3, 5
 SIGMAS = [s / 4 for s in range(2, 13)]
 LENGTHS = range(3, 16)
@@ -28,7 +31,7 @@ HEAD = '''\
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * irfilter/tables.c: written by pipelines/tools/make-tables.py, which calls
+ * irfilter/tables_%(video)d.c: written by pipelines/tools/make-tables.py, which calls
  *   cf-identify --chart --blur %(gauss)s --noise %(noise)d --window %(gauss_m)d
  *   cf-identify --chart --blur %(motion)s --noise %(noise)d --window %(motion_m)d
  * for each entry. The comment beside it: PSNR in dB of the blurred, noisy chart and of the restored one, on samples
@@ -48,11 +51,11 @@ def shortest(number):
     return text.replace('e-0', 'e-').replace('0.', '.', 1) if text.lstrip('-').startswith('0.') else text
 
 
-def identify(program, blur, m):
+def identify(program, blur, noise, m):
     """Returns (a, b) of rows of texts for se and for sw, and the report's figures; nw is as se, ne as sw."""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, 'set.json')
-        report = subprocess.run([program, '--chart', '--blur', blur, '--noise', str(NOISE), '--window', str(m),
+        report = subprocess.run([program, '--chart', '--blur', blur, '--noise', str(noise), '--window', str(m),
                                  '--output', path], check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
                                 text=True).stdout.splitlines()
         with open(path, encoding='utf-8') as file:
@@ -96,26 +99,34 @@ def table(name, rows, arrays):
     for sigma, length, angle, m, sets, figures in rows:
         a, b = (', '.join(arrays.name(pair[i]) for pair in sets) for i in (0, 1))
         lines += [f'  {{ {sigma:g}, {length}, {angle}, {m}, {{ {a} }}, {{ {b} }} }}, /* {figures} */']
-    count = f'sizeof {name}_table / sizeof *{name}_table'
-    return lines + ['};', f'const CfIrTable cf_ir_{name} = {{ {name}_table, {count} }};']
+    return lines + ['};']
 
 
-def main():
-    if len(sys.argv) != 2 or sys.argv[1].startswith('-'):
-        sys.exit(__doc__)
-    program = sys.argv[1]
-    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        gauss = {s: pool.submit(identify, program, f'gauss:{s:g}', GAUSS_M) for s in SIGMAS}
-        motion = {(n, angle): pool.submit(identify, program, f'motion:{n}:{angle}', MOTION_M)
-                  for n in LENGTHS for angle in (0, 45)}
+def tables(pool, program, video, noise):
+    """Returns the C file for the noise of the video; `noise`: of the chart."""
+    gauss = {s: pool.submit(identify, program, f'gauss:{s:g}', noise, GAUSS_M) for s in SIGMAS}
+    motion = {(n, angle): pool.submit(identify, program, f'motion:{n}:{angle}', noise, MOTION_M)
+              for n in LENGTHS for angle in (0, 45)}
     deblur_rows = [(s, 0, 0, GAUSS_M, *found.result()) for s, found in gauss.items()]
     motion_rows = [(0, n, angle, MOTION_M, *found.result()) for (n, angle), found in motion.items()]
     arrays = Arrays()
-    tables = table('deblur', deblur_rows, arrays) + [''] + table('motion', motion_rows, arrays)
-    head = HEAD % {'gauss': 'gauss:SIGMA', 'motion': 'motion:LENGTH:ANGLE', 'noise': NOISE, 'gauss_m': GAUSS_M,
-                   'motion_m': MOTION_M}
+    entries = table('deblur', deblur_rows, arrays) + table('motion', motion_rows, arrays)
+    head = HEAD % {'gauss': 'gauss:SIGMA', 'motion': 'motion:LENGTH:ANGLE', 'noise': noise, 'gauss_m': GAUSS_M,
+                   'motion_m': MOTION_M, 'video': video}
     comment = '/* Each array is a or b of a quadrant; equal quadrants share one. */'
-    print('\n'.join([head, comment, *arrays.lines, '', *tables]))
+    both = [f'{{ {name}_table, sizeof {name}_table / sizeof *{name}_table }}' for name in ('deblur', 'motion')]
+    last = [f'const CfIrTables cf_ir_tables_{video} = {{ {video},', f'  {both[0]},', f'  {both[1]} }};']
+    return '\n'.join([head, comment, *arrays.lines, '', *entries, '', *last, ''])
+
+
+def main():
+    if len(sys.argv) != 3 or sys.argv[1].startswith('-'):
+        sys.exit(__doc__)
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        for video, noise in NOISES.items():
+            text = tables(pool, sys.argv[1], video, noise)
+            with open(os.path.join(sys.argv[2], f'tables_{video}.c'), 'w', encoding='utf-8') as file:
+                file.write(text)
 
 
 if __name__ == '__main__':

@@ -228,6 +228,58 @@ GST_START_TEST (deblur_between_two_sets)
 }
 GST_END_TEST
 
+static gdouble
+radius_at (GstElement *element, const gchar *property, gdouble value)
+{
+  gdouble radius;
+
+  g_object_set (element, property, value, NULL);
+  g_object_get (element, "pole-radius", &radius, NULL);
+  return radius;
+}
+
+/* The first set for at least the noise is used, the last one beyond; sigma is 1 unless it is set. */
+GST_START_TEST (deblur_for_noise)
+{
+  GstElement *element = new_irfilter ("preset", "deblur", NULL);
+  gdouble unset = radius_at (element, "noise", 2),
+          at[] = { radius_at (element, "noise", 0), unset, radius_at (element, "noise", 5) };
+
+  fail_unless (ABS (at[0] - at[1]) > 1e-6 && ABS (at[1] - at[2]) > 1e-6 && ABS (at[0] - at[2]) > 1e-6);
+  fail_unless (ABS (radius_at (element, "noise", 0.01) - at[1]) < 1e-12);
+  fail_unless (ABS (radius_at (element, "noise", 2.01) - at[2]) < 1e-12);
+  fail_unless (ABS (radius_at (element, "noise", 10) - at[2]) < 1e-12);
+  radius_at (element, "noise", 2);
+  fail_unless (ABS (radius_at (element, "sigma", 3) - unset) > 1e-6);
+  fail_unless (ABS (radius_at (element, "sigma", 1) - unset) < 1e-12);
+  gst_object_unref (element);
+}
+GST_END_TEST
+
+/* amount mixes the frame with the restored one: nothing of it, a half, all of it. */
+GST_START_TEST (amount_of_deblur)
+{
+  GstElement *element = new_irfilter ("preset", "deblur", "amount", "0", NULL);
+  static const guint8 edge[8] = { 100, 100, 100, 100, 140, 140, 140, 140 };
+  GstVideoInfo info;
+  GstHarness *h = new_stream (element, "GRAY8", 8, 1, &info);
+  guint8 restored[8], half[8];
+  GstBuffer *out;
+
+  expect_samples (h, &info, edge, edge, "amount 0");
+  for (gint i = 0; i < 2; i++) {
+    g_object_set (element, "amount", i ? 0.5 : 1.0, NULL);
+    out = push_pull (h, gst_buffer_new_memdup (edge, sizeof edge));
+    gst_buffer_extract (out, 0, i ? half : restored, sizeof edge);
+    gst_buffer_unref (out);
+  }
+  fail_unless (restored[2] < 98 && restored[5] > 142, "%d %d", restored[2], restored[5]);
+  for (gint i = 0; i < 8; i++)
+    fail_unless (ABS (2 * half[i] - edge[i] - restored[i]) <= 2, "sample %d: %d", i, half[i]);
+  close_harness (h, 3);
+}
+GST_END_TEST
+
 #define SIDE 32
 
 /* Turned by 90 degrees, a frame and the direction of its blur give the turned result. */
@@ -269,6 +321,8 @@ static void
 add (TCase *tests)
 {
   tcase_add_test (tests, deblur_between_two_sets);
+  tcase_add_test (tests, deblur_for_noise);
+  tcase_add_test (tests, amount_of_deblur);
   tcase_add_test (tests, motion_turns_with_the_frame);
   tcase_add_test (tests, pole_radius);
   tcase_add_test (tests, flat_stays_flat);

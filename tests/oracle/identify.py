@@ -3,7 +3,7 @@
 # Copyright (C) 2026 the gst-cuda-filters authors
 """Tests cf-identify end to end: blurs a photograph, runs cf-identify on a fragment of 96 x 96 of both images, and
 filters with the element and the resulting file. The PSNR of the rest of the image must rise by a given amount, and by
-more than with weights without poles. Then tests the element's own tables in all directions.
+more than with weights without poles. Then tests the element's own tables in all directions, and with noise.
 
     identify.py [--program CF-IDENTIFY] [--backend cpu|cuda]
 
@@ -20,6 +20,7 @@ from oracle_opencv import Runner, Tally, load_images
 
 import cv2
 import numpy as np
+from skimage.metrics import structural_similarity
 
 FRAGMENT = (200, 150, 96, 96)  # left, top, width, height: a man, grass and sky
 
@@ -94,9 +95,26 @@ def check_tables(checks, runner, sharp):
               ((3, 0), (4, 45), (9, 0), (9, 45), (9, 90), (9, 135), (15, 90))]
     for name, kernel, least in cases:
         soft = blurred(sharp, kernel, 1)
-        got = runner.element(soft, "GRAY8", ("preset=" + name).split(), stem="irfilter")
+        got = runner.element(soft, "GRAY8", ("preset=" + name + " noise=0").split(), stem="irfilter")
         gained = psnr(got, sharp) - psnr(soft, sharp) if got is not None else 0
         checks.check(f"preset={name}: {gained:+.2f} dB with noise of one level", gained > least)
+
+
+def check_noise(checks, runner, sharp, name):
+    """Checks that restoring a noisy image with the preset made for its noise improves it by both measures."""
+    cases = [(f"deblur sigma={s:g}", gauss(s)) for s in (1, 2, 3)]
+    cases += [(f"motion-deblur length={n} angle={angle}", motion(n, angle)) for n, angle in ((5, 0), (9, 45), (15, 90))]
+    for preset, kernel in cases:
+        for noise in (2, 5):
+            soft = blurred(sharp, kernel, noise)
+            got = runner.element(soft, "GRAY8", f"preset={preset} noise={noise}".split(), stem="irfilter")
+            if got is None:
+                checks.check(f"{name}, {preset} noise={noise}: no result", False)
+                continue
+            gained = psnr(got, sharp) - psnr(soft, sharp)
+            closer = structural_similarity(got, sharp) - structural_similarity(soft, sharp)
+            checks.check(f"{name}, {preset} noise={noise}: {gained:+.2f} dB, structural similarity {closer:+.3f}",
+                         gained > 0.5 and closer > 0.01)
 
 
 def check_errors(checks, runner, program, sharp):
@@ -122,7 +140,8 @@ def main():
     parser.add_argument("--program", default=os.path.join(here, "..", "..", "build-tests", "pipelines", "cf-identify"))
     parser.add_argument("--backend", default="cpu", choices=("cpu", "cuda"))
     options = parser.parse_args()
-    sharp = next(cv2.cvtColor(image, cv2.COLOR_BGR2GRAY) for name, image in load_images() if name == "camera.png")
+    images = {name: cv2.cvtColor(image, cv2.COLOR_BGR2GRAY) for name, image in load_images()}
+    sharp = images["camera.png"]
     checks = Checks()
     with tempfile.TemporaryDirectory() as folder:
         runner = Runner(None, options.backend, folder)
@@ -130,6 +149,9 @@ def main():
         check_pair(checks, runner, options.program, sharp, "motion of 9 samples", motion(9, 0), 2.5, 1.5)
         check_pair(checks, runner, options.program, sharp, "Gaussian of 1.5", gauss(1.5), 2.5, 0.5)
         check_tables(checks, runner, sharp)
+        for name in ("camera.png", "chelsea.png"):
+            image = images[name]
+            check_noise(checks, runner, np.ascontiguousarray(image[:, :image.shape[1] // 4 * 4]), name)
     print(f"{checks.passed} passed, {checks.failed} failed, 0 skipped")
     return 1 if checks.failed else 0
 

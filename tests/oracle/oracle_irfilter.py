@@ -226,10 +226,15 @@ def check_presets(tally, runner, gray):
                                 f"{preset} sigma {sigma} {border} by quadrants, {top}: {off:.3f} levels off {said}")
 
 
-def tables():
-    """Returns the sets of the deblurring presets, parsed from their source: (setting, quadrants). A set for a motion
-    also serves the one at right angles to it: transposed or, where it is diagonal, with its quadrants exchanged."""
-    source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "cuda", "irfilter", "tables.c")
+NOISES = 0, 2, 5
+
+
+def tables(noise):
+    """Returns the sets of the deblurring presets for video of that noise, parsed from their source: (setting,
+    quadrants). A set for a motion also serves the one at right angles to it: transposed or, where it is diagonal, with
+    its quadrants exchanged."""
+    source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "cuda", "irfilter",
+                          f"tables_{noise}.c")
     if not os.path.exists(source):
         return None
     with open(source, encoding="utf-8") as file:
@@ -253,24 +258,39 @@ def tables():
 def check_tables(tally, runner, gray):
     """Checks that a preset of the tables equals its set from a file, and that rotating the image by 90 degrees or
     mirroring it rotates or mirrors the result."""
-    entries = tables()
-    if entries is None:
+    if tables(NOISES[0]) is None:
         tally.skip("the source of the deblurring presets' tables was not found")
         return
     call = Kernelcheck(runner, "table")
-    for preset, sets in entries:
-        tally.compare(preset, call.run(gray, preset)[0], call.with_file(gray, sets)[0])
-    # The tables have sigma 0.5, 0.75 ... 3; the nearest is used.
+    for noise in NOISES:
+        entries = tables(noise)
+        for preset, sets in entries:
+            tally.compare(f"{preset} noise {noise}", call.run(gray, preset, f"noise={noise}")[0],
+                          call.with_file(gray, sets)[0])
+        n = {kind: sum(kind in preset for preset, _ in entries) for kind in ("=deblur", "motion")}
+        tally.check(n == {"=deblur": 11, "motion": 52}, f"irfilter: {len(entries)} sets of tables", always=True)
+    # The first tables for at least the noise are used; 2 is the default.
+    for noise, step in ((0.01, 2), (2.5, 5), (10, 5)):
+        tally.compare(f"noise {noise}", call.run(gray, "preset=deblur sigma=2", f"noise={noise}")[0],
+                      call.run(gray, "preset=deblur sigma=2", f"noise={step}")[0])
+    tally.compare("no noise given", call.run(gray, "preset=motion-deblur")[0],
+                  call.run(gray, "preset=motion-deblur", "noise=2")[0])
+    # The tables have sigma 0.5, 0.75 ... 3; the nearest is used, and 1 where none is given.
     tally.compare("sigma 1.4", call.run(gray, "preset=deblur sigma=1.4")[0],
                   call.run(gray, "preset=deblur sigma=1.5")[0])
+    tally.compare("no sigma", call.run(gray, "preset=deblur")[0], call.run(gray, "preset=deblur sigma=1")[0])
+    # amount mixes: a is weighed, and the image passes through.
+    preset, sets = tables(2)[4]
+    weighed = {name: (0.25 * a, b) for name, (a, b) in sets.items()}
+    tally.near("a quarter of deblur", call.run(gray, preset, "amount=0.25")[0],
+               call.with_file(gray, weighed, through=0.75)[0])
+    tally.compare("nothing of deblur", call.run(gray, preset, "amount=0")[0], gray)
     for length in (3, 9, 14):
         turned = ((gray, 0), (gray.T, 90), (gray, 45), (gray[:, ::-1], 135))
         row, down, up, mirrored = (call.run(image, f"preset=motion-deblur length={length} angle={angle}")[0]
                                    for image, angle in turned)
         tally.near(f"length {length}, 90 degrees", down.T, row)
         tally.near(f"length {length}, 135 degrees", mirrored[:, ::-1], up)
-    n = {kind: sum(kind in preset for preset, _ in entries) for kind in ("=deblur", "motion")}
-    tally.check(n == {"=deblur": 11, "motion": 52}, f"irfilter: {len(entries)} sets of tables", always=True)
 
 
 def ffmpeg_program():

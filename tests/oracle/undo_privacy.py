@@ -106,7 +106,7 @@ def undo(runner, whole, hidden, face, way):
     if way == "fill":
         return out
     for sigma in (1, 3):
-        out[f"deblur {sigma}"] = runner.kernelcheck(hidden, "GRAY8", "preset=deblur", f"sigma={sigma}",
+        out[f"deblur {sigma}"] = runner.kernelcheck(hidden, "GRAY8", "preset=deblur", "noise=0", f"sigma={sigma}",
                                                     stem="irfilter")[face]
     if way.startswith("gauss"):
         # With blurred surroundings, as where the whole frame is.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * irfilter/tables.c: written by pipelines/tools/make-tables.py, which calls
+ * irfilter/tables_0.c: written by pipelines/tools/make-tables.py, which calls
  *   cf-identify --chart --blur gauss:SIGMA --noise 2 --window 3
  *   cf-identify --chart --blur motion:LENGTH:ANGLE --noise 2 --window 5
  * for each entry. The comment beside it: PSNR in dB of the blurred, noisy chart and of the restored one, on samples
@@ -287,8 +287,6 @@ static const CfIrTableEntry deblur_table[] = {
   { 2.75, 0, 0, 3, { s18, s18 }, { s19, s19 } }, /* 16.9 -> 19.6 dB, noise x 3.7 */
   { 3, 0, 0, 3, { s20, s20 }, { s21, s21 } },    /* 16.6 -> 19.1 dB, noise x 3.6 */
 };
-const CfIrTable cf_ir_deblur = { deblur_table, sizeof deblur_table / sizeof *deblur_table };
-
 static const CfIrTableEntry motion_table[] = {
   { 0, 3, 0, 5, { s22, s22 }, { s23, s23 } },   /* 25.1 -> 30.8 dB, noise x 2.5 */
   { 0, 3, 45, 5, { s24, s25 }, { s26, s27 } },  /* 24.1 -> 28.1 dB, noise x 2.7 */
@@ -317,4 +315,6 @@ static const CfIrTableEntry motion_table[] = {
   { 0, 15, 0, 5, { s94, s94 }, { s95, s95 } },  /* 16.1 -> 20.8 dB, noise x 2.9 */
   { 0, 15, 45, 5, { s96, s97 }, { s98, s99 } }, /* 16.2 -> 20.0 dB, noise x 2.9 */
 };
-const CfIrTable cf_ir_motion = { motion_table, sizeof motion_table / sizeof *motion_table };
+
+const CfIrTables cf_ir_tables_0 = { 0, { deblur_table, sizeof deblur_table / sizeof *deblur_table },
+  { motion_table, sizeof motion_table / sizeof *motion_table } };
