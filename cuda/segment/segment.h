@@ -47,16 +47,15 @@
  *    all other h. Where there is no such t, every cell passes.
  *    The cells of the pixels listed in `seeds` are always seeds and never kept; pixels outside the frame are ignored.
  *
- * 4. Components. Seeds that touch (8 neighbours) form one region if they lie in the same block of 32 x 32 cells; the
- *    blocks begin at the upper left corner of the frame. Without blocks, a chain of seeds would run along any gradient,
- *    from a thing into its background; what a border of blocks cuts is merged again by step 8. Kept cells that touch
- *    and belonged to the same region form one region, whatever the blocks. The root of a region is its smallest cell
- *    number. Of the components into which an old region (one of the previous frame, of o cells there) falls, those of
- *    at least o / 16 cells continue it if they have at least o / 4 cells together: as one region, even if they do not
- *    touch. Each of the others becomes a new region if it has M cells or more, and otherwise its cells are free again.
- *    M = ceil (min-size / s^2), at least 1; min-size 0 stands for
- *    max (1, width height div 10000). Every cell that is in no component is a region of its own, without a seed.
- *    A region has n cells, the sums of their colours, and a mean: of each
+ * 4. Components. Seeds that touch (8 neighbours) form one region if Y div 64, (Cb + 32) div 64 and (Cr + 32) div 64 of
+ *    their colours are equal. Without these classes, a chain of seeds would run along any gradient, from a thing into
+ *    its background; what a border of classes cuts is merged again by step 8. So do kept cells that touch and belonged
+ *    to the same region. The root of a region is its smallest cell number. Of the components into which an old region
+ *    (one of the previous frame, of o cells there) falls, those of at least o / 16 cells continue it if they have at
+ *    least o / 4 cells together: as one region, even if they do not touch. Each of the others becomes a new region if
+ *    it has M cells or more, and otherwise its cells are free again. M = ceil (min-size / s^2), at least 1; min-size 0
+ *    stands for max (1, width height div 10000). Every cell that is in no component is a region of its own, without a
+ *    seed. A region has n cells, the sums of their colours, and a mean: of each
  *    component (sum + n div 2) div n.
  *
  * 5. A round: each region may pick one other region that it touches (4 neighbours of its
@@ -171,7 +170,6 @@ typedef struct {
 } CfSegmentParams;
 
 #define CF_SEGMENT_MAX_SEEDS 1024
-#define CF_SEGMENT_BLOCK 32              /* side of the blocks of step 4, in cells */
 #define CF_SEGMENT_PIECE 16              /* a piece of an old region has at least one part in so many of its cells */
 #define CF_SEGMENT_NO_WEAK 65536         /* CfSegmentSetup.fraction, at which step 7 joins nothing */
 #define CF_SEGMENT_SIZES 32              /* values of k in step 8 */

@@ -211,11 +211,12 @@ is_kept (const Work *w, int cell, int old)
 
 /* ---- components --------------------------------------------------------- */
 
-/* Returns whether two seeds lie in the same block. */
+/* Returns whether the colours of two seeds are of the same class. */
 static bool
-same_block (const SgSetup *u, int a, int b)
+same_class (const Color *p, const Color *q)
 {
-  return a / u->columns / 32 == b / u->columns / 32 && a % u->columns / 32 == b % u->columns / 32;
+  return p->c[0] / 64 == q->c[0] / 64 && (p->c[1] + 32) / 64 == (q->c[1] + 32) / 64 &&
+      (p->c[2] + 32) / 64 == (q->c[2] + 32) / 64;
 }
 
 /* Sets the root of each cell. class[]: 0 free, 1 seed, 2 + index of the old region for kept cells. */
@@ -238,7 +239,7 @@ flood (Work *w, const int *class, int *stack)
         int other = neighbour (w->u, cell, k);
 
         if (other >= 0 && w->root[other] < 0 && class[other] == class[i] &&
-            (class[i] != 1 || same_block (w->u, i, other))) {
+            (class[i] != 1 || same_class (&w->p[i], &w->p[other]))) {
           w->root[other] = i;
           stack[n++] = other;
         }

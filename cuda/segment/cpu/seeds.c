@@ -218,31 +218,23 @@ first_seed (const CfSgCpu *m, size_t index)
   return low;
 }
 
-/* Returns the kind of a seed. */
-static inline uint8_t
-seed_kind (int row, int column)
-{
-  return (uint8_t) (1 + column / CF_SEGMENT_BLOCK % 2 + row / CF_SEGMENT_BLOCK % 2 * 2);
-}
-
 /* Sets k->kind[] for a row, from k->seed[]. */
 static void
 find_kinds (const CfSgCpu *m, int row, Kinds *k)
 {
   const int n = m->setup.columns, now = m->now;
   const size_t first = cf_sg_row_start (m, row);
-  const uint32_t *label = m->label[1 - now] + first;
+  const uint32_t *label = m->label[1 - now] + first, *color = m->color[now] + first;
 
   if (m->setup.similarity)
     for (int x = 0; x < n; x++)
       k->seed[x] &= similarity_at (m, first + (size_t) x) > m->threshold;
   for (int x = 0; x < n; x++)
-    k->seed[x] = (uint8_t) (k->seed[x] * seed_kind (row, x));
+    k->seed[x] = (uint8_t) (k->seed[x] * cf_sg_class (color[x]));
   if (m->use_state) {
     for (int x = 0; x < n; x++)
       k->mean[x] = m->found_mean[1 - now][label[x]];
-    m->simd->keep (m->color[now] + first, m->color[1 - now] + first, k->mean, label, k->seed, n, m->setup.keep,
-        k->kind);
+    m->simd->keep (color, m->color[1 - now] + first, k->mean, label, k->seed, n, m->setup.keep, k->kind);
   } else {
     for (int x = 0; x < n; x++)
       k->kind[x] = k->seed[x];
@@ -250,7 +242,7 @@ find_kinds (const CfSgCpu *m, int row, Kinds *k)
   for (int i = first_seed (m, first); i < m->setup.n_seeds && (size_t) m->setup.seeds[i] < first + (size_t) n; i++) {
     const int x = (int) ((size_t) m->setup.seeds[i] - first);
 
-    k->kind[x] = seed_kind (row, x);
+    k->kind[x] = cf_sg_class (color[x]);
   }
 }
 

@@ -14,9 +14,9 @@
 #define CF_SG_SEEDED 0x40000000u  /* flag in a mean or a label: the region has a seed (step 6) */
 #define CF_SG_NUMBER 0x3fffffffu  /* the other bits of a label: the region number */
 
-/* Kinds of cells: 0 free, 1 to 4 seeds, by block (step 4) so that seeds of neighbouring blocks differ in kind, and from
- * CF_SG_KEPT on kept cells: the index of the old region is added. */
-#define CF_SG_KEPT 5
+/* Kinds of cells: 0 free, below CF_SG_KEPT the class of a seed (step 4), from there on the index of a kept cell's old
+ * region. */
+#define CF_SG_KEPT 128
 
 /* Bytes of padding beside a row of flags, which may be read. */
 #define CF_SG_PAD 16
@@ -115,6 +115,13 @@ static inline bool
 cf_sg_rel (uint32_t p, uint32_t q, uint32_t threshold)
 {
   return cf_sg_near (cf_sg_distance (p, q), cf_sg_length (p) + cf_sg_length (q), threshold);
+}
+
+/* Returns the class of a seed of this colour; 1 to 100. */
+static inline uint8_t
+cf_sg_class (uint32_t p)
+{
+  return (uint8_t) (1 + (p >> 6 & 3) + 4 * (((p >> 8 & 255) + 32) >> 6) + 20 * (((p >> 16 & 255) + 32) >> 6));
 }
 
 /* Returns the cost of joining two regions of step 5; `cells` is the size of the smaller one. */

@@ -70,14 +70,14 @@ sg_unite_lanes (const SgWork &work, bool has, unsigned a, unsigned b)
     sg_unite_mixed (work.joined, a, b);
 }
 
-/* Joins kept cell c at the edge of a tile with its neighbour (dx, dy) outside the tile. If that is of another kind,
- * joins it with the two cells beside that neighbour. Seeds join inside a tile only. (ex, ey) points along the edge. All
+/* Joins cell c at the edge of a tile with its neighbour (dx, dy) outside the tile. If that is of another kind, joins
+ * it with the two cells beside that neighbour. (ex, ey) points along the edge. All
  * lanes of the warp must call. */
 __device__ void
 sg_join_across (const SgWork &work, bool inside, unsigned c, int dx, int dy, int ex, int ey)
 {
   const int columns = work.columns, x = (int) (c % (unsigned) columns), y = (int) (c / (unsigned) columns);
-  const unsigned any_kind = inside ? work.kind[c] : 0, kind = any_kind >= 2 ? any_kind : 0;
+  const unsigned kind = inside ? work.kind[c] : 0;
   const unsigned other = (unsigned) ((y + dy) * columns + x + dx);
   const unsigned along = (unsigned) (ey * columns + ex);
   const bool before = ex ? x > 0 : y > 0, behind = ex ? x + 1 < columns : y + 1 < work.rows;
@@ -144,14 +144,14 @@ sg_find_pieces (const SgWork &work, const SgGrid &grid)
   for (unsigned i = sg_spread (); i < n; i += grid.step ()) {
     const unsigned c = work.local_list[i], kind = work.kind[c];
 
-    if (kind < 2 || work.joined[c] != sg_mix (c))
+    if (kind < sg_kept || work.joined[c] != sg_mix (c))
       continue;
     const SgRecord record = sg_load_record (work.record + c);
 
-    if (sg_is_share (work, sg_cells (record), kind - 2, CF_SEGMENT_PIECE)) {
-      atomicAdd (&work.pieces[kind - 2].x, record.x & ~sg_flags);
-      atomicAdd (&work.pieces[kind - 2].y, record.y);
-      atomicMax (work.first_piece + (kind - 2), ~work.smallest[c]);
+    if (sg_is_share (work, sg_cells (record), kind - sg_kept, CF_SEGMENT_PIECE)) {
+      atomicAdd (&work.pieces[kind - sg_kept].x, record.x & ~sg_flags);
+      atomicAdd (&work.pieces[kind - sg_kept].y, record.y);
+      atomicMax (work.first_piece + (kind - sg_kept), ~work.smallest[c]);
     }
   }
 }
@@ -162,10 +162,10 @@ sg_find_pieces (const SgWork &work, const SgGrid &grid)
 __device__ __forceinline__ bool
 sg_settle_cell (const SgWork &work, unsigned c, unsigned *root, unsigned kind, SgRecord record)
 {
-  const unsigned old = kind - 2, cells = sg_cells (record);
+  const unsigned old = kind - sg_kept, cells = sg_cells (record);
   bool continues = false;
 
-  if (kind >= 2 && sg_is_share (work, cells, old, CF_SEGMENT_PIECE)) {
+  if (kind >= sg_kept && sg_is_share (work, cells, old, CF_SEGMENT_PIECE)) {
     const SgRecord all = sg_load_record (work.pieces + old);
 
     continues = sg_is_share (work, sg_cells (all), old, 4);
@@ -180,7 +180,7 @@ sg_settle_cell (const SgWork &work, unsigned c, unsigned *root, unsigned kind, S
     work.mean[c] = sg_mean (record);
     work.record[c] = record;
   }
-  return kind >= 2 && !continues && cells < work.min_cells;
+  return kind >= sg_kept && !continues && cells < work.min_cells;
 }
 
 /* Attaches each cell of a component to the smallest cell of it, which is the root from here on. Cells of fragments
@@ -210,7 +210,7 @@ sg_settle (const SgWork &work, const SgGrid &grid)
     for (int k = 0; k < each; k++) {
       bool freed = false;
 
-      if (kind[k] >= 2 || (kind[k] && root[k] == cell[k]))
+      if (kind[k] >= sg_kept || (kind[k] && root[k] == cell[k]))
         freed = sg_settle_cell (work, cell[k], &root[k], kind[k], sg_load_record (work.record + at[k]));
       if (kind[k])
         work.parent[cell[k]] = freed ? cell[k] : root[k] | sg_settled;
@@ -237,10 +237,8 @@ sg_free_fragments (const SgWork &work, const SgGrid &grid)
 __device__ void
 sg_find_components (const SgWork &work, SgGrid &grid, SgBlock *block)
 {
-  if (work.recurrent) {
-    sg_join_tiles (work, grid);
-    grid.barrier ();
-  }
+  sg_join_tiles (work, grid);
+  grid.barrier ();
   sg_add_locals (work, grid, block);
   grid.barrier ();
   if (work.recurrent) {

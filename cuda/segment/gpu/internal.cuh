@@ -17,7 +17,7 @@ namespace cf {
 
 constexpr int sg_tile = 32;      /* side in cells of the tiles in which borders are counted */
 constexpr int sg_tile_rows = 32; /* rows of the tiles in which components are found */
-static_assert (sg_tile == CF_SEGMENT_BLOCK && sg_tile_rows == CF_SEGMENT_BLOCK, "seeds join inside a tile only");
+constexpr unsigned sg_kept = 128; /* the least kind of kept cells; those of seeds are less */
 constexpr unsigned sg_none = 0xffffffffu;
 constexpr unsigned long long sg_none_64 = ~0ull;
 
@@ -87,7 +87,7 @@ struct SgWork {
    * array, the first use ends before the second begins. */
   SgState before, after;
   SgControl *control;
-  unsigned *parent, *kind; /* kind: 0 free, 1 seed, 2 + index in the last frame */
+  unsigned *parent, *kind; /* kind: 0 free, class of a seed, or sg_kept + index in the last frame */
   unsigned *joined, *smallest; /* of components: mixed parents (list.cuh); the smallest cell, at a root */
   unsigned *rough; /* of the similarity; later `smallest` */
   unsigned *mean;  /* of a component before growth, at its root */
@@ -152,6 +152,13 @@ __device__ __forceinline__ bool
 sg_near (unsigned p, unsigned q, unsigned n)
 {
   return 131072ull * sg_distance (p, q) < (unsigned long long) n * (sg_square (p) + sg_square (q));
+}
+
+/* Returns the class of a seed of step 4; 1 to 100. */
+__device__ __forceinline__ unsigned
+sg_class (unsigned p)
+{
+  return 1 + (p >> 6 & 3) + 4 * (((p >> 8 & 255) + 32) >> 6) + 20 * (((p >> 16 & 255) + 32) >> 6);
 }
 
 /* Returns the cost of joining two regions of step 5; `cells` is the size of the smaller one. It has 19 bits, as a frame
