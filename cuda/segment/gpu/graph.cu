@@ -4,10 +4,10 @@
  * segment/gpu/graph.cu: steps 4 to 10 of the segmentation in one cooperative launch. Its blocks wait for each other
  * at a grid barrier, so that no step needs the host.
  *
- * Map: one block of 1024 threads per multiprocessor. Cells, tiles and lists are divided among the blocks; warps of
- * all blocks take the entries of common lists in rotation (sg_spread). Growth works on each block's own rows
- * (chunk.cuh), pairs of regions are counted by batches of tiles (merge.cuh), and the last rounds of merging run in a
- * single block (single_block.cuh).
+ * Map: one block of 1024 threads per multiprocessor, or fewer where plans share the device. Cells, tiles and lists
+ * are divided among the blocks; warps of all blocks take the entries of common lists in rotation (sg_spread). Growth
+ * works on each block's own rows (chunk.cuh), pairs of regions are counted by batches of tiles (merge.cuh), and the
+ * last rounds of merging run in a single block (single_block.cuh).
  * Shared memory: one dynamic piece of all that a block may have. In each phase it holds SgSums alone, SgSums and the
  * chunks of growth, SgTilePairs, or SgLocal.
  * Race free: what a phase writes, another block reads only after a grid barrier. Inside a phase all shared words are

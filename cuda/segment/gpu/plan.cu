@@ -5,6 +5,7 @@
 #include "internal.cuh"
 
 #include <algorithm>
+#include <atomic>
 #include <limits.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -16,6 +17,11 @@ using namespace cf;
 
 constexpr size_t max_regions = 65536; /* an index has 16 bits */
 constexpr size_t max_seen = 1 << 17;  /* slots of the table of edges seen; what finds no slot is kept */
+
+/* Plans of this process, by device (modulo the entries). A graph kernel keeps its multiprocessors for itself, mostly
+ * waiting, so the plans of a device share them out, down to an eighth: their frames then overlap. */
+constexpr int max_devices = 64, least_share = 8;
+std::atomic<int> plans[max_devices];
 
 struct SgPlanState {
   CfSegmentSetup setup;
@@ -38,7 +44,8 @@ struct SgPlanState {
   uint16_t *reported_map;
   CfRegion *regions;
   bool has_regions, has_map; /* the last frame reported its regions, its label map */
-  int blocks, max_blocks;
+  int blocks, max_blocks; /* of the graph kernel; blocks: test override, 0: by the number of plans */
+  bool counted;           /* in `plans` */
   unsigned shared;   /* bytes of dynamic shared memory of a block of the graph kernel */
 };
 
@@ -167,7 +174,7 @@ sg_reserve_cells (SgPlanState *s, size_t cells, bool weak_borders, CfStatus *sta
     sg_release (&s->weak_memory);
   s->work.weak_borders = weak_borders;
   s->needs_clear = s->needs_clear || !s->memory;
-  s->new_weak = weak_borders && !s->weak_memory;
+  s->new_weak = weak_borders && (s->new_weak || !s->weak_memory);
   code = sg_reserve (s, &s->memory, cells, sg_assign_memory, status);
   return code == CF_OK && weak_borders ? sg_reserve (s, &s->weak_memory, cells, sg_assign_weak, status) : code;
 }
@@ -282,7 +289,9 @@ sg_init (CfPlan *plan, CfStatus *status)
     code = sg_init_pixels (status);
   if (code != CF_OK)
     return code;
-  s->blocks = s->max_blocks = plan->context->sms;
+  s->max_blocks = plan->context->sms;
+  s->counted = true;
+  plans[plan->context->device % max_devices]++;
   s->map = static_cast<uint16_t *> (cf_device_alloc ((size_t) plan->video.width * (size_t) plan->video.height
       * sizeof *s->map, status));
   return s->map ? sg_update (plan, status) : status->code;
@@ -293,6 +302,8 @@ sg_free (CfPlan *plan)
 {
   SgPlanState *s = sg_state (plan);
 
+  if (s->counted)
+    plans[plan->context->device % max_devices]--;
   cf_device_free (s->memory);
   cf_device_free (s->weak_memory);
   cf_device_free (s->map);
@@ -452,12 +463,15 @@ sg_add_images (const CfPlan *plan, const CfImage *in, const CfImage *out, SgWork
 }
 
 CfCode
-sg_launch (SgPlanState *s, const SgWork &work, cudaStream_t stream, CfStatus *status)
+sg_launch (const CfPlan *plan, const SgWork &work, cudaStream_t stream, CfStatus *status)
 {
+  const SgPlanState *s = sg_state (plan);
+  const int sharing = std::clamp (plans[plan->context->device % max_devices].load (), 1, least_share);
+  const int blocks = s->blocks ? s->blocks : std::max (s->max_blocks / sharing, 1);
   CfCode code = sg_launch_cells (work, stream, status);
 
   if (code == CF_OK)
-    code = sg_launch_graph (work, s->blocks, s->shared, stream, status);
+    code = sg_launch_graph (work, blocks, s->shared, stream, status);
   if (code == CF_OK)
     code = sg_launch_pixels (work, stream, status);
   if (code == CF_OK && work.label_meta)
@@ -495,7 +509,7 @@ sg_enqueue (CfPlan *plan, CfStream *stream, const CfImage *in, const CfImage *ou
   work.reported = s->reported;
   work.reported_n = s->reported_n;
   sg_add_images (plan, in, out, &work);
-  code = sg_launch (s, work, handle, status);
+  code = sg_launch (plan, work, handle, status);
   s->parity ^= 1;
   s->has_regions = code == CF_OK && work.reports;
   s->has_map = code == CF_OK && work.label_meta;
@@ -522,7 +536,7 @@ sg_regions (CfPlan *plan, CfRegions *regions, CfStatus *status)
 
 /* ---- tests -------------------------------------------------------------- */
 
-/* Sets a test override. "blocks": blocks of the graph kernel, 0 = one per multiprocessor. "collect": 1 if a block of
+/* Sets a test override. "blocks": blocks of the graph kernel, 0 = by the number of plans. "collect": 1 if a block of
  * the pixel kernel adds up its own pixels before it adds to the regions' sums. "warps": warps of such a block, 4 to
  * 16. */
 CfCode
@@ -538,7 +552,7 @@ sg_set_override (CfPlan *plan, const char *name, int value, CfStatus *status)
   if (value < least || value > most)
     return cf_fail (status, CF_BAD_VALUE, "test override %s is %d; it must be %d to %d", name, value, least, most);
   if (blocks)
-    s->blocks = value == 0 ? s->max_blocks : std::min (value, s->max_blocks);
+    s->blocks = std::min (value, s->max_blocks);
   else if (collect)
     s->work.block_sums = value != 0;
   else
