@@ -16,9 +16,10 @@ add_pair (CfSgCpu *m, uint32_t first, uint32_t k, size_t at, size_t other)
 {
   const uint32_t *label = m->label[m->now], *color = m->color[m->now];
   const uint32_t l = label[at], r = label[other], a = l < r ? l : r, b = l < r ? r : l;
-  const bool both = m->use_state && m->claim[a] && m->claim[b];
-  const uint32_t weak = cf_sg_rel (color[at], color[other], m->setup.weak[both]);
+  uint32_t weak = 0;
 
+  if (m->setup.fraction < CF_SEGMENT_NO_WEAK)
+    weak = cf_sg_rel (color[at], color[other], m->setup.weak[m->use_state && m->claim[a] && m->claim[b]]);
   if (k > first && m->border[k - 1].a == a && m->border[k - 1].b == b) {
     m->border[k - 1].pairs++;
     m->border[k - 1].weak += weak;
