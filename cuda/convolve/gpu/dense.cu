@@ -3,7 +3,7 @@
  *
  * convolve/gpu/dense.cu: any kernel up to 63 x 63, 8 and 16 bit, on the integer tensor units.
  *
- * Map: 4 warps a block, a warp makes G groups of four rows of 128 pixels, plane after plane. As in quads.cu, one mma
+ * Map: 4 warps a block, a warp makes two groups of four rows of 128 pixels, plane after plane. As in quads.cu, one mma
  * makes 128 outputs, four rows of 32, from a set of four rows of samples and 8 columns of the window, which are PARTS
  * parts of 8: row g of its left operand holds such columns of four rows of samples for the outputs from 16 g + 4 i on,
  * row g + 8 those two further on; column n of its right operand are the taps, n / 2 rows down and n % 2 columns to the
@@ -13,7 +13,8 @@
  * it is multiplied with the kernel rows of every group that it meets.
  *
  * Shared memory: the tile of a plane (16 bit: its low bytes, then its high bytes), the weights of a limb, the fragments
- * of the right operands made of them ([set][part][lane]), and the results of the planes. Rows of tile and results are
+ * of the right operands made of them ([set][part][lane]; those of one limb up to 31 x 33 are made by the host), and the
+ * results of the planes. Rows of tile and results are
  * an odd multiple of 32 bytes apart, so that no two lanes of a quarter of a warp share a bank. Barriers separate
  * writing and reading of tile and fragments; a warp reads only its own results.
  *
@@ -32,7 +33,7 @@ namespace cf {
 
 namespace {
 
-constexpr int warps = 4, threads = 32 * warps, tile_w = 128;
+constexpr int warps = 4, threads = 32 * warps, groups = 2, tile_w = 128, tile_h = 4 * groups * warps;
 constexpr int result_pitch = 160; /* bytes of a row of results */
 
 /* Sizes of a launch's shared memory and loops. */
@@ -100,68 +101,70 @@ load_set (const uint8_t *samples, SetWords<PARTS> &w)
   }
 }
 
-/* Loads the right operands of a set. */
-template<int PARTS> __device__ __forceinline__ void
-load_fragments (const uint2 *set, uint2 *b)
+/* Adds the products of a set that is the set `first` of group 0 and the one before it of group 1 (`both`), or one of
+ * these only. As in quads.cu, parts of even numbers are the lower half of an operand, so no part is moved. */
+template<int PARTS, bool FIRST, bool SECOND> __device__ __forceinline__ void
+add_set (int (*sum)[4], const SetWords<PARTS> &w, const uint2 *fragments)
 {
-#pragma unroll
-  for (int s = 0; s < PARTS; s++)
-    b[s] = set[32 * s];
-}
-
-/* Adds the products of all kernel rows. sum[4 q + i]: four neighbours of group q, those of the lane's word i. The
- * samples and fragments that come next are loaded during the products. */
-template<int PARTS, int G> __device__ __forceinline__ void
-add_products (int (*sum)[4], const uint8_t *samples, int pitch, const uint2 *fragments, int sets)
-{
-  constexpr int n = 2 * PARTS + 3;
-  SetWords<PARTS> w;
+  unsigned p[2 * PARTS + 3][2];
   uint2 b[2][PARTS];
 
-  static_assert (G % 2 == 0, "b[0] is that of group 0");
-  load_set (samples, w);
-  load_fragments<PARTS> (fragments, b[0]);
-#pragma unroll 1
-  for (int r = 0; r < sets + G - 1; r++) {
-    unsigned p[n][2];
-
 #pragma unroll
-    for (int i = 0; i < n; i++) {
-      p[i][0] = __byte_perm (w.at[w.skipped + i], w.at[w.skipped + i + 1], 0x4321);
-      p[i][1] = __byte_perm (w.at[w.skipped + i], w.at[w.skipped + i + 1], 0x6543);
-    }
-    if (r < sets + G - 2)
-      samples += 4 * pitch;
-    load_set (samples, w);
-#pragma unroll
-    for (int q = 0; q < G; q++) {
-      const int set = r - q, next = min (max (q + 1 < G ? set - 1 : r + 1, 0), sets - 1);
-
-      load_fragments<PARTS> (fragments + next * PARTS * 32, b[~q & 1]);
-      if ((unsigned) set < (unsigned) sets)
-#pragma unroll
-        for (int s = 0; s < PARTS; s++)
-#pragma unroll
-          for (int i = 0; i < 4; i++) {
-            const unsigned a[4] = { p[i + 2 * s][0], p[i + 2 * s][1], p[i + 2 * s + 1][0], p[i + 2 * s + 1][1] };
-
-            multiply<false, true> (sum[4 * q + i], a, b[q & 1][s].x, b[q & 1][s].y);
-          }
-    }
+  for (int s = 0; s < PARTS; s++) {
+    b[0][s] = FIRST ? fragments[32 * s] : make_uint2 (0, 0);
+    b[1][s] = SECOND ? fragments[32 * (s - PARTS)] : make_uint2 (0, 0);
   }
+#pragma unroll
+  for (int i = 0; i < 2 * PARTS + 3; i++) {
+    p[i][0] = __byte_perm (w.at[w.skipped + i], w.at[w.skipped + i + 1], 0x4321);
+    p[i][1] = __byte_perm (w.at[w.skipped + i], w.at[w.skipped + i + 1], 0x6543);
+  }
+#pragma unroll
+  for (int n = 0; n < 2 * PARTS + 2; n++)
+#pragma unroll
+    for (int s = 0; s < PARTS; s++)
+#pragma unroll
+      for (int q = FIRST ? 0 : 1; q < (SECOND ? 2 : 1); q++) {
+        const int i = n - 2 * s, low = n + n % 2, high = n + 1 - n % 2;
+        const unsigned a[4] = { p[low][0], p[low][1], p[high][0], p[high][1] };
+
+        if (i >= 0 && i < 4)
+          multiply<false, true> (sum[4 * q + i], a, n % 2 ? b[q][s].y : b[q][s].x, n % 2 ? b[q][s].x : b[q][s].y);
+      }
 }
 
-/* Copies a limb's weights from the kernel's arguments to shared memory and makes its fragments. The caller
- * must have a barrier before they are read. */
+/* Adds the products of all kernel rows to two groups. sum[4 q + i]: four neighbours of group q, those of the lane's
+ * word i. The samples of the next set are loaded during the products. */
+template<int PARTS> __device__ __forceinline__ void
+add_products (int (*sum)[4], const uint8_t *samples, int pitch, const uint2 *fragments, int sets)
+{
+  SetWords<PARTS> w, next;
+
+  load_set (samples, w);
+  load_set (samples + 4 * pitch, next);
+  add_set<PARTS, true, false> (sum, w, fragments);
+#pragma unroll 1
+  for (int r = 1; r < sets; r++) {
+    w = next;
+    load_set (samples + 4 * (r + 1) * pitch, next);
+    add_set<PARTS, true, true> (sum, w, fragments + r * PARTS * 32);
+  }
+  add_set<PARTS, false, true> (sum, next, fragments + sets * PARTS * 32);
+}
+
+/* Makes a limb's fragments in shared memory of the kernel's arguments; small ones hold the fragments themselves. The
+ * caller must have a barrier before they are read. */
 template<int PARTS, int SIZE> __device__ __forceinline__ void
 stage_limb (const DenseWeights<SIZE> &weights, int limb, unsigned *raw, unsigned *fragments, const Layout &l,
     const Work &work, int thread)
 {
-  const int vectors = raw_bytes (l, work.h) / 16;
+  const int vectors = SIZE == dense_large ? raw_bytes (l, work.h) / 16 : l.sets * PARTS * 16;
 
   __syncthreads ();
   for (int i = thread; i < vectors; i += threads)
     ((uint4 *) raw)[i] = weights.bytes[limb * vectors + i];
+  if (SIZE != dense_large)
+    return;
   __syncthreads ();
   make_fragments<PARTS> ((uint2 *) fragments, raw, l, work.h, work.ax, thread);
 }
@@ -175,25 +178,25 @@ struct Shared {
 
 /* Returns the lane's samples of set 0 in a plane of the tile: row t of the warp's, from the vector on in which its
  * windows begin. */
-template<int PARTS, int G> __device__ __forceinline__ const uint8_t *
+template<int PARTS> __device__ __forceinline__ const uint8_t *
 samples_of (const Layout &l, const uint8_t *plane, int thread)
 {
-  const int lane = thread & 31;
+  const int row = 4 * groups * (thread >> 5) + (thread & 3), left = (4 * PARTS + 15) & ~15;
 
-  return plane + (4 * G * (thread >> 5) + (lane & 3)) * l.pitch + l.left - ((4 * PARTS + 15) & ~15) + 16 * (lane >> 2);
+  return plane + row * l.pitch + l.left - left + 16 * (thread >> 2 & 7);
 }
 
 /* Makes a thread's results of plane p of 8-bit samples, 16 bytes per group. For the first plane the caller has
  * staged the first limb. */
-template<int PARTS, int G, int SIZE> __device__ __forceinline__ void
+template<int PARTS, int SIZE> __device__ __forceinline__ void
 make_8bit (const Work &work, const Group &g, const DenseWeights<SIZE> &weights, const Layout &l, const Shared &s,
     const Tile &t, int p, int thread, unsigned *result)
 {
-  const int lane = thread & 31, row = 4 * G * (thread >> 5) + (lane & 3);
+  const int lane = thread & 31, row = 4 * groups * (thread >> 5) + (lane & 3);
   const bool all_planes = l.tile_planes == 4 && g.step == 4 && g.planes == 3;
   const uint8_t *plane = s.tile + (all_planes ? p * l.rows * l.pitch : 0);
   const uint8_t *centre = plane + (row + work.ay) * l.pitch + l.left + 16 * (lane >> 2);
-  int sum[4 * G][4] = { };
+  int sum[4 * groups][4] = { };
 
   __syncthreads (); /* all warps have read the tile of the plane before */
   if (!all_planes)
@@ -206,25 +209,24 @@ make_8bit (const Work &work, const Group &g, const DenseWeights<SIZE> &weights, 
     __pipeline_wait_prior (0);
     __syncthreads ();
 #pragma unroll
-    for (int i = 0; i < 16 * G; i++)
+    for (int i = 0; i < 16 * groups; i++)
       sum[i / 4][i % 4] <<= 8;
-    add_products<PARTS, G> (sum, samples_of<PARTS, G> (l, plane, thread), l.pitch, (const uint2 *) s.fragments + lane,
+    add_products<PARTS> (sum, samples_of<PARTS> (l, plane, thread), l.pitch, (const uint2 *) s.fragments + lane,
         l.sets);
   }
-  round_words<4 * G, 2, true> (work.rounding, g.plane_chroma (p), sum, result,
+  round_words<4 * groups, 2, true> (work.rounding, g.plane_chroma (p), sum, result,
       [&] (int i) { return centre + i / 4 * 4 * l.pitch + 4 * (i % 4); });
 }
 
 /* Filters the block at 8 bit. A warp's results stay in shared memory until all planes are done; then it stores whole
  * pixels. */
-template<int PARTS, int G, int SIZE> __device__ __forceinline__ void
+template<int PARTS, int SIZE> __device__ __forceinline__ void
 make_pixels (const Work &work, const Group &g, const DenseWeights<SIZE> &weights, const Layout &l, const Shared &s,
     const Tile &t, int x0, int y0, int thread)
 {
-  constexpr int tile_h = 4 * G * warps;
-  const int lane = thread & 31, row = 4 * G * (thread >> 5), x = x0 + 2 * lane, y = y0 + row;
+  const int lane = thread & 31, row = 4 * groups * (thread >> 5), x = x0 + 2 * lane, y = y0 + row;
   const Assembly a = assembly_of (work, g);
-  unsigned result[4 * G];
+  unsigned result[4 * groups];
 
   stage_limb<PARTS> (weights, work.limbs - 1, s.raw, s.fragments, l, work, thread);
   griddep_wait ();
@@ -232,9 +234,9 @@ make_pixels (const Work &work, const Group &g, const DenseWeights<SIZE> &weights
   for (int p = 0; p < g.planes; p++) {
     uint8_t *to = s.results + (p * tile_h + row + (lane & 3)) * result_pitch + 16 * (lane >> 2);
 
-    make_8bit<PARTS, G> (work, g, weights, l, s, t, p, thread, result);
+    make_8bit<PARTS> (work, g, weights, l, s, t, p, thread, result);
 #pragma unroll
-    for (int q = 0; q < G; q++)
+    for (int q = 0; q < groups; q++)
       *(uint4 *) (to + 4 * q * result_pitch)
           = make_uint4 (result[4 * q], result[4 * q + 1], result[4 * q + 2], result[4 * q + 3]);
   }
@@ -245,7 +247,7 @@ make_pixels (const Work &work, const Group &g, const DenseWeights<SIZE> &weights
   const uint8_t *from = g.in + y * g.in_pitch + x * 4;
 
 #pragma unroll 4
-  for (int r = 0; r < 4 * G; r++, to += g.out_pitch, from += g.in_pitch, results += result_pitch) {
+  for (int r = 0; r < 4 * groups; r++, to += g.out_pitch, from += g.in_pitch, results += result_pitch) {
     if (whole && g.step == 1) {
       *(unsigned *) (to + x0 + 4 * lane) = *(const unsigned *) (results + 4 * lane);
       continue;
@@ -266,17 +268,17 @@ make_pixels (const Work &work, const Group &g, const DenseWeights<SIZE> &weights
 }
 
 /* Filters the block at 16 bit, where a group has one plane. */
-template<int PARTS, int G, int SIZE> __device__ __forceinline__ void
+template<int PARTS, int SIZE> __device__ __forceinline__ void
 make_16bit (const Work &work, const Group &g, const DenseWeights<SIZE> &weights, const Layout &l, const Shared &s,
     const Tile &t, int x0, int y0, int thread)
 {
-  const int lane = thread & 31, row = 4 * G * (thread >> 5) + (lane & 3), plane_bytes = l.rows * l.pitch;
-  long long sum[4 * G][4] = { };
+  const int lane = thread & 31, row = 4 * groups * (thread >> 5) + (lane & 3), plane_bytes = l.rows * l.pitch;
+  long long sum[4 * groups][4] = { };
 
   __syncthreads ();
   fill_16bit (work, g, t, 0, thread, threads);
   for (int power = work.limbs; power >= 0; power--) {
-    int part[4 * G][4] = { };
+    int part[4 * groups][4] = { };
 
     for (int byte = 0; byte < 2; byte++) {
       const int limb = power - byte;
@@ -285,15 +287,15 @@ make_16bit (const Work &work, const Group &g, const DenseWeights<SIZE> &weights,
         continue;
       stage_limb<PARTS> (weights, limb, s.raw, s.fragments, l, work, thread);
       __syncthreads ();
-      add_products<PARTS, G> (part, samples_of<PARTS, G> (l, s.tile + byte * plane_bytes, thread), l.pitch,
+      add_products<PARTS> (part, samples_of<PARTS> (l, s.tile + byte * plane_bytes, thread), l.pitch,
           (const uint2 *) s.fragments + lane, l.sets);
     }
 #pragma unroll
-    for (int i = 0; i < 16 * G; i++)
+    for (int i = 0; i < 16 * groups; i++)
       sum[i / 4][i % 4] = (sum[i / 4][i % 4] << 8) + part[i / 4][i % 4];
   }
 #pragma unroll
-  for (int i = 0; i < 16 * G; i++) {
+  for (int i = 0; i < 16 * groups; i++) {
     const int r = row + i / 16 * 4, column = 16 * (lane >> 2) + i % 16;
     const uint8_t *centre = s.tile + (r + work.ay) * l.pitch + l.left + column;
 
@@ -305,24 +307,24 @@ make_16bit (const Work &work, const Group &g, const DenseWeights<SIZE> &weights,
 
 /* Returns how many blocks an SM shall hold; it bounds the registers of a thread. */
 __host__ __device__ constexpr int
-blocks_per_sm (int parts, int g, bool wide)
+blocks_per_sm (int parts, bool wide)
 {
-  return wide ? 2 : g == 4 || parts > 4 ? 3 : 4;
+  return wide ? 2 : parts > 4 ? 3 : 4;
 }
 
-template<int PARTS, int G, int SIZE, bool WIDE> __global__ void
-__launch_bounds__ (threads, blocks_per_sm (PARTS, G, WIDE))
+template<int PARTS, int SIZE, bool WIDE> __global__ void
+__launch_bounds__ (threads, blocks_per_sm (PARTS, WIDE))
 convolve_dense_kernel (const __grid_constant__ Work work, const __grid_constant__ Layout l,
     const __grid_constant__ DenseWeights<SIZE> weights)
 {
-  constexpr int tile_h = 4 * G * warps;
   extern __shared__ __align__ (16) uint8_t memory[];
   const Group g = group_of_block (work, (int) blockIdx.x);
   const int2 position = block_position (g, (int) blockIdx.x);
   const int thread = (int) threadIdx.x, x0 = position.x * tile_w, y0 = position.y * tile_h;
   __shared__ int rows[max_rows];
   const Tile t = tile_of (work, g, memory, rows, l.pitch, l.rows, l.left, x0, y0, thread);
-  unsigned *raw = (unsigned *) (memory + tile_bytes (l)), *fragments = raw + raw_bytes (l, work.h) / 4;
+  unsigned *raw = (unsigned *) (memory + tile_bytes (l));
+  unsigned *fragments = raw + (SIZE == dense_large ? raw_bytes (l, work.h) / 4 : 0);
   const Shared s = { memory, raw, fragments, (uint8_t *) (fragments + l.sets * PARTS * 64) };
 
   if (WIDE || g.planes == 0)
@@ -330,9 +332,9 @@ convolve_dense_kernel (const __grid_constant__ Work work, const __grid_constant_
   if (g.planes == 0)
     copy_group (work, g, x0, y0, tile_w, tile_h, thread, threads);
   else if (WIDE)
-    make_16bit<PARTS, G> (work, g, weights, l, s, t, x0, y0, thread);
+    make_16bit<PARTS> (work, g, weights, l, s, t, x0, y0, thread);
   else
-    make_pixels<PARTS, G> (work, g, weights, l, s, t, x0, y0, thread);
+    make_pixels<PARTS> (work, g, weights, l, s, t, x0, y0, thread);
 }
 
 /* Splits the weights into limbs, signed digits of base 256. */
@@ -355,17 +357,15 @@ split_weights (const CfConvolution &c, const Layout &l, int limbs, uint8_t *byte
 }
 
 /* A kernel with more parts than needed makes the same sums: the weights of the others are 0. */
-#define CF_DENSE(parts, g, size, wide) \
-  { parts, g, size, wide, (const void *) convolve_dense_kernel<parts, g, size, wide> }
+#define CF_DENSE(parts, size, wide) { parts, size, wide, (const void *) convolve_dense_kernel<parts, size, wide> }
 const struct Variant {
-  int parts, groups, size;
+  int parts, size;
   bool wide;
   const void *kernel;
 } variants[] = {
-  CF_DENSE (1, 2, dense_large, false), CF_DENSE (2, 2, dense_small, false), CF_DENSE (2, 2, dense_large, false),
-  CF_DENSE (3, 2, dense_large, false), CF_DENSE (4, 2, dense_small, false), CF_DENSE (4, 2, dense_large, false),
-  CF_DENSE (6, 2, dense_large, false), CF_DENSE (8, 2, dense_large, false), CF_DENSE (1, 2, dense_large, true),
-  CF_DENSE (2, 2, dense_large, true), CF_DENSE (4, 2, dense_large, true), CF_DENSE (8, 2, dense_large, true),
+  CF_DENSE (2, dense_small, false), CF_DENSE (2, dense_large, false), CF_DENSE (4, dense_medium, false),
+  CF_DENSE (4, dense_large, false), CF_DENSE (8, dense_large, false), CF_DENSE (2, dense_large, true),
+  CF_DENSE (4, dense_large, true), CF_DENSE (8, dense_large, true),
 };
 #undef CF_DENSE
 
@@ -375,21 +375,24 @@ constexpr int four_blocks = 56 * 1024;
 int
 shared_of (const Layout &l, const CfConvolution &c, const Variant &v, int planes)
 {
-  const int results = v.wide ? 0 : planes * 4 * v.groups * warps * result_pitch;
+  const int results = v.wide ? 0 : planes * tile_h * result_pitch;
 
-  return tile_bytes (l) + raw_bytes (l, c.h) + l.sets * v.parts * 256 + results;
+  return tile_bytes (l) + (v.size == dense_large ? raw_bytes (l, c.h) : 0) + l.sets * v.parts * 256 + results;
 }
 
 template<int SIZE> CfCode
-launch (Work *work, const CfConvolution &c, Layout l, const void *kernel, int shared, cudaStream_t stream,
+launch (Work *work, const CfConvolution &c, Layout l, const Variant &v, int shared, cudaStream_t stream,
     CfStatus *status)
 {
   DenseWeights<SIZE> weights = { };
   void *arguments[] = { work, &l, &weights };
 
-  split_weights (c, l, work->limbs, (uint8_t *) &weights);
-  return launch_kernel ("convolve dense", kernel, work->blocks, threads, arguments, (size_t) shared, work->pdl, stream,
-      status);
+  if (SIZE == dense_large)
+    split_weights (c, l, work->limbs, (uint8_t *) &weights);
+  else
+    convolve_fill_quads (c, 2 * v.parts, l.sets, 1, (uint2 *) &weights);
+  return launch_kernel ("convolve dense", v.kernel, work->blocks, threads, arguments, (size_t) shared, work->pdl,
+      stream, status);
 }
 
 } // namespace
@@ -404,16 +407,17 @@ CfCode
 convolve_dense_launch (Work *work, const CfConvolution &c, cudaStream_t stream, CfStatus *status)
 {
   Layout l = { 0, 0, 0, c.bits > 8 ? 2 : 1, (c.h + 6) / 4, (c.w + 3) & ~3 };
-  const int weights = raw_bytes (l, c.h) * work->limbs, reach = c.ax > c.w - 1 - c.ax ? c.ax : c.w - 1 - c.ax;
+  const int reach = c.ax > c.w - 1 - c.ax ? c.ax : c.w - 1 - c.ax;
   const Variant *v = variants;
   int planes = 1;
 
-  while (v->wide != (c.bits > 8) || reach > 4 * v->parts - 1 || weights > v->size)
+  while (v->wide != (c.bits > 8) || reach > 4 * v->parts - 1
+      || (v->size != dense_large && (work->limbs > 1 || l.sets * v->parts * 256 > v->size)))
     v++;
   l.left = (4 * v->parts + 15) & ~15;
   l.pitch = v->parts > 4 ? 224 : 160;
-  l.rows = 4 * (v->groups * warps + l.sets - 1);
-  convolve_assign_blocks (work, tile_w, 4 * v->groups * warps);
+  l.rows = tile_h + 4 * (l.sets - 1);
+  convolve_assign_blocks (work, tile_w, tile_h);
   for (int i = 0; i < work->n; i++) {
     planes = work->group[i].planes > planes ? work->group[i].planes : planes;
     if (work->group[i].step == 4 && work->group[i].planes == 3 && !v->wide)
@@ -423,8 +427,11 @@ convolve_dense_launch (Work *work, const CfConvolution &c, cudaStream_t stream, 
     l.tile_planes = 1;
   const int shared = shared_of (l, c, *v, planes);
 
-  return v->size == dense_small ? launch<dense_small> (work, c, l, v->kernel, shared, stream, status)
-      : launch<dense_large> (work, c, l, v->kernel, shared, stream, status);
+  if (v->size == dense_small)
+    return launch<dense_small> (work, c, l, *v, shared, stream, status);
+  if (v->size == dense_medium)
+    return launch<dense_medium> (work, c, l, *v, shared, stream, status);
+  return launch<dense_large> (work, c, l, *v, shared, stream, status);
 }
 
 } // namespace cf

@@ -413,8 +413,9 @@ make_direct_group (const Work &work, const Group &g, DirectGroup *d)
   }
   d->outside.y = d->outside.z = d->outside.w = d->outside.x;
   d->vectors = ((in | out) & 15) == 0 && !d->keeps;
+  d->pairs = (out & 7) == 0;
   return g.bytes == 1 && !g.gray && ((in | out) & 3) == 0 && d->bytes >= 4 && g.in_pitch <= INT_MAX
-      && g.out_pitch <= INT_MAX && work.ax * g.step <= halo && (work.w - 1 - work.ax) * g.step <= halo;
+      && g.out_pitch <= INT_MAX;
 }
 
 /* Fills the spread kernel rows for a step: the limbs are signed digits of base 256. */
@@ -478,35 +479,46 @@ convolve_direct_fits (const CfConvolution &c, const Rounding &k, int limbs, int 
 }
 
 bool
+convolve_fill_direct (const Work &work, DirectLaunch *launch, int *steps, int *n_steps)
+{
+  *launch = DirectLaunch ();
+  *n_steps = 0;
+  launch->rounding = work.rounding;
+  launch->n = work.n;
+  launch->ay = work.ay;
+  launch->border = work.border;
+  for (int i = 0; i < work.n; i++) {
+    DirectGroup *d = &launch->group[i];
+
+    if (!make_direct_group (work, work.group[i], d))
+      return false;
+    while (d->filtered && d->spread < *n_steps && steps[d->spread] != d->step)
+      d->spread++;
+    if (d->filtered && d->spread == max_spreads)
+      return false;
+    if (d->filtered && d->spread == *n_steps)
+      steps[(*n_steps)++] = d->step;
+  }
+  return true;
+}
+
+bool
 convolve_direct_launch (const Work &work, const CfConvolution &c, cudaStream_t stream, CfCode *code, CfStatus *status)
 {
   const int limbs = max (work.limbs, work.rounding.quick != QUICK_NONE && !work.rounding.clips ? 1 : 2);
   const Variant *v = variant_of (work, c.h, limbs);
   alignas (16) uint8_t weights[max_spreads * max_direct_limbs * max_h * spread_bytes] = { };
-  DirectLaunch launch = { };
-  int steps[max_spreads], n_steps = 0;
+  DirectLaunch launch;
+  int steps[max_spreads], n_steps;
   void *arguments[] = { &launch, weights };
 
-  launch.rounding = work.rounding;
-  launch.n = work.n;
-  launch.ay = work.ay;
-  launch.border = work.border;
-  for (int i = 0; i < work.n; i++) {
-    DirectGroup *d = &launch.group[i];
-
-    if (!make_direct_group (work, work.group[i], d))
-      return false;
-    while (d->filtered && d->spread < n_steps && steps[d->spread] != d->step)
-      d->spread++;
-    if (d->filtered && d->spread == max_spreads)
-      return false;
-    if (d->filtered && d->spread == n_steps)
-      steps[n_steps++] = d->step;
-  }
+  if (!convolve_fill_direct (work, &launch, steps, &n_steps))
+    return false;
   if (convolve_quads_launch (&launch, c, work.limbs, steps, n_steps, work.pdl, stream, code, status))
     return true;
-  if (!v)
-    return false;
+  for (int i = 0; i < n_steps; i++)
+    if (!v || c.ax * steps[i] > halo || (c.w - 1 - c.ax) * steps[i] > halo)
+      return false;
   for (int i = 0; i < n_steps; i++)
     fill_spread (c, steps[i], limbs, v->h, weights + i * v->limbs * v->h * spread_bytes);
   deal_direct_blocks (&launch, strip_bytes, warps * v->rows);

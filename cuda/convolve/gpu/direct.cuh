@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * convolve/gpu/direct.cuh: what direct.cu and quads.cu share, whose kernels filter the bytes of a row whatever
- * components they belong to: the description of a frame, borders, and stores at the end of a row. */
+ * convolve/gpu/direct.cuh: what direct.cu, quads.cu and passes.cu share, whose kernels filter the bytes of a row
+ * whatever components they belong to: the description of a frame, borders, loads, stores at the end of a row. */
 #ifndef CF_CONVOLVE_GPU_DIRECT_CUH
 #define CF_CONVOLVE_GPU_DIRECT_CUH
 
@@ -22,13 +22,14 @@ struct DirectGroup {
   int bytes, height; /* bytes of a row; rows */
   int first_block, blocks_x;
   unsigned blocks_inverse;
-  int init[4];          /* initial values of the sums of a word's four bytes */
+  alignas (16) int init[4]; /* initial values of the sums of a word's four bytes */
   unsigned pick;        /* selector of a word's bytes: 0..3 from the results, 4..7 from the input */
   unsigned repeat[2];   /* selectors that make two words left [0] and right [1] of a row from its outermost word */
   uint8_t step, spread; /* spread: index of the weights for this step */
   bool filtered, keeps; /* keeps: `pick` takes bytes from the input */
   bool repeats;         /* words beside a row are made with `repeat` */
   bool vectors;         /* the rows of both images begin on 16 bytes, and `keeps` is not set */
+  bool pairs;           /* the rows of the output begin on 8 bytes */
   bool clamps;          /* `repeats`, with rows of whole vectors, and `repeat` has two equal selectors */
 };
 
@@ -87,6 +88,48 @@ offset_of_byte (const DirectLaunch &launch, int index, int at, int y)
   return mx < 0 || y < 0 ? -1 : (long long) y * d.in_pitch + mx * d.step + at - x * d.step;
 }
 
+/* Reads a lane's fragment from the kernel's argument; indexed by lanes, constant memory would be read in turns. */
+static __device__ __forceinline__ uint2
+read_argument (const uint2 *from)
+{
+  uint2 v;
+
+  asm ("ld.v2.u32 {%0,%1}, [%2];" : "=r" (v.x), "=r" (v.y) : "l" (from));
+  return v;
+}
+
+/* The same with the halves swapped. `volatile` gives them registers of their own: moved for each product, they would
+ * cost more than the products. */
+static __device__ __forceinline__ uint2
+read_argument_swapped (const uint2 *from)
+{
+  uint2 v;
+
+  asm volatile ("ld.volatile.v2.u32 {%1,%0}, [%2];" : "=r" (v.x), "=r" (v.y) : "l" (from));
+  return v;
+}
+
+/* Reads a group's initial sums, into registers that stay as they are, for the same reason. */
+static __device__ __forceinline__ void
+read_initial (const int *from, int *to)
+{
+  asm volatile ("ld.volatile.v4.u32 {%0,%1,%2,%3}, [%4];" : "=r" (to[0]), "=r" (to[1]), "=r" (to[2]), "=r" (to[3])
+      : "l" (from));
+}
+
+/* Loads WORDS words of global memory, which may not be moved before griddep_wait (). */
+template<int WORDS> __device__ __forceinline__ void
+load_global (const uint8_t *from, unsigned *w)
+{
+  if constexpr (WORDS == 1)
+    asm volatile ("ld.global.u32 %0, [%1];" : "=r" (w[0]) : "l" (from));
+  else if constexpr (WORDS == 2)
+    asm volatile ("ld.global.v2.u32 {%0,%1}, [%2];" : "=r" (w[0]), "=r" (w[1]) : "l" (from));
+  else
+    asm volatile ("ld.global.v4.u32 {%0,%1,%2,%3}, [%4];" : "=r" (w[0]), "=r" (w[1]), "=r" (w[2]), "=r" (w[3])
+        : "l" (from));
+}
+
 /* Stores a word of a row, up to the row's end. */
 static __device__ __forceinline__ void
 store_word (const DirectGroup &d, uint8_t *row, int x, unsigned word)
@@ -100,6 +143,9 @@ store_word (const DirectGroup &d, uint8_t *row, int x, unsigned word)
         row[x + i] = (uint8_t) (word >> 8 * i);
 }
 
+/* Fills a launch for a frame but for its blocks, and lists the steps of its spreads. Returns false if the kernels that
+ * filter bytes cannot take the frame's formats, strides or alignment. */
+bool convolve_fill_direct (const Work &work, DirectLaunch *launch, int *steps, int *n_steps);
 /* Returns true if quads.cu can filter with `c`, rounded as in `k`, in planes of pixels of `step` samples. */
 bool convolve_quads_fits (const CfConvolution &c, const Rounding &k, int limbs, int step);
 /* Enqueues the kernels of quads.cu for a frame whose groups are filled, with the steps of the spreads. Returns false,

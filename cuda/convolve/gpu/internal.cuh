@@ -97,12 +97,13 @@ struct SmallWeights {
   uint4 row[max_limbs][10][2];
 };
 
-/* Weights up to 63 x 63: limb by limb, each row by row, one signed byte per tap. Rows are padded with
- * zeros to a multiple of 4 bytes, limbs to a multiple of 16. SIZE: bytes of the launch's argument. */
+/* Weights of dense.cu. SIZE: bytes of the launch's argument. dense_large, up to 63 x 63: limb by limb, each row by row,
+ * one signed byte per tap; rows are padded with zeros to a multiple of 4 bytes, limbs to a multiple of 16. Otherwise
+ * the fragments of one limb, as convolve_fill_quads () makes them: up to 15 x 17 and 31 x 33. */
 template<int SIZE> struct DenseWeights {
   uint4 bytes[SIZE / 16];
 };
-constexpr int dense_small = 1536, dense_large = 63 * 64 * max_limbs;
+constexpr int dense_small = 5 * 2 * 256, dense_medium = 9 * 4 * 256, dense_large = 63 * 64 * max_limbs;
 static_assert (dense_small % 16 == 0 && dense_large % 16 == 0, "staged in vectors of 16 bytes");
 
 /* Weights of wide.cu: one axis each; for a 3 x 3 magnitude the nine taps of both kernels. */
@@ -123,6 +124,10 @@ struct LongWeights {
   bool bytes;
 };
 
+/* Fills the right operands of windows of `words` words in `sets` sets of four rows ([set][part][lane]), with taps
+ * `step` bytes apart (quads.cu). */
+void convolve_fill_quads (const CfConvolution &c, int words, int sets, int step, uint2 *fragments);
+
 /* Each *_launch enqueues the filtering of a frame on `stream` and returns without waiting. It returns
  * CF_OK, or the error that CUDA returned for the launch. Those that take a Work * set its grid. */
 CfCode convolve_small_launch (Work *work, const SmallWeights &weights, cudaStream_t stream, CfStatus *status);
@@ -131,8 +136,12 @@ CfCode convolve_dense_launch (Work *work, const CfConvolution &c, cudaStream_t s
 bool convolve_direct_fits (const CfConvolution &c, const Rounding &k, int limbs, int step);
 /* Returns true if packed_rgb.cu can filter with `c`, rounded as in `k`. */
 bool convolve_packed_rgb_fits (const CfConvolution &c, const Rounding &k, int limbs);
-/* These two return false, and launch nothing, if their kernels cannot take the frame's strides,
+/* Returns true if passes.cu can filter with `c`, rounded as in `k`, in planes of pixels of `step` samples. */
+bool convolve_passes_fits (const CfConvolution &c, const Rounding &k, int step);
+/* These three return false, and launch nothing, if their kernels cannot take the frame's strides,
  * alignment or actions. Otherwise they return true and the result of the launch in *code. */
+bool convolve_passes_launch (const Work &work, const CfConvolution &c, cudaStream_t stream, CfCode *code,
+    CfStatus *status);
 bool convolve_direct_launch (const Work &work, const CfConvolution &c, cudaStream_t stream, CfCode *code,
     CfStatus *status);
 bool convolve_packed_rgb_launch (Work *work, const SmallWeights &weights, cudaStream_t stream, CfCode *code,
@@ -153,6 +162,7 @@ CfCode convolve_long_launch (Work *work, const LongWeights &weights, cudaStream_
  * convolve_small_init also returns in *pdl whether the kernels were compiled with griddep_wait (). */
 CfCode convolve_small_init (bool *pdl, CfStatus *status);
 CfCode convolve_direct_init (int max_shared, CfStatus *status);
+CfCode convolve_passes_init (int max_shared, CfStatus *status);
 CfCode convolve_packed_rgb_init (int max_shared, CfStatus *status);
 CfCode convolve_dense_init (int max_shared, CfStatus *status);
 CfCode convolve_separable_init (int max_shared, CfStatus *status);

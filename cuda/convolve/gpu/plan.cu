@@ -10,6 +10,8 @@
  *   15 x 17 | quads.cu where rows begin on 16 bytes, else direct.cu |
  * | packed rgb | kernels up to 9 x 9 at 8 bit, in pixels of four bytes of which three are filtered | packed_rgb.cu |
  * | small | kernels up to 9 x 10 at 8 bit, magnitudes at 8 bit | small.cu |
+ * | passes | separable kernels without negative weights up to 33 x 33 at 8 bit, fewer columns for pixels of several
+ *   samples | passes.cu |
  * | separable | separable kernels at 8 bit whose row pass fits 16 bits | separable.cu |
  * | dense | any kernel but magnitudes, and gauss and unsharp above 8 bit | dense.cu |
  * | wide | separable kernels at any depth, magnitudes | wide.cu |
@@ -27,20 +29,20 @@ namespace {
 using namespace cf;
 
 /* The variants. */
-enum Kind { COPY, DIRECT, PACKED_RGB, SMALL, SEPARABLE, DENSE, WIDE, LONG, HIDE, N_KINDS };
+enum Kind { COPY, DIRECT, PACKED_RGB, PASSES, SMALL, SEPARABLE, DENSE, WIDE, LONG, HIDE, N_KINDS };
 
-const char *const names[N_KINDS + 1] = { "copy", "direct", "packed rgb", "small", "separable", "dense", "wide", "long",
-  "hide", NULL };
+const char *const names[N_KINDS + 1] = { "copy", "direct", "packed rgb", "passes", "small", "separable", "dense",
+  "wide", "long", "hide", NULL };
 
 /* The state of a plan. */
 struct State {
   CfConvolution c;
-  Kind kind, fallback; /* fallback: for frames whose alignment DIRECT or PACKED_RGB cannot take; else = kind */
+  Kind kind, fallback; /* fallback: for frames whose alignment DIRECT, PACKED_RGB or PASSES cannot take; else = kind */
   bool pdl;            /* see Work */
   int limbs;
   bool identity;       /* all samples are copied or written mid-level */
   bool is_signed;      /* separable: the weights are signed bytes, not unsigned ones */
-  Rounding rounding;
+  Rounding rounding, passes; /* passes: that of PASSES, whose weights are not reduced */
   SmallWeights small;
   AxisWeights axis;
   SeparableWeights wide;
@@ -101,16 +103,17 @@ axis_fits (const CfConvolution &c, bool *is_signed)
   return true;
 }
 
-/* Returns true if direct.cu can filter the format. It needs one step per plane. */
+/* Returns true if direct.cu or passes.cu can filter the format. They need one step per plane. */
 bool
-direct_fits (const CfPlan *plan, const State *s)
+bytes_fit (const CfPlan *plan, const State *s, Kind kind)
 {
   const CfFormatInfo *info = cf_format_info (plan->video.format);
 
   if (s->c.gray != CF_GRAY_NONE)
     return false;
   for (int i = 0; i < info->n_components; i++) {
-    if (!convolve_direct_fits (s->c, s->rounding, s->limbs, info->comp[i].step))
+    if (kind == PASSES ? !convolve_passes_fits (s->c, s->passes, info->comp[i].step)
+            : !convolve_direct_fits (s->c, s->rounding, s->limbs, info->comp[i].step))
       return false;
     for (int j = 0; j < i; j++)
       if (info->comp[i].plane == info->comp[j].plane && info->comp[i].step != info->comp[j].step)
@@ -149,7 +152,8 @@ fits (const CfPlan *plan, State *s, Kind kind)
     return is_long && kind == LONG;
   switch (kind) {
     case DIRECT:
-      return direct_fits (plan, s);
+    case PASSES:
+      return bytes_fit (plan, s, kind);
     case PACKED_RGB:
       return packed_rgb_fits (plan, s);
     case SMALL:
@@ -194,6 +198,12 @@ choose (const CfPlan *plan, State *s, CfStatus *status)
   /* with few taps dense.cu costs less than passes of 64 bits */
   if (s->kind == WIDE && fits (plan, s, DENSE) && s->c.bits > 8 && s->c.w * s->c.h <= 25)
     s->kind = DENSE;
+  /* with weights of one limb up to 9 rows, one pass costs less than two */
+  if (preferred == PASSES || (preferred < 0 && (s->limbs > 1 || s->c.h > 9) && fits (plan, s, PASSES))) {
+    s->fallback = s->kind;
+    s->kind = PASSES;
+    return CF_OK;
+  }
   /* measured on an H200: with up to three rows it is faster not to split the pixels into planes */
   for (Kind kind : { s->c.h <= 3 ? DIRECT : PACKED_RGB, s->c.h <= 3 ? PACKED_RGB : DIRECT })
     if (preferred == kind || (preferred < 0 && fits (plan, s, kind))) {
@@ -205,6 +215,8 @@ choose (const CfPlan *plan, State *s, CfStatus *status)
   if (preferred >= 0)
     s->kind = (Kind) preferred;
   s->fallback = s->kind;
+  if (preferred < 0 && s->kind == SEPARABLE && fits (plan, s, PASSES))
+    s->kind = PASSES;
   return CF_OK;
 }
 
@@ -253,11 +265,11 @@ put_weights (State *s)
     put_small (&s->small, 0, c.weights, c.w, c.h, s->limbs);
   if (s->fallback == SMALL && c.op == CF_CONVOLVE_MAGNITUDE)
     put_small (&s->small, 1, c.weights_y, c.w, c.h, 1);
-  for (int i = 0; s->kind == SEPARABLE && i < c.w; i++)
+  for (int i = 0; s->fallback == SEPARABLE && i < c.w; i++)
     ((uint8_t *) s->axis.row)[32 + i] = (uint8_t) c.row[i];
-  for (int i = 0; s->kind == SEPARABLE && i < c.h; i++)
+  for (int i = 0; s->fallback == SEPARABLE && i < c.h; i++)
     ((uint8_t *) s->axis.col)[32 + i] = (uint8_t) c.col[i];
-  if (s->kind == WIDE && c.separable) {
+  if (s->fallback == WIDE && c.separable) {
     memcpy (s->wide.row, c.row, sizeof *c.row * (size_t) c.w);
     memcpy (s->wide.col, c.col, sizeof *c.col * (size_t) c.h);
   }
@@ -432,6 +444,7 @@ set_up (CfPlan *plan, CfStatus *status)
     next->c = resolved;
     reduce (&next->c);
     next->rounding = rounding_of (next->c);
+    next->passes = rounding_of (resolved);
     next->limbs = next->c.dense ? count_limbs (next->c.weights, next->c.w * next->c.h) : 1;
     /* with gray an RGB image is not copied: the identity is filtered like any other kernel */
     next->identity = resolved.op == CF_CONVOLVE_COPY
@@ -442,7 +455,7 @@ set_up (CfPlan *plan, CfStatus *status)
     next->cells = s->cells = cf_device_alloc (convolve_hide_bytes (&s->largest), status);
     code = s->cells ? CF_OK : CF_NO_MEMORY;
   }
-  if (code == CF_OK && (next->kind == SEPARABLE || next->kind == WIDE)) {
+  if (code == CF_OK && (next->fallback == SEPARABLE || next->fallback == WIDE)) {
     next->c = resolved;
     next->rounding = rounding_of (resolved);
   }
@@ -458,8 +471,8 @@ set_up (CfPlan *plan, CfStatus *status)
 CfCode
 convolve_init (CfPlan *plan, CfStatus *status)
 {
-  CfCode (*const init[]) (int, CfStatus *) = { convolve_direct_init, convolve_packed_rgb_init, convolve_dense_init,
-    convolve_separable_init, convolve_wide_init, convolve_long_init, convolve_hide_init };
+  CfCode (*const init[]) (int, CfStatus *) = { convolve_direct_init, convolve_packed_rgb_init, convolve_passes_init,
+    convolve_dense_init, convolve_separable_init, convolve_wide_init, convolve_long_init, convolve_hide_init };
   CfCode code = convolve_small_init (&state_of (plan)->pdl, status);
 
   state_of (plan)->largest = plan->video;
@@ -636,6 +649,12 @@ convolve_enqueue (CfPlan *plan, CfStream *stream, const CfImage *in, const CfIma
   if (s->kind == HIDE)
     return convolve_hide_launch (plan, s->c, &s->largest, s->cells, in, out, handle, status);
   make_work (plan, in, out, &work);
+  if (s->kind == PASSES) {
+    work.rounding = s->passes;
+    if (convolve_passes_launch (work, s->c, handle, &code, status))
+      return code;
+    work.rounding = s->rounding;
+  }
   if ((s->kind == DIRECT && convolve_direct_launch (work, s->c, handle, &code, status))
       || (s->kind == PACKED_RGB && convolve_packed_rgb_launch (&work, s->small, handle, &code, status)))
     return code;

@@ -6,8 +6,8 @@
  *
  * A row is filtered as bytes, as in direct.cu, with taps `step` bytes apart.
  *
- * Map: 4 warps a block, a warp makes G groups of four rows of 128 bytes. Lane 4 g + t loads the 16 bytes from 16 g on
- * and those beside them, of row t of every four rows (a set). One mma makes 128 outputs, four rows of 32 bytes each,
+ * Map: 4 warps a block, a warp makes four groups of four rows of 128 bytes. Lane 4 g + t loads the 16 bytes from 16 g
+ * on and those beside them, of row t of every four rows (a set). One mma makes 128 outputs, four rows of 32 bytes each,
  * from a set of rows and a part of 8 bytes of the window: row g of its left operand are those bytes of the lanes
  * 4 g + t one after the other, row g + 8 the bytes two further; column n of its right operand are the taps of four
  * kernel rows, shifted n / 2 rows down and n % 2 bytes to the right. So a lane ends up with 16 neighbours of row t, in
@@ -28,7 +28,7 @@ namespace cf {
 
 namespace {
 
-constexpr int warps = 4, threads = 32 * warps, strip_bytes = 128;
+constexpr int warps = 4, threads = 32 * warps, groups = 4, strip_bytes = 128;
 
 /* Returns how many bytes the taps of a window of w words may reach to each side. */
 __host__ __device__ constexpr int
@@ -55,29 +55,6 @@ fragments_of (int w, int d)
 template<int N> struct QuadFragments {
   uint2 of[max_spreads][N][32];
 };
-
-/* Reads a lane's fragment from the kernel's argument; indexed by lanes, constant memory would be read in turns. */
-__device__ __forceinline__ uint2
-read_argument (const uint2 *from)
-{
-  uint2 v;
-
-  asm ("ld.v2.u32 {%0,%1}, [%2];" : "=r" (v.x), "=r" (v.y) : "l" (from));
-  return v;
-}
-
-/* Loads WORDS words of global memory, which may not be moved before griddep_wait (). */
-template<int WORDS> __device__ __forceinline__ void
-load_global (const uint8_t *from, unsigned *w)
-{
-  if constexpr (WORDS == 1)
-    asm volatile ("ld.global.u32 %0, [%1];" : "=r" (w[0]) : "l" (from));
-  else if constexpr (WORDS == 2)
-    asm volatile ("ld.global.v2.u32 {%0,%1}, [%2];" : "=r" (w[0]), "=r" (w[1]) : "l" (from));
-  else
-    asm volatile ("ld.global.v4.u32 {%0,%1,%2,%3}, [%4];" : "=r" (w[0]), "=r" (w[1]), "=r" (w[2]), "=r" (w[3])
-        : "l" (from));
-}
 
 /* Loads the lane's words of SETS rows: its own four and those on each side. The columns must be inside the image,
  * unless the group clamps them. */
@@ -184,24 +161,38 @@ cut_windows (const unsigned *w, unsigned (*p)[2])
   }
 }
 
-/* Makes the sums of group q of four rows, of which the lane has 16 neighbours of one row. */
+/* Adds the products of set s to the sums of all groups that meet it. Parts of even numbers are always the lower half of
+ * an operand, and each operand is used up before the next one, which has one new part: so no part is moved. b[1]: the
+ * fragments b[0] with their halves swapped, for operands that begin with a part of odd number. */
 template<int W, int D> __device__ __forceinline__ void
-add_products (int (*sum)[4], const unsigned (*p)[W + 3][2], const uint2 *b, const int *init, int q)
+add_set (int (*sum)[4][4], const unsigned (*p)[2], const uint2 (*b)[fragments_of (W, D)], const int *init, int s)
 {
 #pragma unroll
-  for (int e = 0; e < fragments_of (W, D); e++)
-#pragma unroll
-    for (int i = 0; i < 4; i++) {
-      /* one word: sets of even numbers are always the lower half of the operand, so that none is moved */
-      const int first = W == 1 ? 2 * e : e / (W / 2), second = W == 1 ? min (first + 1, D - 1) : first;
-      const bool swapped = W == 1 && q % 2 == 1;
-      const int low = swapped ? second : first, high = swapped ? first : second, n = W == 1 ? i : i + 2 * (e % (W / 2));
-      const unsigned *from = p[low][n], *beside = p[high][W == 1 ? n : n + 1];
-      const unsigned a[4] = { from[0], from[1], beside[0], beside[1] };
+  for (int n = 0; n < W + 2; n++) {
+    const unsigned *low = p[n + n % 2], *high = p[n + 1 - n % 2], a[4] = { low[0], low[1], high[0], high[1] };
 
-      multiply_to<false, true> (sum[i], e == 0 ? init : sum[i], a, swapped ? b[e].y : b[e].x,
-          swapped ? b[e].x : b[e].y);
-    }
+#pragma unroll
+    for (int part = 0; part < W / 2; part++)
+#pragma unroll
+      for (int q = 0; q < groups; q++) {
+        const int i = n - 2 * part, d = s - q, e = d * (W / 2) + part;
+
+        if (i >= 0 && i < 4 && d >= 0 && d < D)
+          multiply_to<false, true> (sum[q][i], e == 0 ? init : sum[q][i], a, b[n % 2][e].x, b[n % 2][e].y);
+      }
+  }
+}
+
+/* The same for windows of one word, where two sets make the sums of a group. Even sets are the lower half. */
+__device__ __forceinline__ void
+add_two_sets (int (*sum)[4], const unsigned (*even)[2], const unsigned (*odd)[2], uint2 b, const int *init)
+{
+#pragma unroll
+  for (int i = 0; i < 4; i++) {
+    const unsigned a[4] = { even[i][0], even[i][1], odd[i][0], odd[i][1] };
+
+    multiply_to<false, true> (sum[i], init, a, b.x, b.y);
+  }
 }
 
 /* Stores 16 bytes at `to`, of which only `n` are inside the row. */
@@ -243,11 +234,11 @@ finish (const Rounding &k, const DirectGroup &d, int (*sum)[4], uint8_t *to, int
 }
 
 /* Copies the lane's bytes of a group that is not filtered. */
-template<int G> __device__ __forceinline__ void
+__device__ __forceinline__ void
 copy_quads (const DirectGroup &d, int x, int y)
 {
 #pragma unroll 1
-  for (int q = 0; q < G && y + 4 * q < d.height; q++) {
+  for (int q = 0; q < groups && y + 4 * q < d.height; q++) {
     const uint8_t *from = d.in + (long long) (y + 4 * q) * d.in_pitch + x;
     uint8_t *to = d.out + (long long) (y + 4 * q) * d.out_pitch + x;
 
@@ -259,75 +250,72 @@ copy_quads (const DirectGroup &d, int x, int y)
   }
 }
 
-/* Returns how many blocks an SM shall hold; it bounds the registers of a thread. */
-constexpr int
-blocks_per_sm (int w, int d, int g)
-{
-  return w == 1 && g == 2 ? 6 : w == 2 && d == 2 && g == 2 ? 5 : d == 5 ? (g == 4 ? 2 : 3) : w == 4 && g == 4 ? 3 : 4;
-}
-
-template<int W, int D, int G> __global__ void __launch_bounds__ (threads, blocks_per_sm (W, D, G))
+template<int W, int D> __global__ void __launch_bounds__ (threads, W == 4 && D == 5 ? 3 : 4)
 convolve_quads_kernel (const __grid_constant__ DirectLaunch launch,
     const __grid_constant__ QuadFragments<fragments_of (W, D)> fragments)
 {
-  constexpr int sets = G + D - 1, n_fragments = fragments_of (W, D), beside = words_beside (W);
+  constexpr int sets = groups + D - 1, n_fragments = fragments_of (W, D), beside = words_beside (W);
   __shared__ uint4 edge[warps][4 * sets][3];
   const int warp = (int) threadIdx.x >> 5, lane = (int) threadIdx.x & 31, t = lane & 3;
   const int index = direct_group_of_block (launch);
   const DirectGroup d = launch.group[index];
   const int2 position = direct_position (d);
-  const int x0 = position.x * strip_bytes, y0 = (position.y * warps + warp) * 4 * G, x = x0 + 16 * (lane >> 2);
+  const int x0 = position.x * strip_bytes, y0 = (position.y * warps + warp) * 4 * groups, x = x0 + 16 * (lane >> 2);
   const int wanted = y0 - launch.ay + lane;
   int lane_row = min (max (wanted, 0), d.height - 1);
-  unsigned w[sets][4 + 2 * beside], p[sets][W + 3][2];
-  uint2 b[n_fragments];
+  unsigned w[sets][4 + 2 * beside], p[2][W + 3][2];
+  uint2 b[2][n_fragments];
+  int sum[groups][4][4];
 
   static_assert (4 * sets <= 32, "a row for each lane");
   if (d.filtered)
 #pragma unroll
-    for (int i = 0; i < n_fragments; i++)
-      b[i] = read_argument (&fragments.of[d.spread][i][lane]);
+    for (int i = 0; i < n_fragments; i++) {
+      b[0][i] = read_argument (&fragments.of[d.spread][i][lane]);
+      b[1][i] = read_argument_swapped (&fragments.of[d.spread][i][lane]);
+    }
   if (launch.border != CF_BORDER_REPLICATE && lane_row != wanted)
     lane_row = edge_row (launch.border, wanted, d.height);
   griddep_wait ();
   if (y0 >= d.height)
     return;
   if (!d.filtered) {
-    copy_quads<G> (d, x, y0 + t);
+    copy_quads (d, x, y0 + t);
     return;
   }
-  const int init[4] = { d.init[0], d.init[1], d.init[2], d.init[3] };
+  int init[4];
 
+  read_initial (launch.group[index].init, init);
   if (d.clamps || (x0 > 0 && x0 + strip_bytes + 4 * beside <= d.bytes && __all_sync (~0u, lane_row >= 0)))
     load_sets<W, sets> (d, x, t, lane_row, w);
   else
     load_edge_sets<W, sets> (launch, index, x0, x, t, lane, lane_row, edge[warp], w);
-#pragma unroll
-  for (int s = 0; s < D - 1; s++)
-    cut_windows<W> (w[s], p[s]);
   uint8_t *to = d.out + (long long) (y0 + t) * d.out_pitch + x;
 
 #pragma unroll
-  for (int q = 0; q < G; q++, to += 4 * (long long) d.out_pitch) {
-    int sum[4][4];
+  for (int s = 0; s < sets; s++) {
+    const int q = s - D + 1;
 
-    cut_windows<W> (w[q + D - 1], p[q + D - 1]);
-    add_products<W, D> (sum, p + q, b, init, q);
-    finish (launch.rounding, d, sum, to, x, x < d.bytes && y0 + 4 * q + t < d.height);
+    cut_windows<W> (w[s], p[W == 1 ? s % 2 : 0]);
+    if (W > 1)
+      add_set<W, D> (sum, p[0], b, init, s);
+    else if (q >= 0)
+      add_two_sets (sum[q], p[0], p[1], b[q % 2][0], init);
+    if (q >= 0) {
+      finish (launch.rounding, d, sum[q], to, x, x < d.bytes && y0 + 4 * q + t < d.height);
+      to += 4 * (long long) d.out_pitch;
+    }
   }
 }
 
 /* ---- launches ----------------------------------------------------------- */
 
-/* The first that fits is taken; of two for the same windows, the second for many rows. */
-#define CF_QUADS(w, d, g) { w, d, g, (const void *) convolve_quads_kernel<w, d, g> }
+/* The first that fits is taken. */
+#define CF_QUADS(w, d) { w, d, (const void *) convolve_quads_kernel<w, d> }
 const struct Variant {
-  int words, sets, groups;
+  int words, sets;
   const void *kernel;
-} variants[] = {
-  CF_QUADS (1, 2, 2), CF_QUADS (1, 2, 4), CF_QUADS (2, 2, 2), CF_QUADS (2, 2, 4), CF_QUADS (2, 3, 2),
-  CF_QUADS (2, 3, 4), CF_QUADS (4, 3, 2), CF_QUADS (4, 3, 4), CF_QUADS (4, 5, 2), CF_QUADS (4, 5, 4),
-};
+} variants[] = { CF_QUADS (1, 2), CF_QUADS (2, 2), CF_QUADS (2, 3), CF_QUADS (4, 3), CF_QUADS (4, 5) };
 #undef CF_QUADS
 constexpr int max_fragments = 10;
 
@@ -351,28 +339,26 @@ tap_of (const CfConvolution &c, int step, int reach, int row, int byte)
   return c.weights[row * c.w + column];
 }
 
-/* Fills the fragments of a spread: a lane has the bytes of column lane / 4 for the kernel rows lane % 4 of a set. */
-void
-fill_fragments (const Variant &v, const CfConvolution &c, int step, uint2 *fragments)
-{
-  const int parts = v.words == 1 ? 1 : v.words / 2, n = fragments_of (v.words, v.sets);
+} // namespace
 
-  for (int i = 0; i < 32 * n; i++) {
+void
+convolve_fill_quads (const CfConvolution &c, int words, int sets, int step, uint2 *fragments)
+{
+  const int parts = words == 1 ? 1 : words / 2;
+
+  for (int i = 0; i < 32 * fragments_of (words, sets); i++) {
     const int e = i / 32, column = i % 32 / 4, t = i % 4;
     unsigned half[2] = { 0, 0 };
 
     for (int k = 0; k < 8; k++) {
-      const int set = v.words == 1 ? 2 * e + k / 4 : e / parts;
-      const int byte = v.words == 1 ? k % 4 : 8 * (e % parts) + k;
-      const int tap = tap_of (c, step, reach_of (v.words), 4 * set + t - column / 2, byte - column % 2);
+      const int set = words == 1 ? 2 * e + k / 4 : e / parts, byte = words == 1 ? k % 4 : 8 * (e % parts) + k;
+      const int tap = tap_of (c, step, reach_of (words), 4 * set + t - column / 2, byte - column % 2);
 
-      half[k / 4] |= (set < v.sets ? (unsigned) tap & 0xff : 0u) << 8 * (k % 4);
+      half[k / 4] |= (set < sets ? (unsigned) tap & 0xff : 0u) << 8 * (k % 4);
     }
     fragments[i] = make_uint2 (half[0], half[1]);
   }
 }
-
-} // namespace
 
 CfCode
 convolve_quads_init (CfStatus *status)
@@ -395,24 +381,19 @@ convolve_quads_launch (DirectLaunch *launch, const CfConvolution &c, int limbs, 
   uint2 fragments[max_spreads * max_fragments * 32] = { };
   void *arguments[] = { launch, fragments };
   const Variant *v = variants;
-  long long rows = 0;
 
-  for (int i = 0; i < launch->n; i++) {
+  for (int i = 0; i < launch->n; i++)
     if (!launch->group[i].vectors)
       return false;
-    rows += (long long) (launch->group[i].bytes + strip_bytes - 1) / strip_bytes * launch->group[i].height;
-  }
   for (int i = 0; i < n_steps; i++) {
     if (!convolve_quads_fits (c, launch->rounding, limbs, steps[i]))
       return false;
     while (!window_fits (*v, c, steps[i]))
       v++;
   }
-  if (rows > 4 * 4096)
-    v++;
   for (int i = 0; i < n_steps; i++)
-    fill_fragments (*v, c, steps[i], fragments + i * fragments_of (v->words, v->sets) * 32);
-  deal_direct_blocks (launch, strip_bytes, 4 * v->groups * warps);
+    convolve_fill_quads (c, v->words, v->sets, steps[i], fragments + i * fragments_of (v->words, v->sets) * 32);
+  deal_direct_blocks (launch, strip_bytes, 4 * groups * warps);
   *code = launch_kernel ("convolve quads", v->kernel, launch->blocks, threads, arguments, 0, pdl, stream, status);
   return true;
 }

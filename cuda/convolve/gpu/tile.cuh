@@ -36,8 +36,8 @@ block_position (const Group &g, int block)
 
 /* Hides from the compiler where a value comes from. Called at the start of each of several branches of a
  * kernel, it keeps the compiler from hoisting what they share, above all addresses, out of the branches. */
-static __device__ __forceinline__ void
-hide (int &v)
+template<typename T> static __device__ __forceinline__ void
+hide (T &v)
 {
   asm volatile ("" : "+r" (v));
 }

@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
+ *
+ * convolve/gpu/passes.cu: separable kernels without negative weights up to 33 x 33, at 8 bit, both passes on the
+ * integer tensor units, from global memory to global memory.
+ *
+ * A row is filtered as bytes, as in direct.cu, with taps `step` bytes apart.
+ *
+ * Map: 4 warps a block, a warp makes 16 rows of BLOCKS - REACH blocks of 32 bytes, from BLOCKS blocks of samples: taps
+ * reach 16 REACH bytes to each side. Lane 4 g + t loads the word 4 g of each block, of every fourth row from row t on.
+ *
+ * Columns first: the left operand are the column's weights, 16 rows of outputs by 32 rows of samples; the right
+ * operand are 32 rows of samples by 8 columns, which the lane makes of its words by byte permutation. The sums have 16
+ * bits, and a lane holds 8 neighbours of the rows g and g + 8: just what it has to hold of the left operand of the row
+ * pass, whose columns are taken in the order in which they lie there, low and high bytes in separate products. So
+ * nothing is exchanged, and there are neither shared memory nor barriers. The eight columns of a product of the row
+ * pass are chosen so that a lane ends up with 8 neighbours again.
+ *
+ * The fragments of the weights are made by the host; a lane reads its own from the kernel's argument.
+ *
+ * ROW_PARTS parts of 16 rows of samples meet an output: (ROW_PARTS + 1) / 2 mma make 128 outputs of the columns, and
+ * 8 (REACH + 1) make 512 of the rows: 5 to 7 for 128 of gray up to 33 x 33. Times: docs/notes/convolve.md. */
+#include "direct.cuh"
+
+#include <limits.h>
+
+namespace cf {
+
+namespace {
+
+constexpr int warps = 4, threads = 32 * warps;
+
+/* The operands with the weights: those of the columns, and those of the rows ([step][quarter][block][lane]). */
+template<int ROW_PARTS, int REACH> struct PassFragments {
+  uint2 column[ROW_PARTS][32];
+  uint2 row[max_spreads][4][REACH + 1][32];
+};
+
+/* Returns the words from `at` on of four rows (already mapped, or -1), mapped by the border. All loads are independent
+ * of each other. */
+__device__ __noinline__ uint4
+words_past_edge (const DirectLaunch &launch, int index, int at, int4 y)
+{
+  const DirectGroup &d = launch.group[index];
+  const int rows[4] = { y.x, y.y, y.z, y.w };
+  unsigned value[16], word[4] = { };
+  long long offset[4];
+
+#pragma unroll
+  for (int i = 0; i < 4; i++)
+    offset[i] = offset_of_byte (launch, index, at + i, 0);
+#pragma unroll
+  for (int i = 0; i < 16; i++)
+    value[i] = d.in[max (offset[i % 4], 0ll) + (long long) max (rows[i / 4], 0) * d.in_pitch];
+#pragma unroll
+  for (int i = 0; i < 16; i++)
+    word[i / 4] |= (offset[i % 4] < 0 || rows[i / 4] < 0 ? d.outside.x >> 8 * (i % 4) & 0xff : value[i])
+        << 8 * (i % 4);
+  return make_uint4 (word[0], word[1], word[2], word[3]);
+}
+
+/* Loads the lane's words: w[b][i] is that of block b, row y[i]; `at`: its first byte in block 0. */
+template<int ROWS, int BLOCKS> __device__ __forceinline__ void
+load_words (const DirectLaunch &launch, const DirectGroup &d, int index, int at, const int *y, bool inside,
+    unsigned (*w)[ROWS])
+{
+  if (inside) {
+#pragma unroll
+    for (int i = 0; i < ROWS; i++) {
+      const uint8_t *from = d.in + at + (long long) y[i] * d.in_pitch;
+
+#pragma unroll
+      for (int b = 0; b < BLOCKS; b++)
+        load_global<1> (from + 32 * b, &w[b][i]);
+    }
+    return;
+  }
+#pragma unroll
+  for (int b = 0; b < BLOCKS; b++) {
+    const int x = at + 32 * b, last = (d.bytes & ~3) - 4;
+    const uint8_t *from = d.in + min (max (x, 0), last);
+
+#pragma unroll
+    for (int i = 0; i < ROWS; i++)
+      load_global<1> (from + (long long) max (y[i], 0) * d.in_pitch, &w[b][i]);
+  }
+#pragma unroll
+  for (int b = 0; b < BLOCKS; b++) {
+    const int x = at + 32 * b;
+
+    if (d.repeats && d.step != 3) {
+      const unsigned pick = x < 0 ? d.repeat[0] & 0xffff : x >= d.bytes ? d.repeat[1] & 0xffff : 0x3210;
+
+#pragma unroll
+      for (int i = 0; i < ROWS; i++)
+        w[b][i] = __byte_perm (w[b][i], 0, pick);
+      continue;
+    }
+#pragma unroll
+    for (int i = 0; i < ROWS; i += 4) {
+      const int4 rows = make_int4 (y[i], y[i + 1], y[i + 2], y[i + 3]);
+
+      if (x < 0 || x + 3 >= d.bytes || min (min (rows.x, rows.y), min (rows.z, rows.w)) < 0) {
+        const uint4 v = words_past_edge (launch, index, x, rows);
+
+        w[b][i] = v.x, w[b][i + 1] = v.y, w[b][i + 2] = v.z, w[b][i + 3] = v.w;
+      }
+    }
+  }
+}
+
+/* Makes the sums of the columns of a block. low and high: their bytes, as left operands of the row pass. */
+template<int ROW_PARTS> __device__ __forceinline__ void
+filter_columns (const unsigned *w, const uint2 *weights, unsigned *low, unsigned *high)
+{
+  const int zero[4] = { };
+  unsigned column[ROW_PARTS + 1][4] = { };
+  int sum[4][4];
+
+#pragma unroll
+  for (int h = 0; h < ROW_PARTS; h++) {
+    const unsigned *row = w + 4 * h;
+    const unsigned a = __byte_perm (row[0], row[1], 0x5140), b = __byte_perm (row[2], row[3], 0x5140);
+    const unsigned c = __byte_perm (row[0], row[1], 0x7362), d = __byte_perm (row[2], row[3], 0x7362);
+
+    column[h][0] = __byte_perm (a, b, 0x5410);
+    column[h][1] = __byte_perm (a, b, 0x7632);
+    column[h][2] = __byte_perm (c, d, 0x5410);
+    column[h][3] = __byte_perm (c, d, 0x7632);
+  }
+#pragma unroll
+  for (int j = 0; j < 4; j++)
+#pragma unroll
+    for (int h = 0; h < ROW_PARTS; h += 2) {
+      const uint2 next = h + 1 < ROW_PARTS ? weights[h + 1] : make_uint2 (0, 0);
+      const unsigned a[4] = { weights[h].x, weights[h].y, next.x, next.y };
+
+      multiply_to<false, false> (sum[j], h == 0 ? zero : sum[j], a, column[h][j], column[h + 1][j]);
+    }
+#pragma unroll
+  for (int k = 0; k < 4; k++) {
+    const int j = 2 * (k >> 1), e = 2 * (k & 1);
+    const unsigned a = __byte_perm ((unsigned) sum[j][e], (unsigned) sum[j][e + 1], 0x5140);
+    const unsigned b = __byte_perm ((unsigned) sum[j + 1][e], (unsigned) sum[j + 1][e + 1], 0x5140);
+
+    low[k] = __byte_perm (a, b, 0x5410);
+    high[k] = __byte_perm (a, b, 0x7632);
+  }
+}
+
+/* Makes the sums of a block, of which blocks first .. first + REACH of the ring of operands are read. sum[q] are those
+ * of the bytes 8 t + 2 q and the next one, of row g and of row g + 8. */
+template<int REACH> __device__ __forceinline__ void
+filter_rows (const unsigned (*low)[4], const unsigned (*high)[4], int first, const uint2 (*weights)[REACH + 1],
+    const int *init, int (*sum)[4])
+{
+  const int zero[4] = { };
+
+#pragma unroll
+  for (int q = 0; q < 4; q++) {
+    const int begin[4] = { init[q % 2 * 2], init[q % 2 * 2 + 1], init[q % 2 * 2], init[q % 2 * 2 + 1] };
+    int top[4];
+
+#pragma unroll
+    for (int k = 0; k <= REACH; k++) {
+      const int at = (first + k) % (REACH + 1);
+
+      multiply_to<false, false> (sum[q], k == 0 ? begin : sum[q], low[at], weights[q][k].x, weights[q][k].y);
+      multiply_to<false, false> (top, k == 0 ? zero : top, high[at], weights[q][k].x, weights[q][k].y);
+    }
+#pragma unroll
+    for (int i = 0; i < 4; i++)
+      sum[q][i] += top[i] << 8;
+  }
+}
+
+/* Rounds a block's sums: word[e][k] are the bytes 4 k .. 4 k + 3 of the lane's eight in row g + 8 e. */
+template<Rule RULE> __device__ __forceinline__ void
+round_block (const Rounding &k, const int (*sum)[4], unsigned (*word)[2])
+{
+#pragma unroll
+  for (int i = 0; i < 4; i++) {
+    const int q = i % 2 * 2, e = i / 2 * 2, four[4] = { sum[q][e], sum[q][e + 1], sum[q + 1][e], sum[q + 1][e + 1] };
+
+    word[i / 2][i % 2] = round_four_ruled<RULE> (k, four);
+  }
+}
+
+/* Rounds a block's sums, keeps the bytes that are not filtered, and stores; (x, y): the lane's first byte. */
+__device__ __forceinline__ void
+finish_block (const Rounding &k, const DirectGroup &d, int (*sum)[4], int x, int y)
+{
+  unsigned word[2][2];
+
+  if (k.clips)
+#pragma unroll
+    for (int i = 0; i < 16; i++)
+      sum[i / 4][i % 4] = max (sum[i / 4][i % 4], 0);
+  if (k.rule == RULE_SHIFT)
+    round_block<RULE_SHIFT> (k, sum, word);
+  else if (k.rule == RULE_ONE)
+    round_block<RULE_ONE> (k, sum, word);
+  else if (k.rule == RULE_EVEN)
+    round_block<RULE_EVEN> (k, sum, word);
+  else
+    round_block<RULE_DIVIDE> (k, sum, word);
+#pragma unroll
+  for (int e = 0; e < 2; e++) {
+    uint8_t *row = d.out + (long long) (y + 8 * e) * d.out_pitch;
+
+    if (y + 8 * e >= d.height || x >= d.bytes)
+      continue;
+    if (d.keeps) { /* rows are whole words */
+      const uint8_t *from = d.in + (long long) (y + 8 * e) * d.in_pitch;
+
+#pragma unroll
+      for (int i = 0; i < 2; i++)
+        word[e][i] = __byte_perm (word[e][i], *(const unsigned *) (from + min (x + 4 * i, d.bytes - 4)), d.pick);
+    }
+    if (d.pairs && x + 8 <= d.bytes)
+      *(uint2 *) (row + x) = make_uint2 (word[e][0], word[e][1]);
+    else
+#pragma unroll
+      for (int i = 0; i < 2; i++)
+        store_word (d, row, x + 4 * i, word[e][i]);
+  }
+}
+
+/* Copies the lane's bytes of a group that is not filtered. */
+template<int BYTES> __device__ __forceinline__ void
+copy_rows (const DirectGroup &d, int x0, int y0, int lane)
+{
+#pragma unroll 1
+  for (int y = y0; y < min (y0 + 16, d.height); y++)
+#pragma unroll 1
+    for (int x = x0 + 4 * lane; x < min (x0 + BYTES, d.bytes); x += 128) {
+      const uint8_t *from = d.in + (long long) y * d.in_pitch + x;
+      uint8_t *to = d.out + (long long) y * d.out_pitch + x;
+
+      if (x + 4 <= d.bytes)
+        *(unsigned *) to = *(const unsigned *) from;
+      else
+        for (int i = 0; i < d.bytes - x; i++)
+          to[i] = from[i];
+    }
+}
+
+/* Returns how many blocks an SM shall hold; it bounds the registers of a thread. */
+__host__ __device__ constexpr int
+blocks_per_sm (int row_parts, int reach)
+{
+  return reach > 2 ? 2 : row_parts == 3 || reach == 2 ? 3 : 4;
+}
+
+template<int ROW_PARTS, int REACH, int BLOCKS> __global__ void
+__launch_bounds__ (threads, blocks_per_sm (ROW_PARTS, REACH))
+convolve_passes_kernel (const __grid_constant__ DirectLaunch launch,
+    const __grid_constant__ PassFragments<ROW_PARTS, REACH> fragments)
+{
+  constexpr int rows = 4 * ROW_PARTS, strip_bytes = 32 * (BLOCKS - REACH);
+  const int warp = (int) threadIdx.x >> 5, lane = (int) threadIdx.x & 31, t = lane & 3;
+  const int index = direct_group_of_block (launch);
+  const DirectGroup d = launch.group[index];
+  const int2 position = direct_position (d);
+  const int x0 = position.x * strip_bytes, y0 = (position.y * warps + warp) * 16, from = x0 - 16 * REACH;
+  bool inside = from >= 0 && from + 32 * BLOCKS <= d.bytes;
+  unsigned w[BLOCKS][rows], low[REACH + 1][4], high[REACH + 1][4];
+  uint2 column[ROW_PARTS], row[4][REACH + 1];
+  int y[rows];
+
+#pragma unroll
+  for (int i = 0; i < ROW_PARTS; i++)
+    column[i] = read_argument (&fragments.column[i][lane]);
+#pragma unroll
+  for (int i = 0; i < 4 * (REACH + 1); i++)
+    row[i % 4][i / 4] = read_argument (&fragments.row[d.spread][i % 4][i / 4][lane]);
+#pragma unroll
+  for (int i = 0; i < rows; i++) {
+    const int wanted = y0 - launch.ay + 4 * i + t;
+
+    y[i] = min (max (wanted, 0), d.height - 1);
+    if (launch.border != CF_BORDER_REPLICATE && y[i] != wanted)
+      y[i] = edge_row (launch.border, wanted, d.height);
+    inside = inside && y[i] >= 0;
+  }
+  inside = __all_sync (~0u, inside);
+  griddep_wait ();
+  if (y0 >= d.height)
+    return;
+  if (!d.filtered) {
+    copy_rows<strip_bytes> (d, x0, y0, lane);
+    return;
+  }
+  const int init[4] = { d.init[0], d.init[1], d.init[2], d.init[3] };
+
+  load_words<rows, BLOCKS> (launch, d, index, from + 4 * (lane >> 2), y, inside, w);
+#pragma unroll
+  for (int b = 0; b < BLOCKS; b++) {
+    int sum[4][4];
+
+    filter_columns<ROW_PARTS> (w[b], column, low[b % (REACH + 1)], high[b % (REACH + 1)]);
+    if (b < REACH)
+      continue;
+    filter_rows<REACH> (low, high, b - REACH, row, init, sum);
+    finish_block (launch.rounding, d, sum, x0 + 32 * (b - REACH) + 8 * t, y0 + (lane >> 2));
+  }
+}
+
+/* ---- launches ----------------------------------------------------------- */
+
+#define CF_PASSES(rows, reach, blocks) \
+  { rows, reach, 32 * (blocks - reach), (const void *) convolve_passes_kernel<rows, reach, blocks> }
+const struct Variant {
+  int row_parts, reach, strip_bytes;
+  const void *kernel;
+} variants[] = {
+  CF_PASSES (2, 1, 4), CF_PASSES (3, 1, 4), CF_PASSES (2, 2, 6), CF_PASSES (3, 2, 6), CF_PASSES (2, 4, 8),
+  CF_PASSES (3, 4, 8),
+};
+#undef CF_PASSES
+constexpr int max_parts = 3, max_reach = 4;
+
+/* Returns true if the taps for samples `step` bytes apart are within reach. */
+bool
+window_fits (const Variant &v, const CfConvolution &c, int step)
+{
+  return c.h <= 16 * v.row_parts - 15 && max (c.ax, c.w - 1 - c.ax) * step <= 16 * v.reach;
+}
+
+/* Fills the operand of the columns: a lane has rows lane / 4 and 8 further, and of each part every fourth tap from
+ * lane % 4 on. */
+void
+fill_columns (const CfConvolution &c, int row_parts, uint2 *fragments)
+{
+  for (int i = 0; i < 32 * row_parts; i++) {
+    unsigned half[2] = { 0, 0 };
+
+    for (int k = 0; k < 8; k++) {
+      const int tap = 16 * (i / 32) + 4 * (k % 4) + i % 4 - (i % 32 / 4 + k / 4 * 8);
+
+      half[k / 4] |= (tap >= 0 && tap < c.h ? (unsigned) c.col[tap] : 0u) << 8 * (k % 4);
+    }
+    fragments[i] = make_uint2 (half[0], half[1]);
+  }
+}
+
+/* Fills the operands of the rows for a step. A lane's bytes of an operand of sums are the columns 8 t + order[]. */
+void
+fill_rows (const CfConvolution &c, int reach, int step, uint2 *fragments)
+{
+  const int order[8] = { 0, 4, 1, 5, 2, 6, 3, 7 };
+
+  for (int i = 0; i < 32 * 4 * (reach + 1); i++) {
+    const int n = i % 32 / 4, t = i % 4, block = i / 32 % (reach + 1), q = i / 32 / (reach + 1);
+    const int output = 16 * reach + 8 * (n / 2) + 2 * q + n % 2;
+    unsigned half[2] = { 0, 0 };
+
+    for (int k = 0; k < 8; k++) {
+      const int from_anchor = 32 * block + 8 * t + order[k] - output, tap = from_anchor / step + c.ax;
+
+      half[k / 4] |= (from_anchor % step == 0 && tap >= 0 && tap < c.w ? (unsigned) c.row[tap] : 0u) << 8 * (k % 4);
+    }
+    fragments[i] = make_uint2 (half[0], half[1]);
+  }
+}
+
+} // namespace
+
+CfCode
+convolve_passes_init (int, CfStatus *status)
+{
+  return convolve_load_variants (variants, 0, status);
+}
+
+bool
+convolve_passes_fits (const CfConvolution &c, const Rounding &k, int step)
+{
+  int sum = 0;
+
+  if (c.bits != 8 || !c.separable || c.op != CF_CONVOLVE_LINEAR || k.rule == RULE_NONE
+      || !window_fits (variants[sizeof variants / sizeof *variants - 1], c, step))
+    return false;
+  for (int i = 0; i < c.w; i++)
+    if (c.row[i] < 0 || c.row[i] > 255)
+      return false;
+  for (int i = 0; i < c.h; i++) {
+    if (c.col[i] < 0 || c.col[i] > 255)
+      return false;
+    sum += c.col[i];
+  }
+  return sum * c.max <= 65535;
+}
+
+bool
+convolve_passes_launch (const Work &work, const CfConvolution &c, cudaStream_t stream, CfCode *code, CfStatus *status)
+{
+  uint2 fragments[32 * (max_parts + max_spreads * 4 * (max_reach + 1))] = { };
+  const Variant *v = variants;
+  DirectLaunch launch;
+  void *arguments[] = { &launch, fragments };
+  int steps[max_spreads], n_steps;
+
+  if (!convolve_fill_direct (work, &launch, steps, &n_steps))
+    return false;
+  for (int i = 0; i < n_steps; i++)
+    while (!window_fits (*v, c, steps[i]))
+      v++;
+  fill_columns (c, v->row_parts, fragments);
+  for (int i = 0; i < n_steps; i++)
+    fill_rows (c, v->reach, steps[i], fragments + 32 * (v->row_parts + i * 4 * (v->reach + 1)));
+  deal_direct_blocks (&launch, v->strip_bytes, 16 * warps);
+  *code = launch_kernel ("convolve passes", v->kernel, launch.blocks, threads, arguments, 0, work.pdl, stream, status);
+  return true;
+}
+
+} // namespace cf
