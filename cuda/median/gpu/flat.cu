@@ -9,24 +9,24 @@
  * four counts a quarter of those ("common"), and the few other columns of its own window ("private"). All warps of a
  * launch get equally many rows; a row costs the same everywhere, and a start counts as the rows that take as long.
  *
- * Shared memory, per warp: the fine level, 256 counts per lane; the coarse level, 16 counts per lane, each the sum of
- * 16 fine ones; and the words of the entering and of the leaving row. Word (i, lane) of a level lies in bank `lane`, so
- * that counting has no bank conflicts whatever the samples are.
+ * Shared memory, per warp: the fine level, 256 counts per lane for common samples and 256 for private ones; the coarse
+ * level, 16 and 16 counts per lane, each the sum of 16 fine ones; and the words of the entering and of the leaving row.
+ * A word has two or four counts. Word (i, lane) of a level lies in bank `lane`, so that counting has no bank conflicts
+ * whatever the samples are.
  * Races: none between warps, which share nothing. In a warp, a lane's counts are written by that lane only, and read by
  * the others of its quad behind a __syncwarp ().
- * An output: the quad's common counts of the coarse level are summed by shuffles, and all 16 running sums are compared
- * with the rank; then the same with the 16 fine counts of the value's block, which are read from all four lanes.
+ * An output: the 16 coarse counts, common ones of all four lanes and private ones of its own, are summed up and their
+ * running sums compared with the rank; then the same with the 16 fine counts of the value's block.
  *
  * Bound: shared memory, more than half of it the updates of counts, and latencies. Figures: docs/notes/median.md. */
 #include "internal.h"
 
 #include <algorithm>
+#include <type_traits>
 
 namespace cf {
 
 extern __shared__ __align__ (16) unsigned char flat_shared[];
-
-constexpr int flat_coarse_bytes = 16 * 32 * 4;
 
 /* A window as the kernel needs it. */
 struct FlatWindow {
@@ -40,10 +40,33 @@ struct FlatWindow {
 
 /* ---- shared memory -------------------------------------------------------- */
 
-__device__ __forceinline__ unsigned &
-shared_word (unsigned at)
+/* With addresses in the shared window, which are found once; those of flat_shared would be found again for each row. */
+__device__ __forceinline__ unsigned
+load_shared (unsigned at)
 {
-  return *(unsigned *) (flat_shared + at);
+  unsigned word;
+
+  asm volatile ("ld.shared.u32 %0, [%1];" : "=r"(word) : "r"(at) : "memory");
+  return word;
+}
+
+__device__ __forceinline__ void
+store_shared (unsigned at, unsigned word)
+{
+  asm volatile ("st.shared.u32 [%0], %1;" : : "r"(at), "r"(word) : "memory");
+}
+
+__device__ __forceinline__ void
+add_shared (unsigned at, unsigned what)
+{
+  asm volatile ("red.shared.add.u32 [%0], %1;" : : "r"(at), "r"(what) : "memory");
+}
+
+/* Makes the compiler keep a value in a register, which it would compute again where it is used. */
+__device__ __forceinline__ void
+keep (unsigned &value)
+{
+  asm volatile ("" : "+r"(value));
 }
 
 /* Returns base + byte `i` of `bytes` times `factor`, which is below 256. */
@@ -53,191 +76,243 @@ scaled_byte (unsigned bytes, int i, unsigned factor, unsigned base)
   return __dp4a (bytes, factor << (8 * i), base);
 }
 
-/* Counts of 8 bits: a word has the counts of two values, the even one in the low half; of each half the low byte
- * counts common samples and the high byte private ones. */
-struct FlatBytes {
-  static constexpr int bytes = 128 * 32 * 4, block = 8 * 128, pair = 128;
-  /* Adds byte i of `w` (even: w & 0xfefefefe, odd: w & 0x01010101) to the counts, or subtracts it. */
-  template<bool PRIVATE, bool LEAVE> static __device__ __forceinline__ void
-  count (unsigned fine, unsigned /* w */, unsigned even, unsigned odd, int i)
-  {
-    constexpr unsigned one = (PRIVATE ? 0x100u : 1u) * (LEAVE ? ~0u : 1u);
+/* ---- counts --------------------------------------------------------------- */
 
-    atomicAdd (&shared_word (scaled_byte (even, i, 64, fine)), scaled_byte (odd, i, 1, 0) * (0xffffu * one) + one);
+/* The counts of a lane, BITS bits each: of the N = 256 values, or of N = 16 blocks of 16 values. Each word has those of
+ * `per_word` values; words are 128 bytes apart. */
+template<int BITS, int N> struct FlatCounts {
+  static constexpr int per_word = 32 / BITS, shift = N == 16 ? 4 : 0;
+  static constexpr int bytes = N / per_word * 128, block = 16 / per_word * 128; /* of all; of 16 values */
+  static constexpr unsigned low_mask = (unsigned) (per_word - 1) << shift; /* the place in a word */
+
+  /* Four samples: bytes that say which word, and which of its counts. */
+  struct Samples {
+    unsigned word, place;
+  };
+
+  static __device__ __forceinline__ Samples
+  split (unsigned w)
+  {
+    constexpr unsigned high_mask = 0xff & ~(low_mask | ((1u << shift) - 1));
+
+    return Samples { w & high_mask * 0x01010101u,
+      BITS >> shift ? w & low_mask * 0x01010101u : w >> 1 & low_mask / 2 * 0x01010101u };
   }
-  /* Returns the lane's counts in block i, common | private << 16. */
+  /* Adds sample i to the counts, or subtracts it. */
+  template<bool LEAVE> static __device__ __forceinline__ void
+  count (unsigned at, Samples s, int i)
+  {
+    const unsigned bit = scaled_byte (s.place, i, BITS >> shift ? BITS >> shift : 1, 0);
+
+    add_shared (scaled_byte (s.word, i, 128 / (per_word << shift), at), (LEAVE ? ~0u : 1u) << bit);
+  }
+  /* Adds the counts of four values to a and b. */
+  static __device__ __forceinline__ void
+  gather (unsigned at, unsigned &a, unsigned &b)
+  {
+    const unsigned w = load_shared (at);
+
+    a += BITS == 8 ? w & 0xff00ff : w;
+    b += BITS == 8 ? __byte_perm (w, 0, 0x4341) : load_shared (at + 128);
+  }
+  /* Makes of sums that gather () made those of values 0 and 2, and 1 and 3, in 16 bits each. */
+  static __device__ __forceinline__ void
+  spread (unsigned &a, unsigned &b)
+  {
+    const unsigned w = a;
+
+    if (BITS == 16) {
+      a = __byte_perm (w, b, 0x5410);
+      b = __byte_perm (w, b, 0x7632);
+    }
+  }
+  /* Returns the sum of the counts of 16 values. */
   static __device__ __forceinline__ unsigned
-  sum_block (unsigned fine, int i)
+  sum_block (unsigned at)
   {
     unsigned w = 0;
 
 #pragma unroll
-    for (int k = 0; k < 8; k++)
-      w += shared_word (fine + i * block + k * pair);
-    w += w >> 16;
-    return __byte_perm (w, 0, 0x4140);
-  }
-  /* Returns the counts of two values in the lane's whole window; fine[0] is its own level, the others the quad's. */
-  static __device__ __forceinline__ unsigned
-  window_pair (const unsigned (&fine)[4], unsigned at)
-  {
-    const unsigned w = shared_word (fine[0] + at), a = shared_word (fine[1] + at), b = shared_word (fine[2] + at);
-    const unsigned c = shared_word (fine[3] + at);
-
-    return (w & 0xff00ff) + __byte_perm (w, 0, 0x4341) + (a & 0xff00ff) + (b & 0xff00ff) + (c & 0xff00ff);
+    for (int k = 0; k < 16 / per_word; k++)
+      w += load_shared (at + 128 * k);
+    return BITS == 8 ? __dp4a (w, 0x01010101u, 0u) : (w + (w >> 16)) & 0xffff;
   }
 };
 
-/* Counts of 16 bits: a word has the counts of two values, the even one in the low half; 128 words for common samples
- * and 128 for private ones. */
-struct FlatHalves {
-  static constexpr int bytes = 2 * 128 * 32 * 4, block = 8 * 128, pair = 128, own = 128 * 128;
-  template<bool PRIVATE, bool LEAVE> static __device__ __forceinline__ void
-  count (unsigned fine, unsigned /* w */, unsigned even, unsigned odd, int i)
-  {
-    constexpr unsigned one = LEAVE ? ~0u : 1u;
+/* A warp's counts of common samples with COMMON bits and of private ones with PRIVATE bits: the fine level, then the
+ * coarse one. */
+template<int COMMON, int PRIVATE> struct FlatLayout {
+  typedef FlatCounts<COMMON, 256> Common;
+  typedef FlatCounts<PRIVATE, 256> Private;
+  typedef FlatCounts<COMMON, 16> CoarseCommon;
+  typedef FlatCounts<PRIVATE, 16> CoarsePrivate;
+  static constexpr int fine = Common::bytes + Private::bytes;
+  static constexpr int bytes = fine + CoarseCommon::bytes + CoarsePrivate::bytes;
+};
 
-    atomicAdd (&shared_word (scaled_byte (even, i, 64, fine) + (PRIVATE ? own : 0)),
-        scaled_byte (odd, i, 1, 0) * (0xffffu * one) + one);
-  }
-  static __device__ __forceinline__ unsigned
-  sum_block (unsigned fine, int i)
-  {
-    unsigned c = 0, p = 0;
+/* What a lane keeps in registers. */
+struct FlatLane {
+  unsigned at[4];   /* its counts, and those of the other lanes of the quad */
+  unsigned quad;    /* the quad's first word of the first staged row */
+  unsigned words;   /* the lane's first common word of four columns of that row */
+  unsigned pick[3]; /* selectors: its byte of a word, of two words, of a third one behind those */
+  unsigned slide;   /* selector: its private columns in the quad's outer words */
+};
+
+/* Counts the first COUNT bytes of w, which are common or private samples that enter or leave, on the fine level and,
+ * with COARSE, on the coarse one. */
+template<class L, bool PRIVATE, bool COARSE, bool LEAVE, int COUNT> __device__ __forceinline__ void
+count_bytes (unsigned at, unsigned w)
+{
+  typedef std::conditional_t<PRIVATE, typename L::Private, typename L::Common> Fine;
+  typedef std::conditional_t<PRIVATE, typename L::CoarsePrivate, typename L::CoarseCommon> Coarse;
+  const typename Fine::Samples fine = Fine::split (w);
+  const typename Coarse::Samples coarse = Coarse::split (w);
 
 #pragma unroll
-    for (int k = 0; k < 8; k++) {
-      c += shared_word (fine + i * block + k * pair);
-      p += shared_word (fine + i * block + k * pair + own);
-    }
-    return __byte_perm (c, p, 0x5410) + __byte_perm (c, p, 0x7632);
+  for (int i = 0; i < COUNT; i++) {
+    Fine::template count<LEAVE> (at + (PRIVATE ? L::Common::bytes : 0), fine, i);
+    if (COARSE)
+      Coarse::template count<LEAVE> (at + L::fine + (PRIVATE ? L::CoarseCommon::bytes : 0), coarse, i);
   }
-  static __device__ __forceinline__ unsigned
-  window_pair (const unsigned (&fine)[4], unsigned at)
+}
+
+/* The columns of a quad, in words of four from its first word on: the private ones of all four lanes are in the first
+ * and in the last word. NARROW: the windows begin one column into the first word, and a lane has three private columns;
+ * else it has five. FULL: the number of rounds of four common words, or -1: `rounds` is. REST: the common words beyond
+ * those, of which each lane counts a byte. */
+template<class L, bool NARROW, int REST, int FULL> struct FlatRow {
+  unsigned w[FULL > 0 ? FULL : 1], left, right, some;
+
+  __device__ __forceinline__ void
+  read (const FlatLane &lane, unsigned row, int rounds)
   {
-    return shared_word (fine[0] + at) + shared_word (fine[0] + at + own) + shared_word (fine[1] + at)
-        + shared_word (fine[2] + at) + shared_word (fine[3] + at);
+    const unsigned rest = lane.quad + row + 4 + 16 * (unsigned) (FULL >= 0 ? FULL : rounds);
+
+#pragma unroll
+    for (int i = 0; i < (FULL >= 0 ? FULL : 1); i++)
+      w[i] = load_shared (lane.words + row + 16 * i);
+    left = load_shared (lane.quad + row);
+    right = load_shared (rest + 4 * REST);
+    some = 0;
+    if (REST > 0)
+      some = load_shared (rest);
+    if (REST > 0)
+      some = __byte_perm (some, REST > 1 ? load_shared (rest + 4) : 0, lane.pick[REST > 1]);
+    if (REST > 2)
+      some = __byte_perm (some, load_shared (rest + 8), lane.pick[2]);
+  }
+  /* Counts all but the rounds. */
+  template<bool COARSE, bool LEAVE> __device__ __forceinline__ void
+  count_rest (const FlatLane &lane) const
+  {
+    count_bytes<L, false, COARSE, LEAVE, REST> (lane.at[0], some);
+    count_bytes<L, true, COARSE, LEAVE, NARROW ? 3 : 4> (lane.at[0], __byte_perm (left, right, lane.slide));
+    if (!NARROW)
+      count_bytes<L, true, COARSE, LEAVE, 1> (lane.at[0], __byte_perm (right, 0, lane.pick[0]));
   }
 };
+
+/* Counts ROWS staged rows, `row` bytes apart; the second one leaves with LEAVE. */
+template<class L, bool NARROW, int REST, int FULL, int ROWS, bool COARSE, bool LEAVE> __device__ __forceinline__ void
+count_rows (const FlatLane &lane, unsigned row, int rounds)
+{
+  FlatRow<L, NARROW, REST, FULL> a, b;
+
+  a.read (lane, 0, rounds);
+  if (ROWS > 1)
+    b.read (lane, row, rounds);
+  if (FULL >= 0) {
+#pragma unroll
+    for (int i = 0; i < FULL; i++) {
+      count_bytes<L, false, COARSE, false, 4> (lane.at[0], a.w[i]);
+      if (ROWS > 1)
+        count_bytes<L, false, COARSE, LEAVE, 4> (lane.at[0], b.w[i]);
+    }
+  } else {
+    unsigned from = lane.words;
+
+    /* the word of a round is read one round ahead; behind the last one that is not used */
+#pragma unroll 1
+    for (int i = 0; i < rounds; i++) {
+      const unsigned now = a.w[0], other = ROWS > 1 ? b.w[0] : 0;
+
+      from += 16;
+      a.w[0] = load_shared (from);
+      if (ROWS > 1)
+        b.w[0] = load_shared (from + row);
+      count_bytes<L, false, COARSE, false, 4> (lane.at[0], now);
+      if (ROWS > 1)
+        count_bytes<L, false, COARSE, LEAVE, 4> (lane.at[0], other);
+    }
+  }
+  a.template count_rest<COARSE, false> (lane);
+  if (ROWS > 1)
+    b.template count_rest<COARSE, LEAVE> (lane);
+}
 
 /* ---- rows ----------------------------------------------------------------- */
 
-/* Where a lane's words of a row come from, N at most: words of four samples of an aligned gray plane, else samples. */
-template<int N> struct FlatSource {
-  int at[N][4];     /* bytes from the row's start: of a word in at[i][0], or of four samples */
-  unsigned pick[N]; /* repeats the outermost sample where the word is beyond the image */
-  bool words;
+/* Where a lane's words of a row come from, N at most: words of four samples (WORDS), or samples. */
+template<int N, bool WORDS> struct FlatSource {
+  static constexpr int parts = WORDS ? 1 : 4;
+  const uint8_t *from[N][parts]; /* in row 0 */
+  unsigned pick[N];              /* repeats the outermost sample where the word is beyond the image */
+  unsigned raw[2][N][parts];     /* of two rows */
 
-  /* Finds the words from column x on, which is a multiple of 4. */
+  /* Finds the words from column x on, which is a multiple of 4; lanes without one get the last one. */
   __device__ __forceinline__ void
   find (const Plane &plane, int x, int staged)
   {
-    const int lane = (int) threadIdx.x & 31;
-
-    words = plane.step == 1;
-#pragma unroll
-    for (int i = 0; i < N; i++)
-      words = words && (lane + 32 * i >= staged || quad_column (plane, x + 4 * (lane + 32 * i)).words);
-    words = __all_sync (0xffffffffu, words);
 #pragma unroll
     for (int i = 0; i < N; i++) {
-      const int from = x + 4 * (lane + 32 * i);
-      const QuadColumn c = quad_column (plane, from);
+      const int first = x + 4 * min ((int) (threadIdx.x & 31) + 32 * i, staged - 1);
+      const QuadColumn c = quad_column (plane, first);
 
       pick[i] = c.pick;
 #pragma unroll
-      for (int k = 0; k < 4; k++)
-        at[i][k] = words ? c.x : min (max (from + k, 0), plane.width - 1) * plane.step;
+      for (int k = 0; k < parts; k++)
+        from[i][k] = plane.in + (WORDS ? c.x : min (max (first + k, 0), plane.width - 1) * plane.step);
     }
   }
   /* Loads row y, or the nearest one of the image. */
   __device__ __forceinline__ void
-  load (const Plane &plane, int y, int staged, unsigned (&raw)[N][4]) const
+  load (const Plane &plane, int which, int y)
   {
-    const uint8_t *row = plane.in + min (max (y, 0), plane.height - 1) * plane.in_pitch;
+    const long long row = (long long) (unsigned) min (max (y, 0), plane.height - 1) * plane.in_pitch;
 
 #pragma unroll
     for (int i = 0; i < N; i++)
-      if ((int) (threadIdx.x & 31) + 32 * i < staged) {
-        if (words)
-          raw[i][0] = __ldg ((const unsigned *) (row + at[i][0]));
-        else
 #pragma unroll
-          for (int k = 0; k < 4; k++)
-            raw[i][k] = __ldg (row + at[i][k]);
-      }
+      for (int k = 0; k < parts; k++)
+        raw[which][i][k] = WORDS ? *(const unsigned *) (from[i][k] + row) : from[i][k][row];
   }
   /* Writes the words that were loaded to shared memory. */
   __device__ __forceinline__ void
-  stage (unsigned to, int staged, const unsigned (&raw)[N][4]) const
+  stage (int which, unsigned to, int staged) const
   {
-    const int lane = (int) threadIdx.x & 31;
-
 #pragma unroll
-    for (int i = 0; i < N; i++)
-      if (lane + 32 * i < staged)
-        shared_word (to + 4 * (unsigned) (lane + 32 * i)) = words ? __byte_perm (raw[i][0], 0, pick[i])
-            : raw[i][0] | raw[i][1] << 8 | raw[i][2] << 16 | raw[i][3] << 24;
+    for (int i = 0; i < N; i++) {
+      const unsigned (&r)[parts] = raw[which][i];
+      const int word = (int) (threadIdx.x & 31) + 32 * i;
+
+      if (word < staged)
+        store_shared (to + 4 * (unsigned) word, WORDS ? __byte_perm (r[0], 0, pick[i])
+            : r[0] | r[1 % parts] << 8 | r[2 % parts] << 16 | r[3 % parts] << 24);
+    }
   }
 };
 
-/* ---- counting ------------------------------------------------------------- */
-
-/* The columns of a quad, in words of four from its first word on: the private ones of all four lanes are in the first
- * and in the last word. NARROW: the windows begin one column into the first word, and a lane has three private columns;
- * else it has five. */
-template<class H, bool COARSE, bool PRIVATE, bool LEAVE, int COUNT> __device__ __forceinline__ void
-count_bytes (unsigned fine, unsigned coarse, unsigned w)
+/* Returns whether the warp may read words of the row from column x on. */
+__device__ __forceinline__ bool
+has_words (const Plane &plane, int x, int staged)
 {
-  const unsigned even = w & 0xfefefefeu, odd = w & 0x01010101u, block = w & 0xf0f0f0f0u;
-
-#pragma unroll
-  for (int i = 0; i < COUNT; i++) {
-    H::template count<PRIVATE, LEAVE> (fine, w, even, odd, i);
-    if (COARSE)
-      atomicAdd (&shared_word (scaled_byte (block, i, 8, coarse)), (PRIVATE ? 0x10000u : 1u) * (LEAVE ? ~0u : 1u));
-  }
-}
-
-/* Counts a lane's part of a staged row; `quad`: the quad's first word, j: the lane in the quad. FULL: the number of
- * rounds, or -1: `rounds` is. The word of a round is read one round ahead; behind the last one that is not used. */
-template<class H, bool NARROW, int REST, int FULL, bool COARSE, bool LEAVE> __device__ __forceinline__ void
-count_row (unsigned fine, unsigned coarse, unsigned quad, unsigned j, int rounds)
-{
-  const int full = FULL >= 0 ? FULL : rounds;
-  const unsigned rest = quad + 4 + 16 * (unsigned) full, right_at = rest + 4 * REST;
-  const unsigned left = shared_word (quad), right = shared_word (right_at);
-  unsigned some = 0; /* byte j of the words of the last round, which is not full */
-
-  if (REST > 0)
-    some = __byte_perm (shared_word (rest), REST > 1 ? shared_word (rest + 4) : 0, 0x40 + 0x11 * j);
-  if (REST > 2)
-    some = __byte_perm (some, shared_word (rest + 8), 0x0410 + 0x100 * j);
-  if (FULL >= 0) {
-    unsigned w[FULL > 0 ? FULL : 1];
-
-#pragma unroll
-    for (int i = 0; i < FULL; i++)
-      w[i] = shared_word (quad + 4 + 4 * j + 16 * i);
-#pragma unroll
-    for (int i = 0; i < FULL; i++)
-      count_bytes<H, COARSE, false, LEAVE, 4> (fine, coarse, w[i]);
-  } else {
-    unsigned next = shared_word (quad + 4 + 4 * j);
+  bool words = plane.step == 1;
 
 #pragma unroll 1
-    for (int i = 0; i < full; i++) {
-      const unsigned w = next;
-
-      next = shared_word (quad + 20 + 4 * j + 16 * (unsigned) i);
-      count_bytes<H, COARSE, false, LEAVE, 4> (fine, coarse, w);
-    }
-  }
-  count_bytes<H, COARSE, false, LEAVE, REST> (fine, coarse, some);
-  count_bytes<H, COARSE, true, LEAVE, NARROW ? 3 : 4> (fine, coarse,
-      __byte_perm (left, right, (NARROW ? 0x3321 : 0x3210) + 0x1111 * j));
-  if (!NARROW)
-    count_bytes<H, COARSE, true, LEAVE, 1> (fine, coarse, __byte_perm (right, 0, j));
+  for (int i = (int) threadIdx.x & 31; i < staged; i += 32)
+    words = words && quad_column (plane, x + 4 * i).words;
+  return __all_sync (0xffffffffu, words);
 }
 
 /* ---- searching ------------------------------------------------------------ */
@@ -252,143 +327,189 @@ less_tops (unsigned a, unsigned b, int sum)
   return __dp4a ((int) signs, 0x01010101, sum);
 }
 
-/* Returns the largest of three in each half, signed. */
-__device__ __forceinline__ unsigned
-largest (unsigned a, unsigned b, unsigned c)
+/* Sums up the counts of 16 values in the lane's window, from `total` on, which has the same sum in both halves. */
+template<class C, class P> __device__ __forceinline__ void
+running_sums (const FlatLane &lane, unsigned common, unsigned own, unsigned total, unsigned (&sum)[8])
 {
-  return __vmaxs2 (__vmaxs2 (a, b), c);
+  unsigned a[4], b[4];
+
+#pragma unroll
+  for (int i = 0; i < 4; i++) {
+    unsigned x = 0, y = 0;
+
+    a[i] = b[i] = 0;
+#pragma unroll
+    for (int k = 0; k < 4; k++)
+      C::gather (lane.at[k] + common + (unsigned) (i * (C::block / 4)), a[i], b[i]);
+    C::spread (a[i], b[i]);
+    P::gather (lane.at[0] + own + (unsigned) (i * (P::block / 4)), x, y);
+    P::spread (x, y);
+    a[i] += x;
+    b[i] += y;
+  }
+#pragma unroll
+  for (int i = 0; i < 4; i++) {
+    const unsigned sums = (a[i] + b[i]) * 0x10001u; /* up to value 1, up to value 3 */
+
+    sum[2 * i + 1] = total + sums;
+    sum[2 * i] = total + sums - b[i];
+    total += __byte_perm (sums, 0, 0x3232);
+  }
 }
 
 /* Returns the value of the rank in the lane's window. Running sums are kept less rank + 1 and plus 0x8000, so that the
  * top bit of each half is set in those over the rank; median_flat_fits () has the windows with which they fit. */
-template<class H> __device__ __forceinline__ unsigned
-find_rank (const unsigned (&fine)[4], unsigned coarse, unsigned rank)
+template<class L> __device__ __forceinline__ unsigned
+find_rank (const FlatLane &lane, unsigned zero)
 {
-  const unsigned zero = 0x7fffu - rank, lanes = 0xffffffffu;
-  unsigned sum = zero << 16, most = zero * 0x10001u, d[8];
+  typedef typename L::Common Common;
+  typedef typename L::Private Private;
+  unsigned most = zero, sum[8];
   int block = 16, value = 16;
 
-#pragma unroll
-  for (int i = 0; i < 8; i++) {
-    const unsigned a = sum + shared_word (coarse + 256 * i), b = a + shared_word (coarse + 256 * i + 128);
-    unsigned common = __byte_perm (a, b, 0x5410);
-
-    common += __shfl_xor_sync (lanes, common, 1);
-    d[i] = common + __shfl_xor_sync (lanes, common, 2) + __byte_perm (a, b, 0x7632);
-    sum = b;
-  }
+  running_sums<typename L::CoarseCommon, typename L::CoarsePrivate> (lane, L::fine, L::fine + L::CoarseCommon::bytes,
+      zero, sum);
 #pragma unroll
   for (int i = 0; i < 8; i += 2) {
-    most = largest (most, d[i], d[i + 1]);
-    block = less_tops (d[i], d[i + 1], block);
+    most = __vmaxs2 (__vmaxs2 (most, sum[i]), sum[i + 1]);
+    block = less_tops (sum[i], sum[i + 1], block);
   }
   most = __vmaxs2 (most, __byte_perm (most, 0, 0x1032)); /* the last running sum that is not over the rank */
-
-  unsigned total = __byte_perm (most, 0, 0x1010);
-
-#pragma unroll
-  for (int i = 0; i < 8; i++)
-    d[i] = H::window_pair (fine, (unsigned) block * H::block + i * H::pair);
-#pragma unroll
-  for (int i = 0; i < 8; i++) {
-    const unsigned sums = d[i] * 0x10001u; /* of the even value, of both */
-
-    d[i] = total + sums;
-    total += __byte_perm (sums, 0, 0x3232);
-  }
+  running_sums<Common, Private> (lane, (unsigned) block * Common::block,
+      Common::bytes + (unsigned) block * Private::block, most, sum);
 #pragma unroll
   for (int i = 0; i < 8; i += 2)
-    value = less_tops (d[i], d[i + 1], value);
+    value = less_tops (sum[i], sum[i + 1], value);
   return (unsigned) (block * 16 + value);
 }
 
 /* ---- the kernel ----------------------------------------------------------- */
 
+/* Sums up the coarse counts from the fine ones. */
+template<class C, class B> __device__ __forceinline__ void
+sum_blocks (unsigned fine, unsigned coarse)
+{
+#pragma unroll 1
+  for (int i = 0; i < 16 / B::per_word; i++) {
+    unsigned w = 0;
+
+#pragma unroll
+    for (int k = 0; k < B::per_word; k++)
+      w |= C::sum_block (fine + (unsigned) (i * B::per_word + k) * C::block) << (32 / B::per_word * k);
+    store_shared (coarse + 128 * (unsigned) i, w);
+  }
+}
+
+__device__ __forceinline__ FlatLane
+lane_of (unsigned shared, unsigned stage, bool narrow)
+{
+  const unsigned l = threadIdx.x & 31, j = threadIdx.x & 3;
+  FlatLane lane = { { shared + 4 * l, shared + 4 * (l ^ 1), shared + 4 * (l ^ 2), shared + 4 * (l ^ 3) },
+    stage + (l & ~3u), stage + (l & ~3u) + 4 + 4 * j,
+    { j, 0x40 + 0x11 * j, 0x410 + 0x100 * j }, (narrow ? 0x3321 : 0x3210) + 0x1111 * j };
+
+#pragma unroll
+  for (int i = 0; i < 4; i++)
+    keep (lane.at[i]);
+  keep (lane.quad);
+  keep (lane.words);
+#pragma unroll
+  for (int i = 0; i < 3; i++)
+    keep (lane.pick[i]);
+  keep (lane.slide);
+  return lane;
+}
+
 /* Makes the outputs of the rows y0 .. y1 - 1 from column x0 on, by one warp. */
-template<class H, bool NARROW, int REST, int FULL> __device__ __forceinline__ void
+template<class L, bool NARROW, int REST, int FULL, int N, bool WORDS> __device__ __forceinline__ void
 slide (const Plane &plane, const FlatWindow &f, int threshold, unsigned shared, int x0, int y0, int y1)
 {
-  constexpr int N = FULL >= 0 ? 1 : 3; /* staged words per lane */
-  const int lane = (int) threadIdx.x & 31, r = f.h / 2, x = x0 + lane;
-  const unsigned j = threadIdx.x & 3, l = threadIdx.x & 31, coarse = shared + H::bytes + 4 * l;
-  const unsigned fine[4] = { shared + 4 * l, shared + 4 * (l ^ 1), shared + 4 * (l ^ 2), shared + 4 * (l ^ 3) };
-  const unsigned stage = shared + H::bytes + flat_coarse_bytes, other = 4 * (unsigned) f.staged;
-  const unsigned quad = stage + (l & ~3u);
-  const uint8_t *input = plane.in + y0 * plane.in_pitch + (long long) x * plane.step;
+  const int r = f.h / 2, x = x0 + ((int) threadIdx.x & 31);
+  const unsigned stage = shared + L::bytes, other = 4 * (unsigned) f.staged;
+  const bool inside = x >= 0 && x < plane.width;
+  const FlatLane lane = lane_of (shared, stage, NARROW);
   uint8_t *output = plane.out + y0 * plane.out_pitch + (long long) x * plane.step;
-  unsigned a[N][4], b[N][4];
-  FlatSource<N> source;
+  unsigned zero = (0x7fffu - (unsigned) f.rank) * 0x10001u;
+  FlatSource<N, WORDS> source;
 
+  keep (zero);
   source.find (plane, x0 - f.w / 2 - NARROW, f.staged);
-  source.load (plane, y0 - r, f.staged, a);
-  source.load (plane, y0 - r + 1, f.staged, b);
+  source.load (plane, 0, y0 - r);
+  source.load (plane, 1, y0 - r + 1);
 #pragma unroll 4
-  for (int i = lane; i < H::bytes / 16; i += 32)
-    *(uint4 *) (flat_shared + shared + 16 * i) = make_uint4 (0, 0, 0, 0);
+  for (int i = 0; i < L::fine / 128; i++)
+    store_shared (lane.at[0] + 128 * i, 0);
   for (int y = y0 - r; y < y0 + r; y += 2) {
+    source.stage (0, stage, f.staged);
+    source.stage (1, stage + other, f.staged);
     __syncwarp ();
-    source.stage (stage, f.staged, a);
-    source.stage (stage + other, f.staged, b);
+    source.load (plane, 0, y + 2);
+    source.load (plane, 1, y + 3);
+    count_rows<L, NARROW, REST, FULL, 2, false, false> (lane, other, f.full);
     __syncwarp ();
-    source.load (plane, y + 2, f.staged, a);
-    source.load (plane, y + 3, f.staged, b);
-    count_row<H, NARROW, REST, FULL, false, false> (fine[0], 0, quad, j, f.full);
-    count_row<H, NARROW, REST, FULL, false, false> (fine[0], 0, quad + other, j, f.full);
   }
+  source.stage (0, stage, f.staged);
   __syncwarp ();
-  source.stage (stage, f.staged, a);
-  __syncwarp ();
-  source.load (plane, y0 + 1 + r, f.staged, a);
-  source.load (plane, y0 - r, f.staged, b);
-  count_row<H, NARROW, REST, FULL, false, false> (fine[0], 0, quad, j, f.full);
-#pragma unroll 2
-  for (int i = 0; i < 16; i++)
-    shared_word (coarse + 128 * i) = H::sum_block (fine[0], i);
+  source.load (plane, 0, y0 + 1 + r);
+  source.load (plane, 1, y0 - r);
+  count_rows<L, NARROW, REST, FULL, 1, false, false> (lane, other, f.full);
+  sum_blocks<typename L::Common, typename L::CoarseCommon> (lane.at[0], lane.at[0] + L::fine);
+  sum_blocks<typename L::Private, typename L::CoarsePrivate> (lane.at[0] + L::Common::bytes,
+      lane.at[0] + L::fine + L::CoarseCommon::bytes);
 
-  for (int y = y0; y < y1; y++) {
-    if (y > y0) {
-      __syncwarp ();
-      source.stage (stage, f.staged, a);
-      source.stage (stage + other, f.staged, b);
-      __syncwarp ();
-      source.load (plane, y + 1 + r, f.staged, a);
-      source.load (plane, y - r, f.staged, b);
-      count_row<H, NARROW, REST, FULL, true, false> (fine[0], coarse, quad, j, f.full);
-      count_row<H, NARROW, REST, FULL, true, true> (fine[0], coarse, quad + other, j, f.full);
-    }
+  for (int y = y0;; y++) {
     __syncwarp ();
-    unsigned value = find_rank<H> (fine, coarse, (unsigned) f.rank);
+    unsigned value = find_rank<L> (lane, zero);
 
-    if (x >= 0 && x < plane.width) {
-      if (threshold > 0 && abs ((int) *input - (int) value) <= threshold)
-        value = *input;
+    if (inside) {
+      if (threshold > 0) {
+        const unsigned input = plane.in[y * plane.in_pitch + (long long) x * plane.step];
+
+        if (abs ((int) input - (int) value) <= threshold)
+          value = input;
+      }
       *output = (uint8_t) value;
     }
-    input += plane.in_pitch;
     output += plane.out_pitch;
+    if (y + 1 == y1)
+      break;
+    source.stage (0, stage, f.staged);
+    source.stage (1, stage + other, f.staged);
+    __syncwarp (); /* also: all lanes have read the others' counts */
+    source.load (plane, 0, y + 2 + r);
+    source.load (plane, 1, y + 1 - r);
+    count_rows<L, NARROW, REST, FULL, 2, true, true> (lane, other, f.full);
   }
   __syncwarp ();
 }
 
 constexpr int copy_w = 512, copy_h = 16; /* a block's tile of a plane that is copied */
 
-template<class H, bool NARROW, int REST, int FULL> __global__ void __launch_bounds__ (32 * (FULL >= 0 ? 12 : 6))
+template<class L, bool NARROW, int REST, int FULL, int N, int WARPS> __global__ void __launch_bounds__ (32 * WARPS, 1)
 median_flat_kernel (const __grid_constant__ Launch launch, const __grid_constant__ FlatWindow f)
 {
   const int warps = (int) blockDim.x / 32, warp = (int) threadIdx.x / 32, n = (int) gridDim.x * warps;
   const long long me = (long long) blockIdx.x * warps + warp;
   const int end = (int) ((me + 1) * launch.blocks / n);
+  const unsigned shared = (unsigned) __cvta_generic_to_shared (flat_shared) + (unsigned) (warp * f.warp_bytes);
 
+  griddep_wait ();
   for (int at = (int) (me * launch.blocks / n), rows; at < end; at += rows) {
     const Plane &plane = plane_of_block (launch, at);
     const int per_strip = plane.height + f.start, strip = (at - plane.first_block) / per_strip;
     const int first = at - plane.first_block - strip * per_strip;
-    const int y0 = max (first - f.start, 0);
+    const int x0 = 32 * strip - f.shift, y0 = max (first - f.start, 0);
 
     rows = min (per_strip - first, end - at);
-    if (first + rows - f.start > y0)
-      slide<H, NARROW, REST, FULL> (plane, f, launch.threshold, (unsigned) (warp * f.warp_bytes), 32 * strip - f.shift,
-          y0, first + rows - f.start);
+
+    const int y1 = first + rows - f.start;
+
+    if (y1 <= y0)
+      continue;
+    if (has_words (plane, x0 - f.w / 2 - NARROW, f.staged))
+      slide<L, NARROW, REST, FULL, N, true> (plane, f, launch.threshold, shared, x0, y0, y1);
+    else
+      slide<L, NARROW, REST, FULL, N, false> (plane, f, launch.threshold, shared, x0, y0, y1);
   }
   for (int i = 0; i < launch.n; i++) {
     const Plane &plane = launch.plane[i];
@@ -402,6 +523,11 @@ median_flat_kernel (const __grid_constant__ Launch launch, const __grid_constant
 
 /* ---- launch --------------------------------------------------------------- */
 
+/* Counts of 8 bits; of 16 bits for common and of 8 for private samples; of 16 bits. */
+typedef FlatLayout<8, 8> FlatBytes;
+typedef FlatLayout<16, 8> FlatMixed;
+typedef FlatLayout<16, 16> FlatHalves;
+
 /* Returns the common words of a window: those of four columns that all windows of a quad have. */
 static int
 common_words (int w)
@@ -409,32 +535,44 @@ common_words (int w)
   return w % 4 == 3 ? w / 4 : w / 4 - 1;
 }
 
-/* Returns whether 8 bits suffice for a lane's counts of common and of private samples. Wider windows of a few rows, for
- * which they would, have no kernel of their own. */
-static bool
-in_bytes (const CfMedianWindow &window)
+/* What the counts of a window need: their bits, warps of a block, and shared memory per warp without staged words. */
+struct FlatKind {
+  enum { BYTES, MIXED, HALVES } layout;
+  int warps, bytes;
+};
+
+static FlatKind
+flat_kind (const CfMedianWindow &window)
 {
-  return common_words (window.w) < 8 && std::max (common_words (window.w), window.w % 4 == 3 ? 3 : 5) * window.h <= 255;
+  const int words = common_words (window.w), own = window.w % 4 == 3 ? 3 : 5;
+
+  if (words < 8 && std::max (words, own) * window.h <= 255)
+    return FlatKind { FlatKind::BYTES, 12, FlatBytes::bytes };
+  if (words + 9 <= 32 && own * window.h <= 255)
+    return FlatKind { FlatKind::MIXED, 8, FlatMixed::bytes };
+  return FlatKind { FlatKind::HALVES, 6, FlatHalves::bytes };
 }
 
 static FlatWindow
 flat_window (const CfMedianWindow &window)
 {
   const int words = common_words (window.w), staged = words + 9, narrow = window.w % 4 == 3;
-  const int fine = in_bytes (window) ? FlatBytes::bytes : FlatHalves::bytes;
 
   return FlatWindow { window.w, window.h, window.rank, words / 4, staged, -(window.w / 2 + narrow) & 3,
-    window.h / 5 + 2, (fine + flat_coarse_bytes + 8 * staged + 31) & ~15 };
+    window.h / 5 + 2, (flat_kind (window).bytes + 8 * staged + 31) & ~15 };
 }
 
-template<class H, int FULL> static const void *
+template<class L, int FULL, int N, int WARPS> static const void *
 flat_kernel (int w)
 {
-  static const void *const kernels[] = { (const void *) median_flat_kernel<H, false, 0, FULL>,
-    (const void *) median_flat_kernel<H, false, 1, FULL>, (const void *) median_flat_kernel<H, false, 2, FULL>,
-    (const void *) median_flat_kernel<H, false, 3, FULL>, (const void *) median_flat_kernel<H, true, 0, FULL>,
-    (const void *) median_flat_kernel<H, true, 1, FULL>, (const void *) median_flat_kernel<H, true, 2, FULL>,
-    (const void *) median_flat_kernel<H, true, 3, FULL> };
+  static const void *const kernels[] = { (const void *) median_flat_kernel<L, false, 0, FULL, N, WARPS>,
+    (const void *) median_flat_kernel<L, false, 1, FULL, N, WARPS>,
+    (const void *) median_flat_kernel<L, false, 2, FULL, N, WARPS>,
+    (const void *) median_flat_kernel<L, false, 3, FULL, N, WARPS>,
+    (const void *) median_flat_kernel<L, true, 0, FULL, N, WARPS>,
+    (const void *) median_flat_kernel<L, true, 1, FULL, N, WARPS>,
+    (const void *) median_flat_kernel<L, true, 2, FULL, N, WARPS>,
+    (const void *) median_flat_kernel<L, true, 3, FULL, N, WARPS> };
 
   return kernels[common_words (w) % 4 + (w % 4 == 3 ? 4 : 0)];
 }
@@ -442,27 +580,33 @@ flat_kernel (int w)
 static const void *
 flat_kernel (const CfMedianWindow &window)
 {
-  const int full = common_words (window.w) / 4;
-
-  if (!in_bytes (window))
-    return flat_kernel<FlatHalves, -1> (window.w);
-  return full == 0 ? flat_kernel<FlatBytes, 0> (window.w) : flat_kernel<FlatBytes, 1> (window.w);
+  switch (flat_kind (window).layout) {
+    case FlatKind::BYTES:
+      return common_words (window.w) < 4 ? flat_kernel<FlatBytes, 0, 1, 12> (window.w)
+                                         : flat_kernel<FlatBytes, 1, 1, 12> (window.w);
+    case FlatKind::MIXED:
+      return flat_kernel<FlatMixed, -1, 1, 8> (window.w);
+    default:
+      return flat_kernel<FlatHalves, -1, 2, 6> (window.w);
+  }
 }
 
 bool
 median_flat_fits (const CfMedianWindow &window, int max_shared)
 {
-  /* running sums less the rank have 16 bits with a sign */
+  const FlatWindow f = flat_window (window);
+
+  /* running sums less the rank have 16 bits with a sign; a lane has two staged words */
   return window.w >= 3 && window.depth == 1 && window.rank < 0x8000 && window.n - window.rank <= 0x8000
-      && flat_window (window).warp_bytes <= max_shared;
+      && f.staged <= 64 && f.warp_bytes <= max_shared;
 }
 
 CfCode
-median_launch_flat (Launch *launch, const CfMedianWindow &window, const CfContext *context, cudaStream_t stream,
-    CfStatus *status)
+median_launch_flat (Launch *launch, const CfMedianWindow &window, const CfContext *context, bool pdl,
+    cudaStream_t stream, CfStatus *status)
 {
   FlatWindow f = flat_window (window);
-  const int warps = std::min (in_bytes (window) ? 12 : 6, context->max_shared / f.warp_bytes);
+  const int warps = std::min (flat_kind (window).warps, context->max_shared / f.warp_bytes);
   void *arguments[] = { launch, &f };
 
   launch->blocks = 0;
@@ -475,7 +619,7 @@ median_launch_flat (Launch *launch, const CfMedianWindow &window, const CfContex
       launch->blocks += plane.blocks_x * (plane.height + f.start);
   }
   return launch_kernel ("median: flat", flat_kernel (window), context->sms, 32 * (unsigned) warps, arguments,
-      (size_t) (warps * f.warp_bytes), false, stream, status);
+      (size_t) (warps * f.warp_bytes), pdl, stream, status);
 }
 
 CfCode
@@ -483,14 +627,15 @@ median_flat_init (int max_shared, CfStatus *status)
 {
   CfCode code = CF_OK;
 
-  for (int i = 0; code == CF_OK && i < 3 * 8; i++) {
-    CfMedianWindow window = { };
+  for (int tall = 0; tall < 2; tall++)
+    for (int w = 3; code == CF_OK && w <= 79; w += 2) { /* words: 0 .. 3, 4 .. 7 and more, in 16 bits where tall */
+      CfMedianWindow window = { };
 
-    window.w = 3 + 2 * i; /* words: 0 .. 3, 4 .. 7 and, in 16 bits, 8 .. 11 */
-    window.h = 1;
-    code = cf_cuda_check (cudaFuncSetAttribute (flat_kernel (window), cudaFuncAttributeMaxDynamicSharedMemorySize,
-        max_shared), median_loading, status);
-  }
+      window.w = w;
+      window.h = tall ? 255 : 1;
+      code = cf_cuda_check (cudaFuncSetAttribute (flat_kernel (window), cudaFuncAttributeMaxDynamicSharedMemorySize,
+          max_shared), median_loading, status);
+    }
   return code;
 }
 

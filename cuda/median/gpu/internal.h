@@ -11,6 +11,24 @@
 
 namespace cf {
 
+/* ---- programmatic dependent launch --------------------------------------- */
+
+#ifdef __CUDACC__
+/* Waits until all work queued before this kernel has completed and its memory is visible, then lets the next kernel
+ * start. All threads call this before they access an image. With pdl a kernel may start while the work queued before it
+ * still runs, which hides the time of its launch. This does nothing below capability 9.0, where kernels are launched
+ * without. Images must be read with plain loads: read-only loads (__ldg) require that the memory does not change from
+ * the start of the kernel on. */
+__device__ __forceinline__ void
+griddep_wait ()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  asm volatile ("griddepcontrol.wait;" : : : "memory");
+  asm volatile ("griddepcontrol.launch_dependents;" : : : "memory");
+#endif
+}
+#endif
+
 /* ---- networks: one row per size of a square window, median rank ---------- */
 
 struct MedianNetworkVariant {
@@ -26,13 +44,26 @@ constexpr int median_n_networks = 8;
 const MedianNetworkVariant *median_networks_narrow (void); /* samples of up to 10 bits */
 const MedianNetworkVariant *median_networks_wide (void);   /* samples of 16 bits */
 
+/* ---- small square windows of 8-bit gray, median rank: registers ---------- */
+
+constexpr int median_n_registers = 2;
+
+/* Returns the k of a variant for k x k. */
+int median_registers_size (int variant);
+/* Returns whether the kernels can do the launch's planes: by their formats, alignment and the threshold. */
+bool median_registers_fit (const Launch &launch);
+/* Filters the launch's inputs into its outputs; sets Launch::blocks, first_block and blocks_x. */
+CfCode median_launch_registers (Launch *launch, int variant, bool pdl, cudaStream_t stream, CfStatus *status);
+/* Loads the kernels. Returns in *pdl whether they and the others were compiled with griddep_wait (). */
+CfCode median_registers_init (bool *pdl, CfStatus *status);
+
 /* ---- large windows of 8-bit samples: flat ------------------------------- */
 
 /* Returns whether flat can do this window with `max_shared` bytes of shared memory per block. */
 bool median_flat_fits (const CfMedianWindow &window, int max_shared);
 /* Filters the launch's inputs into its outputs; sets Launch::blocks, first_block and blocks_x. */
-CfCode median_launch_flat (Launch *launch, const CfMedianWindow &window, const CfContext *context, cudaStream_t stream,
-    CfStatus *status);
+CfCode median_launch_flat (Launch *launch, const CfMedianWindow &window, const CfContext *context, bool pdl,
+    cudaStream_t stream, CfStatus *status);
 CfCode median_flat_init (int max_shared, CfStatus *status); /* as those below */
 
 /* ---- any window, any rank: tree and select ------------------------------- */

@@ -41,7 +41,7 @@ on_fma (int k, int sort)
 /* Prints the steps in single-assignment form: step i writes v<i>, and a sort
  * writes its maximum to w<i>, so that the compiler sees no reuse of slots. */
 static void
-print_steps (FILE *out, const CfMedianNetwork *net, int left, int quads)
+print_steps (FILE *out, const CfMedianNetwork *net, bool registers, int left, int quads)
 {
   int n = net->n_steps, fw = net->tile_w + net->w - 1, outputs = net->tile_w * net->tile_h, sorts = 0;
   char (*name)[16] = calloc ((size_t) net->n_slots, sizeof *name);
@@ -51,11 +51,14 @@ print_steps (FILE *out, const CfMedianNetwork *net, int left, int quads)
   for (int i = 0; i < n; i++) {
     const CfMedianNetStep *s = &net->steps[i];
 
-    if (i % 256 == 255)
+    if (!registers && i % 256 == 255)
       fprintf (out, "CF_PACE\n");
     switch (s->op) {
       case CF_MEDIAN_NET_LOAD:
-        fprintf (out, "CF_LOAD(\"v%d\", \"%%%d+%d\")\n", i, outputs, load_offset (s->a % fw, s->a / fw, left, quads));
+        if (registers)
+          fprintf (out, "\"mov.b32 v%d, %%%d;\"\n", i, outputs + s->a);
+        else
+          fprintf (out, "CF_LOAD(\"v%d\", \"%%%d+%d\")\n", i, outputs, load_offset (s->a % fw, s->a / fw, left, quads));
         break;
       case CF_MEDIAN_NET_STORE:
         fprintf (out, "\"mov.b32 %%%d, %s;\"\n", s->d, name[s->a]);
@@ -89,13 +92,33 @@ print_network (FILE *out, const CfMedianNetwork *net)
       "asm volatile (\"{ .reg .b32 v<%d>, w<%d>, minus, t;\" CF_BEGIN\n",
       net->n_ops, (double) net->n_ops / outputs, net->w, net->tile_w, net->tile_h, ra, quads, outputs, net->w,
       net->n_steps, net->n_steps);
-  print_steps (out, net, ra - r, quads);
+  print_steps (out, net, false, ra - r, quads);
   fprintf (out, "\"}\"");
   for (int i = 0; i < outputs; i++)
     fprintf (out, "%s \"=r\" (result[%d])", i ? "," : " :", i);
   fprintf (out,
       " : \"r\" (tile) : \"memory\");\n#else\n  for (unsigned &r : result)\n    r = tile;\n#endif\n  }\n"
       "};\n");
+}
+
+/* As print_network; the samples are in registers. */
+static void
+print_register_network (FILE *out, const CfMedianNetwork *net)
+{
+  int inputs = (net->tile_w + net->w - 1) * (net->tile_h + net->w - 1), outputs = net->tile_w * net->tile_h;
+
+  fprintf (out,
+      "template<> struct MedianRegisterNetwork<%d> {\n"
+      "  static __device__ __forceinline__ void run (const unsigned (&in)[%d], unsigned (&result)[%d]) {\n"
+      "asm volatile (\"{ .reg .b32 v<%d>, w<%d>, minus, t;\" CF_BEGIN\n",
+      net->w, inputs, outputs, net->n_steps, net->n_steps);
+  print_steps (out, net, true, 0, 0);
+  fprintf (out, "\"}\"");
+  for (int i = 0; i < outputs; i++)
+    fprintf (out, "%s \"=r\" (result[%d])", i ? "," : " :", i);
+  for (int i = 0; i < inputs; i++)
+    fprintf (out, "%s \"r\" (in[%d])", i ? "," : " :", i);
+  fprintf (out, ");\n  }\n};\n");
 }
 
 int
@@ -107,7 +130,9 @@ main (int argc, char **argv)
     fprintf (stderr, "usage: mknetworks OUTPUT (a writable file)\n");
     return 1;
   }
-  fprintf (out, "/* Made by mknetworks; do not edit. */\ntemplate<int K> struct MedianNetwork;\n");
+  fprintf (out,
+      "/* Made by mknetworks; do not edit. */\ntemplate<int K> struct MedianNetwork;\n"
+      "template<int K> struct MedianRegisterNetwork;\n");
   for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
     int k = sizes[i].k;
     CfMedianNetwork *net = cf_median_network_new (k, k, 1, (k * k - 1) / 2, sizes[i].tile_w, sizes[i].tile_h);
@@ -117,6 +142,8 @@ main (int argc, char **argv)
       return 1;
     }
     print_network (out, net);
+    if (k == 5)
+      print_register_network (out, net);
     cf_median_network_free (net);
   }
   return fclose (out) ? 1 : 0;

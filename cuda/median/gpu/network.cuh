@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * median/gpu/network.cuh: the median by selection networks, windows of 3 x 3 to 17 x 17. network.cu is compiled for
- * each CF_MEDIAN_WIDE: 1 if all 16 bits of a sample count, 0 for samples of up to 10 bits.
+ * median/gpu/network.cuh: the median by selection networks, windows of 3 x 3 to 17 x 17. CF_MEDIAN_WIDE is 1
+ * where all 16 bits of a sample count, and 0 for samples of up to 10 bits; network.cu is compiled for both.
  *
  * Map: a block has 32 x BY threads and a tile of 32 TX x 2 BY TY outputs. A register holds two samples in its 16-bit
  * halves ("lanes"). In lane 0, thread (tx, ty) makes the TX x TY outputs from (tx TX, ty TY) on; in lane 1 it makes
@@ -251,6 +251,7 @@ median_network_kernel (const __grid_constant__ Launch launch)
   const int x0 = block % plane.blocks_x * B::TILE_W, y0 = block / plane.blocks_x * B::TILE_H;
   const int tx = (int) threadIdx.x, ty = (int) threadIdx.y, thread = ty * 32 + tx;
 
+  griddep_wait ();
   if (!plane.filtered) {
     copy_tile (plane, x0, y0, B::TILE_W, B::TILE_H, thread, 32 * B::BY);
     return;
@@ -275,31 +276,6 @@ median_network_kernel (const __grid_constant__ Launch launch)
     }
   }
   store_tile<K> (plane, x0, y0, x, y, result);
-}
-
-/* ---- the variants for one sample width ---------------------------------- */
-
-template<int K> static MedianNetworkVariant
-network_variant ()
-{
-  typedef MedianNetworkBlock<K> B;
-
-  return MedianNetworkVariant { K, (const void *) median_network_kernel<K>, B::TILE_W, B::TILE_H, B::BY };
-}
-
-const MedianNetworkVariant *
-#if CF_MEDIAN_WIDE
-median_networks_wide (void)
-#else
-median_networks_narrow (void)
-#endif
-{
-  static const MedianNetworkVariant variants[median_n_networks] = {
-    network_variant<3> (), network_variant<5> (), network_variant<7> (), network_variant<9> (), network_variant<11> (),
-    network_variant<13> (), network_variant<15> (), network_variant<17> (),
-  };
-
-  return variants;
 }
 
 } // namespace cf

@@ -4,8 +4,9 @@
  * median/gpu/plan.cu: the median on CUDA: plans, the choice of the variant, launches.
  *
  * | variant | windows | cost | source |
+ * | registers KxK | 3 x 3 and 5 x 5 of 8-bit gray, median, one frame | grows with the window | registers.cu |
  * | network KxK | square 3..17, median, one frame | grows with the window | network.cuh |
- * | flat | from 3 columns on, 8 bit, one frame | grows with the window's width | flat.cu |
+ * | flat | 3 to 225 columns, 8 bit, one frame | grows with the window's width | flat.cu |
  * | select | any | one load per bit and sample of the window | select.cu |
  * | tree | up to 255 rows, summed over the frames | hardly depends on the window | tree.cu |
  * A plan takes the first of `order` that fits, else select for small windows and the tree for the others. */
@@ -16,16 +17,17 @@ namespace {
 
 using namespace cf;
 
-/* The variants: the rows of the table of networks, then these. */
-constexpr int FLAT = median_n_networks, SELECT = FLAT + 1, TREE = SELECT + 1;
+/* The variants: the registers' rows, those of the table of networks, then these. */
+constexpr int NETWORK = median_n_registers, FLAT = NETWORK + median_n_networks, SELECT = FLAT + 1, TREE = SELECT + 1;
 
-const char *const variants[] = { "network 3x3", "network 5x5", "network 7x7", "network 9x9", "network 11x11",
-  "network 13x13", "network 15x15", "network 17x17", "flat", "select", "tree", NULL };
+const char *const variants[] = { "registers 3x3", "registers 5x5", "network 3x3", "network 5x5", "network 7x7",
+  "network 9x9", "network 11x11", "network 13x13", "network 15x15", "network 17x17", "flat", "select", "tree", NULL };
 
 /* Fastest first (docs/notes/median.md): of 8 bits, flat is faster than the networks from 15 x 15 on. */
-const int order[] = { 0, 1, 2, 3, 4, 5, FLAT, 6, 7 };
+const int order[] = { 0, 1, NETWORK, NETWORK + 1, NETWORK + 2, NETWORK + 3, NETWORK + 4, NETWORK + 5, FLAT, NETWORK + 6,
+  NETWORK + 7 };
 /* In wider windows the tree is faster than flat on many pictures. */
-constexpr int flat_largest_width = 95;
+constexpr int flat_largest_width = 127;
 
 struct State {
   CfMedianWindow window;
@@ -34,6 +36,7 @@ struct State {
   uint8_t *ring;       /* padded planes of `depth` frames; NULL until select or tree needs them */
   size_t frame_bytes;
   int newest, n_seen;  /* of the ring: slot of the newest frame, number of frames in it */
+  bool pdl;            /* programmatic dependent launch, see griddep_wait () */
 };
 
 State *
@@ -70,6 +73,21 @@ network_fits (const CfPlan *plan, const CfMedianWindow &window, int k)
 
   return window.w == k && window.h == k && window.depth == 1 && window.rank == (window.n - 1) / 2
       && params_of (plan)->color_order == CF_MEDIAN_PER_CHANNEL && (native || k <= 5);
+}
+
+/* Returns whether the kernel in registers can do this window, where the planes of a frame are aligned: if not, the
+ * network does that frame. */
+bool
+registers_fit (const CfPlan *plan, const CfMedianWindow &window, int variant)
+{
+  CfImage image = { };
+  CfView views[CF_MAX_VIEWS];
+  const int n = cf_image_views (&plan->video, &plan->common, &image, views);
+  bool gray = true;
+
+  for (int i = 0; i < n; i++)
+    gray = gray && (!views[i].filtered || (views[i].step == 1 && views[i].bytes == 1));
+  return gray && params_of (plan)->threshold == 0 && network_fits (plan, window, median_registers_size (variant));
 }
 
 bool
@@ -130,8 +148,10 @@ fits (const CfPlan *plan, const State &s, int variant)
 {
   MedianPadded p = s.padded;
 
+  if (variant < NETWORK)
+    return registers_fit (plan, s.window, variant);
   if (variant < FLAT)
-    return network_fits (plan, s.window, networks (plan)[variant].k);
+    return network_fits (plan, s.window, networks (plan)[variant - NETWORK].k);
   if (variant == FLAT)
     return flat_fits (plan, s.window);
   p.w = s.window.w;
@@ -191,8 +211,10 @@ median_init (CfPlan *plan, CfStatus *status)
 
   if (params_of (plan)->temporal_method == CF_MEDIAN_RUNNING)
     return cf_running_begin (plan, &cf_running_cuda, status) == CF_OK ? plan->ops->init (plan, status) : status->code;
-  code = median_select_init (status);
+  code = median_registers_init (&state_of (plan)->pdl, status);
 
+  if (code == CF_OK)
+    code = median_select_init (status);
   for (int i = 0; code == CF_OK && i < median_n_networks; i++)
     code = load_kernels ({ networks (plan)[i].kernel }, median_loading, status);
   if (code == CF_OK)
@@ -243,15 +265,16 @@ list_frames (State *s)
   s->padded.rank = s->window.rank;
 }
 
+/* Launches the network for windows of k x k. Dependent launch makes that of 7 x 7 slower (docs/notes/median.md). */
 CfCode
-launch_network (const CfPlan *plan, cudaStream_t stream, Launch *launch, CfStatus *status)
+launch_network (const CfPlan *plan, int k, cudaStream_t stream, Launch *launch, CfStatus *status)
 {
-  const MedianNetworkVariant &v = networks (plan)[plan->variant];
+  const MedianNetworkVariant &v = networks (plan)[k / 2 - 1];
   void *arguments[] = { launch };
 
   deal_blocks (launch, v.tile_w, v.tile_h);
-  return launch_kernel (variants[plan->variant], v.kernel, launch->blocks, dim3 (32, (unsigned) v.block_y), arguments,
-      0, false, stream, status);
+  return launch_kernel ("median: network", v.kernel, launch->blocks, dim3 (32, (unsigned) v.block_y), arguments, 0,
+      state_of (plan)->pdl && k <= 5, stream, status);
 }
 
 CfCode
@@ -263,10 +286,12 @@ median_enqueue (CfPlan *plan, CfStream *stream, const CfImage *in, const CfImage
   CfCode code;
 
   make_launch (plan, in, out, params_of (plan)->threshold, &launch);
+  if (s->variant < NETWORK && median_registers_fit (launch))
+    return median_launch_registers (&launch, s->variant, s->pdl, handle, status);
   if (s->variant < FLAT)
-    return launch_network (plan, handle, &launch, status);
+    return launch_network (plan, s->window.w, handle, &launch, status);
   if (s->variant == FLAT)
-    return median_launch_flat (&launch, s->window, plan->context, handle, status);
+    return median_launch_flat (&launch, s->window, plan->context, s->pdl, handle, status);
   if (s->frame_bytes) { /* 0: apply-to selects no component, as chroma of GRAY8; all is copied */
     code = push_frame (plan, handle, &launch, status);
     if (code != CF_OK)
