@@ -4,8 +4,8 @@
  * faults.c: one element on a GPU that fails. Counts the CUDA calls of a stream without faults; then lets each call
  * fail, once and permanently, with every kind of error. In every case, every frame arrives with its timestamp and the
  * bytes of the CPU backend, one message is posted, no call is made on a lost GPU, and nothing stays allocated except
- * what such a GPU may still use. A segmentation that tracks its regions may restart once, at the frame on which the GPU
- * fails.
+ * what such a GPU may still use. A segmentation that tracks its regions, and a running median, may restart once, at the
+ * frame on which the GPU fails.
  *
  *   faults [CALL CODE]   only this call with this error
  *   faults --one-in N    every Nth fault */
@@ -33,7 +33,7 @@
 
 typedef struct {
   gboolean segment;  /* the filter: segmentation or median */
-  const char *depth; /* the value of temporal or temporal-depth */
+  const char *depth; /* the value of temporal or temporal-depth; "running": temporal-method=running */
   gboolean pinned;   /* the input is in memory that the element proposes */
   gboolean strict;   /* backend=cuda on-gpu-error=error; else auto and fallback */
   gint in_flight;    /* frames-in-flight; 0: 1 */
@@ -91,6 +91,12 @@ take (GstPad *pad, GstObject *parent, GstBuffer *buffer)
   return GST_FLOW_OK;
 }
 
+static gboolean
+is_running (const Setup *setup)
+{
+  return strcmp (setup->depth, "running") == 0;
+}
+
 static void
 open_run (Run *run, const Setup *setup, const gchar *backend)
 {
@@ -101,7 +107,12 @@ open_run (Run *run, const Setup *setup, const gchar *backend)
   gst_element_set_bus (run->element, run->bus);
   gst_util_set_object_arg (G_OBJECT (run->element), "backend", backend);
   gst_util_set_object_arg (G_OBJECT (run->element), "on-gpu-error", setup->strict ? "error" : "fallback");
-  gst_util_set_object_arg (G_OBJECT (run->element), setup->segment ? "temporal" : "temporal-depth", setup->depth);
+  if (is_running (setup)) {
+    gst_util_set_object_arg (G_OBJECT (run->element), "temporal-method", "running");
+    gst_util_set_object_arg (G_OBJECT (run->element), "output", "difference");
+    g_object_set (run->element, "motion-meta", TRUE, "rate", 0.1, NULL);
+  } else
+    gst_util_set_object_arg (G_OBJECT (run->element), setup->segment ? "temporal" : "temporal-depth", setup->depth);
   g_object_set (run->element, "frames-in-flight", MAX (setup->in_flight, 1), "roi", setup->roi, NULL);
   if (setup->segment) {
     gst_util_set_object_arg (G_OBJECT (run->element), "output", "labels");
@@ -187,7 +198,7 @@ is_right (const Setup *setup, GstBuffer *buffer, int restart, int frame)
 static gboolean
 can_restart (const Setup *setup)
 {
-  return setup->segment && strcmp (setup->depth, "0") != 0;
+  return is_running (setup) || (setup->segment && strcmp (setup->depth, "0") != 0);
 }
 
 static const char *
@@ -196,9 +207,11 @@ name_of (const Setup *setup)
   static char name[100];
 
   snprintf (name, sizeof name, "%s=%s%s%s%s%s%.*s",
-      setup->segment ? "segmentation, temporal" : "median, temporal-depth", setup->depth, setup->roi ? ", area" : "",
-      setup->tall ? ", sliced" : "", setup->pinned ? ", pinned input" : "", setup->strict ? ", on-gpu-error=error" : "",
-      setup->in_flight ? 99 : 0, ", frames in flight");
+      setup->segment           ? "segmentation, temporal"
+          : is_running (setup) ? "median, temporal-method"
+                               : "median, temporal-depth",
+      setup->depth, setup->roi ? ", area" : "", setup->tall ? ", sliced" : "", setup->pinned ? ", pinned input" : "",
+      setup->strict ? ", on-gpu-error=error" : "", setup->in_flight ? 99 : 0, ", frames in flight");
   return name;
 }
 
@@ -405,6 +418,8 @@ main (int argc, char **argv)
     { FALSE, "1", FALSE, FALSE, 3, FALSE, "1,2,3,5; 5,12,3,4" },
     { FALSE, "3", TRUE, FALSE, 2, FALSE, "1,2,3,5; 5,12,3,4" },
     { TRUE, "0.15", TRUE, FALSE, 0, FALSE, "2,2,2,2; 6,12,2,2" },
+    { FALSE, "running", FALSE, FALSE },
+    { FALSE, "running", TRUE, FALSE, 3 },
   };
 
   gboolean one = !faults_take_share (argc, argv) && argc == 3;
