@@ -174,6 +174,7 @@ GST_START_TEST (regions_in_zones)
       square = g_strdup (text + strlen (right));
       inside = !inside;
       since = 0;
+      g_free (right);
     } else {
       fail_unless (text[0] == '\0', "frame %u: %s", n, text);
     }
