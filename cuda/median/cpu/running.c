@@ -26,6 +26,7 @@ typedef struct {
   /* of the frame */
   CfRunningFrame frame;
   CfMedianOutput output;
+  const CfFormatInfo *info;
   int size, largest; /* bytes of a sample - 1; the largest sample value */
   int n_views, n_colors;
   CfView in[CF_MAX_VIEWS], out[CF_MAX_VIEWS];
@@ -154,7 +155,7 @@ run_task (void *data, int index, int thread)
   memset (count, 0, (size_t) m->running.pitch * sizeof *count);
   for (int i = 0; i < m->n_views; i++) {
     const CfView *view = &m->in[i];
-    const int rows = view->height < m->running.height ? CF_RUNNING_CELL / 2 : CF_RUNNING_CELL;
+    const int rows = CF_RUNNING_CELL >> m->info->comp[view->component].h_sub;
     const int begin = index * rows, end = begin + rows < view->height ? begin + rows : view->height;
 
     if (m->output == CF_MEDIAN_RESULT ? m->copies : !view->filtered)
@@ -179,6 +180,7 @@ enqueue (CfPlan *plan, CfStream *stream, const CfImage *in, const CfImage *out, 
   (void) status;
   m->frame = cf_running_frame (plan);
   m->output = (CfMedianOutput) ((const CfMedianParams *) plan->params)->output;
+  m->info = info;
   m->size = info->bytes - 1;
   m->largest = (1 << info->bits) - 1;
   m->n_colors = info->rgb ? 3 : 1;
