@@ -212,7 +212,6 @@ median_init (CfPlan *plan, CfStatus *status)
   if (params_of (plan)->temporal_method == CF_MEDIAN_RUNNING)
     return cf_running_begin (plan, &cf_running_cuda, status) == CF_OK ? plan->ops->init (plan, status) : status->code;
   code = median_registers_init (&state_of (plan)->pdl, status);
-
   if (code == CF_OK)
     code = median_select_init (status);
   for (int i = 0; code == CF_OK && i < median_n_networks; i++)
