@@ -150,10 +150,6 @@ typedef struct {
 size_t cf_image_layout (CfImage *image, CfFormat format, int width, int height, size_t align);
 void cf_image_at (CfImage *image, const CfImage *layout, void *base);
 
-/* Copies the visible samples of an image in host memory to another of the same format and size that does not overlap
- * it, and writes nothing else. Several threads copy a large one. Any thread; no context. */
-void cf_image_copy (const CfImage *to, const CfImage *from);
-
 /* ---- parameters --------------------------------------------------------- */
 
 typedef enum {
@@ -274,9 +270,8 @@ void cf_plan_free (CfPlan *plan);
  * stay. CF_REPLAN: the parameters are sound, but only a new plan can hold them. */
 CfCode cf_plan_update (CfPlan *plan, const CfCommon *common, const void *params, CfStatus *status);
 
-/* Filters `in` into `out`, which have the plan's format and size and do not overlap. Writes every visible sample of
- * `out` and nothing else. CPU: done on return (`stream` NULL). CUDA: queued on `stream`. */
-CfCode cf_plan_enqueue (CfPlan *plan, CfStream *stream, const CfImage *in, const CfImage *out, CfStatus *status);
+/* Forgets the frames seen so far (flush, seek, discontinuity). */
+void cf_plan_reset (CfPlan *plan);
 
 /* ---- areas -------------------------------------------------------------- */
 
@@ -321,29 +316,42 @@ typedef struct {
 CfArea *cf_area_new (const CfVideo *video, const CfTraits *traits, const CfAreaSpec *spec, CfStatus *status);
 CfArea *cf_area_ref (CfArea *area);
 void cf_area_unref (CfArea *area); /* NULL: nothing */
-/* Returns whether no pixel, and whether every pixel is filtered at 255. */
-bool cf_area_is_empty (const CfArea *area);
-bool cf_area_is_whole (const CfArea *area);
-/* Returns how many pixels may change. */
-uint64_t cf_area_pixels (const CfArea *area);
 
-/* The parts of a frame that an area needs: what the filter reads, and what of the frame may change. */
-typedef enum { CF_AREA_READ, CF_AREA_WRITE } CfAreaPart;
-/* Copies a part of an image to another one, both as for cf_image_copy. See cf_stream_copy_area, too. */
-void cf_image_copy_area (const CfImage *to, const CfImage *from, const CfArea *area, CfAreaPart part);
+typedef struct {
+  bool empty;      /* no pixel is filtered */
+  bool whole;      /* every pixel is filtered at 255 */
+  uint64_t pixels; /* that may change */
+} CfAreaInfo;
 
-/* Filters an area: reads its CF_AREA_READ part of `in` and writes its CF_AREA_WRITE part of `out`, which may be `in`.
- * `scratch` is a third image of the same format and size, whose contents are lost. Otherwise as cf_plan_enqueue. An
- * area that is empty still passes through a filter with a history. */
-CfCode cf_plan_enqueue_area (CfPlan *plan, CfStream *stream, const CfArea *area, const CfImage *in,
-    const CfImage *scratch, const CfImage *out, CfStatus *status);
+CfAreaInfo cf_area_info (const CfArea *area);
 
-/* Takes `in` into the plan's history without filtering it, as cf_plan_enqueue would have: so a
- * standby plan can take over a stream. Does nothing in a plan without history. */
-CfCode cf_plan_push_history (CfPlan *plan, CfStream *stream, const CfImage *in, CfStatus *status);
+/* The part of a frame that a filter reads for an area, or the part that may change. */
+typedef struct {
+  const CfArea *area;
+  enum { CF_AREA_READ, CF_AREA_WRITE } use;
+} CfPart;
 
-/* Forgets the frames seen so far (flush, seek, discontinuity). */
-void cf_plan_reset (CfPlan *plan);
+/* Copies the visible samples of an image in host memory, or of a part of it (NULL: the image), to another of the same
+ * format and size that does not overlap it, and writes nothing else. Several threads copy a large one. Any thread; no
+ * context. */
+void cf_image_copy (const CfImage *to, const CfImage *from, const CfPart *part);
+
+/* ---- frames ------------------------------------------------------------- */
+
+/* What is done with a frame. All images have the plan's format and size. */
+typedef struct {
+  const CfImage *in;
+  const CfImage *out;     /* NULL: `in` is only taken into the plan's history (if it has one), as if it were filtered:
+                             so a standby plan can take over a stream */
+  const CfArea *area;     /* NULL: the whole frame */
+  const CfImage *scratch; /* with an area: a third image, whose contents are lost */
+} CfFrame;
+
+/* Filters `in` into `out`. Without an area the two do not overlap, and every visible sample of `out` is written; with
+ * one its CF_AREA_READ part of `in` is read and its CF_AREA_WRITE part of `out`, which may be `in`, is written. Nothing
+ * else is. An area that is empty still passes through a filter with a history. CPU: done on return (`stream` NULL).
+ * CUDA: queued on `stream`. */
+CfCode cf_plan_enqueue (CfPlan *plan, CfStream *stream, const CfFrame *frame, CfStatus *status);
 
 /* A region of the last frame. */
 typedef struct {
@@ -410,40 +418,38 @@ typedef struct {
   int pci_domain, pci_bus, pci_slot; /* "0000:01:00.0" has the slot 0 of bus 1 */
 } CfGpuInfo;
 
-/* What this process has done on GPUs so far. */
+/* What GPUs are to this process, and what it has done on them. */
 typedef struct {
-  uint64_t launches;    /* kernels: shows that a run on the GPU ran there */
+  /* The CUDA versions as 13000 for 13.0. Driver 0: none is installed. Runtime 0: this build has no CUDA kernels. */
+  int driver, runtime;
+  bool forked;          /* from a process that used CUDA: not even host objects of CUDA may be touched */
+  uint64_t hung;        /* a bit, 1 << number, for each device where work did not end before its deadline and has not
+                           ended since. No function makes a call there that may block: what is to be made or queued
+                           fails with CF_TIMEOUT, what is to be freed stays */
+  uint64_t launches;    /* of kernels: shows that a run on the GPU ran there */
   uint64_t allocations; /* of pinned and of device memory: a stream in its steady state makes none */
   uint64_t abandoned;   /* objects that were not freed, because the GPU hung */
-} CfGpuCounters;
+} CfGpuState;
 
-/* Return the CUDA versions of the driver and of the runtime as 13000 for 13.0. Driver 0: none is
- * installed. Runtime 0: this build has no CUDA kernels. */
-void cf_gpu_versions (int *driver, int *runtime);
+/* Returns the state now. Any thread; does not wait. */
+CfGpuState cf_gpu_state (void);
+/* Returns whether no CUDA call of this process can succeed any more: after a sticky error, and in a process forked from
+ * one that used CUDA. Never becomes false again. Any thread. */
+bool cf_gpu_lost (void);
 /* Returns how many devices can be used; on 0 `status` says why (a build without kernels, no driver, a
  * driver too old, no device, a forked process). No driver is needed to ask. */
 int cf_gpu_count (CfStatus *status);
 CfCode cf_gpu_info (int device, CfGpuInfo *info, CfStatus *status);
-/* Returns whether no CUDA call of this process can succeed any more: after a sticky error, and in a
- * process forked from one that used CUDA. Never becomes false again. Any thread. */
-bool cf_gpu_lost (void);
-/* Returns whether this process was forked from one that used CUDA: then not even host objects of CUDA may be touched.
- * */
-bool cf_gpu_forked (void);
-/* Returns a bit, 1 << number, for each device that hangs: work of this process there did not end before its deadline,
- * and has not ended since. For such a device no function makes a call that may block: what is to be made or queued
- * fails with CF_TIMEOUT, what is to be freed stays. Any thread; does not wait. */
-uint64_t cf_gpu_hung (void);
-CfGpuCounters cf_gpu_counters (void);
 
 /* CUDA context current in all functions below. */
 
-/* Pinned host memory, which every context can use and which stays readable and writable after a
- * GPU fault; and cleared device memory. NULL and a status on failure. */
-void *cf_pinned_alloc (size_t size, CfStatus *status);
-void cf_pinned_free (void *memory);
-void *cf_device_alloc (size_t size, CfStatus *status);
-void cf_device_free (void *memory);
+/* CF_PINNED: host memory that every context can use and that stays readable and writable after a GPU fault.
+ * CF_DEVICE: cleared device memory. */
+typedef enum { CF_PINNED, CF_DEVICE } CfMemory;
+
+/* Returns NULL and a status on failure. */
+void *cf_gpu_alloc (CfMemory memory, size_t size, CfStatus *status);
+void cf_gpu_free (CfMemory memory, void *block);
 
 /* Makes a CUDA stream that does not synchronise with the legacy default stream, or wraps `handle` (a
  * cudaStream_t, which stays the caller's). */
@@ -452,13 +458,10 @@ void cf_stream_free (CfStream *stream);
 
 typedef enum { CF_UPLOAD, CF_DOWNLOAD, CF_ON_DEVICE } CfDirection;
 
-/* Queues the copy of an image between host (pinned) and device memory, or within the latter: one copy where both lie
- * alike in memory, else one for each plane. */
-CfCode
-cf_stream_copy (CfStream *stream, CfDirection direction, const CfImage *to, const CfImage *from, CfStatus *status);
-/* Queues the copy of an area's part of an image. */
-CfCode cf_stream_copy_area (CfStream *stream, CfDirection direction, const CfImage *to, const CfImage *from,
-    const CfArea *area, CfAreaPart part, CfStatus *status);
+/* Queues the copy of an image, or of a part of it (NULL: the image), between host (pinned) and device memory, or within
+ * the latter: one copy where both images lie alike in memory, else one for each plane. */
+CfCode cf_stream_copy (CfStream *stream, CfDirection direction, const CfImage *to, const CfImage *from,
+    const CfPart *part, CfStatus *status);
 /* Waits until everything queued on the stream so far is done, for `deadline_ns` at most (CF_TIMEOUT). */
 CfCode cf_stream_wait (CfStream *stream, uint64_t deadline_ns, CfStatus *status);
 
@@ -468,13 +471,13 @@ CfCode cf_stream_wait (CfStream *stream, uint64_t deadline_ns, CfStatus *status)
 typedef struct CfEvents CfEvents;
 CfEvents *cf_events_new (unsigned n, CfStatus *status);
 void cf_events_free (CfEvents *events);
-/* Records event `i` behind everything queued on the stream. */
+#define CF_COMPLETION UINT32_MAX
+/* Records event `i` behind everything queued on the stream; CF_COMPLETION: has the GPU write the completion word there.
+ */
 CfCode cf_stream_record (CfStream *stream, CfEvents *events, unsigned i, CfStatus *status);
 /* Makes what is queued on the stream from now on wait for event `i` as it was last recorded; does nothing
  * where it never was or this stream recorded it. The host does not wait. */
 CfCode cf_stream_wait_event (CfStream *stream, const CfEvents *events, unsigned i, CfStatus *status);
-/* Has the GPU write the completion word behind everything queued on the stream. */
-CfCode cf_stream_signal (CfStream *stream, CfEvents *events, CfStatus *status);
 /* Waits until the completion word is written, as cf_stream_wait does. */
 CfCode cf_events_wait (CfEvents *events, uint64_t deadline_ns, CfStatus *status);
 /* Returns the time between two events that were reached, 0 where it is not known. */

@@ -362,7 +362,7 @@ push_cpu_history (GstCfBackend *b, const CfImage *in, int but)
   CfStatus status = { 0 };
 
   for (int m = 0; m < GST_CF_N_MODES; m++)
-    if (m != but && b->cpu_plan[m] && cf_plan_push_history (b->cpu_plan[m], NULL, in, &status) != CF_OK)
+    if (m != but && b->cpu_plan[m] && cf_plan_enqueue (b->cpu_plan[m], NULL, &(CfFrame) { .in = in }, &status) != CF_OK)
       GST_WARNING_OBJECT (b->element, "a frame is missing from the history of the CPU plans: %s", status.message);
 }
 
@@ -480,23 +480,22 @@ finish_gpu (GstCfBackend *b, GstCfPendingFrame *frame, guint64 time[GST_CF_N_TIM
   return gpu_failed (b, &r->status, frame->cuda_memory) ? TRY_CPU : FAILED;
 }
 
-/* Filters an area of a frame, and copies the rest where it is not filtered in place. */
+/* Filters a frame, or an area of it, and then copies the rest where that is not in place. */
 static CfCode
-run_cpu_area (GstCfBackend *b, GstCfMode mode, const CfArea *area, const CfImage *in, const CfImage *out,
+filter_on_cpu (GstCfBackend *b, GstCfMode mode, const CfArea *area, const CfImage *in, const CfImage *out,
     CfStatus *status)
 {
-  const gint width = GST_VIDEO_INFO_WIDTH (&b->info), height = GST_VIDEO_INFO_HEIGHT (&b->info);
   CfImage layout, scratch;
-  const gsize size = cf_image_layout (&layout, b->format, width, height, 64);
+  const gsize size = cf_image_layout (&layout, b->format, in->width, in->height, 64);
 
-  if (!b->scratch)
-    b->scratch = g_try_malloc (size);
-  if (!b->scratch)
-    return cf_fail (status, CF_NO_MEMORY, "out of memory: %d x %d pixels", width, height);
+  if (!area)
+    return cf_plan_enqueue (b->cpu_plan[mode], NULL, &(CfFrame) { in, out }, status);
+  if (!b->scratch && !(b->scratch = g_try_malloc (size)))
+    return cf_fail (status, CF_NO_MEMORY, "out of memory: %d x %d pixels", in->width, in->height);
   cf_image_at (&scratch, &layout, b->scratch);
   if (in->plane[0].data != out->plane[0].data)
-    cf_image_copy (out, in);
-  return cf_plan_enqueue_area (b->cpu_plan[mode], NULL, area, in, &scratch, out, status);
+    cf_image_copy (out, in, NULL);
+  return cf_plan_enqueue (b->cpu_plan[mode], NULL, &(CfFrame) { in, out, area, &scratch }, status);
 }
 
 static Outcome
@@ -522,8 +521,7 @@ run_cpu (GstCfBackend *b, GstCfPendingFrame *frame, guint64 time[GST_CF_N_TIMES]
     return FAILED;
   }
   start = now_ns ();
-  code = frame->area ? run_cpu_area (b, mode, frame->area, &src.image, &dst.image, &status)
-                     : cf_plan_enqueue (b->cpu_plan[mode], NULL, &src.image, &dst.image, &status);
+  code = filter_on_cpu (b, mode, frame->area, &src.image, &dst.image, &status);
   time[GST_CF_KERNEL] = now_ns () - start;
   if (code == CF_OK && b->traits.history > 0)
     push_cpu_history (b, &src.image, (int) mode);
@@ -576,7 +574,7 @@ gst_cf_backend_is_in_place (GstCfBackend *b, GstBuffer *in, const CfArea *area)
   g_mutex_lock (&b->lock); /* the finishing thread may give the GPU up */
   on_gpu = b->use_gpu;
   g_mutex_unlock (&b->lock);
-  if (on_gpu && cf_area_pixels (area) * IN_PLACE_SHARE > pixels)
+  if (on_gpu && cf_area_info (area).pixels * IN_PLACE_SHARE > pixels)
     return FALSE;
   return b->configured && b->traits.history == 0 && !gst_cf_cuda_buffer_context (in) &&
       !gst_cf_frame_crops (in, &b->info) && gst_buffer_is_writable (in) && gst_buffer_is_all_memory_writable (in);

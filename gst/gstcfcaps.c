@@ -48,10 +48,7 @@ gst_cf_caps_all (gboolean cuda)
 GstCaps *
 gst_cf_caps_template (void)
 {
-  int driver, runtime;
-
-  cf_gpu_versions (&driver, &runtime);
-  return gst_cf_caps_all (runtime > 0);
+  return gst_cf_caps_all (cf_gpu_state ().runtime > 0);
 }
 
 static gboolean

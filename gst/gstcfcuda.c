@@ -130,7 +130,7 @@ gst_cf_cuda_device (GstObject *context)
 gboolean
 gst_cf_cuda_push (GstObject *context)
 {
-  return context && !cf_gpu_forked () && gst_cuda_context_push (GST_CUDA_CONTEXT (context));
+  return context && !cf_gpu_state ().forked && gst_cuda_context_push (GST_CUDA_CONTEXT (context));
 }
 
 void

@@ -28,7 +28,7 @@ has_cuda (GstCfFilter *self)
   backend = priv->wanted_backend;
   GST_OBJECT_UNLOCK (self);
   if (started)
-    return has_gpu && !cf_gpu_lost () && !cf_gpu_hung ();
+    return has_gpu && !cf_gpu_lost () && !cf_gpu_state ().hung;
   return backend != GST_CF_BACKEND_CPU && gst_cf_cuda_available (NULL);
 }
 

@@ -68,7 +68,7 @@ static gboolean
 open_gpu (GstCfFilter *self, gint device, const gchar *name, CfStatus *status)
 {
   GstCfFilterPrivate *priv = PRIV (self);
-  guint64 hung = cf_gpu_hung ();
+  guint64 hung = cf_gpu_state ().hung;
 
   if (!gst_cf_cuda_available (status) || (name && find_named_gpu (self, name, hung, &device, status) != CF_OK))
     return FALSE;
@@ -310,7 +310,7 @@ area_of (GstCfFilter *self, GstBuffer *in)
 
   if (!area && status.code != CF_OK)
     GST_WARNING_OBJECT (self, "the whole frame is filtered: %s", status.message);
-  if (area && cf_area_is_whole (area))
+  if (area && cf_area_info (area).whole)
     g_clear_pointer (&area, cf_area_unref);
   return area;
 }
@@ -334,7 +334,7 @@ prepare_output_buffer (GstBaseTransform *trans, GstBuffer *in, GstBuffer **out)
   }
   if (b->configured && gst_cf_roi_is_used (priv->roi))
     priv->area = area_of (self, in);
-  passes = priv->area && cf_area_is_empty (priv->area) && !gst_cf_backend_needs_all (b);
+  passes = priv->area && cf_area_info (priv->area).empty && !gst_cf_backend_needs_all (b);
   if (passes && priv->same_memory && gst_cf_backend_may_pass (b, in)) {
     g_clear_pointer (&priv->area, cf_area_unref);
     *out = in;

@@ -41,7 +41,7 @@ allocator_alloc (GstAllocator *allocator, gsize size, GstAllocationParams *param
   total = (needed + align) & ~align;
   /* Pinned memory is aligned to a page; a larger alignment takes pageable memory. */
   if (align < 4096 && !cf_gpu_lost () && gst_cf_cuda_push (self->context)) {
-    block = cf_pinned_alloc (total, NULL);
+    block = cf_gpu_alloc (CF_PINNED, total, NULL);
     gst_cf_cuda_pop ();
     pinned = block != NULL;
   }
@@ -68,7 +68,7 @@ allocator_free (GstAllocator *allocator, GstMemory *base)
   if (!base->parent && !memory->pinned) {
     free (memory->block);
   } else if (!base->parent && !cf_gpu_lost () && gst_cf_cuda_push (self->context)) {
-    cf_pinned_free (memory->block);
+    cf_gpu_free (CF_PINNED, memory->block);
     gst_cf_cuda_pop ();
   }
   g_free (memory);

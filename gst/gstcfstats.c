@@ -109,7 +109,7 @@ GstStructure *
 gst_cf_stats_get (GstCfStats *stats)
 {
   static const gchar *const names[GST_CF_N_TIMES] = { "upload", "kernel", "download", "total" };
-  const CfGpuCounters counters = cf_gpu_counters ();
+  const CfGpuState gpu = cf_gpu_state ();
   GstStructure *out;
 
   g_mutex_lock (&stats->lock);
@@ -117,8 +117,8 @@ gst_cf_stats_get (GstCfStats *stats)
       stats->frames_gpu + stats->frames_cpu + stats->frames_passed, "frames-gpu", G_TYPE_UINT64, stats->frames_gpu,
       "frames-cpu", G_TYPE_UINT64, stats->frames_cpu, "frames-fallback", G_TYPE_UINT64, stats->frames_fallback,
       "frames-passed", G_TYPE_UINT64, stats->frames_passed, "bytes", G_TYPE_UINT64, stats->bytes, "abandoned",
-      G_TYPE_UINT64, stats->abandoned, "gpu-launches", G_TYPE_UINT64, counters.launches, "gpu-allocations",
-      G_TYPE_UINT64, counters.allocations, NULL);
+      G_TYPE_UINT64, stats->abandoned, "gpu-launches", G_TYPE_UINT64, gpu.launches, "gpu-allocations", G_TYPE_UINT64,
+      gpu.allocations, NULL);
   for (int i = 0; i < GST_CF_N_TIMES; i++)
     add_series (out, names[i], &stats->time[i]);
   g_mutex_unlock (&stats->lock);

@@ -492,71 +492,67 @@ cf_area_unref (CfArea *area)
   free (area);
 }
 
-bool
-cf_area_is_empty (const CfArea *area)
+CfAreaInfo
+cf_area_info (const CfArea *area)
 {
-  return area->n_boxes == 0;
-}
-
-bool
-cf_area_is_whole (const CfArea *area)
-{
-  return area->whole;
-}
-
-uint64_t
-cf_area_pixels (const CfArea *area)
-{
-  uint64_t n = 0;
+  CfAreaInfo info = { .empty = area->n_boxes == 0, .whole = area->whole };
 
   for (unsigned i = 0; i < area->n_boxes; i++)
-    n += (uint64_t) area->box[i].write.width * (uint64_t) area->box[i].write.height;
-  return n;
+    info.pixels += (uint64_t) area->box[i].write.width * (uint64_t) area->box[i].write.height;
+  return info;
 }
 
 /* ---- copies ------------------------------------------------------------- */
 
 /* Returns the number of rectangles of a part; part_rect returns one of them. */
 static unsigned
-n_rects (const CfArea *area, CfAreaPart part)
+n_rects (const CfPart *part)
 {
-  return part == CF_AREA_READ && !area->by_halo ? 1 : area->n_boxes;
+  return part->use == CF_AREA_READ && !part->area->by_halo ? 1 : part->area->n_boxes;
 }
 
 static CfRect
-part_rect (const CfArea *area, CfAreaPart part, unsigned i)
+part_rect (const CfPart *part, unsigned i)
 {
-  if (part == CF_AREA_READ && !area->by_halo)
+  const CfArea *area = part->area;
+
+  if (part->use == CF_AREA_READ && !area->by_halo)
     return (CfRect) { 0, 0, area->width, area->height };
-  return part == CF_AREA_READ ? area->box[i].read : area->box[i].write;
+  return part->use == CF_AREA_READ ? area->box[i].read : area->box[i].write;
 }
 
 void
-cf_image_copy_area (const CfImage *to, const CfImage *from, const CfArea *area, CfAreaPart part)
+cf_image_copy (const CfImage *to, const CfImage *from, const CfPart *part)
 {
-  for (unsigned i = 0; i < n_rects (area, part); i++) {
-    const CfRect rect = part_rect (area, part, i);
+  if (!part) {
+    cf_image_copy_whole (to, from);
+    return;
+  }
+  for (unsigned i = 0; i < n_rects (part); i++) {
+    const CfRect rect = part_rect (part, i);
     CfImage to_part, from_part;
 
     cf_image_part (&to_part, to, &rect);
     cf_image_part (&from_part, from, &rect);
-    cf_image_copy (&to_part, &from_part);
+    cf_image_copy_whole (&to_part, &from_part);
   }
 }
 
 CfCode
-cf_stream_copy_area (CfStream *stream, CfDirection direction, const CfImage *to, const CfImage *from,
-    const CfArea *area, CfAreaPart part, CfStatus *status)
+cf_stream_copy (CfStream *stream, CfDirection direction, const CfImage *to, const CfImage *from, const CfPart *part,
+    CfStatus *status)
 {
   CfCode code = CF_OK;
 
-  for (unsigned i = 0; code == CF_OK && i < n_rects (area, part); i++) {
-    const CfRect rect = part_rect (area, part, i);
+  if (!part)
+    return cf_stream_copy_planes (stream, direction, to, from, true, status);
+  for (unsigned i = 0; code == CF_OK && i < n_rects (part); i++) {
+    const CfRect rect = part_rect (part, i);
     CfImage to_part, from_part;
 
     cf_image_part (&to_part, to, &rect);
     cf_image_part (&from_part, from, &rect);
-    code = cf_stream_copy_part (stream, direction, &to_part, &from_part, status);
+    code = cf_stream_copy_planes (stream, direction, &to_part, &from_part, false, status);
   }
   return code;
 }

@@ -54,5 +54,8 @@ struct CfArea {
 /* Sets the strengths that a shape has in row `y`, in the `width` pixels from column `x0` on, whose first is row[0]. */
 void cf_area_draw (const CfArea *area, const CfShape *shape, int y, int x0, int width, uint8_t *row);
 
+/* Filters the area of a frame whose input and output are checked (cf_plan_enqueue). `status` is not NULL. */
+CfCode cf_area_enqueue (CfPlan *plan, CfStream *stream, const CfFrame *frame, CfStatus *status);
+
 CF_END_DECLS
 #endif

@@ -244,31 +244,23 @@ filter_boxes (CfPlan *plan, CfStream *stream, const CfArea *area, const CfImage 
 }
 
 CfCode
-cf_plan_enqueue_area (CfPlan *plan, CfStream *stream, const CfArea *area, const CfImage *in, const CfImage *scratch,
-    const CfImage *out, CfStatus *status)
+cf_area_enqueue (CfPlan *plan, CfStream *stream, const CfFrame *frame, CfStatus *status)
 {
-  CfCode code = cf_plan_check_image (plan, in, "input", status);
-  CfStatus local;
+  const CfArea *area = frame->area;
+  CfCode code = cf_plan_check_image (plan, frame->scratch, "scratch", status);
 
-  status = status ? status : &local;
-  if (code == CF_OK)
-    code = cf_plan_check_image (plan, scratch, "scratch", status);
-  if (code == CF_OK)
-    code = cf_plan_check_image (plan, out, "output", status);
   if (code == CF_OK &&
       (area->format != plan->video.format || area->width != plan->video.width || area->height != plan->video.height ||
           area->interlaced != plan->video.interlaced))
     code = cf_fail (status, CF_BAD_VALUE, "the area is for another format or size than the plan: %d x %d, not %d x %d",
         area->width, area->height, plan->video.width, plan->video.height);
-  if (code == CF_OK && plan->context->backend == CF_BACKEND_CUDA)
-    code = cf_device_usable (status);
   if (code == CF_OK)
-    code = area->by_halo ? filter_boxes (plan, stream, area, in, scratch, status)
-                         : plan->ops->enqueue (plan, stream, in, scratch, status);
+    code = area->by_halo ? filter_boxes (plan, stream, area, frame->in, frame->scratch, status)
+                         : plan->ops->enqueue (plan, stream, frame->in, frame->scratch, status);
   if (code != CF_OK || area->n_boxes == 0)
     return code;
   if (plan->context->backend == CF_BACKEND_CUDA)
-    return cf_device_blend (plan, stream, area, in, scratch, out, status);
-  cf_area_blend (area, in, scratch, out);
+    return cf_device_blend (plan, stream, area, frame->in, frame->scratch, frame->out, status);
+  cf_area_blend (area, frame->in, frame->scratch, frame->out);
   return CF_OK;
 }

@@ -151,8 +151,9 @@ bit_of (int number)
   return number < 0 || number > 63 ? UINT64_MAX : UINT64_C (1) << number;
 }
 
-uint64_t
-cf_gpu_hung (void)
+/* Returns CfGpuState.hung. */
+static uint64_t
+hung_devices (void)
 {
   uint64_t devices = 0;
   unsigned n;
@@ -183,7 +184,7 @@ cf_gpu_hung (void)
 static bool
 hangs (void)
 {
-  uint64_t devices = atomic_load (&n_hung) ? cf_gpu_hung () : 0;
+  uint64_t devices = atomic_load (&n_hung) ? hung_devices () : 0;
   void *context;
 
   return devices && (devices & bit_of (device->current (&context)));
@@ -210,14 +211,6 @@ may_free (const void *object)
 }
 
 /* ---- devices ------------------------------------------------------------ */
-
-void
-cf_gpu_versions (int *driver, int *runtime)
-{
-  *driver = *runtime = 0;
-  if (device)
-    device->versions (driver, runtime);
-}
 
 int
 cf_gpu_count (CfStatus *status)
@@ -248,19 +241,30 @@ cf_gpu_lost (void)
   return device && (atomic_load (&forked) || device->lost ());
 }
 
-bool
-cf_gpu_forked (void)
+/* They do not change, and a process that was forked must not ask. */
+static int driver_version, runtime_version;
+
+static void
+find_versions (void)
 {
-  return atomic_load (&forked);
+  device->versions (&driver_version, &runtime_version);
 }
 
-CfGpuCounters
-cf_gpu_counters (void)
+CfGpuState
+cf_gpu_state (void)
 {
-  CfGpuCounters counters = device ? device->counters () : (CfGpuCounters) { 0 };
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  CfGpuState state = { .abandoned = atomic_load (&abandoned) };
 
-  counters.abandoned = atomic_load (&abandoned);
-  return counters;
+  if (!device)
+    return state;
+  pthread_once (&once, find_versions);
+  device->counters (&state);
+  state.driver = driver_version;
+  state.runtime = runtime_version;
+  state.forked = atomic_load (&forked);
+  state.hung = hung_devices ();
+  return state;
 }
 
 CfCode
@@ -280,29 +284,22 @@ cf_device_ops (const CfFilter *filter)
 /* ---- memory ------------------------------------------------------------- */
 
 void *
-cf_pinned_alloc (size_t size, CfStatus *status)
+cf_gpu_alloc (CfMemory memory, size_t size, CfStatus *status)
 {
-  return cf_device_usable (status) == CF_OK ? device->pinned_alloc (size, status) : NULL;
+  if (cf_device_usable (status) != CF_OK)
+    return NULL;
+  return memory == CF_PINNED ? device->pinned_alloc (size, status) : device->device_alloc (size, status);
 }
 
 void
-cf_pinned_free (void *memory)
+cf_gpu_free (CfMemory memory, void *block)
 {
-  if (may_free (memory))
-    device->pinned_free (memory);
-}
-
-void *
-cf_device_alloc (size_t size, CfStatus *status)
-{
-  return cf_device_usable (status) == CF_OK ? device->device_alloc (size, status) : NULL;
-}
-
-void
-cf_device_free (void *memory)
-{
-  if (may_free (memory))
-    device->device_free (memory);
+  if (!may_free (block))
+    return;
+  if (memory == CF_PINNED)
+    device->pinned_free (block);
+  else
+    device->device_free (block);
 }
 
 /* ---- streams and events ------------------------------------------------- */
@@ -321,31 +318,23 @@ cf_stream_free (CfStream *stream)
 }
 
 CfCode
-cf_stream_copy (CfStream *stream, CfDirection direction, const CfImage *to, const CfImage *from, CfStatus *status)
+cf_stream_copy_planes (CfStream *stream, CfDirection direction, const CfImage *to, const CfImage *from, bool whole,
+    CfStatus *status)
 {
   CfCode code = cf_device_usable (status);
 
-  return code == CF_OK ? device->stream_copy (stream, direction, to, from, true, status) : code;
+  return code == CF_OK ? device->stream_copy (stream, direction, to, from, whole, status) : code;
 }
 
 CfCode
 cf_stream_copy_rows (CfStream *stream, CfDirection direction, const CfImage *to, const CfImage *from, int begin,
     int end, CfStatus *status)
 {
-  CfCode code = cf_device_usable (status);
   CfImage to_rows, from_rows;
 
   cf_image_rows (&to_rows, to, begin, end);
   cf_image_rows (&from_rows, from, begin, end);
-  return code == CF_OK ? device->stream_copy (stream, direction, &to_rows, &from_rows, false, status) : code;
-}
-
-CfCode
-cf_stream_copy_part (CfStream *stream, CfDirection direction, const CfImage *to, const CfImage *from, CfStatus *status)
-{
-  CfCode code = cf_device_usable (status);
-
-  return code == CF_OK ? device->stream_copy (stream, direction, to, from, false, status) : code;
+  return cf_stream_copy_planes (stream, direction, &to_rows, &from_rows, false, status);
 }
 
 /* The pinned copy is freed when the next map comes, which waits for its upload. */
@@ -356,10 +345,10 @@ upload_map (CfPlan *plan, CfStream *stream, const CfArea *area, CfStatus *status
   CfImage to = { .format = CF_FORMAT_GRAY8, .width = area->width, .height = area->height }, from = to;
   CfCode code;
 
-  cf_pinned_free (plan->pinned_map);
-  plan->pinned_map = cf_pinned_alloc (size, status);
+  cf_gpu_free (CF_PINNED, plan->pinned_map);
+  plan->pinned_map = cf_gpu_alloc (CF_PINNED, size, status);
   if (plan->pinned_map && !plan->map)
-    plan->map = cf_device_alloc (size, status);
+    plan->map = cf_gpu_alloc (CF_DEVICE, size, status);
   if (!plan->pinned_map || !plan->map)
     return status->code;
   memcpy (plan->pinned_map, area->map->strength, size);
@@ -395,7 +384,10 @@ cf_stream_record (CfStream *stream, CfEvents *events, unsigned i, CfStatus *stat
 {
   CfCode code = cf_device_usable (status);
 
-  return code == CF_OK ? device->stream_record (stream, events, i, status) : code;
+  if (code != CF_OK)
+    return code;
+  return i == CF_COMPLETION ? device->stream_signal (stream, events, status)
+                            : device->stream_record (stream, events, i, status);
 }
 
 CfCode
@@ -404,14 +396,6 @@ cf_stream_wait_event (CfStream *stream, const CfEvents *events, unsigned i, CfSt
   CfCode code = cf_device_usable (status);
 
   return code == CF_OK ? device->stream_wait_event (stream, events, i, status) : code;
-}
-
-CfCode
-cf_stream_signal (CfStream *stream, CfEvents *events, CfStatus *status)
-{
-  CfCode code = cf_device_usable (status);
-
-  return code == CF_OK ? device->stream_signal (stream, events, status) : code;
 }
 
 CfEvents *

@@ -14,7 +14,8 @@ struct CfDevice {
   int (*count) (CfStatus *status);
   CfCode (*info) (int device, CfGpuInfo *info, CfStatus *status);
   bool (*lost) (void);
-  CfGpuCounters (*counters) (void);
+  /* Sets the launches and allocations of a state. */
+  void (*counters) (CfGpuState *state);
   /* Returns the number of the current context's device, -1 where there is none, and the context. */
   int (*current) (void **context);
   /* Returns whether it is known that the work of a stream has ended, which cf_device_hangs was called for. Does not
@@ -66,9 +67,9 @@ void cf_area_blend (const CfArea *area, const CfImage *in, const CfImage *filter
  * not NULL. */
 CfCode cf_device_blend (CfPlan *plan, CfStream *stream, const CfArea *area, const CfImage *in, const CfImage *filtered,
     const CfImage *out, CfStatus *status);
-/* Queues the copy of an image that is a part of others. */
-CfCode
-cf_stream_copy_part (CfStream *stream, CfDirection direction, const CfImage *to, const CfImage *from, CfStatus *status);
+/* Queues the copy of an image; `whole` as for CfDevice.stream_copy. */
+CfCode cf_stream_copy_planes (CfStream *stream, CfDirection direction, const CfImage *to, const CfImage *from,
+    bool whole, CfStatus *status);
 
 /* Records that the work of a stream of the current context (for CUDA a cudaStream_t) did not end before its deadline,
  * or that this is not known. The device's functions call this with no lock held that `ended` takes. */

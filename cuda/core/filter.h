@@ -35,6 +35,8 @@ void cf_view_copy (const CfView *to, const CfView *from, int begin, int end);
 void cf_image_rows (CfImage *rows, const CfImage *image, int begin, int end);
 /* Sets `part` to a rectangle of an image, with whose first pixel a sample of each component begins. */
 void cf_image_part (CfImage *part, const CfImage *image, const CfRect *rect);
+/* Copies a whole image, as cf_image_copy. */
+void cf_image_copy_whole (const CfImage *to, const CfImage *from);
 
 /* A filter's functions on one backend. `plan->state` belongs to the filter: state_size bytes, cleared before init and
  * freed after free. Every function except `enqueue` may be NULL if the filter needs none. `status` is never NULL in

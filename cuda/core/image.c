@@ -280,7 +280,7 @@ copy_chunk (void *data, int chunk, int thread)
 }
 
 void
-cf_image_copy (const CfImage *to, const CfImage *from)
+cf_image_copy_whole (const CfImage *to, const CfImage *from)
 {
   const CfFormatInfo *info = cf_format_info (from->format);
   Copy copy = { to, from, 1 };

@@ -2,6 +2,7 @@
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * core/plan.c: contexts, and the part of plans that all filters and both backends share. */
+#include "area.h"
 #include "cf-test.h"
 #include "device.h"
 
@@ -91,9 +92,9 @@ cf_plan_free (CfPlan *plan)
   if (plan->ops->free)
     plan->ops->free (plan);
   if (plan->map)
-    cf_device_free (plan->map);
+    cf_gpu_free (CF_DEVICE, plan->map);
   if (plan->pinned_map)
-    cf_pinned_free (plan->pinned_map);
+    cf_gpu_free (CF_PINNED, plan->pinned_map);
   if (plan->ops->state_size)
     free (plan->state);
   cf_params_free (plan->filter, plan->params);
@@ -159,25 +160,22 @@ cf_plan_check_image (const CfPlan *plan, const CfImage *image, const char *which
 }
 
 CfCode
-cf_plan_enqueue (CfPlan *plan, CfStream *stream, const CfImage *in, const CfImage *out, CfStatus *status)
+cf_plan_enqueue (CfPlan *plan, CfStream *stream, const CfFrame *frame, CfStatus *status)
 {
-  CfCode code = cf_plan_check_image (plan, in, "input", status);
+  CfCode code = cf_plan_check_image (plan, frame->in, "input", status);
+  CfStatus local;
 
-  if (code == CF_OK)
-    code = cf_plan_check_image (plan, out, "output", status);
+  if (code == CF_OK && frame->out)
+    code = cf_plan_check_image (plan, frame->out, "output", status);
   if (code == CF_OK)
     code = usable (plan->context, status);
-  return code == CF_OK ? plan->ops->enqueue (plan, stream, in, out, status) : code;
-}
-
-CfCode
-cf_plan_push_history (CfPlan *plan, CfStream *stream, const CfImage *in, CfStatus *status)
-{
-  CfCode code = cf_plan_check_image (plan, in, "input", status);
-
-  if (code == CF_OK)
-    code = usable (plan->context, status);
-  return code == CF_OK && plan->ops->push_history ? plan->ops->push_history (plan, stream, in, status) : code;
+  if (code != CF_OK)
+    return code;
+  if (!frame->out)
+    return plan->ops->push_history ? plan->ops->push_history (plan, stream, frame->in, status) : CF_OK;
+  if (frame->area)
+    return cf_area_enqueue (plan, stream, frame, status ? status : &local);
+  return plan->ops->enqueue (plan, stream, frame->in, frame->out, status);
 }
 
 void

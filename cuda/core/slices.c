@@ -122,7 +122,7 @@ filter (const CfSlices *slices, unsigned i, const CfSlicesRequest *r, CfStatus *
   cf_image_rows (&in, r->device_in, s->first_read, s->last_read);
   cf_image_rows (&out, r->device_out[i % 2], s->first_read, s->last_read);
   if (code == CF_OK)
-    code = cf_plan_enqueue (s->plan, r->kernels, &in, &out, status);
+    code = cf_plan_enqueue (s->plan, r->kernels, &(CfFrame) { .in = &in, .out = &out }, status);
   return code == CF_OK ? cf_stream_record (r->kernels, s->events, FILTERED, status) : code;
 }
 

@@ -50,13 +50,13 @@ static G_DEFINE_QUARK (gst-cf-chain-fence, fence)
 
         static gboolean device_hangs (gint device)
 {
-  return device >= 0 && (cf_gpu_hung () >> MIN (device, 63) & 1);
+  return device >= 0 && (cf_gpu_state ().hung >> MIN (device, 63) & 1);
 }
 
 gboolean
 gst_cf_gpu_hangs (GstObject *context)
 {
-  return cf_gpu_hung () != 0 && device_hangs (gst_cf_cuda_device (context));
+  return cf_gpu_state ().hung != 0 && device_hangs (gst_cf_cuda_device (context));
 }
 
 /* ---- the stream --------------------------------------------------------- */

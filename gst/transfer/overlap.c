@@ -88,9 +88,8 @@ gst_cf_overlap_submit (GstCfTransfer *t, GstCfFrameRequest *r)
   queue_kernels (t, r);
   queue_download (t, r);
   slot->left = slot->left || r->leaves;
-  if (!gst_cf_request_failed (r) && !r->leaves)
-    r->status.code = cf_stream_signal (r->out.kind == GST_CF_DEVICE ? r->own.stream : r->own.down, slot->events,
-        &r->status);
+  if (!r->leaves)
+    gst_cf_step_record (t, r, r->out.kind == GST_CF_DEVICE ? r->own.stream : r->own.down, CF_COMPLETION);
 }
 
 void

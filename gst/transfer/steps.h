@@ -41,8 +41,7 @@ void gst_cf_step_filter (GstCfTransfer *t, GstCfFrameRequest *r);
 const CfImage *gst_cf_host_in (const GstCfTransfer *t, const GstCfFrameRequest *r);
 const CfImage *gst_cf_host_out (const GstCfTransfer *t, const GstCfFrameRequest *r);
 /* Allocates memory for an image of the transfer's layout, unless there is some. */
-gboolean gst_cf_provide (const GstCfTransfer *t, gpointer (*allocate) (gsize size, CfStatus *status), gpointer *memory,
-    CfImage *image, CfStatus *status);
+gboolean gst_cf_provide (const GstCfTransfer *t, CfMemory kind, gpointer *memory, CfImage *image, CfStatus *status);
 guint64 gst_cf_deadline (const GstCfTransfer *t);
 
 /* sync.c */

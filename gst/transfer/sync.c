@@ -24,7 +24,7 @@ provide_slices (GstCfTransfer *t, GstCfFrameRequest *r)
   t->whole = TRUE;
   t->slices = cf_slices_new (video.height < ROWS_FOR_4_SLICES ? 2 : 4, t->cf, t->filter, &video, t->common, t->params,
       &status);
-  if (t->slices && gst_cf_provide (t, cf_device_alloc, &t->memory_slices, &t->device_slices, &status))
+  if (t->slices && gst_cf_provide (t, CF_DEVICE, &t->memory_slices, &t->device_slices, &status))
     return TRUE;
   /* Any other failure is the GPU's, as in all steps; the frames after this one go as a whole. */
   if (status.code != CF_UNSUPPORTED)

@@ -73,15 +73,15 @@ free_configuration (GstCfTransfer *t)
     t->plan[m] = NULL;
   }
   gst_cf_sync_free (t);
-  cf_device_free (t->memory_slices);
+  cf_gpu_free (CF_DEVICE, t->memory_slices);
   t->memory_slices = NULL;
   for (guint i = 0; i < t->n_slots; i++) {
     GstCfSlot *slot = &t->slot[i];
 
-    cf_device_free (slot->memory_in);
-    cf_device_free (slot->memory_out);
-    cf_pinned_free (slot->memory_host_in);
-    cf_pinned_free (slot->memory_host_out);
+    cf_gpu_free (CF_DEVICE, slot->memory_in);
+    cf_gpu_free (CF_DEVICE, slot->memory_out);
+    cf_gpu_free (CF_PINNED, slot->memory_host_in);
+    cf_gpu_free (CF_PINNED, slot->memory_host_out);
     cf_events_free (slot->events);
     memset (slot, 0, sizeof *slot);
   }
@@ -252,15 +252,14 @@ gst_cf_transfer_reset (GstCfTransfer *t, CfStatus *status)
 /* ---- steps -------------------------------------------------------------- */
 
 gboolean
-gst_cf_provide (const GstCfTransfer *t, gpointer (*allocate) (gsize size, CfStatus *status), gpointer *memory,
-    CfImage *image, CfStatus *status)
+gst_cf_provide (const GstCfTransfer *t, CfMemory kind, gpointer *memory, CfImage *image, CfStatus *status)
 {
   if (*memory)
     return TRUE;
-  *memory = allocate (t->bytes, status);
+  *memory = cf_gpu_alloc (kind, t->bytes, status);
   if (!*memory)
     return FALSE;
-  if (allocate == cf_pinned_alloc) /* what is between rows travels with them */
+  if (kind == CF_PINNED) /* what is between rows travels with them */
     memset (*memory, 0, t->bytes);
   cf_image_at (image, &t->layout, *memory);
   return TRUE;
@@ -274,18 +273,16 @@ gst_cf_step_stage (GstCfTransfer *t, GstCfFrameRequest *r)
   if (gst_cf_request_failed (r))
     return;
   if (((r->in.kind != GST_CF_DEVICE || (r->area && r->out.kind != GST_CF_DEVICE)) &&
-          !gst_cf_provide (t, cf_device_alloc, &slot->memory_in, &slot->device_in, &r->status)) ||
+          !gst_cf_provide (t, CF_DEVICE, &slot->memory_in, &slot->device_in, &r->status)) ||
       ((r->out.kind != GST_CF_DEVICE || r->area) &&
-          !gst_cf_provide (t, cf_device_alloc, &slot->memory_out, &slot->device_out, &r->status)) ||
+          !gst_cf_provide (t, CF_DEVICE, &slot->memory_out, &slot->device_out, &r->status)) ||
       (r->in.kind == GST_CF_PAGEABLE &&
-          !gst_cf_provide (t, cf_pinned_alloc, &slot->memory_host_in, &slot->host_in, &r->status)) ||
+          !gst_cf_provide (t, CF_PINNED, &slot->memory_host_in, &slot->host_in, &r->status)) ||
       (r->out.kind == GST_CF_PAGEABLE &&
-          !gst_cf_provide (t, cf_pinned_alloc, &slot->memory_host_out, &slot->host_out, &r->status)))
+          !gst_cf_provide (t, CF_PINNED, &slot->memory_host_out, &slot->host_out, &r->status)))
     return;
-  if (r->in.kind == GST_CF_PAGEABLE && r->in_place)
-    cf_image_copy_area (&slot->host_in, r->in.image, r->area, CF_AREA_READ);
-  else if (r->in.kind == GST_CF_PAGEABLE)
-    cf_image_copy (&slot->host_in, r->in.image);
+  if (r->in.kind == GST_CF_PAGEABLE)
+    cf_image_copy (&slot->host_in, r->in.image, r->in_place ? &(CfPart) { r->area, CF_AREA_READ } : NULL);
 }
 
 /* The images on the GPU: the frame's own or the slot's. A frame of which an area is filtered ends up where `out` is, or
@@ -343,11 +340,9 @@ gst_cf_step_upload (GstCfTransfer *t, GstCfFrameRequest *r, CfStream *stream)
   if (r->in.kind == GST_CF_DEVICE)
     return;
   gst_cf_step_time (t, r, stream, BEFORE_UPLOAD);
-  if (r->in_place && !gst_cf_request_failed (r))
-    r->status.code = cf_stream_copy_area (stream, CF_UPLOAD, device_in (t, r), gst_cf_host_in (t, r), r->area,
-        CF_AREA_READ, &r->status);
-  else if (!gst_cf_request_failed (r))
-    r->status.code = cf_stream_copy (stream, CF_UPLOAD, device_in (t, r), gst_cf_host_in (t, r), &r->status);
+  if (!gst_cf_request_failed (r))
+    r->status.code = cf_stream_copy (stream, CF_UPLOAD, device_in (t, r), gst_cf_host_in (t, r),
+        r->in_place ? &(CfPart) { r->area, CF_AREA_READ } : NULL, &r->status);
   if (r->own.up)
     gst_cf_step_record (t, r, stream, AFTER_UPLOAD);
   else
@@ -359,11 +354,9 @@ gst_cf_step_download (GstCfTransfer *t, GstCfFrameRequest *r, CfStream *stream)
 {
   if (r->out.kind == GST_CF_DEVICE)
     return;
-  if (r->in_place && !gst_cf_request_failed (r))
-    r->status.code = cf_stream_copy_area (stream, CF_DOWNLOAD, gst_cf_host_out (t, r), device_out (t, r), r->area,
-        CF_AREA_WRITE, &r->status);
-  else if (!gst_cf_request_failed (r))
-    r->status.code = cf_stream_copy (stream, CF_DOWNLOAD, gst_cf_host_out (t, r), device_out (t, r), &r->status);
+  if (!gst_cf_request_failed (r))
+    r->status.code = cf_stream_copy (stream, CF_DOWNLOAD, gst_cf_host_out (t, r), device_out (t, r),
+        r->in_place ? &(CfPart) { r->area, CF_AREA_WRITE } : NULL, &r->status);
   gst_cf_step_time (t, r, stream, AFTER_DOWNLOAD);
 }
 
@@ -371,15 +364,12 @@ static CfCode
 enqueue (GstCfTransfer *t, GstCfFrameRequest *r)
 {
   const CfImage *in = device_in (t, r), *out = device_out (t, r);
+  const CfFrame frame = { .in = in, .out = out, .area = r->area, .scratch = &t->slot[r->slot].device_out };
   CfCode code = CF_OK;
 
-  if (!r->area)
-    return cf_plan_enqueue (t->plan[r->mode], r->own.stream, in, out, &r->status);
-  if (in->plane[0].data != out->plane[0].data)
-    code = cf_stream_copy (r->own.stream, CF_ON_DEVICE, out, in, &r->status);
-  return code == CF_OK ? cf_plan_enqueue_area (t->plan[r->mode], r->own.stream, r->area, in,
-                             &t->slot[r->slot].device_out, out, &r->status)
-                       : code;
+  if (r->area && in->plane[0].data != out->plane[0].data)
+    code = cf_stream_copy (r->own.stream, CF_ON_DEVICE, out, in, NULL, &r->status);
+  return code == CF_OK ? cf_plan_enqueue (t->plan[r->mode], r->own.stream, &frame, &r->status) : code;
 }
 
 void
@@ -391,7 +381,7 @@ gst_cf_step_filter (GstCfTransfer *t, GstCfFrameRequest *r)
     r->status.code = gst_cf_chain_begin_timing (t->chain, &r->status);
   for (int m = 0; t->history && m < GST_CF_N_MODES; m++) /* first: what follows may write where the input is */
     if (m != (int) r->mode && t->plan[m] && !gst_cf_request_failed (r))
-      r->status.code = cf_plan_push_history (t->plan[m], r->own.stream, device_in (t, r), &r->status);
+      r->status.code = cf_plan_enqueue (t->plan[m], r->own.stream, &(CfFrame) { .in = device_in (t, r) }, &r->status);
   if (!gst_cf_request_failed (r))
     r->status.code = enqueue (t, r);
   if (chain_times && !gst_cf_request_failed (r))
@@ -511,9 +501,7 @@ gst_cf_transfer_wait (GstCfTransfer *t, GstCfFrameRequest *r)
   if (!gst_cf_request_failed (r))
     g_atomic_int_set (&t->warm, TRUE);
   end (t, r);
-  if (!gst_cf_request_failed (r) && r->out.kind == GST_CF_PAGEABLE && r->in_place)
-    cf_image_copy_area (r->out.image, &t->slot[r->slot].host_out, r->area, CF_AREA_WRITE);
-  else if (!gst_cf_request_failed (r) && r->out.kind == GST_CF_PAGEABLE)
-    cf_image_copy (r->out.image, &t->slot[r->slot].host_out);
+  if (!gst_cf_request_failed (r) && r->out.kind == GST_CF_PAGEABLE)
+    cf_image_copy (r->out.image, &t->slot[r->slot].host_out, r->in_place ? &(CfPart) { r->area, CF_AREA_WRITE } : NULL);
   return r->status.code;
 }

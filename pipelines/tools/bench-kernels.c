@@ -138,10 +138,10 @@ allocate (KernelRun *k, const BenchCase *c, CfFormat format)
   gsize size = (cf_image_layout (&layout, format, c->size.width, c->size.height, 4) + 255) / 256 * 256;
 
   k->bytes = size;
-  k->memory[0] = cf_pinned_alloc (size * FRAMES, &k->status);
-  k->memory[1] = cf_pinned_alloc (size * FRAMES, &k->status);
-  k->memory[2] = cf_device_alloc (size * FRAMES, &k->status);
-  k->memory[3] = cf_device_alloc (size * (gsize) (k->n + 1), &k->status);
+  k->memory[0] = cf_gpu_alloc (CF_PINNED, size * FRAMES, &k->status);
+  k->memory[1] = cf_gpu_alloc (CF_PINNED, size * FRAMES, &k->status);
+  k->memory[2] = cf_gpu_alloc (CF_DEVICE, size * FRAMES, &k->status);
+  k->memory[3] = cf_gpu_alloc (CF_DEVICE, size * (gsize) (k->n + 1), &k->status);
   if (k->memory[1])
     memset (k->memory[1], 0, size * FRAMES);
   return lay_out (k, &layout, k->memory[0], k->host_in, FRAMES) &&
@@ -190,10 +190,10 @@ free_run (KernelRun *k)
   cf_stream_free (k->up);
   cf_stream_free (k->down);
   cf_stream_free (k->stream);
-  cf_pinned_free (k->memory[0]);
-  cf_pinned_free (k->memory[1]);
-  cf_device_free (k->memory[2]);
-  cf_device_free (k->memory[3]);
+  cf_gpu_free (CF_PINNED, k->memory[0]);
+  cf_gpu_free (CF_PINNED, k->memory[1]);
+  cf_gpu_free (CF_DEVICE, k->memory[2]);
+  cf_gpu_free (CF_DEVICE, k->memory[3]);
   cf_context_free (k->context);
 }
 
@@ -204,7 +204,8 @@ static gboolean
 filter_frame (KernelRun *k, const CfImage *in, const CfImage *out)
 {
   for (int p = 0; p < k->n; p++)
-    if (cf_plan_enqueue (k->plan[p], k->stream, p ? &k->between[p - 1] : in, p == k->n - 1 ? out : &k->between[p],
+    if (cf_plan_enqueue (k->plan[p], k->stream,
+            &(CfFrame) { .in = p ? &k->between[p - 1] : in, .out = p == k->n - 1 ? out : &k->between[p] },
             &k->status) != CF_OK)
       return FALSE;
   return TRUE;
@@ -230,10 +231,10 @@ one_frame (KernelRun *k, const TransferMode *mode, int i)
 
   if (mode && mode->slices)
     return one_frame_in_slices (k, i);
-  return (!mode || cf_stream_copy (k->stream, CF_UPLOAD, in, &k->host_in[i], &k->status) == CF_OK) &&
+  return (!mode || cf_stream_copy (k->stream, CF_UPLOAD, in, &k->host_in[i], NULL, &k->status) == CF_OK) &&
       cf_stream_record (k->stream, k->events, 0, &k->status) == CF_OK && filter_frame (k, in, out) &&
       cf_stream_record (k->stream, k->events, 1, &k->status) == CF_OK &&
-      (!mode || cf_stream_copy (k->stream, CF_DOWNLOAD, &k->host_out[i], out, &k->status) == CF_OK) &&
+      (!mode || cf_stream_copy (k->stream, CF_DOWNLOAD, &k->host_out[i], out, NULL, &k->status) == CF_OK) &&
       cf_stream_wait (k->stream, DEADLINE, &k->status) == CF_OK;
 }
 
@@ -334,7 +335,7 @@ try_device (KernelRun *k, double seconds, BenchRow *row)
 
   /* The time may depend on the content, so device_in gets images too. */
   for (int i = 0; i < FRAMES; i++)
-    if (cf_stream_copy (k->stream, CF_UPLOAD, &k->device_in[i], &k->host_in[i], &k->status) != CF_OK)
+    if (cf_stream_copy (k->stream, CF_UPLOAD, &k->device_in[i], &k->host_in[i], NULL, &k->status) != CF_OK)
       return FALSE;
   if (!try_mode (k, NULL, seconds / 2, row, &p50) || (queued = measure_queued (k, seconds / 2)) <= 0)
     return FALSE;

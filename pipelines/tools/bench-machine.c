@@ -157,8 +157,8 @@ open_link (Link *link, gsize bytes)
   size = cf_image_layout (&layout, CF_FORMAT_GRAY8, width, height, 1);
   size = (size + 255) / 256 * 256;
   link->bytes = (gsize) width * (gsize) height;
-  link->host_memory = cf_pinned_alloc (size * LINK_FRAMES, NULL);
-  link->device_memory = cf_device_alloc (size * LINK_FRAMES, NULL);
+  link->host_memory = cf_gpu_alloc (CF_PINNED, size * LINK_FRAMES, NULL);
+  link->device_memory = cf_gpu_alloc (CF_DEVICE, size * LINK_FRAMES, NULL);
   link->up = cf_stream_new (NULL, NULL);
   link->down = cf_stream_new (NULL, NULL);
   if (!link->host_memory || !link->device_memory || !link->up || !link->down)
@@ -176,8 +176,8 @@ close_link (Link *link)
 {
   cf_stream_free (link->up);
   cf_stream_free (link->down);
-  cf_pinned_free (link->host_memory);
-  cf_device_free (link->device_memory);
+  cf_gpu_free (CF_PINNED, link->host_memory);
+  cf_gpu_free (CF_DEVICE, link->device_memory);
 }
 
 /* Copies DEPTH frames in each requested direction and waits for them. */
@@ -190,9 +190,9 @@ copy_round (Link *link, gboolean up, gboolean down, int first)
     int a = (first + i) % LINK_FRAMES, b = (a + LINK_FRAMES / 2) % LINK_FRAMES;
 
     if (up)
-      good = good && cf_stream_copy (link->up, CF_UPLOAD, &link->device[a], &link->host[a], NULL) == CF_OK;
+      good = good && cf_stream_copy (link->up, CF_UPLOAD, &link->device[a], &link->host[a], NULL, NULL) == CF_OK;
     if (down)
-      good = good && cf_stream_copy (link->down, CF_DOWNLOAD, &link->host[b], &link->device[b], NULL) == CF_OK;
+      good = good && cf_stream_copy (link->down, CF_DOWNLOAD, &link->host[b], &link->device[b], NULL, NULL) == CF_OK;
   }
   return good && cf_stream_wait (link->up, 2 * GST_SECOND, NULL) == CF_OK &&
       cf_stream_wait (link->down, 2 * GST_SECOND, NULL) == CF_OK;
@@ -228,8 +228,8 @@ measure_trip (Link *link)
     int a = (int) (took->len % LINK_FRAMES);
     guint64 ns;
 
-    if (cf_stream_copy (link->up, CF_UPLOAD, &link->device[a], &link->host[a], NULL) != CF_OK ||
-        cf_stream_copy (link->up, CF_DOWNLOAD, &link->host[a], &link->device[a], NULL) != CF_OK ||
+    if (cf_stream_copy (link->up, CF_UPLOAD, &link->device[a], &link->host[a], NULL, NULL) != CF_OK ||
+        cf_stream_copy (link->up, CF_DOWNLOAD, &link->host[a], &link->device[a], NULL, NULL) != CF_OK ||
         cf_stream_wait (link->up, 2 * GST_SECOND, NULL) != CF_OK)
       break;
     ns = bench_now () - from;

@@ -152,10 +152,9 @@ read_facts (DiagnoseFacts *facts)
   g_autoptr (GstPlugin) nvcodec = gst_registry_find_plugin (gst_registry_get (), "nvcodec");
   g_autoptr (GstElementFactory) decoder = gst_element_factory_find ("nvh264dec");
   g_autofree char *nvcc = find_nvcc ();
-  int driver;
 
   diagnose_read (facts, root ? root : "");
-  cf_gpu_versions (&driver, &facts->toolkit);
+  facts->toolkit = cf_gpu_state ().runtime;
   if (g_getenv ("CF_DIAGNOSE_TOOLKIT")) /* for tests, too */
     facts->toolkit = atoi (g_getenv ("CF_DIAGNOSE_TOOLKIT"));
   facts->has_nvcc = nvcc != NULL;

@@ -32,7 +32,8 @@ enqueue_ours (void *user, int stream, const uint8_t *src, uint8_t *dst, size_t p
   in.plane[0].data = (uint8_t *) src;
   out.plane[0].data = dst;
   in.plane[0].pitch = out.plane[0].pitch = pitch;
-  return cf_plan_enqueue (ours->plan[stream], ours->stream[stream], &in, &out, &ours->status) == CF_OK;
+  return cf_plan_enqueue (ours->plan[stream], ours->stream[stream], &(CfFrame) { .in = &in, .out = &out },
+             &ours->status) == CF_OK;
 }
 
 static int

@@ -178,9 +178,8 @@ write_part (const Bench *b, FILE *file)
   char date[32] = "";
   const char *baseline = b->baseline ? b->baseline->name : "baseline";
   time_t now = time (NULL);
-  int driver_cuda, cuda;
+  const int cuda = cf_gpu_state ().runtime;
 
-  cf_gpu_versions (&driver_cuda, &cuda);
   (void) strftime (date, sizeof date, "%Y-%m-%d", gmtime (&now));
   fprintf (file,
       "## %s\n\nWritten by `%s`: %s (%d SMs, %llu MB of L2),\ndriver %s, CUDA %d.%d, %s, the median of %d "

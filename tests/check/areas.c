@@ -237,7 +237,7 @@ filter_regions (Areas *a, const Random *r, const void *params)
       in.plane[p].data = (uint8_t *) in.plane[p].data + top * in.plane[p].pitch + left;
       out.plane[p].data = (uint8_t *) out.plane[p].data + top * out.plane[p].pitch + left;
     }
-    if (!plan || cf_plan_enqueue (plan, NULL, &in, &out, &status) != CF_OK)
+    if (!plan || cf_plan_enqueue (plan, NULL, &(CfFrame) { .in = &in, .out = &out }, &status) != CF_OK)
       return false;
     cf_plan_free (plan);
   }
@@ -252,8 +252,9 @@ enqueue_on_gpu (Areas *a, const CfArea *area, bool in_place, CfStatus *status)
 
   return kc_device_image_copy (a->run, CF_UPLOAD, &a->device_in, &a->in, status) &&
       kc_device_image_copy (a->run, CF_UPLOAD, &a->device_out, &a->got, status) &&
-      cf_plan_enqueue_area (a->plan, stream, area, in, &a->device_scratch.image, &a->device_out.image, status) ==
-      CF_OK &&
+      cf_plan_enqueue (a->plan, stream,
+          &(CfFrame) { .in = in, .out = &a->device_out.image, .area = area, .scratch = &a->device_scratch.image },
+          status) == CF_OK &&
       cf_stream_wait (stream, DEADLINE_NS, status) == CF_OK &&
       kc_device_image_copy (a->run, CF_DOWNLOAD, &a->device_out, &a->got, status);
 }
@@ -273,18 +274,23 @@ check_frame (Areas *a, int frame, const void *params, uint64_t *state)
   else
     random_area (&r, &a->video, state);
   kc_image_fill (&a->in, frame % 3 ? KC_RANDOM : KC_PATCHES, frame, kc_random (state));
-  cf_image_copy (&a->got.image, &a->in.image);
-  cf_image_copy (&a->filtered.image, &a->in.image);
+  cf_image_copy (&a->got.image, &a->in.image, NULL);
+  cf_image_copy (&a->filtered.image, &a->in.image, NULL);
   good = a->traits.anchored ? filter_regions (a, &r, params)
-                            : cf_plan_enqueue (a->whole, NULL, &a->in.image, &a->filtered.image, &status) == CF_OK;
+                            : cf_plan_enqueue (a->whole, NULL,
+                                  &(CfFrame) { .in = &a->in.image, .out = &a->filtered.image }, &status) == CF_OK;
   blend (&r, &a->in.image, &a->filtered.image, &a->expected.image);
   area = cf_area_new (&a->video, &a->traits, &r.spec, &status);
   good = good && area;
   if (good && a->context == a->run->gpu)
     good = enqueue_on_gpu (a, area, in_place, &status);
   else if (good)
-    good = cf_plan_enqueue_area (a->plan, NULL, area, in_place ? &a->got.image : &a->in.image, &a->scratch.image,
-               &a->got.image, &status) == CF_OK;
+    good = cf_plan_enqueue (a->plan, NULL,
+               &(CfFrame) { .in = in_place ? &a->got.image : &a->in.image,
+                   .out = &a->got.image,
+                   .area = area,
+                   .scratch = &a->scratch.image },
+               &status) == CF_OK;
   a->run->frames++;
   kc_result (a->run, good && kc_same_words (&a->video, &a->expected.image, &a->got.image),
       "area: %s %s %s %d x %d%s, frame %d, %u rectangles%s, %u polygons%s%s%s on %s: %s (--seed %" G_GINT64_FORMAT ")",

@@ -232,19 +232,19 @@ check_copies (KcRun *run)
       KcImage in, out;
       CfImage device, layout;
       CfStatus status = { 0 };
-      uint8_t *memory = cf_device_alloc (cf_image_layout (&layout, video.format, 45, 23, 256), &status);
+      uint8_t *memory = cf_gpu_alloc (CF_DEVICE, cf_image_layout (&layout, video.format, 45, 23, 256), &status);
       bool good = memory != NULL;
 
       kc_image_new (&in, &video, layouts[l][0], 1);
       kc_image_new (&out, &video, layouts[l][1], 3);
       kc_image_fill (&in, KC_RANDOM, 0, 5);
       cf_image_at (&device, &layout, memory);
-      good = good && cf_stream_copy (run->stream, CF_UPLOAD, &device, &in.image, &status) == CF_OK &&
-          cf_stream_copy (run->stream, CF_DOWNLOAD, &out.image, &device, &status) == CF_OK &&
+      good = good && cf_stream_copy (run->stream, CF_UPLOAD, &device, &in.image, NULL, &status) == CF_OK &&
+          cf_stream_copy (run->stream, CF_DOWNLOAD, &out.image, &device, NULL, &status) == CF_OK &&
           cf_stream_wait (run->stream, 10000000000u, &status) == CF_OK && kc_same_words (&video, &in.image, &out.image);
       kc_result (run, good, "%s is not the same after upload and download: %s", cf_format_info (video.format)->name,
           status.message);
-      cf_device_free (memory);
+      cf_gpu_free (CF_DEVICE, memory);
       kc_image_free (&in);
       kc_image_free (&out);
     }

@@ -19,7 +19,7 @@ copy_bytes (KcRun *run, CfDirection direction, uint8_t *to, uint8_t *from, size_
     a.plane[0].data = to;
     b.plane[0].data = from;
     a.plane[0].pitch = b.plane[0].pitch = width;
-    if (cf_stream_copy (run->stream, direction, &a, &b, status) != CF_OK)
+    if (cf_stream_copy (run->stream, direction, &a, &b, NULL, status) != CF_OK)
       return false;
     to += moved;
     from += moved;
@@ -33,9 +33,9 @@ kc_device_image_free (KcDeviceImage *d)
 {
   for (int i = 0; i < CF_MAX_PLANES; i++)
     if (d->pinned)
-      cf_pinned_free (d->memory[i]);
+      cf_gpu_free (CF_PINNED, d->memory[i]);
     else
-      cf_device_free (d->memory[i]);
+      cf_gpu_free (CF_DEVICE, d->memory[i]);
   memset (d, 0, sizeof *d);
 }
 
@@ -47,7 +47,7 @@ kc_device_image_new (KcDeviceImage *d, const KcImage *host, bool pinned, CfStatu
     const size_t size = host->mem[i].size;
     const ptrdiff_t head = (uint8_t *) host->image.plane[i].data - host->mem[i].base;
 
-    d->memory[i] = pinned ? cf_pinned_alloc (size, status) : cf_device_alloc (size, status);
+    d->memory[i] = pinned ? cf_gpu_alloc (CF_PINNED, size, status) : cf_gpu_alloc (CF_DEVICE, size, status);
     if (!d->memory[i]) {
       kc_device_image_free (d);
       return false;

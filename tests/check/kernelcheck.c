@@ -149,7 +149,7 @@ work (void)
       if (!run.options.filter || g_str_equal (run.options.filter, (*kc)->stem))
         kc_sweep (&run, *kc);
   }
-  run.launches = cf_gpu_counters ().launches;
+  run.launches = cf_gpu_state ().launches;
   cf_stream_free (run.stream);
   if (run.gpu)
     cf_context_free (run.gpu);

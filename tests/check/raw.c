@@ -70,8 +70,8 @@ make_plan (RawRun *r, CfStatus *status)
   if (!r->plan || (o.variant && cf_plan_prefer (r->plan, o.variant, status) != CF_OK))
     return false;
   return !cuda ||
-      ((r->stream = cf_stream_new (NULL, status)) && (r->device_in = cf_device_alloc (r->bytes, status)) &&
-          (r->device_out = cf_device_alloc (r->bytes, status)));
+      ((r->stream = cf_stream_new (NULL, status)) && (r->device_in = cf_gpu_alloc (CF_DEVICE, r->bytes, status)) &&
+          (r->device_out = cf_gpu_alloc (CF_DEVICE, r->bytes, status)));
 }
 
 static bool
@@ -104,8 +104,8 @@ static void
 raw_close (RawRun *r)
 {
   cf_plan_free (r->plan);
-  cf_device_free (r->device_in);
-  cf_device_free (r->device_out);
+  cf_gpu_free (CF_DEVICE, r->device_in);
+  cf_gpu_free (CF_DEVICE, r->device_out);
   cf_stream_free (r->stream);
   if (r->context)
     cf_context_free (r->context);
@@ -139,10 +139,10 @@ filter_frame (RawRun *r, CfStatus *status)
     return r->kc->reference (r->filter, &r->video, &r->common, r->params, seen, r->n_seen, &out) ||
         cf_fail (status, CF_BAD_VALUE, "the reference refuses these settings") == CF_OK;
   if (!r->stream)
-    return cf_plan_enqueue (r->plan, NULL, &in[0], &out, status) == CF_OK;
-  return cf_stream_copy (r->stream, CF_UPLOAD, &device_in, &in[0], status) == CF_OK &&
-      cf_plan_enqueue (r->plan, r->stream, &device_in, &device_out, status) == CF_OK &&
-      cf_stream_copy (r->stream, CF_DOWNLOAD, &out, &device_out, status) == CF_OK &&
+    return cf_plan_enqueue (r->plan, NULL, &(CfFrame) { .in = &in[0], .out = &out }, status) == CF_OK;
+  return cf_stream_copy (r->stream, CF_UPLOAD, &device_in, &in[0], NULL, status) == CF_OK &&
+      cf_plan_enqueue (r->plan, r->stream, &(CfFrame) { .in = &device_in, .out = &device_out }, status) == CF_OK &&
+      cf_stream_copy (r->stream, CF_DOWNLOAD, &out, &device_out, NULL, status) == CF_OK &&
       cf_stream_wait (r->stream, DEADLINE_NS, status) == CF_OK;
 }
 

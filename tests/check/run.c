@@ -363,8 +363,9 @@ walk_enqueue (Walk *w, char step, const CfImage *in, const CfImage *out, CfStatu
   CfStream *stream = is_on_gpu (w) ? w->run->stream : NULL;
 
   if (step == 'R')
-    return cf_plan_push_history (w->plan, stream, in, status) == CF_OK;
-  return w->c->broken == KC_BREAK_SKIP || cf_plan_enqueue (w->plan, stream, in, out, status) == CF_OK;
+    return cf_plan_enqueue (w->plan, stream, &(CfFrame) { .in = in }, status) == CF_OK;
+  return w->c->broken == KC_BREAK_SKIP ||
+      cf_plan_enqueue (w->plan, stream, &(CfFrame) { .in = in, .out = out }, status) == CF_OK;
 }
 
 /* The plan is given a copy of the input that is freed afterwards: the plan must not keep a pointer to it. */

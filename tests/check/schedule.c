@@ -70,8 +70,8 @@ subject_free (Subject *subject)
   cf_plan_free (subject->plan);
   cf_events_free (subject->events);
   cf_stream_free (subject->stream);
-  cf_pinned_free (subject->host);
-  cf_device_free (subject->device);
+  cf_gpu_free (CF_PINNED, subject->host);
+  cf_gpu_free (CF_DEVICE, subject->device);
   memset (subject, 0, sizeof *subject);
 }
 
@@ -82,8 +82,8 @@ subject_images (Subject *subject, const CfVideo *video, CfStatus *status)
   CfImage layout;
 
   subject->size = cf_image_layout (&layout, video->format, video->width, video->height, 1);
-  subject->host = cf_pinned_alloc ((2 + INPUTS) * subject->size, status);
-  subject->device = subject->host ? cf_device_alloc ((1 + INPUTS) * subject->size, status) : NULL;
+  subject->host = cf_gpu_alloc (CF_PINNED, (2 + INPUTS) * subject->size, status);
+  subject->device = subject->host ? cf_gpu_alloc (CF_DEVICE, (1 + INPUTS) * subject->size, status) : NULL;
   if (!subject->device)
     return false;
   cf_image_at (&subject->poison, &layout, subject->host);
@@ -105,9 +105,9 @@ subject_inputs (Subject *subject, CfPlan *cpu, uint64_t seed, CfStatus *status)
 
   for (int i = 0; i < INPUTS; i++) {
     kc_image_fill (&input, contents[i], i, seed);
-    if (cf_stream_copy (subject->stream, CF_UPLOAD, &subject->in[i], &input.image, status) != CF_OK ||
+    if (cf_stream_copy (subject->stream, CF_UPLOAD, &subject->in[i], &input.image, NULL, status) != CF_OK ||
         cf_stream_wait (subject->stream, DEADLINE_NS, status) != CF_OK ||
-        cf_plan_enqueue (cpu, NULL, &input.image, &subject->expected[i], status) != CF_OK)
+        cf_plan_enqueue (cpu, NULL, &(CfFrame) { .in = &input.image, .out = &subject->expected[i] }, status) != CF_OK)
       return false;
   }
   kc_image_fill (&poison, KC_RANDOM, INPUTS, seed);
@@ -154,9 +154,10 @@ apply_overrides (Subject *subject, const Overrides *k, CfStatus *status)
 static bool
 queue (Subject *subject, int input, CfStatus *status)
 {
-  return cf_stream_copy (subject->stream, CF_UPLOAD, &subject->out, &subject->poison, status) == CF_OK &&
-      cf_plan_enqueue (subject->plan, subject->stream, &subject->in[input], &subject->out, status) == CF_OK &&
-      cf_stream_copy (subject->stream, CF_DOWNLOAD, &subject->got, &subject->out, status) == CF_OK;
+  return cf_stream_copy (subject->stream, CF_UPLOAD, &subject->out, &subject->poison, NULL, status) == CF_OK &&
+      cf_plan_enqueue (subject->plan, subject->stream, &(CfFrame) { .in = &subject->in[input], .out = &subject->out },
+          status) == CF_OK &&
+      cf_stream_copy (subject->stream, CF_DOWNLOAD, &subject->got, &subject->out, NULL, status) == CF_OK;
 }
 
 /* Reports that the GPU hangs and ends the process at once: no further CUDA call would return, not even those of a
@@ -278,7 +279,8 @@ keep_busy (Subject *subject, unsigned long *frames, CfStatus *status)
     if (cf_stream_record (subject->stream, subject->events, first, status) != CF_OK)
       return false;
     for (int i = 0; i < SIDE_BATCH; i++, ++*frames)
-      if (cf_plan_enqueue (subject->plan, subject->stream, &subject->in[i % INPUTS], &subject->out, status) != CF_OK)
+      if (cf_plan_enqueue (subject->plan, subject->stream,
+              &(CfFrame) { .in = &subject->in[i % INPUTS], .out = &subject->out }, status) != CF_OK)
         return false;
     if (cf_stream_record (subject->stream, subject->events, first + 1, status) != CF_OK)
       return false;

@@ -207,8 +207,8 @@ run_frame (Subject *subject, int i)
 {
   CfStream *stream = subject->cuda ? subject->s->run->stream : NULL;
 
-  return cf_plan_enqueue (subject->plan, stream, &subject->in[i].image, &subject->out.image, &subject->status) ==
-      CF_OK &&
+  return cf_plan_enqueue (subject->plan, stream, &(CfFrame) { .in = &subject->in[i].image, .out = &subject->out.image },
+             &subject->status) == CF_OK &&
       (!stream || cf_stream_wait (stream, DEADLINE_NS, &subject->status) == CF_OK);
 }
 

@@ -113,7 +113,8 @@ draw (Fixture *f, GstBuffer *in, guint8 *strength)
   image_at (&from, black);
   image_at (&between, scratch);
   image_at (&to, strength);
-  fail_unless (cf_plan_enqueue_area (f->plan, NULL, area, &from, &between, &to, NULL) == CF_OK);
+  fail_unless (cf_plan_enqueue (f->plan, NULL,
+                   &(CfFrame) { .in = &from, .out = &to, .area = area, .scratch = &between }, NULL) == CF_OK);
   cf_area_unref (area);
 }
 

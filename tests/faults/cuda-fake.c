@@ -79,7 +79,9 @@ fake_alloc (GstAllocator *allocator, gsize size, GstAllocationParams *params)
 static void
 fake_free (GstAllocator *allocator, GstMemory *base)
 {
-  fake_frees_blocked += (gint) (cf_gpu_hung () >> ((FakeContext *) ((FakeAllocator *) allocator)->context)->number & 1);
+  fake_frees_blocked += (gint) (cf_gpu_state ().hung >>
+          ((FakeContext *) ((FakeAllocator *) allocator)->context)->number &
+      1);
   if (!fake.hung) {
     fake_settle ();
     free (((FakeMemory *) base)->data);
@@ -94,7 +96,7 @@ fake_map (GstMemory *base, gsize size, GstMapFlags flags)
   FakeContext *context = (FakeContext *) ((FakeAllocator *) base->allocator)->context;
 
   (void) size;
-  fake_maps_blocked += !(flags & GST_CF_MAP_CUDA) && (cf_gpu_hung () >> context->number & 1);
+  fake_maps_blocked += !(flags & GST_CF_MAP_CUDA) && (cf_gpu_state ().hung >> context->number & 1);
   if (stream && !(flags & GST_CF_MAP_CUDA))
     fake_finish (stream);
   return ((FakeMemory *) base)->data;
@@ -220,13 +222,13 @@ gst_cf_cuda_pop (void)
 gpointer
 gst_cf_cuda_stream_new (void)
 {
-  return cf_device_alloc (1, NULL);
+  return cf_gpu_alloc (CF_DEVICE, 1, NULL);
 }
 
 void
 gst_cf_cuda_stream_free (gpointer stream)
 {
-  cf_device_free (stream);
+  cf_gpu_free (CF_DEVICE, stream);
 }
 
 GstObject *

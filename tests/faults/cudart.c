@@ -51,7 +51,7 @@ queue (CfStream *stream, uint64_t ns)
   CfCode code;
 
   rt.work_ns = ns;
-  code = cf_stream_copy (stream, CF_UPLOAD, &copy, &image, NULL);
+  code = cf_stream_copy (stream, CF_UPLOAD, &copy, &image, NULL, NULL);
   rt.work_ns = 0;
   return code;
 }
@@ -89,7 +89,7 @@ waits (void)
   CHECK (took >= 500 * MS && took < 501 * MS);
   CHECK (rt.queries > 100 && rt.queries < 501 && rt.yields < 2000);
   took = time_of (stream, 1900 * MS, 2 * SECOND, CF_OK);
-  CHECK (took >= 1900 * MS && took < 1901 * MS && cf_gpu_hung () == 0);
+  CHECK (took >= 1900 * MS && took < 1901 * MS && cf_gpu_state ().hung == 0);
   CHECK (time_of (stream, 0, SECOND, CF_OK) < MS);
   cf_stream_free (stream);
 }
@@ -106,7 +106,8 @@ waits_by_event (void)
   took = time_of (stream, 3 * MS, SECOND, CF_OK);
   CHECK (took >= 3 * MS && took < 4 * MS && rt.queries > 0);
   CHECK (cf_stream_record (stream, events, 0, NULL) == CF_OK && queue (stream, 5 * MS) == CF_OK);
-  CHECK (cf_stream_record (stream, events, 1, NULL) == CF_OK && cf_stream_signal (stream, events, NULL) == CF_OK);
+  CHECK (cf_stream_record (stream, events, 1, NULL) == CF_OK &&
+      cf_stream_record (stream, events, CF_COMPLETION, NULL) == CF_OK);
   CHECK (cf_events_elapsed_ns (events, 0, 1) == 0);
   CHECK (cf_events_wait (events, SECOND, NULL) == CF_OK && cf_events_elapsed_ns (events, 0, 1) == 5 * MS);
   rt.write_error = 0;
@@ -120,23 +121,23 @@ waits_by_event (void)
 static void
 try_all (CfStream *stream, CfEvents *events, void *pinned, void *memory)
 {
-  const uint64_t abandoned = cf_gpu_counters ().abandoned;
+  const uint64_t abandoned = cf_gpu_state ().abandoned;
   CfStatus status = { 0 };
 
-  CHECK (!cf_device_alloc (1, &status) && status.code == CF_TIMEOUT && strstr (status.message, "hangs"));
-  CHECK (!cf_pinned_alloc (1, &status) && !cf_stream_new (NULL, &status) && !cf_events_new (1, &status));
+  CHECK (!cf_gpu_alloc (CF_DEVICE, 1, &status) && status.code == CF_TIMEOUT && strstr (status.message, "hangs"));
+  CHECK (!cf_gpu_alloc (CF_PINNED, 1, &status) && !cf_stream_new (NULL, &status) && !cf_events_new (1, &status));
   CHECK (!cf_context_new (CF_BACKEND_CUDA, &status) && status.code == CF_TIMEOUT);
   CHECK (queue (stream, 0) == CF_TIMEOUT && cf_stream_wait (stream, SECOND, &status) == CF_TIMEOUT);
   CHECK (cf_stream_copy_rows (stream, CF_UPLOAD, &copy, &image, 0, 1, &status) == CF_TIMEOUT);
   CHECK (cf_stream_record (stream, events, 0, &status) == CF_TIMEOUT);
   CHECK (cf_stream_wait_event (stream, events, 0, &status) == CF_TIMEOUT);
-  CHECK (cf_stream_signal (stream, events, &status) == CF_TIMEOUT);
+  CHECK (cf_stream_record (stream, events, CF_COMPLETION, &status) == CF_TIMEOUT);
   CHECK (cf_events_elapsed_ns (events, 0, 1) == 0);
-  cf_pinned_free (pinned);
-  cf_device_free (memory);
+  cf_gpu_free (CF_PINNED, pinned);
+  cf_gpu_free (CF_DEVICE, memory);
   cf_events_free (events);
   cf_stream_free (stream);
-  CHECK (cf_gpu_counters ().abandoned == abandoned + 4);
+  CHECK (cf_gpu_state ().abandoned == abandoned + 4);
   CHECK (rt.blocked == 0 && rt.wrong == 0);
 }
 
@@ -155,14 +156,14 @@ hang (void)
   rt.device = 0;
   took = time_of (stream, RT_NEVER, 2 * SECOND, CF_TIMEOUT);
   CHECK (took >= 2 * SECOND && took < 2 * SECOND + MS && rt.queries < 2001);
-  CHECK (cf_gpu_hung () == 1);
+  CHECK (cf_gpu_state ().hung == 1);
   try_all (free_one, events, cf_stream_handle (stream), cf_stream_handle (stream));
   rt.device = 1;
-  CHECK (time_of (other, MS, SECOND, CF_OK) < 2 * MS && cf_gpu_hung () == 1);
+  CHECK (time_of (other, MS, SECOND, CF_OK) < 2 * MS && cf_gpu_state ().hung == 1);
   cf_stream_free (other);
   rt.device = -1; /* a thread without a context asks */
   rt_end (handle);
-  CHECK (cf_gpu_hung () == 0 && rt.device == -1);
+  CHECK (cf_gpu_state ().hung == 0 && rt.device == -1);
   rt.device = 0;
   CHECK (cf_device_usable (&status) == CF_OK);
   cf_events_free (events);
@@ -181,19 +182,21 @@ two_hangs (void)
   for (int i = 0; i < 2; i++) {
     stream[i] = cf_stream_new (NULL, NULL);
     events[i] = cf_events_new (1, NULL);
-    CHECK (time_of (stream[i], MS, SECOND, CF_OK) > 0 && cf_stream_signal (stream[i], events[i], NULL) == CF_OK);
+    CHECK (time_of (stream[i], MS, SECOND, CF_OK) > 0 &&
+        cf_stream_record (stream[i], events[i], CF_COMPLETION, NULL) == CF_OK);
     CHECK (cf_events_wait (events[i], SECOND, NULL) == CF_OK);
   }
   for (int i = 0; i < 2; i++) /* both are queued before one is known to hang */
-    CHECK (queue (stream[i], RT_NEVER) == CF_OK && cf_stream_signal (stream[i], events[i], NULL) == CF_OK);
+    CHECK (
+        queue (stream[i], RT_NEVER) == CF_OK && cf_stream_record (stream[i], events[i], CF_COMPLETION, NULL) == CF_OK);
   for (int i = 0; i < 2; i++)
     CHECK (cf_events_wait (events[i], SECOND, NULL) == CF_TIMEOUT);
   rt.blocked = 0;
-  CHECK (cf_gpu_hung () == 1);
+  CHECK (cf_gpu_state ().hung == 1);
   rt_end (cf_stream_handle (stream[1]));
-  CHECK (cf_gpu_hung () == 1 && cf_device_usable (NULL) == CF_TIMEOUT);
+  CHECK (cf_gpu_state ().hung == 1 && cf_device_usable (NULL) == CF_TIMEOUT);
   rt_end (cf_stream_handle (stream[0]));
-  CHECK (cf_gpu_hung () == 0 && cf_device_usable (NULL) == CF_OK);
+  CHECK (cf_gpu_state ().hung == 0 && cf_device_usable (NULL) == CF_OK);
   for (int i = 0; i < 2; i++) {
     cf_events_free (events[i]);
     cf_stream_free (stream[i]);
@@ -208,7 +211,7 @@ many_hangs (void)
 
   for (int i = 0; i < 1000; i++)
     cf_device_hangs (&handles[i]);
-  CHECK (cf_gpu_hung () == UINT64_MAX && cf_device_usable (NULL) == CF_TIMEOUT);
+  CHECK (cf_gpu_state ().hung == UINT64_MAX && cf_device_usable (NULL) == CF_TIMEOUT);
 }
 
 /* An error that is not known, in a wait: only a query that succeeds shows that the work has ended. */
@@ -222,11 +225,11 @@ unknown_error (void)
   rt.query_error = 999;
   CHECK (cf_stream_wait (stream, SECOND, &status) == CF_TIMEOUT && status.cuda == 999);
   CHECK (strstr (status.message, "unknown error of the driver"));
-  CHECK (cf_gpu_hung () == 1 && !cf_gpu_lost ());
+  CHECK (cf_gpu_state ().hung == 1 && !cf_gpu_lost ());
   rt.query_error = 0;
-  CHECK (cf_gpu_hung () == 1);
+  CHECK (cf_gpu_state ().hung == 1);
   rt_pass (5 * MS);
-  CHECK (cf_gpu_hung () == 0);
+  CHECK (cf_gpu_state ().hung == 0);
   cf_stream_free (stream);
 }
 
@@ -272,7 +275,7 @@ absent (void)
   rt.count_error = 0;
   CHECK (cf_gpu_count (&status) == 2 && !cf_gpu_lost ());
   rt.malloc_error = 2;
-  CHECK (!cf_device_alloc (10, &status) && status.code == CF_NO_MEMORY);
+  CHECK (!cf_gpu_alloc (CF_DEVICE, 10, &status) && status.code == CF_NO_MEMORY);
   rt.malloc_error = 0;
 }
 
@@ -281,17 +284,17 @@ static void
 sticky (int error)
 {
   CfStream *stream = cf_stream_new (NULL, NULL);
-  void *memory = cf_device_alloc (10, NULL);
+  void *memory = cf_gpu_alloc (CF_DEVICE, 10, NULL);
   CfStatus status = { 0 };
   unsigned live;
 
   CHECK (queue (stream, 5 * MS) == CF_OK);
   rt.query_error = error;
-  CHECK (cf_stream_wait (stream, SECOND, &status) == CF_GPU_LOST && cf_gpu_lost () && cf_gpu_hung () == 0);
+  CHECK (cf_stream_wait (stream, SECOND, &status) == CF_GPU_LOST && cf_gpu_lost () && cf_gpu_state ().hung == 0);
   live = rt.live;
   CHECK (rt.now < 3 * MS); /* found by a query, long before the deadline */
-  cf_device_free (memory);
-  CHECK (!cf_pinned_alloc (10, &status) && status.code == CF_GPU_LOST);
+  cf_gpu_free (CF_DEVICE, memory);
+  CHECK (!cf_gpu_alloc (CF_PINNED, 10, &status) && status.code == CF_GPU_LOST);
   CHECK (!cf_context_new (CF_BACKEND_CUDA, &status) && status.code == CF_GPU_LOST);
   cf_stream_free (stream);
   CHECK (rt.live == live); /* nothing was freed */

@@ -76,7 +76,7 @@ fake_arm (int call, int code, bool for_good)
   lost = false;
   stuck = 0;
   frame_ns = 0;
-  cf_gpu_hung (); /* what hung in the run before has ended */
+  (void) cf_gpu_state (); /* what hung in the run before has ended */
   run++;
 }
 
@@ -255,7 +255,7 @@ work_up_to (const void *queue, int last)
         cf_area_unref (op->area);
         break;
       case HISTORY:
-        code = cf_plan_push_history (op->plan, NULL, &op->from, NULL);
+        code = cf_plan_enqueue (op->plan, NULL, &(CfFrame) { .in = &op->from }, NULL);
         break;
       case WAIT_EVENT:
         at = find_record (op->events, op->event, i);
@@ -406,17 +406,17 @@ is_lost (void)
   return true;
 }
 
-static CfGpuCounters
-counters (void)
+static void
+counters (CfGpuState *state)
 {
-  return (CfGpuCounters) { .launches = launches };
+  state->launches = launches;
 }
 
 static CfCode
 fill_info (int device, CfGpuInfo *info, CfStatus *status)
 {
   (void) status;
-  fake.blocked += (int) (cf_gpu_hung () >> device & 1);
+  fake.blocked += (int) (cf_gpu_state ().hung >> device & 1);
   *info = fake_infos[device];
   return CF_OK;
 }

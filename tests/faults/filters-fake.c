@@ -47,7 +47,7 @@ fake_filter (CfPlan *plan, const CfImage *from, const CfImage *to)
   if (from->width != video.width || from->height != video.height)
     code = plan->ops->resize ? plan->ops->resize (plan, NULL) : CF_OK;
   if (code == CF_OK)
-    code = cf_plan_enqueue (plan, NULL, from, to, NULL);
+    code = cf_plan_enqueue (plan, NULL, &(CfFrame) { .in = from, .out = to }, NULL);
   plan->video = video;
   if (plan->ops->resize && (from->width != video.width || from->height != video.height))
     plan->ops->resize (plan, NULL);
@@ -61,7 +61,7 @@ init (CfPlan *plan, CfStatus *status)
 
   if (!s)
     return cf_fail (status, CF_NO_MEMORY, "out of memory");
-  if (fake_call (FAKE_KERNELS, status) != CF_OK || !(s->scratch = cf_device_alloc (1000, status)))
+  if (fake_call (FAKE_KERNELS, status) != CF_OK || !(s->scratch = cf_gpu_alloc (CF_DEVICE, 1000, status)))
     return status->code;
   s->plan = cf_plan_new (&cpu, plan->filter, &plan->video, &plan->common, plan->params, status);
   return s->plan ? CF_OK : status->code;
@@ -72,11 +72,11 @@ static CfCode
 update (CfPlan *plan, CfStatus *status)
 {
   State *s = plan->state;
-  void *scratch = cf_device_alloc (2000, status);
+  void *scratch = cf_gpu_alloc (CF_DEVICE, 2000, status);
 
   if (!scratch)
     return status ? status->code : CF_NO_MEMORY;
-  cf_device_free (s->scratch);
+  cf_gpu_free (CF_DEVICE, s->scratch);
   s->scratch = scratch;
   return cf_plan_update (s->plan, &plan->common, plan->params, status);
 }
@@ -114,7 +114,7 @@ free_state (CfPlan *plan)
 
   if (!s)
     return;
-  cf_device_free (s->scratch);
+  cf_gpu_free (CF_DEVICE, s->scratch);
   cf_plan_free (s->plan);
   free (s);
 }

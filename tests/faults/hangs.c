@@ -223,7 +223,7 @@ hang (Filter *f)
   fake_fail_next (FAKE_WAIT, FAKE_TIMEOUT, false);
   faults_check (push_frames (f, 1) == GST_FLOW_OK, "a frame that hangs ends the stream");
   drain (f);
-  faults_check (cf_gpu_hung () != 0 && stat_of (f->element, "frames-fallback") >= 1, "no hang");
+  faults_check (cf_gpu_state ().hung != 0 && stat_of (f->element, "frames-fallback") >= 1, "no hang");
 }
 
 /* ---- hangs ----------------------------------------------------------------- */
@@ -261,7 +261,7 @@ start_later (gint in_flight)
   check_calls ();
   start (&last, "auto", -1, in_flight);
   push_frames (&last, 2);
-  faults_check (on_gpu (&last) == 2 && cf_gpu_hung () == 0, "a GPU that goes on is not used again");
+  faults_check (on_gpu (&last) == 2 && cf_gpu_state ().hung == 0, "a GPU that goes on is not used again");
   stop (&last, 0, 0, NULL);
   check_calls ();
 }
@@ -297,7 +297,7 @@ already_there (int what, gint in_flight)
   faults_check (stat_of (other.element, "abandoned") > 0, "what is not freed is not counted");
   stop (&other, 0, what < 4, "the GPU hangs");
   stop (&first, 0, 1, "did not finish a frame");
-  faults_check (cf_gpu_hung () != 0, "the GPU does not hang any more");
+  faults_check (cf_gpu_state ().hung != 0, "the GPU does not hang any more");
   check_calls ();
 }
 
@@ -312,7 +312,7 @@ two_gpus (void)
   start (&other, "auto", 1, 1);
   push_frames (&other, 1);
   hang (&first);
-  faults_check (cf_gpu_hung () == 1, "not the first GPU alone hangs");
+  faults_check (cf_gpu_state ().hung == 1, "not the first GPU alone hangs");
   push_frames (&other, 3);
   set_size (&other, 5);
   push_frames (&other, 1);
@@ -323,7 +323,7 @@ two_gpus (void)
   start (&fourth, "auto", 0, 1);
   stop (&fourth, 0, 1, "GPU 0 hangs");
   hang (&other);
-  faults_check (cf_gpu_hung () == 3, "the second hang is not noted with the first");
+  faults_check (cf_gpu_state ().hung == 3, "the second hang is not noted with the first");
   push_frames (&third, 1);
   faults_check (on_gpu (&third) == 2, "an element uses a GPU that hangs");
   start (&fourth, "auto", -1, 1);
@@ -358,18 +358,20 @@ library (void)
   context = cf_context_new (CF_BACKEND_CUDA, &status);
   plan = cf_plan_new (context, filter, &video, &common, params, &status);
   stream = cf_stream_new (NULL, &status);
-  faults_check (cf_plan_enqueue (plan, stream, &in, &out, &status) == CF_OK, "no frame on the GPU");
+  faults_check (cf_plan_enqueue (plan, stream, &(CfFrame) { .in = &in, .out = &out }, &status) == CF_OK,
+      "no frame on the GPU");
   fake_fail_next (FAKE_WAIT, FAKE_TIMEOUT, false);
-  faults_check (cf_stream_wait (stream, SECOND, &status) == CF_TIMEOUT && cf_gpu_hung () == 1, "no hang");
-  faults_check (cf_plan_enqueue (plan, stream, &in, &out, &status) == CF_TIMEOUT, "a launch");
-  faults_check (cf_plan_push_history (plan, stream, &in, &status) == CF_TIMEOUT, "a launch");
+  faults_check (cf_stream_wait (stream, SECOND, &status) == CF_TIMEOUT && cf_gpu_state ().hung == 1, "no hang");
+  faults_check (cf_plan_enqueue (plan, stream, &(CfFrame) { .in = &in, .out = &out }, &status) == CF_TIMEOUT,
+      "a launch");
+  faults_check (cf_plan_enqueue (plan, stream, &(CfFrame) { .in = &in }, &status) == CF_TIMEOUT, "a launch");
   faults_check (cf_plan_update (plan, &common, params, &status) == CF_TIMEOUT, "an update");
   faults_check (!cf_plan_new (context, filter, &video, &common, params, &status) && status.code == CF_TIMEOUT &&
           !cf_context_new (CF_BACKEND_CUDA, &status),
       "a plan or a context");
   faults_check (fake.blocked == 0, "a call that may block, on a GPU that hangs");
   fake_settle ();
-  faults_check (cf_plan_enqueue (plan, stream, &in, &out, &status) == CF_OK &&
+  faults_check (cf_plan_enqueue (plan, stream, &(CfFrame) { .in = &in, .out = &out }, &status) == CF_OK &&
           cf_stream_wait (stream, SECOND, &status) == CF_OK,
       "a GPU that goes on is not used again");
   cf_plan_free (plan);

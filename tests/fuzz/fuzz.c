@@ -183,7 +183,7 @@ fuzz_frame (FuzzFrames *f, const void *params)
   traits = cf_filter_traits (f->filter, &f->video, &f->common, params);
   make_image (&in, &f->video, f->frames);
   make_image (&out, &f->video, ~f->frames);
-  if (cf_plan_enqueue (f->plan, NULL, &in, &out, &status) != CF_OK)
+  if (cf_plan_enqueue (f->plan, NULL, &(CfFrame) { .in = &in, .out = &out }, &status) != CF_OK)
     fuzz_fail ("a frame is refused: %s", status.message);
   if (traits.identity && !same_image (&in, &out))
     fuzz_fail ("an identity of %s changes a frame in %s", cf_filter_info (f->filter)->stem,

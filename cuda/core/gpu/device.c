@@ -45,10 +45,11 @@ is_lost (void)
   return atomic_load (&lost);
 }
 
-static CfGpuCounters
-counters (void)
+static void
+counters (CfGpuState *state)
 {
-  return (CfGpuCounters) { .launches = atomic_load (&launches), .allocations = atomic_load (&allocations) };
+  state->launches = atomic_load (&launches);
+  state->allocations = atomic_load (&allocations);
 }
 
 /* ---- the current context ------------------------------------------------ */

@@ -76,7 +76,7 @@ clear_completion (Completion *c)
 {
   if (c->event && !cf_gpu_lost ())
     cf_cuda_check (cudaEventDestroy (c->event), "freeing a CUDA event", NULL);
-  cf_pinned_free (c->word);
+  cf_gpu_free (CF_PINNED, c->word);
 }
 
 /* Allocates the word when it is first needed, because pinned memory is slow to allocate and to free, and most sets of
@@ -84,7 +84,7 @@ clear_completion (Completion *c)
 static bool
 provide_word (Completion *c)
 {
-  if (!c->word && (c->word = cf_pinned_alloc (sizeof *c->word, NULL)))
+  if (!c->word && (c->word = cf_gpu_alloc (CF_PINNED, sizeof *c->word, NULL)))
     *c->word = 0;
   return c->word != NULL;
 }

@@ -22,12 +22,12 @@ struct IrBuffer {
 
 struct IrState {
   CfIrDesign design;
-  IrWork work[CF_IR_MAX_PASSES]; /* all but the pointers of a frame */
+  IrWork work[CF_IR_MAX_PASSES];                    /* all but the pointers of a frame */
   IrBuffer y, r, handover, saved, owner, scheduler; /* scheduler: IrScheduler.word */
-  IrBuffer between; /* see lines.cuh */
+  IrBuffer between;                                 /* see lines.cuh */
   bool needs_clear; /* the buffers' contents are invalid: first launch, after a failed one, new sizes */
-  bool ready; /* the buffers are large enough for `work`, or for lines */
-  bool pdl;   /* for the kernels of lines.cu */
+  bool ready;       /* the buffers are large enough for `work`, or for lines */
+  bool pdl;         /* for the kernels of lines.cu */
   IrTestOverrides test;
 };
 
@@ -113,10 +113,10 @@ ir_reserve (IrBuffer *b, size_t size, bool *needs_clear, CfStatus *status)
 {
   if (size <= b->size)
     return CF_OK;
-  cf_device_free (b->data);
+  cf_gpu_free (CF_DEVICE, b->data);
   *needs_clear = true;
   b->size = 0;
-  b->data = cf_device_alloc (size, status);
+  b->data = cf_gpu_alloc (CF_DEVICE, size, status);
   if (!b->data)
     return status->code;
   b->size = size;
@@ -129,8 +129,8 @@ ir_reserve_trace (IrState *s, CfStatus *status)
 {
   const IrWork &work = s->work[s->design.n - 1];
   const int chunks = work.rows / ir_chunk;
-  const CfCode code = ir_reserve (&s->owner, (size_t) work.n_strips * (size_t) chunks * sizeof (int),
-      &s->needs_clear, status);
+  const CfCode code = ir_reserve (&s->owner, (size_t) work.n_strips * (size_t) chunks * sizeof (int), &s->needs_clear,
+      status);
 
   s->test.owner = code == CF_OK ? static_cast<int *> (s->owner.data) : NULL;
   s->test.owner_chunks = chunks;
@@ -221,7 +221,7 @@ ir_free (CfPlan *plan)
   IrState *s = ir_state (plan);
 
   for (IrBuffer *b : { &s->y, &s->r, &s->handover, &s->saved, &s->owner, &s->scheduler, &s->between })
-    cf_device_free (b->data);
+    cf_gpu_free (CF_DEVICE, b->data);
 }
 
 /* ---- frames ------------------------------------------------------------- */
@@ -258,7 +258,7 @@ ir_run_pass (CfPlan *plan, int at, const CfImage *in, const CfImage *out, cudaSt
   CfView views[CF_MAX_VIEWS];
   const int n = cf_image_views (&plan->video, &plan->common, in, views);
   float *y = static_cast<float *> (s->y.data), *r = static_cast<float *> (s->r.data);
-  IrSum sum = { };
+  IrSum sum = {};
   CfCode code = CF_OK;
 
   sum.last = at == s->design.n - 1;

@@ -46,7 +46,7 @@ keep_frame (CfPlan *plan, const CfImage *in)
   if (m->n_kept < size)
     m->n_kept++;
   cf_image_at (&kept, &m->layout, m->history + (size_t) m->newest * m->frame_size);
-  cf_image_copy (&kept, in);
+  cf_image_copy (&kept, in, NULL);
 }
 
 /* Lists the views of the window's frames, newest first. The oldest frame stands for those that have not come yet. */

@@ -187,7 +187,7 @@ enqueue (CfPlan *plan, CfStream *stream, const CfImage *in, const CfImage *out, 
   m->n_views = cf_running_views (plan, in, m->in);
   cf_running_views (plan, out, m->out);
   if (m->output == CF_MEDIAN_RESULT && !m->copies)
-    cf_image_copy (out, in);
+    cf_image_copy (out, in, NULL);
   cf_parallel_for (m->running.rows, run_task, m);
   return CF_OK;
 }
