@@ -38,6 +38,9 @@ struct Run {
   gpointer packet_data;
   gint64 last_key; /* ns; of the appsink's thread */
 
+  GMutex starting; /* held while the pipeline is started or stopped */
+  gboolean ended;  /* it is stopped, and is not started any more */
+
   GMutex lock; /* of `shot` */
   Shot *shot;  /* waits for a frame */
   _Atomic int wants_shot;

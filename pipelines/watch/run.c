@@ -387,6 +387,7 @@ run_new (const RunPlan *plan, GString *wrong, GString *note)
 
   g_atomic_ref_count_init (&run->count);
   g_mutex_init (&run->lock);
+  g_mutex_init (&run->starting);
   run->settings = camera_settings_ref ((CameraSettings *) plan->settings);
   run->gpu = plan->gpu;
   run->pipeline = gst_pipeline_new (plan->settings->name);
@@ -418,6 +419,7 @@ run_unref (Run *run)
   gst_object_unref (run->pipeline); /* its state is NULL */
   camera_settings_unref (run->settings);
   g_mutex_clear (&run->lock);
+  g_mutex_clear (&run->starting);
   g_free (run);
 }
 
@@ -446,9 +448,13 @@ start_in_thread (gpointer data)
 {
   Run *run = data;
 
-  gpu_warm_up (run->filter, run->gpu);
-  if (gst_element_set_state (run->pipeline, GST_STATE_PLAYING) == GST_STATE_CHANGE_FAILURE)
-    GST_ELEMENT_ERROR (run->pipeline, CORE, STATE_CHANGE, ("The camera does not start"), (NULL));
+  g_mutex_lock (&run->starting);
+  if (!run->ended) {
+    gpu_warm_up (run->filter, run->gpu);
+    if (gst_element_set_state (run->pipeline, GST_STATE_PLAYING) == GST_STATE_CHANGE_FAILURE)
+      GST_ELEMENT_ERROR (run->pipeline, CORE, STATE_CHANGE, ("The camera does not start"), (NULL));
+  }
+  g_mutex_unlock (&run->starting);
   run_unref (run);
 }
 
@@ -480,8 +486,12 @@ stop_in_thread (gpointer data)
 {
   Stop *stop = data;
 
-  /* A start that is still under way holds the state lock: this thread waits for it, and so does the camera. */
+  /* This thread waits for a start that is under way, and so does the camera. One that has not begun, because the pool's
+   * threads do not keep the order, does nothing any more. */
+  g_mutex_lock (&stop->run->starting);
+  stop->run->ended = TRUE;
   gst_element_set_state (stop->run->pipeline, GST_STATE_NULL);
+  g_mutex_unlock (&stop->run->starting);
   in_main (stopped, stop);
 }
 

@@ -130,6 +130,10 @@ class Watch:
             self.events.append(value)
         return bool(data)
 
+    def status(self):
+        """Waits for the end of the program and returns its exit status, the negative number of a signal."""
+        return self.process.wait(timeout=SECONDS)
+
     def ask(self, command, ok=True):
         """Sends a command and returns its answer, which has to be `ok` or not (None: any)."""
         self.send(command)
@@ -146,7 +150,7 @@ class Watch:
         deadline = time.monotonic() + SECONDS
         while not self.answers:
             if not self.read(deadline):
-                raise Failed('the program has ended without an answer')
+                raise Failed(f'the program has ended with {self.status()}, without an answer')
         return self.answers.pop(0)
 
     def wait(self, kind, camera=None, after=None, **members):
@@ -163,7 +167,7 @@ class Watch:
                     self.taken = max(self.taken, at)
                     return event
             if not self.read(deadline):
-                raise Failed(f'the program has ended without {kind} of {camera}')
+                raise Failed(f'the program has ended with {self.status()}, without {kind} of {camera}')
 
     def until(self, what, condition):
         """Asks for the status again and again, with a pause for events, until the condition on it holds."""
@@ -192,7 +196,7 @@ class Watch:
         deadline = time.monotonic() + SECONDS
         while self.read(deadline):
             pass
-        status = self.process.wait(timeout=SECONDS)
+        status = self.status()
         if code is not None and status != code:
             raise Failed(f'it ended with {status}, not {code}')
         return status
