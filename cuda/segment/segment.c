@@ -8,6 +8,7 @@
 
 #include "core/text.h"
 
+#include <math.h>
 #include <string.h>
 
 #define FIELD(name) offsetof (CfSegmentParams, name)
@@ -29,16 +30,17 @@ static const CfParam params[] = {
   { "seed-similarity", CF_TYPE_BOOL, FIELD (seed_similarity), 0, 0, 0, NULL, "",
       "Place seeds only where the frame is also smoother than Otsu's threshold" },
   { "seeds", CF_TYPE_STRING, FIELD (seeds), 0, 0, 0, NULL, "", "Pixels that are always seeds: \"x,y;x,y\"" },
-  { "merge-threshold", CF_TYPE_DOUBLE, FIELD (merge_threshold), 0, 1, 0.1, NULL, "",
-      "Merge neighbouring regions whose mean colours differ by less than this fraction of their length" },
+  { "merge-threshold", CF_TYPE_DOUBLE, FIELD (merge_threshold), 0, 1, 0.12, NULL, "",
+      "Merge neighbouring regions whose mean colours differ by less than this fraction of their length; it holds for a "
+      "thousandth of the frame, and is smaller for larger regions" },
   { "weak-difference", CF_TYPE_DOUBLE, FIELD (weak_difference), 0, 1, 0.03, NULL, "",
       "A border is weak where the colours on its two sides differ by less than this fraction of their length" },
-  { "weak-fraction", CF_TYPE_DOUBLE, FIELD (weak_fraction), 0, 1, 0.5, NULL, "",
+  { "weak-fraction", CF_TYPE_DOUBLE, FIELD (weak_fraction), 0, 1, 1, NULL, "",
       "Merge two regions when more than this fraction of the shorter perimeter is a weak border; 1: never" },
   { "min-size", CF_TYPE_INT, FIELD (min_size), 0, (double) CF_MAX_SIZE *CF_MAX_SIZE, 0, NULL, "pixels",
       "Merge smaller regions into the neighbour with the nearest colour; 0: a ten thousandth of the frame" },
   { "max-regions", CF_TYPE_INT, FIELD (max_regions), 1, 65535, 65535, NULL, "regions",
-      "Upper limit; while there are more regions, ever larger ones merge into their nearest neighbour" },
+      "Upper limit; while there are more regions, those merge whose colours differ least, the smaller ones first" },
   { "temporal", CF_TYPE_DOUBLE, FIELD (temporal), 0, 1, 0.15, NULL, "",
       "Keep a pixel in its region while its colour differs by less than this fraction from the region's mean in the "
       "previous frame; 0: segment each frame by itself" },
@@ -153,8 +155,12 @@ set_thresholds (const CfSegmentParams *p, CfSegmentSetup *setup)
   setup->keep[0] = cf_segment_fixed (t);
   setup->keep[1] = cf_segment_fixed (t / 3);
   setup->keep[2] = cf_segment_fixed (3 * t < 1 ? 3 * t : 1);
-  setup->merge[0] = cf_segment_fixed (p->merge_threshold);
-  setup->merge[1] = cf_segment_fixed (p->merge_threshold * 0.6);
+  for (int k = 0; k < CF_SEGMENT_SIZES; k++) {
+    const double cells = (double) setup->columns * setup->rows;
+    const double square = p->merge_threshold * p->merge_threshold * sqrt (cells / (1000 * ldexp (1, k)));
+
+    setup->merge[k] = (uint32_t) (65536 * (square < 1 ? square : 1) + 0.5);
+  }
   setup->weak[0] = cf_segment_fixed (p->weak_difference);
   setup->weak[1] = cf_segment_fixed (p->weak_difference * 0.6);
   setup->fraction = (uint32_t) (65536 * p->weak_fraction + 0.5);

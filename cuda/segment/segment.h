@@ -9,10 +9,12 @@
  * keeps regions from frame to frame. Samples, colours and sums are integers, and the labels are the same on every
  * backend. This contract defines them to the last sample.
  *
- * 0. Notation. rel (p, q, t) means that the relative distance of two colours is below t:
- *        131072 |p - q|^2 < N (|p|^2 + |q|^2),  N = floor (65536 t^2 + 1/2)
- *    with the squared length of (Y, Cb, Cr) and t in 0..1. rel is symmetric; it is never true
- *    for t = 0. A frame is segmented as a whole, an interlaced frame too.
+ * 0. Notation. |p|^2 is the squared length of a colour (Y, Cb, Cr), d (p, q) the squared distance of two colours,
+ *    in which differences of chroma count twice: dY^2 + 4 (dCb^2 + dCr^2). rel (p, q, t) means that the relative
+ *    distance of two colours is below t:
+ *        131072 d (p, q) < N (|p|^2 + |q|^2),  N = floor (65536 t^2 + 1/2)
+ *    with t in 0..1. rel is symmetric; it is never true for t = 0. A frame is segmented as a whole, an interlaced frame
+ *    too.
  *
  * 1. Cells. The frame is divided into cells of s x s pixels, beginning at its upper left
  *    corner; cells at the right and lower edge may be cut off.
@@ -45,43 +47,54 @@
  *    all other h. Where there is no such t, every cell passes.
  *    The cells of the pixels listed in `seeds` are always seeds and never kept; pixels outside the frame are ignored.
  *
- * 4. Components. Seeds that touch (8 neighbours) form one region; so do kept cells that touch and belonged to the same
- *    region. The root of a region is its smallest cell number. Of the components into which an old region (one of the
- *    previous frame) falls, the largest (of equals the one with the smallest root) continues the old region; each of
- *    the others becomes a new region if it has M cells or more, and otherwise its cells are free again.
- *    M = ceil (min-size / s^2), at least 1; min-size 0 stands for
- *    max (1, width height div 10000). Every cell that is in no component is a region of its own, without a seed.
- *    A region has n cells, the sums of their colours, and a mean: of each
+ * 4. Components. Seeds that touch (8 neighbours) form one region if Y div 64, (Cb + 32) div 64 and (Cr + 32) div 64 of
+ *    their colours are equal. Without these classes, a chain of seeds would run along any gradient, from a thing into
+ *    its background; what a border of classes cuts is merged again by step 8. So do kept cells that touch and belonged
+ *    to the same region. The root of a region is its smallest cell number. Of the components into which an old region
+ *    (one of the previous frame, of o cells there) falls, those of at least o / 16 cells continue it if they have at
+ *    least o / 4 cells together: as one region, even if they do not touch. Each of the others becomes a new region if
+ *    it has M cells or more, and otherwise its cells are free again. M = ceil (min-size / s^2), at least 1; min-size 0
+ *    stands for max (1, width height div 10000). Every cell that is in no component is a region of its own, without a
+ *    seed. A region has n cells, the sums of their colours, and a mean: of each
  *    component (sum + n div 2) div n.
  *
  * 5. A round: each region may pick one other region that it touches (4 neighbours of its
- *    cells). With m and m' the means of two regions, the pick is the region with the least
- *    |m - m'|^2, of equals the one with the smallest root. Then all regions that are connected
+ *    cells). With m and m' the means of two regions, n and n' their cells, the pick is the region with the least
+ *    d (m, m') in growth, and with the least cost in merging; of equals the one with the smallest root. The cost of
+ *    joining two regions is C = d (m, m')^2 min (n, n', 2^24), of which the 14 leading binary digits count: with e the
+ *    number of the others, at least 0, the cost is 8192 e + C div 2^e. Then all regions that are connected
  *    by picks are joined into one; its root is that of the region that picks none, or the smaller root of the two
- *    regions that pick each other (there are no other cycles). Means are those of before the round. A joined region
- *    continues each old region that one of its parts continues.
+ *    regions that pick each other (there are no other cycles). Means and cells are those of before the round. A joined
+ *    region continues each old region that one of its parts continues.
  *
  * 6. Growth: rounds in which every region without a seed picks, among all that it touches, until no region without a
  *    seed is left, or only one region. A region has a seed if it holds a seed cell or a kept component.
  *
  * 7. Weak borders, once. For two regions that touch, w counts the pairs of touching cells
  *    (4 neighbours), one cell in each region, whose colours p and q have
- *    rel (p, q, weak-difference'), and S is the smaller of the two perimeters (the perimeter of
+ *    rel (p, q, weak-difference), and S is the smaller of the two perimeters (the perimeter of
  *    a region: its pairs of touching cells with any other region). If
  *    65536 w > floor (65536 weak-fraction + 1/2) S, the two are joined. All such pairs are joined
- *    at once, whatever else they are joined to; the root of the result is the smallest.
+ *    at once, whatever else they are joined to; the root of the result is the smallest. Where both regions continue old
+ *    regions, weak-difference is multiplied by 0.6. By default weak-fraction is 1, and nothing is joined.
  *
- * 8. Merging by mean: rounds in which each region picks among those that it touches and for
- *    which rel (m, m', merge-threshold'), until no region picks.
- *    Where both regions continue old regions, the thresholds marked with ', here and in step 7,
- *    are multiplied by 0.6, so that regions that were separate stay separate.
+ * 8. Merging by mean: rounds in which each region picks among the larger ones that it touches (those of more cells,
+ *    or of as many and with a smaller root) and for which rel (m, m', T(k)), until no region picks. Two regions that
+ *    both continue old regions do not pick each other: what was separate stays separate. The more cells the smaller
+ *    of the two has, the more alike they must be, as in the method of Felzenszwalb & Huttenlocher (2004): with
+ *    2^k <= min (n, n') < 2^(k + 1) and z cells in the frame, N of T(k) is
+ *        floor (65536 min (1, t^2 sqrt (z / (1000 2^k))) + 1/2),  t = merge-threshold
+ *    so that T is t for a thousandth of the frame, and 0.42 t for 32 times as many cells. As the smaller one picks,
+ *    two large regions never join because both are near to a small one between them.
  *
  * 9. Merging by size: rounds in which each region of fewer than M cells picks, among all that
- *    it touches, until no such region is left, or only one region. Then, while there are more
- *    than max-regions, M is doubled and step 9 repeated.
+ *    it touches, until no such region is left, or only one region. Then, with L = 81920: while there are more
+ *    than max-regions, rounds in which each region picks among the larger ones that it touches and for which the cost
+ *    is below L, until no region picks; then L grows by 2048. So small regions of another colour stay longer than large
+ *    ones of nearly the same.
  *
  * 10. Ids. The regions are listed in the order of their roots; the position in this list is the index of a region. A
- *    region that continues old regions takes the id and the age of the one whose component (step 4) had the most cells
+ *    region that continues old regions takes the id and the age of the one whose components (step 4) had the most cells
  *    (of equals the one with the smaller index in the previous frame), and its age is increased by one. All other
  *    regions get the next free ids in list order, and age 0. Ids begin with 1 in the first frame, after a reset, where
  *    s has changed, and in each frame where temporal is 0; the state that such a frame leaves may be used by the next
@@ -111,9 +124,9 @@
  * | seed-threshold | 0..1 (0) | next frame |
  * | seed-similarity | false, true (false) | next frame |
  * | seeds | text: "x,y;x,y", pixels | next frame |
- * | merge-threshold | 0..1 (0.1) | next frame |
+ * | merge-threshold | 0..1 (0.12) | next frame |
  * | weak-difference | 0..1 (0.03) | next frame |
- * | weak-fraction | 0..1 (0.5) | next frame |
+ * | weak-fraction | 0..1 (1) | next frame |
  * | min-size | pixels, 0..268435456 (0) | next frame |
  * | max-regions | regions, 1..65535 (65535) | next frame |
  * | temporal | 0..1 (0.15) | next frame |
@@ -125,7 +138,7 @@
  * | min-age | frames, 0..10000 (5) | next frame |
  * | boundary-color | 0xAARRGGBB (0xffffffff) | next frame |
  *
- * State. A frame leaves to the next: the colour and the index of each cell, the mean (step 9),
+ * State. A frame leaves to the next: the colour and the index of each cell, the mean and the cells (step 9),
  * id and birth frame of each region, and the next free id. The state is dropped at a reset and
  * where s changes; other parameters may change at any frame. */
 #ifndef CF_SEGMENT_SEGMENT_H
@@ -157,6 +170,12 @@ typedef struct {
 } CfSegmentParams;
 
 #define CF_SEGMENT_MAX_SEEDS 1024
+#define CF_SEGMENT_PIECE 16              /* a piece of an old region has at least one part in so many of its cells */
+#define CF_SEGMENT_NO_WEAK 65536         /* CfSegmentSetup.fraction, at which step 7 joins nothing */
+#define CF_SEGMENT_SIZES 32              /* values of k in step 8 */
+#define CF_SEGMENT_LIMIT 81920u          /* L of step 9, */
+#define CF_SEGMENT_LIMIT_STEP 2048u      /* and by what it grows */
+#define CF_SEGMENT_COST_CELLS (1u << 24) /* cells beyond these do not count for a cost */
 
 /* Returns N of rel: the square of a threshold in 0..1, in fixed point with 16 fractional bits. */
 static inline uint32_t
@@ -167,13 +186,14 @@ cf_segment_fixed (double t)
 
 /* The parameters resolved for one size and format; the same for both backends. */
 typedef struct {
-  int size;                   /* s, in pixels */
-  int columns, rows;          /* of cells; the last ones may be cut off */
-  bool stateless;             /* temporal is 0 */
-  uint32_t seed, keep[3];     /* N of T; of t, t / 3 and min (1, 3 t) */
-  uint32_t merge[2], weak[2]; /* N; [1]: where both regions continue old regions */
-  uint32_t fraction;          /* floor (65536 weak-fraction + 1/2) */
-  uint32_t min_cells;         /* M */
+  int size;                         /* s, in pixels */
+  int columns, rows;                /* of cells; the last ones may be cut off */
+  bool stateless;                   /* temporal is 0 */
+  uint32_t seed, keep[3];           /* N of T; of t, t / 3 and min (1, 3 t) */
+  uint32_t merge[CF_SEGMENT_SIZES]; /* N by k of step 8 */
+  uint32_t weak[2];                 /* N; [1]: where both regions continue old regions */
+  uint32_t fraction;                /* floor (65536 weak-fraction + 1/2) */
+  uint32_t min_cells;               /* M */
   int max_regions;
   bool similarity;
   bool reports; /* cf_plan_regions is asked for: metas or messages are on */

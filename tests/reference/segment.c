@@ -16,7 +16,7 @@ typedef struct {
   uint64_t sum[3];
   Color mean;
   bool seeded;
-  uint64_t claim; /* step 10: cells of the largest component << 32 | ~index of its old region; 0: none */
+  uint64_t claim; /* step 10: cells of the components << 32 | ~index of their old region; 0: none */
 } Region;
 
 typedef struct {
@@ -41,17 +41,24 @@ square (const Color *p)
 static int64_t
 distance (const Color *p, const Color *q)
 {
-  Color d = { { p->c[0] - q->c[0], p->c[1] - q->c[1], p->c[2] - q->c[2] } };
+  Color d = { { p->c[0] - q->c[0], 2 * (p->c[1] - q->c[1]), 2 * (p->c[2] - q->c[2]) } };
 
   return square (&d);
+}
+
+/* rel for the square of t. */
+static bool
+rel_square (const Color *p, const Color *q, double square_of_t)
+{
+  int64_t n = (int64_t) floor (65536 * square_of_t + 0.5);
+
+  return 131072 * distance (p, q) < n * (square (p) + square (q));
 }
 
 static bool
 rel (const Color *p, const Color *q, double t)
 {
-  int64_t n = (int64_t) floor (65536 * t * t + 0.5);
-
-  return 131072 * distance (p, q) < n * (square (p) + square (q));
+  return rel_square (p, q, t * t);
 }
 
 SgColor
@@ -204,6 +211,14 @@ is_kept (const Work *w, int cell, int old)
 
 /* ---- components --------------------------------------------------------- */
 
+/* Returns whether the colours of two seeds are of the same class. */
+static bool
+same_class (const Color *p, const Color *q)
+{
+  return p->c[0] / 64 == q->c[0] / 64 && (p->c[1] + 32) / 64 == (q->c[1] + 32) / 64 &&
+      (p->c[2] + 32) / 64 == (q->c[2] + 32) / 64;
+}
+
 /* Sets the root of each cell. class[]: 0 free, 1 seed, 2 + index of the old region for kept cells. */
 static void
 flood (Work *w, const int *class, int *stack)
@@ -223,7 +238,8 @@ flood (Work *w, const int *class, int *stack)
       for (int k = 0; k < 8; k++) {
         int other = neighbour (w->u, cell, k);
 
-        if (other >= 0 && w->root[other] < 0 && class[other] == class[i]) {
+        if (other >= 0 && w->root[other] < 0 && class[other] == class[i] &&
+            (class[i] != 1 || same_class (&w->p[i], &w->p[other]))) {
           w->root[other] = i;
           stack[n++] = other;
         }
@@ -251,28 +267,33 @@ count_regions (Work *w)
       w->region[i].mean.c[k] = (int) ((w->region[i].sum[k] + w->region[i].n / 2) / w->region[i].n);
 }
 
-/* Decides which component continues each old region, and which components are free again. */
+/* Decides which components continue old regions, and which are free again. */
 static void
 drop_fragments (Work *w, const int *class, uint32_t min_cells)
 {
-  for (int i = 0; i < w->n; i++) /* next[old index]: the root of its largest component */
+  for (int i = 0; i < w->n; i++) { /* by old index: the first root that continues it, and the cells of all that do */
     w->next[i] = -1;
-  for (int i = 0; i < w->n; i++) {
-    int *largest = class[i] >= 2 ? &w->next[class[i] - 2] : NULL;
-
-    if (largest && w->root[i] == i && (*largest < 0 || w->region[i].n > w->region[*largest].n))
-      *largest = i;
+    w->best[i] = 0;
   }
   for (int i = 0; i < w->n; i++) {
-    int root = w->root[i];
-    const bool carries = class[i] >= 2 && w->next[class[i] - 2] == root;
-    const bool freed = class[i] >= 2 && !carries && w->region[root].n < min_cells;
+    const int old = class[i] - 2;
 
-    w->pick[i] = freed ? i : root; /* the new root; n of the old root is still needed */
+    if (old < 0 || w->root[i] != i || 16 * (int64_t) w->region[i].n < w->before->region[old].n)
+      continue;
+    w->next[old] = w->next[old] < 0 ? i : w->next[old];
+    w->best[old] += w->region[i].n;
+  }
+  for (int i = 0; i < w->n; i++) {
+    const int root = w->root[i], old = class[i] - 2;
+    const bool continues = old >= 0 && 16 * (int64_t) w->region[root].n >= w->before->region[old].n &&
+        4 * w->best[old] >= w->before->region[old].n;
+    const bool freed = old >= 0 && !continues && w->region[root].n < min_cells;
+
+    w->pick[i] = freed ? i : continues ? w->next[old] : root; /* the new root; n of the old root is still needed */
     w->region[i].seeded = class[i] && !freed;
     w->region[i].claim = 0;
-    if (carries && root == i)
-      w->region[i].claim = (uint64_t) w->region[i].n << 32 | (0xffffffffu - (uint32_t) (class[i] - 2));
+    if (continues && w->next[old] == i)
+      w->region[i].claim = w->best[old] << 32 | (0xffffffffu - (uint32_t) old);
   }
   memcpy (w->root, w->pick, (size_t) w->n * sizeof *w->root);
 }
@@ -306,11 +327,31 @@ find_components (Work *w)
 
 /* ---- rounds ------------------------------------------------------------- */
 
-/* Makes `with` the pick of `region` if it is the best so far. */
-static void
-offer (Work *w, int region, int with)
+/* Returns the number of the region's cells, or of the other's where it has fewer. */
+static uint32_t
+fewer_cells (const Work *w, int region, int with)
 {
-  uint64_t key = (uint64_t) distance (&w->region[region].mean, &w->region[with].mean) << 32 | (uint32_t) with;
+  return MIN (w->region[region].n, w->region[with].n);
+}
+
+/* Returns the cost of joining two regions. */
+static uint64_t
+cost_of (const Work *w, int region, int with)
+{
+  const uint64_t d = (uint64_t) distance (&w->region[region].mean, &w->region[with].mean);
+  uint64_t c = d * d * MIN (fewer_cells (w, region, with), 1u << 24), others = 0;
+
+  for (; c >= 16384; c /= 2)
+    others++;
+  return 8192 * others + c;
+}
+
+/* Makes `with` the pick of `region` if it is the best so far: by distance in growth, by cost in merging. */
+static void
+offer (Work *w, int region, int with, bool grows)
+{
+  const uint64_t d = (uint64_t) distance (&w->region[region].mean, &w->region[with].mean);
+  const uint64_t key = (grows ? d : cost_of (w, region, with)) << 32 | (uint32_t) with;
 
   if (key < w->best[region]) {
     w->best[region] = key;
@@ -357,22 +398,50 @@ join (Work *w)
   return any;
 }
 
-typedef enum { GROW, BY_MEAN, BY_SIZE } RoundKind;
+typedef enum { GROW, BY_MEAN, BY_SIZE, BY_COST } RoundKind;
 
+/* Returns whether the means of two regions are similar by step 8. */
 static bool
-may_pick (const Work *w, int region, int with, RoundKind kind, uint32_t min_cells)
+similar (const Work *w, const Region *a, const Region *b)
 {
-  const Region *a = &w->region[region], *b = &w->region[with];
+  const double t = w->u->merge_threshold;
+  double power = 1;
 
-  if (kind == GROW)
-    return !a->seeded;
-  if (kind == BY_SIZE)
-    return a->n < min_cells;
-  return rel (&a->mean, &b->mean, w->u->merge_threshold * (a->claim && b->claim ? 0.6 : 1));
+  if (a->claim && b->claim)
+    return false;
+  while (2 * power <= a->n && 2 * power <= b->n)
+    power *= 2;
+  return rel_square (&a->mean, &b->mean, MIN (1, t * t * sqrt ((double) w->n / (1000 * power))));
 }
 
 static bool
-run_round (Work *w, RoundKind kind, uint32_t min_cells)
+is_smaller (const Work *w, int region, int with)
+{
+  const uint32_t n = w->region[region].n, other = w->region[with].n;
+
+  return n < other || (n == other && region > with);
+}
+
+/* limit: M of BY_SIZE, L of BY_COST. */
+static bool
+may_pick (const Work *w, int region, int with, RoundKind kind, uint32_t limit)
+{
+  const Region *a = &w->region[region], *b = &w->region[with];
+
+  switch (kind) {
+    case GROW:
+      return !a->seeded;
+    case BY_MEAN:
+      return is_smaller (w, region, with) && similar (w, a, b);
+    case BY_SIZE:
+      return a->n < limit;
+    default:
+      return is_smaller (w, region, with) && cost_of (w, region, with) < limit;
+  }
+}
+
+static bool
+run_round (Work *w, RoundKind kind, uint32_t limit)
 {
   for (int i = 0; i < w->n; i++) {
     w->pick[i] = -1;
@@ -382,8 +451,8 @@ run_round (Work *w, RoundKind kind, uint32_t min_cells)
     for (int k = 0; k < 4; k++) {
       int other = neighbour (w->u, i, k);
 
-      if (other >= 0 && w->root[other] != w->root[i] && may_pick (w, w->root[i], w->root[other], kind, min_cells))
-        offer (w, w->root[i], w->root[other]);
+      if (other >= 0 && w->root[other] != w->root[i] && may_pick (w, w->root[i], w->root[other], kind, limit))
+        offer (w, w->root[i], w->root[other], kind == GROW);
     }
   return join (w);
 }
@@ -484,6 +553,7 @@ number (Work *w, SgState *after)
     if (w->root[i] != i)
       continue;
     to->mean = r->mean;
+    to->n = r->n;
     if (r->claim) {
       const SgRegion *old = &w->before->region[0xffffffffu - (uint32_t) r->claim];
 
@@ -503,7 +573,6 @@ static void
 segment (Work *w)
 {
   const SgSetup *u = w->u;
-  uint32_t min_cells = u->min_cells;
 
   for (int i = 0; i < w->n; i++)
     w->p[i] = cell_color (u, i % u->columns, i / u->columns);
@@ -513,12 +582,11 @@ segment (Work *w)
   join_weak (w);
   while (run_round (w, BY_MEAN, 0))
     ;
-  for (;; min_cells *= 2) {
-    while (run_round (w, BY_SIZE, min_cells))
+  while (run_round (w, BY_SIZE, u->min_cells))
+    ;
+  for (uint32_t limit = 81920; count_roots (w) > u->max_regions; limit += 2048)
+    while (run_round (w, BY_COST, limit))
       ;
-    if (count_roots (w) <= u->max_regions)
-      return;
-  }
 }
 
 void

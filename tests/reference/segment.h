@@ -30,7 +30,7 @@ typedef struct {
 
 typedef struct {
   SgColor mean;
-  uint32_t id, birth;
+  uint32_t n, id, birth; /* n: cells */
 } SgRegion;
 
 /* The state that a frame leaves to the next. All zero: no state. */

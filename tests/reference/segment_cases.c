@@ -35,7 +35,8 @@ const char *const sg_settings[] = {
   "clicks=1024 min-size=1" META,
   /* Weak borders: all that touch; only those whose pairs are all weak; hardly any. */
   "weak-difference=1 weak-fraction=0" META, "weak-difference=0.2 weak-fraction=0.99 merge-threshold=0" META,
-  "weak-difference=0 min-size=1" META, "weak-difference=0.1 weak-fraction=0.3 min-size=1 merge-threshold=0.01" META,
+  "weak-difference=0 weak-fraction=0.5 min-size=1" META, "weak-fraction=0.5" META,
+  "weak-difference=0.1 weak-fraction=0.3 min-size=1 merge-threshold=0.01" META,
   "weak-difference=0.05 weak-fraction=0.0001 merge-threshold=0 min-size=1" META,
   /* Merging. */
   "merge-threshold=0 weak-fraction=1 min-size=1" META, "merge-threshold=1" META, "merge-threshold=0.2 min-size=1" META,
@@ -53,20 +54,20 @@ const char *const sg_settings[] = {
 const char *const sg_frame_settings[] = { "region-meta=1 label-meta=1", "temporal=0.05 min-size=1" META,
   "temporal=1" META, "temporal=0.3 merge-threshold=0.05 cell-size=2 output=labels" META, "temporal=0" META,
   "temporal=0.1 min-size=4 merge-threshold=0.02 weak-fraction=1" META,
-  "temporal=0.02 merge-threshold=0.3 weak-difference=0.1" META, "temporal=0.2 max-regions=6 min-size=1" META,
-  "temporal=0.15 cell-size=2 seeds=3,3;9,9;20,10 min-size=1" META,
+  "temporal=0.02 merge-threshold=0.3 weak-difference=0.1 weak-fraction=0.5" META,
+  "temporal=0.2 max-regions=6 min-size=1" META, "temporal=0.15 cell-size=2 seeds=3,3;9,9;20,10 min-size=1" META,
   "temporal=0.5 seed-similarity=1 output=boundaries" META, "temporal=0.0001 min-size=1 output=labels" META,
-  "temporal=0.6 cell-size=1 min-size=3" META, "temporal=0.15", NULL };
+  "temporal=0.6 cell-size=1 min-size=3" META, "weak-fraction=0.3 min-size=3" META, "temporal=0.15", NULL };
 
 /* Tested with large frames: the default is cells of 2. */
 const char *const sg_large_settings[] = { "region-meta=1 label-meta=1",
   "output=labels min-size=1 merge-threshold=0.04" META, "cell-size=1 output=boundaries" META,
-  "cell-size=5 seed-similarity=1 max-regions=100" META, NULL };
+  "cell-size=5 seed-similarity=1 max-regions=100" META, "weak-fraction=0.5 max-regions=40" META, NULL };
 
 const char *const sg_sanitize_settings[] = { "region-meta=1 label-meta=1",
   "output=boundaries cell-size=2 seed-similarity=1" META, "output=labels cell-size=3 min-size=1 seeds=3,3;9,9" META,
   "merge-threshold=0 weak-fraction=1 min-size=1" META, "max-regions=2 min-size=1 temporal=0" META, "output=mean",
-  "seed-threshold=0.0001 min-size=1" META, NULL };
+  "seed-threshold=0.0001 min-size=1" META, "weak-fraction=0.4 weak-difference=0.1" META, NULL };
 
 const char *const sg_bad_settings[] = { "output=4", "seed-threshold=-0.001", "seed-threshold=1.001",
   "seed-threshold=nan", "merge-threshold=-1", "merge-threshold=1.5", "merge-threshold=inf", "weak-difference=1.01",

@@ -22,7 +22,7 @@
 #define CF_SG_NO_PICK UINT64_MAX /* CfSgNode.best of a region that picks none */
 #define CF_SG_UNPAINTED 0xffffu  /* label of a run of pixels that are not painted */
 
-/* A run: consecutive cells of a row that have the same kind (1 seed, 2 + index of the old region for kept cells).
+/* A run: consecutive cells of a row that have the same kind (simd.h).
  * Free cells are in no run. Run numbers have the order of the cells; those of a strip begin with the padded index
  * of the strip's first cell. */
 typedef struct {
@@ -47,7 +47,7 @@ typedef struct {
 
 /* What rounds read and write of a region. */
 typedef struct {
-  uint64_t best; /* the pick: distance << 32 | region, or CF_SG_NO_PICK; in merge.c the perimeter first */
+  uint64_t best; /* the pick: distance or cost << 32 | region, or CF_SG_NO_PICK; in merge.c the perimeter first */
   uint32_t next; /* the region of which this one has become a part; itself if of none */
   uint32_t mean; /* the mean colour; during growth with CF_SG_SEEDED */
 } CfSgNode;
@@ -120,7 +120,7 @@ typedef struct {
   uint32_t n_regions;
   CfSgSum *sum;
   CfSgNode *node;
-  uint64_t *claim;              /* step 10: cells of the largest component << 32 | ~index of its old region; 0: none */
+  uint64_t *claim;              /* step 10: cells of the components << 32 | ~index of their old region; 0: none */
   uint32_t *live, n_live;       /* regions that may pick in the next round; scratch between the steps */
   uint32_t *touched, n_touched; /* regions to which this round adds others; scratch between the steps */
   bool *is_touched, any;        /* any: at least one region has picked */
@@ -131,8 +131,8 @@ typedef struct {
 
   /* the result, and the state for the next frame: one entry a region */
   uint32_t n_found, n_before; /* regions of the current and of the previous frame */
-  uint32_t *found_mean[2], *found_id[2], *found_birth[2];
-  uint32_t *largest;       /* of each old region its largest component */
+  uint32_t *found_mean[2], *found_cells[2], *found_id[2], *found_birth[2];
+  uint32_t *carrier;       /* of each old region the first component that continues it */
   uint32_t frame, next_id; /* frame: number of the current frame since the state began */
   bool use_state;          /* the current frame uses the state of the previous one */
   bool has_state;

@@ -16,9 +16,10 @@ add_pair (CfSgCpu *m, uint32_t first, uint32_t k, size_t at, size_t other)
 {
   const uint32_t *label = m->label[m->now], *color = m->color[m->now];
   const uint32_t l = label[at], r = label[other], a = l < r ? l : r, b = l < r ? r : l;
-  const bool both = m->use_state && m->claim[a] && m->claim[b];
-  const uint32_t weak = cf_sg_rel (color[at], color[other], m->setup.weak[both]);
+  uint32_t weak = 0;
 
+  if (m->setup.fraction < CF_SEGMENT_NO_WEAK)
+    weak = cf_sg_rel (color[at], color[other], m->setup.weak[m->use_state && m->claim[a] && m->claim[b]]);
   if (k > first && m->border[k - 1].a == a && m->border[k - 1].b == b) {
     m->border[k - 1].pairs++;
     m->border[k - 1].weak += weak;
@@ -118,6 +119,16 @@ region_root (CfSgNode *node, uint32_t r)
   return r;
 }
 
+/* Lists the regions from which the merging begins. */
+static void
+list_live (CfSgCpu *m)
+{
+  for (uint32_t r = 0; r < m->n_regions; r++)
+    m->live[r] = r;
+  m->n_live = m->n_regions;
+  cf_sg_gather_live (m);
+}
+
 /* Joins regions with union-find; the smaller number, that is the smaller root, stays. */
 static void
 join_weak (CfSgCpu *m)
@@ -132,12 +143,9 @@ join_weak (CfSgCpu *m)
       m->node[p > q ? p : q].next = p < q ? p : q;
     }
   }
-  for (uint32_t r = 0; r < m->n_regions; r++) { /* regions before r already have their root */
+  for (uint32_t r = 0; r < m->n_regions; r++) /* regions before r already have their root */
     m->node[r].next = m->node[m->node[r].next].next;
-    m->live[r] = r;
-  }
-  m->n_live = m->n_regions;
-  cf_sg_gather_live (m);
+  list_live (m);
 }
 
 /* ---- 8 and 9: merging ---------------------------------------------------- */
@@ -150,29 +158,44 @@ offer (CfSgCpu *m, uint32_t region, uint32_t with, uint64_t key)
     m->node[region].best = key | with;
 }
 
-/* One round of merging. With min_cells = 0 (step 8) two similar regions are offered to each other; otherwise (step 9)
- * a region below min_cells is offered its neighbours. Drops the borders inside joined regions. Returns false if no
- * region has picked. */
+/* Which regions pick in a round: those of two that are similar (step 8), those of fewer than min_cells cells,
+ * or those that cost less than `limit` (9). */
+typedef struct {
+  bool by_mean;
+  uint32_t min_cells, limit;
+} Stage;
+
+/* Returns whether two regions may join in step 8. d: the distance of their means; cells: of the smaller one. */
+static inline bool
+is_similar (const CfSgCpu *m, uint32_t a, uint32_t b, uint32_t d, uint64_t cells)
+{
+  const uint32_t lengths = cf_sg_length (m->node[a].mean) + cf_sg_length (m->node[b].mean);
+
+  return !(m->claim[a] && m->claim[b]) && cf_sg_near (d, lengths, m->setup.merge[63 - __builtin_clzll (cells)]);
+}
+
+/* One round of merging. Drops the borders inside joined regions. Returns false if no region has picked. */
 static bool
-merge_round (CfSgCpu *m, uint64_t min_cells)
+merge_round (CfSgCpu *m, Stage stage)
 {
   uint32_t n = 0;
 
   for (uint32_t i = 0; i < m->n_borders; i++) {
     const uint32_t a = m->node[m->border[i].a].next, b = m->node[m->border[i].b].next;
     const uint32_t p = m->node[a].mean, q = m->node[b].mean, d = cf_sg_distance (p, q);
-    const uint64_t key = (uint64_t) d << 32;
-    const bool similar = min_cells == 0 &&
-        cf_sg_near (d, cf_sg_length (p) + cf_sg_length (q), m->setup.merge[m->claim[a] && m->claim[b]]);
+    const uint64_t of_a = m->sum[a].cells, of_b = m->sum[b].cells, least = of_a < of_b ? of_a : of_b;
+    const uint32_t cost = cf_sg_cost (d, least);
+    const bool first = of_a < of_b || (of_a == of_b && a > b); /* of the two, a is the one that picks */
+    const bool joins = stage.by_mean ? is_similar (m, a, b, d, least) : cost < stage.limit;
 
     if (a == b)
       continue;
     m->border[n].a = a;
     m->border[n++].b = b;
-    if (similar || m->sum[a].cells < min_cells)
-      offer (m, a, b, key);
-    if (similar || m->sum[b].cells < min_cells)
-      offer (m, b, a, key);
+    if ((joins && first) || of_a < stage.min_cells)
+      offer (m, a, b, (uint64_t) cost << 32);
+    if ((joins && !first) || of_b < stage.min_cells)
+      offer (m, b, a, (uint64_t) cost << 32);
   }
   m->n_borders = n;
   return cf_sg_join (m);
@@ -181,14 +204,13 @@ merge_round (CfSgCpu *m, uint64_t min_cells)
 static void
 merge_regions (CfSgCpu *m)
 {
-  while (merge_round (m, 0))
+  while (merge_round (m, (Stage) { .by_mean = true }))
     ;
-  for (uint64_t min_cells = m->setup.min_cells;; min_cells *= 2) {
-    while (merge_round (m, min_cells))
+  while (merge_round (m, (Stage) { .min_cells = m->setup.min_cells }))
+    ;
+  for (uint32_t limit = CF_SEGMENT_LIMIT; m->n_live > (uint32_t) m->setup.max_regions; limit += CF_SEGMENT_LIMIT_STEP)
+    while (merge_round (m, (Stage) { .limit = limit }))
       ;
-    if (m->n_live <= (uint32_t) m->setup.max_regions)
-      return;
-  }
 }
 
 /* ---- 10: ids ------------------------------------------------------------- */
@@ -202,6 +224,7 @@ assign_ids (CfSgCpu *m)
   m->next_id = m->use_state ? m->next_id : 1;
   for (uint32_t r = 0; r < m->n_regions; r++) {
     m->found_mean[now][r] = m->node[r].mean;
+    m->found_cells[now][r] = (uint32_t) m->sum[r].cells;
     if (m->claim[r]) {
       const uint32_t old = UINT32_MAX - (uint32_t) m->claim[r];
 
@@ -219,7 +242,10 @@ void
 cf_sg_merge (CfSgCpu *m)
 {
   list_borders (m);
-  join_weak (m);
+  if (m->setup.fraction < CF_SEGMENT_NO_WEAK)
+    join_weak (m);
+  else
+    list_live (m);
   merge_regions (m);
   cf_sg_renumber (m);
   assign_ids (m);

@@ -76,10 +76,11 @@ lay_out_cells (CfSgCpu *m, Memory *memory)
     m->color[i] = take (memory, n, sizeof *m->color[i]);
     m->label[i] = take (memory, n, sizeof *m->label[i]);
     m->found_mean[i] = take (memory, max_kept, sizeof *m->found_mean[i]);
+    m->found_cells[i] = take (memory, max_kept, sizeof *m->found_cells[i]);
     m->found_id[i] = take (memory, max_kept, sizeof *m->found_id[i]);
     m->found_birth[i] = take (memory, max_kept, sizeof *m->found_birth[i]);
   }
-  m->largest = take (memory, max_kept, sizeof *m->largest);
+  m->carrier = take (memory, max_kept, sizeof *m->carrier);
   m->mean = take (memory, n, sizeof *m->mean);
   m->root = take (memory, n, sizeof *m->root);
   m->picked = take (memory, n, sizeof *m->picked);

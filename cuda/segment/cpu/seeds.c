@@ -224,22 +224,26 @@ find_kinds (const CfSgCpu *m, int row, Kinds *k)
 {
   const int n = m->setup.columns, now = m->now;
   const size_t first = cf_sg_row_start (m, row);
-  const uint32_t *label = m->label[1 - now] + first;
+  const uint32_t *label = m->label[1 - now] + first, *color = m->color[now] + first;
 
   if (m->setup.similarity)
     for (int x = 0; x < n; x++)
       k->seed[x] &= similarity_at (m, first + (size_t) x) > m->threshold;
+  for (int x = 0; x < n; x++)
+    k->seed[x] = (uint8_t) (k->seed[x] * cf_sg_class (color[x]));
   if (m->use_state) {
     for (int x = 0; x < n; x++)
       k->mean[x] = m->found_mean[1 - now][label[x]];
-    m->simd->keep (m->color[now] + first, m->color[1 - now] + first, k->mean, label, k->seed, n, m->setup.keep,
-        k->kind);
+    m->simd->keep (color, m->color[1 - now] + first, k->mean, label, k->seed, n, m->setup.keep, k->kind);
   } else {
     for (int x = 0; x < n; x++)
       k->kind[x] = k->seed[x];
   }
-  for (int i = first_seed (m, first); i < m->setup.n_seeds && (size_t) m->setup.seeds[i] < first + (size_t) n; i++)
-    k->kind[(size_t) m->setup.seeds[i] - first] = 1;
+  for (int i = first_seed (m, first); i < m->setup.n_seeds && (size_t) m->setup.seeds[i] < first + (size_t) n; i++) {
+    const int x = (int) ((size_t) m->setup.seeds[i] - first);
+
+    k->kind[x] = cf_sg_class (color[x]);
+  }
 }
 
 /* ---- 4: runs of one kind ------------------------------------------------- */
@@ -353,28 +357,78 @@ list_components (CfSgCpu *m)
     }
 }
 
-/* Decides which component continues each old region, and which components are free again. */
+/* Returns the carrier of the component's old region, NULL if its cells are seeds. */
+static uint32_t *
+carrier_of (const CfSgCpu *m, const CfSgComponent *c)
+{
+  return c->kind >= CF_SG_KEPT ? &m->carrier[c->kind - CF_SG_KEPT] : NULL;
+}
+
+/* Returns how many cells the component's old region had. */
+static uint64_t
+cells_before (const CfSgCpu *m, const CfSgComponent *c)
+{
+  return m->found_cells[1 - m->now][c->kind - CF_SG_KEPT];
+}
+
+/* Finds the pieces of each old region that may continue it: the first one gets the number of cells of all in `claim`.
+ * */
+static void
+find_carriers (CfSgCpu *m)
+{
+  if (m->use_state)
+    memset (m->carrier, 255, m->n_before * sizeof *m->carrier);
+  for (uint32_t i = 0; i < m->n_components; i++) {
+    const CfSgComponent *c = &m->component[i];
+    uint32_t *carrier = carrier_of (m, c);
+
+    if (!carrier || CF_SEGMENT_PIECE * c->sum.cells < cells_before (m, c))
+      continue;
+    if (*carrier == UINT32_MAX)
+      *carrier = i;
+    m->component[*carrier].claim += c->sum.cells;
+  }
+}
+
+/* Decides which components continue old regions, and which are free again. Pieces of an old region are added to the
+ * first one, and have no cells of their own then. */
+static void
+join_pieces (CfSgCpu *m)
+{
+  for (uint32_t i = 0; i < m->n_components; i++) {
+    CfSgComponent *c = &m->component[i];
+    const uint32_t *carrier = carrier_of (m, c);
+    CfSgComponent *first = carrier && *carrier != UINT32_MAX ? &m->component[*carrier] : NULL;
+    const uint64_t cells = c->sum.cells;
+
+    if (first && CF_SEGMENT_PIECE * cells >= cells_before (m, c) && 4 * first->claim >= cells_before (m, c)) {
+      if (first == c)
+        continue;
+      cf_sg_add (&first->sum, &c->sum);
+      c->sum = (CfSgSum) { 0 };
+      c->root = first->root;
+    } else {
+      c->free = carrier && cells < m->setup.min_cells;
+    }
+  }
+}
+
 static void
 drop_fragments (CfSgCpu *m)
 {
-  const uint32_t none = UINT32_MAX;
-
-  if (m->use_state)
-    memset (m->largest, 255, m->n_before * sizeof *m->largest);
-  for (uint32_t i = 0; i < m->n_components; i++) {
-    const CfSgComponent *c = &m->component[i];
-    uint32_t *largest = c->kind >= 2 ? &m->largest[c->kind - 2] : NULL;
-
-    if (largest && (*largest == none || c->sum.cells > m->component[*largest].sum.cells))
-      *largest = i;
-  }
+  find_carriers (m);
+  join_pieces (m);
   for (uint32_t i = 0; i < m->n_components; i++) {
     CfSgComponent *c = &m->component[i];
-    const bool carries = c->kind >= 2 && m->largest[c->kind - 2] == i;
 
-    c->free = c->kind >= 2 && !carries && c->sum.cells < m->setup.min_cells;
-    c->claim = carries ? c->sum.cells << 32 | (UINT32_MAX - (c->kind - 2)) : 0;
-    c->mean = cf_sg_mean (&c->sum);
+    if (c->sum.cells == 0) {
+      c->mean = m->component[*carrier_of (m, c)].mean;
+      c->claim = m->component[*carrier_of (m, c)].claim;
+    } else {
+      c->mean = cf_sg_mean (&c->sum);
+      if (c->claim)
+        c->claim = 4 * c->claim < cells_before (m, c) ? 0 : c->claim << 32 | (UINT32_MAX - (c->kind - CF_SG_KEPT));
+    }
   }
 }
 

@@ -199,7 +199,7 @@ keep (const uint32_t *restrict p, const uint32_t *restrict before, const uint32_
     const bool same = cf_sg_near (cf_sg_distance (p[x], before[x]), s + cf_sg_length (before[x]), t_change);
     const bool close = cf_sg_near (d, l, t), not_far = cf_sg_near (d, l, t_far), kept = close | (same & not_far);
 
-    kind[x] = kept ? label[x] + 2 : seed[x];
+    kind[x] = kept ? label[x] + CF_SG_KEPT : seed[x];
   }
 }
 

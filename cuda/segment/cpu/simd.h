@@ -14,6 +14,10 @@
 #define CF_SG_SEEDED 0x40000000u  /* flag in a mean or a label: the region has a seed (step 6) */
 #define CF_SG_NUMBER 0x3fffffffu  /* the other bits of a label: the region number */
 
+/* Kinds of cells: 0 free, below CF_SG_KEPT the class of a seed (step 4), from there on the index of a kept cell's old
+ * region. */
+#define CF_SG_KEPT 128
+
 /* Bytes of padding beside a row of flags, which may be read. */
 #define CF_SG_PAD 16
 
@@ -55,7 +59,7 @@ typedef struct {
   void (*smooth) (uint8_t *const link[4], uint8_t *const up[4], int n, uint8_t *seed);
   /* Computes r of step 3 from the row above, the row itself and the row below. */
   void (*roughness) (const uint32_t *const row[3], int n, uint16_t *roughness);
-  /* Sets kind[x] to 0 (free), 1 (seed) or 2 + label (kept); mean[x] is that of label[x]. */
+  /* Sets kind[x] to seed[x] or, where the cell is kept, to CF_SG_KEPT + label[x]; mean[x] is that of label[x]. */
   void (*keep) (const uint32_t *color, const uint32_t *before, const uint32_t *mean, const uint32_t *label,
       const uint8_t *seed, int n, const uint32_t threshold[3], uint32_t *kind);
   /* Sets differs[x] to a[x] != b[x]; returns whether any is set. */
@@ -87,14 +91,14 @@ cf_sg_length (uint32_t p)
   return y * y + b * b + r * r;
 }
 
-/* Returns |p - q|^2 of two colours. */
+/* Returns the squared distance of two colours. */
 static inline uint32_t
 cf_sg_distance (uint32_t p, uint32_t q)
 {
   const int32_t y = (int32_t) (p & 255) - (int32_t) (q & 255), b = (int32_t) (p >> 8 & 255) - (int32_t) (q >> 8 & 255),
                 r = (int32_t) (p >> 16 & 255) - (int32_t) (q >> 16 & 255);
 
-  return (uint32_t) (y * y + b * b + r * r);
+  return (uint32_t) (y * y + 4 * (b * b + r * r));
 }
 
 /* Returns whether 131072 distance < threshold lengths. The products need 35 bits; to stay within 32, both sides
@@ -111,6 +115,24 @@ static inline bool
 cf_sg_rel (uint32_t p, uint32_t q, uint32_t threshold)
 {
   return cf_sg_near (cf_sg_distance (p, q), cf_sg_length (p) + cf_sg_length (q), threshold);
+}
+
+/* Returns the class of a seed of this colour; 1 to 100. */
+static inline uint8_t
+cf_sg_class (uint32_t p)
+{
+  return (uint8_t) (1 + (p >> 6 & 3) + 4 * (((p >> 8 & 255) + 32) >> 6) + 20 * (((p >> 16 & 255) + 32) >> 6));
+}
+
+/* Returns the cost of joining two regions of step 5; `cells` is the size of the smaller one. */
+static inline uint32_t
+cf_sg_cost (uint32_t distance, uint64_t cells)
+{
+  const uint64_t n = cells < CF_SEGMENT_COST_CELLS ? cells : CF_SEGMENT_COST_CELLS,
+                 c = (uint64_t) distance * distance * n;
+  const int e = c >> 14 ? 50 - __builtin_clzll (c) : 0;
+
+  return ((uint32_t) e << 13) + (uint32_t) (c >> e);
 }
 
 /* Returns the colour of 8-bit RGB values, by step 1. */

@@ -270,41 +270,29 @@ sg_find_kinds (const SgWork &work, const SgTile *tile, int x0, int row, unsigned
     if (work.similarity)
       seeds[j] &= __ballot_sync (~0u, (int) work.rough[c] > work.control->threshold);
     rows->any[j] = here & (seeds[j] | clicked);
-    rows->kind[j] = rows->any[j] >> lane & 1;
+    rows->kind[j] = rows->any[j] >> lane & 1 ? sg_class (p[j + 1]) : 0;
     if (RECURRENT) {
       if ((here & ~clicked) >> lane & 1 && sg_is_kept (work, p[j + 1], (unsigned) c, old[j]))
-        rows->kind[j] = 2 + old[j];
+        rows->kind[j] = sg_kept + old[j];
       rows->any[j] = __ballot_sync (~0u, rows->kind[j] != 0);
-      const unsigned left = __shfl_up_sync (~0u, rows->kind[j], 1);
-
-      rows->west[j] = __ballot_sync (~0u, lane > 0 && rows->kind[j] && left == rows->kind[j]);
-    } else {
-      rows->west[j] = rows->any[j] & rows->any[j] << 1;
     }
+    const unsigned left = __shfl_up_sync (~0u, rows->kind[j], 1);
+
+    rows->west[j] = __ballot_sync (~0u, lane > 0 && rows->kind[j] && left == rows->kind[j]);
   }
 }
 
 /* Returns the links between row j and the row above, whose kinds are `above`, one per lane. A run is joined at the
  * cells where it first touches another run. */
-template<bool RECURRENT> __device__ __forceinline__ SgLinks
+__device__ __forceinline__ SgLinks
 sg_find_links (const SgRows &rows, int j, unsigned above)
 {
   const unsigned kind = rows.kind[j], west = rows.west[j], lane = threadIdx.x & 31;
-  unsigned north, north_west, north_east;
+  const unsigned left = __shfl_up_sync (~0u, above, 1), right = __shfl_down_sync (~0u, above, 1);
+  const unsigned north = __ballot_sync (~0u, kind && above == kind);
+  const unsigned north_west = __ballot_sync (~0u, lane > 0 && kind && left == kind);
+  const unsigned north_east = __ballot_sync (~0u, lane < 31 && kind && right == kind);
 
-  if (RECURRENT) {
-    const unsigned left = __shfl_up_sync (~0u, above, 1), right = __shfl_down_sync (~0u, above, 1);
-
-    north = __ballot_sync (~0u, kind && above == kind);
-    north_west = __ballot_sync (~0u, lane > 0 && kind && left == kind);
-    north_east = __ballot_sync (~0u, lane < 31 && kind && right == kind);
-  } else {
-    const unsigned row = __ballot_sync (~0u, above != 0);
-
-    north = rows.any[j] & row;
-    north_west = rows.any[j] & row << 1;
-    north_east = rows.any[j] & row >> 1;
-  }
   return SgLinks { north & ~(west & north_west), ~north & north_west & ~west, ~north & north_east & ~(west >> 1) };
 }
 
@@ -377,7 +365,7 @@ sg_unite_links (unsigned *label, const SgLinks &links, unsigned mine, unsigned t
 /* Finds the components of equal kinds inside the rows of a warp. A run is attached to the first run above that it
  * touches, without an atomic access; if it touches more of them, those are united with it. at: the cell to which
  * each cell is attached. */
-template<bool RECURRENT> __device__ __forceinline__ void
+__device__ __forceinline__ void
 sg_join_rows (SgTile *tile, const SgRows &rows, unsigned t, unsigned (&at)[warp_rows])
 {
   const unsigned lane = t & 31;
@@ -392,7 +380,7 @@ sg_join_rows (SgTile *tile, const SgRows &rows, unsigned t, unsigned (&at)[warp_
     more[j] = SgLinks { 0, 0, 0 };
     if (j == 0)
       continue;
-    const SgLinks links = sg_find_links<RECURRENT> (rows, j, rows.kind[j - 1]);
+    const SgLinks links = sg_find_links (rows, j, rows.kind[j - 1]);
     const unsigned all = links.straight | links.left | links.right, touching = all & run;
     const unsigned first = touching ? (unsigned) __ffs ((int) touching) - 1 : lane;
     const unsigned firsts = __ballot_sync (~0u, touching && first == lane);
@@ -510,7 +498,8 @@ sg_write_cell (const SgWork &work, const SgTile &tile, unsigned c, unsigned kind
   work.record[c] = SgRecord { sg_seeded | luma >> 18 << 32 | (luma & 0x3ffff),
     (unsigned long long) tile.cb[t] << 32 | tile.cr[t] };
   work.claim[c] = 0;
-  work.count[c] = 0;
+  if (work.weak_borders)
+    work.perimeter[c] = 0;
   work.smallest[c] = sg_none;
   work.best[0][c] = work.best[1][c] = sg_none_64;
 }
@@ -535,7 +524,7 @@ sg_cells_kernel (const __grid_constant__ SgWork work)
     sg_mark_clicks (work, &tile, x0, y0);
   __syncthreads ();
   sg_find_kinds<RECURRENT> (work, &tile, x0, row, inside, old, p, &rows);
-  sg_join_rows<RECURRENT> (&tile, rows, t, at);
+  sg_join_rows (&tile, rows, t, at);
 #pragma unroll
   for (int j = 0; j < warp_rows; j++) {
     tile.luma[t + j * tile_width] = tile.cb[t + j * tile_width] = tile.cr[t + j * tile_width] = 0;
@@ -546,7 +535,7 @@ sg_cells_kernel (const __grid_constant__ SgWork work)
     tile.frees[warp] = n_free;
   __syncthreads ();
   if (warp > 0)
-    sg_unite_links (tile.label, sg_find_links<RECURRENT> (rows, 0, tile.last[warp - 1][lane]), at[0], t);
+    sg_unite_links (tile.label, sg_find_links (rows, 0, tile.last[warp - 1][lane]), at[0], t);
   sg_entries_before (tile.frees, &all);
   if (threadIdx.x == 0 && all)
     atomicAdd (&work.control->free, all);

@@ -4,10 +4,10 @@
  * segment/gpu/graph.cu: steps 4 to 10 of the segmentation in one cooperative launch. Its blocks wait for each other
  * at a grid barrier, so that no step needs the host.
  *
- * Map: one block of 1024 threads per multiprocessor. Cells, tiles and lists are divided among the blocks; warps of
- * all blocks take the entries of common lists in rotation (sg_spread). Growth works on each block's own rows
- * (chunk.cuh), pairs of regions are counted by batches of tiles (merge.cuh), and the last rounds of merging run in a
- * single block (single_block.cuh).
+ * Map: one block of 1024 threads per multiprocessor, or fewer where plans share the device. Cells, tiles and lists
+ * are divided among the blocks; warps of all blocks take the entries of common lists in rotation (sg_spread). Growth
+ * works on each block's own rows (chunk.cuh), pairs of regions are counted by batches of tiles (merge.cuh), and the
+ * last rounds of merging run in a single block (single_block.cuh).
  * Shared memory: one dynamic piece of all that a block may have. In each phase it holds SgSums alone, SgSums and the
  * chunks of growth, SgTilePairs, or SgLocal.
  * Race free: what a phase writes, another block reads only after a grid barrier. Inside a phase all shared words are
@@ -27,7 +27,8 @@ namespace {
 
 /* Stores the region of an index. `new_before`: how many regions before it continue no old one. */
 __device__ void
-sg_number_region (const SgWork &work, unsigned index, unsigned root, unsigned mean, bool old, unsigned new_before)
+sg_number_region (const SgWork &work, unsigned index, unsigned root, unsigned mean, unsigned cells, bool old,
+    unsigned new_before)
 {
   const unsigned free_id = work.recurrent ? work.before.scalars[1] : 1;
   const unsigned from = old ? 0xffffffffu - (unsigned) work.claim[root] : 0;
@@ -35,6 +36,7 @@ sg_number_region (const SgWork &work, unsigned index, unsigned root, unsigned me
   const unsigned birth = old ? work.before.birth[from] : work.frame;
 
   work.after.mean[index] = mean;
+  work.after.cells[index] = cells;
   work.after.id[index] = id;
   work.after.birth[index] = birth;
   work.found[index] = CfSegmentRegion { { 0, 0, 0 }, 0, 0, { 0, 0, 0 }, sg_none, sg_none, 0, 0, id, birth };
@@ -67,8 +69,8 @@ sg_number_listed (const SgWork &work, const unsigned *list, unsigned n)
     if (lane == 0) {
       const SgRecord record = sg_load_record (work.record + r);
 
-      work.count[r] = smaller;
-      sg_number_region (work, smaller, r, sg_mean (record), (record.x & sg_old) != 0, smaller_new);
+      work.rank[r] = smaller;
+      sg_number_region (work, smaller, r, sg_mean (record), sg_cells (record), (record.x & sg_old) != 0, smaller_new);
     }
   }
 }
@@ -77,10 +79,11 @@ __device__ void
 sg_number_merged (const SgWork &work, const SgGrid &grid, const uint4 *merged, unsigned n)
 {
   for (unsigned i = sg_spread (); i < n; i += grid.step ())
-    sg_number_region (work, i, merged[i].x, merged[i].y, merged[i].z != 0, merged[i].w);
+    sg_number_region (work, i, merged[i].x, merged[i].y, merged[i].z & ~sg_old_bit, (merged[i].z & sg_old_bit) != 0,
+        merged[i].w);
 }
 
-/* Stores the index of each cell. `index`: the index of each value in `count`; NULL: those values are indices. */
+/* Stores the index of each cell. `index`: the index of each value in `rank`; NULL: those values are indices. */
 __device__ void
 sg_label_cells (const SgWork &work, const SgGrid &grid, const unsigned *index)
 {
@@ -95,7 +98,7 @@ sg_label_cells (const SgWork &work, const SgGrid &grid, const unsigned *index)
     sg_find<per_thread> (work.parent, cell, root);
 #pragma unroll
     for (unsigned k = 0; k < per_thread; k++)
-      root[k] = work.count[root[k] & ~sg_settled];
+      root[k] = work.rank[root[k] & ~sg_settled];
 #pragma unroll
     for (unsigned k = 0; k < per_thread && index; k++)
       root[k] = index[root[k]];
@@ -124,13 +127,15 @@ sg_graph_kernel (const __grid_constant__ SgWork work, unsigned size)
   sg_count_pairs (work, &block, (SgTilePairs *) memory);
   grid.barrier ();
   sg_clear_sums ((SgSums *) memory);
-  sg_join_weak (work, grid);
   if (grid.first () == 0)
     for (int i = 0; i < 3; i++)
       work.control->picks[i] = 0;
-  grid.barrier ();
-  sg_add_weak (work, grid, &block);
-  grid.barrier ();
+  if (work.weak_borders) {
+    sg_join_weak (work, grid);
+    grid.barrier ();
+    sg_add_weak (work, grid, &block);
+    grid.barrier ();
+  }
   const bool by_single_block = sg_merge_all (work, grid, &block, memory, size, &merged);
 
   grid.barrier ();

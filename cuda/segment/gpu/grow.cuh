@@ -48,12 +48,6 @@ struct SgGrid {
   }
 };
 
-__device__ __forceinline__ unsigned long long
-sg_key (unsigned p, unsigned q, unsigned root)
-{
-  return (unsigned long long) sg_distance (p, q) << 32 | root;
-}
-
 /* ---- step 4: components ------------------------------------------------- */
 
 /* Joins the pairs of cells of the lanes. The components of their tiles are often the same for many lanes, which
@@ -77,7 +71,8 @@ sg_unite_lanes (const SgWork &work, bool has, unsigned a, unsigned b)
 }
 
 /* Joins cell c at the edge of a tile with its neighbour (dx, dy) outside the tile. If that is of another kind, joins
- * it with the two cells beside that neighbour. (ex, ey) points along the edge. All lanes of the warp must call. */
+ * it with the two cells beside that neighbour. (ex, ey) points along the edge. All
+ * lanes of the warp must call. */
 __device__ void
 sg_join_across (const SgWork &work, bool inside, unsigned c, int dx, int dy, int ex, int ey)
 {
@@ -133,36 +128,59 @@ sg_add_locals (const SgWork &work, const SgGrid &grid, SgBlock *block)
   sg_flush_sums (block->sums, work.record);
 }
 
+/* Returns whether so many cells are at least one part in `parts` of those of an old region. */
+__device__ __forceinline__ bool
+sg_is_share (const SgWork &work, unsigned cells, unsigned old, unsigned parts)
+{
+  return (unsigned long long) parts * cells >= work.before.cells[old];
+}
+
+/* Adds up the pieces of each old region that may continue it. */
 __device__ void
-sg_find_largest (const SgWork &work, const SgGrid &grid)
+sg_find_pieces (const SgWork &work, const SgGrid &grid)
 {
   const unsigned n = work.control->locals;
 
   for (unsigned i = sg_spread (); i < n; i += grid.step ()) {
-    const unsigned c = work.local_list[i];
+    const unsigned c = work.local_list[i], kind = work.kind[c];
 
-    if (work.kind[c] >= 2 && work.joined[c] == sg_mix (c))
-      atomicMax (work.largest + (work.kind[c] - 2),
-          (unsigned long long) sg_cells (sg_load_record (work.record + c)) << 32 | (0xffffffffu - work.smallest[c]));
+    if (kind < sg_kept || work.joined[c] != sg_mix (c))
+      continue;
+    const SgRecord record = sg_load_record (work.record + c);
+
+    if (sg_is_share (work, sg_cells (record), kind - sg_kept, CF_SEGMENT_PIECE)) {
+      atomicAdd (&work.pieces[kind - sg_kept].x, record.x & ~sg_flags);
+      atomicAdd (&work.pieces[kind - sg_kept].y, record.y);
+      atomicMax (work.first_piece + (kind - sg_kept), ~work.smallest[c]);
+    }
   }
 }
 
-/* Returns whether cell c belongs to a fragment of an old region and so is free again. The largest component of an
- * old region continues it. `record` is that of the component; the cell that becomes its root takes it over. */
+/* Returns whether cell c belongs to a fragment of an old region and so is free again. Sets `*root` to the root of the
+ * region; that of the pieces of an old region is the same. `record` is that of the component; the cell that becomes the
+ * root takes it over, or the sums of all pieces. */
 __device__ __forceinline__ bool
-sg_settle_cell (const SgWork &work, unsigned c, unsigned root, unsigned kind, SgRecord record)
+sg_settle_cell (const SgWork &work, unsigned c, unsigned *root, unsigned kind, SgRecord record)
 {
-  const unsigned long long largest = kind >= 2 ? work.largest[kind - 2] : 0;
-  const bool carries = kind >= 2 && 0xffffffffu - (unsigned) largest == root;
+  const unsigned old = kind - sg_kept, cells = sg_cells (record);
+  bool continues = false;
 
-  if (c == root) {
-    if (carries)
-      work.claim[c] = largest >> 32 << 32 | (0xffffffffu - (kind - 2));
-    record.x |= carries ? sg_old : 0;
+  if (kind >= sg_kept && sg_is_share (work, cells, old, CF_SEGMENT_PIECE)) {
+    const SgRecord all = sg_load_record (work.pieces + old);
+
+    continues = sg_is_share (work, sg_cells (all), old, 4);
+    if (continues) {
+      *root = ~work.first_piece[old];
+      record = SgRecord { all.x | sg_flags, all.y };
+    }
+  }
+  if (c == *root) {
+    if (continues)
+      work.claim[c] = (unsigned long long) sg_cells (record) << 32 | (0xffffffffu - old);
     work.mean[c] = sg_mean (record);
     work.record[c] = record;
   }
-  return kind >= 2 && !carries && sg_cells (record) < work.min_cells;
+  return kind >= sg_kept && !continues && cells < work.min_cells;
 }
 
 /* Attaches each cell of a component to the smallest cell of it, which is the root from here on. Cells of fragments
@@ -192,8 +210,8 @@ sg_settle (const SgWork &work, const SgGrid &grid)
     for (int k = 0; k < each; k++) {
       bool freed = false;
 
-      if (kind[k] >= 2 || (kind[k] && root[k] == cell[k]))
-        freed = sg_settle_cell (work, cell[k], root[k], kind[k], sg_load_record (work.record + at[k]));
+      if (kind[k] >= sg_kept || (kind[k] && root[k] == cell[k]))
+        freed = sg_settle_cell (work, cell[k], &root[k], kind[k], sg_load_record (work.record + at[k]));
       if (kind[k])
         work.parent[cell[k]] = freed ? cell[k] : root[k] | sg_settled;
       if (work.recurrent)
@@ -210,8 +228,10 @@ sg_free_fragments (const SgWork &work, const SgGrid &grid)
 
     work.record[c] = sg_record_of (work.after.p[c]); /* before the last barrier other threads still read it */
   }
-  for (unsigned i = grid.first (); i < work.before.scalars[0]; i += grid.step ())
-    work.largest[i] = 0; /* for the next frame */
+  for (unsigned i = grid.first (); i < work.before.scalars[0]; i += grid.step ()) {
+    work.pieces[i] = SgRecord { 0, 0 }; /* for the next frame */
+    work.first_piece[i] = 0;
+  }
 }
 
 __device__ void
@@ -222,7 +242,7 @@ sg_find_components (const SgWork &work, SgGrid &grid, SgBlock *block)
   sg_add_locals (work, grid, block);
   grid.barrier ();
   if (work.recurrent) {
-    sg_find_largest (work, grid);
+    sg_find_pieces (work, grid);
     grid.barrier ();
   }
   sg_settle (work, grid);

@@ -17,6 +17,7 @@ namespace cf {
 
 constexpr int sg_tile = 32;      /* side in cells of the tiles in which borders are counted */
 constexpr int sg_tile_rows = 32; /* rows of the tiles in which components are found */
+constexpr unsigned sg_kept = 128; /* the least kind of kept cells; those of seeds are less */
 constexpr unsigned sg_none = 0xffffffffu;
 constexpr unsigned long long sg_none_64 = ~0ull;
 
@@ -33,8 +34,8 @@ struct SgControl {
   unsigned arrived;  /* blocks that have reached the grid barrier */
   unsigned free;     /* cells that belong to no component */
   unsigned freed, locals, slots;      /* lengths of lists */
-  unsigned roots[3], edges[3];        /* used in rotation: one is read, one filled, one cleared */
-  unsigned picks[3];
+  unsigned roots[3], picks[3];        /* used in rotation: one is read, one filled, one cleared */
+  unsigned gathered; /* edges for the single block */
   unsigned regions, parity; /* result of the merging: the number of regions, and which root_list holds them */
   unsigned roughest, histogram[256]; /* of the similarity in step 3 */
   int threshold;
@@ -44,7 +45,7 @@ struct SgControl {
 struct SgState {
   unsigned *p;          /* per cell: Y | Cb << 8 | Cr << 16 */
   uint16_t *label;      /* per cell: index of its region */
-  unsigned *mean, *id, *birth; /* per region */
+  unsigned *mean, *cells, *id, *birth; /* per region */
   unsigned *scalars;    /* [0] number of regions, [1] next free id */
 };
 
@@ -76,27 +77,38 @@ struct SgWork {
   SgComponent component[4];
   /* parameters, from CfSegmentSetup */
   int size, columns, rows, n; /* number of cells */
-  unsigned seed, keep[3], merge[2], weak[2], fraction, min_cells, max_regions;
+  unsigned seed, keep[3], merge[CF_SEGMENT_SIZES], weak[2], fraction, min_cells, max_regions;
   bool recurrent, similarity, reports, label_meta;
   int output;
   unsigned color, frame;
   int n_clicks;
   const int *clicks;    /* cells that the `seeds` parameter names, in device memory */
-  /* Device memory. An array has one entry per cell where nothing else is said. */
+  /* Device memory. An array has one entry per cell where nothing else is said. Where two names are given for the same
+   * array, the first use ends before the second begins. */
   SgState before, after;
   SgControl *control;
-  /* kind: 0 free, 1 seed, 2 + index in the last frame; count: perimeter, later index */
-  unsigned *parent, *kind, *rough, *count;
+  unsigned *parent, *kind; /* kind: 0 free, class of a seed, or sg_kept + index in the last frame */
   unsigned *joined, *smallest; /* of components: mixed parents (list.cuh); the smallest cell, at a root */
-  unsigned *mean;       /* of a component before growth, at its root */
+  unsigned *rough; /* of the similarity; later `smallest` */
+  unsigned *mean;  /* of a component before growth, at its root */
+  unsigned *rank;  /* of a region, at its root; was `mean` */
   SgRecord *record;
-  /* claim: size << 32 | ~index of the old region that a root continues. best: each root's pick. largest: size << 32 |
-   * ~root of an old region's largest component, 65536 entries */
-  unsigned long long *claim, *best[2], *largest;
-  unsigned *freed_list, *local_list, *root_list[2];
-  unsigned long long *key, *edge[2]; /* key: hash table of `slots` entries; edge: 2 entries per cell */
-  unsigned *weak_count, *slot_list;
-  unsigned slots;       /* a power of two */
+  /* claim: cells << 32 | ~index of the old region that a root continues. best: each root's pick */
+  unsigned long long *claim, *best[2];
+  /* Of the pieces that may continue an old region, 65536 entries: the sums, and ~ the smallest root. 0 between frames
+   * */
+  SgRecord *pieces;
+  unsigned *first_piece;
+  unsigned *root_list[2]; /* one behind the other */
+  unsigned *local_list, *freed_list; /* of components; later root_list[0] and [1] */
+  unsigned long long *edge; /* two roots; 2 entries per cell */
+  unsigned *seen;       /* hash table of `seen_slots` entries, a power of two */
+  unsigned seen_slots;
+  /* Only where weak borders are looked for. key, weak_count: hash table of `slots` entries, a power of two; slot_list:
+   * of each edge its slot */
+  unsigned long long *key;
+  unsigned *weak_count, *slot_list, *perimeter, slots;
+  bool weak_borders;
   /* Test overrides: whether a block of the pixel kernel adds up its own pixels first, and how many warps it has. */
   bool block_sums;
   int warps;
@@ -131,13 +143,33 @@ sg_square (unsigned p)
 __device__ __forceinline__ unsigned
 sg_distance (unsigned p, unsigned q)
 {
-  return sg_square (__vabsdiffu4 (p, q));
+  const unsigned difference = __vabsdiffu4 (p, q);
+
+  return sg_square (difference) + 3 * sg_square (difference & 0xffff00u);
 }
 
 __device__ __forceinline__ bool
 sg_near (unsigned p, unsigned q, unsigned n)
 {
   return 131072ull * sg_distance (p, q) < (unsigned long long) n * (sg_square (p) + sg_square (q));
+}
+
+/* Returns the class of a seed of step 4; 1 to 100. */
+__device__ __forceinline__ unsigned
+sg_class (unsigned p)
+{
+  return 1 + (p >> 6 & 3) + 4 * (((p >> 8 & 255) + 32) >> 6) + 20 * (((p >> 16 & 255) + 32) >> 6);
+}
+
+/* Returns the cost of joining two regions of step 5; `cells` is the size of the smaller one. It has 19 bits, as a frame
+ * has at most sg_max_cells cells. */
+__device__ __forceinline__ unsigned
+sg_cost (unsigned distance, unsigned cells)
+{
+  const unsigned long long c = (unsigned long long) distance * distance * min (cells, CF_SEGMENT_COST_CELLS);
+  const int e = max (50 - __clzll ((long long) c), 0);
+
+  return ((unsigned) e << 13) + (unsigned) (c >> e);
 }
 
 /* Returns (sum + n / 2) / n. The quotient must be below 256; the error of the float division is far below 1. */

@@ -62,7 +62,7 @@ sg_hash (unsigned long long key)
   return (unsigned) (key * 0x9e3779b97f4a7c15ull >> 32);
 }
 
-/* Adds a pair of regions to the frame's table. Returns whether it was not there yet. Sets `*slot`. */
+/* Adds a pair of regions to the frame's table of step 7. Returns whether it was not there yet. Sets `*slot`. */
 __device__ __forceinline__ bool
 sg_add_pair (const SgWork &work, unsigned long long key, unsigned weak, unsigned *slot)
 {
@@ -94,11 +94,12 @@ sg_add_perimeter (const SgWork &work, SgTilePairs *tile, unsigned root, unsigned
       return;
     }
   }
-  atomicAdd (work.count + root, n);
+  atomicAdd (work.perimeter + root, n);
 }
 static_assert (sg_perimeters == 1u << (32 - 22), "its hash has as many values");
 
-/* Adds a touching pair of cells of two regions to the batch's table, or, where that is crowded, to the frame's. */
+/* Adds a touching pair of cells of two regions to the batch's table, or, where that is crowded, to the frame's table or
+ * list. */
 __device__ void
 sg_count_pair (const SgWork &work, SgBlock *block, SgTilePairs *tile, unsigned a, unsigned b, unsigned weak)
 {
@@ -118,12 +119,16 @@ sg_count_pair (const SgWork &work, SgBlock *block, SgTilePairs *tile, unsigned a
       return;
     }
   }
-  atomicAdd (work.count + a, 1u);
-  atomicAdd (work.count + b, 1u);
+  if (!work.weak_borders) {
+    work.edge[atomicAdd (&work.control->slots, 1u)] = key;
+    return;
+  }
+  atomicAdd (work.perimeter + a, 1u);
+  atomicAdd (work.perimeter + b, 1u);
   if (sg_add_pair (work, key, weak, &slot)) {
     at = atomicAdd (&work.control->slots, 1u);
     work.slot_list[at] = slot;
-    work.edge[0][at] = key;
+    work.edge[at] = key;
   }
 }
 
@@ -183,8 +188,8 @@ sg_old_of (const SgWork &work, unsigned root)
   return work.recurrent && root != sg_none ? (unsigned) (work.record[root].x >> 32) & (unsigned) (sg_old >> 32) : 0;
 }
 
-/* Finds the pairs of this thread's cells with the right and the lower neighbour in each tile: a bit per border, a
- * bit per similar pair. All loads are issued at once, also for pairs that are no border. */
+/* Finds the pairs of this thread's cells with the right and the lower neighbour in each tile: a bit per border, and for
+ * step 7 a bit per similar pair. All loads are issued at once, also for pairs that are no border. */
 __device__ __forceinline__ void
 sg_find_pairs (const SgWork &work, const SgTilePairs *tile, const unsigned (&cell)[sg_batch_tiles + 1],
     unsigned *borders, unsigned *weak)
@@ -195,11 +200,20 @@ sg_find_pairs (const SgWork &work, const SgTilePairs *tile, const unsigned (&cel
 #pragma unroll
   for (unsigned k = 0; k < sg_batch_tiles; k++) {
     const unsigned root = tile->root[k][at], right = tile->root[k][at + 1], below = tile->root[k][at + sg_tile_pitch];
-    const unsigned c = root != sg_none ? cell[k] : 0;
-    const bool across = root != sg_none && right != sg_none && right != root;
-    const bool down = root != sg_none && below != sg_none && below != root;
 
-    is_border |= (unsigned) across << 2 * k | (unsigned) down << (2 * k + 1);
+    is_border |= (unsigned) (root != sg_none && right != sg_none && right != root) << 2 * k;
+    is_border |= (unsigned) (root != sg_none && below != sg_none && below != root) << (2 * k + 1);
+  }
+  *borders = is_border;
+  *weak = 0;
+  if (!work.weak_borders)
+    return;
+#pragma unroll
+  for (unsigned k = 0; k < sg_batch_tiles; k++) {
+    const unsigned root = tile->root[k][at], right = tile->root[k][at + 1], below = tile->root[k][at + sg_tile_pitch];
+    const unsigned c = root != sg_none ? cell[k] : 0;
+    const bool across = is_border >> 2 * k & 1, down = is_border >> (2 * k + 1) & 1;
+
     p[k][0] = __ldg (work.after.p + c);
     p[k][1] = __ldg (work.after.p + (across ? c + 1 : c));
     p[k][2] = __ldg (work.after.p + (down ? c + columns : c));
@@ -212,7 +226,6 @@ sg_find_pairs (const SgWork &work, const SgTilePairs *tile, const unsigned (&cel
 #pragma unroll
     for (unsigned d = 1; d <= 2; d++)
       is_weak |= (unsigned) sg_near (p[k][0], p[k][d], work.weak[(old[k][0] & old[k][d]) != 0]) << (2 * k + d - 1);
-  *borders = is_border;
   *weak = is_weak;
 }
 
@@ -237,7 +250,7 @@ sg_reserve_roots (SgTilePairs *tile, unsigned roots, unsigned *positions)
   return __shfl_sync (~0u, at, 0);
 }
 
-/* Adds the pairs of the batch's table to the frame's. */
+/* Adds the pairs of the batch's table to the frame's of step 7. */
 __device__ void
 sg_add_batch (const SgWork &work, SgBlock *block, SgTilePairs *tile)
 {
@@ -255,17 +268,23 @@ sg_add_batch (const SgWork &work, SgBlock *block, SgTilePairs *tile)
   }
 }
 
-/* Lists the pairs that are new in the frame's table with their slots, and adds the perimeters. */
+/* Lists the pairs of the batch's table: for step 7 those that are new in the frame's, with their slots. Adds the
+ * perimeters. */
 __device__ void
-sg_list_added (const SgWork &work, const SgTilePairs *tile)
+sg_list_added (const SgWork &work, const SgBlock *block, const SgTilePairs *tile)
 {
+  if (!work.weak_borders) {
+    for (unsigned i = threadIdx.x; i < block->used; i += sg_threads)
+      work.edge[tile->added_at + i] = tile->key[tile->used[i]];
+    return;
+  }
   for (unsigned i = threadIdx.x; i < tile->n_added; i += sg_threads) {
     work.slot_list[tile->added_at + i] = tile->count[tile->added[i]];
-    work.edge[0][tile->added_at + i] = tile->key[tile->added[i]];
+    work.edge[tile->added_at + i] = tile->key[tile->added[i]];
   }
   for (unsigned i = threadIdx.x; i < sg_perimeters; i += sg_threads)
     if (tile->region[i] != sg_none)
-      atomicAdd (work.count + tile->region[i], tile->perimeter[i]);
+      atomicAdd (work.perimeter + tile->region[i], tile->perimeter[i]);
 }
 
 __device__ void
@@ -291,6 +310,7 @@ sg_count_batch (const SgWork &work, SgBlock *block, SgTilePairs *tile, SgBatch b
   const unsigned at = threadIdx.x / sg_tile * sg_tile_pitch + threadIdx.x % sg_tile;
   unsigned cell[sg_batch_tiles + 1], borders, weak, positions;
   const unsigned roots = sg_find_batch (work, tile, batch, cell);
+  const int list = !work.weak_borders; /* of roots */
 
   __syncthreads ();
   sg_find_pairs (work, tile, cell, &borders, &weak);
@@ -304,18 +324,19 @@ sg_count_batch (const SgWork &work, SgBlock *block, SgTilePairs *tile, SgBatch b
   const unsigned first = sg_reserve_roots (tile, roots, &positions);
 
   __syncthreads ();
-  sg_add_batch (work, block, tile);
+  if (work.weak_borders)
+    sg_add_batch (work, block, tile);
   __syncthreads ();
   if (threadIdx.x == 0)
-    tile->added_at = atomicAdd (&work.control->slots, tile->n_added);
+    tile->added_at = atomicAdd (&work.control->slots, work.weak_borders ? tile->n_added : block->used);
   if (threadIdx.x == 32)
-    tile->roots_at = atomicAdd (&work.control->roots[0], tile->roots);
+    tile->roots_at = atomicAdd (&work.control->roots[list], tile->roots);
   __syncthreads ();
-  sg_list_added (work, tile);
+  sg_list_added (work, block, tile);
 #pragma unroll
   for (unsigned k = 0; k < sg_batch_tiles; k++)
     if (roots >> k & 1)
-      work.root_list[0][tile->roots_at + first + (positions >> 8 * k & 0xff)] = cell[k];
+      work.root_list[list][tile->roots_at + first + (positions >> 8 * k & 0xff)] = cell[k];
 }
 
 __device__ void
@@ -342,9 +363,9 @@ sg_join_weak (const SgWork &work, const SgGrid &grid)
 
   for (unsigned i = sg_spread (); i < n; i += grid.step ()) {
     const unsigned slot = work.slot_list[i];
-    const unsigned long long key = work.edge[0][i];
+    const unsigned long long key = work.edge[i];
     const unsigned a = (unsigned) (key >> 32), b = (unsigned) key, weak = work.weak_count[slot];
-    const unsigned perimeter = min (work.count[a], work.count[b]);
+    const unsigned perimeter = min (work.perimeter[a], work.perimeter[b]);
 
     work.key[slot] = sg_none_64;
     work.weak_count[slot] = 0;
@@ -389,35 +410,34 @@ sg_offer (unsigned long long *best, unsigned region, unsigned long long key)
     atomicMin (best + region, key);
 }
 
-/* Phase A over the edges. Edges inside a region leave the list. */
+/* Phase A over the edges. The ends of an edge become the roots of their regions; an edge inside a region stays listed.
+ * */
 __device__ void
-sg_pick_edges (const SgWork &work, const SgGrid &grid, const SgMerge &m, unsigned *next_n)
+sg_pick_edges (const SgWork &work, const SgGrid &grid, const SgMerge &m)
 {
-  const unsigned long long *list = work.edge[m.round & 1];
+  unsigned long long *list = work.edge;
   unsigned long long *best = work.best[m.round & 1];
 
-  for (unsigned i = sg_spread (); i - (threadIdx.x & 31) < m.edges; i += grid.step ()) {
-    unsigned a = 0, b = 0;
+  for (unsigned i = sg_spread (); i < m.edges; i += grid.step ()) {
+    const unsigned cell[2] = { (unsigned) (list[i] >> 32), (unsigned) list[i] };
+    unsigned root[2];
 
-    if (i < m.edges) {
-      const unsigned cell[2] = { (unsigned) (list[i] >> 32), (unsigned) list[i] };
-      unsigned root[2];
+    sg_find<2> (work.parent, cell, root);
+    const unsigned a = root[0] & ~sg_settled, b = root[1] & ~sg_settled;
 
-      sg_find<2> (work.parent, cell, root);
-      a = root[0] & ~sg_settled;
-      b = root[1] & ~sg_settled;
-    }
+    list[i] = (unsigned long long) a << 32 | b;
     if (a != b) {
       const SgRecord ra = sg_load_record (work.record + a), rb = sg_load_record (work.record + b);
-      const unsigned ma = sg_mean (ra), mb = sg_mean (rb);
-      const bool alike = m.min_cells == 0 && sg_near (ma, mb, work.merge[(ra.x & rb.x & sg_old) != 0]);
+      const unsigned ma = sg_mean (ra), mb = sg_mean (rb), na = sg_cells (ra), nb = sg_cells (rb), least = min (na, nb);
+      const unsigned cost = sg_cost (sg_distance (ma, mb), least);
+      const bool joins = sg_may_join (work, m, ma, mb, (ra.x & rb.x & sg_old) != 0, least, cost);
+      const bool a_first = na < nb || (na == nb && a > b);
 
-      if (alike || sg_cells (ra) < m.min_cells)
-        sg_offer (best, a, sg_key (ma, mb, b));
-      if (alike || sg_cells (rb) < m.min_cells)
-        sg_offer (best, b, sg_key (ma, mb, a));
+      if ((joins && a_first) || na < m.min_cells)
+        sg_offer (best, a, (unsigned long long) cost << 32 | b);
+      if ((joins && !a_first) || nb < m.min_cells)
+        sg_offer (best, b, (unsigned long long) cost << 32 | a);
     }
-    sg_append (work.edge[~m.round & 1], next_n, a != b, (unsigned long long) a << 32 | b);
   }
 }
 
@@ -470,28 +490,27 @@ sg_merge_round (const SgWork &work, SgGrid &grid, SgBlock *block, SgMerge *m)
   SgControl *control = work.control;
   const int now = m->round % 3, next = (m->round + 1) % 3, after = (m->round + 2) % 3;
 
-  sg_pick_edges (work, grid, *m, &control->edges[next]);
+  sg_pick_edges (work, grid, *m);
   grid.barrier ();
   if (grid.first () == 0)
-    control->edges[after] = control->roots[after] = control->picks[after] = 0;
+    control->roots[after] = control->picks[after] = 0;
   sg_join_picks (work, grid, block, *m, &control->roots[next]);
   grid.barrier ();
-  m->edges = control->edges[next];
   m->roots = control->roots[next];
   m->round++;
   return control->picks[now] || sg_next_stage (work, m);
 }
 
 /* Merges all regions. Returns true if a single block has finished the merging: then `merged` has the regions in the
- * order of their indices, and the indices of the ranks in `count`. Else the regions are listed in root_list[parity]. */
+ * order of their indices, and the indices of the ranks. Else the regions are listed in root_list[parity]. */
 __device__ bool
 sg_merge_all (const SgWork &work, SgGrid &grid, SgBlock *block, unsigned char *memory, size_t size, SgGathered *merged)
 {
-  /* rounds begin with 2: its lists are edge[0] and root_list[1] */
-  SgMerge m = { 2, work.control->slots, work.control->roots[1], 0 };
+  /* rounds begin with 2: its list is root_list[1] */
+  SgMerge m = { 2, work.control->slots, work.control->roots[1], 0, 0 };
   bool again = true;
 
-  while (again && !sg_fits_local (m.roots, m.edges, size)) {
+  while (again && !sg_fits_local (m.roots, m.edges, (unsigned) work.n, size)) {
     if (m.round == 2 && grid.first () == 0)
       work.control->roots[0] = 0;
     again = sg_merge_round (work, grid, block, &m);
@@ -503,7 +522,7 @@ sg_merge_all (const SgWork &work, SgGrid &grid, SgBlock *block, unsigned char *m
     }
     return false;
   }
-  unsigned *edges = &work.control->edges[(m.round + 1) % 3];
+  unsigned *edges = &work.control->gathered;
 
   sg_rank (work, grid, m, (unsigned *) (memory + sizeof (SgSums)));
   grid.barrier ();
@@ -512,7 +531,7 @@ sg_merge_all (const SgWork &work, SgGrid &grid, SgBlock *block, unsigned char *m
   sg_clear_table (work, grid, m);
   if (blockIdx.x == 0)
     sg_merge_single_block (work, block, memory, size, m, *edges);
-  *merged = sg_gathered (work, m);
+  *merged = sg_gathered (work);
   return true;
 }
 

@@ -5,6 +5,7 @@
 #include "internal.cuh"
 
 #include <algorithm>
+#include <atomic>
 #include <limits.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -15,6 +16,12 @@ namespace {
 using namespace cf;
 
 constexpr size_t max_regions = 65536; /* an index has 16 bits */
+constexpr size_t max_seen = 1 << 17;  /* slots of the table of edges seen; what finds no slot is kept */
+
+/* Plans of this process, by device (modulo the entries). A graph kernel keeps its multiprocessors for itself, mostly
+ * waiting, so the plans of a device share them out, down to an eighth: their frames then overlap. */
+constexpr int max_devices = 64, least_share = 8;
+std::atomic<int> plans[max_devices];
 
 struct SgPlanState {
   CfSegmentSetup setup;
@@ -26,8 +33,10 @@ struct SgPlanState {
   bool ready;         /* the memory has been allocated for the setup */
   bool new_clicks;
   uint32_t frame;
-  size_t cells; /* for which the memory was allocated */
-  void *memory; /* one device allocation */
+  size_t cells;      /* for which the memory was allocated */
+  void *memory;      /* one device allocation */
+  void *weak_memory; /* another one, for step 7; NULL where that is off */
+  bool new_weak;     /* it has undefined contents */
   int *clicks;
   uint16_t *map;
   CfSegmentRegion *found, *reported; /* reported, reported_n, reported_map: pinned host memory */
@@ -35,8 +44,9 @@ struct SgPlanState {
   uint16_t *reported_map;
   CfRegion *regions;
   bool has_regions, has_map; /* the last frame reported its regions, its label map */
-  int blocks, max_blocks;
-  unsigned shared; /* bytes of dynamic shared memory of a block of the graph kernel */
+  int blocks, max_blocks;    /* of the graph kernel; blocks: test override, 0: by the number of plans */
+  bool counted;              /* in `plans` */
+  unsigned shared;           /* bytes of dynamic shared memory of a block of the graph kernel */
 };
 
 SgPlanState *
@@ -59,12 +69,13 @@ struct SgPieces {
   }
 };
 
+/* Returns the least power of two from 1024 on that is not below n. */
 unsigned
-sg_table_slots (size_t cells)
+sg_table_slots (size_t n)
 {
   unsigned slots = 1024;
 
-  while (slots < 4 * cells)
+  while (slots < n)
     slots *= 2;
   return slots;
 }
@@ -74,17 +85,19 @@ sg_assign_memory (SgPlanState *s, SgPieces *p, size_t n)
 {
   SgWork &w = s->work;
 
-  w.slots = sg_table_slots (n);
+  w.seen_slots = sg_table_slots (std::min (2 * n, max_seen));
   for (SgState &k : s->history) {
     p->take (&k.p, n);
     p->take (&k.label, n);
     p->take (&k.mean, max_regions);
+    p->take (&k.cells, max_regions);
     p->take (&k.id, max_regions);
     p->take (&k.birth, max_regions);
     p->take (&k.scalars, 2);
   }
   p->take (&w.control, 1);
-  p->take (&w.largest, max_regions);
+  p->take (&w.pieces, max_regions);
+  p->take (&w.first_piece, max_regions);
   p->take (&s->clicks, CF_SEGMENT_MAX_SEEDS);
   p->take (&s->found, max_regions);
   p->take (&w.paint, 3 * max_regions);
@@ -92,41 +105,77 @@ sg_assign_memory (SgPlanState *s, SgPieces *p, size_t n)
   p->take (&w.kind, n);
   p->take (&w.joined, n);
   p->take (&w.smallest, n);
-  p->take (&w.rough, n);
-  p->take (&w.count, n);
   p->take (&w.mean, n);
   p->take (&w.record, n);
   p->take (&w.claim, n);
-  p->take (&w.freed_list, n);
-  p->take (&w.local_list, n);
-  for (int i = 0; i < 2; i++) {
-    p->take (&w.best[i], n);
-    p->take (&w.root_list[i], n);
-    p->take (&w.edge[i], 2 * n);
-  }
-  p->take (&w.slot_list, 2 * n);
-  p->take (&w.key, w.slots);
-  p->take (&w.weak_count, w.slots);
+  p->take (&w.best[0], n);
+  p->take (&w.best[1], n);
+  p->take (&w.root_list[0], 2 * n);
+  p->take (&w.edge, 2 * n);
+  p->take (&w.seen, w.seen_slots);
+  w.rough = w.smallest;
+  w.rank = w.mean;
+  w.root_list[1] = w.root_list[0] + n;
+  w.local_list = w.root_list[0];
+  w.freed_list = w.root_list[1];
 }
 
+/* The memory of step 7. */
+void
+sg_assign_weak (SgPlanState *s, SgPieces *p, size_t n)
+{
+  SgWork &w = s->work;
+
+  w.slots = sg_table_slots (4 * n);
+  p->take (&w.key, w.slots);
+  p->take (&w.weak_count, w.slots);
+  p->take (&w.slot_list, 2 * n);
+  p->take (&w.perimeter, n);
+}
+
+/* Makes `*memory` an allocation of what `assign` takes, if it is none yet. */
 CfCode
-sg_reserve_cells (SgPlanState *s, size_t cells, CfStatus *status)
+sg_reserve (SgPlanState *s, void **memory, size_t cells, void (*assign) (SgPlanState *, SgPieces *, size_t),
+    CfStatus *status)
 {
   SgPieces pieces = { NULL, 0 };
 
-  if (s->memory && cells == s->cells)
+  if (*memory)
     return CF_OK;
-  cf_gpu_free (CF_DEVICE, s->memory);
-  s->memory = NULL;
-  s->needs_clear = true;
-  sg_assign_memory (s, &pieces, cells);
-  s->memory = cf_gpu_alloc (CF_DEVICE, pieces.used, status);
-  if (!s->memory)
+  assign (s, &pieces, cells);
+  *memory = cf_gpu_alloc (CF_DEVICE, pieces.used, status);
+  if (!*memory)
     return status->code;
-  s->cells = cells;
-  pieces = SgPieces { static_cast<char *> (s->memory), 0 };
-  sg_assign_memory (s, &pieces, cells);
+  pieces = SgPieces { static_cast<char *> (*memory), 0 };
+  assign (s, &pieces, cells);
   return CF_OK;
+}
+
+void
+sg_release (void **memory)
+{
+  cf_gpu_free (CF_DEVICE, *memory);
+  *memory = NULL;
+}
+
+/* Allocates the memory of a frame of so many cells. The history outlasts a change of weak_borders. */
+CfCode
+sg_reserve_cells (SgPlanState *s, size_t cells, bool weak_borders, CfStatus *status)
+{
+  CfCode code;
+
+  if (cells != s->cells) {
+    sg_release (&s->memory);
+    sg_release (&s->weak_memory);
+    s->cells = cells;
+  }
+  if (!weak_borders)
+    sg_release (&s->weak_memory);
+  s->work.weak_borders = weak_borders;
+  s->needs_clear = s->needs_clear || !s->memory;
+  s->new_weak = weak_borders && (s->new_weak || !s->weak_memory);
+  code = sg_reserve (s, &s->memory, cells, sg_assign_memory, status);
+  return code == CF_OK && weak_borders ? sg_reserve (s, &s->weak_memory, cells, sg_assign_weak, status) : code;
 }
 
 /* Allocates the host memory into which a frame reports its regions and its label map. */
@@ -213,7 +262,8 @@ sg_update (CfPlan *plan, CfStatus *status)
   s->new_clicks = true;
   s->setup = *setup;
   free (setup);
-  code = sg_reserve_cells (s, (size_t) s->setup.columns * (size_t) s->setup.rows, status);
+  code = sg_reserve_cells (s, (size_t) s->setup.columns * (size_t) s->setup.rows,
+      s->setup.fraction < CF_SEGMENT_NO_WEAK, status);
   if (code == CF_OK)
     code = sg_reserve_reports (s, &plan->video, params->label_meta != 0, status);
   sg_describe (&plan->video, s->setup, &s->work);
@@ -238,7 +288,9 @@ sg_init (CfPlan *plan, CfStatus *status)
     code = sg_init_pixels (status);
   if (code != CF_OK)
     return code;
-  s->blocks = s->max_blocks = plan->context->sms;
+  s->max_blocks = plan->context->sms;
+  s->counted = true;
+  plans[plan->context->device % max_devices]++;
   s->map = static_cast<uint16_t *> (
       cf_gpu_alloc (CF_DEVICE, (size_t) plan->video.width * (size_t) plan->video.height * sizeof *s->map, status));
   return s->map ? sg_update (plan, status) : status->code;
@@ -249,7 +301,10 @@ sg_free (CfPlan *plan)
 {
   SgPlanState *s = sg_state (plan);
 
+  if (s->counted)
+    plans[plan->context->device % max_devices]--;
   cf_gpu_free (CF_DEVICE, s->memory);
+  cf_gpu_free (CF_DEVICE, s->weak_memory);
   cf_gpu_free (CF_DEVICE, s->map);
   cf_gpu_free (CF_PINNED, s->reported);
   cf_gpu_free (CF_PINNED, s->reported_map);
@@ -264,24 +319,30 @@ sg_reset (CfPlan *plan)
 
 /* ---- frames ------------------------------------------------------------- */
 
-/* Sets the memory to the state in which each frame leaves it for the next one. */
+/* Sets the memory to the state in which each frame leaves it for the next one; where `all` is false, only that of step
+ * 7. */
 CfCode
-sg_clear_memory (SgPlanState *s, cudaStream_t stream, CfStatus *status)
+sg_clear_memory (SgPlanState *s, bool all, cudaStream_t stream, CfStatus *status)
 {
   const SgWork &w = s->work;
   const struct {
     void *at;
     int byte;
     size_t size;
+    bool weak;
   } pieces[] = {
-    { w.control, 0, sizeof *w.control },
-    { w.largest, 0, max_regions * sizeof *w.largest },
-    { w.key, 0xff, w.slots * sizeof *w.key },
-    { w.weak_count, 0, w.slots * sizeof *w.weak_count },
+    { w.control, 0, sizeof *w.control, false },
+    { w.pieces, 0, max_regions * sizeof *w.pieces, false },
+    { w.first_piece, 0, max_regions * sizeof *w.first_piece, false },
+    { w.seen, 0, w.seen_slots * sizeof *w.seen, false },
+    { w.key, 0xff, w.slots * sizeof *w.key, true },
+    { w.weak_count, 0, w.slots * sizeof *w.weak_count, true },
   };
 
-  s->has_history = false;
+  s->has_history = s->has_history && !all;
   for (const auto &p : pieces) {
+    if (p.weak ? !w.weak_borders : !all)
+      continue;
     const CfCode code = cf_cuda_check (cudaMemsetAsync (p.at, p.byte, p.size, stream),
         "clearing the segmentation's memory", status);
 
@@ -407,12 +468,15 @@ sg_add_images (const CfPlan *plan, const CfImage *in, const CfImage *out, SgWork
 }
 
 CfCode
-sg_launch (SgPlanState *s, const SgWork &work, cudaStream_t stream, CfStatus *status)
+sg_launch (const CfPlan *plan, const SgWork &work, cudaStream_t stream, CfStatus *status)
 {
+  const SgPlanState *s = sg_state (plan);
+  const int sharing = std::clamp (plans[plan->context->device % max_devices].load (), 1, least_share);
+  const int blocks = s->blocks ? s->blocks : std::max (s->max_blocks / sharing, 1);
   CfCode code = sg_launch_cells (work, stream, status);
 
   if (code == CF_OK)
-    code = sg_launch_graph (work, s->blocks, s->shared, stream, status);
+    code = sg_launch_graph (work, blocks, s->shared, stream, status);
   if (code == CF_OK)
     code = sg_launch_pixels (work, stream, status);
   if (code == CF_OK && work.label_meta)
@@ -433,12 +497,13 @@ sg_enqueue (CfPlan *plan, CfStream *stream, const CfImage *in, const CfImage *ou
 
   if (!s->ready)
     return cf_fail (status, CF_NO_MEMORY, "the GPU had no memory left for these settings of the segmentation");
-  code = s->needs_clear ? sg_clear_memory (s, handle, status) : CF_OK;
+  code = s->needs_clear || s->new_weak ? sg_clear_memory (s, s->needs_clear, handle, status) : CF_OK;
   s->needs_clear = true; /* until all launches have succeeded */
   if (code == CF_OK)
     code = sg_send_clicks (s, handle, status);
   if (code != CF_OK)
     return code;
+  s->new_weak = false;
   work = s->work;
   work.recurrent = s->has_history && !s->setup.stateless;
   s->frame = work.recurrent ? s->frame + 1 : 0;
@@ -451,7 +516,7 @@ sg_enqueue (CfPlan *plan, CfStream *stream, const CfImage *in, const CfImage *ou
   work.reported = s->reported;
   work.reported_n = s->reported_n;
   sg_add_images (plan, in, out, &work);
-  code = sg_launch (s, work, handle, status);
+  code = sg_launch (plan, work, handle, status);
   s->parity ^= 1;
   s->has_regions = code == CF_OK && work.reports;
   s->has_map = code == CF_OK && work.label_meta;
@@ -478,7 +543,7 @@ sg_regions (CfPlan *plan, CfRegions *regions, CfStatus *status)
 
 /* ---- tests -------------------------------------------------------------- */
 
-/* Sets a test override. "blocks": blocks of the graph kernel, 0 = one per multiprocessor. "collect": 1 if a block of
+/* Sets a test override. "blocks": blocks of the graph kernel, 0 = by the number of plans. "collect": 1 if a block of
  * the pixel kernel adds up its own pixels before it adds to the regions' sums. "warps": warps of such a block, 4 to
  * 16. */
 CfCode
@@ -494,7 +559,7 @@ sg_set_override (CfPlan *plan, const char *name, int value, CfStatus *status)
   if (value < least || value > most)
     return cf_fail (status, CF_BAD_VALUE, "test override %s is %d; it must be %d to %d", name, value, least, most);
   if (blocks)
-    s->blocks = value == 0 ? s->max_blocks : std::min (value, s->max_blocks);
+    s->blocks = std::min (value, s->max_blocks);
   else if (collect)
     s->work.block_sums = value != 0;
   else

@@ -22,36 +22,47 @@
 
 namespace cf {
 
-/* State of the merging. The lists are edge[round & 1] and root_list[~round & 1]. */
+/* State of the merging. The regions are listed in root_list[~round & 1]. */
 struct SgMerge {
   int round;
   unsigned edges, roots;
-  unsigned min_cells; /* 0: merging by mean */
+  unsigned min_cells, limit; /* of step 9: M, then L; both are 0 in merging by mean */
 };
+
+/* Returns whether two regions may join by mean, or by cost. The smaller of the two then picks the other. */
+__device__ __forceinline__ bool
+sg_may_join (const SgWork &work, const SgMerge &m, unsigned p, unsigned q, bool both_old, unsigned cells, unsigned cost)
+{
+  if (m.limit)
+    return cost < m.limit;
+  return m.min_cells == 0 && !both_old && sg_near (p, q, work.merge[31 - __clz ((int) cells)]);
+}
 
 /* Goes on to the next stage after a round in which no region has picked. Returns false if there is none. */
 __device__ __forceinline__ bool
 sg_next_stage (const SgWork &work, SgMerge *m)
 {
-  if (m->min_cells == 0)
+  if (m->min_cells == 0 && m->limit == 0) {
     m->min_cells = work.min_cells;
-  else if (m->roots <= work.max_regions)
+  } else if (m->roots <= work.max_regions) {
     return false;
-  else
-    m->min_cells = min (m->min_cells, 0x7fffffffu) * 2;
+  } else {
+    m->limit = m->limit ? m->limit + CF_SEGMENT_LIMIT_STEP : CF_SEGMENT_LIMIT;
+    m->min_cells = 0;
+  }
   return true;
 }
 
 /* ---- what the block loads ----------------------------------------------- */
 
-/* The graph in shared memory. Regions are numbered in the order of their roots: distance and number of a partner
+/* The graph in shared memory. Regions are numbered in the order of their roots: cost and number of a partner
  * then fit one word, and the best partner is found by a 32-bit atomic minimum. That is one instruction in shared
  * memory; a 64-bit one is a loop. */
 struct SgLocal {
   unsigned *mean;                   /* colour and flags */
   unsigned *link;                   /* number of the region that it has joined, or its own; << 16 the round in which
                                      * it joined or was joined by others */
-  unsigned *best;                   /* distance << sg_local_bits | number of the partner; sg_none: no pick */
+  unsigned *best;                   /* cost << sg_local_bits | number of the partner; sg_none: no pick */
   unsigned *cells, *luma, *cb, *cr; /* cells: with sg_old_bit if the region continues old ones */
   unsigned *table;                  /* edges seen in this round */
   unsigned *edge, *spare;           /* two 16-bit numbers, 0: removed; room for as many */
@@ -60,7 +71,7 @@ struct SgLocal {
 };
 constexpr unsigned sg_old_bit = 1u << 30;
 constexpr unsigned sg_color_bits = 0xffffff, sg_old_mean = 1u << 24, sg_small_mean = 1u << 25;
-constexpr unsigned sg_local_bits = 13, sg_local_max = 1u << sg_local_bits; /* a distance has 18 bits */
+constexpr unsigned sg_local_bits = 13, sg_local_max = 1u << sg_local_bits; /* a cost has 19 bits */
 constexpr unsigned sg_seen_bits = 12, sg_seen = 1u << sg_seen_bits;
 constexpr unsigned sg_rebuild_min = 128; /* threads with a join in a round, from which on the lists are rebuilt */
 
@@ -72,11 +83,12 @@ sg_local_size (unsigned regions)
 }
 
 /* Returns whether a graph fits. A planar graph has less than three edges per region. If this one has more (seeds
- * that touch by corners may cross), the edges stay in device memory. */
+ * that touch by corners may cross), the edges stay in device memory. SgGathered.region has room for half of the cells.
+ * */
 __host__ __device__ inline bool
-sg_fits_local (unsigned regions, unsigned edges, size_t size)
+sg_fits_local (unsigned regions, unsigned edges, unsigned cells, size_t size)
 {
-  return regions <= sg_local_max
+  return regions <= sg_local_max && 2 * regions <= cells
       && sg_local_size (regions) + 2 * sizeof (unsigned) * (size_t) min (edges, 3 * regions) <= size;
 }
 
@@ -89,15 +101,15 @@ struct SgGathered {
 };
 
 __device__ __forceinline__ SgGathered
-sg_gathered (const SgWork &work, const SgMerge &m)
+sg_gathered (const SgWork &work)
 {
   SgGathered g;
 
-  g.region = (uint4 *) work.edge[~m.round & 1]; /* has room for one per cell */
+  g.region = (uint4 *) work.root_list[0]; /* both lists have been read when the first region is stored */
   g.mean = work.joined;
   g.best = g.index = work.kind;
-  g.edge = work.slot_list;
-  g.spare = (unsigned *) work.edge[m.round & 1];
+  g.edge = (unsigned *) work.best[0];
+  g.spare = (unsigned *) work.best[1];
   return g;
 }
 
@@ -134,7 +146,7 @@ sg_rank (const SgWork &work, const SgGrid &grid, const SgMerge &m, unsigned *roo
   for (unsigned i = threadIdx.x; i < padded; i += sg_threads)
     roots[i] = i < m.roots ? work.root_list[~m.round & 1][i] : sg_none;
   for (unsigned i = grid.first (); i < m.roots; i += grid.step ())
-    sg_gathered (work, m).best[i] = sg_none;
+    sg_gathered (work).best[i] = sg_none;
   __syncthreads ();
   for (unsigned i = sg_spread () / 32; i < m.roots; i += grid.step () / 32) {
     const unsigned root = roots[i];
@@ -148,29 +160,33 @@ sg_rank (const SgWork &work, const SgGrid &grid, const SgMerge &m, unsigned *roo
     }
     smaller = sg_reduce (~0u, smaller);
     if (lane == 0) {
-      work.count[root] = smaller;
+      work.rank[root] = smaller;
       work.smallest[smaller] = root;
     }
   }
 }
 
-/* Returns the number of bits of an index into the table that finds duplicates of edges. The table is weak_count,
- * which is free after the weak borders. */
+/* Returns the number of bits of an index into the table that finds duplicates of edges. */
 __device__ __forceinline__ int
 sg_table_bits (const SgWork &work, const SgMerge &m)
 {
-  return min (32 - __clz ((int) (2 * m.edges)), 31 - __clz ((int) work.slots));
+  return min (32 - __clz ((int) (2 * m.edges)), 31 - __clz ((int) work.seen_slots));
 }
 
-/* Returns whether it is the first such edge. A free entry of the table is 0, which is no edge. */
+/* Returns whether it is the first such edge, as far as there is room in the table. A free entry of it is 0, which is no
+ * edge. */
 __device__ bool
 sg_is_first (unsigned *table, int bits, unsigned edge)
 {
-  unsigned at = edge * 2654435769u >> (32 - bits), old;
+  unsigned at = edge * 2654435769u >> (32 - bits);
 
-  while ((old = atomicCAS (table + at, 0u, edge)) != 0 && old != edge)
-    at = (at + 1) & ((1u << bits) - 1);
-  return old == 0;
+  for (int i = 0; i < 32; i++, at = (at + 1) & ((1u << bits) - 1)) {
+    const unsigned old = atomicCAS (table + at, 0u, edge);
+
+    if (old == 0 || old == edge)
+      return old == 0;
+  }
+  return true;
 }
 
 /* Offers the two regions of an edge to each other for the first round. rank: their ranks. */
@@ -178,19 +194,21 @@ __device__ __forceinline__ void
 sg_offer_first (const SgWork &work, const SgMerge &m, unsigned *best, uint2 rank, const SgRecord &ra,
     const SgRecord &rb)
 {
-  const unsigned ma = sg_mean (ra), mb = sg_mean (rb), distance = sg_distance (ma, mb) << sg_local_bits;
-  const bool alike = m.min_cells == 0 && sg_near (ma, mb, work.merge[(ra.x & rb.x & sg_old) != 0]);
+  const unsigned ma = sg_mean (ra), mb = sg_mean (rb), na = sg_cells (ra), nb = sg_cells (rb), least = min (na, nb);
+  const unsigned cost = sg_cost (sg_distance (ma, mb), least), key = cost << sg_local_bits;
+  const bool joins = sg_may_join (work, m, ma, mb, (ra.x & rb.x & sg_old) != 0, least, cost);
+  const bool a_first = na < nb || (na == nb && rank.x > rank.y);
 
-  if (alike || sg_cells (ra) < m.min_cells)
-    atomicMin (best + rank.x, distance | rank.y);
-  if (alike || sg_cells (rb) < m.min_cells)
-    atomicMin (best + rank.y, distance | rank.x);
+  if ((joins && a_first) || na < m.min_cells)
+    atomicMin (best + rank.x, key | rank.y);
+  if ((joins && !a_first) || nb < m.min_cells)
+    atomicMin (best + rank.y, key | rank.x);
 }
 
 __device__ void
 sg_gather_edges (const SgWork &work, const SgGrid &grid, const SgMerge &m, const SgGathered &to, unsigned *length)
 {
-  const unsigned long long *list = work.edge[m.round & 1];
+  const unsigned long long *list = work.edge;
   const int bits = sg_table_bits (work, m);
 
   for (unsigned i = sg_spread (); i - (threadIdx.x & 31) < m.edges; i += grid.step ()) {
@@ -202,11 +220,11 @@ sg_gather_edges (const SgWork &work, const SgGrid &grid, const SgMerge &m, const
 
       sg_find<2> (work.parent, cell, root);
       const unsigned a = root[0] & ~sg_settled, b = root[1] & ~sg_settled;
-      const uint2 rank = { work.count[a], work.count[b] };
+      const uint2 rank = { work.rank[a], work.rank[b] };
       const SgRecord ra = sg_load_record (work.record + a), rb = sg_load_record (work.record + b);
 
       edge = a != b ? min (rank.x, rank.y) | max (rank.x, rank.y) << 16 : 0;
-      if (edge && !sg_is_first (work.weak_count, bits, edge))
+      if (edge && !sg_is_first (work.seen, bits, edge))
         edge = 0;
       if (edge)
         sg_offer_first (work, m, to.best, rank, ra, rb);
@@ -219,7 +237,7 @@ sg_gather_edges (const SgWork &work, const SgGrid &grid, const SgMerge &m, const
 __device__ void
 sg_gather (const SgWork &work, const SgGrid &grid, const SgMerge &m, unsigned *edges)
 {
-  const SgGathered to = sg_gathered (work, m);
+  const SgGathered to = sg_gathered (work);
 
   sg_gather_edges (work, grid, m, to, edges);
   for (unsigned i = grid.first (); i < m.roots; i += grid.step ()) {
@@ -236,7 +254,7 @@ __device__ void
 sg_clear_table (const SgWork &work, const SgGrid &grid, const SgMerge &m)
 {
   for (unsigned i = grid.first (); i < 1u << sg_table_bits (work, m); i += grid.step ())
-    work.weak_count[i] = 0;
+    work.seen[i] = 0;
 }
 
 __device__ __forceinline__ void
@@ -284,7 +302,7 @@ sg_load_local (const SgLocal &l, const SgGathered &from, const SgMerge &m)
 /* A round. By the numbers in SgLocal.link the next round finds what this one has changed. */
 struct SgRound {
   unsigned number;
-  bool stage;   /* first round of a stage: nothing has changed, but small regions pick */
+  bool stage;   /* first round of a stage: nothing has changed, but other regions pick */
   bool rebuild; /* much has changed: lists are rebuilt without edges and regions that are gone */
 };
 
@@ -355,14 +373,15 @@ sg_local_seen (const SgLocal &l, unsigned edge)
 }
 
 /* Returns what an edge has become, 0: it is removed. Its ends are roots or one step below a root. `*counts`: the
- * round before has changed one of its ends, or a stage begins in which one of them must pick. */
+ * round before has changed one of its ends, or a stage begins in which one of them may pick. */
 __device__ __forceinline__ unsigned
-sg_local_update_edge (const SgLocal &l, SgRound round, unsigned edge, unsigned la, unsigned lb, bool *counts)
+sg_local_update_edge (const SgLocal &l, const SgMerge &m, SgRound round, unsigned edge, unsigned la, unsigned lb,
+    bool *counts)
 {
   const unsigned a = la & 0xffff, b = lb & 0xffff;
 
   if (round.stage) {
-    *counts = edge && ((l.mean[a] | l.mean[b]) & sg_small_mean);
+    *counts = edge && (m.limit || ((l.mean[a] | l.mean[b]) & sg_small_mean));
     return edge;
   }
   *counts = edge && (la >> 16 == round.number - 1 || lb >> 16 == round.number - 1);
@@ -375,7 +394,7 @@ sg_local_update_edge (const SgLocal &l, SgRound round, unsigned edge, unsigned l
 /* Appends the edges that count to the other list; with round.rebuild, all that are left. A lane has two edges at
  * once, so that a short list occupies few warps. */
 __device__ __forceinline__ void
-sg_local_edges (const SgLocal &l, SgBlock *block, SgRound round)
+sg_local_edges (const SgLocal &l, SgBlock *block, const SgMerge &m, SgRound round)
 {
   for (unsigned base = (threadIdx.x & ~31u) * 2; base < l.n_edges; base += 2 * sg_threads) {
     const unsigned i = base + (threadIdx.x & 31), j = i + 32;
@@ -383,8 +402,8 @@ sg_local_edges (const SgLocal &l, SgBlock *block, SgRound round)
     const unsigned ai = l.link[old_i & 0xffff], bi = l.link[old_i >> 16];
     const unsigned aj = l.link[old_j & 0xffff], bj = l.link[old_j >> 16];
     bool counts_i, counts_j;
-    const unsigned edge_i = sg_local_update_edge (l, round, old_i, ai, bi, &counts_i);
-    const unsigned edge_j = sg_local_update_edge (l, round, old_j, aj, bj, &counts_j);
+    const unsigned edge_i = sg_local_update_edge (l, m, round, old_i, ai, bi, &counts_i);
+    const unsigned edge_j = sg_local_update_edge (l, m, round, old_j, aj, bj, &counts_j);
     const bool has_i = edge_i && (counts_i || round.rebuild), has_j = edge_j && (counts_j || round.rebuild);
     const unsigned at = sg_reserve_lanes (&block->used, has_i, has_j);
 
@@ -400,9 +419,9 @@ sg_local_edges (const SgLocal &l, SgBlock *block, SgRound round)
 }
 
 __device__ __forceinline__ void
-sg_local_offer (const SgLocal &l, unsigned to, unsigned distance, unsigned partner)
+sg_local_offer (const SgLocal &l, unsigned to, unsigned cost, unsigned partner)
 {
-  const unsigned key = distance << sg_local_bits | partner;
+  const unsigned key = cost << sg_local_bits | partner;
 
   if (key < sg_peek (l.best + to))
     atomicMin (l.best + to, key);
@@ -414,13 +433,16 @@ sg_local_pick (const SgWork &work, const SgLocal &l, const SgMerge &m, unsigned 
 {
   for (unsigned i = threadIdx.x; i < n; i += sg_threads) {
     const unsigned edge = l.spare[i], a = edge & 0xffff, b = edge >> 16, ma = l.mean[a], mb = l.mean[b];
-    const unsigned ca = ma & sg_color_bits, cb = mb & sg_color_bits, distance = sg_distance (ca, cb);
-    const bool alike = m.min_cells == 0 && sg_near (ca, cb, work.merge[(ma & mb & sg_old_mean) != 0]);
+    const unsigned ca = ma & sg_color_bits, cb = mb & sg_color_bits;
+    const unsigned na = l.cells[a] & ~sg_old_bit, nb = l.cells[b] & ~sg_old_bit, least = min (na, nb);
+    const unsigned cost = sg_cost (sg_distance (ca, cb), least);
+    const bool joins = sg_may_join (work, m, ca, cb, (ma & mb & sg_old_mean) != 0, least, cost);
+    const bool a_first = na < nb || (na == nb && a > b);
 
-    if (alike || (ma & sg_small_mean))
-      sg_local_offer (l, a, distance, b);
-    if (alike || (mb & sg_small_mean))
-      sg_local_offer (l, b, distance, a);
+    if ((joins && a_first) || (ma & sg_small_mean))
+      sg_local_offer (l, a, cost, b);
+    if ((joins && !a_first) || (mb & sg_small_mean))
+      sg_local_offer (l, b, cost, a);
   }
 }
 
@@ -495,7 +517,7 @@ __device__ __forceinline__ void
 sg_local_picks (const SgWork &work, SgLocal *l, SgBlock *block, const SgMerge &m, SgRound round)
 {
   sg_local_regions (*l, block, m, round);
-  sg_local_edges (*l, block, round);
+  sg_local_edges (*l, block, m, round);
   __syncthreads ();
   const unsigned counting = block->used, living = block->roots;
 
@@ -518,11 +540,11 @@ sg_local_picks (const SgWork &work, SgLocal *l, SgBlock *block, const SgMerge &m
 
 /* ---- the result -------------------------------------------------------- */
 
-/* Returns the entry of a region that is left, for the list in the order of the indices. */
+/* Returns the entry of a region that is left, for the list in the order of the indices. `cells`: as in SgLocal. */
 __device__ __forceinline__ uint4
-sg_merged_region (unsigned root, unsigned mean, unsigned new_before)
+sg_merged_region (unsigned root, unsigned mean, unsigned cells, unsigned new_before)
 {
-  return make_uint4 (root, mean & sg_color_bits, (mean & sg_old_mean) != 0, new_before);
+  return make_uint4 (root, mean & sg_color_bits, cells, new_before);
 }
 
 /* Stores indices in `best` and roots in `luma`. Returns the number of regions that are left. */
@@ -550,7 +572,7 @@ sg_local_indices (const SgWork &work, const SgLocal &l, const SgGathered &to, co
 
     if (stays) {
       l.best[i] = at & 0xffff;
-      to.region[at & 0xffff] = sg_merged_region (root, mean, at >> 16);
+      to.region[at & 0xffff] = sg_merged_region (root, mean, l.cells[i], at >> 16);
     }
     before += all;
   }
@@ -596,7 +618,7 @@ __device__ void
 sg_merge_single_block (const SgWork &work, SgBlock *block, unsigned char *memory, size_t size, const SgMerge &m,
     unsigned edges)
 {
-  const SgGathered gathered = sg_gathered (work, m);
+  const SgGathered gathered = sg_gathered (work);
   SgLocal l = sg_lay_out (memory, m.roots, edges);
 
   if (threadIdx.x == 0)
