@@ -26,7 +26,7 @@ static const CfParam params[] = {
   { "output", CF_TYPE_ENUM, FIELD (output), 0, 0, CF_SEGMENT_MEAN, outputs, "", "What to paint" },
   { "seed-threshold", CF_TYPE_DOUBLE, FIELD (seed_threshold), 0, 1, 0, NULL, "",
       "Place seeds where the colours of all neighbours differ by less than this fraction of their length; "
-      "0: 0.05 up to 480 lines of cells, less where there are more" },
+      "0: 0.05 at 480 lines of cells, more where there are fewer, less where there are more" },
   { "seed-similarity", CF_TYPE_BOOL, FIELD (seed_similarity), 0, 0, 0, NULL, "",
       "Place seeds only where the frame is also smoother than Otsu's threshold" },
   { "seeds", CF_TYPE_STRING, FIELD (seeds), 0, 0, 0, NULL, "", "Pixels that are always seeds: \"x,y;x,y\"" },
@@ -150,7 +150,7 @@ set_thresholds (const CfSegmentParams *p, CfSegmentSetup *setup)
   const int lines = setup->columns < setup->rows ? setup->columns : setup->rows;
   const double t = p->temporal;
 
-  setup->seed = cf_segment_fixed (p->seed_threshold > 0 ? p->seed_threshold : 0.05 * (lines > 480 ? 480.0 / lines : 1));
+  setup->seed = cf_segment_fixed (p->seed_threshold > 0 ? p->seed_threshold : 0.05 * (lines > 240 ? 480.0 / lines : 2));
   setup->stateless = !(t > 0);
   setup->keep[0] = cf_segment_fixed (t);
   setup->keep[1] = cf_segment_fixed (t / 3);

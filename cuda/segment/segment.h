@@ -36,7 +36,7 @@
  *
  * 3. Seeds. A cell c that is not kept is a seed if rel (p(c), p(d), T) for each of its up to 8
  *    neighbours d; T = seed-threshold, or where that is 0:
- *        T = 0.05 min (1, 480 / l),  l = ceil (min (width, height) / s)
+ *        T = 0.05 min (2, 480 / l),  l = ceil (min (width, height) / s)
  *    With seed-similarity, c must also be similar to its surroundings. Let
  *    r(c) = sum over Y, Cb, Cr of isqrt (9 sum x^2 - (sum x)^2) over the 3 x 3 cells around c
  *    (a cell outside the frame is replaced by the nearest one inside), and R the largest r. Then
@@ -51,12 +51,12 @@
  *    their colours are equal. Without these classes, a chain of seeds would run along any gradient, from a thing into
  *    its background; what a border of classes cuts is merged again by step 8. So do kept cells that touch and belonged
  *    to the same region. The root of a region is its smallest cell number. Of the components into which an old region
- *    (one of the previous frame, of o cells there) falls, those of at least o / 16 cells continue it if they have at
- *    least o / 4 cells together: as one region, even if they do not touch. Each of the others becomes a new region if
- *    it has M cells or more, and otherwise its cells are free again. M = ceil (min-size / s^2), at least 1; min-size 0
- *    stands for max (1, width height div 10000). Every cell that is in no component is a region of its own, without a
- *    seed. A region has n cells, the sums of their colours, and a mean: of each
- *    component (sum + n div 2) div n.
+ *    (one of the previous frame, of o cells there) falls, those of M cells or more, or of at least o / 16, continue it
+ *    if they have at least o / 4 cells together: as one region, even if they do not touch. Of the others, one of M
+ *    cells or more becomes a new region, and the cells of a smaller one are free again. M = ceil (min-size / s^2), at
+ *    least 1; min-size 0 stands for max (1, width height div 10000). Every cell that is in no component is a region of
+ *    its own, without a seed. A region has n cells, the sums of their colours, and a mean: of each component
+ *    (sum + n div 2) div n.
  *
  * 5. A round: each region may pick one other region that it touches (4 neighbours of its
  *    cells). With m and m' the means of two regions, n and n' their cells, the pick is the region with the least
@@ -79,8 +79,10 @@
  *    regions, weak-difference is multiplied by 0.6. By default weak-fraction is 1, and nothing is joined.
  *
  * 8. Merging by mean: rounds in which each region picks among the larger ones that it touches (those of more cells,
- *    or of as many and with a smaller root) and for which rel (m, m', T(k)), until no region picks. Two regions that
- *    both continue old regions do not pick each other: what was separate stays separate. The more cells the smaller
+ *    or of as many and with a smaller root) and for which rel (m, m', T(k)), until no region picks. In round r = 0, 1,
+ *    .. 4, N of T(k) is >> (5 - r), and the rounds go on even if no region picks: so the most alike merge first, and
+ *    what merges depends little on noise. Two regions that both continue old regions do not pick each other: what was
+ *    separate stays separate. The more cells the smaller
  *    of the two has, the more alike they must be, as in the method of Felzenszwalb & Huttenlocher (2004): with
  *    2^k <= min (n, n') < 2^(k + 1) and z cells in the frame, N of T(k) is
  *        floor (65536 min (1, t^2 sqrt (z / (1000 2^k))) + 1/2),  t = merge-threshold
@@ -170,9 +172,10 @@ typedef struct {
 } CfSegmentParams;
 
 #define CF_SEGMENT_MAX_SEEDS 1024
-#define CF_SEGMENT_PIECE 16              /* a piece of an old region has at least one part in so many of its cells */
+#define CF_SEGMENT_PIECE 16              /* a piece below M cells has at least one part in so many */
 #define CF_SEGMENT_NO_WEAK 65536         /* CfSegmentSetup.fraction, at which step 7 joins nothing */
 #define CF_SEGMENT_SIZES 32              /* values of k in step 8 */
+#define CF_SEGMENT_RISES 5               /* rounds of step 8 before the one from which on T(k) applies in full */
 #define CF_SEGMENT_LIMIT 81920u          /* L of step 9, */
 #define CF_SEGMENT_LIMIT_STEP 2048u      /* and by what it grows */
 #define CF_SEGMENT_COST_CELLS (1u << 24) /* cells beyond these do not count for a cost */

@@ -46,19 +46,17 @@ distance (const Color *p, const Color *q)
   return square (&d);
 }
 
-/* rel for the square of t. */
+/* rel for a given N. */
 static bool
-rel_square (const Color *p, const Color *q, double square_of_t)
+rel_fixed (const Color *p, const Color *q, int64_t n)
 {
-  int64_t n = (int64_t) floor (65536 * square_of_t + 0.5);
-
   return 131072 * distance (p, q) < n * (square (p) + square (q));
 }
 
 static bool
 rel (const Color *p, const Color *q, double t)
 {
-  return rel_square (p, q, t * t);
+  return rel_fixed (p, q, (int64_t) floor (65536 * t * t + 0.5));
 }
 
 SgColor
@@ -267,6 +265,13 @@ count_regions (Work *w)
       w->region[i].mean.c[k] = (int) ((w->region[i].sum[k] + w->region[i].n / 2) / w->region[i].n);
 }
 
+/* Returns whether a component is one of the pieces of an old region that may continue it. */
+static bool
+is_piece (const Work *w, int root, int old, uint32_t min_cells)
+{
+  return w->region[root].n >= min_cells || 16 * (int64_t) w->region[root].n >= w->before->region[old].n;
+}
+
 /* Decides which components continue old regions, and which are free again. */
 static void
 drop_fragments (Work *w, const int *class, uint32_t min_cells)
@@ -278,14 +283,14 @@ drop_fragments (Work *w, const int *class, uint32_t min_cells)
   for (int i = 0; i < w->n; i++) {
     const int old = class[i] - 2;
 
-    if (old < 0 || w->root[i] != i || 16 * (int64_t) w->region[i].n < w->before->region[old].n)
+    if (old < 0 || w->root[i] != i || !is_piece (w, i, old, min_cells))
       continue;
     w->next[old] = w->next[old] < 0 ? i : w->next[old];
     w->best[old] += w->region[i].n;
   }
   for (int i = 0; i < w->n; i++) {
     const int root = w->root[i], old = class[i] - 2;
-    const bool continues = old >= 0 && 16 * (int64_t) w->region[root].n >= w->before->region[old].n &&
+    const bool continues = old >= 0 && is_piece (w, root, old, min_cells) &&
         4 * w->best[old] >= w->before->region[old].n;
     const bool freed = old >= 0 && !continues && w->region[root].n < min_cells;
 
@@ -400,18 +405,21 @@ join (Work *w)
 
 typedef enum { GROW, BY_MEAN, BY_SIZE, BY_COST } RoundKind;
 
-/* Returns whether the means of two regions are similar by step 8. */
+/* Returns whether the means of two regions are similar by step 8, in the given round of it. */
 static bool
-similar (const Work *w, const Region *a, const Region *b)
+similar (const Work *w, const Region *a, const Region *b, uint32_t round)
 {
   const double t = w->u->merge_threshold;
+  const int64_t part = round < 5 ? 1 << (5 - round) : 1;
   double power = 1;
+  int64_t n;
 
   if (a->claim && b->claim)
     return false;
   while (2 * power <= a->n && 2 * power <= b->n)
     power *= 2;
-  return rel_square (&a->mean, &b->mean, MIN (1, t * t * sqrt ((double) w->n / (1000 * power))));
+  n = (int64_t) floor (65536 * MIN (1, t * t * sqrt ((double) w->n / (1000 * power))) + 0.5);
+  return rel_fixed (&a->mean, &b->mean, n / part);
 }
 
 static bool
@@ -422,7 +430,7 @@ is_smaller (const Work *w, int region, int with)
   return n < other || (n == other && region > with);
 }
 
-/* limit: M of BY_SIZE, L of BY_COST. */
+/* limit: the round of BY_MEAN, M of BY_SIZE, L of BY_COST. */
 static bool
 may_pick (const Work *w, int region, int with, RoundKind kind, uint32_t limit)
 {
@@ -432,7 +440,7 @@ may_pick (const Work *w, int region, int with, RoundKind kind, uint32_t limit)
     case GROW:
       return !a->seeded;
     case BY_MEAN:
-      return is_smaller (w, region, with) && similar (w, a, b);
+      return is_smaller (w, region, with) && similar (w, a, b, limit);
     case BY_SIZE:
       return a->n < limit;
     default:
@@ -580,7 +588,7 @@ segment (Work *w)
   while (run_round (w, GROW, 0))
     ;
   join_weak (w);
-  while (run_round (w, BY_MEAN, 0))
+  for (uint32_t round = 0; run_round (w, BY_MEAN, round) || round < 5; round++)
     ;
   while (run_round (w, BY_SIZE, u->min_cells))
     ;

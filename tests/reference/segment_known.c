@@ -84,18 +84,18 @@ static const Known known[] = {
               .levels = "aaakkkaaaaaakkkaaaaaakkkaaa",
               .labels = "aaabbbaaaaaabbbaaaaaabbbaaa",
               .id = { 1, 2 } } } },
-  /* The right part has 3 of 60 cells, less than one part in 16. The block between the parts has no seed; it joins the
-   * left part, because that has the smaller root. */
-  { "a small part becomes a new region", 20, 3, 1, 0, { 0 },
+  /* The right part has 3 of 60 cells, less than one part in 16, but not less than min-size. */
+  { "a small piece stays", 20, 3, 1, 0, { 0 },
       { { .seed = .05,
             .levels = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
             .labels = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
             .id = { 1 } },
           { .seed = .05,
               .temporal = .15,
-              .levels = "aaaaaaaaaaaaaaaaakkaaaaaaaaaaaaaaaaaakkaaaaaaaaaaaaaaaaaakka",
-              .labels = "aaaaaaaaaaaaaaaaaaabaaaaaaaaaaaaaaaaaaabaaaaaaaaaaaaaaaaaaab",
+              .levels = "aaaaaaaaaaaaaaaakkkaaaaaaaaaaaaaaaaakkkaaaaaaaaaaaaaaaaakkka",
+              .labels = "aaaaaaaaaaaaaaaabbbaaaaaaaaaaaaaaaaabbbaaaaaaaaaaaaaaaaabbba",
               .id = { 1, 2 } } } },
+  /* The block between the parts has no seed; it joins the left part, because that has the smaller root. */
   { "a part too small is dropped", 20, 3, 1, 0, { 0 },
       { { .seed = .05,
             .levels = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
@@ -136,6 +136,14 @@ static const Known known[] = {
    * is smaller. What is on the right picks no smaller region, and is not similar to the joined one. */
   { "a small region between two large ones", 11, 1, 1, 1, { 5 },
       { { .seed = .03, .merge = .15, .levels = "aaaaabccccc", .labels = "aaaaaabbbbb", .id = { 1, 2 } } } },
+  /* 116 and 120 merge in round 2, where N of 318 is 39 and more than 22.5 is needed. Their mean is 119 then, to which
+   * 100 is not similar: N is 450, more than 377.1 is needed beside 116, and more than 527.5 beside 119. */
+  { "the most alike merge first", 28, 1, 1, 0, { 0 },
+      { { .seed = .01,
+          .merge = .2865,
+          .levels = "aaaaBBBBBBBBcccccccccccccccc",
+          .labels = "aaaabbbbbbbbbbbbbbbbbbbbbbbb",
+          .id = { 1, 2 } } } },
   { "seeds of one class", 8, 1, 1, 0, { 0 },
       { { .seed = .05, .levels = "aaaabbbb", .labels = "aaaaaaaa", .id = { 1 } } } },
   /* 120 and 130 are on either side of 128. */

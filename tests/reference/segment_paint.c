@@ -54,7 +54,7 @@ make_setup (const CfFilter *filter, const CfVideo *video, const void *params, co
   lines = (shorter + u->size - 1) / u->size;
   u->seed_threshold = kc_param_double (filter, params, "seed-threshold");
   if (u->seed_threshold == 0)
-    u->seed_threshold = 0.05 * fmin (1, 480.0 / lines);
+    u->seed_threshold = 0.05 * fmin (2, 480.0 / lines);
   u->merge_threshold = kc_param_double (filter, params, "merge-threshold");
   u->weak_difference = kc_param_double (filter, params, "weak-difference");
   u->weak_fraction = kc_param_double (filter, params, "weak-fraction");

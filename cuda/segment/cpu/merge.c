@@ -158,20 +158,22 @@ offer (CfSgCpu *m, uint32_t region, uint32_t with, uint64_t key)
     m->node[region].best = key | with;
 }
 
-/* Which regions pick in a round: those of two that are similar (step 8), those of fewer than min_cells cells,
- * or those that cost less than `limit` (9). */
+/* Which regions pick in a round: those of two that are similar (step 8; `shift` lowers the threshold), those of fewer
+ * than min_cells cells, or those that cost less than `limit` (9). */
 typedef struct {
   bool by_mean;
+  int shift;
   uint32_t min_cells, limit;
 } Stage;
 
 /* Returns whether two regions may join in step 8. d: the distance of their means; cells: of the smaller one. */
 static inline bool
-is_similar (const CfSgCpu *m, uint32_t a, uint32_t b, uint32_t d, uint64_t cells)
+is_similar (const CfSgCpu *m, uint32_t a, uint32_t b, uint32_t d, uint64_t cells, int shift)
 {
   const uint32_t lengths = cf_sg_length (m->node[a].mean) + cf_sg_length (m->node[b].mean);
 
-  return !(m->claim[a] && m->claim[b]) && cf_sg_near (d, lengths, m->setup.merge[63 - __builtin_clzll (cells)]);
+  return !(m->claim[a] && m->claim[b]) &&
+      cf_sg_near (d, lengths, m->setup.merge[63 - __builtin_clzll (cells)] >> shift);
 }
 
 /* One round of merging. Drops the borders inside joined regions. Returns false if no region has picked. */
@@ -186,7 +188,7 @@ merge_round (CfSgCpu *m, Stage stage)
     const uint64_t of_a = m->sum[a].cells, of_b = m->sum[b].cells, least = of_a < of_b ? of_a : of_b;
     const uint32_t cost = cf_sg_cost (d, least);
     const bool first = of_a < of_b || (of_a == of_b && a > b); /* of the two, a is the one that picks */
-    const bool joins = stage.by_mean ? is_similar (m, a, b, d, least) : cost < stage.limit;
+    const bool joins = stage.by_mean ? is_similar (m, a, b, d, least, stage.shift) : cost < stage.limit;
 
     if (a == b)
       continue;
@@ -204,8 +206,8 @@ merge_round (CfSgCpu *m, Stage stage)
 static void
 merge_regions (CfSgCpu *m)
 {
-  while (merge_round (m, (Stage) { .by_mean = true }))
-    ;
+  for (int shift = CF_SEGMENT_RISES; merge_round (m, (Stage) { .by_mean = true, .shift = shift }) || shift > 0;)
+    shift -= shift > 0;
   while (merge_round (m, (Stage) { .min_cells = m->setup.min_cells }))
     ;
   for (uint32_t limit = CF_SEGMENT_LIMIT; m->n_live > (uint32_t) m->setup.max_regions; limit += CF_SEGMENT_LIMIT_STEP)

@@ -371,8 +371,14 @@ cells_before (const CfSgCpu *m, const CfSgComponent *c)
   return m->found_cells[1 - m->now][c->kind - CF_SG_KEPT];
 }
 
-/* Finds the pieces of each old region that may continue it: the first one gets the number of cells of all in `claim`.
- * */
+/* Returns whether a component of an old region is one of the pieces that may continue it. */
+static bool
+is_piece (const CfSgCpu *m, const CfSgComponent *c)
+{
+  return c->sum.cells >= m->setup.min_cells || CF_SEGMENT_PIECE * c->sum.cells >= cells_before (m, c);
+}
+
+/* Finds the pieces of each old region: the first one gets the number of cells of all in `claim`. */
 static void
 find_carriers (CfSgCpu *m)
 {
@@ -382,7 +388,7 @@ find_carriers (CfSgCpu *m)
     const CfSgComponent *c = &m->component[i];
     uint32_t *carrier = carrier_of (m, c);
 
-    if (!carrier || CF_SEGMENT_PIECE * c->sum.cells < cells_before (m, c))
+    if (!carrier || !is_piece (m, c))
       continue;
     if (*carrier == UINT32_MAX)
       *carrier = i;
@@ -399,16 +405,15 @@ join_pieces (CfSgCpu *m)
     CfSgComponent *c = &m->component[i];
     const uint32_t *carrier = carrier_of (m, c);
     CfSgComponent *first = carrier && *carrier != UINT32_MAX ? &m->component[*carrier] : NULL;
-    const uint64_t cells = c->sum.cells;
 
-    if (first && CF_SEGMENT_PIECE * cells >= cells_before (m, c) && 4 * first->claim >= cells_before (m, c)) {
+    if (first && is_piece (m, c) && 4 * first->claim >= cells_before (m, c)) {
       if (first == c)
         continue;
       cf_sg_add (&first->sum, &c->sum);
       c->sum = (CfSgSum) { 0 };
       c->root = first->root;
     } else {
-      c->free = carrier && cells < m->setup.min_cells;
+      c->free = carrier && c->sum.cells < m->setup.min_cells;
     }
   }
 }

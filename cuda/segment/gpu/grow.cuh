@@ -135,7 +135,14 @@ sg_is_share (const SgWork &work, unsigned cells, unsigned old, unsigned parts)
   return (unsigned long long) parts * cells >= work.before.cells[old];
 }
 
-/* Adds up the pieces of each old region that may continue it. */
+/* Returns whether a component of so many cells is one of the pieces of an old region that may continue it. */
+__device__ __forceinline__ bool
+sg_is_piece (const SgWork &work, unsigned cells, unsigned old)
+{
+  return cells >= work.min_cells || sg_is_share (work, cells, old, CF_SEGMENT_PIECE);
+}
+
+/* Adds up the pieces of each old region. */
 __device__ void
 sg_find_pieces (const SgWork &work, const SgGrid &grid)
 {
@@ -148,7 +155,7 @@ sg_find_pieces (const SgWork &work, const SgGrid &grid)
       continue;
     const SgRecord record = sg_load_record (work.record + c);
 
-    if (sg_is_share (work, sg_cells (record), kind - sg_kept, CF_SEGMENT_PIECE)) {
+    if (sg_is_piece (work, sg_cells (record), kind - sg_kept)) {
       atomicAdd (&work.pieces[kind - sg_kept].x, record.x & ~sg_flags);
       atomicAdd (&work.pieces[kind - sg_kept].y, record.y);
       atomicMax (work.first_piece + (kind - sg_kept), ~work.smallest[c]);
@@ -165,7 +172,7 @@ sg_settle_cell (const SgWork &work, unsigned c, unsigned *root, unsigned kind, S
   const unsigned old = kind - sg_kept, cells = sg_cells (record);
   bool continues = false;
 
-  if (kind >= sg_kept && sg_is_share (work, cells, old, CF_SEGMENT_PIECE)) {
+  if (kind >= sg_kept && sg_is_piece (work, cells, old)) {
     const SgRecord all = sg_load_record (work.pieces + old);
 
     continues = sg_is_share (work, sg_cells (all), old, 4);

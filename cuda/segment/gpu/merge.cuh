@@ -483,7 +483,8 @@ sg_join_picks (const SgWork &work, const SgGrid &grid, SgBlock *block, const SgM
   sg_flush_sums (block->sums, work.record);
 }
 
-/* Makes one round and goes on to the next stage if it changed nothing. Returns false after the last stage. */
+/* Makes one round and goes on to the next stage if it changed nothing and the threshold has not risen. Returns false
+ * after the last stage. */
 __device__ bool
 sg_merge_round (const SgWork &work, SgGrid &grid, SgBlock *block, SgMerge *m)
 {
@@ -498,7 +499,7 @@ sg_merge_round (const SgWork &work, SgGrid &grid, SgBlock *block, SgMerge *m)
   grid.barrier ();
   m->roots = control->roots[next];
   m->round++;
-  return control->picks[now] || sg_next_stage (work, m);
+  return sg_rise (m) || control->picks[now] || sg_next_stage (work, m);
 }
 
 /* Merges all regions. Returns true if a single block has finished the merging: then `merged` has the regions in the
@@ -507,7 +508,7 @@ __device__ bool
 sg_merge_all (const SgWork &work, SgGrid &grid, SgBlock *block, unsigned char *memory, size_t size, SgGathered *merged)
 {
   /* rounds begin with 2: its list is root_list[1] */
-  SgMerge m = { 2, work.control->slots, work.control->roots[1], 0, 0 };
+  SgMerge m = { 2, CF_SEGMENT_RISES, work.control->slots, work.control->roots[1], 0, 0 };
   bool again = true;
 
   while (again && !sg_fits_local (m.roots, m.edges, (unsigned) work.n, size)) {

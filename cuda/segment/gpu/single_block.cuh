@@ -12,9 +12,10 @@
  * Race free: `best` is changed by atomicMin over distance and number of the partner, sums by integer atomics, and a
  * block barrier stands between picking and joining. `link` of a region that others join is stored by several threads
  * with the same value.
- * Bound by the passes over regions and edges. From the second round on only those edges count that end at a region
- * which the last round has changed: two unchanged regions are known not to be similar, and a small region with any
- * edge always picks. So the last rounds, in which little happens, cost little more than one look at each edge. */
+ * Bound by the passes over regions and edges. While the threshold of step 8 rises, all edges count; from then on only
+ * those that end at a region which the last round has changed: two unchanged regions are known not to be similar, and
+ * a small region with any edge always picks. So the last rounds, in which little happens, cost little more than one
+ * look at each edge. */
 #ifndef CF_SEGMENT_GPU_SINGLE_BLOCK_CUH
 #define CF_SEGMENT_GPU_SINGLE_BLOCK_CUH
 
@@ -25,6 +26,7 @@ namespace cf {
 /* State of the merging. The regions are listed in root_list[~round & 1]. */
 struct SgMerge {
   int round;
+  int shift; /* of step 8: N of T(k) is >> shift in this round */
   unsigned edges, roots;
   unsigned min_cells, limit; /* of step 9: M, then L; both are 0 in merging by mean */
 };
@@ -35,10 +37,21 @@ sg_may_join (const SgWork &work, const SgMerge &m, unsigned p, unsigned q, bool 
 {
   if (m.limit)
     return cost < m.limit;
-  return m.min_cells == 0 && !both_old && sg_near (p, q, work.merge[31 - __clz ((int) cells)]);
+  return m.min_cells == 0 && !both_old && sg_near (p, q, work.merge[31 - __clz ((int) cells)] >> m.shift);
 }
 
-/* Goes on to the next stage after a round in which no region has picked. Returns false if there is none. */
+/* Raises the threshold of step 8 after a round. Returns false if it applies in full already. */
+__device__ __forceinline__ bool
+sg_rise (SgMerge *m)
+{
+  const bool rises = m->shift > 0;
+
+  m->shift -= rises;
+  return rises;
+}
+
+/* Goes on to the next stage after a round in which no region has picked and the threshold has not risen. Returns false
+ * if there is none. */
 __device__ __forceinline__ bool
 sg_next_stage (const SgWork &work, SgMerge *m)
 {
@@ -302,6 +315,7 @@ sg_load_local (const SgLocal &l, const SgGathered &from, const SgMerge &m)
 /* A round. By the numbers in SgLocal.link the next round finds what this one has changed. */
 struct SgRound {
   unsigned number;
+  bool rises;   /* the threshold of step 8 is higher than in the round before */
   bool stage;   /* first round of a stage: nothing has changed, but other regions pick */
   bool rebuild; /* much has changed: lists are rebuilt without edges and regions that are gone */
 };
@@ -373,7 +387,8 @@ sg_local_seen (const SgLocal &l, unsigned edge)
 }
 
 /* Returns what an edge has become, 0: it is removed. Its ends are roots or one step below a root. `*counts`: the
- * round before has changed one of its ends, or a stage begins in which one of them may pick. */
+ * round before has changed one of its ends, the threshold has risen, or a stage begins in which one of them may pick.
+ * */
 __device__ __forceinline__ unsigned
 sg_local_update_edge (const SgLocal &l, const SgMerge &m, SgRound round, unsigned edge, unsigned la, unsigned lb,
     bool *counts)
@@ -384,8 +399,10 @@ sg_local_update_edge (const SgLocal &l, const SgMerge &m, SgRound round, unsigne
     *counts = edge && (m.limit || ((l.mean[a] | l.mean[b]) & sg_small_mean));
     return edge;
   }
-  *counts = edge && (la >> 16 == round.number - 1 || lb >> 16 == round.number - 1);
-  if (!*counts)
+  const bool changed = la >> 16 == round.number - 1 || lb >> 16 == round.number - 1;
+
+  *counts = edge && (changed || round.rises);
+  if (!edge || !changed)
     return edge;
   edge = min (a, b) | max (a, b) << 16;
   return a == b || sg_local_seen (l, edge) ? 0 : edge;
@@ -600,14 +617,15 @@ sg_local_rounds (const SgWork &work, SgBlock *block, const SgGathered &gathered,
 {
   sg_load_local (l, gathered, m);
   __syncthreads ();
-  for (SgRound round = { 1, false, false };; round.number++) {
+  for (SgRound round = { 1, false, false, false };; round.number++) {
     if (round.number > 1)
       sg_local_picks (work, &l, block, m, round);
     const unsigned joined = sg_local_join (l, round);
 
-    round.stage = joined == 0;
+    round.rises = sg_rise (&m);
+    round.stage = joined == 0 && !round.rises;
     round.rebuild = joined >= sg_rebuild_min;
-    if (joined == 0 && !sg_local_next_stage (work, l, &m))
+    if (round.stage && !sg_local_next_stage (work, l, &m))
       break;
   }
 }
