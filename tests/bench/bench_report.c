@@ -53,6 +53,10 @@ static const struct {
   { "irfilter", "16 cores m", 3, { 35, 80 }, { 4.2, 16.9 } },
   { "segment", "stateless", 0, { 100, 300 }, { 2.4, 9.6 } },
   { "segment", "stateful", 0, { 60, 200 }, { 2.4, 9.6 } },
+  { "segment", "street stateless", 0, { 150, 0 }, { 2.4, 9.6 } },
+  { "segment", "street stateless", 0, { 95, 0 }, { 2.4, 9.6 }, 8 },
+  { "segment", "street stateful", 0, { 110, 0 }, { 2.4, 9.6 } },
+  { "segment", "street stateful", 0, { 62, 0 }, { 2.4, 9.6 }, 8 },
 };
 
 void
@@ -144,7 +148,8 @@ static const struct {
       "place, the second with LabelMarkersUF, which only labels connected equal samples. floor: the bytes of a\n"
       "frame read twice and written once. Studies, stateful: global atomics: pixels are added to their regions'\n"
       "sums with global atomics, not in the block first; 4 warps: the size of that block, which is 8 in the other\n"
-      "rows.\n" },
+      "rows. street: like a frame of a street's camera, which has fewer regions than the texture of the other\n"
+      "rows; N at once: N streams, each with a plan of its own.\n" },
   { "convolve",
       "NPP: FilterBorder32f, FilterGaussBorder (FilterGaussAdvancedBorder over 15) and FilterBoxBorder on the same\n"
       "frames, replicated borders, RGBA with its alpha. dense: random signed weights of 8 bits, not separable;\n"

@@ -285,7 +285,9 @@ static const KcBench bench[] = { { "stateless", "temporal=0 cell-size=%d", "0", 
   /* Barriuso's (2011) question: sums of regions by atomics or by a reduction in the block, and the block's size,
    * which is 8 warps in the rows above */
   { "global atomics", "temporal=0.15 cell-size=%d", "0", NULL, NULL, "collect", 0 },
-  { "4 warps", "temporal=0.15 cell-size=%d", "0", NULL, NULL, "warps", 4 }, { 0 } };
+  { "4 warps", "temporal=0.15 cell-size=%d", "0", NULL, NULL, "warps", 4 },
+  { "street stateless", "temporal=0 cell-size=%d", "0", .streams = "1,8", .content = "street" },
+  { "street stateful", "temporal=0.15 cell-size=%d", "0", .streams = "1,8", .content = "street" }, { 0 } };
 
 const KcFilter kc_segment = {
   .stem = "segment",
