@@ -21,6 +21,7 @@ typedef struct {
     double seed, merge, weak, fraction, temporal;
     uint32_t min_cells;
     int max_regions; /* 0: no limit */
+    bool similarity;
     const char *levels, *labels;
     uint32_t id[4];
   } frame[FRAMES];
@@ -149,6 +150,15 @@ static const Known known[] = {
   /* 120 and 130 are on either side of 128. */
   { "seeds of two classes", 8, 1, 1, 0, { 0 },
       { { .seed = .05, .levels = "ccccdddd", .labels = "aaaabbbb", .id = { 1, 2 } } } },
+  /* The right half has seeds by seed-threshold, but is rougher than the left one: h is 108 there and 255 here. */
+  { "stripes", 16, 1, 1, 0, { 0 },
+      { { .seed = .05, .levels = "ddddddddcbcbcbcb", .labels = "aaaaaaaabbbbbbbb", .id = { 1, 2 } } } },
+  { "stripes with seed-similarity", 16, 1, 1, 0, { 0 },
+      { { .seed = .05,
+          .similarity = true,
+          .levels = "ddddddddcbcbcbcb",
+          .labels = "aaaaaaaaaaaaaaaa",
+          .id = { 1 } } } },
   /* N is 142; more than 135.4 is needed. */
   { "two classes of similar colours merge", 8, 1, 1, 0, { 0 },
       { { .seed = .05, .merge = .22, .levels = "ccccdddd", .labels = "aaaaaaaa", .id = { 1 } } } },
@@ -179,6 +189,7 @@ frame_of (const Known *k, int i, SgState *state)
     .temporal = k->frame[i].temporal,
     .min_cells = k->frame[i].min_cells ? k->frame[i].min_cells : 1,
     .max_regions = k->frame[i].max_regions ? k->frame[i].max_regions : 65535,
+    .similarity = k->frame[i].similarity,
     .n_seeds = k->n_seeds,
     .seeds = k->seeds };
   char labels[MOST + 1] = "";
