@@ -419,6 +419,8 @@ find_last_users (Builder *m, int outputs)
 typedef struct {
   int *slot_of; /* node -> slot */
   int *spare;   /* stack of free slots */
+  int *output;  /* node -> 1 + the first output that it is; 0: none */
+  int *next;    /* output -> 1 + the next output of the same node */
   int n_spare;
 } Slots;
 
@@ -440,17 +442,16 @@ emit (Builder *m, int op, int d, int e, int a, int b)
 
 /* Stores the outputs that are this node, and frees its slot if no later step reads it. */
 static void
-finish_node (Builder *m, Slots *s, int node, int step, int outputs)
+finish_node (Builder *m, Slots *s, int node, int step)
 {
-  for (int o = 0; o < outputs; o++)
-    if (m->output[o] == node)
-      emit (m, CF_MEDIAN_NET_STORE, o, 0, s->slot_of[node], 0);
+  for (int o = s->output[node]; o > 0; o = s->next[o - 1])
+    emit (m, CF_MEDIAN_NET_STORE, o - 1, 0, s->slot_of[node], 0);
   if (m->nodes[node].last_user <= step)
     s->spare[s->n_spare++] = s->slot_of[node];
 }
 
 static void
-emit_node (Builder *m, Slots *s, int i, int outputs)
+emit_node (Builder *m, Slots *s, int i)
 {
   const Node *n = &m->nodes[i];
   bool pair = n->kind != INPUT && n->twin > i && m->nodes[n->twin].used;
@@ -458,7 +459,7 @@ emit_node (Builder *m, Slots *s, int i, int outputs)
   if (n->kind == INPUT) {
     s->slot_of[i] = take_slot (m, s);
     emit (m, CF_MEDIAN_NET_LOAD, s->slot_of[i], 0, n->a, 0);
-    finish_node (m, s, i, i, outputs);
+    finish_node (m, s, i, i);
     return;
   }
   /* operands without later users give their slots to the results */
@@ -470,24 +471,28 @@ emit_node (Builder *m, Slots *s, int i, int outputs)
   if (pair) {
     s->slot_of[n->twin] = take_slot (m, s);
     emit (m, CF_MEDIAN_NET_SORT, s->slot_of[i], s->slot_of[n->twin], s->slot_of[n->a], s->slot_of[n->b]);
-    finish_node (m, s, n->twin, i, outputs);
+    finish_node (m, s, n->twin, i);
   } else
     emit (m, n->kind == MIN ? CF_MEDIAN_NET_MIN : CF_MEDIAN_NET_MAX, s->slot_of[i], 0, s->slot_of[n->a],
         s->slot_of[n->b]);
-  finish_node (m, s, i, i, outputs);
+  finish_node (m, s, i, i);
 }
 
 static void
 emit_steps (Builder *m, int outputs)
 {
-  Slots s = { ints (m, m->n_nodes), ints (m, m->n_nodes + 2), 0 };
+  Slots s = { ints (m, m->n_nodes), ints (m, m->n_nodes + 2), ints (m, m->n_nodes), ints (m, outputs), 0 };
 
+  for (int o = outputs - 1; o >= 0; o--) {
+    s.next[o] = s.output[m->output[o]];
+    s.output[m->output[o]] = o + 1;
+  }
   m->net->steps = malloc (sizeof (CfMedianNetStep) * (size_t) (m->n_nodes + outputs + 1));
   if (!m->net->steps)
     longjmp (m->no_memory, 1);
   for (int i = 0; i < m->n_nodes; i++)
     if (m->nodes[i].used && !is_second_half (m, i))
-      emit_node (m, &s, i, outputs);
+      emit_node (m, &s, i);
 }
 
 CfMedianNetwork *
