@@ -100,6 +100,10 @@ typedef enum {
   CF_FORMAT_A420,
   CF_FORMAT_RGBP,
   CF_FORMAT_BGRP,
+  CF_FORMAT_GBR_10LE,
+  CF_FORMAT_Y410,
+  CF_FORMAT_RGB10A2_LE,
+  CF_FORMAT_BGR10A2_LE,
   CF_N_FORMATS
 } CfFormat;
 
@@ -112,6 +116,7 @@ typedef struct {
   uint8_t step;         /* samples from one of this component to the next */
   uint8_t w_sub, h_sub; /* log2 of the subsampling */
   CfRole role;
+  uint8_t bit, bits; /* packed formats: the lowest bit of the sample in its word, and how many it has; else 0 */
 } CfComponent;
 
 typedef struct {
@@ -119,9 +124,10 @@ typedef struct {
   const char *name; /* as GStreamer spells it */
   uint8_t n_planes, n_components;
   uint8_t bits;  /* significant bits of a sample: 8, 10, 12 or 16 */
-  uint8_t bytes; /* bytes of a stored sample: 1 or 2 (little endian) */
+  uint8_t bytes; /* bytes of a stored sample: 1 or 2 (little endian); packed formats: 4, a pixel's word */
   uint8_t shift; /* sample value = stored word >> shift (6 for P010, 4 for P012) */
   bool rgb;
+  CfFormat unpacked; /* packed formats: the format of planes that is filtered in their place; else CF_FORMAT_NONE */
   CfComponent comp[4];
 } CfFormatInfo;
 

@@ -150,8 +150,8 @@ map_plane (GstCfFrame *frame, const GstVideoInfo *info, guint plane, GstMapFlags
         " of its memory, which has %" G_GSIZE_FORMAT,
         plane, need, offset, map->size);
   data = (guint8 *) data + skip;
-  if (f->bytes == 2 && ((guintptr) data | (guintptr) stride) & 1)
-    return refuse (status, "plane %u has 16-bit samples at an odd address or stride", plane);
+  if (((guintptr) data | (guintptr) stride) & (f->bytes - 1u))
+    return refuse (status, "plane %u needs an address and a stride in steps of %u bytes", plane, f->bytes);
   frame->image.plane[plane].data = data;
   frame->image.plane[plane].pitch = (size_t) stride;
   return TRUE;

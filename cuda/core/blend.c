@@ -96,8 +96,23 @@ copy_runs (int n, size_t bytes, const uint8_t *strength, const uint8_t *in, cons
   }
 }
 
+/* Blends the samples of a pixel of a packed format. */
+static uint32_t
+mix_word (const CfFormatInfo *info, uint32_t in, uint32_t filtered, unsigned strength)
+{
+  uint32_t word = 0;
+
+  for (int i = 0; i < info->n_components; i++) {
+    const CfComponent *c = &info->comp[i];
+    const uint32_t most = (1u << c->bits) - 1;
+
+    word |= mix (in >> c->bit & most, filtered >> c->bit & most, strength) << c->bit;
+  }
+  return word;
+}
+
 /* Blends one component in a row of `n` samples, which begin at the component's first sample in the box. `copied`: those
- * of strength 0 and 255 are there already. */
+ * of strength 0 and 255 are there already. The first component of a packed format stands for all of them. */
 static void
 blend_row (const CfFormatInfo *info, const CfComponent *c, int n, bool copied, const uint8_t *strength,
     const uint8_t *in, const uint8_t *filtered, uint8_t *out)
@@ -107,12 +122,18 @@ blend_row (const CfFormatInfo *info, const CfComponent *c, int n, bool copied, c
   for (int x = 0; x < n; x++) {
     const unsigned s = strength[x];
     const size_t at = (size_t) x * step;
+    uint32_t all, filtered_all;
     uint16_t a, b;
 
     if ((s == 0 || s == 255) && copied) {
       x = end_of_run (strength, x, n) - 1;
     } else if (s == 0 || s == 255) {
       memmove (out + at, (s ? filtered : in) + at, info->bytes);
+    } else if (info->bytes == 4) {
+      memcpy (&all, in + at, 4);
+      memcpy (&filtered_all, filtered + at, 4);
+      all = mix_word (info, all, filtered_all, s);
+      memcpy (out + at, &all, 4);
     } else if (info->bytes == 1) {
       out[at] = (uint8_t) mix (in[at], filtered[at], s);
     } else {
@@ -174,7 +195,7 @@ blend_plane (const Blend *b, const CfBox *box, int p, int begin, int end)
       const size_t at = (size_t) c->offset * info->bytes;
       const int n = (box->write.width + (1 << c->w_sub) - 1) >> c->w_sub;
 
-      if (c->plane != p)
+      if (c->plane != p || (of && info->unpacked))
         continue;
       if (!of || of->w_sub != c->w_sub || of->h_sub != c->h_sub)
         row_of_samples (b->area, box, c, y, strength);
@@ -237,7 +258,7 @@ filter_boxes (CfPlan *plan, CfStream *stream, const CfArea *area, const CfImage 
     cf_image_part (&to, scratch, read);
     code = set_size (plan, read->width, read->height, status);
     if (code == CF_OK)
-      code = plan->ops->enqueue (plan, stream, &from, &to, status);
+      code = cf_packed_enqueue (plan, stream, &from, &to, status);
   }
   back = set_size (plan, width, height, code == CF_OK ? status : NULL);
   return code == CF_OK ? back : code;
@@ -250,13 +271,13 @@ cf_area_enqueue (CfPlan *plan, CfStream *stream, const CfFrame *frame, CfStatus 
   CfCode code = cf_plan_check_image (plan, frame->scratch, "scratch", status);
 
   if (code == CF_OK &&
-      (area->format != plan->video.format || area->width != plan->video.width || area->height != plan->video.height ||
+      (area->format != frame->in->format || area->width != plan->video.width || area->height != plan->video.height ||
           area->interlaced != plan->video.interlaced))
     code = cf_fail (status, CF_BAD_VALUE, "the area is for another format or size than the plan: %d x %d, not %d x %d",
         area->width, area->height, plan->video.width, plan->video.height);
   if (code == CF_OK)
     code = area->by_halo ? filter_boxes (plan, stream, area, frame->in, frame->scratch, status)
-                         : plan->ops->enqueue (plan, stream, frame->in, frame->scratch, status);
+                         : cf_packed_enqueue (plan, stream, frame->in, frame->scratch, status);
   if (code != CF_OK || area->n_boxes == 0)
     return code;
   if (plan->context->backend == CF_BACKEND_CUDA)

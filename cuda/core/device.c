@@ -372,6 +372,14 @@ cf_device_blend (CfPlan *plan, CfStream *stream, const CfArea *area, const CfIma
 }
 
 CfCode
+cf_device_repack (CfStream *stream, const CfImage *from, const CfImage *alpha, const CfImage *to, CfStatus *status)
+{
+  CfCode code = cf_device_usable (status);
+
+  return code == CF_OK ? device->repack (stream, from, alpha, to, status) : code;
+}
+
+CfCode
 cf_stream_wait (CfStream *stream, uint64_t deadline_ns, CfStatus *status)
 {
   CfCode code = cf_device_usable (status);

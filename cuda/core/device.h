@@ -40,6 +40,8 @@ struct CfDevice {
   /* Queues what cf_area_blend does. `map`: a copy of the area's map, NULL where it has none. */
   CfCode (*blend) (CfStream *stream, const CfArea *area, const void *map, const CfImage *in, const CfImage *filtered,
       const CfImage *out, CfStatus *status);
+  /* Queues what cf_repack does. */
+  CfCode (*repack) (CfStream *stream, const CfImage *from, const CfImage *alpha, const CfImage *to, CfStatus *status);
   CfCode (*stream_wait) (CfStream *stream, uint64_t deadline_ns, CfStatus *status);
   CfCode (*stream_record) (CfStream *stream, CfEvents *events, unsigned i, CfStatus *status);
   CfCode (*stream_wait_event) (CfStream *stream, const CfEvents *events, unsigned i, CfStatus *status);
@@ -67,6 +69,9 @@ void cf_area_blend (const CfArea *area, const CfImage *in, const CfImage *filter
  * not NULL. */
 CfCode cf_device_blend (CfPlan *plan, CfStream *stream, const CfArea *area, const CfImage *in, const CfImage *filtered,
     const CfImage *out, CfStatus *status);
+/* Queues what cf_repack does. */
+CfCode
+cf_device_repack (CfStream *stream, const CfImage *from, const CfImage *alpha, const CfImage *to, CfStatus *status);
 /* Queues the copy of an image; `whole` as for CfDevice.stream_copy. */
 CfCode cf_stream_copy_planes (CfStream *stream, CfDirection direction, const CfImage *to, const CfImage *from,
     bool whole, CfStatus *status);

@@ -45,7 +45,12 @@ CfTraits
 cf_filter_traits (const CfFilter *filter, const CfVideo *video, const CfCommon *common, const void *params)
 {
   CfTraits traits = { .halo = -1 };
+  CfVideo unpacked;
 
+  if (video) {
+    unpacked = cf_unpacked_video (video);
+    video = &unpacked;
+  }
   if (filter->traits)
     filter->traits (video, common, params, &traits);
   if (traits.history > 0 || traits.stateful)
@@ -132,6 +137,12 @@ cf_filter_check (const CfFilter *filter, const CfVideo *video, const CfCommon *c
 {
   const CfFilterInfo *info = &filter->info;
   CfCode code = video ? check_video (video, common, status) : CF_OK;
+  CfVideo unpacked;
+
+  if (code == CF_OK && video) {
+    unpacked = cf_unpacked_video (video);
+    video = &unpacked;
+  }
 
   for (unsigned i = 0; code == CF_OK && i < info->n_params; i++)
     code = check_param (&info->params[i], params, status);

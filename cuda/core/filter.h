@@ -98,7 +98,25 @@ struct CfPlan {
   /* CUDA: copies of the map of the area that was filtered last, in device and in pinned memory, and its number. */
   void *map, *pinned_map;
   uint64_t map_number;
+  /* The format of the images if it is a packed one, which the filter does not see: then `video` has the format of
+   * planes, and `planes` are the images that the filter reads and writes. */
+  CfFormat packed;
+  CfImage planes[2];
+  void *planes_memory;
 };
+
+/* Returns the video that a filter sees: that of planes in place of a packed one. */
+CfVideo cf_unpacked_video (const CfVideo *video);
+/* Sets plan->video, and makes the images of planes of a packed format. */
+CfCode cf_packed_init (CfPlan *plan, const CfVideo *video, CfStatus *status);
+void cf_packed_free (CfPlan *plan);
+/* Calls `enqueue` of the plan's filter with images of planes, of the size of `in`. */
+CfCode cf_packed_enqueue (CfPlan *plan, CfStream *stream, const CfImage *in, const CfImage *out, CfStatus *status);
+/* Calls `push_history`, which the filter has, in the same way. */
+CfCode cf_packed_push_history (CfPlan *plan, CfStream *stream, const CfImage *in, CfStatus *status);
+/* Takes pixels apart, or puts them together: one image has a packed format, the other one its format of planes. What
+ * is put together takes its alpha from `alpha`, which has the packed format. Host memory. */
+void cf_repack (const CfImage *from, const CfImage *alpha, const CfImage *to);
 
 /* Checks that an image has the plan's format and size, and memory for all samples. `which` names it in the message. */
 CfCode cf_plan_check_image (const CfPlan *plan, const CfImage *image, const char *which, CfStatus *status);

@@ -16,11 +16,18 @@
 #define A CF_ROLE_ALPHA
 
 /* A component: plane, offset and step in samples, log2 subsampling, role. */
-#define FULL(plane, offset, step, role) { plane, offset, step, 0, 0, role }
-#define SUB(plane, offset, step, ws, hs) { plane, offset, step, ws, hs, C }
+#define FULL(plane, offset, step, role) { plane, offset, step, 0, 0, role, 0, 0 }
+#define SUB(plane, offset, step, ws, hs) { plane, offset, step, ws, hs, C, 0, 0 }
 
 #define FORMAT(name, planes, comps, bits, shift, rgb, ...) \
-  [CF_FORMAT_##name] = { CF_FORMAT_##name, #name, planes, comps, bits, (bits) > 8 ? 2 : 1, shift, rgb, { __VA_ARGS__ } }
+  [CF_FORMAT_##name] = { CF_FORMAT_##name, #name, planes, comps, bits, (bits) > 8 ? 2 : 1, shift, rgb, CF_FORMAT_NONE, \
+    { __VA_ARGS__ } }
+
+/* Pixels that are one word of 32 bits: its samples of 10 bits at the given bits, and 2 bits of alpha. */
+#define PART(bit, bits, role) { 0, 0, 1, 0, 0, role, bit, bits }
+#define PACKED(name, rgb, planes, r0, b0, r1, b1, r2, b2) \
+  [CF_FORMAT_##name] = { CF_FORMAT_##name, #name, 1, 4, 10, 4, 0, rgb, CF_FORMAT_##planes, \
+    { PART (b0, 10, r0), PART (b1, 10, r1), PART (b2, 10, r2), PART (30, 2, A) } }
 
 #define YUV3(ws, hs) FULL (0, 0, 1, L), SUB (1, 0, 1, ws, hs), SUB (2, 0, 1, ws, hs)
 
@@ -64,6 +71,10 @@ static const CfFormatInfo formats[CF_N_FORMATS] = {
   FORMAT (A420, 4, 4, 8, 0, false, YUV3 (1, 1), FULL (3, 0, 1, A)),
   FORMAT (RGBP, 3, 3, 8, 0, true, FULL (0, 0, 1, R), FULL (1, 0, 1, G), FULL (2, 0, 1, B)),
   FORMAT (BGRP, 3, 3, 8, 0, true, FULL (2, 0, 1, R), FULL (1, 0, 1, G), FULL (0, 0, 1, B)),
+  FORMAT (GBR_10LE, 3, 3, 10, 0, true, FULL (2, 0, 1, R), FULL (0, 0, 1, G), FULL (1, 0, 1, B)),
+  PACKED (Y410, false, Y444_10LE, L, 10, C, 0, C, 20),
+  PACKED (RGB10A2_LE, true, GBR_10LE, R, 0, G, 10, B, 20),
+  PACKED (BGR10A2_LE, true, GBR_10LE, R, 20, G, 10, B, 0),
 };
 
 const CfFormatInfo *

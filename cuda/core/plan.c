@@ -74,10 +74,9 @@ cf_plan_new (CfContext *context, const CfFilter *filter, const CfVideo *video, c
   plan->ops = ops;
   plan->params = params_copy;
   plan->state = state;
-  plan->video = *video;
   plan->common = *common;
   plan->preferred = -1;
-  if (ops->init && ops->init (plan, status ? status : &local) != CF_OK) {
+  if (cf_packed_init (plan, video, status) != CF_OK || (ops->init && ops->init (plan, status ? status : &local))) {
     cf_plan_free (plan);
     return NULL;
   }
@@ -91,6 +90,7 @@ cf_plan_free (CfPlan *plan)
     return;
   if (plan->ops->free)
     plan->ops->free (plan);
+  cf_packed_free (plan);
   if (plan->map)
     cf_gpu_free (CF_DEVICE, plan->map);
   if (plan->pinned_map)
@@ -139,9 +139,9 @@ cf_plan_update (CfPlan *plan, const CfCommon *common, const void *params, CfStat
 CfCode
 cf_plan_check_image (const CfPlan *plan, const CfImage *image, const char *which, CfStatus *status)
 {
-  const CfFormatInfo *info = cf_format_info (plan->video.format);
+  const CfFormatInfo *info = cf_format_info (plan->packed ? plan->packed : plan->video.format);
 
-  if (image->format != plan->video.format || image->width != plan->video.width || image->height != plan->video.height)
+  if (image->format != info->format || image->width != plan->video.width || image->height != plan->video.height)
     return cf_fail (status, CF_BAD_VALUE, "the %s image has another format or size than the plan: %d x %d, not %d x %d",
         which, image->width, image->height, plan->video.width, plan->video.height);
   for (int p = 0; p < info->n_planes; p++) {
@@ -152,9 +152,9 @@ cf_plan_check_image (const CfPlan *plan, const CfImage *image, const char *which
     if (image->plane[p].pitch < need)
       return cf_fail (status, CF_BAD_VALUE, "plane %d of the %s image has a pitch of %zu bytes; a row needs %zu", p,
           which, image->plane[p].pitch, need);
-    if (info->bytes == 2 && ((uintptr_t) image->plane[p].data | image->plane[p].pitch) & 1)
-      return cf_fail (status, CF_BAD_VALUE, "plane %d of the %s image has 16-bit samples at an odd address or pitch", p,
-          which);
+    if (((uintptr_t) image->plane[p].data | image->plane[p].pitch) & (info->bytes - 1u))
+      return cf_fail (status, CF_BAD_VALUE,
+          "plane %d of the %s image needs an address and a pitch in steps of %d bytes", p, which, info->bytes);
   }
   return CF_OK;
 }
@@ -172,10 +172,10 @@ cf_plan_enqueue (CfPlan *plan, CfStream *stream, const CfFrame *frame, CfStatus 
   if (code != CF_OK)
     return code;
   if (!frame->out)
-    return plan->ops->push_history ? plan->ops->push_history (plan, stream, frame->in, status) : CF_OK;
+    return plan->ops->push_history ? cf_packed_push_history (plan, stream, frame->in, status) : CF_OK;
   if (frame->area)
     return cf_area_enqueue (plan, stream, frame, status ? status : &local);
-  return plan->ops->enqueue (plan, stream, frame->in, frame->out, status);
+  return cf_packed_enqueue (plan, stream, frame->in, frame->out, status);
 }
 
 void

@@ -103,7 +103,7 @@ check (const CfVideo *video, const CfCommon *common, const void *params_, CfStat
     return cf_fail (status, CF_BAD_VALUE, "color-order=packed sorts whole pixels and needs apply-to=all");
   if (info && (!info->rgb || info->bits != 8))
     return cf_fail (status, CF_BAD_VALUE,
-        "color-order=packed needs an RGB format of 8 bit; for %s use color-order=per-channel", info->name);
+        "color-order=packed needs an RGB format of 8 bit; for others use color-order=per-channel");
   return CF_OK;
 }
 

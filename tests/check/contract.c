@@ -51,6 +51,10 @@ static const struct {
   { "A420", 4, 8, { 5, 3, 3, 5 }, { 3, 2, 2, 3 } },
   { "RGBP", 3, 8, { 5, 5, 5 }, { 3, 3, 3 } },
   { "BGRP", 3, 8, { 5, 5, 5 }, { 3, 3, 3 } },
+  { "GBR_10LE", 3, 10, { 10, 10, 10 }, { 3, 3, 3 } },
+  { "Y410", 1, 10, { 20 }, { 3 } },
+  { "RGB10A2_LE", 1, 10, { 20 }, { 3 } },
+  { "BGR10A2_LE", 1, 10, { 20 }, { 3 } },
 };
 
 /* Offsets of some components: the byte of sample number 1 in a row, and whether the component is filtered with apply-to
@@ -61,6 +65,7 @@ static const struct {
   int nth; /* index among the components of this role */
   int plane, byte;
   const char *filtered;
+  int bit, bits; /* of a packed format */
 } offsets[] = {
   { "NV12", CF_ROLE_CHROMA, 0, 1, 2, "yny" },
   { "NV12", CF_ROLE_CHROMA, 1, 1, 3, "yny" },
@@ -97,6 +102,21 @@ static const struct {
   { "RGBP", CF_ROLE_BLUE, 0, 2, 1, "y--" },
   { "BGRP", CF_ROLE_RED, 0, 2, 1, "y--" },
   { "BGRP", CF_ROLE_GREEN, 0, 1, 1, "y--" },
+  { "GBR_10LE", CF_ROLE_GREEN, 0, 0, 2, "y--" },
+  { "GBR_10LE", CF_ROLE_BLUE, 0, 1, 2, "y--" },
+  { "GBR_10LE", CF_ROLE_RED, 0, 2, 2, "y--" },
+  { "Y410", CF_ROLE_CHROMA, 0, 0, 4, "yny", 0, 10 },
+  { "Y410", CF_ROLE_LUMA, 0, 0, 4, "yyn", 10, 10 },
+  { "Y410", CF_ROLE_CHROMA, 1, 0, 4, "yny", 20, 10 },
+  { "Y410", CF_ROLE_ALPHA, 0, 0, 4, "nnn", 30, 2 },
+  { "RGB10A2_LE", CF_ROLE_RED, 0, 0, 4, "y--", 0, 10 },
+  { "RGB10A2_LE", CF_ROLE_GREEN, 0, 0, 4, "y--", 10, 10 },
+  { "RGB10A2_LE", CF_ROLE_BLUE, 0, 0, 4, "y--", 20, 10 },
+  { "RGB10A2_LE", CF_ROLE_ALPHA, 0, 0, 4, "n--", 30, 2 },
+  { "BGR10A2_LE", CF_ROLE_RED, 0, 0, 4, "y--", 20, 10 },
+  { "BGR10A2_LE", CF_ROLE_GREEN, 0, 0, 4, "y--", 10, 10 },
+  { "BGR10A2_LE", CF_ROLE_BLUE, 0, 0, 4, "y--", 0, 10 },
+  { "BGR10A2_LE", CF_ROLE_ALPHA, 0, 0, 4, "n--", 30, 2 },
 };
 
 static void
@@ -112,7 +132,11 @@ check_geometry (KcRun *run)
     CfImage image;
     size_t total = 0;
     bool good = info && info->n_planes == geometry[i].planes && info->bits == geometry[i].bits &&
-        info->bytes == (info->bits > 8 ? 2 : 1) && info->shift == shift;
+        info->bytes ==
+            (info->unpacked          ? 4
+                    : info->bits > 8 ? 2
+                                     : 1) &&
+        info->shift == shift;
 
     for (int p = 0; good && p < info->n_planes; p++) {
       good = cf_plane_row_bytes (format, 5, p) == (size_t) geometry[i].row[p] &&
@@ -145,7 +169,8 @@ check_offsets (KcRun *run)
     }
     kc_result (run,
         info->comp[found].plane == offsets[i].plane &&
-            (info->comp[found].offset + info->comp[found].step) * info->bytes == offsets[i].byte,
+            (info->comp[found].offset + info->comp[found].step) * info->bytes == offsets[i].byte &&
+            info->comp[found].bit == offsets[i].bit && info->comp[found].bits == offsets[i].bits,
         "%s component %d is not at the offset worked out by hand", offsets[i].name, found);
     for (int a = 0; a < 3; a++)
       if (offsets[i].filtered[a] != '-')

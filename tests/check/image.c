@@ -109,7 +109,7 @@ kc_image_new (KcImage *p, const CfVideo *video, KcLayout layout, uint64_t seed)
       g_error ("out of memory");
     p->mem[i].map = map;
     p->mem[i].map_size = inner + 2 * page;
-    /* Row sizes of 16-bit formats are even, so samples stay aligned when the image ends at the page. */
+    /* Row sizes are multiples of the size of a sample, so samples stay aligned when the image ends at the page. */
     p->mem[i].base = layout == KC_TIGHT ? map + page + inner - size : map + page;
     p->mem[i].size = size;
     p->image.plane[i].data = p->mem[i].base + head;
@@ -190,7 +190,8 @@ patches_byte (int x, int y, int component, int frame, uint64_t seed)
 static unsigned
 sample_word (KcContent content, const CfFormatInfo *info, int x, int y, int frame, uint64_t seed, uint64_t *state)
 {
-  unsigned all = info->bytes == 2 ? 0xffffu : 0xffu;
+  const int size = info->unpacked ? info->bits : info->bytes * 8; /* bits of a word */
+  unsigned all = (1u << size) - 1;
   unsigned top = ((1u << info->bits) - 1) << info->shift;
   uint64_t r;
 
@@ -200,12 +201,12 @@ sample_word (KcContent content, const CfFormatInfo *info, int x, int y, int fram
     case KC_HIGH:
       return all; /* above the maximum where the word has more bits than the sample */
     case KC_GRADIENT:
-      return ((unsigned) (x * 3 + y * 5 + frame * 11) << (info->bytes * 8 - 8)) & top;
+      return ((unsigned) (x * 3 + y * 5 + frame * 11) << (size - 8)) & top;
     case KC_SALT:
       r = kc_random (state);
       if (r % 8 == 0)
         return r & 8 ? 0 : top;
-      return ((unsigned) (x * 2 + y + frame) << (info->bytes * 8 - 8)) & top;
+      return ((unsigned) (x * 2 + y + frame) << (size - 8)) & top;
     case KC_TIES:
       return (unsigned) (100 + (kc_random (state) & 1)) << info->shift;
     case KC_NATURAL:

@@ -35,12 +35,27 @@ sample_at (const CfImage *image, const CfFormatInfo *info, int component, int x,
       ((size_t) c->offset + (size_t) x * c->step) * info->bytes;
 }
 
+/* The word of a pixel of a packed format, and the largest value of a sample in it. */
+static uint32_t
+packed_word (const uint8_t *at)
+{
+  return at[0] | (uint32_t) at[1] << 8 | (uint32_t) at[2] << 16 | (uint32_t) at[3] << 24;
+}
+
+static uint32_t
+packed_most (const CfComponent *c)
+{
+  return c->role == CF_ROLE_ALPHA ? 3 : 1023;
+}
+
 unsigned
 kc_word (const CfImage *image, int component, int x, int y)
 {
   const CfFormatInfo *info = cf_format_info (image->format);
   const uint8_t *at = sample_at (image, info, component, x, y);
 
+  if (info->unpacked)
+    return packed_word (at) >> info->comp[component].bit & packed_most (&info->comp[component]);
   return info->bytes == 2 ? at[0] | (unsigned) at[1] << 8 : at[0];
 }
 
@@ -48,8 +63,16 @@ void
 kc_put_word (const CfImage *image, int component, int x, int y, unsigned word)
 {
   const CfFormatInfo *info = cf_format_info (image->format);
+  const CfComponent *c = &info->comp[component];
   uint8_t *at = sample_at (image, info, component, x, y);
 
+  if (info->unpacked) {
+    const uint32_t most = packed_most (c), all = (packed_word (at) & ~(most << c->bit)) | (word & most) << c->bit;
+
+    for (int i = 0; i < 4; i++)
+      at[i] = (uint8_t) (all >> 8 * i);
+    return;
+  }
   at[0] = (uint8_t) word;
   if (info->bytes == 2)
     at[1] = (uint8_t) (word >> 8);

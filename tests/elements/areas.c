@@ -27,7 +27,7 @@ static const Filter filters[] = {
   { "cudairfilter", "preset=smooth sigma=2" },
   { "cudasegment", "cell-size=2" },
 };
-static const gchar *const formats[] = { "GRAY8", "NV12", "I420_10LE", "YUY2", "RGB" };
+static const gchar *const formats[] = { "GRAY8", "NV12", "I420_10LE", "YUY2", "RGB", "Y410" };
 
 #define CASES (G_N_ELEMENTS (filters) * G_N_ELEMENTS (formats))
 

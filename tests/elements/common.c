@@ -351,11 +351,46 @@ word_at (const GstVideoFrame *f, gint c, gint x, gint y)
       y * GST_VIDEO_FRAME_COMP_STRIDE (f, c) + x * GST_VIDEO_FRAME_COMP_PSTRIDE (f, c) + offset;
 }
 
+/* Returns the lowest bit of a component in the word of a pixel, -1 where components have words of their own. */
+static gint
+bit_of (const GstVideoFormatInfo *f, gint c)
+{
+  static const struct {
+    GstVideoFormat format;
+    gint bit[4];
+  } packed[] = { { GST_VIDEO_FORMAT_Y410, { 10, 0, 20, 30 } }, { GST_VIDEO_FORMAT_RGB10A2_LE, { 0, 10, 20, 30 } },
+    { GST_VIDEO_FORMAT_BGR10A2_LE, { 20, 10, 0, 30 } } };
+
+  for (gsize i = 0; i < G_N_ELEMENTS (packed); i++)
+    if (packed[i].format == GST_VIDEO_FORMAT_INFO_FORMAT (f))
+      return packed[i].bit[c];
+  return -1;
+}
+
+void
+put_value (const GstVideoFrame *f, gint c, gint x, gint y, guint value)
+{
+  const GstVideoFormatInfo *info = f->info.finfo;
+  const gint bit = bit_of (info, c);
+  const guint most = (1u << GST_VIDEO_FORMAT_INFO_DEPTH (info, c)) - 1;
+  guint8 *p = word_at (f, c, x, y);
+
+  if (bit >= 0)
+    GST_WRITE_UINT32_LE (p, (GST_READ_UINT32_LE (p) & ~(most << bit)) | (value & most) << bit);
+  else if (most > 255)
+    GST_WRITE_UINT16_LE (p, (guint16) (value << GST_VIDEO_FORMAT_INFO_SHIFT (info, c)));
+  else
+    *p = (guint8) value;
+}
+
 static guint
 stored (const GstVideoFrame *f, gint c, gint x, gint y)
 {
+  const gint bit = bit_of (f->info.finfo, c);
   const guint8 *p = word_at (f, c, x, y);
 
+  if (bit >= 0)
+    return GST_READ_UINT32_LE (p) >> bit & ((1u << GST_VIDEO_FRAME_COMP_DEPTH (f, c)) - 1);
   return GST_VIDEO_FRAME_COMP_DEPTH (f, c) > 8 ? GST_READ_UINT16_LE (p) : *p;
 }
 

@@ -77,6 +77,8 @@ GstBuffer *random_frame (const GstVideoInfo *info, guint seed, gint kind);
 
 /* Return the address of the word of sample (x, y) of component `c`, and the sample's value. */
 guint8 *word_at (const GstVideoFrame *f, gint c, gint x, gint y);
+/* Writes a sample, whatever its word. */
+void put_value (const GstVideoFrame *f, gint c, gint x, gint y, guint value);
 guint value_of (const GstVideoFrame *f, gint c, gint x, gint y);
 
 /* The parameters of the expected result, which follows the documentation. */

@@ -17,7 +17,7 @@
 #define SLOW "cudamedian kernel-size=51"
 #define MEDIAN "cudamedian" ON_GPU
 #define REGIONS "cudasegment output=labels region-meta=true label-meta=true"
-#define N_FORMATS 25
+#define N_FORMATS 27
 
 /* The same filters on the GPU and on the CPU. */
 typedef struct {

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#define N_FORMATS 38
+#define N_FORMATS 42
 #define RUNNING "temporal-method", "running"
 #define METAS RUNNING, "motion-meta", "true"
 #define METAS_TEXT "temporal-method=running motion-meta=true"
@@ -46,11 +46,7 @@ new_frame (const GstVideoInfo *info, guint level, const Rect *rect, guint inside
 
         random = random * 1664525 + 1013904223;
         v += noise ? (random >> 16) % (noise + 1) : 0;
-        if (GST_VIDEO_FORMAT_INFO_DEPTH (finfo, c) > 8)
-          GST_WRITE_UINT16_LE (word_at (&f, c, x, y),
-              (guint16) (v << (GST_VIDEO_FORMAT_INFO_DEPTH (finfo, c) - 8) << GST_VIDEO_FORMAT_INFO_SHIFT (finfo, c)));
-        else
-          *word_at (&f, c, x, y) = (guint8) v;
+        put_value (&f, c, x, y, v << MAX (0, (gint) GST_VIDEO_FORMAT_INFO_DEPTH (finfo, c) - 8));
       }
   gst_video_frame_unmap (&f);
   return buffer;

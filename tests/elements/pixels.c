@@ -4,7 +4,7 @@
  * pixels.c: compares every sample of every format with a median by sorting. */
 #include "common.h"
 
-#define N_FORMATS 38
+#define N_FORMATS 42
 
 /* Pushes `n` frames; fails unless each is filtered right. In a mixed stream every third one is interlaced. */
 static void

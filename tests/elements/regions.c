@@ -55,11 +55,10 @@ regions_frame (const GstVideoInfo *info, guint n)
             y << GST_VIDEO_FORMAT_INFO_H_SUB (f, c), c, n);
 
         noise = noise * 1664525 + 1013904223;
-        v = (v + (noise >> 30)) << (GST_VIDEO_FORMAT_INFO_DEPTH (f, c) - 8) << GST_VIDEO_FORMAT_INFO_SHIFT (f, c);
-        if (GST_VIDEO_FORMAT_INFO_DEPTH (f, c) > 8)
-          GST_WRITE_UINT16_LE (word_at (&frame, c, x, y), (guint16) v);
-        else
-          *word_at (&frame, c, x, y) = (guint8) MIN (v, 255);
+        v += noise >> 30;
+        if (GST_VIDEO_FORMAT_INFO_DEPTH (f, c) <= 8)
+          v = MIN (v, 255);
+        put_value (&frame, c, x, y, v << MAX (0, (gint) GST_VIDEO_FORMAT_INFO_DEPTH (f, c) - 8));
       }
   gst_video_frame_unmap (&frame);
   return buffer;

@@ -7,7 +7,7 @@
 
 #define ALL_METAS "region-meta", "true", "label-meta", "true"
 
-#define N_FORMATS 38
+#define N_FORMATS 42
 
 static GstBuffer *
 push (GstHarness *h, const GstVideoInfo *info, guint n)

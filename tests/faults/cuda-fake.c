@@ -14,6 +14,21 @@
 
 bool fake_cuda_memory;
 CfGpuInfo fake_infos[FAKE_MAX_DEVICES];
+
+void
+fake_versions (int *driver, int *runtime)
+{
+  *driver = *runtime = 13000;
+}
+
+CfCode
+fake_info (int device, CfGpuInfo *info, CfStatus *status)
+{
+  (void) status;
+  fake.blocked += (int) (cf_gpu_state ().hung >> device & 1);
+  *info = fake_infos[device];
+  return CF_OK;
+}
 _Atomic int fake_maps_blocked, fake_frees_blocked;
 static GstObject *shared_context[FAKE_MAX_DEVICES]; /* without a reference */
 

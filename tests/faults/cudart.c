@@ -22,6 +22,14 @@ cf_cuda_blend (CfStream *stream, const CfArea *area, const void *map, const CfIm
   return cf_fail (status, CF_UNSUPPORTED, "there are no kernels here");
 }
 
+/* And that of core/gpu/repack.cu. */
+CfCode
+cf_cuda_repack (CfStream *stream, const CfImage *from, const CfImage *alpha, const CfImage *to, CfStatus *status)
+{
+  (void) stream, (void) from, (void) alpha, (void) to;
+  return cf_fail (status, CF_UNSUPPORTED, "there are no kernels here");
+}
+
 #define MS UINT64_C (1000000)
 #define SECOND (1000 * MS)
 

@@ -23,14 +23,14 @@ struct CfEvents {
   int unused;
 };
 
-typedef enum { COPY, BYTES, FILTER, BLEND, HISTORY, RECORD, WAIT_EVENT } OpKind;
+typedef enum { COPY, BYTES, FILTER, BLEND, REPACK, HISTORY, RECORD, WAIT_EVENT } OpKind;
 
 typedef struct {
   OpKind kind;
   const void *queue; /* the stream's */
   bool done;
   CfPlan *plan;
-  CfImage to, from, filtered; /* filtered, area: BLEND */
+  CfImage to, from, filtered, alpha; /* filtered, area: BLEND; alpha: REPACK */
   CfArea *area;
   size_t bytes; /* BYTES: copied between the first planes of `from` and `to` */
   const CfEvents *events;
@@ -49,6 +49,7 @@ static unsigned stuck;                                       /* a bit for each d
 static uint64_t frame_ns;
 static int fail_kind = -1;
 static Op ops[MAX_OPS];
+static const CfImage no_image;
 static int n_ops, fail_at = -1, fail_code, run;
 static bool fail_for_good, lost;
 static _Atomic uint64_t launches;
@@ -254,6 +255,9 @@ work_up_to (const void *queue, int last)
         cf_area_blend (op->area, &op->from, &op->filtered, &op->to);
         cf_area_unref (op->area);
         break;
+      case REPACK:
+        cf_repack (&op->from, op->alpha.format ? &op->alpha : NULL, &op->to);
+        break;
       case HISTORY:
         code = cf_plan_enqueue (op->plan, NULL, &(CfFrame) { .in = &op->from }, NULL);
         break;
@@ -380,12 +384,6 @@ fake_launch (CfPlan *plan, CfStream *stream, const CfImage *in, const CfImage *o
 
 /* ---- devices and memory -------------------------------------------------- */
 
-static void
-versions (int *driver, int *runtime)
-{
-  *driver = *runtime = 13000;
-}
-
 bool
 fake_is_lost (void)
 {
@@ -410,15 +408,6 @@ static void
 counters (CfGpuState *state)
 {
   state->launches = launches;
-}
-
-static CfCode
-fill_info (int device, CfGpuInfo *info, CfStatus *status)
-{
-  (void) status;
-  fake.blocked += (int) (cf_gpu_state ().hung >> device & 1);
-  *info = fake_infos[device];
-  return CF_OK;
 }
 
 static int
@@ -555,6 +544,15 @@ blend (CfStream *stream, const CfArea *area, const void *map, const CfImage *in,
   return code;
 }
 
+static CfCode
+repack (CfStream *stream, const CfImage *from, const CfImage *alpha, const CfImage *to, CfStatus *status)
+{
+  launches++;
+  return queue (FAKE_LAUNCH,
+      (Op) { .kind = REPACK, .queue = stream->queue, .to = *to, .from = *from, .alpha = alpha ? *alpha : no_image },
+      status);
+}
+
 /* Returns the code for a wait that ended with `code`: CF_TIMEOUT, as core/gpu/stream.c does after any error except a
  * lost GPU, because it is not known how far the GPU has come. Called with no lock held. */
 static CfCode
@@ -665,9 +663,9 @@ events_elapsed_ns (const CfEvents *events, unsigned from, unsigned to)
 /* ---- the table ------------------------------------------------------------ */
 
 static const CfDevice fake_device = {
-  .versions = versions,
+  .versions = fake_versions,
   .count = count,
-  .info = fill_info,
+  .info = fake_info,
   .lost = is_lost,
   .counters = counters,
   .current = current,
@@ -682,6 +680,7 @@ static const CfDevice fake_device = {
   .stream_free = stream_free,
   .stream_copy = stream_copy,
   .blend = blend,
+  .repack = repack,
   .stream_wait = stream_wait,
   .stream_record = stream_record,
   .stream_wait_event = stream_wait_event,

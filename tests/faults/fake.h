@@ -55,6 +55,9 @@ extern FakeReport fake;
 /* The number of GPUs: 1, unless a program sets it; and what they say of themselves. */
 extern int fake_devices;
 extern CfGpuInfo fake_infos[FAKE_MAX_DEVICES];
+/* The functions of the table for these. */
+void fake_versions (int *driver, int *runtime);
+CfCode fake_info (int device, CfGpuInfo *info, CfStatus *status);
 
 /* Set by programs that use CUDA memory, and one context for all elements. */
 extern bool fake_cuda_memory;

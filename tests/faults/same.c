@@ -30,6 +30,9 @@ static const Row rows[] = {
   { gst_cuda_convolve_get_type, "kernel=1;2;3;-4;5;-6", "format=Y42B,width=8,height=961", 8 * 961 * 2, 2 },
   { gst_cuda_convolve_get_type, "preset=gauss,kernel-width=3,kernel-height=101", "format=GRAY8,width=8,height=960",
       8 * 960, 2 },
+  /* Packed pixels are taken apart, filtered and put together, slice by slice; and a history of them. */
+  { gst_cuda_median_get_type, "kernel-size=5", "format=Y410,width=8,height=960", 8 * 960 * 4, 6 },
+  { gst_cuda_median_get_type, "temporal-depth=3", "format=RGB10A2_LE,width=8,height=16", 8 * 16 * 4, 3 },
   /* A row may depend on the opposite end of the frame, and each field on its own rows. */
   { gst_cuda_convolve_get_type, "preset=box,border=wrap", "format=I420,width=8,height=960", 8 * 1440, 1 },
   { gst_cuda_median_get_type, "kernel-size=3", "format=I420,width=8,height=960,interlace-mode=interleaved", 8 * 1440,

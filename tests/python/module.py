@@ -399,7 +399,7 @@ PLANES = {
     'I420 YV12 I420_10LE I420_12LE': [(1, 1, 1), HALF, HALF],
     'A420': [(1, 1, 1), HALF, HALF, (1, 1, 1)],
     'Y42B I422_10LE I422_12LE': [(1, 1, 1), WIDE, WIDE],
-    'Y444 GBR RGBP BGRP Y444_10LE Y444_12LE Y444_16LE': [(1, 1, 1)] * 3,
+    'Y444 GBR RGBP BGRP GBR_10LE Y444_10LE Y444_12LE Y444_16LE': [(1, 1, 1)] * 3,
 }
 
 
@@ -442,7 +442,10 @@ def planes_of_all_formats():
                 else:
                     assert (cf.frame(sample) == found[0]).all()
             count += 1
-    assert count == 38
+    assert count == 39
+    for name in ('Y410', 'RGB10A2_LE', 'BGR10A2_LE'):  # several samples a word
+        caps = Gst.Caps.from_string(f'video/x-raw,format={name},width=4,height=2,framerate=25/1')
+        refused(lambda: cf.planes(Gst.Buffer.new_wrapped(bytes(32)), caps), 'no form as arrays')
 
 
 @test

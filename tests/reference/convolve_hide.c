@@ -23,7 +23,7 @@ fill_sample (const RefSetting *s, const CfFormatInfo *info, int component)
   if (!info->rgb)
     return (uint32_t) yuv[component] << (info->bits - 8);
   kc_rgb_components (info, rgb);
-  return (uint32_t) (component == rgb[0] ? r : component == rgb[1] ? g : b);
+  return (uint32_t) (component == rgb[0] ? r : component == rgb[1] ? g : b) << (info->bits - 8);
 }
 
 /* Returns how many cells lie along a side of the frame; all have at least 4 pixels, where the side has. */

@@ -17,6 +17,20 @@ cf_tile_fill (void *row, int type, int n, int value)
       ((uint16_t *) row)[i] = (uint16_t) value;
 }
 
+/* Converts n samples of R, G and B, planes of 16-bit words, to gray. */
+static void
+gray_words (const uint8_t *const from[3], const CfView *view, bool luma, int n, uint16_t *row)
+{
+  const uint16_t *r = (const void *) from[0], *g = (const void *) from[1], *b = (const void *) from[2];
+  const uint32_t max = (1u << view->bits) - 1;
+
+  for (int i = 0; i < n; i++) {
+    const uint32_t v[3] = { r[i] < max ? r[i] : max, g[i] < max ? g[i] : max, b[i] < max ? b[i] : max };
+
+    row[i] = (uint16_t) (luma ? (77 * v[0] + 150 * v[1] + 29 * v[2] + 128) >> 8 : (v[0] + v[1] + v[2]) / 3);
+  }
+}
+
 /* Fetches pixels x .. x + n - 1 of row y, which all lie inside the image. */
 static void
 fetch_inside (const Tile *tile, int x, int y, int n, uint8_t *row)
@@ -33,8 +47,11 @@ fetch_inside (const Tile *tile, int x, int y, int n, uint8_t *row)
 
     for (int i = part->view; found < 3; i++)
       if (all[i].field == view->field)
-        from[found++] = all[i].data + all[i].pitch * (size_t) y + (size_t) x * part->pixel_step;
-    tile->m->simd->gray (from, part->pixel_step, n, row, tile->m->c.gray == CF_GRAY_LUMA);
+        from[found++] = all[i].data + all[i].pitch * (size_t) y + (size_t) x * part->pixel_step * view->bytes;
+    if (tile->type == 1)
+      gray_words (from, view, tile->m->c.gray == CF_GRAY_LUMA, n, (uint16_t *) (void *) row);
+    else
+      tile->m->simd->gray (from, part->pixel_step, n, row, tile->m->c.gray == CF_GRAY_LUMA);
   } else if (part->step == 1 && view->bits == 8 * view->bytes)
     memcpy (row, view->data + at, (size_t) n * part->channels * view->bytes);
   else
@@ -133,7 +150,8 @@ cf_tile_store (const Tile *tile, int y, const uint8_t *row)
       if (tile->m->out[i].field == out->field) {
         const CfView *view = &tile->m->out[i];
 
-        simd->scatter[0](view->data + view->pitch * (size_t) y + at, part->pixel_step, tile->n, row, 0);
+        simd->scatter[tile->type](view->data + view->pitch * (size_t) y + at, part->pixel_step, tile->n, row,
+            view->shift);
         found++;
       }
   } else if (part->keep)

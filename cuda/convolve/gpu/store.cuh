@@ -55,7 +55,7 @@ store_pixel (const Work &work, int group, int x, int y, unsigned v0, unsigned v1
     }
   }
   for (int i = 0; g.gray && g.in2[0] && i < 2; i++)
-    g.out2[i][y * g.out_pitch2[i] + x] = (uint8_t) v0;
+    store_value (g, g.out2[i] + y * g.out_pitch2[i] + x * g.bytes, v0);
 }
 
 /* How two pixels are assembled in words; the same for the whole group. */

@@ -110,6 +110,13 @@ tile_of (const Work &work, const Group &g, uint8_t *at, int *row, int pitch, int
   return Tile { at, row, pitch, rows, x0 - left, y0 - work.ay, left, work.ax, work.w - 1 - work.ax };
 }
 
+/* Returns the value of the sample at an address. */
+static __device__ __forceinline__ unsigned
+value_at (const Group &g, const uint8_t *p)
+{
+  return g.bytes == 1 ? *p : min ((unsigned) *(const uint16_t *) p >> g.shift, (1u << g.bits) - 1);
+}
+
 /* Returns the sample (x, y) of a plane, mapped by the border. Out of line: only samples at edges and of
  * images that are not aligned to words need it. */
 static __device__ __noinline__ unsigned
@@ -127,15 +134,13 @@ edge_sample (const Work &work, int group, int plane, int x, int y)
     unsigned sum;
 
     if (g.in2[0])
-      sum = g.weight[0] * *p + g.weight[1] * g.in2[0][my * g.in_pitch2[0] + mx]
-          + g.weight[2] * g.in2[1][my * g.in_pitch2[1] + mx];
+      sum = g.weight[0] * value_at (g, p) + g.weight[1] * value_at (g, g.in2[0] + my * g.in_pitch2[0] + mx * g.bytes)
+          + g.weight[2] * value_at (g, g.in2[1] + my * g.in_pitch2[1] + mx * g.bytes);
     else
       sum = g.weight[0] * p[0] + g.weight[1] * p[1] + g.weight[2] * p[2] + g.weight[3] * (g.step == 4 ? p[3] : 0);
     return work.gray == CF_GRAY_MEAN ? sum / 3 : (sum + 128) >> 8;
   }
-  if (g.bytes == 1)
-    return p[g.plane_offset (plane)];
-  return min ((unsigned) ((const uint16_t *) p)[g.plane_offset (plane)] >> g.shift, (1u << g.bits) - 1);
+  return value_at (g, p + g.plane_offset (plane) * g.bytes);
 }
 
 /* Returns the samples x .. x + 3 of row y, mapped by the border: their low bytes in .x, their high bytes
@@ -150,9 +155,13 @@ edge_word (const Work &work, int group, int plane, int x, int y)
 
   if (g.gray) {
 #pragma unroll 1
-    for (int i = 0; i < 4; i++)
-      lo |= edge_sample (work, group, plane, x + i, y) << 8 * i;
-    return make_uint2 (lo, 0);
+    for (int i = 0; i < 4; i++) {
+      const unsigned v = edge_sample (work, group, plane, x + i, y);
+
+      lo |= (v & 0xff) << 8 * i;
+      hi |= (v >> 8) << 8 * i;
+    }
+    return make_uint2 (lo, hi);
   }
   int mx[4];
 

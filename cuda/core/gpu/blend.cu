@@ -26,7 +26,7 @@ struct Image {
 };
 
 struct Component {
-  uint8_t plane, offset, step, w_sub, h_sub;
+  uint8_t plane, offset, step, w_sub, h_sub, bit, bits;
 };
 
 struct Work {
@@ -103,6 +103,22 @@ blend_sample (const Work &work, const uint8_t *in, const uint8_t *filtered, uint
   *reinterpret_cast<T *> (out) = result;
 }
 
+/* Blends the samples of a pixel of a packed format. */
+__device__ __forceinline__ void
+blend_word (const Work &work, const uint8_t *in, const uint8_t *filtered, uint8_t *out, unsigned strength)
+{
+  const unsigned a = *reinterpret_cast<const unsigned *> (in), b = *reinterpret_cast<const unsigned *> (filtered);
+  unsigned word = 0;
+
+  for (int i = 0; i < work.n_components; i++) {
+    const Component &c = work.comp[i];
+    const unsigned most = (1u << c.bits) - 1;
+
+    word |= mix (a >> c.bit & most, b >> c.bit & most, strength) << c.bit;
+  }
+  *reinterpret_cast<unsigned *> (out) = word;
+}
+
 __global__ void __launch_bounds__ (block_w *block_h)
 blend (const __grid_constant__ Work work)
 {
@@ -131,6 +147,10 @@ blend (const __grid_constant__ Work work)
     else if (w_sub != c.w_sub)
       strength = strength_of_sample (work, box, c, x, y);
     w_sub = c.w_sub;
+    if (work.bytes == 4) { /* all components at once */
+      blend_word (work, in, filtered, out, (unsigned) strength);
+      break;
+    }
     if (work.bytes == 1)
       blend_sample<uint8_t> (work, in, filtered, out, (unsigned) strength);
     else
@@ -164,7 +184,7 @@ fill_work (Work *work, const CfArea *area, const void *map, const CfImage *in, c
   for (int i = 0; i < info->n_components; i++) {
     const CfComponent &c = info->comp[i];
 
-    work->comp[i] = { c.plane, c.offset, c.step, c.w_sub, c.h_sub };
+    work->comp[i] = { c.plane, c.offset, c.step, c.w_sub, c.h_sub, c.bit, c.bits };
   }
   for (unsigned i = 0; i < area->n_boxes; i++) {
     const CfBox &b = area->box[i];

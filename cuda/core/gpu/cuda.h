@@ -36,6 +36,9 @@ uint64_t cf_cuda_events_elapsed_ns (const CfEvents *events, unsigned from, unsig
 /* The table's function for areas (core/gpu/blend.cu). */
 CfCode cf_cuda_blend (CfStream *stream, const CfArea *area, const void *map, const CfImage *in, const CfImage *filtered,
     const CfImage *out, CfStatus *status);
+/* And for packed formats (core/gpu/repack.cu). */
+CfCode
+cf_cuda_repack (CfStream *stream, const CfImage *from, const CfImage *alpha, const CfImage *to, CfStatus *status);
 
 CF_END_DECLS
 #endif

@@ -279,6 +279,7 @@ const CfDevice cf_device_cuda = {
   .stream_free = cf_cuda_stream_free,
   .stream_copy = cf_cuda_stream_copy,
   .blend = cf_cuda_blend,
+  .repack = cf_cuda_repack,
   .stream_wait = cf_cuda_stream_wait,
   .stream_record = cf_cuda_stream_record,
   .stream_wait_event = cf_cuda_stream_wait_event,

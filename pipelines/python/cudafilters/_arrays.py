@@ -19,11 +19,11 @@ from . import _native  # noqa: E402
 REGION = np.dtype([('id', 'u4'), ('age', 'u4'), ('area', 'u4'), ('x', 'u4'), ('y', 'u4'), ('width', 'u4'),
                    ('height', 'u4'), ('reserved', 'u4'), ('centroid', 'f8', 2), ('mean', 'f8', 3)])
 META_NAME = 'GstCudaSegmentMeta'
-# The formats that the plugin filters: all samples are bytes or 16-bit numbers.
+# The formats that the plugin filters and of which each sample is a byte or a 16-bit number.
 FORMATS = frozenset(
     'GRAY8 GRAY16_LE NV12 NV21 I420 YV12 NV16 Y42B Y444 YUY2 UYVY AYUV RGB BGR RGBA BGRA ARGB ABGR RGBx BGRx xRGB xBGR '
     'GBR P010_10LE P016_LE I420_10LE I422_10LE Y444_10LE Y444_16LE P012_LE I420_12LE I422_12LE Y444_12LE '
-    'NV24 VUYA A420 RGBP BGRP'.split())
+    'NV24 VUYA A420 RGBP BGRP GBR_10LE'.split())
 
 
 class LabelMap(NamedTuple):
