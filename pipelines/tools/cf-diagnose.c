@@ -13,6 +13,7 @@
 
 #include <gst/gst.h>
 
+#include <errno.h>
 #include <locale.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -209,5 +210,7 @@ main (int argc, char **argv)
   print_gpus (&facts);
   print_verdict (&facts);
   diagnose_clear (&facts);
+  if (fflush (stdout) || ferror (stdout))
+    return complain ("the report cannot be written: %s", g_strerror (errno)) ? 0 : 1;
   return 0;
 }

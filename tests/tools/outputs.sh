@@ -37,16 +37,19 @@ files () { find . -type f ! -name said -exec md5sum {} + | sort -k 2; }
 
 # Prints a command without what the reader of the table need not see.
 shorter () {
-  sed 's/setpriv [^/]* \([/a-z]\)/(another user) \1/; s/ --size 64x48 .* --no-limits/ .../' <<< "$1"
+  sed 's/setpriv [^/]* \([/a-z]\)/(another user) \1/; s/ --size 64x48 .* --no-limits/ .../; s/bash -c \(.*\)/\1/
+    s/until_said [^ ]* //' <<< "$1"
 }
 
-dull='^(gst-launch|no display|writing|original|cuda|top|bottom|no usable|tried|PSNR|.*GStreamer 1| |$)'
+dull='^\{.*"type":"(ready|started|stopping|stopped)"|^(gst-launch|no display|writing|original|cuda|top|bottom)'
+dull+='|^(no usable|tried|PSNR|blurred|not recursive|.*GStreamer 1| |$)'
 
 # run COMMAND...: runs it, its words in `said`; fails as it does.
 run () {
   "$@" > said 2>&1 < /dev/null
   status=$?
-  [ $table = 0 ] || sed "s|$root/||g; s|$build/pipelines/||g; s|$dir/||g" << END
+  [ $table = 0 ] || [ "$what" = good ] || sed "s|$root/||g; s|$build/pipelines/\(watch/\)*||g; s|$dir/||g
+    s/{\"schema.*\"type\":/{...\"type\":/; s/, [0-9.]* frames.s *|$/ |/; s/ *|$/ |/" << END
 | $what | \`$(shorter "$*")\` | $(grep -vE "$dull" said | head -n 2 | tr '\n' ' ') |
 END
   return $status
@@ -68,6 +71,10 @@ demo=("$build/pipelines/cf-demo" --frames 5)
 effect=("$root/pipelines/effect.sh")
 restore=("$root/pipelines/restore.sh")
 bench=("$build/pipelines/bench" --size 64x48 --frames 5 --warm-up 0 --no-limits cudamedian)
+regions=("$build/pipelines/cf-regions" --frames 5)
+watch=("$build/pipelines/watch/cf-watch")
+have_watch=1
+[ -x "${watch[0]}" ] || { have_watch=0; skip "cf-watch is not built"; }
 identify=("$build/pipelines/cf-identify" --window 2 --chart --blur gauss:1)
 have_identify=1
 [ -x "${identify[0]}" ] || { have_identify=0; skip "cf-identify is not built"; }
@@ -132,6 +139,44 @@ refuse 'wrong filter' 'no element "cudamedia"' "${demo[@]}" --filter cudamedia -
 refuse 'wrong effect' 'no effect "bluhr"' "${effect[@]}" bluhr clip.avi out.avi
 refuse 'wrong filter' 'no element "cudamedia"' "${bench[@]}" cudamedia --json keep.json --force
 
+refuse 'wrong argument' 'usage: run.sh' "$root/tests/run.sh" --fast
+refuse 'wrong argument' 'it takes no arguments' "$build/pipelines/cf-diagnose" clip.avi
+refuse 'no such input' '"none.avi" cannot be read' "${regions[@]}" none.avi
+refuse 'input is no video' 'keep.json: Could not' "${regions[@]}" keep.json
+refuse 'input is a folder' 'is a directory' "${regions[@]}" .
+refuse 'wrong filter' 'no cudasegment is in this line' "${regions[@]}" --filter cudamedian clip.avi
+
+# cameras FILE MORE-OF-THE-CAMERA MORE: writes a file for cf-watch with a test picture.
+cameras () {
+  printf '{ "cameras": { "door": { "source": "test:ball", "width": 64, "height": 48%s } }%s }\n' "$2" "$3" > "$1"
+}
+
+# until_said WORDS COMMAND...: ends the command by SIGINT when it has said that, or after 20 s.
+until_said () {
+  local words=$1 pid i
+  shift
+  "$@" &
+  pid=$!
+  for ((i = 0; i < 400; i++)); do
+    ! grep -q -- "$words" said || break
+    read -rt 0.05 _ <> <(:)
+  done
+  kill -INT $pid
+  wait $pid
+}
+
+if [ $have_watch = 1 ]; then
+  cameras wrong.json ', "filter": "cudamedia"' ''
+  cameras open.json '' ', "secrets": "keep.json"'
+  refuse 'no such input' 'No such file' "${watch[@]}" none.json
+  refuse 'input is a folder' 'Is a directory' "${watch[@]}" .
+  refuse 'input is no JSON' 'clip.avi: ' "${watch[@]}" clip.avi
+  refuse 'wrong setting' 'keep.json:1: no: there is no such setting' "${watch[@]}" keep.json
+  refuse 'wrong filter' 'no element "cudamedia"' "${watch[@]}" --check wrong.json
+  refuse 'secrets that others can read' 'chmod 600' "${watch[@]}" --check open.json
+  rm wrong.json open.json
+fi
+
 # ---- files that exist
 
 refuse 'output exists' '--force replaces it' "${demo[@]}" --output keep.mkv
@@ -157,6 +202,7 @@ rm in.avi.part
 
 # ---- files keep a quality: a second of noise is not squeezed into 2 Mbit/s
 
+what='good'
 for file in out.mkv out.webm out.avi; do
   run "${demo[0]}" --frames 30 --output $file && [ "$(stat -c %s $file)" -gt 1000000 ]
   result $? "$file is too small"
@@ -169,6 +215,11 @@ refuse 'no folder' 'there is no folder "none"' "${demo[@]}" --output none/out.av
 refuse 'no folder' 'there is no folder "none"' "${effect[@]}" blur clip.avi none/out.avi
 refuse 'no folder' 'there is no folder "none"' "${bench[@]}" --json none/out.json
 refuse 'no folder' 'cannot be written' "$root/pipelines/demo.sh" --output none/out.avi
+if [ $have_watch = 1 ]; then
+  cameras socket.json '' ', "control": { "socket": "none/control" }'
+  refuse 'no folder' 'control.socket' "${watch[@]}" socket.json
+  rm socket.json
+fi
 as=() # as a user that may not write everywhere
 [ "$(id -u)" -ne 0 ] || as=(setpriv --reuid=65534 --regid=65534 --clear-groups)
 mkdir closed && chmod 555 closed
@@ -177,6 +228,20 @@ if "${as[@]}" test -x "${demo[0]}" -a ! -w closed; then
   refuse 'no permission' 'the folder "closed" cannot be written' "${as[@]}" "${effect[@]}" blur clip.avi closed/out.mkv
   refuse 'no permission' 'the folder "closed" cannot be written' "${as[@]}" "${bench[@]}" --json closed/out.json
   refuse 'no permission' 'cannot be written' "${as[@]}" env -C closed "$root/pipelines/demo.sh"
+  refuse 'no permission' 'in which the project is built' env CF_BUILD="$dir/closed/build" "${as[@]}" \
+    "$root/tests/run.sh"
+  if [ $have_watch = 1 ]; then
+    # The camera goes on, and recording is tried again later.
+    cameras record.json ', "record": { "folder": "closed/records" }' ''
+    what='no permission'
+    before=$(files)
+    run until_said recording-failed "${as[@]}" "${watch[@]}" record.json
+    [ $status = 0 ] && grep -q '"recording-failed","reason":".*/closed/records.*Permission denied' said
+    result $? "cf-watch records where it cannot write"
+    [ "$before" = "$(files)" ]
+    result $? "cf-watch changed files: $(files)"
+    rm record.json
+  fi
   mkdir -m 777 open
   refuse 'no permission' 'in which the project is built' env CF_BUILD="$dir/closed/build" "${as[@]}" \
     "$root/pipelines/demo.sh" --output open/out.avi
@@ -220,6 +285,12 @@ else
   skip 'no space: no file system can be mounted'
 fi
 rm -r small kept
+if [ -w /dev/full ]; then
+  refuse 'no space' 'cannot be written: No space' bash -c "${regions[0]} clip.avi > /dev/full"
+  refuse 'no space' 'cannot be written: No space' bash -c "$build/pipelines/cf-diagnose > /dev/full"
+else
+  skip 'no space for a list: there is no /dev/full'
+fi
 
 # ---- no display
 
@@ -243,6 +314,21 @@ refuse 'twice at once' 'another program is writing it' "${demo[@]}" --output out
 refuse 'twice at once' 'another program is writing it' "${effect[@]}" --force blur clip.avi out.avi
 exec 8>&-
 rm out.avi.part
+if [ $have_watch = 1 ]; then
+  mkdir -m 700 own
+  cameras socket.json '' ', "control": { "stdin": false, "socket": "own/control" }'
+  "${watch[@]}" socket.json > first 2>&1 &
+  pid=$!
+  until [ -S own/control ] || ! kill -0 $pid 2> /dev/null; do read -rt 0.05 _ <> <(:); done
+  what='twice at once'
+  run "${watch[@]}" socket.json
+  [ $status = 2 ] && grep -q 'another process listens on' said && [ -S own/control ]
+  result $? "cf-watch twice at once"
+  kill -INT $pid
+  wait $pid && [ -z "$(ls own)" ]
+  result $? "the first cf-watch of two: $(ls own) is left"
+  rm -r own first socket.json
+fi
 # A file that another program makes meanwhile stays, and so does the result. The first line comes after the check.
 { read -r _; echo other > new.json; cat > said; } < <("${bench[@]}" --json new.json 2>&1)
 grep -q 'the result stays in "new.json\.' said && [ "$(cat new.json)" = other ] && grep -q '"rows"' new.json.*
@@ -265,6 +351,7 @@ until [ -s long.avi.part ] || ! kill -0 $pid 2> /dev/null; do read -rt 0.05 _ <>
 kill -INT $pid
 wait $pid && grep -q 'ended by Ctrl-C' said && [ -s long.avi ] && [ ! -e long.avi.part ]
 result $? "Ctrl-C"
+what='good'
 run "${demo[@]}" --layout alone --filter identity long.avi again.avi
 result $? "the file that Ctrl-C ended is not readable"
 
