@@ -375,8 +375,10 @@ bench_frames (Bench *b, const char *format, const char *resolution)
   BenchFrames f;
   int pixel;
 
-  if (!info || info->n_planes != 1 || info->bytes != 1 || cf_plane_row_bytes (info->format, 2, 0) % 2) {
-    fprintf (stderr, "%s: the benchmark needs a format with one plane of 8 bits, such as GRAY8 or RGBA\n", format);
+  if (!info || info->n_planes != 1 || (info->bytes != 1 && !info->unpacked) ||
+      cf_plane_row_bytes (info->format, 2, 0) % 2) {
+    fprintf (stderr, "%s: the benchmark needs one plane of 8 bits or packed pixels, such as GRAY8, RGBA, Y410\n",
+        format);
     return false;
   }
   if (!read_resolution (resolution, &row.width, &row.height)) {
