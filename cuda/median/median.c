@@ -38,8 +38,8 @@ static const CfParam params[] = {
   { "threshold", CF_TYPE_INT, FIELD (threshold), 0, 65535, 0, NULL, "sample value",
       "Replace a sample only if it differs from the result by more than this; running: a sample moves if it differs "
       "from the background by more than this (0 = a sixteenth of the range: 16 of 8 bits)" },
-  { "temporal-depth", CF_TYPE_INT, FIELD (temporal_depth), 1, 15, 1, NULL, "frames",
-      "Number of frames in the window, the current one and those before it; odd" },
+  { "temporal-depth", CF_TYPE_INT, FIELD (temporal_depth), 1, CF_MEDIAN_MAX_DEPTH, 1, NULL, "frames",
+      "Number of frames in the window, the current one and those before it; odd; above 15 with kernel-size=1 only" },
   { "color-order", CF_TYPE_ENUM, FIELD (color_order), 0, 0, CF_MEDIAN_PER_CHANNEL, color_orders, "",
       "How the pixels of RGB formats are sorted" },
   { "temporal-method", CF_TYPE_ENUM, FIELD (temporal_method), 0, 0, CF_MEDIAN_WINDOW, methods, "",
@@ -94,7 +94,12 @@ check (const CfVideo *video, const CfCommon *common, const void *params_, CfStat
   if (code == CF_OK && p->kernel_height)
     code = cf_check_odd ("kernel-height", p->kernel_height, 255, status);
   if (code == CF_OK)
-    code = cf_check_odd ("temporal-depth", p->temporal_depth, 15, status);
+    code = cf_check_odd ("temporal-depth", p->temporal_depth, CF_MEDIAN_MAX_DEPTH, status);
+  if (code == CF_OK && !is_running (p) && p->temporal_depth > CF_MEDIAN_MAX_WINDOWS &&
+      cf_median_window (p).n > p->temporal_depth)
+    code = cf_fail (status, CF_BAD_VALUE,
+        "temporal-depth %d needs a window of one sample (kernel-size=1); larger windows span up to %d frames",
+        p->temporal_depth, CF_MEDIAN_MAX_WINDOWS);
   if (code == CF_OK)
     code = cf_zones_check (p->zones, status);
   if (code != CF_OK || p->color_order != CF_MEDIAN_PACKED || is_running (p))

@@ -30,7 +30,7 @@
  * | kernel-width, kernel-height | samples, 0 or odd 1..255 (0 = kernel-size) | next frame |
  * | percentile | %, 0..100 (50) | next frame |
  * | threshold | sample value, 0..65535 (0) | next frame |
- * | temporal-depth | frames, odd 1..15 (1) | next frame; the history starts anew |
+ * | temporal-depth | frames, odd 1..63, up to 15 unless w = h = 1 (1) | next frame; the history starts anew |
  * | color-order | per-channel, packed (per-channel) | next frame |
  * | temporal-method | window, running (window) | next frame; the history starts anew |
  * | output | result, background, difference, mask (result) | next frame |
@@ -74,6 +74,10 @@ typedef struct {
   char *zones;
   int min_age;
 } CfMedianParams;
+
+/* The most frames of a window, and of one with more than a sample of each. */
+#define CF_MEDIAN_MAX_DEPTH 63
+#define CF_MEDIAN_MAX_WINDOWS 15
 
 /* A window: sides in samples, frames, number of samples, wanted rank. */
 typedef struct {

@@ -13,7 +13,7 @@
 
 #include <glib.h>
 
-#define KC_MAX_FRAMES 24
+#define KC_MAX_FRAMES 80
 #define KC_TEXT 320
 #define KC_MAX_VARIANTS 512
 
@@ -178,6 +178,7 @@ struct KcFilter {
   const char *const *format_settings;   /* combined with each format; may be NULL */
   const char *const *rgb_settings;      /* valid for 8 bit RGB only; may be NULL */
   const char *const *frame_settings;    /* need earlier frames; may be NULL */
+  const char *const *deep_settings;     /* need up to 62 earlier frames; may be NULL */
   const char *const *large_settings;    /* for whole 1080p frames */
   const int (*more_sizes)[2];           /* besides those of every filter, 0 at the end; may be NULL */
   const char *const *bad_settings;      /* must be refused */

@@ -18,7 +18,7 @@
 #include <time.h>
 
 #define DEADLINE_NS 60000000000u
-#define HISTORY 16
+#define HISTORY 64 /* frames of the reference */
 
 static struct {
   char *filter, *format, *size, *in, *out, *backend, *apply, *isa, *variant, **set;

@@ -146,6 +146,14 @@ scripts (KcRun *run, const KcFilter *kc)
         c.video.interlaced = rotation % 3 == 0;
         kc_case_run (run, &c);
       }
+  /* More frames than the history has. */
+  for (unsigned i = 0; kc->deep_settings && kc->deep_settings[i]; i++)
+    for (size_t f = 0; f < N_CLASSES; f++) {
+      KcCase c = new_case (kc, kc->deep_settings[i], classes[f], 37, 19);
+
+      c.script = "EEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEEXRREE";
+      kc_case_run (run, &c);
+    }
   while (kc->settings[n])
     n++;
   for (unsigned i = 0; i < n; i += run->options.quick ? 2 : 1)

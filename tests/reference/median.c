@@ -225,7 +225,7 @@ filter_field (const CfVideo *video, const Window *k, const CfImage *const *seen,
     int field, int component, const int *rgb)
 {
   const int bits = rgb ? 24 : cf_format_info (video->format)->bits;
-  KcPlane frames[16] = { 0 }, result = unpack (video, seen[0], field, component, rgb);
+  KcPlane frames[64] = { 0 }, result = unpack (video, seen[0], field, component, rgb);
   const int n = result.w * result.h;
 
   for (int s = 0; s < k->depth; s++)
@@ -326,11 +326,14 @@ static const char *const frame_settings[] = { "kernel-size=1 temporal-depth=3", 
   "kernel-size=1 temporal-depth=15", "kernel-size=3 temporal-depth=5 percentile=10",
   "kernel-size=5 temporal-depth=3 threshold=20", "kernel-size=9 temporal-depth=3", "kernel-size=31 temporal-depth=3",
   NULL };
+static const char *const deep_settings[] = { "kernel-size=1 temporal-depth=63", "kernel-size=1 temporal-depth=17",
+  "kernel-size=1 temporal-depth=41 percentile=8 threshold=3", NULL };
 static const char *const large_settings[] = { "kernel-size=3", "kernel-size=5", "kernel-size=7", "kernel-size=11",
   "kernel-size=15", "kernel-size=21", "kernel-size=31", "kernel-size=101 percentile=40", NULL };
 static const char *const bad_settings[] = { "kernel-size=4", "kernel-size=0", "kernel-size=257", "kernel-width=2",
   "kernel-height=-1", "percentile=101", "percentile=-1", "threshold=65536", "threshold=-1", "temporal-depth=2",
-  "temporal-depth=17", "color-order=7", NULL };
+  "temporal-depth=17", "kernel-size=1 temporal-depth=65", "kernel-size=1 temporal-depth=62",
+  "kernel-width=1 kernel-height=3 temporal-depth=17", "color-order=7", NULL };
 
 static const KcBench bench[] = { { "", "kernel-size=%d", "3,5,7,9,11,13,15,31,51,101,255", "median" },
   { "noise", "kernel-size=%d", "31", .content = "noise" }, { "even", "kernel-size=%d", "31", .content = "even" },
@@ -367,6 +370,7 @@ const KcFilter kc_median = {
   .settings = settings,
   .rgb_settings = rgb_settings,
   .frame_settings = frame_settings,
+  .deep_settings = deep_settings,
   .large_settings = large_settings,
   .bad_settings = bad_settings,
   .right = "kernel-size=3 percentile=50", /* rank 4 of 9 */

@@ -9,7 +9,6 @@
 #include "simd.h"
 #include "median/networks.h"
 
-#define CF_MEDIAN_MAX_DEPTH 15
 #define CF_MEDIAN_MAX_LEVELS 3
 
 typedef enum { CF_MEDIAN_DIRECT, CF_MEDIAN_NETWORK, CF_MEDIAN_HISTOGRAM, CF_MEDIAN_N_VARIANTS } CfMedianVariant;

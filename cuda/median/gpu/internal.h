@@ -75,16 +75,15 @@ CfCode median_flat_init (int max_shared, CfStatus *status); /* as those below */
  * With packed colours a field has one padded plane of 32-bit numbers, that of its primary plane, which is the plane of
  * the first channel in Launch::plane; the second and third channel follow at a distance of `n_primary` planes. */
 constexpr int median_pad = 127, median_pad_right = 127 + 384, median_pad_below = 127 + 64;
-constexpr int median_max_depth = 15;
 
 struct MedianPadded {
-  const uint8_t *frame[median_max_depth]; /* newest first */
-  long long offset[CF_MAX_VIEWS];         /* of each padded plane inside a frame, bytes */
-  int pitch[CF_MAX_VIEWS];                /* bytes, a multiple of 16 */
-  int w, h, depth, rank;                  /* the window */
-  int bits;                               /* of an element's value: 8, 10, 16 or 24 */
-  int bytes;                              /* of an element: 1, 2 or 4 */
-  int n_primary;                          /* packed: number of fields, 1 or 2; per channel: 0 */
+  const uint8_t *frame[CF_MEDIAN_MAX_DEPTH]; /* newest first */
+  long long offset[CF_MAX_VIEWS];            /* of each padded plane inside a frame, bytes */
+  int pitch[CF_MAX_VIEWS];                   /* bytes, a multiple of 16 */
+  int w, h, depth, rank;                     /* the window */
+  int bits;                                  /* of an element's value: 8, 10, 16 or 24 */
+  int bytes;                                 /* of an element: 1, 2 or 4 */
+  int n_primary;                             /* packed: number of fields, 1 or 2; per channel: 0 */
 };
 
 /* The three functions below put work on `stream` and return without waiting for it; they fail if a launch fails.

@@ -174,7 +174,7 @@ choose (const CfPlan *plan, State *s, CfStatus *status)
     return cf_fail (status, CF_UNSUPPORTED, "variant %s cannot filter a %d x %d window of %d frames, rank %d, in %s",
         variants[plan->preferred], s->window.w, s->window.h, s->window.depth, s->window.rank,
         cf_format_info (plan->video.format)->name);
-  s->variant = loads > limit && fits (plan, *s, TREE) ? TREE : SELECT;
+  s->variant = loads > limit && s->window.n > s->window.depth && fits (plan, *s, TREE) ? TREE : SELECT;
   for (int i = (int) (sizeof order / sizeof order[0]) - 1; i >= 0; i--)
     if (fits (plan, *s, order[i]) && (order[i] != FLAT || s->window.w <= flat_largest_width || s->variant != TREE))
       s->variant = order[i];

@@ -6,7 +6,8 @@
  *
  * Pad: a block of 32 x 8 threads has 128 x 8 elements of a padded plane; a thread has four neighbours of one row.
  * Select: a block of 32 x 8 threads has 32 x 8 outputs, one per thread. From the top bit down, a thread sets a bit if
- * at most `rank` samples of its window are below the value with this bit set. It loads bits * n samples.
+ * at most `rank` samples of its window are below the value with this bit set. It loads bits * n samples; those of a
+ * window of one sample of each frame are loaded once, into registers.
  *
  * Shared memory: none.
  * Races: none; a thread writes only its own elements or output, and select is launched behind pad on the same stream.
@@ -111,6 +112,31 @@ select_rank (const MedianPadded &p, int index, int x, int y)
   return value;
 }
 
+/* The same for the samples at one place of up to DEPTH frames. */
+template<typename T, int DEPTH> __device__ __forceinline__ unsigned
+select_sample (const MedianPadded &p, int index, int x, int y)
+{
+  const long long at = p.offset[index] + (long long) (y + median_pad) * p.pitch[index]
+      + (long long) (x + median_pad) * (int) sizeof (T);
+  unsigned sample[DEPTH], value = 0;
+
+#pragma unroll
+  for (int s = 0; s < DEPTH; s++) /* what is not there is above all values */
+    sample[s] = s < p.depth ? __ldg ((const T *) (p.frame[s] + at)) : ~0u;
+#pragma unroll 1
+  for (int bit = p.bits - 1; bit >= 0; bit--) {
+    const unsigned t = value | 1u << bit;
+    int below = 0;
+
+#pragma unroll
+    for (int s = 0; s < DEPTH; s++)
+      below += sample[s] < t;
+    if (below <= p.rank)
+      value = t;
+  }
+  return value;
+}
+
 __device__ __forceinline__ int
 distance (unsigned a, unsigned b)
 {
@@ -135,7 +161,8 @@ store_packed (const Launch &launch, int index, int n_primary, int x, int y, unsi
   }
 }
 
-template<typename T> __global__ void __launch_bounds__ (block_w * block_h)
+/* DEPTH: 0, or for windows of one sample of up to so many frames. */
+template<typename T, int DEPTH> __global__ void __launch_bounds__ (block_w * block_h)
 median_select_kernel (const __grid_constant__ Launch launch, const __grid_constant__ MedianPadded padded)
 {
   const Plane &plane = plane_of_block (launch, (int) blockIdx.x);
@@ -149,7 +176,12 @@ median_select_kernel (const __grid_constant__ Launch launch, const __grid_consta
   }
   if (x >= plane.width || y >= plane.height)
     return;
-  const unsigned value = select_rank<T> (padded, index, x, y);
+  unsigned value;
+
+  if constexpr (DEPTH > 0)
+    value = select_sample<T, DEPTH> (padded, index, x, y);
+  else
+    value = select_rank<T> (padded, index, x, y);
   const T *centre = (const T *) (padded.frame[0] + padded.offset[index]
       + (long long) (y + median_pad) * padded.pitch[index]) + x + median_pad;
   const unsigned input = *centre;
@@ -161,28 +193,37 @@ median_select_kernel (const __grid_constant__ Launch launch, const __grid_consta
         distance (input, value) > launch.threshold ? value : input);
 }
 
+/* The kernels for samples of 1, 2 and 4 bytes, each for any window, for one sample of up to 15, and of more frames. */
+const void *const select_kernels[3][3] = {
+  { (const void *) median_select_kernel<uint8_t, 0>, (const void *) median_select_kernel<uint8_t, 15>,
+    (const void *) median_select_kernel<uint8_t, CF_MEDIAN_MAX_DEPTH> },
+  { (const void *) median_select_kernel<uint16_t, 0>, (const void *) median_select_kernel<uint16_t, 15>,
+    (const void *) median_select_kernel<uint16_t, CF_MEDIAN_MAX_DEPTH> },
+  { (const void *) median_select_kernel<uint32_t, 0>, (const void *) median_select_kernel<uint32_t, 15>,
+    (const void *) median_select_kernel<uint32_t, CF_MEDIAN_MAX_DEPTH> },
+};
+
 CfCode
 median_launch_select (Launch *launch, const MedianPadded &padded, cudaStream_t stream, CfStatus *status)
 {
-  const dim3 threads (block_w, block_h);
+  const int depth = padded.w > 1 || padded.h > 1 ? 0 : padded.depth <= 15 ? 1 : 2;
+  MedianPadded copy = padded;
+  void *arguments[] = { launch, &copy };
 
   deal_blocks (launch, block_w, block_h, padded.n_primary);
-  if (padded.bytes == 1)
-    median_select_kernel<uint8_t><<<launch->blocks, threads, 0, stream>>> (*launch, padded);
-  else if (padded.bytes == 2)
-    median_select_kernel<uint16_t><<<launch->blocks, threads, 0, stream>>> (*launch, padded);
-  else
-    median_select_kernel<uint32_t><<<launch->blocks, threads, 0, stream>>> (*launch, padded);
-  return cf_cuda_launched ("median: select", status);
+  return launch_kernel ("median: select", select_kernels[padded.bytes / 2][depth], launch->blocks,
+      dim3 (block_w, block_h), arguments, 0, false, stream, status);
 }
 
 CfCode
 median_select_init (CfStatus *status)
 {
-  return load_kernels ({ (const void *) median_pad_kernel<uint8_t>, (const void *) median_pad_kernel<uint16_t>,
-      (const void *) median_pad_kernel<uint32_t>, (const void *) median_select_kernel<uint8_t>,
-      (const void *) median_select_kernel<uint16_t>, (const void *) median_select_kernel<uint32_t> }, median_loading,
-      status);
+  CfCode code = load_kernels ({ (const void *) median_pad_kernel<uint8_t>, (const void *) median_pad_kernel<uint16_t>,
+      (const void *) median_pad_kernel<uint32_t> }, median_loading, status);
+
+  for (int i = 0; code == CF_OK && i < 9; i++)
+    code = load_kernels ({ select_kernels[i / 3][i % 3] }, median_loading, status);
+  return code;
 }
 
 } // namespace cf
