@@ -8,10 +8,12 @@ usage: tests/packages/check.py NAME=PROGRAM...      each installed program, by t
 - Every option of a program's --help is in its page and in the completion, and the other way round.
 - mandoc finds no error in the pages, appstreamcli none in the metadata, `reuse lint` none in the licences; each of
   these is skipped where the program is missing (reuse also beside the Python that CF_PYTHON names).
+- The files that debian/ lists as documents and examples are there.
 - The version stands in meson.build and nowhere else; debian/changelog and NEWS.md have the same.
 
 Ends with the line `N passed, N failed, N skipped`.
 """
+import glob
 import os
 import re
 import shutil
@@ -139,6 +141,14 @@ def check_files(results):
         check_by(results, 'licences', 'reuse', 'lint', '--quiet')
 
 
+def check_lists(results):
+    """dh_installdocs and dh_installexamples would end the build of the packages."""
+    for path in sorted(glob.glob(os.path.join(ROOT, 'debian', '*.docs')) +
+                       glob.glob(os.path.join(ROOT, 'debian', '*.examples'))):
+        for line in read(path).split():
+            results.check(glob.glob(os.path.join(ROOT, line)), f'{os.path.basename(path)}: there is no {line}')
+
+
 # ---- version -----------------------------------------------------------------------
 
 def project_version():
@@ -169,6 +179,7 @@ def main():
         check_program(results, name, program)
     check_completion(results)
     check_files(results)
+    check_lists(results)
     check_version(results)
     print(f'{results.passed} passed, {results.failed} failed, {results.skipped} skipped')
     sys.exit(1 if results.failed else 0)
