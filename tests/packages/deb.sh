@@ -52,7 +52,7 @@ programs=("$unpacked"/usr/bin/*)
 [ ${#programs[@]} = 6 ]
 result $? "6 programs, not ${#programs[@]}"
 objects=("$unpacked"/usr/lib/*/gstreamer-1.0/libgstcudafilters.so "${programs[@]}")
-! strings -a "${objects[@]}" | grep -F "$work" > "$work/paths"
+! strings -a "${objects[@]}" | grep -F "$work/" > "$work/paths"
 result $? "the path of the build is in an installed file" "$work/paths"
 grep -qaF "gst-cuda-filters ($(dpkg-vendor --query Vendor))" "${objects[0]}"
 result $? "the plugin does not name the distribution"
