@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * convolve/gpu/tile.cuh: what the convolution's kernels share on the device: finding the group
- * of a block, the wait of a dependent launch, and loading a tile of samples with its border into shared
- * memory. Products and rounding are in sums.cuh, stores to the output image in store.cuh. */
+ * convolve/gpu/tile.cuh: what the convolution's kernels share on the device: finding the group of a block, and loading
+ * a tile of samples with its border into shared memory. Products and rounding are in sums.cuh, stores to the output
+ * image in store.cuh. */
 #ifndef CF_CONVOLVE_GPU_TILE_CUH
 #define CF_CONVOLVE_GPU_TILE_CUH
 
@@ -48,31 +48,6 @@ template<typename T> static __device__ __forceinline__ void
 keep_whole (T *&p)
 {
   asm ("" : "+l" (p));
-}
-
-/* ---- programmatic dependent launch -------------------------------------- */
-
-/* True if griddep_wait () waits in this compilation. */
-#if defined (__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-constexpr bool has_griddep = true;
-#else
-constexpr bool has_griddep = false;
-#endif
-
-/* Waits until all work queued before this kernel has completed and its memory is visible. With Work.pdl a kernel
- * starts while that work still runs, which hides the time of its launch and of staging its weights. All threads call
- * this before they access an image; it does nothing below capability 9.0, where kernels are launched without pdl.
- *
- * The next kernel may start only after this wait, so at most two kernels of a stream run at the same time.
- * Images must be read with plain loads: read-only loads (__ldg) require that the memory does not change
- * from the start of the kernel on. */
-static __device__ __forceinline__ void
-griddep_wait ()
-{
-#if defined (__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-  asm volatile ("griddepcontrol.wait;" : : : "memory");
-  asm volatile ("griddepcontrol.launch_dependents;" : : : "memory");
-#endif
 }
 
 /* ---- tiles -------------------------------------------------------------- */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * core/gpu/launch.cuh: shared by the kernels of all filters: the description of a frame that is passed to a kernel, and
- * loads and stores of four samples at once for any pixel format. */
+ * core/gpu/launch.cuh: shared by the kernels of all filters: the description of a frame that is passed to a kernel,
+ * launches, the wait of a dependent one, and loads and stores of four samples at once for any pixel format. */
 #ifndef CF_CORE_GPU_LAUNCH_CUH
 #define CF_CORE_GPU_LAUNCH_CUH
 
@@ -122,6 +122,27 @@ launch_kernel (const char *name, const void *kernel, int blocks, dim3 threads, v
 }
 
 #ifdef __CUDACC__
+
+/* True if griddep_wait () waits in this compilation. */
+#if defined (__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+constexpr bool has_griddep = true;
+#else
+constexpr bool has_griddep = false;
+#endif
+
+/* Waits until all work queued before this kernel has completed and its memory is visible, then lets the next kernel
+ * start; so at most two kernels of a stream run at the same time. All threads call this before they access an image.
+ * With programmatic dependent launch a kernel starts while the work queued before it still runs, which hides the time
+ * of its launch. It does nothing below capability 9.0, where kernels are launched without. Images must be read with
+ * plain loads: read-only loads (__ldg) require that the memory does not change from the start of the kernel on. */
+__device__ __forceinline__ void
+griddep_wait ()
+{
+#if defined (__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  asm volatile ("griddepcontrol.wait;" : : : "memory");
+  asm volatile ("griddepcontrol.launch_dependents;" : : : "memory");
+#endif
+}
 
 /* Returns the view of a block. All threads of the block find the same one. */
 __device__ __forceinline__ const Plane &

@@ -11,24 +11,6 @@
 
 namespace cf {
 
-/* ---- programmatic dependent launch --------------------------------------- */
-
-#ifdef __CUDACC__
-/* Waits until all work queued before this kernel has completed and its memory is visible, then lets the next kernel
- * start. All threads call this before they access an image. With pdl a kernel may start while the work queued before it
- * still runs, which hides the time of its launch. This does nothing below capability 9.0, where kernels are launched
- * without. Images must be read with plain loads: read-only loads (__ldg) require that the memory does not change from
- * the start of the kernel on. */
-__device__ __forceinline__ void
-griddep_wait ()
-{
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-  asm volatile ("griddepcontrol.wait;" : : : "memory");
-  asm volatile ("griddepcontrol.launch_dependents;" : : : "memory");
-#endif
-}
-#endif
-
 /* ---- networks: one row per size of a square window, median rank ---------- */
 
 struct MedianNetworkVariant {
