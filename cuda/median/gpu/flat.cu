@@ -139,6 +139,11 @@ template<int BITS, int N> struct FlatCounts {
   }
 };
 
+/* Two halves of counts: of values 0 and 2 of four, and of values 1 and 3. */
+struct FlatFour {
+  unsigned even, odd;
+};
+
 /* A warp's counts of common samples with COMMON bits and of private ones with PRIVATE bits: the fine level, then the
  * coarse one. */
 template<int COMMON, int PRIVATE> struct FlatLayout {
@@ -148,6 +153,110 @@ template<int COMMON, int PRIVATE> struct FlatLayout {
   typedef FlatCounts<PRIVATE, 16> CoarsePrivate;
   static constexpr int fine = Common::bytes + Private::bytes;
   static constexpr int bytes = fine + CoarseCommon::bytes + CoarsePrivate::bytes;
+
+  /* Counts the first COUNT bytes of w on the fine level and, with COARSE, on the coarse one. */
+  template<bool IS_PRIVATE, bool COARSE, bool LEAVE, int COUNT> static __device__ __forceinline__ void
+  count (unsigned at, unsigned w)
+  {
+    typedef std::conditional_t<IS_PRIVATE, Private, Common> Fine;
+    typedef std::conditional_t<IS_PRIVATE, CoarsePrivate, CoarseCommon> Coarse;
+    const typename Fine::Samples fine_samples = Fine::split (w);
+    const typename Coarse::Samples coarse_samples = Coarse::split (w);
+
+#pragma unroll
+    for (int i = 0; i < COUNT; i++) {
+      Fine::template count<LEAVE> (at + (IS_PRIVATE ? Common::bytes : 0), fine_samples, i);
+      if (COARSE)
+        Coarse::template count<LEAVE> (at + fine + (IS_PRIVATE ? CoarseCommon::bytes : 0), coarse_samples, i);
+    }
+  }
+  /* Returns the counts of the values 4 i .. 4 i + 3 of a block of 16, or of 16 blocks, in a lane's window. at: the
+   * counts of its quad, its own first. */
+  template<bool COARSE> static __device__ __forceinline__ FlatFour
+  four (const unsigned (&at)[4], unsigned block, int i)
+  {
+    typedef std::conditional_t<COARSE, CoarseCommon, Common> C;
+    typedef std::conditional_t<COARSE, CoarsePrivate, Private> P;
+    const unsigned common = COARSE ? fine : block * C::block;
+    const unsigned own = COARSE ? fine + C::bytes : Common::bytes + block * P::block;
+    FlatFour sum = { 0, 0 }, other = { 0, 0 };
+
+#pragma unroll
+    for (int k = 0; k < 4; k++)
+      C::gather (at[k] + common + (unsigned) (i * (C::block / 4)), sum.even, sum.odd);
+    C::spread (sum.even, sum.odd);
+    P::gather (at[0] + own + (unsigned) (i * (P::block / 4)), other.even, other.odd);
+    P::spread (other.even, other.odd);
+    return FlatFour { sum.even + other.even, sum.odd + other.odd };
+  }
+  /* Sums up a lane's coarse counts from its fine ones. */
+  static __device__ __forceinline__ void
+  sum_blocks (unsigned at)
+  {
+    sum_blocks_of<Common, CoarseCommon> (at, at + fine);
+    sum_blocks_of<Private, CoarsePrivate> (at + Common::bytes, at + fine + CoarseCommon::bytes);
+  }
+  template<class C, class B> static __device__ __forceinline__ void
+  sum_blocks_of (unsigned from, unsigned to)
+  {
+#pragma unroll 1
+    for (int i = 0; i < 16 / B::per_word; i++) {
+      unsigned w = 0;
+
+#pragma unroll
+      for (int k = 0; k < B::per_word; k++)
+        w |= C::sum_block (from + (unsigned) (i * B::per_word + k) * C::block) << (32 / B::per_word * k);
+      store_shared (to + 128 * (unsigned) i, w);
+    }
+  }
+};
+
+/* A warp's counts where both need 16 bits: a word per value, common samples in its lower half. So what is added does
+ * not depend on the sample, which takes half of the instructions. */
+struct FlatWords {
+  static constexpr int fine = 256 * 128, bytes = fine + 16 * 128;
+
+  template<bool IS_PRIVATE, bool COARSE, bool LEAVE, int COUNT> static __device__ __forceinline__ void
+  count (unsigned at, unsigned w)
+  {
+    const unsigned one = IS_PRIVATE ? 0x10000 : 1, blocks = w & 0xf0f0f0f0;
+
+#pragma unroll
+    for (int i = 0; i < COUNT; i++) {
+      add_shared (scaled_byte (w, i, 128, at), LEAVE ? 0 - one : one);
+      if (COARSE)
+        add_shared (scaled_byte (blocks, i, 8, at + fine), LEAVE ? 0 - one : one);
+    }
+  }
+  template<bool COARSE> static __device__ __forceinline__ FlatFour
+  four (const unsigned (&at)[4], unsigned block, int i)
+  {
+    const unsigned from = (COARSE ? fine : block * 2048) + (unsigned) i * 512;
+    unsigned own[4], all[4];
+
+#pragma unroll
+    for (int v = 0; v < 4; v++) {
+      all[v] = own[v] = load_shared (at[0] + from + 128 * v);
+#pragma unroll
+      for (int k = 1; k < 4; k++)
+        all[v] += load_shared (at[k] + from + 128 * v);
+    }
+    return FlatFour { __byte_perm (all[0], all[2], 0x5410) + __byte_perm (own[0], own[2], 0x7632),
+      __byte_perm (all[1], all[3], 0x5410) + __byte_perm (own[1], own[3], 0x7632) };
+  }
+  static __device__ __forceinline__ void
+  sum_blocks (unsigned at)
+  {
+#pragma unroll 1
+    for (int i = 0; i < 16; i++) {
+      unsigned w = 0;
+
+#pragma unroll
+      for (int k = 0; k < 16; k++)
+        w += load_shared (at + (unsigned) i * 2048 + 128 * k);
+      store_shared (at + fine + 128 * (unsigned) i, w);
+    }
+  }
 };
 
 /* What a lane keeps in registers. */
@@ -158,24 +267,6 @@ struct FlatLane {
   unsigned pick[3]; /* selectors: its byte of a word, of two words, of a third one behind those */
   unsigned slide;   /* selector: its private columns in the quad's outer words */
 };
-
-/* Counts the first COUNT bytes of w, which are common or private samples that enter or leave, on the fine level and,
- * with COARSE, on the coarse one. */
-template<class L, bool PRIVATE, bool COARSE, bool LEAVE, int COUNT> __device__ __forceinline__ void
-count_bytes (unsigned at, unsigned w)
-{
-  typedef std::conditional_t<PRIVATE, typename L::Private, typename L::Common> Fine;
-  typedef std::conditional_t<PRIVATE, typename L::CoarsePrivate, typename L::CoarseCommon> Coarse;
-  const typename Fine::Samples fine = Fine::split (w);
-  const typename Coarse::Samples coarse = Coarse::split (w);
-
-#pragma unroll
-  for (int i = 0; i < COUNT; i++) {
-    Fine::template count<LEAVE> (at + (PRIVATE ? L::Common::bytes : 0), fine, i);
-    if (COARSE)
-      Coarse::template count<LEAVE> (at + L::fine + (PRIVATE ? L::CoarseCommon::bytes : 0), coarse, i);
-  }
-}
 
 /* The columns of a quad, in words of four from its first word on: the private ones of all four lanes are in the first
  * and in the last word. NARROW: the windows begin one column into the first word, and a lane has three private columns;
@@ -206,10 +297,10 @@ template<class L, bool NARROW, int REST, int FULL> struct FlatRow {
   template<bool COARSE, bool LEAVE> __device__ __forceinline__ void
   count_rest (const FlatLane &lane) const
   {
-    count_bytes<L, false, COARSE, LEAVE, REST> (lane.at[0], some);
-    count_bytes<L, true, COARSE, LEAVE, NARROW ? 3 : 4> (lane.at[0], __byte_perm (left, right, lane.slide));
+    L::template count<false, COARSE, LEAVE, REST> (lane.at[0], some);
+    L::template count<true, COARSE, LEAVE, NARROW ? 3 : 4> (lane.at[0], __byte_perm (left, right, lane.slide));
     if (!NARROW)
-      count_bytes<L, true, COARSE, LEAVE, 1> (lane.at[0], __byte_perm (right, 0, lane.pick[0]));
+      L::template count<true, COARSE, LEAVE, 1> (lane.at[0], __byte_perm (right, 0, lane.pick[0]));
   }
 };
 
@@ -225,9 +316,9 @@ count_rows (const FlatLane &lane, unsigned row, int rounds)
   if (FULL >= 0) {
 #pragma unroll
     for (int i = 0; i < FULL; i++) {
-      count_bytes<L, false, COARSE, false, 4> (lane.at[0], a.w[i]);
+      L::template count<false, COARSE, false, 4> (lane.at[0], a.w[i]);
       if (ROWS > 1)
-        count_bytes<L, false, COARSE, LEAVE, 4> (lane.at[0], b.w[i]);
+        L::template count<false, COARSE, LEAVE, 4> (lane.at[0], b.w[i]);
     }
   } else {
     unsigned from = lane.words;
@@ -241,9 +332,9 @@ count_rows (const FlatLane &lane, unsigned row, int rounds)
       a.w[0] = load_shared (from);
       if (ROWS > 1)
         b.w[0] = load_shared (from + row);
-      count_bytes<L, false, COARSE, false, 4> (lane.at[0], now);
+      L::template count<false, COARSE, false, 4> (lane.at[0], now);
       if (ROWS > 1)
-        count_bytes<L, false, COARSE, LEAVE, 4> (lane.at[0], other);
+        L::template count<false, COARSE, LEAVE, 4> (lane.at[0], other);
     }
   }
   a.template count_rest<COARSE, false> (lane);
@@ -328,31 +419,20 @@ less_tops (unsigned a, unsigned b, int sum)
 }
 
 /* Sums up the counts of 16 values in the lane's window, from `total` on, which has the same sum in both halves. */
-template<class C, class P> __device__ __forceinline__ void
-running_sums (const FlatLane &lane, unsigned common, unsigned own, unsigned total, unsigned (&sum)[8])
+template<class L, bool COARSE> __device__ __forceinline__ void
+running_sums (const FlatLane &lane, unsigned block, unsigned total, unsigned (&sum)[8])
 {
-  unsigned a[4], b[4];
+  FlatFour four[4];
 
 #pragma unroll
-  for (int i = 0; i < 4; i++) {
-    unsigned x = 0, y = 0;
-
-    a[i] = b[i] = 0;
-#pragma unroll
-    for (int k = 0; k < 4; k++)
-      C::gather (lane.at[k] + common + (unsigned) (i * (C::block / 4)), a[i], b[i]);
-    C::spread (a[i], b[i]);
-    P::gather (lane.at[0] + own + (unsigned) (i * (P::block / 4)), x, y);
-    P::spread (x, y);
-    a[i] += x;
-    b[i] += y;
-  }
+  for (int i = 0; i < 4; i++)
+    four[i] = L::template four<COARSE> (lane.at, block, i);
 #pragma unroll
   for (int i = 0; i < 4; i++) {
-    const unsigned sums = (a[i] + b[i]) * 0x10001u; /* up to value 1, up to value 3 */
+    const unsigned sums = (four[i].even + four[i].odd) * 0x10001u; /* up to value 1, up to value 3 */
 
     sum[2 * i + 1] = total + sums;
-    sum[2 * i] = total + sums - b[i];
+    sum[2 * i] = total + sums - four[i].odd;
     total += __byte_perm (sums, 0, 0x3232);
   }
 }
@@ -362,21 +442,17 @@ running_sums (const FlatLane &lane, unsigned common, unsigned own, unsigned tota
 template<class L> __device__ __forceinline__ unsigned
 find_rank (const FlatLane &lane, unsigned zero)
 {
-  typedef typename L::Common Common;
-  typedef typename L::Private Private;
   unsigned most = zero, sum[8];
   int block = 16, value = 16;
 
-  running_sums<typename L::CoarseCommon, typename L::CoarsePrivate> (lane, L::fine, L::fine + L::CoarseCommon::bytes,
-      zero, sum);
+  running_sums<L, true> (lane, 0, zero, sum);
 #pragma unroll
   for (int i = 0; i < 8; i += 2) {
     most = __vmaxs2 (__vmaxs2 (most, sum[i]), sum[i + 1]);
     block = less_tops (sum[i], sum[i + 1], block);
   }
   most = __vmaxs2 (most, __byte_perm (most, 0, 0x1032)); /* the last running sum that is not over the rank */
-  running_sums<Common, Private> (lane, (unsigned) block * Common::block,
-      Common::bytes + (unsigned) block * Private::block, most, sum);
+  running_sums<L, false> (lane, (unsigned) block, most, sum);
 #pragma unroll
   for (int i = 0; i < 8; i += 2)
     value = less_tops (sum[i], sum[i + 1], value);
@@ -384,21 +460,6 @@ find_rank (const FlatLane &lane, unsigned zero)
 }
 
 /* ---- the kernel ----------------------------------------------------------- */
-
-/* Sums up the coarse counts from the fine ones. */
-template<class C, class B> __device__ __forceinline__ void
-sum_blocks (unsigned fine, unsigned coarse)
-{
-#pragma unroll 1
-  for (int i = 0; i < 16 / B::per_word; i++) {
-    unsigned w = 0;
-
-#pragma unroll
-    for (int k = 0; k < B::per_word; k++)
-      w |= C::sum_block (fine + (unsigned) (i * B::per_word + k) * C::block) << (32 / B::per_word * k);
-    store_shared (coarse + 128 * (unsigned) i, w);
-  }
-}
 
 __device__ __forceinline__ FlatLane
 lane_of (unsigned shared, unsigned stage, bool narrow)
@@ -453,9 +514,7 @@ slide (const Plane &plane, const FlatWindow &f, int threshold, unsigned shared, 
   source.load (plane, 0, y0 + 1 + r);
   source.load (plane, 1, y0 - r);
   count_rows<L, NARROW, REST, FULL, 1, false, false> (lane, other, f.full);
-  sum_blocks<typename L::Common, typename L::CoarseCommon> (lane.at[0], lane.at[0] + L::fine);
-  sum_blocks<typename L::Private, typename L::CoarsePrivate> (lane.at[0] + L::Common::bytes,
-      lane.at[0] + L::fine + L::CoarseCommon::bytes);
+  L::sum_blocks (lane.at[0]);
 
   for (int y = y0;; y++) {
     __syncwarp ();
@@ -523,10 +582,9 @@ median_flat_kernel (const __grid_constant__ Launch launch, const __grid_constant
 
 /* ---- launch --------------------------------------------------------------- */
 
-/* Counts of 8 bits; of 16 bits for common and of 8 for private samples; of 16 bits. */
+/* Counts of 8 bits; of 16 bits for common and of 8 for private samples. */
 typedef FlatLayout<8, 8> FlatBytes;
 typedef FlatLayout<16, 8> FlatMixed;
-typedef FlatLayout<16, 16> FlatHalves;
 
 /* Returns the common words of a window: those of four columns that all windows of a quad have. */
 static int
@@ -537,7 +595,7 @@ common_words (int w)
 
 /* What the counts of a window need: their bits, warps of a block, and shared memory per warp without staged words. */
 struct FlatKind {
-  enum { BYTES, MIXED, HALVES } layout;
+  enum { BYTES, MIXED, WORDS } layout;
   int warps, bytes;
 };
 
@@ -550,7 +608,7 @@ flat_kind (const CfMedianWindow &window)
     return FlatKind { FlatKind::BYTES, 12, FlatBytes::bytes };
   if (words + 9 <= 32 && own * window.h <= 255)
     return FlatKind { FlatKind::MIXED, 8, FlatMixed::bytes };
-  return FlatKind { FlatKind::HALVES, 6, FlatHalves::bytes };
+  return FlatKind { FlatKind::WORDS, 6, FlatWords::bytes };
 }
 
 static FlatWindow
@@ -587,7 +645,7 @@ flat_kernel (const CfMedianWindow &window)
     case FlatKind::MIXED:
       return flat_kernel<FlatMixed, -1, 1, 8> (window.w);
     default:
-      return flat_kernel<FlatHalves, -1, 2, 6> (window.w);
+      return flat_kernel<FlatWords, -1, 2, 6> (window.w);
   }
 }
 
