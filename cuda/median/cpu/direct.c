@@ -7,13 +7,11 @@
 
 #include <string.h>
 
-#define SORTED_ROWS 6
-
 size_t
 cf_median_direct_scratch (const CfMedianCpu *m, int width)
 {
-  /* four rows in, two out, the sorted columns; each has up to four components and a halo on both sides */
-  return (size_t) (6 + SORTED_ROWS) * (((size_t) (4 * width + 8) << m->size) + 64);
+  /* four rows in, two out; each has up to four components */
+  return 6 * (((size_t) (4 * width) << m->size) + 64);
 }
 
 /* Returns row y (clamped) of the plane of `view`: its first component's sample 0. */
@@ -56,7 +54,7 @@ flat_task (const CfMedianCpu *m, const CfMedianTask *t, uint8_t *scratch)
       from[i] = flat_row (m->in[0], m->n_views, in, y - 1 + i);
     if (y + 1 < t->y1)
       to[1] = flat_row (m->out, m->n_views, out, y + 1);
-    m->simd->median3[m->size](from, to, n, in->step, scratch);
+    m->simd->median3[m->size](from, to, n, in->step);
     restore (m, t, y);
     if (y + 1 < t->y1)
       restore (m, t, y + 1);
@@ -85,7 +83,7 @@ cf_median_direct_task (const CfMedianCpu *m, const CfMedianTask *t, uint8_t *scr
 
     for (int i = 2; i < 4; i++)
       m->simd->unpack[m->size](in, y - 1 + i, 0, n, row[i]);
-    m->simd->median3[m->size](from, to, n, 1, scratch);
+    m->simd->median3[m->size](from, to, n, 1);
     for (int i = 0; i < 2 && y + i < t->y1; i++)
       m->simd->pack[m->size](out, y + i, 0, n, to[i], m->threshold ? from[1 + i] : NULL, m->threshold);
     for (int i = 0; i < 2; i++) {

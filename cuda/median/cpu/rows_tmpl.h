@@ -241,77 +241,74 @@ N (greater) (T a, T b)
 
 #define MIDDLE(min, max, a, b, c) max (min (a, b), min (max (a, b), c))
 
-/* Sorts columns of three: those of rows 0 1 2 into sorted[0..2], those of rows 1 2 3 into sorted[3..5]. */
+/* Filters a vector of two rows from sample x on, whose neighbours are inside the row. The columns of rows 0 1 2 (i = 0)
+ * and of rows 1 2 3 (i = 1) are sorted at each of the three places where a vector needs them, which costs less than
+ * storing and loading them. A median of nine is that of the greatest low, the middle middle and the least high. */
 static inline void
-N (columns3) (const T *const in[4], int n, T *const sorted[6])
+N (median3_vector) (const T *const in[4], T *const out[2], int x, int step)
 {
-  int x = 0;
+  V low[2][3], middle[2][3], high[2][3];
 
-  for (; x + LANES <= n; x += LANES) {
-    V b = v_load (in[1] + x), c = v_load (in[2] + x), low = V_MIN (b, c), high = V_MAX (b, c);
+  for (int k = 0; k < 3; k++) {
+    int at = x + (k - 1) * step;
+    V b = v_load (in[1] + at), c = v_load (in[2] + at), min = V_MIN (b, c), max = V_MAX (b, c);
 
     for (int i = 0; i < 2; i++) {
-      V a = v_load (in[3 * i] + x), m = V_MAX (a, low);
+      V a = v_load (in[3 * i] + at), m = V_MAX (a, min);
 
-      v_store (sorted[3 * i] + x, V_MIN (a, low));
-      v_store (sorted[3 * i + 1] + x, V_MIN (m, high));
-      v_store (sorted[3 * i + 2] + x, V_MAX (m, high));
+      low[i][k] = V_MIN (a, min);
+      middle[i][k] = V_MIN (m, max);
+      high[i][k] = V_MAX (m, max);
     }
   }
-  for (; x < n; x++) {
-    T low = N (lesser) (in[1][x], in[2][x]), high = N (greater) (in[1][x], in[2][x]);
+  for (int i = 0; i < 2; i++) {
+    V l = V_MAX (low[i][0], low[i][1]), h = V_MIN (high[i][0], high[i][1]);
+    V m = MIDDLE (V_MIN, V_MAX, middle[i][0], middle[i][1], middle[i][2]);
 
-    for (int i = 0; i < 2; i++) {
-      T a = in[3 * i][x], m = N (greater) (a, low);
-
-      sorted[3 * i][x] = N (lesser) (a, low);
-      sorted[3 * i + 1][x] = N (lesser) (m, high);
-      sorted[3 * i + 2][x] = N (greater) (m, high);
-    }
+    l = V_MAX (l, low[i][2]);
+    h = V_MIN (h, high[i][2]);
+    v_store (out[i] + x, MIDDLE (V_MIN, V_MAX, l, m, h));
   }
 }
 
-/* Computes medians of nine from sorted columns: the median of the greatest low, the
- * middle middle and the least high of three columns. */
+/* The same for a sample, whose neighbours may be outside the row. */
 static inline void
-N (across3) (T *const sorted[3], int n, int step, T *out)
+N (median3_sample) (const T *const in[4], T *const out[2], int n, int x, int step)
 {
-  const T *l = sorted[0], *m = sorted[1], *h = sorted[2];
-  int x = 0;
+  const int at[3] = { x < step ? x : x - step, x, x + step < n ? x + step : x };
 
-  for (; x + LANES <= n; x += LANES) {
-    V low = V_MAX (V_MAX (v_load (l + x - step), v_load (l + x)), v_load (l + x + step));
-    V high = V_MIN (V_MIN (v_load (h + x - step), v_load (h + x)), v_load (h + x + step));
-    V m0 = v_load (m + x - step), m1 = v_load (m + x), m2 = v_load (m + x + step);
-    V middle = MIDDLE (V_MIN, V_MAX, m0, m1, m2);
+  for (int i = 0; i < 2; i++) {
+    T l = 0, h = (T) -1, m[3];
 
-    v_store (out + x, MIDDLE (V_MIN, V_MAX, low, middle, high));
-  }
-  for (; x < n; x++) {
-    T low = N (greater) (N (greater) (l[x - step], l[x]), l[x + step]);
-    T high = N (lesser) (N (lesser) (h[x - step], h[x]), h[x + step]);
-    T middle = MIDDLE (N (lesser), N (greater), m[x - step], m[x], m[x + step]);
+    for (int k = 0; k < 3; k++) {
+      T a = in[i][at[k]], b = in[i + 1][at[k]], c = in[i + 2][at[k]];
 
-    out[x] = MIDDLE (N (lesser), N (greater), low, middle, high);
+      l = N (greater) (l, N (lesser) (a, N (lesser) (b, c)));
+      h = N (lesser) (h, N (greater) (a, N (greater) (b, c)));
+      m[k] = MIDDLE (N (lesser), N (greater), a, b, c);
+    }
+    m[0] = MIDDLE (N (lesser), N (greater), m[0], m[1], m[2]);
+    out[i][x] = MIDDLE (N (lesser), N (greater), l, m[0], h);
   }
 }
 
 static void
-N (median3) (const void *const in[4], void *const out[2], int n, int step, void *scratch)
+N (median3) (const void *const in_[4], void *const out_[2], int n, int step)
 {
-  const T *rows[4] = { in[0], in[1], in[2], in[3] };
-  T *sorted[6];
+  const T *in[4] = { in_[0], in_[1], in_[2], in_[3] };
+  T *out[2] = { out_[0], out_[1] };
+  int x = 0;
 
-  for (int i = 0; i < 6; i++)
-    sorted[i] = (T *) scratch + i * (n + 2 * step) + step;
-  N (columns3) (rows, n, sorted);
-  for (int i = 0; i < 6; i++)
-    for (int s = 0; s < step; s++) {
-      sorted[i][s - step] = sorted[i][s];
-      sorted[i][n + s] = sorted[i][n + s - step];
-    }
-  N (across3) (sorted, n, step, out[0]);
-  N (across3) (sorted + 3, n, step, out[1]);
+  for (; x < step && x < n; x++)
+    N (median3_sample) (in, out, n, x, step);
+  for (; x + LANES + step <= n; x += LANES)
+    N (median3_vector) (in, out, x, step);
+  if (x > step && x + step < n) {
+    N (median3_vector) (in, out, n - step - LANES, step);
+    x = n - step;
+  }
+  for (; x < n; x++)
+    N (median3_sample) (in, out, n, x, step);
 }
 
 /* ---- digits ------------------------------------------------------------- */

@@ -75,9 +75,8 @@ typedef struct {
    * are `pitch` and `out_pitch` values apart. Reads and writes up to 64 bytes more than n tiles of each part. */
   void (*code[2][CF_MEDIAN_N_CODES]) (const void *const *row, size_t pitch, void *out, size_t out_pitch, int n);
 
-  /* Filters two rows from four rows of n values with the 3x3 median; neighbours are
-   * `step` values apart. `scratch` holds 6 rows of n + 2 step values. */
-  void (*median3[3]) (const void *const in[4], void *const out[2], int n, int step, void *scratch);
+  /* Filters two rows from four rows of n values with the 3x3 median; neighbours are `step` values apart. */
+  void (*median3[3]) (const void *const in[4], void *const out[2], int n, int step);
 
   /* digit[i] = (row[i] >> shift) & mask where the bits above the digit are those of
    * `prefix` (shifted left by the digit's bits), else CF_MEDIAN_NO_DIGIT. */
