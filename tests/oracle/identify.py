@@ -20,37 +20,10 @@ from oracle_opencv import Runner, Tally, load_images
 
 import cv2
 import numpy as np
+from oracle_irfilter import blurred, gauss, motion, psnr
 from skimage.metrics import structural_similarity
 
 FRAGMENT = (200, 150, 96, 96)  # left, top, width, height: a man, grass and sky
-
-
-def motion(length, angle):
-    r, turn = (length - 1) / 2, np.deg2rad(angle)
-    n = int(np.ceil(r + 1))
-    down, right = np.mgrid[-n:n + 1, -n:n + 1]
-    along = right * np.cos(turn) - down * np.sin(turn)
-    across = right * np.sin(turn) + down * np.cos(turn)
-    return np.maximum(0, 1 - abs(across)) * np.clip(r + 1 - abs(along), 0, 1)
-
-
-def gauss(sigma):
-    line = cv2.getGaussianKernel(2 * int(np.ceil(4 * sigma)) + 1, sigma)
-    return line @ line.T
-
-
-def blurred(image, kernel, noise=0):
-    smooth = cv2.filter2D(image.astype(float), cv2.CV_64F, kernel / kernel.sum(), borderType=cv2.BORDER_REPLICATE)
-    smooth += noise * np.random.default_rng(1).standard_normal(image.shape)
-    return np.clip(np.rint(smooth), 0, 255).astype(np.uint8)
-
-
-def psnr(a, b, without=None):
-    square = (a.astype(float) - b) ** 2
-    if without:
-        x, y, w, h = without
-        square[y:y + h, x:x + w] = np.nan
-    return 10 * np.log10(255 ** 2 / np.nanmean(square))
 
 
 class Checks(Tally):
