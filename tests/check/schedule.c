@@ -21,7 +21,7 @@
 #define N_EVENTS 4 /* around each of two batches */
 #define ROUND 250  /* frames per plan, for each pair of plans */
 
-enum { INPUTS = 2, MAX_DELAY = 3000, TABLE_BLOCKS = 7, MOST_ENTRIES = 4096 };
+enum { INPUTS = 2, MAX_DELAY = 3000, TABLE_BLOCKS = 7, MOST_ENTRIES = 4096, N_SHARING = 8 };
 
 /* Each window size, with one core and with several, in frames of 333 x 217; no denominator is a product of two axes.
  * Then a cascade of filters (preset=soft), with one core and with several. */
@@ -429,6 +429,35 @@ trace (KcRun *run, Subject *subject, uint64_t *state)
       TABLE_BLOCKS);
 }
 
+/* Checks that the plans of a device share it out: with eight of them, a frame's strips are not each for a block of
+ * their own. */
+static void
+shares (KcRun *run, CfContext *cpu)
+{
+  const CfVideo video = { .format = CF_FORMAT_GRAY8, .width = 4096, .height = 64 };
+  const Overrides none = { 0, 0, 0, 0 };
+  static int entry[MOST_ENTRIES];
+  int strips = 0, chunks = 0, most = 0;
+  Subject subject[N_SHARING];
+  CfStatus status = { 0 };
+  bool good = true;
+
+  memset (subject, 0, sizeof subject);
+  for (int i = 0; good && i < N_SHARING; i++)
+    good = subject_new (&subject[i], run, cpu, "irfilter", "sets=3 radius=0.98", &video, run->options.seed, &status);
+  if (good && cf_plan_override (subject->plan, "trace", 1, &status) == CF_OK && run_frame (run, subject, &none, 0) &&
+      cf_plan_trace (subject->plan, subject->stream, entry, MOST_ENTRIES, &strips, &chunks, &status) == CF_OK) {
+    for (int i = 0; i < strips * chunks && i < MOST_ENTRIES; i++)
+      most = entry[i] > most ? entry[i] : most;
+    printf ("%s, one of %d plans: %d strips by %d blocks or fewer\n", subject->what, N_SHARING, strips, most + 1);
+    kc_result (run, most + 1 < strips / 2, "%s: there is a block %d for %d strips, though %d plans share the GPU",
+        subject->what, most, strips, N_SHARING);
+  } else if (good)
+    kc_result (run, false, "%s: %s", subject->what, status.message);
+  for (int i = 0; i < N_SHARING; i++)
+    subject_free (&subject[i]);
+}
+
 void
 kc_schedule (KcRun *run)
 {
@@ -456,5 +485,6 @@ kc_schedule (KcRun *run)
   if (subject_new (&subject, run, cpu, "irfilter", "sets=3 radius=0.98 use=se", &wide, run->options.seed, &status))
     trace (run, &subject, &state);
   subject_free (&subject);
+  shares (run, cpu);
   cf_context_free (cpu);
 }

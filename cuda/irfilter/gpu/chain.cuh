@@ -102,8 +102,6 @@ ir_chain_ragged_chunk (const IrRun &run, IrShared &sh, IrChain &s, const IrWeigh
  * in IR_END they end one after another. */
 enum IrPhase { IR_BEGIN, IR_MIDDLE, IR_END };
 
-constexpr int ir_straight_rows = M == 8 ? 2 : ir_chunk; /* rows of straight code: the instruction cache must hold it */
-
 /* Computes eight steps; `chunk` is the one that lane 0 is in. The next row's u is loaded while this row is computed.
  * IR_BEGIN is for runs that start at the strip's first row, IR_END for runs up to its last. Lanes that have not begun
  * or have ended read one of their rows that exists and store nothing: the compiler does not hoist a load that only
@@ -125,7 +123,7 @@ ir_chain_chunk (const IrRun &run, IrShared &sh, IrChain &s, const IrWeights &k, 
   ir_load_columns (at, u);
   if (PHASE != IR_END)
     ir_load_edge (sh.edge[slot * ir_chunk], edge);
-#pragma unroll ir_straight_rows
+#pragma unroll ir_shape (M).chain_rows
   for (int i = 0; i < ir_chunk; i++) {
     float *next = where (i + 1);
     const bool active = PHASE == IR_MIDDLE || (PHASE == IR_BEGIN && row + i >= 0) || (PHASE == IR_END && row + i < end);

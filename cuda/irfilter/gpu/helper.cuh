@@ -12,6 +12,8 @@ namespace cf {
 
 namespace {
 
+constexpr int ir_part = ir_shape (M).sum_rows;
+
 /* Words of 8-bit samples that follow each other: where a strip's columns and a chunk's rows are all inside the plane,
  * a lane reads its samples of a row as two or three aligned words. */
 struct IrWords {
@@ -78,22 +80,22 @@ template<IrSource SOURCE> struct IrHelper {
     }
   }
 
-  /* Computes the chunk's sums. The contract adds rows r, r - 1, .. in this order to row r: so
-   * the loop over the input goes from the last row to the first. WORDS: by words. */
+  /* Computes the sums of ir_part rows, of which row `last` is the last. The contract adds rows r, r - 1, .. in this
+   * order to row r: so the loop over the input goes from the last row to the first. WORDS: by words. */
   template<bool WORDS> __device__ __forceinline__ void
-  sum_chunk (const IrView &v, const IrRun &run, int chunk, float (*u)[C]) const
+  sum_part (const IrView &v, const IrRun &run, int last, float (*u)[C]) const
   {
-    const int rows = run.w.y.window_end - run.w.y.window, last = (chunk + 1) * ir_chunk - 1;
+    const int rows = run.w.y.window_end - run.w.y.window;
     const long long up = cf_ir_sy (run.w.quadrant) * v.pitch;
     const uint8_t *row = ir_row (v, run, last) + (WORDS ? words.first : 0);
     float x[ir_span];
 
 #pragma unroll
-    for (int i = 0; i < ir_chunk * C; i++)
+    for (int i = 0; i < ir_part * C; i++)
       u[i / C][i % C] = CF_IR_TINY;
 #pragma unroll
-    for (int i = ir_chunk - 1; i > -M; i--) {
-      const int n1 = last - (ir_chunk - 1 - i);
+    for (int i = ir_part - 1; i > -M; i--) {
+      const int n1 = last - (ir_part - 1 - i);
 
       if (WORDS) {
         words.load (row, ir_fetch_bias<SOURCE> (v), x);
@@ -103,12 +105,28 @@ template<IrSource SOURCE> struct IrHelper {
         row -= n1 > 0 && n1 < rows ? up : 0;
       }
 #pragma unroll
-      for (int r = i < 0 ? 0 : i; r < ir_chunk && r < i + M; r++)
+      for (int r = i < 0 ? 0 : i; r < ir_part && r < i + M; r++)
 #pragma unroll
         for (int l = 0; l < M; l++)
 #pragma unroll
           for (int c = 0; c < C; c++)
             u[r][c] = __fmaf_rn (a[r - i][l], x[M - 1 + c - l], u[r][c]);
+    }
+  }
+
+  /* Computes the chunk's sums, part by part with the same code. */
+  template<bool WORDS> __device__ __forceinline__ void
+  sum_chunk (const IrView &v, const IrRun &run, int chunk, float (*u)[C]) const
+  {
+#pragma unroll 1
+    for (int end = ir_part; end <= ir_chunk; end += ir_part) {
+      float part[ir_part][C];
+
+      sum_part<WORDS> (v, run, chunk * ir_chunk + end - 1, part);
+#pragma unroll
+      for (int i = 0; i < ir_chunk * C; i++)
+        u[i / C][i % C] = i < (ir_chunk - ir_part) * C ? u[(i / C + ir_part) % ir_chunk][i % C]
+            : part[i / C % ir_part][i % C];
     }
   }
 
@@ -294,7 +312,7 @@ ir_run_helper (const IrWork &work, const IrRun &run, IrShared &sh, int which)
   const IrView v = work.view[run.w.view];
   IrHelper<SOURCE> helper;
   IrDrain drain;
-  float u[ir_chunk][C];
+  float u[ir_chunk][C] = { };
   int quadrant_index = 0;
 
   while (work.quadrant[quadrant_index] != run.w.quadrant)

@@ -51,6 +51,21 @@ ir_saved (int m)
   return 32 * ir_saved_by_lane (m) + 8;
 }
 
+constexpr int ir_sm_blocks = 2; /* blocks of quadrants.cu that share an SM */
+
+/* How quadrants.cu is built for windows of m x m, found by measurement. Straight code is fast only while the code of
+ * all warps stays in the instruction cache. */
+struct IrShape {
+  int helpers;              /* warps beside the chain's and the edge's */
+  int chain_rows, sum_rows; /* rows of a chunk that are straight code: of the chain, of the sums over the input */
+};
+
+__host__ __device__ constexpr IrShape
+ir_shape (int m)
+{
+  return m <= 3 ? IrShape { 6, 8, 8 } : m <= 5 ? IrShape { 4, 4, 4 } : IrShape { 4, 2, 4 };
+}
+
 /* A view (one component of one field) as the kernel sees it. */
 struct IrView {
   const void *in;     /* samples; floats in all passes but the first */
@@ -67,7 +82,7 @@ struct IrView {
 
 /* Test overrides: they change how the kernel works, never what it computes. */
 struct IrTestOverrides {
-  int blocks;     /* of the grid; 0: as many as strips */
+  int blocks;     /* of the grid; 0: as many as strips, or the plan's share of the device */
   int max_chunks; /* of one claim */
   int delay;      /* ns, upper bound of the random delay of a warp at a chunk; 0: none */
   unsigned seed;  /* of the delays */
@@ -78,6 +93,7 @@ struct IrTestOverrides {
 /* The parameters of ir_quadrants, one pass of a frame. */
 struct IrWork {
   int n_views, n_quadrants, n_strips;
+  int blocks; /* of the grid: blocks that wait for strips keep their places on the SMs from other frames */
   int warmup_margin, m;
   bool zero;
   uint8_t quadrant[CF_IR_QUADRANTS]; /* those in use */

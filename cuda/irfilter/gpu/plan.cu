@@ -4,6 +4,7 @@
  * irfilter/gpu/plan.cu: the recursive filter on CUDA: plans, memory, launches. A pass is two
  * launches: quadrants.cu filters all quadrants of all views, sum.cu adds up their results. What is filtered along
  * lines takes lines.cu instead. */
+#include "core/gpu/shares.cuh"
 #include "internal.cuh"
 #include "lines.cuh"
 
@@ -27,9 +28,13 @@ struct IrState {
   IrBuffer between;                                 /* see lines.cuh */
   bool needs_clear; /* the buffers' contents are invalid: first launch, after a failed one, new sizes */
   bool ready;       /* the buffers are large enough for `work`, or for lines */
+  bool counted;     /* in ir_shares */
   bool pdl;         /* for the kernels of lines.cu */
   IrTestOverrides test;
 };
+
+PlanShares ir_shares; /* of the plans that filter quadrants */
+constexpr int ir_most_shares = 5; /* more frames at once gain little, and each takes longer */
 
 const IrQuadrants *const ir_quadrants[] = { &ir_quadrants_2, &ir_quadrants_3, &ir_quadrants_4, &ir_quadrants_5,
   &ir_quadrants_8 };
@@ -184,6 +189,7 @@ ir_update (CfPlan *plan, CfStatus *status)
 
   s->ready = false;
   s->design = design;
+  ir_shares.count (plan, !design.by_lines, &s->counted);
   if (design.by_lines) {
     const CfCode lines = ir_reserve (&s->between, ir_lines_memory (views, n), &s->needs_clear, status);
 
@@ -220,6 +226,7 @@ ir_free (CfPlan *plan)
 {
   IrState *s = ir_state (plan);
 
+  ir_shares.count (plan, false, &s->counted);
   for (IrBuffer *b : { &s->y, &s->r, &s->handover, &s->saved, &s->owner, &s->scheduler, &s->between })
     cf_gpu_free (CF_DEVICE, b->data);
 }
@@ -263,6 +270,9 @@ ir_run_pass (CfPlan *plan, int at, const CfImage *in, const CfImage *out, cudaSt
 
   sum.last = at == s->design.n - 1;
   work.test = s->test;
+  work.blocks = s->test.blocks;
+  if (work.blocks == 0)
+    work.blocks = std::min (work.n_strips, ir_shares.of (plan, ir_sm_blocks * plan->context->sms, ir_most_shares));
   work.test.owner = sum.last ? s->test.owner : NULL;
   work.scheduler.word = static_cast<unsigned *> (s->scheduler.data);
   work.scheduler.max_chunks = s->test.max_chunks;

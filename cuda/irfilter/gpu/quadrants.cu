@@ -24,8 +24,8 @@
  * by itself, so the handover needs no fence and no flag. Helpers hand over the row above the window alike.
  * Bounds: with one core a plane, the latency of the chain's dependent operations (for m = 3 a shuffle and five
  * multiply-adds; for m = 8 its instructions) and the lag of each strip behind its left neighbour; with more strips than
- * fit on the GPU (cores, several planes, 4K), the helpers' instructions. docs/notes/irfilter.md has figures and what
- * was tried. */
+ * fit on the GPU (cores, several planes, 4K), the helpers' instructions; in all of them the instruction cache, so loops
+ * are unrolled only as far as IrShape says. docs/notes/irfilter.md has figures and what was tried. */
 #include "chain.cuh"
 #include "edge.cuh"
 #include "helper.cuh"
@@ -74,7 +74,7 @@ ir_first_hint (const IrWork &work, int b)
   return v.first_strip + local % windows * v.strips + local / windows;
 }
 
-template<IrSource SOURCE> __global__ void __launch_bounds__ (ir_threads, 2)
+template<IrSource SOURCE> __global__ void __launch_bounds__ (ir_threads, ir_sm_blocks)
 ir_quadrants (const __grid_constant__ IrWork work)
 {
   __shared__ __align__ (16) IrShared sh;
@@ -123,9 +123,7 @@ ir_quadrants (const __grid_constant__ IrWork work)
 template<IrSource SOURCE> CfCode
 ir_launch (const IrWork &work, cudaStream_t stream, CfStatus *status)
 {
-  const int blocks = work.test.blocks ? work.test.blocks : work.n_strips;
-
-  ir_quadrants<SOURCE><<<blocks, ir_threads, 0, stream>>> (work);
+  ir_quadrants<SOURCE><<<work.blocks, ir_threads, 0, stream>>> (work);
   return cf_cuda_launched ("filtering the quadrants", status);
 }
 

@@ -15,7 +15,7 @@ namespace cf {
 
 namespace {
 
-constexpr int ir_slots = 8, ir_helpers = CF_IR_M == 8 ? 4 : 6; /* m 8: more would leave too few registers to each */
+constexpr int ir_slots = 8, ir_helpers = ir_shape (CF_IR_M).helpers;
 constexpr int ir_warps = 2 + ir_helpers, ir_threads = 32 * ir_warps;
 constexpr int ir_lag = 4; /* chunks that lane 31 is behind lane 0 */
 
@@ -112,8 +112,8 @@ private:
  * after FULL (n - 1), before which the edge has passed DONE (n - 1 - slots).
  *   FULL: a warp that arrives at FULL (i) has passed DONE (i - slots), so FULL (i - slots
  * + lag) is complete: four names, used cyclically, are enough. But the first `slots`
- * chunks wait at no DONE: the second four of them use the names of DONE (6) to DONE (9). The helpers that wait at
- * those have passed DONE (0) to DONE (3) before; so DONE has ten names, used cyclically.
+ * chunks wait at no DONE: the second four of them use the names of DONE (helpers) to DONE (helpers + 3). The helpers
+ * that wait at those have passed DONE (0) to DONE (3) before; so DONE has slots + helpers - lag names, used cyclically.
  *   Name 0 is the one of __syncthreads (). */
 struct IrBarriers {
 };
