@@ -2,10 +2,10 @@
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * segment/gpu/plan.cu: the segmentation on CUDA: the plan, its memory and the launches of a frame. */
+#include "core/gpu/shares.cuh"
 #include "internal.cuh"
 
 #include <algorithm>
-#include <atomic>
 #include <limits.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -18,10 +18,8 @@ using namespace cf;
 constexpr size_t max_regions = 65536; /* an index has 16 bits */
 constexpr size_t max_seen = 1 << 17;  /* slots of the table of edges seen; what finds no slot is kept */
 
-/* Plans of this process, by device (modulo the entries). A graph kernel keeps its multiprocessors for itself, mostly
- * waiting, so the plans of a device share them out, down to an eighth: their frames then overlap. */
-constexpr int max_devices = 64, least_share = 8;
-std::atomic<int> plans[max_devices];
+PlanShares shares;
+constexpr int most_shares = 8;
 
 struct SgPlanState {
   CfSegmentSetup setup;
@@ -45,7 +43,7 @@ struct SgPlanState {
   CfRegion *regions;
   bool has_regions, has_map; /* the last frame reported its regions, its label map */
   int blocks, max_blocks;    /* of the graph kernel; blocks: test override, 0: by the number of plans */
-  bool counted;              /* in `plans` */
+  bool counted;              /* in `shares` */
   unsigned shared;           /* bytes of dynamic shared memory of a block of the graph kernel */
 };
 
@@ -289,8 +287,7 @@ sg_init (CfPlan *plan, CfStatus *status)
   if (code != CF_OK)
     return code;
   s->max_blocks = plan->context->sms;
-  s->counted = true;
-  plans[plan->context->device % max_devices]++;
+  shares.count (plan, true, &s->counted);
   s->map = static_cast<uint16_t *> (
       cf_gpu_alloc (CF_DEVICE, (size_t) plan->video.width * (size_t) plan->video.height * sizeof *s->map, status));
   return s->map ? sg_update (plan, status) : status->code;
@@ -301,8 +298,7 @@ sg_free (CfPlan *plan)
 {
   SgPlanState *s = sg_state (plan);
 
-  if (s->counted)
-    plans[plan->context->device % max_devices]--;
+  shares.count (plan, false, &s->counted);
   cf_gpu_free (CF_DEVICE, s->memory);
   cf_gpu_free (CF_DEVICE, s->weak_memory);
   cf_gpu_free (CF_DEVICE, s->map);
@@ -471,8 +467,7 @@ CfCode
 sg_launch (const CfPlan *plan, const SgWork &work, cudaStream_t stream, CfStatus *status)
 {
   const SgPlanState *s = sg_state (plan);
-  const int sharing = std::clamp (plans[plan->context->device % max_devices].load (), 1, least_share);
-  const int blocks = s->blocks ? s->blocks : std::max (s->max_blocks / sharing, 1);
+  const int blocks = s->blocks ? s->blocks : shares.of (plan, s->max_blocks, most_shares);
   CfCode code = sg_launch_cells (work, stream, status);
 
   if (code == CF_OK)
