@@ -39,9 +39,10 @@ constexpr int result_pitch = 160; /* bytes of a row of results */
 /* Sizes of a launch's shared memory and loops. */
 struct Layout {
   int pitch, left;       /* left: columns of the tile before x0, a multiple of 16 */
-  int rows, tile_planes; /* of the tile; 4 planes: room for all samples of pixels of step 4 */
+  int rows, tile_planes; /* of the tile: one, or as many as the group with most planes has */
   int sets;              /* of four rows of samples that meet an output */
   int row_bytes;         /* bytes of a row of weights */
+  unsigned cut[2];       /* selectors of the two words of a part */
 };
 
 __host__ __device__ inline int
@@ -101,12 +102,14 @@ load_set (const uint8_t *samples, SetWords<PARTS> &w)
   }
 }
 
-/* Adds the products of a set that is the set `first` of group 0 and the one before it of group 1 (`both`), or one of
- * these only. As in quads.cu, parts of even numbers are the lower half of an operand, so no part is moved. */
+/* Adds the products of a set to group 0 (FIRST), with the fragments at `fragments`, and to group 1 (SECOND), with those
+ * of the set before. The registers of an operand lie one after the other. So the parts are cut once for operands that
+ * begin with a part of even number and again for the others: moving them would take as many instructions. `cut` are the
+ * selectors for the others, so that the compiler does not know that they are the same. */
 template<int PARTS, bool FIRST, bool SECOND> __device__ __forceinline__ void
-add_set (int (*sum)[4], const SetWords<PARTS> &w, const uint2 *fragments)
+add_set (int (*sum)[4], const SetWords<PARTS> &w, const uint2 *fragments, const unsigned *cut)
 {
-  unsigned p[2 * PARTS + 3][2];
+  unsigned a[2 * PARTS + 2][4];
   uint2 b[2][PARTS];
 
 #pragma unroll
@@ -115,41 +118,45 @@ add_set (int (*sum)[4], const SetWords<PARTS> &w, const uint2 *fragments)
     b[1][s] = SECOND ? fragments[32 * (s - PARTS)] : make_uint2 (0, 0);
   }
 #pragma unroll
-  for (int i = 0; i < 2 * PARTS + 3; i++) {
-    p[i][0] = __byte_perm (w.at[w.skipped + i], w.at[w.skipped + i + 1], 0x4321);
-    p[i][1] = __byte_perm (w.at[w.skipped + i], w.at[w.skipped + i + 1], 0x6543);
-  }
+  for (int n = 0; n < 2 * PARTS + 2; n++)
+#pragma unroll
+    for (int i = 0; i < 2; i++) {
+      const unsigned *from = w.at + w.skipped + n + i;
+
+      a[n][2 * i] = __byte_perm (from[0], from[1], n % 2 ? cut[0] : 0x4321);
+      a[n][2 * i + 1] = __byte_perm (from[0], from[1], n % 2 ? cut[1] : 0x6543);
+    }
 #pragma unroll
   for (int n = 0; n < 2 * PARTS + 2; n++)
 #pragma unroll
     for (int s = 0; s < PARTS; s++)
 #pragma unroll
       for (int q = FIRST ? 0 : 1; q < (SECOND ? 2 : 1); q++) {
-        const int i = n - 2 * s, low = n + n % 2, high = n + 1 - n % 2;
-        const unsigned a[4] = { p[low][0], p[low][1], p[high][0], p[high][1] };
+        const int i = n - 2 * s;
 
         if (i >= 0 && i < 4)
-          multiply<false, true> (sum[4 * q + i], a, n % 2 ? b[q][s].y : b[q][s].x, n % 2 ? b[q][s].x : b[q][s].y);
+          multiply<false, true> (sum[4 * q + i], a[n], b[q][s].x, b[q][s].y);
       }
 }
 
 /* Adds the products of all kernel rows to two groups. sum[4 q + i]: four neighbours of group q, those of the lane's
  * word i. The samples of the next set are loaded during the products. */
 template<int PARTS> __device__ __forceinline__ void
-add_products (int (*sum)[4], const uint8_t *samples, int pitch, const uint2 *fragments, int sets)
+add_products (int (*sum)[4], const uint8_t *samples, const Layout &l, const uint2 *fragments)
 {
+  const unsigned cut[2] = { l.cut[0], l.cut[1] };
   SetWords<PARTS> w, next;
 
   load_set (samples, w);
-  load_set (samples + 4 * pitch, next);
-  add_set<PARTS, true, false> (sum, w, fragments);
+  load_set (samples + 4 * l.pitch, next);
+  add_set<PARTS, true, false> (sum, w, fragments, cut);
 #pragma unroll 1
-  for (int r = 1; r < sets; r++) {
+  for (int r = 1; r < l.sets; r++) {
     w = next;
-    load_set (samples + 4 * (r + 1) * pitch, next);
-    add_set<PARTS, true, true> (sum, w, fragments + r * PARTS * 32);
+    load_set (samples + 4 * (r + 1) * l.pitch, next);
+    add_set<PARTS, true, true> (sum, w, fragments + r * PARTS * 32, cut);
   }
-  add_set<PARTS, false, true> (sum, next, fragments + sets * PARTS * 32);
+  add_set<PARTS, false, true> (sum, next, fragments + l.sets * PARTS * 32, cut);
 }
 
 /* Makes a limb's fragments in shared memory of the kernel's arguments; small ones hold the fragments themselves. The
@@ -162,7 +169,7 @@ stage_limb (const DenseWeights<SIZE> &weights, int limb, unsigned *raw, unsigned
 
   __syncthreads ();
   for (int i = thread; i < vectors; i += threads)
-    ((uint4 *) raw)[i] = weights.bytes[limb * vectors + i];
+    ((uint4 *) raw)[i] = read_argument (&weights.bytes[limb * vectors + i]);
   if (SIZE != dense_large)
     return;
   __syncthreads ();
@@ -186,23 +193,29 @@ samples_of (const Layout &l, const uint8_t *plane, int thread)
   return plane + row * l.pitch + l.left - left + 16 * (thread >> 2 & 7);
 }
 
-/* Makes a thread's results of plane p of 8-bit samples, 16 bytes per group. For the first plane the caller has
- * staged the first limb. */
+/* Fills the tile with `count` planes from plane p on. */
+__device__ __forceinline__ void
+fill_planes (const Work &work, const Group &g, const Layout &l, Tile t, int p, int count, int thread)
+{
+  if (g.step == 4 && count == 3) {
+    fill_tile<4, 3> (work, g, t, 0, thread, threads);
+    return;
+  }
+#pragma unroll 1
+  for (int i = 0; i < count; i++, t.at += l.rows * l.pitch)
+    fill_tile<0, 1> (work, g, t, p + i, thread, threads);
+}
+
+/* Makes a thread's results of plane p of 8-bit samples, 16 bytes per group; plane: its tile, which has been filled or
+ * is being. For the first plane the caller has staged the first limb. */
 template<int PARTS, int SIZE> __device__ __forceinline__ void
 make_8bit (const Work &work, const Group &g, const DenseWeights<SIZE> &weights, const Layout &l, const Shared &s,
-    const Tile &t, int p, int thread, unsigned *result)
+    const uint8_t *plane, int p, int thread, unsigned *result)
 {
   const int lane = thread & 31, row = 4 * groups * (thread >> 5) + (lane & 3);
-  const bool all_planes = l.tile_planes == 4 && g.step == 4 && g.planes == 3;
-  const uint8_t *plane = s.tile + (all_planes ? p * l.rows * l.pitch : 0);
   const uint8_t *centre = plane + (row + work.ay) * l.pitch + l.left + 16 * (lane >> 2);
   int sum[4 * groups][4] = { };
 
-  __syncthreads (); /* all warps have read the tile of the plane before */
-  if (!all_planes)
-    fill_tile<0, 1> (work, g, t, p, thread, threads);
-  else if (p == 0)
-    fill_tile<4, 3> (work, g, t, 0, thread, threads);
   for (int limb = work.limbs - 1; limb >= 0; limb--) {
     if (work.limbs > 1 && (p > 0 || limb < work.limbs - 1))
       stage_limb<PARTS> (weights, limb, s.raw, s.fragments, l, work, thread);
@@ -211,45 +224,50 @@ make_8bit (const Work &work, const Group &g, const DenseWeights<SIZE> &weights, 
 #pragma unroll
     for (int i = 0; i < 16 * groups; i++)
       sum[i / 4][i % 4] <<= 8;
-    add_products<PARTS> (sum, samples_of<PARTS> (l, plane, thread), l.pitch, (const uint2 *) s.fragments + lane,
-        l.sets);
+    add_products<PARTS> (sum, samples_of<PARTS> (l, plane, thread), l, (const uint2 *) s.fragments + lane);
   }
   round_words<4 * groups, 2, true> (work.rounding, g.plane_chroma (p), sum, result,
       [&] (int i) { return centre + i / 4 * 4 * l.pitch + 4 * (i % 4); });
 }
 
-/* Filters the block at 8 bit. A warp's results stay in shared memory until all planes are done; then it stores whole
- * pixels. */
-template<int PARTS, int SIZE> __device__ __forceinline__ void
-make_pixels (const Work &work, const Group &g, const DenseWeights<SIZE> &weights, const Layout &l, const Shared &s,
-    const Tile &t, int x0, int y0, int thread)
+/* Stores a warp's rows from its results in shared memory: `results`, rows `pitch` bytes apart, planes `plane_bytes`. */
+__device__ __forceinline__ void
+store_results (const Work &work, const Group &g, const uint8_t *results, int pitch, int plane_bytes, int x0, int y,
+    bool whole, int lane)
 {
-  const int lane = thread & 31, row = 4 * groups * (thread >> 5), x = x0 + 2 * lane, y = y0 + row;
   const Assembly a = assembly_of (work, g);
-  unsigned result[4 * groups];
-
-  stage_limb<PARTS> (weights, work.limbs - 1, s.raw, s.fragments, l, work, thread);
-  griddep_wait ();
-#pragma unroll 1
-  for (int p = 0; p < g.planes; p++) {
-    uint8_t *to = s.results + (p * tile_h + row + (lane & 3)) * result_pitch + 16 * (lane >> 2);
-
-    make_8bit<PARTS> (work, g, weights, l, s, t, p, thread, result);
-#pragma unroll
-    for (int q = 0; q < groups; q++)
-      *(uint4 *) (to + 4 * q * result_pitch)
-          = make_uint4 (result[4 * q], result[4 * q + 1], result[4 * q + 2], result[4 * q + 3]);
-  }
-  __syncwarp ();
-  const bool whole = a.words && x0 + tile_w <= g.width && y0 + tile_h <= g.height;
-  const uint8_t *results = s.results + row * result_pitch;
+  const int x = x0 + 2 * lane, x4 = x0 + 4 * lane;
+  const uintptr_t lines = (uintptr_t) g.out | (uintptr_t) g.out_pitch | (uintptr_t) g.in | (uintptr_t) g.in_pitch;
   uint8_t *to = g.out + y * g.out_pitch;
-  const uint8_t *from = g.in + y * g.in_pitch + x * 4;
+  const uint8_t *from = g.in + y * g.in_pitch;
 
-#pragma unroll 4
-  for (int r = 0; r < 4 * groups; r++, to += g.out_pitch, from += g.in_pitch, results += result_pitch) {
-    if (whole && g.step == 1) {
-      *(unsigned *) (to + x0 + 4 * lane) = *(const unsigned *) (results + 4 * lane);
+  if (whole && a.words && g.step == 4 && (lines & 15) == 0) {
+    const unsigned mid = a.mid;
+    uint4 base[4 * groups];
+
+#pragma unroll
+    for (int r = 0; r < 4 * groups; r++)
+      base[r] = a.copies ? *(const uint4 *) (from + r * g.in_pitch + 4 * x4) : make_uint4 (mid, mid, mid, mid);
+#pragma unroll
+    for (int r = 0; r < 4 * groups; r++) {
+      unsigned v[3], pixel[4];
+
+#pragma unroll
+      for (int p = 0; p < 3; p++)
+        v[p] = *(const unsigned *) (results + r * pitch + (p < g.planes ? p : 0) * plane_bytes + 4 * lane);
+      assemble<3> (a, make_uint2 (base[r].x, base[r].y), v, pixel);
+#pragma unroll
+      for (int p = 0; p < 3; p++)
+        v[p] >>= 16;
+      assemble<3> (a, make_uint2 (base[r].z, base[r].w), v, pixel + 2);
+      *(uint4 *) (to + r * g.out_pitch + 4 * x4) = make_uint4 (pixel[0], pixel[1], pixel[2], pixel[3]);
+    }
+    return;
+  }
+#pragma unroll 1
+  for (int r = 0; r < 4 * groups; r++, to += g.out_pitch, from += g.in_pitch, results += pitch) {
+    if (whole && a.words && g.step == 1) {
+      *(unsigned *) (to + x4) = *(const unsigned *) (results + 4 * lane);
       continue;
     }
 #pragma unroll
@@ -258,13 +276,55 @@ make_pixels (const Work &work, const Group &g, const DenseWeights<SIZE> &weights
 
 #pragma unroll
       for (int p = 0; p < 3; p++)
-        v[p] = *(const uint16_t *) (results + (p < g.planes ? p : 0) * tile_h * result_pitch + 2 * lane + 64 * side);
-      if (whole)
-        put_pair<3> (a, g.step, to + (x + 64 * side) * g.step, base_of (a, from + 64 * 4 * side), v);
+        v[p] = *(const uint16_t *) (results + (p < g.planes ? p : 0) * plane_bytes + 2 * lane + 64 * side);
+      if (whole && a.words)
+        put_pair<3> (a, g.step, to + (x + 64 * side) * g.step, base_of (a, from + 4 * x + 64 * 4 * side), v);
       else
         store_pair<3> (work, g, a, x + 64 * side, y + r, v);
     }
   }
+}
+
+/* Filters the block at 8 bit. Where the tile has all planes, a plane's results take the place of its samples; else they
+ * have one of their own. In the end a warp stores whole pixels. */
+template<int PARTS, int SIZE> __device__ __forceinline__ void
+make_pixels (const Work &work, const Group &g, const DenseWeights<SIZE> &weights, const Layout &l, const Shared &s,
+    const Tile &t, int x0, int y0, int thread)
+{
+  const int lane = thread & 31, row = 4 * groups * (thread >> 5), in_row = row + (lane & 3);
+  const bool all_planes = l.tile_planes >= g.planes, whole = x0 + tile_w <= g.width && y0 + tile_h <= g.height;
+  const int pitch = all_planes ? l.pitch : result_pitch, plane_bytes = (all_planes ? l.rows : tile_h) * pitch;
+  uint8_t *results = all_planes ? s.tile : s.results;
+  unsigned result[4 * groups];
+
+  stage_limb<PARTS> (weights, work.limbs - 1, s.raw, s.fragments, l, work, thread);
+  griddep_wait ();
+#pragma unroll 1
+  for (int p = 0; p < g.planes; p++) {
+    uint8_t *to = results + p * plane_bytes + in_row * pitch + 16 * (lane >> 2);
+
+    if (p == 0 || !all_planes) {
+      if (p > 0)
+        __syncthreads (); /* all warps have read the tile of the plane before */
+      fill_planes (work, g, l, t, p, all_planes ? g.planes : 1, thread);
+    }
+    make_8bit<PARTS> (work, g, weights, l, s, s.tile + (all_planes ? p * plane_bytes : 0), p, thread, result);
+    if (g.step == 1 && whole && (((uintptr_t) g.out | (uintptr_t) g.out_pitch) & 15) == 0 && !g.in2[0]) {
+#pragma unroll
+      for (int q = 0; q < groups; q++)
+        *(uint4 *) (g.out + (y0 + in_row + 4 * q) * g.out_pitch + x0 + 16 * (lane >> 2))
+            = make_uint4 (result[4 * q], result[4 * q + 1], result[4 * q + 2], result[4 * q + 3]);
+      return;
+    }
+    if (all_planes)
+      __syncthreads (); /* all warps have read the plane */
+#pragma unroll
+    for (int q = 0; q < groups; q++)
+      *(uint4 *) (to + 4 * q * pitch)
+          = make_uint4 (result[4 * q], result[4 * q + 1], result[4 * q + 2], result[4 * q + 3]);
+  }
+  __syncwarp ();
+  store_results (work, g, results + row * pitch, pitch, plane_bytes, x0, y0 + row, whole, lane);
 }
 
 /* Filters the block at 16 bit, where a group has one plane. */
@@ -287,8 +347,8 @@ make_16bit (const Work &work, const Group &g, const DenseWeights<SIZE> &weights,
         continue;
       stage_limb<PARTS> (weights, limb, s.raw, s.fragments, l, work, thread);
       __syncthreads ();
-      add_products<PARTS> (part, samples_of<PARTS> (l, s.tile + byte * plane_bytes, thread), l.pitch,
-          (const uint2 *) s.fragments + lane, l.sets);
+      add_products<PARTS> (part, samples_of<PARTS> (l, s.tile + byte * plane_bytes, thread), l,
+          (const uint2 *) s.fragments + lane);
     }
 #pragma unroll
     for (int i = 0; i < 16 * groups; i++)
@@ -375,7 +435,7 @@ constexpr int four_blocks = 56 * 1024;
 int
 shared_of (const Layout &l, const CfConvolution &c, const Variant &v, int planes)
 {
-  const int results = v.wide ? 0 : planes * tile_h * result_pitch;
+  const int results = v.wide || l.tile_planes >= planes ? 0 : planes * tile_h * result_pitch;
 
   return tile_bytes (l) + (v.size == dense_large ? raw_bytes (l, c.h) : 0) + l.sets * v.parts * 256 + results;
 }
@@ -390,7 +450,7 @@ launch (Work *work, const CfConvolution &c, Layout l, const Variant &v, int shar
   if (SIZE == dense_large)
     split_weights (c, l, work->limbs, (uint8_t *) &weights);
   else
-    convolve_fill_quads (c, 2 * v.parts, l.sets, 1, (uint2 *) &weights);
+    convolve_fill_quads (c, 2 * v.parts, l.sets, 1, 0, (uint2 *) &weights);
   return launch_kernel ("convolve dense", v.kernel, work->blocks, threads, arguments, (size_t) shared, work->pdl,
       stream, status);
 }
@@ -406,7 +466,7 @@ convolve_dense_init (int max_shared, CfStatus *status)
 CfCode
 convolve_dense_launch (Work *work, const CfConvolution &c, cudaStream_t stream, CfStatus *status)
 {
-  Layout l = { 0, 0, 0, c.bits > 8 ? 2 : 1, (c.h + 6) / 4, (c.w + 3) & ~3 };
+  Layout l = { 0, 0, 0, c.bits > 8 ? 2 : 1, (c.h + 6) / 4, (c.w + 3) & ~3, { 0x4321, 0x6543 } };
   const int reach = c.ax > c.w - 1 - c.ax ? c.ax : c.w - 1 - c.ax;
   const Variant *v = variants;
   int planes = 1;
@@ -418,11 +478,10 @@ convolve_dense_launch (Work *work, const CfConvolution &c, cudaStream_t stream, 
   l.pitch = v->parts > 4 ? 224 : 160;
   l.rows = tile_h + 4 * (l.sets - 1);
   convolve_assign_blocks (work, tile_w, tile_h);
-  for (int i = 0; i < work->n; i++) {
+  for (int i = 0; i < work->n; i++)
     planes = work->group[i].planes > planes ? work->group[i].planes : planes;
-    if (work->group[i].step == 4 && work->group[i].planes == 3 && !v->wide)
-      l.tile_planes = 4;
-  }
+  if (!v->wide)
+    l.tile_planes = planes;
   if (shared_of (l, c, *v, planes) > four_blocks && !v->wide)
     l.tile_planes = 1;
   const int shared = shared_of (l, c, *v, planes);

@@ -38,6 +38,7 @@ struct DirectLaunch {
   Rounding rounding;
   int n, blocks, ay;
   uint8_t border;
+  unsigned zero; /* 0 */
   DirectGroup group[CF_MAX_VIEWS];
 };
 
@@ -88,46 +89,29 @@ offset_of_byte (const DirectLaunch &launch, int index, int at, int y)
   return mx < 0 || y < 0 ? -1 : (long long) y * d.in_pitch + mx * d.step + at - x * d.step;
 }
 
-/* Reads a lane's fragment from the kernel's argument; indexed by lanes, constant memory would be read in turns. */
+/* Returns a fragment with its halves swapped, in registers of its own: moved for each product, they would cost more
+ * than the products. zero: 0, which the compiler must not know. */
 static __device__ __forceinline__ uint2
-read_argument (const uint2 *from)
+swapped (uint2 fragment, unsigned zero)
 {
-  uint2 v;
-
-  asm ("ld.v2.u32 {%0,%1}, [%2];" : "=r" (v.x), "=r" (v.y) : "l" (from));
-  return v;
+  return make_uint2 (fragment.y ^ zero, fragment.x ^ zero);
 }
 
-/* The same with the halves swapped. `volatile` gives them registers of their own: moved for each product, they would
- * cost more than the products. */
-static __device__ __forceinline__ uint2
-read_argument_swapped (const uint2 *from)
-{
-  uint2 v;
-
-  asm volatile ("ld.volatile.v2.u32 {%1,%0}, [%2];" : "=r" (v.x), "=r" (v.y) : "l" (from));
-  return v;
-}
-
-/* Reads a group's initial sums, into registers that stay as they are, for the same reason. */
-static __device__ __forceinline__ void
-read_initial (const int *from, int *to)
-{
-  asm volatile ("ld.volatile.v4.u32 {%0,%1,%2,%3}, [%4];" : "=r" (to[0]), "=r" (to[1]), "=r" (to[2]), "=r" (to[3])
-      : "l" (from));
-}
-
-/* Loads WORDS words of global memory, which may not be moved before griddep_wait (). */
+/* Loads WORDS words. */
 template<int WORDS> __device__ __forceinline__ void
 load_global (const uint8_t *from, unsigned *w)
 {
   if constexpr (WORDS == 1)
-    asm volatile ("ld.global.u32 %0, [%1];" : "=r" (w[0]) : "l" (from));
-  else if constexpr (WORDS == 2)
-    asm volatile ("ld.global.v2.u32 {%0,%1}, [%2];" : "=r" (w[0]), "=r" (w[1]) : "l" (from));
-  else
-    asm volatile ("ld.global.v4.u32 {%0,%1,%2,%3}, [%4];" : "=r" (w[0]), "=r" (w[1]), "=r" (w[2]), "=r" (w[3])
-        : "l" (from));
+    w[0] = *(const unsigned *) from;
+  else if constexpr (WORDS == 2) {
+    const uint2 v = *(const uint2 *) from;
+
+    w[0] = v.x, w[1] = v.y;
+  } else {
+    const uint4 v = *(const uint4 *) from;
+
+    w[0] = v.x, w[1] = v.y, w[2] = v.z, w[3] = v.w;
+  }
 }
 
 /* Stores a word of a row, up to the row's end. */

@@ -125,8 +125,8 @@ struct LongWeights {
 };
 
 /* Fills the right operands of windows of `words` words in `sets` sets of four rows ([set][part][lane]), with taps
- * `step` bytes apart (quads.cu). */
-void convolve_fill_quads (const CfConvolution &c, int words, int sets, int step, uint2 *fragments);
+ * `step` bytes apart, for windows that begin `up` rows above the kernel (quads.cu). */
+void convolve_fill_quads (const CfConvolution &c, int words, int sets, int step, int up, uint2 *fragments);
 
 /* Each *_launch enqueues the filtering of a frame on `stream` and returns without waiting. It returns
  * CF_OK, or the error that CUDA returned for the launch. Those that take a Work * set its grid. */

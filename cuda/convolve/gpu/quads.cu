@@ -6,9 +6,9 @@
  *
  * A row is filtered as bytes, as in direct.cu, with taps `step` bytes apart.
  *
- * Map: 4 warps a block, a warp makes four groups of four rows of 128 bytes. Lane 4 g + t loads the 16 bytes from 16 g
- * on and those beside them, of row t of every four rows (a set). One mma makes 128 outputs, four rows of 32 bytes each,
- * from a set of rows and a part of 8 bytes of the window: row g of its left operand are those bytes of the lanes
+ * Map: 4 warps a block, a warp makes two or four groups of four rows of 128 bytes. Lane 4 g + t loads the 16 bytes from
+ * 16 g on and those beside them, of row t of every four rows (a set). One mma makes 128 outputs, four rows of 32 bytes
+ * each, from a set of rows and a part of 8 bytes of the window: row g of its left operand are those bytes of the lanes
  * 4 g + t one after the other, row g + 8 the bytes two further; column n of its right operand are the taps of four
  * kernel rows, shifted n / 2 rows down and n % 2 bytes to the right. So a lane ends up with 16 neighbours of row t, in
  * four mma for every part of the window: windows of W words (2 W - 1 taps on each side) in D sets of rows (up to
@@ -28,7 +28,7 @@ namespace cf {
 
 namespace {
 
-constexpr int warps = 4, threads = 32 * warps, groups = 4, strip_bytes = 128;
+constexpr int warps = 4, threads = 32 * warps, strip_bytes = 128;
 
 /* Returns how many bytes the taps of a window of w words may reach to each side. */
 __host__ __device__ constexpr int
@@ -56,35 +56,48 @@ template<int N> struct QuadFragments {
   uint2 of[max_spreads][N][32];
 };
 
-/* Loads the lane's words of SETS rows: its own four and those on each side. The columns must be inside the image,
- * unless the group clamps them. */
-template<int W, int SETS> __device__ __forceinline__ void
-load_sets (const DirectGroup &d, int x, int t, int lane_row, unsigned (*w)[4 + 2 * words_beside (W)])
-{
-  constexpr int beside = words_beside (W);
-  const int own = min (x, d.bytes - 16);
-  const uint8_t *column = d.in + own, *left = d.in + max (own - 4 * beside, 0),
-      *right = d.in + min (x + 16, d.bytes - 4 * beside);
-  /* bytes 4 .. 7 are those of the row's outermost word */
-  const unsigned pick_left = x == 0 ? (d.repeat[0] & 0xffff) + 0x4444 : 0x3210;
-  const unsigned pick_right = x + 16 >= d.bytes ? (d.repeat[1] & 0xffff) + 0x4444 : 0x3210;
+/* Where a lane loads its words, its own four and those on each side; columns inside the image, unless the group clamps
+ * them. */
+template<int W> struct Columns {
+  const uint8_t *own, *left, *right;     /* in row 0 */
+  unsigned pick_left, pick_right;        /* repeat the row's outermost word where those beside it are outside */
 
-#pragma unroll
-  for (int s = 0; s < SETS; s++) {
-    const long long row = (long long) __shfl_sync (~0u, lane_row, 4 * s + t) * d.in_pitch;
+  __device__ __forceinline__
+  Columns (const DirectGroup &d, int x)
+  {
+    constexpr int beside = words_beside (W);
+    const int at = min (x, d.bytes - 16);
 
-    load_global<4> (column + row, w[s] + beside);
-    load_global<beside> (left + row, w[s]);
-    load_global<beside> (right + row, w[s] + beside + 4);
+    own = d.in + at;
+    left = d.in + max (at - 4 * beside, 0);
+    right = d.in + min (x + 16, d.bytes - 4 * beside);
+    /* bytes 4 .. 7 are those of the row's outermost word */
+    pick_left = x == 0 ? (d.repeat[0] & 0xffff) + 0x4444 : 0x3210;
+    pick_right = x + 16 >= d.bytes ? (d.repeat[1] & 0xffff) + 0x4444 : 0x3210;
   }
-#pragma unroll
-  for (int s = 0; s < SETS; s++)
+  /* Loads those of the row at an offset. */
+  __device__ __forceinline__ void
+  load (long long row, unsigned *w) const
+  {
+    constexpr int beside = words_beside (W);
+
+    load_global<4> (own + row, w + beside);
+    load_global<beside> (left + row, w);
+    load_global<beside> (right + row, w + beside + 4);
+  }
+  /* Repeats the outermost words. */
+  __device__ __forceinline__ void
+  repeat (unsigned *w) const
+  {
+    constexpr int beside = words_beside (W);
+
 #pragma unroll
     for (int i = 0; i < beside; i++) {
-      w[s][i] = __byte_perm (w[s][i], w[s][beside], pick_left);
-      w[s][beside + 4 + i] = __byte_perm (w[s][beside + 4 + i], w[s][beside + 3], pick_right);
+      w[i] = __byte_perm (w[i], w[beside], pick_left);
+      w[beside + 4 + i] = __byte_perm (w[beside + 4 + i], w[beside + 3], pick_right);
     }
-}
+  }
+};
 
 /* Returns the four bytes from `at` on of row y (already mapped, or -1), mapped by the border. */
 __device__ __noinline__ unsigned
@@ -108,11 +121,11 @@ edge_word_of (const DirectLaunch &launch, int index, int at, int y)
   return value[0] | value[1] << 8 | value[2] << 16 | value[3] << 24;
 }
 
-/* The same at an edge of the image, with any border. edge[r]: the words before row r of the warp ([0], its last ones),
- * and from the row's last 16 bytes, which may be incomplete, on ([1], [2]). Rows outside are `outside`. */
+/* At an edge of the image, with any border: makes the bytes that the warp's rows have outside the image. edge[r]: the
+ * words before row r of the warp ([0], its last ones), and from the row's last 16 bytes, which may be incomplete, on
+ * ([1], [2]). */
 template<int W, int SETS> __device__ __forceinline__ void
-load_edge_sets (const DirectLaunch &launch, int index, int x0, int x, int t, int lane, int lane_row, uint4 (*edge)[3],
-    unsigned (*w)[4 + 2 * words_beside (W)])
+make_edge (const DirectLaunch &launch, int index, int x0, int lane, int lane_row, uint4 (*edge)[3])
 {
   constexpr int beside = words_beside (W), words = 2 * beside + 4;
   const DirectGroup &d = launch.group[index];
@@ -127,21 +140,26 @@ load_edge_sets (const DirectLaunch &launch, int index, int x0, int x, int t, int
       ((unsigned *) edge[r])[k < beside ? 4 - beside + k : 4 + k - beside] = edge_word_of (launch, index, at, y);
   }
   __syncwarp ();
-#pragma unroll
-  for (int s = 0; s < SETS; s++) {
-    const int y = __shfl_sync (~0u, lane_row, 4 * s + t), from = min (x, last);
-    const uint8_t *row = d.in + (long long) y * d.in_pitch + from, *beyond = (const uint8_t *) edge[4 * s + t];
-    const uint8_t *own = from == last ? beyond + 16 : row;
-    const uint8_t *left = from == 0 ? beyond + 16 - 4 * beside : row - 4 * beside;
-    const uint8_t *right = from + 16 + 4 * beside > d.bytes ? beyond + 32 - (last - from) : row + 16;
+}
 
-    if (y < 0)
-      own = left = right = (const uint8_t *) &d.outside;
+/* Loads the lane's words of row y, mapped by the border (-1: outside, all `outside`), at an edge: `beyond` are the
+ * row's words of make_edge (). */
+template<int W> __device__ __forceinline__ void
+load_edge (const DirectGroup &d, int x, int y, const uint8_t *beyond, unsigned *w)
+{
+  constexpr int beside = words_beside (W);
+  const int last = (d.bytes - 1) & ~15, from = min (x, last);
+  const uint8_t *row = d.in + (long long) y * d.in_pitch + from;
+  const uint8_t *own = from == last ? beyond + 16 : row;
+  const uint8_t *left = from == 0 ? beyond + 16 - 4 * beside : row - 4 * beside;
+  const uint8_t *right = from + 16 + 4 * beside > d.bytes ? beyond + 32 - (last - from) : row + 16;
+
+  if (y < 0)
+    own = left = right = (const uint8_t *) &d.outside;
 #pragma unroll
-    for (int i = 0; i < words; i++)
-      w[s][i] = *(const unsigned *) (i < beside ? left + 4 * i : i < beside + 4 ? own + 4 * (i - beside)
-          : right + 4 * (i - beside - 4));
-  }
+  for (int i = 0; i < 2 * beside + 4; i++)
+    w[i] = *(const unsigned *) (i < beside ? left + 4 * i : i < beside + 4 ? own + 4 * (i - beside)
+        : right + 4 * (i - beside - 4));
 }
 
 /* Makes the parts of the windows of a set: p[n][0] are the four bytes from 4 n - reach_of (W) on, p[n][1] those two
@@ -161,24 +179,32 @@ cut_windows (const unsigned *w, unsigned (*p)[2])
   }
 }
 
-/* Adds the products of set s to the sums of all groups that meet it. Parts of even numbers are always the lower half of
- * an operand, and each operand is used up before the next one, which has one new part: so no part is moved. b[1]: the
- * fragments b[0] with their halves swapped, for operands that begin with a part of odd number. */
-template<int W, int D> __device__ __forceinline__ void
+/* Returns whether operands have parts of even numbers as their lower half always: each operand is used up before the
+ * next one, which has one new part, so no part is moved. Those that begin with a part of odd number need their
+ * fragments with the halves swapped, b[1] beside b[0]; with many fragments these registers cost more than they save. */
+__host__ __device__ constexpr bool
+swaps (int w)
+{
+  return w < 4;
+}
+
+/* Adds the products of set s to the sums of all groups that meet it. */
+template<int W, int D, int GROUPS> __device__ __forceinline__ void
 add_set (int (*sum)[4][4], const unsigned (*p)[2], const uint2 (*b)[fragments_of (W, D)], const int *init, int s)
 {
 #pragma unroll
   for (int n = 0; n < W + 2; n++) {
-    const unsigned *low = p[n + n % 2], *high = p[n + 1 - n % 2], a[4] = { low[0], low[1], high[0], high[1] };
+    const int odd = swaps (W) ? n % 2 : 0;
+    const unsigned *low = p[n + odd], *high = p[n + 1 - odd], a[4] = { low[0], low[1], high[0], high[1] };
 
 #pragma unroll
     for (int part = 0; part < W / 2; part++)
 #pragma unroll
-      for (int q = 0; q < groups; q++) {
+      for (int q = 0; q < GROUPS; q++) {
         const int i = n - 2 * part, d = s - q, e = d * (W / 2) + part;
 
         if (i >= 0 && i < 4 && d >= 0 && d < D)
-          multiply_to<false, true> (sum[q][i], e == 0 ? init : sum[q][i], a, b[n % 2][e].x, b[n % 2][e].y);
+          multiply_to<false, true> (sum[q][i], e == 0 ? init : sum[q][i], a, b[odd][e].x, b[odd][e].y);
       }
   }
 }
@@ -208,7 +234,7 @@ store_bytes (uint8_t *to, uint4 v, int n)
 }
 
 /* Rounds 16 sums and stores them. */
-__device__ __forceinline__ void
+template<Rule RULE> __device__ __forceinline__ void
 finish (const Rounding &k, const DirectGroup &d, int (*sum)[4], uint8_t *to, int x, bool is_inside)
 {
   unsigned word[4];
@@ -217,14 +243,9 @@ finish (const Rounding &k, const DirectGroup &d, int (*sum)[4], uint8_t *to, int
 #pragma unroll
     for (int i = 0; i < 16; i++)
       sum[i / 4][i % 4] = max (sum[i / 4][i % 4], 0);
-  if (k.rule == RULE_ONE)
 #pragma unroll
-    for (int i = 0; i < 4; i++)
-      word[i] = round_four_ruled<RULE_ONE> (k, sum[i]);
-  else
-#pragma unroll
-    for (int i = 0; i < 4; i++)
-      word[i] = round_four_ruled<RULE_EVEN> (k, sum[i]);
+  for (int i = 0; i < 4; i++)
+    word[i] = round_four_ruled<RULE> (k, sum[i]);
   const uint4 v = make_uint4 (word[0], word[1], word[2], word[3]);
 
   if (is_inside && x + 16 <= d.bytes)
@@ -234,11 +255,11 @@ finish (const Rounding &k, const DirectGroup &d, int (*sum)[4], uint8_t *to, int
 }
 
 /* Copies the lane's bytes of a group that is not filtered. */
-__device__ __forceinline__ void
+template<int GROUPS> __device__ __forceinline__ void
 copy_quads (const DirectGroup &d, int x, int y)
 {
 #pragma unroll 1
-  for (int q = 0; q < groups && y + 4 * q < d.height; q++) {
+  for (int q = 0; q < GROUPS && y + 4 * q < d.height; q++) {
     const uint8_t *from = d.in + (long long) (y + 4 * q) * d.in_pitch + x;
     uint8_t *to = d.out + (long long) (y + 4 * q) * d.out_pitch + x;
 
@@ -250,72 +271,122 @@ copy_quads (const DirectGroup &d, int x, int y)
   }
 }
 
-template<int W, int D> __global__ void __launch_bounds__ (threads, W == 4 && D == 5 ? 3 : 4)
-convolve_quads_kernel (const __grid_constant__ DirectLaunch launch,
-    const __grid_constant__ QuadFragments<fragments_of (W, D)> fragments)
+/* Returns how many blocks an SM shall hold; it bounds the registers of a thread. */
+__host__ __device__ constexpr int
+blocks_per_sm (int d, int n_groups)
 {
-  constexpr int sets = groups + D - 1, n_fragments = fragments_of (W, D), beside = words_beside (W);
-  __shared__ uint4 edge[warps][4 * sets][3];
-  const int warp = (int) threadIdx.x >> 5, lane = (int) threadIdx.x & 31, t = lane & 3;
-  const int index = direct_group_of_block (launch);
-  const DirectGroup d = launch.group[index];
-  const int2 position = direct_position (d);
-  const int x0 = position.x * strip_bytes, y0 = (position.y * warps + warp) * 4 * groups, x = x0 + 16 * (lane >> 2);
-  const int wanted = y0 - launch.ay + lane;
-  int lane_row = min (max (wanted, 0), d.height - 1);
-  unsigned w[sets][4 + 2 * beside], p[2][W + 3][2];
-  uint2 b[2][n_fragments];
-  int sum[groups][4][4];
+  return d == 5 && n_groups == 4 ? 3 : 4;
+}
 
-  static_assert (4 * sets <= 32, "a row for each lane");
-  if (d.filtered)
-#pragma unroll
-    for (int i = 0; i < n_fragments; i++) {
-      b[0][i] = read_argument (&fragments.of[d.spread][i][lane]);
-      b[1][i] = read_argument_swapped (&fragments.of[d.spread][i][lane]);
-    }
-  if (launch.border != CF_BORDER_REPLICATE && lane_row != wanted)
-    lane_row = edge_row (launch.border, wanted, d.height);
-  griddep_wait ();
-  if (y0 >= d.height)
-    return;
-  if (!d.filtered) {
-    copy_quads (d, x, y0 + t);
-    return;
-  }
+/* What a warp has of its place and of the weights. */
+template<int W, int D> struct Quads {
+  int index, x0, y0, x, lane; /* x: the lane's first byte */
+  int lane_row;               /* the image's row of the warp's row `lane` */
+  uint2 b[2][fragments_of (W, D)];
   int init[4];
+};
 
-  read_initial (launch.group[index].init, init);
-  if (d.clamps || (x0 > 0 && x0 + strip_bytes + 4 * beside <= d.bytes && __all_sync (~0u, lane_row >= 0)))
-    load_sets<W, sets> (d, x, t, lane_row, w);
-  else
-    load_edge_sets<W, sets> (launch, index, x0, x, t, lane, lane_row, edge[warp], w);
-  uint8_t *to = d.out + (long long) (y0 + t) * d.out_pitch + x;
+/* Filters a warp's rows. INSIDE: all samples are inside the image, or the group clamps them. Inside and at an edge are
+ * code of their own, so that what most warps do lies together, and loads are not all completed where branches meet. */
+template<int W, int D, int GROUPS, Rule RULE, bool INSIDE> __device__ __forceinline__ void
+filter_quads (const DirectLaunch &launch, const DirectGroup &d, const Quads<W, D> &k, uint4 (*edge)[3])
+{
+  constexpr int sets = GROUPS + D - 1, ahead = INSIDE ? sets : 1;
+  const int t = k.lane & 3;
+  const Columns<W> columns (d, k.x);
+  unsigned w[sets][4 + 2 * words_beside (W)], p[2][W + 3][2];
+  int sum[GROUPS][4][4];
+  uint8_t *to = d.out + (long long) (k.y0 + t) * d.out_pitch + k.x;
 
+  const auto load = [&] (int s) {
+    const int y = __shfl_sync (~0u, k.lane_row, 4 * s + t);
+
+    if (INSIDE)
+      columns.load ((long long) y * d.in_pitch, w[s]);
+    else
+      load_edge<W> (launch.group[k.index], k.x, y, (const uint8_t *) edge[4 * s + t], w[s]);
+  };
+
+  if (!INSIDE)
+    make_edge<W, sets> (launch, k.index, k.x0, k.lane, k.lane_row, edge);
+#pragma unroll
+  for (int s = 0; s < ahead; s++)
+    load (s);
 #pragma unroll
   for (int s = 0; s < sets; s++) {
     const int q = s - D + 1;
 
+    if (INSIDE)
+      columns.repeat (w[s]);
     cut_windows<W> (w[s], p[W == 1 ? s % 2 : 0]);
+    if (s + ahead < sets)
+      load (s + ahead);
     if (W > 1)
-      add_set<W, D> (sum, p[0], b, init, s);
+      add_set<W, D, GROUPS> (sum, p[0], k.b, k.init, s);
     else if (q >= 0)
-      add_two_sets (sum[q], p[0], p[1], b[q % 2][0], init);
+      add_two_sets (sum[q], p[0], p[1], k.b[q % 2][0], k.init);
     if (q >= 0) {
-      finish (launch.rounding, d, sum[q], to, x, x < d.bytes && y0 + 4 * q + t < d.height);
+      finish<RULE> (launch.rounding, d, sum[q], to, k.x, k.x < d.bytes && k.y0 + 4 * q + t < d.height);
       to += 4 * (long long) d.out_pitch;
     }
   }
 }
 
+template<int W, int D, int GROUPS, Rule RULE> __global__ void __launch_bounds__ (threads, blocks_per_sm (D, GROUPS))
+convolve_quads_kernel (const __grid_constant__ DirectLaunch launch,
+    const __grid_constant__ QuadFragments<fragments_of (W, D)> fragments)
+{
+  constexpr int sets = GROUPS + D - 1, beside = words_beside (W);
+  __shared__ uint4 edge[warps][4 * sets][3];
+  const int warp = (int) threadIdx.x >> 5, lane = (int) threadIdx.x & 31;
+  const int index = direct_group_of_block (launch);
+  const DirectGroup d = launch.group[index];
+  const int2 position = direct_position (d);
+  const int x0 = position.x * strip_bytes, y0 = (position.y * warps + warp) * 4 * GROUPS, x = x0 + 16 * (lane >> 2);
+  const int wanted = y0 - launch.ay + lane, clamped = min (max (wanted, 0), d.height - 1);
+  Quads<W, D> k = { index, x0, y0, x, lane, clamped, { }, { } };
+
+  static_assert (4 * sets <= 32, "a row for each lane");
+  if (d.filtered)
+#pragma unroll
+    for (int i = 0; i < fragments_of (W, D); i++) {
+      k.b[0][i] = read_argument (&fragments.of[d.spread][i][lane]);
+      if (swaps (W))
+        k.b[1][i] = swapped (k.b[0][i], launch.zero);
+    }
+  if (launch.border != CF_BORDER_REPLICATE && clamped != wanted)
+    k.lane_row = edge_row (launch.border, wanted, d.height);
+  griddep_wait ();
+  if (y0 >= d.height)
+    return;
+  if (!d.filtered) {
+    copy_quads<GROUPS> (d, x, y0 + (lane & 3));
+    return;
+  }
+  const uint4 begin = read_argument ((const uint4 *) launch.group[index].init);
+
+  k.init[0] = (int) begin.x, k.init[1] = (int) begin.y, k.init[2] = (int) begin.z, k.init[3] = (int) begin.w;
+  if (d.clamps || (x0 > 0 && x0 + strip_bytes + 4 * beside <= d.bytes && __all_sync (~0u, k.lane_row >= 0)))
+    filter_quads<W, D, GROUPS, RULE, true> (launch, d, k, edge[warp]);
+  else
+    filter_quads<W, D, GROUPS, RULE, false> (launch, d, k, edge[warp]);
+}
+
 /* ---- launches ----------------------------------------------------------- */
 
-/* The first that fits is taken. */
-#define CF_QUADS(w, d) { w, d, (const void *) convolve_quads_kernel<w, d> }
+/* The first that fits is taken. Which number of groups is better was measured on an H200: for frames up to 1920 x 1080
+ * (SMALL), for larger ones, or for all of them. */
+enum Frames : uint8_t { SMALL = 1, LARGE = 2, ALL = 3 };
+#define CF_QUADS(w, d, groups, frames) \
+  { w, d, groups, frames, RULE_ONE, (const void *) convolve_quads_kernel<w, d, groups, RULE_ONE> }, \
+  { w, d, groups, frames, RULE_EVEN, (const void *) convolve_quads_kernel<w, d, groups, RULE_EVEN> }
 const struct Variant {
-  int words, sets;
+  int words, sets, groups;
+  Frames frames;
+  Rule rule;
   const void *kernel;
-} variants[] = { CF_QUADS (1, 2), CF_QUADS (2, 2), CF_QUADS (2, 3), CF_QUADS (4, 3), CF_QUADS (4, 5) };
+} variants[] = { CF_QUADS (1, 2, 4, ALL), CF_QUADS (2, 2, 4, ALL), CF_QUADS (2, 3, 4, ALL), CF_QUADS (4, 3, 4, ALL),
+  CF_QUADS (4, 5, 2, SMALL), CF_QUADS (4, 5, 4, LARGE) };
 #undef CF_QUADS
 constexpr int max_fragments = 10;
 
@@ -342,7 +413,7 @@ tap_of (const CfConvolution &c, int step, int reach, int row, int byte)
 } // namespace
 
 void
-convolve_fill_quads (const CfConvolution &c, int words, int sets, int step, uint2 *fragments)
+convolve_fill_quads (const CfConvolution &c, int words, int sets, int step, int up, uint2 *fragments)
 {
   const int parts = words == 1 ? 1 : words / 2;
 
@@ -352,7 +423,7 @@ convolve_fill_quads (const CfConvolution &c, int words, int sets, int step, uint
 
     for (int k = 0; k < 8; k++) {
       const int set = words == 1 ? 2 * e + k / 4 : e / parts, byte = words == 1 ? k % 4 : 8 * (e % parts) + k;
-      const int tap = tap_of (c, step, reach_of (words), 4 * set + t - column / 2, byte - column % 2);
+      const int tap = tap_of (c, step, reach_of (words), 4 * set + t - column / 2 - up, byte - column % 2);
 
       half[k / 4] |= (set < sets ? (unsigned) tap & 0xff : 0u) << 8 * (k % 4);
     }
@@ -381,19 +452,25 @@ convolve_quads_launch (DirectLaunch *launch, const CfConvolution &c, int limbs, 
   uint2 fragments[max_spreads * max_fragments * 32] = { };
   void *arguments[] = { launch, fragments };
   const Variant *v = variants;
+  long long bytes = 0;
 
-  for (int i = 0; i < launch->n; i++)
+  for (int i = 0; i < launch->n; i++) {
     if (!launch->group[i].vectors)
       return false;
+    bytes += (long long) launch->group[i].bytes * launch->group[i].height;
+  }
+
+  const Frames frames = bytes > 4 << 20 ? LARGE : SMALL;
+
   for (int i = 0; i < n_steps; i++) {
     if (!convolve_quads_fits (c, launch->rounding, limbs, steps[i]))
       return false;
-    while (!window_fits (*v, c, steps[i]))
+    while (v->rule != launch->rounding.rule || !(v->frames & frames) || !window_fits (*v, c, steps[i]))
       v++;
   }
   for (int i = 0; i < n_steps; i++)
-    convolve_fill_quads (c, v->words, v->sets, steps[i], fragments + i * fragments_of (v->words, v->sets) * 32);
-  deal_direct_blocks (launch, strip_bytes, 4 * groups * warps);
+    convolve_fill_quads (c, v->words, v->sets, steps[i], 0, fragments + i * fragments_of (v->words, v->sets) * 32);
+  deal_direct_blocks (launch, strip_bytes, 4 * v->groups * warps);
   *code = launch_kernel ("convolve quads", v->kernel, launch->blocks, threads, arguments, 0, pdl, stream, status);
   return true;
 }

@@ -174,7 +174,7 @@ make_block (const Work &work, const Group &g, int x0, int y0, uint8_t *tile, int
   unsigned result[PLANES][rows_of_warp];
 
   __syncthreads ();
-  fill_tile<STEP, PLANES> (work, g, t, 0, thread, 32 * warps);
+  fill_tile<STEP, PLANES, true> (work, g, t, 0, thread, 32 * warps);
   __pipeline_wait_prior (0);
   __syncthreads ();
 #pragma unroll

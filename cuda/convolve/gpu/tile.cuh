@@ -50,6 +50,26 @@ keep_whole (T *&p)
   asm ("" : "+l" (p));
 }
 
+/* Read a vector of the kernel's argument at an index that differs between lanes: constant memory would be read in
+ * turns, address by address. */
+static __device__ __forceinline__ uint2
+read_argument (const uint2 *from)
+{
+  uint2 v;
+
+  asm ("ld.v2.u32 {%0,%1}, [%2];" : "=r" (v.x), "=r" (v.y) : "l" (from));
+  return v;
+}
+
+static __device__ __forceinline__ uint4
+read_argument (const uint4 *from)
+{
+  uint4 v;
+
+  asm ("ld.v4.u32 {%0,%1,%2,%3}, [%4];" : "=r" (v.x), "=r" (v.y), "=r" (v.z), "=r" (v.w) : "l" (from));
+  return v;
+}
+
 /* ---- tiles -------------------------------------------------------------- */
 
 /* A tile in shared memory: rows of bytes, plane after plane; byte c of row r of a plane is the sample (x0 + c,
@@ -216,9 +236,9 @@ load_pixels (const uint8_t *from, unsigned *w)
   }
 }
 
-/* Writes four pixels to word c of row r of their planes. With STEP 4 and three planes the fourth samples go
- * to a plane of their own, from which store_rows () in small.cu copies them to the output. */
-template<int STEP, int PLANES> __device__ __forceinline__ void
+/* Writes four pixels to word c of row r of their planes. REST: the fourth samples of pixels of which three planes are
+ * filtered go to a plane of their own, from which store_rows () in small.cu copies them to the output. */
+template<int STEP, int PLANES, bool REST> __device__ __forceinline__ void
 put_pixels (const Work &work, const Group &g, const Tile &t, int first, int r, int c, const unsigned *w)
 {
   unsigned *to = (unsigned *) (t.at + r * t.pitch + 4 * c);
@@ -229,51 +249,40 @@ put_pixels (const Work &work, const Group &g, const Tile &t, int first, int r, i
 #pragma unroll
     for (int p = 0; p < PLANES; p++)
       to[p * t.rows * (t.pitch / 4)] = pick_bytes<STEP> (w, (unsigned) g.plane_offset (first + p));
-  if (STEP == 4 && PLANES == 3)
+  if (REST && STEP == 4 && PLANES == 3)
     to[3 * t.rows * (t.pitch / 4)] = pick_bytes<STEP> (w, (unsigned) g.plane_offset (3));
 }
 
-/* Fills the block's own columns, as far as their words are inside the image: a row per warp, COUNT rows
- * loaded before the first one is used. No row of the tile may be outside (-1). */
-template<int STEP, int PLANES, bool VECTOR> __device__ __forceinline__ void
-fill_columns (const Work &work, const Group &g, const Tile &t, int first, int thread, int threads)
+/* Fills the words of the tile that are inside the image, COUNT of a thread loaded before the first one is used. No row
+ * of the tile may be outside (-1). */
+template<int STEP, int PLANES, bool REST, bool VECTOR> __device__ __forceinline__ void
+fill_words (const Work &work, const Group &g, const Tile &t, int first, int thread, int threads)
 {
-  constexpr int COUNT = STEP == 1 ? 8 : 11; /* with 4 warps up to 44 rows at once */
-  const int warps = threads / 32, c = t.left / 4 + (thread & 31), x = t.x0 + 4 * c, pitch = (int) g.in_pitch;
-  const uint8_t *column = g.in + x * STEP;
+  constexpr int COUNT = 8;
+  const int before = (t.before + 3) >> 2, words = before + 32 + ((t.after + 3) >> 2), n = t.rows * words;
+  const int last = (g.width & ~3) - 4, pitch = (int) g.in_pitch;
+  const unsigned inverse = 0xffffffffu / (unsigned) words + 1; /* exact: n is far below 2^32 / words */
 
-  if (x + 3 >= g.width)
+  if (last < 0)
     return;
 #pragma unroll 1
-  for (int r = thread >> 5; r < t.rows; r += COUNT * warps) {
+  for (int at = thread; at < n; at += COUNT * threads) {
     unsigned w[COUNT][STEP];
+    int r[COUNT], c[COUNT];
 
 #pragma unroll
-    for (int i = 0; i < COUNT; i++)
-      load_pixels<STEP, VECTOR> (column + (long long) t.row[min (r + i * warps, t.rows - 1)] * pitch, w[i]);
+    for (int i = 0; i < COUNT; i++) {
+      const int k = min (at + i * threads, n - 1);
+
+      r[i] = (int) __umulhi ((unsigned) k, inverse);
+      c[i] = t.left / 4 - before + k - r[i] * words;
+      load_pixels<STEP, VECTOR> (g.in + min (max (t.x0 + 4 * c[i], 0), last) * STEP + (long long) t.row[r[i]] * pitch,
+          w[i]);
+    }
 #pragma unroll
     for (int i = 0; i < COUNT; i++)
-      if (r + i * warps < t.rows)
-        put_pixels<STEP, PLANES> (work, g, t, first, r + i * warps, c, w[i]);
-  }
-}
-
-/* Fills the columns before and after the block's own, as far as their words are inside the image. */
-template<int STEP, int PLANES> __device__ __forceinline__ void
-fill_sides (const Work &work, const Group &g, const Tile &t, int first, int thread, int threads)
-{
-  const int before = (t.before + 3) >> 2, beside = before + ((t.after + 3) >> 2);
-
-#pragma unroll 1
-  for (int i = thread; i < t.rows * beside; i += threads) {
-    const int r = i / beside, k = i - r * beside, c = t.left / 4 + (k < before ? k - before : 32 + k - before);
-    const int x = t.x0 + 4 * c;
-    unsigned w[STEP];
-
-    if (x < 0 || x + 3 >= g.width)
-      continue;
-    load_pixels<STEP, false> (g.in + x * STEP + (long long) t.row[r] * (int) g.in_pitch, w);
-    put_pixels<STEP, PLANES> (work, g, t, first, r, c, w);
+      if (at + i * threads < n && t.x0 + 4 * c[i] >= 0 && t.x0 + 4 * c[i] <= last)
+        put_pixels<STEP, PLANES, REST> (work, g, t, first, r[i], c[i], w[i]);
   }
 }
 
@@ -343,7 +352,7 @@ fill_edges (const Work &work, const Group &g, const Tile &t, int first, int thre
 }
 
 /* Fills the words of the tile that are inside an image with in_words. */
-template<int STEP, int PLANES> __device__ __forceinline__ void
+template<int STEP, int PLANES, bool REST> __device__ __forceinline__ void
 fill_inside (const Work &work, const Group &g, Tile t, int first, int thread, int threads)
 {
   hide (t.x0);
@@ -354,33 +363,32 @@ fill_inside (const Work &work, const Group &g, Tile t, int first, int thread, in
     return;
   }
   if (g.in_vectors)
-    fill_columns<STEP, PLANES, true> (work, g, t, first, thread, threads);
+    fill_words<STEP, PLANES, REST, true> (work, g, t, first, thread, threads);
   else
-    fill_columns<STEP, PLANES, false> (work, g, t, first, thread, threads);
-  fill_sides<STEP, PLANES> (work, g, t, first, thread, threads);
+    fill_words<STEP, PLANES, REST, false> (work, g, t, first, thread, threads);
 }
 
 /* Fills the tile with PLANES planes of 8-bit samples from plane `first` on, of pixels of STEP samples (0: g.step, for
  * one plane). The caller must call __pipeline_wait_prior (0) and have a barrier before the tile is read. */
-template<int STEP, int PLANES> __device__ __forceinline__ void
+template<int STEP, int PLANES, bool REST = false> __device__ __forceinline__ void
 fill_tile (const Work &work, const Group &g, const Tile &t, int first, int thread, int threads)
 {
   const bool constant_rows = work.border == CF_BORDER_CONSTANT && (t.y0 < 0 || t.y0 + t.rows > g.height);
 
   if (g.in_words && !constant_rows) {
     if constexpr (STEP != 0)
-      fill_inside<STEP, PLANES> (work, g, t, first, thread, threads);
+      fill_inside<STEP, PLANES, REST> (work, g, t, first, thread, threads);
     else if (g.step == 1)
-      fill_inside<1, 1> (work, g, t, first, thread, threads);
+      fill_inside<1, 1, false> (work, g, t, first, thread, threads);
     else if (g.step == 2)
-      fill_inside<2, 1> (work, g, t, first, thread, threads);
+      fill_inside<2, 1, false> (work, g, t, first, thread, threads);
     else if (g.step == 3)
-      fill_inside<3, 1> (work, g, t, first, thread, threads);
+      fill_inside<3, 1, false> (work, g, t, first, thread, threads);
     else
-      fill_inside<4, 1> (work, g, t, first, thread, threads);
+      fill_inside<4, 1, false> (work, g, t, first, thread, threads);
   }
   if (!g.in_words || constant_rows || t.x0 + t.left < t.before || t.x0 + t.left + 128 + ((t.after + 3) & ~3) > g.width)
-    fill_edges<STEP == 4 && PLANES == 3 ? 4 : PLANES> (work, g, t, first, thread, threads);
+    fill_edges<REST && STEP == 4 && PLANES == 3 ? 4 : PLANES> (work, g, t, first, thread, threads);
   __pipeline_commit ();
 }
 
