@@ -138,13 +138,16 @@ bool convolve_direct_fits (const CfConvolution &c, const Rounding &k, int limbs,
 bool convolve_packed_rgb_fits (const CfConvolution &c, const Rounding &k, int limbs);
 /* Returns true if passes.cu can filter with `c`, rounded as in `k`, in planes of pixels of `step` samples. */
 bool convolve_passes_fits (const CfConvolution &c, const Rounding &k, int step);
-/* These three return false, and launch nothing, if their kernels cannot take the frame's strides,
+/* These return false, and launch nothing, if their kernels cannot take the frame's strides,
  * alignment or actions. Otherwise they return true and the result of the launch in *code. */
-bool convolve_passes_launch (const Work &work, const CfConvolution &c, cudaStream_t stream, CfCode *code,
+bool convolve_passes_launch (Work *work, const CfConvolution &c, cudaStream_t stream, CfCode *code, CfStatus *status);
+bool convolve_packed_passes_launch (Work *work, const CfConvolution &c, cudaStream_t stream, CfCode *code,
     CfStatus *status);
 bool convolve_direct_launch (const Work &work, const CfConvolution &c, cudaStream_t stream, CfCode *code,
     CfStatus *status);
-bool convolve_packed_rgb_launch (Work *work, const SmallWeights &weights, cudaStream_t stream, CfCode *code,
+bool convolve_packed_rgb_launch (Work *work, const CfConvolution &c, const SmallWeights &weights, cudaStream_t stream,
+    CfCode *code, CfStatus *status);
+bool convolve_packed_quads_launch (Work *work, const CfConvolution &c, cudaStream_t stream, CfCode *code,
     CfStatus *status);
 /* Returns true if a block needs no more shared memory than max_shared bytes. */
 bool convolve_separable_fits (const CfConvolution &c, bool is_signed, int max_shared);
@@ -163,6 +166,8 @@ CfCode convolve_long_launch (Work *work, const LongWeights &weights, cudaStream_
 CfCode convolve_small_init (bool *pdl, CfStatus *status);
 CfCode convolve_direct_init (int max_shared, CfStatus *status);
 CfCode convolve_passes_init (int max_shared, CfStatus *status);
+CfCode convolve_packed_passes_init (CfStatus *status);
+CfCode convolve_packed_quads_init (CfStatus *status);
 CfCode convolve_packed_rgb_init (int max_shared, CfStatus *status);
 CfCode convolve_dense_init (int max_shared, CfStatus *status);
 CfCode convolve_separable_init (int max_shared, CfStatus *status);

@@ -19,7 +19,7 @@
  *
  * Bound: neither by the tensor units nor by the loads, as the time hardly depends on the kernel's size;
  * probably all warps load, compute and store at the same time. Times: docs/notes/convolve.md. */
-#include "tile.cuh"
+#include "packed_rgb.cuh"
 #include "sums.cuh"
 
 #include <limits.h>
@@ -31,68 +31,6 @@ namespace {
 constexpr int warps = 4, tile_w = 128;
 constexpr int max_h = 9, max_packed_limbs = 3, rows_of_warp = 8;
 constexpr int halo = 4; /* pixels on each side of an output that taps may reach */
-
-/* Selectors (of __byte_perm) that split pixels into planes and assemble them again. */
-struct Selectors {
-  unsigned two, third; /* from two pixels: the bytes of the planes 0 and 1; those of plane 2 */
-  unsigned fourth;     /* from a word of plane 2 and an input pixel: the fourth byte, which is copied */
-  unsigned put[2];     /* how pack () assembles the left and the right pixel of a pair */
-};
-
-__device__ __forceinline__ Selectors
-selectors_of (const Group &g)
-{
-  const unsigned o0 = (unsigned) g.plane_offset (0), o1 = (unsigned) g.plane_offset (1),
-      o2 = (unsigned) g.plane_offset (2), o3 = (unsigned) g.plane_offset (3);
-
-  return Selectors { o0 | (o0 + 4) << 4 | o1 << 8 | (o1 + 4) << 12, o2 | (o2 + 4) << 4, (o3 + 4) << 4,
-    { 1u << 4 * o1 | 4u << 4 * o2 | 5u << 4 * o3, 2u << 4 * o0 | 3u << 4 * o1 | 4u << 4 * o2 | 5u << 4 * o3 } };
-}
-
-/* Splits four pixels into a word of each plane. */
-__device__ __forceinline__ void
-unpack (const Selectors &p, uint4 w, unsigned &plane0, unsigned &plane1, unsigned &plane2)
-{
-  const unsigned low = __byte_perm (w.x, w.y, p.two), high = __byte_perm (w.z, w.w, p.two);
-
-  plane0 = __byte_perm (low, high, 0x5410);
-  plane1 = __byte_perm (low, high, 0x7632);
-  plane2 = __byte_perm (__byte_perm (w.x, w.y, p.third), __byte_perm (w.z, w.w, p.third), 0x5410);
-}
-
-/* Returns a pixel outside the image, with a constant border. */
-__device__ __forceinline__ unsigned
-outside_pixel (const Work &work, const Group &g)
-{
-  unsigned pixel = 0;
-
-#pragma unroll
-  for (int i = 0; i < 3; i++)
-    pixel |= (unsigned) (g.plane_chroma (i) ? work.outside[1] : work.outside[0]) << 8 * g.plane_offset (i);
-  return pixel;
-}
-
-/* Loads the four pixels from x on of row y (already mapped; -1: outside), mapped by the border. */
-__device__ __noinline__ uint4
-load_edge_pixels (const Work &work, int index, int x, int y)
-{
-  const Group &g = work.group[index];
-  const unsigned *row = (const unsigned *) (g.in + (long long) max (y, 0) * g.in_pitch),
-      outside = outside_pixel (work, g);
-  int at[4];
-  unsigned pixel[4];
-
-#pragma unroll
-  for (int i = 0; i < 4; i++)
-    at[i] = cf_border_map ((CfBorder) work.border, x + i, g.width);
-#pragma unroll
-  for (int i = 0; i < 4; i++)
-    pixel[i] = row[max (at[i], 0)];
-#pragma unroll
-  for (int i = 0; i < 4; i++)
-    pixel[i] = y < 0 || at[i] < 0 ? outside : pixel[i];
-  return make_uint4 (pixel[0], pixel[1], pixel[2], pixel[3]);
-}
 
 /* Where a lane loads its pixels: of each row four from x on and four from x + 64 on. */
 struct Source {
@@ -133,15 +71,6 @@ load_pair (const Work &work, const Group &g, const Source &s, int r, uint4 *w)
       w[2 * i + 1] = *(const uint4 *) (row + s.second);
     }
   }
-}
-
-/* Returns four pixels, or four times the outermost pixel if they are beside the image. */
-__device__ __forceinline__ uint4
-repeat_pixels (uint4 w, int x, int width)
-{
-  const unsigned pixel = x < 0 ? w.x : w.w;
-
-  return x < 0 || x >= width ? make_uint4 (pixel, pixel, pixel, pixel) : w;
 }
 
 /* Splits the pixels of two rows into the words of the left operand of each plane. */
@@ -224,18 +153,6 @@ round_rows (const Rounding &k, int (*sum)[4], unsigned *word)
     round_pair<RULE_SHIFT> (k, sum, word);
   else
     round_pair<RULE_DIVIDE> (k, sum, word);
-}
-
-/* Returns two pixels from the words of three planes and the fourth bytes of the input's pixels; side: the
- * pixels x, x + 1 (0) or x + 64, x + 65 (1). */
-__device__ __forceinline__ uint2
-pack (const Selectors &p, unsigned plane0, unsigned plane1, unsigned plane2, uint2 input, int side)
-{
-  const unsigned two = __byte_perm (plane0, plane1, side ? 0x7362 : 0x5140);
-  const unsigned low = __byte_perm (plane2, input.x, p.fourth | (side ? 2 : 0)),
-      high = __byte_perm (plane2, input.y, p.fourth | (side ? 3 : 1));
-
-  return make_uint2 (__byte_perm (two, low, p.put[0]), __byte_perm (two, high, p.put[1]));
 }
 
 /* Loads the input's pixels at x, x + 1, x + 64, x + 65 of two rows; `whole`: all are inside the image. */
@@ -357,7 +274,9 @@ const struct {
 CfCode
 convolve_packed_rgb_init (int, CfStatus *status)
 {
-  return convolve_load_variants (variants, 0, status);
+  const CfCode code = convolve_load_variants (variants, 0, status);
+
+  return code == CF_OK ? convolve_packed_quads_init (status) : code;
 }
 
 bool
@@ -368,22 +287,17 @@ convolve_packed_rgb_fits (const CfConvolution &c, const Rounding &k, int limbs)
 }
 
 bool
-convolve_packed_rgb_launch (Work *work, const SmallWeights &weights, cudaStream_t stream, CfCode *code,
-    CfStatus *status)
+convolve_packed_rgb_launch (Work *work, const CfConvolution &c, const SmallWeights &weights, cudaStream_t stream,
+    CfCode *code, CfStatus *status)
 {
   void *arguments[] = { work, const_cast<SmallWeights *> (&weights) };
   const int limbs = max (work->limbs, work->rounding.quick != QUICK_NONE && !work->rounding.clips ? 1 : 2);
   int i = 0;
 
-  for (int j = 0; j < work->n; j++) {
-    const Group &g = work->group[j];
-    int copied = 0;
-
-    for (int k = 0; k < 4; k++)
-      copied += g.action[k] == CF_ACTION_COPY;
-    if (g.step != 4 || g.planes != 3 || copied != 1 || g.gray || !g.in_vectors || !g.out_words || g.out_pitch > INT_MAX)
-      return false;
-  }
+  if (convolve_packed_quads_launch (work, c, stream, code, status))
+    return true;
+  if (!is_packed_rgb (*work, 8))
+    return false;
   while (variants[i].h < work->h || variants[i].limbs < limbs)
     i++;
   convolve_assign_blocks (work, tile_w, warps * rows_of_warp);

@@ -21,6 +21,7 @@
  * ROW_PARTS parts of 16 rows of samples meet an output: (ROW_PARTS + 1) / 2 mma make 128 outputs of the columns, and
  * 8 (REACH + 1) make 512 of the rows: 5 to 7 for 128 of gray up to 33 x 33. Times: docs/notes/convolve.md. */
 #include "direct.cuh"
+#include "passes.cuh"
 
 #include <limits.h>
 
@@ -59,22 +60,25 @@ words_past_edge (const DirectLaunch &launch, int index, int at, int4 y)
   return make_uint4 (word[0], word[1], word[2], word[3]);
 }
 
-/* Loads the lane's words: w[b][i] is that of block b, row y[i]; `at`: its first byte in block 0. */
+/* Loads the lane's words: w[b][i] is that of block b, row y[i]; `at`: its first byte in block 0. All of them are inside
+ * the image. */
 template<int ROWS, int BLOCKS> __device__ __forceinline__ void
-load_words (const DirectLaunch &launch, const DirectGroup &d, int index, int at, const int *y, bool inside,
-    unsigned (*w)[ROWS])
+load_inside (const DirectGroup &d, int at, const int *y, unsigned (*w)[ROWS])
 {
-  if (inside) {
 #pragma unroll
-    for (int i = 0; i < ROWS; i++) {
-      const uint8_t *from = d.in + at + (long long) y[i] * d.in_pitch;
+  for (int i = 0; i < ROWS; i++) {
+    const uint8_t *from = d.in + at + (long long) y[i] * d.in_pitch;
 
 #pragma unroll
-      for (int b = 0; b < BLOCKS; b++)
-        load_global<1> (from + 32 * b, &w[b][i]);
-    }
-    return;
+    for (int b = 0; b < BLOCKS; b++)
+      load_global<1> (from + 32 * b, &w[b][i]);
   }
+}
+
+/* The same at an edge of the image. */
+template<int ROWS, int BLOCKS> __device__ __forceinline__ void
+load_edge (const DirectLaunch &launch, const DirectGroup &d, int index, int at, const int *y, unsigned (*w)[ROWS])
+{
 #pragma unroll
   for (int b = 0; b < BLOCKS; b++) {
     const int x = at + 32 * b, last = (d.bytes & ~3) - 4;
@@ -109,14 +113,10 @@ load_words (const DirectLaunch &launch, const DirectGroup &d, int index, int at,
   }
 }
 
-/* Makes the sums of the columns of a block. low and high: their bytes, as left operands of the row pass. */
+/* Turns a block's words, four rows of four bytes each, into columns: column[h][j] is column j of the rows of part h. */
 template<int ROW_PARTS> __device__ __forceinline__ void
-filter_columns (const unsigned *w, const uint2 *weights, unsigned *low, unsigned *high)
+turn_words (const unsigned *w, unsigned (*column)[4])
 {
-  const int zero[4] = { };
-  unsigned column[ROW_PARTS + 1][4] = { };
-  int sum[4][4];
-
 #pragma unroll
   for (int h = 0; h < ROW_PARTS; h++) {
     const unsigned *row = w + 4 * h;
@@ -128,82 +128,15 @@ filter_columns (const unsigned *w, const uint2 *weights, unsigned *low, unsigned
     column[h][2] = __byte_perm (c, d, 0x5410);
     column[h][3] = __byte_perm (c, d, 0x7632);
   }
-#pragma unroll
-  for (int j = 0; j < 4; j++)
-#pragma unroll
-    for (int h = 0; h < ROW_PARTS; h += 2) {
-      const uint2 next = h + 1 < ROW_PARTS ? weights[h + 1] : make_uint2 (0, 0);
-      const unsigned a[4] = { weights[h].x, weights[h].y, next.x, next.y };
-
-      multiply_to<false, false> (sum[j], h == 0 ? zero : sum[j], a, column[h][j], column[h + 1][j]);
-    }
-#pragma unroll
-  for (int k = 0; k < 4; k++) {
-    const int j = 2 * (k >> 1), e = 2 * (k & 1);
-    const unsigned a = __byte_perm ((unsigned) sum[j][e], (unsigned) sum[j][e + 1], 0x5140);
-    const unsigned b = __byte_perm ((unsigned) sum[j + 1][e], (unsigned) sum[j + 1][e + 1], 0x5140);
-
-    low[k] = __byte_perm (a, b, 0x5410);
-    high[k] = __byte_perm (a, b, 0x7632);
-  }
-}
-
-/* Makes the sums of a block, of which blocks first .. first + REACH of the ring of operands are read. sum[q] are those
- * of the bytes 8 t + 2 q and the next one, of row g and of row g + 8. */
-template<int REACH> __device__ __forceinline__ void
-filter_rows (const unsigned (*low)[4], const unsigned (*high)[4], int first, const uint2 (*weights)[REACH + 1],
-    const int *init, int (*sum)[4])
-{
-  const int zero[4] = { };
-
-#pragma unroll
-  for (int q = 0; q < 4; q++) {
-    const int begin[4] = { init[q % 2 * 2], init[q % 2 * 2 + 1], init[q % 2 * 2], init[q % 2 * 2 + 1] };
-    int top[4];
-
-#pragma unroll
-    for (int k = 0; k <= REACH; k++) {
-      const int at = (first + k) % (REACH + 1);
-
-      multiply_to<false, false> (sum[q], k == 0 ? begin : sum[q], low[at], weights[q][k].x, weights[q][k].y);
-      multiply_to<false, false> (top, k == 0 ? zero : top, high[at], weights[q][k].x, weights[q][k].y);
-    }
-#pragma unroll
-    for (int i = 0; i < 4; i++)
-      sum[q][i] += top[i] << 8;
-  }
-}
-
-/* Rounds a block's sums: word[e][k] are the bytes 4 k .. 4 k + 3 of the lane's eight in row g + 8 e. */
-template<Rule RULE> __device__ __forceinline__ void
-round_block (const Rounding &k, const int (*sum)[4], unsigned (*word)[2])
-{
-#pragma unroll
-  for (int i = 0; i < 4; i++) {
-    const int q = i % 2 * 2, e = i / 2 * 2, four[4] = { sum[q][e], sum[q][e + 1], sum[q + 1][e], sum[q + 1][e + 1] };
-
-    word[i / 2][i % 2] = round_four_ruled<RULE> (k, four);
-  }
 }
 
 /* Rounds a block's sums, keeps the bytes that are not filtered, and stores; (x, y): the lane's first byte. */
-__device__ __forceinline__ void
+template<bool SHIFT> __device__ __forceinline__ void
 finish_block (const Rounding &k, const DirectGroup &d, int (*sum)[4], int x, int y)
 {
   unsigned word[2][2];
 
-  if (k.clips)
-#pragma unroll
-    for (int i = 0; i < 16; i++)
-      sum[i / 4][i % 4] = max (sum[i / 4][i % 4], 0);
-  if (k.rule == RULE_SHIFT)
-    round_block<RULE_SHIFT> (k, sum, word);
-  else if (k.rule == RULE_ONE)
-    round_block<RULE_ONE> (k, sum, word);
-  else if (k.rule == RULE_EVEN)
-    round_block<RULE_EVEN> (k, sum, word);
-  else
-    round_block<RULE_DIVIDE> (k, sum, word);
+  round_block<SHIFT> (k, sum, word);
 #pragma unroll
   for (int e = 0; e < 2; e++) {
     uint8_t *row = d.out + (long long) (y + 8 * e) * d.out_pitch;
@@ -249,10 +182,38 @@ copy_rows (const DirectGroup &d, int x0, int y0, int lane)
 __host__ __device__ constexpr int
 blocks_per_sm (int row_parts, int reach)
 {
-  return reach > 2 ? 2 : row_parts == 3 || reach == 2 ? 3 : 4;
+  return reach > 2 ? 2 : reach == 2 ? 3 : row_parts == 3 ? 4 : 5;
 }
 
-template<int ROW_PARTS, int REACH, int BLOCKS> __global__ void
+/* Filters a warp's rows; y: the image's rows that the lane loads. Inside the image and at its edges are code of their
+ * own, so that what most warps do lies together. */
+template<int ROW_PARTS, int REACH, int BLOCKS, bool SHIFT, bool INSIDE> __device__ __forceinline__ void
+filter_passes (const DirectLaunch &launch, const DirectGroup &d, int index, const uint2 *column,
+    const uint2 (*row)[REACH + 1], int x0, int y0, int lane, const int *y)
+{
+  constexpr int rows = 4 * ROW_PARTS;
+  const int init[4] = { d.init[0], d.init[1], d.init[2], d.init[3] };
+  unsigned w[BLOCKS][rows], low[REACH + 1][4], high[REACH + 1][4];
+
+  if (INSIDE)
+    load_inside<rows, BLOCKS> (d, x0 - 16 * REACH + 4 * (lane >> 2), y, w);
+  else
+    load_edge<rows, BLOCKS> (launch, d, index, x0 - 16 * REACH + 4 * (lane >> 2), y, w);
+#pragma unroll
+  for (int b = 0; b < BLOCKS; b++) {
+    unsigned turned[ROW_PARTS][4];
+    int sum[4][4];
+
+    turn_words<ROW_PARTS> (w[b], turned);
+    filter_columns<ROW_PARTS> (turned, column, low[b % (REACH + 1)], high[b % (REACH + 1)]);
+    if (b < REACH)
+      continue;
+    filter_rows<REACH> (low, high, b - REACH, row, init, sum);
+    finish_block<SHIFT> (launch.rounding, d, sum, x0 + 32 * (b - REACH) + 8 * (lane & 3), y0 + (lane >> 2));
+  }
+}
+
+template<int ROW_PARTS, int REACH, int BLOCKS, bool SHIFT> __global__ void
 __launch_bounds__ (threads, blocks_per_sm (ROW_PARTS, REACH))
 convolve_passes_kernel (const __grid_constant__ DirectLaunch launch,
     const __grid_constant__ PassFragments<ROW_PARTS, REACH> fragments)
@@ -264,7 +225,6 @@ convolve_passes_kernel (const __grid_constant__ DirectLaunch launch,
   const int2 position = direct_position (d);
   const int x0 = position.x * strip_bytes, y0 = (position.y * warps + warp) * 16, from = x0 - 16 * REACH;
   bool inside = from >= 0 && from + 32 * BLOCKS <= d.bytes;
-  unsigned w[BLOCKS][rows], low[REACH + 1][4], high[REACH + 1][4];
   uint2 column[ROW_PARTS], row[4][REACH + 1];
   int y[rows];
 
@@ -291,30 +251,23 @@ convolve_passes_kernel (const __grid_constant__ DirectLaunch launch,
     copy_rows<strip_bytes> (d, x0, y0, lane);
     return;
   }
-  const int init[4] = { d.init[0], d.init[1], d.init[2], d.init[3] };
-
-  load_words<rows, BLOCKS> (launch, d, index, from + 4 * (lane >> 2), y, inside, w);
-#pragma unroll
-  for (int b = 0; b < BLOCKS; b++) {
-    int sum[4][4];
-
-    filter_columns<ROW_PARTS> (w[b], column, low[b % (REACH + 1)], high[b % (REACH + 1)]);
-    if (b < REACH)
-      continue;
-    filter_rows<REACH> (low, high, b - REACH, row, init, sum);
-    finish_block (launch.rounding, d, sum, x0 + 32 * (b - REACH) + 8 * t, y0 + (lane >> 2));
-  }
+  if (inside)
+    filter_passes<ROW_PARTS, REACH, BLOCKS, SHIFT, true> (launch, d, index, column, row, x0, y0, lane, y);
+  else
+    filter_passes<ROW_PARTS, REACH, BLOCKS, SHIFT, false> (launch, d, index, column, row, x0, y0, lane, y);
 }
 
 /* ---- launches ----------------------------------------------------------- */
 
 #define CF_PASSES(rows, reach, blocks) \
-  { rows, reach, 32 * (blocks - reach), (const void *) convolve_passes_kernel<rows, reach, blocks> }
+  { rows, reach, 32 * (blocks - reach), true, (const void *) convolve_passes_kernel<rows, reach, blocks, true> }, \
+  { rows, reach, 32 * (blocks - reach), false, (const void *) convolve_passes_kernel<rows, reach, blocks, false> }
 const struct Variant {
   int row_parts, reach, strip_bytes;
+  bool shift;
   const void *kernel;
 } variants[] = {
-  CF_PASSES (2, 1, 4), CF_PASSES (3, 1, 4), CF_PASSES (2, 2, 6), CF_PASSES (3, 2, 6), CF_PASSES (2, 4, 8),
+  CF_PASSES (2, 1, 3), CF_PASSES (3, 1, 3), CF_PASSES (2, 2, 6), CF_PASSES (3, 2, 6), CF_PASSES (2, 4, 8),
   CF_PASSES (3, 4, 8),
 };
 #undef CF_PASSES
@@ -327,49 +280,14 @@ window_fits (const Variant &v, const CfConvolution &c, int step)
   return c.h <= 16 * v.row_parts - 15 && max (c.ax, c.w - 1 - c.ax) * step <= 16 * v.reach;
 }
 
-/* Fills the operand of the columns: a lane has rows lane / 4 and 8 further, and of each part every fourth tap from
- * lane % 4 on. */
-void
-fill_columns (const CfConvolution &c, int row_parts, uint2 *fragments)
-{
-  for (int i = 0; i < 32 * row_parts; i++) {
-    unsigned half[2] = { 0, 0 };
-
-    for (int k = 0; k < 8; k++) {
-      const int tap = 16 * (i / 32) + 4 * (k % 4) + i % 4 - (i % 32 / 4 + k / 4 * 8);
-
-      half[k / 4] |= (tap >= 0 && tap < c.h ? (unsigned) c.col[tap] : 0u) << 8 * (k % 4);
-    }
-    fragments[i] = make_uint2 (half[0], half[1]);
-  }
-}
-
-/* Fills the operands of the rows for a step. A lane's bytes of an operand of sums are the columns 8 t + order[]. */
-void
-fill_rows (const CfConvolution &c, int reach, int step, uint2 *fragments)
-{
-  const int order[8] = { 0, 4, 1, 5, 2, 6, 3, 7 };
-
-  for (int i = 0; i < 32 * 4 * (reach + 1); i++) {
-    const int n = i % 32 / 4, t = i % 4, block = i / 32 % (reach + 1), q = i / 32 / (reach + 1);
-    const int output = 16 * reach + 8 * (n / 2) + 2 * q + n % 2;
-    unsigned half[2] = { 0, 0 };
-
-    for (int k = 0; k < 8; k++) {
-      const int from_anchor = 32 * block + 8 * t + order[k] - output, tap = from_anchor / step + c.ax;
-
-      half[k / 4] |= (from_anchor % step == 0 && tap >= 0 && tap < c.w ? (unsigned) c.row[tap] : 0u) << 8 * (k % 4);
-    }
-    fragments[i] = make_uint2 (half[0], half[1]);
-  }
-}
-
 } // namespace
 
 CfCode
 convolve_passes_init (int, CfStatus *status)
 {
-  return convolve_load_variants (variants, 0, status);
+  const CfCode code = convolve_load_variants (variants, 0, status);
+
+  return code == CF_OK ? convolve_packed_passes_init (status) : code;
 }
 
 bool
@@ -392,7 +310,7 @@ convolve_passes_fits (const CfConvolution &c, const Rounding &k, int step)
 }
 
 bool
-convolve_passes_launch (const Work &work, const CfConvolution &c, cudaStream_t stream, CfCode *code, CfStatus *status)
+convolve_passes_launch (Work *work, const CfConvolution &c, cudaStream_t stream, CfCode *code, CfStatus *status)
 {
   uint2 fragments[32 * (max_parts + max_spreads * 4 * (max_reach + 1))] = { };
   const Variant *v = variants;
@@ -400,16 +318,18 @@ convolve_passes_launch (const Work &work, const CfConvolution &c, cudaStream_t s
   void *arguments[] = { &launch, fragments };
   int steps[max_spreads], n_steps;
 
-  if (!convolve_fill_direct (work, &launch, steps, &n_steps))
+  if (convolve_packed_passes_launch (work, c, stream, code, status))
+    return true;
+  if (!convolve_fill_direct (*work, &launch, steps, &n_steps))
     return false;
   for (int i = 0; i < n_steps; i++)
-    while (!window_fits (*v, c, steps[i]))
+    while (v->shift != (work->rounding.rule == RULE_SHIFT) || !window_fits (*v, c, steps[i]))
       v++;
-  fill_columns (c, v->row_parts, fragments);
+  fill_column_operand (c, v->row_parts, fragments);
   for (int i = 0; i < n_steps; i++)
-    fill_rows (c, v->reach, steps[i], fragments + 32 * (v->row_parts + i * 4 * (v->reach + 1)));
+    fill_row_operands (c, v->reach, steps[i], false, fragments + 32 * (v->row_parts + i * 4 * (v->reach + 1)));
   deal_direct_blocks (&launch, v->strip_bytes, 16 * warps);
-  *code = launch_kernel ("convolve passes", v->kernel, launch.blocks, threads, arguments, 0, work.pdl, stream, status);
+  *code = launch_kernel ("convolve passes", v->kernel, launch.blocks, threads, arguments, 0, work->pdl, stream, status);
   return true;
 }
 

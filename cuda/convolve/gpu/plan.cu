@@ -8,10 +8,11 @@
  * | copy | the identity | small.cu, without filtered planes |
  * | direct | kernels up to 9 x 9 at 8 bit, fewer columns for pixels of several samples; with weights of a byte up to
  *   15 x 17 | quads.cu where rows begin on 16 bytes, else direct.cu |
- * | packed rgb | kernels up to 9 x 9 at 8 bit, in pixels of four bytes of which three are filtered | packed_rgb.cu |
+ * | packed rgb | kernels up to 9 x 9 at 8 bit, in pixels of four bytes of which three are filtered | packed_quads.cu
+ *   with weights of a byte up to 7 x 9 where rows begin on 16 bytes, else packed_rgb.cu |
  * | small | kernels up to 9 x 10 at 8 bit, magnitudes at 8 bit | small.cu |
  * | passes | separable kernels without negative weights up to 33 x 33 at 8 bit, fewer columns for pixels of several
- *   samples | passes.cu |
+ *   samples | packed_passes.cu in pixels of four bytes of which three are filtered, else passes.cu |
  * | separable | separable kernels at 8 bit whose row pass fits 16 bits | separable.cu |
  * | dense | any kernel but magnitudes, and gauss and unsharp above 8 bit | dense.cu |
  * | wide | separable kernels at any depth, magnitudes | wide.cu |
@@ -654,12 +655,12 @@ convolve_enqueue (CfPlan *plan, CfStream *stream, const CfImage *in, const CfIma
   make_work (plan, in, out, &work);
   if (s->kind == PASSES) {
     work.rounding = s->passes;
-    if (convolve_passes_launch (work, s->c, handle, &code, status))
+    if (convolve_passes_launch (&work, s->c, handle, &code, status))
       return code;
     work.rounding = s->rounding;
   }
   if ((s->kind == DIRECT && convolve_direct_launch (work, s->c, handle, &code, status)) ||
-      (s->kind == PACKED_RGB && convolve_packed_rgb_launch (&work, s->small, handle, &code, status)))
+      (s->kind == PACKED_RGB && convolve_packed_rgb_launch (&work, s->c, s->small, handle, &code, status)))
     return code;
   switch (s->fallback) {
     case SEPARABLE:

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
+ *
+ * convolve/gpu/packed_passes.cu: the kernels of passes.cu for pixels of four bytes of which three are filtered, which
+ * they split into planes.
+ *
+ * Map: as in passes.cu with pixels for bytes: 4 warps a block, a warp makes 16 rows of BLOCKS - 1 blocks of 32 pixels,
+ * from BLOCKS blocks of samples: taps reach 16 pixels to each side. Lane 4 g + t loads four pixels, those from 4 g on
+ * of each block, of every fourth row from row t on. Turning four rows of a pixel into columns takes its bytes apart:
+ * seven byte permutations for three columns of four. The products of a plane are those of passes.cu; the columns of the
+ * row pass are chosen so that a lane ends up with four neighbours twice, 16 pixels apart, which are a vector each.
+ *
+ * No shared memory, no barriers. A block of pixels is loaded while the one before is filtered.
+ *
+ * 5.3 mma make 128 outputs of a plane up to 17 rows, 6.7 up to 33, where passes.cu, whose taps are four bytes apart,
+ * needs 8 and 14. Times: docs/notes/convolve.md. */
+#include "packed_rgb.cuh"
+#include "passes.cuh"
+
+namespace cf {
+
+namespace {
+
+constexpr int warps = 4, threads = 32 * warps, tile_h = 16 * warps;
+
+/* The operands with the weights: those of the columns, and those of the rows ([quarter][block][lane]). */
+template<int ROW_PARTS> struct PassFragments {
+  uint2 column[ROW_PARTS][32];
+  uint2 row[4][2][32];
+};
+
+/* Turns the pixels of a lane's rows into columns: column[p][h][j] is column j of plane p of the rows of part h. */
+template<int ROW_PARTS> __device__ __forceinline__ void
+turn_pixels (const Selectors &s, const uint4 *w, unsigned (*column)[ROW_PARTS][4])
+{
+#pragma unroll
+  for (int h = 0; h < ROW_PARTS; h++)
+#pragma unroll
+    for (int j = 0; j < 4; j++) {
+      unsigned r[4];
+
+#pragma unroll
+      for (int i = 0; i < 4; i++) {
+        const uint4 &v = w[4 * h + i];
+
+        r[i] = j == 0 ? v.x : j == 1 ? v.y : j == 2 ? v.z : v.w;
+      }
+      unpack (s, make_uint4 (r[0], r[1], r[2], r[3]), column[0][h][j], column[1][h][j], column[2][h][j]);
+    }
+}
+
+/* Loads the input's pixels at four places, or any where they are not all inside the image. */
+__device__ __forceinline__ void
+load_inputs (const Group &g, const int *x, const int *y, uint4 *input)
+{
+#pragma unroll
+  for (int i = 0; i < 4; i++)
+    input[i] = *(const uint4 *) (g.in + (long long) min (y[i], g.height - 1) * g.in_pitch
+        + 4 * min (x[i], (g.width & ~3) - 4));
+}
+
+/* Loads a lane's pixels of a block. */
+template<int ROWS> __device__ __forceinline__ void
+load_block (const Work &work, const Group &g, Beside beside, const int *x, const int *y, uint4 *w)
+{
+  if (beside == MAP)
+    load_fours<ROWS, MAP> (work, g, x, y, w);
+  else
+    load_fours<ROWS, REPEAT> (work, g, x, y, w);
+}
+
+/* Filters a warp's rows. from: the lane's first pixel; y: the image's rows that the lane loads. */
+template<int ROW_PARTS, int BLOCKS, bool SHIFT> __device__ __forceinline__ void
+filter_packed (const Work &work, const Group &g, Beside beside, const uint2 *column, const uint2 (*row)[2], int from,
+    int x0, int y0, int lane, const int *y)
+{
+  constexpr int rows = 4 * ROW_PARTS;
+  const Selectors s = selectors_of (g);
+  unsigned low[3][2][4], high[3][2][4];
+  uint4 w[rows];
+  int x[rows];
+
+#pragma unroll
+  for (int i = 0; i < rows; i++)
+    x[i] = from;
+  load_block<rows> (work, g, beside, x, y, w);
+#pragma unroll
+  for (int b = 0; b < BLOCKS; b++) {
+    unsigned turned[3][ROW_PARTS][4], word[3][2][2];
+    uint4 input[4];
+    int to_x[4], to_y[4];
+
+#pragma unroll
+    for (int i = 0; i < rows; i++) {
+      if (beside == REPEAT)
+        w[i] = repeat_pixels (w[i], x[i], g.width);
+      x[i] += 32;
+    }
+    turn_pixels<ROW_PARTS> (s, w, turned);
+    if (b + 1 < BLOCKS)
+      load_block<rows> (work, g, beside, x, y, w);
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+      to_x[i] = x0 + 32 * (b - 1) + 4 * (lane & 3) + 16 * (i % 2);
+      to_y[i] = y0 + (lane >> 2) + 8 * (i / 2);
+    }
+    if (b > 0)
+      load_inputs (g, to_x, to_y, input);
+#pragma unroll
+    for (int p = 0; p < 3; p++) {
+      const int begin = work.rounding.init[g.plane_chroma (p)], init[4] = { begin, begin, begin, begin };
+      int sum[4][4];
+
+      filter_columns<ROW_PARTS> (turned[p], column, low[p][b % 2], high[p][b % 2]);
+      if (b == 0)
+        continue;
+      filter_rows<1> (low[p], high[p], b - 1, row, init, sum);
+      round_block<SHIFT> (work.rounding, sum, word[p]);
+    }
+#pragma unroll
+    for (int i = 0; b > 0 && i < 4; i++) {
+      const unsigned v[3] = { word[0][i / 2][i % 2], word[1][i / 2][i % 2], word[2][i / 2][i % 2] };
+
+      store_four<false> (g, s, to_x[i], to_y[i], v, input[i]);
+    }
+  }
+}
+
+template<int ROW_PARTS, int BLOCKS, bool SHIFT> __global__ void __launch_bounds__ (threads, ROW_PARTS == 2 ? 3 : 2)
+convolve_packed_passes_kernel (const __grid_constant__ Work work,
+    const __grid_constant__ PassFragments<ROW_PARTS> fragments)
+{
+  constexpr int rows = 4 * ROW_PARTS, tile_w = 32 * (BLOCKS - 1);
+  const Group g = group_of_block (work, (int) blockIdx.x);
+  const int2 position = block_position (g, (int) blockIdx.x);
+  const int warp = (int) threadIdx.x >> 5, lane = (int) threadIdx.x & 31;
+  const int x0 = position.x * tile_w, y0 = position.y * tile_h + 16 * warp, from = x0 - 16 + 4 * (lane >> 2);
+  bool inside = x0 >= 16 && x0 + tile_w + 16 <= g.width;
+  uint2 column[ROW_PARTS], row[4][2];
+  int y[rows];
+
+#pragma unroll
+  for (int i = 0; i < ROW_PARTS; i++)
+    column[i] = read_argument (&fragments.column[i][lane]);
+#pragma unroll
+  for (int i = 0; i < 8; i++)
+    row[i / 2][i % 2] = read_argument (&fragments.row[i / 2][i % 2][lane]);
+#pragma unroll
+  for (int i = 0; i < rows; i++) {
+    const int wanted = y0 - work.ay + 4 * i + (lane & 3);
+
+    y[i] = min (max (wanted, 0), g.height - 1);
+    if (work.border != CF_BORDER_REPLICATE && y[i] != wanted)
+      y[i] = edge_row (work.border, wanted, g.height);
+    inside = inside && y[i] >= 0;
+  }
+  const Beside beside = beside_of (work, g, __all_sync (~0u, inside));
+
+  griddep_wait ();
+  if (y0 >= g.height)
+    return;
+  filter_packed<ROW_PARTS, BLOCKS, SHIFT> (work, g, beside, column, row, from, x0, y0, lane, y);
+}
+
+/* ---- launches ----------------------------------------------------------- */
+
+#define CF_PACKED(rows, blocks) \
+  { rows, 32 * (blocks - 1), true, (const void *) convolve_packed_passes_kernel<rows, blocks, true> }, \
+  { rows, 32 * (blocks - 1), false, (const void *) convolve_packed_passes_kernel<rows, blocks, false> }
+const struct Variant {
+  int row_parts, tile_w;
+  bool shift;
+  const void *kernel;
+} variants[] = { CF_PACKED (2, 5), CF_PACKED (3, 5) };
+#undef CF_PACKED
+constexpr int max_parts = 3;
+
+} // namespace
+
+CfCode
+convolve_packed_passes_init (CfStatus *status)
+{
+  return convolve_load_variants (variants, 0, status);
+}
+
+bool
+convolve_packed_passes_launch (Work *work, const CfConvolution &c, cudaStream_t stream, CfCode *code,
+    CfStatus *status)
+{
+  uint2 fragments[32 * (max_parts + 8)] = { };
+  void *arguments[] = { work, fragments };
+  const Variant *v = variants;
+
+  if (!is_packed_rgb (*work, 16))
+    return false;
+  while (v->shift != (work->rounding.rule == RULE_SHIFT) || c.h > 16 * v->row_parts - 15)
+    v++;
+  fill_column_operand (c, v->row_parts, fragments);
+  fill_row_operands (c, 1, 1, true, fragments + 32 * v->row_parts);
+  convolve_assign_blocks (work, v->tile_w, tile_h);
+  *code = launch_kernel ("convolve packed passes", v->kernel, work->blocks, threads, arguments, 0, work->pdl, stream,
+      status);
+  return true;
+}
+
+} // namespace cf
