@@ -294,6 +294,7 @@ set_comma_locale (const gchar *folder)
 GST_START_TEST (decimal_comma)
 {
   gchar *folder = g_dir_make_tmp ("cf-locale-XXXXXX", NULL), *command[] = { "rm", "-r", folder, NULL };
+  gchar *before = g_strdup (setlocale (LC_ALL, NULL));
   GstElement *element = new_convolve (NULL);
   GstVideoInfo info;
   GstHarness *h = new_stream (element, "GRAY8", 4, 1, &info);
@@ -308,8 +309,10 @@ GST_START_TEST (decimal_comma)
   expect_samples (h, &info, ramp, (const guint8[4]) { 15, 20, 30, 36 }, "kernel");
   expect_no_messages (element);
   close_harness (h, 1);
+  fail_unless (setlocale (LC_ALL, before) != NULL); /* tests may share a process (CK_FORK=no) */
   fail_unless (g_spawn_sync (NULL, command, NULL, G_SPAWN_SEARCH_PATH, NULL, NULL, NULL, NULL, NULL, NULL));
   g_free (folder);
+  g_free (before);
 }
 GST_END_TEST
 
