@@ -41,15 +41,15 @@ struct State {
   Kind kind, fallback; /* fallback: for frames whose alignment DIRECT, PACKED_RGB or PASSES cannot take; else = kind */
   bool pdl;            /* see Work */
   int limbs;
-  bool identity;             /* all samples are copied or written mid-level */
-  bool is_signed;            /* separable: the weights are signed bytes, not unsigned ones */
+  bool identity;       /* all samples are copied or written mid-level */
+  bool is_signed;      /* separable: the weights are signed bytes, not unsigned ones */
   Rounding rounding, passes; /* passes: that of PASSES, whose weights are not reduced */
   SmallWeights small;
   AxisWeights axis;
   SeparableWeights wide;
   LongWeights longer;
-  CfVideo largest; /* the frames at init; later ones may be smaller */
-  void *cells;     /* HIDE: allocated once a preset needs it, for frames up to that size */
+  CfVideo largest;     /* the frames at init; later ones may be smaller */
+  void *cells;         /* HIDE: allocated once a preset needs it, for frames up to that size */
 };
 
 State *
@@ -114,7 +114,7 @@ bytes_fit (const CfPlan *plan, const State *s, Kind kind)
     return false;
   for (int i = 0; i < info->n_components; i++) {
     if (kind == PASSES ? !convolve_passes_fits (s->c, s->passes, info->comp[i].step)
-                       : !convolve_direct_fits (s->c, s->rounding, s->limbs, info->comp[i].step))
+            : !convolve_direct_fits (s->c, s->rounding, s->limbs, info->comp[i].step))
       return false;
     for (int j = 0; j < i; j++)
       if (info->comp[i].plane == info->comp[j].plane && info->comp[i].step != info->comp[j].step)
@@ -133,7 +133,8 @@ packed_rgb_fits (const CfPlan *plan, const State *s)
   for (int i = 0; i < info->n_components; i++)
     if (info->comp[i].step != 4 || info->comp[i].plane != 0)
       return false;
-  return s->c.gray == CF_GRAY_NONE && info->n_components >= 3 && convolve_packed_rgb_fits (s->c, s->rounding, s->limbs);
+  return s->c.gray == CF_GRAY_NONE && info->n_components >= 3
+      && convolve_packed_rgb_fits (s->c, s->rounding, s->limbs);
 }
 
 /* Returns true if a variant can filter with the plan's kernel; sets is_signed for SEPARABLE. */
@@ -159,8 +160,8 @@ fits (const CfPlan *plan, State *s, Kind kind)
     case SMALL:
       return c.bits == 8 && c.dense && c.w - c.ax <= 5 && c.ax <= 4 && c.h <= 10;
     case SEPARABLE:
-      return c.bits == 8 && c.separable && axis_fits (c, &s->is_signed) &&
-          convolve_separable_fits (c, s->is_signed, plan->context->max_shared);
+      return c.bits == 8 && c.separable && axis_fits (c, &s->is_signed)
+          && convolve_separable_fits (c, s->is_signed, plan->context->max_shared);
     case DENSE:
       return c.dense && !magnitude;
     case WIDE:
@@ -324,8 +325,8 @@ make_quick (const CfConvolution &c, Rounding *k)
   const bool odd = d & 1, ties = k->ties[0], is_exact = k->pow2 && ties;
   int64_t centre[2], m = 0;
 
-  if (c.bits != 8 || c.op != CF_CONVOLVE_LINEAR || k->ties[0] != k->ties[1] || (ties && odd) ||
-      is_too_large (d, 1, is_exact))
+  if (c.bits != 8 || c.op != CF_CONVOLVE_LINEAR || k->ties[0] != k->ties[1] || (ties && odd)
+      || is_too_large (d, 1, is_exact))
     return;
   for (int i = 0; i < 2; i++) {
     /* halves up means floor ((S + floor (add / 2)) / D) */
@@ -343,9 +344,8 @@ make_quick (const CfConvolution &c, Rounding *k)
     k->base[i] = (int) base;
   }
   k->offset = 0x80000000u | (unsigned) m;
-  k->inverse[0] = ties && !k->pow2 ? inverse_beside (d, true)
-      : ties || odd                ? (float) (1.0 / (double) d)
-                                   : inverse_beside (d, true);
+  k->inverse[0] = ties && !k->pow2 ? inverse_beside (d, true) : ties || odd ? (float) (1.0 / (double) d)
+      : inverse_beside (d, true);
   k->inverse[1] = inverse_beside (d, false);
   k->quick = ties && !k->pow2 ? QUICK_EVEN : QUICK_ONE;
 }
@@ -382,7 +382,7 @@ make_rule (const CfConvolution &c, Rounding *k)
 Rounding
 rounding_of (const CfConvolution &c)
 {
-  Rounding k = {};
+  Rounding k = { };
 
   k.divisor2 = 2 * c.divisor;
   k.add[0] = c.add[0];
@@ -448,8 +448,8 @@ set_up (CfPlan *plan, CfStatus *status)
     next->passes = rounding_of (resolved);
     next->limbs = next->c.dense ? count_limbs (next->c.weights, next->c.w * next->c.h) : 1;
     /* with gray an RGB image is not copied: the identity is filtered like any other kernel */
-    next->identity = resolved.op == CF_CONVOLVE_COPY &&
-        !(resolved.gray != CF_GRAY_NONE && cf_format_info (plan->video.format)->rgb);
+    next->identity = resolved.op == CF_CONVOLVE_COPY
+        && !(resolved.gray != CF_GRAY_NONE && cf_format_info (plan->video.format)->rgb);
     code = choose (plan, next, status);
   }
   if (code == CF_OK && next->kind == HIDE && !s->cells) {
@@ -546,12 +546,9 @@ set_alignment (Group *g)
   g->copy_vectors = whole && copied && !mid && g->planes == 0 && ((in | out) & 15) == 0;
   g->in_words = g->bytes == 1 && (in & 3) == 0 && !g->in2[0] && g->in_pitch <= INT_MAX / 2;
   g->in_vectors = g->in_words && (in & 15) == 0;
-  g->out_words = g->bytes == 1 && whole && !g->in2[0] &&
-      (out &
-          (g->step == 4          ? 7
-                  : g->step == 3 ? 1
-                                 : 3)) == 0 &&
-      !(copied && (mid || g->step != 4 || (in & 7) != 0));
+  g->out_words = g->bytes == 1 && whole && !g->in2[0]
+      && (out & (g->step == 4 ? 7 : g->step == 3 ? 1 : 3)) == 0
+      && !(copied && (mid || g->step != 4 || (in & 7) != 0));
 }
 
 /* Returns true if two components are samples of the same 8-bit pixels. */
@@ -621,7 +618,7 @@ make_work (const CfPlan *plan, const CfImage *in, const CfImage *out, Work *work
   const State *s = state_of (plan);
   const CfConvolution &c = s->c;
   CfView from[CF_MAX_VIEWS], to[CF_MAX_VIEWS];
-  bool used[CF_MAX_VIEWS] = {};
+  bool used[CF_MAX_VIEWS] = { };
   const int n = cf_image_views (&plan->video, &plan->common, in, from);
 
   cf_image_views (&plan->video, &plan->common, out, to);
@@ -659,8 +656,8 @@ convolve_enqueue (CfPlan *plan, CfStream *stream, const CfImage *in, const CfIma
       return code;
     work.rounding = s->rounding;
   }
-  if ((s->kind == DIRECT && convolve_direct_launch (work, s->c, handle, &code, status)) ||
-      (s->kind == PACKED_RGB && convolve_packed_rgb_launch (&work, s->c, s->small, handle, &code, status)))
+  if ((s->kind == DIRECT && convolve_direct_launch (work, s->c, handle, &code, status))
+      || (s->kind == PACKED_RGB && convolve_packed_rgb_launch (&work, s->c, s->small, handle, &code, status)))
     return code;
   switch (s->fallback) {
     case SEPARABLE:

@@ -23,13 +23,13 @@ struct IrBuffer {
 
 struct IrState {
   CfIrDesign design;
-  IrWork work[CF_IR_MAX_PASSES];                    /* all but the pointers of a frame */
+  IrWork work[CF_IR_MAX_PASSES]; /* all but the pointers of a frame */
   IrBuffer y, r, handover, saved, owner, scheduler; /* scheduler: IrScheduler.word */
-  IrBuffer between;                                 /* see lines.cuh */
+  IrBuffer between; /* see lines.cuh */
   bool needs_clear; /* the buffers' contents are invalid: first launch, after a failed one, new sizes */
-  bool ready;       /* the buffers are large enough for `work`, or for lines */
-  bool counted;     /* in ir_shares */
-  bool pdl;         /* for the kernels of lines.cu */
+  bool ready;   /* the buffers are large enough for `work`, or for lines */
+  bool counted; /* in ir_shares */
+  bool pdl;     /* for the kernels of lines.cu */
   IrTestOverrides test;
 };
 
@@ -134,8 +134,8 @@ ir_reserve_trace (IrState *s, CfStatus *status)
 {
   const IrWork &work = s->work[s->design.n - 1];
   const int chunks = work.rows / ir_chunk;
-  const CfCode code = ir_reserve (&s->owner, (size_t) work.n_strips * (size_t) chunks * sizeof (int), &s->needs_clear,
-      status);
+  const CfCode code = ir_reserve (&s->owner, (size_t) work.n_strips * (size_t) chunks * sizeof (int),
+      &s->needs_clear, status);
 
   s->test.owner = code == CF_OK ? static_cast<int *> (s->owner.data) : NULL;
   s->test.owner_chunks = chunks;
@@ -265,7 +265,7 @@ ir_run_pass (CfPlan *plan, int at, const CfImage *in, const CfImage *out, cudaSt
   CfView views[CF_MAX_VIEWS];
   const int n = cf_image_views (&plan->video, &plan->common, in, views);
   float *y = static_cast<float *> (s->y.data), *r = static_cast<float *> (s->r.data);
-  IrSum sum = {};
+  IrSum sum = { };
   CfCode code = CF_OK;
 
   sum.last = at == s->design.n - 1;

@@ -35,8 +35,8 @@ struct State {
   MedianPadded padded; /* layout of the padded planes; frame[] is filled for each launch */
   uint8_t *ring;       /* padded planes of `depth` frames; NULL until select or tree needs them */
   size_t frame_bytes;
-  int newest, n_seen; /* of the ring: slot of the newest frame, number of frames in it */
-  bool pdl;           /* programmatic dependent launch, see griddep_wait () */
+  int newest, n_seen;  /* of the ring: slot of the newest frame, number of frames in it */
+  bool pdl;            /* programmatic dependent launch, see griddep_wait () */
 };
 
 State *
@@ -71,8 +71,8 @@ network_fits (const CfPlan *plan, const CfMedianWindow &window, int k)
   const CfContext *context = plan->context;
   const bool native = context->major >= 9 || (context->major == 8 && !is_wide (plan));
 
-  return window.w == k && window.h == k && window.depth == 1 && window.rank == (window.n - 1) / 2 &&
-      params_of (plan)->color_order == CF_MEDIAN_PER_CHANNEL && (native || k <= 5);
+  return window.w == k && window.h == k && window.depth == 1 && window.rank == (window.n - 1) / 2
+      && params_of (plan)->color_order == CF_MEDIAN_PER_CHANNEL && (native || k <= 5);
 }
 
 /* Returns whether the kernel in registers can do this window, where the planes of a frame are aligned: if not, the
@@ -80,7 +80,7 @@ network_fits (const CfPlan *plan, const CfMedianWindow &window, int k)
 bool
 registers_fit (const CfPlan *plan, const CfMedianWindow &window, int variant)
 {
-  CfImage image = {};
+  CfImage image = { };
   CfView views[CF_MAX_VIEWS];
   const int n = cf_image_views (&plan->video, &plan->common, &image, views);
   bool gray = true;
@@ -93,8 +93,8 @@ registers_fit (const CfPlan *plan, const CfMedianWindow &window, int variant)
 bool
 flat_fits (const CfPlan *plan, const CfMedianWindow &window)
 {
-  return cf_format_info (plan->video.format)->bytes == 1 && params_of (plan)->color_order == CF_MEDIAN_PER_CHANNEL &&
-      median_flat_fits (window, plan->context->max_shared);
+  return cf_format_info (plan->video.format)->bytes == 1 && params_of (plan)->color_order == CF_MEDIAN_PER_CHANNEL
+      && median_flat_fits (window, plan->context->max_shared);
 }
 
 /* ---- padded planes ------------------------------------------------------ */
@@ -103,7 +103,7 @@ void
 lay_out_planes (const CfPlan *plan, State *s)
 {
   const CfFormatInfo *info = cf_format_info (plan->video.format);
-  CfImage image = {};
+  CfImage image = { };
   CfView views[CF_MAX_VIEWS];
   const int n = cf_image_views (&plan->video, &plan->common, &image, views);
   MedianPadded &p = s->padded;
@@ -298,7 +298,7 @@ median_enqueue (CfPlan *plan, CfStream *stream, const CfImage *in, const CfImage
     list_frames (s);
   }
   return s->variant == TREE ? median_launch_tree (&launch, s->padded, handle, status)
-                            : median_launch_select (&launch, s->padded, handle, status);
+      : median_launch_select (&launch, s->padded, handle, status);
 }
 
 CfCode

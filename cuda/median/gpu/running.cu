@@ -35,8 +35,7 @@ struct RunningWork {
 };
 
 /* Loads the samples x .. x + 3, where x is inside the row; those beyond its end are equal to the last one. */
-template <int BYTES>
-__device__ __forceinline__ Quad
+template<int BYTES> __device__ __forceinline__ Quad
 load_samples (const Plane &plane, const uint8_t *row, int x)
 {
   if (!plane.in_words || x + 3 >= plane.width)
@@ -50,15 +49,13 @@ load_samples (const Plane &plane, const uint8_t *row, int x)
   return plane.step == 3 ? load_quad_words<1, 3> (plane, row, x) : load_quad_words<1, 4> (plane, row, x);
 }
 
-template <int BYTES>
-__device__ __forceinline__ int
+template<int BYTES> __device__ __forceinline__ int
 quad_sample (const Quad &q, int i)
 {
   return BYTES == 1 ? (int) (q.lo >> (8 * i) & 0xff) : (int) ((i < 2 ? q.lo : q.hi) >> (16 * (i & 1)) & 0xffff);
 }
 
-template <int BYTES>
-__device__ __forceinline__ Quad
+template<int BYTES> __device__ __forceinline__ Quad
 make_quad (const int v[4])
 {
   if (BYTES == 1)
@@ -67,8 +64,7 @@ make_quad (const int v[4])
 }
 
 /* Moves the background of four samples of a view. Leaves it in `to` and the distances in `distance`. */
-template <int BYTES>
-__device__ __forceinline__ void
+template<int BYTES> __device__ __forceinline__ void
 follow (const RunningWork &w, int view, int x, int y, int to[4], int distance[4])
 {
   const Plane &plane = w.launch.plane[view];
@@ -97,16 +93,14 @@ follow (const RunningWork &w, int view, int x, int y, int to[4], int distance[4]
     *(uint2 *) at = make_uint2 (b.lo, b.hi);
 }
 
-template <int BYTES>
-__device__ __forceinline__ void
+template<int BYTES> __device__ __forceinline__ void
 store (const Plane &plane, int x, int y, const int v[4])
 {
   store_quad (plane, plane.out + y * plane.out_pitch, x, make_quad<BYTES> (v));
 }
 
 /* Takes four pixels of the views that decide. Returns a bit for each that moves. */
-template <int BYTES>
-__device__ __forceinline__ unsigned
+template<int BYTES> __device__ __forceinline__ unsigned
 decide (const RunningWork &w, int x, int y)
 {
   unsigned moves = 0;
@@ -135,9 +129,8 @@ decide (const RunningWork &w, int x, int y)
   return moves;
 }
 
-template <int BYTES>
-__global__ void
-__launch_bounds__ (running_threads) median_running_kernel (const __grid_constant__ RunningWork w)
+template<int BYTES> __global__ void __launch_bounds__ (running_threads)
+median_running_kernel (const __grid_constant__ RunningWork w)
 {
   __shared__ int moving[tile_cells];
   const Plane &plane = plane_of_block (w.launch, (int) blockIdx.x);
@@ -180,8 +173,9 @@ __launch_bounds__ (running_threads) median_running_kernel (const __grid_constant
     atomicAdd (&moving[thread >> 2 & 3], n);
   __syncthreads ();
   if (thread == 0)
-    *(ushort4 *) (w.count + (long long) (y0 / CF_RUNNING_CELL) * w.count_pitch + x0 / CF_RUNNING_CELL) = make_ushort4 (
-        (unsigned short) moving[0], (unsigned short) moving[1], (unsigned short) moving[2], (unsigned short) moving[3]);
+    *(ushort4 *) (w.count + (long long) (y0 / CF_RUNNING_CELL) * w.count_pitch + x0 / CF_RUNNING_CELL)
+        = make_ushort4 ((unsigned short) moving[0], (unsigned short) moving[1], (unsigned short) moving[2],
+            (unsigned short) moving[3]);
 }
 
 /* ---- the plan ----------------------------------------------------------- */
@@ -189,7 +183,7 @@ __launch_bounds__ (running_threads) median_running_kernel (const __grid_constant
 struct RunningState {
   CfRunning running; /* first */
   uint8_t *background;
-  uint16_t *count;  /* pinned host memory, which the kernel writes */
+  uint16_t *count; /* pinned host memory, which the kernel writes */
   RunningWork work; /* all but what changes with each frame */
 };
 
@@ -205,7 +199,7 @@ running_init (CfPlan *plan, CfStatus *status)
   const CfFormatInfo *info = cf_format_info (plan->video.format);
   RunningState *s = running_state (plan);
   RunningWork &w = s->work;
-  size_t offset[CF_MAX_VIEWS] = {}, pitch[CF_MAX_VIEWS] = {};
+  size_t offset[CF_MAX_VIEWS] = { }, pitch[CF_MAX_VIEWS] = { };
   const size_t counts = cf_running_counts (&s->running) * sizeof *s->count;
   CfCode code = load_kernels ({ (const void *) median_running_kernel<1>, (const void *) median_running_kernel<2> },
       median_loading, status);
@@ -246,9 +240,8 @@ copy_image (const CfImage *to, const CfImage *from, cudaStream_t stream, CfStatu
 
   for (int p = 0; code == CF_OK && p < cf_format_info (from->format)->n_planes; p++)
     code = cf_cuda_check (cudaMemcpy2DAsync (to->plane[p].data, to->plane[p].pitch, from->plane[p].data,
-                              from->plane[p].pitch, cf_plane_row_bytes (from->format, from->width, p),
-                              (size_t) cf_plane_rows (from->format, from->height, p), cudaMemcpyDefault, stream),
-        "copying a frame", status);
+        from->plane[p].pitch, cf_plane_row_bytes (from->format, from->width, p),
+        (size_t) cf_plane_rows (from->format, from->height, p), cudaMemcpyDefault, stream), "copying a frame", status);
   return code;
 }
 

@@ -23,12 +23,12 @@ constexpr int most_shares = 8;
 
 struct SgPlanState {
   CfSegmentSetup setup;
-  SgWork work;        /* all members except those that change with each frame */
+  SgWork work;       /* all members except those that change with each frame */
   SgState history[2]; /* used alternately */
-  int parity;         /* history[parity] is what the last frame left */
-  bool has_history;   /* the next frame may use the history */
-  bool needs_clear;   /* the device memory has undefined contents: before the first frame and after a failed one */
-  bool ready;         /* the memory has been allocated for the setup */
+  int parity;        /* history[parity] is what the last frame left */
+  bool has_history;  /* the next frame may use the history */
+  bool needs_clear;  /* the device memory has undefined contents: before the first frame and after a failed one */
+  bool ready;        /* the memory has been allocated for the setup */
   bool new_clicks;
   uint32_t frame;
   size_t cells;      /* for which the memory was allocated */
@@ -42,9 +42,9 @@ struct SgPlanState {
   uint16_t *reported_map;
   CfRegion *regions;
   bool has_regions, has_map; /* the last frame reported its regions, its label map */
-  int blocks, max_blocks;    /* of the graph kernel; blocks: test override, 0: by the number of plans */
-  bool counted;              /* in `shares` */
-  unsigned shared;           /* bytes of dynamic shared memory of a block of the graph kernel */
+  int blocks, max_blocks; /* of the graph kernel; blocks: test override, 0: by the number of plans */
+  bool counted;           /* in `shares` */
+  unsigned shared;        /* bytes of dynamic shared memory of a block of the graph kernel */
 };
 
 SgPlanState *
@@ -60,7 +60,8 @@ struct SgPieces {
   char *base;
   size_t used;
 
-  template <typename T> void take (T **to, size_t n)
+  template<typename T> void
+  take (T **to, size_t n)
   {
     *to = base ? reinterpret_cast<T *> (base + used) : NULL;
     used += (n * sizeof (T) + 255) / 256 * 256;
@@ -183,8 +184,8 @@ sg_reserve_reports (SgPlanState *s, const CfVideo *video, bool label_meta, CfSta
   const size_t pixels = (size_t) video->width * (size_t) video->height;
 
   if (s->setup.reports && !s->reported) {
-    s->reported = static_cast<CfSegmentRegion *> (
-        cf_gpu_alloc (CF_PINNED, max_regions * sizeof *s->reported + sizeof (unsigned), status));
+    s->reported = static_cast<CfSegmentRegion *> (cf_gpu_alloc (CF_PINNED, max_regions * sizeof *s->reported
+        + sizeof (unsigned), status));
     if (!s->reported)
       return status->code;
     s->reported_n = reinterpret_cast<unsigned *> (s->reported + max_regions);
@@ -255,8 +256,8 @@ sg_update (CfPlan *plan, CfStatus *status)
     return code;
   }
   s->ready = false;
-  s->has_history = s->has_history && s->setup.columns == setup->columns && s->setup.rows == setup->rows &&
-      s->setup.size == setup->size;
+  s->has_history = s->has_history && s->setup.columns == setup->columns && s->setup.rows == setup->rows
+      && s->setup.size == setup->size;
   s->new_clicks = true;
   s->setup = *setup;
   free (setup);
@@ -288,8 +289,8 @@ sg_init (CfPlan *plan, CfStatus *status)
     return code;
   s->max_blocks = plan->context->sms;
   shares.count (plan, true, &s->counted);
-  s->map = static_cast<uint16_t *> (
-      cf_gpu_alloc (CF_DEVICE, (size_t) plan->video.width * (size_t) plan->video.height * sizeof *s->map, status));
+  s->map = static_cast<uint16_t *> (cf_gpu_alloc (CF_DEVICE, (size_t) plan->video.width * (size_t) plan->video.height
+      * sizeof *s->map, status));
   return s->map ? sg_update (plan, status) : status->code;
 }
 
@@ -321,12 +322,7 @@ CfCode
 sg_clear_memory (SgPlanState *s, bool all, cudaStream_t stream, CfStatus *status)
 {
   const SgWork &w = s->work;
-  const struct {
-    void *at;
-    int byte;
-    size_t size;
-    bool weak;
-  } pieces[] = {
+  const struct { void *at; int byte; size_t size; bool weak; } pieces[] = {
     { w.control, 0, sizeof *w.control, false },
     { w.pieces, 0, max_regions * sizeof *w.pieces, false },
     { w.first_piece, 0, max_regions * sizeof *w.first_piece, false },
@@ -355,8 +351,7 @@ sg_send_clicks (SgPlanState *s, cudaStream_t stream, CfStatus *status)
 
   if (s->new_clicks && s->setup.n_seeds > 0)
     code = cf_cuda_check (cudaMemcpyAsync (s->clicks, s->setup.seeds, (size_t) s->setup.n_seeds * sizeof *s->clicks,
-                              cudaMemcpyHostToDevice, stream),
-        "copying the seeds to the GPU", status);
+        cudaMemcpyHostToDevice, stream), "copying the seeds to the GPU", status);
   if (code == CF_OK)
     s->new_clicks = false;
   return code;
@@ -373,8 +368,8 @@ sg_is_420 (const SgWork &w, int step)
 {
   const SgComponent *c = w.component;
 
-  return c[0].wide && c[1].step == step && c[2].step == step && c[1].w_sub == 1 && c[2].w_sub == 1 && c[1].h_sub == 1 &&
-      c[2].h_sub == 1;
+  return c[0].wide && c[1].step == step && c[2].step == step && c[1].w_sub == 1 && c[2].w_sub == 1
+      && c[1].h_sub == 1 && c[2].h_sub == 1;
 }
 
 /* Returns how samples may be read. Word access needs cells that consist of squares of 2 or 4 pixels. */
@@ -396,7 +391,7 @@ sg_layout_of (const SgWork &w)
   if (sg_is_420 (w, 2) && sg_is_aligned (pair, c[1].in_pitch, 4) && std::max (c[1].in, c[2].in) == pair + 1)
     return SG_SEMI_420;
   return c[0].step == 4 && c[1].step == 4 && c[2].step == 4 && sg_is_aligned (w.words, c[0].in_pitch, 4) ? SG_PACKED
-                                                                                                         : SG_ANY;
+      : SG_ANY;
 }
 
 /* Chooses whether pixels are painted by words, and where the samples lie in such a word. */
@@ -409,23 +404,23 @@ sg_choose_out_layout (const CfPlan *plan, const CfImage *out, SgWork *w)
   w->out_layout = SG_ANY;
   for (int k = 0; k < 3; k++)
     w->bit_shift[k] = (uint8_t) (8 * k);
-  if (w->bytes != 1 || w->width % 4 != 0 || plan->common.apply_to != CF_APPLY_ALL ||
-      (w->output != CF_SEGMENT_MEAN && w->output != CF_SEGMENT_LABELS))
+  if (w->bytes != 1 || w->width % 4 != 0 || plan->common.apply_to != CF_APPLY_ALL
+      || (w->output != CF_SEGMENT_MEAN && w->output != CF_SEGMENT_LABELS))
     return;
   w->out_words = static_cast<uint8_t *> (out->plane[0].data);
   if (w->n_components == 1 && c[0].wide) {
     w->out_layout = SG_GRAY;
-  } else if (w->n_components == 3 && sg_is_420 (*w, 1) && sg_is_aligned (c[1].out, c[1].out_pitch, 2) &&
-      sg_is_aligned (c[2].out, c[2].out_pitch, 2)) {
+  } else if (w->n_components == 3 && sg_is_420 (*w, 1) && sg_is_aligned (c[1].out, c[1].out_pitch, 2)
+      && sg_is_aligned (c[2].out, c[2].out_pitch, 2)) {
     w->out_layout = SG_PLANAR_420;
-  } else if (w->n_components == 3 && sg_is_420 (*w, 2) && sg_is_aligned (pair, c[1].out_pitch, 4) &&
-      std::max (c[1].out, c[2].out) == pair + 1) {
+  } else if (w->n_components == 3 && sg_is_420 (*w, 2) && sg_is_aligned (pair, c[1].out_pitch, 4)
+      && std::max (c[1].out, c[2].out) == pair + 1) {
     w->out_layout = SG_SEMI_420;
     w->out_words = pair;
     w->bit_shift[1] = c[1].out < c[2].out ? 8 : 16;
     w->bit_shift[2] = c[1].out < c[2].out ? 16 : 8;
-  } else if (w->n_colors == 3 && c[0].step == 4 && c[1].step == 4 && c[2].step == 4 &&
-      sg_is_aligned (w->words, c[0].in_pitch, 4) && sg_is_aligned (w->out_words, c[0].out_pitch, 4)) {
+  } else if (w->n_colors == 3 && c[0].step == 4 && c[1].step == 4 && c[2].step == 4
+      && sg_is_aligned (w->words, c[0].in_pitch, 4) && sg_is_aligned (w->out_words, c[0].out_pitch, 4)) {
     w->out_layout = SG_PACKED;
     w->preserved = ~0u;
     for (int k = 0; k < 3; k++) {
@@ -475,10 +470,8 @@ sg_launch (const CfPlan *plan, const SgWork &work, cudaStream_t stream, CfStatus
   if (code == CF_OK)
     code = sg_launch_pixels (work, stream, status);
   if (code == CF_OK && work.label_meta)
-    code = cf_cuda_check (cudaMemcpyAsync (s->reported_map, s->map,
-                              (size_t) work.width * (size_t) work.height * sizeof *s->map, cudaMemcpyDeviceToHost,
-                              stream),
-        "copying the labels from the GPU", status);
+    code = cf_cuda_check (cudaMemcpyAsync (s->reported_map, s->map, (size_t) work.width * (size_t) work.height
+        * sizeof *s->map, cudaMemcpyDeviceToHost, stream), "copying the labels from the GPU", status);
   return code;
 }
 
