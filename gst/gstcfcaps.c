@@ -37,12 +37,20 @@ add_structure (GstCaps *caps, gboolean cuda)
 GstCaps *
 gst_cf_caps_all (gboolean cuda)
 {
-  GstCaps *caps = gst_caps_new_empty ();
+  static GstCaps *made[2]; /* every query of caps asks for them */
+  static gsize done;
 
-  if (cuda)
-    add_structure (caps, TRUE);
-  add_structure (caps, FALSE);
-  return caps;
+  if (g_once_init_enter (&done)) {
+    for (int i = 0; i < 2; i++) {
+      made[i] = gst_caps_new_empty ();
+      if (i)
+        add_structure (made[i], TRUE);
+      add_structure (made[i], FALSE);
+      GST_MINI_OBJECT_FLAG_SET (made[i], GST_MINI_OBJECT_FLAG_MAY_BE_LEAKED);
+    }
+    g_once_init_leave (&done, 1);
+  }
+  return gst_caps_ref (made[!!cuda]);
 }
 
 GstCaps *

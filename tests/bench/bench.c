@@ -226,10 +226,12 @@ time_ours (Bench *b, BenchFrames *f, BenchRow row, const char *set, const char *
 
   f->n_streams = row.streams;
   if (params && ours_new (b, f, &ours, &row, params, variant)) {
+    const CfTraits traits = cf_filter_traits (b->filter, NULL, &all, params);
+
     snprintf (row.variant, sizeof row.variant, "%s", cf_plan_variant (ours.plan[0]));
     row.ours = bench_filter_us (f, enqueue_ours, &ours, 1, error);
     row.checked = true;
-    if (cf_filter_traits (b->filter, NULL, &all, params).stateful)
+    if (traits.stateful || traits.history > 0)
       row.right = row.ours > 0 && enqueue_two (f, &ours) && check_frame (b, f, 1, 1, &ours.video, params, error);
     else /* checks the frame of the last stream */
       row.right = row.ours > 0 && check_frame (b, f, row.streams - 1, 0, &ours.video, params, error);

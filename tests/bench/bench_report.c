@@ -15,7 +15,8 @@ static const struct {
   const char *filter, *kind;
   int size;
   double goal[2], floor[2];
-  int streams; /* 0: one */
+  int streams;        /* 0: one */
+  const char *format; /* NULL: GRAY8 */
 } targets[] = {
   { "median", "", 3, { 3.6, 8.4 }, { 1.4, 5.5 } },
   { "median", "", 5, { 7, 19 }, { 4.1, 17 } },
@@ -32,25 +33,34 @@ static const struct {
   { "median", "rows", 31, { 56, 190 }, { 0, 0 } },
   { "median", "ramp", 31, { 56, 190 }, { 0, 0 } },
   { "median", "camera", 31, { 56, 190 }, { 0, 0 } },
-  { "convolve", "dense", 3, { 3.0, 6.2 }, { 0.96, 3.86 } },
-  { "convolve", "dense", 5, { 3.3, 7 }, { 0.96, 3.86 } },
-  { "convolve", "dense", 7, { 3.5, 7.5 }, { 0.96, 3.86 } },
-  { "convolve", "dense", 9, { 3.9, 8 }, { 0.97, 3.9 } },
-  { "convolve", "dense", 15, { 5.5, 12 }, { 1.6, 6.5 } },
-  { "convolve", "dense", 31, { 8, 24 }, { 6.6, 26.5 } },
-  { "convolve", "gauss", 7, { 4, 8 }, { 0.96, 3.86 } },
-  { "convolve", "gauss", 15, { 4.2, 8.3 }, { 0.96, 3.86 } },
-  { "convolve", "gauss", 31, { 4.6, 9.5 }, { 0.96, 3.86 } },
-  { "convolve", "box", 31, { 4.6, 9.5 }, { 0.96, 3.86 } },
+  { "convolve", "dense", 3, { 3.0, 6.4 }, { 0.96, 3.86 } },
+  { "convolve", "dense", 5, { 3.1, 6.8 }, { 0.96, 3.86 } },
+  { "convolve", "dense", 7, { 3.3, 7.6 }, { 0.96, 3.86 } },
+  { "convolve", "dense", 9, { 3.5, 8.8 }, { 0.97, 3.9 } },
+  { "convolve", "dense", 15, { 4.5, 12 }, { 1.6, 6.5 } },
+  { "convolve", "dense", 31, { 9, 26 }, { 6.6, 26.5 } },
+  { "convolve", "dense", 7, { 8, 25 }, { 0, 0 }, .format = "RGBA" },
+  { "convolve", "dense", 31, { 20, 60 }, { 0, 0 }, .format = "RGBA" },
+  { "convolve", "gauss", 7, { 4.2, 9.1 }, { 0.96, 3.86 } },
+  { "convolve", "gauss", 15, { 4.1, 9.3 }, { 0.96, 3.86 } },
+  { "convolve", "gauss", 31, { 4.3, 11 }, { 0.96, 3.86 } },
+  { "convolve", "gauss", 15, { 10, 28 }, { 0, 0 }, .format = "RGBA" },
+  { "convolve", "box", 31, { 4.6, 11 }, { 0.96, 3.86 } },
   { "irfilter", "smooth sigma", 3, { 9.6, 31 }, { 0, 0 } },
   { "irfilter", "smooth sigma", 200, { 9.6, 31 }, { 0, 0 } },
+  { "irfilter", "smooth sigma", 3, { 40, 125 }, { 0, 0 }, .format = "RGBA" },
+  { "irfilter", "smooth sigma", 200, { 40, 125 }, { 0, 0 }, .format = "RGBA" },
   { "irfilter", "soft sigma", 3, { 16, 55 }, { 0, 0 } },
   { "irfilter", "soft sigma", 200, { 16, 55 }, { 0, 0 } },
   { "irfilter", "highpass sigma", 40, { 11, 34 }, { 0, 0 } },
   { "irfilter", "sharpen sigma", 3, { 11, 34 }, { 0, 0 } },
-  { "irfilter", "one core m", 3, { 65, 140 }, { 10.4, 20.9 } },
-  { "irfilter", "one core m", 3, { 25, 90 }, { 4.2, 16.9 }, 8 },
-  { "irfilter", "16 cores m", 3, { 35, 80 }, { 4.2, 16.9 } },
+  { "irfilter", "one core m", 3, { 112, 270 }, { 10.4, 20.9 } },
+  { "irfilter", "one core m", 5, { 210, 600 }, { 0, 0 } },
+  { "irfilter", "one core m", 8, { 415, 1000 }, { 0, 0 } },
+  { "irfilter", "one core m", 3, { 36, 130 }, { 4.2, 16.9 }, 8 },
+  { "irfilter", "one core m", 5, { 70, 240 }, { 0, 0 }, 8 },
+  { "irfilter", "one core m", 8, { 180, 650 }, { 0, 0 }, 8 },
+  { "irfilter", "16 cores m", 3, { 75, 205 }, { 4.2, 16.9 } },
   { "segment", "stateless", 0, { 100, 300 }, { 2.4, 9.6 } },
   { "segment", "stateful", 0, { 60, 200 }, { 2.4, 9.6 } },
   { "segment", "street stateless", 0, { 150, 0 }, { 2.4, 9.6 } },
@@ -63,13 +73,13 @@ void
 bench_target (const Bench *b, const BenchRow *row, double *goal, double *least)
 {
   int which = row->height > 1080;
-  bool any = g_str_equal (row->format, "GRAY8") &&
-      (g_str_equal (row->resolution, "1080p") || g_str_equal (row->resolution, "4k"));
+  bool any = g_str_equal (row->resolution, "1080p") || g_str_equal (row->resolution, "4k");
 
   *goal = *least = 0;
   for (size_t i = 0; any && i < G_N_ELEMENTS (targets); i++)
     if (g_str_equal (targets[i].filter, b->o.filter) && g_str_equal (targets[i].kind, row->kind->name) &&
-        targets[i].size == row->size && (targets[i].streams ? targets[i].streams : 1) == row->streams) {
+        targets[i].size == row->size && g_str_equal (targets[i].format ? targets[i].format : "GRAY8", row->format) &&
+        (targets[i].streams ? targets[i].streams : 1) == row->streams) {
       *goal = targets[i].goal[which];
       *least = targets[i].floor[which];
     }
@@ -187,7 +197,7 @@ write_part (const Bench *b, FILE *file)
 
   (void) strftime (date, sizeof date, "%Y-%m-%d", gmtime (&now));
   fprintf (file,
-      "## %s\n\nWritten by `%s`: %s (%d SMs, %llu MB of L2),\ndriver %s, CUDA %d.%d, %s, the median of %d "
+      "## %s\n\nWritten by\n`%s`:\n%s (%d SMs, %llu MB of L2),\ndriver %s, CUDA %d.%d, %s, the median of %d "
       "repetitions.\n%s\n",
       b->o.filter, b->o.command, b->gpu.name, b->gpu.sms, (unsigned long long) (b->gpu.l2_bytes >> 20), driver,
       cuda / 1000, cuda % 1000 / 10, date, BENCH_REPETITIONS, notes_of (b->o.filter));

@@ -301,6 +301,9 @@ framepath () {
         options=(--regions 1 --cameras 200 --no-limits --memory proposed "${live[@]}") ;;
       privacy-cuda) line=("cudaconvolve preset=privacy roi-meta=true $on")
         options=(--regions 1 --cameras 400 --no-limits --memory cuda "${live[@]}") ;;
+      # Eight cameras together, as many frames as the link takes; and cameras that segment.
+      eight) line=("cudasegment $on" "cudairfilter preset=soft $on") options=(--cameras 8 "${quick[@]}") ;;
+      segment) line=("cudasegment $on") options=(--cameras 350 --no-limits "${live[@]}") ;;
       # The cost of the sources and sinks only.
       harness) line=(identity) options=(--no-limits --cameras 400 "${live[@]}" --seconds 3) ;;
       cameras) line=("$median") options=(--cameras "$cameras" "${live[@]}") ;;

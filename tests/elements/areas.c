@@ -225,7 +225,7 @@ GST_START_TEST (cropped_and_not_enabled)
   gst_video_frame_unmap (&to);
   gst_buffer_unref (in);
   gst_buffer_unref (out);
-  gst_harness_teardown (h); /* a copy launches nothing */
+  free_harness (h); /* a copy launches nothing */
 }
 GST_END_TEST
 

@@ -67,6 +67,20 @@ stat_of (GstElement *element, const gchar *name)
 }
 
 void
+free_harness (GstHarness *h)
+{
+  GstElement *element = gst_object_ref (h->element);
+  GstBus *bus = gst_element_get_bus (element);
+
+  gst_harness_teardown (h);
+  if (bus)
+    gst_bus_set_flushing (bus, TRUE);
+  gst_clear_object (&bus);
+  fail_unless_equals_int (GST_OBJECT_REFCOUNT_VALUE (element), 1);
+  gst_object_unref (element);
+}
+
+void
 close_harness (GstHarness *h, gint frames)
 {
   guint64 all = stat_of (h->element, "frames"), gpu = stat_of (h->element, "frames-gpu");
@@ -79,7 +93,7 @@ close_harness (GstHarness *h, gint frames)
   fail_unless_equals_uint64 (stat_of (h->element, "frames-fallback"), 0);
   if (filtered > 0)
     fail_unless ((stat_of (h->element, "gpu-launches") > 0) == on_gpu (), "wrong number of launches");
-  gst_harness_teardown (h);
+  free_harness (h);
 }
 
 GstBuffer *

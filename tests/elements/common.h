@@ -29,6 +29,9 @@ GstElement *new_element_of (const gchar *factory, const gchar *first, ...);
 GstHarness *new_harness (GstElement *element);
 /* The same, with caps of that format and size. */
 GstHarness *new_stream (GstElement *element, const gchar *format, gint width, gint height, GstVideoInfo *info);
+/* Frees the harness and the messages of its element, which hold a reference to it: a CUDA context lasts until then.
+ * Fails unless nothing else holds the element. */
+void free_harness (GstHarness *h);
 /* Fails unless every filtered frame was filtered by the backend under test, `frames` in all (-1:
  * any number), and frees the harness. */
 void close_harness (GstHarness *h, gint frames);

@@ -95,8 +95,8 @@ open_pair (Pair *pair, const gchar *head, const gchar *const *filters, guint n, 
 static void
 close_pair (Pair *pair)
 {
-  gst_harness_teardown (pair->gpu);
-  gst_harness_teardown (pair->cpu);
+  free_harness (pair->gpu);
+  free_harness (pair->cpu);
 }
 
 static void
@@ -238,7 +238,7 @@ GST_START_TEST (memory_in_a_row)
     gst_caps_unref (caps);
     gst_object_unref (pad);
   }
-  gst_harness_teardown (h);
+  free_harness (h);
 }
 GST_END_TEST
 
@@ -262,8 +262,8 @@ GST_START_TEST (other_context)
     gst_buffer_unref (in);
   }
   fail_unless_equals_uint64 (stat_of (child_of (h, "f"), "frames-gpu"), 4);
-  gst_harness_teardown (h);
-  gst_harness_teardown (from);
+  free_harness (h);
+  free_harness (from);
 }
 GST_END_TEST
 
@@ -664,11 +664,11 @@ GST_START_TEST (two_chains)
     gst_buffer_unref (push_pull (h[1], random_frame (&info, i, 0)));
   }
   gst_context_unref (context);
-  gst_harness_teardown (end);
-  gst_harness_teardown (h[0]);
-  gst_harness_teardown (h[1]);
-  gst_harness_teardown (first);
-  gst_harness_teardown (cpu);
+  free_harness (end);
+  free_harness (h[0]);
+  free_harness (h[1]);
+  free_harness (first);
+  free_harness (cpu);
 }
 GST_END_TEST
 

@@ -64,7 +64,7 @@ GST_START_TEST (data_while_starting)
   g_thread_join (thread);
   _gst_check_expecting_log = FALSE;
   gst_object_unref (bus);
-  gst_harness_teardown (h);
+  free_harness (h);
 }
 GST_END_TEST
 
@@ -106,7 +106,7 @@ GST_START_TEST (last_frames_refused)
     if (m)
       gst_message_unref (m);
     fail_unless (pop_message (h->element, GST_MESSAGE_ERROR) == NULL);
-    gst_harness_teardown (h);
+    free_harness (h);
   }
 }
 GST_END_TEST
@@ -270,14 +270,15 @@ GST_END_TEST
 GST_START_TEST (late_settings_are_said)
 {
   GstHarness *h = new_harness (new_element (NULL));
+  GstMessage *m;
   gint count;
 
   for (count = 0; count < 2; count++)
     g_object_set (h->element, "frames-in-flight", 3, NULL);
-  for (count = 0; pop_message (h->element, GST_MESSAGE_WARNING); count++)
-    continue;
+  for (count = 0; (m = pop_message (h->element, GST_MESSAGE_WARNING)); count++)
+    gst_message_unref (m);
   fail_unless_equals_int (count, 1);
-  gst_harness_teardown (h);
+  free_harness (h);
 }
 GST_END_TEST
 
@@ -373,7 +374,7 @@ GST_START_TEST (no_memory_for_caps)
   }
   g_free (only_message (h->element, GST_MESSAGE_ERROR, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NO_SPACE_LEFT));
   gst_caps_unref (caps);
-  gst_harness_teardown (h);
+  free_harness (h);
 }
 GST_END_TEST
 
@@ -397,7 +398,7 @@ GST_START_TEST (no_memory_for_labels)
   fail_unless (strstr (text, "4000 x 4000") != NULL, "%s", text);
   g_free (text);
   gst_buffer_unref (out);
-  gst_harness_teardown (h);
+  free_harness (h);
 }
 GST_END_TEST
 

@@ -405,7 +405,7 @@ GST_START_TEST (hides_what_moves)
         n, bright, black);
   }
   fail_unless_equals_uint64 (stat_of (child_of (h, "m"), on_gpu () ? "frames-gpu" : "frames-cpu"), 40);
-  gst_harness_teardown (h);
+  free_harness (h);
   g_free (line);
 }
 GST_END_TEST

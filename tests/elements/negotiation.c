@@ -59,7 +59,7 @@ GST_START_TEST (memory_on_offer)
     GstCaps *caps;
 
     if (i == G_N_ELEMENTS (silent) && !on_gpu ()) { /* only CUDA memory: nothing to negotiate */
-      gst_harness_teardown (h);
+      free_harness (h);
       continue;
     }
     gst_harness_set_sink_caps_str (h, named ? naming[i - G_N_ELEMENTS (silent)] : silent[i]);

@@ -200,7 +200,7 @@ GST_START_TEST (bad_before_start)
     GstHarness *h = new_stream (element, bad->format, 16, 8, &info);
 
     expect_refusal (element, bad, GST_MESSAGE_ERROR);
-    gst_harness_teardown (h);
+    free_harness (h);
     return;
   }
   fail_unless_equals_int (gst_element_set_state (element, GST_STATE_PAUSED), GST_STATE_CHANGE_FAILURE);

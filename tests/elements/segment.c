@@ -196,7 +196,7 @@ GST_START_TEST (map_goes_down_the_pipeline)
     gst_buffer_unref (out);
     g_free (found);
   }
-  gst_harness_teardown (h);
+  free_harness (h);
   g_free (line);
 }
 GST_END_TEST

@@ -66,8 +66,12 @@ main (int argc, char **argv)
     return 1;
   }
   fprintf (out, "/* Made by mkcode; do not edit. */\n");
-  for (int i = 0; i < CF_MEDIAN_N_CODES; i++)
+  for (int i = 0; i < CF_MEDIAN_N_CODES; i++) {
+    if (i == CF_MEDIAN_N_CODES_16)
+      fprintf (out, "#if V_SIZE > 16\n");
     failed |= print_function (out, 5 + 2 * i);
+  }
+  fprintf (out, "#endif\n");
   if (failed)
     fprintf (stderr, "mkcode: out of memory\n");
   return fclose (out) || failed;

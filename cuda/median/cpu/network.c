@@ -30,8 +30,8 @@ int
 cf_median_network_code (const CfMedianCpu *m)
 {
   const CfMedianWindow *win = &m->win;
-  /* measured; with vectors of 16 bytes larger networks are slower as code than as steps */
-  const int i = (win->w - 5) / 2, n = cf_cpu_isa_number () <= CF_ISA_AVX2 ? CF_MEDIAN_N_CODES : 3;
+  const int i = (win->w - 5) / 2;
+  const int n = cf_cpu_isa_number () <= CF_ISA_AVX2 ? CF_MEDIAN_N_CODES : CF_MEDIAN_N_CODES_16;
   const bool square = win->w == win->h && win->w >= 5 && win->depth == 1 && win->rank == (win->n - 1) / 2;
 
   return square && m->size < 2 && i < n ? i : -1;

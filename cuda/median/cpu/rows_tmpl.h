@@ -219,9 +219,11 @@ N (network) (const CfMedianStep *steps, int n, uint8_t *arena, int lanes)
 CODE (5)
 CODE (7)
 CODE (9)
+#if V_SIZE > 16
 CODE (11)
 CODE (13)
 CODE (15)
+#endif
 #undef CODE
 #endif
 

@@ -265,6 +265,11 @@ H (not_above) (const H (Sum) * sum, uint32_t r)
 /* ---- the table ---------------------------------------------------------- */
 
 #define ALL(name) { name##_1, name##_2, name##_4 }
+#if V_SIZE > 16
+#define CODES(size) { code5_##size, code7_##size, code9_##size, code11_##size, code13_##size, code15_##size }
+#else
+#define CODES(size) { code5_##size, code7_##size, code9_##size }
+#endif
 
 const CfMedianSimd GLUE (cf_median_simd_, CF_ISA) = {
   .unpack = ALL (unpack),
@@ -272,8 +277,7 @@ const CfMedianSimd GLUE (cf_median_simd_, CF_ISA) = {
   .split = ALL (split),
   .join = ALL (join),
   .network = ALL (network),
-  .code = { { code5_1, code7_1, code9_1, code11_1, code13_1, code15_1 },
-      { code5_2, code7_2, code9_2, code11_2, code13_2, code15_2 } },
+  .code = { CODES (1), CODES (2) },
   .median3 = ALL (median3),
   .digits = ALL (digits),
   .columns = { columns_narrow, columns_wide },

@@ -22,8 +22,10 @@ typedef struct {
   uint32_t d, e, a, b;
 } CfMedianStep;
 
-/* The medians of 5 x 5, 7 x 7, ... 15 x 15 are compiled (mkcode.c), for tiles of this size. */
+/* The medians of 5 x 5, 7 x 7, ... 15 x 15 are compiled (mkcode.c), for tiles of this size; those after 9 x 9 only for
+ * vectors of more than 16 bytes, because with 16 they are slower as code than as steps. */
 #define CF_MEDIAN_N_CODES 6
+#define CF_MEDIAN_N_CODES_16 3
 #define CF_MEDIAN_CODE_W 2
 #define CF_MEDIAN_CODE_H 4
 
