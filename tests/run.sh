@@ -113,15 +113,7 @@ gi_python > "$build/python-gi" &
 if [ -f "$build/build.ninja" ]; then
   meson configure "$build" "${options[@]}" || end "$build cannot be configured"
 fi
-# The second compiler: library, plugin and kernelcheck without a warning, and an eighth of the cases.
-if command -v clang > /dev/null; then
-  export CF_CLANG=$build/clang
-  [ -f "$CF_CLANG/build.ninja" ] || CC=clang meson setup "$CF_CLANG" "$CF_ROOT" --buildtype=release -Dwerror=true \
-    -Dcuda=disabled > "$build/clang.log" 2>&1 || end "clang: configuring failed ($build/clang.log)"
-  ninja -C "$CF_CLANG" gst/libgstcudafilters.so tests/kernelcheck > "$build/clang.log" 2>&1 ||
-    end "the build with clang failed ($build/clang.log)"
-fi
-# A third build with the address and the undefined behaviour sanitizers (tests/check/sanitized.sh). clang is quicker.
+# Prints a compiler that has the sanitizers. clang is quicker.
 sanitizing_compiler () {
   local cc
   for cc in clang cc; do
@@ -129,19 +121,42 @@ sanitizing_compiler () {
       2> /dev/null && echo "$cc" && return
   done
 }
+# Builds targets in a folder beside the first build, for two processors.
+build_more () { # FOLDER COMPILER OPTION... -- TARGET...
+  local dir=$1 cc=$2 more=()
+  shift 2
+  while [ "$1" != -- ]; do
+    more+=("$1")
+    shift
+  done
+  shift
+  [ -f "$dir/build.ninja" ] || CC=$cc meson setup "$dir" "$CF_ROOT" -Dwerror=true -Dcuda=disabled "${more[@]}" \
+    > "$dir.log" 2>&1 || { cf_say "$cc: configuring failed ($dir.log)"; return 1; }
+  ninja -C "$dir" -j 2 "$@" > "$dir.log" 2>&1 || { cf_say "the build with $cc failed ($dir.log)"; return 1; }
+}
+# The second compiler: library, plugin and kernelcheck without a warning, and an eighth of the cases.
+! command -v clang > /dev/null || export CF_CLANG=$build/clang
+# A third build with the address and the undefined behaviour sanitizers (tests/check/sanitized.sh).
 if [ "$quick" = 0 ] && cc=$(sanitizing_compiler); then
   export CF_SANITIZED=$build/sanitized
-  cf_say "building with sanitizers ($cc)"
-  [ -f "$CF_SANITIZED/build.ninja" ] || CC=$cc meson setup "$CF_SANITIZED" "$CF_ROOT" -Doptimization=1 -Dwerror=true \
-    -Dcuda=disabled -Db_lundef=false -Db_sanitize=address,undefined -Dc_args=-fno-sanitize-recover=undefined \
-    > "$build/sanitized.log" 2>&1 || end "sanitizers: configuring failed ($build/sanitized.log)"
-  ninja -C "$CF_SANITIZED" gst/libgstcudafilters.so tests/kernelcheck \
-    tests/faults/{faults,chains,same,devices,hangs,linkslots,cudart} \
-    tests/elements/{elements_{properties,buffers,negotiation,segment,areas,flight,life},roi_properties} \
-    tests/fuzz/fuzz_{kernel,kernel_file,fraction,coefficients,seeds,settings,stream,chaos} \
-    > "$build/sanitized.log" 2>&1 || end "the build with sanitizers failed ($build/sanitized.log)"
 fi
+# All builds at once: while one is configured or has its longest file left, the others use the processor.
+others () {
+  if [ -n "${CF_CLANG:-}" ]; then
+    build_more "$CF_CLANG" clang --buildtype=release -- gst/libgstcudafilters.so tests/kernelcheck || return
+  fi
+  if [ -n "${CF_SANITIZED:-}" ]; then
+    build_more "$CF_SANITIZED" "$cc" -Doptimization=1 -Db_lundef=false -Db_sanitize=address,undefined \
+      -Dc_args=-fno-sanitize-recover=undefined -- gst/libgstcudafilters.so tests/kernelcheck \
+      tests/faults/{faults,chains,same,devices,hangs,linkslots,cudart} \
+      tests/elements/{elements_{properties,buffers,negotiation,segment,areas,flight,life},roi_properties} \
+      tests/fuzz/fuzz_{kernel,kernel_file,fraction,coefficients,seeds,settings,stream,chaos}
+  fi
+}
+others &
+others=$!
 cf_build "$build" --buildtype=release "${options[@]}" || end "the build failed"
+wait "$others" || end "another build failed"
 wait
 CF_PYTHON=$(cat "$build/python" 2> /dev/null)
 CF_GI_PYTHON=$(cat "$build/python-gi" 2> /dev/null)
