@@ -17,6 +17,17 @@ on_gpu (void)
   return g_strcmp0 (g_getenv ("CF_TEST_BACKEND"), "cuda") == 0;
 }
 
+/* The CUDA context of a process that runs all tests, CK_FORK=no: to make and to free one takes .16 s, beside other
+ * processes many times as long, and many tests need several. */
+static GstContext *context_of_all;
+
+static void
+share_context (GstElement *element)
+{
+  if (!context_of_all && on_gpu () && g_strcmp0 (g_getenv ("CK_FORK"), "no") == 0)
+    context_of_all = gst_element_get_context (element, "gst.cuda.context");
+}
+
 GstElement *
 new_element_of (const gchar *factory, const gchar *first, ...)
 {
@@ -27,6 +38,8 @@ new_element_of (const gchar *factory, const gchar *first, ...)
   fail_unless (element != NULL, "no %s: is GST_PLUGIN_PATH set?", factory);
   gst_element_set_bus (element, bus);
   gst_object_unref (bus);
+  if (context_of_all)
+    gst_element_set_context (element, context_of_all);
   gst_util_set_object_arg (G_OBJECT (element), "backend", on_gpu () ? "cuda" : "cpu");
   gst_util_set_object_arg (G_OBJECT (element), "on-gpu-error", "error");
   va_start (args, first);
@@ -42,7 +55,20 @@ new_harness (GstElement *element)
   GstHarness *h = gst_harness_new_with_element (element, "sink", "src");
 
   gst_object_unref (element);
+  share_context (h->element);
   return h;
+}
+
+GstHarness *
+parse_harness (const gchar *line)
+{
+  GError *error = NULL;
+  GstElement *bin = gst_parse_bin_from_description (line, TRUE, &error);
+
+  fail_unless (bin && !error, "%s: %s", line, error ? error->message : "");
+  if (context_of_all)
+    gst_element_set_context (bin, context_of_all);
+  return new_harness (bin);
 }
 
 GstHarness *

@@ -29,6 +29,8 @@ GstElement *new_element_of (const gchar *factory, const gchar *first, ...);
 GstHarness *new_harness (GstElement *element);
 /* The same, with caps of that format and size. */
 GstHarness *new_stream (GstElement *element, const gchar *format, gint width, gint height, GstVideoInfo *info);
+/* Returns a harness of a line as gst-launch-1.0 has it, with one open pad at each end. */
+GstHarness *parse_harness (const gchar *line);
 /* Frees the harness and the messages of its element, which hold a reference to it: a CUDA context lasts until then.
  * Fails unless nothing else holds the element. */
 void free_harness (GstHarness *h);

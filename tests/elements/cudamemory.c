@@ -75,8 +75,8 @@ open_pair_around (Pair *pair, const gchar *head, const gchar *const *filters, gu
   gchar *cpu_line = g_strconcat (cpu, "identity", NULL), *gpu_line = g_strconcat (head, gpu, tail, TO_HOST, NULL);
 
   memset (pair, 0, sizeof *pair);
-  pair->gpu = gst_harness_new_parse (gpu_line);
-  pair->cpu = gst_harness_new_parse (cpu_line);
+  pair->gpu = parse_harness (gpu_line);
+  pair->cpu = parse_harness (cpu_line);
   gst_harness_set_sink_caps_str (pair->gpu, "video/x-raw");
   set_both_caps (pair, format, width, height);
   add_probe (child_of (pair->gpu, "e0"), "src", look, pair);
@@ -224,7 +224,7 @@ GST_END_TEST
 GST_START_TEST (memory_in_a_row)
 {
   static const gchar *const names[] = { "a", "b", "c" };
-  GstHarness *h = gst_harness_new_parse (MEDIAN "name=a ! " MEDIAN "name=b percentile=0 ! " MEDIAN "name=c");
+  GstHarness *h = parse_harness (MEDIAN "name=a ! " MEDIAN "name=b percentile=0 ! " MEDIAN "name=c");
   GstVideoInfo info;
 
   set_caps (h, video_caps (__i__ ? "GRAY8" : "NV12", 64, 32, NULL), &info);
@@ -246,7 +246,7 @@ GST_END_TEST
 GST_START_TEST (other_context)
 {
   GstHarness *from = gst_harness_new_parse (UPLOAD "capsfilter caps=\"" GPU "\"");
-  GstHarness *h = gst_harness_new_parse (MEDIAN "name=f ! " DOWNLOAD TO_HOST);
+  GstHarness *h = parse_harness (MEDIAN "name=f ! " DOWNLOAD TO_HOST);
   Expect e = EXPECT (3);
   GstVideoInfo info;
 
@@ -621,15 +621,15 @@ context_of (GstHarness *h)
  * elements, whose input changes from stream to stream. */
 GST_START_TEST (two_chains)
 {
-  GstHarness *cpu = gst_harness_new_parse (SLOW " backend=cpu ! cudaconvolve preset=unsharp backend=cpu"
-                                                " ! cudamedian temporal-depth=3 backend=cpu");
+  GstHarness *cpu = parse_harness (SLOW " backend=cpu ! cudaconvolve preset=unsharp backend=cpu"
+                                        " ! cudamedian temporal-depth=3 backend=cpu");
   const gchar *begin = "cudaupload ! " GPU " ! " SLOW ON_GPU "! capsfilter caps=\"" GPU "\"";
   GstHarness *h[2], *end, *first;
   GstContext *context;
   GstVideoInfo info;
 
   /* The meta API is registered when the first element queries it. */
-  first = gst_harness_new_parse (MEDIAN "! " GPU " ! " MEDIAN);
+  first = parse_harness (MEDIAN "! " GPU " ! " MEDIAN);
   set_caps (first, video_caps ("NV12", 640, 480, NULL), &info);
   gst_buffer_unref (push_pull (first, random_frame (&info, 0, 0)));
   h[0] = open_part (begin, NULL);

@@ -384,7 +384,7 @@ GST_START_TEST (hides_what_moves)
                           "preset=fill fill-color=0xff000000 roi-meta=true roi-type=motion%s",
       in_cuda_memory ? "cudaupload ! video/x-raw(" CUDA_FEATURE ") ! " : "", backend, backend,
       in_cuda_memory ? " ! cudadownload" : "");
-  h = gst_harness_new_parse (line);
+  h = parse_harness (line);
   set_caps (h, video_caps ("NV12", WIDTH, HEIGHT, NULL), &info);
   for (guint n = 0; n < 40; n++) {
     const Rect object = { (gint) (3 * n), 40, 20, 30 };

@@ -181,7 +181,7 @@ GST_START_TEST (map_goes_down_the_pipeline)
       "backend=%s ! cudaconvolve backend=%s preset=identity ! capsfilter name=c ! cudasegment name=s backend=%s "
       "label-meta=false output=labels ! capsfilter caps=video/x-raw",
       backend, backend, backend, backend);
-  GstHarness *h = gst_harness_new_parse (line);
+  GstHarness *h = parse_harness (line);
   GstVideoInfo info;
 
   set_caps (h, video_caps ("Y444", 64, 48, NULL), &info);
