@@ -440,17 +440,17 @@ shared_of (const Layout &l, const CfConvolution &c, const Variant &v, int planes
   return tile_bytes (l) + (v.size == dense_large ? raw_bytes (l, c.h) : 0) + l.sets * v.parts * 256 + results;
 }
 
-template<int SIZE> CfCode
-launch (Work *work, const CfConvolution &c, Layout l, const Variant &v, int shared, cudaStream_t stream,
-    CfStatus *status)
+CfCode
+launch (Work *work, const CfConvolution &c, Layout l, const Variant &v, int shared, Operands *operands,
+    cudaStream_t stream, CfStatus *status)
 {
-  DenseWeights<SIZE> weights = { };
-  void *arguments[] = { work, &l, &weights };
+  void *arguments[] = { work, &l, operands->bytes };
+  const bool fresh = convolve_renew (operands, v.kernel, NULL, 0);
 
-  if (SIZE == dense_large)
-    split_weights (c, l, work->limbs, (uint8_t *) &weights);
-  else
-    convolve_fill_quads (c, 2 * v.parts, l.sets, 1, 0, (uint2 *) &weights);
+  if (fresh && v.size == dense_large)
+    split_weights (c, l, work->limbs, operands->bytes);
+  else if (fresh)
+    convolve_fill_quads (c, 2 * v.parts, l.sets, 1, 0, (uint2 *) operands->bytes);
   return launch_kernel ("convolve dense", v.kernel, work->blocks, threads, arguments, (size_t) shared, work->pdl,
       stream, status);
 }
@@ -464,7 +464,7 @@ convolve_dense_init (int max_shared, CfStatus *status)
 }
 
 CfCode
-convolve_dense_launch (Work *work, const CfConvolution &c, cudaStream_t stream, CfStatus *status)
+convolve_dense_launch (Work *work, const CfConvolution &c, Operands *operands, cudaStream_t stream, CfStatus *status)
 {
   Layout l = { 0, 0, 0, c.bits > 8 ? 2 : 1, (c.h + 6) / 4, (c.w + 3) & ~3, { 0x4321, 0x6543 } };
   const int reach = c.ax > c.w - 1 - c.ax ? c.ax : c.w - 1 - c.ax;
@@ -484,13 +484,7 @@ convolve_dense_launch (Work *work, const CfConvolution &c, cudaStream_t stream, 
     l.tile_planes = planes;
   if (shared_of (l, c, *v, planes) > four_blocks && !v->wide)
     l.tile_planes = 1;
-  const int shared = shared_of (l, c, *v, planes);
-
-  if (v->size == dense_small)
-    return launch<dense_small> (work, c, l, *v, shared, stream, status);
-  if (v->size == dense_medium)
-    return launch<dense_medium> (work, c, l, *v, shared, stream, status);
-  return launch<dense_large> (work, c, l, *v, shared, stream, status);
+  return launch (work, c, l, *v, shared_of (l, c, *v, planes), operands, stream, status);
 }
 
 } // namespace cf

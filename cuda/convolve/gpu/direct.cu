@@ -503,24 +503,30 @@ convolve_fill_direct (const Work &work, DirectLaunch *launch, int *steps, int *n
 }
 
 bool
-convolve_direct_launch (const Work &work, const CfConvolution &c, cudaStream_t stream, CfCode *code, CfStatus *status)
+convolve_direct_launch (const Work &work, const CfConvolution &c, Operands *operands, cudaStream_t stream,
+    CfCode *code, CfStatus *status)
 {
   const int limbs = max (work.limbs, work.rounding.quick != QUICK_NONE && !work.rounding.clips ? 1 : 2);
   const Variant *v = variant_of (work, c.h, limbs);
-  alignas (16) uint8_t weights[max_spreads * max_direct_limbs * max_h * spread_bytes] = { };
   DirectLaunch launch;
   int steps[max_spreads], n_steps;
-  void *arguments[] = { &launch, weights };
+  void *arguments[] = { &launch, operands->bytes };
+
+  static_assert (max_spreads * max_direct_limbs * max_h * spread_bytes <= sizeof (Operands::bytes),
+      "Operands are too small");
 
   if (!convolve_fill_direct (work, &launch, steps, &n_steps))
     return false;
-  if (convolve_quads_launch (&launch, c, work.limbs, steps, n_steps, work.pdl, stream, code, status))
+  if (convolve_quads_launch (&launch, c, work.limbs, steps, n_steps, work.pdl, operands, stream, code, status))
     return true;
   for (int i = 0; i < n_steps; i++)
     if (!v || c.ax * steps[i] > halo || (c.w - 1 - c.ax) * steps[i] > halo)
       return false;
-  for (int i = 0; i < n_steps; i++)
-    fill_spread (c, steps[i], limbs, v->h, weights + i * v->limbs * v->h * spread_bytes);
+
+  const bool fresh = convolve_renew (operands, v->kernel, steps, n_steps);
+
+  for (int i = 0; fresh && i < n_steps; i++)
+    fill_spread (c, steps[i], limbs, v->h, operands->bytes + i * v->limbs * v->h * spread_bytes);
   deal_direct_blocks (&launch, strip_bytes, warps * v->rows);
   *code = launch_kernel ("convolve direct", v->kernel, launch.blocks, threads, arguments, 0, work.pdl, stream, status);
   return true;

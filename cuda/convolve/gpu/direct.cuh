@@ -11,7 +11,6 @@
 
 namespace cf {
 
-constexpr int max_spreads = 2; /* different steps that a launch has weights for */
 
 /* A group of components of the same pixels (Group), as the kernels that filter bytes need it. */
 struct DirectGroup {
@@ -135,7 +134,7 @@ bool convolve_quads_fits (const CfConvolution &c, const Rounding &k, int limbs, 
 /* Enqueues the kernels of quads.cu for a frame whose groups are filled, with the steps of the spreads. Returns false,
  * and launches nothing, if they cannot take its strides or alignment. */
 bool convolve_quads_launch (DirectLaunch *launch, const CfConvolution &c, int limbs, const int *steps, int n_steps,
-    bool pdl, cudaStream_t stream, CfCode *code, CfStatus *status);
+    bool pdl, Operands *operands, cudaStream_t stream, CfCode *code, CfStatus *status);
 CfCode convolve_quads_init (CfStatus *status);
 
 } // namespace cf

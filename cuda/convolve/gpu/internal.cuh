@@ -124,6 +124,34 @@ struct LongWeights {
   bool bytes;
 };
 
+constexpr int max_spreads = 2; /* different steps that a launch has weights for */
+
+/* The weights as the kernel of a frame takes them, its last argument. They depend on the kernel and on the steps of the
+ * frame's planes, and are made when either is another one than before: for 31 x 31 samples that takes a core 60 us. */
+struct Operands {
+  const void *kernel; /* NULL: none are made */
+  int n_steps, steps[max_spreads];
+  alignas (16) uint8_t bytes[dense_large];
+};
+
+/* Clears the operands and returns true if they are of another kernel or of other steps. */
+inline bool
+convolve_renew (Operands *o, const void *kernel, const int *steps, int n_steps)
+{
+  bool same = o->kernel == kernel && o->n_steps == n_steps;
+
+  for (int i = 0; i < n_steps; i++)
+    same = same && o->steps[i] == steps[i];
+  if (same)
+    return false;
+  *o = Operands ();
+  o->kernel = kernel;
+  o->n_steps = n_steps;
+  for (int i = 0; i < n_steps; i++)
+    o->steps[i] = steps[i];
+  return true;
+}
+
 /* Fills the right operands of windows of `words` words in `sets` sets of four rows ([set][part][lane]), with taps
  * `step` bytes apart, for windows that begin `up` rows above the kernel (quads.cu). */
 void convolve_fill_quads (const CfConvolution &c, int words, int sets, int step, int up, uint2 *fragments);
@@ -131,7 +159,8 @@ void convolve_fill_quads (const CfConvolution &c, int words, int sets, int step,
 /* Each *_launch enqueues the filtering of a frame on `stream` and returns without waiting. It returns
  * CF_OK, or the error that CUDA returned for the launch. Those that take a Work * set its grid. */
 CfCode convolve_small_launch (Work *work, const SmallWeights &weights, cudaStream_t stream, CfStatus *status);
-CfCode convolve_dense_launch (Work *work, const CfConvolution &c, cudaStream_t stream, CfStatus *status);
+CfCode convolve_dense_launch (Work *work, const CfConvolution &c, Operands *operands, cudaStream_t stream,
+    CfStatus *status);
 /* Returns true if direct.cu can filter with `c`, rounded as in `k`, in planes of pixels of `step` samples. */
 bool convolve_direct_fits (const CfConvolution &c, const Rounding &k, int limbs, int step);
 /* Returns true if packed_rgb.cu can filter with `c`, rounded as in `k`. */
@@ -140,15 +169,16 @@ bool convolve_packed_rgb_fits (const CfConvolution &c, const Rounding &k, int li
 bool convolve_passes_fits (const CfConvolution &c, const Rounding &k, int step);
 /* These return false, and launch nothing, if their kernels cannot take the frame's strides,
  * alignment or actions. Otherwise they return true and the result of the launch in *code. */
-bool convolve_passes_launch (Work *work, const CfConvolution &c, cudaStream_t stream, CfCode *code, CfStatus *status);
-bool convolve_packed_passes_launch (Work *work, const CfConvolution &c, cudaStream_t stream, CfCode *code,
+bool convolve_passes_launch (Work *work, const CfConvolution &c, Operands *operands, cudaStream_t stream, CfCode *code,
     CfStatus *status);
-bool convolve_direct_launch (const Work &work, const CfConvolution &c, cudaStream_t stream, CfCode *code,
-    CfStatus *status);
-bool convolve_packed_rgb_launch (Work *work, const CfConvolution &c, const SmallWeights &weights, cudaStream_t stream,
+bool convolve_packed_passes_launch (Work *work, const CfConvolution &c, Operands *operands, cudaStream_t stream,
     CfCode *code, CfStatus *status);
-bool convolve_packed_quads_launch (Work *work, const CfConvolution &c, cudaStream_t stream, CfCode *code,
-    CfStatus *status);
+bool convolve_direct_launch (const Work &work, const CfConvolution &c, Operands *operands, cudaStream_t stream,
+    CfCode *code, CfStatus *status);
+bool convolve_packed_rgb_launch (Work *work, const CfConvolution &c, const SmallWeights &weights, Operands *operands,
+    cudaStream_t stream, CfCode *code, CfStatus *status);
+bool convolve_packed_quads_launch (Work *work, const CfConvolution &c, Operands *operands, cudaStream_t stream,
+    CfCode *code, CfStatus *status);
 /* Returns true if a block needs no more shared memory than max_shared bytes. */
 bool convolve_separable_fits (const CfConvolution &c, bool is_signed, int max_shared);
 CfCode convolve_separable_launch (Work *work, const AxisWeights &weights, bool is_signed, cudaStream_t stream,

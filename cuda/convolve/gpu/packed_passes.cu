@@ -184,19 +184,22 @@ convolve_packed_passes_init (CfStatus *status)
 }
 
 bool
-convolve_packed_passes_launch (Work *work, const CfConvolution &c, cudaStream_t stream, CfCode *code,
-    CfStatus *status)
+convolve_packed_passes_launch (Work *work, const CfConvolution &c, Operands *operands, cudaStream_t stream,
+    CfCode *code, CfStatus *status)
 {
-  uint2 fragments[32 * (max_parts + 8)] = { };
+  uint2 *fragments = (uint2 *) operands->bytes;
   void *arguments[] = { work, fragments };
   const Variant *v = variants;
 
+  static_assert (32 * (max_parts + 8) * sizeof (uint2) <= sizeof (Operands::bytes), "Operands are too small");
   if (!is_packed_rgb (*work, 16))
     return false;
   while (v->shift != (work->rounding.rule == RULE_SHIFT) || c.h > 16 * v->row_parts - 15)
     v++;
-  fill_column_operand (c, v->row_parts, fragments);
-  fill_row_operands (c, 1, 1, true, fragments + 32 * v->row_parts);
+  if (convolve_renew (operands, v->kernel, NULL, 0)) {
+    fill_column_operand (c, v->row_parts, fragments);
+    fill_row_operands (c, 1, 1, true, fragments + 32 * v->row_parts);
+  }
   convolve_assign_blocks (work, v->tile_w, tile_h);
   *code = launch_kernel ("convolve packed passes", v->kernel, work->blocks, threads, arguments, 0, work->pdl, stream,
       status);

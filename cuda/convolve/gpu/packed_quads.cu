@@ -155,17 +155,18 @@ convolve_packed_quads_init (CfStatus *status)
 }
 
 bool
-convolve_packed_quads_launch (Work *work, const CfConvolution &c, cudaStream_t stream, CfCode *code, CfStatus *status)
+convolve_packed_quads_launch (Work *work, const CfConvolution &c, Operands *operands, cudaStream_t stream,
+    CfCode *code, CfStatus *status)
 {
-  uint2 fragments[sets * 32];
-  void *arguments[] = { work, fragments };
+  void *arguments[] = { work, operands->bytes };
 
   if (work->limbs > 1 || c.ax > reach || c.w - 1 - c.ax > reach || c.ay > rows_above || c.h - 1 - c.ay > rows_above
       || !is_packed_rgb (*work, 16))
     return false;
   for (const Variant &v : variants)
     if (v.rule == work->rounding.rule) {
-      convolve_fill_quads (c, 2, sets, 1, rows_above - c.ay, fragments);
+      if (convolve_renew (operands, v.kernel, NULL, 0))
+        convolve_fill_quads (c, 2, sets, 1, rows_above - c.ay, (uint2 *) operands->bytes);
       convolve_assign_blocks (work, tile_w, tile_h);
       *code = launch_kernel ("convolve packed quads", v.kernel, work->blocks, threads, arguments, 0, work->pdl, stream,
           status);

@@ -287,14 +287,14 @@ convolve_packed_rgb_fits (const CfConvolution &c, const Rounding &k, int limbs)
 }
 
 bool
-convolve_packed_rgb_launch (Work *work, const CfConvolution &c, const SmallWeights &weights, cudaStream_t stream,
-    CfCode *code, CfStatus *status)
+convolve_packed_rgb_launch (Work *work, const CfConvolution &c, const SmallWeights &weights, Operands *operands,
+    cudaStream_t stream, CfCode *code, CfStatus *status)
 {
   void *arguments[] = { work, const_cast<SmallWeights *> (&weights) };
   const int limbs = max (work->limbs, work->rounding.quick != QUICK_NONE && !work->rounding.clips ? 1 : 2);
   int i = 0;
 
-  if (convolve_packed_quads_launch (work, c, stream, code, status))
+  if (convolve_packed_quads_launch (work, c, operands, stream, code, status))
     return true;
   if (!is_packed_rgb (*work, 8))
     return false;

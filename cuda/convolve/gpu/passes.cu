@@ -310,23 +310,30 @@ convolve_passes_fits (const CfConvolution &c, const Rounding &k, int step)
 }
 
 bool
-convolve_passes_launch (Work *work, const CfConvolution &c, cudaStream_t stream, CfCode *code, CfStatus *status)
+convolve_passes_launch (Work *work, const CfConvolution &c, Operands *operands, cudaStream_t stream, CfCode *code,
+    CfStatus *status)
 {
-  uint2 fragments[32 * (max_parts + max_spreads * 4 * (max_reach + 1))] = { };
+  uint2 *fragments = (uint2 *) operands->bytes;
   const Variant *v = variants;
   DirectLaunch launch;
   void *arguments[] = { &launch, fragments };
   int steps[max_spreads], n_steps;
 
-  if (convolve_packed_passes_launch (work, c, stream, code, status))
+  static_assert (32 * (max_parts + max_spreads * 4 * (max_reach + 1)) * sizeof (uint2) <= sizeof (Operands::bytes),
+      "Operands are too small");
+  if (convolve_packed_passes_launch (work, c, operands, stream, code, status))
     return true;
   if (!convolve_fill_direct (*work, &launch, steps, &n_steps))
     return false;
   for (int i = 0; i < n_steps; i++)
     while (v->shift != (work->rounding.rule == RULE_SHIFT) || !window_fits (*v, c, steps[i]))
       v++;
-  fill_column_operand (c, v->row_parts, fragments);
-  for (int i = 0; i < n_steps; i++)
+
+  const bool fresh = convolve_renew (operands, v->kernel, steps, n_steps);
+
+  if (fresh)
+    fill_column_operand (c, v->row_parts, fragments);
+  for (int i = 0; fresh && i < n_steps; i++)
     fill_row_operands (c, v->reach, steps[i], false, fragments + 32 * (v->row_parts + i * 4 * (v->reach + 1)));
   deal_direct_blocks (&launch, v->strip_bytes, 16 * warps);
   *code = launch_kernel ("convolve passes", v->kernel, launch.blocks, threads, arguments, 0, work->pdl, stream, status);

@@ -48,6 +48,7 @@ struct State {
   AxisWeights axis;
   SeparableWeights wide;
   LongWeights longer;
+  Operands operands;
   CfVideo largest;     /* the frames at init; later ones may be smaller */
   void *cells;         /* HIDE: allocated once a preset needs it, for frames up to that size */
 };
@@ -462,6 +463,7 @@ set_up (CfPlan *plan, CfStatus *status)
   }
   if (code == CF_OK) {
     put_weights (next);
+    next->operands.kernel = NULL;
     *s = *next;
     plan->variant = s->kind;
   }
@@ -642,7 +644,7 @@ make_work (const CfPlan *plan, const CfImage *in, const CfImage *out, Work *work
 CfCode
 convolve_enqueue (CfPlan *plan, CfStream *stream, const CfImage *in, const CfImage *out, CfStatus *status)
 {
-  const State *s = state_of (plan);
+  State *s = state_of (plan);
   cudaStream_t handle = static_cast<cudaStream_t> (cf_stream_handle (stream));
   Work work;
   CfCode code;
@@ -652,18 +654,19 @@ convolve_enqueue (CfPlan *plan, CfStream *stream, const CfImage *in, const CfIma
   make_work (plan, in, out, &work);
   if (s->kind == PASSES) {
     work.rounding = s->passes;
-    if (convolve_passes_launch (&work, s->c, handle, &code, status))
+    if (convolve_passes_launch (&work, s->c, &s->operands, handle, &code, status))
       return code;
     work.rounding = s->rounding;
   }
-  if ((s->kind == DIRECT && convolve_direct_launch (work, s->c, handle, &code, status))
-      || (s->kind == PACKED_RGB && convolve_packed_rgb_launch (&work, s->c, s->small, handle, &code, status)))
+  if ((s->kind == DIRECT && convolve_direct_launch (work, s->c, &s->operands, handle, &code, status))
+      || (s->kind == PACKED_RGB && convolve_packed_rgb_launch (&work, s->c, s->small, &s->operands, handle, &code,
+          status)))
     return code;
   switch (s->fallback) {
     case SEPARABLE:
       return convolve_separable_launch (&work, s->axis, s->is_signed, handle, status);
     case DENSE:
-      return convolve_dense_launch (&work, s->c, handle, status);
+      return convolve_dense_launch (&work, s->c, &s->operands, handle, status);
     case WIDE:
       return convolve_wide_launch (&work, s->wide, handle, status);
     case LONG:

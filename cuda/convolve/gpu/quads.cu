@@ -389,6 +389,7 @@ const struct Variant {
   CF_QUADS (4, 5, 2, SMALL), CF_QUADS (4, 5, 4, LARGE) };
 #undef CF_QUADS
 constexpr int max_fragments = 10;
+static_assert (max_spreads * max_fragments * 32 * sizeof (uint2) <= sizeof (Operands::bytes), "Operands are too small");
 
 /* Returns true if the taps for samples `step` bytes apart fit the windows of a variant. */
 bool
@@ -447,9 +448,9 @@ convolve_quads_fits (const CfConvolution &c, const Rounding &k, int limbs, int s
 
 bool
 convolve_quads_launch (DirectLaunch *launch, const CfConvolution &c, int limbs, const int *steps, int n_steps,
-    bool pdl, cudaStream_t stream, CfCode *code, CfStatus *status)
+    bool pdl, Operands *operands, cudaStream_t stream, CfCode *code, CfStatus *status)
 {
-  uint2 fragments[max_spreads * max_fragments * 32] = { };
+  uint2 *fragments = (uint2 *) operands->bytes;
   void *arguments[] = { launch, fragments };
   const Variant *v = variants;
   long long bytes = 0;
@@ -468,7 +469,9 @@ convolve_quads_launch (DirectLaunch *launch, const CfConvolution &c, int limbs, 
     while (v->rule != launch->rounding.rule || !(v->frames & frames) || !window_fits (*v, c, steps[i]))
       v++;
   }
-  for (int i = 0; i < n_steps; i++)
+  const bool fresh = convolve_renew (operands, v->kernel, steps, n_steps);
+
+  for (int i = 0; fresh && i < n_steps; i++)
     convolve_fill_quads (c, v->words, v->sets, steps[i], 0, fragments + i * fragments_of (v->words, v->sets) * 32);
   deal_direct_blocks (launch, strip_bytes, 4 * v->groups * warps);
   *code = launch_kernel ("convolve quads", v->kernel, launch->blocks, threads, arguments, 0, pdl, stream, status);
