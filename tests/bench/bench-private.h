@@ -15,7 +15,7 @@ typedef struct {
   const char *format, *resolution;
   int size, streams, width, height;
   char variant[48];
-  double ours, copy, baseline; /* microseconds per frame; 0 = not measured */
+  double ours, singly, copy, baseline; /* microseconds per frame; 0 = not measured. singly: ours without a graph */
   bool checked, right;
 } BenchRow;
 

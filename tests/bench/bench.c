@@ -230,6 +230,7 @@ time_ours (Bench *b, BenchFrames *f, BenchRow row, const char *set, const char *
 
     snprintf (row.variant, sizeof row.variant, "%s", cf_plan_variant (ours.plan[0]));
     row.ours = bench_filter_us (f, enqueue_ours, &ours, 1, error);
+    row.singly = row.ours > 0 ? bench_filter_us (f, enqueue_ours, &ours, 0, error) : 0;
     row.checked = true;
     if (traits.stateful || traits.history > 0)
       row.right = row.ours > 0 && enqueue_two (f, &ours) && check_frame (b, f, 1, 1, &ours.video, params, error);
