@@ -135,18 +135,34 @@ on_second (gpointer data)
 
 /* ---- begin and end ------------------------------------------------------- */
 
-/* Checks what config_load cannot: secrets, and filter lines. */
+/* Returns how many of the cameras from `begin` to `end` have that filter line. */
+static guint
+count_line (const Config *config, const char *line, guint begin, guint end)
+{
+  guint n = 0;
+
+  for (guint i = begin; i < end; i++)
+    n += g_str_equal (((const CameraSettings *) config->cameras->pdata[i])->filter, line);
+  return n;
+}
+
+/* Checks what config_load cannot: secrets, and filter lines, each of them once. */
 static gboolean
 check (const Config *config, GString *wrong)
 {
   for (guint i = 0; i < config->cameras->len; i++) {
     const CameraSettings *settings = config->cameras->pdata[i];
-    g_autofree char *where = g_strdup_printf ("%scameras.%s.filter: ", wrong->len ? "\n" : "", settings->name);
+    const gboolean known = count_line (config, settings->filter, 0, i) > 0;
+    const guint more = count_line (config, settings->filter, i + 1, config->cameras->len);
     g_autoptr (GString) part = g_string_new (NULL);
-    GstElement *filter = *settings->filter ? make_filter ("", settings->filter, part) : NULL;
+    GstElement *filter = *settings->filter && !known ? make_filter ("", settings->filter, part) : NULL;
 
-    if (part->len)
-      g_string_append_printf (wrong, "%s%s", where, part->str);
+    if (part->len) {
+      g_string_append_printf (wrong, "%scameras.%s.filter", wrong->len ? "\n" : "", settings->name);
+      if (more)
+        g_string_append_printf (wrong, " (and that of %u more)", more);
+      g_string_append_printf (wrong, ": %s", part->str);
+    }
     if (filter) {
       gst_object_ref_sink (filter);
       gst_object_unref (filter);

@@ -268,7 +268,9 @@ def files(folder):
     outside_schema = [({'cameras': {'a': {**camera, 'record': {}}}}, 'folder'),
                       ({'cameras': {'a': {'source': 'rtsp://h/x', 'width': 5}}}, 'test pictures'),
                       ({'cameras': {'a': {'source': 'nosuch://h/x'}}}, 'nosuch'),
-                      ({'cameras': {'a': {**camera, 'filter': 'nosuch'}}}, 'nosuch'),
+                      ({'cameras': {'a': {**camera, 'filter': 'nosuch'}}}, 'cameras.a.filter: '),
+                      ({'cameras': {name: camera for name in 'abc'}, 'defaults': {'filter': 'nosuch'}},
+                       'cameras.a.filter (and that of 2 more): '),
                       ({'cameras': {'a': camera}, 'secrets': 'none.json'}, 'none.json')]
     for config, what in wrong + outside_schema:
         with open(path, 'w', encoding='utf-8') as file:
