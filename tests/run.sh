@@ -153,10 +153,15 @@ others () {
       tests/fuzz/fuzz_{kernel,kernel_file,fraction,coefficients,seeds,settings,stream,chaos}
   fi
 }
+# In a process group, so that nothing goes on building where this script ends early.
+set -m
 others &
 others=$!
+set +m
+trap 'kill -- "-$others" 2> /dev/null' EXIT
 cf_build "$build" --buildtype=release "${options[@]}" || end "the build failed"
 wait "$others" || end "another build failed"
+trap - EXIT
 wait
 CF_PYTHON=$(cat "$build/python" 2> /dev/null)
 CF_GI_PYTHON=$(cat "$build/python-gi" 2> /dev/null)
