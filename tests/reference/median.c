@@ -39,12 +39,21 @@ value_at (const KcPlane *plane, int x, int y)
   return plane->v[CLAMP (y, 0, plane->h - 1) * plane->w + CLAMP (x, 0, plane->w - 1)];
 }
 
-static int
-compare_values (const void *a, const void *b)
+/* Shell's sort. Windows are small, and qsort () would call a function for each comparison. */
+static void
+sort_values (uint32_t *list, int n)
 {
-  uint32_t x = *(const uint32_t *) a, y = *(const uint32_t *) b;
+  static const int gaps[] = { 701, 301, 132, 57, 23, 10, 4, 1 };
 
-  return (x > y) - (x < y);
+  for (size_t g = 0; g < G_N_ELEMENTS (gaps); g++)
+    for (int i = gaps[g]; i < n; i++) {
+      const uint32_t value = list[i];
+      int j = i;
+
+      for (; j >= gaps[g] && list[j - gaps[g]] > value; j -= gaps[g])
+        list[j] = list[j - gaps[g]];
+      list[j] = value;
+    }
 }
 
 static int
@@ -66,7 +75,7 @@ by_sorting (const KcPlane *frames, const Window *k, int x, int y, uint32_t *list
     for (int j = -(k->h / 2); j <= k->h / 2; j++)
       for (int i = -(k->w / 2); i <= k->w / 2; i++)
         list[n++] = value_at (&frames[s], x + i, y + j);
-  qsort (list, (size_t) n, sizeof *list, compare_values);
+  sort_values (list, n);
   return list[rank_of (k)];
 }
 
