@@ -38,9 +38,10 @@ over (Complex p, Complex q)
   return p * conj (q) / (creal (q) * creal (q) + cimag (q) * cimag (q));
 }
 
-/* One step for root i of s^n + c_1 s^(n-1) + ... + c_n. Returns false if it has converged. */
+/* One step for root i of s^n + c_1 s^(n-1) + ... + c_n, whose coefficients have the magnitudes `large`. Returns false if
+ * it has converged. */
 static bool
-improve (const Lines *l, const Complex *c, Complex *root, int i)
+improve (const Lines *l, const Complex *c, const double *large, Complex *root, int i)
 {
   Complex z = root[i], p = 1, d = 0, others = 0, step;
   double size = 1, r = cabs (z);
@@ -48,7 +49,7 @@ improve (const Lines *l, const Complex *c, Complex *root, int i)
   for (int n = 1; n <= l->degree; n++) {
     d = d * z + p;
     p = p * z + c[n];
-    size = size * r + cabs (c[n]);
+    size = size * r + large[n];
   }
   /* The value is only rounding error: a double root stops here. */
   if (cabs (p) <= 4e-16 * size || d == 0)
@@ -67,7 +68,7 @@ static double
 radius_at (Lines *l, double f)
 {
   Complex c[DEGREE + 1] = { 1 };
-  double largest = 0;
+  double largest = 0, large[DEGREE + 1];
   bool moved = true;
 
   for (int k = 0; k < REF_IR_SIDE; k++)
@@ -77,10 +78,12 @@ radius_at (Lines *l, double f)
   /* Roots that coincide must be able to separate again. */
   for (int i = 0; i < l->degree; i++)
     l->root[i] *= CMPLX (1 + 1e-7 * cos (i * 2.4), 1e-7 * sin (i * 2.4));
+  for (int n = 0; n <= l->degree; n++)
+    large[n] = cabs (c[n]);
   for (int round = 0; moved && round < 200; round++) {
     moved = false;
     for (int i = 0; i < l->degree; i++)
-      moved = improve (l, c, l->root, i) || moved;
+      moved = improve (l, c, large, l->root, i) || moved;
   }
   for (int i = 0; i < l->degree; i++)
     largest = fmax (largest, cabs (l->root[i]));
