@@ -38,7 +38,7 @@ over (Complex p, Complex q)
   return p * conj (q) / (creal (q) * creal (q) + cimag (q) * cimag (q));
 }
 
-/* One step for root i of s^n + c_1 s^(n-1) + ... + c_n, whose coefficients have the magnitudes `large`. Returns false if
+/* One step for root i of s^n + c_1 s^(n-1) + ... + c_n; `large`: the magnitudes of the coefficients. Returns false if
  * it has converged. */
 static bool
 improve (const Lines *l, const Complex *c, const double *large, Complex *root, int i)
