@@ -294,6 +294,26 @@ N (median3_sample) (const T *const in[4], T *const out[2], int n, int x, int ste
   }
 }
 
+/* The same for rows that are shorter than a vector and its neighbours: copies of them have the border on both sides. */
+static void
+N (median3_short) (const T *const in[4], T *const out[2], int n, int step)
+{
+  T rows[4][LANES + 16] = { 0 }, results[2][LANES + 16]; /* step is at most 4, and n at most LANES + 7 */
+  const T *from[4] = { rows[0], rows[1], rows[2], rows[3] };
+  T *to[2] = { results[0], results[1] };
+
+  for (int i = 0; i < 4; i++) {
+    memcpy (rows[i], in[i], (size_t) step * sizeof (T));
+    memcpy (rows[i] + step, in[i], (size_t) n * sizeof (T));
+    memcpy (rows[i] + step + n, in[i] + n - step, (size_t) step * sizeof (T));
+  }
+  N (median3_vector) (from, to, step, step);
+  if (n > LANES)
+    N (median3_vector) (from, to, n + step - LANES, step);
+  for (int i = 0; i < 2; i++)
+    memcpy (out[i], results[i] + step, (size_t) n * sizeof (T));
+}
+
 static void
 N (median3) (const void *const in_[4], void *const out_[2], int n, int step)
 {
@@ -301,11 +321,15 @@ N (median3) (const void *const in_[4], void *const out_[2], int n, int step)
   T *out[2] = { out_[0], out_[1] };
   int x = 0;
 
-  for (; x < step && x < n; x++)
+  if (n < LANES + 2 * step) {
+    N (median3_short) (in, out, n, step);
+    return;
+  }
+  for (; x < step; x++)
     N (median3_sample) (in, out, n, x, step);
   for (; x + LANES + step <= n; x += LANES)
     N (median3_vector) (in, out, x, step);
-  if (x > step && x + step < n) {
+  if (x + step < n) {
     N (median3_vector) (in, out, n - step - LANES, step);
     x = n - step;
   }
