@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * jobs.c: runs kernelcheck in several processes, because the reference, which takes most of the time, is
- * single-threaded. Each process takes its share of the cases by their numbers, prints its own failures, and leaves its
+ * jobs.c: runs kernelcheck in several processes, because most of the reference, which takes most of the time, has one
+ * thread. Each process takes its share of the cases by their numbers, prints its own failures, and leaves its
  * counts in memory that it shares with the parent. */
 #define _GNU_SOURCE
 #include "kernelcheck.h"
 
+#ifdef _OPENMP
+#include <omp.h>
+#endif
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -19,6 +22,9 @@ static void
 child_process (KcRun *run, int index, KcRun *shared, void (*work) (void))
 {
   run->options.process = index;
+#ifdef _OPENMP
+  omp_set_num_threads (1); /* of the reference: the other processes have the other cores */
+#endif
   setvbuf (stdout, NULL, _IOLBF, 0);
   work ();
   *shared = *run;

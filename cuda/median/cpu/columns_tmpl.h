@@ -6,12 +6,14 @@
  * that have more bits than a histogram. simd.c includes it once per width of the counts and defines COLUMN, COUNT, H
  * (name), Sum and its functions. */
 
-/* Adds the 32 entries of `more` and subtracts those of `less`. */
-static inline void
-H (step) (COLUMN *restrict column, const COLUMN *restrict more, const COLUMN *restrict less)
+/* The 32 entries of a column as one vector, at any address of an entry. */
+typedef COLUMN H (Entries) __attribute__ ((vector_size (32 * sizeof (COLUMN)), aligned (sizeof (COLUMN)), may_alias));
+
+/* Adds the entries of `more` and subtracts those of `less`. */
+ALWAYS_INLINE void
+H (step) (COLUMN *column, const COLUMN *more, const COLUMN *less)
 {
-  for (int i = 0; i < 32; i++)
-    column[i] = (COLUMN) (column[i] + more[i] - less[i]);
+  *(H (Entries) *) column += *(const H (Entries) *) more - *(const H (Entries) *) less;
 }
 
 static void
