@@ -9,8 +9,8 @@
 _cf_options () { # PROGRAM
   case $1 in
     cf-bench)
-      echo "--help --size --format --seconds --frames --warm-up --rate --regions --cameras --cores --processes --gpus" \
-        "--memory --bare --queue --sweep --study --peers --no-limits --json --force --version" ;;
+      echo "--help --size --format --seconds --frames --warm-up --rate --regions --video --cameras --cores" \
+        "--processes --gpus --memory --bare --queue --sweep --study --peers --no-limits --json --force --version" ;;
     cf-demo) echo "--help --input --filter --before --layout --output --force --frames --noise --version" ;;
     cf-diagnose) echo "--help --version" ;;
     cf-identify)

@@ -40,6 +40,7 @@ typedef struct {
   GstCaps *caps;
   BenchMemory memory;
   int gpu;           /* the GPU of CUDA memory */
+  const char *video; /* file of the frames; NULL: made ones */
   int wanted_frames; /* number of different frames */
   int skew;          /* index of the first of them */
   guint64 interval;  /* ns, between two frames */
@@ -78,9 +79,15 @@ guint64 bench_camera_due (const BenchCamera *camera, guint64 index);
  * are made once and kept until the process ends. Returns NULL on failure. Thread-safe. */
 const BenchFrames *bench_frames (const BenchCamera *camera, GstBufferPool *pool);
 
-/* Makes `n` different images like those of a street camera, with noise.
- * Returns FALSE for formats that it cannot fill. */
-gboolean bench_images (const GstVideoInfo *info, GstBuffer **images, int n);
+/* Makes `n` images: different ones like those of a street camera, with noise; or those of a video file (not NULL).
+ * Returns FALSE for formats that it cannot fill, and for files that cannot be read. */
+gboolean bench_images (const GstVideoInfo *info, const char *video, GstBuffer **images, int n);
+
+/* ---- bench-video.c ---- */
+
+/* Takes the first n / 2 frames of a video file, scaled and converted, and puts them into `images` there and back again,
+ * so that the picture never jumps. Prints the reason and returns FALSE where the file has no frames. */
+gboolean bench_video_images (const char *file, const GstVideoInfo *info, GstBuffer **images, int n);
 
 /* ---- bench-line.c: the filter line of a case: its bin, its properties, its stats ---- */
 

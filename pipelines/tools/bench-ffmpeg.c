@@ -47,11 +47,11 @@ pixel_format (const char *format)
 
 /* Writes the raw frames to a file in memory. */
 static gboolean
-write_frames (Run *run, const GstVideoInfo *info)
+write_frames (Run *run, const GstVideoInfo *info, const char *video)
 {
   GstBuffer *images[IMAGES] = { NULL };
   gboolean good = (run->frames = memfd_create ("frames", MFD_CLOEXEC)) >= 0 &&
-      (run->log = memfd_create ("log", MFD_CLOEXEC)) >= 0 && bench_images (info, images, IMAGES);
+      (run->log = memfd_create ("log", MFD_CLOEXEC)) >= 0 && bench_images (info, video, images, IMAGES);
 
   for (int i = 0; i < IMAGES; i++) {
     GstVideoFrame frame;
@@ -146,7 +146,7 @@ measure (const BenchOptions *opt, Run *run)
   row->frame_bytes = GST_VIDEO_INFO_SIZE (&info);
   row->rotating = IMAGES;
   g_strlcpy (row->memory, "of ffmpeg", sizeof row->memory);
-  good = write_frames (run, &info) && filter_frames (run, IMAGES, &shortest);
+  good = write_frames (run, &info, opt->video) && filter_frames (run, IMAGES, &shortest);
   for (double wanted = opt->frames ? 0 : opt->seconds; good && !bench_stop;) {
     double seconds;
 

@@ -182,11 +182,13 @@ can_fill (const GstVideoFormatInfo *format)
 }
 
 gboolean
-bench_images (const GstVideoInfo *info, GstBuffer **images, int n)
+bench_images (const GstVideoInfo *info, const char *video, GstBuffer **images, int n)
 {
   Painter painter = { .info = info, .images = images };
   GThreadPool *threads;
 
+  if (video)
+    return bench_video_images (video, info, images, n);
   if (!can_fill (info->finfo))
     return FALSE;
   painter.scene = make_scene (GST_VIDEO_INFO_WIDTH (info), GST_VIDEO_INFO_HEIGHT (info));
@@ -252,7 +254,7 @@ get_images (const BenchCamera *camera)
   gboolean is_new;
   BenchFrames *images = get_set (camera, "", &camera->info, &is_new);
 
-  if (is_new && bench_images (&camera->info, images->frame, camera->wanted_frames)) {
+  if (is_new && bench_images (&camera->info, camera->video, images->frame, camera->wanted_frames)) {
     images->n = camera->wanted_frames;
     g_strlcpy (images->memory, kind_of (images->frame[0]), sizeof images->memory);
   }

@@ -158,7 +158,7 @@ fill (KernelRun *k, const BenchCase *c)
   GstVideoInfo info;
   gboolean good = gst_video_info_set_format (&info, gst_video_format_from_string (c->format), (guint) c->size.width,
                       (guint) c->size.height) &&
-      bench_images (&info, image, FRAMES);
+      bench_images (&info, c->video, image, FRAMES);
 
   for (int i = 0; i < FRAMES && image[i]; i++) {
     GstVideoFrame frame;

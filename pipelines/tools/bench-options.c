@@ -147,6 +147,8 @@ check_values (const BenchOptions *opt)
     return complain ("--seconds %g: expected more than 0 and at most 86400 (a day)", opt->seconds);
   if (!(opt->warm_up >= 0 && opt->warm_up <= 3600))
     return complain ("--warm-up %g: expected 0 to 3600", opt->warm_up);
+  if (opt->video && !g_file_test (opt->video, G_FILE_TEST_IS_REGULAR))
+    return complain ("--video %s: there is no such file", opt->video);
   if (opt->frames < 0 || opt->frames > 100000000)
     return complain ("--frames %d: expected 1 to 100000000", opt->frames);
   if (!(opt->rate >= 0 && opt->rate <= 1000))
@@ -170,6 +172,8 @@ read_command_line (BenchOptions *opt, Typed *typed, int argc, char **argv)
         "frames per second of each camera, in real time (default: as many as possible)", "R" },
     { "regions", 0, 0, G_OPTION_ARG_INT, &opt->regions,
         "regions that move, as a detector attaches them to each frame, whose memory is then its own (0)", "N" },
+    { "video", 'v', 0, G_OPTION_ARG_FILENAME, &opt->video,
+        "frames of this video file, scaled, instead of made ones: there and back again", "FILE" },
     { "cameras", 'c', 0, G_OPTION_ARG_STRING, &typed->cameras, "pipelines at once (1)", "N,..." },
     { "cores", 0, 0, G_OPTION_ARG_STRING, &typed->cores, "CPU cores that may be used (all)", "N,..." },
     { "processes", 0, 0, G_OPTION_ARG_STRING, &typed->processes, "processes that share the cameras (1)", "N,..." },

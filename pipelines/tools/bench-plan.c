@@ -111,6 +111,7 @@ add_line (Plan *plan, BenchCase c)
 {
   c.rate = plan->opt->rate;
   c.regions = plan->opt->regions;
+  c.video = plan->opt->video;
   for (char **format = plan->opt->formats; *format; format++) {
     c.format = *format;
     for (guint s = 0; s < plan->opt->sizes->len; s++) {

@@ -141,6 +141,7 @@ init_camera (Run *run, BenchCamera *camera, int number, const GstVideoInfo *info
     .info = *info,
     .memory = c->memory,
     .regions = c->regions,
+    .video = c->video,
     .real_time = c->rate > 0,
     .wanted_frames = count_frames_wanted (c, GST_VIDEO_INFO_SIZE (info)),
     .skew = number * 7,

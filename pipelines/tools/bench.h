@@ -40,6 +40,7 @@ typedef struct {
   double seconds, warm_up;
   int frames; /* per camera, instead of seconds; 0: not given */
   int regions;
+  char *video;
   gboolean queue, baselines, kernels_only, no_limits, force;
   char *json;
   BenchStudy study;
@@ -54,6 +55,7 @@ typedef struct {
   BenchMemory memory;
   double rate;           /* frames/s of each camera; 0: as many frames as possible */
   int regions;           /* moving ones that each frame carries, whose memory is the frame's alone then; 0: none */
+  const char *video;     /* file of the frames; NULL: made ones */
   gboolean cpu;          /* this project's elements get backend=cpu */
   gboolean baseline;     /* a foreign element for comparison, in a format that it supports */
   gboolean kernels_only; /* the filters are called directly, without GStreamer */

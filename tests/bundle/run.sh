@@ -84,9 +84,11 @@ tests () {
   oracle
 }
 
-# Runs all element tests, or those named; each test starts CUDA anew.
+# Runs all element tests, or those named. All tests of a program are one process with one CUDA context: with a context
+# for each test they take several times as long.
 elements () {
   local program name filter
+  export CK_FORK=${CK_FORK:-no}
   for program in "$here"/bin/elements/*; do
     name=$(basename "$program")
     case " $* " in '  ' | *" $name "*) ;; *) continue ;; esac
@@ -266,6 +268,8 @@ framepath () {
   local median convolve lines
   median=$(quick_line median) convolve=$(quick_line convolve)
   mapfile -t lines < <(for part in $all_filters; do quick_line "$part"; done)
+  # As in clip ().
+  local -x GST_PLUGIN_FEATURE_RANK=nvh264dec:NONE,nvh264sldec:NONE
   local quick=(--seconds 0.4 --warm-up 0.1)
   local live=(--rate 30 --study cameras --seconds "${CF_FRAMEPATH_SECONDS:-20}" --warm-up 1)
   [ $# -gt 0 ] || set -- flight plain chain sizes kernels harness cameras processes
@@ -301,9 +305,14 @@ framepath () {
         options=(--regions 1 --cameras 200 --no-limits --memory proposed "${live[@]}") ;;
       privacy-cuda) line=("cudaconvolve preset=privacy roi-meta=true $on")
         options=(--regions 1 --cameras 400 --no-limits --memory cuda "${live[@]}") ;;
-      # Eight cameras together, as many frames as the link takes; and cameras that segment.
+      # Eight cameras together, as many frames as the link takes; and cameras that segment. The made frames pan by 7
+      # pixels each; a clip's are those of a camera that stands.
       eight) line=("cudasegment $on" "cudairfilter preset=soft $on") options=(--cameras 8 "${quick[@]}") ;;
+      eight-clip) line=("cudasegment $on")
+        options=(--cameras '1,8' --video "$here/media/clip.mp4" "${quick[@]}") ;;
       segment) line=("cudasegment $on") options=(--cameras 350 --no-limits "${live[@]}") ;;
+      segment-clip) line=("cudasegment $on")
+        options=(--cameras 350 --no-limits --video "$here/media/clip.mp4" "${live[@]}") ;;
       # The cost of the sources and sinks only.
       harness) line=(identity) options=(--no-limits --cameras 400 "${live[@]}" --seconds 3) ;;
       cameras) line=("$median") options=(--cameras "$cameras" "${live[@]}") ;;
