@@ -34,18 +34,20 @@ new_element_of (const gchar *factory, const gchar *first, ...)
   GstElement *element = gst_element_factory_make (factory, NULL);
   GstBus *bus = gst_bus_new ();
   va_list args;
+  gint gpu;
 
   fail_unless (element != NULL, "no %s: is GST_PLUGIN_PATH set?", factory);
   gst_element_set_bus (element, bus);
   gst_object_unref (bus);
-  if (context_of_all)
-    gst_element_set_context (element, context_of_all);
   gst_util_set_object_arg (G_OBJECT (element), "backend", on_gpu () ? "cuda" : "cpu");
   gst_util_set_object_arg (G_OBJECT (element), "on-gpu-error", "error");
   va_start (args, first);
   for (const gchar *name = first; name; name = va_arg (args, const gchar *))
     gst_util_set_object_arg (G_OBJECT (element), name, va_arg (args, const gchar *));
   va_end (args);
+  g_object_get (element, "cuda-device-id", &gpu, NULL);
+  if (context_of_all && gpu < 0) /* another GPU would have another context */
+    gst_element_set_context (element, context_of_all);
   return element;
 }
 
