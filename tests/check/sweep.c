@@ -271,8 +271,8 @@ each_width (KcRun *run, const KcFilter *kc)
   }
 }
 
-/* Every setting with every format class in frames whose rows begin and end on 16 bytes, in all planes: some kernels take
- * no others, and elsewhere a setting meets such a frame in few classes. */
+/* Every setting with every format class in frames whose rows begin and end on 16 bytes, in all planes: some kernels
+ * take no others, and elsewhere a setting meets such a frame in few classes. */
 static void
 aligned (KcRun *run, const KcFilter *kc)
 {
