@@ -246,7 +246,7 @@ N (greater) (T a, T b)
 /* Filters a vector of two rows from sample x on, whose neighbours are inside the row. The columns of rows 0 1 2 (i = 0)
  * and of rows 1 2 3 (i = 1) are sorted at each of the three places where a vector needs them, which costs less than
  * storing and loading them. A median of nine is that of the greatest low, the middle middle and the least high. */
-static inline void
+ALWAYS_INLINE void
 N (median3_vector) (const T *const in[4], T *const out[2], int x, int step)
 {
   V low[2][3], middle[2][3], high[2][3];
