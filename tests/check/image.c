@@ -87,6 +87,18 @@ kc_image_poison (KcImage *p, uint64_t seed)
   }
 }
 
+/* Returns `size` bytes of whole pages, of which the first and the last one cannot be accessed. */
+static uint8_t *
+map_guarded (size_t size)
+{
+  size_t page = (size_t) sysconf (_SC_PAGESIZE);
+  uint8_t *map = mmap (NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+  if (map == MAP_FAILED || mprotect (map + page, size - 2 * page, PROT_READ | PROT_WRITE) != 0)
+    g_error ("out of memory");
+  return map;
+}
+
 void
 kc_image_new (KcImage *p, const CfVideo *video, KcLayout layout, uint64_t seed)
 {
@@ -104,9 +116,7 @@ kc_image_new (KcImage *p, const CfVideo *video, KcLayout layout, uint64_t seed)
     plane_layout (layout, row, info->bytes, &state, &head, &pitch, &tail);
     size = head + (rows - 1) * pitch + row + tail;
     inner = round_up (size, page);
-    map = mmap (NULL, inner + 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (map == MAP_FAILED || mprotect (map + page, inner, PROT_READ | PROT_WRITE) != 0)
-      g_error ("out of memory");
+    map = map_guarded (inner + 2 * page);
     p->mem[i].map = map;
     p->mem[i].map_size = inner + 2 * page;
     /* Row sizes are multiples of the size of a sample, so samples stay aligned when the image ends at the page. */
@@ -116,6 +126,19 @@ kc_image_new (KcImage *p, const CfVideo *video, KcLayout layout, uint64_t seed)
     p->image.plane[i].pitch = pitch;
   }
   kc_image_poison (p, seed);
+}
+
+void
+kc_image_copy (KcImage *p, const KcImage *from)
+{
+  *p = *from;
+  for (int i = 0; i < CF_MAX_PLANES; i++)
+    if (from->mem[i].map) {
+      p->mem[i].map = map_guarded (from->mem[i].map_size);
+      p->mem[i].base = p->mem[i].map + (from->mem[i].base - from->mem[i].map);
+      p->image.plane[i].data = p->mem[i].base + ((uint8_t *) from->image.plane[i].data - from->mem[i].base);
+      memcpy (p->mem[i].base, from->mem[i].base, from->mem[i].size);
+    }
 }
 
 void

@@ -57,6 +57,8 @@ double kc_random_double (uint64_t *state);
 int64_t kc_root (int64_t square);
 /* Allocates an image and fills all its bytes with poison derived from `seed`. */
 void kc_image_new (KcImage *p, const CfVideo *video, KcLayout layout, uint64_t seed);
+/* Allocates an image with the layout and the bytes of another one. */
+void kc_image_copy (KcImage *p, const KcImage *from);
 void kc_image_free (KcImage *p);
 void kc_image_poison (KcImage *p, uint64_t seed);
 void kc_image_fill (KcImage *p, KcContent content, int frame, uint64_t seed);

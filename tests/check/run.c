@@ -374,7 +374,7 @@ filter_on_host (Walk *w, char step, int i, KcImage *copy, CfStatus *status)
 {
   bool good;
 
-  kc_image_fill (copy, w->c->content, i, w->c->seed);
+  kc_image_copy (copy, &w->f->in[i]);
   good = walk_enqueue (w, step, &copy->image, &w->f->out.image, status);
   break_image (w->c, copy, &w->f->out);
   return good;
@@ -388,7 +388,10 @@ filter_on_device (Walk *w, char step, int i, KcImage *copy, CfStatus *status)
   KcRun *run = w->run;
   KcImage *in = &w->f->in[i], *out = &w->f->out;
   KcDeviceImage din = { 0 }, dout = { 0 };
-  bool good = kc_device_image_new (&din, in, c->mapped, status) &&
+  bool good;
+
+  frame_new (c, copy, i);
+  good = kc_device_image_new (&din, in, c->mapped, status) &&
       kc_device_image_new (&dout, out, c->mapped, status) && kc_device_image_copy (run, CF_UPLOAD, &din, in, status) &&
       kc_device_image_copy (run, CF_UPLOAD, &dout, out, status) &&
       walk_enqueue (w, step, &din.image, &dout.image, status) &&
@@ -413,7 +416,6 @@ walk_frame (Walk *w, char step, int i)
   CfStatus status = { 0 };
   bool good;
 
-  frame_new (c, &copy, i);
   kc_image_poison (&w->f->out, out_seed (c));
   good = (is_on_gpu (w) ? filter_on_device : filter_on_host) (w, step, i, &copy, &status) ||
       walk_status (w, step == 'R' ? "the history" : "filtering", &status);
@@ -462,14 +464,15 @@ static void
 report (Walk *w, bool good, const char *where, const char *variant)
 {
   const KcCase *c = w->c;
-  char text[1024];
+  char text[1024] = "";
 
   w->run->cases++;
   if (c->broken) {
     kc_result (w->run, !good, "the comparison did not detect the injected fault (kind %d, %s)", c->broken, where);
     return;
   }
-  describe (c, text, sizeof text);
+  if (!good)
+    describe (c, text, sizeof text);
   kc_result (w->run, good,
       "%s \"%s\", %s\n     %s\n     again: kernelcheck --%s%s --seed %" G_GINT64_FORMAT " --case %u", where, variant,
       text, w->what, is_on_gpu (w) ? "gpu" : "cpu",
