@@ -107,35 +107,46 @@ oracle () {
     --kernelcheck "$here/bin/kernelcheck" --backend cuda
 }
 
-# Runs `tests` and `sanitize` in parallel: a quarter of the time on 16 cores. Leaves out soak, whose
-# frames would wait for the other processes, and bench.
+# Runs a part, WHAT[:FILTER[:TOOL or PROGRAM]], as a process with its own logs, because names repeat, and prints its
+# rows.
+part () {
+  local what filter more
+  IFS=: read -r what filter more <<< "$1"
+  OUT=$logs/$1 CF_FILTERS=${filter:-${CF_FILTERS:-$all_filters}} CF_SANITIZE_TIMEOUT=${CF_SANITIZE_TIMEOUT:-540} \
+    "${BASH_SOURCE[0]}" "$what" ${more:+"$more"} > "$logs/$1.rows" 2>&1
+  sed '$d' "$logs/$1.rows"
+}
+
+# Runs `tests` and `sanitize`, as much as can be at a time: kernelcheck takes all cores; then three lanes of programs
+# with one CUDA context each, because many that are made at once are slow; then what takes minutes, all of it together.
+# Leaves out soak, whose frames would wait for the other processes, and bench.
 together () {
-  local part what filter more program jobs rows p f s
-  local parts=(cuda-memory changes schedule steady oracle)
-  for program in "$here"/bin/elements/*; do
-    [[ $program == */elements_properties ]] || parts+=("elements::$(basename "$program")")
-  done
+  local name names filter tool lane kernels=() others=() long=(changes oracle) p f s
+  local lanes=(elements 'clip cuda-memory' 'schedule steady areas')
   for filter in ${CF_FILTERS:-$all_filters}; do
-    parts+=("kernels:$filter" "clip:$filter" "elements:$filter:elements_properties")
-    for more in memcheck racecheck initcheck synccheck; do
-      parts+=("sanitize:$filter:$more")
+    kernels+=("kernels:$filter")
+    for tool in memcheck racecheck initcheck synccheck; do
+      long+=("sanitize:$filter:$tool")
     done
   done
   # OpenMP threads must not spin, and other processes allocate GPU memory.
-  export OMP_WAIT_POLICY=passive OMP_NUM_THREADS=4 CF_GPU_SHARED=1
+  export OMP_WAIT_POLICY=passive CF_GPU_SHARED=1
   in_bundle gst-inspect-1.0 > "$logs/registry.log" 2>&1 # written once, before the parallel starts
-  for part in "${parts[@]}"; do
-    # Own logs, because names repeat. A part is WHAT[:FILTER[:TOOL or PROGRAM]].
-    (IFS=: read -r what filter more <<< "$part"
-      jobs=4
-      [ "$filter" != median ] || jobs=8 # its reference is the slowest
-      rows=$(OUT=$logs/$part CF_FILTERS=${filter:-${CF_FILTERS:-$all_filters}} CF_JOBS=$jobs \
-        CF_SANITIZE_TIMEOUT=${CF_SANITIZE_TIMEOUT:-540} "${BASH_SOURCE[0]}" "$what" ${more:+"$more"} 2>&1)
-      echo "$rows" > "$logs/$part.rows"; sed '$d' "$logs/$part.rows") &
+  for name in "${kernels[@]}"; do
+    part "$name"
+  done
+  for lane in "${lanes[@]}"; do
+    read -ra names <<< "$lane"
+    others+=("${names[@]}")
+    for name in "${names[@]}"; do part "$name"; done &
   done
   wait
-  for part in "${parts[@]}"; do
-    read -r p _ f _ s _ < <(grep -E '^[0-9]+ passed, ' "$logs/$part.rows" | tail -n 1)
+  for name in "${long[@]}"; do
+    OMP_NUM_THREADS=4 part "$name" &
+  done
+  wait
+  for name in "${kernels[@]}" "${others[@]}" "${long[@]}"; do
+    read -r p _ f _ s _ < <(grep -E '^[0-9]+ passed, ' "$logs/$name.rows" | tail -n 1)
     passed=$((passed + ${p:-0})) failed=$((failed + ${f:-1})) skipped=$((skipped + ${s:-0}))
   done
 }

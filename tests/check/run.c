@@ -391,8 +391,8 @@ filter_on_device (Walk *w, char step, int i, KcImage *copy, CfStatus *status)
   bool good;
 
   frame_new (c, copy, i);
-  good = kc_device_image_new (&din, in, c->mapped, status) &&
-      kc_device_image_new (&dout, out, c->mapped, status) && kc_device_image_copy (run, CF_UPLOAD, &din, in, status) &&
+  good = kc_device_image_new (&din, in, c->mapped, status) && kc_device_image_new (&dout, out, c->mapped, status) &&
+      kc_device_image_copy (run, CF_UPLOAD, &din, in, status) &&
       kc_device_image_copy (run, CF_UPLOAD, &dout, out, status) &&
       walk_enqueue (w, step, &din.image, &dout.image, status) &&
       cf_stream_wait (run->stream, DEADLINE_NS, status) == CF_OK;
