@@ -57,6 +57,8 @@ for program in kernelcheck soak sameframes gpufault; do
   [ ! -x "$build/tests/$program" ] || cp "$build/tests/$program" "$to/bin/"
 done
 [ -z "${CF_WATCHED:-}" ] || cp "$CF_WATCHED/tests/kernelcheck" "$to/bin/kernelcheck-watched"
+[ ! -x "$build/pipelines/watch/cf-watch" ] || cp "$build/pipelines/watch/cf-watch" "$CF_ROOT/tests/watch/cameras.py" \
+  "$to/bin/"
 for program in "$build"/pipelines/*; do # cf-bench is bench
   [ -d "$program" ] || [ ! -x "$program" ] || [ "${program##*/}" = cf-bench ] || cp "$program" "$to/bin/"
 done

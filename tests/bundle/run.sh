@@ -5,8 +5,8 @@
 # run.sh tests | together | sanitize [TOOL...] | bench [OPTION...] | kernels |
 # elements [PROGRAM...] | cuda-memory | schedule [OPTION...] | steady [OPTION...] |
 # areas | clip | changes | oracle | soak [OPTION...] | fault [KIND...] | framepath [PART...] |
-# trace | all | exec COMMAND...: runs the bundle's tests and benchmarks on a machine with an NVIDIA GPU.
-# Each ends with the line N passed, N failed, N skipped. Full logs go to $OUT, or to logs/
+# watch [OPTION...] | trace | all | exec COMMAND...: runs the bundle's tests and benchmarks on a
+# machine with an NVIDIA GPU. Each ends with the line N passed, N failed, N skipped. Full logs go to $OUT, or to logs/
 # beside this script. CF_FILTERS=convolve restricts what runs per filter. trace counts the
 # CUDA calls over 1000 steady frames, none of which may allocate, register or copy
 # synchronously; it needs a C compiler, and CUPTI from the toolkit or from Python's packages. fault
@@ -457,6 +457,12 @@ soak () {
   grep -h 'of the' "$logs"/soak-*.log
 }
 
+# Runs 64 cameras of cf-watch for five minutes (tests/watch/cameras.py).
+watch () {
+  step watch-gpu in_bundle "$(find_python)" "$here/bin/cameras.py" cf-watch "$@"
+  cat "$logs/watch-gpu.log"
+}
+
 # A fault ends CUDA for its process, and a hang occupies the whole GPU for some seconds: nothing else may run then.
 fault () {
   local filter kind memory line
@@ -489,11 +495,12 @@ case $what in
   sanitize) sanitize "$@" ;;
   soak) soak "$@" ;;
   fault) fault "$@" ;;
+  watch) watch "$@" ;;
   bench) bench "$@" ;;
   framepath) framepath "$@" ;;
   trace) trace ;;
   all) tests; trace; sanitize; fault; soak ;;
   exec) in_bundle "$@"; exit ;;
-  *) sed -n '5,14p' "${BASH_SOURCE[0]}" | sed 's/^# \{0,1\}//' >&2; exit 2 ;;
+  *) sed -n '5,13p' "${BASH_SOURCE[0]}" | sed 's/^# \{0,1\}//' >&2; exit 2 ;;
 esac
 finish

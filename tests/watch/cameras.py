@@ -1,0 +1,125 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Copyright (C) 2026 the gst-cuda-filters authors
+"""Runs cf-watch with many test pictures, the four elements in turn, in system memory: none may lose a frame.
+
+usage: cameras.py CF-WATCH [--seconds 300] [--cameras 64] [--size 1920x1080] [--backend cuda]
+
+Prints when the first frames came, the frames and the drops of all cameras, and the memory. The pictures are smpte,
+which takes a core 2 ms a frame of 1080p to draw; ball takes 9. The first ten seconds do not count: while all pipelines
+start, the pictures themselves come late. Ends with the line N passed, N failed, N skipped.
+"""
+import argparse
+import json
+import os
+import select
+import subprocess
+import sys
+import tempfile
+import time
+
+LINES = ("cudamedian kernel-size=3", "cudaconvolve preset=privacy roi=0.3,0.3,0.4,0.4", "cudairfilter preset=smooth",
+         "cudasegment")
+START = 10
+
+
+def configuration(options):
+    width, height = map(int, options.size.split("x"))
+    backend = f"backend={options.backend}" + (" on-gpu-error=error" if options.backend == "cuda" else "")
+    return {"defaults": {"width": width, "height": height, "rate": 30, "source": "test:smpte"},
+            "cameras": {f"cam{i:03}": {"filter": f"{LINES[i % len(LINES)]} {backend}"} for i in range(options.cameras)}}
+
+
+class Watch:
+    """A running cf-watch, its events so far, and its answers."""
+
+    def __init__(self, program, config):
+        self.events, self.answers, self.rest = [], [], b""
+        self.process = subprocess.Popen([program, config], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+    def listen(self, seconds, wanted=None):
+        """Reads what it says for so many seconds, until there are `wanted` answers, or until it ends."""
+        end = time.monotonic() + seconds
+        while wanted is None or len(self.answers) < wanted:
+            ready, _, _ = select.select([self.process.stdout], [], [], max(0, end - time.monotonic()))
+            said = os.read(self.process.stdout.fileno(), 1 << 20) if ready else b""
+            if not said:
+                return
+            *lines, self.rest = (self.rest + said).split(b"\n")
+            for line in map(json.loads, lines):
+                (self.answers if "ok" in line else self.events).append(line)
+
+    def ask(self, command):
+        """Sends a command. Returns its answer, or None where there is none."""
+        wanted = len(self.answers) + 1
+        self.process.stdin.write(command.encode() + b"\n")
+        self.process.stdin.flush()
+        self.listen(60, wanted)
+        return self.answers[-1] if len(self.answers) == wanted else None
+
+    def memory_mb(self):
+        """Returns the most main memory that the process has had."""
+        with open(f"/proc/{self.process.pid}/status", encoding="ascii") as file:
+            return next(int(line.split()[1]) for line in file if line.startswith("VmHWM:")) / 1000
+
+
+def gpu_memory():
+    """Returns what nvidia-smi says of the first GPU, or nothing where it is missing."""
+    try:
+        return subprocess.run(["nvidia-smi", "--query-gpu=memory.used,utilization.gpu", "--format=csv,noheader"],
+                              check=True, capture_output=True, text=True).stdout.splitlines()[0]
+    except (OSError, subprocess.CalledProcessError, IndexError):
+        return "not known"
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("program")
+    parser.add_argument("--seconds", type=float, default=300)
+    parser.add_argument("--cameras", type=int, default=64)
+    parser.add_argument("--size", default="1920x1080")
+    parser.add_argument("--backend", default="cuda")
+    options = parser.parse_args()
+    passed = failed = 0
+
+    def check(good, what):
+        nonlocal passed, failed
+        passed, failed = passed + good, failed + (not good)
+        print("ok  " if good else "FAIL", what)
+
+    with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+        json.dump(configuration(options), file)
+        file.flush()
+        watch = Watch(options.program, file.name)
+        watch.listen(START)
+        before = watch.ask("status")
+        watch.listen(options.seconds)
+        after = watch.ask("status")
+        memory = watch.memory_mb() if after else 0
+        print(f"memory: {memory:.0f} MB; GPU: {gpu_memory()}")
+        watch.ask("quit")
+        watch.listen(60)
+        check(watch.process.wait() == 0, "cf-watch ends with status 0")
+    check(before is not None and after is not None, "both questions were answered")
+    if before and after:
+        before, after = before["status"]["cameras"], after["status"]["cameras"]
+        first = sorted(event["first_frame_ms"] for event in watch.events if event["type"] == "started")
+        print(f"first frames after {first[0]} to {first[-1]} ms, half of them after {first[len(first) // 2]}"
+              if first else "no camera started")
+        frames = {name: after[name]["frames"] - before[name]["frames"] for name in after}
+        dropped = {name: after[name]["dropped"] - before[name]["dropped"] for name in after}
+        print(f"{sum(frames.values())} frames of {len(after)} cameras in {options.seconds:.0f} s, "
+              f"{sum(dropped.values())} dropped, {sum(c['dropped'] for c in before.values())} in the first {START} s")
+        check(len(after) == options.cameras == len(first), "all cameras have started, once")
+        check(sum(dropped.values()) == 0, "no frame is dropped")
+        fewest = min(frames.values())
+        check(fewest >= 30 * options.seconds * 0.99, f"each has its frames, at least {fewest}")
+        check({camera["backend"] for camera in after.values()} == {options.backend}, f"{options.backend} filters all")
+        wrong = [event for event in watch.events if event["type"] in ("lost", "failed", "stuck", "error", "warning")]
+        check(not wrong, f"nothing is lost and nothing warns {wrong[:2] if wrong else ''}")
+    print(f"{passed} passed, {failed} failed, 0 skipped")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
