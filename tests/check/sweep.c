@@ -272,7 +272,8 @@ each_width (KcRun *run, const KcFilter *kc)
 }
 
 /* Every setting with every format class in frames whose rows begin and end on 16 bytes, in all planes: some kernels
- * take no others, and elsewhere a setting meets such a frame in few classes. */
+ * take no others, and elsewhere a setting meets such a frame in few classes. With --quick only the variant that the
+ * plan chooses. */
 static void
 aligned (KcRun *run, const KcFilter *kc)
 {
@@ -285,6 +286,7 @@ aligned (KcRun *run, const KcFilter *kc)
 
       own_content (kc, rotation, &c.content);
       c.layout = KC_WIDE;
+      c.one_variant = run->options.quick;
       kc_case_run (run, &c);
     }
 }
