@@ -4,6 +4,7 @@
  * bench-video.c: images from a video file, for bench --video. */
 
 #include "bench-camera.h"
+#include "line.h"
 
 /* The images that have been taken so far. */
 typedef struct {
@@ -44,26 +45,27 @@ take (GstElement *sink, GstBuffer *buffer, GstPad *pad, gpointer data)
   g_clear_pointer (&caps, gst_caps_unref);
 }
 
-/* Runs the pipeline until it has sent enough frames or all that it has. */
-static void
-run (GstElement *pipeline, const char *file)
+/* Runs the pipeline until it has sent enough frames or all that it has. Returns whether there were any, and says why
+ * not. */
+static gboolean
+run (GstElement *pipeline, const char *file, const Taken *taken)
 {
   GstBus *bus = gst_element_get_bus (pipeline);
   GstMessage *message;
+  GError *error = NULL;
 
   gst_element_set_state (pipeline, GST_STATE_PLAYING);
   message = gst_bus_timed_pop_filtered (bus, GST_CLOCK_TIME_NONE,
       GST_MESSAGE_ERROR | GST_MESSAGE_EOS | GST_MESSAGE_APPLICATION);
-  if (message && GST_MESSAGE_TYPE (message) == GST_MESSAGE_ERROR) {
-    GError *error = NULL;
-
+  if (message && GST_MESSAGE_TYPE (message) == GST_MESSAGE_ERROR)
     gst_message_parse_error (message, &error, NULL);
-    g_printerr ("bench: %s: %s\n", file, error->message);
-    g_clear_error (&error);
-  }
   gst_element_set_state (pipeline, GST_STATE_NULL);
+  if (taken->n == 0)
+    complain ("--video %s: no frames can be read: %s", file, error ? error->message : "there is no video in it");
+  g_clear_error (&error);
   g_clear_pointer (&message, gst_message_unref);
   gst_object_unref (bus);
+  return taken->n > 0;
 }
 
 gboolean
@@ -77,21 +79,21 @@ bench_video_images (const char *file, const GstVideoInfo *info, GstBuffer **imag
       caps);
   g_autoptr (GError) error = NULL;
   GstElement *pipeline = gst_parse_launch (line, &error), *source, *sink;
+  gboolean good;
 
   if (!pipeline || error) {
-    g_printerr ("bench: %s\n", error ? error->message : line);
     g_clear_object (&pipeline);
-    return FALSE;
+    return complain ("--video %s: %s", file, error ? error->message : line);
   }
   source = gst_bin_get_by_name (GST_BIN (pipeline), "source");
   sink = gst_bin_get_by_name (GST_BIN (pipeline), "sink");
   g_object_set (source, "location", file, NULL);
   g_signal_connect (sink, "handoff", G_CALLBACK (take), &taken);
-  run (pipeline, file);
+  good = run (pipeline, file, &taken);
   gst_object_unref (source);
   gst_object_unref (sink);
   gst_object_unref (pipeline);
-  if (taken.n == 0)
+  if (!good)
     return FALSE;
   /* there and back again, as often as there is room: the picture never jumps */
   for (int i = taken.n, period = MAX (1, 2 * taken.n - 1); i < n; i++) {

@@ -79,7 +79,7 @@ gst-launch-1.0 -q videotestsrc num-buffers=5 ! video/x-raw,format=I420,width=64,
   filesink location="$dir/clip.avi" > "$dir/output" 2>&1
 measure video 'rows[0]["frames"] == 50' "${small[@]}" --frames 50 --no-limits --video "$dir/clip.avi" "$one"
 refuse "there is no such file" "${small[@]}" --video "$dir/none.avi" "$one"
-refuse "bench: $numbers: " "${small[@]}" --video "$numbers" "$one"
+refuse "--video $numbers: no frames can be read: " "${small[@]}" --video "$numbers" "$one"
 measure odd 'len(rows) == 2' --size 1x1,33x17 --format I420 --no-limits "$one"
 measure queue 'rows[0]["memory"] == "SystemMemory"' "${small[@]}" --queue --memory plain --no-limits "$one"
 measure cameras 'len(rows) == 2 and rows[1]["cameras"] == 3 and rows[1]["due"] == 30 and

@@ -11,7 +11,6 @@
 
 namespace cf {
 
-
 /* A group of components of the same pixels (Group), as the kernels that filter bytes need it. */
 struct DirectGroup {
   uint4 outside;        /* constant border: a vector of samples outside the image */
