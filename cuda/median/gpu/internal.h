@@ -26,7 +26,7 @@ constexpr int median_n_networks = 8;
 const MedianNetworkVariant *median_networks_narrow (void); /* samples of up to 10 bits */
 const MedianNetworkVariant *median_networks_wide (void);   /* samples of 16 bits */
 
-/* ---- small square windows of 8-bit gray, median rank: registers ---------- */
+/* ---- small square windows of 8-bit planes, median rank: registers -------- */
 
 constexpr int median_n_registers = 2;
 

@@ -4,7 +4,7 @@
  * median/gpu/plan.cu: the median on CUDA: plans, the choice of the variant, launches.
  *
  * | variant | windows | cost | source |
- * | registers KxK | 3 x 3 and 5 x 5 of 8-bit gray, median, one frame | grows with the window | registers.cu |
+ * | registers KxK | 3 x 3 and 5 x 5 of 8-bit planes, median, one frame | grows with the window | registers.cu |
  * | network KxK | square 3..17, median, one frame | grows with the window | network.cuh |
  * | flat | 3 to 225 columns, 8 bit, one frame | grows with the window's width | flat.cu |
  * | select | any | one load per bit and sample of the window | select.cu |
@@ -83,11 +83,12 @@ registers_fit (const CfPlan *plan, const CfMedianWindow &window, int variant)
   CfImage image = { };
   CfView views[CF_MAX_VIEWS];
   const int n = cf_image_views (&plan->video, &plan->common, &image, views);
-  bool gray = true;
+  bool planar = true;
 
+  /* step 2: pairs of components, as the chroma of NV12, but not the luma of YUY2, whose chroma has step 4 */
   for (int i = 0; i < n; i++)
-    gray = gray && (!views[i].filtered || (views[i].step == 1 && views[i].bytes == 1));
-  return gray && params_of (plan)->threshold == 0 && network_fits (plan, window, median_registers_size (variant));
+    planar = planar && (!views[i].filtered || (views[i].step <= 2 && views[i].bytes == 1));
+  return planar && params_of (plan)->threshold == 0 && network_fits (plan, window, median_registers_size (variant));
 }
 
 bool

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * median/gpu/registers.cu: the medians of 3 x 3 and 5 x 5 of 8-bit gray in registers, without shared memory. Only for
- * rows that are aligned to 8 bytes and a multiple of 8 bytes long, and without a threshold; network.cuh has the others.
+ * median/gpu/registers.cu: the medians of 3 x 3 and 5 x 5 of 8-bit planes in registers, without shared memory: planes
+ * of one component, and of pairs of them (the chroma of NV12). Only for rows that are aligned to 8 bytes and a multiple
+ * of 8 bytes long, and without a threshold; network.cuh has the others.
  *
- * Map: a thread makes the 8 x TY outputs from (8 i, TY j) of the plane on; threads are numbered row by row of those.
- * It loads its 8 columns of TY + K - 1 rows, and the quads left and right of them: neighbours load the same samples,
- * from the L1 cache. A register holds two samples in its 16-bit halves ("lanes").
+ * Map: a thread makes TY rows of 8 bytes from byte 8 i and row TY j of the plane on; threads are numbered row by row of
+ * those. It loads its 8 bytes of TY + K - 1 rows, and the quads left and right of them: neighbours load the same
+ * samples, from the L1 cache. A register holds two samples in its 16-bit halves ("lanes").
  * 3 x 3: even and odd columns lie in the lanes, columns -1 and 8 in a register of their own. The three samples of a
  * column are sorted once for the three windows that it is in. The median is the middle one of the largest of the lows,
  * the middle one of the middles, and the smallest of the highs. The middle one of three is their sum less the smallest
  * and the largest, which the FMA pipe does.
  * 5 x 5: columns c and c + 4 lie in the lanes of a register, and a network (median/networks.c) runs on them.
+ * Pairs: the two samples of a pixel lie in the lanes of a register, the windows of four pixels are medians of lanes.
  * Races: none; each thread stores only its own outputs.
  *
  * Bound: minima and maxima, and in small frames the latency of the loads. Figures: docs/notes/median.md. */
@@ -24,7 +26,7 @@ namespace cf {
 
 /* ---- rows ----------------------------------------------------------------- */
 
-/* Selectors of __byte_perm () that repeat the outermost sample of the first and of the last quad. */
+/* Selectors of __byte_perm () that repeat the outermost sample, or pair, of the first and of the last quad. */
 struct MedianEdges {
   unsigned left, right; /* 0x3210: none */
 };
@@ -64,13 +66,33 @@ template<> struct MedianRow<3> {
   }
 };
 
-/* Loads N rows from row y on. At the plane's edges the quad beside the thread's own columns is the outermost one, of
- * which `edges` repeat the outermost sample. */
-template<int K, int N> __device__ __forceinline__ void
-load_rows (const Plane &plane, int x, int y, MedianRow<K> (&rows)[N])
+/* A row of pairs of samples: eight pixels, from two left of the thread's own four on. */
+template<int K> struct MedianPairs {
+  unsigned v[K + 3]; /* pixel c - K / 2 */
+
+  __device__ __forceinline__ void
+  set_bytes (const unsigned (&in)[4], MedianEdges edges)
+  {
+    const unsigned w[4] = { __byte_perm (in[0], 0, edges.left), in[1], in[2], __byte_perm (in[3], 0, edges.right) };
+
+#pragma unroll
+    for (int c = 0; c < K + 3; c++) {
+      const int at = c + 2 - K / 2; /* pixel of the eight */
+
+      v[c] = __byte_perm (w[at / 2], 0, at & 1 ? 0x4342 : 0x4140);
+    }
+  }
+};
+
+/* Loads N rows of MedianRow or MedianPairs from row y on; x is in bytes. At the plane's edges the quad beside the
+ * thread's own bytes is the outermost one, of which `edges` repeat the outermost sample or pair. */
+template<bool PAIRS, typename Row, int N> __device__ __forceinline__ void
+load_rows (const Plane &plane, int x, int y, Row (&rows)[N])
 {
-  const int last = plane.height - 1, from[3] = { max (x - 4, 0), x, min (x + 8, plane.width - 4) };
-  const MedianEdges edges = { x == 0 ? 0u : 0x3210u, x + 8 == plane.width ? 0x3333u : 0x3210u };
+  const int last = plane.height - 1, width = PAIRS ? 2 * plane.width : plane.width;
+  const int from[3] = { max (x - 4, 0), x, min (x + 8, width - 4) };
+  const MedianEdges edges = { x == 0 ? PAIRS ? 0x1010u : 0u : 0x3210u,
+    x + 8 == width ? PAIRS ? 0x3232u : 0x3333u : 0x3210u };
   const uint8_t *column[3];
   int pitch = (int) plane.in_pitch;
   unsigned w[N][4];
@@ -158,12 +180,44 @@ median_3x3 (const MedianRow<3> &a, const MedianRow<3> &b, const MedianRow<3> &c,
   }
 }
 
+/* Makes one row of four pixels' pairs. */
+__device__ __forceinline__ void
+median_3x3 (const MedianPairs<3> &a, const MedianPairs<3> &b, const MedianPairs<3> &c, unsigned one,
+    unsigned (&result)[4])
+{
+  unsigned lo[6], mid[6], hi[6];
+
+#pragma unroll
+  for (int k = 0; k < 6; k++) {
+    lo[k] = smallest (a.v[k], b.v[k], c.v[k]);
+    hi[k] = largest (a.v[k], b.v[k], c.v[k]);
+    mid[k] = middle (a.v[k], b.v[k], c.v[k], lo[k], hi[k], one);
+  }
+#pragma unroll
+  for (int k = 0; k < 4; k++) {
+    /* the two middle columns of pixels 2 i and 2 i + 1 are the same, and sorted once */
+    const int both = (k & ~1) + 1, third = k & 1 ? k + 2 : k;
+    const unsigned below = __vminu2 (mid[both], mid[both + 1]), above = __vmaxu2 (mid[both], mid[both + 1]);
+    const unsigned x = largest (lo[k], lo[k + 1], lo[k + 2]), z = smallest (hi[k], hi[k + 1], hi[k + 2]);
+    const unsigned y = __vmaxu2 (below, __vminu2 (above, mid[third]));
+
+    result[k] = middle (x, y, z, smallest (x, y, z), largest (x, y, z), one);
+  }
+}
+
 /* ---- tiles ---------------------------------------------------------------- */
 
 /* Eight outputs of a row, as bytes. */
 struct MedianWords {
   unsigned left, right;
 };
+
+/* Returns the bytes of four pixels' pairs. */
+__device__ __forceinline__ MedianWords
+pairs_of (const unsigned *v)
+{
+  return MedianWords { __byte_perm (v[0], v[1], 0x6240), __byte_perm (v[2], v[3], 0x6240) };
+}
 
 /* `one` is 1 where the compiler does not see it. */
 template<int TY> __device__ __forceinline__ void
@@ -196,12 +250,53 @@ make_tile (const MedianRow<K> (&rows)[TY + K - 1], unsigned /* one */, MedianWor
   }
 }
 
+template<int TY> __device__ __forceinline__ void
+make_tile (const MedianPairs<3> (&rows)[TY + 2], unsigned one, MedianWords (&out)[TY])
+{
+#pragma unroll
+  for (int o = 0; o < TY; o++) {
+    unsigned v[4];
+
+    median_3x3 (rows[o], rows[o + 1], rows[o + 2], one, v);
+    out[o] = pairs_of (v);
+  }
+}
+
+template<int TY, int K> __device__ __forceinline__ void
+make_tile (const MedianPairs<K> (&rows)[TY + K - 1], unsigned /* one */, MedianWords (&out)[TY])
+{
+  unsigned in[(TY + K - 1) * (K + 3)], v[TY * 4];
+
+#pragma unroll
+  for (int i = 0; i < (TY + K - 1) * (K + 3); i++)
+    in[i] = rows[i / (K + 3)].v[i % (K + 3)];
+  MedianRegisterNetwork<K>::run (in, v);
+#pragma unroll
+  for (int o = 0; o < TY; o++)
+    out[o] = pairs_of (&v[4 * o]);
+}
+
 /* ---- the kernel ----------------------------------------------------------- */
 
 constexpr int registers_threads = 128;
 constexpr int copy_tile_w = 256, copy_tile_h = 16; /* a block's tile of a plane that is copied */
 
-template<int K, int TY> __global__ void __launch_bounds__ (registers_threads)
+/* Filters the 8 x TY bytes from (x, y) on. */
+template<bool PAIRS, int TY, typename Row, int N> __device__ __forceinline__ void
+filter_tile (const Plane &plane, int x, int y, unsigned one, Row (&rows)[N])
+{
+  MedianWords out[TY];
+
+  load_rows<PAIRS> (plane, x, y - (N - TY) / 2, rows);
+  make_tile<TY> (rows, one, out);
+#pragma unroll
+  for (int o = 0; o < TY; o++)
+    if (y + o < plane.height)
+      *(uint2 *) (plane.out + (y + o) * plane.out_pitch + x) = make_uint2 (out[o].left, out[o].right);
+}
+
+/* PAIRS: some planes are pairs, those with step 2. A kernel without them is smaller. */
+template<int K, int TY, bool PAIRS> __global__ void __launch_bounds__ (registers_threads)
 median_registers_kernel (const __grid_constant__ Launch launch)
 {
   const Plane &plane = plane_of_block (launch, (int) blockIdx.x);
@@ -209,8 +304,7 @@ median_registers_kernel (const __grid_constant__ Launch launch)
   const int i = plane.filtered ? block * registers_threads + (int) threadIdx.x : block;
   const int j = (int) __fdividef ((float) i + 0.5f, (float) across); /* i / across, for i below 2^20 */
   const int x = 8 * (i - j * across), y = TY * j;
-  MedianRow<K> rows[TY + K - 1];
-  MedianWords out[TY];
+  const unsigned one = (unsigned) min (launch.n, 1); /* 1 where the compiler does not see it */
 
   griddep_wait ();
   if (!plane.filtered) {
@@ -220,38 +314,59 @@ median_registers_kernel (const __grid_constant__ Launch launch)
   }
   if (y >= plane.height)
     return;
-  load_rows<K, TY + K - 1> (plane, x, y - K / 2, rows);
-  make_tile<TY> (rows, (unsigned) min (launch.n, 1), out);
-#pragma unroll
-  for (int o = 0; o < TY; o++)
-    if (y + o < plane.height)
-      *(uint2 *) (plane.out + (y + o) * plane.out_pitch + x) = make_uint2 (out[o].left, out[o].right);
+  if (PAIRS && plane.step == 2) {
+    MedianPairs<K> rows[TY + K - 1];
+
+    filter_tile<true, TY> (plane, x, y, one, rows);
+  } else {
+    MedianRow<K> rows[TY + K - 1];
+
+    filter_tile<false, TY> (plane, x, y, one, rows);
+  }
 }
 
 /* ---- launch --------------------------------------------------------------- */
+
+/* Returns the index of the plane with the other samples of the plane's pairs, or -1. */
+static int
+find_partner (const Launch &launch, int i)
+{
+  const Plane &p = launch.plane[i];
+  const uintptr_t pair = (uintptr_t) p.in & ~(uintptr_t) 1, out = (uintptr_t) p.out & ~(uintptr_t) 1;
+
+  for (int k = 0; k < launch.n; k++) {
+    const Plane &other = launch.plane[k];
+
+    if (k != i && other.filtered && other.step == 2 && ((uintptr_t) other.in & ~(uintptr_t) 1) == pair
+        && ((uintptr_t) other.out & ~(uintptr_t) 1) == out)
+      return k;
+  }
+  return -1;
+}
 
 bool
 median_registers_fit (const Launch &launch)
 {
   for (int i = 0; i < launch.n; i++) {
     const Plane &p = launch.plane[i];
-    const uintptr_t all = (uintptr_t) p.in | (uintptr_t) p.out | (uintptr_t) p.in_pitch | (uintptr_t) p.out_pitch
-        | (uintptr_t) p.width;
+    const uintptr_t in_pixel = p.step == 2 ? 1 : 0; /* a pair's second sample */
+    const uintptr_t all = ((uintptr_t) p.in & ~in_pixel) | ((uintptr_t) p.out & ~in_pixel) | (uintptr_t) p.in_pitch
+        | (uintptr_t) p.out_pitch | (uintptr_t) (p.width * p.step);
 
     /* the kernel has rows of 32-bit addresses and 2^20 threads */
-    if (p.filtered && (p.step != 1 || p.bytes != 1 || (all & 7) != 0 || p.in_pitch > INT_MAX
-        || (long long) p.width * p.height >= 1ll << 25))
+    if (p.filtered && (p.step > 2 || p.bytes != 1 || (all & 7) != 0 || p.in_pitch > INT_MAX
+        || (long long) p.width * p.step * p.height >= 1ll << 25 || (p.step == 2 && find_partner (launch, i) < 0)))
       return false;
   }
   return launch.threshold == 0;
 }
 
 static const struct {
-  const void *kernel;
+  const void *kernel[2]; /* without and with pairs */
   int k, rows; /* of outputs, per thread */
 } registers_variants[median_n_registers] = {
-  { (const void *) median_registers_kernel<3, 4>, 3, 4 },
-  { (const void *) median_registers_kernel<5, 4>, 5, 4 },
+  { { (const void *) median_registers_kernel<3, 4, false>, (const void *) median_registers_kernel<3, 4, true> }, 3, 4 },
+  { { (const void *) median_registers_kernel<5, 4, false>, (const void *) median_registers_kernel<5, 4, true> }, 5, 4 },
 };
 
 int
@@ -265,21 +380,30 @@ median_launch_registers (Launch *launch, int variant, bool pdl, cudaStream_t str
 {
   const auto &v = registers_variants[variant];
   void *arguments[] = { launch };
+  bool pairs = false;
 
   launch->blocks = 0;
   for (int i = 0; i < launch->n; i++) {
     Plane &p = launch->plane[i];
-    const int tile_w = p.filtered ? 8 : copy_tile_w, tile_h = p.filtered ? v.rows : copy_tile_h;
+    const bool is_pair = p.filtered && p.step == 2;
+    const int tile_w = is_pair ? 4 : p.filtered ? 8 : copy_tile_w, tile_h = p.filtered ? v.rows : copy_tile_h;
 
     p.first_block = launch->blocks;
     p.blocks_x = (p.width + tile_w - 1) / tile_w;
 
     const int tiles = p.blocks_x * ((p.height + tile_h - 1) / tile_h);
 
+    if (is_pair) {
+      pairs = true;
+      if (find_partner (*launch, i) < i)
+        continue; /* the partner's blocks filter it */
+      p.in -= (uintptr_t) p.in & 1;
+      p.out -= (uintptr_t) p.out & 1;
+    }
     launch->blocks += p.filtered ? (tiles + registers_threads - 1) / registers_threads : tiles;
   }
-  return launch_kernel ("median: registers", v.kernel, launch->blocks, dim3 (registers_threads), arguments, 0, pdl,
-      stream, status);
+  return launch_kernel ("median: registers", v.kernel[pairs], launch->blocks, dim3 (registers_threads), arguments, 0,
+      pdl, stream, status);
 }
 
 CfCode
@@ -291,10 +415,12 @@ median_registers_init (bool *pdl, CfStatus *status)
   for (const auto &v : registers_variants) {
     cudaFuncAttributes attributes;
 
-    if (code == CF_OK)
-      code = cf_cuda_check (cudaFuncGetAttributes (&attributes, v.kernel), median_loading, status);
-    /* griddep_wait () depends on what the kernel was compiled for, not on the device that runs it */
-    *pdl = *pdl && code == CF_OK && attributes.ptxVersion >= 90;
+    for (const void *kernel : v.kernel) {
+      if (code == CF_OK)
+        code = cf_cuda_check (cudaFuncGetAttributes (&attributes, kernel), median_loading, status);
+      /* griddep_wait () depends on what the kernel was compiled for, not on the device that runs it */
+      *pdl = *pdl && code == CF_OK && attributes.ptxVersion >= 90;
+    }
   }
   return code;
 }
