@@ -216,7 +216,7 @@ struct MedianWords {
 __device__ __forceinline__ MedianWords
 pairs_of (const unsigned *v)
 {
-  return MedianWords { __byte_perm (v[0], v[1], 0x6240), __byte_perm (v[2], v[3], 0x6240) };
+  return MedianWords { __byte_perm (v[0], v[1], 0x6420), __byte_perm (v[2], v[3], 0x6420) };
 }
 
 /* `one` is 1 where the compiler does not see it. */
