@@ -19,7 +19,7 @@ constexpr size_t max_regions = 65536; /* an index has 16 bits */
 constexpr size_t max_seen = 1 << 17;  /* slots of the table of edges seen; what finds no slot is kept */
 
 PlanShares shares;
-constexpr int most_shares = 8;
+constexpr int most_shares = 5;
 
 struct SgPlanState {
   CfSegmentSetup setup;
