@@ -241,9 +241,11 @@ CfCode cf_filter_check (const CfFilter *filter, const CfVideo *video, const CfCo
 /* How a filter with these parameters depends on its input. */
 typedef struct {
   int halo;         /* rows of its plane above and below its own that a sample depends on, away from the border; -1:
-                        all rows, or earlier frames */
+                        all rows, or other frames */
   int halo_columns; /* the same to the left and to the right; not set where halo is -1 */
-  int history;      /* earlier input frames that a result depends on */
+  int history;      /* other input frames that a result depends on */
+  int ahead;        /* how many of them come after its own frame: see CfFrame */
+  int kept;         /* what a plan keeps of other frames: it cannot go on with parameters that differ here */
   bool stateful;    /* a result depends on those of all frames since the last reset (recurrent in time) */
   bool has_regions; /* cf_plan_regions has regions after each frame */
   bool anchored;    /* a result depends on where the frame begins and ends: of an area, each region is a frame */
@@ -344,11 +346,18 @@ void cf_image_copy (const CfImage *to, const CfImage *from, const CfPart *part);
 
 /* ---- frames ------------------------------------------------------------- */
 
-/* What is done with a frame. All images have the plan's format and size. */
+/* What is done with a frame. All images have the plan's format and size.
+ *
+ * Where CfTraits.ahead is 0, a frame that is filtered is taken into the plan's history as well. Where it is not, only
+ * the caller takes frames, with `out` NULL: each frame of the stream once, in order, and behind the last one of them
+ * the last one again, `ahead` times. It filters a frame after it has taken that frame and the `ahead` frames behind it,
+ * and before it takes the next one. The result then depends on the last `history` + 1 frames taken, one of which is
+ * `in`; frames that have not come count as the oldest one taken. If the caller has taken `ahead` frames or fewer (since
+ * the plan began or was reset), `in` counts beside those taken, and for all of them if there are none. */
 typedef struct {
   const CfImage *in;
-  const CfImage *out;     /* NULL: `in` is only taken into the plan's history (if it has one), as if it were filtered:
-                             so a standby plan can take over a stream */
+  const CfImage *out;     /* NULL: `in` is only taken into the plan's history, if it has one: so a standby plan can
+                             take over a stream, and a filter can look ahead */
   const CfArea *area;     /* NULL: the whole frame */
   const CfImage *scratch; /* with an area: a third image, whose contents are lost */
 } CfFrame;

@@ -310,31 +310,31 @@ map (GstCfBackend *b, GstCfFrame *frame, GstBuffer *buffer, GstMapFlags flags, C
   return flags & GST_MAP_WRITE ? "The output buffer cannot be written" : "The input buffer cannot be read";
 }
 
-/* Maps both sides of a frame; a frame that is filtered in place has one mapping. */
+/* Maps both sides of a frame; a frame that is filtered in place, or that has no output, has one mapping. */
 static const gchar *
-map_both (GstCfBackend *b, GstBuffer *in, GstCfFrame *src, GstMapFlags read, GstBuffer *out, GstCfFrame *dst,
-    GstMapFlags write, CfStatus *status)
+map_both (GstCfBackend *b, GstCfPendingFrame *frame, GstMapFlags read, GstMapFlags write, CfStatus *status)
 {
-  const gchar *wrong = map (b, src, in, in == out ? read | write : read, status);
+  const gboolean one = frame->in == frame->out;
+  const gchar *wrong = map (b, &frame->src, frame->in, one ? read | write : read, status);
 
-  if (wrong)
+  if (wrong || !frame->out)
     return wrong;
-  if (in == out) {
-    dst->image = src->image;
+  if (one) {
+    frame->dst.image = frame->src.image;
     return NULL;
   }
-  wrong = map (b, dst, out, write, status);
+  wrong = map (b, &frame->dst, frame->out, write, status);
   if (wrong)
-    gst_cf_frame_unmap (src);
+    gst_cf_frame_unmap (&frame->src);
   return wrong;
 }
 
 static void
-unmap_both (GstBuffer *in, GstCfFrame *src, GstBuffer *out, GstCfFrame *dst)
+unmap_both (GstCfPendingFrame *frame)
 {
-  if (in != out)
-    gst_cf_frame_unmap (dst);
-  gst_cf_frame_unmap (src);
+  if (frame->out && frame->in != frame->out)
+    gst_cf_frame_unmap (&frame->dst);
+  gst_cf_frame_unmap (&frame->src);
 }
 
 /* Waits until the GPU has finished with a buffer that is going to be accessed outside the chain's stream. */
@@ -345,13 +345,13 @@ finish_buffer (GstBuffer *buffer, CfStatus *status)
 }
 
 static const gchar *
-map_for_cpu (GstCfBackend *b, GstBuffer *in, GstCfFrame *src, GstBuffer *out, GstCfFrame *dst, CfStatus *status)
+map_for_cpu (GstCfBackend *b, GstCfPendingFrame *frame, CfStatus *status)
 {
-  const gchar *wrong = finish_buffer (in, status);
+  const gchar *wrong = finish_buffer (frame->in, status);
 
-  if (!wrong)
-    wrong = finish_buffer (out, status);
-  return wrong ? wrong : map_both (b, in, src, GST_MAP_READ, out, dst, GST_MAP_WRITE, status);
+  if (!wrong && frame->out)
+    wrong = finish_buffer (frame->out, status);
+  return wrong ? wrong : map_both (b, frame, GST_MAP_READ, GST_MAP_WRITE, status);
 }
 
 /* Adds a frame to the history of the CPU plans of all modes except `but`, the mode whose plan filtered the frame (-1:
@@ -364,6 +364,14 @@ push_cpu_history (GstCfBackend *b, const CfImage *in, int but)
   for (int m = 0; m < GST_CF_N_MODES; m++)
     if (m != but && b->cpu_plan[m] && cf_plan_enqueue (b->cpu_plan[m], NULL, &(CfFrame) { .in = in }, &status) != CF_OK)
       GST_WARNING_OBJECT (b->element, "a frame is missing from the history of the CPU plans: %s", status.message);
+}
+
+/* Returns whether the plans take the frame into their history: a filter that looks at later frames has taken it already
+ * when it is filtered. */
+static gboolean
+makes_history (const GstCfBackend *b, const GstCfPendingFrame *frame)
+{
+  return b->traits.history > 0 && (!frame->out || b->traits.ahead == 0);
 }
 
 static GstCfMemoryKind
@@ -386,9 +394,15 @@ map_for_gpu (GstCfBackend *b, GstCfPendingFrame *frame)
   const GstMapFlags write = r->out.kind == GST_CF_DEVICE ? GST_MAP_WRITE | GST_CF_MAP_CUDA : GST_MAP_WRITE;
   const gchar *wrong = r->in.kind == GST_CF_DEVICE ? NULL : finish_buffer (frame->in, &r->status);
 
-  if (!wrong && r->out.kind != GST_CF_DEVICE)
+  if (!wrong && frame->out && r->out.kind != GST_CF_DEVICE)
     wrong = finish_buffer (frame->out, &r->status);
-  return wrong ? wrong : map_both (b, frame->in, &frame->src, read, frame->out, &frame->dst, write, &r->status);
+  return wrong ? wrong : map_both (b, frame, read, write, &r->status);
+}
+
+static gboolean
+in_cuda_memory (const GstCfPendingFrame *frame)
+{
+  return gst_cf_cuda_buffer_context (frame->in) || (frame->out && gst_cf_cuda_buffer_context (frame->out));
 }
 
 /* Called by the submitting thread with the lock held. */
@@ -400,13 +414,15 @@ submit_gpu (GstCfBackend *b, GstCfPendingFrame *frame, guint slot)
   *r = (GstCfFrameRequest) { .slot = slot,
     .mode = frame->mode,
     .in = { frame->in, &frame->src.image, kind_of (b, frame->in) },
-    .out = { frame->out, &frame->dst.image, kind_of (b, frame->out) },
+    .out = { frame->in, NULL, GST_CF_DEVICE },
     .area = frame->area,
     .in_place = frame->in == frame->out,
     .regions = b->traits.has_regions ? &b->regions : NULL };
+  if (frame->out)
+    r->out = (GstCfSide) { frame->out, &frame->dst.image, kind_of (b, frame->out) };
   frame->on_gpu = TRUE;
   frame->given_up = b->given_up;
-  frame->cuda_memory = gst_cf_cuda_buffer_context (frame->in) || gst_cf_cuda_buffer_context (frame->out);
+  frame->cuda_memory = in_cuda_memory (frame);
   if (cf_gpu_lost ()) { /* a fault in another element ends CUDA for the whole process */
     cf_fail (&r->status, CF_GPU_LOST, "an earlier GPU fault ended CUDA for this process; restart it");
     return;
@@ -418,7 +434,7 @@ submit_gpu (GstCfBackend *b, GstCfPendingFrame *frame, guint slot)
   frame->mapped = !frame->refusal;
   if (frame->refusal)
     return;
-  r->leaves = r->out.kind == GST_CF_DEVICE && r->in.kind != GST_CF_PAGEABLE && !r->regions &&
+  r->leaves = frame->out && r->out.kind == GST_CF_DEVICE && r->in.kind != GST_CF_PAGEABLE && !r->regions &&
       gst_cf_chain_may_leave (&b->chain);
   gst_cf_transfer_submit (&b->transfer, r);
 }
@@ -459,10 +475,10 @@ finish_gpu (GstCfBackend *b, GstCfPendingFrame *frame, guint64 time[GST_CF_N_TIM
   gboolean stale = frame->given_up != b->given_up;
   CfCode code = wait_for_gpu (b, frame, stale);
 
-  if (code == CF_OK && b->traits.history > 0 && r->in.kind != GST_CF_DEVICE)
+  if (code == CF_OK && makes_history (b, frame) && r->in.kind != GST_CF_DEVICE)
     push_cpu_history (b, &frame->src.image, -1);
   if (frame->mapped)
-    unmap_both (frame->in, &frame->src, frame->out, &frame->dst);
+    unmap_both (frame);
   if (code == CF_OK) {
     time[GST_CF_UPLOAD] = r->ns.upload;
     time[GST_CF_KERNEL] = r->ns.kernel;
@@ -501,33 +517,30 @@ filter_on_cpu (GstCfBackend *b, GstCfMode mode, const CfArea *area, const CfImag
 static Outcome
 run_cpu (GstCfBackend *b, GstCfPendingFrame *frame, guint64 time[GST_CF_N_TIMES])
 {
-  GstBuffer *in = frame->in, *out = frame->out;
-  GstCfMode mode = frame->mode;
-  gboolean on_gpu = gst_cf_cuda_buffer_context (in) || gst_cf_cuda_buffer_context (out);
+  const CfImage *in = &frame->src.image, *out = &frame->dst.image;
   CfStatus status = { 0 };
-  GstCfFrame src, dst;
   const gchar *wrong;
   guint64 start;
   CfCode code;
 
-  if (on_gpu && cf_gpu_lost ()) {
+  if (cf_gpu_lost () && in_cuda_memory (frame)) {
     cf_fail (&status, CF_GPU_LOST, "an earlier GPU fault ended CUDA for this process; restart it");
     gst_cf_backend_post_error (b->element, &status, "The frame cannot be read from GPU memory");
     return FAILED;
   }
-  wrong = map_for_cpu (b, in, &src, out, &dst, &status);
+  wrong = map_for_cpu (b, frame, &status);
   if (wrong) {
     gst_cf_backend_post_error (b->element, &status, wrong);
     return FAILED;
   }
   start = now_ns ();
-  code = filter_on_cpu (b, mode, frame->area, &src.image, &dst.image, &status);
+  code = frame->out ? filter_on_cpu (b, frame->mode, frame->area, in, out, &status) : CF_OK;
   time[GST_CF_KERNEL] = now_ns () - start;
-  if (code == CF_OK && b->traits.history > 0)
-    push_cpu_history (b, &src.image, (int) mode);
+  if (code == CF_OK && makes_history (b, frame))
+    push_cpu_history (b, in, frame->out ? (int) frame->mode : -1);
   if (code == CF_OK && b->traits.has_regions)
-    code = cf_plan_regions (b->cpu_plan[mode], &b->regions, &status);
-  unmap_both (in, &src, out, &dst);
+    code = cf_plan_regions (b->cpu_plan[frame->mode], &b->regions, &status);
+  unmap_both (frame);
   if (code == CF_OK)
     return DONE;
   gst_cf_backend_post_error (b->element, &status, "The frame could not be filtered");
@@ -589,14 +602,12 @@ gst_cf_backend_needs_all (const GstCfBackend *b)
 gboolean
 gst_cf_backend_needs_reset (GstCfBackend *b)
 {
-  gboolean needs = FALSE;
+  gboolean gap;
 
-  if (gst_cf_backend_needs_all (b)) {
-    g_mutex_lock (&b->lock);
-    needs = b->gap;
-    g_mutex_unlock (&b->lock);
-  }
-  return needs;
+  g_mutex_lock (&b->lock);
+  gap = b->gap;
+  g_mutex_unlock (&b->lock);
+  return gap && gst_cf_backend_needs_all (b);
 }
 
 gboolean
@@ -624,21 +635,11 @@ gst_cf_backend_submit (GstCfBackend *b, GstCfPendingFrame *frame, guint slot, Gs
   frame->on_gpu = frame->mapped = FALSE;
   frame->request.status.code = CF_OK;
   g_mutex_lock (&b->lock);
-  b->gap = frame->passes;
+  b->gap = frame->passes && b->traits.ahead == 0; /* else it was taken before */
   if (!frame->passes && b->configured && b->use_gpu)
     submit_gpu (b, frame, slot);
   g_mutex_unlock (&b->lock);
   return !frame->refusal && frame->request.status.code == CF_OK;
-}
-
-static GstFlowReturn
-passed (GstCfBackend *b, gboolean drop)
-{
-  static const guint64 no_time[GST_CF_N_TIMES];
-
-  if (!drop)
-    gst_cf_stats_frame (&b->stats, GST_CF_PASSED, gst_cf_video_bytes (b->format, &b->info), no_time);
-  return GST_FLOW_OK;
 }
 
 static GstFlowReturn
@@ -648,8 +649,11 @@ finish (GstCfBackend *b, GstCfPendingFrame *frame, gboolean drop)
   GstCfBy by = GST_CF_BY_CPU;
   Outcome outcome = TRY_CPU;
 
-  if (frame->passes)
-    return passed (b, drop);
+  if (frame->passes) {
+    if (!drop)
+      gst_cf_stats_frame (&b->stats, GST_CF_PASSED, gst_cf_video_bytes (b->format, &b->info), time);
+    return GST_FLOW_OK;
+  }
   if (!b->configured)
     return GST_FLOW_NOT_NEGOTIATED;
   if (frame->refusal) {
@@ -663,11 +667,8 @@ finish (GstCfBackend *b, GstCfPendingFrame *frame, gboolean drop)
   }
   if (outcome == TRY_CPU && drop)
     return GST_FLOW_OK;
-  /* Without a plan for the CPU, the failure of the GPU ends the stream; the error was posted. */
-  if (outcome == TRY_CPU && !b->cpu_plan[frame->mode])
-    return GST_FLOW_ERROR;
-  if (outcome == TRY_CPU)
-    outcome = run_cpu (b, frame, time);
+  if (outcome == TRY_CPU) /* without a plan for the CPU, the failure of the GPU ends the stream; it was posted */
+    outcome = b->cpu_plan[frame->mode] ? run_cpu (b, frame, time) : FAILED;
   if (outcome != DONE)
     return frame->request.status.code == CF_CANCELLED ? GST_FLOW_FLUSHING : GST_FLOW_ERROR;
   if (by == GST_CF_BY_FALLBACK) {
@@ -675,7 +676,7 @@ finish (GstCfBackend *b, GstCfPendingFrame *frame, gboolean drop)
     b->gap = b->gap || b->use_gpu;
     g_mutex_unlock (&b->lock);
   }
-  if (drop)
+  if (drop || !frame->out)
     return GST_FLOW_OK;
   time[GST_CF_TOTAL] = now_ns () - frame->start;
   gst_cf_stats_frame (&b->stats, by, gst_cf_video_bytes (b->format, &b->info), time);

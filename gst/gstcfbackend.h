@@ -55,7 +55,8 @@ typedef struct {
 
 /* A pending frame. The caller owns the buffers and keeps them until the frame is finished. */
 typedef struct {
-  GstBuffer *in, *out; /* equal: the frame passes unfiltered, or it is filtered in place */
+  GstBuffer *in, *out; /* equal: the frame passes unfiltered, or it is filtered in place; `out` NULL: it is only taken
+                          into the history */
   CfArea *area;        /* NULL, or what is filtered of the frame; the frame's reference */
   gboolean passes;
   GstCfMode mode;
@@ -104,8 +105,9 @@ gboolean gst_cf_backend_needs_all (const GstCfBackend *b);
 /* Returns whether gst_cf_backend_reset must be called before the next frame is filtered. Submitting thread. */
 gboolean gst_cf_backend_needs_reset (GstCfBackend *b);
 /* Queues a frame on the GPU where the GPU is in use. `area` (which this function takes) is what to filter of it; with
- * NULL the whole frame is filtered, or passes if `in` is `out`. Returns FALSE, with or without an error, if this frame
- * must be finished before the next frame is submitted; posts nothing itself. */
+ * NULL the whole frame is filtered, or passes if `in` is `out`. Without `out` the plans only take it into their
+ * history, as a filter with CfTraits.ahead needs it before the frames are filtered. Returns FALSE, with or without an
+ * error, if this frame must be finished before the next frame is submitted; posts nothing itself. */
 gboolean gst_cf_backend_submit (GstCfBackend *b, GstCfPendingFrame *frame, guint slot, GstBuffer *in, GstBuffer *out,
     CfArea *area);
 /* Waits for a submitted frame, or filters it on the CPU. `drop`: discards the frame; only waits until the GPU no longer

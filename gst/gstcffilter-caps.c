@@ -89,7 +89,7 @@ query_caps (GstCfFilter *self, GstPadDirection direction, GstCaps *filter)
   return result;
 }
 
-/* Adds the latency of pending frames to upstream's. */
+/* Adds the latency of pending and held frames to upstream's. */
 static gboolean
 query_latency (GstCfFilter *self, GstPadDirection direction, GstQuery *q)
 {
@@ -106,13 +106,14 @@ query_latency (GstCfFilter *self, GstPadDirection direction, GstQuery *q)
   return TRUE;
 }
 
-static void
-update_latency (GstCfFilter *self, const GstVideoInfo *info)
+void
+gst_cf_filter_update_latency (GstCfFilter *self)
 {
   GstCfFilterPrivate *priv = PRIV (self);
+  const GstVideoInfo *info = &priv->backend.info;
+  const guint frames = priv->slots - 1 + (guint) priv->backend.traits.ahead;
   gint n = GST_VIDEO_INFO_FPS_N (info), d = GST_VIDEO_INFO_FPS_D (info);
-  GstClockTime latency = n > 0 && d > 0 ? gst_util_uint64_scale (priv->slots - 1, (guint64) d * GST_SECOND, (guint64) n)
-                                        : 0;
+  GstClockTime latency = n > 0 && d > 0 ? gst_util_uint64_scale (frames, (guint64) d * GST_SECOND, (guint64) n) : 0;
   gboolean changed;
 
   GST_OBJECT_LOCK (self);
@@ -129,6 +130,8 @@ query (GstBaseTransform *trans, GstPadDirection direction, GstQuery *q)
   GstCfFilter *self = GST_CF_FILTER (trans);
   GstCfFilterPrivate *priv = PRIV (self);
 
+  if (GST_QUERY_TYPE (q) == GST_QUERY_DRAIN && direction == GST_PAD_SINK) /* upstream wants its buffers back */
+    gst_cf_filter_finish_held (self);
   if (GST_QUERY_IS_SERIALIZED (q) && direction == GST_PAD_SINK)
     gst_cf_filter_drain (self);
   if (GST_QUERY_TYPE (q) == GST_QUERY_LATENCY)
@@ -206,7 +209,7 @@ configure (GstCfFilter *self, GstCaps *in_caps, GstCaps *out_caps)
   if (code == CF_OK) {
     gst_cf_filter_advise (self, &status);
     ok = gst_cf_backend_configure (&priv->backend, &info, &common, params);
-    update_latency (self, &info);
+    gst_cf_filter_update_latency (self);
   } else {
     GST_ELEMENT_ERROR (self, LIBRARY, SETTINGS, ("%s", status.message), (NULL));
     ok = FALSE;
@@ -225,6 +228,7 @@ set_caps (GstBaseTransform *trans, GstCaps *in_caps, GstCaps *out_caps)
   guint serial;
   gboolean ok;
 
+  gst_cf_filter_finish_held (self);
   gst_cf_filter_drain (self);
   GST_OBJECT_LOCK (self);
   serial = priv->serial;
@@ -303,8 +307,8 @@ propose_allocation (GstBaseTransform *trans, GstQuery *decide_query, GstQuery *q
   if (!caps)
     return FALSE;
   if (priv->backend.use_gpu) {
-    /* One buffer that upstream fills, and the input of each pending frame. */
-    guint min = priv->slots + 1;
+    /* One buffer that upstream fills, and the input of each pending and held frame. */
+    guint min = priv->slots + 1 + (guint) priv->backend.traits.ahead;
     GstBufferPool *pool = need_pool ? make_pool (self, caps, TRUE, min, &size) : NULL;
 
     if (pool) {

@@ -2,7 +2,8 @@
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * gstcffilter-private.h: the interface between the files of the base class: gstcffilter.c (class, start and stop,
- * frames and events), gstcffilter-props.c (properties), gstcffilter-caps.c (caps, queries and allocation).
+ * events), gstcffilter-frames.c (frames), gstcffilter-props.c (properties), gstcffilter-caps.c (caps, queries and
+ * allocation).
  *
  * Threads. The object lock guards the properties. For each frame, the streaming thread works with one snapshot of them,
  * which the backend owns. With frames-in-flight > 1 the output thread finishes and pushes the frames (gstcfoutput.h).
@@ -57,11 +58,15 @@ typedef struct {
   gint reset;              /* atomic: reset the backend before the next frame */
   gint posted;             /* atomic: an error was posted since the start or the last flush */
 
+  /* a filter that looks at later frames (CfTraits.ahead); streaming thread */
+  GQueue held;             /* frames in the plans' history that wait for later ones, oldest first */
+  GstFlowReturn held_flow; /* of those that were pushed without a frame from upstream */
+
   /* frames-in-flight > 1 */
   GstCfOutput output;
   guint slots;          /* the value of frames-in-flight at the start */
   gboolean discont;     /* frames were dropped before the next one; streaming thread */
-  GstClockTime latency; /* the duration of slots - 1 frames; object lock */
+  GstClockTime latency; /* the duration of slots - 1 frames and of those ahead; object lock */
   guint64 pushed;       /* frames since start or flush, for QoS messages; object lock */
 } GstCfFilterPrivate;
 
@@ -85,10 +90,22 @@ void gst_cf_filter_update_active_backend (GstCfFilter *self);
 /* gstcffilter-caps.c */
 /* Installs the virtual functions for caps, queries and allocation. */
 void gst_cf_filter_install_negotiation (GstBaseTransformClass *klass);
+/* Notes the latency with these parameters, and posts a message where it has changed. */
+void gst_cf_filter_update_latency (GstCfFilter *self);
 
 /* gstcffilter.c */
 /* Waits until no frame is pending. Called by the streaming thread, or with the stream lock held. */
 void gst_cf_filter_drain (GstCfFilter *self);
+
+/* gstcffilter-frames.c */
+void gst_cf_filter_init_frames (GstCfFilter *self);
+/* Installs the virtual functions for frames. */
+void gst_cf_filter_install_frames (GstBaseTransformClass *klass);
+/* Returns the flow of earlier frames for upstream, and forgets it. Streaming thread. */
+GstFlowReturn gst_cf_filter_take_flow (GstCfFilter *self);
+/* Filters and pushes the frames that wait for later ones, as at the end of the stream: the last one stands for those
+ * that do not come. The next frame begins a new history. Streaming thread. */
+void gst_cf_filter_finish_held (GstCfFilter *self);
 
 G_END_DECLS
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * gstcffilter.c: the base class: start and stop, frames, events. */
+ * gstcffilter.c: the base class: start and stop, messages, events, new parameters. */
 #include "gstcffilter-private.h"
 #include "gstcfcaps.h"
 #include "gstcfcuda.h"
@@ -125,6 +125,7 @@ release (GstCfFilter *self)
   gst_clear_object (&pool);
   gst_cf_output_stop (&priv->output);
   g_clear_pointer (&priv->area, cf_area_unref);
+  g_queue_clear_full (&priv->held, (GDestroyNotify) gst_buffer_unref);
   gst_cf_roi_stop (priv->roi);
   gst_cf_backend_stop (&priv->backend);
   if (priv->allocator)
@@ -167,6 +168,7 @@ start (GstCfFilter *self)
     return FALSE;
   }
   priv->discont = FALSE;
+  priv->held_flow = GST_FLOW_OK;
   gst_cf_backend_set_flushing (&priv->backend, FALSE);
   if (priv->slots > 1 && !gst_cf_output_start (&priv->output, priv->slots, GST_OBJECT_NAME (self))) {
     GST_ELEMENT_ERROR (self, RESOURCE, FAILED, ("Could not start the output thread (frames-in-flight=%u)", priv->slots),
@@ -228,7 +230,7 @@ set_context (GstElement *element, GstContext *message)
   GST_ELEMENT_CLASS (gst_cf_filter_parent_class)->set_context (element, message);
 }
 
-/* ---- frames and events -------------------------------------------------- */
+/* ---- before a frame ----------------------------------------------------- */
 
 void
 gst_cf_filter_drain (GstCfFilter *self)
@@ -250,6 +252,7 @@ adopt_context (GstCfFilter *self, GstBuffer *buffer)
   device = wanted_device (self);
   if (device >= 0 && gst_cf_cuda_device (input_context) != device)
     return;
+  gst_cf_filter_finish_held (self);
   gst_cf_filter_drain (self);
   if (!gst_cf_backend_is_elsewhere (&priv->backend, input_context)) /* the GPU failed while a frame was pending */
     return;
@@ -290,212 +293,17 @@ before_transform (GstBaseTransform *trans, GstBuffer *buffer)
     params = gst_cf_filter_snapshot (self, &common);
   GST_OBJECT_UNLOCK (self);
   if (params) {
+    if (cf_filter_traits (FILTER (self), NULL, &common, params).kept != priv->backend.traits.kept)
+      gst_cf_filter_finish_held (self);
     gst_cf_filter_drain (self);
     if (!gst_cf_backend_update (&priv->backend, &common, params))
       priv->backend.configured = FALSE; /* the error was posted; no frame is filtered with the old values */
+    gst_cf_filter_update_latency (self);
     cf_params_free (FILTER (self), params);
   }
 }
 
-/* Makes the area of a frame: NULL for all of it. Without memory for an area, all of the frame is filtered. */
-static CfArea *
-area_of (GstCfFilter *self, GstBuffer *in)
-{
-  GstCfFilterPrivate *priv = PRIV (self);
-  GstCfBackend *b = &priv->backend;
-  const CfVideo video = gst_cf_backend_video (b, in);
-  CfStatus status = { 0 };
-  CfArea *area = gst_cf_roi_area (priv->roi, in, &GST_BASE_TRANSFORM (self)->segment, &b->info, &video, &b->traits,
-      &status);
-
-  if (!area && status.code != CF_OK)
-    GST_WARNING_OBJECT (self, "the whole frame is filtered: %s", status.message);
-  if (area && cf_area_info (area).whole)
-    g_clear_pointer (&area, cf_area_unref);
-  return area;
-}
-
-/* Decides what is filtered of a frame, and where to. Returns the input as the output where the frame passes, or where a
- * part of it is filtered in place. The passthrough mode of the base class is not used: it releases the pool of output
- * buffers and needs a renegotiation to get one again. */
-static GstFlowReturn
-prepare_output_buffer (GstBaseTransform *trans, GstBuffer *in, GstBuffer **out)
-{
-  GstCfFilter *self = GST_CF_FILTER (trans);
-  GstCfFilterPrivate *priv = PRIV (self);
-  GstCfBackend *b = &priv->backend;
-  gboolean passes = gst_cf_backend_is_identity (b) || !gst_cf_roi_is_enabled (priv->roi);
-
-  g_clear_pointer (&priv->area, cf_area_unref);
-  if (passes && priv->same_memory && gst_cf_backend_may_pass (b, in)) {
-    gst_cf_roi_see (priv->roi, in, &trans->segment, &b->info);
-    *out = in;
-    return GST_FLOW_OK;
-  }
-  if (b->configured && gst_cf_roi_is_used (priv->roi))
-    priv->area = area_of (self, in);
-  passes = priv->area && cf_area_info (priv->area).empty && !gst_cf_backend_needs_all (b);
-  if (passes && priv->same_memory && gst_cf_backend_may_pass (b, in)) {
-    g_clear_pointer (&priv->area, cf_area_unref);
-    *out = in;
-    return GST_FLOW_OK;
-  }
-  if (priv->area && priv->same_memory && gst_cf_backend_is_in_place (b, in, priv->area)) {
-    *out = in;
-    return GST_FLOW_OK;
-  }
-  return GST_BASE_TRANSFORM_CLASS (gst_cf_filter_parent_class)->prepare_output_buffer (trans, in, out);
-}
-
-/* Submits a frame in a slot, after a reset of the backend where one is due. Returns FALSE if the frame must be finished
- * before the next one is submitted. */
-static gboolean
-submit (GstCfFilter *self, GstCfPendingFrame *frame, guint slot, GstBuffer *in, GstBuffer *out)
-{
-  GstCfFilterPrivate *priv = PRIV (self);
-  gboolean flushed = g_atomic_int_compare_and_exchange (&priv->reset, TRUE, FALSE);
-  CfArea *area = g_steal_pointer (&priv->area);
-
-  if (flushed || ((in != out || area) && gst_cf_backend_needs_reset (&priv->backend))) {
-    gst_cf_filter_drain (self);
-    gst_cf_backend_reset (&priv->backend);
-  }
-  return gst_cf_backend_submit (&priv->backend, frame, slot, in, out, area);
-}
-
-static GstFlowReturn
-finish (GstCfFilter *self, GstCfPendingFrame *frame, gboolean drop)
-{
-  GstCfFilterClass *klass = GST_CF_FILTER_GET_CLASS (self);
-  GstCfFilterPrivate *priv = PRIV (self);
-  GstFlowReturn flow = gst_cf_backend_finish (&priv->backend, frame, drop);
-
-  /* New parameters are applied only while no frame is pending, so these are the frame's. */
-  if (flow == GST_FLOW_OK && !drop && klass->regions &&
-      !klass->regions (self, frame->out, &priv->backend.info,
-          !frame->passes && priv->backend.traits.has_regions ? &priv->backend.regions : NULL, priv->backend.params))
-    flow = GST_FLOW_ERROR;
-  gst_cf_filter_update_active_backend (self);
-  return flow;
-}
-
-/* frames-in-flight=1, or pull mode: filters one frame, which the base class pushes. */
-static GstFlowReturn
-transform (GstBaseTransform *trans, GstBuffer *in, GstBuffer *out)
-{
-  GstCfFilter *self = GST_CF_FILTER (trans);
-  GstCfPendingFrame frame;
-
-  submit (self, &frame, 0, in, out);
-  return finish (self, &frame, FALSE);
-}
-
-/* ---- frames-in-flight > 1 ----------------------------------------------- */
-
-/* Called by the output thread. */
-static GstFlowReturn
-finish_pending (gpointer user, GstCfPendingFrame *frame, gboolean drop)
-{
-  GstFlowReturn flow = finish (user, frame, drop);
-
-  if (frame->in != frame->out)
-    gst_buffer_unref (frame->in);
-  return flow;
-}
-
-/* Called by the output thread. Does what the base class does when it pushes a frame. */
-static GstFlowReturn
-push_finished (gpointer user, GstBuffer *out)
-{
-  GstBaseTransform *trans = GST_BASE_TRANSFORM (user);
-  GstClockTime end = GST_BUFFER_PTS (out);
-
-  if (GST_CLOCK_TIME_IS_VALID (end) && GST_BUFFER_DURATION_IS_VALID (out))
-    end += GST_BUFFER_DURATION (out);
-  GST_OBJECT_LOCK (user);
-  PRIV (user)->pushed++;
-  GST_OBJECT_UNLOCK (user);
-  if (GST_CLOCK_TIME_IS_VALID (end) && trans->segment.format == GST_FORMAT_TIME)
-    trans->segment.position = end;
-  return gst_pad_push (GST_BASE_TRANSFORM_SRC_PAD (trans), out);
-}
-
-/* Returns the flow of an earlier frame instead, if downstream did not accept it. */
-static GstFlowReturn
-submit_input_buffer (GstBaseTransform *trans, gboolean is_discont, GstBuffer *in)
-{
-  GstCfFilterPrivate *priv = PRIV (GST_CF_FILTER (trans));
-  GstFlowReturn flow = priv->slots > 1 ? gst_cf_output_take_flow (&priv->output) : GST_FLOW_OK;
-
-  /* Between the activation of the pad and that of the base class, the latter still believes in the caps of the stream
-   * before. */
-  if (!gst_pad_has_current_caps (GST_BASE_TRANSFORM_SINK_PAD (trans)))
-    flow = GST_FLOW_NOT_NEGOTIATED;
-  if (flow != GST_FLOW_OK) {
-    gst_buffer_unref (in);
-    return flow;
-  }
-  flow = GST_BASE_TRANSFORM_CLASS (gst_cf_filter_parent_class)->submit_input_buffer (trans, is_discont, in);
-  priv->discont = priv->discont || flow == GST_BASE_TRANSFORM_FLOW_DROPPED;
-  return flow;
-}
-
-/* Sets DISCONT on the first frame after dropped ones, as the base class does when it pushes. */
-static GstBuffer *
-mark_discont (GstCfFilterPrivate *priv, GstBuffer *out)
-{
-  if (priv->discont && !GST_BUFFER_IS_DISCONT (out)) {
-    out = gst_buffer_make_writable (out);
-    GST_BUFFER_FLAG_SET (out, GST_BUFFER_FLAG_DISCONT);
-  }
-  priv->discont = FALSE;
-  return out;
-}
-
-/* Submits a frame to the output thread; takes `in`. The regions of a frame are in the plan until the next frame, so
- * frames with regions do not overlap. */
-static GstFlowReturn
-submit_frame (GstCfFilter *self, GstBuffer *in)
-{
-  GstBaseTransform *trans = GST_BASE_TRANSFORM (self);
-  GstCfFilterPrivate *priv = PRIV (self);
-  GstBuffer *out = NULL;
-  GstFlowReturn flow;
-  GstCfPendingFrame *frame;
-  gboolean passes, more;
-  guint slot;
-
-  frame = gst_cf_output_begin (&priv->output, priv->backend.traits.has_regions ? 1 : priv->slots, &slot);
-  if (!frame) {
-    gst_buffer_unref (in);
-    return gst_cf_output_take_flow (&priv->output);
-  }
-  flow = GST_BASE_TRANSFORM_GET_CLASS (self)->prepare_output_buffer (trans, in, &out);
-  if (flow != GST_FLOW_OK || !out) {
-    gst_buffer_unref (in);
-    return flow;
-  }
-  passes = in == out;
-  out = mark_discont (priv, out);
-  more = submit (self, frame, slot, passes ? out : in, out);
-  gst_cf_output_add (&priv->output);
-  if (!more)
-    gst_cf_filter_drain (self);
-  return GST_FLOW_OK;
-}
-
-static GstFlowReturn
-generate_output (GstBaseTransform *trans, GstBuffer **out)
-{
-  GstBuffer *in = trans->queued_buf;
-
-  if (PRIV (GST_CF_FILTER (trans))->slots == 1 ||
-      GST_PAD_MODE (GST_BASE_TRANSFORM_SRC_PAD (trans)) == GST_PAD_MODE_PULL)
-    return GST_BASE_TRANSFORM_CLASS (gst_cf_filter_parent_class)->generate_output (trans, out);
-  *out = NULL;
-  trans->queued_buf = NULL;
-  return in ? submit_frame (GST_CF_FILTER (trans), in) : GST_FLOW_OK;
-}
+/* ---- messages ----------------------------------------------------------- */
 
 /* Notes errors, for may_end. Corrects the count of frames in QoS messages: the base class does not count those that the
  * output thread pushes. */
@@ -529,7 +337,7 @@ static gboolean
 may_end (GstCfFilter *self)
 {
   GstCfFilterPrivate *priv = PRIV (self);
-  GstFlowReturn flow = priv->slots > 1 ? gst_cf_output_take_flow (&priv->output) : GST_FLOW_OK;
+  GstFlowReturn flow = gst_cf_filter_take_flow (self);
 
   if (flow != GST_FLOW_NOT_LINKED && flow >= GST_FLOW_EOS)
     return TRUE;
@@ -549,6 +357,8 @@ flush_stop (GstCfFilter *self)
   g_atomic_int_set (&priv->posted, FALSE);
   priv->discont = FALSE;
   gst_cf_roi_reset (priv->roi);
+  g_queue_clear_full (&priv->held, (GDestroyNotify) gst_buffer_unref);
+  priv->held_flow = GST_FLOW_OK;
   GST_OBJECT_LOCK (self);
   priv->pushed = 0;
   GST_OBJECT_UNLOCK (self);
@@ -570,6 +380,24 @@ set_pool_flushing (GstCfFilter *self, gboolean flushing)
   gst_object_unref (pool);
 }
 
+/* Returns whether frames before an event have nothing to do with those after it, and must not be pushed later. Other
+ * events (tags, say) overtake the frames that wait: windows would be cut wherever such an event happens to be. */
+static gboolean
+ends_window (GstEvent *event)
+{
+  switch (GST_EVENT_TYPE (event)) {
+    case GST_EVENT_STREAM_START:
+    case GST_EVENT_CAPS:
+    case GST_EVENT_SEGMENT:
+    case GST_EVENT_SEGMENT_DONE:
+    case GST_EVENT_GAP:
+    case GST_EVENT_EOS:
+      return TRUE;
+    default:
+      return FALSE;
+  }
+}
+
 static gboolean
 sink_event (GstBaseTransform *trans, GstEvent *event)
 {
@@ -587,6 +415,8 @@ sink_event (GstBaseTransform *trans, GstEvent *event)
       set_pool_flushing (self, FALSE);
       break;
     default:
+      if (ends_window (event))
+        gst_cf_filter_finish_held (self);
       if (GST_EVENT_IS_SERIALIZED (event))
         gst_cf_filter_drain (self);
       if (GST_EVENT_TYPE (event) == GST_EVENT_EOS && !may_end (self)) {
@@ -611,7 +441,7 @@ constructed (GObject *object)
   priv->insisted = INSISTED_UNKNOWN;
   priv->frames_in_flight = 1;
   priv->slots = 1;
-  gst_cf_output_init (&priv->output, finish_pending, push_finished, self);
+  gst_cf_filter_init_frames (self);
   priv->params = cf_params_new (FILTER (self));
   priv->roi = gst_cf_roi_new (GST_ELEMENT (self));
   gst_cf_backend_init (&priv->backend, GST_ELEMENT (self), FILTER (self));
@@ -658,11 +488,8 @@ gst_cf_filter_class_init (GstCfFilterClass *klass)
   gst_element_class_add_pad_template (element, gst_pad_template_new ("src", GST_PAD_SRC, GST_PAD_ALWAYS, caps));
   gst_caps_unref (caps);
   gst_cf_filter_install_negotiation (trans);
+  gst_cf_filter_install_frames (trans);
   trans->before_transform = GST_DEBUG_FUNCPTR (before_transform);
-  trans->prepare_output_buffer = GST_DEBUG_FUNCPTR (prepare_output_buffer);
-  trans->transform = GST_DEBUG_FUNCPTR (transform);
-  trans->submit_input_buffer = GST_DEBUG_FUNCPTR (submit_input_buffer);
-  trans->generate_output = GST_DEBUG_FUNCPTR (generate_output);
   trans->sink_event = GST_DEBUG_FUNCPTR (sink_event);
   gst_type_mark_as_plugin_api (GST_TYPE_CF_FILTER, 0);
 }

@@ -54,8 +54,8 @@ finish_oldest (GstCfOutput *output)
   g_cond_broadcast (&output->changed);
   g_mutex_unlock (&output->lock);
   if (drop)
-    gst_buffer_unref (out);
-  else
+    gst_clear_buffer (&out);
+  else if (out)
     flow = output->push (output->user, out);
   g_mutex_lock (&output->lock);
   output->pushing = FALSE;

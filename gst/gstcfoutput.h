@@ -14,7 +14,7 @@
 G_BEGIN_DECLS
 
 /* Both functions are called by the output thread. GstCfFinish waits for the frame and releases the reference to the
- * input; `frame->out` is then pushed or dropped. GstCfPush takes `out`. */
+ * input; `frame->out`, unless it is NULL, is then pushed or dropped. GstCfPush takes `out`. */
 typedef GstFlowReturn (*GstCfFinish) (gpointer user, GstCfPendingFrame *frame, gboolean drop);
 typedef GstFlowReturn (*GstCfPush) (gpointer user, GstBuffer *out);
 

@@ -149,7 +149,7 @@ others () {
     build_more "$CF_SANITIZED" "$cc" -Doptimization=1 -Db_lundef=false -Db_sanitize=address,undefined \
       -Dc_args=-fno-sanitize-recover=undefined -- gst/libgstcudafilters.so tests/kernelcheck \
       tests/faults/{faults,chains,same,devices,hangs,linkslots,cudart} \
-      tests/elements/{elements_{properties,buffers,negotiation,segment,areas,flight,life},roi_properties} \
+      tests/elements/{elements_{properties,buffers,negotiation,segment,areas,flight,center,life},roi_properties} \
       tests/fuzz/fuzz_{kernel,kernel_file,fraction,coefficients,seeds,settings,stream,chaos}
   fi
 }

@@ -71,8 +71,6 @@ struct CfFilter {
   CfCode (*changed) (void *params, unsigned row, CfStatus *status);
   /* Fills the traits, which are { .halo = -1 } on entry. NULL: keeps them. `video` may be NULL. */
   void (*traits) (const CfVideo *video, const CfCommon *common, const void *params, CfTraits *traits);
-  /* Returns whether the new parameters need a new plan. NULL: they never do. */
-  bool (*replan) (const void *old_params, const void *new_params);
   const CfOps *cpu;
   const CfOps *cuda; /* NULL in a build without CUDA */
 };

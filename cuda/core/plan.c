@@ -113,7 +113,8 @@ cf_plan_update (CfPlan *plan, const CfCommon *common, const void *params, CfStat
     code = usable (plan->context, status);
   if (code != CF_OK)
     return code;
-  if (plan->filter->replan && plan->filter->replan (plan->params, params))
+  if (cf_filter_traits (plan->filter, &plan->video, common, params).kept !=
+      cf_filter_traits (plan->filter, &plan->video, &plan->common, plan->params).kept)
     return cf_fail (status, CF_REPLAN, "these parameters need a new plan");
   copy = cf_params_copy (plan->filter, params);
   if (!copy)

@@ -39,7 +39,11 @@ static const CfParam params[] = {
       "Replace a sample only if it differs from the result by more than this; running: a sample moves if it differs "
       "from the background by more than this (0 = a sixteenth of the range: 16 of 8 bits)" },
   { "temporal-depth", CF_TYPE_INT, FIELD (temporal_depth), 1, CF_MEDIAN_MAX_DEPTH, 1, NULL, "frames",
-      "Number of frames in the window, the current one and those before it; odd; above 15 with kernel-size=1 only" },
+      "Number of frames in the window, the current one and those before it, or around it with temporal-center; odd; "
+      "above 15 with kernel-size=1 only" },
+  { "temporal-center", CF_TYPE_BOOL, FIELD (temporal_center), 0, 1, 0, NULL, "",
+      "The window has as many frames after the current one as before it, of temporal-depth in all; frames come out "
+      "(temporal-depth - 1) / 2 frames later" },
   { "color-order", CF_TYPE_ENUM, FIELD (color_order), 0, 0, CF_MEDIAN_PER_CHANNEL, color_orders, "",
       "How the pixels of RGB formats are sorted" },
   { "temporal-method", CF_TYPE_ENUM, FIELD (temporal_method), 0, 0, CF_MEDIAN_WINDOW, methods, "",
@@ -72,6 +76,7 @@ cf_median_window (const CfMedianParams *p)
   };
 
   win.n = win.w * win.h * win.depth;
+  win.ahead = p->temporal_center && p->temporal_method == CF_MEDIAN_WINDOW ? (win.depth - 1) / 2 : 0;
   win.rank = (int) ((2 * (int64_t) p->percentile * (win.n - 1) + 100) / 200);
   return win;
 }
@@ -126,6 +131,8 @@ advise (const CfVideo *video, const void *params_, CfStatus *status)
     cf_fail (status, CF_OK,
         "temporal-depth has no effect with temporal-method=running; rate says how slowly the "
         "background follows");
+  else if (is_running (p) && p->temporal_center)
+    cf_fail (status, CF_OK, "temporal-center has no effect with temporal-method=running");
 }
 
 static int
@@ -148,6 +155,15 @@ is_identity (const CfVideo *video, const CfCommon *common, const void *params_)
   return (keeps && info->bits == 8 * info->bytes) || !cf_any_filtered (video, common);
 }
 
+/* The history has room for one depth, and for what is filtered of a frame. With `ahead`, it is the caller's to fill. */
+static int
+kept (const CfCommon *common, const CfMedianParams *p)
+{
+  const bool packed = p->color_order == CF_MEDIAN_PACKED;
+
+  return history (p) ? p->temporal_depth << 4 | (int) common->apply_to << 2 | packed << 1 | p->temporal_center : 0;
+}
+
 static void
 traits (const CfVideo *video, const CfCommon *common, const void *params_, CfTraits *traits)
 {
@@ -157,19 +173,15 @@ traits (const CfVideo *video, const CfCommon *common, const void *params_, CfTra
     traits->has_regions = p->motion_meta != 0;
     traits->identity = video && p->output == CF_MEDIAN_RESULT && !p->motion_meta;
     traits->stateful = true;
+    traits->kept = -1;
     return;
   }
   traits->identity = video && is_identity (video, common, p);
   traits->history = history (p);
+  traits->ahead = cf_median_window (p).ahead;
+  traits->kept = kept (common, p);
   traits->halo = cf_median_window (params_).h / 2;
   traits->halo_columns = cf_median_window (params_).w / 2;
-}
-
-/* The history has room for one depth, and starts anew when the depth changes. */
-static bool
-replan (const void *old_params, const void *new_params)
-{
-  return is_running (old_params) != is_running (new_params) || history (old_params) != history (new_params);
 }
 
 const CfFilter cf_median = {
@@ -178,7 +190,6 @@ const CfFilter cf_median = {
   .check = check,
   .advise = advise,
   .traits = traits,
-  .replan = replan,
   .cpu = &cf_median_cpu,
 #ifdef CF_HAVE_CUDA
   .cuda = &cf_median_cuda,

@@ -8,11 +8,15 @@
  * of the same component of the same field, w and h odd, of the current input frame t and the N - 1 frames before it:
  * n = w h N samples. Coordinates outside the frame are clamped to it (border replicate); until N frames have come, the
  * oldest one stands for the missing ones.
+ * With temporal-center the window has the frames t - s of -k <= s <= k, k = (N - 1) / 2, in place of those: frame t and
+ * k frames on either side of it. The first frame of a stream stands for those before it, and the last one for those
+ * after it. A plan sees later frames only if its caller takes them into the history before it filters frame t (CfFrame,
+ * with CfTraits.ahead = k).
  *
  * Result. Of the n samples in ascending order, counted from 0, the result is sample number
  *   r = (2 p (n - 1) + 100) / 200     (integer division), p = percentile;
  * p = 50 gives the median, 0 the minimum, 100 the maximum.
- * Threshold. Let x be the input sample. The output is the result if
+ * Threshold. Let x be the input sample, of frame t. The output is the result if
  * |x - result| > threshold, else x. Where neither a window of one sample nor a threshold of at least the format's
  * largest value can change a frame, and there is no history to keep, an element passes its buffers on.
  *
@@ -31,7 +35,8 @@
  * | percentile | %, 0..100 (50) | next frame |
  * | threshold | sample value, 0..65535 (0) | next frame |
  * | temporal-depth | frames, odd 1..63, up to 15 unless w = h = 1 (1) | next frame; the history starts anew |
- * | color-order | per-channel, packed (per-channel) | next frame |
+ * | temporal-center | false, true (false) | next frame; the history starts anew |
+ * | color-order | per-channel, packed (per-channel) | next frame; the history starts anew, as with apply-to |
  * | temporal-method | window, running (window) | next frame; the history starts anew |
  * | output | result, background, difference, mask (result) | next frame |
  * | rate | of the range per frame, 0..1 (0.002) | next frame |
@@ -65,7 +70,7 @@ typedef struct {
   int kernel_size, kernel_width, kernel_height;
   int percentile;
   int threshold;
-  int temporal_depth;
+  int temporal_depth, temporal_center;
   int color_order;     /* CfMedianColorOrder */
   int temporal_method; /* CfMedianMethod */
   int output;          /* CfMedianOutput */
@@ -82,8 +87,9 @@ typedef struct {
 /* A window: sides in samples, frames, number of samples, wanted rank. */
 typedef struct {
   int w, h, depth;
-  int n;    /* w h depth */
-  int rank; /* counted from 0 */
+  int n;     /* w h depth */
+  int rank;  /* counted from 0 */
+  int ahead; /* how many of the frames come after the one that is filtered */
 } CfMedianWindow;
 
 /* Returns the window of valid parameters. Thread-safe. */

@@ -165,9 +165,12 @@ video_of (const GstCfTransfer *t, int mode)
 static void
 take_params (GstCfTransfer *t, const CfCommon *common, gconstpointer params)
 {
+  const CfTraits traits = cf_filter_traits (t->filter, NULL, common, params);
+
   t->common = common;
   t->params = params;
-  t->history = cf_filter_traits (t->filter, NULL, common, params).history > 0;
+  t->history = traits.history > 0;
+  t->ahead = traits.ahead > 0;
 }
 
 gboolean
@@ -375,14 +378,15 @@ enqueue (GstCfTransfer *t, GstCfFrameRequest *r)
 void
 gst_cf_step_filter (GstCfTransfer *t, GstCfFrameRequest *r)
 {
-  const gboolean chain_times = r->leaves && r->own.timed;
+  const gboolean chain_times = r->leaves && r->own.timed, taken = !r->out.image;
 
   if (chain_times && !gst_cf_request_failed (r))
     r->status.code = gst_cf_chain_begin_timing (t->chain, &r->status);
-  for (int m = 0; t->history && m < GST_CF_N_MODES; m++) /* first: what follows may write where the input is */
-    if (m != (int) r->mode && t->plan[m] && !gst_cf_request_failed (r))
+  /* First: what follows may write where the input is. */
+  for (int m = 0; t->history && (taken || !t->ahead) && m < GST_CF_N_MODES; m++)
+    if ((taken || m != (int) r->mode) && t->plan[m] && !gst_cf_request_failed (r))
       r->status.code = cf_plan_enqueue (t->plan[m], r->own.stream, &(CfFrame) { .in = device_in (t, r) }, &r->status);
-  if (!gst_cf_request_failed (r))
+  if (!taken && !gst_cf_request_failed (r))
     r->status.code = enqueue (t, r);
   if (chain_times && !gst_cf_request_failed (r))
     r->status.code = gst_cf_chain_end_timing (t->chain, &r->status);

@@ -38,7 +38,8 @@ typedef struct {
 /* A frame on its way. The caller sets the first part and keeps what it points to until the wait is over; submit and
  * wait set the results; the rest is theirs alone. A step of a request that has failed does nothing. */
 typedef struct {
-  GstCfSide in, out;
+  GstCfSide in, out; /* out.image NULL: the plans take `in` into their history and do no more; the rest of `out` is then
+                        the buffer of `in` and GST_CF_DEVICE */
   guint slot;
   GstCfMode mode;
   const CfArea *area; /* NULL, or what is filtered of the frame */
@@ -83,7 +84,7 @@ typedef struct {
   const CfFilter *filter; /* the caller's three, */
   const CfCommon *common;
   gconstpointer params;
-  gboolean history;             /* the filter looks at earlier frames */
+  gboolean history, ahead;      /* the filter looks at earlier frames; at later ones, too */
   CfPlan *plan[GST_CF_N_MODES]; /* NULL: no frame has this mode */
   CfImage layout;               /* of a slot's images, */
   gsize bytes;                  /* and the size of one */

@@ -244,6 +244,26 @@ filter_regions (Areas *a, const Random *r, const void *params)
   return true;
 }
 
+/* Takes the frame and random ones behind it into the history of both plans, where the filter looks ahead. */
+static bool
+take_frames (Areas *a, uint64_t *state, CfStatus *status)
+{
+  const bool gpu = a->context == a->run->gpu;
+  bool good = true;
+
+  for (int i = 0; good && a->traits.ahead > 0 && i <= a->traits.ahead; i++) {
+    kc_image_fill (&a->scratch, KC_RANDOM, i, kc_random (state));
+    if (i == 0)
+      cf_image_copy (&a->scratch.image, &a->in.image, NULL);
+    good = cf_plan_enqueue (a->whole, NULL, &(CfFrame) { .in = &a->scratch.image }, status) == CF_OK &&
+        (!gpu || kc_device_image_copy (a->run, CF_UPLOAD, &a->device_scratch, &a->scratch, status)) &&
+        cf_plan_enqueue (a->plan, gpu ? a->run->stream : NULL,
+            &(CfFrame) { .in = gpu ? &a->device_scratch.image : &a->scratch.image }, status) == CF_OK &&
+        (!gpu || cf_stream_wait (a->run->stream, DEADLINE_NS, status) == CF_OK);
+  }
+  return good;
+}
+
 static bool
 enqueue_on_gpu (Areas *a, const CfArea *area, bool in_place, CfStatus *status)
 {
@@ -266,7 +286,7 @@ check_frame (Areas *a, int frame, const void *params, uint64_t *state)
   const bool in_place = pick (state, 0, 1);
   CfStatus status = { 0 };
   CfArea *area = NULL;
-  bool good = true;
+  bool good;
   Random r;
 
   if (a->traits.anchored)
@@ -276,9 +296,11 @@ check_frame (Areas *a, int frame, const void *params, uint64_t *state)
   kc_image_fill (&a->in, frame % 3 ? KC_RANDOM : KC_PATCHES, frame, kc_random (state));
   cf_image_copy (&a->got.image, &a->in.image, NULL);
   cf_image_copy (&a->filtered.image, &a->in.image, NULL);
-  good = a->traits.anchored ? filter_regions (a, &r, params)
-                            : cf_plan_enqueue (a->whole, NULL,
-                                  &(CfFrame) { .in = &a->in.image, .out = &a->filtered.image }, &status) == CF_OK;
+  good = take_frames (a, state, &status);
+  if (good)
+    good = a->traits.anchored ? filter_regions (a, &r, params)
+                              : cf_plan_enqueue (a->whole, NULL,
+                                    &(CfFrame) { .in = &a->in.image, .out = &a->filtered.image }, &status) == CF_OK;
   blend (&r, &a->in.image, &a->filtered.image, &a->expected.image);
   area = cf_area_new (&a->video, &a->traits, &r.spec, &status);
   good = good && area;

@@ -152,10 +152,13 @@ typedef struct {
 
 struct KcFilter {
   const char *stem;
-  /* Filters seen[0] into `out`; seen[1..] are the frames before it, n_seen frames in all. Returns false for parameters
-   * that the reference refuses. */
+  /* Filters seen[0] into `out`; seen[1..] are the frames before it, n_seen frames in all. Where `ahead` is above 0,
+   * seen[1..] are the other frames of the window, in any order. Returns false for parameters that the reference
+   * refuses. */
   bool (*reference) (const CfFilter *filter, const CfVideo *video, const CfCommon *common, const void *params,
       const CfImage *const *seen, int n_seen, const CfImage *out);
+  /* Returns how many later frames a result depends on; as many earlier ones belong to its window. NULL: none. */
+  int (*ahead) (const CfFilter *filter, const void *params);
   /* For a filter whose results depend on all frames since a reset; NULL for the others. Filters one frame after the
    * other, each with its own parameters. `reference` above then serves frames that all have the same parameters.
    * *state is NULL before the first frame; `free_state` frees it. `regions` may be NULL; the caller frees its
@@ -181,6 +184,7 @@ struct KcFilter {
   const char *const *rgb_settings;      /* valid for 8 bit RGB only; may be NULL */
   const char *const *frame_settings;    /* need earlier frames; may be NULL */
   const char *const *deep_settings;     /* need up to 62 earlier frames; may be NULL */
+  const char *const *ahead_settings;    /* need later frames; may be NULL */
   const char *const *large_settings;    /* for whole 1080p frames */
   const int (*more_sizes)[2];           /* besides those of every filter, 0 at the end; may be NULL */
   const char *const *bad_settings;      /* must be refused */
@@ -211,7 +215,9 @@ typedef enum {
 } KcBreak;
 
 /* One case. The script is the sequence of calls on the plan, a letter a step: E enqueue a new frame and compare, R push
- * a new frame into the history, X reset, U update to `then`, B update to each bad value (must change nothing). */
+ * a new frame into the history, X reset, U update to `then`, B update to each bad value (must change nothing). Of a
+ * filter that looks ahead, E first takes the frames up to those that the result depends on into the history; N, in
+ * scripts without E, enqueues a new frame that is not taken, and compares. */
 typedef struct {
   unsigned number;
   uint64_t seed;

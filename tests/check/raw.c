@@ -51,7 +51,8 @@ typedef struct {
   CfPlan *plan; /* NULL: filter with the reference */
   CfImage layout;
   size_t bytes;
-  uint8_t *in[HISTORY], *out; /* in[0] is the newest; only the reference needs the others */
+  uint8_t *in[HISTORY], *out; /* in[0] is the newest */
+  int ahead;                  /* in[ahead] is the frame that is filtered */
   CfStream *stream;           /* CUDA only, as the following */
   uint8_t *device_in, *device_out;
   int n_seen;
@@ -93,6 +94,7 @@ raw_open (RawRun *r, CfStatus *status)
   r->params = kc_params_new (r->filter, set, status);
   if (!r->params || cf_filter_check (r->filter, &r->video, &r->common, r->params, status) != CF_OK)
     return false;
+  r->ahead = r->kc->ahead ? r->kc->ahead (r->filter, r->params) : 0;
   r->bytes = cf_image_layout (&r->layout, r->video.format, r->video.width, r->video.height, 1);
   for (int i = 0; i < HISTORY; i++)
     r->in[i] = g_malloc0 (r->bytes);
@@ -118,32 +120,53 @@ raw_close (RawRun *r)
     cf_params_free (r->filter, r->params);
 }
 
+/* Passes frame `in` to the plan: `out` is NULL where the plan only takes it into its history. */
+static bool
+enqueue (RawRun *r, const CfImage *in, const CfImage *out, CfStatus *status)
+{
+  CfImage device_in, device_out;
+
+  cf_image_at (&device_in, &r->layout, r->device_in);
+  cf_image_at (&device_out, &r->layout, r->device_out);
+  if (!r->stream)
+    return cf_plan_enqueue (r->plan, NULL, &(CfFrame) { .in = in, .out = out }, status) == CF_OK;
+  return cf_stream_copy (r->stream, CF_UPLOAD, &device_in, in, NULL, status) == CF_OK &&
+      cf_plan_enqueue (r->plan, r->stream, &(CfFrame) { .in = &device_in, .out = out ? &device_out : NULL }, status) ==
+      CF_OK &&
+      (!out || cf_stream_copy (r->stream, CF_DOWNLOAD, out, &device_out, NULL, status) == CF_OK) &&
+      cf_stream_wait (r->stream, DEADLINE_NS, status) == CF_OK;
+}
+
+/* Takes the newest frame into the history of a plan that looks ahead. */
+static bool
+take_frame (RawRun *r, CfStatus *status)
+{
+  CfImage in;
+
+  cf_image_at (&in, &r->layout, r->in[0]);
+  return r->ahead == 0 || !r->plan || enqueue (r, &in, NULL, status);
+}
+
 static bool
 filter_frame (RawRun *r, CfStatus *status)
 {
-  CfImage in[HISTORY], out, device_in, device_out;
+  CfImage in[HISTORY], out;
   const CfImage *seen[HISTORY];
 
-  for (int i = 0; i < HISTORY; i++) {
+  for (int i = 0; i < HISTORY; i++)
     cf_image_at (&in[i], &r->layout, r->in[i]);
-    seen[i] = &in[i];
-  }
+  seen[0] = &in[r->ahead];
+  for (int i = 1; i < HISTORY; i++) /* the other frames; the oldest one stands for those that have not come */
+    seen[i] = &in[MIN (i <= r->ahead ? i - 1 : i, r->n_seen - 1)];
   cf_image_at (&out, &r->layout, r->out);
-  cf_image_at (&device_in, &r->layout, r->device_in);
-  cf_image_at (&device_out, &r->layout, r->device_out);
   if (!r->plan && r->kc->stateful_reference) {
     r->kc->stateful_reference (r->filter, &r->video, &r->common, r->params, &r->state, &in[0], &out, NULL);
     return true;
   }
   if (!r->plan)
-    return r->kc->reference (r->filter, &r->video, &r->common, r->params, seen, r->n_seen, &out) ||
+    return r->kc->reference (r->filter, &r->video, &r->common, r->params, seen, r->ahead ? HISTORY : r->n_seen, &out) ||
         cf_fail (status, CF_BAD_VALUE, "the reference refuses these settings") == CF_OK;
-  if (!r->stream)
-    return cf_plan_enqueue (r->plan, NULL, &(CfFrame) { .in = &in[0], .out = &out }, status) == CF_OK;
-  return cf_stream_copy (r->stream, CF_UPLOAD, &device_in, &in[0], NULL, status) == CF_OK &&
-      cf_plan_enqueue (r->plan, r->stream, &(CfFrame) { .in = &device_in, .out = &device_out }, status) == CF_OK &&
-      cf_stream_copy (r->stream, CF_DOWNLOAD, &out, &device_out, NULL, status) == CF_OK &&
-      cf_stream_wait (r->stream, DEADLINE_NS, status) == CF_OK;
+  return enqueue (r, seen[0], &out, status);
 }
 
 static double
@@ -177,6 +200,8 @@ filter_repeatedly (RawRun *r, CfStatus *status)
 static bool
 raw_run (RawRun *r, FILE *in, FILE *out, CfStatus *status)
 {
+  int behind = 0; /* how often the last frame came again */
+
   for (int frames = 0;; frames++) {
     uint8_t *oldest = r->in[HISTORY - 1];
     size_t got;
@@ -184,11 +209,17 @@ raw_run (RawRun *r, FILE *in, FILE *out, CfStatus *status)
     memmove (r->in + 1, r->in, (HISTORY - 1) * sizeof *r->in);
     r->in[0] = oldest;
     got = fread (r->in[0], 1, r->bytes, in);
-    if (got == 0 && frames > 0)
-      return true;
-    if (got != r->bytes)
+    if (got == 0 && frames > 0) {
+      if (behind++ == r->ahead)
+        return true;
+      memcpy (r->in[0], r->in[1], r->bytes);
+    } else if (got != r->bytes)
       return cf_fail (status, CF_BAD_VALUE, "%s does not hold whole frames", o.in) == CF_OK;
     r->n_seen = MIN (r->n_seen + 1, HISTORY);
+    if (!take_frame (r, status))
+      return false;
+    if (frames < r->ahead)
+      continue;
     if (!filter_repeatedly (r, status))
       return false;
     if (fwrite (r->out, 1, r->bytes, out) != r->bytes)

@@ -17,8 +17,9 @@
 /* The frames of a case, made once and shared by all variants. */
 typedef struct {
   int n;
-  KcImage in[KC_MAX_FRAMES], expected[KC_MAX_FRAMES]; /* expected: only for step E */
+  KcImage in[KC_MAX_FRAMES], expected[KC_MAX_FRAMES]; /* expected: only for steps E and N */
   KcRegions regions[KC_MAX_FRAMES];                   /* for step E of a filter with a stateful reference */
+  int first[KC_MAX_FRAMES], last[KC_MAX_FRAMES];      /* of each frame's stream, which ends where the history does */
   KcImage out;
   void *params, *then; /* parameter structs, for settings `set` and `then` */
 } Frames;
@@ -138,32 +139,113 @@ frame_new (const KcCase *c, KcImage *image, int i)
   kc_image_new (image, &c->video, (KcLayout) ((c->layout + i) % KC_N_LAYOUTS), c->seed + (uint64_t) i);
 }
 
-/* Runs the script with the reference. A change of the history's length clears the history, as the contract says. */
+/* Returns how many later frames a result depends on: as the reference has it, not the traits. */
+static int
+ahead_of (const KcCase *c, const void *params)
+{
+  return c->kc->ahead ? c->kc->ahead (c->filter, params) : 0;
+}
+
+/* Lists the window of frame i: the frame, then the others. Those before the stream's first frame are that one, those
+ * after its last frame that one. Returns their number. */
+static int
+list_window (const Frames *f, int i, int ahead, const CfImage *seen[])
+{
+  int n = 0;
+
+  seen[n++] = &f->in[i].image;
+  for (int distance = 1; distance <= ahead; distance++) {
+    seen[n++] = &f->in[MAX (i - distance, f->first[i])].image;
+    seen[n++] = &f->in[MIN (i + distance, f->last[i])].image;
+  }
+  return n;
+}
+
+/* The same for a frame that was not taken, where taken[0] is the newest of those that were. */
+static int
+list_untaken (const CfImage *in, const CfImage *const *taken, int n_taken, int ahead, const CfImage *seen[])
+{
+  int n = 0;
+
+  seen[n++] = in;
+  for (int back = 0; back <= 2 * ahead; back++)
+    if (back != ahead)
+      seen[n++] = n_taken > 0 ? taken[MIN (back, n_taken - 1)] : in;
+  return n;
+}
+
+static bool
+is_frame (char step)
+{
+  return step == 'E' || step == 'R' || step == 'N';
+}
+
+/* Finds where the streams of the script begin and end: at a reset, and at a change of the number of frames in the
+ * history or of those ahead, as the contract says. */
+static void
+find_streams (const KcCase *c, Frames *f)
+{
+  const void *params = f->params;
+  int first = 0, i = 0;
+
+  for (const char *step = c->script; *step; step++) {
+    if (*step == 'X')
+      first = i;
+    if (*step == 'U') {
+      if (traits_of (c, params).history != traits_of (c, f->then).history ||
+          ahead_of (c, params) != ahead_of (c, f->then))
+        first = i;
+      params = f->then;
+    }
+    if (!is_frame (*step))
+      continue;
+    f->first[i] = first;
+    for (int j = first; j <= i; j++)
+      f->last[j] = i;
+    i++;
+  }
+}
+
+/* Runs the script with the reference. */
 static CfCode
 frames_expect (const KcCase *c, Frames *f, CfStatus *status)
 {
-  const CfImage *seen[KC_MAX_FRAMES];
+  const CfImage *before[KC_MAX_FRAMES], *window[2 * KC_MAX_FRAMES]; /* before: the stream's frames, newest first */
   const void *params = f->params;
   void *state = NULL;
-  int n_seen = 0, i = 0;
+  int n_before = 0, i = 0;
   CfCode code = CF_OK;
 
+  find_streams (c, f);
   for (const char *step = c->script; code == CF_OK && *step; step++) {
-    if (*step == 'X') {
-      n_seen = 0;
+    const CfImage *const *seen = before;
+    int n_seen, ahead;
+
+    if (*step == 'X')
       free_state (c, &state);
-    }
-    if (*step == 'U') {
-      if (traits_of (c, params).history != traits_of (c, f->then).history)
-        n_seen = 0;
+    if (*step == 'U')
       params = f->then;
-    }
-    if (*step != 'E' && *step != 'R')
+    if (!is_frame (*step))
       continue;
-    memmove (seen + 1, seen, (size_t) n_seen * sizeof *seen);
-    seen[0] = &f->in[i].image;
-    n_seen++;
-    if (*step == 'E') {
+    if (f->first[i] == i)
+      n_before = 0;
+    ahead = ahead_of (c, params);
+    if (*step == 'N') {
+      n_seen = list_untaken (&f->in[i].image, before, n_before, ahead, window);
+      seen = window;
+    } else {
+      memmove (before + 1, before, (size_t) n_before * sizeof *before);
+      before[0] = &f->in[i].image;
+      n_seen = ++n_before;
+    }
+    if (*step == 'E' && ahead > 0) {
+      n_seen = list_window (f, i, ahead, window);
+      seen = window;
+    }
+    if (traits_of (c, params).ahead != ahead)
+      code = cf_fail (status, CF_BAD_VALUE, "%s %.100s: its traits have another number of later frames than %d",
+          c->kc->stem, c->set, ahead);
+    if (*step != 'R') {
       const CfImage *out = &f->expected[i].image;
 
       /* The same layout and poison as the output's, so that whole planes can be compared. */
@@ -187,7 +269,7 @@ frames_new (const KcCase *c, Frames *f, CfStatus *status)
 {
   memset (f, 0, sizeof *f);
   for (const char *step = c->script; *step; step++)
-    f->n += *step == 'E' || *step == 'R';
+    f->n += is_frame (*step);
   g_assert (f->n <= KC_MAX_FRAMES);
   f->params = kc_params_new (c->filter, c->set, status);
   f->then = f->params ? kc_params_new (c->filter, c->then[0] ? c->then : c->set, status) : NULL;
@@ -295,6 +377,7 @@ typedef struct {
   CfPlan *plan;
   CfContext *context;
   const void *params;     /* the parameters that the plan uses now */
+  int taken;              /* with a filter that looks ahead: the next frame to take */
   char what[KC_TEXT * 2]; /* what went wrong */
 } Walk;
 
@@ -419,7 +502,7 @@ walk_frame (Walk *w, char step, int i)
   kc_image_poison (&w->f->out, out_seed (c));
   good = (is_on_gpu (w) ? filter_on_device : filter_on_host) (w, step, i, &copy, &status) ||
       walk_status (w, step == 'R' ? "the history" : "filtering", &status);
-  if (good && step == 'E')
+  if (good && step != 'R')
     good = compare (c, &w->f->expected[i], &w->f->out, w->what, sizeof w->what) && walk_regions (w, i);
   if (good && !compare (c, &w->f->in[i], &copy, w->what, sizeof w->what)) {
     snprintf (w->what, sizeof w->what, "the input was written");
@@ -427,6 +510,31 @@ walk_frame (Walk *w, char step, int i)
   }
   kc_image_free (&copy);
   return good;
+}
+
+/* Takes the frames up to those that the result of frame i depends on; behind the stream's last one that one again. */
+static bool
+walk_ahead (Walk *w, int i)
+{
+  const int ahead = ahead_of (w->c, w->params);
+  bool good = true;
+
+  for (w->taken = MAX (w->taken, w->f->first[i]); good && ahead > 0 && w->taken <= i + ahead; w->taken++)
+    good = walk_frame (w, 'R', MIN (w->taken, w->f->last[i]));
+  return good;
+}
+
+/* Does a step with frame i. A frame that the plan has taken to look ahead is not taken again. */
+static bool
+walk_step (Walk *w, char step, int i)
+{
+  if (i == w->f->first[i])
+    w->taken = i;
+  if (step == 'R' && w->taken > i)
+    return true;
+  if (step == 'R')
+    w->taken = i + 1;
+  return (step != 'E' || walk_ahead (w, i)) && walk_frame (w, step, i);
 }
 
 static bool
@@ -447,7 +555,7 @@ walk_script (Walk *w)
         good = walk_bad_update (w);
         break;
       default:
-        good = walk_frame (w, *step, i++);
+        good = walk_step (w, *step, i++);
         w->run->frames++;
         break;
     }

@@ -26,6 +26,17 @@ static const int sizes[][2] = { { 1, 1 }, { 1, 37 }, { 53, 1 }, { 2, 2 }, { 3, 5
  * the other sizes. */
 #define MANY 60
 
+/* Returns whether the filter accepts the case's setting for its video. */
+static bool
+accepted (const KcCase *c)
+{
+  void *params = kc_params_new (c->filter, c->set, NULL);
+  const bool good = params && cf_filter_check (c->filter, &c->video, &c->common, params, NULL) == CF_OK;
+
+  cf_params_free (c->filter, params);
+  return good;
+}
+
 static KcCase
 new_case (const KcFilter *kc, const char *set, CfFormat format, int width, int height)
 {
@@ -174,6 +185,28 @@ scripts (KcRun *run, const KcFilter *kc)
       c.script = "EEUEEE";
       c.one_variant = true;
       kc_case_run (run, &c);
+    }
+}
+
+/* Windows with frames before and after: every format, with every apply-to, also calls that no element makes. */
+static void
+look_ahead (KcRun *run, const KcFilter *kc)
+{
+  static const char *const script[] = { "E", "EEEEE", "NRNRNRNXNRRRRRRRN", "RREEXREE" };
+  unsigned rotation = 0;
+
+  for (const char *const *set = kc->ahead_settings; set && *set; set++, rotation++)
+    for (int f = CF_FORMAT_NONE + 1; f < CF_N_FORMATS; f++, rotation++) {
+      KcCase c = new_case (kc, *set, (CfFormat) f, small_sizes[2 + rotation / 4 % 2][0], 13);
+
+      if (!cf_format_info (c.video.format)->rgb)
+        c.common.apply_to = (CfApplyTo) (rotation % 3);
+      c.video.interlaced = rotation % 5 == 0;
+      c.layout = (KcLayout) (rotation / 3 % KC_N_LAYOUTS);
+      c.script = script[rotation % G_N_ELEMENTS (script)];
+      c.one_variant = run->options.quick;
+      if (accepted (&c))
+        kc_case_run (run, &c);
     }
 }
 
@@ -369,6 +402,7 @@ kc_sweep (KcRun *run, const KcFilter *kc)
   all_formats (run, kc);
   each_format (run, kc);
   scripts (run, kc);
+  look_ahead (run, kc);
   more_sizes (run, kc);
   large (run, kc);
   random_cases (run, kc);

@@ -5,7 +5,7 @@
 #include "properties.h"
 
 static const Setting good_start[] = { { "kernel-size", "5" }, { "kernel-width", "5" }, { "kernel-height", "5" },
-  { "temporal-depth", "5" }, { "zones", "" }, { NULL } };
+  { "temporal-depth", "5" }, { "temporal-center", "true" }, { "zones", "" }, { NULL } };
 
 static const Setting good[] = { { "kernel-size", "5" }, { NULL } };
 

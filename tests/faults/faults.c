@@ -32,13 +32,15 @@
 #define SIZE SIZE_OF (setup->tall ? TALL : HEIGHT)
 
 typedef struct {
-  gboolean segment;  /* the filter: segmentation or median */
-  const char *depth; /* the value of temporal or temporal-depth; "running": temporal-method=running */
-  gboolean pinned;   /* the input is in memory that the element proposes */
-  gboolean strict;   /* backend=cuda on-gpu-error=error; else auto and fallback */
-  gint in_flight;    /* frames-in-flight; 0: 1 */
-  gboolean tall;     /* frames are cut into slices */
-  const char *roi;   /* NULL: the whole frame is filtered */
+  gboolean segment; /* the filter: segmentation or median */
+  /* The value of temporal or temporal-depth; "running": temporal-method=running; "center": temporal-depth=5 around the
+   * current frame */
+  const char *depth;
+  gboolean pinned; /* the input is in memory that the element proposes */
+  gboolean strict; /* backend=cuda on-gpu-error=error; else auto and fallback */
+  gint in_flight;  /* frames-in-flight; 0: 1 */
+  gboolean tall;   /* frames are cut into slices */
+  const char *roi; /* NULL: the whole frame is filtered */
 } Setup;
 
 typedef struct {
@@ -97,6 +99,12 @@ is_running (const Setup *setup)
   return strcmp (setup->depth, "running") == 0;
 }
 
+static gboolean
+is_centered (const Setup *setup)
+{
+  return strcmp (setup->depth, "center") == 0;
+}
+
 static void
 open_run (Run *run, const Setup *setup, const gchar *backend)
 {
@@ -111,7 +119,9 @@ open_run (Run *run, const Setup *setup, const gchar *backend)
     gst_util_set_object_arg (G_OBJECT (run->element), "temporal-method", "running");
     gst_util_set_object_arg (G_OBJECT (run->element), "output", "difference");
     g_object_set (run->element, "motion-meta", TRUE, "rate", 0.1, NULL);
-  } else
+  } else if (is_centered (setup))
+    g_object_set (run->element, "temporal-depth", 5, "temporal-center", TRUE, NULL);
+  else
     gst_util_set_object_arg (G_OBJECT (run->element), setup->segment ? "temporal" : "temporal-depth", setup->depth);
   g_object_set (run->element, "frames-in-flight", MAX (setup->in_flight, 1), "roi", setup->roi, NULL);
   if (setup->segment) {
@@ -168,8 +178,8 @@ stream (Run *run, const Setup *setup, int restart)
   for (int i = 0; i < FRAMES && run->flow == GST_FLOW_OK; i++) {
     /* With frames in flight, a flush would discard an error that is not yet returned to upstream. */
     if ((i == FLUSH_AT && !(setup->strict && setup->in_flight)) || (i == restart && i > 0)) {
-      /* A serialized event waits for all pending frames, so the flush discards none. */
-      gst_pad_push_event (run->src, gst_event_new_custom (GST_EVENT_CUSTOM_DOWNSTREAM, NULL));
+      /* A gap waits for all pending frames, so the flush discards none. */
+      gst_pad_push_event (run->src, gst_event_new_gap (time_of (i), GST_CLOCK_TIME_NONE));
       flush (run);
     }
     if (i == CHANGE_AT)
@@ -420,6 +430,9 @@ main (int argc, char **argv)
     { TRUE, "0.15", TRUE, FALSE, 0, FALSE, "2,2,2,2; 6,12,2,2" },
     { FALSE, "running", FALSE, FALSE },
     { FALSE, "running", TRUE, FALSE, 3 },
+    { FALSE, "center", FALSE, FALSE },
+    { FALSE, "center", TRUE, FALSE, 3 },
+    { FALSE, "center", FALSE, TRUE, 2 },
   };
 
   gboolean one = !faults_take_share (argc, argv) && argc == 3;

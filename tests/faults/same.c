@@ -41,6 +41,10 @@ static const Row rows[] = {
   { gst_cuda_median_get_type, "kernel-size=3", "format=I420,width=8,height=960,interlace-mode=mixed", 8 * 1440, 0 },
   { gst_cuda_median_get_type, "temporal-depth=5,kernel-size=1", "format=I420,width=8,height=16,interlace-mode=mixed",
       8 * 24, 0 },
+  /* Frames that wait for later ones. */
+  { gst_cuda_median_get_type, "temporal-depth=5,temporal-center=true", "format=NV12,width=8,height=960", 8 * 1440, 0 },
+  { gst_cuda_median_get_type, "temporal-depth=7,temporal-center=true,kernel-size=1",
+      "format=I420,width=8,height=16,interlace-mode=mixed", 8 * 24, 0 },
   /* 2 MB and an odd number of rows, which threads share. */
   { gst_cuda_median_get_type, "kernel-width=3,kernel-height=1", "format=GRAY8,width=2304,height=955", 2304 * 955, 1 },
 };

@@ -163,6 +163,8 @@ def check_scipy(tally, runner, images):
         expected = np.stack([ndimage.median_filter(padded[i:i + 3], size=(3, 3, 3), mode="nearest")[1]
                              for i in range(4)])
         tally.compare(f"{name} temporal", got, expected)
+        got = runner.frames(stack, "GRAY8", "kernel-size=3", "temporal-depth=3", "temporal-center=1")
+        tally.compare(f"{name} temporal-center", got, ndimage.median_filter(stack, size=(3, 3, 3), mode="nearest"))
 
 
 def check_element(tally, runner, images):

@@ -33,6 +33,17 @@ window_of (const CfFilter *filter, const void *params)
   };
 }
 
+/* With temporal-center, half of the frames besides the filtered one come after it. */
+static int
+ahead (const CfFilter *filter, const void *params)
+{
+  const bool window = strcmp (kc_param_name (filter, params, "temporal-method"), "window") == 0;
+
+  return window && kc_param_int (filter, params, "temporal-center", 0)
+      ? kc_param_int (filter, params, "temporal-depth", 1) / 2
+      : 0;
+}
+
 static uint32_t
 value_at (const KcPlane *plane, int x, int y)
 {
@@ -64,7 +75,7 @@ rank_of (const Window *k)
   return (2 * k->percentile * (n - 1) + 100) / 200;
 }
 
-/* Returns the result at (x, y) before the threshold. frames[s] is the frame s steps back; `list` has room for w h depth
+/* Returns the result at (x, y) before the threshold. frames[] are those of the window; `list` has room for w h depth
  * values. */
 static uint32_t
 by_sorting (const KcPlane *frames, const Window *k, int x, int y, uint32_t *list)
@@ -334,9 +345,18 @@ static const char *const rgb_settings[] = { "color-order=packed kernel-size=1", 
 static const char *const frame_settings[] = { "kernel-size=1 temporal-depth=3", "kernel-size=3 temporal-depth=3",
   "kernel-size=1 temporal-depth=15", "kernel-size=3 temporal-depth=5 percentile=10",
   "kernel-size=5 temporal-depth=3 threshold=20", "kernel-size=9 temporal-depth=3", "kernel-size=31 temporal-depth=3",
-  NULL };
+  "kernel-size=1 temporal-depth=3 temporal-center=1", "kernel-size=3 temporal-depth=3 temporal-center=1 threshold=5",
+  "kernel-size=1 temporal-depth=15 temporal-center=1", "kernel-size=5 temporal-depth=5 temporal-center=1 percentile=30",
+  "kernel-size=5 temporal-depth=5", NULL };
 static const char *const deep_settings[] = { "kernel-size=1 temporal-depth=63", "kernel-size=1 temporal-depth=17",
-  "kernel-size=1 temporal-depth=41 percentile=8 threshold=3", NULL };
+  "kernel-size=1 temporal-depth=41 percentile=8 threshold=3",
+  "kernel-size=1 temporal-depth=63 temporal-center=1 threshold=3", NULL };
+static const char *const ahead_settings[] = { "kernel-size=1 temporal-depth=3 temporal-center=1",
+  "kernel-size=1 temporal-depth=5 temporal-center=1 percentile=20 threshold=30",
+  "kernel-size=1 temporal-depth=63 temporal-center=1", "kernel-size=3 temporal-depth=5 temporal-center=1",
+  "color-order=packed kernel-size=1 temporal-depth=15 temporal-center=1 threshold=90",
+  "kernel-width=5 kernel-height=9 temporal-depth=3 temporal-center=1 percentile=80 threshold=3",
+  "temporal-depth=1 temporal-center=1", NULL };
 static const char *const large_settings[] = { "kernel-size=3", "kernel-size=5", "kernel-size=7", "kernel-size=11",
   "kernel-size=15", "kernel-size=21", "kernel-size=31", "kernel-size=101 percentile=40", NULL };
 static const char *const bad_settings[] = { "kernel-size=4", "kernel-size=0", "kernel-size=257", "kernel-width=2",
@@ -369,17 +389,21 @@ random_setting (GString *text, uint64_t *state)
   if (kc_random (state) % 2)
     g_string_append_printf (text, "threshold=%d ", (int) (pow (kc_random_double (state), 3) * 65535));
   g_string_append_printf (text, "color-order=%d", kc_random (state) % 4 == 0);
+  if (kc_random (state) % 4 == 0)
+    g_string_append (text, " temporal-center=1");
 }
 
 const KcFilter kc_median = {
   .stem = "median",
   .reference = reference,
+  .ahead = ahead,
   .check_reference = check_reference,
   .random_setting = random_setting,
   .settings = settings,
   .rgb_settings = rgb_settings,
   .frame_settings = frame_settings,
   .deep_settings = deep_settings,
+  .ahead_settings = ahead_settings,
   .large_settings = large_settings,
   .bad_settings = bad_settings,
   .right = "kernel-size=3 percentile=50", /* rank 4 of 9 */

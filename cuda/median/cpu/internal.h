@@ -63,13 +63,14 @@ typedef struct {
   uint8_t *scratch; /* scratch_size bytes per thread */
   size_t scratch_size;
 
-  /* the last input frames, in a ring of win.depth - 1 slots */
+  /* the last input frames, in a ring: with win.ahead all of a window, else all but the one that is filtered */
   uint8_t *history;
+  int n_slots;
   size_t frame_size;
   CfImage layout;
   int n_kept, newest; /* frames in the ring, slot of the newest */
 
-  /* views of the window's frames, the current one first, and of the output */
+  /* views of the window's frames, the one that is filtered first, and of the output */
   CfView in[CF_MEDIAN_MAX_DEPTH][CF_MAX_VIEWS], out[CF_MAX_VIEWS];
   int n_views;
 } CfMedianCpu;

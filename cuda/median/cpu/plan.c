@@ -37,35 +37,37 @@ static void
 keep_frame (CfPlan *plan, const CfImage *in)
 {
   CfMedianCpu *m = plan->state;
-  int size = m->win.depth - 1;
   CfImage kept;
 
-  if (size == 0)
+  if (m->n_slots == 0)
     return;
-  m->newest = (m->newest + 1) % size;
-  if (m->n_kept < size)
+  m->newest = (m->newest + 1) % m->n_slots;
+  if (m->n_kept < m->n_slots)
     m->n_kept++;
   cf_image_at (&kept, &m->layout, m->history + (size_t) m->newest * m->frame_size);
   cf_image_copy (&kept, in, NULL);
 }
 
-/* Lists the views of the window's frames, newest first. The oldest frame stands for those that have not come yet. */
+/* Lists the views of the window's frames: `in`, then those of the ring, newest first. The oldest frame stands for those
+ * that have not come yet. With win.ahead, `in` is in the ring as well, as many frames back, and is not listed twice. */
 static void
 list_frames (CfPlan *plan, const CfImage *in, const CfImage *out)
 {
   CfMedianCpu *m = plan->state;
-  int size = m->win.depth - 1;
 
   m->n_views = list_views (plan, out, m->out);
   list_views (plan, in, m->in[0]);
-  for (int s = 1; s <= size; s++) {
+  for (int s = 1; s < m->win.depth; s++) {
+    const int wanted = m->win.ahead > 0 && s > m->win.ahead ? s : s - 1;
+    const int back = wanted < m->n_kept ? wanted : m->n_kept - 1;
     CfImage kept;
 
-    if (s > m->n_kept) {
-      memcpy (m->in[s], m->in[s - 1], sizeof m->in[s]);
+    if (m->n_kept == 0) {
+      memcpy (m->in[s], m->in[0], sizeof m->in[s]);
       continue;
     }
-    cf_image_at (&kept, &m->layout, m->history + (size_t) ((m->newest - s + 1 + size) % size) * m->frame_size);
+    cf_image_at (&kept, &m->layout,
+        m->history + (size_t) ((m->newest - back + m->n_slots) % m->n_slots) * m->frame_size);
     list_views (plan, &kept, m->in[s]);
   }
 }
@@ -310,17 +312,18 @@ init (CfPlan *plan, CfStatus *status)
 {
   CfMedianCpu *m = plan->state;
   const CfMedianParams *params = plan->params;
-  int kept = cf_median_window (params).depth - 1;
+  const CfMedianWindow win = cf_median_window (params);
 
   if (params->temporal_method == CF_MEDIAN_RUNNING)
     return cf_running_begin (plan, &cf_running_cpu, status) == CF_OK ? plan->ops->init (plan, status) : status->code;
   m->simd = simd[cf_cpu_isa_number ()];
   m->frame_size = cf_image_layout (&m->layout, plan->video.format, plan->video.width, plan->video.height, 64);
-  if (kept)
-    m->history = malloc (m->frame_size * (size_t) kept);
-  if (kept && !m->history)
-    return cf_fail (status, CF_NO_MEMORY, "out of memory: the history of %d frames takes %zu MB", kept,
-        (m->frame_size * (size_t) kept) >> 20);
+  m->n_slots = win.ahead > 0 ? win.depth : win.depth - 1;
+  if (m->n_slots)
+    m->history = malloc (m->frame_size * (size_t) m->n_slots);
+  if (m->n_slots && !m->history)
+    return cf_fail (status, CF_NO_MEMORY, "out of memory: the history of %d frames takes %zu MB", m->n_slots,
+        (m->frame_size * (size_t) m->n_slots) >> 20);
   return update (plan, status);
 }
 
@@ -344,7 +347,8 @@ enqueue (CfPlan *plan, CfStream *stream, const CfImage *in, const CfImage *out, 
   (void) status;
   list_frames (plan, in, out);
   cf_parallel_for (m->n_tasks, run_task, m);
-  keep_frame (plan, in);
+  if (m->win.ahead == 0)
+    keep_frame (plan, in);
   return CF_OK;
 }
 

@@ -59,7 +59,7 @@ CfCode median_flat_init (int max_shared, CfStatus *status); /* as those below */
 constexpr int median_pad = 127, median_pad_right = 127 + 384, median_pad_below = 127 + 64;
 
 struct MedianPadded {
-  const uint8_t *frame[CF_MEDIAN_MAX_DEPTH]; /* newest first */
+  const uint8_t *frame[CF_MEDIAN_MAX_DEPTH]; /* the one that is filtered first */
   long long offset[CF_MAX_VIEWS];            /* of each padded plane inside a frame, bytes */
   int pitch[CF_MAX_VIEWS];                   /* bytes, a multiple of 16 */
   int w, h, depth, rank;                     /* the window */

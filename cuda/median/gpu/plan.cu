@@ -232,30 +232,51 @@ median_free (CfPlan *plan)
 
 /* ---- a frame ------------------------------------------------------------ */
 
+int
+next_slot (const State *s)
+{
+  return (s->newest + 1) % s->window.depth;
+}
+
 /* Pads the frame into the ring's next slot, which holds the oldest frame once the ring is full. */
 CfCode
-push_frame (CfPlan *plan, cudaStream_t stream, Launch *launch, CfStatus *status)
+pad_frame (const State *s, cudaStream_t stream, Launch *launch, CfStatus *status)
 {
-  State *s = state_of (plan);
-  const int depth = s->window.depth, slot = (s->newest + 1) % depth;
-  CfCode code = median_launch_pad (launch, s->padded, s->ring + (size_t) slot * s->frame_bytes, stream, status);
+  return median_launch_pad (launch, s->padded, s->ring + (size_t) next_slot (s) * s->frame_bytes, stream, status);
+}
+
+CfCode
+push_frame (State *s, cudaStream_t stream, Launch *launch, CfStatus *status)
+{
+  const CfCode code = pad_frame (s, stream, launch, status);
 
   if (code != CF_OK)
     return code;
-  s->newest = slot;
-  if (s->n_seen < depth)
+  s->newest = next_slot (s);
+  if (s->n_seen < s->window.depth)
     s->n_seen++;
   return CF_OK;
 }
 
-/* Lists the window's frames, newest first; while the ring is not full, the oldest frame stands for the missing ones. */
+/* Returns whether the frame that is filtered is in the ring without being pushed: where the caller has taken it, and
+ * `ahead` frames behind it. */
+bool
+was_taken (const State *s)
+{
+  return s->window.ahead > 0 && s->n_seen > s->window.ahead;
+}
+
+/* Lists the window's frames: the one that is filtered, `ahead` frames back, then the others, newest first. While the
+ * ring is not full, the oldest frame stands for the missing ones. With `ahead`, a frame that was not taken is in the
+ * next slot, which is free then, and is not one of those seen: back = -1. */
 void
 list_frames (State *s)
 {
-  const int depth = s->window.depth;
+  const int depth = s->window.depth, ahead = s->window.ahead;
 
   for (int i = 0; i < depth; i++) {
-    const int back = i < s->n_seen ? i : s->n_seen - 1;
+    const int wanted = i == 0 ? (ahead == 0 || was_taken (s) ? ahead : -1) : i <= ahead ? i - 1 : i;
+    const int back = wanted < s->n_seen ? wanted : s->n_seen - 1;
 
     s->padded.frame[i] = s->ring + (size_t) ((s->newest - back + depth) % depth) * s->frame_bytes;
   }
@@ -293,7 +314,8 @@ median_enqueue (CfPlan *plan, CfStream *stream, const CfImage *in, const CfImage
   if (s->variant == FLAT)
     return median_launch_flat (&launch, s->window, plan->context, s->pdl, handle, status);
   if (s->frame_bytes) { /* 0: apply-to selects no component, as chroma of GRAY8; all is copied */
-    code = push_frame (plan, handle, &launch, status);
+    code = s->window.ahead == 0 ? push_frame (s, handle, &launch, status)
+        : was_taken (s) ? CF_OK : pad_frame (s, handle, &launch, status);
     if (code != CF_OK)
       return code;
     list_frames (s);
@@ -311,7 +333,7 @@ median_push_history (CfPlan *plan, CfStream *stream, const CfImage *in, CfStatus
   if (s->window.depth == 1 || !s->frame_bytes)
     return CF_OK;
   make_launch (plan, in, in, 0, &launch);
-  return push_frame (plan, static_cast<cudaStream_t> (cf_stream_handle (stream)), &launch, status);
+  return push_frame (s, static_cast<cudaStream_t> (cf_stream_handle (stream)), &launch, status);
 }
 
 /* The ring has room for the planes of any smaller frame. */
