@@ -188,6 +188,21 @@ scripts (KcRun *run, const KcFilter *kc)
     }
 }
 
+/* Removes each N before which more frames are taken than the `ahead` with which a plan may filter an untaken one. */
+static void
+drop_untaken (char *script, int ahead)
+{
+  const char *from = script;
+  int taken = 0;
+
+  for (; *from; from++) {
+    taken = *from == 'X' ? 0 : taken + (*from == 'R');
+    if (*from != 'N' || taken <= ahead)
+      *script++ = *from;
+  }
+  *script = '\0';
+}
+
 /* Windows with frames before and after: every format, with every apply-to, also calls that no element makes. */
 static void
 look_ahead (KcRun *run, const KcFilter *kc)
@@ -198,12 +213,17 @@ look_ahead (KcRun *run, const KcFilter *kc)
   for (const char *const *set = kc->ahead_settings; set && *set; set++, rotation++)
     for (int f = CF_FORMAT_NONE + 1; f < CF_N_FORMATS; f++, rotation++) {
       KcCase c = new_case (kc, *set, (CfFormat) f, small_sizes[2 + rotation / 4 % 2][0], 13);
+      void *params = kc_params_new (c.filter, *set, NULL);
+      char text[32];
 
       if (!cf_format_info (c.video.format)->rgb)
         c.common.apply_to = (CfApplyTo) (rotation % 3);
       c.video.interlaced = rotation % 5 == 0;
       c.layout = (KcLayout) (rotation / 3 % KC_N_LAYOUTS);
-      c.script = script[rotation % G_N_ELEMENTS (script)];
+      snprintf (text, sizeof text, "%s", script[rotation % G_N_ELEMENTS (script)]);
+      drop_untaken (text, kc->ahead (c.filter, params));
+      cf_params_free (c.filter, params);
+      c.script = text;
       c.one_variant = run->options.quick;
       if (accepted (&c))
         kc_case_run (run, &c);
