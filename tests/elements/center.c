@@ -346,6 +346,29 @@ GST_START_TEST (flush)
 }
 GST_END_TEST
 
+/* Frames on either side of a gap have nothing to do with each other. */
+GST_START_TEST (gap)
+{
+  GstVideoInfo info;
+  GstHarness *h = new_center (in_flight[__i__], "5", "NV12", &info);
+  Expect e = EXPECT (3);
+  GstBuffer *in[9];
+
+  e.depth = 5;
+  make_frames (&info, in, 9);
+  for (gint t = 0; t < 9; t++) {
+    if (t == 4)
+      fail_unless (gst_harness_push_event (h, gst_event_new_gap (4 * 40 * GST_MSECOND, GST_SECOND)));
+    push_ok (h, gst_buffer_ref (in[t]));
+  }
+  fail_unless (gst_harness_push_event (h, gst_event_new_eos ()));
+  expect_center (h, &info, in, 4, 3, &e);
+  expect_center (h, &info, in + 4, 5, 4, &e);
+  free_frames (in, 9);
+  close_harness (h, 9);
+}
+GST_END_TEST
+
 static GstPadProbeReturn
 note_order (GstPad *pad, GstPadProbeInfo *info, gpointer order)
 {
@@ -451,6 +474,7 @@ main (int argc, char **argv)
   tcase_add_loop_test (tests, latency, 0, 2);
   tcase_add_loop_test (tests, not_enabled, 0, 2);
   tcase_add_loop_test (tests, flush, 0, 2);
+  tcase_add_loop_test (tests, gap, 0, 2);
   tcase_add_loop_test (tests, order_of_events, 0, 2);
   tcase_add_loop_test (tests, refused_at_the_end, 0, 2);
   tcase_add_loop_test (tests, stop, 0, 2);
