@@ -11,21 +11,6 @@
 
 static const gchar *const in_flight[] = { "1", "4" };
 
-static void
-push_ok (GstHarness *h, GstBuffer *buffer)
-{
-  fail_unless_equals_int (gst_harness_push (h, buffer), GST_FLOW_OK);
-}
-
-static GstBuffer *
-pull (GstHarness *h)
-{
-  GstBuffer *out = gst_harness_pull (h);
-
-  fail_unless (out != NULL, "no frame has come");
-  return out;
-}
-
 static GstHarness *
 new_center (const gchar *frames_in_flight, const gchar *depth, const gchar *format, GstVideoInfo *info)
 {
@@ -66,6 +51,13 @@ make_frames (const GstVideoInfo *info, GstBuffer **in, gint n)
     if (i % 5 == 2)
       GST_BUFFER_FLAG_SET (in[i], GST_BUFFER_FLAG_MARKER);
   }
+}
+
+static void
+push_frames (GstHarness *h, GstBuffer *const *in, gint n)
+{
+  for (gint t = 0; t < n; t++)
+    push_ok (h, gst_buffer_ref (in[t]));
 }
 
 static void
@@ -118,8 +110,7 @@ GST_START_TEST (windows)
 
     set_caps (h, video_caps (rows[row].format, 26, 10 + 2 * (gint) i, NULL), &info);
     make_frames (&info, in, n);
-    for (gint t = 0; t < n; t++)
-      push_ok (h, gst_buffer_ref (in[t]));
+    push_frames (h, in, n);
     /* A gap or the end of the stream: all frames come before. */
     if (i + 1 < G_N_ELEMENTS (lengths))
       fail_unless (gst_harness_push_event (h, gst_event_new_gap (0, GST_SECOND)));
@@ -203,17 +194,14 @@ GST_START_TEST (live_changes)
 
   make_frames (&info, in, 15);
   e.depth = 5;
-  for (gint t = 0; t < 6; t++)
-    push_ok (h, gst_buffer_ref (in[t]));
+  push_frames (h, in, 6);
   set_value (h->element, "temporal-depth", "3");
-  for (gint t = 6; t < 11; t++)
-    push_ok (h, gst_buffer_ref (in[t]));
+  push_frames (h, in + 6, 5);
   expect_center (h, &info, in, 6, 5, &e);
   e.depth = 3;
   expect_center (h, &info, in + 6, 4, 4, &e);
   set_value (h->element, "temporal-center", "false");
-  for (gint t = 11; t < 15; t++)
-    push_ok (h, gst_buffer_ref (in[t]));
+  push_frames (h, in + 11, 4);
   for (gint i = 0; i < 5; i++)
     gst_buffer_unref (pull (h));
   expect_no_messages (h->element);
@@ -329,14 +317,12 @@ GST_START_TEST (flush)
   e.depth = 5;
   make_frames (&info, in, 4);
   for (gint round = 0; round < 3; round++) {
-    for (gint t = 0; t < 4; t++)
-      push_ok (h, gst_buffer_ref (in[t]));
+    push_frames (h, in, 4);
     flush_harness (h, NULL);
     while ((out = gst_harness_try_pull (h)))
       gst_buffer_unref (out);
   }
-  for (gint t = 0; t < 4; t++)
-    push_ok (h, gst_buffer_ref (in[t]));
+  push_frames (h, in, 4);
   fail_unless (gst_harness_push_event (h, gst_event_new_eos ()));
   expect_center (h, &info, in, 4, 3, &e);
   for (gint t = 0; t < 4; t++) /* nothing holds them any more */
@@ -356,11 +342,9 @@ GST_START_TEST (gap)
 
   e.depth = 5;
   make_frames (&info, in, 9);
-  for (gint t = 0; t < 9; t++) {
-    if (t == 4)
-      fail_unless (gst_harness_push_event (h, gst_event_new_gap (4 * 40 * GST_MSECOND, GST_SECOND)));
-    push_ok (h, gst_buffer_ref (in[t]));
-  }
+  push_frames (h, in, 4);
+  fail_unless (gst_harness_push_event (h, gst_event_new_gap (4 * 40 * GST_MSECOND, GST_SECOND)));
+  push_frames (h, in + 4, 5);
   fail_unless (gst_harness_push_event (h, gst_event_new_eos ()));
   expect_center (h, &info, in, 4, 3, &e);
   expect_center (h, &info, in + 4, 5, 4, &e);
@@ -451,8 +435,7 @@ GST_START_TEST (stop)
   GstBuffer *in[3];
 
   make_frames (&info, in, 3);
-  for (gint t = 0; t < 3; t++)
-    push_ok (h, gst_buffer_ref (in[t]));
+  push_frames (h, in, 3);
   fail_unless_equals_int (gst_element_set_state (h->element, GST_STATE_READY), GST_STATE_CHANGE_SUCCESS);
   for (gint t = 0; t < 3; t++)
     ASSERT_BUFFER_REFCOUNT (in[t], "frame", 1);

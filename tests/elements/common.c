@@ -624,6 +624,21 @@ gpu_is_here (void)
   return child > 0 && waitpid (child, &status, 0) == child && WIFEXITED (status) && WEXITSTATUS (status) == 0;
 }
 
+void
+push_ok (GstHarness *h, GstBuffer *buffer)
+{
+  fail_unless_equals_int (gst_harness_push (h, buffer), GST_FLOW_OK);
+}
+
+GstBuffer *
+pull (GstHarness *h)
+{
+  GstBuffer *out = gst_harness_pull (h);
+
+  fail_unless (out != NULL, "no frame has come");
+  return out;
+}
+
 int
 run_suite (int argc, char **argv, const gchar *name, TCase *tests, gboolean gpu_only)
 {

@@ -112,6 +112,10 @@ void expect_samples (GstHarness *h, const GstVideoInfo *info, const guint8 *in, 
 /* Fails unless both frames have the same samples. */
 void assert_same (const GstVideoInfo *info, GstBuffer *a, GstBuffer *b);
 
+/* Push a frame, which is taken, and pull one; fail unless that works. */
+void push_ok (GstHarness *h, GstBuffer *buffer);
+GstBuffer *pull (GstHarness *h);
+
 /* Runs the suite and prints `N passed, N failed, N skipped`. `gpu_only`: skips the suite on the
  * CPU. */
 int run_suite (int argc, char **argv, const gchar *name, TCase *tests, gboolean gpu_only);

@@ -17,21 +17,6 @@ stream_of (const gchar *depth, GstVideoInfo *info)
   return new_stream (new_element ("frames-in-flight", depth, NULL), "NV12", 16, 8, info);
 }
 
-static void
-push_ok (GstHarness *h, GstBuffer *buffer)
-{
-  fail_unless_equals_int (gst_harness_push (h, buffer), GST_FLOW_OK);
-}
-
-static GstBuffer *
-pull (GstHarness *h)
-{
-  GstBuffer *out = gst_harness_pull (h);
-
-  fail_unless (out != NULL, "no frame has come");
-  return out;
-}
-
 static GstEvent *
 own_event (void)
 {
