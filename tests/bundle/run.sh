@@ -14,8 +14,8 @@
 set -u
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 logs=${OUT:-$here/logs}
-if [ ! -d "$here/bin" ] && [ -f "$here/bundle.tar.gz" ]; then
-  tar xzf "$here/bundle.tar.gz" -C "$here" || exit 1
+if [ ! -d "$here/bin" ] && [ -f "$here/bundle.tar.xz" ]; then
+  tar xJf "$here/bundle.tar.xz" -C "$here" || exit 1
 fi
 mkdir -p "$logs" || exit 1
 passed=0 failed=0 skipped=0
