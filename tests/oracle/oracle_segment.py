@@ -404,12 +404,17 @@ def check_resolution(tally, runner, images):
 
 # ---- video -----------------------------------------------------------------
 
+def clip_paths():
+    """Returns those files that are there which may be OpenCV's sample video vtest.avi: first the one of CF_CLIP."""
+    return [path for path in (os.environ.get("CF_CLIP"), os.path.join(os.environ.get("CF_BUILD", "."), "vtest.avi"),
+                              "/usr/share/doc/opencv-doc/examples/data/vtest.avi") if path and os.path.exists(path)]
+
+
 def clip_frames(most):
-    """Returns the first frames of OpenCV's sample video vtest.avi, or of the file that CF_CLIP names."""
-    for path in (os.environ.get("CF_CLIP"), os.path.join(os.environ.get("CF_BUILD", "."), "vtest.avi"),
-                 "/usr/share/doc/opencv-doc/examples/data/vtest.avi"):
-        capture, stack = cv2.VideoCapture(path) if path and os.path.exists(path) else None, []
-        while capture and len(stack) < most:
+    """Returns name and first frames of OpenCV's sample video vtest.avi, or of the file that CF_CLIP names."""
+    for path in clip_paths():
+        capture, stack = cv2.VideoCapture(path), []
+        while len(stack) < most:
             good, frame = capture.read()
             if not good:
                 break
