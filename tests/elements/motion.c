@@ -257,7 +257,25 @@ GST_START_TEST (boxes)
 }
 GST_END_TEST
 
-/* A light is switched on: motion once, and none any more within 2 / rate frames and the hold time. */
+/* Fails unless all samples of the frame are of such levels. */
+static void
+expect_levels (const GstVideoInfo *info, GstBuffer *buffer, guint from, guint to)
+{
+  GstVideoFrame f;
+
+  fail_unless (gst_video_frame_map (&f, info, buffer, GST_MAP_READ));
+  for (gint c = 0; c < (gint) GST_VIDEO_INFO_N_COMPONENTS (info); c++)
+    for (gint y = 0; y < GST_VIDEO_INFO_COMP_HEIGHT (info, c); y++)
+      for (gint x = 0; x < GST_VIDEO_INFO_COMP_WIDTH (info, c); x++) {
+        const guint v = value_of (&f, c, x, y);
+
+        fail_unless (v >= from && v <= to, "component %d at %d, %d: %u", c, x, y, v);
+      }
+  gst_video_frame_unmap (&f);
+}
+
+/* A light is switched on: motion once, and none any more within 2 / rate frames and the hold time. The background is
+ * the new picture then, but for the noise. */
 GST_START_TEST (light)
 {
   const guint frames = 100; /* 2 / 0.02 */
@@ -268,8 +286,12 @@ GST_START_TEST (light)
   GstBuffer *out;
 
   for (guint n = 0; n < 10 + 2 * frames; n++) {
+    if (n == 10 + frames)
+      set_value (element, "output", "background");
     out = push_at (h, n, new_frame (&info, n < 10 ? 40 : 200, &nowhere, 0, 6));
     fail_unless (n >= 10 || n_boxes (out) == 0);
+    if (n >= 10 + frames)
+      expect_levels (&info, out, 200, 206);
     if (n == 10)
       expect_event (element, "motion-start", n, 1);
     if (n > 10 && !stopped && n_boxes (out) == 0) {
@@ -284,19 +306,38 @@ GST_START_TEST (light)
 }
 GST_END_TEST
 
-/* A thousand frames of a scene with noise of 12 levels in which nothing moves. */
+/* Returns how many pixels of a mask are white. */
+static guint
+count_white (const GstVideoInfo *info, GstBuffer *mask)
+{
+  guint white = 0;
+  GstVideoFrame f;
+
+  fail_unless (gst_video_frame_map (&f, info, mask, GST_MAP_READ));
+  for (gint y = 0; y < HEIGHT; y++)
+    for (gint x = 0; x < WIDTH; x++)
+      white += value_of (&f, 0, x, y) > 0;
+  gst_video_frame_unmap (&f);
+  return white;
+}
+
+/* A thousand frames of a scene in which nothing moves, with noise of 20 levels. The threshold is 16: single pixels
+ * move while the background learns, a few in each cell, and no cell is active. */
 GST_START_TEST (noise)
 {
-  GstElement *element = new_element (METAS, "frames-in-flight", __i__ ? "3" : "1", NULL);
+  GstElement *element = new_element (METAS, "output", "mask", "frames-in-flight", __i__ ? "3" : "1", NULL);
   GstVideoInfo info;
   GstHarness *h = new_stream (element, "GRAY8", WIDTH, HEIGHT, &info);
+  guint white = 0;
 
   for (guint n = 0; n < 1000; n++) {
-    GstBuffer *out = push_at (h, n, new_frame (&info, 100, &square, 130, 12));
+    GstBuffer *out = push_at (h, n, new_frame (&info, 100, &square, 130, 20));
 
     fail_unless_equals_int (n_boxes (out), 0);
+    white += count_white (&info, out);
     gst_buffer_unref (out);
   }
+  fail_unless (white > WIDTH * HEIGHT / 10, "the noise moves %u pixels only", white);
   expect_event (element, NULL, 1000, 0);
   close_harness (h, 1000);
 }
