@@ -6,6 +6,7 @@
 #include "control.h"
 
 #include "events.h"
+#include "secrets.h"
 #include "status.h"
 #include "watch.h"
 
@@ -41,6 +42,16 @@ static JsonObject *
 answer_of (const GString *wrong)
 {
   return wrong->len ? client_error ("%s", wrong->str) : ok_answer ();
+}
+
+/* Returns an error with the beginning of a word that is not known. A part of a password would not be recognised, so
+ * that passwords are hidden first. */
+static JsonObject *
+unknown (const char *what, const char *word, const char *more)
+{
+  g_autofree char *clean = secrets_hide (word);
+
+  return client_error ("there is no %s \"%.64s\"%s", what, clean, more);
 }
 
 /* Returns 1 for "on", 0 for "off", -1 otherwise. */
@@ -290,11 +301,11 @@ control_line (Client *client, char *line, gpointer watch)
   int n = 0;
 
   if (!command) {
-    g_autoptr (GString) names = g_string_new (NULL);
+    g_autoptr (GString) names = g_string_new ("; there are ");
 
     for (guint i = 0; i < G_N_ELEMENTS (commands); i++)
       g_string_append_printf (names, "%s%s", i ? ", " : "", commands[i].name);
-    return client_error ("there is no command \"%.40s\"; there are %s", name, names->str);
+    return unknown ("command", name, names->str);
   }
   while (n < command->max && (call.word[n] = next_word (&line, n == command->max - 1)))
     n++;
@@ -303,6 +314,6 @@ control_line (Client *client, char *line, gpointer watch)
   if (call.watch->ending && strcmp (name, "status"))
     return client_error ("the program is ending");
   if (command->camera && n > 0 && !(call.camera = watch_find (watch, call.word[0])))
-    return client_error ("there is no camera \"%.64s\"", call.word[0]);
+    return unknown ("camera", call.word[0], "");
   return command->run (&call);
 }

@@ -52,7 +52,13 @@ write_lines (gpointer data)
     if (!line)
       break;
     g_mutex_unlock (&out.lock);
-    ok = ok && (!clear || write_all ("\r\033[K", 4)) && write_all (line, strlen (line));
+    if (clear) {
+      char *whole = g_strconcat ("\r\033[K", line, NULL); /* at once: the main thread writes there, too */
+
+      g_free (line);
+      line = whole;
+    }
+    ok = ok && write_all (line, strlen (line));
     g_mutex_lock (&out.lock);
     out.broken = !ok;
   }
@@ -154,10 +160,14 @@ event_post (JsonObject *event)
   g_autofree char *line = NULL, *name = g_strdup (camera);
   g_autofree char *type = g_strdup (json_object_get_string_member (event, "type"));
   guint64 lost = events_lost ();
+  gboolean room;
 
   json_object_set_int_member (event, "seq", (gint64) ++out.seq);
   line = json_line (event);
-  if (queue_line (g_strconcat (line, "\n", NULL)) && lost > out.lost_reported) {
+  room = queue_line (g_strconcat (line, "\n", NULL));
+  if (out.sink)
+    out.sink (line, name, type);
+  if (room && lost > out.lost_reported) {
     JsonObject *note = event_new (NULL, "events-lost");
 
     json_object_set_int_member (note, "count", (gint64) (lost - out.lost_reported));
@@ -165,6 +175,4 @@ event_post (JsonObject *event)
     out.lost_reported = lost;
     event_post (note);
   }
-  if (out.sink)
-    out.sink (line, name, type);
 }

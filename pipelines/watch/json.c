@@ -152,7 +152,7 @@ char *
 message_text (GstMessage *message)
 {
   g_autoptr (GError) error = NULL;
-  g_autofree char *debug = NULL;
+  g_autofree char *debug = NULL, *clean = NULL;
   const char *detail;
 
   if (GST_MESSAGE_TYPE (message) == GST_MESSAGE_ERROR)
@@ -163,5 +163,6 @@ message_text (GstMessage *message)
   detail = debug ? strchr (debug, '\n') : NULL;
   if (!detail || !detail[1])
     return g_strdup (error->message);
-  return g_strdup_printf ("%s (%.300s)", error->message, detail + 1);
+  clean = secrets_hide (detail + 1); /* before it is cut, which may leave a part of a password */
+  return g_strdup_printf ("%s (%.300s)", error->message, clean);
 }

@@ -149,15 +149,33 @@ secrets_password (const char *name)
   return find ("PASSWORD", name, "password");
 }
 
+/* Returns where the longest password that begins at the text ends; the text itself if there is none. */
+static const char *
+end_of_hidden (const char *text)
+{
+  gsize longest = 0;
+
+  for (guint i = 0; hidden && i < hidden->len; i++)
+    if (g_str_has_prefix (text, hidden->pdata[i]))
+      longest = MAX (longest, strlen (hidden->pdata[i]));
+  return text + longest;
+}
+
 char *
 secrets_hide (const char *text)
 {
   GString *out = g_string_new (NULL);
+  const char *end = text;
 
-  g_string_append (out, text);
   g_mutex_lock (&lock);
-  for (guint i = 0; hidden && i < hidden->len; i++)
-    g_string_replace (out, hidden->pdata[i], "***", 0);
+  /* Passwords may begin alike and overlap: all that belongs to one of them goes. */
+  for (; *text; text++) {
+    const char *next = MAX (end, end_of_hidden (text));
+
+    if (text >= end)
+      g_string_append_len (out, next > text ? "***" : text, next > text ? 3 : 1);
+    end = next;
+  }
   g_mutex_unlock (&lock);
   /* json-glib does not escape all control characters. */
   for (char *c = out->str; *c; c++)

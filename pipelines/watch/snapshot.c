@@ -49,12 +49,13 @@ report (gpointer data)
 static char *
 write_file (const char *path, gboolean overwrite, gconstpointer data, gsize n)
 {
-  g_autofree char *part = g_strconcat (path, ".part", NULL);
-  int file = open (part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0640), wrong = 0;
+  /* A name of its own: what a process that was killed has left is not in the way. */
+  g_autofree char *part = g_strconcat (path, ".XXXXXX.part", NULL);
+  int file = g_mkstemp_full (part, O_WRONLY | O_CLOEXEC, 0640), wrong = 0;
   const char *at = data;
 
   if (file < 0)
-    return g_strdup_printf ("%s: %s", part, g_strerror (errno));
+    return g_strdup_printf ("%s: %s", path, g_strerror (errno));
   while (n > 0 && !wrong) {
     gssize done = write (file, at, n);
 

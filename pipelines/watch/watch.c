@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define END_WITHIN 10 /* s */
+#define END_WITHIN 10 /* s for cameras and files; the broker has 2.5 s after that, standard output 1 s */
 
 Camera *
 watch_find (Watch *watch, const char *name)

@@ -27,7 +27,7 @@ gboolean watch_add (Watch *watch, const char *name, const char *json, GString *w
  * with the parts of the file that only a new process takes up. */
 gboolean watch_reload (Watch *watch, JsonObject *answer, GString *wrong);
 void watch_remove (Watch *watch, Camera *camera);
-/* Begins to end: finishes files and stops cameras, within 10 s. `reason` is for the event. */
+/* Begins to end: finishes files and stops cameras, within 10.5 s. `reason` is for the event. */
 void watch_end (Watch *watch, const char *reason);
 /* Once a second: cameras that are lost, those that have gone. */
 void watch_tick (Watch *watch);

@@ -4,19 +4,29 @@
 """cf-watch: its file, commands, events, snapshots, secrets, and the end. See harness.py."""
 import json
 import os
+import pty
 import re
+import shutil
 import signal
 import socket
 import stat
+import subprocess
 import sys
 import time
 import urllib.error
 import urllib.request
 
-from harness import ROOT, SCHEMAS, SECONDS, Skip, Watch, expect, main, run
+try:
+    import yaml
+except ImportError:
+    yaml = None
+
+from harness import PROGRAM, ROOT, SCHEMAS, SECONDS, Skip, Watch, Web, expect, main, parse, run, talk
 
 SMALL = {'width': 64, 'height': 48, 'rate': 10}
 FILTER = 'cudamedian kernel-size=3 ! cudaconvolve name=blur preset=gauss'
+DEPLOY = os.path.join(ROOT, 'pipelines', 'watch', 'deploy')
+STATUS_LINE = r'1 of 1 cameras up, \d+ frames/s, \d+ dropped'
 
 
 def small(**settings):
@@ -112,7 +122,11 @@ def changes(folder):
 
 
 def snapshots(folder):
-    """JPEG and PNG of the size of the frame; never over a file without --overwrite; no part of one stays."""
+    """JPEG and PNG of the size of the frame; never over a file without --overwrite; no part of one stays, and what an
+    earlier process has left is not in the way."""
+    rest = os.path.join(folder, 'a.jpg.part')
+    with open(rest, 'w', encoding='ascii') as file:
+        file.write('half')
     with Watch({'cameras': {'door': small(filter='cudamedian')}}, folder) as watch:
         watch.wait('started', 'door')
         for name, magic in {'a.jpg': b'\xff\xd8\xff', 'b c.png': b'\x89PNG'}.items():
@@ -127,7 +141,8 @@ def snapshots(folder):
         watch.ask(f'snapshot door --overwrite {path}')
         expect('.png' in watch.ask(f'snapshot door {folder}/a.gif', ok=False)['error'], 'gif')
         watch.ask(f'snapshot door {folder}/no/such/folder.jpg', ok=False)
-        expect(not [name for name in os.listdir(folder) if name.endswith('.part')], 'a part is left')
+        parts = [name for name in os.listdir(folder) if name.endswith('.part')]
+        expect(parts == ['a.jpg.part'] and os.path.getsize(rest) == 4, parts)
         watch.end()
 
 
@@ -147,17 +162,6 @@ def lines(folder):
             expect(watch.answer()['value'] == size % 7 * 2 + 1, 'get is answered before set')
         watch.process.stdin.close()  # the program goes on
         watch.kill()
-
-
-def talk(path, text):
-    with socket.socket(socket.AF_UNIX) as client:
-        client.connect(path)
-        client.sendall(text.encode())
-        client.shutdown(socket.SHUT_WR)
-        data = b''
-        while chunk := client.recv(65536):
-            data += chunk
-    return [json.loads(line) for line in data.decode().splitlines()]
 
 
 def sockets(folder):
@@ -192,15 +196,39 @@ def sockets(folder):
     expect(status == 2 and 'others may write' in errors, (status, errors))
 
 
+def check_prometheus(text):
+    """Each line is of the text format: HELP and TYPE of a metric, and behind them its samples, one a camera."""
+    known, seen = {}, set()
+    expect(text.endswith('\n'), 'the last line does not end')
+    for line in text.splitlines():
+        if line.startswith('# '):
+            found = re.fullmatch(r'# (HELP|TYPE) (cf_watch_[a-z_]+) (.+)', line)
+            expect(found, line)
+            what, name, rest = found.groups()
+            expect((what == 'HELP') == (name not in known) and (what == 'HELP' or rest in ('counter', 'gauge')), line)
+            expect(what == 'HELP' or (rest == 'counter') == name.endswith('_total'), line)
+            known[name] = rest
+            continue
+        found = re.fullmatch(r'(cf_watch_[a-z_]+)(\{camera="[A-Za-z0-9][A-Za-z0-9._-]*"\})? '
+                             r'[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]+)?', line)
+        expect(found and found.group(1) == list(known)[-1] and line.split(' ')[0] not in seen, line)
+        seen.add(line.split(' ')[0])
+    expect(seen.issuperset({f'{name}{{camera="{camera}"}}' for name in known if 'events' not in name
+                            for camera in ('door', 'yard-1.b_c')}) and len(known) == 9, seen)
+
+
 def metrics(folder):
     """Prometheus' text on loopback; not elsewhere by accident."""
-    config = {'cameras': {'door': small()}, 'metrics': {'port': 0}}
+    config = {'cameras': {'door': small(), 'yard-1.b_c': {'source': 'no such file'}}, 'metrics': {'port': 0}}
     with Watch(config, folder) as watch:
         port = watch.wait('ready').get('metrics_port')
         watch.wait('started', 'door')
         with urllib.request.urlopen(f'http://127.0.0.1:{port}/metrics', timeout=10) as answer:
             text = answer.read().decode()
         expect('cf_watch_up{camera="door"} 1\n' in text, text)
+        check_prometheus(text)
+        with urllib.request.urlopen(f'http://127.0.0.1:{port}/healthz', timeout=10) as answer:
+            expect(answer.status == 200 and answer.read() == b'ok\n', 'healthz')
         try:
             urllib.request.urlopen(f'http://127.0.0.1:{port}/secrets', timeout=10)
             expect(False, 'there is such a page')
@@ -248,6 +276,27 @@ def secrets(folder):
         watch.write(config)
         status, out, errors = run('--check', watch.path)
         expect(status == 2 and 'password' in errors and word not in out + errors, errors)
+
+
+def parts_of_secrets(folder):
+    """No part of a password is left where a text is cut, and where passwords begin alike or overlap."""
+    word, long = 'Tr0ub4dor&3', 'Zw1schenf4ll'
+    path = os.path.join(folder, 'secrets.json')
+    with open(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600), 'w', encoding='utf-8') as file:
+        json.dump({'begin': {'password': word[:6]}, 'end': {'password': word[4:] + 'x'},
+                   'door': {'password': word}, **{f'far-{n}': {'password': long} for n in range(2)}}, file)
+    with Web() as web:  # it refuses what is asked for; GStreamer's error has the address, which is cut in the middle
+        cameras = {f'far-{n}': {'source': f'{web.address}/{6 * n * "y"}' + '/{password}' * 30} for n in range(2)}
+        with Watch({'secrets': path, 'cameras': cameras}, folder) as watch:
+            watch.ask(f'get far-0 {word}x.y', ok=False)
+            for n in range(20):
+                watch.ask('x' * (35 + 2 * n) + word, ok=False)
+                watch.ask('remove ' + 'x' * (35 + 2 * n) + word, ok=False)
+            for name in cameras:
+                expect('***/***' in watch.wait('lost', name, after={'seq': 0})['reason'], watch.text)
+            watch.end()
+            for part in (word[:4], word[4:8], word[-4:], long[:4]):
+                expect(part not in watch.text + watch.stderr(), f'a part of a password is shown: {part}')
 
 
 def files(folder):
@@ -327,6 +376,119 @@ def documents(folder):
     expect(not missing, f'docs/watch.md does not mention {missing}')
 
 
+def deployment(folder):
+    """The Kubernetes manifest and the systemd unit can be read, fit together, and leave the end the time it takes."""
+    texts = {}
+    for name in ('cf-watch.yaml', 'cf-watch.service'):
+        with open(os.path.join(DEPLOY, name), encoding='utf-8') as file:
+            texts[name] = file.read()
+    with open(os.path.join(ROOT, 'docs', 'watch.md'), encoding='utf-8') as file:
+        texts['watch.md'] = file.read()
+    within = {name: int(re.search(r'within (\d+) s', text).group(1)) for name, text in texts.items()}
+    expect(len(set(within.values())) == 1, f'they do not agree on how long the end takes: {within}')
+    given = int(re.search(r'TimeoutStopSec=(\d+)', texts['cf-watch.service']).group(1))
+    expect(given > within['watch.md'], f'the unit gives it {given} s')
+    if shutil.which('systemd-analyze'):
+        unit = os.path.join(folder, 'cf-watch.service')
+        with open(unit, 'w', encoding='utf-8') as file:
+            file.write(re.sub(r'ExecStart=\S+', 'ExecStart=' + os.path.abspath(PROGRAM), texts['cf-watch.service']))
+        done = subprocess.run(['systemd-analyze', 'verify', '--man=no', unit], capture_output=True, text=True,
+                              check=False, timeout=SECONDS)
+        expect('cf-watch.service' not in done.stderr, done.stderr)
+    if not yaml:
+        raise Skip('the manifest: python3-yaml is missing')
+    parts = {part['kind']: part for part in yaml.safe_load_all(texts['cf-watch.yaml'])}
+    expect(list(parts) == ['ConfigMap', 'Secret', 'Service', 'StatefulSet'], list(parts))
+    path = os.path.join(folder, 'secrets.json')
+    with open(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600), 'w', encoding='utf-8') as file:
+        file.write(parts['Secret']['stringData']['secrets.json'])
+    config = json.loads(parts['ConfigMap']['data']['cameras-0.json'])
+    with open(os.path.join(folder, 'watch.json'), 'w', encoding='utf-8') as file:
+        json.dump({**config, 'secrets': path}, file)
+    status, _, errors = run('--check', os.path.join(folder, 'watch.json'))
+    expect(status == 0 or 'was built without' in errors, errors)
+    pod = parts['StatefulSet']['spec']['template']
+    container, = pod['spec']['containers']
+    expect(pod['metadata']['labels'] == parts['Service']['spec']['selector'], 'labels')
+    expect(pod['spec']['terminationGracePeriodSeconds'] > within['watch.md'], 'the manifest gives it less')
+    expect(container['ports'][0]['containerPort'] == config['metrics']['port'], 'the port')
+    unused = [one['name'] for one in container['env'] if not one['name'].startswith('CF_WATCH_') and
+              f'$({one["name"]})' not in ' '.join(container['args'])]
+    expect(not unused, f'the manifest sets {unused} for nothing')
+    volumes = {one['name'] for one in pod['spec']['volumes']}
+    volumes |= {one['metadata']['name'] for one in parts['StatefulSet']['spec']['volumeClaimTemplates']}
+    expect(volumes == {one['name'] for one in container['volumeMounts']}, volumes)
+
+
+def gpus(folder):
+    """Cameras are dealt evenly to GPUs, by a driver that says there are three; those that name one get it."""
+    driver = os.path.join(os.environ.get('CF_BUILD', 'build'), 'tests', 'libfakecuda.so')
+    if not os.path.exists(driver):
+        raise Skip(f'{driver} is not built')
+    shutil.copy(driver, os.path.join(folder, 'libcuda.so.1'))
+    env = {'LD_LIBRARY_PATH': folder, 'FAKE_DEVICES': '3', 'GST_REGISTRY_UPDATE': 'no'}
+    cameras = {f'cam{n}': small() for n in range(6)}
+    cameras['one'] = small(gpu=1, filter='cudamedian backend=cpu')
+    cameras['none'] = small(gpu=3)
+    with Watch({'cameras': cameras}, folder, env) as watch:
+        expect(watch.wait('ready')['gpus'] == 3, watch.events)
+        expect('0 to 2' in watch.wait('failed', 'none', after=watch.events[0])['reason'], 'there is a fourth one')
+        for name in set(cameras) - {'none'}:
+            watch.wait('started', name, after=watch.events[0])
+
+        def dealt():
+            found = watch.ask('status')['status']['cameras']
+            return {name: camera['gpu'] for name, camera in found.items() if 'gpu' in camera}
+
+        def each():
+            return sorted(list(dealt().values()).count(number) for number in range(3))
+
+        expect(each() == [2, 2, 3] and dealt()['one'] == 1, dealt())
+        expect(watch.ask('get one 0.cuda-device-id')['value'] == 1, 'the element has another GPU')
+        # What is removed makes room, and what comes takes it.
+        gone = [name for name, gpu in dealt().items() if gpu == 0]
+        for name in gone:
+            watch.ask(f'remove {name}')
+        for name in gone:
+            watch.until(f'{name} is added again', lambda _, name=name: watch.ask(
+                f'add {name} {json.dumps(small())}', ok=None)['ok'])
+        expect(each() == [2, 2, 3], dealt())
+        watch.ask('restart one')
+        watch.wait('back', 'one')
+        expect(each() == [2, 2, 3] and dealt()['one'] == 1, dealt())
+        watch.end()
+
+
+def terminal(folder):
+    """On a terminal a line is printed each second, and an event takes its place."""
+    path = os.path.join(folder, 'watch.json')
+    with open(path, 'w', encoding='utf-8') as file:
+        json.dump({'cameras': {'door': small()}}, file)
+    master, slave = pty.openpty()
+    with subprocess.Popen([PROGRAM, path], stdin=subprocess.PIPE, stdout=slave, stderr=slave) as process:
+        os.close(slave)
+        text, asked = '', False
+        while True:
+            try:
+                text += os.read(master, 65536).decode()
+            except OSError:  # the program has closed it
+                break
+            if not asked and len(re.findall(STATUS_LINE, text)) == 2:
+                asked = True
+                process.stdin.write(b'status\nquit\n')
+                process.stdin.flush()
+    os.close(master)
+    expect(process.returncode == 0 and asked, (process.returncode, text))
+    *lines, last = text.split('\r\n')
+    expect(last == '', last)
+    for line in filter(None, lines):
+        *before, json_text = line.split('\r\033[K')
+        expect(all(re.fullmatch(r'(\d of 1 cameras up, .*)?', part) for part in before), line)
+        if json_text:
+            parse(json_text)
+    expect(re.search(r'"events_lost":0', text) and '"stopped"' in text, text)
+
+
 def signals(folder):
     """SIGTERM and SIGINT end it cleanly."""
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -374,5 +536,5 @@ def deaf(folder):
 
 
 if __name__ == '__main__':
-    sys.exit(main(begins, properties, changes, snapshots, lines, sockets, metrics, secrets, files, documents, signals,
-                  manager, deaf))
+    sys.exit(main(begins, properties, changes, snapshots, lines, sockets, metrics, secrets, parts_of_secrets, files,
+                  documents, deployment, gpus, terminal, signals, manager, deaf))

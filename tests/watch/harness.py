@@ -5,6 +5,7 @@
 Every wait is for a line, with a deadline. A test program calls `main ()` with its functions; it ends with the line
 `N passed, N failed, N skipped`.
 """
+import http.server
 import json
 import os
 import re
@@ -15,6 +16,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import traceback
 
@@ -221,9 +223,40 @@ def need(*programs):
             raise Skip(f'{name} is missing')
 
 
+def talk(path, text):
+    """Sends lines to a control socket. Returns the answers."""
+    with socket.socket(socket.AF_UNIX) as client:
+        client.connect(path)
+        client.sendall(text.encode())
+        client.shutdown(socket.SHUT_WR)
+        data = b''
+        while chunk := client.recv(65536):
+            data += chunk
+    return [json.loads(line) for line in data.decode().splitlines()]
+
+
 def free_port():
     with socket.create_server(('127.0.0.1', 0)) as server:
         return server.getsockname()[1]
+
+
+class Web(http.server.ThreadingHTTPServer):
+    """A web server on loopback while its `with` lasts. It calls `answer (request)` for each GET; without one, each
+    fails."""
+    daemon_threads = True
+
+    def __init__(self, answer=None):
+        methods = {'log_message': lambda *_: None, **({'do_GET': answer} if answer else {})}
+        super().__init__(('127.0.0.1', 0), type('Request', (http.server.BaseHTTPRequestHandler,), methods))
+        self.address = f'http://127.0.0.1:{self.server_address[1]}'
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+    def __exit__(self, *_):
+        self.shutdown()
+        self.server_close()
+
+    def handle_error(self, request, client_address):
+        """Clients that go away are no errors here."""
 
 
 def probe(path):
@@ -262,6 +295,9 @@ def main(*tests):
                 failed += 1
                 print(f'FAIL: {test.__name__}\n{re.sub("(?m)^", "  ", traceback.format_exc())}')
         sys.stdout.flush()
+    if not jsonschema:
+        skipped += 1
+        print('skipped: the schemas of events and status: python3-jsonschema is missing')
     print(f'{passed} passed, {failed} failed, {skipped} skipped')
     if failed or passed + skipped == 0:
         return 1

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Copyright (C) 2026 the gst-cuda-filters authors
-"""cf-watch: cameras that end, hang, send rubbish or are not there, and a broker that goes away. See harness.py."""
+"""cf-watch: cameras that end, hang, send rubbish or are not there, a broker that goes away, and readers that are slow.
+See harness.py."""
 import json
 import os
 import random
@@ -13,7 +14,7 @@ import subprocess
 import sys
 import time
 
-from harness import SECONDS, Failed, Watch, expect, free_port, main, need
+from harness import SECONDS, Failed, Watch, expect, free_port, main, need, talk
 
 SMALL = {'width': 64, 'height': 48, 'rate': 10}
 GOOD = {'source': 'test:ball', **SMALL}
@@ -107,6 +108,18 @@ def ends(folder):
         watch.end()
 
 
+def free(watch, fifo, name):
+    """Has a writer come and go until the reader of the FIFO, which hangs, returns."""
+    deadline = time.monotonic() + SECONDS
+    while not any(event['type'] == 'freed' and event['camera'] == name for event in watch.events):
+        expect(time.monotonic() < deadline, 'it is not freed')
+        try:
+            os.close(os.open(fifo, os.O_WRONLY | os.O_NONBLOCK))
+        except OSError:  # there is no reader just now
+            pass
+        watch.ask('status')
+
+
 def stuck(folder):
     """A FIFO without a writer cannot even be opened, and its pipeline does not end: others go on."""
     fifo = os.path.join(folder, 'fifo')
@@ -117,19 +130,33 @@ def stuck(folder):
         watch.wait('stuck', 'fifo')
         expect(watch.ask('status fifo')['status']['cameras']['fifo']['state'] == 'stuck', 'state')
         undisturbed(watch)
-        deadline = time.monotonic() + SECONDS
-        while watch.events[-1]['type'] != 'freed':
-            expect(time.monotonic() < deadline, 'it is not freed')
-            try:  # a writer that comes and goes lets the opening return, and the reading
-                os.close(os.open(fifo, os.O_WRONLY | os.O_NONBLOCK))
-            except OSError:  # there is no reader just now
-                pass
-            watch.ask('status fifo')
+        free(watch, fifo, 'fifo')
         # It hangs again by now: the end would wait for it, but for a second signal.
         watch.wait('lost', 'fifo')
         watch.process.send_signal(signal.SIGTERM)
         watch.wait('stopping')
         watch.kill(signal.SIGINT, -signal.SIGINT)
+
+
+def in_time(folder):
+    """The end comes within the time that docs/watch.md states, whatever hangs: a pipeline, the broker, a reader."""
+    fifo = os.path.join(folder, 'fifo')
+    os.mkfifo(fifo)
+    with socket.create_server(('127.0.0.1', 0)) as silent:
+        config = {'cameras': {'good': GOOD, 'fifo': {'source': fifo}},
+                  'mqtt': {'host': '127.0.0.1', 'port': silent.getsockname()[1]}}
+        with Watch(config, folder) as watch:
+            watch.wait('started', 'good')
+            client = silent.accept()[0]
+            client.sendall(b'\x20\x02\x00\x00')  # it accepts the connection, and acknowledges no message
+            watch.wait('broker-connected', after={'seq': 0})
+            watch.send(b'an answer to this is some hundred bytes\n' * 2000)  # more than a pipe holds
+            begun = time.monotonic()
+            watch.process.send_signal(signal.SIGTERM)
+            expect(watch.process.wait(timeout=2 * SECONDS) == 1, 'its status')
+            took = time.monotonic() - begun
+            expect(12 < took < 15, f'{took:.1f} s')
+            client.close()
 
 
 class Broker:
@@ -219,5 +246,38 @@ def broker(folder):
         house.stop()
 
 
+def slow_reader(folder):
+    """What standard output has lost is reported when it is read again; the broker gets this event in its place, too."""
+    need('mosquitto', 'mosquitto_sub')
+    own = os.path.join(folder, 'own')
+    os.mkdir(own, 0o700)
+    control, port = os.path.join(own, 'control'), free_port()
+    house = Broker(folder, port)
+    house.start()
+    config = {'cameras': {'door': GOOD}, 'control': {'socket': control},
+              'mqtt': {'host': '127.0.0.1', 'port': port, 'topic': 'house'}}
+    with Watch(config, folder) as watch:
+        watch.wait('started', 'door')
+        watch.wait('broker-connected', after={'seq': 0})
+        reader = Subscriber(port)
+        watch.send(b'x\n' * 12000)  # their answers are not read: 10000 of them are kept
+        deadline = time.monotonic() + SECONDS
+        while not (lost := talk(control, 'status\n')[0]['status']['events_lost']):
+            expect(time.monotonic() < deadline, 'nothing is lost')
+        while len(watch.answers) < 10000:
+            watch.read(deadline)
+        expect(talk(control, 'restart door\n')[0]['ok'], 'restart')
+        event = watch.wait('events-lost')
+        expect(event['where'] == 'stdout' and event['count'] >= lost, (event, lost))
+        expect(talk(control, 'restart door\n')[0]['ok'], 'restart')
+        last = watch.wait('back', 'door', after=event)
+        lines = reader.until(lambda lines: any(f'"seq":{last["seq"]},' in line for line in lines))
+        numbers = [one['seq'] for one in events_in(lines)]
+        expect(numbers == list(range(numbers[0], last['seq'] + 1)) and numbers[0] < event['seq'], (numbers, event))
+        watch.end()
+    reader.end()
+    house.stop()
+
+
 if __name__ == '__main__':
-    sys.exit(main(hangs, ends, stuck, broker))
+    sys.exit(main(hangs, ends, stuck, in_time, broker, slow_reader))
