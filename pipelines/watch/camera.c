@@ -274,6 +274,7 @@ static void
 on_end (Camera *camera)
 {
   guint64 frames = run_counts (camera->run).frames;
+  gboolean live = camera->settings->live || (camera->settings->http && run_is_endless (camera->run));
   JsonObject *event;
 
   if (camera->settings->live || frames == 0) {

@@ -171,7 +171,8 @@ check_source (Reader *reader, JsonObject *object, const char *where, CameraSetti
                                : "rate",
         "is for test pictures and for cameras of /dev only: other sources have a size and a rate of their own");
   if (scheme && strstr (source, "://")) {
-    settings->live = strcmp (scheme, "file") && strcmp (scheme, "http") && strcmp (scheme, "https");
+    settings->http = !strcmp (scheme, "http") || !strcmp (scheme, "https");
+    settings->live = !settings->http && strcmp (scheme, "file");
     settings->place = g_strdup (source);
     if (!gst_uri_is_valid (source) || !gst_uri_protocol_is_supported (GST_URI_SRC, scheme))
       return reader_fault (reader, object, where, "source", "no element of this GStreamer reads %s://", scheme);

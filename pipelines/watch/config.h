@@ -30,6 +30,7 @@ typedef struct {
   SourceKind kind;
   char *place;   /* of the source: a URI, a device or a test pattern's name */
   gboolean live; /* frames come when the camera makes them; files are played at their own speed */
+  gboolean http; /* not live, but without a known length it is a camera all the same */
   gboolean loop;
   guint transport, latency, timeout; /* a Transport; ms; s */
   guint width, height, rate;         /* 0: not given */

@@ -191,6 +191,34 @@ set_up_source (GstElement *decoder, GstElement *source, gpointer data)
   set_if_there (object, "timeout", us);
 }
 
+static GstPadProbeReturn
+stamp (GstPad *pad, GstPadProbeInfo *info, gpointer run)
+{
+  GstBuffer *buffer = gst_buffer_make_writable (GST_PAD_PROBE_INFO_BUFFER (info));
+
+  (void) pad;
+  GST_BUFFER_PTS (buffer) = gst_element_get_current_running_time (((Run *) run)->pipeline);
+  info->data = buffer;
+  return GST_PAD_PROBE_OK;
+}
+
+/* A camera over HTTP sends one JPEG after the other, without times. multipartdemux would wait for streams beside them
+ * until it has megabytes. */
+static void
+set_up_part (GstBin *decoder, GstBin *bin, GstElement *element, gpointer data)
+{
+  GstElementFactory *factory = gst_element_get_factory (element);
+  Run *run = data;
+
+  (void) decoder;
+  (void) bin;
+  if (!factory || g_strcmp0 (GST_OBJECT_NAME (factory), "multipartdemux"))
+    return;
+  set_if_there (G_OBJECT (element), "single-stream", "true");
+  gst_util_set_object_arg (G_OBJECT (run->input.queue), "leaky", "downstream");
+  add_probe (element, "sink", GST_PAD_PROBE_TYPE_BUFFER, stamp, run);
+}
+
 /* Audio is not decoded. */
 static gboolean
 continue_decoding (GstElement *decoder, GstPad *pad, GstCaps *caps, gpointer data)
@@ -319,6 +347,7 @@ add_uri (Run *run, GString *wrong)
     return FALSE;
   g_object_set (source, "uri", uri->str, NULL);
   g_signal_connect (source, "source-setup", G_CALLBACK (set_up_source), run);
+  g_signal_connect (source, "deep-element-added", G_CALLBACK (set_up_part), run);
   g_signal_connect (source, "autoplug-continue", G_CALLBACK (continue_decoding), NULL);
   g_signal_connect (source, "pad-added", G_CALLBACK (on_pad), run);
   return TRUE;
@@ -439,6 +468,14 @@ int
 run_gpu (Run *run)
 {
   return run->gpu;
+}
+
+gboolean
+run_is_endless (Run *run)
+{
+  gint64 duration;
+
+  return !gst_element_query_duration (run->pipeline, GST_FORMAT_TIME, &duration) || duration <= 0;
 }
 
 /* ---- start and stop ------------------------------------------------------ */

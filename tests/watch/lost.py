@@ -3,6 +3,7 @@
 # Copyright (C) 2026 the gst-cuda-filters authors
 """cf-watch: cameras that end, hang, send rubbish or are not there, a broker that goes away, and readers that are slow.
 See harness.py."""
+import glob
 import json
 import os
 import random
@@ -12,9 +13,10 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 
-from harness import SECONDS, Failed, Watch, expect, free_port, main, need, talk
+from harness import SECONDS, Failed, Watch, Web, expect, free_port, main, need, probe, talk
 
 SMALL = {'width': 64, 'height': 48, 'rate': 10}
 GOOD = {'source': 'test:ball', **SMALL}
@@ -106,6 +108,55 @@ def ends(folder):
         watch.ask('restart once')
         watch.wait('back', 'once')
         watch.end()
+
+
+def by_http(folder):
+    """A camera over HTTP that closes its connection comes back, with its recording; a file over HTTP ends."""
+    need('gst-launch-1.0', 'ffprobe')
+    file = clip(folder)
+    subprocess.run(['gst-launch-1.0', '-q', 'filesrc', f'location={file}', '!', 'avidemux', '!', 'multifilesink',
+                    f'location={folder}/%02d.jpg'], check=True, timeout=SECONDS)
+    pictures = [open(path, 'rb').read() for path in sorted(glob.glob(os.path.join(folder, '*.jpg')))]
+    calls, done = [], threading.Event()
+
+    def send(request):
+        """Sends the pictures, ten a second; first all of them, once, then again and again."""
+        request.send_response(200)
+        if request.path == '/clip.avi':
+            data = open(file, 'rb').read()
+            request.send_header('Content-Length', str(len(data)))
+            request.end_headers()
+            request.wfile.write(data)
+            return
+        calls.append(request.path)
+        request.send_header('Content-Type', 'multipart/x-mixed-replace;boundary=next')
+        request.end_headers()
+        for number in range(10 if len(calls) == 1 else 10000):
+            picture = pictures[number % len(pictures)]
+            request.wfile.write(b'--next\r\nContent-Type: image/jpeg\r\nContent-Length: %d\r\n\r\n' % len(picture))
+            request.wfile.write(picture + b'\r\n')
+            if done.wait(0.1):
+                return
+
+    with Web(send) as web:
+        record = {'folder': os.path.join(folder, 'rec')}
+        cameras = {'good': GOOD, 'file': {'source': web.address + '/clip.avi'},
+                   'door': {'source': web.address + '/video.cgi', 'filter': 'cudamedian', 'record': record}}
+        with Watch({'cameras': cameras}, folder) as watch:
+            started = watch.wait('started', 'door', after={'seq': 0})
+            expect(watch.wait('lost', 'door', after=started)['reason'] == 'the stream has ended', watch.text)
+            watch.wait('back', 'door', after=started)
+            expect(watch.wait('ended', 'file', after={'seq': 0})['frames'] == 10, 'frames of the file')
+            watch.until('frames come as they are sent', lambda s: s['cameras']['door']['frames'] > 20)
+            expect(len(calls) == 2, calls)
+            undisturbed(watch)
+            watch.end()
+            files = [event['file'] for event in watch.events if event['type'] == 'piece-finished']
+            expect(len(files) == 2, files)
+            for path in files:
+                _, frames, width, height, step = probe(path)
+                expect((width, height) == (64, 48) and frames >= 8 and step < 1, (path, frames, width, height, step))
+        done.set()
 
 
 def free(watch, fifo, name):
@@ -280,4 +331,4 @@ def slow_reader(folder):
 
 
 if __name__ == '__main__':
-    sys.exit(main(hangs, ends, stuck, in_time, broker, slow_reader))
+    sys.exit(main(hangs, ends, by_http, stuck, in_time, broker, slow_reader))
