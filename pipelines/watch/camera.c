@@ -277,7 +277,7 @@ on_end (Camera *camera)
   gboolean live = camera->settings->live || (camera->settings->http && run_is_endless (camera->run));
   JsonObject *event;
 
-  if (camera->settings->live || frames == 0) {
+  if (live || frames == 0) {
     lose (camera, frames ? "the stream has ended" : "there is no picture in it");
   } else if (camera->settings->loop) {
     camera->quiet = TRUE;
@@ -337,6 +337,8 @@ build (Camera *camera)
     .packet_data = camera->recorder };
   g_autoptr (GString) wrong = g_string_new (NULL), note = g_string_new (NULL);
 
+  if (camera->held)
+    return;
   plan.gpu = camera->gpu = gpu_take (camera->settings->gpu);
   if (gpu_count () > 0 && camera->settings->gpu >= (int) gpu_count ())
     g_string_append_printf (wrong, "there is no GPU %d: they have the numbers 0 to %u", camera->settings->gpu,

@@ -38,6 +38,7 @@ typedef struct {
   gint64 since; /* monotonic µs: since when it is in this state */
 
   /* For camera.c. */
+  gboolean held; /* is not started yet: it waits for the end of the camera that had its name before */
   guint watch, retry_timer, delay, attempts;
   gboolean was_up, quiet, removing, software_encoder, no_encoder;
   enum { NEXT_NOTHING, NEXT_WAIT, NEXT_BUILD } next; /* when the pipeline has stopped */
@@ -50,6 +51,7 @@ typedef struct {
 Camera *camera_new (CameraSettings *settings);
 /* Frees a camera whose state is ENDED and that has no pipeline. */
 void camera_free (Camera *camera);
+/* Starts it, unless it is held. */
 void camera_start (Camera *camera);
 /* Rebuilds it now, with these settings where they are not NULL. */
 void camera_restart (Camera *camera, CameraSettings *settings);

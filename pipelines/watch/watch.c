@@ -25,12 +25,24 @@ watch_find (Watch *watch, const char *name)
   return NULL;
 }
 
+static gboolean
+is_leaving (Watch *watch, const char *name)
+{
+  for (guint i = 0; i < watch->leaving->len; i++)
+    if (!strcmp (((Camera *) watch->leaving->pdata[i])->settings->name, name))
+      return TRUE;
+  return FALSE;
+}
+
+/* Starts the camera, or has it wait while the one that had its name before is still being stopped: the two would want
+ * the same device. */
 static void
 add_camera (Watch *watch, CameraSettings *settings)
 {
   Camera *camera = camera_new (settings);
 
   g_ptr_array_add (watch->cameras, camera);
+  camera->held = is_leaving (watch, settings->name);
   camera_start (camera);
 }
 
@@ -66,15 +78,14 @@ free_gone (Watch *watch)
     g_ptr_array_remove_index (watch->leaving, i);
     camera_free (camera);
   }
-}
+  for (guint i = 0; i < watch->cameras->len; i++) {
+    Camera *camera = watch->cameras->pdata[i];
 
-static gboolean
-is_leaving (Watch *watch, const char *name)
-{
-  for (guint i = 0; i < watch->leaving->len; i++)
-    if (!strcmp (((Camera *) watch->leaving->pdata[i])->settings->name, name))
-      return TRUE;
-  return FALSE;
+    if (!camera->held || is_leaving (watch, camera->settings->name))
+      continue;
+    camera->held = FALSE;
+    camera_start (camera);
+  }
 }
 
 gboolean

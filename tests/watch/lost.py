@@ -189,6 +189,28 @@ def stuck(folder):
         watch.kill(signal.SIGINT, -signal.SIGINT)
 
 
+def again(folder):
+    """A camera that a reload brings back while it is still being stopped starts when it has ended, not before."""
+    fifo = os.path.join(folder, 'fifo')
+    os.mkfifo(fifo)
+    config = {'cameras': {'good': GOOD, 'fifo': {'source': fifo, 'timeout': 1}}}
+    with Watch(config, folder) as watch:
+        watch.wait('stuck', 'fifo')
+        watch.write({'cameras': {'good': GOOD}})
+        expect(watch.ask('reload')['removed'] == ['fifo'], 'removed')
+        watch.write({'cameras': {'good': GOOD, 'fifo': {**GOOD, 'width': 80}}})
+        expect(watch.ask('reload')['added'] == ['fifo'], 'added')
+        for command in ('status fifo', 'restart fifo', 'status fifo'):
+            answer = watch.ask(command)
+            expect('status' not in answer or answer['status']['cameras']['fifo']['state'] == 'waiting', answer)
+        free(watch, fifo, 'fifo')
+        started = watch.wait('started', 'fifo')
+        freed = watch.wait('freed', 'fifo', after={'seq': 0})
+        expect(started['width'] == 80 and started['seq'] > freed['seq'], (freed, started))
+        undisturbed(watch)
+        watch.end()
+
+
 def in_time(folder):
     """The end comes within the time that docs/watch.md states, whatever hangs: a pipeline, the broker, a reader."""
     fifo = os.path.join(folder, 'fifo')
@@ -331,4 +353,4 @@ def slow_reader(folder):
 
 
 if __name__ == '__main__':
-    sys.exit(main(hangs, ends, by_http, stuck, in_time, broker, slow_reader))
+    sys.exit(main(hangs, ends, by_http, stuck, again, in_time, broker, slow_reader))
