@@ -68,7 +68,13 @@ table () {
   effect coefficients 'Filters by COEFFICIENTS=coefficients.json of the environment, a file as cf-identify writes it.' \
     cudairfilter "coefficients=${COEFFICIENTS:-coefficients.json}" apply-to=luma
 
-  effect regions 'Paints each region in its mean colour.' \
+  effect hide 'Hides ROI=left,top,width,height of the environment, in fractions of the frame: its middle.' \
+    cudaconvolve preset=privacy "roi=${ROI:-0.25,0.25,0.5,0.5}"
+  effect hide-motion 'Hides whatever moves, for cameras that stand still.' \
+    cudamedian temporal-method=running motion-meta=true '!' \
+    cudaconvolve preset=privacy roi-meta=true roi-type=motion roi-grow=10
+
+  effect regions 'Paints each region in its mean colour; the program cf-regions prints them as a table.' \
     cudasegment
   effect borders 'Draws the borders of regions into the video.' \
     cudasegment output=boundaries boundary-color=0xffffff00

@@ -64,10 +64,8 @@ static void
 add_values (Plan *plan, BenchCase c)
 {
   const BenchOptions *opt = plan->opt;
-  gboolean sweep = opt->values && !c.baseline && !bench_is_ffmpeg (c.line);
-  gboolean of_filter = sweep && g_strcmp0 (opt->property, "frames-in-flight"); /* kernels have no such property */
-
-  const gboolean foreign = c.baseline || bench_is_ffmpeg (c.line);
+  const gboolean foreign = c.baseline || bench_is_ffmpeg (c.line), sweep = opt->values && !foreign;
+  const gboolean of_filter = sweep && g_strcmp0 (opt->property, "frames-in-flight"); /* kernels have no such property */
 
   for (guint m = 0; m < (foreign ? 1 : opt->memories->len); m++) {
     c.memory = (BenchMemory) g_array_index (opt->memories, int, m);

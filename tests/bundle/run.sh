@@ -5,7 +5,7 @@
 # run.sh tests | together | sanitize [TOOL...] | bench [OPTION...] | kernels |
 # elements [PROGRAM...] | cuda-memory | schedule [OPTION...] | steady [OPTION...] |
 # areas | clip | changes | oracle | soak [OPTION...] | fault [KIND...] | framepath [PART...] |
-# watch [OPTION...] | trace | all | exec COMMAND...: runs the bundle's tests and benchmarks on a
+# watch [OPTION...] | trace | all | exec COMMAND... | --version: runs the bundle's tests and benchmarks on a
 # machine with an NVIDIA GPU. Each ends with the line N passed, N failed, N skipped. Full logs go to $OUT, or to logs/
 # beside this script. CF_FILTERS=convolve restricts what runs per filter. trace counts the
 # CUDA calls over 1000 steady frames, none of which may allocate, register or copy
@@ -501,6 +501,7 @@ case $what in
   trace) trace ;;
   all) tests; trace; sanitize; fault; soak ;;
   exec) in_bundle "$@"; exit ;;
+  --version) in_bundle cf-diagnose --version | sed 's/^cf-diagnose/run.sh/'; exit ;;
   *) sed -n '5,13p' "${BASH_SOURCE[0]}" | sed 's/^# \{0,1\}//' >&2; exit 2 ;;
 esac
 finish
