@@ -9,6 +9,7 @@
 #define PIPELINES_TOOLS_BENCH_CAMERA_H
 
 #include "bench.h"
+#include "cf.h"
 
 #include <gst/video/video.h>
 
@@ -97,6 +98,12 @@ GstElement *bench_line_new (const BenchCase *c, int camera, BenchRow *row);
 /* Returns a format that the bin takes: that of the case, or any of a baseline's. On failure returns
  * NULL and sets row->note and row->state. */
 const char *bench_line_format (GstElement *bin, const BenchCase *c, BenchRow *row);
+
+/* Returns the element's filter ("median" of cudamedian), or NULL. */
+const CfFilter *bench_line_filter (GstElement *element);
+/* Copies the element's properties that differ from their defaults; the filter adjusts others that depend on them.
+ * Returns FALSE with a status. */
+gboolean bench_line_params (GstElement *element, const CfFilter *filter, void *params, CfStatus *status);
 
 /* The `stats` of this project's elements of a line, at the begin of the measurement and after it. */
 typedef struct {

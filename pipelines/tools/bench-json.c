@@ -81,6 +81,7 @@ add_case (JsonObject *out, const BenchReport *report, const BenchCase *c, const 
     json_object_set_int_member (out, "gpus_used", c->gpus);
   json_object_set_string_member (out, "memory_asked", bench_memory_names[c->memory]);
   json_object_set_boolean_member (out, "bare", c->kernels_only);
+  json_object_set_boolean_member (out, "naive", c->naive);
   json_object_set_boolean_member (out, "cpu_forced", c->cpu);
   if (c->property) {
     json_object_set_string_member (out, "property", c->property);
@@ -125,8 +126,10 @@ add_times (JsonObject *out, const BenchReport *report, const BenchRow *row, cons
     json_object_set_double_member (out, "of_bare", row->of_kernels);
   if (row->of_kernels > 0 && c->memory == BENCH_CUDA)
     json_object_set_double_member (out, "over_bare_us", row->over_kernels);
-  if (row->speedup > 0)
+  if (row->speedup > 0) {
     json_object_set_double_member (out, "speedup", row->speedup);
+    json_object_set_string_member (out, "speedup_over", row->over_naive ? "naive C" : "one core");
+  }
   for (int i = 0; i < row->n_elements; i++)
     add_element (add_object (elements), &row->element[i]);
   json_object_set_array_member (out, "elements", elements);

@@ -109,6 +109,70 @@ bench_line_new (const BenchCase *c, int camera, BenchRow *row)
   return bin;
 }
 
+/* ---- the filters and their parameters ------------------------------------- */
+
+/* Returns the nicks of a flags value, joined by '+'. */
+static char *
+text_of_flags (const GValue *value)
+{
+  g_autoptr (GTypeClass) klass = g_type_class_ref (G_VALUE_TYPE (value));
+  const GFlagsClass *flags = G_FLAGS_CLASS (klass);
+  GString *text = g_string_new (NULL);
+
+  for (guint i = 0; i < flags->n_values; i++)
+    if (g_value_get_flags (value) & flags->values[i].value)
+      g_string_append_printf (text, "%s%s", text->len ? "+" : "", flags->values[i].value_nick);
+  return g_string_free (text, FALSE);
+}
+
+/* Returns the text of a property as cf_params_set takes it. */
+static char *
+text_of (const GValue *value)
+{
+  if (G_VALUE_HOLDS_STRING (value))
+    return g_value_dup_string (value);
+  if (G_VALUE_HOLDS_FLAGS (value))
+    return text_of_flags (value);
+  if (G_VALUE_HOLDS_ENUM (value))
+    return g_strdup_printf ("%d", g_value_get_enum (value));
+  return gst_value_serialize (value);
+}
+
+gboolean
+bench_line_params (GstElement *element, const CfFilter *filter, void *params, CfStatus *status)
+{
+  const CfFilterInfo *info = cf_filter_info (filter);
+
+  for (unsigned i = 0; i < info->n_params; i++) {
+    const CfParam *p = &info->params[i];
+    GParamSpec *spec = g_object_class_find_property (G_OBJECT_GET_CLASS (element), p->name);
+    GValue value = G_VALUE_INIT;
+    gboolean good = TRUE;
+
+    if (!spec || p->hidden || p->readonly)
+      continue;
+    g_value_init (&value, spec->value_type);
+    g_object_get_property (G_OBJECT (element), spec->name, &value);
+    if (!g_param_value_defaults (spec, &value)) {
+      g_autofree char *text = text_of (&value);
+
+      good = cf_params_set (filter, params, p->name, text, status) == CF_OK;
+    }
+    g_value_unset (&value);
+    if (!good)
+      return FALSE;
+  }
+  return TRUE;
+}
+
+const CfFilter *
+bench_line_filter (GstElement *element)
+{
+  const char *name = GST_OBJECT_NAME (gst_element_get_factory (element));
+
+  return g_str_has_prefix (name, "cuda") ? cf_filter_find (name + strlen ("cuda")) : NULL;
+}
+
 /* ---- formats ------------------------------------------------------------ */
 
 static gboolean

@@ -34,7 +34,8 @@ static const char summary[] =
     "  bench --study speedup --size 1920x1080 --cores 1,2,4 cudamedian  the speed-up against the number of cores\n\n"
     "Studies, whose sizes, cores and cameras can be replaced by options:\n"
     "  size      each frame size from 320x240 to 7680x4320\n"
-    "  speedup   the same sizes on one CPU core, on all cores and on the GPU, with the speed-up over one core\n"
+    "  speedup   the same sizes in naive C, on one CPU core, on all cores and on the GPU, with the speed-up over\n"
+    "            naive C: the median by sorting, the convolution by its sum, sequential, checked against the filter\n"
     "  cameras   1 to 256 cameras of --rate (30), until most frames are dropped";
 
 static const char description[] =
@@ -45,7 +46,7 @@ static const char description[] =
     "up k down   medians in us of upload, kernels and download, from the elements' stats\n"
     "late        frames with a latency above one frame interval; drop: frames that the camera dropped, because two\n"
     "            more were waiting\n"
-    "x2.0        speed-up over the same case on one CPU core\n"
+    "x2.0        speed-up over the same case in naive C; over one CPU core for lines without naive C\n"
     "limit       share of the machine's limit for such frames: with a GPU, of the link to it in both directions at\n"
     "            once; without, of memcpy by all threads; \"memcpy, one thread\": for frames in plain memory\n"
     "kernels     kernels only (--bare): the filters are called directly, without GStreamer. Frames follow each other\n"

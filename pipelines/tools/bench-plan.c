@@ -25,7 +25,7 @@ add_cameras (Plan *plan, BenchCase c)
   const BenchOptions *opt = plan->opt;
 
   c.cameras = c.processes = 1;
-  if (bench_is_ffmpeg (c.line)) { /* one stream of the program ffmpeg */
+  if (bench_is_ffmpeg (c.line) || c.naive) { /* one stream of the program ffmpeg, one thread */
     g_array_append_val (plan->cases, c);
     return;
   }
@@ -44,7 +44,7 @@ add_cameras (Plan *plan, BenchCase c)
 static void
 add_kernels_only (Plan *plan, BenchCase c)
 {
-  if (c.baseline || c.cpu || bench_is_ffmpeg (c.line))
+  if (c.baseline || c.cpu || c.naive || bench_is_ffmpeg (c.line))
     return;
   c.kernels_only = TRUE;
   c.memory = c.memory == BENCH_CUDA ? BENCH_CUDA : BENCH_PROPOSED;
@@ -67,7 +67,7 @@ add_values (Plan *plan, BenchCase c)
   const gboolean foreign = c.baseline || bench_is_ffmpeg (c.line), sweep = opt->values && !foreign;
   const gboolean of_filter = sweep && g_strcmp0 (opt->property, "frames-in-flight"); /* kernels have no such property */
 
-  for (guint m = 0; m < (foreign ? 1 : opt->memories->len); m++) {
+  for (guint m = 0; m < (foreign || c.naive ? 1 : opt->memories->len); m++) {
     c.memory = (BenchMemory) g_array_index (opt->memories, int, m);
     for (guint v = 0; v == 0 || (sweep && opt->values[v]); v++) {
       c.property = sweep && (of_filter || !plan->kernels_only) ? opt->property : NULL;
@@ -89,13 +89,17 @@ add_cores (Plan *plan, BenchCase c)
   }
 }
 
-/* Adds cases on one CPU core, which the others are compared with, then on all or the typed numbers
- * of cores, then on the GPU. */
+/* Adds naive C, which the others are compared with, then cases on one CPU core, on all or the typed numbers of cores,
+ * and on the GPU. */
 static void
 add_speedup (Plan *plan, BenchCase c)
 {
-  c.cpu = TRUE;
   c.cores = 1;
+  c.naive = TRUE;
+  if (!c.baseline && !bench_is_ffmpeg (c.line))
+    add_values (plan, c);
+  c.naive = FALSE;
+  c.cpu = TRUE;
   if (g_array_index (plan->opt->cores, int, 0) != 1)
     add_values (plan, c);
   add_cores (plan, c);

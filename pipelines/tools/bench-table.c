@@ -161,8 +161,9 @@ print_flat_out (const BenchReport *report, const BenchRow *row)
   const BenchCase *c = bench_case (report, row);
   const char *which;
   double part = bench_of_limit (report, row, &which);
+  const char *backend = c->kernels_only ? "kernels" : bench_backend (row);
 
-  printf (" %8s %8.1f %8.3f", c->kernels_only ? "kernels" : bench_backend (row), row->fps, row->ms);
+  printf (" %8s %8.1f %8.3f", c->naive ? "naive C" : backend, row->fps, row->ms);
   if (row->max > 0)
     printf (" %8.3f %8.3f %8.3f", row->p50, row->p99, row->max);
   else /* the line changed the time stamps that identify frames, or is FFmpeg's */
@@ -211,7 +212,7 @@ print_differences (const BenchReport *report, const BenchRow *row, const BenchCa
   if (c->cameras > 1 && report->opt->rate == 0)
     printf ("  %d at once", c->cameras);
   if (row->speedup > 0)
-    printf ("  x%.2f", row->speedup);
+    printf ("  x%.2f %s", row->speedup, row->over_naive ? "naive C" : "one core");
   for (int i = 0; i < row->n_elements; i++)
     fallback += row->element[i].fallback;
   if (fallback)

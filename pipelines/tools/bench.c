@@ -10,7 +10,7 @@
  *   bench-machine.c  the machine's limits     bench-frames.c   frame buffers and their images
  *   bench-numbers.c  percentiles, sums        bench-line.c     the filter line
  *   bench-table.c, bench-json.c  output       bench-kernels.c  one row: kernels only
- *                                             bench-ffmpeg.c   one row: a filter of FFmpeg
+ *   bench-naive.c    one row: naive C         bench-ffmpeg.c   one row: a filter of FFmpeg
  */
 
 #define _GNU_SOURCE 1 /* sched_setaffinity */
@@ -139,9 +139,9 @@ bench_same_video (const BenchCase *a, const BenchCase *b)
   return a->line == b->line && !g_strcmp0 (a->format, b->format) && !memcmp (&a->size, &b->size, sizeof a->size);
 }
 
-/* Compares the row with one that was measured before it, or with itself: with the same case on one
- * CPU core, and with the kernels only. Rows of the kernels only have the same value of the property,
- * or lack a property that only the element has. */
+/* Compares the row with one that was measured before it, or with itself: with the same case in naive C, which comes
+ * first, or else on one CPU core, and with the kernels only. Rows of the kernels only have the same value of the
+ * property, or lack a property that only the element has. */
 static void
 compare (const BenchReport *report, BenchRow *row, const BenchRow *base)
 {
@@ -150,8 +150,11 @@ compare (const BenchReport *report, BenchRow *row, const BenchRow *base)
 
   if (!base->done || base->state != BENCH_GOOD || !bench_same_video (c, other))
     return;
-  if (other->cpu && other->cores == 1 && same_value && c->cameras == other->cameras && base->fps > 0)
+  if ((other->naive || (other->cpu && other->cores == 1 && !row->over_naive)) && same_value &&
+      c->cameras == other->cameras && base->fps > 0) {
     row->speedup = row->fps / base->fps;
+    row->over_naive = other->naive;
+  }
   if (other->kernels_only && !c->kernels_only && c->cameras == 1 && row->p50 > 0 &&
       (c->memory == BENCH_CUDA) == (other->memory == BENCH_CUDA) && (same_value || !other->value)) {
     row->of_kernels = row->p50 / base->p50;
@@ -237,6 +240,8 @@ measure_rows (gpointer data, int number)
 
     if (bench_is_ffmpeg (c->line))
       bench_ffmpeg (batch->report->opt, c, row);
+    else if (c->naive)
+      bench_naive (batch->report->opt, c, row);
     else if (c->kernels_only)
       bench_kernels_only (batch->report->opt, c, row);
     else

@@ -59,6 +59,7 @@ typedef struct {
   gboolean cpu;          /* this project's elements get backend=cpu */
   gboolean baseline;     /* a foreign element for comparison, in a format that it supports */
   gboolean kernels_only; /* the filters are called directly, without GStreamer */
+  gboolean naive;        /* sequential C does what the line does */
   const char *property, *value;
 } BenchCase;
 
@@ -81,9 +82,10 @@ typedef struct {
   uint64_t frames;
   double seconds, fps, ms;     /* ms: time between two frames, 1000 / fps */
   double p50, p99, max;        /* ms from source to sink */
+  gboolean over_naive;         /* speedup is over naive C */
   double cores, cpu_ms;        /* CPU cores in use; CPU time per frame */
   uint64_t due, late, dropped; /* real time only */
-  double speedup;              /* over the same case on one CPU core; 0: not measured */
+  double speedup;              /* over the same case in naive C or, without that, on one CPU core; 0: not measured */
   double of_kernels;           /* p50 over the p50 of the kernels only; 0: not measured */
   double over_kernels;         /* CUDA memory: us per frame more than the kernels only; 0: not measured */
   int n_elements;
@@ -140,6 +142,8 @@ void bench_run (const BenchOptions *opt, const BenchCase *c, BenchBarrier *barri
 /* bench-ffmpeg.c: measures a filter of FFmpeg, a line that begins with BENCH_FFMPEG. */
 #define BENCH_FFMPEG "ffmpeg:"
 void bench_ffmpeg (const BenchOptions *opt, const BenchCase *c, BenchRow *row);
+/* bench-naive.c: measures naive C that does what the line does; the row is left out for lines that it cannot do. */
+void bench_naive (const BenchOptions *opt, const BenchCase *c, BenchRow *row);
 /* bench-kernels.c: measures the kernels only. */
 void bench_kernels_only (const BenchOptions *opt, const BenchCase *c, BenchRow *row);
 

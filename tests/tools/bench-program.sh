@@ -39,7 +39,7 @@ limits = report["limits"]
 for row in rows:
     assert row["frames_per_second"] > 0 and row["frames"] > 0 and row["seconds"] > 0, row
     assert abs(row["frame_ms"] * row["frames_per_second"] - 1000) < 1, row
-    if not row["line"].startswith("ffmpeg:"):
+    if not row["line"].startswith("ffmpeg:") and not row["naive"]:
         assert 0 < row["latency_p50_ms"] <= row["latency_p99_ms"] <= row["latency_max_ms"], row
     assert row["rotating_frames"] >= 2 and row["cores_busy"] > 0, row
     assert row.get("dropped", 0) <= row.get("due", 0), row
@@ -116,8 +116,21 @@ else
 fi
 measure cores 'rows[0]["cores_allowed"] == 1 and rows[0]["speedup"] == 1 and rows[-1]["speedup"] > 0' "${small[@]}" \
   --study speedup --cores "1,$(nproc)" --no-limits cudaconvolve
-measure speedup 'len(rows) == 4 and all(r["speedup"] > 0 for r in rows)' --size 64x48,160x120 --study speedup \
+measure speedup 'len(rows) == 6 and [r["naive"] for r in rows] == [True, False, False] * 2 and
+  all(r["speedup"] > 0 and r["speedup_over"] == "naive C" for r in rows)' --size 64x48,160x120 --study speedup \
   --no-limits "$one"
+# Naive C fails unless it gives the filter's frames.
+measure naive 'len([r for r in rows if r["naive"]]) == 2 * 3 * 8 and
+  all(r["speedup"] == 1 for r in rows if r["naive"]) and
+  all(r["speedup_over"] == "naive C" for r in rows)' --size 37x29,64x48 --format NV12,RGBA,GRAY8 --study speedup \
+  --cores 1 --frames 2 --no-limits cudamedian 'cudamedian kernel-width=9 kernel-height=11 percentile=20' cudaconvolve \
+  'cudaconvolve kernel-size=15 kernel-height=1' 'cudaconvolve preset=box kernel-size=3' 'cudaconvolve preset=sharpen' \
+  'cudaconvolve kernel="1 2 3 4; -5 6, -7 8" divisor=-6' 'cudaconvolve preset=custom kernel="0 1 0; 1 -4 1; 0 1 0"'
+measure other 'not any(r["naive"] for r in rows) and [r["note"] for r in report["rows"] if r["naive"]] == [
+  "naive C is of one cudamedian or cudaconvolve", "naive C has no threshold", "naive C has no roi",
+  "naive C has no such kernel", "naive C is of one cudamedian or cudaconvolve"] and
+  all(r["speedup_over"] == "one core" for r in rows)' "${small[@]}" --study speedup --no-limits "$one ! $one" \
+  "$one threshold=3" 'cudaconvolve roi=0,0,.5,.5' 'cudaconvolve preset=sobel' cudasegment
 measure size 'len(rows) == 3' --size 64x48,160x120,320x240 --study size "$one"
 
 refuse 'no element "cudamedia"' cudamedia
