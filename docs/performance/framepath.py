@@ -14,9 +14,10 @@ Without PAGE.md the tables go to stdout. Needs gnuplot with cairo.
 import glob
 import json
 import os
-import re
 import subprocess
 import sys
+
+import page
 
 DOCS = os.path.dirname(os.path.abspath(__file__))
 TERMINAL = "pngcairo size 900,600 font 'sans,11'"
@@ -62,25 +63,15 @@ TABLES = {}  # by name, in the order in which they were made
 
 
 def table(name, head, rows):
-    lines = [head, ["---"] * len(head)] + rows
-    TABLES[name] = "".join("| " + " | ".join(str(cell) for cell in line) + " |\n" for line in lines)
+    TABLES[name] = page.table(head, rows)
 
 
-def write_tables(page):
-    text = ""
-    if page:
-        with open(page, encoding="utf-8") as file:
-            text = file.read()
+def write_tables(path):
     for name, rows in TABLES.items():
-        begin, end = f"<!-- framepath {name}: begin -->\n", f"<!-- framepath {name}: end -->"
-        old = re.compile(re.escape(begin) + ".*?" + re.escape(end), re.DOTALL)
-        new = begin + rows + end
-        text = old.sub(lambda _, new=new: new, text) if old.search(text) else f"{text}\n{new}\n"
-    if page:
-        with open(page, "w", encoding="utf-8") as file:
-            file.write(text)
-    else:
-        print(text, end="")
+        if path:
+            page.replace(path, f"framepath {name}", rows)
+        else:
+            print(f"{name}\n\n{rows}")
 
 
 def limits(results):
