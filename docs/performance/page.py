@@ -6,12 +6,13 @@ import re
 
 def table(head, rows):
     """Returns a table of Markdown."""
-    return ''.join('| ' + ' | '.join(str(cell) for cell in line) + ' |\n' for line in [head, ['---'] * len(head), *rows])
+    lines = [head, ['---'] * len(head), *rows]
+    return ''.join('| ' + ' | '.join(str(cell) for cell in line) + ' |\n' for line in lines)
 
 
 def replace(path, name, text):
-    """Puts `text` between the page's lines "<!-- NAME: begin -->" and "<!-- NAME: end -->", which are appended to a page
-    without them, and keeps everything else."""
+    """Puts `text` between the page's lines "<!-- NAME: begin -->" and "<!-- NAME: end -->", which are appended to a
+    page without them, and keeps everything else."""
     begin, end = f'<!-- {name}: begin -->\n', f'<!-- {name}: end -->'
     with open(path, encoding='utf-8') as file:
         page = file.read()

@@ -282,8 +282,8 @@ def head_of(bench, filter_):
             f"Milliseconds of CPU time per frame, one thread each, the least of {bench.options.rounds} rounds.")
     if filter_ == "segment":
         return text + "\n\n"
-    return text + (" Ours /\nOpenCV's, **bold** where OpenCV is faster; a single figure is ours where OpenCV has no such"
-                   " filter.\n\n")
+    return text + (" Ours /\nOpenCV's, **bold** where OpenCV is faster; a single figure is ours where OpenCV has no"
+                   " such filter.\n\n")
 
 
 def parse():
