@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Copyright (C) 2026 the gst-cuda-filters authors
-"""cf-watch: pieces, seconds before and after, what is kept, and disks that take nothing. See harness.py."""
+"""cf-watch: pieces, seconds before and after, events of what moves, what is kept, and disks that take nothing. See
+harness.py."""
 import datetime
 import os
 import shutil
 import signal
+import subprocess
 import sys
 
-from harness import Failed, Skip, Watch, expect, main, need, probe
+from harness import SCHEMAS, SECONDS, Failed, Skip, Watch, expect, main, need, probe
 
 
 def camera(folder, **record):
@@ -17,8 +19,16 @@ def camera(folder, **record):
             'record': {'folder': os.path.join(folder, 'rec'), **record}}
 
 
+def seconds_of(text):
+    return datetime.datetime.fromisoformat(text.replace('Z', '+00:00')).timestamp()
+
+
 def start_of(event):
-    return datetime.datetime.fromisoformat(event['start'].replace('Z', '+00:00')).timestamp()
+    return seconds_of(event['start'])
+
+
+def time_of(event):
+    return seconds_of(event['time'])
 
 
 def pieces_of(watch, name):
@@ -69,7 +79,7 @@ def motion(folder):
         begun = watch.wait('motion', 'door', state='start', by='trigger', after={'seq': 0})
         watch.wait('motion', 'door', state='stop')
         piece = watch.wait('piece-finished', 'door', after=begun)
-        trigger = datetime.datetime.fromisoformat(begun['time'].replace('Z', '+00:00')).timestamp()
+        trigger = time_of(begun)
         before = trigger - start_of(piece)
         expect(2 <= before < 4.5, f'{before} s before the trigger')
         after = start_of(piece) + piece['duration_s'] - trigger
@@ -81,6 +91,55 @@ def motion(folder):
         expect(seconds > 2.8 and step < 0.101, (seconds, step))
         last = pieces_of(watch, 'door')[-1]
         expect(last != piece and start_of(last) <= start_of(piece) + piece['duration_s'] + 0.15, 'a gap')
+
+
+def passing(folder):
+    """Makes a file of 8 s: nothing, from 4 s on a white ball that goes from the middle to the right, nothing."""
+    path = os.path.join(folder, 'passing.avi')
+    size = 'video/x-raw,format=I420,width=160,height=128,framerate=10/1'
+    parts = [f'videotestsrc pattern={pattern} num-buffers={frames} ! {size} ! c.'
+             for pattern, frames in (('black', 40), ('ball', 20), ('black', 20))]
+    line = f'concat name=c ! jpegenc ! avimux ! filesink location={path} {" ".join(parts)}'
+    subprocess.run(['gst-launch-1.0', '-q', *line.split(' ')], check=True, timeout=SECONDS)
+    return path
+
+
+ZONES = 'middle: 0.4,0.4 0.6,0.4 0.6,0.6 0.4,0.6; corner: 0,0 0.1,0 0.1,0.1 0,0.1'
+
+
+def what_moves(folder):
+    """cudamedian's motion is an event, with its zone, and is recorded with the seconds before and after it."""
+    need('gst-launch-1.0', 'ffprobe')
+    line = f'cudamedian temporal-method=running motion-meta=true motion-hold=2 zones="{ZONES}"'
+    door = {**camera(folder, when='motion', before=2, after=1, filter=line), 'source': passing(folder)}
+    for name in ('width', 'height', 'rate'):
+        del door[name]
+    with Watch({'cameras': {'door': door}}, folder) as watch:
+        watch.wait('ended', 'door')
+        watch.end()
+        found = [(event['fields']['event'], event['fields'].get('zone')) for event in watch.events
+                 if event['type'] == 'element']
+        expect(found == [('motion-start', None), ('enter-zone', 'middle'), ('leave-zone', 'middle'),
+                         ('motion-stop', None)], found)
+        start, enter, _, stop = [event for event in watch.events if event['type'] == 'element']
+        expect(start['fields']['timestamp'] == start['fields']['running-time'] == 4 * 10**9, start)
+        expect(start['fields']['timestamp'] == enter['fields']['timestamp'], enter)
+        expect(6 * 10**9 <= stop['fields']['timestamp'] <= 63 * 10**8, stop)
+        box, = start['fields']['boxes']
+        expect(box['x'] <= 80 < box['x'] + box['width'] and box['y'] <= 64 < box['y'] + box['height'], box)
+        expect(start['fields']['area'] == box['area'] <= box['width'] * box['height'], start)
+        expect(stop['fields']['boxes'] == [] and stop['fields']['area'] == 0, stop)
+        # The schema holds for what an element says as well.
+        for wrong in ({'zone': 'middle'}, {'event': 'enter-zone'}, {'boxes': [{}]}, {'area': -1}, {'more': 1}):
+            expect(not SCHEMAS['event'] or not SCHEMAS['event'].is_valid(
+                {**start, 'fields': {**start['fields'], **wrong}}), f'the schema takes {wrong}')
+        states = [(event['state'], event['by']) for event in watch.events if event['type'] == 'motion']
+        expect(states == [('start', 'cudamedian'), ('stop', 'cudamedian')], states)
+        piece, = check_pieces(watch, 'door', 160, 128)
+        begun, ended = [time_of(event) for event in watch.events if event['type'] == 'motion']
+        expect(2 <= begun - start_of(piece) < 4.5, f'{begun - start_of(piece)} s before')
+        after = start_of(piece) + piece['duration_s'] - ended
+        expect(0.8 <= after < 1.6, f'{after} s after')
 
 
 def by_elements(folder):
@@ -105,6 +164,25 @@ def regions(folder):
         lists = [value for value in event['fields'].values() if isinstance(value, list)]
         expect(lists and isinstance(lists[0][0], dict), event)
         watch.end()
+
+
+def region_events(folder):
+    """What cudasegment posts of a region that comes, is in a zone and goes: an event each, in this order."""
+    need('gst-launch-1.0')
+    line = f'cudasegment output=passthrough events=true min-age=1 zones="{ZONES}"'
+    with Watch({'cameras': {'door': {'source': passing(folder), 'filter': line}}}, folder) as watch:
+        watch.wait('ended', 'door')
+        watch.end()
+        fields = [event['fields'] for event in watch.events if event['type'] == 'element']
+        first = fields[0]
+        expect(first['event'] == 'appear' and first['region']['area'] == 160 * 128, first)
+        ball = next(one for one in fields if one['event'] == 'appear' and one['region']['mean-y'] > 180)
+        expect(41 * 10**8 == ball['timestamp'] and ball['region']['x'] <= 80 <= ball['region']['x'] +
+               ball['region']['width'], ball)
+        mine = [(one['event'], one.get('zone')) for one in fields if one['region']['id'] == ball['region']['id']]
+        expect(mine == [('appear', None), ('enter-zone', 'middle'), ('leave-zone', 'middle'), ('leave', None)], mine)
+        times = [one['timestamp'] for one in fields]
+        expect(times == sorted(times), times)
 
 
 def disks(folder):
@@ -191,4 +269,4 @@ def full(folder):
 
 
 if __name__ == '__main__':
-    sys.exit(main(always, motion, by_elements, regions, disks, keeps, crash, full))
+    sys.exit(main(always, motion, what_moves, by_elements, regions, region_events, disks, keeps, crash, full))
