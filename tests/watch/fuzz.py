@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Copyright (C) 2026 the gst-cuda-filters authors
-"""cf-watch: random command lines, and random changes of a file. Seeds are fixed; CF_WATCH_SEED=N takes another,
+"""cf-watch: random command lines, and random changes of its files. Seeds are fixed; CF_WATCH_SEED=N takes another,
 CF_WATCH_LINES=N so many lines. See harness.py."""
 import json
 import os
@@ -23,6 +23,8 @@ FILE = {'cameras': {'door': {**SMALL, 'filter': 'cudamedian kernel-size=3', 'tim
                     'yard': {'source': 'rtsp://127.0.0.1:1/x', 'transport': 'udp', 'latency': 20}},
         'defaults': {'record': {'folder': 'rec', 'piece': 10}}, 'control': {'stdin': True},
         'metrics': {'port': 0, 'address': '127.0.0.1'}}
+SECRETS = {'door': {'user': 'viewer', 'password': 'Geheimnis-1'}, 'yard': {'password': 'Geheimnis-2'},
+           'mqtt': {'user': 'cf', 'password': 'Geheimnis-3'}}
 
 
 def random_line(dice):
@@ -116,6 +118,33 @@ def files(folder):
         watch.end()
 
 
+def secrets(folder):
+    """Random files of passwords: refused with words, of which none is of the file, or taken."""
+    dice = random.Random(SEED)
+    path = os.path.join(folder, 'secrets.json')
+
+    def write(data):
+        with open(os.open(path, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), 'wb') as file:
+            file.write(data)
+
+    write(json.dumps(SECRETS).encode())
+    with Watch({'secrets': path, 'cameras': {'door': SMALL}}, folder) as watch:
+        watch.wait('started', 'door')
+        for _ in range(LINES):
+            data = bytearray(json.dumps(changed(dice, SECRETS)).encode())
+            for _ in range(dice.choice((0, 0, 1, 2, 8))):
+                data[dice.randrange(len(data))] = dice.choice((*b'{}[]",:\\', dice.randrange(256)))
+            write(data[:dice.randrange(len(data) + 1)] if dice.random() < 0.1 else data)
+            answer = watch.ask('reload', ok=None)
+            expect(answer['ok'] or len(answer['error']) > 5, (data, answer))
+            expect('Geheim' not in str(answer), (data, answer))
+        write(json.dumps(SECRETS).encode())
+        watch.ask('reload')
+        expect('Geheim' not in watch.text + watch.stderr(), 'a password is shown')
+        expect(sum(event.get('camera') == 'door' for event in watch.events) == 1, 'the camera was disturbed')
+        watch.end()
+
+
 def checks(folder):
     """--check of random bytes ends with 0 or 2."""
     dice = random.Random(SEED)
@@ -132,4 +161,4 @@ def checks(folder):
 
 
 if __name__ == '__main__':
-    sys.exit(main(commands, at_once, files, checks))
+    sys.exit(main(commands, at_once, files, secrets, checks))
