@@ -23,8 +23,7 @@ def main():
     printed = None
     for sample in cudafilters.samples(pipeline):
         buffer = sample.get_buffer()
-        second = buffer.pts // Gst.SECOND
-        if second == printed:
+        if (second := buffer.pts // Gst.SECOND) == printed:
             continue
         printed = second
         regions = sorted(cudafilters.regions(buffer), key=lambda r: -r.area)

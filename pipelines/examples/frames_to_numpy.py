@@ -5,6 +5,7 @@
 
 usage: frames_to_numpy.py VIDEO OUTPUT.npy [FILTER]        FILTER: 'cudamedian kernel-size=5' for instance
 """
+import os
 import sys
 
 import cudafilters
@@ -13,8 +14,8 @@ from gi.repository import Gst
 
 
 def main():
-    if len(sys.argv) not in (3, 4):
-        sys.exit(__doc__)
+    if len(sys.argv) not in (3, 4) or any(map(os.path.exists, (sys.argv[2], sys.argv[2] + '.part'))):
+        sys.exit(__doc__ + 'Neither OUTPUT.npy nor OUTPUT.npy.part may be there: nothing is overwritten.')
     Gst.init(None)
     line = sys.argv[3] if len(sys.argv) == 4 else 'cudamedian kernel-size=5'
     pipeline = Gst.parse_launch(f'filesrc name=file ! decodebin ! videoconvert ! {line} ! videoconvert ! '
@@ -26,7 +27,9 @@ def main():
             next_time = sample.get_buffer().pts + Gst.SECOND
             kept.append(cudafilters.frame(sample).copy())  # without copy () the frame would not go back to its pool
     frames = np.stack(kept)
-    np.save(sys.argv[2], frames)
+    with open(sys.argv[2] + '.part', 'wb') as file:
+        np.save(file, frames)
+    os.rename(sys.argv[2] + '.part', sys.argv[2])  # a reader finds all of it or nothing
     print(f'{frames.shape} {frames.dtype}, mean brightness of each: {frames.mean(axis=(1, 2, 3)).round(1)}')
 
 

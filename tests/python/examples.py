@@ -99,6 +99,29 @@ def run(name, *words):
     return said
 
 
+def refuses(name, clip, folder, ending):
+    """Runs a program that writes onto its input, a file that is there, and beside the rest of an earlier program."""
+    wanted = {}
+    for word in ('input', 'kept', 'part'):
+        path = os.path.join(folder, f'{name}-{word}{ending}')
+        there = path + '.part' if word == 'part' else path
+        with open(there, 'wb') as file, open(clip, 'rb') as source:
+            file.write(source.read() if word == 'input' else b'of the user')
+        wanted[path] = there
+    before = {file: read_bytes(os.path.join(folder, file)) for file in os.listdir(folder)}
+    for path, there in wanted.items():
+        process = start(name, there if path.endswith('-input' + ending) else clip, path)
+        said = process.communicate(timeout=SECONDS)[0]
+        check(process.returncode == 1 and 'nothing is overwritten' in said, f'{name} onto {there}: {said}')
+    after = {file: read_bytes(os.path.join(folder, file)) for file in os.listdir(folder)}
+    check(before == after, f'{name} changes {[file for file in after if before.get(file) != after[file]]}')
+
+
+def read_bytes(path):
+    with open(path, 'rb') as file:
+        return file.read()
+
+
 def read_frames(path):
     """Returns the luma of each frame of a video file."""
     pipeline = Gst.parse_launch('filesrc name=file ! decodebin ! videoconvert ! video/x-raw,format=GRAY8 ! '
@@ -129,6 +152,8 @@ def hide_people(clip, images, boxes, folder):
     said = run('hide_people.py', clip, out)
     found = re.match(r'(\d+) frames, people found (\d+) times\n', said)
     check(found and int(found.group(1)) == FRAMES and int(found.group(2)) >= FRAMES // 3 - 1, said)
+    check(not os.path.exists(out + '.part'), 'a part is left')
+    refuses('hide_people.py', clip, folder, '.mkv')
     frames = read_frames(out)
     check(len(frames) == FRAMES, f'{len(frames)} frames were written')
     for n, (frame, image, (x, y, width, height)) in enumerate(zip(frames, images, boxes)):
@@ -143,6 +168,8 @@ def hide_people(clip, images, boxes, folder):
 def frames_to_numpy(clip, images, _boxes, folder):
     out = os.path.join(folder, 'frames.npy')
     said = run('frames_to_numpy.py', clip, out, 'cudamedian kernel-size=3')
+    check(not os.path.exists(out + '.part'), 'a part is left')
+    refuses('frames_to_numpy.py', clip, folder, '.npy')
     frames = np.load(out)
     check(frames.shape == (3, HEIGHT, WIDTH, 3) and frames.dtype == np.uint8, said)
     for frame, image in zip(frames, images[::10]):
@@ -199,6 +226,8 @@ def main():
         for name in sorted(programs | set(checks)):
             try:
                 check(name in checks, 'it has no test here')
+                lines = read_bytes(os.path.join(EXAMPLES, name)).count(b'\n')
+                check(lines <= 40, f'it has {lines} lines; docs/python.md says 40 at most')
                 why = checks[name](clip, images, boxes, folder)
                 passed, skipped = passed + (not why), skipped + bool(why)
                 print(f'{name}: {f"skipped, {why}" if why else "passed"}', flush=True)
