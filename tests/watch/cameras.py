@@ -5,7 +5,8 @@
 
 usage: cameras.py CF-WATCH [--seconds 300] [--cameras 64] [--size 1920x1080] [--backend cuda]
 
-Prints when the first frames came, the frames and the drops of all cameras, and the memory. The pictures are smpte,
+Prints when the first frames came, the frames and the drops of all cameras, on which GPU each is, and the memory; with
+several GPUs they have to be dealt evenly. The pictures are smpte,
 which takes a core 2 ms a frame of 1080p to draw; ball takes 9. The first ten seconds do not count: while all pipelines
 start, the pictures themselves come late. Ends with the line N passed, N failed, N skipped.
 """
@@ -115,6 +116,15 @@ def main():
         fewest = min(frames.values())
         check(fewest >= 30 * options.seconds * 0.99, f"each has its frames, at least {fewest}")
         check({camera["backend"] for camera in after.values()} == {options.backend}, f"{options.backend} filters all")
+        gpus = next(event["gpus"] for event in watch.events if event["type"] == "ready")
+        dealt = {event["camera"]: event["gpu"] for event in watch.events if event["type"] == "started" and
+                 "gpu" in event}
+        each = [[name for name, gpu in sorted(dealt.items()) if gpu == number] for number in range(gpus)]
+        for number, names in enumerate(each):
+            print(f"GPU {number}: {len(names)} cameras: {' '.join(names)}")
+        if gpus:
+            check(len(dealt) == len(after), "each camera has a GPU")
+            check(max(map(len, each)) - min(map(len, each)) <= 1, f"they are dealt evenly to {gpus} GPUs")
         wrong = [event for event in watch.events if event["type"] in ("lost", "failed", "stuck", "error", "warning")]
         check(not wrong, f"nothing is lost and nothing warns {wrong[:2] if wrong else ''}")
     print(f"{passed} passed, {failed} failed, 0 skipped")
