@@ -3,6 +3,7 @@
 # Copyright (C) 2026 the gst-cuda-filters authors
 """cf-watch: cameras that end, hang, send rubbish or are not there, a broker that goes away, and readers that are slow.
 See harness.py."""
+import atexit
 import glob
 import json
 import os
@@ -243,6 +244,7 @@ class Broker:
         with open(path, 'w', encoding='utf-8') as file:
             file.write(f'listener {self.port} 127.0.0.1\nallow_anonymous true\n')
         self.process = subprocess.Popen(['mosquitto', '-c', path], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        atexit.register(self.process.kill)  # where the test fails before stop ()
         deadline = time.monotonic() + SECONDS
         while True:
             try:
