@@ -195,9 +195,10 @@ static GstPadProbeReturn
 stamp (GstPad *pad, GstPadProbeInfo *info, gpointer run)
 {
   GstBuffer *buffer = gst_buffer_make_writable (GST_PAD_PROBE_INFO_BUFFER (info));
+  GstClockTime now = gst_element_get_current_running_time (((Run *) run)->pipeline);
 
   (void) pad;
-  GST_BUFFER_PTS (buffer) = gst_element_get_current_running_time (((Run *) run)->pipeline);
+  GST_BUFFER_PTS (buffer) = GST_CLOCK_TIME_IS_VALID (now) ? now : 0; /* before the pipeline plays it has no clock */
   info->data = buffer;
   return GST_PAD_PROBE_OK;
 }

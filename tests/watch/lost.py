@@ -244,7 +244,7 @@ class Broker:
         with open(path, 'w', encoding='utf-8') as file:
             file.write(f'listener {self.port} 127.0.0.1\nallow_anonymous true\n')
         self.process = subprocess.Popen(['mosquitto', '-c', path], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        atexit.register(self.process.kill)  # where the test fails before stop ()
+        atexit.register(self.process.kill)  # where the test fails before its end
         deadline = time.monotonic() + SECONDS
         while True:
             try:
@@ -262,6 +262,7 @@ class Subscriber:
     def __init__(self, port):
         self.process = subprocess.Popen(['mosquitto_sub', '-p', str(port), '-h', '127.0.0.1', '-t', '#', '-q', '1',
                                          '-v', '-d'], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        atexit.register(self.process.kill)
         self.selector = selectors.DefaultSelector()
         self.selector.register(self.process.stdout, selectors.EVENT_READ)
         self.data = b''
