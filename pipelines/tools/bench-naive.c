@@ -387,14 +387,16 @@ filter_image (const BenchOptions *opt, Run *run, int number)
 {
   GstVideoFrame frame[3]; /* the image, and both results */
   GstBuffer *const buffer[3] = { run->images[number], run->images[IMAGES], run->images[IMAGES + 1] };
-  const double cpu = cpu_seconds (), before = run->wall;
-  const guint64 begin = bench_now ();
+  const double before = run->wall;
   gboolean same = TRUE;
   int rows = 0, mapped = 0;
 
   while (mapped < 3 && gst_video_frame_map (&frame[mapped], &run->info, buffer[mapped], GST_MAP_READWRITE))
     mapped++;
   if (mapped == 3) {
+    const double cpu = cpu_seconds ();
+    const guint64 begin = bench_now ();
+
     do {
       filter_row (run, &frame[0], &frame[1], rows++);
       run->wall = before + (double) (bench_now () - begin) / 1e9;
