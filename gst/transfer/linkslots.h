@@ -4,7 +4,7 @@
  * transfer/linkslots.h: the elements of a process share the link to a GPU in slots.
  *
  * GST_CF_LINK_SLOTS frames of a CUDA context are on the link at a time, in the order in which they came, each on the
- * CUDA streams of its slot. So many fill the link. Frames of hundreds of cameras that wait in the driver and on the
+ * CUDA streams of its slot. So many fill the link, also where most of them wait for their kernels. Frames of hundreds of cameras that wait in the driver and on the
  * GPU, each on a stream of its own, make each other slower.
  *
  * A thread that holds a slot for a frame waits for that frame, and in between for nothing but the GPU. A thread that
@@ -18,7 +18,7 @@
 
 G_BEGIN_DECLS
 
-#define GST_CF_LINK_SLOTS 8
+#define GST_CF_LINK_SLOTS 16
 
 typedef struct _GstCfLinkSlots GstCfLinkSlots;
 

@@ -320,7 +320,7 @@ framepath () {
       # pixels each; a clip's are those of a camera that stands.
       eight) line=("cudasegment $on" "cudairfilter preset=soft $on") options=(--cameras 8 "${quick[@]}") ;;
       eight-clip) line=("cudasegment $on")
-        options=(--cameras '1,8' --video "$here/media/clip.mp4" "${quick[@]}") ;;
+        options=(--cameras '1,8,32' --video "$here/media/clip.mp4" --sweep 'frames-in-flight=1,2' "${quick[@]}") ;;
       segment) line=("cudasegment $on") options=(--cameras 350 --no-limits "${live[@]}") ;;
       segment-clip) line=("cudasegment $on")
         options=(--cameras 350 --no-limits --video "$here/media/clip.mp4" "${live[@]}") ;;
