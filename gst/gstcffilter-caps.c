@@ -19,17 +19,21 @@ static gboolean
 has_cuda (GstCfFilter *self)
 {
   GstCfFilterPrivate *priv = PRIV (self);
-  gboolean started, has_gpu;
+  GstObject *context = NULL;
   GstCfBackendKind backend;
+  gboolean started, has;
 
   GST_OBJECT_LOCK (self);
   started = priv->started;
-  has_gpu = priv->has_gpu;
+  if (started && priv->has_gpu)
+    context = gst_object_ref (priv->context);
   backend = priv->wanted_backend;
   GST_OBJECT_UNLOCK (self);
-  if (started)
-    return has_gpu && !cf_gpu_lost () && !cf_gpu_state ().hung;
-  return backend != GST_CF_BACKEND_CPU && gst_cf_cuda_available (NULL);
+  if (!started)
+    return backend != GST_CF_BACKEND_CPU && gst_cf_cuda_available (NULL);
+  has = context && !cf_gpu_lost () && !gst_cf_gpu_hangs (context);
+  gst_clear_object (&context);
+  return has;
 }
 
 /* Returns whether downstream's caps name CUDA memory. Elements that accept ANY caps or features may not support it, so

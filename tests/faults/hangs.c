@@ -524,6 +524,37 @@ accept_cuda (GstPad *pad, GstObject *parent, GstQuery *query)
   return TRUE;
 }
 
+/* An element with frames in CUDA memory of one GPU takes new caps of that memory while another GPU hangs. */
+static void
+memory_of_other (void)
+{
+  GstBufferPool *pool;
+  Filter first, other;
+
+  fake_devices = 2;
+  fake_cuda_memory = true;
+  fake_arm (-1, 0, false);
+  open_filter (&other, "auto", 1, 1);
+  gst_pad_set_query_function (other.sink, accept_cuda);
+  begin_stream (&other, "(memory:CUDAMemory)");
+  pool = open_pool (gst_cf_filter_private (GST_CF_FILTER (other.element))->context);
+  faults_check (gst_pad_push (other.src, frame_from (&other, pool)) == GST_FLOW_OK, "the stream ends");
+  start (&first, "auto", 0, 1);
+  hang (&first);
+  push_caps (&other, "(memory:CUDAMemory)", 50);
+  for (int i = 0; i < 3; i++)
+    faults_check (gst_pad_push (other.src, frame_from (&other, pool)) == GST_FLOW_OK,
+        "CUDA memory of a GPU that does not hang is refused");
+  faults_check (on_gpu (&other) == 4, "a hang on one GPU affects the other one");
+  gst_buffer_pool_set_active (pool, FALSE);
+  gst_object_unref (pool);
+  stop (&other, 0, 0, NULL);
+  stop (&first, 0, 1, "did not finish");
+  check_calls ();
+  fake_cuda_memory = false;
+  fake_devices = 1;
+}
+
 /* An element that was filtering frames in CUDA memory on the CPU, when another one hangs the GPU: nothing can be read
  * from there, so the stream ends with an error. To free the memory would wait for the GPU. */
 static void
@@ -690,6 +721,7 @@ main (void)
   forgiveness ();
   adoption ();
   memory_of_hung ();
+  memory_of_other ();
   flushed (FALSE);
   flushed (TRUE);
   fake_arm (-1, 0, false);
