@@ -45,7 +45,7 @@ typedef enum {
   CF_GPU_LOST,    /* sticky: no CUDA call of this process will succeed again */
   CF_TIMEOUT,     /* the GPU did not finish before the deadline, or whether it has is not known */
   CF_REPLAN,      /* cf_plan_update: make a new plan for these parameters */
-  CF_CANCELLED,   /* the caller's own wish ended a wait: no failure */
+  CF_CANCELLED,   /* the caller's flush or stop ended a wait: no failure */
 } CfCode;
 
 typedef struct {
@@ -360,12 +360,14 @@ typedef struct {
                              take over a stream, and a filter can look ahead */
   const CfArea *area;     /* NULL: the whole frame */
   const CfImage *scratch; /* with an area: a third image, whose contents are lost */
+  const int *hurry;       /* with an area, on CUDA: cuts a wait short, see cf_stream_wait_hurried; NULL: nothing does */
 } CfFrame;
 
 /* Filters `in` into `out`. Without an area the two do not overlap, and every visible sample of `out` is written; with
  * one its CF_AREA_READ part of `in` is read and its CF_AREA_WRITE part of `out`, which may be `in`, is written. Nothing
  * else is. An area that is empty still passes through a filter with a history. CPU: done on return (`stream` NULL).
- * CUDA: queued on `stream`. */
+ * CUDA: queued on `stream`; an area with more shapes than a launch takes waits until that of the frame before last has
+ * been uploaded. */
 CfCode cf_plan_enqueue (CfPlan *plan, CfStream *stream, const CfFrame *frame, CfStatus *status);
 
 /* A region of the last frame. */
@@ -441,6 +443,8 @@ typedef struct {
   uint64_t hung;        /* a bit, 1 << number, for each device where work did not end before its deadline and has not
                            ended since. No function makes a call there that may block: what is to be made or queued
                            fails with CF_TIMEOUT, what is to be freed stays */
+  uint64_t doubt;       /* the same, where a wait was cut short and the work's deadline is still to come: what is to be
+                           freed stays, and an allocation waits until it is known whether the GPU hangs */
   uint64_t launches;    /* of kernels: shows that a run on the GPU ran there */
   uint64_t allocations; /* of pinned and of device memory: a stream in its steady state makes none */
   uint64_t abandoned;   /* objects that were not freed, because the GPU hung */
@@ -448,6 +452,8 @@ typedef struct {
 
 /* Returns the state now. Any thread; does not wait. */
 CfGpuState cf_gpu_state (void);
+/* Returns when the device is not in CfGpuState.doubt (any more). Any thread. */
+void cf_gpu_settle_doubt (int device);
 /* Returns whether no CUDA call of this process can succeed any more: after a sticky error, and in a process forked from
  * one that used CUDA. Never becomes false again. Any thread. */
 bool cf_gpu_lost (void);
@@ -479,6 +485,10 @@ CfCode cf_stream_copy (CfStream *stream, CfDirection direction, const CfImage *t
     const CfPart *part, CfStatus *status);
 /* Waits until everything queued on the stream so far is done, for `deadline_ns` at most (CF_TIMEOUT). */
 CfCode cf_stream_wait (CfStream *stream, uint64_t deadline_ns, CfStatus *status);
+/* The same, cut short by a flush or stop: once `*hurry` (atomic; NULL: never) is not 0, the work has a twentieth of its
+ * deadline left, and twice the time of the wait before. CF_CANCELLED: it did not end, so the GPU may still use all that
+ * the work uses. Whether the GPU hangs is known at the deadline (CfGpuState.doubt). */
+CfCode cf_stream_wait_hurried (CfStream *stream, uint64_t deadline_ns, const int *hurry, CfStatus *status);
 
 /* A set of `n` events, points in the work of streams, which one stream records and others wait for;
  * and one completion word, which the host waits for. One thread records; another may wait for
@@ -493,8 +503,8 @@ CfCode cf_stream_record (CfStream *stream, CfEvents *events, unsigned i, CfStatu
 /* Makes what is queued on the stream from now on wait for event `i` as it was last recorded; does nothing
  * where it never was or this stream recorded it. The host does not wait. */
 CfCode cf_stream_wait_event (CfStream *stream, const CfEvents *events, unsigned i, CfStatus *status);
-/* Waits until the completion word is written, as cf_stream_wait does. */
-CfCode cf_events_wait (CfEvents *events, uint64_t deadline_ns, CfStatus *status);
+/* Waits until the completion word is written, as cf_stream_wait_hurried does. */
+CfCode cf_events_wait (CfEvents *events, uint64_t deadline_ns, const int *hurry, CfStatus *status);
 /* Returns the time between two events that were reached, 0 where it is not known. */
 uint64_t cf_events_elapsed_ns (const CfEvents *events, unsigned from, unsigned to);
 

@@ -16,11 +16,6 @@ GST_DEBUG_CATEGORY_EXTERN (gst_cf_filter_debug);
 /* The count of failures restarts after this many good frames. */
 #define FORGET_AFTER 10000
 
-/* On the GPU, an area of up to one part in so many of a frame is filtered in place. What comes back is copied once more
- * by the host, and in rows: of a quarter of a 4K frame that took twice the time of the whole frame, of a twentieth two
- * fifths of it (H200, docs/notes/regions.md). */
-#define IN_PLACE_SHARE 8
-
 static guint64
 now_ns (void)
 {
@@ -55,7 +50,8 @@ gst_cf_backend_start (GstCfBackend *b, guint slots, gboolean fail_on_gpu_error, 
   b->slots = slots;
   b->fail_on_gpu_error = fail_on_gpu_error;
   b->failures = b->good = 0;
-  b->warned = b->ended = b->configured = b->use_gpu = b->gap = b->hung = FALSE;
+  b->warned = b->ended = b->configured = b->use_gpu = b->gap = FALSE;
+  b->cut_short = NULL;
   b->cpu = cf_context_new (CF_BACKEND_CPU, status);
   return b->cpu != NULL;
 }
@@ -65,7 +61,7 @@ gst_cf_backend_open_gpu (GstCfBackend *b, GstObject *context, CfStatus *status)
 {
   b->use_gpu = gst_cf_transfer_open (&b->transfer, context, &b->chain, b->slots, status);
   if (b->use_gpu)
-    gst_cf_chain_open (&b->chain, context);
+    gst_cf_chain_open (&b->chain, context, &b->transfer.flushing);
   return b->use_gpu;
 }
 
@@ -79,11 +75,13 @@ free_cpu_plans (GstCfBackend *b)
   }
 }
 
-/* Memory that a hung GPU may still use is not freed. */
+/* Memory that the GPU may still use is not freed. */
 static void
 close_gpu (GstCfBackend *b)
 {
-  if (gst_cf_chain_close (&b->chain) == CF_TIMEOUT)
+  CfCode code = gst_cf_chain_close (&b->chain);
+
+  if (code == CF_TIMEOUT || code == CF_CANCELLED)
     gst_cf_stats_abandon (&b->stats, gst_cf_transfer_abandon (&b->transfer));
   else
     gst_cf_transfer_close (&b->transfer);
@@ -129,7 +127,7 @@ gpu_failed (GstCfBackend *b, const CfStatus *status, gboolean on_gpu)
   g_mutex_lock (&b->lock);
   if (lost) {
     b->given_up++;
-    b->hung = hung;
+    b->reason = hung ? CF_TIMEOUT : CF_GPU_LOST;
   }
   if (hung)
     gst_cf_stats_abandon (&b->stats, gst_cf_transfer_abandon (&b->transfer));
@@ -156,6 +154,20 @@ gpu_failed (GstCfBackend *b, const CfStatus *status, gboolean on_gpu)
         NULL, __FILE__, GST_FUNCTION, __LINE__);
   }
   return TRUE;
+}
+
+/* Gives up all pending frames, because a flush or stop has cut the wait for one of them short. The next frame, after
+ * the flush, finds out whether the GPU hangs. */
+static void
+cut_short (GstCfBackend *b)
+{
+  g_mutex_lock (&b->lock);
+  b->given_up++;
+  b->reason = CF_CANCELLED;
+  b->cut_short = b->transfer.context;
+  b->use_gpu = FALSE;
+  gst_cf_stats_abandon (&b->stats, gst_cf_transfer_abandon (&b->transfer));
+  g_mutex_unlock (&b->lock);
 }
 
 /* Returns whether the GPU may be used again after a reset of its plans. */
@@ -288,6 +300,8 @@ gst_cf_backend_reset (GstCfBackend *b)
   CfStatus status = { 0 };
 
   reset_cpu_plans (b);
+  if (b->cut_short)
+    gst_cf_backend_adopt (b, g_steal_pointer (&b->cut_short));
   if (!gpu_is_fit (b))
     return;
   if (gst_cf_transfer_reset (&b->transfer, &status))
@@ -339,18 +353,19 @@ unmap_both (GstCfPendingFrame *frame)
 
 /* Waits until the GPU has finished with a buffer that is going to be accessed outside the chain's stream. */
 static const gchar *
-finish_buffer (GstBuffer *buffer, CfStatus *status)
+finish_buffer (GstCfBackend *b, GstBuffer *buffer, CfStatus *status)
 {
-  return gst_cf_chain_finish (buffer, status) == CF_OK ? NULL : "The GPU failed, and its memory cannot be read";
+  return gst_cf_chain_finish (&b->chain, buffer, status) == CF_OK ? NULL
+                                                                  : "The GPU failed, and its memory cannot be read";
 }
 
 static const gchar *
 map_for_cpu (GstCfBackend *b, GstCfPendingFrame *frame, CfStatus *status)
 {
-  const gchar *wrong = finish_buffer (frame->in, status);
+  const gchar *wrong = finish_buffer (b, frame->in, status);
 
   if (!wrong && frame->out)
-    wrong = finish_buffer (frame->out, status);
+    wrong = finish_buffer (b, frame->out, status);
   return wrong ? wrong : map_both (b, frame, GST_MAP_READ, GST_MAP_WRITE, status);
 }
 
@@ -392,10 +407,10 @@ map_for_gpu (GstCfBackend *b, GstCfPendingFrame *frame)
   GstCfFrameRequest *r = &frame->request;
   const GstMapFlags read = r->in.kind == GST_CF_DEVICE ? GST_MAP_READ | GST_CF_MAP_CUDA : GST_MAP_READ;
   const GstMapFlags write = r->out.kind == GST_CF_DEVICE ? GST_MAP_WRITE | GST_CF_MAP_CUDA : GST_MAP_WRITE;
-  const gchar *wrong = r->in.kind == GST_CF_DEVICE ? NULL : finish_buffer (frame->in, &r->status);
+  const gchar *wrong = r->in.kind == GST_CF_DEVICE ? NULL : finish_buffer (b, frame->in, &r->status);
 
   if (!wrong && frame->out && r->out.kind != GST_CF_DEVICE)
-    wrong = finish_buffer (frame->out, &r->status);
+    wrong = finish_buffer (b, frame->out, &r->status);
   return wrong ? wrong : map_both (b, frame, read, write, &r->status);
 }
 
@@ -462,7 +477,7 @@ wait_for_gpu (GstCfBackend *b, GstCfPendingFrame *frame, gboolean stale)
   CfStatus *status = &frame->request.status;
 
   if (stale)
-    status->code = b->hung && (status->code == CF_OK || status->code == CF_TIMEOUT) ? CF_TIMEOUT : CF_GPU_LOST;
+    status->code = status->code == CF_OK || status->code == CF_TIMEOUT ? b->reason : CF_GPU_LOST;
   else if (status->code == CF_OK)
     gst_cf_transfer_wait (&b->transfer, &frame->request);
   return status->code;
@@ -487,10 +502,12 @@ finish_gpu (GstCfBackend *b, GstCfPendingFrame *frame, guint64 time[GST_CF_N_TIM
       b->failures = 0;
     return DONE;
   }
+  if (r->unfinished && !stale)
+    cut_short (b);
+  if (code == CF_TIMEOUT || (code == CF_CANCELLED && (r->unfinished || stale)))
+    give_up_buffers (b, frame);
   if (code == CF_CANCELLED)
     return FAILED;
-  if (code == CF_TIMEOUT)
-    give_up_buffers (b, frame);
   if (stale) /* the failure was posted */
     return b->fail_on_gpu_error || frame->cuda_memory ? FAILED : TRY_CPU;
   return gpu_failed (b, &r->status, frame->cuda_memory) ? TRY_CPU : FAILED;
@@ -530,7 +547,9 @@ run_cpu (GstCfBackend *b, GstCfPendingFrame *frame, guint64 time[GST_CF_N_TIMES]
   }
   wrong = map_for_cpu (b, frame, &status);
   if (wrong) {
-    gst_cf_backend_post_error (b->element, &status, wrong);
+    frame->request.status.code = status.code;
+    if (status.code != CF_CANCELLED)
+      gst_cf_backend_post_error (b->element, &status, wrong);
     return FAILED;
   }
   start = now_ns ();
@@ -562,63 +581,6 @@ gst_cf_backend_video (const GstCfBackend *b, GstBuffer *in)
 {
   return (CfVideo) { b->format, GST_VIDEO_INFO_WIDTH (&b->info), GST_VIDEO_INFO_HEIGHT (&b->info),
     mode_of (b, in) == GST_CF_INTERLACED };
-}
-
-gboolean
-gst_cf_backend_is_identity (const GstCfBackend *b)
-{
-  return b->configured && b->traits.identity;
-}
-
-gboolean
-gst_cf_backend_may_pass (const GstCfBackend *b, GstBuffer *in)
-{
-  return b->configured && !gst_cf_frame_crops (in, &b->info) && gst_cf_chain_pass (&b->chain, in);
-}
-
-/* The CPU has to find the input as it was, if the GPU fails after it has begun to write: host memory is written when
- * all of a frame is there. And plans with a history take the input after the frame. */
-gboolean
-gst_cf_backend_is_in_place (GstCfBackend *b, GstBuffer *in, const CfArea *area)
-{
-  const guint64 pixels = (guint64) GST_VIDEO_INFO_WIDTH (&b->info) * (guint64) GST_VIDEO_INFO_HEIGHT (&b->info);
-  gboolean on_gpu;
-
-  g_mutex_lock (&b->lock); /* the finishing thread may give the GPU up */
-  on_gpu = b->use_gpu;
-  g_mutex_unlock (&b->lock);
-  if (on_gpu && cf_area_info (area).pixels * IN_PLACE_SHARE > pixels)
-    return FALSE;
-  return b->configured && b->traits.history == 0 && !gst_cf_cuda_buffer_context (in) &&
-      !gst_cf_frame_crops (in, &b->info) && gst_buffer_is_writable (in) && gst_buffer_is_all_memory_writable (in);
-}
-
-gboolean
-gst_cf_backend_needs_all (const GstCfBackend *b)
-{
-  return b->traits.history > 0 || b->traits.stateful;
-}
-
-gboolean
-gst_cf_backend_needs_reset (GstCfBackend *b)
-{
-  gboolean gap;
-
-  g_mutex_lock (&b->lock);
-  gap = b->gap;
-  g_mutex_unlock (&b->lock);
-  return gap && gst_cf_backend_needs_all (b);
-}
-
-gboolean
-gst_cf_backend_is_elsewhere (GstCfBackend *b, GstObject *context)
-{
-  gboolean elsewhere;
-
-  g_mutex_lock (&b->lock);
-  elsewhere = b->use_gpu && b->transfer.context != context;
-  g_mutex_unlock (&b->lock);
-  return elsewhere;
 }
 
 gboolean
@@ -656,6 +618,8 @@ finish (GstCfBackend *b, GstCfPendingFrame *frame, gboolean drop)
   }
   if (!b->configured)
     return GST_FLOW_NOT_NEGOTIATED;
+  if (frame->refusal && frame->request.status.code == CF_CANCELLED)
+    return GST_FLOW_FLUSHING;
   if (frame->refusal) {
     if (!drop)
       gst_cf_backend_post_error (b->element, &frame->request.status, frame->refusal);

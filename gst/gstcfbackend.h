@@ -33,14 +33,15 @@ typedef struct {
 
   GMutex lock; /* shared by the submitting thread and the finishing thread, which detects failures */
   GstCfTransfer transfer;
-  GstCfChain chain; /* links the element to neighbours that exchange CUDA memory */
-  gboolean use_gpu; /* the next frame goes to the GPU */
-  guint given_up;   /* how often all pending frames were given up, because the GPU hung or was lost */
-  gboolean hung;    /* the GPU hung the last time that frames were given up */
-  guint failures;   /* GPU failures; 0 again after FORGET_AFTER good frames */
-  guint good;       /* frames filtered on the GPU since the last failure */
-  gboolean warned;  /* the warning about a GPU failure was posted */
-  gboolean ended;   /* the GPU failed with fail_on_gpu_error set; cleared by the next start */
+  GstCfChain chain;     /* links the element to neighbours that exchange CUDA memory */
+  gboolean use_gpu;     /* the next frame goes to the GPU */
+  guint given_up;       /* how often all pending frames were given up, */
+  CfCode reason;        /* and the last time why: CF_TIMEOUT, CF_GPU_LOST or CF_CANCELLED */
+  GstObject *cut_short; /* NULL, or the context that was in use when that was for CF_CANCELLED; it was given up, too */
+  guint failures;       /* GPU failures; 0 again after FORGET_AFTER good frames */
+  guint good;           /* frames filtered on the GPU since the last failure */
+  gboolean warned;      /* the warning about a GPU failure was posted */
+  gboolean ended;       /* the GPU failed with fail_on_gpu_error set; cleared by the next start */
 
   gboolean configured;
   GstVideoInfo info;

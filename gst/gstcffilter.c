@@ -74,7 +74,8 @@ open_gpu (GstCfFilter *self, gint device, const gchar *name, CfStatus *status)
     return FALSE;
   if (device < 0)
     device = gst_cf_devices_choose ((guint) MAX (cf_gpu_count (NULL), 0), hung);
-  if (hung >> MIN (device, 63) & 1)
+  cf_gpu_settle_doubt (device);
+  if (cf_gpu_state ().hung >> MIN (device, 63) & 1)
     cf_fail (status, CF_TIMEOUT, "GPU %d hangs: an earlier frame of this process was not finished in time", device);
   else if (!gst_cf_cuda_ensure_context (GST_ELEMENT (self), device, &priv->context))
     cf_fail (status, CF_GPU_ERROR, "could not create a CUDA context on device %d", device);

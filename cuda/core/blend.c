@@ -281,7 +281,7 @@ cf_area_enqueue (CfPlan *plan, CfStream *stream, const CfFrame *frame, CfStatus 
   if (code != CF_OK || area->n_boxes == 0)
     return code;
   if (plan->context->backend == CF_BACKEND_CUDA)
-    return cf_device_blend (plan, stream, area, frame->in, frame->scratch, frame->out, status);
+    return cf_device_blend (plan, stream, frame, status);
   cf_area_blend (area, frame->in, frame->scratch, frame->out);
   return CF_OK;
 }

@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <time.h>
 
 #ifdef CF_HAVE_CUDA
 static const CfDevice *device = &cf_device_cuda;
@@ -112,8 +113,9 @@ cf_cuda_fail (int error, const char *what, const char *name, CfStatus *status)
 
 /* ---- GPUs that hang ------------------------------------------------------- */
 
-/* Streams whose work did not end before its deadline, or of which that is not known. They are never freed, so they can
- * be queried. A list that is full never becomes empty: then more hangs than it can say when they end. */
+/* Streams whose work did not end before its deadline, or of which that is not known. They are not freed as long as they
+ * are in the list, so they can be queried. A list that is full never becomes empty: then more hangs than it can say
+ * when they end. */
 #define MAX_HUNG 1000
 
 static pthread_mutex_t hung_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -121,12 +123,27 @@ static atomic_uint n_hung;
 static struct {
   int number; /* of the device */
   void *context, *stream;
+  uint64_t deadline; /* ns; the GPU hangs from then on, and until then that is not known */
 } hung[MAX_HUNG];
 static atomic_uint_fast64_t abandoned;
 
-void
-cf_device_hangs (void *stream)
+typedef struct {
+  uint64_t hung, doubt; /* CfGpuState */
+} Devices;
+
+static uint64_t
+now_ns (void)
 {
+  struct timespec t;
+
+  clock_gettime (CLOCK_MONOTONIC, &t);
+  return (uint64_t) t.tv_sec * 1000000000u + (uint64_t) t.tv_nsec;
+}
+
+void
+cf_device_hangs (void *stream, uint64_t left_ns)
+{
+  const uint64_t deadline = left_ns ? now_ns () + left_ns : 0;
   void *context;
   int number = device->current (&context);
   unsigned n, i = 0;
@@ -139,7 +156,10 @@ cf_device_hangs (void *stream)
     hung[n].number = number;
     hung[n].context = context;
     hung[n].stream = stream;
+    hung[n].deadline = deadline;
     atomic_store (&n_hung, n + 1);
+  } else if (i < n && deadline < hung[i].deadline) {
+    hung[i].deadline = deadline;
   }
   pthread_mutex_unlock (&hung_lock);
 }
@@ -151,32 +171,49 @@ bit_of (int number)
   return number < 0 || number > 63 ? UINT64_MAX : UINT64_C (1) << number;
 }
 
-/* Returns CfGpuState.hung. */
-static uint64_t
+static Devices
 hung_devices (void)
 {
-  uint64_t devices = 0;
+  Devices devices = { 0, 0 };
+  uint64_t now;
   unsigned n;
 
   if (atomic_load (&n_hung) == 0 || atomic_load (&forked))
-    return 0;
+    return devices;
+  now = now_ns ();
   pthread_mutex_lock (&hung_lock);
   n = atomic_load (&n_hung);
   if (n == MAX_HUNG)
-    devices = UINT64_MAX;
+    devices.hung = UINT64_MAX;
   for (unsigned i = n; i-- > 0;) {
     const uint64_t bit = bit_of (hung[i].number);
 
-    if ((devices & bit) == bit) /* one stream of a device that has not ended is enough to know */
+    if ((devices.hung & bit) == bit) /* one stream of a device that has not ended is enough to know */
       continue;
     if (device->ended (hung[i].context, hung[i].stream))
       hung[i] = hung[--n];
+    else if (now < hung[i].deadline)
+      devices.doubt |= bit;
     else
-      devices |= bit;
+      devices.hung |= bit;
   }
   atomic_store (&n_hung, n);
   pthread_mutex_unlock (&hung_lock);
   return devices;
+}
+
+/* Returns which of the two the current context's GPU is in. */
+static Devices
+state_now (void)
+{
+  Devices devices = atomic_load (&n_hung) ? hung_devices () : (Devices) { 0, 0 };
+  uint64_t bit;
+  void *context;
+
+  if (!devices.hung && !devices.doubt)
+    return devices;
+  bit = bit_of (device->current (&context));
+  return (Devices) { devices.hung & bit, devices.doubt & bit };
 }
 
 /* Returns whether no call that may block may be made for the current context, because its GPU hangs. A call that
@@ -184,10 +221,24 @@ hung_devices (void)
 static bool
 hangs (void)
 {
-  uint64_t devices = atomic_load (&n_hung) ? hung_devices () : 0;
+  return state_now ().hung != 0;
+}
+
+/* The work ends, or its deadline comes. */
+void
+cf_gpu_settle_doubt (int number)
+{
+  while (atomic_load (&n_hung) && hung_devices ().doubt & bit_of (number))
+    nanosleep (&(struct timespec) { .tv_nsec = 1000000 }, NULL);
+}
+
+static void
+settle_doubt (void)
+{
   void *context;
 
-  return devices && (devices & bit_of (device->current (&context)));
+  if (atomic_load (&n_hung))
+    cf_gpu_settle_doubt (device->current (&context));
 }
 
 CfCode
@@ -202,9 +253,12 @@ cf_device_usable (CfStatus *status)
 static bool
 may_free (const void *object)
 {
+  Devices state;
+
   if (!object || !device)
     return false;
-  if (!hangs ())
+  state = state_now ();
+  if (!state.hung && !state.doubt)
     return true;
   atomic_fetch_add (&abandoned, 1);
   return false;
@@ -255,6 +309,7 @@ cf_gpu_state (void)
 {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   CfGpuState state = { .abandoned = atomic_load (&abandoned) };
+  Devices devices;
 
   if (!device)
     return state;
@@ -263,15 +318,20 @@ cf_gpu_state (void)
   state.driver = driver_version;
   state.runtime = runtime_version;
   state.forked = atomic_load (&forked);
-  state.hung = hung_devices ();
+  devices = hung_devices ();
+  state.hung = devices.hung;
+  state.doubt = devices.doubt;
   return state;
 }
 
 CfCode
 cf_device_context_init (CfContext *context, CfStatus *status)
 {
-  CfCode code = cf_device_usable (status);
+  CfCode code;
 
+  if (device)
+    settle_doubt ();
+  code = cf_device_usable (status);
   return code == CF_OK ? device->context_init (context, status) : code;
 }
 
@@ -286,6 +346,7 @@ cf_device_ops (const CfFilter *filter)
 void *
 cf_gpu_alloc (CfMemory memory, size_t size, CfStatus *status)
 {
+  settle_doubt ();
   if (cf_device_usable (status) != CF_OK)
     return NULL;
   return memory == CF_PINNED ? device->pinned_alloc (size, status) : device->device_alloc (size, status);
@@ -337,38 +398,59 @@ cf_stream_copy_rows (CfStream *stream, CfDirection direction, const CfImage *to,
   return cf_stream_copy_planes (stream, direction, &to_rows, &from_rows, false, status);
 }
 
-/* The pinned copy is freed when the next map comes, which waits for its upload. */
+/* Provides the buffer of the next map, which the GPU has read. */
 static CfCode
-upload_map (CfPlan *plan, CfStream *stream, const CfArea *area, CfStatus *status)
+provide_map (CfPlan *plan, size_t size, const int *hurry, CfStatus *status)
+{
+  const uint64_t deadline_ns = UINT64_C (2000000000);
+  const unsigned i = plan->next_map;
+
+  if (!plan->map && !(plan->map = cf_gpu_alloc (CF_DEVICE, size, status)))
+    return status->code;
+  if (!plan->pinned_map[i].memory && !(plan->pinned_map[i].memory = cf_gpu_alloc (CF_PINNED, size, status)))
+    return status->code;
+  if (!plan->pinned_map[i].uploaded && !(plan->pinned_map[i].uploaded = cf_events_new (0, status)))
+    return status->code;
+  return plan->pinned_map[i].queued ? cf_events_wait (plan->pinned_map[i].uploaded, deadline_ns, hurry, status) : CF_OK;
+}
+
+static CfCode
+upload_map (CfPlan *plan, CfStream *stream, const CfArea *area, const int *hurry, CfStatus *status)
 {
   const size_t size = (size_t) area->width * (size_t) area->height;
   CfImage to = { .format = CF_FORMAT_GRAY8, .width = area->width, .height = area->height }, from = to;
-  CfCode code;
+  const unsigned i = plan->next_map;
+  CfCode code = provide_map (plan, size, hurry, status);
 
-  cf_gpu_free (CF_PINNED, plan->pinned_map);
-  plan->pinned_map = cf_gpu_alloc (CF_PINNED, size, status);
-  if (plan->pinned_map && !plan->map)
-    plan->map = cf_gpu_alloc (CF_DEVICE, size, status);
-  if (!plan->pinned_map || !plan->map)
-    return status->code;
-  memcpy (plan->pinned_map, area->map->strength, size);
+  if (code != CF_OK)
+    return code;
+  memcpy (plan->pinned_map[i].memory, area->map->strength, size);
   to.plane[0].data = plan->map;
-  from.plane[0].data = plan->pinned_map;
+  from.plane[0].data = plan->pinned_map[i].memory;
   to.plane[0].pitch = from.plane[0].pitch = (size_t) area->width;
+  plan->map_number = 0;
   code = device->stream_copy (stream, CF_UPLOAD, &to, &from, true, status);
-  plan->map_number = code == CF_OK ? area->map->number : 0;
-  return code;
+  if (code == CF_OK)
+    code = device->stream_signal (stream, plan->pinned_map[i].uploaded, status);
+  if (code != CF_OK)
+    return code;
+  plan->pinned_map[i].queued = true;
+  plan->next_map = 1 - i;
+  plan->map_number = area->map->number;
+  return CF_OK;
 }
 
 CfCode
-cf_device_blend (CfPlan *plan, CfStream *stream, const CfArea *area, const CfImage *in, const CfImage *filtered,
-    const CfImage *out, CfStatus *status)
+cf_device_blend (CfPlan *plan, CfStream *stream, const CfFrame *frame, CfStatus *status)
 {
+  const CfArea *area = frame->area;
   CfCode code = cf_device_usable (status);
 
   if (code == CF_OK && area->map && area->map->number != plan->map_number)
-    code = upload_map (plan, stream, area, status);
-  return code == CF_OK ? device->blend (stream, area, area->map ? plan->map : NULL, in, filtered, out, status) : code;
+    code = upload_map (plan, stream, area, frame->hurry, status);
+  return code == CF_OK
+      ? device->blend (stream, area, area->map ? plan->map : NULL, frame->in, frame->scratch, frame->out, status)
+      : code;
 }
 
 CfCode
@@ -380,11 +462,17 @@ cf_device_repack (CfStream *stream, const CfImage *from, const CfImage *alpha, c
 }
 
 CfCode
-cf_stream_wait (CfStream *stream, uint64_t deadline_ns, CfStatus *status)
+cf_stream_wait_hurried (CfStream *stream, uint64_t deadline_ns, const int *hurry, CfStatus *status)
 {
   CfCode code = cf_device_usable (status);
 
-  return code == CF_OK ? device->stream_wait (stream, deadline_ns, status) : code;
+  return code == CF_OK ? device->stream_wait (stream, deadline_ns, hurry, status) : code;
+}
+
+CfCode
+cf_stream_wait (CfStream *stream, uint64_t deadline_ns, CfStatus *status)
+{
+  return cf_stream_wait_hurried (stream, deadline_ns, NULL, status);
 }
 
 CfCode
@@ -421,9 +509,9 @@ cf_events_free (CfEvents *events)
 
 /* Only looks, so that it may wait while another stream hangs. */
 CfCode
-cf_events_wait (CfEvents *events, uint64_t deadline_ns, CfStatus *status)
+cf_events_wait (CfEvents *events, uint64_t deadline_ns, const int *hurry, CfStatus *status)
 {
-  return device ? device->events_wait (events, deadline_ns, status) : fail_without (status);
+  return device ? device->events_wait (events, deadline_ns, hurry, status) : fail_without (status);
 }
 
 uint64_t

@@ -42,14 +42,14 @@ struct CfDevice {
       const CfImage *out, CfStatus *status);
   /* Queues what cf_repack does. */
   CfCode (*repack) (CfStream *stream, const CfImage *from, const CfImage *alpha, const CfImage *to, CfStatus *status);
-  CfCode (*stream_wait) (CfStream *stream, uint64_t deadline_ns, CfStatus *status);
+  CfCode (*stream_wait) (CfStream *stream, uint64_t deadline_ns, const int *hurry, CfStatus *status);
   CfCode (*stream_record) (CfStream *stream, CfEvents *events, unsigned i, CfStatus *status);
   CfCode (*stream_wait_event) (CfStream *stream, const CfEvents *events, unsigned i, CfStatus *status);
   CfCode (*stream_signal) (CfStream *stream, CfEvents *events, CfStatus *status);
 
   CfEvents *(*events_new) (unsigned n, CfStatus *status);
   void (*events_free) (CfEvents *events);
-  CfCode (*events_wait) (CfEvents *events, uint64_t deadline_ns, CfStatus *status);
+  CfCode (*events_wait) (CfEvents *events, uint64_t deadline_ns, const int *hurry, CfStatus *status);
   uint64_t (*events_elapsed_ns) (const CfEvents *events, unsigned from, unsigned to);
 };
 
@@ -65,10 +65,9 @@ CfCode cf_stream_copy_rows (CfStream *stream, CfDirection direction, const CfIma
 
 /* out = in + (filtered - in) * strength / 255 in the boxes of an area; host memory. `out` may be `in`. */
 void cf_area_blend (const CfArea *area, const CfImage *in, const CfImage *filtered, const CfImage *out);
-/* The same through the device table. Allocates and uploads the plan's copy of the map where that changed. `status` is
- * not NULL. */
-CfCode cf_device_blend (CfPlan *plan, CfStream *stream, const CfArea *area, const CfImage *in, const CfImage *filtered,
-    const CfImage *out, CfStatus *status);
+/* The same through the device table, for a frame with an area whose scratch image is filtered. Uploads the area's map
+ * where that changed, from memory that the first two maps allocate. `status` is not NULL. */
+CfCode cf_device_blend (CfPlan *plan, CfStream *stream, const CfFrame *frame, CfStatus *status);
 /* Queues what cf_repack does. */
 CfCode
 cf_device_repack (CfStream *stream, const CfImage *from, const CfImage *alpha, const CfImage *to, CfStatus *status);
@@ -77,8 +76,9 @@ CfCode cf_stream_copy_planes (CfStream *stream, CfDirection direction, const CfI
     bool whole, CfStatus *status);
 
 /* Records that the work of a stream of the current context (for CUDA a cudaStream_t) did not end before its deadline,
- * or that this is not known. The device's functions call this with no lock held that `ended` takes. */
-void cf_device_hangs (void *stream);
+ * or that this is not known. `left_ns`: the deadline is only so far away, and the GPU hangs from then on. The device's
+ * functions call this with no lock held that `ended` takes. */
+void cf_device_hangs (void *stream, uint64_t left_ns);
 /* Returns CF_OK where calls that may block may be made for the current context; CF_TIMEOUT where its GPU hangs, and
  * CF_NO_GPU in a build without CUDA. All functions of cf.h that make such calls ask this first. */
 CfCode cf_device_usable (CfStatus *status);

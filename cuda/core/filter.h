@@ -93,9 +93,16 @@ struct CfPlan {
   /* Indices into CfOps.variants: the variant that cf_plan_prefer asks for, -1: none; and the one that the next enqueue
    * takes, which init and update set. An update with a preference that is not possible fails with CF_UNSUPPORTED. */
   int preferred, variant;
-  /* CUDA: copies of the map of the area that was filtered last, in device and in pinned memory, and its number. */
-  void *map, *pinned_map;
+  /* CUDA: a copy of the map of the area that was filtered last, and its number. Maps are uploaded from two buffers in
+   * turn, each of which is written again when its last upload has ended. */
+  void *map;
   uint64_t map_number;
+  struct {
+    void *memory; /* pinned */
+    CfEvents *uploaded;
+    bool queued; /* an upload was */
+  } pinned_map[2];
+  unsigned next_map;
   /* The format of the images if it is a packed one, which the filter does not see: then `video` has the format of
    * planes, and `planes` are the images that the filter reads and writes. */
   CfFormat packed;

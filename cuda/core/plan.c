@@ -91,10 +91,11 @@ cf_plan_free (CfPlan *plan)
   if (plan->ops->free)
     plan->ops->free (plan);
   cf_packed_free (plan);
-  if (plan->map)
-    cf_gpu_free (CF_DEVICE, plan->map);
-  if (plan->pinned_map)
-    cf_gpu_free (CF_PINNED, plan->pinned_map);
+  cf_gpu_free (CF_DEVICE, plan->map);
+  for (int i = 0; i < 2; i++) {
+    cf_events_free (plan->pinned_map[i].uploaded);
+    cf_gpu_free (CF_PINNED, plan->pinned_map[i].memory);
+  }
   if (plan->ops->state_size)
     free (plan->state);
   cf_params_free (plan->filter, plan->params);

@@ -59,6 +59,16 @@ gst_cf_gpu_hangs (GstObject *context)
   return cf_gpu_state ().hung != 0 && device_hangs (gst_cf_cuda_device (context));
 }
 
+/* Returns whether what is to be freed in a context has to stay. */
+static gboolean
+must_keep (GstObject *context)
+{
+  const CfGpuState state = cf_gpu_state ();
+  const guint64 devices = state.hung | state.doubt;
+
+  return devices && (devices >> MIN (gst_cf_cuda_device (context), 63) & 1);
+}
+
 /* ---- the stream --------------------------------------------------------- */
 
 /* Context current. */
@@ -98,7 +108,7 @@ shared_unref (GstCfSharedStream *shared)
   if (!g_atomic_int_dec_and_test (&shared->refs))
     return;
   /* A stream of a GPU that hangs stays until the process ends, with its context. */
-  if (!shared->hung && !gst_cf_gpu_hangs (shared->context)) {
+  if (!shared->hung && !must_keep (shared->context)) {
     if (!cf_gpu_lost () && gst_cf_cuda_push (shared->context)) {
       cf_stream_free (shared->stream);
       if (!cf_gpu_lost ())
@@ -168,9 +178,10 @@ note (GstCfSharedStream *shared, guint64 number, CfCode code)
   g_mutex_unlock (&shared->lock);
 }
 
-/* Waits for everything queued so far, with `stream`, which is the shared one or an element's own handle on it. */
+/* Waits for everything queued so far, with `stream`, which is the shared one or an element's own handle on it.
+ * `hurry`: see cf_stream_wait_hurried. */
 static CfCode
-wait_on (GstCfSharedStream *shared, CfStream *stream, guint64 deadline_ns, CfStatus *status)
+wait_on (GstCfSharedStream *shared, CfStream *stream, guint64 deadline_ns, const gint *hurry, CfStatus *status)
 {
   guint64 number;
   CfCode code;
@@ -182,14 +193,14 @@ wait_on (GstCfSharedStream *shared, CfStream *stream, guint64 deadline_ns, CfSta
   if (shared->first > shared->done)
     deadline_ns = MAX (deadline_ns, GST_CF_FIRST_DEADLINE_NS);
   g_mutex_unlock (&shared->lock);
-  code = cf_stream_wait (stream, deadline_ns, status);
+  code = cf_stream_wait_hurried (stream, deadline_ns, hurry, status);
   note (shared, number, code);
   return code;
 }
 
 /* The same in any thread, with any context or none, unless `number` is done. */
 static CfCode
-wait_for (GstCfSharedStream *shared, guint64 number, CfStatus *status)
+wait_for (GstCfSharedStream *shared, guint64 number, const gint *hurry, CfStatus *status)
 {
   CfCode code;
 
@@ -202,7 +213,7 @@ wait_for (GstCfSharedStream *shared, guint64 number, CfStatus *status)
   if (!gst_cf_cuda_push (shared->context))
     return cf_fail (status, CF_GPU_ERROR, "the CUDA context could not be made current");
   g_mutex_lock (&shared->waiting);
-  code = wait_on (shared, shared->stream, GST_CF_DEADLINE_NS, status);
+  code = wait_on (shared, shared->stream, GST_CF_DEADLINE_NS, hurry, status);
   g_mutex_unlock (&shared->waiting);
   gst_cf_cuda_pop ();
   return code;
@@ -255,12 +266,14 @@ static void
 hold_unref (Hold *hold)
 {
   CfStatus status = { 0 };
+  gint hurry;
 
   if (!g_atomic_int_dec_and_test (&hold->refs))
     return;
   /* The wait is over at once, except where a frame was dropped on its way. A buffer that a hung GPU may
-   * read is never given back. */
-  if (wait_for (hold->shared, hold->number, &status) == CF_OK || status.code == CF_GPU_LOST)
+   * read is never given back; where another wait was cut short, this one is, too. */
+  hurry = must_keep (hold->shared->context);
+  if (wait_for (hold->shared, hold->number, &hurry, &status) == CF_OK || status.code == CF_GPU_LOST)
     gst_buffer_unref (hold->buffer);
   else
     GST_WARNING ("an input buffer is given up: %s", status.message);
@@ -361,8 +374,9 @@ gst_cf_chain_init (GstCfChain *chain, GstElement *element)
 }
 
 void
-gst_cf_chain_open (GstCfChain *chain, GstObject *context)
+gst_cf_chain_open (GstCfChain *chain, GstObject *context, const gint *flushing)
 {
+  chain->flushing = flushing;
   chain->device = gst_cf_cuda_device (context);
   gst_cf_devices_count (chain->device, 1);
 }
@@ -443,12 +457,12 @@ gst_cf_chain_may_leave (const GstCfChain *chain)
   return chain->taken && !gst_pad_needs_reconfigure (GST_BASE_TRANSFORM_SRC_PAD (chain->element));
 }
 
-/* Returns whether a memory may be freed. To free it on a GPU that hangs is to wait for that GPU: the memory stays until
- * the process ends. */
+/* Returns whether a memory may be freed. To free it on a GPU that hangs, or may hang, is to wait for that GPU: the
+ * memory stays until the process ends. */
 static gboolean
 may_free (GstMiniObject *memory)
 {
-  if (!gst_cf_gpu_hangs (gst_cf_cuda_memory_context (GST_MEMORY_CAST (memory))))
+  if (!must_keep (gst_cf_cuda_memory_context (GST_MEMORY_CAST (memory))))
     return TRUE;
   gst_mini_object_ref (memory);
   return FALSE;
@@ -510,7 +524,7 @@ join (GstCfChain *chain, GstCfSharedStream *shared, GstBuffer *out, CfStatus *st
   if (shared != chain->shared)
     code = gst_cf_chain_settle (chain, status);
   if (code == CF_OK && fence && fence->shared != shared)
-    code = gst_cf_chain_finish (out, status);
+    code = gst_cf_chain_finish (chain, out, status);
   if (code != CF_OK || !shared || shared == chain->shared)
     return code;
   joined = cf_stream_new (shared->handle, status);
@@ -571,8 +585,8 @@ CfCode
 gst_cf_chain_wait (GstCfChain *chain, CfStream *stream, guint64 deadline_ns, CfStatus *status)
 {
   if (!chain->stream || stream != chain->stream)
-    return cf_stream_wait (stream, deadline_ns, status);
-  return wait_on (chain->shared, stream, deadline_ns, status);
+    return cf_stream_wait_hurried (stream, deadline_ns, chain->flushing, status);
+  return wait_on (chain->shared, stream, deadline_ns, chain->flushing, status);
 }
 
 void
@@ -625,7 +639,7 @@ gst_cf_chain_end_timing (GstCfChain *chain, CfStatus *status)
 CfCode
 gst_cf_chain_settle (GstCfChain *chain, CfStatus *status)
 {
-  return chain->shared ? wait_for (chain->shared, chain->last, status) : CF_OK;
+  return chain->shared ? wait_for (chain->shared, chain->last, chain->flushing, status) : CF_OK;
 }
 
 CfCode
@@ -639,13 +653,13 @@ gst_cf_chain_settle_all (GstCfChain *chain, CfStatus *status)
   GST_OBJECT_UNLOCK (chain->element);
   if (!shared)
     return CF_OK;
-  code = wait_for (shared, queued (shared), status);
+  code = wait_for (shared, queued (shared), chain->flushing, status);
   shared_unref (shared);
   return code;
 }
 
 CfCode
-gst_cf_chain_finish (GstBuffer *buffer, CfStatus *status)
+gst_cf_chain_finish (const GstCfChain *chain, GstBuffer *buffer, CfStatus *status)
 {
   GstObject *context = gst_cf_cuda_buffer_context (buffer);
   const Fence *fence = fence_of (buffer);
@@ -653,7 +667,7 @@ gst_cf_chain_finish (GstBuffer *buffer, CfStatus *status)
   if (context && gst_cf_gpu_hangs (context)) /* to read the memory is a copy on that GPU */
     return fail_hung (status);
   /* Other elements may have read it since the fence was set. */
-  return fence ? wait_for (fence->shared, queued (fence->shared), status) : CF_OK;
+  return fence ? wait_for (fence->shared, queued (fence->shared), chain->flushing, status) : CF_OK;
 }
 
 gboolean
@@ -661,5 +675,5 @@ gst_cf_chain_pass (const GstCfChain *chain, GstBuffer *buffer)
 {
   CfStatus status = { 0 };
 
-  return gst_cf_chain_may_leave (chain) || gst_cf_chain_finish (buffer, &status) == CF_OK;
+  return gst_cf_chain_may_leave (chain) || gst_cf_chain_finish (chain, buffer, &status) == CF_OK;
 }

@@ -47,7 +47,7 @@ G_BEGIN_DECLS
 #define GST_CF_DEADLINE_NS (2 * G_GUINT64_CONSTANT (1000000000))
 #define GST_CF_FIRST_DEADLINE_NS (10 * G_GUINT64_CONSTANT (1000000000))
 
-/* Returns whether the GPU of a context hangs (CfGpuState.hung). */
+/* Returns whether the GPU of a context hangs (CfGpuState.hung); a wait that was cut short leaves that open. */
 gboolean gst_cf_gpu_hangs (GstObject *context);
 
 #define GST_CF_CHAIN_API (gst_cf_chain_api_get_type ())
@@ -65,6 +65,7 @@ typedef struct {
 /* An element's place in a chain. */
 typedef struct {
   GstElement *element;        /* not a reference */
+  const gint *flushing;       /* of the element's transfer; waits are cut short while it is not 0 */
   gint device;                /* that the element is counted for; -1: not open */
   gboolean taken;             /* downstream takes unfinished frames */
   GstCfSharedStream *shared;  /* where the last frames were queued; changed under the element's object lock */
@@ -85,8 +86,8 @@ typedef struct {
 
 void gst_cf_chain_init (GstCfChain *chain, GstElement *element);
 /* The element uses the GPU of this context from now on, until the close, which waits for what the element has
- * queued. A close that is not CF_OK: the GPU may still use what the element has. */
-void gst_cf_chain_open (GstCfChain *chain, GstObject *context);
+ * queued. `flushing`: see GstCfTransfer. A close that is not CF_OK: the GPU may still use what the element has. */
+void gst_cf_chain_open (GstCfChain *chain, GstObject *context, const gint *flushing);
 CfCode gst_cf_chain_close (GstCfChain *chain);
 
 /* decide_allocation: notes whether downstream takes unfinished frames, and takes that out of the query, whose
@@ -106,7 +107,7 @@ CfStream *gst_cf_chain_enter (GstCfChain *chain, GstObject *context, GstBuffer *
 /* The whole frame is queued, and leaves; unfinished if it still may, else after a wait. `first`: since the plans
  * were made. */
 CfCode gst_cf_chain_leave (GstCfChain *chain, GstBuffer *in, GstBuffer *out, gboolean first, CfStatus *status);
-/* Waits for what was queued on `stream`, the chain's or another of the element's own, as cf_stream_wait
+/* Waits for what was queued on `stream`, the chain's or another of the element's own, as cf_stream_wait_hurried
  * does. */
 CfCode gst_cf_chain_wait (GstCfChain *chain, CfStream *stream, guint64 deadline_ns, CfStatus *status);
 /* For a frame on the chain's stream that is waited for by its events, perhaps in another thread: take a ticket before
@@ -127,7 +128,7 @@ CfCode gst_cf_chain_settle (GstCfChain *chain, CfStatus *status);
 CfCode gst_cf_chain_settle_all (GstCfChain *chain, CfStatus *status);
 /* Waits for everything that the chain's stream does with the buffer: anything may read and write it then, which is
  * never so on a GPU that hangs. */
-CfCode gst_cf_chain_finish (GstBuffer *buffer, CfStatus *status);
+CfCode gst_cf_chain_finish (const GstCfChain *chain, GstBuffer *buffer, CfStatus *status);
 /* Returns whether a frame that is its own output may leave as it is. */
 gboolean gst_cf_chain_pass (const GstCfChain *chain, GstBuffer *buffer);
 

@@ -95,5 +95,5 @@ gst_cf_overlap_submit (GstCfTransfer *t, GstCfFrameRequest *r)
 void
 gst_cf_overlap_wait (GstCfTransfer *t, GstCfFrameRequest *r)
 {
-  r->status.code = cf_events_wait (t->slot[r->slot].events, gst_cf_deadline (t), &r->status);
+  r->status.code = cf_events_wait (t->slot[r->slot].events, gst_cf_deadline (t), &t->flushing, &r->status);
 }

@@ -342,6 +342,7 @@ gst_cf_step_upload (GstCfTransfer *t, GstCfFrameRequest *r, CfStream *stream)
 {
   if (r->in.kind == GST_CF_DEVICE)
     return;
+  r->own.queued = TRUE;
   gst_cf_step_time (t, r, stream, BEFORE_UPLOAD);
   if (!gst_cf_request_failed (r))
     r->status.code = cf_stream_copy (stream, CF_UPLOAD, device_in (t, r), gst_cf_host_in (t, r),
@@ -367,7 +368,11 @@ static CfCode
 enqueue (GstCfTransfer *t, GstCfFrameRequest *r)
 {
   const CfImage *in = device_in (t, r), *out = device_out (t, r);
-  const CfFrame frame = { .in = in, .out = out, .area = r->area, .scratch = &t->slot[r->slot].device_out };
+  const CfFrame frame = { .in = in,
+    .out = out,
+    .area = r->area,
+    .scratch = &t->slot[r->slot].device_out,
+    .hurry = &t->flushing };
   CfCode code = CF_OK;
 
   if (r->area && in->plane[0].data != out->plane[0].data)
@@ -380,6 +385,7 @@ gst_cf_step_filter (GstCfTransfer *t, GstCfFrameRequest *r)
 {
   const gboolean chain_times = r->leaves && r->own.timed, taken = !r->out.image;
 
+  r->own.queued = TRUE;
   if (chain_times && !gst_cf_request_failed (r))
     r->status.code = gst_cf_chain_begin_timing (t->chain, &r->status);
   /* First: what follows may write where the input is. */
@@ -409,14 +415,15 @@ settle (GstCfTransfer *t, GstCfFrameRequest *r)
   CfCode code;
 
   if (!gst_cf_request_failed (r) || r->status.code == CF_GPU_LOST || r->status.code == CF_TIMEOUT ||
-      r->status.code == CF_CANCELLED)
+      (r->status.code == CF_CANCELLED && !r->own.queued))
     return;
   code = r->own.stream ? gst_cf_chain_wait (t->chain, r->own.stream, gst_cf_deadline (t), &status) : CF_OK;
-  for (gsize i = 0; code != CF_TIMEOUT && i < G_N_ELEMENTS (others); i++)
+  for (gsize i = 0; code != CF_TIMEOUT && code != CF_CANCELLED && i < G_N_ELEMENTS (others); i++)
     if (others[i])
-      code = cf_stream_wait (others[i], gst_cf_deadline (t), &status);
-  if (code == CF_TIMEOUT)
+      code = cf_stream_wait_hurried (others[i], gst_cf_deadline (t), &t->flushing, &status);
+  if (code == CF_TIMEOUT || code == CF_CANCELLED)
     r->status.code = code;
+  r->unfinished = code == CF_CANCELLED;
 }
 
 /* The frame is over for this element: the link slot and the ticket go, and so does the context. */
@@ -434,6 +441,7 @@ gst_cf_transfer_submit (GstCfTransfer *t, GstCfFrameRequest *r)
   const gboolean overlap = t->n_slots > 1;
 
   memset (&r->status, 0, sizeof r->status);
+  r->unfinished = FALSE;
   memset (&r->ns, 0, sizeof r->ns);
   memset (&r->own, 0, sizeof r->own);
   if (!push (t, &r->status))
@@ -498,6 +506,7 @@ gst_cf_transfer_wait (GstCfTransfer *t, GstCfFrameRequest *r)
     gst_cf_overlap_wait (t, r);
   else
     gst_cf_sync_wait (t, r);
+  r->unfinished = r->status.code == CF_CANCELLED;
   if (!gst_cf_request_failed (r) && r->regions)
     r->status.code = cf_plan_regions (t->plan[r->mode], r->regions, &r->status);
   if (!gst_cf_request_failed (r) && r->own.timed)

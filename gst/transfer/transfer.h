@@ -49,6 +49,7 @@ typedef struct {
 
   /* results */
   CfStatus status;
+  gboolean unfinished; /* CF_CANCELLED: the GPU may still use what it may use after CF_TIMEOUT */
   struct {
     guint64 upload, kernel, download;
   } ns; /* 0: did not happen or was not timed; a frame that leaves has the kernel time of an earlier one, or 0 */
@@ -58,6 +59,7 @@ typedef struct {
     CfStream *up, *down; /* for the copies, where they have streams of their own */
     guint link_slot;
     gboolean has_link_slot, sliced, timed;
+    gboolean queued;    /* something of it */
     GstCfTicket ticket; /* for what is done on the chain's stream when this frame is */
   } own;
 } GstCfFrameRequest;
@@ -122,14 +124,16 @@ gboolean gst_cf_transfer_update (GstCfTransfer *t, const CfCommon *common, gcons
 /* Has the plans forget earlier frames. */
 gboolean gst_cf_transfer_reset (GstCfTransfer *t, CfStatus *status);
 
-/* Queues one frame. Where that fails, the GPU has ended what was queued of it on return, except after CF_TIMEOUT: see
- * below. With one slot the context stays current until the same thread has waited for the frame. */
+/* Queues one frame. Where that fails, the GPU has ended what was queued of it on return, except after CF_TIMEOUT, and
+ * if it is unfinished: see below. With one slot the context stays current until the same thread has waited for the
+ * frame. */
 CfCode gst_cf_transfer_submit (GstCfTransfer *t, GstCfFrameRequest *r);
 /* While it is flushing, no frame waits for a link slot: its submit fails with CF_CANCELLED, and nothing of it is
- * queued. A frame that waits for one does so at once. Any thread, whether open or not. */
+ * queued. A frame that waits for one does so at once. A frame that waits for the GPU ends soon, as with
+ * cf_stream_wait_hurried, or is unfinished. Any thread, whether open or not. */
 void gst_cf_transfer_set_flushing (GstCfTransfer *t, gboolean flushing);
-/* Waits for a frame that was submitted; frames are waited for in their order. After CF_TIMEOUT the GPU may still use
- * the images of all frames under way and everything in `t`. */
+/* Waits for a frame that was submitted; frames are waited for in their order. After CF_TIMEOUT and CF_CANCELLED the GPU
+ * may still use the images of all frames under way and everything in `t`. */
 CfCode gst_cf_transfer_wait (GstCfTransfer *t, GstCfFrameRequest *r);
 
 /* Updates a plan, or replaces it where the parameters need a new one. */

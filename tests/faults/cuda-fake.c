@@ -94,7 +94,9 @@ fake_alloc (GstAllocator *allocator, gsize size, GstAllocationParams *params)
 static void
 fake_free (GstAllocator *allocator, GstMemory *base)
 {
-  fake_frees_blocked += (gint) (cf_gpu_state ().hung >>
+  const CfGpuState state = cf_gpu_state ();
+
+  fake_frees_blocked += (gint) ((state.hung | state.doubt) >>
           ((FakeContext *) ((FakeAllocator *) allocator)->context)->number &
       1);
   if (!fake.hung) {

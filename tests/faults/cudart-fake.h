@@ -19,6 +19,8 @@ typedef struct {
   int query_error;  /* the queries of streams that are not done, */
   int write_error;  /* the word that a stream writes, */
   int malloc_error;
+  int *hurry; /* NULL, or what becomes 1 at that time */
+  uint64_t hurry_at;
   int driver; /* version; 0: none */
   int n;      /* devices */
 

@@ -14,12 +14,15 @@
 #include <unistd.h>
 
 /* The kernel of core/gpu/blend.cu. */
+static const void *blended; /* the map */
+
 CfCode
 cf_cuda_blend (CfStream *stream, const CfArea *area, const void *map, const CfImage *in, const CfImage *filtered,
     const CfImage *out, CfStatus *status)
 {
-  (void) stream, (void) area, (void) map, (void) in, (void) filtered, (void) out;
-  return cf_fail (status, CF_UNSUPPORTED, "there are no kernels here");
+  (void) stream, (void) area, (void) in, (void) filtered, (void) out, (void) status;
+  blended = map;
+  return CF_OK;
 }
 
 /* And that of core/gpu/repack.cu. */
@@ -117,7 +120,7 @@ waits_by_event (void)
   CHECK (cf_stream_record (stream, events, 1, NULL) == CF_OK &&
       cf_stream_record (stream, events, CF_COMPLETION, NULL) == CF_OK);
   CHECK (cf_events_elapsed_ns (events, 0, 1) == 0);
-  CHECK (cf_events_wait (events, SECOND, NULL) == CF_OK && cf_events_elapsed_ns (events, 0, 1) == 5 * MS);
+  CHECK (cf_events_wait (events, SECOND, NULL, NULL) == CF_OK && cf_events_elapsed_ns (events, 0, 1) == 5 * MS);
   rt.write_error = 0;
   cf_events_free (events);
   cf_stream_free (stream);
@@ -192,13 +195,13 @@ two_hangs (void)
     events[i] = cf_events_new (1, NULL);
     CHECK (time_of (stream[i], MS, SECOND, CF_OK) > 0 &&
         cf_stream_record (stream[i], events[i], CF_COMPLETION, NULL) == CF_OK);
-    CHECK (cf_events_wait (events[i], SECOND, NULL) == CF_OK);
+    CHECK (cf_events_wait (events[i], SECOND, NULL, NULL) == CF_OK);
   }
   for (int i = 0; i < 2; i++) /* both are queued before one is known to hang */
     CHECK (
         queue (stream[i], RT_NEVER) == CF_OK && cf_stream_record (stream[i], events[i], CF_COMPLETION, NULL) == CF_OK);
   for (int i = 0; i < 2; i++)
-    CHECK (cf_events_wait (events[i], SECOND, NULL) == CF_TIMEOUT);
+    CHECK (cf_events_wait (events[i], SECOND, NULL, NULL) == CF_TIMEOUT);
   rt.blocked = 0;
   CHECK (cf_gpu_state ().hung == 1);
   rt_end (cf_stream_handle (stream[1]));
@@ -211,6 +214,76 @@ two_hangs (void)
   }
 }
 
+/* A flush or stop during a wait for work of that length, 10 ms after its begin. Returns how long the wait goes on. */
+static uint64_t
+hurried (CfStream *stream, uint64_t ns, uint64_t deadline_ns, CfCode code)
+{
+  CfStatus status = { 0 };
+  int hurry = 0;
+
+  CHECK (queue (stream, ns) == CF_OK);
+  rt.hurry = &hurry;
+  rt.hurry_at = rt.now + 10 * MS;
+  CHECK (cf_stream_wait_hurried (stream, deadline_ns, &hurry, &status) == code && (code == CF_OK || status.message[0]));
+  rt.hurry = NULL;
+  rt.blocked = 0;
+  return rt.now - rt.hurry_at;
+}
+
+/* A flush or stop leaves work a twentieth of its deadline, and twice the time of the work before. Whether the GPU hangs
+ * is in doubt until the deadline: nothing is freed until then, and an allocation waits. */
+static void
+cut_short (void)
+{
+  CfStream *stream = cf_stream_new (NULL, NULL);
+  void *memory = cf_gpu_alloc (CF_DEVICE, 10, NULL), *more;
+  const uint64_t abandoned = cf_gpu_state ().abandoned;
+  CfStatus status = { 0 };
+  uint64_t start;
+
+  CHECK (hurried (stream, 90 * MS, 2 * SECOND, CF_OK) < 81 * MS && cf_gpu_state ().doubt == 0);
+  CHECK (hurried (stream, 250 * MS, 2 * SECOND, CF_OK) < 241 * MS);
+  CHECK (time_of (stream, 0, SECOND, CF_OK) < MS);
+  start = rt.now;
+  CHECK (hurried (stream, 500 * MS, 2 * SECOND, CF_CANCELLED) < 102 * MS);
+  CHECK (cf_gpu_state ().hung == 0 && cf_gpu_state ().doubt == 1 && cf_device_usable (NULL) == CF_OK);
+  cf_gpu_free (CF_DEVICE, memory);
+  CHECK (cf_gpu_state ().abandoned == abandoned + 1 && rt.blocked == 0);
+  more = cf_gpu_alloc (CF_DEVICE, 10, &status);
+  CHECK (more && rt.now - start >= 500 * MS && rt.now - start < 510 * MS && cf_gpu_state ().doubt == 0);
+  cf_gpu_free (CF_DEVICE, more);
+  cf_gpu_free (CF_DEVICE, memory);
+  CHECK (cf_gpu_state ().abandoned == abandoned + 1);
+  start = rt.now;
+  CHECK (hurried (stream, RT_NEVER, 2 * SECOND, CF_CANCELLED) < 102 * MS && cf_gpu_state ().hung == 0);
+  CHECK (!cf_gpu_alloc (CF_DEVICE, 10, &status) && status.code == CF_TIMEOUT && strstr (status.message, "hangs"));
+  CHECK (rt.now - start >= 2 * SECOND && rt.now - start < 2010 * MS);
+  CHECK (cf_gpu_state ().hung == 1 && cf_gpu_state ().doubt == 0 && rt.blocked == 0);
+  rt_end (cf_stream_handle (stream));
+  CHECK (cf_gpu_state ().hung == 0);
+  cf_stream_free (stream);
+}
+
+/* New memory is cleared on a stream of its own; where that hangs, the memory stays. */
+static void
+clearing (void)
+{
+  CfStatus status = { 0 };
+  void *memory;
+  uint64_t start;
+
+  rt.work_ns = 3 * MS;
+  memory = cf_gpu_alloc (CF_DEVICE, 10, &status);
+  CHECK (memory && ((char *) memory)[9] == 0 && rt.live == 1);
+  cf_gpu_free (CF_DEVICE, memory);
+  start = rt.now;
+  rt.work_ns = RT_NEVER;
+  CHECK (!cf_gpu_alloc (CF_DEVICE, 10, &status) && status.code == CF_TIMEOUT && cf_gpu_state ().hung == 1);
+  CHECK (rt.now - start >= 10 * SECOND && rt.now - start < 11 * SECOND && rt.live == 3);
+  rt.work_ns = 0;
+  rt.blocked = 0;
+}
+
 /* More streams hang than the list holds: the GPU is not used again, on whatever device. */
 static void
 many_hangs (void)
@@ -218,7 +291,7 @@ many_hangs (void)
   static char handles[1000];
 
   for (int i = 0; i < 1000; i++)
-    cf_device_hangs (&handles[i]);
+    cf_device_hangs (&handles[i], 0);
   CHECK (cf_gpu_state ().hung == UINT64_MAX && cf_device_usable (NULL) == CF_TIMEOUT);
 }
 
@@ -321,6 +394,54 @@ in_process (void (*scenario) (int), int argument)
   CHECK (child > 0 && waitpid (child, &result, 0) == child && WIFEXITED (result) && WEXITSTATUS (result) == 0);
 }
 
+/* A frame whose area has another map than that of the frame before, which takes 5 ms to upload. Returns how long it
+ * takes to queue it. */
+static uint64_t
+blend_map (CfPlan *plan, CfStream *stream, uint8_t strength)
+{
+  const CfVideo video = { CF_FORMAT_GRAY8, 8, 8, false };
+  const CfTraits traits = { 0 };
+  uint8_t mask[64];
+  const uint64_t start = rt.now;
+  CfStatus status = { 0 };
+  CfArea *area;
+
+  memset (mask, strength, sizeof mask);
+  area = cf_area_new (&video, &traits, &(CfAreaSpec) { .mask = mask }, &status);
+  rt.work_ns = 5 * MS;
+  CHECK (cf_device_blend (plan, stream, &(CfFrame) { &image, &copy, area, &copy, NULL }, &status) == CF_OK);
+  rt.work_ns = 0;
+  CHECK (blended == plan->map && memcmp (blended, mask, sizeof mask) == 0);
+  cf_area_unref (area);
+  return rt.now - start;
+}
+
+/* Maps are uploaded from two buffers, which are allocated once; each is written again when it has been read. */
+static void
+maps (void)
+{
+  CfStream *stream = cf_stream_new (NULL, NULL);
+  CfPlan *plan = calloc (1, sizeof *plan);
+  uint64_t allocations;
+
+  CHECK (blend_map (plan, stream, 1) < 6 * MS && blend_map (plan, stream, 2) < MS); /* the first clears memory, too */
+  allocations = cf_gpu_state ().allocations;
+  CHECK (blend_map (plan, stream, 3) > 4 * MS && blend_map (plan, stream, 4) > 4 * MS);
+  rt_pass (20 * MS);
+  for (int i = 5; i < 15; i++) {
+    CHECK (blend_map (plan, stream, (uint8_t) i) < MS);
+    rt_pass (10 * MS);
+  }
+  CHECK (cf_gpu_state ().allocations == allocations);
+  cf_gpu_free (CF_DEVICE, plan->map);
+  for (int i = 0; i < 2; i++) {
+    cf_events_free (plan->pinned_map[i].uploaded);
+    cf_gpu_free (CF_PINNED, plan->pinned_map[i].memory);
+  }
+  free (plan);
+  cf_stream_free (stream);
+}
+
 /* What CUDA says of a device is where cf.h promises it. */
 static void
 properties (void)
@@ -352,7 +473,10 @@ main (void)
   hang ();
   two_hangs ();
   unknown_error ();
+  cut_short ();
+  maps ();
   CHECK (rt.live == 0 && rt.blocked == 0 && rt.wrong == 0);
+  clearing ();
   many_hangs ();
   printf ("%d passed, 0 failed, 0 skipped\n", passed);
   return 0;

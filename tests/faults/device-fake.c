@@ -6,14 +6,15 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1 /* a static initialiser for recursive mutexes */
 #endif
-#include "fake.h"
+#include "fake-private.h"
 
-#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_BLOCKS 256
 #define MAX_OPS 256
+#define DOUBT_NS 50000000 /* between the end of a wait that is cut short and its deadline; real time */
 
 struct CfStream {
   const void *queue; /* the same for all CfStreams of one borrowed handle */
@@ -37,11 +38,6 @@ typedef struct {
   unsigned event; /* RECORD, WAIT_EVENT: index in `events` */
 } Op;
 
-static struct {
-  uint8_t *memory;
-  size_t size;
-} blocks[MAX_BLOCKS];
-
 FakeReport fake;
 int fake_devices = 1;
 static const int numbers[FAKE_MAX_DEVICES] = { 0, 1, 2, 3 }; /* their addresses are contexts */
@@ -51,9 +47,10 @@ static int fail_kind = -1;
 static Op ops[MAX_OPS];
 static const CfImage no_image;
 static int n_ops, fail_at = -1, fail_code, run;
-static bool fail_for_good, lost;
+static bool fail_for_good, lost, in_doubt;
+static _Atomic enum { IMPATIENT, PATIENT, WAITING } patience;
 static _Atomic uint64_t launches;
-static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+pthread_mutex_t fake_lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 
 /* The state of this thread: the devices of the contexts pushed, and the runs in which it learned that the GPU is lost
  * or hangs. */
@@ -64,10 +61,7 @@ static _Thread_local struct {
 void
 fake_arm (int call, int code, bool for_good)
 {
-  for (int i = 0; i < MAX_BLOCKS; i++) { /* memory that the previous run gave up */
-    free (blocks[i].memory);
-    blocks[i].memory = NULL;
-  }
+  fake_forget_blocks ();
   memset (&fake, 0, sizeof fake);
   fail_at = call;
   fail_code = code;
@@ -76,6 +70,7 @@ fake_arm (int call, int code, bool for_good)
   n_ops = 0;
   lost = false;
   stuck = 0;
+  in_doubt = false;
   frame_ns = 0;
   (void) cf_gpu_state (); /* what hung in the run before has ended */
   run++;
@@ -84,11 +79,11 @@ fake_arm (int call, int code, bool for_good)
 void
 fake_fail_next (FakeKind kind, int code, bool for_good)
 {
-  pthread_mutex_lock (&lock);
+  pthread_mutex_lock (&fake_lock);
   fail_kind = (int) kind;
   fail_code = code;
   fail_for_good = for_good;
-  pthread_mutex_unlock (&lock);
+  pthread_mutex_unlock (&fake_lock);
 }
 
 void
@@ -100,9 +95,9 @@ fake_slow (uint64_t ns)
 static void
 change_pushed (int more)
 {
-  pthread_mutex_lock (&lock);
+  pthread_mutex_lock (&fake_lock);
   fake.pushed += more;
-  pthread_mutex_unlock (&lock);
+  pthread_mutex_unlock (&fake_lock);
   mine.pushed += more;
 }
 
@@ -183,7 +178,7 @@ call (FakeKind kind, CfStatus *status)
     fake.kind[n] = kind;
   if (stuck >> number_now () & 1 && kind != FAKE_COUNT && kind != FAKE_PUSH && kind != FAKE_REGIONS) {
     /* A thread that was on its way here when another found that the GPU hangs could not know. */
-    fake.blocked += mine.hung_run == run;
+    fake.blocked += mine.hung_run == run || in_doubt;
     mine.hung_run = run;
     return cf_fail (status, CF_TIMEOUT, "blocks");
   }
@@ -210,10 +205,10 @@ fake_call (FakeKind kind, CfStatus *status)
 {
   CfCode code;
 
-  pthread_mutex_lock (&lock);
+  pthread_mutex_lock (&fake_lock);
   fake.misuse += kind == FAKE_REGIONS && n_ops > 0; /* the caller has not waited for the stream */
   code = call (kind, status);
-  pthread_mutex_unlock (&lock);
+  pthread_mutex_unlock (&fake_lock);
   return code;
 }
 
@@ -287,12 +282,13 @@ forget_done (void)
 void
 fake_settle (void)
 {
-  pthread_mutex_lock (&lock);
+  pthread_mutex_lock (&fake_lock);
   stuck = 0;
+  in_doubt = false;
   for (int i = 0; i < n_ops; i++)
     work_up_to (ops[i].queue, i);
   n_ops = 0;
-  pthread_mutex_unlock (&lock);
+  pthread_mutex_unlock (&fake_lock);
 }
 
 /* Returns whether what is known of a stream's work is that it has ended. */
@@ -301,13 +297,13 @@ ended (void *context, void *stream)
 {
   bool is;
 
-  pthread_mutex_lock (&lock);
+  pthread_mutex_lock (&fake_lock);
   is = !lost && !(stuck >> *(const int *) context & 1) && !(fake.fired && fail_for_good && fail_kind < 0);
   if (is) {
     work_up_to (stream, n_ops - 1);
     forget_done ();
   }
-  pthread_mutex_unlock (&lock);
+  pthread_mutex_unlock (&fake_lock);
   return is;
 }
 
@@ -318,28 +314,19 @@ fake_copy (const void *queue, void *to, const void *from, size_t bytes)
 
   op.to.plane[0].data = to;
   op.from.plane[0].data = (void *) from;
-  pthread_mutex_lock (&lock);
+  pthread_mutex_lock (&fake_lock);
   if (!lost && n_ops < MAX_OPS)
     ops[n_ops++] = op;
-  pthread_mutex_unlock (&lock);
+  pthread_mutex_unlock (&fake_lock);
 }
 
 void
 fake_finish (const void *queue)
 {
-  pthread_mutex_lock (&lock);
+  pthread_mutex_lock (&fake_lock);
   work_up_to (queue, n_ops - 1);
   forget_done ();
-  pthread_mutex_unlock (&lock);
-}
-
-static bool
-is_allocated (const uint8_t *data)
-{
-  for (int i = 0; i < MAX_BLOCKS; i++)
-    if (blocks[i].memory && data >= blocks[i].memory && data < blocks[i].memory + blocks[i].size)
-      return true;
-  return false;
+  pthread_mutex_unlock (&fake_lock);
 }
 
 static CfCode
@@ -347,20 +334,20 @@ queue (FakeKind kind, Op op, CfStatus *status)
 {
   CfCode code;
 
-  pthread_mutex_lock (&lock);
+  pthread_mutex_lock (&fake_lock);
   if (op.kind == COPY && kind != FAKE_LAUNCH) /* of host memory that is not pinned: on a real GPU it may block */
-    fake.misuse += !is_allocated (kind == FAKE_UPLOAD ? op.from.plane[0].data : op.to.plane[0].data);
+    fake.misuse += !fake_is_allocated (kind == FAKE_UPLOAD ? op.from.plane[0].data : op.to.plane[0].data);
   code = call (kind, status);
   if (code == CF_OK && n_ops == MAX_OPS)
     code = cf_fail (status, CF_GPU_ERROR, "too much is queued");
   else if (code == CF_OK)
     ops[n_ops++] = op;
-  pthread_mutex_unlock (&lock);
+  pthread_mutex_unlock (&fake_lock);
   return code;
 }
 
-static bool
-in_use (const uint8_t *memory, size_t size)
+bool
+fake_in_use (const uint8_t *memory, size_t size)
 {
   for (int i = 0; i < n_ops; i++) {
     const uint8_t *to = ops[i].to.plane[0].data, *from = ops[i].from.plane[0].data;
@@ -389,9 +376,9 @@ fake_is_lost (void)
 {
   bool is;
 
-  pthread_mutex_lock (&lock);
+  pthread_mutex_lock (&fake_lock);
   is = lost;
-  pthread_mutex_unlock (&lock);
+  pthread_mutex_unlock (&fake_lock);
   return is;
 }
 
@@ -434,55 +421,6 @@ context_init (CfContext *context, CfStatus *status)
 }
 
 static void *
-alloc (FakeKind kind, size_t size, CfStatus *status)
-{
-  void *memory = NULL;
-  int i = 0;
-
-  pthread_mutex_lock (&lock);
-  if (call (kind, status) == CF_OK) {
-    while (i < MAX_BLOCKS && blocks[i].memory)
-      i++;
-    if (i < MAX_BLOCKS)
-      memory = blocks[i].memory = aligned_alloc (4096, (size + 4095) & ~(size_t) 4095);
-    if (memory) {
-      blocks[i].size = size;
-      memset (memory, 0, size);
-      fake.live++;
-    } else {
-      cf_fail (status, CF_NO_MEMORY, "out of memory");
-    }
-  }
-  pthread_mutex_unlock (&lock);
-  return memory;
-}
-
-static void
-release (void *memory)
-{
-  int i = 0;
-
-  if (!memory)
-    return;
-  pthread_mutex_lock (&lock);
-  if (lost || call (FAKE_FREE, NULL) != CF_OK) {
-    pthread_mutex_unlock (&lock);
-    return;
-  }
-  while (i < MAX_BLOCKS && blocks[i].memory != memory)
-    i++;
-  if (i < MAX_BLOCKS) {
-    fake.misuse += in_use (memory, blocks[i].size);
-    free (memory);
-    blocks[i].memory = NULL;
-    fake.live--;
-  } else {
-    fake.misuse++; /* not allocated here, or freed before */
-  }
-  pthread_mutex_unlock (&lock);
-}
-
-static void *
 pinned_alloc (size_t size, CfStatus *status)
 {
   /* cuda/core/gpu/device.c makes no call in this case. */
@@ -490,13 +428,13 @@ pinned_alloc (size_t size, CfStatus *status)
     cf_fail (status, CF_GPU_LOST, "no pinned host memory from a GPU that is lost");
     return NULL;
   }
-  return alloc (FAKE_PINNED_ALLOC, size, status);
+  return fake_alloc (FAKE_PINNED_ALLOC, size, status);
 }
 
 static void *
 device_alloc (size_t size, CfStatus *status)
 {
-  return alloc (FAKE_DEVICE_ALLOC, size, status);
+  return fake_alloc (FAKE_DEVICE_ALLOC, size, status);
 }
 
 /* ---- streams and events -------------------------------------------------- */
@@ -504,7 +442,7 @@ device_alloc (size_t size, CfStatus *status)
 static CfStream *
 stream_new (void *handle, CfStatus *status)
 {
-  CfStream *stream = alloc (FAKE_STREAM, sizeof (CfStream), status);
+  CfStream *stream = fake_alloc (FAKE_STREAM, sizeof (CfStream), status);
 
   if (stream)
     stream->queue = handle ? handle : stream;
@@ -514,7 +452,7 @@ stream_new (void *handle, CfStatus *status)
 static void
 stream_free (CfStream *stream)
 {
-  release (stream);
+  fake_release (stream);
 }
 
 static CfCode
@@ -562,8 +500,40 @@ end_wait (CfCode code, const void *queue, CfStatus *status)
     return code;
   fake.hung = true;
   mine.hung_run = run;
-  cf_device_hangs ((void *) queue);
+  cf_device_hangs ((void *) queue, 0);
   return status->code = CF_TIMEOUT;
+}
+
+void
+fake_wait_for_hurry (void)
+{
+  atomic_store (&patience, PATIENT);
+}
+
+void
+fake_await_wait (void)
+{
+  while (atomic_load (&patience) != WAITING)
+    sched_yield ();
+}
+
+/* Lasts until the wait is cut short, where it is to be. Returns CF_OK where it is not. Called with no lock held. */
+static CfCode
+be_cut_short (const void *queue, const int *hurry, CfStatus *status)
+{
+  if (atomic_load (&patience) != PATIENT)
+    return CF_OK;
+  atomic_store (&patience, WAITING);
+  while (hurry && !__atomic_load_n (hurry, __ATOMIC_ACQUIRE))
+    sched_yield ();
+  pthread_mutex_lock (&fake_lock);
+  atomic_store (&patience, IMPATIENT);
+  fake.misuse += !hurry;
+  stuck |= 1u << number_now ();
+  fake.hung = in_doubt = true;
+  pthread_mutex_unlock (&fake_lock);
+  cf_device_hangs ((void *) queue, DOUBT_NS);
+  return cf_fail (status, CF_CANCELLED, "a wait was cut short");
 }
 
 /* Counts a wait and lets its time pass: that of all frames which are queued. `looks`: the wait makes no call that may
@@ -581,16 +551,18 @@ pass_time (bool looks, uint64_t deadline_ns, CfStatus *status)
 }
 
 static CfCode
-stream_wait (CfStream *stream, uint64_t deadline_ns, CfStatus *status)
+stream_wait (CfStream *stream, uint64_t deadline_ns, const int *hurry, CfStatus *status)
 {
-  CfCode code;
+  CfCode code = be_cut_short (stream->queue, hurry, status);
 
-  pthread_mutex_lock (&lock);
+  if (code != CF_OK)
+    return code;
+  pthread_mutex_lock (&fake_lock);
   code = pass_time (false, deadline_ns, status);
   if (code == CF_OK)
     work_up_to (stream->queue, n_ops - 1);
   forget_done ();
-  pthread_mutex_unlock (&lock);
+  pthread_mutex_unlock (&fake_lock);
   return end_wait (code, stream->queue, status);
 }
 
@@ -598,13 +570,13 @@ static CfEvents *
 events_new (unsigned n, CfStatus *status)
 {
   (void) n;
-  return alloc (FAKE_STREAM, sizeof (CfEvents), status);
+  return fake_alloc (FAKE_STREAM, sizeof (CfEvents), status);
 }
 
 static void
 events_free (CfEvents *events)
 {
-  release (events);
+  fake_release (events);
 }
 
 static CfCode
@@ -629,13 +601,20 @@ stream_signal (CfStream *stream, CfEvents *events, CfStatus *status)
 }
 
 static CfCode
-events_wait (CfEvents *events, uint64_t deadline_ns, CfStatus *status)
+events_wait (CfEvents *events, uint64_t deadline_ns, const int *hurry, CfStatus *status)
 {
   const void *queue;
   CfCode code;
   int at;
 
-  pthread_mutex_lock (&lock);
+  pthread_mutex_lock (&fake_lock);
+  at = find_record (events, COMPLETION, n_ops);
+  queue = at >= 0 ? ops[at].queue : NULL;
+  pthread_mutex_unlock (&fake_lock);
+  code = be_cut_short (queue, hurry, status);
+  if (code != CF_OK)
+    return code;
+  pthread_mutex_lock (&fake_lock);
   code = pass_time (true, deadline_ns, status);
   /* Every second run executes the newest work first, as far as the order of the streams permits. */
   for (int i = n_ops - 1; code == CF_OK && run % 2 && i >= 0; i--)
@@ -646,7 +625,7 @@ events_wait (CfEvents *events, uint64_t deadline_ns, CfStatus *status)
   if (code == CF_OK && at >= 0)
     work_up_to (queue, at);
   forget_done ();
-  pthread_mutex_unlock (&lock);
+  pthread_mutex_unlock (&fake_lock);
   return end_wait (code, queue, status);
 }
 
@@ -654,9 +633,9 @@ static uint64_t
 events_elapsed_ns (const CfEvents *events, unsigned from, unsigned to)
 {
   (void) events, (void) from, (void) to;
-  pthread_mutex_lock (&lock);
+  pthread_mutex_lock (&fake_lock);
   fake.after += lost && mine.lost_run == run;
-  pthread_mutex_unlock (&lock);
+  pthread_mutex_unlock (&fake_lock);
   return 1000;
 }
 
@@ -673,9 +652,9 @@ static const CfDevice fake_device = {
   .context_init = context_init,
   .ops = fake_ops_of,
   .pinned_alloc = pinned_alloc,
-  .pinned_free = release,
+  .pinned_free = fake_release,
   .device_alloc = device_alloc,
-  .device_free = release,
+  .device_free = fake_release,
   .stream_new = stream_new,
   .stream_free = stream_free,
   .stream_copy = stream_copy,

@@ -73,6 +73,11 @@ void fake_arm (int call, int code, bool for_good);
 void fake_fail_next (FakeKind kind, int code, bool for_good);
 /* From now on, every plan's work on a frame takes that long. */
 void fake_slow (uint64_t ns);
+/* The next wait lasts until a flush or stop cuts it short. Then the GPU hangs until fake_settle, which is in doubt for
+ * a moment, and no call that may block may be made meanwhile. */
+void fake_wait_for_hurry (void);
+/* Returns when that wait has begun. */
+void fake_await_wait (void);
 /* Counts a call. Returns an error if the call is to fail. */
 CfCode fake_call (FakeKind kind, CfStatus *status);
 /* Returns cf_gpu_lost, but does not record that the calling thread knows of the loss. */

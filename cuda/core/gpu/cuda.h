@@ -16,6 +16,8 @@ CfCode cf_cuda_check (int error, const char *what, CfStatus *status);
 CfCode cf_cuda_launched (const char *kernel, CfStatus *status);
 /* Returns a function of the driver, as of CUDA 12.0; NULL where there is none of that name. */
 void *cf_cuda_entry (const char *name);
+/* Clears new device memory, and waits for that. CF_TIMEOUT: the memory must not be freed. */
+CfCode cf_cuda_clear (void *memory, size_t size, CfStatus *status);
 /* Returns the cudaStream_t of a stream. */
 void *cf_stream_handle (const CfStream *stream);
 
@@ -24,13 +26,13 @@ CfStream *cf_cuda_stream_new (void *handle, CfStatus *status);
 void cf_cuda_stream_free (CfStream *stream);
 CfCode cf_cuda_stream_copy (CfStream *stream, CfDirection direction, const CfImage *to, const CfImage *from, bool whole,
     CfStatus *status);
-CfCode cf_cuda_stream_wait (CfStream *stream, uint64_t deadline_ns, CfStatus *status);
+CfCode cf_cuda_stream_wait (CfStream *stream, uint64_t deadline_ns, const int *hurry, CfStatus *status);
 CfCode cf_cuda_stream_record (CfStream *stream, CfEvents *events, unsigned i, CfStatus *status);
 CfCode cf_cuda_stream_wait_event (CfStream *stream, const CfEvents *events, unsigned i, CfStatus *status);
 CfCode cf_cuda_stream_signal (CfStream *stream, CfEvents *events, CfStatus *status);
 CfEvents *cf_cuda_events_new (unsigned n, CfStatus *status);
 void cf_cuda_events_free (CfEvents *events);
-CfCode cf_cuda_events_wait (CfEvents *events, uint64_t deadline_ns, CfStatus *status);
+CfCode cf_cuda_events_wait (CfEvents *events, uint64_t deadline_ns, const int *hurry, CfStatus *status);
 uint64_t cf_cuda_events_elapsed_ns (const CfEvents *events, unsigned from, unsigned to);
 
 /* The table's function for areas (core/gpu/blend.cu). */

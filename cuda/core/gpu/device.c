@@ -239,18 +239,18 @@ static void *
 device_alloc (size_t size, CfStatus *status)
 {
   void *memory = NULL;
+  CfCode code;
 
   atomic_fetch_add (&allocations, 1);
   if (cf_cuda_check (cudaMalloc (&memory, size), "allocating device memory", status) != CF_OK)
     return NULL;
-  /* Padding is copied together with the rows around it, so it must not contain data of other programs. Clearing must
-   * end before a non-blocking stream writes to the memory. */
-  if (cf_cuda_check (cudaMemset (memory, 0, size), "clearing device memory", status) != CF_OK ||
-      cf_cuda_check (cudaStreamSynchronize (cudaStreamLegacy), "clearing device memory", status) != CF_OK) {
+  /* Padding is copied together with the rows around it, so it must not contain data of other programs. */
+  code = cf_cuda_clear (memory, size, status);
+  if (code == CF_OK)
+    return memory;
+  if (code != CF_TIMEOUT)
     device_free (memory);
-    return NULL;
-  }
-  return memory;
+  return NULL;
 }
 
 /* ---- the table ---------------------------------------------------------- */

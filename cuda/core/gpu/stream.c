@@ -128,16 +128,42 @@ sleep_ns (uint64_t ns)
   nanosleep (&(struct timespec) { .tv_nsec = (long) ns }, NULL);
 }
 
+/* Handles a wait that has ended without the work. `left_ns`: until the deadline. */
+static CfCode
+give_up (const Completion *c, uint64_t deadline_ns, uint64_t left_ns, CfStatus *status)
+{
+  cf_device_hangs (c->stream, left_ns);
+  if (left_ns)
+    return cf_fail (status, CF_CANCELLED, "the GPU did not finish a frame before a flush or stop ended the wait");
+  return cf_fail (status, CF_TIMEOUT, "the GPU did not finish a frame in %.1f s", (double) deadline_ns / 1e9);
+}
+
+/* Handles an error. Except after the loss of the GPU it is not known whether the GPU still writes to the frame, as
+ * after a timeout. */
+static CfCode
+fail_wait (const Completion *c, int error, CfStatus *status)
+{
+  CfCode code = cf_cuda_check (error, "waiting for the GPU", status);
+
+  if (code == CF_GPU_LOST)
+    return code;
+  cf_device_hangs (c->stream, 0);
+  if (status)
+    status->code = CF_TIMEOUT;
+  return CF_TIMEOUT;
+}
+
 /* Polls for the end of the work, because cudaStreamSynchronize and similar functions have no timeout. A sleep takes
  * some 50 us longer than requested. Therefore the thread sleeps for half the duration of the last wait, then reads the
  * word without a pause for about the duration of a frame, and then with short sleeps, so that a slow GPU does not
  * occupy a core. `first`: the result of queueing the signal. After a fault the word is never written, so the driver is
  * queried every millisecond. */
 static CfCode
-wait_for (Completion *c, int first, uint64_t deadline_ns, CfStatus *status)
+wait_for (Completion *c, int first, uint64_t deadline_ns, const int *hurry, CfStatus *status)
 {
   const uint64_t ask_ns = 1000000, most_eager_ns = 1000000, margin_ns = 50000;
-  uint64_t start = now_ns (), asked = start, now = start;
+  const uint64_t hurried_ns = deadline_ns / 20 + 2 * c->took;
+  uint64_t start = now_ns (), asked = start, now = start, end = start + deadline_ns;
   uint64_t eager_ns = c->took > most_eager_ns ? 0 : c->took * 5 / 4;
 
   if (eager_ns < 300000)
@@ -152,24 +178,17 @@ wait_for (Completion *c, int first, uint64_t deadline_ns, CfStatus *status)
       c->took = now_ns () - start;
       return CF_OK;
     }
-    if (error != cudaErrorNotReady) {
-      CfCode code = cf_cuda_check (error, "waiting for the GPU", status);
-
-      /* It is not known whether the GPU still writes to the frame, as after a timeout. */
-      if (code == CF_GPU_LOST)
-        return code;
-      cf_device_hangs (c->stream);
-      if (status)
-        status->code = CF_TIMEOUT;
-      return CF_TIMEOUT;
-    }
+    if (error != cudaErrorNotReady)
+      return fail_wait (c, error, status);
     if (ask)
       asked = now;
     now = now_ns ();
-    if (now - start > deadline_ns) {
-      cf_device_hangs (c->stream);
-      return cf_fail (status, CF_TIMEOUT, "the GPU did not finish a frame in %.1f s", (double) deadline_ns / 1e9);
+    if (hurry && __atomic_load_n (hurry, __ATOMIC_ACQUIRE)) {
+      hurry = NULL;
+      end = end < now + hurried_ns ? end : now + hurried_ns;
     }
+    if (now > end)
+      return give_up (c, deadline_ns, now < start + deadline_ns ? start + deadline_ns - now : 0, status);
     if (now - start > eager_ns)
       sleep_ns (50000);
     else
@@ -289,11 +308,33 @@ cf_cuda_stream_copy (CfStream *stream, CfDirection direction, const CfImage *to,
 }
 
 CfCode
-cf_cuda_stream_wait (CfStream *stream, uint64_t deadline_ns, CfStatus *status)
+cf_cuda_stream_wait (CfStream *stream, uint64_t deadline_ns, const int *hurry, CfStatus *status)
 {
   int error = signal_completion (&stream->completion, stream->handle);
 
-  return wait_for (&stream->completion, error, deadline_ns, status);
+  return wait_for (&stream->completion, error, deadline_ns, hurry, status);
+}
+
+/* On a stream of its own: the legacy default stream would wait for other work. The end of an event is found without
+ * pinned memory for a word. */
+CfCode
+cf_cuda_clear (void *memory, size_t size, CfStatus *status)
+{
+  const uint64_t deadline_ns = UINT64_C (10000000000);
+  Completion c = { .by_event = true };
+  CfCode code = cf_cuda_check (cudaStreamCreateWithFlags (&c.stream, cudaStreamNonBlocking), "making a CUDA stream",
+      status);
+
+  if (code != CF_OK)
+    return code;
+  code = cf_cuda_check (cudaMemsetAsync (memory, 0, size, c.stream), "clearing device memory", status);
+  if (code == CF_OK)
+    code = wait_for (&c, signal_by_event (&c), deadline_ns, NULL, status);
+  if (code == CF_TIMEOUT || cf_gpu_lost ())
+    return code;
+  clear_completion (&c);
+  cf_cuda_check (cudaStreamDestroy (c.stream), "freeing a CUDA stream", NULL);
+  return code;
 }
 
 /* ---- events ------------------------------------------------------------- */
@@ -352,9 +393,9 @@ cf_cuda_stream_signal (CfStream *stream, CfEvents *events, CfStatus *status)
 }
 
 CfCode
-cf_cuda_events_wait (CfEvents *events, uint64_t deadline_ns, CfStatus *status)
+cf_cuda_events_wait (CfEvents *events, uint64_t deadline_ns, const int *hurry, CfStatus *status)
 {
-  return wait_for (&events->completion, cudaSuccess, deadline_ns, status);
+  return wait_for (&events->completion, cudaSuccess, deadline_ns, hurry, status);
 }
 
 uint64_t

@@ -47,7 +47,6 @@ enum cudaDriverEntryPointQueryResult { cudaDriverEntryPointSuccess, cudaDriverEn
 #define cudaEventDisableTiming 2
 #define cudaStreamNonBlocking 1
 #define cudaEnableDefault 0
-#define cudaStreamLegacy ((cudaStream_t) 1)
 
 cudaError_t cudaGetLastError (void);
 const char *cudaGetErrorString (cudaError_t error);
@@ -62,13 +61,12 @@ cudaError_t cudaHostAlloc (void **memory, size_t size, unsigned flags);
 cudaError_t cudaFreeHost (void *memory);
 cudaError_t cudaMalloc (void **memory, size_t size);
 cudaError_t cudaFree (void *memory);
-cudaError_t cudaMemset (void *memory, int value, size_t size);
+cudaError_t cudaMemsetAsync (void *memory, int value, size_t size, cudaStream_t stream);
 cudaError_t cudaMemcpyAsync (void *to, const void *from, size_t size, enum cudaMemcpyKind kind, cudaStream_t stream);
 cudaError_t cudaMemcpy2DAsync (void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width,
     size_t height, enum cudaMemcpyKind kind, cudaStream_t stream);
 cudaError_t cudaStreamCreateWithFlags (cudaStream_t *stream, unsigned flags);
 cudaError_t cudaStreamDestroy (cudaStream_t stream);
-cudaError_t cudaStreamSynchronize (cudaStream_t stream);
 cudaError_t cudaStreamQuery (cudaStream_t stream);
 cudaError_t cudaStreamWaitEvent (cudaStream_t stream, cudaEvent_t event, unsigned flags);
 cudaError_t cudaEventCreate (cudaEvent_t *event);

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
+ *
+ * flushes.c: elements that are flushed or stopped while a frame waits for the GPU: every wait ends at once, or soon,
+ * and what the GPU may still use is neither freed nor used again. */
+#include "onefilter.h"
+#include "gstcfcuda.h"
+#include "gstcffilter-private.h"
+
+static gint n_pushed; /* atomic */
+
+static gpointer
+push_one (gpointer user)
+{
+  GstFlowReturn flow = push_frames (user, 1);
+
+  g_atomic_int_inc (&n_pushed);
+  return GINT_TO_POINTER (flow);
+}
+
+/* Pushes a frame in a thread. Returns when it waits for a slot, or was not made to wait. */
+static GThread *
+push_waiting (Filter *f, GstCfLinkSlots *slots)
+{
+  GThread *thread;
+
+  g_atomic_int_set (&n_pushed, 0);
+  thread = g_thread_new ("pusher", push_one, f);
+  while (gst_cf_link_slots_waiting (slots) == 0 && g_atomic_int_get (&n_pushed) == 0)
+    g_thread_yield ();
+  return thread;
+}
+
+/* A frame that waits for those of other elements goes at once when its element is flushed or stopped, which is no
+ * failure. */
+static void
+flushed (gboolean by_stop)
+{
+  guint slot[GST_CF_LINK_SLOTS];
+  const gint never = FALSE;
+  CfStatus status = { 0 };
+  GstCfLinkSlots *slots;
+  GThread *thread;
+  gboolean alone;
+  Filter f;
+
+  fake_arm (-1, 0, false);
+  start (&f, "auto", -1, 1);
+  push_frames (&f, 1);
+  slots = gst_cf_link_slots_open (gst_cf_filter_private (GST_CF_FILTER (f.element))->context);
+  for (int i = 0; i < GST_CF_LINK_SLOTS; i++)
+    faults_check (gst_cf_link_slots_take (slots, &never, SECOND, &slot[i], &alone, &status) == CF_OK, "no slot");
+  thread = push_waiting (&f, slots);
+  if (by_stop)
+    gst_element_set_state (f.element, GST_STATE_READY);
+  else
+    gst_pad_push_event (f.src, gst_event_new_flush_start ());
+  faults_check ((GstFlowReturn) GPOINTER_TO_INT (g_thread_join (thread)) == GST_FLOW_FLUSHING,
+      "a frame that was flushed is not refused as such");
+  f.sent--;
+  if (!by_stop) {
+    gst_pad_push_event (f.src, gst_event_new_flush_stop (TRUE));
+    faults_push_segment (f.src);
+    thread = push_waiting (&f, slots);
+  }
+  for (int i = 0; i < GST_CF_LINK_SLOTS; i++)
+    gst_cf_link_slots_release (slots, slot[i]);
+  if (!by_stop)
+    faults_check (g_thread_join (thread) == GINT_TO_POINTER (GST_FLOW_OK) && on_gpu (&f) == 2,
+        "no frame after a flush");
+  faults_check (stat_of (f.element, "frames-fallback") == 0, "a flush counts as a failure");
+  gst_cf_link_slots_close (slots);
+  stop (&f, 0, 0, NULL);
+  check_calls ();
+}
+
+/* A frame that waits for the GPU ends soon when its element is flushed or stopped, which is no failure of the stream.
+ * If the GPU goes on, it is used again after the flush. Otherwise elements that start, or go on, find it out. */
+static void
+cut_short (gint in_flight, gboolean by_stop, gboolean hangs, gboolean in_cuda)
+{
+  CfGpuState state;
+  Filter f, next;
+  GThread *thread;
+
+  fake_cuda_memory = in_cuda;
+  fake_arm (-1, 0, false);
+  if (in_cuda) {
+    open_filter (&f, "auto", -1, in_flight);
+    begin_stream (&f, "(memory:CUDAMemory)");
+    f.pool = open_pool (gst_cf_filter_private (GST_CF_FILTER (f.element))->context);
+  } else {
+    start (&f, "auto", -1, in_flight);
+  }
+  push_frames (&f, 2);
+  faults_check (on_gpu (&f) == 2, "frames not on the GPU");
+  fake_wait_for_hurry ();
+  thread = g_thread_new ("pusher", push_one, &f);
+  fake_await_wait ();
+  if (by_stop)
+    gst_element_set_state (f.element, GST_STATE_READY);
+  else
+    gst_pad_push_event (f.src, gst_event_new_flush_start ());
+  faults_check (GPOINTER_TO_INT (g_thread_join (thread)) == (in_flight == 1 ? GST_FLOW_FLUSHING : GST_FLOW_OK),
+      "a frame that was flushed is not refused as such");
+  f.sent--;
+  if (!by_stop)
+    gst_pad_push_event (f.src, gst_event_new_flush_stop (TRUE));
+  state = cf_gpu_state ();
+  faults_check ((state.doubt | state.hung) == 1, "a wait that was cut short leaves no doubt");
+  faults_check (stat_of (f.element, "frames-fallback") == 0 && stat_of (f.element, "abandoned") > 0,
+      "a frame that was flushed is filtered, or what the GPU may use is not given up");
+  if (!hangs) {
+    faults_check (fake.blocked == 0, "a call that may block, on a GPU that hangs");
+    fake_settle ();
+  }
+  if (!by_stop) {
+    faults_push_segment (f.src);
+    push_frames (&f, 2);
+    faults_check (on_gpu (&f) == (hangs ? 2 : 4), "the GPU is not used again after a flush, or although it hangs");
+  }
+  start (&next, "auto", -1, in_flight);
+  push_frames (&next, 2);
+  faults_check (on_gpu (&next) == (hangs ? 0 : 2), "a GPU is not used, or although it hangs");
+  stop (&next, 0, hangs, "hangs");
+  if (f.pool)
+    gst_buffer_pool_set_active (f.pool, FALSE);
+  gst_clear_object (&f.pool);
+  stop (&f, 0, hangs && !by_stop, "hangs");
+  faults_check (fake_frees_blocked == 0, "CUDA memory is freed while the GPU may use it");
+  check_calls ();
+  fake_cuda_memory = false;
+}
+
+int
+main (void)
+{
+  faults_start ();
+  fake_arm (-1, 0, false);
+  fake_cuda_memory = true; /* for the pad templates, which are made now */
+  learn ();
+  fake_cuda_memory = false;
+  flushed (FALSE);
+  flushed (TRUE);
+  for (int in_flight = 1; in_flight <= 3; in_flight += 2)
+    for (int i = 0; i < 6; i++)
+      cut_short (in_flight, i & 1, i >> 1 == 1, i >> 1 == 2);
+  fake_arm (-1, 0, false);
+  return faults_end ();
+}
