@@ -61,7 +61,10 @@ struct _GstCfRoi {
   GArray *drawn, *rects; /* CfRect: the rectangles of `area`; of this frame, */
   guint n_fixed;         /* of which so many are those of the property */
   GArray *found, *last;  /* the regions of this frame; of the last frame that had some */
-  GArray *held;
+  GArray *held;          /* regions that stay, */
+  GHashTable *held_by_rect;
+  gboolean timed; /* the running time of the last frame that had one, if any had */
+  GstClockTimeDiff time;
 };
 
 G_END_DECLS

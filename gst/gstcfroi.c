@@ -28,6 +28,20 @@ typedef struct {
   GstClockTimeDiff seen; /* running time */
 } Held;
 
+static guint
+hash_rect (gconstpointer key)
+{
+  const CfRect *r = key;
+
+  return ((((guint) r->x * 31 + (guint) r->y) * 31 + (guint) r->width) * 31 + (guint) r->height) * 2654435761u;
+}
+
+static gboolean
+same_rect (gconstpointer a, gconstpointer b)
+{
+  return memcmp (a, b, sizeof (CfRect)) == 0;
+}
+
 GstCfRoi *
 gst_cf_roi_new (GstElement *element)
 {
@@ -40,7 +54,8 @@ gst_cf_roi_new (GstElement *element)
   roi->rects = g_array_new (FALSE, FALSE, sizeof (CfRect));
   roi->found = g_array_new (FALSE, FALSE, sizeof (Found));
   roi->last = g_array_new (FALSE, FALSE, sizeof (Found));
-  roi->held = g_array_new (FALSE, FALSE, sizeof (Held));
+  roi->held = g_array_sized_new (FALSE, FALSE, sizeof (Held), HELD_MAX);
+  roi->held_by_rect = g_hash_table_new (hash_rect, same_rect);
   return roi;
 }
 
@@ -73,8 +88,16 @@ gst_cf_roi_free (GstCfRoi *roi)
   g_array_unref (roi->rects);
   g_array_unref (roi->found);
   g_array_unref (roi->last);
+  g_hash_table_unref (roi->held_by_rect);
   g_array_unref (roi->held);
   g_free (roi);
+}
+
+static void
+drop_held (GstCfRoi *roi)
+{
+  g_hash_table_remove_all (roi->held_by_rect);
+  g_array_set_size (roi->held, 0);
 }
 
 void
@@ -82,7 +105,8 @@ gst_cf_roi_reset (GstCfRoi *roi)
 {
   drop_areas (roi);
   g_array_set_size (roi->last, 0);
-  g_array_set_size (roi->held, 0);
+  drop_held (roi);
+  roi->timed = FALSE;
 }
 
 void
@@ -224,61 +248,70 @@ is_wanted (const GstCfRoi *roi, const Found *f)
   return ok && (f->confidence < 0 || !((gfloat) f->confidence < (gfloat) roi->now.min_confidence));
 }
 
-/* Notes that a frame has that rectangle. */
+/* Notes that a frame has that rectangle. The list never moves, so the table refers to its elements: frames may have
+ * thousands of rectangles, each of which is looked up. */
 static void
-hold (GstCfRoi *roi, const CfRect *rect, GstClockTimeDiff time)
+hold (GstCfRoi *roi, const CfRect *rect)
 {
-  const Held held = { *rect, time };
-  Held *last;
+  const Held new_one = { *rect, roi->time };
+  Held *known = g_hash_table_lookup (roi->held_by_rect, rect), *last;
 
-  for (guint i = 0; i < roi->held->len; i++)
-    if (memcmp (&g_array_index (roi->held, Held, i).rect, rect, sizeof *rect) == 0) {
-      g_array_index (roi->held, Held, i).seen = time;
-      return;
-    }
+  if (known) {
+    known->seen = roi->time;
+    return;
+  }
   if (roi->held->len < HELD_MAX) {
-    g_array_append_val (roi->held, held);
+    g_array_append_val (roi->held, new_one);
+    g_hash_table_add (roi->held_by_rect, &g_array_index (roi->held, Held, roi->held->len - 1));
     return;
   }
   last = &g_array_index (roi->held, Held, HELD_MAX - 1);
+  g_hash_table_remove (roi->held_by_rect, last);
   last->rect.width = MAX (last->rect.x + last->rect.width, rect->x + rect->width);
   last->rect.height = MAX (last->rect.y + last->rect.height, rect->y + rect->height);
   last->rect.x = MIN (last->rect.x, rect->x);
   last->rect.y = MIN (last->rect.y, rect->y);
   last->rect.width -= last->rect.x;
   last->rect.height -= last->rect.y;
-  last->seen = time;
+  last->seen = roi->time;
 }
 
 /* Removes what is held for longer than `roi-hold`, and appends the rest to the rectangles of this frame. */
 static void
-list_held (GstCfRoi *roi, GstClockTimeDiff time)
+list_held (GstCfRoi *roi)
 {
   guint n = 0;
 
+  g_hash_table_remove_all (roi->held_by_rect);
   for (guint i = 0; i < roi->held->len; i++) {
     const Held h = g_array_index (roi->held, Held, i);
 
-    if (ABS (time - h.seen) > roi->now.hold * (GstClockTimeDiff) GST_MSECOND)
+    if (ABS (roi->time - h.seen) > roi->now.hold * (GstClockTimeDiff) GST_MSECOND)
       continue;
-    g_array_index (roi->held, Held, n++) = h;
+    g_array_index (roi->held, Held, n) = h;
+    if (n < HELD_MAX - 1) /* the last one may be the union of several */
+      g_hash_table_add (roi->held_by_rect, &g_array_index (roi->held, Held, n));
+    n++;
     g_array_append_val (roi->rects, h.rect);
   }
   g_array_set_size (roi->held, n);
 }
 
-/* Sets the running time of a frame. Returns FALSE if it has none. */
+/* Takes the running time of a frame; one without a timestamp has the time of the frame before, so that what is held
+ * stays hidden there. Returns FALSE if no time is known. */
 static gboolean
-running_time (GstBuffer *in, const GstSegment *segment, GstClockTimeDiff *time)
+take_time (GstCfRoi *roi, GstBuffer *in, const GstSegment *segment)
 {
   guint64 value;
-  gint sign;
+  gint sign = 0;
 
-  if (!GST_BUFFER_PTS_IS_VALID (in) || !segment || segment->format != GST_FORMAT_TIME)
-    return FALSE;
-  sign = gst_segment_to_running_time_full (segment, GST_FORMAT_TIME, GST_BUFFER_PTS (in), &value);
-  *time = sign * (GstClockTimeDiff) value;
-  return sign != 0;
+  if (GST_BUFFER_PTS_IS_VALID (in) && segment && segment->format == GST_FORMAT_TIME)
+    sign = gst_segment_to_running_time_full (segment, GST_FORMAT_TIME, GST_BUFFER_PTS (in), &value);
+  if (sign != 0) {
+    roi->time = sign * (GstClockTimeDiff) value;
+    roi->timed = TRUE;
+  }
+  return roi->timed;
 }
 
 /* Appends the rectangles of a detector's regions to those of this frame. Returns FALSE if instead the whole frame is to
@@ -286,17 +319,16 @@ running_time (GstBuffer *in, const GstSegment *segment, GstClockTimeDiff *time)
 static gboolean
 list_found (GstCfRoi *roi, GstBuffer *in, const GstSegment *segment, const GstVideoInfo *info)
 {
-  GstClockTimeDiff time = 0;
   gboolean holds, has;
 
   if (!roi->now.meta) {
     g_array_set_size (roi->last, 0);
-    g_array_set_size (roi->held, 0);
+    drop_held (roi);
     return TRUE;
   }
   find (roi, in, info);
   has = roi->found->len > 0;
-  holds = roi->now.hold > 0 && running_time (in, segment, &time);
+  holds = roi->now.hold > 0 && take_time (roi, in, segment);
   if (has) {
     GArray *old = roi->last;
 
@@ -310,14 +342,14 @@ list_found (GstCfRoi *roi, GstBuffer *in, const GstSegment *segment, const GstVi
     if (!is_wanted (roi, f))
       continue;
     if (has && holds)
-      hold (roi, &rect, time);
+      hold (roi, &rect);
     else
       g_array_append_val (roi->rects, rect);
   }
   if (holds)
-    list_held (roi, time);
+    list_held (roi);
   else if (roi->now.hold == 0)
-    g_array_set_size (roi->held, 0);
+    drop_held (roi);
   return has || roi->now.missing != GST_CF_ROI_ALL;
 }
 

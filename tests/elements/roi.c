@@ -495,7 +495,7 @@ GST_START_TEST (held)
   expect (&f, with (at (0), "a", 1, 1, 2, 2, -1), "1,1,2,2");
   expect (&f, with (at (40), "a", 4, 1, 2, 2, -1), "1,1,2,2 4,1,2,2");
   expect (&f, at (80), "1,1,2,2 4,1,2,2");
-  expect (&f, gst_buffer_new (), "none"); /* no time */
+  expect (&f, gst_buffer_new (), "1,1,2,2 4,1,2,2"); /* no time: that of the frame before */
   expect (&f, at (100), "1,1,2,2 4,1,2,2");
   expect (&f, at (101), "4,1,2,2");
   expect (&f, with (at (140), "a", 4, 1, 2, 2, -1), "4,1,2,2");
@@ -503,7 +503,13 @@ GST_START_TEST (held)
   expect (&f, at (241), "none");
   expect (&f, with (at (300), "a", 1, 1, 2, 2, -1), "1,1,2,2");
   gst_cf_roi_reset (f.roi);
+  expect (&f, with (gst_buffer_new (), "a", 4, 1, 2, 2, -1), "4,1,2,2");
+  expect (&f, gst_buffer_new (), "none"); /* without any time nothing is held */
   expect (&f, at (310), "none");
+  expect (&f, with (gst_buffer_new (), "a", 4, 1, 2, 2, -1), "4,1,2,2");
+  expect (&f, at (410), "4,1,2,2");
+  expect (&f, at (411), "none");
+  gst_cf_roi_reset (f.roi);
   expect (&f, with (at (320), "a", 1, 1, 2, 2, -1), "1,1,2,2");
   set_value (f.element, "roi-hold", "0");
   expect (&f, at (330), "none");
