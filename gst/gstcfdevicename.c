@@ -59,7 +59,7 @@ static CfCode
 read_name (const gchar *text, Name *name, CfStatus *status)
 {
   *name = (Name) { .kind = ANY };
-  if (!text || g_ascii_strcasecmp (text, "auto") == 0)
+  if (!text || g_ascii_strcasecmp (text, "auto") == 0 || g_ascii_strcasecmp (text, "least-used") == 0)
     return CF_OK;
   name->kind = STRONGEST;
   if (g_ascii_strcasecmp (text, "strongest") == 0)
@@ -75,7 +75,9 @@ read_name (const gchar *text, Name *name, CfStatus *status)
   if (read_address (text, name))
     return CF_OK;
   return cf_fail (status, CF_BAD_VALUE,
-      "cuda-device is \"%.60s\"; it must be auto, strongest, a UUID (GPU-...) or a PCI address (0000:01:00.0)", text);
+      "cuda-device is \"%.60s\"; it must be auto, least-used, strongest, a UUID (GPU-...) or a PCI address "
+      "(0000:01:00.0)",
+      text);
 }
 
 CfCode

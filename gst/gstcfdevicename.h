@@ -2,7 +2,7 @@
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * gstcfdevicename.h: GPUs by other names than their numbers, the values of the property cuda-device:
- *   auto             none in particular, as NULL
+ *   auto, least-used none in particular, as NULL
  *   strongest        the one with the most multiprocessors times clock; of equal ones that with more memory, or the
  *                    first
  *   GPU-..., MIG-... the one with that UUID, as nvidia-smi -L prints it

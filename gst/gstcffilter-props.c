@@ -513,7 +513,7 @@ gst_cf_filter_install_properties (GObjectClass *klass)
   g_object_class_install_property (klass, PROP_CUDA_DEVICE,
       g_param_spec_string ("cuda-device", "CUDA device",
           "GPU to use by another name than its number, instead of cuda-device-id: strongest, a UUID (GPU-...) or a PCI "
-          "address (0000:01:00.0)",
+          "address (0000:01:00.0); auto or least-used: none in particular",
           NULL, rw | GST_PARAM_MUTABLE_READY));
   g_object_class_install_property (klass, PROP_ON_GPU_ERROR,
       g_param_spec_enum ("on-gpu-error", "On GPU error", "What happens to the stream when the GPU fails",

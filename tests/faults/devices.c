@@ -110,11 +110,12 @@ names (void)
     int devices;
     const gchar *name;
     gint number, right;
-  } rows[] = { { 4, NULL, 3, 3 }, { 4, "auto", 2, 2 }, { 4, "AUTO", -1, 0 }, { 1, "strongest", -1, 0 },
-    { 2, "strongest", 0, 1 }, { 3, "strongest", -1, 2 }, { 4, "Strongest", -1, 2 }, { 4, UUID_1, -1, 1 },
-    { 4, "gpu-A2a2A2a2-a2a2-A2A2-a2a2-a2a2a2a2a2A2", 1, 2 }, { 4, "MIG-a3a3a3a3-a3a3-a3a3-a3a3-a3a3a3a3a3a3", -1, 3 },
-    { 4, "0000:01:00.0", 2, 0 }, { 4, "01:00.0", -1, 0 }, { 4, "1:0", -1, 0 }, { 4, "0:c1:02", -1, 1 },
-    { 4, "00000000:C1:02.0", -1, 1 }, { 4, "10000:c1:02.0", -1, 2 }, { 4, "0001:01:00.0", -1, 3 } };
+  } rows[] = { { 4, NULL, 3, 3 }, { 4, "auto", 2, 2 }, { 4, "AUTO", -1, 0 }, { 4, "least-used", -1, 0 },
+    { 4, "Least-Used", 3, 3 }, { 1, "strongest", -1, 0 }, { 2, "strongest", 0, 1 }, { 3, "strongest", -1, 2 },
+    { 4, "Strongest", -1, 2 }, { 4, UUID_1, -1, 1 }, { 4, "gpu-A2a2A2a2-a2a2-A2A2-a2a2-a2a2a2a2a2A2", 1, 2 },
+    { 4, "MIG-a3a3a3a3-a3a3-a3a3-a3a3-a3a3a3a3a3a3", -1, 3 }, { 4, "0000:01:00.0", 2, 0 }, { 4, "01:00.0", -1, 0 },
+    { 4, "1:0", -1, 0 }, { 4, "0:c1:02", -1, 1 }, { 4, "00000000:C1:02.0", -1, 1 }, { 4, "10000:c1:02.0", -1, 2 },
+    { 4, "0001:01:00.0", -1, 3 } };
 
   for (gsize i = 0; i < G_N_ELEMENTS (rows); i++) {
     GstElement *element = new_element ("cuda", rows[i].name, rows[i].number);
@@ -128,16 +129,33 @@ names (void)
   }
 }
 
+/* Elements that run at a time, each on the GPU that the fewest others use. */
+static void
+distributed (void)
+{
+  static const gchar *const name[] = { "least-used", "auto", "least-used", NULL };
+  GstElement *element[4];
+
+  fake_devices = 4;
+  for (gint i = 0; i < 4; i++) {
+    element[i] = new_element ("cuda", name[i], -1);
+    faults_check (gst_element_set_state (element[i], GST_STATE_PAUSED) == GST_STATE_CHANGE_SUCCESS, "no start");
+    faults_check (number_of (element[i]) == i, "not the GPU that the fewest elements use");
+  }
+  for (gint i = 0; i < 4; i++)
+    end (element[i], 0, NULL);
+}
+
 /* Texts that name nothing, at any backend; names of no GPU that is here, where a GPU is wanted. */
 static void
 wrong_names (void)
 {
   static const struct {
     const gchar *name, *text;
-  } no_names[] = { { "", "must be auto, strongest" }, { "strong", "must be auto" }, { "0", "PCI address" },
-    { "01:00.1", "PCI address" }, { "0000:01:00.0.0", "PCI" }, { "1:2:3:4", "PCI" }, { "-1:00.0", "PCI" },
-    { "01:00.0 ", "PCI" }, { "01:", "PCI" }, { "GPU-", "nvidia-smi -L" }, { "GPU-1", "no UUID" },
-    { UUID_1 "a", "no UUID" }, { "GPU-a1a1a1a1-a1a1-a1a1-a1a1-a1a1a1a1a1ag", "no UUID" },
+  } no_names[] = { { "", "must be auto, least-used, strongest" }, { "strong", "must be auto" },
+    { "least", "must be auto" }, { "0", "PCI address" }, { "01:00.1", "PCI address" }, { "0000:01:00.0.0", "PCI" },
+    { "1:2:3:4", "PCI" }, { "-1:00.0", "PCI" }, { "01:00.0 ", "PCI" }, { "01:", "PCI" }, { "GPU-", "nvidia-smi -L" },
+    { "GPU-1", "no UUID" }, { UUID_1 "a", "no UUID" }, { "GPU-a1a1a1a1-a1a1-a1a1-a1a1-a1a1a1a1a1ag", "no UUID" },
     { "GPU-a1a1a1a1aa1a1-a1a1-a1a1-a1a1a1a1a1a1a", "no UUID" } },
     absent[] = { { "GPU-a1a1a1a1-a1a1-a1a1-a1a1-a1a1a1a1a1a2", "none of 4 GPUs" }, { "02:00.0", "\"02:00.0\"" },
       { "0002:01:00.0", "none of 4" }, { "0000:01:01.0", "nvidia-smi" } };
@@ -290,6 +308,7 @@ main (void)
   offered (NULL, 1, 1);
   offered (UUID_1, -1, 1);
   offered ("c1:02", 0, 1);
+  distributed ();
   input_of_another (NULL, 0);
   input_of_another (UUID_1, 1);
   input_of_another ("strongest", 2);
