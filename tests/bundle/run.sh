@@ -4,7 +4,7 @@
 #
 # run.sh tests | together | sanitize [TOOL...] | bench [OPTION...] | kernels |
 # elements [PROGRAM...] | cuda-memory | schedule [OPTION...] | steady [OPTION...] |
-# areas | clip | changes | oracle | soak [OPTION...] | fault [KIND...] | framepath [PART...] |
+# areas | clip | changes | oracle | soak [gpu|cpu] [OPTION...] | fault [KIND...] | framepath [PART...] |
 # watch [OPTION...] | trace | all | exec COMMAND... | --version: runs the bundle's tests and benchmarks on a
 # machine with an NVIDIA GPU. Each ends with the line N passed, N failed, N skipped. Full logs go to $OUT, or to logs/
 # beside this script. CF_FILTERS=convolve restricts what runs per filter. trace counts the
@@ -418,6 +418,11 @@ print_table () {
 # Traces a filter with each memory and number of frames in flight.
 trace_filter () { # FILTER ELEMENT
   local filter=$1 element=$2 mode memory flight name
+  for memory in proposed cuda; do
+    name=trace-$filter-$memory-roi
+    step "$name" trace_steady "$logs/$name.txt" "$memory" "$element frames-in-flight=1 roi=161,121,640,480"
+    print_table "$logs/$name.txt"
+  done
   for mode in proposed:1 proposed:4 plain:4 cuda:1 cuda:4; do
     IFS=: read -r memory flight <<< "$mode"
     case $mode in
@@ -443,16 +448,18 @@ trace () {
   print_table "$logs/trace-chain.txt"
 }
 
+# soak [gpu|cpu] [OPTION...]: both, unless one is named.
 soak () {
-  local filter
+  local filter where='gpu cpu'
+  case ${1:-} in gpu | cpu) where=$1; shift ;; esac
   for filter in ${CF_FILTERS:-$all_filters}; do
     case $filter in
       convolve) filter='cudaconvolve preset=unsharp' ;;
       irfilter) filter='cudairfilter sigma=10' ;;
       *) filter=cuda$filter ;;
     esac
-    step "soak-gpu-${filter%% *}" in_bundle soak "$@" --element "$filter $on"
-    step "soak-cpu-${filter%% *}" in_bundle soak "$@" --element "$filter backend=cpu"
+    [ "$where" = cpu ] || step "soak-gpu-${filter%% *}" in_bundle soak "$@" --element "$filter $on"
+    [ "$where" = gpu ] || step "soak-cpu-${filter%% *}" in_bundle soak "$@" --element "$filter backend=cpu"
   done
   grep -h 'of the' "$logs"/soak-*.log
 }

@@ -6,6 +6,7 @@
  * whatever changes or reads the frames: the bytes equal those of elements on the CPU. */
 #include "pair.h"
 
+#include <gst/video/gstvideometa.h>
 #include <stdlib.h>
 
 #define UPLOAD "cudaupload ! " GPU " ! "
@@ -151,6 +152,77 @@ GST_START_TEST (identity_passes)
   fail_unless_equals_uint64 (stat_of (f, "frames-passed"), passes_through ? 6 : 0);
   fail_unless_equals_uint64 (stat_of (f, "frames-gpu"), passes_through ? 3 : 9);
   close_pair (&pair);
+}
+GST_END_TEST
+
+/* ---- regions --------------------------------------------------------------- */
+
+/* Attaches a detector's regions, which move from frame to frame. */
+static GstPadProbeReturn
+detect (GstPad *pad, GstPadProbeInfo *info, gpointer data)
+{
+  GstBuffer *buffer = gst_buffer_make_writable (GST_PAD_PROBE_INFO_BUFFER (info));
+  guint *n = data;
+
+  (void) pad;
+  if (*n % 3 < 2) {
+    gst_buffer_add_video_region_of_interest_meta (buffer, "face", 5 + 7 * *n, 3, 13, 9);
+    gst_buffer_add_video_region_of_interest_meta (buffer, "car", 30, 20 + *n, 11, 1);
+  }
+  ++*n;
+  GST_PAD_PROBE_INFO_DATA (info) = buffer;
+  return GST_PAD_PROBE_OK;
+}
+
+/* Frames of which a part is filtered, by each source of regions: with few shapes and with a map of many strengths. */
+static void
+compare_regions (gint memory, const gchar *const *filters, guint n, const gchar *format, const gchar *mask)
+{
+  guint seen[2] = { 0, 0 };
+  Pair pair;
+
+  open_pair_around (&pair, around[memory].head, filters, n, "", around[memory].tail, format, 98, 66);
+  add_probe (child_of (pair.gpu, "e0"), "sink", detect, &seen[0]);
+  add_probe (child_of (pair.cpu, "e0"), "sink", detect, &seen[1]);
+  for (guint i = 0; i < n; i++) {
+    const gchar name[] = { 'e', (gchar) ('0' + i), '\0' };
+
+    set_both (&pair, name, "roi-meta", "true");
+    set_both (&pair, name, "roi", "3,5,21,9; 0.7,0.7,0.3,0.3; 14,5,3,40; -5,-5,9,9");
+  }
+  for (guint i = 0; i < 9; i++) {
+    if (i == 3)
+      set_both (&pair, "e0", "roi-shape", "ellipse");
+    if (i == 5)
+      set_both (&pair, "e0", "mask", mask);
+    if (i == 7)
+      set_both (&pair, "e0", "mask-polygons", "0.1,0.2 0.4,0.2 0.45,0.61; 0.5,0.5 0.9,0.5 0.5,0.9 0.9,0.9");
+    if (i == 8)
+      set_both (&pair, "e0", "roi-invert", "true");
+    push (&pair, 1);
+    expect_same (&pair, 1, format);
+  }
+  expect_on_gpu (&pair, n, 9);
+  fail_unless_equals_int (seen[0], 9);
+  fail_unless_equals_int (seen[1], 9);
+  close_pair (&pair);
+}
+
+GST_START_TEST (regions)
+{
+  static const gchar *const filters[] = { "cudamedian kernel-size=5", "cudaconvolve preset=gauss kernel-size=9",
+    "cudairfilter sigma=4", "cudasegment", "cudaconvolve preset=privacy blocks=4",
+    "cudamedian kernel-size=3 temporal-depth=3" };
+  static const gchar *const formats[] = { "NV12", "P010_10LE", "RGBA", "Y42B", "YUY2" };
+  /* A ramp. Where the build reads no pictures, both backends refuse it alike. */
+  gchar *mask = temporary_file ("P2 4 2 255 0 85 170 255 255 170 85 0\n");
+
+  for (gint memory = 0; memory < (gint) G_N_ELEMENTS (around); memory++) {
+    compare_regions (memory, &filters[__i__], 1, formats[memory], mask);
+    compare_regions (memory, &filters[__i__], 1, formats[memory + 1], mask);
+  }
+  compare_regions (1, &filters[__i__ % 3], 4, "NV12", mask);
+  free_value (mask, TRUE);
 }
 GST_END_TEST
 
@@ -562,6 +634,7 @@ main (int argc, char **argv)
   tcase_add_loop_test (tests, memory_in_a_row, 0, 2);
   tcase_add_test (tests, other_context);
   tcase_add_loop_test (tests, identity_passes, 0, G_N_ELEMENTS (around));
+  tcase_add_loop_test (tests, regions, 0, 6);
   tcase_add_loop_test (tests, every_length, 0, G_N_ELEMENTS (between));
   tcase_add_test (tests, from_system_memory);
   tcase_add_loop_test (tests, several_in_flight, 0, 4);
