@@ -343,6 +343,69 @@ GST_START_TEST (reports_belong_to_the_frame)
 }
 GST_END_TEST
 
+/* Reads all properties of the element that posts a message, and sets one. Notes the message's type. */
+static GstBusSyncReply
+use_element (GstBus *bus, GstMessage *message, gpointer types)
+{
+  GObject *element = G_OBJECT (GST_MESSAGE_SRC (message));
+  GParamSpec **specs;
+  guint n;
+
+  (void) bus;
+  if (!GST_IS_BASE_TRANSFORM (element))
+    return GST_BUS_PASS;
+  specs = g_object_class_list_properties (G_OBJECT_GET_CLASS (element), &n);
+  for (guint i = 0; i < n; i++) {
+    GValue value = G_VALUE_INIT;
+
+    if (!(specs[i]->flags & G_PARAM_READABLE))
+      continue;
+    g_value_init (&value, specs[i]->value_type);
+    g_object_get_property (element, specs[i]->name, &value);
+    g_value_unset (&value);
+  }
+  g_free (specs);
+  set_value (GST_ELEMENT (element), "roi-grow", "0");
+  gst_caps_unref (gst_pad_query_caps (GST_BASE_TRANSFORM_SINK_PAD (element), NULL));
+  *(guint *) types |= (guint) GST_MESSAGE_TYPE (message);
+  return GST_BUS_PASS;
+}
+
+/* An application uses the element in the thread that posts a message: no lock is held meanwhile. */
+GST_START_TEST (messages_hold_no_lock)
+{
+  const gchar *const motion[] = { "temporal-method", "running", "motion-meta", "true" };
+  GstElement *element = new_element_of (__i__ < 2 ? "cudamedian" : "cudasegment", "frames-in-flight",
+      __i__ % 2 ? "3" : "1", "roi-meta", "true", __i__ < 2 ? motion[0] : "events", __i__ < 2 ? motion[1] : "true",
+      __i__ < 2 ? motion[2] : "message-interval", __i__ < 2 ? motion[3] : "1", NULL);
+  GstHarness *h = new_harness (element);
+  GstBus *bus = gst_element_get_bus (element);
+  GstVideoInfo info;
+  guint types = 0;
+
+  gst_bus_set_sync_handler (bus, use_element, &types, NULL);
+  gst_harness_set_drop_buffers (h, TRUE);
+  for (gint size = 64; size <= 96; size += 32) {
+    set_caps (h, video_caps ("NV12", size, size, NULL), &info);
+    for (guint i = 0; i < 6; i++) {
+      GstBuffer *in = random_frame (&info, i % 2, 0);
+
+      GST_BUFFER_PTS (in) = i * GST_SECOND;
+      if (i == 3) /* refused, with a warning */
+        set_value (element, "roi", "nowhere");
+      fail_unless_equals_int (gst_harness_push (h, in), GST_FLOW_OK);
+    }
+  }
+  gst_harness_push (h, gst_buffer_new_allocate (NULL, 3, NULL));
+  gst_harness_push_event (h, gst_event_new_eos ());
+  fail_unless_equals_int (types & (GST_MESSAGE_WARNING | GST_MESSAGE_ERROR | GST_MESSAGE_ELEMENT | GST_MESSAGE_LATENCY),
+      GST_MESSAGE_WARNING | GST_MESSAGE_ERROR | GST_MESSAGE_ELEMENT | (__i__ % 2 ? GST_MESSAGE_LATENCY : 0));
+  gst_bus_set_sync_handler (bus, NULL, NULL, NULL);
+  gst_object_unref (bus);
+  free_harness (h);
+}
+GST_END_TEST
+
 /* Leaves the process that many bytes of new memory (RLIM_INFINITY: all). */
 static void
 limit_memory (rlim_t bytes)
@@ -417,6 +480,7 @@ main (int argc, char **argv)
   tcase_add_test (tests, late_settings_are_said);
   tcase_add_test (tests, advice_is_given_once);
   tcase_add_test (tests, reports_belong_to_the_frame);
+  tcase_add_loop_test (tests, messages_hold_no_lock, 0, 4);
   if (!on_gpu () && !g_getenv ("ASAN_OPTIONS")) {
     tcase_add_test (tests, no_memory_for_labels);
     tcase_add_test (tests, no_memory_for_caps);

@@ -41,6 +41,33 @@ push_caps (Filter *f, const gchar *feature, int rate)
   g_free (text);
 }
 
+/* Uses the element in the thread that posts a message, as an application may: no lock is held meanwhile. */
+static GstBusSyncReply
+use_element (GstBus *bus, GstMessage *message, gpointer user)
+{
+  Filter *f = user;
+  GParamSpec **specs;
+  guint n;
+
+  (void) bus;
+  if (GST_MESSAGE_SRC (message) != GST_OBJECT_CAST (f->element) ||
+      !(GST_MESSAGE_TYPE (message) & (GST_MESSAGE_ERROR | GST_MESSAGE_WARNING)))
+    return GST_BUS_PASS;
+  specs = g_object_class_list_properties (G_OBJECT_GET_CLASS (f->element), &n);
+  for (guint i = 0; i < n; i++) {
+    GValue value = G_VALUE_INIT;
+
+    if (!(specs[i]->flags & G_PARAM_READABLE))
+      continue;
+    g_value_init (&value, specs[i]->value_type);
+    g_object_get_property (G_OBJECT (f->element), specs[i]->name, &value);
+    g_value_unset (&value);
+  }
+  g_free (specs);
+  g_object_set (f->element, "roi-grow", 0.0, NULL);
+  return GST_BUS_PASS;
+}
+
 void
 open_filter (Filter *f, const gchar *backend, gint device, gint in_flight)
 {
@@ -49,6 +76,7 @@ open_filter (Filter *f, const gchar *backend, gint device, gint in_flight)
   f->element = gst_object_ref_sink (g_object_new (gst_cuda_median_get_type (), NULL));
   f->bus = gst_bus_new ();
   gst_element_set_bus (f->element, f->bus);
+  gst_bus_set_sync_handler (f->bus, use_element, f, NULL);
   gst_util_set_object_arg (G_OBJECT (f->element), "backend", backend);
   g_object_set (f->element, "cuda-device-id", device, "frames-in-flight", in_flight, NULL);
   faults_link (f->element, &f->src, &f->sink, take, f);
