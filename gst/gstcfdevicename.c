@@ -55,9 +55,15 @@ read_address (const gchar *text, Name *name)
   return sscanf (bare, "%2x:%2x%n", &name->bus, &name->slot, &end) == 2 && !bare[end];
 }
 
+#define SHOWN 60 /* bytes of a text in a message */
+
 static CfCode
 read_name (const gchar *text, Name *name, CfStatus *status)
 {
+  gchar shown[SHOWN + 1] = "";
+
+  for (gsize i = 0; text && text[i] && i < SHOWN; i++)
+    shown[i] = g_ascii_isprint (text[i]) ? text[i] : '?';
   *name = (Name) { .kind = ANY };
   if (!text || g_ascii_strcasecmp (text, "auto") == 0 || g_ascii_strcasecmp (text, "least-used") == 0)
     return CF_OK;
@@ -69,15 +75,15 @@ read_name (const gchar *text, Name *name, CfStatus *status)
     if (read_uuid (text + 4, name->uuid))
       return CF_OK;
     return cf_fail (status, CF_BAD_VALUE,
-        "cuda-device \"%.60s\" is no UUID; one is like GPU-01234567-89ab-cdef-0123-456789abcdef (nvidia-smi -L)", text);
+        "cuda-device \"%s\" is no UUID; one is like GPU-01234567-89ab-cdef-0123-456789abcdef (nvidia-smi -L)", shown);
   }
   name->kind = BY_ADDRESS;
   if (read_address (text, name))
     return CF_OK;
   return cf_fail (status, CF_BAD_VALUE,
-      "cuda-device is \"%.60s\"; it must be auto, least-used, strongest, a UUID (GPU-...) or a PCI address "
+      "cuda-device is \"%s\"; it must be auto, least-used, strongest, a UUID (GPU-...) or a PCI address "
       "(0000:01:00.0)",
-      text);
+      shown);
 }
 
 CfCode

@@ -148,9 +148,9 @@ others () {
   if [ -n "${CF_SANITIZED:-}" ]; then
     build_more "$CF_SANITIZED" "$cc" -Doptimization=1 -Db_lundef=false -Db_sanitize=address,undefined \
       -Dc_args=-fno-sanitize-recover=undefined -- gst/libgstcudafilters.so tests/kernelcheck \
-      tests/faults/{faults,chains,same,devices,hangs,linkslots,cudart} \
+      tests/faults/{faults,chains,same,devices,hangs,flushes,linkslots,cudart} \
       tests/elements/{elements_{properties,buffers,negotiation,segment,areas,flight,center,life},roi_properties} \
-      tests/fuzz/fuzz_{kernel,kernel_file,fraction,coefficients,seeds,settings,stream,chaos}
+      tests/fuzz/fuzz_{kernel,kernel_file,fraction,coefficients,seeds,zones,settings,regions,stream,chaos}
   fi
 }
 # In a process group, so that nothing goes on building where this script ends early.

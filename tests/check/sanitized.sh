@@ -30,8 +30,8 @@ case ${1:-} in
     "$CF_SANITIZED/tests/faults/chains" --one-in 41 || exit 1
     exec "$CF_SANITIZED/tests/faults/faults" --one-in 97 ;;
   elements)
-    build_tests elements roi_properties same devices hangs linkslots cudart \
-      elements_{properties,buffers,negotiation,segment,areas,flight,life}_cpu ;;
-  fuzz) build_tests fuzz fuzz_{kernel,kernel_file,fraction,coefficients,seeds,settings,stream,chaos} ;;
+    build_tests elements roi_properties same devices hangs flushes linkslots cudart \
+      elements_{properties,buffers,negotiation,segment,areas,flight,center,life}_cpu ;;
+  fuzz) build_tests fuzz fuzz_{kernel,kernel_file,fraction,coefficients,seeds,zones,settings,regions,stream,chaos} ;;
   *) echo "usage: sanitized.sh kernelcheck|faults|elements|fuzz"; exit 2 ;;
 esac

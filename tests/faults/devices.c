@@ -153,9 +153,10 @@ wrong_names (void)
   static const struct {
     const gchar *name, *text;
   } no_names[] = { { "", "must be auto, least-used, strongest" }, { "strong", "must be auto" },
-    { "least", "must be auto" }, { "0", "PCI address" }, { "01:00.1", "PCI address" }, { "0000:01:00.0.0", "PCI" },
-    { "1:2:3:4", "PCI" }, { "-1:00.0", "PCI" }, { "01:00.0 ", "PCI" }, { "01:", "PCI" }, { "GPU-", "nvidia-smi -L" },
-    { "GPU-1", "no UUID" }, { UUID_1 "a", "no UUID" }, { "GPU-a1a1a1a1-a1a1-a1a1-a1a1-a1a1a1a1a1ag", "no UUID" },
+    { "least", "must be auto" }, { "\xff\n", "\"??\"" }, { "0", "PCI address" }, { "01:00.1", "PCI address" },
+    { "0000:01:00.0.0", "PCI" }, { "1:2:3:4", "PCI" }, { "-1:00.0", "PCI" }, { "01:00.0 ", "PCI" }, { "01:", "PCI" },
+    { "GPU-", "nvidia-smi -L" }, { "GPU-1", "no UUID" }, { UUID_1 "a", "no UUID" },
+    { "GPU-a1a1a1a1-a1a1-a1a1-a1a1-a1a1a1a1a1ag", "no UUID" },
     { "GPU-a1a1a1a1aa1a1-a1a1-a1a1-a1a1a1a1a1a1a", "no UUID" } },
     absent[] = { { "GPU-a1a1a1a1-a1a1-a1a1-a1a1-a1a1a1a1a1a2", "none of 4 GPUs" }, { "02:00.0", "\"02:00.0\"" },
       { "0002:01:00.0", "none of 4" }, { "0000:01:01.0", "nvidia-smi" } };

@@ -161,6 +161,26 @@ take_params (FuzzFrames *f, const void *params)
     fuzz_fail ("checked parameters are refused with code %d: %s", code, status.message);
 }
 
+/* A segmentation has regions in each frame, motion may have none. */
+static void
+check_regions (FuzzFrames *f)
+{
+  CfRegions regions = { 0 };
+  CfStatus status = { 0 };
+
+  if (cf_plan_regions (f->plan, &regions, &status) != CF_OK ||
+      (regions.n == 0 && strcmp (cf_filter_info (f->filter)->stem, "segment") == 0))
+    fuzz_fail ("no regions: %s", status.message);
+  for (unsigned i = 0; i < regions.n; i++) {
+    const CfRegion *r = &regions.region[i];
+
+    if (r->area > 0 &&
+        (r->x < 0 || r->y < 0 || r->width < 1 || r->height < 1 || r->x + r->width > f->video.width ||
+            r->y + r->height > f->video.height || r->area > (uint32_t) r->width * (uint32_t) r->height))
+      fuzz_fail ("region %u: %d,%d %d x %d, %u pixels", r->id, r->x, r->y, r->width, r->height, r->area);
+  }
+}
+
 void
 fuzz_frame (FuzzFrames *f, const void *params)
 {
@@ -188,12 +208,8 @@ fuzz_frame (FuzzFrames *f, const void *params)
   if (traits.identity && !same_image (&in, &out))
     fuzz_fail ("an identity of %s changes a frame in %s", cf_filter_info (f->filter)->stem,
         cf_format_info (f->video.format)->name);
-  if (traits.has_regions) {
-    CfRegions regions = { 0 };
-
-    if (cf_plan_regions (f->plan, &regions, &status) != CF_OK || regions.n == 0)
-      fuzz_fail ("no regions: %s", status.message);
-  }
+  if (traits.has_regions)
+    check_regions (f);
   free_image (&in);
   free_image (&out);
   f->frames++;

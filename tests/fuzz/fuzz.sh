@@ -15,7 +15,7 @@ set -u
 . "$(dirname "$0")/../../pipelines/lib.sh"
 seconds=${1:-600} jobs=${2:-$(nproc)}
 targets=("${@:3}")
-[ ${#targets[@]} -gt 0 ] || targets=(kernel kernel_file fraction coefficients seeds settings stream chaos)
+[ ${#targets[@]} -gt 0 ] || targets=(kernel kernel_file fraction coefficients seeds zones settings regions stream chaos)
 build=${CF_BUILD:-$CF_ROOT/build-fuzz}
 here=$CF_ROOT/tests/fuzz
 export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1

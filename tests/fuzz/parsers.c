@@ -22,6 +22,7 @@ static const struct {
   { "fraction", "irfilter", "numerator", "denominator" },
   { "coefficients", "irfilter", "coefficients", .file = true },
   { "seeds", "segment", "seeds" },
+  { "zones", "median", "zones" },
 };
 
 static const CfFormat formats[] = { CF_FORMAT_GRAY8, CF_FORMAT_NV12, CF_FORMAT_RGB, CF_FORMAT_GRAY16_LE,
@@ -65,6 +66,27 @@ set (const CfFilter *filter, void *params, const char *name, const char *text)
     fuzz_fail ("the second time %s gives another result: %s / %s", name, status.message, again.message);
 }
 
+/* Reads zones as an element does. What is accepted are polygons in the frame, with names. */
+static void
+check_zones (const char *text)
+{
+  CfStatus status = { 0 };
+  CfZones *zones = cf_zones_new (text, &status);
+
+  if (!zones)
+    fuzz_check_status (status.code, &status);
+  for (unsigned i = 0; zones && i < zones->n; i++) {
+    const CfZone *zone = &zones->zone[i];
+
+    if (!zone->name[0] || strlen (zone->name) >= sizeof zone->name || zone->n < 3)
+      fuzz_fail ("zone %u, \"%s\", has %u corners", i, zone->name, zone->n);
+    for (unsigned k = 0; k < zone->n; k++)
+      if (!(zone->corner[k].x >= 0 && zone->corner[k].x <= 1 && zone->corner[k].y >= 0 && zone->corner[k].y <= 1))
+        fuzz_fail ("zone \"%s\" leaves the frame: %g,%g", zone->name, zone->corner[k].x, zone->corner[k].y);
+  }
+  cf_zones_free (zones);
+}
+
 int
 LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
 {
@@ -87,6 +109,8 @@ LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
   set (filter, params, targets[target].param, targets[target].file ? path_of (data, size) : text);
   if (text2)
     set (filter, params, targets[target].param2, text2);
+  if (strcmp (targets[target].param, "zones") == 0)
+    check_zones (text);
   frames.video.format = formats[fuzz_hash (0, data, size) % (sizeof formats / sizeof formats[0])];
   fuzz_frame (&frames, params);
   set (filter, params, targets[target].param, NULL);

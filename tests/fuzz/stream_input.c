@@ -253,6 +253,27 @@ odd_buffer (FuzzBytes *bytes, const GstVideoInfo *info, guint32 seed)
   return buffer;
 }
 
+/* Attaches what a detector may: regions of any size, some of them with a confidence of any type. */
+static void
+add_regions (FuzzBytes *bytes, GstBuffer *buffer, guint64 number)
+{
+  static const gchar *const types[] = { "face", "car", "", "motion" };
+  const gdouble confidences[] = { 0.5, 0, 1, (gdouble) NAN, -1, 2, (gdouble) INFINITY, 0.9 };
+
+  for (guint n = 1 + fuzz_below (bytes, 3); n-- > 0;) {
+    const guint how = fuzz_byte (bytes);
+    const guint size = how & 64 ? G_MAXUINT - how : 1 + (guint) (number + 5 * n) % 17;
+    const gdouble confidence = confidences[how % G_N_ELEMENTS (confidences)];
+    GstVideoRegionOfInterestMeta *meta = gst_buffer_add_video_region_of_interest_meta (buffer, types[how >> 4 & 3],
+        (guint) (number * 3 + n) % 48, how & 128 ? G_MAXUINT / 2 : (guint) number % 24, size, (guint) number % 9);
+
+    if (how & 8)
+      gst_video_region_of_interest_meta_add_param (meta,
+          how & 1 ? gst_structure_new ("detection", "confidence", G_TYPE_FLOAT, (gfloat) confidence, NULL)
+                  : gst_structure_new ("detection", "confidence", G_TYPE_DOUBLE, confidence, NULL));
+  }
+}
+
 GstBuffer *
 stream_buffer (FuzzBytes *bytes, const GstVideoInfo *info, gboolean odd, guint64 number)
 {
@@ -279,8 +300,7 @@ stream_buffer (FuzzBytes *bytes, const GstVideoInfo *info, gboolean odd, guint64
   if (how & 32)
     GST_BUFFER_FLAG_SET (buffer, GST_BUFFER_FLAG_GAP | GST_BUFFER_FLAG_CORRUPTED | GST_VIDEO_BUFFER_FLAG_ONEFIELD);
   if (how & 64)
-    gst_buffer_add_video_region_of_interest_meta (buffer, "face", number % 48, number % 24, 1 + number % 17,
-        number % 9);
+    add_regions (bytes, buffer, number);
   if (how & 128 && gst_buffer_n_memory (buffer) > 0)
     GST_MINI_OBJECT_FLAG_SET (gst_buffer_peek_memory (buffer, 0), GST_MEMORY_FLAG_READONLY);
   return buffer;
@@ -312,7 +332,9 @@ any_text (FuzzBytes *bytes)
 {
   static const gchar *const texts[] = { "1 2 1; 2 4 2; 1 2 1", "", "1;", "nan", "1e999", "0 0; 0 0", "0.1 0; 0 0",
     "0 0.5; 0.4 -0.2", "0 2; 2 0", "1,1;2,2", "1,1;-5,99;400,3", "9,9;", "/", "/dev/null", "/nonexistent", "1 -1",
-    "1e300 1e300", "\xc3\xa4\x01", "1 2;3", NULL };
+    "1e300 1e300", "\xc3\xa4\x01", "1 2;3", "1,1,9,5; 0.25,0.5,0.5,0.25", "-3,-3,7,40", "0.0,0.0,1.0,1.0",
+    "0.1,0.1 0.9,0.2 0.5,0.9", "0,0 1,1 1,0 0,1; 0.2,0.2 0.3,0.2 0.3,0.3", "face, car", "door: 0.1,0.1 0.9,0.2 0.5,0.9",
+    "a: 0,0 1,0 1,1; b: 0,0 0.5,0 0.5,1", "strongest", "0000:01:00.0", NULL };
 
   return texts[fuzz_below (bytes, G_N_ELEMENTS (texts))];
 }
