@@ -25,7 +25,10 @@ build_tests () { # LOG TEST...
 }
 
 case ${1:-} in
-  kernelcheck) exec "$CF_SANITIZED/tests/kernelcheck" --cpu --quick --one-in 32 --jobs 2 ;;
+  kernelcheck)
+    # Each code path once, with settings that have overflowed before; then a share of all cases.
+    "$CF_SANITIZED/tests/kernelcheck" --cpu --sanitize --filter convolve --jobs 2 || exit 1
+    exec "$CF_SANITIZED/tests/kernelcheck" --cpu --quick --one-in 32 --jobs 2 ;;
   faults)
     "$CF_SANITIZED/tests/faults/chains" --one-in 41 || exit 1
     exec "$CF_SANITIZED/tests/faults/faults" --one-in 97 ;;

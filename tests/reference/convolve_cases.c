@@ -106,14 +106,15 @@ const char *const ref_convolve_large_settings[] = { "any=3x3 weights=8", "preset
 /* Under a sanitizer: each code path once. */
 const char *const ref_convolve_sanitize_settings[] = { "preset=identity", "preset=identity gray=luma",
   "preset=gauss kernel-size=3", "preset=gauss kernel-size=15 border=wrap", "preset=gauss kernel-size=63",
-  "preset=unsharp border=constant", "preset=box kernel-size=7", "preset=box kernel-size=31 border=reflect101",
-  "preset=box kernel-size=63", "preset=gauss kernel-size=255", "preset=box kernel-size=65",
-  "preset=unsharp kernel-width=65", "preset=sobel", "preset=scharr gray=mean border=wrap", "preset=laplace", "any=2x2",
-  "any=3x3 weights=8", "any=3x3 weights=16 border=wrap", "any=4x5 flip=1", "any=5x5 weights=8", "any=5x5 weights=16",
-  "any=7x7 weights=8", "any=7x7 weights=0", "any=9x9 weights=8 border=reflect101", "any=15x15 weights=8",
-  "any=15x15 weights=12", "any=25x25", "any=31x31 weights=8 border=wrap", "any=31x31 weights=0", "any=63x63",
-  "any=63x1", "any=1x63", "outer=5x5", "outer=15x15 weights=8", "outer=63x63 border=constant", "preset=fill",
-  "preset=mosaic", "preset=privacy", NULL };
+  "preset=unsharp border=constant", "preset=unsharp kernel-width=1 kernel-height=255 amount=3.3 bias=1",
+  "preset=box kernel-size=7", "preset=box kernel-size=31 border=reflect101", "preset=box kernel-size=63",
+  "preset=gauss kernel-size=255", "preset=box kernel-size=65", "preset=unsharp kernel-width=65", "preset=sobel",
+  "preset=scharr gray=mean border=wrap", "preset=laplace", "any=2x2", "any=3x3 weights=8",
+  "any=3x3 weights=16 border=wrap", "any=4x5 flip=1", "any=5x5 weights=8", "any=5x5 weights=16", "any=7x7 weights=8",
+  "any=7x7 weights=0", "any=9x9 weights=8 border=reflect101", "any=15x15 weights=8", "any=15x15 weights=12",
+  "any=25x25", "any=31x31 weights=8 border=wrap", "any=31x31 weights=0", "any=63x63", "any=63x1", "any=1x63",
+  "outer=5x5", "outer=15x15 weights=8", "outer=63x63 border=constant", "preset=fill", "preset=mosaic", "preset=privacy",
+  NULL };
 
 const char *const ref_convolve_bad_settings[] = { "kernel=", "kernel=;", "kernel=1,2;3", "kernel=1,x,3", "kernel=nan",
   "kernel=1,inf", "kernel=-infinity", "kernel=0x", "kernel=1e999", "any=64x1", "any=1x64", "any=64x64",
