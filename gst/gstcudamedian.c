@@ -9,8 +9,8 @@
  * @short_description: median and rank filter on the GPU or the CPU
  *
  * Replaces every sample by the median (or another rank) of the window around it: salt-and-pepper noise disappears, and
- * edges stay sharp. The window has up to 255 x 255 samples and spans up to 15 frames. The GPU filters where there is
- * one, otherwise the CPU, with identical results.
+ * edges stay sharp. The window has up to 255 x 255 samples and spans up to 15 frames, or 63 if it has one sample in
+ * each. The GPU filters where there is one, otherwise the CPU, with identical results.
  *
  * With temporal-method=running the element knows what a camera sees when nothing moves: a background that follows the
  * frames slowly, the running median. #GstCudaMedian:output then shows the frame as it is, the background, how far the
@@ -45,8 +45,8 @@
  * ]| Decodes, filters and encodes on the GPU; frames stay in its memory.
  * |[
  * gst-launch-1.0 v4l2src ! decodebin ! videoconvert ! cudamedian temporal-method=running motion-meta=true ! \
- *   cudaconvolve preset=privacy roi-meta=true roi-type=motion ! videoconvert ! autovideosink
- * ]| Hides whatever moves.
+ *   cudaconvolve preset=privacy blocks=4 roi-meta=true roi-type=motion ! videoconvert ! autovideosink
+ * ]| Covers whatever moves with 4 blocks; preset=fill leaves nothing of it.
  * |[
  * gst-launch-1.0 -m v4l2src ! decodebin ! videoconvert ! cudamedian temporal-method=running motion-meta=true ! fakesink
  * ]| Prints when motion starts and stops, and where.

@@ -40,6 +40,8 @@ median 5 kernel-size=5
 median 9 kernel-size=9
 median 15 kernel-size=15
 median 31 kernel-size=31
+median center kernel-size=1 temporal-depth=5 temporal-center=true
+median frames kernel-size=1 temporal-depth=5
 convolve identity preset=identity
 convolve box preset=box kernel-size=9
 convolve gauss preset=gauss kernel-size=15
