@@ -4,8 +4,8 @@
  * transfer/linkslots.h: the elements of a process share the link to a GPU in slots.
  *
  * GST_CF_LINK_SLOTS frames of a CUDA context are on the link at a time, in the order in which they came, each on the
- * CUDA streams of its slot. So many fill the link, also where most of them wait for their kernels. Frames of hundreds of cameras that wait in the driver and on the
- * GPU, each on a stream of its own, make each other slower.
+ * CUDA streams of its slot. So many fill the link, also where most wait for their kernels. Frames of hundreds of
+ * cameras that wait in the driver and on the GPU, each on a stream of its own, make each other slower.
  *
  * A thread that holds a slot for a frame waits for that frame, and in between for nothing but the GPU. A thread that
  * waits for a slot goes on at its deadline, and at once when its element is flushed. Any thread. */
