@@ -218,10 +218,9 @@ extern const CfFilter *const cf_filters[];
 const CfFilter *cf_filter_find (const char *stem);
 const CfFilterInfo *cf_filter_info (const CfFilter *filter);
 
-/* A block of parameters. cf_params_new fills it with the defaults (strings: NULL). Both
- * return NULL when memory is out. The block owns its strings. */
-void *cf_params_new (const CfFilter *filter);
-void *cf_params_copy (const CfFilter *filter, const void *params);
+/* Returns a block of parameters: a copy of `from`, or the defaults (strings: NULL) where that is NULL; NULL when memory
+ * is out. The block owns its strings. */
+void *cf_params_new (const CfFilter *filter, const void *from);
 void cf_params_free (const CfFilter *filter, void *params);
 /* Sets one parameter from text, whatever the locale: numbers in decimal (colours in hexadecimal, too), true or false,
  * the name or number of an enum value, names of flags joined by '+'; NULL clears a string. Then does what the setting
@@ -360,7 +359,7 @@ typedef struct {
                              take over a stream, and a filter can look ahead */
   const CfArea *area;     /* NULL: the whole frame */
   const CfImage *scratch; /* with an area: a third image, whose contents are lost */
-  const int *hurry;       /* with an area, on CUDA: cuts a wait short, see cf_stream_wait_hurried; NULL: nothing does */
+  const int *hurry;       /* with an area, on CUDA: cuts a wait short, see cf_stream_wait; NULL: nothing does */
 } CfFrame;
 
 /* Filters `in` into `out`. Without an area the two do not overlap, and every visible sample of `out` is written; with
@@ -483,12 +482,11 @@ typedef enum { CF_UPLOAD, CF_DOWNLOAD, CF_ON_DEVICE } CfDirection;
  * the latter: one copy where both images lie alike in memory, else one for each plane. */
 CfCode cf_stream_copy (CfStream *stream, CfDirection direction, const CfImage *to, const CfImage *from,
     const CfPart *part, CfStatus *status);
-/* Waits until everything queued on the stream so far is done, for `deadline_ns` at most (CF_TIMEOUT). */
-CfCode cf_stream_wait (CfStream *stream, uint64_t deadline_ns, CfStatus *status);
-/* The same, cut short by a flush or stop: once `*hurry` (atomic; NULL: never) is not 0, the work has a twentieth of its
- * deadline left, and twice the time of the wait before. CF_CANCELLED: it did not end, so the GPU may still use all that
- * the work uses. Whether the GPU hangs is known at the deadline (CfGpuState.doubt). */
-CfCode cf_stream_wait_hurried (CfStream *stream, uint64_t deadline_ns, const int *hurry, CfStatus *status);
+/* Waits until everything queued on the stream so far is done, for `deadline_ns` at most (CF_TIMEOUT). A flush or stop
+ * cuts the wait short: once `*hurry` (atomic; NULL: never) is not 0, the work has a twentieth of its deadline left, and
+ * twice the time of the wait before. CF_CANCELLED: it did not end, so the GPU may still use all that the work uses.
+ * Whether the GPU hangs is known at the deadline (CfGpuState.doubt). */
+CfCode cf_stream_wait (CfStream *stream, uint64_t deadline_ns, const int *hurry, CfStatus *status);
 
 /* A set of `n` events, points in the work of streams, which one stream records and others wait for;
  * and one completion word, which the host waits for. One thread records; another may wait for
@@ -503,7 +501,7 @@ CfCode cf_stream_record (CfStream *stream, CfEvents *events, unsigned i, CfStatu
 /* Makes what is queued on the stream from now on wait for event `i` as it was last recorded; does nothing
  * where it never was or this stream recorded it. The host does not wait. */
 CfCode cf_stream_wait_event (CfStream *stream, const CfEvents *events, unsigned i, CfStatus *status);
-/* Waits until the completion word is written, as cf_stream_wait_hurried does. */
+/* Waits until the completion word is written, as cf_stream_wait does. */
 CfCode cf_events_wait (CfEvents *events, uint64_t deadline_ns, const int *hurry, CfStatus *status);
 /* Returns the time between two events that were reached, 0 where it is not known. */
 uint64_t cf_events_elapsed_ns (const CfEvents *events, unsigned from, unsigned to);

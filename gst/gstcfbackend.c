@@ -202,7 +202,7 @@ take_params (GstCfBackend *b, const CfCommon *common, gconstpointer params)
 
   if (b->params)
     cf_params_free (b->filter, b->params);
-  b->params = cf_params_copy (b->filter, params);
+  b->params = cf_params_new (b->filter, params);
   b->common = *common;
   video = (CfVideo) { b->format, GST_VIDEO_INFO_WIDTH (&b->info), GST_VIDEO_INFO_HEIGHT (&b->info), false };
   b->traits = cf_filter_traits (b->filter, &video, common, params);

@@ -365,7 +365,7 @@ change (GstCfFilter *self, gint row, const GValue *value)
 
     GST_OBJECT_LOCK (self);
     common = priv->common;
-    params = cf_params_copy (filter, priv->params);
+    params = cf_params_new (filter, priv->params);
     serial = priv->serial;
     started = priv->started;
     have_video = priv->have_video;
@@ -384,7 +384,7 @@ change (GstCfFilter *self, gint row, const GValue *value)
       priv->params = params;
       priv->common = common;
       priv->serial++;
-      params = cf_params_copy (filter, params);
+      params = cf_params_new (filter, params);
     }
     GST_OBJECT_UNLOCK (self);
     if (old)
@@ -582,7 +582,7 @@ gst_cf_filter_snapshot (GstCfFilter *self, CfCommon *common)
 
   *common = priv->common;
   priv->seen = priv->serial;
-  return cf_params_copy (FILTER (self), priv->params);
+  return cf_params_new (FILTER (self), priv->params);
 }
 
 static void

@@ -443,7 +443,7 @@ constructed (GObject *object)
   priv->frames_in_flight = 1;
   priv->slots = 1;
   gst_cf_filter_init_frames (self);
-  priv->params = cf_params_new (FILTER (self));
+  priv->params = cf_params_new (FILTER (self), NULL);
   priv->roi = gst_cf_roi_new (GST_ELEMENT (self));
   gst_cf_backend_init (&priv->backend, GST_ELEMENT (self), FILTER (self));
   gst_base_transform_set_qos_enabled (GST_BASE_TRANSFORM (self), TRUE);

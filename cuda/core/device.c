@@ -462,17 +462,11 @@ cf_device_repack (CfStream *stream, const CfImage *from, const CfImage *alpha, c
 }
 
 CfCode
-cf_stream_wait_hurried (CfStream *stream, uint64_t deadline_ns, const int *hurry, CfStatus *status)
+cf_stream_wait (CfStream *stream, uint64_t deadline_ns, const int *hurry, CfStatus *status)
 {
   CfCode code = cf_device_usable (status);
 
   return code == CF_OK ? device->stream_wait (stream, deadline_ns, hurry, status) : code;
-}
-
-CfCode
-cf_stream_wait (CfStream *stream, uint64_t deadline_ns, CfStatus *status)
-{
-  return cf_stream_wait_hurried (stream, deadline_ns, NULL, status);
 }
 
 CfCode

@@ -18,25 +18,6 @@ field_of (const CfParam *p, void *params)
   return (char *) params + p->offset;
 }
 
-void *
-cf_params_new (const CfFilter *filter)
-{
-  void *params = calloc (1, filter->params_size);
-
-  for (unsigned i = 0; params && i < filter->info.n_params; i++) {
-    const CfParam *p = &filter->info.params[i];
-    void *field = field_of (p, params);
-
-    if (p->type == CF_TYPE_DOUBLE)
-      *(double *) field = p->def;
-    else if (p->type == CF_TYPE_COLOR)
-      *(uint32_t *) field = (uint32_t) p->def;
-    else if (p->type != CF_TYPE_STRING)
-      *(int *) field = (int) p->def;
-  }
-  return params;
-}
-
 void
 cf_params_free (const CfFilter *filter, void *params)
 {
@@ -46,8 +27,8 @@ cf_params_free (const CfFilter *filter, void *params)
   free (params);
 }
 
-void *
-cf_params_copy (const CfFilter *filter, const void *params)
+static void *
+copy_params (const CfFilter *filter, const void *params)
 {
   void *copy = malloc (filter->params_size);
   bool complete = copy != NULL;
@@ -67,6 +48,25 @@ cf_params_copy (const CfFilter *filter, const void *params)
     return copy;
   cf_params_free (filter, copy);
   return NULL;
+}
+
+void *
+cf_params_new (const CfFilter *filter, const void *from)
+{
+  void *params = from ? copy_params (filter, from) : calloc (1, filter->params_size);
+
+  for (unsigned i = 0; params && !from && i < filter->info.n_params; i++) {
+    const CfParam *p = &filter->info.params[i];
+    void *field = field_of (p, params);
+
+    if (p->type == CF_TYPE_DOUBLE)
+      *(double *) field = p->def;
+    else if (p->type == CF_TYPE_COLOR)
+      *(uint32_t *) field = (uint32_t) p->def;
+    else if (p->type != CF_TYPE_STRING)
+      *(int *) field = (int) p->def;
+  }
+  return params;
 }
 
 /* ---- text --------------------------------------------------------------- */

@@ -60,7 +60,7 @@ cf_plan_new (CfContext *context, const CfFilter *filter, const CfVideo *video, c
     return NULL;
   }
   plan = calloc (1, sizeof *plan);
-  params_copy = cf_params_copy (filter, params);
+  params_copy = cf_params_new (filter, params);
   state = ops->state_size ? calloc (1, ops->state_size) : NULL;
   if (!plan || !params_copy || (ops->state_size && !state)) {
     free (plan);
@@ -117,7 +117,7 @@ cf_plan_update (CfPlan *plan, const CfCommon *common, const void *params, CfStat
   if (cf_filter_traits (plan->filter, &plan->video, common, params).kept !=
       cf_filter_traits (plan->filter, &plan->video, &plan->common, plan->params).kept)
     return cf_fail (status, CF_REPLAN, "these parameters need a new plan");
-  copy = cf_params_copy (plan->filter, params);
+  copy = cf_params_new (plan->filter, params);
   if (!copy)
     return cf_fail (status, CF_NO_MEMORY, "out of memory");
   plan->params = copy;

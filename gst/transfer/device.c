@@ -179,7 +179,7 @@ note (GstCfSharedStream *shared, guint64 number, CfCode code)
 }
 
 /* Waits for everything queued so far, with `stream`, which is the shared one or an element's own handle on it.
- * `hurry`: see cf_stream_wait_hurried. */
+ * `hurry`: see cf_stream_wait. */
 static CfCode
 wait_on (GstCfSharedStream *shared, CfStream *stream, guint64 deadline_ns, const gint *hurry, CfStatus *status)
 {
@@ -193,7 +193,7 @@ wait_on (GstCfSharedStream *shared, CfStream *stream, guint64 deadline_ns, const
   if (shared->first > shared->done)
     deadline_ns = MAX (deadline_ns, GST_CF_FIRST_DEADLINE_NS);
   g_mutex_unlock (&shared->lock);
-  code = cf_stream_wait_hurried (stream, deadline_ns, hurry, status);
+  code = cf_stream_wait (stream, deadline_ns, hurry, status);
   note (shared, number, code);
   return code;
 }
@@ -585,7 +585,7 @@ CfCode
 gst_cf_chain_wait (GstCfChain *chain, CfStream *stream, guint64 deadline_ns, CfStatus *status)
 {
   if (!chain->stream || stream != chain->stream)
-    return cf_stream_wait_hurried (stream, deadline_ns, chain->flushing, status);
+    return cf_stream_wait (stream, deadline_ns, chain->flushing, status);
   return wait_on (chain->shared, stream, deadline_ns, chain->flushing, status);
 }
 

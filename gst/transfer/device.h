@@ -107,7 +107,7 @@ CfStream *gst_cf_chain_enter (GstCfChain *chain, GstObject *context, GstBuffer *
 /* The whole frame is queued, and leaves; unfinished if it still may, else after a wait. `first`: since the plans
  * were made. */
 CfCode gst_cf_chain_leave (GstCfChain *chain, GstBuffer *in, GstBuffer *out, gboolean first, CfStatus *status);
-/* Waits for what was queued on `stream`, the chain's or another of the element's own, as cf_stream_wait_hurried
+/* Waits for what was queued on `stream`, the chain's or another of the element's own, as cf_stream_wait
  * does. */
 CfCode gst_cf_chain_wait (GstCfChain *chain, CfStream *stream, guint64 deadline_ns, CfStatus *status);
 /* For a frame on the chain's stream that is waited for by its events, perhaps in another thread: take a ticket before

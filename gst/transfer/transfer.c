@@ -420,7 +420,7 @@ settle (GstCfTransfer *t, GstCfFrameRequest *r)
   code = r->own.stream ? gst_cf_chain_wait (t->chain, r->own.stream, gst_cf_deadline (t), &status) : CF_OK;
   for (gsize i = 0; code != CF_TIMEOUT && code != CF_CANCELLED && i < G_N_ELEMENTS (others); i++)
     if (others[i])
-      code = cf_stream_wait_hurried (others[i], gst_cf_deadline (t), &t->flushing, &status);
+      code = cf_stream_wait (others[i], gst_cf_deadline (t), &t->flushing, &status);
   if (code == CF_TIMEOUT || code == CF_CANCELLED)
     r->status.code = code;
   r->unfinished = code == CF_CANCELLED;

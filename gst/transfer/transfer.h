@@ -130,7 +130,7 @@ gboolean gst_cf_transfer_reset (GstCfTransfer *t, CfStatus *status);
 CfCode gst_cf_transfer_submit (GstCfTransfer *t, GstCfFrameRequest *r);
 /* While it is flushing, no frame waits for a link slot: its submit fails with CF_CANCELLED, and nothing of it is
  * queued. A frame that waits for one does so at once. A frame that waits for the GPU ends soon, as with
- * cf_stream_wait_hurried, or is unfinished. Any thread, whether open or not. */
+ * cf_stream_wait, or is unfinished. Any thread, whether open or not. */
 void gst_cf_transfer_set_flushing (GstCfTransfer *t, gboolean flushing);
 /* Waits for a frame that was submitted; frames are waited for in their order. After CF_TIMEOUT and CF_CANCELLED the GPU
  * may still use the images of all frames under way and everything in `t`. */

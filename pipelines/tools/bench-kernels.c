@@ -154,7 +154,7 @@ one_frame_in_slices (KernelRun *k, int i)
   return cf_stream_record (k->stream, k->events, 0, &k->status) == CF_OK &&
       cf_slices_enqueue (k->slices, &request, &k->status) == CF_OK &&
       cf_stream_record (k->stream, k->events, 1, &k->status) == CF_OK &&
-      cf_stream_wait (k->down, DEADLINE, &k->status) == CF_OK;
+      cf_stream_wait (k->down, DEADLINE, NULL, &k->status) == CF_OK;
 }
 
 /* Filters frame i and waits for it. `mode` NULL: the frame is in CUDA memory. */
@@ -169,7 +169,7 @@ one_frame (KernelRun *k, const TransferMode *mode, int i)
       cf_stream_record (k->stream, k->events, 0, &k->status) == CF_OK && filter_frame (k, in, out) &&
       cf_stream_record (k->stream, k->events, 1, &k->status) == CF_OK &&
       (!mode || cf_stream_copy (k->stream, CF_DOWNLOAD, &k->host_out[i], out, NULL, &k->status) == CF_OK) &&
-      cf_stream_wait (k->stream, DEADLINE, &k->status) == CF_OK;
+      cf_stream_wait (k->stream, DEADLINE, NULL, &k->status) == CF_OK;
 }
 
 /* Returns the us per frame with QUEUED frames queued in CUDA memory; 0 after an error. */
@@ -183,7 +183,7 @@ measure_queued (KernelRun *k, double seconds)
     for (int i = 0; i < QUEUED; i++, n++)
       if (!filter_frame (k, &k->device_in[n % FRAMES], &k->between[k->n - 1]))
         return 0;
-    if (cf_stream_wait (k->stream, DEADLINE, &k->status) != CF_OK)
+    if (cf_stream_wait (k->stream, DEADLINE, NULL, &k->status) != CF_OK)
       return 0;
     now = bench_now ();
   } while ((double) (now - begin) < seconds * 1e9);
@@ -287,7 +287,7 @@ add_plan (KernelRun *k, GstElement *element)
   if (!filter)
     return refuse (k, NOT_OURS);
   k->filter[n] = filter;
-  k->params[n] = cf_params_new (filter);
+  k->params[n] = cf_params_new (filter, NULL);
   if (!k->params[n])
     return refuse (k, "out of memory");
   k->n++;

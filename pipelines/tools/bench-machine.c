@@ -194,8 +194,8 @@ copy_round (Link *link, gboolean up, gboolean down, int first)
     if (down)
       good = good && cf_stream_copy (link->down, CF_DOWNLOAD, &link->host[b], &link->device[b], NULL, NULL) == CF_OK;
   }
-  return good && cf_stream_wait (link->up, 2 * GST_SECOND, NULL) == CF_OK &&
-      cf_stream_wait (link->down, 2 * GST_SECOND, NULL) == CF_OK;
+  return good && cf_stream_wait (link->up, 2 * GST_SECOND, NULL, NULL) == CF_OK &&
+      cf_stream_wait (link->down, 2 * GST_SECOND, NULL, NULL) == CF_OK;
 }
 
 /* Returns the GB/s of each direction, 0 after an error. */
@@ -230,7 +230,7 @@ measure_trip (Link *link)
 
     if (cf_stream_copy (link->up, CF_UPLOAD, &link->device[a], &link->host[a], NULL, NULL) != CF_OK ||
         cf_stream_copy (link->up, CF_DOWNLOAD, &link->host[a], &link->device[a], NULL, NULL) != CF_OK ||
-        cf_stream_wait (link->up, 2 * GST_SECOND, NULL) != CF_OK)
+        cf_stream_wait (link->up, 2 * GST_SECOND, NULL, NULL) != CF_OK)
       break;
     ns = bench_now () - from;
     g_array_append_val (took, ns);

@@ -259,7 +259,7 @@ read_line (GstElement *bin, Run *run, BenchRow *row)
   if ((unknown = find_unknown (element, cf_filter_info (filter))))
     return bench_fail (row, BENCH_LEFT_OUT, "naive C has no %s", unknown);
   run->filter = filter;
-  run->params = cf_params_new (filter);
+  run->params = cf_params_new (filter, NULL);
   if (!run->params || !bench_line_params (element, filter, run->params, &status))
     return bench_fail (row, BENCH_LEFT_OUT, "%s", status.message);
   read_sides (element, &run->naive);

@@ -259,7 +259,7 @@ take_frames (Areas *a, uint64_t *state, CfStatus *status)
         (!gpu || kc_device_image_copy (a->run, CF_UPLOAD, &a->device_scratch, &a->scratch, status)) &&
         cf_plan_enqueue (a->plan, gpu ? a->run->stream : NULL,
             &(CfFrame) { .in = gpu ? &a->device_scratch.image : &a->scratch.image }, status) == CF_OK &&
-        (!gpu || cf_stream_wait (a->run->stream, DEADLINE_NS, status) == CF_OK);
+        (!gpu || cf_stream_wait (a->run->stream, DEADLINE_NS, NULL, status) == CF_OK);
   }
   return good;
 }
@@ -275,7 +275,7 @@ enqueue_on_gpu (Areas *a, const CfArea *area, bool in_place, CfStatus *status)
       cf_plan_enqueue (a->plan, stream,
           &(CfFrame) { .in = in, .out = &a->device_out.image, .area = area, .scratch = &a->device_scratch.image },
           status) == CF_OK &&
-      cf_stream_wait (stream, DEADLINE_NS, status) == CF_OK &&
+      cf_stream_wait (stream, DEADLINE_NS, NULL, status) == CF_OK &&
       kc_device_image_copy (a->run, CF_DOWNLOAD, &a->device_out, &a->got, status);
 }
 

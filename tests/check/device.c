@@ -25,7 +25,7 @@ copy_bytes (KcRun *run, CfDirection direction, uint8_t *to, uint8_t *from, size_
     from += moved;
     size -= moved;
   }
-  return cf_stream_wait (run->stream, DEADLINE_NS, status) == CF_OK;
+  return cf_stream_wait (run->stream, DEADLINE_NS, NULL, status) == CF_OK;
 }
 
 void

@@ -77,7 +77,7 @@ kc_params_set (const CfFilter *filter, void *params, const char *text, CfStatus 
 void *
 kc_params_new (const CfFilter *filter, const char *text, CfStatus *status)
 {
-  void *params = cf_params_new (filter);
+  void *params = cf_params_new (filter, NULL);
 
   g_assert (params);
   if (kc_params_set (filter, params, text, status) == CF_OK)

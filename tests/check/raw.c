@@ -134,7 +134,7 @@ enqueue (RawRun *r, const CfImage *in, const CfImage *out, CfStatus *status)
       cf_plan_enqueue (r->plan, r->stream, &(CfFrame) { .in = &device_in, .out = out ? &device_out : NULL }, status) ==
       CF_OK &&
       (!out || cf_stream_copy (r->stream, CF_DOWNLOAD, out, &device_out, NULL, status) == CF_OK) &&
-      cf_stream_wait (r->stream, DEADLINE_NS, status) == CF_OK;
+      cf_stream_wait (r->stream, DEADLINE_NS, NULL, status) == CF_OK;
 }
 
 /* Takes the newest frame into the history of a plan that looks ahead. */

@@ -478,7 +478,7 @@ filter_on_device (Walk *w, char step, int i, KcImage *copy, CfStatus *status)
       kc_device_image_copy (run, CF_UPLOAD, &din, in, status) &&
       kc_device_image_copy (run, CF_UPLOAD, &dout, out, status) &&
       walk_enqueue (w, step, &din.image, &dout.image, status) &&
-      cf_stream_wait (run->stream, DEADLINE_NS, status) == CF_OK;
+      cf_stream_wait (run->stream, DEADLINE_NS, NULL, status) == CF_OK;
 
   if (good && c->broken == KC_BREAK_INPUT)
     good = break_device (run, c, &din, copy, status);

@@ -106,7 +106,7 @@ subject_inputs (Subject *subject, CfPlan *cpu, uint64_t seed, CfStatus *status)
   for (int i = 0; i < INPUTS; i++) {
     kc_image_fill (&input, contents[i], i, seed);
     if (cf_stream_copy (subject->stream, CF_UPLOAD, &subject->in[i], &input.image, NULL, status) != CF_OK ||
-        cf_stream_wait (subject->stream, DEADLINE_NS, status) != CF_OK ||
+        cf_stream_wait (subject->stream, DEADLINE_NS, NULL, status) != CF_OK ||
         cf_plan_enqueue (cpu, NULL, &(CfFrame) { .in = &input.image, .out = &subject->expected[i] }, status) != CF_OK)
       return false;
   }
@@ -202,7 +202,7 @@ static bool
 finish (KcRun *run, const Subject *subject, int input, const char *how)
 {
   CfStatus status = { 0 };
-  CfCode code = cf_stream_wait (subject->stream, DEADLINE_NS, &status);
+  CfCode code = cf_stream_wait (subject->stream, DEADLINE_NS, NULL, &status);
   char text[KC_TEXT] = "";
   bool good;
 

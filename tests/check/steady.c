@@ -209,7 +209,7 @@ run_frame (Subject *subject, int i)
 
   return cf_plan_enqueue (subject->plan, stream, &(CfFrame) { .in = &subject->in[i].image, .out = &subject->out.image },
              &subject->status) == CF_OK &&
-      (!stream || cf_stream_wait (stream, DEADLINE_NS, &subject->status) == CF_OK);
+      (!stream || cf_stream_wait (stream, DEADLINE_NS, NULL, &subject->status) == CF_OK);
 }
 
 /* Resets the plan and filters all frames. Returns false with a status on failure. */

@@ -38,7 +38,7 @@ open_fixture (Fixture *f)
 {
   const CfFilter *filter = cf_filter_find ("convolve");
   CfCommon common = { CF_APPLY_ALL };
-  gpointer params = cf_params_new (filter);
+  gpointer params = cf_params_new (filter, NULL);
 
   memset (f, 0, sizeof *f);
   f->element = new_convolve (NULL);

@@ -76,7 +76,7 @@ time_of (CfStream *stream, uint64_t ns, uint64_t deadline_ns, CfCode code)
 
   CHECK (queue (stream, ns) == CF_OK);
   rt.queries = rt.naps = rt.yields = 0;
-  CHECK (cf_stream_wait (stream, deadline_ns, &status) == code);
+  CHECK (cf_stream_wait (stream, deadline_ns, NULL, &status) == code);
   rt.blocked = 0; /* from now on it is known */
   return rt.now - start;
 }
@@ -138,7 +138,7 @@ try_all (CfStream *stream, CfEvents *events, void *pinned, void *memory)
   CHECK (!cf_gpu_alloc (CF_DEVICE, 1, &status) && status.code == CF_TIMEOUT && strstr (status.message, "hangs"));
   CHECK (!cf_gpu_alloc (CF_PINNED, 1, &status) && !cf_stream_new (NULL, &status) && !cf_events_new (1, &status));
   CHECK (!cf_context_new (CF_BACKEND_CUDA, &status) && status.code == CF_TIMEOUT);
-  CHECK (queue (stream, 0) == CF_TIMEOUT && cf_stream_wait (stream, SECOND, &status) == CF_TIMEOUT);
+  CHECK (queue (stream, 0) == CF_TIMEOUT && cf_stream_wait (stream, SECOND, NULL, &status) == CF_TIMEOUT);
   CHECK (cf_stream_copy_rows (stream, CF_UPLOAD, &copy, &image, 0, 1, &status) == CF_TIMEOUT);
   CHECK (cf_stream_record (stream, events, 0, &status) == CF_TIMEOUT);
   CHECK (cf_stream_wait_event (stream, events, 0, &status) == CF_TIMEOUT);
@@ -224,7 +224,7 @@ hurried (CfStream *stream, uint64_t ns, uint64_t deadline_ns, CfCode code)
   CHECK (queue (stream, ns) == CF_OK);
   rt.hurry = &hurry;
   rt.hurry_at = rt.now + 10 * MS;
-  CHECK (cf_stream_wait_hurried (stream, deadline_ns, &hurry, &status) == code && (code == CF_OK || status.message[0]));
+  CHECK (cf_stream_wait (stream, deadline_ns, &hurry, &status) == code && (code == CF_OK || status.message[0]));
   rt.hurry = NULL;
   rt.blocked = 0;
   return rt.now - rt.hurry_at;
@@ -304,7 +304,7 @@ unknown_error (void)
 
   CHECK (queue (stream, 5 * MS) == CF_OK);
   rt.query_error = 999;
-  CHECK (cf_stream_wait (stream, SECOND, &status) == CF_TIMEOUT && status.cuda == 999);
+  CHECK (cf_stream_wait (stream, SECOND, NULL, &status) == CF_TIMEOUT && status.cuda == 999);
   CHECK (strstr (status.message, "unknown error of the driver"));
   CHECK (cf_gpu_state ().hung == 1 && !cf_gpu_lost ());
   rt.query_error = 0;
@@ -371,7 +371,7 @@ sticky (int error)
 
   CHECK (queue (stream, 5 * MS) == CF_OK);
   rt.query_error = error;
-  CHECK (cf_stream_wait (stream, SECOND, &status) == CF_GPU_LOST && cf_gpu_lost () && cf_gpu_state ().hung == 0);
+  CHECK (cf_stream_wait (stream, SECOND, NULL, &status) == CF_GPU_LOST && cf_gpu_lost () && cf_gpu_state ().hung == 0);
   live = rt.live;
   CHECK (rt.now < 3 * MS); /* found by a query, long before the deadline */
   cf_gpu_free (CF_DEVICE, memory);

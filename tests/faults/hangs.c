@@ -129,7 +129,7 @@ library (void)
   static guint8 bytes[2][WIDTH * HEIGHT];
   const CfImage in = { .format = CF_FORMAT_GRAY8, .width = WIDTH, .height = HEIGHT, .plane = { { bytes[0], WIDTH } } };
   const CfImage out = { .format = CF_FORMAT_GRAY8, .width = WIDTH, .height = HEIGHT, .plane = { { bytes[1], WIDTH } } };
-  gpointer params = cf_params_new (filter);
+  gpointer params = cf_params_new (filter, NULL);
   CfCommon common = { CF_APPLY_ALL };
   CfStatus status = { 0 };
   CfContext *context;
@@ -144,7 +144,7 @@ library (void)
   faults_check (cf_plan_enqueue (plan, stream, &(CfFrame) { .in = &in, .out = &out }, &status) == CF_OK,
       "no frame on the GPU");
   fake_fail_next (FAKE_WAIT, FAKE_TIMEOUT, false);
-  faults_check (cf_stream_wait (stream, SECOND, &status) == CF_TIMEOUT && cf_gpu_state ().hung == 1, "no hang");
+  faults_check (cf_stream_wait (stream, SECOND, NULL, &status) == CF_TIMEOUT && cf_gpu_state ().hung == 1, "no hang");
   faults_check (cf_plan_enqueue (plan, stream, &(CfFrame) { .in = &in, .out = &out }, &status) == CF_TIMEOUT,
       "a launch");
   faults_check (cf_plan_enqueue (plan, stream, &(CfFrame) { .in = &in }, &status) == CF_TIMEOUT, "a launch");
@@ -155,7 +155,7 @@ library (void)
   faults_check (fake.blocked == 0, "a call that may block, on a GPU that hangs");
   fake_settle ();
   faults_check (cf_plan_enqueue (plan, stream, &(CfFrame) { .in = &in, .out = &out }, &status) == CF_OK &&
-          cf_stream_wait (stream, SECOND, &status) == CF_OK,
+          cf_stream_wait (stream, SECOND, NULL, &status) == CF_OK,
       "a GPU that goes on is not used again");
   cf_plan_free (plan);
   cf_stream_free (stream);

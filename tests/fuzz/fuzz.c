@@ -184,7 +184,7 @@ check_regions (FuzzFrames *f)
 void
 fuzz_frame (FuzzFrames *f, const void *params)
 {
-  void *copy = cf_params_copy (f->filter, params);
+  void *copy = cf_params_new (f->filter, params);
   CfStatus status = { 0 }, again = { 0 };
   CfCode code = cf_filter_check (f->filter, &f->video, &f->common, params, &status);
   CfTraits traits;

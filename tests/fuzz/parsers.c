@@ -91,7 +91,7 @@ int
 LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
 {
   const CfFilter *filter = cf_filter_find (targets[target].stem);
-  void *params = cf_params_new (filter);
+  void *params = cf_params_new (filter, NULL);
   const char *text2 = NULL;
   char *text = malloc (size + 1), *bar;
   FuzzFrames frames = { .filter = filter, .video = { .width = 9, .height = 7 } };

@@ -89,7 +89,7 @@ LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
   copy[length] = '\0';
   line = strsep (&rest, "\n");
   begin (&frames, line);
-  params = cf_params_new (frames.filter);
+  params = cf_params_new (frames.filter, NULL);
   while ((line = strsep (&rest, "\n")) != NULL)
     if (strcmp (line, "!") != 0)
       set (frames.filter, params, line);
