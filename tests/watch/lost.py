@@ -187,7 +187,7 @@ def devices(folder):
             os.symlink(os.path.join(system, name), os.path.join(plugins, name))
     os.symlink(stand_in, os.path.join(plugins, 'libgstfakev4l2.so'))
     env = {'GST_PLUGIN_SYSTEM_PATH_1_0': plugins, 'GST_PLUGIN_SYSTEM_PATH': plugins, 'FAKE_DEVICE': '/dev/video7',
-           'GST_REGISTRY': os.path.join(folder, 'registry.bin')}
+           'GST_REGISTRY': os.path.join(folder, 'registry.bin'), 'GST_REGISTRY_FORK': 'no'}
     lines = {'raw': 'videotestsrc is-live=true num-buffers=20 ! video/x-raw,format=YUY2,framerate=10/1',
              'jpeg': 'videotestsrc is-live=true num-buffers=20 ! video/x-raw,width=64,framerate=10/1 ! jpegenc'}
     cameras = {'door': {'source': '/dev/video7', 'filter': 'cudamedian', **SMALL}, 'good': GOOD,
