@@ -23,15 +23,25 @@ typedef struct {
   void *filter;
 } Baseline;
 
+/* Returns the image in `data`: the chroma of NV12 lies below the luma. */
+static CfImage
+image_in (const CfVideo *video, const uint8_t *data, size_t pitch)
+{
+  CfImage image = { .format = video->format, .width = video->width, .height = video->height };
+
+  for (int i = 0; i < cf_format_info (video->format)->n_planes; i++) {
+    image.plane[i].data = (uint8_t *) data + (size_t) (i * video->height) * pitch;
+    image.plane[i].pitch = pitch;
+  }
+  return image;
+}
+
 static int
 enqueue_ours (void *user, int stream, const uint8_t *src, uint8_t *dst, size_t pitch)
 {
   Ours *ours = user;
-  CfImage in = { .format = ours->video.format, .width = ours->video.width, .height = ours->video.height }, out = in;
+  const CfImage in = image_in (&ours->video, src, pitch), out = image_in (&ours->video, dst, pitch);
 
-  in.plane[0].data = (uint8_t *) src;
-  out.plane[0].data = dst;
-  in.plane[0].pitch = out.plane[0].pitch = pitch;
   return cf_plan_enqueue (ours->plan[stream], ours->stream[stream], &(CfFrame) { .in = &in, .out = &out },
              &ours->status) == CF_OK;
 }
@@ -159,17 +169,15 @@ check_frame (Bench *b, BenchFrames *f, int i, int before, const CfVideo *video, 
 {
   size_t row = (size_t) (f->width * f->pixel), n = row * (size_t) f->height;
   g_autofree uint8_t *in = g_malloc (2 * n), *out = g_malloc (n), *expected = g_malloc (n);
-  CfImage want = { .format = video->format, .width = f->width, .height = f->height }, image[2];
+  const CfImage want = image_in (video, expected, row);
+  CfImage image[2];
   const CfImage *seen[2] = { &image[0], &image[1] };
   CfCommon all = { CF_APPLY_ALL };
   bool good = true;
 
-  want.plane[0].data = expected;
-  want.plane[0].pitch = row;
   /* Frame i comes last: its result stays in `out`. */
   for (int k = before; good && k >= 0; k--) {
-    image[k] = want;
-    image[k].plane[0].data = in + (size_t) k * n;
+    image[k] = image_in (video, in + (size_t) k * n, row);
     good = bench_fetch (f, i - k, in + (size_t) k * n, out, error);
   }
   return good && b->kc->reference (b->filter, video, &all, params, seen, 1 + before, &want) &&
@@ -219,7 +227,7 @@ ours_free (Ours *ours)
 static void
 time_ours (Bench *b, BenchFrames *f, BenchRow row, const char *set, const char *variant)
 {
-  Ours ours = { .video = { cf_format_from_name (row.format), f->width, f->height, false } };
+  Ours ours = { .video = { cf_format_from_name (row.format), row.width, row.height, false } };
   const CfCommon all = { CF_APPLY_ALL };
   void *params = kc_params_new (b->filter, set, &ours.status);
   char error[256] = "";
@@ -259,7 +267,7 @@ time_baseline (Bench *b, BenchFrames *f, const BenchRow *row)
   char error[256] = "";
   double us = 0;
 
-  if (!b->baseline || !row->kind->baseline)
+  if (!b->baseline || !row->kind->baseline || f->height != row->height)
     return 0;
   baseline.filter = b->baseline->open (row->kind->baseline, row->size, f->pixel, f->width, f->height, f->stream[0]);
   if (!baseline.filter)
@@ -277,7 +285,7 @@ bench_size (Bench *b, BenchFrames *f, BenchRow row)
 {
   g_autofree char *numbers = g_strdup_printf (row.kind->set, row.size, row.size);
   g_autofree char *set = g_strdup_printf ("%s %s", numbers, b->o.set);
-  CfVideo video = { cf_format_from_name (row.format), f->width, f->height, false };
+  CfVideo video = { cf_format_from_name (row.format), row.width, row.height, false };
   CfCommon all = { CF_APPLY_ALL };
   void *params = b->o.all_variants ? kc_params_new (b->filter, set, NULL) : NULL;
   CfPlan *plan = params ? cf_plan_new (b->context, b->filter, &video, &all, params, NULL) : NULL;
@@ -353,14 +361,16 @@ read_resolution (const char *text, int *width, int *height)
       *height <= CF_MAX_SIZE;
 }
 
-/* Fills f with frames for a row of the table, and measures how long it takes to copy one. */
+/* Fills f with frames for a row of the table, and measures how long it takes to copy one. The rows of NV12's chroma are
+ * rows of the frame. */
 static bool
 make_frames (const Bench *b, BenchFrames *f, BenchRow *row, const char *content, int pixel)
 {
   char error[256] = "";
-  g_autofree uint8_t *images = make_images (b, content, row->width, row->height, pixel);
+  const int height = row->height * (cf_format_from_name (row->format) == CF_FORMAT_NV12 ? 3 : 2) / 2;
+  g_autofree uint8_t *images = make_images (b, content, row->width, height, pixel);
 
-  if (!bench_frames_new (f, row->width, row->height, pixel, images, N_IMAGES, b->gpu.l2_bytes, error)) {
+  if (!bench_frames_new (f, row->width, height, pixel, images, N_IMAGES, b->gpu.l2_bytes, error)) {
     fprintf (stderr, "%s frames of %s: %s\n", row->resolution, row->format, error);
     return false;
   }
@@ -378,10 +388,10 @@ bench_frames (Bench *b, const char *format, const char *resolution)
   BenchFrames f;
   int pixel;
 
-  if (!info || info->n_planes != 1 || (info->bytes != 1 && !info->unpacked) ||
+  if (!info || (info->n_planes != 1 && info->format != CF_FORMAT_NV12) || (info->bytes != 1 && !info->unpacked) ||
       cf_plane_row_bytes (info->format, 2, 0) % 2) {
-    fprintf (stderr, "%s: the benchmark needs one plane of 8 bits or packed pixels, such as GRAY8, RGBA, Y410\n",
-        format);
+    fprintf (stderr,
+        "%s: the benchmark needs one plane of 8 bits or packed pixels, such as GRAY8, RGBA, Y410, or NV12\n", format);
     return false;
   }
   if (!read_resolution (resolution, &row.width, &row.height)) {

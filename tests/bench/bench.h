@@ -26,7 +26,7 @@ extern "C" {
 
 /* Frames in device memory; frame i begins at in + i * frame + offset. */
 typedef struct {
-  int width, height, n;
+  int width, height, n; /* height: with the rows of further planes */
   int pixel; /* bytes */
   size_t pitch, frame, offset;
   uint8_t *in, *out;

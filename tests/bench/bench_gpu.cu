@@ -4,8 +4,8 @@
  * bench_gpu.cu: the part of the benchmark that calls the CUDA runtime: frames in device memory,
  * graphs over them, events, and the plain copy.
  *
- * copy_plane: each thread copies 16 bytes of a row; blockIdx.y is the row. No two threads access
- * the same byte, so there is no race. Bound by memory bandwidth. */
+ * copy_plane: each thread copies 16 bytes of a row; `across` blocks side by side copy a row. No two threads access the
+ * same byte, so there is no race. Bound by memory bandwidth. A dependent launch, as the filters' own are. */
 #include "bench.h"
 
 #include <algorithm>
@@ -24,11 +24,15 @@ good (cudaError_t e, const char *what, char *error)
 }
 
 __global__ static void
-copy_plane (const uint8_t *__restrict__ in, uint8_t *__restrict__ out, size_t pitch, int vectors)
+copy_plane (const uint8_t *in, uint8_t *out, size_t pitch, int vectors, int across)
 {
-  int x = blockIdx.x * blockDim.x + threadIdx.x;
-  size_t at = blockIdx.y * pitch + 16 * (size_t) x;
+  int row = blockIdx.x / across, x = (blockIdx.x - row * across) * blockDim.x + threadIdx.x;
+  size_t at = row * pitch + 16 * (size_t) x;
 
+#if defined (__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  asm volatile ("griddepcontrol.wait;" : : : "memory");
+  asm volatile ("griddepcontrol.launch_dependents;" : : : "memory");
+#endif
   if (x < vectors)
     *(uint4 *) (out + at) = *(const uint4 *) (in + at);
 }
@@ -188,11 +192,21 @@ static int
 enqueue_copy (void *user, int stream, const uint8_t *src, uint8_t *dst, size_t pitch)
 {
   BenchFrames *f = (BenchFrames *) user;
-  int vectors = f->width * f->pixel / 16;
+  int vectors = f->width * f->pixel / 16, across = (vectors + 127) / 128;
+  cudaLaunchAttribute attribute = { };
+  cudaLaunchConfig_t config = { };
+  cudaFuncAttributes attributes;
 
-  copy_plane<<<dim3 ((vectors + 127) / 128, f->height), 128, 0, (cudaStream_t) f->stream[stream]>>> (src, dst, pitch,
-      vectors);
-  return cudaGetLastError () == cudaSuccess;
+  attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  attribute.val.programmaticStreamSerializationAllowed = 1;
+  config.gridDim = dim3 (across * f->height);
+  config.blockDim = dim3 (128);
+  config.stream = (cudaStream_t) f->stream[stream];
+  config.attrs = &attribute;
+  if (cudaFuncGetAttributes (&attributes, copy_plane) != cudaSuccess)
+    return 0;
+  config.numAttrs = attributes.ptxVersion >= 90; /* it waits only where it was compiled for that */
+  return cudaLaunchKernelEx (&config, copy_plane, src, dst, pitch, vectors, across) == cudaSuccess;
 }
 
 double

@@ -468,10 +468,12 @@ check_reference (void)
 
 #define BENCH_SIZES "3,5,7,9,15,31"
 
-static const KcBench bench[] = { { "dense", "any=%dx%d weights=8", BENCH_SIZES, "dense" },
-  { "gauss", "preset=gauss kernel-size=%d", BENCH_SIZES, "gauss" },
-  { "box", "preset=box kernel-size=%d", BENCH_SIZES, "box" }, { "16 bit", "any=%dx%d weights=16", "3", "dense" },
-  { "fraction", "any=%dx%d weights=0", "3,7,15", "dense" }, { 0 } };
+static const KcBench bench[] = { { "dense", "any=%dx%d weights=8", BENCH_SIZES ",63", "dense" },
+  { "gauss", "preset=gauss kernel-size=%d", BENCH_SIZES ",101,255", "gauss" },
+  { "box", "preset=box kernel-size=%d", BENCH_SIZES ",101,255", "box" },
+  { "16 bit", "any=%dx%d weights=16", "3", "dense" }, { "fraction", "any=%dx%d weights=0", "3,7,15", "dense" },
+  { "fill", "preset=fill blocks=%d", "8" }, { "mosaic", "preset=mosaic blocks=%d", "8" },
+  { "privacy", "preset=privacy blocks=%d", "8" }, { 0 } };
 
 const KcFilter kc_convolve = {
   .stem = "convolve",
