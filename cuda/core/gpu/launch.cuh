@@ -130,6 +130,24 @@ constexpr bool has_griddep = true;
 constexpr bool has_griddep = false;
 #endif
 
+/* The two halves of griddep_wait (), for kernels that let the next one start late. All threads wait; once a block has
+ * waited, any of its threads may let the next kernel start. */
+__device__ __forceinline__ void
+griddep_wait_only ()
+{
+#if defined (__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  asm volatile ("griddepcontrol.wait;" : : : "memory");
+#endif
+}
+
+__device__ __forceinline__ void
+griddep_start_next ()
+{
+#if defined (__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  asm volatile ("griddepcontrol.launch_dependents;" : : : "memory");
+#endif
+}
+
 /* Waits until all work queued before this kernel has completed and its memory is visible, then lets the next kernel
  * start; so at most two kernels of a stream run at the same time. All threads call this before they access an image.
  * With programmatic dependent launch a kernel starts while the work queued before it still runs, which hides the time
@@ -138,10 +156,8 @@ constexpr bool has_griddep = false;
 __device__ __forceinline__ void
 griddep_wait ()
 {
-#if defined (__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-  asm volatile ("griddepcontrol.wait;" : : : "memory");
-  asm volatile ("griddepcontrol.launch_dependents;" : : : "memory");
-#endif
+  griddep_wait_only ();
+  griddep_start_next ();
 }
 
 /* Returns the view of a block. All threads of the block find the same one. */

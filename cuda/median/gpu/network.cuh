@@ -251,7 +251,11 @@ median_network_kernel (const __grid_constant__ Launch launch)
   const int x0 = block % plane.blocks_x * B::TILE_W, y0 = block / plane.blocks_x * B::TILE_H;
   const int tx = (int) threadIdx.x, ty = (int) threadIdx.y, thread = ty * 32 + tx;
 
-  griddep_wait ();
+  /* Blocks of two kernels would compete for the instruction caches, so long networks let the next one start late. */
+  if (K <= 5)
+    griddep_wait ();
+  else
+    griddep_wait_only ();
   if (!plane.filtered) {
     copy_tile (plane, x0, y0, B::TILE_W, B::TILE_H, thread, 32 * B::BY);
     return;
@@ -275,6 +279,8 @@ median_network_kernel (const __grid_constant__ Launch launch)
           threshold2);
     }
   }
+  if (K > 5)
+    griddep_start_next ();
   store_tile<K> (plane, x0, y0, x, y, result);
 }
 

@@ -286,7 +286,7 @@ list_frames (State *s)
   s->padded.rank = s->window.rank;
 }
 
-/* Launches the network for windows of k x k. Dependent launch makes that of 7 x 7 slower (docs/notes/median.md). */
+/* Launches the network for windows of k x k. */
 CfCode
 launch_network (const CfPlan *plan, int k, cudaStream_t stream, Launch *launch, CfStatus *status)
 {
@@ -295,7 +295,7 @@ launch_network (const CfPlan *plan, int k, cudaStream_t stream, Launch *launch, 
 
   deal_blocks (launch, v.tile_w, v.tile_h);
   return launch_kernel ("median: network", v.kernel, launch->blocks, dim3 (32, (unsigned) v.block_y), arguments, 0,
-      state_of (plan)->pdl && k <= 5, stream, status);
+      state_of (plan)->pdl, stream, status);
 }
 
 CfCode
