@@ -20,7 +20,8 @@ typedef struct {
 } BenchRow;
 
 typedef struct {
-  char *filter, *sizes, *set, *format, *kinds, *resolution, *streams, *picture, *baseline, *json, *markdown, *command;
+  char *filter, *sizes, *set, *format, *kinds, *resolution, *streams, *picture, *baseline, *json, *markdown, *command,
+      *tiles, *blocks;
   gboolean all_variants;
 } BenchOptions;
 

@@ -55,6 +55,11 @@ enqueue_baseline (void *user, int stream, const uint8_t *src, uint8_t *dst, size
   return baseline->library->run (baseline->filter, src, pitch, dst, pitch) == 0;
 }
 
+typedef struct {
+  const BenchTile *kernel;
+  const BenchFrames *frames;
+} Tile;
+
 /* Loads a binary PGM of 8 bits; false: the file is not one. */
 static bool
 load_pgm (const char *path, uint8_t **pixels, int *width, int *height)
@@ -69,6 +74,14 @@ load_pgm (const char *path, uint8_t **pixels, int *width, int *height)
   if (file)
     (void) fclose (file);
   return good;
+}
+
+static int
+enqueue_tile (void *user, int stream, const uint8_t *src, uint8_t *dst, size_t pitch)
+{
+  Tile *tile = user;
+
+  return bench_tile_enqueue (tile->kernel, tile->frames, stream, src, dst, pitch);
 }
 
 /* ---- contents ----------------------------------------------------------- */
@@ -339,6 +352,60 @@ bench_kind (Bench *b, BenchFrames *f, BenchRow row)
   }
 }
 
+/* Returns whether a comma-separated list, or NULL, which stands for all, has this item. */
+static bool
+is_listed (const char *list, const char *item)
+{
+  g_auto (GStrv) items = list ? g_strsplit (list, ",", -1) : NULL;
+
+  return !items || g_strv_contains ((const char *const *) items, item);
+}
+
+/* Measures one kernel of bench_tiles.cu. */
+static void
+time_tile (Bench *b, BenchFrames *f, BenchRow row, BenchTile *kernel)
+{
+  g_autofree char *set = g_strdup_printf ("kernel-size=%d", kernel->size);
+  const CfVideo video = { CF_FORMAT_GRAY8, f->width, f->height, false };
+  Tile tile = { kernel, f };
+  void *params = kc_params_new (b->filter, set, NULL);
+  char error[256] = "";
+
+  row.size = kernel->size;
+  row.streams = 1;
+  row.ours = params && bench_tile_measure (kernel) ? bench_filter_us (f, enqueue_tile, &tile, 1, error) : 0;
+  row.singly = row.ours > 0 ? bench_filter_us (f, enqueue_tile, &tile, 0, error) : 0;
+  row.checked = true;
+  row.right = row.ours > 0 && check_frame (b, f, 0, 0, &video, params, error);
+  snprintf (row.variant, sizeof row.variant, "%d x %d, %d warps (%d registers, %d/SM)", kernel->w, kernel->h,
+      kernel->rows, kernel->registers, kernel->blocks);
+  if (!row.right) {
+    b->failed++;
+    fprintf (stderr, "%s: %s\n", row.variant, error[0] ? error : "the result is wrong");
+  }
+  if (b->n_rows < BENCH_MAX_ROWS)
+    b->rows[b->n_rows++] = row;
+  bench_print_row (b, &row);
+  cf_params_free (b->filter, params);
+}
+
+/* Measures the kernels of bench_tiles.cu that --tiles, --blocks and --sizes name. */
+static void
+bench_tiles (Bench *b, BenchFrames *f, BenchRow row)
+{
+  static const KcBench kind = { "tile", "", "" };
+  BenchTile *kernel;
+
+  row.kind = &kind;
+  for (int i = 0; (kernel = bench_tile (i)); i++) {
+    g_autofree char *tile = g_strdup_printf ("%dx%d", kernel->w, kernel->h);
+    g_autofree char *rows = g_strdup_printf ("%d", kernel->rows), *size = g_strdup_printf ("%d", kernel->size);
+
+    if (is_listed (b->o.tiles, tile) && is_listed (b->o.blocks, rows) && is_listed (b->o.sizes, size))
+      time_tile (b, f, row, kernel);
+  }
+}
+
 static bool
 read_resolution (const char *text, int *width, int *height)
 {
@@ -401,7 +468,9 @@ bench_frames (Bench *b, const char *format, const char *resolution)
   pixel = (int) cf_plane_row_bytes (info->format, 2, 0) / 2;
   if (!make_frames (b, &f, &row, content, pixel))
     return false;
-  for (row.kind = b->kc->bench; row.kind->set; row.kind++) {
+  if ((b->o.tiles || b->o.blocks) && info->format == CF_FORMAT_GRAY8)
+    bench_tiles (b, &f, row);
+  for (row.kind = b->kc->bench; !b->o.tiles && !b->o.blocks && row.kind->set; row.kind++) {
     if (!is_wanted (b, row.kind))
       continue;
     if (g_strcmp0 (row.kind->content, content) != 0) {
@@ -444,6 +513,8 @@ parse (Bench *b, int argc, char **argv)
     { "markdown", 0, 0, G_OPTION_ARG_FILENAME, &b->o.markdown, "writes the filter's table into a page", "FILE" },
     { "format", 0, 0, G_OPTION_ARG_STRING, &b->o.format, "of the frames", "GRAY8,RGBA" },
     { "kinds", 0, 0, G_OPTION_ARG_STRING, &b->o.kinds, "of rows", "dense,gauss,..." },
+    { "tiles", 0, 0, G_OPTION_ARG_STRING, &b->o.tiles, "a study: outputs per thread and lane", "1x1,2x2,4x2,4x4" },
+    { "blocks", 0, 0, G_OPTION_ARG_STRING, &b->o.blocks, "a study: warps of a block", "4,8,12,16,24" },
     { "streams", 0, 0, G_OPTION_ARG_STRING, &b->o.streams, "frames at once", "1,8" },
     { "all-variants", 0, 0, G_OPTION_ARG_NONE, &b->o.all_variants, "not only those that plans choose", NULL }, { NULL }
   };

@@ -58,6 +58,19 @@ double bench_copy_us (BenchFrames *f, char *error);
 double bench_filter_us (BenchFrames *f, BenchEnqueue enqueue, void *user, int graph, char *error);
 /* Downloads frame i without margins and padding. */
 int bench_fetch (BenchFrames *f, int i, uint8_t *in, uint8_t *out, char *error);
+/* bench_tiles.cu: a kernel of a median's network, for gray frames whose rows are aligned to 4 bytes. */
+typedef struct {
+  int size, w, h, rows; /* of the window; outputs per thread and lane; of 32 threads in a block */
+  const void *kernel;
+  int registers, blocks; /* of a thread; that are on an SM together */
+  int dependent;         /* programmatic dependent launch */
+} BenchTile;
+/* Returns the i-th kernel, NULL behind the last. */
+BenchTile *bench_tile (int i);
+/* Fills in what the GPU makes of it: the members from `registers` on. 0: failed. */
+int bench_tile_measure (BenchTile *tile);
+int bench_tile_enqueue (const BenchTile *tile, const BenchFrames *f, int stream, const uint8_t *src, uint8_t *dst,
+    size_t pitch);
 /* Returns the bytes of an image with its margins, as bench_frames_new expects it. */
 size_t bench_image_bytes (int width, int height, int pixel);
 

@@ -8,12 +8,12 @@ namespace cf {
 
 /* ---- the variants for one sample width ---------------------------------- */
 
-template<int K> static MedianNetworkVariant
+template<int K, int TX, int TY, int BY> static MedianNetworkVariant
 network_variant ()
 {
-  typedef MedianNetworkBlock<K> B;
+  typedef MedianNetworkBlock<K, TX, TY, BY> B;
 
-  return MedianNetworkVariant { K, (const void *) median_network_kernel<K>, B::TILE_W, B::TILE_H, B::BY };
+  return MedianNetworkVariant { K, (const void *) median_network_kernel<B>, B::TILE_W, B::TILE_H, B::BY };
 }
 
 const MedianNetworkVariant *
@@ -24,8 +24,9 @@ median_networks_narrow (void)
 #endif
 {
   static const MedianNetworkVariant variants[median_n_networks] = {
-    network_variant<3> (), network_variant<5> (), network_variant<7> (), network_variant<9> (), network_variant<11> (),
-    network_variant<13> (), network_variant<15> (), network_variant<17> (),
+    network_variant<3, 4, 4, 4> (), network_variant<5, 4, 4, 4> (), network_variant<7, 4, 4, 8> (),
+    network_variant<9, 4, 4, 8> (), network_variant<11, 4, 4, 8> (), network_variant<13, 4, 2, 8> (),
+    network_variant<15, 4, 2, 8> (), network_variant<17, 4, 2, 8> (),
   };
 
   return variants;

@@ -10,7 +10,7 @@
  *
  * Shared memory: BY TY + K - 1 rows of 32-bit words, word (r, c) = sample (x0 - RA + c, y0 - R + r) | sample (same
  * column, r + BY TY) << 16. RA is R rounded up to a multiple of 4, so that aligned quads fill the rows. Columns lie in
- * four phases (c mod 4, c / 4): threads are TX = 4 columns apart, so a warp reads 32 consecutive words at a constant
+ * TX phases (c mod TX, c / TX): threads are TX columns apart, so a warp reads 32 consecutive words at a constant
  * offset, without bank conflicts.
  * Races: none; all words are written before __syncthreads () and only read after
  * it, and each thread stores only its own outputs.
@@ -69,32 +69,38 @@ namespace cf {
 
 #include "median_networks.cuh"
 
-template<int K> struct MedianNetworkBlock {
-  static constexpr int BY = K <= 5 ? 4 : 8; /* rows of threads */
-  static constexpr int TX = MedianNetwork<K>::TX, TY = MedianNetwork<K>::TY;
-  static constexpr int R = K / 2, RA = MedianNetwork<K>::RA;
+/* Windows of k x k, tiles of tx x ty outputs per thread and lane, by rows of threads. */
+template<int k, int tx, int ty, int by> struct MedianNetworkBlock {
+  typedef MedianNetwork<k, tx, ty> Network;
+  static constexpr int K = k, TX = tx, TY = ty, BY = by, R = K / 2, RA = (R + 3) / 4 * 4;
   static constexpr int TILE_W = 32 * TX, HALF_H = BY * TY, TILE_H = 2 * HALF_H;
-  static constexpr int QUADS = MedianNetwork<K>::QUADS; /* per row; also the distance of two phases in words */
-  static constexpr int ROWS = HALF_H + K - 1;
-  static_assert (TX == 4, "the phases of the shared rows are for tiles of four columns");
+  static constexpr int WORDS = TILE_W + 2 * RA, ROWS = HALF_H + K - 1; /* of the shared rows */
+  static_assert (WORDS % TX == 0 && TX <= RA, "columns lie in TX phases");
+
+  /* Returns where column c of a shared row lies. */
+  static __device__ __forceinline__ int
+  at (int c)
+  {
+    return (int) ((unsigned) c % TX * (WORDS / TX) + (unsigned) c / TX);
+  }
 };
 
-/* Writes two quads, of the upper (a) and the lower half (b) of the tile, as four words, one in each phase. */
-template<int BYTES> __device__ __forceinline__ void
-put_quad (unsigned *word, int phase, Quad a, Quad b)
+/* Writes quad q of a shared row, of the upper (a) and the lower half (b) of the tile. */
+template<typename B, int BYTES> __device__ __forceinline__ void
+put_quad (unsigned *row, int q, Quad a, Quad b)
 {
   if (BYTES == 1) {
     unsigned low = __byte_perm (a.lo, b.lo, 0x5410), high = __byte_perm (a.lo, b.lo, 0x7632);
 
-    word[0] = low & 0x00ff00ff;
-    word[phase] = __byte_perm (low, 0, 0x4341);
-    word[2 * phase] = high & 0x00ff00ff;
-    word[3 * phase] = __byte_perm (high, 0, 0x4341);
+    row[B::at (4 * q)] = low & 0x00ff00ff;
+    row[B::at (4 * q + 1)] = __byte_perm (low, 0, 0x4341);
+    row[B::at (4 * q + 2)] = high & 0x00ff00ff;
+    row[B::at (4 * q + 3)] = __byte_perm (high, 0, 0x4341);
   } else {
-    word[0] = __byte_perm (a.lo, b.lo, 0x5410);
-    word[phase] = __byte_perm (a.lo, b.lo, 0x7632);
-    word[2 * phase] = __byte_perm (a.hi, b.hi, 0x5410);
-    word[3 * phase] = __byte_perm (a.hi, b.hi, 0x7632);
+    row[B::at (4 * q)] = __byte_perm (a.lo, b.lo, 0x5410);
+    row[B::at (4 * q + 1)] = __byte_perm (a.lo, b.lo, 0x7632);
+    row[B::at (4 * q + 2)] = __byte_perm (a.hi, b.hi, 0x5410);
+    row[B::at (4 * q + 3)] = __byte_perm (a.hi, b.hi, 0x7632);
   }
 }
 
@@ -120,31 +126,29 @@ apply_threshold (unsigned x, unsigned m, unsigned threshold2)
 
 /* Fills one row of a quad that crosses the plane's edge, or of a plane that is
  * not aligned to words. Out of line because it is rare. */
-template<int K, int BYTES> __device__ __noinline__ void
+template<typename B, int BYTES> __device__ __noinline__ void
 fill_samples (unsigned *tile, const Plane &plane, int x, int y0, int q, int r)
 {
-  typedef MedianNetworkBlock<K> B;
   const int y = y0 - B::R + r;
   const Quad upper = load_quad_clamped (plane, plane.in + min (max (y, 0), plane.height - 1) * plane.in_pitch, x);
   const Quad lower = load_quad_clamped (plane,
       plane.in + min (max (y + B::HALF_H, 0), plane.height - 1) * plane.in_pitch, x);
 
-  put_quad<BYTES> (&tile[r * 4 * B::QUADS + q], B::QUADS, upper, lower);
+  put_quad<B, BYTES> (&tile[r * B::WORDS], q, upper, lower);
 }
 
 /* Fills rows r0, r0 + BY, ... of quad q. All are loaded before the first is used, so that their latencies overlap.
  * INSIDE: no row of the tile is above or below the plane. */
-template<int K, int BYTES, int STEP, int COUNT, bool INSIDE> __device__ __forceinline__ void
+template<typename B, int BYTES, int STEP, int COUNT, bool INSIDE> __device__ __forceinline__ void
 fill_rows (unsigned *tile, const Plane &plane, int x0, int y0, int q, int r0)
 {
-  typedef MedianNetworkBlock<K> B;
   const QuadColumn column = quad_column (plane, x0 - B::RA + 4 * q);
   Quad upper[COUNT], lower[COUNT];
 
   if (!column.words) {
 #pragma unroll 1
     for (int i = 0; i < COUNT; i++)
-      fill_samples<K, BYTES> (tile, plane, column.x, y0, q, r0 + i * B::BY);
+      fill_samples<B, BYTES> (tile, plane, column.x, y0, q, r0 + i * B::BY);
     return;
   }
 #pragma unroll
@@ -159,65 +163,81 @@ fill_rows (unsigned *tile, const Plane &plane, int x0, int y0, int q, int r0)
   }
 #pragma unroll
   for (int i = 0; i < COUNT; i++)
-    put_quad<BYTES> (&tile[(r0 + i * B::BY) * 4 * B::QUADS + q], B::QUADS, upper[i], lower[i]);
+    put_quad<B, BYTES> (&tile[(r0 + i * B::BY) * B::WORDS], q, upper[i], lower[i]);
 }
 
-/* Fills all rows: thread (tx, ty) loads quad tx of every BY-th row from ty on;
- * the few quads beyond the 32nd are distributed over the block. */
-template<int K, int BYTES, int STEP, bool INSIDE> __device__ __forceinline__ void
+/* Fills all rows: thread (tx, ty) loads quad tx of every BY-th row from ty on; the few quads beyond the 32nd, and all
+ * of narrower tiles, are distributed over the block. */
+template<typename B, int BYTES, int STEP, bool INSIDE> __device__ __forceinline__ void
 fill_quads (unsigned *tile, const Plane &plane, int x0, int y0, int tx, int ty)
 {
-  typedef MedianNetworkBlock<K> B;
-  constexpr int EXTRA = B::QUADS - 32, FULL = B::ROWS / B::BY, REST = B::ROWS % B::BY;
+  constexpr int FIRST = B::TX == 4 ? 32 : 0, EXTRA = B::WORDS / 4 - FIRST, FULL = B::ROWS / B::BY;
+  constexpr int REST = B::ROWS % B::BY;
   const int thread = ty * 32 + tx;
 
-  fill_rows<K, BYTES, STEP, FULL, INSIDE> (tile, plane, x0, y0, tx, ty);
-  if (ty < REST)
-    fill_rows<K, BYTES, STEP, 1, INSIDE> (tile, plane, x0, y0, tx, ty + FULL * B::BY);
+  if (FIRST > 0) {
+    fill_rows<B, BYTES, STEP, FULL, INSIDE> (tile, plane, x0, y0, tx, ty);
+    if (ty < REST)
+      fill_rows<B, BYTES, STEP, 1, INSIDE> (tile, plane, x0, y0, tx, ty + FULL * B::BY);
+  }
   for (int i = thread; i < B::ROWS * EXTRA; i += 32 * B::BY)
-    fill_rows<K, BYTES, STEP, 1, INSIDE> (tile, plane, x0, y0, 32 + i % EXTRA, i / EXTRA);
+    fill_rows<B, BYTES, STEP, 1, INSIDE> (tile, plane, x0, y0, FIRST + i % EXTRA, i / EXTRA);
 }
 
-template<int K, int BYTES, int STEP> __device__ __forceinline__ void
+template<typename B, int BYTES, int STEP> __device__ __forceinline__ void
 fill_format (unsigned *tile, const Plane &plane, int x0, int y0, int tx, int ty)
 {
-  typedef MedianNetworkBlock<K> B;
-
   /* most blocks of the most common format have no rows to clamp */
   if (BYTES == 1 && STEP == 1 && y0 >= B::R && y0 + B::TILE_H + B::R <= plane.height)
-    fill_quads<K, BYTES, STEP, true> (tile, plane, x0, y0, tx, ty);
+    fill_quads<B, BYTES, STEP, true> (tile, plane, x0, y0, tx, ty);
   else
-    fill_quads<K, BYTES, STEP, false> (tile, plane, x0, y0, tx, ty);
+    fill_quads<B, BYTES, STEP, false> (tile, plane, x0, y0, tx, ty);
 }
 
-template<int K> __device__ __forceinline__ void
+template<typename B> __device__ __forceinline__ void
 fill_tile (unsigned *tile, const Plane &plane, int x0, int y0, int tx, int ty)
 {
   if (plane.bytes == 2) {
     if (plane.step == 1)
-      fill_format<K, 2, 1> (tile, plane, x0, y0, tx, ty);
+      fill_format<B, 2, 1> (tile, plane, x0, y0, tx, ty);
     else
-      fill_format<K, 2, 2> (tile, plane, x0, y0, tx, ty);
+      fill_format<B, 2, 2> (tile, plane, x0, y0, tx, ty);
     return;
   }
 #if !CF_MEDIAN_WIDE
   if (plane.step == 1)
-    fill_format<K, 1, 1> (tile, plane, x0, y0, tx, ty);
+    fill_format<B, 1, 1> (tile, plane, x0, y0, tx, ty);
   else if (plane.step == 2)
-    fill_format<K, 1, 2> (tile, plane, x0, y0, tx, ty);
+    fill_format<B, 1, 2> (tile, plane, x0, y0, tx, ty);
   else if (plane.step == 3)
-    fill_format<K, 1, 3> (tile, plane, x0, y0, tx, ty);
+    fill_format<B, 1, 3> (tile, plane, x0, y0, tx, ty);
   else
-    fill_format<K, 1, 4> (tile, plane, x0, y0, tx, ty);
+    fill_format<B, 1, 4> (tile, plane, x0, y0, tx, ty);
 #endif
 }
 
+/* Stores one result of both lanes. */
+template<typename B> __device__ __forceinline__ void
+store_result (const Plane &plane, int x, int y, unsigned value)
+{
+  if (x >= plane.width)
+    return;
+  if (y < plane.height)
+    store_sample (plane, plane.out + y * plane.out_pitch, x, value & 0xffff);
+  if (y + B::HALF_H < plane.height)
+    store_sample (plane, plane.out + (y + B::HALF_H) * plane.out_pitch, x, value >> 16);
+}
+
 /* Stores a thread's results of both lanes, from (x, y) on. */
-template<int K> __device__ __forceinline__ void
+template<typename B> __device__ __forceinline__ void
 store_tile (const Plane &plane, int x0, int y0, int x, int y, const unsigned *result)
 {
-  typedef MedianNetworkBlock<K> B;
-
+  if constexpr (B::TX != 4) {
+#pragma unroll
+    for (int o = 0; o < B::TY * B::TX; o++)
+      store_result<B> (plane, x + o % B::TX, y + o / B::TX, result[o]);
+    return;
+  }
   if (plane.out_words && plane.bytes == 1 && x0 + B::TILE_W <= plane.width && y0 + B::TILE_H <= plane.height) {
     uint8_t *row = plane.out + y * plane.out_pitch + x;
 
@@ -241,18 +261,17 @@ store_tile (const Plane &plane, int x0, int y0, int x, int y, const unsigned *re
   }
 }
 
-template<int K> __global__ void __launch_bounds__ (32 * MedianNetworkBlock<K>::BY)
+template<typename B> __global__ void __launch_bounds__ (32 * B::BY)
 median_network_kernel (const __grid_constant__ Launch launch)
 {
-  typedef MedianNetworkBlock<K> B;
-  __shared__ unsigned tile[B::ROWS * 4 * B::QUADS];
+  __shared__ unsigned tile[B::ROWS * B::WORDS];
   const Plane plane = plane_of_block (launch, (int) blockIdx.x);
   const int block = (int) blockIdx.x - plane.first_block;
   const int x0 = block % plane.blocks_x * B::TILE_W, y0 = block / plane.blocks_x * B::TILE_H;
   const int tx = (int) threadIdx.x, ty = (int) threadIdx.y, thread = ty * 32 + tx;
 
   /* Blocks of two kernels would compete for the instruction caches, so long networks let the next one start late. */
-  if (K <= 5)
+  if (B::K <= 5)
     griddep_wait ();
   else
     griddep_wait_only ();
@@ -260,14 +279,14 @@ median_network_kernel (const __grid_constant__ Launch launch)
     copy_tile (plane, x0, y0, B::TILE_W, B::TILE_H, thread, 32 * B::BY);
     return;
   }
-  fill_tile<K> (tile, plane, x0, y0, tx, ty);
+  fill_tile<B> (tile, plane, x0, y0, tx, ty);
   __syncthreads ();
 
   const int x = x0 + tx * B::TX, y = y0 + ty * B::TY;
-  const unsigned *corner = &tile[ty * B::TY * 4 * B::QUADS + tx];
+  const unsigned *corner = &tile[ty * B::TY * B::WORDS + tx];
   unsigned result[B::TY * B::TX];
 
-  MedianNetwork<K>::run ((unsigned) __cvta_generic_to_shared (corner), result);
+  B::Network::run ((unsigned) __cvta_generic_to_shared (corner), result);
   if (launch.threshold > 0) {
     const unsigned threshold2 = (unsigned) launch.threshold * 0x10001u;
 
@@ -275,13 +294,13 @@ median_network_kernel (const __grid_constant__ Launch launch)
     for (int o = 0; o < B::TY * B::TX; o++) {
       const int c = o % B::TX + B::RA; /* the window's centre */
 
-      result[o] = apply_threshold (corner[(o / B::TX + B::R) * 4 * B::QUADS + (c & 3) * B::QUADS + (c >> 2)], result[o],
+      result[o] = apply_threshold (corner[(o / B::TX + B::R) * B::WORDS + B::at (c)], result[o],
           threshold2);
     }
   }
-  if (K > 5)
+  if (B::K > 5)
     griddep_start_next ();
-  store_tile<K> (plane, x0, y0, x, y, result);
+  store_tile<B> (plane, x0, y0, x, y, result);
 }
 
 } // namespace cf
