@@ -56,6 +56,12 @@ gst_cf_backend_needs_reset (GstCfBackend *b)
   return gap && gst_cf_backend_needs_all (b);
 }
 
+GstObject *
+gst_cf_backend_context (const GstCfBackend *b)
+{
+  return b->cut_short ? b->cut_short : b->transfer.context;
+}
+
 gboolean
 gst_cf_backend_is_elsewhere (GstCfBackend *b, GstObject *context)
 {

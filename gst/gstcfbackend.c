@@ -29,7 +29,7 @@ gst_cf_backend_init (GstCfBackend *b, GstElement *element, const CfFilter *filte
   b->element = element;
   b->filter = filter;
   g_mutex_init (&b->lock);
-  gst_cf_chain_init (&b->chain, element);
+  gst_cf_chain_init (&b->chain, element, &b->transfer.flushing);
   gst_cf_stats_init (&b->stats);
 }
 
@@ -61,7 +61,7 @@ gst_cf_backend_open_gpu (GstCfBackend *b, GstObject *context, CfStatus *status)
 {
   b->use_gpu = gst_cf_transfer_open (&b->transfer, context, &b->chain, b->slots, status);
   if (b->use_gpu)
-    gst_cf_chain_open (&b->chain, context, &b->transfer.flushing);
+    gst_cf_chain_open (&b->chain, context);
   return b->use_gpu;
 }
 
@@ -170,6 +170,18 @@ cut_short (GstCfBackend *b)
   g_mutex_unlock (&b->lock);
 }
 
+/* Handles a failure after which the GPU has no plans that can be used. */
+static gboolean
+plans_failed (GstCfBackend *b, const CfStatus *status)
+{
+  if (status->code == CF_CANCELLED) {
+    cut_short (b);
+    return TRUE;
+  }
+  b->failures = MAX_FAILURES;
+  return gpu_failed (b, status, FALSE);
+}
+
 /* Returns whether the GPU may be used again after a reset of its plans. */
 static gboolean
 gpu_is_fit (const GstCfBackend *b)
@@ -223,11 +235,7 @@ configure_gpu (GstCfBackend *b)
   b->use_gpu = gst_cf_chain_settle (&b->chain, &status) == CF_OK &&
       gst_cf_transfer_configure (&b->transfer, b->filter, &b->info, b->format, b->modes, &b->common, b->params,
           &status);
-  if (b->use_gpu)
-    return TRUE;
-  /* Without plans and memory the GPU cannot be used again. */
-  b->failures = MAX_FAILURES;
-  return gpu_failed (b, &status, FALSE);
+  return b->use_gpu ? TRUE : plans_failed (b, &status);
 }
 
 gboolean
@@ -277,8 +285,7 @@ gst_cf_backend_update (GstCfBackend *b, const CfCommon *common, gconstpointer pa
   if (gst_cf_chain_settle (&b->chain, &status) == CF_OK &&
       gst_cf_transfer_update (&b->transfer, &b->common, b->params, &status))
     return TRUE;
-  b->failures = MAX_FAILURES; /* the GPU plans now hold other parameters than the CPU plans */
-  return gpu_failed (b, &status, FALSE);
+  return plans_failed (b, &status); /* the GPU plans hold other parameters than the CPU plans */
 }
 
 gboolean
@@ -287,10 +294,8 @@ gst_cf_backend_adopt (GstCfBackend *b, GstObject *context)
   CfStatus status = { 0 };
 
   close_gpu (b);
-  if (!gst_cf_backend_open_gpu (b, context, &status)) {
-    b->failures = MAX_FAILURES;
-    return gpu_failed (b, &status, FALSE);
-  }
+  if (!gst_cf_backend_open_gpu (b, context, &status))
+    return plans_failed (b, &status);
   return b->configured ? configure_gpu (b) : TRUE;
 }
 

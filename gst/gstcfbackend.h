@@ -92,6 +92,9 @@ gboolean gst_cf_backend_adopt (GstCfBackend *b, GstObject *context);
 /* Returns whether the backend uses the GPU in a context other than `context`. Submitting thread. */
 gboolean gst_cf_backend_is_elsewhere (GstCfBackend *b, GstObject *context);
 
+/* Returns the CUDA context that frames are filtered in, or will be after a flush; NULL where the GPU is not used any
+ * more. Submitting thread. */
+GstObject *gst_cf_backend_context (const GstCfBackend *b);
 /* Returns what a frame is for the filter's areas. Submitting thread. */
 CfVideo gst_cf_backend_video (const GstCfBackend *b, GstBuffer *in);
 /* Returns whether the filter would leave every frame unchanged. Submitting thread. */

@@ -269,15 +269,18 @@ make_pool (GstCfFilter *self, GstCaps *caps, gboolean meta, guint min, guint *si
 {
   GstCfFilterPrivate *priv = PRIV (self);
   gboolean cuda = gst_cf_caps_is_cuda (caps);
+  GstObject *context = gst_cf_backend_context (&priv->backend);
   GstStructure *config;
   GstBufferPool *pool;
   GstVideoInfo info;
 
   if (!gst_video_info_from_caps (&info, caps))
     return NULL;
-  if (cuda && !priv->backend.transfer.context)
+  if (cuda && context)
+    cf_gpu_settle_doubt (gst_cf_cuda_device (context));
+  if (cuda && (!context || gst_cf_gpu_hangs (context)))
     return NULL;
-  pool = cuda ? gst_cf_cuda_pool_new (priv->backend.transfer.context) : gst_cf_pool_new (priv->allocator);
+  pool = cuda ? gst_cf_cuda_pool_new (context) : gst_cf_pool_new (priv->allocator);
   config = gst_buffer_pool_get_config (pool);
   /* CUDA memory is allocated by fill_pool. */
   gst_buffer_pool_config_set_params (config, caps, (guint) MAX (*size, GST_VIDEO_INFO_SIZE (&info)), cuda ? 0 : min, 0);
@@ -407,7 +410,7 @@ decide_allocation (GstBaseTransform *trans, GstQuery *q)
     gst_query_parse_nth_allocation_pool (q, 0, &pool, &size, &min, &max);
   size = (guint) MAX (size, GST_VIDEO_INFO_SIZE (&info));
   if (pool &&
-      ((gst_cf_caps_is_cuda (caps) && !gst_cf_cuda_pool_is_on (pool, priv->backend.transfer.context)) ||
+      ((gst_cf_caps_is_cuda (caps) && !gst_cf_cuda_pool_is_on (pool, gst_cf_backend_context (&priv->backend))) ||
           !configure_pool (self, pool, caps, meta, min, max, &size)))
     gst_clear_object (&pool);
   own = !pool;

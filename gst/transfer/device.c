@@ -368,15 +368,14 @@ hold_input (GstBuffer *in, GstBuffer *out, GstCfSharedStream *shared, guint64 nu
 /* ---- an element --------------------------------------------------------- */
 
 void
-gst_cf_chain_init (GstCfChain *chain, GstElement *element)
+gst_cf_chain_init (GstCfChain *chain, GstElement *element, const gint *flushing)
 {
-  *chain = (GstCfChain) { .element = element, .device = -1 };
+  *chain = (GstCfChain) { .element = element, .flushing = flushing, .device = -1 };
 }
 
 void
-gst_cf_chain_open (GstCfChain *chain, GstObject *context, const gint *flushing)
+gst_cf_chain_open (GstCfChain *chain, GstObject *context)
 {
-  chain->flushing = flushing;
   chain->device = gst_cf_cuda_device (context);
   gst_cf_devices_count (chain->device, 1);
 }

@@ -84,10 +84,11 @@ typedef struct {
   guint64 number;
 } GstCfTicket;
 
-void gst_cf_chain_init (GstCfChain *chain, GstElement *element);
+/* `flushing`: see GstCfTransfer. */
+void gst_cf_chain_init (GstCfChain *chain, GstElement *element, const gint *flushing);
 /* The element uses the GPU of this context from now on, until the close, which waits for what the element has
- * queued. `flushing`: see GstCfTransfer. A close that is not CF_OK: the GPU may still use what the element has. */
-void gst_cf_chain_open (GstCfChain *chain, GstObject *context, const gint *flushing);
+ * queued. A close that is not CF_OK: the GPU may still use what the element has. */
+void gst_cf_chain_open (GstCfChain *chain, GstObject *context);
 CfCode gst_cf_chain_close (GstCfChain *chain);
 
 /* decide_allocation: notes whether downstream takes unfinished frames, and takes that out of the query, whose

@@ -132,6 +132,88 @@ cut_short (gint in_flight, gboolean by_stop, gboolean hangs, gboolean in_cuda)
   fake_cuda_memory = false;
 }
 
+/* Takes CUDA memory, and frames that the GPU has not finished. */
+static gboolean
+take_unfinished (GstPad *pad, GstObject *parent, GstQuery *query)
+{
+  GstCaps *caps;
+
+  if (GST_QUERY_TYPE (query) == GST_QUERY_ALLOCATION) {
+    gst_query_add_allocation_meta (query, GST_CF_CHAIN_API, NULL);
+    return TRUE;
+  }
+  if (GST_QUERY_TYPE (query) != GST_QUERY_CAPS)
+    return gst_pad_query_default (pad, parent, query);
+  caps = gst_caps_from_string ("video/x-raw(memory:CUDAMemory)");
+  gst_query_set_caps_result (query, caps);
+  gst_caps_unref (caps);
+  return TRUE;
+}
+
+static GQueue kept = G_QUEUE_INIT; /* frames downstream: a frame that is let go is waited for */
+
+static GstFlowReturn
+keep (GstPad *pad, GstObject *parent, GstBuffer *buffer)
+{
+  Filter *f = gst_pad_get_element_private (pad);
+
+  (void) parent;
+  f->came++;
+  f->right++; /* the bytes are there when the GPU has finished the frame */
+  g_queue_push_tail (&kept, buffer);
+  return GST_FLOW_OK;
+}
+
+static gpointer
+push_new_caps (gpointer user)
+{
+  push_caps (user, "(memory:CUDAMemory)", 50);
+  return NULL;
+}
+
+/* Frames have left before the GPU has finished them, and what comes next waits for them: new caps, or the stop. */
+static void
+cut_short_after (gboolean by_stop)
+{
+  GThread *thread = NULL;
+  Filter f;
+
+  fake_cuda_memory = true;
+  fake_arm (-1, 0, false);
+  open_filter (&f, "auto", -1, 1);
+  gst_pad_set_query_function (f.sink, take_unfinished);
+  gst_pad_set_chain_function (f.sink, keep);
+  begin_stream (&f, "(memory:CUDAMemory)");
+  f.pool = open_pool (gst_cf_filter_private (GST_CF_FILTER (f.element))->context);
+  push_frames (&f, 3);
+  faults_check (stat_of (f.element, "frames-gpu") == 3, "frames not on the GPU");
+  fake_wait_for_hurry ();
+  if (by_stop) {
+    gst_element_set_state (f.element, GST_STATE_READY);
+  } else {
+    thread = g_thread_new ("caps", push_new_caps, &f);
+    fake_await_wait ();
+    gst_pad_push_event (f.src, gst_event_new_flush_start ());
+    g_thread_join (thread);
+    gst_pad_push_event (f.src, gst_event_new_flush_stop (TRUE));
+  }
+  faults_check (fake.blocked == 0 && stat_of (f.element, "abandoned") > 0, "what the GPU may use is not given up");
+  fake_settle ();
+  if (!by_stop) {
+    push_caps (&f, "(memory:CUDAMemory)", 50);
+    faults_push_segment (f.src);
+    push_frames (&f, 2);
+    faults_check (stat_of (f.element, "frames-gpu") == 5, "the GPU is not used again after a flush");
+  }
+  g_queue_clear_full (&kept, (GDestroyNotify) gst_buffer_unref);
+  gst_buffer_pool_set_active (f.pool, FALSE);
+  gst_clear_object (&f.pool);
+  stop (&f, 0, 0, NULL);
+  faults_check (fake_frees_blocked == 0, "CUDA memory is freed while the GPU may use it");
+  check_calls ();
+  fake_cuda_memory = false;
+}
+
 int
 main (void)
 {
@@ -145,6 +227,8 @@ main (void)
   for (int in_flight = 1; in_flight <= 3; in_flight += 2)
     for (int i = 0; i < 6; i++)
       cut_short (in_flight, i & 1, i >> 1 == 1, i >> 1 == 2);
+  cut_short_after (FALSE);
+  cut_short_after (TRUE);
   fake_arm (-1, 0, false);
   return faults_end ();
 }
