@@ -203,8 +203,14 @@ change_state (GstElement *element, GstStateChange transition)
 
   if (starts && !start (self))
     return GST_STATE_CHANGE_FAILURE;
-  if (transition == GST_STATE_CHANGE_PAUSED_TO_READY)
-    gst_cf_backend_set_flushing (&PRIV (self)->backend, TRUE); /* the streaming thread may wait for the GPU's link */
+  if (transition == GST_STATE_CHANGE_PAUSED_TO_READY) {
+    CfStatus status = { 0 };
+
+    gst_cf_backend_set_flushing (&PRIV (self)->backend, TRUE); /* the streaming thread may wait for the GPU */
+    /* CUDA memory of the pools is freed next, which waits for frames that have left, unless the GPU is in doubt. */
+    if (gst_cf_chain_settle_all (&PRIV (self)->backend.chain, &status) != CF_OK)
+      GST_WARNING_OBJECT (self, "stopping: %s", status.message);
+  }
   result = GST_ELEMENT_CLASS (gst_cf_filter_parent_class)->change_state (element, transition);
   if (transition == GST_STATE_CHANGE_PAUSED_TO_READY || (starts && result == GST_STATE_CHANGE_FAILURE))
     release (self);

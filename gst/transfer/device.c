@@ -25,6 +25,7 @@ struct _GstCfSharedStream {
   guint64 queued, done;
   guint64 first; /* up to here some work is the first of its plan */
   gboolean hung; /* the stream did not end in time: nothing of it is touched any more */
+  gboolean cut;  /* the last wait was cut short */
 };
 
 /* On a memory: the work that used it last. Only the memory's writer changes it. */
@@ -175,6 +176,7 @@ note (GstCfSharedStream *shared, guint64 number, CfCode code)
   if (code == CF_OK)
     shared->done = MAX (shared->done, number);
   shared->hung = shared->hung || code == CF_TIMEOUT;
+  shared->cut = code == CF_CANCELLED;
   g_mutex_unlock (&shared->lock);
 }
 
@@ -184,15 +186,19 @@ static CfCode
 wait_on (GstCfSharedStream *shared, CfStream *stream, guint64 deadline_ns, const gint *hurry, CfStatus *status)
 {
   guint64 number;
+  gboolean cut;
   CfCode code;
 
   if (hangs (shared))
     return fail_hung (status);
   g_mutex_lock (&shared->lock);
   number = shared->queued;
+  cut = shared->cut;
   if (shared->first > shared->done)
     deadline_ns = MAX (deadline_ns, GST_CF_FIRST_DEADLINE_NS);
   g_mutex_unlock (&shared->lock);
+  if (cut && hurry && g_atomic_int_get (hurry) && must_keep (shared->context))
+    return cf_fail (status, CF_CANCELLED, "the GPU did not finish a frame before a flush or stop ended the wait");
   code = cf_stream_wait (stream, deadline_ns, hurry, status);
   note (shared, number, code);
   return code;
