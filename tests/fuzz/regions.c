@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * regions.c: the texts that an element takes by itself, and not its filter: the first byte chooses roi, mask-polygons,
- * roi-type or cuda-device, the rest is the value. What is accepted stays the value, and decides about a small frame,
+ * regions.c: the texts that an element takes by itself, and not its filter: the first byte chooses roi, mask-polygons
+ * or cuda-device, the rest is the value. What is accepted stays the value, and decides about a small frame,
  * most of which is as it was before; what is refused is said in one sentence, and leaves the value before. */
 #include "gstcfdevicename.h"
 #include "gstcffilter-private.h"
@@ -92,7 +92,7 @@ n_white (CfArea *area)
 int
 LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
 {
-  static const gchar *const names[] = { "roi", "mask-polygons", "roi-type", "cuda-device" };
+  static const gchar *const names[] = { "roi", "mask-polygons", "cuda-device" };
   const gchar *name = names[size > 0 ? data[0] % G_N_ELEMENTS (names) : 0];
   gchar *text = g_strndup ((const gchar *) data + (size > 0), size > 0 ? size - 1 : 0), *now;
   CfArea *area;
