@@ -2,8 +2,9 @@
 # Copyright (C) 2026 the gst-cuda-filters authors
 """The recursive filter's part of oracle_opencv.py: the plain recursion in double precision with SciPy's lfilter along
 the rows, on images padded by hundreds of samples; stability from all roots at many frequencies; the smoother as a
-convolution; restored photographs beside those of two other methods; and FFmpeg's gblur, which is the same
-smoother except for its rounding."""
+convolution; restored photographs (with --rivals beside those of two other methods); and FFmpeg's gblur, which is the
+same smoother except for its rounding."""
+import functools
 import json
 import os
 import re
@@ -188,14 +189,21 @@ def check_sets(tally, runner, gray):
     print(f"irfilter: {N_STABLE} stable sets, at most {worst:.3f} levels off; {N_UNSTABLE} unstable ones")
 
 
-def smoothed(image, sigma, mode="nearest"):
-    """Convolves with the smoother's response, an exponential along each axis, to where it vanishes. mode: SciPy's
-    name of the border."""
+@functools.cache
+def smoother(n, sigma, mode):
+    """Returns the matrix that convolves n samples with the smoother's response, an exponential, to where it vanishes:
+    its columns are what becomes of single samples of 1."""
     lam = sigma * sigma / 2
     nu = (1 + 2 * lam - np.sqrt(1 + 4 * lam)) / (2 * lam)
     half = int(np.ceil(30 / -np.log(nu)))
     taps = (1 - nu) / (1 + nu) * nu ** np.abs(np.arange(-half, half + 1.0))
-    return ndimage.convolve1d(ndimage.convolve1d(image, taps, axis=0, mode=mode), taps, axis=1, mode=mode)
+    return ndimage.convolve1d(np.eye(n), taps, axis=0, mode=mode)
+
+
+def smoothed(image, sigma, mode="nearest"):
+    """Convolves with the smoother's response along each axis. mode: SciPy's name of the border."""
+    down, across = (smoother(n, sigma, mode) for n in image.shape)
+    return down @ image @ across.T
 
 
 def wanted_presets(x, sigma, mode, middle):
@@ -333,32 +341,35 @@ ITERATIONS = (3, 8, 20, 50)
 INNER = np.s_[24:-24, 24:-24]  # they take the picture as periodic, or as black outside
 
 
-def restorations(call, soft, kernel, preset, noise):
-    """Returns the images to compare by method: each a list, of which the best counts."""
+def rival_restorations(soft, kernel):
+    """Returns what the other methods make of a blurred image: each a list, of which the best counts."""
     kernel = kernel / kernel.sum()
     unit = soft / 255
-    tried = {"blurred": [soft], "cudairfilter": [call.run(soft, *preset.split(), f"noise={noise}")[0]],
-             "Wiener": [restoration.wiener(unit, kernel, balance) for balance in BALANCES],
+    tried = {"Wiener": [restoration.wiener(unit, kernel, balance) for balance in BALANCES],
              "Richardson-Lucy": [restoration.richardson_lucy(unit, kernel, n) for n in ITERATIONS]}
-    for name in ("Wiener", "Richardson-Lucy"):
-        tried[name] = [np.clip(np.rint(255 * one), 0, 255).astype(np.uint8) for one in tried[name]]
-    return tried
+    return {name: [np.clip(np.rint(255 * one), 0, 255).astype(np.uint8) for one in some]
+            for name, some in tried.items()}
 
 
 def check_restored(tally, runner, images):
     """Prints PSNR and structural similarity of blurred and restored photographs, the mean of four, as a table of
-    Markdown. Checks that restoring by the preset for the video's noise makes neither worse, in any of them."""
+    Markdown. Checks that restoring by the preset for the video's noise makes neither worse, in any of them. The other
+    methods, which nothing is held to, take most of the time, so they have an option."""
     call = Kernelcheck(runner, "noise")
     sharps = [np.ascontiguousarray(cv2.cvtColor(image, cv2.COLOR_BGR2GRAY)[60:316, 120:376])
               for name, image in images if name in RESTORED]
     cases = (("preset=deblur sigma=1", gauss(1)), ("preset=deblur sigma=2", gauss(2)),
              ("preset=deblur sigma=3", gauss(3)), ("preset=motion-deblur length=9 angle=45", motion(9, 45)))
-    print("irfilter, restoring: | blur | noise | blurred | cudairfilter | Wiener | Richardson-Lucy |")
+    print("irfilter, restoring: | blur | noise | blurred | cudairfilter |",
+          "Wiener | Richardson-Lucy |" if runner.rivals else "")
     for preset, kernel in cases:
         for noise in NOISES:
             rows = {}
             for i, sharp in enumerate(sharps):
-                tried = restorations(call, blurred(sharp, kernel, noise), kernel, preset, noise)
+                soft = blurred(sharp, kernel, noise)
+                tried = {"blurred": [soft], "cudairfilter": [call.run(soft, *preset.split(), f"noise={noise}")[0]]}
+                if runner.rivals:
+                    tried |= rival_restorations(soft, kernel)
                 if tried["cudairfilter"][0] is None:
                     tally.check(False, f"{preset} noise={noise}: no result")
                     return

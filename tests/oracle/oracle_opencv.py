@@ -6,7 +6,9 @@ oracle_convolve.py, oracle_irfilter.py and oracle_segment.py for the other filte
 library (through kernelcheck) and with the element (through gst-launch-1.0). Every byte must be equal, except where a
 check states a tolerance.
 
-    oracle_opencv.py [--kernelcheck PROGRAM] [--backend cpu|cuda|reference] [--filter STEM] [--no-element]
+    oracle_opencv.py [--kernelcheck PROGRAM] [--backend cpu|cuda|reference] [--filter STEM] [--no-element] [--rivals]
+
+--rivals: the table of restored photographs has the other methods, too.
 
 Needs numpy, scipy, opencv-python-headless and scikit-image. If this Python lacks them, uses the one that CF_PYTHON
 names; without it the test is skipped (77).
@@ -84,8 +86,8 @@ def load_images():
 
 
 class Runner:
-    def __init__(self, program, backend, folder):
-        self.program, self.backend, self.folder = program, backend, folder
+    def __init__(self, program, backend, folder, rivals=False):
+        self.program, self.backend, self.folder, self.rivals = program, backend, folder, rivals
 
     def raw(self, stack, form, *sets, stem="median", name=""):
         """Filters frames one after the other with one plan. Returns them, None on failure, and what kernelcheck
@@ -188,12 +190,13 @@ def main():
     parser.add_argument("--backend", default="cpu", choices=("cpu", "cuda", "reference"))
     parser.add_argument("--filter", choices=("median", "convolve", "irfilter", "segment"))
     parser.add_argument("--no-element", action="store_true")
+    parser.add_argument("--rivals", action="store_true")
     options = parser.parse_args()
     tally = Tally()
     images = load_images()
     print(f"OpenCV {cv2.__version__}, {len(images)} images")
     with tempfile.TemporaryDirectory() as folder:
-        runner = Runner(options.kernelcheck, options.backend, folder)
+        runner = Runner(options.kernelcheck, options.backend, folder, options.rivals)
         elements = not options.no_element and shutil.which("gst-launch-1.0")
         if not options.no_element and not elements:
             tally.skip("gst-launch-1.0 was not found")

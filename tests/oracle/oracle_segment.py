@@ -26,7 +26,7 @@ def id_colors(n):
     """Returns the colours that output=labels gives the ids 1 .. n, as R << 16 | G << 8 | B."""
     h = np.arange(1, n + 1, dtype=np.uint64) * 2654435769 % 2**32
     r, g, b = (64 + 3 * (h >> np.uint64(s) & np.uint64(255)) // 4 for s in (24, 16, 8))
-    return (r << np.uint64(16) | g << np.uint64(8) | b).astype(np.int64)
+    return (r << np.uint64(16) | g << np.uint64(8) | b).astype(np.int32)
 
 
 def frames(runner, stack, *sets):
@@ -36,7 +36,7 @@ def frames(runner, stack, *sets):
 
 def as_numbers(painted):
     """Returns the colour of each pixel of an output=labels image as one number."""
-    b, g, r = (painted[..., k].astype(np.int64) for k in range(3))
+    b, g, r = (painted[..., k].astype(np.int32) for k in range(3))
     return r << 16 | g << 8 | b
 
 
@@ -71,7 +71,8 @@ def rand_index(a, b):
 
 def noisy(rng, image, sigma):
     """Returns the image with Gaussian noise, as 8-bit samples."""
-    return np.clip(image + rng.normal(0, sigma, image.shape), 0, 255).round().astype(np.uint8)
+    noise = rng.standard_normal(image.shape, np.float32)
+    return np.clip(image + sigma * noise, 0, 255).round().astype(np.uint8)
 
 
 def report(tally, what, good, figures):
@@ -81,11 +82,16 @@ def report(tally, what, good, figures):
 
 # ---- scenes with known regions ---------------------------------------------
 
+def luma_of(bgr):
+    """Returns the luma of BGR in full range BT.601 in doubles."""
+    b, g, r = (bgr[..., k].astype(float) for k in range(3))
+    return 0.299 * r + 0.587 * g + 0.114 * b
+
+
 def ycbcr(bgr):
     """Converts BGR to full range BT.601 in doubles; Y, Cb, Cr in the last axis."""
-    b, g, r = (bgr[..., k].astype(float) for k in range(3))
-    y = 0.299 * r + 0.587 * g + 0.114 * b
-    return np.stack((y, 128 + (b - y) / 1.772, 128 + (r - y) / 1.402), -1)
+    y = luma_of(bgr)
+    return np.stack((y, 128 + (bgr[..., 0] - y) / 1.772, 128 + (bgr[..., 2] - y) / 1.402), -1)
 
 
 def touching(label):
@@ -325,7 +331,7 @@ def explained(image, label):
 
 def edges_of(image):
     """Returns the picture's edges by Canny (1986). Half of the gradients are weak enough not to be one."""
-    return feature.canny(ycbcr(image)[..., 0], sigma=2, low_threshold=0.5, high_threshold=0.7, use_quantiles=True)
+    return feature.canny(luma_of(image), sigma=2, low_threshold=0.5, high_threshold=0.7, use_quantiles=True)
 
 
 def border_f(edges, label):
@@ -339,13 +345,16 @@ def border_f(edges, label):
     return float(2 * precision * recall / (precision + recall))
 
 
-def felzenszwalb(image, n):
-    """Returns the segmentation by Felzenszwalb & Huttenlocher (2004) whose number of regions is nearest to n."""
+def felzenszwalb(image, n, tried):
+    """Returns the segmentation by Felzenszwalb & Huttenlocher (2004) whose number of regions is nearest to n. tried:
+    the segmentations of this image by their scale, of which the search for another n needs some again."""
     low, high, best = 1.0, 1e5, None
     while best is None or (best.max() + 1 != n and high > 1.02 * low):
         scale = (low * high) ** 0.5
-        label = segmentation.felzenszwalb(image[..., ::-1], scale=scale, sigma=0.8,
-                                          min_size=max(1, label_size(image) // 10000))
+        if scale not in tried:
+            tried[scale] = segmentation.felzenszwalb(image[..., ::-1], scale=scale, sigma=0.8,
+                                                     min_size=max(1, label_size(image) // 10000))
+        label = tried[scale]
         best = min((best, label), key=lambda k: np.inf if k is None else abs(k.max() + 1 - n))
         low, high = (scale, high) if label.max() + 1 > n else (low, scale)
     return best
@@ -356,7 +365,7 @@ def label_size(image):
 
 
 def watershed(image, n):
-    slope = ndimage.gaussian_gradient_magnitude(ycbcr(image)[..., 0], 1)
+    slope = ndimage.gaussian_gradient_magnitude(luma_of(image), 1)
     return segmentation.watershed(slope, markers=n) - 1
 
 
@@ -364,7 +373,7 @@ def check_others(tally, runner, images):
     """Checks that the regions of photographs explain as much of the colours and follow as many edges as those of
     felzenszwalb, and that none of them runs through all gradients."""
     for name, image in photographs(images, "astronaut.png", "chelsea.png", "coffee.png"):
-        edges = edges_of(image)
+        edges, tried = edges_of(image), {}
         for n, sets in ((None, ()), (50, ("max-regions=50",)), (150, ("max-regions=150", "merge-threshold=0.06"))):
             got = labels(runner, image, *sets)
             largest = np.bincount(got.ravel() + 1)[1:].max(initial=0) / got.size
@@ -372,7 +381,7 @@ def check_others(tally, runner, images):
                    f"largest {100 * largest:.1f} % of the picture (under 40)")
             if n is None or got.min() < 0:
                 continue
-            rivals = {"felzenszwalb": felzenszwalb(image, n),
+            rivals = {"felzenszwalb": felzenszwalb(image, n, tried),
                       "slic": segmentation.slic(image[..., ::-1], n_segments=n, start_label=0),
                       "watershed": watershed(image, n)}
             figures = {k: (k_label.max() + 1, explained(image, k_label), border_f(edges, k_label))
@@ -432,7 +441,7 @@ def static_scene(images):
 
 def jumps(painted):
     """Returns for each frame the percentage of pixels whose luma changes by more than 8 from the previous frame."""
-    luma = ycbcr(painted)[..., 0]
+    luma = [luma_of(frame) for frame in painted]
     return [float((np.abs(luma[i] - luma[i - 1]) > 8).mean() * 100) for i in range(1, len(luma))]
 
 
@@ -496,8 +505,7 @@ def check_discs(tally, runner):
     if out is None:
         report(tally, "five discs", False, "no result")
         return
-    painted = as_numbers(out)
-    ids = np.stack([painted[t, centres[t, :, 1], centres[t, :, 0]] for t in range(len(stack))])
+    ids = as_numbers(np.stack([out[t, centres[t, :, 1], centres[t, :, 0]] for t in range(len(stack))]))
     known = np.isin(ids[0], id_colors(100)).all() and len(set(ids[0].tolist())) == 5
     bad = int((ids != ids[0]).any(1).sum())
     report(tally, "five discs move for 300 frames", known and bad == 0, f"{bad} frames in which a disc has another id")
