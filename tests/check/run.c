@@ -431,11 +431,10 @@ static bool
 walk_regions (Walk *w, int i)
 {
   const KcCase *c = w->c;
-  const bool labels = kc_param_int (c->filter, w->params, "label-meta", 0) != 0;
-  const bool reports = traits_of (c, w->params).has_regions;
 
   return !c->kc->stateful_reference ||
-      kc_regions_compare (w->plan, &w->f->regions[i], &c->video, reports, labels, c->broken == KC_BREAK_REGION, w->what,
+      kc_regions_compare (w->plan, &w->f->regions[i], &c->video, traits_of (c, w->params).has_regions,
+          kc_param_int (c->filter, w->params, "label-meta", 0) != 0, c->broken == KC_BREAK_REGION, w->what,
           sizeof w->what);
 }
 

@@ -34,7 +34,7 @@ pad (const KcPlane *plane, const RefKernel *k, const char *border, int base, int
   return p;
 }
 
-static void
+static KC_VECTORS void
 sum_row (const Padded *p, const RefKernel *k, const int64_t *c, int y, int w, int64_t *sums)
 {
   memset (sums, 0, sizeof *sums * (size_t) w);

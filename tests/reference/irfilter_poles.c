@@ -22,6 +22,7 @@
 #define MAX_TOPS 8 /* maxima of the grid that are refined */
 #define MAX_CROSSINGS 64
 #define REFINEMENTS 26
+#define KNOWN 2048 /* results that are cached */
 #define DEGREE (2 * (REF_IR_SIDE - 1))
 
 typedef double complex Complex;
@@ -68,13 +69,17 @@ static double
 radius_at (Lines *l, double f)
 {
   Complex c[DEGREE + 1] = { 1 };
-  double largest = 0, large[DEGREE + 1];
+  double largest = 0, large[DEGREE + 1], real[REF_IR_SIDE], imaginary[REF_IR_SIDE];
   bool moved = true;
 
+  for (int i = 0; i < REF_IR_SIDE; i++) {
+    real[i] = cos (i * f);
+    imaginary[i] = sin (i * f);
+  }
   for (int k = 0; k < REF_IR_SIDE; k++)
     for (int i = 0; i < REF_IR_SIDE; i++)
       if (k + i > 0 && k + i <= l->degree)
-        c[k + i] += CMPLX (-l->b[k][i] * cos (i * f), -l->b[k][i] * sin (i * f));
+        c[k + i] += CMPLX (-l->b[k][i] * real[i], -l->b[k][i] * imaginary[i]);
   /* Roots that coincide must be able to separate again. */
   for (int i = 0; i < l->degree; i++)
     l->root[i] *= CMPLX (1 + 1e-7 * cos (i * 2.4), 1e-7 * sin (i * 2.4));
@@ -172,11 +177,14 @@ search_crossings (Lines *l, Complex root[GRID + 1][DEGREE], double largest)
 
   for (int i = 0; i + 2 <= GRID; i++)
     for (int p = 0; p < l->degree; p++)
-      for (int q = 0; q < p; q++) {
-        double from = angle_between (root[i][p], root[i][q]), to = angle_between (root[i + 2][p], root[i + 2][q]);
-        double low = fmin (cabs (root[i][p]), cabs (root[i][q]));
+      for (int q = 0; q < p && cabs (root[i][p]) >= 0.999 * largest; q++) {
+        double from, to;
 
-        if (low < 0.999 * largest || from + to > 8 * STEP || fabs (from - to) < 0.1 * STEP || n == MAX_CROSSINGS)
+        if (cabs (root[i][q]) < 0.999 * largest)
+          continue;
+        from = angle_between (root[i][p], root[i][q]);
+        to = angle_between (root[i + 2][p], root[i + 2][q]);
+        if (from + to > 8 * STEP || fabs (from - to) < 0.1 * STEP || n == MAX_CROSSINGS)
           continue;
         best = fmax (best, search (l, STEP * (i + 2 * from / (from + to)), STEP));
         n++;
@@ -214,24 +222,24 @@ pole_radius (int m, double b[REF_IR_SIDE][REF_IR_SIDE])
   return fmax (best, search_tops (&l, at));
 }
 
-/* Caches the last results: a case asks for the same set many times. */
+/* Caches the last results: a case asks for the same set many times, and many cases have the same one. */
 double
 ref_ir_pole_radius (int m, double b[REF_IR_SIDE][REF_IR_SIDE])
 {
   static struct {
     int m;
     double b[REF_IR_SIDE][REF_IR_SIDE], radius;
-  } known[64];
+  } known[KNOWN];
   static unsigned next;
   double full[REF_IR_SIDE][REF_IR_SIDE] = { 0 };
 
   for (int k = 0; k < m; k++)
     memcpy (full[k], b[k], (size_t) m * sizeof **b);
   full[0][0] = 0;
-  for (int i = 0; i < 64; i++)
+  for (int i = 0; i < KNOWN; i++)
     if (known[i].m == m && memcmp (known[i].b, full, sizeof full) == 0)
       return known[i].radius;
-  next = (next + 1) % 64;
+  next = (next + 1) % KNOWN;
   memcpy (known[next].b, full, sizeof full);
   known[next].m = m;
   return known[next].radius = pole_radius (m, full);
