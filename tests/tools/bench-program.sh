@@ -26,7 +26,7 @@ result () { # STATUS WHAT
 measure () {
   local name=$1 condition=$2
   shift 2
-  "$bench" --seconds 0.2 --warm-up 0.05 --json "$dir/$name.json" "$@" > "$dir/output" 2>&1
+  "$bench" --seconds 0.1 --warm-up 0.02 --json "$dir/$name.json" "$@" > "$dir/output" 2>&1
   result $? "$name: $*"
   python3 - "$dir/$name.json" "$condition" >> "$dir/output" 2>&1 << 'END'
 import json
@@ -83,8 +83,8 @@ refuse "--video $numbers: no frames can be read: " "${small[@]}" --video "$numbe
 measure odd 'len(rows) == 2' --size 1x1,33x17 --format I420 --no-limits "$one"
 measure queue 'rows[0]["memory"] == "SystemMemory"' "${small[@]}" --queue --memory plain --no-limits "$one"
 measure cameras 'len(rows) == 2 and rows[1]["cameras"] == 3 and rows[1]["due"] == 30 and
-  rows[1]["frames"] + rows[1]["dropped"] == 30 and rows[1]["frames"] > 0' "${small[@]}" --rate 50 --cameras 1,3 \
-  --no-limits "$one"
+  rows[1]["frames"] + rows[1]["dropped"] == 30 and rows[1]["frames"] > 0' "${small[@]}" --seconds 0.2 --rate 50 \
+  --cameras 1,3 --no-limits "$one"
 # Overload: cameras drop frames and report it, and the latency of a frame is not hidden.
 measure overload 'rows[0]["dropped"] > 0 and rows[0]["frames"] + rows[0]["dropped"] == rows[0]["due"] and
   rows[0]["latency_p50_ms"] > 1' --size 1280x720 --rate 1000 --seconds 1 --no-limits \
@@ -93,7 +93,8 @@ measure several 'rows[0]["cameras"] == 2' "${small[@]}" --cameras 2 --no-limits 
 # Cameras distributed to processes that start together: every due frame is counted once.
 measure processes 'len(rows) == 2 and rows[1]["processes"] == 3 and rows[1]["cameras"] == 7 and
   rows[1]["due"] == 70 and rows[1]["frames"] + rows[1]["dropped"] == 70 and
-  rows[1]["elements"][0]["frames_cpu"] > 0' "${small[@]}" --rate 50 --cameras 7 --processes 1,3 --no-limits "$one"
+  rows[1]["elements"][0]["frames_cpu"] > 0' "${small[@]}" --seconds 0.2 --rate 50 --cameras 7 --processes 1,3 \
+  --no-limits "$one"
 measure memory '[r["memory_asked"] for r in rows] == ["proposed", "plain"] and
   [r["state"] for r in report["rows"]] == ["good", "good", "left out"]' "${small[@]}" --memory proposed,plain,cuda \
   --no-limits "$one"
