@@ -21,12 +21,12 @@ has (int isa)
   __builtin_cpu_init ();
   switch (isa) {
     case CF_ISA_AVX512BW:
-      return __builtin_cpu_supports ("avx512f") && __builtin_cpu_supports ("avx512bw") &&
+      return !CF_NO_AVX512BW && __builtin_cpu_supports ("avx512f") && __builtin_cpu_supports ("avx512bw") &&
           __builtin_cpu_supports ("avx512vl") && __builtin_cpu_supports ("avx512dq") && __builtin_cpu_supports ("fma");
     case CF_ISA_AVX2:
-      return __builtin_cpu_supports ("avx2") && __builtin_cpu_supports ("fma");
+      return !CF_NO_AVX2 && __builtin_cpu_supports ("avx2") && __builtin_cpu_supports ("fma");
     case CF_ISA_SSE4_1:
-      return __builtin_cpu_supports ("sse4.1");
+      return !CF_NO_SSE4_1 && __builtin_cpu_supports ("sse4.1");
     default:
       return true;
   }

@@ -11,9 +11,22 @@ typedef enum { CF_ISA_AVX512BW, CF_ISA_AVX2, CF_ISA_SSE4_1, CF_ISA_BASELINE } Cf
 /* Returns the best instruction set of this machine that cf_cpu_limit allows. */
 CfIsa cf_cpu_isa_number (void);
 
-/* The tables NAME_avx512bw .. NAME_baseline, indexed by CfIsa. */
+/* Whether an instruction set is left out, as builds for tests do (the option cpu-isas) to compile sooner. */
+#ifndef CF_NO_AVX512BW
+#define CF_NO_AVX512BW 0
+#endif
+#ifndef CF_NO_AVX2
+#define CF_NO_AVX2 0
+#endif
+#ifndef CF_NO_SSE4_1
+#define CF_NO_SSE4_1 0
+#endif
+
+/* The tables NAME_avx512bw .. NAME_baseline, indexed by CfIsa; NULL for one that is left out. */
 #if defined __x86_64__ || defined __i386__
-#define CF_ISA_TABLES(name) { &name##_avx512bw, &name##_avx2, &name##_sse4_1, &name##_baseline }
+#define CF_ISA_TABLES(name) \
+  { CF_NO_AVX512BW ? NULL : &name##_avx512bw, CF_NO_AVX2 ? NULL : &name##_avx2, CF_NO_SSE4_1 ? NULL : &name##_sse4_1, \
+    &name##_baseline }
 #else
 #define CF_ISA_TABLES(name) { [CF_ISA_BASELINE] = &name##_baseline }
 #endif
