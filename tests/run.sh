@@ -37,7 +37,8 @@ packages () {
   cf_whole_build_packages
   cf_element_packages videotestsrc:gstreamer1.0-plugins-base videoconvert:gstreamer1.0-plugins-base \
     rawvideoparse:gstreamer1.0-plugins-base appsink:gstreamer1.0-plugins-base jpegdec:gstreamer1.0-plugins-good \
-    splitmuxsink:gstreamer1.0-plugins-good h264parse:gstreamer1.0-plugins-bad x264enc:gstreamer1.0-plugins-ugly
+    splitmuxsink:gstreamer1.0-plugins-good h264parse:gstreamer1.0-plugins-bad x264enc:gstreamer1.0-plugins-ugly \
+    avdec_h264:gstreamer1.0-libav
   # cf-watch: what it can be built with, a broker, and what looks at its files and lines.
   pkg-config --exists libmosquitto 2> /dev/null || echo libmosquitto-dev
   pkg-config --exists libsoup-3.0 2> /dev/null || echo libsoup-3.0-dev
@@ -51,15 +52,28 @@ packages () {
   # PyGObject is the system's Python's; python3 may be another one.
   /usr/bin/python3 -c 'import gi, numpy; gi.require_version("GstVideo", "1.0")' 2> /dev/null ||
     echo python3-gi python3-gst-1.0 gir1.2-gst-plugins-base-1.0 python3-numpy python3-venv
-  # RTSP cameras and a broker for cf-watch.
+  # RTSP cameras for cf-watch.
   /usr/bin/python3 -c 'import gi; gi.require_version("GstRtspServer", "1.0")' 2> /dev/null ||
     echo gir1.2-gst-rtsp-server-1.0
-  command -v mosquitto > /dev/null || echo mosquitto mosquitto-clients
-  cf_element_packages x264enc:gstreamer1.0-plugins-ugly h264parse:gstreamer1.0-plugins-bad \
-    avdec_h264:gstreamer1.0-libav
+  command -v mandoc > /dev/null || echo mandoc
 }
 
-# OpenCV, SciPy and pictures for the oracle, and clang-format for style.py, in a place of their own.
+# fetch PYTHON FOLDER OPTION LOG PACKAGE...: makes an environment of that Python, with an option of venv. Modules that
+# are never imported are not compiled, and pip is not installed again where it can fill other environments than its own.
+fetch () {
+  local python=$1 venv=$2 option=$3 log=$4 pip=()
+  shift 4
+  if "$python" -m venv --without-pip "$option" "$venv" > "$log" 2>&1 &&
+    "$python" -m pip --python "$venv/bin/python" --version >> "$log" 2>&1; then
+    pip=("$python" -m pip --python "$venv/bin/python")
+  else
+    "$python" -m venv "$option" "$venv" >> "$log" 2>&1
+    pip=("$venv/bin/python" -m pip)
+  fi
+  "${pip[@]}" install -q --no-compile --disable-pip-version-check "$@" >> "$log" 2>&1
+}
+
+# OpenCV, SciPy and pictures for the oracle, clang-format for style.py and reuse for check.py, in a place of their own.
 oracle_python () {
   local venv=$build/venv
   if python3 -c 'import cv2, numpy, scipy, skimage' 2> /dev/null; then
@@ -68,14 +82,8 @@ oracle_python () {
   fi
   if ! "$venv/bin/python" -c 'import cv2, numpy, scipy, skimage' 2> /dev/null && [ "${CF_NO_INSTALL:-0}" = 0 ]; then
     cf_say "fetching OpenCV, SciPy and scikit-image into $venv"
-    python3 -m venv "$venv" > "$build/pip.log" 2>&1 &&
-      "$venv/bin/pip" install -q --disable-pip-version-check numpy scipy opencv-python-headless scikit-image \
-        clang-format==19.1.7 >> "$build/pip.log" 2>&1 || cf_say "that failed ($build/pip.log), so the oracle is skipped"
-  fi
-  # Only to hold one preset against FFmpeg's; the oracle says so where it is missing.
-  if ! command -v ffmpeg > /dev/null && [ -x "$venv/bin/pip" ] && [ "${CF_NO_INSTALL:-0}" = 0 ] &&
-    ! "$venv/bin/python" -c 'import imageio_ffmpeg' 2> /dev/null; then
-    "$venv/bin/pip" install -q --disable-pip-version-check imageio-ffmpeg >> "$build/pip.log" 2>&1 || true
+    fetch python3 "$venv" --symlinks "$build/pip.log" numpy scipy opencv-python-headless scikit-image \
+      clang-format==19.1.7 reuse || cf_say "that failed ($build/pip.log), so the oracle is skipped"
   fi
   echo "$venv/bin/python"
 }
@@ -88,9 +96,8 @@ gi_python () {
     ! /usr/bin/python3 -c 'import cv2; cv2.HOGDescriptor' 2> /dev/null &&
     ! "$venv/bin/python" -c 'import cv2; cv2.HOGDescriptor' 2> /dev/null; then
     cf_say "fetching OpenCV 4 into $venv"
-    /usr/bin/python3 -m venv --system-site-packages "$venv" > "$build/pip-gi.log" 2>&1 &&
-      "$venv/bin/pip" install -q --disable-pip-version-check 'opencv-python-headless<5' setuptools \
-        >> "$build/pip-gi.log" 2>&1 || cf_say "that failed ($build/pip-gi.log), so two examples are skipped"
+    fetch /usr/bin/python3 "$venv" --system-site-packages "$build/pip-gi.log" 'opencv-python-headless<5' setuptools ||
+      cf_say "that failed ($build/pip-gi.log), so two examples are skipped"
   fi
   [ -x "$venv/bin/python" ] && echo "$venv/bin/python" || echo /usr/bin/python3
 }
@@ -134,6 +141,12 @@ build_more () { # FOLDER COMPILER OPTION... -- TARGET...
     > "$dir.log" 2>&1 || { cf_say "$cc: configuring failed ($dir.log)"; return 1; }
   ninja -C "$dir" -j 2 "$@" > "$dir.log" 2>&1 || { cf_say "the build with $cc failed ($dir.log)"; return 1; }
 }
+# Either of the two other builds leaves instruction sets out, together none: the sanitizers have the widest vectors of
+# this machine, clang's optimizer has the others.
+widest=avx2
+! grep -qw avx512bw /proc/cpuinfo || widest=avx512bw
+narrower=sse4_1,avx2
+[ "$widest" = avx512bw ] || narrower=sse4_1
 # The second compiler: library, plugin and kernelcheck without a warning, and an eighth of the cases.
 ! command -v clang > /dev/null || export CF_CLANG=$build/clang
 # A third build with the address and the undefined behaviour sanitizers (tests/check/sanitized.sh).
@@ -143,11 +156,13 @@ fi
 # All builds at once: while one is configured or has its longest file left, the others use the processor.
 others () {
   if [ -n "${CF_CLANG:-}" ]; then
-    build_more "$CF_CLANG" clang --buildtype=release -- gst/libgstcudafilters.so tests/kernelcheck || return
+    build_more "$CF_CLANG" clang --buildtype=release "-Dcpu-isas=$narrower" -- \
+      gst/libgstcudafilters.so tests/kernelcheck || return
   fi
   if [ -n "${CF_SANITIZED:-}" ]; then
-    build_more "$CF_SANITIZED" "$cc" -Doptimization=1 -Db_lundef=false -Db_sanitize=address,undefined \
-      -Dc_args=-fno-sanitize-recover=undefined -- gst/libgstcudafilters.so tests/kernelcheck \
+    build_more "$CF_SANITIZED" "$cc" -Doptimization=1 "-Dcpu-isas=$widest" -Db_lundef=false \
+      -Db_sanitize=address,undefined -Dc_args=-fno-sanitize-recover=undefined -- \
+      gst/libgstcudafilters.so tests/kernelcheck \
       tests/faults/{faults,chains,same,devices,hangs,flushes,linkslots,cudart} \
       tests/elements/{elements_{properties,buffers,negotiation,segment,areas,flight,center,life},roi_properties} \
       tests/fuzz/fuzz_{kernel,kernel_file,fraction,coefficients,seeds,zones,settings,regions,stream,chaos}
