@@ -26,17 +26,26 @@ flat_row (const CfView *views, int n_views, const CfView *view, int y)
   return first + view->pitch * (size_t) (y < 0 ? 0 : y >= view->height ? view->height - 1 : y);
 }
 
-/* Copies the components of the plane that are not filtered from the input. */
-static void
-restore (const CfMedianCpu *m, const CfMedianTask *t, int y)
+/* Fills the mask of the components of the plane that are not filtered. Returns false if all of them are. Only pixels of
+ * four components have others (is_flat). */
+static bool
+make_mask (const CfMedianCpu *m, const CfView *view, uint8_t mask[CF_MEDIAN_KEEP])
 {
+  const uint8_t *first = flat_row (m->in[0], m->n_views, view, 0);
+  const int pixel = view->step * view->bytes;
+  bool any = false;
+
+  memset (mask, 0, CF_MEDIAN_KEEP);
   for (int i = 0; i < m->n_views; i++) {
-    const CfView *in = &m->in[0][i], *out = &m->out[i], *view = &m->in[0][t->view];
+    const CfView *in = &m->in[0][i];
 
     if (in->filtered || in->plane != view->plane || in->field != view->field)
       continue;
-    cf_view_copy (out, in, y, y + 1);
+    any = true;
+    for (int at = (int) (in->data - first); at < CF_MEDIAN_KEEP; at += pixel)
+      memset (mask + at, 255, in->bytes);
   }
+  return any;
 }
 
 static void
@@ -45,6 +54,7 @@ flat_task (const CfMedianCpu *m, const CfMedianTask *t, uint8_t *scratch)
   const CfView *in = &m->in[0][t->view], *out = &m->out[t->view];
   int n = in->width * in->step;
   void *unused = cf_median_take (&scratch, (size_t) n << m->size);
+  uint8_t mask[CF_MEDIAN_KEEP], *keep = make_mask (m, in, mask) ? mask : NULL;
 
   for (int y = t->y0; y < t->y1; y += 2) {
     const void *from[4];
@@ -54,10 +64,7 @@ flat_task (const CfMedianCpu *m, const CfMedianTask *t, uint8_t *scratch)
       from[i] = flat_row (m->in[0], m->n_views, in, y - 1 + i);
     if (y + 1 < t->y1)
       to[1] = flat_row (m->out, m->n_views, out, y + 1);
-    m->simd->median3[m->size](from, to, n, in->step);
-    restore (m, t, y);
-    if (y + 1 < t->y1)
-      restore (m, t, y + 1);
+    m->simd->median3[m->size](from, to, n, in->step, keep);
   }
 }
 
@@ -83,7 +90,7 @@ cf_median_direct_task (const CfMedianCpu *m, const CfMedianTask *t, uint8_t *scr
 
     for (int i = 2; i < 4; i++)
       m->simd->unpack[m->size](in, y - 1 + i, 0, n, row[i]);
-    m->simd->median3[m->size](from, to, n, 1);
+    m->simd->median3[m->size](from, to, n, 1, NULL);
     for (int i = 0; i < 2 && y + i < t->y1; i++)
       m->simd->pack[m->size](out, y + i, 0, n, to[i], m->threshold ? from[1 + i] : NULL, m->threshold);
     for (int i = 0; i < 2; i++) {

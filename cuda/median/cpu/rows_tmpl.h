@@ -245,37 +245,46 @@ N (greater) (T a, T b)
 
 /* Filters a vector of two rows from sample x on, whose neighbours are inside the row. The columns of rows 0 1 2 (i = 0)
  * and of rows 1 2 3 (i = 1) are sorted at each of the three places where a vector needs them, which costs less than
- * storing and loading them. A median of nine is that of the greatest low, the middle middle and the least high. */
+ * storing and loading them. A median of nine is that of the greatest low, the middle middle and the least high. One row
+ * after the other: both at once are more values than AVX2 has registers. */
 ALWAYS_INLINE void
-N (median3_vector) (const T *const in[4], T *const out[2], int x, int step)
+N (median3_vector) (const T *const in[4], T *const out[2], int x, int step, const T *keep)
 {
-  V low[2][3], middle[2][3], high[2][3];
+  V min[3], max[3];
 
   for (int k = 0; k < 3; k++) {
-    int at = x + (k - 1) * step;
-    V b = v_load (in[1] + at), c = v_load (in[2] + at), min = V_MIN (b, c), max = V_MAX (b, c);
+    const int at = x + (k - 1) * step;
+    const V b = v_load (in[1] + at), c = v_load (in[2] + at);
 
-    for (int i = 0; i < 2; i++) {
-      V a = v_load (in[3 * i] + at), m = V_MAX (a, min);
-
-      low[i][k] = V_MIN (a, min);
-      middle[i][k] = V_MIN (m, max);
-      high[i][k] = V_MAX (m, max);
-    }
+    min[k] = V_MIN (b, c);
+    max[k] = V_MAX (b, c);
   }
   for (int i = 0; i < 2; i++) {
-    V l = V_MAX (low[i][0], low[i][1]), h = V_MIN (high[i][0], high[i][1]);
-    V m = MIDDLE (V_MIN, V_MAX, middle[i][0], middle[i][1], middle[i][2]);
+    V low[3], middle[3], high[3];
 
-    l = V_MAX (l, low[i][2]);
-    h = V_MIN (h, high[i][2]);
-    v_store (out[i] + x, MIDDLE (V_MIN, V_MAX, l, m, h));
+    for (int k = 0; k < 3; k++) {
+      const V a = v_load (in[3 * i] + x + (k - 1) * step), m = V_MAX (a, min[k]);
+
+      low[k] = V_MIN (a, min[k]);
+      middle[k] = V_MIN (m, max[k]);
+      high[k] = V_MAX (m, max[k]);
+    }
+    low[0] = V_MAX (V_MAX (low[0], low[1]), low[2]);
+    middle[0] = MIDDLE (V_MIN, V_MAX, middle[0], middle[1], middle[2]);
+    high[0] = V_MIN (V_MIN (high[0], high[1]), high[2]);
+    low[0] = MIDDLE (V_MIN, V_MAX, low[0], middle[0], high[0]);
+    if (keep) {
+      const V kept = v_load (keep);
+
+      low[0] = (v_load (in[1 + i] + x) & kept) | (low[0] & ~kept);
+    }
+    v_store (out[i] + x, low[0]);
   }
 }
 
 /* The same for a sample, whose neighbours may be outside the row. */
 static inline void
-N (median3_sample) (const T *const in[4], T *const out[2], int n, int x, int step)
+N (median3_sample) (const T *const in[4], T *const out[2], int n, int x, int step, const T *keep)
 {
   const int at[3] = { x < step ? x : x - step, x, x + step < n ? x + step : x };
 
@@ -290,13 +299,14 @@ N (median3_sample) (const T *const in[4], T *const out[2], int n, int x, int ste
       m[k] = MIDDLE (N (lesser), N (greater), a, b, c);
     }
     m[0] = MIDDLE (N (lesser), N (greater), m[0], m[1], m[2]);
-    out[i][x] = MIDDLE (N (lesser), N (greater), l, m[0], h);
+    m[0] = MIDDLE (N (lesser), N (greater), l, m[0], h);
+    out[i][x] = keep && keep[x % 4] ? in[1 + i][x] : m[0];
   }
 }
 
 /* The same for rows that are shorter than a vector and its neighbours: copies of them have the border on both sides. */
 static void
-N (median3_short) (const T *const in[4], T *const out[2], int n, int step)
+N (median3_short) (const T *const in[4], T *const out[2], int n, int step, const T *keep)
 {
   T rows[4][LANES + 16] = { 0 }, results[2][LANES + 16]; /* step is at most 4, and n at most LANES + 7 */
   const T *from[4] = { rows[0], rows[1], rows[2], rows[3] };
@@ -307,34 +317,34 @@ N (median3_short) (const T *const in[4], T *const out[2], int n, int step)
     memcpy (rows[i] + step, in[i], (size_t) n * sizeof (T));
     memcpy (rows[i] + step + n, in[i] + n - step, (size_t) step * sizeof (T));
   }
-  N (median3_vector) (from, to, step, step);
+  N (median3_vector) (from, to, step, step, keep);
   if (n > LANES)
-    N (median3_vector) (from, to, n + step - LANES, step);
+    N (median3_vector) (from, to, n + step - LANES, step, keep);
   for (int i = 0; i < 2; i++)
     memcpy (out[i], results[i] + step, (size_t) n * sizeof (T));
 }
 
 static void
-N (median3) (const void *const in_[4], void *const out_[2], int n, int step)
+N (median3) (const void *const in_[4], void *const out_[2], int n, int step, const void *keep_)
 {
-  const T *in[4] = { in_[0], in_[1], in_[2], in_[3] };
+  const T *in[4] = { in_[0], in_[1], in_[2], in_[3] }, *keep = keep_;
   T *out[2] = { out_[0], out_[1] };
   int x = 0;
 
   if (n < LANES + 2 * step) {
-    N (median3_short) (in, out, n, step);
+    N (median3_short) (in, out, n, step, keep);
     return;
   }
   for (; x < step; x++)
-    N (median3_sample) (in, out, n, x, step);
+    N (median3_sample) (in, out, n, x, step, keep);
   for (; x + LANES + step <= n; x += LANES)
-    N (median3_vector) (in, out, x, step);
+    N (median3_vector) (in, out, x, step, keep);
   if (x + step < n) {
-    N (median3_vector) (in, out, n - step - LANES, step);
+    N (median3_vector) (in, out, n - step - LANES, step, keep);
     x = n - step;
   }
   for (; x < n; x++)
-    N (median3_sample) (in, out, n, x, step);
+    N (median3_sample) (in, out, n, x, step, keep);
 }
 
 /* ---- digits ------------------------------------------------------------- */

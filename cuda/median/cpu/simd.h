@@ -11,6 +11,9 @@
 
 #include "median/median.h"
 
+/* Bytes of the mask of median3: as many as the longest vector has. */
+#define CF_MEDIAN_KEEP 64
+
 /* ---- networks ----------------------------------------------------------- */
 
 /* Bytes of one slot, which holds the same value of neighbouring tiles side by side. */
@@ -77,8 +80,9 @@ typedef struct {
    * are `pitch` and `out_pitch` values apart. Reads and writes up to 64 bytes more than n tiles of each part. */
   void (*code[2][CF_MEDIAN_N_CODES]) (const void *const *row, size_t pitch, void *out, size_t out_pitch, int n);
 
-  /* Filters two rows from four rows of n values with the 3x3 median; neighbours are `step` values apart. */
-  void (*median3[3]) (const void *const in[4], void *const out[2], int n, int step);
+  /* Filters two rows from four rows of n values with the 3x3 median; neighbours are `step` values apart. `keep`: NULL,
+   * or, with a step of 4, a mask of CF_MEDIAN_KEEP bytes, the same for each pixel: values that are copied instead. */
+  void (*median3[3]) (const void *const in[4], void *const out[2], int n, int step, const void *keep);
 
   /* digit[i] = (row[i] >> shift) & mask where the bits above the digit are those of
    * `prefix` (shifted left by the digit's bits), else CF_MEDIAN_NO_DIGIT. */
