@@ -27,7 +27,7 @@ extern "C" {
 /* Frames in device memory; frame i begins at in + i * frame + offset. */
 typedef struct {
   int width, height, n; /* height: with the rows of further planes */
-  int pixel; /* bytes */
+  int pixel;            /* bytes */
   size_t pitch, frame, offset;
   uint8_t *in, *out;
   void *stream[BENCH_MAX_STREAMS]; /* cudaStream_t; the others fork off the first one and join it again */
