@@ -374,6 +374,8 @@ GST_START_TEST (metadata)
   gst_video_region_of_interest_meta_add_param (meta, gst_structure_new_empty ("detection"));
   gst_video_region_of_interest_meta_add_param (meta,
       gst_structure_new ("other", "confidence", G_TYPE_FLOAT, 0.9f, NULL));
+  gst_video_region_of_interest_meta_add_param (meta,
+      gst_structure_new ("third", "confidence", G_TYPE_FLOAT, 0.3f, NULL));
   expect (&f, with (in, "d", 12, 1, 1, 1, -1), "1,1,2,2 5,1,1,1 12,1,1,1");
   set_value (f.element, "roi-min-confidence", "0");
 

@@ -130,7 +130,39 @@ GST_START_TEST (flicker)
             : i == 16     ? "leave-zone all; motion-stop"
                           : "");
   }
+  fail_unless (gst_harness_push_event (h, gst_event_new_eos ())); /* does not wait for two frames more */
+  expect_events (element, sizeof there - 2, "leave-zone all; motion-stop");
   close_harness (h, sizeof there - 1);
+}
+GST_END_TEST
+
+/* An event has the frame's own time, its running time, and its time in the stream, from which it was sought to. */
+GST_START_TEST (times_of_events)
+{
+  GstElement *element = new_element ("temporal-method", "running", "motion-meta", "true", NULL);
+  GstVideoInfo info;
+  GstHarness *h = new_stream (element, "GRAY8", WIDTH, HEIGHT, &info);
+  GstBus *bus = gst_element_get_bus (element);
+  const gchar *const names[] = { "timestamp", "running-time", "stream-time" };
+  GstSegment segment;
+  GstMessage *message;
+  guint64 time[3];
+
+  gst_segment_init (&segment, GST_FORMAT_TIME);
+  segment.base = 3 * GST_SECOND;
+  segment.time = 7 * GST_SECOND;
+  fail_unless (gst_harness_push_event (h, gst_event_new_segment (&segment)));
+  push (h, &info, 0, -1, 0, SIDE);
+  push (h, &info, 1, 32, 32, SIDE);
+  message = gst_bus_pop_filtered (bus, GST_MESSAGE_ELEMENT);
+  fail_unless (message != NULL);
+  for (guint i = 0; i < 3; i++)
+    fail_unless (gst_structure_get_uint64 (gst_message_get_structure (message), names[i], &time[i]));
+  fail_unless_equals_uint64 (time[1], time[0] + 3 * GST_SECOND);
+  fail_unless_equals_uint64 (time[2], time[0] + 7 * GST_SECOND);
+  gst_message_unref (message);
+  gst_object_unref (bus);
+  close_harness (h, 2);
 }
 GST_END_TEST
 
@@ -245,6 +277,7 @@ main (int argc, char **argv)
 
   tcase_add_loop_test (tests, motion_in_zones, 0, 2);
   tcase_add_test (tests, flicker);
+  tcase_add_test (tests, times_of_events);
   tcase_add_loop_test (tests, regions_in_zones, 0, 2);
   tcase_add_test (tests, appears_in_a_zone);
   tcase_add_test (tests, regions_after_a_flush);

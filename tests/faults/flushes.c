@@ -74,6 +74,48 @@ flushed (gboolean by_stop)
   check_calls ();
 }
 
+static GQueue kept = G_QUEUE_INIT;   /* frames downstream: an unfinished one that is let go is waited for */
+static GQueue copies = G_QUEUE_INIT; /* of their bytes, as they came */
+
+static GstFlowReturn
+keep (GstPad *pad, GstObject *parent, GstBuffer *buffer)
+{
+  Filter *f = gst_pad_get_element_private (pad);
+
+  (void) parent;
+  f->came++;
+  f->right++; /* looked at later */
+  g_queue_push_tail (&kept, buffer);
+  g_queue_push_tail (&copies, gst_buffer_copy_deep (buffer));
+  return GST_FLOW_OK;
+}
+
+static void
+let_go (void)
+{
+  g_queue_clear_full (&kept, (GDestroyNotify) gst_buffer_unref);
+  g_queue_clear_full (&copies, (GDestroyNotify) gst_buffer_unref);
+}
+
+/* The GPU goes on, and writes no frame that has come since. */
+static void
+expect_untouched (Filter *f)
+{
+  gst_pad_set_chain_function (f->sink, keep);
+  push_frames (f, 6);
+  drain (f);
+  faults_check (fake.blocked == 0, "a call that may block, on a GPU that hangs");
+  fake_settle ();
+  for (GList *a = kept.head, *b = copies.head; a; a = a->next, b = b->next) {
+    GstMapInfo map;
+
+    gst_buffer_map (b->data, &map, GST_MAP_READ);
+    faults_check (gst_buffer_memcmp (a->data, 0, map.data, map.size) == 0, "the GPU writes a frame that was flushed");
+    gst_buffer_unmap (b->data, &map);
+  }
+  let_go ();
+}
+
 /* A frame that waits for the GPU ends soon when its element is flushed or stopped, which is no failure of the stream.
  * If the GPU goes on, it is used again after the flush. Otherwise elements that start, or go on, find it out. */
 static void
@@ -122,6 +164,8 @@ cut_short (gint in_flight, gboolean by_stop, gboolean hangs, gboolean in_cuda)
   start (&next, "auto", -1, in_flight);
   push_frames (&next, 2);
   faults_check (on_gpu (&next) == (hangs ? 0 : 2), "a GPU is not used, or although it hangs");
+  if (hangs && !by_stop && !in_cuda)
+    expect_untouched (&f);
   stop (&next, 0, hangs, "hangs");
   if (f.pool)
     gst_buffer_pool_set_active (f.pool, FALSE);
@@ -148,20 +192,6 @@ take_unfinished (GstPad *pad, GstObject *parent, GstQuery *query)
   gst_query_set_caps_result (query, caps);
   gst_caps_unref (caps);
   return TRUE;
-}
-
-static GQueue kept = G_QUEUE_INIT; /* frames downstream: a frame that is let go is waited for */
-
-static GstFlowReturn
-keep (GstPad *pad, GstObject *parent, GstBuffer *buffer)
-{
-  Filter *f = gst_pad_get_element_private (pad);
-
-  (void) parent;
-  f->came++;
-  f->right++; /* the bytes are there when the GPU has finished the frame */
-  g_queue_push_tail (&kept, buffer);
-  return GST_FLOW_OK;
 }
 
 static gpointer
@@ -205,7 +235,7 @@ cut_short_after (gboolean by_stop)
     push_frames (&f, 2);
     faults_check (stat_of (f.element, "frames-gpu") == 5, "the GPU is not used again after a flush");
   }
-  g_queue_clear_full (&kept, (GDestroyNotify) gst_buffer_unref);
+  let_go ();
   gst_buffer_pool_set_active (f.pool, FALSE);
   gst_clear_object (&f.pool);
   stop (&f, 0, 0, NULL);
