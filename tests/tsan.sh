@@ -12,7 +12,7 @@ set -u
 # shellcheck source-path=SCRIPTDIR source=../pipelines/lib.sh
 . "$(dirname "$0")/../pipelines/lib.sh"
 tests=("$@")
-[ $# -gt 0 ] || tests=(elements_{buffers,flight,center,life}_cpu linkslots hangs chains fuzz_chaos)
+[ $# -gt 0 ] || tests=(elements_{buffers,flight,center,life}_cpu linkslots hangs flushes chains fuzz_chaos)
 build=${CF_BUILD:-$CF_ROOT/build-tsan}
 mkdir -p "$build/reports" && build=$(cd "$build" && pwd) || exit 1
 rm -f "$build"/reports/*
