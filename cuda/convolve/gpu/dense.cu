@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * convolve/gpu/dense.cu: any kernel up to 63 x 63, 8 and 16 bit, on the integer tensor units. Where one limb up to
- * 31 x 33 is enough, dense_planes.cu and dense_pixels.cu take aligned planes and pixels of four bytes.
+ * convolve/gpu/dense.cu: any kernel up to 63 x 63, 8 and 16 bit, on the integer tensor units.
  *
  * Map: 4 warps a block, a warp makes two groups of four rows of 128 pixels, plane after plane. As in quads.cu, one mma
  * makes 128 outputs, four rows of 32, from a set of four rows of samples and 8 columns of the window, which are PARTS
@@ -24,17 +23,27 @@
  *
  * Bound by the tensor units and by the latencies around them, as tile and fragments are filled between barriers. Times:
  * docs/notes/convolve.md. */
-#include "dense.cuh"
+#include "tile.cuh"
+#include "sums.cuh"
 #include "store.cuh"
 
+#include <stdlib.h>
 
 namespace cf {
 
 namespace {
 
-using namespace dense;
-
+constexpr int warps = 4, threads = 32 * warps, groups = 2, tile_w = 128, tile_h = 4 * groups * warps;
 constexpr int result_pitch = 160; /* bytes of a row of results */
+
+/* Sizes of a launch's shared memory and loops. */
+struct Layout {
+  int pitch, left;       /* left: columns of the tile before x0, a multiple of 16 */
+  int rows, tile_planes; /* of the tile: one, or as many as the group with most planes has */
+  int sets;              /* of four rows of samples that meet an output */
+  int row_bytes;         /* bytes of a row of weights */
+  unsigned cut[2];       /* selectors of the two words of a part */
+};
 
 __host__ __device__ inline int
 tile_bytes (const Layout &l)
@@ -74,32 +83,97 @@ make_fragments (uint2 *fragments, const unsigned *raw, const Layout &l, int h, i
   }
 }
 
+/* The words of a set that a lane loads: from the vector on in which its windows begin, `skipped` words after its start,
+ * to the vector in which they end. */
+template<int PARTS> struct SetWords {
+  static constexpr int skipped = (4 - PARTS % 4) % 4, vectors = (skipped + 2 * PARTS + 4 + 3) / 4;
+  unsigned at[4 * vectors];
+};
+
+/* Loads the words of a set. */
+template<int PARTS> __device__ __forceinline__ void
+load_set (const uint8_t *samples, SetWords<PARTS> &w)
+{
+#pragma unroll
+  for (int i = 0; i < w.vectors; i++) {
+    const uint4 v = ((const uint4 *) samples)[i];
+
+    w.at[4 * i] = v.x, w.at[4 * i + 1] = v.y, w.at[4 * i + 2] = v.z, w.at[4 * i + 3] = v.w;
+  }
+}
+
+/* Adds the products of a set to group 0 (FIRST), with the fragments at `fragments`, and to group 1 (SECOND), with those
+ * of the set before. The registers of an operand lie one after the other. So the parts are cut once for operands that
+ * begin with a part of even number and again for the others: moving them would take as many instructions. `cut` are the
+ * selectors for the others, so that the compiler does not know that they are the same. */
+template<int PARTS, bool FIRST, bool SECOND> __device__ __forceinline__ void
+add_set (int (*sum)[4], const SetWords<PARTS> &w, const uint2 *fragments, const unsigned *cut)
+{
+  unsigned a[2 * PARTS + 2][4];
+  uint2 b[2][PARTS];
+
+#pragma unroll
+  for (int s = 0; s < PARTS; s++) {
+    b[0][s] = FIRST ? fragments[32 * s] : make_uint2 (0, 0);
+    b[1][s] = SECOND ? fragments[32 * (s - PARTS)] : make_uint2 (0, 0);
+  }
+#pragma unroll
+  for (int n = 0; n < 2 * PARTS + 2; n++)
+#pragma unroll
+    for (int i = 0; i < 2; i++) {
+      const unsigned *from = w.at + w.skipped + n + i;
+
+      a[n][2 * i] = __byte_perm (from[0], from[1], n % 2 ? cut[0] : 0x4321);
+      a[n][2 * i + 1] = __byte_perm (from[0], from[1], n % 2 ? cut[1] : 0x6543);
+    }
+#pragma unroll
+  for (int n = 0; n < 2 * PARTS + 2; n++)
+#pragma unroll
+    for (int s = 0; s < PARTS; s++)
+#pragma unroll
+      for (int q = FIRST ? 0 : 1; q < (SECOND ? 2 : 1); q++) {
+        const int i = n - 2 * s;
+
+        if (i >= 0 && i < 4)
+          multiply<false, true> (sum[4 * q + i], a[n], b[q][s].x, b[q][s].y);
+      }
+}
+
+/* Adds the products of all kernel rows to two groups. sum[4 q + i]: four neighbours of group q, those of the lane's
+ * word i. The samples of the next set are loaded during the products. */
+template<int PARTS> __device__ __forceinline__ void
+add_products (int (*sum)[4], const uint8_t *samples, const Layout &l, const uint2 *fragments)
+{
+  const unsigned cut[2] = { l.cut[0], l.cut[1] };
+  SetWords<PARTS> w, next;
+
+  load_set (samples, w);
+  load_set (samples + 4 * l.pitch, next);
+  add_set<PARTS, true, false> (sum, w, fragments, cut);
+#pragma unroll 1
+  for (int r = 1; r < l.sets; r++) {
+    w = next;
+    load_set (samples + 4 * (r + 1) * l.pitch, next);
+    add_set<PARTS, true, true> (sum, w, fragments + r * PARTS * 32, cut);
+  }
+  add_set<PARTS, false, true> (sum, next, fragments + l.sets * PARTS * 32, cut);
+}
+
 /* Makes a limb's fragments in shared memory of the kernel's arguments; small ones hold the fragments themselves. The
  * caller must have a barrier before they are read. */
 template<int PARTS, int SIZE> __device__ __forceinline__ void
 stage_limb (const DenseWeights<SIZE> &weights, int limb, unsigned *raw, unsigned *fragments, const Layout &l,
     const Work &work, int thread)
 {
+  const int vectors = SIZE == dense_large ? raw_bytes (l, work.h) / 16 : l.sets * PARTS * 16;
+
   __syncthreads ();
-  if constexpr (SIZE == dense_large) {
-    const int vectors = raw_bytes (l, work.h) / 16;
-
-    for (int i = thread; i < vectors; i += threads)
-      ((uint4 *) raw)[i] = read_argument (&weights.bytes[limb * vectors + i]);
-    __syncthreads ();
-    make_fragments<PARTS> ((uint2 *) fragments, raw, l, work.h, work.ax, thread);
-  } else {
-    constexpr int vectors = SIZE / 16, count = (vectors + threads - 1) / threads;
-    uint4 v[count]; /* all loads are under way at once */
-
-#pragma unroll
-    for (int i = 0; i < count; i++)
-      v[i] = read_argument (&weights.bytes[min (i * threads + thread, vectors - 1)]);
-#pragma unroll
-    for (int i = 0; i < count; i++)
-      if (i * threads + thread < min (vectors, l.sets * PARTS * 16))
-        ((uint4 *) raw)[i * threads + thread] = v[i];
-  }
+  for (int i = thread; i < vectors; i += threads)
+    ((uint4 *) raw)[i] = read_argument (&weights.bytes[limb * vectors + i]);
+  if (SIZE != dense_large)
+    return;
+  __syncthreads ();
+  make_fragments<PARTS> ((uint2 *) fragments, raw, l, work.h, work.ax, thread);
 }
 
 /* The parts of the block's dynamic shared memory. */
@@ -386,11 +460,7 @@ launch (Work *work, const CfConvolution &c, Layout l, const Variant &v, int shar
 CfCode
 convolve_dense_init (int max_shared, CfStatus *status)
 {
-  CfCode code = convolve_load_variants (variants, max_shared, status);
-
-  if (code == CF_OK)
-    code = convolve_dense_planes_init (status);
-  return code == CF_OK ? convolve_dense_pixels_init (max_shared, status) : code;
+  return convolve_load_variants (variants, max_shared, status);
 }
 
 CfCode
@@ -400,11 +470,6 @@ convolve_dense_launch (Work *work, const CfConvolution &c, Operands *operands, c
   const int reach = c.ax > c.w - 1 - c.ax ? c.ax : c.w - 1 - c.ax;
   const Variant *v = variants;
   int planes = 1;
-  CfCode code;
-
-  if (convolve_dense_planes_launch (*work, c, operands, stream, &code, status)
-      || convolve_dense_pixels_launch (work, c, operands, stream, &code, status))
-    return code;
 
   while (v->wide != (c.bits > 8) || reach > 4 * v->parts - 1
       || (v->size != dense_large && (work->limbs > 1 || l.sets * v->parts * 256 > v->size)))

@@ -88,40 +88,6 @@ offset_of_byte (const DirectLaunch &launch, int index, int at, int y)
   return mx < 0 || y < 0 ? -1 : (long long) y * d.in_pitch + mx * d.step + at - x * d.step;
 }
 
-/* Returns the four bytes from `at` on of row y (already mapped, or -1), mapped by the border. */
-static __device__ __noinline__ unsigned
-edge_word_of (const DirectLaunch &launch, int index, int at, int y)
-{
-  const DirectGroup &d = launch.group[index];
-  long long offset[4];
-  unsigned value[4];
-
-  if (y >= 0 && at >= 0 && at + 3 < d.bytes)
-    return *(const unsigned *) (d.in + (long long) y * d.in_pitch + at);
-#pragma unroll
-  for (int i = 0; i < 4; i++)
-    offset[i] = offset_of_byte (launch, index, at + i, y);
-#pragma unroll
-  for (int i = 0; i < 4; i++)
-    value[i] = d.in[max (offset[i], 0ll)];
-#pragma unroll
-  for (int i = 0; i < 4; i++)
-    value[i] = offset[i] < 0 ? d.outside.x >> 8 * i & 0xff : value[i];
-  return value[0] | value[1] << 8 | value[2] << 16 | value[3] << 24;
-}
-
-/* Stores 16 bytes at `to`, of which only `n` are inside the row. */
-static __device__ __noinline__ void
-store_bytes (uint8_t *to, uint4 v, int n)
-{
-  const unsigned word[4] = { v.x, v.y, v.z, v.w };
-
-#pragma unroll
-  for (int i = 0; i < 16; i++)
-    if (i < n)
-      to[i] = (uint8_t) (word[i / 4] >> 8 * (i % 4));
-}
-
 /* Returns a fragment with its halves swapped, in registers of its own: moved for each product, they would cost more
  * than the products. zero: 0, which the compiler must not know. */
 static __device__ __forceinline__ uint2

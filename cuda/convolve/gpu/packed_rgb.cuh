@@ -14,7 +14,7 @@ namespace cf {
 
 /* Selectors (of __byte_perm) that split pixels into planes and assemble them again. */
 struct Selectors {
-  unsigned two, rest;  /* from two pixels: the bytes of the planes 0 and 1; those of plane 2 and the copied ones */
+  unsigned two, third; /* from two pixels: the bytes of the planes 0 and 1; those of plane 2 */
   unsigned fourth;     /* from a word of plane 2 and an input pixel: the fourth byte, which is copied */
   unsigned put[2];     /* how pack () assembles the left and the right pixel of a pair */
 };
@@ -25,8 +25,7 @@ selectors_of (const Group &g)
   const unsigned o0 = (unsigned) g.plane_offset (0), o1 = (unsigned) g.plane_offset (1),
       o2 = (unsigned) g.plane_offset (2), o3 = (unsigned) g.plane_offset (3);
 
-  return Selectors { o0 | (o0 + 4) << 4 | o1 << 8 | (o1 + 4) << 12, o2 | (o2 + 4) << 4 | o3 << 8 | (o3 + 4) << 12,
-    (o3 + 4) << 4,
+  return Selectors { o0 | (o0 + 4) << 4 | o1 << 8 | (o1 + 4) << 12, o2 | (o2 + 4) << 4, (o3 + 4) << 4,
     { 1u << 4 * o1 | 4u << 4 * o2 | 5u << 4 * o3, 2u << 4 * o0 | 3u << 4 * o1 | 4u << 4 * o2 | 5u << 4 * o3 } };
 }
 
@@ -38,15 +37,7 @@ unpack (const Selectors &p, uint4 w, unsigned &plane0, unsigned &plane1, unsigne
 
   plane0 = __byte_perm (low, high, 0x5410);
   plane1 = __byte_perm (low, high, 0x7632);
-  plane2 = __byte_perm (__byte_perm (w.x, w.y, p.rest), __byte_perm (w.z, w.w, p.rest), 0x5410);
-}
-
-/* Splits four pixels into a word of each plane and one of the bytes that are copied. */
-static __device__ __forceinline__ void
-unpack_all (const Selectors &p, uint4 w, unsigned *plane)
-{
-  unpack (p, w, plane[0], plane[1], plane[2]);
-  plane[3] = __byte_perm (__byte_perm (w.x, w.y, p.rest), __byte_perm (w.z, w.w, p.rest), 0x7632);
+  plane2 = __byte_perm (__byte_perm (w.x, w.y, p.third), __byte_perm (w.z, w.w, p.third), 0x5410);
 }
 
 /* Returns a pixel outside the image, with a constant border. */
@@ -125,28 +116,6 @@ pack (const Selectors &p, unsigned plane0, unsigned plane1, unsigned plane2, uin
       high = __byte_perm (plane2, input.y, p.fourth | (side ? 3 : 1));
 
   return make_uint2 (__byte_perm (two, low, p.put[0]), __byte_perm (two, high, p.put[1]));
-}
-
-/* Assembles four pixels again and stores those of them that are inside the image. INSIDE: all of their columns are. */
-template<bool INSIDE> static __device__ __forceinline__ void
-store_all (const Group &g, const Selectors &p, uint8_t *to, int x, const unsigned *plane)
-{
-  const unsigned a = __byte_perm (plane[0], plane[1], 0x5140), b = __byte_perm (plane[2], plane[3], 0x5140);
-  const unsigned c = __byte_perm (plane[0], plane[1], 0x7362), d = __byte_perm (plane[2], plane[3], 0x7362);
-  const unsigned first = p.put[0], second = first + 0x2222;
-  const uint4 v = make_uint4 (__byte_perm (a, b, first), __byte_perm (a, b, second), __byte_perm (c, d, first),
-      __byte_perm (c, d, second));
-
-  if (INSIDE || x + 4 <= g.width) {
-    *(uint4 *) to = v;
-    return;
-  }
-  if (x < g.width)
-    ((unsigned *) to)[0] = v.x;
-  if (x + 1 < g.width)
-    ((unsigned *) to)[1] = v.y;
-  if (x + 2 < g.width)
-    ((unsigned *) to)[2] = v.z;
 }
 
 /* Stores four pixels; v[p]: a word of plane p. input: the four pixels there, where all are inside the image. INSIDE:

@@ -516,7 +516,6 @@ make_work (const CfPlan *plan, const CfImage *in, const CfImage *out, Work *work
   work->outside[0] = c.outside[0];
   work->outside[1] = c.outside[1];
   work->rounding = s->rounding;
-  work->sms = plan->context->sms;
 }
 
 CfCode

@@ -101,6 +101,28 @@ template<int W> struct Columns {
   }
 };
 
+/* Returns the four bytes from `at` on of row y (already mapped, or -1), mapped by the border. */
+__device__ __noinline__ unsigned
+edge_word_of (const DirectLaunch &launch, int index, int at, int y)
+{
+  const DirectGroup &d = launch.group[index];
+  long long offset[4];
+  unsigned value[4];
+
+  if (y >= 0 && at >= 0 && at + 3 < d.bytes)
+    return *(const unsigned *) (d.in + (long long) y * d.in_pitch + at);
+#pragma unroll
+  for (int i = 0; i < 4; i++)
+    offset[i] = offset_of_byte (launch, index, at + i, y);
+#pragma unroll
+  for (int i = 0; i < 4; i++)
+    value[i] = d.in[max (offset[i], 0ll)];
+#pragma unroll
+  for (int i = 0; i < 4; i++)
+    value[i] = offset[i] < 0 ? d.outside.x >> 8 * i & 0xff : value[i];
+  return value[0] | value[1] << 8 | value[2] << 16 | value[3] << 24;
+}
+
 /* At an edge of the image, with any border: makes the bytes that the warp's rows have outside the image. edge[r]: the
  * words before row r of the warp ([0], its last ones), and from the row's last 16 bytes, which may be incomplete, on
  * ([1], [2]). */
@@ -199,6 +221,18 @@ add_two_sets (int (*sum)[4], const unsigned (*even)[2], const unsigned (*odd)[2]
 
     multiply_to<false, true> (sum[i], init, a, b.x, b.y);
   }
+}
+
+/* Stores 16 bytes at `to`, of which only `n` are inside the row. */
+__device__ __noinline__ void
+store_bytes (uint8_t *to, uint4 v, int n)
+{
+  const unsigned word[4] = { v.x, v.y, v.z, v.w };
+
+#pragma unroll
+  for (int i = 0; i < 16; i++)
+    if (i < n)
+      to[i] = (uint8_t) (word[i / 4] >> 8 * (i % 4));
 }
 
 /* Rounds 16 sums and stores them. WHOLE: all of them or none are inside the row. */
