@@ -47,13 +47,11 @@ struct Group {
   __host__ __device__ int plane_chroma (int plane) const { return (int) (chroma >> plane & 1); }
 };
 
-/* Rounding with a float multiply-add. QUICK_EVEN: with two of them, one after the other, where ties can occur and 1 / D
- * is no float. See make_quick () in rounding.cu. */
+/* Rounding with a float multiply-add. QUICK_EVEN: with two of them, where ties can occur and 1 / D is
+ * no float. See make_quick () in plan.cu. */
 enum Quick : uint8_t { QUICK_NONE, QUICK_ONE, QUICK_EVEN };
 
-constexpr float even_scale = 0x1p100f; /* of QUICK_EVEN's quotients between the two */
-
-/* Rounding without branches, for the kernels that keep all sums in registers. See make_rule () in rounding.cu. */
+/* Rounding without branches, for the kernels that keep all sums in registers. See make_rule () in plan.cu. */
 enum Rule : uint8_t { RULE_NONE, RULE_ONE, RULE_EVEN, RULE_SHIFT, RULE_DIVIDE };
 
 /* How sums become samples: the constants of CfConvolution, without the weights, and what was derived
@@ -70,16 +68,12 @@ struct Rounding {
   bool clips;         /* quick and rule: a sum with its base may be negative, and is then set to 0 */
   int base[2];        /* quick: is added to the sums of luma and chroma */
   unsigned offset;    /* quick: bits of the float that is added to the products */
-  float inverse;      /* quick: 1 / D; QUICK_EVEN: times 2^100 */
-  float lift;         /* QUICK_EVEN: is added to the first products */
+  float inverse[2];   /* quick: 1 / D; QUICK_EVEN: a float above 1 / D and one below it */
   Rule rule;
   int init[2];        /* rule: initial value of the sums of luma and chroma */
   int rule_divisor, rule_shift;
   unsigned rule_magic;
 };
-
-/* Returns the constants of the rounding for `c`. */
-Rounding convolve_rounding_of (const CfConvolution &c);
 
 constexpr int max_limbs = 5;
 

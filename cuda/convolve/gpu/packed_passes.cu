@@ -70,7 +70,7 @@ load_block (const Work &work, const Group &g, Beside beside, const int *x, const
 }
 
 /* Filters a warp's rows. from: the lane's first pixel; y: the image's rows that the lane loads. */
-template<int ROW_PARTS, int BLOCKS, bool TAKES> __device__ __forceinline__ void
+template<int ROW_PARTS, int BLOCKS, bool SHIFT> __device__ __forceinline__ void
 filter_packed (const Work &work, const Group &g, Beside beside, const uint2 *column, const uint2 (*row)[2], int from,
     int x0, int y0, int lane, const int *y)
 {
@@ -115,7 +115,7 @@ filter_packed (const Work &work, const Group &g, Beside beside, const uint2 *col
       if (b == 0)
         continue;
       filter_rows<1> (low[p], high[p], b - 1, row, init, sum);
-      round_block<TAKES> (work.rounding, sum, word[p]);
+      round_block<SHIFT> (work.rounding, sum, word[p]);
     }
 #pragma unroll
     for (int i = 0; b > 0 && i < 4; i++) {
@@ -126,7 +126,7 @@ filter_packed (const Work &work, const Group &g, Beside beside, const uint2 *col
   }
 }
 
-template<int ROW_PARTS, int BLOCKS, bool TAKES> __global__ void __launch_bounds__ (threads, ROW_PARTS == 2 ? 3 : 2)
+template<int ROW_PARTS, int BLOCKS, bool SHIFT> __global__ void __launch_bounds__ (threads, ROW_PARTS == 2 ? 3 : 2)
 convolve_packed_passes_kernel (const __grid_constant__ Work work,
     const __grid_constant__ PassFragments<ROW_PARTS> fragments)
 {
@@ -159,7 +159,7 @@ convolve_packed_passes_kernel (const __grid_constant__ Work work,
   griddep_wait ();
   if (y0 >= g.height)
     return;
-  filter_packed<ROW_PARTS, BLOCKS, TAKES> (work, g, beside, column, row, from, x0, y0, lane, y);
+  filter_packed<ROW_PARTS, BLOCKS, SHIFT> (work, g, beside, column, row, from, x0, y0, lane, y);
 }
 
 /* ---- launches ----------------------------------------------------------- */
@@ -169,7 +169,7 @@ convolve_packed_passes_kernel (const __grid_constant__ Work work,
   { rows, 32 * (blocks - 1), false, (const void *) convolve_packed_passes_kernel<rows, blocks, false> }
 const struct Variant {
   int row_parts, tile_w;
-  bool takes;
+  bool shift;
   const void *kernel;
 } variants[] = { CF_PACKED (2, 5), CF_PACKED (3, 5) };
 #undef CF_PACKED
@@ -194,7 +194,7 @@ convolve_packed_passes_launch (Work *work, const CfConvolution &c, Operands *ope
   static_assert (32 * (max_parts + 8) * sizeof (uint2) <= sizeof (Operands::bytes), "Operands are too small");
   if (!is_packed_rgb (*work, 16))
     return false;
-  while (v->takes != takes_bytes (c, work->rounding) || c.h > 16 * v->row_parts - 15)
+  while (v->shift != (work->rounding.rule == RULE_SHIFT) || c.h > 16 * v->row_parts - 15)
     v++;
   if (convolve_renew (operands, v->kernel, NULL, 0)) {
     fill_column_operand (c, v->row_parts, fragments);

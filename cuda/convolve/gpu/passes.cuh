@@ -64,7 +64,8 @@ filter_rows (const unsigned (*low)[4], const unsigned (*high)[4], int first, con
   }
 }
 
-/* Rounds a block's sums: word[e][k] are the bytes 4 k .. 4 k + 3 of the lane's eight in row g + 8 e. */
+/* Rounds a block's sums: word[e][k] are the bytes 4 k .. 4 k + 3 of the lane's eight in row g + 8 e. SHIFT: by
+ * RULE_SHIFT, which is gauss's; else by any other. */
 template<Rule RULE> __device__ __forceinline__ void
 round_block_ruled (const Rounding &k, const int (*sum)[4], unsigned (*word)[2])
 {
@@ -76,50 +77,21 @@ round_block_ruled (const Rounding &k, const int (*sum)[4], unsigned (*word)[2])
   }
 }
 
-/* TAKES: the results are the third bytes of the sums (takes_bytes ()), as gauss's are. */
-template<bool TAKES> __device__ __forceinline__ void
+template<bool SHIFT> __device__ __forceinline__ void
 round_block (const Rounding &k, int (*sum)[4], unsigned (*word)[2])
 {
-  if (TAKES) {
+  if (k.clips)
 #pragma unroll
-    for (int i = 0; i < 4; i++) {
-      const int q = i % 2 * 2, e = i / 2 * 2;
-
-      word[i / 2][i % 2] = __byte_perm (__byte_perm ((unsigned) sum[q][e], (unsigned) sum[q][e + 1], 0x62),
-          __byte_perm ((unsigned) sum[q + 1][e], (unsigned) sum[q + 1][e + 1], 0x62), 0x5410);
-    }
-    return;
-  }
-  if (k.rule == RULE_ONE && !k.clips) {
-    round_block_ruled<RULE_ONE> (k, sum, word);
-    return;
-  }
-#pragma unroll
-  for (int i = 0; i < 16; i++)
-    sum[i / 4][i % 4] = max (sum[i / 4][i % 4], 0); /* these would become 0 with any rule */
-  if (k.rule == RULE_ONE)
+    for (int i = 0; i < 16; i++)
+      sum[i / 4][i % 4] = max (sum[i / 4][i % 4], 0);
+  if (SHIFT)
+    round_block_ruled<RULE_SHIFT> (k, sum, word);
+  else if (k.rule == RULE_ONE)
     round_block_ruled<RULE_ONE> (k, sum, word);
   else if (k.rule == RULE_EVEN)
     round_block_ruled<RULE_EVEN> (k, sum, word);
-  else if (k.rule == RULE_SHIFT)
-    round_block_ruled<RULE_SHIFT> (k, sum, word);
   else
     round_block_ruled<RULE_DIVIDE> (k, sum, word);
-}
-
-/* Returns true if the results are the third bytes of the sums: D is 65536, and no result is above 255 or negative. The
- * weights are not. */
-static inline bool
-takes_bytes (const CfConvolution &c, const Rounding &k)
-{
-  int64_t row = 0, col = 0; /* the sums of the weights; those of `c` may have been reduced */
-
-  for (int i = 0; i < c.w; i++)
-    row += c.row[i];
-  for (int i = 0; i < c.h; i++)
-    col += c.col[i];
-  return k.rule == RULE_SHIFT && k.rule_shift == 16 && k.init[0] >= 0 && k.init[1] >= 0
-      && row * col * c.max + (k.init[0] > k.init[1] ? k.init[0] : k.init[1]) < 1 << 24;
 }
 
 /* ---- fragments --------------------------------------------------------- */

@@ -59,8 +59,7 @@ template<int N> struct QuadFragments {
 /* Where a lane loads its words, its own four and those on each side; columns inside the image, unless the group clamps
  * them. */
 template<int W> struct Columns {
-  GlobalBytes own, left, right;          /* in row 0 */
-  int pitch;
+  const uint8_t *own, *left, *right;     /* in row 0 */
   unsigned pick_left, pick_right;        /* repeat the row's outermost word where those beside it are outside */
 
   __device__ __forceinline__
@@ -69,23 +68,22 @@ template<int W> struct Columns {
     constexpr int beside = words_beside (W);
     const int at = min (x, d.bytes - 16);
 
-    own = GlobalBytes (d.in + at);
-    left = GlobalBytes (d.in + max (at - 4 * beside, 0));
-    right = GlobalBytes (d.in + min (x + 16, d.bytes - 4 * beside));
-    pitch = d.in_pitch;
+    own = d.in + at;
+    left = d.in + max (at - 4 * beside, 0);
+    right = d.in + min (x + 16, d.bytes - 4 * beside);
     /* bytes 4 .. 7 are those of the row's outermost word */
     pick_left = x == 0 ? (d.repeat[0] & 0xffff) + 0x4444 : 0x3210;
     pick_right = x + 16 >= d.bytes ? (d.repeat[1] & 0xffff) + 0x4444 : 0x3210;
   }
-  /* Loads those of row y. */
+  /* Loads those of the row at an offset. */
   __device__ __forceinline__ void
-  load (int y, unsigned *w) const
+  load (long long row, unsigned *w) const
   {
     constexpr int beside = words_beside (W);
 
-    load_global<4> (own.row (y, pitch), w + beside);
-    load_global<beside> (left.row (y, pitch), w);
-    load_global<beside> (right.row (y, pitch), w + beside + 4);
+    load_global<4> (own + row, w + beside);
+    load_global<beside> (left + row, w);
+    load_global<beside> (right + row, w + beside + 4);
   }
   /* Repeats the outermost words. */
   __device__ __forceinline__ void
@@ -235,20 +233,24 @@ store_bytes (uint8_t *to, uint4 v, int n)
       to[i] = (uint8_t) (word[i / 4] >> 8 * (i % 4));
 }
 
-/* Rounds 16 sums and stores them. WHOLE: all of them or none are inside the row. */
-template<Rule RULE, bool WHOLE> __device__ __forceinline__ void
-finish (const Rounding &k, const DirectGroup &d, const int (*sum)[4], uint8_t *to, int x, bool is_inside)
+/* Rounds 16 sums and stores them. */
+template<Rule RULE> __device__ __forceinline__ void
+finish (const Rounding &k, const DirectGroup &d, int (*sum)[4], uint8_t *to, int x, bool is_inside)
 {
   unsigned word[4];
 
+  if (k.clips)
+#pragma unroll
+    for (int i = 0; i < 16; i++)
+      sum[i / 4][i % 4] = max (sum[i / 4][i % 4], 0);
 #pragma unroll
   for (int i = 0; i < 4; i++)
     word[i] = round_four_ruled<RULE> (k, sum[i]);
   const uint4 v = make_uint4 (word[0], word[1], word[2], word[3]);
 
-  if (is_inside && (WHOLE || x + 16 <= d.bytes))
+  if (is_inside && x + 16 <= d.bytes)
     *(uint4 *) to = v;
-  else if (!WHOLE && is_inside)
+  else if (is_inside)
     store_bytes (to, v, d.bytes - x);
 }
 
@@ -267,6 +269,13 @@ copy_quads (const DirectGroup &d, int x, int y)
       for (int i = 0; i < d.bytes - x; i++)
         to[i] = from[i];
   }
+}
+
+/* Returns how many blocks an SM shall hold; it bounds the registers of a thread. */
+__host__ __device__ constexpr int
+blocks_per_sm (int d, int n_groups)
+{
+  return d == 5 && n_groups == 4 ? 3 : 4;
 }
 
 /* What a warp has of its place and of the weights. */
@@ -290,11 +299,12 @@ filter_quads (const DirectLaunch &launch, const DirectGroup &d, const Quads<W, D
   uint8_t *to = d.out + (long long) (k.y0 + t) * d.out_pitch + k.x;
 
   const auto load = [&] (int s) {
+    const int y = __shfl_sync (~0u, k.lane_row, 4 * s + t);
+
     if (INSIDE)
-      columns.load (min (max (k.y0 - launch.ay + t + 4 * s, 0), d.height - 1), w[s]);
+      columns.load ((long long) y * d.in_pitch, w[s]);
     else
-      load_edge<W> (launch.group[k.index], k.x, __shfl_sync (~0u, k.lane_row, 4 * s + t),
-          (const uint8_t *) edge[4 * s + t], w[s]);
+      load_edge<W> (launch.group[k.index], k.x, y, (const uint8_t *) edge[4 * s + t], w[s]);
   };
 
   if (!INSIDE)
@@ -316,14 +326,13 @@ filter_quads (const DirectLaunch &launch, const DirectGroup &d, const Quads<W, D
     else if (q >= 0)
       add_two_sets (sum[q], p[0], p[1], k.b[q % 2][0], k.init);
     if (q >= 0) {
-      finish<RULE, INSIDE> (launch.rounding, d, sum[q], to, k.x, k.x < d.bytes && k.y0 + 4 * q + t < d.height);
+      finish<RULE> (launch.rounding, d, sum[q], to, k.x, k.x < d.bytes && k.y0 + 4 * q + t < d.height);
       to += 4 * (long long) d.out_pitch;
     }
   }
 }
 
-template<int W, int D, int GROUPS, int BLOCKS, Rule RULE> __global__ void
-__launch_bounds__ (threads, BLOCKS)
+template<int W, int D, int GROUPS, Rule RULE> __global__ void __launch_bounds__ (threads, blocks_per_sm (D, GROUPS))
 convolve_quads_kernel (const __grid_constant__ DirectLaunch launch,
     const __grid_constant__ QuadFragments<fragments_of (W, D)> fragments)
 {
@@ -335,9 +344,7 @@ convolve_quads_kernel (const __grid_constant__ DirectLaunch launch,
   const int2 position = direct_position (d);
   const int x0 = position.x * strip_bytes, y0 = (position.y * warps + warp) * 4 * GROUPS, x = x0 + 16 * (lane >> 2);
   const int wanted = y0 - launch.ay + lane, clamped = min (max (wanted, 0), d.height - 1);
-  const bool rows_inside = launch.border == CF_BORDER_REPLICATE
-      || (y0 >= launch.ay && y0 - launch.ay + 4 * sets <= d.height);
-  Quads<W, D> k = { index, x0, y0, x, lane, clamped, { }, { d.init[0], d.init[1], d.init[2], d.init[3] } };
+  Quads<W, D> k = { index, x0, y0, x, lane, clamped, { }, { } };
 
   static_assert (4 * sets <= 32, "a row for each lane");
   if (d.filtered)
@@ -356,7 +363,10 @@ convolve_quads_kernel (const __grid_constant__ DirectLaunch launch,
     copy_quads<GROUPS> (d, x, y0 + (lane & 3));
     return;
   }
-  if (__builtin_expect (d.clamps || (rows_inside && x0 > 0 && x0 + strip_bytes + 4 * beside <= d.bytes), true))
+  const uint4 begin = read_argument ((const uint4 *) launch.group[index].init);
+
+  k.init[0] = (int) begin.x, k.init[1] = (int) begin.y, k.init[2] = (int) begin.z, k.init[3] = (int) begin.w;
+  if (d.clamps || (x0 > 0 && x0 + strip_bytes + 4 * beside <= d.bytes && __all_sync (~0u, k.lane_row >= 0)))
     filter_quads<W, D, GROUPS, RULE, true> (launch, d, k, edge[warp]);
   else
     filter_quads<W, D, GROUPS, RULE, false> (launch, d, k, edge[warp]);
@@ -364,21 +374,19 @@ convolve_quads_kernel (const __grid_constant__ DirectLaunch launch,
 
 /* ---- launches ----------------------------------------------------------- */
 
-/* The first that fits is taken. Which number of groups is better was measured: for frames up to 1920 x 1080 (SMALL),
- * for larger ones, or for all of them. `blocks`: how many an SM shall hold; it bounds the registers of a thread. */
+/* The first that fits is taken. Which number of groups is better was measured on an H200: for frames up to 1920 x 1080
+ * (SMALL), for larger ones, or for all of them. */
 enum Frames : uint8_t { SMALL = 1, LARGE = 2, ALL = 3 };
-#define CF_QUADS(w, d, groups, blocks, frames) \
-  { w, d, groups, frames, RULE_ONE, (const void *) convolve_quads_kernel<w, d, groups, blocks, RULE_ONE> }, \
-  { w, d, groups, frames, RULE_EVEN, (const void *) convolve_quads_kernel<w, d, groups, blocks, RULE_EVEN> }
+#define CF_QUADS(w, d, groups, frames) \
+  { w, d, groups, frames, RULE_ONE, (const void *) convolve_quads_kernel<w, d, groups, RULE_ONE> }, \
+  { w, d, groups, frames, RULE_EVEN, (const void *) convolve_quads_kernel<w, d, groups, RULE_EVEN> }
 const struct Variant {
   int words, sets, groups;
   Frames frames;
   Rule rule;
   const void *kernel;
-} variants[] = {
-  CF_QUADS (1, 2, 2, 8, ALL), CF_QUADS (2, 2, 4, 4, SMALL), CF_QUADS (2, 2, 2, 7, LARGE), CF_QUADS (2, 3, 4, 4, SMALL),
-  CF_QUADS (2, 3, 2, 5, LARGE), CF_QUADS (4, 2, 4, 4, ALL), CF_QUADS (4, 3, 4, 4, ALL), CF_QUADS (4, 5, 2, 4, ALL),
-};
+} variants[] = { CF_QUADS (1, 2, 4, ALL), CF_QUADS (2, 2, 4, ALL), CF_QUADS (2, 3, 4, ALL), CF_QUADS (4, 3, 4, ALL),
+  CF_QUADS (4, 5, 2, SMALL), CF_QUADS (4, 5, 4, LARGE) };
 #undef CF_QUADS
 constexpr int max_fragments = 10;
 static_assert (max_spreads * max_fragments * 32 * sizeof (uint2) <= sizeof (Operands::bytes), "Operands are too small");
@@ -433,7 +441,7 @@ convolve_quads_init (CfStatus *status)
 bool
 convolve_quads_fits (const CfConvolution &c, const Rounding &k, int limbs, int step)
 {
-  return c.bits == 8 && c.dense && c.op == CF_CONVOLVE_LINEAR && limbs == 1 && !k.clips
+  return c.bits == 8 && c.dense && c.op == CF_CONVOLVE_LINEAR && limbs == 1
       && (k.rule == RULE_ONE || k.rule == RULE_EVEN)
       && window_fits (variants[sizeof variants / sizeof *variants - 1], c, step);
 }

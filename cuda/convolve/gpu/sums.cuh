@@ -94,21 +94,24 @@ pack_bytes (const int *v)
 
 /* Rounds four sums, which include their base, to bytes. The bits of an integer up to 2^24 are those of the
  * float integer 2^-149, so a sum is used as a float without conversion, and the bits of the result are the
- * rounded quotient; a negative result has its sign bit set and saturates to 0. See make_quick () in rounding.cu. */
+ * rounded quotient; a negative result has its sign bit set and saturates to 0. See make_quick () in plan.cu. */
 template<Quick HOW> static __device__ __forceinline__ unsigned
 round_four_quick (const Rounding &k, const int *sum)
 {
-  const float offset = __uint_as_float (k.offset), down = 1 / even_scale;
-  int v[4];
+  const float offset = __uint_as_float (k.offset);
+  int up[4], down[4];
 
 #pragma unroll
   for (int i = 0; i < 4; i++) {
-    const float sample = __int_as_float (sum[i]);
-
-    v[i] = __float_as_int (HOW == QUICK_EVEN ? __fmaf_rn (__fmaf_rn (sample, k.inverse, k.lift), down, offset)
-        : __fmaf_rn (sample, k.inverse, offset));
+    up[i] = __float_as_int (__fmaf_rn (__int_as_float (sum[i]), k.inverse[0], offset));
+    down[i] = __float_as_int (__fmaf_rn (__int_as_float (sum[i]), k.inverse[1], offset));
   }
-  return pack_bytes (v);
+  if (HOW != QUICK_EVEN)
+    return pack_bytes (up);
+  /* the two differ only at ties, by 1, and not where both are saturated: take the even one */
+  const unsigned high = pack_bytes (up), low = pack_bytes (down);
+
+  return low + (low & (high ^ low) & 0x01010101);
 }
 
 /* The same for sums without their base, which may be negative with it. */
