@@ -8,11 +8,18 @@
 
 #include "core/cpu.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define MAX_SAMPLES 2500 /* of a window; larger networks take long to generate */
 #define EXTRA_LANES 64   /* behind each part, for loads past its end */
+#define RECENT 2
+
+/* The networks generated last, for all plans: of frames in flight, each has its own plan for the same window. */
+static CfMedianNetwork *recent[RECENT];
+static int oldest;
+static pthread_mutex_t recent_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* Returns the width (`across`) or height of a tile. Larger tiles share more work
  * between windows but use more memory; these are the fastest sizes measured. */
@@ -86,6 +93,28 @@ translate (CfMedianProgram *p, const CfMedianNetwork *net, size_t bytes)
   return at && p->steps;
 }
 
+/* Returns the network of a window, which stays until others have been asked for; NULL if out of memory. Called with the
+ * lock held. */
+static const CfMedianNetwork *
+find_network (const CfMedianWindow *win, int tile_w, int tile_h)
+{
+  CfMedianNetwork *net;
+
+  for (int i = 0; i < RECENT; i++) {
+    net = recent[i];
+    if (net && net->w == win->w && net->h == win->h && net->depth == win->depth && net->rank == win->rank &&
+        net->tile_w == tile_w && net->tile_h == tile_h)
+      return net;
+  }
+  net = cf_median_network_new (win->w, win->h, win->depth, win->rank, tile_w, tile_h);
+  if (!net)
+    return NULL;
+  cf_median_network_free (recent[oldest]);
+  recent[oldest] = net;
+  oldest = (oldest + 1) % RECENT;
+  return net;
+}
+
 CfCode
 cf_median_network_prepare (CfMedianCpu *m, CfStatus *status)
 {
@@ -93,7 +122,7 @@ cf_median_network_prepare (CfMedianCpu *m, CfStatus *status)
   const CfMedianWindow *win = &m->win;
   size_t bytes = (size_t) 1 << m->size;
   int block;
-  CfMedianNetwork *net;
+  const CfMedianNetwork *net;
   bool done;
 
   free (p->steps);
@@ -109,9 +138,10 @@ cf_median_network_prepare (CfMedianCpu *m, CfStatus *status)
     return cf_fail (status, CF_UNSUPPORTED, "a network for %d samples would be too large; the maximum is %d", win->n,
         MAX_SAMPLES);
   if (p->code < 0) {
-    net = cf_median_network_new (win->w, win->h, win->depth, win->rank, p->tile_w, p->tile_h);
+    pthread_mutex_lock (&recent_lock);
+    net = find_network (win, p->tile_w, p->tile_h);
     done = net && translate (p, net, bytes);
-    cf_median_network_free (net);
+    pthread_mutex_unlock (&recent_lock);
     if (!done)
       return cf_fail (status, CF_NO_MEMORY, "out of memory for a network of %d samples", win->n);
   }
