@@ -46,7 +46,6 @@ typedef struct {
 typedef struct {
   GstElement *element;
   GstPad *src, *sink; /* of the neighbours */
-  GstBus *bus;
   GstBufferPool *pool;
   GstBuffer *out[FRAMES + 1];
   int n_out, start_calls;
@@ -70,6 +69,12 @@ static struct {
   guint8 bytes[SIZE_OF (TALL)];
   guint n_regions;
 } expected[FRAMES][FRAMES];
+
+/* Of all elements, one after the other; empty between them. */
+static GstBus *bus;
+
+/* The input frames, the same in all runs of a setup. */
+static guint8 input[FRAMES][SIZE_OF (TALL)];
 
 static GstClockTime
 time_of (int frame)
@@ -111,8 +116,7 @@ open_run (Run *run, const Setup *setup, const gchar *backend)
   memset (run, 0, sizeof *run);
   run->element = gst_object_ref_sink (
       g_object_new (setup->segment ? gst_cuda_segment_get_type () : gst_cuda_median_get_type (), NULL));
-  run->bus = gst_bus_new ();
-  gst_element_set_bus (run->element, run->bus);
+  gst_element_set_bus (run->element, bus);
   gst_util_set_object_arg (G_OBJECT (run->element), "backend", backend);
   gst_util_set_object_arg (G_OBJECT (run->element), "on-gpu-error", setup->strict ? "error" : "fallback");
   if (is_running (setup)) {
@@ -133,21 +137,28 @@ open_run (Run *run, const Setup *setup, const gchar *backend)
   run->start_calls = fake.calls;
 }
 
-/* Makes an input frame of noise; for a segmentation, noise on constant blocks. */
+/* Makes the input frames of noise; for a segmentation, noise on constant blocks. */
+static void
+make_input (const Setup *setup)
+{
+  for (guint32 frame = 0; frame < FRAMES; frame++) {
+    guint32 noise = frame * 2654435761u + 1;
+
+    for (gsize i = 0; i < SIZE; i++) {
+      noise = noise * 1664525u + 1013904223u;
+      input[frame][i] = (guint8) (setup->segment ? (i / 8 * 77 & 0xc0) + (noise >> 27) : noise >> 24);
+    }
+  }
+}
+
 static GstBuffer *
 make_frame (Run *run, const Setup *setup, int frame)
 {
   GstBuffer *buffer = NULL;
-  guint8 bytes[SIZE_OF (TALL)];
-  guint32 noise = (guint32) frame * 2654435761u + 1;
 
-  for (gsize i = 0; i < SIZE; i++) {
-    noise = noise * 1664525u + 1013904223u;
-    bytes[i] = (guint8) (setup->segment ? (i / 8 * 77 & 0xc0) + (noise >> 27) : noise >> 24);
-  }
   if (!run->pool || gst_buffer_pool_acquire_buffer (run->pool, &buffer, NULL) != GST_FLOW_OK)
     buffer = gst_buffer_new_allocate (NULL, SIZE, NULL);
-  gst_buffer_fill (buffer, 0, bytes, SIZE);
+  gst_buffer_fill (buffer, 0, input[frame], SIZE);
   GST_BUFFER_PTS (buffer) = time_of (frame);
   GST_BUFFER_DURATION (buffer) = 40 * GST_MSECOND;
   return buffer;
@@ -270,8 +281,7 @@ close_run (Run *run, const Setup *setup, int learn, Result *result)
   gst_object_unref (run->element);
   gst_object_unref (run->src);
   gst_object_unref (run->sink);
-  faults_count_messages (run->bus, &result->errors, &result->warnings);
-  gst_object_unref (run->bus);
+  faults_count_messages (bus, &result->errors, &result->warnings);
 }
 
 static Result
@@ -371,6 +381,7 @@ sweep (const Setup *setup, int only_call, int only_code)
   Result clean, r;
   const char *wrong;
 
+  make_input (setup);
   for (int restart = 0; restart < (can_restart (setup) ? FRAMES : 1); restart++) {
     fake_arm (-1, 0, false);
     run_once (setup, "cpu", restart);
@@ -440,8 +451,10 @@ main (int argc, char **argv)
 
   faults_without_workers ();
   faults_start ();
+  bus = gst_bus_new ();
   for (gsize i = 0; i < G_N_ELEMENTS (setups); i++)
     sweep (&setups[i], one ? atoi (argv[1]) : -1, one ? atoi (argv[2]) : 0);
   fake_arm (-1, 0, false);
+  gst_object_unref (bus);
   return faults_end ();
 }
