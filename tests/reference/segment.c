@@ -117,12 +117,18 @@ cell_color (const SgSetup *u, int column, int row)
 
 /* Returns the i-th of the 8 neighbours of a cell (the first 4 share a side), -1 outside the frame. */
 static int
-neighbour (const SgSetup *u, int cell, int i)
+neighbour_at (const SgSetup *u, int column, int row, int i)
 {
   static const int dx[8] = { 0, -1, 1, 0, -1, 1, -1, 1 }, dy[8] = { -1, 0, 0, 1, -1, -1, 1, 1 };
-  int x = cell % u->columns + dx[i], y = cell / u->columns + dy[i];
+  int x = column + dx[i], y = row + dy[i];
 
   return x < 0 || y < 0 || x >= u->columns || y >= u->rows ? -1 : y * u->columns + x;
+}
+
+static int
+neighbour (const SgSetup *u, int cell, int i)
+{
+  return neighbour_at (u, cell % u->columns, cell / u->columns, i);
 }
 
 static bool
@@ -364,13 +370,15 @@ offer (Work *w, int region, int with, bool grows)
   }
 }
 
-/* Returns the root of the region of which r becomes a part. */
+/* Returns the root of the region of which r becomes a part. next[]: the result where it is known, else -1. */
 static int
 root_of_picks (const Work *w, int r)
 {
   for (;;) {
     int to = w->pick[r];
 
+    if (w->next[r] >= 0)
+      return w->next[r];
     if (to < 0)
       return r;
     if (w->pick[to] == r)
@@ -385,11 +393,17 @@ join (Work *w)
 {
   bool any = false;
 
+  memset (w->next, -1, (size_t) w->n * sizeof *w->next);
   for (int i = 0; i < w->n; i++)
     if (w->root[i] == i) {
-      w->next[i] = root_of_picks (w, i);
-      any = any || w->next[i] != i;
+      const int root = root_of_picks (w, i);
+
+      for (int r = i; r >= 0 && w->next[r] < 0; r = w->pick[r]) /* all that pick one after the other */
+        w->next[r] = root;
+      any = any || root != i;
     }
+  if (!any)
+    return false;
   for (int i = 0; i < w->n; i++)
     if (w->root[i] == i && w->next[i] != i) {
       Region *to = &w->region[w->next[i]];
@@ -400,7 +414,7 @@ join (Work *w)
   for (int i = 0; i < w->n; i++)
     w->root[i] = w->next[w->root[i]];
   count_regions (w);
-  return any;
+  return true;
 }
 
 typedef enum { GROW, BY_MEAN, BY_SIZE, BY_COST } RoundKind;
@@ -455,13 +469,14 @@ run_round (Work *w, RoundKind kind, uint32_t limit)
     w->pick[i] = -1;
     w->best[i] = UINT64_MAX;
   }
-  for (int i = 0; i < w->n; i++)
-    for (int k = 0; k < 4; k++) {
-      int other = neighbour (w->u, i, k);
+  for (int y = 0, i = 0; y < w->u->rows; y++)
+    for (int x = 0; x < w->u->columns; x++, i++)
+      for (int k = 0; k < 4; k++) {
+        int other = neighbour_at (w->u, x, y, k);
 
-      if (other >= 0 && w->root[other] != w->root[i] && may_pick (w, w->root[i], w->root[other], kind, limit))
-        offer (w, w->root[i], w->root[other], kind == GROW);
-    }
+        if (other >= 0 && w->root[other] != w->root[i] && may_pick (w, w->root[i], w->root[other], kind, limit))
+          offer (w, w->root[i], w->root[other], kind == GROW);
+      }
   return join (w);
 }
 
