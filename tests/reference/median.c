@@ -11,6 +11,9 @@
 #include <string.h>
 
 #define SORT_MAX 64 /* samples of a window; larger windows are counted */
+#define LANES 16    /* windows in a row that are sorted at a time */
+
+typedef int32_t Lanes[LANES]; /* values have at most 24 bits */
 
 typedef struct {
   int w, h, depth, percentile, threshold;
@@ -50,21 +53,25 @@ value_at (const KcPlane *plane, int x, int y)
   return plane->v[CLAMP (y, 0, plane->h - 1) * plane->w + CLAMP (x, 0, plane->w - 1)];
 }
 
-/* Shell's sort. Windows are small, and qsort () would call a function for each comparison. */
-static void
-sort_values (uint32_t *list, int n)
+/* Sorts LANES lists of n values, those of list[0..n - 1][lane]: Batcher's network, whose pairs do not depend on the
+ * values. */
+static KC_VECTORS void
+sort_values (Lanes *list, int n)
 {
-  static const int gaps[] = { 701, 301, 132, 57, 23, 10, 4, 1 };
+  for (int run = 1; run < n; run *= 2)
+    for (int gap = run; gap > 0; gap /= 2)
+      for (int i = gap % run; i + gap < n; i++) {
+        int32_t *a = list[i], *b = list[i + gap];
 
-  for (size_t g = 0; g < G_N_ELEMENTS (gaps); g++)
-    for (int i = gaps[g]; i < n; i++) {
-      const uint32_t value = list[i];
-      int j = i;
+        if ((i - gap % run) / gap % 2 || i / (2 * run) != (i + gap) / (2 * run))
+          continue;
+        for (int lane = 0; lane < LANES; lane++) {
+          const int32_t low = MIN (a[lane], b[lane]), high = MAX (a[lane], b[lane]);
 
-      for (; j >= gaps[g] && list[j - gaps[g]] > value; j -= gaps[g])
-        list[j] = list[j - gaps[g]];
-      list[j] = value;
-    }
+          a[lane] = low;
+          b[lane] = high;
+        }
+      }
 }
 
 static int
@@ -75,17 +82,18 @@ rank_of (const Window *k)
   return (2 * k->percentile * (n - 1) + 100) / 200;
 }
 
-/* Returns the result at (x, y) before the threshold. frames[] are those of the window; `list` has room for w h depth
- * values. */
-static uint32_t
-by_sorting (const KcPlane *frames, const Window *k, int x, int y, uint32_t *list)
+/* Returns the results at (x, y) and right of it before the threshold. frames[] are those of the window; `list` has room
+ * for the w h depth values of each. */
+static const int32_t *
+by_sorting (const KcPlane *frames, const Window *k, int x, int y, Lanes *list)
 {
   int n = 0;
 
   for (int s = 0; s < k->depth; s++)
     for (int j = -(k->h / 2); j <= k->h / 2; j++)
-      for (int i = -(k->w / 2); i <= k->w / 2; i++)
-        list[n++] = value_at (&frames[s], x + i, y + j);
+      for (int i = -(k->w / 2); i <= k->w / 2; i++, n++)
+        for (int lane = 0; lane < LANES; lane++)
+          list[n][lane] = (int32_t) value_at (&frames[s], x + lane + i, y + j);
   sort_values (list, n);
   return list[rank_of (k)];
 }
@@ -195,14 +203,14 @@ ranks (const KcPlane *frames, const Window *k, int bits, bool sorting, uint32_t 
 #endif
   {
     Counter counter = sorting ? (Counter) { .levels = 0 } : counter_new (bits);
-    g_autofree uint32_t *list = g_new (uint32_t, k->w * k->h * k->depth);
+    g_autofree Lanes *list = sorting ? g_new (Lanes, k->w * k->h * k->depth) : NULL;
 
 #ifdef _OPENMP
 #pragma omp for schedule(static)
 #endif
     for (int y = 0; y < h; y++) {
-      for (int x = 0; sorting && x < w; x++)
-        out[y * w + x] = by_sorting (frames, k, x, y, list);
+      for (int x = 0; sorting && x < w; x += LANES)
+        memcpy (out + y * w + x, by_sorting (frames, k, x, y, list), (size_t) MIN (LANES, w - x) * sizeof *out);
       if (!sorting)
         row_by_counting (&counter, frames, k, y, out + y * w);
     }
@@ -306,7 +314,8 @@ check_reference (void)
   };
   static const int widths[] = { 8, 10, 16, 24 };
   enum { W = 13, H = 11 };
-  uint32_t v[3][W * H], a[W * H], b[W * H], nine[9] = { 9, 1, 8, 2, 7, 3, 6, 4, 5 }, list[9];
+  uint32_t v[3][W * H], a[W * H], b[W * H], nine[9] = { 9, 1, 8, 2, 7, 3, 6, 4, 5 };
+  Lanes list[9];
   KcPlane frames[3] = { { v[0], W, H }, { v[1], W, H }, { v[2], W, H } }, small = { nine, 3, 3 };
   uint64_t state = 1;
   int failures = 0;
@@ -320,8 +329,8 @@ check_reference (void)
       failures += memcmp (a, b, sizeof a) != 0;
     }
   /* the window of the middle has 1..9, that of the corner 9 9 1 9 9 1 2 2 7 */
-  failures += by_sorting (&small, &windows[0], 1, 1, list) != 5;
-  failures += by_sorting (&small, &windows[0], 0, 0, list) != 7;
+  failures += by_sorting (&small, &windows[0], 1, 1, list)[0] != 5;
+  failures += by_sorting (&small, &windows[0], 0, 0, list)[0] != 7;
   return failures;
 }
 
