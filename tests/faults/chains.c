@@ -52,7 +52,6 @@ typedef struct {
   GstPad *src, *sink;         /* of the neighbours */
   GstPad *lag_sink, *lag_src; /* between the first element and the second */
   GQueue waiting;
-  GstBus *bus;
   GstBufferPool *pool;
   GMutex lock;
   guint8 sent[FRAMES][SIZE], bytes[FRAMES][SIZE];
@@ -68,6 +67,7 @@ typedef struct {
   gboolean odd; /* a frame arrived twice, or the input pool was empty */
 } Result;
 
+static GstBus *bus; /* of all runs, one after the other; empty between them */
 static guint8 expected[FRAMES][SIZE];
 static const guint8 nothing[SIZE];
 static guint8 stream_before, stream_behind; /* the streams of the neighbours: only the addresses count */
@@ -247,7 +247,7 @@ open_elements (Run *run, const gchar *backend)
     GstElement *e = g_object_new (i == 1 ? gst_cuda_convolve_get_type () : gst_cuda_median_get_type (), NULL);
 
     run->element[i] = gst_object_ref_sink (e);
-    gst_element_set_bus (e, run->bus);
+    gst_element_set_bus (e, bus);
     gst_util_set_object_arg (G_OBJECT (e), "backend", backend);
     gst_util_set_object_arg (G_OBJECT (e), "on-gpu-error", setup->strict ? "error" : "fallback");
     g_object_set (e, "roi", setup->roi, NULL);
@@ -266,7 +266,6 @@ open_run (Run *run, const Setup *setup, gboolean plain)
   run->plain = plain;
   g_mutex_init (&run->lock);
   g_queue_init (&run->waiting);
-  run->bus = gst_bus_new ();
   open_elements (run, plain ? "cpu" : setup->strict ? "cuda" : "auto");
   run->src = new_pad (run, "src", GST_PAD_SRC);
   run->sink = new_pad (run, "sink", GST_PAD_SINK);
@@ -407,8 +406,7 @@ run_once (const Setup *setup, gboolean learn)
   if (run.started)
     stream (&run);
   close_run (&run);
-  faults_count_messages (run.bus, &r.errors, &r.warnings);
-  gst_object_unref (run.bus);
+  faults_count_messages (bus, &r.errors, &r.warnings);
   r.flow = run.flow;
   r.odd = run.twice || run.starved;
   r.frames = run.n_out;
@@ -573,8 +571,10 @@ main (int argc, char **argv)
 
   faults_without_workers ();
   faults_start ();
+  bus = gst_bus_new ();
   for (gsize i = 0; i < G_N_ELEMENTS (setups); i++)
     sweep (&setups[i], one ? atoi (argv[1]) : -1, one ? atoi (argv[2]) : 0);
   fake_arm (-1, 0, false);
+  gst_object_unref (bus);
   return faults_end ();
 }
