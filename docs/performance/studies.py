@@ -72,11 +72,11 @@ def sizes(report):
     times = {}  # by (place, kind): {size: us}
     for row in report['rows']:
         kind = 'gray' if row['format'] == 'GRAY8' else 'colour to gray' if 'gray=' in row['line'] else 'colour'
-        if row['state'] != 'good' or (kind == 'gray' and 'gray=' in row['line']):
+        if row['state'] != 'good' or not row['bare'] or (kind == 'gray' and 'gray=' in row['line']):
             continue
-        if row['bare'] and row['memory_asked'] == 'cuda':
+        if row['memory_asked'] == 'cuda':
             times.setdefault(('kernels', kind), {})[size_of(row)] = row['frame_ms'] * 1e3
-        elif not row['bare'] and row['memory_asked'] == 'proposed':
+        elif row['memory_asked'] == 'proposed':
             times.setdefault(('host to host', kind), {})[size_of(row)] = row['latency_p50_ms'] * 1e3
     columns = [(place, kind) for place in ('host to host', 'kernels') for kind in ('colour', 'colour to gray', 'gray')]
     rows = []
@@ -86,7 +86,8 @@ def sizes(report):
     plot('sizes', f'Gauss 5 x 5, {where(report)}', 'microseconds per frame',
          {f'{place}, {kind}': times.get((place, kind), {}) for place, kind in columns})
     return ("## Time against the frame's size", 'A Gauss of 5 x 5, in microseconds per frame. Host to host: from host '
-            'memory to host memory, the median of frames one after the other. Kernels: of many frames queued.',
+            'memory to host memory, without GStreamer, the median of frames one after the other. Kernels: of many '
+            'frames queued.',
             ['frame', *(f'{place}, {kind}' for place, kind in columns)], rows)
 
 

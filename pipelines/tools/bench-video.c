@@ -41,7 +41,7 @@ take (GstElement *sink, GstBuffer *buffer, GstPad *pad, gpointer data)
 
   if (taken->n < taken->wanted && caps && gst_video_info_from_caps (&info, caps) &&
       (taken->images[taken->n] = copy_of (buffer, &info, taken->info)) != NULL && ++taken->n == taken->wanted)
-    gst_element_post_message (sink, gst_message_new_application (GST_OBJECT (sink), NULL));
+    gst_element_post_message (sink, gst_message_new_application (GST_OBJECT (sink), gst_structure_new_empty ("taken")));
   g_clear_pointer (&caps, gst_caps_unref);
 }
 
