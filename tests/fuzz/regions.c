@@ -94,7 +94,7 @@ LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
 {
   static const gchar *const names[] = { "roi", "mask-polygons", "cuda-device" };
   const gchar *name = names[size > 0 ? data[0] % G_N_ELEMENTS (names) : 0];
-  gchar *text = g_strndup ((const gchar *) data + (size > 0), size > 0 ? size - 1 : 0), *now;
+  gchar *text = size > 0 ? g_strndup ((const gchar *) data + 1, size - 1) : g_strdup (""), *now;
   CfArea *area;
 
   if (g_str_equal (name, "cuda-device")) {
