@@ -30,7 +30,7 @@ if len(sys.argv) != 3 or any(map(os.path.exists, (sys.argv[2], sys.argv[2] + '.p
     sys.exit(__doc__ + 'Neither OUTPUT.mkv nor OUTPUT.mkv.part may be there: nothing is overwritten.')
 Gst.init(None)
 pipeline = Gst.parse_launch('filesrc name=file ! decodebin ! videoconvert ! video/x-raw,format=BGR ! cudaconvolve '
-                            'name=hide preset=privacy roi-meta=true roi-grow=10 roi-missing=pass roi-hold=500 ! '
+                            'name=hide preset=fill roi-meta=true roi-grow=10 roi-missing=pass roi-hold=500 ! '
                             'videoconvert ! jpegenc ! matroskamux ! filesink name=out')
 pipeline.get_by_name('file').set_property('location', sys.argv[1])
 pipeline.get_by_name('out').set_property('location', sys.argv[2] + '.part')
