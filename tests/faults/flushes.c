@@ -180,17 +180,9 @@ cut_short (gint in_flight, gboolean by_stop, gboolean hangs, gboolean in_cuda)
 static gboolean
 take_unfinished (GstPad *pad, GstObject *parent, GstQuery *query)
 {
-  GstCaps *caps;
-
-  if (GST_QUERY_TYPE (query) == GST_QUERY_ALLOCATION) {
-    gst_query_add_allocation_meta (query, GST_CF_CHAIN_API, NULL);
-    return TRUE;
-  }
-  if (GST_QUERY_TYPE (query) != GST_QUERY_CAPS)
-    return gst_pad_query_default (pad, parent, query);
-  caps = gst_caps_from_string ("video/x-raw(memory:CUDAMemory)");
-  gst_query_set_caps_result (query, caps);
-  gst_caps_unref (caps);
+  if (GST_QUERY_TYPE (query) != GST_QUERY_ALLOCATION)
+    return accept_cuda (pad, parent, query);
+  gst_query_add_allocation_meta (query, GST_CF_CHAIN_API, NULL);
   return TRUE;
 }
 

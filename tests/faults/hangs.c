@@ -294,19 +294,6 @@ adoption (void)
   fake_cuda_memory = false;
 }
 
-static gboolean
-accept_cuda (GstPad *pad, GstObject *parent, GstQuery *query)
-{
-  GstCaps *caps;
-
-  if (GST_QUERY_TYPE (query) != GST_QUERY_CAPS)
-    return gst_pad_query_default (pad, parent, query);
-  caps = gst_caps_from_string ("video/x-raw(memory:CUDAMemory)");
-  gst_query_set_caps_result (query, caps);
-  gst_caps_unref (caps);
-  return TRUE;
-}
-
 /* An element with frames in CUDA memory of one GPU takes new caps of that memory while another GPU hangs. */
 static void
 memory_of_other (void)

@@ -108,6 +108,19 @@ fill (GstBuffer *buffer, int frame)
   GST_BUFFER_DURATION (buffer) = 40 * GST_MSECOND;
 }
 
+gboolean
+accept_cuda (GstPad *pad, GstObject *parent, GstQuery *query)
+{
+  GstCaps *caps;
+
+  if (GST_QUERY_TYPE (query) != GST_QUERY_CAPS)
+    return gst_pad_query_default (pad, parent, query);
+  caps = gst_caps_from_string ("video/x-raw(memory:CUDAMemory)");
+  gst_query_set_caps_result (query, caps);
+  gst_caps_unref (caps);
+  return TRUE;
+}
+
 /* Returns a pool of CUDA memory. */
 GstBufferPool *
 open_pool (GstObject *context)

@@ -39,6 +39,8 @@ void start (Filter *f, const gchar *backend, gint device, gint in_flight);
 /* Stops the element. Checks the frames, and the messages: how many, and that the first one contains `text`. */
 void stop (Filter *f, int errors, int warnings, const gchar *text);
 
+/* A query function of `sink`: takes frames in CUDA memory. */
+gboolean accept_cuda (GstPad *pad, GstObject *parent, GstQuery *query);
 /* Returns a pool of CUDA memory, and the next frame in a buffer of it. */
 GstBufferPool *open_pool (GstObject *context);
 GstBuffer *frame_from (Filter *f, GstBufferPool *pool);
