@@ -26,8 +26,8 @@ static BenchTile tiles[] = {
   tile_of<7, 4, 2, 4> (), tile_of<7, 4, 2, 8> (), tile_of<7, 4, 2, 16> (), tile_of<7, 4, 2, 24> (),
   tile_of<7, 2, 2, 4> (), tile_of<7, 2, 2, 8> (), tile_of<7, 2, 2, 16> (),
   tile_of<7, 1, 1, 4> (), tile_of<7, 1, 1, 8> (), tile_of<7, 1, 1, 16> (),
-  tile_of<9, 4, 4, 8> (), tile_of<9, 4, 2, 8> (), tile_of<9, 4, 2, 16> (),
-  tile_of<11, 4, 4, 8> (), tile_of<11, 4, 2, 8> (), tile_of<11, 4, 2, 12> (),
+  tile_of<9, 4, 2, 8> (), tile_of<9, 4, 3, 12> (), tile_of<9, 4, 4, 8> (),
+  tile_of<11, 4, 3, 12> (), tile_of<11, 4, 4, 8> (), tile_of<11, 4, 2, 8> (),
 };
 
 BenchTile *

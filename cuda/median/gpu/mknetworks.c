@@ -18,8 +18,9 @@ typedef struct {
   int k, w, h;
 } Tile;
 
-/* The largest tiles whose values fit in 255 registers: larger tiles share more work between windows. */
-static const Tile tiles[] = { { 3, 4, 4 }, { 5, 4, 4 }, { 7, 4, 4 }, { 9, 4, 4 }, { 11, 4, 4 }, { 13, 4, 2 },
+/* Larger tiles share more work between windows, but need more registers, which leave room for fewer warps on an SM: 16
+ * up to 9 x 9, 12 for 11 x 11, and 8 from 13 x 13 on, where less than 255 registers hold these tiles only. */
+static const Tile tiles[] = { { 3, 4, 4 }, { 5, 4, 4 }, { 7, 4, 4 }, { 9, 4, 2 }, { 11, 4, 3 }, { 13, 4, 2 },
   { 15, 4, 2 }, { 17, 4, 2 } };
 
 /* Returns the byte offset of window column x in shared row y from the thread's corner. */

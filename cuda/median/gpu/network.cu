@@ -25,7 +25,7 @@ median_networks_narrow (void)
 {
   static const MedianNetworkVariant variants[median_n_networks] = {
     network_variant<3, 4, 4, 4> (), network_variant<5, 4, 4, 4> (), network_variant<7, 4, 4, 8> (),
-    network_variant<9, 4, 4, 8> (), network_variant<11, 4, 4, 8> (), network_variant<13, 4, 2, 8> (),
+    network_variant<9, 4, 2, 8> (), network_variant<11, 4, 3, 12> (), network_variant<13, 4, 2, 8> (),
     network_variant<15, 4, 2, 8> (), network_variant<17, 4, 2, 8> (),
   };
 
