@@ -31,6 +31,7 @@ struct Plane {
 struct Launch {
   int n, blocks;
   int threshold;
+  int turns; /* planes whose blocks take turns (block_in_turn ()); 1: those of one plane follow those of another */
   Plane plane[CF_MAX_VIEWS];
 };
 
@@ -72,6 +73,9 @@ make_launch (const CfPlan *plan, const CfImage *in, const CfImage *out, int thre
 inline void
 deal_blocks (Launch *launch, int tile_w, int tile_h, int n_primary = 0)
 {
+  const Plane &first = launch->plane[0];
+  bool same = launch->n > 1 && first.step > 1 && n_primary == 0;
+
   launch->blocks = 0;
   for (int i = 0; i < launch->n; i++) {
     Plane &j = launch->plane[i];
@@ -80,7 +84,9 @@ deal_blocks (Launch *launch, int tile_w, int tile_h, int n_primary = 0)
     j.blocks_x = (j.width + tile_w - 1) / tile_w;
     if (n_primary == 0 || i < n_primary || !j.filtered)
       launch->blocks += j.blocks_x * ((j.height + tile_h - 1) / tile_h);
+    same = same && j.step == first.step && j.width == first.width && j.height == first.height;
   }
+  launch->turns = same ? launch->n : 1;
 }
 
 /* Loads kernels; `what`: "loading the median's kernels". Without it CUDA loads each kernel, and waits, at its first
@@ -158,6 +164,14 @@ griddep_wait ()
 {
   griddep_wait_only ();
   griddep_start_next ();
+}
+
+/* Returns a block's number for plane_of_block (). Components of the same pixels take turns, so that what one loads is in
+ * the cache for the others, and their stores meet there. */
+__device__ __forceinline__ int
+block_in_turn (const Launch &launch, int block)
+{
+  return launch.turns == 1 ? block : block % launch.turns * (launch.blocks / launch.turns) + block / launch.turns;
 }
 
 /* Returns the view of a block. All threads of the block find the same one. */

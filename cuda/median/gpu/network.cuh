@@ -228,6 +228,32 @@ store_result (const Plane &plane, int x, int y, unsigned value)
     store_sample (plane, plane.out + (y + B::HALF_H) * plane.out_pitch, x, value >> 16);
 }
 
+/* Stores 128 samples of a row from x on, four of each lane of a warp; omits those beyond the end of the row. In each of
+ * four steps neighbouring lanes store neighbouring samples: where a component's samples lie apart, that is a quarter of
+ * the sectors that a sample of each lane's own four would be. All lanes call it, with the same row and x. Out of line,
+ * so that it is not fetched where samples are stored as words. */
+static __device__ __noinline__ void
+store_row_apart (const Plane &j, uint8_t *row, int x, Quad q)
+{
+  const int lane = (int) threadIdx.x & 31;
+
+#pragma unroll
+  for (int i = 0; i < 4; i++) {
+    const int from = 8 * i + lane / 4, at = x + 32 * i + lane;
+    unsigned word = __shfl_sync (~0u, q.lo, from);
+
+    if (j.bytes == 1)
+      word = word >> 8 * (lane & 3) & 0xff;
+    else {
+      const unsigned high = __shfl_sync (~0u, q.hi, from);
+
+      word = (lane & 2 ? high : word) >> 16 * (lane & 1) & 0xffff;
+    }
+    if (at < j.width)
+      store_sample (j, row, at, word);
+  }
+}
+
 /* Stores a thread's results of both lanes, from (x, y) on. */
 template<typename B> __device__ __forceinline__ void
 store_tile (const Plane &plane, int x0, int y0, int x, int y, const unsigned *result)
@@ -252,12 +278,17 @@ store_tile (const Plane &plane, int x0, int y0, int x, int y, const unsigned *re
     return;
   }
 #pragma unroll
-  for (int o = 0; o < B::TY; o++) {
-    if (x < plane.width && y + o < plane.height)
-      store_quad (plane, plane.out + (y + o) * plane.out_pitch, x, lane_quad (plane, &result[o * B::TX], 0));
-    if (x < plane.width && y + o + B::HALF_H < plane.height)
-      store_quad (plane, plane.out + (y + o + B::HALF_H) * plane.out_pitch, x,
-          lane_quad (plane, &result[o * B::TX], 1));
+  for (int o = 0; o < 2 * B::TY; o++) {
+    const int at = y + o / 2 + o % 2 * B::HALF_H;
+    const Quad quad = lane_quad (plane, &result[o / 2 * B::TX], o % 2);
+    uint8_t *row = plane.out + at * plane.out_pitch;
+
+    if (at >= plane.height)
+      continue;
+    if (!plane.out_words)
+      store_row_apart (plane, row, x0, quad);
+    else if (x < plane.width)
+      store_quad (plane, row, x, quad);
   }
 }
 
@@ -265,8 +296,9 @@ template<typename B> __global__ void __launch_bounds__ (32 * B::BY)
 median_network_kernel (const __grid_constant__ Launch launch)
 {
   __shared__ unsigned tile[B::ROWS * B::WORDS];
-  const Plane plane = plane_of_block (launch, (int) blockIdx.x);
-  const int block = (int) blockIdx.x - plane.first_block;
+  const int index = block_in_turn (launch, (int) blockIdx.x);
+  const Plane plane = plane_of_block (launch, index);
+  const int block = index - plane.first_block;
   const int x0 = block % plane.blocks_x * B::TILE_W, y0 = block / plane.blocks_x * B::TILE_H;
   const int tx = (int) threadIdx.x, ty = (int) threadIdx.y, thread = ty * 32 + tx;
 
