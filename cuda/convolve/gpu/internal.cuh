@@ -48,10 +48,10 @@ struct Group {
 };
 
 /* Rounding with a float multiply-add. QUICK_EVEN: with two of them, where ties can occur and 1 / D is
- * no float. See make_quick () in plan.cu. */
+ * no float. See make_quick () in rounding.cu. */
 enum Quick : uint8_t { QUICK_NONE, QUICK_ONE, QUICK_EVEN };
 
-/* Rounding without branches, for the kernels that keep all sums in registers. See make_rule () in plan.cu. */
+/* Rounding without branches, for the kernels that keep all sums in registers. See make_rule () in rounding.cu. */
 enum Rule : uint8_t { RULE_NONE, RULE_ONE, RULE_EVEN, RULE_SHIFT, RULE_DIVIDE };
 
 /* How sums become samples: the constants of CfConvolution, without the weights, and what was derived
@@ -74,6 +74,9 @@ struct Rounding {
   int rule_divisor, rule_shift;
   unsigned rule_magic;
 };
+
+/* Returns the constants of the rounding for `c`. */
+Rounding convolve_rounding_of (const CfConvolution &c);
 
 constexpr int max_limbs = 5;
 

@@ -94,7 +94,7 @@ pack_bytes (const int *v)
 
 /* Rounds four sums, which include their base, to bytes. The bits of an integer up to 2^24 are those of the
  * float integer 2^-149, so a sum is used as a float without conversion, and the bits of the result are the
- * rounded quotient; a negative result has its sign bit set and saturates to 0. See make_quick () in plan.cu. */
+ * rounded quotient; a negative result has its sign bit set and saturates to 0. See make_quick () in rounding.cu. */
 template<Quick HOW> static __device__ __forceinline__ unsigned
 round_four_quick (const Rounding &k, const int *sum)
 {
