@@ -47,8 +47,8 @@ struct Group {
   __host__ __device__ int plane_chroma (int plane) const { return (int) (chroma >> plane & 1); }
 };
 
-/* Rounding with a float multiply-add. QUICK_EVEN: with two of them, where ties can occur and 1 / D is
- * no float. See make_quick () in rounding.cu. */
+/* Rounding with a float multiply-add. QUICK_EVEN: with two of them, one after the other, where ties can occur and 1 / D
+ * is no float. See make_quick () in rounding.cu. */
 enum Quick : uint8_t { QUICK_NONE, QUICK_ONE, QUICK_EVEN };
 
 /* Rounding without branches, for the kernels that keep all sums in registers. See make_rule () in rounding.cu. */
@@ -68,11 +68,14 @@ struct Rounding {
   bool clips;         /* quick and rule: a sum with its base may be negative, and is then set to 0 */
   int base[2];        /* quick: is added to the sums of luma and chroma */
   unsigned offset;    /* quick: bits of the float that is added to the products */
-  float inverse[2];   /* quick: 1 / D; QUICK_EVEN: a float above 1 / D and one below it */
+  float inverse;      /* quick: 1 / D; QUICK_EVEN: divided by `lift` */
   Rule rule;
   int init[2];        /* rule: initial value of the sums of luma and chroma */
   int rule_divisor, rule_shift;
   unsigned rule_magic;
+  /* QUICK_EVEN: is added to the first products, and a factor of the results. Not beside `inverse`: two neighbours are
+   * loaded as a pair of registers, `inverse` alone as a uniform one. */
+  float lift;
 };
 
 /* Returns the constants of the rounding for `c`. */

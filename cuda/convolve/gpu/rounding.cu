@@ -11,16 +11,30 @@ namespace cf {
 
 namespace {
 
-/* Returns the nearest float above 1 / D, or the nearest one below it. */
+/* Returns the float above 1 / D that is nearest to it. */
 float
-inverse_beside (int64_t divisor, bool above)
+inverse_above (int64_t divisor)
 {
   const float nearest = (float) (1.0 / (double) divisor);
-  const double product = (double) nearest * (double) divisor; /* exact: 24 bits times at most 23 */
 
-  if (above)
-    return product > 1 ? nearest : nextafterf (nearest, 2);
-  return product < 1 ? nearest : nextafterf (nearest, 0);
+  return (double) nearest * (double) divisor > 1 ? nearest : nextafterf (nearest, 2); /* exact: 24 bits times 23 */
+}
+
+/* Returns an odd number of bits that hold QUICK_EVEN's quotients, which are below 258 + m. */
+int
+quotient_bits (int64_t m)
+{
+  return (64 - __builtin_clzll ((unsigned long long) (257 + m))) | 1;
+}
+
+/* Returns true if QUICK_EVEN is exact: make_quick () says why. */
+bool
+evens_fit (int64_t d, int64_t m)
+{
+  const double inverse = (double) (float) (1.0 / (double) d);
+  const double error = (double) (258 + m) * fabs (inverse * (double) d - 1), half = ldexp (1, quotient_bits (m) - 24);
+
+  return error < half && error + half < 1.0 / (double) d;
 }
 
 /* Returns true if results for x beyond the exact range might not saturate: make_quick () says why. */
@@ -40,7 +54,11 @@ is_too_large (int64_t d, int64_t m, bool is_exact)
  *   D odd: does not occur.
  *   D a power of two: r is exact, and the multiply-add rounds ties to even.
  *   Halves up: r is above 1 / D.
- *   Ties to even, other D: one result with r above 1 / D and one with r below it; the even one is taken.
+ *   Ties to even, other D: two multiply-adds. The first one adds 2^b, above all quotients x / D, times 2^k, so its
+ *     result has 23 - b bits after the point; the second one takes 2^b and m away again, rounds to an integer, and ties
+ *     to even. The error of the first product is below half of its last bit, so a half stays a half; and with that half
+ *     bit it is below 1 / D, so no other quotient becomes one (evens_fit ()). With b odd and k = (149 - b) / 2, the
+ *     first one adds 2^-k, and the second one multiplies by 2^-k: one register (`lift`).
  * Larger x are above 256 D and give results above 255. x must not be negative: either m is large enough for
  * all sums, or `clips` is set.
  * With a power of two and ties to even, all x up to 2^24 are exact; above, the bits of x are no longer x times
@@ -49,18 +67,18 @@ void
 make_quick (const CfConvolution &c, Rounding *k)
 {
   const int64_t d = c.divisor, down = (c.abs_sum - c.sum) / 2 * c.max, up = (c.abs_sum + c.sum) / 2 * c.max;
-  const bool odd = d & 1, ties = k->ties[0], is_exact = k->pow2 && ties;
+  const bool odd = d & 1, ties = k->ties[0], is_exact = k->pow2 && ties, to_even = ties && !k->pow2;
   int64_t centre[2], m = 0;
 
   if (c.bits != 8 || c.op != CF_CONVOLVE_LINEAR || k->ties[0] != k->ties[1] || (ties && odd)
-      || is_too_large (d, 1, is_exact))
+      || is_too_large (d, 1, is_exact) || (to_even && !evens_fit (d, 1)))
     return;
   for (int i = 0; i < 2; i++) {
     /* halves up means floor ((S + floor (add / 2)) / D) */
     centre[i] = ties ? (c.add[i] - d) / 2 : (c.add[i] >> 1) - d / 2;
     m = centre[i] - down < -m * d ? (down - centre[i] + d - 1) / d : m;
   }
-  k->clips = is_too_large (d, m, is_exact);
+  k->clips = is_too_large (d, m, is_exact) || (to_even && !evens_fit (d, m));
   if (k->clips)
     m = 1;
   for (int i = 0; i < 2; i++) {
@@ -70,11 +88,11 @@ make_quick (const CfConvolution &c, Rounding *k)
       return;
     k->base[i] = (int) base;
   }
-  k->offset = 0x80000000u | (unsigned) m;
-  k->inverse[0] = ties && !k->pow2 ? inverse_beside (d, true) : ties || odd ? (float) (1.0 / (double) d)
-      : inverse_beside (d, true);
-  k->inverse[1] = inverse_beside (d, false);
-  k->quick = ties && !k->pow2 ? QUICK_EVEN : QUICK_ONE;
+  k->offset = 0x80000000u | (unsigned) (to_even ? m + (1 << quotient_bits (m)) : m);
+  k->lift = (float) ldexp (1, (quotient_bits (m) - 149) / 2);
+  k->inverse = to_even ? (float) (1.0 / (double) d) / k->lift : ties || odd ? (float) (1.0 / (double) d)
+      : inverse_above (d);
+  k->quick = to_even ? QUICK_EVEN : QUICK_ONE;
 }
 
 /* Derives the rounding of 32-bit sums without branches: the float rounding if there is one; with D a power of

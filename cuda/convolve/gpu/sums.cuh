@@ -99,19 +99,16 @@ template<Quick HOW> static __device__ __forceinline__ unsigned
 round_four_quick (const Rounding &k, const int *sum)
 {
   const float offset = __uint_as_float (k.offset);
-  int up[4], down[4];
+  int v[4];
 
 #pragma unroll
   for (int i = 0; i < 4; i++) {
-    up[i] = __float_as_int (__fmaf_rn (__int_as_float (sum[i]), k.inverse[0], offset));
-    down[i] = __float_as_int (__fmaf_rn (__int_as_float (sum[i]), k.inverse[1], offset));
-  }
-  if (HOW != QUICK_EVEN)
-    return pack_bytes (up);
-  /* the two differ only at ties, by 1, and not where both are saturated: take the even one */
-  const unsigned high = pack_bytes (up), low = pack_bytes (down);
+    const float sample = __int_as_float (sum[i]);
 
-  return low + (low & (high ^ low) & 0x01010101);
+    v[i] = __float_as_int (HOW == QUICK_EVEN ? __fmaf_rn (__fmaf_rn (sample, k.inverse, k.lift), k.lift, offset)
+        : __fmaf_rn (sample, k.inverse, offset));
+  }
+  return pack_bytes (v);
 }
 
 /* The same for sums without their base, which may be negative with it. */
