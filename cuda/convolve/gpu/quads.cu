@@ -59,7 +59,8 @@ template<int N> struct QuadFragments {
 /* Where a lane loads its words, its own four and those on each side; columns inside the image, unless the group clamps
  * them. */
 template<int W> struct Columns {
-  const uint8_t *own, *left, *right;     /* in row 0 */
+  GlobalBytes own, left, right;          /* in row 0 */
+  int pitch;
   unsigned pick_left, pick_right;        /* repeat the row's outermost word where those beside it are outside */
 
   __device__ __forceinline__
@@ -68,22 +69,23 @@ template<int W> struct Columns {
     constexpr int beside = words_beside (W);
     const int at = min (x, d.bytes - 16);
 
-    own = d.in + at;
-    left = d.in + max (at - 4 * beside, 0);
-    right = d.in + min (x + 16, d.bytes - 4 * beside);
+    own = GlobalBytes (d.in + at);
+    left = GlobalBytes (d.in + max (at - 4 * beside, 0));
+    right = GlobalBytes (d.in + min (x + 16, d.bytes - 4 * beside));
+    pitch = d.in_pitch;
     /* bytes 4 .. 7 are those of the row's outermost word */
     pick_left = x == 0 ? (d.repeat[0] & 0xffff) + 0x4444 : 0x3210;
     pick_right = x + 16 >= d.bytes ? (d.repeat[1] & 0xffff) + 0x4444 : 0x3210;
   }
-  /* Loads those of the row at an offset. */
+  /* Loads those of row y. */
   __device__ __forceinline__ void
-  load (long long row, unsigned *w) const
+  load (int y, unsigned *w) const
   {
     constexpr int beside = words_beside (W);
 
-    load_global<4> (own + row, w + beside);
-    load_global<beside> (left + row, w);
-    load_global<beside> (right + row, w + beside + 4);
+    load_global<4> (own.row (y, pitch), w + beside);
+    load_global<beside> (left.row (y, pitch), w);
+    load_global<beside> (right.row (y, pitch), w + beside + 4);
   }
   /* Repeats the outermost words. */
   __device__ __forceinline__ void
@@ -233,13 +235,13 @@ store_bytes (uint8_t *to, uint4 v, int n)
       to[i] = (uint8_t) (word[i / 4] >> 8 * (i % 4));
 }
 
-/* Rounds 16 sums and stores them. */
-template<Rule RULE> __device__ __forceinline__ void
+/* Rounds 16 sums and stores them. Without TESTS all of them or none are inside the row, and no sum is negative. */
+template<Rule RULE, bool TESTS> __device__ __forceinline__ void
 finish (const Rounding &k, const DirectGroup &d, int (*sum)[4], uint8_t *to, int x, bool is_inside)
 {
   unsigned word[4];
 
-  if (k.clips)
+  if (TESTS && k.clips)
 #pragma unroll
     for (int i = 0; i < 16; i++)
       sum[i / 4][i % 4] = max (sum[i / 4][i % 4], 0);
@@ -248,9 +250,9 @@ finish (const Rounding &k, const DirectGroup &d, int (*sum)[4], uint8_t *to, int
     word[i] = round_four_ruled<RULE> (k, sum[i]);
   const uint4 v = make_uint4 (word[0], word[1], word[2], word[3]);
 
-  if (is_inside && x + 16 <= d.bytes)
+  if (is_inside && (!TESTS || x + 16 <= d.bytes))
     *(uint4 *) to = v;
-  else if (is_inside)
+  else if (TESTS && is_inside)
     store_bytes (to, v, d.bytes - x);
 }
 
@@ -271,13 +273,6 @@ copy_quads (const DirectGroup &d, int x, int y)
   }
 }
 
-/* Returns how many blocks an SM shall hold; it bounds the registers of a thread. */
-__host__ __device__ constexpr int
-blocks_per_sm (int d, int n_groups)
-{
-  return d == 5 && n_groups == 4 ? 3 : 4;
-}
-
 /* What a warp has of its place and of the weights. */
 template<int W, int D> struct Quads {
   int index, x0, y0, x, lane; /* x: the lane's first byte */
@@ -287,8 +282,10 @@ template<int W, int D> struct Quads {
 };
 
 /* Filters a warp's rows. INSIDE: all samples are inside the image, or the group clamps them. Inside and at an edge are
- * code of their own, so that what most warps do lies together, and loads are not all completed where branches meet. */
-template<int W, int D, int GROUPS, Rule RULE, bool INSIDE> __device__ __forceinline__ void
+ * code of their own, so that what most warps do lies together, and loads are not all completed where branches meet.
+ * TESTS: inside, too, results are tested before they are stored. These branches part the groups of kernels with many
+ * products; without them, the compiler places all stores at the end, behind the products of all groups. */
+template<int W, int D, int GROUPS, bool TESTS, Rule RULE, bool INSIDE> __device__ __forceinline__ void
 filter_quads (const DirectLaunch &launch, const DirectGroup &d, const Quads<W, D> &k, uint4 (*edge)[3])
 {
   constexpr int sets = GROUPS + D - 1, ahead = INSIDE ? sets : 1;
@@ -299,12 +296,11 @@ filter_quads (const DirectLaunch &launch, const DirectGroup &d, const Quads<W, D
   uint8_t *to = d.out + (long long) (k.y0 + t) * d.out_pitch + k.x;
 
   const auto load = [&] (int s) {
-    const int y = __shfl_sync (~0u, k.lane_row, 4 * s + t);
-
     if (INSIDE)
-      columns.load ((long long) y * d.in_pitch, w[s]);
+      columns.load (min (max (k.y0 - launch.ay + t + 4 * s, 0), d.height - 1), w[s]);
     else
-      load_edge<W> (launch.group[k.index], k.x, y, (const uint8_t *) edge[4 * s + t], w[s]);
+      load_edge<W> (launch.group[k.index], k.x, __shfl_sync (~0u, k.lane_row, 4 * s + t),
+          (const uint8_t *) edge[4 * s + t], w[s]);
   };
 
   if (!INSIDE)
@@ -326,13 +322,15 @@ filter_quads (const DirectLaunch &launch, const DirectGroup &d, const Quads<W, D
     else if (q >= 0)
       add_two_sets (sum[q], p[0], p[1], k.b[q % 2][0], k.init);
     if (q >= 0) {
-      finish<RULE> (launch.rounding, d, sum[q], to, k.x, k.x < d.bytes && k.y0 + 4 * q + t < d.height);
+      finish<RULE, TESTS || !INSIDE> (launch.rounding, d, sum[q], to, k.x,
+          k.x < d.bytes && k.y0 + 4 * q + t < d.height);
       to += 4 * (long long) d.out_pitch;
     }
   }
 }
 
-template<int W, int D, int GROUPS, Rule RULE> __global__ void __launch_bounds__ (threads, blocks_per_sm (D, GROUPS))
+template<int W, int D, int GROUPS, int BLOCKS, bool TESTS, Rule RULE> __global__ void
+__launch_bounds__ (threads, BLOCKS)
 convolve_quads_kernel (const __grid_constant__ DirectLaunch launch,
     const __grid_constant__ QuadFragments<fragments_of (W, D)> fragments)
 {
@@ -344,7 +342,9 @@ convolve_quads_kernel (const __grid_constant__ DirectLaunch launch,
   const int2 position = direct_position (d);
   const int x0 = position.x * strip_bytes, y0 = (position.y * warps + warp) * 4 * GROUPS, x = x0 + 16 * (lane >> 2);
   const int wanted = y0 - launch.ay + lane, clamped = min (max (wanted, 0), d.height - 1);
-  Quads<W, D> k = { index, x0, y0, x, lane, clamped, { }, { } };
+  const bool rows_inside = launch.border == CF_BORDER_REPLICATE
+      || (y0 >= launch.ay && y0 - launch.ay + 4 * sets <= d.height);
+  Quads<W, D> k = { index, x0, y0, x, lane, clamped, { }, { d.init[0], d.init[1], d.init[2], d.init[3] } };
 
   static_assert (4 * sets <= 32, "a row for each lane");
   if (d.filtered)
@@ -363,30 +363,35 @@ convolve_quads_kernel (const __grid_constant__ DirectLaunch launch,
     copy_quads<GROUPS> (d, x, y0 + (lane & 3));
     return;
   }
-  const uint4 begin = read_argument ((const uint4 *) launch.group[index].init);
-
-  k.init[0] = (int) begin.x, k.init[1] = (int) begin.y, k.init[2] = (int) begin.z, k.init[3] = (int) begin.w;
-  if (d.clamps || (x0 > 0 && x0 + strip_bytes + 4 * beside <= d.bytes && __all_sync (~0u, k.lane_row >= 0)))
-    filter_quads<W, D, GROUPS, RULE, true> (launch, d, k, edge[warp]);
+  if (__builtin_expect (d.clamps || (rows_inside && x0 > 0 && x0 + strip_bytes + 4 * beside <= d.bytes), true))
+    filter_quads<W, D, GROUPS, TESTS, RULE, true> (launch, d, k, edge[warp]);
   else
-    filter_quads<W, D, GROUPS, RULE, false> (launch, d, k, edge[warp]);
+    filter_quads<W, D, GROUPS, TESTS, RULE, false> (launch, d, k, edge[warp]);
 }
 
 /* ---- launches ----------------------------------------------------------- */
 
-/* The first that fits is taken. Which number of groups is better was measured on an H200: for frames up to 1920 x 1080
- * (SMALL), for larger ones, or for all of them. */
+/* The first that fits is taken. Which number of groups is better was measured: for frames up to 1920 x 1080 (SMALL),
+ * for larger ones, or for all of them. `blocks`: how many an SM shall hold; it bounds the registers of a thread. Only
+ * those that test results take sums that can be negative, which need divisors so large that they are rare. */
 enum Frames : uint8_t { SMALL = 1, LARGE = 2, ALL = 3 };
-#define CF_QUADS(w, d, groups, frames) \
-  { w, d, groups, frames, RULE_ONE, (const void *) convolve_quads_kernel<w, d, groups, RULE_ONE> }, \
-  { w, d, groups, frames, RULE_EVEN, (const void *) convolve_quads_kernel<w, d, groups, RULE_EVEN> }
+#define CF_QUADS(w, d, groups, blocks, tests, frames) \
+  { w, d, groups, tests, frames, RULE_ONE, \
+    (const void *) convolve_quads_kernel<w, d, groups, blocks, tests, RULE_ONE> }, \
+  { w, d, groups, tests, frames, RULE_EVEN, \
+    (const void *) convolve_quads_kernel<w, d, groups, blocks, tests, RULE_EVEN> }
 const struct Variant {
   int words, sets, groups;
+  bool tests;
   Frames frames;
   Rule rule;
   const void *kernel;
-} variants[] = { CF_QUADS (1, 2, 4, ALL), CF_QUADS (2, 2, 4, ALL), CF_QUADS (2, 3, 4, ALL), CF_QUADS (4, 3, 4, ALL),
-  CF_QUADS (4, 5, 2, SMALL), CF_QUADS (4, 5, 4, LARGE) };
+} variants[] = {
+  CF_QUADS (1, 2, 2, 8, false, ALL), CF_QUADS (2, 2, 4, 4, false, SMALL), CF_QUADS (2, 2, 2, 7, false, LARGE),
+  CF_QUADS (2, 3, 4, 4, false, SMALL), CF_QUADS (2, 3, 2, 5, false, LARGE), CF_QUADS (4, 2, 4, 4, false, ALL),
+  CF_QUADS (4, 3, 4, 4, false, SMALL), CF_QUADS (4, 3, 4, 4, true, LARGE), CF_QUADS (4, 5, 2, 4, false, SMALL),
+  CF_QUADS (4, 5, 4, 3, true, LARGE),
+};
 #undef CF_QUADS
 constexpr int max_fragments = 10;
 static_assert (max_spreads * max_fragments * 32 * sizeof (uint2) <= sizeof (Operands::bytes), "Operands are too small");
@@ -461,12 +466,14 @@ convolve_quads_launch (DirectLaunch *launch, const CfConvolution &c, int limbs, 
     bytes += (long long) launch->group[i].bytes * launch->group[i].height;
   }
 
-  const Frames frames = bytes > 4 << 20 ? LARGE : SMALL;
+  const bool clips = launch->rounding.clips;
+  const Frames frames = clips || bytes > 4 << 20 ? LARGE : SMALL;
 
   for (int i = 0; i < n_steps; i++) {
     if (!convolve_quads_fits (c, launch->rounding, limbs, steps[i]))
       return false;
-    while (v->rule != launch->rounding.rule || !(v->frames & frames) || !window_fits (*v, c, steps[i]))
+    while (v->rule != launch->rounding.rule || !(v->frames & frames) || (clips && !v->tests)
+        || !window_fits (*v, c, steps[i]))
       v++;
   }
   const bool fresh = convolve_renew (operands, v->kernel, steps, n_steps);

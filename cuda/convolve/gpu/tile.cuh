@@ -50,6 +50,26 @@ keep_whole (T *&p)
   asm ("" : "+l" (p));
 }
 
+/* The address of bytes in global memory, as one value: the compiler would keep a base and an offset, and add them for
+ * each row; so a row's address is one multiply-add. */
+struct GlobalBytes {
+  size_t at;
+
+  GlobalBytes () = default;
+  __device__ __forceinline__ explicit
+  GlobalBytes (const uint8_t *from)
+  {
+    at = __cvta_generic_to_global (from);
+    asm ("" : "+l" (at));
+  }
+  /* Returns the address `y` times the pitch further. */
+  __device__ __forceinline__ uint8_t *
+  row (int y, int pitch) const
+  {
+    return (uint8_t *) __cvta_global_to_generic (at + (size_t) ((long long) y * pitch));
+  }
+};
+
 /* Read a vector of the kernel's argument at an index that differs between lanes: constant memory would be read in
  * turns, address by address. */
 static __device__ __forceinline__ uint2
