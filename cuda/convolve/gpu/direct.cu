@@ -414,6 +414,7 @@ make_direct_group (const Work &work, const Group &g, DirectGroup *d)
   d->outside.y = d->outside.z = d->outside.w = d->outside.x;
   d->vectors = ((in | out) & 15) == 0 && !d->keeps;
   d->pairs = (out & 7) == 0;
+  d->plain = d->pairs && !d->keeps;
   return g.bytes == 1 && !g.gray && ((in | out) & 3) == 0 && d->bytes >= 4 && g.in_pitch <= INT_MAX
       && g.out_pitch <= INT_MAX;
 }

@@ -28,6 +28,7 @@ struct DirectGroup {
   bool repeats;         /* words beside a row are made with `repeat` */
   bool vectors;         /* the rows of both images begin on 16 bytes, and `keeps` is not set */
   bool pairs;           /* the rows of the output begin on 8 bytes */
+  bool plain;           /* `pairs`, and `keeps` is not set */
   bool clamps;          /* `repeats`, with rows of whole vectors, and `repeat` has two equal selectors */
 };
 

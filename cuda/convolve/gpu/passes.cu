@@ -65,9 +65,11 @@ words_past_edge (const DirectLaunch &launch, int index, int at, int4 y)
 template<int ROWS, int BLOCKS> __device__ __forceinline__ void
 load_inside (const DirectGroup &d, int at, const int *y, unsigned (*w)[ROWS])
 {
+  const GlobalBytes first (d.in + at);
+
 #pragma unroll
   for (int i = 0; i < ROWS; i++) {
-    const uint8_t *from = d.in + at + (long long) y[i] * d.in_pitch;
+    const uint8_t *from = first.row (y[i], d.in_pitch);
 
 #pragma unroll
     for (int b = 0; b < BLOCKS; b++)
@@ -130,33 +132,60 @@ turn_words (const unsigned *w, unsigned (*column)[4])
   }
 }
 
-/* Rounds a block's sums, keeps the bytes that are not filtered, and stores; (x, y): the lane's first byte. */
-template<bool SHIFT> __device__ __forceinline__ void
-finish_block (const Rounding &k, const DirectGroup &d, int (*sum)[4], int x, int y)
+/* Keeps those of eight bytes that are not filtered, and stores the others; (x, y): the first one. */
+__device__ __noinline__ void
+store_eight (const DirectLaunch &launch, int index, uint2 word, int x, int y)
 {
+  const DirectGroup &d = launch.group[index];
+  uint8_t *row = d.out + (long long) y * d.out_pitch;
+
+  if (d.keeps) { /* rows are whole words */
+    const uint8_t *from = d.in + (long long) y * d.in_pitch;
+
+    word.x = __byte_perm (word.x, *(const unsigned *) (from + min (x, d.bytes - 4)), d.pick);
+    word.y = __byte_perm (word.y, *(const unsigned *) (from + min (x + 4, d.bytes - 4)), d.pick);
+  }
+  if (d.pairs && x + 8 <= d.bytes) {
+    *(uint2 *) (row + x) = word;
+    return;
+  }
+  store_word (d, row, x, word.x);
+  store_word (d, row, x + 4, word.y);
+}
+
+/* Takes a block's results from its sums, of which they are the third bytes. */
+__device__ __forceinline__ void
+take_block (const int (*sum)[4], unsigned (*word)[2])
+{
+#pragma unroll
+  for (int i = 0; i < 4; i++) {
+    const int q = i % 2 * 2, e = i / 2 * 2;
+
+    word[i / 2][i % 2] = __byte_perm (__byte_perm ((unsigned) sum[q][e], (unsigned) sum[q][e + 1], 0x62),
+        __byte_perm ((unsigned) sum[q + 1][e], (unsigned) sum[q + 1][e + 1], 0x62), 0x5410);
+  }
+}
+
+/* Rounds a block's sums and stores the results; (x, y): the lane's first byte. TAKES: they are bytes of the sums, as
+ * gauss's are (takes_bytes ()). INSIDE: all columns are inside the image. */
+template<bool TAKES, bool INSIDE> __device__ __forceinline__ void
+finish_block (const DirectLaunch &launch, const DirectGroup &d, int index, int (*sum)[4], int x, int y)
+{
+  const GlobalBytes to (d.out + x);
   unsigned word[2][2];
 
-  round_block<SHIFT> (k, sum, word);
+  if (TAKES)
+    take_block (sum, word);
+  else if (launch.rounding.rule == RULE_SHIFT)
+    round_block<true> (launch.rounding, sum, word);
+  else
+    round_block<false> (launch.rounding, sum, word);
 #pragma unroll
-  for (int e = 0; e < 2; e++) {
-    uint8_t *row = d.out + (long long) (y + 8 * e) * d.out_pitch;
-
-    if (y + 8 * e >= d.height || x >= d.bytes)
-      continue;
-    if (d.keeps) { /* rows are whole words */
-      const uint8_t *from = d.in + (long long) (y + 8 * e) * d.in_pitch;
-
-#pragma unroll
-      for (int i = 0; i < 2; i++)
-        word[e][i] = __byte_perm (word[e][i], *(const unsigned *) (from + min (x + 4 * i, d.bytes - 4)), d.pick);
-    }
-    if (d.pairs && x + 8 <= d.bytes)
-      *(uint2 *) (row + x) = make_uint2 (word[e][0], word[e][1]);
-    else
-#pragma unroll
-      for (int i = 0; i < 2; i++)
-        store_word (d, row, x + 4 * i, word[e][i]);
-  }
+  for (int e = 0; e < 2; e++)
+    if (y + 8 * e < d.height && d.plain && (INSIDE || x + 8 <= d.bytes))
+      *(uint2 *) to.row (y + 8 * e, d.out_pitch) = make_uint2 (word[e][0], word[e][1]);
+    else if (y + 8 * e < d.height && (INSIDE || x < d.bytes))
+      store_eight (launch, index, make_uint2 (word[e][0], word[e][1]), x, y + 8 * e);
 }
 
 /* Copies the lane's bytes of a group that is not filtered. */
@@ -185,15 +214,26 @@ blocks_per_sm (int row_parts, int reach)
   return reach > 2 ? 2 : reach == 2 ? 3 : row_parts == 3 ? 4 : 5;
 }
 
-/* Filters a warp's rows; y: the image's rows that the lane loads. Inside the image and at its edges are code of their
- * own, so that what most warps do lies together. */
-template<int ROW_PARTS, int REACH, int BLOCKS, bool SHIFT, bool INSIDE> __device__ __forceinline__ void
+/* Filters a warp's rows. INSIDE: all samples that are loaded are inside the image, or lie above or below it and are
+ * those of the outermost row. Inside the image and at its edges are code of their own, so that what most warps do lies
+ * together. */
+template<int ROW_PARTS, int REACH, int BLOCKS, bool TAKES, bool INSIDE> __device__ __forceinline__ void
 filter_passes (const DirectLaunch &launch, const DirectGroup &d, int index, const uint2 *column,
-    const uint2 (*row)[REACH + 1], int x0, int y0, int lane, const int *y)
+    const uint2 (*row)[REACH + 1], int x0, int y0, int lane)
 {
   constexpr int rows = 4 * ROW_PARTS;
   const int init[4] = { d.init[0], d.init[1], d.init[2], d.init[3] };
   unsigned w[BLOCKS][rows], low[REACH + 1][4], high[REACH + 1][4];
+  int y[rows]; /* the image's rows that the lane loads */
+
+#pragma unroll
+  for (int i = 0; i < rows; i++) {
+    const int wanted = y0 - launch.ay + 4 * i + (lane & 3);
+
+    y[i] = min (max (wanted, 0), d.height - 1);
+    if (!INSIDE && launch.border != CF_BORDER_REPLICATE && y[i] != wanted)
+      y[i] = edge_row (launch.border, wanted, d.height);
+  }
 
   if (INSIDE)
     load_inside<rows, BLOCKS> (d, x0 - 16 * REACH + 4 * (lane >> 2), y, w);
@@ -209,24 +249,24 @@ filter_passes (const DirectLaunch &launch, const DirectGroup &d, int index, cons
     if (b < REACH)
       continue;
     filter_rows<REACH> (low, high, b - REACH, row, init, sum);
-    finish_block<SHIFT> (launch.rounding, d, sum, x0 + 32 * (b - REACH) + 8 * (lane & 3), y0 + (lane >> 2));
+    finish_block<TAKES, INSIDE> (launch, d, index, sum, x0 + 32 * (b - REACH) + 8 * (lane & 3), y0 + (lane >> 2));
   }
 }
 
-template<int ROW_PARTS, int REACH, int BLOCKS, bool SHIFT> __global__ void
+template<int ROW_PARTS, int REACH, int BLOCKS, bool TAKES> __global__ void
 __launch_bounds__ (threads, blocks_per_sm (ROW_PARTS, REACH))
 convolve_passes_kernel (const __grid_constant__ DirectLaunch launch,
     const __grid_constant__ PassFragments<ROW_PARTS, REACH> fragments)
 {
   constexpr int rows = 4 * ROW_PARTS, strip_bytes = 32 * (BLOCKS - REACH);
-  const int warp = (int) threadIdx.x >> 5, lane = (int) threadIdx.x & 31, t = lane & 3;
+  const int warp = (int) threadIdx.x >> 5, lane = (int) threadIdx.x & 31;
   const int index = direct_group_of_block (launch);
   const DirectGroup d = launch.group[index];
   const int2 position = direct_position (d);
   const int x0 = position.x * strip_bytes, y0 = (position.y * warps + warp) * 16, from = x0 - 16 * REACH;
-  bool inside = from >= 0 && from + 32 * BLOCKS <= d.bytes;
+  const bool inside = from >= 0 && from + 32 * BLOCKS <= d.bytes && (launch.border == CF_BORDER_REPLICATE
+      || (y0 >= launch.ay && y0 - launch.ay + 4 * rows <= d.height));
   uint2 column[ROW_PARTS], row[4][REACH + 1];
-  int y[rows];
 
 #pragma unroll
   for (int i = 0; i < ROW_PARTS; i++)
@@ -234,16 +274,6 @@ convolve_passes_kernel (const __grid_constant__ DirectLaunch launch,
 #pragma unroll
   for (int i = 0; i < 4 * (REACH + 1); i++)
     row[i % 4][i / 4] = read_argument (&fragments.row[d.spread][i % 4][i / 4][lane]);
-#pragma unroll
-  for (int i = 0; i < rows; i++) {
-    const int wanted = y0 - launch.ay + 4 * i + t;
-
-    y[i] = min (max (wanted, 0), d.height - 1);
-    if (launch.border != CF_BORDER_REPLICATE && y[i] != wanted)
-      y[i] = edge_row (launch.border, wanted, d.height);
-    inside = inside && y[i] >= 0;
-  }
-  inside = __all_sync (~0u, inside);
   griddep_wait ();
   if (y0 >= d.height)
     return;
@@ -251,10 +281,10 @@ convolve_passes_kernel (const __grid_constant__ DirectLaunch launch,
     copy_rows<strip_bytes> (d, x0, y0, lane);
     return;
   }
-  if (inside)
-    filter_passes<ROW_PARTS, REACH, BLOCKS, SHIFT, true> (launch, d, index, column, row, x0, y0, lane, y);
+  if (__builtin_expect (inside, true))
+    filter_passes<ROW_PARTS, REACH, BLOCKS, TAKES, true> (launch, d, index, column, row, x0, y0, lane);
   else
-    filter_passes<ROW_PARTS, REACH, BLOCKS, SHIFT, false> (launch, d, index, column, row, x0, y0, lane, y);
+    filter_passes<ROW_PARTS, REACH, BLOCKS, TAKES, false> (launch, d, index, column, row, x0, y0, lane);
 }
 
 /* ---- launches ----------------------------------------------------------- */
@@ -264,7 +294,7 @@ convolve_passes_kernel (const __grid_constant__ DirectLaunch launch,
   { rows, reach, 32 * (blocks - reach), false, (const void *) convolve_passes_kernel<rows, reach, blocks, false> }
 const struct Variant {
   int row_parts, reach, strip_bytes;
-  bool shift;
+  bool takes;
   const void *kernel;
 } variants[] = {
   CF_PASSES (2, 1, 3), CF_PASSES (3, 1, 3), CF_PASSES (2, 2, 6), CF_PASSES (3, 2, 6), CF_PASSES (2, 4, 8),
@@ -278,6 +308,21 @@ bool
 window_fits (const Variant &v, const CfConvolution &c, int step)
 {
   return c.h <= 16 * v.row_parts - 15 && max (c.ax, c.w - 1 - c.ax) * step <= 16 * v.reach;
+}
+
+/* Returns true if the results are the third bytes of the sums: D is 65536, and no result is above 255 or negative. The
+ * weights are not. */
+bool
+takes_bytes (const CfConvolution &c, const Rounding &k)
+{
+  int64_t row = 0, col = 0; /* the sums of the weights; those of `c` may have been reduced */
+
+  for (int i = 0; i < c.w; i++)
+    row += c.row[i];
+  for (int i = 0; i < c.h; i++)
+    col += c.col[i];
+  return k.rule == RULE_SHIFT && k.rule_shift == 16 && k.init[0] >= 0 && k.init[1] >= 0
+      && row * col * c.max + (k.init[0] > k.init[1] ? k.init[0] : k.init[1]) < 1 << 24;
 }
 
 } // namespace
@@ -317,6 +362,7 @@ convolve_passes_launch (Work *work, const CfConvolution &c, Operands *operands, 
   const Variant *v = variants;
   DirectLaunch launch;
   void *arguments[] = { &launch, fragments };
+  const bool takes = takes_bytes (c, work->rounding);
   int steps[max_spreads], n_steps;
 
   static_assert (32 * (max_parts + max_spreads * 4 * (max_reach + 1)) * sizeof (uint2) <= sizeof (Operands::bytes),
@@ -326,7 +372,7 @@ convolve_passes_launch (Work *work, const CfConvolution &c, Operands *operands, 
   if (!convolve_fill_direct (*work, &launch, steps, &n_steps))
     return false;
   for (int i = 0; i < n_steps; i++)
-    while (v->shift != (work->rounding.rule == RULE_SHIFT) || !window_fits (*v, c, steps[i]))
+    while (v->takes != takes || !window_fits (*v, c, steps[i]))
       v++;
 
   const bool fresh = convolve_renew (operands, v->kernel, steps, n_steps);
