@@ -95,6 +95,7 @@ struct Work {
   bool pdl;           /* programmatic dependent launch: a kernel may start before the work queued before it has
                          completed, see griddep_wait () */
   int outside[2];     /* constant border: the sample outside the image, luma and chroma */
+  int sms;            /* of the device */
 };
 
 /* Weights up to 9 x 10: [limb][row], tap i at byte 12 + i, zeros around. For a magnitude, index 1 holds

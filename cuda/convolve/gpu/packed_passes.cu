@@ -126,7 +126,7 @@ filter_packed (const Work &work, const Group &g, Beside beside, const uint2 *col
   }
 }
 
-template<int ROW_PARTS, int BLOCKS, bool SHIFT> __global__ void __launch_bounds__ (threads, ROW_PARTS == 2 ? 3 : 2)
+template<int ROW_PARTS, int BLOCKS, int PER_SM, bool SHIFT> __global__ void __launch_bounds__ (threads, PER_SM)
 convolve_packed_passes_kernel (const __grid_constant__ Work work,
     const __grid_constant__ PassFragments<ROW_PARTS> fragments)
 {
@@ -164,14 +164,17 @@ convolve_packed_passes_kernel (const __grid_constant__ Work work,
 
 /* ---- launches ----------------------------------------------------------- */
 
-#define CF_PACKED(rows, blocks) \
-  { rows, 32 * (blocks - 1), true, (const void *) convolve_packed_passes_kernel<rows, blocks, true> }, \
-  { rows, 32 * (blocks - 1), false, (const void *) convolve_packed_passes_kernel<rows, blocks, false> }
+/* The first that fits is taken. at_once: for launches whose blocks the device holds at once, per_sm on an SM. */
+#define CF_PACKED(rows, blocks, per_sm, at_once) \
+  { rows, 32 * (blocks - 1), per_sm, at_once, true, \
+    (const void *) convolve_packed_passes_kernel<rows, blocks, per_sm, true> }, \
+  { rows, 32 * (blocks - 1), per_sm, at_once, false, \
+    (const void *) convolve_packed_passes_kernel<rows, blocks, per_sm, false> }
 const struct Variant {
-  int row_parts, tile_w;
-  bool shift;
+  int row_parts, tile_w, per_sm;
+  bool at_once, shift;
   const void *kernel;
-} variants[] = { CF_PACKED (2, 5), CF_PACKED (3, 5) };
+} variants[] = { CF_PACKED (2, 5, 2, true), CF_PACKED (2, 5, 3, false), CF_PACKED (3, 5, 2, false) };
 #undef CF_PACKED
 constexpr int max_parts = 3;
 
@@ -194,13 +197,18 @@ convolve_packed_passes_launch (Work *work, const CfConvolution &c, Operands *ope
   static_assert (32 * (max_parts + 8) * sizeof (uint2) <= sizeof (Operands::bytes), "Operands are too small");
   if (!is_packed_rgb (*work, 16))
     return false;
-  while (v->shift != (work->rounding.rule == RULE_SHIFT) || c.h > 16 * v->row_parts - 15)
+  const auto fits = [&] {
+    convolve_assign_blocks (work, v->tile_w, tile_h);
+    return v->shift == (work->rounding.rule == RULE_SHIFT) && c.h <= 16 * v->row_parts - 15
+        && (!v->at_once || fits_at_once (*work, work->blocks, v->per_sm));
+  };
+
+  while (!fits ())
     v++;
   if (convolve_renew (operands, v->kernel, NULL, 0)) {
     fill_column_operand (c, v->row_parts, fragments);
     fill_row_operands (c, 1, 1, true, fragments + 32 * v->row_parts);
   }
-  convolve_assign_blocks (work, v->tile_w, tile_h);
   *code = launch_kernel ("convolve packed passes", v->kernel, work->blocks, threads, arguments, 0, work->pdl, stream,
       status);
   return true;

@@ -207,13 +207,6 @@ copy_rows (const DirectGroup &d, int x0, int y0, int lane)
     }
 }
 
-/* Returns how many blocks an SM shall hold; it bounds the registers of a thread. */
-__host__ __device__ constexpr int
-blocks_per_sm (int row_parts, int reach)
-{
-  return reach > 2 ? 2 : reach == 2 ? 3 : row_parts == 3 ? 4 : 5;
-}
-
 /* Filters a warp's rows. INSIDE: all samples that are loaded are inside the image, or lie above or below it and are
  * those of the outermost row. Inside the image and at its edges are code of their own, so that what most warps do lies
  * together. */
@@ -253,8 +246,8 @@ filter_passes (const DirectLaunch &launch, const DirectGroup &d, int index, cons
   }
 }
 
-template<int ROW_PARTS, int REACH, int BLOCKS, bool TAKES> __global__ void
-__launch_bounds__ (threads, blocks_per_sm (ROW_PARTS, REACH))
+template<int ROW_PARTS, int REACH, int BLOCKS, int PER_SM, bool TAKES> __global__ void
+__launch_bounds__ (threads, PER_SM)
 convolve_passes_kernel (const __grid_constant__ DirectLaunch launch,
     const __grid_constant__ PassFragments<ROW_PARTS, REACH> fragments)
 {
@@ -289,16 +282,21 @@ convolve_passes_kernel (const __grid_constant__ DirectLaunch launch,
 
 /* ---- launches ----------------------------------------------------------- */
 
-#define CF_PASSES(rows, reach, blocks) \
-  { rows, reach, 32 * (blocks - reach), true, (const void *) convolve_passes_kernel<rows, reach, blocks, true> }, \
-  { rows, reach, 32 * (blocks - reach), false, (const void *) convolve_passes_kernel<rows, reach, blocks, false> }
+/* The first that fits is taken. `per_sm`: how many blocks an SM shall hold; it bounds the registers of a thread.
+ * at_once: for launches whose blocks the device holds at once then. */
+#define CF_PASSES(rows, reach, blocks, per_sm, at_once) \
+  { rows, reach, 32 * (blocks - reach), per_sm, at_once, true, \
+    (const void *) convolve_passes_kernel<rows, reach, blocks, per_sm, true> }, \
+  { rows, reach, 32 * (blocks - reach), per_sm, at_once, false, \
+    (const void *) convolve_passes_kernel<rows, reach, blocks, per_sm, false> }
 const struct Variant {
-  int row_parts, reach, strip_bytes;
-  bool takes;
+  int row_parts, reach, strip_bytes, per_sm;
+  bool at_once, takes;
   const void *kernel;
 } variants[] = {
-  CF_PASSES (2, 1, 3), CF_PASSES (3, 1, 3), CF_PASSES (2, 2, 6), CF_PASSES (3, 2, 6), CF_PASSES (2, 4, 8),
-  CF_PASSES (3, 4, 8),
+  CF_PASSES (2, 1, 3, 4, true), CF_PASSES (2, 1, 3, 5, false), CF_PASSES (3, 1, 3, 4, false),
+  CF_PASSES (2, 2, 6, 3, false), CF_PASSES (3, 2, 6, 3, false), CF_PASSES (2, 4, 8, 2, false),
+  CF_PASSES (3, 4, 8, 2, false),
 };
 #undef CF_PASSES
 constexpr int max_parts = 3, max_reach = 4;
@@ -371,9 +369,16 @@ convolve_passes_launch (Work *work, const CfConvolution &c, Operands *operands, 
     return true;
   if (!convolve_fill_direct (*work, &launch, steps, &n_steps))
     return false;
-  for (int i = 0; i < n_steps; i++)
-    while (v->takes != takes || !window_fits (*v, c, steps[i]))
-      v++;
+  const auto fits = [&] {
+    deal_direct_blocks (&launch, v->strip_bytes, 16 * warps);
+    for (int i = 0; i < n_steps; i++)
+      if (!window_fits (*v, c, steps[i]))
+        return false;
+    return v->takes == takes && (!v->at_once || fits_at_once (*work, launch.blocks, v->per_sm));
+  };
+
+  while (!fits ())
+    v++;
 
   const bool fresh = convolve_renew (operands, v->kernel, steps, n_steps);
 
@@ -381,7 +386,6 @@ convolve_passes_launch (Work *work, const CfConvolution &c, Operands *operands, 
     fill_column_operand (c, v->row_parts, fragments);
   for (int i = 0; fresh && i < n_steps; i++)
     fill_row_operands (c, v->reach, steps[i], false, fragments + 32 * (v->row_parts + i * 4 * (v->reach + 1)));
-  deal_direct_blocks (&launch, v->strip_bytes, 16 * warps);
   *code = launch_kernel ("convolve passes", v->kernel, launch.blocks, threads, arguments, 0, work->pdl, stream, status);
   return true;
 }

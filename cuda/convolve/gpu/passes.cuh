@@ -113,6 +113,14 @@ fill_column_operand (const CfConvolution &c, int row_parts, uint2 *fragments)
   }
 }
 
+/* Returns true if the device holds all blocks of a launch at once, `per_sm` on an SM. Such launches have variants with
+ * fewer blocks on an SM and more registers for each, so that nothing is spilled; larger frames need the blocks more. */
+static inline bool
+fits_at_once (const Work &work, int blocks, int per_sm)
+{
+  return blocks <= per_sm * work.sms;
+}
+
 /* Fills the operands of the rows for a step. A lane's bytes of an operand of sums are the columns 8 t + order[].
  * packed: a lane ends up with the outputs 4 t .. 4 t + 3 and 16 further, not with 8 t .. 8 t + 7. */
 static inline void

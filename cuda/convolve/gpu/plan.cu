@@ -511,6 +511,7 @@ make_work (const CfPlan *plan, const CfImage *in, const CfImage *out, Work *work
   work->ay = s->identity ? 0 : c.ay;
   work->limbs = s->limbs;
   work->pdl = s->pdl;
+  work->sms = plan->context->sms;
   work->border = (uint8_t) c.border;
   work->gray = (uint8_t) c.gray;
   work->outside[0] = c.outside[0];
