@@ -187,6 +187,10 @@ gst_cf_transfer_configure (GstCfTransfer *t, const CfFilter *filter, const GstVi
   t->filter = filter;
   t->bytes = choose_layout (&t->layout, info, format);
   take_params (t, common, params);
+  if (cf_gpu_lost ()) { /* which a free has found out */
+    cf_fail (status, CF_GPU_LOST, "the GPU was lost when memory for the frames before was freed");
+    ok = FALSE;
+  }
   for (guint i = 0; ok && i < t->n_slots; i++)
     ok = (t->slot[i].events = cf_events_new (N_SLOT_EVENTS, status)) != NULL;
   for (int m = 0; ok && m < GST_CF_N_MODES; m++) {
