@@ -388,6 +388,35 @@ GST_START_TEST (flush)
 }
 GST_END_TEST
 
+/* A frame that waits for a slot is refused at once, even while downstream goes on with the frame that it has. */
+GST_START_TEST (flush_does_not_wait_for_downstream)
+{
+  GstVideoInfo info;
+  GstHarness *h = stream_of ("3", &info);
+  Gate gate;
+  Pusher p = { h, &info, &gate, 20, 0, 0, GST_FLOW_OK };
+  GstSegment segment;
+  GThread *thread;
+
+  gate_new (&gate, h, TRUE);
+  gate.deaf = TRUE;
+  thread = g_thread_new ("pusher", push_all, &p);
+  fail_unless_equals_int (wait_for (&gate, &p.done, accepted ("3"), WAIT_US), accepted ("3"));
+  fail_unless (gst_harness_push_event (h, gst_event_new_flush_start ()));
+  g_thread_join (thread);
+  fail_unless_equals_int (p.flow, GST_FLOW_FLUSHING);
+  fail_unless_equals_int (gate.waiting, 1);
+  gate_set (&gate, FALSE, GST_FLOW_OK);
+  gst_segment_init (&segment, GST_FORMAT_TIME);
+  fail_unless (gst_harness_push_event (h, gst_event_new_flush_stop (TRUE)));
+  fail_unless (gst_harness_push_event (h, gst_event_new_segment (&segment)));
+  gst_buffer_unref (pull (h)); /* which downstream had when the flush came */
+  gst_buffer_unref (push_pull (h, random_frame (&info, 99, 0)));
+  close_harness (h, 2);
+  fail_unless_equals_int (living_frames (), 0);
+}
+GST_END_TEST
+
 /* stats counts the frame that was pushed when the flush came, and none of those that the flush dropped. */
 GST_START_TEST (dropped_frames_are_not_counted)
 {
@@ -627,6 +656,7 @@ main (int argc, char **argv)
   tcase_add_test (tests, latency_of_a_live_source);
   tcase_add_loop_test (tests, waits_when_all_slots_are_taken, 0, all);
   tcase_add_loop_test (tests, flush, 0, all);
+  tcase_add_test (tests, flush_does_not_wait_for_downstream);
   tcase_add_loop_test (tests, dropped_frames_are_not_counted, 0, all);
   tcase_add_test (tests, percentiles_of_times);
   tcase_add_loop_test (tests, flow_returns_reach_upstream, 0, all);

@@ -27,7 +27,7 @@ at_gate (GstPad *pad, GstPadProbeInfo *info, gpointer data)
       what = GST_PAD_PROBE_HANDLED;
     }
   } else if (GST_EVENT_TYPE (GST_PAD_PROBE_INFO_EVENT (info)) == GST_EVENT_FLUSH_START) {
-    gate->flushing = TRUE;
+    gate->flushing = !gate->deaf;
   } else if (GST_EVENT_TYPE (GST_PAD_PROBE_INFO_EVENT (info)) == GST_EVENT_FLUSH_STOP) {
     gate->flushing = FALSE;
   }

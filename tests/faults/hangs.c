@@ -131,11 +131,13 @@ library (void)
   const CfImage out = { .format = CF_FORMAT_GRAY8, .width = WIDTH, .height = HEIGHT, .plane = { { bytes[1], WIDTH } } };
   gpointer params = cf_params_new (filter, NULL);
   CfCommon common = { CF_APPLY_ALL };
+  const CfCommon other = { CF_APPLY_CHROMA };
   CfStatus status = { 0 };
   CfContext *context;
   CfStream *stream;
   CfPlan *plan;
 
+  bytes[0][0] = 255; /* which the median removes */
   fake_arm (-1, 0, false);
   fake_push (0);
   context = cf_context_new (CF_BACKEND_CUDA, &status);
@@ -143,6 +145,11 @@ library (void)
   stream = cf_stream_new (NULL, &status);
   faults_check (cf_plan_enqueue (plan, stream, &(CfFrame) { .in = &in, .out = &out }, &status) == CF_OK,
       "no frame on the GPU");
+  fake_fail_next (FAKE_DEVICE_ALLOC, 2, false);
+  faults_check (cf_plan_update (plan, &other, params, &status) == CF_NO_MEMORY &&
+          cf_plan_enqueue (plan, stream, &(CfFrame) { .in = &in, .out = &out }, &status) == CF_OK &&
+          cf_stream_wait (stream, SECOND, NULL, &status) == CF_OK && bytes[1][0] == 0,
+      "an update that failed is in force");
   fake_fail_next (FAKE_WAIT, FAKE_TIMEOUT, false);
   faults_check (cf_stream_wait (stream, SECOND, NULL, &status) == CF_TIMEOUT && cf_gpu_state ().hung == 1, "no hang");
   faults_check (cf_plan_enqueue (plan, stream, &(CfFrame) { .in = &in, .out = &out }, &status) == CF_TIMEOUT,
