@@ -143,7 +143,8 @@ gst_cf_filter_take_flow (GstCfFilter *self)
   return flow;
 }
 
-/* Returns the flow of an earlier frame instead, if downstream did not accept it. */
+/* Returns the flow of an earlier frame instead, if downstream did not accept it. The regions of a frame that is dropped
+ * because it is late (QoS) count: the detector may have looked at no other one. */
 static GstFlowReturn
 submit_input_buffer (GstBaseTransform *trans, gboolean is_discont, GstBuffer *in)
 {
@@ -158,7 +159,13 @@ submit_input_buffer (GstBaseTransform *trans, gboolean is_discont, GstBuffer *in
     gst_buffer_unref (in);
     return flow;
   }
+  gst_buffer_ref (in);
   flow = parent->submit_input_buffer (trans, is_discont, in);
+  if (flow == GST_BASE_TRANSFORM_FLOW_DROPPED) {
+    gst_cf_roi_sync (priv->roi);
+    gst_cf_roi_see (priv->roi, in, &trans->segment, &priv->backend.info);
+  }
+  gst_buffer_unref (in);
   priv->discont = priv->discont || flow == GST_BASE_TRANSFORM_FLOW_DROPPED;
   return flow;
 }

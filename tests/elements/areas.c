@@ -195,6 +195,61 @@ GST_START_TEST (empty_frames_count)
 }
 GST_END_TEST
 
+/* Frames that are dropped because they are late (QoS) have regions, too, which later frames have if they carry none. */
+static void
+drop_a_frame_with_regions (const gchar *property, const gchar *value, const gchar *frames_in_flight)
+{
+  static const Filter filter = { "cudaconvolve", "preset=fill" };
+  static const Rect old[] = { { 8, 8, 8, 8 }, { 0, 0, 0, 0 } };
+  static const Rect last[] = { { 40, 20, 12, 8 }, { 0, 0, 0, 0 } };
+  static const Rect both[] = { { 8, 8, 8, 8 }, { 40, 20, 12, 8 }, { 0, 0, 0, 0 } };
+  GstVideoInfo info;
+  GstHarness *whole = new_stream (new_filter (&filter, "1"), "NV12", WIDTH, HEIGHT, &info);
+  GstHarness *part = new_stream (new_filter (&filter, frames_in_flight), "NV12", WIDTH, HEIGHT, &info);
+  GstBuffer *in[8], *out;
+  guint n = 0, late = 0;
+
+  set_value (part->element, "roi-meta", "true");
+  set_value (part->element, property, value);
+  for (guint i = 0; i < G_N_ELEMENTS (in); i++) {
+    GstBuffer *sent;
+
+    in[i] = random_frame (&info, i, 0);
+    sent = gst_buffer_copy_deep (in[i]);
+    if (i == 0)
+      gst_buffer_add_video_region_of_interest_meta (sent, "face", 8, 8, 8, 8);
+    if (i == 3)
+      gst_buffer_add_video_region_of_interest_meta (sent, "face", 40, 20, 12, 8);
+    if (i == 3)
+      gst_harness_push_upstream_event (part,
+          gst_event_new_qos (GST_QOS_TYPE_UNDERFLOW, 2, 2 * 40 * GST_MSECOND, 2 * 40 * GST_MSECOND));
+    push_ok (part, sent);
+  }
+  fail_unless (gst_harness_push_event (part, gst_event_new_eos ()));
+  for (; (out = gst_harness_try_pull (part)); n++) {
+    const guint frame = (guint) (GST_BUFFER_PTS (out) / (40 * GST_MSECOND));
+    GstBuffer *right = push_pull (whole, gst_buffer_copy_deep (in[frame]));
+
+    fail_unless (frame != 3);
+    late += frame > 3;
+    assert_area (&info, in[frame], right, out, frame < 3 ? old : strcmp (property, "roi-hold") ? last : both);
+    gst_buffer_unref (right);
+    gst_buffer_unref (out);
+  }
+  fail_unless (late > 0);
+  for (guint i = 0; i < G_N_ELEMENTS (in); i++)
+    gst_buffer_unref (in[i]);
+  close_harness (part, (gint) n);
+  close_harness (whole, (gint) n);
+}
+
+GST_START_TEST (dropped_frames_count)
+{
+  drop_a_frame_with_regions ("roi-missing", "last", __i__ ? "3" : "1");
+  drop_a_frame_with_regions ("roi-hold", "1000", __i__ ? "3" : "1");
+}
+GST_END_TEST
+
 /* A frame that has to be copied, because the element crops it, is not filtered while the element is not enabled. */
 GST_START_TEST (cropped_and_not_enabled)
 {
@@ -240,6 +295,7 @@ main (int argc, char **argv)
   tcase_add_loop_test (tests, inside_and_outside, 0, CASES);
   tcase_add_test (tests, passes_or_copies);
   tcase_add_test (tests, empty_frames_count);
+  tcase_add_loop_test (tests, dropped_frames_count, 0, 2);
   tcase_add_test (tests, cropped_and_not_enabled);
   return run_suite (argc, argv, "areas", tests, FALSE);
 }
