@@ -50,7 +50,7 @@ void gst_cf_roi_see (GstCfRoi *roi, GstBuffer *in, const GstSegment *segment, co
  * filtered. Once for each frame, in their order. Streaming thread. */
 CfArea *gst_cf_roi_area (GstCfRoi *roi, GstBuffer *in, const GstSegment *segment, const GstVideoInfo *info,
     const CfVideo *video, const CfTraits *traits, CfStatus *status);
-/* Forgets the frames seen so far (flush, stop, new caps). Streaming thread. */
+/* Forgets the frames seen so far (flush, stop, frames of another size). Streaming thread. */
 void gst_cf_roi_reset (GstCfRoi *roi);
 
 G_END_DECLS

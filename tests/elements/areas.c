@@ -250,6 +250,47 @@ GST_START_TEST (dropped_frames_count)
 }
 GST_END_TEST
 
+/* Regions are those of earlier frames as long as the frames have the same size, whatever else of the caps changes. */
+GST_START_TEST (regions_and_new_caps)
+{
+  static const Filter filter = { "cudaconvolve", "preset=fill" };
+  static const struct {
+    const gchar *format, *more;
+    gint width;
+    gboolean known;
+  } rows[] = {
+    { "NV12", "pixel-aspect-ratio=4/3", WIDTH, TRUE },
+    { "I420", "interlace-mode=interleaved", WIDTH, TRUE },
+    { "I420", NULL, WIDTH + 2, FALSE },
+    { "NV12", NULL, WIDTH, FALSE },
+  };
+  static const Rect one[] = { { 8, 8, 8, 8 }, { 0, 0, 0, 0 } };
+  GstVideoInfo info;
+  GstHarness *whole = new_stream (new_filter (&filter, "1"), "NV12", WIDTH, HEIGHT, &info);
+  GstHarness *part = new_stream (new_filter (&filter, __i__ ? "3" : "1"), "NV12", WIDTH, HEIGHT, &info);
+  GstBuffer *in = random_frame (&info, 0, 0);
+
+  set_value (part->element, "roi-meta", "true");
+  gst_buffer_add_video_region_of_interest_meta (in, "face", 8, 8, 8, 8);
+  gst_buffer_unref (push_pull (part, in));
+  for (guint i = 0; i < G_N_ELEMENTS (rows); i++) {
+    GstBuffer *right, *out;
+
+    set_caps (whole, video_caps (rows[i].format, rows[i].width, HEIGHT, rows[i].more), &info);
+    set_caps (part, video_caps (rows[i].format, rows[i].width, HEIGHT, rows[i].more), &info);
+    in = random_frame (&info, 1 + i, 0);
+    out = push_pull (part, gst_buffer_copy_deep (in));
+    right = push_pull (whole, gst_buffer_copy_deep (in));
+    assert_area (&info, in, right, out, rows[i].known ? one : one + 1);
+    gst_buffer_unref (right);
+    gst_buffer_unref (out);
+    gst_buffer_unref (in);
+  }
+  close_harness (part, 1 + G_N_ELEMENTS (rows));
+  close_harness (whole, G_N_ELEMENTS (rows));
+}
+GST_END_TEST
+
 /* A frame that has to be copied, because the element crops it, is not filtered while the element is not enabled. */
 GST_START_TEST (cropped_and_not_enabled)
 {
@@ -296,6 +337,7 @@ main (int argc, char **argv)
   tcase_add_test (tests, passes_or_copies);
   tcase_add_test (tests, empty_frames_count);
   tcase_add_loop_test (tests, dropped_frames_count, 0, 2);
+  tcase_add_loop_test (tests, regions_and_new_caps, 0, 2);
   tcase_add_test (tests, cropped_and_not_enabled);
   return run_suite (argc, argv, "areas", tests, FALSE);
 }
