@@ -123,6 +123,10 @@ gst_cf_roi_sync (GstCfRoi *roi)
       if (roi->now.source[i])
         g_bytes_ref (roi->now.source[i]);
     drop_areas (roi);
+    if (!roi->now.meta) {
+      g_array_set_size (roi->last, 0);
+      drop_held (roi);
+    }
   }
   GST_OBJECT_UNLOCK (roi->element);
   drop_sources (&old);
@@ -321,11 +325,8 @@ list_found (GstCfRoi *roi, GstBuffer *in, const GstSegment *segment, const GstVi
 {
   gboolean holds, has;
 
-  if (!roi->now.meta) {
-    g_array_set_size (roi->last, 0);
-    drop_held (roi);
+  if (!roi->now.meta)
     return TRUE;
-  }
   find (roi, in, info);
   has = roi->found->len > 0;
   holds = roi->now.hold > 0 && take_time (roi, in, segment);
