@@ -100,13 +100,20 @@ drop_held (GstCfRoi *roi)
   g_array_set_size (roi->held, 0);
 }
 
+/* Forgets the regions and the time of earlier frames. */
+static void
+forget_frames (GstCfRoi *roi)
+{
+  g_array_set_size (roi->last, 0);
+  drop_held (roi);
+  roi->timed = FALSE;
+}
+
 void
 gst_cf_roi_reset (GstCfRoi *roi)
 {
   drop_areas (roi);
-  g_array_set_size (roi->last, 0);
-  drop_held (roi);
-  roi->timed = FALSE;
+  forget_frames (roi);
 }
 
 void
@@ -123,10 +130,8 @@ gst_cf_roi_sync (GstCfRoi *roi)
       if (roi->now.source[i])
         g_bytes_ref (roi->now.source[i]);
     drop_areas (roi);
-    if (!roi->now.meta) {
-      g_array_set_size (roi->last, 0);
-      drop_held (roi);
-    }
+    if (!roi->now.meta)
+      forget_frames (roi);
   }
   GST_OBJECT_UNLOCK (roi->element);
   drop_sources (&old);
@@ -329,7 +334,7 @@ list_found (GstCfRoi *roi, GstBuffer *in, const GstSegment *segment, const GstVi
     return TRUE;
   find (roi, in, info);
   has = roi->found->len > 0;
-  holds = roi->now.hold > 0 && take_time (roi, in, segment);
+  holds = take_time (roi, in, segment) && roi->now.hold > 0;
   if (has) {
     GArray *old = roi->last;
 

@@ -229,6 +229,16 @@ GST_START_TEST (held)
   expect (&f, at (330), "none");
   set_value (f.element, "roi-hold", "60000");
   expect (&f, at (340), "none");
+  /* The time of a frame without a timestamp is that of the frame before, whether that was to be held or not. */
+  gst_cf_roi_reset (f.roi);
+  set_value (f.element, "roi-hold", "0");
+  expect (&f, at (1000), "none");
+  set_value (f.element, "roi-hold", "100");
+  expect (&f, with (gst_buffer_new (), "a", 1, 1, 2, 2, -1), "1,1,2,2");
+  expect (&f, at (1100), "1,1,2,2");
+  expect (&f, at (1101), "none");
+  gst_cf_roi_reset (f.roi);
+  set_value (f.element, "roi-hold", "60000");
   /* Too many to hold each by itself: none is lost. */
   in = at (350);
   for (guint i = 0; i < 3000; i++)
