@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
+ *
+ * covered.c: which pixels of a stream's frames are filtered, by the rules of docs/elements/regions.md in a naive form:
+ * random frames with and without regions, settings that change, late frames, gaps, flushes and new caps. A fill makes
+ * black what is filtered, and no pixel of the input is black. */
+#include "common.h"
+
+#include <string.h>
+
+#define HEIGHT 32
+#define MOST_WIDTH 48
+#define MOST 8   /* regions of a frame */
+#define LONG 500 /* actions of a run */
+
+typedef struct {
+  gint x, y, width, height;
+} Rect;
+
+typedef struct {
+  Rect rect;
+  guint type;
+  gdouble confidence; /* < 0: none */
+} Region;
+
+typedef struct {
+  guint64 number;
+  gint width;
+  guint8 in[HEIGHT][MOST_WIDTH];
+  gboolean covered[HEIGHT][MOST_WIDTH];
+} Frame;
+
+typedef enum { PASS, LAST, ALL } Missing;
+
+typedef struct {
+  GRand *rand;
+  GstHarness *h;
+  GstSegment segment;
+  gint width;
+  guint64 number; /* of frames sent */
+  GstClockTime pts;
+  gboolean may_drop;
+  GQueue frames; /* that have not come back */
+
+  gboolean enabled, meta, invert;
+  Missing missing;
+  gint hold, grow;
+  guint types; /* bits; 0: all */
+  gdouble confidence;
+  Rect fixed[2];
+  guint n_fixed;
+
+  Region last[MOST];
+  guint n_last;
+  GArray *held; /* Rect and time of each frame that carried it */
+  GstClockTimeDiff time;
+  gboolean timed;
+} Stream;
+
+typedef struct {
+  Rect rect;
+  GstClockTimeDiff seen;
+} Held;
+
+static const gchar *const types[] = { "face", "car", "motion" };
+
+static gint
+any (Stream *s, gint below)
+{
+  return g_rand_int_range (s->rand, 0, below);
+}
+
+static Rect
+any_rect (Stream *s)
+{
+  const gint x = any (s, MOST_WIDTH), y = any (s, HEIGHT);
+
+  return (Rect) { x, y, 1 + any (s, 14), 1 + any (s, 14) };
+}
+
+/* ---- the rules ----------------------------------------------------------- */
+
+/* Returns the largest whole number of pixels up to so many quarters. */
+static gint
+whole_pixels (gint quarters)
+{
+  return quarters >= 0 ? quarters / 4 : -((3 - quarters) / 4);
+}
+
+/* `grow` is a multiple of 50. */
+static Rect
+grown (const Rect *r, gint grow)
+{
+  const gint more_x = r->width * grow / 50, more_y = r->height * grow / 50; /* quarters */
+  const gint left = whole_pixels (4 * r->x - more_x), top = whole_pixels (4 * r->y - more_y);
+  const gint right = -whole_pixels (-(4 * (r->x + r->width) + more_x));
+  const gint below = -whole_pixels (-(4 * (r->y + r->height) + more_y));
+
+  return (Rect) { left, top, right - left, below - top };
+}
+
+static void
+cover (Frame *f, const Rect *r)
+{
+  for (gint y = MAX (r->y, 0); y < MIN (r->y + r->height, HEIGHT); y++)
+    for (gint x = MAX (r->x, 0); x < MIN (r->x + r->width, f->width); x++)
+      f->covered[y][x] = TRUE;
+}
+
+static gboolean
+is_wanted (const Stream *s, const Region *r)
+{
+  return (s->types == 0 || s->types >> r->type & 1) && (r->confidence < 0 || r->confidence >= s->confidence);
+}
+
+static void
+forget (Stream *s)
+{
+  s->n_last = 0;
+  s->timed = FALSE;
+  g_array_set_size (s->held, 0);
+}
+
+/* Covers the detector's regions. Returns FALSE if the whole frame is to be filtered. */
+static gboolean
+cover_found (Stream *s, Frame *f, const Region *found, guint n, GstClockTime pts)
+{
+  gboolean holds;
+
+  if (GST_CLOCK_TIME_IS_VALID (pts)) {
+    s->time = (GstClockTimeDiff) gst_segment_to_running_time (&s->segment, GST_FORMAT_TIME, pts);
+    s->timed = TRUE;
+  }
+  holds = s->hold > 0 && s->timed;
+  if (n > 0)
+    memcpy (s->last, found, n * sizeof *found);
+  s->n_last = n > 0 ? n : s->n_last;
+  for (guint i = 0; i < s->n_last; i++) {
+    const Held now = { grown (&s->last[i].rect, s->grow), s->time };
+
+    if ((n == 0 && s->missing != LAST) || !is_wanted (s, &s->last[i]))
+      continue;
+    cover (f, &now.rect);
+    if (n > 0 && holds)
+      g_array_append_val (s->held, now);
+  }
+  for (guint i = s->held->len; i-- > 0;) {
+    const Held *held = &g_array_index (s->held, Held, i);
+
+    if (s->hold == 0 || (holds && ABS (s->time - held->seen) > s->hold * (GstClockTimeDiff) GST_MSECOND))
+      g_array_remove_index (s->held, i);
+    else if (holds)
+      cover (f, &held->rect);
+  }
+  return n > 0 || s->missing != ALL;
+}
+
+static void
+cover_frame (Stream *s, Frame *f, const Region *found, guint n, GstClockTime pts)
+{
+  gboolean whole = !s->meta && s->n_fixed == 0;
+
+  if (!s->meta)
+    forget (s);
+  else if (!cover_found (s, f, found, n, pts))
+    whole = TRUE;
+  for (guint i = 0; i < s->n_fixed; i++) {
+    const Rect r = grown (&s->fixed[i], s->grow);
+
+    cover (f, &r);
+  }
+  for (gint y = 0; y < HEIGHT; y++)
+    for (gint x = 0; x < f->width; x++)
+      f->covered[y][x] = s->enabled && (whole || f->covered[y][x] != s->invert);
+}
+
+/* ---- what happens -------------------------------------------------------- */
+
+static void
+push_frame (Stream *s)
+{
+  Frame *f = g_new0 (Frame, 1);
+  const guint n = any (s, 3) ? 0 : 1 + (guint) any (s, MOST);
+  GstClockTime pts = GST_CLOCK_TIME_NONE;
+  Region found[MOST];
+  GstVideoInfo info;
+  GstBuffer *in;
+  GstMapInfo map;
+
+  f->number = ++s->number;
+  f->width = s->width;
+  gst_video_info_set_format (&info, GST_VIDEO_FORMAT_GRAY8, (guint) s->width, HEIGHT);
+  in = gst_buffer_new_allocate (NULL, info.size, NULL);
+  gst_buffer_map (in, &map, GST_MAP_WRITE);
+  for (gint y = 0; y < HEIGHT; y++)
+    for (gint x = 0; x < s->width; x++)
+      map.data[y * info.stride[0] + x] = f->in[y][x] = (guint8) (100 + any (s, 100));
+  gst_buffer_unmap (in, &map);
+  for (guint i = 0; i < n; i++) {
+    static const gdouble confidences[] = { -1, 0.25, 0.75 };
+    Region *r = &found[i];
+    GstVideoRegionOfInterestMeta *meta;
+
+    *r = (Region) { any_rect (s), (guint) any (s, 3), confidences[any (s, 3)] };
+    meta = gst_buffer_add_video_region_of_interest_meta (in, types[r->type], (guint) r->rect.x, (guint) r->rect.y,
+        (guint) r->rect.width, (guint) r->rect.height);
+    if (r->confidence >= 0)
+      gst_video_region_of_interest_meta_add_param (meta,
+          gst_structure_new ("detection", "confidence", G_TYPE_DOUBLE, r->confidence, NULL));
+  }
+  if (any (s, 8))
+    pts = s->pts += (any (s, 40) ? 40 : 1000) * GST_MSECOND;
+  GST_BUFFER_PTS (in) = pts;
+  GST_BUFFER_OFFSET (in) = f->number;
+  cover_frame (s, f, found, n, pts);
+  g_queue_push_tail (&s->frames, f);
+  push_ok (s->h, in);
+}
+
+/* Compares the frames that have come. */
+static void
+check_frames (Stream *s, gint seed)
+{
+  GstQuery *drain = gst_query_new_drain ();
+  GstBuffer *out;
+  GstMapInfo map;
+  Frame *f;
+
+  gst_pad_peer_query (s->h->srcpad, drain);
+  gst_query_unref (drain);
+  while ((out = gst_harness_try_pull (s->h))) {
+    while ((f = g_queue_pop_head (&s->frames)) && f->number < GST_BUFFER_OFFSET (out) && s->may_drop)
+      g_free (f);
+    fail_unless (f && f->number == GST_BUFFER_OFFSET (out), "seed %d: a frame is missing", seed);
+    gst_buffer_map (out, &map, GST_MAP_READ);
+    for (gint y = 0; y < HEIGHT; y++)
+      for (gint x = 0; x < f->width; x++) {
+        const guint8 value = map.data[y * ((f->width + 3) & ~3) + x];
+
+        if (f->covered[y][x] ? value >= 100 : value != f->in[y][x])
+          fail ("seed %d, frame %d, pixel (%d, %d) is %u, not %s", seed, (gint) f->number, x, y, value,
+              f->covered[y][x] ? "black" : "as it was");
+      }
+    gst_buffer_unmap (out, &map);
+    gst_buffer_unref (out);
+    g_free (f);
+  }
+  fail_unless (s->may_drop || g_queue_is_empty (&s->frames), "seed %d: a frame is missing", seed);
+  g_queue_clear_full (&s->frames, g_free);
+}
+
+static void
+new_caps (Stream *s)
+{
+  static const gchar *const more[] = { NULL, "pixel-aspect-ratio=4/3", "interlace-mode=mixed" };
+  const gint width = any (s, 2) ? s->width : 16 + any (s, MOST_WIDTH - 15);
+  GstVideoInfo info;
+
+  if (width != s->width)
+    forget (s);
+  s->width = width;
+  set_caps (s->h, video_caps ("GRAY8", width, HEIGHT, more[any (s, 3)]), &info); /* with a segment of the harness */
+  gst_harness_push_event (s->h, gst_event_new_segment (&s->segment));
+}
+
+static void
+flush (Stream *s, gint seed)
+{
+  check_frames (s, seed);
+  gst_segment_init (&s->segment, GST_FORMAT_TIME);
+  if (any (s, 3) == 0) {
+    s->segment.rate = -1;
+    s->segment.stop = 1000 * GST_SECOND;
+  }
+  gst_harness_push_event (s->h, gst_event_new_flush_start ());
+  gst_harness_push_event (s->h, gst_event_new_flush_stop (TRUE));
+  gst_harness_push_event (s->h, gst_event_new_segment (&s->segment));
+  forget (s);
+  s->may_drop = FALSE;
+}
+
+static void
+send_qos (Stream *s)
+{
+  s->may_drop = TRUE;
+  gst_harness_push_upstream_event (s->h,
+      gst_event_new_qos (GST_QOS_TYPE_UNDERFLOW, 2, any (s, 4) * 40 * (GstClockTimeDiff) GST_MSECOND,
+          gst_segment_to_running_time (&s->segment, GST_FORMAT_TIME, s->pts)));
+}
+
+static void
+set_roi (Stream *s)
+{
+  GString *text = g_string_new (NULL);
+
+  s->n_fixed = (guint) any (s, G_N_ELEMENTS (s->fixed) + 1);
+  for (guint i = 0; i < s->n_fixed; i++) {
+    const Rect r = s->fixed[i] = any_rect (s);
+
+    g_string_append_printf (text, "%d,%d,%d,%d;", r.x, r.y, r.width, r.height);
+  }
+  set_value (s->h->element, "roi", text->str);
+  g_string_free (text, TRUE);
+}
+
+static void
+set_types (Stream *s)
+{
+  GString *text = g_string_new (NULL);
+
+  s->types = (guint) any (s, 8);
+  for (guint i = 0; i < G_N_ELEMENTS (types); i++)
+    if (s->types >> i & 1)
+      g_string_append_printf (text, "%s,", types[i]);
+  set_value (s->h->element, "roi-type", text->str);
+  g_string_free (text, TRUE);
+}
+
+static void
+set_any (Stream *s)
+{
+  static const gchar *const missing[] = { "pass", "last", "all" };
+  GstElement *e = s->h->element;
+
+  switch (any (s, 9)) {
+    case 0:
+      g_object_set (e, "enabled", s->enabled = !s->enabled, NULL);
+      break;
+    case 1:
+      g_object_set (e, "roi-meta", s->meta = any (s, 4) > 0, NULL);
+      break;
+    case 2:
+      g_object_set (e, "roi-invert", s->invert = any (s, 3) == 0, NULL);
+      break;
+    case 3:
+      set_value (e, "roi-missing", missing[s->missing = (Missing) any (s, 3)]);
+      break;
+    case 4:
+      g_object_set (e, "roi-hold", s->hold = 40 * any (s, 9), NULL);
+      break;
+    case 5:
+      g_object_set (e, "roi-grow", (gdouble) (s->grow = 50 * any (s, 3)), NULL);
+      break;
+    case 6:
+      g_object_set (e, "roi-min-confidence", s->confidence = any (s, 2) ? 0.5 : 0, NULL);
+      break;
+    case 7:
+      set_types (s);
+      break;
+    default:
+      set_roi (s);
+  }
+}
+
+GST_START_TEST (rules_hold)
+{
+  static const gchar *const depths[] = { "1", "2", "5" };
+  Stream s = { .rand = g_rand_new_with_seed ((guint32) __i__), .width = MOST_WIDTH, .enabled = TRUE, .missing = LAST };
+  GstElement *element = new_convolve ("preset", "fill", "fill-color", "0xff000000", "frames-in-flight",
+      depths[__i__ % 3], NULL);
+  GstVideoInfo info;
+
+  s.h = new_stream (element, "GRAY8", MOST_WIDTH, HEIGHT, &info);
+  s.held = g_array_new (FALSE, FALSE, sizeof (Held));
+  gst_segment_init (&s.segment, GST_FORMAT_TIME);
+  for (gint i = 0; i < LONG; i++) {
+    const gint what = any (&s, 100);
+
+    if (what < 40)
+      set_any (&s);
+    else if (what < 42)
+      new_caps (&s);
+    else if (what < 44)
+      flush (&s, __i__);
+    else if (what < 46)
+      send_qos (&s);
+    else if (what < 48)
+      gst_harness_push_event (s.h, gst_event_new_gap (s.pts, 40 * GST_MSECOND));
+    else
+      push_frame (&s);
+    if (any (&s, 8) == 0)
+      check_frames (&s, __i__);
+  }
+  check_frames (&s, __i__);
+  expect_no_messages (element);
+  close_harness (s.h, -1);
+  g_array_unref (s.held);
+  g_rand_free (s.rand);
+}
+GST_END_TEST
+
+int
+main (int argc, char **argv)
+{
+  TCase *tests = tcase_create ("covered");
+
+  tcase_add_loop_test (tests, rules_hold, 0, 60);
+  return run_suite (argc, argv, "covered", tests, FALSE);
+}
