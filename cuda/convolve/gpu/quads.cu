@@ -23,6 +23,7 @@
 #include "direct.cuh"
 
 #include <limits.h>
+#include <type_traits>
 
 namespace cf {
 
@@ -56,10 +57,23 @@ template<int N> struct QuadFragments {
   uint2 of[max_spreads][N][32];
 };
 
+/* The address of bytes in global memory, to which the compiler adds a row's offset. */
+struct PlainBytes {
+  const uint8_t *at;
+
+  PlainBytes () = default;
+  __device__ __forceinline__ explicit PlainBytes (const uint8_t *from) : at (from) { }
+  __device__ __forceinline__ const uint8_t *
+  row (int y, int pitch) const
+  {
+    return at + (long long) y * pitch;
+  }
+};
+
 /* Where a lane loads its words, its own four and those on each side; columns inside the image, unless the group clamps
  * them. */
-template<int W> struct Columns {
-  GlobalBytes own, left, right;          /* in row 0 */
+template<int W, typename Bytes> struct Columns {
+  Bytes own, left, right;                /* in row 0 */
   int pitch;
   unsigned pick_left, pick_right;        /* repeat the row's outermost word where those beside it are outside */
 
@@ -69,9 +83,9 @@ template<int W> struct Columns {
     constexpr int beside = words_beside (W);
     const int at = min (x, d.bytes - 16);
 
-    own = GlobalBytes (d.in + at);
-    left = GlobalBytes (d.in + max (at - 4 * beside, 0));
-    right = GlobalBytes (d.in + min (x + 16, d.bytes - 4 * beside));
+    own = Bytes (d.in + at);
+    left = Bytes (d.in + max (at - 4 * beside, 0));
+    right = Bytes (d.in + min (x + 16, d.bytes - 4 * beside));
     pitch = d.in_pitch;
     /* bytes 4 .. 7 are those of the row's outermost word */
     pick_left = x == 0 ? (d.repeat[0] & 0xffff) + 0x4444 : 0x3210;
@@ -235,6 +249,12 @@ store_bytes (uint8_t *to, uint4 v, int n)
       to[i] = (uint8_t) (word[i / 4] >> 8 * (i % 4));
 }
 
+/* A kernel's code for warps inside the image. TESTED: results are tested before they are stored. These branches part
+ * the groups of kernels with many products; without them the compiler places all stores at the end, behind the
+ * products of all groups. SPREAD: the same, and lanes find their rows by a shuffle and add a row's offset to an
+ * address, so that the compiler spreads the loads over the products. */
+enum Form : uint8_t { STRAIGHT, TESTED, SPREAD };
+
 /* Rounds 16 sums and stores them. Without TESTS all of them or none are inside the row, and no sum is negative. */
 template<Rule RULE, bool TESTS> __device__ __forceinline__ void
 finish (const Rounding &k, const DirectGroup &d, int (*sum)[4], uint8_t *to, int x, bool is_inside)
@@ -282,22 +302,21 @@ template<int W, int D> struct Quads {
 };
 
 /* Filters a warp's rows. INSIDE: all samples are inside the image, or the group clamps them. Inside and at an edge are
- * code of their own, so that what most warps do lies together, and loads are not all completed where branches meet.
- * TESTS: inside, too, results are tested before they are stored. These branches part the groups of kernels with many
- * products; without them, the compiler places all stores at the end, behind the products of all groups. */
-template<int W, int D, int GROUPS, bool TESTS, Rule RULE, bool INSIDE> __device__ __forceinline__ void
+ * code of their own, so that what most warps do lies together, and loads are not all completed where branches meet. */
+template<int W, int D, int GROUPS, Form FORM, Rule RULE, bool INSIDE> __device__ __forceinline__ void
 filter_quads (const DirectLaunch &launch, const DirectGroup &d, const Quads<W, D> &k, uint4 (*edge)[3])
 {
   constexpr int sets = GROUPS + D - 1, ahead = INSIDE ? sets : 1;
   const int t = k.lane & 3;
-  const Columns<W> columns (d, k.x);
+  const Columns<W, std::conditional_t<FORM == SPREAD, PlainBytes, GlobalBytes>> columns (d, k.x);
   unsigned w[sets][4 + 2 * words_beside (W)], p[2][W + 3][2];
   int sum[GROUPS][4][4];
   uint8_t *to = d.out + (long long) (k.y0 + t) * d.out_pitch + k.x;
 
   const auto load = [&] (int s) {
     if (INSIDE)
-      columns.load (min (max (k.y0 - launch.ay + t + 4 * s, 0), d.height - 1), w[s]);
+      columns.load (FORM == SPREAD ? __shfl_sync (~0u, k.lane_row, 4 * s + t)
+          : min (max (k.y0 - launch.ay + t + 4 * s, 0), d.height - 1), w[s]);
     else
       load_edge<W> (launch.group[k.index], k.x, __shfl_sync (~0u, k.lane_row, 4 * s + t),
           (const uint8_t *) edge[4 * s + t], w[s]);
@@ -322,14 +341,14 @@ filter_quads (const DirectLaunch &launch, const DirectGroup &d, const Quads<W, D
     else if (q >= 0)
       add_two_sets (sum[q], p[0], p[1], k.b[q % 2][0], k.init);
     if (q >= 0) {
-      finish<RULE, TESTS || !INSIDE> (launch.rounding, d, sum[q], to, k.x,
+      finish<RULE, FORM != STRAIGHT || !INSIDE> (launch.rounding, d, sum[q], to, k.x,
           k.x < d.bytes && k.y0 + 4 * q + t < d.height);
       to += 4 * (long long) d.out_pitch;
     }
   }
 }
 
-template<int W, int D, int GROUPS, int BLOCKS, bool TESTS, Rule RULE> __global__ void
+template<int W, int D, int GROUPS, int BLOCKS, Form FORM, Rule RULE> __global__ void
 __launch_bounds__ (threads, BLOCKS)
 convolve_quads_kernel (const __grid_constant__ DirectLaunch launch,
     const __grid_constant__ QuadFragments<fragments_of (W, D)> fragments)
@@ -363,10 +382,20 @@ convolve_quads_kernel (const __grid_constant__ DirectLaunch launch,
     copy_quads<GROUPS> (d, x, y0 + (lane & 3));
     return;
   }
-  if (__builtin_expect (d.clamps || (rows_inside && x0 > 0 && x0 + strip_bytes + 4 * beside <= d.bytes), true))
-    filter_quads<W, D, GROUPS, TESTS, RULE, true> (launch, d, k, edge[warp]);
+  const bool columns_inside = x0 > 0 && x0 + strip_bytes + 4 * beside <= d.bytes;
+  bool inside;
+
+  if (FORM == SPREAD) {
+    const uint4 begin = read_argument ((const uint4 *) launch.group[index].init);
+
+    k.init[0] = (int) begin.x, k.init[1] = (int) begin.y, k.init[2] = (int) begin.z, k.init[3] = (int) begin.w;
+    inside = d.clamps || (columns_inside && __all_sync (~0u, k.lane_row >= 0));
+  } else
+    inside = __builtin_expect (d.clamps || (rows_inside && columns_inside), true);
+  if (inside)
+    filter_quads<W, D, GROUPS, FORM, RULE, true> (launch, d, k, edge[warp]);
   else
-    filter_quads<W, D, GROUPS, TESTS, RULE, false> (launch, d, k, edge[warp]);
+    filter_quads<W, D, GROUPS, FORM, RULE, false> (launch, d, k, edge[warp]);
 }
 
 /* ---- launches ----------------------------------------------------------- */
@@ -375,22 +404,22 @@ convolve_quads_kernel (const __grid_constant__ DirectLaunch launch,
  * for larger ones, or for all of them. `blocks`: how many an SM shall hold; it bounds the registers of a thread. Only
  * those that test results take sums that can be negative, which need divisors so large that they are rare. */
 enum Frames : uint8_t { SMALL = 1, LARGE = 2, ALL = 3 };
-#define CF_QUADS(w, d, groups, blocks, tests, frames) \
-  { w, d, groups, tests, frames, RULE_ONE, \
-    (const void *) convolve_quads_kernel<w, d, groups, blocks, tests, RULE_ONE> }, \
-  { w, d, groups, tests, frames, RULE_EVEN, \
-    (const void *) convolve_quads_kernel<w, d, groups, blocks, tests, RULE_EVEN> }
+#define CF_QUADS(w, d, groups, blocks, form, frames) \
+  { w, d, groups, form, frames, RULE_ONE, \
+    (const void *) convolve_quads_kernel<w, d, groups, blocks, form, RULE_ONE> }, \
+  { w, d, groups, form, frames, RULE_EVEN, \
+    (const void *) convolve_quads_kernel<w, d, groups, blocks, form, RULE_EVEN> }
 const struct Variant {
   int words, sets, groups;
-  bool tests;
+  Form form;
   Frames frames;
   Rule rule;
   const void *kernel;
 } variants[] = {
-  CF_QUADS (1, 2, 2, 8, false, ALL), CF_QUADS (2, 2, 4, 4, false, SMALL), CF_QUADS (2, 2, 2, 7, false, LARGE),
-  CF_QUADS (2, 3, 4, 4, false, SMALL), CF_QUADS (2, 3, 2, 5, false, LARGE), CF_QUADS (4, 2, 4, 4, false, ALL),
-  CF_QUADS (4, 3, 4, 4, false, SMALL), CF_QUADS (4, 3, 4, 4, true, LARGE), CF_QUADS (4, 5, 2, 4, false, SMALL),
-  CF_QUADS (4, 5, 4, 3, true, LARGE),
+  CF_QUADS (1, 2, 2, 8, STRAIGHT, ALL), CF_QUADS (2, 2, 4, 4, STRAIGHT, SMALL), CF_QUADS (2, 2, 2, 7, STRAIGHT, LARGE),
+  CF_QUADS (2, 3, 4, 4, STRAIGHT, SMALL), CF_QUADS (2, 3, 2, 5, STRAIGHT, LARGE), CF_QUADS (4, 2, 4, 4, STRAIGHT, ALL),
+  CF_QUADS (4, 3, 4, 4, STRAIGHT, SMALL), CF_QUADS (4, 3, 4, 4, SPREAD, LARGE), CF_QUADS (4, 5, 2, 4, STRAIGHT, SMALL),
+  CF_QUADS (4, 5, 4, 3, TESTED, LARGE),
 };
 #undef CF_QUADS
 constexpr int max_fragments = 10;
@@ -472,7 +501,7 @@ convolve_quads_launch (DirectLaunch *launch, const CfConvolution &c, int limbs, 
   for (int i = 0; i < n_steps; i++) {
     if (!convolve_quads_fits (c, launch->rounding, limbs, steps[i]))
       return false;
-    while (v->rule != launch->rounding.rule || !(v->frames & frames) || (clips && !v->tests)
+    while (v->rule != launch->rounding.rule || !(v->frames & frames) || (clips && v->form == STRAIGHT)
         || !window_fits (*v, c, steps[i]))
       v++;
   }
