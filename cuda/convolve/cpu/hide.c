@@ -57,6 +57,20 @@ cf_convolve_hide_init (CfConvolveCpu *m, CfStatus *status)
   return m->cells ? CF_OK : cf_fail (status, CF_NO_MEMORY, "out of memory: the cells need %zu MB", size >> 20);
 }
 
+/* A row of samples, or those that are summed, 16 bits each. */
+size_t
+cf_convolve_hide_scratch_size (const CfConvolveCpu *m)
+{
+  size_t size = 2 * SUM_SAMPLES;
+
+  for (int p = 0; p < cf_format_info (m->format)->n_planes; p++) {
+    size_t row = cf_plane_row_bytes (m->format, m->largest.width, p);
+
+    size = row > size ? row : size;
+  }
+  return size + CF_ROW_SLACK;
+}
+
 /* ---- strips -------------------------------------------------------------- */
 
 /* Fills a strip with the views of in[first]'s plane and field. */
@@ -239,7 +253,6 @@ copy_rows (const CfConvolveCpu *m, const CfConvolveStrip *s, int begin, int end)
       cf_view_copy (&m->out[i], &m->in[i], begin, end);
 }
 
-/* Scratch memory holds far more than a row: it has rings of rows for the largest kernel. */
 static void
 paint (const CfConvolveCpu *m, const CfConvolveStrip *s, int task, uint8_t *scratch)
 {

@@ -131,13 +131,11 @@ typedef struct {
 
 #define CF_FEW_COLUMNS 7 /* up to this width a box adds up its columns without levels or running sums */
 
-/* Scratch memory is allocated for tasks with rows of CF_TILE_WIDTH samples, CF_TILE_ROW with the margins on both
- * sides, and the largest kernel: CF_CONVOLVE_MAX, and CF_CONVOLVE_LONG once a kernel is larger than that. Smaller
- * kernels get wider tasks, up to CF_TILE_WIDTH_MAX: longer runs of consecutive addresses in the image. */
+/* Samples in a row of a task: the first, or the second for CF_PATH_FAST. Smaller kernels get wider tasks, up to
+ * CF_TILE_WIDTH_MAX: longer runs of consecutive addresses in the image. */
 #define CF_TILE_WIDTH 2048
 #define CF_TILE_WIDTH_FAST 512
 #define CF_TILE_WIDTH_MAX 8192
-#define CF_TILE_ROW(side) (CF_TILE_WIDTH + 4 * 64 + 4 * (side))
 
 /* Returns the logarithm of a power of two, or -1 for any other v > 0. */
 static inline int
@@ -182,12 +180,13 @@ cf_can_fuse_scan (const CfConvolveCpu *m, int kind)
 
 /* Allocates the memory for cf_convolve_hide. Returns CF_NO_MEMORY where there is none. */
 CfCode cf_convolve_hide_init (CfConvolveCpu *m, CfStatus *status);
+/* Returns the bytes of scratch memory for cf_convolve_hide. */
+size_t cf_convolve_hide_scratch_size (const CfConvolveCpu *m);
 /* Filters the frame of m->in and m->out, n views, with fill, mosaic or privacy. */
 void cf_convolve_hide (CfConvolveCpu *m, const CfVideo *video, int n);
 
-/* Returns the bytes of scratch memory for a task with rows of `samples` samples of `bytes` bytes, margins included,
- * and kernels up to `side` x `side`. */
-size_t cf_convolve_scratch_size (int samples, int bytes, int side);
+/* Returns the bytes of scratch memory for a task of this part, or of the same part of a smaller frame. */
+size_t cf_convolve_scratch_size (const CfConvolveCpu *m, const CfConvolvePart *part);
 /* Returns how many samples a row of a task of this part should have at most. */
 int cf_convolve_max_width (const CfConvolveCpu *m, const CfConvolvePart *part);
 /* Returns how many rows of outputs the path makes at a time. */

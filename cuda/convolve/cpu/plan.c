@@ -2,8 +2,8 @@
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * convolve/cpu/plan.c: the convolution's plan on the CPU. It chooses the variant
- * and the width of its integers and cuts a frame into tasks. Scratch memory is
- * allocated for kernels up to 63 x 63, and once a kernel is larger, for the largest. */
+ * and the width of its integers and cuts a frame into tasks. Scratch memory grows
+ * with the kernel and never shrinks. */
 #include "internal.h"
 
 #include "fast_fir.h"
@@ -332,6 +332,7 @@ prepare (CfConvolveCpu *m, CfConvolveVariant variant)
   CfConvolvePath path;
 
   m->paired = false;
+  m->n_taps = m->n_high = 0;
   switch (variant) {
     case CF_CONVOLVE_V_COPY:
       path = CF_PATH_COPY;
@@ -583,18 +584,26 @@ resize (CfPlan *plan, CfStatus *status)
   return CF_OK;
 }
 
-/* Allocates scratch memory that the kernel needs and that is not there yet. */
+/* Allocates scratch memory that the kernel needs and that is not there yet, for frames of the plan's current size and
+ * smaller ones. */
 static CfCode
-reserve (CfPlan *plan, const CfConvolution *c, CfStatus *status)
+reserve (CfConvolveCpu *m, CfStatus *status)
 {
-  CfConvolveCpu *m = plan->state;
-  const bool is_long = c->w > CF_CONVOLVE_MAX || c->h > CF_CONVOLVE_MAX;
-  const int side = is_long ? CF_CONVOLVE_LONG : CF_CONVOLVE_MAX, samples = (plan->video.width + side) * 4;
-  size_t size = cf_convolve_scratch_size (samples < CF_TILE_ROW (side) ? samples : CF_TILE_ROW (side),
-      cf_format_info (plan->video.format)->bytes, side);
+  size_t size = 0;
   uint8_t *scratch;
 
-  size = (size + 4095) / 4096 * 4096;
+  if (cf_convolve_hides (&m->c))
+    size = cf_convolve_hide_scratch_size (m);
+  else
+    for (int i = 0; i < m->n_parts; i++) {
+      const CfConvolvePart *part = &m->parts[i];
+      size_t need = part->action == CF_ACTION_COPY || part->action == CF_ACTION_MID
+          ? 0
+          : cf_convolve_scratch_size (m, part);
+
+      size = need > size ? need : size;
+    }
+  size = (size / 4096 + 1) * 4096;
   if (size <= m->scratch_size)
     return CF_OK;
   scratch = aligned_alloc (4096, size * (size_t) cf_cpu_threads ());
@@ -615,8 +624,6 @@ update (CfPlan *plan, CfStatus *status)
   CfCode code = cf_convolution_resolve (plan->params, plan->video.format, &c, status);
   CfConvolveVariant variant;
 
-  if (code == CF_OK)
-    code = reserve (plan, &c, status);
   if (code != CF_OK)
     return code;
   m->c = c;
@@ -628,7 +635,8 @@ update (CfPlan *plan, CfStatus *status)
   plan->variant = variant;
   if (variant == CF_CONVOLVE_V_HIDE && cf_convolve_hide_init (m, status) != CF_OK)
     return CF_NO_MEMORY;
-  return resize (plan, status);
+  resize (plan, status);
+  return reserve (m, status);
 }
 
 static CfCode

@@ -20,41 +20,24 @@ padded (size_t bytes)
   return bytes % 4096 ? bytes : bytes + 64;
 }
 
-static void *
-carve (uint8_t **scratch, size_t bytes)
-{
-  uint8_t *taken = *scratch;
-
-  *scratch += padded (bytes);
-  return taken;
-}
-
+/* Takes `rows` rows from scratch memory of which so much is used; without any (NULL) it only counts. */
 static Ring
-carve_ring (uint8_t **scratch, int rows, size_t bytes)
+carve_ring (uint8_t *scratch, size_t *used, int rows, size_t bytes)
 {
-  Ring ring = { .data = *scratch, .pitch = padded (bytes), .rows = rows };
+  Ring ring = { .data = scratch ? scratch + *used : NULL, .pitch = padded (bytes), .rows = rows };
 
-  *scratch += ring.pitch * (size_t) rows;
+  *used += ring.pitch * (size_t) rows;
   return ring;
 }
 
-#define RING_BUDGET (512 << 10) /* bytes of a thread's rings, to fit the level 2 cache */
-/* Samples in a row of CF_PATH_FAST: tasks are multiples of 64 pixels wide, with 3 channels, too. */
-#define FAST_ROW (CF_TILE_WIDTH_FAST + 64 + 4 * CF_CONVOLVE_MAX + 16)
-#define FAST_ROWS 350 /* 27 streams of 11 rows, a batch of sums, rows of samples */
-#define BOX_LEVELS 8  /* 2^8 is more than any width */
-#define MAX_TAPS (CF_CONVOLVE_MAX * (CF_CONVOLVE_MAX + 1))
-
-size_t
-cf_convolve_scratch_size (int samples, int bytes, int side)
+static void *
+carve (uint8_t *scratch, size_t *used, size_t bytes)
 {
-  size_t n = (size_t) samples, rows = (size_t) side + 1;
-  size_t rings = rows * padded (n * (size_t) bytes) + 2 * rows * padded (4 * n);
-  size_t short_n = n < FAST_ROW ? n : FAST_ROW, fast_rings = FAST_ROWS * padded (4 * short_n);
-
-  return (rings > fast_rings ? rings : fast_rings) + 6 * padded (4 * n) + padded (8 * n) + padded (2 * n) +
-      padded (sizeof (CfTap) * MAX_TAPS) + padded (sizeof (CfPairTap) * MAX_TAPS / 2);
+  return carve_ring (scratch, used, 1, bytes).data;
 }
+
+#define RING_BUDGET (512 << 10) /* bytes of a thread's rings, to fit the level 2 cache */
+#define BOX_LEVELS 8            /* 2^8 is more than any width */
 
 /* Returns the rows of input that a row of outputs (two rows in paths of pairs) needs. */
 static int
@@ -81,15 +64,15 @@ cf_convolve_batch (const CfConvolveCpu *m, CfConvolvePath path)
   return path == CF_PATH_FAST ? cf_fast_batch (m) : path == CF_PATH_SMALL ? CF_SMALL_ROWS : m->paired ? 2 : 1;
 }
 
-/* Lays rings and buffers out in scratch memory. Rings are only as long as the path
- * looks back, so that they stay in the cache. Returns the bytes of the rings. */
+/* Lays rings and buffers out in scratch memory (NULL: only counts). Rings are only as long as the path looks back, so
+ * that they stay in the cache. Returns the bytes of the rings, and of all in `used`. */
 static size_t
-lay_out (Tile *tile, uint8_t *scratch)
+lay_out (Tile *tile, uint8_t *scratch, size_t *used)
 {
-  const uint8_t *begin = scratch;
-  size_t n = (size_t) tile->n_in;
-  int rows = window_rows (tile), x = rows, a = tile->m->paired ? rows / 2 : rows, b = rows / 2;
-  size_t a_bytes = 4, size;
+  const CfConvolveCpu *m = tile->m;
+  size_t n = (size_t) tile->n_in, n_taps = (size_t) (m->n_taps > m->n_high ? m->n_taps : m->n_high);
+  int rows = window_rows (tile), x = rows, a = m->paired ? rows / 2 : rows, b = rows / 2;
+  size_t a_bytes = 4, rings;
 
   switch (tile->path) {
     case CF_PATH_BOX:
@@ -102,7 +85,7 @@ lay_out (Tile *tile, uint8_t *scratch)
       a = 1;
       break;
     case CF_PATH_FAST:
-      cf_fast_rings (tile->m, &x, &a, &b);
+      cf_fast_rings (m, &x, &a, &b);
       break;
     case CF_PATH_SMALL:
       a = b = 0;
@@ -117,45 +100,64 @@ lay_out (Tile *tile, uint8_t *scratch)
     case CF_PATH_ROWS_32:
     case CF_PATH_ROWS_SPLIT:
     case CF_PATH_ROWS_64:
-      x = tile->m->c.op == CF_CONVOLVE_UNSHARP ? rows : 1;
+      x = m->c.op == CF_CONVOLVE_UNSHARP ? rows : 1;
       break;
     default:
       break;
   }
-  tile->x = carve_ring (&scratch, x, n * (size_t) (tile->type + 1));
-  tile->a = carve_ring (&scratch, a, a_bytes * n);
-  tile->b = carve_ring (&scratch, b, 4 * n);
-  size = (size_t) (scratch - begin);
+  *used = 0;
+  tile->x = carve_ring (scratch, used, x, n * (size_t) (tile->type + 1));
+  tile->a = carve_ring (scratch, used, a, a_bytes * n);
+  tile->b = carve_ring (scratch, used, b, 4 * n);
+  rings = *used;
   for (int i = 0; i < 2; i++) {
-    tile->s[i] = carve (&scratch, 4 * n);
-    tile->upper[i] = carve (&scratch, 4 * n);
-    tile->high[i] = carve (&scratch, 4 * n);
+    tile->s[i] = carve (scratch, used, 4 * n);
+    tile->upper[i] = carve (scratch, used, 4 * n);
+    tile->high[i] = carve (scratch, used, 4 * n);
   }
-  tile->wide = carve (&scratch, 8 * n);
-  tile->out = carve (&scratch, 2 * n);
-  tile->taps = carve (&scratch, sizeof (CfTap) * MAX_TAPS);
-  tile->pair_taps = carve (&scratch, sizeof (CfPairTap) * MAX_TAPS / 2);
-  return size;
+  tile->wide = carve (scratch, used, 8 * n);
+  tile->out = carve (scratch, used, 2 * n);
+  tile->taps = carve (scratch, used, sizeof (CfTap) * n_taps);
+  tile->pair_taps = carve (scratch, used, sizeof (CfPairTap) * n_taps);
+  return rings;
 }
 
-/* The widest rows whose rings fit the level 2 cache and the scratch memory, which
- * is allocated for CF_TILE_WIDTH samples of the largest kernel. */
+/* Returns the samples in a row of inputs for so many columns of outputs. */
+static int
+row_of (const Tile *tile, int cols)
+{
+  return (tile->path == CF_PATH_COPY ? cols : cols + tile->m->c.w - 1) * tile->channels;
+}
+
+/* Returns the widest rows whose rings fit the level 2 cache. */
 int
 cf_convolve_max_width (const CfConvolveCpu *m, const CfConvolvePart *part)
 {
-  Tile tile = { .m = m, .part = part, .path = m->path[part->kind], .type = m->in[part->view].bytes - 1 };
-  int margin = (m->c.w - 1) * part->channels;
+  Tile tile = { .m = m, .part = part, .path = m->path[part->kind], .channels = part->channels };
   int min_width = tile.path == CF_PATH_FAST ? CF_TILE_WIDTH_FAST : CF_TILE_WIDTH;
-  size_t ring;
+  size_t used;
 
+  tile.type = m->in[part->view].bytes - 1;
   for (int n = CF_TILE_WIDTH_MAX; n > min_width; n /= 2) {
-    tile.n_in = n + 64 * part->channels + margin;
-    ring = lay_out (&tile, m->scratch);
-    if (ring <= RING_BUDGET &&
-        (uint8_t *) tile.pair_taps + padded (sizeof (CfPairTap) * MAX_TAPS / 2) <= m->scratch + m->scratch_size)
+    tile.n_in = n + row_of (&tile, 64);
+    if (lay_out (&tile, NULL, &used) <= RING_BUDGET)
       return n;
   }
   return min_width;
+}
+
+/* The widest task of a narrower frame may be wider than those of this one, which are equally wide. */
+size_t
+cf_convolve_scratch_size (const CfConvolveCpu *m, const CfConvolvePart *part)
+{
+  Tile tile = { .m = m, .part = part, .path = m->path[part->kind], .channels = part->channels };
+  int max = cf_convolve_max_width (m, part) / part->channels + 63;
+  size_t used;
+
+  tile.type = m->in[part->view].bytes - 1;
+  tile.n_in = row_of (&tile, part->width < max ? part->width : max);
+  lay_out (&tile, NULL, &used);
+  return used;
 }
 
 /* ---- rounding ------------------------------------------------------------ */
@@ -668,6 +670,7 @@ cf_convolve_run_task (const CfConvolveCpu *m, const CfConvolvePart *part, int ta
     .rows = y1 - y0,
     .cols = x0 + part->cols < part->width ? part->cols : part->width - x0,
   };
+  size_t used;
 
   if (part->action == CF_ACTION_COPY) {
     cf_tile_copy_rows (m, part, y0, y1);
@@ -678,9 +681,9 @@ cf_convolve_run_task (const CfConvolveCpu *m, const CfConvolvePart *part, int ta
     return;
   }
   tile.n = tile.cols * tile.channels;
-  tile.n_in = tile.path == CF_PATH_COPY ? tile.n : tile.n + (m->c.w - 1) * tile.channels;
+  tile.n_in = row_of (&tile, tile.cols);
   tile.fused = is_fused (&tile);
-  lay_out (&tile, scratch);
+  lay_out (&tile, scratch, &used);
   if (is_box (&tile))
     memset (ring_row (&tile.a, 0), 0, (size_t) tile.n_in * 4 + CF_SCAN_MARGIN * 4);
   window = window_rows (&tile);
