@@ -212,6 +212,7 @@ frames_expect (const KcCase *c, Frames *f, CfStatus *status)
 {
   const CfImage *before[KC_MAX_FRAMES], *window[2 * KC_MAX_FRAMES]; /* before: the stream's frames, newest first */
   const void *params = f->params;
+  CfTraits traits = traits_of (c, params);
   void *state = NULL;
   int n_before = 0, i = 0;
   CfCode code = CF_OK;
@@ -223,8 +224,10 @@ frames_expect (const KcCase *c, Frames *f, CfStatus *status)
 
     if (*step == 'X')
       free_state (c, &state);
-    if (*step == 'U')
+    if (*step == 'U') {
       params = f->then;
+      traits = traits_of (c, params);
+    }
     if (!is_frame (*step))
       continue;
     if (f->first[i] == i)
@@ -242,7 +245,7 @@ frames_expect (const KcCase *c, Frames *f, CfStatus *status)
       n_seen = list_window (f, i, ahead, window);
       seen = window;
     }
-    if (traits_of (c, params).ahead != ahead)
+    if (traits.ahead != ahead)
       code = cf_fail (status, CF_BAD_VALUE, "%s %.100s: its traits have another number of later frames than %d",
           c->kc->stem, c->set, ahead);
     if (*step != 'R') {
@@ -255,7 +258,7 @@ frames_expect (const KcCase *c, Frames *f, CfStatus *status)
       else if (!c->kc->reference (c->filter, &c->video, &c->common, params, seen, n_seen, out))
         code = cf_fail (status, CF_BAD_VALUE, "%s %.100s: the reference refuses it", c->kc->stem, c->set);
       /* An element hands the input of an identity on. */
-      if (code == CF_OK && traits_of (c, params).identity && !kc_same_words (&c->video, seen[0], out))
+      if (code == CF_OK && traits.identity && !kc_same_words (&c->video, seen[0], out))
         code = cf_fail (status, CF_BAD_VALUE, "%s %.100s: no identity, as its traits say", c->kc->stem, c->set);
     }
     i++;
@@ -601,15 +604,8 @@ run_variant (KcRun *run, const KcCase *c, Frames *f, CfContext *context, const c
 
   w.plan = cf_plan_new (context, c->filter, &c->video, &c->common, wrong ? wrong : f->params, &status);
   good = w.plan || walk_status (&w, "cf_plan_new", &status);
-  if (good && variant) {
-    CfCode code = cf_plan_prefer (w.plan, variant, &status);
-
-    if (code == CF_UNSUPPORTED) {
-      cf_plan_free (w.plan);
-      return;
-    }
-    good = code == CF_OK || walk_status (&w, "cf_plan_prefer", &status);
-  }
+  if (good && variant)
+    good = cf_plan_prefer (w.plan, variant, &status) == CF_OK || walk_status (&w, "cf_plan_prefer", &status);
   if (good && !c->broken) {
     snprintf (chosen, 64, "%s", cf_plan_variant (w.plan));
     for (unsigned i = 0; !variant && cf_plan_variant_name (w.plan, i); i++)
@@ -623,6 +619,7 @@ run_variant (KcRun *run, const KcCase *c, Frames *f, CfContext *context, const c
   cf_params_free (c->filter, wrong);
 }
 
+/* One plan is asked which variants support the case; each of them then has a plan of its own. */
 static void
 run_backend (KcRun *run, const KcCase *c, Frames *f, CfContext *context, const char *where)
 {
@@ -635,7 +632,7 @@ run_backend (KcRun *run, const KcCase *c, Frames *f, CfContext *context, const c
     return;
   plan = cf_plan_new (context, c->filter, &c->video, &c->common, f->params, NULL);
   for (unsigned i = 0; plan && (name = cf_plan_variant_name (plan, i)); i++)
-    if (!g_str_equal (name, chosen))
+    if (!g_str_equal (name, chosen) && cf_plan_prefer (plan, name, NULL) != CF_UNSUPPORTED)
       run_variant (run, c, f, context, where, name, other);
   cf_plan_free (plan);
 }
