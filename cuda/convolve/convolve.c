@@ -147,19 +147,16 @@ advise (const CfVideo *video, const void *params_, CfStatus *status)
 }
 
 static bool
-is_identity (const CfVideo *video, const CfCommon *common, const void *params_)
+is_identity (const CfVideo *video, const CfCommon *common, const CfConvolution *c)
 {
   CfView views[CF_MAX_VIEWS];
-  CfConvolution c;
   CfImage image;
   int n;
 
-  if (cf_convolution_resolve (params_, video->format, &c, NULL) != CF_OK)
-    return false;
   cf_image_layout (&image, video->format, video->width, video->height, 1);
   n = cf_image_views (video, common, &image, views);
   for (int i = 0; i < n; i++)
-    if (cf_convolve_action (&c, video->format, &views[i]) != CF_ACTION_COPY)
+    if (cf_convolve_action (c, video->format, &views[i]) != CF_ACTION_COPY)
       return false;
   return true;
 }
@@ -167,24 +164,18 @@ is_identity (const CfVideo *video, const CfCommon *common, const void *params_)
 /* The anchor of a kernel of even height has h / 2 rows above it and fewer below
  * (flip: the other way round), so h / 2 rows on both sides suffice. */
 static void
-set_halo (const void *params_, CfTraits *traits)
+traits (const CfVideo *video, const CfCommon *common, const void *params_, CfTraits *traits)
 {
   CfConvolution c;
 
-  if (cf_convolution_resolve (params_, CF_FORMAT_GRAY8, &c, NULL) != CF_OK)
+  if (cf_convolution_resolve (params_, video ? video->format : CF_FORMAT_GRAY8, &c, NULL) != CF_OK)
     return;
+  traits->identity = video && is_identity (video, common, &c);
   traits->anchored = c.op == CF_CONVOLVE_MOSAIC || c.op == CF_CONVOLVE_PRIVACY;
   if (c.border == CF_BORDER_WRAP && !cf_convolve_hides (&c))
     return;
   traits->halo = c.h / 2;
   traits->halo_columns = c.w / 2;
-}
-
-static void
-traits (const CfVideo *video, const CfCommon *common, const void *params_, CfTraits *traits)
-{
-  set_halo (params_, traits);
-  traits->identity = video && is_identity (video, common, params_);
 }
 
 const CfFilter cf_convolve = {

@@ -45,21 +45,33 @@ weight_of (const CfConvolution *c, int levels, int stream, int j, int i)
   return sum;
 }
 
+/* Chooses the levels. Returns false if the kernel is not supported. */
 static bool
-list_weights (CfConvolveCpu *m, int levels)
+set_levels (CfConvolveCpu *m)
 {
   const CfConvolution *c = &m->c;
-  uint32_t *weights = m->fast_weights;
+  int levels = c->h < 6 ? 1 : c->h < 20 ? 2 : 3;
 
   m->fast_levels = levels;
   m->fast_height = (c->h + (1 << levels) - 1) >> levels;
   m->fast_pairs = (c->w + 1) / 2;
-  if (m->fast_height > CF_FAST_HEIGHT)
+  /* differences of 16-bit samples need 17 bits */
+  return c->op == CF_CONVOLVE_LINEAR && c->dense && c->bits != 16 && m->fast_height <= CF_FAST_HEIGHT;
+}
+
+bool
+cf_fast_prepare (CfConvolveCpu *m)
+{
+  const CfConvolution *c = &m->c;
+  uint32_t *weights = m->fast_weights;
+
+  if (!set_levels (m))
     return false;
-  for (int t = 0; t < n_streams_of (levels); t++)
+  for (int t = 0; t < n_streams_of (m->fast_levels); t++)
     for (int i = 0; i < m->fast_pairs; i++)
       for (int j = 0; j < m->fast_height; j++) {
-        int64_t a = weight_of (c, levels, t, j, 2 * i), b = weight_of (c, levels, t, j, 2 * i + 1);
+        int64_t a = weight_of (c, m->fast_levels, t, j, 2 * i);
+        int64_t b = weight_of (c, m->fast_levels, t, j, 2 * i + 1);
 
         if (a > INT16_MAX || a < INT16_MIN || b > INT16_MAX || b < INT16_MIN)
           return false;
@@ -68,27 +80,18 @@ list_weights (CfConvolveCpu *m, int levels)
   return true;
 }
 
-bool
-cf_fast_prepare (CfConvolveCpu *m)
-{
-  const CfConvolution *c = &m->c;
-  int levels = c->h < 6 ? 1 : c->h < 20 ? 2 : 3;
-
-  /* differences of 16-bit samples need 17 bits */
-  if (c->op != CF_CONVOLVE_LINEAR || !c->dense || c->bits == 16)
-    return false;
-  return list_weights (m, levels);
-}
-
 /* The model counts products of pairs for one sample. A product in a stream costs 5/6 of one in CF_PATH_PAIRS, since
  * each load serves more products; making and joining the streams costs as much as 55 products, with three levels 70.
  * The constants fit measurements with all instruction sets: docs/notes/convolve-cpu.md. */
 bool
-cf_fast_is_faster (const CfConvolveCpu *m)
+cf_fast_is_faster (CfConvolveCpu *m)
 {
   const CfConvolution *c = &m->c;
-  int fast = n_streams_of (m->fast_levels) * m->fast_height * m->fast_pairs >> m->fast_levels, direct = 0;
+  int fast, direct = 0;
 
+  if (!set_levels (m))
+    return false;
+  fast = n_streams_of (m->fast_levels) * m->fast_height * m->fast_pairs >> m->fast_levels;
   for (int j = 0; j <= c->h / 2; j++)
     for (int i = 0; i < c->w; i++) {
       bool any = false;

@@ -10,8 +10,8 @@
 /* Makes the weights of all streams. Returns false if the kernel is not supported or 16 bits do not hold the sums of
  * weights or the differences of samples. */
 bool cf_fast_prepare (CfConvolveCpu *m);
-/* Returns whether this is faster than CF_PATH_PAIRS, by a model of the cost. */
-bool cf_fast_is_faster (const CfConvolveCpu *m);
+/* Returns whether the kernel may be supported and this is faster than CF_PATH_PAIRS, by a model of the cost. */
+bool cf_fast_is_faster (CfConvolveCpu *m);
 /* Return the rows of outputs that are made together, and the rows of input that they need. */
 int cf_fast_batch (const CfConvolveCpu *m);
 int cf_fast_window (const CfConvolveCpu *m);

@@ -87,6 +87,7 @@ typedef struct {
 typedef struct {
   const CfConvolveSimd *simd;
   CfFormat format;
+  const void *params; /* of which c was made */
   CfConvolution c;
   CfConvolvePath path[2]; /* for luma and chroma */
   CfRounding rounding[2]; /* for luma and chroma */

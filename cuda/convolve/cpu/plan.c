@@ -409,7 +409,7 @@ choose_variant (CfConvolveCpu *m)
   };
 
   for (unsigned i = 0; i < sizeof order / sizeof order[0]; i++)
-    if (prepare (m, order[i]) && (order[i] != CF_CONVOLVE_V_FAST || cf_fast_is_faster (m)))
+    if ((order[i] != CF_CONVOLVE_V_FAST || cf_fast_is_faster (m)) && prepare (m, order[i]))
       return order[i];
   return CF_CONVOLVE_N_VARIANTS;
 }
@@ -620,13 +620,19 @@ static CfCode
 update (CfPlan *plan, CfStatus *status)
 {
   CfConvolveCpu *m = plan->state;
-  CfConvolution c;
-  CfCode code = cf_convolution_resolve (plan->params, plan->video.format, &c, status);
   CfConvolveVariant variant;
 
-  if (code != CF_OK)
-    return code;
-  m->c = c;
+  /* Each update has a copy of the parameters of its own, and goes back to the former one if it fails;
+   * cf_plan_prefer () changes none. */
+  if (m->params != plan->params) {
+    CfConvolution c;
+    CfCode code = cf_convolution_resolve (plan->params, plan->video.format, &c, status);
+
+    if (code != CF_OK)
+      return code;
+    m->c = c;
+    m->params = plan->params;
+  }
   variant = plan->preferred < 0 ? choose_variant (m) : (CfConvolveVariant) plan->preferred;
   if (variant == CF_CONVOLVE_N_VARIANTS)
     return cf_fail (status, CF_UNSUPPORTED, "the CPU backend does not support this kernel");
