@@ -53,9 +53,9 @@ typedef struct {
   size_t bytes;
   uint8_t *in[HISTORY], *out; /* in[0] is the newest */
   int ahead;                  /* in[ahead] is the frame that is filtered */
+  int n_in, n_seen;           /* a plan has a history of its own */
   CfStream *stream;           /* CUDA only, as the following */
   uint8_t *device_in, *device_out;
-  int n_seen;
 } RawRun;
 
 static bool
@@ -96,8 +96,7 @@ raw_open (RawRun *r, CfStatus *status)
     return false;
   r->ahead = r->kc->ahead ? r->kc->ahead (r->filter, r->params) : 0;
   r->bytes = cf_image_layout (&r->layout, r->video.format, r->video.width, r->video.height, 1);
-  for (int i = 0; i < HISTORY; i++)
-    r->in[i] = g_malloc0 (r->bytes);
+  r->n_in = g_str_equal (o.backend, "reference") ? HISTORY : r->ahead + 1;
   r->out = g_malloc0 (r->bytes);
   return g_str_equal (o.backend, "reference") || make_plan (r, status);
 }
@@ -153,7 +152,7 @@ filter_frame (RawRun *r, CfStatus *status)
   CfImage in[HISTORY], out;
   const CfImage *seen[HISTORY];
 
-  for (int i = 0; i < HISTORY; i++)
+  for (int i = 0; i < r->n_seen; i++)
     cf_image_at (&in[i], &r->layout, r->in[i]);
   seen[0] = &in[r->ahead];
   for (int i = 1; i < HISTORY; i++) /* the other frames; the oldest one stands for those that have not come */
@@ -203,11 +202,11 @@ raw_run (RawRun *r, FILE *in, FILE *out, CfStatus *status)
   int behind = 0; /* how often the last frame came again */
 
   for (int frames = 0;; frames++) {
-    uint8_t *oldest = r->in[HISTORY - 1];
+    uint8_t *oldest = r->in[r->n_in - 1];
     size_t got;
 
-    memmove (r->in + 1, r->in, (HISTORY - 1) * sizeof *r->in);
-    r->in[0] = oldest;
+    memmove (r->in + 1, r->in, (size_t) (r->n_in - 1) * sizeof *r->in);
+    r->in[0] = oldest ? oldest : g_malloc (r->bytes);
     got = fread (r->in[0], 1, r->bytes, in);
     if (got == 0 && frames > 0) {
       if (behind++ == r->ahead)
@@ -215,7 +214,7 @@ raw_run (RawRun *r, FILE *in, FILE *out, CfStatus *status)
       memcpy (r->in[0], r->in[1], r->bytes);
     } else if (got != r->bytes)
       return cf_fail (status, CF_BAD_VALUE, "%s does not hold whole frames", o.in) == CF_OK;
-    r->n_seen = MIN (r->n_seen + 1, HISTORY);
+    r->n_seen = MIN (r->n_seen + 1, r->n_in);
     if (!take_frame (r, status))
       return false;
     if (frames < r->ahead)
