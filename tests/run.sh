@@ -181,6 +181,11 @@ wait
 CF_PYTHON=$(cat "$build/python" 2> /dev/null)
 CF_GI_PYTHON=$(cat "$build/python-gi" 2> /dev/null)
 export CF_PYTHON CF_GI_PYTHON CF_BUILD="$build"
+# Where Python is to leave no bytecode beside sources, it would compile SciPy's in each test: the build folder has it.
+if [ -n "${PYTHONDONTWRITEBYTECODE:-}" ]; then
+  unset PYTHONDONTWRITEBYTECODE
+  export PYTHONPYCACHEPREFIX=$build/pycache
+fi
 
 cf_say "testing"
 rm -f "$build/meson-logs/testlog.json"
