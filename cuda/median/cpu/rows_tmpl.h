@@ -229,32 +229,31 @@ CODE (15)
 
 /* ---- 3x3 ---------------------------------------------------------------- */
 
-static inline T
-N (lesser) (T a, T b)
+#define MIDDLE(a, b, c) V_MAX (V_MIN (a, b), V_MIN (V_MAX (a, b), c))
+
+/* Loads a vector that is used more than once into a register. Most of these loads cross a cache line, and the compiler
+ * would repeat them as operands of minima and maxima. */
+ALWAYS_INLINE V
+N (load_once) (const T *p)
 {
-  return a < b ? a : b;
+  V v = v_load (p);
+
+  keep_in_register (v);
+  return v;
 }
 
-static inline T
-N (greater) (T a, T b)
-{
-  return a > b ? a : b;
-}
-
-#define MIDDLE(min, max, a, b, c) max (min (a, b), min (max (a, b), c))
-
-/* Filters a vector of two rows from sample x on, whose neighbours are inside the row. The columns of rows 0 1 2 (i = 0)
- * and of rows 1 2 3 (i = 1) are sorted at each of the three places where a vector needs them, which costs less than
- * storing and loading them. A median of nine is that of the greatest low, the middle middle and the least high. One row
- * after the other: both at once are more values than AVX2 has registers. */
+/* Filters a vector of two rows at sample x, whose neighbours are at x - left and x + right. The columns of rows 0 1 2
+ * (i = 0) and of rows 1 2 3 (i = 1) are sorted at each of the three places where a vector needs them, which costs less
+ * than storing and loading them. A median of nine is that of the greatest low, the middle middle and the least high.
+ * One row after the other: both at once are more values than AVX2 has registers. */
 ALWAYS_INLINE void
-N (median3_vector) (const T *const in[4], T *const out[2], int x, int step, const T *keep)
+N (median3_vector) (const T *const in[4], T *const out[2], ptrdiff_t x, ptrdiff_t left, ptrdiff_t right, const T *keep)
 {
+  const ptrdiff_t at[3] = { x - left, x, x + right };
   V min[3], max[3];
 
   for (int k = 0; k < 3; k++) {
-    const int at = x + (k - 1) * step;
-    const V b = v_load (in[1] + at), c = v_load (in[2] + at);
+    const V b = N (load_once) (in[1] + at[k]), c = N (load_once) (in[2] + at[k]);
 
     min[k] = V_MIN (b, c);
     max[k] = V_MAX (b, c);
@@ -263,16 +262,16 @@ N (median3_vector) (const T *const in[4], T *const out[2], int x, int step, cons
     V low[3], middle[3], high[3];
 
     for (int k = 0; k < 3; k++) {
-      const V a = v_load (in[3 * i] + x + (k - 1) * step), m = V_MAX (a, min[k]);
+      const V a = N (load_once) (in[3 * i] + at[k]), m = V_MAX (a, min[k]);
 
       low[k] = V_MIN (a, min[k]);
       middle[k] = V_MIN (m, max[k]);
       high[k] = V_MAX (m, max[k]);
     }
     low[0] = V_MAX (V_MAX (low[0], low[1]), low[2]);
-    middle[0] = MIDDLE (V_MIN, V_MAX, middle[0], middle[1], middle[2]);
+    middle[0] = MIDDLE (middle[0], middle[1], middle[2]);
     high[0] = V_MIN (V_MIN (high[0], high[1]), high[2]);
-    low[0] = MIDDLE (V_MIN, V_MAX, low[0], middle[0], high[0]);
+    low[0] = MIDDLE (low[0], middle[0], high[0]);
     if (keep) {
       const V kept = v_load (keep);
 
@@ -282,26 +281,18 @@ N (median3_vector) (const T *const in[4], T *const out[2], int x, int step, cons
   }
 }
 
-/* The same for a sample, whose neighbours may be outside the row. */
-static inline void
-N (median3_sample) (const T *const in[4], T *const out[2], int n, int x, int step, const T *keep)
+/* Filters two rows. The vectors at both ends are right only where samples have no neighbour on one side; the vectors
+ * beside them, which come after them, overwrite the rest. */
+ALWAYS_INLINE void
+N (median3_rows) (const T *const in[4], T *const out[2], int n, int step, const T *keep)
 {
-  const int at[3] = { x < step ? x : x - step, x, x + step < n ? x + step : x };
+  const int last = n - step - LANES;
 
-  for (int i = 0; i < 2; i++) {
-    T l = 0, h = (T) -1, m[3];
-
-    for (int k = 0; k < 3; k++) {
-      T a = in[i][at[k]], b = in[i + 1][at[k]], c = in[i + 2][at[k]];
-
-      l = N (greater) (l, N (lesser) (a, N (lesser) (b, c)));
-      h = N (lesser) (h, N (greater) (a, N (greater) (b, c)));
-      m[k] = MIDDLE (N (lesser), N (greater), a, b, c);
-    }
-    m[0] = MIDDLE (N (lesser), N (greater), m[0], m[1], m[2]);
-    m[0] = MIDDLE (N (lesser), N (greater), l, m[0], h);
-    out[i][x] = keep && keep[x % 4] ? in[1 + i][x] : m[0];
-  }
+  N (median3_vector) (in, out, 0, 0, step, keep);
+  for (ptrdiff_t x = step; x < last; x += LANES)
+    N (median3_vector) (in, out, x, step, step, keep);
+  N (median3_vector) (in, out, n - LANES, step, 0, keep);
+  N (median3_vector) (in, out, last, step, step, keep);
 }
 
 /* The same for rows that are shorter than a vector and its neighbours: copies of them have the border on both sides. */
@@ -317,34 +308,25 @@ N (median3_short) (const T *const in[4], T *const out[2], int n, int step, const
     memcpy (rows[i] + step, in[i], (size_t) n * sizeof (T));
     memcpy (rows[i] + step + n, in[i] + n - step, (size_t) step * sizeof (T));
   }
-  N (median3_vector) (from, to, step, step, keep);
+  N (median3_vector) (from, to, step, step, step, keep);
   if (n > LANES)
-    N (median3_vector) (from, to, n + step - LANES, step, keep);
+    N (median3_vector) (from, to, n + step - LANES, step, step, keep);
   for (int i = 0; i < 2; i++)
     memcpy (out[i], results[i] + step, (size_t) n * sizeof (T));
 }
 
 static void
-N (median3) (const void *const in_[4], void *const out_[2], int n, int step, const void *keep_)
+N (median3) (const void *const in_[4], void *const out_[2], int n, int step, const void *keep)
 {
-  const T *in[4] = { in_[0], in_[1], in_[2], in_[3] }, *keep = keep_;
+  const T *in[4] = { in_[0], in_[1], in_[2], in_[3] };
   T *out[2] = { out_[0], out_[1] };
-  int x = 0;
 
-  if (n < LANES + 2 * step) {
+  if (n < LANES + 2 * step)
     N (median3_short) (in, out, n, step, keep);
-    return;
-  }
-  for (; x < step; x++)
-    N (median3_sample) (in, out, n, x, step, keep);
-  for (; x + LANES + step <= n; x += LANES)
-    N (median3_vector) (in, out, x, step, keep);
-  if (x + step < n) {
-    N (median3_vector) (in, out, n - step - LANES, step, keep);
-    x = n - step;
-  }
-  for (; x < n; x++)
-    N (median3_sample) (in, out, n, x, step, keep);
+  else if (keep)
+    N (median3_rows) (in, out, n, step, keep);
+  else
+    N (median3_rows) (in, out, n, step, NULL);
 }
 
 /* ---- digits ------------------------------------------------------------- */

@@ -115,6 +115,13 @@ v_widen (const void *p)
 #define v_sub_2(a, b) ((V) ((V2) (a) - (V2) (b)))
 #endif
 
+/* Forces the value into a register here. */
+#if defined __SSE2__
+#define keep_in_register(v) __asm__ ("" : "+v"(v))
+#else
+#define keep_in_register(v)
+#endif
+
 #define N(name) GLUE (name##_, SIZE)
 #define V_MIN(a, b) GLUE (v_min_, SIZE) (a, b)
 #define V_MAX(a, b) GLUE (v_max_, SIZE) (a, b)
