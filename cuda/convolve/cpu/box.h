@@ -80,11 +80,14 @@ scan_start (int step, const void *column, bool wide, int w)
 {
   const uint16_t *narrow = column;
   const uint32_t *words = column;
-  U4 before = { 0 };
+  uint32_t sum[4] = { 0 };
+  U4 before;
 
+  for (int i = 0; i < (w - 1) * step; i += step)
+    for (int c = 0; c < step; c++)
+      sum[c] += wide ? words[i + c] : narrow[i + c];
   for (int l = 0; l < N4; l++)
-    for (int i = l % step; i < (w - 1) * step; i += step)
-      before[l] += wide ? words[i] : narrow[i];
+    before[l] = sum[l % step];
   return before;
 }
 
@@ -113,9 +116,8 @@ scan_pixels (const uint16_t *column, int w, int n, const CfRounding *r, const Cf
   const uint16_t *add = column + (w - 1) * 4, *sub = column - 4;
   U4 s = { 0 };
 
-  for (int l = 0; l < N4; l++)
-    for (int i = l / 4 - N4 / 4; i < l / 4 - N4 / 4 + w; i++)
-      s[l] += column[i * 4 + l % 4]; /* reads a zero of the margin where i < 0 */
+  for (int i = 0; i < w; i++)
+    s += load4_2 (column + i * 4 - N4); /* reads zeros of the margin below 0 */
   for (int p = 0; p < n; p += 4 * N4) {
     U4 sum[4];
 

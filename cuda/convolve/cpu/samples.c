@@ -58,18 +58,20 @@ fetch_inside (const Tile *tile, int x, int y, int n, uint8_t *row)
     tile->m->simd->gather[tile->type](view->data + at, part->step, n * part->channels, row, view->shift, max);
 }
 
-/* Copies pixel `from` of the fetched row to pixel x, which lies outside the image. */
-static inline void
-repeat_pixel (const Tile *tile, uint8_t *row, int x, int from)
+/* Copies one pixel to n pixels at `to`. */
+static void
+repeat_pixel (const Tile *tile, const uint8_t *pixel, int n, uint8_t *to)
 {
-  int channels = tile->channels;
+  const size_t bytes = (size_t) tile->channels * (size_t) (tile->type + 1);
 
-  if (tile->type == 0)
-    for (int c = 0; c < channels; c++)
-      row[x * channels + c] = row[from * channels + c];
+  if (tile->channels == 1)
+    cf_tile_fill (to, tile->type, n, tile->type ? *(const uint16_t *) (const void *) pixel : *pixel);
+  else if (bytes == 4)
+    for (int i = 0; i < n; i++)
+      memcpy (to + 4 * i, pixel, 4);
   else
-    for (int c = 0; c < channels; c++)
-      ((uint16_t *) (void *) row)[x * channels + c] = ((uint16_t *) (void *) row)[from * channels + c];
+    for (int i = 0; i < n; i++)
+      memcpy (to + bytes * (size_t) i, pixel, bytes);
 }
 
 void
@@ -88,6 +90,12 @@ cf_tile_fetch (const Tile *tile, int y, uint8_t *row)
     return;
   }
   fetch_inside (tile, first, y, end - first, row + (size_t) (first - left) * pixel);
+  if (c->border == CF_BORDER_REPLICATE) {
+    repeat_pixel (tile, row + (size_t) (first - left) * pixel, first - left, row);
+    row += (size_t) (end - left) * pixel;
+    repeat_pixel (tile, row - pixel, left + n - end, row);
+    return;
+  }
   for (int i = 0; i < n; i++) {
     int from;
 
@@ -99,7 +107,7 @@ cf_tile_fetch (const Tile *tile, int y, uint8_t *row)
     if (from < 0)
       cf_tile_fill (row + (size_t) i * pixel, tile->type, tile->channels, c->outside[part->kind]);
     else if (from >= first && from < end)
-      repeat_pixel (tile, row, i, from - left);
+      repeat_pixel (tile, row + (size_t) (from - left) * pixel, 1, row + (size_t) i * pixel);
     else
       fetch_inside (tile, from, y, 1, row + (size_t) i * pixel);
   }
