@@ -172,7 +172,7 @@ scan32_out (const uint32_t *column, int w, int step, int n, const CfRounding *r,
   EACH_STEP (step, scan32_out_body, column, w, n, r, out)
 }
 
-static inline void
+ALWAYS_INLINE void
 levels_block (const CfTap *narrow, int n_narrow, const CfTap *wide, int n_wide, int p, U4 sum[4])
 {
   for (int v = 0; v < 4; v++)
@@ -197,15 +197,21 @@ add_levels (const CfTap *narrow, int n_narrow, const CfTap *wide, int n_wide, in
   }
 }
 
-static inline void
+ALWAYS_INLINE void
 add_levels_out_body (const CfTap *wide, int n_wide, int n, const CfRounding *r, uint16_t *out, bool power, bool ties,
-    bool odd)
+    bool odd, bool neighbours)
 {
-  for (int p = 0; p < n; p += 4 * N4) {
-    U4 sum[4];
+  const CfRounding rounding = *r; /* a copy: the compiler need not reload it after stores to `out` */
 
-    levels_block (NULL, 0, wide, n_wide, p, sum);
-    round_store16 (sum, p, n, r, out, power, ties, odd);
+  for (int p = 0; p < n; p += 4 * N4) {
+    U4 sum[4] = { { 0 } };
+
+    for (int v = 0; neighbours && v < 4; v++)
+      for (int k = 0; k < n_wide; k++)
+        sum[v] += following ((const uint32_t *) wide[0].data + p + v * N4, k);
+    if (!neighbours)
+      levels_block (NULL, 0, wide, n_wide, p, sum);
+    round_store16 (sum, p, n, &rounding, out, power, ties, odd);
   }
 }
 
@@ -213,11 +219,15 @@ static void
 add_levels_out (const CfTap *wide, int n_wide, int n, const CfRounding *r, uint16_t *out)
 {
   if (r->log2 >= 0 || r->ties)
-    add_levels_out_body (wide, n_wide, n, r, out, r->log2 >= 0, r->ties, false);
+    add_levels_out_body (wide, n_wide, n, r, out, r->log2 >= 0, r->ties, false, false);
+  else if (r->by_odd && n_wide == 3 && are_neighbours (wide, 4))
+    add_levels_out_body (wide, 3, n, r, out, false, false, true, true);
+  else if (r->by_odd && n_wide == 5 && are_neighbours (wide, 4))
+    add_levels_out_body (wide, 5, n, r, out, false, false, true, true);
   else if (r->by_odd && n_wide == 3)
-    add_levels_out_body (wide, 3, n, r, out, false, false, true);
+    add_levels_out_body (wide, 3, n, r, out, false, false, true, false);
   else if (r->by_odd)
-    add_levels_out_body (wide, n_wide, n, r, out, false, false, true);
+    add_levels_out_body (wide, n_wide, n, r, out, false, false, true, false);
   else
-    add_levels_out_body (wide, n_wide, n, r, out, false, false, false);
+    add_levels_out_body (wide, n_wide, n, r, out, false, false, false, false);
 }

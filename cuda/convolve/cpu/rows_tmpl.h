@@ -157,12 +157,12 @@ N (store_tail) (T *out, const T *block, int n, const CfKeep *keep, int p)
     memcpy (out, block, (size_t) n * sizeof (T));
 }
 
-static inline void
+ALWAYS_INLINE void
 N (vertical16_body) (const CfTap *rows, int h, int n, const CfRounding *r, const CfKeep *keep, T *out, bool power,
     bool ties, CfWeights weights)
 {
   U2 max = (U2) { 0 } + (uint16_t) r->max, d = (U2) { 0 } + (uint16_t) (r->d2 / 2);
-  U2 magic = (U2) { 0 } + (uint16_t) r->magic16;
+  U2 magic = (U2) { 0 } + (uint16_t) r->magic16, add = (U2) { 0 } + (uint16_t) (r->add / 2);
   int shift = power ? r->log2 - 1 : r->shift16;
 
   for (int p = 0; p < n; p += 4 * N2) {
@@ -171,8 +171,14 @@ N (vertical16_body) (const CfTap *rows, int h, int n, const CfRounding *r, const
     T *to = n - p < 4 * N2 ? block : out + p;
 
     for (int v = 0; v < 4; v++)
-      s[v] = (U2) { 0 } + (uint16_t) (r->add / 2);
-    for (int j = 0; j < h; j++) {
+      s[v] = add;
+    for (int v = 0; weights == PIXELS && v < 4; v++) {
+      const uint16_t *x = (const uint16_t *) rows[0].data + p + v * N2;
+
+      for (int j = 0; j < h; j++)
+        s[v] += (U2) following (x, 2 * j);
+    }
+    for (int j = 0; weights != PIXELS && j < h; j++) {
       const uint16_t *x = (const uint16_t *) rows[j].data + p;
       U2 weight = (U2) { 0 } + (uint16_t) (weights == ONES ? 1 : weights == ONE_TWO_ONE ? 1 + j % 2 : rows[j].weight);
 
@@ -204,6 +210,8 @@ N (vertical16) (const CfTap *rows, int h, int n, const CfRounding *r, const CfKe
     N (vertical16_body) (rows, 3, n, r, keep, out, true, false, ONE_TWO_ONE);
   else if (r->log2 >= 0)
     N (vertical16_body) (rows, h, n, r, keep, out, true, false, ANY);
+  else if (ones && h == 5 && are_neighbours (rows, 8))
+    N (vertical16_body) (rows, 5, n, r, keep, out, false, false, PIXELS);
   else if (ones && h == 3)
     N (vertical16_body) (rows, 3, n, r, keep, out, false, false, ONES);
   else if (ones)

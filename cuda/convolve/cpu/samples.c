@@ -58,20 +58,30 @@ fetch_inside (const Tile *tile, int x, int y, int n, uint8_t *row)
     tile->m->simd->gather[tile->type](view->data + at, part->step, n * part->channels, row, view->shift, max);
 }
 
-/* Copies one pixel to n pixels at `to`. */
+/* Copies a pixel of `size` bytes to n pixels at `to`. */
 static void
-repeat_pixel (const Tile *tile, const uint8_t *pixel, int n, uint8_t *to)
+repeat_pixel (const uint8_t *pixel, size_t size, int n, uint8_t *to)
 {
-  const size_t bytes = (size_t) tile->channels * (size_t) (tile->type + 1);
-
-  if (tile->channels == 1)
-    cf_tile_fill (to, tile->type, n, tile->type ? *(const uint16_t *) (const void *) pixel : *pixel);
-  else if (bytes == 4)
+  if (size == 1)
+    memset (to, *pixel, (size_t) n);
+  else if (size == 2)
+    cf_tile_fill (to, 1, n, *(const uint16_t *) (const void *) pixel);
+  else if (size == 4)
     for (int i = 0; i < n; i++)
       memcpy (to + 4 * i, pixel, 4);
   else
     for (int i = 0; i < n; i++)
-      memcpy (to + bytes * (size_t) i, pixel, bytes);
+      memcpy (to + size * (size_t) i, pixel, size);
+}
+
+/* Copies the outermost of the pixels inside the image to those beyond it. */
+static void
+repeat_sides (const Tile *tile, size_t size, uint8_t *row)
+{
+  uint8_t *inside = row + size * (size_t) tile->before, *end = inside + size * (size_t) tile->inside;
+
+  repeat_pixel (inside, size, tile->before, row);
+  repeat_pixel (end - size, size, tile->n_in / tile->channels - tile->before - tile->inside, end);
 }
 
 void
@@ -79,9 +89,8 @@ cf_tile_fetch (const Tile *tile, int y, uint8_t *row)
 {
   const CfConvolution *c = &tile->m->c;
   const CfConvolvePart *part = tile->part;
-  bool copy = tile->path == CF_PATH_COPY;
-  int left = tile->x0 - (copy ? 0 : c->ax), n = tile->cols + (copy ? 0 : c->w - 1);
-  int first = left < 0 ? 0 : left, end = left + n < part->width ? left + n : part->width;
+  int n = tile->n_in / tile->channels, end = tile->before + tile->inside;
+  int left = tile->x0 - (tile->path == CF_PATH_COPY ? 0 : c->ax);
   size_t pixel = (size_t) tile->channels * (size_t) (tile->type + 1);
 
   y = cf_border_map (c->border, y, part->height);
@@ -89,28 +98,78 @@ cf_tile_fetch (const Tile *tile, int y, uint8_t *row)
     cf_tile_fill (row, tile->type, n * tile->channels, c->outside[part->kind]);
     return;
   }
-  fetch_inside (tile, first, y, end - first, row + (size_t) (first - left) * pixel);
+  fetch_inside (tile, left + tile->before, y, tile->inside, row + (size_t) tile->before * pixel);
   if (c->border == CF_BORDER_REPLICATE) {
-    repeat_pixel (tile, row + (size_t) (first - left) * pixel, first - left, row);
-    row += (size_t) (end - left) * pixel;
-    repeat_pixel (tile, row - pixel, left + n - end, row);
+    repeat_sides (tile, pixel, row);
     return;
   }
   for (int i = 0; i < n; i++) {
     int from;
 
-    if (left + i == first) /* skip the pixels that fetch_inside has fetched */
-      i += end - first;
+    if (i == tile->before) /* skip the pixels that fetch_inside has fetched */
+      i = end;
     if (i >= n)
       break;
     from = cf_border_map (c->border, left + i, part->width);
     if (from < 0)
       cf_tile_fill (row + (size_t) i * pixel, tile->type, tile->channels, c->outside[part->kind]);
-    else if (from >= first && from < end)
-      repeat_pixel (tile, row + (size_t) (from - left) * pixel, 1, row + (size_t) i * pixel);
+    else if (from - left >= tile->before && from - left < end)
+      repeat_pixel (row + (size_t) (from - left) * pixel, pixel, 1, row + (size_t) i * pixel);
     else
       fetch_inside (tile, from, y, 1, row + (size_t) i * pixel);
   }
+}
+
+bool
+cf_tile_is_direct (const Tile *tile)
+{
+  const CfConvolvePart *part = tile->part;
+  const CfView *view = &tile->m->in[part->view];
+
+  return tile->m->c.border == CF_BORDER_REPLICATE && part->action == CF_ACTION_FILTER && part->step == 1 &&
+      view->bits == 8 * view->bytes;
+}
+
+/* Returns row i of the inputs in the image, from its first pixel inside on. */
+static const uint8_t *
+direct_row (const Tile *tile, int i)
+{
+  const CfConvolution *c = &tile->m->c;
+  const CfView *view = &tile->m->in[tile->part->view];
+  const int y = cf_border_map (CF_BORDER_REPLICATE, tile->y0 - c->ay + i, tile->part->height);
+
+  return view->data + view->pitch * (size_t) y +
+      (size_t) (tile->x0 - c->ax + tile->before) * tile->part->pixel_step * view->bytes;
+}
+
+void
+cf_tile_add_row (const Tile *tile, int i)
+{
+  const CfConvolveCpu *m = tile->m;
+  const size_t pixel = (size_t) tile->channels * (m->n_narrow ? 2 : 4);
+  const bool leaves = i >= m->c.h;
+  const void *add, *sub = NULL;
+  uint8_t *columns = tile->columns;
+  int n = tile->n_in;
+
+  if (tile->direct) {
+    add = direct_row (tile, i);
+    if (leaves)
+      sub = direct_row (tile, i - m->c.h);
+    columns += pixel * (size_t) tile->before;
+    n = tile->inside * tile->channels;
+  } else {
+    add = ring_row (&tile->x, i);
+    if (leaves)
+      sub = ring_row (&tile->x, i - m->c.h);
+    cf_tile_fetch (tile, tile->y0 - m->c.ay + i, ring_row (&tile->x, i));
+  }
+  if (m->n_narrow)
+    m->simd->update_columns16[tile->type](add, sub, n, (uint16_t *) (void *) columns);
+  else
+    m->simd->update_columns32[tile->type](add, sub, n, (uint32_t *) (void *) columns);
+  if (tile->direct)
+    repeat_sides (tile, pixel, tile->columns);
 }
 
 void *

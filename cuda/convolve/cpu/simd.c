@@ -31,7 +31,27 @@ blend (uint8_t *to, const uint8_t *from, uint32_t keep, int n, const uint8_t *ro
 }
 
 /* The weights of rows, where a loop is specialised for them. */
-typedef enum { ANY, ONES, ONE_TWO_ONE } CfWeights;
+typedef enum { ANY, ONES, ONE_TWO_ONE, PIXELS } CfWeights; /* PIXELS: ones, for are_neighbours */
+
+/* Returns whether rows lie `bytes` bytes apart and shuffles of two vectors are faster than a load for each row, most of
+ * which cross a cache line. */
+static bool
+are_neighbours (const CfTap *rows, int bytes)
+{
+  return V_SIZE == 64 && (const uint8_t *) rows[1].data == (const uint8_t *) rows[0].data + bytes;
+}
+
+/* Returns a vector of memory from 4 * by bytes behind x on: elements of the vectors at x and behind it. */
+ALWAYS_INLINE U4
+following (const void *x, int by)
+{
+  const U4u *from = x;
+  U4 order;
+
+  for (int l = 0; l < N4; l++)
+    order[l] = (uint32_t) (by + l);
+  return by ? shuffle4 (from[0], from[1], order) : from[0];
+}
 
 /* ---- rows of samples of 1 and 2 bytes; G: integers for their gradients --- */
 

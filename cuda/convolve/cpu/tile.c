@@ -301,18 +301,6 @@ products (const Tile *tile, const Ring *ring, int o, int32_t *const s[2])
 }
 
 static void
-add_row (const Tile *tile, const void *add, const void *sub)
-{
-  const CfConvolveCpu *m = tile->m;
-  int margin = tile->path == CF_PATH_BOX_SCAN ? CF_SCAN_MARGIN : 0;
-
-  if (m->n_narrow)
-    m->simd->update_columns16[tile->type](add, sub, tile->n_in, (uint16_t *) ring_row (&tile->a, 0) + margin);
-  else
-    m->simd->update_columns32[tile->type](add, sub, tile->n_in, (uint32_t *) ring_row (&tile->a, 0) + margin);
-}
-
-static void
 push_row (const Tile *tile, int i)
 {
   const CfConvolveCpu *m = tile->m;
@@ -320,13 +308,12 @@ push_row (const Tile *tile, int i)
   void *x = ring_row (&tile->x, i), *before = i % 2 ? ring_row (&tile->x, i - 1) : NULL; /* of a pair */
   int type = tile->type;
 
+  if (is_box (tile)) {
+    cf_tile_add_row (tile, i);
+    return;
+  }
   cf_tile_fetch (tile, tile->y0 - (tile->path == CF_PATH_COPY ? 0 : m->c.ay) + i, x);
   switch (tile->path) {
-    case CF_PATH_BOX:
-    case CF_PATH_BOX_16:
-    case CF_PATH_BOX_SCAN:
-      add_row (tile, x, i >= m->c.h ? ring_row (&tile->x, i - m->c.h) : NULL);
-      break;
     case CF_PATH_ROWS_16:
       (type ? simd->horizontal16[1] : simd->horizontal8) (x, m->c.w, tile->channels, m->row, m->symmetric, tile->n,
           ring_row (&tile->a, i));
@@ -429,25 +416,26 @@ make_box (const Tile *tile, int o)
 
   if (tile->path == CF_PATH_BOX_16 && w <= CF_FEW_COLUMNS) {
     for (; n_narrow < w; n_narrow++)
-      narrow[n_narrow] = (CfTap) { (uint16_t *) ring_row (&tile->a, 0) + n_narrow * tile->channels, 1 };
+      narrow[n_narrow] = (CfTap) { (uint16_t *) (void *) tile->columns + n_narrow * tile->channels, 1 };
     finish16 (tile, o, narrow, w);
     return;
   }
   if (tile->fused && tile->path == CF_PATH_BOX && w <= CF_FEW_COLUMNS) {
     for (; n_wide < w; n_wide++)
-      wide[n_wide] = (CfTap) { (uint32_t *) ring_row (&tile->a, 0) + n_wide * tile->channels, 1 };
+      wide[n_wide] = (CfTap) { (uint32_t *) (void *) tile->columns + n_wide * tile->channels, 1 };
     finish_levels (tile, o, wide, w);
     return;
   }
   for (int level = 0; 1 << level <= w; level++) {
-    const uint8_t *row = ring_row (&tile->a, level);
+    const void *half = level > 1 ? ring_row (&tile->a, level - 1) : tile->columns;
+    const uint8_t *row = level > 0 ? ring_row (&tile->a, level) : tile->columns;
     int length = tile->n + (w - (1 << level)) * tile->channels, shift = (1 << level) / 2 * tile->channels;
     bool is_narrow = level < m->n_narrow;
 
     if (level > 0 && level <= m->n_narrow)
-      m->simd->add_shifted16 (ring_row (&tile->a, level - 1), shift, length, ring_row (&tile->a, level), !is_narrow);
+      m->simd->add_shifted16 (half, shift, length, ring_row (&tile->a, level), !is_narrow);
     else if (level > 0)
-      m->simd->add_shifted32 (ring_row (&tile->a, level - 1), shift, length, ring_row (&tile->a, level));
+      m->simd->add_shifted32 (half, shift, length, ring_row (&tile->a, level));
     if (!(w >> level & 1))
       continue;
     row += (size_t) (done * tile->channels) * (is_narrow ? 2 : 4);
@@ -476,7 +464,7 @@ static void
 make_scan (const Tile *tile, int o)
 {
   const CfConvolveCpu *m = tile->m;
-  const uint16_t *column = (uint16_t *) ring_row (&tile->a, 0) + CF_SCAN_MARGIN;
+  const void *column = tile->columns;
   CfKeep keep = cf_tile_keep (tile, tile->y0 + o);
   void *out;
 
@@ -489,8 +477,7 @@ make_scan (const Tile *tile, int o)
   if (m->n_narrow)
     m->simd->scan_out (column, m->c.w, tile->channels, m->c.h * m->c.max, tile->n, tile->rounding, &keep, out);
   else
-    m->simd->scan32_out ((uint32_t *) ring_row (&tile->a, 0) + CF_SCAN_MARGIN, m->c.w, tile->channels, tile->n,
-        tile->rounding, out);
+    m->simd->scan32_out (column, m->c.w, tile->channels, tile->n, tile->rounding, out);
   cf_tile_store (tile, tile->y0 + o, out);
 }
 
@@ -653,10 +640,22 @@ is_fused (const Tile *tile)
   }
 }
 
+/* Lays out the sums of columns, all zero: those inside the image begin at a cache line. */
+static void
+begin_columns (Tile *tile)
+{
+  const size_t size = tile->m->n_narrow ? 2 : 4, shift = size * (size_t) (tile->before * tile->channels) % 64;
+  const size_t margin = tile->path == CF_PATH_BOX_SCAN ? CF_SCAN_MARGIN * size : 0;
+
+  memset (tile->a.data, 0, (size_t) tile->n_in * 4 + CF_SCAN_MARGIN * 4 + 64);
+  tile->columns = tile->a.data + margin + (64 - shift) % 64;
+  tile->direct = cf_tile_is_direct (tile);
+}
+
 void
 cf_convolve_run_task (const CfConvolveCpu *m, const CfConvolvePart *part, int task, uint8_t *scratch)
 {
-  int x0 = task % part->n_cols * part->cols, y0 = task / part->n_cols * part->rows, window, batch;
+  int x0 = task % part->n_cols * part->cols, y0 = task / part->n_cols * part->rows, left, right, window, batch;
   int y1 = y0 + part->rows < part->height ? y0 + part->rows : part->height;
   Tile tile = {
     .m = m,
@@ -682,10 +681,14 @@ cf_convolve_run_task (const CfConvolveCpu *m, const CfConvolvePart *part, int ta
   }
   tile.n = tile.cols * tile.channels;
   tile.n_in = row_of (&tile, tile.cols);
+  left = x0 - (tile.path == CF_PATH_COPY ? 0 : m->c.ax);
+  right = left + tile.n_in / tile.channels;
+  tile.before = left < 0 ? -left : 0;
+  tile.inside = (right < part->width ? right : part->width) - left - tile.before;
   tile.fused = is_fused (&tile);
   lay_out (&tile, scratch, &used);
   if (is_box (&tile))
-    memset (ring_row (&tile.a, 0), 0, (size_t) tile.n_in * 4 + CF_SCAN_MARGIN * 4);
+    begin_columns (&tile);
   window = window_rows (&tile);
   batch = cf_convolve_batch (m, tile.path);
   for (int i = 0, o = 0; o < tile.rows; i++) {
