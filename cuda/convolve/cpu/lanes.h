@@ -48,6 +48,8 @@ horizontal_bytes_body (const uint8_t *x, int w, int step, const int32_t *c, bool
       U4 b = *(const U4u *) (const void *) (x + p + (i + 1) * step);
       U2 weight = (U2) { 0 } + (uint16_t) ((c[i] & 0xff) | (uint32_t) c[i + 1] << 8);
 
+      keep_in_register (a);
+      keep_in_register (b);
       low += multiply_bytes (interleave_low (a, b), weight);
       high += multiply_bytes (interleave_high (a, b), weight);
     }
@@ -179,11 +181,13 @@ small_sums (const uint8_t *x, int size, int step, bool ones, U2 s[2])
     U4 a = *(const U4u *) (const void *) (x + i * step), b = { 0 };
     U2 even = (U2) { 0 } + (uint16_t) (c[i + 1] | c[i + 2] << 8), odd = (U2) { 0 } + (uint16_t) (c[i] | c[i + 1] << 8);
 
+    keep_in_register (a);
     if (step == 1) {
       s[0] += i + 1 < size ? multiply_bytes (a, even) : (U2) a & 255;
       s[1] += i ? multiply_bytes (a, odd) : (U2) a >> 8;
     } else if (i + 1 < size) {
       b = *(const U4u *) (const void *) (x + (i + 1) * step);
+      keep_in_register (b);
       s[0] += multiply_bytes (interleave_low (a, b), even);
       s[1] += multiply_bytes (interleave_high (a, b), even);
     } else {

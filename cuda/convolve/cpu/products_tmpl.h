@@ -22,7 +22,7 @@ P (products_block) (const CfPairTap *taps, int n_taps, int p, int32_t initial, i
     for (int v = 0; v < 4; v++) {
       U4 x = *(const U4u *) (const void *) (pairs + v * N4);
 
-      keep_in_register (x); /* or the compiler loads it for each product */
+      keep_in_register (x);
       first[v] = add_pairs (first[v], x, for_first);
       second[v] = add_pairs (second[v], x, for_second);
     }

@@ -7,6 +7,26 @@
 
 #include <string.h>
 
+/* Returns the column of the image of the first pixel in a row of inputs. */
+static int
+left_of (const Tile *tile)
+{
+  return tile->x0 - (tile->path == CF_PATH_COPY ? 0 : tile->m->c.ax);
+}
+
+void
+cf_tile_place (Tile *tile)
+{
+  const CfConvolvePart *part = tile->part;
+  const CfView *view = &tile->m->in[part->view];
+  const int left = left_of (tile), end = left + tile->n_in / tile->channels;
+
+  tile->before = left < 0 ? -left : 0;
+  tile->inside = (end < part->width ? end : part->width) - left - tile->before;
+  tile->direct = tile->m->c.border == CF_BORDER_REPLICATE && part->action == CF_ACTION_FILTER && part->step == 1 &&
+      view->bits == 8 * view->bytes;
+}
+
 void
 cf_tile_fill (void *row, int type, int n, int value)
 {
@@ -89,8 +109,7 @@ cf_tile_fetch (const Tile *tile, int y, uint8_t *row)
 {
   const CfConvolution *c = &tile->m->c;
   const CfConvolvePart *part = tile->part;
-  int n = tile->n_in / tile->channels, end = tile->before + tile->inside;
-  int left = tile->x0 - (tile->path == CF_PATH_COPY ? 0 : c->ax);
+  int left = left_of (tile), n = tile->n_in / tile->channels, end = tile->before + tile->inside;
   size_t pixel = (size_t) tile->channels * (size_t) (tile->type + 1);
 
   y = cf_border_map (c->border, y, part->height);
@@ -120,16 +139,6 @@ cf_tile_fetch (const Tile *tile, int y, uint8_t *row)
   }
 }
 
-bool
-cf_tile_is_direct (const Tile *tile)
-{
-  const CfConvolvePart *part = tile->part;
-  const CfView *view = &tile->m->in[part->view];
-
-  return tile->m->c.border == CF_BORDER_REPLICATE && part->action == CF_ACTION_FILTER && part->step == 1 &&
-      view->bits == 8 * view->bytes;
-}
-
 /* Returns row i of the inputs in the image, from its first pixel inside on. */
 static const uint8_t *
 direct_row (const Tile *tile, int i)
@@ -139,7 +148,7 @@ direct_row (const Tile *tile, int i)
   const int y = cf_border_map (CF_BORDER_REPLICATE, tile->y0 - c->ay + i, tile->part->height);
 
   return view->data + view->pitch * (size_t) y +
-      (size_t) (tile->x0 - c->ax + tile->before) * tile->part->pixel_step * view->bytes;
+      (size_t) (left_of (tile) + tile->before) * tile->part->pixel_step * view->bytes;
 }
 
 void

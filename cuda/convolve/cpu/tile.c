@@ -103,7 +103,8 @@ lay_out (Tile *tile, uint8_t *scratch, size_t *used)
       x = m->c.op == CF_CONVOLVE_UNSHARP ? rows : 1;
       break;
     default:
-      break;
+      if (m->paired && m->c.op != CF_CONVOLVE_UNSHARP)
+        x = 2;
   }
   *used = 0;
   tile->x = carve_ring (scratch, used, x, n * (size_t) (tile->type + 1));
@@ -223,9 +224,13 @@ list_taps (const Tile *tile, const Ring *ring, int o, size_t bytes)
 static int
 list_pair_taps (const Tile *tile, const Ring *ring, int o, const CfConvolveTap *taps, int n)
 {
+  const uint32_t *rows[CF_CONVOLVE_LONG / 2 + 1];
+
+  for (int j = 0; j < tile->m->c.h / 2 + 1; j++)
+    rows[j] = ring_row (ring, o / 2 + j);
   for (int k = 0; k < n; k++)
     tile->pair_taps[k] = (CfPairTap) {
-      .data = (uint32_t *) ring_row (ring, o / 2 + taps[k].j) + taps[k].i * tile->channels,
+      .data = rows[taps[k].j] + taps[k].i * tile->channels,
       .weight = { taps[k].weight[0], taps[k].weight[1] },
     };
   return n;
@@ -649,13 +654,12 @@ begin_columns (Tile *tile)
 
   memset (tile->a.data, 0, (size_t) tile->n_in * 4 + CF_SCAN_MARGIN * 4 + 64);
   tile->columns = tile->a.data + margin + (64 - shift) % 64;
-  tile->direct = cf_tile_is_direct (tile);
 }
 
 void
 cf_convolve_run_task (const CfConvolveCpu *m, const CfConvolvePart *part, int task, uint8_t *scratch)
 {
-  int x0 = task % part->n_cols * part->cols, y0 = task / part->n_cols * part->rows, left, right, window, batch;
+  int x0 = task % part->n_cols * part->cols, y0 = task / part->n_cols * part->rows, window, batch;
   int y1 = y0 + part->rows < part->height ? y0 + part->rows : part->height;
   Tile tile = {
     .m = m,
@@ -681,10 +685,7 @@ cf_convolve_run_task (const CfConvolveCpu *m, const CfConvolvePart *part, int ta
   }
   tile.n = tile.cols * tile.channels;
   tile.n_in = row_of (&tile, tile.cols);
-  left = x0 - (tile.path == CF_PATH_COPY ? 0 : m->c.ax);
-  right = left + tile.n_in / tile.channels;
-  tile.before = left < 0 ? -left : 0;
-  tile.inside = (right < part->width ? right : part->width) - left - tile.before;
+  cf_tile_place (&tile);
   tile.fused = is_fused (&tile);
   lay_out (&tile, scratch, &used);
   if (is_box (&tile))

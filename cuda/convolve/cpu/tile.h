@@ -27,7 +27,7 @@ typedef struct {
   int cols;
   int n, n_in; /* samples in a row of outputs, in a row of inputs */
   int before, inside; /* pixels of a row of inputs beyond the image's left side, and inside the image */
-  bool direct;        /* box: columns are summed out of the image, not out of x */
+  bool direct;        /* rows need no conversion and no border but copies: a box sums columns out of the image */
   uint8_t *columns;   /* box: sums of columns, of 16 bits if n_narrow, else of 32 */
   Ring x;      /* rows of inputs */
   Ring a, b;   /* what the path makes of them: pairs, columns or sums */
@@ -44,13 +44,13 @@ ring_row (const Ring *ring, int i)
   return ring->data + ring->pitch * (size_t) (i % ring->rows);
 }
 
+/* Sets before, inside and direct. */
+void cf_tile_place (Tile *tile);
 /* Fetches n_in samples of row y, which may lie outside the image, as plain
  * numbers, with the kernel's margins on both sides. */
 void cf_tile_fetch (const Tile *tile, int y, uint8_t *row);
 /* Box: adds row i of the inputs to the columns and subtracts the row that leaves the window. */
 void cf_tile_add_row (const Tile *tile, int i);
-/* Returns whether cf_tile_add_row takes its rows from the image. */
-bool cf_tile_is_direct (const Tile *tile);
 /* Returns where to write the outputs of row y: the output image, if they need no
  * further step, or tile->out, from which cf_tile_store stores them. */
 void *cf_tile_output (const Tile *tile, int y);

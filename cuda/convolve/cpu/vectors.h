@@ -46,8 +46,8 @@
 #define minimum2(a, b) (((a) & (U2) ((a) < (b))) | ((b) & (U2) ((a) >= (b))))
 #endif
 
-/* Forces the value into a register here, so that the compiler does not reorder a chain of additions and run out of
- * registers for its addends. */
+/* Forces the value into a register here, so that the compiler neither reorders a chain of additions and runs out of
+ * registers for its addends, nor repeats a load, which may cross a cache line, as an operand of each of its uses. */
 #if defined __SSE2__
 #define keep_in_register(v) __asm__ ("" : "+v"(v))
 #else
