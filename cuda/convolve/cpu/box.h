@@ -172,7 +172,7 @@ scan32_out (const uint32_t *column, int w, int step, int n, const CfRounding *r,
   EACH_STEP (step, scan32_out_body, column, w, n, r, out)
 }
 
-ALWAYS_INLINE void
+static inline void
 levels_block (const CfTap *narrow, int n_narrow, const CfTap *wide, int n_wide, int p, U4 sum[4])
 {
   for (int v = 0; v < 4; v++)

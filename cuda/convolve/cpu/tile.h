@@ -25,12 +25,12 @@ typedef struct {
   int channels;
   int x0, y0, rows; /* the rectangle of outputs, in pixels */
   int cols;
-  int n, n_in; /* samples in a row of outputs, in a row of inputs */
+  int n, n_in;        /* samples in a row of outputs, in a row of inputs */
   int before, inside; /* pixels of a row of inputs beyond the image's left side, and inside the image */
   bool direct;        /* rows need no conversion and no border but copies: a box sums columns out of the image */
   uint8_t *columns;   /* box: sums of columns, of 16 bits if n_narrow, else of 32 */
-  Ring x;      /* rows of inputs */
-  Ring a, b;   /* what the path makes of them: pairs, columns or sums */
+  Ring x;             /* rows of inputs */
+  Ring a, b;          /* what the path makes of them: pairs, columns or sums */
   CfTap *taps;
   CfPairTap *pair_taps;
   int32_t *s[2], *upper[2], *high[2]; /* sums of two rows of outputs */
