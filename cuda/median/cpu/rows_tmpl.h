@@ -282,15 +282,20 @@ N (median3_vector) (const T *const in[4], T *const out[2], ptrdiff_t x, ptrdiff_
 }
 
 /* Filters two rows. The vectors at both ends are right only where samples have no neighbour on one side; the vectors
- * beside them, which come after them, overwrite the rest. */
+ * beside them, which come after them, overwrite the rest. Fetches the two rows behind in[3], which the next call needs:
+ * a processor does not foresee them. */
 ALWAYS_INLINE void
 N (median3_rows) (const T *const in[4], T *const out[2], int n, int step, const T *keep)
 {
   const int last = n - step - LANES;
+  const ptrdiff_t pitch = (const uint8_t *) in[3] - (const uint8_t *) in[2];
 
   N (median3_vector) (in, out, 0, 0, step, keep);
-  for (ptrdiff_t x = step; x < last; x += LANES)
+  for (ptrdiff_t x = step; x < last; x += LANES) {
+    __builtin_prefetch ((const uint8_t *) (in[3] + x) + pitch);
+    __builtin_prefetch ((const uint8_t *) (in[3] + x) + 2 * pitch);
     N (median3_vector) (in, out, x, step, step, keep);
+  }
   N (median3_vector) (in, out, n - LANES, step, 0, keep);
   N (median3_vector) (in, out, last, step, step, keep);
 }
