@@ -23,8 +23,8 @@ const char *const ref_convolve_settings[] = {
   "kernel=0.1,0.2;0.3,0.25 border=constant border-value=90",
   /* Presets. */
   "preset=identity", "preset=identity gray=luma", "preset=identity bias=-3.5", "preset=identity divisor=-2 bias=200",
-  "preset=box kernel-size=1", "preset=box kernel-size=3", "preset=box kernel-size=5 divisor=24",
-  "preset=box kernel-size=9 bias=0.5", "preset=box kernel-size=15 gray=mean",
+  "preset=box kernel-size=1", "preset=box kernel-size=3", "preset=box kernel-size=5",
+  "preset=box kernel-size=5 divisor=24", "preset=box kernel-size=9 bias=0.5", "preset=box kernel-size=15 gray=mean",
   "preset=box kernel-size=31 border=constant", "preset=box kernel-size=63 border=reflect101",
   "preset=gauss kernel-size=1", "preset=gauss kernel-size=3",
   "preset=gauss kernel-size=3 border=constant border-value=65535", "preset=gauss kernel-size=7 gray=mean",
