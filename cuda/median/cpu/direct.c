@@ -14,16 +14,16 @@ cf_median_direct_scratch (const CfMedianCpu *m, int width)
   return 6 * (((size_t) (4 * width) << m->size) + 64);
 }
 
-/* Returns row y (clamped) of the plane of `view`: its first component's sample 0. */
+/* Returns the first component's sample 0 of row 0 of the plane of `view`. */
 static uint8_t *
-flat_row (const CfView *views, int n_views, const CfView *view, int y)
+flat_begin (const CfView *views, int n_views, const CfView *view)
 {
   uint8_t *first = view->data;
 
   for (int i = 0; i < n_views; i++)
     if (views[i].plane == view->plane && views[i].field == view->field && views[i].data < first)
       first = views[i].data;
-  return first + view->pitch * (size_t) (y < 0 ? 0 : y >= view->height ? view->height - 1 : y);
+  return first;
 }
 
 /* Fills the mask of the components of the plane that are not filtered. Returns false if all of them are. Only pixels of
@@ -31,7 +31,7 @@ flat_row (const CfView *views, int n_views, const CfView *view, int y)
 static bool
 make_mask (const CfMedianCpu *m, const CfView *view, uint8_t mask[CF_MEDIAN_KEEP])
 {
-  const uint8_t *first = flat_row (m->in[0], m->n_views, view, 0);
+  const uint8_t *first = flat_begin (m->in[0], m->n_views, view);
   const int pixel = view->step * view->bytes;
   bool any = false;
 
@@ -52,18 +52,20 @@ static void
 flat_task (const CfMedianCpu *m, const CfMedianTask *t, uint8_t *scratch)
 {
   const CfView *in = &m->in[0][t->view], *out = &m->out[t->view];
+  const uint8_t *first_in = flat_begin (m->in[0], m->n_views, in);
+  uint8_t *first_out = flat_begin (m->out, m->n_views, out);
   int n = in->width * in->step;
   void *unused = cf_median_take (&scratch, (size_t) n << m->size);
   uint8_t mask[CF_MEDIAN_KEEP], *keep = make_mask (m, in, mask) ? mask : NULL;
 
   for (int y = t->y0; y < t->y1; y += 2) {
     const void *from[4];
-    void *to[2] = { flat_row (m->out, m->n_views, out, y), unused };
+    void *to[2] = { first_out + out->pitch * (size_t) y, unused };
 
-    for (int i = 0; i < 4; i++)
-      from[i] = flat_row (m->in[0], m->n_views, in, y - 1 + i);
+    for (int i = 0, row = y - 1; i < 4; i++, row++)
+      from[i] = first_in + in->pitch * (size_t) (row < 0 ? 0 : row >= in->height ? in->height - 1 : row);
     if (y + 1 < t->y1)
-      to[1] = flat_row (m->out, m->n_views, out, y + 1);
+      to[1] = first_out + out->pitch * (size_t) (y + 1);
     m->simd->median3[m->size](from, to, n, in->step, keep);
   }
 }
