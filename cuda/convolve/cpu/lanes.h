@@ -366,12 +366,18 @@ horizontal_upper_lower_body (const uint16_t *x, int w, int step, const int32_t *
     U2 upper = { 0 }, lower = { 0 };
 
     for (int i = 0; i < w - half; i++) {
-      U2 a = *(const U2u *) (const void *) (x + p + i * step), high = a >> 8, low = a & 255;
+      U2 a = *(const U2u *) (const void *) (x + p + i * step), high, low;
       U2 weight = (U2) { 0 } + (uint16_t) c[i];
 
+      if (w > 3) /* with three taps two loads of each are faster */
+        keep_in_register (a);
+      high = a >> 8;
+      low = a & 255;
       if (i < half) {
         U2 b = *(const U2u *) (const void *) (x + p + (w - 1 - i) * step);
 
+        if (w > 3)
+          keep_in_register (b);
         high += b >> 8;
         low += b & 255;
       }
