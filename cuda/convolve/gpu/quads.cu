@@ -382,17 +382,17 @@ convolve_quads_kernel (const __grid_constant__ DirectLaunch launch,
     copy_quads<GROUPS> (d, x, y0 + (lane & 3));
     return;
   }
-  const bool columns_inside = x0 > 0 && x0 + strip_bytes + 4 * beside <= d.bytes;
-  bool inside;
-
   if (FORM == SPREAD) {
     const uint4 begin = read_argument ((const uint4 *) launch.group[index].init);
 
     k.init[0] = (int) begin.x, k.init[1] = (int) begin.y, k.init[2] = (int) begin.z, k.init[3] = (int) begin.w;
-    inside = d.clamps || (columns_inside && __all_sync (~0u, k.lane_row >= 0));
-  } else
-    inside = __builtin_expect (d.clamps || (rows_inside && columns_inside), true);
-  if (inside)
+    if (d.clamps || (x0 > 0 && x0 + strip_bytes + 4 * beside <= d.bytes && __all_sync (~0u, k.lane_row >= 0)))
+      filter_quads<W, D, GROUPS, FORM, RULE, true> (launch, d, k, edge[warp]);
+    else
+      filter_quads<W, D, GROUPS, FORM, RULE, false> (launch, d, k, edge[warp]);
+    return;
+  }
+  if (__builtin_expect (d.clamps || (rows_inside && x0 > 0 && x0 + strip_bytes + 4 * beside <= d.bytes), true))
     filter_quads<W, D, GROUPS, FORM, RULE, true> (launch, d, k, edge[warp]);
   else
     filter_quads<W, D, GROUPS, FORM, RULE, false> (launch, d, k, edge[warp]);
