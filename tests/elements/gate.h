@@ -14,7 +14,7 @@ typedef struct {
   GMutex lock;
   GCond changed;
   gboolean closed, flushing;
-  gboolean deaf; /* a flush does not open it, like an encoder that is busy with a frame */
+  gboolean deaf;      /* a flush does not open it, like an encoder that is busy with a frame */
   GstFlowReturn flow; /* GST_FLOW_OK: accepts frames */
   gint waiting, passed;
 } Gate;

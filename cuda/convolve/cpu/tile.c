@@ -268,8 +268,7 @@ make_groups (const Tile *tile, int o)
   }
 }
 
-/* Makes the sums of the pairs in a ring, for rows o and o + 1; if s is NULL rounds
- * and stores the two rows of outputs. */
+/* Makes the sums of the pairs in a ring, for rows o and o + 1; if s is NULL rounds and stores the rows of outputs. */
 static void
 products (const Tile *tile, const Ring *ring, int o, int32_t *const s[2])
 {
@@ -409,8 +408,7 @@ finish_levels (const Tile *tile, int o, const CfTap *wide, int n)
   cf_tile_store (tile, tile->y0 + o, out);
 }
 
-/* A window of w columns is a sum of levels, one for each 1 in the binary digits of
- * w; a few columns are added up directly. */
+/* A window of w columns is a sum of levels, one for each 1 of w in binary; a few columns are added up directly. */
 static void
 make_box (const Tile *tile, int o)
 {

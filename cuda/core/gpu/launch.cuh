@@ -166,8 +166,8 @@ griddep_wait ()
   griddep_start_next ();
 }
 
-/* Returns a block's number for plane_of_block (). Components of the same pixels take turns, so that what one loads is in
- * the cache for the others, and their stores meet there. */
+/* Returns a block's number for plane_of_block (). Components of the same pixels take turns, so that what one loads is
+ * in the cache for the others, and their stores meet there. */
 __device__ __forceinline__ int
 block_in_turn (const Launch &launch, int block)
 {
