@@ -2,8 +2,8 @@
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * convolve/cpu/plan.c: the convolution's plan on the CPU. It chooses the variant
- * and the width of its integers and cuts a frame into tasks. Scratch memory grows
- * with the kernel and never shrinks. */
+ * and the width of its integers and cuts a frame into tasks. Scratch memory is that
+ * of the kernel in use. */
 #include "internal.h"
 
 #include "fast_fir.h"
@@ -584,8 +584,8 @@ resize (CfPlan *plan, CfStatus *status)
   return CF_OK;
 }
 
-/* Allocates scratch memory that the kernel needs and that is not there yet, for frames of the plan's current size and
- * smaller ones. */
+/* Allocates the scratch memory of the kernel for frames of the plan's current size and smaller ones: what a plan holds
+ * depends on its parameters, not on those before. */
 static CfCode
 reserve (CfConvolveCpu *m, CfStatus *status)
 {
@@ -604,7 +604,7 @@ reserve (CfConvolveCpu *m, CfStatus *status)
       size = need > size ? need : size;
     }
   size = (size / 4096 + 1) * 4096;
-  if (size <= m->scratch_size)
+  if (size == m->scratch_size)
     return CF_OK;
   scratch = aligned_alloc (4096, size * (size_t) cf_cpu_threads ());
   if (!scratch)

@@ -109,8 +109,9 @@ bool
 cf_convolve_sharpen_fits16 (CfRounding *r, int64_t limit)
 {
   r->add16 = (1 << r->log2_reduced) - 1 - r->add_reduced;
+  /* the quotient is taken from (1 + gain) x, and what is left must be a signed number of 16 bits */
   return r->is_reduced && r->max == 255 && r->log2_reduced == r->log2_d && r->add16 >= 0 &&
-      r->gain * limit + r->add16 < 1 << 16;
+      r->gain * limit + r->add16 < 1 << 16 && (r->gain * limit + r->add16) >> r->log2_reduced < 1 << 15;
 }
 
 /* Returns whether D is a power of two and rounding without ties is floor ((S + *add) / D). For an unsharp mask with an
