@@ -401,6 +401,7 @@ GST_START_TEST (flush_does_not_wait_for_downstream)
   gate_new (&gate, h, TRUE);
   gate.deaf = TRUE;
   thread = g_thread_new ("pusher", push_all, &p);
+  fail_unless_equals_int (wait_for (&gate, &gate.waiting, 1, WAIT_US), 1);
   fail_unless_equals_int (wait_for (&gate, &p.done, accepted ("3"), WAIT_US), accepted ("3"));
   fail_unless (gst_harness_push_event (h, gst_event_new_flush_start ()));
   g_thread_join (thread);
@@ -489,6 +490,25 @@ GST_START_TEST (flow_returns_reach_upstream)
     gst_buffer_unref (push_pull (h, random_frame (&info, 1, 0)));
     close_harness (h, -1);
   }
+}
+GST_END_TEST
+
+/* So does that of a frame behind which others wait, which are dropped. */
+GST_START_TEST (dropped_frames_keep_the_flow)
+{
+  GstVideoInfo info;
+  GstHarness *h = stream_of (depths[__i__], &info);
+  Gate gate;
+
+  gate_new (&gate, h, TRUE);
+  for (gint n = 0; n < accepted (depths[__i__]); n++)
+    push_ok (h, random_frame (&info, 1, 0));
+  gate_set (&gate, FALSE, GST_FLOW_EOS);
+  fail_unless_equals_int (gst_harness_push (h, random_frame (&info, 1, 0)), GST_FLOW_EOS);
+  fail_unless_equals_int (gate.passed, 1);
+  gate_set (&gate, FALSE, GST_FLOW_OK);
+  gst_buffer_unref (push_pull (h, random_frame (&info, 1, 0)));
+  close_harness (h, -1);
 }
 GST_END_TEST
 
@@ -660,6 +680,7 @@ main (int argc, char **argv)
   tcase_add_loop_test (tests, dropped_frames_are_not_counted, 0, all);
   tcase_add_test (tests, percentiles_of_times);
   tcase_add_loop_test (tests, flow_returns_reach_upstream, 0, all);
+  tcase_add_loop_test (tests, dropped_frames_keep_the_flow, 1, all);
   tcase_add_loop_test (tests, late_frames, 1, all);
   tcase_add_loop_test (tests, states, 0, all);
   tcase_add_loop_test (tests, no_allocation_under_way, 0, all);
