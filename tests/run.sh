@@ -46,7 +46,8 @@ packages () {
   command -v mosquitto > /dev/null || [ -x /usr/sbin/mosquitto ] || echo mosquitto
   command -v mosquitto_sub > /dev/null || echo mosquitto-clients
   command -v ffprobe > /dev/null || echo ffmpeg
-  python3 -c 'import jsonschema' 2> /dev/null || echo python3-jsonschema
+  # Tests run with either Python, which may be the same.
+  { python3 -c 'import jsonschema' && /usr/bin/python3 -c 'import jsonschema'; } 2> /dev/null || echo python3-jsonschema
   command -v python3 > /dev/null || echo python3
   python3 -c 'import venv, ensurepip' 2> /dev/null || echo python3-venv
   # PyGObject is the system's Python's; python3 may be another one.
