@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * segment/gpu/chunk.cuh: how a block of the graph kernel processes its part of the frame while regions grow.
+ * segment/gpu/chunk.cuh: how a block of the graph kernel processes its part of the frame in the first round of growth.
  *
  * Map: the frame is cut into strips of 32 cells in a row, and the rows of all strips are numbered strip by strip.
  * Each block has an equal share of these rows, one below the other, and loads it chunk by chunk. A warp has
  * sg_thread_rows rows of a chunk, a lane one column; the first threads also have one cell of the margin.
  * Shared memory: SgChunk, with a margin of one cell around the chunk.
  * Race free: in phase A a cell's region and mean are stored by its own thread, then a block barrier, then read by
- * all; picks are atomic minima over distance and root. In phase B each thread changes the link of its own cells
- * only; a walk that meets a link which was shortened meanwhile ends at the same position. Sums are integer atomics.
- * Bound by instructions as much as by memory: each row costs a pass over all of its cells. Therefore rows in which
- * no cell is left to pick are skipped, means are computed only for listed cells with a border, and in the first
- * round only the last cell of each walk is processed further. Times: docs/notes/segment.md. */
+ * all. In phase B each thread changes the link of its own cells only; a walk that meets a link which was shortened
+ * meanwhile ends at the same position. Sums are integer atomics.
+ * Bound by instructions as much as by memory: each row costs a pass over all of its cells. Therefore phase B skips rows
+ * without a cell that picks, and processes further only the last cell of each walk. Times: docs/notes/segment.md. */
 #ifndef CF_SEGMENT_GPU_CHUNK_CUH
 #define CF_SEGMENT_GPU_CHUNK_CUH
 
@@ -28,7 +27,6 @@ constexpr unsigned sg_tracked_chunks = 8; /* chunks for which the rows with cell
 /* The rows of this block: [from, to). */
 struct SgPart {
   unsigned from, to;
-  unsigned listed; /* cells in all rows before */
 
   __device__
   SgPart (const SgWork &work)
@@ -37,7 +35,6 @@ struct SgPart {
 
     from = (unsigned) ((unsigned long long) all * blockIdx.x / gridDim.x);
     to = (unsigned) ((unsigned long long) all * (blockIdx.x + 1) / gridDim.x);
-    listed = from / rows * 32 * rows + from % rows * min (32u, columns - min (columns, from / rows * 32));
   }
 };
 
@@ -45,7 +42,7 @@ struct SgPart {
 struct SgChunk {
   unsigned from, n;
   unsigned *row;   /* first cell | (cells - 1) << 24 | sg_below | sg_above */
-  uint8_t *picks;  /* by row + 1: whether the row has a cell that picks; NULL: not tracked */
+  uint8_t *picks;  /* by row: whether the row has a cell that picks; NULL: not tracked */
   uint16_t *list;  /* cells as row * 32 + lane */
   /* (n + 2) x sg_chunk_pitch, from the corner of the margin: the region of a cell as sg_pick_of, and its mean */
   unsigned *region, *mean;
@@ -94,8 +91,8 @@ sg_list_rows (const SgWork &work, const SgChunk &chunk)
 
 /* ---- phase A ------------------------------------------------------------ */
 
-/* Returns the margin cell of this thread, sg_none if that lies outside the frame. Sets `*at` to its position;
- * sg_none if the thread has none, or if the row beside it has nothing to pick. */
+/* Returns the margin cell of this thread, sg_none if that lies outside the frame. Sets `*at` to its position, sg_none
+ * if the thread has none. */
 __device__ unsigned
 sg_margin_cell (const SgWork &work, const SgChunk &chunk, unsigned *at)
 {
@@ -104,7 +101,7 @@ sg_margin_cell (const SgWork &work, const SgChunk &chunk, unsigned *at)
   unsigned row, cell, lane;
 
   *at = sg_none;
-  if (t >= sides + 64 || number >= chunk.n || (chunk.picks && !chunk.picks[number + 1]))
+  if (t >= sides + 64 || number >= chunk.n)
     return sg_none;
   row = chunk.row[number];
   cell = sg_first_cell (row);
@@ -121,34 +118,17 @@ sg_margin_cell (const SgWork &work, const SgChunk &chunk, unsigned *at)
   return t < sides + 32 ? cell - columns + lane : cell + columns + lane;
 }
 
-/* Returns which of the thread's rows, and of the rows beside them, had cells that pick: bit 1 + k for row k. */
-__device__ __forceinline__ unsigned
-sg_rows_that_pick (const SgChunk &chunk)
-{
-  unsigned mask = 0;
-
-  if (!chunk.picks)
-    return ~0u;
-#pragma unroll
-  for (int k = 0; k < sg_thread_rows + 2; k++)
-    mask |= (unsigned) chunk.picks[sg_own_row (k)] << k;
-  return mask;
-}
-
-/* Finds the thread's cells in rows that pick or lie beside one that does, and its margin cell, whose position goes
- * to `*margin`. sg_none: no such cell. */
+/* Finds the thread's cells and its margin cell, whose position goes to `*margin`. sg_none: no such cell. */
 __device__ __forceinline__ void
-sg_wanted_cells (const SgWork &work, const SgChunk &chunk, unsigned picks, unsigned (&cell)[sg_thread_rows + 1],
-    unsigned *margin)
+sg_own_cells (const SgWork &work, const SgChunk &chunk, unsigned (&cell)[sg_thread_rows + 1], unsigned *margin)
 {
-  const unsigned lane = threadIdx.x % 32, wanted = picks | picks << 1 | picks >> 1;
+  const unsigned lane = threadIdx.x % 32;
 
 #pragma unroll
   for (int k = 0; k < sg_thread_rows; k++) {
     const unsigned row = sg_own_row (k) < chunk.n ? chunk.row[sg_own_row (k)] : 0;
-    const bool inside = sg_own_row (k) < chunk.n && lane <= (row >> 24 & 31);
 
-    cell[k] = inside && (wanted >> (k + 1) & 1) ? sg_first_cell (row) + lane : sg_none;
+    cell[k] = sg_own_row (k) < chunk.n && lane <= (row >> 24 & 31) ? sg_first_cell (row) + lane : sg_none;
   }
   cell[sg_thread_rows] = sg_margin_cell (work, chunk, margin);
 }
@@ -172,16 +152,14 @@ sg_better (unsigned long long best, unsigned own, unsigned mean, unsigned other,
   return other != own && other != sg_none ? min (best, key) : best;
 }
 
-/* Phase A of the first round: a region without a seed is one cell, and regions with a seed have their means in
- * work.mean. Returns whether the chunk has any cell that picks. */
-__device__ bool
+/* Phase A: a region without a seed is one cell, and regions with a seed have their means in work.mean. */
+__device__ void
 sg_pick_first (const SgWork &work, const SgChunk &chunk)
 {
   constexpr int n = sg_thread_rows + 1;
   unsigned cell[n], region[n], mean[n], margin;
-  bool some = false;
 
-  sg_wanted_cells (work, chunk, ~0u, cell, &margin);
+  sg_own_cells (work, chunk, cell, &margin);
 #pragma unroll
   for (int k = 0; k < n; k++) {
     region[k] = cell[k] != sg_none ? sg_pick_of (work.parent[cell[k]]) : sg_none;
@@ -216,103 +194,12 @@ sg_pick_first (const SgWork &work, const SgChunk &chunk)
     if (cell[k] != sg_none && (any || !chunk.picks))
       work.best[0][cell[k]] = key; /* for all cells of such a row: phase B takes the cells with a pick as free */
     if (chunk.picks && sg_own_row (k) < chunk.n && threadIdx.x % 32 == 0)
-      chunk.picks[sg_own_row (k) + 1] = any;
-    some = some || any;
+      chunk.picks[sg_own_row (k)] = any;
   }
-  return __syncthreads_or (some);
-}
-
-/* Sets region[0 .. 3] to the regions beside a cell, or its own where the frame has none, and region[4] to its own. */
-__device__ __forceinline__ void
-sg_regions_around (const SgChunk &chunk, unsigned row, unsigned position, unsigned (&region)[5])
-{
-  const unsigned own = chunk.region[position];
-
-  region[0] = chunk.region[position - 1];
-  region[1] = chunk.region[position + 1];
-  region[2] = row & sg_above ? chunk.region[position - sg_chunk_pitch] : own;
-  region[3] = row & sg_below ? chunk.region[position + sg_chunk_pitch] : own;
-  region[4] = own;
-}
-
-/* Lists the cells of regions without a seed that touch another region. */
-__device__ __forceinline__ void
-sg_list_borders (const SgChunk &chunk, unsigned picks, unsigned *length)
-{
-  unsigned borders = 0, at[sg_thread_rows];
-
-#pragma unroll
-  for (int k = 0; k < sg_thread_rows; k++) {
-    const unsigned number = sg_own_row (k);
-    bool border = false;
-    unsigned region[5];
-
-    at[k] = number * 32 + threadIdx.x % 32;
-    if (number >= chunk.n || !(picks >> (k + 1) & 1))
-      continue;
-    sg_regions_around (chunk, chunk.row[number], (number + 1) * sg_chunk_pitch + threadIdx.x % 32 + 1, region);
-#pragma unroll
-    for (int i = 0; i < 4; i++)
-      border = border || (region[i] != region[4] && region[i] != sg_none);
-    border = border && !(region[4] & 1);
-    borders |= (unsigned) border << k;
-    if (chunk.picks) {
-      const bool some = __any_sync (~0u, border);
-
-      if (threadIdx.x % 32 == 0)
-        chunk.picks[number + 1] = some;
-    }
-  }
-  sg_append_each<sg_thread_rows> (chunk.list, length, borders, at);
-}
-
-/* Phase A of the later rounds: cells with a border offer picks to their region. Returns whether the chunk has any. */
-__device__ bool
-sg_pick_next (const SgWork &work, const SgChunk &chunk, SgBlock *block, unsigned long long *best)
-{
-  constexpr int n = sg_thread_rows + 1;
-  const unsigned picks = sg_rows_that_pick (chunk);
-  unsigned cell[n], from[n], root[n], margin;
-
-  if (threadIdx.x == 0)
-    block->cells = 0;
-  sg_wanted_cells (work, chunk, picks, cell, &margin);
-#pragma unroll
-  for (int k = 0; k < n; k++)
-    from[k] = cell[k] != sg_none ? cell[k] : 0;
-  sg_find<n, true> (work.parent, from, root);
-#pragma unroll
-  for (int k = 0; k < n; k++)
-    sg_store_in_chunk (chunk, chunk.region, k, margin, cell[k] != sg_none ? sg_pick_of (root[k]) : sg_none);
   __syncthreads ();
-  sg_list_borders (chunk, picks, &block->cells);
-  __syncthreads ();
-  for (unsigned i = threadIdx.x; i < block->cells; i += sg_threads) {
-    const unsigned at = chunk.list[i];
-    unsigned region[5], mean[5];
-    unsigned long long key = sg_none_64;
-    SgRecord record[5];
-
-    sg_regions_around (chunk, chunk.row[at / 32], (at / 32 + 1) * sg_chunk_pitch + at % 32 + 1, region);
-#pragma unroll
-    for (int k = 0; k < 5; k++)
-      record[k] = sg_load_record (work.record + (region[k] == sg_none ? region[4] >> 1 : region[k] >> 1));
-#pragma unroll
-    for (int k = 0; k < 5; k++)
-      mean[k] = sg_mean (record[k]);
-#pragma unroll
-    for (int k = 0; k < 4; k++)
-      key = sg_better (key, region[4], mean[4], region[k], mean[k]);
-    if (key < __ldcg (best + (region[4] >> 1)))
-      atomicMin (best + (region[4] >> 1), key);
-  }
-  const bool some = block->cells > 0;
-
-  __syncthreads ();
-  return some;
 }
 
-/* ---- phase B of the first round ----------------------------------------- */
+/* ---- phase B ----------------------------------------- */
 
 /* Returns the link of a cell, from the lower half of its pick. */
 __device__ __forceinline__ unsigned
@@ -427,11 +314,10 @@ sg_link_cells (const SgWork &work, const SgChunk &chunk, const unsigned (&cell)[
   return free;
 }
 
-/* Lets the cell at which links end join what it picks, or stay and be listed as a root. Its link becomes the result.
- * All lanes of the warp must call. */
+/* Lets the cell at which links end join what it picks, or stay a root. Its link becomes the result. All lanes of the
+ * warp must call. */
 __device__ __forceinline__ void
-sg_join_end (const SgWork &work, const SgChunk &chunk, SgBlock *block, bool has, unsigned at, unsigned cell,
-    unsigned *roots)
+sg_join_end (const SgWork &work, const SgChunk &chunk, SgBlock *block, bool has, unsigned at, unsigned cell)
 {
   const unsigned link = has ? chunk.to[at] : 0, p = has ? work.after.p[cell] : 0;
   unsigned end = cell;
@@ -456,24 +342,20 @@ sg_join_end (const SgWork &work, const SgChunk &chunk, SgBlock *block, bool has,
     work.parent[cell] = end;
   if (has)
     chunk.to[at] = end;
-  if (__any_sync (~0u, joins) && (threadIdx.x & 31) == 0)
-    sg_poke (&block->picks, 1);
-  sg_append (roots, &block->roots, stays, cell);
 }
 
-/* Phase B of the first round: each cell without a seed joins where its picks lead, or stays. */
+/* Phase B: each cell without a seed joins where its picks lead, or stays. Cells that are still without one are listed. */
 __device__ void
-sg_join_chunk (const SgWork &work, const SgChunk &chunk, SgBlock *block, unsigned *roots)
+sg_join_chunk (const SgWork &work, const SgChunk &chunk, SgBlock *block)
 {
   const unsigned lane = threadIdx.x % 32;
-  unsigned cell[sg_thread_rows], end[sg_thread_rows], position[sg_thread_rows], free, ends = 0;
-  bool joined = false;
+  unsigned cell[sg_thread_rows], end[sg_thread_rows], position[sg_thread_rows], free, ends = 0, left = 0;
 
   if (threadIdx.x == 0)
     block->cells = 0;
 #pragma unroll
   for (int k = 0; k < sg_thread_rows; k++) {
-    const bool any = sg_own_row (k) < chunk.n && (!chunk.picks || chunk.picks[sg_own_row (k) + 1]);
+    const bool any = sg_own_row (k) < chunk.n && (!chunk.picks || chunk.picks[sg_own_row (k)]);
     const unsigned row = any ? chunk.row[sg_own_row (k)] : 0;
 
     cell[k] = any && lane <= (row >> 24 & 31) ? sg_first_cell (row) + lane : sg_none;
@@ -488,26 +370,29 @@ sg_join_chunk (const SgWork &work, const SgChunk &chunk, SgBlock *block, unsigne
       atomicAdd (chunk.luma + end[k], 1u << 20 | (p & 255));
       atomicAdd (chunk.cb + end[k], p >> 8 & 255);
       atomicAdd (chunk.cr + end[k], p >> 16);
-      joined = true;
     }
     ends |= (unsigned) (end[k] == at) << k;
     position[k] = at;
   }
   sg_append_each<sg_thread_rows> (chunk.list, &block->cells, ends, position);
-  if (__any_sync (~0u, joined) && lane == 0)
-    sg_poke (&block->picks, 1);
   __syncthreads ();
   for (unsigned i = threadIdx.x; i - threadIdx.x % 32 < block->cells; i += sg_threads) {
     const bool has = i < block->cells;
     const unsigned at = has ? chunk.list[i] : 0;
 
-    sg_join_end (work, chunk, block, has, at, sg_first_cell (chunk.row[at / 32]) + at % 32, roots);
+    sg_join_end (work, chunk, block, has, at, sg_first_cell (chunk.row[at / 32]) + at % 32);
   }
   __syncthreads ();
 #pragma unroll
   for (int k = 0; k < sg_thread_rows; k++)
-    if ((free >> k & 1) && end[k] != sg_own_row (k) * 32 + lane)
-      work.parent[cell[k]] = chunk.to[end[k]];
+    if (free >> k & 1) {
+      const unsigned to = chunk.to[end[k]];
+
+      if (end[k] != sg_own_row (k) * 32 + lane)
+        work.parent[cell[k]] = to;
+      left |= (unsigned) !(to & sg_settled) << k;
+    }
+  sg_append_block<sg_thread_rows> (work.cell_list, &work.control->left, block, left, cell);
   __syncthreads ();
 }
 

@@ -7,18 +7,25 @@
  * `best`, by an atomic minimum over distance and root, whose result no order changes. In phase B the root of each
  * region follows the picks to their end, adds its sums there and attaches itself below. `best` is used alternately,
  * so that phase B can clear the other one.
- * Map: cells and lists are divided among all blocks; in growth each block has its own rows (chunk.cuh) and its own
- * part of the lists of roots.
+ * Map: cells and lists are divided among all blocks. In the first round of growth each block has its own rows
+ * (chunk.cuh). That round leaves a list of the cells that are still without a seed, of which each block has a part in
+ * the other rounds. Where few cells are without a seed from the start, they are listed while components are settled, and
+ * no round looks at all cells. With a short list a single block makes all rounds: its barrier takes far less time than
+ * the grid barrier.
  * Shared memory: SgSums, behind it the chunks of growth (sg_open_chunk).
  * Race free: a grid barrier stands between phases; means are frozen within a round, because records change in phase
  * B only, by integer atomics.
- * Bound by instructions and by the latency of the second-level cache (docs/notes/segment.md). */
+ * Bound by the latency of the second-level cache, and by the instructions of a round's live cells: so a block's part of
+ * the list is written anew in each round, without gaps (docs/notes/segment.md). */
 #ifndef CF_SEGMENT_GPU_GROW_CUH
 #define CF_SEGMENT_GPU_GROW_CUH
 
 #include "chunk.cuh"
 
 namespace cf {
+
+/* Up to how many free cells are listed from the start; up to how long a list is left to a single block. */
+constexpr unsigned sg_few_cells = 1 << 14, sg_alone_cells = 1 << 9;
 
 /* The blocks of the launch. */
 struct SgGrid {
@@ -46,6 +53,26 @@ struct SgGrid {
     }
     __syncthreads ();
   }
+
+  /* Waits for all blocks. Returns whether `flag` is set for any of their threads. Calls are numbered one by one. */
+  __device__ bool
+  any (bool flag, int number)
+  {
+    const bool here = __syncthreads_or (flag);
+
+    if (first () == 0)
+      control->picks[(number + 1) % 3] = 0;
+    if (here && threadIdx.x == 0)
+      control->picks[number % 3] = 1;
+    barrier ();
+    return control->picks[number % 3] != 0;
+  }
+};
+
+/* A single block that does the work of all, with the same functions. */
+struct SgAlone {
+  __device__ void barrier () { __syncthreads (); }
+  __device__ bool any (bool flag, int) { return __syncthreads_or (flag); }
 };
 
 /* ---- step 4: components ------------------------------------------------- */
@@ -190,16 +217,24 @@ sg_settle_cell (const SgWork &work, unsigned c, unsigned *root, unsigned kind, S
   return kind >= sg_kept && !continues && cells < work.min_cells;
 }
 
+/* Returns whether growth begins with a list of the cells without a seed. */
+__device__ __forceinline__ bool
+sg_is_listed (const SgWork &work)
+{
+  return work.control->free <= sg_few_cells;
+}
+
 /* Attaches each cell of a component to the smallest cell of it, which is the root from here on. Cells of fragments
- * become free again and are listed. */
+ * become free again and are listed; where there are few free cells, all are. */
 __device__ void
-sg_settle (const SgWork &work, const SgGrid &grid)
+sg_settle (const SgWork &work, const SgGrid &grid, SgBlock *block)
 {
   const unsigned n = (unsigned) work.n, step = grid.step ();
+  const bool all = sg_is_listed (work);
   constexpr int each = 4;
 
   for (unsigned base = grid.first () - threadIdx.x; base < n; base += each * step) {
-    unsigned cell[each], at[each], root[each], kind[each];
+    unsigned cell[each], at[each], root[each], kind[each], listed = 0;
 
 #pragma unroll
     for (int k = 0; k < each; k++) {
@@ -221,19 +256,25 @@ sg_settle (const SgWork &work, const SgGrid &grid)
         freed = sg_settle_cell (work, cell[k], &root[k], kind[k], sg_load_record (work.record + at[k]));
       if (kind[k])
         work.parent[cell[k]] = freed ? cell[k] : root[k] | sg_settled;
-      if (work.recurrent)
-        sg_append (work.freed_list, &work.control->freed, freed, cell[k]);
+      freed = freed || (all && cell[k] < n && !kind[k]);
+      listed |= (unsigned) freed << k;
+      if (all && freed)
+        work.best[0][cell[k]] = work.best[1][cell[k]] = sg_none_64;
     }
+    if (all || work.recurrent)
+      sg_append_block<each> (work.cell_list, &work.control->listed, block, listed, cell);
   }
 }
 
+/* What has to wait until all blocks have settled their cells. Nothing before the end of growth's first phase reads what
+ * is written here. */
 __device__ void
 sg_free_fragments (const SgWork &work, const SgGrid &grid)
 {
-  for (unsigned i = sg_spread (); i < work.control->freed; i += grid.step ()) {
-    const unsigned c = work.freed_list[i];
+  for (unsigned i = sg_spread (); !sg_is_listed (work) && i < work.control->listed; i += grid.step ()) {
+    const unsigned c = work.cell_list[i];
 
-    work.record[c] = sg_record_of (work.after.p[c]); /* before the last barrier other threads still read it */
+    work.record[c] = sg_record_of (work.after.p[c]);
   }
   for (unsigned i = grid.first (); i < work.before.scalars[0]; i += grid.step ()) {
     work.pieces[i] = SgRecord { 0, 0 }; /* for the next frame */
@@ -252,12 +293,10 @@ sg_find_components (const SgWork &work, SgGrid &grid, SgBlock *block)
     sg_find_pieces (work, grid);
     grid.barrier ();
   }
-  sg_settle (work, grid);
+  sg_settle (work, grid, block);
   grid.barrier ();
-  if (work.recurrent) {
+  if (work.recurrent)
     sg_free_fragments (work, grid);
-    grid.barrier ();
-  }
 }
 
 /* ---- step 6: growth ----------------------------------------------------- */
@@ -303,77 +342,149 @@ sg_open_chunk (const SgWork &work, const SgPart &part, SgGrowth *g, unsigned num
   return chunk;
 }
 
-/* Phase A. `done`: chunks without any cell left that would pick; no new ones can appear. */
+/* The first round, by chunks. */
 __device__ void
-sg_pick_chunks (const SgWork &work, SgBlock *block, const SgPart &part, SgGrowth *g, int round,
-    unsigned long long *done)
-{
-  for (unsigned i = 0; i < g->n; i++)
-    if (i >= 64 || !(*done >> i & 1)) {
-      const SgChunk chunk = sg_open_chunk (work, part, g, i);
-      const bool any = round ? sg_pick_next (work, chunk, block, work.best[round & 1]) : sg_pick_first (work, chunk);
-
-      *done |= i < 64 && !any ? 1ull << i : 0;
-    }
-}
-
-/* Phase B: the root r of a region without a seed joins where its picks lead, or stays. */
-__device__ __forceinline__ void
-sg_grow_root (const SgWork &work, SgBlock *block, int round, bool has, unsigned r, unsigned *roots)
-{
-  const unsigned long long *best = work.best[round & 1];
-  const unsigned pick = has ? (unsigned) best[r] : (unsigned) sg_none_64;
-  const unsigned end = pick != (unsigned) sg_none_64 ? sg_walk_picks (best, r, pick) : r;
-  const unsigned to = end & ~sg_settled;
-  const bool joined = has && to != r;
-
-  if (joined)
-    work.parent[r] = end;
-  else if (has)
-    work.best[~round & 1][r] = sg_none_64;
-  sg_add_record (block->sums, work.record, joined, to, sg_record_if (work.record, joined, r));
-  if (__any_sync (~0u, joined) && (threadIdx.x & 31) == 0)
-    sg_poke (&block->picks, 1);
-  sg_append (roots, &block->roots, has && !joined, r);
-}
-
-/* Step 6. Each block has its own part of all lists, which only shrink. */
-__device__ void
-sg_grow (const SgWork &work, SgGrid &grid, SgBlock *block, unsigned char *memory, size_t size)
+sg_grow_chunks (const SgWork &work, SgGrid &grid, SgBlock *block, unsigned char *memory, size_t size)
 {
   const SgPart part (work);
   SgGrowth g = sg_split_memory (part, memory, size);
-  SgControl *control = work.control;
-  unsigned long long done = 0;
-  unsigned roots = 0, going = control->free + control->freed ? 3 : 0;
 
-  for (unsigned i = threadIdx.x; i < sg_tracked_chunks * (sg_chunk_rows + 4); i += sg_threads)
-    g.memory[4 * sg_chunk_rows + i] = i % (sg_chunk_rows + 4) > 0 && i % (sg_chunk_rows + 4) <= g.rows; /* any row
-                                                                                                         * may have
-                                                                                                         * cells that
-                                                                                                         * pick */
-  for (int round = 0; going == 3; round++) {
-    unsigned *roots_before = work.root_list[round & 1] + part.listed;
-    unsigned *roots_after = work.root_list[~round & 1] + part.listed;
+  for (unsigned i = 0; i < g.n; i++)
+    sg_pick_first (work, sg_open_chunk (work, part, &g, i));
+  grid.barrier ();
+  for (unsigned i = 0; i < g.n; i++)
+    sg_join_chunk (work, sg_open_chunk (work, part, &g, i), block);
+  sg_flush_sums (block->sums, work.record);
+  grid.barrier ();
+}
 
-    if (threadIdx.x == 0)
-      block->roots = block->picks = 0;
-    sg_pick_chunks (work, block, part, &g, round, &done);
+/* Returns the mean of a region, which is given as sg_pick_of returns it. Before the first round a region without a seed
+ * is one cell. */
+__device__ __forceinline__ unsigned
+sg_mean_of (const SgWork &work, unsigned region, bool first)
+{
+  return first && !(region & 1) ? work.after.p[region >> 1] : sg_mean (sg_load_record (work.record + (region >> 1)));
+}
+
+/* Phase A for a listed cell: offers its region the best region beside it. Returns that region if this offer is its
+ * first in this round, else sg_none. Sets `*done` if neither this round nor a later one finds an offer: the region has
+ * a seed now, or no other one is beside the cell. */
+__device__ __forceinline__ unsigned
+sg_offer_cell (const SgWork &work, unsigned c, int round, bool *done)
+{
+  const unsigned columns = (unsigned) work.columns, n = (unsigned) work.n, x = c % columns;
+  const unsigned cell[5] = { x > 0 ? c - 1 : c, x + 1 < columns ? c + 1 : c, c >= columns ? c - columns : c,
+    c + columns < n ? c + columns : c, c };
+  unsigned long long *best = work.best[round & 1], key = sg_none_64;
+  unsigned root[5], region[5], mean[5];
+  bool border = false;
+
+  sg_find<5, true> (work.parent, cell, root);
+#pragma unroll
+  for (int k = 0; k < 5; k++) {
+    region[k] = sg_pick_of (root[k]);
+    border = border || region[k] != sg_pick_of (root[4]);
+  }
+  *done = (region[4] & 1) || !border;
+  if (*done)
+    return sg_none;
+#pragma unroll
+  for (int k = 0; k < 5; k++)
+    mean[k] = sg_mean_of (work, region[k], round == 0);
+#pragma unroll
+  for (int k = 0; k < 4; k++)
+    key = sg_better (key, region[4], mean[4], region[k], mean[k]);
+  best += region[4] >> 1;
+  return key < __ldcg (best) && atomicMin (best, key) == sg_none_64 ? region[4] >> 1 : sg_none;
+}
+
+/* Phase A for n listed cells. Lists those that go on in block->cells entries of `next`, and the regions that have
+ * picked in block->roots entries of `picking`. */
+__device__ void
+sg_pick_listed (const SgWork &work, SgBlock *block, const unsigned *list, unsigned n, int round, unsigned *next,
+    unsigned *picking)
+{
+  if (threadIdx.x == 0)
+    block->cells = block->roots = 0;
+  __syncthreads ();
+  for (unsigned i = threadIdx.x; i - threadIdx.x % 32 < n; i += sg_threads) {
+    const unsigned c = i < n ? list[i] : sg_none;
+    unsigned region = sg_none;
+    bool done = c == sg_none;
+
+    if (!done && round == 0)
+      work.record[c] = sg_record_of (work.after.p[c]);
+    if (!done)
+      region = sg_offer_cell (work, c, round, &done);
+    sg_append (next, &block->cells, !done, c);
+    sg_append (picking, &block->roots, region != sg_none, region);
+  }
+}
+
+/* Phase B: each region that has picked joins where the picks lead, or stays. Returns whether one of this thread's does.
+ * All threads of the block must call. */
+__device__ bool
+sg_join_listed (const SgWork &work, SgBlock *block, const unsigned *picking, unsigned n, int round)
+{
+  const unsigned long long *best = work.best[round & 1];
+  bool any_stays = false;
+
+  for (unsigned i = threadIdx.x; i - threadIdx.x % 32 < n; i += sg_threads) {
+    const bool has = i < n;
+    const unsigned r = has ? picking[i] : 0;
+    const unsigned end = has ? sg_walk_picks (best, r, (unsigned) best[r]) : 0, to = end & ~sg_settled;
+    const bool joins = has && to != r, stays = has && !joins;
+
+    if (joins)
+      work.parent[r] = end;
+    if (stays)
+      work.best[~round & 1][r] = sg_none_64;
+    any_stays = any_stays || stays;
+    sg_add_record (block->sums, work.record, joins, to, sg_record_if (work.record, joins, r));
+  }
+  sg_flush_sums (block->sums, work.record);
+  return any_stays;
+}
+
+/* Makes all rounds from `round` on, with n entries of the list from `from` on. */
+template<typename Team> __device__ void
+sg_grow_listed (const SgWork &work, Team &team, SgBlock *block, unsigned from, unsigned n, int round)
+{
+  unsigned *list = work.cell_list + from, *next = (unsigned *) work.edge + from, *picking = work.region_list + from;
+
+  for (bool again = true; again; round++) {
+    sg_pick_listed (work, block, list, n, round, next, picking);
+    team.barrier ();
+    unsigned *spare = list;
+
+    list = next;
+    next = spare;
+    n = block->cells;
+    again = team.any (sg_join_listed (work, block, picking, block->roots, round), round);
+  }
+}
+
+/* Step 6. */
+__device__ void
+sg_grow (const SgWork &work, SgGrid &grid, SgBlock *block, unsigned char *memory, size_t size)
+{
+  const bool listed = sg_is_listed (work);
+
+  if (!listed)
+    sg_grow_chunks (work, grid, block, memory, size);
+  const unsigned n = listed ? work.control->listed : work.control->left;
+
+  if (n > sg_alone_cells) {
+    const unsigned from = (unsigned) ((unsigned long long) n * blockIdx.x / gridDim.x);
+    const unsigned to = (unsigned) ((unsigned long long) n * (blockIdx.x + 1) / gridDim.x);
+
+    sg_grow_listed (work, grid, block, from, to - from, !listed);
+  } else if (n > 0) {
+    SgAlone alone;
+
+    if (blockIdx.x == 0)
+      sg_grow_listed (work, alone, block, 0, n, !listed);
     grid.barrier ();
-    if (grid.first () == 0)
-      control->picks[(round + 1) % 3] = 0;
-    if (round == 0)
-      for (unsigned i = 0; i < g.n; i++)
-        sg_join_chunk (work, sg_open_chunk (work, part, &g, i), block, roots_after);
-    else
-      for (unsigned i = threadIdx.x; i - threadIdx.x < roots; i += sg_threads)
-        sg_grow_root (work, block, round, i < roots, i < roots ? roots_before[i] : 0, roots_after);
-    sg_flush_sums (block->sums, work.record);
-    roots = block->roots;
-    if (threadIdx.x == 0 && (block->picks || roots))
-      atomicOr (&control->picks[round % 3], (unsigned) (block->picks != 0) | (roots != 0) << 1);
-    grid.barrier ();
-    going = control->picks[round % 3];
   }
 }
 

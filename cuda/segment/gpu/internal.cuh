@@ -33,7 +33,8 @@ constexpr long long sg_max_cells = 1ll << 24;
 struct SgControl {
   unsigned arrived;  /* blocks that have reached the grid barrier */
   unsigned free;     /* cells that belong to no component */
-  unsigned freed, locals, slots;      /* lengths of lists */
+  unsigned listed, left; /* of cell_list: when components are settled, and after a first round of growth by chunks */
+  unsigned locals, slots;             /* lengths of lists */
   unsigned roots[3], picks[3];        /* used in rotation: one is read, one filled, one cleared */
   unsigned gathered; /* edges for the single block */
   unsigned regions, parity; /* result of the merging: the number of regions, and which root_list holds them */
@@ -100,8 +101,10 @@ struct SgWork {
   SgRecord *pieces;
   unsigned *first_piece;
   unsigned *root_list[2]; /* one behind the other */
-  unsigned *local_list, *freed_list; /* of components; later root_list[0] and [1] */
-  unsigned long long *edge; /* two roots; 2 entries per cell */
+  unsigned *local_list; /* of components */
+  /* Of growth: cells without a seed, and regions that pick. They are root_list later; region_list was local_list. */
+  unsigned *cell_list, *region_list;
+  unsigned long long *edge; /* two roots; 2 entries per cell. In growth, room for a second cell_list */
   unsigned *seen;       /* hash table of `seen_slots` entries, a power of two */
   unsigned seen_slots;
   /* Only where weak borders are looked for. key, weak_count: hash table of `slots` entries, a power of two; slot_list:

@@ -134,6 +134,28 @@ sg_append_each (T *list, unsigned *length, unsigned has, const unsigned (&value)
   }
 }
 
+/* Reserves entries for up to N values a lane: bit k of `has` stands for value k. All lanes of the warp must call. Returns
+ * where the warp's begin. `*positions`: those of the lane's behind that, 8 bits each. */
+template<int N> __device__ __forceinline__ unsigned
+sg_reserve_each (unsigned *length, unsigned has, unsigned *positions)
+{
+  const unsigned lane = threadIdx.x & 31;
+  unsigned mine = 0, all = 0, at = 0;
+
+  static_assert (N <= 4, "a position has 8 bits");
+#pragma unroll
+  for (int k = 0; k < N; k++) {
+    const unsigned mask = __ballot_sync (~0u, has >> k & 1);
+
+    mine |= (all + (unsigned) __popc (mask & ((1u << lane) - 1))) << 8 * k;
+    all += (unsigned) __popc (mask);
+  }
+  if (lane == 0 && all)
+    at = atomicAdd (length, all);
+  *positions = mine;
+  return __shfl_sync (~0u, at, 0);
+}
+
 /* ---- the forest --------------------------------------------------------- */
 
 /* The parent of a cell is a cell nearer to its root. With this bit it is the root itself, which is a region with a
@@ -317,8 +339,31 @@ struct SgSums {
 /* What the threads of a block share. `sums` lies in the memory that counting pairs and the last rounds use, too. */
 struct SgBlock {
   SgSums *sums;
-  unsigned cells, roots, picks, used; /* lengths of the block's lists; whether any region picked */
+  unsigned cells, roots, used; /* lengths of the block's lists */
+  unsigned at; /* where the block's entries of a common list begin */
 };
+
+/* Appends up to N values a lane to a common list: bit k of `has` selects value[k]. All threads of the block must call,
+ * and the block reserves its entries at once: requests of many warps for one address wait for each other. */
+template<int N> __device__ __forceinline__ void
+sg_append_block (unsigned *list, unsigned *length, SgBlock *block, unsigned has, const unsigned (&value)[N])
+{
+  unsigned positions;
+
+  if (threadIdx.x == 0)
+    block->cells = 0;
+  __syncthreads ();
+  const unsigned first = sg_reserve_each<N> (&block->cells, has, &positions);
+
+  __syncthreads ();
+  if (threadIdx.x == 0 && block->cells)
+    block->at = atomicAdd (length, block->cells);
+  __syncthreads ();
+#pragma unroll
+  for (int k = 0; k < N; k++)
+    if (has >> k & 1)
+      list[block->at + first + (positions >> 8 * k & 0xff)] = value[k];
+}
 
 __device__ __forceinline__ void
 sg_clear_sums (SgSums *sums)

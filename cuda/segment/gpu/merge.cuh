@@ -229,27 +229,6 @@ sg_find_pairs (const SgWork &work, const SgTilePairs *tile, const unsigned (&cel
   *weak = is_weak;
 }
 
-/* Reserves entries for the warp's roots in the block's list. Returns where they begin. `positions`: those of the
- * thread's roots behind that, 8 bits each. */
-__device__ unsigned
-sg_reserve_roots (SgTilePairs *tile, unsigned roots, unsigned *positions)
-{
-  const unsigned lane = threadIdx.x & 31;
-  unsigned mine = 0, all = 0, at = 0;
-
-#pragma unroll
-  for (unsigned k = 0; k < sg_batch_tiles; k++) {
-    const unsigned mask = __ballot_sync (~0u, roots >> k & 1);
-
-    mine |= (all + (unsigned) __popc (mask & ((1u << lane) - 1))) << 8 * k;
-    all += (unsigned) __popc (mask);
-  }
-  if (lane == 0 && all)
-    at = atomicAdd (&tile->roots, all);
-  *positions = mine;
-  return __shfl_sync (~0u, at, 0);
-}
-
 /* Adds the pairs of the batch's table to the frame's of step 7. */
 __device__ void
 sg_add_batch (const SgWork &work, SgBlock *block, SgTilePairs *tile)
@@ -321,7 +300,7 @@ sg_count_batch (const SgWork &work, SgBlock *block, SgTilePairs *tile, SgBatch b
     sg_count_pair (work, block, tile, root[0], i & 1 ? root[sg_tile_pitch] : root[1], weak >> i & 1);
   }
   __syncwarp ();
-  const unsigned first = sg_reserve_roots (tile, roots, &positions);
+  const unsigned first = sg_reserve_each<sg_batch_tiles> (&tile->roots, roots, &positions);
 
   __syncthreads ();
   if (work.weak_borders)

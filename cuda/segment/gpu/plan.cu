@@ -115,8 +115,8 @@ sg_assign_memory (SgPlanState *s, SgPieces *p, size_t n)
   w.rough = w.smallest;
   w.rank = w.mean;
   w.root_list[1] = w.root_list[0] + n;
-  w.local_list = w.root_list[0];
-  w.freed_list = w.root_list[1];
+  w.local_list = w.region_list = w.root_list[0];
+  w.cell_list = w.root_list[1];
 }
 
 /* The memory of step 7. */
