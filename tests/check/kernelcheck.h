@@ -158,6 +158,13 @@ typedef struct {
   const char *content;  /* of the frames: "noise", ... (bench.c); NULL: kc_natural () */
 } KcBench;
 
+/* A whole frame for GPUs only. */
+typedef struct {
+  const char *set;
+  CfFormat format;
+  int width, height;
+} KcWhole;
+
 struct KcFilter {
   const char *stem;
   /* Filters seen[0] into `out`; seen[1..] are the frames before it, n_seen frames in all. Where `ahead` is above 0,
@@ -194,6 +201,7 @@ struct KcFilter {
   const char *const *deep_settings;     /* need up to 62 earlier frames; may be NULL */
   const char *const *ahead_settings;    /* need later frames; may be NULL */
   const char *const *large_settings;    /* for whole 1080p frames */
+  const KcWhole *whole;                 /* frames larger than those, a NULL set at the end; may be NULL */
   const int (*more_sizes)[2];           /* besides those of every filter, 0 at the end; may be NULL */
   const char *const *bad_settings;      /* must be refused */
   const char *const *bad_8bit_settings; /* refused for 8 bit, valid for 16; may be NULL */

@@ -268,6 +268,25 @@ large (KcRun *run, const KcFilter *kc)
     }
 }
 
+/* Frames whose blocks a GPU does not hold at once, for which some kernels have code of their own. Not on CPUs, where
+ * they would be slow and show nothing new. */
+static void
+whole (KcRun *run, const KcFilter *kc)
+{
+  for (const KcWhole *w = kc->whole; w && w->set; w++) {
+    KcCase c = new_case (kc, w->set, w->format, w->width, w->height);
+
+    if (!run->gpu) {
+      run->number++; /* case numbers do not depend on the backend */
+      continue;
+    }
+    c.content = KC_NATURAL;
+    c.layout = KC_WIDE;
+    c.one_variant = true;
+    kc_case_run (run, &c);
+  }
+}
+
 static void
 random_cases (KcRun *run, const KcFilter *kc)
 {
@@ -428,4 +447,5 @@ kc_sweep (KcRun *run, const KcFilter *kc)
   random_cases (run, kc);
   each_width (run, kc);
   aligned (run, kc);
+  whole (run, kc);
 }

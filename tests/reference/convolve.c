@@ -486,6 +486,7 @@ const KcFilter kc_convolve = {
   .format_settings = ref_convolve_format_settings,
   .sanitize_settings = ref_convolve_sanitize_settings,
   .large_settings = ref_convolve_large_settings,
+  .whole = ref_convolve_whole,
   .bad_settings = ref_convolve_bad_settings,
   .bad_8bit_settings = ref_convolve_bad_8bit_settings,
   .right = "kernel=1,2,1;2,4,2;1,2,1",

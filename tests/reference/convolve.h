@@ -55,6 +55,7 @@ bool ref_hides (const RefSetting *s);
 void ref_hide (const RefSetting *s, const CfVideo *video, int component, KcPlane *plane);
 
 extern const char *const ref_convolve_settings[], *const ref_convolve_large_settings[];
+extern const KcWhole ref_convolve_whole[];
 extern const char *const ref_convolve_format_settings[];
 extern const char *const ref_convolve_bad_settings[], *const ref_convolve_bad_8bit_settings[];
 extern const char *const ref_convolve_sanitize_settings[];

@@ -104,6 +104,13 @@ const char *const ref_convolve_large_settings[] = { "any=3x3 weights=8", "preset
   "any=15x15 weights=8 border=reflect101", "preset=sobel", "preset=unsharp", "preset=fill", "preset=mosaic",
   "preset=privacy", "preset=privacy blocks=64", "preset=mosaic blocks=2", NULL };
 
+/* Separable kernels (cuda/convolve/gpu/passes.cu) in frames of more blocks than the GPU holds at once, 4 an SM in GRAY8
+ * and 2 in RGBA: 800 and 861, 360 and 399. A frame of 1920 x 1080 has 510 and 255. */
+const KcWhole ref_convolve_whole[] = { { "preset=gauss kernel-size=7", CF_FORMAT_GRAY8, 2560, 1280 },
+  { "preset=gauss kernel-size=7 border=wrap", CF_FORMAT_RGBA, 2304, 1280 },
+  { "preset=box kernel-width=3 kernel-height=11 border=reflect101", CF_FORMAT_GRAY8, 2561, 1283 },
+  { "preset=box kernel-width=3 kernel-height=11", CF_FORMAT_RGBA, 2309, 1283 }, { 0 } };
+
 /* Under a sanitizer: each code path once. */
 const char *const ref_convolve_sanitize_settings[] = { "preset=identity", "preset=identity gray=luma",
   "preset=gauss kernel-size=3", "preset=gauss kernel-size=15 border=wrap", "preset=gauss kernel-size=63",
