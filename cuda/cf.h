@@ -410,8 +410,8 @@ typedef struct {
   unsigned n;
 } CfZones;
 
-/* Reads zones: "door: 0.1,0.2 0.4,0.2 0.4,0.6; yard: ..."; NULL and blanks: none. Returns NULL and a status for another
- * text and without memory. Any thread. */
+/* Reads zones: "door: 0.1,0.2 0.4,0.2 0.4,0.6; yard: ...", with nothing but blanks between corners; NULL and
+ * blanks: none. Returns NULL and a status for another text and without memory. Any thread. */
 CfZones *cf_zones_new (const char *text, CfStatus *status);
 void cf_zones_free (CfZones *zones);
 

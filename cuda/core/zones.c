@@ -90,7 +90,8 @@ read_zones (const char *text, CfZones *zones, CfCorner *corner, CfStatus *status
     while (*text && *text != ';') {
       text = read_corner (text, corner);
       if (!text)
-        return bad_zone (begin, zones->n + 1, "must have corners x,y in fractions of the frame, from 0 to 1", status);
+        return bad_zone (begin, zones->n + 1,
+            "must have corners x,y in fractions of the frame, from 0 to 1, with only blanks between them", status);
       text = skip_blanks (text);
       corner++;
       zone->n++;

@@ -76,6 +76,18 @@ expect_events (GstElement *element, guint frame, const gchar *right)
   g_free (text);
 }
 
+/* Sets zones that are refused, with a sentence that has `part`; nothing changes. */
+static void
+expect_refused (GstElement *element, const gchar *zones, const gchar *part)
+{
+  gchar *text;
+
+  set_value (element, "zones", zones);
+  text = only_message (element, GST_MESSAGE_WARNING, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS);
+  fail_unless (strstr (text, part) != NULL, "\"%s\": %s", zones, text);
+  g_free (text);
+}
+
 /* ---- motion ----------------------------------------------------------------- */
 
 /* left: half the frame; dot: smaller than the square, in the cell at (32, 48); far: never reached. */
@@ -103,8 +115,8 @@ GST_START_TEST (motion_in_zones)
   set_value (element, "zones", "right: 0.5,0 1,0 1,1 0.5,1");
   push (h, &info, n, 128, 0, SIDE);
   expect_events (element, n, "enter-zone right");
-  set_value (element, "zones", "right: 0.5,0"); /* refused, so nothing changes */
-  g_free (only_message (element, GST_MESSAGE_WARNING, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS));
+  expect_refused (element, "right: 0.5,0", "three corners");
+  expect_refused (element, "right: 0.5,0, 1,0, 1,1, 0.5,1", "only blanks between them");
   expect_value (element, "zones", "right: 0.5,0 1,0 1,1 0.5,1");
   push (h, &info, n + 1, 128, 0, SIDE);
   expect_events (element, n + 1, "");
