@@ -242,7 +242,7 @@ ir_columns (const __grid_constant__ IrLinesWork w)
 
   if (threadIdx.x < ir_eight)
     p.power[threadIdx.x] = w.lines.power[threadIdx.x];
-  ir_wait_for_previous ();
+  griddep_wait_only ();
   if (active)
     ir_load_columns<PER, BYTES> (v, x, y0, y);
 #pragma unroll 1
@@ -255,7 +255,7 @@ ir_columns (const __grid_constant__ IrLinesWork w)
     if (ROUNDS > 1) /* the sums are written again */
       __syncthreads ();
   }
-  ir_let_next_start ();
+  griddep_start_next ();
   if (!active)
     return;
 #pragma unroll

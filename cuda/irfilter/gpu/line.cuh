@@ -97,24 +97,6 @@ const void *ir_rows_kernel (bool wide, int bytes, IrRowsKind kind);
 
 extern __shared__ float4 ir_lines_shared[];
 
-/* Waits until all work queued before this kernel has completed and its memory is visible. */
-__device__ __forceinline__ void
-ir_wait_for_previous ()
-{
-#if __CUDA_ARCH__ >= 900
-  asm volatile ("griddepcontrol.wait;" : : : "memory");
-#endif
-}
-
-/* Lets the next kernel start. */
-__device__ __forceinline__ void
-ir_let_next_start ()
-{
-#if __CUDA_ARCH__ >= 900
-  asm volatile ("griddepcontrol.launch_dependents;" : : : "memory");
-#endif
-}
-
 /* Fills the end of a line's last segment, behind its first n samples. */
 template<int STRIDE> __device__ __forceinline__ void
 ir_pad (float *y, int n, bool zero, float outside)

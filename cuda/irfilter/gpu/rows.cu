@@ -242,7 +242,7 @@ ir_rows (const __grid_constant__ IrLinesWork w)
 
   if (segment < ir_eight)
     power[segment] = w.lines.power[segment];
-  ir_wait_for_previous ();
+  griddep_wait_only ();
   if (!v.plane.filtered) {
     copy_tile (v.plane, 0, row, v.plane.width, 1, (int) threadIdx.x, (int) blockDim.x);
     return;
@@ -252,7 +252,7 @@ ir_rows (const __grid_constant__ IrLinesWork w)
   if (MIXED)
     own = ir_load_own<BYTES> (v, row, segment, active, staged);
   ir_filter_row<ROUNDS> (w, v, power, edge, sum, y);
-  ir_let_next_start ();
+  griddep_start_next ();
   if (active)
     own = ir_round_segment<BYTES, MIXED> (w.lines, v.plane, y, own);
   ir_store_row (v, row, segment, active, own, staged);
@@ -296,7 +296,7 @@ ir_pixel_rows (const __grid_constant__ IrLinesWork w)
 
   if (segment < ir_eight)
     power[segment] = w.lines.power[segment];
-  ir_wait_for_previous ();
+  griddep_wait_only ();
   for (int i = segment; i < width; i += (int) blockDim.x)
     pixels[ir_pixel_at (i)] = from[i];
 #pragma unroll 1
@@ -312,7 +312,7 @@ ir_pixel_rows (const __grid_constant__ IrLinesWork w)
     if (segment < segments)
       ir_round_pixels<MIXED> (w.lines, y, (uint8_t *) &pixels[ir_pixel_at (segment * ir_seg)] + v.offset);
   }
-  ir_let_next_start ();
+  griddep_start_next ();
   __syncthreads ();
   for (int i = segment; i < width; i += (int) blockDim.x)
     to[i] = pixels[ir_pixel_at (i)];
