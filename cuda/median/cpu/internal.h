@@ -17,6 +17,8 @@ typedef enum { CF_MEDIAN_DIRECT, CF_MEDIAN_NETWORK, CF_MEDIAN_HISTOGRAM, CF_MEDI
  * slots, and the outputs. Samples lie in PARTS: part p of a row holds every tile_w-th sample from p on, so that the
  * same sample of neighbouring tiles forms a vector. */
 typedef struct {
+  CfMedianWindow win; /* of which it is, w = 0: of none */
+  size_t bytes;       /* of a value */
   int tile_w, tile_h;
   int lanes;  /* tiles of a block */
   int fw, fh; /* sides of a tile's footprint, samples */
@@ -59,9 +61,9 @@ typedef struct {
   CfMedianProgram program;
   CfMedianDigits digits;
   CfMedianTask *tasks;
-  int n_tasks;
-  uint8_t *scratch; /* scratch_size bytes per thread */
-  size_t scratch_size;
+  int n_tasks, max_tasks; /* max_tasks: for how many there is memory */
+  uint8_t *scratch;       /* scratch_size bytes per thread */
+  size_t scratch_size, allocated;
 
   /* the last input frames, in a ring: with win.ahead all of a window, else all but the one that is filtered */
   uint8_t *history;
@@ -77,8 +79,9 @@ typedef struct {
 
 /* Every variant has these functions, of which direct needs no first one: _prepare prepares for the plan's window and
  * sets the size of the largest task; the network's fails with CF_NO_MEMORY, or with CF_UNSUPPORTED if the window is
- * too large. _scratch returns the bytes of scratch memory that a task needs. _task filters one task; tasks of a plan
- * may run in different threads at once, each with its own scratch memory. */
+ * too large, and then changes nothing; else the caller frees the program that it replaced. _scratch returns the bytes
+ * of scratch memory that a task needs. _task filters one task; tasks of a plan may run in different threads at once,
+ * each with its own scratch memory. */
 CfCode cf_median_network_prepare (CfMedianCpu *m, CfStatus *status);
 size_t cf_median_network_scratch (const CfMedianCpu *m);
 void cf_median_network_task (const CfMedianCpu *m, const CfMedianTask *task, uint8_t *scratch);

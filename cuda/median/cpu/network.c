@@ -118,16 +118,15 @@ find_network (const CfMedianWindow *win, int tile_w, int tile_h)
 CfCode
 cf_median_network_prepare (CfMedianCpu *m, CfStatus *status)
 {
-  CfMedianProgram *p = &m->program;
   const CfMedianWindow *win = &m->win;
-  size_t bytes = (size_t) 1 << m->size;
+  const size_t bytes = (size_t) 1 << m->size;
+  CfMedianProgram next = { .win = *win, .bytes = bytes, .code = cf_median_network_code (m) }, *p = &next;
   int block;
   const CfMedianNetwork *net;
   bool done;
 
-  free (p->steps);
-  memset (p, 0, sizeof *p);
-  p->code = cf_median_network_code (m);
+  if (m->program.bytes == bytes && memcmp (&m->program.win, win, sizeof *win) == 0)
+    return CF_OK;
   p->tile_w = p->code < 0 ? tile_side (win->w, true) : CF_MEDIAN_CODE_W;
   p->tile_h = p->code < 0 ? tile_side (win->h, false) : CF_MEDIAN_CODE_H;
   p->lanes = (p->code < 0 ? CF_MEDIAN_SLOT : 64) / (int) bytes; /* 64: the largest vector */
@@ -142,13 +141,16 @@ cf_median_network_prepare (CfMedianCpu *m, CfStatus *status)
     net = find_network (win, p->tile_w, p->tile_h);
     done = net && translate (p, net, bytes);
     pthread_mutex_unlock (&recent_lock);
-    if (!done)
+    if (!done) {
+      free (p->steps);
       return cf_fail (status, CF_NO_MEMORY, "out of memory for a network of %d samples", win->n);
+    }
   }
   block = p->lanes * p->tile_w;
   p->max_cols = (2048 / (int) bytes + block - 1) / block * block;
   p->part_pitch = (size_t) (p->max_cols / p->tile_w + p->extra + EXTRA_LANES) * bytes;
   p->row_length = p->max_cols + p->extra * p->tile_w;
+  m->program = next;
   return CF_OK;
 }
 

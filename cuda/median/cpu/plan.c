@@ -132,13 +132,13 @@ add_tasks (CfMedianCpu *m, CfMedianTask whole, const CfView *view, int cols, int
       task.x1 = x + cols < view->width ? x + cols : view->width;
       task.y0 = y;
       task.y1 = y + rows < view->height ? y + rows : view->height;
-      if (m->tasks)
+      if (m->n_tasks < m->max_tasks)
         m->tasks[m->n_tasks] = task;
       m->n_tasks++;
     }
 }
 
-/* Lists the tasks, or only counts them while `tasks` is NULL. */
+/* Lists the tasks, and counts those for which there is no memory as well. */
 static void
 list_tasks (CfMedianCpu *m, const CfView *views, int n)
 {
@@ -264,28 +264,53 @@ resize (CfPlan *plan, CfStatus *status)
 {
   CfMedianCpu *m = plan->state;
   CfView views[CF_MAX_VIEWS];
+  CfMedianTask *tasks;
   CfImage image;
   int n;
 
   cf_image_layout (&image, plan->video.format, plan->video.width, plan->video.height, 1);
   n = list_views (plan, &image, views);
-  free (m->tasks);
-  m->tasks = NULL;
   list_tasks (m, views, n);
-  m->tasks = malloc (sizeof *m->tasks * (size_t) (m->n_tasks + 1));
-  if (!m->tasks) {
+  if (m->n_tasks <= m->max_tasks)
+    return CF_OK;
+  tasks = malloc (sizeof *tasks * (size_t) m->n_tasks);
+  if (!tasks) {
     m->n_tasks = 0;
     return cf_fail (status, CF_NO_MEMORY, "out of memory");
   }
+  free (m->tasks);
+  m->tasks = tasks;
+  m->max_tasks = m->n_tasks;
   list_tasks (m, views, n);
   return CF_OK;
 }
 
-/* Sets up everything that depends on the parameters. */
+/* Allocates the threads' scratch memory. Keeps the present memory if it is large enough, or if the allocation fails. */
+static CfCode
+reserve_memory (CfMedianCpu *m, CfStatus *status)
+{
+  const size_t size = (size_t) cf_cpu_threads () * m->scratch_size;
+  uint8_t *scratch;
+
+  if (size <= m->allocated)
+    return CF_OK;
+  scratch = aligned_alloc (4096, size);
+  if (!scratch)
+    return cf_fail (status, CF_NO_MEMORY, "out of memory: the median needs %zu MB for %d threads", size >> 20,
+        cf_cpu_threads ());
+  free (m->scratch);
+  m->scratch = scratch;
+  m->allocated = size;
+  return CF_OK;
+}
+
+/* Sets up everything that depends on the parameters. What is allocated replaces the former memory only if all of it is
+ * there, or is larger: the former parameters can be taken again without new memory. */
 static CfCode
 update (CfPlan *plan, CfStatus *status)
 {
   CfMedianCpu *m = plan->state;
+  CfMedianProgram obsolete = m->program;
   const CfMedianParams *params = plan->params;
   const CfFormatInfo *info = cf_format_info (plan->video.format);
   CfCode code;
@@ -296,15 +321,21 @@ update (CfPlan *plan, CfStatus *status)
   m->bits = m->packed ? 24 : info->bits;
   m->size = m->packed ? 2 : info->bytes - 1;
   code = choose_variant (m, plan->preferred, plan->video.width, status);
-  if (code != CF_OK)
-    return code;
-  plan->variant = m->variant;
-  free (m->scratch);
-  m->scratch = aligned_alloc (4096, (size_t) cf_cpu_threads () * m->scratch_size);
-  if (!m->scratch)
-    return cf_fail (status, CF_NO_MEMORY, "out of memory: the median needs %zu MB for %d threads",
-        (m->scratch_size * (size_t) cf_cpu_threads ()) >> 20, cf_cpu_threads ());
-  return resize (plan, status);
+  if (code == CF_OK)
+    code = reserve_memory (m, status);
+  if (code == CF_OK)
+    code = resize (plan, status);
+  if (code == CF_OK)
+    plan->variant = m->variant;
+  else {
+    const CfMedianProgram failed = m->program;
+
+    m->program = obsolete;
+    obsolete = failed;
+  }
+  if (obsolete.steps != m->program.steps)
+    free (obsolete.steps);
+  return code;
 }
 
 static CfCode
