@@ -125,10 +125,10 @@ enqueue (RawRun *r, const CfImage *in, const CfImage *out, CfStatus *status)
 {
   CfImage device_in, device_out;
 
-  cf_image_at (&device_in, &r->layout, r->device_in);
-  cf_image_at (&device_out, &r->layout, r->device_out);
   if (!r->stream)
     return cf_plan_enqueue (r->plan, NULL, &(CfFrame) { .in = in, .out = out }, status) == CF_OK;
+  cf_image_at (&device_in, &r->layout, r->device_in);
+  cf_image_at (&device_out, &r->layout, r->device_out);
   return cf_stream_copy (r->stream, CF_UPLOAD, &device_in, in, NULL, status) == CF_OK &&
       cf_plan_enqueue (r->plan, r->stream, &(CfFrame) { .in = &device_in, .out = out ? &device_out : NULL }, status) ==
       CF_OK &&
