@@ -16,6 +16,8 @@
 
 #include "core/device.h"
 
+#include <stdatomic.h>
+
 typedef enum {
   FAKE_COUNT,
   FAKE_PUSH,
@@ -40,13 +42,14 @@ typedef enum {
 typedef struct {
   int calls;
   FakeKind kind[FAKE_MAX_CALLS];
-  int after;    /* CUDA calls made by a thread that already knew the GPU is lost; must stay 0 */
-  int blocked;  /* calls that may block, on a GPU that hangs; must stay 0 */
-  int misuse;   /* calls without a context, frees of memory in use, copies of other memory; must stay 0 */
-  int pushed;   /* contexts that are pushed now */
-  int contexts; /* contexts that exist */
-  int live;     /* memory blocks and streams that exist */
-  bool fired, hung, unreachable; /* unreachable: a push or a free has failed */
+  int after;               /* CUDA calls made by a thread that already knew the GPU is lost; must stay 0 */
+  int blocked;             /* calls that may block, on a GPU that hangs; must stay 0 */
+  int misuse;              /* calls without a context, frees of memory in use, copies of other memory; must stay 0 */
+  int pushed;              /* contexts that are pushed now */
+  int contexts;            /* contexts that exist */
+  int live;                /* memory blocks and streams that exist */
+  bool fired, unreachable; /* unreachable: a push or a free has failed */
+  atomic_bool hung;        /* waits of two threads may end so at once */
   FakeKind fired_kind;
 } FakeReport;
 
