@@ -288,8 +288,8 @@ list_frames (State *s)
   s->padded.rank = s->window.rank;
 }
 
-/* Launches the network for windows of k x k. Where the second-level cache holds the frame and its output, the components
- * of its pixels need not take turns for the cache's sake, and longer networks are faster without. */
+/* Launches the network for windows of k x k. Where the second-level cache holds the frame and its output, longer
+ * networks are faster if the components of a pixel do not take turns. */
 CfCode
 launch_network (const CfPlan *plan, int k, cudaStream_t stream, Launch *launch, CfStatus *status)
 {

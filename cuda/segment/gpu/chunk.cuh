@@ -344,7 +344,7 @@ sg_join_end (const SgWork &work, const SgChunk &chunk, SgBlock *block, bool has,
     chunk.to[at] = end;
 }
 
-/* Phase B: each cell without a seed joins where its picks lead, or stays. Cells that are still without one are listed. */
+/* Phase B: each cell without a seed joins where its picks lead, or stays. Those still without one are listed. */
 __device__ void
 sg_join_chunk (const SgWork &work, const SgChunk &chunk, SgBlock *block)
 {

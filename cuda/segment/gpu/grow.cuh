@@ -9,9 +9,9 @@
  * so that phase B can clear the other one.
  * Map: cells and lists are divided among all blocks. In the first round of growth each block has its own rows
  * (chunk.cuh). That round leaves a list of the cells that are still without a seed, of which each block has a part in
- * the other rounds. Where few cells are without a seed from the start, they are listed while components are settled, and
- * no round looks at all cells. With a short list a single block makes all rounds: its barrier takes far less time than
- * the grid barrier.
+ * the other rounds. Where few cells are without a seed from the start, they are listed while components are settled,
+ * and no round looks at all cells. With a short list a single block makes all rounds: its barrier takes far less time
+ * than the grid barrier.
  * Shared memory: SgSums, behind it the chunks of growth (sg_open_chunk).
  * Race free: a grid barrier stands between phases; means are frozen within a round, because records change in phase
  * B only, by integer atomics.

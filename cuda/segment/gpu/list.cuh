@@ -134,8 +134,8 @@ sg_append_each (T *list, unsigned *length, unsigned has, const unsigned (&value)
   }
 }
 
-/* Reserves entries for up to N values a lane: bit k of `has` stands for value k. All lanes of the warp must call. Returns
- * where the warp's begin. `*positions`: those of the lane's behind that, 8 bits each. */
+/* Reserves entries for up to N values a lane: bit k of `has` stands for value k. All lanes of the warp must call.
+ * Returns where the warp's begin. `*positions`: those of the lane's behind that, 8 bits each. */
 template<int N> __device__ __forceinline__ unsigned
 sg_reserve_each (unsigned *length, unsigned has, unsigned *positions)
 {
