@@ -1,0 +1,156 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Copyright (C) 2026 the gst-cuda-filters authors
+"""cf-watch: what it may do a million times in a year keeps no memory and no descriptor. Each test does it a few times,
+and then many times: afterwards malloc has no more in use (heap.c). See harness.py."""
+import contextlib
+import json
+import os
+import socket
+import sys
+import time
+import urllib.request
+
+import harness
+from harness import Failed, Skip, Watch, expect, main
+
+HEAP = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(harness.PROGRAM))), 'tests', 'watch', 'libheap.so')
+CAMERA = {'source': 'test:ball', 'width': 64, 'height': 48, 'rate': 30,
+          'filter': 'cudamedian name=m backend=cpu'}  # the driver of a GPU has blocks of its own
+NOISE = 16 << 10  # bytes: a frame under way, or what is parsed just now
+
+
+class Counted(Watch):
+    """A running cf-watch, and what it holds."""
+
+    def __init__(self, config, folder):
+        self.door = os.path.join(folder, 'heap')
+        # A count that is exact: no slices of GLib, no cache of each thread.
+        super().__init__(config, folder, env={'LD_PRELOAD': os.path.abspath(HEAP), 'CF_HEAP': self.door,
+                                              'G_SLICE': 'always-malloc',
+                                              'GLIBC_TUNABLES': 'glibc.malloc.tcache_count=0'})
+        self.ready = self.wait('ready')
+
+    def heap(self):
+        with socket.socket(socket.AF_UNIX) as client:
+            client.connect(self.door)
+            return int(client.makefile().read())
+
+    def descriptors(self):
+        return len(os.listdir(f'/proc/{self.process.pid}/fd'))
+
+    def does_not_grow(self, what, action, few=40, many=200, noise=NOISE):
+        """`action (number)` may leave something behind the first time, not each time. What ends in other threads gets
+        the time for it."""
+        for number in range(few):
+            action(number)
+        heap, descriptors = self.heap(), self.descriptors()
+        for number in range(many):
+            action(number)
+        deadline = time.monotonic() + harness.SECONDS
+        while self.heap() > heap + noise or self.descriptors() > descriptors + 3:
+            expect(time.monotonic() < deadline, f'{what}, {many} times: {(self.heap() - heap) // many} bytes and '
+                   f'{(self.descriptors() - descriptors) / many:.2f} descriptors more each time')
+            with contextlib.suppress(Failed):
+                self.read(time.monotonic() + 0.1)
+
+
+def counted(config, folder):
+    if not os.path.exists(HEAP):
+        raise Skip('this C library has no mallinfo2')
+    with open(harness.PROGRAM, 'rb') as file:
+        if b'__asan_init' in file.read():
+            raise Skip("the address sanitizer's malloc counts nothing")
+    return Counted(config, folder)
+
+
+def restarts(folder):
+    """A camera that is built anew, one that cannot be had, and one with other settings."""
+    config = {'cameras': {'up': CAMERA, 'away': {'source': 'no such file'}}}
+    with counted(config, folder) as watch:
+        last = {'up': watch.wait('started', 'up'), 'away': watch.wait('lost', 'away', after=watch.ready)}
+
+        def restart(name, kind):
+            watch.ask(f'restart {name}')
+            last[name] = watch.wait(kind, name, after=last[name])
+
+        def change(number):
+            watch.write({'cameras': {**config['cameras'], 'up': {**CAMERA, 'rate': 20 + number % 2}}})
+            watch.ask('reload')
+            last['up'] = watch.wait('back', 'up', after=last['up'])
+
+        watch.does_not_grow('restart', lambda _: restart('up', 'back'), many=500)
+        watch.does_not_grow('a camera that is not there', lambda _: restart('away', 'lost'), many=500)
+        watch.does_not_grow('reload with a change', change)
+        watch.end()
+
+
+def recordings(folder):
+    """A camera that is built anew while it is recorded: the encoder, and a session that ends with its file."""
+    camera = {**CAMERA, 'record': {'folder': os.path.join(folder, 'records')}}
+    with counted({'cameras': {'up': camera}}, folder) as watch:
+        last = watch.wait('started', 'up')
+        if any(event['type'] == 'recording-failed' for event in watch.events):
+            raise Skip('no encoder for H.264')
+
+        def restart(_):
+            nonlocal last
+            watch.ask('restart up')
+            last = watch.wait('back', 'up', after=last)
+
+        # Between two frames of the encoder, and while a session begins, there is up to half a megabyte less.
+        watch.does_not_grow('restart of a recorded camera', restart, noise=1 << 20)
+        watch.end()
+
+
+def commands(folder):
+    """Commands, right and wrong. The size stays: a filter of another size has other memory."""
+    with counted({'cameras': {'up': CAMERA}}, folder) as watch:
+        watch.wait('started', 'up')
+
+        def ask(_):
+            for line in ('set up m.kernel-size 3', 'get up m.kernel-size', 'enable up off', 'enable up on', 'status',
+                         'reload'):
+                watch.ask(line)
+            for line in ('no such command', 'set up m.no-such 1', 'set up m.kernel-size x', 'add up {}',
+                         'add new {"source":', 'add new ' + json.dumps({**CAMERA, 'filter': 'no-such'})):
+                watch.ask(line, ok=False)
+
+        watch.does_not_grow('commands', ask)
+        picture = os.path.join(folder, 'picture.jpg')
+        watch.does_not_grow('snapshot', lambda _: watch.ask(f'snapshot up --overwrite {picture}'), few=5, many=40)
+        watch.end()
+
+
+def clients(folder):
+    """Clients of the control socket and of the metrics: those that end, hang up, and go without a word."""
+    with counted({'cameras': {}, 'control': {'socket': os.path.join(folder, 'control')}, 'metrics': {'port': 0}},
+                 folder) as watch:
+        port = watch.ready.get('metrics_port')
+        watch.does_not_grow('control', lambda _: harness.talk(os.path.join(folder, 'control'), 'status\nquack\n'))
+        if not port:
+            raise Skip('the metrics: built without libsoup')
+        silent = [socket.create_connection(('127.0.0.1', port), timeout=harness.SECONDS) for _ in range(10)]
+
+        def fetch(_):
+            with urllib.request.urlopen(f'http://127.0.0.1:{port}/metrics', timeout=harness.SECONDS) as answer:
+                answer.read()
+
+        def hang_up(number):
+            with socket.create_connection(('127.0.0.1', port), timeout=harness.SECONDS) as client:
+                client.sendall(b'GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n'[:None if number % 2 else 12])
+                text = b''
+                while number % 2 and not text.endswith(b'ok\n'):
+                    text += client.recv(4096) or b'ok\n'
+                expect(number % 2 == 0 or b'\r\nConnection: close\r\n' in text, text)
+
+        watch.does_not_grow('metrics', fetch, many=500)
+        watch.does_not_grow('metrics, of a client that hangs up', hang_up, many=500)
+        for client in silent:
+            expect(client.recv(1) == b'', 'a silent client is not disconnected')
+            client.close()
+        watch.end()
+
+
+if __name__ == '__main__':
+    sys.exit(main(restarts, recordings, commands, clients))
