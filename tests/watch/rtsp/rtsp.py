@@ -53,9 +53,9 @@ SETTINGS = [('m.kernel-size', ('1', '3', '5', '7')), ('m.enabled', ('true', 'fal
             ('c.roi', ('0.1,0.1,0.5,0.5', '10,10,30,30; 0.5,0.5,0.2,0.2'))]
 TIMEOUT, PIECE, GAP = 4, 20, 1.0
 MOSQUITTO = shutil.which('mosquitto', path=os.environ.get('PATH', '') + ':/usr/sbin')
-# What the last round may have more than the first: soak's 2 MiB for each of eight cameras. Descriptors differ by a
-# connection or two from round to round.
-LIMITS = {'rss_kb': 16384, 'descriptors': 4, 'threads': 1}
+# What the last round may have more than the first: 1 MiB for each of eight cameras. Descriptors differ by a connection
+# or two from round to round.
+LIMITS = {'rss_kb': 8192, 'descriptors': 4, 'threads': 1}
 
 
 class Tally:
@@ -212,7 +212,8 @@ class Run:
         return [camera for camera in self.cameras if role in camera.roles]
 
     def warm_up(self, times):
-        """Builds every camera anew a few times, so that the first round begins with what malloc keeps anyway."""
+        """Builds every camera anew, until what malloc keeps anyway has levelled off (docs/watch.md, Sizing), and the
+        first round begins with that."""
         for _ in range(times):
             for camera in self.cameras:
                 self.watch.ask(f'restart {camera.name}')
@@ -472,7 +473,7 @@ def parse():
     parser.add_argument('--short', action='store_true', help='two cameras, two rounds, no longer than they take')
     parser.add_argument('--keep', metavar='FOLDER', help='an empty folder for recordings and logs, which stays')
     args = parser.parse_args()
-    args.rounds, args.settings, args.warm_up = (2, 60, 0) if args.short else (10, 1000, 5)
+    args.rounds, args.settings, args.warm_up = (2, 60, 0) if args.short else (10, 1000, 25)
     args.broker_round = 0 if args.short else 3
     args.seconds = 0 if args.short else args.seconds
     return args
