@@ -32,18 +32,50 @@ mask_of (const GdkPixbuf *picture)
   return g_bytes_new_take (mask, size);
 }
 
+/* Returns whether a file ends before its picture does, in the formats of which GdkPixbuf returns what there is, without
+ * an error: the rest would be black, or gray, and stay unfiltered. A file that cannot be read is left to GdkPixbuf. */
+static gboolean
+is_cut (const gchar *path, const GdkPixbufFormat *format)
+{
+  g_autofree gchar *name = gdk_pixbuf_format_get_name ((GdkPixbufFormat *) format), *data = NULL;
+  const gboolean jpeg = strcmp (name, "jpeg") == 0, bmp = strcmp (name, "bmp") == 0;
+  gsize size;
+  guint8 *end;
+  guint32 word;
+
+  if ((!jpeg && !bmp && strcmp (name, "gif") != 0) || !g_file_get_contents (path, &data, &size, NULL) || size < 6)
+    return FALSE;
+  if (bmp) { /* behind two bytes, the size of the file */
+    memcpy (&word, data + 2, sizeof word);
+    return size < GUINT32_FROM_LE (word);
+  }
+  end = (guint8 *) data + size - 2;
+  if (!jpeg)
+    return end[0] != 0 || end[1] != 0x3b;
+  /* The last scan begins with ff da, and does not have ff d9, the end of the picture, in its samples. */
+  while (end > (guint8 *) data && (end[0] != 0xff || (end[1] != 0xd9 && end[1] != 0xda)))
+    end--;
+  return end[0] != 0xff || end[1] != 0xd9;
+}
+
 GBytes *
 gst_cf_mask_read (const gchar *path, CfStatus *status)
 {
+  const GdkPixbufFormat *format;
   GError *error = NULL;
   GBytes *mask = NULL;
   GdkPixbuf *picture;
   gint width, height;
 
   /* The size first: a large picture is not decoded only to be refused. */
-  if (gdk_pixbuf_get_file_info (path, &width, &height) && (width > CF_MAX_SIZE || height > CF_MAX_SIZE)) {
+  format = gdk_pixbuf_get_file_info (path, &width, &height);
+  if (format && (width > CF_MAX_SIZE || height > CF_MAX_SIZE)) {
     cf_fail (status, CF_BAD_VALUE, "mask: the picture has %d x %d pixels; it may have %d x %d", width, height,
         CF_MAX_SIZE, CF_MAX_SIZE);
+    return NULL;
+  }
+  if (format && is_cut (path, format)) {
+    cf_fail (status, CF_BAD_VALUE, "mask: the file ends before the picture does");
     return NULL;
   }
   picture = gdk_pixbuf_new_from_file (path, &error);

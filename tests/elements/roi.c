@@ -313,19 +313,25 @@ GST_END_TEST
 
 /* Writes a picture of RGB pixels, and returns its path. Not called where the build reads no pictures. */
 static gchar *
-png_file (gint width, gint height, const guint8 *rgb)
+picture_file (const gchar *format, gint width, gint height, const guint8 *rgb)
 {
   gchar *path = temporary_file ("");
 #ifdef HAVE_GDK_PIXBUF
   GdkPixbuf *picture = gdk_pixbuf_new_from_data (rgb, GDK_COLORSPACE_RGB, FALSE, 8, width, height, 3 * width, NULL,
       NULL);
 
-  fail_unless (gdk_pixbuf_save (picture, path, "png", NULL, NULL));
+  fail_unless (gdk_pixbuf_save (picture, path, format, NULL, NULL));
   g_object_unref (picture);
 #else
-  fail ("%p has %d x %d pixels", rgb, width, height);
+  fail ("%s: %p has %d x %d pixels", format, rgb, width, height);
 #endif
   return path;
+}
+
+static gchar *
+png_file (gint width, gint height, const guint8 *rgb)
+{
+  return picture_file ("png", width, height, rgb);
 }
 
 /* Returns whether the build reads pictures. */
@@ -420,6 +426,59 @@ GST_START_TEST (mask_vanishes)
 }
 GST_END_TEST
 
+/* Returns the path of a small GIF file with two white pixels. */
+static gchar *
+gif_file (void)
+{
+  static const gchar gif[] = "GIF89a\2\0\1\0\x80\0\0\0\0\0\xff\xff\xff,\0\0\0\0\2\0\1\0\0\2\2\x4c\x0a\0;";
+  gchar *path = temporary_file ("");
+
+  fail_unless (g_file_set_contents (path, gif, sizeof gif - 1, NULL));
+  return path;
+}
+
+/* A mask of which the last part is missing is not one whose last part is black. */
+GST_START_TEST (mask_is_cut)
+{
+  static const gchar *const formats[] = { "png", "jpeg", "bmp", "tiff", "gif" };
+  guint8 rgb[64 * 64 * 3];
+  Fixture f;
+
+  for (guint i = 0; i < sizeof rgb; i++)
+    rgb[i] = (guint8) (255 - i * 151 % 64);
+  open_fixture (&f);
+  for (gsize i = reads_pictures (&f) ? 0 : G_N_ELEMENTS (formats); i < G_N_ELEMENTS (formats); i++) {
+    const gboolean gif = strcmp (formats[i], "gif") == 0;
+    gchar *path = gif ? gif_file () : picture_file (formats[i], 64, 64, rgb), *data;
+    gsize size;
+
+    set_value (f.element, "mask", path);
+    expect_value (f.element, "mask", path);
+    set_value (f.element, "mask", NULL);
+    fail_unless (g_file_get_contents (path, &data, &size, NULL));
+    if (strcmp (formats[i], "jpeg") == 0) { /* more may follow */
+      gchar *longer = g_malloc0 (size + 9);
+
+      memcpy (longer, data, size);
+      fail_unless (g_file_set_contents (path, longer, (gssize) size + 9, NULL));
+      set_value (f.element, "mask", path);
+      expect_value (f.element, "mask", path);
+      set_value (f.element, "mask", NULL);
+      g_free (longer);
+    }
+    fail_unless (g_file_set_contents (path, data, (gssize) (gif ? size - 4 : size * 3 / 4), NULL));
+    set_value (f.element, "mask", path);
+    expect_warning (f.element, "mask", "the whole frame is filtered");
+    expect_value (f.element, "mask", NULL);
+    expect (&f, gst_buffer_new (), "all");
+    set_value (f.element, "mask", NULL);
+    g_free (data);
+    free_value (path, TRUE);
+  }
+  close_fixture (&f);
+}
+GST_END_TEST
+
 int
 main (int argc, char **argv)
 {
@@ -439,6 +498,7 @@ main (int argc, char **argv)
   tcase_add_test (tests, areas_are_kept);
   tcase_add_test (tests, mask_values);
   tcase_add_test (tests, mask_vanishes);
+  tcase_add_test (tests, mask_is_cut);
   add_meta_tests (tests);
   return run_suite (argc, argv, "roi", tests, FALSE);
 }
