@@ -451,14 +451,38 @@ filter_meta (GstBaseTransform *trans, GstQuery *q, GType api, const GstStructure
   return TRUE;
 }
 
-/* Keeps every meta, because the frame keeps its size, except for a crop meta that mapping has applied. */
+/* Adds a region of the input to the output, at its place in what mapping has cropped out of the frame: a filter behind
+ * this one would hide another place. What lies to the left of that or above is cut off. */
+static void
+move_region (GstBuffer *out, const GstVideoRegionOfInterestMeta *from, guint x, guint y)
+{
+  const guint left = MAX (from->x, x), top = MAX (from->y, y);
+  const guint64 right = MAX (left, (guint64) from->x + from->w), below = MAX (top, (guint64) from->y + from->h);
+  GstVideoRegionOfInterestMeta *to = gst_buffer_add_video_region_of_interest_meta_id (out, from->roi_type, left - x,
+      top - y, (guint) (right - left), (guint) (below - top));
+
+  to->id = from->id;
+  to->parent_id = from->parent_id;
+  for (const GList *l = from->params; l; l = l->next)
+    gst_video_region_of_interest_meta_add_param (to, gst_structure_copy (l->data));
+}
+
+/* Keeps every meta, because the frame keeps its size, except for a crop meta that mapping has applied; regions move
+ * with that. */
 static gboolean
 transform_meta (GstBaseTransform *trans, GstBuffer *out, GstMeta *meta, GstBuffer *in)
 {
-  (void) out;
-  if (meta->info->api == GST_VIDEO_CROP_META_API_TYPE)
-    return !gst_cf_frame_crops (in, &PRIV (GST_CF_FILTER (trans))->backend.info);
-  return TRUE;
+  const GstVideoInfo *info = &PRIV (GST_CF_FILTER (trans))->backend.info;
+  guint x, y;
+
+  if (!gst_cf_frame_crops (in, info))
+    return TRUE;
+  gst_cf_frame_origin (in, info, &x, &y);
+  if (meta->info->api == GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE && (x || y)) {
+    move_region (out, (const GstVideoRegionOfInterestMeta *) meta, x, y);
+    return FALSE;
+  }
+  return meta->info->api != GST_VIDEO_CROP_META_API_TYPE;
 }
 
 void

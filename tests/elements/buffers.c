@@ -123,8 +123,31 @@ crop_planes (const GstVideoInfo *info, GstVideoMeta *meta, gint x, gint y)
   meta->height = (guint) info->height;
 }
 
+static void
+expect_region (GstBuffer *buffer, gint id, gint x, gint y, gint width, gint height)
+{
+  const GstVideoRegionOfInterestMeta *r = gst_buffer_get_video_region_of_interest_meta_id (buffer, id);
+
+  fail_unless (r != NULL && r->parent_id == 3 && r->roi_type == g_quark_from_static_string ("face"));
+  fail_unless (gst_structure_has_name (r->params->data, "detection"));
+  fail_unless_equals_int ((gint) r->x, x);
+  fail_unless_equals_int ((gint) r->y, y);
+  fail_unless_equals_int ((gint) r->w, width);
+  fail_unless_equals_int ((gint) r->h, height);
+}
+
+static void
+add_region (GstBuffer *buffer, gint id, guint x, guint y, guint width, guint height)
+{
+  GstVideoRegionOfInterestMeta *r = gst_buffer_add_video_region_of_interest_meta (buffer, "face", x, y, width, height);
+
+  r->id = id;
+  r->parent_id = 3;
+  gst_video_region_of_interest_meta_add_param (r, gst_structure_new_empty ("detection"));
+}
+
 /* A decoder's larger frame with a crop to the size of the caps: that part is filtered, from the whole chroma sample
- * on in which it begins, and the output has no crop meta. */
+ * on in which it begins, and the output has no crop meta. Regions are where they were in the picture. */
 GST_START_TEST (larger_frame_is_cropped)
 {
   static const struct {
@@ -150,8 +173,14 @@ GST_START_TEST (larger_frame_is_cropped)
     crop->y = 5;
     crop->width = 16;
     crop->height = 8;
+    add_region (in, 1, 8, 7, 3, 2);
+    add_region (in, 2, 0, 2, 9, 6);
+    add_region (in, 3, 1, 0, 2, 3);
     out = push_pull (h, in);
     fail_unless (gst_buffer_get_video_crop_meta (out) == NULL);
+    expect_region (out, 1, 8 - rows[f].x, 7 - rows[f].y, 3, 2);
+    expect_region (out, 2, 0, 0, 9 - rows[f].x, 8 - rows[f].y);
+    expect_region (out, 3, 0, 0, 0, 0);
     crop_planes (&info, gst_buffer_get_video_meta (part), rows[f].x, rows[f].y);
     assert_same (&info, out, part);
     gst_buffer_unref (part);
