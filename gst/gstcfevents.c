@@ -125,8 +125,11 @@ new_event (const GstCfEvents *e, const gchar *event, const CfZone *zone)
       "stream-time", G_TYPE_UINT64, e->stream, "running-time", G_TYPE_UINT64, e->running, "duration", G_TYPE_UINT64,
       e->duration, "width", G_TYPE_INT, e->width, "height", G_TYPE_INT, e->height, NULL);
 
-  if (zone)
-    gst_structure_set (s, "zone", G_TYPE_STRING, zone->name, NULL);
+  if (zone) { /* GstStructure takes no other text than UTF-8 */
+    g_autofree gchar *name = g_utf8_make_valid (zone->name, -1);
+
+    gst_structure_set (s, "zone", G_TYPE_STRING, name, NULL);
+  }
   return s;
 }
 

@@ -126,6 +126,21 @@ GST_START_TEST (motion_in_zones)
 }
 GST_END_TEST
 
+/* A message has text in UTF-8 only. */
+GST_START_TEST (zone_in_latin_1)
+{
+  GstElement *element = new_element ("temporal-method", "running", "motion-meta", "true", NULL);
+  GstVideoInfo info;
+  GstHarness *h = new_stream (element, "GRAY8", WIDTH, HEIGHT, &info);
+
+  set_value (element, "zones", "T\xfcr: 0,0 1,0 1,1 0,1");
+  push (h, &info, 0, -1, 0, SIDE);
+  push (h, &info, 1, 32, 32, SIDE);
+  expect_events (element, 1, "motion-start; enter-zone T\xef\xbf\xbdr");
+  close_harness (h, 2);
+}
+GST_END_TEST
+
 /* What lasts for two frames or less is no event. */
 GST_START_TEST (flicker)
 {
@@ -288,6 +303,7 @@ main (int argc, char **argv)
   TCase *tests = tcase_create ("zones");
 
   tcase_add_loop_test (tests, motion_in_zones, 0, 2);
+  tcase_add_test (tests, zone_in_latin_1);
   tcase_add_test (tests, flicker);
   tcase_add_test (tests, times_of_events);
   tcase_add_loop_test (tests, regions_in_zones, 0, 2);
