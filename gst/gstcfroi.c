@@ -218,6 +218,14 @@ find_analytics (GArray *found, GstBuffer *in)
 }
 #endif
 
+/* Returns where a region of that size begins. A detector that counts in signed numbers writes an object that is partly
+ * to the left of the frame, or above it, to the meta's unsigned ones. */
+static gdouble
+begin_of (guint at, guint size)
+{
+  return at > G_MAXINT && size <= G_MAXINT ? (gdouble) (gint) at : (gdouble) at;
+}
+
 /* Lists all regions that a buffer carries. */
 static void
 find (GstCfRoi *roi, GstBuffer *in, const GstVideoInfo *info)
@@ -229,7 +237,7 @@ find (GstCfRoi *roi, GstBuffer *in, const GstVideoInfo *info)
   g_array_set_size (roi->found, 0);
   while ((meta = gst_buffer_iterate_meta_filtered (in, &at, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE))) {
     const GstVideoRegionOfInterestMeta *r = (const GstVideoRegionOfInterestMeta *) meta;
-    const Found f = { r->x, r->y, r->w, r->h, r->roi_type, confidence_of (r) };
+    const Found f = { begin_of (r->x, r->w), begin_of (r->y, r->h), r->w, r->h, r->roi_type, confidence_of (r) };
 
     g_array_append_val (roi->found, f);
   }

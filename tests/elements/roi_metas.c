@@ -32,6 +32,8 @@ GST_START_TEST (metadata)
   expect (&f, with (with (gst_buffer_new (), "person", 1, 1, 2, 2, -1), "", 8, 4, 2, 2, 0.1), "1,1,2,2 8,4,2,2");
   expect (&f, with (gst_buffer_new (), "person", G_MAXUINT, 1, G_MAXUINT, 2, -1), "none");
   expect (&f, with (gst_buffer_new (), "person", 2, 1, G_MAXUINT, 2, -1), "2,1,14,2");
+  expect (&f, with (gst_buffer_new (), "person", (guint) -3, (guint) -1, 5, 3, -1), "0,0,2,2");
+  expect (&f, with (gst_buffer_new (), "person", (guint) -3, 1, 3, 2, -1), "none");
   set_value (f.element, "roi-grow", "100");
   expect (&f, with (gst_buffer_new (), "face", 4, 4, 2, 2, -1), "3,3,4,4");
   set_value (f.element, "roi-grow", "0");
