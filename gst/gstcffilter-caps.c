@@ -306,6 +306,9 @@ propose_allocation (GstBaseTransform *trans, GstQuery *decide_query, GstQuery *q
 {
   GstCfFilter *self = GST_CF_FILTER (trans);
   GstCfFilterPrivate *priv = PRIV (self);
+  /* One buffer that upstream fills, and the input of each pending and held frame. */
+  const guint min = priv->slots + 1 + (guint) priv->backend.traits.ahead;
+  GstVideoInfo info;
   gboolean need_pool;
   GstCaps *caps;
   guint size = 0;
@@ -317,8 +320,6 @@ propose_allocation (GstBaseTransform *trans, GstQuery *decide_query, GstQuery *q
   if (!caps)
     return FALSE;
   if (priv->backend.use_gpu) {
-    /* One buffer that upstream fills, and the input of each pending and held frame. */
-    guint min = priv->slots + 1 + (guint) priv->backend.traits.ahead;
     GstBufferPool *pool = need_pool ? make_pool (self, caps, TRUE, min, &size) : NULL;
 
     if (pool) {
@@ -328,6 +329,10 @@ propose_allocation (GstBaseTransform *trans, GstQuery *decide_query, GstQuery *q
     if (!gst_cf_caps_is_cuda (caps))
       gst_query_add_allocation_param (q, priv->allocator, NULL);
   }
+  /* Upstream's own pool must have as many: one that has no more to give never pushes the frame that the held ones wait
+   * for. */
+  if (min > 2 && gst_query_get_n_allocation_pools (q) == 0 && gst_video_info_from_caps (&info, caps))
+    gst_query_add_allocation_pool (q, NULL, (guint) GST_VIDEO_INFO_SIZE (&info), min, 0);
   gst_query_add_allocation_meta (q, GST_VIDEO_META_API_TYPE, NULL);
   if (gst_cf_caps_is_cuda (caps) && priv->backend.use_gpu)
     gst_query_add_allocation_meta (q, GST_CF_CHAIN_API, NULL);

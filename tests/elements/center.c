@@ -273,6 +273,40 @@ GST_START_TEST (latency)
 }
 GST_END_TEST
 
+/* Upstream has as many buffers as the element asks for, and no more: the frames that are held do not stop it. */
+GST_START_TEST (buffers_of_upstream)
+{
+  GstVideoInfo info;
+  GstHarness *h = new_center (in_flight[__i__], "9", "GRAY8", &info);
+  GstCaps *caps = gst_video_info_to_caps (&info);
+  GstQuery *query = gst_query_new_allocation (caps, FALSE);
+  GstBufferPoolAcquireParams now = { .flags = GST_BUFFER_POOL_ACQUIRE_FLAG_DONTWAIT };
+  GstBufferPool *pool = gst_buffer_pool_new ();
+  GstStructure *config = gst_buffer_pool_get_config (pool);
+  guint n = 0;
+
+  fail_unless (gst_pad_peer_query (h->srcpad, query));
+  if (gst_query_get_n_allocation_pools (query) > 0)
+    gst_query_parse_nth_allocation_pool (query, 0, NULL, NULL, &n, NULL);
+  n = MAX (n, 2);
+  gst_buffer_pool_config_set_params (config, caps, (guint) info.size, n, n);
+  fail_unless (gst_buffer_pool_set_config (pool, config) && gst_buffer_pool_set_active (pool, TRUE));
+  for (guint i = 0; i < MOST; i++) {
+    GstBuffer *in;
+
+    fail_unless_equals_int (gst_buffer_pool_acquire_buffer (pool, &in, &now), GST_FLOW_OK);
+    gst_buffer_memset (in, 0, (guint8) i, info.size);
+    push_ok (h, in);
+  }
+  fail_unless (gst_harness_push_event (h, gst_event_new_eos ()));
+  fail_unless (gst_buffer_pool_set_active (pool, FALSE));
+  gst_object_unref (pool);
+  gst_query_unref (query);
+  gst_caps_unref (caps);
+  close_harness (h, MOST);
+}
+GST_END_TEST
+
 /* Frames pass untouched and in order; the windows around them are those of the whole stream. */
 GST_START_TEST (not_enabled)
 {
@@ -455,6 +489,7 @@ main (int argc, char **argv)
   tcase_add_loop_test (tests, live_changes, 0, 2);
   tcase_add_loop_test (tests, other_components, 0, 4);
   tcase_add_loop_test (tests, latency, 0, 2);
+  tcase_add_loop_test (tests, buffers_of_upstream, 0, 2);
   tcase_add_loop_test (tests, not_enabled, 0, 2);
   tcase_add_loop_test (tests, flush, 0, 2);
   tcase_add_loop_test (tests, gap, 0, 2);

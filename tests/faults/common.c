@@ -102,13 +102,13 @@ faults_proposed_pool (GstPad *src, GstCaps *caps)
 {
   GstQuery *query = gst_query_new_allocation (caps, TRUE);
   GstBufferPool *pool = NULL;
+  guint size = 0, min = 0;
 
-  if (gst_pad_peer_query (src, query) && gst_query_get_n_allocation_pools (query) > 0) {
-    GstStructure *config;
-    guint size, min;
-
+  if (gst_pad_peer_query (src, query) && gst_query_get_n_allocation_pools (query) > 0)
     gst_query_parse_nth_allocation_pool (query, 0, &pool, &size, &min, NULL);
-    config = gst_buffer_pool_get_config (pool);
+  if (pool) {
+    GstStructure *config = gst_buffer_pool_get_config (pool);
+
     gst_buffer_pool_config_set_params (config, caps, size, min, 0);
     if (!gst_buffer_pool_set_config (pool, config) || !gst_buffer_pool_set_active (pool, TRUE))
       gst_clear_object (&pool);
