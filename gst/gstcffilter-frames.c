@@ -143,30 +143,41 @@ gst_cf_filter_take_flow (GstCfFilter *self)
   return flow;
 }
 
-/* Returns the flow of an earlier frame instead, if downstream did not accept it. The regions of a frame that is dropped
- * because it is late (QoS) count: the detector may have looked at no other one. */
+/* Drops a frame; takes it. Its regions count: the detector may have looked at no other one. */
+static void
+drop_frame (GstCfFilter *self, GstBuffer *in)
+{
+  GstCfFilterPrivate *priv = PRIV (self);
+
+  gst_cf_roi_sync (priv->roi);
+  gst_cf_roi_see (priv->roi, in, &GST_BASE_TRANSFORM (self)->segment, &priv->backend.info);
+  gst_buffer_unref (in);
+  priv->discont = TRUE;
+}
+
+/* Returns the flow of an earlier frame instead, if downstream did not accept it. */
 static GstFlowReturn
 submit_input_buffer (GstBaseTransform *trans, gboolean is_discont, GstBuffer *in)
 {
-  GstCfFilterPrivate *priv = PRIV (GST_CF_FILTER (trans));
-  GstFlowReturn flow = gst_cf_filter_take_flow (GST_CF_FILTER (trans));
+  GstCfFilter *self = GST_CF_FILTER (trans);
+  GstFlowReturn flow = gst_cf_filter_take_flow (self);
 
   /* Between the activation of the pad and that of the base class, the latter still believes in the caps of the stream
    * before. */
-  if (!gst_pad_has_current_caps (GST_BASE_TRANSFORM_SINK_PAD (trans)))
-    flow = GST_FLOW_NOT_NEGOTIATED;
-  if (flow != GST_FLOW_OK) {
+  if (!gst_pad_has_current_caps (GST_BASE_TRANSFORM_SINK_PAD (trans))) {
     gst_buffer_unref (in);
+    return GST_FLOW_NOT_NEGOTIATED;
+  }
+  if (flow != GST_FLOW_OK) {
+    drop_frame (self, in);
     return flow;
   }
   gst_buffer_ref (in);
   flow = parent->submit_input_buffer (trans, is_discont, in);
-  if (flow == GST_BASE_TRANSFORM_FLOW_DROPPED) {
-    gst_cf_roi_sync (priv->roi);
-    gst_cf_roi_see (priv->roi, in, &trans->segment, &priv->backend.info);
-  }
-  gst_buffer_unref (in);
-  priv->discont = priv->discont || flow == GST_BASE_TRANSFORM_FLOW_DROPPED;
+  if (flow == GST_BASE_TRANSFORM_FLOW_DROPPED) /* it is late (QoS) */
+    drop_frame (self, in);
+  else
+    gst_buffer_unref (in);
   return flow;
 }
 
@@ -197,7 +208,7 @@ submit_frame (GstCfFilter *self, GstBuffer *in)
 
   frame = gst_cf_output_begin (&priv->output, priv->backend.traits.has_regions ? 1 : priv->slots, &slot);
   if (!frame) {
-    gst_buffer_unref (in);
+    drop_frame (self, in);
     return gst_cf_output_take_flow (&priv->output);
   }
   flow = GST_BASE_TRANSFORM_GET_CLASS (self)->prepare_output_buffer (trans, in, &out);
@@ -266,7 +277,7 @@ exchange_queued (GstBaseTransform *trans)
   GstFlowReturn flow = take_frame (GST_CF_FILTER (trans), in);
 
   if (flow != GST_FLOW_OK) {
-    gst_buffer_unref (in);
+    drop_frame (GST_CF_FILTER (trans), in);
     return flow;
   }
   g_queue_push_tail (&priv->held, in);
@@ -298,7 +309,8 @@ gst_cf_filter_finish_held (GstCfFilter *self)
       flow = push_finished (self, g_steal_pointer (&out));
     gst_clear_buffer (&out);
   }
-  g_queue_clear_full (&priv->held, (GDestroyNotify) gst_buffer_unref);
+  while (!g_queue_is_empty (&priv->held))
+    drop_frame (self, g_queue_pop_head (&priv->held));
   gst_buffer_unref (last);
   priv->held_flow = flow;
   g_atomic_int_set (&priv->reset, TRUE);

@@ -250,6 +250,45 @@ GST_START_TEST (dropped_frames_count)
 }
 GST_END_TEST
 
+/* A frame that is dropped because downstream was not linked for the one before has regions, too. */
+GST_START_TEST (refused_frames_count)
+{
+  static const Filter filter = { "cudaconvolve", "preset=fill" };
+  static const Rect last[] = { { 40, 20, 12, 8 }, { 0, 0, 0, 0 } };
+  GstVideoInfo info;
+  GstHarness *whole = new_stream (new_filter (&filter, "1"), "NV12", WIDTH, HEIGHT, &info);
+  GstHarness *part = new_stream (new_filter (&filter, "3"), "NV12", WIDTH, HEIGHT, &info);
+  GstPad *pad = gst_element_get_static_pad (part->element, "src");
+  GstQuery *drain = gst_query_new_drain ();
+  GstBuffer *in[4], *right, *out;
+
+  set_value (part->element, "roi-meta", "true");
+  for (guint i = 0; i < G_N_ELEMENTS (in); i++)
+    in[i] = random_frame (&info, i, 0);
+  gst_buffer_add_video_region_of_interest_meta (in[0], "face", 8, 8, 8, 8);
+  gst_buffer_add_video_region_of_interest_meta (in[2], "face", 40, 20, 12, 8);
+  push_ok (part, in[0]);
+  gst_buffer_unref (pull (part));
+  fail_unless (gst_pad_unlink (pad, part->sinkpad));
+  push_ok (part, in[1]);
+  gst_pad_peer_query (part->srcpad, drain);
+  fail_unless_equals_int (gst_pad_link (pad, part->sinkpad), GST_PAD_LINK_OK);
+  fail_unless_equals_int (gst_harness_push (part, in[2]), GST_FLOW_NOT_LINKED);
+  push_ok (part, gst_buffer_copy_deep (in[3]));
+  out = pull (part);
+  right = push_pull (whole, gst_buffer_copy_deep (in[3]));
+  assert_area (&info, in[3], right, out, last);
+  fail_unless (GST_BUFFER_IS_DISCONT (out));
+  gst_buffer_unref (right);
+  gst_buffer_unref (out);
+  gst_buffer_unref (in[3]);
+  gst_query_unref (drain);
+  gst_object_unref (pad);
+  close_harness (part, 3);
+  close_harness (whole, 1);
+}
+GST_END_TEST
+
 /* Regions are those of earlier frames as long as the frames have the same size, whatever else of the caps changes. */
 GST_START_TEST (regions_and_new_caps)
 {
@@ -337,6 +376,7 @@ main (int argc, char **argv)
   tcase_add_test (tests, passes_or_copies);
   tcase_add_test (tests, empty_frames_count);
   tcase_add_loop_test (tests, dropped_frames_count, 0, 2);
+  tcase_add_test (tests, refused_frames_count);
   tcase_add_loop_test (tests, regions_and_new_caps, 0, 2);
   tcase_add_test (tests, cropped_and_not_enabled);
   return run_suite (argc, argv, "areas", tests, FALSE);
