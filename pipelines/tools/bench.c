@@ -61,9 +61,11 @@ share (gsize size)
   gpointer memory = mmap (NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
   if (memory == MAP_FAILED)
-    g_error ("bench: no memory that processes can share: %s", g_strerror (errno));
+    g_error ("no memory that processes can share: %s", g_strerror (errno));
   return memory;
 }
+
+static gboolean *unprinted; /* shared: a child could not print some of the table */
 
 /* Restricts the process to the first `cores` CPUs that it may run on; later threads inherit that. */
 static void
@@ -80,7 +82,7 @@ take_cores (int cores)
       cores--;
     }
   if (sched_setaffinity (0, sizeof some, &some))
-    fprintf (stderr, "bench: the number of cores could not be set\n");
+    complain ("the number of cores could not be set");
 }
 
 static void
@@ -88,15 +90,16 @@ start_child (pid_t *child, int cores, Work work, gpointer data, int number)
 {
   int status;
 
-  fflush (NULL);
+  flush_output (); /* or the child would print it again */
   if ((*child = fork ()) < 0)
-    fprintf (stderr, "bench: no process can be started: %s\n", g_strerror (errno));
+    complain ("no process can be started: %s", g_strerror (errno));
   if (*child)
     return;
   prctl (PR_SET_PDEATHSIG, SIGTERM);
   take_cores (cores);
   status = work (data, number);
-  fflush (NULL);
+  if (!flush_output ())
+    *unprinted = TRUE;
   _exit (status); /* without exit handlers: those of drivers may crash, and all rows are stored */
 }
 
@@ -390,6 +393,7 @@ main (int argc, char **argv)
     return 2;
   catch_signals ();
   report.machine = share (sizeof *report.machine);
+  unprinted = share (sizeof *unprinted);
   status = run_children (1, 0, check_request, &report);
   if (status)
     return status;
@@ -407,5 +411,7 @@ main (int argc, char **argv)
     complain ("nothing could be measured");
   if (opt.json)
     good = bench_json_write (&report) && good;
+  if (*unprinted && !ferror (stdout))
+    failed = !complain ("some of the table could not be written to the standard output");
   return good && !failed ? 0 : 1;
 }

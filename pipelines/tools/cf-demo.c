@@ -30,6 +30,7 @@
 #define MAX_QUARTER_HEIGHT 540
 #define SNAPSHOT 30    /* number of the frame that becomes the PNG; of a shorter video, the last one */
 #define ENDED_WITHIN 5 /* seconds for frames under way to arrive */
+#define NOT_GIVEN (-G_MAXDOUBLE) /* an option */
 #define NO_DECODER 3   /* exit status: GStreamer lacks what the input needs */
 
 /* Formats that salt () supports: 8 bits per sample. */
@@ -614,8 +615,12 @@ parse_options (DemoOptions *opt, int argc, char **argv)
     opt->output = g_strdup (argv[1]), argc--, argv++;
   if (argc > 1)
     return complain ("\"%s\" is one too many; --help lists the options", argv[1]);
-  if (opt->frames < 0 || opt->noise > 100)
-    return complain ("--frames has to be 0 or more (0: until the end), --noise 0 to 100");
+  if (opt->frames < 0)
+    return complain ("--frames %d: expected 0 (until the end) or more", opt->frames);
+  if (opt->noise == NOT_GIVEN)
+    opt->noise = opt->input ? 0 : 5;
+  if (!(opt->noise >= 0 && opt->noise <= 100))
+    return complain ("--noise %g: expected 0 to 100 (percent)", opt->noise);
   while (opt->layout_name && layout < G_N_ELEMENTS (names) && strcmp (opt->layout_name, names[layout]))
     layout++;
   if (layout == G_N_ELEMENTS (names))
@@ -631,8 +636,6 @@ parse_filters (Demo *demo)
 {
   DemoOptions *opt = &demo->opt;
 
-  if (opt->noise < 0)
-    opt->noise = opt->input ? 0 : 5;
   if (!opt->filter)
     opt->filter = g_strdup ("cudamedian kernel-size=5");
   if (opt->before && !(demo->before = parse_filter ("--before ", opt->before)))
@@ -665,7 +668,7 @@ announce (const Demo *demo)
 int
 main (int argc, char **argv)
 {
-  Demo demo = { .opt = { .noise = -1 }, .random = 0x9e3779b97f4a7c15u };
+  Demo demo = { .opt = { .noise = NOT_GIVEN }, .random = 0x9e3779b97f4a7c15u };
 
   setlocale (LC_ALL, "");
   if (!parse_options (&demo.opt, argc, argv))

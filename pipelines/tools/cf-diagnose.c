@@ -13,7 +13,6 @@
 
 #include <gst/gst.h>
 
-#include <errno.h>
 #include <locale.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -200,7 +199,7 @@ main (int argc, char **argv)
   if (argc > 1)
     return complain ("\"%s\" is one too many; it takes no arguments", argv[1]) ? 0 : 2;
   if (!gst_init_check (NULL, NULL, &error)) {
-    fprintf (stderr, "cf-diagnose: GStreamer does not start: %s\n", error ? error->message : "no reason given");
+    complain ("GStreamer does not start: %s", error ? error->message : "no reason given");
     g_clear_error (&error);
     return 1;
   }
@@ -210,7 +209,5 @@ main (int argc, char **argv)
   print_gpus (&facts);
   print_verdict (&facts);
   diagnose_clear (&facts);
-  if (fflush (stdout) || ferror (stdout))
-    return complain ("the report cannot be written: %s", g_strerror (errno)) ? 0 : 1;
   return 0;
 }

@@ -65,7 +65,8 @@ image_load (const char *path, GError **error)
   Image *image = NULL;
 
   if (!g_file_test (path, G_FILE_TEST_IS_REGULAR)) {
-    g_set_error (error, G_FILE_ERROR, G_FILE_ERROR_NOENT, "no file \"%s\"", path);
+    g_set_error (error, G_FILE_ERROR, G_FILE_ERROR_NOENT,
+        g_file_test (path, G_FILE_TEST_IS_DIR) ? "\"%s\" is a folder; an image is needed" : "no file \"%s\"", path);
     return NULL;
   }
   pipeline = gst_parse_launch ("filesrc name=source ! decodebin ! videoconvert ! video/x-raw,format=GRAY16_LE ! "

@@ -22,12 +22,13 @@
 
 #define LARGEST 10 /* rows of a table, if not asked for others */
 #define OLDEST 10  /* rows of the table at the end */
+#define NOT_GIVEN G_MININT /* an option */
 
 typedef struct {
   char **inputs;
   char *filter;
   double interval; /* seconds between two lists; 0: each frame */
-  int largest;     /* regions of a list; 0: all; < 0: not given */
+  int largest;     /* regions of a list; 0: all */
   int frames;      /* 0: until the input ends */
   gboolean json;
 } Options;
@@ -266,8 +267,8 @@ list_frame (Program *program, const GArray *regions, double time)
     print_json (program, regions, n, time);
   else
     print_table (program, regions, n, time);
-  /* A reader behind a pipe sees each list at once; whether writing failed is asked at the end. */
-  if (fflush (stdout))
+  /* A reader behind a pipe sees each list at once. */
+  if (!flush_output ())
     end (program);
 }
 
@@ -484,8 +485,6 @@ run (Program *program)
   if (program->count.frames == 0 && !program->failed && !program->ended)
     program->failed = !complain ("%s: no frame came out of it", program->opt.inputs[0]);
   g_array_unref (program->count.oldest);
-  if (fflush (stdout) || ferror (stdout))
-    program->failed = !complain ("the list cannot be written: %s", g_strerror (errno));
   return program->failed ? 1 : 0;
 }
 
@@ -532,18 +531,18 @@ parse_options (Options *opt, int argc, char **argv)
     return complain ("%u inputs were given, but one is needed: a video file, /dev/videoN or an address; see --help", n);
   if (!(opt->interval >= 0 && opt->interval <= 1e6))
     return complain ("--interval %g: expected 0 (each frame) to 1000000 seconds", opt->interval);
-  if (opt->largest < -1 || opt->frames < 0)
+  if (opt->largest == NOT_GIVEN)
+    opt->largest = opt->json ? 0 : LARGEST;
+  if (opt->largest < 0 || opt->frames < 0)
     return complain ("%s %d: expected 0 or more", opt->frames < 0 ? "--frames" : "--largest",
         opt->frames < 0 ? opt->frames : opt->largest);
-  if (opt->largest == -1)
-    opt->largest = opt->json ? 0 : LARGEST;
   return TRUE;
 }
 
 int
 main (int argc, char **argv)
 {
-  Program program = { .opt = { .interval = 1, .largest = -1 } };
+  Program program = { .opt = { .interval = 1, .largest = NOT_GIVEN } };
   int status = 2;
 
   setlocale (LC_ALL, "");

@@ -5,9 +5,12 @@
 
 #include "line.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 void
 say (const char *format, ...)
@@ -33,6 +36,44 @@ complain (const char *format, ...)
   return FALSE;
 }
 
+/* ---- standard output ------------------------------------------------------ */
+
+static int output_error; /* errno of the first write that failed */
+
+gboolean
+flush_output (void)
+{
+  if (fflush (stdout) && !output_error)
+    output_error = errno;
+  return !ferror (stdout);
+}
+
+static void
+check_output (void)
+{
+  if (flush_output ())
+    return;
+  complain ("the output cannot be written%s%s", output_error ? ": " : "",
+      output_error ? g_strerror (output_error) : "");
+  _exit (1);
+}
+
+/* Keeps the numbers 0 to 2 of descriptors that the caller has closed. Otherwise a file or a socket would get one of
+ * them, and with it what the program prints. Writing there fails, as to a closed descriptor. */
+static void
+occupy_closed_descriptors (void)
+{
+  int fd;
+
+  do
+    fd = open ("/dev/null", O_RDONLY);
+  while (fd >= 0 && fd <= STDERR_FILENO);
+  if (fd >= 0)
+    close (fd);
+}
+
+/* ---- command lines -------------------------------------------------------- */
+
 gboolean
 parse_command_line (const GOptionEntry *entries, const char *usage, const char *summary, const char *description,
     int *argc, char ***argv)
@@ -46,6 +87,8 @@ parse_command_line (const GOptionEntry *entries, const char *usage, const char *
   g_autoptr (GError) error = NULL;
   gboolean good;
 
+  occupy_closed_descriptors ();
+  atexit (check_output);
   g_option_context_set_summary (context, summary);
   g_option_context_set_description (context, description);
   g_option_context_add_main_entries (context, entries, NULL);
@@ -58,6 +101,8 @@ parse_command_line (const GOptionEntry *entries, const char *usage, const char *
   }
   return good;
 }
+
+/* ---- filter lines --------------------------------------------------------- */
 
 /* GObject reports a value out of range by a log message only. Streaming threads may log at the same time. */
 static _Thread_local char *range_warning;
@@ -245,7 +290,7 @@ parse_filter (const char *option, const char *line)
   GstElement *bin = make_filter (option, line, wrong);
 
   if (!bin)
-    say ("%s", wrong->str);
+    complain ("%s", wrong->str);
   return bin;
 }
 

@@ -11,9 +11,12 @@
 void say (const char *format, ...) G_GNUC_PRINTF (1, 2);
 /* Prints "PROGRAM: " and the text as a line on stderr and returns FALSE. */
 gboolean complain (const char *format, ...) G_GNUC_PRINTF (1, 2);
+/* Writes what was printed on stdout. Returns FALSE once any of it could not be written. */
+gboolean flush_output (void);
 /* Parses the command line. `usage` follows the program's name in --help, the other two texts (which may be
  * NULL) stand above and below the options. Returns FALSE after a message. With --version, prints it and ends the
- * program. */
+ * program. To be called first: it also sees to it that the program ends with a message and status 1 if stdout could not
+ * be written. */
 gboolean parse_command_line (const GOptionEntry *entries, const char *usage, const char *summary,
     const char *description, int *argc, char ***argv);
 /* Returns a bin of the filter line with a ghost pad on each side, or NULL with what is wrong in lines added to `wrong`,

@@ -279,7 +279,7 @@ main (int argc, char **argv)
     return 2;
   }
   if (only_check) {
-    say ("%s: %u cameras, nothing wrong", argv[1], config->cameras->len);
+    say ("%s: %u camera%s, nothing wrong", argv[1], config->cameras->len, config->cameras->len == 1 ? "" : "s");
     config_free (config);
     return 0;
   }

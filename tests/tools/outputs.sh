@@ -48,7 +48,7 @@ dull+='|^(no usable|tried|PSNR|blurred|not recursive|.*GStreamer 1| |$)'
 run () {
   "$@" > said 2>&1 < /dev/null
   status=$?
-  [ $table = 0 ] || [ "$what" = good ] || sed "s|$root/||g; s|$build/pipelines/\(watch/\)*||g; s|$dir/||g
+  [ $table = 0 ] || [ "$what" = good ] || sed "s|$build/pipelines/\(watch/\)*||g; s|$root/||g; s|$dir/||g
     s/{\"schema.*\"type\":/{...\"type\":/; s/, [0-9.]* frames.s *|$/ |/; s/ *|$/ |/" << END
 | $what | \`$(shorter "$*")\` | $(grep -vE "$dull" said | head -n 2 | tr '\n' ' ') |
 END
@@ -145,6 +145,13 @@ refuse 'no such input' '"none.avi" cannot be read' "${regions[@]}" none.avi
 refuse 'input is no video' 'keep.json: Could not' "${regions[@]}" keep.json
 refuse 'input is a folder' 'is a directory' "${regions[@]}" .
 refuse 'wrong filter' 'no cudasegment is in this line' "${regions[@]}" --filter cudamedian clip.avi
+refuse 'wrong number' '--largest -1: expected 0 or more' "${regions[@]}" --largest -1 clip.avi
+refuse 'wrong number' '--frames -1: expected 0' "${demo[0]}" --frames -1 --output out.avi
+refuse 'wrong number' '--noise -1: expected 0 to 100' "${demo[@]}" --noise -1 --output out.avi
+refuse 'wrong number' '--noise nan: expected 0 to 100' "${demo[@]}" --noise nan --output out.avi
+if [ $have_identify = 1 ]; then
+  refuse 'input is a folder' 'is a folder' "${identify[@]:0:3}" --blur gauss:1 --output out.json .
+fi
 
 # cameras FILE MORE-OF-THE-CAMERA MORE: writes a file for cf-watch with a test picture.
 cameras () {
@@ -287,10 +294,16 @@ fi
 rm -r small kept
 if [ -w /dev/full ]; then
   refuse 'no space' 'cannot be written: No space' bash -c "${regions[0]} clip.avi > /dev/full"
+  refuse 'no space' 'cannot be written: No space' bash -c "${regions[0]} --json --interval 0 clip.avi > /dev/full"
   refuse 'no space' 'cannot be written: No space' bash -c "$build/pipelines/cf-diagnose > /dev/full"
+  refuse 'no space' 'cannot be written: No space' bash -c "${bench[*]} > /dev/full"
+  refuse 'no space' 'the output cannot be written' bash -c "${demo[0]} --help > /dev/full"
+  refuse 'no space' 'the output cannot be written' bash -c "${bench[0]} --version > /dev/full"
 else
   skip 'no space for a list: there is no /dev/full'
 fi
+# A closed descriptor: no file that the program opens takes its place, and the list with it.
+refuse 'no output' 'cannot be written: Bad file descriptor' bash -c "${regions[0]} --json --interval 0 clip.avi >&-"
 
 # ---- no display
 
