@@ -78,17 +78,20 @@ write_frames (Run *run, const GstVideoInfo *info, const char *video)
   return good || bench_fail (run->row, bench_failure (run->c), "there is no memory for its frames");
 }
 
-/* Sets the row's note to the last line that ffmpeg has printed; returns FALSE. */
+/* Sets the row's note to the first error that ffmpeg has printed, which the later ones follow from; returns FALSE. */
 static gboolean
 fail_by_log (Run *run, const char *log)
 {
   g_auto (GStrv) lines = g_strsplit (log, "\n", -1);
-  const char *last = "it cannot be started";
+  const char *first = NULL, *prefix;
 
-  for (char **line = lines; *line; line++)
+  for (char **line = lines; *line && !first; line++)
     if (strstr (*line, "rror") || strstr (*line, "No such") || strstr (*line, "nvalid"))
-      last = *line;
-  return bench_fail (run->row, bench_failure (run->c), "ffmpeg: %s", last);
+      first = *line;
+  prefix = first && *first == '[' ? strstr (first, "] ") : NULL; /* the part of ffmpeg and its address */
+  if (prefix)
+    first = prefix + 2;
+  return bench_fail (run->row, bench_failure (run->c), "ffmpeg: %s", first ? first : "it ended without a message");
 }
 
 /* Lets ffmpeg filter `n` frames. Returns FALSE, with the row's note, if it fails or would convert the frames. */
@@ -97,9 +100,9 @@ filter_frames (Run *run, guint64 n, Time *time)
 {
   g_autofree char *filter = g_strdup_printf ("loop=loop=-1:size=%d,%s", IMAGES, run->c->line + strlen (BENCH_FFMPEG));
   g_autofree char *count = g_strdup_printf ("%" G_GUINT64_FORMAT, n);
-  const char *argv[] = { "ffmpeg", "-nostdin", "-v", "verbose", "-f", "rawvideo", "-pixel_format", run->pixels,
-    "-video_size", run->size, "-i", "pipe:0", "-vf", filter, "-fps_mode", "passthrough", "-frames:v", count, "-f",
-    "null", "-", NULL };
+  const char *argv[] = { "ffmpeg", "-hide_banner", "-nostdin", "-v", "verbose", "-f", "rawvideo", "-pixel_format",
+    run->pixels, "-video_size", run->size, "-i", "pipe:0", "-vf", filter, "-fps_mode", "passthrough", "-frames:v",
+    count, "-f", "null", "-", NULL };
   char log[65536] = "";
   guint64 begin = bench_now ();
   struct rusage usage;

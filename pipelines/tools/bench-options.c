@@ -24,14 +24,14 @@ static const char summary[] =
     "gst-launch-1.0 takes between source and sink, or a filter of FFmpeg like 'ffmpeg:gblur=sigma=3'; the default is\n"
     "'cudamedian kernel-size=5'. The source sends frames that were made before (synthetic images, more of them than\n"
     "the caches hold); the sink counts them.\n\n"
-    "  bench 'cudamedian kernel-size=5 ! cudaconvolve'                  as many frames as possible\n"
-    "  bench --size 640x480,3840x2160 --format NV12,RGBA --peers cudamedian\n"
-    "  bench --cameras 1,4,16 --rate 30 cudamedian                      cameras in real time\n"
-    "  bench --cameras 256 --processes 1,4 --rate 30 cudamedian         the same in one and in four processes\n"
-    "  bench --memory proposed,plain,cuda --bare cudamedian             kinds of memory, and the kernels only\n"
-    "  bench --sweep kernel-size=3,9,31 cudamedian                      one row per value of a property\n"
-    "  bench --study size --json sizes.json cudairfilter                a whole study, also written as JSON\n"
-    "  bench --study speedup --size 1920x1080 --cores 1,2,4 cudamedian  the speed-up against the number of cores\n\n"
+    "  cf-bench 'cudamedian kernel-size=5 ! cudaconvolve'                  as many frames as possible\n"
+    "  cf-bench --size 640x480,3840x2160 --format NV12,RGBA --peers cudamedian\n"
+    "  cf-bench --cameras 1,4,16 --rate 30 cudamedian                      cameras in real time\n"
+    "  cf-bench --cameras 256 --processes 1,4 --rate 30 cudamedian         the same in one and in four processes\n"
+    "  cf-bench --memory proposed,plain,cuda --bare cudamedian             kinds of memory, and the kernels only\n"
+    "  cf-bench --sweep kernel-size=3,9,31 cudamedian                      one row per value of a property\n"
+    "  cf-bench --study size --json sizes.json cudairfilter                a whole study, also written as JSON\n"
+    "  cf-bench --study speedup --size 1920x1080 --cores 1,2,4 cudamedian  the speed-up against the number of cores\n\n"
     "Studies, whose sizes, cores and cameras can be replaced by options:\n"
     "  size      each frame size from 320x240 to 7680x4320\n"
     "  speedup   the same sizes in naive C, on one CPU core, on all cores and on the GPU, with the speed-up over\n"
@@ -152,6 +152,8 @@ check_values (const BenchOptions *opt)
     return complain ("--video %s: there is no such file", opt->video);
   if (opt->frames < 0 || opt->frames > 100000000)
     return complain ("--frames %d: expected 1 to 100000000", opt->frames);
+  if (opt->regions < 0 || opt->regions > 10000)
+    return complain ("--regions %d: expected 0 to 10000", opt->regions);
   if (!(opt->rate >= 0 && opt->rate <= 1000))
     return complain ("--rate %g: expected more than 0 and at most 1000", opt->rate);
   if (opt->kernels_only && opt->rate > 0)

@@ -192,6 +192,21 @@ fail_row (BenchReport *report, guint number, int status)
 
 /* ---- work of the child processes ----------------------------------------- */
 
+/* Returns FALSE after a message where a number of GPUs is larger than the machine's. */
+static gboolean
+check_gpus (const GArray *numbers, const BenchMachine *machine)
+{
+  for (guint i = 0; i < numbers->len; i++) {
+    const int gpus = g_array_index (numbers, int, i);
+
+    if (gpus > 0 && machine->gpus == 0)
+      return complain ("--gpus %d: no usable GPU: %s", gpus, machine->why_no_gpu);
+    if (gpus > machine->gpus)
+      return complain ("--gpus %d: this machine has %d", gpus, machine->gpus);
+  }
+  return TRUE;
+}
+
 /* Checks all lines and formats before the first case is measured, and describes the machine. */
 static int
 check_request (gpointer data, int number)
@@ -207,7 +222,7 @@ check_request (gpointer data, int number)
     if (!bench_format_check (*format))
       return 2;
   bench_machine (report->machine);
-  return 0;
+  return check_gpus (report->opt->gpus, report->machine) ? 0 : 2;
 }
 
 static int

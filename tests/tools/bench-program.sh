@@ -110,7 +110,7 @@ if command -v ffmpeg > /dev/null; then
   measure ffmpeg 'rows[0]["format"] == "GRAY8" and rows[0]["frames"] == 2000 and rows[0]["cpu_ms"] > 0' "${small[@]}" \
     --format GRAY8 --frames 2000 --no-limits ffmpeg:median=radius=2
   refuse 'ffmpeg converts NV12' "${small[@]}" ffmpeg:median=radius=2
-  refuse 'ffmpeg: ' "${small[@]}" --format GRAY8 ffmpeg:medan
+  refuse "ffmpeg: No such filter: 'medan'" "${small[@]}" --format GRAY8 ffmpeg:medan
 else
   skipped=$((skipped + 3))
   refuse 'ffmpeg is not installed' ffmpeg:median
@@ -142,6 +142,8 @@ refuse 'GStreamer knows no such format' --format NV99 "$one"
 refuse 'does not take I420_12BE' --format I420_12BE "${small[@]}" "$one"
 refuse '--size 640' --size 640 "$one"
 refuse '--cameras 0' --cameras 0 "$one"
+refuse '--regions -1: expected 0' "${small[@]}" --regions -1 "$one"
+refuse '--gpus 16: ' "${small[@]}" --gpus 16 "$one"
 refuse '--processes 0' --processes 0 "$one"
 refuse '--memory gpu' --memory gpu "$one"
 refuse 'goes without --rate' --bare --rate 30 "$one"
