@@ -9,7 +9,7 @@ usage: tests/packages/check.py NAME=PROGRAM...      each installed program, by t
 - mandoc finds no error in the pages, appstreamcli none in the metadata, `reuse lint` none in the licences; each of
   these is skipped where the program is missing (reuse also beside the Python that CF_PYTHON names).
 - The files that debian/ lists as documents and examples are there.
-- The version stands in meson.build and nowhere else; debian/changelog and NEWS.md have the same.
+- The version stands in meson.build and nowhere else; debian/changelog, NEWS.md and the Python module have the same.
 
 Ends with the line `N passed, N failed, N skipped`.
 """
@@ -162,6 +162,8 @@ def check_version(results):
     if os.path.exists(os.path.join(ROOT, 'debian')):  # not in every tarball
         changelog = re.match(r'gst-cuda-filters \(([^)]*)\)', read('debian', 'changelog')).group(1)
         results.check(changelog == version, f'debian/changelog begins with {changelog}, meson.build has {version}')
+    module = re.search(r'^version = "([^"]*)"', read('pipelines', 'python', 'pyproject.toml'), re.M).group(1)
+    results.check(module == version, f'pipelines/python/pyproject.toml has {module}, meson.build has {version}')
     # A second place would be forgotten at the next release. What a version is since when may stand anywhere.
     for path in ('pipelines/meson.build', 'gst/meson.build', 'cuda/meson.build', 'pipelines/metainfo.xml',
                  'pipelines/completion.bash', 'debian/rules', 'debian/control'):

@@ -14,7 +14,8 @@ def _raise(pipeline: Gst.Pipeline, message: Gst.Message) -> None:
     """Raises what an error message says."""
     error, details = message.parse_error()
     where = message.src.get_path_string() if message.src else pipeline.get_name()
-    raise RuntimeError(f'{where}: {error.message}' + (f' ({details.splitlines()[-1]})' if details else ''))
+    more = (details or '').splitlines()[1:]  # the first line is a place in GStreamer's source
+    raise RuntimeError(f'{where}: {error.message}' + (f' ({more[-1]})' if more else ''))
 
 
 def _check(pipeline: Gst.Pipeline, bus: Gst.Bus) -> None:
@@ -51,7 +52,7 @@ def samples(pipeline: Gst.Pipeline, sink: str = 'sink') -> Iterator[Gst.Sample]:
     """Plays a pipeline and yields what its appsink of that name receives, until the stream ends or the loop is left;
     then the pipeline is stopped. RuntimeError: one of its elements has failed."""
     appsink = pipeline.get_by_name(sink)
-    if appsink is None:
+    if appsink is None or appsink.find_property('max-buffers') is None:
         raise ValueError(f'the pipeline has no appsink name={sink}')
     bus = _start(pipeline)
     try:
