@@ -134,6 +134,9 @@ refuse 'no such input' 'no file "none.avi"' "${restore[@]}" gauss:1.5 none.avi o
 refuse 'input is no video' 'error: keep.json' "${demo[@]}" keep.json out.avi
 refuse 'input is a folder' 'is a folder' "${demo[@]}" . out.avi
 refuse 'coefficients are none' 'keep.json' "${restore[@]}" keep.json clip.avi out.avi
+refuse 'wrong blur' '"gauss:" is no blur' "${restore[@]}" gauss: clip.avi out.avi
+refuse 'wrong blur' '"gauss:soft" is no blur' "${restore[@]}" gauss:soft clip.avi out.avi
+refuse 'wrong blur' '"motion:9:0:1" is no blur' "${restore[@]}" motion:9:0:1 clip.avi out.avi
 refuse 'wrong ending' '.mp4, .mkv, .webm or .avi' "${effect[@]}" blur clip.avi out.mov
 refuse 'wrong filter' 'no element "cudamedia"' "${demo[@]}" --filter cudamedia --output keep.mkv --force
 refuse 'wrong effect' 'no effect "bluhr"' "${effect[@]}" bluhr clip.avi out.avi
