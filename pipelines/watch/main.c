@@ -31,7 +31,8 @@ static const char summary[] =
     "lines of JSON. Commands come from standard input or a socket; `status` is one.";
 static const char description[] =
     "A first FILE:\n  { \"cameras\": { \"door\": { \"source\": \"rtsp://192.168.1.20/stream1\",\n"
-    "                           \"filter\": \"cudamedian kernel-size=3\" } } }\nAll settings: docs/watch.md";
+    "                           \"filter\": \"cudamedian kernel-size=3\" } } }\n"
+    "All settings: docs/watch.md, which Debian's package has in /usr/share/doc/cudafilters-tools";
 
 /* ---- the service manager ------------------------------------------------- */
 

@@ -51,6 +51,8 @@ done
 programs=("$unpacked"/usr/bin/*)
 [ ${#programs[@]} = 6 ]
 result $? "6 programs, not ${#programs[@]}"
+[ -s "$unpacked/usr/share/doc/cudafilters-tools/watch.md.gz" ]
+result $? "cf-watch's settings"
 objects=("$unpacked"/usr/lib/*/gstreamer-1.0/libgstcudafilters.so "${programs[@]}")
 ! strings -a "${objects[@]}" | grep -F "$work/" > "$work/paths"
 result $? "the path of the build is in an installed file" "$work/paths"
