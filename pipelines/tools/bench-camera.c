@@ -160,7 +160,9 @@ find_frames (BenchSource *self)
   self->camera->frames = bench_frames (self->camera, pool);
   gst_clear_object (&pool);
   if (!self->camera->frames)
-    GST_ELEMENT_ERROR (self, RESOURCE, FAILED, ("There are no frames in such memory"), (NULL));
+    GST_ELEMENT_ERROR (self, RESOURCE, FAILED,
+        ("%s", self->camera->video ? "no frames could be made of the video" : "there is no memory for the frames"),
+        (NULL));
   return self->camera->frames != NULL;
 }
 

@@ -84,10 +84,11 @@ image_load (const char *path, GError **error)
     g_autoptr (GError) why = NULL;
 
     gst_message_parse_error (message, &why, NULL);
-    g_set_error (error, G_FILE_ERROR, G_FILE_ERROR_FAILED,
-        "\"%s\" cannot be read as an image: %s (PNG and JPEG need "
-        "the package gstreamer1.0-plugins-good)",
-        path, why->message);
+    g_set_error (error, G_FILE_ERROR, G_FILE_ERROR_FAILED, "\"%s\" cannot be read as an image: %s%s", path,
+        why->message,
+        why->domain == GST_CORE_ERROR || g_error_matches (why, GST_STREAM_ERROR, GST_STREAM_ERROR_CODEC_NOT_FOUND)
+            ? " (PNG and JPEG need the package gstreamer1.0-plugins-good)"
+            : "");
   } else {
     g_object_get (sink, "last-sample", &sample, NULL);
     image = sample ? from_sample (sample) : NULL;

@@ -80,6 +80,7 @@ gst-launch-1.0 -q videotestsrc num-buffers=5 ! video/x-raw,format=I420,width=64,
 measure video 'rows[0]["frames"] == 50' "${small[@]}" --frames 50 --no-limits --video "$dir/clip.avi" "$one"
 refuse "there is no such file" "${small[@]}" --video "$dir/none.avi" "$one"
 refuse "--video $numbers: no frames can be read: " "${small[@]}" --video "$numbers" "$one"
+refuse 'failed: no frames could be made of the video' "${small[@]}" --video "$numbers" "$one"
 measure odd 'len(rows) == 2' --size 1x1,33x17 --format I420 --no-limits "$one"
 measure queue 'rows[0]["memory"] == "SystemMemory"' "${small[@]}" --queue --memory plain --no-limits "$one"
 measure cameras 'len(rows) == 2 and rows[1]["cameras"] == 3 and rows[1]["due"] == 30 and

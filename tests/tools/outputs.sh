@@ -154,6 +154,9 @@ refuse 'wrong number' '--noise -1: expected 0 to 100' "${demo[@]}" --noise -1 --
 refuse 'wrong number' '--noise nan: expected 0 to 100' "${demo[@]}" --noise nan --output out.avi
 if [ $have_identify = 1 ]; then
   refuse 'input is a folder' 'is a folder' "${identify[@]:0:3}" --blur gauss:1 --output out.json .
+  refuse 'input is no image' 'Could not determine type of stream.' "${identify[@]:0:3}" --blur gauss:1 keep.json
+  ! grep -q package said
+  result $? 'input is no image: no package helps'
 fi
 
 # cameras FILE MORE-OF-THE-CAMERA MORE: writes a file for cf-watch with a test picture.
