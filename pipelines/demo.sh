@@ -67,16 +67,16 @@ while [ $# -gt 0 ]; do
     --no-install) export CF_NO_INSTALL=1 ;;
     --force) pass+=(--force) ;;
     -i | --input | -o | --output | -f | --filter | -n | --frames | --noise)
-      [ $# -gt 1 ] || cf_die "$1 needs a value; --help lists the options"
+      [ $# -gt 1 ] || cf_wrong "$1 needs a value; --help lists the options"
       case $1 in
         -i | --input) input=$2 ;;
         -o | --output) output=$2 pass+=("$1" "$2") ;;
         *) pass+=("$1" "$2") ;;
       esac
       shift ;;
-    -*) cf_die "\"$1\" is not an option; --help lists them" ;;
+    -*) cf_wrong "\"$1\" is not an option; --help lists them" ;;
     *)
-      [ -z "$input" ] || cf_die "two inputs, \"$input\" and \"$1\"; the file to write is given as --output FILE"
+      [ -z "$input" ] || cf_wrong "two inputs, \"$input\" and \"$1\"; the file to write is given as --output FILE"
       input=$1 ;;
   esac
   shift
@@ -86,17 +86,19 @@ done
 # Checked before anything is installed or built; cf-demo checks the rest.
 case $input in
   '' | *://*) ;;
-  *) [ -r "$input" ] || cf_die "no readable file or camera \"$input\"; INPUT is a file, rtsp://... or /dev/videoN" ;;
+  *)
+    [ -r "$input" ] ||
+      cf_wrong "no readable file or camera \"$input\"; INPUT is a file, rtsp://... or /dev/videoN" ;;
 esac
 if [ "$diagnose" = 0 ] && { [ -n "$output" ] || [ -z "${DISPLAY:-}${WAYLAND_DISPLAY:-}" ]; }; then
   folder=$(dirname "${output:-.}")
   [ -d "$folder" ] && [ -w "$folder" ] ||
-    cf_die "the folder \"$folder\", in which the video would be written, is not there or cannot be written;" \
+    cf_wrong "the folder \"$folder\", in which the video would be written, is not there or cannot be written;" \
       "--output FILE names a file elsewhere"
 fi
 case " ${pass[*]} " in
   *' --force '*) ;;
-  *) [ ! -e "$output" ] || cf_die "\"$output\" exists already; --force replaces it" ;;
+  *) [ ! -e "$output" ] || cf_wrong "\"$output\" exists already; --force replaces it" ;;
 esac
 build=$(cf_build_folder build) || exit 1
 

@@ -120,7 +120,7 @@ if [ $# -lt 1 ] || [ $# -gt 3 ]; then
   exit 2
 fi
 filter=$(find_effect "$1")
-[ -n "$filter" ] || cf_die "no effect \"$1\"; --list prints the effects"
+[ -n "$filter" ] || cf_wrong "no effect \"$1\"; --list prints the effects"
 filter=${FILTER:-$filter}
 # RGB, which a camera may send, has no luma.
 case " $filter " in *" apply-to="*) filter="capsfilter caps=video/x-raw,format=I420 ! $filter" ;; esac

@@ -11,6 +11,8 @@ CF_ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
 cf_say () { printf '%s\n' "$*" >&2; }
 cf_die () { cf_say "$(basename "$0"): $*"; exit 1; }
+# Ends with the status that the programs have for a wrong command line.
+cf_wrong () { cf_say "$(basename "$0"): $*"; exit 2; }
 # The version has one place, meson.build.
 cf_version () { sed -n "s/^  version : '\(.*\)',$/$(basename "$0") (gst-cuda-filters) \1/p" "$CF_ROOT/meson.build"; }
 

@@ -44,11 +44,11 @@ IFS=: read -ra words <<< "$blur"
 case $blur in
   gauss:* | motion:*)
     [[ $blur =~ ^(gauss:[0-9.]+|motion:[0-9]+(:-?[0-9.]+)?)$ ]] ||
-      cf_die "\"$blur\" is no blur; right would be gauss:1.5 (sigma) or motion:9:0 (length and degrees)"
+      cf_wrong "\"$blur\" is no blur; right would be gauss:1.5 (sigma) or motion:9:0 (length and degrees)"
     filter="preset=deblur sigma=${words[1]}"
     [ "${words[0]}" = gauss ] || filter="preset=motion-deblur length=${words[1]} angle=${words[2]:-0}" ;;
   *)
-    [ -r "$blur" ] || cf_die "no readable file \"$blur\"; --help lists the other kinds of BLUR"
+    [ -r "$blur" ] || cf_wrong "no readable file \"$blur\"; --help lists the other kinds of BLUR"
     filter="coefficients=$(cf_value "$blur")" ;;
 esac
 cf_run "${force[@]}" "${layout[@]}" --filter "$luma ! cudairfilter $filter apply-to=luma" "${@:2}"

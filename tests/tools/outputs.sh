@@ -142,6 +142,14 @@ refuse 'wrong filter' 'no element "cudamedia"' "${demo[@]}" --filter cudamedia -
 refuse 'wrong effect' 'no effect "bluhr"' "${effect[@]}" bluhr clip.avi out.avi
 refuse 'wrong filter' 'no element "cudamedia"' "${bench[@]}" cudamedia --json keep.json --force
 
+what=good
+for line in 'demo.sh --fast' 'demo.sh none.avi' 'demo.sh --frames' 'effect.sh bluhr' 'effect.sh' 'restore.sh gauss: x' \
+  'restore.sh none.json x'; do
+  read -ra line_words <<< "$line"
+  run "$root/pipelines/${line_words[0]}" "${line_words[@]:1}"
+  [ $status = 2 ]
+  result $? "$line: status $status"
+done
 refuse 'wrong argument' 'usage: run.sh' "$root/tests/run.sh" --fast
 refuse 'wrong argument' 'it takes no arguments' "$build/pipelines/cf-diagnose" clip.avi
 refuse 'no such input' '"none.avi" cannot be read' "${regions[@]}" none.avi
