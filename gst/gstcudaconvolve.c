@@ -33,7 +33,7 @@
  *   videoconvert ! autovideosink
  * ]| Shows the edges in the video of a camera, at half their strength.
  * |[
- * gst-launch-1.0 videotestsrc ! cudaconvolve preset=emboss angle=45 bias=128 gray=luma ! \
+ * gst-launch-1.0 videotestsrc ! cudaconvolve preset=emboss angle=45 gray=luma ! \
  *   videoconvert ! autovideosink
  * ]| Shows a gray relief.
  * |[
