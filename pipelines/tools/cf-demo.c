@@ -28,10 +28,10 @@
 #define MAX_HALF_HEIGHT 2160
 #define MAX_QUARTER_WIDTH 960
 #define MAX_QUARTER_HEIGHT 540
-#define SNAPSHOT 30    /* number of the frame that becomes the PNG; of a shorter video, the last one */
-#define ENDED_WITHIN 5 /* seconds for frames under way to arrive */
+#define SNAPSHOT 30              /* number of the frame that becomes the PNG; of a shorter video, the last one */
+#define ENDED_WITHIN 5           /* seconds for frames under way to arrive */
 #define NOT_GIVEN (-G_MAXDOUBLE) /* an option */
-#define NO_DECODER 3   /* exit status: GStreamer lacks what the input needs */
+#define NO_DECODER 3             /* exit status: GStreamer lacks what the input needs */
 
 /* Formats that salt () supports: 8 bits per sample. */
 #define SALT_CAPS \

@@ -20,8 +20,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define LARGEST 10 /* rows of a table, if not asked for others */
-#define OLDEST 10  /* rows of the table at the end */
+#define LARGEST 10         /* rows of a table, if not asked for others */
+#define OLDEST 10          /* rows of the table at the end */
 #define NOT_GIVEN G_MININT /* an option */
 
 typedef struct {
