@@ -48,7 +48,7 @@ void *__wrap_calloc (size_t n, size_t size);
 void *__wrap_realloc (void *memory, size_t size);
 void *__wrap_aligned_alloc (size_t alignment, size_t size);
 
-static unsigned n_allocations, n_granted; /* n_granted: further ones fail */
+static unsigned n_allocations, n_granted = ~0u; /* n_granted: further ones fail; all are granted before main () */
 
 static bool
 granted (void)
