@@ -199,7 +199,7 @@ sg_pick_first (const SgWork &work, const SgChunk &chunk)
   __syncthreads ();
 }
 
-/* ---- phase B ----------------------------------------- */
+/* ---- phase B ------------------------------------------------------------ */
 
 /* Returns the link of a cell, from the lower half of its pick. */
 __device__ __forceinline__ unsigned

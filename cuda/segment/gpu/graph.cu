@@ -6,16 +6,16 @@
  *
  * Map: one block of 1024 threads per multiprocessor, or fewer where plans share the device. Cells, tiles and lists
  * are divided among the blocks; warps of all blocks take the entries of common lists in rotation (sg_spread). Growth
- * works on each block's own rows (chunk.cuh), pairs of regions are counted by batches of tiles (merge.cuh), and the
- * last rounds of merging run in a single block (single_block.cuh).
+ * begins with each block's own rows (chunk.cuh) and goes on with its part of a list (grow.cuh), pairs of regions are
+ * counted by batches of tiles (merge.cuh), and the last rounds of merging run in a single block (single_block.cuh).
  * Shared memory: one dynamic piece of all that a block may have. In each phase it holds SgSums alone, SgSums and the
  * chunks of growth, SgTilePairs, or SgLocal.
  * Race free: what a phase writes, another block reads only after a grid barrier. Inside a phase all shared words are
  * changed by atomics whose result no order changes (sums, minima, bit-wise or), or by stores that shorten a path of
  * the forest to the same root. Lists get their entries in an arbitrary order, and nothing depends on it.
  * Bound by latency: each phase is a chain of dependent accesses to the second-level cache. Therefore several chains
- * run at once in a thread (sg_find), cells of settled regions are one step from their root, and most lists belong to
- * one block, which needs no barrier to append to them. Sums are collected in shared memory first, because additions
+ * run at once in a thread (sg_find), cells of settled regions are one step from their root, and a block reserves its
+ * entries of common lists at once. Sums are collected in shared memory first, because additions
  * to one address wait for each other. Times and what was tried: docs/notes/segment.md. */
 #include "merge.cuh"
 
