@@ -200,10 +200,7 @@ configure (GstCfFilter *self, GstCaps *in_caps, GstCaps *out_caps)
     gst_cf_backend_post_error (GST_ELEMENT (self), &status, "The caps are not supported");
     return FALSE;
   }
-  /* In frames of the same size the regions of earlier frames are where they were. */
-  if (GST_VIDEO_INFO_WIDTH (&info) != GST_VIDEO_INFO_WIDTH (&priv->backend.info) ||
-      GST_VIDEO_INFO_HEIGHT (&info) != GST_VIDEO_INFO_HEIGHT (&priv->backend.info))
-    gst_cf_roi_reset (priv->roi);
+  gst_cf_roi_resize (priv->roi, GST_VIDEO_INFO_WIDTH (&info), GST_VIDEO_INFO_HEIGHT (&info));
   /* transform_caps lets the caps of the pads differ in their memory only. */
   priv->same_memory = gst_cf_caps_is_cuda (in_caps) == gst_cf_caps_is_cuda (out_caps);
   GST_OBJECT_LOCK (self);

@@ -63,7 +63,8 @@ struct _GstCfRoi {
   GArray *found, *last;  /* the regions of this frame; of the last frame that had some */
   GArray *held;          /* regions that stay, */
   GHashTable *held_by_rect;
-  gboolean timed; /* the running time of the last frame that had one, if any had */
+  gint width, height; /* of the frames, 0: not known yet */
+  gboolean timed;     /* the running time of the last frame that had one, if any had */
   GstClockTimeDiff time;
 };
 

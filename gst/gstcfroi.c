@@ -93,11 +93,45 @@ gst_cf_roi_free (GstCfRoi *roi)
   g_free (roi);
 }
 
+/* Returns the smallest rectangle of whole pixels around a region. A millionth of a pixel does not count: 0.1 + 0.2 is
+ * more than 0.3. */
+static CfRect
+rect_around (gdouble x, gdouble y, gdouble width, gdouble height)
+{
+  const gdouble near = 1e-6, reach = 1 << 20;
+  const gdouble left = floor (CLAMP (x, -reach, reach) + near);
+  const gdouble top = floor (CLAMP (y, -reach, reach) + near);
+  const gdouble right = ceil (CLAMP (x + width, -reach, reach) - near);
+  const gdouble below = ceil (CLAMP (y + height, -reach, reach) - near);
+
+  return (CfRect) { (int) left, (int) top, (int) (right - left), (int) (below - top) };
+}
+
+/* Returns the rectangle of a region that has been enlarged by `roi-grow`. */
+static CfRect
+rect_of (const GstCfRoi *roi, gdouble x, gdouble y, gdouble width, gdouble height)
+{
+  const gdouble more = roi->now.grow / 200;
+
+  return rect_around (x - width * more, y - height * more, width + 2 * width * more, height + 2 * height * more);
+}
+
 static void
 drop_held (GstCfRoi *roi)
 {
   g_hash_table_remove_all (roi->held_by_rect);
   g_array_set_size (roi->held, 0);
+}
+
+/* Keeps the first `n` of the regions that are held, and looks them up by what they are now. The last one of a full list
+ * may be the union of several, and is not looked up. */
+static void
+keep_held (GstCfRoi *roi, guint n)
+{
+  g_array_set_size (roi->held, n);
+  g_hash_table_remove_all (roi->held_by_rect);
+  for (guint i = 0; i < MIN (n, HELD_MAX - 1); i++)
+    g_hash_table_add (roi->held_by_rect, &g_array_index (roi->held, Held, i));
 }
 
 /* Forgets the regions and the time of earlier frames. */
@@ -114,6 +148,32 @@ gst_cf_roi_reset (GstCfRoi *roi)
 {
   drop_areas (roi);
   forget_frames (roi);
+}
+
+void
+gst_cf_roi_resize (GstCfRoi *roi, gint width, gint height)
+{
+  const gdouble sx = roi->width > 0 ? (gdouble) width / roi->width : 1;
+  const gdouble sy = roi->height > 0 ? (gdouble) height / roi->height : 1;
+
+  roi->width = width;
+  roi->height = height;
+  if (sx == 1 && sy == 1)
+    return;
+  for (guint i = 0; i < roi->last->len; i++) {
+    Found *f = &g_array_index (roi->last, Found, i);
+
+    f->x *= sx;
+    f->y *= sy;
+    f->width *= sx;
+    f->height *= sy;
+  }
+  for (guint i = 0; i < roi->held->len; i++) {
+    CfRect *r = &g_array_index (roi->held, Held, i).rect;
+
+    *r = rect_around (r->x * sx, r->y * sy, r->width * sx, r->height * sy);
+  }
+  keep_held (roi, roi->held->len);
 }
 
 void
@@ -153,20 +213,6 @@ gst_cf_roi_is_used (GstCfRoi *roi)
 }
 
 /* ---- regions of a frame --------------------------------------------------- */
-
-/* Returns the smallest rectangle of whole pixels around a region that has been enlarged. A millionth of a pixel does
- * not count: 0.1 + 0.2 is more than 0.3. */
-static CfRect
-rect_around (const GstCfRoi *roi, gdouble x, gdouble y, gdouble width, gdouble height)
-{
-  const gdouble near = 1e-6, reach = 1 << 20, more = roi->now.grow / 200;
-  const gdouble left = floor (CLAMP (x - width * more, -reach, reach) + near);
-  const gdouble top = floor (CLAMP (y - height * more, -reach, reach) + near);
-  const gdouble right = ceil (CLAMP (x + width + width * more, -reach, reach) - near);
-  const gdouble below = ceil (CLAMP (y + height + height * more, -reach, reach) - near);
-
-  return (CfRect) { (int) left, (int) top, (int) (right - left), (int) (below - top) };
-}
 
 /* Returns the largest "confidence" of the structures of a meta; -1 if there is none. */
 static gdouble
@@ -299,19 +345,15 @@ list_held (GstCfRoi *roi)
 {
   guint n = 0;
 
-  g_hash_table_remove_all (roi->held_by_rect);
   for (guint i = 0; i < roi->held->len; i++) {
     const Held h = g_array_index (roi->held, Held, i);
 
     if (ABS (roi->time - h.seen) > roi->now.hold * (GstClockTimeDiff) GST_MSECOND)
       continue;
-    g_array_index (roi->held, Held, n) = h;
-    if (n < HELD_MAX - 1) /* the last one may be the union of several */
-      g_hash_table_add (roi->held_by_rect, &g_array_index (roi->held, Held, n));
-    n++;
+    g_array_index (roi->held, Held, n++) = h;
     g_array_append_val (roi->rects, h.rect);
   }
-  g_array_set_size (roi->held, n);
+  keep_held (roi, n);
 }
 
 /* Takes the running time of a frame; one without a timestamp has the time of the frame before, so that what is held
@@ -351,7 +393,7 @@ list_found (GstCfRoi *roi, GstBuffer *in, const GstSegment *segment, const GstVi
   }
   for (guint i = 0; (has || roi->now.missing == GST_CF_ROI_LAST) && i < roi->last->len; i++) {
     const Found *f = &g_array_index (roi->last, Found, i);
-    const CfRect rect = rect_around (roi, f->x, f->y, f->width, f->height);
+    const CfRect rect = rect_of (roi, f->x, f->y, f->width, f->height);
 
     if (!is_wanted (roi, f))
       continue;
@@ -380,7 +422,7 @@ list_fixed (GstCfRoi *roi, const GstVideoInfo *info)
   for (gsize i = 0; i < size / sizeof *r; i++) {
     const gdouble sx = r[i].fractions ? GST_VIDEO_INFO_WIDTH (info) : 1;
     const gdouble sy = r[i].fractions ? GST_VIDEO_INFO_HEIGHT (info) : 1;
-    const CfRect rect = rect_around (roi, r[i].x * sx, r[i].y * sy, r[i].width * sx, r[i].height * sy);
+    const CfRect rect = rect_of (roi, r[i].x * sx, r[i].y * sy, r[i].width * sx, r[i].height * sy);
 
     g_array_append_val (roi->rects, rect);
   }

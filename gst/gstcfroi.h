@@ -50,8 +50,11 @@ void gst_cf_roi_see (GstCfRoi *roi, GstBuffer *in, const GstSegment *segment, co
  * filtered. Once for each frame, in their order. Streaming thread. */
 CfArea *gst_cf_roi_area (GstCfRoi *roi, GstBuffer *in, const GstSegment *segment, const GstVideoInfo *info,
     const CfVideo *video, const CfTraits *traits, CfStatus *status);
-/* Forgets the frames seen so far (flush, stop, frames of another size). Streaming thread. */
+/* Forgets the frames seen so far (flush, stop). Streaming thread. */
 void gst_cf_roi_reset (GstCfRoi *roi);
+/* Says the size of the next frames, in pixels. The regions of frames of another size are scaled to it. Streaming
+ * thread. */
+void gst_cf_roi_resize (GstCfRoi *roi, gint width, gint height);
 
 G_END_DECLS
 #endif

@@ -289,21 +289,21 @@ GST_START_TEST (refused_frames_count)
 }
 GST_END_TEST
 
-/* Regions are those of earlier frames as long as the frames have the same size, whatever else of the caps changes. */
+/* Regions are those of earlier frames, whatever of the caps changes; in frames of another size they are scaled. */
 GST_START_TEST (regions_and_new_caps)
 {
   static const Filter filter = { "cudaconvolve", "preset=fill" };
   static const struct {
     const gchar *format, *more;
-    gint width;
-    gboolean known;
+    gint width, height;
+    Rect regions[2];
   } rows[] = {
-    { "NV12", "pixel-aspect-ratio=4/3", WIDTH, TRUE },
-    { "I420", "interlace-mode=interleaved", WIDTH, TRUE },
-    { "I420", NULL, WIDTH + 2, FALSE },
-    { "NV12", NULL, WIDTH, FALSE },
+    { "NV12", "pixel-aspect-ratio=4/3", WIDTH, HEIGHT, { { 8, 8, 8, 8 } } },
+    { "I420", "interlace-mode=interleaved", WIDTH, HEIGHT, { { 8, 8, 8, 8 } } },
+    { "I420", NULL, 2 * WIDTH, HEIGHT / 2, { { 16, 4, 16, 4 } } },
+    { "NV12", NULL, WIDTH + 2, HEIGHT, { { 8, 8, 9, 8 } } },
+    { "NV12", NULL, WIDTH, HEIGHT, { { 8, 8, 8, 8 } } },
   };
-  static const Rect one[] = { { 8, 8, 8, 8 }, { 0, 0, 0, 0 } };
   GstVideoInfo info;
   GstHarness *whole = new_stream (new_filter (&filter, "1"), "NV12", WIDTH, HEIGHT, &info);
   GstHarness *part = new_stream (new_filter (&filter, __i__ ? "3" : "1"), "NV12", WIDTH, HEIGHT, &info);
@@ -315,12 +315,12 @@ GST_START_TEST (regions_and_new_caps)
   for (guint i = 0; i < G_N_ELEMENTS (rows); i++) {
     GstBuffer *right, *out;
 
-    set_caps (whole, video_caps (rows[i].format, rows[i].width, HEIGHT, rows[i].more), &info);
-    set_caps (part, video_caps (rows[i].format, rows[i].width, HEIGHT, rows[i].more), &info);
+    set_caps (whole, video_caps (rows[i].format, rows[i].width, rows[i].height, rows[i].more), &info);
+    set_caps (part, video_caps (rows[i].format, rows[i].width, rows[i].height, rows[i].more), &info);
     in = random_frame (&info, 1 + i, 0);
     out = push_pull (part, gst_buffer_copy_deep (in));
     right = push_pull (whole, gst_buffer_copy_deep (in));
-    assert_area (&info, in, right, out, rows[i].known ? one : one + 1);
+    assert_area (&info, in, right, out, rows[i].regions);
     gst_buffer_unref (right);
     gst_buffer_unref (out);
     gst_buffer_unref (in);

@@ -224,11 +224,62 @@ GST_START_TEST (stays_hidden)
 }
 GST_END_TEST
 
+/* The object stays hidden in frames of another size, on its place there, until the next detection. */
+GST_START_TEST (size_changes)
+{
+  static const struct {
+    gint width, height;
+    Rect r;
+  } frames[] = {
+    { WIDTH, HEIGHT, { 24, 20, 24, 20 } },
+    { WIDTH / 2, HEIGHT / 2, { 12, 10, 12, 10 } },
+    { WIDTH * 2, HEIGHT, { 48, 20, 48, 20 } },
+    { WIDTH + 1, HEIGHT - 1, { 24, 19, 25, 21 } },
+  };
+  GstVideoInfo info[G_N_ELEMENTS (frames)];
+  GstElement *element = new_convolve ("preset", "fill", "fill-color", "0xffffffff", "roi-meta", "true", "roi-hold",
+      __i__ % 2 ? HOLD : "0", "roi-missing", __i__ % 2 ? "pass" : "last", "frames-in-flight", __i__ / 2 ? "3" : "1",
+      NULL);
+  GstHarness *h = new_stream (element, "GRAY8", WIDTH, HEIGHT, &info[0]);
+
+  for (guint i = 0; i < G_N_ELEMENTS (frames); i++) {
+    GstBuffer *in;
+
+    set_caps (h, video_caps ("GRAY8", frames[i].width, frames[i].height, NULL), &info[i]);
+    in = gst_buffer_new_allocate (NULL, GST_VIDEO_INFO_SIZE (&info[i]), NULL);
+    gst_buffer_memset (in, 0, 0, GST_VIDEO_INFO_SIZE (&info[i]));
+    GST_BUFFER_PTS (in) = i * 100 * GST_MSECOND;
+    if (i == 0)
+      gst_buffer_add_video_region_of_interest_meta (in, "face", 24, 20, 24, 20);
+    fail_unless_equals_int (gst_harness_push (h, in), GST_FLOW_OK);
+  }
+  fail_unless (gst_harness_push_event (h, gst_event_new_eos ()));
+  for (guint i = 0; i < G_N_ELEMENTS (frames); i++) {
+    GstBuffer *out = gst_harness_pull (h);
+    GstVideoFrame got;
+
+    fail_unless (gst_video_frame_map (&got, &info[i], out, GST_MAP_READ));
+    for (gint y = 0; y < frames[i].height; y++)
+      for (gint x = 0; x < frames[i].width; x++) {
+        const gboolean inside = is_inside (info[i].finfo, 0, x, y, &frames[i].r);
+
+        if (value_of (&got, 0, x, y) != (inside ? 255u : 0u))
+          fail ("frame %u: (%d, %d) is %u", i, x, y, value_of (&got, 0, x, y));
+      }
+    gst_video_frame_unmap (&got);
+    gst_buffer_unref (out);
+  }
+  expect_no_messages (element);
+  close_harness (h, G_N_ELEMENTS (frames));
+}
+GST_END_TEST
+
 int
 main (int argc, char **argv)
 {
   TCase *tests = tcase_create ("hide");
 
   tcase_add_loop_test (tests, stays_hidden, 0, CASES);
+  tcase_add_loop_test (tests, size_changes, 0, 4);
   return run_suite (argc, argv, "hide", tests, FALSE);
 }

@@ -252,6 +252,39 @@ GST_START_TEST (held)
 }
 GST_END_TEST
 
+/* The regions of frames of another size are rounded outward; those found since are not scaled. */
+GST_START_TEST (resized)
+{
+  Fixture f;
+
+  open_fixture (&f);
+  set_value (f.element, "roi-meta", "true");
+  set_value (f.element, "roi-hold", "100");
+  set_value (f.element, "roi-missing", "pass");
+  gst_cf_roi_resize (f.roi, WIDTH, HEIGHT);
+  expect (&f, with (at (0), "a", 3, 1, 3, 3, -1), "3,1,3,3");
+  gst_cf_roi_resize (f.roi, WIDTH, HEIGHT);
+  expect (&f, at (10), "3,1,3,3");
+  gst_cf_roi_resize (f.roi, WIDTH / 2, HEIGHT);
+  expect (&f, with (at (50), "a", 10, 1, 1, 1, -1), "1,1,2,3 10,1,1,1");
+  expect (&f, with (at (60), "a", 1, 1, 2, 3, -1), "1,1,2,3 10,1,1,1"); /* held under its new rectangle */
+  expect (&f, at (160), "1,1,2,3");
+  gst_cf_roi_resize (f.roi, WIDTH, HEIGHT * 2);
+  expect (&f, at (160), "2,2,4,6");
+  expect (&f, at (161), "none");
+  set_value (f.element, "roi-hold", "0");
+  set_value (f.element, "roi-missing", "last");
+  expect (&f, with (gst_buffer_new (), "a", 3, 1, 3, 3, -1), "3,1,3,3");
+  for (gint i = 0; i < 3; i++) { /* nothing is lost or added on the way back */
+    gst_cf_roi_resize (f.roi, WIDTH / 3, HEIGHT * 2);
+    expect (&f, gst_buffer_new (), "0,1,2,3");
+    gst_cf_roi_resize (f.roi, WIDTH, HEIGHT * 2);
+    expect (&f, gst_buffer_new (), "3,1,3,3");
+  }
+  close_fixture (&f);
+}
+GST_END_TEST
+
 /* The rectangle that more than 1024 regions end with is around the last of them: whichever side they are on, and no
  * larger. */
 GST_START_TEST (held_too_many)
@@ -318,5 +351,7 @@ add_meta_tests (TCase *tests)
   tcase_add_test (tests, missing);
   tcase_add_test (tests, held);
   tcase_add_test (tests, held_too_many);
+  tcase_add_test (tests, resized);
+  tcase_add_test (tests, resized);
   tcase_add_test (tests, not_enabled);
 }
