@@ -52,6 +52,7 @@ typedef struct {
 
   Region last[MOST];
   guint n_last;
+  gint last_width; /* of the frame that carried them */
   GArray *held; /* Rect and time of each frame that carried it */
   GstClockTimeDiff time;
   gboolean timed;
@@ -80,21 +81,23 @@ any_rect (Stream *s)
 
 /* ---- the rules ----------------------------------------------------------- */
 
-/* Returns the largest whole number of pixels up to so many quarters. */
+/* Returns the largest whole number up to n / d. */
 static gint
-whole_pixels (gint quarters)
+divided (gint n, gint d)
 {
-  return quarters >= 0 ? quarters / 4 : -((3 - quarters) / 4);
+  return n >= 0 ? n / d : -((d - 1 - n) / d);
 }
 
-/* `grow` is a multiple of 50. */
+/* Returns the whole pixels that hold what was a rectangle in frames of the width `from`, in those of the width `to`.
+ * `grow` is a multiple of 50. */
 static Rect
-grown (const Rect *r, gint grow)
+grown (const Rect *r, gint grow, gint from, gint to)
 {
-  const gint more_x = r->width * grow / 50, more_y = r->height * grow / 50; /* quarters */
-  const gint left = whole_pixels (4 * r->x - more_x), top = whole_pixels (4 * r->y - more_y);
-  const gint right = -whole_pixels (-(4 * (r->x + r->width) + more_x));
-  const gint below = -whole_pixels (-(4 * (r->y + r->height) + more_y));
+  const gint more_x = r->width * grow / 50, more_y = r->height * grow / 50; /* quarters of a pixel */
+  const gint left = divided ((4 * r->x - more_x) * to, 4 * from);
+  const gint right = -divided (-(4 * (r->x + r->width) + more_x) * to, 4 * from);
+  const gint top = divided (4 * r->y - more_y, 4);
+  const gint below = -divided (-(4 * (r->y + r->height) + more_y), 4);
 
   return (Rect) { left, top, right - left, below - top };
 }
@@ -132,11 +135,13 @@ cover_found (Stream *s, Frame *f, const Region *found, guint n, GstClockTime pts
     s->timed = TRUE;
   }
   holds = s->hold > 0 && s->timed;
-  if (n > 0)
+  if (n > 0) {
     memcpy (s->last, found, n * sizeof *found);
-  s->n_last = n > 0 ? n : s->n_last;
+    s->n_last = n;
+    s->last_width = f->width;
+  }
   for (guint i = 0; i < s->n_last; i++) {
-    const Held now = { grown (&s->last[i].rect, s->grow), s->time };
+    const Held now = { grown (&s->last[i].rect, s->grow, s->last_width, f->width), s->time };
 
     if ((n == 0 && s->missing != LAST) || !is_wanted (s, &s->last[i]))
       continue;
@@ -165,7 +170,7 @@ cover_frame (Stream *s, Frame *f, const Region *found, guint n, GstClockTime pts
   else if (!cover_found (s, f, found, n, pts))
     whole = TRUE;
   for (guint i = 0; i < s->n_fixed; i++) {
-    const Rect r = grown (&s->fixed[i], s->grow);
+    const Rect r = grown (&s->fixed[i], s->grow, 1, 1);
 
     cover (f, &r);
   }
@@ -256,8 +261,11 @@ new_caps (Stream *s)
   const gint width = any (s, 2) ? s->width : 16 + any (s, MOST_WIDTH - 15);
   GstVideoInfo info;
 
-  if (width != s->width)
-    forget (s);
+  for (guint i = 0; i < s->held->len; i++) {
+    Rect *r = &g_array_index (s->held, Held, i).rect;
+
+    *r = grown (r, 0, s->width, width);
+  }
   s->width = width;
   set_caps (s->h, video_caps ("GRAY8", width, HEIGHT, more[any (s, 3)]), &info); /* with a segment of the harness */
   gst_harness_push_event (s->h, gst_event_new_segment (&s->segment));
