@@ -53,7 +53,7 @@ typedef struct {
   Region last[MOST];
   guint n_last;
   gint last_width; /* of the frame that carried them */
-  GArray *held; /* Rect and time of each frame that carried it */
+  GArray *held;    /* Rect and time of each frame that carried it */
   GstClockTimeDiff time;
   gboolean timed;
 } Stream;
