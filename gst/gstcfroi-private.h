@@ -64,6 +64,8 @@ struct _GstCfRoi {
   GArray *held;          /* regions that stay, */
   GHashTable *held_by_rect;
   gint width, height; /* of the frames, 0: not known yet */
+  guint x, y;         /* where the last frame that was part of a larger one began there, */
+  gboolean placed;    /* if there was one since the size is known */
   gboolean timed;     /* the running time of the last frame that had one, if any had */
   GstClockTimeDiff time;
 };

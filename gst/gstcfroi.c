@@ -150,6 +150,26 @@ gst_cf_roi_reset (GstCfRoi *roi)
   forget_frames (roi);
 }
 
+/* Moves the regions of earlier frames to their place in the next one. */
+static void
+place_earlier (GstCfRoi *roi, gdouble sx, gdouble sy, gdouble dx, gdouble dy)
+{
+  for (guint i = 0; i < roi->last->len; i++) {
+    Found *f = &g_array_index (roi->last, Found, i);
+
+    f->x = f->x * sx + dx;
+    f->y = f->y * sy + dy;
+    f->width *= sx;
+    f->height *= sy;
+  }
+  for (guint i = 0; i < roi->held->len; i++) {
+    CfRect *r = &g_array_index (roi->held, Held, i).rect;
+
+    *r = rect_around (r->x * sx + dx, r->y * sy + dy, r->width * sx, r->height * sy);
+  }
+  keep_held (roi, roi->held->len);
+}
+
 void
 gst_cf_roi_resize (GstCfRoi *roi, gint width, gint height)
 {
@@ -160,20 +180,8 @@ gst_cf_roi_resize (GstCfRoi *roi, gint width, gint height)
   roi->height = height;
   if (sx == 1 && sy == 1)
     return;
-  for (guint i = 0; i < roi->last->len; i++) {
-    Found *f = &g_array_index (roi->last, Found, i);
-
-    f->x *= sx;
-    f->y *= sy;
-    f->width *= sx;
-    f->height *= sy;
-  }
-  for (guint i = 0; i < roi->held->len; i++) {
-    CfRect *r = &g_array_index (roi->held, Held, i).rect;
-
-    *r = rect_around (r->x * sx, r->y * sy, r->width * sx, r->height * sy);
-  }
-  keep_held (roi, roi->held->len);
+  place_earlier (roi, sx, sy, 0, 0);
+  roi->placed = FALSE; /* a crop is scaled as well */
 }
 
 void
@@ -272,7 +280,8 @@ begin_of (guint at, guint size)
   return at > G_MAXINT && size <= G_MAXINT ? (gdouble) (gint) at : (gdouble) at;
 }
 
-/* Lists all regions that a buffer carries. */
+/* Lists all regions that a buffer carries. Where it is another part of a larger frame than the one before, the regions
+ * of earlier frames move as well. */
 static void
 find (GstCfRoi *roi, GstBuffer *in, const GstVideoInfo *info)
 {
@@ -291,6 +300,13 @@ find (GstCfRoi *roi, GstBuffer *in, const GstVideoInfo *info)
   find_analytics (roi->found, in);
 #endif
   gst_cf_frame_origin (in, info, &x, &y);
+  if (gst_cf_frame_crops (in, info)) {
+    if (roi->placed && (x != roi->x || y != roi->y))
+      place_earlier (roi, 1, 1, (gdouble) roi->x - x, (gdouble) roi->y - y);
+    roi->placed = TRUE;
+    roi->x = x;
+    roi->y = y;
+  }
   for (guint i = 0; i < roi->found->len; i++) {
     g_array_index (roi->found, Found, i).x -= x;
     g_array_index (roi->found, Found, i).y -= y;

@@ -158,6 +158,46 @@ GST_START_TEST (cropped)
 }
 GST_END_TEST
 
+/* Returns a frame of which the part at (x, y) is filtered. */
+static GstBuffer *
+part_at (guint ms, guint x, guint y)
+{
+  GstBuffer *in = at (ms);
+  GstVideoCropMeta *crop = gst_buffer_add_video_crop_meta (in);
+
+  crop->x = x;
+  crop->y = y;
+  crop->width = WIDTH;
+  crop->height = HEIGHT;
+  gst_buffer_add_video_meta (in, GST_VIDEO_FRAME_FLAG_NONE, GST_VIDEO_FORMAT_GRAY8, 3 * WIDTH, 3 * HEIGHT);
+  return in;
+}
+
+/* The regions of earlier frames are where they were in the larger frame, of which the next ones show another part, also
+ * those outside of the part that was shown. A frame that is no such part says nothing of the place of the others, and
+ * neither does a crop in frames of another size. */
+GST_START_TEST (panned)
+{
+  const gboolean holds = __i__ > 0;
+  Fixture f;
+
+  open_fixture (&f);
+  set_value (f.element, "roi-meta", "true");
+  set_value (f.element, "roi-hold", holds ? "1000" : "0");
+  set_value (f.element, "roi-missing", holds ? "pass" : "last");
+  gst_cf_roi_resize (f.roi, WIDTH, HEIGHT);
+  expect (&f, with (with (part_at (0, 10, 5), "a", 12, 6, 3, 2, -1), "b", 4, 8, 2, 2, -1), "2,1,3,2");
+  expect (&f, part_at (10, 10, 5), "2,1,3,2");
+  expect (&f, part_at (20, 4, 6), "8,0,3,2 0,2,2,2");
+  expect (&f, at (30), "8,0,3,2 0,2,2,2");
+  expect (&f, part_at (40, 0, 0), "12,6,3,2");
+  expect (&f, part_at (50, 10, 5), "2,1,3,2");
+  gst_cf_roi_resize (f.roi, 2 * WIDTH, HEIGHT);
+  expect (&f, part_at (60, 20, 5), "4,1,6,2");
+  close_fixture (&f);
+}
+GST_END_TEST
+
 GST_START_TEST (missing)
 {
   Fixture f;
@@ -348,10 +388,10 @@ add_meta_tests (TCase *tests)
   tcase_add_test (tests, analytics);
 #endif
   tcase_add_test (tests, cropped);
+  tcase_add_loop_test (tests, panned, 0, 2);
   tcase_add_test (tests, missing);
   tcase_add_test (tests, held);
   tcase_add_test (tests, held_too_many);
-  tcase_add_test (tests, resized);
   tcase_add_test (tests, resized);
   tcase_add_test (tests, not_enabled);
 }
