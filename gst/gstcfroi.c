@@ -372,6 +372,19 @@ list_held (GstCfRoi *roi)
   keep_held (roi, n);
 }
 
+/* Takes a running time. Where it jumps back, because a source begins anew without a flush, what is held has the age
+ * that it had before: neither is it to be seen at once, nor hidden until the time comes again. */
+static void
+set_time (GstCfRoi *roi, GstClockTimeDiff time)
+{
+  const GstClockTimeDiff back = roi->timed ? roi->time - time : 0;
+
+  for (guint i = 0; back > roi->now.hold * (GstClockTimeDiff) GST_MSECOND && i < roi->held->len; i++)
+    g_array_index (roi->held, Held, i).seen -= back;
+  roi->time = time;
+  roi->timed = TRUE;
+}
+
 /* Takes the running time of a frame; one without a timestamp has the time of the frame before, so that what is held
  * stays hidden there. Returns FALSE if no time is known. */
 static gboolean
@@ -382,10 +395,8 @@ take_time (GstCfRoi *roi, GstBuffer *in, const GstSegment *segment)
 
   if (GST_BUFFER_PTS_IS_VALID (in) && segment && segment->format == GST_FORMAT_TIME)
     sign = gst_segment_to_running_time_full (segment, GST_FORMAT_TIME, GST_BUFFER_PTS (in), &value);
-  if (sign != 0) {
-    roi->time = sign * (GstClockTimeDiff) value;
-    roi->timed = TRUE;
-  }
+  if (sign != 0)
+    set_time (roi, sign * (GstClockTimeDiff) MIN (value, G_MAXINT64 / 4)); /* differences must not overflow */
   return roi->timed;
 }
 

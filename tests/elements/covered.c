@@ -131,7 +131,12 @@ cover_found (Stream *s, Frame *f, const Region *found, guint n, GstClockTime pts
   gboolean holds;
 
   if (GST_CLOCK_TIME_IS_VALID (pts)) {
+    const GstClockTimeDiff old = s->time;
+
     s->time = (GstClockTimeDiff) gst_segment_to_running_time (&s->segment, GST_FORMAT_TIME, pts);
+    for (guint i = 0; i < s->held->len; i++)
+      if (s->timed && old - s->time > s->hold * (GstClockTimeDiff) GST_MSECOND)
+        g_array_index (s->held, Held, i).seen += s->time - old;
     s->timed = TRUE;
   }
   holds = s->hold > 0 && s->timed;
@@ -213,6 +218,8 @@ push_frame (Stream *s)
       gst_video_region_of_interest_meta_add_param (meta,
           gst_structure_new ("detection", "confidence", G_TYPE_DOUBLE, r->confidence, NULL));
   }
+  if (any (s, 50) == 0) /* the source begins anew, without a flush */
+    s->pts = (GstClockTime) any (s, 1000) * GST_MSECOND;
   if (any (s, 8))
     pts = s->pts += (any (s, 40) ? 40 : 1000) * GST_MSECOND;
   GST_BUFFER_PTS (in) = pts;

@@ -292,6 +292,39 @@ GST_START_TEST (held)
 }
 GST_END_TEST
 
+/* Where the time jumps back without a flush, what is held has the age that it had; small steps back are taken as they
+ * are. */
+GST_START_TEST (held_while_time_jumps)
+{
+  Fixture f;
+
+  open_fixture (&f);
+  set_value (f.element, "roi-meta", "true");
+  set_value (f.element, "roi-hold", "100");
+  set_value (f.element, "roi-missing", "pass");
+  expect (&f, with (at (1000), "a", 1, 1, 2, 2, -1), "1,1,2,2");
+  expect (&f, with (at (1060), "a", 4, 1, 2, 2, -1), "1,1,2,2 4,1,2,2");
+  expect (&f, at (20), "1,1,2,2 4,1,2,2");
+  expect (&f, at (60), "1,1,2,2 4,1,2,2");
+  expect (&f, at (61), "4,1,2,2");
+  expect (&f, at (120), "4,1,2,2");
+  expect (&f, at (121), "none");
+  expect (&f, with (at (500), "a", 1, 1, 2, 2, -1), "1,1,2,2");
+  expect (&f, at (440), "1,1,2,2");
+  expect (&f, at (400), "1,1,2,2");
+  expect (&f, at (399), "none");
+  expect (&f, with (at (500), "a", 1, 1, 2, 2, -1), "1,1,2,2");
+  expect (&f, at (560), "1,1,2,2");
+  f.segment.base = G_MAXUINT64 - 2000 * GST_MSECOND; /* a difference that no 64 bits hold */
+  expect (&f, at (561), "none");
+  f.segment.base = 0;
+  expect (&f, with (at (0), "a", 1, 1, 2, 2, -1), "1,1,2,2");
+  expect (&f, at (100), "1,1,2,2");
+  expect (&f, at (101), "none");
+  close_fixture (&f);
+}
+GST_END_TEST
+
 /* The regions of frames of another size are rounded outward; those found since are not scaled. */
 GST_START_TEST (resized)
 {
@@ -391,6 +424,7 @@ add_meta_tests (TCase *tests)
   tcase_add_loop_test (tests, panned, 0, 2);
   tcase_add_test (tests, missing);
   tcase_add_test (tests, held);
+  tcase_add_test (tests, held_while_time_jumps);
   tcase_add_test (tests, held_too_many);
   tcase_add_test (tests, resized);
   tcase_add_test (tests, not_enabled);
