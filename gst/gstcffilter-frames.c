@@ -303,6 +303,8 @@ gst_cf_filter_finish_held (GstCfFilter *self)
       flow = take_frame (self, last);
     if (flow == GST_FLOW_OK) {
       trans->queued_buf = g_queue_pop_head (&priv->held);
+      gst_cf_filter_animate (self, trans->queued_buf);
+      gst_cf_roi_sync (priv->roi); /* `enabled`; parameters are those of the window */
       flow = filter_queued (trans, &out);
     }
     if (out && flow == GST_FLOW_OK)

@@ -97,6 +97,9 @@ void gst_cf_filter_update_latency (GstCfFilter *self);
 /* Waits until no frame is pending. Called by the streaming thread, or with the stream lock held. */
 void gst_cf_filter_drain (GstCfFilter *self);
 
+/* Has GstController set the properties for the frame that comes out next. Streaming thread. */
+void gst_cf_filter_animate (GstCfFilter *self, GstBuffer *next);
+
 /* gstcffilter-frames.c */
 void gst_cf_filter_init_frames (GstCfFilter *self);
 /* Installs the virtual functions for frames. */

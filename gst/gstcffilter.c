@@ -277,31 +277,56 @@ adopt_context (GstCfFilter *self, GstBuffer *buffer)
     gst_object_unref (old);
 }
 
+void
+gst_cf_filter_animate (GstCfFilter *self, GstBuffer *next)
+{
+  const GstSegment *segment = &GST_BASE_TRANSFORM (self)->segment;
+  GstClockTime time = GST_CLOCK_TIME_NONE;
+
+  if (segment->format == GST_FORMAT_TIME)
+    time = gst_segment_to_stream_time (segment, GST_FORMAT_TIME, GST_BUFFER_TIMESTAMP (next));
+  if (!GST_CLOCK_TIME_IS_VALID (time))
+    return;
+  g_atomic_pointer_set (&PRIV (self)->animating, g_thread_self ());
+  gst_object_sync_values (GST_OBJECT (self), time);
+  g_atomic_pointer_set (&PRIV (self)->animating, NULL);
+}
+
+/* Replaces `*params`, which may be NULL, by a snapshot of the properties where there are new values. */
+static void
+take_params (GstCfFilter *self, CfCommon *common, gpointer *params)
+{
+  GstCfFilterPrivate *priv = PRIV (self);
+  gpointer old = *params;
+
+  GST_OBJECT_LOCK (self);
+  if (priv->seen != priv->serial)
+    *params = gst_cf_filter_snapshot (self, common);
+  GST_OBJECT_UNLOCK (self);
+  if (old && old != *params)
+    cf_params_free (FILTER (self), old);
+}
+
 static void
 before_transform (GstBaseTransform *trans, GstBuffer *buffer)
 {
   GstCfFilter *self = GST_CF_FILTER (trans);
   GstCfFilterPrivate *priv = PRIV (self);
-  GstClockTime time = GST_CLOCK_TIME_NONE;
+  GstBuffer *oldest = g_queue_peek_head (&priv->held);
   gpointer params = NULL;
   CfCommon common;
 
-  if (trans->segment.format == GST_FORMAT_TIME)
-    time = gst_segment_to_stream_time (&trans->segment, GST_FORMAT_TIME, GST_BUFFER_TIMESTAMP (buffer));
-  if (GST_CLOCK_TIME_IS_VALID (time)) {
-    g_atomic_pointer_set (&priv->animating, g_thread_self ());
-    gst_object_sync_values (GST_OBJECT (self), time);
-    g_atomic_pointer_set (&priv->animating, NULL);
-  }
+  gst_cf_filter_animate (self, oldest ? oldest : buffer);
   adopt_context (self, buffer);
+  take_params (self, &common, &params);
+  if (params && cf_filter_traits (FILTER (self), NULL, &common, params).kept != priv->backend.traits.kept)
+    gst_cf_filter_finish_held (self);
+  if (oldest && g_queue_is_empty (&priv->held)) { /* the window has ended, so this frame is the next one */
+    gst_cf_filter_animate (self, buffer);
+    take_params (self, &common, &params);
+  }
   gst_cf_roi_sync (priv->roi);
-  GST_OBJECT_LOCK (self);
-  if (priv->seen != priv->serial)
-    params = gst_cf_filter_snapshot (self, &common);
-  GST_OBJECT_UNLOCK (self);
   if (params) {
-    if (cf_filter_traits (FILTER (self), NULL, &common, params).kept != priv->backend.traits.kept)
-      gst_cf_filter_finish_held (self);
     gst_cf_filter_drain (self);
     if (!gst_cf_backend_update (&priv->backend, &common, params))
       priv->backend.configured = FALSE; /* the error was posted; no frame is filtered with the old values */

@@ -174,11 +174,11 @@ GST_END_TEST
 /* ---- properties --------------------------------------------------------- */
 
 static void
-animate (GstElement *element, const gchar *property, const gdouble (*points)[2], gsize n)
+animate (GstElement *element, const gchar *property, GstInterpolationMode mode, const gdouble (*points)[2], gsize n)
 {
   GstControlSource *source = gst_interpolation_control_source_new ();
 
-  g_object_set (source, "mode", GST_INTERPOLATION_MODE_LINEAR, NULL);
+  g_object_set (source, "mode", mode, NULL);
   for (gsize i = 0; i < n; i++)
     fail_unless (gst_timed_value_control_source_set (GST_TIMED_VALUE_CONTROL_SOURCE (source),
         (GstClockTime) (points[i][0] * GST_SECOND), points[i][1]));
@@ -197,7 +197,7 @@ GST_START_TEST (animated_size_is_odd)
   GstVideoInfo info;
   gint n = 0;
 
-  animate (h->element, "kernel-size", points, G_N_ELEMENTS (points));
+  animate (h->element, "kernel-size", GST_INTERPOLATION_MODE_LINEAR, points, G_N_ELEMENTS (points));
   set_caps (h, video_caps ("GRAY8", 16, 16, NULL), &info);
   for (gint i = 0; i < 60; i++) {
     GstBuffer *frame = random_frame (&info, (guint) i, 0);
@@ -223,7 +223,7 @@ GST_START_TEST (animated_nonsense_warns_once)
   GstMessage *m;
   GstVideoInfo info;
 
-  animate (h->element, "sigma", points, G_N_ELEMENTS (points));
+  animate (h->element, "sigma", GST_INTERPOLATION_MODE_LINEAR, points, G_N_ELEMENTS (points));
   set_caps (h, video_caps ("GRAY8", 16, 16, NULL), &info);
   for (gint i = 0; i < 10; i++) {
     GstBuffer *frame = random_frame (&info, (guint) i, 0);
@@ -247,7 +247,7 @@ GST_START_TEST (animation_follows_stream_time)
   GstSegment segment;
   GstVideoInfo info;
 
-  animate (h->element, "percentile", points, G_N_ELEMENTS (points));
+  animate (h->element, "percentile", GST_INTERPOLATION_MODE_LINEAR, points, G_N_ELEMENTS (points));
   set_caps (h, video_caps ("GRAY8", 16, 16, NULL), &info);
   gst_segment_init (&segment, GST_FORMAT_TIME);
   segment.start = 13 * GST_SECOND;
@@ -264,6 +264,39 @@ GST_START_TEST (animation_follows_stream_time)
     fail_unless_equals_int (percentile, 10 * (3 + i));
   }
   close_harness (h, 5);
+}
+GST_END_TEST
+
+/* Frames that wait for later ones are filtered, or pass, as the animation says for their own times, also those that the
+ * end of the stream or a change of the window brings out, and the frame after that change. */
+GST_START_TEST (animation_of_frames_that_wait)
+{
+  static const gdouble points[][2] = { { 0, 1 }, { 0.4, 0 }, { 0.8, 1 }, { 1.3, 0 }, { 1.4, 1 } };
+  GstElement *element = new_element ("temporal-center", "true", "temporal-depth", "7", "frames-in-flight",
+      __i__ % 2 ? "4" : "1", NULL);
+  GstBuffer *in[15];
+  GstVideoInfo info;
+  GstHarness *h = new_stream (element, "GRAY8", 16, 16, &info);
+
+  animate (element, "enabled", GST_INTERPOLATION_MODE_NONE, points, G_N_ELEMENTS (points));
+  for (gint i = 0; i < 15; i++) {
+    in[i] = random_frame (&info, (guint) i, 0);
+    GST_BUFFER_PTS (in[i]) = (GstClockTime) i * GST_SECOND / 10;
+    if (i == 8 && __i__ / 2)
+      set_value (element, "temporal-center", "false");
+    push_ok (h, gst_buffer_ref (in[i]));
+  }
+  fail_unless (gst_harness_push_event (h, gst_event_new_eos ()));
+  for (gint i = 0; i < 15; i++) {
+    GstBuffer *out = pull (h);
+    const gboolean passes = out == in[i];
+
+    fail_unless_equals_uint64 (GST_BUFFER_PTS (out), GST_BUFFER_PTS (in[i]));
+    fail_unless (passes == ((i >= 4 && i < 8) || i == 13), "frame %d %s", i, passes ? "passes" : "is filtered");
+    gst_buffer_unref (out);
+    gst_buffer_unref (in[i]);
+  }
+  close_harness (h, 15);
 }
 GST_END_TEST
 
@@ -477,6 +510,7 @@ main (int argc, char **argv)
   tcase_add_loop_test (tests, animated_size_is_odd, 0, 2);
   tcase_add_test (tests, animated_nonsense_warns_once);
   tcase_add_test (tests, animation_follows_stream_time);
+  tcase_add_loop_test (tests, animation_of_frames_that_wait, 0, 4);
   tcase_add_test (tests, late_settings_are_said);
   tcase_add_test (tests, advice_is_given_once);
   tcase_add_test (tests, reports_belong_to_the_frame);
