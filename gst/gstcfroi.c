@@ -21,11 +21,13 @@ typedef struct {
   gdouble x, y, width, height;
   GQuark type;
   gdouble confidence; /* < 0: none */
+  gboolean lost;      /* it is somewhere else in the frame */
 } Found;
 
 typedef struct {
   CfRect rect;
   GstClockTimeDiff seen; /* running time */
+  gboolean lost;         /* as in Found */
 } Held;
 
 static guint
@@ -131,7 +133,8 @@ keep_held (GstCfRoi *roi, guint n)
   g_array_set_size (roi->held, n);
   g_hash_table_remove_all (roi->held_by_rect);
   for (guint i = 0; i < MIN (n, HELD_MAX - 1); i++)
-    g_hash_table_add (roi->held_by_rect, &g_array_index (roi->held, Held, i));
+    if (!g_array_index (roi->held, Held, i).lost)
+      g_hash_table_add (roi->held_by_rect, &g_array_index (roi->held, Held, i));
 }
 
 /* Forgets the regions and the time of earlier frames. */
@@ -170,17 +173,32 @@ place_earlier (GstCfRoi *roi, gdouble sx, gdouble sy, gdouble dx, gdouble dy)
   keep_held (roi, roi->held->len);
 }
 
+/* Notes that it is not known where the regions of earlier frames lie in the next one. */
+static void
+lose_places (GstCfRoi *roi)
+{
+  for (guint i = 0; i < roi->last->len; i++)
+    g_array_index (roi->last, Found, i).lost = TRUE;
+  for (guint i = 0; i < roi->held->len; i++)
+    g_array_index (roi->held, Held, i).lost = TRUE;
+  keep_held (roi, roi->held->len);
+}
+
 void
 gst_cf_roi_resize (GstCfRoi *roi, gint width, gint height)
 {
-  const gdouble sx = roi->width > 0 ? (gdouble) width / roi->width : 1;
-  const gdouble sy = roi->height > 0 ? (gdouble) height / roi->height : 1;
+  const gint w = roi->width, h = roi->height;
+  const gint64 skew = (gint64) width * h - (gint64) w * height;
 
   roi->width = width;
   roi->height = height;
-  if (sx == 1 && sy == 1)
+  if (w == 0 || (width == w && height == h))
     return;
-  place_earlier (roi, sx, sy, 0, 0);
+  /* Each of the four may have been rounded by a pixel. */
+  if (ABS (skew) <= (gint64) w + h + width + height)
+    place_earlier (roi, (gdouble) width / w, (gdouble) height / h, 0, 0);
+  else
+    lose_places (roi);
   roi->placed = FALSE; /* a crop is scaled as well */
 }
 
@@ -267,6 +285,7 @@ find_analytics (GArray *found, GstBuffer *in)
     f.y = y + (height - f.height) / 2;
     f.type = gst_analytics_od_mtd_get_obj_type (&object);
     f.confidence = confidence;
+    f.lost = FALSE;
     g_array_append_val (found, f);
   }
 }
@@ -292,7 +311,7 @@ find (GstCfRoi *roi, GstBuffer *in, const GstVideoInfo *info)
   g_array_set_size (roi->found, 0);
   while ((meta = gst_buffer_iterate_meta_filtered (in, &at, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE))) {
     const GstVideoRegionOfInterestMeta *r = (const GstVideoRegionOfInterestMeta *) meta;
-    const Found f = { begin_of (r->x, r->w), begin_of (r->y, r->h), r->w, r->h, r->roi_type, confidence_of (r) };
+    const Found f = { begin_of (r->x, r->w), begin_of (r->y, r->h), r->w, r->h, r->roi_type, confidence_of (r), FALSE };
 
     g_array_append_val (roi->found, f);
   }
@@ -332,7 +351,7 @@ is_wanted (const GstCfRoi *roi, const Found *f)
 static void
 hold (GstCfRoi *roi, const CfRect *rect)
 {
-  const Held new_one = { *rect, roi->time };
+  const Held new_one = { *rect, roi->time, FALSE };
   Held *known = g_hash_table_lookup (roi->held_by_rect, rect), *last;
 
   if (known) {
@@ -355,10 +374,12 @@ hold (GstCfRoi *roi, const CfRect *rect)
   last->seen = roi->time;
 }
 
-/* Removes what is held for longer than `roi-hold`, and appends the rest to the rectangles of this frame. */
-static void
+/* Removes what is held for longer than `roi-hold`, and appends the rest to the rectangles of this frame. Returns FALSE
+ * if the place of some is not known. */
+static gboolean
 list_held (GstCfRoi *roi)
 {
+  gboolean known = TRUE;
   guint n = 0;
 
   for (guint i = 0; i < roi->held->len; i++) {
@@ -368,8 +389,10 @@ list_held (GstCfRoi *roi)
       continue;
     g_array_index (roi->held, Held, n++) = h;
     g_array_append_val (roi->rects, h.rect);
+    known = known && !h.lost;
   }
   keep_held (roi, n);
+  return known;
 }
 
 /* Takes a running time. Where it jumps back, because a source begins anew without a flush, what is held has the age
@@ -405,7 +428,7 @@ take_time (GstCfRoi *roi, GstBuffer *in, const GstSegment *segment)
 static gboolean
 list_found (GstCfRoi *roi, GstBuffer *in, const GstSegment *segment, const GstVideoInfo *info)
 {
-  gboolean holds, has;
+  gboolean holds, has, known = TRUE;
 
   if (!roi->now.meta)
     return TRUE;
@@ -424,16 +447,17 @@ list_found (GstCfRoi *roi, GstBuffer *in, const GstSegment *segment, const GstVi
 
     if (!is_wanted (roi, f))
       continue;
+    known = known && !f->lost;
     if (has && holds)
       hold (roi, &rect);
     else
       g_array_append_val (roi->rects, rect);
   }
   if (holds)
-    list_held (roi);
+    known = list_held (roi) && known;
   else if (roi->now.hold == 0)
     drop_held (roi);
-  return has || roi->now.missing != GST_CF_ROI_ALL;
+  return known && (has || roi->now.missing != GST_CF_ROI_ALL);
 }
 
 /* Lists the rectangles of `roi` alone. */

@@ -52,8 +52,8 @@ CfArea *gst_cf_roi_area (GstCfRoi *roi, GstBuffer *in, const GstSegment *segment
     const CfVideo *video, const CfTraits *traits, CfStatus *status);
 /* Forgets the frames seen so far (flush, stop). Streaming thread. */
 void gst_cf_roi_reset (GstCfRoi *roi);
-/* Says the size of the next frames, in pixels. The regions of frames of another size are scaled to it. Streaming
- * thread. */
+/* Says the size of the next frames, in pixels. The regions of earlier frames are scaled to it; if they had another
+ * shape, the whole frame is filtered until regions come, or for as long as those are held. Streaming thread. */
 void gst_cf_roi_resize (GstCfRoi *roi, gint width, gint height);
 
 G_END_DECLS

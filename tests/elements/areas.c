@@ -289,7 +289,8 @@ GST_START_TEST (refused_frames_count)
 }
 GST_END_TEST
 
-/* Regions are those of earlier frames, whatever of the caps changes; in frames of another size they are scaled. */
+/* Regions are those of earlier frames, whatever of the caps changes; in frames of another size they are scaled, and in
+ * those of another shape they may be anywhere. */
 GST_START_TEST (regions_and_new_caps)
 {
   static const Filter filter = { "cudaconvolve", "preset=fill" };
@@ -300,9 +301,10 @@ GST_START_TEST (regions_and_new_caps)
   } rows[] = {
     { "NV12", "pixel-aspect-ratio=4/3", WIDTH, HEIGHT, { { 8, 8, 8, 8 } } },
     { "I420", "interlace-mode=interleaved", WIDTH, HEIGHT, { { 8, 8, 8, 8 } } },
-    { "I420", NULL, 2 * WIDTH, HEIGHT / 2, { { 16, 4, 16, 4 } } },
+    { "I420", NULL, 2 * WIDTH, 2 * HEIGHT, { { 16, 16, 16, 16 } } },
     { "NV12", NULL, WIDTH + 2, HEIGHT, { { 8, 8, 9, 8 } } },
     { "NV12", NULL, WIDTH, HEIGHT, { { 8, 8, 8, 8 } } },
+    { "NV12", NULL, WIDTH, HEIGHT / 2, { { 0, 0, WIDTH, HEIGHT / 2 } } },
   };
   GstVideoInfo info;
   GstHarness *whole = new_stream (new_filter (&filter, "1"), "NV12", WIDTH, HEIGHT, &info);

@@ -21,6 +21,7 @@ typedef struct {
   Rect rect;
   guint type;
   gdouble confidence; /* < 0: none */
+  gboolean lost;      /* the frames since have another shape */
 } Region;
 
 typedef struct {
@@ -61,6 +62,7 @@ typedef struct {
 typedef struct {
   Rect rect;
   GstClockTimeDiff seen;
+  gboolean lost;
 } Held;
 
 static const gchar *const types[] = { "face", "car", "motion" };
@@ -128,7 +130,7 @@ forget (Stream *s)
 static gboolean
 cover_found (Stream *s, Frame *f, const Region *found, guint n, GstClockTime pts)
 {
-  gboolean holds;
+  gboolean holds, known = TRUE;
 
   if (GST_CLOCK_TIME_IS_VALID (pts)) {
     const GstClockTimeDiff old = s->time;
@@ -146,11 +148,12 @@ cover_found (Stream *s, Frame *f, const Region *found, guint n, GstClockTime pts
     s->last_width = f->width;
   }
   for (guint i = 0; i < s->n_last; i++) {
-    const Held now = { grown (&s->last[i].rect, s->grow, s->last_width, f->width), s->time };
+    const Held now = { grown (&s->last[i].rect, s->grow, s->last_width, f->width), s->time, FALSE };
 
     if ((n == 0 && s->missing != LAST) || !is_wanted (s, &s->last[i]))
       continue;
     cover (f, &now.rect);
+    known = known && !s->last[i].lost;
     if (n > 0 && holds)
       g_array_append_val (s->held, now);
   }
@@ -159,10 +162,12 @@ cover_found (Stream *s, Frame *f, const Region *found, guint n, GstClockTime pts
 
     if (s->hold == 0 || (holds && ABS (s->time - held->seen) > s->hold * (GstClockTimeDiff) GST_MSECOND))
       g_array_remove_index (s->held, i);
-    else if (holds)
+    else if (holds) {
       cover (f, &held->rect);
+      known = known && !held->lost;
+    }
   }
-  return n > 0 || s->missing != ALL;
+  return known && (n > 0 || s->missing != ALL);
 }
 
 static void
@@ -211,7 +216,7 @@ push_frame (Stream *s)
     Region *r = &found[i];
     GstVideoRegionOfInterestMeta *meta;
 
-    *r = (Region) { any_rect (s), (guint) any (s, 3), confidences[any (s, 3)] };
+    *r = (Region) { any_rect (s), (guint) any (s, 3), confidences[any (s, 3)], FALSE };
     meta = gst_buffer_add_video_region_of_interest_meta (in, types[r->type], (guint) r->rect.x, (guint) r->rect.y,
         (guint) r->rect.width, (guint) r->rect.height);
     if (r->confidence >= 0)
@@ -266,13 +271,17 @@ new_caps (Stream *s)
 {
   static const gchar *const more[] = { NULL, "pixel-aspect-ratio=4/3", "interlace-mode=mixed" };
   const gint width = any (s, 2) ? s->width : 16 + any (s, MOST_WIDTH - 15);
+  const gboolean lost = ABS (width - s->width) * HEIGHT > width + s->width + 2 * HEIGHT;
   GstVideoInfo info;
 
   for (guint i = 0; i < s->held->len; i++) {
-    Rect *r = &g_array_index (s->held, Held, i).rect;
+    Held *held = &g_array_index (s->held, Held, i);
 
-    *r = grown (r, 0, s->width, width);
+    held->rect = grown (&held->rect, 0, s->width, width);
+    held->lost = held->lost || lost;
   }
+  for (guint i = 0; i < s->n_last; i++)
+    s->last[i].lost = s->last[i].lost || lost;
   s->width = width;
   set_caps (s->h, video_caps ("GRAY8", width, HEIGHT, more[any (s, 3)]), &info); /* with a segment of the harness */
   gst_harness_push_event (s->h, gst_event_new_segment (&s->segment));

@@ -192,8 +192,8 @@ GST_START_TEST (panned)
   expect (&f, at (30), "8,0,3,2 0,2,2,2");
   expect (&f, part_at (40, 0, 0), "12,6,3,2");
   expect (&f, part_at (50, 10, 5), "2,1,3,2");
-  gst_cf_roi_resize (f.roi, 2 * WIDTH, HEIGHT);
-  expect (&f, part_at (60, 20, 5), "4,1,6,2");
+  gst_cf_roi_resize (f.roi, 2 * WIDTH, 2 * HEIGHT);
+  expect (&f, part_at (60, 20, 10), "4,2,6,4");
   close_fixture (&f);
 }
 GST_END_TEST
@@ -338,22 +338,65 @@ GST_START_TEST (resized)
   expect (&f, with (at (0), "a", 3, 1, 3, 3, -1), "3,1,3,3");
   gst_cf_roi_resize (f.roi, WIDTH, HEIGHT);
   expect (&f, at (10), "3,1,3,3");
-  gst_cf_roi_resize (f.roi, WIDTH / 2, HEIGHT);
-  expect (&f, with (at (50), "a", 10, 1, 1, 1, -1), "1,1,2,3 10,1,1,1");
-  expect (&f, with (at (60), "a", 1, 1, 2, 3, -1), "1,1,2,3 10,1,1,1"); /* held under its new rectangle */
-  expect (&f, at (160), "1,1,2,3");
-  gst_cf_roi_resize (f.roi, WIDTH, HEIGHT * 2);
-  expect (&f, at (160), "2,2,4,6");
+  gst_cf_roi_resize (f.roi, WIDTH / 2, HEIGHT / 2);
+  expect (&f, with (at (50), "a", 10, 1, 1, 1, -1), "1,0,2,2 10,1,1,1");
+  expect (&f, with (at (60), "a", 1, 0, 2, 2, -1), "1,0,2,2 10,1,1,1"); /* held under its new rectangle */
+  expect (&f, at (160), "1,0,2,2");
+  gst_cf_roi_resize (f.roi, WIDTH, HEIGHT);
+  expect (&f, at (160), "2,0,4,4");
   expect (&f, at (161), "none");
   set_value (f.element, "roi-hold", "0");
   set_value (f.element, "roi-missing", "last");
   expect (&f, with (gst_buffer_new (), "a", 3, 1, 3, 3, -1), "3,1,3,3");
   for (gint i = 0; i < 3; i++) { /* nothing is lost or added on the way back */
-    gst_cf_roi_resize (f.roi, WIDTH / 3, HEIGHT * 2);
-    expect (&f, gst_buffer_new (), "0,1,2,3");
-    gst_cf_roi_resize (f.roi, WIDTH, HEIGHT * 2);
+    gst_cf_roi_resize (f.roi, WIDTH / 3, HEIGHT / 2 - 1);
+    expect (&f, gst_buffer_new (), "0,0,2,2");
+    gst_cf_roi_resize (f.roi, WIDTH, HEIGHT);
     expect (&f, gst_buffer_new (), "3,1,3,3");
   }
+  close_fixture (&f);
+}
+GST_END_TEST
+
+/* In frames of another shape the regions of earlier ones may be anywhere. */
+GST_START_TEST (reshaped)
+{
+  Fixture f;
+
+  open_fixture (&f);
+  set_value (f.element, "roi-meta", "true");
+  set_value (f.element, "roi-shape", "ellipse");
+  gst_cf_roi_resize (f.roi, WIDTH / 2, HEIGHT);
+  gst_cf_roi_resize (f.roi, WIDTH, HEIGHT);
+  expect (&f, gst_buffer_new (), "none");
+  gst_cf_roi_resize (f.roi, WIDTH / 2, HEIGHT);
+  expect (&f, with (gst_buffer_new (), "a", 3, 1, 1, 1, -1), "3,1,1,1");
+  gst_cf_roi_resize (f.roi, WIDTH, HEIGHT);
+  expect (&f, gst_buffer_new (), "all");
+  set_value (f.element, "roi-invert", "true");
+  expect (&f, gst_buffer_new (), "all");
+  set_value (f.element, "roi-invert", "false");
+  set_value (f.element, "roi-type", "b");
+  expect (&f, gst_buffer_new (), "none");
+  set_value (f.element, "roi-type", NULL);
+  set_value (f.element, "roi-missing", "pass");
+  expect (&f, gst_buffer_new (), "none");
+  set_value (f.element, "roi-missing", "last");
+  gst_cf_roi_resize (f.roi, WIDTH / 2, HEIGHT / 2);
+  expect (&f, gst_buffer_new (), "all");
+  expect (&f, with (gst_buffer_new (), "a", 3, 1, 1, 1, -1), "3,1,1,1");
+  expect (&f, gst_buffer_new (), "3,1,1,1");
+
+  gst_cf_roi_reset (f.roi);
+  set_value (f.element, "roi-hold", "100");
+  set_value (f.element, "roi-missing", "pass");
+  expect (&f, with (at (0), "a", 3, 1, 1, 1, -1), "3,1,1,1");
+  gst_cf_roi_resize (f.roi, WIDTH, HEIGHT);
+  gst_cf_roi_resize (f.roi, WIDTH, HEIGHT - 5);
+  expect (&f, with (at (50), "a", 6, 2, 2, 2, -1), "all"); /* what was held before may be elsewhere */
+  expect (&f, at (100), "all");
+  expect (&f, at (101), "6,2,2,2");
+  expect (&f, at (151), "none");
   close_fixture (&f);
 }
 GST_END_TEST
@@ -427,5 +470,6 @@ add_meta_tests (TCase *tests)
   tcase_add_test (tests, held_while_time_jumps);
   tcase_add_test (tests, held_too_many);
   tcase_add_test (tests, resized);
+  tcase_add_test (tests, reshaped);
   tcase_add_test (tests, not_enabled);
 }
