@@ -395,22 +395,24 @@ list_held (GstCfRoi *roi)
   return known;
 }
 
-/* Takes a running time. Where it jumps back, because a source begins anew without a flush, what is held has the age
- * that it had before: neither is it to be seen at once, nor hidden until the time comes again. */
+/* Takes a running time. What is held of frames before the first one that had a time is as old as that. Where the time
+ * jumps back, because a source begins anew without a flush, what is held has the age that it had before: neither is it
+ * to be seen at once, nor hidden until the time comes again. */
 static void
 set_time (GstCfRoi *roi, GstClockTimeDiff time)
 {
-  const GstClockTimeDiff back = roi->timed ? roi->time - time : 0;
+  const GstClockTimeDiff back = roi->time - time;
 
-  for (guint i = 0; back > roi->now.hold * (GstClockTimeDiff) GST_MSECOND && i < roi->held->len; i++)
-    g_array_index (roi->held, Held, i).seen -= back;
+  for (guint i = 0; i < roi->held->len; i++)
+    if (!roi->timed || back > roi->now.hold * (GstClockTimeDiff) GST_MSECOND)
+      g_array_index (roi->held, Held, i).seen -= back;
   roi->time = time;
   roi->timed = TRUE;
 }
 
 /* Takes the running time of a frame; one without a timestamp has the time of the frame before, so that what is held
- * stays hidden there. Returns FALSE if no time is known. */
-static gboolean
+ * stays hidden there. */
+static void
 take_time (GstCfRoi *roi, GstBuffer *in, const GstSegment *segment)
 {
   guint64 value;
@@ -420,7 +422,6 @@ take_time (GstCfRoi *roi, GstBuffer *in, const GstSegment *segment)
     sign = gst_segment_to_running_time_full (segment, GST_FORMAT_TIME, GST_BUFFER_PTS (in), &value);
   if (sign != 0)
     set_time (roi, sign * (GstClockTimeDiff) MIN (value, G_MAXINT64 / 4)); /* differences must not overflow */
-  return roi->timed;
 }
 
 /* Appends the rectangles of a detector's regions to those of this frame. Returns FALSE if instead the whole frame is to
@@ -428,13 +429,14 @@ take_time (GstCfRoi *roi, GstBuffer *in, const GstSegment *segment)
 static gboolean
 list_found (GstCfRoi *roi, GstBuffer *in, const GstSegment *segment, const GstVideoInfo *info)
 {
-  gboolean holds, has, known = TRUE;
+  const gboolean holds = roi->now.hold > 0;
+  gboolean has, known = TRUE;
 
   if (!roi->now.meta)
     return TRUE;
   find (roi, in, info);
   has = roi->found->len > 0;
-  holds = take_time (roi, in, segment) && roi->now.hold > 0;
+  take_time (roi, in, segment);
   if (has) {
     GArray *old = roi->last;
 
@@ -455,7 +457,7 @@ list_found (GstCfRoi *roi, GstBuffer *in, const GstSegment *segment, const GstVi
   }
   if (holds)
     known = list_held (roi) && known;
-  else if (roi->now.hold == 0)
+  else
     drop_held (roi);
   return known && (has || roi->now.missing != GST_CF_ROI_ALL);
 }

@@ -130,18 +130,18 @@ forget (Stream *s)
 static gboolean
 cover_found (Stream *s, Frame *f, const Region *found, guint n, GstClockTime pts)
 {
-  gboolean holds, known = TRUE;
+  const gboolean holds = s->hold > 0;
+  gboolean known = TRUE;
 
   if (GST_CLOCK_TIME_IS_VALID (pts)) {
     const GstClockTimeDiff old = s->time;
 
     s->time = (GstClockTimeDiff) gst_segment_to_running_time (&s->segment, GST_FORMAT_TIME, pts);
     for (guint i = 0; i < s->held->len; i++)
-      if (s->timed && old - s->time > s->hold * (GstClockTimeDiff) GST_MSECOND)
+      if (!s->timed || old - s->time > s->hold * (GstClockTimeDiff) GST_MSECOND)
         g_array_index (s->held, Held, i).seen += s->time - old;
     s->timed = TRUE;
   }
-  holds = s->hold > 0 && s->timed;
   if (n > 0) {
     memcpy (s->last, found, n * sizeof *found);
     s->n_last = n;
@@ -160,9 +160,9 @@ cover_found (Stream *s, Frame *f, const Region *found, guint n, GstClockTime pts
   for (guint i = s->held->len; i-- > 0;) {
     const Held *held = &g_array_index (s->held, Held, i);
 
-    if (s->hold == 0 || (holds && ABS (s->time - held->seen) > s->hold * (GstClockTimeDiff) GST_MSECOND))
+    if (!holds || ABS (s->time - held->seen) > s->hold * (GstClockTimeDiff) GST_MSECOND)
       g_array_remove_index (s->held, i);
-    else if (holds) {
+    else {
       cover (f, &held->rect);
       known = known && !held->lost;
     }

@@ -260,7 +260,11 @@ GST_START_TEST (held)
   expect (&f, with (at (300), "a", 1, 1, 2, 2, -1), "1,1,2,2");
   gst_cf_roi_reset (f.roi);
   expect (&f, with (gst_buffer_new (), "a", 4, 1, 2, 2, -1), "4,1,2,2");
-  expect (&f, gst_buffer_new (), "none"); /* without any time nothing is held */
+  expect (&f, gst_buffer_new (), "4,1,2,2"); /* without any time it is held */
+  expect (&f, at (310), "4,1,2,2");
+  expect (&f, at (410), "4,1,2,2");
+  expect (&f, at (411), "none");
+  gst_cf_roi_reset (f.roi);
   expect (&f, at (310), "none");
   expect (&f, with (gst_buffer_new (), "a", 4, 1, 2, 2, -1), "4,1,2,2");
   expect (&f, at (410), "4,1,2,2");
