@@ -120,7 +120,7 @@ changed (void *params_, unsigned row, CfStatus *status)
   return CF_OK;
 }
 
-/* While the format is not known, the check is for GRAY16, whose sums have 64 bits:
+/* While the format is not known, the check is for 10 bits, the smallest samples whose sums have 62 bits:
  * it refuses only kernels that no bit depth accepts. */
 static CfCode
 check (const CfVideo *video, const CfCommon *common, const void *params_, CfStatus *status)
@@ -129,7 +129,7 @@ check (const CfVideo *video, const CfCommon *common, const void *params_, CfStat
   CfConvolution c;
 
   (void) common;
-  return cf_convolution_resolve (p, video ? video->format : CF_FORMAT_GRAY16_LE, &c, status);
+  return cf_convolution_resolve (p, video ? video->format : CF_FORMAT_Y444_10LE, &c, status);
 }
 
 static void

@@ -8,7 +8,7 @@
  *   S(X, Y) = sum over i < w, j < h of  c(i, j) x(X + i - ax, Y + j - ay)
  * which is a correlation, as in OpenCV and FFmpeg. flip=true reverses the taps in both directions and takes
  * ax = w - 1 - w / 2, ay = h - 1 - h / 2, which is a convolution. S is an exact integer: it fits 32 bits for 8-bit
- * samples and 64 bits for deeper ones; a kernel whose sum of |c| times the largest sample does not fit is refused.
+ * samples and 62 bits for deeper ones; a kernel whose sum of |c| times the largest sample does not fit is refused.
  *
  * Weights. The taps, as typed or as the preset defines them, are doubles t.
  *   divisor d: as set; 0 means the sum of t, or 1 if |sum| <= 1e-9 sum |t|.

@@ -235,7 +235,8 @@ n_different (const CfTaps *taps)
   return taps->uniform ? 1 : taps->w * taps->h;
 }
 
-/* Fills sum and abs_sum. Returns whether the sums of samples fit 32 bits (8-bit samples) or 64. */
+/* Fills sum and abs_sum. Returns whether the sums S of samples fit 32 bits (8-bit samples) or 62, which leaves room for
+ * 2 S + add (CfConvolution.add). */
 static bool
 sums_fit (CfConvolution *c, const CfTaps *taps)
 {
@@ -246,7 +247,7 @@ sums_fit (CfConvolution *c, const CfTaps *taps)
     c->sum += (int64_t) c->weights[i] * times;
     c->abs_sum += llabs ((long long) c->weights[i]) * times;
   }
-  return c->abs_sum <= (c->bits == 8 ? INT32_MAX : INT64_MAX) / c->max;
+  return c->abs_sum <= (c->bits == 8 ? INT32_MAX : INT64_MAX / 4) / c->max;
 }
 
 /* Returns whether t 2^n is an integer below 2^31. */

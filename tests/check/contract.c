@@ -204,7 +204,8 @@ check_values (KcRun *run, const KcFilter *kc)
   const CfFilter *filter = cf_filter_find (kc->stem);
   CfVideo yuv = { CF_FORMAT_I420, 64, 48, false }, rgb = { CF_FORMAT_RGB, 64, 48, false };
   CfVideo none = { CF_FORMAT_I420, 0, 48, false };
-  CfVideo deep = { CF_FORMAT_I420_10LE, 64, 48, false }, huge = { CF_FORMAT_GRAY8, CF_MAX_SIZE + 1, 1, false };
+  CfVideo deep = { CF_FORMAT_I420_10LE, 64, 48, false }, deepest = { CF_FORMAT_GRAY16_LE, 64, 48, false };
+  CfVideo huge = { CF_FORMAT_GRAY8, CF_MAX_SIZE + 1, 1, false };
   CfStatus status;
 
   /* What all cases need. */
@@ -228,6 +229,12 @@ check_values (KcRun *run, const KcFilter *kc)
             check_setting (filter, &deep, CF_APPLY_ALL, *set, NULL) == CF_OK &&
             check_setting (filter, NULL, CF_APPLY_ALL, *set, NULL) == CF_OK,
         "%s %s is not refused at 8 bit only", kc->stem, *set);
+  for (const char *const *set = kc->bad_16bit_settings; set && *set; set++)
+    kc_result (run,
+        check_setting (filter, &deepest, CF_APPLY_ALL, *set, NULL) == CF_BAD_VALUE &&
+            check_setting (filter, &deep, CF_APPLY_ALL, *set, NULL) == CF_OK &&
+            check_setting (filter, NULL, CF_APPLY_ALL, *set, NULL) == CF_OK,
+        "%s %s is not refused at 16 bit, or at 10 bit", kc->stem, *set);
   for (const char *const *set = kc->rgb_settings; set && *set; set++) {
     kc_result (run, check_setting (filter, &rgb, CF_APPLY_ALL, *set, NULL) == CF_OK, "%s %s is refused", kc->stem,
         *set);

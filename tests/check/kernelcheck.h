@@ -205,6 +205,8 @@ struct KcFilter {
   const int (*more_sizes)[2];           /* besides those of every filter, 0 at the end; may be NULL */
   const char *const *bad_settings;      /* must be refused */
   const char *const *bad_8bit_settings; /* refused for 8 bit, valid for 16; may be NULL */
+  /* refused for 16 bit, valid for 10; may be NULL */
+  const char *const *bad_16bit_settings;
   const char *const *sanitize_settings; /* NULL: `settings` */
   const char *right, *wrong;            /* settings whose results differ in few samples, for the self-test */
   const KcBench *bench;                 /* the benchmark's rows, a NULL set at the end */

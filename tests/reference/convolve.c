@@ -489,6 +489,7 @@ const KcFilter kc_convolve = {
   .whole = ref_convolve_whole,
   .bad_settings = ref_convolve_bad_settings,
   .bad_8bit_settings = ref_convolve_bad_8bit_settings,
+  .bad_16bit_settings = ref_convolve_bad_16bit_settings,
   .right = "kernel=1,2,1;2,4,2;1,2,1",
   .wrong = "kernel=1,2,1;2,4,2;1,2,2",
   .bench = bench,

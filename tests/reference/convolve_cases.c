@@ -134,9 +134,13 @@ const char *const ref_convolve_bad_settings[] = { "kernel=", "kernel=;", "kernel
   "gray=5", "preset=99", "blocks=1", "blocks=65", "preset=fill gray=mean", "preset=mosaic gray=luma",
   "preset=privacy gray=luma", NULL };
 
-/* These overflow sums of 32 bits, but not those of 64 bits. */
+/* These overflow sums of 32 bits, but not those of 62 bits. */
 const char *const ref_convolve_bad_8bit_settings[] = { "kernel=8421505", "kernel=-8421505", "any=3x3 weights=31",
-  "kernel=8421504,1", "kernel=2147483647 divisor=3", NULL };
+  "kernel=8421504,1", "kernel=2147483647 divisor=3", "preset=box kernel-size=255 divisor=2e-9", NULL };
+
+/* These overflow sums of 62 bits of 16-bit samples, but not of 10-bit ones. */
+const char *const ref_convolve_bad_16bit_settings[] = { "preset=box kernel-size=255 divisor=1e-9",
+  "preset=box kernel-size=255 divisor=-7e-10", NULL };
 
 /* ---- random ------------------------------------------------------------- */
 

@@ -164,7 +164,7 @@ make_taps (const RefSetting *s, Taps *taps)
 static bool
 sums_fit (const int64_t *c, int n, int bits)
 {
-  RefWide sum = 0, most = bits == 8 ? INT32_MAX : INT64_MAX;
+  RefWide sum = 0, most = bits == 8 ? INT32_MAX : ((RefWide) 1 << 61) - 1;
 
   for (int i = 0; i < n; i++) {
     if (c[i] > INT32_MAX || c[i] < -INT32_MAX)
