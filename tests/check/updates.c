@@ -2,8 +2,8 @@
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * updates.c: new parameters for a plan on the CPU. Those that need no more memory allocate nothing but their copy; and
- * where any allocation fails, the plan filters as before. The allocations of the library go through the linker's --wrap
- * to the functions below. */
+ * where any allocation fails, the plan filters as before. A frame allocates nothing, whatever part of it is filtered.
+ * The allocations of the library go through the linker's --wrap to the functions below. */
 #include "cf.h"
 
 #include <stdio.h>
@@ -174,6 +174,49 @@ change_steadily (CfContext *context, unsigned i)
   cf_params_free (filter, params[1]);
 }
 
+/* ---- frames ---------------------------------------------------------------- */
+
+/* Filters areas of random sizes without any memory; parts of a frame are filtered as smaller frames. */
+static void
+filter_areas (CfContext *context, unsigned i, int width, int height)
+{
+  static uint8_t scratch[FRAME];
+  const CfFilter *filter = cf_filter_find (changes[i].stem);
+  const CfVideo video = { .format = CF_FORMAT_GRAY8, .width = width, .height = height };
+  const CfCommon common = { 0 };
+  void *params = new_params (filter, i, changes[i].to);
+  CfPlan *plan = cf_plan_new (context, filter, &video, &common, params, NULL);
+  const CfTraits traits = cf_filter_traits (filter, &video, &common, params);
+  const size_t pitch = (size_t) width;
+  const CfImage in = { .format = CF_FORMAT_GRAY8, .width = width, .height = height, .plane = { { input, pitch } } };
+  CfImage out = in, other = in;
+  uint32_t random = 1;
+
+  out.plane[0].data = after;
+  other.plane[0].data = scratch;
+  for (int k = 0; plan && k < 100; k++) {
+    int side[4]; /* x, y, width, height */
+    CfArea *area;
+
+    for (int j = 0; j < 4; j++) {
+      random = 1664525 * random + 1013904223;
+      side[j] = (int) ((random >> 16) % (uint32_t) (j % 2 ? height : width)) + j / 2;
+    }
+    area = cf_area_new (&video, &traits,
+        &(CfAreaSpec) { .rect = &(CfRect) { side[0], side[1], side[2], side[3] }, .n_rects = 1 }, NULL);
+    grant (0);
+    check (area && cf_plan_enqueue (plan, NULL,
+                       &(CfFrame) { .in = &in, .out = &out, .area = area, .scratch = &other }, NULL) == CF_OK,
+        i, 0, "a frame fails");
+    check (n_allocations == 0, i, n_allocations, "a frame takes memory");
+    grant (~0u);
+    cf_area_unref (area);
+  }
+  check (plan, i, 0, "there is no plan");
+  cf_plan_free (plan);
+  cf_params_free (filter, params);
+}
+
 int
 main (void)
 {
@@ -191,6 +234,8 @@ main (void)
     check (n > 0 && n < 100, i, n, "it needs none, or never has enough");
     if (changes[i].even)
       change_steadily (context, i);
+    filter_areas (context, i, WIDTH, HEIGHT);
+    filter_areas (context, i, 223, 11);
   }
   cf_context_free (context);
   printf ("%d passed, %d failed, 0 skipped\n", passed, failed);

@@ -138,11 +138,18 @@ add_tasks (CfMedianCpu *m, CfMedianTask whole, const CfView *view, int cols, int
     }
 }
 
+/* Returns how many tasks a frame should have, so that all threads are occupied. */
+static int
+wanted_tasks (void)
+{
+  return 4 * cf_cpu_threads ();
+}
+
 /* Lists the tasks, and counts those for which there is no memory as well. */
 static void
 list_tasks (CfMedianCpu *m, const CfView *views, int n)
 {
-  int wanted = 4 * cf_cpu_threads ();
+  int wanted = wanted_tasks ();
   double area = 0;
 
   m->n_tasks = 0;
@@ -264,25 +271,35 @@ resize (CfPlan *plan, CfStatus *status)
 {
   CfMedianCpu *m = plan->state;
   CfView views[CF_MAX_VIEWS];
-  CfMedianTask *tasks;
   CfImage image;
-  int n;
 
+  (void) status;
   cf_image_layout (&image, plan->video.format, plan->video.width, plan->video.height, 1);
-  n = list_views (plan, &image, views);
-  list_tasks (m, views, n);
-  if (m->n_tasks <= m->max_tasks)
+  list_tasks (m, views, list_views (plan, &image, views));
+  return CF_OK;
+}
+
+/* Allocates memory for the tasks of frames of the plan's size and of smaller ones, which can have more: task_size ()
+ * halves tasks until a view has its share, and so ends below twice that, unless the largest tasks are more. The shares
+ * are rounded up, in a flat plane for each of its views. */
+static CfCode
+reserve_tasks (CfPlan *plan, CfStatus *status)
+{
+  CfMedianCpu *m = plan->state;
+  CfMedianTask *tasks;
+  int most;
+
+  resize (plan, status);
+  most = m->n_tasks + 2 * (wanted_tasks () + CF_MAX_VIEWS);
+  if (most <= m->max_tasks)
     return CF_OK;
-  tasks = malloc (sizeof *tasks * (size_t) m->n_tasks);
-  if (!tasks) {
-    m->n_tasks = 0;
+  tasks = malloc (sizeof *tasks * (size_t) most);
+  if (!tasks)
     return cf_fail (status, CF_NO_MEMORY, "out of memory");
-  }
   free (m->tasks);
   m->tasks = tasks;
-  m->max_tasks = m->n_tasks;
-  list_tasks (m, views, n);
-  return CF_OK;
+  m->max_tasks = most;
+  return resize (plan, status);
 }
 
 /* Allocates the threads' scratch memory. Keeps the present memory if it is large enough, or if the allocation fails. */
@@ -324,7 +341,7 @@ update (CfPlan *plan, CfStatus *status)
   if (code == CF_OK)
     code = reserve_memory (m, status);
   if (code == CF_OK)
-    code = resize (plan, status);
+    code = reserve_tasks (plan, status);
   if (code == CF_OK)
     plan->variant = m->variant;
   else {
