@@ -163,8 +163,12 @@ map_new (const CfArea *area, const CfMap *from, CfStatus *status)
     cf_fail (status, CF_NO_MEMORY, "out of memory: a mask of %d x %d pixels", area->width, area->height);
     return NULL;
   }
-  if (from)
-    memcpy (map, from, sizeof *map + size);
+  if (from) { /* its count of references may change meanwhile */
+    map->full = from->full;
+    map->n = from->n;
+    memcpy (map->part, from->part, sizeof map->part);
+    memcpy (map->strength, from->strength, size);
+  }
   map->refs = 1;
   map->number = __atomic_add_fetch (&number, 1, __ATOMIC_RELAXED);
   return map;
