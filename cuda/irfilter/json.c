@@ -230,5 +230,7 @@ cf_ir_read_json (const char *text, CfIrTaps *taps, CfStatus *status)
   code = json_parser_load_from_data (parser, text, -1, NULL) ? read_root (r, json_parser_get_root (parser))
                                                              : CF_BAD_VALUE;
   g_object_unref (parser);
+  if (code == CF_OK)
+    cf_fail (status, CF_OK, "%s", "");
   return code;
 }

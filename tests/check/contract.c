@@ -198,6 +198,22 @@ check_setting (const CfFilter *filter, const CfVideo *video, CfApplyTo apply, co
   return why.code;
 }
 
+/* Returns whether a plan is made and updated, and the status says no more than the codes. */
+static bool
+makes_plan (CfContext *context, const CfFilter *filter, const CfVideo *video, const char *set)
+{
+  const CfCommon common = { CF_APPLY_ALL };
+  CfStatus status = { 0 };
+  void *params = kc_params_new (filter, set, &status);
+  CfPlan *plan = params ? cf_plan_new (context, filter, video, &common, params, &status) : NULL;
+  bool good = plan && status.code == CF_OK;
+
+  good = good && cf_plan_update (plan, &common, params, &status) == CF_OK && status.code == CF_OK;
+  cf_plan_free (plan);
+  cf_params_free (filter, params);
+  return good;
+}
+
 static void
 check_values (KcRun *run, const KcFilter *kc)
 {
@@ -216,6 +232,9 @@ check_values (KcRun *run, const KcFilter *kc)
         check_setting (filter, &yuv, CF_APPLY_ALL, *set, NULL) == CF_OK &&
             check_setting (filter, NULL, CF_APPLY_LUMA, *set, NULL) == CF_OK,
         "%s %s is refused", kc->stem, *set);
+  for (const char *const *set = kc->settings; run->cpu && *set; set++)
+    kc_result (run, makes_plan (run->cpu, filter, &yuv, *set), "%s %s makes no plan, or one with an error", kc->stem,
+        *set);
   for (const char *const *set = kc->bad_settings; *set; set++) {
     kc_result (run,
         check_setting (filter, &yuv, CF_APPLY_ALL, *set, &status) == CF_BAD_VALUE && strlen (status.message) > 10,
