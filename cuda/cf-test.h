@@ -17,8 +17,8 @@ const char *cf_plan_variant_name (const CfPlan *plan, unsigned i);
  * variant cannot do the plan's parameters. */
 CfCode cf_plan_prefer (CfPlan *plan, const char *variant, CfStatus *status);
 
-/* Sets one of the plan's test overrides, which change how it works and never what comes out.
- * CF_UNSUPPORTED for a name that the filter does not have. */
+/* Sets one of the plan's test overrides, which change how it works and, but for the ids of regions, never what comes
+ * out. CF_UNSUPPORTED for a name that the filter does not have. */
 CfCode cf_plan_override (CfPlan *plan, const char *name, int value, CfStatus *status);
 /* Reads which block made what in the last frame, where the override "trace" is 1: fills at most
  * `size` entries of `table`, a row for each strip and a column for each chunk, -1 where there is none, and

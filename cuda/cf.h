@@ -371,7 +371,7 @@ CfCode cf_plan_enqueue (CfPlan *plan, CfStream *stream, const CfFrame *frame, Cf
 
 /* A region of the last frame. */
 typedef struct {
-  uint32_t id;                   /* from 1 on; the same as long as the region persists */
+  uint32_t id;                   /* from 1 on (after 2^31 - 1: from 0); the same as long as the region persists */
   uint32_t age;                  /* earlier frames that had the region */
   uint32_t area;                 /* pixels; 0: the region has lost all of them, and the fields below are not set */
   int x, y, width, height;       /* the smallest rectangle around it, pixels */

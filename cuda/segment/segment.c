@@ -229,7 +229,7 @@ cf_segment_describe (CfFormat format, const CfSegmentRegion *found, unsigned n, 
     const CfSegmentRegion *f = &found[i];
     CfRegion *r = &regions[i];
 
-    *r = (CfRegion) { .id = f->id, .age = frame - f->birth, .area = f->n[0] };
+    *r = (CfRegion) { .id = f->id & INT32_MAX, .age = frame - f->birth, .area = f->n[0] };
     if (f->n[0] == 0)
       continue;
     r->x = (int) f->left;

@@ -100,7 +100,8 @@
  *    (of equals the one with the smaller index in the previous frame), and its age is increased by one. All other
  *    regions get the next free ids in list order, and age 0. Ids begin with 1 in the first frame, after a reset, where
  *    s has changed, and in each frame where temporal is 0; the state that such a frame leaves may be used by the next
- *    frame.
+ *    frame. Ids are counted modulo 2^32, and their lower 31 bits are reported, so that an int holds them: a street with
+ *    3 new regions a frame uses them up in 9 months. Then they begin again with 0, whatever regions there still are.
  *
  * 11. Labels of pixels. Take a pixel of cell c, in column i and row j of c (0 .. s - 1). Its horizontal neighbour cell
  *    is the one left of c where 2 i + 1 < s and right of c where 2 i + 1 > s; its vertical neighbour cell is the one

@@ -310,6 +310,27 @@ check_requests (KcRun *run, CfContext *context)
   scene_free (&s);
 }
 
+/* ---- ids ---------------------------------------------------------------- */
+
+/* Checks the reported ids where the counted ones pass 2^31, in a frame that keeps no region. */
+static void
+check_ids (KcRun *run)
+{
+  Scene s;
+  Subject subject = { 0 };
+  CfRegions regions = { 0 };
+  bool good = scene_new (&s, run, 5, "region-meta=1 temporal=0.0001", &subject.status) &&
+      subject_new (&subject, &s, run->cpu) && run_frame (&subject, 0) &&
+      cf_plan_override (subject.plan, "next-id", INT_MAX - 1, &subject.status) == CF_OK && run_frame (&subject, 1) &&
+      cf_plan_regions (subject.plan, &regions, &subject.status) == CF_OK;
+
+  for (unsigned i = 0; i < regions.n; i++)
+    good = good && regions.region[i].id == (i < 2 ? INT_MAX - 1u + i : i - 2);
+  kc_result (run, good && regions.n > 3, "ids do not begin again with 0 after 2^31 - 1, or %s", subject.status.message);
+  subject_free (&subject);
+  scene_free (&s);
+}
+
 /* ---- all scenes ------------------------------------------------------- */
 
 /* Computes the hash that all other runs are compared with. */
@@ -372,8 +393,10 @@ kc_steady (KcRun *run)
     kc_result (run, false, "no CPU context: %s", status.message);
     return;
   }
-  if (run->cpu)
+  if (run->cpu) {
     check_requests (run, run->cpu);
+    check_ids (run);
+  }
   if (run->gpu)
     check_requests (run, run->gpu);
   for (size_t p = 0; p < G_N_ELEMENTS (scenes); p++)

@@ -156,7 +156,7 @@ report_pixels (const Paint *p, KcRegions *report)
   for (int i = 0; i < p->state->n_regions; i++) {
     CfRegion *r = &report->region[i];
 
-    r->id = p->state->region[i].id;
+    r->id = p->state->region[i].id % (1u << 31);
     r->age = p->state->frame - p->state->region[i].birth;
     r->x = p->u->width;
     r->y = p->u->height;

@@ -338,6 +338,16 @@ regions (CfPlan *plan, CfRegions *to, CfStatus *status)
   return CF_OK;
 }
 
+/* next-id: the next free id, since no test can wait for 2^31 regions. */
+static CfCode
+set_override (CfPlan *plan, const char *name, int value, CfStatus *status)
+{
+  if (strcmp (name, "next-id") != 0)
+    return cf_fail (status, CF_UNSUPPORTED, "the segmentation has no test override %s here; it has next-id", name);
+  ((CfSgCpu *) plan->state)->next_id = (uint32_t) value;
+  return CF_OK;
+}
+
 const CfOps cf_segment_cpu = {
   .state_size = sizeof (CfSgCpu),
   .init = init,
@@ -345,5 +355,6 @@ const CfOps cf_segment_cpu = {
   .enqueue = enqueue,
   .reset = reset,
   .free = release,
+  .set_override = set_override,
   .regions = regions,
 };
