@@ -32,28 +32,48 @@ N (unpack) (const CfView *view, int y, int x0, int n, void *row_)
     row[i] = row[left + end - first - 1];
 }
 
-static inline T
-N (chosen) (T result, T input, int threshold)
-{
-  int difference = input > result ? input - result : result - input;
-
-  return difference > threshold ? result : input;
-}
-
+/* Writes n words of a row from `to` on. */
 static void
-N (pack) (const CfView *view, int y, int x0, int n, const void *row_, const void *input_, int threshold)
+N (write) (const CfView *view, T *to, int n, const T *row)
 {
-  const T *row = row_, *input = input_;
-  T *to = (T *) (void *) (view->data + view->pitch * (size_t) y) + (size_t) x0 * view->step;
-
-  if (input)
-    for (int i = 0; i < n; i++)
-      to[i * view->step] = (T) (N (chosen) (row[i], input[i], threshold) << view->shift);
-  else if (view->step == 1 && view->shift == 0)
+  if (view->step == 1 && view->shift == 0)
     memcpy (to, row, (size_t) n * sizeof (T));
   else
     N (scatter) (to, view->step, n, row, view->shift);
 }
+
+/* Chooses the input where the result differs by no more than `most`. */
+static void
+N (choose) (const T *restrict result, const T *restrict input, int n, T most, T *restrict chosen)
+{
+  for (int i = 0; i < n; i++) {
+    const T difference = input[i] > result[i] ? (T) (input[i] - result[i]) : (T) (result[i] - input[i]);
+
+    chosen[i] = difference > most ? result[i] : input[i];
+  }
+}
+
+#define CHOSEN 1024 /* samples at a time */
+
+static void
+N (pack) (const CfView *view, int y, int x0, int n, const void *row_, const void *input_, int threshold)
+{
+  const T *row = row_, *input = input_, most = threshold < (T) -1 ? (T) threshold : (T) -1;
+  T *to = (T *) (void *) (view->data + view->pitch * (size_t) y) + (size_t) x0 * view->step, chosen[CHOSEN];
+
+  if (!input) {
+    N (write) (view, to, n, row);
+    return;
+  }
+  for (int x = 0; x < n; x += CHOSEN) {
+    const int part = n - x < CHOSEN ? n - x : CHOSEN;
+
+    N (choose) (row + x, input + x, part, most, chosen);
+    N (write) (view, to + (size_t) x * view->step, part, chosen);
+  }
+}
+
+#undef CHOSEN
 
 #else /* whole pixels of three 8-bit views R, G, B */
 
