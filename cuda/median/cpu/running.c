@@ -83,14 +83,18 @@ fill_row (const CfRunningCpu *m, void *row, int n, int value)
 }
 
 static void
-mask_row (const CfRunningCpu *m, const uint8_t *moves, int n, void *row)
+mask_row (const CfRunningCpu *m, const uint8_t *restrict moves, int n, void *row)
 {
+  const uint16_t largest = (uint16_t) m->largest;
+  uint8_t *restrict bytes = row;
+  uint16_t *restrict words = row;
+
   if (m->size == 0)
     for (int i = 0; i < n; i++)
-      ((uint8_t *) row)[i] = moves[i] ? 255 : 0;
+      bytes[i] = moves[i] ? 255 : 0;
   else
     for (int i = 0; i < n; i++)
-      ((uint16_t *) row)[i] = (uint16_t) (moves[i] ? m->largest : 0);
+      words[i] = moves[i] ? largest : 0;
 }
 
 static void
@@ -99,12 +103,17 @@ write_row (const CfRunningCpu *m, int view, int y, const void *row)
   m->simd->pack[m->size](&m->out[view], y, 0, m->out[view].width, row, NULL, 0);
 }
 
+/* Adds the pixels of a row that move to the counts of their cells. */
 static void
 count_moves (const uint8_t *moves, int n, uint16_t *count)
 {
-  for (int x = 0; x < n; x += CF_RUNNING_CELL)
-    for (int i = x; i < n && i < x + CF_RUNNING_CELL; i++)
-      count[x / CF_RUNNING_CELL] = (uint16_t) (count[x / CF_RUNNING_CELL] + moves[i]);
+  for (; n > 0; n -= CF_RUNNING_CELL, moves += CF_RUNNING_CELL, count++) {
+    unsigned sum = 0;
+
+    for (int i = 0; i < (n < CF_RUNNING_CELL ? n : CF_RUNNING_CELL); i++)
+      sum += moves[i];
+    *count = (uint16_t) (*count + sum);
+  }
 }
 
 /* Takes row y of the components that decide what moves: luma, or red, green and blue. */
@@ -112,19 +121,22 @@ static void
 deciding_row (const CfRunningCpu *m, int y, uint8_t *scratch, uint16_t *count)
 {
   uint8_t *moves = scratch + 4 * m->row_size, *distance = scratch + m->row_size;
+  const bool decides = m->running.fresh || m->output == CF_MEDIAN_MASK;
   const int n = m->in[0].width;
 
   memset (moves, 0, (size_t) n);
   for (int i = 0; i < m->n_colors; i++, distance += m->row_size) {
     const void *background = follow_row (m, i, y, scratch, distance);
 
-    m->simd->exceed[m->size](distance, moves, n, m->frame.threshold);
+    if (decides)
+      m->simd->exceed[m->size](distance, moves, n, m->frame.threshold);
     if (m->output == CF_MEDIAN_BACKGROUND)
       write_row (m, i, y, background);
     else if (m->output == CF_MEDIAN_DIFFERENCE)
       write_row (m, i, y, distance);
   }
-  count_moves (moves, n, count);
+  if (m->running.fresh)
+    count_moves (moves, n, count);
   if (m->output == CF_MEDIAN_MASK)
     mask_row (m, moves, n, scratch);
   for (int i = 0; m->output == CF_MEDIAN_MASK && i < m->n_colors; i++)
