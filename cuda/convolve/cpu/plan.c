@@ -446,14 +446,14 @@ size_tasks (CfConvolvePart *part, bool copies, int span, int batch, int max_widt
   part->n_tasks = part->n_cols * ceil_div (part->height, part->rows);
 }
 
-/* Joins the interleaved channels of a plane to one part, if all of them are filtered (or copied) in the same way. Up
- * to half of four channels may be copied while the others are filtered: `keep` restores their bytes. */
+/* Joins the interleaved channels of a plane to one part, if all of them are filtered (or copied, or mid-level) in the
+ * same way. Up to half of four channels may be copied while the others are filtered: `keep` restores their bytes. */
 static bool
 join_plane (const CfConvolveCpu *m, const CfConvolveAction *actions, int n, int at, CfConvolvePart *part)
 {
   const CfFormatInfo *info = cf_format_info (m->format);
   const CfView *view = &m->in[at];
-  int channels = 0, filtered = 0, first = at, kind = -1;
+  int channels = 0, filtered = 0, mids = 0, first = at, kind = -1;
   uint32_t keep = 0;
 
   for (int i = 0; i < n; i++) {
@@ -466,8 +466,9 @@ join_plane (const CfConvolveCpu *m, const CfConvolveAction *actions, int n, int 
     channels++;
     if (c->offset == 0)
       first = i;
-    if (other->width != view->width || (actions[i] != CF_ACTION_FILTER && actions[i] != CF_ACTION_COPY))
+    if (other->width != view->width || actions[i] == CF_ACTION_GRAY)
       return false;
+    mids += actions[i] == CF_ACTION_MID;
     if (actions[i] == CF_ACTION_COPY) {
       keep |= cf_convolve_byte_mask (c->offset);
       continue;
@@ -477,12 +478,12 @@ join_plane (const CfConvolveCpu *m, const CfConvolveAction *actions, int n, int 
       return false;
     kind = other_kind;
   }
-  if (channels != view->step)
+  if (channels != view->step || (mids && mids < channels))
     return false;
   if (filtered && filtered < channels && (2 * filtered < channels || channels != 4 || view->bytes != 1))
     return false;
   part->keep = filtered ? keep : 0;
-  part->action = filtered ? CF_ACTION_FILTER : CF_ACTION_COPY;
+  part->action = mids ? CF_ACTION_MID : filtered ? CF_ACTION_FILTER : CF_ACTION_COPY;
   part->kind = (uint8_t) (kind < 0 ? 0 : kind);
   part->view = (uint8_t) first;
   part->channels = view->step;
@@ -517,7 +518,7 @@ list_parts (CfConvolveCpu *m, int n)
       .width = view->width,
       .height = view->height,
     };
-    joined = actions[i] != CF_ACTION_GRAY && actions[i] != CF_ACTION_MID && join_plane (m, actions, n, i, part);
+    joined = actions[i] != CF_ACTION_GRAY && join_plane (m, actions, n, i, part);
     for (int j = i; j < n; j++) {
       const CfView *other = &m->in[j];
 
