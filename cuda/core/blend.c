@@ -96,6 +96,15 @@ copy_runs (int n, size_t bytes, const uint8_t *strength, const uint8_t *in, cons
   }
 }
 
+/* Copies n samples that lie between those of other components with other strengths: those of YUY2 and UYVY, one byte
+ * each. */
+static void
+copy_samples (int n, size_t step, const uint8_t *from, uint8_t *to)
+{
+  for (size_t i = 0, end = (size_t) n * step; i < end; i += step)
+    to[i] = from[i];
+}
+
 /* Blends the samples of a pixel of a packed format. */
 static uint32_t
 mix_word (const CfFormatInfo *info, uint32_t in, uint32_t filtered, unsigned strength)
@@ -125,10 +134,12 @@ blend_row (const CfFormatInfo *info, const CfComponent *c, int n, bool copied, c
     uint32_t all, filtered_all;
     uint16_t a, b;
 
-    if ((s == 0 || s == 255) && copied) {
-      x = end_of_run (strength, x, n) - 1;
-    } else if (s == 0 || s == 255) {
-      memmove (out + at, (s ? filtered : in) + at, info->bytes);
+    if (s == 0 || s == 255) {
+      const int end = end_of_run (strength, x, n);
+
+      if (!copied && (s || in != out))
+        copy_samples (end - x, step, (s ? filtered : in) + at, out + at);
+      x = end - 1;
     } else if (info->bytes == 4) {
       memcpy (&all, in + at, 4);
       memcpy (&filtered_all, filtered + at, 4);
