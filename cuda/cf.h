@@ -287,7 +287,7 @@ typedef struct {
   int x, y, width, height;
 } CfRect;
 
-/* A polygon's corner, in 1 / 256 pixels; the first pixel's centre is at 128, 128. */
+/* A polygon's corner, in 1 / 256 pixels, within -2^30..2^30; the first pixel's centre is at 128, 128. */
 typedef struct {
   int x, y;
 } CfPoint;
