@@ -570,18 +570,24 @@ run_task (void *data, int task, int thread)
 /* ---- the plan ------------------------------------------------------------ */
 
 /* Cuts frames of the plan's current size into tasks. */
-static CfCode
-resize (CfPlan *plan, CfStatus *status)
+static void
+cut_frames (CfPlan *plan)
 {
   CfConvolveCpu *m = plan->state;
   CfImage image;
 
-  (void) status;
   if (cf_convolve_hides (&m->c)) /* hide.c cuts each frame by itself */
-    return CF_OK;
+    return;
   cf_image_layout (&image, plan->video.format, plan->video.width, plan->video.height, 1);
   list_parts (m, cf_image_views (&plan->video, &plan->common, &image, m->in));
   list_tasks (m);
+}
+
+static CfCode
+resize (CfPlan *plan, CfStatus *status)
+{
+  (void) status;
+  cut_frames (plan);
   return CF_OK;
 }
 
@@ -642,7 +648,7 @@ update (CfPlan *plan, CfStatus *status)
   plan->variant = variant;
   if (variant == CF_CONVOLVE_V_HIDE && cf_convolve_hide_init (m, status) != CF_OK)
     return CF_NO_MEMORY;
-  resize (plan, status);
+  cut_frames (plan);
   return reserve (m, status);
 }
 

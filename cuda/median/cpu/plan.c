@@ -266,16 +266,21 @@ choose_variant (CfMedianCpu *m, int preferred, int width, CfStatus *status)
 }
 
 /* Lists the tasks anew, for the plan's size. */
-static CfCode
-resize (CfPlan *plan, CfStatus *status)
+static void
+cut_frames (CfPlan *plan)
 {
-  CfMedianCpu *m = plan->state;
   CfView views[CF_MAX_VIEWS];
   CfImage image;
 
-  (void) status;
   cf_image_layout (&image, plan->video.format, plan->video.width, plan->video.height, 1);
-  list_tasks (m, views, list_views (plan, &image, views));
+  list_tasks (plan->state, views, list_views (plan, &image, views));
+}
+
+static CfCode
+resize (CfPlan *plan, CfStatus *status)
+{
+  (void) status;
+  cut_frames (plan);
   return CF_OK;
 }
 
@@ -289,7 +294,7 @@ reserve_tasks (CfPlan *plan, CfStatus *status)
   CfMedianTask *tasks;
   int most;
 
-  resize (plan, status);
+  cut_frames (plan);
   most = m->n_tasks + 2 * (wanted_tasks () + CF_MAX_VIEWS);
   if (most <= m->max_tasks)
     return CF_OK;
@@ -299,7 +304,8 @@ reserve_tasks (CfPlan *plan, CfStatus *status)
   free (m->tasks);
   m->tasks = tasks;
   m->max_tasks = most;
-  return resize (plan, status);
+  cut_frames (plan);
+  return CF_OK;
 }
 
 /* Allocates the threads' scratch memory. Keeps the present memory if it is large enough, or if the allocation fails. */
