@@ -227,7 +227,7 @@ prepare_separable (CfConvolveCpu *m)
   const CfConvolution *c = &m->c;
   int reduced = reduce_factors (m);
   bool negative_row = false, negative_col = false, fits16, fits32;
-  bool words = c->bits == 16 && m->simd->horizontal_words;
+  bool words = c->bits > 8 && m->simd->horizontal_words;
   int64_t row = abs_sum_of (m->row, c->w, &negative_row) * c->max, col = abs_sum_of (m->col, c->h, &negative_col);
   /* The sums of weights are at most 2^47, so 64 bits hold one of them times 2^16; the product of both must fit, too. */
   bool small = row < (int64_t) 1 << 32 && col < (int64_t) 1 << 31;

@@ -140,8 +140,8 @@ typedef struct {
   /* sums = the sum of row[i * step] c[i], modulo 2^16 or 2^32; `symmetric`: c[i] = c[w - 1 - i] */
   void (*horizontal16[2]) (const void *row, int w, int step, const int32_t *c, bool symmetric, int n, uint16_t *sums);
   void (*horizontal32[2]) (const void *row, int w, int step, const int32_t *c, bool symmetric, int n, uint32_t *sums);
-  /* The same for 16-bit samples minus 32768, by products of pairs: initial + the sum, modulo 2^32. Weights are signed
-   * 16-bit numbers. NULL, like the two functions below, where products of pairs are not faster. */
+  /* The same for samples of 2 bytes minus 32768, by products of pairs: initial + the sum, modulo 2^32. Weights are
+   * signed 16-bit numbers. NULL, like the two functions below, where products of pairs are not faster. */
   void (
       *horizontal_words) (const uint16_t *x, int w, int step, const int32_t *c, int32_t initial, int n, int32_t *sums);
   /* Pairs two rows of signed sums: their upper halves in `upper`, their lower halves minus 32768 in `lower`. */
