@@ -36,7 +36,7 @@ G_BEGIN_DECLS
 
 /* A region: 72 bytes in the byte order of the host. The block "regions" is an array of them. */
 typedef struct {
-  guint32 id;                  /* from 1 on; constant as long as the region persists */
+  guint32 id;                  /* from 1 on (after 2^31 - 1: from 0); constant as long as the region persists */
   guint32 age;                 /* earlier frames that had the region */
   guint32 area;                /* pixels; 0: the region has lost all of them, and the fields below are not set */
   guint32 x, y, width, height; /* the smallest rectangle around it, pixels */
