@@ -143,6 +143,63 @@ remember (Camera *camera, guint index, const char *property, const char *value)
   g_ptr_array_add (camera->overrides, override); /* the last one is the newest */
 }
 
+/* Returns whether the element's property has this value. */
+static gboolean
+is_in_force (GObject *element, GParamSpec *spec, const GValue *value)
+{
+  GValue now = G_VALUE_INIT;
+  gboolean same;
+
+  g_value_init (&now, spec->value_type);
+  g_object_get_property (element, spec->name, &now);
+  same = g_param_values_cmp (spec, value, &now) == 0;
+  g_value_unset (&now);
+  return same;
+}
+
+/* What the element that this thread sets says meanwhile. Other threads, whose warnings are about frames, have none. */
+static _Thread_local struct {
+  GstElement *element;
+  char *text; /* NULL: nothing yet */
+} asked;
+
+static void
+on_sync_warning (GstBus *bus, GstMessage *message, gpointer data)
+{
+  (void) bus;
+  (void) data;
+  if (asked.element && GST_MESSAGE_SRC (message) == GST_OBJECT (asked.element) && !asked.text &&
+      is_about_settings (message))
+    asked.text = message_text (message);
+}
+
+/* Sets a property of an element. Returns FALSE if the element keeps the value that it had, and says why. What it only
+ * advises against is set. */
+static gboolean
+set_property (Camera *camera, GstElement *element, GParamSpec *spec, const GValue *value, GString *wrong)
+{
+  GstBus *bus = camera->run && camera->watch ? run_bus (camera->run) : NULL;
+  g_autofree char *text = NULL;
+  gulong handler = 0;
+
+  if (bus) {
+    gst_bus_enable_sync_message_emission (bus);
+    handler = g_signal_connect (bus, "sync-message::warning", G_CALLBACK (on_sync_warning), NULL);
+  }
+  asked.element = element;
+  g_object_set_property (G_OBJECT (element), spec->name, value);
+  asked.element = NULL;
+  text = g_steal_pointer (&asked.text);
+  if (bus) {
+    g_signal_handler_disconnect (bus, handler);
+    gst_bus_disable_sync_message_emission (bus);
+  }
+  if (!text || is_in_force (G_OBJECT (element), spec, value))
+    return TRUE;
+  g_string_append (wrong, text);
+  return FALSE;
+}
+
 gboolean
 camera_set (Camera *camera, const char *target, const char *value, GString *wrong)
 {
@@ -154,10 +211,10 @@ camera_set (Camera *camera, const char *target, const char *value, GString *wron
 
   if (!elements || !(spec = find_target (elements, target, &index, wrong)) || !check_changeable (spec, wrong))
     return FALSE;
-  if ((ok = read_value (spec, value, &read, wrong))) {
-    g_object_set_property (g_list_nth_data (elements, (guint) index), spec->name, &read);
+  ok = read_value (spec, value, &read, wrong) &&
+      set_property (camera, g_list_nth_data (elements, (guint) index), spec, &read, wrong);
+  if (ok)
     remember (camera, (guint) index, spec->name, value);
-  }
   g_value_unset (&read);
   return ok;
 }
@@ -233,6 +290,22 @@ camera_apply (Camera *camera)
   apply (elements, camera->overrides);
 }
 
+/* Returns whether a property of the element has the value that was set by command. */
+static gboolean
+keeps (GObject *element, const Override *override)
+{
+  GParamSpec *spec = g_object_class_find_property (G_OBJECT_GET_CLASS (element), override->property);
+  g_autoptr (GString) wrong = g_string_new (NULL);
+  GValue value = G_VALUE_INIT;
+  gboolean same;
+
+  if (!spec)
+    return FALSE;
+  same = read_value (spec, override->value, &value, wrong) && is_in_force (element, spec, &value);
+  g_value_unset (&value);
+  return same;
+}
+
 void
 camera_drop_settings (Camera *camera, GstObject *element, const char *reason)
 {
@@ -244,14 +317,13 @@ camera_drop_settings (Camera *camera, GstObject *element, const char *reason)
   for (guint i = camera->overrides->len; i-- > 0;) {
     Override *override = camera->overrides->pdata[i];
 
-    if (element && override->index != (guint) index)
+    if (element && (override->index != (guint) index || !g_str_has_prefix (reason, override->property) ||
+                       keeps (G_OBJECT (element), override)))
       continue;
     g_autofree char *text = g_strdup_printf ("%u.%s", override->index, override->property);
 
     json_array_add_string_element (dropped, text);
     g_ptr_array_remove_index (camera->overrides, i);
-    if (element)
-      break;
   }
   if (json_array_get_length (dropped) == 0) {
     json_array_unref (dropped);

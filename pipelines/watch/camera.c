@@ -196,18 +196,6 @@ post_text (Camera *camera, const char *type, GstMessage *message, const char *te
   event_post (event);
 }
 
-static gboolean
-is_about_settings (GstMessage *message)
-{
-  g_autoptr (GError) error = NULL;
-
-  if (GST_MESSAGE_TYPE (message) == GST_MESSAGE_ERROR)
-    gst_message_parse_error (message, &error, NULL);
-  else
-    gst_message_parse_warning (message, &error, NULL);
-  return g_error_matches (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS);
-}
-
 static void
 on_error (Camera *camera, GstMessage *message)
 {

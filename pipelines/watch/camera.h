@@ -72,7 +72,8 @@ gboolean camera_enable (Camera *camera, gboolean on, GString *wrong);
 GList *camera_elements (Camera *camera, GString *wrong);
 /* Sets what was set while the camera ran on the elements of a new pipeline. */
 void camera_apply (Camera *camera);
-/* Forgets all that was set, or the last value of one element, which refuses it; reports it. */
+/* Forgets all that was set, or what one element has refused, as the reason says that begins with the property's name;
+ * reports it. */
 void camera_drop_settings (Camera *camera, GstObject *element, const char *reason);
 void override_free (Override *override);
 /* Returns the backends of the filter: "cuda", "cpu", "cuda+cpu", "none". Free it. */

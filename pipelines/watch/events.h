@@ -38,6 +38,8 @@ char *time_text (gint64 time, gboolean compact);
 char *json_line (JsonObject *object);
 /* Returns the text of an error or a warning, with GStreamer's details where they say more. Free it. */
 char *message_text (GstMessage *message);
+/* Returns whether an error or a warning is about the value of a property. */
+gboolean is_about_settings (GstMessage *message);
 /* Returns a GstStructure's fields as an object, and any value as a node. */
 JsonObject *structure_to_json (const GstStructure *structure);
 JsonNode *value_to_json (const GValue *value);

@@ -166,3 +166,15 @@ message_text (GstMessage *message)
   clean = secrets_hide (detail + 1); /* before it is cut, which may leave a part of a password */
   return g_strdup_printf ("%s (%.300s)", error->message, clean);
 }
+
+gboolean
+is_about_settings (GstMessage *message)
+{
+  g_autoptr (GError) error = NULL;
+
+  if (GST_MESSAGE_TYPE (message) == GST_MESSAGE_ERROR)
+    gst_message_parse_error (message, &error, NULL);
+  else
+    gst_message_parse_warning (message, &error, NULL);
+  return g_error_matches (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS);
+}

@@ -79,13 +79,38 @@ def properties(folder):
         watch.wait('back', 'door')
         expect(watch.ask('get door 0.kernel-size')['value'] == 5, 'a restart forgets')
         expect(watch.ask('get door 0.enabled')['value'] is False, 'a restart forgets')
-        # A kernel that only the running element can refuse: it says so, and the next start is not spoilt.
-        watch.ask('enable door on')
-        watch.ask('set door blur.preset custom')
-        watch.ask('set door blur.kernel 1 2 x')
-        watch.wait('settings-dropped', 'door')
+        watch.end()
+
+
+def refusals(folder):
+    """What only the running element can refuse is an error of set, and spoils neither what was set nor the start."""
+    with Watch({'cameras': {'door': small(filter=FILTER)}}, folder) as watch:
+        watch.wait('started', 'door')
+        watch.ask('set door blur.preset unsharp')
+        watch.ask('set door blur.kernel 0 1 0')  # which makes the preset custom
+        watch.ask('set door blur.divisor 2')
+        expect('column 3' in watch.ask('set door blur.kernel 1 2 x', ok=False)['error'], 'the reason')
+        expect('even' in watch.ask('set door 0.kernel-size 4', ok=False)['error'], 'the reason')
+        expect('roi' in watch.ask('set door blur.roi 1,2', ok=False)['error'], 'the reason')
+        # Advice is no refusal: motion-meta has no effect without temporal-method=running.
+        watch.ask('set door 0.motion-meta true')
+        watch.wait('warning', 'door', element='cudamedian0')
         watch.ask('restart door')
         watch.wait('back', 'door')
+        expect(not [event for event in watch.events if event['type'] == 'settings-dropped'], 'nothing was dropped')
+        expect(watch.ask('get door 0.motion-meta')['value'] is True, 'advice counts as a refusal')
+        expect(watch.ask('get door blur.kernel')['value'] == '0 1 0', 'the kernel before the bad one is forgotten')
+        expect(watch.ask('get door blur.divisor')['value'] == 2, 'a setting beside the bad one is forgotten')
+        # While the camera is away, its element is asked at the next start only.
+        watch.send('restart door\nset door blur.roi 1,2')
+        watch.answer()
+        expect(watch.answer()['ok'], 'set while it is away')
+        dropped = watch.wait('settings-dropped', 'door')
+        expect(dropped['settings'] == ['1.roi'] and 'roi' in dropped['reason'], dropped)
+        expect(watch.ask('get door blur.divisor')['value'] == 2, 'a setting beside the bad one is dropped')
+        watch.ask('restart door')
+        watch.wait('back', 'door', attempts=0)
+        expect(watch.ask('get door blur.kernel')['value'] == '0 1 0', 'the kernel')
         watch.end()
 
 
@@ -536,5 +561,5 @@ def deaf(folder):
 
 
 if __name__ == '__main__':
-    sys.exit(main(begins, properties, changes, snapshots, lines, sockets, metrics, secrets, parts_of_secrets, files,
-                  documents, deployment, gpus, terminal, signals, manager, deaf))
+    sys.exit(main(begins, properties, refusals, changes, snapshots, lines, sockets, metrics, secrets, parts_of_secrets,
+                  files, documents, deployment, gpus, terminal, signals, manager, deaf))
