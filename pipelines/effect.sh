@@ -69,10 +69,10 @@ table () {
     cudairfilter "coefficients=${COEFFICIENTS:-coefficients.json}" apply-to=luma
 
   effect hide 'Hides ROI=left,top,width,height of the environment, in fractions of the frame: its middle.' \
-    cudaconvolve preset=privacy "roi=${ROI:-0.25,0.25,0.5,0.5}"
-  effect hide-motion 'Hides whatever moves, for cameras that stand still.' \
+    cudaconvolve preset=fill "roi=${ROI:-0.25,0.25,0.5,0.5}"
+  effect hide-motion 'Hides whatever moves from the second frame on, for cameras that stand still.' \
     cudamedian temporal-method=running motion-meta=true '!' \
-    cudaconvolve preset=privacy roi-meta=true roi-type=motion roi-grow=10
+    cudaconvolve preset=fill roi-meta=true roi-type=motion roi-grow=10
 
   effect regions 'Paints each region in its mean colour; the program cf-regions prints them as a table.' \
     cudasegment

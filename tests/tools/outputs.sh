@@ -119,6 +119,15 @@ bash -c "$line" > said 2>&1
 cmp first 'a "b".avi'
 result $? "the printed line writes another file"
 rm -f first ./*\"*
+for name in hide hide-motion; do # a mosaic would leave something of what it covers
+  "${effect[@]}" --list | grep -A 1 "^  $name " | grep -q 'preset=fill'
+  result $? "the effect $name hides for certain"
+done
+ROI=0.0,0.0,1.0,1.0 run "${effect[@]}" hide clip.avi hidden.mkv
+gst-launch-1.0 -q filesrc location=hidden.mkv ! decodebin ! videoconvert ! video/x-raw,format=GRAY8 ! \
+  filesink location=pixels && [ -s pixels ] && [ "$(od -An -v -tu1 -w1 pixels | sort -nu | wc -l)" -le 3 ]
+result $? "nothing is left of what the effect hide covers"
+rm -f hidden.mkv pixels
 printf '{ "no": "filter" }' > keep.json
 echo 'a film of the user' > keep.mkv
 cp keep.mkv keep.avi
