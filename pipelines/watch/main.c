@@ -147,6 +147,32 @@ count_line (const Config *config, const char *line, guint begin, guint end)
   return n;
 }
 
+/* Starts the line's elements on the CPU, which checks what only all values together can say, and files that they name.
+ */
+static void
+check_values (GstElement *line, GString *wrong)
+{
+  g_autolist (GstElement) filters = find_filters (line);
+  GstBus *bus = gst_bus_new ();
+  GstMessage *message;
+
+  gst_element_set_bus (line, bus);
+  for (GList *l = filters; l; l = l->next) {
+    gst_util_set_object_arg (l->data, "backend", "cpu");
+    gst_element_set_state (l->data, GST_STATE_PAUSED);
+    gst_element_set_state (l->data, GST_STATE_NULL);
+  }
+  while ((message = gst_bus_pop_filtered (bus, GST_MESSAGE_ERROR | GST_MESSAGE_WARNING))) {
+    g_autofree char *text = message_text (message);
+
+    g_string_append_printf (wrong, "%s%s: %s", wrong->len ? "; " : "", GST_OBJECT_NAME (GST_MESSAGE_SRC (message)),
+        text);
+    gst_message_unref (message);
+  }
+  gst_element_set_bus (line, NULL);
+  gst_object_unref (bus);
+}
+
 /* Checks what config_load cannot: secrets, and filter lines, each of them once. */
 static gboolean
 check (const Config *config, GString *wrong)
@@ -158,15 +184,16 @@ check (const Config *config, GString *wrong)
     g_autoptr (GString) part = g_string_new (NULL);
     GstElement *filter = *settings->filter && !known ? make_filter ("", settings->filter, part) : NULL;
 
+    if (filter) {
+      gst_object_ref_sink (filter);
+      check_values (filter, part);
+      gst_object_unref (filter);
+    }
     if (part->len) {
       g_string_append_printf (wrong, "%scameras.%s.filter", wrong->len ? "\n" : "", settings->name);
       if (more)
         g_string_append_printf (wrong, " (and that of %u more)", more);
       g_string_append_printf (wrong, ": %s", part->str);
-    }
-    if (filter) {
-      gst_object_ref_sink (filter);
-      gst_object_unref (filter);
     }
   }
   if (wrong->len)

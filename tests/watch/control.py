@@ -343,6 +343,9 @@ def files(folder):
                       ({'cameras': {'a': {'source': 'rtsp://h/x', 'width': 5}}}, 'test pictures'),
                       ({'cameras': {'a': {'source': 'nosuch://h/x'}}}, 'nosuch'),
                       ({'cameras': {'a': {**camera, 'filter': 'nosuch'}}}, 'cameras.a.filter: '),
+                      ({'cameras': {'a': {**camera, 'filter': 'cudamedian kernel-size=4'}}}, 'is even'),
+                      ({'cameras': {'a': {**camera, 'filter': 'cudaconvolve kernel-file=none'}}}, '"none" cannot be'),
+                      ({'cameras': {'a': {**camera, 'filter': 'identity ! cudaconvolve mask=no.png'}}}, 'no.png'),
                       ({'cameras': {name: camera for name in 'abc'}, 'defaults': {'filter': 'nosuch'}},
                        'cameras.a.filter (and that of 2 more): '),
                       ({'cameras': {'a': camera}, 'secrets': 'none.json'}, 'none.json')]
@@ -363,7 +366,8 @@ def files(folder):
             file.write(text)
         status, _, errors = run('--check', path)
         expect(status == 2 and what in errors, (text, errors))
-    good = {'cameras': {'a': {**camera, 'filter': FILTER, 'record': {'folder': 'x', 'when': 'motion'}}},
+    record = {'folder': 'x', 'when': 'motion'}
+    good = {'cameras': {'a': {**camera, 'filter': f'{FILTER} backend=cuda', 'record': record}},
             'defaults': {'latency': 100, 'record': {'folder': 'y', 'keep_days': 7}}, 'control': {'stdin': False}}
     with open(path, 'w', encoding='utf-8') as file:
         json.dump(good, file)
