@@ -4,8 +4,13 @@
  * region-at: how an application reads the regions that cudasegment finds. For each
  * frame of a video it prints the region at a given pixel: its number, its age in
  * frames, its size, its bounding box and its colour. The data come from label-meta;
- * the program does not link the plugin. */
+ * the program does not link the plugin. To compile it with the installed header:
+ * cc region-at.c -o region-at $(pkg-config --cflags --libs gst-cuda-filters) */
+#if __has_include("gstcudasegmentmeta.h") /* in the source tree */
 #include "gstcudasegmentmeta.h"
+#else
+#include <gst/cudafilters/gstcudasegmentmeta.h>
+#endif
 
 #include <gst/gst.h>
 #include <stdlib.h>
