@@ -417,6 +417,8 @@ def deployment(folder):
     expect(len(set(within.values())) == 1, f'they do not agree on how long the end takes: {within}')
     given = int(re.search(r'TimeoutStopSec=(\d+)', texts['cf-watch.service']).group(1))
     expect(given > within['watch.md'], f'the unit gives it {given} s')
+    plugins = re.search(r'GST_PLUGIN_PATH=(\S+)', texts['cf-watch.service']).group(1).split(':')
+    expect('/usr/local/lib/x86_64-linux-gnu/gstreamer-1.0' in plugins, 'the plugin of /usr/local')
     if shutil.which('systemd-analyze'):
         unit = os.path.join(folder, 'cf-watch.service')
         with open(unit, 'w', encoding='utf-8') as file:
