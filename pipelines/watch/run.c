@@ -528,7 +528,10 @@ stop_in_thread (gpointer data)
    * threads do not keep the order, does nothing any more. */
   g_mutex_lock (&stop->run->starting);
   stop->run->ended = TRUE;
-  gst_element_set_state (stop->run->pipeline, GST_STATE_NULL);
+  /* uridecodebin, whose source has just failed, refuses the first step down, and takes the next. */
+  for (guint i = 0; i < 3 && gst_element_set_state (stop->run->pipeline, GST_STATE_NULL) == GST_STATE_CHANGE_FAILURE;
+       i++)
+    ;
   g_mutex_unlock (&stop->run->starting);
   in_main (stopped, stop);
 }

@@ -201,6 +201,8 @@ class Watch:
         status = self.status()
         if code is not None and status != code:
             raise Failed(f'it ended with {status}, not {code}')
+        if 'CRITICAL' in self.stderr():
+            raise Failed(self.stderr())
         return status
 
 

@@ -112,6 +112,17 @@ def ends(folder):
         watch.end()
 
 
+def refused(folder):
+    """A web server that has no video for them: each pipeline is stopped properly; if not, GStreamer complains."""
+    with Web() as web:
+        cameras = {f'door{i}': {'source': f'{web.address}/none.cgi'} for i in range(16)}
+        with Watch({'cameras': cameras}, folder) as watch:
+            for name in cameras:
+                first = watch.wait('lost', name, after={'seq': 0})
+                watch.wait('lost', name, after=first)
+            watch.end()
+
+
 def by_http(folder):
     """A camera over HTTP that closes its connection comes back, with its recording; a file over HTTP ends."""
     need('gst-launch-1.0', 'ffprobe')
@@ -387,4 +398,4 @@ def slow_reader(folder):
 
 
 if __name__ == '__main__':
-    sys.exit(main(hangs, ends, by_http, devices, stuck, again, in_time, broker, slow_reader))
+    sys.exit(main(hangs, ends, refused, by_http, devices, stuck, again, in_time, broker, slow_reader))
