@@ -40,7 +40,7 @@ check_entry (const char *path, JsonObject *top, const char *name, GString *wrong
   JsonObject *entry = node && JSON_NODE_HOLDS_OBJECT (node) ? json_node_get_object (node) : NULL;
   g_autoptr (GList) members = entry ? json_object_get_members (entry) : NULL;
 
-  for (GList *l = members; l; l = l->next) {
+  for (GList *l = members; entry && l; l = l->next) {
     JsonNode *value = json_object_get_member (entry, l->data);
 
     if ((strcmp (l->data, "user") && strcmp (l->data, "password")) || json_node_get_value_type (value) != G_TYPE_STRING)

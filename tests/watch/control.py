@@ -366,6 +366,13 @@ def files(folder):
             file.write(text)
         status, _, errors = run('--check', path)
         expect(status == 2 and what in errors, (text, errors))
+    secret = os.path.join(folder, 'secrets.json')
+    with open(os.open(secret, os.O_CREAT | os.O_WRONLY, 0o600), 'w', encoding='utf-8') as file:
+        json.dump({'a': {'pin': 1, 'user': 'viewer', 'password': 'x'}}, file)
+    with open(path, 'w', encoding='utf-8') as file:
+        json.dump({'cameras': {'a': camera}, 'secrets': secret}, file)
+    status, _, errors = run('--check', path)
+    expect(status == 2 and 'secrets.json: a: has to be' in errors and 'CRITICAL' not in errors, errors)
     record = {'folder': 'x', 'when': 'motion'}
     good = {'cameras': {'a': {**camera, 'filter': f'{FILTER} backend=cuda', 'record': record}},
             'defaults': {'latency': 100, 'record': {'folder': 'y', 'keep_days': 7}}, 'control': {'stdin': False}}
