@@ -317,8 +317,9 @@ camera_drop_settings (Camera *camera, GstObject *element, const char *reason)
   for (guint i = camera->overrides->len; i-- > 0;) {
     Override *override = camera->overrides->pdata[i];
 
-    if (element && (override->index != (guint) index || !g_str_has_prefix (reason, override->property) ||
-                       keeps (G_OBJECT (element), override)))
+    if (element &&
+        (override->index != (guint) index || !g_str_has_prefix (reason, override->property) ||
+            keeps (G_OBJECT (element), override)))
       continue;
     g_autofree char *text = g_strdup_printf ("%u.%s", override->index, override->property);
 

@@ -530,7 +530,7 @@ stop_in_thread (gpointer data)
   stop->run->ended = TRUE;
   /* uridecodebin, whose source has just failed, refuses the first step down, and takes the next. */
   for (guint i = 0; i < 3 && gst_element_set_state (stop->run->pipeline, GST_STATE_NULL) == GST_STATE_CHANGE_FAILURE;
-       i++)
+      i++)
     ;
   g_mutex_unlock (&stop->run->starting);
   in_main (stopped, stop);

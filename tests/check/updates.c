@@ -205,8 +205,9 @@ filter_areas (CfContext *context, unsigned i, int width, int height)
     area = cf_area_new (&video, &traits,
         &(CfAreaSpec) { .rect = &(CfRect) { side[0], side[1], side[2], side[3] }, .n_rects = 1 }, NULL);
     grant (0);
-    check (area && cf_plan_enqueue (plan, NULL,
-                       &(CfFrame) { .in = &in, .out = &out, .area = area, .scratch = &other }, NULL) == CF_OK,
+    check (area &&
+            cf_plan_enqueue (plan, NULL, &(CfFrame) { .in = &in, .out = &out, .area = area, .scratch = &other },
+                NULL) == CF_OK,
         i, 0, "a frame fails");
     check (n_allocations == 0, i, n_allocations, "a frame takes memory");
     grant (~0u);

@@ -58,7 +58,7 @@ extern const char *const ref_convolve_settings[], *const ref_convolve_large_sett
 extern const KcWhole ref_convolve_whole[];
 extern const char *const ref_convolve_format_settings[];
 extern const char *const ref_convolve_bad_settings[], *const ref_convolve_bad_8bit_settings[],
-    *const ref_convolve_bad_16bit_settings[];
+                                                          *const ref_convolve_bad_16bit_settings[];
 extern const char *const ref_convolve_sanitize_settings[];
 /* Appends random parameters; their sums may be too large. */
 void ref_convolve_random (GString *text, uint64_t *state);
