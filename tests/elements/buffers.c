@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * buffers.c: layouts, metas, and malformed buffers. flight.c has times and flags. */
+ * buffers.c: layouts, metas, malformed buffers, and buffers that are slow. flight.c has timestamps and flags. */
 #include "common.h"
 
 /* Returns a copy of `frame` in another layout: `lead` bytes before each plane, `pad` more bytes
@@ -365,6 +365,98 @@ GST_START_TEST (output_is_short)
 }
 GST_END_TEST
 
+/* ---- times --------------------------------------------------------------- */
+
+/* Memory that takes its time to be mapped. */
+typedef struct {
+  GstMemory memory;
+  gint64 us;
+  guint8 data[];
+} SlowMemory;
+
+typedef GstAllocator SlowAllocator;
+typedef GstAllocatorClass SlowAllocatorClass;
+GType slow_allocator_get_type (void);
+G_DEFINE_TYPE (SlowAllocator, slow_allocator, GST_TYPE_ALLOCATOR)
+
+static void
+slow_free (GstAllocator *allocator, GstMemory *memory)
+{
+  (void) allocator;
+  g_free (memory);
+}
+
+static gpointer
+slow_map (GstMemory *memory, gsize size, GstMapFlags flags)
+{
+  SlowMemory *slow = (SlowMemory *) memory;
+  const gint64 end = g_get_monotonic_time () + slow->us;
+
+  (void) size;
+  (void) flags;
+  while (g_get_monotonic_time () < end)
+    ;
+  return slow->data;
+}
+
+static void
+slow_unmap (GstMemory *memory)
+{
+  (void) memory;
+}
+
+static void
+slow_allocator_class_init (SlowAllocatorClass *klass)
+{
+  klass->free = slow_free;
+}
+
+static void
+slow_allocator_init (SlowAllocator *self)
+{
+  self->mem_type = "SlowMemory";
+  self->mem_map = slow_map;
+  self->mem_unmap = slow_unmap;
+  GST_OBJECT_FLAG_SET (self, GST_ALLOCATOR_FLAG_CUSTOM_ALLOC);
+}
+
+static GstBuffer *
+slow_frame (GstAllocator *allocator, const GstVideoInfo *info, guint64 us)
+{
+  SlowMemory *slow = g_malloc0 (sizeof *slow + info->size);
+  GstBuffer *buffer = gst_buffer_new ();
+
+  gst_memory_init (&slow->memory, 0, allocator, NULL, info->size, 0, 0, info->size);
+  slow->us = (gint64) us;
+  gst_buffer_append_memory (buffer, &slow->memory);
+  return buffer;
+}
+
+/* Five frames of a hundred take three times as long as any other, however busy the machine is. A start begins again. */
+GST_START_TEST (percentiles_of_times)
+{
+  GstElement *element = new_element ("frames-in-flight", "1", NULL);
+  GstAllocator *allocator = gst_object_ref_sink (g_object_new (slow_allocator_get_type (), NULL));
+  GstVideoInfo info;
+  GstHarness *h = new_stream (element, "GRAY8", 96, 54, &info);
+  guint64 us;
+
+  for (guint i = 0; i < 95; i++)
+    gst_buffer_unref (push_pull (h, random_frame (&info, i, 0)));
+  us = 3 * (stat_of (element, "total-max") / 1000 + 1);
+  for (guint i = 0; i < 5; i++)
+    gst_buffer_unref (push_pull (h, slow_frame (allocator, &info, us)));
+  fail_unless (stat_of (element, "total-p99") > 2 * stat_of (element, "total-p50"));
+  fail_unless (stat_of (element, "total-max") >= stat_of (element, "total-p99"));
+  fail_unless_equals_uint64 (stat_of (element, "frames"), 100);
+  gst_element_set_state (element, GST_STATE_READY);
+  gst_element_set_state (element, GST_STATE_PLAYING);
+  fail_unless_equals_uint64 (stat_of (element, "total-max"), 0);
+  close_harness (h, 0);
+  gst_object_unref (allocator);
+}
+GST_END_TEST
+
 int
 main (int argc, char **argv)
 {
@@ -376,5 +468,6 @@ main (int argc, char **argv)
   tcase_add_test (tests, parts_of_output_memory);
   tcase_add_loop_test (tests, malformed_are_refused, 0, N_MALFORMED);
   tcase_add_test (tests, output_is_short);
+  tcase_add_test (tests, percentiles_of_times);
   return run_suite (argc, argv, "buffers", tests, FALSE);
 }

@@ -445,96 +445,6 @@ GST_START_TEST (dropped_frames_are_not_counted)
 }
 GST_END_TEST
 
-/* Memory that takes its time to be mapped. */
-typedef struct {
-  GstMemory memory;
-  gint64 us;
-  guint8 data[];
-} SlowMemory;
-
-typedef GstAllocator SlowAllocator;
-typedef GstAllocatorClass SlowAllocatorClass;
-GType slow_allocator_get_type (void);
-G_DEFINE_TYPE (SlowAllocator, slow_allocator, GST_TYPE_ALLOCATOR)
-
-static void
-slow_free (GstAllocator *allocator, GstMemory *memory)
-{
-  (void) allocator;
-  g_free (memory);
-}
-
-static gpointer
-slow_map (GstMemory *memory, gsize size, GstMapFlags flags)
-{
-  SlowMemory *slow = (SlowMemory *) memory;
-  const gint64 end = g_get_monotonic_time () + slow->us;
-
-  (void) size;
-  (void) flags;
-  while (g_get_monotonic_time () < end)
-    ;
-  return slow->data;
-}
-
-static void
-slow_unmap (GstMemory *memory)
-{
-  (void) memory;
-}
-
-static void
-slow_allocator_class_init (SlowAllocatorClass *klass)
-{
-  klass->free = slow_free;
-}
-
-static void
-slow_allocator_init (SlowAllocator *self)
-{
-  self->mem_type = "SlowMemory";
-  self->mem_map = slow_map;
-  self->mem_unmap = slow_unmap;
-  GST_OBJECT_FLAG_SET (self, GST_ALLOCATOR_FLAG_CUSTOM_ALLOC);
-}
-
-static GstBuffer *
-slow_frame (GstAllocator *allocator, const GstVideoInfo *info, guint64 us)
-{
-  SlowMemory *slow = g_malloc0 (sizeof *slow + info->size);
-  GstBuffer *buffer = gst_buffer_new ();
-
-  gst_memory_init (&slow->memory, 0, allocator, NULL, info->size, 0, 0, info->size);
-  slow->us = (gint64) us;
-  gst_buffer_append_memory (buffer, &slow->memory);
-  return buffer;
-}
-
-/* Five frames of a hundred take three times as long as any other, however busy the machine is. A start begins again. */
-GST_START_TEST (percentiles_of_times)
-{
-  GstElement *element = new_element ("frames-in-flight", "1", NULL);
-  GstAllocator *allocator = gst_object_ref_sink (g_object_new (slow_allocator_get_type (), NULL));
-  GstVideoInfo info;
-  GstHarness *h = new_stream (element, "GRAY8", 96, 54, &info);
-  guint64 us;
-
-  for (guint i = 0; i < 95; i++)
-    gst_buffer_unref (push_pull (h, random_frame (&info, i, 0)));
-  us = 3 * (stat_of (element, "total-max") / 1000 + 1);
-  for (guint i = 0; i < 5; i++)
-    gst_buffer_unref (push_pull (h, slow_frame (allocator, &info, us)));
-  fail_unless (stat_of (element, "total-p99") > 2 * stat_of (element, "total-p50"));
-  fail_unless (stat_of (element, "total-max") >= stat_of (element, "total-p99"));
-  fail_unless_equals_uint64 (stat_of (element, "frames"), 100);
-  gst_element_set_state (element, GST_STATE_READY);
-  gst_element_set_state (element, GST_STATE_PLAYING);
-  fail_unless_equals_uint64 (stat_of (element, "total-max"), 0);
-  close_harness (h, 0);
-  gst_object_unref (allocator);
-}
-GST_END_TEST
-
 /* The flow return of downstream reaches upstream with one of the next frames, once. */
 GST_START_TEST (flow_returns_reach_upstream)
 {
@@ -747,7 +657,6 @@ main (int argc, char **argv)
   tcase_add_loop_test (tests, flush, 0, all);
   tcase_add_test (tests, flush_does_not_wait_for_downstream);
   tcase_add_loop_test (tests, dropped_frames_are_not_counted, 0, all);
-  tcase_add_test (tests, percentiles_of_times);
   tcase_add_loop_test (tests, flow_returns_reach_upstream, 0, all);
   tcase_add_loop_test (tests, dropped_frames_keep_the_flow, 1, all);
   tcase_add_loop_test (tests, late_frames, 1, all);
