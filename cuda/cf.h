@@ -248,6 +248,7 @@ typedef struct {
   bool stateful;    /* a result depends on those of all frames since the last reset (recurrent in time) */
   bool has_regions; /* cf_plan_regions has regions after each frame */
   bool anchored;    /* a result depends on where the frame begins and ends: of an area, each region is a frame */
+  bool replicates;  /* beyond the border lies the nearest sample; not set where halo is -1 */
   bool identity;    /* the output is the input, word for word; false where `video` is NULL */
 } CfTraits;
 
@@ -478,8 +479,9 @@ void cf_stream_free (CfStream *stream);
 
 typedef enum { CF_UPLOAD, CF_DOWNLOAD, CF_ON_DEVICE } CfDirection;
 
-/* Queues the copy of an image, or of a part of it (NULL: the image), between host (pinned) and device memory, or within
- * the latter: one copy where both images lie alike in memory, else one for each plane. */
+/* Queues the copy of an image, or of a part of it (NULL: the image), between host memory that is pinned and device
+ * memory, or within the latter: one copy where both images lie alike in memory, else one for each plane; the rectangles
+ * of a part in one launch. */
 CfCode cf_stream_copy (CfStream *stream, CfDirection direction, const CfImage *to, const CfImage *from,
     const CfPart *part, CfStatus *status);
 /* Waits until everything queued on the stream so far is done, for `deadline_ns` at most (CF_TIMEOUT). A flush or stop

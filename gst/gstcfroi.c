@@ -550,7 +550,8 @@ set_video (GstCfRoi *roi, const CfVideo *video, const CfTraits *traits)
 
   if (v->format != video->format || v->width != video->width || v->height != video->height ||
       v->interlaced != video->interlaced || t->halo != traits->halo || t->halo_columns != traits->halo_columns ||
-      t->history != traits->history || t->stateful != traits->stateful || t->anchored != traits->anchored)
+      t->history != traits->history || t->stateful != traits->stateful || t->anchored != traits->anchored ||
+      t->replicates != traits->replicates)
     drop_areas (roi);
   roi->video = *video;
   roi->traits = *traits;

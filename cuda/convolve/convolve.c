@@ -176,6 +176,7 @@ traits (const CfVideo *video, const CfCommon *common, const void *params_, CfTra
     return;
   traits->halo = c.h / 2;
   traits->halo_columns = c.w / 2;
+  traits->replicates = c.border == CF_BORDER_REPLICATE;
 }
 
 const CfFilter cf_convolve = {

@@ -79,7 +79,20 @@ align (CfRect r, int column, int row, int width, int height)
  * filters read. */
 typedef struct {
   int column, row, halo_x, halo_y, read_column;
+  bool replicates;
 } Units;
+
+/* Returns whether all samples of a plane have the same number a pixel, so that copies of a pixel are copies of all its
+ * samples. */
+static bool
+pixels_alike (const CfFormatInfo *info)
+{
+  for (int i = 1; i < info->n_components; i++)
+    for (int k = 0; k < i; k++)
+      if (info->comp[i].plane == info->comp[k].plane && info->comp[i].w_sub != info->comp[k].w_sub)
+        return false;
+  return true;
+}
 
 static Units
 units_of (const CfArea *area, const CfTraits *traits)
@@ -97,17 +110,47 @@ units_of (const CfArea *area, const CfTraits *traits)
     .halo_x = area->by_halo ? traits->halo_columns << w_sub : 0,
     .halo_y = area->by_halo ? (traits->halo << h_sub) << (area->interlaced ? 1 : 0) : 0,
     .read_column = area->by_halo && !area->anchored ? READ_ALIGN : 1 << w_sub,
+    .replicates = traits->replicates && pixels_alike (info),
   };
+}
+
+static CfRect
+with_halo (const CfRect *write, const Units *u)
+{
+  return (CfRect) { write->x - u->halo_x, write->y - u->halo_y, write->width + 2 * u->halo_x,
+    write->height + 2 * u->halo_y };
 }
 
 static CfRect
 read_of (const CfArea *area, const CfRect *write, const Units *u)
 {
-  CfRect r = { write->x - u->halo_x, write->y - u->halo_y, write->width + 2 * u->halo_x,
-    write->height + 2 * u->halo_y };
+  CfRect r = with_halo (write, u);
 
   clip (&r, area->width, area->height);
   return align (r, u->read_column, u->row, area->width, area->height);
+}
+
+/* Returns the largest multiple of `unit` that is not more than `value`. */
+static int
+round_down (int value, int unit)
+{
+  return value - (value % unit + unit) % unit;
+}
+
+/* Returns CfBox.sheet of a box. Where the border matters, what is beyond it has to be samples of the frame. */
+static CfRect
+sheet_of (const CfBox *box, const CfArea *area, const Units *u)
+{
+  const CfRect r = with_halo (&box->write, u);
+  CfRect all = { round_down (r.x, u->read_column), round_down (r.y, u->row) };
+
+  if (area->anchored || !area->by_halo)
+    return (CfRect) { 0 };
+  if (r.x >= 0 && r.y >= 0 && r.x + r.width <= area->width && r.y + r.height <= area->height)
+    return box->read;
+  all.width = -round_down (-r.x - r.width, u->read_column) - all.x;
+  all.height = -round_down (-r.y - r.height, u->row) - all.y;
+  return u->replicates && all.width <= area->width && all.height <= area->height ? all : (CfRect) { 0 };
 }
 
 /* Adds a rectangle to a list of disjoint boxes; those that it meets become one with it. */
@@ -127,6 +170,7 @@ add_box (const CfArea *area, CfBox *box, unsigned n, CfRect write, const Units *
       }
   }
   box[n] = (CfBox) { .write = write, .read = read };
+  box[n].sheet = sheet_of (&box[n], area, u);
   return n + 1;
 }
 
@@ -546,17 +590,17 @@ CfCode
 cf_stream_copy (CfStream *stream, CfDirection direction, const CfImage *to, const CfImage *from, const CfPart *part,
     CfStatus *status)
 {
-  CfCode code = CF_OK;
+  CfPiece piece[CF_PIECES];
+  unsigned n = 0;
 
   if (!part)
     return cf_stream_copy_planes (stream, direction, to, from, true, status);
-  for (unsigned i = 0; code == CF_OK && i < n_rects (part); i++) {
-    const CfRect rect = part_rect (part, i);
-    CfImage to_part, from_part;
+  if (part->use == CF_AREA_READ && !part->area->by_halo)
+    return cf_stream_copy_planes (stream, direction, to, from, false, status);
+  for (; n < n_rects (part); n++) {
+    const CfRect rect = part_rect (part, n);
 
-    cf_image_part (&to_part, to, &rect);
-    cf_image_part (&from_part, from, &rect);
-    code = cf_stream_copy_planes (stream, direction, &to_part, &from_part, false, status);
+    piece[n] = (CfPiece) { rect, rect.x, rect.y };
   }
-  return code;
+  return cf_stream_copy_pieces (stream, direction, to, from, false, piece, n, status);
 }

@@ -253,24 +253,33 @@ set_size (CfPlan *plan, int width, int height, CfStatus *status)
   return plan->ops->resize ? plan->ops->resize (plan, status) : CF_OK;
 }
 
-/* Filters each box as a frame of its own. */
+CfCode
+cf_area_filter (CfPlan *plan, CfStream *stream, const CfRect *rect, const CfImage *in, const CfImage *out,
+    CfStatus *status)
+{
+  CfImage from, to;
+  CfCode code = set_size (plan, rect->width, rect->height, status);
+
+  cf_image_part (&from, in, rect);
+  cf_image_part (&to, out, rect);
+  return code == CF_OK ? cf_packed_enqueue (plan, stream, &from, &to, status) : code;
+}
+
+/* Filters all boxes, those that remain one after the other. */
 static CfCode
 filter_boxes (CfPlan *plan, CfStream *stream, const CfArea *area, const CfImage *in, const CfImage *scratch,
     CfStatus *status)
 {
   const int width = plan->video.width, height = plan->video.height;
-  CfCode code = CF_OK, back;
+  bool done[CF_AREA_BOXES] = { false };
+  CfCode code, back;
 
-  for (unsigned i = 0; code == CF_OK && i < area->n_boxes; i++) {
-    const CfRect *read = &area->box[i].read;
-    CfImage from, to;
-
-    cf_image_part (&from, in, read);
-    cf_image_part (&to, scratch, read);
-    code = set_size (plan, read->width, read->height, status);
-    if (code == CF_OK)
-      code = cf_packed_enqueue (plan, stream, &from, &to, status);
-  }
+  if (area->anchored && plan->ops->enqueue_boxes && !plan->packed)
+    return plan->ops->enqueue_boxes (plan, stream, area, in, scratch, status);
+  code = cf_sheet_filter (plan, stream, area, in, scratch, done, status);
+  for (unsigned i = 0; code == CF_OK && i < area->n_boxes; i++)
+    if (!done[i])
+      code = cf_area_filter (plan, stream, &area->box[i].read, in, scratch, status);
   back = set_size (plan, width, height, code == CF_OK ? status : NULL);
   return code == CF_OK ? back : code;
 }

@@ -388,6 +388,16 @@ cf_stream_copy_planes (CfStream *stream, CfDirection direction, const CfImage *t
 }
 
 CfCode
+cf_stream_copy_pieces (CfStream *stream, CfDirection direction, const CfImage *to, const CfImage *from, bool interlaced,
+    const CfPiece *piece, unsigned n, CfStatus *status)
+{
+  CfCode code = cf_device_usable (status);
+
+  return code == CF_OK && n > 0 ? device->copy_pieces (stream, direction, to, from, interlaced, piece, n, status)
+                                : code;
+}
+
+CfCode
 cf_stream_copy_rows (CfStream *stream, CfDirection direction, const CfImage *to, const CfImage *from, int begin,
     int end, CfStatus *status)
 {

@@ -9,6 +9,16 @@
 #include "cf-test.h"
 #include "filter.h"
 
+/* The most rectangles of a launch. */
+#define CF_PIECES 64
+
+/* A rectangle of an image, and the pixel of another image of the same format at which it comes to lie. Both begin with
+ * whole samples of all components. */
+typedef struct {
+  CfRect from;
+  int x, y;
+} CfPiece;
+
 struct CfDevice {
   void (*versions) (int *driver, int *runtime);
   int (*count) (CfStatus *status);
@@ -37,6 +47,10 @@ struct CfDevice {
   /* `whole`: nothing but the image is in the memory between its planes, so that these bytes may be copied, too. */
   CfCode (*stream_copy) (CfStream *stream, CfDirection direction, const CfImage *to, const CfImage *from, bool whole,
       CfStatus *status);
+  /* Queues the copy of up to CF_PIECES rectangles, and of no other bytes, between places that do not overlap. What
+   * lies beyond `from` is the nearest pixel in it, of the same field where it is interlaced. */
+  CfCode (*copy_pieces) (CfStream *stream, CfDirection direction, const CfImage *to, const CfImage *from,
+      bool interlaced, const CfPiece *piece, unsigned n, CfStatus *status);
   /* Queues what cf_area_blend does. `map`: a copy of the area's map, NULL where it has none. */
   CfCode (*blend) (CfStream *stream, const CfArea *area, const void *map, const CfImage *in, const CfImage *filtered,
       const CfImage *out, CfStatus *status);
@@ -74,6 +88,9 @@ cf_device_repack (CfStream *stream, const CfImage *from, const CfImage *alpha, c
 /* Queues the copy of an image; `whole` as for CfDevice.stream_copy. */
 CfCode cf_stream_copy_planes (CfStream *stream, CfDirection direction, const CfImage *to, const CfImage *from,
     bool whole, CfStatus *status);
+/* Queues copies of rectangles, as CfDevice.copy_pieces. */
+CfCode cf_stream_copy_pieces (CfStream *stream, CfDirection direction, const CfImage *to, const CfImage *from,
+    bool interlaced, const CfPiece *piece, unsigned n, CfStatus *status);
 
 /* Records that the work of a stream of the current context (for CUDA a cudaStream_t) did not end before its deadline,
  * or that this is not known. `left_ns`: the deadline is only so far away, and the GPU hangs from then on. The device's

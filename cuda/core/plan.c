@@ -92,6 +92,7 @@ cf_plan_free (CfPlan *plan)
     plan->ops->free (plan);
   cf_packed_free (plan);
   cf_gpu_free (CF_DEVICE, plan->map);
+  cf_gpu_free (CF_DEVICE, plan->sheets);
   for (int i = 0; i < 2; i++) {
     cf_events_free (plan->pinned_map[i].uploaded);
     cf_gpu_free (CF_PINNED, plan->pinned_map[i].memory);

@@ -182,6 +182,7 @@ traits (const CfVideo *video, const CfCommon *common, const void *params_, CfTra
   traits->kept = kept (common, p);
   traits->halo = cf_median_window (params_).h / 2;
   traits->halo_columns = cf_median_window (params_).w / 2;
+  traits->replicates = true;
 }
 
 const CfFilter cf_median = {

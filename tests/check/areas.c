@@ -73,6 +73,18 @@ random_mask (Random *r, uint64_t *state)
   r->spec.mask = r->mask;
 }
 
+/* Small regions, most of which are far from each other. */
+static void
+scatter_rects (Random *r, uint64_t *state)
+{
+  r->spec.n_rects = 0;
+  for (int y = 0; y < r->video.height; y += 14)
+    for (int x = 0; x < r->video.width; x += 32)
+      if (pick (state, 0, 3) && r->spec.n_rects < MAX_RECTS)
+        r->rect[r->spec.n_rects++] = (CfRect) { x + pick (state, 10, 16), y + pick (state, 2, 6), pick (state, 1, 9),
+          pick (state, 1, 5) };
+}
+
 static void
 random_area (Random *r, const CfVideo *video, uint64_t *state)
 {
@@ -83,6 +95,8 @@ random_area (Random *r, const CfVideo *video, uint64_t *state)
     r->rect[i] = random_rect (video, state);
   if (pick (state, 0, 19) == 0)
     r->rect[0] = (CfRect) { 0, 0, video->width, video->height };
+  if (pick (state, 0, 3) == 0)
+    scatter_rects (r, state);
   r->spec.rect = r->rect;
   r->spec.ellipses = pick (state, 0, 2) == 0;
   r->spec.invert = pick (state, 0, 4) == 0;

@@ -25,7 +25,15 @@ cf_cuda_blend (CfStream *stream, const CfArea *area, const void *map, const CfIm
   return CF_OK;
 }
 
-/* And that of core/gpu/repack.cu. */
+/* And those of core/gpu/pieces.cu and core/gpu/repack.cu. */
+CfCode
+cf_cuda_copy_pieces (CfStream *stream, CfDirection direction, const CfImage *to, const CfImage *from, bool interlaced,
+    const CfPiece *piece, unsigned n, CfStatus *status)
+{
+  (void) stream, (void) direction, (void) to, (void) from, (void) interlaced, (void) piece, (void) n;
+  return cf_fail (status, CF_UNSUPPORTED, "there are no kernels here");
+}
+
 CfCode
 cf_cuda_repack (CfStream *stream, const CfImage *from, const CfImage *alpha, const CfImage *to, CfStatus *status)
 {

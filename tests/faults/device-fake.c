@@ -33,6 +33,9 @@ typedef struct {
   CfPlan *plan;
   CfImage to, from, filtered, alpha; /* filtered, area: BLEND; alpha: REPACK */
   CfArea *area;
+  CfPiece piece[CF_PIECES]; /* COPY */
+  unsigned n_pieces;
+  bool interlaced;
   size_t bytes; /* BYTES: copied between the first planes of `from` and `to` */
   const CfEvents *events;
   unsigned event; /* RECORD, WAIT_EVENT: index in `events` */
@@ -225,12 +228,20 @@ find_record (const CfEvents *events, unsigned event, int end)
   return -1;
 }
 
+static void
+copy (const Op *op)
+{
+  for (unsigned i = 0; i < op->n_pieces; i++)
+    for (int p = 0; p < cf_format_info (op->from.format)->n_planes; p++)
+      fake_copy_piece (&op->to, &op->from, op->interlaced, &op->piece[i], p);
+}
+
 /* An upload that was given up reads a frame that its owner may fill anew by now, as a real GPU does; nothing uses what
  * it reads. For tests/tsan.sh it is a function of its own. */
 static void __attribute__ ((noinline))
 upload_given_up (const Op *op)
 {
-  fake_copy_image (&op->to, &op->from);
+  copy (op);
 }
 
 /* Executes a stream's work up to entry `last`, and the work of other streams for which it has to wait. */
@@ -250,7 +261,7 @@ work_up_to (const void *queue, int last)
         if (op->uploads && given_up)
           upload_given_up (op);
         else
-          fake_copy_image (&op->to, &op->from);
+          copy (op);
         break;
       case BYTES:
         memcpy (op->to.plane[0].data, op->from.plane[0].data, op->bytes);
@@ -434,23 +445,6 @@ context_init (CfContext *context, CfStatus *status)
   return cf_gpu_count (status) ? fake_call (FAKE_INIT, status) : status->code;
 }
 
-static void *
-pinned_alloc (size_t size, CfStatus *status)
-{
-  /* cuda/core/gpu/device.c makes no call in this case. */
-  if (cf_gpu_lost ()) {
-    cf_fail (status, CF_GPU_LOST, "no pinned host memory from a GPU that is lost");
-    return NULL;
-  }
-  return fake_alloc (FAKE_PINNED_ALLOC, size, status);
-}
-
-static void *
-device_alloc (size_t size, CfStatus *status)
-{
-  return fake_alloc (FAKE_DEVICE_ALLOC, size, status);
-}
-
 /* ---- streams and events -------------------------------------------------- */
 
 static CfStream *
@@ -470,14 +464,24 @@ stream_free (CfStream *stream)
 }
 
 static CfCode
+copy_pieces (CfStream *stream, CfDirection direction, const CfImage *to, const CfImage *from, bool interlaced,
+    const CfPiece *piece, unsigned n, CfStatus *status)
+{
+  static const FakeKind
+      kinds[] = { [CF_UPLOAD] = FAKE_UPLOAD, [CF_DOWNLOAD] = FAKE_DOWNLOAD, [CF_ON_DEVICE] = FAKE_LAUNCH };
+  Op op = { COPY, stream->queue, .uploads = direction == CF_UPLOAD, .to = *to, .from = *from, .n_pieces = n };
+
+  op.interlaced = interlaced;
+  memcpy (op.piece, piece, n * sizeof *piece);
+  return queue (kinds[direction], op, status);
+}
+
+static CfCode
 stream_copy (CfStream *stream, CfDirection direction, const CfImage *to, const CfImage *from, bool whole,
     CfStatus *status)
 {
   (void) whole;
-  return queue (direction == CF_UPLOAD ? FAKE_UPLOAD
-          : direction == CF_DOWNLOAD   ? FAKE_DOWNLOAD
-                                       : FAKE_LAUNCH,
-      (Op) { .kind = COPY, .queue = stream->queue, .uploads = direction == CF_UPLOAD, .to = *to, .from = *from },
+  return copy_pieces (stream, direction, to, from, false, &(CfPiece) { { 0, 0, from->width, from->height } }, 1,
       status);
 }
 
@@ -666,13 +670,14 @@ static const CfDevice fake_device = {
   .ended = ended,
   .context_init = context_init,
   .ops = fake_ops_of,
-  .pinned_alloc = pinned_alloc,
+  .pinned_alloc = fake_pinned_alloc,
   .pinned_free = fake_release,
-  .device_alloc = device_alloc,
+  .device_alloc = fake_device_alloc,
   .device_free = fake_release,
   .stream_new = stream_new,
   .stream_free = stream_free,
   .stream_copy = stream_copy,
+  .copy_pieces = copy_pieces,
   .blend = blend,
   .repack = repack,
   .stream_wait = stream_wait,

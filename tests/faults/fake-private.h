@@ -15,6 +15,9 @@ extern pthread_mutex_t fake_lock;
 /* Returns memory for queued work, for a stream or for events, after a call of that kind. */
 void *fake_alloc (FakeKind kind, size_t size, CfStatus *status);
 void fake_release (void *memory);
+/* The table's functions. */
+void *fake_pinned_alloc (size_t size, CfStatus *status);
+void *fake_device_alloc (size_t size, CfStatus *status);
 /* Returns whether an address is in such memory. */
 bool fake_is_allocated (const uint8_t *data);
 /* Frees what the previous run has left. */

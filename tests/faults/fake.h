@@ -98,8 +98,9 @@ void fake_finish (const void *queue);
 const CfOps *fake_ops_of (const CfFilter *filter);
 /* Queues a frame of a plan of the CPU on a stream; `out` NULL: for its history alone. */
 CfCode fake_launch (CfPlan *plan, CfStream *stream, const CfImage *in, const CfImage *out, CfStatus *status);
-/* What queued work does: copies an image; filters one of any size up to the plan's, as a part of a frame. */
-void fake_copy_image (const CfImage *to, const CfImage *from);
+/* What queued work does: copies a rectangle of plane `p`, where beyond the border of `from` lies the nearest sample, of
+ * the same field; filters an image of any size up to the plan's, as a part of a frame. */
+void fake_copy_piece (const CfImage *to_image, const CfImage *from, bool interlaced, const CfPiece *piece, int p);
 CfCode fake_filter (CfPlan *plan, const CfImage *from, const CfImage *to);
 /* Returns the name of a kind of call. */
 const char *fake_kind_name (FakeKind kind);

@@ -440,6 +440,7 @@ main (int argc, char **argv)
     { FALSE, "3", TRUE, FALSE, 2, FALSE, "1,2,3,5; 5,12,3,4" },
     { FALSE, "3", TRUE, FALSE, 0, FALSE, "2,2,2,2; 6,12,2,2" },
     { TRUE, "0.15", TRUE, FALSE, 0, FALSE, "2,2,2,2; 6,12,2,2" },
+    { FALSE, "1", TRUE, FALSE, 0, TRUE, "2,2,2,2; 2,20,2,2; 2,40,2,2" }, /* together */
     { FALSE, "running", FALSE, FALSE },
     { FALSE, "running", TRUE, FALSE, 3 },
     { FALSE, "center", FALSE, FALSE },

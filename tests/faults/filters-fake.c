@@ -5,6 +5,7 @@
  * work does. */
 #include "fake.h"
 
+#include <glib.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,15 +26,34 @@ fake_kind_name (FakeKind kind)
 }
 
 void
-fake_copy_image (const CfImage *to, const CfImage *from)
+fake_copy_piece (const CfImage *to_image, const CfImage *from, bool interlaced, const CfPiece *piece, int p)
 {
   const CfFormatInfo *info = cf_format_info (from->format);
+  const int rows = cf_plane_rows (info->format, from->height, p), fields = interlaced && rows > 1 ? 2 : 1;
+  int w_sub = 0, h_sub = 0, columns, group;
 
-  for (int p = 0; p < info->n_planes; p++)
-    for (int y = 0; y < cf_plane_rows (from->format, from->height, p); y++)
-      memcpy ((uint8_t *) to->plane[p].data + (size_t) y * to->plane[p].pitch,
-          (const uint8_t *) from->plane[p].data + (size_t) y * from->plane[p].pitch,
-          cf_plane_row_bytes (from->format, from->width, p));
+  for (int i = 0; i < info->n_components; i++)
+    if (info->comp[i].plane == p) {
+      w_sub = MAX (w_sub, info->comp[i].w_sub);
+      h_sub = info->comp[i].h_sub;
+    }
+  group = (int) cf_plane_row_bytes (info->format, 1 << w_sub, p);
+  columns = (int) cf_plane_row_bytes (info->format, from->width, p) / group;
+  for (int y = 0; y < cf_plane_rows (info->format, piece->from.height, p); y++) {
+    uint8_t *to = (uint8_t *) to_image->plane[p].data + (size_t) ((piece->y >> h_sub) + y) * to_image->plane[p].pitch +
+        (piece->x >> w_sub) * group;
+    int row = (piece->from.y >> h_sub) + y;
+
+    while (row < 0)
+      row += fields;
+    while (row >= rows)
+      row -= fields;
+    for (int x = 0; x < (piece->from.width + (1 << w_sub) - 1) >> w_sub; x++)
+      memcpy (to + x * group,
+          (const uint8_t *) from->plane[p].data + (size_t) row * from->plane[p].pitch +
+              CLAMP ((piece->from.x >> w_sub) + x, 0, columns - 1) * group,
+          (size_t) group);
+  }
 }
 
 CfCode

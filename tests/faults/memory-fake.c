@@ -56,6 +56,23 @@ fake_alloc (FakeKind kind, size_t size, CfStatus *status)
   return memory;
 }
 
+void *
+fake_pinned_alloc (size_t size, CfStatus *status)
+{
+  /* cuda/core/gpu/device.c makes no call in this case. */
+  if (cf_gpu_lost ()) {
+    cf_fail (status, CF_GPU_LOST, "no pinned host memory from a GPU that is lost");
+    return NULL;
+  }
+  return fake_alloc (FAKE_PINNED_ALLOC, size, status);
+}
+
+void *
+fake_device_alloc (size_t size, CfStatus *status)
+{
+  return fake_alloc (FAKE_DEVICE_ALLOC, size, status);
+}
+
 void
 fake_release (void *memory)
 {

@@ -24,29 +24,54 @@ typedef struct {
 
 static const Row rows[] = {
   /* A halo in rows: of a window that is narrow and high; in chroma of half the height; of an even kernel. */
-  { gst_cuda_median_get_type, "kernel-width=1,kernel-height=9", "format=Y444,width=8,height=960", 8 * 960 * 3, 2 },
+  { gst_cuda_median_get_type, "kernel-width=1 kernel-height=9", "format=Y444,width=8,height=960", 8 * 960 * 3, 2 },
   { gst_cuda_median_get_type, "kernel-size=5", "format=I420,width=8,height=962", 8 * 962 + 2 * 4 * 481, 2 },
   { gst_cuda_median_get_type, "kernel-size=7", "format=NV12,width=8,height=1440", 8 * 2160, 4 },
   { gst_cuda_convolve_get_type, "kernel=1;2;3;-4;5;-6", "format=Y42B,width=8,height=961", 8 * 961 * 2, 2 },
-  { gst_cuda_convolve_get_type, "preset=gauss,kernel-width=3,kernel-height=101", "format=GRAY8,width=8,height=960",
+  { gst_cuda_convolve_get_type, "preset=gauss kernel-width=3 kernel-height=101", "format=GRAY8,width=8,height=960",
       8 * 960, 2 },
   /* Packed pixels are taken apart, filtered and put together, slice by slice; and a history of them. */
   { gst_cuda_median_get_type, "kernel-size=5", "format=Y410,width=8,height=960", 8 * 960 * 4, 6 },
   { gst_cuda_median_get_type, "temporal-depth=3", "format=RGB10A2_LE,width=8,height=16", 8 * 16 * 4, 3 },
   /* A row may depend on the opposite end of the frame, and each field on its own rows. */
-  { gst_cuda_convolve_get_type, "preset=box,border=wrap", "format=I420,width=8,height=960", 8 * 1440, 1 },
+  { gst_cuda_convolve_get_type, "preset=box border=wrap", "format=I420,width=8,height=960", 8 * 1440, 1 },
   { gst_cuda_median_get_type, "kernel-size=3", "format=I420,width=8,height=960,interlace-mode=interleaved", 8 * 1440,
       1 },
   /* Every other pair of frames is interlaced: with 960 rows only the others are cut into slices. */
   { gst_cuda_median_get_type, "kernel-size=3", "format=I420,width=8,height=960,interlace-mode=mixed", 8 * 1440, 0 },
-  { gst_cuda_median_get_type, "temporal-depth=5,kernel-size=1", "format=I420,width=8,height=16,interlace-mode=mixed",
+  { gst_cuda_median_get_type, "temporal-depth=5 kernel-size=1", "format=I420,width=8,height=16,interlace-mode=mixed",
       8 * 24, 0 },
   /* Frames that wait for later ones. */
-  { gst_cuda_median_get_type, "temporal-depth=5,temporal-center=true", "format=NV12,width=8,height=960", 8 * 1440, 0 },
-  { gst_cuda_median_get_type, "temporal-depth=7,temporal-center=true,kernel-size=1",
+  { gst_cuda_median_get_type, "temporal-depth=5 temporal-center=true", "format=NV12,width=8,height=960", 8 * 1440, 0 },
+  { gst_cuda_median_get_type, "temporal-depth=7 temporal-center=true kernel-size=1",
       "format=I420,width=8,height=16,interlace-mode=mixed", 8 * 24, 0 },
   /* 2 MB and an odd number of rows, which threads share. */
-  { gst_cuda_median_get_type, "kernel-width=3,kernel-height=1", "format=GRAY8,width=2304,height=955", 2304 * 955, 1 },
+  { gst_cuda_median_get_type, "kernel-width=3 kernel-height=1", "format=GRAY8,width=2304,height=955", 2304 * 955, 1 },
+  /* Regions: from three on the GPU filters them in one image, but those by themselves of which the border is a constant
+   * or may cut a pixel's samples.
+   * Small ones are filtered in place. Four fill the frame, but do not fit an image of its size. */
+  { gst_cuda_median_get_type, "kernel-size=5 roi=40,20,9,7;150,31,5,3;99,60,20,11;200,8,4,4",
+      "format=NV12,width=256,height=96", 256 * 144, 4 },
+  { gst_cuda_median_get_type, "kernel-size=3 roi=0,0,9,7;150,31,5,3;99,60,20,11;200,13,4,4;251,90,9,9",
+      "format=I420,width=256,height=96,interlace-mode=interleaved", 256 * 144, 4 },
+  { gst_cuda_convolve_get_type, "preset=gauss sigma=2 border=wrap roi=40,20,9,7;150,31,5,3;99,60,20,11",
+      "format=YUY2,width=256,height=96", 256 * 192, 0 },
+  { gst_cuda_convolve_get_type, "preset=unsharp sigma=1 border=constant roi=40,20,9,7;151,31,5,3;99,60,21,11;0,0,9,7",
+      "format=YUY2,width=256,height=96", 256 * 192, 5 },
+  { gst_cuda_median_get_type, "kernel-size=5 roi=40,20,9,7;150,31,5,3;99,60,20,11", "format=Y410,width=256,height=96",
+      256 * 384, 6 },
+  { gst_cuda_convolve_get_type, "preset=box kernel-size=3 roi=2,2,28,90;36,2,92,28;164,2,80,28;36,40,214,52",
+      "format=GRAY8,width=256,height=96", 256 * 96, 5 },
+  { gst_cuda_convolve_get_type, "preset=box kernel-size=3 roi=10,8,40,80;80,8,44,80;150,8,45,80;200,8,46,80",
+      "format=RGBA,width=256,height=96", 256 * 384, 4 },
+  { gst_cuda_convolve_get_type, "preset=gauss sigma=2 roi=40,20,9,7;150,31,5,3;99,60,20,11;250,90,6,6",
+      "format=UYVY,width=256,height=96", 256 * 192, 5 },
+  { gst_cuda_median_get_type, "kernel-size=9 roi=0,0,9,7;150,31,5,3;99,60,20,11;252,92,9,9;2,88,3,3",
+      "format=I420,width=255,height=95", 256 * 144, 4 },
+  { gst_cuda_median_get_type, "kernel-width=5 kernel-height=1 roi=0,2,40,3;0,20,40,3;0,40,40,3",
+      "format=GRAY8,width=67,height=68", 68 * 68, 4 },
+  { gst_cuda_convolve_get_type, "preset=privacy roi=40,20,9,7;150,31,5,3;99,60,20,11;0,0,8,8",
+      "format=I420,width=256,height=96", 256 * 144, 0 },
 };
 
 typedef struct {
@@ -70,7 +95,7 @@ take (GstPad *pad, GstObject *parent, GstBuffer *buffer)
 static void
 open_run (Run *run, const Row *row, const gchar *backend, gint in_flight)
 {
-  gchar **properties = g_strsplit (row->properties, ",", -1);
+  gchar **properties = g_strsplit (row->properties, " ", -1);
 
   *run = (Run) { .element = gst_object_ref_sink (g_object_new (row->type (), NULL)) };
   for (gchar **p = properties; *p; p++) {

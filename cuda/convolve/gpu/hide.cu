@@ -2,8 +2,10 @@
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
  * convolve/gpu/hide.cu: the presets that hide what is in a frame. sum_kernel makes the means of the cells, paint_kernel
- * paints with them; a fill needs the latter alone. One launch each takes all components of a frame. Sizes and numbers
- * of cells come with each launch, so frames of any size up to that at init can follow each other. */
+ * paints with them; a fill needs the latter alone. One launch each takes all components of a frame, or of several boxes
+ * of one. Sizes and numbers of cells come with each launch, so frames of any size up to that at init can follow each
+ * other. */
+#include "core/area.h"
 #include "internal.cuh"
 
 namespace cf {
@@ -15,6 +17,8 @@ constexpr int warps = 8;
 constexpr int part_words = 4096, part_samples = 1024;
 /* Samples and rows of a block of paint_kernel, rows of one of its warps. */
 constexpr int tile_w = 128, warp_rows = 8, tile_h = warps * warp_rows;
+/* Views of a launch: those of a frame, or of as many boxes as have no more together. */
+constexpr int max_views = 24;
 
 /* The cells of a component of a field. */
 struct Cells {
@@ -32,7 +36,7 @@ struct SumWork {
   int n, items;
   unsigned long long *sums; /* of each cell; all are 0 between frames */
   uint16_t *means;
-  Cells cells[CF_MAX_VIEWS];
+  Cells cells[max_views];
 };
 
 /* A sample of a pixel group, which has up to 4: the component that it belongs to. */
@@ -60,8 +64,10 @@ struct PaintWork {
   int n, blocks;
   CfConvolveOp op;
   const uint16_t *means;
-  Strip strip[CF_MAX_VIEWS];
+  Strip strip[max_views];
 };
+
+static_assert (sizeof (SumWork) <= 4096 && sizeof (PaintWork) <= 4096, "the kernels' arguments are too large");
 
 /* ---- sums --------------------------------------------------------------- */
 
@@ -345,7 +351,7 @@ ceil_div (int whole, int part)
 
 /* Describes the cells of a component, and deals its parts to warps. */
 void
-make_cells (const CfPlan *plan, const CfConvolution &c, const CfView &view, Cells *cells)
+make_cells (const CfVideo &video, const CfConvolution &c, const CfView &view, Cells *cells)
 {
   int width, height;
 
@@ -358,7 +364,7 @@ make_cells (const CfPlan *plan, const CfConvolution &c, const CfView &view, Cell
   cells->bytes = view.bytes;
   cells->shift = view.shift;
   cells->max = c.max;
-  cf_convolve_cells (&c, &plan->video, view.width, view.height, &cells->nx, &cells->ny);
+  cf_convolve_cells (&c, &video, view.width, view.height, &cells->nx, &cells->ny);
   width = ceil_div (view.width, cells->nx);
   height = ceil_div (view.height, cells->ny);
   cells->rows = (view.bytes == 1 && view.step == 1 ? part_words : part_samples) / width;
@@ -368,15 +374,15 @@ make_cells (const CfPlan *plan, const CfConvolution &c, const CfView &view, Cell
 
 /* Describes the plane and field of view `first`, of n; `cells` are those of all views. */
 void
-make_strip (const CfPlan *plan, const CfConvolution &c, const CfView *in, const CfView *out, int n, int first,
+make_strip (const CfVideo &video, const CfConvolution &c, const CfView *in, const CfView *out, int n, int first,
     const Cells *cells, Strip *s)
 {
-  const CfFormatInfo *info = cf_format_info (plan->video.format);
+  const CfFormatInfo *info = cf_format_info (video.format);
   const CfView &lead = in[first];
   uintptr_t quad = 4u * lead.bytes - 1;
 
   *s = Strip ();
-  s->samples = (int) (cf_plane_row_bytes (plan->video.format, plan->video.width, lead.plane) / lead.bytes);
+  s->samples = (int) (cf_plane_row_bytes (video.format, video.width, lead.plane) / lead.bytes);
   s->height = lead.height;
   s->ny = cells[first].ny;
   s->in_pitch = (long long) lead.pitch;
@@ -404,21 +410,69 @@ make_strip (const CfPlan *plan, const CfConvolution &c, const CfView *in, const 
   s->out_quads = (((uintptr_t) s->out | (uintptr_t) s->out_pitch) & quad) == 0;
 }
 
-CfCode
-launch_sums (SumWork *work, const CfView *in, const Cells *cells, int n, cudaStream_t stream, CfStatus *status)
-{
-  void *arguments[] = { work };
+/* What one launch of each kernel takes. */
+struct Batch {
+  SumWork sums;
+  PaintWork paint;
+  int cells; /* of all components */
+};
 
-  for (int i = 0; i < n; i++)
-    if (in[i].filtered) {
-      work->cells[work->n] = cells[i];
-      work->cells[work->n++].first_item = work->items;
-      work->items += cells[i].nx * cells[i].ny * cells[i].parts;
+/* Adds a frame. Returns false, and adds nothing, where the batch has no room for it. */
+bool
+add_frame (Batch *b, const CfVideo &video, const CfCommon &common, const CfConvolution &c, size_t capacity,
+    const CfImage *in, const CfImage *out)
+{
+  CfView from[CF_MAX_VIEWS], to[CF_MAX_VIEWS];
+  Cells cells[CF_MAX_VIEWS];
+  bool done[CF_MAX_VIEWS] = { };
+  const int n = cf_image_views (&video, &common, in, from);
+  int first = b->cells;
+
+  cf_image_views (&video, &common, out, to);
+  for (int i = 0; i < n; i++) {
+    make_cells (video, c, from[i], &cells[i]);
+    cells[i].first = first;
+    first += cells[i].nx * cells[i].ny;
+  }
+  if (b->sums.n + n > max_views || b->paint.n + n > max_views || (size_t) first > capacity)
+    return false;
+  b->cells = first;
+  for (int i = 0; i < n; i++) {
+    Strip &s = b->paint.strip[b->paint.n];
+
+    if (from[i].filtered && c.op != CF_CONVOLVE_FILL) {
+      b->sums.cells[b->sums.n] = cells[i];
+      b->sums.cells[b->sums.n++].first_item = b->sums.items;
+      b->sums.items += cells[i].nx * cells[i].ny * cells[i].parts;
     }
-  if (work->items == 0)
-    return CF_OK;
-  return launch_kernel ("the sums of cells", (const void *) sum_kernel, ceil_div (work->items, warps),
-      dim3 (32 * warps), arguments, 0, false, stream, status);
+    if (done[i])
+      continue;
+    make_strip (video, c, from, to, n, i, cells, &s);
+    s.first_block = b->paint.blocks;
+    s.blocks_x = ceil_div (s.samples, tile_w);
+    b->paint.blocks += s.blocks_x * ceil_div (s.height, tile_h);
+    b->paint.n++;
+    for (int k = i; k < n; k++)
+      done[k] = done[k] || (from[k].plane == from[i].plane && from[k].field == from[i].field);
+  }
+  return true;
+}
+
+/* Launches a batch, and empties it. */
+CfCode
+launch_batch (Batch *b, cudaStream_t stream, CfStatus *status)
+{
+  void *sums[] = { &b->sums }, *paint[] = { &b->paint };
+  CfCode code = CF_OK;
+
+  if (b->sums.items > 0)
+    code = launch_kernel ("the sums of cells", (const void *) sum_kernel, ceil_div (b->sums.items, warps),
+        dim3 (32 * warps), sums, 0, false, stream, status);
+  if (code == CF_OK && b->paint.n > 0)
+    code = launch_kernel ("hide", (const void *) paint_kernel, b->paint.blocks, dim3 (32 * warps), paint, 0, false,
+        stream, status);
+  b->sums.n = b->sums.items = b->paint.n = b->paint.blocks = b->cells = 0;
+  return code;
 }
 
 /* Returns the most cells that all components together can have. */
@@ -439,47 +493,32 @@ convolve_hide_bytes (const CfVideo *largest)
 
 CfCode
 convolve_hide_launch (const CfPlan *plan, const CfConvolution &c, const CfVideo *largest, void *memory,
-    const CfImage *in, const CfImage *out, cudaStream_t stream, CfStatus *status)
+    const CfArea *area, const CfImage *in, const CfImage *out, cudaStream_t stream, CfStatus *status)
 {
-  CfView from[CF_MAX_VIEWS], to[CF_MAX_VIEWS];
-  Cells cells[CF_MAX_VIEWS];
-  bool done[CF_MAX_VIEWS] = { };
-  SumWork sums = { };
-  PaintWork paint = { };
-  void *arguments[] = { &paint };
-  const int n = cf_image_views (&plan->video, &plan->common, in, from);
-  int first = 0;
+  const size_t capacity = all_cells (largest);
+  const CfRect frame = { 0, 0, plan->video.width, plan->video.height };
+  CfVideo video = plan->video;
+  Batch batch = { };
   CfCode code = CF_OK;
 
-  cf_image_views (&plan->video, &plan->common, out, to);
-  sums.sums = static_cast<unsigned long long *> (memory);
-  sums.means = reinterpret_cast<uint16_t *> (sums.sums + all_cells (largest));
-  paint.means = sums.means;
-  paint.op = c.op;
-  for (int i = 0; i < n; i++) {
-    make_cells (plan, c, from[i], &cells[i]);
-    cells[i].first = first;
-    first += cells[i].nx * cells[i].ny;
-  }
-  for (int i = 0; i < n; i++) {
-    Strip &s = paint.strip[paint.n];
+  batch.sums.sums = static_cast<unsigned long long *> (memory);
+  batch.sums.means = reinterpret_cast<uint16_t *> (batch.sums.sums + capacity);
+  batch.paint.means = batch.sums.means;
+  batch.paint.op = c.op;
+  for (unsigned i = 0; code == CF_OK && i < (area ? area->n_boxes : 1); i++) {
+    const CfRect &rect = area ? area->box[i].read : frame;
+    CfImage from, to;
 
-    if (done[i])
+    cf_image_part (&from, in, &rect);
+    cf_image_part (&to, out, &rect);
+    video.width = rect.width;
+    video.height = rect.height;
+    if (add_frame (&batch, video, plan->common, c, capacity, &from, &to))
       continue;
-    make_strip (plan, c, from, to, n, i, cells, &s);
-    s.first_block = paint.blocks;
-    s.blocks_x = ceil_div (s.samples, tile_w);
-    paint.blocks += s.blocks_x * ceil_div (s.height, tile_h);
-    paint.n++;
-    for (int k = i; k < n; k++)
-      done[k] = done[k] || (from[k].plane == from[i].plane && from[k].field == from[i].field);
+    code = launch_batch (&batch, stream, status); /* an empty batch has room for any frame */
+    add_frame (&batch, video, plan->common, c, capacity, &from, &to);
   }
-  if (c.op != CF_CONVOLVE_FILL)
-    code = launch_sums (&sums, from, cells, n, stream, status);
-  if (code != CF_OK)
-    return code;
-  return launch_kernel ("hide", (const void *) paint_kernel, paint.blocks, dim3 (32 * warps), arguments, 0, false,
-      stream, status);
+  return code == CF_OK ? launch_batch (&batch, stream, status) : code;
 }
 
 CfCode

@@ -193,10 +193,10 @@ CfCode convolve_separable_launch (Work *work, const AxisWeights &weights, bool i
 CfCode convolve_wide_launch (Work *work, const SeparableWeights &weights, cudaStream_t stream, CfStatus *status);
 /* Returns the bytes of device memory, cleared, that convolve_hide_launch needs for frames up to a size. */
 size_t convolve_hide_bytes (const CfVideo *largest);
-/* Filters a frame of the plan's current size with fill, mosaic or privacy. The next frame's launch must be queued
- * behind this one. */
+/* Filters a frame of the plan's current size, or each box of an area of it as a frame, with fill, mosaic or privacy.
+ * The next frame's launch must be queued behind this one. */
 CfCode convolve_hide_launch (const CfPlan *plan, const CfConvolution &c, const CfVideo *largest, void *memory,
-    const CfImage *in, const CfImage *out, cudaStream_t stream, CfStatus *status);
+    const CfArea *area, const CfImage *in, const CfImage *out, cudaStream_t stream, CfStatus *status);
 CfCode convolve_long_launch (Work *work, const LongWeights &weights, cudaStream_t stream, CfStatus *status);
 /* Each *_init loads its kernels and sets the limits of their dynamic shared memory; called once per plan.
  * convolve_small_init also returns in *pdl whether the kernels were compiled with griddep_wait (). */

@@ -528,7 +528,7 @@ convolve_enqueue (CfPlan *plan, CfStream *stream, const CfImage *in, const CfIma
   CfCode code;
 
   if (s->kind == HIDE)
-    return convolve_hide_launch (plan, s->c, &s->largest, s->cells, in, out, handle, status);
+    return convolve_hide_launch (plan, s->c, &s->largest, s->cells, NULL, in, out, handle, status);
   make_work (plan, in, out, &work);
   if (s->kind == PASSES) {
     work.rounding = s->passes;
@@ -554,6 +554,17 @@ convolve_enqueue (CfPlan *plan, CfStream *stream, const CfImage *in, const CfIma
   }
 }
 
+/* Mosaic and privacy. */
+CfCode
+convolve_enqueue_boxes (CfPlan *plan, CfStream *stream, const CfArea *area, const CfImage *in, const CfImage *out,
+    CfStatus *status)
+{
+  State *s = state_of (plan);
+
+  return convolve_hide_launch (plan, s->c, &s->largest, s->cells, area, in, out,
+      static_cast<cudaStream_t> (cf_stream_handle (stream)), status);
+}
+
 } // namespace
 
 extern "C" const CfOps cf_convolve_cuda = {
@@ -561,6 +572,7 @@ extern "C" const CfOps cf_convolve_cuda = {
   .init = convolve_init,
   .update = set_up,
   .enqueue = convolve_enqueue,
+  .enqueue_boxes = convolve_enqueue_boxes,
   .free = convolve_free,
   .variants = names,
 };

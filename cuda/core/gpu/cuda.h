@@ -5,7 +5,7 @@
 #ifndef CF_CORE_GPU_CUDA_H
 #define CF_CORE_GPU_CUDA_H
 
-#include "core/filter.h"
+#include "core/device.h"
 
 CF_BEGIN_DECLS
 
@@ -35,7 +35,10 @@ void cf_cuda_events_free (CfEvents *events);
 CfCode cf_cuda_events_wait (CfEvents *events, uint64_t deadline_ns, const int *hurry, CfStatus *status);
 uint64_t cf_cuda_events_elapsed_ns (const CfEvents *events, unsigned from, unsigned to);
 
-/* The table's function for areas (core/gpu/blend.cu). */
+/* The table's function for rectangles (core/gpu/pieces.cu). */
+CfCode cf_cuda_copy_pieces (CfStream *stream, CfDirection direction, const CfImage *to, const CfImage *from,
+    bool interlaced, const CfPiece *piece, unsigned n, CfStatus *status);
+/* For areas (core/gpu/blend.cu). */
 CfCode cf_cuda_blend (CfStream *stream, const CfArea *area, const void *map, const CfImage *in, const CfImage *filtered,
     const CfImage *out, CfStatus *status);
 /* And for packed formats (core/gpu/repack.cu). */

@@ -278,6 +278,7 @@ const CfDevice cf_device_cuda = {
   .stream_new = cf_cuda_stream_new,
   .stream_free = cf_cuda_stream_free,
   .stream_copy = cf_cuda_stream_copy,
+  .copy_pieces = cf_cuda_copy_pieces,
   .blend = cf_cuda_blend,
   .repack = cf_cuda_repack,
   .stream_wait = cf_cuda_stream_wait,
