@@ -333,7 +333,8 @@ check_frame (Areas *a, int frame, const void *params, uint64_t *state)
       a->kc->stem, a->set, cf_format_info (a->video.format)->name, a->video.width, a->video.height,
       a->video.interlaced ? " interlaced" : "", frame, r.spec.n_rects, r.spec.ellipses ? " as ellipses" : "",
       r.spec.n_polygons, r.mask ? ", mask" : "", r.spec.invert ? ", inverted" : "", in_place ? ", in place" : "",
-      a->context == a->run->gpu ? "the GPU" : "the CPU", good ? "wrong samples" : status.message, a->run->options.seed);
+      a->context == a->run->gpu ? "the GPU" : cf_cpu_info (NULL), good ? "wrong samples" : status.message,
+      a->run->options.seed);
   cf_area_unref (area);
   g_free (r.mask);
 }
@@ -381,26 +382,86 @@ check_case (KcRun *run, CfContext *context, const KcFilter *kc, CfFormat format,
   cf_params_free (a.filter, params);
 }
 
+/* Blends 256 values of a format with each other, in every strength: column x has the x-th value, row y the strength y,
+ * and the filter fills the frame with one value after the other. With 8 bits these are all there are. */
+static void
+check_values (KcRun *run, CfFormat format, const char *isa)
+{
+  const CfFilter *filter = cf_filter_find ("convolve");
+  const CfFormatInfo *info = cf_format_info (format);
+  const CfVideo video = { format, 256, 256, false };
+  const int most = (1 << info->bits) - 1;
+  unsigned long wrong = 0;
+  uint8_t mask[256 * 256];
+  KcImage image[3]; /* in, out, scratch */
+  int value[256];
+
+  for (int i = 0; i < 3; i++)
+    kc_image_new (&image[i], &video, KC_TIGHT, 1);
+  for (int i = 0; i < 256 * 256; i++) {
+    const int x = i % 256, y = i / 256;
+
+    value[x] = x < 128 || most == 255 ? x : most - (x - 128) * (x - 128) * most / 16384;
+    mask[i] = (uint8_t) y;
+    kc_put_word (&image[0].image, 0, x, y, (unsigned) value[x] << info->shift);
+  }
+  cf_image_copy (&image[1].image, &image[0].image, NULL);
+  for (int k = 0; k < 256; k++) {
+    g_autofree char *set = g_strdup_printf ("kernel=0 bias=%d", value[k]);
+    CfStatus status = { 0 };
+    void *params = kc_params_new (filter, set, &status);
+    const CfTraits traits = cf_filter_traits (filter, &video, &(CfCommon) { 0 }, params);
+    CfArea *area = cf_area_new (&video, &traits, &(CfAreaSpec) { .mask = mask }, &status);
+    CfPlan *plan = cf_plan_new (run->cpu, filter, &video, &(CfCommon) { 0 }, params, &status);
+    const CfFrame frame = { &image[0].image, &image[1].image, .area = area, .scratch = &image[2].image };
+
+    if (!area || !plan || cf_plan_enqueue (plan, NULL, &frame, &status) != CF_OK)
+      kc_result (run, false, "area: %s of %s: %s", set, info->name, status.message);
+    for (int i = 0; i < 256 * 256; i++) {
+      const int x = i % 256, y = i / 256;
+
+      wrong += kc_word (&image[1].image, 0, x, y) >> info->shift !=
+          (unsigned) ((510 * value[x] + 2 * (value[k] - value[x]) * y + 255) / 510);
+    }
+    cf_plan_free (plan);
+    cf_area_unref (area);
+    cf_params_free (filter, params);
+  }
+  kc_result (run, wrong == 0, "area: %lu samples of %s are not blended right on %s", wrong, info->name, isa);
+  for (int i = 0; i < 3; i++)
+    kc_image_free (&image[i]);
+}
+
 void
 kc_areas (KcRun *run)
 {
   /* for each filter; together 1000 areas a format */
   const int plans = run->options.quick ? 1 : 10, frames = run->options.quick ? 5 : 25;
+  static const CfFormat depths[] = { CF_FORMAT_GRAY8, CF_FORMAT_RGB10A2_LE, CF_FORMAT_P012_LE, CF_FORMAT_GRAY16_LE };
   uint64_t state = (uint64_t) run->options.seed;
   unsigned number = 0;
 
+  for (unsigned i = 0; !run->options.gpu && i < KC_N_ISAS * G_N_ELEMENTS (depths); i++) {
+    const char *isa = kc_is_ours (run, number++) ? kc_take_isa (run, i % KC_N_ISAS) : NULL;
+
+    if (isa)
+      check_values (run, depths[i / KC_N_ISAS], isa);
+  }
   for (const KcFilter *const *kc = kc_filters; *kc; kc++)
     for (int f = CF_FORMAT_NONE + 1; f < CF_N_FORMATS; f++)
       for (int i = 0; i < plans; i++) {
-        CfContext *contexts[] = { run->options.gpu ? NULL : run->cpu, run->gpu };
-        uint64_t own = kc_random (&state);
+        const uint64_t own = kc_random (&state);
 
         if (run->options.filter && !g_str_equal (run->options.filter, (*kc)->stem))
           continue;
         if (!kc_is_ours (run, number++))
           continue;
-        for (int c = 0; c < 2; c++)
-          if (contexts[c])
-            check_case (run, contexts[c], *kc, (CfFormat) f, frames, &own);
+        for (unsigned isa = 0; isa < (run->options.gpu ? 1 : KC_N_ISAS); isa++) {
+          CfContext *context = run->options.gpu ? run->gpu : kc_take_isa (run, isa) ? run->cpu : NULL;
+          uint64_t same = own;
+
+          if (context)
+            check_case (run, context, *kc, (CfFormat) f, frames, &same);
+        }
       }
 }

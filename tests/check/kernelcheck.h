@@ -280,6 +280,10 @@ typedef struct {
 void kc_case_run (KcRun *run, KcCase *c);
 /* Returns whether case `number` is this process's share, and selected by --case. */
 bool kc_is_ours (const KcRun *run, unsigned number);
+#define KC_N_ISAS 4
+/* Restricts the CPU side to the i-th of all instruction sets and returns its name; NULL where this machine does not
+ * have it, or --isa names another. */
+const char *kc_take_isa (const KcRun *run, unsigned i);
 /* Counts one result; prints the sentence if it failed. */
 void kc_result (KcRun *run, bool good, const char *format, ...) __attribute__ ((format (printf, 3, 4)));
 /* Adds frames to those of a variant, which is new or in the table. */

@@ -650,10 +650,18 @@ kc_is_ours (const KcRun *run, unsigned number)
   return !o->jobs || (int) ((number * 0x9e3779b1u >> 8) % (unsigned) o->jobs) == o->process;
 }
 
+const char *
+kc_take_isa (const KcRun *run, unsigned i)
+{
+  static const char *const isas[KC_N_ISAS] = { "baseline", "sse4.1", "avx2", "avx512bw" };
+
+  return g_strcmp0 (run->options.isa ? run->options.isa : isas[i], isas[i]) == 0 && cf_cpu_limit (isas[i]) ? isas[i]
+                                                                                                           : NULL;
+}
+
 void
 kc_case_run (KcRun *run, KcCase *c)
 {
-  static const char *const isas[] = { "baseline", "sse4.1", "avx2", "avx512bw" };
   static Frames f; /* large */
   CfStatus status = { 0 };
 
@@ -664,9 +672,12 @@ kc_case_run (KcRun *run, KcCase *c)
   if (!frames_new (c, &f, &status)) {
     kc_result (run, false, "case %u: %s", c->number, status.message);
   } else {
-    for (int i = 0; run->cpu && i < 4; i++)
-      if (g_strcmp0 (run->options.isa ? run->options.isa : isas[i], isas[i]) == 0 && cf_cpu_limit (isas[i]))
-        run_backend (run, c, &f, run->cpu, isas[i]);
+    for (unsigned i = 0; run->cpu && i < KC_N_ISAS; i++) {
+      const char *isa = kc_take_isa (run, i);
+
+      if (isa)
+        run_backend (run, c, &f, run->cpu, isa);
+    }
     if (run->gpu)
       run_backend (run, c, &f, run->gpu, "cuda");
   }
