@@ -71,8 +71,31 @@ read_name (const char *text, CfZone *zone)
   return skip_blanks (text + to + 1);
 }
 
+/* Where the zones with a name are: a table that is twice as large as their number at least, in which an entry is the
+ * number of a zone, from 1 on, in the first free place from its name's hash on. */
+typedef struct {
+  unsigned *entry, mask;
+} Names;
+
+/* Enters the name of the zone behind the last one. Returns false where an earlier zone has it. */
+static bool
+enter_name (Names *names, const CfZones *zones)
+{
+  const char *name = zones->zone[zones->n].name;
+  uint32_t hash = 2166136261u; /* FNV-1a */
+  unsigned *entry;
+
+  for (const char *c = name; *c; c++)
+    hash = (hash ^ (unsigned char) *c) * 16777619u;
+  for (; *(entry = &names->entry[hash & names->mask]); hash++)
+    if (strcmp (zones->zone[*entry - 1].name, name) == 0)
+      return false;
+  *entry = zones->n + 1;
+  return true;
+}
+
 static CfCode
-read_zones (const char *text, CfZones *zones, CfCorner *corner, CfStatus *status)
+read_zones (const char *text, CfZones *zones, CfCorner *corner, Names *names, CfStatus *status)
 {
   for (text = skip_blanks (text); *text; text = skip_blanks (text + (*text == ';'))) {
     const char *begin = text;
@@ -84,9 +107,8 @@ read_zones (const char *text, CfZones *zones, CfCorner *corner, CfStatus *status
     text = read_name (text, zone);
     if (!text)
       return bad_zone (begin, zones->n + 1, "must begin with a name of up to 63 bytes and a colon", status);
-    for (unsigned i = 0; i < zones->n; i++)
-      if (strcmp (zones->zone[i].name, zone->name) == 0)
-        return bad_zone (begin, zones->n + 1, "has the name of an earlier one", status);
+    if (!enter_name (names, zones))
+      return bad_zone (begin, zones->n + 1, "has the name of an earlier one", status);
     while (*text && *text != ';') {
       text = read_corner (text, corner);
       if (!text)
@@ -107,6 +129,8 @@ CfZones *
 cf_zones_new (const char *text, CfStatus *status)
 {
   size_t n_zones = 1, n_corners, length;
+  CfCode code = CF_NO_MEMORY;
+  Names names = { 0 };
   CfZones *zones;
   CfCorner *corner;
 
@@ -117,13 +141,18 @@ cf_zones_new (const char *text, CfStatus *status)
     n_zones += text[i] == ';';
   zones = length <= CF_TEXT_MAX ? malloc (sizeof *zones + n_corners * sizeof *corner + n_zones * sizeof (CfZone))
                                 : NULL;
-  if (!zones) {
+  while (zones && names.mask < 2 * n_zones)
+    names.mask = 2 * names.mask + 1;
+  names.entry = zones ? calloc (names.mask + 1, sizeof *names.entry) : NULL;
+  if (names.entry) {
+    corner = (CfCorner *) (zones + 1);
+    *zones = (CfZones) { .zone = (CfZone *) (corner + n_corners) };
+    code = read_zones (text, zones, corner, &names, status);
+  } else {
     cf_fail (status, CF_NO_MEMORY, "out of memory: zones of %zu bytes", length);
-    return NULL;
   }
-  corner = (CfCorner *) (zones + 1);
-  *zones = (CfZones) { .zone = (CfZone *) (corner + n_corners) };
-  if (read_zones (text, zones, corner, status) == CF_OK)
+  free (names.entry);
+  if (code == CF_OK)
     return zones;
   free (zones);
   return NULL;
