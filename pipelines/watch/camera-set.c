@@ -215,6 +215,8 @@ camera_set (Camera *camera, const char *target, const char *value, GString *wron
       set_property (camera, g_list_nth_data (elements, (guint) index), spec, &read, wrong);
   if (ok)
     remember (camera, (guint) index, spec->name, value);
+  if (ok && camera->state == CAMERA_FAILED) /* this may be the value that was wrong */
+    camera_restart (camera, NULL);
   g_value_unset (&read);
   return ok;
 }
@@ -306,7 +308,7 @@ keeps (GObject *element, const Override *override)
   return same;
 }
 
-void
+gboolean
 camera_drop_settings (Camera *camera, GstObject *element, const char *reason)
 {
   g_autolist (GstElement) elements = find_elements (run_filter (camera->run), "name");
@@ -328,12 +330,13 @@ camera_drop_settings (Camera *camera, GstObject *element, const char *reason)
   }
   if (json_array_get_length (dropped) == 0) {
     json_array_unref (dropped);
-    return;
+    return FALSE;
   }
   event = event_new (camera->settings->name, "settings-dropped");
   json_object_set_array_member (event, "settings", dropped);
   set_text (event, "reason", reason);
   event_post (event);
+  return TRUE;
 }
 
 /* ---- status -------------------------------------------------------------- */

@@ -57,6 +57,8 @@ on_retry (gpointer data)
 static void
 on_stopped (Run *run, gpointer data)
 {
+  static const CameraState
+      without_run[] = { [NEXT_NOTHING] = CAMERA_ENDED, [NEXT_WAIT] = CAMERA_WAITING, [NEXT_FAILED] = CAMERA_FAILED };
   Camera *camera = data;
 
   if (camera->state == CAMERA_STUCK) {
@@ -74,7 +76,7 @@ on_stopped (Run *run, gpointer data)
   else if (camera->next == NEXT_BUILD)
     build (camera);
   else
-    set_state (camera, camera->next == NEXT_WAIT ? CAMERA_WAITING : CAMERA_ENDED);
+    set_state (camera, without_run[camera->next]);
 }
 
 /* Begins to stop the pipeline; on_stopped does what is next. */
@@ -96,6 +98,19 @@ stop (Camera *camera)
   set_state (camera, CAMERA_STOPPING);
   run_stop (camera->run, on_stopped, camera);
   recorder_pause (camera->recorder);
+}
+
+/* Gives the camera up, whose settings are wrong: no attempt before they change. */
+static void
+fail (Camera *camera, const char *reason)
+{
+  g_free (camera->reason);
+  camera->reason = g_strdup (reason);
+  camera->next = NEXT_FAILED;
+  post_reason (camera, "failed", reason);
+  stop (camera);
+  if (!camera->run)
+    set_state (camera, CAMERA_FAILED);
 }
 
 static void
@@ -174,7 +189,7 @@ on_first_frame (Camera *camera)
     }
     event_post (event);
   }
-  camera->was_up = TRUE;
+  camera->was_up = camera->proven = TRUE;
   camera->quiet = FALSE;
   camera->lost_at = 0;
   camera->attempts = 0;
@@ -201,11 +216,18 @@ on_error (Camera *camera, GstMessage *message)
 {
   g_autofree char *text = message_text (message), *reason = NULL;
   GstObject *source = GST_MESSAGE_SRC (message);
+  gboolean refused = is_about_settings (message);
+  /* What was set by command goes first. A camera that has been up with the file's settings may have sent other frames
+   * than before, and will send the right ones again. */
+  gboolean hopeless = refused && !camera_drop_settings (camera, NULL, text) && !camera->proven &&
+      run_is_filter_part (camera->run, source);
 
   reason = g_strdup_printf ("%s: %s", name_of (source), text);
+  if (hopeless) {
+    fail (camera, reason);
+    return;
+  }
   post_text (camera, "error", message, text);
-  if (is_about_settings (message))
-    camera_drop_settings (camera, NULL, text);
   if (run_is_gpu_encoder (camera->run, source)) {
     camera->software_encoder = TRUE; /* it has no encoder, or not for so many cameras */
   } else if (run_is_recording_part (camera->run, source)) {
@@ -340,10 +362,7 @@ build (Camera *camera)
   if (!camera->run) {
     gpu_release (camera->gpu);
     camera->gpu = -1;
-    g_free (camera->reason);
-    camera->reason = g_strdup (wrong->str);
-    set_state (camera, CAMERA_FAILED);
-    post_reason (camera, "failed", wrong->str);
+    fail (camera, wrong->str);
     return;
   }
   camera_apply (camera);
@@ -406,7 +425,7 @@ camera_restart (Camera *camera, CameraSettings *settings)
     recorder_change (camera->recorder, settings);
   }
   camera->delay = FIRST_DELAY;
-  camera->software_encoder = camera->no_encoder = FALSE;
+  camera->software_encoder = camera->no_encoder = camera->proven = FALSE;
   camera->lost_at = g_get_monotonic_time ();
   if (camera->run)
     camera->next = NEXT_BUILD;

@@ -16,7 +16,7 @@ typedef enum {
   CAMERA_WAITING, /* for the next attempt */
   CAMERA_STOPPING,
   CAMERA_STUCK,  /* its pipeline does not end; nothing can be done but wait */
-  CAMERA_FAILED, /* its settings cannot be made a pipeline */
+  CAMERA_FAILED, /* its settings cannot be made a pipeline, or its filter refuses them */
   CAMERA_ENDED,  /* a file has ended, or the camera was removed */
 } CameraState;
 
@@ -41,7 +41,8 @@ typedef struct {
   gboolean held; /* is not started yet: it waits for the end of the camera that had its name before */
   guint watch, retry_timer, delay, attempts;
   gboolean was_up, quiet, removing, software_encoder, no_encoder;
-  enum { NEXT_NOTHING, NEXT_WAIT, NEXT_BUILD } next; /* when the pipeline has stopped */
+  gboolean proven; /* frames came since the settings changed or the camera was restarted by command */
+  enum { NEXT_NOTHING, NEXT_WAIT, NEXT_BUILD, NEXT_FAILED } next; /* when the pipeline has stopped */
   gint64 begun, lost_at, good_since, warned_at;
   guint64 ticked;
   int gpu, width, height;
@@ -73,8 +74,8 @@ GList *camera_elements (Camera *camera, GString *wrong);
 /* Sets what was set while the camera ran on the elements of a new pipeline. */
 void camera_apply (Camera *camera);
 /* Forgets all that was set, or what one element has refused, as the reason says that begins with the property's name;
- * reports it. */
-void camera_drop_settings (Camera *camera, GstObject *element, const char *reason);
+ * reports it. Returns FALSE if there was nothing to forget. */
+gboolean camera_drop_settings (Camera *camera, GstObject *element, const char *reason);
 void override_free (Override *override);
 /* Returns the backends of the filter: "cuda", "cpu", "cuda+cpu", "none". Free it. */
 char *camera_backend (Camera *camera);

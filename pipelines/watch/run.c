@@ -472,6 +472,12 @@ run_gpu (Run *run)
 }
 
 gboolean
+run_is_filter_part (Run *run, GstObject *object)
+{
+  return object && gst_object_has_as_ancestor (object, GST_OBJECT (run->filter));
+}
+
+gboolean
 run_is_endless (Run *run)
 {
   gint64 duration;

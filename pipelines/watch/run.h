@@ -48,6 +48,8 @@ GstBus *run_bus (Run *run);
 GstElement *run_filter (Run *run);
 RunCounts run_counts (Run *run);
 int run_gpu (Run *run);
+/* Returns whether the object is an element of the filter line. */
+gboolean run_is_filter_part (Run *run, GstObject *object);
 /* Returns whether no part of the pipeline knows how long the stream is. */
 gboolean run_is_endless (Run *run);
 /* Returns whether the object is the encoder of the GPU, whose failure means that the CPU has to encode. */

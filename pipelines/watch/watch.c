@@ -155,8 +155,8 @@ watch_reload (Watch *watch, JsonObject *answer, GString *wrong)
     json_array_add_string_element (lists[!settings ? REMOVED : same ? KEPT : CHANGED], camera->settings->name);
     if (!settings)
       watch_remove (watch, camera);
-    else if (!same)
-      camera_restart (camera, settings);
+    else if (!same || camera->state == CAMERA_FAILED) /* what it lacked may be there now */
+      camera_restart (camera, same ? NULL : settings);
   }
   for (guint i = 0; i < config->cameras->len; i++) {
     CameraSettings *settings = config->cameras->pdata[i];

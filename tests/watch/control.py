@@ -114,6 +114,49 @@ def refusals(folder):
         watch.end()
 
 
+def wrong_values(folder):
+    """A value of the file that only the running element can refuse: `failed` says it once, and there is no next attempt
+    before something changes: the file, a file that the filter reads, a property."""
+    even, kernel = 'cudamedian kernel-size=4', os.path.join(folder, 'kernel.txt')
+    reader = f'cudaconvolve kernel-file={kernel}'
+    with Watch({'cameras': {'door': small(filter='cudamedian kernel-size=3'), 'yard': small()}}, folder) as watch:
+
+        def refused(what, times=1):
+            failed = watch.wait('failed', 'door')
+            expect(what in failed['reason'], failed)
+            door = watch.until('failed', lambda s: s['cameras']['door']['state'] == 'failed')['cameras']['door']
+            expect(door['reason'] == failed['reason'], (door, failed))
+            said = [event['type'] for event in watch.events if what in str(event)]
+            expect(said == ['failed'] * times, said)
+
+        watch.wait('started', 'door')
+        watch.write({'cameras': {'door': small(filter=even), 'yard': small()}})
+        expect(watch.ask('reload')['changed'] == ['door'], 'door has changed')
+        refused('kernel-size 4 is even')
+        watch.ask('restart door')
+        refused('kernel-size 4 is even', 2)
+        watch.ask('set door 0.kernel-size 5')
+        watch.wait('back', 'door')
+        # What was set by command goes first, and then the file's value counts again, which is wrong as well.
+        watch.send('restart door\nset door 0.kernel-size 6')
+        expect(watch.answer()['ok'] and watch.answer()['ok'], 'set while it is away')
+        expect(watch.wait('settings-dropped', 'door')['settings'] == ['0.kernel-size'], 'the value set by command')
+        watch.wait('lost', 'door')
+        watch.wait('failed', 'door')
+        watch.write({'cameras': {'door': small(filter=reader), 'yard': small()}})
+        watch.ask('reload')
+        refused('kernel.txt')
+        with open(kernel, 'w', encoding='ascii') as file:
+            file.write('1 2 1')
+        expect(watch.ask('reload')['kept'] == ['yard', 'door'], 'the settings are the same')
+        watch.wait('back', 'door')
+        os.remove(kernel)
+        watch.ask('restart door')
+        watch.wait('failed', 'door')
+        expect(watch.ask('status yard')['status']['cameras']['yard']['restarts'] == 0, 'yard was disturbed')
+        watch.end()
+
+
 def changes(folder):
     """add, remove and reload; what the file leaves alone goes on without a break."""
     cameras = {'door': small(), 'yard': small(), 'gate': small()}
@@ -574,5 +617,5 @@ def deaf(folder):
 
 
 if __name__ == '__main__':
-    sys.exit(main(begins, properties, refusals, changes, snapshots, lines, sockets, metrics, secrets, parts_of_secrets,
-                  files, documents, deployment, gpus, terminal, signals, manager, deaf))
+    sys.exit(main(begins, properties, refusals, wrong_values, changes, snapshots, lines, sockets, metrics, secrets,
+                  parts_of_secrets, files, documents, deployment, gpus, terminal, signals, manager, deaf))

@@ -112,6 +112,23 @@ def ends(folder):
         watch.end()
 
 
+def was_up(folder):
+    """A camera that was up is tried again, even where its filter refuses a value: what it reads or gets may be back."""
+    need('gst-launch-1.0')
+    kernel = os.path.join(folder, 'kernel.txt')
+    line = f'cudaconvolve kernel-file={kernel}'
+    config = {'cameras': {'door': {'source': clip(folder), 'loop': True, 'filter': line}}}
+    with open(kernel, 'w', encoding='ascii') as file:
+        file.write('1 2 1')
+    with Watch(config, folder) as watch:
+        watch.wait('started', 'door')
+        os.rename(kernel, kernel + '.away')
+        expect('kernel.txt' in watch.wait('lost', 'door')['reason'], watch.text)
+        os.rename(kernel + '.away', kernel)
+        watch.wait('back', 'door')
+        watch.end()
+
+
 def refused(folder):
     """A web server that has no video for them: each pipeline is stopped properly; if not, GStreamer complains."""
     with Web() as web:
@@ -398,4 +415,4 @@ def slow_reader(folder):
 
 
 if __name__ == '__main__':
-    sys.exit(main(hangs, ends, refused, by_http, devices, stuck, again, in_time, broker, slow_reader))
+    sys.exit(main(hangs, ends, was_up, refused, by_http, devices, stuck, again, in_time, broker, slow_reader))
