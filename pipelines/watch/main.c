@@ -7,6 +7,7 @@
 #include "client.h"
 #include "control.h"
 #include "events.h"
+#include "filter.h"
 #include "gpu.h"
 #include "mqtt.h"
 #include "secrets.h"
@@ -147,58 +148,56 @@ count_line (const Config *config, const char *line, guint begin, guint end)
   return n;
 }
 
-/* Starts the line's elements on the CPU, which checks what only all values together can say, and files that they name.
- */
 static void
-check_values (GstElement *line, GString *wrong)
+check_filter (const char *line, GString *wrong)
 {
-  g_autolist (GstElement) filters = find_filters (line);
-  GstBus *bus = gst_bus_new ();
-  GstMessage *message;
+  GstElement *filter = filter_new ("", line, wrong);
 
-  gst_element_set_bus (line, bus);
-  for (GList *l = filters; l; l = l->next) {
-    gst_util_set_object_arg (l->data, "backend", "cpu");
-    gst_element_set_state (l->data, GST_STATE_PAUSED);
-    gst_element_set_state (l->data, GST_STATE_NULL);
-  }
-  while ((message = gst_bus_pop_filtered (bus, GST_MESSAGE_ERROR | GST_MESSAGE_WARNING))) {
-    g_autofree char *text = message_text (message);
-
-    g_string_append_printf (wrong, "%s%s: %s", wrong->len ? "; " : "", GST_OBJECT_NAME (GST_MESSAGE_SRC (message)),
-        text);
-    gst_message_unref (message);
-  }
-  gst_element_set_bus (line, NULL);
-  gst_object_unref (bus);
+  if (!filter)
+    return;
+  gst_object_ref_sink (filter);
+  filter_check_values (filter, wrong);
+  gst_object_unref (filter);
 }
 
-/* Checks what config_load cannot: secrets, and filter lines, each of them once. */
+static void
+check_pipeline (const CameraSettings *settings, GString *wrong)
+{
+  const RunPlan plan = { .settings = settings, .gpu = -1 };
+  Run *run = run_new (&plan, wrong, NULL); /* nothing is recorded, so that there is nothing to note */
+
+  if (run)
+    run_unref (run);
+}
+
+/* Checks what config_load cannot: secrets, filter lines, each of them once, and whether each camera has a pipeline. */
 static gboolean
 check (const Config *config, GString *wrong)
 {
+  const gboolean has_secrets = secrets_load (config->secrets, wrong);
+  g_autoptr (GHashTable) bad_lines = g_hash_table_new (g_str_hash, g_str_equal);
+
   for (guint i = 0; i < config->cameras->len; i++) {
     const CameraSettings *settings = config->cameras->pdata[i];
-    const gboolean known = count_line (config, settings->filter, 0, i) > 0;
     const guint more = count_line (config, settings->filter, i + 1, config->cameras->len);
     g_autoptr (GString) part = g_string_new (NULL);
-    GstElement *filter = *settings->filter && !known ? make_filter ("", settings->filter, part) : NULL;
+    gboolean is_bad_line;
 
-    if (filter) {
-      gst_object_ref_sink (filter);
-      check_values (filter, part);
-      gst_object_unref (filter);
-    }
-    if (part->len) {
-      g_string_append_printf (wrong, "%scameras.%s.filter", wrong->len ? "\n" : "", settings->name);
-      if (more)
-        g_string_append_printf (wrong, " (and that of %u more)", more);
-      g_string_append_printf (wrong, ": %s", part->str);
-    }
+    if (*settings->filter && count_line (config, settings->filter, 0, i) == 0)
+      check_filter (settings->filter, part);
+    if ((is_bad_line = part->len > 0))
+      g_hash_table_add (bad_lines, settings->filter);
+    else if (has_secrets && !g_hash_table_contains (bad_lines, settings->filter))
+      check_pipeline (settings, part);
+    if (!part->len)
+      continue;
+    g_string_append_printf (wrong, "%scameras.%s%s", wrong->len ? "\n" : "", settings->name,
+        is_bad_line ? ".filter" : "");
+    if (is_bad_line && more)
+      g_string_append_printf (wrong, " (and that of %u more)", more);
+    g_string_append_printf (wrong, ": %s", part->str);
   }
-  if (wrong->len)
-    g_string_append_c (wrong, '\n');
-  return secrets_load (config->secrets, wrong) && wrong->len == 0;
+  return has_secrets && wrong->len == 0;
 }
 
 static gboolean

@@ -4,8 +4,8 @@
  * run.c: one pipeline of a camera. */
 #include "run.h"
 
-#include "../tools/line.h"
 #include "encode.h"
+#include "filter.h"
 #include "gpu.h"
 #include "run-private.h"
 #include "secrets.h"
@@ -299,12 +299,17 @@ add_test (Run *run, GString *wrong)
     return FALSE;
   g_value_init (&value, g_object_class_find_property (G_OBJECT_GET_CLASS (source), "pattern")->value_type);
   if (!gst_value_deserialize (&value, run->settings->place)) {
-    g_string_append_printf (wrong, "videotestsrc has no pattern \"%s\"", run->settings->place);
+    g_string_append_printf (wrong, "videotestsrc has no pattern \"%s\"; gst-inspect-1.0 videotestsrc lists them",
+        run->settings->place);
     return FALSE;
   }
   g_object_set_property (G_OBJECT (source), "pattern", &value);
   g_object_set (source, "is-live", TRUE, NULL);
-  return gst_element_link_many (source, size, run->head, NULL);
+  if (gst_element_link_many (source, size, run->head, NULL))
+    return TRUE;
+  g_string_append_printf (wrong, "filter '%s': it takes no pictures of %u x %u with %u a second", run->settings->filter,
+      run->settings->width, run->settings->height, run->settings->rate);
+  return FALSE;
 }
 
 static gboolean
@@ -387,14 +392,14 @@ build (Run *run, const RunPlan *plan, GString *wrong, GString *note)
   const char *line = *run->settings->filter ? run->settings->filter : "identity";
   GstElement *convert, *sink = add (run, "fakesink", "end", wrong), *tee = add (run, "tee", "tee", wrong);
 
-  if (!sink || !tee || !add_head (run, &convert, wrong) || !(run->filter = make_filter ("filter ", line, wrong)))
+  if (!sink || !tee || !add_head (run, &convert, wrong) || !(run->filter = filter_new ("filter ", line, wrong)))
     return FALSE;
   gst_bin_add (GST_BIN (run->pipeline), run->filter);
   g_object_set (sink, "sync", FALSE, "async", FALSE, "enable-last-sample", FALSE, NULL);
   /* A camera that nothing encodes for goes on without. */
   g_object_set (tee, "allow-not-linked", TRUE, NULL);
   if (!gst_element_link_many (convert, run->filter, tee, sink, NULL)) {
-    g_string_append_printf (wrong, "filter '%s': it takes or makes no raw video", line);
+    g_string_append_printf (wrong, "filter '%s': it takes no raw video of the formats that there are", line);
     return FALSE;
   }
   add_probe (run->filter, "src", GST_PAD_PROBE_TYPE_BUFFER | GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, on_output, run);

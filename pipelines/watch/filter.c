@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
+ *
+ * filter.c: a camera's filter line. */
+#include "filter.h"
+
+#include "../tools/line.h"
+#include "events.h"
+
+/* In system memory or any other. */
+static gboolean
+may_be_raw_video (GstCaps *caps)
+{
+  g_autoptr (GstCaps) video = gst_caps_from_string ("video/x-raw(ANY)");
+
+  return gst_caps_can_intersect (caps, video);
+}
+
+/* Returns the caps of the element's pads of this direction if none of them can have raw video; NULL where one can, or
+ * there are no such pads. */
+static GstCaps *
+other_caps (GstElement *element, GstPadDirection direction)
+{
+  GList *l = gst_element_class_get_pad_template_list (GST_ELEMENT_GET_CLASS (element));
+  GstCaps *caps = gst_caps_new_empty ();
+
+  for (; l; l = l->next)
+    if (GST_PAD_TEMPLATE_DIRECTION (l->data) == direction)
+      caps = gst_caps_merge (caps, gst_pad_template_get_caps (l->data));
+  if (gst_caps_is_empty (caps) || may_be_raw_video (caps))
+    gst_clear_caps (&caps);
+  return caps;
+}
+
+/* Returns whether this end of the bin can have raw video. If not, adds a sentence with the nearest element that is for
+ * something else. */
+static gboolean
+check_end (GstElement *bin, gboolean input, const char *option, const char *line, GString *wrong)
+{
+  g_autoptr (GstPad) pad = gst_element_get_static_pad (bin, input ? "sink" : "src");
+  g_autoptr (GstCaps) caps = gst_pad_query_caps (pad, NULL);
+  g_autolist (GstElement) elements = find_elements (bin, "name");
+  GstElement *culprit = NULL;
+
+  if (may_be_raw_video (caps))
+    return TRUE;
+  if (!input)
+    elements = g_list_reverse (elements);
+  for (GList *l = elements; l && !culprit; l = l->next) {
+    GstCaps *other = other_caps (l->data, input ? GST_PAD_SINK : GST_PAD_SRC);
+
+    if (!other)
+      continue;
+    culprit = l->data;
+    gst_caps_take (&caps, other);
+  }
+  if (!culprit) /* it can have raw video, but its settings or its neighbours leave other caps only */
+    culprit = elements->data;
+  g_string_append_printf (wrong, "%s'%s': %s %s %s, not raw video", option, line,
+      GST_OBJECT_NAME (gst_element_get_factory (culprit)), input ? "takes" : "makes",
+      gst_caps_is_empty (caps) ? "nothing" : gst_structure_get_name (gst_caps_get_structure (caps, 0)));
+  return FALSE;
+}
+
+/* Returns whether the element has pads of this direction, and none of them is linked. Some elements have more than they
+ * need, such as textoverlay. */
+static gboolean
+is_loose (GstElement *element, GstPadDirection direction)
+{
+  gboolean any = FALSE, linked = FALSE;
+
+  GST_OBJECT_LOCK (element);
+  for (GList *l = direction == GST_PAD_SINK ? element->sinkpads : element->srcpads; l; l = l->next) {
+    any = TRUE;
+    linked |= gst_pad_is_linked (l->data);
+  }
+  GST_OBJECT_UNLOCK (element);
+  return any && !linked;
+}
+
+/* Finds parts of the line that no frame reaches: GStreamer takes "a b" for two pipelines, of which it would use one. */
+static gboolean
+check_links (GstElement *bin, const char *option, const char *line, GString *wrong)
+{
+  g_autolist (GstElement) elements = find_elements (bin, "name");
+
+  for (GList *l = elements; l; l = l->next) {
+    const gboolean input = is_loose (l->data, GST_PAD_SINK);
+
+    if (!input && !is_loose (l->data, GST_PAD_SRC))
+      continue;
+    g_string_append_printf (wrong, "%s'%s': nothing is linked to the %s of %s; is there a ! missing?", option, line,
+        input ? "input" : "output", GST_OBJECT_NAME (gst_element_get_factory (l->data)));
+    return FALSE;
+  }
+  return TRUE;
+}
+
+GstElement *
+filter_new (const char *option, const char *line, GString *wrong)
+{
+  GstElement *bin = make_filter (option, line, wrong);
+
+  if (bin &&
+      (!check_links (bin, option, line, wrong) || !check_end (bin, TRUE, option, line, wrong) ||
+          !check_end (bin, FALSE, option, line, wrong)))
+    gst_clear_object (&bin);
+  return bin;
+}
+
+void
+filter_check_values (GstElement *filter, GString *wrong)
+{
+  g_autolist (GstElement) elements = find_filters (filter);
+  GstBus *bus = gst_bus_new ();
+  GstMessage *message;
+
+  gst_element_set_bus (filter, bus);
+  for (GList *l = elements; l; l = l->next) {
+    gst_util_set_object_arg (l->data, "backend", "cpu");
+    gst_element_set_state (l->data, GST_STATE_PAUSED);
+    gst_element_set_state (l->data, GST_STATE_NULL);
+  }
+  while ((message = gst_bus_pop_filtered (bus, GST_MESSAGE_ERROR | GST_MESSAGE_WARNING))) {
+    g_autofree char *text = message_text (message);
+
+    g_string_append_printf (wrong, "%s%s: %s", wrong->len ? "; " : "", GST_OBJECT_NAME (GST_MESSAGE_SRC (message)),
+        text);
+    gst_message_unref (message);
+  }
+  gst_element_set_bus (filter, NULL);
+  gst_object_unref (bus);
+}

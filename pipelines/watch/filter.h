@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 the gst-cuda-filters authors
+ *
+ * filter.h: a camera's filter line as a bin, and what can be wrong with it. */
+#ifndef PIPELINES_WATCH_FILTER_H
+#define PIPELINES_WATCH_FILTER_H
+
+#include <gst/gst.h>
+
+/* Returns a bin as make_filter () of line.h does, whose elements are all linked and whose ends have raw video, or NULL
+ * with what is wrong. Any thread. */
+GstElement *filter_new (const char *option, const char *line, GString *wrong);
+/* Starts the bin's elements on the CPU, which checks what only all values together can say, and files that they name;
+ * adds what they say to `wrong`. */
+void filter_check_values (GstElement *filter, GString *wrong);
+
+#endif
