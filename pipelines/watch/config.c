@@ -139,8 +139,11 @@ check_source (Reader *reader, JsonObject *object, const char *where, CameraSetti
 {
   const char *source = settings->source;
   g_autofree char *scheme = source ? g_uri_parse_scheme (source) : NULL;
-  g_autofree char *path = NULL;
+  g_autofree char *path = NULL, *host = NULL;
+  g_autoptr (GError) error = NULL;
 
+  if (!source && json_object_has_member (object, "source"))
+    return FALSE; /* it is no text, which was reported */
   if (!source || !*source)
     return reader_fault (reader, object, where, "source",
         "is missing: an address such as \"rtsp://192.168.1.20/stream1\", a file, \"/dev/video0\" or \"test\"");
@@ -176,8 +179,13 @@ check_source (Reader *reader, JsonObject *object, const char *where, CameraSetti
     settings->place = g_strdup (source);
     if (!gst_uri_is_valid (source) || !gst_uri_protocol_is_supported (GST_URI_SRC, scheme))
       return reader_fault (reader, object, where, "source", "no element of this GStreamer reads %s://", scheme);
+    if ((settings->http || g_str_has_prefix (scheme, "rtsp")) &&
+        (!g_uri_split_network (source, G_URI_FLAGS_PARSE_RELAXED, NULL, &host, NULL, &error) || !*host))
+      return reader_fault (reader, object, where, "source", "%s", error ? error->message : "there is no host in it");
     return TRUE;
   }
+  if (*source == '~')
+    return reader_fault (reader, object, where, "source", NO_HOME);
   path = g_canonicalize_filename (source, reader->folder);
   settings->place = gst_filename_to_uri (path, NULL);
   return settings->place || reader_fault (reader, object, where, "source", "\"%s\" is not a file's name", source);
@@ -210,7 +218,7 @@ read_camera (Reader *reader, JsonObject *object, JsonObject *defaults, const cha
     ok &= reader_fill (reader, record[0], "defaults.record", record_fields, s);
   if (record[1])
     ok &= reader_fill (reader, record[1], at, record_fields, s);
-  if ((record[0] || record[1]) && !s->record.folder)
+  if ((record[0] || record[1]) && !s->record.folder && !(record[1] && json_object_has_member (record[1], "folder")))
     ok = reader_fault (reader, record[1] ? record[1] : object, at, "folder", "is missing: the folder to record into");
   ok = check_source (reader, object, where, s) && ok;
   if (!s->filter)
@@ -280,6 +288,9 @@ read_mqtt (Reader *reader, JsonObject *object, Config *config)
 #endif
   if (!config->mqtt.host || !*config->mqtt.host)
     ok = reader_fault (reader, object, "mqtt", "host", "is missing: the broker's name or address");
+  else if (strchr (config->mqtt.host, '/') ||
+      (strchr (config->mqtt.host, ':') && !g_hostname_is_ip_address (config->mqtt.host)))
+    ok = reader_fault (reader, object, "mqtt", "host", "has to be a name or an address alone; its port is \"port\"");
   if (tls && JSON_NODE_HOLDS_VALUE (tls) && json_node_get_value_type (tls) == G_TYPE_BOOLEAN)
     config->mqtt.tls = json_node_get_boolean (tls);
   else if (tls && JSON_NODE_HOLDS_VALUE (tls) && json_node_get_value_type (tls) == G_TYPE_STRING) {

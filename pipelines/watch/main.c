@@ -14,6 +14,7 @@
 #include "status.h"
 #include "watch.h"
 
+#include <errno.h>
 #include <gio/gio.h>
 #include <gio/gunixsocketaddress.h>
 #include <glib-unix.h>
@@ -148,29 +149,65 @@ count_line (const Config *config, const char *line, guint begin, guint end)
   return n;
 }
 
-static void
-check_filter (const char *line, GString *wrong)
+static void G_GNUC_PRINTF (4, 5)
+    add_fault (GString *wrong, const CameraSettings *settings, const char *member, const char *format, ...)
 {
-  GstElement *filter = filter_new ("", line, wrong);
+  va_list args;
 
-  if (!filter)
-    return;
-  gst_object_ref_sink (filter);
-  filter_check_values (filter, wrong);
-  gst_object_unref (filter);
+  g_string_append_printf (wrong, "%scameras.%s%s: ", wrong->len ? "\n" : "", settings->name, member);
+  va_start (args, format);
+  g_string_append_vprintf (wrong, format, args);
+  va_end (args);
+}
+
+/* Returns whether the filter line, which `more` other cameras have as well, is right. */
+static gboolean
+check_filter (const CameraSettings *settings, guint more, GString *wrong)
+{
+  g_autoptr (GString) text = g_string_new (NULL);
+  g_autofree char *member = more ? g_strdup_printf (".filter (and that of %u more)", more) : g_strdup (".filter");
+  GstElement *filter = *settings->filter ? filter_new ("", settings->filter, text) : NULL;
+
+  if (filter) {
+    gst_object_ref_sink (filter);
+    filter_check_values (filter, text);
+    gst_object_unref (filter);
+  }
+  if (text->len)
+    add_fault (wrong, settings, member, "%s", text->str);
+  return text->len == 0;
+}
+
+static void
+check_paths (const CameraSettings *settings, GString *wrong)
+{
+  const char *folder = settings->record.folder;
+  g_autofree char *file = settings->kind == SOURCE_URI ? g_filename_from_uri (settings->place, NULL, NULL) : NULL;
+
+  if (file && g_file_test (file, G_FILE_TEST_IS_DIR))
+    add_fault (wrong, settings, ".source", "%s is a folder", file);
+  else if (file && access (file, R_OK))
+    add_fault (wrong, settings, ".source", "%s: %s; the address of a camera begins with rtsp:// or http://", file,
+        g_strerror (errno));
+  if (folder && g_file_test (folder, G_FILE_TEST_EXISTS) && !g_file_test (folder, G_FILE_TEST_IS_DIR))
+    add_fault (wrong, settings, ".record.folder", "%s is no folder", folder);
 }
 
 static void
 check_pipeline (const CameraSettings *settings, GString *wrong)
 {
   const RunPlan plan = { .settings = settings, .gpu = -1 };
-  Run *run = run_new (&plan, wrong, NULL); /* nothing is recorded, so that there is nothing to note */
+  g_autoptr (GString) text = g_string_new (NULL);
+  Run *run = run_new (&plan, text, NULL); /* nothing is recorded, so that there is nothing to note */
 
   if (run)
     run_unref (run);
+  else
+    add_fault (wrong, settings, "", "%s", text->str);
 }
 
-/* Checks what config_load cannot: secrets, filter lines, each of them once, and whether each camera has a pipeline. */
+/* Checks what config_load cannot: secrets, filter lines, each of them once, files, and whether each camera has a
+ * pipeline. Devices and addresses are left alone: they may be away just now. */
 static gboolean
 check (const Config *config, GString *wrong)
 {
@@ -180,22 +217,12 @@ check (const Config *config, GString *wrong)
   for (guint i = 0; i < config->cameras->len; i++) {
     const CameraSettings *settings = config->cameras->pdata[i];
     const guint more = count_line (config, settings->filter, i + 1, config->cameras->len);
-    g_autoptr (GString) part = g_string_new (NULL);
-    gboolean is_bad_line;
 
-    if (*settings->filter && count_line (config, settings->filter, 0, i) == 0)
-      check_filter (settings->filter, part);
-    if ((is_bad_line = part->len > 0))
+    check_paths (settings, wrong);
+    if (count_line (config, settings->filter, 0, i) == 0 && !check_filter (settings, more, wrong))
       g_hash_table_add (bad_lines, settings->filter);
-    else if (has_secrets && !g_hash_table_contains (bad_lines, settings->filter))
-      check_pipeline (settings, part);
-    if (!part->len)
-      continue;
-    g_string_append_printf (wrong, "%scameras.%s%s", wrong->len ? "\n" : "", settings->name,
-        is_bad_line ? ".filter" : "");
-    if (is_bad_line && more)
-      g_string_append_printf (wrong, " (and that of %u more)", more);
-    g_string_append_printf (wrong, ": %s", part->str);
+    if (has_secrets && !g_hash_table_contains (bad_lines, settings->filter))
+      check_pipeline (settings, wrong);
   }
   return has_secrets && wrong->len == 0;
 }

@@ -115,6 +115,8 @@ read_text (Reader *reader, JsonObject *object, const char *where, const Field *f
   }
   if (field->kind == FIELD_PATH && !*text)
     return reader_fault (reader, object, where, field->name, "is empty");
+  if (field->kind == FIELD_PATH && g_str_has_prefix (text, "~"))
+    return reader_fault (reader, object, where, field->name, NO_HOME);
   g_free (*(char **) to);
   *(char **) to = field->kind == FIELD_PATH ? g_canonicalize_filename (text, reader->folder) : g_strdup (text);
   return TRUE;
@@ -203,6 +205,88 @@ json_is_deep (const char *text, gssize length)
   return FALSE;
 }
 
+/* Returns how many bytes belong together where the text begins: a comment of C or text in quotes, also single ones, as
+ * json-glib takes them, a word, a number, or one character. */
+static gsize
+token_length (const char *text)
+{
+  const char *end = text + 1;
+
+  if (g_str_has_prefix (text, "/*")) {
+    end = strstr (text + 2, "*/");
+    return end ? (gsize) (end + 2 - text) : strlen (text);
+  }
+  if (*text == '"' || *text == '\'') {
+    for (; *end && *end != *text; end++)
+      end += *end == '\\' && end[1];
+    return (gsize) (end + (*end != '\0') - text);
+  }
+  if (g_ascii_isalnum (*text))
+    while (g_ascii_isalnum (*end) || *end == '.' || (strchr ("eE", end[-1]) && strchr ("+-", *end) && *end))
+      end++;
+  return (gsize) (end - text);
+}
+
+/* Returns what is wrong with a number that json-glib takes for another one, or NULL. */
+static char *
+check_number (const char *token, gsize n)
+{
+  g_autofree char *number = g_strndup (token, n);
+
+  if (token[0] == '0' && n > 1 && (g_ascii_isdigit (token[1]) || g_ascii_tolower (token[1]) == 'x'))
+    return g_strdup_printf ("%.40s is no number of JSON", number);
+  if (g_ascii_isdigit (token[0]) && n > 18 && !strpbrk (number, ".eE"))
+    return g_strdup_printf ("%.40s is too large a number", number);
+  return NULL;
+}
+
+/* Finds what json-glib, which has parsed the text, did not read as it stands there: 010 is 8 for it, larger numbers
+ * than 64 bits can have become others, and what comes behind the object is nothing. Returns FALSE after a fault. */
+static gboolean
+check_literally (Reader *reader, const char *text)
+{
+  g_autofree char *what = NULL;
+  guint line = 1, depth = 0;
+  gboolean closed = FALSE;
+
+  for (gsize n; *text; text += n) {
+    n = token_length (text);
+    if (closed && !g_ascii_isspace (*text) && !g_str_has_prefix (text, "/*"))
+      what = g_strdup ("something is behind the } of the object");
+    else
+      what = check_number (text, n);
+    if (what)
+      break;
+    for (gsize i = 0; i < n; i++)
+      line += text[i] == '\n';
+    depth += *text == '{' || *text == '[';
+    depth -= *text == '}' || *text == ']';
+    closed |= *text == '}' && depth == 0;
+  }
+  if (what)
+    g_string_append_printf (reader->wrong, "%s%s%u: %s", reader->path ? reader->path : "line ", reader->path ? ":" : "",
+        line, what);
+  return !what;
+}
+
+/* Adds a parser's error, whose message begins with "<data>:LINE:COLUMN: Parse error: ". */
+static void
+add_parse_error (Reader *reader, const GError *error)
+{
+  static const char separator[] = "Parse error: ";
+  const char *text = g_str_has_prefix (error->message, "<data>:") ? error->message + 7 : error->message;
+  const char *what = strstr (text, separator);
+
+  g_string_append_printf (reader->wrong, "%s%s", reader->path ? reader->path : "line ", reader->path ? ":" : "");
+  /* Its own words are about what it expected instead, which is wrong where the comma is in an object. */
+  if (what && g_error_matches (error, JSON_PARSER_ERROR, JSON_PARSER_ERROR_TRAILING_COMMA))
+    g_string_append_printf (reader->wrong, "%.*sa comma has nothing behind it", (int) (what - text), text);
+  else if (what && g_error_matches (error, JSON_PARSER_ERROR, JSON_PARSER_ERROR_MISSING_COMMA))
+    g_string_append_printf (reader->wrong, "%.*sa comma is missing behind this", (int) (what - text), text);
+  else
+    g_string_append (reader->wrong, text);
+}
+
 JsonObject *
 reader_parse (Reader *reader, const char *text, gssize length)
 {
@@ -218,10 +302,7 @@ reader_parse (Reader *reader, const char *text, gssize length)
     return NULL;
   }
   if (!json_parser_load_from_data (reader->parser, text, length, &error)) {
-    const char *what = g_str_has_prefix (error->message, "<data>:") ? error->message + 7 : error->message;
-
-    g_string_append_printf (reader->wrong, "%s%s%s", reader->path ? reader->path : "line ", reader->path ? ":" : "",
-        what);
+    add_parse_error (reader, error);
     return NULL;
   }
   root = json_parser_get_root (reader->parser);
@@ -229,5 +310,7 @@ reader_parse (Reader *reader, const char *text, gssize length)
     reader_fault (reader, NULL, "", NULL, "it has to be a JSON object: { ... }");
     return NULL;
   }
+  if (!check_literally (reader, text))
+    return NULL;
   return json_node_get_object (root);
 }

@@ -7,6 +7,9 @@
 
 #include <json-glib/json-glib.h>
 
+/* Why a path is refused that begins with ~. */
+#define NO_HOME "begins with ~, which only shells replace by a folder: write the folder's whole path"
+
 typedef enum {
   FIELD_BOOL,
   FIELD_UINT,

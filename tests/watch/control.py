@@ -21,7 +21,7 @@ try:
 except ImportError:
     yaml = None
 
-from harness import PROGRAM, ROOT, SCHEMAS, SECONDS, Skip, Watch, Web, expect, main, parse, run, talk
+from harness import PROGRAM, ROOT, SECONDS, Skip, Watch, Web, expect, main, parse, run, talk
 
 SMALL = {'width': 64, 'height': 48, 'rate': 10}
 FILTER = 'cudamedian kernel-size=3 ! cudaconvolve name=blur preset=gauss'
@@ -367,75 +367,6 @@ def parts_of_secrets(folder):
                 expect(part not in watch.text + watch.stderr(), f'a part of a password is shown: {part}')
 
 
-def files(folder):
-    """--check says what is wrong, with line and field; the schema agrees."""
-    path = os.path.join(folder, 'watch.json')
-    camera = {'source': 'test'}
-    wrong = [
-        ({}, 'cameras'), ({'cameras': []}, 'cameras'), ({'cameras': {'a b': camera}}, 'letters'),
-        ({'cameras': {'a': {}}}, 'source'), ({'cameras': {'a': {'source': 5}}}, 'quotes'),
-        ({'cameras': {'a': {**camera, 'timeout': 0}}}, '1 to 3600'),
-        ({'cameras': {'a': {**camera, 'timeout': 1.5}}}, 'whole'), ({'cameras': {'a': {**camera, 'loop': 1}}}, 'true'),
-        ({'cameras': {'a': {**camera, 'transport': 'tpc'}}}, 'tcp|udp|auto'),
-        ({'cameras': {'a': {**camera, 'fliter': ''}}}, 'no such setting'),
-        ({'cameras': {'a': {**camera, 'record': {'folder': '/x', 'quality': 52}}}}, 'record.quality'),
-        ({'cameras': {}, 'mqtt': {'host': 'h', 'topic': 'a/#'}}, 'topic'), ({'cameras': {}, 'mqtt': {}}, 'host'),
-        ({'cameras': {}, 'defaults': {'latency': -1}}, 'defaults.latency'), ({'cameras': {}, 'control': 7}, 'object'),
-    ]
-    outside_schema = [({'cameras': {'a': {**camera, 'record': {}}}}, 'folder'),
-                      ({'cameras': {'a': {'source': 'rtsp://h/x', 'width': 5}}}, 'test pictures'),
-                      ({'cameras': {'a': {'source': 'nosuch://h/x'}}}, 'nosuch'),
-                      ({'cameras': {'a': {**camera, 'filter': 'nosuch'}}}, 'cameras.a.filter: '),
-                      ({'cameras': {'a': {**camera, 'filter': 'cudamedian kernel-size=4'}}}, 'is even'),
-                      ({'cameras': {'a': {**camera, 'filter': 'cudaconvolve kernel-file=none'}}}, '"none" cannot be'),
-                      ({'cameras': {'a': {**camera, 'filter': 'identity ! cudaconvolve mask=no.png'}}}, 'no.png'),
-                      ({'cameras': {'a': {**camera, 'filter': 'queue ! audioconvert'}}},
-                       "cameras.a.filter: 'queue ! audioconvert': audioconvert takes audio/x-raw, not raw video"),
-                      ({'cameras': {'a': {**camera, 'filter': 'jpegenc ! queue'}}}, 'makes image/jpeg, not raw video'),
-                      ({'cameras': {'a': {**camera, 'filter': 'cudamedian cudaconvolve'}}}, 'is there a ! missing?'),
-                      ({'cameras': {'a': {**camera, 'filter': 'capsfilter caps=video/x-raw,width=3'}}},
-                       'takes no pictures of 640 x 480'),
-                      ({'cameras': {'a': {'source': 'test:nosuch'}}}, 'cameras.a: videotestsrc has no pattern'),
-                      ({'cameras': {'a': {'source': 'http://h/?pwd={password}'}}}, 'secrets have none for this camera'),
-                      ({'cameras': {name: camera for name in 'abc'}, 'defaults': {'filter': 'nosuch'}},
-                       'cameras.a.filter (and that of 2 more): '),
-                      ({'cameras': {'a': camera}, 'secrets': 'none.json'}, 'none.json')]
-    for config, what in wrong + outside_schema:
-        with open(path, 'w', encoding='utf-8') as file:
-            json.dump(config, file, indent=1)
-        status, _, errors = run('--check', path)
-        expect(status == 2 and what in errors, (config, status, errors))
-        if SCHEMAS['config']:
-            valid = SCHEMAS['config'].is_valid(config)
-            expect(valid == ((config, what) in outside_schema) or 'source' not in str(config), (config, valid))
-    five = '{\n "cameras": {\n  "a": { "source": "test" },\n  "b": { "source": "test",\n "latency": "1" }\n}\n}'
-    for text, what in {five: ':5: cameras.b.latency', '{"cameras": {"a": {"source":"test"}, "a": {"source":"test"}}}':
-                       'two cameras', '[]': 'object', '{"cameras":': 'watch.json', '': 'object',
-                       '[' * 200000: 'nested', '{"cameras": ' + '[{"a":' * 50000: 'nested',
-                       '{"cameras": {"a": {"source": "test", "filter": "' + '[' * 50 + '"}}}': 'filter'}.items():
-        with open(path, 'w', encoding='utf-8') as file:
-            file.write(text)
-        status, _, errors = run('--check', path)
-        expect(status == 2 and what in errors, (text, errors))
-    secret = os.path.join(folder, 'secrets.json')
-    with open(os.open(secret, os.O_CREAT | os.O_WRONLY, 0o600), 'w', encoding='utf-8') as file:
-        json.dump({'a': {'pin': 1, 'user': 'viewer', 'password': 'x'}}, file)
-    with open(path, 'w', encoding='utf-8') as file:
-        json.dump({'cameras': {'a': camera}, 'secrets': secret}, file)
-    status, _, errors = run('--check', path)
-    expect(status == 2 and 'secrets.json: a: has to be' in errors and 'CRITICAL' not in errors, errors)
-    record = {'folder': 'x', 'when': 'motion'}
-    good = {'cameras': {'a': {**camera, 'filter': f'{FILTER} backend=cuda', 'record': record}},
-            'defaults': {'latency': 100, 'record': {'folder': 'y', 'keep_days': 7}}, 'control': {'stdin': False}}
-    with open(path, 'w', encoding='utf-8') as file:
-        json.dump(good, file)
-    status, _, errors = run('--check', path)
-    expect(status == 0, errors)
-    expect(not SCHEMAS['config'] or SCHEMAS['config'].is_valid(good), 'the schema refuses it')
-    expect(run('--version')[1].startswith('cf-watch (gst-cuda-filters) '), 'version')
-    expect(run('--help')[0] == 0 and run()[0] == 2 and run('a', 'b')[0] == 2 and run('--nosuch')[0] == 2, 'options')
-
-
 def documents(folder):
     """The files that the page and the Kubernetes manifest show are right; so are their settings."""
     with open(os.path.join(ROOT, 'docs', 'watch.md'), encoding='utf-8') as file:
@@ -626,4 +557,4 @@ def deaf(folder):
 
 if __name__ == '__main__':
     sys.exit(main(begins, properties, refusals, wrong_values, changes, snapshots, lines, sockets, metrics, secrets,
-                  parts_of_secrets, files, documents, deployment, gpus, terminal, signals, manager, deaf))
+                  parts_of_secrets, documents, deployment, gpus, terminal, signals, manager, deaf))

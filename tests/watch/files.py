@@ -1,0 +1,126 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Copyright (C) 2026 the gst-cuda-filters authors
+"""cf-watch --check: what is wrong with a file is said, with line and setting. See harness.py."""
+import json
+import os
+import sys
+
+from harness import SCHEMAS, expect, main, run
+
+CAMERA = {'source': 'test'}
+
+
+def with_filter(line):
+    return {'cameras': {'a': {**CAMERA, 'filter': line}}}
+
+
+def refuse(folder, text, what):
+    """The file with this text, or this value as JSON, is refused with these words."""
+    path = os.path.join(folder, 'watch.json')
+    with open(path, 'w', encoding='utf-8') as file:
+        file.write(text if isinstance(text, str) else json.dumps(text, indent=1))
+    status, _, errors = run('--check', path)
+    expect(status == 2 and what in errors and 'CRITICAL' not in errors, (text, what, status, errors))
+
+
+def settings(folder):
+    """Settings that there are not, or that have no such value: --check and the schema agree."""
+    wrong = [
+        ({}, 'cameras'), ({'cameras': []}, 'cameras'), ({'cameras': {'a b': CAMERA}}, 'letters'),
+        ({'cameras': {'a': {}}}, 'source'), ({'cameras': {'a': {'source': 5}}}, 'quotes'),
+        ({'cameras': {'a': {**CAMERA, 'timeout': 0}}}, '1 to 3600'),
+        ({'cameras': {'a': {**CAMERA, 'timeout': 1.5}}}, 'whole'), ({'cameras': {'a': {**CAMERA, 'loop': 1}}}, 'true'),
+        ({'cameras': {'a': {**CAMERA, 'transport': 'tpc'}}}, 'tcp|udp|auto'),
+        ({'cameras': {'a': {**CAMERA, 'fliter': ''}}}, 'no such setting'),
+        ({'cameras': {'a': {**CAMERA, 'record': {'folder': '/x', 'quality': 52}}}}, 'record.quality'),
+        ({'cameras': {}, 'mqtt': {'host': 'h', 'topic': 'a/#'}}, 'topic'), ({'cameras': {}, 'mqtt': {}}, 'host'),
+        ({'cameras': {}, 'defaults': {'latency': -1}}, 'defaults.latency'), ({'cameras': {}, 'control': 7}, 'object'),
+    ]
+    for config, what in wrong:
+        refuse(folder, config, what)
+        expect(not SCHEMAS['config'] or 'source' not in str(config) or not SCHEMAS['config'].is_valid(config), config)
+
+
+def accepted_by_the_schema(folder, *wrong):
+    for config, what in wrong:
+        refuse(folder, config, what)
+        expect(not SCHEMAS['config'] or SCHEMAS['config'].is_valid(config), config)
+
+
+def filters(folder):
+    """Filter lines: elements, values, files, what is not for video, what is not linked."""
+    accepted_by_the_schema(
+        folder, (with_filter('nosuch'), 'cameras.a.filter: '), (with_filter('cudamedian kernel-size=4'), 'is even'),
+        (with_filter('cudaconvolve kernel-file=none'), '"none" cannot be'),
+        (with_filter('identity ! cudaconvolve mask=no.png'), 'no.png'),
+        (with_filter('queue ! audioconvert'),
+         "cameras.a.filter: 'queue ! audioconvert': audioconvert takes audio/x-raw, not raw video"),
+        (with_filter('jpegenc ! queue'), 'jpegenc makes image/jpeg, not raw video'),
+        (with_filter('cudamedian cudaconvolve'), 'is there a ! missing?'),
+        (with_filter('capsfilter caps=video/x-raw,width=3'), 'takes no pictures of 640 x 480'),
+        ({'cameras': {name: CAMERA for name in 'abc'}, 'defaults': {'filter': 'nosuch'}},
+         'cameras.a.filter (and that of 2 more): '))
+
+
+def sources(folder):
+    """Sources, folders, hosts and passwords that there are not, or that are written as elsewhere."""
+    with open(os.path.join(folder, 'a file'), 'w', encoding='ascii') as file:
+        file.write('x')
+    accepted_by_the_schema(
+        folder, ({'cameras': {'a': {'source': '~/a.avi'}}}, 'cameras.a.source: begins with ~'),
+        ({'cameras': {'a': {**CAMERA, 'record': {'folder': '~/a'}}}}, 'record.folder: begins with ~'),
+        ({'cameras': {'a': {'source': 'a.avi'}}}, 'a.avi: No such file'),
+        ({'cameras': {'a': {'source': '.'}}}, 'is a folder'),
+        ({'cameras': {'a': {**CAMERA, 'record': {'folder': 'a file'}}}}, 'a file is no folder'),
+        ({'cameras': {'a': {**CAMERA, 'record': {}}}}, 'folder'),
+        ({'cameras': {'a': {'source': 'rtsp://'}}}, 'no host'),
+        ({'cameras': {'a': {'source': 'rtsp://h:99999/x'}}}, 'out of range'),
+        ({'cameras': {'a': {'source': 'rtsp://h/x', 'width': 5}}}, 'test pictures'),
+        ({'cameras': {'a': {'source': 'nosuch://h/x'}}}, 'nosuch'),
+        ({'cameras': {'a': {'source': 'test:nosuch'}}}, 'cameras.a: videotestsrc has no pattern'),
+        ({'cameras': {'a': {'source': 'http://h/?pwd={password}'}}}, 'secrets have none for this camera'),
+        ({'cameras': {'a': CAMERA}, 'mqtt': {'host': 'mqtt://h:1883'}}, 'a name or an address alone'),
+        ({'cameras': {'a': CAMERA}, 'mqtt': {'host': 'h:1883'}}, 'a name or an address alone'),
+        ({'cameras': {'a': CAMERA}, 'secrets': 'none.json'}, 'none.json'))
+    secret = os.path.join(folder, 'secrets.json')
+    with open(os.open(secret, os.O_CREAT | os.O_WRONLY, 0o600), 'w', encoding='utf-8') as file:
+        json.dump({'a': {'pin': 1, 'user': 'viewer', 'password': 'x'}}, file)
+    refuse(folder, {'cameras': {'a': CAMERA}, 'secrets': secret}, 'secrets.json: a: has to be')
+
+
+def texts(folder):
+    """What is no JSON, and what the parser would take for something else."""
+    five = '{\n "cameras": {\n  "a": { "source": "test" },\n  "b": { "source": "test",\n "latency": "1" }\n}\n}'
+    huge = '{"cameras": {"a": {"source": "test", "gpu": %s99999999999999999999}}}'
+    for text, what in {
+            five: ':5: cameras.b.latency', '[]': 'object', '{"cameras":': 'watch.json', '': 'object',
+            '{"cameras": {"a": {"source":"test"}, "a": {"source":"test"}}}': 'two cameras',
+            '{"cameras": {"a": {"source":"test", "source":"test"}}}': 'twice',
+            '{"cameras": {}}\n{"cameras": {}}': 'json:2: something is behind',
+            '{"cameras": {},\n}': ': a comma has nothing behind it',
+            '{"cameras": {} "secrets": "x"}': ': a comma is missing',
+            '{"cameras":\n{"a": {"source": "test", "latency": 0200}}}': 'json:2: 0200 is no number',
+            huge % '': 'too large a number', huge % '-': 'too large a number',
+            '[' * 200000: 'nested', '{"cameras": ' + '[{"a":' * 50000: 'nested',
+            '{"cameras": {"a": {"source": "test", "filter": "' + '[' * 50 + '"}}}': 'filter'}.items():
+        refuse(folder, text, what)
+
+
+def right(folder):
+    """A file that is right, and command lines."""
+    path = os.path.join(folder, 'watch.json')
+    line = 'cudamedian kernel-size=3 ! cudaconvolve name=n1234567890123456789 backend=cuda'
+    good = {'cameras': {'a': {**CAMERA, 'filter': line, 'record': {'folder': 'x', 'when': 'motion'}}},
+            'defaults': {'latency': 2e2, 'record': {'folder': 'y', 'keep_days': 7}}, 'control': {'stdin': False}}
+    with open(path, 'w', encoding='utf-8') as file:
+        file.write(json.dumps(good) + "/* that's all: {} */\n")
+    status, _, errors = run('--check', path)
+    expect(status == 0, errors)
+    expect(not SCHEMAS['config'] or SCHEMAS['config'].is_valid(good), 'the schema refuses it')
+    expect(run('--version')[1].startswith('cf-watch (gst-cuda-filters) '), 'version')
+    expect(run('--help')[0] == 0 and run()[0] == 2 and run('a', 'b')[0] == 2 and run('--nosuch')[0] == 2, 'options')
+
+
+if __name__ == '__main__':
+    sys.exit(main(settings, filters, sources, texts, right))
