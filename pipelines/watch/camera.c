@@ -12,6 +12,7 @@
 #define FIRST_DELAY 1000 /* ms */
 #define LAST_DELAY 30000
 #define GOOD (10 * G_USEC_PER_SEC) /* of frames: the next loss begins with the first delay again */
+#define LOOPS_AFTER G_USEC_PER_SEC /* at least, since it began: a picture in a file takes no time */
 #define STOPS_WITHIN (5 * G_USEC_PER_SEC)
 #define SAME_WARNING (60 * G_USEC_PER_SEC) /* is not repeated sooner */
 
@@ -280,6 +281,21 @@ on_element (Camera *camera, GstMessage *message)
     recorder_motion (camera->recorder, FALSE, "motioncells");
 }
 
+/* Plays the file once more. */
+static void
+begin_again (Camera *camera)
+{
+  gint64 rest = camera->begun + LOOPS_AFTER - g_get_monotonic_time ();
+
+  camera->quiet = TRUE;
+  camera->next = NEXT_BUILD;
+  if (rest > 0) {
+    camera->next = NEXT_WAIT;
+    camera->retry_timer = g_timeout_add ((guint) (rest / 1000), on_retry, camera);
+  }
+  stop (camera);
+}
+
 static void
 on_end (Camera *camera)
 {
@@ -290,9 +306,7 @@ on_end (Camera *camera)
   if (live || frames == 0) {
     lose (camera, frames ? "the stream has ended" : "there is no picture in it");
   } else if (camera->settings->loop) {
-    camera->quiet = TRUE;
-    camera->next = NEXT_BUILD;
-    stop (camera);
+    begin_again (camera);
   } else {
     event = event_of (camera, "ended");
     camera->next = NEXT_NOTHING;

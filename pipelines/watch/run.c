@@ -249,6 +249,19 @@ on_pad (GstElement *decoder, GstPad *pad, gpointer data)
   gst_object_unref (sink);
 }
 
+/* Sees that a file has no more streams. */
+static void
+on_no_more_pads (GstElement *decoder, gpointer data)
+{
+  Run *run = data;
+  GstPad *sink = gst_element_get_static_pad (run->head, "sink");
+
+  (void) decoder;
+  if (!gst_pad_is_linked (sink))
+    GST_ELEMENT_ERROR (run->pipeline, STREAM, WRONG_TYPE, ("There is no picture in it"), (NULL));
+  gst_object_unref (sink);
+}
+
 /* Adds an element to the pipeline. Returns NULL with a sentence if there is no such element. */
 static GstElement *
 add (Run *run, const char *factory, const char *name, GString *wrong)
@@ -356,6 +369,8 @@ add_uri (Run *run, GString *wrong)
   g_signal_connect (source, "deep-element-added", G_CALLBACK (set_up_part), run);
   g_signal_connect (source, "autoplug-continue", G_CALLBACK (continue_decoding), NULL);
   g_signal_connect (source, "pad-added", G_CALLBACK (on_pad), run);
+  if (!s->live)
+    g_signal_connect (source, "no-more-pads", G_CALLBACK (on_no_more_pads), run);
   return TRUE;
 }
 

@@ -92,12 +92,16 @@ def hangs(folder):
 
 
 def ends(folder):
-    """A file once: `ended`. A file again and again: no event. A file that comes late: found."""
+    """A file once: `ended`. A file again and again: no event, and no more than once a second. A file that comes late:
+    found. Sound: no picture."""
     need('gst-launch-1.0')
-    once = clip(folder)
+    once, one, sound = clip(folder), clip(folder, frames=1), os.path.join(folder, 'sound.wav')
+    subprocess.run(['gst-launch-1.0', '-q', 'audiotestsrc', 'num-buffers=10', '!', 'wavenc', '!', 'filesink',
+                    f'location={sound}'], check=True, timeout=SECONDS)
     late = os.path.join(folder, 'late.avi')
     cameras = {'good': GOOD, 'once': {'source': once}, 'again': {'source': once, 'loop': True},
-               'late': {'source': late}}
+               'late': {'source': late}, 'picture': {'source': one, 'loop': True}, 'sound': {'source': sound}}
+    begun = time.monotonic()
     with Watch({'cameras': cameras}, folder) as watch:
         expect(watch.wait('ended', 'once', after={'seq': 0})['frames'] == 10, 'frames')
         watch.wait('lost', 'late', after={'seq': 0})
@@ -106,6 +110,11 @@ def ends(folder):
         watch.until('two rounds', lambda s: s['cameras']['again']['frames'] > 20)
         undisturbed(watch)
         undisturbed(watch, 'again')
+        undisturbed(watch, 'picture')
+        status = watch.until('two pictures', lambda s: s['cameras']['picture']['frames'] > 1)
+        frames = status['cameras']['picture']['frames']
+        expect(frames <= time.monotonic() - begun + 1, frames)
+        expect('no picture in it' in watch.wait('lost', 'sound', after={'seq': 0})['reason'], watch.text)
         expect(watch.ask('status once')['status']['cameras']['once']['state'] == 'ended', 'state')
         watch.ask('restart once')
         watch.wait('back', 'once')
