@@ -35,9 +35,9 @@
  *   cudairfilter preset=motion-deblur length=9 ! videoconvert ! autovideosink
  * ]| Undoes the blur of a camera that moved sideways by nine samples.
  * |[
- * gst-launch-1.0 videotestsrc ! cudairfilter numerator=0.05 denominator="0 0.9; 0 0" quadrants=se ! \
+ * gst-launch-1.0 videotestsrc ! cudairfilter numerator=0.1 denominator="0 0.9; 0 0" quadrants=se ! \
  *   videoconvert ! autovideosink
- * ]| Applies a filter that is given as text: y(n) = 0.05 x(n) + 0.9 y(n - 1) along the rows.
+ * ]| Applies a filter that is given as text: y(n) = 0.1 x(n) + 0.9 y(n - 1) along the rows.
  * |[
  * gst-launch-1.0 filesrc location=street.mp4 ! decodebin ! videoconvert ! \
  *   cudairfilter coefficients=coefficients.json ! videoconvert ! autovideosink

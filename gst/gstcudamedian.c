@@ -52,8 +52,8 @@
  * ]| Prints when motion starts and stops, and where.
  * |[
  * gst-launch-1.0 filesrc location=street.mp4 ! decodebin ! videoconvert ! \
- *   cudamedian temporal-method=running output=background rate=0.01 ! videoconvert ! autovideosink
- * ]| Shows the street without the people in it.
+ *   cudamedian temporal-method=running output=background ! videoconvert ! autovideosink
+ * ]| Shows the background that the frames are compared with; what passes leaves a trace in it.
  *
  * Since: 0.1
  */
