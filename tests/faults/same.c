@@ -70,6 +70,11 @@ static const Row rows[] = {
       "format=I420,width=255,height=95", 256 * 144, 4 },
   { gst_cuda_median_get_type, "kernel-width=5 kernel-height=1 roi=0,2,40,3;0,20,40,3;0,40,40,3",
       "format=GRAY8,width=67,height=68", 68 * 68, 4 },
+  { gst_cuda_convolve_get_type, "preset=unsharp sigma=1 border=constant roi=40,20,9,7;150,31,5,3;99,60,20,11;0,0,9,7",
+      "format=NV12,width=256,height=96", 256 * 144, 5 },
+  /* The highest box has an odd number of rows, and another one lies below it. */
+  { gst_cuda_median_get_type, "kernel-width=3 kernel-height=1 roi=40,61,8,34;8,4,8,4;40,4,8,4;72,4,8,4;104,4,8,4",
+      "format=I420,width=128,height=95", 128 * 144, 4 },
   { gst_cuda_convolve_get_type, "preset=privacy roi=40,20,9,7;150,31,5,3;99,60,20,11;0,0,8,8",
       "format=I420,width=256,height=96", 256 * 144, 0 },
 };
