@@ -16,10 +16,11 @@
 
 typedef struct {
   GType (*type) (void);
-  const gchar *properties; /* name=value, with ',' between them */
+  const gchar *properties; /* name=value, with a space between them */
   const gchar *caps;
-  gsize size;   /* of a frame */
-  int launches; /* the calls that begin kernels, a frame: slices; 0: any number */
+  gsize size;        /* of a frame */
+  int launches;      /* the calls that begin kernels, a frame: slices; 0: any number */
+  const char *later; /* NULL, or a border that the second half of the stream has */
 } Row;
 
 static const Row rows[] = {
@@ -72,6 +73,8 @@ static const Row rows[] = {
       "format=GRAY8,width=67,height=68", 68 * 68, 4 },
   { gst_cuda_convolve_get_type, "preset=unsharp sigma=1 border=constant roi=40,20,9,7;150,31,5,3;99,60,20,11;0,0,9,7",
       "format=NV12,width=256,height=96", 256 * 144, 5 },
+  { gst_cuda_convolve_get_type, "preset=unsharp sigma=1 roi=40,20,9,7;150,31,5,3;99,60,20,11;0,0,9,7",
+      "format=NV12,width=256,height=96", 256 * 144, 0, "constant" },
   /* The highest box has an odd number of rows, and another one lies below it. */
   { gst_cuda_median_get_type, "kernel-width=3 kernel-height=1 roi=40,61,8,34;8,4,8,4;40,4,8,4;72,4,8,4;104,4,8,4",
       "format=I420,width=128,height=95", 128 * 144, 4 },
@@ -167,6 +170,8 @@ stream (Run *run, const Row *row, Memory memory)
   for (int i = 0; i < FRAMES; i++) {
     GstBuffer *buffer = new_frame (run, row->size, memory);
 
+    if (row->later && i == FRAMES / 2)
+      gst_util_set_object_arg (G_OBJECT (run->element), "border", row->later);
     for (gsize b = 0; b < row->size; b++)
       bytes[b] = (guint8) ((noise = noise * 1664525u + 1013904223u) >> 24);
     gst_buffer_fill (buffer, 0, bytes, row->size);
