@@ -328,15 +328,18 @@ void cf_area_unref (CfArea *area); /* NULL: nothing */
 typedef struct {
   bool empty;      /* no pixel is filtered */
   bool whole;      /* every pixel is filtered at 255 */
+  bool solid;      /* every sample that may change is filtered at 255 */
   uint64_t pixels; /* that may change */
 } CfAreaInfo;
 
 CfAreaInfo cf_area_info (const CfArea *area);
 
-/* The part of a frame that a filter reads for an area, or the part that may change. */
+/* The part of a frame that a filter reads for an area, or the part that may change. CF_AREA_PACKED is the latter where
+ * one of the copy's images, `to` of a download or `from` of a copy in host memory, has nothing but that part, packed
+ * into the memory of a frame, which is in one piece. */
 typedef struct {
   const CfArea *area;
-  enum { CF_AREA_READ, CF_AREA_WRITE } use;
+  enum { CF_AREA_READ, CF_AREA_WRITE, CF_AREA_PACKED } use;
 } CfPart;
 
 /* Copies the visible samples of an image in host memory, or of a part of it (NULL: the image), to another of the same
@@ -364,10 +367,10 @@ typedef struct {
 } CfFrame;
 
 /* Filters `in` into `out`. Without an area the two do not overlap, and every visible sample of `out` is written; with
- * one its CF_AREA_READ part of `in` is read and its CF_AREA_WRITE part of `out`, which may be `in`, is written. Nothing
- * else is. An area that is empty still passes through a filter with a history. CPU: done on return (`stream` NULL).
- * CUDA: queued on `stream`; an area with more shapes than a launch takes waits until that of the frame before last has
- * been uploaded. */
+ * one its CF_AREA_READ part of `in` is read and its CF_AREA_WRITE part of `out`, which may be `in`, or `scratch` if the
+ * area is solid, is written. Nothing else is. An area that is empty still passes through a filter with a history. CPU:
+ * done on return (`stream` NULL). CUDA: queued on `stream`; an area with more shapes than a launch takes waits until
+ * that of the frame before last has been uploaded. */
 CfCode cf_plan_enqueue (CfPlan *plan, CfStream *stream, const CfFrame *frame, CfStatus *status);
 
 /* A region of the last frame. */

@@ -5,10 +5,11 @@
 #include "gstcfbackend.h"
 #include "gstcfcuda.h"
 
-/* On the GPU, an area of up to one part in so many of a frame is filtered in place. What comes back is copied once more
- * by the host, and in rows: of a quarter of a 4K frame that took twice the time of the whole frame, of a twentieth two
- * fifths of it (H200, docs/notes/regions.md). */
+/* On the GPU, an area of up to one part in so many of a frame is filtered in place: its rows go up and down the link,
+ * and the host copies its part once more, which is slower than the link. With one frame at a time the host does so
+ * while the GPU works (docs/notes/regions.md). */
 #define IN_PLACE_SHARE 8
+#define IN_PLACE_SHARE_OF_ONE 3
 
 gboolean
 gst_cf_backend_is_identity (const GstCfBackend *b)
@@ -22,8 +23,7 @@ gst_cf_backend_may_pass (const GstCfBackend *b, GstBuffer *in)
   return b->configured && !gst_cf_frame_crops (in, &b->info) && gst_cf_chain_pass (&b->chain, in);
 }
 
-/* The CPU has to find the input as it was, if the GPU fails after it has begun to write: host memory is written when
- * all of a frame is there. And plans with a history take the input after the frame. */
+/* Plans with a history take the input after the frame. */
 gboolean
 gst_cf_backend_is_in_place (GstCfBackend *b, GstBuffer *in, const CfArea *area)
 {
@@ -33,7 +33,7 @@ gst_cf_backend_is_in_place (GstCfBackend *b, GstBuffer *in, const CfArea *area)
   g_mutex_lock (&b->lock); /* the finishing thread may give the GPU up */
   on_gpu = b->use_gpu;
   g_mutex_unlock (&b->lock);
-  if (on_gpu && cf_area_info (area).pixels * IN_PLACE_SHARE > pixels)
+  if (on_gpu && cf_area_info (area).pixels * (b->slots > 1 ? IN_PLACE_SHARE : IN_PLACE_SHARE_OF_ONE) > pixels)
     return FALSE;
   return b->configured && b->traits.history == 0 && !gst_cf_cuda_buffer_context (in) &&
       !gst_cf_frame_crops (in, &b->info) && gst_buffer_is_writable (in) && gst_buffer_is_all_memory_writable (in);

@@ -447,8 +447,8 @@ submit_gpu (GstCfBackend *b, GstCfPendingFrame *frame, guint slot)
     cf_fail (&r->status, CF_GPU_LOST, "an earlier GPU fault ended CUDA for this process; restart it");
     return;
   }
-  /* Nothing is copied into the buffer before all of the frame is there: the CPU may have to filter it instead. */
-  if (r->in_place && r->out.kind == GST_CF_PINNED)
+  /* With several frames under way the thread that submits has no time to keep a frame's input. */
+  if (r->in_place && r->out.kind == GST_CF_PINNED && b->slots > 1)
     r->out.kind = GST_CF_PAGEABLE;
   frame->refusal = map_for_gpu (b, frame);
   frame->mapped = !frame->refusal;
@@ -459,20 +459,35 @@ submit_gpu (GstCfBackend *b, GstCfPendingFrame *frame, guint slot)
   gst_cf_transfer_submit (&b->transfer, r);
 }
 
+/* Writes into the frame what its input was where the GPU writes it. It is not mapped. */
+static void
+put_back (GstCfBackend *b, GstCfPendingFrame *frame)
+{
+  CfStatus status = { 0 };
+
+  if (map (b, &frame->src, frame->in, GST_MAP_READ | GST_MAP_WRITE, &status))
+    return; /* the CPU cannot map it either, and says so */
+  cf_image_copy (&frame->src.image, &frame->request.kept, &(CfPart) { frame->area, CF_AREA_WRITE });
+  gst_cf_frame_unmap (&frame->src);
+}
+
 /* Withdraws pinned memory that the GPU may still read (the input) or write (the output). */
 static void
 give_up_buffers (GstCfBackend *b, GstCfPendingFrame *frame)
 {
+  const GstCfFrameRequest *r = &frame->request;
   guint n;
 
-  if (frame->request.in.kind == GST_CF_PINNED)
+  if (r->in.kind == GST_CF_PINNED && !r->keeps)
     gst_cf_stats_abandon (&b->stats, gst_cf_buffer_pin_memory (frame->in));
-  if (frame->request.out.kind != GST_CF_PINNED)
+  if (r->out.kind != GST_CF_PINNED || (r->in_place && !r->keeps))
     return;
-  n = gst_cf_buffer_give_up_memory (frame->out, &b->info);
+  n = gst_cf_buffer_give_up_memory (frame->out);
   gst_cf_stats_abandon (&b->stats, n);
   if (n == 0)
     b->fail_on_gpu_error = TRUE; /* no memory is left to filter the frame into */
+  else if (r->keeps)
+    put_back (b, frame);
 }
 
 /* Waits for a frame on the GPU and returns its result. `stale`: the GPU was given up after the frame was submitted. */

@@ -202,22 +202,21 @@ gst_cf_buffer_pin_memory (GstBuffer *buffer)
 }
 
 guint
-gst_cf_buffer_give_up_memory (GstBuffer *buffer, const GstVideoInfo *info)
+gst_cf_buffer_give_up_memory (GstBuffer *buffer)
 {
-  gsize size = MAX (GST_VIDEO_INFO_SIZE (info), gst_buffer_get_size (buffer));
+  const gsize size = gst_buffer_get_size (buffer);
   GstMemory *replacement = gst_allocator_alloc (NULL, size, NULL);
-  GstVideoMeta *meta = gst_buffer_get_video_meta (buffer);
+  GstMapInfo map;
   guint n;
 
-  if (!replacement)
+  if (!replacement || !gst_memory_map (replacement, &map, GST_MAP_WRITE)) {
+    g_clear_pointer (&replacement, gst_memory_unref);
     return 0;
+  }
+  gst_buffer_extract (buffer, 0, map.data, size);
+  gst_memory_unmap (replacement, &map);
   n = gst_cf_buffer_pin_memory (buffer);
   gst_buffer_replace_all_memory (buffer, replacement);
-  gst_buffer_memset (buffer, 0, 0, size);
-  for (guint i = 0; meta && i < meta->n_planes; i++) {
-    meta->offset[i] = GST_VIDEO_INFO_PLANE_OFFSET (info, i);
-    meta->stride[i] = GST_VIDEO_INFO_PLANE_STRIDE (info, i);
-  }
   return n;
 }
 

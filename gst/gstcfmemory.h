@@ -19,9 +19,9 @@ G_DECLARE_FINAL_TYPE (GstCfAllocator, gst_cf_allocator, GST, CF_ALLOCATOR, GstAl
 GstAllocator *gst_cf_allocator_new (GstObject *context);
 /* Returns whether all of the buffer's memory is pinned memory of such an allocator. */
 gboolean gst_cf_buffer_is_pinned (GstBuffer *buffer);
-/* Replaces the buffer's memory by new memory of the same size and never frees or reuses the old memory, which the GPU
- * may still read or write. Returns the number of memories given up; 0 if the new memory cannot be allocated. */
-guint gst_cf_buffer_give_up_memory (GstBuffer *buffer, const GstVideoInfo *info);
+/* Replaces the buffer's memory by new memory with the same contents and never frees or reuses the old memory, which the
+ * GPU may still read or write. Returns the number of memories given up; 0 if the new memory cannot be allocated. */
+guint gst_cf_buffer_give_up_memory (GstBuffer *buffer);
 /* Keeps the buffer's memory from ever being freed or reused, without replacing it: for a buffer that is only read.
  * Returns the number of memories given up. */
 guint gst_cf_buffer_pin_memory (GstBuffer *buffer);

@@ -543,45 +543,80 @@ cf_area_unref (CfArea *area)
 CfAreaInfo
 cf_area_info (const CfArea *area)
 {
-  CfAreaInfo info = { .empty = area->n_boxes == 0, .whole = area->whole };
+  CfAreaInfo info = { .empty = area->n_boxes == 0, .whole = area->whole, .solid = true };
 
-  for (unsigned i = 0; i < area->n_boxes; i++)
+  for (unsigned i = 0; i < area->n_boxes; i++) {
+    info.solid = info.solid && area->box[i].solid;
     info.pixels += (uint64_t) area->box[i].write.width * (uint64_t) area->box[i].write.height;
+  }
   return info;
 }
 
 /* ---- copies ------------------------------------------------------------- */
 
-/* Returns the number of rectangles of a part; part_rect returns one of them. */
+/* Lists the rectangles of a part, and where they go to in an image of the frame's size. */
 static unsigned
-n_rects (const CfPart *part)
-{
-  return part->use == CF_AREA_READ && !part->area->by_halo ? 1 : part->area->n_boxes;
-}
-
-static CfRect
-part_rect (const CfPart *part, unsigned i)
+list_pieces (const CfPart *part, CfPiece piece[CF_PIECES])
 {
   const CfArea *area = part->area;
 
-  if (part->use == CF_AREA_READ && !area->by_halo)
-    return (CfRect) { 0, 0, area->width, area->height };
-  return part->use == CF_AREA_READ ? area->box[i].read : area->box[i].write;
+  for (unsigned i = 0; i < area->n_boxes; i++) {
+    const CfRect *r = part->use == CF_AREA_READ ? &area->box[i].read : &area->box[i].write;
+
+    piece[i] = (CfPiece) { *r, r->x, r->y };
+  }
+  return area->n_boxes;
+}
+
+/* Has the rectangles go to an image of their own in the memory of `image`: one below another, aligned as they are in
+ * the frame. The host reads rows that follow each other faster than rows of a frame. Where there is no room, they stay
+ * where they are. */
+static void
+pack (const CfImage *image, CfPiece *piece, unsigned n, CfImage *packed)
+{
+  const CfFormatInfo *info = cf_format_info (image->format);
+  const int last = info->n_planes - 1;
+  const size_t room = (size_t) ((uint8_t *) image->plane[last].data - (uint8_t *) image->plane[0].data) +
+      image->plane[last].pitch * (size_t) cf_plane_rows (image->format, image->height, last);
+  int width = 0, height = 0;
+  CfImage layout;
+
+  *packed = *image;
+  for (unsigned i = 0; i < n; i++) {
+    width = max_int (width, piece[i].from.x % 32 + piece[i].from.width);
+    height += (piece[i].from.height + 3) / 4 * 4;
+  }
+  if (n == 0 || cf_image_layout (&layout, image->format, width, height, 64) > room)
+    return;
+  cf_image_at (packed, &layout, image->plane[0].data);
+  height = 0;
+  for (unsigned i = 0; i < n; i++) {
+    piece[i].x = piece[i].from.x % 32;
+    piece[i].y = height;
+    height += (piece[i].from.height + 3) / 4 * 4;
+  }
 }
 
 void
 cf_image_copy (const CfImage *to, const CfImage *from, const CfPart *part)
 {
-  if (!part) {
+  CfPiece piece[CF_PIECES];
+  CfImage image = *from;
+  unsigned n;
+
+  if (!part || (part->use == CF_AREA_READ && !part->area->by_halo)) {
     cf_image_copy_whole (to, from);
     return;
   }
-  for (unsigned i = 0; i < n_rects (part); i++) {
-    const CfRect rect = part_rect (part, i);
+  n = list_pieces (part, piece);
+  if (part->use == CF_AREA_PACKED)
+    pack (from, piece, n, &image);
+  for (unsigned i = 0; i < n; i++) {
+    const CfRect *rect = &piece[i].from, there = { piece[i].x, piece[i].y, rect->width, rect->height };
     CfImage to_part, from_part;
 
-    cf_image_part (&to_part, to, &rect);
-    cf_image_part (&from_part, from, &rect);
+    cf_image_part (&to_part, to, rect);
+    cf_image_part (&from_part, &image, &there);
     cf_image_copy_whole (&to_part, &from_part);
   }
 }
@@ -591,16 +626,15 @@ cf_stream_copy (CfStream *stream, CfDirection direction, const CfImage *to, cons
     CfStatus *status)
 {
   CfPiece piece[CF_PIECES];
-  unsigned n = 0;
+  CfImage image = *to;
+  unsigned n;
 
   if (!part)
     return cf_stream_copy_planes (stream, direction, to, from, true, status);
   if (part->use == CF_AREA_READ && !part->area->by_halo)
     return cf_stream_copy_planes (stream, direction, to, from, false, status);
-  for (; n < n_rects (part); n++) {
-    const CfRect rect = part_rect (part, n);
-
-    piece[n] = (CfPiece) { rect, rect.x, rect.y };
-  }
-  return cf_stream_copy_pieces (stream, direction, to, from, false, piece, n, status);
+  n = list_pieces (part, piece);
+  if (part->use == CF_AREA_PACKED)
+    pack (to, piece, n, &image);
+  return cf_stream_copy_pieces (stream, direction, &image, from, false, piece, n, status);
 }

@@ -96,10 +96,12 @@ cf_area_enqueue (CfPlan *plan, CfStream *stream, const CfFrame *frame, CfStatus 
           area->interlaced != plan->video.interlaced))
     code = cf_fail (status, CF_BAD_VALUE, "the area is for another format or size than the plan: %d x %d, not %d x %d",
         area->width, area->height, plan->video.width, plan->video.height);
+  if (code == CF_OK && frame->out->plane[0].data == frame->scratch->plane[0].data && !cf_area_info (area).solid)
+    code = cf_fail (status, CF_BAD_VALUE, "the output is the scratch image, but the area has strengths below 255");
   if (code == CF_OK)
     code = area->by_halo ? filter_boxes (plan, stream, area, frame->in, frame->scratch, status)
                          : cf_packed_enqueue (plan, stream, frame->in, frame->scratch, status);
-  if (code != CF_OK || area->n_boxes == 0)
+  if (code != CF_OK || area->n_boxes == 0 || frame->out->plane[0].data == frame->scratch->plane[0].data)
     return code;
   if (plan->context->backend == CF_BACKEND_CUDA)
     return cf_device_blend (plan, stream, frame, status);

@@ -260,11 +260,22 @@ cf_view_copy (const CfView *to, const CfView *from, int begin, int end)
  * Therefore several threads copy a large image. */
 #define CHUNK ((size_t) 512 << 10) /* bytes for which one more thread pays */
 #define MAX_CHUNKS 8
+#define AHEAD 4 /* rows */
 
 typedef struct {
   const CfImage *to, *from;
   int n; /* chunks of rows */
 } Copy;
+
+/* Asks for a row that is copied later: where rows lie apart, each begins with a wait for memory. */
+static void
+ask_for (const uint8_t *from, uint8_t *to, size_t row)
+{
+  for (size_t i = 0; i < row + 63; i += 64) {
+    __builtin_prefetch (from + i, 0);
+    __builtin_prefetch (to + i, 1);
+  }
+}
 
 static void
 copy_chunk (void *data, int chunk, int thread)
@@ -285,8 +296,11 @@ copy_chunk (void *data, int chunk, int thread)
       memcpy (to, from, (size_t) (end - begin) * row);
       continue;
     }
-    for (int y = begin; y < end; y++, from += from_pitch, to += to_pitch)
+    for (int y = begin; y < end; y++, from += from_pitch, to += to_pitch) {
+      if (y + AHEAD < end)
+        ask_for (from + AHEAD * from_pitch, to + AHEAD * to_pitch, row);
       memcpy (to, from, row);
+    }
   }
 }
 

@@ -34,6 +34,9 @@ void gst_cf_step_wait_event (GstCfFrameRequest *r, CfStream *stream, const CfEve
 /* Copies the frame to the slot's device memory, and from there; nothing where the side is in device memory. */
 void gst_cf_step_upload (GstCfTransfer *t, GstCfFrameRequest *r, CfStream *stream);
 void gst_cf_step_download (GstCfTransfer *t, GstCfFrameRequest *r, CfStream *stream);
+/* Copies the area's part of the input, into which the GPU is going to write, to the slot's memory: while the GPU works,
+ * and before the download is queued. */
+void gst_cf_step_keep (GstCfTransfer *t, GstCfFrameRequest *r);
 /* Filters, and keeps the other mode's history. Of an area, the rest of the frame is copied on the GPU first, unless the
  * frame is filtered in place. */
 void gst_cf_step_filter (GstCfTransfer *t, GstCfFrameRequest *r);

@@ -96,6 +96,10 @@ queue_whole (GstCfTransfer *t, GstCfFrameRequest *r)
   gst_cf_step_time (t, r, stream, BEFORE_KERNELS);
   gst_cf_step_filter (t, r);
   gst_cf_step_time (t, r, stream, AFTER_KERNELS);
+  if (r->in_place && r->out.kind == GST_CF_PINNED)
+    gst_cf_step_keep (t, r);
+  if (r->in_place)
+    gst_cf_step_time (t, r, stream, BEFORE_DOWNLOAD);
   gst_cf_step_download (t, r, stream);
 }
 

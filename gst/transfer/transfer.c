@@ -285,7 +285,7 @@ gst_cf_step_stage (GstCfTransfer *t, GstCfFrameRequest *r)
           !gst_cf_provide (t, CF_DEVICE, &slot->memory_out, &slot->device_out, &r->status)) ||
       (r->in.kind == GST_CF_PAGEABLE &&
           !gst_cf_provide (t, CF_PINNED, &slot->memory_host_in, &slot->host_in, &r->status)) ||
-      (r->out.kind == GST_CF_PAGEABLE &&
+      ((r->out.kind == GST_CF_PAGEABLE || r->in_place) &&
           !gst_cf_provide (t, CF_PINNED, &slot->memory_host_out, &slot->host_out, &r->status)))
     return;
   if (r->in.kind == GST_CF_PAGEABLE)
@@ -293,7 +293,8 @@ gst_cf_step_stage (GstCfTransfer *t, GstCfFrameRequest *r)
 }
 
 /* The images on the GPU: the frame's own or the slot's. A frame of which an area is filtered ends up where `out` is, or
- * where it was uploaded to; the slot's other image is its scratch memory. */
+ * where it was uploaded to; the slot's other image is its scratch memory, in which the area's part stays if nothing is
+ * to be blended. */
 static const CfImage *
 device_in (const GstCfTransfer *t, const GstCfFrameRequest *r)
 {
@@ -305,7 +306,8 @@ device_out (const GstCfTransfer *t, const GstCfFrameRequest *r)
 {
   if (r->out.kind == GST_CF_DEVICE)
     return r->out.image;
-  return r->area ? &t->slot[r->slot].device_in : &t->slot[r->slot].device_out;
+  return r->area && !(r->in_place && cf_area_info (r->area).solid) ? &t->slot[r->slot].device_in
+                                                                   : &t->slot[r->slot].device_out;
 }
 
 const CfImage *
@@ -358,13 +360,35 @@ gst_cf_step_upload (GstCfTransfer *t, GstCfFrameRequest *r, CfStream *stream)
 }
 
 void
+gst_cf_step_keep (GstCfTransfer *t, GstCfFrameRequest *r)
+{
+  if (gst_cf_request_failed (r))
+    return;
+  r->kept = t->slot[r->slot].host_out;
+  cf_image_copy (&r->kept, r->out.image, &(CfPart) { r->area, CF_AREA_WRITE });
+  r->keeps = TRUE;
+}
+
+/* Ends a frame that the GPU writes into the input: where it has failed, the input becomes what it was. */
+static void
+put_back (GstCfFrameRequest *r)
+{
+  if (!r->keeps || r->status.code == CF_TIMEOUT || r->unfinished)
+    return;
+  if (gst_cf_request_failed (r))
+    cf_image_copy (r->out.image, &r->kept, &(CfPart) { r->area, CF_AREA_WRITE });
+  r->keeps = FALSE;
+}
+
+void
 gst_cf_step_download (GstCfTransfer *t, GstCfFrameRequest *r, CfStream *stream)
 {
   if (r->out.kind == GST_CF_DEVICE)
     return;
   if (!gst_cf_request_failed (r))
     r->status.code = cf_stream_copy (stream, CF_DOWNLOAD, gst_cf_host_out (t, r), device_out (t, r),
-        r->in_place ? &(CfPart) { r->area, CF_AREA_WRITE } : NULL, &r->status);
+        r->in_place ? &(CfPart) { r->area, r->out.kind == GST_CF_PAGEABLE ? CF_AREA_PACKED : CF_AREA_WRITE } : NULL,
+        &r->status);
   gst_cf_step_time (t, r, stream, AFTER_DOWNLOAD);
 }
 
@@ -379,7 +403,7 @@ enqueue (GstCfTransfer *t, GstCfFrameRequest *r)
     .hurry = &t->flushing };
   CfCode code = CF_OK;
 
-  if (r->area && in->plane[0].data != out->plane[0].data)
+  if (r->area && !r->in_place && in->plane[0].data != out->plane[0].data)
     code = cf_stream_copy (r->own.stream, CF_ON_DEVICE, out, in, NULL, &r->status);
   return code == CF_OK ? cf_plan_enqueue (t->plan[r->mode], r->own.stream, &frame, &r->status) : code;
 }
@@ -445,7 +469,7 @@ gst_cf_transfer_submit (GstCfTransfer *t, GstCfFrameRequest *r)
   const gboolean overlap = t->n_slots > 1;
 
   memset (&r->status, 0, sizeof r->status);
-  r->unfinished = FALSE;
+  r->unfinished = r->keeps = FALSE;
   memset (&r->ns, 0, sizeof r->ns);
   memset (&r->own, 0, sizeof r->own);
   if (!push (t, &r->status))
@@ -465,6 +489,8 @@ gst_cf_transfer_submit (GstCfTransfer *t, GstCfFrameRequest *r)
     g_atomic_int_set (&t->warm, TRUE);
   } else {
     settle (t, r);
+    if (gst_cf_request_failed (r))
+      put_back (r);
   }
   if (gst_cf_request_failed (r))
     end (t, r);
@@ -478,7 +504,7 @@ static void
 take_times (const GstCfTransfer *t, GstCfFrameRequest *r)
 {
   const CfEvents *events = t->slot[r->slot].events;
-  const guint filtered = t->n_slots > 1 ? BEFORE_DOWNLOAD : AFTER_KERNELS;
+  const guint filtered = t->n_slots > 1 || r->in_place ? BEFORE_DOWNLOAD : AFTER_KERNELS;
 
   r->ns.kernel = cf_events_elapsed_ns (events, BEFORE_KERNELS, AFTER_KERNELS);
   if (r->in.kind != GST_CF_DEVICE && !r->own.sliced)
@@ -517,8 +543,10 @@ gst_cf_transfer_wait (GstCfTransfer *t, GstCfFrameRequest *r)
     take_times (t, r);
   if (!gst_cf_request_failed (r))
     g_atomic_int_set (&t->warm, TRUE);
+  put_back (r);
   end (t, r);
   if (!gst_cf_request_failed (r) && r->out.kind == GST_CF_PAGEABLE)
-    cf_image_copy (r->out.image, &t->slot[r->slot].host_out, r->in_place ? &(CfPart) { r->area, CF_AREA_WRITE } : NULL);
+    cf_image_copy (r->out.image, &t->slot[r->slot].host_out,
+        r->in_place ? &(CfPart) { r->area, CF_AREA_PACKED } : NULL);
   return r->status.code;
 }

@@ -43,13 +43,18 @@ typedef struct {
   guint slot;
   GstCfMode mode;
   const CfArea *area; /* NULL, or what is filtered of the frame */
-  gboolean in_place;  /* with an area: both sides are one buffer in host memory, of which the area's part is moved */
+  gboolean in_place;  /* with an area: both sides are one buffer in host memory, of which the area's part is moved. Of
+                         pageable memory it is written when the wait is over and nothing has failed. Of pinned memory,
+                         which only a transfer of one slot takes, the GPU writes it; where it fails, submit and wait
+                         write back what it was, unless the GPU may still write: see `kept` */
   gboolean leaves;    /* the frame is handed on before the GPU is done, and nothing waits for it here */
   CfRegions *regions; /* NULL, or to be filled with the frame's; they last until the plan's next call */
 
   /* results */
   CfStatus status;
   gboolean unfinished; /* CF_CANCELLED: the GPU may still use what it may use after CF_TIMEOUT */
+  gboolean keeps;      /* the GPU writes into the input, or may have: */
+  CfImage kept;        /* what the area's part of that was; lasts as long as the slot's memory */
   struct {
     guint64 upload, kernel, download;
   } ns; /* 0: did not happen or was not timed; a frame that leaves has the kernel time of an earlier one, or 0 */

@@ -278,26 +278,49 @@ take_frames (Areas *a, uint64_t *state, CfStatus *status)
   return good;
 }
 
+/* Where the area's part of the output goes: to an image of its own, into the input, or to the scratch image. */
+typedef enum { APART, IN_PLACE, IN_SCRATCH } Where;
+
+static const char *const where_names[] = { "", ", in place", ", in the scratch image" };
+
 static bool
-enqueue_on_gpu (Areas *a, const CfArea *area, bool in_place, CfStatus *status)
+enqueue_on_gpu (Areas *a, const CfArea *area, Where where, CfStatus *status)
 {
-  const CfImage *in = in_place ? &a->device_out.image : &a->device_in.image;
+  const CfImage *in = where == IN_PLACE ? &a->device_out.image : &a->device_in.image;
+  KcDeviceImage *out = where == IN_SCRATCH ? &a->device_scratch : &a->device_out;
   CfStream *stream = a->run->stream;
 
   return kc_device_image_copy (a->run, CF_UPLOAD, &a->device_in, &a->in, status) &&
       kc_device_image_copy (a->run, CF_UPLOAD, &a->device_out, &a->got, status) &&
       cf_plan_enqueue (a->plan, stream,
-          &(CfFrame) { .in = in, .out = &a->device_out.image, .area = area, .scratch = &a->device_scratch.image },
+          &(CfFrame) { .in = in, .out = &out->image, .area = area, .scratch = &a->device_scratch.image },
           status) == CF_OK &&
       cf_stream_wait (stream, DEADLINE_NS, NULL, status) == CF_OK &&
-      kc_device_image_copy (a->run, CF_DOWNLOAD, &a->device_out, &a->got, status);
+      kc_device_image_copy (a->run, CF_DOWNLOAD, out, where == IN_SCRATCH ? &a->scratch : &a->got, status);
+}
+
+static bool
+enqueue (Areas *a, const CfArea *area, Where where, CfStatus *status)
+{
+  const CfImage *in = where == IN_PLACE ? &a->got.image : &a->in.image;
+  const CfImage *out = where == IN_SCRATCH ? &a->scratch.image : &a->got.image;
+  bool good;
+
+  if (a->context == a->run->gpu)
+    good = enqueue_on_gpu (a, area, where, status);
+  else
+    good = cf_plan_enqueue (a->plan, NULL,
+               &(CfFrame) { .in = in, .out = out, .area = area, .scratch = &a->scratch.image }, status) == CF_OK;
+  if (good && where == IN_SCRATCH)
+    cf_image_copy (&a->got.image, &a->scratch.image, &(CfPart) { area, CF_AREA_WRITE });
+  return good;
 }
 
 /* One frame: another area, and what comes out. */
 static void
 check_frame (Areas *a, int frame, const void *params, uint64_t *state)
 {
-  const bool in_place = pick (state, 0, 1);
+  Where where = pick (state, APART, IN_SCRATCH);
   CfStatus status = { 0 };
   CfArea *area = NULL;
   bool good;
@@ -317,22 +340,15 @@ check_frame (Areas *a, int frame, const void *params, uint64_t *state)
                                     &(CfFrame) { .in = &a->in.image, .out = &a->filtered.image }, &status) == CF_OK;
   blend (&r, &a->in.image, &a->filtered.image, &a->expected.image);
   area = cf_area_new (&a->video, &a->traits, &r.spec, &status);
-  good = good && area;
-  if (good && a->context == a->run->gpu)
-    good = enqueue_on_gpu (a, area, in_place, &status);
-  else if (good)
-    good = cf_plan_enqueue (a->plan, NULL,
-               &(CfFrame) { .in = in_place ? &a->got.image : &a->in.image,
-                   .out = &a->got.image,
-                   .area = area,
-                   .scratch = &a->scratch.image },
-               &status) == CF_OK;
+  if (area && where == IN_SCRATCH && !cf_area_info (area).solid)
+    where = APART;
+  good = good && area && enqueue (a, area, where, &status);
   a->run->frames++;
   kc_result (a->run, good && kc_same_words (&a->video, &a->expected.image, &a->got.image),
       "area: %s %s %s %d x %d%s, frame %d, %u rectangles%s, %u polygons%s%s%s on %s: %s (--seed %" G_GINT64_FORMAT ")",
       a->kc->stem, a->set, cf_format_info (a->video.format)->name, a->video.width, a->video.height,
       a->video.interlaced ? " interlaced" : "", frame, r.spec.n_rects, r.spec.ellipses ? " as ellipses" : "",
-      r.spec.n_polygons, r.mask ? ", mask" : "", r.spec.invert ? ", inverted" : "", in_place ? ", in place" : "",
+      r.spec.n_polygons, r.mask ? ", mask" : "", r.spec.invert ? ", inverted" : "", where_names[where],
       a->context == a->run->gpu ? "the GPU" : cf_cpu_info (NULL), good ? "wrong samples" : status.message,
       a->run->options.seed);
   cf_area_unref (area);

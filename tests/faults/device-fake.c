@@ -578,7 +578,8 @@ stream_wait (CfStream *stream, uint64_t deadline_ns, const int *hurry, CfStatus 
     return code;
   pthread_mutex_lock (&fake_lock);
   code = pass_time (false, deadline_ns, status);
-  if (code == CF_OK)
+  /* In every second run a GPU that hangs has done the work before. */
+  if (code == CF_OK || (code == CF_TIMEOUT && run % 2))
     work_up_to (stream->queue, n_ops - 1);
   forget_done ();
   pthread_mutex_unlock (&fake_lock);

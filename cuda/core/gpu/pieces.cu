@@ -35,20 +35,41 @@ struct Work {
 
 static_assert (sizeof (Work) <= 4096, "the kernel's argument is too large");
 
-/* Copies `n` bytes beside each other, 16 at once where both sides lie alike, else one by one. */
+/* Copies `n` bytes beside each other, 16 at once where both sides lie alike, else one by one. All loads of 2 KB come
+ * before the stores: a load from the host's memory takes as long as all of them. */
 __device__ __forceinline__ void
 copy_row (const uint8_t *from, uint8_t *to, int n, int lane)
 {
+  constexpr int batch = 4;
   const bool alike = (((uintptr_t) from ^ (uintptr_t) to) & 15) == 0;
-  const int head = alike ? min ((int) (-(intptr_t) to & 15), n) : n, body = (n - head) & ~15;
+  const int head = min ((int) (-(intptr_t) to & 15), n), body = (n - head) & ~15, tail = n - head - body;
+  const int at = lane < 16 ? lane : head + body + lane - 16; /* of a byte before or behind the body */
+  const bool edge = lane < 16 ? lane < head : lane - 16 < tail;
+  uint8_t byte = 0;
 
-  for (int i = lane; i < head; i += 32)
-    to[i] = from[i];
+  if (!alike) {
 #pragma unroll 4
-  for (int i = head + 16 * lane; i < head + body; i += 512)
-    *reinterpret_cast<uint4 *> (to + i) = *reinterpret_cast<const uint4 *> (from + i);
-  for (int i = head + body + lane; i < n; i += 32)
-    to[i] = from[i];
+    for (int i = lane; i < n; i += 32)
+      to[i] = from[i];
+    return;
+  }
+  if (edge)
+    byte = from[at];
+#pragma unroll 1
+  for (int i = head + 16 * lane; i < head + body; i += 512 * batch) {
+    uint4 v[batch];
+
+#pragma unroll
+    for (int k = 0; k < batch; k++)
+      if (i + 512 * k < head + body)
+        v[k] = *reinterpret_cast<const uint4 *> (from + i + 512 * k);
+#pragma unroll
+    for (int k = 0; k < batch; k++)
+      if (i + 512 * k < head + body)
+        *reinterpret_cast<uint4 *> (to + i + 512 * k) = v[k];
+  }
+  if (edge)
+    to[at] = byte;
 }
 
 /* Copies `n` columns from column `x` on of a row; those beyond its ends are the nearest ones. */
