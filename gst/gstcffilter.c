@@ -90,18 +90,20 @@ static gboolean
 start_gpu (GstCfFilter *self, GstCfBackendKind backend, gint device, const gchar *name)
 {
   CfStatus status = { 0 };
-  gboolean absent;
+  gboolean absent, named;
+  gint none;
 
   if (backend == GST_CF_BACKEND_CPU || open_gpu (self, device, name, &status))
     return TRUE;
   /* A host without a GPU or its driver, or a build without CUDA. */
   absent = status.code == CF_NO_GPU && status.cuda == 0;
+  named = name && gst_cf_device_name_find (name, 0, 0, &none, NULL) != CF_OK;
   if (backend == GST_CF_BACKEND_CUDA && absent)
     GST_ELEMENT_ERROR (self, RESOURCE, NOT_FOUND,
         ("No GPU can be used: %s. Use backend=auto or backend=cpu to filter on the CPU", status.message), (NULL));
   else if (backend == GST_CF_BACKEND_CUDA)
     GST_ELEMENT_ERROR (self, LIBRARY, INIT, ("The GPU cannot be used: %s", status.message), (NULL));
-  else if (absent)
+  else if (absent && !named)
     GST_INFO_OBJECT (self, "filtering on the CPU: %s", status.message);
   else
     GST_ELEMENT_WARNING (self, LIBRARY, INIT,

@@ -201,6 +201,21 @@ hung_gpus (void)
   }
 }
 
+/* Where there is no GPU at all, an element that names one says so, and no other. */
+static void
+no_gpus (void)
+{
+  static const gchar *const names[] = { NULL, "auto", "strongest", UUID_1 };
+
+  for (gsize i = 0; i < G_N_ELEMENTS (names); i++) {
+    GstElement *element = new_element ("auto", names[i], -1);
+
+    fake_fail_next (FAKE_COUNT, 100, false); /* CUDA finds none */
+    faults_check (gst_element_set_state (element, GST_STATE_PAUSED) == GST_STATE_CHANGE_SUCCESS, "no start");
+    end (element, GST_MESSAGE_WARNING, i < 2 ? NULL : "The CPU filters the frames");
+  }
+}
+
 static void
 late (void)
 {
@@ -303,6 +318,7 @@ main (void)
   names ();
   wrong_names ();
   hung_gpus ();
+  no_gpus ();
   late ();
   offered (NULL, -1, -1);
   offered ("auto", -1, -1);
