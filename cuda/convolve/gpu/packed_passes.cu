@@ -156,6 +156,7 @@ convolve_packed_passes_kernel (const __grid_constant__ Work work,
   }
   const Beside beside = beside_of (work, g, __all_sync (~0u, inside));
 
+  prefetch_rows<4 * tile_w, tile_h, threads> (g.in, g.in_pitch, 4 * g.width, g.height, 4 * x0, position.y * tile_h);
   griddep_wait ();
   if (y0 >= g.height)
     return;

@@ -267,6 +267,8 @@ convolve_passes_kernel (const __grid_constant__ DirectLaunch launch,
 #pragma unroll
   for (int i = 0; i < 4 * (REACH + 1); i++)
     row[i % 4][i / 4] = read_argument (&fragments.row[d.spread][i % 4][i / 4][lane]);
+  prefetch_rows<strip_bytes, 16 * warps, threads> (d.in, d.in_pitch, d.bytes, d.height, x0,
+      position.y * warps * 16);
   griddep_wait ();
   if (y0 >= d.height)
     return;

@@ -166,6 +166,24 @@ griddep_wait ()
   griddep_start_next ();
 }
 
+/* Prefetches a block's rows of an image, `x` and `y` the first byte and row, into the L2 cache. All threads call it
+ * before griddep_wait (): what DRAM has to deliver for the first blocks then comes while the work before still runs.
+ * Nothing is read, and the L2 cache has what that work still writes. */
+template<int BYTES, int ROWS, int THREADS> __device__ __forceinline__ void
+prefetch_rows (const uint8_t *in, long long pitch, int bytes, int height, int x, int y)
+{
+  constexpr int line = BYTES < 128 ? BYTES : 128, across = BYTES / line;
+
+  static_assert (BYTES % line == 0, "whole lines");
+#pragma unroll
+  for (int i = (int) threadIdx.x; has_griddep && i < across * ROWS; i += THREADS) {
+    const int at = x + i % across * line, row = y + i / across;
+
+    if (at < bytes && row < height)
+      asm volatile ("prefetch.global.L2 [%0];" : : "l" (__cvta_generic_to_global (in + row * pitch + at)));
+  }
+}
+
 /* Returns a block's number for plane_of_block (). Components of the same pixels take turns, so that what one loads is
  * in the cache for the others, and their stores meet there. */
 __device__ __forceinline__ int
