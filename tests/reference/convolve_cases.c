@@ -105,11 +105,28 @@ const char *const ref_convolve_large_settings[] = { "any=3x3 weights=8", "preset
   "preset=privacy", "preset=privacy blocks=64", "preset=mosaic blocks=2", NULL };
 
 /* Separable kernels (cuda/convolve/gpu/passes.cu) in frames of more blocks than the GPU holds at once, 4 an SM in GRAY8
- * and 2 in RGBA: 800 and 861, 360 and 399. A frame of 1920 x 1080 has 510 and 255. */
+ * and 2 in RGBA: 800 and 861 of three blocks of columns, 580 and 609 of five, 360 and 399 in RGBA. A frame of
+ * 1920 x 1080 has 510 of three and 255. Then dense kernels in frames above 5 MB, which quads.cu filters with eight
+ * groups of rows a warp, each with both rules of rounding. */
 const KcWhole ref_convolve_whole[] = { { "preset=gauss kernel-size=7", CF_FORMAT_GRAY8, 2560, 1280 },
   { "preset=gauss kernel-size=7 border=wrap", CF_FORMAT_RGBA, 2304, 1280 },
   { "preset=box kernel-width=3 kernel-height=11 border=reflect101", CF_FORMAT_GRAY8, 2561, 1283 },
-  { "preset=box kernel-width=3 kernel-height=11", CF_FORMAT_RGBA, 2309, 1283 }, { 0 } };
+  { "preset=box kernel-width=3 kernel-height=11", CF_FORMAT_RGBA, 2309, 1283 },
+  { "preset=gauss kernel-size=7", CF_FORMAT_GRAY8, 2560, 1811 },
+  { "preset=box kernel-width=3 kernel-height=11 border=reflect101", CF_FORMAT_GRAY8, 2561, 1811 },
+  { "preset=gauss kernel-size=31", CF_FORMAT_GRAY8, 2560, 1283 },
+  { "preset=gauss kernel-size=31", CF_FORMAT_RGBA, 2309, 1283 },
+  { "preset=box kernel-size=31 border=wrap", CF_FORMAT_GRAY8, 2561, 1283 },
+  { "preset=box kernel-size=31 border=reflect101", CF_FORMAT_RGBA, 2304, 1280 },
+  { "any=3x3 weights=8 divisor=301", CF_FORMAT_GRAY8, 2576, 2051 },
+  { "any=3x3 weights=8 divisor=302", CF_FORMAT_GRAY8, 2576, 2051 },
+  { "any=5x5 weights=8 divisor=301", CF_FORMAT_GRAY8, 2576, 2051 },
+  { "any=5x5 weights=8 divisor=302", CF_FORMAT_GRAY8, 2576, 2051 },
+  { "any=7x7 weights=8 divisor=301", CF_FORMAT_GRAY8, 2576, 2051 },
+  { "any=7x7 weights=8 divisor=302", CF_FORMAT_GRAY8, 2576, 2051 },
+  { "any=9x9 weights=8 divisor=301", CF_FORMAT_GRAY8, 2576, 2051 },
+  { "any=9x9 weights=8 divisor=302", CF_FORMAT_GRAY8, 2576, 2051 },
+  { "any=4x3 weights=8", CF_FORMAT_NV12, 2080, 1710 }, { 0 } };
 
 /* Under a sanitizer: each code path once. */
 const char *const ref_convolve_sanitize_settings[] = { "preset=identity", "preset=identity gray=luma",

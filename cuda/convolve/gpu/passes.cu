@@ -285,7 +285,8 @@ convolve_passes_kernel (const __grid_constant__ DirectLaunch launch,
 /* ---- launches ----------------------------------------------------------- */
 
 /* The first that fits is taken. `per_sm`: how many blocks an SM shall hold; it bounds the registers of a thread.
- * at_once: for launches whose blocks the device holds at once then. */
+ * at_once: all launches, those whose blocks the device holds at once then, or those of more blocks. */
+enum Blocks : uint8_t { ANY, AT_ONCE, MORE };
 #define CF_PASSES(rows, reach, blocks, per_sm, at_once) \
   { rows, reach, 32 * (blocks - reach), per_sm, at_once, true, \
     (const void *) convolve_passes_kernel<rows, reach, blocks, per_sm, true> }, \
@@ -293,12 +294,13 @@ convolve_passes_kernel (const __grid_constant__ DirectLaunch launch,
     (const void *) convolve_passes_kernel<rows, reach, blocks, per_sm, false> }
 const struct Variant {
   int row_parts, reach, strip_bytes, per_sm;
-  bool at_once, takes;
+  Blocks at_once;
+  bool takes;
   const void *kernel;
 } variants[] = {
-  CF_PASSES (2, 1, 3, 4, true), CF_PASSES (2, 1, 3, 5, false), CF_PASSES (3, 1, 3, 4, false),
-  CF_PASSES (2, 2, 6, 3, false), CF_PASSES (3, 2, 6, 3, false), CF_PASSES (2, 4, 8, 2, false),
-  CF_PASSES (3, 4, 8, 2, false),
+  CF_PASSES (2, 1, 3, 4, AT_ONCE), CF_PASSES (2, 1, 5, 4, MORE), CF_PASSES (2, 1, 3, 5, ANY),
+  CF_PASSES (3, 1, 3, 4, AT_ONCE), CF_PASSES (3, 1, 4, 4, ANY), CF_PASSES (2, 2, 6, 3, ANY),
+  CF_PASSES (3, 2, 6, 3, ANY), CF_PASSES (2, 4, 8, 2, ANY), CF_PASSES (3, 4, 8, 2, ANY),
 };
 #undef CF_PASSES
 constexpr int max_parts = 3, max_reach = 4;
@@ -376,7 +378,8 @@ convolve_passes_launch (Work *work, const CfConvolution &c, Operands *operands, 
     for (int i = 0; i < n_steps; i++)
       if (!window_fits (*v, c, steps[i]))
         return false;
-    return v->takes == takes && (!v->at_once || fits_at_once (*work, launch.blocks, v->per_sm));
+    return v->takes == takes
+        && (v->at_once == ANY || fits_at_once (*work, launch.blocks, v->per_sm) == (v->at_once == AT_ONCE));
   };
 
   while (!fits ())
