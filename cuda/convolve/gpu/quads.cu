@@ -6,13 +6,13 @@
  *
  * A row is filtered as bytes, as in direct.cu, with taps `step` bytes apart.
  *
- * Map: 4 warps a block, a warp makes two or four groups of four rows of 128 bytes. Lane 4 g + t loads the 16 bytes from
- * 16 g on and those beside them, of row t of every four rows (a set). One mma makes 128 outputs, four rows of 32 bytes
- * each, from a set of rows and a part of 8 bytes of the window: row g of its left operand are those bytes of the lanes
- * 4 g + t one after the other, row g + 8 the bytes two further; column n of its right operand are the taps of four
- * kernel rows, shifted n / 2 rows down and n % 2 bytes to the right. So a lane ends up with 16 neighbours of row t, in
- * four mma for every part of the window: windows of W words (2 W - 1 taps on each side) in D sets of rows (up to
- * 4 D - 3 kernel rows) take D W / 2 mma for 128 outputs. Windows of one word take two sets at once.
+ * Map: 4 warps a block, a warp makes two, four or eight groups of four rows of 128 bytes. Lane 4 g + t loads the 16
+ * bytes from 16 g on and those beside them, of row t of every four rows (a set). One mma makes 128 outputs, four rows
+ * of 32 bytes each, from a set of rows and a part of 8 bytes of the window: row g of its left operand are those bytes
+ * of the lanes 4 g + t one after the other, row g + 8 the bytes two further; column n of its right operand are the taps
+ * of four kernel rows, shifted n / 2 rows down and n % 2 bytes to the right. So a lane ends up with 16 neighbours of
+ * row t, in four mma for every part of the window: windows of W words (2 W - 1 taps on each side) in D sets of rows (up
+ * to 4 D - 3 kernel rows) take D W / 2 mma for 128 outputs. Windows of one word take two sets at once.
  *
  * The fragments of the right operands are made by the host; a lane reads its own from the kernel's argument.
  *
@@ -23,7 +23,6 @@
 #include "direct.cuh"
 
 #include <limits.h>
-#include <type_traits>
 
 namespace cf {
 
@@ -57,40 +56,31 @@ template<int N> struct QuadFragments {
   uint2 of[max_spreads][N][32];
 };
 
-/* The address of bytes in global memory, to which the compiler adds a row's offset. */
-struct PlainBytes {
-  const uint8_t *at;
-
-  PlainBytes () = default;
-  __device__ __forceinline__ explicit PlainBytes (const uint8_t *from) : at (from) { }
-  __device__ __forceinline__ const uint8_t *
-  row (int y, int pitch) const
-  {
-    return at + (long long) y * pitch;
-  }
-};
-
 /* Where a lane loads its words, its own four and those on each side; columns inside the image, unless the group clamps
- * them. */
-template<int W, typename Bytes> struct Columns {
-  Bytes own, left, right;                /* in row 0 */
-  int pitch;
+ * them. EXCHANGES: the words on its sides are other lanes' own, and only the first and the last lane of a row load
+ * those beside the strip. */
+template<int W, bool EXCHANGES> struct Columns {
+  GlobalBytes own, left, right;          /* in row 0; EXCHANGES: `left` is a lane's one side */
+  int pitch, lane;
   unsigned pick_left, pick_right;        /* repeat the row's outermost word where those beside it are outside */
 
   __device__ __forceinline__
-  Columns (const DirectGroup &d, int x)
+  Columns (const DirectGroup &d, int x, int lane_) : pitch (d.in_pitch), lane (lane_)
   {
     constexpr int beside = words_beside (W);
     const int at = min (x, d.bytes - 16);
 
-    own = Bytes (d.in + at);
-    left = Bytes (d.in + max (at - 4 * beside, 0));
-    right = Bytes (d.in + min (x + 16, d.bytes - 4 * beside));
-    pitch = d.in_pitch;
+    own = GlobalBytes (d.in + at);
+    left = GlobalBytes (d.in + max (at - 4 * beside, 0));
+    right = GlobalBytes (d.in + min (x + 16, d.bytes - 4 * beside));
+    if (EXCHANGES && is_last ())
+      left = right;
     /* bytes 4 .. 7 are those of the row's outermost word */
     pick_left = x == 0 ? (d.repeat[0] & 0xffff) + 0x4444 : 0x3210;
     pick_right = x + 16 >= d.bytes ? (d.repeat[1] & 0xffff) + 0x4444 : 0x3210;
   }
+  __device__ __forceinline__ bool is_first () const { return lane < 4; }
+  __device__ __forceinline__ bool is_last () const { return lane >= 28; }
   /* Loads those of row y. */
   __device__ __forceinline__ void
   load (int y, unsigned *w) const
@@ -98,15 +88,33 @@ template<int W, typename Bytes> struct Columns {
     constexpr int beside = words_beside (W);
 
     load_global<4> (own.row (y, pitch), w + beside);
-    load_global<beside> (left.row (y, pitch), w);
-    load_global<beside> (right.row (y, pitch), w + beside + 4);
+    if (!EXCHANGES || is_first () || is_last ())
+      load_global<beside> (left.row (y, pitch), w);
+    if (!EXCHANGES)
+      load_global<beside> (right.row (y, pitch), w + beside + 4);
   }
-  /* Repeats the outermost words. */
+  /* Takes the words on the sides from other lanes. */
   __device__ __forceinline__ void
-  repeat (unsigned *w) const
+  exchange (unsigned *w) const
   {
     constexpr int beside = words_beside (W);
 
+#pragma unroll
+    for (int i = 0; i < beside; i++) {
+      const unsigned before = __shfl_sync (~0u, w[4 + i], lane - 4), after = __shfl_sync (~0u, w[beside + i], lane + 4);
+
+      w[beside + 4 + i] = is_last () ? w[i] : after;
+      w[i] = is_first () ? w[i] : before;
+    }
+  }
+  /* Completes the words: repeats the outermost ones. */
+  __device__ __forceinline__ void
+  complete (unsigned *w) const
+  {
+    constexpr int beside = words_beside (W);
+
+    if (EXCHANGES)
+      exchange (w);
 #pragma unroll
     for (int i = 0; i < beside; i++) {
       w[i] = __byte_perm (w[i], w[beside], pick_left);
@@ -251,9 +259,9 @@ store_bytes (uint8_t *to, uint4 v, int n)
 
 /* A kernel's code for warps inside the image. TESTED: results are tested before they are stored. These branches part
  * the groups of kernels with many products; without them the compiler places all stores at the end, behind the
- * products of all groups. SPREAD: the same, and lanes find their rows by a shuffle and add a row's offset to an
- * address, so that the compiler spreads the loads over the products. */
-enum Form : uint8_t { STRAIGHT, TESTED, SPREAD };
+ * products of all groups. LONG: for many groups; the words on a lane's sides are other lanes' (Columns), a few sets are
+ * loaded ahead instead of all of them, and there is no code for edges: all groups clamp. */
+enum Form : uint8_t { STRAIGHT, TESTED, LONG };
 
 /* Rounds 16 sums and stores them. Without TESTS all of them or none are inside the row, and no sum is negative. */
 template<Rule RULE, bool TESTS> __device__ __forceinline__ void
@@ -306,17 +314,16 @@ template<int W, int D> struct Quads {
 template<int W, int D, int GROUPS, Form FORM, Rule RULE, bool INSIDE> __device__ __forceinline__ void
 filter_quads (const DirectLaunch &launch, const DirectGroup &d, const Quads<W, D> &k, uint4 (*edge)[3])
 {
-  constexpr int sets = GROUPS + D - 1, ahead = INSIDE ? sets : 1;
-  const int t = k.lane & 3;
-  const Columns<W, std::conditional_t<FORM == SPREAD, PlainBytes, GlobalBytes>> columns (d, k.x);
+  constexpr int sets = GROUPS + D - 1, ahead = !INSIDE ? 1 : FORM != LONG ? sets : W == 1 ? 4 : 3;
+  const int t = k.lane & 3, above = k.y0 - launch.ay;
+  const Columns<W, FORM == LONG> columns (d, k.x, k.lane);
   unsigned w[sets][4 + 2 * words_beside (W)], p[2][W + 3][2];
   int sum[GROUPS][4][4];
   uint8_t *to = d.out + (long long) (k.y0 + t) * d.out_pitch + k.x;
 
   const auto load = [&] (int s) {
     if (INSIDE)
-      columns.load (FORM == SPREAD ? __shfl_sync (~0u, k.lane_row, 4 * s + t)
-          : min (max (k.y0 - launch.ay + t + 4 * s, 0), d.height - 1), w[s]);
+      columns.load (min (max (above + t + 4 * s, 0), d.height - 1), w[s]);
     else
       load_edge<W> (launch.group[k.index], k.x, __shfl_sync (~0u, k.lane_row, 4 * s + t),
           (const uint8_t *) edge[4 * s + t], w[s]);
@@ -332,7 +339,7 @@ filter_quads (const DirectLaunch &launch, const DirectGroup &d, const Quads<W, D
     const int q = s - D + 1;
 
     if (INSIDE)
-      columns.repeat (w[s]);
+      columns.complete (w[s]);
     cut_windows<W> (w[s], p[W == 1 ? s % 2 : 0]);
     if (s + ahead < sets)
       load (s + ahead);
@@ -341,7 +348,7 @@ filter_quads (const DirectLaunch &launch, const DirectGroup &d, const Quads<W, D
     else if (q >= 0)
       add_two_sets (sum[q], p[0], p[1], k.b[q % 2][0], k.init);
     if (q >= 0) {
-      finish<RULE, FORM != STRAIGHT || !INSIDE> (launch.rounding, d, sum[q], to, k.x,
+      finish<RULE, FORM == TESTED || !INSIDE> (launch.rounding, d, sum[q], to, k.x,
           k.x < d.bytes && k.y0 + 4 * q + t < d.height);
       to += 4 * (long long) d.out_pitch;
     }
@@ -354,7 +361,7 @@ convolve_quads_kernel (const __grid_constant__ DirectLaunch launch,
     const __grid_constant__ QuadFragments<fragments_of (W, D)> fragments)
 {
   constexpr int sets = GROUPS + D - 1, beside = words_beside (W);
-  __shared__ uint4 edge[warps][4 * sets][3];
+  __shared__ uint4 edge[warps][FORM == LONG ? 1 : 4 * sets][3];
   const int warp = (int) threadIdx.x >> 5, lane = (int) threadIdx.x & 31;
   const int index = direct_group_of_block (launch);
   const DirectGroup d = launch.group[index];
@@ -365,7 +372,6 @@ convolve_quads_kernel (const __grid_constant__ DirectLaunch launch,
       || (y0 >= launch.ay && y0 - launch.ay + 4 * sets <= d.height);
   Quads<W, D> k = { index, x0, y0, x, lane, clamped, { }, { d.init[0], d.init[1], d.init[2], d.init[3] } };
 
-  static_assert (4 * sets <= 32, "a row for each lane");
   if (d.filtered)
 #pragma unroll
     for (int i = 0; i < fragments_of (W, D); i++) {
@@ -375,6 +381,8 @@ convolve_quads_kernel (const __grid_constant__ DirectLaunch launch,
     }
   if (launch.border != CF_BORDER_REPLICATE && clamped != wanted)
     k.lane_row = edge_row (launch.border, wanted, d.height);
+  prefetch_rows<strip_bytes, 4 * GROUPS * warps, threads> (d.in, d.in_pitch, d.bytes, d.height, x0,
+      position.y * warps * 4 * GROUPS);
   griddep_wait ();
   if (y0 >= d.height)
     return;
@@ -382,28 +390,20 @@ convolve_quads_kernel (const __grid_constant__ DirectLaunch launch,
     copy_quads<GROUPS> (d, x, y0 + (lane & 3));
     return;
   }
-  if (FORM == SPREAD) {
-    const uint4 begin = read_argument ((const uint4 *) launch.group[index].init);
-
-    k.init[0] = (int) begin.x, k.init[1] = (int) begin.y, k.init[2] = (int) begin.z, k.init[3] = (int) begin.w;
-    if (d.clamps || (x0 > 0 && x0 + strip_bytes + 4 * beside <= d.bytes && __all_sync (~0u, k.lane_row >= 0)))
-      filter_quads<W, D, GROUPS, FORM, RULE, true> (launch, d, k, edge[warp]);
-    else
-      filter_quads<W, D, GROUPS, FORM, RULE, false> (launch, d, k, edge[warp]);
-    return;
-  }
-  if (__builtin_expect (d.clamps || (rows_inside && x0 > 0 && x0 + strip_bytes + 4 * beside <= d.bytes), true))
+  if (FORM == LONG
+      || __builtin_expect (d.clamps || (rows_inside && x0 > 0 && x0 + strip_bytes + 4 * beside <= d.bytes), true))
     filter_quads<W, D, GROUPS, FORM, RULE, true> (launch, d, k, edge[warp]);
-  else
+  else if constexpr (FORM != LONG)
     filter_quads<W, D, GROUPS, FORM, RULE, false> (launch, d, k, edge[warp]);
 }
 
 /* ---- launches ----------------------------------------------------------- */
 
-/* The first that fits is taken. Which number of groups is better was measured: for frames up to 1920 x 1080 (SMALL),
- * for larger ones, or for all of them. `blocks`: how many an SM shall hold; it bounds the registers of a thread. Only
- * those that test results take sums that can be negative, which need divisors so large that they are rare. */
-enum Frames : uint8_t { SMALL = 1, LARGE = 2, ALL = 3 };
+/* The first that fits is taken. Which number of groups is better was measured: for frames up to 4 MB (SMALL), larger
+ * ones (MEDIUM), and those above 5 MB whose groups all clamp (LARGE): with blocks of so many rows, others would wait
+ * for their edges. `blocks`: how many an SM shall hold; it bounds the registers of a thread. Only those that test
+ * results take sums that can be negative, which need divisors so large that they are rare. */
+enum Frames : uint8_t { SMALL = 1, MEDIUM = 2, LARGE = 4, ALL = 7 };
 #define CF_QUADS(w, d, groups, blocks, form, frames) \
   { w, d, groups, form, frames, RULE_ONE, \
     (const void *) convolve_quads_kernel<w, d, groups, blocks, form, RULE_ONE> }, \
@@ -412,14 +412,16 @@ enum Frames : uint8_t { SMALL = 1, LARGE = 2, ALL = 3 };
 const struct Variant {
   int words, sets, groups;
   Form form;
-  Frames frames;
+  uint8_t frames;
   Rule rule;
   const void *kernel;
 } variants[] = {
-  CF_QUADS (1, 2, 2, 8, STRAIGHT, ALL), CF_QUADS (2, 2, 4, 4, STRAIGHT, SMALL), CF_QUADS (2, 2, 2, 7, STRAIGHT, LARGE),
-  CF_QUADS (2, 3, 4, 4, STRAIGHT, SMALL), CF_QUADS (2, 3, 2, 5, STRAIGHT, LARGE), CF_QUADS (4, 2, 4, 4, STRAIGHT, ALL),
-  CF_QUADS (4, 3, 4, 4, STRAIGHT, SMALL), CF_QUADS (4, 3, 4, 4, SPREAD, LARGE), CF_QUADS (4, 5, 2, 4, STRAIGHT, SMALL),
-  CF_QUADS (4, 5, 4, 3, TESTED, LARGE),
+  CF_QUADS (1, 2, 2, 8, STRAIGHT, SMALL | MEDIUM), CF_QUADS (1, 2, 8, 4, LONG, LARGE),
+  CF_QUADS (2, 2, 4, 4, STRAIGHT, SMALL), CF_QUADS (2, 2, 2, 7, STRAIGHT, MEDIUM), CF_QUADS (2, 2, 8, 4, LONG, LARGE),
+  CF_QUADS (2, 3, 4, 4, STRAIGHT, SMALL), CF_QUADS (2, 3, 2, 5, STRAIGHT, MEDIUM), CF_QUADS (2, 3, 8, 4, LONG, LARGE),
+  CF_QUADS (4, 2, 4, 4, STRAIGHT, ALL), CF_QUADS (4, 3, 4, 4, STRAIGHT, SMALL | MEDIUM),
+  CF_QUADS (4, 3, 8, 4, LONG, LARGE), CF_QUADS (4, 5, 2, 4, STRAIGHT, SMALL),
+  CF_QUADS (4, 5, 4, 3, TESTED, MEDIUM | LARGE),
 };
 #undef CF_QUADS
 constexpr int max_fragments = 10;
@@ -488,20 +490,24 @@ convolve_quads_launch (DirectLaunch *launch, const CfConvolution &c, int limbs, 
   void *arguments[] = { launch, fragments };
   const Variant *v = variants;
   long long bytes = 0;
+  bool clamp = true;
 
   for (int i = 0; i < launch->n; i++) {
-    if (!launch->group[i].vectors)
+    const DirectGroup &d = launch->group[i];
+
+    if (!d.vectors)
       return false;
-    bytes += (long long) launch->group[i].bytes * launch->group[i].height;
+    bytes += (long long) d.bytes * d.height;
+    clamp = clamp && (d.clamps || !d.filtered);
   }
 
   const bool clips = launch->rounding.clips;
-  const Frames frames = clips || bytes > 4 << 20 ? LARGE : SMALL;
+  const Frames frames = clamp && bytes > 5 << 20 ? LARGE : clips || bytes > 4 << 20 ? MEDIUM : SMALL;
 
   for (int i = 0; i < n_steps; i++) {
     if (!convolve_quads_fits (c, launch->rounding, limbs, steps[i]))
       return false;
-    while (v->rule != launch->rounding.rule || !(v->frames & frames) || (clips && v->form == STRAIGHT)
+    while (v->rule != launch->rounding.rule || !(v->frames & frames) || (clips && v->form != TESTED)
         || !window_fits (*v, c, steps[i]))
       v++;
   }
