@@ -5,10 +5,11 @@
  * they split into planes.
  *
  * Map: as in passes.cu with pixels for bytes: 4 warps a block, a warp makes 16 rows of BLOCKS - 1 blocks of 32 pixels,
- * from BLOCKS blocks of samples: taps reach 16 pixels to each side. Lane 4 g + t loads four pixels, those from 4 g on
- * of each block, of every fourth row from row t on. Turning four rows of a pixel into columns takes its bytes apart:
- * seven byte permutations for three columns of four. The products of a plane are those of passes.cu; the columns of the
- * row pass are chosen so that a lane ends up with four neighbours twice, 16 pixels apart, which are a vector each.
+ * from BLOCKS blocks of samples: taps reach 16 pixels to each side. Lane 8 r + c loads four pixels, those from 4 c on
+ * of each block, of every fourth row from row r on: eight lanes beside each other load 128 bytes. Turning four rows of
+ * a pixel into columns takes its bytes apart: seven byte permutations for three columns of four. The columns go to lane
+ * 4 c + r, whose they are in the products. These are, for a plane, those of passes.cu; the columns of the row pass are
+ * chosen so that a lane ends up with four neighbours twice, 16 pixels apart, which are a vector each.
  *
  * No shared memory, no barriers. A block of pixels is loaded while the one before is filtered.
  *
@@ -69,7 +70,8 @@ load_block (const Work &work, const Group &g, Beside beside, const int *x, const
     load_fours<ROWS, REPEAT> (work, g, x, y, w);
 }
 
-/* Filters a warp's rows. from: the lane's first pixel; y: the image's rows that the lane loads. */
+/* Filters a warp's rows. from: the lane's first pixel; y: the image's rows that the lane loads. Two blocks a turn: sums
+ * of columns take turns in the two operands. */
 template<int ROW_PARTS, int BLOCKS, bool SHIFT> __device__ __forceinline__ void
 filter_packed (const Work &work, const Group &g, Beside beside, const uint2 *column, const uint2 (*row)[2], int from,
     int x0, int y0, int lane, const int *y)
@@ -80,49 +82,70 @@ filter_packed (const Work &work, const Group &g, Beside beside, const uint2 *col
   uint4 w[rows];
   int x[rows];
 
+  static_assert (BLOCKS % 2 == 1, "one block, and then pairs");
+  const auto load = [&] {
 #pragma unroll
-  for (int i = 0; i < rows; i++)
-    x[i] = from;
-  load_block<rows> (work, g, beside, x, y, w);
+    for (int i = 0; i < rows; i++)
+      x[i] = from;
+    load_block<rows> (work, g, beside, x, y, w);
+    from += 32;
+  };
+  /* Makes the sums of the columns of the block that is loaded, and loads the one after it. */
+  const auto make_columns = [&] (int operand, bool more) {
+    unsigned turned[3][ROW_PARTS][4];
+
 #pragma unroll
-  for (int b = 0; b < BLOCKS; b++) {
-    unsigned turned[3][ROW_PARTS][4], word[3][2][2];
+    for (int i = 0; i < rows && beside == REPEAT; i++)
+      w[i] = repeat_pixels (w[i], from - 32, g.width);
+    turn_pixels<ROW_PARTS> (s, w, turned);
+#pragma unroll
+    for (int i = 0; i < 12 * ROW_PARTS; i++) {
+      unsigned &word = turned[i / (4 * ROW_PARTS)][i / 4 % ROW_PARTS][i % 4];
+
+      word = __shfl_sync (~0u, word, 8 * (lane & 3) + (lane >> 2));
+    }
+    if (more)
+      load ();
+#pragma unroll
+    for (int p = 0; p < 3; p++)
+      filter_columns<ROW_PARTS> (turned[p], column, low[p][operand], high[p][operand]);
+  };
+  /* Makes and stores the results that end in block b. first: the operand of the block before it. */
+  const auto make_rows = [&] (int b, int first) {
+    unsigned word[3][2][2];
     uint4 input[4];
     int to_x[4], to_y[4];
 
-#pragma unroll
-    for (int i = 0; i < rows; i++) {
-      if (beside == REPEAT)
-        w[i] = repeat_pixels (w[i], x[i], g.width);
-      x[i] += 32;
-    }
-    turn_pixels<ROW_PARTS> (s, w, turned);
-    if (b + 1 < BLOCKS)
-      load_block<rows> (work, g, beside, x, y, w);
 #pragma unroll
     for (int i = 0; i < 4; i++) {
       to_x[i] = x0 + 32 * (b - 1) + 4 * (lane & 3) + 16 * (i % 2);
       to_y[i] = y0 + (lane >> 2) + 8 * (i / 2);
     }
-    if (b > 0)
-      load_inputs (g, to_x, to_y, input);
+    load_inputs (g, to_x, to_y, input);
 #pragma unroll
     for (int p = 0; p < 3; p++) {
       const int begin = work.rounding.init[g.plane_chroma (p)], init[4] = { begin, begin, begin, begin };
       int sum[4][4];
 
-      filter_columns<ROW_PARTS> (turned[p], column, low[p][b % 2], high[p][b % 2]);
-      if (b == 0)
-        continue;
-      filter_rows<1> (low[p], high[p], b - 1, row, init, sum);
+      filter_rows<1> (low[p], high[p], first, row, init, sum);
       round_block<SHIFT> (work.rounding, sum, word[p]);
     }
 #pragma unroll
-    for (int i = 0; b > 0 && i < 4; i++) {
+    for (int i = 0; i < 4; i++) {
       const unsigned v[3] = { word[0][i / 2][i % 2], word[1][i / 2][i % 2], word[2][i / 2][i % 2] };
 
       store_four<false> (g, s, to_x[i], to_y[i], v, input[i]);
     }
+  };
+
+  load ();
+  make_columns (0, true);
+#pragma unroll 1
+  for (int b = 1; b < BLOCKS; b += 2) {
+    make_columns (1, true);
+    make_rows (b, 0);
+    make_columns (0, b + 2 < BLOCKS);
+    make_rows (b + 1, 1);
   }
 }
 
@@ -134,7 +157,7 @@ convolve_packed_passes_kernel (const __grid_constant__ Work work,
   const Group g = group_of_block (work, (int) blockIdx.x);
   const int2 position = block_position (g, (int) blockIdx.x);
   const int warp = (int) threadIdx.x >> 5, lane = (int) threadIdx.x & 31;
-  const int x0 = position.x * tile_w, y0 = position.y * tile_h + 16 * warp, from = x0 - 16 + 4 * (lane >> 2);
+  const int x0 = position.x * tile_w, y0 = position.y * tile_h + 16 * warp, from = x0 - 16 + 4 * (lane & 7);
   bool inside = x0 >= 16 && x0 + tile_w + 16 <= g.width;
   uint2 column[ROW_PARTS], row[4][2];
   int y[rows];
@@ -147,7 +170,7 @@ convolve_packed_passes_kernel (const __grid_constant__ Work work,
     row[i / 2][i % 2] = read_argument (&fragments.row[i / 2][i % 2][lane]);
 #pragma unroll
   for (int i = 0; i < rows; i++) {
-    const int wanted = y0 - work.ay + 4 * i + (lane & 3);
+    const int wanted = y0 - work.ay + 4 * i + (lane >> 3);
 
     y[i] = min (max (wanted, 0), g.height - 1);
     if (work.border != CF_BORDER_REPLICATE && y[i] != wanted)
@@ -175,7 +198,9 @@ const struct Variant {
   int row_parts, tile_w, per_sm;
   bool at_once, shift;
   const void *kernel;
-} variants[] = { CF_PACKED (2, 5, 2, true), CF_PACKED (2, 5, 3, false), CF_PACKED (3, 5, 2, false) };
+} variants[] = {
+  CF_PACKED (2, 5, 2, true), CF_PACKED (2, 9, 2, false), CF_PACKED (3, 5, 2, true), CF_PACKED (3, 9, 2, false),
+};
 #undef CF_PACKED
 constexpr int max_parts = 3;
 
