@@ -23,9 +23,9 @@
  *
  * Bound by the tensor units and by the latencies around them, as tile and fragments are filled between barriers. Times:
  * docs/notes/convolve.md. */
-#include "tile.cuh"
+#include "dense.cuh"
 #include "sums.cuh"
-#include "store.cuh"
+#include "tile.cuh"
 
 #include <stdlib.h>
 
@@ -230,61 +230,6 @@ make_8bit (const Work &work, const Group &g, const DenseWeights<SIZE> &weights, 
       [&] (int i) { return centre + i / 4 * 4 * l.pitch + 4 * (i % 4); });
 }
 
-/* Stores a warp's rows from its results in shared memory: `results`, rows `pitch` bytes apart, planes `plane_bytes`. */
-__device__ __forceinline__ void
-store_results (const Work &work, const Group &g, const uint8_t *results, int pitch, int plane_bytes, int x0, int y,
-    bool whole, int lane)
-{
-  const Assembly a = assembly_of (work, g);
-  const int x = x0 + 2 * lane, x4 = x0 + 4 * lane;
-  const uintptr_t lines = (uintptr_t) g.out | (uintptr_t) g.out_pitch | (uintptr_t) g.in | (uintptr_t) g.in_pitch;
-  uint8_t *to = g.out + y * g.out_pitch;
-  const uint8_t *from = g.in + y * g.in_pitch;
-
-  if (whole && a.words && g.step == 4 && (lines & 15) == 0) {
-    const unsigned mid = a.mid;
-    uint4 base[4 * groups];
-
-#pragma unroll
-    for (int r = 0; r < 4 * groups; r++)
-      base[r] = a.copies ? *(const uint4 *) (from + r * g.in_pitch + 4 * x4) : make_uint4 (mid, mid, mid, mid);
-#pragma unroll
-    for (int r = 0; r < 4 * groups; r++) {
-      unsigned v[3], pixel[4];
-
-#pragma unroll
-      for (int p = 0; p < 3; p++)
-        v[p] = *(const unsigned *) (results + r * pitch + (p < g.planes ? p : 0) * plane_bytes + 4 * lane);
-      assemble<3> (a, make_uint2 (base[r].x, base[r].y), v, pixel);
-#pragma unroll
-      for (int p = 0; p < 3; p++)
-        v[p] >>= 16;
-      assemble<3> (a, make_uint2 (base[r].z, base[r].w), v, pixel + 2);
-      *(uint4 *) (to + r * g.out_pitch + 4 * x4) = make_uint4 (pixel[0], pixel[1], pixel[2], pixel[3]);
-    }
-    return;
-  }
-#pragma unroll 1
-  for (int r = 0; r < 4 * groups; r++, to += g.out_pitch, from += g.in_pitch, results += pitch) {
-    if (whole && a.words && g.step == 1) {
-      *(unsigned *) (to + x4) = *(const unsigned *) (results + 4 * lane);
-      continue;
-    }
-#pragma unroll
-    for (int side = 0; side < 2; side++) {
-      unsigned v[3];
-
-#pragma unroll
-      for (int p = 0; p < 3; p++)
-        v[p] = *(const uint16_t *) (results + (p < g.planes ? p : 0) * plane_bytes + 2 * lane + 64 * side);
-      if (whole && a.words)
-        put_pair<3> (a, g.step, to + (x + 64 * side) * g.step, base_of (a, from + 4 * x + 64 * 4 * side), v);
-      else
-        store_pair<3> (work, g, a, x + 64 * side, y + r, v);
-    }
-  }
-}
-
 /* Filters the block at 8 bit. Where the tile has all planes, a plane's results take the place of its samples; else they
  * have one of their own. In the end a warp stores whole pixels. */
 template<int PARTS, int SIZE> __device__ __forceinline__ void
@@ -324,7 +269,9 @@ make_pixels (const Work &work, const Group &g, const DenseWeights<SIZE> &weights
           = make_uint4 (result[4 * q], result[4 * q + 1], result[4 * q + 2], result[4 * q + 3]);
   }
   __syncwarp ();
-  store_results (work, g, results + row * pitch, pitch, plane_bytes, x0, y0 + row, whole, lane);
+  results += row * pitch;
+  store_results<4 * groups> (work, g, x0, y0 + row, whole, lane,
+      [&] (int r, int p, int column) { return results + p * plane_bytes + r * pitch + column; });
 }
 
 /* Filters the block at 16 bit, where a group has one plane. */
@@ -397,25 +344,6 @@ convolve_dense_kernel (const __grid_constant__ Work work, const __grid_constant_
     make_pixels<PARTS> (work, g, weights, l, s, t, x0, y0, thread);
 }
 
-/* Splits the weights into limbs, signed digits of base 256. */
-void
-split_weights (const CfConvolution &c, const Layout &l, int limbs, uint8_t *bytes)
-{
-  const int limb_bytes = raw_bytes (l, c.h);
-
-  for (int j = 0; j < c.h; j++)
-    for (int i = 0; i < c.w; i++) {
-      int64_t remainder = c.weights[j * c.w + i];
-
-      for (int limb = 0; limb < limbs; limb++) {
-        const int8_t digit = (int8_t) (remainder & 0xff);
-
-        bytes[limb * limb_bytes + j * l.row_bytes + i] = (uint8_t) digit;
-        remainder = (remainder - digit) / 256;
-      }
-    }
-}
-
 /* A kernel with more parts than needed makes the same sums: the weights of the others are 0. */
 #define CF_DENSE(parts, size, wide) { parts, size, wide, (const void *) convolve_dense_kernel<parts, size, wide> }
 const struct Variant {
@@ -448,7 +376,7 @@ launch (Work *work, const CfConvolution &c, Layout l, const Variant &v, int shar
   const bool fresh = convolve_renew (operands, v.kernel, NULL, 0);
 
   if (fresh && v.size == dense_large)
-    split_weights (c, l, work->limbs, operands->bytes);
+    split_weights (c, work->limbs, l.row_bytes, raw_bytes (l, c.h), operands->bytes);
   else if (fresh)
     convolve_fill_quads (c, 2 * v.parts, l.sets, 1, 0, (uint2 *) operands->bytes);
   return launch_kernel ("convolve dense", v.kernel, work->blocks, threads, arguments, (size_t) shared, work->pdl,
