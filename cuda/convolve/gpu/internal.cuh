@@ -104,13 +104,15 @@ struct SmallWeights {
   uint4 row[max_limbs][10][2];
 };
 
-/* Weights of dense.cu. SIZE: bytes of the launch's argument. dense_large, up to 63 x 63: limb by limb, each row by row,
- * one signed byte per tap; rows are padded with zeros to a multiple of 4 bytes, limbs to a multiple of 16. Otherwise
- * the fragments of one limb, as convolve_fill_quads () makes them: up to 15 x 17 and 31 x 33. */
+/* Weights of dense.cu and sparse.cu. SIZE: bytes of the launch's argument. dense_small and dense_medium: the fragments
+ * of one limb, as convolve_fill_quads () makes them, up to 15 x 17 and 31 x 33. Otherwise limb by limb, row by row, one
+ * signed byte per tap: in dense_large, up to 63 x 63, rows are padded with zeros to a multiple of 4 bytes, limbs to
+ * a multiple of 16; sparse.cu's rows have 32 bytes, sparse_small is for one limb of up to 33 rows. */
 template<int SIZE> struct DenseWeights {
   uint4 bytes[SIZE / 16];
 };
 constexpr int dense_small = 5 * 2 * 256, dense_medium = 9 * 4 * 256, dense_large = 63 * 64 * max_limbs;
+constexpr int sparse_limbs = 3, sparse_small = 33 * 32, sparse_large = 63 * 32 * sparse_limbs;
 static_assert (dense_small % 16 == 0 && dense_large % 16 == 0, "staged in vectors of 16 bytes");
 
 /* Weights of wide.cu: one axis each; for a 3 x 3 magnitude the nine taps of both kernels. */
@@ -186,6 +188,8 @@ bool convolve_packed_rgb_launch (Work *work, const CfConvolution &c, const Small
     cudaStream_t stream, CfCode *code, CfStatus *status);
 bool convolve_packed_quads_launch (Work *work, const CfConvolution &c, Operands *operands, cudaStream_t stream,
     CfCode *code, CfStatus *status);
+bool convolve_sparse_launch (Work *work, const CfConvolution &c, int max_shared, Operands *operands,
+    cudaStream_t stream, CfCode *code, CfStatus *status);
 /* Returns true if a block needs no more shared memory than max_shared bytes. */
 bool convolve_separable_fits (const CfConvolution &c, bool is_signed, int max_shared);
 CfCode convolve_separable_launch (Work *work, const AxisWeights &weights, bool is_signed, cudaStream_t stream,
@@ -199,6 +203,7 @@ CfCode convolve_hide_launch (const CfPlan *plan, const CfConvolution &c, const C
     const CfArea *area, const CfImage *in, const CfImage *out, cudaStream_t stream, CfStatus *status);
 CfCode convolve_long_launch (Work *work, const LongWeights &weights, cudaStream_t stream, CfStatus *status);
 /* Each *_init loads its kernels and sets the limits of their dynamic shared memory; called once per plan.
+ * convolve_sparse_init returns in *there whether the device has its kernel.
  * convolve_small_init also returns in *pdl whether the kernels were compiled with griddep_wait (). */
 CfCode convolve_small_init (bool *pdl, CfStatus *status);
 CfCode convolve_direct_init (int max_shared, CfStatus *status);
@@ -207,6 +212,7 @@ CfCode convolve_packed_passes_init (CfStatus *status);
 CfCode convolve_packed_quads_init (CfStatus *status);
 CfCode convolve_packed_rgb_init (int max_shared, CfStatus *status);
 CfCode convolve_dense_init (int max_shared, CfStatus *status);
+CfCode convolve_sparse_init (int max_shared, bool *there, CfStatus *status);
 CfCode convolve_separable_init (int max_shared, CfStatus *status);
 CfCode convolve_wide_init (int max_shared, CfStatus *status);
 CfCode convolve_hide_init (int max_shared, CfStatus *status);

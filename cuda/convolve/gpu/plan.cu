@@ -14,7 +14,8 @@
  * | passes | separable kernels without negative weights up to 33 x 33 at 8 bit, fewer columns for pixels of several
  *   samples | packed_passes.cu in pixels of four bytes of which three are filtered, else passes.cu |
  * | separable | separable kernels at 8 bit whose row pass fits 16 bits | separable.cu |
- * | dense | any kernel but magnitudes, and gauss and unsharp above 8 bit | dense.cu |
+ * | dense | any kernel but magnitudes, and gauss and unsharp above 8 bit | sparse.cu on devices of capability 9.0, with
+ *   up to 32 columns at 8 bit where rows begin on 16 bytes, else dense.cu |
  * | wide | separable kernels at any depth, magnitudes | wide.cu |
  * | hide | fill, mosaic, privacy | hide.cu |
  * | long | kernels with a side above 63 | long.cu | */
@@ -39,6 +40,7 @@ struct State {
   CfConvolution c;
   Kind kind, fallback; /* fallback: for frames whose alignment DIRECT, PACKED_RGB or PASSES cannot take; else = kind */
   bool pdl;            /* see Work */
+  bool has_sparse;     /* the device has the kernel of sparse.cu */
   int limbs;
   bool identity;       /* all samples are copied or written mid-level */
   bool is_signed;      /* separable: the weights are signed bytes, not unsigned ones */
@@ -353,12 +355,15 @@ convolve_init (CfPlan *plan, CfStatus *status)
 {
   CfCode (*const init[]) (int, CfStatus *) = { convolve_direct_init, convolve_packed_rgb_init, convolve_passes_init,
     convolve_dense_init, convolve_separable_init, convolve_wide_init, convolve_long_init, convolve_hide_init };
-  CfCode code = convolve_small_init (&state_of (plan)->pdl, status);
+  State *s = state_of (plan);
+  CfCode code = convolve_small_init (&s->pdl, status);
 
-  state_of (plan)->largest = plan->video;
+  s->largest = plan->video;
   for (CfCode (*load) (int, CfStatus *) : init)
     if (code == CF_OK)
       code = load (plan->context->max_shared, status);
+  if (code == CF_OK)
+    code = convolve_sparse_init (plan->context->max_shared, &s->has_sparse, status);
   return code == CF_OK ? set_up (plan, status) : code;
 }
 
@@ -544,6 +549,9 @@ convolve_enqueue (CfPlan *plan, CfStream *stream, const CfImage *in, const CfIma
     case SEPARABLE:
       return convolve_separable_launch (&work, s->axis, s->is_signed, handle, status);
     case DENSE:
+      if (s->has_sparse && convolve_sparse_launch (&work, s->c, plan->context->max_shared, &s->operands, handle, &code,
+              status))
+        return code;
       return convolve_dense_launch (&work, s->c, &s->operands, handle, status);
     case WIDE:
       return convolve_wide_launch (&work, s->wide, handle, status);
