@@ -111,7 +111,8 @@ ir_claim_strip (const IrScheduler &f, const Strips &strips, int hint)
       claimed = atomicCAS (&f.word[s], (unsigned) claim.from, ir_locked | claim.release) == (unsigned) claim.from;
       if (claimed && claim.release == ir_complete)
         atomicAdd (&f.word[f.n], 1);
-      __threadfence (); /* makes the writes of the strip's last owner visible to the reads that follow */
+      if (claim.from > 0)
+        __threadfence (); /* makes the writes of the strip's last owner visible to the reads that follow */
     }
     if (all && __shfl_sync (~0u, claimed, first)) {
       claim.strip = __shfl_sync (~0u, claim.strip, first);
