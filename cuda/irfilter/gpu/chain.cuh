@@ -7,6 +7,8 @@
 
 #include "strip.cuh"
 
+#include <limits.h>
+
 namespace cf {
 
 namespace {
@@ -17,6 +19,7 @@ namespace {
 struct IrChain {
   float acc[M - 1][C]; /* sums of the next row and of the m - 2 rows below it */
   float last[ir_span]; /* results of the last row, after the m - 1 to their left */
+  float left[M - 1];   /* what the lane to the left has just computed; in lane 0 anything */
 };
 
 struct IrWeights {
@@ -28,11 +31,8 @@ struct IrWeights {
 __device__ __forceinline__ void
 ir_chain_step (IrChain &s, const IrWeights &k, const float *u, const float *edge, int lane)
 {
-  float left[M - 1], now[ir_span];
+  float now[ir_span];
 
-#pragma unroll
-  for (int j = 0; j < M - 1; j++)
-    left[j] = __shfl_up_sync (~0u, s.last[C + j], 1);
 #pragma unroll
   for (int c = 0; c < C; c++)
     s.acc[M - 2][c] = u[c];
@@ -45,7 +45,7 @@ ir_chain_step (IrChain &s, const IrWeights &k, const float *u, const float *edge
         s.acc[i][c] = __fmaf_rn (k.b[i + 1][l], s.last[M - 1 + c - l], s.acc[i][c]);
 #pragma unroll
   for (int j = 0; j < M - 1; j++)
-    now[j] = lane == 0 ? edge[j] : left[j];
+    now[j] = lane == 0 ? edge[j] : s.left[j];
 #pragma unroll
   for (int c = 0; c < C; c++) {
     now[M - 1 + c] = s.acc[0][c];
@@ -53,6 +53,9 @@ ir_chain_step (IrChain &s, const IrWeights &k, const float *u, const float *edge
     for (int l = M - 1; l >= 1; l--)
       now[M - 1 + c] = __fmaf_rn (k.b[0][l], now[M - 1 + c - l], now[M - 1 + c]);
   }
+#pragma unroll
+  for (int j = 0; j < M - 1; j++)
+    s.left[j] = __shfl_up_sync (~0u, now[C + j], 1);
 #pragma unroll
   for (int i = 0; i < (M - 2) * C; i++)
     s.acc[i / C][i % C] = s.acc[i / C + 1][i % C];
@@ -69,146 +72,148 @@ ir_load_edge (const float *at, float *v)
     v[j] = at[ir_handed - (M - 1) + j];
 }
 
-/* Computes eight steps in which not all lanes are inside the run; lane 0 is at row t0 of the run in the first of
- * them. */
+/* Computes the eight steps of a pass in which not all lanes are inside a run that begins or ends within the strip: a
+ * lane outside keeps its state. */
 __device__ __forceinline__ void
-ir_chain_ragged_chunk (const IrRun &run, IrShared &sh, IrChain &s, const IrWeights &k, int t0, float *out)
+ir_chain_ragged_pass (const IrRun &run, IrShared &sh, IrChain &s, const IrWeights &k, int pass, bool hand_over,
+    float *out)
 {
   const int lane = (int) (threadIdx.x & 31);
 
 #pragma unroll 1
-  for (int t = t0; t < t0 + ir_chunk; t++) {
-    const int row = t - lane;
+  for (int t = pass * ir_chunk; t < (pass + 1) * ir_chunk; t++) {
+    const int row = t - 1 - lane;
     const bool active = row >= 0 && row < run.n * ir_chunk;
-    float *at = &sh.ring[(unsigned) (row + ir_ring_rows) % ir_ring_rows][lane * C];
+    float *at = &sh.ring[t % ir_ring_rows][lane * C];
     float u[C] = { }, edge[M - 1] = { };
     IrChain next = s;
 
     if (active)
       ir_load_columns (at, u);
-    if (t < run.n * ir_chunk)
+    if (t > 0 && t <= run.n * ir_chunk)
       ir_load_edge (sh.edge[t % ir_ring_rows], edge);
     ir_chain_step (next, k, u, edge, lane);
+#pragma unroll
+    for (int j = 0; j < M - 1; j++)
+      s.left[j] = next.left[j];
     if (!active)
       continue;
     s = next;
     ir_store_columns (at, s.last + M - 1);
-    if (lane == 31 && out)
+    if (hand_over)
       ir_hand_over (out + (long long) row * ir_handed, s.last + ir_span - ir_handed);
   }
 }
 
-/* Where in a run a chunk's eight steps are: in IR_BEGIN the lanes begin one after another,
- * in IR_END they end one after another. */
-enum IrPhase { IR_BEGIN, IR_MIDDLE, IR_END };
+/* What the next step reads from the ring, loaded while a step is computed. */
+struct IrStepInput {
+  float u[C], edge[M - 1];
+};
 
-/* Computes eight steps; `chunk` is the one that lane 0 is in. The next row's u is loaded while this row is computed.
- * IR_BEGIN is for runs that start at the strip's first row, IR_END for runs up to its last. Lanes that have not begun
- * or have ended read one of their rows that exists and store nothing: the compiler does not hoist a load that only
- * some lanes execute. The state of a lane that has not begun stays 0. */
-template<IrPhase PHASE> __device__ __forceinline__ void
-ir_chain_chunk (const IrRun &run, IrShared &sh, IrChain &s, const IrWeights &k, int chunk, int lane, float *out)
+__device__ __forceinline__ void
+ir_load_input (const IrShared &sh, int row, int lane, IrStepInput *in)
 {
-  constexpr unsigned pitch = sizeof sh.ring[0];
-  char *const ring = (char *) &sh.ring[0][lane * C];
-  const int row = chunk * ir_chunk - lane, end = run.n * ir_chunk, slot = chunk % ir_slots;
-  const auto where = [&] (int i) {
-    const int r = PHASE == IR_BEGIN ? max (row + i, 0) : PHASE == IR_END ? min (row + i, end - 1) : row + i;
+  ir_load_columns (&sh.ring[row][lane * C], in->u);
+  ir_load_edge (sh.edge[row], in->edge);
+}
 
-    return (float *) (ring + (unsigned) r * pitch % (unsigned) sizeof sh.ring);
-  };
-  float u[C], edge[M - 1] = { };
-  float *at = where (0);
+/* Computes the eight steps of a pass. What the first one reads is in *in, what the next pass begins with comes to lie
+ * there. to: where the lane hands over its rows, if it does. */
+__device__ __forceinline__ void
+ir_chain_pass (IrShared &sh, IrChain &s, const IrWeights &k, int pass, int lane, bool hand_over, float *to,
+    IrStepInput *in)
+{
+  const int first = pass % ir_slots * ir_chunk;
 
-  ir_load_columns (at, u);
-  if (PHASE != IR_END)
-    ir_load_edge (sh.edge[slot * ir_chunk], edge);
 #pragma unroll ir_shape (M).chain_rows
   for (int i = 0; i < ir_chunk; i++) {
-    float *next = where (i + 1);
-    const bool active = PHASE == IR_MIDDLE || (PHASE == IR_BEGIN && row + i >= 0) || (PHASE == IR_END && row + i < end);
-    float next_u[C] = { }, next_edge[M - 1] = { };
+    IrStepInput next;
 
-    if (i < ir_chunk - 1) {
-      ir_load_columns (next, next_u);
-      if (PHASE != IR_END)
-        ir_load_edge (sh.edge[slot * ir_chunk + i + 1], next_edge);
-    }
-    if (PHASE == IR_BEGIN)
-#pragma unroll
-      for (int c = 0; c < C; c++)
-        u[c] = active ? u[c] : 0;
-    ir_chain_step (s, k, u, edge, lane);
-    if (active)
-      ir_store_columns (at, s.last + M - 1);
-    if (active && lane == 31 && out)
-      ir_hand_over (out + i * ir_handed, s.last + ir_span - ir_handed);
-    at = next;
-#pragma unroll
-    for (int c = 0; c < C; c++)
-      u[c] = next_u[c];
-#pragma unroll
-    for (int j = 0; j < M - 1; j++)
-      edge[j] = next_edge[j];
+    ir_load_input (sh, i < ir_chunk - 1 ? first + i + 1 : (first + ir_chunk) % ir_ring_rows, lane, &next);
+    ir_chain_step (s, k, in->u, in->edge, lane);
+    ir_store_columns (&sh.ring[first + i][lane * C], s.last + M - 1);
+    if (hand_over)
+      ir_hand_over (to + i * ir_handed, s.last + ir_span - ir_handed);
+    *in = next;
   }
 }
 
+/* Sets to 0 what the lanes read before they begin: the second four slots, which are filled after DONE (0) to (3). */
 __device__ __forceinline__ void
+ir_clear_ring (IrShared &sh, int lane)
+{
+  const float zero[C] = { };
+
+#pragma unroll 1
+  for (int t = 0; t <= lane; t++)
+    ir_store_columns (&sh.ring[t][lane * C], zero);
+  if (lane < ir_handed)
+    sh.edge[0][lane] = 0;
+  __syncwarp ();
+}
+
+template<bool SAME> __device__ __forceinline__ void
 ir_run_chain (const IrWork &work, const IrRun &run, IrShared &sh)
 {
   const int lane = (int) (threadIdx.x & 31);
-  const CfIrSet &set = work.set[run.w.quadrant];
-  const bool quick_begin = run.from == 0 && run.n >= ir_lag, quick_end = run.to_end && run.n >= ir_lag;
+  const CfIrSet &set = ir_set<SAME> (work, run);
   const bool delay = work.test.delay > 0;
   float *saved = work.saved + (long long) run.strip * ir_saved (M) + lane;
-  float *out = ir_handover (work, run.strip, run.from * ir_chunk);
-  float *here = out - lane * ir_handed; /* of the row that this lane computes when lane 0 begins a chunk */
+  float *out = ir_handover (work, run.strip, run.from * ir_chunk), *to;
+  const bool hands_over = lane == 31 && run.w.index < run.w.strips - 1;
+  const int first_handed = hands_over ? ir_lag : INT_MAX; /* pass */
+  const int quick_end = run.to_end ? run.n + ir_lag : run.n;
+  IrStepInput in;
   IrChain s;
   IrWeights k;
+  int i = 0;
 
-  if (run.w.index == run.w.strips - 1)
-    out = here = NULL;
 #pragma unroll
-  for (int i = 0; i < M * M; i++)
-    k.b[i / M][i % M] = set.b[i / M][i % M];
+  for (int j = 0; j < M * M; j++)
+    k.b[j / M][j % M] = set.b[j / M][j % M];
 #pragma unroll
-  for (int i = 0; i < (M - 2) * C; i++)
-    s.acc[i / C][i % C] = run.from ? __ldcg (saved + 32 * i) : 0;
+  for (int j = 0; j < (M - 2) * C; j++)
+    s.acc[j / C][j % C] = run.from ? __ldcg (saved + 32 * j) : 0;
 #pragma unroll
   for (int j = 0; j < ir_span; j++)
     s.last[j] = run.from ? __ldcg (saved + 32 * ((M - 2) * C + j)) : 0;
+#pragma unroll
+  for (int j = 0; j < M - 1; j++)
+    s.left[j] = 0;
+  if (run.from == 0)
+    ir_clear_ring (sh, lane);
 #pragma unroll 1
-  for (int i = 0; i < run.n && i < ir_lag; i++) {
+  for (; run.from && i < ir_lag; i++) {
     run.barrier.wait_full (i);
-    if (quick_begin)
-      ir_chain_chunk<IR_BEGIN> (run, sh, s, k, i, lane, here);
-    else
-      ir_chain_ragged_chunk (run, sh, s, k, i * ir_chunk, out);
-    here += here ? ir_chunk * ir_handed : 0;
+    ir_chain_ragged_pass (run, sh, s, k, i, hands_over, out);
+    run.barrier.arrive_done (i);
   }
+  ir_load_input (sh, i * ir_chunk % ir_ring_rows, lane, &in);
+  to = out + (i - ir_lag) * ir_chunk * ir_handed;
 #pragma unroll 1
-  for (int i = ir_lag; i < run.n; i++) {
-    run.barrier.wait_full (i);
-    ir_chain_chunk<IR_MIDDLE> (run, sh, s, k, i, lane, here);
-    run.barrier.arrive_done (i - ir_lag);
-    here += here ? ir_chunk * ir_handed : 0;
+  while (i < quick_end) {
+    const int stop = delay ? i + 1 : quick_end;
+
+#pragma unroll 1
+    for (; i < stop; i++) {
+      run.barrier.wait_full (i);
+      ir_chain_pass (sh, s, k, i, lane, i >= first_handed, to, &in);
+      run.barrier.arrive_done (i);
+      to += ir_chunk * ir_handed;
+    }
     if (delay)
       ir_test_delay (work, run.strip, i);
   }
 #pragma unroll 1
-  for (int i = run.n; i < run.n + ir_lag; i++) {
-    if (quick_end)
-      ir_chain_chunk<IR_END> (run, sh, s, k, i, lane, here);
-    else
-      ir_chain_ragged_chunk (run, sh, s, k, i * ir_chunk, out);
-    here += here ? ir_chunk * ir_handed : 0;
-    if (i >= ir_lag)
-      run.barrier.arrive_done (i - ir_lag);
+  for (; i < run.n + ir_lag; i++) {
+    run.barrier.wait_full (i);
+    ir_chain_ragged_pass (run, sh, s, k, i, hands_over, out);
+    run.barrier.arrive_done (i);
   }
   if (!run.to_end) {
 #pragma unroll
-    for (int i = 0; i < (M - 2) * C; i++)
-      saved[32 * i] = s.acc[i / C][i % C];
+    for (int j = 0; j < (M - 2) * C; j++)
+      saved[32 * j] = s.acc[j / C][j % C];
 #pragma unroll
     for (int j = 0; j < ir_span; j++)
       saved[32 * ((M - 2) * C + j)] = s.last[j];

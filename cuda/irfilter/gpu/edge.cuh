@@ -68,8 +68,27 @@ template<IrSource SOURCE> struct IrBorderColumn {
 __device__ __forceinline__ void
 ir_wait_slot (const IrRun &run, int i)
 {
-  if (i >= ir_slots)
-    run.barrier.wait_done (i - ir_slots);
+  if (i >= ir_lag)
+    run.barrier.wait_done (i - ir_lag);
+}
+
+/* Takes part in the rounds after the run's last chunk. */
+__device__ __forceinline__ void
+ir_end_edge (const IrRun &run)
+{
+#pragma unroll 1
+  for (int i = run.n; i < run.n + ir_slots; i++) {
+    ir_wait_slot (run, i);
+    if (i < run.n + ir_lag)
+      run.barrier.arrive_full (i);
+  }
+}
+
+/* Returns where the chain reads the edge of a chunk's row. */
+__device__ __forceinline__ float *
+ir_edge_row (IrShared &sh, int chunk, int row)
+{
+  return sh.edge[(unsigned) (chunk * ir_chunk + row + 1) % ir_ring_rows];
 }
 
 /* Arrives at FULL of chunk i, whose edge values are in its slot; records the block in the trace. */
@@ -102,32 +121,37 @@ ir_run_border_edge (const IrWork &work, const IrRun &run, IrShared &sh)
   }
   border.load (work, run, run.from * ir_chunk);
 #pragma unroll 1
-  for (int i = 0; i < run.n + ir_slots; i++) {
-    const int slot = i % ir_slots;
+  for (int i = 0; i < run.n;) {
+    const int end = min (i + 4, run.n);
 
-    if (i == run.n && lane < M - 1)
-      saved[lane] = last;
-    ir_wait_slot (run, i);
-    if (i < run.n) {
-      if (i % 4 == 0) {
-        sums = border.sum (work, run, set, (run.from + i) * ir_chunk);
-        border.load (work, run, (run.from + i + 4) * ir_chunk);
-      }
+    sums = border.sum (work, run, set, (run.from + i) * ir_chunk);
+    border.load (work, run, (run.from + i + 4) * ir_chunk);
+#pragma unroll 1
+    for (; i < end; i++) {
+      float mine = 0;
+
 #pragma unroll
       for (int r = 0; r < ir_chunk; r++) {
         const float sum = __shfl_sync (~0u, sums, i % 4 * ir_chunk + r);
         const bool before = run.from + i == 0 && r < M - 2; /* the window: the chain's results are 0 */
         const float t = before ? 0 : border.next (left_b, sum);
 
-        if (lane < ir_handed)
-          sh.edge[slot * ir_chunk + r][lane] = t;
+        mine = lane == r ? t : mine;
       }
 #pragma unroll
       for (int j = 0; j < M - 1; j++)
         last = lane == j ? border.t[j] : last;
+      ir_wait_slot (run, i);
+      if (lane < ir_chunk)
+#pragma unroll
+        for (int j = 0; j < ir_handed; j++)
+          ir_edge_row (sh, i, lane)[j] = mine;
       ir_fill_slot (work, run, i);
     }
   }
+  if (lane < M - 1)
+    saved[lane] = last;
+  ir_end_edge (run);
 }
 
 /* The edge of all other strips: receives what the strip to the left hands over. It polls the next 32 rows, one a
@@ -141,6 +165,9 @@ ir_run_inner_edge (const IrWork &work, const IrRun &run, IrShared &sh)
   float *in = ir_handover (work, run.strip - 1, run.from * ir_chunk + lane);
   int chunk = 0;
 
+#pragma unroll 1
+  for (int i = lane * 32; i < run.n * ir_chunk * ir_handed; i += 32 * 32)
+    asm volatile ("prefetch.global.L2 [%0];" ::"l"(ir_handover (work, run.strip - 1, run.from * ir_chunk) + i));
 #pragma unroll 1
   while (chunk < run.n) {
     float *row = in + (long long) chunk * (ir_chunk * ir_handed);
@@ -162,15 +189,13 @@ ir_run_inner_edge (const IrWork &work, const IrRun &run, IrShared &sh)
       if (lane / ir_chunk == i)
 #pragma unroll
         for (int j = 0; j < ir_handed; j++) {
-          sh.edge[chunk % ir_slots * ir_chunk + lane % ir_chunk][j] = __uint_as_float (w[j]);
+          ir_edge_row (sh, chunk, lane % ir_chunk)[j] = __uint_as_float (w[j]);
           row[j] = __uint_as_float (ir_empty_word);
         }
       ir_fill_slot (work, run, chunk);
     }
   }
-#pragma unroll 1
-  for (; chunk < run.n + ir_slots; chunk++)
-    ir_wait_slot (run, chunk);
+  ir_end_edge (run);
 }
 
 } // namespace

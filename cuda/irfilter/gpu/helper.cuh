@@ -208,7 +208,7 @@ template<IrSource SOURCE> struct IrHelper {
 
   /* Adds the row above the window to the sums of the first m - 1 rows, in the ring, as all the rows above them. */
   __device__ __forceinline__ void
-  add_border (const IrWork &work, const IrRun &run, float (*ring)[ir_columns]) const
+  add_border (const IrWork &work, const IrRun &run, IrShared &sh) const
   {
     const CfIrSet &set = work.set[run.w.quadrant];
     float s[ir_span] = { };
@@ -218,7 +218,7 @@ template<IrSource SOURCE> struct IrHelper {
     for (int r = 0; r < M - 1; r++)
 #pragma unroll 1
       for (int k = M - 1; k > r; k--) {
-        float *at = &ring[r][(threadIdx.x & 31) * C];
+        float *at = ir_ring_columns (sh, r);
         float u[C];
 
         ir_load_columns (at, u);
@@ -232,11 +232,12 @@ template<IrSource SOURCE> struct IrHelper {
   }
 };
 
-/* Where a lane reads and writes the strip's columns 32 c + lane, counted from left to right in the plane. */
+/* Where a lane writes its columns of the strip. */
 struct IrDrain {
-  float *to;        /* address in the strip's row 0 */
-  int column[C];    /* in the ring */
-  bool kept[C], whole; /* kept: the column belongs to the core; whole: all of all lanes do */
+  float *to;        /* address of the leftmost one in the strip's row 0 */
+  unsigned kept;    /* bit c: column c belongs to the core */
+  bool reversed;    /* the quadrant runs to the left: column c is C - 1 - c to the right of `to` */
+  bool vectors;     /* each lane writes all of its columns or none, and `to` is aligned for one store */
   int first, rows;  /* rows first .. rows - 1 of the window belong to the core */
   long long pitch;  /* floats; negative where the quadrant runs up */
 };
@@ -246,32 +247,27 @@ ir_make_drain (const IrView &v, const IrRun &run, int quadrant_index, IrDrain *d
 {
   const int lane = (int) (threadIdx.x & 31), sx = cf_ir_sx (run.w.quadrant), sy = cf_ir_sy (run.w.quadrant);
   const int width = run.w.x.window_end - run.w.x.window, skip = width - (run.w.x.core_end - run.w.x.core);
-  const int x = sx > 0 ? run.w.x.window + run.w.index * ir_columns
-      : run.w.x.window_end - (run.w.index + 1) * ir_columns;
+  const int n2 = run.w.index * ir_columns + lane * C;
+  const int x = sx > 0 ? run.w.x.window + n2 : run.w.x.window_end - n2 - C;
 
   d->rows = run.w.y.window_end - run.w.y.window;
   d->first = d->rows - (run.w.y.core_end - run.w.y.core);
   d->pitch = (long long) sy * v.y_pitch;
   d->to = v.y + quadrant_index * v.y_quadrant
-      + (long long) (sy > 0 ? run.w.y.window : run.w.y.window_end - 1) * v.y_pitch + x + lane;
+      + (long long) (sy > 0 ? run.w.y.window : run.w.y.window_end - 1) * v.y_pitch + x;
+  d->reversed = sx < 0;
+  d->kept = 0;
 #pragma unroll
-  for (int c = 0; c < C; c++) {
-    const int k = 32 * c + lane;
-
-    d->column[c] = sx > 0 ? k : ir_columns - 1 - k;
-    d->kept[c] = run.w.index * ir_columns + d->column[c] >= skip && run.w.index * ir_columns + d->column[c] < width;
-  }
-  d->whole = run.w.index * ir_columns >= skip && (run.w.index + 1) * ir_columns <= width;
+  for (int c = 0; c < C; c++)
+    d->kept |= n2 + c >= skip && n2 + c < width ? 1u << c : 0;
+  d->vectors = __all_sync (~0u, d->kept == 0 || (d->kept == (1u << C) - 1 && x % C == 0));
 }
 
-/* Copies a chunk from the ring to memory; half of its rows at a time, because the next
- * chunk's sums occupy registers meanwhile. */
-__device__ __forceinline__ void
-ir_write_chunk (const IrDrain &d, int chunk, const float (*ring)[ir_columns])
+/* Writes a chunk, whose first row is the window's row n1, from the ring's row `first` on to memory. */
+template<bool REVERSED> __device__ __forceinline__ void
+ir_write_vectors (const IrDrain &d, int n1, IrShared &sh, int first)
 {
-  constexpr int batch = ir_chunk / 2;
-  const int n1 = chunk * ir_chunk - (M - 2); /* the chain's results are m - 2 rows behind its sums */
-  const bool whole = d.whole && n1 >= d.first && n1 + ir_chunk <= d.rows;
+  constexpr int batch = ir_chunk / 2; /* because the next chunk's sums occupy registers meanwhile */
   float *to = d.to + n1 * d.pitch;
 
 #pragma unroll
@@ -279,36 +275,51 @@ ir_write_chunk (const IrDrain &d, int chunk, const float (*ring)[ir_columns])
     float y[batch][C];
 
 #pragma unroll
-    for (int i = 0; i < batch * C; i++)
-      y[i / C][i % C] = ring[from + i / C][d.column[i % C]];
-    if (whole)
+    for (int r = 0; r < batch; r++)
+      ir_load_columns (ir_ring_columns (sh, first + from + r), y[r]);
 #pragma unroll
-      for (int r = 0; r < batch; r++) {
-#pragma unroll
-        for (int c = 0; c < C; c++)
-          to[32 * c] = y[r][c];
-        to += d.pitch;
-      }
-    else
-#pragma unroll
-      for (int r = 0; r < batch; r++) {
-        const bool row = n1 + from + r >= d.first && n1 + from + r < d.rows;
+    for (int r = 0; r < batch; r++) {
+      float v[C];
 
 #pragma unroll
-        for (int c = 0; c < C; c++)
-          if (row && d.kept[c])
-            to[32 * c] = y[r][c];
-        to += d.pitch;
-      }
+      for (int c = 0; c < C; c++)
+        v[c] = y[r][REVERSED ? C - 1 - c : c];
+      if (d.kept && n1 + from + r >= d.first && n1 + from + r < d.rows)
+        ir_store_columns (to, v);
+      to += d.pitch;
+    }
   }
 }
 
+/* Copies a chunk from the ring, where row `first` is its first, to memory. */
+__device__ __forceinline__ void
+ir_write_chunk (const IrDrain &d, int chunk, IrShared &sh, int first)
+{
+  const int n1 = chunk * ir_chunk - (M - 2); /* the chain's results are m - 2 rows behind its sums */
+
+  if (d.vectors && d.reversed)
+    ir_write_vectors<true> (d, n1, sh, first);
+  else if (d.vectors)
+    ir_write_vectors<false> (d, n1, sh, first);
+  else
+#pragma unroll 1
+    for (int r = max (d.first - n1, 0); r < min (ir_chunk, d.rows - n1); r++) {
+      float y[C];
+
+      ir_load_columns (ir_ring_columns (sh, first + r), y);
+#pragma unroll
+      for (int c = 0; c < C; c++)
+        if (d.kept >> c & 1)
+          d.to[(n1 + r) * d.pitch + (d.reversed ? C - 1 - c : c)] = y[c];
+    }
+}
+
 /* Helper `which` has the chunks which, which + ir_helpers, .. of the run. */
-template<IrSource SOURCE> __device__ __forceinline__ void
+template<IrSource SOURCE, bool SAME> __device__ __forceinline__ void
 ir_run_helper (const IrWork &work, const IrRun &run, IrShared &sh, int which)
 {
   const int lane = (int) (threadIdx.x & 31);
-  const CfIrSet &set = work.set[run.w.quadrant];
+  const CfIrSet &set = ir_set<SAME> (work, run);
   const IrView v = work.view[run.w.view];
   IrHelper<SOURCE> helper;
   IrDrain drain;
@@ -340,28 +351,25 @@ ir_run_helper (const IrWork &work, const IrRun &run, IrShared &sh, int which)
   helper.prefetch_chunk (v, run, run.from + which);
 #pragma unroll 1
   for (int i = which; i < run.n + ir_slots; i += ir_helpers) {
-    const int slot = i % ir_slots;
-    float(*ring)[ir_columns] = &sh.ring[slot * ir_chunk];
-
     if (work.test.delay) /* here the delay makes the warp late for DONE and for FULL */
       ir_test_delay (work, run.strip, i);
     if (i + ir_helpers < run.n)
       helper.prefetch_chunk (v, run, run.from + i + ir_helpers);
     if (i < run.n)
       helper.sum (v, run, run.from + i, u);
-    if (i >= ir_slots) {
-      ir_wait_slot (run, i);
-      ir_write_chunk (drain, run.from + i - ir_slots, ring);
-    }
+    ir_wait_slot (run, i);
+    if (i >= ir_slots)
+      ir_write_chunk (drain, run.from + i - ir_slots, sh, i * ir_chunk);
     if (i < run.n) {
       __syncwarp (); /* all lanes have read the results that other lanes now overwrite */
 #pragma unroll
       for (int r = 0; r < ir_chunk; r++)
-        ir_store_columns (&ring[r][lane * C], u[r]);
+        ir_store_columns (ir_ring_columns (sh, i * ir_chunk + r), u[r]);
       if (run.from + i == 0)
-        helper.add_border (work, run, ring);
-      run.barrier.arrive_full (i);
+        helper.add_border (work, run, sh);
     }
+    if (i < run.n + ir_lag)
+      run.barrier.arrive_full (i);
   }
 }
 

@@ -63,7 +63,7 @@ struct IrShape {
 __host__ __device__ constexpr IrShape
 ir_shape (int m)
 {
-  return m <= 3 ? IrShape { 6, 8, 8 } : m <= 5 ? IrShape { 4, 4, 4 } : IrShape { 4, 2, 4 };
+  return m <= 3 ? IrShape { 6, 8, 8 } : m <= 5 ? IrShape { 4, 8, 4 } : IrShape { 4, 2, 4 };
 }
 
 /* A view (one component of one field) as the kernel sees it. */
@@ -95,7 +95,7 @@ struct IrWork {
   int n_views, n_quadrants, n_strips;
   int blocks; /* of the grid: blocks that wait for strips keep their places on the SMs from other frames */
   int warmup_margin, m;
-  bool zero;
+  bool zero, same; /* same: the quadrants in use have the same set, which set[0] is, too */
   uint8_t quadrant[CF_IR_QUADRANTS]; /* those in use */
   IrView view[CF_MAX_VIEWS];
   IrScheduler scheduler;

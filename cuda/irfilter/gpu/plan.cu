@@ -83,9 +83,14 @@ ir_make_work (const CfIrPass *pass, CfIrBorder border, const CfView *views, int 
   work->m = pass->m;
   work->zero = border == CF_IR_ZERO;
   memcpy (work->set, pass->set, sizeof work->set);
+  work->same = true;
   for (int q = 0; q < CF_IR_QUADRANTS; q++)
-    if (pass->used[q])
+    if (pass->used[q]) {
       work->quadrant[work->n_quadrants++] = (uint8_t) q;
+      work->same = work->same && memcmp (&work->set[q], &work->set[work->quadrant[0]], sizeof work->set[q]) == 0;
+    }
+  if (work->same && work->n_quadrants > 0)
+    work->set[0] = work->set[work->quadrant[0]];
   for (int i = 0; i < n; i++) {
     IrView &v = work->view[work->n_views];
 

@@ -13,12 +13,17 @@
  * chain executes nothing but the recursion; the first one also computes the row above the window and adds it to the
  * sums of the first rows.
  * Rows: in a strip's row r the chain receives the sums of the window's row r and completes row r - (m - 2). In the
- * first m - 2 rows and before a lane begins, its state is 0, which changes no sum.
+ * first m - 2 rows and before a lane begins, its state is 0, which changes no sum. In PASS i of the chain, eight steps,
+ * lane 0 is in the rows of chunk i (from the row before on, so that what a pass begins with is loaded in the pass
+ * before), lane 31 in those of chunk i - 4; a strip has four more passes than chunks.
  * Shared memory: a ring of 8 slots, one chunk each. A helper stores a chunk's input sums in its slot, the chain
- * replaces them by its results, a helper takes those out and fills the slot again. Rows that lie 128 or 64 words
- * apart, with lanes one row apart, hit no bank twice in a phase.
- * Race free: two rounds of barriers a chunk, FULL (helper and edge arrive, the chain waits) and DONE (the chain
- * arrives, helper and edge wait): no two warps touch a slot between the same two rounds (round_barrier.cuh).
+ * replaces them by its results, a helper takes those out and fills the slot again. A lane's columns lie in the ring as
+ * many rows further down as the lane is behind: in each step all lanes are in the same row of the ring, so a step
+ * computes no address, and a lane that has not begun or has ended needs no code of its own: it works on zeros, or on
+ * what nothing reads.
+ * Race free: two rounds of barriers a pass, FULL (helper and edge arrive, the chain waits) and DONE (the chain
+ * arrives, the edge and the helper of the chunk that follows in the slot wait): no two warps touch a slot between the
+ * same two rounds (round_barrier.cuh).
  * Handover: all words in memory hold a NaN that no operation produces; lane 31 overwrites them with the end of each
  * row; the edge of the right neighbour polls each word until it has changed and restores the NaN. Each word is valid
  * by itself, so the handover needs no fence and no flag. Helpers hand over the row above the window alike.
@@ -74,7 +79,7 @@ ir_first_hint (const IrWork &work, int b)
   return v.first_strip + local % windows * v.strips + local / windows;
 }
 
-template<IrSource SOURCE> __global__ void __launch_bounds__ (ir_threads, ir_sm_blocks)
+template<IrSource SOURCE, bool SAME> __global__ void __launch_bounds__ (ir_threads, ir_sm_blocks)
 ir_quadrants (const __grid_constant__ IrWork work)
 {
   __shared__ __align__ (16) IrShared sh;
@@ -105,25 +110,32 @@ ir_quadrants (const __grid_constant__ IrWork work)
     const int role = ir_role (sh.rotation);
 
     if (role == IR_CHAIN)
-      ir_run_chain (work, run, sh);
+      ir_run_chain<SAME> (work, run, sh);
     else if (role == IR_EDGE && run.w.index == 0)
       ir_run_border_edge<SOURCE> (work, run, sh);
     else if (role == IR_EDGE)
       ir_run_inner_edge (work, run, sh);
     else
-      ir_run_helper<SOURCE> (work, run, sh, role);
+      ir_run_helper<SOURCE, SAME> (work, run, sh, role);
     hint = (int) ((unsigned) (run.strip + (int) gridDim.x) % (unsigned) work.scheduler.n);
-    barrier.end_run (run.n);
+    barrier.end_run (run.n + ir_lag);
     __syncthreads ();
     if (threadIdx.x == 0)
       ir_release_strip (work.scheduler, sh.claim);
   }
 }
 
+/* Where the quadrants' sets are the same, the kernel may know that: not for m = 8, whose weights are too many for the
+ * uniform registers. */
+constexpr bool ir_may_know_same = M <= 5;
+
 template<IrSource SOURCE> CfCode
 ir_launch (const IrWork &work, cudaStream_t stream, CfStatus *status)
 {
-  ir_quadrants<SOURCE><<<work.blocks, ir_threads, 0, stream>>> (work);
+  if (ir_may_know_same && work.same)
+    ir_quadrants<SOURCE, ir_may_know_same><<<work.blocks, ir_threads, 0, stream>>> (work);
+  else
+    ir_quadrants<SOURCE, false><<<work.blocks, ir_threads, 0, stream>>> (work);
   return cf_cuda_launched ("filtering the quadrants", status);
 }
 
@@ -143,8 +155,10 @@ ir_launch_source (const IrWork &work, IrSource source, cudaStream_t stream, CfSt
 CfCode
 ir_load (CfStatus *status)
 {
-  return load_kernels ({ (const void *) ir_quadrants<IR_BYTES>, (const void *) ir_quadrants<IR_WORDS>,
-      (const void *) ir_quadrants<IR_FLOATS> }, ir_loading, status);
+  return load_kernels ({ (const void *) ir_quadrants<IR_BYTES, false>, (const void *) ir_quadrants<IR_WORDS, false>,
+      (const void *) ir_quadrants<IR_FLOATS, false>, (const void *) ir_quadrants<IR_BYTES, ir_may_know_same>,
+      (const void *) ir_quadrants<IR_WORDS, ir_may_know_same>,
+      (const void *) ir_quadrants<IR_FLOATS, ir_may_know_same> }, ir_loading, status);
 }
 
 } // namespace

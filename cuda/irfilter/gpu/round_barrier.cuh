@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * irfilter/gpu/round_barrier.cuh: the barriers between the warps of quadrants.cu. For each chunk there are two rounds
- * in which the chain warp, the edge warp and the chunk's helper warp take part: FULL (helper and edge arrive, the
- * chain waits) and DONE (the chain arrives, helper and edge wait).
+ * irfilter/gpu/round_barrier.cuh: the barriers between the warps of quadrants.cu. For each pass i of the chain there
+ * are two rounds: FULL (i), at which the edge and the helper of chunk i arrive and the chain waits, and DONE (i), at
+ * which the chain arrives after the pass, when lane 31 has left chunk i - lag, and the edge and the helper of chunk
+ * i + lag wait, which follows in the slot.
  *   The data that warps exchange and the order of rounds are the same in both of the
  * implementations below; only the barriers differ. */
 #ifndef CF_IRFILTER_GPU_ROUND_BARRIER_CUH
@@ -65,11 +66,11 @@ public:
     arrive (at (r->done, chunk));
   }
 
-  /* Ends a run of so many chunks: the next run's chunks are counted from 0 again. */
+  /* Ends a run of so many passes: the next run's passes are counted from 0 again. */
   __device__ __forceinline__ void
-  end_run (int chunks)
+  end_run (int passes)
   {
-    parity_bits ^= (chunks / ir_slots % 2 ? (1u << ir_slots) - 1 : 0) ^ ((1u << chunks % ir_slots) - 1);
+    parity_bits ^= (passes / ir_slots % 2 ? (1u << ir_slots) - 1 : 0) ^ ((1u << passes % ir_slots) - 1);
   }
 
 private:
@@ -104,16 +105,12 @@ private:
 #else
 
 /* Named barriers. Two rounds may share a name only if no warp reaches the second round before the first is complete.
- * Here lag, slots and helpers are ir_lag, ir_slots and ir_helpers, and n is the number of chunks of the run. The
- * rounds DONE complete in order, because the edge warp takes part in all of them, one after the other; and the chain
- * arrives at DONE (i) after FULL (i + lag), or after FULL of the last chunk.
- *   DONE: a helper that waits at DONE (i) has passed DONE (i - helpers), so all rounds
- * DONE up to that one are complete. The chain arrives at the last four without waiting,
- * after FULL (n - 1), before which the edge has passed DONE (n - 1 - slots).
- *   FULL: a warp that arrives at FULL (i) has passed DONE (i - slots), so FULL (i - slots
- * + lag) is complete: four names, used cyclically, are enough. But the first `slots`
- * chunks wait at no DONE: the second four of them use the names of DONE (helpers) to DONE (helpers + 3). The helpers
- * that wait at those have passed DONE (0) to DONE (3) before; so DONE has slots + helpers - lag names, used cyclically.
+ * Here lag, slots and helpers are ir_lag, ir_slots and ir_helpers.
+ *   FULL: a warp that arrives at FULL (i) has passed DONE (i - lag), at which the chain arrives after FULL (i - lag):
+ * so that one is complete, and as many names as the lag, used cyclically, are enough.
+ *   DONE: the rounds complete in order, because the edge takes part in all of them, one after the other. A helper that
+ * waits at DONE (i) has passed DONE (i - helpers); the chain arrives there after FULL (i), which the edge reaches after
+ * DONE (i - lag). So as many names as there are slots are enough.
  *   Name 0 is the one of __syncthreads (). */
 struct IrBarriers {
 };
@@ -158,21 +155,20 @@ public:
 
 private:
   static constexpr int parties = 96; /* threads: the chain, the edge and one helper */
-  static constexpr int full_names = ir_slots - ir_lag, done_names = ir_slots + ir_helpers - ir_lag;
 
-  static_assert (1 + full_names + done_names <= 16, "a block has 16 barriers");
-  static_assert (ir_slots == 2 * ir_lag && done_names >= ir_slots, "the first chunks' names");
-
-  static __device__ __forceinline__ int
-  done (int chunk)
-  {
-    return 1 + full_names + (int) ((unsigned) chunk % done_names);
-  }
+  static_assert (1 + ir_lag + ir_slots <= 16, "a block has 16 barriers");
+  static_assert (ir_helpers <= ir_slots && ir_lag <= ir_slots, "the names suffice");
 
   static __device__ __forceinline__ int
   full (int chunk)
   {
-    return chunk >= full_names && chunk < ir_slots ? done (done_names - ir_slots + chunk) : 1 + chunk % full_names;
+    return 1 + (int) ((unsigned) chunk % ir_lag);
+  }
+
+  static __device__ __forceinline__ int
+  done (int chunk)
+  {
+    return 1 + ir_lag + (int) ((unsigned) chunk % ir_slots);
   }
 };
 

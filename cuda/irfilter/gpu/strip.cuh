@@ -34,6 +34,14 @@ struct IrRun {
   bool zero_top, zero_left; /* the border is zero above, to the left of the window */
 };
 
+/* Returns the set of the run's quadrant. SAME: the compiler knows its address, and so keeps the weights in uniform
+ * registers: a multiply-add that reads three others takes up to two cycles instead of one. */
+template<bool SAME> __device__ __forceinline__ const CfIrSet &
+ir_set (const IrWork &work, const IrRun &run)
+{
+  return work.set[SAME ? 0 : run.w.quadrant];
+}
+
 /* Test override "delay": makes the warp sleep at one chunk in eight, for up to `delay` ns. */
 __device__ __noinline__ void
 ir_test_delay (const IrWork &work, int strip, int chunk)
@@ -58,11 +66,13 @@ ir_load_columns (const float *at, float *v)
   if (C == 4) {
     const float4 f = *(const float4 *) at;
 
-    v[0] = f.x, v[1] = f.y, v[2 % C] = f.z, v[3 % C] = f.w;
-  } else {
+    v[0] = f.x, v[1 % C] = f.y, v[2 % C] = f.z, v[3 % C] = f.w;
+  } else if (C == 1)
+    v[0] = *at;
+  else {
     const float2 f = *(const float2 *) at;
 
-    v[0] = f.x, v[1] = f.y;
+    v[0] = f.x, v[1 % C] = f.y;
   }
 }
 
@@ -70,9 +80,21 @@ __device__ __forceinline__ void
 ir_store_columns (float *at, const float *v)
 {
   if (C == 4)
-    *(float4 *) at = make_float4 (v[0], v[1], v[2 % C], v[3 % C]);
+    *(float4 *) at = make_float4 (v[0], v[1 % C], v[2 % C], v[3 % C]);
+  else if (C == 1)
+    *at = v[0];
   else
-    *(float2 *) at = make_float2 (v[0], v[1]);
+    *(float2 *) at = make_float2 (v[0], v[1 % C]);
+}
+
+/* Returns this lane's columns of a row of the run in the ring: i + 1 rows further down for lane i, which is i + 1 rows
+ * behind in a pass. */
+__device__ __forceinline__ float *
+ir_ring_columns (IrShared &sh, int row)
+{
+  const int lane = (int) (threadIdx.x & 31);
+
+  return &sh.ring[(unsigned) (row + 1 + lane) % ir_ring_rows][lane * C];
 }
 
 /* ---- what strips hand over ---------------------------------------------- */
