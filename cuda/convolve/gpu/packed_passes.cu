@@ -134,7 +134,7 @@ filter_packed (const Work &work, const Group &g, Beside beside, const uint2 *col
     for (int i = 0; i < 4; i++) {
       const unsigned v[3] = { word[0][i / 2][i % 2], word[1][i / 2][i % 2], word[2][i / 2][i % 2] };
 
-      store_four<false> (g, s, to_x[i], to_y[i], v, input[i]);
+      store_four (g, s, to_x[i], to_y[i], v, input[i]);
     }
   };
 

@@ -47,6 +47,33 @@ cut_planes (const Selectors &s, const uint4 *w, unsigned (*p)[3][2])
   }
 }
 
+/* Stores a lane's eight pixels, all inside the row. Two lanes beside each other exchange four, so that each of the two
+ * stores writes whole sectors of memory. odd: the lane is the right one. */
+__device__ __forceinline__ void
+store_pair_of_lanes (const Group &g, const Selectors &s, int x, int y, bool odd, const unsigned (*word)[3],
+    const uint4 *input)
+{
+  uint8_t *to = g.out + (long long) y * g.out_pitch + 4 * (odd ? x - 4 : x);
+  uint4 pixels[2], other;
+
+#pragma unroll
+  for (int i = 0; i < 2; i++)
+    pixels[i] = pack_four (s, word[i], input[i]);
+  other = odd ? pixels[0] : pixels[1];
+  other.x = __shfl_xor_sync (~0u, other.x, 4);
+  other.y = __shfl_xor_sync (~0u, other.y, 4);
+  other.z = __shfl_xor_sync (~0u, other.z, 4);
+  other.w = __shfl_xor_sync (~0u, other.w, 4);
+  if (odd)
+    pixels[0] = other;
+  else
+    pixels[1] = other;
+  if (y < g.height) {
+    *(uint4 *) to = pixels[0];
+    *(uint4 *) (to + 32) = pixels[1];
+  }
+}
+
 /* Filters a warp's rows. x: the lane's first pixel; lane_row: the image's row of the warp's row `lane`. */
 template<Rule RULE, Beside BESIDE> __device__ __forceinline__ void
 filter_packed (const Work &work, const Group &g, const uint2 *b, int x, int y0, int lane, int lane_row)
@@ -101,8 +128,12 @@ filter_packed (const Work &work, const Group &g, const uint2 *b, int x, int y0, 
       word[0][k] = round_four_ruled<RULE> (work.rounding, sum[0]);
       word[1][k] = round_four_ruled<RULE> (work.rounding, sum[1]);
     }
-    store_four<BESIDE == NOTHING> (g, s, x, y0 + 4 * q + t, word[0], w[q + 1][1]);
-    store_four<BESIDE == NOTHING> (g, s, x + 4, y0 + 4 * q + t, word[1], w[q + 1][2]);
+    if (BESIDE == NOTHING)
+      store_pair_of_lanes (g, s, x, y0 + 4 * q + t, lane >> 2 & 1, word, w[q + 1] + 1);
+    else {
+      store_four (g, s, x, y0 + 4 * q + t, word[0], w[q + 1][1]);
+      store_four (g, s, x + 4, y0 + 4 * q + t, word[1], w[q + 1][2]);
+    }
   }
 }
 
@@ -127,6 +158,7 @@ convolve_packed_quads_kernel (const __grid_constant__ Work work, const __grid_co
   const Beside beside = beside_of (work, g, x0 >= 4 && x0 + tile_w + 4 <= g.width
       && __all_sync (~0u, lane_row >= 0 || lane >= 4 * all_sets));
 
+  prefetch_rows<4 * tile_w, tile_h, threads> (g.in, g.in_pitch, 4 * g.width, g.height, 4 * x0, position.y * tile_h);
   griddep_wait ();
   if (y0 >= g.height)
     return;

@@ -118,34 +118,42 @@ pack (const Selectors &p, unsigned plane0, unsigned plane1, unsigned plane2, uin
   return make_uint2 (__byte_perm (two, low, p.put[0]), __byte_perm (two, high, p.put[1]));
 }
 
-/* Stores four pixels; v[p]: a word of plane p. input: the four pixels there, where all are inside the image. INSIDE:
- * their columns are. */
-template<bool INSIDE> static __device__ __forceinline__ void
+/* Returns four pixels; v[p]: a word of plane p. */
+static __device__ __forceinline__ uint4
+pack_four (const Selectors &s, const unsigned *v, uint4 input)
+{
+  const uint2 left = pack (s, v[0], v[1], v[2], make_uint2 (input.x, input.y), 0);
+  const uint2 right = pack (s, v[0], v[1], v[2], make_uint2 (input.z, input.w), 1);
+
+  return make_uint4 (left.x, left.y, right.x, right.y);
+}
+
+/* Stores four pixels; v[p]: a word of plane p. input: the four pixels there, where all are inside the image. */
+static __device__ __forceinline__ void
 store_four (const Group &g, const Selectors &s, int x, int y, const unsigned *v, uint4 input)
 {
   uint8_t *to = g.out + (long long) y * g.out_pitch + 4 * x;
 
-  if ((!INSIDE && x >= g.width) || y >= g.height)
+  if (x >= g.width || y >= g.height)
     return;
-  if (!INSIDE && x + 4 > g.width) {
+  if (x + 4 > g.width) {
     const unsigned *from = (const unsigned *) (g.in + (long long) y * g.in_pitch + 4 * x);
 
     input.x = from[0];
     input.y = x + 1 < g.width ? from[1] : 0;
     input.z = x + 2 < g.width ? from[2] : 0;
   }
-  const uint2 left = pack (s, v[0], v[1], v[2], make_uint2 (input.x, input.y), 0);
-  const uint2 right = pack (s, v[0], v[1], v[2], make_uint2 (input.z, input.w), 1);
+  const uint4 pixels = pack_four (s, v, input);
 
-  if (INSIDE || x + 4 <= g.width) {
-    *(uint4 *) to = make_uint4 (left.x, left.y, right.x, right.y);
+  if (x + 4 <= g.width) {
+    *(uint4 *) to = pixels;
     return;
   }
-  ((unsigned *) to)[0] = left.x;
+  ((unsigned *) to)[0] = pixels.x;
   if (x + 1 < g.width)
-    ((unsigned *) to)[1] = left.y;
+    ((unsigned *) to)[1] = pixels.y;
   if (x + 2 < g.width)
-    ((unsigned *) to)[2] = right.x;
+    ((unsigned *) to)[2] = pixels.z;
 }
 
 /* Returns true if all groups have such pixels, at least four in a row, and rows that begin on 16 bytes in the input and
