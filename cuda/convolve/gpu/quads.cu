@@ -314,7 +314,7 @@ template<int W, int D> struct Quads {
 template<int W, int D, int GROUPS, Form FORM, Rule RULE, bool INSIDE> __device__ __forceinline__ void
 filter_quads (const DirectLaunch &launch, const DirectGroup &d, const Quads<W, D> &k, uint4 (*edge)[3])
 {
-  constexpr int sets = GROUPS + D - 1, ahead = !INSIDE ? 1 : FORM != LONG ? sets : W == 1 ? 4 : 3;
+  constexpr int sets = GROUPS + D - 1, ahead = !INSIDE ? 1 : FORM != LONG ? sets : W == 1 ? 4 : W == 2 ? 3 : 2;
   const int t = k.lane & 3, above = k.y0 - launch.ay;
   const Columns<W, FORM == LONG> columns (d, k.x, k.lane);
   unsigned w[sets][4 + 2 * words_beside (W)], p[2][W + 3][2];
@@ -372,6 +372,7 @@ convolve_quads_kernel (const __grid_constant__ DirectLaunch launch,
       || (y0 >= launch.ay && y0 - launch.ay + 4 * sets <= d.height);
   Quads<W, D> k = { index, x0, y0, x, lane, clamped, { }, { d.init[0], d.init[1], d.init[2], d.init[3] } };
 
+  static_assert (FORM == LONG || 4 * sets <= 32, "a row for each lane");
   if (d.filtered)
 #pragma unroll
     for (int i = 0; i < fragments_of (W, D); i++) {
