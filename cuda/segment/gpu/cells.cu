@@ -477,7 +477,7 @@ sg_entries_before (const unsigned *counts, unsigned *all)
   return sg_reduce (~0u, lane < threadIdx.x / 32 ? count : 0);
 }
 
-/* Stores what the graph kernel reads of one cell. t is the number of the cell in the tile. */
+/* Stores what the graph kernel reads of one cell, except its component. t is the number of the cell in the tile. */
 template<int SIZE> __device__ __forceinline__ void
 sg_write_cell (const SgWork &work, const SgTile &tile, unsigned c, unsigned kind, unsigned p, unsigned t, unsigned root)
 {
@@ -489,8 +489,6 @@ sg_write_cell (const SgWork &work, const SgTile &tile, unsigned c, unsigned kind
     work.record[c] = sg_record_of (p);
     return;
   }
-  work.joined[c] = sg_mix (c - (t / tile_width - root / tile_width) * (unsigned) work.columns
-      - (t % tile_width - root % tile_width));
   if (t != root)
     return;
   const unsigned long long luma = tile.luma[t];
@@ -500,7 +498,6 @@ sg_write_cell (const SgWork &work, const SgTile &tile, unsigned c, unsigned kind
   work.claim[c] = 0;
   if (work.weak_borders)
     work.perimeter[c] = 0;
-  work.smallest[c] = sg_none;
   work.best[0][c] = work.best[1][c] = sg_none_64;
 }
 
@@ -565,10 +562,19 @@ sg_cells_kernel (const __grid_constant__ SgWork work)
   local_at += tile.locals_at;
 #pragma unroll
   for (int j = 0; j < warp_rows; j++) {
-    if (local[j] >> lane & 1)
-      work.local_list[local_at + (unsigned) __popc (local[j] & below)] = c + (unsigned) (j * work.columns);
+    const unsigned number = local_at + (unsigned) __popc (local[j] & below);
+
+    if (local[j] >> lane & 1) {
+      work.local_list[number] = c + (unsigned) (j * work.columns);
+      tile.label[t + (unsigned) j * tile_width] = number;
+    }
     local_at += (unsigned) __popc (local[j]);
   }
+  __syncthreads ();
+#pragma unroll
+  for (int j = 0; j < warp_rows; j++)
+    if (row + j < work.rows && (inside >> lane & 1))
+      work.local[c + (unsigned) (j * work.columns)] = rows.kind[j] ? tile.label[at[j]] : sg_none;
 }
 
 using Kernel = void (*) (const SgWork);

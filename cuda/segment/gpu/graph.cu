@@ -5,11 +5,12 @@
  * at a grid barrier, so that no step needs the host.
  *
  * Map: one block of 1024 threads per multiprocessor, or fewer where plans share the device. Cells, tiles and lists
- * are divided among the blocks; warps of all blocks take the entries of common lists in rotation (sg_spread). Growth
- * begins with each block's own rows (chunk.cuh) and goes on with its part of a list (grow.cuh), pairs of regions are
- * counted by batches of tiles (merge.cuh), and the last rounds of merging run in a single block (single_block.cuh).
- * Shared memory: one dynamic piece of all that a block may have. In each phase it holds SgSums alone, SgSums and the
- * chunks of growth, SgTilePairs, or SgLocal.
+ * are divided among the blocks; warps of all blocks take the entries of common lists in rotation (sg_spread). Each
+ * block joins the components of tiles by itself (components.cuh). Growth begins with each block's own rows (chunk.cuh)
+ * and goes on with its part of the pairs of regions (grow.cuh), pairs of all regions are counted by batches of tiles
+ * (merge.cuh), and the last rounds of growth and merging run in a single block (gather.cuh, single_block.cuh).
+ * Shared memory: one dynamic piece of all that a block may have. In each phase it holds SgSums and what a file's
+ * comment says, SgTilePairs, or SgLocal.
  * Race free: what a phase writes, another block reads only after a grid barrier. Inside a phase all shared words are
  * changed by atomics whose result no order changes (sums, minima, bit-wise or), or by stores that shorten a path of
  * the forest to the same root. Lists get their entries in an arbitrary order, and nothing depends on it.
@@ -122,8 +123,9 @@ sg_graph_kernel (const __grid_constant__ SgWork work, unsigned size)
     block.sums = (SgSums *) memory;
   sg_clear_sums ((SgSums *) memory);
   __syncthreads ();
-  sg_find_components (work, grid, &block);
-  sg_grow (work, grid, &block, memory, size);
+  sg_find_components (work, grid, &block, memory, size);
+  const bool grows = sg_grow (work, grid, &block, memory, size);
+
   sg_count_pairs (work, &block, (SgTilePairs *) memory);
   grid.barrier ();
   sg_clear_sums ((SgSums *) memory);
@@ -136,7 +138,7 @@ sg_graph_kernel (const __grid_constant__ SgWork work, unsigned size)
     sg_add_weak (work, grid, &block);
     grid.barrier ();
   }
-  const bool by_single_block = sg_merge_all (work, grid, &block, memory, size, &merged);
+  const bool by_single_block = sg_merge_all (work, grid, &block, grows, memory, size, &merged);
 
   grid.barrier ();
   if (by_single_block) {

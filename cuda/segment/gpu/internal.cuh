@@ -33,8 +33,9 @@ constexpr long long sg_max_cells = 1ll << 24;
 struct SgControl {
   unsigned arrived;  /* blocks that have reached the grid barrier */
   unsigned free;     /* cells that belong to no component */
+  unsigned seeded;   /* regions with a seed */
   unsigned listed, left; /* of cell_list: when components are settled, and after a first round of growth by chunks */
-  unsigned locals, slots;             /* lengths of lists */
+  unsigned locals, joins, slots;      /* lengths of lists */
   unsigned roots[3], picks[3];        /* used in rotation: one is read, one filled, one cleared */
   unsigned gathered; /* edges for the single block */
   unsigned regions, parity; /* result of the merging: the number of regions, and which root_list holds them */
@@ -89,7 +90,8 @@ struct SgWork {
   SgState before, after;
   SgControl *control;
   unsigned *parent, *kind; /* kind: 0 free, class of a seed, or sg_kept + index in the last frame */
-  unsigned *joined, *smallest; /* of components: mixed parents (list.cuh); the smallest cell, at a root */
+  unsigned *local;    /* number of the cell's component in its tile, an index into local_list; sg_none: no component */
+  unsigned *smallest; /* of components, where their numbers are too many for the shared memory: the smallest cell */
   unsigned *rough; /* of the similarity; later `smallest` */
   unsigned *mean;  /* of a component before growth, at its root */
   unsigned *rank;  /* of a region, at its root; was `mean` */
@@ -101,10 +103,13 @@ struct SgWork {
   SgRecord *pieces;
   unsigned *first_piece;
   unsigned *root_list[2]; /* one behind the other */
-  unsigned *local_list; /* of components */
-  /* Of growth: cells without a seed, and regions that pick. They are root_list later; region_list was local_list. */
+  unsigned *local_list; /* of the components in tiles the first cells */
+  /* Of growth: cells without a seed, and regions without one. They are root_list, in the order in which no phase writes
+   * what another block may still read: the first one was local_list, and fragments of old regions are read from
+   * cell_list while root_list[1] may be written already. */
   unsigned *cell_list, *region_list;
-  unsigned long long *edge; /* two roots; 2 entries per cell. In growth, room for a second cell_list */
+  unsigned long long *edge; /* two roots; 2 entries per cell */
+  unsigned long long *pair; /* of growth, 4 entries per cell: where kind, local, smallest, mean and edge are */
   unsigned *seen;       /* hash table of `seen_slots` entries, a power of two */
   unsigned seen_slots;
   /* Only where weak borders are looked for. key, weak_count: hash table of `slots` entries, a power of two; slot_list:
@@ -175,19 +180,24 @@ sg_cost (unsigned distance, unsigned cells)
   return ((unsigned) e << 13) + (unsigned) (c >> e);
 }
 
-/* Returns (sum + n / 2) / n. The quotient must be below 256; the error of the float division is far below 1. */
+/* Returns (sum + n / 2) / n; `one` is about 1 / n. The quotient must be below 256, so the error of the float product is
+ * far below 1. */
 __device__ __forceinline__ unsigned
-sg_divide (unsigned sum, unsigned n)
+sg_divide (unsigned sum, unsigned n, float one)
 {
-  const unsigned s = sum + n / 2;
-  unsigned q = (unsigned) __fdividef ((float) s, (float) n);
+  const unsigned s = sum + n / 2, q = min ((unsigned) ((float) s * one), 255u);
+  const int rest = (int) (s - q * n);
 
-  q = min (q, 255u);
-  if (q * n > s)
-    q--;
-  else if (s - q * n >= n)
-    q++;
-  return q;
+  return q - (rest < 0) + (rest >= (int) n);
+}
+
+/* Returns the colour of n cells with these sums. */
+__device__ __forceinline__ unsigned
+sg_mean_of_sums (unsigned n, unsigned luma, unsigned cb, unsigned cr)
+{
+  const float one = __fdividef (1, (float) n);
+
+  return sg_divide (luma, n, one) | sg_divide (cb, n, one) << 8 | sg_divide (cr, n, one) << 16;
 }
 
 __device__ __forceinline__ unsigned
@@ -199,10 +209,7 @@ sg_cells (const SgRecord &r)
 __device__ __forceinline__ unsigned
 sg_mean (const SgRecord &r)
 {
-  const unsigned n = sg_cells (r);
-
-  return sg_divide ((unsigned) r.x, n) | sg_divide ((unsigned) (r.y >> 32), n) << 8
-      | sg_divide ((unsigned) r.y, n) << 16;
+  return sg_mean_of_sums (sg_cells (r), (unsigned) r.x, (unsigned) (r.y >> 32), (unsigned) r.y);
 }
 
 __device__ __forceinline__ unsigned

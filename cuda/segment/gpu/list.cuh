@@ -61,9 +61,9 @@ sg_reduce_max (unsigned peers, unsigned v)
 #endif
 }
 
-/* Reads a word of shared memory that other threads change by atomics at the same time. What the caller concludes
- * must hold for the old and the new value. The race checker of compute-sanitizer cannot know that; therefore these
- * accesses are atomic in the build for it (CF_WATCHED). sg_poke is the same for a store. */
+/* Reads a word that other threads change by atomics at the same time, past the first-level cache. What the caller
+ * concludes must hold for the old and the new value. The race checker of compute-sanitizer cannot know that; therefore
+ * these accesses are atomic in the build for it (CF_WATCHED). sg_poke is the same for a store. */
 __device__ __forceinline__ unsigned
 sg_peek (unsigned *p)
 {
@@ -199,9 +199,9 @@ sg_unite (unsigned *parent, unsigned a, unsigned b)
   }
 }
 
-/* While components are joined across tiles, the root of a tree is not its smallest cell but the one whose number is
- * smallest after sg_mix. Otherwise the tiles of a row, which are all joined at once, would form a chain, and some
- * thread would have to walk it. Parents of this forest are stored mixed, so that atomicMin still joins. */
+/* While the components of tiles are joined, the root of a tree is the one whose number is smallest after sg_mix.
+ * Otherwise the tiles of a row, which are all joined at once, would form a chain, and some thread would have to walk
+ * it. Parents of this forest are stored mixed, so that atomicMin still joins. */
 __device__ __forceinline__ unsigned
 sg_mix (unsigned c)
 {
@@ -216,37 +216,37 @@ sg_unmix (unsigned h)
 
 /* Makes one step of a walk: h is the mixed parent of c, `next` that of its parent. */
 __device__ __forceinline__ void
-sg_step_mixed (unsigned *joined, unsigned *c, unsigned *h, unsigned next)
+sg_step_mixed (unsigned *mixed, unsigned *c, unsigned *h, unsigned next)
 {
   if (*h == sg_mix (*c))
     return;
   if (next != *h)
-    joined[*c] = next;
+    sg_poke (mixed + *c, next);
   *c = sg_unmix (*h);
   *h = next;
 }
 
-/* Finds the roots of both cells. The two walks run at once, because each step waits for memory. */
+/* Finds the roots of both nodes. The two walks run at once, because each step waits for memory. */
 __device__ __forceinline__ void
-sg_find_mixed (unsigned *joined, unsigned *a, unsigned *b)
+sg_find_mixed (unsigned *mixed, unsigned *a, unsigned *b)
 {
-  unsigned ha = __ldcg (joined + *a), hb = __ldcg (joined + *b);
+  unsigned ha = sg_peek (mixed + *a), hb = sg_peek (mixed + *b);
 
   while (ha != sg_mix (*a) || hb != sg_mix (*b)) {
-    const unsigned next_a = __ldcg (joined + sg_unmix (ha)), next_b = __ldcg (joined + sg_unmix (hb));
+    const unsigned next_a = sg_peek (mixed + sg_unmix (ha)), next_b = sg_peek (mixed + sg_unmix (hb));
 
-    sg_step_mixed (joined, a, &ha, next_a);
-    sg_step_mixed (joined, b, &hb, next_b);
+    sg_step_mixed (mixed, a, &ha, next_a);
+    sg_step_mixed (mixed, b, &hb, next_b);
   }
 }
 
-/* Returns the root of cell c without changing the path. It is for the phase in which each thread attaches its own
- * cell to the root: a path halving that another thread had begun before could revert that. */
+/* Returns the root of node c without changing the path. It is for the phase in which each thread attaches its own
+ * node to the root: a path halving that another thread had begun before could revert that. */
 __device__ __forceinline__ unsigned
-sg_root_mixed (const unsigned *joined, unsigned c)
+sg_root_mixed (unsigned *mixed, unsigned c)
 {
   for (;;) {
-    const unsigned to = sg_unmix (__ldcg (joined + c));
+    const unsigned to = sg_unmix (sg_peek (mixed + c));
 
     if (to == c)
       return c;
@@ -255,14 +255,14 @@ sg_root_mixed (const unsigned *joined, unsigned c)
 }
 
 __device__ __forceinline__ void
-sg_unite_mixed (unsigned *joined, unsigned a, unsigned b)
+sg_unite_mixed (unsigned *mixed, unsigned a, unsigned b)
 {
   for (;;) {
-    sg_find_mixed (joined, &a, &b);
+    sg_find_mixed (mixed, &a, &b);
     if (a == b)
       return;
     const unsigned ma = sg_mix (a), mb = sg_mix (b);
-    const unsigned low = min (ma, mb), high = max (ma, mb), old = atomicMin (joined + sg_unmix (high), low);
+    const unsigned low = min (ma, mb), high = max (ma, mb), old = atomicMin (mixed + sg_unmix (high), low);
 
     if (old == high)
       return;

@@ -412,6 +412,15 @@ sg_pick_edges (const SgWork &work, const SgGrid &grid, const SgMerge &m)
       const bool joins = sg_may_join (work, m, ma, mb, (ra.x & rb.x & sg_old) != 0, least, cost);
       const bool a_first = na < nb || (na == nb && a > b);
 
+      if (m.grows) {
+        const unsigned long long key = (unsigned long long) sg_distance (ma, mb) << 32;
+
+        if (!(ra.x & sg_seeded))
+          sg_offer (best, a, key | b);
+        if (!(rb.x & sg_seeded))
+          sg_offer (best, b, key | a);
+        continue;
+      }
       if ((joins && a_first) || na < m.min_cells)
         sg_offer (best, a, (unsigned long long) cost << 32 | b);
       if ((joins && !a_first) || nb < m.min_cells)
@@ -481,13 +490,15 @@ sg_merge_round (const SgWork &work, SgGrid &grid, SgBlock *block, SgMerge *m)
   return sg_rise (m) || control->picks[now] || sg_next_stage (work, m);
 }
 
-/* Merges all regions. Returns true if a single block has finished the merging: then `merged` has the regions in the
- * order of their indices, and the indices of the ranks. Else the regions are listed in root_list[parity]. */
+/* Merges all regions; `grows`: growth has not ended. Returns true if a single block has finished the merging: then
+ * `merged` has the regions in the order of their indices, and the indices of the ranks. Else the regions are listed in
+ * root_list[parity]. */
 __device__ bool
-sg_merge_all (const SgWork &work, SgGrid &grid, SgBlock *block, unsigned char *memory, size_t size, SgGathered *merged)
+sg_merge_all (const SgWork &work, SgGrid &grid, SgBlock *block, bool grows, unsigned char *memory, size_t size,
+    SgGathered *merged)
 {
   /* rounds begin with 2: its list is root_list[1] */
-  SgMerge m = { 2, CF_SEGMENT_RISES, work.control->slots, work.control->roots[1], 0, 0 };
+  SgMerge m = { 2, grows, CF_SEGMENT_RISES, work.control->slots, work.control->roots[1], 0, 0 };
   bool again = true;
 
   while (again && !sg_fits_local (m.roots, m.edges, (unsigned) work.n, size)) {

@@ -101,22 +101,22 @@ sg_assign_memory (SgPlanState *s, SgPieces *p, size_t n)
   p->take (&s->found, max_regions);
   p->take (&w.paint, 3 * max_regions);
   p->take (&w.parent, n);
-  p->take (&w.kind, n);
-  p->take (&w.joined, n);
-  p->take (&w.smallest, n);
-  p->take (&w.mean, n);
+  p->take (&w.pair, 4 * n);
   p->take (&w.record, n);
   p->take (&w.claim, n);
   p->take (&w.best[0], n);
   p->take (&w.best[1], n);
   p->take (&w.root_list[0], 2 * n);
-  p->take (&w.edge, 2 * n);
   p->take (&w.seen, w.seen_slots);
+  w.edge = w.pair + 2 * n;
+  w.kind = reinterpret_cast<unsigned *> (w.pair);
+  w.local = w.kind + n;
+  w.smallest = w.local + n;
+  w.mean = w.smallest + n;
   w.rough = w.smallest;
   w.rank = w.mean;
   w.root_list[1] = w.root_list[0] + n;
-  w.local_list = w.region_list = w.root_list[0];
-  w.cell_list = w.root_list[1];
+  w.local_list = w.root_list[0];
 }
 
 /* The memory of step 7. */
@@ -496,6 +496,8 @@ sg_enqueue (CfPlan *plan, CfStream *stream, const CfImage *in, const CfImage *ou
   work.recurrent = s->has_history && !s->setup.stateless;
   s->frame = work.recurrent ? s->frame + 1 : 0;
   work.frame = s->frame;
+  work.cell_list = work.root_list[work.recurrent ? 0 : 1];
+  work.region_list = work.root_list[work.recurrent ? 1 : 0];
   work.before = s->history[s->parity];
   work.after = s->history[s->parity ^ 1];
   work.clicks = s->clicks;

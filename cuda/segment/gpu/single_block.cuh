@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 the gst-cuda-filters authors
  *
- * segment/gpu/single_block.cuh: the last rounds of merging (steps 8 and 9 of the segmentation) in the shared memory
- * of a single block, whose barrier takes far less time than the grid barrier.
+ * segment/gpu/single_block.cuh: the last rounds of growth and merging (steps 6, 8 and 9 of the segmentation) in the
+ * shared memory of a single block, whose barrier takes far less time than the grid barrier.
  *
- * Map: all blocks bring regions and edges into the order in which the single block loads them, drop duplicates of
- * edges, and make the picks of the first round. In the single block a thread has every 1024th region and every
- * 1024th edge of the lists.
+ * Map: a thread has every 1024th region and every 1024th edge of the lists that all blocks have gathered (gather.cuh).
  * Shared memory: SgLocal, one array after the other, each a multiple of 16 bytes. Edges stay in device memory if
  * they do not fit.
  * Race free: `best` is changed by atomicMin over distance and number of the partner, sums by integer atomics, and a
@@ -19,256 +17,9 @@
 #ifndef CF_SEGMENT_GPU_SINGLE_BLOCK_CUH
 #define CF_SEGMENT_GPU_SINGLE_BLOCK_CUH
 
-#include "grow.cuh"
+#include "gather.cuh"
 
 namespace cf {
-
-/* State of the merging. The regions are listed in root_list[~round & 1]. */
-struct SgMerge {
-  int round;
-  int shift; /* of step 8: N of T(k) is >> shift in this round */
-  unsigned edges, roots;
-  unsigned min_cells, limit; /* of step 9: M, then L; both are 0 in merging by mean */
-};
-
-/* Returns whether two regions may join by mean, or by cost. The smaller of the two then picks the other. */
-__device__ __forceinline__ bool
-sg_may_join (const SgWork &work, const SgMerge &m, unsigned p, unsigned q, bool both_old, unsigned cells, unsigned cost)
-{
-  if (m.limit)
-    return cost < m.limit;
-  return m.min_cells == 0 && !both_old && sg_near (p, q, work.merge[31 - __clz ((int) cells)] >> m.shift);
-}
-
-/* Raises the threshold of step 8 after a round. Returns false if it applies in full already. */
-__device__ __forceinline__ bool
-sg_rise (SgMerge *m)
-{
-  const bool rises = m->shift > 0;
-
-  m->shift -= rises;
-  return rises;
-}
-
-/* Goes on to the next stage after a round in which no region has picked and the threshold has not risen. Returns false
- * if there is none. */
-__device__ __forceinline__ bool
-sg_next_stage (const SgWork &work, SgMerge *m)
-{
-  if (m->min_cells == 0 && m->limit == 0) {
-    m->min_cells = work.min_cells;
-  } else if (m->roots <= work.max_regions) {
-    return false;
-  } else {
-    m->limit = m->limit ? m->limit + CF_SEGMENT_LIMIT_STEP : CF_SEGMENT_LIMIT;
-    m->min_cells = 0;
-  }
-  return true;
-}
-
-/* ---- what the block loads ----------------------------------------------- */
-
-/* The graph in shared memory. Regions are numbered in the order of their roots: cost and number of a partner
- * then fit one word, and the best partner is found by a 32-bit atomic minimum. That is one instruction in shared
- * memory; a 64-bit one is a loop. */
-struct SgLocal {
-  unsigned *mean;                   /* colour and flags */
-  unsigned *link;                   /* number of the region that it has joined, or its own; << 16 the round in which
-                                     * it joined or was joined by others */
-  unsigned *best;                   /* cost << sg_local_bits | number of the partner; sg_none: no pick */
-  unsigned *cells, *luma, *cb, *cr; /* cells: with sg_old_bit if the region continues old ones */
-  unsigned *table;                  /* edges seen in this round */
-  unsigned *edge, *spare;           /* two 16-bit numbers, 0: removed; room for as many */
-  uint16_t *living, *living_spare;  /* regions that had not joined another when last listed; room for as many */
-  unsigned n_edges, n_living;
-};
-constexpr unsigned sg_old_bit = 1u << 30;
-constexpr unsigned sg_color_bits = 0xffffff, sg_old_mean = 1u << 24, sg_small_mean = 1u << 25;
-constexpr unsigned sg_local_bits = 13, sg_local_max = 1u << sg_local_bits; /* a cost has 19 bits */
-constexpr unsigned sg_seen_bits = 12, sg_seen = 1u << sg_seen_bits;
-constexpr unsigned sg_rebuild_min = 128; /* threads with a join in a round, from which on the lists are rebuilt */
-
-/* Returns the bytes that are needed besides the edges. */
-__host__ __device__ inline size_t
-sg_local_size (unsigned regions)
-{
-  return sizeof (unsigned) * (sg_seen + 8 * (size_t) ((regions + 7) / 8 * 8));
-}
-
-/* Returns whether a graph fits. A planar graph has less than three edges per region. If this one has more (seeds
- * that touch by corners may cross), the edges stay in device memory. SgGathered.region has room for half of the cells.
- * */
-__host__ __device__ inline bool
-sg_fits_local (unsigned regions, unsigned edges, unsigned cells, size_t size)
-{
-  return regions <= sg_local_max && 2 * regions <= cells
-      && sg_local_size (regions) + 2 * sizeof (unsigned) * (size_t) min (edges, 3 * regions) <= size;
-}
-
-/* Arrays of the frame's memory that are free during the last rounds: regions in their order, their means and first
- * picks, edges, and room for as many edges. */
-struct SgGathered {
-  uint4 *region; /* cells with sg_old_bit, then the three sums */
-  unsigned *mean, *best, *edge, *spare;
-  unsigned *index; /* result: the index of each rank */
-};
-
-__device__ __forceinline__ SgGathered
-sg_gathered (const SgWork &work)
-{
-  SgGathered g;
-
-  g.region = (uint4 *) work.root_list[0]; /* both lists have been read when the first region is stored */
-  g.mean = work.joined;
-  g.best = g.index = work.kind;
-  g.edge = (unsigned *) work.best[0];
-  g.spare = (unsigned *) work.best[1];
-  return g;
-}
-
-__device__ __forceinline__ SgLocal
-sg_lay_out (unsigned char *memory, unsigned regions, unsigned edges)
-{
-  const unsigned n = (regions + 7) / 8 * 8; /* each array begins at a multiple of 16 bytes */
-  SgLocal l;
-
-  l.mean = (unsigned *) memory;
-  l.link = l.mean + n;
-  l.best = l.link + n;
-  l.cells = l.best + n;
-  l.luma = l.cells + n;
-  l.cb = l.luma + n;
-  l.cr = l.cb + n;
-  l.living = (uint16_t *) (l.cr + n);
-  l.living_spare = l.living + n;
-  l.table = (unsigned *) (l.living_spare + n);
-  l.edge = l.table + sg_seen;
-  l.spare = l.edge + edges;
-  l.n_edges = edges;
-  l.n_living = regions;
-  return l;
-}
-
-/* Finds the rank of each region among the roots, one warp per region; all blocks call. `smallest`, which is free by
- * now, gets the root of each rank. `roots`: shared memory. */
-__device__ void
-sg_rank (const SgWork &work, const SgGrid &grid, const SgMerge &m, unsigned *roots)
-{
-  const unsigned lane = threadIdx.x & 31, padded = (m.roots + 127) / 128 * 128;
-
-  for (unsigned i = threadIdx.x; i < padded; i += sg_threads)
-    roots[i] = i < m.roots ? work.root_list[~m.round & 1][i] : sg_none;
-  for (unsigned i = grid.first (); i < m.roots; i += grid.step ())
-    sg_gathered (work).best[i] = sg_none;
-  __syncthreads ();
-  for (unsigned i = sg_spread () / 32; i < m.roots; i += grid.step () / 32) {
-    const unsigned root = roots[i];
-    unsigned smaller = 0;
-
-#pragma unroll 1
-    for (unsigned j = 4 * lane; j < padded; j += 128) {
-      const uint4 four = *(const uint4 *) (roots + j);
-
-      smaller += (four.x < root) + (four.y < root) + (four.z < root) + (four.w < root);
-    }
-    smaller = sg_reduce (~0u, smaller);
-    if (lane == 0) {
-      work.rank[root] = smaller;
-      work.smallest[smaller] = root;
-    }
-  }
-}
-
-/* Returns the number of bits of an index into the table that finds duplicates of edges. */
-__device__ __forceinline__ int
-sg_table_bits (const SgWork &work, const SgMerge &m)
-{
-  return min (32 - __clz ((int) (2 * m.edges)), 31 - __clz ((int) work.seen_slots));
-}
-
-/* Returns whether it is the first such edge, as far as there is room in the table. A free entry of it is 0, which is no
- * edge. */
-__device__ bool
-sg_is_first (unsigned *table, int bits, unsigned edge)
-{
-  unsigned at = edge * 2654435769u >> (32 - bits);
-
-  for (int i = 0; i < 32; i++, at = (at + 1) & ((1u << bits) - 1)) {
-    const unsigned old = atomicCAS (table + at, 0u, edge);
-
-    if (old == 0 || old == edge)
-      return old == 0;
-  }
-  return true;
-}
-
-/* Offers the two regions of an edge to each other for the first round. rank: their ranks. */
-__device__ __forceinline__ void
-sg_offer_first (const SgWork &work, const SgMerge &m, unsigned *best, uint2 rank, const SgRecord &ra,
-    const SgRecord &rb)
-{
-  const unsigned ma = sg_mean (ra), mb = sg_mean (rb), na = sg_cells (ra), nb = sg_cells (rb), least = min (na, nb);
-  const unsigned cost = sg_cost (sg_distance (ma, mb), least), key = cost << sg_local_bits;
-  const bool joins = sg_may_join (work, m, ma, mb, (ra.x & rb.x & sg_old) != 0, least, cost);
-  const bool a_first = na < nb || (na == nb && rank.x > rank.y);
-
-  if ((joins && a_first) || na < m.min_cells)
-    atomicMin (best + rank.x, key | rank.y);
-  if ((joins && !a_first) || nb < m.min_cells)
-    atomicMin (best + rank.y, key | rank.x);
-}
-
-__device__ void
-sg_gather_edges (const SgWork &work, const SgGrid &grid, const SgMerge &m, const SgGathered &to, unsigned *length)
-{
-  const unsigned long long *list = work.edge;
-  const int bits = sg_table_bits (work, m);
-
-  for (unsigned i = sg_spread (); i - (threadIdx.x & 31) < m.edges; i += grid.step ()) {
-    unsigned edge = 0;
-
-    if (i < m.edges) {
-      const unsigned cell[2] = { (unsigned) (list[i] >> 32), (unsigned) list[i] };
-      unsigned root[2];
-
-      sg_find<2> (work.parent, cell, root);
-      const unsigned a = root[0] & ~sg_settled, b = root[1] & ~sg_settled;
-      const uint2 rank = { work.rank[a], work.rank[b] };
-      const SgRecord ra = sg_load_record (work.record + a), rb = sg_load_record (work.record + b);
-
-      edge = a != b ? min (rank.x, rank.y) | max (rank.x, rank.y) << 16 : 0;
-      if (edge && !sg_is_first (work.seen, bits, edge))
-        edge = 0;
-      if (edge)
-        sg_offer_first (work, m, to.best, rank, ra, rb);
-    }
-    sg_append (to.edge, length, edge != 0, edge);
-  }
-}
-
-/* Stores what the single block will load, in the order in which it does. All blocks call. */
-__device__ void
-sg_gather (const SgWork &work, const SgGrid &grid, const SgMerge &m, unsigned *edges)
-{
-  const SgGathered to = sg_gathered (work);
-
-  sg_gather_edges (work, grid, m, to, edges);
-  for (unsigned i = grid.first (); i < m.roots; i += grid.step ()) {
-    const SgRecord record = sg_load_record (work.record + work.smallest[i]);
-    const bool old = (record.x & sg_old) != 0;
-
-    to.region[i] = make_uint4 (sg_cells (record) | (old ? sg_old_bit : 0), (unsigned) record.x,
-        (unsigned) (record.y >> 32), (unsigned) record.y);
-    to.mean[i] = sg_mean (record) | (old ? sg_old_mean : 0);
-  }
-}
-
-__device__ void
-sg_clear_table (const SgWork &work, const SgGrid &grid, const SgMerge &m)
-{
-  for (unsigned i = grid.first (); i < 1u << sg_table_bits (work, m); i += grid.step ())
-    work.seen[i] = 0;
-}
 
 __device__ __forceinline__ void
 sg_load_region (const SgLocal &l, const SgMerge &m, unsigned i, uint4 region, unsigned mean, unsigned best)
@@ -315,7 +66,7 @@ sg_load_local (const SgLocal &l, const SgGathered &from, const SgMerge &m)
 /* A round. By the numbers in SgLocal.link the next round finds what this one has changed. */
 struct SgRound {
   unsigned number;
-  bool rises;   /* the threshold of step 8 is higher than in the round before */
+  bool rises;   /* the first of step 8, or its threshold is higher than in the round before */
   bool stage;   /* first round of a stage: nothing has changed, but other regions pick */
   bool rebuild; /* much has changed: lists are rebuilt without edges and regions that are gone */
 };
@@ -348,8 +99,8 @@ sg_local_update_mean (const SgLocal &l, const SgMerge &m, unsigned i)
 {
   const unsigned cells = l.cells[i], n = cells & ~sg_old_bit;
 
-  l.mean[i] = sg_divide (l.luma[i], n) | sg_divide (l.cb[i], n) << 8 | sg_divide (l.cr[i], n) << 16
-      | (cells & sg_old_bit ? sg_old_mean : 0) | (n < m.min_cells ? sg_small_mean : 0);
+  l.mean[i] = sg_mean_of_sums (n, l.luma[i], l.cb[i], l.cr[i])
+      | (cells & sg_old_bit ? sg_old_mean : 0) | (n < m.min_cells ? sg_small_mean : 0) | (l.mean[i] & sg_free_mean);
 }
 
 /* Updates the regions that the round before has changed. With round.rebuild, lists those that are left. */
@@ -396,7 +147,7 @@ sg_local_update_edge (const SgLocal &l, const SgMerge &m, SgRound round, unsigne
   const unsigned a = la & 0xffff, b = lb & 0xffff;
 
   if (round.stage) {
-    *counts = edge && (m.limit || ((l.mean[a] | l.mean[b]) & sg_small_mean));
+    *counts = edge && (m.min_cells == 0 || ((l.mean[a] | l.mean[b]) & sg_small_mean));
     return edge;
   }
   const bool changed = la >> 16 == round.number - 1 || lb >> 16 == round.number - 1;
@@ -436,10 +187,8 @@ sg_local_edges (const SgLocal &l, SgBlock *block, const SgMerge &m, SgRound roun
 }
 
 __device__ __forceinline__ void
-sg_local_offer (const SgLocal &l, unsigned to, unsigned cost, unsigned partner)
+sg_local_offer (const SgLocal &l, unsigned to, unsigned key)
 {
-  const unsigned key = cost << sg_local_bits | partner;
-
   if (key < sg_peek (l.best + to))
     atomicMin (l.best + to, key);
 }
@@ -457,18 +206,33 @@ sg_local_pick (const SgWork &work, const SgLocal &l, const SgMerge &m, unsigned 
     const bool a_first = na < nb || (na == nb && a > b);
 
     if ((joins && a_first) || (ma & sg_small_mean))
-      sg_local_offer (l, a, cost, b);
+      sg_local_offer (l, a, sg_local_key<false> (cost, b));
     if ((joins && !a_first) || (mb & sg_small_mean))
-      sg_local_offer (l, b, cost, a);
+      sg_local_offer (l, b, sg_local_key<false> (cost, a));
+  }
+}
+
+/* The same in growth. */
+__device__ __forceinline__ void
+sg_local_pick_growing (const SgLocal &l, unsigned n)
+{
+  for (unsigned i = threadIdx.x; i < n; i += sg_threads) {
+    const unsigned edge = l.spare[i], a = edge & 0xffff, b = edge >> 16, ma = l.mean[a], mb = l.mean[b];
+    const unsigned distance = sg_distance (ma & sg_color_bits, mb & sg_color_bits);
+
+    if (ma & sg_free_mean)
+      sg_local_offer (l, a, sg_local_key<true> (distance, b));
+    if (mb & sg_free_mean)
+      sg_local_offer (l, b, sg_local_key<true> (distance, a));
   }
 }
 
 /* Returns where the picks lead from r, whose own pick is `to`. */
-__device__ __forceinline__ unsigned
+template<bool GROWS> __device__ __forceinline__ unsigned
 sg_local_end (const SgLocal &l, unsigned r, unsigned to)
 {
   for (;;) {
-    const unsigned pick = l.best[to], next = pick % sg_local_max;
+    const unsigned pick = l.best[to], next = sg_local_partner<GROWS> (pick);
 
     if (pick == sg_none)
       return to;
@@ -479,17 +243,19 @@ sg_local_end (const SgLocal &l, unsigned r, unsigned to)
   }
 }
 
-/* Joins regions where their picks lead. Returns how many threads have joined any. */
-__device__ __forceinline__ unsigned
-sg_local_join (const SgLocal &l, SgRound round)
+/* Joins regions where their picks lead. Returns how many threads have joined any. In growth, sets `*again` to whether
+ * a region is left that has picked. */
+template<bool GROWS> __device__ __forceinline__ unsigned
+sg_local_join (const SgLocal &l, SgRound round, bool *again)
 {
-  bool joined = false;
+  bool joined = false, stays = false;
 
   ((uint4 *) l.table)[threadIdx.x] = make_uint4 (0, 0, 0, 0);
   for (unsigned k = threadIdx.x; k < l.n_living; k += sg_threads) {
     const unsigned i = l.living[k], pick = l.best[i];
-    const unsigned to = pick != sg_none ? sg_local_end (l, i, pick % sg_local_max) : i;
+    const unsigned to = pick != sg_none ? sg_local_end<GROWS> (l, i, sg_local_partner<GROWS> (pick)) : i;
 
+    stays = stays || (to == i && pick != sg_none);
     if (to == i)
       continue;
     const unsigned cells = l.cells[i], luma = l.luma[i], cb = l.cb[i], cr = l.cr[i];
@@ -504,6 +270,7 @@ sg_local_join (const SgLocal &l, SgRound round)
     if (cells & sg_old_bit)
       atomicOr (&l.cells[to], sg_old_bit);
   }
+  *again = GROWS && __syncthreads_or (stays);
   return (unsigned) __syncthreads_count (joined);
 }
 static_assert (sg_seen == 4 * sg_threads, "each thread clears four of the table");
@@ -538,7 +305,10 @@ sg_local_picks (const SgWork &work, SgLocal *l, SgBlock *block, const SgMerge &m
   __syncthreads ();
   const unsigned counting = block->used, living = block->roots;
 
-  sg_local_pick (work, *l, m, counting);
+  if (m.grows)
+    sg_local_pick_growing (*l, counting);
+  else
+    sg_local_pick (work, *l, m, counting);
   __syncthreads ();
   if (threadIdx.x == 0)
     block->used = block->roots = 0;
@@ -620,9 +390,10 @@ sg_local_rounds (const SgWork &work, SgBlock *block, const SgGathered &gathered,
   for (SgRound round = { 1, false, false, false };; round.number++) {
     if (round.number > 1)
       sg_local_picks (work, &l, block, m, round);
-    const unsigned joined = sg_local_join (l, round);
+    const bool grew = m.grows;
+    const unsigned joined = grew ? sg_local_join<true> (l, round, &m.grows) : sg_local_join<false> (l, round, &m.grows);
 
-    round.rises = sg_rise (&m);
+    round.rises = grew ? !m.grows : sg_rise (&m);
     round.stage = joined == 0 && !round.rises;
     round.rebuild = joined >= sg_rebuild_min;
     if (round.stage && !sg_local_next_stage (work, l, &m))
